@@ -1,0 +1,110 @@
+#include "arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHUNK = 1 << 18, ALIGN = 16 };
+
+typedef struct Chunk {
+    struct Chunk *next;
+    size_t used, size;
+    _Alignas(16) unsigned char data[];
+} Chunk;
+
+struct Arena {
+    Chunk *chunk;
+    size_t used;
+};
+
+static void *need(void *p)
+{
+    if (!p) {
+        fputs("dcc: error: out of memory\n", stderr);
+        exit(3);
+    }
+    return p;
+}
+
+Arena *arena_new(void)
+{
+    return need(calloc(1, sizeof(Arena)));
+}
+
+void arena_free(Arena *a)
+{
+    for (Chunk *c = a->chunk, *next; c; c = next) {
+        next = c->next;
+        free(c);
+    }
+    free(a);
+}
+
+size_t arena_used(const Arena *a)
+{
+    return a->used;
+}
+
+void *arena_alloc(Arena *a, size_t n)
+{
+    Chunk *c = a->chunk;
+
+    n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (!c || c->size - c->used < n) {
+        size_t size = n > CHUNK ? n : CHUNK;
+        c = need(calloc(1, sizeof *c + size));
+        c->size = size;
+        c->next = a->chunk;
+        a->chunk = c;
+    }
+    void *p = c->data + c->used;
+    c->used += n;
+    a->used += n;
+    return p;
+}
+
+char *arena_strndup(Arena *a, const char *s, size_t n)
+{
+    char *p = arena_alloc(a, n + 1);
+
+    memcpy(p, s, n);
+    return p;
+}
+
+char *arena_strdup(Arena *a, const char *s)
+{
+    return arena_strndup(a, s, strlen(s));
+}
+
+char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
+{
+    va_list again;
+
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *p = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return p;
+}
+
+char *arena_printf(Arena *a, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    char *p = arena_vprintf(a, fmt, ap);
+    va_end(ap);
+    return p;
+}
+
+void *arena_grow(Arena *a, void *old, int n, int *cap, size_t size)
+{
+    int more = *cap ? *cap * 2 : 8;
+    void *p = arena_alloc(a, (size_t)more * size);
+
+    if (n)
+        memcpy(p, old, (size_t)n * size);
+    *cap = more;
+    return p;
+}

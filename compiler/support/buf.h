@@ -1,0 +1,33 @@
+/* buf.h - a growing text buffer, and writing a file so that it is either
+ * whole or not there. A Buf owns its memory; buf_free releases it. */
+#ifndef DCC_BUF_H
+#define DCC_BUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct Buf {
+    char *text; /* NUL-terminated; NULL while empty */
+    size_t len, cap;
+} Buf;
+
+void buf_printf(Buf *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void buf_vprintf(Buf *b, const char *fmt, va_list ap);
+void buf_puts(Buf *b, const char *s);
+void buf_putn(Buf *b, const char *s, size_t n);
+void buf_putc(Buf *b, char c);
+const char *buf_text(const Buf *b); /* "" while empty */
+void buf_free(Buf *b);
+
+/* Reads a whole file into b. False, with errno set, if it cannot (a directory
+ * is EISDIR). */
+bool buf_read_file(Buf *b, const char *path);
+
+/* Writes text to path through a temporary file beside it that is renamed when
+ * complete and removed on failure. A path that exists and is no regular file
+ * (/dev/stdout) is written directly. False, with errno set, if it cannot. */
+bool buf_write_file(const char *text, size_t len, const char *path);
+
+#endif
