@@ -1,0 +1,170 @@
+/* dcc_rt.h - the contract between emitted code and the runtime.
+ *
+ * An emitted file holds kernels, a launcher for each, and one constant
+ * `dcc_model_desc` per model: tables of tensors and two functions that launch
+ * the model's steps. Everything generic is done here: reading and checking
+ * weights, device memory, load-time steps, the CUDA graph, error text, and a
+ * command line (`dcc_main`).
+ *
+ * C and C++. Only the CUDA runtime is needed. Tables may be written with
+ * positional or designated initialisers: the order of the fields is fixed and
+ * whatever is left out is zero.
+ */
+#ifndef DCC_RT_H
+#define DCC_RT_H
+
+#include <cuda_runtime_api.h>
+
+#include "dcc_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every buffer starts, and every offset into one is a multiple of, this. */
+enum { DCC_ALIGN = 256 };
+
+/* Which buffer of the frame a tensor lives in. */
+typedef enum {
+    DCC_IN_PARAM,  /* frame.params: raw weights, as declared, row-major */
+    DCC_IN_CONST,  /* frame.consts: what load steps made of them */
+    DCC_IN_ARENA,  /* frame.arena: intermediates of one run */
+    DCC_IN_STATE,  /* frame.state: lives from run to run */
+    DCC_IN_INPUT,  /* frame.inputs[offset] */
+    DCC_IN_OUTPUT  /* frame.outputs[offset] */
+} dcc_place;
+
+typedef struct {
+    const char *name; /* param: name in the weights file; others: in the .dcl */
+    dcc_type type;
+    int rank;                     /* 0 is one element */
+    int64_t dim[DCC_MAX_RANK];    /* logical extents, outermost first */
+    int64_t stride[DCC_MAX_RANK]; /* in elements; read for trace tensors only:
+                                     all others are row-major and may leave
+                                     them zero */
+    dcc_place place;
+    size_t offset; /* bytes from the start of its buffer; for inputs and
+                      outputs the ordinal in inputs[] or outputs[] */
+    int step;      /* trace: the step after which the value is there;
+                      -1: already after the load steps */
+    int64_t lo, hi; /* integer input: the promise lo <= value < hi, checked
+                       where the runtime sees the values (dcc_main);
+                       lo == hi: no promise */
+    double init;    /* state: the initial value of every element */
+} dcc_tensor;
+
+/* What a step is given. Pointers are device memory. */
+typedef struct {
+    unsigned char *params;
+    unsigned char *consts;
+    unsigned char *arena;
+    unsigned char *state;
+    void *const *inputs;  /* n_inputs device pointers (load steps: NULL) */
+    void *const *outputs; /* n_outputs device pointers (load steps: NULL) */
+} dcc_frame;
+
+typedef struct {
+    const char *name;
+    const dcc_tensor *params;
+    int n_params;
+    const dcc_tensor *inputs;
+    int n_inputs;
+    const dcc_tensor *outputs;
+    int n_outputs;
+    const dcc_tensor *states;
+    int n_states;
+    const dcc_tensor *trace; /* materialised tensors that --trace writes */
+    int n_trace;
+    size_t params_bytes; /* sizes of the four buffers; 0: none */
+    size_t consts_bytes;
+    size_t arena_bytes; /* load steps may use it as scratch too */
+    size_t state_bytes;
+    int keep_params; /* 1: `step` reads frame.params. 0: they are freed
+                        after the load steps, and `step` sees NULL */
+    int n_load_steps;
+    int n_steps;
+    /* Launches load step `step` (params -> consts), once, in order. */
+    cudaError_t (*load_step)(const dcc_frame *frame, int step,
+                             cudaStream_t stream);
+    /* Launches step `step` of a run. Is called during stream capture: it may
+     * launch kernels and asynchronous copies, and nothing else. */
+    cudaError_t (*step)(const dcc_frame *frame, int step, cudaStream_t stream);
+    /* Names for messages, one a step; NULL: steps are called by number. */
+    const char *const *load_step_names;
+    const char *const *step_names;
+} dcc_model_desc;
+
+typedef struct dcc_model dcc_model;
+
+/* Reads the weights (NULL is allowed where n_params is 0), checks every
+ * parameter's presence, shape, type and values, uploads them, runs the load
+ * steps, and prepares the CUDA graph. On error *out is NULL and nothing is
+ * left allocated. */
+dcc_status dcc_model_create(dcc_model **out, const dcc_model_desc *desc,
+                            const char *weights_path);
+
+/* The same with parameters in host memory: params[i] is row-major and of the
+ * declared type. They are copied. */
+dcc_status dcc_model_create_with(dcc_model **out, const dcc_model_desc *desc,
+                                 const void *const *params);
+
+/* What create converted ("fc1.weight: f32 converted to f16"), a line each;
+ * "" for nothing. Valid as long as the model. */
+const char *dcc_model_notes(const dcc_model *model);
+
+/* Enqueues one run on `stream`. Pointers are device memory, row-major as
+ * declared, aligned to 16 bytes at least. One run in flight a model. If the
+ * stream is being captured, the launches join that capture. */
+dcc_status dcc_model_run(dcc_model *model, const void *const *inputs,
+                         void *const *outputs, cudaStream_t stream);
+
+/* Runs without a graph, one step after another, and waits for each; `after`
+ * (may be NULL) is called after the load steps (step -1) and every step. It
+ * stops at the first status that is not DCC_OK and returns that. The arena is
+ * filled with 0xff (NaN) first. */
+typedef dcc_status (*dcc_after_step)(void *ctx, int step,
+                                     const dcc_frame *frame);
+dcc_status dcc_model_run_steps(dcc_model *model, const void *const *inputs,
+                               void *const *outputs, cudaStream_t stream,
+                               dcc_after_step after, void *ctx);
+
+/* Sets the states to their initial values, in stream order. */
+dcc_status dcc_model_reset(dcc_model *model, cudaStream_t stream);
+
+/* Waits for the device and frees everything. NULL is allowed. */
+void dcc_model_destroy(dcc_model *model);
+
+/* The generated program's command line (run it with --help). Returns the exit
+ * status: 0, 1 user's error, 2 bad command line, 3 environment failure (no
+ * GPU, unwritable output), 70 a defect in the generated code. */
+int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
+             char **argv);
+
+/* For launchers: "kernel wants N bytes of dynamic shared memory". Call it
+ * before the first launch that needs more than 48 KB; cheap afterwards. */
+#define DCC_ALLOW_SMEM(kernel, bytes)                                         \
+    cudaFuncSetAttribute((kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, \
+                         (int)(bytes))
+
+/* TMA: which pattern the bytes of a tile's rows are permuted in. */
+typedef enum {
+    DCC_SWIZZLE_NONE,
+    DCC_SWIZZLE_32,
+    DCC_SWIZZLE_64,
+    DCC_SWIZZLE_128
+} dcc_swizzle;
+
+/* Encodes a tiled TMA map (CUtensorMap of <cuda.h>) of `rank` 1..5. All arrays
+ * are innermost first, as the hardware counts: dim in elements, stride_bytes
+ * of dimensions 1..rank-1 (multiples of 16), box in elements, elem_stride
+ * NULL for all ones. `base` is device memory aligned to 16. Outside is zero. */
+struct CUtensorMap_st;
+cudaError_t dcc_tma_encode(struct CUtensorMap_st *map, dcc_type type, int rank,
+                           const void *base, const uint64_t *dim,
+                           const uint64_t *stride_bytes, const uint32_t *box,
+                           const uint32_t *elem_stride, dcc_swizzle swizzle);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
