@@ -1,0 +1,48 @@
+/* family.h - a kernel family: one shape for all of them, one table. */
+#ifndef DCC_FAMILY_H
+#define DCC_FAMILY_H
+
+#include "device.h"
+#include "kernel.h"
+
+/* What a variant would cost; times in microseconds. The paper's ratios
+ * (DeepCuts, section 4) rank variants, the times choose between groupings. */
+typedef struct Cost {
+    double us;          /* total */
+    double hbm, l2, smem, math, special, latency; /* parts */
+    double gm_ratio, sm_ratio, wb_ratio, pul;
+    int coef_r;         /* 0: does not fit; `why` says what */
+    const char *limiter, *why;
+} Cost;
+
+enum { MAX_KNOBS = 8 };
+typedef struct Variant {
+    int knob[MAX_KNOBS]; /* the family's own meaning */
+    const char *text;    /* "bm=128 bn=64 ..." as in plan files */
+} Variant;
+
+typedef struct Options {
+    const Device *device;
+    int math;            /* MATH_EXACT, MATH_TF32, MATH_3XTF32 */
+} Options;
+enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
+
+typedef struct Family {
+    const char *name;
+    int version;         /* part of plan keys; bumped when kernels change */
+    /* NULL if it can serve the group, else the reason. */
+    const char *(*applicable)(Graph *g, const Group *gr, const Options *o);
+    /* All legal variants, best guesses first is not required; returns count. */
+    int (*space)(Graph *g, const Group *gr, const Options *o, Variant **out);
+    void (*cost)(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c);
+    void (*build)(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k);
+} Family;
+
+extern const Family family_map, family_reduce, family_contract_simt,
+    family_contract_mma;
+/* NULL-terminated, in order of preference on equal cost. */
+extern const Family *const family_table[];
+
+#endif

@@ -1,0 +1,135 @@
+/* idx.h - index expressions, and the prover that answers questions on them.
+ *
+ *     Idx    = k + sum c * atom
+ *     atom   = variable | floor(Idx / d), d > 1 | min(Idx, Idx)
+ *            | max(Idx, Idx) | data: the value of an integer tensor's element
+ *
+ * Division is floor and `e % d` is e - d * floor(e / d). Every Idx and Atom is
+ * made once (hash-consed in an IdxPool, terms sorted), so equality is pointer
+ * equality, and each caches its range [lo, hi], which holds for all values of
+ * its variables (a variable v runs over [0, extent)). All arithmetic is checked:
+ * beyond +-2^62 a range saturates and proves nothing.
+ *
+ * Bounds errors, range inference, dead guards, vector widths and copy legality
+ * all rest on this one piece. */
+#ifndef DCC_IDX_H
+#define DCC_IDX_H
+
+#include "support/arena.h"
+#include "support/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct Expr;
+
+/* An index variable; runs over 0 .. extent - 1. Names need not be unique. */
+typedef struct Var {
+    int id;           /* unique in the pool, in the order of making */
+    const char *name; /* as in the source */
+    int64_t extent;
+} Var;
+
+typedef struct Idx Idx;
+typedef enum { ATOM_VAR, ATOM_FLOOR, ATOM_MIN, ATOM_MAX, ATOM_DATA } AtomKind;
+
+typedef struct Atom {
+    AtomKind kind;
+    int id;
+    const Var *var;          /* ATOM_VAR */
+    const Idx *a, *b;        /* FLOOR: a / d; MIN, MAX: a, b */
+    int64_t d;               /* FLOOR */
+    const struct Expr *data; /* DATA: an integer expression (a read) */
+    int64_t lo, hi;
+} Atom;
+
+typedef struct IdxTerm {
+    int64_t c; /* never 0 */
+    const Atom *atom;
+} IdxTerm;
+
+struct Idx {
+    int64_t k, lo, hi;
+    int id, n;
+    IdxTerm term[]; /* sorted by atom id */
+};
+
+typedef struct IdxPool IdxPool;
+
+IdxPool *idx_pool(Arena *a);
+const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent);
+
+const Idx *idx_const(IdxPool *p, int64_t k);
+const Idx *idx_var(IdxPool *p, const Var *v);
+const Idx *idx_add(IdxPool *p, const Idx *a, const Idx *b);
+const Idx *idx_sub(IdxPool *p, const Idx *a, const Idx *b);
+const Idx *idx_addc(IdxPool *p, const Idx *a, int64_t k);
+const Idx *idx_scale(IdxPool *p, const Idx *a, int64_t c);
+const Idx *idx_floor(IdxPool *p, const Idx *a, int64_t d); /* d > 0 */
+const Idx *idx_mod(IdxPool *p, const Idx *a, int64_t d);   /* d > 0 */
+const Idx *idx_min(IdxPool *p, const Idx *a, const Idx *b);
+const Idx *idx_max(IdxPool *p, const Idx *a, const Idx *b);
+/* The value of an integer expression, known to be in [lo, hi]. */
+const Idx *idx_data(IdxPool *p, const struct Expr *data, int64_t lo,
+                    int64_t hi);
+
+bool idx_is_const(const Idx *e);                   /* then its value is e->k */
+const Var *idx_is_var(const Idx *e);               /* the variable, or NULL */
+int64_t idx_coef(const Idx *e, const Var *v);      /* of the bare variable */
+bool idx_uses(const Idx *e, const Var *v);         /* anywhere, data included */
+bool idx_affine(const Idx *e);                     /* variables only */
+bool idx_has_data(const Idx *e);
+
+/* A substitution, applied everywhere at once, data's reads included. */
+typedef struct Subst {
+    const Var *var;
+    const Idx *by;
+} Subst;
+const Idx *idx_subst(IdxPool *p, const Idx *e, const Subst *s, int n);
+
+/* The largest power of two, at most `most`, that divides e for all values of
+ * its variables. */
+int64_t idx_align(const Idx *e, int64_t most);
+
+/* A guard: a conjunction. mod == 0: e >= 0; else e = 0 (mod mod). */
+typedef struct Cond {
+    const Idx *e;
+    int64_t mod;
+} Cond;
+typedef struct Guard {
+    const Cond *cond;
+    int n;
+} Guard;
+typedef enum { NEVER, MAYBE, ALWAYS } Truth;
+
+Truth cond_truth(Cond c);
+/* a and b, without conditions that always hold and without repetition. */
+Guard guard_and(IdxPool *p, Guard a, Guard b);
+Guard guard_add(IdxPool *p, Guard g, const Idx *e, int64_t mod);
+Guard guard_subst(IdxPool *p, Guard g, const Subst *s, int n);
+Truth guard_truth(Guard g);
+bool guard_uses(Guard g, const Var *v);
+/* lo <= e < hi, only the conditions that do not always hold. */
+Guard guard_within(IdxPool *p, Guard g, const Idx *e, int64_t lo, int64_t hi);
+
+/* If e is a full mixed-radix number of distinct variables, sum c_i * v_i with
+ * c_1 = 1, c_2 = extent_1, ... and total extent `extent`: stores them from the
+ * slowest to the fastest and returns how many (a constant 0 with extent 1 is 0
+ * variables); else -1. At most `max` variables. */
+int idx_radix(const Idx *e, int64_t extent, const Var **v, int max);
+
+/* Prints e as C; `name` gives a variable's text, `data` an atom's. / and % are
+ * printed only where the dividend is provably >= 0, else dcc_floordiv and
+ * dcc_floormod calls. e - d * (e / d) is printed back as %. Precedence-safe
+ * when embedded with `prec` (0: as is, 1: operand of +, 2: operand of *). */
+typedef struct IdxPrinter {
+    void (*var)(Buf *b, const Var *v, void *ctx);
+    void (*data)(Buf *b, const struct Expr *e, void *ctx);
+    void *ctx;
+} IdxPrinter;
+void idx_print(Buf *b, const Idx *e, const IdxPrinter *how, int prec);
+/* For dumps: variables by name, data as {..}. */
+void idx_dump(Buf *b, const Idx *e);
+void guard_dump(Buf *b, Guard g);
+
+#endif

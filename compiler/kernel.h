@@ -1,0 +1,60 @@
+/* kernel.h - a finished kernel: it holds every decision, emitters only print.
+ *
+ * A family's build() makes one from a group and a variant. Text in it is C
+ * (CUDA) without indentation of its own beyond nesting, lines of <= 80 columns.
+ * Index arithmetic, guards and expressions come from cprint.h, so that one
+ * routine prints every guard. */
+#ifndef DCC_KERNEL_H
+#define DCC_KERNEL_H
+
+#include "group.h"
+
+typedef enum { ARG_IN, ARG_OUT, ARG_INOUT, ARG_WORKSPACE } ArgUse;
+
+typedef struct KernelArg {
+    const char *name;  /* in the kernel: the tensor's own name, made unique */
+    const Tensor *tensor; /* of the first instance: type, shape, strides */
+    ArgUse use;
+} KernelArg;
+
+typedef struct SmemField {
+    const char *decl;    /* "__half a[STAGES][BM][BK + 8]" */
+    const char *comment;
+    int align;
+} SmemField;
+
+typedef struct Phase {
+    const char *label;   /* "setup", "load", "multiply", "epilogue", ... */
+    const char *text;    /* complete C statements, indented from column 0 */
+} Phase;
+
+typedef struct Constant {
+    const char *name;    /* upper case */
+    int64_t value;
+    const char *comment; /* or NULL */
+} Constant;
+
+typedef struct Kernel {
+    const char *name;    /* unique in the file; <model>_<path>_<ops> */
+    const char *family;
+    const char *variant; /* "bm=128 bn=128 bk=32 stages=4 warps=2x2" */
+    int grid[3], block, cluster;
+    size_t smem_bytes;   /* dynamic */
+    int min_blocks;      /* for __launch_bounds__, 0: not given */
+    bool coop_counters;  /* needs a zeroed, self-resetting counter buffer */
+    size_t workspace;    /* bytes of scratch in the arena, 0: none */
+    KernelArg *arg; int n_arg;
+    Constant *constant; int n_constant, cap_constant;
+    const char **assert_; int n_assert; /* static_assert texts */
+    SmemField *smem; int n_smem, cap_smem;
+    Phase *phase; int n_phase, cap_phase;
+    const char *device_code; /* helper functions before the kernel, or NULL */
+    const char *min_arch; /* "sm_80", or NULL */
+    /* for the banner */
+    double flops, bytes, predicted_us;
+    const char *limiter; /* "HBM", "mma", ... */
+    Group *group;        /* the first instance */
+    Group **instance; int n_instance, cap_instance;
+} Kernel;
+
+#endif
