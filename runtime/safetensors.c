@@ -1,0 +1,719 @@
+/* safetensors.c - the reader of safetensors.h: header parser, lookup. The
+ * format: 8 bytes little-endian header size, a JSON header of exactly two
+ * levels, then the data, which the tensors must cover without gap or overlap.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "safetensors.h"
+
+/* The reference implementation's limit too. */
+#define DCC_ST_MAX_HEADER 100000000u
+
+struct dcc_st_file {
+    char *path;
+    const unsigned char *bytes;
+    size_t size;
+    int mapped;
+    char *names;            /* decoded names, one after another */
+    dcc_st_tensor *tensors; /* sorted by name once parsed */
+    int count;
+    int capacity;
+};
+
+/* A position in the header. After an error `failed` stays set and every
+ * further step is refused, so callers check once. */
+typedef struct {
+    dcc_st_file *file;
+    const unsigned char *at, *end, *start;
+    char *name; /* next free byte of file->names */
+    int failed;
+} StCursor;
+
+typedef struct {
+    const char *name;
+    int bits;
+} StType;
+
+static const StType st_types[DCC_ST_TYPES] = {
+    {"BOOL", 8}, {"U8", 8}, {"I8", 8}, {"I16", 16}, {"U16", 16},
+    {"I32", 32}, {"U32", 32}, {"I64", 64}, {"U64", 64}, {"F16", 16},
+    {"BF16", 16}, {"F32", 32}, {"F64", 64}, {"F4", 4}, {"F6_E2M3", 6},
+    {"F6_E3M2", 6}, {"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8},
+    {"C64", 64},
+};
+
+const char *dcc_st_dtype_name(dcc_st_dtype dtype)
+{
+    return st_types[dtype].name;
+}
+
+dcc_st_dtype dcc_st_dtype_of(dcc_type type)
+{
+    switch (type) {
+    case DCC_F32:
+        return DCC_ST_F32;
+    case DCC_F16:
+        return DCC_ST_F16;
+    case DCC_BF16:
+        return DCC_ST_BF16;
+    case DCC_I8:
+        return DCC_ST_I8;
+    case DCC_I32:
+        return DCC_ST_I32;
+    case DCC_BOOL:
+        break;
+    }
+    return DCC_ST_BOOL;
+}
+
+char *dcc_st_shape_text(char *text, size_t size, int rank, const int64_t *dim)
+{
+    size_t at = 0;
+
+    snprintf(text, size, "[");
+    for (int d = 0; d < rank; d++) {
+        at = strlen(text);
+        snprintf(text + at, size - at, "%s%lld", d ? ", " : "",
+                 (long long)dim[d]);
+    }
+    at = strlen(text);
+    snprintf(text + at, size - at, "]");
+    return text;
+}
+
+/* ---- the header's JSON ---- */
+
+__attribute__((format(printf, 2, 3)))
+static int st_bad(StCursor *c, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    if (c->failed)
+        return 0;
+    c->failed = 1;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    dcc_fail(DCC_ERR_FORMAT, "%s: header byte %zu: %s", c->file->path,
+             (size_t)(c->at - c->start), text);
+    return 0;
+}
+
+static void st_blank(StCursor *c)
+{
+    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' ||
+                              *c->at == '\n' || *c->at == '\r'))
+        c->at++;
+}
+
+/* Skips blanks and takes the byte if it is next. */
+static int st_take(StCursor *c, char byte)
+{
+    if (c->failed)
+        return 0;
+    st_blank(c);
+    if (c->at == c->end || *c->at != (unsigned char)byte)
+        return 0;
+    c->at++;
+    return 1;
+}
+
+static int st_need(StCursor *c, char byte)
+{
+    if (st_take(c, byte))
+        return 1;
+    if (!c->failed && c->at == c->end)
+        return st_bad(c, "expected '%c', the header ends", byte);
+    return st_bad(c, "expected '%c'", byte);
+}
+
+/* Bytes of the UTF-8 sequence at p, 0 if it is malformed (overlong forms and
+ * surrogates included). */
+static int st_utf8_length(const unsigned char *p, const unsigned char *end)
+{
+    unsigned char b = *p, low = 0x80, high = 0xbf;
+    int n;
+
+    if (b < 0x80)
+        return 1;
+    if (b >= 0xc2 && b <= 0xdf)
+        n = 2;
+    else if (b >= 0xe0 && b <= 0xef)
+        n = 3;
+    else if (b >= 0xf0 && b <= 0xf4)
+        n = 4;
+    else
+        return 0;
+    if (b == 0xe0)
+        low = 0xa0;
+    if (b == 0xed)
+        high = 0x9f;
+    if (b == 0xf0)
+        low = 0x90;
+    if (b == 0xf4)
+        high = 0x8f;
+    if (end - p < n || p[1] < low || p[1] > high)
+        return 0;
+    for (int i = 2; i < n; i++)
+        if (p[i] < 0x80 || p[i] > 0xbf)
+            return 0;
+    return n;
+}
+
+static int st_hex4(StCursor *c, unsigned *out)
+{
+    *out = 0;
+    for (int i = 0; i < 4; i++) {
+        unsigned char h = c->at < c->end ? *c->at : 0;
+        unsigned digit;
+
+        if (h >= '0' && h <= '9')
+            digit = h - '0';
+        else if ((h | 32) >= 'a' && (h | 32) <= 'f')
+            digit = (h | 32) - 'a' + 10;
+        else
+            return st_bad(c, "\\u needs four hexadecimal digits");
+        *out = *out << 4 | digit;
+        c->at++;
+    }
+    return 1;
+}
+
+/* \uXXXX, with a second one for a surrogate pair, appended as UTF-8. A code
+ * takes at least as many header bytes as it gives. */
+static int st_unicode(StCursor *c)
+{
+    unsigned code, low;
+    char *o = c->name;
+
+    if (!st_hex4(c, &code))
+        return 0;
+    if (code == 0)
+        return st_bad(c, "a name may not hold the character 0");
+    if (code >= 0xdc00 && code <= 0xdfff)
+        return st_bad(c, "unpaired surrogate \\u%04x", code);
+    if (code >= 0xd800 && code <= 0xdbff) {
+        if (c->end - c->at < 2 || c->at[0] != '\\' || c->at[1] != 'u')
+            return st_bad(c, "unpaired surrogate \\u%04x", code);
+        c->at += 2;
+        if (!st_hex4(c, &low))
+            return 0;
+        if (low < 0xdc00 || low > 0xdfff)
+            return st_bad(c, "unpaired surrogate \\u%04x", code);
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    }
+    if (code < 0x80) {
+        *o++ = (char)code;
+    } else if (code < 0x800) {
+        *o++ = (char)(0xc0 | code >> 6);
+        *o++ = (char)(0x80 | (code & 0x3f));
+    } else if (code < 0x10000) {
+        *o++ = (char)(0xe0 | code >> 12);
+        *o++ = (char)(0x80 | (code >> 6 & 0x3f));
+        *o++ = (char)(0x80 | (code & 0x3f));
+    } else {
+        *o++ = (char)(0xf0 | code >> 18);
+        *o++ = (char)(0x80 | (code >> 12 & 0x3f));
+        *o++ = (char)(0x80 | (code >> 6 & 0x3f));
+        *o++ = (char)(0x80 | (code & 0x3f));
+    }
+    c->name = o;
+    return 1;
+}
+
+static int st_escape(StCursor *c)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *which;
+
+    if (c->at == c->end)
+        return st_bad(c, "the string does not end");
+    if (*c->at == 'u') {
+        c->at++;
+        return st_unicode(c);
+    }
+    which = *c->at ? strchr(from, *c->at) : NULL;
+    if (!which)
+        return st_bad(c, "unknown escape");
+    *c->name++ = to[which - from];
+    c->at++;
+    return 1;
+}
+
+/* Decodes a string into file->names; NULL after an error. */
+static const char *st_string(StCursor *c)
+{
+    const char *text = c->name;
+
+    if (!st_need(c, '"'))
+        return NULL;
+    while (c->at < c->end && *c->at != '"') {
+        if (*c->at < 0x20) {
+            st_bad(c, "unescaped control character in a string");
+            return NULL;
+        }
+        if (*c->at == '\\') {
+            c->at++;
+            if (!st_escape(c))
+                return NULL;
+            continue;
+        }
+        int n = st_utf8_length(c->at, c->end);
+        if (n == 0) {
+            st_bad(c, "malformed UTF-8");
+            return NULL;
+        }
+        memcpy(c->name, c->at, (size_t)n);
+        c->name += n;
+        c->at += n;
+    }
+    if (c->at == c->end) {
+        st_bad(c, "the string does not end");
+        return NULL;
+    }
+    c->at++;
+    *c->name++ = 0;
+    return text;
+}
+
+/* A size or offset: digits only, no sign, fraction, exponent, leading zero. */
+static int st_number(StCursor *c, int64_t *out)
+{
+    int64_t v = 0;
+
+    st_blank(c);
+    if (c->at == c->end || *c->at < '0' || *c->at > '9')
+        return st_bad(c, "expected a number of digits only");
+    if (*c->at == '0' && c->end - c->at > 1 && c->at[1] >= '0' &&
+        c->at[1] <= '9')
+        return st_bad(c, "a number may not begin with 0");
+    while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
+        if (__builtin_mul_overflow(v, (int64_t)10, &v) ||
+            __builtin_add_overflow(v, (int64_t)(*c->at - '0'), &v))
+            return st_bad(c, "the number is too large");
+        c->at++;
+    }
+    if (c->at < c->end && (*c->at == '.' || (*c->at | 32) == 'e'))
+        return st_bad(c, "expected a whole number");
+    *out = v;
+    return 1;
+}
+
+/* "[1, 2]" of at most `max` numbers; the count, -1 after an error. */
+static int st_numbers(StCursor *c, int64_t *out, int max, const char *what)
+{
+    int n = 0;
+
+    if (!st_need(c, '['))
+        return -1;
+    if (st_take(c, ']'))
+        return 0;
+    do {
+        if (n == max) {
+            st_bad(c, "%s has more than %d numbers", what, max);
+            return -1;
+        }
+        if (!st_number(c, &out[n++]))
+            return -1;
+    } while (st_take(c, ','));
+    return st_need(c, ']') ? n : -1;
+}
+
+static int st_dtype(StCursor *c, dcc_st_dtype *out)
+{
+    char *keep = c->name;
+    const char *text = st_string(c);
+
+    if (!text)
+        return 0;
+    c->name = keep;
+    for (int i = 0; i < DCC_ST_TYPES; i++) {
+        if (strcmp(text, st_types[i].name) == 0) {
+            *out = (dcc_st_dtype)i;
+            return 1;
+        }
+    }
+    return st_bad(c, "unknown dtype \"%.40s\"", text);
+}
+
+/* Fills count and checks that the offsets hold exactly the shape. */
+static int st_check_size(StCursor *c, dcc_st_tensor *t, const int64_t *range)
+{
+    int64_t bits;
+    char shape[200];
+
+    t->count = 1;
+    for (int d = 0; d < t->rank; d++)
+        if (__builtin_mul_overflow(t->count, t->dim[d], &t->count))
+            return st_bad(c, "tensor \"%.200s\" is too large", t->name);
+    if (__builtin_mul_overflow(t->count, (int64_t)st_types[t->dtype].bits,
+                               &bits))
+        return st_bad(c, "tensor \"%.200s\" is too large", t->name);
+    if (range[0] > range[1])
+        return st_bad(c, "tensor \"%.200s\" ends before it begins", t->name);
+    if (bits % 8 != 0 || range[1] - range[0] != bits / 8)
+        return st_bad(c,
+                      "tensor \"%.200s\" spans %lld bytes, but %s %s is "
+                      "%lld bits",
+                      t->name, (long long)(range[1] - range[0]),
+                      st_types[t->dtype].name,
+                      dcc_st_shape_text(shape, sizeof shape, t->rank, t->dim),
+                      (long long)bits);
+    t->begin = (size_t)range[0];
+    t->bytes = (size_t)(range[1] - range[0]);
+    return 1;
+}
+
+/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]} in any order */
+static int st_entry(StCursor *c, dcc_st_tensor *t)
+{
+    enum { DTYPE = 1, SHAPE = 2, OFFSETS = 4, ALL = 7 };
+    int seen = 0;
+    int64_t range[2] = {0, 0};
+
+    if (!st_need(c, '{'))
+        return 0;
+    do {
+        char *keep = c->name;
+        const char *key = st_string(c);
+        int which;
+
+        if (!key)
+            return 0;
+        c->name = keep;
+        if (strcmp(key, "dtype") == 0)
+            which = DTYPE;
+        else if (strcmp(key, "shape") == 0)
+            which = SHAPE;
+        else if (strcmp(key, "data_offsets") == 0)
+            which = OFFSETS;
+        else
+            return st_bad(c, "unknown key \"%.40s\" for tensor \"%.200s\"",
+                          key, t->name);
+        if (seen & which)
+            return st_bad(c, "\"%s\" twice for tensor \"%.200s\"", key,
+                          t->name);
+        seen |= which;
+        if (!st_need(c, ':'))
+            return 0;
+        if (which == DTYPE && !st_dtype(c, &t->dtype))
+            return 0;
+        if (which == SHAPE &&
+            (t->rank = st_numbers(c, t->dim, DCC_MAX_RANK, "shape")) < 0)
+            return 0;
+        if (which == OFFSETS) {
+            int n = st_numbers(c, range, 2, "data_offsets");
+            if (n != 2)
+                return st_bad(c, "data_offsets needs two numbers");
+        }
+    } while (st_take(c, ','));
+    if (!st_need(c, '}'))
+        return 0;
+    if (seen != ALL)
+        return st_bad(c, "tensor \"%.200s\" needs dtype, shape, data_offsets",
+                      t->name);
+    return st_check_size(c, t, range);
+}
+
+/* "__metadata__": strings to strings, checked and dropped */
+static int st_metadata(StCursor *c)
+{
+    if (!st_need(c, '{'))
+        return 0;
+    if (st_take(c, '}'))
+        return 1;
+    do {
+        char *keep = c->name;
+
+        if (!st_string(c) || !st_need(c, ':') || !st_string(c))
+            return 0;
+        c->name = keep;
+    } while (st_take(c, ','));
+    return st_need(c, '}');
+}
+
+static dcc_st_tensor *st_append(StCursor *c)
+{
+    dcc_st_file *f = c->file;
+
+    if (f->count == f->capacity) {
+        int capacity = f->capacity ? 2 * f->capacity : 64;
+        void *grown =
+            realloc(f->tensors, (size_t)capacity * sizeof *f->tensors);
+        if (!grown) {
+            st_bad(c, "out of memory");
+            return NULL;
+        }
+        f->tensors = (dcc_st_tensor *)grown;
+        f->capacity = capacity;
+    }
+    dcc_st_tensor *t = &f->tensors[f->count++];
+    memset(t, 0, sizeof *t);
+    return t;
+}
+
+static int st_header(StCursor *c)
+{
+    int seen_metadata = 0;
+
+    if (c->at == c->end || *c->at != '{')
+        return st_bad(c, "the header must begin with '{'");
+    c->at++;
+    if (!st_take(c, '}')) {
+        do {
+            const char *name = st_string(c);
+
+            if (!name || !st_need(c, ':'))
+                return 0;
+            if (strcmp(name, "__metadata__") == 0) {
+                if (seen_metadata++)
+                    return st_bad(c, "__metadata__ twice");
+                if (!st_metadata(c))
+                    return 0;
+                continue;
+            }
+            dcc_st_tensor *t = st_append(c);
+            if (!t)
+                return 0;
+            t->name = name;
+            if (!st_entry(c, t))
+                return 0;
+        } while (st_take(c, ','));
+        if (!st_need(c, '}'))
+            return 0;
+    }
+    st_blank(c);
+    return c->at == c->end || st_bad(c, "text after the header's end");
+}
+
+/* ---- whole-file checks ---- */
+
+static int st_by_place(const void *a, const void *b)
+{
+    const dcc_st_tensor *x = (const dcc_st_tensor *)a;
+    const dcc_st_tensor *y = (const dcc_st_tensor *)b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int st_by_name(const void *a, const void *b)
+{
+    return strcmp(((const dcc_st_tensor *)a)->name,
+                  ((const dcc_st_tensor *)b)->name);
+}
+
+/* Tensors must tile the data: no overlap, no gap, nothing left over. */
+static dcc_status st_check_cover(dcc_st_file *f, size_t data_bytes)
+{
+    size_t end = 0;
+
+    qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, st_by_place);
+    for (int i = 0; i < f->count; i++) {
+        const dcc_st_tensor *t = &f->tensors[i];
+
+        if (t->begin < end)
+            return dcc_fail(DCC_ERR_FORMAT,
+                            "%s: tensors \"%.200s\" and \"%.200s\" overlap",
+                            f->path, f->tensors[i - 1].name, t->name);
+        if (t->begin > data_bytes || t->bytes > data_bytes - t->begin)
+            return dcc_fail(DCC_ERR_FORMAT,
+                            "%s: truncated: tensor \"%.200s\" ends at data "
+                            "byte %zu, the file holds %zu",
+                            f->path, t->name, t->begin + t->bytes, data_bytes);
+        if (t->begin > end)
+            return dcc_fail(DCC_ERR_FORMAT,
+                            "%s: data bytes %zu to %zu, before tensor "
+                            "\"%.200s\", belong to no tensor",
+                            f->path, end, t->begin, t->name);
+        end = t->begin + t->bytes;
+    }
+    if (end != data_bytes)
+        return dcc_fail(DCC_ERR_FORMAT,
+                        "%s: %zu bytes after the last tensor's end", f->path,
+                        data_bytes - end);
+    return DCC_OK;
+}
+
+static dcc_status st_check_names(dcc_st_file *f)
+{
+    qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, st_by_name);
+    for (int i = 1; i < f->count; i++)
+        if (strcmp(f->tensors[i - 1].name, f->tensors[i].name) == 0)
+            return dcc_fail(DCC_ERR_FORMAT,
+                            "%s: two tensors are called \"%.200s\"", f->path,
+                            f->tensors[i].name);
+    return DCC_OK;
+}
+
+static dcc_status st_load(dcc_st_file *f)
+{
+    uint64_t header = 0;
+    StCursor c;
+    dcc_status status;
+
+    if (f->size < 8)
+        return dcc_fail(DCC_ERR_FORMAT,
+                        "%s: %zu bytes are too few for a safetensors file",
+                        f->path, f->size);
+    for (int i = 7; i >= 0; i--)
+        header = header << 8 | f->bytes[i];
+    if (header > DCC_ST_MAX_HEADER)
+        return dcc_fail(DCC_ERR_FORMAT,
+                        "%s: not a safetensors file: a header of %llu bytes "
+                        "(the limit is %u)",
+                        f->path, (unsigned long long)header,
+                        DCC_ST_MAX_HEADER);
+    if (header > f->size - 8)
+        return dcc_fail(DCC_ERR_FORMAT,
+                        "%s: truncated: a header of %llu bytes in a file of "
+                        "%zu",
+                        f->path, (unsigned long long)header, f->size);
+    f->names = (char *)malloc((size_t)header + 1);
+    if (!f->names)
+        return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", f->path);
+    memset(&c, 0, sizeof c);
+    c.file = f;
+    c.start = c.at = f->bytes + 8;
+    c.end = c.start + header;
+    c.name = f->names;
+    if (!st_header(&c))
+        return DCC_ERR_FORMAT;
+    status = st_check_cover(f, f->size - 8 - (size_t)header);
+    if (status == DCC_OK)
+        status = st_check_names(f);
+    for (int i = 0; i < f->count; i++)
+        f->tensors[i].data = c.end + f->tensors[i].begin;
+    return status;
+}
+
+static dcc_st_file *st_new(const char *path)
+{
+    dcc_st_file *f = (dcc_st_file *)calloc(1, sizeof *f);
+
+    if (f && !(f->path = strdup(path))) {
+        free(f);
+        f = NULL;
+    }
+    return f;
+}
+
+dcc_status dcc_st_parse(dcc_st_file **out, const char *label,
+                        const void *bytes, size_t size)
+{
+    dcc_st_file *f = st_new(label);
+    dcc_status status;
+
+    *out = NULL;
+    if (!f)
+        return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", label);
+    f->bytes = (const unsigned char *)bytes;
+    f->size = size;
+    status = st_load(f);
+    if (status == DCC_OK)
+        *out = f;
+    else
+        dcc_st_close(f);
+    return status;
+}
+
+/* Maps the file's bytes; f->bytes stays NULL for an empty one. */
+static dcc_status st_map(dcc_st_file *f)
+{
+    struct stat info;
+    void *bytes = MAP_FAILED;
+    int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    int ok;
+
+    if (fd < 0)
+        return dcc_fail(DCC_ERR_IO, "%s: %s", f->path, strerror(errno));
+    ok = fstat(fd, &info) == 0;
+    if (ok && !S_ISREG(info.st_mode)) {
+        close(fd);
+        return dcc_fail(DCC_ERR_IO, "%s: not a regular file", f->path);
+    }
+    if (ok && info.st_size > 0) {
+        f->size = (size_t)info.st_size;
+        bytes = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE, fd, 0);
+        ok = bytes != MAP_FAILED;
+    }
+    if (!ok)
+        dcc_fail(DCC_ERR_IO, "%s: %s", f->path, strerror(errno));
+    close(fd);
+    if (!ok)
+        return DCC_ERR_IO;
+    if (bytes != MAP_FAILED) {
+        f->bytes = (const unsigned char *)bytes;
+        f->mapped = 1;
+    }
+    return DCC_OK;
+}
+
+dcc_status dcc_st_open(dcc_st_file **out, const char *path)
+{
+    dcc_st_file *f = st_new(path);
+    dcc_status status;
+
+    *out = NULL;
+    if (!f)
+        return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", path);
+    status = st_map(f);
+    if (status == DCC_OK)
+        status = st_load(f);
+    if (status == DCC_OK)
+        *out = f;
+    else
+        dcc_st_close(f);
+    return status;
+}
+
+void dcc_st_close(dcc_st_file *f)
+{
+    if (!f)
+        return;
+    if (f->mapped)
+        munmap((void *)f->bytes, f->size);
+    free(f->tensors);
+    free(f->names);
+    free(f->path);
+    free(f);
+}
+
+const char *dcc_st_path(const dcc_st_file *f)
+{
+    return f->path;
+}
+
+int dcc_st_count(const dcc_st_file *f)
+{
+    return f->count;
+}
+
+const dcc_st_tensor *dcc_st_at(const dcc_st_file *f, int i)
+{
+    return &f->tensors[i];
+}
+
+const dcc_st_tensor *dcc_st_find(const dcc_st_file *f, const char *name)
+{
+    dcc_st_tensor key;
+
+    memset(&key, 0, sizeof key);
+    key.name = name;
+    if (f->count == 0)
+        return NULL;
+    return (const dcc_st_tensor *)bsearch(&key, f->tensors, (size_t)f->count,
+                                          sizeof key, st_by_name);
+}
