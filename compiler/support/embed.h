@@ -11,8 +11,8 @@ typedef struct EmbeddedFile {
     const char *text;
 } EmbeddedFile;
 
-extern const EmbeddedFile embedded_prelude[];   /* dsl/prelude.dcl */
 extern const EmbeddedFile embedded_devices[];   /* compiler/devices/ *.dev */
 extern const EmbeddedFile embedded_templates[]; /* templates/ *.cu.in */
+extern const EmbeddedFile embedded_runtime[];   /* runtime/, for --standalone */
 
 #endif
