@@ -1,0 +1,38 @@
+/* model.h - the performance model: DeepCuts' ratios, and microseconds.
+ *
+ * A family describes what a variant does (Work); model_cost turns it into the
+ * paper's ratios and a time. Constants come from the device file only. */
+#ifndef DCC_MODEL_H
+#define DCC_MODEL_H
+
+#include "family.h"
+
+typedef enum { PIPE_FMA, PIPE_MMA, PIPE_WGMMA, PIPE_TF32, PIPE_I8 } Pipe;
+
+typedef struct Work {
+    Pipe pipe;
+    double flops;          /* useful operations, 2 a multiply-add */
+    double padded_flops;   /* including those of cut-off tiles; >= flops */
+    double efficiency;     /* of the pipe by this kernel's inner loop, 0..1 */
+    double special;        /* exp, rsqrt, erf, division ... */
+    double hbm_bytes;      /* each input once, each output once */
+    double l2_bytes;       /* what the blocks ask for, re-reads included */
+    double smem_bytes;     /* read and written in shared memory, all blocks */
+    double scatter;        /* >= 1: factor on l2 time for narrow accesses */
+    double blocks;         /* thread blocks of the grid (N_TB) */
+    int threads, regs;     /* a block's threads, a thread's registers (est.) */
+    double smem_block;     /* bytes of shared memory a block */
+    double block_ops;      /* COMP_block, for OF_TB */
+    double block_bytes;    /* bytes a block moves from global memory */
+    double thread_ops, thread_loads; /* per inner step, for SMRatio */
+    double bank_conflict;  /* COEF_bc, 1: none */
+    double fill_us;        /* pipeline fill and drain of one block: estimate */
+    double serial_steps;   /* dependent global loads one after the other */
+} Work;
+
+void model_cost(const Device *d, const Work *w, Cost *c);
+
+/* Bytes of a tensor's elements that the group touches (each counted once). */
+double model_group_bytes(const Group *gr, double *in, double *out);
+
+#endif
