@@ -29,6 +29,6 @@ typedef struct Device {
  * of that architecture). */
 const Device *device_find(Arena *a, const char *target);
 int device_count(void);
-const char *device_name(int i);
+const char *device_name(Arena *a, int i);
 
 #endif

@@ -1,0 +1,173 @@
+#include "model.h"
+
+#include <math.h>
+
+static double pipe_rate(const Device *d, Pipe p)
+{
+    switch (p) {
+    case PIPE_FMA: return d->fma_tflops;
+    case PIPE_MMA: return d->mma_tflops;
+    case PIPE_WGMMA: return d->wgmma_tflops;
+    case PIPE_TF32: return d->tf32_tflops;
+    case PIPE_I8: return d->i8_tops;
+    }
+    return 0;
+}
+
+/* Blocks that one SM holds at once; 0 and the reason if a block cannot run. */
+static int occupancy(const Device *d, const Work *w, const char **why)
+{
+    double smem = (w->smem_block + 1023) / 1024;
+    int regs = (w->regs + 7) / 8 * 8, n = d->blocks_sm;
+
+    *why = NULL;
+    if (w->threads > 1024)
+        *why = "more than 1024 threads a block";
+    else if (smem > d->smem_block_kb)
+        *why = "more shared memory than a block may have";
+    else if (regs > 255)
+        *why = "more than 255 registers a thread";
+    else if (regs * w->threads > d->regs_sm)
+        *why = "more registers than an SM has";
+    if (*why)
+        return 0;
+    n = (int)fmin(n, d->threads_sm / w->threads);
+    n = (int)fmin(n, floor(d->smem_sm_kb / (smem + 1)));
+    if (regs)
+        n = (int)fmin(n, d->regs_sm / (regs * w->threads));
+    return n > 0 ? n : 1;
+}
+
+/* DeepCuts, section 4.2: the reachable fraction of the peak rate. */
+static void ratios(const Device *d, const Work *w, double peak, Cost *c)
+{
+    double of_tb = w->block_ops / fmax(w->block_bytes, 1);
+    double bc = w->bank_conflict > 1 ? w->bank_conflict : 1;
+    double per_sm = w->blocks / d->sms;
+
+    c->gm_ratio = fmin(1, of_tb / (peak * 1e3 / d->hbm_gbs));
+    c->sm_ratio = 1;
+    if (w->thread_loads > 0)
+        c->sm_ratio = fmin(1, w->thread_ops / w->thread_loads /
+                                  (d->smem_latency * bc));
+    c->wb_ratio = per_sm / ceil(per_sm);
+    c->pul = c->gm_ratio * c->sm_ratio * c->wb_ratio * c->coef_r;
+}
+
+static void take(Cost *c, double us, const char *limiter, double *most)
+{
+    if (us > *most) {
+        *most = us;
+        c->limiter = limiter;
+    }
+}
+
+void model_cost(const Device *d, const Work *w, Cost *c)
+{
+    double peak = pipe_rate(d, w->pipe);
+    int resident = occupancy(d, w, &c->why);
+
+    c->coef_r = resident > 0 && peak > 0;
+    if (peak <= 0)
+        c->why = "the GPU has no such pipe";
+    ratios(d, w, peak > 0 ? peak : 1, c);
+    if (!c->coef_r) {
+        c->us = INFINITY;
+        c->limiter = "does not fit";
+        return;
+    }
+    /* Blocks share SMs evenly; the fullest SM decides. */
+    double per_sm = ceil(w->blocks / d->sms);
+    double busy = fmin(w->blocks, d->sms) / d->sms;
+    double balance = w->blocks / (per_sm * d->sms);
+    double warps = fmin(resident, per_sm) * w->threads / 32.0;
+    double issue = fmin(1, warps / (w->pipe == PIPE_FMA ? 12 : 8));
+    /* A few SMs cannot ask for all of the memory's bandwidth; neither can
+     * few warps on each. */
+    double reach = fmin(1, busy / 0.6) * fmin(1, (warps + 4) / 20);
+    double eff = w->efficiency > 0 ? w->efficiency : 1;
+    double scatter = w->scatter > 1 ? w->scatter : 1;
+    double padded = fmax(w->padded_flops, w->flops);
+
+    c->hbm = w->hbm_bytes / (d->hbm_gbs * 1e3) / reach;
+    c->l2 = w->l2_bytes * scatter / (d->l2_gbs * 1e3) / reach;
+    c->smem = w->smem_bytes /
+              (d->smem_bytes_clk * d->sms * d->clock_ghz * 1e3) / balance;
+    c->math = padded / (peak * 1e6 * eff * issue) / balance;
+    c->special = w->special / (d->special_gops * 1e3) / balance;
+    double waves = ceil(w->blocks / (d->sms * (double)resident));
+    double load = d->hbm_latency / (d->clock_ghz * 1e3);
+    c->latency = (w->fill_us + w->serial_steps * load) * fmin(waves, 8);
+
+    double most = 0;
+    c->limiter = "launch";
+    take(c, c->hbm, "HBM", &most);
+    take(c, c->l2, "L2", &most);
+    take(c, c->smem, "shared memory", &most);
+    take(c, c->math, w->pipe == PIPE_FMA ? "FMA" : "tensor cores", &most);
+    take(c, c->special, "special functions", &most);
+    if (c->latency + d->launch_us > most)
+        c->limiter = c->latency > d->launch_us ? "latency" : "launch";
+    c->us = d->launch_us + c->latency + most;
+}
+
+/* Memory that a run finds in HBM: weights, inputs, and what is too large to
+ * have stayed in the L2 since its producer ran. */
+static double hbm_share(const Tensor *t, double bytes)
+{
+    enum { KEPT = 24 << 20 };
+    bool weight = t->role == ROLE_PARAM || t->when == WHEN_LOAD;
+
+    return weight || bytes > KEPT ? bytes : bytes * 0.5;
+}
+
+typedef struct Touched {
+    const Tensor *seen[256];
+    int n;
+    double bytes;
+} Touched;
+
+static bool first_time(Touched *t, const Tensor *x)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->seen[i] == x)
+            return false;
+    if (t->n < (int)(sizeof t->seen / sizeof *t->seen))
+        t->seen[t->n++] = x;
+    return true;
+}
+
+static void add_read(const Expr *e, void *ctx)
+{
+    Touched *t = ctx;
+
+    if (e->kind != E_READ || !first_time(t, e->tensor))
+        return;
+    double bytes = (double)tensor_elems(e->tensor) * type_bytes(e->type);
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_has_data(e->at[i])) /* a gather touches a part */
+            bytes = bytes / e->tensor->dim[i];
+    t->bytes += hbm_share(e->tensor, bytes);
+}
+
+double model_group_bytes(const Group *gr, double *in, double *out)
+{
+    Touched t = {.n = 0};
+    double written = 0;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        expr_visit(s->value, add_read, &t);
+        if (!s->tensor)
+            continue;
+        double n = (double)group_rows(gr);
+        if (s->over_cols && s->op == R_NONE)
+            n *= (double)group_cols(gr);
+        written += hbm_share(s->tensor, n * type_bytes(s->tensor->type));
+    }
+    if (in)
+        *in = t.bytes;
+    if (out)
+        *out = written;
+    return t.bytes + written;
+}
