@@ -142,9 +142,10 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
 
 /* For launchers: "kernel wants N bytes of dynamic shared memory". Call it
  * before the first launch that needs more than 48 KB; cheap afterwards. */
-#define DCC_ALLOW_SMEM(kernel, bytes)                                         \
-    cudaFuncSetAttribute((kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, \
-                         (int)(bytes))
+#define DCC_ALLOW_SMEM(kernel, bytes)                               \
+    cudaFuncSetAttribute(                                           \
+        (kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,      \
+        (int)(bytes))
 
 /* TMA: which pattern the bytes of a tile's rows are permuted in. */
 typedef enum {

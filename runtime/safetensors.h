@@ -85,13 +85,19 @@ typedef struct {
     const char *role; /* for messages: "parameter", "input" */
 } dcc_st_want;
 
+/* What reading did to the values. */
+typedef struct {
+    int converted;     /* between float types */
+    dcc_st_dtype from; /* the file's type */
+    int64_t lost;      /* finite values that became infinite */
+} dcc_st_change;
+
 /* Copies a tensor into dst (row-major, type `want->type`), converting between
  * float types, and between integer types where every value fits. An integer
  * where a float is wanted (or the reverse), a missing tensor or another shape
- * is DCC_ERR_FORMAT. `note` (may be NULL) receives a line about a conversion
- * of floats, or "". */
+ * is DCC_ERR_FORMAT. `change` may be NULL. */
 dcc_status dcc_st_read(const dcc_st_file *file, const dcc_st_want *want,
-                       void *dst, char *note, size_t note_size);
+                       void *dst, dcc_st_change *change);
 
 /* "[2, 3]" into text; returns text. */
 char *dcc_st_shape_text(char *text, size_t size, int rank, const int64_t *dim);
@@ -109,6 +115,9 @@ typedef struct {
  * directly. Metadata is a list of n_metadata key, value pairs. */
 dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
                         const char *const *metadata, int n_metadata);
+
+/* Writes a text file in the same manner. */
+dcc_status dcc_write_text(const char *path, const char *text);
 
 #ifdef __cplusplus
 }

@@ -154,7 +154,7 @@ static dcc_status st_read_floats(const dcc_st_file *f,
     if (same && !want->refuse_nan)
         return DCC_OK;
     for (int64_t i = 0; i < t->count; i += ST_CHUNK) {
-        int n = (int)(t->count - i < ST_CHUNK ? t->count - i : ST_CHUNK);
+        int n = t->count - i < ST_CHUNK ? (int)(t->count - i) : ST_CHUNK;
 
         st_decode(t->dtype, t->data + (size_t)i * from_size, n,
                   want->type != DCC_F32, chunk);
@@ -264,35 +264,16 @@ static dcc_status st_check_kind(const dcc_st_file *f, const dcc_st_want *want,
         have == ST_IS_OTHER ? " (this type cannot be converted)" : "");
 }
 
-static void st_note(const dcc_st_want *want, const dcc_st_tensor *t,
-                    int64_t lost, char *note, size_t size)
-{
-    int n;
-
-    if (st_kind(t->dtype) != ST_IS_FLOAT ||
-        dcc_st_dtype_of(want->type) == t->dtype)
-        return;
-    n = snprintf(note, size, "%s \"%.200s\": %s converted to %s", want->role,
-                 want->name, dcc_st_dtype_name(t->dtype),
-                 dcc_type_name(want->type));
-    if (lost && n > 0 && (size_t)n < size)
-        snprintf(note + n, size - (size_t)n,
-                 "; %lld values are too large and became infinite",
-                 (long long)lost);
-}
-
 dcc_status dcc_st_read(const dcc_st_file *f, const dcc_st_want *want,
-                       void *dst, char *note, size_t note_size)
+                       void *dst, dcc_st_change *change)
 {
     const dcc_st_tensor *t = dcc_st_find(f, want->name);
     int64_t lost = 0;
     dcc_status status;
 
-    if (note && note_size)
-        note[0] = 0;
     if (!t)
         return dcc_fail(DCC_ERR_FORMAT,
-                        "%s: no tensor \"%.200s\" for a %s of that name",
+                        "%s: no tensor \"%.200s\" for the %s of that name",
                         dcc_st_path(f), want->name, want->role);
     status = st_check_kind(f, want, t);
     if (status == DCC_OK)
@@ -303,7 +284,11 @@ dcc_status dcc_st_read(const dcc_st_file *f, const dcc_st_want *want,
         status = st_read_floats(f, want, t, (unsigned char *)dst, &lost);
     else
         status = st_read_integers(f, want, t, (unsigned char *)dst);
-    if (status == DCC_OK && note && note_size)
-        st_note(want, t, lost, note, note_size);
+    if (change) {
+        change->from = t->dtype;
+        change->lost = lost;
+        change->converted = st_kind(t->dtype) == ST_IS_FLOAT &&
+                            dcc_st_dtype_of(want->type) != t->dtype;
+    }
     return status;
 }

@@ -186,15 +186,17 @@ static int st_write_bytes(int fd, const void *bytes, size_t n)
     return 0;
 }
 
+/* The whole file; without tensors (NULL) it is the text alone. */
 static int st_write_all(int fd, const StText *header,
                         const dcc_st_out *tensors, int n)
 {
     unsigned char size[8];
-    int error;
+    int error = 0;
 
     for (int i = 0; i < 8; i++)
         size[i] = (unsigned char)((uint64_t)header->length >> 8 * i);
-    error = st_write_bytes(fd, size, 8);
+    if (tensors)
+        error = st_write_bytes(fd, size, 8);
     if (!error)
         error = st_write_bytes(fd, header->text, header->length);
     for (int w = 0; w < 4; w++)
@@ -287,9 +289,18 @@ static dcc_status st_check_out(const char *path, const dcc_st_out *tensors,
     return DCC_OK;
 }
 
+static dcc_status st_written(const char *path, int error)
+{
+    if (error)
+        return dcc_fail(DCC_ERR_IO, "%s: cannot write: %s", path,
+                        strerror(error));
+    return DCC_OK;
+}
+
 dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
                         const char *const *metadata, int n_metadata)
 {
+    const dcc_st_out nothing = {NULL, DCC_ST_BOOL, 0, NULL, NULL};
     StText header = {NULL, 0, 0, 0};
     dcc_status status = st_check_out(path, tensors, n);
     int error;
@@ -301,10 +312,20 @@ dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
         free(header.text);
         return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", path);
     }
-    error = st_write_file(path, &header, tensors, n);
+    error = st_write_file(path, &header, n ? tensors : &nothing, n);
     free(header.text);
-    if (error)
-        return dcc_fail(DCC_ERR_IO, "%s: cannot write: %s", path,
-                        strerror(error));
-    return DCC_OK;
+    return st_written(path, error);
+}
+
+dcc_status dcc_write_text(const char *path, const char *text)
+{
+    StText all = {NULL, 0, 0, 0};
+    int error;
+
+    st_puts(&all, text);
+    if (all.failed)
+        return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", path);
+    error = st_write_file(path, &all, NULL, 0);
+    free(all.text);
+    return st_written(path, error);
 }
