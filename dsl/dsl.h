@@ -48,6 +48,9 @@ void ast_dump(Buf *b, const Program *p, const Source *only);
  * with a name that op in full, with its definition. False: no such op. */
 bool dsl_ops(Buf *b, const Program *p, const char *name);
 
+/* True for the words that are no names, element types included. */
+bool dsl_is_reserved(const char *word, size_t len);
+
 /* Words for messages and dumps. */
 const char *elem_name(ElemKind k);
 const char *binary_name(BinaryOp op);

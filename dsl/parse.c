@@ -1,0 +1,225 @@
+#include "parse.h"
+
+#include "dcl.tab.h"
+
+#include <stdio.h>
+
+int dcl_lex(DCL_STYPE *val, DCL_LTYPE *loc, Parser *p);
+
+/* of the scanner that flex makes */
+int dcl_scan(DCL_STYPE *val, DCL_LTYPE *loc, void *scanner);
+int dcl_yylex_init_extra(Parser *p, void **scanner);
+void *dcl_yy_scan_bytes(const char *text, int n, void *scanner);
+int dcl_yylex_destroy(void *scanner);
+
+/* ---- tokens: brackets, and what is being read */
+
+static bool open_bracket(Parser *p, char c, Span at)
+{
+    if (p->n_bracket == DSL_MAX_NESTING) {
+        parse_too_deep(p, at);
+        return false;
+    }
+    p->bracket[p->n_bracket++] = (Bracket){c, at};
+    return true;
+}
+
+/* A brace closes whatever is open inside it; the others only their own. */
+static void close_bracket(Parser *p, char c)
+{
+    char open = c == ')' ? '(' : c == ']' ? '[' : '{';
+    int n = p->n_bracket;
+
+    while (c == '}' && n && p->bracket[n - 1].c != '{')
+        n--;
+    if (n && p->bracket[n - 1].c == open)
+        p->n_bracket = n - 1;
+}
+
+static bool in_statements(const Parser *p)
+{
+    return !p->n_bracket || p->bracket[p->n_bracket - 1].c == '{';
+}
+
+/* Keeps first and subject of the statement in which `token` stands; a note
+ * before a statement is none of it. */
+static void follow(Parser *p, int token, const DCL_STYPE *val)
+{
+    if (p->note == NOTE_NAMED)
+        p->note = token == '(' ? NOTE_ARGS : NO_NOTE;
+    else if (p->note == NOTE_AT)
+        p->note = token == TOK_NAME ? NOTE_NAMED : NO_NOTE;
+    else if (p->note == NOTE_ARGS && token == ')' && in_statements(p))
+        p->note = NO_NOTE;
+    else if (p->fresh && token == '@')
+        p->note = NOTE_AT;
+    else if (p->fresh && p->note == NO_NOTE) {
+        p->first = token;
+        p->subject = NULL;
+        p->fresh = false;
+    }
+    if (p->note == NO_NOTE && !p->fresh && token == TOK_NAME && !p->subject)
+        p->subject = val->name.text;
+    if ((token == ';' || token == '{' || token == '}') && in_statements(p))
+        p->fresh = true;
+}
+
+int dcl_lex(DCL_STYPE *val, DCL_LTYPE *loc, Parser *p)
+{
+    p->last_line = p->line;
+    p->last_col = p->col;
+    size_t end = p->offset;
+
+    *loc = (Loc){{p->source, p->line, p->col, 1}, p->line, p->col};
+    int token = p->stop ? 0 : dcl_scan(val, loc, p->scanner);
+    if (p->stop) {
+        p->token_offset = end;
+        p->token_len = 0;
+        return 0;
+    }
+    if (token == '(' || token == '[' || token == '{') {
+        if (!open_bracket(p, (char)token, loc->at))
+            return 0;
+    } else if (token == ')' || token == ']' || token == '}') {
+        close_bracket(p, (char)token);
+    }
+    follow(p, token, val);
+    return token;
+}
+
+/* ---- messages */
+
+const char *parse_describe(Parser *p)
+{
+    const char *text = p->source->text + p->token_offset;
+    int n = (int)p->token_len;
+    bool letter = n && ((*text | 32) >= 'a' && (*text | 32) <= 'z');
+
+    if (!n)
+        return "the end of the file";
+    if (*text == '"')
+        return p->quote.col ? "a string" : "'\"'";
+    if (n > 40)
+        return arena_printf(p->arena, "'%.37s...'", text);
+    if ((letter || *text == '_') && !dsl_is_reserved(text, p->token_len))
+        return arena_printf(p->arena, "name '%.*s'", n, text);
+    if (*text >= '0' && *text <= '9')
+        return arena_printf(p->arena, "number '%.*s'", n, text);
+    return arena_printf(p->arena, "'%.*s'", n, text);
+}
+
+static const char *subject(Parser *p)
+{
+    const char *what;
+
+    switch (p->first) {
+    case TOK_DIM: what = "the size"; break;
+    case TOK_TYPE: what = "the type"; break;
+    case TOK_INPUT: what = "the input"; break;
+    case TOK_PARAM: what = "the parameter"; break;
+    case TOK_STATE: what = "the state"; break;
+    case TOK_OUTPUT: what = "the output"; break;
+    case TOK_NAME: what = "the definition of"; break;
+    case TOK_REQUIRE: return " after the condition";
+    default: return "";
+    }
+    return p->subject ? arena_printf(p->arena, " after %s '%s'", what,
+                                     p->subject) : "";
+}
+
+/* Where the bracket was opened whose other half is missed, if far away. */
+static void note_unclosed(Parser *p, const char *what)
+{
+    Bracket b = p->n_bracket ? p->bracket[p->n_bracket - 1] : (Bracket){0};
+    const char *other = b.c == '(' ? "')'" : b.c == '[' ? "']'" : "'}'";
+
+    if (b.c && b.at.line != p->line && strstr(what, other))
+        diag_note(p->diag, b.at, "this '%c' is open", b.c);
+}
+
+static bool is_comparison(const char *text)
+{
+    return *text == '<' || *text == '>' ||
+           (text[1] == '=' && (*text == '=' || *text == '!'));
+}
+
+void parse_expected(Parser *p, const char *what, bool semicolon)
+{
+    bool end = !p->token_len;
+    Span at = {p->source, p->line, p->col - (int)p->token_len,
+               end ? 1 : (int)p->token_len};
+    const char *text = p->source->text + p->token_offset;
+    const char *word = dsl_is_reserved(text, p->token_len)
+                           && !strcmp(what, "a name") ? "the reserved word "
+                                                      : "";
+
+    semicolon = semicolon && in_statements(p);
+    if (semicolon && p->last_line < at.line) {
+        at.line = p->last_line;
+        at.col = p->last_col;
+        at.len = 1;
+    }
+    if (!end && is_comparison(text) && !strstr(what, "expression")) {
+        diag_error(p->diag, at, "comparisons do not chain: join them by '&&' "
+                                "or use parentheses");
+        return;
+    }
+    diag_error(p->diag, at, "expected %s%s, found %s%s", what,
+               semicolon ? subject(p) : "", word, parse_describe(p));
+    if (!semicolon)
+        note_unclosed(p, what);
+}
+
+void parse_too_deep(Parser *p, Span at)
+{
+    if (!p->stop)
+        diag_error(p->diag, at, "nested too deeply");
+    p->stop = true;
+}
+
+void parse_recovered(Parser *p)
+{
+    while (p->n_bracket && p->bracket[p->n_bracket - 1].c != '{')
+        p->n_bracket--;
+    p->fresh = true;
+    p->note = NO_NOTE;
+}
+
+void parse_recovered_item(Parser *p)
+{
+    p->n_bracket = 0;
+    parse_recovered(p);
+}
+
+/* ---- sources */
+
+static void parse_source(Arena *a, Diag *d, Program *g, const Source *s)
+{
+    Parser *p = arena_new_of(a, Parser);
+
+    *p = (Parser){.arena = a, .diag = d, .source = s, .program = g, .line = 1,
+                  .col = 1, .alone = true, .fresh = true};
+    VEC_PUSH(a, g->source, g->n_source, g->cap_source) = s;
+    if (s->len > INT32_MAX / 2) {
+        diag_error(d, (Span){s, 1, 1, 1}, "this file is too large");
+        return;
+    }
+    if (dcl_yylex_init_extra(p, &p->scanner))
+        return;
+    dcl_yy_scan_bytes(s->text, (int)s->len, p->scanner);
+    dcl_parse(p);
+    dcl_yylex_destroy(p->scanner);
+}
+
+Program *dsl_parse(Arena *a, Diag *d, const Source **files, int n)
+{
+    Program *g = arena_new_of(a, Program);
+    Source *library =
+        diag_source(d, "prelude.dcl", dsl_prelude_text, dsl_prelude_len);
+
+    library->library = true;
+    parse_source(a, d, g, library);
+    for (int i = 0; i < n; i++)
+        parse_source(a, d, g, files[i]);
+    return g;
+}

@@ -1,0 +1,95 @@
+/* parse.h - what the scanner (dcl.l), the grammar (dcl.y) and the makers of
+ * nodes (build.c) share while one source is read. Private to dsl/. */
+#ifndef DCC_DSL_PARSE_H
+#define DCC_DSL_PARSE_H
+
+#include "dsl.h"
+
+/* A span that may end on a later line: the grammar's location. */
+typedef struct Loc {
+    Span at;
+    int end_line, end_col; /* just after its last byte */
+} Loc;
+
+typedef struct Bracket {
+    char c;
+    Span at;
+} Bracket;
+
+typedef enum NoteState { NO_NOTE, NOTE_AT, NOTE_NAMED, NOTE_ARGS } NoteState;
+
+typedef struct Parser {
+    Arena *arena;
+    Diag *diag;
+    const Source *source;
+    Program *program;
+    void *scanner;
+    bool stop; /* a fatal error was reported: no more of this source */
+
+    /* The scanner's place, and the token it read last and before that. */
+    size_t offset, token_offset, token_len;
+    int line, col;
+    int last_line, last_col; /* the end of the token before the last */
+    bool alone;   /* only blanks so far on this line */
+    bool in_hole; /* inside the {} of a string */
+    Span quote;   /* the string's opening quote */
+    Bracket bracket[DSL_MAX_NESTING];
+    int n_bracket;
+
+    /* What is being read, for messages. */
+    bool fresh; /* the next token begins a statement or an item */
+    NoteState note;
+    int first;           /* its first token */
+    const char *subject; /* its first name, or NULL */
+} Parser;
+
+typedef struct ParamList {
+    Param *param;
+    int n, cap;
+} ParamList;
+
+typedef struct AttrList {
+    Attr *attr;
+    int n, cap;
+} AttrList;
+
+/* ---- parse.c: driving, and syntax errors */
+
+/* "expected WHAT, found .." at the token read last. */
+void parse_expected(Parser *p, const char *what, bool semicolon);
+void parse_too_deep(Parser *p, Span at);
+/* After recovery at the end of a statement: forget brackets left open. */
+void parse_recovered(Parser *p);
+/* The same after an item. */
+void parse_recovered_item(Parser *p);
+const char *parse_describe(Parser *p); /* the token read last, in words */
+
+/* ---- build.c: nodes. All of them report what the grammar lets through and
+ * return a node in any case. */
+
+Expr *build_number(Parser *p, Loc at, const char *text);
+Expr *build_string(Parser *p, Loc at, String s);
+Expr *build_name(Parser *p, Name n);
+Expr *build_read(Parser *p, Loc at, Name n, Args args);
+Expr *build_outside(Parser *p, Loc at, Expr *read, Expr *outside);
+Expr *build_call(Parser *p, Loc at, Name n, Expr *index, Args args);
+Expr *build_call_of_read(Parser *p, Loc at, Expr *read, Args args);
+Expr *build_as(Parser *p, Loc at, Expr *call, String path);
+/* A call that no factor follows: it takes no ranges and no packs. */
+Expr *build_plain_call(Parser *p, Expr *call);
+Expr *build_cast(Parser *p, Loc at, Name elem, Args args);
+Expr *build_reduce(Parser *p, Loc at, Expr *call, Expr *term);
+Expr *build_unary(Parser *p, Loc at, UnaryOp op, Expr *value);
+Expr *build_binary(Parser *p, Loc at, BinaryOp op, Loc sign, Expr *left,
+                   Expr *right);
+Expr *build_select(Parser *p, Loc at, Expr *cond, Expr *yes, Expr *no);
+Expr *build_list(Parser *p, Loc at, Args args);
+
+Type *build_type(Parser *p, Loc at, Name name);
+Arg build_arg(ArgKind kind, Loc at, Name name, Expr *value, Range range);
+void build_left(Parser *p, Args *left);
+void build_note(Parser *p, Note *note);
+Stmt *build_stmt(Parser *p, StmtKind kind, Loc at, Name name, Type *type);
+void build_item(Parser *p, Item *it, Loc at, ItemKind kind);
+
+#endif
