@@ -1,0 +1,169 @@
+#include "cprint.h"
+
+#include <string.h>
+
+/* Breaking long lines of emitted C. */
+
+enum { COLUMNS = 80, STEP = 4 };
+
+/* What a break after s[i] costs: its depth in brackets; -1: none is possible
+ * there. Operators stay at the beginning of the next line, except `=` and
+ * commas. */
+static int break_cost(const char *s, int i, int depth)
+{
+    const char *next = s + i + 1;
+
+    if (s[i] != ' ' || i == 0 || !*next)
+        return -1;
+    char before = s[i - 1];
+    if (before == ',')
+        return 10 * depth + 2;
+    if (before == '=' && i > 1 && s[i - 2] == ' ')
+        return 10 * depth + 1;
+    if (before == ';')
+        return 10 * depth;
+    if (!strncmp(next, "? ", 2) || !strncmp(next, ": ", 2))
+        return 10 * depth + 1;
+    if (!strncmp(next, "|| ", 3))
+        return 10 * depth + 2;
+    if (!strncmp(next, "&& ", 3))
+        return 10 * depth + 3;
+    if (!strncmp(next, "+ ", 2) || !strncmp(next, "- ", 2))
+        return 10 * depth + 4;
+    if (strchr("<>", *next) || !strncmp(next, "* ", 2) ||
+        !strncmp(next, "/ ", 2) || !strncmp(next, "== ", 3))
+        return 10 * depth + 5;
+    return -1;
+}
+
+/* Where to end the first line of s, at most `room` columns: the index of the
+ * blank, or 0 if there is no good place. */
+static int break_at(const char *s, int room)
+{
+    int depth = 0, best = 0, best_cost = 1 << 20;
+    bool quoted = false;
+
+    for (int i = 0; s[i] && i <= room; i++) {
+        if (s[i] == '"' && (i == 0 || s[i - 1] != '\\'))
+            quoted = !quoted;
+        if (quoted)
+            continue;
+        if (strchr("([{", s[i]))
+            depth++;
+        if (strchr(")]}", s[i]))
+            depth--;
+        int cost = break_cost(s, i, depth);
+        /* a break near the start gains little */
+        if (cost >= 0 && i < room / 3)
+            cost += 15;
+        if (cost >= 0 && cost <= best_cost) {
+            best_cost = cost;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void put_indent(Buf *b, int n)
+{
+    buf_printf(b, "%*s", n, "");
+}
+
+static void code_line(Buf *b, const char *s, int indent)
+{
+    int room = COLUMNS - indent;
+    bool first = true;
+
+    while ((int)strlen(s) > room) {
+        int at = break_at(s, room);
+        if (!at)
+            break;
+        put_indent(b, indent);
+        buf_putn(b, s, (size_t)at);
+        buf_putc(b, '\n');
+        s += at + 1;
+        if (first)
+            indent += STEP;
+        first = false;
+        room = COLUMNS - indent;
+    }
+    put_indent(b, indent);
+    buf_puts(b, s);
+    buf_putc(b, '\n');
+}
+
+/* s begins with //; words that do not fit go on in another comment line. */
+static void comment_line(Buf *b, const char *s, int indent)
+{
+    int hang = 2 + (int)strspn(s + 2, " ");
+    int room = COLUMNS - indent;
+    bool first = true;
+
+    while ((int)strlen(s) + (first ? 0 : hang + 2) > room) {
+        int limit = room - (first ? 0 : hang + 2), at = 0;
+        for (int i = first ? hang + 1 : 1; i <= limit && s[i]; i++)
+            if (s[i] == ' ')
+                at = i;
+        if (!at)
+            break;
+        put_indent(b, indent);
+        buf_printf(b, "%-*s", first ? 0 : hang + 2, first ? "" : "//");
+        buf_putn(b, s, (size_t)at);
+        buf_putc(b, '\n');
+        s += at + 1;
+        first = false;
+    }
+    put_indent(b, indent);
+    buf_printf(b, "%-*s%s\n", first ? 0 : hang + 2, first ? "" : "//", s);
+}
+
+/* The // of a comment at the end of a line of code, or NULL. */
+static const char *trailing_comment(const char *s)
+{
+    bool quoted = false;
+
+    for (; *s; s++) {
+        if (*s == '"')
+            quoted = !quoted;
+        if (!quoted && s[0] == '/' && s[1] == '/')
+            return s;
+    }
+    return NULL;
+}
+
+static void one_line(Buf *b, const char *line, size_t len, int indent)
+{
+    Buf s = {0};
+
+    buf_putn(&s, line, len);
+    while (s.len && s.text[s.len - 1] == ' ')
+        s.text[--s.len] = 0;
+    const char *text = buf_text(&s);
+    int own = (int)strspn(text, " ");
+    text += own;
+    if (!*text) {
+        buf_putc(b, '\n');
+    } else if (*text == '#') {
+        put_indent(b, strncmp(text, "#pragma", 7) ? 0 : indent + own);
+        buf_printf(b, "%s\n", text);
+    } else if (!strncmp(text, "//", 2)) {
+        comment_line(b, text, indent + own);
+    } else if ((int)strlen(text) + indent + own > COLUMNS &&
+               trailing_comment(text)) {
+        const char *c = trailing_comment(text);
+        comment_line(b, c, indent + own);
+        one_line(b, line, (size_t)(own + (c - text)), indent);
+    } else {
+        code_line(b, text, indent + own);
+    }
+    buf_free(&s);
+}
+
+void cprint_lines(Buf *b, const char *text, int indent)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        one_line(b, text, n, indent);
+        text += n + (text[n] == '\n');
+    }
+}

@@ -1,0 +1,122 @@
+#include "cprint.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- arguments --------------------------------------------------------- */
+
+static bool stores_to(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+typedef struct Finder {
+    const Tensor *tensor;
+    bool found;
+} Finder;
+
+static void find_read(const Expr *e, void *ctx)
+{
+    Finder *f = ctx;
+
+    f->found |= e->kind == E_READ && e->tensor == f->tensor;
+}
+
+static bool reads_from(const Group *gr, const Tensor *t)
+{
+    Finder f = {t, false};
+
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, find_read, &f);
+    return f.found;
+}
+
+static const char *arg_name(Arena *a, const Kernel *k, const Tensor *t)
+{
+    const char *base = cprint_ident(a, *t->name ? t->name : "t"), *id = base;
+
+    for (int n = 1, i = 0; i < k->n_arg; i++)
+        if (!strcmp(k->arg[i].name, id)) {
+            id = arena_printf(a, "%s_%d", base, n++);
+            i = -1;
+        }
+    return id;
+}
+
+void kernel_set_args(Graph *g, Group *gr, Kernel *k)
+{
+    if (!gr->n_arg)
+        group_args(g, gr);
+    k->arg = arena_array(g->arena, KernelArg, gr->n_arg);
+    k->n_arg = 0;
+    for (int i = 0; i < gr->n_arg; i++) {
+        Tensor *t = gr->arg[i];
+        const char *name = arg_name(g->arena, k, t);
+        ArgUse use = !stores_to(gr, t)   ? ARG_IN
+                     : reads_from(gr, t) ? ARG_INOUT
+                                         : ARG_OUT;
+        k->arg[k->n_arg++] = (KernelArg){name, t, use};
+    }
+    k->group = gr;
+    if (!k->n_instance)
+        VEC_PUSH(g->arena, k->instance, k->n_instance, k->cap_instance) = gr;
+}
+
+/* ---- parts ------------------------------------------------------------- */
+
+const char *kernel_constant(Graph *g, Kernel *k, const char *name,
+                            int64_t value, const char *comment)
+{
+    const char *id = name;
+
+    for (int i = 0; i < k->n_arg; i++)
+        if (!strcmp(k->arg[i].name, name))
+            name = id = arena_printf(g->arena, "%s_%s", name, "SIZE");
+    for (int n = 1, i = 0; i < k->n_constant; i++) {
+        if (strcmp(k->constant[i].name, id))
+            continue;
+        if (k->constant[i].value == value)
+            return k->constant[i].name;
+        id = arena_printf(g->arena, "%s_%d", name, n++);
+        i = -1;
+    }
+    VEC_PUSH(g->arena, k->constant, k->n_constant, k->cap_constant) =
+        (Constant){id, value, comment};
+    return id;
+}
+
+const char *kernel_extent(Graph *g, Kernel *k, const Var *v)
+{
+    char *s = arena_strdup(g->arena, v->name && *v->name ? v->name : "i");
+
+    for (char *c = s; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return kernel_constant(g, k, cprint_ident(g->arena, s), v->extent, NULL);
+}
+
+void kernel_assert(Graph *g, Kernel *k, const char *cond, const char *why)
+{
+    const char **old = k->assert_;
+
+    k->assert_ = arena_array(g->arena, const char *, k->n_assert + 1);
+    if (k->n_assert)
+        memcpy(k->assert_, old, sizeof *old * (size_t)k->n_assert);
+    k->assert_[k->n_assert++] =
+        arena_printf(g->arena, "static_assert(%s, \"%s\");", cond, why);
+}
+
+void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
+                 const char *comment)
+{
+    VEC_PUSH(g->arena, k->smem, k->n_smem, k->cap_smem) =
+        (SmemField){arena_strdup(g->arena, decl), comment, align};
+}
+
+void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text)
+{
+    VEC_PUSH(g->arena, k->phase, k->n_phase, k->cap_phase) =
+        (Phase){label, arena_strdup(g->arena, buf_text(text))};
+}
