@@ -1,0 +1,375 @@
+/* rt_main.c - dcc_main of dcc_rt.h: the command line of a generated program.
+ * Reads weights and inputs, runs the model, writes outputs, timings, traces.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dcc_rt.h"
+#include "rt_main.h"
+#include "safetensors.h"
+
+enum { RT_USER = 1, RT_USAGE = 2, RT_MACHINE = 3, RT_DEFECT = 70 };
+
+static void rt_usage(FILE *to, const char *program)
+{
+    fprintf(to,
+            "usage: %s [--model NAME] [--weights FILE] [--in FILE]... "
+            "[--out FILE]\n"
+            "          [--runs N] [--bench N [--json FILE]] [--trace FILE]\n"
+            "          [--random SEED [--save FILE]] [--describe] [--help]\n",
+            program);
+}
+
+static void rt_help(const char *program)
+{
+    rt_usage(stdout, program);
+    printf("\n"
+           "  --model NAME    which model, where the program has several\n"
+           "  --weights FILE  parameters, .safetensors\n"
+           "  --in FILE       inputs, .safetensors; may be repeated\n"
+           "  --out FILE      writes the outputs, .safetensors\n"
+           "  --runs N        runs N times, state carried on (default 1)\n"
+           "  --bench N       times N runs: median and least microseconds\n"
+           "  --json FILE     writes the timings as JSON\n"
+           "  --trace FILE    the last run goes step by step and every\n"
+           "                  materialised tensor is written\n"
+           "  --random SEED   draws what no file gives\n"
+           "  --save FILE     writes the parameters and inputs that ran\n"
+           "  --describe      lists parameters, inputs and outputs\n");
+}
+
+/* ---- options ---- */
+
+static int rt_bad_option(const char *program, const char *text,
+                         const char *which)
+{
+    fprintf(stderr, "%s: error: %s%s\n", program, text, which);
+    rt_usage(stderr, program);
+    return RT_USAGE;
+}
+
+/* A whole number >= least; 0 if it is none. */
+static int rt_parse_number(const char *text, long long least, long long *out)
+{
+    char *end;
+
+    *out = strtoll(text, &end, 10);
+    return end != text && *end == 0 && *out >= least &&
+           *out <= 1000000000000LL;
+}
+
+static int rt_numeric_option(RtOptions *o, const char *name, const char *value)
+{
+    long long number;
+
+    if (strcmp(name, "--random") == 0) {
+        o->random = 1;
+        if (!rt_parse_number(value, 0, &number))
+            return 0;
+        o->seed = (uint64_t)number;
+        return 1;
+    }
+    if (!rt_parse_number(value, 1, &number) || number > 10000000)
+        return 0;
+    if (strcmp(name, "--runs") == 0)
+        o->runs = (int)number;
+    else
+        o->bench = (int)number;
+    return 1;
+}
+
+/* 0, or the exit status. */
+static int rt_options(RtOptions *o, int argc, char **argv)
+{
+    struct {
+        const char *name;
+        const char **at; /* NULL: a number, or --in */
+    } known[] = {
+        {"--model", &o->model}, {"--weights", &o->weights},
+        {"--out", &o->out},     {"--json", &o->json},
+        {"--trace", &o->trace}, {"--save", &o->save},
+        {"--in", NULL},         {"--runs", NULL},
+        {"--bench", NULL},      {"--random", NULL},
+    };
+    const int n = (int)(sizeof known / sizeof *known);
+
+    for (int i = 1; i < argc; i++) {
+        int k = 0;
+
+        if (strcmp(argv[i], "--help") == 0 ||
+            strcmp(argv[i], "--describe") == 0) {
+            *(argv[i][2] == 'h' ? &o->help : &o->describe) = 1;
+            continue;
+        }
+        while (k < n && strcmp(argv[i], known[k].name) != 0)
+            k++;
+        if (k == n)
+            return rt_bad_option(o->program, "unknown argument ", argv[i]);
+        if (++i == argc)
+            return rt_bad_option(o->program, "a value must follow ",
+                                 argv[i - 1]);
+        if (known[k].at) {
+            *known[k].at = argv[i];
+        } else if (strcmp(known[k].name, "--in") == 0) {
+            if (o->n_in == RT_MAX_FILES)
+                return rt_bad_option(o->program, "too many ", "--in files");
+            o->in[o->n_in++] = argv[i];
+        } else if (!rt_numeric_option(o, known[k].name, argv[i])) {
+            return rt_bad_option(o->program, "not a number that fits ",
+                                 known[k].name);
+        }
+    }
+    if (o->json && !o->bench)
+        return rt_bad_option(o->program, "--json needs ", "--bench");
+    return 0;
+}
+
+static const dcc_model_desc *rt_choose(const RtOptions *o,
+                                       const dcc_model_desc *const *models,
+                                       int n)
+{
+    for (int i = 0; i < n; i++)
+        if (o->model ? strcmp(models[i]->name, o->model) == 0 : n == 1)
+            return models[i];
+    if (o->model)
+        fprintf(stderr, "%s: error: no model \"%s\"; there are:", o->program,
+                o->model);
+    else
+        fprintf(stderr, "%s: error: --model must choose one of:", o->program);
+    for (int i = 0; i < n; i++)
+        fprintf(stderr, " %s", models[i]->name);
+    fprintf(stderr, "\n");
+    return NULL;
+}
+
+static void rt_describe_all(const char *role, const dcc_tensor *tensors, int n)
+{
+    char shape[200];
+
+    for (int i = 0; i < n; i++) {
+        const dcc_tensor *t = &tensors[i];
+
+        printf("%-6s %s : %s%s", role, t->name, dcc_type_name(t->type),
+               t->rank ? dcc_st_shape_text(shape, sizeof shape, t->rank,
+                                           t->dim)
+                       : "");
+        if (t->lo != t->hi)
+            printf(" in %lld..%lld", (long long)t->lo, (long long)t->hi);
+        printf("\n");
+    }
+}
+
+static void rt_describe(const dcc_model_desc *d)
+{
+    printf("model  %s: %d launches; weights %.1f MB, packed %.1f, "
+           "intermediates %.1f, state %.1f\n",
+           d->name, d->n_steps, (double)d->params_bytes / 1e6,
+           (double)d->consts_bytes / 1e6, (double)d->arena_bytes / 1e6,
+           (double)d->state_bytes / 1e6);
+    rt_describe_all("input", d->inputs, d->n_inputs);
+    rt_describe_all("output", d->outputs, d->n_outputs);
+    rt_describe_all("state", d->states, d->n_states);
+    rt_describe_all("param", d->params, d->n_params);
+}
+
+/* ---- timing ---- */
+
+static int rt_by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static dcc_status rt_cuda_main(const char *doing, cudaError_t error)
+{
+    if (error == cudaSuccess)
+        return DCC_OK;
+    return dcc_fail(DCC_ERR_CUDA, "%s: %s", doing, cudaGetErrorString(error));
+}
+
+/* Enqueues `n` runs with an event between each and the next, so that the
+ * intervals are the GPU's own time; us[i] in microseconds. */
+static dcc_status rt_time_runs(RtProgram *p, cudaEvent_t *events, int n,
+                               float *us)
+{
+    dcc_status status;
+
+    status = rt_cuda_main("timing", cudaEventRecord(events[0], p->stream));
+    for (int i = 0; i < n && status == DCC_OK; i++) {
+        status = dcc_model_run(p->model, (const void *const *)p->inputs,
+                               p->outputs, p->stream);
+        if (status == DCC_OK)
+            status = rt_cuda_main("timing",
+                                  cudaEventRecord(events[i + 1], p->stream));
+    }
+    if (status == DCC_OK)
+        status = rt_cuda_main("running", cudaStreamSynchronize(p->stream));
+    for (int i = 0; i < n && status == DCC_OK; i++) {
+        float ms = 0;
+
+        status = rt_cuda_main(
+            "timing", cudaEventElapsedTime(&ms, events[i], events[i + 1]));
+        us[i] = ms * 1e3f;
+    }
+    return status;
+}
+
+enum { RT_BATCH = 256 }; /* runs enqueued before waiting */
+
+static dcc_status rt_time_all(RtProgram *p, int n, float *us)
+{
+    const int batch = n < RT_BATCH ? n : RT_BATCH;
+    cudaEvent_t events[RT_BATCH + 1];
+    dcc_status status = DCC_OK;
+    int made = 0;
+
+    for (; made <= batch && status == DCC_OK; made++)
+        status =
+            rt_cuda_main("creating events", cudaEventCreate(&events[made]));
+    /* warm up: clocks, caches, the graph's upload */
+    if (status == DCC_OK)
+        status = rt_time_runs(p, events, n < 20 ? 1 : batch / 10 + 2, us);
+    for (int i = 0; i < n && status == DCC_OK; i += batch)
+        status = rt_time_runs(p, events, n - i < batch ? n - i : batch, us + i);
+    for (int i = 0; i < made; i++)
+        cudaEventDestroy(events[i]);
+    return status;
+}
+
+static dcc_status rt_report_json(RtProgram *p, const char *path, int n,
+                                 double median, double least, double mean)
+{
+    char text[700];
+
+    snprintf(text, sizeof text,
+             "{\"model\": \"%s\", \"device\": \"%.200s\", \"runs\": %d, "
+             "\"median_us\": %.3f, \"min_us\": %.3f, \"mean_us\": %.3f}\n",
+             p->desc->name, p->device, n, median, least, mean);
+    p->writing = 1;
+    return dcc_write_text(path, text);
+}
+
+static dcc_status rt_bench(RtProgram *p, const RtOptions *o)
+{
+    const int n = o->bench;
+    float *us = (float *)malloc(sizeof *us * (size_t)(n + 32));
+    double median, mean = 0;
+    dcc_status status;
+
+    if (!us)
+        return dcc_fail(DCC_ERR_MEMORY, "out of memory");
+    status = rt_time_all(p, n, us);
+    if (status == DCC_OK) {
+        for (int i = 0; i < n; i++)
+            mean += us[i] / n;
+        qsort(us, (size_t)n, sizeof *us, rt_by_value);
+        median = (us[(n - 1) / 2] + us[n / 2]) / 2;
+        printf("%s: median %.2f us, min %.2f us over %d runs on %s\n",
+               p->desc->name, median, us[0], n, p->device);
+        if (o->json)
+            status = rt_report_json(p, o->json, n, median, us[0], mean);
+    }
+    free(us);
+    return status;
+}
+
+/* ---- the program ---- */
+
+static dcc_status rt_run_all(RtProgram *p, const RtOptions *o)
+{
+    const void *const *in = (const void *const *)p->inputs;
+    dcc_status status = DCC_OK;
+
+    for (int i = 0; i < o->runs && status == DCC_OK; i++) {
+        if (o->trace && i == o->runs - 1)
+            status = rt_trace(p, o->trace);
+        else
+            status = dcc_model_run(p->model, in, p->outputs, p->stream);
+        if (status == DCC_OK) {
+            cudaError_t error = cudaStreamSynchronize(p->stream);
+
+            if (error != cudaSuccess)
+                status = dcc_fail(DCC_ERR_BUG, "%s: a kernel failed: %s",
+                                  p->desc->name, cudaGetErrorString(error));
+        }
+    }
+    return status;
+}
+
+static dcc_status rt_program(RtProgram *p, const RtOptions *o)
+{
+    dcc_status status = rt_start(p, o);
+
+    if (status == DCC_OK)
+        status = rt_run_all(p, o);
+    if (status != DCC_OK)
+        return status;
+    if (!o->bench)
+        printf("%s: %d run%s on %s\n", p->desc->name, o->runs,
+               o->runs == 1 ? "" : "s", p->device);
+    if (o->out)
+        status = rt_write_outputs(p, o->out);
+    if (status == DCC_OK && o->bench)
+        status = rt_bench(p, o);
+    return status;
+}
+
+static int rt_exit_status(dcc_status status, int writing)
+{
+    switch (status) {
+    case DCC_OK:
+        return 0;
+    case DCC_ERR_IO:
+        return writing ? RT_MACHINE : RT_USER;
+    case DCC_ERR_FORMAT:
+    case DCC_ERR_ARG:
+        return RT_USER;
+    case DCC_ERR_CUDA:
+    case DCC_ERR_MEMORY:
+        return RT_MACHINE;
+    case DCC_ERR_BUG:
+        break;
+    }
+    return RT_DEFECT;
+}
+
+int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
+             char **argv)
+{
+    RtOptions o;
+    RtProgram p;
+    dcc_status status;
+    int bad;
+
+    memset(&o, 0, sizeof o);
+    memset(&p, 0, sizeof p);
+    o.program = argc > 0 ? argv[0] : "program";
+    o.runs = 1;
+    bad = rt_options(&o, argc, argv);
+    if (bad)
+        return bad;
+    if (o.help) {
+        rt_help(o.program);
+        return 0;
+    }
+    p.desc = rt_choose(&o, models, n_models);
+    if (!p.desc)
+        return RT_USAGE;
+    if (o.describe) {
+        rt_describe(p.desc);
+        return 0;
+    }
+    if (p.desc->n_params && !o.weights && !o.random)
+        return rt_bad_option(o.program, "the model has parameters: needs ",
+                             "--weights FILE or --random SEED");
+    if (p.desc->n_inputs && !o.n_in && !o.random)
+        return rt_bad_option(o.program, "the model has inputs: needs ",
+                             "--in FILE or --random SEED");
+    status = rt_program(&p, &o);
+    if (status != DCC_OK)
+        fprintf(stderr, "%s: error: %s\n", o.program, dcc_error());
+    rt_stop(&p);
+    return rt_exit_status(status, p.writing);
+}

@@ -1,0 +1,45 @@
+/* rt_main.h - shared by rt_main.c (options, timing) and rt_files.c (files,
+ * random data, traces); nobody else's business.
+ */
+#ifndef DCC_RT_MAIN_H
+#define DCC_RT_MAIN_H
+
+#include "dcc_rt.h"
+
+enum { RT_MAX_FILES = 64 };
+
+typedef struct {
+    const char *program;
+    const char *model, *weights, *out, *json, *trace, *save; /* NULL: none */
+    const char *in[RT_MAX_FILES];
+    int n_in;
+    int runs, bench;
+    int random; /* --random was given */
+    uint64_t seed;
+    int help, describe;
+} RtOptions;
+
+/* A running program: all that must be released at its end. */
+typedef struct {
+    const dcc_model_desc *desc;
+    dcc_model *model;
+    cudaStream_t stream;
+    void **inputs, **outputs; /* device; host_inputs mirrors inputs */
+    void **host_inputs;
+    void **host_params; /* --random without a weights file; else NULL */
+    char device[256];   /* "NVIDIA H200", or "CPU" */
+    int writing;        /* an I/O error now is about an output file */
+} RtProgram;
+
+/* Creates the model and its inputs and outputs on the device. */
+dcc_status rt_start(RtProgram *p, const RtOptions *o);
+
+/* Frees all; right after any part of rt_start. */
+void rt_stop(RtProgram *p);
+
+dcc_status rt_write_outputs(RtProgram *p, const char *path);
+
+/* One run, step by step, writing every tensor of desc->trace. */
+dcc_status rt_trace(RtProgram *p, const char *path);
+
+#endif

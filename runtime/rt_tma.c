@@ -1,0 +1,92 @@
+/* rt_tma.c - dcc_tma_encode of dcc_rt.h. The driver's function is looked up
+ * through the runtime, so that nothing links libcuda.
+ */
+#include <cuda.h>
+
+#include "dcc_rt.h"
+
+typedef CUresult (*RtEncode)(CUtensorMap *, CUtensorMapDataType, cuuint32_t,
+                             void *, const cuuint64_t *, const cuuint64_t *,
+                             const cuuint32_t *, const cuuint32_t *,
+                             CUtensorMapInterleave, CUtensorMapSwizzle,
+                             CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+static cudaError_t rt_find_encode(RtEncode *out)
+{
+    void *entry = NULL;
+    enum cudaDriverEntryPointQueryResult found;
+    cudaError_t error;
+
+#if CUDART_VERSION >= 12050
+    error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry,
+                                             12000, cudaEnableDefault, &found);
+#else
+    error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry,
+                                    cudaEnableDefault, &found);
+#endif
+    if (error == cudaSuccess &&
+        (found != cudaDriverEntryPointSuccess || !entry))
+        error = cudaErrorInsufficientDriver;
+    *out = (RtEncode)entry;
+    return error;
+}
+
+static CUtensorMapDataType rt_tma_type(dcc_type type)
+{
+    switch (type) {
+    case DCC_F32:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+    case DCC_F16:
+        return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+    case DCC_BF16:
+        return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+    case DCC_I32:
+        return CU_TENSOR_MAP_DATA_TYPE_INT32;
+    case DCC_I8:
+    case DCC_BOOL:
+        break;
+    }
+    return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+static CUtensorMapSwizzle rt_tma_swizzle(dcc_swizzle swizzle)
+{
+    switch (swizzle) {
+    case DCC_SWIZZLE_32:
+        return CU_TENSOR_MAP_SWIZZLE_32B;
+    case DCC_SWIZZLE_64:
+        return CU_TENSOR_MAP_SWIZZLE_64B;
+    case DCC_SWIZZLE_128:
+        return CU_TENSOR_MAP_SWIZZLE_128B;
+    case DCC_SWIZZLE_NONE:
+        break;
+    }
+    return CU_TENSOR_MAP_SWIZZLE_NONE;
+}
+
+cudaError_t dcc_tma_encode(struct CUtensorMap_st *map, dcc_type type, int rank,
+                           const void *base, const uint64_t *dim,
+                           const uint64_t *stride_bytes, const uint32_t *box,
+                           const uint32_t *elem_stride, dcc_swizzle swizzle)
+{
+    static const cuuint32_t ones[5] = {1, 1, 1, 1, 1};
+    cuuint64_t dims[5], strides[5];
+    RtEncode encode;
+    cudaError_t error = rt_find_encode(&encode);
+
+    if (error != cudaSuccess)
+        return error;
+    if (rank < 1 || rank > 5)
+        return cudaErrorInvalidValue;
+    for (int d = 0; d < rank; d++) {
+        dims[d] = dim[d];
+        strides[d] = d + 1 < rank ? stride_bytes[d] : 0;
+    }
+    if (encode(map, rt_tma_type(type), (cuuint32_t)rank, (void *)base, dims,
+               strides, box, elem_stride ? elem_stride : ones,
+               CU_TENSOR_MAP_INTERLEAVE_NONE, rt_tma_swizzle(swizzle),
+               CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+               CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
