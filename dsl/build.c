@@ -232,7 +232,7 @@ Expr *build_cast(Parser *p, Loc at, Name elem, Args args)
 static bool find_reduction(const char *name, ReduceOp *op)
 {
     for (*op = RED_SUM; *op <= RED_ARGMAX; ++*op)
-        if (!strcmp(name, reduce_name(*op)))
+        if (!strcmp(name, reduce_word(*op)))
             return true;
     return false;
 }

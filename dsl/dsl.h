@@ -54,7 +54,7 @@ bool dsl_is_reserved(const char *word, size_t len);
 /* Words for messages and dumps. */
 const char *elem_name(ElemKind k);
 const char *binary_name(BinaryOp op);
-const char *reduce_name(ReduceOp op);
+const char *reduce_word(ReduceOp op);
 const char *item_kind_name(ItemKind k);
 
 /* The library's text, embedded by the build (embed.sh). */

@@ -16,7 +16,7 @@ const char *binary_name(BinaryOp op)
     return name[op];
 }
 
-const char *reduce_name(ReduceOp op)
+const char *reduce_word(ReduceOp op)
 {
     static const char *const name[] = {"sum", "mean", "prod",
                                        "max", "min", "argmax"};
