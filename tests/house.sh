@@ -1,0 +1,71 @@
+#!/bin/sh
+# The house's rules that a grep can check: who includes whom, how long a
+# function and a file may be, no unfinished marks.  See CONTRIBUTING.md.
+cd "${DCC_SRC:-$(dirname "$0")/..}" || exit 1
+report=$(mktemp) || exit 1
+trap 'rm -f "$report"' EXIT
+
+# fail RULE: the lines on stdin break it
+fail()
+{
+    lines=$(cat)
+    [ -z "$lines" ] && return
+    printf '%s:\n%s\n\n' "$1" "$lines" >>"$report"
+}
+
+# includes of own headers, as file:line:header
+includes()
+{
+    grep -n '^ *# *include *"' /dev/null "$@" 2>/dev/null |
+        sed 's/ *# *include *"\([^"]*\)".*/\1/'
+}
+
+sources=$(find compiler dsl runtime tests examples -name '*.[chly]' \
+    -o -name '*.cuh' -o -name '*.cpp' | grep -v -e '/dcl\.tab\.' \
+    -e '/dcl\.yy\.' -e '_dcl\.c$' -e '/devices_dev\.c' \
+    -e '/templates_cu\.c' -e '/runtime_files\.c')
+
+own_dir()
+{
+    awk -F: -v dirs="$1" '{
+        n = split(dirs, d, " ")
+        for (i = 1; i <= n; i++)
+            if ((getline line < (d[i] "/" $3)) >= 0) {
+                close(d[i] "/" $3)
+                next
+            }
+        print
+    }'
+}
+
+includes compiler/support/*.[ch] | own_dir compiler/support |
+    fail "compiler/support includes libc only"
+includes dsl/*.[chly] | grep -v -e ':support/' | own_dir dsl |
+    grep -v -e ':dcl\.tab\.h$' -e ':dcl\.yy\.h$' | fail "dsl adds support only"
+includes compiler/*.[ch] compiler/family/*.[ch] | grep '[:/]ast\.h$' |
+    grep -v -e '^compiler/lower[a-z_]*\.[ch]:' -e '^compiler/compile\.c:' |
+    fail "only lower and compile.c see the AST"
+includes compiler/emit*.[ch] | grep -e '[:/]model\.h$' -e '[:/]space\.h$' \
+    -e '[:/]select\.h$' -e '[:/]family\.h$' |
+    fail "emitters get finished kernels: no model, no search"
+includes runtime/*.c runtime/*.h runtime/*.cuh |
+    own_dir "runtime runtime/emu" | fail "the runtime stands alone"
+
+for f in $sources; do
+    awk -v f="$f" 'END { if (NR > 800) print f ": " NR " lines" }' "$f"
+done | fail "a file has 800 lines at most"
+# shellcheck disable=SC2086
+awk 'FNR == 1 { start = 0 }
+     /^\{/ { start = FNR }
+     /^\}/ { if (start && FNR - start > 100)
+                 print FILENAME ":" start ": " FNR - start " lines"
+             start = 0 }' $sources | fail "a function has 100 lines at most"
+# shellcheck disable=SC2086
+awk 'length > 100 && !/"/ { print FILENAME ":" FNR ": " length " columns" }' \
+    $sources | fail "a line has 100 columns at most"
+marks='TO''DO|FIX''ME|XX''X'
+# shellcheck disable=SC2086
+grep -nE "(^|[^A-Za-z])($marks)([^A-Za-z]|$)" $sources |
+    fail "no marks of the unfinished"
+cat "$report"
+[ ! -s "$report" ]
