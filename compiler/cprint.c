@@ -1,10 +1,7 @@
-#include "cprint.h"
+#include "cprint_text.h"
 
 #include <ctype.h>
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- names ------------------------------------------------------------- */
@@ -129,19 +126,7 @@ const char *cprint_ctype(Type t)
 
 /* ---- text with precedence ---------------------------------------------- */
 
-enum {
-    P_COND = 1, P_OR, P_AND, P_EQ, P_REL, P_ADD, P_MUL, P_UNARY, P_ATOM
-};
-
-typedef struct Text {
-    const char *s;
-    int prec;
-} Text;
-
-/* body: where temporaries go; NULL: everything inline. */
-static Text print(Buf *body, CPrint *p, const Expr *e, const char *hint);
-
-static Text text_of(CPrint *p, Buf *b, int prec)
+Text text_take(CPrint *p, Buf *b, int prec)
 {
     Text t = {arena_strdup(p->graph->arena, buf_text(b)), prec};
 
@@ -149,12 +134,20 @@ static Text text_of(CPrint *p, Buf *b, int prec)
     return t;
 }
 
-static void put(Buf *b, Text t, int need)
+void text_put(Buf *b, Text t, int need)
 {
     if (t.prec < need)
         buf_printf(b, "(%s)", t.s);
     else
         buf_puts(b, t.s);
+}
+
+bool text_plain(const char *s)
+{
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
+            return false;
+    return true;
 }
 
 /* ---- indices and guards ------------------------------------------------ */
@@ -173,11 +166,11 @@ static void put_data(Buf *b, const Expr *e, void *ctx)
     bool wide = p->wide;
 
     p->wide = false;
-    Text t = print(NULL, p, e, NULL);
+    Text t = text_expr(NULL, p, e, NULL);
     p->wide = wide;
     if (wide)
         buf_puts(b, "(long long)");
-    put(b, t, P_ATOM);
+    text_put(b, t, P_ATOM);
 }
 
 void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec)
@@ -206,34 +199,9 @@ void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset)
     p->wide = wide;
 }
 
-/* e >= 0 with the constant on the right: 2 * i + r >= 1, i < 56. */
-static void put_not_negative(Buf *b, CPrint *p, const Idx *e)
+Text text_guard(CPrint *p, Guard g)
 {
-    IdxPool *pool = p->graph->pool;
-    bool negative = true;
-
-    for (int i = 0; i < e->n; i++)
-        negative &= e->term[i].c < 0;
-    const Idx *x = idx_addc(pool, e, -e->k);
-    cprint_idx(b, p, negative ? idx_scale(pool, x, -1) : x, 1);
-    if (negative)
-        buf_printf(b, " < %lld", (long long)e->k + 1);
-    else
-        buf_printf(b, " >= %lld", -(long long)e->k);
-}
-
-static void put_cond(Buf *b, CPrint *p, Cond c)
-{
-    if (!c.mod) {
-        put_not_negative(b, p, c.e);
-        return;
-    }
-    cprint_idx(b, p, idx_mod(p->graph->pool, c.e, c.mod), 1);
-    buf_puts(b, " == 0");
-}
-
-static Text guard_text(CPrint *p, Guard g)
-{
+    IdxPrinter how = {put_var, put_data, p};
     Buf b = {0};
     int n = 0;
     bool wide = p->wide;
@@ -244,534 +212,17 @@ static Text guard_text(CPrint *p, Guard g)
             continue;
         if (n++)
             buf_puts(&b, " && ");
-        put_cond(&b, p, g.cond[i]);
+        cond_print(&b, g.cond[i], &how);
     }
     p->wide = wide;
     if (!n)
         buf_puts(&b, "true");
-    return text_of(p, &b, n == 0 ? P_ATOM : n == 1 ? P_EQ : P_AND);
+    return text_take(p, &b, n == 0 ? P_ATOM : n == 1 ? P_EQ : P_AND);
 }
 
 void cprint_guard(Buf *b, CPrint *p, Guard g)
 {
-    put(b, guard_text(p, g), P_EQ);
-}
-
-/* ---- distinct expressions ---------------------------------------------- */
-
-static int find_seen(const CPrint *p, const Expr *e)
-{
-    for (int i = p->n_seen - 1; i >= 0; i--)
-        if (p->seen[i].e == e)
-            return p->seen[i].node;
-    return -1;
-}
-
-static bool same_guard(Guard a, Guard b)
-{
-    if (a.n != b.n)
-        return false;
-    for (int i = 0; i < a.n; i++)
-        if (a.cond[i].e != b.cond[i].e || a.cond[i].mod != b.cond[i].mod)
-            return false;
-    return true;
-}
-
-/* Whether two expressions whose parts were already classed are one. */
-static bool same_node(const CPrint *p, const Expr *a, const Expr *b)
-{
-    if (a->kind != b->kind || a->type != b->type)
-        return false;
-    switch (a->kind) {
-    case E_CONST:
-        return !memcmp(&a->num, &b->num, sizeof a->num);
-    case E_INDEX:
-        return a->idx == b->idx;
-    case E_LOCAL:
-        return a->local == b->local;
-    case E_READ:
-        if (a->tensor != b->tensor || !same_guard(a->in, b->in))
-            return false;
-        for (int i = 0; i < a->tensor->rank; i++)
-            if (a->at[i] != b->at[i])
-                return false;
-        return !a->outside || !b->outside
-               ? a->outside == b->outside
-               : find_seen(p, a->outside) == find_seen(p, b->outside);
-    default:
-        if (a->kind != E_CAST && a->fn != b->fn)
-            return false;
-        for (int i = 0; i < 3; i++)
-            if (!a->arg[i] != !b->arg[i] ||
-                (a->arg[i] &&
-                 find_seen(p, a->arg[i]) != find_seen(p, b->arg[i])))
-                return false;
-        return true;
-    }
-}
-
-/* Calls f on the direct parts of e, those of its index arithmetic included. */
-typedef int PartVisit(CPrint *p, const Expr *e);
-
-static void visit_idx(CPrint *p, const Idx *e, PartVisit *f)
-{
-    if (!idx_has_data(e))
-        return;
-    for (int i = 0; i < e->n; i++) {
-        const Atom *a = e->term[i].atom;
-        if (a->kind == ATOM_DATA)
-            f(p, a->data);
-        if (a->a)
-            visit_idx(p, a->a, f);
-        if (a->b)
-            visit_idx(p, a->b, f);
-    }
-}
-
-static void visit_parts(CPrint *p, const Expr *e, PartVisit *f)
-{
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i])
-            f(p, e->arg[i]);
-    if (e->kind == E_INDEX)
-        visit_idx(p, e->idx, f);
-    if (e->kind != E_READ)
-        return;
-    if (e->outside)
-        f(p, e->outside);
-    for (int i = 0; i < e->tensor->rank; i++)
-        visit_idx(p, e->at[i], f);
-    for (int i = 0; i < e->in.n; i++)
-        visit_idx(p, e->in.cond[i].e, f);
-}
-
-/* The node of e, made if there is none. */
-static int classify(CPrint *p, const Expr *e)
-{
-    Arena *a = p->graph->arena;
-    int n = find_seen(p, e);
-
-    if (n >= 0)
-        return n;
-    visit_parts(p, e, classify);
-    for (n = 0; n < p->n_node; n++)
-        if (same_node(p, p->node[n].e, e))
-            break;
-    if (n == p->n_node)
-        VEC_PUSH(a, p->node, p->n_node, p->cap_node) = (CNode){e, 0, NULL};
-    VEC_PUSH(a, p->seen, p->n_seen, p->cap_seen) = (CSeen){e, n};
-    return n;
-}
-
-static int use(CPrint *p, const Expr *e)
-{
-    int n = find_seen(p, e);
-
-    if (++p->node[n].uses == 1)
-        visit_parts(p, p->node[n].e, use);
-    return n;
-}
-
-static int count(CPrint *p, const Expr *e)
-{
-    classify(p, e);
-    return use(p, e);
-}
-
-void cprint_count(CPrint *p, const Expr *e)
-{
-    count(p, e);
-}
-
-/* ---- expressions ------------------------------------------------------- */
-
-void cprint_float(Buf *b, double v)
-{
-    char s[48];
-    float f = (float)v;
-
-    if (isnan(f)) {
-        buf_puts(b, "NAN");
-    } else if (isinf(f)) {
-        buf_puts(b, f < 0 ? "-INFINITY" : "INFINITY");
-    } else {
-        for (int digits = 1; digits <= 9; digits++) {
-            snprintf(s, sizeof s, "%.*g", digits, f);
-            if (strtof(s, NULL) == f)
-                break;
-        }
-        buf_printf(b, "%s%sf", s, strpbrk(s, ".e") ? "" : ".0");
-    }
-}
-
-static Text print_const(CPrint *p, const Expr *e)
-{
-    Buf b = {0};
-
-    if (type_is_float(e->type))
-        cprint_float(&b, e->num);
-    else if (e->type == T_BOOL)
-        buf_puts(&b, e->num != 0 ? "true" : "false");
-    else if (e->num <= INT_MIN)
-        buf_puts(&b, "INT_MIN");
-    else
-        buf_printf(&b, "%lld", (long long)e->num);
-    return text_of(p, &b, *buf_text(&b) == '-' ? P_UNARY : P_ATOM);
-}
-
-/* One element, converted to float where it is a 16-bit float. */
-static Text print_load(Buf *body, CPrint *p, const Expr *e)
-{
-    const Tensor *t = e->tensor;
-    const char *how = t->type == T_F16    ? "__half2float"
-                      : t->type == T_BF16 ? "__bfloat162float"
-                                          : NULL;
-    Buf b = {0};
-
-    (void)body;
-    if (how)
-        buf_printf(&b, "%s(", how);
-    buf_printf(&b, "%s[", cprint_tensor(p, t));
-    cprint_element(&b, p, t, cprint_offset(p->graph, t, e->at));
-    buf_puts(&b, how ? "])" : "]");
-    return text_of(p, &b, P_ATOM);
-}
-
-static Text print_read(Buf *body, CPrint *p, const Expr *e, const char *hint)
-{
-    const char *staged = p->staged ? p->staged(e, p->ctx) : NULL;
-
-    if (staged)
-        return (Text){staged, P_ATOM};
-    Truth in = guard_truth(e->in);
-    if (in == NEVER)
-        return print(body, p, e->outside, hint);
-    Text load = print_load(body, p, e);
-    if (in == ALWAYS)
-        return load;
-    Buf b = {0};
-    put(&b, guard_text(p, e->in), P_AND);
-    buf_printf(&b, " ? %s : ", load.s);
-    put(&b, print(body, p, e->outside, hint), P_OR);
-    return text_of(p, &b, P_COND);
-}
-
-typedef struct Operator {
-    Func fn;
-    const char *s;
-    int prec;
-} Operator;
-
-static const Operator operators[] = {
-    {F_ADD, "+", P_ADD}, {F_SUB, "-", P_ADD}, {F_MUL, "*", P_MUL},
-    {F_DIV, "/", P_MUL}, {F_LT, "<", P_REL},  {F_LE, "<=", P_REL},
-    {F_GT, ">", P_REL},  {F_GE, ">=", P_REL}, {F_EQ, "==", P_EQ},
-    {F_NE, "!=", P_EQ},  {F_AND, "&&", P_AND}, {F_OR, "||", P_OR},
-};
-
-static const Operator *find_operator(Func f)
-{
-    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
-        if (operators[i].fn == f)
-            return &operators[i];
-    return NULL;
-}
-
-/* The device function of f for float or int arguments. */
-static const char *function(CPrint *p, Func f, bool is_float)
-{
-    switch (f) {
-    case F_MIN:
-        return is_float ? "fminf" : "min";
-    case F_MAX:
-        return is_float ? "fmaxf" : "max";
-    case F_ABS:
-        return is_float ? "fabsf" : "abs";
-    case F_DIV:
-        return "dcc_idiv";
-    case F_MOD:
-        return is_float ? "dcc_floor_fmodf" : "dcc_imod";
-    default:
-        return arena_printf(p->graph->arena, "%sf", func_name(f));
-    }
-}
-
-static bool float_args(const Expr *e)
-{
-    if (type_is_float(e->type))
-        return true;
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i] && type_is_float(e->arg[i]->type))
-            return true;
-    return false;
-}
-
-static Text compose_operator(CPrint *p, const Expr *e, const Operator *op,
-                             const Text *arg)
-{
-    Buf b = {0};
-    /* equality and relations do not mix without parentheses, nor && with || */
-    int need = op->prec >= P_ADD ? op->prec : P_ADD;
-
-    if (op->fn == F_AND || op->fn == F_OR)
-        need = P_EQ;
-    int left = op->fn == F_AND || op->fn == F_OR ? op->prec : need;
-    if (e->arg[0]->kind == E_BINARY && e->arg[0]->fn != e->fn &&
-        (op->fn == F_AND || op->fn == F_OR))
-        left = need;
-    bool ints = type_is_float(e->type) && !type_is_float(e->arg[0]->type) &&
-                !type_is_float(e->arg[1]->type);
-    if (ints)
-        buf_puts(&b, "(float)");
-    put(&b, arg[0], ints ? P_ATOM : left);
-    buf_printf(&b, " %s ", op->s);
-    put(&b, arg[1], need + 1 <= P_UNARY ? need + 1 : P_UNARY);
-    return text_of(p, &b, op->prec);
-}
-
-static Text compose_call(CPrint *p, const char *f, int n, const Text *arg)
-{
-    Buf b = {0};
-
-    buf_printf(&b, "%s(", f);
-    for (int i = 0; i < n; i++)
-        buf_printf(&b, "%s%s", i ? ", " : "", arg[i].s);
-    buf_putc(&b, ')');
-    return text_of(p, &b, P_ATOM);
-}
-
-static Text compose_cast(CPrint *p, const Expr *e, const Text *arg)
-{
-    Type from = e->arg[0]->type;
-    Buf b = {0};
-
-    switch (e->type) {
-    case T_F16:
-        return from == T_F16 || from == T_BOOL
-                   ? arg[0] : compose_call(p, "dcc_round_f16", 1, arg);
-    case T_BF16:
-        return from == T_BF16 || from == T_BOOL
-                   ? arg[0] : compose_call(p, "dcc_round_bf16", 1, arg);
-    case T_F32:
-        if (type_is_float(from))
-            return arg[0];
-        buf_puts(&b, "(float)");
-        put(&b, arg[0], P_ATOM);
-        return text_of(p, &b, P_UNARY);
-    case T_I32:
-        if (!type_is_float(from))
-            return arg[0];
-        return compose_call(p, "dcc_to_i32", 1, arg);
-    case T_I8:
-        if (from == T_BOOL || from == T_I8)
-            return arg[0];
-        return compose_call(p, "dcc_to_i8", 1, arg);
-    case T_BOOL:
-        break;
-    }
-    if (from == T_BOOL)
-        return arg[0];
-    put(&b, arg[0], P_REL);
-    buf_puts(&b, type_is_float(from) ? " != 0.0f" : " != 0");
-    return text_of(p, &b, P_EQ);
-}
-
-static Text compose_unary(CPrint *p, const Expr *e, const Text *arg)
-{
-    Buf b = {0};
-
-    if (e->fn == F_NEG || e->fn == F_NOT) {
-        buf_putc(&b, e->fn == F_NEG ? '-' : '!');
-        put(&b, arg[0], P_ATOM);
-        return text_of(p, &b, P_UNARY);
-    }
-    return compose_call(p, function(p, e->fn, float_args(e)), 1, arg);
-}
-
-static Text compose_select(CPrint *p, const Text *arg)
-{
-    Buf b = {0};
-
-    put(&b, arg[0], P_OR);
-    buf_puts(&b, " ? ");
-    put(&b, arg[1], P_OR);
-    buf_puts(&b, " : ");
-    put(&b, arg[2], P_OR);
-    return text_of(p, &b, P_COND);
-}
-
-static Text compose(CPrint *p, const Expr *e, const Text *arg)
-{
-    const Operator *op;
-
-    switch (e->kind) {
-    case E_SELECT:
-        return compose_select(p, arg);
-    case E_CAST:
-        return compose_cast(p, e, arg);
-    case E_UNARY:
-        return compose_unary(p, e, arg);
-    default:
-        op = find_operator(e->fn);
-        if (op && !(e->fn == F_DIV && !float_args(e)))
-            return compose_operator(p, e, op, arg);
-        return compose_call(p, function(p, e->fn, float_args(e)),
-                            func_arity(e->fn), arg);
-    }
-}
-
-/* ---- binding ----------------------------------------------------------- */
-
-enum { LONG_TEXT = 60 };
-
-static bool plain(const char *s)
-{
-    for (; *s; s++)
-        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
-            return false;
-    return true;
-}
-
-static const char *name_hint(const Expr *e, const char *hint, CPrint *p)
-{
-    if (e->kind == E_READ)
-        return arena_printf(p->graph->arena, "%s_val",
-                            cprint_tensor(p, e->tensor));
-    return hint ? hint : "t";
-}
-
-static const char *bind_text(Buf *body, CPrint *p, const Expr *e, Text t,
-                             const char *hint)
-{
-    const char *id = cprint_fresh(p, name_hint(e, hint, p));
-
-    buf_printf(body, "const %s %s = %s;\n", cprint_ctype(e->type), id, t.s);
-    return id;
-}
-
-/* Reads inside e's index arithmetic get names first: an address is computed
- * from plain identifiers. */
-static void bind_idx(Buf *body, CPrint *p, const Idx *e)
-{
-    if (!idx_has_data(e))
-        return;
-    for (int i = 0; i < e->n; i++) {
-        const Atom *a = e->term[i].atom;
-        if (a->kind == ATOM_DATA)
-            cprint_bind_name(body, p, a->data, NULL);
-        if (a->a)
-            bind_idx(body, p, a->a);
-        if (a->b)
-            bind_idx(body, p, a->b);
-    }
-}
-
-static void bind_indices(Buf *body, CPrint *p, const Expr *e)
-{
-    if (e->kind == E_INDEX)
-        bind_idx(body, p, e->idx);
-    if (e->kind != E_READ)
-        return;
-    for (int i = 0; i < e->tensor->rank; i++)
-        bind_idx(body, p, e->at[i]);
-    for (int i = 0; i < e->in.n; i++)
-        bind_idx(body, p, e->in.cond[i].e);
-}
-
-/* e's operands are printed; the longest become temporaries until e fits. */
-static Text compose_short(Buf *body, CPrint *p, const Expr *e, Text *arg,
-                          const char *hint)
-{
-    Text t = compose(p, e, arg);
-
-    while (body && strlen(t.s) > LONG_TEXT) {
-        int longest = -1;
-        for (int i = 0; i < 3; i++)
-            if (e->arg[i] && strlen(arg[i].s) > 16 && !plain(arg[i].s) &&
-                (longest < 0 || strlen(arg[i].s) > strlen(arg[longest].s)))
-                longest = i;
-        if (longest < 0)
-            break;
-        const Expr *part = e->arg[longest];
-        const char *id = bind_text(body, p, part, arg[longest], hint);
-        int n = find_seen(p, part);
-        if (n >= 0)
-            p->node[n].text = id;
-        arg[longest] = (Text){id, P_ATOM};
-        t = compose(p, e, arg);
-    }
-    return t;
-}
-
-static Text print_new(Buf *body, CPrint *p, const Expr *e, const char *hint)
-{
-    Text arg[3] = {{0}};
-    Buf b = {0};
-
-    if (body)
-        bind_indices(body, p, e);
-    switch (e->kind) {
-    case E_CONST:
-        return print_const(p, e);
-    case E_LOCAL:
-        return (Text){p->local[e->local], P_ATOM};
-    case E_INDEX:
-        cprint_idx(&b, p, e->idx, 0);
-        return text_of(p, &b, plain(buf_text(&b)) ? P_ATOM : P_ADD);
-    case E_READ:
-        return print_read(body, p, e, hint);
-    default:
-        break;
-    }
-    for (int i = 0; i < 3 && e->arg[i]; i++)
-        arg[i] = print(body, p, e->arg[i], hint);
-    return compose_short(body, p, e, arg, hint);
-}
-
-static bool worth_binding(const Expr *e, const char *text)
-{
-    if (e->kind == E_CONST || e->kind == E_LOCAL || plain(text))
-        return false;
-    return true;
-}
-
-static Text print(Buf *body, CPrint *p, const Expr *e, const char *hint)
-{
-    int n = find_seen(p, e);
-
-    if (n >= 0 && p->node[n].text)
-        return (Text){p->node[n].text, P_ATOM};
-    Text t = print_new(body, p, e, hint);
-    if (!body || n < 0 || p->node[n].uses < 2 || !worth_binding(e, t.s))
-        return t;
-    const char *id = bind_text(body, p, e, t, hint);
-    p->node[n].text = id;
-    return (Text){id, P_ATOM};
-}
-
-void cprint_expr(Buf *b, CPrint *p, const Expr *e)
-{
-    put(b, print(NULL, p, e, NULL), P_ATOM);
-}
-
-const char *cprint_bind(Buf *body, CPrint *p, const Expr *e, const char *hint)
-{
-    if (find_seen(p, e) < 0)
-        count(p, e);
-    return print(body, p, e, hint).s;
-}
-
-const char *cprint_bind_name(Buf *body, CPrint *p, const Expr *e,
-                             const char *hint)
-{
-    if (find_seen(p, e) < 0)
-        count(p, e);
-    Text t = print(body, p, e, hint);
-    if (plain(t.s) || e->kind == E_CONST)
-        return t.s;
-    const char *id = bind_text(body, p, e, t, hint);
-    p->node[find_seen(p, e)].text = id;
-    return id;
+    text_put(b, text_guard(p, g), P_EQ);
 }
 
 /* ---- stores and reductions --------------------------------------------- */
@@ -788,7 +239,7 @@ void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)
         buf_printf(b, "__float2bfloat16_rn(%s)", text);
         break;
     case T_F32:
-        if (from_float || plain(text))
+        if (from_float || text_plain(text))
             buf_puts(b, text);
         else
             buf_printf(b, "(float)(%s)", text);
@@ -804,8 +255,10 @@ void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)
     case T_BOOL:
         if (value == T_BOOL)
             buf_puts(b, text);
+        else if (from_float)
+            buf_printf(b, "dcc_to_bool(%s)", text);
         else
-            buf_printf(b, plain(text) ? "%s != 0" : "(%s) != 0", text);
+            buf_printf(b, text_plain(text) ? "%s != 0" : "(%s) != 0", text);
         break;
     }
 }
@@ -816,7 +269,7 @@ void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
     bool guarded = guard_truth(where) != ALWAYS;
 
     if (guarded)
-        buf_printf(b, "if (%s)\n    ", guard_text(p, where).s);
+        buf_printf(b, "if (%s)\n    ", text_guard(p, where).s);
     buf_printf(b, "%s[", cprint_tensor(p, t));
     cprint_element(b, p, t, cprint_offset(p->graph, t, store));
     buf_puts(b, "] = ");

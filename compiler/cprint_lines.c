@@ -48,6 +48,10 @@ static int break_at(const char *s, int room)
             quoted = !quoted;
         if (quoted)
             continue;
+        if (!strncmp(s + i, "<<<", 3) || !strncmp(s + i, ">>>", 3)) {
+            depth += s[i] == '<' ? 2 : -2;
+            i += 2;
+        }
         if (strchr("([{", s[i]))
             depth++;
         if (strchr(")]}", s[i]))

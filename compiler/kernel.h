@@ -42,7 +42,12 @@ typedef struct Kernel {
     size_t smem_bytes;   /* dynamic */
     int min_blocks;      /* for __launch_bounds__, 0: not given */
     bool coop_counters;  /* needs a zeroed, self-resetting counter buffer */
+    int n_counters;      /* of unsigned ints, if coop_counters */
     size_t workspace;    /* bytes of scratch in the arena, 0: none */
+    /* The launcher is
+     *   cudaError_t <name>_launch(<arg 0>, ..., [unsigned char *workspace,]
+     *                             [unsigned int *counters,] cudaStream_t);
+     * and the kernel has the same parameters but the stream, by those names. */
     KernelArg *arg; int n_arg;
     Constant *constant; int n_constant, cap_constant;
     const char **assert_; int n_assert; /* static_assert texts */
@@ -50,6 +55,8 @@ typedef struct Kernel {
     Phase *phase; int n_phase, cap_phase;
     const char *device_code; /* helper functions before the kernel, or NULL */
     const char *min_arch; /* "sm_80", or NULL */
+    const char **where;  /* of each step, where its value lives: "registers",
+                            "shared memory"; NULL, or a NULL in it: by rule */
     /* for the banner */
     double flops, bytes, predicted_us;
     const char *limiter; /* "HBM", "mma", ... */

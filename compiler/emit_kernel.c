@@ -1,0 +1,436 @@
+#include "emit.h"
+
+#include "cprint.h"
+
+#include <limits.h>
+#include <string.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* ---- banner ------------------------------------------------------------ */
+
+/* The text of a span, blanks at line breaks squeezed. */
+static void put_source(Buf *b, Span at)
+{
+    const char *s = at.source->text;
+
+    for (int line = 1; line < at.line && *s; s++)
+        line += *s == '\n';
+    s += strnlen(s, (size_t)(at.col > 0 ? at.col - 1 : 0));
+    for (int i = 0; i < at.len && s[i]; i++)
+        if (s[i] != '\n' && !(s[i] == ' ' && i + 1 < at.len && s[i + 1] == ' '))
+            buf_putc(b, s[i]);
+}
+
+static bool same_span(Span a, Span b)
+{
+    return a.source == b.source && a.line == b.line && a.col == b.col;
+}
+
+static void put_place(Buf *b, Span at)
+{
+    Buf place = {0};
+
+    buf_printf(&place, "%s:%d", base_name(at.source->name), at.line);
+    buf_printf(b, "//   %-16s ", buf_text(&place));
+    put_source(b, at);
+    buf_putc(b, '\n');
+    buf_free(&place);
+}
+
+static void put_shape(Buf *b, const Tensor *t)
+{
+    buf_printf(b, "%s[", type_name(t->type));
+    for (int i = 0; i < t->rank; i++)
+        buf_printf(b, "%s%lld", i ? ", " : "", (long long)t->dim[i]);
+    buf_putc(b, ']');
+}
+
+static void put_vars(Buf *b, const Var **v, int n)
+{
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s%s", i ? ", " : "", v[i]->name);
+}
+
+/* What step i is and where its value lives. */
+static void put_step(Buf *b, const Kernel *k, int i)
+{
+    const Group *gr = k->group;
+    const Step *s = &gr->step[i];
+    const char *where = k->where ? k->where[i] : NULL;
+
+    buf_puts(b, "//       ");
+    if (s->op != R_NONE) {
+        buf_printf(b, "%s over ", reduce_name(s->op));
+        put_vars(b, gr->cols, gr->n_cols);
+    } else {
+        buf_puts(b, s->over_cols   ? "each element"
+                    : gr->n_cols ? "each row"
+                                 : "each point");
+    }
+    buf_printf(b, ": %s in %s", type_name(s->type),
+               where ? where : "registers");
+    if (s->tensor) {
+        buf_printf(b, ", stored to %s: ", s->tensor->name);
+        put_shape(b, s->tensor);
+    }
+    buf_putc(b, '\n');
+}
+
+static void put_statements(Buf *b, const Kernel *k)
+{
+    const Group *gr = k->group;
+    Span call = {0}, at = {0};
+
+    buf_puts(b, "// Computes\n");
+    for (int i = 0; i < gr->n_step; i++) {
+        const Stmt *s = gr->step[i].source;
+        if (s && s->call.source && !same_span(s->call, call) &&
+            !same_span(s->call, s->at))
+            put_place(b, call = s->call);
+        if (s && s->at.source && !same_span(s->at, at))
+            put_place(b, at = s->at);
+        put_step(b, k, i);
+    }
+}
+
+static void put_extents(Buf *b, const char *what, const Var **v, int n)
+{
+    buf_puts(b, what);
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s%s %lld", i ? ", " : "", v[i]->name,
+                   (long long)v[i]->extent);
+    if (!n)
+        buf_puts(b, "none");
+}
+
+static void put_amount(Buf *b, double x, const char *unit)
+{
+    static const char *const prefix[] = {"", "k", "M", "G", "T"};
+    int i = 0;
+
+    for (; x >= 1000 && i < 4; i++)
+        x /= 1000;
+    buf_printf(b, "%.3g %s%s", x, prefix[i], unit);
+}
+
+static void put_work(Buf *b, const Kernel *k)
+{
+    buf_puts(b, "// Work      ");
+    put_amount(b, k->flops, "FLOP");
+    buf_puts(b, ", ");
+    put_amount(b, k->bytes, "B moved");
+    if (k->bytes > 0)
+        buf_printf(b, ", %.3g FLOP/B", k->flops / k->bytes);
+    buf_printf(b, "\n// Model     %.2f us", k->predicted_us);
+    if (k->limiter)
+        buf_printf(b, ", limited by %s", k->limiter);
+    buf_putc(b, '\n');
+}
+
+/* The path of what an instance computes last. */
+static const char *instance_path(const Group *gr)
+{
+    for (int i = gr->n_step - 1; i >= 0; i--)
+        if (gr->step[i].source && gr->step[i].source->path)
+            return gr->step[i].source->path;
+    return "?";
+}
+
+static void put_instances(Buf *b, const Kernel *k)
+{
+    if (k->n_instance < 2)
+        return;
+    buf_printf(b, "// Launches  %d:", k->n_instance);
+    for (int i = 0; i < k->n_instance; i++)
+        buf_printf(b, "%s %s", i ? "," : "", instance_path(k->instance[i]));
+    buf_putc(b, '\n');
+}
+
+static void put_banner(Buf *out, const Kernel *k)
+{
+    Buf text = {0}, *b = &text;
+
+    buf_printf(b, "// ---- %s ", k->name);
+    for (int i = 9 + (int)strlen(k->name); i < 78; i++)
+        buf_putc(b, '-');
+    buf_puts(b, "\n//\n");
+    put_statements(b, k);
+    buf_puts(b, "//\n// Rows      ");
+    put_extents(b, "", k->group->rows, k->group->n_rows);
+    put_extents(b, "; columns ", k->group->cols, k->group->n_cols);
+    buf_putc(b, '\n');
+    put_work(b, k);
+    buf_printf(b, "// Family    %s%s%s\n", k->family,
+               k->variant && *k->variant ? ", " : "",
+               k->variant ? k->variant : "");
+    put_instances(b, k);
+    if (k->min_arch)
+        buf_printf(b, "// Needs     %s or newer\n", k->min_arch);
+    cprint_lines(out, buf_text(b), 0);
+    buf_free(b);
+}
+
+/* ---- parameters -------------------------------------------------------- */
+
+/* Whether another argument may be the same memory (versions of a state). */
+static bool may_alias(const Kernel *k, const Tensor *t)
+{
+    if (t->role == ROLE_STATE || t->prev)
+        return true;
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tensor->prev == t)
+            return true;
+    return false;
+}
+
+static void put_pointer(Buf *b, const Kernel *k, const KernelArg *a,
+                        bool in_kernel)
+{
+    bool restrict_ = in_kernel && !may_alias(k, a->tensor);
+
+    buf_printf(b, "%s%s *%s%s", a->use == ARG_IN ? "const " : "",
+               type_cname(a->tensor->type),
+               restrict_ ? "__restrict__ " : "", a->name);
+}
+
+static int n_params(const Kernel *k)
+{
+    return k->n_arg + (k->workspace > 0) + k->coop_counters;
+}
+
+/* One parameter's declaration; comment is its shape, or "". */
+static void put_param(Buf *b, Buf *comment, const Kernel *k, int i)
+{
+    if (i < k->n_arg) {
+        put_pointer(b, k, &k->arg[i], true);
+        put_shape(comment, k->arg[i].tensor);
+    } else if (i == k->n_arg && k->workspace) {
+        buf_puts(b, "unsigned char *__restrict__ workspace");
+        buf_printf(comment, "%zu bytes of scratch", k->workspace);
+    } else {
+        buf_puts(b, "unsigned int *__restrict__ counters");
+        buf_printf(comment, "%d, zero before and after", k->n_counters);
+    }
+}
+
+static void put_params(Buf *b, const Kernel *k)
+{
+    int n = n_params(k), width = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < n; i++) {
+            Buf decl = {0}, comment = {0};
+            put_param(&decl, &comment, k, i);
+            buf_putc(&decl, i + 1 < n ? ',' : ')');
+            int len = (int)decl.len;
+            if (!pass && len > width && len < 50)
+                width = len;
+            if (pass)
+                buf_printf(b, "    %-*s  // %s\n", width, buf_text(&decl),
+                           buf_text(&comment));
+            buf_free(&decl);
+            buf_free(&comment);
+        }
+    }
+}
+
+/* ---- the kernel -------------------------------------------------------- */
+
+static void put_constants(Buf *b, const Kernel *k)
+{
+    Buf text = {0};
+    int column = 0;
+
+    for (int i = 0; i < k->n_constant; i++) {
+        const Constant *c = &k->constant[i];
+        Buf one = {0};
+        if (c->value > INT_MAX || c->value < INT_MIN)
+            continue;
+        buf_printf(&one, "%s = %lld", c->name, (long long)c->value);
+        bool fresh = column == 0 || c->comment ||
+                     column + 2 + (int)one.len > 68;
+        if (fresh && column)
+            buf_putc(&text, '\n');
+        buf_printf(&text, "%s%s,", fresh ? "    " : " ", buf_text(&one));
+        column = fresh ? (int)one.len + 5 : column + (int)one.len + 2;
+        if (c->comment) {
+            buf_printf(&text, "  // %s", c->comment);
+            column = 80;
+        }
+        buf_free(&one);
+    }
+    if (text.len) {
+        buf_puts(b, "enum {\n");
+        buf_puts(b, buf_text(&text));
+        buf_puts(b, "\n};\n");
+    }
+    buf_free(&text);
+    for (int i = 0; i < k->n_constant; i++)
+        if (k->constant[i].value > INT_MAX || k->constant[i].value < INT_MIN)
+            buf_printf(b, "constexpr long long %s = %lld;\n",
+                       k->constant[i].name, (long long)k->constant[i].value);
+}
+
+static void put_asserts(Buf *b, const Kernel *k)
+{
+    for (int i = 0; i < k->n_assert; i++) {
+        const char *s = k->assert_[i];
+        if (strncmp(s, "static_assert", 13))
+            buf_printf(b, "static_assert(%s);\n", s);
+        else
+            buf_printf(b, "%s%s\n", s, s[strlen(s) - 1] == ';' ? "" : ";");
+    }
+}
+
+static void put_smem(Buf *b, const Kernel *k)
+{
+    if (!k->n_smem)
+        return;
+    buf_puts(b, "struct smem_t {\n");
+    for (int i = 0; i < k->n_smem; i++) {
+        const SmemField *f = &k->smem[i];
+        buf_puts(b, "    ");
+        if (f->align > 0)
+            buf_printf(b, "alignas(%d) ", f->align);
+        buf_printf(b, "%s;", f->decl);
+        if (f->comment)
+            buf_printf(b, "  // %s", f->comment);
+        buf_putc(b, '\n');
+    }
+    buf_printf(b, "};\nstatic_assert(sizeof(smem_t) <= %zu, "
+                  "\"what the launcher asks for\");\n", k->smem_bytes);
+    buf_puts(b, "extern __shared__ __align__(1024) unsigned char "
+                "dcc_smem[];\n");
+    buf_puts(b, "smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);\n");
+}
+
+static void put_grid(Buf *b, const Kernel *k)
+{
+    buf_printf(b, "%d", k->grid[0]);
+    if (k->grid[1] > 1 || k->grid[2] > 1)
+        buf_printf(b, " x %d", k->grid[1]);
+    if (k->grid[2] > 1)
+        buf_printf(b, " x %d", k->grid[2]);
+}
+
+static void put_kernel(Buf *b, const Kernel *k)
+{
+    Buf body = {0};
+
+    buf_puts(b, "// grid ");
+    put_grid(b, k);
+    buf_printf(b, ", block %d", k->block);
+    if (k->cluster > 1)
+        buf_printf(b, ", cluster %d", k->cluster);
+    if (k->smem_bytes)
+        buf_printf(b, ", %zu bytes of shared memory", k->smem_bytes);
+    buf_printf(b, "\nextern \"C\" __global__ __launch_bounds__(%d", k->block);
+    if (k->min_blocks)
+        buf_printf(b, ", %d", k->min_blocks);
+    buf_printf(b, ")\nvoid %s(\n", k->name);
+    put_params(b, k);
+    buf_puts(b, "{\n");
+    put_constants(&body, k);
+    put_asserts(&body, k);
+    put_smem(&body, k);
+    for (int i = 0; i < k->n_phase; i++) {
+        if (body.len)
+            buf_putc(&body, '\n');
+        if (k->phase[i].label && *k->phase[i].label)
+            buf_printf(&body, "// %s\n", k->phase[i].label);
+        buf_puts(&body, k->phase[i].text);
+    }
+    cprint_lines(b, buf_text(&body), 4);
+    buf_puts(b, "}\n");
+    buf_free(&body);
+}
+
+/* ---- the launcher ------------------------------------------------------ */
+
+static void put_call_args(Buf *b, const Kernel *k)
+{
+    for (int i = 0; i < k->n_arg; i++)
+        buf_printf(b, "%s%s", i ? ", " : "", k->arg[i].name);
+    if (k->workspace)
+        buf_printf(b, "%sworkspace", k->n_arg ? ", " : "");
+    if (k->coop_counters)
+        buf_puts(b, ", counters");
+}
+
+static void put_cluster_launch(Buf *b, const Kernel *k)
+{
+    buf_printf(b, "cudaLaunchConfig_t config = {};\n"
+                  "config.gridDim = grid;\n"
+                  "config.blockDim = dim3(%d);\n"
+                  "config.dynamicSmemBytes = %zu;\n"
+                  "config.stream = stream;\n",
+               k->block, k->smem_bytes);
+    buf_printf(b, "cudaLaunchAttribute cluster = {};\n"
+                  "cluster.id = cudaLaunchAttributeClusterDimension;\n"
+                  "cluster.val.clusterDim.x = %d;\n"
+                  "cluster.val.clusterDim.y = 1;\n"
+                  "cluster.val.clusterDim.z = 1;\n"
+                  "config.attrs = &cluster;\n"
+                  "config.numAttrs = 1;\n", k->cluster);
+    buf_printf(b, "return cudaLaunchKernelEx(&config, %s, ", k->name);
+    put_call_args(b, k);
+    buf_puts(b, ");\n");
+}
+
+enum { PLAIN_SMEM = 48 << 10 };
+
+static void put_launcher(Buf *b, const Kernel *k)
+{
+    Buf head = {0}, body = {0};
+
+    buf_printf(&head, "extern \"C\" cudaError_t %s_launch(", k->name);
+    for (int i = 0; i < k->n_arg; i++) {
+        put_pointer(&head, k, &k->arg[i], false);
+        buf_puts(&head, ", ");
+    }
+    buf_printf(&head, "%s%scudaStream_t stream)",
+               k->workspace ? "unsigned char *workspace, " : "",
+               k->coop_counters ? "unsigned int *counters, " : "");
+    cprint_lines(b, buf_text(&head), 0);
+    buf_puts(b, "{\n");
+    buf_printf(&body, "const dim3 grid(%d, %d, %d);\n", k->grid[0],
+               k->grid[1], k->grid[2]);
+    if (k->smem_bytes > PLAIN_SMEM)
+        buf_printf(&body, "const cudaError_t status =\n"
+                          "    DCC_ALLOW_SMEM(%s, %zu);\n"
+                          "if (status != cudaSuccess)\n"
+                          "    return status;\n", k->name, k->smem_bytes);
+    buf_putc(&body, '\n');
+    if (k->cluster > 1) {
+        put_cluster_launch(&body, k);
+    } else {
+        buf_printf(&body, "%s<<<grid, %d, %zu, stream>>>(", k->name,
+                   k->block, k->smem_bytes);
+        put_call_args(&body, k);
+        buf_puts(&body, ");\nreturn cudaGetLastError();\n");
+    }
+    cprint_lines(b, buf_text(&body), 4);
+    buf_puts(b, "}\n");
+    buf_free(&head);
+    buf_free(&body);
+}
+
+void emit_kernel(Buf *b, const CudaProgram *p, const Kernel *k)
+{
+    (void)p;
+    put_banner(b, k);
+    buf_putc(b, '\n');
+    if (k->device_code && *k->device_code) {
+        cprint_lines(b, k->device_code, 0);
+        buf_putc(b, '\n');
+    }
+    put_kernel(b, k);
+    buf_putc(b, '\n');
+    put_launcher(b, k);
+}
