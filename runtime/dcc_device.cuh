@@ -1,0 +1,306 @@
+// dcc_device.cuh - what emitted kernels use beyond plain CUDA: element types
+// and conversions with the language's rules, reductions, and small wrappers
+// around single PTX instructions (the only inline PTX there is). Section names
+// are those of the PTX ISA manual, version 8.8.
+//
+// The wrappers of the second half have CPU versions in emu/ of the same names
+// and promises, so a kernel that calls them runs on both.
+#ifndef DCC_DEVICE_CUH
+#define DCC_DEVICE_CUH
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#define DCC_DEVICE static __device__ __forceinline__
+
+// ---- vectors: one load or store instruction moves one -----------------------
+
+struct alignas(8) dcc_f32x2 { float v[2]; };
+struct alignas(16) dcc_f32x4 { float v[4]; };
+struct alignas(4) dcc_f16x2 { __half v[2]; };
+struct alignas(8) dcc_f16x4 { __half v[4]; };
+struct alignas(16) dcc_f16x8 { __half v[8]; };
+struct alignas(4) dcc_bf16x2 { __nv_bfloat16 v[2]; };
+struct alignas(8) dcc_bf16x4 { __nv_bfloat16 v[4]; };
+struct alignas(16) dcc_bf16x8 { __nv_bfloat16 v[8]; };
+struct alignas(8) dcc_i32x2 { int32_t v[2]; };
+struct alignas(16) dcc_i32x4 { int32_t v[4]; };
+struct alignas(2) dcc_i8x2 { int8_t v[2]; };
+struct alignas(4) dcc_i8x4 { int8_t v[4]; };
+struct alignas(8) dcc_i8x8 { int8_t v[8]; };
+struct alignas(16) dcc_i8x16 { int8_t v[16]; };
+struct alignas(2) dcc_boolx2 { uint8_t v[2]; };
+struct alignas(4) dcc_boolx4 { uint8_t v[4]; };
+struct alignas(8) dcc_boolx8 { uint8_t v[8]; };
+struct alignas(16) dcc_boolx16 { uint8_t v[16]; };
+
+// ---- conversions ------------------------------------------------------------
+
+DCC_DEVICE float dcc_to_float(float x) { return x; }
+DCC_DEVICE float dcc_to_float(__half x) { return __half2float(x); }
+DCC_DEVICE float dcc_to_float(__nv_bfloat16 x) { return __bfloat162float(x); }
+DCC_DEVICE float dcc_to_float(int8_t x) { return (float)x; }
+DCC_DEVICE float dcc_to_float(int32_t x) { return (float)x; }
+DCC_DEVICE float dcc_to_float(uint8_t x) { return (float)x; }
+
+// Casts of the language: floats round to nearest even; integers truncate,
+// saturate, and take 0 for NaN; bool is "not 0".
+DCC_DEVICE __half dcc_to_f16(float x) { return __float2half_rn(x); }
+DCC_DEVICE __nv_bfloat16 dcc_to_bf16(float x) { return __float2bfloat16_rn(x); }
+
+DCC_DEVICE int32_t dcc_to_i32(float x)
+{
+    return x >= 2147483648.0f    ? 2147483647
+           : x <= -2147483648.0f ? -2147483647 - 1
+           : x == x              ? (int32_t)x
+                                 : 0;
+}
+
+DCC_DEVICE int32_t dcc_to_i32(int32_t x) { return x; }
+DCC_DEVICE int32_t dcc_to_i32(int8_t x) { return x; }
+DCC_DEVICE int32_t dcc_to_i32(uint8_t x) { return x; }
+
+DCC_DEVICE int8_t dcc_to_i8(float x)
+{
+    return x >= 127.0f    ? (int8_t)127
+           : x <= -128.0f ? (int8_t)-128
+           : x == x       ? (int8_t)(int)x
+                          : (int8_t)0;
+}
+
+DCC_DEVICE int8_t dcc_to_i8(int32_t x)
+{
+    return (int8_t)(x > 127 ? 127 : x < -128 ? -128 : x);
+}
+
+DCC_DEVICE uint8_t dcc_to_bool(float x) { return x == x && x != 0.0f; }
+DCC_DEVICE uint8_t dcc_to_bool(int32_t x) { return x != 0; }
+
+// The same by type: dcc_from_float<__half>(x).
+template <class T> DCC_DEVICE T dcc_from_float(float x);
+template <> __device__ __forceinline__ float dcc_from_float<float>(float x)
+{
+    return x;
+}
+template <> __device__ __forceinline__ __half dcc_from_float<__half>(float x)
+{
+    return dcc_to_f16(x);
+}
+template <>
+__device__ __forceinline__ __nv_bfloat16 dcc_from_float<__nv_bfloat16>(float x)
+{
+    return dcc_to_bf16(x);
+}
+template <> __device__ __forceinline__ int32_t dcc_from_float<int32_t>(float x)
+{
+    return dcc_to_i32(x);
+}
+template <> __device__ __forceinline__ int8_t dcc_from_float<int8_t>(float x)
+{
+    return dcc_to_i8(x);
+}
+template <> __device__ __forceinline__ uint8_t dcc_from_float<uint8_t>(float x)
+{
+    return dcc_to_bool(x);
+}
+
+// Two elements in the 32-bit register that mma.sync takes; `low` is the one
+// with the lower index.
+DCC_DEVICE uint32_t dcc_pack(__half low, __half high)
+{
+    return (uint32_t)__half_as_ushort(low) |
+           (uint32_t)__half_as_ushort(high) << 16;
+}
+
+DCC_DEVICE uint32_t dcc_pack(__nv_bfloat16 low, __nv_bfloat16 high)
+{
+    return (uint32_t)__bfloat16_as_ushort(low) |
+           (uint32_t)__bfloat16_as_ushort(high) << 16;
+}
+
+// ---- integer arithmetic of the language: floor, 0 for a zero divisor --------
+
+DCC_DEVICE int32_t dcc_floor_div(int32_t a, int32_t b)
+{
+    if (b == 0)
+        return 0;
+    if (b == -1) // -2^31 / -1 wraps, as on the GPU
+        return (int32_t)(0u - (uint32_t)a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+DCC_DEVICE int32_t dcc_floor_mod(int32_t a, int32_t b)
+{
+    if (b == 0 || b == -1)
+        return 0;
+    const int32_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+// ---- least and greatest: a NaN loses ----------------------------------------
+
+DCC_DEVICE float dcc_max(float a, float b) { return fmaxf(a, b); }
+DCC_DEVICE float dcc_min(float a, float b) { return fminf(a, b); }
+DCC_DEVICE int32_t dcc_max(int32_t a, int32_t b) { return a > b ? a : b; }
+DCC_DEVICE int32_t dcc_min(int32_t a, int32_t b) { return a < b ? a : b; }
+
+// An index into 0..extent-1, for data without a promise.
+DCC_DEVICE int32_t dcc_clamp(int32_t i, int32_t extent)
+{
+    return i < 0 ? 0 : i >= extent ? extent - 1 : i;
+}
+
+// ---- reductions -------------------------------------------------------------
+
+// A candidate of argmax. DCC_NO_INDEX is the identity: it loses to everything.
+template <class T> struct dcc_arg {
+    T value;
+    int32_t index;
+};
+
+enum : int32_t { DCC_NO_INDEX = 0x7fffffff };
+
+struct dcc_op_sum {
+    template <class T> static __device__ __forceinline__ T apply(T a, T b)
+    {
+        return a + b;
+    }
+};
+
+struct dcc_op_prod {
+    template <class T> static __device__ __forceinline__ T apply(T a, T b)
+    {
+        return a * b;
+    }
+};
+
+struct dcc_op_max {
+    template <class T> static __device__ __forceinline__ T apply(T a, T b)
+    {
+        return dcc_max(a, b);
+    }
+};
+
+struct dcc_op_min {
+    template <class T> static __device__ __forceinline__ T apply(T a, T b)
+    {
+        return dcc_min(a, b);
+    }
+};
+
+// The greater value; the first of equals; a NaN loses.
+struct dcc_op_argmax {
+    template <class T>
+    static __device__ __forceinline__ dcc_arg<T> apply(dcc_arg<T> a,
+                                                       dcc_arg<T> b)
+    {
+        if (a.index == DCC_NO_INDEX || b.index == DCC_NO_INDEX)
+            return a.index == DCC_NO_INDEX ? b : a;
+        const bool a_is_nan = a.value != a.value;
+        const bool b_is_nan = b.value != b.value;
+        if (a_is_nan != b_is_nan)
+            return a_is_nan ? b : a;
+        if (a.value == b.value || a_is_nan)
+            return a.index < b.index ? a : b;
+        return a.value > b.value ? a : b;
+    }
+};
+
+template <class T> DCC_DEVICE T dcc_shuffle_xor(T x, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, x, mask);
+}
+
+template <class T> DCC_DEVICE dcc_arg<T> dcc_shuffle_xor(dcc_arg<T> x, int mask)
+{
+    x.value = __shfl_xor_sync(0xffffffffu, x.value, mask);
+    x.index = __shfl_xor_sync(0xffffffffu, x.index, mask);
+    return x;
+}
+
+// Reduces over each aligned group of WIDTH lanes; every lane gets the result.
+// All 32 lanes of the warp must call it.
+template <class Op, int WIDTH = 32, class T> DCC_DEVICE T dcc_warp_reduce(T x)
+{
+#pragma unroll
+    for (int mask = WIDTH / 2; mask > 0; mask /= 2)
+        x = Op::apply(x, dcc_shuffle_xor(x, mask));
+    return x;
+}
+
+// Reduces over a one-dimensional block of WARPS full warps, in one fixed
+// order; every thread gets the result. `scratch` is WARPS elements of shared
+// memory that nobody uses between the call's two barriers.
+template <class Op, int WARPS, class T>
+DCC_DEVICE T dcc_block_reduce(T x, T *scratch)
+{
+    x = dcc_warp_reduce<Op>(x);
+    if (WARPS == 1)
+        return x;
+    if (threadIdx.x % 32 == 0)
+        scratch[threadIdx.x / 32] = x;
+    __syncthreads();
+    x = scratch[0];
+#pragma unroll
+    for (int w = 1; w < WARPS; ++w)
+        x = Op::apply(x, scratch[w]);
+    __syncthreads();
+    return x;
+}
+
+template <int WIDTH = 32, class T> DCC_DEVICE T dcc_warp_sum(T x)
+{
+    return dcc_warp_reduce<dcc_op_sum, WIDTH>(x);
+}
+template <int WIDTH = 32, class T> DCC_DEVICE T dcc_warp_prod(T x)
+{
+    return dcc_warp_reduce<dcc_op_prod, WIDTH>(x);
+}
+template <int WIDTH = 32, class T> DCC_DEVICE T dcc_warp_max(T x)
+{
+    return dcc_warp_reduce<dcc_op_max, WIDTH>(x);
+}
+template <int WIDTH = 32, class T> DCC_DEVICE T dcc_warp_min(T x)
+{
+    return dcc_warp_reduce<dcc_op_min, WIDTH>(x);
+}
+template <int WIDTH = 32, class T>
+DCC_DEVICE dcc_arg<T> dcc_warp_argmax(dcc_arg<T> x)
+{
+    return dcc_warp_reduce<dcc_op_argmax, WIDTH>(x);
+}
+
+template <int WARPS, class T> DCC_DEVICE T dcc_block_sum(T x, T *scratch)
+{
+    return dcc_block_reduce<dcc_op_sum, WARPS>(x, scratch);
+}
+template <int WARPS, class T> DCC_DEVICE T dcc_block_prod(T x, T *scratch)
+{
+    return dcc_block_reduce<dcc_op_prod, WARPS>(x, scratch);
+}
+template <int WARPS, class T> DCC_DEVICE T dcc_block_max(T x, T *scratch)
+{
+    return dcc_block_reduce<dcc_op_max, WARPS>(x, scratch);
+}
+template <int WARPS, class T> DCC_DEVICE T dcc_block_min(T x, T *scratch)
+{
+    return dcc_block_reduce<dcc_op_min, WARPS>(x, scratch);
+}
+template <int WARPS, class T>
+DCC_DEVICE dcc_arg<T> dcc_block_argmax(dcc_arg<T> x, dcc_arg<T> *scratch)
+{
+    return dcc_block_reduce<dcc_op_argmax, WARPS>(x, scratch);
+}
+
+// ---- single instructions ----------------------------------------------------
+
+#ifdef DCC_EMU
+#include "dcc_emu_device.h"
+#else
+#include "dcc_ptx.cuh"
+#endif
+
+#endif

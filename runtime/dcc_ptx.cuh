@@ -1,0 +1,475 @@
+// dcc_ptx.cuh - the PTX half of dcc_device.cuh, which includes it; the only
+// inline PTX in dcc. Each wrapper is one instruction; the comment above names
+// its section in the PTX ISA manual (version 8.8) and adds what the caller
+// must know. All pointers called `smem` point into this block's shared memory.
+#ifndef DCC_PTX_CUH
+#define DCC_PTX_CUH
+
+// A shared-memory pointer as the 32-bit address that PTX takes.
+DCC_DEVICE uint32_t dcc_smem_u32(const void *smem)
+{
+    return (uint32_t)__cvta_generic_to_shared(smem);
+}
+
+// prefetch: brings the line into L2; never faults on valid memory.
+DCC_DEVICE void dcc_prefetch_l2(const void *global)
+{
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+}
+
+// barrier{.cta}: named barrier 1..15 among `threads` threads (whole warps).
+DCC_DEVICE void dcc_barrier_sync(int id, int threads)
+{
+    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+DCC_DEVICE void dcc_barrier_arrive(int id, int threads)
+{
+    asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+// ---- cp.async (sm_80) ----
+
+// cp.async: copies `bytes` (0..16) from global and zero-fills the rest of the
+// 16. Both addresses are aligned to 16; global is not read beyond `bytes` but
+// must be a valid pointer.
+DCC_DEVICE void dcc_cp_async16(void *smem, const void *global, int bytes = 16)
+{
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     dcc_smem_u32(smem)),
+                 "l"(global), "r"(bytes)
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_cp_async8(void *smem, const void *global, int bytes = 8)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
+                     dcc_smem_u32(smem)),
+                 "l"(global), "r"(bytes)
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_cp_async4(void *smem, const void *global, int bytes = 4)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(
+                     dcc_smem_u32(smem)),
+                 "l"(global), "r"(bytes)
+                 : "memory");
+}
+
+// cp.async.commit_group: the copies since the last commit become one group.
+DCC_DEVICE void dcc_cp_commit()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+// cp.async.wait_group: all but the N youngest groups of this thread are there.
+// Other threads see them after a barrier.
+template <int N> DCC_DEVICE void dcc_cp_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+}
+
+// ---- matrix fragments ----
+
+// ldmatrix: 8x8 matrices of 16-bit elements; lane 8j + i gives the address of
+// row i of matrix j (16 bytes, aligned to 16). `_trans` hands out columns.
+DCC_DEVICE void dcc_ldmatrix_x4(uint32_t (&r)[4], const void *smem)
+{
+    asm volatile(
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+        : "r"(dcc_smem_u32(smem))
+        : "memory");
+}
+
+DCC_DEVICE void dcc_ldmatrix_x4_trans(uint32_t (&r)[4], const void *smem)
+{
+    asm volatile(
+        "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+        : "r"(dcc_smem_u32(smem))
+        : "memory");
+}
+
+DCC_DEVICE void dcc_ldmatrix_x2(uint32_t (&r)[2], const void *smem)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(dcc_smem_u32(smem))
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_ldmatrix_x2_trans(uint32_t (&r)[2], const void *smem)
+{
+    asm volatile(
+        "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+        : "=r"(r[0]), "=r"(r[1])
+        : "r"(dcc_smem_u32(smem))
+        : "memory");
+}
+
+// mma.sync: d += a * b for one 16x8 tile of d, all 32 lanes together. With
+// g = lane / 4 and t = lane % 4, d[0..3] are (g, 2t), (g, 2t+1), (g+8, 2t),
+// (g+8, 2t+1). 16-bit: a[0..3] hold columns 2t, 2t+1 of rows g and g+8, then
+// columns 2t+8, 2t+9 of the same rows; b[0..1] rows 2t, 2t+1, then 2t+8, 2t+9
+// of column g.
+DCC_DEVICE void dcc_mma_m16n8k16_f16(float (&d)[4], const uint32_t (&a)[4],
+                                     const uint32_t (&b)[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                   "r"(b[1]));
+}
+
+DCC_DEVICE void dcc_mma_m16n8k16_bf16(float (&d)[4], const uint32_t (&a)[4],
+                                      const uint32_t (&b)[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                   "r"(b[1]));
+}
+
+// cvt.rna.tf32: the tf32 nearest to x, as mma.sync takes it.
+DCC_DEVICE uint32_t dcc_to_tf32(float x)
+{
+    uint32_t r;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+    return r;
+}
+
+// tf32: a[0..3] are (g, t), (g+8, t), (g, t+4), (g+8, t+4); b[0..1] are (t, g),
+// (t+4, g).
+DCC_DEVICE void dcc_mma_m16n8k8_tf32(float (&d)[4], const uint32_t (&a)[4],
+                                     const uint32_t (&b)[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                   "r"(b[1]));
+}
+
+// s8: each register holds four k; a[0..3] are k 4t.. of rows g and g+8, then
+// k 4t+16.. of the same rows; b[0..1] k 4t.., then 4t+16.. of column g. The
+// sum wraps.
+DCC_DEVICE void dcc_mma_m16n8k32_s8(int32_t (&d)[4], const uint32_t (&a)[4],
+                                    const uint32_t (&b)[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+                 "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+                 "{%0, %1, %2, %3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]),
+                   "r"(b[1]));
+}
+
+#endif // sm_80
+
+// ---- griddepcontrol (sm_90; older GPUs run launches one after another) ----
+
+// Waits until the launches this one depends on have finished and their writes
+// are visible. Every warp that touches non-constant memory executes it.
+DCC_DEVICE void dcc_grid_wait()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Lets the dependent launch start early. Carries no data.
+DCC_DEVICE void dcc_grid_trigger()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+
+// stmatrix: the reverse of ldmatrix.
+DCC_DEVICE void dcc_stmatrix_x4(void *smem, const uint32_t (&r)[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], "
+                 "{%1, %2, %3, %4};" ::"r"(dcc_smem_u32(smem)),
+                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_stmatrix_x4_trans(void *smem, const uint32_t (&r)[4])
+{
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], "
+                 "{%1, %2, %3, %4};" ::"r"(dcc_smem_u32(smem)),
+                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_stmatrix_x2(void *smem, const uint32_t (&r)[2])
+{
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(
+            dcc_smem_u32(smem)),
+        "r"(r[0]), "r"(r[1])
+        : "memory");
+}
+
+// ---- mbarrier ----
+
+// mbarrier.init: `count` arrivals complete a phase. One thread does it, then
+// dcc_fence_mbar_init() and a barrier, before anyone else uses it.
+DCC_DEVICE void dcc_mbar_init(uint64_t *smem, int count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
+                     dcc_smem_u32(smem)),
+                 "r"(count)
+                 : "memory");
+}
+
+// fence.mbarrier_init: makes inits visible to TMA and to the cluster.
+DCC_DEVICE void dcc_fence_mbar_init()
+{
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+DCC_DEVICE void dcc_mbar_arrive(uint64_t *smem)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(
+                     dcc_smem_u32(smem))
+                 : "memory");
+}
+
+// mbarrier.arrive.expect_tx: arrives, and the phase also waits for `bytes`.
+DCC_DEVICE void dcc_mbar_expect_tx(uint64_t *smem, int bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                     dcc_smem_u32(smem)),
+                 "r"(bytes)
+                 : "memory");
+}
+
+// mbarrier.try_wait: true once the phase of this parity has completed. A new
+// barrier counts as having completed a phase of parity 1.
+DCC_DEVICE bool dcc_mbar_try_wait(uint64_t *smem, int parity)
+{
+    uint32_t done;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}"
+                 : "=r"(done)
+                 : "r"(dcc_smem_u32(smem)), "r"(parity)
+                 : "memory");
+    return done != 0;
+}
+
+DCC_DEVICE void dcc_mbar_wait(uint64_t *smem, int parity)
+{
+    while (!dcc_mbar_try_wait(smem, parity)) {
+    }
+}
+
+// fence.proxy.async: ordinary writes to shared memory before it are seen by
+// TMA and wgmma after it.
+DCC_DEVICE void dcc_fence_async()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// ---- TMA: tiled loads and stores ----
+
+// prefetch.tensormap: the map is a __grid_constant__ parameter.
+DCC_DEVICE void dcc_tma_prefetch_map(const CUtensorMap *map)
+{
+    asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+// cp.async.bulk.tensor: one box at element coordinates c0 (innermost), c1, ...
+// into shared memory; outside the tensor is zero. Its full size in bytes
+// counts against the barrier's expect_tx. `smem` is aligned to 128 bytes, to
+// the swizzle's 256, 512 or 1024.
+DCC_DEVICE void dcc_tma_load_1d(void *smem, const CUtensorMap *map, int c0,
+                                uint64_t *barrier)
+{
+    asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.tile"
+                 ".mbarrier::complete_tx::bytes [%0], [%1, {%2}], [%3];" ::"r"(
+                     dcc_smem_u32(smem)),
+                 "l"(map), "r"(c0), "r"(dcc_smem_u32(barrier))
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_tma_load_2d(void *smem, const CUtensorMap *map, int c0,
+                                int c1, uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+            dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(dcc_smem_u32(barrier))
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_load_3d(void *smem, const CUtensorMap *map, int c0,
+                                int c1, int c2, uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+            dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(dcc_smem_u32(barrier))
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_load_4d(void *smem, const CUtensorMap *map, int c0,
+                                int c1, int c2, int c3, uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6];" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3),
+        "r"(dcc_smem_u32(barrier))
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_load_5d(void *smem, const CUtensorMap *map, int c0,
+                                int c1, int c2, int c3, int c4,
+                                uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4),
+        "r"(dcc_smem_u32(barrier))
+        : "memory");
+}
+
+// cp.async.bulk.tensor, shared to global: one thread, after dcc_fence_async()
+// by the writers and a barrier. Elements outside the tensor are not written.
+DCC_DEVICE void dcc_tma_store_1d(const CUtensorMap *map, int c0,
+                                 const void *smem)
+{
+    asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group "
+                 "[%0, {%1}], [%2];" ::"l"(map),
+                 "r"(c0), "r"(dcc_smem_u32(smem))
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_tma_store_2d(const CUtensorMap *map, int c0, int c1,
+                                 const void *smem)
+{
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group "
+                 "[%0, {%1, %2}], [%3];" ::"l"(map),
+                 "r"(c0), "r"(c1), "r"(dcc_smem_u32(smem))
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_tma_store_3d(const CUtensorMap *map, int c0, int c1,
+                                 int c2, const void *smem)
+{
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group "
+                 "[%0, {%1, %2, %3}], [%4];" ::"l"(map),
+                 "r"(c0), "r"(c1), "r"(c2), "r"(dcc_smem_u32(smem))
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_tma_store_4d(const CUtensorMap *map, int c0, int c1,
+                                 int c2, int c3, const void *smem)
+{
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group "
+                 "[%0, {%1, %2, %3, %4}], [%5];" ::"l"(map),
+                 "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(dcc_smem_u32(smem))
+                 : "memory");
+}
+
+DCC_DEVICE void dcc_tma_store_5d(const CUtensorMap *map, int c0, int c1,
+                                 int c2, int c3, int c4, const void *smem)
+{
+    asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.tile.bulk_group "
+                 "[%0, {%1, %2, %3, %4, %5}], [%6];" ::"l"(map),
+                 "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4),
+                 "r"(dcc_smem_u32(smem))
+                 : "memory");
+}
+
+// cp.async.bulk.commit_group: this thread's stores become one group.
+DCC_DEVICE void dcc_tma_store_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// cp.async.bulk.wait_group.read: shared memory of all but the N youngest
+// groups has been read and may be written again.
+template <int N> DCC_DEVICE void dcc_tma_store_wait_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(N) : "memory");
+}
+
+// cp.async.bulk.wait_group: all but the N youngest groups are complete.
+template <int N> DCC_DEVICE void dcc_tma_store_wait()
+{
+    asm volatile("cp.async.bulk.wait_group %0;" ::"n"(N) : "memory");
+}
+
+// ---- warpgroups and clusters ----
+
+// setmaxnreg (sm_90a): registers a thread, executed by whole warpgroups.
+template <int N> DCC_DEVICE void dcc_registers_grow()
+{
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+}
+
+template <int N> DCC_DEVICE void dcc_registers_shrink()
+{
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+}
+
+// barrier.cluster: all threads of all blocks of the cluster.
+DCC_DEVICE void dcc_cluster_arrive()
+{
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+DCC_DEVICE void dcc_cluster_wait()
+{
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+DCC_DEVICE void dcc_cluster_sync()
+{
+    dcc_cluster_arrive();
+    dcc_cluster_wait();
+}
+
+// %cluster_ctarank: this block's rank in its cluster.
+DCC_DEVICE uint32_t dcc_cluster_rank()
+{
+    uint32_t rank;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+    return rank;
+}
+
+// mapa: the same place in the shared memory of block `rank` of the cluster,
+// which must not have exited while it is used.
+template <class T> DCC_DEVICE T *dcc_cluster_peer(T *smem, uint32_t rank)
+{
+    uint64_t peer;
+    asm volatile("mapa.u64 %0, %1, %2;"
+                 : "=l"(peer)
+                 : "l"((uint64_t)smem), "r"(rank));
+    return (T *)peer;
+}
+
+#endif // sm_90
+
+#endif
