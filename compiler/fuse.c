@@ -133,22 +133,8 @@ static bool has(const Var *const *list, int n, const Var *v)
  * extents of c's, so that each is one variable of c. */
 static void refine_producer(Fusion *f, const Var *v, const Var **parts, int n)
 {
-    int64_t below = v->extent;
-
-    for (int i = 0; i < n - 1; i++) {
-        below /= parts[i]->extent;
-        /* v is the slowest remaining: split off its top part */
-        group_split(f->g, f->p, v, below);
-        v = NULL;
-        for (int k = 0; k < f->p->n_rows; k++) /* the new low half */
-            if (f->p->rows[k]->extent == below)
-                v = f->p->rows[k];
-        for (int k = 0; k < f->p->n_cols && !v; k++)
-            if (f->p->cols[k]->extent == below)
-                v = f->p->cols[k];
-        if (!v)
-            return;
-    }
+    for (int i = 0; i < n - 1; i++) /* split off the slowest, go on below */
+        v = group_split(f->g, f->p, v, v->extent / parts[i]->extent);
 }
 
 /* One round of mapping. 1: done, 0: refined something, try again, -1: no. */

@@ -156,7 +156,7 @@ void group_subst(Graph *g, Group *gr, const Subst *s, int n)
     }
 }
 
-void group_split(Graph *g, Group *gr, const Var *v, int64_t d)
+const Var *group_split(Graph *g, Group *gr, const Var *v, int64_t d)
 {
     const Var *v1, *v2;
     Subst sub = halves(g, v, d, &v1, &v2);
@@ -164,6 +164,7 @@ void group_split(Graph *g, Group *gr, const Var *v, int64_t d)
     gr->rows = list_split(g, gr->rows, &gr->n_rows, v, v1, v2);
     gr->cols = list_split(g, gr->cols, &gr->n_cols, v, v1, v2);
     group_subst(g, gr, &sub, 1);
+    return v2;
 }
 
 static bool has_argmax(const Group *gr)

@@ -1,0 +1,255 @@
+#include "simplify.h"
+
+#include "fuse.h"
+
+int tensor_writers(const Graph *g, const Tensor *t, Stmt **first)
+{
+    int n = 0;
+
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->tensor == t && !n++ && first)
+            *first = g->stmt[i];
+    return n;
+}
+
+Stmt *stmt_insert(Graph *g, int before)
+{
+    Stmt *s = graph_stmt(g); /* appended: move it down */
+
+    for (int i = g->n_stmt - 1; i > before; i--)
+        g->stmt[i] = g->stmt[i - 1];
+    g->stmt[before] = s;
+    return s;
+}
+
+/* ---- expressions */
+
+/* `c ? x[..] or 0 : 0` reads x only where c holds. */
+static const Expr *select_to_guard(Graph *g, const Expr *e)
+{
+    const Expr *read = e->arg[1], *outside = e->arg[2];
+    Guard in;
+
+    if (read->kind != E_READ || outside->kind != E_CONST)
+        return NULL;
+    if (read->in.n && !expr_equal(read->outside, outside))
+        return NULL;
+    if (!expr_as_guard(g, e->arg[0], &in))
+        return NULL;
+    return expr_read(g, read->tensor, read->at,
+                     guard_and(g->pool, in, read->in), outside);
+}
+
+static const Expr *tidy(Graph *g, const Expr *e, void *ctx)
+{
+    (void)ctx;
+    if (e->kind == E_SELECT)
+        return select_to_guard(g, e);
+    /* Float arithmetic is f32 anyway: a cast to f32 changes nothing. */
+    if (e->kind == E_CAST && e->type == T_F32 &&
+        type_is_float(e->arg[0]->type))
+        return e->arg[0];
+    return NULL;
+}
+
+void simplify_exprs(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++)
+        g->stmt[i]->value = expr_rewrite(g, g->stmt[i]->value, tidy, NULL);
+}
+
+/* ---- views */
+
+static bool overwritten_later(const Graph *g, const Tensor *t)
+{
+    for (int i = 0; i < g->n_tensor; i++)
+        if (g->tensor[i]->prev == t)
+            return true;
+    return t->role == ROLE_STATE;
+}
+
+/* Is s nothing but an index map, so that its readers may read through it? */
+static bool is_view(const Graph *g, const Stmt *s)
+{
+    const Expr *v = s->value;
+
+    if (s->op != R_NONE || s->where.n || s->tensor->role != ROLE_TEMP ||
+        s->tensor->prev || (s->notes & NOTE_NOFUSE))
+        return false;
+    if (v->kind == E_CONST)
+        return tensor_writers(g, s->tensor, NULL) == 1;
+    return v->kind == E_READ && v->type == s->tensor->type &&
+           !overwritten_later(g, v->tensor) &&
+           tensor_writers(g, s->tensor, NULL) == 1;
+}
+
+void simplify_views(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *view = g->stmt[i];
+        if (!is_view(g, view))
+            continue;
+        for (int k = i + 1; k < g->n_stmt; k++) {
+            Stmt *s = g->stmt[k];
+            const Expr *e = inline_reads(g, s->value, view->tensor,
+                                         view->value, view->store);
+            if (e)
+                s->value = e;
+        }
+    }
+}
+
+/* ---- factors */
+
+typedef struct Product {
+    const Expr *in, *out; /* of the sum; NULL: 1 */
+} Product;
+
+static bool uses_any(const Expr *e, const Var **v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses(e, v[i]))
+            return true;
+    return false;
+}
+
+static const Expr *times(Graph *g, const Expr *a, const Expr *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return expr_binary(g, F_MUL, a, b, T_F32);
+}
+
+/* Splits a product into the factors that use the summed variables, and the
+ * rest. */
+static Product split_product(Graph *g, const Stmt *s, const Expr *e)
+{
+    if (!uses_any(e, s->red, s->n_red))
+        return (Product){NULL, e};
+    if (e->kind == E_UNARY && e->fn == F_NEG) {
+        Product p = split_product(g, s, e->arg[0]);
+        return (Product){p.in, times(g, expr_const(g, -1, T_F32), p.out)};
+    }
+    bool mul = e->kind == E_BINARY && e->fn == F_MUL;
+    bool div = e->kind == E_BINARY && e->fn == F_DIV;
+    if (mul) {
+        Product a = split_product(g, s, e->arg[0]);
+        Product b = split_product(g, s, e->arg[1]);
+        return (Product){times(g, a.in, b.in), times(g, a.out, b.out)};
+    }
+    if (div && !uses_any(e->arg[1], s->red, s->n_red)) {
+        Product a = split_product(g, s, e->arg[0]);
+        const Expr *one = expr_const(g, 1, T_F32);
+        return (Product){a.in, expr_binary(g, F_DIV, a.out ? a.out : one,
+                                           e->arg[1], T_F32)};
+    }
+    return (Product){e, NULL};
+}
+
+static const Expr *read_at_store(Graph *g, const Stmt *s, Tensor *t)
+{
+    Guard none = {0};
+
+    return expr_read(g, t, s->store, none, NULL);
+}
+
+static void split_sum(Graph *g, int at)
+{
+    Stmt *s = g->stmt[at];
+    Product p = split_product(g, s, s->value);
+
+    if (!p.out || !p.in)
+        return;
+    Tensor *whole = s->tensor;
+    Tensor *part = graph_tensor(g, whole->name, T_F32, whole->rank,
+                                whole->dim);
+    part->path = whole->path;
+    part->when = whole->when;
+    part->at = whole->at;
+    s->tensor = part;
+    s->value = p.in;
+    Stmt *scale = stmt_insert(g, at + 1);
+    int id = scale->id;
+    *scale = *s;
+    scale->id = id;
+    scale->op = R_NONE;
+    scale->red = NULL;
+    scale->n_red = 0;
+    scale->tensor = whole;
+    scale->value = expr_binary(g, F_MUL, read_at_store(g, s, part), p.out,
+                               T_F32);
+}
+
+void simplify_factors(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        if (s->op == R_SUM && type_is_float(s->value->type))
+            split_sum(g, i);
+    }
+}
+
+/* ---- dead statements */
+
+static void mark_read(const Expr *e, void *ctx)
+{
+    bool *live = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    for (const Tensor *t = e->tensor; t; t = t->prev)
+        live[t->id] = true;
+}
+
+static void mark_idx(const Idx *e, bool *live)
+{
+    for (int i = 0; i < e->n; i++) {
+        const Atom *a = e->term[i].atom;
+        if (a->kind == ATOM_DATA)
+            expr_visit(a->data, mark_read, live);
+        if (a->a)
+            mark_idx(a->a, live);
+        if (a->b)
+            mark_idx(a->b, live);
+    }
+}
+
+void simplify_dead(Graph *g)
+{
+    bool *live = arena_array(g->arena, bool, g->n_tensor);
+    int kept = g->n_stmt;
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i];
+        live[t->id] = t->role == ROLE_OUTPUT || t->role == ROLE_STATE ||
+                      t->prev;
+    }
+    for (int i = g->n_stmt - 1; i >= 0; i--) {
+        const Stmt *s = g->stmt[i];
+        if (!live[s->tensor->id])
+            continue;
+        expr_visit(s->value, mark_read, live);
+        for (int d = 0; d < s->tensor->rank; d++)
+            mark_idx(s->store[d], live);
+        for (int c = 0; c < s->where.n; c++)
+            mark_idx(s->where.cond[c].e, live);
+        if (s->tensor->prev)
+            live[s->tensor->prev->id] = true;
+    }
+    kept = 0;
+    for (int i = 0; i < g->n_stmt; i++)
+        if (live[g->stmt[i]->tensor->id])
+            g->stmt[kept++] = g->stmt[i];
+    g->n_stmt = kept;
+}
+
+void simplify(Graph *g)
+{
+    simplify_exprs(g);
+    simplify_views(g);
+    simplify_factors(g);
+    simplify_dead(g);
+    stack_contractions(g);
+    simplify_views(g);
+    simplify_dead(g);
+}

@@ -1,0 +1,23 @@
+/* simplify.h - rewriting the graph before anything is grouped.
+ *
+ * Order: tidy expressions, views into their readers, factors out of sums,
+ * contractions that share an operand into one, dead statements away. */
+#ifndef DCC_SIMPLIFY_H
+#define DCC_SIMPLIFY_H
+
+#include "graph.h"
+
+void simplify(Graph *g);
+
+/* The steps, each usable alone (and tested so). */
+void simplify_exprs(Graph *g);   /* select to guard, needless casts */
+void simplify_views(Graph *g);   /* reads of pure index maps */
+void simplify_factors(Graph *g); /* sum(k) a[k] * c becomes c * sum(k) a[k] */
+void simplify_dead(Graph *g);
+void stack_contractions(Graph *g); /* stack.c */
+
+/* How many statements write t, and the first of them. */
+int tensor_writers(const Graph *g, const Tensor *t, Stmt **first);
+Stmt *stmt_insert(Graph *g, int before); /* fresh statement at a position */
+
+#endif
