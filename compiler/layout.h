@@ -1,0 +1,15 @@
+/* layout.h - physical layouts: which dimension is contiguous.
+ *
+ * Inputs, outputs and state are row-major as declared. Intermediates that are
+ * read and written element by element together share one layout; contractions
+ * vote for the dimension that they want to load along. Parameters that a
+ * contraction would have to gather are packed once, at load time. */
+#ifndef DCC_LAYOUT_H
+#define DCC_LAYOUT_H
+
+#include "graph.h"
+
+void layout(Graph *g);
+void layout_dump(Buf *b, const Graph *g);
+
+#endif
