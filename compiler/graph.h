@@ -159,6 +159,13 @@ const Expr *expr_subst(Graph *g, const Expr *e, const Subst *s, int n);
  * already rebuilt, or NULL to keep it. Reads inside index data included. */
 typedef const Expr *ExprRewrite(Graph *g, const Expr *e, void *ctx);
 const Expr *expr_rewrite(Graph *g, const Expr *e, ExprRewrite *f, void *ctx);
+/* An integer expression as an index: E_INDEX or an integer constant. NULL if
+ * it is neither. */
+const Idx *expr_as_idx(Graph *g, const Expr *e);
+/* The condition that g is, as a value of type bool. */
+const Expr *expr_of_guard(Graph *g, Guard guard);
+/* e at another place of the source (for messages); shares all else. */
+const Expr *expr_at(Graph *g, const Expr *e, Span span);
 /* Visits e and everything below, index data and `outside` included. */
 typedef void ExprVisit(const Expr *e, void *ctx);
 void expr_visit(const Expr *e, ExprVisit *f, void *ctx);

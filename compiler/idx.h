@@ -48,19 +48,37 @@ typedef struct IdxTerm {
     const Atom *atom;
 } IdxTerm;
 
+/* e = rest + m * (a % d): how e is read back. `rest` may have one itself. */
+typedef struct IdxMod {
+    const Idx *rest, *a;
+    int64_t m, d;
+} IdxMod;
+
+/* At most IDX_MAX_TERMS terms. A sum that has more, or whose numbers leave
+ * int64, becomes one unknown: an ATOM_DATA whose `data` is NULL, equal to
+ * nothing else. */
+enum { IDX_MAX_TERMS = 128 };
 struct Idx {
     int64_t k, lo, hi;
+    const IdxMod *mod; /* NULL if e holds no `%` */
     int id, n;
     IdxTerm term[]; /* sorted by atom id */
 };
+/* lo == -IDX_INF, hi == IDX_INF: no bound known. */
+#define IDX_INF ((int64_t)1 << 62)
 
 typedef struct IdxPool IdxPool;
 
 IdxPool *idx_pool(Arena *a);
+struct Graph;
+/* The graph whose expressions data atoms hold; graph_new sets it. */
+void idx_pool_graph(IdxPool *p, struct Graph *g);
+Arena *idx_arena(IdxPool *p);
 const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent);
 
 const Idx *idx_const(IdxPool *p, int64_t k);
 const Idx *idx_var(IdxPool *p, const Var *v);
+const Idx *idx_atom(IdxPool *p, const Atom *a);
 const Idx *idx_add(IdxPool *p, const Idx *a, const Idx *b);
 const Idx *idx_sub(IdxPool *p, const Idx *a, const Idx *b);
 const Idx *idx_addc(IdxPool *p, const Idx *a, int64_t k);
@@ -86,6 +104,13 @@ typedef struct Subst {
     const Idx *by;
 } Subst;
 const Idx *idx_subst(IdxPool *p, const Idx *e, const Subst *s, int n);
+
+/* Rebuilds e: f gives what a variable or data atom becomes, NULL to keep it. */
+typedef const Idx *IdxMap(IdxPool *p, const Atom *a, void *ctx);
+const Idx *idx_map(IdxPool *p, const Idx *e, IdxMap *f, void *ctx);
+/* Calls f for every atom of e, those inside floor, min and max included. */
+typedef void IdxVisit(const Atom *a, void *ctx);
+void idx_visit(const Idx *e, IdxVisit *f, void *ctx);
 
 /* The largest power of two, at most `most`, that divides e for all values of
  * its variables. */
@@ -128,7 +153,9 @@ typedef struct IdxPrinter {
     void *ctx;
 } IdxPrinter;
 void idx_print(Buf *b, const Idx *e, const IdxPrinter *how, int prec);
-/* For dumps: variables by name, data as {..}. */
+/* A condition as C: i + 1 < j, k >= 2, (i + 3) % 4 == 0. No parentheses. */
+void cond_print(Buf *b, Cond c, const IdxPrinter *how);
+/* For dumps: variables by name, data as {..}, floor division as /. */
 void idx_dump(Buf *b, const Idx *e);
 void guard_dump(Buf *b, Guard g);
 
