@@ -121,6 +121,66 @@ DCC_DEVICE uint32_t dcc_pack(__nv_bfloat16 low, __nv_bfloat16 high)
            (uint32_t)__bfloat16_as_ushort(high) << 16;
 }
 
+// ---- fragments: neighbouring elements as an array of values -----------------
+
+DCC_DEVICE void dcc_assign(float &to, float x) { to = x; }
+DCC_DEVICE void dcc_assign(float &to, __half x) { to = __half2float(x); }
+DCC_DEVICE void dcc_assign(float &to, __nv_bfloat16 x)
+{
+    to = __bfloat162float(x);
+}
+DCC_DEVICE void dcc_assign(int &to, int32_t x) { to = x; }
+DCC_DEVICE void dcc_assign(int &to, int8_t x) { to = x; }
+DCC_DEVICE void dcc_assign(bool &to, uint8_t x) { to = x != 0; }
+DCC_DEVICE void dcc_assign(__half &to, float x) { to = __float2half_rn(x); }
+DCC_DEVICE void dcc_assign(__nv_bfloat16 &to, float x)
+{
+    to = __float2bfloat16_rn(x);
+}
+DCC_DEVICE void dcc_assign(int8_t &to, int x) { to = dcc_to_i8(x); }
+DCC_DEVICE void dcc_assign(uint8_t &to, bool x) { to = x; }
+
+template <class T, int N> struct alignas(sizeof(T) * N) dcc_vector {
+    T v[N];
+};
+
+// N neighbouring elements as values, STEP at a time; STEP elements are at most
+// 16 bytes, and `from` is a multiple of that.
+template <int STEP, int N, class F, class T>
+DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
+{
+    static_assert(N % STEP == 0, "whole vectors");
+#pragma unroll
+    for (int i = 0; i < N; i += STEP) {
+        const dcc_vector<T, STEP> x =
+            *reinterpret_cast<const dcc_vector<T, STEP> *>(from + i);
+#pragma unroll
+        for (int j = 0; j < STEP; ++j)
+            dcc_assign(to[i + j], x.v[j]);
+    }
+}
+
+template <int STEP, int N, class F, class T>
+DCC_DEVICE void dcc_store(T *to, const F (&from)[N])
+{
+    static_assert(N % STEP == 0, "whole vectors");
+#pragma unroll
+    for (int i = 0; i < N; i += STEP) {
+        dcc_vector<T, STEP> x;
+#pragma unroll
+        for (int j = 0; j < STEP; ++j)
+            dcc_assign(x.v[j], from[i + j]);
+        *reinterpret_cast<dcc_vector<T, STEP> *>(to + i) = x;
+    }
+}
+
+template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        to[i] = x;
+}
+
 // ---- integer arithmetic of the language: floor, 0 for a zero divisor --------
 
 DCC_DEVICE int32_t dcc_floor_div(int32_t a, int32_t b)
