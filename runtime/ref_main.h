@@ -1,0 +1,42 @@
+/* ref_main.h - shared by ref.c (options, files, random data), ref_run.c
+ * (running, comparing) and ref_check.c (checking traces); nobody else's.
+ */
+#ifndef DCC_REF_MAIN_H
+#define DCC_REF_MAIN_H
+
+#include "dcc_ref.h"
+#include "safetensors.h"
+
+/* A model with its parameters and inputs, and while it runs its tensors. */
+typedef struct {
+    const dcc_ref_model *model;
+    double **t;    /* one per tensor, NULL: not there */
+    int *last;     /* the last statement that needs it */
+    double worst;  /* of all errors / bounds or tolerances seen */
+} RefRun;
+
+int64_t ref_count(const dcc_ref_tensor *t);
+void *ref_alloc(size_t n, size_t size); /* zeroed; exits with 3 on failure */
+
+/* Elements as doubles, from any type a file may hold. False: a type that is
+ * not known. */
+bool ref_doubles(const dcc_st_tensor *t, double *out);
+
+/* ref_run.c: parameters and inputs are in run->t. */
+void ref_run(RefRun *run, int runs);
+/* Every output against a file's. False if one is off by more than allowed;
+ * tolerance < 0: chosen by the model's element types. */
+dcc_status ref_against(RefRun *run, const dcc_st_file *file, double tolerance,
+                       bool *good);
+double ref_tolerance(const dcc_ref_model *m);
+
+/* ref_check.c: every traced tensor, each from those before it. */
+dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
+                     uint64_t seed, bool verbose, bool *good);
+
+/* "[3, 4]" of a linear offset. */
+const char *ref_where(char *text, size_t size, const dcc_ref_tensor *t,
+                      int64_t offset);
+uint64_t ref_random(uint64_t *state);
+
+#endif

@@ -1,0 +1,289 @@
+/* ref_run.c - runs an oracle and compares its outputs (ref_main.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ref_main.h"
+
+/* ---- lifetimes ---- */
+
+static void needed(RefRun *run, int tensor, int stmt)
+{
+    if (run->last[tensor] < stmt)
+        run->last[tensor] = stmt;
+}
+
+static void find_lifetimes(RefRun *run)
+{
+    const dcc_ref_model *m = run->model;
+    const int forever = m->n_stmt;
+
+    for (int s = 0; s < m->n_stmt; s++) {
+        const dcc_ref_stmt *stmt = &m->stmt[s];
+        const int prev = m->tensor[stmt->arg[0]].prev;
+
+        for (int k = 0; k < stmt->n_arg; k++)
+            /* an argmax of an output is judged by its terms */
+            needed(run, stmt->arg[k],
+                   stmt->term && m->tensor[stmt->arg[0]].role == DCC_REF_OUTPUT
+                       ? forever
+                       : s);
+        if (prev >= 0)
+            needed(run, prev, s);
+    }
+    for (int i = 0; i < m->n_tensor; i++) {
+        const dcc_ref_tensor *t = &m->tensor[i];
+
+        if (t->role != DCC_REF_TEMP && t->role != DCC_REF_STATE)
+            needed(run, i, forever);
+        if (t->role == DCC_REF_STATE && t->next >= 0) {
+            needed(run, i, forever);
+            needed(run, t->next, forever);
+        }
+    }
+}
+
+/* ---- running ---- */
+
+/* The tensor that a statement writes: new, or the version before it. */
+static void prepare(RefRun *run, int tensor)
+{
+    const dcc_ref_tensor *t = &run->model->tensor[tensor];
+    const size_t n = (size_t)ref_count(t);
+
+    if (run->t[tensor])
+        return;
+    run->t[tensor] = ref_alloc(n, sizeof(double));
+    if (t->prev >= 0)
+        memcpy(run->t[tensor], run->t[t->prev], n * sizeof(double));
+}
+
+static void statement(RefRun *run, int s)
+{
+    const dcc_ref_model *m = run->model;
+    const dcc_ref_stmt *stmt = &m->stmt[s];
+    double **arg = ref_alloc((size_t)stmt->n_arg, sizeof *arg);
+
+    prepare(run, stmt->arg[0]);
+    for (int k = 0; k < stmt->n_arg; k++)
+        arg[k] = run->t[stmt->arg[k]];
+    stmt->all(arg);
+    free(arg);
+    for (int i = 0; i < m->n_tensor; i++) {
+        if (run->last[i] == s && run->t[i]) {
+            free(run->t[i]);
+            run->t[i] = NULL;
+        }
+    }
+}
+
+static void begin_states(RefRun *run)
+{
+    const dcc_ref_model *m = run->model;
+
+    for (int i = 0; i < m->n_tensor; i++) {
+        const dcc_ref_tensor *t = &m->tensor[i];
+
+        if (t->role != DCC_REF_STATE || t->next < 0)
+            continue;
+        run->t[i] = ref_alloc((size_t)ref_count(t), sizeof(double));
+        for (int64_t k = 0; k < ref_count(t); k++)
+            run->t[i][k] = t->init;
+    }
+}
+
+/* Between runs: states take their last versions, the rest is made again. */
+static void again(RefRun *run)
+{
+    const dcc_ref_model *m = run->model;
+
+    for (int i = 0; i < m->n_tensor; i++) {
+        const dcc_ref_tensor *t = &m->tensor[i];
+
+        if (t->role != DCC_REF_STATE || t->next < 0 || t->next == i)
+            continue;
+        memcpy(run->t[i], run->t[t->next],
+               (size_t)ref_count(t) * sizeof(double));
+    }
+    for (int i = 0; i < m->n_tensor; i++) {
+        const dcc_ref_tensor *t = &m->tensor[i];
+
+        if (t->role == DCC_REF_PARAM || t->role == DCC_REF_INPUT ||
+            (t->role == DCC_REF_STATE && t->next >= 0))
+            continue;
+        free(run->t[i]);
+        run->t[i] = NULL;
+    }
+}
+
+void ref_run(RefRun *run, int runs)
+{
+    find_lifetimes(run);
+    begin_states(run);
+    for (int r = 0; r < runs; r++) {
+        if (r)
+            again(run);
+        for (int s = 0; s < run->model->n_stmt; s++)
+            statement(run, s);
+    }
+}
+
+/* ---- comparing ---- */
+
+double ref_tolerance(const dcc_ref_model *m)
+{
+    double tolerance = 0;
+
+    for (int i = 0; i < m->n_tensor; i++) {
+        switch (m->tensor[i].type) {
+        case DCC_F32:
+            tolerance = fmax(tolerance, dcc_ref_product ? 2e-2 : 1e-3);
+            break;
+        case DCC_F16:
+            tolerance = fmax(tolerance, 2e-2);
+            break;
+        case DCC_BF16:
+            tolerance = fmax(tolerance, 1e-1);
+            break;
+        case DCC_I8:
+        case DCC_I32:
+        case DCC_BOOL:
+            break;
+        }
+    }
+    return tolerance;
+}
+
+/* The statement that writes all of an argmax output, or NULL. */
+static const dcc_ref_stmt *argmax_of(const dcc_ref_model *m, int tensor)
+{
+    for (int s = 0; s < m->n_stmt; s++)
+        if (m->stmt[s].arg[0] == tensor && m->stmt[s].term)
+            return &m->stmt[s];
+    return NULL;
+}
+
+/* How much less the term chosen is than the greatest, of |greatest|; 0 for
+ * the oracle's own choice. */
+static double argmax_error(RefRun *run, const dcc_ref_stmt *stmt,
+                           const double *got, int64_t *where)
+{
+    const dcc_ref_model *m = run->model;
+    dcc_ref_value *value = ref_alloc((size_t)stmt->n_arg, sizeof *value);
+    dcc_ref_value **arg = ref_alloc((size_t)stmt->n_arg, sizeof *arg);
+    int64_t v[16] = {0}, points = 1, offset;
+    double worst = 0, largest = 0;
+
+    for (int k = 0; k < stmt->n_arg; k++) {
+        value[k] = (dcc_ref_value){.tensor = &m->tensor[stmt->arg[k]],
+                                   .exact = true,
+                                   .v = run->t[stmt->arg[k]]};
+        arg[k] = &value[k];
+    }
+    for (int k = 0; k < stmt->n_out; k++)
+        points *= stmt->extent[k];
+    for (int64_t p = 0; p < points; p++) {
+        for (int64_t k = stmt->n_out - 1, q = p; k >= 0; k--) {
+            v[k] = q % stmt->extent[k];
+            q /= stmt->extent[k];
+        }
+        if (!stmt->store(arg, v, &offset))
+            continue;
+        double best = stmt->term(arg, v, (int64_t)value[0].v[offset]).v;
+        double mine = got[offset] < 0 || got[offset] >= stmt->terms
+                          ? -INFINITY
+                          : stmt->term(arg, v, (int64_t)got[offset]).v;
+        largest = fmax(largest, fabs(best));
+        if (best - mine > worst) {
+            worst = best - mine;
+            *where = offset;
+        }
+    }
+    free(value);
+    free(arg);
+    return worst == 0 ? 0 : worst / largest;
+}
+
+/* The largest difference over the largest magnitude. */
+static double output_error(const double *want, const double *got, int64_t n,
+                           double *largest, int64_t *where)
+{
+    double worst = 0;
+
+    *largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double d = want[i] == got[i] || (isnan(want[i]) && isnan(got[i]))
+                       ? 0
+                       : fabs(got[i] - want[i]);
+
+        if (isfinite(want[i]))
+            *largest = fmax(*largest, fabs(want[i]));
+        if (!(d <= worst)) {
+            worst = isnan(d) ? INFINITY : d;
+            *where = i;
+        }
+        if (isinf(worst))
+            break;
+    }
+    return worst == 0 ? 0 : worst / fmax(*largest, 1e-30);
+}
+
+static bool compare(RefRun *run, int tensor, const double *got,
+                    double tolerance)
+{
+    const dcc_ref_tensor *t = &run->model->tensor[tensor];
+    const double *want = run->t[tensor];
+    const dcc_ref_stmt *argmax = argmax_of(run->model, tensor);
+    char shape[200], place[200];
+    double largest, error;
+    int64_t where = 0;
+
+    error = output_error(want, got, ref_count(t), &largest, &where);
+    if (argmax && error > 0)
+        error = argmax_error(run, argmax, got, &where);
+    bool good = error <= tolerance;
+    printf("  output %s : %s%s  worst error %.3g of %.3g", t->name,
+           dcc_type_name(t->type),
+           dcc_st_shape_text(shape, sizeof shape, t->rank, t->dim), error,
+           largest);
+    if (error > 0)
+        printf(" at %s (%.6g, not %.6g)",
+               ref_where(place, sizeof place, t, where), got[where],
+               want[where]);
+    printf("; %s %.2g\n", good ? "allowed" : "WRONG, allowed is", tolerance);
+    return good;
+}
+
+dcc_status ref_against(RefRun *run, const dcc_st_file *file, double tolerance,
+                       bool *good)
+{
+    const dcc_ref_model *m = run->model;
+
+    *good = true;
+    if (tolerance < 0)
+        tolerance = ref_tolerance(m);
+    for (int i = 0; i < m->n_tensor; i++) {
+        const dcc_ref_tensor *t = &m->tensor[i];
+        const dcc_st_tensor *f;
+
+        if (t->role != DCC_REF_OUTPUT)
+            continue;
+        f = dcc_st_find(file, t->name);
+        if (!f || f->count != ref_count(t))
+            return dcc_fail(DCC_ERR_FORMAT, "%s: no output \"%s\" of %lld "
+                            "elements",
+                            dcc_st_path(file), t->name,
+                            (long long)ref_count(t));
+        double *got = ref_alloc((size_t)f->count, sizeof *got);
+        if (!ref_doubles(f, got)) {
+            free(got);
+            return dcc_fail(DCC_ERR_FORMAT, "%s: \"%s\" is %s, which cannot "
+                            "be compared",
+                            dcc_st_path(file), t->name,
+                            dcc_st_dtype_name(f->dtype));
+        }
+        *good = compare(run, i, got, tolerance) && *good;
+        free(got);
+    }
+    return DCC_OK;
+}
