@@ -1,0 +1,28 @@
+/* plan.h - plan files: the grouping and the variants, as text.
+ *
+ *     dcc plan 1
+ *     model mlp target h200 math exact
+ *     group h.0, h.1 : contract_mma/1 0123456789abcdef bm=128 ... # 3.1 us
+ *
+ * One line a group: its statements by path and number, the family and its
+ * version, the hash of its canonical text, the variant, predicted time. Read
+ * all or nothing: an unknown statement, a changed group or an illegal variant
+ * is an error. */
+#ifndef DCC_PLAN_H
+#define DCC_PLAN_H
+
+#include "select.h"
+
+void plan_write(Buf *b, const Selection *s, const char *target);
+/* NULL after an error. `text` is the file's. */
+Plan *plan_read(Graph *g, Diag *d, const char *name, const char *text,
+                size_t len);
+/* Does the plan have the statements of both groups in one group? */
+bool plan_together(const Plan *p, const Group *a, const Group *b);
+/* After selection: every group is one of the plan's, of the same canonical
+ * text; sets each group's variant. False after an error. */
+bool plan_check(const Plan *p, Selection *s);
+/* A statement's name in plans, stable under edits elsewhere. */
+const char *stmt_key(const Graph *g, const Stmt *s);
+
+#endif

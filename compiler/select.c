@@ -1,0 +1,466 @@
+#include "select.h"
+
+#include "fuse.h"
+#include "plan.h"
+#include "simplify.h"
+
+#include <math.h>
+
+/* A node of the group graph; NULL group: merged into another. */
+typedef struct Unit {
+    Group *group;
+    double us;
+    int serial; /* identity for the memo; new after each merge */
+    int first;  /* position of its first statement */
+} Unit;
+
+typedef enum { BY_POINT, BY_AGAIN } Way;
+
+typedef struct Candidate {
+    int p, c, p_serial, c_serial;
+    Way way;
+    Tensor *t;
+    Group *fused;   /* BY_POINT */
+    double saves;   /* microseconds */
+    const char *why;
+} Candidate;
+
+typedef struct Search {
+    Selection *s;
+    Graph *g;
+    Unit *unit;
+    int n_unit, serial;
+    Candidate *cand;
+    int n_cand, cap_cand;
+    Map *seen;      /* candidates by serials and tensor */
+} Search;
+
+/* ---- what a group would take */
+
+static Choice *cost_all(Selection *s, Group *gr, const char *key)
+{
+    Choice *best = arena_new_of(s->graph->arena, Choice);
+
+    best->key = key;
+    best->cost.us = INFINITY;
+    for (const Family *const *f = family_table; *f; f++) {
+        Variant *v = NULL;
+        const char *why = (*f)->applicable(s->graph, gr, s->options);
+        if (why) {
+            best->why = best->why ? best->why : why;
+            continue;
+        }
+        int n = (*f)->space(s->graph, gr, s->options, &v);
+        for (int i = 0; i < n; i++) {
+            Cost c = {0};
+            (*f)->cost(s->graph, gr, s->options, &v[i], &c);
+            s->evaluated++;
+            if (c.coef_r && c.us < best->cost.us) {
+                best->family = *f;
+                best->variant = v;
+                best->n_variant = n;
+                best->best = i;
+                best->cost = c;
+            }
+        }
+    }
+    return best;
+}
+
+Choice *choose_variant(Selection *s, Group *gr)
+{
+    Buf key = {0};
+
+    group_args(s->graph, gr);
+    group_canon(&key, gr);
+    Choice *c = map_get(s->choices, key.text);
+    if (!c) {
+        c = cost_all(s, gr, arena_strdup(s->graph->arena, key.text));
+        map_put(s->choices, key.text, c);
+    }
+    buf_free(&key);
+    return c;
+}
+
+static double time_of(Search *x, Group *gr)
+{
+    Choice *c = choose_variant(x->s, gr);
+
+    return c->family ? c->cost.us : INFINITY;
+}
+
+/* ---- the group graph */
+
+typedef struct Touch {
+    const Tensor *t;
+    bool reads;
+} Touch;
+
+static void touch(const Expr *e, void *ctx)
+{
+    Touch *r = ctx;
+
+    r->reads |= e->kind == E_READ && e->tensor == r->t;
+}
+
+static bool in_args(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i] == t)
+            return true;
+    return false;
+}
+
+static bool writes(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+static bool reads(const Group *gr, const Tensor *t)
+{
+    if (!in_args(gr, t))
+        return false;
+    Touch r = {t, false};
+    for (int i = 0; i < gr->n_step && !r.reads; i++) {
+        const Step *s = &gr->step[i];
+        expr_visit(s->value, touch, &r);
+        for (int d = 0; s->tensor && d < s->tensor->rank; d++)
+            if (idx_has_data(s->store[d]))
+                r.reads |= s->tensor != t;
+    }
+    return r.reads;
+}
+
+/* Must b run after a? Flow, and for state: writes after older reads. */
+static bool depends(const Group *a, const Group *b)
+{
+    for (int i = 0; i < a->n_step; i++)
+        if (a->step[i].tensor && reads(b, a->step[i].tensor))
+            return true;
+    for (int i = 0; i < b->n_step; i++) {
+        const Tensor *t = b->step[i].tensor;
+        for (const Tensor *old = t ? t->prev : NULL; old; old = old->prev)
+            if (reads(a, old) || writes(a, old))
+                return true;
+    }
+    return false;
+}
+
+/* Is there a way from a to b through some other unit? */
+static bool path_around(const Search *x, int a, int b)
+{
+    bool *seen = arena_array(x->g->arena, bool, x->n_unit);
+    int *stack = arena_array(x->g->arena, int, x->n_unit), n = 0;
+
+    for (int i = 0; i < x->n_unit; i++)
+        if (i != a && i != b && x->unit[i].group &&
+            depends(x->unit[a].group, x->unit[i].group)) {
+            seen[i] = true;
+            stack[n++] = i;
+        }
+    while (n) {
+        int u = stack[--n];
+        if (depends(x->unit[u].group, x->unit[b].group))
+            return true;
+        for (int i = 0; i < x->n_unit; i++)
+            if (i != a && !seen[i] && x->unit[i].group &&
+                depends(x->unit[u].group, x->unit[i].group)) {
+                seen[i] = true;
+                stack[n++] = i;
+            }
+    }
+    return false;
+}
+
+static int readers(const Search *x, const Tensor *t, int *list, int max)
+{
+    int n = 0;
+
+    for (int i = 0; i < x->n_unit; i++)
+        if (x->unit[i].group && reads(x->unit[i].group, t) && n < max)
+            list[n++] = i;
+    return n;
+}
+
+static int writer_units(const Search *x, const Tensor *t, int *first)
+{
+    int n = 0;
+
+    for (int i = 0; i < x->n_unit; i++)
+        if (x->unit[i].group && writes(x->unit[i].group, t) && !n++)
+            *first = i;
+    return n;
+}
+
+static bool needed_elsewhere(const Search *x, const Tensor *t, int p, int c)
+{
+    int list[64], n = readers(x, t, list, 64);
+
+    if (t->role != ROLE_TEMP || t->prev)
+        return true;
+    for (int i = 0; i < n; i++)
+        if (list[i] != p && list[i] != c)
+            return true;
+    return false;
+}
+
+/* ---- candidates */
+
+static bool pinned(const Group *gr)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->notes & NOTE_NOFUSE)
+            return true;
+    return false;
+}
+
+static void try_point(Search *x, Candidate *k)
+{
+    Group *p = x->unit[k->p].group, *c = x->unit[k->c].group;
+    bool keep = needed_elsewhere(x, k->t, k->p, k->c);
+
+    k->saves = -INFINITY;
+    if (pinned(p) || pinned(c)) {
+        k->why = "@nofuse";
+        return;
+    }
+    k->fused = fuse(x->g, p, c, k->t, keep, &k->why);
+    if (!k->fused)
+        return;
+    double us = time_of(x, k->fused);
+    if (isinf(us)) {
+        k->why = "no family serves the two together";
+        return;
+    }
+    k->saves = x->unit[k->p].us + x->unit[k->c].us - us;
+}
+
+/* Computing p again in every reader, so that it disappears. */
+static void try_again(Search *x, Candidate *k)
+{
+    Group *p = x->unit[k->p].group;
+    int list[64], n = readers(x, k->t, list, 64);
+    double saves = x->unit[k->p].us;
+
+    k->saves = -INFINITY;
+    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p) || n > 8)
+        return;
+    for (int i = 0; i < n; i++) {
+        Unit *c = &x->unit[list[i]];
+        Group *r = pinned(c->group)
+                       ? NULL
+                       : fuse_inline(x->g, p, c->group, k->t, &k->why);
+        if (!r)
+            return;
+        saves += c->us - time_of(x, r);
+    }
+    k->saves = saves;
+}
+
+static void evaluate(Search *x, Candidate *k)
+{
+    k->p_serial = x->unit[k->p].serial;
+    k->c_serial = x->unit[k->c].serial;
+    k->fused = NULL;
+    k->why = NULL;
+    if (k->way == BY_POINT)
+        try_point(x, k);
+    else
+        try_again(x, k);
+}
+
+static void add_candidates(Search *x, Tensor *t)
+{
+    int p = -1, list[64];
+
+    if (t->role == ROLE_PARAM || t->role == ROLE_INPUT ||
+        writer_units(x, t, &p) != 1 ||
+        x->unit[p].group->when == WHEN_LOAD)
+        return;
+    int n = readers(x, t, list, 64);
+    for (int i = 0; i < n; i++)
+        if (list[i] != p)
+            VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
+                (Candidate){.p = p, .c = list[i], .way = BY_POINT, .t = t,
+                            .p_serial = -1};
+    const Group *gr = x->unit[p].group;
+    if (n && gr->n_step == 1 && !gr->n_cols)
+        VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
+            (Candidate){.p = p, .c = list[0], .way = BY_AGAIN, .t = t,
+                        .p_serial = -1};
+}
+
+/* ---- merging */
+
+static void set_unit(Search *x, int i, Group *gr)
+{
+    x->unit[i].group = gr;
+    x->unit[i].us = time_of(x, gr);
+    x->unit[i].serial = ++x->serial;
+}
+
+static bool merge_point(Search *x, Candidate *k)
+{
+    if (path_around(x, k->p, k->c)) {
+        k->saves = -INFINITY;
+        k->why = "another kernel lies between the two";
+        return false;
+    }
+    set_unit(x, k->c, k->fused);
+    x->unit[k->p].group = NULL;
+    for (int i = 0; i < x->n_cand; i++) {
+        if (x->cand[i].p == k->p)
+            x->cand[i].p = k->c;
+        if (x->cand[i].c == k->p)
+            x->cand[i].c = k->c;
+    }
+    return true;
+}
+
+static bool merge_again(Search *x, Candidate *k)
+{
+    int list[64], n = readers(x, k->t, list, 64);
+    Group *p = x->unit[k->p].group;
+    const char *why;
+
+    for (int i = 0; i < n; i++)
+        set_unit(x, list[i],
+                 fuse_inline(x->g, p, x->unit[list[i]].group, k->t, &why));
+    x->unit[k->p].group = NULL;
+    /* What p read is now read by each of them. */
+    for (int i = 0; i < p->n_arg; i++)
+        if (p->arg[i] != k->t)
+            add_candidates(x, p->arg[i]);
+    return true;
+}
+
+static bool alive(const Search *x, const Candidate *k)
+{
+    return k->p != k->c && x->unit[k->p].group && x->unit[k->c].group &&
+           reads(x->unit[k->c].group, k->t) &&
+           writes(x->unit[k->p].group, k->t);
+}
+
+static bool allowed(const Search *x, const Candidate *k)
+{
+    return !x->s->plan || plan_together(x->s->plan, x->unit[k->p].group,
+                                        x->unit[k->c].group);
+}
+
+/* The candidate that saves most; with a plan, any that the plan wants. */
+static Candidate *best_candidate(Search *x)
+{
+    Candidate *best = NULL;
+
+    for (int i = 0; i < x->n_cand; i++) {
+        Candidate *k = &x->cand[i];
+        if (!alive(x, k)) {
+            x->cand[i--] = x->cand[--x->n_cand];
+            continue;
+        }
+        if (k->p_serial != x->unit[k->p].serial ||
+            k->c_serial != x->unit[k->c].serial || k->way == BY_AGAIN)
+            evaluate(x, k);
+        bool takes = x->s->plan ? k->saves > -INFINITY && allowed(x, k)
+                                : k->saves > 0;
+        if (takes && (!best || k->saves > best->saves))
+            best = k;
+    }
+    return best;
+}
+
+static void note_refusals(Search *x)
+{
+    Selection *s = x->s;
+
+    for (int i = 0; i < x->n_cand; i++) {
+        Candidate *k = &x->cand[i];
+        if (!alive(x, k) || k->way != BY_POINT)
+            continue;
+        Unit *p = &x->unit[k->p], *c = &x->unit[k->c];
+        double apart = p->us + c->us;
+        VEC_PUSH(x->g->arena, s->refusal, s->n_refusal, s->cap_refusal) =
+            (Refusal){p->group->stmt[p->group->n_stmt - 1], c->group->stmt[0],
+                      k->t, k->why, apart, apart - k->saves};
+    }
+}
+
+/* ---- launch order */
+
+static void order_groups(Search *x)
+{
+    Selection *s = x->s;
+    bool *done = arena_array(x->g->arena, bool, x->n_unit);
+
+    for (;;) {
+        int next = -1;
+        for (int i = 0; i < x->n_unit; i++) {
+            if (done[i] || !x->unit[i].group ||
+                (next >= 0 && x->unit[i].first > x->unit[next].first))
+                continue;
+            bool ready = true;
+            for (int k = 0; k < x->n_unit && ready; k++)
+                ready = k == i || done[k] || !x->unit[k].group ||
+                        !depends(x->unit[k].group, x->unit[i].group);
+            if (ready)
+                next = i;
+        }
+        if (next < 0)
+            return;
+        done[next] = true;
+        Group *gr = x->unit[next].group;
+        gr->id = s->n_group;
+        VEC_PUSH(x->g->arena, s->group, s->n_group, s->cap_group) = gr;
+    }
+}
+
+static bool check_served(Search *x)
+{
+    bool ok = true;
+
+    for (int i = 0; i < x->n_unit; i++) {
+        Group *gr = x->unit[i].group;
+        if (!gr)
+            continue;
+        Choice *c = choose_variant(x->s, gr);
+        if (c->family) {
+            gr->family = c->family;
+            gr->variant = c->best;
+            gr->predicted_us = c->cost.us;
+            continue;
+        }
+        diag_error(x->g->diag, gr->stmt[0]->call,
+                   "no kernel family can compute this: %s",
+                   c->why ? c->why : "no variant fits the GPU");
+        ok = false;
+    }
+    return ok;
+}
+
+bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
+{
+    Search x = {.s = s, .g = g};
+
+    s->graph = g;
+    s->options = o;
+    s->plan = plan;
+    s->choices = map_new(g->arena);
+    x.unit = arena_array(g->arena, Unit, g->n_stmt);
+    for (int i = 0; i < g->n_stmt; i++) {
+        x.n_unit++;
+        set_unit(&x, i, group_of(g, g->stmt[i]));
+        x.unit[i].first = i;
+    }
+    for (int i = 0; i < g->n_tensor; i++)
+        add_candidates(&x, g->tensor[i]);
+    for (Candidate *k; (k = best_candidate(&x));)
+        (k->way == BY_POINT ? merge_point : merge_again)(&x, k);
+    note_refusals(&x);
+    if (!check_served(&x))
+        return false;
+    order_groups(&x);
+    return !plan || plan_check(plan, s);
+}
