@@ -1,0 +1,240 @@
+#include "check.h"
+
+static Space space_of(SymKind kind)
+{
+    return kind == SYM_TYPE ? SPACE_TYPE
+           : kind >= SYM_LIST ? SPACE_TENSOR : SPACE_VALUE;
+}
+
+bool sym_is_tensor(const Sym *s)
+{
+    return s && s->kind >= SYM_ARG;
+}
+
+const char *sym_words(const Sym *s)
+{
+    static const char *const words[] = {
+        "a size", "an attribute", "a loop variable", "a scan's variable",
+        "a type", "a list attribute", "a parameter of the op", "an input",
+        "a parameter", "a state", "a tensor",
+    };
+
+    return words[s->kind];
+}
+
+/* The name as it stands now; NULL if it is nowhere defined before. */
+Sym *scope_find(Check *c, Space space, const char *name)
+{
+    for (int i = c->n_sym; i-- > 0;)
+        if (space_of(c->sym[i].kind) == space &&
+            !strcmp(c->sym[i].name, name) && c->sym[i].defined != DEFINED_NO)
+            return &c->sym[i];
+    return NULL;
+}
+
+Sym *scope_add(Check *c, SymKind kind, Name name)
+{
+    Sym *s = NULL;
+
+    for (int i = 0; i < c->n_sym && !s; i++)
+        if (space_of(c->sym[i].kind) == space_of(kind) &&
+            !strcmp(c->sym[i].name, name.text))
+            s = &c->sym[i];
+    if (!s)
+        s = &VEC_PUSH(c->arena, c->sym, c->n_sym, c->cap_sym);
+    *s = (Sym){.kind = kind, .name = name.text, .at = name.at,
+               .rank = RANK_UNKNOWN, .defined = DEFINED_YES};
+    return s;
+}
+
+/* The name in its own space or, for what stands bare, in the other. */
+static Sym *clash(Check *c, SymKind kind, const char *name, int rank)
+{
+    Space space = space_of(kind);
+    Sym *s = scope_find(c, space, name);
+
+    if (!s && space == SPACE_VALUE) {
+        s = scope_find(c, SPACE_TENSOR, name);
+        if (s && (s->rank || !sym_is_tensor(s)))
+            s = NULL;
+    }
+    if (!s && space == SPACE_TENSOR && rank == 0)
+        s = scope_find(c, SPACE_VALUE, name);
+    return s && s->defined == DEFINED_YES ? s : NULL;
+}
+
+Sym *scope_declare(Check *c, SymKind kind, Name name, int rank)
+{
+    Sym *old = clash(c, kind, name.text, rank);
+
+    if (old) {
+        diag_error(c->diag, name.at, "'%s' is already %s", name.text,
+                   sym_words(old));
+        diag_note(c->diag, old->at, "'%s' is declared here", name.text);
+    }
+    Sym *s = scope_add(c, kind, name);
+    s->rank = rank;
+    return s;
+}
+
+void scope_read(Sym *s)
+{
+    s->unread = false;
+}
+
+/* ---- indices and packs */
+
+const Bound *scope_bound(const Check *c, const char *name, bool pack)
+{
+    for (int i = c->n_bound; i-- > 0;)
+        if (c->bound[i].pack == pack && !strcmp(c->bound[i].name, name))
+            return &c->bound[i];
+    return NULL;
+}
+
+bool scope_has_pack(const Check *c, const char *name)
+{
+    for (int i = 0; i < c->n_pack; i++)
+        if (!strcmp(c->pack[i].name, name))
+            return true;
+    return false;
+}
+
+static void bind(Check *c, Name name, bool pack)
+{
+    VEC_PUSH(c->arena, c->bound, c->n_bound, c->cap_bound) =
+        (Bound){name.text, pack, name.at};
+}
+
+void scope_bind_index(Check *c, Name name)
+{
+    const Bound *old = scope_bound(c, name.text, false);
+    Sym *s = clash(c, SYM_SIZE, name.text, 0);
+
+    if (old) {
+        diag_error(c->diag, name.at, "index '%s' is already in use",
+                   name.text);
+        diag_note(c->diag, old->at, "it is in use from here");
+    } else if (s) {
+        diag_error(c->diag, name.at,
+                   "'%s' is %s and cannot be an index too", name.text,
+                   sym_is_tensor(s) ? "a tensor of rank 0" : sym_words(s));
+        diag_note(c->diag, s->at, "'%s' is declared here", name.text);
+    }
+    bind(c, name, false);
+}
+
+void scope_bind_pack(Check *c, Name name)
+{
+    const Bound *old = scope_bound(c, name.text, true);
+
+    if (!scope_has_pack(c, name.text)) {
+        if (c->item->kind == ITEM_MODEL)
+            diag_error(c->diag, name.at,
+                       "a pack '%s..' stands only in ops and blocks",
+                       name.text);
+        else
+            diag_error(c->diag, name.at, "no parameter of %s '%s' has a pack "
+                       "'%s..'", item_kind_name(c->item->kind),
+                       c->item->name.text, name.text);
+    } else if (old) {
+        diag_error(c->diag, name.at, "pack '%s..' is already in use",
+                   name.text);
+        diag_note(c->diag, old->at, "it is in use from here");
+    }
+    bind(c, name, true);
+}
+
+/* ---- unknown names */
+
+const char *scope_hint(Check *c, const char *name, const char *const *names,
+                       int n)
+{
+    const char *near = dsl_nearest(name, names, n);
+
+    return near ? arena_printf(c->arena, " (did you mean '%s'?)", near) : "";
+}
+
+static const Later *find_later(const Check *c, const char *name,
+                               const Stmt *loop)
+{
+    for (int i = 0; i < c->n_later; i++)
+        if (!strcmp(c->later[i].name, name) &&
+            (!loop || c->later[i].loop == loop))
+            return &c->later[i];
+    return NULL;
+}
+
+void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
+                   bool indices)
+{
+    const char **near = NULL;
+    int n = 0, cap = 0;
+    bool tensor = spaces >> SPACE_TENSOR & 1;
+
+    /* in an earlier round of the loop it may well be: lowering knows */
+    if (tensor && c->loop && find_later(c, name.text, c->loop))
+        return;
+    const Later *later = tensor ? find_later(c, name.text, NULL) : NULL;
+    if (later) {
+        bool after = later->at.line > name.at.line ||
+                     (later->at.line == name.at.line &&
+                      later->at.col >= name.at.col);
+        diag_error(c->diag, name.at, after ? "'%s' is read before it is defined"
+                                           : "'%s' is not defined here",
+                   name.text);
+        diag_note(c->diag, later->at, "it is defined here");
+        return;
+    }
+    for (int i = 0; i < c->n_sym; i++)
+        if (spaces >> space_of(c->sym[i].kind) & 1)
+            VEC_PUSH(c->arena, near, n, cap) = c->sym[i].name;
+    for (int i = 0; i < c->n_bound && indices; i++)
+        if (!c->bound[i].pack)
+            VEC_PUSH(c->arena, near, n, cap) = c->bound[i].name;
+    diag_error(c->diag, name.at, "%s '%s'%s", what, name.text,
+               scope_hint(c, name.text, near, n));
+}
+
+/* ---- arms of an `if` */
+
+Snapshot scope_save(Check *c)
+{
+    Snapshot s = {arena_array(c->arena, Sym, c->n_sym + 1), c->n_sym};
+
+    if (c->n_sym)
+        memcpy(s.sym, c->sym, sizeof(Sym) * (size_t)c->n_sym);
+    return s;
+}
+
+void scope_restore(Check *c, Snapshot s)
+{
+    for (int i = 0; i < c->n_sym; i++) {
+        if (i < s.n)
+            c->sym[i] = s.sym[i];
+        else
+            c->sym[i].defined = DEFINED_NO;
+    }
+}
+
+/* What is known after one arm (c) or the other was taken. */
+void scope_merge(Check *c, Snapshot other)
+{
+    for (int i = 0; i < c->n_sym; i++) {
+        Sym *s = &c->sym[i];
+        Sym o = i < other.n ? other.sym[i] : (Sym){.defined = DEFINED_NO};
+        if (s->defined == DEFINED_NO && o.defined != DEFINED_NO) {
+            *s = o;
+            s->defined = DEFINED_MAYBE;
+            s->unread = false;
+        } else if (o.defined == DEFINED_NO || o.defined != s->defined) {
+            s->defined = s->defined == DEFINED_NO ? DEFINED_NO : DEFINED_MAYBE;
+            s->unread = false;
+        } else {
+            s->unread = s->unread && o.unread;
+            s->output = s->output || o.output;
+            if (o.rank != s->rank || o.kind != s->kind)
+                s->rank = RANK_UNKNOWN;
+        }
+    }
+}
