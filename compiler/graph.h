@@ -67,7 +67,8 @@ typedef enum {
     E_INDEX,  /* idx as a value: i32 */
     E_READ,   /* tensor[at], where `in` holds; else `outside` */
     E_LOCAL,  /* in a Group: the value of an earlier step at this point */
-    E_UNARY, E_BINARY, E_SELECT, /* fn, arg[0..] */
+    E_UNARY, E_BINARY, /* fn, arg[0..] */
+    E_SELECT, /* arg[0] ? arg[1] : arg[2] */
     E_CAST    /* arg[0] rounded to type */
 } ExprKind;
 
@@ -153,6 +154,9 @@ const Expr *expr_binary(Graph *g, Func f, const Expr *a, const Expr *b,
                         Type t);
 const Expr *expr_select(Graph *g, const Expr *c, const Expr *a, const Expr *b,
                         Type t);
+/* a * b + c, rounded once: an E_BINARY with three arguments. */
+const Expr *expr_fma(Graph *g, const Expr *a, const Expr *b, const Expr *c,
+                     Type t);
 const Expr *expr_cast(Graph *g, const Expr *a, Type t);
 const Expr *expr_subst(Graph *g, const Expr *e, const Subst *s, int n);
 /* Rebuilds e bottom-up: f returns a replacement for a node whose children are
