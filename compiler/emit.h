@@ -11,7 +11,7 @@ typedef struct Launch {
     When when;
 } Launch;
 
-typedef struct Program {
+typedef struct CudaProgram {
     Graph *graph;
     Kernel **kernel; int n_kernel;
     Launch *load; int n_load;
@@ -20,16 +20,31 @@ typedef struct Program {
     size_t workspace_offset;     /* in the arena */
     size_t counter_offset, counter_bytes; /* zeroed once, in consts */
     bool keep_params;            /* run-time kernels read raw params */
-    const char *source, *command, *target; /* banner texts, no paths */
-    bool with_main, standalone, trace;
+    int n_lowered;               /* tensors with a lower id are the source's */
+    bool trace;                  /* list the materialised ones of them */
 } CudaProgram;
+
+/* What the file says about itself; no dates, hosts or absolute paths. */
+typedef struct FileInfo {
+    const char *source;      /* "mlp.dcl" */
+    const char *command;     /* "dcc mlp.dcl -o fused.cu" */
+    const char *target;      /* "h200" */
+    int sm;                  /* 90 */
+    const char *cu_name, *header_name; /* "fused.cu", "fused.h" */
+    bool with_main, standalone;
+} FileInfo;
 
 /* One kernel: banner comment, enums, asserts, struct, kernel, launcher. */
 void emit_kernel(Buf *b, const CudaProgram *p, const Kernel *k);
-/* The whole .cu: banner, kernels, host tables, C API, optional main. */
-void emit_host(Buf *cu, Buf *header, const CudaProgram *p,
-               const char *header_name);
-/* The oracle: plain C, double; from the graph as lowered. */
-void emit_ref(Buf *b, const Graph *g);
+/* The whole .cu and .h of some models: banner, kernels, host tables, C API,
+ * optional main. */
+void emit_file(Buf *cu, Buf *header, CudaProgram *const *p, int n,
+               const FileInfo *info);
+/* One model's part of either (emit_host.c). */
+void emit_model_host(Buf *b, const CudaProgram *p);
+void emit_model_header(Buf *b, const CudaProgram *p);
+/* The oracle: plain C in double, one program for all the models; from the
+ * graphs as lowered, before simplify. */
+void emit_ref(Buf *b, Graph *const *graph, int n_graph);
 
 #endif
