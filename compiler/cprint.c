@@ -225,6 +225,11 @@ void cprint_guard(Buf *b, CPrint *p, Guard g)
     text_put(b, text_guard(p, g), P_EQ);
 }
 
+void cprint_condition(Buf *b, CPrint *p, Guard g)
+{
+    buf_puts(b, text_guard(p, g).s);
+}
+
 /* ---- stores and reductions --------------------------------------------- */
 
 void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)

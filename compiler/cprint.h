@@ -75,6 +75,7 @@ void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset);
 /* A condition, in parentheses if it has several parts; "true" if the guard
  * always holds. */
 void cprint_guard(Buf *b, CPrint *p, Guard g);
+void cprint_condition(Buf *b, CPrint *p, Guard g); /* never in parentheses */
 /* A value as float or int (f32, i32, bool as C's): loads converted. All on one
  * line, nothing bound; in parentheses unless it is a name or a call. */
 void cprint_expr(Buf *b, CPrint *p, const Expr *e);
@@ -91,6 +92,11 @@ const char *cprint_bind(Buf *body, CPrint *p, const Expr *e,
 /* The same, and the result too has a name: returns an identifier or literal. */
 const char *cprint_bind_name(Buf *body, CPrint *p, const Expr *e,
                              const char *hint);
+
+/* The same for the data in an index or guard, so that printing it loads
+ * nothing. */
+void cprint_bind_idx(Buf *body, CPrint *p, const Idx *e);
+void cprint_bind_guard(Buf *body, CPrint *p, Guard g);
 
 /* Text converting a float or int value to a tensor's storage type. */
 void cprint_to_storage(Buf *b, Type storage, Type value, const char *text);

@@ -68,7 +68,7 @@ static void visit_idx(CPrint *p, const Idx *e, PartVisit *f)
         return;
     for (int i = 0; i < e->n; i++) {
         const Atom *a = e->term[i].atom;
-        if (a->kind == ATOM_DATA)
+        if (a->kind == ATOM_DATA && a->data)
             f(p, a->data);
         if (a->a)
             visit_idx(p, a->a, f);
@@ -402,31 +402,36 @@ static const char *bind_text(Buf *body, CPrint *p, const Expr *e, Text t,
 
 /* Reads inside e's index arithmetic get names first: an address is computed
  * from plain identifiers. */
-static void bind_idx(Buf *body, CPrint *p, const Idx *e)
+void cprint_bind_idx(Buf *body, CPrint *p, const Idx *e)
 {
     if (!idx_has_data(e))
         return;
     for (int i = 0; i < e->n; i++) {
         const Atom *a = e->term[i].atom;
-        if (a->kind == ATOM_DATA)
+        if (a->kind == ATOM_DATA && a->data)
             cprint_bind_name(body, p, a->data, NULL);
         if (a->a)
-            bind_idx(body, p, a->a);
+            cprint_bind_idx(body, p, a->a);
         if (a->b)
-            bind_idx(body, p, a->b);
+            cprint_bind_idx(body, p, a->b);
     }
+}
+
+void cprint_bind_guard(Buf *body, CPrint *p, Guard g)
+{
+    for (int i = 0; i < g.n; i++)
+        cprint_bind_idx(body, p, g.cond[i].e);
 }
 
 static void bind_indices(Buf *body, CPrint *p, const Expr *e)
 {
     if (e->kind == E_INDEX)
-        bind_idx(body, p, e->idx);
+        cprint_bind_idx(body, p, e->idx);
     if (e->kind != E_READ)
         return;
     for (int i = 0; i < e->tensor->rank; i++)
-        bind_idx(body, p, e->at[i]);
-    for (int i = 0; i < e->in.n; i++)
-        bind_idx(body, p, e->in.cond[i].e);
+        cprint_bind_idx(body, p, e->at[i]);
+    cprint_bind_guard(body, p, e->in);
 }
 
 /* e's operands are printed; the longest become temporaries until e fits. */

@@ -200,6 +200,18 @@ DCC_DEVICE int32_t dcc_floor_mod(int32_t a, int32_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+// The same in index arithmetic, where d > 0 is a constant.
+template <class T> DCC_DEVICE T dcc_floordiv(T a, int32_t d)
+{
+    return a / d - (a % d < 0);
+}
+
+template <class T> DCC_DEVICE T dcc_floormod(T a, int32_t d)
+{
+    const T r = a % d;
+    return r < 0 ? r + d : r;
+}
+
 // ---- least and greatest: a NaN loses ----------------------------------------
 
 DCC_DEVICE float dcc_max(float a, float b) { return fmaxf(a, b); }

@@ -1,0 +1,498 @@
+#include "body.h"
+
+#include <string.h>
+
+/* ---- reads ------------------------------------------------------------- */
+
+bool same_read(const Expr *a, const Expr *b)
+{
+    if (a == b)
+        return true;
+    if (a->tensor != b->tensor || a->in.n != b->in.n)
+        return false;
+    for (int i = 0; i < a->tensor->rank; i++)
+        if (a->at[i] != b->at[i])
+            return false;
+    for (int i = 0; i < a->in.n; i++)
+        if (a->in.cond[i].e != b->in.cond[i].e ||
+            a->in.cond[i].mod != b->in.cond[i].mod)
+            return false;
+    return !a->outside || !b->outside ? a->outside == b->outside
+                                      : expr_equal(a->outside, b->outside);
+}
+
+static void add_read(const Expr *e, void *ctx)
+{
+    Reads *r = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < r->n; i++)
+        if (same_read(r->read[i], e))
+            return;
+    if (r->n < (int)(sizeof r->read / sizeof *r->read))
+        r->read[r->n++] = e;
+}
+
+void reads_of(const Group *gr, const int *step, int n, Reads *r)
+{
+    r->n = 0;
+    for (int i = 0; i < n; i++)
+        expr_visit(gr->step[step[i]].value, add_read, r);
+}
+
+bool read_uses(const Expr *e, const Var *v)
+{
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_uses(e->at[i], v))
+            return true;
+    return guard_uses(e->in, v) || (e->outside && expr_uses(e->outside, v));
+}
+
+/* Elements of one aligned load of a tensor at `offset`, along having a
+ * multiple of vec; 1 if they are not neighbours. */
+static int vector_step(Graph *g, const Tensor *t, const Idx *offset,
+                       const Var *along, int vec)
+{
+    if (idx_coef(offset, along) != 1)
+        return 1;
+    const Idx *rest = idx_sub(g->pool, offset, idx_var(g->pool, along));
+    if (idx_uses(rest, along))
+        return 1;
+    int most = 16 / type_bytes(t->type);
+    return (int)idx_align(rest, vec < most ? vec : most);
+}
+
+ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
+                   int *step)
+{
+    *step = 1;
+    if (!along || !read_uses(e, along))
+        return READ_BROADCAST;
+    if (guard_uses(e->in, along) ||
+        (e->outside && e->outside->kind != E_CONST))
+        return READ_SCALAR;
+    *step = vector_step(g, e->tensor, cprint_offset(g, e->tensor, e->at),
+                        along, vec);
+    return *step > 1 ? READ_VECTOR : READ_SCALAR;
+}
+
+static int store_step(Graph *g, const Step *s, const Var *along, int vec)
+{
+    if (guard_uses(s->where, along))
+        return 1;
+    return vector_step(g, s->tensor, cprint_offset(g, s->tensor, s->store),
+                       along, vec);
+}
+
+int widest_vector(Graph *g, const Group *gr, const Var *v, int most)
+{
+    int all[MAX_STEPS], widest = 1;
+    Reads r;
+
+    for (int i = 0; i < gr->n_step; i++)
+        all[i] = i;
+    reads_of(gr, all, gr->n_step, &r);
+    for (int vec = 2; vec <= most && v->extent % vec == 0; vec *= 2) {
+        for (int i = 0; i < gr->n_step; i++)
+            if (gr->step[i].tensor &&
+                store_step(g, &gr->step[i], v, vec) == vec)
+                widest = vec;
+        for (int i = 0, step; i < r.n; i++)
+            if (read_kind(g, r.read[i], v, vec, &step) == READ_VECTOR &&
+                step == vec)
+                widest = vec;
+    }
+    return widest;
+}
+
+const Held *body_held(const Body *b, const Expr *read)
+{
+    for (int i = b->n_held - 1; i >= 0; i--)
+        if (same_read(b->held[i].read, read))
+            return &b->held[i];
+    return NULL;
+}
+
+void body_hold(Body *b, const Expr *read, const char *text)
+{
+    VEC_PUSH(b->graph->arena, b->held, b->n_held, b->cap_held) =
+        (Held){read, text};
+}
+
+static const char *staged(const Expr *read, void *ctx)
+{
+    const Held *h = body_held(ctx, read);
+
+    return h ? h->text : NULL;
+}
+
+void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
+               const Var *along, int vec)
+{
+    memset(b, 0, sizeof *b);
+    kernel_set_args(g, gr, k);
+    b->graph = g;
+    b->group = gr;
+    b->kernel = k;
+    b->plan = plan;
+    b->print = cprint_new(g, k);
+    b->print.staged = staged;
+    b->print.ctx = b;
+    b->along = along;
+    b->vec = vec;
+    if (vec > 1)
+        b->lane = cprint_fresh(&b->print, "v");
+    for (int i = 0; along && i < gr->n_rows; i++)
+        b->along_rows |= gr->rows[i] == along;
+}
+
+/* ---- code -------------------------------------------------------------- */
+
+void put_block(Buf *out, const Buf *inner)
+{
+    const char *s = buf_text(inner);
+
+    while (*s) {
+        size_t n = strcspn(s, "\n");
+        if (n)
+            buf_puts(out, "    ");
+        buf_putn(out, s, n);
+        buf_putc(out, '\n');
+        s += n + (s[n] == '\n');
+    }
+}
+
+const char *body_step_name(Body *b, int i)
+{
+    const Step *s = &b->group->step[i];
+    const char *name = s->source ? s->source->tensor->name
+                       : s->tensor ? s->tensor->name
+                                   : reduce_name(s->op);
+
+    for (int j = 0; j < b->kernel->n_arg; j++)
+        if (!strcmp(b->kernel->arg[j].name,
+                    cprint_ident(b->graph->arena, name)))
+            name = arena_printf(b->graph->arena, "%s_val", name);
+    return cprint_fresh(&b->print, name);
+}
+
+void body_declare(Body *b, Buf *out, Type t, const char *name, bool lanes)
+{
+    buf_printf(out, "%s %s", cprint_ctype(t), name);
+    if (lanes && b->vec > 1)
+        buf_puts(out, "[VEC]");
+}
+
+static const char *lane_of(Body *b, const char *array, bool lanes)
+{
+    return lanes && b->vec > 1
+               ? arena_printf(b->graph->arena, "%s[%s]", array, b->lane)
+               : array;
+}
+
+void body_accumulator(Body *b, Buf *out, int i, bool lanes)
+{
+    const Step *s = &b->group->step[i];
+    const char *name = body_step_name(b, i);
+    bool vector = lanes && b->vec > 1;
+    Type t = s->op == R_ARGMAX ? s->value->type : s->type;
+    const char *start = cprint_identity(s->op, t);
+
+    b->acc[i] = lane_of(b, name, lanes);
+    b->print.local[i] = b->acc[i];
+    if (s->op == R_ARGMAX) {
+        start = arena_printf(b->graph->arena, "{%s, DCC_NO_INDEX}", start);
+        buf_printf(out, "dcc_arg<%s> %s%s", cprint_ctype(t), name,
+                   vector ? "[VEC]" : "");
+        b->print.local[i] =
+            arena_printf(b->graph->arena, "%s.index", b->acc[i]);
+        if (vector)
+            buf_printf(out, ";\nfor (int %s = 0; %s < VEC; ++%s)\n    %s = %s;\n",
+                       b->lane, b->lane, b->lane, b->acc[i], start);
+        else
+            buf_printf(out, " = %s;\n", start);
+        return;
+    }
+    body_declare(b, out, t, name, lanes);
+    if (!vector)
+        buf_printf(out, " = %s;\n", start);
+    else if (s->op == R_SUM)
+        buf_puts(out, " = {};\n");
+    else
+        buf_printf(out, ";\ndcc_fill(%s, %s);\n", name, start);
+}
+
+/* Names for the reads in an index that do not use along. */
+static void bind_data(Body *b, Buf *out, const Expr *read)
+{
+    for (int i = 0; i < read->tensor->rank; i++)
+        cprint_bind_idx(out, &b->print, read->at[i]);
+    cprint_bind_guard(out, &b->print, read->in);
+}
+
+void body_load(Body *b, Buf *out, const Expr *read, const char *array)
+{
+    CPrint *p = &b->print;
+    int step;
+    Buf load = {0};
+
+    if (read_kind(b->graph, read, b->along, b->vec, &step) != READ_VECTOR)
+        step = 1;
+    bind_data(b, out, read);
+    buf_printf(&load, "dcc_load<%s>(%s, &%s[",
+               step == b->vec
+                   ? "VEC" : arena_printf(b->graph->arena, "%d", step),
+               array, cprint_tensor(p, read->tensor));
+    cprint_element(&load, p, read->tensor,
+                   cprint_offset(b->graph, read->tensor, read->at));
+    buf_puts(&load, "]);\n");
+    if (guard_truth(read->in) != ALWAYS) {
+        Buf outside = {0};
+        cprint_expr(&outside, p, read->outside);
+        buf_puts(out, "if (");
+        cprint_condition(out, p, read->in);
+        buf_printf(out, ")\n    %selse\n    dcc_fill(%s, %s);\n",
+                   buf_text(&load), array, buf_text(&outside));
+        buf_free(&outside);
+    } else {
+        buf_puts(out, buf_text(&load));
+    }
+    buf_free(&load);
+}
+
+/* Brings what the lanes share, and what they take from a vector, into
+ * registers. */
+static void stage_read(Body *b, Buf *out, const Expr *e)
+{
+    int step;
+
+    if (body_held(b, e))
+        return;
+    switch (read_kind(b->graph, e, b->along, b->vec, &step)) {
+    case READ_BROADCAST:
+        cprint_bind_name(out, &b->print, e, NULL);
+        break;
+    case READ_VECTOR: {
+        const char *array = cprint_fresh(
+            &b->print, arena_printf(b->graph->arena, "%s_frag",
+                                    cprint_tensor(&b->print, e->tensor)));
+        body_declare(b, out, e->type, array, true);
+        buf_puts(out, ";\n");
+        body_load(b, out, e, array);
+        body_hold(b, e, lane_of(b, array, true));
+        break;
+    }
+    case READ_SCALAR:
+        break;
+    }
+}
+
+/* What step s stores, without a rounding that the store does anyway. */
+static const Expr *stored_value(const Step *s, bool used)
+{
+    if (!used && s->tensor && s->value->kind == E_CAST &&
+        s->value->type == s->tensor->type &&
+        type_is_float(s->value->arg[0]->type) && type_is_float(s->value->type))
+        return s->value->arg[0];
+    return s->value;
+}
+
+static void put_argmax(Body *b, Buf *in, int i, const char *value)
+{
+    const Step *s = &b->group->step[i];
+    const Idx *index = idx_const(b->graph->pool, 0);
+    Buf at = {0};
+
+    for (int c = 0; c < b->group->n_cols; c++) {
+        const Var *v = b->group->cols[c];
+        index = idx_add(b->graph->pool,
+                        idx_scale(b->graph->pool, index, v->extent),
+                        idx_var(b->graph->pool, v));
+    }
+    cprint_idx(&at, &b->print, index, 0);
+    buf_printf(in, "%s = dcc_op_argmax::apply(%s, dcc_arg<%s>{%s, %s});\n",
+               b->acc[i], b->acc[i], cprint_ctype(s->value->type), value,
+               buf_text(&at));
+    buf_free(&at);
+}
+
+/* Stores value to s's tensor, or to its fragment for a vector store later. */
+static void put_store(Body *b, Buf *in, const Step *s, const char *frag,
+                      const char *value, Type type)
+{
+    Buf store = {0};
+
+    if (frag) {
+        bool same = !strcmp(cprint_ctype(type), cprint_ctype(s->tensor->type));
+        buf_printf(in, "%s = ", frag);
+        if (same || type_is_float(s->tensor->type))
+            buf_puts(in, value);
+        else
+            cprint_to_storage(in, s->tensor->type, type, value);
+        buf_puts(in, ";\n");
+        return;
+    }
+    for (int i = 0; i < s->tensor->rank; i++)
+        cprint_bind_idx(in, &b->print, s->store[i]);
+    cprint_bind_guard(in, &b->print, s->where);
+    cprint_store(&store, &b->print, s->tensor, s->store, s->where, type,
+                 value);
+    if (b->store_if) {
+        bool block = guard_truth(s->where) != ALWAYS;
+        buf_printf(in, "if (%s)%s\n", b->store_if, block ? " {" : "");
+        put_block(in, &store);
+        if (block)
+            buf_puts(in, "}\n");
+    } else {
+        buf_puts(in, buf_text(&store));
+    }
+    buf_free(&store);
+}
+
+/* Step i's value, named where it is used again; and its store. */
+static void put_pointwise(Body *b, Buf *in, int i, bool used,
+                          const char *frag, bool own)
+{
+    const Step *s = &b->group->step[i];
+    const Expr *e = stored_value(s, used);
+    const char *name = NULL;
+
+    if (used && !b->kept[i])
+        name = body_step_name(b, i);
+    const char *text = cprint_bind(in, &b->print, e, name ? name : "t");
+    if (b->kept[i]) {
+        buf_printf(in, "%s = %s;\n", b->kept[i], text);
+        text = b->print.local[i] = b->kept[i];
+    } else if (used) {
+        buf_printf(in, "const %s %s = %s;\n", cprint_ctype(s->type), name,
+                   text);
+        text = b->print.local[i] = name;
+    }
+    if (s->tensor && own)
+        put_store(b, in, s, frag, text, used ? s->type : e->type);
+}
+
+static void put_step(Body *b, Buf *in, int i, const char *frag, bool own)
+{
+    const Step *s = &b->group->step[i];
+
+    if (s->op == R_NONE) {
+        put_pointwise(b, in, i, b->plan->uses[i] > 0, frag, own);
+        return;
+    }
+    const char *text = cprint_bind(in, &b->print, s->value, "t");
+    if (s->op == R_ARGMAX)
+        put_argmax(b, in, i, text);
+    else
+        cprint_combine(in, s->op, s->type, b->acc[i], text);
+}
+
+/* A step of this list that stores a whole vector: its fragment's name. */
+static const char *store_frag(Body *b, const Step *s, int *step)
+{
+    *step = 1;
+    if (!s->tensor || s->op != R_NONE)
+        return NULL;
+    *step = store_step(b->graph, s, b->along, b->vec);
+    if (*step < 2)
+        return NULL;
+    return cprint_fresh(&b->print,
+                        arena_printf(b->graph->arena, "%s_frag",
+                                     cprint_tensor(&b->print, s->tensor)));
+}
+
+static void put_vector_store(Body *b, Buf *out, const Step *s,
+                             const char *frag, int step)
+{
+    CPrint *p = &b->print;
+    bool guarded = guard_truth(s->where) != ALWAYS;
+
+    for (int i = 0; i < s->tensor->rank; i++)
+        cprint_bind_idx(out, p, s->store[i]);
+    cprint_bind_guard(out, p, s->where);
+    if (guarded || b->store_if) {
+        buf_puts(out, "if (");
+        if (b->store_if)
+            buf_printf(out, "%s%s", b->store_if, guarded ? " && " : "");
+        if (guarded)
+            cprint_guard(out, p, s->where);
+        buf_puts(out, ")\n    ");
+    }
+    if (step == b->vec)
+        buf_puts(out, "dcc_store<VEC>(&");
+    else
+        buf_printf(out, "dcc_store<%d>(&", step);
+    buf_printf(out, "%s[", cprint_tensor(p, s->tensor));
+    cprint_element(out, p, s->tensor,
+                   cprint_offset(b->graph, s->tensor, s->store));
+    buf_printf(out, "], %s);\n", frag);
+}
+
+/* Whether step i belongs to this pass, not computed again for its value. */
+static bool is_own(const Body *b, const int *step, int n, int i)
+{
+    int at = 0;
+
+    for (int j = 0; j < n; j++)
+        if (b->plan->at[step[j]] > at)
+            at = b->plan->at[step[j]];
+    return !is_col_step(&b->group->step[i]) || b->plan->at[i] == at;
+}
+
+static void scalar_steps(Body *b, Buf *out, const int *step, int n)
+{
+    for (int i = 0; i < n; i++)
+        cprint_count(&b->print, b->group->step[step[i]].value);
+    for (int i = 0; i < n; i++)
+        put_step(b, out, step[i], NULL, is_own(b, step, n, step[i]));
+}
+
+static void lane_steps(Body *b, Buf *out, const int *step, int n)
+{
+    const char *frag[MAX_STEPS] = {NULL};
+    int width[MAX_STEPS];
+    Reads r;
+    Buf in = {0};
+
+    reads_of(b->group, step, n, &r);
+    for (int i = 0; i < r.n; i++)
+        stage_read(b, out, r.read[i]);
+    for (int i = 0; i < n; i++) {
+        const Step *s = &b->group->step[step[i]];
+        if (!is_own(b, step, n, step[i]))
+            continue;
+        frag[i] = store_frag(b, s, &width[i]);
+        if (frag[i]) {
+            body_declare(b, out, s->tensor->type, frag[i], true);
+            buf_puts(out, ";\n");
+        }
+    }
+    CScope scope = cprint_open(&b->print);
+    cprint_name(&b->print, b->along,
+                arena_printf(b->graph->arena, "(%s + %s)", b->base, b->lane));
+    for (int i = 0; i < n; i++)
+        cprint_count(&b->print, b->group->step[step[i]].value);
+    for (int i = 0; i < n; i++)
+        put_step(b, &in, step[i],
+                 frag[i] ? lane_of(b, frag[i], true) : NULL,
+                 is_own(b, step, n, step[i]));
+    cprint_close(&b->print, scope);
+    buf_printf(out, "#pragma unroll\nfor (int %s = 0; %s < VEC; ++%s) {\n",
+               b->lane, b->lane, b->lane);
+    put_block(out, &in);
+    buf_puts(out, "}\n");
+    for (int i = 0; i < n; i++)
+        if (frag[i])
+            put_vector_store(b, out, &b->group->step[step[i]], frag[i],
+                             width[i]);
+    buf_free(&in);
+}
+
+void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes)
+{
+    if (lanes && b->vec > 1)
+        lane_steps(b, out, step, n);
+    else
+        scalar_steps(b, out, step, n);
+}

@@ -1,0 +1,304 @@
+/* map.c - one thread computes VEC neighbouring points of a nest: elementwise
+ * work over any index maps, gathers, and short sums a point (pooling and
+ * depthwise windows), which a thread does one after the other. */
+#include "body.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { KNOB_VEC, KNOB_THREADS };
+enum { MAX_SERIAL = 1024 };
+
+static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
+{
+    (void)o;
+    if (gr->n_step > MAX_STEPS)
+        return "more than 64 steps";
+    if (group_cols(gr) > MAX_SERIAL)
+        return arena_printf(g->arena, "a thread would go through %lld columns",
+                            (long long)group_cols(gr));
+    if (group_rows(gr) / 32 > INT32_MAX)
+        return "more points than a grid has threads";
+    return NULL;
+}
+
+/* Rows from slow to fast, as the main result lies in memory. */
+static const Var **ordered_rows(Graph *g, const Group *gr)
+{
+    const Var **v = arena_array(g->arena, const Var *, gr->n_rows + 1);
+
+    if (gr->n_rows)
+        memcpy(v, gr->rows, sizeof *v * (size_t)gr->n_rows);
+    order_vars(g, v, gr->n_rows, main_store(g, gr));
+    int n = gr->n_rows;
+    /* variables of extent 1 are no loop: never the fastest */
+    for (int i = n - 1; i > 0 && v[n - 1]->extent == 1; i--) {
+        const Var *t = v[n - 1];
+        memmove(v + 1, v, sizeof *v * (size_t)(n - 1));
+        v[0] = t;
+    }
+    return v;
+}
+
+static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads)
+{
+    v[*n].knob[KNOB_VEC] = vec;
+    v[*n].knob[KNOB_THREADS] = threads;
+    v[*n].text = arena_printf(g->arena, "vec=%d threads=%d", vec, threads);
+    ++*n;
+}
+
+static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    const Var **rows = ordered_rows(g, gr);
+    Variant *v = arena_array(g->arena, Variant, 16);
+    int n = 0, widest = 1;
+
+    (void)o;
+    if (gr->n_rows)
+        widest = widest_vector(g, gr, rows[gr->n_rows - 1], 16);
+    for (int vec = 1; vec <= widest; vec *= 2)
+        for (int threads = 128; threads <= 256; threads *= 2)
+            add_variant(g, v, &n, vec, threads);
+    *out = v;
+    return n;
+}
+
+static void map_cost(Graph *g, const Group *gr, const Options *o,
+                     const Variant *v, Cost *c)
+{
+    const Var **rows = ordered_rows(g, gr);
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
+    double points = ceil((double)group_rows(gr) / vec);
+    int64_t cols = group_cols(gr);
+    Traffic t;
+
+    group_traffic(g, gr, fast, vec, &t);
+    /* a load instruction for each lane costs issue slots and L1 cycles */
+    double narrow = vec == 1 ? 1.6 : vec == 2 ? 1.2 : 1;
+    Work w = {
+        .pipe = PIPE_FMA,
+        .flops = t.flops,
+        .efficiency = 0.4,
+        .special = t.special,
+        .hbm_bytes = model_group_bytes(gr, NULL, NULL),
+        .l2_bytes = t.bytes,
+        .scatter = t.scatter * narrow,
+        .blocks = ceil(points / threads),
+        .threads = threads,
+        .regs = 24 + 3 * vec + 2 * gr->n_step,
+        .block_ops = t.flops_point * vec * threads,
+        .block_bytes = t.bytes / fmax(1, points / threads),
+        .serial_steps = 2 + (cols > 64 ? (double)cols / 16 : 0),
+    };
+    model_cost(o->device, &w, c);
+}
+
+/* ---- build ------------------------------------------------------------- */
+
+typedef struct Map {
+    Body body;
+    Graph *graph;
+    Group *group;
+    Kernel *kernel;
+    Schedule plan;
+    const Var **rows;
+    int vec;
+} Map;
+
+static void put_setup(Map *m, int64_t points, int threads)
+{
+    Body *b = &m->body;
+    Group *gr = m->group;
+    int vec = m->vec;
+    Buf out = {0};
+
+    if (!gr->n_rows || points == 1) {
+        buf_puts(&out, "if (threadIdx.x > 0)\n    return;\n");
+        for (int i = 0; i < gr->n_rows; i++)
+            cprint_name(&b->print, m->rows[i], "0");
+        kernel_phase(m->graph, m->kernel, "setup: a single point", &out);
+        buf_free(&out);
+        return;
+    }
+    const char *type =
+        points + threads > INT32_MAX ? "long long" : "int";
+    const char *id = cprint_fresh(&b->print, "point");
+    if (gr->n_rows == 1 && vec == 1)
+        id = cprint_var(&b->print, m->rows[0]);
+    buf_printf(&out, "const %s %s = %sblockIdx.x * THREADS + threadIdx.x;\n",
+               type, id, *type == 'l' ? "(long long)" : "");
+    if (points % threads)
+        buf_printf(&out, "if (%s >= POINTS)\n    return;\n", id);
+    if (gr->n_rows > 1 || vec > 1)
+        decompose(b, &out, m->rows, gr->n_rows, id, vec);
+    kernel_phase(m->graph, m->kernel,
+                 vec > 1 ? arena_printf(m->graph->arena,
+                               "setup: a thread computes VEC neighbours "
+                               "along %s", m->rows[gr->n_rows - 1]->name)
+                         : "setup: a thread computes one point", &out);
+    buf_free(&out);
+}
+
+/* Loops over all of cols around `body`. */
+static void put_loops(Map *m, Buf *out, const Buf *body, const char **names)
+{
+    Group *gr = m->group;
+    Buf in = {0};
+
+    buf_puts(&in, buf_text(body));
+    for (int i = gr->n_cols - 1; i >= 0; i--) {
+        const Var *v = gr->cols[i];
+        Buf loop = {0};
+        if (v->extent == 1)
+            continue;
+        buf_puts(&loop, group_cols(gr) <= 64 ? "#pragma unroll\n"
+                                             : "#pragma unroll 4\n");
+        buf_printf(&loop, "for (int %s = 0; %s < %s; ++%s) {\n", names[i],
+                   names[i], kernel_extent(m->graph, m->kernel, v), names[i]);
+        put_block(&loop, &in);
+        buf_puts(&loop, "}\n");
+        buf_free(&in);
+        in = loop;
+    }
+    buf_puts(out, buf_text(&in));
+    buf_free(&in);
+}
+
+static void put_pass(Map *m, Buf *out, int q)
+{
+    Body *b = &m->body;
+    Group *gr = m->group;
+    const char *names[MAX_RANK * 2] = {0};
+    int step[MAX_STEPS], n = schedule_pass(gr, &m->plan, q, step);
+    Buf in = {0};
+
+    for (int i = 0; i < n; i++)
+        if (gr->step[step[i]].op != R_NONE)
+            body_accumulator(b, out, step[i], true);
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+    for (int i = 0; i < gr->n_cols; i++) {
+        if (gr->cols[i]->extent == 1)
+            cprint_name(&b->print, gr->cols[i], "0");
+        else
+            names[i] = cprint_var(&b->print, gr->cols[i]);
+    }
+    body_steps(b, &in, step, n, true);
+    put_loops(m, out, &in, names);
+    b->n_held = held;
+    cprint_close(&b->print, scope);
+    buf_free(&in);
+}
+
+/* Row values that a later loop over lanes needs stay in an array. */
+static void put_phase(Map *m, Buf *out, int q)
+{
+    Body *b = &m->body;
+    int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, q, step);
+
+    if (!n)
+        return;
+    for (int i = 0; i < n && m->vec > 1; i++) {
+        int s = step[i];
+        if (m->plan.last[s] <= m->plan.at[s])
+            continue;
+        const char *name = body_step_name(b, s);
+        body_declare(b, out, m->group->step[s].type, name, true);
+        buf_puts(out, ";\n");
+        b->kept[s] = arena_printf(m->graph->arena, "%s[%s]", name, b->lane);
+    }
+    body_steps(b, out, step, n, true);
+}
+
+static const char *pass_label(Map *m, int q)
+{
+    int step[MAX_STEPS], n = schedule_pass(m->group, &m->plan, q, step);
+    Buf s = {0};
+
+    for (int i = 0; i < n; i++) {
+        const Step *t = &m->group->step[step[i]];
+        if (t->op != R_NONE)
+            buf_printf(&s, "%s%s", s.len ? ", " : "", reduce_name(t->op));
+    }
+    const char *label = arena_printf(
+        m->graph->arena, "%s over the columns",
+        s.len ? buf_text(&s) : "values");
+    buf_free(&s);
+    return label;
+}
+
+static void put_bodies(Map *m)
+{
+    for (int q = -1; q < m->plan.passes; q++) {
+        Buf out = {0};
+        if (q >= 0) {
+            put_pass(m, &out, q);
+            kernel_phase(m->graph, m->kernel, pass_label(m, q), &out);
+            buf_free(&out);
+            out = (Buf){0};
+        }
+        put_phase(m, &out, q);
+        if (out.len)
+            kernel_phase(m->graph, m->kernel,
+                         m->plan.passes ? "results" : "compute", &out);
+        buf_free(&out);
+    }
+}
+
+static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                      Kernel *k)
+{
+    Map m = {.graph = g, .group = gr, .kernel = k};
+    int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
+    int64_t points = group_rows(gr) / vec;
+    Cost c;
+
+    m.rows = ordered_rows(g, gr);
+    m.vec = vec;
+    while (threads > 32 && threads / 2 >= points)
+        threads /= 2;
+    schedule_make(gr, &m.plan);
+    const Var *along = gr->n_rows ? m.rows[gr->n_rows - 1] : NULL;
+    body_init(&m.body, g, gr, k, &m.plan, vec > 1 ? along : NULL, vec);
+    k->family = "map";
+    k->variant = v->text;
+    k->block = threads;
+    k->grid[0] = (int)((points + threads - 1) / threads);
+    k->grid[1] = k->grid[2] = 1;
+    for (int i = 0; i < gr->n_rows; i++)
+        if (gr->n_rows > 1 && m.rows[i]->extent > 1)
+            kernel_extent(g, k, m.rows[i]);
+    for (int i = 0; i < gr->n_cols; i++)
+        if (gr->cols[i]->extent > 1)
+            kernel_extent(g, k, gr->cols[i]);
+    if (vec > 1)
+        kernel_constant(g, k, "VEC", vec, NULL);
+    kernel_constant(g, k, "THREADS", threads, NULL);
+    if (points % threads && points > 1)
+        kernel_constant(g, k, "POINTS", points,
+                        vec > 1 ? "groups of VEC" : NULL);
+    put_setup(&m, points, threads);
+    if (vec > 1)
+        for (int i = m.body.print.n_name - 1; i >= 0; i--)
+            if (m.body.print.name[i].var == along)
+                m.body.base = m.body.print.name[i].text;
+    put_bodies(&m);
+    map_cost(g, gr, o, v, &c);
+    Traffic t;
+    group_traffic(g, gr, along, vec, &t);
+    k->flops = t.flops;
+    k->bytes = model_group_bytes(gr, NULL, NULL);
+    k->predicted_us = c.us;
+    k->limiter = c.limiter;
+}
+
+const Family family_map = {
+    .name = "map",
+    .version = 1,
+    .applicable = map_applicable,
+    .space = map_space,
+    .cost = map_cost,
+    .build = map_build,
+};

@@ -1,0 +1,322 @@
+#include "body.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- schedule ---------------------------------------------------------- */
+
+bool is_col_step(const Step *s)
+{
+    return s->op != R_NONE || s->over_cols;
+}
+
+typedef struct Deps {
+    const Group *group;
+    Schedule *plan;
+    bool col;
+    int at;
+} Deps;
+
+static void add_dep(const Expr *e, void *ctx)
+{
+    Deps *d = ctx;
+
+    if (e->kind != E_LOCAL)
+        return;
+    const Step *s = &d->group->step[e->local];
+    int at = d->plan->at[e->local];
+    d->plan->uses[e->local]++;
+    /* a row's value is there after its pass or phase */
+    if (d->col && !(s->op == R_NONE && s->over_cols))
+        at++;
+    if (at > d->at)
+        d->at = at;
+}
+
+typedef struct Last {
+    Schedule *plan;
+    int at;
+} Last;
+
+static void add_last(const Expr *e, void *ctx)
+{
+    Last *l = ctx;
+
+    if (e->kind == E_LOCAL && l->plan->last[e->local] < l->at)
+        l->plan->last[e->local] = l->at;
+}
+
+void schedule_make(const Group *gr, Schedule *s)
+{
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *t = &gr->step[i];
+        Deps d = {gr, s, is_col_step(t), is_col_step(t) ? 0 : -1};
+        expr_visit(t->value, add_dep, &d);
+        s->at[i] = s->last[i] = d.at;
+        if (d.col && d.at + 1 > s->passes)
+            s->passes = d.at + 1;
+    }
+    for (int i = 0; i < gr->n_step; i++) {
+        Last l = {s, s->at[i]};
+        expr_visit(gr->step[i].value, add_last, &l);
+    }
+}
+
+typedef struct Need {
+    const Group *group;
+    const Schedule *plan;
+    int pass;
+    bool *need;
+} Need;
+
+static void add_need(const Expr *e, void *ctx)
+{
+    Need *n = ctx;
+
+    if (e->kind != E_LOCAL)
+        return;
+    const Step *s = &n->group->step[e->local];
+    if (s->op != R_NONE || !s->over_cols || n->need[e->local])
+        return;
+    if (n->plan->kept[e->local] && n->plan->at[e->local] < n->pass)
+        return;
+    n->need[e->local] = true;
+    expr_visit(s->value, add_need, n);
+}
+
+int schedule_pass(const Group *gr, const Schedule *s, int q, int *step)
+{
+    bool need[MAX_STEPS] = {false};
+    Need ctx = {gr, s, q, need};
+    int n = 0;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *t = &gr->step[i];
+        if (!is_col_step(t) || s->at[i] != q)
+            continue;
+        if (t->op == R_NONE && !t->tensor && !s->kept[i])
+            continue;
+        need[i] = true;
+        expr_visit(t->value, add_need, &ctx);
+    }
+    for (int i = 0; i < gr->n_step; i++)
+        if (need[i])
+            step[n++] = i;
+    return n;
+}
+
+int schedule_phase(const Group *gr, const Schedule *s, int q, int *step)
+{
+    int n = 0;
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (!is_col_step(&gr->step[i]) && s->at[i] == q)
+            step[n++] = i;
+    return n;
+}
+
+/* ---- variables --------------------------------------------------------- */
+
+const Idx *main_store(Graph *g, const Group *gr)
+{
+    const Step *best = NULL;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->tensor && (!best || tensor_elems(s->tensor) >
+                                       tensor_elems(best->tensor)))
+            best = s;
+    }
+    return best ? cprint_offset(g, best->tensor, best->store) : NULL;
+}
+
+typedef struct Largest {
+    const Expr *read;
+    const Group *group;
+    bool with_cols;
+} Largest;
+
+static bool uses_cols(const Group *gr, const Expr *read)
+{
+    for (int i = 0; i < gr->n_cols; i++)
+        if (read_uses(read, gr->cols[i]))
+            return true;
+    return false;
+}
+
+static void take_larger(const Expr *e, void *ctx)
+{
+    Largest *l = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    bool cols = uses_cols(l->group, e);
+    if (!l->read || (cols && !l->with_cols) ||
+        (cols == l->with_cols &&
+         tensor_elems(e->tensor) > tensor_elems(l->read->tensor))) {
+        l->read = e;
+        l->with_cols = cols;
+    }
+}
+
+const Expr *main_read(const Group *gr)
+{
+    Largest l = {NULL, gr, false};
+
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, take_larger, &l);
+    return l.read;
+}
+
+static int64_t stride_in(const Idx *offset, const Var *v)
+{
+    int64_t c = idx_coef(offset, v);
+
+    if (c < 0)
+        c = -c;
+    if (c)
+        return c;
+    return idx_uses(offset, v) ? 1 : INT64_MAX;
+}
+
+void order_vars(Graph *g, const Var **v, int n, const Idx *offset)
+{
+    (void)g;
+    for (int i = 1; offset && i < n; i++)
+        for (int j = i; j > 0; j--) {
+            if (stride_in(offset, v[j - 1]) >= stride_in(offset, v[j]))
+                break;
+            const Var *t = v[j];
+            v[j] = v[j - 1];
+            v[j - 1] = t;
+        }
+}
+
+/* The product of v[i + 1] .. v[n - 1], in units of vec: "H * W / VEC". */
+static void put_product(Body *b, Buf *out, const Var **v, int i, int n,
+                        int vec)
+{
+    int parts = 0;
+
+    for (int j = i + 1; j < n; j++) {
+        if (v[j]->extent == 1)
+            continue;
+        buf_printf(out, "%s%s", parts++ ? " * " : "",
+                   kernel_extent(b->graph, b->kernel, v[j]));
+    }
+    if (vec > 1)
+        buf_puts(out, " / VEC");
+}
+
+static void put_component(Body *b, Buf *out, const Var **v, int i, int n,
+                          const char *point, int vec)
+{
+    bool slowest = true, fastest = true;
+    Buf below = {0};
+
+    for (int j = 0; j < i; j++)
+        slowest &= v[j]->extent == 1;
+    for (int j = i + 1; j < n; j++)
+        fastest &= v[j]->extent == 1;
+    put_product(b, &below, v, i, n, vec);
+    buf_puts(out, point);
+    if (!fastest)
+        buf_printf(out, strpbrk(buf_text(&below), " ") ? " / (%s)" : " / %s",
+                   buf_text(&below));
+    if (!slowest) {
+        const char *e = kernel_extent(b->graph, b->kernel, v[i]);
+        buf_printf(out, fastest && vec > 1 ? " %% (%s / VEC)" : " %% %s", e);
+    }
+    if (fastest && vec > 1)
+        buf_puts(out, " * VEC");
+    buf_free(&below);
+}
+
+void decompose(Body *b, Buf *out, const Var **v, int n, const char *point,
+               int vec)
+{
+    for (int i = 0; i < n; i++) {
+        Buf value = {0};
+        if (v[i]->extent == 1) {
+            cprint_name(&b->print, v[i], "0");
+            continue;
+        }
+        put_component(b, &value, v, i, n, point, vec);
+        const char *id = cprint_var(&b->print, v[i]);
+        if (strcmp(buf_text(&value), id))
+            buf_printf(out, "const int %s = %s;\n", id, buf_text(&value));
+        buf_free(&value);
+    }
+}
+
+/* ---- what it costs ----------------------------------------------------- */
+
+static void add_special(const Expr *e, void *ctx)
+{
+    double *n = ctx;
+
+    if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA)
+        *n += 1;
+    else if (e->kind == E_BINARY &&
+             (e->fn == F_POW || e->fn == F_ATAN2 || e->fn == F_FMOD ||
+              (e->fn == F_DIV && type_is_float(e->type) &&
+               e->arg[1]->kind != E_CONST)))
+        *n += 1;
+}
+
+/* By how much neighbouring threads' accesses waste 32-byte sectors. */
+static double waste(Graph *g, const Tensor *t, const Idx **at,
+                    const Var *fast, int vec)
+{
+    const Idx *offset = cprint_offset(g, t, at);
+    double bytes = type_bytes(t->type);
+
+    if (!fast || !idx_uses(offset, fast))
+        return 1;
+    double c = (double)llabs(idx_coef(offset, fast));
+    if (c <= 1)
+        return 1;
+    double most = 32 / bytes;
+    /* lanes of one thread are neighbours too, but of separate instructions */
+    c = vec > 1 && c * bytes < 32 ? c * 0.75 : c;
+    return c < most ? c : most;
+}
+
+void group_traffic(Graph *g, const Group *gr, const Var *fast, int vec,
+                   Traffic *t)
+{
+    double rows = (double)group_rows(gr), cols = (double)group_cols(gr);
+    double weighted = 0;
+    int all[MAX_STEPS];
+    Reads r;
+
+    memset(t, 0, sizeof *t);
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        double n = is_col_step(s) ? rows * cols : rows, special = 0;
+        expr_visit(s->value, add_special, &special);
+        t->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
+        t->special += n * special;
+        all[i] = i;
+        if (!s->tensor)
+            continue;
+        double bytes = (s->over_cols && s->op == R_NONE ? rows * cols : rows)
+                       * type_bytes(s->tensor->type);
+        t->bytes += bytes;
+        weighted += bytes * waste(g, s->tensor, s->store, fast, vec);
+    }
+    reads_of(gr, all, gr->n_step, &r);
+    for (int i = 0; i < r.n; i++) {
+        const Expr *e = r.read[i];
+        double bytes = type_bytes(e->tensor->type) * rows *
+                       (uses_cols(gr, e) ? cols : 1);
+        if (fast && !read_uses(e, fast))
+            bytes /= 32;
+        t->bytes += bytes;
+        weighted += bytes * waste(g, e->tensor, e->at, fast, vec);
+    }
+    t->scatter = t->bytes > 0 ? weighted / t->bytes : 1;
+    t->flops_point = t->flops / rows;
+}
