@@ -1,0 +1,88 @@
+#include "compile.h"
+
+#include "build.h"
+#include "explain.h"
+#include "layout.h"
+#include "memory.h"
+#include "normalise.h"
+#include "plan.h"
+#include "simplify.h"
+
+const char *const dump_passes[] = {"graph",  "simplify", "normalise",
+                                   "layout", "select",   "memory", NULL};
+
+static bool dump_here(const CompileOptions *o, const char *pass)
+{
+    return o->dump && !strcmp(o->dump, pass);
+}
+
+static void dump_groups(Buf *b, const Selection *s)
+{
+    for (int i = 0; i < s->n_group; i++) {
+        const Group *gr = s->group[i];
+        group_dump(b, gr);
+        buf_printf(b, "  by %s, %.2f us\n", gr->family->name,
+                   gr->predicted_us);
+    }
+}
+
+static bool all_forced_used(const CompileOptions *o, Graph *g)
+{
+    for (int i = 0; i < o->n_forced; i++)
+        if (!o->forced[i].used)
+            diag_error(g->diag, (Span){0},
+                       "--variant: no kernel or family is called '%s'",
+                       o->forced[i].name);
+    return !diag_errors(g->diag);
+}
+
+/* The picture of the whole compiler. */
+CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
+                           const char *model, const CompileOptions *o,
+                           bool want_ref, Report *r)
+{
+    Selection s = {0};
+    CudaProgram *p = arena_new_of(a, CudaProgram);
+    Graph *g = lower_model(a, d, tree, model, o->define, o->n_define);
+
+    if (!g)
+        return NULL;
+    p->n_lowered = g->n_tensor;
+    p->trace = o->trace;
+    if (dump_here(o, "graph"))
+        graph_dump(&r->dump, g);
+    if (want_ref) {
+        emit_ref(&r->ref, g);
+        return NULL;
+    }
+    simplify(g);
+    if (dump_here(o, "simplify"))
+        graph_dump(&r->dump, g);
+    normalise(g);
+    if (dump_here(o, "normalise"))
+        graph_dump(&r->dump, g);
+    layout(g);
+    if (dump_here(o, "layout"))
+        layout_dump(&r->dump, g);
+    const Plan *plan = NULL;
+    if (o->plan_name) {
+        plan = plan_read(g, d, o->plan_name, o->plan_text, o->plan_len);
+        if (!plan)
+            return NULL;
+    }
+    if (!select_groups(g, &o->model, plan, &s))
+        return NULL;
+    if (dump_here(o, "select"))
+        dump_groups(&r->dump, &s);
+    if (!build_kernels(&s, o->forced, o->n_forced, o->random_plan, p) ||
+        !all_forced_used(o, g))
+        return NULL;
+    memory_plan(p);
+    if (dump_here(o, "memory"))
+        memory_dump(&r->dump, p);
+    if (o->want_plan)
+        plan_write(&r->plan, &s, o->model.device->name);
+    if (o->explain)
+        explain(&r->explain, &s, p);
+    return p;
+}

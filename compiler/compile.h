@@ -1,0 +1,34 @@
+/* compile.h - the way of a model through dcc. */
+#ifndef DCC_COMPILE_H
+#define DCC_COMPILE_H
+
+#include "emit.h"
+#include "lower.h"
+#include "select.h"
+
+typedef struct CompileOptions {
+    Options model;            /* device, math */
+    const Define *define; int n_define;
+    Forced *forced; int n_forced;
+    const char *plan_name;    /* NULL: none */
+    const char *plan_text; size_t plan_len;
+    const char *dump;         /* a pass's name, or NULL */
+    uint64_t random_plan;     /* seed, 0: none */
+    bool explain, trace, want_plan;
+} CompileOptions;
+
+/* What compiling a model gave besides the program. */
+typedef struct Report {
+    Buf dump, explain, plan, ref;
+} Report;
+
+/* NULL after errors in d, or when only the dump or the oracle (want_ref) was
+ * asked for. */
+CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
+                           const char *model, const CompileOptions *o,
+                           bool want_ref, Report *r);
+
+/* The passes that --dump knows, NULL-terminated. */
+extern const char *const dump_passes[];
+
+#endif

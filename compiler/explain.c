@@ -1,0 +1,118 @@
+#include "explain.h"
+
+#include <math.h>
+
+static void put_statement(Buf *b, const Stmt *s)
+{
+    if (s->at.source)
+        buf_printf(b, "      %s:%d  %s\n", s->at.source->name, s->at.line,
+                   s->path);
+    else
+        buf_printf(b, "      %s\n", s->path);
+}
+
+static bool fused_into(const Group *gr, const Stmt *s)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i] == s)
+            return true;
+    return false;
+}
+
+static void put_refusals(Buf *b, const Selection *s, const Group *gr)
+{
+    for (int i = 0; i < s->n_refusal; i++) {
+        const Refusal *r = &s->refusal[i];
+        if (!fused_into(gr, r->producer))
+            continue;
+        buf_printf(b, "    not fused with '%s' over '%s': ",
+                   r->consumer->path, r->tensor->name);
+        if (r->why)
+            buf_printf(b, "%s\n", r->why);
+        else
+            buf_printf(b, "%.2f us together, %.2f us apart\n", r->fused_us,
+                       r->apart_us);
+    }
+}
+
+/* A product with an f32 factor stays off the tensor cores: say which cast
+ * would change it. */
+typedef struct Wide {
+    const Tensor *f32, *narrow;
+} Wide;
+
+static void note_types(const Expr *e, void *ctx)
+{
+    Wide *w = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    if (e->tensor->type == T_F32)
+        w->f32 = e->tensor;
+    if (e->tensor->type == T_F16 || e->tensor->type == T_BF16)
+        w->narrow = e->tensor;
+}
+
+static void put_casts(Buf *b, const Group *gr)
+{
+    const Step *s = &gr->step[0];
+    Wide w = {0};
+
+    if (strcmp(gr->family->name, "contract_simt"))
+        return;
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_SUM)
+            s = &gr->step[i];
+    expr_visit(s->value, note_types, &w);
+    if (w.f32 && w.narrow)
+        buf_printf(b, "    off the tensor cores because '%s' is f32; "
+                      "defined as '%s : %s = ...' it would be on them\n",
+                   w.f32->name, w.f32->name, type_name(w.narrow->type));
+}
+
+static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
+{
+    Group *gr = l->group;
+    const Choice *c = choose_variant((Selection *)s, gr);
+    Cost cost = {0};
+
+    c->family->cost(s->graph, gr, s->options, &c->variant[gr->variant],
+                    &cost);
+    buf_printf(b, "  %3d %s\n", i, l->kernel->name);
+    buf_printf(b, "    %s, %s  (%d variants)\n", c->family->name,
+               c->variant[gr->variant].text, c->n_variant);
+    buf_printf(b, "    predicted %.2f us, limited by %s; HBM %.2f, L2 %.2f, "
+                  "shared %.2f, math %.2f, latency %.2f\n",
+               cost.us, cost.limiter, cost.hbm, cost.l2, cost.smem,
+               fmax(cost.math, cost.special), cost.latency);
+    buf_printf(b, "    GMRatio %.2f, SMRatio %.2f, WBRatio %.2f, COEF_r %d: "
+                  "PUL %.2f\n",
+               cost.gm_ratio, cost.sm_ratio, cost.wb_ratio, cost.coef_r,
+               cost.pul);
+    buf_printf(b, "    computes\n");
+    for (int k = 0; k < gr->n_stmt; k++)
+        put_statement(b, gr->stmt[k]);
+    put_casts(b, gr);
+    put_refusals(b, s, gr);
+}
+
+void explain(Buf *b, const Selection *s, const CudaProgram *p)
+{
+    double total = 0;
+
+    buf_printf(b, "model %s on %s\n", s->graph->model,
+               s->options->device->title);
+    for (int i = 0; i < p->n_run; i++) {
+        put_group(b, s, &p->run[i], i);
+        total += p->run[i].group->predicted_us;
+    }
+    buf_printf(b, "launch graph: %d nodes (%d kernels, 0 copies, 0 memsets), "
+                  "%d distinct kernels; %d load-time launches\n",
+               p->n_run, p->n_run, p->n_kernel, p->n_load);
+    buf_printf(b, "memory: weights %.1f MB, packed %.1f MB, arena %.1f MB, "
+                  "state %.1f MB\n",
+               (double)p->params_bytes / 1e6, (double)p->consts_bytes / 1e6,
+               (double)p->arena_bytes / 1e6, (double)p->state_bytes / 1e6);
+    buf_printf(b, "predicted %.1f us a run; %d variants costed\n", total,
+               s->evaluated);
+}

@@ -1,0 +1,248 @@
+#include "plan.h"
+
+#include <stdio.h>
+
+#include "version.h"
+
+#include <inttypes.h>
+
+typedef struct Line {
+    const char *family, *variant;
+    int version;
+    uint64_t hash;
+    bool met;
+    Span at;
+} Line;
+
+struct Plan {
+    Graph *graph;
+    Map *line_of; /* statement key -> Line */
+    Map *stmt;    /* statement key -> Stmt */
+};
+
+/* Path, and a number where several statements have one path. */
+const char *stmt_key(const Graph *g, const Stmt *s)
+{
+    int before = 0;
+
+    for (int i = 0; i < g->n_stmt && g->stmt[i] != s; i++)
+        before += !strcmp(g->stmt[i]->path, s->path);
+    return before ? arena_printf(g->arena, "%s~%d", s->path, before)
+                  : s->path;
+}
+
+static uint64_t key_hash(const Choice *c)
+{
+    return hash_text(c->key, strlen(c->key));
+}
+
+void plan_write(Buf *b, const Selection *s, const char *target)
+{
+    static const char *const math[] = {"exact", "tf32", "3xtf32"};
+    Graph *g = s->graph;
+
+    buf_printf(b, "dcc plan 1\n# written by dcc %s\n", DCC_VERSION);
+    buf_printf(b, "model %s target %s math %s\n", g->model, target,
+               math[s->options->math]);
+    for (int i = 0; i < s->n_group; i++) {
+        Group *gr = s->group[i];
+        const Choice *c = choose_variant((Selection *)s, gr);
+        buf_puts(b, "group ");
+        for (int k = 0; k < gr->n_stmt; k++)
+            buf_printf(b, "%s%s", k ? "," : "", stmt_key(g, gr->stmt[k]));
+        buf_printf(b, " : %s/%d %016" PRIx64 " %s # %.2f us predicted\n",
+                   gr->family->name, gr->family->version, key_hash(c),
+                   c->variant[gr->variant].text, gr->predicted_us);
+    }
+}
+
+/* ---- reading */
+
+typedef struct Reader {
+    Plan *plan;
+    Diag *diag;
+    const Source *source;
+    int line;
+    bool ok;
+} Reader;
+
+static Span place(const Reader *r, const char *line, const char *at, int len)
+{
+    return (Span){r->source, r->line, (int)(at - line) + 1, len};
+}
+
+static bool bad(Reader *r, const char *line, const char *at, const char *what)
+{
+    diag_error(r->diag, place(r, line, at, 1), "in a plan, %s", what);
+    return false;
+}
+
+static bool read_names(Reader *r, const char *line, const char **at, Line *l)
+{
+    Arena *a = r->plan->graph->arena;
+    const char *p = *at;
+
+    for (;;) {
+        size_t n = strcspn(p, ", \n");
+        const char *key = arena_strndup(a, p, n);
+        if (!map_get(r->plan->stmt, key)) {
+            diag_error(r->diag, place(r, line, p, (int)n),
+                       "the model has no statement '%s'", key);
+            return false;
+        }
+        if (map_get(r->plan->line_of, key))
+            return bad(r, line, p, "a statement stands in two groups");
+        map_put(r->plan->line_of, key, l);
+        p += n;
+        if (*p != ',')
+            break;
+        p++;
+    }
+    *at = p;
+    return true;
+}
+
+static bool read_group(Reader *r, const char *line, size_t n)
+{
+    Plan *plan = r->plan;
+    Arena *a = plan->graph->arena;
+    Line *l = arena_new_of(a, Line);
+    const char *p = line + 6;
+    char family[64], variant[256];
+    uint64_t hash;
+    int version, used = 0;
+
+    l->at = (Span){r->source, r->line, 1, (int)n};
+    if (!read_names(r, line, &p, l))
+        return false;
+    const char *text = arena_strndup(a, p, n - (size_t)(p - line));
+    char *comment = strstr(text, " #");
+    if (comment)
+        *comment = 0;
+    int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %255[^\n]%n",
+                     family, &version, &hash, variant, &used);
+    if (got < 4)
+        return bad(r, line, p, "expected ': family/version hash variant'");
+    l->family = arena_strdup(a, family);
+    l->variant = arena_strdup(a, variant);
+    l->version = version;
+    l->hash = hash;
+    return true;
+}
+
+static bool read_line(Reader *r, const char *line, size_t n)
+{
+    char model[128], rest[128];
+
+    if (!n || *line == '#')
+        return true;
+    if (!strncmp(line, "group ", 6))
+        return read_group(r, line, n);
+    if (!strncmp(line, "model ", 6)) {
+        if (sscanf(line, "model %127s target %127s", model, rest) == 2 &&
+            !strcmp(model, r->plan->graph->model))
+            return true;
+        return bad(r, line, line, "the model is another one");
+    }
+    return bad(r, line, line, "expected a line 'group ...'");
+}
+
+Plan *plan_read(Graph *g, Diag *d, const char *name, const char *text,
+                size_t len)
+{
+    Plan *plan = arena_new_of(g->arena, Plan);
+    Reader r = {plan, d, diag_source(d, name, text, len), 1, true};
+
+    plan->graph = g;
+    plan->line_of = map_new(g->arena);
+    plan->stmt = map_new(g->arena);
+    for (int i = 0; i < g->n_stmt; i++)
+        map_put(plan->stmt, stmt_key(g, g->stmt[i]), g->stmt[i]);
+    if (strncmp(text, "dcc plan 1\n", 11)) {
+        bad(&r, text, text, "the first line must be 'dcc plan 1'");
+        return NULL;
+    }
+    if (strlen(text) != len) {
+        bad(&r, text, text, "there is a NUL byte");
+        return NULL;
+    }
+    for (const char *p = r.source->text; *p; r.line++) {
+        size_t n = strcspn(p, "\n");
+        if (r.line > 1 && !read_line(&r, p, n))
+            r.ok = false;
+        p += n + (p[n] == '\n');
+    }
+    return r.ok ? plan : NULL;
+}
+
+/* ---- applying */
+
+static const Line *line_of(const Plan *p, const Stmt *s)
+{
+    return map_get(p->line_of, stmt_key(p->graph, s));
+}
+
+bool plan_together(const Plan *p, const Group *a, const Group *b)
+{
+    const Line *l = line_of(p, a->stmt[0]);
+
+    for (int i = 0; i < a->n_stmt; i++)
+        if (line_of(p, a->stmt[i]) != l)
+            return false;
+    for (int i = 0; i < b->n_stmt; i++)
+        if (line_of(p, b->stmt[i]) != l)
+            return false;
+    return l != NULL;
+}
+
+static bool check_group(Selection *s, Group *gr, Line *l)
+{
+    Diag *d = s->graph->diag;
+    Choice *c = choose_variant(s, gr);
+
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (line_of(s->plan, gr->stmt[i]) != l) {
+            diag_error(d, l->at, "this group cannot be formed as planned");
+            diag_note(d, gr->stmt[i]->call, "it holds this statement too");
+            return false;
+        }
+    if (l->met) {
+        diag_error(d, l->at, "this group cannot be fused into one kernel");
+        return false;
+    }
+    l->met = true;
+    if (strcmp(l->family, c->family->name) ||
+        l->version != c->family->version || l->hash != key_hash(c)) {
+        diag_error(d, l->at, "the plan was made for another kernel: shapes, "
+                             "types, layouts or the family have changed");
+        diag_note(d, gr->stmt[0]->call, "the group computes this");
+        return false;
+    }
+    for (int i = 0; i < c->n_variant; i++)
+        if (!strcmp(c->variant[i].text, l->variant)) {
+            gr->variant = i;
+            return true;
+        }
+    diag_error(d, l->at, "variant '%s' is not legal for this group",
+               l->variant);
+    return false;
+}
+
+bool plan_check(const Plan *p, Selection *s)
+{
+    bool ok = true;
+
+    for (int i = 0; i < s->n_group; i++) {
+        Group *gr = s->group[i];
+        Line *l = (Line *)line_of(p, gr->stmt[0]);
+        if (!l) {
+            diag_error(s->graph->diag, gr->stmt[0]->call,
+                       "the plan has no group for this statement ('%s')",
+                       stmt_key(s->graph, gr->stmt[0]));
+            ok = false;
+            continue;
+        }
+        ok &= check_group(s, gr, l);
+    }
+    return ok;
+}
