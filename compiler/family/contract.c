@@ -1,0 +1,370 @@
+#include "family/contract.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* Planning: the numbers of a contraction kernel. */
+
+enum { PAD = 8, SUM_PAD = 8 };
+
+/* ---- sides ------------------------------------------------------------- */
+
+static void make_side(Graph *g, Side *s, const char *name, const char *size,
+                      const Var *const *v, int n, int64_t extent)
+{
+    int64_t radix = 1;
+
+    *s = (Side){.name = name, .size = size, .v = v, .n = n, .extent = extent};
+    s->linear = idx_new_var(g->pool, name, extent);
+    for (int i = n - 1; i >= 0; i--) {
+        const Idx *e = idx_var(g->pool, s->linear);
+        e = idx_floor(g->pool, e, radix);
+        radix *= v[i]->extent;
+        if (i > 0)
+            e = idx_mod(g->pool, e, v[i]->extent);
+        s->sub[i] = (Subst){v[i], e};
+    }
+}
+
+bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
+                   const char **why)
+{
+    memset(x, 0, sizeof *x);
+    x->g = g;
+    x->gr = gr;
+    x->o = o;
+    if (!group_contraction(g, gr, &x->c, why))
+        return false;
+    Contraction *c = &x->c;
+    make_side(g, &x->m, "m", "M", c->m, c->n_m, c->M);
+    make_side(g, &x->n, "n", "N", c->n, c->n_n, c->N);
+    make_side(g, &x->k, "k", "K", c->k, c->n_k, c->K);
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_SUM)
+            x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
+    x->elem = x->acc;
+    return true;
+}
+
+/* ---- loads ------------------------------------------------------------- */
+
+static bool zero(const Expr *e)
+{
+    return !e || (e->kind == E_CONST && e->num == 0);
+}
+
+static bool in_side(const Side *s, const Var *v)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->v[i] == v)
+            return true;
+    return false;
+}
+
+/* Whether e depends on the variables of s. */
+static bool uses_side(const Side *s, const Idx *e)
+{
+    for (int i = 0; i < s->n; i++)
+        if (idx_uses(e, s->v[i]))
+            return true;
+    return false;
+}
+
+/* e written with the linear number where that needs no division. */
+static const Idx *as_linear(Graph *g, const Side *s, const Idx *e)
+{
+    if (s->n < 2)
+        return e;
+    const Idx *l = idx_subst(g->pool, e, s->sub, s->n);
+    for (int i = 0; i < l->n; i++)
+        if (l->term[i].atom->kind != ATOM_VAR)
+            return e;
+    return l;
+}
+
+/* Offset terms without k; the rest goes to k_part. */
+static void split_offset(Contract *x, Load *l)
+{
+    IdxPool *p = x->g->pool;
+    const Idx *e = l->op->offset;
+    const Idx *rest = idx_addc(p, e, -e->k), *k_part = idx_const(p, 0);
+
+    for (int i = 0; i < e->n; i++) {
+        const Var *v = e->term[i].atom->var;
+        bool k = e->term[i].atom->kind == ATOM_VAR && in_side(&x->k, v);
+        if (k)
+            k_part = idx_add(p, k_part, idx_scale(p, idx_var(p, v),
+                                                  e->term[i].c));
+    }
+    rest = idx_sub(p, rest, k_part);
+    if (!uses_side(&x->k, rest)) {
+        l->row_part = idx_addc(p, rest, e->k);
+        l->k_part = k_part;
+    } else {
+        l->row_part = idx_const(p, 0);
+        l->k_part = e;
+    }
+    l->row_part = as_linear(x->g, l->side, l->row_part);
+    l->k_part = as_linear(x->g, &x->k, l->k_part);
+}
+
+/* Whether the value or address in the loop over k needs row variable v. */
+static bool needs(const Load *l, const Var *v)
+{
+    if (!l->plain)
+        return expr_uses(l->op->e, v);
+    return guard_uses(l->op->in, v) || idx_uses(l->k_part, v);
+}
+
+static void plan_kind(Contract *x, Load *l)
+{
+    const Operand *o = l->op;
+    const Tensor *t = o->read ? o->read->tensor : NULL;
+    bool along_row = o->along && in_side(l->side, o->along);
+    int most = 16 / type_bytes(x->elem);
+
+    l->along_k = o->along && in_side(&x->k, o->along);
+    l->vec = o->vec < most ? o->vec : most;
+    if (!along_row && !l->along_k)
+        l->vec = 1;
+    if (!x->mma && l->along_k)
+        l->vec = 1;
+    l->bytes = l->vec * type_bytes(x->elem);
+    l->plain = t && t->type == x->elem && zero(o->read->outside);
+    l->async = l->plain && l->bytes >= 4 && x->o->device->sm >= 80;
+    if (!l->async)
+        l->vec = 1;
+    l->k_major = x->mma && l->along_k;
+}
+
+static const char *plan_load(Contract *x, Load *l)
+{
+    plan_kind(x, l);
+    int minor = l->along_k ? x->t.bk : l->rows;
+    int major = l->along_k ? l->rows : x->t.bk;
+
+    l->major = major;
+    l->chunks = minor / l->vec;
+    if (l->chunks > x->t.threads || x->t.threads % l->chunks)
+        return "a tile's row does not divide the threads";
+    l->step = x->t.threads / l->chunks;
+    l->partial = l->step > major;
+    l->passes = l->partial ? 1 : major / l->step;
+    if (!l->partial && major % l->step)
+        return "the threads do not divide a tile";
+    if (l->passes > 64)
+        return "more than 64 copies a thread";
+    if (l->plain)
+        split_offset(x, l);
+    l->n_need = 0;
+    for (int i = 0; i < l->side->n; i++)
+        if (needs(l, l->side->v[i]))
+            l->need[l->n_need++] = l->side->v[i];
+    return NULL;
+}
+
+const char *contract_upper(Arena *a, const char *s)
+{
+    char *u = arena_strdup(a, s);
+
+    for (char *c = u; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return u;
+}
+
+static const char *operand_name(Contract *x, const Operand *o, const char *or_)
+{
+    const char *id = or_;
+
+    if (o->read)
+        id = cprint_ident(x->g->arena, o->read->tensor->name);
+    if (x->a.id && !strcmp(x->a.id, id))
+        id = arena_printf(x->g->arena, "%s_b", id);
+    return id;
+}
+
+const char *contract_plan(Contract *x)
+{
+    Arena *a = x->g->arena;
+
+    x->a = (Load){.op = &x->c.a, .side = &x->m, .size = "BM", .rows = x->t.bm};
+    x->b = (Load){.op = &x->c.b, .side = &x->n, .size = "BN", .rows = x->t.bn};
+    x->a.id = operand_name(x, x->a.op, "a");
+    x->b.id = operand_name(x, x->b.op, "b");
+    for (int i = 0; i < 2; i++) {
+        Load *l = i ? &x->b : &x->a;
+        const char *why = plan_load(x, l);
+        if (why)
+            return why;
+        l->ID = contract_upper(a, l->id);
+        l->tile = arena_printf(a, "%s_tile", l->id);
+    }
+    double kb = (double)contract_smem(x) / 1024;
+    if (kb > x->o->device->smem_block_kb)
+        return "more shared memory than a block may have";
+    return NULL;
+}
+
+bool contract_async(const Contract *x)
+{
+    return x->a.async || x->b.async;
+}
+
+/* ---- sizes ------------------------------------------------------------- */
+
+static size_t tile_elems(const Contract *x, const Load *l)
+{
+    int pad = x->mma ? PAD : PAD / 2;
+
+    return l->k_major ? (size_t)l->rows * (size_t)(x->t.bk + pad)
+                      : (size_t)x->t.bk * (size_t)(l->rows + pad);
+}
+
+size_t contract_ring(const Contract *x)
+{
+    size_t elems = tile_elems(x, &x->a) + tile_elems(x, &x->b);
+
+    return elems * (size_t)(x->t.stages * type_bytes(x->elem));
+}
+
+static size_t sums_bytes(const Contract *x)
+{
+    return (size_t)x->t.bm * (size_t)(x->t.bn + SUM_PAD) * 4;
+}
+
+size_t contract_smem(const Contract *x)
+{
+    size_t ring = contract_ring(x), sums = sums_bytes(x);
+
+    return (ring > sums ? ring : sums) + (x->t.split > 1 ? 16 : 0);
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+int64_t contract_tiles(const Contract *x)
+{
+    return ceil_div(x->c.M, x->t.bm) * ceil_div(x->c.N, x->t.bn);
+}
+
+int contract_splits(const Contract *x, const Tile *t, int split[10])
+{
+    static const int all[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+    int64_t k_tiles = ceil_div(x->c.K, t->bk);
+    int64_t blocks = ceil_div(x->c.M, t->bm) * ceil_div(x->c.N, t->bn) *
+                     x->c.batches;
+    int n = 0;
+
+    for (int i = 0; i < 10; i++) {
+        int s = all[i];
+        if (s > 1 && (k_tiles < 2 * s ||
+                      blocks * s > 2 * x->o->device->sms))
+            break;
+        split[n++] = s;
+    }
+    return n;
+}
+
+Tile contract_tile(const Variant *v)
+{
+    const int *k = v->knob;
+
+    return (Tile){.bm = k[0], .bn = k[1], .bk = k[2], .stages = k[3],
+                  .wm = k[4], .wn = k[5], .split = k[6], .threads = k[7]};
+}
+
+void contract_knobs(const Contract *x, const Tile *t, Variant *v)
+{
+    int knob[] = {t->bm, t->bn, t->bk, t->stages,
+                  t->wm, t->wn, t->split, t->threads};
+
+    memcpy(v->knob, knob, sizeof knob);
+    v->text = contract_text(x, t);
+}
+
+const char *contract_text(const Contract *x, const Tile *t)
+{
+    const char *who = x->mma ? "w" : "t";
+
+    return arena_printf(x->g->arena,
+                        "bm=%d bn=%d bk=%d stages=%d %sm=%d %sn=%d split=%d",
+                        t->bm, t->bn, t->bk, t->stages, who, t->wm, who,
+                        t->wn, t->split);
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+typedef struct Extra {
+    const Group *group;
+    double special, ops;
+} Extra;
+
+static bool special(const Expr *e)
+{
+    return (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA) ||
+           (e->kind == E_BINARY && (e->fn == F_DIV || e->fn == F_POW));
+}
+
+static void count_special(const Expr *e, void *ctx)
+{
+    Extra *x = ctx;
+
+    if (special(e))
+        x->special += e->kind == E_UNARY && e->fn != F_EXP &&
+                              e->fn != F_RSQRT && e->fn != F_EXP2
+                          ? 3 : 1;
+}
+
+/* Copies narrower than 16 bytes take as many requests as wide ones. */
+static double load_scatter(const Load *l, Type elem)
+{
+    double full = 16.0 / (l->vec * type_bytes(elem));
+
+    if (l->async)
+        return full > 1 ? 1 + (full - 1) * 0.4 : 1;
+    return 1.5 + full * 0.4;
+}
+
+void contract_work(const Contract *x, Work *w)
+{
+    const Tile *t = &x->t;
+    const Contraction *c = &x->c;
+    double tiles = (double)contract_tiles(x) * (double)c->batches;
+    double blocks = tiles * t->split, sums = (double)t->bm * t->bn;
+    double k_len = (double)(ceil_div(ceil_div(c->K, t->bk), t->split) * t->bk);
+    int size = type_bytes(x->elem);
+    double in, out, a = t->bm * k_len * size, b = t->bn * k_len * size;
+    double scatter_a = load_scatter(&x->a, x->elem);
+    double scatter_b = load_scatter(&x->b, x->elem);
+    Extra extra = {x->gr, 0, 0};
+
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (x->gr->step[i].op == R_NONE && !x->gr->step[i].over_cols)
+            expr_visit(x->gr->step[i].value, count_special, &extra);
+    w->flops = 2.0 * (double)c->M * (double)c->N * (double)c->K *
+               (double)c->batches;
+    w->padded_flops = 2.0 * blocks * sums * k_len;
+    w->special = extra.special * tiles * sums;
+    w->hbm_bytes = model_group_bytes(x->gr, &in, &out);
+    w->blocks = blocks;
+    w->threads = t->threads;
+    w->smem_block = (double)contract_smem(x);
+    double split_bytes = t->split > 1 ? sums * 4 * 2 : 0;
+    w->block_bytes = a + b + split_bytes + out / tiles / t->split;
+    w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) + out;
+    w->scatter = 1;
+    w->block_ops = 2 * sums * k_len;
+    w->smem_bytes += blocks * ((a + b) + sums * 8 / t->split);
+    /* Filling the ring, draining the sums; the last block of a split adds all
+     * partial sums of its tile alone. */
+    double clk = x->o->device->clock_ghz * 1e3;
+    w->fill_us = (x->o->device->hbm_latency * 1.3 + 400) / clk;
+    w->fill_us += sums / t->threads * 6 / clk;
+    if (t->split > 1)
+        w->fill_us += 2 * x->o->device->l2_latency / clk + 0.3 +
+                      sums * 4 * (t->split + 1) / (70 * clk);
+    w->serial_steps = contract_async(x) ? 0 : 1;
+}

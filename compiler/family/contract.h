@@ -1,0 +1,120 @@
+/* contract.h - what the contraction families share: how operands come into
+ * shared memory, how rows and columns are numbered, and what happens to the
+ * sums.
+ *
+ * A kernel of theirs computes tiles of BM x BN sums over K. m, n and k are
+ * mixed-radix numbers of the nest's variables (Side); an operand's tile is
+ * loaded by a Load; sums go through shared memory to the epilogue, where each
+ * thread finishes `vec` neighbouring columns at a time. */
+#ifndef DCC_FAMILY_CONTRACT_H
+#define DCC_FAMILY_CONTRACT_H
+
+#include "cprint.h"
+#include "family.h"
+#include "model.h"
+#include "template.h"
+
+/* m, n or k: several variables as one number. */
+typedef struct Side {
+    const char *name;       /* "m" */
+    const char *size;       /* "M" */
+    const Var *const *v;    /* slow to fast */
+    int n;
+    int64_t extent;
+    const Var *linear;      /* the number itself as a variable */
+    Subst sub[MAX_RANK];    /* each variable from it */
+} Side;
+
+/* The choices of a variant that both families have. */
+typedef struct Tile {
+    int bm, bn, bk, stages, split, threads;
+    int wm, wn;             /* a warp's tile (mma), a thread's (simt) */
+} Tile;
+
+/* How one operand's tile is loaded. Threads are numbered along the minor
+ * dimension (k if along_k, else the operand's rows) in steps of `vec`, then
+ * along the other in `passes` of `step`. */
+typedef struct Load {
+    const Operand *op;
+    const char *id;         /* prefix of its names: the tensor's */
+    const char *ID;         /* in upper case, for constants */
+    const char *tile;       /* its shared-memory field */
+    const Side *side;       /* m or n */
+    const char *size;       /* "BM" */
+    int rows;               /* BM or BN */
+    bool along_k;
+    bool k_major;           /* tile[rows][BK + PAD], else [BK][rows + PAD] */
+    bool plain;             /* a read of the tile's type, 0 outside */
+    bool async;             /* cp.async; else through registers */
+    int vec, bytes;         /* of one copy: elements, bytes */
+    int chunks;             /* copies along the minor dimension */
+    int major;              /* extent of the other dimension */
+    int step, passes;
+    bool partial;           /* some threads have nothing to copy */
+    const Var *need[MAX_RANK]; int n_need; /* rows kept for guards */
+    const Idx *row_part, *k_part; /* of the offset; read only */
+} Load;
+
+typedef struct Contract {
+    Graph *g;
+    const Group *gr;
+    const Options *o;
+    Contraction c;
+    Side m, n, k;
+    Tile t;
+    bool mma;
+    Type elem;              /* in shared memory */
+    Type acc;               /* T_F32 or T_I32 */
+    const char *prefix;     /* "float" or "int" of acc; vector of 4 below */
+    Load a, b;
+    int vec;                /* columns a thread finishes at a time */
+    Kernel *kernel;
+    CPrint cp;
+} Contract;
+
+/* The group as a contraction; false and the reason if it is none. */
+bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
+                   const char **why);
+/* Plans the loads for x->t; NULL, or why the tile cannot be. */
+const char *contract_plan(Contract *x);
+/* Bytes of shared memory. */
+size_t contract_smem(const Contract *x);
+int64_t contract_tiles(const Contract *x); /* of one product */
+
+/* The cost that both families share; the pipe's part (pipe, efficiency,
+ * smem_bytes of the inner loop, regs, thread_ops) is set by the caller. */
+void contract_work(const Contract *x, Work *w);
+/* "bm=.. bn=.. ..." from `v`. */
+const char *contract_text(const Contract *x, const Tile *t);
+Tile contract_tile(const Variant *v);
+void contract_knobs(const Contract *x, const Tile *t, Variant *v);
+/* Splits of K worth trying for a tile: fills at most 10, returns how many. */
+int contract_splits(const Contract *x, const Tile *t, int split[10]);
+
+/* Building: contract_begin (arguments, constants, shared memory), then
+ * contract_body, which makes all phases:
+ *
+ *   setup     the block's tile and K range, what a thread keeps of its rows
+ *   load      a routine for each operand: load_<id>(k_tile, slot), or
+ *             fetch_<id>(k_tile) and store_<id>(slot) through registers
+ *   multiply  template `main` (slots AHEAD MORE STORE COMMIT WAIT + extra)
+ *   split K   the partial sums of several blocks, in order
+ *   epilogue  template `to_sums` stages the sums in shared memory; then the
+ *             steps after the sum, several columns at a time
+ *
+ * The accumulators are acc[rows][cols][4]. */
+void contract_begin(Contract *x, Kernel *k);
+void contract_body(Contract *x, const char *main, const char *to_sums,
+                   const Slot *extra, int n_extra, const char *rows,
+                   const char *cols);
+
+/* The parts. contract_load.c: */
+void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load);
+bool contract_async(const Contract *x);
+/* contract_store.c: from `sums` in shared memory to the stored tensors. */
+void contract_epilogue(Contract *x, Buf *b);
+
+size_t contract_ring(const Contract *x);          /* bytes of the tiles */
+const char *contract_upper(Arena *a, const char *s);
+
+#endif

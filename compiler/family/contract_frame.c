@@ -1,0 +1,314 @@
+#include "family/contract.h"
+
+#include <string.h>
+
+/* The frame of a contraction kernel: arguments, constants, shared memory, the
+ * block's tile, and the order of the phases. */
+
+/* ---- beginning --------------------------------------------------------- */
+
+/* What the texts call their own things: nothing of the source may have these
+ * names in the kernel. */
+static const char *const own_names[] = {
+    "m", "n", "k", "i", "j", "e", "m0", "n0", "k_tile", "k_end", "slot",
+    "stage", "acc", "in", "row", "col", "sums", "a_frag", "b_frag", "kk",
+    "tile", "band", "height", "place", "partial", "ahead", "warp_m", "warp_n",
+    "thread_m", "thread_n", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
+    "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
+    "K_TILES", "BAND", "PAD", "VEC", "smem_t", "dcc_smem", "ahead_slot",
+    "pair", "p", "load", "fetch", "store",
+};
+enum { N_OWN = sizeof own_names / sizeof *own_names };
+
+/* An argument called like one of them gets an underscore. */
+static void rename_args(Contract *x, Kernel *k)
+{
+    for (int i = 0; i < k->n_arg; i++)
+        for (int j = 0; j < N_OWN; j++)
+            if (!strcmp(k->arg[i].name, own_names[j]))
+                k->arg[i].name = arena_printf(x->g->arena, "%s_",
+                                              own_names[j]);
+}
+
+static const char *arg_of(const Contract *x, const Load *l, const char *other)
+{
+    const char *id = other;
+
+    for (int i = 0; l->op->read && i < x->kernel->n_arg; i++)
+        if (x->kernel->arg[i].tensor == l->op->read->tensor)
+            id = x->kernel->arg[i].name;
+    return id;
+}
+
+static const char *describe(Contract *x, const Side *s)
+{
+    const char *text = "";
+
+    if (s->n == 0)
+        return NULL;
+    for (int i = 0; i < s->n; i++)
+        text = arena_printf(x->g->arena, "%s%s%s", text, i ? ", " : "",
+                            s->v[i]->name);
+    return text;
+}
+
+static void constants(Contract *x)
+{
+    Kernel *k = x->kernel;
+    Graph *g = x->g;
+    const Tile *t = &x->t;
+
+    kernel_constant(g, k, "M", x->c.M, describe(x, &x->m));
+    kernel_constant(g, k, "N", x->c.N, describe(x, &x->n));
+    kernel_constant(g, k, "K", x->c.K, describe(x, &x->k));
+    kernel_constant(g, k, "BM", t->bm, NULL);
+    kernel_constant(g, k, "BN", t->bn, NULL);
+    kernel_constant(g, k, "BK", t->bk, "tile of a block");
+    kernel_constant(g, k, x->mma ? "WM" : "TM", t->wm, NULL);
+    kernel_constant(g, k, x->mma ? "WN" : "TN", t->wn,
+                    x->mma ? "tile of a warp" : "tile of a thread");
+    kernel_constant(g, k, "STAGES", t->stages, NULL);
+    kernel_constant(g, k, "THREADS", t->threads, NULL);
+    kernel_constant(g, k, "K_TILES", (x->c.K + t->bk - 1) / t->bk, NULL);
+    if (t->split > 1)
+        kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
+    kernel_constant(g, k, "PAD", x->mma ? 8 : 4,
+                    "keeps rows of a tile off each other's banks");
+}
+
+static void shared_memory(Contract *x)
+{
+    Graph *g = x->g;
+    size_t ring = contract_ring(x);
+    size_t total = contract_smem(x) - (x->t.split > 1 ? 16 : 0);
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        const char *type = type_cname(x->elem);
+        const char *decl =
+            l->k_major ? arena_printf(g->arena,
+                                      "%s %s[STAGES][%s][BK + PAD]", type,
+                                      l->tile, l->size)
+                       : arena_printf(g->arena,
+                                      "%s %s[STAGES][BK][%s + PAD]", type,
+                                      l->tile, l->size);
+        kernel_smem(g, x->kernel, 16, decl, NULL);
+    }
+    if (total > ring)
+        kernel_smem(g, x->kernel, 16,
+                    arena_printf(g->arena, "unsigned char rest[%zu]",
+                                 total - ring), "for the sums");
+    if (x->t.split > 1)
+        kernel_smem(g, x->kernel, 16, "int is_last", NULL);
+}
+
+void contract_begin(Contract *x, Kernel *k)
+{
+    Graph *g = x->g;
+
+    x->kernel = k;
+    kernel_set_args(g, (Group *)x->gr, k);
+    rename_args(x, k);
+    for (int i = 0; i < 2; i++) {
+        Load *l = i ? &x->b : &x->a;
+        l->id = arg_of(x, l, l->id);
+        if (i && !strcmp(l->id, x->a.id))
+            l->id = arena_printf(g->arena, "%s_b", l->id);
+        l->tile = arena_printf(g->arena, "%s_tile", l->id);
+        l->ID = contract_upper(g->arena, l->id);
+    }
+    k->block = x->t.threads;
+    k->smem_bytes = contract_smem(x);
+    constants(x);
+    shared_memory(x);
+    x->cp = cprint_new(g, k);
+    for (int i = 0; i < N_OWN; i++)
+        cprint_fresh(&x->cp, own_names[i]);
+}
+
+/* ---- the block's tile -------------------------------------------------- */
+
+enum { BAND_ROWS = 8 };
+
+static void batch_vars(Contract *x, Buf *b)
+{
+    const Contraction *c = &x->c;
+    int64_t radix = c->batches;
+
+    for (int i = 0; i < c->n_batch; i++) {
+        radix /= c->batch[i]->extent;
+        buf_printf(b, "const int %s = blockIdx.z",
+                   cprint_var(&x->cp, c->batch[i]));
+        if (radix > 1)
+            buf_printf(b, " / %lld", (long long)radix);
+        if (i > 0)
+            buf_printf(b, " %% %lld", (long long)c->batch[i]->extent);
+        buf_puts(b, ";\n");
+    }
+}
+
+static void place_tile(Contract *x, Buf *b)
+{
+    int64_t tiles_m = (x->c.M + x->t.bm - 1) / x->t.bm;
+    int64_t tiles_n = (x->c.N + x->t.bn - 1) / x->t.bn;
+
+    if (tiles_m == 1 || tiles_n == 1) {
+        buf_printf(b, "const int m0 = %s;\n",
+                   tiles_m > 1 ? "blockIdx.x * BM" : "0");
+        buf_printf(b, "const int n0 = %s;\n",
+                   tiles_n > 1 ? "blockIdx.x * BN" : "0");
+        return;
+    }
+    kernel_constant(x->g, x->kernel, "TILES_M", tiles_m, NULL);
+    if (tiles_m <= BAND_ROWS) {
+        buf_puts(b, "const int m0 = blockIdx.x % TILES_M * BM;\n"
+                    "const int n0 = blockIdx.x / TILES_M * BN;\n");
+        return;
+    }
+    kernel_constant(x->g, x->kernel, "TILES_N", tiles_n, NULL);
+    kernel_constant(x->g, x->kernel, "BAND", BAND_ROWS,
+                    "tile rows that run together");
+    buf_puts(b, "// Blocks that run at one time read few distinct tiles: "
+                "they lie in a band\n"
+                "// of BAND tile rows, so that the L2 serves most reads.\n"
+                "const int band = blockIdx.x / (BAND * TILES_N);\n"
+                "const int place = blockIdx.x % (BAND * TILES_N);\n"
+                "const int height = min(BAND, TILES_M - band * BAND);\n"
+                "const int m0 = (band * BAND + place % height) * BM;\n"
+                "const int n0 = place / height * BN;\n");
+}
+
+static void put_tile(Contract *x, Buf *b)
+{
+    place_tile(x, b);
+    batch_vars(x, b);
+    if (x->t.split > 1)
+        buf_puts(b, "int k_tile = (int)blockIdx.y * K_TILES / SPLIT;\n"
+                    "const int k_end = ((int)blockIdx.y + 1) * K_TILES / "
+                    "SPLIT;\n");
+    else
+        buf_puts(b, "int k_tile = 0;\nconst int k_end = K_TILES;\n");
+}
+
+/* ---- figures ----------------------------------------------------------- */
+
+static void finish(Contract *x)
+{
+    Kernel *k = x->kernel;
+    int64_t tiles = contract_tiles(x);
+    double in, out;
+
+    k->grid[0] = (int)tiles;
+    k->grid[1] = x->t.split;
+    k->grid[2] = (int)x->c.batches;
+    k->cluster = 1;
+    if (x->t.split > 1) {
+        k->coop_counters = true;
+        k->n_counters = (int)(tiles * x->c.batches);
+        k->workspace = (size_t)(tiles * x->c.batches) *
+                       (size_t)(x->t.split * x->t.bm * x->t.bn) * 4;
+    }
+    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    k->bytes = model_group_bytes(x->gr, &in, &out);
+    k->variant = contract_text(x, &x->t);
+    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+}
+
+/* ---- phases ------------------------------------------------------------ */
+
+static const char *call(Contract *x, const Load *l, const char *verb,
+                        const char *args)
+{
+    return arena_printf(x->g->arena, "%s_%s(%s);\n", verb, l->id, args);
+}
+
+/* Calls that begin a tile's copies; `whole`: and end them. */
+static const char *load_calls(Contract *x, const char *k_tile,
+                              const char *slot, bool whole)
+{
+    Arena *a = x->g->arena;
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (l->async) {
+            s = arena_printf(a, "%s%s", s, call(x, l, "load",
+                             arena_printf(a, "%s, %s", k_tile, slot)));
+            continue;
+        }
+        s = arena_printf(a, "%s%s", s, call(x, l, "fetch", k_tile));
+        if (whole)
+            s = arena_printf(a, "%s%s", s, call(x, l, "store", slot));
+    }
+    return s;
+}
+
+/* What went to registers is stored after the products of the stage. */
+static const char *store_calls(Contract *x)
+{
+    Arena *a = x->g->arena;
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (!l->async)
+            s = arena_printf(a, "%s    %s", s,
+                             call(x, l, "store", "ahead_slot"));
+    }
+    return *s ? arena_printf(a, "if (ahead) {\n%s}\n", s) : "";
+}
+
+static void phase_from(Contract *x, const char *label, const char *name,
+                       const Slot *slot, int n)
+{
+    Buf b = {0};
+
+    template_fill(&b, name, slot, n);
+    kernel_phase(x->g, x->kernel, label, &b);
+    buf_free(&b);
+}
+
+static void load_phases(Contract *x)
+{
+    Buf setup = {0}, load = {0};
+
+    put_tile(x, &setup);
+    contract_loader(x, &x->a, &setup, &load);
+    contract_loader(x, &x->b, &setup, &load);
+    kernel_phase(x->g, x->kernel, "setup", &setup);
+    kernel_phase(x->g, x->kernel, "load", &load);
+    buf_free(&setup);
+    buf_free(&load);
+}
+
+enum { MAX_SLOTS = 16 };
+
+void contract_body(Contract *x, const char *main, const char *to_sums,
+                   const Slot *extra, int n_extra, const char *rows,
+                   const char *cols)
+{
+    bool async = contract_async(x);
+    Slot slot[MAX_SLOTS] = {
+        {"AHEAD", load_calls(x, "k_tile + s", "s", true)},
+        {"MORE", load_calls(x, "k_tile + STAGES - 1", "ahead_slot", false)},
+        {"STORE", store_calls(x)},
+        {"COMMIT", async ? "dcc_cp_commit();\n" : ""},
+        {"WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""},
+    };
+    Slot split[] = {{"ROWS", rows}, {"COLS", cols},
+                    {"VEC4", x->acc == T_F32 ? "float4" : "int4"}};
+    Buf epilogue = {0};
+
+    load_phases(x);
+    memcpy(slot + 5, extra, sizeof *extra * (size_t)n_extra);
+    phase_from(x, "multiply", main, slot, 5 + n_extra);
+    if (x->t.split > 1)
+        phase_from(x, "split K", "contract_split.cu.in", split, 3);
+    slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
+    template_fill(&epilogue, to_sums, slot, 5 + n_extra);
+    contract_epilogue(x, &epilogue);
+    kernel_phase(x->g, x->kernel, "epilogue", &epilogue);
+    buf_free(&epilogue);
+    finish(x);
+}

@@ -1,0 +1,396 @@
+#include "family/contract.h"
+
+#include <string.h>
+
+/* Text that brings operands into shared memory. */
+
+/* ---- numbers and their variables --------------------------------------- */
+
+/* Declares v[i] of a side from its number `text`: `const int p = m / 56 % 9;` */
+static void put_digit(Contract *x, Buf *b, const Side *s, int i,
+                      const char *text)
+{
+    int64_t radix = 1;
+
+    if (s->n == 1) {
+        cprint_name(&x->cp, s->v[0], text);
+        return;
+    }
+    for (int j = i + 1; j < s->n; j++)
+        radix *= s->v[j]->extent;
+    buf_printf(b, "const int %s = %s", cprint_var(&x->cp, s->v[i]), text);
+    if (radix > 1)
+        buf_printf(b, " / %lld", (long long)radix);
+    if (i > 0)
+        buf_printf(b, " %% %lld", (long long)s->v[i]->extent);
+    buf_puts(b, ";\n");
+}
+
+typedef bool Wants(const Load *l, const Var *v);
+
+static bool setup_wants(const Load *l, const Var *v)
+{
+    if (l->plain && idx_uses(l->row_part, v))
+        return true;
+    for (int i = 0; i < l->n_need; i++)
+        if (l->need[i] == v)
+            return true;
+    return false;
+}
+
+static bool loop_wants(const Load *l, const Var *v)
+{
+    if (!l->plain)
+        return expr_uses(l->op->e, v);
+    return idx_uses(l->k_part, v) || guard_uses(l->op->in, v);
+}
+
+static void put_digits(Contract *x, Buf *b, const Side *s, const Load *l,
+                       const char *text, Wants *wants)
+{
+    cprint_name(&x->cp, s->linear, text);
+    for (int i = 0; i < s->n; i++)
+        if (wants(l, s->v[i]))
+            put_digit(x, b, s, i, text);
+}
+
+/* ---- what a thread keeps of its rows ----------------------------------- */
+
+static const char *offset_type(const Load *l)
+{
+    const Tensor *t = l->op->read->tensor;
+
+    return t->span > (1LL << 31) - 1 || tensor_elems(t) > (1LL << 31) - 1
+               ? "long long" : "int";
+}
+
+static bool keeps_offset(const Load *l)
+{
+    return l->plain && !(idx_is_const(l->row_part) && l->row_part->k == 0);
+}
+
+/* Whether the thread's rows differ from pass to pass. */
+static bool many_rows(const Load *l)
+{
+    return l->along_k && l->passes > 1;
+}
+
+static const char *kept(Contract *x, const Load *l, const Var *v)
+{
+    return arena_printf(x->g->arena, "%s_%s", l->id,
+                        cprint_ident(x->g->arena, v->name));
+}
+
+static void declare_kept(Contract *x, const Load *l, Buf *b)
+{
+    const char *dim = many_rows(l)
+                          ? arena_printf(x->g->arena, "[%s_PASSES]", l->ID)
+                          : "";
+
+    if (keeps_offset(l))
+        buf_printf(b, "%s %s_off%s;\n", offset_type(l), l->id, dim);
+    for (int i = 0; i < l->n_need; i++)
+        buf_printf(b, "%s%s%s", i ? ", " : "int ", kept(x, l, l->need[i]),
+                   dim);
+    buf_puts(b, l->n_need ? ";\n" : "");
+}
+
+/* The body that fills what is kept, for the row `text`. */
+static void fill_kept(Contract *x, const Load *l, Buf *b)
+{
+    CScope scope = cprint_open(&x->cp);
+    const char *at = many_rows(l) ? "[i]" : "";
+    Buf digits = {0};
+
+    put_digits(x, &digits, l->side, l, l->side->name, setup_wants);
+    buf_puts(b, buf_text(&digits));
+    buf_free(&digits);
+    if (keeps_offset(l)) {
+        buf_printf(b, "%s_off%s = ", l->id, at);
+        cprint_element(b, &x->cp, l->op->read->tensor, l->row_part);
+        buf_puts(b, ";\n");
+    }
+    for (int i = 0; i < l->n_need; i++) {
+        buf_printf(b, "%s%s = ", kept(x, l, l->need[i]), at);
+        cprint_idx(b, &x->cp, idx_var(x->g->pool, l->need[i]), 0);
+        buf_puts(b, ";\n");
+    }
+    cprint_close(&x->cp, scope);
+}
+
+static void setup_rows(Contract *x, const Load *l, Buf *b)
+{
+    const Side *s = l->side;
+    bool clamp = s->extent % l->rows || l->partial;
+    Buf row = {0}, body = {0};
+
+    if (!keeps_offset(l) && !l->n_need)
+        return;
+    declare_kept(x, l, b);
+    buf_printf(&row, "%s0 + %s_row", s->name, l->id);
+    if (many_rows(l))
+        buf_printf(&row, " + i * %s_STEP", l->ID);
+    if (clamp)
+        buf_printf(&body, "const int %s = min(%s, %s - %d);\n", s->name,
+                   buf_text(&row), s->size, l->along_k ? 1 : l->vec);
+    else
+        buf_printf(&body, "const int %s = %s;\n", s->name, buf_text(&row));
+    fill_kept(x, l, &body);
+    if (many_rows(l))
+        buf_printf(b, "#pragma unroll\n"
+                      "for (int i = 0; i < %s_PASSES; ++i) {\n", l->ID);
+    else
+        buf_puts(b, "{\n");
+    cprint_lines(b, buf_text(&body), 4);
+    buf_puts(b, "}\n");
+    buf_free(&row);
+    buf_free(&body);
+}
+
+static void put_setup(Contract *x, const Load *l, Buf *b)
+{
+    Graph *g = x->g;
+    const char *minor = l->along_k ? "BK" : l->size;
+    const char *a = l->along_k ? "k" : "row", *c = l->along_k ? "row" : "k";
+
+    if (l->passes > 1) {
+        kernel_constant(g, x->kernel, arena_printf(g->arena, "%s_PASSES",
+                                                   l->ID), l->passes, NULL);
+        kernel_constant(g, x->kernel, arena_printf(g->arena, "%s_STEP", l->ID),
+                        l->step, NULL);
+    }
+    buf_printf(b, "// %s: a thread copies %d element%s along %s", l->id,
+               l->vec, l->vec > 1 ? "s" : "",
+               l->along_k ? "k" : l->side->name);
+    if (l->passes > 1)
+        buf_printf(b, ", %d times", l->passes);
+    if (l->vec > 1) {
+        buf_printf(b, "\nconst int %s_%s = threadIdx.x %% (%s / %d) * %d;\n",
+                   l->id, a, minor, l->vec, l->vec);
+        buf_printf(b, "const int %s_%s = threadIdx.x / (%s / %d);\n", l->id,
+                   c, minor, l->vec);
+    } else {
+        buf_printf(b, "\nconst int %s_%s = threadIdx.x %% %s;\n", l->id, a,
+                   minor);
+        buf_printf(b, "const int %s_%s = threadIdx.x / %s;\n", l->id, c,
+                   minor);
+    }
+    setup_rows(x, l, b);
+}
+
+/* ---- the copy ---------------------------------------------------------- */
+
+/* Where the copy of pass i goes in the tile. */
+static const char *slot_text(Contract *x, const Load *l)
+{
+    const char *step = l->passes > 1
+                           ? arena_printf(x->g->arena, " + i * %s_STEP", l->ID)
+                           : "";
+    const char *row = arena_printf(x->g->arena, "%s_row%s", l->id,
+                                   l->along_k ? step : "");
+    const char *k = arena_printf(x->g->arena, "%s_k%s", l->id,
+                                 l->along_k ? "" : step);
+
+    return arena_printf(x->g->arena, "smem.%s[slot][%s][%s]", l->tile,
+                        l->k_major ? row : k, l->k_major ? k : row);
+}
+
+/* The kept row variables by their names in the loop. */
+static void name_kept(Contract *x, const Load *l)
+{
+    for (int i = 0; i < l->n_need; i++)
+        cprint_name(&x->cp, l->need[i],
+                    arena_printf(x->g->arena, "%s%s", kept(x, l, l->need[i]),
+                                 many_rows(l) ? "[i]" : ""));
+}
+
+/* "x_off[i] + tap", the element's offset. */
+static void put_offset(Contract *x, const Load *l, Buf *b)
+{
+    bool k = !(idx_is_const(l->k_part) && l->k_part->k == 0);
+
+    if (keeps_offset(l))
+        buf_printf(b, "%s_off%s", l->id, many_rows(l) ? "[i]" : "");
+    if (keeps_offset(l) && k)
+        buf_puts(b, " + ");
+    if (k)
+        cprint_element(b, &x->cp, l->op->read->tensor, l->k_part);
+    if (!k && !keeps_offset(l))
+        buf_puts(b, "0");
+}
+
+/* Condition of the copy, or "" if it always happens. */
+static const char *inside(Contract *x, const Load *l, bool guards)
+{
+    Buf b = {0};
+    bool tail = x->c.K % x->t.bk != 0;
+
+    if (tail)
+        buf_printf(&b, "%s < K", x->k.name);
+    if (guards && guard_truth(l->op->in) != ALWAYS) {
+        buf_puts(&b, tail ? " && " : "");
+        cprint_guard(&b, &x->cp, l->op->in);
+    }
+    const char *s = arena_strdup(x->g->arena, buf_text(&b));
+    buf_free(&b);
+    return s;
+}
+
+static void put_async(Contract *x, const Load *l, Buf *b)
+{
+    const char *in = inside(x, l, true);
+    Buf at = {0};
+
+    put_offset(x, l, &at);
+    if (*in)
+        buf_printf(b, "const bool in = %s;\n", in);
+    buf_printf(b, "dcc_cp_async%d(&%s, &%s[", l->bytes, slot_text(x, l),
+               cprint_tensor(&x->cp, l->op->read->tensor));
+    if (*in)
+        buf_printf(b, "in ? %s : 0], in ? %d : 0);\n", buf_text(&at),
+                   l->bytes);
+    else
+        buf_printf(b, "%s]);\n", buf_text(&at));
+    buf_free(&at);
+}
+
+static const char *reg(Contract *x, const Load *l)
+{
+    return arena_printf(x->g->arena, "%s_reg%s", l->id,
+                        l->passes > 1 ? "[i]" : "");
+}
+
+static const char *zero_of(Type t)
+{
+    return t == T_F16    ? "__float2half_rn(0.0f)"
+           : t == T_BF16 ? "__float2bfloat16_rn(0.0f)"
+           : t == T_F32  ? "0.0f"
+                         : "0";
+}
+
+static void put_plain_fetch(Contract *x, const Load *l, Buf *b)
+{
+    const char *in = inside(x, l, true);
+
+    buf_printf(b, "%s = ", reg(x, l));
+    if (*in)
+        buf_printf(b, "%s ? ", in);
+    buf_printf(b, "%s[", cprint_tensor(&x->cp, l->op->read->tensor));
+    put_offset(x, l, b);
+    buf_puts(b, "]");
+    if (*in)
+        buf_printf(b, " : %s", zero_of(x->elem));
+    buf_puts(b, ";\n");
+}
+
+/* An expression through a register: value, conversion, 0 in k's tail. */
+static void put_fetch(Contract *x, const Load *l, Buf *b)
+{
+    const Expr *e = l->op->e;
+    const char *in = inside(x, l, false), *to = reg(x, l);
+    Buf body = {0}, value = {0};
+
+    const char *text = cprint_bind(&body, &x->cp, e, l->id);
+    cprint_to_storage(&value, x->elem, e->type, text);
+    if (body.len && *in) {
+        buf_printf(b, "%s = %s;\nif (%s) {\n", to, zero_of(x->elem), in);
+        cprint_lines(b, buf_text(&body), 4);
+        buf_printf(b, "    %s = %s;\n}\n", to, buf_text(&value));
+    } else {
+        buf_puts(b, buf_text(&body));
+        if (*in)
+            buf_printf(b, "%s = %s ? %s : %s;\n", to, in, buf_text(&value),
+                       zero_of(x->elem));
+        else
+            buf_printf(b, "%s = %s;\n", to, buf_text(&value));
+    }
+    buf_free(&body);
+    buf_free(&value);
+}
+
+/* `const int k = ...` and its variables. */
+static void put_k(Contract *x, const Load *l, Buf *b)
+{
+    buf_printf(b, "const int %s = k_tile * BK + %s_k", x->k.name, l->id);
+    if (!l->along_k && l->passes > 1)
+        buf_printf(b, " + i * %s_STEP", l->ID);
+    buf_puts(b, ";\n");
+    put_digits(x, b, &x->k, l, x->k.name, loop_wants);
+}
+
+/* The loop over passes around `body`. */
+static void put_passes(const Load *l, Buf *b, const Buf *head,
+                       const Buf *body)
+{
+    int indent = l->passes > 1 ? 4 : 0;
+
+    bool outside = l->along_k || !indent; /* k is one for all passes */
+
+    if (outside)
+        cprint_lines(b, buf_text(head), 0);
+    if (indent)
+        buf_printf(b, "#pragma unroll\n"
+                      "for (int i = 0; i < %s_PASSES; ++i) {\n", l->ID);
+    if (!outside)
+        cprint_lines(b, buf_text(head), indent);
+    cprint_lines(b, buf_text(body), indent);
+    if (indent)
+        buf_puts(b, "}\n");
+}
+
+/* auto NAME = [&](PARAMS) { body }; */
+static void put_routine(Buf *b, const Load *l, const char *verb,
+                        const char *params, const Buf *body)
+{
+    int indent = 4;
+
+    buf_printf(b, "auto %s_%s = [&](%s) {\n", verb, l->id, params);
+    if (l->partial) {
+        buf_printf(b, "    if (threadIdx.x >= %d)\n        return;\n",
+                   l->chunks * l->major);
+    }
+    cprint_lines(b, buf_text(body), indent);
+    buf_puts(b, "};\n");
+}
+
+static void put_loop(Contract *x, Load *l, Buf *b)
+{
+    CScope scope = cprint_open(&x->cp);
+    Buf head = {0}, body = {0}, all = {0};
+
+    put_k(x, l, &head);
+    name_kept(x, l);
+    if (l->async)
+        put_async(x, l, &body);
+    else if (l->plain)
+        put_plain_fetch(x, l, &body);
+    else
+        put_fetch(x, l, &body);
+    put_passes(l, &all, &head, &body);
+    put_routine(b, l, l->async ? "load" : "fetch",
+                l->async ? "int k_tile, int slot" : "int k_tile", &all);
+    cprint_close(&x->cp, scope);
+    buf_free(&head);
+    buf_free(&body);
+    buf_free(&all);
+}
+
+void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load)
+{
+    put_setup(x, l, setup);
+    if (!l->async) {
+        buf_printf(setup, "%s %s_reg", type_cname(x->elem), l->id);
+        if (l->passes > 1)
+            buf_printf(setup, "[%s_PASSES]", l->ID);
+        buf_puts(setup, ";\n");
+    }
+    put_loop(x, l, load);
+    if (l->async)
+        return;
+    Buf head = {0}, body = {0}, all = {0};
+    buf_printf(&body, "%s = %s;\n", slot_text(x, l), reg(x, l));
+    put_passes(l, &all, &head, &body);
+    put_routine(load, l, "store", "int slot", &all);
+    buf_free(&body);
+    buf_free(&all);
+}

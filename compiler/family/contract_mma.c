@@ -1,0 +1,203 @@
+#include "family/contract.h"
+#include "template.h"
+
+#include <string.h>
+
+/* Contractions on tensor cores: cp.async into a ring of tiles, ldmatrix,
+ * mma.sync, from sm_80 on. 16-bit factors, sums in f32. */
+
+typedef struct Shape {
+    int bm, bn, wm, wn;
+} Shape;
+
+static const Shape shapes[] = {
+    {256, 128, 64, 64}, {128, 256, 64, 64}, {128, 128, 64, 64},
+    {128, 128, 64, 32}, {256, 64, 64, 64},  {64, 256, 64, 64},
+    {128, 64, 32, 64},  {128, 64, 64, 32},  {64, 128, 64, 32},
+    {64, 128, 32, 64},  {64, 64, 32, 32},   {128, 32, 32, 32},
+    {32, 128, 32, 32},  {64, 32, 32, 16},   {32, 64, 32, 16},
+    {32, 32, 16, 16},   {16, 128, 16, 32},  {16, 64, 16, 16},
+    {128, 16, 32, 16},  {64, 16, 16, 16},   {32, 256, 32, 64},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static const char *check_types(Contract *x)
+{
+    Type a = x->c.a.type, b = x->c.b.type;
+
+    if (x->acc != T_F32)
+        return "integers are summed";
+    if (a != b)
+        return "factors of different element types";
+    if (a != T_F16 && a != T_BF16)
+        return "factors that are not exact in f16 or bf16";
+    x->elem = a;
+    x->mma = true;
+    return NULL;
+}
+
+static const char *open_mma(Contract *x, Graph *g, const Group *gr,
+                            const Options *o)
+{
+    const char *why = NULL;
+
+    if (o->device->sm < 80)
+        return "needs sm_80";
+    if (!contract_open(x, g, gr, o, &why))
+        return why;
+    return check_types(x);
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    Contract x;
+
+    return open_mma(&x, g, gr, o);
+}
+
+static int64_t padded(int64_t n, int64_t tile)
+{
+    return (n + tile - 1) / tile * tile;
+}
+
+/* Tiles of which a smaller one would waste less are left out. */
+static bool sensible(const Contract *x, const Tile *t)
+{
+    if (t->bm > 16 && t->bm / 2 >= x->c.M)
+        return false;
+    if (t->bn > 16 && t->bn / 2 >= x->c.N)
+        return false;
+    return t->bk == 32 || padded(x->c.K, t->bk) <= padded(x->c.K, 32);
+}
+
+static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
+                         int most)
+{
+    int split[10], n_split = contract_splits(x, base, split);
+
+    for (int i = 0; i < n_split && *n < most; i++) {
+        x->t = *base;
+        x->t.split = split[i];
+        if (contract_plan(x))
+            continue;
+        contract_knobs(x, &x->t, &v[(*n)++]);
+    }
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    enum { MOST = 400 };
+    Contract x;
+    int n = 0;
+
+    *out = arena_array(g->arena, Variant, MOST);
+    if (open_mma(&x, g, gr, o))
+        return 0;
+    for (int i = 0; i < N_SHAPES; i++)
+        for (int bk = 64; bk >= 32; bk /= 2)
+            for (int stages = 4; stages >= 3; stages--) {
+                const Shape *s = &shapes[i];
+                Tile t = {.bm = s->bm, .bn = s->bn, .bk = bk,
+                          .stages = stages, .split = 1, .wm = s->wm,
+                          .wn = s->wn};
+                t.threads = s->bm / s->wm * (s->bn / s->wn) * 32;
+                if (sensible(&x, &t))
+                    add_variants(&x, &t, *out, &n, MOST);
+            }
+    return n;
+}
+
+/* Fraction of mma.sync's rate that a warp's inner loop reaches: small warp
+ * tiles spend their time on fragments. */
+static double efficiency(const Tile *t)
+{
+    double area = (double)t->wm * t->wn;
+    double e = area >= 4096 ? 0.85 : area >= 2048 ? 0.75
+               : area >= 1024 ? 0.6 : area >= 512 ? 0.45 : 0.3;
+
+    return t->bk == 64 ? e : e * 0.93;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c)
+{
+    Contract x;
+    Work w = {0};
+
+    memset(c, 0, sizeof *c);
+    if ((c->why = open_mma(&x, g, gr, o)))
+        return;
+    x.t = contract_tile(v);
+    if ((c->why = contract_plan(&x)))
+        return;
+    const Tile *t = &x.t;
+    double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
+    double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
+                    t->split;
+    w.pipe = PIPE_MMA;
+    w.efficiency = efficiency(t);
+    /* every warp reads its rows of both tiles */
+    w.smem_bytes = blocks * steps * t->threads / 32 * (t->wm + t->wn) *
+                   t->bk * 2;
+    int copies = (x.a.along_k ? x.a.passes : 1) * (1 + x.a.n_need) +
+                 (x.b.along_k ? x.b.passes : 1) * (1 + x.b.n_need);
+    w.regs = t->wm * t->wn / 32 + (t->wm + t->wn) / 4 + 36 + copies;
+    if (w.regs > 255)
+        w.regs = 255;
+    w.thread_ops = 2.0 * t->wm * t->wn * 16 / 32;
+    w.thread_loads = (t->wm + t->wn) / 16.0;
+    w.bank_conflict = 1;
+    contract_work(&x, &w);
+    model_cost(o->device, &w, c);
+}
+
+/* ldmatrix of 16 rows (m or n) and 16 k; `mn` says which order its four
+ * matrices need: a's run along m first, b's along k first. */
+static const char *fragment(Contract *x, const Load *l, const char *frag,
+                            const char *index, const char *warp, bool is_a)
+{
+    const char *row, *k;
+
+    if (l->k_major) {
+        row = is_a ? "lane % 16" : "lane / 16 * 8 + lane % 8";
+        k = is_a ? "lane / 16 * 8" : "lane / 8 % 2 * 8";
+    } else {
+        row = is_a ? "lane / 8 % 2 * 8" : "lane / 16 * 8";
+        k = is_a ? "lane / 16 * 8 + lane % 8" : "lane % 16";
+    }
+    row = arena_printf(x->g->arena, "[%s + %s * 16 + %s]", warp, index, row);
+    k = arena_printf(x->g->arena, "[kk + %s]", k);
+    return arena_printf(x->g->arena,
+                        "dcc_ldmatrix_x4%s(\n    %s[%s],\n"
+                        "    &smem.%s[stage]%s%s);\n",
+                        l->k_major ? "" : "_trans", frag, index, l->tile,
+                        l->k_major ? row : k, l->k_major ? k : row);
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    Contract x;
+
+    if (open_mma(&x, g, gr, o))
+        return;
+    x.t = contract_tile(v);
+    if (contract_plan(&x))
+        return;
+    contract_begin(&x, k);
+    const char *mma = x.elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+                                      : "dcc_mma_m16n8k16_bf16";
+    Slot extra[] = {
+        {"A_FRAG", fragment(&x, &x.a, "a_frag", "i", "warp_m", true)},
+        {"B_FRAG", fragment(&x, &x.b, "b_frag", "j", "warp_n", false)},
+        {"MMA", mma},
+    };
+    contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
+                  3, "WM / 16", "WN / 8");
+    k->family = "contract_mma";
+    k->min_arch = "sm_80";
+}
+
+const Family family_contract_mma = {
+    "contract_mma", 1, applicable, space, cost, build,
+};

@@ -1,0 +1,540 @@
+#include "family/contract.h"
+
+#include <string.h>
+
+/* The epilogue of a contraction kernel: from the tile `sums` in shared memory
+ * through the steps after the sum to the stored tensors. */
+
+/* ---- what it evaluates -------------------------------------------------- */
+
+enum { MAX_STEPS = 64, MAX_VECTORS = 32 };
+
+typedef struct Vector {
+    const Expr *read;      /* of this element, or NULL: a store */
+    const char *id;
+    int piece, count;      /* elements of one access, accesses */
+} Vector;
+
+typedef struct Finish {
+    Contract *x;
+    const Expr *value[MAX_STEPS];
+    const Idx **store[MAX_STEPS];
+    Guard where[MAX_STEPS];
+    bool vector_store[MAX_STEPS];
+    const Var *fast;       /* neighbouring columns differ in it by one */
+    bool linear_m, linear_n;
+    Vector vec[MAX_VECTORS]; int n_vec;
+} Finish;
+
+typedef struct Divides {
+    Graph *g;
+    const Var *v;
+    bool found;
+} Divides;
+
+/* Whether e takes a quotient of v. */
+static bool quotient_of(const Idx *e, const Var *v)
+{
+    for (int i = 0; i < e->n; i++)
+        if (e->term[i].atom->kind != ATOM_VAR) {
+            const Atom *a = e->term[i].atom;
+            if (a->data ? expr_uses(a->data, v)
+                        : (a->a && idx_uses(a->a, v)) ||
+                              (a->b && idx_uses(a->b, v)))
+                return true;
+        }
+    return false;
+}
+
+static void find_quotient(const Expr *e, void *ctx)
+{
+    Divides *d = ctx;
+
+    if (e->kind == E_INDEX)
+        d->found |= quotient_of(e->idx, d->v);
+    if (e->kind != E_READ)
+        return;
+    d->found |= quotient_of(cprint_offset(d->g, e->tensor, e->at), d->v);
+    for (int i = 0; i < e->in.n; i++)
+        d->found |= quotient_of(e->in.cond[i].e, d->v);
+}
+
+static bool row_step(const Step *s)
+{
+    return s->op == R_NONE && !s->over_cols;
+}
+
+/* Writes everything with s->linear, if that takes no division. */
+static bool make_linear(Finish *f, const Side *s)
+{
+    Graph *g = f->x->g;
+    const Group *gr = f->x->gr;
+    Divides d = {g, s->linear, false};
+    Finish n = *f;
+
+    if (s->n < 2)
+        return false;
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *st = &gr->step[i];
+        if (row_step(st)) {
+            n.value[i] = expr_subst(g, f->value[i], s->sub, s->n);
+            expr_visit(n.value[i], find_quotient, &d);
+        }
+        if (!st->tensor)
+            continue;
+        n.store[i] = arena_array(g->arena, const Idx *, MAX_RANK);
+        for (int j = 0; j < st->tensor->rank; j++)
+            n.store[i][j] = idx_subst(g->pool, f->store[i][j], s->sub, s->n);
+        n.where[i] = guard_subst(g->pool, f->where[i], s->sub, s->n);
+        d.found |= quotient_of(cprint_offset(g, st->tensor, n.store[i]), d.v);
+        for (int j = 0; j < n.where[i].n; j++)
+            d.found |= quotient_of(n.where[i].cond[j].e, d.v);
+    }
+    if (d.found)
+        return false;
+    *f = n;
+    return true;
+}
+
+/* ---- vectors ------------------------------------------------- */
+
+/* Whether `vec` elements of t from `offset` along f->fast are neighbours and
+ * aligned as one access. */
+static bool vectorises(const Finish *f, const Tensor *t, const Idx *offset,
+                       Guard in, int vec)
+{
+    IdxPool *p = f->x->g->pool;
+    int bytes = type_bytes(t->type);
+
+    if (!f->fast || idx_coef(offset, f->fast) != 1 || guard_uses(in, f->fast))
+        return false;
+    const Idx *rest = idx_sub(p, offset, idx_var(p, f->fast));
+    int piece = vec * bytes > 16 ? 16 / bytes : vec;
+    return !idx_uses(rest, f->fast) && idx_align(rest, piece) >= piece;
+}
+
+/* The most columns that some store can take at once. */
+static int choose_vec(Finish *f)
+{
+    const Contract *x = f->x;
+
+    for (int vec = 8; vec > 1 && x->n.n; vec /= 2) {
+        int64_t extent = x->n.v[x->n.n - 1]->extent;
+        if (extent % vec || x->t.bn % vec)
+            continue;
+        for (int i = 0; i < x->gr->n_step; i++) {
+            const Tensor *t = x->gr->step[i].tensor;
+            if (t && vec * type_bytes(t->type) <= 16 &&
+                vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
+                           f->where[i], vec))
+                return vec;
+        }
+    }
+    return 1;
+}
+
+static bool zero(const Expr *e)
+{
+    return !e || (e->kind == E_CONST && e->num == 0);
+}
+
+static Vector *add_vector(Finish *f, const Tensor *t, const char *suffix)
+{
+    Contract *x = f->x;
+    int most = 16 / type_bytes(t->type);
+
+    if (f->n_vec == MAX_VECTORS)
+        return NULL;
+    Vector *v = &f->vec[f->n_vec++];
+    v->id = cprint_fresh(&x->cp,
+                         arena_printf(x->g->arena, "%s_%s",
+                                      cprint_tensor(&x->cp, t), suffix));
+    v->piece = x->vec < most ? x->vec : most;
+    v->count = x->vec / v->piece;
+    return v;
+}
+
+static void find_vector_read(const Expr *e, void *ctx)
+{
+    Finish *f = ctx;
+
+    if (e->kind != E_READ || !zero(e->outside) ||
+        !vectorises(f, e->tensor, cprint_offset(f->x->g, e->tensor, e->at),
+                    e->in, f->x->vec))
+        return;
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].read && expr_equal(f->vec[i].read, e))
+            return;
+    Vector *v = add_vector(f, e->tensor, "vec");
+    if (v)
+        v->read = e;
+}
+
+/* A vector's element e. */
+static const char *element(const Finish *f, const Vector *v)
+{
+    return v->count == 1
+               ? arena_printf(f->x->g->arena, "%s.v[e]", v->id)
+               : arena_printf(f->x->g->arena, "%s[e / %d].v[e %% %d]", v->id,
+                              v->piece, v->piece);
+}
+
+static const char *staged_read(const Expr *read, void *ctx)
+{
+    const Finish *f = ctx;
+
+    for (int i = 0; i < f->n_vec; i++) {
+        const Vector *v = &f->vec[i];
+        if (!v->read || !expr_equal(v->read, read))
+            continue;
+        Type t = read->tensor->type;
+        const char *how = t == T_F16    ? "__half2float(%s)"
+                          : t == T_BF16 ? "__bfloat162float(%s)"
+                                        : "%s";
+        (void)how;
+        const char *el = element(f, v);
+        return t == T_F16    ? arena_printf(f->x->g->arena,
+                                            "__half2float(%s)", el)
+               : t == T_BF16 ? arena_printf(f->x->g->arena,
+                                            "__bfloat162float(%s)", el)
+                             : el;
+    }
+    return NULL;
+}
+
+static const char *vector_type(const Finish *f, const Tensor *t,
+                               const Vector *v)
+{
+    return arena_printf(f->x->g->arena, "dcc_%sx%d", type_name(t->type),
+                        v->piece);
+}
+
+/* const dcc_f16x8 r_vec = *reinterpret_cast<const dcc_f16x8 *>(&r[..]); */
+static void put_vector_load(Finish *f, Buf *b, const Vector *v)
+{
+    CPrint *cp = &f->x->cp;
+    const Tensor *t = v->read->tensor;
+    const char *type = vector_type(f, t, v);
+    Buf at = {0}, in = {0};
+
+    cprint_element(&at, cp, t, cprint_offset(f->x->g, t, v->read->at));
+    if (guard_truth(v->read->in) != ALWAYS) {
+        cprint_guard(&in, cp, v->read->in);
+        buf_puts(&in, " ? ");
+    }
+    if (v->count == 1)
+        buf_printf(b, "const %s %s = ", type, v->id);
+    else
+        buf_printf(b, "const %s %s[%d] = {", type, v->id, v->count);
+    for (int i = 0; i < v->count; i++) {
+        buf_printf(b, "%s%s*reinterpret_cast<const %s *>(&%s[%s",
+                   i ? ", " : "", buf_text(&in), type,
+                   cprint_tensor(cp, t), buf_text(&at));
+        if (i)
+            buf_printf(b, " + %d", i * v->piece);
+        buf_printf(b, "])");
+        if (in.len)
+            buf_printf(b, " : %s{}", type);
+    }
+    buf_puts(b, v->count == 1 ? ";\n" : "};\n");
+    buf_free(&at);
+    buf_free(&in);
+}
+
+/* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
+static void put_vector_store(Finish *f, Buf *b, const Vector *v, int step)
+{
+    Contract *x = f->x;
+    CPrint *cp = &x->cp;
+    const Tensor *t = x->gr->step[step].tensor;
+    bool guarded = guard_truth(f->where[step]) != ALWAYS;
+    Buf at = {0};
+
+    if (guarded) {
+        buf_puts(b, "if (");
+        cprint_guard(b, cp, f->where[step]);
+        buf_puts(b, ") {\n");
+    }
+    cprint_element(&at, cp, t, cprint_offset(x->g, t, f->store[step]));
+    for (int i = 0; i < v->count; i++) {
+        buf_printf(b, "%s*reinterpret_cast<%s *>(&%s[%s", guarded ? "    " : "",
+                   vector_type(f, t, v), cprint_tensor(cp, t), buf_text(&at));
+        if (i)
+            buf_printf(b, " + %d", i * v->piece);
+        if (v->count == 1)
+            buf_printf(b, "]) = %s;\n", v->id);
+        else
+            buf_printf(b, "]) = %s[%d];\n", v->id, i);
+    }
+    if (guarded)
+        buf_puts(b, "}\n");
+    buf_free(&at);
+}
+
+/* ---- text ---------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* `// mlp.dcl:9` where the statement changes. */
+static void put_place(Buf *b, const Stmt *s, const Stmt **last)
+{
+    if (!s || !s->at.source)
+        return;
+    if (!*last || (*last)->at.line != s->at.line ||
+        (*last)->at.source != s->at.source)
+        buf_printf(b, "// %s:%d\n", base_name(s->at.source->name),
+                   s->at.line);
+    *last = s;
+}
+
+static Vector *store_vector(Finish *f, int step)
+{
+    int n = 0;
+
+    for (int i = 0; i < step; i++)
+        n += f->vector_store[i];
+    for (int i = 0; i < f->n_vec; i++)
+        if (!f->vec[i].read && n-- == 0)
+            return &f->vec[i];
+    return NULL;
+}
+
+/* Step i's value, named, and its store. */
+static void put_step(Finish *f, Buf *b, int i)
+{
+    Contract *x = f->x;
+    const Step *s = &x->gr->step[i];
+    const char *id = x->cp.local[i];
+    Buf value = {0};
+
+    if (s->op == R_NONE) {
+        const char *hint = s->tensor ? s->tensor->name
+                           : s->source ? s->source->tensor->name : "t";
+        id = cprint_bind_name(b, &x->cp, f->value[i], hint);
+        x->cp.local[i] = id;
+    }
+    if (!s->tensor)
+        return;
+    if (f->vector_store[i]) {
+        cprint_to_storage(&value, s->tensor->type, s->type, id);
+        buf_printf(b, "%s = %s;\n", element(f, store_vector(f, i)),
+                   buf_text(&value));
+    } else {
+        cprint_store(b, &x->cp, s->tensor, f->store[i], f->where[i], s->type,
+                     id);
+    }
+    buf_free(&value);
+}
+
+static void put_steps(Finish *f, Buf *b)
+{
+    Contract *x = f->x;
+    const Stmt *last = NULL;
+
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (row_step(&x->gr->step[i]))
+            cprint_count(&x->cp, f->value[i]);
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Step *s = &x->gr->step[i];
+        if (!row_step(s) && !s->tensor)
+            continue;
+        put_place(b, s->source, &last);
+        put_step(f, b, i);
+    }
+}
+
+/* Names the variables of a side; `number` is the side's number as text. */
+static void name_side(Finish *f, Buf *b, const Side *s, bool linear,
+                      bool declare)
+{
+    CPrint *cp = &f->x->cp;
+    int64_t radix = 1;
+
+    cprint_name(cp, s->linear, s->name);
+    if (linear || s->n == 0)
+        return;
+    if (s->n == 1) {
+        cprint_name(cp, s->v[0], s->name);
+        return;
+    }
+    for (int i = s->n - 1; i >= 0 && declare; i--) {
+        buf_printf(b, "const int %s = %s", cprint_var(cp, s->v[i]), s->name);
+        if (radix > 1)
+            buf_printf(b, " / %lld", (long long)radix);
+        radix *= s->v[i]->extent;
+        if (i > 0)
+            buf_printf(b, " %% %lld", (long long)s->v[i]->extent);
+        buf_puts(b, ";\n");
+    }
+}
+
+static const char *name_of(const CPrint *cp, const Var *v)
+{
+    for (int i = cp->n_name - 1; i >= 0; i--)
+        if (cp->name[i].var == v)
+            return cp->name[i].text;
+    return v->name;
+}
+
+/* The sums of this thread's columns, and the vectors that go with them. */
+static void put_loads(Finish *f, Buf *b)
+{
+    Contract *x = f->x;
+    const char *type = x->acc == T_F32 ? "float" : "int";
+    const char *vec = x->acc == T_F32 ? "dcc_f32x" : "dcc_i32x";
+
+    if (x->vec == 1) {
+        buf_printf(b, "const %s sum = sums[row][col];\n", type);
+        return;
+    }
+    int piece = x->vec < 4 ? x->vec : 4;
+    buf_printf(b, "%s%d sum_vec[%d];\n#pragma unroll\n"
+                  "for (int e = 0; e < %d; ++e)\n"
+                  "    sum_vec[e] = *reinterpret_cast<const %s%d *>("
+                  "&sums[row][col + e * %d]);\n",
+               vec, piece, x->vec / piece, x->vec / piece, vec, piece, piece);
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].read)
+            put_vector_load(f, b, &f->vec[i]);
+    for (int i = 0; i < f->n_vec; i++) {
+        const Vector *v = &f->vec[i];
+        if (v->read)
+            continue;
+        const Tensor *t = v->read ? NULL : f->x->gr->step[0].tensor;
+        for (int s = 0; s < x->gr->n_step; s++)
+            if (f->vector_store[s] && store_vector(f, s) == v)
+                t = x->gr->step[s].tensor;
+        buf_printf(b, "%s %s", vector_type(f, t, v), v->id);
+        if (v->count > 1)
+            buf_printf(b, "[%d]", v->count);
+        buf_puts(b, ";\n");
+    }
+}
+
+static void name_sum(Finish *f, const char *text)
+{
+    const Group *gr = f->x->gr;
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_SUM)
+            f->x->cp.local[i] = text;
+}
+
+/* The loop over a thread's columns. */
+static void put_columns(Finish *f, Buf *b)
+{
+    Contract *x = f->x;
+    CScope scope = cprint_open(&x->cp);
+    Buf body = {0};
+
+    if (x->vec > 1) {
+        int piece = x->vec < 4 ? x->vec : 4;
+        cprint_name(&x->cp, f->fast,
+                    arena_printf(x->g->arena, "(%s + e)",
+                                 name_of(&x->cp, f->fast)));
+        buf_printf(&body, "const %s sum = sum_vec[e / %d].v[e %% %d];\n",
+                   x->acc == T_F32 ? "float" : "int", piece, piece);
+    }
+    x->cp.staged = staged_read;
+    x->cp.ctx = f;
+    put_steps(f, &body);
+    x->cp.staged = NULL;
+    cprint_close(&x->cp, scope);
+    if (x->vec > 1) {
+        buf_printf(b, "#pragma unroll\nfor (int e = 0; e < %d; ++e) {\n",
+                   x->vec);
+        cprint_lines(b, buf_text(&body), 4);
+        buf_puts(b, "}\n");
+    } else {
+        buf_puts(b, buf_text(&body));
+    }
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (f->vector_store[i])
+            put_vector_store(f, b, store_vector(f, i), i);
+    buf_free(&body);
+}
+
+static void prepare(Finish *f, Contract *x)
+{
+    const Group *gr = x->gr;
+
+    f->x = x;
+    for (int i = 0; i < gr->n_step; i++) {
+        f->value[i] = gr->step[i].value;
+        f->store[i] = gr->step[i].store;
+        f->where[i] = gr->step[i].where;
+    }
+    f->fast = x->n.n ? x->n.v[x->n.n - 1] : NULL;
+    x->vec = choose_vec(f);
+    f->linear_m = make_linear(f, &x->m);
+    f->linear_n = make_linear(f, &x->n);
+    if (f->linear_n)
+        f->fast = x->n.linear;
+    if (x->vec == 1)
+        return;
+    for (int i = 0; i < gr->n_step; i++) {
+        const Tensor *t = gr->step[i].tensor;
+        if (row_step(&gr->step[i]))
+            expr_visit(f->value[i], find_vector_read, f);
+        if (t && vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
+                            f->where[i], x->vec))
+            f->vector_store[i] = add_vector(f, t, "out") != NULL;
+    }
+}
+
+static void put_points(Finish *f, Buf *b)
+{
+    Contract *x = f->x;
+    bool tail_m = x->c.M % x->t.bm, tail_n = x->c.N % x->t.bn;
+    Buf head = {0}, loads = {0}, body = {0};
+    CScope scope = cprint_open(&x->cp);
+
+    if (x->vec > 1)
+        buf_printf(&head, "const int row = i / (BN / %d), "
+                          "col = i %% (BN / %d) * %d;\n",
+                   x->vec, x->vec, x->vec);
+    else
+        buf_puts(&head, "const int row = i / BN, col = i % BN;\n");
+    buf_puts(&head, "const int m = m0 + row, n = n0 + col;\n");
+    if (tail_m || tail_n)
+        buf_printf(&head, "if (%s%s%s)\n    continue;\n",
+                   tail_m ? "m >= M" : "", tail_m && tail_n ? " || " : "",
+                   tail_n ? "n >= N" : "");
+    name_sum(f, "sum");
+    name_side(f, &head, &x->m, f->linear_m, true);
+    name_side(f, &head, &x->n, f->linear_n, true);
+    put_loads(f, &loads);
+    put_columns(f, &body);
+    cprint_close(&x->cp, scope);
+    cprint_lines(b, buf_text(&head), 4);
+    cprint_lines(b, buf_text(&loads), 4);
+    cprint_lines(b, buf_text(&body), 4);
+    buf_free(&head);
+    buf_free(&loads);
+    buf_free(&body);
+}
+
+void contract_epilogue(Contract *x, Buf *b)
+{
+    Finish f = {0};
+    int points = x->t.bm * x->t.bn;
+
+    prepare(&f, x);
+    cprint_fresh(&x->cp, "sum");
+    cprint_fresh(&x->cp, "sum_vec");
+    if (x->vec > 1)
+        buf_printf(b, "for (int i = threadIdx.x; i < BM * BN / %d; "
+                      "i += THREADS) {\n", x->vec);
+    else
+        buf_puts(b, "for (int i = threadIdx.x; i < BM * BN; "
+                    "i += THREADS) {\n");
+    (void)points;
+    put_points(&f, b);
+    buf_puts(b, "}\n");
+}
+
