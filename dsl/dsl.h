@@ -57,7 +57,7 @@ const char *binary_name(BinaryOp op);
 const char *reduce_word(ReduceOp op);
 const char *item_kind_name(ItemKind k);
 
-/* The library's text, embedded by the build (embed.sh). */
+/* The library's text, embedded by the build (tools/embed.awk). */
 extern const char dsl_prelude_text[];
 extern const size_t dsl_prelude_len;
 
