@@ -1,27 +1,5 @@
 /* guard.c - conjunctions of affine conditions. */
-#include "graph.h"
-#include "idx.h"
-
-static int64_t floor_div(int64_t a, int64_t d)
-{
-    return a / d - (a % d < 0);
-}
-
-static int64_t floor_mod(int64_t a, int64_t d)
-{
-    int64_t r = a % d;
-    return r < 0 ? r + d : r;
-}
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t t = a % b;
-        a = b;
-        b = t;
-    }
-    return a < 0 ? -a : a;
-}
+#include "idx_priv.h"
 
 Truth cond_truth(Cond c)
 {
@@ -30,7 +8,7 @@ Truth cond_truth(Cond c)
         return e->lo >= 0 ? ALWAYS : e->hi < 0 ? NEVER : MAYBE;
     int64_t g = c.mod;
     for (int i = 0; i < e->n; i++)
-        g = gcd(g, e->term[i].c);
+        g = (int64_t)gcd((uint64_t)g, magnitude(e->term[i].c));
     if (e->k % g)
         return NEVER;
     if (g == c.mod)
@@ -50,7 +28,7 @@ static Cond canonical(IdxPool *p, Cond c)
     const Idx *e = c.e, *out;
     int64_t g = c.mod;
     for (int i = 0; i < e->n; i++)
-        g = gcd(g, e->term[i].c);
+        g = (int64_t)gcd((uint64_t)g, magnitude(e->term[i].c));
     if (g <= 0 || (c.mod && e->k % g))
         return c;
     out = idx_const(p, c.mod ? floor_mod(e->k, c.mod) / g
