@@ -7,8 +7,8 @@
  * Division is floor and `e % d` is e - d * floor(e / d). Every Idx and Atom is
  * made once (hash-consed in an IdxPool, terms sorted), so equality is pointer
  * equality, and each caches its range [lo, hi], which holds for all values of
- * its variables (a variable v runs over [0, extent)). All arithmetic is checked:
- * beyond +-2^62 a range saturates and proves nothing.
+ * its variables (a variable v runs over [0, extent)). All arithmetic is
+ * checked: beyond +-2^62 a range saturates and proves nothing.
  *
  * Bounds errors, range inference, dead guards, vector widths and copy legality
  * all rest on this one piece. */

@@ -143,7 +143,8 @@ const Idx *idx_floor(IdxPool *p, const Idx *a, int64_t d)
         IdxTerm t = a->term[i];
         lin_term(t.c % d ? &r : &q, t.c % d ? t.c : t.c / d, t.atom);
     }
-    return idx_add(p, lin_intern(p, &q), floor_reduced(p, lin_intern(p, &r), d));
+    return idx_add(p, lin_intern(p, &q),
+                   floor_reduced(p, lin_intern(p, &r), d));
 }
 
 const Idx *idx_mod(IdxPool *p, const Idx *a, int64_t d)
