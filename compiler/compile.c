@@ -39,7 +39,7 @@ static bool all_forced_used(const CompileOptions *o, Graph *g)
 /* The picture of the whole compiler. */
 CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
-                           bool want_ref, Report *r)
+                           Report *r)
 {
     Selection s = {0};
     CudaProgram *p = arena_new_of(a, CudaProgram);
@@ -51,10 +51,6 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     p->trace = o->trace;
     if (dump_here(o, "graph"))
         graph_dump(&r->dump, g);
-    if (want_ref) {
-        emit_ref(&r->ref, g);
-        return NULL;
-    }
     simplify(g);
     if (dump_here(o, "simplify"))
         graph_dump(&r->dump, g);
@@ -85,4 +81,18 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     if (o->explain)
         explain(&r->explain, &s, p);
     return p;
+}
+
+bool compile_ref(Arena *a, Diag *d, const struct Program *tree,
+                 const char *const *model, int n, const CompileOptions *o,
+                 Buf *b)
+{
+    Graph **g = arena_array(a, Graph *, n);
+
+    for (int i = 0; i < n; i++)
+        g[i] = lower_model(a, d, tree, model[i], o->define, o->n_define);
+    if (diag_errors(d))
+        return false;
+    emit_ref(b, g, n);
+    return true;
 }

@@ -19,14 +19,18 @@ typedef struct CompileOptions {
 
 /* What compiling a model gave besides the program. */
 typedef struct Report {
-    Buf dump, explain, plan, ref;
+    Buf dump, explain, plan;
 } Report;
 
-/* NULL after errors in d, or when only the dump or the oracle (want_ref) was
- * asked for. */
+/* NULL after errors in d. */
 CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
-                           bool want_ref, Report *r);
+                           Report *r);
+
+/* The oracle of some models as C. */
+bool compile_ref(Arena *a, Diag *d, const struct Program *tree,
+                 const char *const *model, int n, const CompileOptions *o,
+                 Buf *b);
 
 /* The passes that --dump knows, NULL-terminated. */
 extern const char *const dump_passes[];

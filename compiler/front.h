@@ -1,0 +1,21 @@
+/* front.h - files to a checked tree, for those who never look inside it. */
+#ifndef DCC_FRONT_H
+#define DCC_FRONT_H
+
+#include "support/diag.h"
+
+struct Program;
+
+/* Reads, parses and checks; several files are one program. NULL after errors
+ * in d; a file that cannot be read is one, at the command line. */
+struct Program *front_read(Arena *a, Diag *d, char **file, int n,
+                           bool need_model);
+/* The models of the user's files, in order. */
+int front_models(Arena *a, const struct Program *p, const char ***name);
+
+/* The commands that need no more than the tree. Exit statuses. */
+int command_fmt(int argc, char **argv);
+int command_ops(int argc, char **argv);
+int command_devices(void);
+
+#endif

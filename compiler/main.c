@@ -1,0 +1,230 @@
+/* main.c - the commands. Exit status: 0 done, 1 the user's error, 2 a bad
+ * command line, 3 an environment failure, 70 a bug in dcc. */
+#include "front.h"
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+typedef struct Session {
+    Arena *arena;
+    Diag *diag;
+    CommandLine line;
+    struct Program *tree;
+    const char **model; int n_model; /* those to compile */
+} Session;
+
+static int fail_io(const char *verb, const char *path)
+{
+    fprintf(stderr, "dcc: error: cannot %s '%s': %s\n", verb, path,
+            strerror(errno));
+    return 3;
+}
+
+static int write_out(const Buf *b, const char *path)
+{
+    return buf_write_file(buf_text(b), b->len, path) ? 0
+                                                     : fail_io("write", path);
+}
+
+static bool choose_models(Session *s, bool only_one)
+{
+    const char **all;
+    int n = front_models(s->arena, s->tree, &all);
+
+    s->model = all;
+    s->n_model = n;
+    for (int i = 0; s->line.model && i < n; i++)
+        if (!strcmp(all[i], s->line.model)) {
+            s->model = &all[i];
+            s->n_model = 1;
+            return true;
+        }
+    if (s->line.model) {
+        diag_error(s->diag, (Span){0}, "there is no model '%s'",
+                   s->line.model);
+        return false;
+    }
+    if (only_one && n > 1) {
+        diag_error(s->diag, (Span){0},
+                   "there are %d models; --model=NAME picks one", n);
+        return false;
+    }
+    return true;
+}
+
+static bool check_defines(Session *s)
+{
+    const CompileOptions *o = &s->line.compile;
+
+    for (int i = 0; i < o->n_define; i++)
+        if (!lower_has_define(s->tree, s->line.model, o->define[i].name))
+            diag_error(s->diag, (Span){0}, "-D: no model has a dim or type "
+                       "'%s'", o->define[i].name);
+    return !diag_errors(s->diag);
+}
+
+static bool read_plan(Session *s)
+{
+    CompileOptions *o = &s->line.compile;
+    Buf b = {0};
+
+    o->want_plan = s->line.plan_out != NULL;
+    if (!s->line.plan_in)
+        return true;
+    if (!buf_read_file(&b, s->line.plan_in)) {
+        diag_error(s->diag, (Span){0}, "cannot read '%s': %s",
+                   s->line.plan_in, strerror(errno));
+        return false;
+    }
+    o->plan_name = s->line.plan_in;
+    o->plan_len = b.len;
+    o->plan_text = arena_strndup(s->arena, buf_text(&b), b.len);
+    buf_free(&b);
+    return true;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static const char *with_ending(Arena *a, const char *path, const char *end)
+{
+    const char *dot = strrchr(base_name(path), '.');
+
+    return arena_printf(a, "%.*s%s",
+                        dot ? (int)(dot - path) : (int)strlen(path), path,
+                        end);
+}
+
+static const char *source_names(Session *s)
+{
+    Buf b = {0};
+
+    for (int i = 0; i < s->line.n_file; i++)
+        buf_printf(&b, "%s%s", i ? " " : "", base_name(s->line.file[i]));
+    const char *text = arena_strdup(s->arena, buf_text(&b));
+    buf_free(&b);
+    return text;
+}
+
+/* Compiles the chosen models to text. False after errors. */
+static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
+                      const char *cu_name)
+{
+    CudaProgram **p = arena_array(s->arena, CudaProgram *, s->n_model);
+    const Device *dev = s->line.compile.model.device;
+    FileInfo info = {
+        .source = source_names(s), .command = s->line.text,
+        .target = s->line.target, .sm = dev->sm,
+        .cu_name = base_name(cu_name),
+        .header_name = base_name(with_ending(s->arena, cu_name, ".h")),
+        .with_main = s->line.with_main, .standalone = s->line.standalone,
+    };
+
+    for (int i = 0; i < s->n_model; i++)
+        p[i] = compile_model(s->arena, s->diag, s->tree, s->model[i],
+                             &s->line.compile, r);
+    if (diag_errors(s->diag))
+        return false;
+    emit_file(cu, header, p, s->n_model, &info);
+    return true;
+}
+
+static bool open_session(Session *s, bool only_one)
+{
+    s->tree = front_read(s->arena, s->diag, s->line.file, s->line.n_file,
+                         true);
+    return s->tree && choose_models(s, only_one) && check_defines(s) &&
+           read_plan(s);
+}
+
+static int emit_oracle(Session *s)
+{
+    Buf b = {0};
+    int status = 0;
+
+    if (!compile_ref(s->arena, s->diag, s->tree, s->model, s->n_model,
+                     &s->line.compile, &b))
+        status = 1;
+    else
+        status = write_out(&b, s->line.out ? s->line.out : "/dev/stdout");
+    buf_free(&b);
+    return status;
+}
+
+static int print_report(const Report *r)
+{
+    fputs(buf_text(&r->dump), stdout);
+    fputs(buf_text(&r->explain), stdout);
+    return fflush(stdout) ? fail_io("write to", "standard output") : 0;
+}
+
+static int write_cuda(Session *s)
+{
+    const CommandLine *l = &s->line;
+    Buf cu = {0}, header = {0};
+    Report r = {0};
+    const char *path = l->out ? l->out
+                              : with_ending(s->arena, base_name(l->file[0]),
+                                            ".cu");
+    int status = 1;
+
+    if (make_cuda(s, &cu, &header, &r, path)) {
+        bool only_look = !l->out && (l->compile.dump || l->compile.explain ||
+                                     l->plan_out);
+        status = print_report(&r);
+        if (!status && l->plan_out)
+            status = write_out(&r.plan, l->plan_out);
+        if (!status && !only_look)
+            status = write_out(&header, with_ending(s->arena, path, ".h"));
+        if (!status && !only_look)
+            status = write_out(&cu, path);
+    } else {
+        print_report(&r);
+    }
+    buf_free(&cu);
+    buf_free(&header);
+    buf_free(&r.dump);
+    buf_free(&r.explain);
+    buf_free(&r.plan);
+    return status;
+}
+
+static int command_compile(Session *s)
+{
+    if (!open_session(s, false))
+        return 1;
+    return s->line.ref ? emit_oracle(s) : write_cuda(s);
+}
+
+static int with_session(int argc, char **argv, const char *command,
+                        int (*run)(Session *))
+{
+    Session s = {.arena = arena_new()};
+    bool done;
+
+    s.diag = diag_new(s.arena);
+    int status = options_parse(s.arena, argc, argv, command, &s.line, &done);
+    if (!status && !done)
+        status = run(&s);
+    diag_flush(s.diag);
+    arena_free(s.arena);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *command = argc > 1 ? argv[1] : "";
+
+    if (!strcmp(command, "fmt"))
+        return command_fmt(argc - 2, argv + 2);
+    if (!strcmp(command, "ops"))
+        return command_ops(argc - 2, argv + 2);
+    if (!strcmp(command, "devices"))
+        return command_devices();
+    return with_session(argc, argv, "", command_compile);
+}

@@ -1,0 +1,274 @@
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    O_TARGET = 256, O_PLAN, O_WRITE_PLAN, O_MATH, O_MAIN, O_STANDALONE,
+    O_EMIT, O_VARIANT, O_DUMP, O_EXPLAIN, O_MODEL, O_TRACE, O_RANDOM_PLAN,
+    O_WEIGHTS, O_IN, O_OUT, O_CPU, O_GPU, O_BENCH, O_SEED, O_RUNS, O_KEEP,
+    O_JSON, O_HELP
+};
+
+static const struct option long_options[] = {
+    {"target", required_argument, NULL, O_TARGET},
+    {"plan", required_argument, NULL, O_PLAN},
+    {"write-plan", required_argument, NULL, O_WRITE_PLAN},
+    {"math", required_argument, NULL, O_MATH},
+    {"main", no_argument, NULL, O_MAIN},
+    {"standalone", no_argument, NULL, O_STANDALONE},
+    {"emit", required_argument, NULL, O_EMIT},
+    {"variant", required_argument, NULL, O_VARIANT},
+    {"dump", required_argument, NULL, O_DUMP},
+    {"explain", no_argument, NULL, O_EXPLAIN},
+    {"model", required_argument, NULL, O_MODEL},
+    {"trace", no_argument, NULL, O_TRACE},
+    {"random-plan", required_argument, NULL, O_RANDOM_PLAN},
+    {"weights", required_argument, NULL, O_WEIGHTS},
+    {"in", required_argument, NULL, O_IN},
+    {"out", required_argument, NULL, O_OUT},
+    {"cpu", no_argument, NULL, O_CPU},
+    {"gpu", no_argument, NULL, O_GPU},
+    {"bench", required_argument, NULL, O_BENCH},
+    {"seed", required_argument, NULL, O_SEED},
+    {"runs", required_argument, NULL, O_RUNS},
+    {"keep", no_argument, NULL, O_KEEP},
+    {"json", required_argument, NULL, O_JSON},
+    {"help", no_argument, NULL, O_HELP},
+    {NULL, 0, NULL, 0},
+};
+
+static const char usage[] =
+    "usage: dcc [options] MODEL.dcl... -o FUSED.cu     write CUDA\n"
+    "       dcc run [options] MODEL.dcl...             build and run\n"
+    "       dcc verify [options] MODEL.dcl...          compare with the oracle\n"
+    "       dcc fmt [-i] FILE...                       canonical formatting\n"
+    "       dcc ops [NAME]                             the operator library\n"
+    "       dcc devices                                the GPUs known\n"
+    "\n"
+    "  -o FILE               output; the header FILE.h goes beside it\n"
+    "  -D NAME=VALUE         replace a model's dim or type\n"
+    "  --target=GPU          h200 (default), a100, ..., or sm_80, sm_90\n"
+    "  --model=NAME          only this model of the files\n"
+    "  --math=exact|tf32|3xtf32   f32 contractions (default exact)\n"
+    "  --main                add a main(): the .cu alone is a program\n"
+    "  --standalone          put the runtime's text into the .cu\n"
+    "  --emit=cu|ref         CUDA, or the oracle in plain C\n"
+    "  --plan=FILE           grouping and variants from a plan file\n"
+    "  --write-plan=FILE     write them\n"
+    "  --variant=KERNEL=TEXT force a variant; KERNEL is a kernel or a family\n"
+    "  --random-plan=SEED    random legal variants (a test)\n"
+    "  --dump=PASS           what a pass produced: graph, simplify,\n"
+    "                        normalise, layout, select, memory\n"
+    "  --explain             every decision with its numbers\n"
+    "  run:    --weights FILE --in FILE --out FILE [--cpu|--gpu]\n"
+    "          [--bench N] [--runs N] [--json FILE] [--keep]\n"
+    "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--keep]\n";
+
+static int bad(const char *fmt, const char *what)
+{
+    fputs("dcc: error: ", stderr);
+    fprintf(stderr, fmt, what);
+    fputs("\n(dcc --help shows the options)\n", stderr);
+    return 2;
+}
+
+static bool number(const char *s, uint64_t *v)
+{
+    char *end;
+
+    errno = 0;
+    *v = strtoull(s, &end, 10);
+    return *s >= '0' && *s <= '9' && !*end && !errno;
+}
+
+static int split_pair(Arena *a, const char *arg, const char **name,
+                      const char **value)
+{
+    const char *eq = strchr(arg, '=');
+
+    if (!eq || eq == arg || !eq[1])
+        return 2;
+    *name = arena_strndup(a, arg, (size_t)(eq - arg));
+    *value = eq + 1;
+    return 0;
+}
+
+static int add_define(Arena *a, CommandLine *c, const char *arg)
+{
+    CompileOptions *o = &c->compile;
+    Define *more = arena_array(a, Define, o->n_define + 1);
+
+    if (o->n_define)
+        memcpy(more, o->define, sizeof *more * (size_t)o->n_define);
+    if (split_pair(a, arg, &more[o->n_define].name, &more[o->n_define].value))
+        return bad("-D wants NAME=VALUE, not '%s'", arg);
+    o->define = more;
+    o->n_define++;
+    return 0;
+}
+
+static int add_variant(Arena *a, CommandLine *c, const char *arg)
+{
+    CompileOptions *o = &c->compile;
+    Forced *more = arena_array(a, Forced, o->n_forced + 1);
+
+    if (o->n_forced)
+        memcpy(more, o->forced, sizeof *more * (size_t)o->n_forced);
+    if (split_pair(a, arg, &more[o->n_forced].name, &more[o->n_forced].text))
+        return bad("--variant wants KERNEL=TEXT, not '%s'", arg);
+    o->forced = more;
+    o->n_forced++;
+    return 0;
+}
+
+static int set_math(CommandLine *c, const char *arg)
+{
+    static const char *const name[] = {"exact", "tf32", "3xtf32"};
+
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(arg, name[i])) {
+            if (i != MATH_EXACT)
+                return bad("--math=%s is not supported yet", arg);
+            c->compile.model.math = i;
+            return 0;
+        }
+    return bad("--math is exact, tf32 or 3xtf32, not '%s'", arg);
+}
+
+static int set_dump(CommandLine *c, const char *arg)
+{
+    for (const char *const *p = dump_passes; *p; p++)
+        if (!strcmp(*p, arg)) {
+            c->compile.dump = arg;
+            return 0;
+        }
+    return bad("--dump knows no pass '%s'", arg);
+}
+
+static int set_number(const char *option, const char *arg, uint64_t *v)
+{
+    (void)option;
+    return number(arg, v) ? 0 : bad("'%s' is not a whole number", arg);
+}
+
+static int set_files(CommandLine *c, int o, const char *arg)
+{
+    switch (o) {
+    case 'o': c->out = arg; return 0;
+    case O_TARGET: c->target = arg; return 0;
+    case O_PLAN: c->plan_in = arg; return 0;
+    case O_WRITE_PLAN: c->plan_out = arg; return 0;
+    case O_MODEL: c->model = arg; return 0;
+    case O_WEIGHTS: c->weights = arg; return 0;
+    case O_IN: c->in = arg; return 0;
+    case O_OUT: c->result = arg; return 0;
+    case O_JSON: c->json = arg; return 0;
+    default: return -1;
+    }
+}
+
+static int set_flag(CommandLine *c, int o)
+{
+    switch (o) {
+    case O_MAIN: c->with_main = true; return 0;
+    case O_STANDALONE: c->standalone = true; return 0;
+    case O_EXPLAIN: c->compile.explain = true; return 0;
+    case O_TRACE: c->compile.trace = true; return 0;
+    case O_CPU: c->cpu = true; return 0;
+    case O_GPU: c->gpu = true; return 0;
+    case O_KEEP: c->keep = true; return 0;
+    default: return -1;
+    }
+}
+
+static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
+{
+    uint64_t n = 0;
+    int status = set_files(c, o, arg);
+
+    if (status < 0)
+        status = set_flag(c, o);
+    if (status >= 0)
+        return status;
+    switch (o) {
+    case 'D': return add_define(a, c, arg);
+    case O_VARIANT: return add_variant(a, c, arg);
+    case O_MATH: return set_math(c, arg);
+    case O_DUMP: return set_dump(c, arg);
+    case O_EMIT:
+        c->ref = !strcmp(arg, "ref");
+        return c->ref || !strcmp(arg, "cu")
+                   ? 0 : bad("--emit is cu or ref, not '%s'", arg);
+    case O_RANDOM_PLAN:
+        return set_number("random-plan", arg, &c->compile.random_plan);
+    case O_SEED: return set_number("seed", arg, &c->seed);
+    case O_BENCH:
+    case O_RUNS:
+        if (!number(arg, &n) || n < 1 || n > 1000000)
+            return bad("'%s' is not a number of runs", arg);
+        *(o == O_BENCH ? &c->bench : &c->runs) = (int)n;
+        return 0;
+    default: return 2;
+    }
+}
+
+/* The command without folders, so that output does not depend on them. */
+static const char *command_text(Arena *a, int argc, char **argv)
+{
+    Buf b = {0};
+
+    buf_puts(&b, "dcc");
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        const char *eq = strncmp(arg, "--", 2) ? NULL : strchr(arg, '=');
+        const char *tail = strrchr(arg, '/');
+        buf_putc(&b, ' ');
+        if (tail && eq && tail > eq)
+            buf_putn(&b, arg, (size_t)(eq + 1 - arg));
+        buf_puts(&b, tail ? tail + 1 : arg);
+    }
+    const char *text = arena_strdup(a, buf_text(&b));
+    buf_free(&b);
+    return text;
+}
+
+int options_parse(Arena *a, int argc, char **argv, const char *command,
+                  CommandLine *c, bool *done)
+{
+    int o;
+
+    c->target = "h200";
+    c->seed = 1;
+    c->runs = 1;
+    c->text = command_text(a, argc, argv);
+    *done = false;
+    optind = *command ? 2 : 1;
+    opterr = 0;
+    while ((o = getopt_long(argc, argv, ":o:D:", long_options, NULL)) != -1) {
+        if (o == O_HELP) {
+            *done = true;
+            fputs(usage, stdout);
+            return fflush(stdout) ? 3 : 0;
+        }
+        if (o == '?')
+            return bad("unknown option '%s'", argv[optind - 1]);
+        if (o == ':')
+            return bad("option '%s' wants a value", argv[optind - 1]);
+        int status = set_option(a, c, o, optarg);
+        if (status)
+            return status;
+    }
+    c->file = argv + optind;
+    c->n_file = argc - optind;
+    c->compile.model.device = device_find(a, c->target);
+    if (!c->compile.model.device)
+        return bad("unknown GPU '%s' (dcc devices lists them)", c->target);
+    if (!c->n_file)
+        return bad("%s", "no .dcl file is given");
+    if (c->cpu && c->gpu)
+        return bad("%s", "--cpu and --gpu exclude each other");
+    return 0;
+}
