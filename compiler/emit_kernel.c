@@ -265,10 +265,11 @@ static void put_constants(Buf *b, const Kernel *k)
         }
         buf_free(&one);
     }
-    if (text.len) {
-        buf_puts(b, "enum {\n");
-        buf_puts(b, buf_text(&text));
-        buf_puts(b, "\n};\n");
+    if (text.len && !strpbrk(buf_text(&text), "\n/")) {
+        text.text[--text.len] = 0; /* the last comma */
+        buf_printf(b, "enum { %s };\n", buf_text(&text) + 4);
+    } else if (text.len) {
+        buf_printf(b, "enum {\n%s\n};\n", buf_text(&text));
     }
     buf_free(&text);
     for (int i = 0; i < k->n_constant; i++)
@@ -399,8 +400,12 @@ static void put_launcher(Buf *b, const Kernel *k)
                k->coop_counters ? "unsigned int *counters, " : "");
     cprint_lines(b, buf_text(&head), 0);
     buf_puts(b, "{\n");
-    buf_printf(&body, "const dim3 grid(%d, %d, %d);\n", k->grid[0],
-               k->grid[1], k->grid[2]);
+    buf_printf(&body, "const dim3 grid(%d", k->grid[0]);
+    if (k->grid[1] > 1 || k->grid[2] > 1)
+        buf_printf(&body, ", %d", k->grid[1]);
+    if (k->grid[2] > 1)
+        buf_printf(&body, ", %d", k->grid[2]);
+    buf_puts(&body, ");\n");
     if (k->smem_bytes > PLAIN_SMEM)
         buf_printf(&body, "const cudaError_t status =\n"
                           "    DCC_ALLOW_SMEM(%s, %zu);\n"

@@ -163,12 +163,27 @@ void put_block(Buf *out, const Buf *inner)
     }
 }
 
+void put_loop(Buf *out, const char *pragma, const char *head,
+              const Buf *inner)
+{
+    const char *s = buf_text(inner);
+    const char *end = strchr(s, '\n');
+    bool single = end && !end[1] && strncmp(s, "//", 2) &&
+                  strncmp(s, "const ", 6);
+
+    buf_printf(out, "%s%s%s\n", pragma, head, single ? "" : " {");
+    put_block(out, inner);
+    if (!single)
+        buf_puts(out, "}\n");
+}
+
 const char *body_step_name(Body *b, int i)
 {
     const Step *s = &b->group->step[i];
     const char *name = s->source ? s->source->tensor->name
-                       : s->tensor ? s->tensor->name
-                                   : reduce_name(s->op);
+                     : s->tensor ? s->tensor->name
+                     : s->op != R_NONE ? reduce_name(s->op)
+                                       : "t";
 
     for (int j = 0; j < b->kernel->n_arg; j++)
         if (!strcmp(b->kernel->arg[j].name,
@@ -248,13 +263,11 @@ void body_load(Body *b, Buf *out, const Expr *read, const char *array)
                    cprint_offset(b->graph, read->tensor, read->at));
     buf_puts(&load, "]);\n");
     if (guard_truth(read->in) != ALWAYS) {
-        Buf outside = {0};
-        cprint_expr(&outside, p, read->outside);
         buf_puts(out, "if (");
         cprint_condition(out, p, read->in);
         buf_printf(out, ")\n    %selse\n    dcc_fill(%s, %s);\n",
-                   buf_text(&load), array, buf_text(&outside));
-        buf_free(&outside);
+                   buf_text(&load), array,
+                   cprint_bind(out, p, read->outside, NULL));
     } else {
         buf_puts(out, buf_text(&load));
     }
@@ -478,10 +491,9 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
                  frag[i] ? lane_of(b, frag[i], true) : NULL,
                  is_own(b, step, n, step[i]));
     cprint_close(&b->print, scope);
-    buf_printf(out, "#pragma unroll\nfor (int %s = 0; %s < VEC; ++%s) {\n",
-               b->lane, b->lane, b->lane);
-    put_block(out, &in);
-    buf_puts(out, "}\n");
+    put_loop(out, "#pragma unroll\n",
+             arena_printf(b->graph->arena, "for (int %s = 0; %s < VEC; ++%s)",
+                          b->lane, b->lane, b->lane), &in);
     for (int i = 0; i < n; i++)
         if (frag[i])
             put_vector_store(b, out, &b->group->step[step[i]], frag[i],

@@ -88,6 +88,9 @@ bool same_read(const Expr *a, const Expr *b);
 
 /* text as a block's inside: every line 4 columns deeper. */
 void put_block(Buf *out, const Buf *inner);
+/* A loop or `if` around it, without braces if it is one statement. */
+void put_loop(Buf *out, const char *pragma, const char *head,
+              const Buf *inner);
 
 /* Rows or cols from the slowest to the fastest in memory, by the strides of
  * the tensor `main` is stored to or read from. */

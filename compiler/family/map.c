@@ -153,12 +153,13 @@ static void put_loops(Map *m, Buf *out, const Buf *body, const char **names)
         Buf loop = {0};
         if (v->extent == 1)
             continue;
-        buf_puts(&loop, group_cols(gr) <= 64 ? "#pragma unroll\n"
-                                             : "#pragma unroll 4\n");
-        buf_printf(&loop, "for (int %s = 0; %s < %s; ++%s) {\n", names[i],
-                   names[i], kernel_extent(m->graph, m->kernel, v), names[i]);
-        put_block(&loop, &in);
-        buf_puts(&loop, "}\n");
+        put_loop(&loop,
+                 group_cols(gr) <= 64 ? "#pragma unroll\n"
+                                      : "#pragma unroll 4\n",
+                 arena_printf(m->graph->arena, "for (int %s = 0; %s < %s; ++%s)",
+                              names[i], names[i],
+                              kernel_extent(m->graph, m->kernel, v),
+                              names[i]), &in);
         buf_free(&in);
         in = loop;
     }
