@@ -1,0 +1,2 @@
+/* Stands for <cuda_bf16.h> where CUDA text runs on a CPU. */
+#include "dcc_emu.h"

@@ -1,0 +1,134 @@
+/* emu.h - what the emulator's own sources share: threads, blocks, and the
+ * scheduler of one OS thread, which runs one cluster of blocks at a time.
+ */
+#ifndef DCC_EMU_INTERNAL_H
+#define DCC_EMU_INTERNAL_H
+
+#include <deque>
+#include <vector>
+
+#include "dcc_emu.h"
+#include "dcc_emu_device.h"
+
+enum {
+    EMU_MAX_THREADS = 1024, /* a block */
+    EMU_MAX_CLUSTER = 16,   /* blocks */
+    EMU_MAX_SMEM = 227 << 10,
+    EMU_BARRIERS = 16,
+    EMU_STACK = 256 << 10
+};
+
+struct EmuBlock;
+
+/* A cp.async that has been issued and not performed (lazy mode). */
+struct EmuCopy {
+    unsigned char *to;
+    const unsigned char *from;
+    int width, bytes, group;
+};
+
+/* A TMA load or store, likewise. */
+struct EmuTile {
+    CUtensorMap map;
+    int rank, c[5];
+    unsigned char *smem;
+    uint64_t *barrier; /* loads */
+    int group;         /* stores */
+    EmuBlock *block;
+};
+
+struct EmuThread {
+    uint3 id;
+    int linear;
+    EmuBlock *block;
+    void *sp;    /* where it stopped; NULL before its start */
+    void *stack; /* NULL if it has none */
+    bool done;
+    const char *where; /* what it waits for */
+    const void *key;   /* the mbarrier it waits for, and its parity */
+    int parity;
+    unsigned cluster_phase;
+    int copy_groups, store_groups; /* committed so far */
+    std::vector<EmuCopy> copies;
+    std::vector<EmuTile> stores;
+};
+
+struct EmuBarrier {
+    int arrived, expected;
+    std::vector<EmuThread *> waiting;
+};
+
+/* A collective in progress; a warp may have several of disjoint masks. */
+struct EmuMeeting {
+    unsigned mask, arrived; /* mask 0: free */
+    dcc_emu_collective what;
+    void *slot[32];
+    EmuThread *waiting[32];
+    int n_waiting;
+};
+
+struct EmuWarp {
+    EmuMeeting meeting[4];
+};
+
+struct EmuBlock {
+    uint3 index;
+    unsigned rank; /* in its cluster */
+    unsigned char *smem;
+    int live;
+    EmuThread *threads;
+    EmuBarrier barrier[EMU_BARRIERS];
+    std::vector<EmuWarp> warps;
+};
+
+/* Everything one OS thread needs to run clusters, kept between launches. */
+struct EmuScheduler {
+    EmuThread *current;
+    int block_threads, n_blocks, n_live;
+    size_t smem_bytes;
+    const std::function<void()> *body;
+    std::vector<EmuThread> threads; /* of all blocks, block after block */
+    std::vector<EmuBlock> blocks;
+    std::vector<int> order; /* of starting */
+    size_t next_start;
+    std::deque<EmuThread *> ready;
+    std::vector<EmuThread *> on_mbarrier;
+    std::deque<EmuTile> loads; /* in flight */
+    int cluster_arrived;
+    unsigned cluster_phase;
+    std::vector<EmuThread *> on_cluster;
+    std::vector<void *> free_stacks;
+    uint64_t random;
+    void *main_sp;
+    const void *main_stack; /* for the address sanitizer */
+    size_t main_stack_size;
+};
+
+extern __thread EmuScheduler *emu_scheduler;
+
+struct EmuSettings {
+    bool lazy;
+    int order;
+    int threads;
+};
+const EmuSettings &emu_settings();
+
+/* The running thread waits until someone wakes it. */
+void emu_park(const char *where);
+void emu_wake(EmuThread *t);
+
+/* Runs `body` over the grid. The geometry has been checked. */
+void emu_run_grid(const dcc_emu_geometry &geometry,
+                  const std::function<void()> &body);
+
+/* True if [p, p + bytes) lies in the block's shared memory. */
+bool emu_in_smem(const EmuBlock *block, const void *p, size_t bytes);
+
+/* Performs the oldest load in flight (lazy mode: nobody else can go on); false
+ * if there is none. */
+bool emu_perform_load(EmuScheduler *s);
+
+/* A thread ends: what it may not leave behind. */
+void emu_check_exit(EmuThread *t);
+
+#endif
