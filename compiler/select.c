@@ -17,7 +17,8 @@ typedef struct Unit {
 typedef enum { BY_POINT, BY_AGAIN } Way;
 
 typedef struct Candidate {
-    int p, c, p_serial, c_serial;
+    int p, c;
+    uint64_t state; /* of the units concerned, when evaluated; 0: never */
     Way way;
     Tensor *t;
     Group *fused;   /* BY_POINT */
@@ -30,9 +31,10 @@ typedef struct Search {
     Graph *g;
     Unit *unit;
     int n_unit, serial;
+    uint64_t *after; /* bit k of row i: unit k must run after unit i */
+    int words;       /* of a row */
     Candidate *cand;
     int n_cand, cap_cand;
-    Map *seen;      /* candidates by serials and tensor */
 } Search;
 
 /* ---- what a group would take */
@@ -149,28 +151,55 @@ static bool depends(const Group *a, const Group *b)
     return false;
 }
 
+static uint64_t *row(const Search *x, int i)
+{
+    return x->after + (size_t)i * (size_t)x->words;
+}
+
+static void set_order(Search *x, int a, int b)
+{
+    const Group *p = x->unit[a].group, *c = x->unit[b].group;
+    uint64_t bit = (uint64_t)1 << (b % 64);
+
+    if (a != b && p && c && depends(p, c))
+        row(x, a)[b / 64] |= bit;
+    else
+        row(x, a)[b / 64] &= ~bit;
+}
+
+static void update_order(Search *x, int i)
+{
+    for (int k = 0; k < x->n_unit; k++) {
+        set_order(x, i, k);
+        set_order(x, k, i);
+    }
+}
+
 /* Is there a way from a to b through some other unit? */
 static bool path_around(const Search *x, int a, int b)
 {
-    bool *seen = arena_array(x->g->arena, bool, x->n_unit);
-    int *stack = arena_array(x->g->arena, int, x->n_unit), n = 0;
+    uint64_t seen[x->words], todo[x->words];
+    uint64_t bit_b = (uint64_t)1 << (b % 64);
+    bool more = true;
 
-    for (int i = 0; i < x->n_unit; i++)
-        if (i != a && i != b && x->unit[i].group &&
-            depends(x->unit[a].group, x->unit[i].group)) {
-            seen[i] = true;
-            stack[n++] = i;
-        }
-    while (n) {
-        int u = stack[--n];
-        if (depends(x->unit[u].group, x->unit[b].group))
-            return true;
-        for (int i = 0; i < x->n_unit; i++)
-            if (i != a && !seen[i] && x->unit[i].group &&
-                depends(x->unit[u].group, x->unit[i].group)) {
-                seen[i] = true;
-                stack[n++] = i;
+    memcpy(todo, row(x, a), sizeof todo);
+    todo[b / 64] &= ~bit_b;
+    memcpy(seen, todo, sizeof seen);
+    while (more) {
+        more = false;
+        for (int i = 0; i < x->n_unit; i++) {
+            if (!(todo[i / 64] >> (i % 64) & 1))
+                continue;
+            todo[i / 64] &= ~((uint64_t)1 << (i % 64));
+            more = true;
+            if (row(x, i)[b / 64] & bit_b)
+                return true;
+            for (int w = 0; w < x->words; w++) {
+                uint64_t fresh = row(x, i)[w] & ~seen[w];
+                todo[w] |= fresh;
+                seen[w] |= fresh;
             }
+        }
     }
     return false;
 }
@@ -260,10 +289,19 @@ static void try_again(Search *x, Candidate *k)
     k->saves = saves;
 }
 
+/* Changes whenever a unit that the candidate concerns does. */
+static uint64_t state_of(const Search *x, const Candidate *k)
+{
+    int list[64], n = readers(x, k->t, list, 64);
+    uint64_t h = (uint64_t)x->unit[k->p].serial;
+
+    for (int i = 0; i < n; i++)
+        h = h * 1000003u + (uint64_t)x->unit[list[i]].serial;
+    return h;
+}
+
 static void evaluate(Search *x, Candidate *k)
 {
-    k->p_serial = x->unit[k->p].serial;
-    k->c_serial = x->unit[k->c].serial;
     k->fused = NULL;
     k->why = NULL;
     if (k->way == BY_POINT)
@@ -284,13 +322,11 @@ static void add_candidates(Search *x, Tensor *t)
     for (int i = 0; i < n; i++)
         if (list[i] != p)
             VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
-                (Candidate){.p = p, .c = list[i], .way = BY_POINT, .t = t,
-                            .p_serial = -1};
+                (Candidate){.p = p, .c = list[i], .way = BY_POINT, .t = t};
     const Group *gr = x->unit[p].group;
     if (n && gr->n_step == 1 && !gr->n_cols)
         VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
-            (Candidate){.p = p, .c = list[0], .way = BY_AGAIN, .t = t,
-                        .p_serial = -1};
+            (Candidate){.p = p, .c = list[0], .way = BY_AGAIN, .t = t};
 }
 
 /* ---- merging */
@@ -311,6 +347,8 @@ static bool merge_point(Search *x, Candidate *k)
     }
     set_unit(x, k->c, k->fused);
     x->unit[k->p].group = NULL;
+    update_order(x, k->p);
+    update_order(x, k->c);
     for (int i = 0; i < x->n_cand; i++) {
         if (x->cand[i].p == k->p)
             x->cand[i].p = k->c;
@@ -330,6 +368,9 @@ static bool merge_again(Search *x, Candidate *k)
         set_unit(x, list[i],
                  fuse_inline(x->g, p, x->unit[list[i]].group, k->t, &why));
     x->unit[k->p].group = NULL;
+    update_order(x, k->p);
+    for (int i = 0; i < n; i++)
+        update_order(x, list[i]);
     /* What p read is now read by each of them. */
     for (int i = 0; i < p->n_arg; i++)
         if (p->arg[i] != k->t)
@@ -361,9 +402,11 @@ static Candidate *best_candidate(Search *x)
             x->cand[i--] = x->cand[--x->n_cand];
             continue;
         }
-        if (k->p_serial != x->unit[k->p].serial ||
-            k->c_serial != x->unit[k->c].serial || k->way == BY_AGAIN)
+        uint64_t state = state_of(x, k);
+        if (k->state != state) {
+            k->state = state;
             evaluate(x, k);
+        }
         bool takes = x->s->plan ? k->saves > -INFINITY && allowed(x, k)
                                 : k->saves > 0;
         if (takes && (!best || k->saves > best->saves))
@@ -403,8 +446,7 @@ static void order_groups(Search *x)
                 continue;
             bool ready = true;
             for (int k = 0; k < x->n_unit && ready; k++)
-                ready = k == i || done[k] || !x->unit[k].group ||
-                        !depends(x->unit[k].group, x->unit[i].group);
+                ready = done[k] || !(row(x, k)[i / 64] >> (i % 64) & 1);
             if (ready)
                 next = i;
         }
@@ -454,6 +496,11 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
         set_unit(&x, i, group_of(g, g->stmt[i]));
         x.unit[i].first = i;
     }
+    x.words = (x.n_unit + 63) / 64;
+    x.after = arena_array(g->arena, uint64_t, x.words * x.n_unit);
+    for (int i = 0; i < x.n_unit; i++)
+        for (int k = 0; k < x.n_unit; k++)
+            set_order(&x, i, k);
     for (int i = 0; i < g->n_tensor; i++)
         add_candidates(&x, g->tensor[i]);
     for (Candidate *k; (k = best_candidate(&x));)
