@@ -227,7 +227,10 @@ static void print_cond(const Print *p, Cond c)
         print_ge(p, c.e);
         return;
     }
-    print_division(p, c.e, c.mod, '%', ALONE);
+    /* zero is zero, however % rounds */
+    print_idx(p, c.e, LEFT_OF_MUL);
+    buf_puts(p->b, " % ");
+    print_int(p, c.mod);
     buf_puts(p->b, " == 0");
 }
 

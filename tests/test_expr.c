@@ -2,6 +2,7 @@
  * rewriting and showing them; and the dump of a graph. */
 #include "compiler/fold.h"
 #include "compiler/graph.h"
+#include "index_eval.h"
 
 #include <criterion/criterion.h>
 #include <limits.h>
@@ -424,6 +425,117 @@ Test(expr, text)
             "j < 5 ? x[j] + 1 : -inf");
     text_is(expr_local(f.g, 3, T_F32), "#3");
     close_fix(&f);
+}
+
+/* ---- random integer and boolean expressions, by brute force */
+
+enum { POINTS = 800, RAND_I = 8, RAND_J = 100 };
+
+typedef struct Value {
+    const Expr *e;
+    int at[POINTS]; /* by i + 8 j */
+} Value;
+
+static int roll(uint64_t *seed, int lo, int hi)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return lo + (int)((*seed >> 33) % (uint64_t)(hi - lo + 1));
+}
+
+static int compute(Func fn, int a, int b)
+{
+    double x[2] = {a, b}, r = 0;
+    cr_assert(fold_func(fn, true, x, &r));
+    return (int)r;
+}
+
+static int eval(const Expr *e, const int64_t *v)
+{
+    int a = e->arg[0] ? eval(e->arg[0], v) : 0;
+    int b = e->arg[1] ? eval(e->arg[1], v) : 0;
+    if (e->kind == E_CONST)
+        return (int)e->num;
+    if (e->kind == E_INDEX)
+        return (int)eval_idx(e->idx, v);
+    if (e->kind == E_SELECT)
+        return a ? b : eval(e->arg[2], v);
+    return compute(e->fn, a, b);
+}
+
+static Value random_int(Fix *f, uint64_t *seed, int depth)
+{
+    static const Func fns[] = {F_ADD, F_SUB, F_MUL, F_DIV, F_MOD, F_MIN,
+                               F_MAX, F_ADD, F_DIV, F_MOD};
+    Value r;
+    if (depth == 0) {
+        int which = roll(seed, 0, 2), k = roll(seed, -3, 12);
+        r.e = which == 0 ? f->i : which == 1 ? f->j : i32(f, k);
+        for (int n = 0; n < POINTS; n++)
+            r.at[n] = which == 0 ? n % RAND_I : which == 1 ? n / RAND_I : k;
+        return r;
+    }
+    Func fn = fns[roll(seed, 0, 9)];
+    Value a = random_int(f, seed, depth - 1);
+    Value b = random_int(f, seed, roll(seed, 0, 2) ? 0 : depth - 1);
+    r.e = bin(f, fn, a.e, b.e, T_I32);
+    for (int n = 0; n < POINTS; n++)
+        r.at[n] = compute(fn, a.at[n], b.at[n]);
+    return r;
+}
+
+static Value random_bool(Fix *f, uint64_t *seed, int depth)
+{
+    Value r;
+    Func fn = (Func)roll(seed, F_LT, F_NE);
+    if (depth > 0)
+        fn = roll(seed, 0, 3) ? F_AND : F_OR;
+    Value a = depth ? random_bool(f, seed, depth - 1)
+                    : random_int(f, seed, roll(seed, 0, 3));
+    Value b = depth ? random_bool(f, seed, depth - 1)
+                    : random_int(f, seed, roll(seed, 0, 1));
+    r.e = bin(f, fn, a.e, b.e, T_BOOL);
+    for (int n = 0; n < POINTS; n++)
+        r.at[n] = compute(fn, a.at[n], b.at[n]);
+    if (roll(seed, 0, 3))
+        return r;
+    r.e = expr_unary(f->g, F_NOT, r.e, T_BOOL);
+    for (int n = 0; n < POINTS; n++)
+        r.at[n] = !r.at[n];
+    return r;
+}
+
+static void check_point(Fix *f, const Value *x, const Guard *g, int n)
+{
+    int64_t v[2] = {n % RAND_I, n / RAND_I};
+    bool all = true;
+    cr_assert(eval(x->e, v) == x->at[n]);
+    for (int k = 0; g && k < g->n; k++) {
+        int64_t c = eval_idx(g->cond[k].e, v), m = g->cond[k].mod;
+        all &= m ? c % m == 0 : c >= 0;
+    }
+    cr_assert(!g || all == x->at[n]);
+    if (g && n % 50 == 0)
+        cr_assert(eval(expr_of_guard(f->g, *g), v) == all);
+}
+
+Test(expr, random_expressions_keep_their_values)
+{
+    int guards = 0;
+    for (uint64_t k = 1; k <= 300; k++) {
+        Fix f = open_fix();
+        uint64_t seed = k;
+        Value x = random_int(&f, &seed, roll(&seed, 1, 5));
+        for (int n = 0; n < POINTS; n++)
+            check_point(&f, &x, NULL, n);
+        x = random_bool(&f, &seed, roll(&seed, 0, 2));
+        Guard g;
+        bool is = expr_as_guard(f.g, x.e, &g);
+        for (int n = 0; n < POINTS; n++)
+            check_point(&f, &x, is ? &g : NULL, n);
+        guards += is;
+        close_fix(&f);
+    }
+    cr_assert(guards > 100);
 }
 
 /* ---- functions */
