@@ -92,6 +92,8 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
     buf_printf(b, "    computes\n");
     for (int k = 0; k < gr->n_stmt; k++)
         put_statement(b, gr->stmt[k]);
+    for (int k = 0; k < gr->n_again; k++)
+        buf_printf(b, "      and again %s\n", gr->again[k]->path);
     put_casts(b, gr);
     put_refusals(b, s, gr);
 }

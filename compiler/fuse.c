@@ -383,6 +383,9 @@ static void add_stmts(Graph *g, Group *to, const Group *from)
     for (int i = 0; i < from->n_stmt; i++)
         VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) =
             from->stmt[i];
+    for (int i = 0; i < from->n_again; i++)
+        VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) =
+            from->again[i];
 }
 
 /* Does the nest overwrite, in place, a state that it reads elsewhere? */
@@ -583,10 +586,15 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
             return NULL;
         }
     }
-    r->stmt = NULL;
-    r->n_stmt = r->cap_stmt = 0;
-    add_stmts(g, r, p);
-    add_stmts(g, r, c);
+    r->cap_again = 0; /* c's own list stays as it is */
+    r->again = NULL;
+    r->n_again = 0;
+    for (int i = 0; i < c->n_again; i++)
+        VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = c->again[i];
+    for (int i = 0; i < p->n_again; i++)
+        VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = p->again[i];
+    for (int i = 0; i < p->n_stmt; i++)
+        VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = p->stmt[i];
     if (in_place_clash(r)) {
         *why = "would overwrite a state that is still read";
         return NULL;

@@ -45,7 +45,8 @@ typedef struct Group {
     const Var **cols; int n_cols;
     Step *step; int n_step;
     When when;
-    Stmt **stmt; int n_stmt, cap_stmt; /* every statement it computes */
+    Stmt **stmt; int n_stmt, cap_stmt; /* the statements it computes */
+    Stmt **again; int n_again, cap_again; /* computed in each reader too */
     /* decided by select */
     const struct Family *family;
     int variant;               /* index into the family's space */

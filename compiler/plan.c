@@ -17,6 +17,7 @@ typedef struct Line {
 struct Plan {
     Graph *graph;
     Map *line_of; /* statement key -> Line */
+    Map *again;   /* keys of statements computed in each reader */
     Map *stmt;    /* statement key -> Stmt */
 };
 
@@ -50,6 +51,8 @@ void plan_write(Buf *b, const Selection *s, const char *target)
         buf_puts(b, "group ");
         for (int k = 0; k < gr->n_stmt; k++)
             buf_printf(b, "%s%s", k ? "," : "", stmt_key(g, gr->stmt[k]));
+        for (int k = 0; k < gr->n_again; k++)
+            buf_printf(b, ",+%s", stmt_key(g, gr->again[k]));
         buf_printf(b, " : %s/%d %016" PRIx64 " %s # %.2f us predicted\n",
                    gr->family->name, gr->family->version, key_hash(c),
                    c->variant[gr->variant].text, gr->predicted_us);
@@ -84,15 +87,19 @@ static bool read_names(Reader *r, const char *line, const char **at, Line *l)
 
     for (;;) {
         size_t n = strcspn(p, ", \n");
-        const char *key = arena_strndup(a, p, n);
+        bool again = *p == '+';
+        const char *key = arena_strndup(a, p + again, n - again);
         if (!map_get(r->plan->stmt, key)) {
             diag_error(r->diag, place(r, line, p, (int)n),
                        "the model has no statement '%s'", key);
             return false;
         }
-        if (map_get(r->plan->line_of, key))
+        if (!again && map_get(r->plan->line_of, key))
             return bad(r, line, p, "a statement stands in two groups");
-        map_put(r->plan->line_of, key, l);
+        if (again)
+            map_put(r->plan->again, key, l);
+        else
+            map_put(r->plan->line_of, key, l);
         p += n;
         if (*p != ',')
             break;
@@ -155,6 +162,7 @@ Plan *plan_read(Graph *g, Diag *d, const char *name, const char *text,
 
     plan->graph = g;
     plan->line_of = map_new(g->arena);
+    plan->again = map_new(g->arena);
     plan->stmt = map_new(g->arena);
     for (int i = 0; i < g->n_stmt; i++)
         map_put(plan->stmt, stmt_key(g, g->stmt[i]), g->stmt[i]);
@@ -193,6 +201,12 @@ bool plan_together(const Plan *p, const Group *a, const Group *b)
         if (line_of(p, b->stmt[i]) != l)
             return false;
     return l != NULL;
+}
+
+bool plan_again(const Plan *p, const Group *gr)
+{
+    return map_get(p->again, stmt_key(p->graph, gr->stmt[0])) &&
+           !line_of(p, gr->stmt[0]);
 }
 
 static bool check_group(Selection *s, Group *gr, Line *l)

@@ -2,9 +2,10 @@
  *
  *     dcc plan 1
  *     model mlp target h200 math exact
- *     group h.0, h.1 : contract_mma/1 0123456789abcdef bm=128 ... # 3.1 us
+ *     group h,h~1,+g : contract_mma/1 0123456789abcdef bm=128 ... # 3.1 us
  *
- * One line a group: its statements by path and number, the family and its
+ * One line a group: its statements by path and number (those behind a + are
+ * computed in every reader), the family and its
  * version, the hash of its canonical text, the variant, predicted time. Read
  * all or nothing: an unknown statement, a changed group or an illegal variant
  * is an error. */
@@ -19,6 +20,8 @@ Plan *plan_read(Graph *g, Diag *d, const char *name, const char *text,
                 size_t len);
 /* Does the plan have the statements of both groups in one group? */
 bool plan_together(const Plan *p, const Group *a, const Group *b);
+/* Does the plan compute this one-statement group in each of its readers? */
+bool plan_again(const Plan *p, const Group *gr);
 /* After selection: every group is one of the plan's, of the same canonical
  * text; sets each group's variant. False after an error. */
 bool plan_check(const Plan *p, Selection *s);

@@ -387,6 +387,8 @@ static bool alive(const Search *x, const Candidate *k)
 
 static bool allowed(const Search *x, const Candidate *k)
 {
+    if (x->s->plan && k->way == BY_AGAIN)
+        return plan_again(x->s->plan, x->unit[k->p].group);
     return !x->s->plan || plan_together(x->s->plan, x->unit[k->p].group,
                                         x->unit[k->c].group);
 }
