@@ -166,6 +166,10 @@ static dcc_status rt_allocate(dcc_model *m)
             return rt_cuda(m, "allocating GPU memory", error);
         *want[i].at = (unsigned char *)p;
     }
+    /* The counters of split reductions live there and begin at zero. */
+    if (m->consts)
+        return rt_cuda(m, "clearing GPU memory",
+                       cudaMemset(m->consts, 0, d->consts_bytes));
     return DCC_OK;
 }
 
