@@ -47,7 +47,7 @@ static void help(const char *program)
            "  --random SEED        draws parameters and inputs not given\n"
            "  --save-weights FILE  writes the parameters that ran\n"
            "  --save-in FILE       writes the inputs that ran\n"
-           "  --list               the models' names\n");
+           "  --list               the models, each with how many states\n");
 }
 
 static int bad_option(const char *program, const char *text, const char *what)
@@ -421,6 +421,15 @@ static int program(const dcc_ref_model *model, const Options *o)
     return exit_status(o->program, status, good);
 }
 
+static int states(const dcc_ref_model *m)
+{
+    int n = 0;
+
+    for (int i = 0; i < m->n_tensor; i++)
+        n += m->tensor[i].role == DCC_REF_STATE;
+    return n;
+}
+
 int dcc_ref_main(const dcc_ref_model *const *models, int n, int argc,
                  char **argv)
 {
@@ -434,7 +443,7 @@ int dcc_ref_main(const dcc_ref_model *const *models, int n, int argc,
         return 0;
     }
     for (int i = 0; i < n && o.list; i++)
-        printf("%s\n", models[i]->name);
+        printf("%s %d\n", models[i]->name, states(models[i]));
     if (o.list)
         return 0;
     for (int i = 0; i < n; i++)

@@ -1,0 +1,43 @@
+/* driver.h - builds what dcc emitted, runs it, checks it.
+ *
+ * `dcc run` and `dcc verify`. Everything is built in a folder that is removed
+ * afterwards. On a GPU if there is one and nvcc is found, else on the CPU, by
+ * g++ and the emulator of the runtime folder ($DCC_RUNTIME_DIR, else where
+ * dcc was installed); stderr says which. Environment: NVCC, CC, CXX name
+ * other compilers; DCC_EMU_FLAGS is given to dcc-emu-cc (--asan, -O0). */
+#ifndef DCC_DRIVER_H
+#define DCC_DRIVER_H
+
+#include "support/arena.h"
+#include "support/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum { DRIVER_ANY, DRIVER_CPU, DRIVER_GPU } DriverPlace;
+
+typedef struct Driver {
+    Arena *arena;
+    const Buf *cu, *header;    /* with a main; verify: with traces */
+    const char *header_name;   /* as the .cu includes it */
+    const char *arch;          /* nvcc's flags: "-arch=sm_80" */
+    DriverPlace place;
+    /* run */
+    const char *model;         /* NULL: the only one */
+    const char *weights, *out, *json; /* NULL: none */
+    const char **in; int n_in;
+    int bench, runs;           /* 0: not given */
+    bool random;               /* draw what no file gives, from `seed` */
+    /* verify */
+    const Buf *ref;            /* the oracle of the same models */
+    uint64_t seed;
+    bool tf32;                 /* built with --math=tf32 */
+    bool verbose;              /* a line for every tensor of the trace */
+} Driver;
+
+/* Exit statuses: 0; 1 wrong results or the user's error; 3 something needed
+ * is missing or failed; 70 a defect in what dcc emitted. */
+int driver_run(const Driver *o);
+int driver_verify(const Driver *o);
+
+#endif

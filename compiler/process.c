@@ -1,0 +1,162 @@
+#include "process.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void held_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGCHLD);
+}
+
+bool work_open(Work *w, Arena *a)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = arena_printf(a, "%s/dcc.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    sigset_t held;
+
+    *w = (Work){.arena = a};
+    held_signals(&held);
+    sigprocmask(SIG_BLOCK, &held, &w->before);
+    w->dir = mkdtemp(dir);
+    if (w->dir)
+        return true;
+    fprintf(stderr, "dcc: error: no folder '%s': %s\n", dir, strerror(errno));
+    sigprocmask(SIG_SETMASK, &w->before, NULL);
+    return false;
+}
+
+void work_close(Work *w)
+{
+    DIR *d = opendir(w->dir);
+
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+            unlink(work_path(w, e->d_name));
+    if (d)
+        closedir(d);
+    rmdir(w->dir);
+    if (w->signal)
+        raise(w->signal);
+    sigprocmask(SIG_SETMASK, &w->before, NULL);
+}
+
+const char *work_path(const Work *w, const char *name)
+{
+    return arena_printf(w->arena, "%s/%s", w->dir, name);
+}
+
+bool work_file(const Work *w, const char *name, const char *text, size_t len)
+{
+    const char *path = work_path(w, name);
+
+    if (buf_write_file(text, len, path))
+        return true;
+    fprintf(stderr, "dcc: error: '%s': %s\n", path, strerror(errno));
+    return false;
+}
+
+void command_add(Work *w, Command *c, const char *arg)
+{
+    VEC_PUSH(w->arena, c->arg, c->n, c->cap) = arg;
+}
+
+void command_split(Work *w, Command *c, const char *args)
+{
+    while (args && *(args += strspn(args, " \t\n"))) {
+        size_t n = strcspn(args, " \t\n");
+        command_add(w, c, arena_strndup(w->arena, args, n));
+        args += n;
+    }
+}
+
+static void child(const Work *w, char **argv, const char *log)
+{
+    if (log) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
+            _exit(NOT_STARTED);
+    }
+    sigprocmask(SIG_SETMASK, &w->before, NULL);
+    execvp(argv[0], argv);
+    fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+    _exit(NOT_STARTED);
+}
+
+pid_t work_start(Work *w, const Command *c, const char *log)
+{
+    char **argv = arena_array(w->arena, char *, c->n + 1);
+
+    for (int i = 0; i < c->n; i++)
+        argv[i] = arena_strdup(w->arena, c->arg[i]);
+    if (w->signal)
+        return -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        child(w, argv, log);
+    return pid;
+}
+
+int work_wait(Work *w, pid_t pid)
+{
+    sigset_t held;
+    int status;
+
+    if (pid < 0)
+        return w->signal ? INTERRUPTED : NOT_STARTED;
+    held_signals(&held);
+    if (w->signal)
+        kill(pid, SIGTERM);
+    for (;;) {
+        pid_t done = waitpid(pid, &status, WNOHANG);
+        if (done == pid)
+            break;
+        if (done < 0 && errno != EINTR)
+            return NOT_STARTED;
+        int got = sigwaitinfo(&held, NULL);
+        if (got > 0 && got != SIGCHLD) {
+            w->signal = got;
+            kill(pid, SIGTERM);
+        }
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                               : WEXITSTATUS(status);
+}
+
+int work_run(Work *w, const Command *c, const char *log)
+{
+    return work_wait(w, work_start(w, c, log));
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+bool have_program(Arena *a, const char *name)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return is_program(name);
+    while (path && *path) {
+        int n = (int)strcspn(path, ":");
+        if (is_program(arena_printf(a, "%.*s/%s", n, path, name)))
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}

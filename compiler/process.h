@@ -1,0 +1,48 @@
+/* process.h - child programs and a folder that goes away.
+ *
+ * While a Work is open, interrupting signals are held back: they end the
+ * child, and work_close removes the folder and then lets the signal act. */
+#ifndef DCC_PROCESS_H
+#define DCC_PROCESS_H
+
+#include "support/arena.h"
+#include "support/buf.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+typedef struct Work {
+    Arena *arena;
+    const char *dir;  /* made under $TMPDIR, else /tmp */
+    sigset_t before;  /* the mask that children get */
+    int signal;       /* that came, or 0; then nothing more is started */
+} Work;
+
+/* False, with a message on stderr, if the folder cannot be made. */
+bool work_open(Work *w, Arena *a);
+void work_close(Work *w);
+
+/* A path in the folder. */
+const char *work_path(const Work *w, const char *name);
+/* Writes a file there; false with a message. */
+bool work_file(const Work *w, const char *name, const char *text, size_t len);
+
+/* A command line being put together. */
+typedef struct Command {
+    const char **arg; int n, cap;
+} Command;
+void command_add(Work *w, Command *c, const char *arg);
+void command_split(Work *w, Command *c, const char *args); /* at blanks */
+
+/* Starts a program found along $PATH; stdout and stderr go to `log` (a path),
+ * or where dcc's own go if NULL. -1 if it cannot be started or a signal came. */
+pid_t work_start(Work *w, const Command *c, const char *log);
+enum { NOT_STARTED = 127, INTERRUPTED = 128 };
+/* Waits for it: its exit status, 128 + N if signal N ended it. */
+int work_wait(Work *w, pid_t child);
+int work_run(Work *w, const Command *c, const char *log);
+/* Whether $PATH has a program of that name, or the path is one. */
+bool have_program(Arena *a, const char *name);
+
+#endif
