@@ -207,6 +207,16 @@ static bool open_build(Build *b, const Driver *o)
     return false;
 }
 
+static void close_build(Build *b)
+{
+    if (!b->o->keep) {
+        work_close(&b->work);
+        return;
+    }
+    fprintf(stderr, "dcc: note: built in %s\n", b->work.dir);
+    work_keep(&b->work);
+}
+
 /* A program's exit status as dcc's. */
 static int verdict(Build *b, int status)
 {
@@ -267,7 +277,7 @@ int driver_run(const Driver *o)
         return MACHINE;
     if (program_built(&b, b.gpu ? start_gpu(&b) : start_cpu(&b)))
         status = run_program(&b);
-    work_close(&b.work);
+    close_build(&b);
     return status;
 }
 
@@ -436,6 +446,6 @@ int driver_verify(const Driver *o)
     good = ref_built(&b, ref) && good;
     if (good)
         status = verify_all(&b);
-    work_close(&b.work);
+    close_build(&b);
     return status;
 }

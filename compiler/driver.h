@@ -22,6 +22,7 @@ typedef struct Driver {
     const char *header_name;   /* as the .cu includes it */
     const char *arch;          /* nvcc's flags: "-arch=sm_80" */
     DriverPlace place;
+    bool keep;                 /* leave the folder and say where it is */
     /* run */
     const char *model;         /* NULL: the only one */
     const char *weights, *out, *json; /* NULL: none */

@@ -45,6 +45,11 @@ void work_close(Work *w)
     if (d)
         closedir(d);
     rmdir(w->dir);
+    work_keep(w);
+}
+
+void work_keep(Work *w)
+{
     if (w->signal)
         raise(w->signal);
     sigprocmask(SIG_SETMASK, &w->before, NULL);

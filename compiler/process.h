@@ -22,6 +22,8 @@ typedef struct Work {
 /* False, with a message on stderr, if the folder cannot be made. */
 bool work_open(Work *w, Arena *a);
 void work_close(Work *w);
+/* The same, but the folder stays. */
+void work_keep(Work *w);
 
 /* A path in the folder. */
 const char *work_path(const Work *w, const char *name);
