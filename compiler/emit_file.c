@@ -6,7 +6,7 @@
 
 #include <ctype.h>
 
-static const char *arch_flags(int sm)
+const char *emit_arch_flags(int sm)
 {
     switch (sm) {
     case 90: return "-gencode arch=compute_90a,code=sm_90a";
@@ -34,7 +34,7 @@ static void put_banner(Buf *b, CudaProgram *const *p, int n,
     buf_printf(b, "//   target    %s\n", f->target);
     buf_printf(b, "//   build     nvcc -O3 -std=c++17 %s -I RUNTIME \\\n"
                   "//                 %s%s%s\n",
-               arch_flags(f->sm), f->with_main ? "" : "-c ", f->cu_name,
+               emit_arch_flags(f->sm), f->with_main ? "" : "-c ", f->cu_name,
                f->with_main && !f->standalone
                    ? " RUNTIME/rt*.c RUNTIME/base.c RUNTIME/safetensors*.c"
                    : "");

@@ -1,5 +1,6 @@
 /* main.c - the commands. Exit status: 0 done, 1 the user's error, 2 a bad
  * command line, 3 an environment failure, 70 a bug in dcc. */
+#include "driver.h"
 #include "front.h"
 #include "options.h"
 
@@ -201,6 +202,53 @@ static int command_compile(Session *s)
     return s->line.ref ? emit_oracle(s) : write_cuda(s);
 }
 
+/* run and verify: emit, then hand over to the driver. */
+static int build_and(Session *s, bool verify)
+{
+    CommandLine *l = &s->line;
+    Buf cu = {0}, header = {0}, ref = {0};
+    Report r = {0};
+    int status = 1;
+
+    l->with_main = true;
+    l->compile.trace = verify;
+    bool ok = make_cuda(s, &cu, &header, &r, "fused.cu") &&
+              (!verify || compile_ref(s->arena, s->diag, s->tree, s->model,
+                                      s->n_model, &l->compile, &ref));
+    diag_flush(s->diag);
+    print_report(&r);
+    if (ok) {
+        Driver d = {
+            .arena = s->arena, .cu = &cu, .header = &header, .ref = &ref,
+            .header_name = "fused.h",
+            .arch = emit_arch_flags(l->compile.model.device->sm),
+            .place = l->cpu ? DRIVER_CPU : l->gpu ? DRIVER_GPU : DRIVER_ANY,
+            .model = s->n_model == 1 ? s->model[0] : NULL,
+            .weights = l->weights, .out = l->result, .json = l->json,
+            .in = l->in, .n_in = l->n_in, .bench = l->bench, .runs = l->runs,
+            .random = l->random, .seed = l->seed, .verbose = l->verbose,
+        };
+        status = verify ? driver_verify(&d) : driver_run(&d);
+    }
+    buf_free(&cu);
+    buf_free(&header);
+    buf_free(&ref);
+    buf_free(&r.dump);
+    buf_free(&r.explain);
+    buf_free(&r.plan);
+    return status;
+}
+
+static int command_run(Session *s)
+{
+    return open_session(s, true) ? build_and(s, false) : 1;
+}
+
+static int command_verify(Session *s)
+{
+    return open_session(s, false) ? build_and(s, true) : 1;
+}
+
 static int with_session(int argc, char **argv, const char *command,
                         int (*run)(Session *))
 {
@@ -226,5 +274,9 @@ int main(int argc, char **argv)
         return command_ops(argc - 2, argv + 2);
     if (!strcmp(command, "devices"))
         return command_devices();
+    if (!strcmp(command, "run"))
+        return with_session(argc, argv, command, command_run);
+    if (!strcmp(command, "verify"))
+        return with_session(argc, argv, command, command_verify);
     return with_session(argc, argv, "", command_compile);
 }

@@ -8,7 +8,8 @@
 enum {
     O_TARGET = 256, O_PLAN, O_WRITE_PLAN, O_MATH, O_MAIN, O_STANDALONE,
     O_EMIT, O_VARIANT, O_DUMP, O_EXPLAIN, O_MODEL, O_TRACE, O_RANDOM_PLAN,
-    O_WEIGHTS, O_IN, O_OUT, O_CPU, O_GPU, O_BENCH, O_SEED, O_RUNS, O_KEEP,
+    O_WEIGHTS, O_IN, O_OUT, O_CPU, O_GPU, O_BENCH, O_SEED, O_RUNS, O_VERBOSE,
+    O_RANDOM,
     O_JSON, O_HELP
 };
 
@@ -34,7 +35,8 @@ static const struct option long_options[] = {
     {"bench", required_argument, NULL, O_BENCH},
     {"seed", required_argument, NULL, O_SEED},
     {"runs", required_argument, NULL, O_RUNS},
-    {"keep", no_argument, NULL, O_KEEP},
+    {"verbose", no_argument, NULL, O_VERBOSE},
+    {"random", no_argument, NULL, O_RANDOM},
     {"json", required_argument, NULL, O_JSON},
     {"help", no_argument, NULL, O_HELP},
     {NULL, 0, NULL, 0},
@@ -63,9 +65,9 @@ static const char usage[] =
     "  --dump=PASS           what a pass produced: graph, simplify,\n"
     "                        normalise, layout, select, memory\n"
     "  --explain             every decision with its numbers\n"
-    "  run:    --weights FILE --in FILE --out FILE [--cpu|--gpu]\n"
-    "          [--bench N] [--runs N] [--json FILE] [--keep]\n"
-    "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--keep]\n";
+    "  run:    --weights FILE --in FILE... --out FILE [--cpu|--gpu] [--random]\n"
+    "          [--bench N] [--runs N] [--json FILE]\n"
+    "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--verbose]\n";
 
 static int bad(const char *fmt, const char *what)
 {
@@ -124,6 +126,17 @@ static int add_variant(Arena *a, CommandLine *c, const char *arg)
     return 0;
 }
 
+static int add_input(Arena *a, CommandLine *c, const char *arg)
+{
+    const char **more = arena_array(a, const char *, c->n_in + 1);
+
+    for (int i = 0; i < c->n_in; i++)
+        more[i] = c->in[i];
+    more[c->n_in++] = arg;
+    c->in = more;
+    return 0;
+}
+
 static int set_math(CommandLine *c, const char *arg)
 {
     static const char *const name[] = {"exact", "tf32", "3xtf32"};
@@ -148,9 +161,8 @@ static int set_dump(CommandLine *c, const char *arg)
     return bad("--dump knows no pass '%s'", arg);
 }
 
-static int set_number(const char *option, const char *arg, uint64_t *v)
+static int set_number(const char *arg, uint64_t *v)
 {
-    (void)option;
     return number(arg, v) ? 0 : bad("'%s' is not a whole number", arg);
 }
 
@@ -163,7 +175,6 @@ static int set_files(CommandLine *c, int o, const char *arg)
     case O_WRITE_PLAN: c->plan_out = arg; return 0;
     case O_MODEL: c->model = arg; return 0;
     case O_WEIGHTS: c->weights = arg; return 0;
-    case O_IN: c->in = arg; return 0;
     case O_OUT: c->result = arg; return 0;
     case O_JSON: c->json = arg; return 0;
     default: return -1;
@@ -179,7 +190,8 @@ static int set_flag(CommandLine *c, int o)
     case O_TRACE: c->compile.trace = true; return 0;
     case O_CPU: c->cpu = true; return 0;
     case O_GPU: c->gpu = true; return 0;
-    case O_KEEP: c->keep = true; return 0;
+    case O_VERBOSE: c->verbose = true; return 0;
+    case O_RANDOM: c->random = true; return 0;
     default: return -1;
     }
 }
@@ -194,6 +206,7 @@ static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
     if (status >= 0)
         return status;
     switch (o) {
+    case O_IN: return add_input(a, c, arg);
     case 'D': return add_define(a, c, arg);
     case O_VARIANT: return add_variant(a, c, arg);
     case O_MATH: return set_math(c, arg);
@@ -203,8 +216,8 @@ static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
         return c->ref || !strcmp(arg, "cu")
                    ? 0 : bad("--emit is cu or ref, not '%s'", arg);
     case O_RANDOM_PLAN:
-        return set_number("random-plan", arg, &c->compile.random_plan);
-    case O_SEED: return set_number("seed", arg, &c->seed);
+        return set_number(arg, &c->compile.random_plan);
+    case O_SEED: return set_number(arg, &c->seed);
     case O_BENCH:
     case O_RUNS:
         if (!number(arg, &n) || n < 1 || n > 1000000)
@@ -242,7 +255,6 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
 
     c->target = "h200";
     c->seed = 1;
-    c->runs = 1;
     c->text = command_text(a, argc, argv);
     *done = false;
     optind = *command ? 2 : 1;

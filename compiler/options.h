@@ -13,8 +13,9 @@ typedef struct CommandLine {
     const char *plan_in, *plan_out;
     bool with_main, standalone, ref;
     /* run and verify */
-    const char *weights, *in, *result, *json;
-    bool cpu, gpu, keep;
+    const char *weights, *result, *json;
+    const char **in; int n_in;
+    bool cpu, gpu, verbose, random;
     int bench, runs;
     uint64_t seed;
     const char *text;        /* the command, without paths, for banners */
