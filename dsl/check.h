@@ -1,6 +1,7 @@
-/* check.h - what the parts of dsl_check share: scope.c keeps names, check_expr.c
- * goes through expressions, check_sig.c through signatures and types, check.c
- * through statements and items. Private to dsl/. */
+/* check.h - what the parts of dsl_check share: scope.c keeps names,
+ * check_expr.c and check_call.c go through expressions, check_sig.c through
+ * signatures and types, check.c through statements and items. Private to
+ * dsl/. */
 #ifndef DCC_DSL_CHECK_H
 #define DCC_DSL_CHECK_H
 

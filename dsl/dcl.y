@@ -434,7 +434,7 @@ static void put_word(Buf *b, int *n, int left, const char *word)
 static bool is_one_of(int kind, const char *chars)
 {
     for (; *chars; chars++)
-        if (kind == (int)YYTRANSLATE((unsigned char)*chars))
+        if (kind == (int)YYTRANSLATE((int)*chars))
             return true;
     return false;
 }
