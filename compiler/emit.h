@@ -42,6 +42,8 @@ void emit_file(Buf *cu, Buf *header, CudaProgram *const *p, int n,
                const FileInfo *info);
 /* nvcc's flags for an architecture: "-arch=sm_80". */
 const char *emit_arch_flags(int sm);
+/* nvcc's flags for a compute capability: 90 is "-gencode arch=...". */
+const char *emit_arch_flags(int sm);
 /* One model's part of either (emit_host.c). */
 void emit_model_host(Buf *b, const CudaProgram *p);
 void emit_model_header(Buf *b, const CudaProgram *p);
