@@ -19,6 +19,8 @@ enum { MAX_KNOBS = 8 };
 typedef struct Variant {
     int knob[MAX_KNOBS]; /* the family's own meaning */
     const char *text;    /* "bm=128 bn=64 ..." as in plan files */
+    const void *form;    /* the family's analysis of the group, shared by its
+                            variants; NULL: cost and build make it again */
 } Variant;
 
 typedef struct Options {

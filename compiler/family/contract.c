@@ -27,26 +27,6 @@ static void make_side(Graph *g, Side *s, const char *name, const char *size,
     }
 }
 
-bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
-                   const char **why)
-{
-    memset(x, 0, sizeof *x);
-    x->g = g;
-    x->gr = gr;
-    x->o = o;
-    if (!group_contraction(g, gr, &x->c, why))
-        return false;
-    Contraction *c = &x->c;
-    make_side(g, &x->m, "m", "M", c->m, c->n_m, c->M);
-    make_side(g, &x->n, "n", "N", c->n, c->n_n, c->N);
-    make_side(g, &x->k, "k", "K", c->k, c->n_k, c->K);
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].op == R_SUM)
-            x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
-    x->elem = x->acc;
-    return true;
-}
-
 /* ---- loads ------------------------------------------------------------- */
 
 static bool zero(const Expr *e)
@@ -128,7 +108,7 @@ static void plan_kind(Contract *x, Load *l)
     l->vec = o->vec < most ? o->vec : most;
     if (!along_row && !l->along_k)
         l->vec = 1;
-    if (!x->mma && l->along_k)
+    if (!x->mma && l->along_k) /* the tile is transposed on the way */
         l->vec = 1;
     l->bytes = l->vec * type_bytes(x->elem);
     l->plain = t && t->type == x->elem && zero(o->read->outside);
@@ -138,77 +118,128 @@ static void plan_kind(Contract *x, Load *l)
     l->k_major = x->mma && l->along_k;
 }
 
-static const char *plan_load(Contract *x, Load *l)
+static void name_load(Contract *x, Load *l, const char *id)
+{
+    Arena *a = x->g->arena;
+
+    l->id = id;
+    l->ID = arena_strdup(a, id);
+    for (char *c = (char *)l->ID; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    l->tile = arena_printf(a, "%s_tile", id);
+}
+
+void contract_name_loads(Contract *x)
+{
+    const char *id[2];
+
+    for (int i = 0; i < 2; i++) {
+        const Operand *o = i ? x->b.op : x->a.op;
+        id[i] = i ? "b" : "a";
+        if (o->read)
+            id[i] = cprint_tensor(&x->cp, o->read->tensor);
+    }
+    if (!strcmp(id[0], id[1]))
+        id[1] = arena_printf(x->g->arena, "%s_b", id[1]);
+    name_load(x, &x->a, id[0]);
+    name_load(x, &x->b, id[1]);
+}
+
+static void open_load(Contract *x, Load *l)
 {
     plan_kind(x, l);
-    int minor = l->along_k ? x->t.bk : l->rows;
-    int major = l->along_k ? l->rows : x->t.bk;
-
-    l->major = major;
-    l->chunks = minor / l->vec;
-    if (l->chunks > x->t.threads || x->t.threads % l->chunks)
-        return "a tile's row does not divide the threads";
-    l->step = x->t.threads / l->chunks;
-    l->partial = l->step > major;
-    l->passes = l->partial ? 1 : major / l->step;
-    if (!l->partial && major % l->step)
-        return "the threads do not divide a tile";
-    if (l->passes > 64)
-        return "more than 64 copies a thread";
     if (l->plain)
         split_offset(x, l);
     l->n_need = 0;
     for (int i = 0; i < l->side->n; i++)
         if (needs(l, l->side->v[i]))
             l->need[l->n_need++] = l->side->v[i];
-    return NULL;
 }
 
-const char *contract_upper(Arena *a, const char *s)
+void contract_loads(Contract *x)
 {
-    char *u = arena_strdup(a, s);
-
-    for (char *c = u; *c; c++)
-        *c = (char)toupper((unsigned char)*c);
-    return u;
+    x->a = (Load){.op = &x->c.a, .side = &x->m, .size = "BM"};
+    x->b = (Load){.op = &x->c.b, .side = &x->n, .size = "BN"};
+    open_load(x, &x->a);
+    open_load(x, &x->b);
 }
 
-static const char *operand_name(Contract *x, const Operand *o, const char *or_)
+static const char *plan_load(const Contract *x, Load *l, int rows)
 {
-    const char *id = or_;
+    int minor = l->along_k ? x->t.bk : rows;
+    int major = l->along_k ? rows : x->t.bk;
 
-    if (o->read)
-        id = cprint_ident(x->g->arena, o->read->tensor->name);
-    if (x->a.id && !strcmp(x->a.id, id))
-        id = arena_printf(x->g->arena, "%s_b", id);
-    return id;
+    l->rows = rows;
+    l->major = major;
+    l->chunks = minor / l->vec;
+    if (!l->chunks || l->chunks > x->t.threads || x->t.threads % l->chunks)
+        return "a tile's row does not divide the threads";
+    l->step = x->t.threads / l->chunks;
+    l->partial = l->step > major;
+    l->passes = l->partial ? 1 : major / l->step;
+    if (!l->partial && major % l->step)
+        return "the threads do not divide a tile";
+    return l->passes > 64 ? "more than 64 copies a thread" : NULL;
 }
 
 const char *contract_plan(Contract *x)
 {
-    Arena *a = x->g->arena;
+    const char *why = plan_load(x, &x->a, x->t.bm);
 
-    x->a = (Load){.op = &x->c.a, .side = &x->m, .size = "BM", .rows = x->t.bm};
-    x->b = (Load){.op = &x->c.b, .side = &x->n, .size = "BN", .rows = x->t.bn};
-    x->a.id = operand_name(x, x->a.op, "a");
-    x->b.id = operand_name(x, x->b.op, "b");
-    for (int i = 0; i < 2; i++) {
-        Load *l = i ? &x->b : &x->a;
-        const char *why = plan_load(x, l);
-        if (why)
-            return why;
-        l->ID = contract_upper(a, l->id);
-        l->tile = arena_printf(a, "%s_tile", l->id);
-    }
+    if (!why)
+        why = plan_load(x, &x->b, x->t.bn);
     double kb = (double)contract_smem(x) / 1024;
-    if (kb > x->o->device->smem_block_kb)
-        return "more shared memory than a block may have";
-    return NULL;
+    if (!why && kb > x->o->device->smem_block_kb)
+        why = "more shared memory than a block may have";
+    return why;
 }
 
 bool contract_async(const Contract *x)
 {
     return x->a.async || x->b.async;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static bool special(const Expr *e)
+{
+    return (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA) ||
+           (e->kind == E_BINARY && (e->fn == F_DIV || e->fn == F_POW));
+}
+
+/* exp and rsqrt are one instruction of the special pipe, others several. */
+static void count_special(const Expr *e, void *ctx)
+{
+    double *n = ctx;
+    bool one = e->fn == F_EXP || e->fn == F_RSQRT || e->fn == F_EXP2;
+
+    if (special(e))
+        *n += e->kind == E_UNARY && !one ? 3 : 1;
+}
+
+bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
+                   const char **why)
+{
+    memset(x, 0, sizeof *x);
+    x->g = g;
+    x->gr = gr;
+    x->o = o;
+    if (!group_contraction(g, gr, &x->c, why))
+        return false;
+    Contraction *c = &x->c;
+    make_side(g, &x->m, "m", "M", c->m, c->n_m, c->M);
+    make_side(g, &x->n, "n", "N", c->n, c->n_n, c->N);
+    make_side(g, &x->k, "k", "K", c->k, c->n_k, c->K);
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_SUM)
+            x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
+    x->elem = x->acc;
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
+            expr_visit(gr->step[i].value, count_special, &x->special);
+    double in;
+    x->hbm_bytes = model_group_bytes(gr, &in, &x->out_bytes);
+    return true;
 }
 
 /* ---- sizes ------------------------------------------------------------- */
@@ -297,27 +328,6 @@ const char *contract_text(const Contract *x, const Tile *t)
 
 /* ---- cost -------------------------------------------------------------- */
 
-typedef struct Extra {
-    const Group *group;
-    double special, ops;
-} Extra;
-
-static bool special(const Expr *e)
-{
-    return (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA) ||
-           (e->kind == E_BINARY && (e->fn == F_DIV || e->fn == F_POW));
-}
-
-static void count_special(const Expr *e, void *ctx)
-{
-    Extra *x = ctx;
-
-    if (special(e))
-        x->special += e->kind == E_UNARY && e->fn != F_EXP &&
-                              e->fn != F_RSQRT && e->fn != F_EXP2
-                          ? 3 : 1;
-}
-
 /* Copies narrower than 16 bytes take as many requests as wide ones. */
 static double load_scatter(const Load *l, Type elem)
 {
@@ -336,25 +346,22 @@ void contract_work(const Contract *x, Work *w)
     double blocks = tiles * t->split, sums = (double)t->bm * t->bn;
     double k_len = (double)(ceil_div(ceil_div(c->K, t->bk), t->split) * t->bk);
     int size = type_bytes(x->elem);
-    double in, out, a = t->bm * k_len * size, b = t->bn * k_len * size;
+    double a = t->bm * k_len * size, b = t->bn * k_len * size;
     double scatter_a = load_scatter(&x->a, x->elem);
     double scatter_b = load_scatter(&x->b, x->elem);
-    Extra extra = {x->gr, 0, 0};
 
-    for (int i = 0; i < x->gr->n_step; i++)
-        if (x->gr->step[i].op == R_NONE && !x->gr->step[i].over_cols)
-            expr_visit(x->gr->step[i].value, count_special, &extra);
     w->flops = 2.0 * (double)c->M * (double)c->N * (double)c->K *
                (double)c->batches;
     w->padded_flops = 2.0 * blocks * sums * k_len;
-    w->special = extra.special * tiles * sums;
-    w->hbm_bytes = model_group_bytes(x->gr, &in, &out);
+    w->special = x->special * tiles * sums;
+    w->hbm_bytes = x->hbm_bytes;
     w->blocks = blocks;
     w->threads = t->threads;
     w->smem_block = (double)contract_smem(x);
     double split_bytes = t->split > 1 ? sums * 4 * 2 : 0;
-    w->block_bytes = a + b + split_bytes + out / tiles / t->split;
-    w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) + out;
+    w->block_bytes = a + b + split_bytes + x->out_bytes / blocks;
+    w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) +
+                  x->out_bytes;
     w->scatter = 1;
     w->block_ops = 2 * sums * k_len;
     w->smem_bytes += blocks * ((a + b) + sums * 8 / t->split);

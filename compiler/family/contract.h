@@ -67,6 +67,8 @@ typedef struct Contract {
     Type acc;               /* T_F32 or T_I32 */
     const char *prefix;     /* "float" or "int" of acc; vector of 4 below */
     Load a, b;
+    double special;         /* special functions a result */
+    double hbm_bytes, out_bytes;
     int vec;                /* columns a thread finishes at a time */
     Kernel *kernel;
     CPrint cp;
@@ -75,7 +77,9 @@ typedef struct Contract {
 /* The group as a contraction; false and the reason if it is none. */
 bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
                    const char **why);
-/* Plans the loads for x->t; NULL, or why the tile cannot be. */
+/* How operands are loaded, whatever the tile: after x->mma and x->elem. */
+void contract_loads(Contract *x);
+/* Sizes the loads for x->t; NULL, or why the tile cannot be. */
 const char *contract_plan(Contract *x);
 /* Bytes of shared memory. */
 size_t contract_smem(const Contract *x);
@@ -115,6 +119,6 @@ bool contract_async(const Contract *x);
 void contract_epilogue(Contract *x, Buf *b);
 
 size_t contract_ring(const Contract *x);          /* bytes of the tiles */
-const char *contract_upper(Arena *a, const char *s);
+void contract_name_loads(Contract *x);            /* from x->cp's arguments */
 
 #endif

@@ -30,16 +30,6 @@ static void rename_args(Contract *x, Kernel *k)
                                               own_names[j]);
 }
 
-static const char *arg_of(const Contract *x, const Load *l, const char *other)
-{
-    const char *id = other;
-
-    for (int i = 0; l->op->read && i < x->kernel->n_arg; i++)
-        if (x->kernel->arg[i].tensor == l->op->read->tensor)
-            id = x->kernel->arg[i].name;
-    return id;
-}
-
 static const char *describe(Contract *x, const Side *s)
 {
     const char *text = "";
@@ -109,19 +99,12 @@ void contract_begin(Contract *x, Kernel *k)
     x->kernel = k;
     kernel_set_args(g, (Group *)x->gr, k);
     rename_args(x, k);
-    for (int i = 0; i < 2; i++) {
-        Load *l = i ? &x->b : &x->a;
-        l->id = arg_of(x, l, l->id);
-        if (i && !strcmp(l->id, x->a.id))
-            l->id = arena_printf(g->arena, "%s_b", l->id);
-        l->tile = arena_printf(g->arena, "%s_tile", l->id);
-        l->ID = contract_upper(g->arena, l->id);
-    }
+    x->cp = cprint_new(g, k);
+    contract_name_loads(x);
     k->block = x->t.threads;
     k->smem_bytes = contract_smem(x);
     constants(x);
     shared_memory(x);
-    x->cp = cprint_new(g, k);
     for (int i = 0; i < N_OWN; i++)
         cprint_fresh(&x->cp, own_names[i]);
 }
@@ -196,7 +179,6 @@ static void finish(Contract *x)
 {
     Kernel *k = x->kernel;
     int64_t tiles = contract_tiles(x);
-    double in, out;
 
     k->grid[0] = (int)tiles;
     k->grid[1] = x->t.split;
@@ -210,7 +192,7 @@ static void finish(Contract *x)
     }
     k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                (double)x->c.batches;
-    k->bytes = model_group_bytes(x->gr, &in, &out);
+    k->bytes = x->hbm_bytes;
     k->variant = contract_text(x, &x->t);
     k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
 }

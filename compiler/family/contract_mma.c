@@ -45,7 +45,10 @@ static const char *open_mma(Contract *x, Graph *g, const Group *gr,
         return "needs sm_80";
     if (!contract_open(x, g, gr, o, &why))
         return why;
-    return check_types(x);
+    why = check_types(x);
+    if (!why)
+        contract_loads(x);
+    return why;
 }
 
 static const char *applicable(Graph *g, const Group *gr, const Options *o)
@@ -87,12 +90,13 @@ static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
     enum { MOST = 400 };
-    Contract x;
+    Contract *form = arena_new_of(g->arena, Contract), x;
     int n = 0;
 
     *out = arena_array(g->arena, Variant, MOST);
-    if (open_mma(&x, g, gr, o))
+    if (open_mma(form, g, gr, o))
         return 0;
+    x = *form;
     for (int i = 0; i < N_SHAPES; i++)
         for (int bk = 64; bk >= 32; bk /= 2)
             for (int stages = 4; stages >= 3; stages--) {
@@ -104,6 +108,8 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
                 if (sensible(&x, &t))
                     add_variants(&x, &t, *out, &n, MOST);
             }
+    for (int i = 0; i < n; i++)
+        (*out)[i].form = form;
     return n;
 }
 
@@ -125,7 +131,9 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    if ((c->why = open_mma(&x, g, gr, o)))
+    if (v->form)
+        x = *(const Contract *)v->form;
+    else if ((c->why = open_mma(&x, g, gr, o)))
         return;
     x.t = contract_tile(v);
     if ((c->why = contract_plan(&x)))

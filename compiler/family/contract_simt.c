@@ -18,12 +18,22 @@ static const Shape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
+static const char *open_simt(Contract *x, Graph *g, const Group *gr,
+                             const Options *o)
+{
+    const char *why = NULL;
+
+    if (!contract_open(x, g, gr, o, &why))
+        return why;
+    contract_loads(x);
+    return NULL;
+}
+
 static const char *applicable(Graph *g, const Group *gr, const Options *o)
 {
     Contract x;
-    const char *why = NULL;
 
-    return contract_open(&x, g, gr, o, &why) ? NULL : why;
+    return open_simt(&x, g, gr, o);
 }
 
 static bool sensible(const Contract *x, const Tile *t)
@@ -50,13 +60,13 @@ static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
     enum { MOST = 300 };
-    Contract x;
-    const char *why;
+    Contract *form = arena_new_of(g->arena, Contract), x;
     int n = 0;
 
     *out = arena_array(g->arena, Variant, MOST);
-    if (!contract_open(&x, g, gr, o, &why))
+    if (open_simt(form, g, gr, o))
         return 0;
+    x = *form;
     for (int i = 0; i < N_SHAPES; i++)
         for (int bk = 32; bk >= 8; bk /= 2)
             for (int stages = 2; stages <= 4; stages++) {
@@ -69,6 +79,8 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
                     !(bk == 8 && stages > 2))
                     add_variants(&x, &t, *out, &n, MOST);
             }
+    for (int i = 0; i < n; i++)
+        (*out)[i].form = form;
     return n;
 }
 
@@ -87,7 +99,9 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    if (!contract_open(&x, g, gr, o, &c->why))
+    if (v->form)
+        x = *(const Contract *)v->form;
+    else if ((c->why = open_simt(&x, g, gr, o)))
         return;
     x.t = contract_tile(v);
     if ((c->why = contract_plan(&x)))
@@ -117,9 +131,8 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
                   Kernel *k)
 {
     Contract x;
-    const char *why;
 
-    if (!contract_open(&x, g, gr, o, &why))
+    if (open_simt(&x, g, gr, o))
         return;
     x.t = contract_tile(v);
     if (contract_plan(&x))
