@@ -70,7 +70,7 @@ static void put_table(Buf *b, const char *model, const char *what,
 {
     if (!n)
         return;
-    buf_printf(b, "static const dcc_tensor %s_%s[] = {\n", model, what);
+    buf_printf(b, "static const dcc_tensor %s_%s_table[] = {\n", model, what);
     for (int i = 0; i < n; i++)
         put_tensor(b, t[i], tensor_label(t[i]), 0);
     buf_puts(b, "};\n");
@@ -98,7 +98,8 @@ static int put_trace(Buf *b, const CudaProgram *p, const char *model)
         if (step < 0)
             continue;
         if (!n++)
-            buf_printf(b, "static const dcc_tensor %s_trace[] = {\n", model);
+            buf_printf(b, "static const dcc_tensor %s_trace_table[] = {\n",
+                       model);
         put_tensor(b, t, arena_printf(p->graph->arena, "t%d", t->id), step);
     }
     if (n)
@@ -167,7 +168,7 @@ static void put_steps(Buf *b, const CudaProgram *p, const char *what,
 static void put_table_fields(Buf *b, const char *m, const char *what, int n)
 {
     if (n)
-        buf_printf(b, "    %s_%s, %d,\n", m, what, n);
+        buf_printf(b, "    %s_%s_table, %d,\n", m, what, n);
     else
         buf_printf(b, "    nullptr, 0,  // %s\n", what);
 }
