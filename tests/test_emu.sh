@@ -1,0 +1,110 @@
+#!/bin/sh
+# test_emu.sh - the emulator and the runtime on it: kernels by hand in eager
+# and lazy, forward and reverse order, plain and under sanitizers; every seeded
+# defect must be found in some of these. Then a whole program by hand: files
+# in, files out, bad input.
+set -u
+src=$(cd "$(dirname "$0")" && pwd)
+cc=$src/../runtime/emu/dcc-emu-cc
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+fail() {
+    echo "FAIL: $*"
+    failed=1
+}
+
+"$cc" -o "$work/plain" "$src/test_emu.cu" || exit 1
+"$cc" --asan -o "$work/asan" "$src/test_emu.cu" || exit 1
+"$cc" --asan -o "$work/tiny" "$src/test_emu_model.cu" || exit 1
+
+# run MODE PROGRAM ARGS: MODE is asynchrony-order
+run() {
+    mode=$1
+    shift
+    DCC_EMU_ASYNC=${mode%-*} DCC_EMU_ORDER=${mode#*-} timeout 60 "$@" \
+        >"$work/log" 2>&1
+}
+
+for mode in eager-0 eager-1 lazy-0 lazy-1 lazy-7; do
+    for build in plain asan; do
+        run $mode "$work/$build" all ||
+            { cat "$work/log"; fail "$build $mode"; }
+    done
+done
+
+# Mutations, as numbered in test_emu.cu. Each must fail in one mode at least.
+mutants() {
+    cat <<LIST
+saxpy 8
+sgemm 1
+sgemm 3
+sgemm 4
+sgemm 9
+gemm_f16 1
+gemm_f16 2
+gemm_f16 10
+gemm_bf16 2
+reduce 4
+tma 2
+tma 3
+tma 5
+tma 6
+tma 7
+cluster 1
+cluster 11
+LIST
+}
+mutants >"$work/mutants"
+while read -r case number; do
+    found=
+    for mode in eager-0 lazy-1; do
+        for build in plain asan; do
+            run $mode "$work/$build" "$case" "$number" || found=yes
+        done
+    done
+    [ -n "$found" ] || fail "defect $number of $case was not found"
+done <"$work/mutants"
+
+# ---- a program ----
+
+# status WANT PATTERN ARGS: exit status and a part of what is printed
+status() {
+    want=$1 pattern=$2
+    shift 2
+    "$@" >"$work/log" 2>&1
+    got=$?
+    [ $got -eq "$want" ] || { cat "$work/log"; fail "status $got: $*"; }
+    [ -z "$pattern" ] || grep -q -- "$pattern" "$work/log" ||
+        { cat "$work/log"; fail "no \"$pattern\": $*"; }
+}
+
+cd "$work" || exit 1
+tiny=./tiny
+status 0 "" $tiny --self-test
+status 0 "on CPU" $tiny --random 3 --save all.st --out y1.st --trace t.st
+status 0 "on CPU" $tiny --weights all.st --in all.st --out y2.st
+cmp -s y1.st y2.st || fail "graph and steps differ"
+status 0 "" $tiny --weights all.st --in all.st --out y3.st --runs 3
+cmp -s y1.st y3.st && fail "the state was not carried on"
+status 0 "median" $tiny --weights all.st --in all.st --bench 5 --json b.json
+grep -q '"median_us"' b.json || fail "no JSON"
+status 0 "w_packed" strings -n 3 t.st
+status 0 "ids : i32" $tiny --describe
+status 2 "unknown argument" $tiny --frobnicate
+status 2 "needs --weights" $tiny
+status 2 "needs --in" $tiny --weights all.st
+status 2 "no model" $tiny --model big --random 1
+status 1 "No such file" $tiny --weights none.st --in all.st
+status 1 "fc.weight" $tiny --weights y1.st --in all.st
+status 1 "no tensor \"x\"" $tiny --weights all.st --in y1.st
+status 3 "cannot write" $tiny --random 1 --out /nonexistent/y.st
+status 3 "cannot write" $tiny --random 1 --out .
+[ -w /dev/full ] && status 3 "No space left" $tiny --random 1 --out /dev/full
+status 3 "no usable CUDA GPU" env DCC_EMU_NO_GPU=1 $tiny --random 1
+status 3 "too little GPU memory" env DCC_EMU_MEMORY=1500 $tiny --random 1
+ls | grep -q '\.tmp$' && fail "a temporary file was left behind"
+
+[ $failed -eq 0 ] && echo "test_emu: all passed"
+exit $failed
