@@ -173,11 +173,24 @@ static void put_data(Buf *b, const Expr *e, void *ctx)
     text_put(b, t, P_ATOM);
 }
 
+/* Variables of extent 1 are called "0": e without them. */
+static int zero_vars(const CPrint *p, Subst *s, int most)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->n_name && n < most; i++)
+        if (!strcmp(p->name[i].text, "0"))
+            s[n++] = (Subst){p->name[i].var, idx_const(p->graph->pool, 0)};
+    return n;
+}
+
 void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec)
 {
     IdxPrinter how = {put_var, put_data, p};
+    Subst zero[MAX_RANK];
+    int n = zero_vars(p, zero, MAX_RANK);
 
-    idx_print(b, e, &how, prec);
+    idx_print(b, n ? idx_subst(p->graph->pool, e, zero, n) : e, &how, prec);
 }
 
 const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at)
@@ -206,6 +219,10 @@ Text text_guard(CPrint *p, Guard g)
     int n = 0;
     bool wide = p->wide;
 
+    Subst zero[MAX_RANK];
+    int zeros = zero_vars(p, zero, MAX_RANK);
+    if (zeros)
+        g = guard_subst(p->graph->pool, g, zero, zeros);
     p->wide = false;
     for (int i = 0; i < g.n; i++) {
         if (cond_truth(g.cond[i]) == ALWAYS)

@@ -133,7 +133,7 @@ void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
     memset(b, 0, sizeof *b);
     kernel_set_args(g, gr, k);
     b->graph = g;
-    b->group = gr;
+    b->group = nest_plain(g, gr);
     b->kernel = k;
     b->plan = plan;
     b->print = cprint_new(g, k);
@@ -503,7 +503,7 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
 
 void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes)
 {
-    if (lanes && b->vec > 1)
+    if (n && lanes && b->vec > 1)
         lane_steps(b, out, step, n);
     else
         scalar_steps(b, out, step, n);

@@ -19,6 +19,9 @@ typedef struct Schedule {
     bool kept[MAX_STEPS]; /* over cols, and held in registers once computed */
 } Schedule;
 
+/* gr with every stored reduction followed by a row step that stores it; gr
+ * itself if there is none. */
+const Group *nest_plain(Graph *g, const Group *gr);
 void schedule_make(const Group *gr, Schedule *s);
 /* The steps that pass q runs, in order: its own, and values over cols from
  * earlier passes that are not kept and so computed again. */
@@ -49,7 +52,8 @@ typedef struct Body {
     const char *store_if; /* condition of every store, or NULL */
 } Body;
 
-/* Sets graph .. print, arguments included; vec and along as given. */
+/* Sets graph .. print, arguments included; vec and along as given. The plan is
+ * that of nest_plain(gr), which becomes b->group. */
 void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
                const Var *along, int vec);
 

@@ -260,9 +260,11 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     m.vec = vec;
     while (threads > 32 && threads / 2 >= points)
         threads /= 2;
-    schedule_make(gr, &m.plan);
+    m.group = (Group *)nest_plain(g, gr);
+    schedule_make(m.group, &m.plan);
     const Var *along = gr->n_rows ? m.rows[gr->n_rows - 1] : NULL;
     body_init(&m.body, g, gr, k, &m.plan, vec > 1 ? along : NULL, vec);
+    m.group = (Group *)m.body.group;
     k->family = "map";
     k->variant = v->text;
     k->block = threads;

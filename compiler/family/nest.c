@@ -6,6 +6,32 @@
 
 /* ---- schedule ---------------------------------------------------------- */
 
+const Group *nest_plain(Graph *g, const Group *gr)
+{
+    int stored = 0;
+
+    for (int i = 0; i < gr->n_step; i++)
+        stored += gr->step[i].op != R_NONE && gr->step[i].tensor;
+    if (!stored)
+        return gr;
+    Group *plain = arena_new_of(g->arena, Group);
+    *plain = *gr;
+    plain->step = arena_array(g->arena, Step, gr->n_step + stored);
+    memcpy(plain->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
+    for (int i = 0; i < gr->n_step; i++) {
+        Step *s = &plain->step[i];
+        if (s->op == R_NONE || !s->tensor)
+            continue;
+        Step *store = &plain->step[plain->n_step++];
+        *store = *s;
+        store->op = R_NONE;
+        store->over_cols = false;
+        store->value = expr_local(g, i, s->type);
+        s->tensor = NULL;
+    }
+    return plain;
+}
+
 bool is_col_step(const Step *s)
 {
     return s->op != R_NONE || s->over_cols;
