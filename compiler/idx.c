@@ -21,7 +21,17 @@ struct IdxPool {
     const Atom **var_atom; /* by variable id */
     int n_var, cap_var;
     int n_idx, n_atom;
+    int depth, work; /* of the Idx being made for a caller */
 };
+
+/* Bounding one Idx makes others, and the ways multiply. Beyond this many a
+ * caller's Idx gets a range that may be wider than need be. */
+enum { MAX_WORK = 300 };
+
+bool idx_spend(IdxPool *p)
+{
+    return p->work++ < MAX_WORK;
+}
 
 /* ---- tables */
 
@@ -217,8 +227,11 @@ const Idx *idx_const(IdxPool *p, int64_t k)
     return lin_intern(p, &l);
 }
 
+/* A variable of one value is that value. */
 const Idx *idx_var(IdxPool *p, const Var *v)
 {
+    if (v->extent == 1)
+        return idx_const(p, 0);
     return idx_atom(p, p->var_atom[v->id]);
 }
 
@@ -299,10 +312,13 @@ const Idx *lin_intern(IdxPool *p, const Lin *l)
     e->k = l->k;
     e->n = l->n;
     memcpy(e->term, l->term, terms);
+    if (p->depth++ == 0)
+        p->work = 0;
+    e->mod = idx_find_mod(p, e);
     Range r = idx_find_range(p, e);
     e->lo = r.lo;
     e->hi = r.hi;
-    e->mod = idx_find_mod(p, e);
+    p->depth--;
     e->id = p->n_idx++;
     table_put(p->arena, &p->idx, h, e);
     return e;
@@ -310,11 +326,29 @@ const Idx *lin_intern(IdxPool *p, const Lin *l)
 
 /* ---- floor, min, max, data */
 
+static int depth_of(const Idx *e)
+{
+    int depth = 0;
+    for (int i = 0; i < e->n; i++)
+        if (e->term[i].atom->depth > depth)
+            depth = e->term[i].atom->depth;
+    return depth;
+}
+
+/* The one Idx that is just this atom of a (and b). */
+static const Idx *composed(IdxPool *p, Atom key)
+{
+    int a = depth_of(key.a), b = key.b ? depth_of(key.b) : 0;
+    key.depth = 1 + (a > b ? a : b);
+    return key.depth > IDX_MAX_DEPTH ? unknown(p)
+                                     : idx_atom(p, atom_intern(p, key));
+}
+
 const Idx *idx_floor_atom(IdxPool *p, const Idx *a, int64_t d)
 {
     Range r = range_floor(range_of(a), d);
-    return idx_atom(p, atom_intern(p, (Atom){.kind = ATOM_FLOOR, .a = a,
-                                             .d = d, .lo = r.lo, .hi = r.hi}));
+    return composed(p, (Atom){.kind = ATOM_FLOOR, .a = a, .d = d, .lo = r.lo,
+                              .hi = r.hi});
 }
 
 /* e as one bare atom of a kind, or NULL. */
@@ -361,8 +395,8 @@ static const Idx *min_max(IdxPool *p, AtomKind kind, const Idx *a,
         r.lo = ra.lo < rb.lo ? ra.lo : rb.lo;
     else
         r.hi = ra.hi > rb.hi ? ra.hi : rb.hi;
-    return idx_atom(p, atom_intern(p, (Atom){.kind = kind, .a = a, .b = b,
-                                            .lo = r.lo, .hi = r.hi}));
+    return composed(p, (Atom){.kind = kind, .a = a, .b = b, .lo = r.lo,
+                              .hi = r.hi});
 }
 
 const Idx *idx_min(IdxPool *p, const Idx *a, const Idx *b)

@@ -40,6 +40,7 @@ typedef struct Atom {
     const Idx *a, *b;        /* FLOOR: a / d; MIN, MAX: a, b */
     int64_t d;               /* FLOOR */
     const struct Expr *data; /* DATA: an integer expression (a read) */
+    int depth;               /* of floors, minima and maxima in each other */
     int64_t lo, hi;
 } Atom;
 
@@ -54,10 +55,10 @@ typedef struct IdxMod {
     int64_t m, d;
 } IdxMod;
 
-/* At most IDX_MAX_TERMS terms. A sum that has more, or whose numbers leave
- * int64, becomes one unknown: an ATOM_DATA whose `data` is NULL, equal to
- * nothing else. */
-enum { IDX_MAX_TERMS = 128 };
+/* An Idx of more than IDX_MAX_TERMS terms, nested deeper than IDX_MAX_DEPTH,
+ * or whose numbers leave int64, becomes one unknown: an ATOM_DATA whose `data`
+ * is NULL, equal to nothing else. */
+enum { IDX_MAX_TERMS = 128, IDX_MAX_DEPTH = 100 };
 struct Idx {
     int64_t k, lo, hi;
     const IdxMod *mod; /* NULL if e holds no `%` */

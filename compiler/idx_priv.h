@@ -72,8 +72,10 @@ Range range_floor(Range r, int64_t d);
 /* True, and the quotient, if all of r has one floor quotient by d. */
 bool range_one_period(Range r, int64_t d, int64_t *q);
 
-/* For a new Idx, whose terms are set: its range, its `%`. */
-Range idx_find_range(IdxPool *p, const Idx *e);
+/* For a new Idx, whose terms are set: its `%`; then its range. */
 const IdxMod *idx_find_mod(IdxPool *p, const Idx *e);
+Range idx_find_range(IdxPool *p, const Idx *e);
+/* False if the work that one Idx is worth is done. */
+bool idx_spend(IdxPool *p);
 
 #endif

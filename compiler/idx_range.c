@@ -174,16 +174,27 @@ static bool floor_way(IdxPool *p, const Idx *e, const Atom *f, int i,
     return true;
 }
 
-enum { MAX_DEEP = 8 }; /* more floors, minima and maxima: plain range only */
+enum { MAX_DEEP = 8 }; /* of more floors, minima and maxima only the `%` */
 
-Range idx_find_range(IdxPool *p, const Idx *e)
+static int count_deep(const Idx *e)
 {
-    Range r = range_plain(e);
     int deep = 0;
     for (int i = 0; i < e->n; i++)
         deep += e->term[i].atom->kind != ATOM_VAR &&
                 e->term[i].atom->kind != ATOM_DATA;
-    if (deep > MAX_DEEP || (e->n == 1 && e->k == 0))
+    return deep;
+}
+
+Range idx_find_range(IdxPool *p, const Idx *e)
+{
+    Range r = range_plain(e);
+    if (e->mod) {
+        Range m = range_scale(range_mod(e->mod->a, e->mod->d), e->mod->m);
+        r = range_meet(r, range_add(range_of(e->mod->rest), m));
+    }
+    int deep = count_deep(e);
+    if (deep == 0 || deep > MAX_DEEP || (e->n == 1 && e->k == 0) ||
+        !idx_spend(p))
         return r;
     for (int i = e->n - 1; i >= 0; i--) {
         IdxTerm t = e->term[i];

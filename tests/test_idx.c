@@ -471,6 +471,27 @@ Test(idx, what_leaves_the_numbers_proves_nothing)
     arena_free(f.arena);
 }
 
+Test(idx, size_and_time_are_bounded)
+{
+    Fix f = fix_open();
+    IdxPool *p = f.p;
+    const Idx *big = idx_var(p, idx_new_var(p, "big", 1000000));
+    const Idx *e = big, *sum = big, *mods = big;
+    for (int i = 0; i < 1000; i++)
+        e = idx_min(p, idx_scale(p, e, 3), idx_addc(p, f.k, 100000 + i));
+    Buf b = {0};
+    idx_print(&b, e, &in_c, 0);
+    buf_free(&b);
+    for (int i = 2; i < 1000; i++)
+        sum = idx_add(p, sum, idx_floor(p, idx_addc(p, big, 37 * i), i));
+    cr_assert(sum->n <= IDX_MAX_TERMS);
+    for (int i = 0; i < 10; i++)
+        mods = idx_add(p, idx_mod(p, mods, 1000 - 7 * i),
+                       idx_scale(p, idx_floor(p, mods, 13 + i), 3));
+    cr_assert(arena_used(f.arena) < 32 << 20);
+    arena_free(f.arena);
+}
+
 static void print_is(const Idx *e, const char *want)
 {
     Buf b = {0};
