@@ -1,0 +1,49 @@
+// Reductions: every operation, element type and axis, ragged extents.
+model sum_f32_rows { input x : f32[5, 131]; output y[i] = sum(j) x[i, j]; }
+model sum_f32_columns { input x : f32[131, 5]; output y[j] = sum(i) x[i, j]; }
+model sum_f16 { input x : f16[3, 300]; output y[i] : f32 = sum(j) x[i, j]; }
+model sum_f16_stored { input x : f16[3, 300]; output y[i] = sum(j) x[i, j]; }
+model sum_bf16 { input x : bf16[7, 64]; output y[i] : f32 = sum(j) x[i, j]; }
+model sum_i8 { input x : i8[4, 100]; output y[i] = sum(j) x[i, j]; }
+model sum_i32 { input x : i32[4, 100]; output y[i] = sum(j) x[i, j]; }
+model sum_bool { input x : f32[4, 100]; output y[i] = sum(j) (x[i, j] > 0); }
+model sum_all { input x : f32[7, 11, 13]; output y[] = sum(i, j, k) x[i, j, k]; }
+model sum_middle { input x : f32[3, 37, 5]; output y[i, k] = sum(j) x[i, j, k]; }
+model sum_one { input x : f32[6, 1]; output y[i] = sum(j) x[i, j]; }
+model sum_long { input x : f32[2, 5000]; output y[i] = sum(j) x[i, j]; }
+model sum_product { input x : f32[6, 41]; input z : f32[41]; output y[i] = sum(j) x[i, j] * z[j]; }
+model mean_f32 { input x : f32[5, 77]; output y[i] = mean(j) x[i, j]; }
+model mean_i32 { input x : i32[5, 77]; output y[i] = mean(j) x[i, j]; }
+model max_f32 { input x : f32[9, 65]; output y[i] = max(j) x[i, j]; }
+model max_f16 { input x : f16[9, 65]; output y[i] = max(j) x[i, j]; }
+model max_i8 { input x : i8[9, 65]; output y[i] = max(j) x[i, j]; }
+model min_f32 { input x : f32[9, 65]; output y[i] = min(j) x[i, j]; }
+model min_i32 { input x : i32[9, 65]; output y[i] = min(j) x[i, j]; }
+model prod_f32 { input x : f32[9, 23]; output y[i] = prod(j) x[i, j]; }
+model prod_i32 { input x : i32[9, 5] in 1..9; output y[i] = prod(j) x[i, j]; }
+model argmax_f32 { input x : f32[9, 65]; output y[i] = argmax(j) x[i, j]; }
+model argmax_columns { input x : f32[65, 9]; output y[j] = argmax(i) x[i, j]; }
+model argmax_ties { input x : i32[21, 40] in 0..5; output y[i] = argmax(j) x[i, j]; }
+model argmax_float_ties { input x : f32[21, 40]; output y[i] = argmax(j) floor(x[i, j]); }
+model argmax_one { input x : f32[4, 1]; output y[i] = argmax(j) x[i, j]; }
+model argmax_f16_long { input x : f16[3, 1500]; output y[i] = argmax(j) x[i, j]; }
+model reduce_ranged { input x : f32[4, 50]; output y[i] = sum(j in 7..31) x[i, j]; }
+model reduce_reduce { input x : f32[4, 6, 50]; output y[i] = max(j) (sum(k) x[i, j, k]); }
+model reduce_then_map {
+  input x : f32[6, 45];
+  output y[i] = sqrt(sum(j) x[i, j] * x[i, j]) + 1;
+}
+model reduce_normalise {
+  input x : f32[6, 45];
+  n[i] = sum(j) abs(x[i, j]);
+  output y[i, j] = x[i, j] / n[i];
+}
+model reduce_two { input x : f32[7, 33]; output a[i] = sum(j) x[i, j]; output b[i] = max(j) x[i, j]; }
+model reduce_ops {
+  input x : f32[3, 4, 5];
+  output a = sum(x);
+  output b = mean(x, axis = 0);
+  output c = variance(x, axis = 1);
+  output d = argmax(x, axis = 1, keep = true);
+}
+model reduce_triangle { input x : f32[12, 12]; output y[i] = sum(j) (j <= i ? x[i, j] : 0); }

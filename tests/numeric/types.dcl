@@ -1,0 +1,35 @@
+// Casts, integer arithmetic, saturation, booleans.
+model ty_to_f16 { input x : f32[41]; output y[i] = f16(x[i] * 100); }
+model ty_to_bf16 { input x : f32[41]; output y[i] = bf16(x[i] * 100); }
+model ty_to_i8 { input x : f32[41]; output y[i] = i8(x[i] * 200); }
+model ty_to_i32 { input x : f32[41]; output y[i] = i32(x[i] * 10); }
+model ty_to_i32_big { input x : f32[41]; output y[i] = i32(x[i] * 3e9); }
+model ty_i32_to_i8 { input x : i32[41] in -400..400; output y[i] = i8(x[i]); }
+model ty_to_bool { input x : i32[41] in 0..3; output y[i] = bool(x[i]); }
+model ty_to_f32 { input x : i32[41] in -1000000..1000000; output y[i] = f32(x[i]); }
+model ty_i8_to_f16 { input x : i8[41]; output y[i] : f16 = x[i] / 128.0; }
+model ty_round_inside { input x : f32[41]; output y[i] = f16(x[i]) * 3 + x[i]; }
+model ty_floor_divide { input x : i32[60] in -30..30; output y[i] = x[i] / 7; output z[i] = x[i] % 7; }
+model ty_divide_negative { input x : i32[60] in -30..30; output y[i] = x[i] / -7; output z[i] = x[i] % -7; }
+model ty_divide_data { input x : i32[60] in -30..30; input d : i32[60] in -3..4; output y[i] = x[i] / d[i]; output z[i] = x[i] % d[i]; }
+model ty_integer_minmax { input x : i32[23]; input z : i32[23]; output y[i] = min(x[i], z[i]) - max(x[i], 3) + abs(z[i]); }
+model ty_integer_compare { input x : i32[23]; input z : i32[23]; output y[i] = x[i] < z[i] ? x[i] : x[i] == z[i] ? 0 : z[i]; }
+model ty_i8_arith { input x : i8[50]; input z : i8[50]; output y[i] = x[i] * z[i] + x[i]; }
+model ty_bool_arith { input x : f32[50]; output y[i] = (x[i] > 0) + (x[i] > 1) * 2; }
+model ty_bool_input { input x : bool[50]; input z : bool[50]; output y[i] = x[i] && !z[i]; output n[] = sum(i) x[i]; }
+model ty_bool_select { input m : bool[6, 9]; input x : f16[6, 9]; output y[i, j] = m[i, j] ? x[i, j] : -1; }
+model ty_quantised {
+  input x : f32[9, 40];
+  param w : i8[12, 40];
+  q[i, k] = i8(rint(x[i, k] * 50));
+  s[i, j] = sum(k) q[i, k] * w[j, k];
+  output y[i, j] = s[i, j] * 0.01;
+}
+model ty_index_arith { output y[i in 0..7, j in 0..9] = i * 100 - j * j; }
+model ty_index_float { input x : f32[8]; output y[i] = x[i] * i / 7.0; }
+model ty_i32_promises { input p : i32 in 3..9; input x : f32[12]; output y[i] = i < p ? x[i] : 0; }
+model ty_numbers { input x : f16[9]; output y[i] = x[i] * 0.1 + 1e-3; }
+model ty_wide { input x : f16[9]; input z : f32[9]; output y[i] = x[i] * z[i]; }
+model ty_store_f16 { input x : f32[33]; output y[i] : f16 = x[i] * 1.0001; }
+model ty_store_i8 { input x : i32[33] in -50..50; output y[i] : i8 = x[i] * 2; }
+model ty_overflow_f16 { input x : f16[33]; output y[i] = x[i] * 60000; }
