@@ -1,57 +1,156 @@
 /* expr_walk.c - visiting, comparing and rebuilding expressions. */
 #include "graph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+/* ---- pairs of nodes already dealt with
+ *
+ * Expressions share parts, and paths to a part can be exponentially many; each
+ * part is looked at once. */
+
+typedef struct Pair {
+    const Expr *a, *b;
+} Pair;
+
+typedef struct Seen {
+    Pair *pair; /* open addressing; a == NULL: free */
+    size_t n, cap;
+    Pair few[64];
+} Seen;
+
+static void seen_open(Seen *s)
+{
+    memset(s, 0, sizeof *s);
+    s->pair = s->few;
+    s->cap = sizeof s->few / sizeof *s->few;
+}
+
+static void seen_close(Seen *s)
+{
+    if (s->pair != s->few)
+        free(s->pair);
+}
+
+static Pair *seen_find(Pair *pair, size_t cap, const Expr *a, const Expr *b)
+{
+    uint64_t h = ((uintptr_t)a >> 4) * 0x9e3779b97f4a7c15u;
+    size_t i = (h ^ ((uintptr_t)b >> 4) * 0xc2b2ae3d27d4eb4fu) >> 20;
+    for (i &= cap - 1; pair[i].a && (pair[i].a != a || pair[i].b != b);)
+        i = (i + 1) & (cap - 1);
+    return &pair[i];
+}
+
+static void seen_grow(Seen *s)
+{
+    size_t cap = 4 * s->cap;
+    Pair *pair = calloc(cap, sizeof *pair);
+    if (!pair) {
+        fputs("dcc: out of memory\n", stderr);
+        exit(3);
+    }
+    for (size_t i = 0; i < s->cap; i++)
+        if (s->pair[i].a)
+            *seen_find(pair, cap, s->pair[i].a, s->pair[i].b) = s->pair[i];
+    seen_close(s);
+    s->pair = pair;
+    s->cap = cap;
+}
+
+/* Notes a pair; true if it was noted before. */
+static bool seen_before(Seen *s, const Expr *a, const Expr *b)
+{
+    Pair *p = seen_find(s->pair, s->cap, a, b);
+    if (p->a)
+        return true;
+    *p = (Pair){a, b};
+    if (2 * ++s->n > s->cap)
+        seen_grow(s);
+    return false;
+}
 
 /* ---- visiting */
 
 typedef struct Visit {
+    Seen seen;
     ExprVisit *f;
     void *ctx;
 } Visit;
 
+static void visit(Visit *v, const Expr *e);
+
 static void visit_atom(const Atom *a, void *ctx)
 {
-    const Visit *v = ctx;
     if (a->data)
-        expr_visit(a->data, v->f, v->ctx);
+        visit(ctx, a->data);
+}
+
+static void visit(Visit *v, const Expr *e)
+{
+    if (seen_before(&v->seen, e, NULL))
+        return;
+    v->f(e, v->ctx);
+    if (e->kind == E_INDEX)
+        idx_visit(e->idx, visit_atom, v);
+    for (int i = 0; i < 3; i++)
+        if (e->arg[i])
+            visit(v, e->arg[i]);
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < e->tensor->rank; i++)
+        idx_visit(e->at[i], visit_atom, v);
+    for (int i = 0; i < e->in.n; i++)
+        idx_visit(e->in.cond[i].e, visit_atom, v);
+    if (e->outside)
+        visit(v, e->outside);
 }
 
 void expr_visit(const Expr *e, ExprVisit *f, void *ctx)
 {
-    Visit v = {f, ctx};
-    f(e, ctx);
+    Visit v;
+    seen_open(&v.seen);
+    v.f = f;
+    v.ctx = ctx;
+    visit(&v, e);
+    seen_close(&v.seen);
+}
+
+typedef struct Uses {
+    const Var *var;
+    bool found;
+} Uses;
+
+static void note_atom(const Atom *a, void *ctx)
+{
+    Uses *u = ctx;
+    u->found |= a->var == u->var;
+}
+
+static void note_uses(const Expr *e, void *ctx)
+{
+    Uses *u = ctx;
     if (e->kind == E_INDEX)
-        idx_visit(e->idx, visit_atom, &v);
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i])
-            expr_visit(e->arg[i], f, ctx);
-    if (e->kind != E_READ)
+        idx_visit(e->idx, note_atom, u);
+    if (e->kind != E_READ || u->found)
         return;
     for (int i = 0; i < e->tensor->rank; i++)
-        idx_visit(e->at[i], visit_atom, &v);
+        idx_visit(e->at[i], note_atom, u);
     for (int i = 0; i < e->in.n; i++)
-        idx_visit(e->in.cond[i].e, visit_atom, &v);
-    if (e->outside)
-        expr_visit(e->outside, f, ctx);
+        idx_visit(e->in.cond[i].e, note_atom, u);
 }
 
 bool expr_uses(const Expr *e, const Var *v)
 {
-    if (e->kind == E_INDEX)
-        return idx_uses(e->idx, v);
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i] && expr_uses(e->arg[i], v))
-            return true;
-    if (e->kind != E_READ)
-        return false;
-    for (int i = 0; i < e->tensor->rank; i++)
-        if (idx_uses(e->at[i], v))
-            return true;
-    return guard_uses(e->in, v) || (e->outside && expr_uses(e->outside, v));
+    Uses u = {v, false};
+    expr_visit(e, note_uses, &u);
+    return u.found;
 }
 
-static bool same_read(const Expr *a, const Expr *b)
+/* ---- comparing */
+
+static bool equal(Seen *s, const Expr *a, const Expr *b);
+
+static bool same_read(Seen *s, const Expr *a, const Expr *b)
 {
     if (a->tensor != b->tensor || a->in.n != b->in.n)
         return false;
@@ -62,10 +161,10 @@ static bool same_read(const Expr *a, const Expr *b)
         if (a->in.cond[i].e != b->in.cond[i].e ||
             a->in.cond[i].mod != b->in.cond[i].mod)
             return false;
-    return a->in.n == 0 || expr_equal(a->outside, b->outside);
+    return a->in.n == 0 || equal(s, a->outside, b->outside);
 }
 
-bool expr_equal(const Expr *a, const Expr *b)
+static bool equal(Seen *s, const Expr *a, const Expr *b)
 {
     if (a == b)
         return true;
@@ -79,7 +178,7 @@ bool expr_equal(const Expr *a, const Expr *b)
     case E_LOCAL:
         return a->local == b->local;
     case E_READ:
-        return same_read(a, b);
+        return same_read(s, a, b);
     case E_UNARY:
     case E_BINARY:
         if (a->fn != b->fn)
@@ -89,18 +188,27 @@ bool expr_equal(const Expr *a, const Expr *b)
     case E_CAST:
         break;
     }
-    return expr_equal(a->arg[0], b->arg[0]) &&
-           expr_equal(a->arg[1], b->arg[1]) &&
-           expr_equal(a->arg[2], b->arg[2]);
+    /* a pair met before was equal, or the comparison had ended there */
+    if (seen_before(s, a, b))
+        return true;
+    return equal(s, a->arg[0], b->arg[0]) && equal(s, a->arg[1], b->arg[1]) &&
+           equal(s, a->arg[2], b->arg[2]);
 }
 
-/* ---- rebuilding
- *
- * Expressions share parts, so what became of a part is remembered. */
+bool expr_equal(const Expr *a, const Expr *b)
+{
+    Seen s;
+    seen_open(&s);
+    bool same = equal(&s, a, b);
+    seen_close(&s);
+    return same;
+}
 
-typedef struct Pair {
+/* ---- rebuilding: what became of a part is remembered */
+
+typedef struct Became {
     const Expr *from, *to;
-} Pair;
+} Became;
 
 typedef struct Rebuild {
     Graph *graph;
@@ -108,32 +216,32 @@ typedef struct Rebuild {
     void *ctx;
     const Subst *s;
     int n_s;
-    Pair *pair; /* open addressing */
+    Became *map; /* open addressing */
     size_t n, cap;
 } Rebuild;
 
 static const Expr *rebuild(Rebuild *r, const Expr *e);
 
-static Pair *find_pair(Pair *pair, size_t cap, const Expr *e)
+static Became *find_became(Became *map, size_t cap, const Expr *e)
 {
     size_t i = ((uintptr_t)e >> 4) * 0x9e3779b97f4a7c15u >> 20;
-    for (i &= cap - 1; pair[i].from && pair[i].from != e;)
+    for (i &= cap - 1; map[i].from && map[i].from != e;)
         i = (i + 1) & (cap - 1);
-    return &pair[i];
+    return &map[i];
 }
 
 static void remember(Rebuild *r, const Expr *from, const Expr *to)
 {
     if (2 * r->n >= r->cap) {
         size_t cap = r->cap ? 4 * r->cap : 32;
-        Pair *pair = arena_array(r->graph->arena, Pair, cap);
+        Became *map = arena_array(r->graph->arena, Became, cap);
         for (size_t i = 0; i < r->cap; i++)
-            if (r->pair[i].from)
-                *find_pair(pair, cap, r->pair[i].from) = r->pair[i];
-        r->pair = pair;
+            if (r->map[i].from)
+                *find_became(map, cap, r->map[i].from) = r->map[i];
+        r->map = map;
         r->cap = cap;
     }
-    *find_pair(r->pair, r->cap, from) = (Pair){from, to};
+    *find_became(r->map, r->cap, from) = (Became){from, to};
     r->n++;
 }
 
@@ -219,7 +327,7 @@ static const Expr *rebuild_children(Rebuild *r, const Expr *e)
 static const Expr *rebuild(Rebuild *r, const Expr *e)
 {
     if (r->cap) {
-        const Pair *p = find_pair(r->pair, r->cap, e);
+        const Became *p = find_became(r->map, r->cap, e);
         if (p->from)
             return p->to;
     }

@@ -170,7 +170,8 @@ const Idx *expr_as_idx(Graph *g, const Expr *e);
 const Expr *expr_of_guard(Graph *g, Guard guard);
 /* e at another place of the source (for messages); shares all else. */
 const Expr *expr_at(Graph *g, const Expr *e, Span span);
-/* Visits e and everything below, index data and `outside` included. */
+/* Visits e and everything below, index data and `outside` included; a shared
+ * part once. */
 typedef void ExprVisit(const Expr *e, void *ctx);
 void expr_visit(const Expr *e, ExprVisit *f, void *ctx);
 bool expr_uses(const Expr *e, const Var *v);

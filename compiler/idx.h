@@ -78,7 +78,7 @@ Arena *idx_arena(IdxPool *p);
 const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent);
 
 const Idx *idx_const(IdxPool *p, int64_t k);
-const Idx *idx_var(IdxPool *p, const Var *v);
+const Idx *idx_var(IdxPool *p, const Var *v); /* 0 if its extent is 1 */
 const Idx *idx_atom(IdxPool *p, const Atom *a);
 const Idx *idx_add(IdxPool *p, const Idx *a, const Idx *b);
 const Idx *idx_sub(IdxPool *p, const Idx *a, const Idx *b);

@@ -375,7 +375,10 @@ Test(expr, shared_parts_are_rebuilt_once)
     for (int i = 0; i < 40; i++) /* 2^40 paths */
         e = bin(&f, F_ADD, e, e, T_F32);
     Subst s = {f.vj, idx_scale(f.g->pool, f.ii, 2)};
+    cr_assert(expr_uses(e, f.vj) && !expr_uses(e, f.vi));
+    cr_assert(expr_ops(e) == 40, "each sum counts once");
     const Expr *to = expr_subst(f.g, e, &s, 1);
+    cr_assert(expr_equal(to, expr_subst(f.g, e, &s, 1)));
     for (int i = 0; i < 40; i++) {
         cr_assert(to->arg[0] == to->arg[1]);
         to = to->arg[0];
