@@ -13,14 +13,25 @@ static Type local_type(const Expr *value, Reduce op)
     return op == R_NONE && value->type == T_BOOL ? T_BOOL : T_I32;
 }
 
+/* Variables of one value are no loops; a reduction keeps one column. */
+static const Var **real_vars(Graph *g, const Var **v, int n, int least,
+                             int *kept)
+{
+    const Var **to = arena_array(g->arena, const Var *, n + 1);
+
+    *kept = 0;
+    for (int i = 0; i < n; i++)
+        if (v[i]->extent > 1 || *kept + (n - i) <= least)
+            to[(*kept)++] = v[i];
+    return to;
+}
+
 Group *group_of(Graph *g, Stmt *s)
 {
     Group *gr = arena_new_of(g->arena, Group);
 
-    gr->rows = s->out;
-    gr->n_rows = s->n_out;
-    gr->cols = s->red;
-    gr->n_cols = s->n_red;
+    gr->rows = real_vars(g, s->out, s->n_out, 0, &gr->n_rows);
+    gr->cols = real_vars(g, s->red, s->n_red, s->op != R_NONE, &gr->n_cols);
     gr->when = s->when;
     gr->step = arena_new_of(g->arena, Step);
     gr->n_step = 1;
