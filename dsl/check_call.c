@@ -144,26 +144,27 @@ static void check_type_call(Check *c, Expr *e, Mode mode)
 typedef struct Given {
     Span *param, *attr; /* where each was given */
     bool *has_param, *has_attr;
+    Span call; /* the callee's name */
 } Given;
 
-static void note_callee(Check *c, const Item *it)
+static void note_callee(Check *c, const Item *it, Span call)
 {
     Buf b = {0};
 
-    if (it->library) {
-        ast_print_signature(&b, it);
-        for (char *p = b.text; p && *p; p++)
-            if (*p == '\n')
-                *p = ' ';
-        diag_note(c->diag, (Span){0}, "it is %s", buf_text(&b));
-        buf_free(&b);
-    } else {
+    if (!it->library) {
         diag_note(c->diag, it->name.at, "'%s' is defined here",
                   it->name.text);
+        return;
     }
+    ast_print_signature(&b, it);
+    char *arrow = strstr(b.text, " -> ");
+    if (arrow)
+        *arrow = 0;
+    diag_note(c->diag, call, "the library has %s", b.text);
+    buf_free(&b);
 }
 
-static void unknown_argument(Check *c, const Item *it, Name n)
+static void unknown_argument(Check *c, const Item *it, Name n, Span call)
 {
     const char **near = NULL;
     int count = 0, cap = 0;
@@ -175,7 +176,7 @@ static void unknown_argument(Check *c, const Item *it, Name n)
     diag_error(c->diag, n.at, "%s '%s' has no parameter or attribute '%s'%s",
                item_kind_name(it->kind), it->name.text, n.text,
                scope_hint(c, n.text, near, count));
-    note_callee(c, it);
+    note_callee(c, it, call);
 }
 
 static void give(Check *c, const char *name, Span at, bool *has, Span *first)
@@ -206,7 +207,7 @@ static void check_positional(Check *c, const Item *it, int at, const Arg *x,
         if (at == n + it->n_attr) {
             diag_error(c->diag, x->at, "too many arguments for %s '%s'",
                        item_kind_name(it->kind), it->name.text);
-            note_callee(c, it);
+            note_callee(c, it, g->call);
         }
         check_expr(c, x->value, mode);
     }
@@ -228,7 +229,7 @@ static void check_named(Check *c, const Item *it, const Arg *x, Given *g,
             check_attr_value(c, it, &it->attr[i], x->value);
             return;
         }
-    unknown_argument(c, it, x->name);
+    unknown_argument(c, it, x->name, g->call);
     if (x->value->kind != EXPR_LIST && x->value->kind != EXPR_STRING)
         check_expr(c, x->value, mode);
 }
@@ -248,7 +249,7 @@ static void check_missing(Check *c, const Expr *e, const Item *it,
     if (n) {
         diag_error(c->diag, e->at, "%s '%s' needs %s", item_kind_name(it->kind),
                    it->name.text, buf_text(&b));
-        note_callee(c, it);
+        note_callee(c, it, g->call);
     }
     buf_free(&b);
 }
@@ -261,7 +262,8 @@ static void check_arguments(Check *c, Expr *e, Mode mode)
     Given g = {arena_array(c->arena, Span, most),
                arena_array(c->arena, Span, it->n_attr + 1),
                arena_array(c->arena, bool, most),
-               arena_array(c->arena, bool, it->n_attr + 1)};
+               arena_array(c->arena, bool, it->n_attr + 1),
+               e->call.name.at};
 
     for (int i = 0; i < args->n; i++) {
         const Arg *x = &args->arg[i];

@@ -72,17 +72,25 @@ static void bind_size(Check *c, const Item *it, Name name)
         scope_add(c, SYM_SIZE, name);
 }
 
+/* Does the pack at `i` stand there before, too? */
+static bool twice(const Type *t, int i)
+{
+    for (int j = 0; j < i; j++)
+        if (t->dim[j].kind == DIM_PACK &&
+            !strcmp(t->dim[j].name.text, t->dim[i].name.text))
+            return true;
+    return false;
+}
+
 static void bind_packs(Check *c, const Type *t)
 {
     for (int i = 0; i < t->n_dim; i++) {
         const TypeDim *d = &t->dim[i];
         if (d->kind != DIM_PACK)
             continue;
-        for (int j = 0; j < i; j++)
-            if (t->dim[j].kind == DIM_PACK &&
-                !strcmp(t->dim[j].name.text, d->name.text))
-                diag_error(c->diag, d->at, "pack '%s..' stands twice in one "
-                           "type", d->name.text);
+        if (twice(t, i))
+            diag_error(c->diag, d->at, "pack '%s..' stands twice in one type",
+                       d->name.text);
         if (!scope_has_pack(c, d->name.text))
             VEC_PUSH(c->arena, c->pack, c->n_pack, c->cap_pack) =
                 (Bound){d->name.text, true, d->at};
@@ -108,7 +116,7 @@ static void check_packs(Check *c, const Item *it, const Type *t)
                            "'%s' that gives the axis", d->axis.text,
                            item_kind_name(it->kind), it->name.text);
         } else if (d->kind == DIM_PACK && ++packs > 1 &&
-                   (packs > 2 || !axes)) {
+                   (packs > 2 || !axes) && !twice(t, i)) {
             diag_error(c->diag, d->at, "two packs in a type need an axis "
                        "between them, as T[A.., D @ axis, B..]");
         }
@@ -149,6 +157,7 @@ static void check_names(Check *c, const Item *it)
             diag_error(c->diag, a.at, "'%s' is already a parameter or "
                        "attribute of '%s'", a.text, it->name.text);
             diag_note(c->diag, b.at, "it is declared here");
+            break;
         }
         if (!strcmp(a.text, it->result.text))
             diag_error(c->diag, it->result.at, "the result '%s' cannot have "
@@ -180,8 +189,9 @@ static void check_params(Check *c, Item *it)
             check_expr(c, x->value, MODE_CONST);
     }
     for (int i = 0; i < it->n_param; i++)
-        scope_declare(c, SYM_ARG, it->param[i].name,
-                      type_rank(it->param[i].type));
+        if (!scope_find(c, SPACE_TENSOR, it->param[i].name.text))
+            scope_declare(c, SYM_ARG, it->param[i].name,
+                          type_rank(it->param[i].type));
 }
 
 void check_signature(Check *c, Item *it)

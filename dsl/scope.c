@@ -15,7 +15,7 @@ const char *sym_words(const Sym *s)
 {
     static const char *const words[] = {
         "a size", "an attribute", "a loop variable", "a scan's variable",
-        "a type", "a list attribute", "a parameter of the op", "an input",
+        "a type", "a list attribute", "an argument", "an input",
         "a parameter", "a state", "a tensor",
     };
 
@@ -184,6 +184,11 @@ void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
                                            : "'%s' is not defined here",
                    name.text);
         diag_note(c->diag, later->at, "it is defined here");
+        return;
+    }
+    if (dsl_find_op(c->program, name.text) || dsl_find_function(name.text)) {
+        diag_error(c->diag, name.at, "'%s' can only be called, as %s(..)",
+                   name.text, name.text);
         return;
     }
     for (int i = 0; i < c->n_sym; i++)

@@ -1,0 +1,9 @@
+model m {
+  input x : f32[4];
+  @nofuze y = x + 1;
+  @nofuse(y) z = y + 1;
+  @fuse w = z + 1;
+  @fuse(3) v = z + w;
+  @tile(m = x) dim D = 3;
+  output v;
+}

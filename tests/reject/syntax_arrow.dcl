@@ -1,0 +1,2 @@
+op f(x: T[..]) y { y = x; }
+model m { input x : f32[4]; output y = f(x); }

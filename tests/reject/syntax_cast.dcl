@@ -1,0 +1,4 @@
+model m {
+  input x : f32[4];
+  output y = f16(x, x);
+}

@@ -1,0 +1,4 @@
+model m {
+  else { x = 3; }
+  output y = x;
+}

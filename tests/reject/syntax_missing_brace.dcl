@@ -1,0 +1,8 @@
+model m {
+  input x : f32[4];
+  output y = x;
+
+model n {
+  input x : f32[4];
+  output y = x;
+}

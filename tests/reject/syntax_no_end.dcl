@@ -1,0 +1,3 @@
+model m {
+  input x : f32[4];
+  output y = x;
