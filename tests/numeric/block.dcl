@@ -6,8 +6,9 @@ block dense(x: T[.., D]; out) -> y {
 }
 model bl_loop {
   input x : f32[3, 12];
-  for l in 0..3 { x = relu(dense[l](x, out = 12) as "layers.{l}"); }
-  output y = x;
+  h = x;
+  for l in 0..3 { h = relu(dense[l](h, out = 12) as "layers.{l}"); }
+  output y = h;
 }
 model bl_tied {
   input ids : i32[4] in 0..15;
@@ -37,9 +38,9 @@ block bottleneck(x: T[N, C, H, W]; mid, stride = 1) -> y {
 model bl_resnet {
   input x : f16[1, 3, 16, 16];
   param w : f16[16, 3, 3, 3];
-  x = max_pool(relu(conv2d(x, w, pad = 1)), kernel = 3, stride = 2, pad = 1);
-  for l in 0..2 { x = bottleneck[l](x, mid = 8); }
-  output y = dense(global_avg_pool(x), out = 10) as "fc";
+  h = max_pool(relu(conv2d(x, w, pad = 1)), kernel = 3, stride = 2, pad = 1);
+  for l in 0..2 { h = bottleneck[l](h, mid = 8); }
+  output y = dense(global_avg_pool(h), out = 10) as "fc";
 }
 block encoder(x: T[S, D]; heads) -> y {
   dim K = D / heads;
@@ -60,13 +61,14 @@ model bl_transformer {
   input ids : i32[9] in 0..31;
   param wte : f16[31, 32];
   param wpe : f16[16, 32];
-  x[s, d] = wte[ids[s], d] + wpe[s, d];
+  x[s in 0..9, d] = wte[ids[s], d] + wpe[s, d];
   for l in 0..2 { x = encoder[l](x, heads = 4); }
   output logits = linear(x, wte);
-  output next[s] = argmax(v) logits[s, v];
+  output next[s in 0..9] = argmax(v) logits[s, v];
 }
 model bl_transformer_f32 {
   input x : f32[7, 16];
-  for l in 0..2 { x = encoder[l](x, heads = 2); }
-  output y = x;
+  h = x;
+  for l in 0..2 { h = encoder[l](h, heads = 2); }
+  output y = h;
 }

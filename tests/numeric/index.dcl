@@ -1,8 +1,8 @@
 // Index arithmetic: guards, gathers, views, packs, floor division.
-model ix_shift { input x : f32[4, 17]; output y[i, j] = (x[i, j - 3] or 7) + (x[i, j + 2] or -inf); }
-model ix_reverse { input x : f32[5, 14]; output y[i, j] = x[4 - i, 13 - j]; }
-model ix_roll { input x : f32[5, 14]; output y[i, j] = x[i, (j + 5) % 14]; }
-model ix_roll_back { input x : f32[5, 14]; output y[i, j] = x[i, (j - 5) % 14]; }
+model ix_shift { input x : f32[4, 17]; output y[i, j in 0..17] = (x[i, j - 3] or 7) + (x[i, j + 2] or -inf); }
+model ix_reverse { input x : f32[5, 14]; output y[i in 0..5, j in 0..14] = x[4 - i, 13 - j]; }
+model ix_roll { input x : f32[5, 14]; output y[i, j in 0..14] = x[i, (j + 5) % 14]; }
+model ix_roll_back { input x : f32[5, 14]; output y[i, j in 0..14] = x[i, (j - 5) % 14]; }
 model ix_floor_negative { input x : f32[9]; output y[i in 0..20] = x[(i - 10) / 3 + 4]; }
 model ix_repeat { input x : f32[6, 5]; output y[i in 0..18, j] = x[i / 3, j]; }
 model ix_interleave { input x : f32[12]; output y[i in 0..6, j in 0..2] = x[i * 2 + j]; }
@@ -12,7 +12,7 @@ model ix_modulo_guard { input x : f32[8]; output y[i in 0..16] = i % 2 == 0 ? x[
 model ix_clamp { input x : f32[10]; output y[i in 0..14] = x[min(max(i - 2, 0), 9)]; }
 model ix_gather { input ids : i32[13] in 0..20; param t : f32[20, 9]; output y[i, j] = t[ids[i], j]; }
 model ix_gather_f16 { input ids : i32[2, 7]; param t : f16[33, 24]; output y = embedding(ids, t); }
-model ix_gather_clamped { input ids : i32[11] in -5..30; param t : f32[20, 3]; output y[i, j] = t[ids[i], j]; }
+model ix_gather_clamped { input ids : i32[11]; param t : f32[20, 3]; output y[i, j] = t[ids[i] * 2 - 7, j]; }
 model ix_gather_or { input ids : i32[11] in -5..30; param t : f32[20, 3]; output y[i, j] = t[ids[i], j] or 0; }
 model ix_gather_pair { input x : f32[6, 17]; input t : i32[6] in 0..17; output y[i] = x[i, t[i]]; }
 model ix_gather_arith { input ids : i32[10] in 0..5; input x : f32[25]; output y[i] = x[ids[i] * 4 + ids[9 - i]]; }
@@ -43,7 +43,7 @@ model ix_pad { input x : f32[4, 5]; output y = pad(x, axis = 1, before = 2, afte
 model ix_pad_axis0 { input x : f16[4, 8]; output y = pad(x, axis = 0, before = 1, after = 2); }
 model ix_space_to_depth { input x : f32[2, 6, 8]; output y[c, a in 0..2, b in 0..2, i in 0..3, j in 0..4] = x[c, i * 2 + a, j * 2 + b]; }
 model ix_im2col { input x : f32[3, 8]; output y[c, r in 0..3, i in 0..6] = x[c, i + r] + 1; }
-model ix_cumulative { input x : f32[13]; output y[i] = sum(j in 0..13) (j <= i ? x[j] : 0); }
+model ix_cumulative { input x : f32[13]; output y[i in 0..13] = sum(j in 0..13) (j <= i ? x[j] : 0); }
 model ix_bilinear { input x : f32[9]; output y[i in 0..17] : f32 = i % 2 == 0 ? x[i / 2] : 0.5 * (x[i / 2] + (x[i / 2 + 1] or 0)); }
 op twice(x: T[A.., D @ axis, B..]; axis = 0) -> y: T[A.., D, B..] { y[A.., d, B..] = 2 * x[A.., D - 1 - d, B..]; }
 model ix_packs { input x : f32[3, 4, 5]; output a = twice(x); output b = twice(x, axis = 1); output c = twice(x, axis = -1); }

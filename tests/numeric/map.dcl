@@ -53,4 +53,4 @@ model map_param_only {
 }
 model map_constant { input x : f32[5]; c : f32[5] = 3; output y[i] = x[i] * c[i]; }
 model map_index_value { input x : f32[6, 10]; output y[i, j] = j > i ? x[i, j] : 0; }
-model map_same_twice { input x : f32[17]; output y[i] = x[i] * x[i]; output z[i] = x[16 - i]; }
+model map_same_twice { input x : f32[17]; output y[i] = x[i] * x[i]; output z[i in 0..17] = x[16 - i]; }
