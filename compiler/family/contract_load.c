@@ -244,7 +244,7 @@ static void put_async(Contract *x, const Load *l, Buf *b)
     put_offset(x, l, &at);
     if (*in)
         buf_printf(b, "const bool in = %s;\n", in);
-    buf_printf(b, "dcc_cp_async%d(&%s, &%s[", l->bytes, slot_text(x, l),
+    buf_printf(b, "dcc_cp_async%d(&%s,\n    &%s[", l->bytes, slot_text(x, l),
                cprint_tensor(&x->cp, l->op->read->tensor));
     if (*in)
         buf_printf(b, "in ? %s : 0], in ? %d : 0);\n", buf_text(&at),
@@ -342,14 +342,13 @@ static void put_passes(const Load *l, Buf *b, const Buf *head,
 static void put_routine(Buf *b, const Load *l, const char *verb,
                         const char *params, const Buf *body)
 {
-    int indent = 4;
-
     buf_printf(b, "auto %s_%s = [&](%s) {\n", verb, l->id, params);
-    if (l->partial) {
-        buf_printf(b, "    if (threadIdx.x >= %d)\n        return;\n",
+    if (l->partial)
+        buf_printf(b, "    if (threadIdx.x < %d) {\n",
                    l->chunks * l->major);
-    }
-    cprint_lines(b, buf_text(body), indent);
+    cprint_lines(b, buf_text(body), l->partial ? 8 : 4);
+    if (l->partial)
+        buf_puts(b, "    }\n");
     buf_puts(b, "};\n");
 }
 

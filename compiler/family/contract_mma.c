@@ -159,27 +159,33 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     model_cost(o->device, &w, c);
 }
 
-/* ldmatrix of 16 rows (m or n) and 16 k; `mn` says which order its four
- * matrices need: a's run along m first, b's along k first. */
-static const char *fragment(Contract *x, const Load *l, const char *frag,
-                            const char *index, const char *warp, bool is_a)
+/* Where a lane's row of ldmatrix's four 8x8 matrices is: a's go along m first,
+ * b's along k first; a tile stored the other way is transposed by ldmatrix. */
+static void lane_place(const Load *l, bool is_a, Slot *row, Slot *k)
 {
-    const char *row, *k;
-
     if (l->k_major) {
-        row = is_a ? "lane % 16" : "lane / 16 * 8 + lane % 8";
-        k = is_a ? "lane / 16 * 8" : "lane / 8 % 2 * 8";
+        row->text = is_a ? "lane % 16" : "lane / 16 * 8 + lane % 8";
+        k->text = is_a ? "lane / 16 * 8" : "lane / 8 % 2 * 8";
     } else {
-        row = is_a ? "lane / 8 % 2 * 8" : "lane / 16 * 8";
-        k = is_a ? "lane / 16 * 8 + lane % 8" : "lane % 16";
+        row->text = is_a ? "lane / 8 % 2 * 8" : "lane / 16 * 8";
+        k->text = is_a ? "lane / 16 * 8 + lane % 8" : "lane % 16";
     }
-    row = arena_printf(x->g->arena, "[%s + %s * 16 + %s]", warp, index, row);
-    k = arena_printf(x->g->arena, "[kk + %s]", k);
-    return arena_printf(x->g->arena,
-                        "dcc_ldmatrix_x4%s(\n    %s[%s],\n"
-                        "    &smem.%s[stage]%s%s);\n",
-                        l->k_major ? "" : "_trans", frag, index, l->tile,
+}
+
+static const char *fragment(Contract *x, const Load *l, const char *side,
+                            const char *index)
+{
+    const char *row = arena_printf(x->g->arena, "[%s_lane_row + %s * 16]", side,
+                                   index);
+    const char *k = arena_printf(x->g->arena, "[kk + %s_lane_k]", side);
+
+    return arena_printf(x->g->arena, "%s[stage]%s%s", l->tile,
                         l->k_major ? row : k, l->k_major ? k : row);
+}
+
+static const char *load_of(const Load *l)
+{
+    return l->k_major ? "dcc_ldmatrix_x4" : "dcc_ldmatrix_x4_trans";
 }
 
 static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
@@ -196,12 +202,15 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
     const char *mma = x.elem == T_F16 ? "dcc_mma_m16n8k16_f16"
                                       : "dcc_mma_m16n8k16_bf16";
     Slot extra[] = {
-        {"A_FRAG", fragment(&x, &x.a, "a_frag", "i", "warp_m", true)},
-        {"B_FRAG", fragment(&x, &x.b, "b_frag", "j", "warp_n", false)},
-        {"MMA", mma},
+        {"A_ROW", NULL}, {"A_K", NULL}, {"B_ROW", NULL}, {"B_K", NULL},
+        {"A_AT", fragment(&x, &x.a, "a", "i")},
+        {"B_AT", fragment(&x, &x.b, "b", "j")},
+        {"A_LOAD", load_of(&x.a)}, {"B_LOAD", load_of(&x.b)}, {"MMA", mma},
     };
+    lane_place(&x.a, true, &extra[0], &extra[1]);
+    lane_place(&x.b, false, &extra[2], &extra[3]);
     contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
-                  3, "WM / 16", "WN / 8");
+                  9, "WM / 16", "WN / 8");
     k->family = "contract_mma";
     k->min_arch = "sm_80";
 }
