@@ -515,12 +515,18 @@ static int st_by_name(const void *a, const void *b)
                   ((const dcc_st_tensor *)b)->name);
 }
 
+static void st_sort(dcc_st_file *f, int (*compare)(const void *, const void *))
+{
+    if (f->count)
+        qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, compare);
+}
+
 /* Tensors must tile the data: no overlap, no gap, nothing left over. */
 static dcc_status st_check_cover(dcc_st_file *f, size_t data_bytes)
 {
     size_t end = 0;
 
-    qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, st_by_place);
+    st_sort(f, st_by_place);
     for (int i = 0; i < f->count; i++) {
         const dcc_st_tensor *t = &f->tensors[i];
 
@@ -549,7 +555,7 @@ static dcc_status st_check_cover(dcc_st_file *f, size_t data_bytes)
 
 static dcc_status st_check_names(dcc_st_file *f)
 {
-    qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, st_by_name);
+    st_sort(f, st_by_name);
     for (int i = 1; i < f->count; i++)
         if (strcmp(f->tensors[i - 1].name, f->tensors[i].name) == 0)
             return dcc_fail(DCC_ERR_FORMAT,
