@@ -503,7 +503,9 @@ static Ref whole(Lower *l, const AstStmt *s, const Declared *d)
 
 /* ---- state */
 
-/* One store index of a write to state: inside for certain, or guarded. */
+/* One store index of a write to state: inside for certain, or guarded. No two
+ * points write one element: every index on the left has a dimension where it
+ * stands alone. */
 static bool store_index(Lower *l, const Sym *s, Span at, int i, const Idx *e,
                         Guard *where)
 {
@@ -522,32 +524,6 @@ static bool store_index(Lower *l, const Sym *s, Span at, int i, const Idx *e,
     return false;
 }
 
-/* No two points may write one element: every index of the left side stands
- * alone in some dimension, but for what it is shifted by. */
-static bool injective(Lower *l, const AstStmt *s, const Idx **store, int rank,
-                      int from)
-{
-    for (int v = from; v < l->n_var; v++) {
-        bool found = false;
-        for (int i = 0; i < rank; i++) {
-            int64_t c = idx_coef(store[i], l->var[v]);
-            const Idx *rest = idx_sub(
-                l->p, store[i], idx_scale(l->p, idx_var(l->p, l->var[v]), c));
-            bool alone = c != 0;
-            for (int w = from; w < l->n_var; w++)
-                alone = alone && !idx_uses(rest, l->var[w]);
-            found = found || alone;
-        }
-        if (!found) {
-            diag_error(l->d, s->at, "index '%s' must stand alone in a "
-                       "dimension of '%s', plus a constant or data at most",
-                       l->var[v]->name, s->name.text);
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool state_left(Lower *l, const AstStmt *s, const Sym *sym,
                        const Place1 *p, const Idx **store, Guard *where)
 {
@@ -564,27 +540,6 @@ static bool state_left(Lower *l, const AstStmt *s, const Sym *sym,
         }
     }
     return ok;
-}
-
-/* Indices that stand inside expressions of a state's left side only. */
-static bool push_inner(Lower *l, const AstStmt *s, const AstExpr *e)
-{
-    if (e->kind == EXPR_BINARY)
-        return push_inner(l, s, e->binary.left) &&
-               push_inner(l, s, e->binary.right);
-    if (e->kind != EXPR_NAME || index_find(l, e->name.text, false) ||
-        lower_find(l->frame, e->name.text, S_VALUE) ||
-        lower_find(l->frame, e->name.text, S_TENSOR))
-        return true;
-    Extent x = {0};
-    range_infer(l, s->def.value, e->name.text, &x);
-    if (!x.bad && !x.n)
-        diag_error(l->d, e->at, "nothing says what '%s' runs over",
-                   e->name.text);
-    if (x.bad || !x.n)
-        return false;
-    index_push(l, e->name, false, 1, &x.n, 0);
-    return true;
 }
 
 static Tensor *next_version(Lower *l, const Sym *sym)
@@ -628,11 +583,7 @@ static Ref state_indexed(Lower *l, const AstStmt *s, const Sym *sym,
     if (!left_side(l, s, p, d, true) ||
         !pack_fits(l, s, p, s->def.left.n, d))
         return ref_bad();
-    for (int i = 0; i < s->def.left.n; i++)
-        if (p[i].at && !push_inner(l, s, p[i].at))
-            return ref_bad();
-    if (!state_left(l, s, sym, p, store, &where) ||
-        !injective(l, s, store, d->rank, from))
+    if (!state_left(l, s, sym, p, store, &where))
         return ref_bad();
     Val v = lower_expr(l, s->def.value);
     return write_state(l, sym, v, store, where, from);
