@@ -116,14 +116,14 @@ bool lower_check_elems(Lower *l, Span at, const char *name, int rank,
     int64_t n = 1;
 
     if (rank > MAX_RANK) {
-        diag_error(l->d, at, "'%s' has %d dimensions; at most %d are possible",
+        diag_error(l->d, at, "%s has %d dimensions; at most %d are possible",
                    name, rank, (int)MAX_RANK);
         return false;
     }
     for (int i = 0; i < rank; i++)
         if (__builtin_mul_overflow(n, dim[i], &n) || n >= MAX_ELEMS) {
-            diag_error(l->d, at, "'%s' is %s, but a tensor has fewer than 2^40 "
-                       "elements", name, lower_dims(l, rank, dim));
+            diag_error(l->d, at, "%s %s is too large: a tensor has fewer than "
+                       "2^40 elements", name, lower_dims(l, rank, dim));
             return false;
         }
     return true;
@@ -164,7 +164,7 @@ bool lower_shape(Lower *l, const AstType *t, int *rank, int64_t *dim)
     for (int i = 0; i < t->n_dim; i++)
         if (!add_dim(l, &t->dim[i], rank, dim))
             return false;
-    return lower_check_elems(l, t->at, "this", *rank, dim);
+    return lower_check_elems(l, t->at, "the shape", *rank, dim);
 }
 
 /* ---- sizes and types of a model, which -D replaces */
@@ -358,6 +358,7 @@ static void lower_require(Lower *l, const AstStmt *s)
         return;
     diag_error(l->d, s->at, "requirement '%s' does not hold%s",
                lower_text(l, s->require), const_names(l, s->require));
+    l->frame->failed = l->frame->up != NULL;
 }
 
 static void lower_if(Lower *l, const AstStmt *s)
@@ -442,7 +443,7 @@ static void lower_stmt(Lower *l, const AstStmt *s)
 
 void lower_body(Lower *l, const Body *b)
 {
-    for (int i = 0; i < b->n && !l->stop; i++) {
+    for (int i = 0; i < b->n && !l->stop && !l->frame->failed; i++) {
         const AstStmt *s = b->stmt[i];
         Span call = l->call;
         unsigned notes = l->notes;

@@ -12,7 +12,6 @@ typedef struct Binding {
     const Item *it;
     const AstExpr *call;
     Bound *b;
-    const char *label;
     bool scalar;
     bool ok;
 } Binding;
@@ -41,9 +40,10 @@ static Sym *new_sym(Binding *k, SymKind kind, const char *name, Span at)
 static void give_tensor(Binding *k, int i, const AstExpr *arg)
 {
     Lower *l = k->l;
-    const char *name = arena_printf(l->a, "%s_%s", k->label ? k->label
-                                    : l->target.name,
-                                    k->it->param[i].name.text);
+    bool op = arg->kind == EXPR_CALL && arg->call.item;
+    const char *name = arena_printf(l->a, "%s_%s", l->target.name,
+                                    op ? arg->call.name.text
+                                       : k->it->param[i].name.text);
     Bound *b = &k->b[i];
 
     if (b->given) {
@@ -282,10 +282,10 @@ static void wrong_rank(Binding *k, int i)
     Buf text = {0};
 
     ast_print_type(&text, k->it->param[i].type);
-    diag_error(k->l->d, b->at, "'%s' of '%s' is %s, this has %d "
-               "dimension%s: %s", k->it->param[i].name.text, k->it->name.text,
-               buf_text(&text), b->ref.rank, b->ref.rank == 1 ? "" : "s",
-               lower_dims(k->l, b->ref.rank, b->ref.dim));
+    diag_error(k->l->d, b->at, "'%s' of '%s' is %s, this is %s",
+               k->it->param[i].name.text, k->it->name.text, buf_text(&text),
+               b->ref.rank ? lower_dims(k->l, b->ref.rank, b->ref.dim)
+                           : "a number");
     diag_note(k->l->d, k->it->param[i].name.at, "'%s' is declared here",
               k->it->param[i].name.text);
     buf_free(&text);
@@ -308,10 +308,10 @@ static bool find_axis(Binding *k, const TypeDim *d, const Bound *b, int *axis)
     }
     int64_t a = s->value.i < 0 ? s->value.i + b->ref.rank : s->value.i;
     if (a < 0 || a >= b->ref.rank) {
-        diag_error(k->l->d, b->at, "'%s' is %lld, but this has %d "
-                   "dimension%s: %s", d->axis.text, (long long)s->value.i,
-                   b->ref.rank, b->ref.rank == 1 ? "" : "s",
-                   lower_dims(k->l, b->ref.rank, b->ref.dim));
+        diag_error(k->l->d, b->at, "'%s' is %lld, but this is %s",
+                   d->axis.text, (long long)s->value.i,
+                   b->ref.rank ? lower_dims(k->l, b->ref.rank, b->ref.dim)
+                               : "a number");
         diag_note(k->l->d, s->at, "'%s' is given here", d->axis.text);
         return k->ok = false;
     }
@@ -606,7 +606,7 @@ static void bind_given(Binding *k, int (*len)[MAX_RANK + 8])
 bool bind_call(Lower *l, Frame *f, const AstExpr *call, Bound *b)
 {
     const Item *it = f->item;
-    Binding k = {l, f, it, call, b, f->label, f->scalar_args, true};
+    Binding k = {l, f, it, call, b, f->scalar_args, true};
     int (*len)[MAX_RANK + 8] = arena_alloc(
         l->a, sizeof *len * (size_t)(it->n_param + 1));
 

@@ -48,7 +48,7 @@ static Ref run_body(Lower *l, Frame *f)
     l->frame = f;
     lower_body(l, &it->body);
     const Sym *s = lower_find(f, it->result.text, S_TENSOR);
-    if (s)
+    if (s && !f->failed)
         r = s->ref;
     else if (diag_errors(l->d) == errors && !l->stop)
         diag_error(l->d, it->result.at, "'%s' of %s '%s' is not defined",
@@ -75,17 +75,17 @@ static Ref call_inside(Lower *l, Frame *f, const AstExpr *e, const Bound *b)
     Target target = l->target;
     Ref r;
 
-    diag_call(l->d, e->at, f->item->name.text);
-    l->depth++;
     if (f->item->view != VIEW_NONE) {
         l->frame = f;
         r = view_of(l, &b[0].ref, e, f->label);
         l->frame = f->up;
     } else {
+        diag_call(l->d, e->at, f->item->name.text);
+        l->depth++;
         r = run_body(l, f);
+        l->depth--;
+        diag_return(l->d);
     }
-    l->depth--;
-    diag_return(l->d);
     l->call = own;
     l->notes = notes;
     l->target = target;

@@ -368,7 +368,11 @@ bool const_int_of(Lower *l, const AstExpr *e, const char *what, int64_t *out)
         *out = v.i;
         return true;
     }
-    if (v.kind != V_BAD)
+    bool plain = e->kind == EXPR_NUMBER || e->kind == EXPR_STRING;
+    if (v.kind != V_BAD && plain)
+        diag_error(l->d, e->at, "%s must be an integer, not %s", what,
+                   const_text(l, v));
+    else if (v.kind != V_BAD)
         diag_error(l->d, e->at, "%s must be an integer, '%s' is %s", what,
                    lower_text(l, e), const_text(l, v));
     return false;

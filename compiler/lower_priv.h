@@ -106,6 +106,7 @@ typedef struct Frame {
     Sym **sym; int n_sym, cap_sym;
     int index_base;
     bool scalar;        /* see above */
+    bool failed;        /* a requirement: the rest is not looked at */
     bool scalar_args;   /* called in an indexed definition */
     const char **called; int n_called, cap_called; /* blocks without path */
 } Frame;

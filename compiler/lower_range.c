@@ -1,6 +1,8 @@
 /* lower_range.c - what indices run over, and whether reads stay inside. */
 #include "lower_priv.h"
 
+#include <ctype.h>
+
 /* ---- indices in use */
 
 Index *index_find(Lower *l, const char *name, bool pack)
@@ -11,14 +13,23 @@ Index *index_find(Lower *l, const char *name, bool pack)
     return NULL;
 }
 
+/* Indices are lower case: i0, i1 of `..`, a0 of `A..`. */
+static const char *pack_var(Lower *l, const char *pack, int i)
+{
+    char *s = arena_printf(l->a, "%s%d", *pack ? pack : "i", i);
+
+    for (char *c = s; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    return s;
+}
+
 void index_push(Lower *l, Name name, bool pack, int n, const int64_t *extent,
                 int64_t shift)
 {
     Index ix = {.name = name.text, .pack = pack, .at = name.at, .n = n};
-    const char *base = !pack ? name.text : *name.text ? name.text : "r";
 
     for (int i = 0; i < n; i++) {
-        const char *s = pack ? arena_printf(l->a, "%s%d", base, i) : base;
+        const char *s = pack ? pack_var(l, name.text, i) : name.text;
         const Var *v = idx_new_var(l->p, s, extent[i]);
         VEC_PUSH(l->a, l->var, l->n_var, l->cap_var) = v;
         ix.idx[i] = idx_addc(l->p, idx_var(l->p, v), shift);
@@ -242,10 +253,14 @@ static void leaves(Lower *l, const AstExpr *e, int i, const Idx *ix, int64_t n)
     const char *name = e->read.name.text;
     const Sym *s = lower_find(l->frame, name, S_TENSOR);
 
-    diag_error(l->d, at ? at->at : e->at,
-               "'%s' is read outside: index '%s' runs from %s to %s, dimension "
-               "%d has %lld", name, at ? lower_text(l, at) : "..",
-               bound(l, ix->lo), bound(l, ix->hi), i, (long long)n);
+    const char *runs = ix->lo == ix->hi
+        ? arena_printf(l->a, "is %s", bound(l, ix->lo))
+        : arena_printf(l->a, "runs from %s to %s", bound(l, ix->lo),
+                       bound(l, ix->hi));
+
+    diag_error(l->d, at ? at->at : e->at, "'%s' is read outside: index '%s' "
+               "%s, dimension %d has %lld", name, at ? lower_text(l, at) : "..",
+               runs, i, (long long)n);
     if (s)
         diag_note(l->d, s->at, "'%s' is %s here; '(%s or 0)' would say what is "
                   "read outside", name, lower_dims(l, s->ref.rank, s->ref.dim),

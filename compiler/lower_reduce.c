@@ -45,6 +45,8 @@ static bool push_one(Lower *l, const AstExpr *e, const Arg *a)
         to = x.n;
     }
     index_push(l, a->name, false, 1, &to, from);
+    if (to == 1) /* 1 x 1 windows read like none */
+        l->index[l->n_index - 1].idx[0] = idx_const(l->p, from);
     return true;
 }
 
@@ -110,15 +112,17 @@ static const Expr *hoist(Lower *l, const AstExpr *e, Val term, int from)
         at[i] = idx_var(l->p, out[i]);
     }
     const char *name = arena_printf(l->a, "%s_%s", l->target.name,
-                                    reduce_word(e->reduce.op));
+                                    reduce_name(reduce_of(e->reduce.op)));
     if (!lower_check_elems(l, e->at, name, n, dim))
         return NULL;
     Tensor *t = graph_tensor(l->g, name, acc, n, dim);
     Stmt *s = def_stmt(l, t, out, n, val_as(l, term, term.type));
     s->red = arena_array(l->a, const Var *, n_red + 1);
-    s->n_red = n_red;
     for (int i = 0; i < n_red; i++)
-        s->red[i] = l->var[from + i];
+        if (l->var[from + i]->extent > 1)
+            s->red[s->n_red++] = l->var[from + i];
+    if (!s->n_red)
+        s->red[s->n_red++] = l->var[from];
     s->op = reduce_of(e->reduce.op);
     return expr_read(l->g, t, at, (Guard){0}, NULL);
 }

@@ -97,6 +97,10 @@ bool scope_has_pack(const Check *c, const char *name)
     for (int i = 0; i < c->n_pack; i++)
         if (!strcmp(c->pack[i].name, name))
             return true;
+    for (int i = 0; i < c->item->n_attr; i++) /* `shape[]` is one too */
+        if (c->item->attr[i].kind == ATTR_LIST &&
+            !strcmp(c->item->attr[i].name.text, name))
+            return true;
     return false;
 }
 

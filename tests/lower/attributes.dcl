@@ -1,0 +1,22 @@
+// attributes, and signatures against arguments once more
+op half(x: T[N], w: T[N / 2]) -> y { y[i] = x[2 * i] * w[i]; }
+model attributes {
+  input x : f16[2, 8, 16, 16];
+  input m : f16[4, 32];
+  input s : f16[3, 32, 5];
+  param w : f16[6, 8, 3, 3];
+  param v : f16[10, 31];
+  param u : f32[10, 32];
+  k = gelu(x, approximate = "erf");
+  l = slice(m, axis = 0, last = "x");
+  o = split(m, parts = 5, part = 0);
+  p = gelu(x, approximate = 1.5);
+  q = max_pool(x, kernel = 0);
+  r = matmul(x, s);
+  t = softmax(1);
+  n = conv_transpose2d(x, w, groups = 3);
+  c = half(m, m);
+  g = softmax(m, axis = 0.5);
+  z = attention(m, m, m, mask = s);
+  output y = x;
+}
