@@ -382,6 +382,26 @@ Test(dsl, formatter)
     }
 }
 
+/* Every program in the manual is one. */
+Test(dsl, manual)
+{
+    char *text = read_file(path_of("dsl/LANGUAGE.md"));
+    int n = 0;
+
+    for (char *p = text; (p = strstr(p, "```dcl\n")); n++) {
+        p += 7;
+        char *end = strstr(p, "```");
+        Front f = parse_bytes("LANGUAGE.md", p, (size_t)(end - p));
+        cr_expect(diag_errors(f.diag) == 0 &&
+                      dsl_check(f.arena, f.diag, f.program, true),
+                  "%s", diag_text(f.diag));
+        done(&f);
+        p = end + 3;
+    }
+    cr_expect_geq(n, 7);
+    free(text);
+}
+
 /* ---- what is rejected */
 
 static void expect_rejected(const char *path)
