@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains the network of examples/digits.dcl on scikit-learn's digits.
 
-Writes examples/digits/weights.safetensors (f32, the names of the .dcl) and
-examples/digits/images.safetensors: `x`, the 360 images that training never
-saw, and `label`.  Needs torch and scikit-learn.  Takes a minute on a CPU;
+Writes to examples/digits/: weights.safetensors (f32, the names of the .dcl),
+images.safetensors (`x`, the 360 images that training never saw) and
+labels.safetensors (`label`).  Needs torch and scikit-learn.  Takes a minute on a CPU;
 the seed is fixed, but another torch version may give other weights.
 """
 import os
@@ -81,7 +81,9 @@ def main():
                if not k.endswith("num_batches_tracked")}
     st.write(os.path.join(folder, "weights.safetensors"), weights)
     st.write(os.path.join(folder, "images.safetensors"),
-             {"x": test_x.numpy(), "label": test_y.numpy().astype(np.int32)})
+             {"x": test_x.numpy()})
+    st.write(os.path.join(folder, "labels.safetensors"),
+             {"label": test_y.numpy().astype(np.int32)})
 
 
 if __name__ == "__main__":

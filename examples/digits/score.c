@@ -1,9 +1,9 @@
 /* score.c - how many of the test images a run recognised.
  *
- *     score images.safetensors out.safetensors
+ *     score images.safetensors labels.safetensors out.safetensors
  *
- * compares `label` of the one with `digit` of the other (i32, one a image)
- * and shows the first image with what was read in it. Exit status 1 if fewer
+ * compares `label` with the run's `digit` (i32, one an image) and shows the
+ * first image with what was read in it. Exit status 1 if fewer
  * than 95 of 100 are right or a file cannot be used. */
 #include "safetensors.h"
 
@@ -19,7 +19,7 @@ static int32_t *read_i32(const dcc_st_file *file, const char *name, int64_t *n)
     dcc_st_want want = {.name = name, .type = DCC_I32, .rank = 1, .dim = &dim,
                         .role = "tensor"};
     int32_t *value = malloc((size_t)dim * sizeof *value);
-    if (!value || dcc_st_read(file, &want, value, NULL, 0) != DCC_OK) {
+    if (!value || dcc_st_read(file, &want, value, NULL) != DCC_OK) {
         fprintf(stderr, "score: %s\n", value ? dcc_error() : "out of memory");
         free(value);
         return NULL;
@@ -41,10 +41,11 @@ static void show(const float *pixel)
     }
 }
 
-static int score(const dcc_st_file *images, const dcc_st_file *out)
+static int score(const dcc_st_file *images, const dcc_st_file *labels,
+                 const dcc_st_file *out)
 {
     int64_t n = 0, right = 0;
-    int32_t *label = read_i32(images, "label", &n);
+    int32_t *label = read_i32(labels, "label", &n);
     int32_t *digit = label ? read_i32(out, "digit", &n) : NULL;
     if (digit) {
         for (int64_t i = 0; i < n; i++)
@@ -66,18 +67,20 @@ static int score(const dcc_st_file *images, const dcc_st_file *out)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: score images.safetensors out.safetensors\n");
+    if (argc != 4) {
+        fprintf(stderr, "usage: score images.safetensors labels.safetensors "
+                        "out.safetensors\n");
         return 2;
     }
-    dcc_st_file *images = NULL, *out = NULL;
-    int status = 1;
-    if (dcc_st_open(&images, argv[1]) == DCC_OK &&
-        dcc_st_open(&out, argv[2]) == DCC_OK)
-        status = score(images, out);
-    else
+    dcc_st_file *file[3] = {NULL, NULL, NULL};
+    int status = 0;
+    for (int i = 0; i < 3 && !status; i++)
+        status = dcc_st_open(&file[i], argv[i + 1]) != DCC_OK;
+    if (status)
         fprintf(stderr, "score: %s\n", dcc_error());
-    dcc_st_close(images);
-    dcc_st_close(out);
+    else
+        status = score(file[0], file[1], file[2]);
+    for (int i = 0; i < 3; i++)
+        dcc_st_close(file[i]);
     return status;
 }
