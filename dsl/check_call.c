@@ -294,6 +294,16 @@ static bool check_allowed(Check *c, Expr *e, const Item *it, Mode mode)
     return false;
 }
 
+/* The first call from one item to another stands for all. */
+static void add_edge(Check *c, Item *to, Span at)
+{
+    for (int i = 0; i < c->n_edge; i++)
+        if (c->edge[i].from == c->item && c->edge[i].to == to)
+            return;
+    VEC_PUSH(c->arena, c->edge, c->n_edge, c->cap_edge) =
+        (Edge){c->item, to, at, false};
+}
+
 void check_call(Check *c, Expr *e, Mode mode)
 {
     if (scope_find(c, SPACE_TYPE, e->call.name.text)) {
@@ -310,9 +320,7 @@ void check_call(Check *c, Expr *e, Mode mode)
     } else if (!e->call.item) {
         unknown_callee(c, e->call.name);
     } else if (check_allowed(c, e, e->call.item, mode)) {
-        Item *to = (Item *)e->call.item;
-        VEC_PUSH(c->arena, c->edge, c->n_edge, c->cap_edge) =
-            (Edge){c->item, to, e->call.name.at, false};
+        add_edge(c, (Item *)e->call.item, e->call.name.at);
         check_arguments(c, e, mode);
     }
 }

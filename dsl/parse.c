@@ -1,16 +1,13 @@
 #include "parse.h"
 
 #include "dcl.tab.h"
+#include "dcl.yy.h"
 
 #include <stdio.h>
 
 int dcl_lex(DCL_STYPE *val, DCL_LTYPE *loc, Parser *p);
 
-/* of the scanner that flex makes */
-int dcl_scan(DCL_STYPE *val, DCL_LTYPE *loc, void *scanner);
-int dcl_yylex_init_extra(Parser *p, void **scanner);
-void *dcl_yy_scan_bytes(const char *text, int n, void *scanner);
-int dcl_yylex_destroy(void *scanner);
+int dcl_scan(DCL_STYPE *val, DCL_LTYPE *loc, yyscan_t scanner);
 
 /* ---- tokens: brackets, and what is being read */
 
