@@ -83,6 +83,18 @@ static dcc_status rt_step_error(const dcc_model *m, int load, int step,
     return rt_cuda(m, doing, error);
 }
 
+/* Copies to the device before anything later on the private stream. A plain
+ * cudaMemcpy from pageable memory may return with the copy under way, and
+ * orders nothing against a non-blocking stream. */
+static cudaError_t rt_copy_in(const dcc_model *m, void *to, const void *from,
+                              size_t bytes)
+{
+    cudaError_t error =
+        cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, m->stream);
+
+    return error == cudaSuccess ? cudaStreamSynchronize(m->stream) : error;
+}
+
 static size_t rt_bytes(const dcc_tensor *t)
 {
     size_t bytes = dcc_type_size(t->type);
@@ -255,8 +267,8 @@ static dcc_status rt_upload_params(dcc_model *m, const RtSource *source)
             status = rt_read_param(m, source->file, i, host, &changes);
         if (status == DCC_OK)
             status = rt_cuda(m, "copying weights to the GPU",
-                             cudaMemcpy(m->params + p->offset, from,
-                                        rt_bytes(p), cudaMemcpyHostToDevice));
+                             rt_copy_in(m, m->params + p->offset, from,
+                                        rt_bytes(p)));
     }
     free(host);
     rt_note_changes(m, &changes);
@@ -312,8 +324,7 @@ static dcc_status rt_make_first_state(dcc_model *m)
             memcpy(host + t->offset + at, element, size);
     }
     status = rt_cuda(m, "copying the state to the GPU",
-                     cudaMemcpy(m->first_state, host, d->state_bytes,
-                                cudaMemcpyHostToDevice));
+                     rt_copy_in(m, m->first_state, host, d->state_bytes));
     free(host);
     return status;
 }

@@ -264,8 +264,12 @@ static dcc_status rt_upload_inputs(RtProgram *p)
     for (int i = 0; i < p->desc->n_inputs && status == DCC_OK; i++)
         status = rt_device_error(
             "copying inputs",
-            cudaMemcpy(p->inputs[i], p->host_inputs[i],
-                       rt_size(&p->desc->inputs[i]), cudaMemcpyHostToDevice));
+            cudaMemcpyAsync(p->inputs[i], p->host_inputs[i],
+                            rt_size(&p->desc->inputs[i]),
+                            cudaMemcpyHostToDevice, p->stream));
+    if (status == DCC_OK)
+        status = rt_device_error("copying inputs",
+                                 cudaStreamSynchronize(p->stream));
     return status;
 }
 

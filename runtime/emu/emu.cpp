@@ -18,8 +18,11 @@
 #else
 #define EMU_ASAN 0
 #endif
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) || defined(DCC_EMU_UCONTEXT)
+#define EMU_UCONTEXT 1
 #include <ucontext.h>
+#else
+#define EMU_UCONTEXT 0
 #endif
 
 __thread uint3 threadIdx, blockIdx;
@@ -97,7 +100,7 @@ void dcc_emu_fault(const char *format, ...)
 
 static void emu_fiber_main();
 
-#if defined(__x86_64__)
+#if !EMU_UCONTEXT
 extern "C" void dcc_emu_switch(void **save, void *to);
 asm(".text\n"
     ".globl dcc_emu_switch\n"
