@@ -399,9 +399,11 @@ static void add_stmts(Graph *g, Group *to, const Group *from)
             from->again[i];
 }
 
-/* Does the nest overwrite, in place, a state that it reads elsewhere? */
+/* Does the nest overwrite, in place, a state that it reads elsewhere or
+ * reads afterwards? */
 typedef struct InPlace {
     const Step *store;
+    bool later; /* the reading step comes after the store */
     bool clash;
 } InPlace;
 
@@ -412,7 +414,7 @@ static void check_in_place(const Expr *e, void *ctx)
     if (e->kind != E_READ)
         return;
     for (const Tensor *t = i->store->tensor->prev; t; t = t->prev)
-        if (e->tensor == t && (e->in.n || i->store->where.n ||
+        if (e->tensor == t && (i->later || e->in.n || i->store->where.n ||
                                !same_access(t, e->at, i->store->store)))
             i->clash = true;
 }
@@ -423,8 +425,10 @@ static bool in_place_clash(const Group *gr)
         InPlace in = {.store = &gr->step[i]};
         if (!in.store->tensor || !in.store->tensor->prev)
             continue;
-        for (int k = 0; k < gr->n_step; k++)
+        for (int k = 0; k < gr->n_step; k++) {
+            in.later = k > i;
             expr_visit(gr->step[k].value, check_in_place, &in);
+        }
         if (in.clash)
             return true;
     }
