@@ -204,17 +204,23 @@ static double argmax_error(RefRun *run, const dcc_ref_stmt *stmt,
     return worst == 0 ? 0 : worst / largest;
 }
 
+/* Not only equal: also infinite where the type cannot hold the value. */
+static bool same(dcc_type type, double want, double got)
+{
+    return want == got || (isnan(want) && isnan(got)) ||
+           (isinf(got) && dcc_ref_round(type, want) == got);
+}
+
 /* The largest difference over the largest magnitude. */
-static double output_error(const double *want, const double *got, int64_t n,
-                           double *largest, int64_t *where)
+static double output_error(dcc_type type, const double *want,
+                           const double *got, int64_t n, double *largest,
+                           int64_t *where)
 {
     double worst = 0;
 
     *largest = 0;
     for (int64_t i = 0; i < n; i++) {
-        double d = want[i] == got[i] || (isnan(want[i]) && isnan(got[i]))
-                       ? 0
-                       : fabs(got[i] - want[i]);
+        double d = same(type, want[i], got[i]) ? 0 : fabs(got[i] - want[i]);
 
         if (isfinite(want[i]))
             *largest = fmax(*largest, fabs(want[i]));
@@ -238,7 +244,7 @@ static bool compare(RefRun *run, int tensor, const double *got,
     double largest, error;
     int64_t where = 0;
 
-    error = output_error(want, got, ref_count(t), &largest, &where);
+    error = output_error(t->type, want, got, ref_count(t), &largest, &where);
     if (argmax && error > 0)
         error = argmax_error(run, argmax, got, &where);
     bool good = error <= tolerance;
