@@ -72,6 +72,12 @@ static inline double nest_apply(Func f, double a, double b)
     case F_EXP: return exp(a);
     case F_TANH: return tanh(a);
     case F_ERF: return erf(a);
+    case F_SQRT: return sqrt(a);
+    case F_RSQRT: return 1 / sqrt(a);
+    case F_ABS: return fabs(a);
+    case F_LT: return a < b;
+    case F_GT: return a > b;
+    case F_AND: return a != 0 && b != 0;
     default: abort();
     }
 }
@@ -83,10 +89,17 @@ static inline double nest_value(NestEval *n, Graph *g, const Expr *e)
         return e->num;
     case E_INDEX:
         return (double)nest_idx(n, g, e->idx);
-    case E_LOCAL:
-        return n->local[e->local];
-    case E_CAST:
-        return nest_value(n, g, e->arg[0]);
+    case E_LOCAL: {
+        const Step *s = &n->group->step[e->local];
+        return s->over_cols && s->op == R_NONE ? nest_value(n, g, s->value)
+                                               : n->local[e->local];
+    }
+    case E_CAST: {
+        double x = nest_value(n, g, e->arg[0]);
+        return e->type == T_I8    ? trunc(fmax(-128, fmin(127, x)))
+               : e->type == T_I32 ? trunc(x)
+                                  : x;
+    }
     case E_SELECT:
         return nest_value(n, g, e->arg[0]) != 0
                    ? nest_value(n, g, e->arg[1])
@@ -113,28 +126,56 @@ static inline bool nest_next(NestEval *n, const Var **v, int count)
     return false;
 }
 
+static inline void nest_store(NestEval *n, Graph *g, const Step *s, double x)
+{
+    if (s->tensor && nest_holds(n, g, s->where))
+        nest_data(n, s->tensor)[nest_idx(
+            n, g, cprint_offset(g, s->tensor, s->store))] = x;
+}
+
+static inline double nest_reduce(NestEval *n, Graph *g, const Step *s)
+{
+    const Group *gr = n->group;
+    double x = s->op == R_PROD ? 1 : s->op == R_SUM ? 0 : NAN, best = NAN;
+    int64_t at = 0, count = 0;
+
+    do {
+        double y = nest_value(n, g, s->value);
+        if (s->op == R_SUM)
+            x += y;
+        else if (s->op == R_PROD)
+            x *= y;
+        else if (s->op == R_MIN)
+            x = fmin(x, y);
+        else
+            x = fmax(x, y);
+        if (isnan(best) || y > best) {
+            best = y;
+            at = count;
+        }
+        count++;
+    } while (nest_next(n, gr->cols, gr->n_cols));
+    return s->op == R_ARGMAX ? (double)at : x;
+}
+
 static inline void nest_row(NestEval *n, Graph *g)
 {
     const Group *gr = n->group;
 
-    for (int s = 0; s < gr->n_step; s++) {
-        const Step *st = &gr->step[s];
-        double x = 0;
-        if (st->op == R_NONE)
-            x = nest_value(n, g, st->value);
-        else
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->op == R_NONE && s->over_cols) {
             do
-                x += nest_value(n, g, st->value);
+                nest_store(n, g, s, nest_value(n, g, s->value));
             while (nest_next(n, gr->cols, gr->n_cols));
-        n->local[s] = x;
-        if (st->tensor && nest_holds(n, g, st->where))
-            nest_data(n, st->tensor)[nest_idx(
-                n, g, cprint_offset(g, st->tensor, st->store))] = x;
+            continue;
+        }
+        n->local[i] = s->op == R_NONE ? nest_value(n, g, s->value)
+                                      : nest_reduce(n, g, s);
+        nest_store(n, g, s, n->local[i]);
     }
 }
 
-/* Runs a nest whose only reductions are sums, and whose other steps are values
- * a row. */
 static inline void nest_run(NestEval *n, Graph *g)
 {
     do

@@ -1,0 +1,81 @@
+// ---- m_softmax ------------------------------------------------------------
+//
+// Computes
+//       max over d: f32 in registers
+//       each element: f32 in registers
+//       sum over d: f32 in registers
+//       each element: f32 in registers, stored to y: f16[1024, 768]
+//
+// Rows      i 1024; columns d 768
+// Work      14.9 MFLOP, 1.57 MB moved, 9.5 FLOP/B
+// Model     2.37 us, limited by launch
+// Family    reduce, lanes threads=128 vec=8 share=32
+
+// grid 256, block 128
+extern "C" __global__ __launch_bounds__(128)
+void m_softmax(
+    __half *__restrict__ y,        // f16[1024, 768]
+    const __half *__restrict__ x)  // f16[1024, 768]
+{
+    enum {
+        D = 768, VEC = 8,
+        CHUNKS = 3,  // a thread's turns through the columns
+        LANES = 32,  // of a row
+        THREADS = 128,
+    };
+
+    // setup: LANES lanes of a warp share a row
+    const int lane_id = threadIdx.x % LANES;
+    const int i = blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
+
+    // load: the row's columns into registers
+    float x_frag[CHUNKS][VEC];
+    #pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; ++chunk) {
+        const int d = (chunk * LANES + lane_id) * VEC;
+        dcc_load<VEC>(x_frag[chunk], &x[768 * i + d]);
+    }
+
+    // max over the columns
+    float max_ = -INFINITY;
+    #pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; ++chunk) {
+        #pragma unroll
+        for (int v = 0; v < VEC; ++v)
+            max_ = fmaxf(max_, x_frag[chunk][v]);
+    }
+    max_ = dcc_warp_max(max_);
+
+    // sum over the columns
+    float t[CHUNKS][VEC];
+    float sum = 0.0f;
+    #pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; ++chunk) {
+        #pragma unroll
+        for (int v = 0; v < VEC; ++v) {
+            t[chunk][v] = expf(x_frag[chunk][v] - max_);
+            sum += t[chunk][v];
+        }
+    }
+    sum = dcc_warp_sum(sum);
+
+    // values over the columns
+    #pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; ++chunk) {
+        const int d = (chunk * LANES + lane_id) * VEC;
+        float y_frag[VEC];
+        #pragma unroll
+        for (int v = 0; v < VEC; ++v)
+            y_frag[v] = t[chunk][v] / sum;
+        dcc_store<VEC>(&y[768 * i + d], y_frag);
+    }
+}
+
+extern "C" cudaError_t m_softmax_launch(__half *y, const __half *x,
+    cudaStream_t stream)
+{
+    const dim3 grid(256);
+
+    m_softmax<<<grid, 128, 0, stream>>>(y, x);
+    return cudaGetLastError();
+}
