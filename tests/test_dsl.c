@@ -302,6 +302,12 @@ Test(dsl, accepted)
            " output u = v; } }");
 }
 
+Test(dsl, line_ends_and_mark)
+{
+    accept("\xef\xbb\xbfmodel m { // a comment\r\n\tinput x : f32[4];\r\n"
+           "output y = x;\r\n}\r\n");
+}
+
 /* ---- files that must pass */
 
 static void expect_canonical(const char *path, const Source *s, Front *f)
