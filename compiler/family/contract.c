@@ -281,6 +281,21 @@ int64_t contract_tiles(const Contract *x)
     return ceil_div(x->c.M, x->t.bm) * ceil_div(x->c.N, x->t.bn);
 }
 
+/* Registers that an operand's copies keep from tile to tile. */
+static int load_regs(const Load *l)
+{
+    int rows = (l->along_k ? l->passes : 1) * (1 + l->n_need);
+
+    return rows + (l->async ? 0 : l->passes);
+}
+
+void contract_regs(Contract *x, int inner)
+{
+    int regs = inner + 40 + load_regs(&x->a) + load_regs(&x->b);
+
+    x->regs = regs > 255 ? 255 : regs;
+}
+
 int contract_splits(const Contract *x, const Tile *t, int split[10])
 {
     static const int all[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
@@ -357,6 +372,7 @@ void contract_work(const Contract *x, Work *w)
     w->hbm_bytes = x->hbm_bytes;
     w->blocks = blocks;
     w->threads = t->threads;
+    w->regs = x->regs;
     w->smem_block = (double)contract_smem(x);
     double split_bytes = t->split > 1 ? sums * 4 * 2 : 0;
     w->block_bytes = a + b + split_bytes + x->out_bytes / blocks;

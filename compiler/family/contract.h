@@ -67,6 +67,7 @@ typedef struct Contract {
     Type acc;               /* T_F32 or T_I32 */
     const char *prefix;     /* "float" or "int" of acc; vector of 4 below */
     Load a, b;
+    int regs;               /* of a thread, estimated */
     double special;         /* special functions a result */
     double hbm_bytes, out_bytes;
     int vec;                /* columns a thread finishes at a time */
@@ -81,12 +82,14 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
 void contract_loads(Contract *x);
 /* Sizes the loads for x->t; NULL, or why the tile cannot be. */
 const char *contract_plan(Contract *x);
+/* x->regs from what the inner loop keeps; the rest is added here. */
+void contract_regs(Contract *x, int inner);
 /* Bytes of shared memory. */
 size_t contract_smem(const Contract *x);
 int64_t contract_tiles(const Contract *x); /* of one product */
 
 /* The cost that both families share; the pipe's part (pipe, efficiency,
- * smem_bytes of the inner loop, regs, thread_ops) is set by the caller. */
+ * smem_bytes of the inner loop, thread_ops) is set by the caller. */
 void contract_work(const Contract *x, Work *w);
 /* "bm=.. bn=.. ..." from `v`. */
 const char *contract_text(const Contract *x, const Tile *t);

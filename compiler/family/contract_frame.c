@@ -176,6 +176,24 @@ static void put_tile(Contract *x, Buf *b)
 
 /* ---- figures ----------------------------------------------------------- */
 
+/* Blocks that an SM shall hold at once: the compiler may then use all the
+ * registers that this leaves. */
+static int resident(const Contract *x)
+{
+    const Device *d = x->o->device;
+    double smem = (double)contract_smem(x) / 1024 + 1;
+    double blocks = (double)contract_tiles(x) * (double)x->c.batches *
+                    x->t.split / d->sms;
+    int regs = (x->regs + x->regs / 8 + 7) / 8 * 8;
+    int n = d->regs_sm / (regs * x->t.threads);
+
+    if (n > d->smem_sm_kb / smem)
+        n = (int)(d->smem_sm_kb / smem);
+    if (n > blocks)
+        n = (int)blocks;
+    return n < 1 ? 1 : n > 4 ? 4 : n;
+}
+
 static void finish(Contract *x)
 {
     Kernel *k = x->kernel;
@@ -185,6 +203,7 @@ static void finish(Contract *x)
     k->grid[1] = x->t.split;
     k->grid[2] = (int)x->c.batches;
     k->cluster = 1;
+    k->min_blocks = resident(x);
     if (x->t.split > 1) {
         k->coop_counters = true;
         k->n_counters = (int)(tiles * x->c.batches);
@@ -280,6 +299,7 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
         {"WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""},
     };
     Slot split[] = {{"ROWS", rows}, {"COLS", cols},
+                    {"T", type_cname(x->acc)},
                     {"VEC4", x->acc == T_F32 ? "float4" : "int4"}};
     Buf epilogue = {0};
 
@@ -287,7 +307,7 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     memcpy(slot + 5, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, slot, 5 + n_extra);
     if (x->t.split > 1)
-        phase_from(x, "split K", "contract_split.cu.in", split, 3);
+        phase_from(x, "split K", "contract_split.cu.in", split, 4);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
     template_fill(&epilogue, to_sums, slot, 5 + n_extra);
     contract_epilogue(x, &epilogue);

@@ -89,7 +89,7 @@ static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
-    enum { MOST = 400 };
+    enum { MOST = 1500 };
     Contract *form = arena_new_of(g->arena, Contract), x;
     int n = 0;
 
@@ -124,6 +124,16 @@ static double efficiency(const Tile *t)
     return t->bk == 64 ? e : e * 0.93;
 }
 
+/* Sums and two sets of fragments stay in registers. */
+static const char *plan_mma(Contract *x)
+{
+    const char *why = contract_plan(x);
+
+    if (!why)
+        contract_regs(x, x->t.wm * x->t.wn / 32 + (x->t.wm + x->t.wn) / 2);
+    return why;
+}
+
 static void cost(Graph *g, const Group *gr, const Options *o,
                  const Variant *v, Cost *c)
 {
@@ -136,7 +146,7 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     else if ((c->why = open_mma(&x, g, gr, o)))
         return;
     x.t = contract_tile(v);
-    if ((c->why = contract_plan(&x)))
+    if ((c->why = plan_mma(&x)))
         return;
     const Tile *t = &x.t;
     double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
@@ -147,11 +157,6 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     /* every warp reads its rows of both tiles */
     w.smem_bytes = blocks * steps * t->threads / 32 * (t->wm + t->wn) *
                    t->bk * 2;
-    int copies = (x.a.along_k ? x.a.passes : 1) * (1 + x.a.n_need) +
-                 (x.b.along_k ? x.b.passes : 1) * (1 + x.b.n_need);
-    w.regs = t->wm * t->wn / 32 + (t->wm + t->wn) / 4 + 36 + copies;
-    if (w.regs > 255)
-        w.regs = 255;
     w.thread_ops = 2.0 * t->wm * t->wn * 16 / 32;
     w.thread_loads = (t->wm + t->wn) / 16.0;
     w.bank_conflict = 1;
@@ -196,7 +201,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
     if (open_mma(&x, g, gr, o))
         return;
     x.t = contract_tile(v);
-    if (contract_plan(&x))
+    if (plan_mma(&x))
         return;
     contract_begin(&x, k);
     const char *mma = x.elem == T_F16 ? "dcc_mma_m16n8k16_f16"

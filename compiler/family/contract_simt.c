@@ -59,7 +59,7 @@ static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
-    enum { MOST = 300 };
+    enum { MOST = 1000 };
     Contract *form = arena_new_of(g->arena, Contract), x;
     int n = 0;
 
@@ -92,6 +92,15 @@ static double efficiency(const Tile *t)
     return t->bk >= 16 ? e : e * 0.92;
 }
 
+static const char *plan_simt(Contract *x)
+{
+    const char *why = contract_plan(x);
+
+    if (!why)
+        contract_regs(x, x->t.wm * x->t.wn + 2 * (x->t.wm + x->t.wn));
+    return why;
+}
+
 static void cost(Graph *g, const Group *gr, const Options *o,
                  const Variant *v, Cost *c)
 {
@@ -104,7 +113,7 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     else if ((c->why = open_simt(&x, g, gr, o)))
         return;
     x.t = contract_tile(v);
-    if ((c->why = contract_plan(&x)))
+    if ((c->why = plan_simt(&x)))
         return;
     const Tile *t = &x.t;
     double k_steps = (double)x.c.K / t->split;
@@ -114,12 +123,6 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     w.efficiency = efficiency(t);
     /* a warp's vectors of a are shared by its lanes */
     w.smem_bytes = blocks * k_steps * t->threads * (t->wn + t->wm / 4.0) * 4;
-    w.regs = t->wm * t->wn + t->wm + t->wn + 40 +
-             (x.a.along_k ? x.a.passes : 1) * (1 + x.a.n_need) +
-             (x.b.along_k ? x.b.passes : 1) * (1 + x.b.n_need) +
-             (x.a.async ? 0 : x.a.passes) + (x.b.async ? 0 : x.b.passes);
-    if (w.regs > 255)
-        w.regs = 255;
     w.thread_ops = 2.0 * t->wm * t->wn;
     w.thread_loads = (t->wm + t->wn) / 4.0;
     w.bank_conflict = 1;
@@ -135,7 +138,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
     if (open_simt(&x, g, gr, o))
         return;
     x.t = contract_tile(v);
-    if (contract_plan(&x))
+    if (plan_simt(&x))
         return;
     contract_begin(&x, k);
     Slot extra[] = {

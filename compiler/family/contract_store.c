@@ -188,16 +188,12 @@ static const char *staged_read(const Expr *read, void *ctx)
         if (!v->read || !expr_equal(v->read, read))
             continue;
         Type t = read->tensor->type;
-        const char *how = t == T_F16    ? "__half2float(%s)"
-                          : t == T_BF16 ? "__bfloat162float(%s)"
-                                        : "%s";
-        (void)how;
-        const char *el = element(f, v);
-        return t == T_F16    ? arena_printf(f->x->g->arena,
-                                            "__half2float(%s)", el)
-               : t == T_BF16 ? arena_printf(f->x->g->arena,
-                                            "__bfloat162float(%s)", el)
-                             : el;
+        const char *how = t == T_F16    ? "__half2float"
+                          : t == T_BF16 ? "__bfloat162float"
+                                        : NULL;
+        return how ? arena_printf(f->x->g->arena, "%s(%s)", how,
+                                  element(f, v))
+                   : element(f, v);
     }
     return NULL;
 }
@@ -348,9 +344,8 @@ static void put_steps(Finish *f, Buf *b)
     }
 }
 
-/* Names the variables of a side; `number` is the side's number as text. */
-static void name_side(Finish *f, Buf *b, const Side *s, bool linear,
-                      bool declare)
+/* Names the variables of a side: digits of its number, or the number alone. */
+static void name_side(Finish *f, Buf *b, const Side *s, bool linear)
 {
     CPrint *cp = &f->x->cp;
     int64_t radix = 1;
@@ -362,7 +357,7 @@ static void name_side(Finish *f, Buf *b, const Side *s, bool linear,
         cprint_name(cp, s->v[0], s->name);
         return;
     }
-    for (int i = s->n - 1; i >= 0 && declare; i--) {
+    for (int i = s->n - 1; i >= 0; i--) {
         buf_printf(b, "const int %s = %s", cprint_var(cp, s->v[i]), s->name);
         if (radix > 1)
             buf_printf(b, " / %lld", (long long)radix);
@@ -401,15 +396,12 @@ static void put_loads(Finish *f, Buf *b)
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read)
             put_vector_load(f, b, &f->vec[i]);
-    for (int i = 0; i < f->n_vec; i++) {
-        const Vector *v = &f->vec[i];
-        if (v->read)
+    for (int i = 0; i < x->gr->n_step; i++) {
+        if (!f->vector_store[i])
             continue;
-        const Tensor *t = v->read ? NULL : f->x->gr->step[0].tensor;
-        for (int s = 0; s < x->gr->n_step; s++)
-            if (f->vector_store[s] && store_vector(f, s) == v)
-                t = x->gr->step[s].tensor;
-        buf_printf(b, "%s %s", vector_type(f, t, v), v->id);
+        const Vector *v = store_vector(f, i);
+        buf_printf(b, "%s %s", vector_type(f, x->gr->step[i].tensor, v),
+                   v->id);
         if (v->count > 1)
             buf_printf(b, "[%d]", v->count);
         buf_puts(b, ";\n");
@@ -506,8 +498,8 @@ static void put_points(Finish *f, Buf *b)
                    tail_m ? "m >= M" : "", tail_m && tail_n ? " || " : "",
                    tail_n ? "n >= N" : "");
     name_sum(f, "sum");
-    name_side(f, &head, &x->m, f->linear_m, true);
-    name_side(f, &head, &x->n, f->linear_n, true);
+    name_side(f, &head, &x->m, f->linear_m);
+    name_side(f, &head, &x->n, f->linear_n);
     put_loads(f, &loads);
     put_columns(f, &body);
     cprint_close(&x->cp, scope);
@@ -522,7 +514,6 @@ static void put_points(Finish *f, Buf *b)
 void contract_epilogue(Contract *x, Buf *b)
 {
     Finish f = {0};
-    int points = x->t.bm * x->t.bn;
 
     prepare(&f, x);
     cprint_fresh(&x->cp, "sum");
@@ -533,7 +524,6 @@ void contract_epilogue(Contract *x, Buf *b)
     else
         buf_puts(b, "for (int i = threadIdx.x; i < BM * BN; "
                     "i += THREADS) {\n");
-    (void)points;
     put_points(&f, b);
     buf_puts(b, "}\n");
 }
