@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { WRONG = 1, MACHINE = 3, DEFECT = 70, MESSAGE_LINES = 12 };
 
@@ -201,7 +202,12 @@ static bool open_build(Build *b, const Driver *o)
     if (!work_open(&b->work, o->arena))
         return false;
     b->runtime = env("DCC_RUNTIME_DIR", DCC_DATADIR "/runtime");
-    if (choose(b) && write_texts(b))
+    const char *probe = arena_printf(o->arena, "%s/dcc_rt.h", b->runtime);
+    if (access(probe, R_OK))
+        fprintf(stderr, "dcc: error: no runtime in '%s'; set "
+                        "DCC_RUNTIME_DIR\n",
+                b->runtime);
+    else if (choose(b) && write_texts(b))
         return true;
     work_close(&b->work);
     return false;
