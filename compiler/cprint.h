@@ -131,5 +131,7 @@ void kernel_assert(Graph *g, Kernel *k, const char *cond, const char *why);
 void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
                  const char *comment);
 void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text);
+/* Takes out `const int i = ...;` lines of names that nothing mentions later. */
+void kernel_tidy(Graph *g, Kernel *k);
 
 #endif

@@ -120,3 +120,88 @@ void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text)
     VEC_PUSH(g->arena, k->phase, k->n_phase, k->cap_phase) =
         (Phase){label, arena_strdup(g->arena, buf_text(text))};
 }
+
+/* ---- names that nothing uses ------------------------------------------- */
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool mentions(const char *s, const char *id, size_t n)
+{
+    for (const char *p = s; p && (p = strstr(p, id)); p++)
+        if ((p == s || !is_word(p[-1])) && !is_word(p[n]))
+            return true;
+    return false;
+}
+
+/* The name that a one-line `const T name = ...;` gives; length in *n, or NULL.
+ */
+static const char *named(const char *line, size_t len, size_t *n)
+{
+    static const char *const types[] = {"const int ", "const float ",
+                                        "const bool ", "const long long "};
+
+    while (len && *line == ' ') {
+        line++;
+        len--;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t t = strlen(types[i]);
+        if (len <= t || strncmp(line, types[i], t) || line[len - 1] != ';')
+            continue;
+        for (*n = 0; is_word(line[t + *n]); ++*n)
+            ;
+        return line + t;
+    }
+    return NULL;
+}
+
+/* The part of text that is in the scope of a line indented by `indent`: up to
+ * the first line that is indented less. */
+static size_t scope_of(const char *text, size_t indent)
+{
+    const char *s = text;
+
+    while (*s) {
+        size_t own = strspn(s, " "), n = strcspn(s, "\n");
+        if (own < indent && own < n)
+            break;
+        s += n + (s[n] == '\n');
+    }
+    return (size_t)(s - text);
+}
+
+/* One phase, line by line from its end; `later` is all that follows. */
+static const char *tidy_text(Graph *g, const char *text, const char *later)
+{
+    const char *kept = later, *end = text + strlen(text);
+
+    while (end > text) {
+        const char *start = end - 1;
+        while (start > text && start[-1] != '\n')
+            start--;
+        size_t len = (size_t)(end - start) - (end[-1] == '\n'), n;
+        const char *id = named(start, len, &n);
+        const char *scope = arena_strndup(
+            g->arena, kept, id ? scope_of(kept, strspn(start, " ")) : 0);
+        if (!id || mentions(scope, arena_strndup(g->arena, id, n), n))
+            kept = arena_printf(g->arena, "%.*s%s", (int)(end - start), start,
+                                kept);
+        end = start;
+    }
+    return kept;
+}
+
+void kernel_tidy(Graph *g, Kernel *k)
+{
+    const char *later = "";
+
+    for (int i = k->n_phase - 1; i >= 0; i--) {
+        const char *all = tidy_text(g, k->phase[i].text, later);
+        k->phase[i].text =
+            arena_strndup(g->arena, all, strlen(all) - strlen(later));
+        later = all;
+    }
+}

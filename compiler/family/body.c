@@ -351,16 +351,18 @@ static void put_store(Body *b, Buf *in, const Step *s, const char *frag,
     cprint_bind_guard(in, &b->print, s->where);
     cprint_store(&store, &b->print, s->tensor, s->store, s->where, type,
                  value);
-    if (b->store_if) {
-        bool block = guard_truth(s->where) != ALWAYS;
-        buf_printf(in, "if (%s)%s\n", b->store_if, block ? " {" : "");
-        put_block(in, &store);
-        if (block)
-            buf_puts(in, "}\n");
-    } else {
-        buf_puts(in, buf_text(&store));
-    }
+    buf_puts(b->store_if ? &b->stores : in, buf_text(&store));
     buf_free(&store);
+}
+
+/* The stores so far, under their one condition. */
+static void flush_stores(Body *b, Buf *in)
+{
+    if (b->stores.len)
+        put_loop(in, "", arena_printf(b->graph->arena, "if (%s)",
+                                      b->store_if), &b->stores);
+    buf_free(&b->stores);
+    b->stores = (Buf){0};
 }
 
 /* Step i's value, named where it is used again; and its store. */
@@ -429,7 +431,7 @@ static void put_vector_store(Body *b, Buf *out, const Step *s,
         if (b->store_if)
             buf_printf(out, "%s%s", b->store_if, guarded ? " && " : "");
         if (guarded)
-            cprint_guard(out, p, s->where);
+            (b->store_if ? cprint_guard : cprint_condition)(out, p, s->where);
         buf_puts(out, ")\n    ");
     }
     if (step == b->vec)
@@ -459,6 +461,7 @@ static void scalar_steps(Body *b, Buf *out, const int *step, int n)
         cprint_count(&b->print, b->group->step[step[i]].value);
     for (int i = 0; i < n; i++)
         put_step(b, out, step[i], NULL, is_own(b, step, n, step[i]));
+    flush_stores(b, out);
 }
 
 static void lane_steps(Body *b, Buf *out, const int *step, int n)
@@ -490,6 +493,7 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
         put_step(b, &in, step[i],
                  frag[i] ? lane_of(b, frag[i], true) : NULL,
                  is_own(b, step, n, step[i]));
+    flush_stores(b, &in);
     cprint_close(&b->print, scope);
     put_loop(out, "#pragma unroll\n",
              arena_printf(b->graph->arena, "for (int %s = 0; %s < VEC; ++%s)",

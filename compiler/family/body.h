@@ -50,6 +50,7 @@ typedef struct Body {
     const char *acc[MAX_STEPS];  /* accumulator of a reduction, "m" or "m[v]" */
     const char *kept[MAX_STEPS]; /* where a step's value is kept: "e[c][v]" */
     const char *store_if; /* condition of every store, or NULL */
+    Buf stores;           /* body.c's own: those under that condition */
 } Body;
 
 /* Sets graph .. print, arguments included; vec and along as given. The plan is

@@ -288,6 +288,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
             if (m.body.print.name[i].var == along)
                 m.body.base = m.body.print.name[i].text;
     put_bodies(&m);
+    kernel_tidy(g, k);
     map_cost(g, gr, o, v, &c);
     Traffic t;
     group_traffic(g, gr, along, vec, &t);

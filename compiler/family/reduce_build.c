@@ -626,7 +626,8 @@ static void put_partials(RowReduce *r)
         if (s->op == R_NONE)
             continue;
         const char *acc = b->acc[i], *type = partial_type(r, s);
-        const char *part = cprint_fresh(&b->print, text(r, "%s_part", acc));
+        const char *part = cprint_fresh(&b->print,
+                                        text(r, "part_%s", reduction(s)));
         buf_printf(&out, "%s *%s = reinterpret_cast<%s *>(%s)", type, part,
                    type, k->workspace ? text(r, "workspace + %zu",
                                              k->workspace) : "workspace");
@@ -634,11 +635,10 @@ static void put_partials(RowReduce *r)
         k->workspace += ((size_t)r->n_rows * (size_t)r->share *
                          (s->op == R_ARGMAX ? 8 : 4) + 255) / 256 * 256;
         buf_printf(&save, "%s[blockIdx.x] = %s;\n", part, acc);
-        buf_printf(&sum, "%s = %s{%s};\n", acc, type,
-                   s->op == R_ARGMAX
-                       ? text(r, "%s, DCC_NO_INDEX",
-                              cprint_identity(s->op, s->value->type))
-                       : cprint_identity(s->op, s->type));
+        buf_printf(&sum, s->op == R_ARGMAX ? "%s = {%s, DCC_NO_INDEX};\n"
+                                           : "%s = %s;\n", acc,
+                   cprint_identity(s->op, s->op == R_ARGMAX ? s->value->type
+                                                            : s->type));
         buf_puts(&sum, "if (threadIdx.x < SPLITS)\n    ");
         if (s->op == R_ARGMAX)
             buf_printf(&sum, "%s = {__ldcg(&%s[threadIdx.x].value), "
@@ -734,5 +734,6 @@ void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
             put_partials(&r);
         put_phase(&r, q);
     }
+    kernel_tidy(g, k);
     set_figures(&r, o, v);
 }

@@ -65,16 +65,16 @@ void m_best(
     sum = dcc_block_sum<WARPS>(sum, smem.scratch_int);
 
     // the last block of the row to arrive combines all of them
-    dcc_arg<float> *argmax_part =
+    dcc_arg<float> *part_argmax =
         reinterpret_cast<dcc_arg<float> *>(workspace) + blockIdx.y * SPLITS;
-    float *min__part = reinterpret_cast<float *>(workspace + 512)
+    float *part_min = reinterpret_cast<float *>(workspace + 512)
         + blockIdx.y * SPLITS;
-    int *sum_part = reinterpret_cast<int *>(workspace + 768)
+    int *part_sum = reinterpret_cast<int *>(workspace + 768)
         + blockIdx.y * SPLITS;
     if (threadIdx.x == 0) {
-        argmax_part[blockIdx.x] = argmax;
-        min__part[blockIdx.x] = min_;
-        sum_part[blockIdx.x] = sum;
+        part_argmax[blockIdx.x] = argmax;
+        part_min[blockIdx.x] = min_;
+        part_sum[blockIdx.x] = sum;
         __threadfence();
         smem.last = atomicAdd(&counters[blockIdx.y], 1u) == SPLITS - 1;
     }
@@ -84,27 +84,26 @@ void m_best(
     if (threadIdx.x == 0)
         counters[blockIdx.y] = 0;
     __threadfence();
-    argmax = dcc_arg<float>{-INFINITY, DCC_NO_INDEX};
+    argmax = {-INFINITY, DCC_NO_INDEX};
     if (threadIdx.x < SPLITS)
-        argmax = {__ldcg(&argmax_part[threadIdx.x].value),
-            __ldcg(&argmax_part[threadIdx.x].index)};
+        argmax = {__ldcg(&part_argmax[threadIdx.x].value),
+            __ldcg(&part_argmax[threadIdx.x].index)};
     argmax = dcc_block_argmax<WARPS>(argmax, smem.scratch_arg);
-    min_ = float{INFINITY};
+    min_ = INFINITY;
     if (threadIdx.x < SPLITS)
-        min_ = __ldcg(&min__part[threadIdx.x]);
+        min_ = __ldcg(&part_min[threadIdx.x]);
     min_ = dcc_block_min<WARPS>(min_, smem.scratch);
-    sum = int{0};
+    sum = 0;
     if (threadIdx.x < SPLITS)
-        sum = __ldcg(&sum_part[threadIdx.x]);
+        sum = __ldcg(&part_sum[threadIdx.x]);
     sum = dcc_block_sum<WARPS>(sum, smem.scratch_int);
 
     // results of the row
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         y[i] = argmax.index;
-    if (threadIdx.x == 0)
         z[i] = min_;
-    if (threadIdx.x == 0)
         count[i] = sum;
+    }
 }
 
 extern "C" cudaError_t m_best_launch(int32_t *y, float *z, int32_t *count,

@@ -35,7 +35,7 @@ void m_cache(
     for (int v = 0; v < VEC; ++v)
         k_frag[v] = x_frag[v];
     const int pos_val = pos[0];
-    if ((pos_val >= 0 && pos_val < 1024))
+    if (pos_val >= 0 && pos_val < 1024)
         dcc_store<VEC>(&k[65536 * h + d + 64 * pos_val], k_frag);
 }
 
