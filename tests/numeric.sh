@@ -1,0 +1,140 @@
+#!/bin/sh
+# Every model of tests/numeric/*.dcl, emitted, run on the CPU and checked
+# against the oracle: outputs, and every tensor that was in memory, within
+# computed bounds.  Threads run forward with copies at once, then in reverse
+# with copies as late as is legal.
+#
+#   tests/numeric.sh [FILE.dcl...]      a test point for each model and order
+#
+# DCC_BIN     the compiler; DCC_SRC the source tree
+# NUMERIC     "plan asan" adds flavours: plan, random legal variants of every
+#             kernel; asan, address and undefined-behaviour sanitizers
+# DCC_FLAGS   more options for dcc
+src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
+dcc=${DCC_BIN:-$src/build/dcc}
+runtime=$src/runtime
+export DCC_RUNTIME_DIR="$runtime"
+flavours=${NUMERIC-plan asan}
+[ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
+start=$PWD
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+DCC_EMU_CACHE=${DCC_EMU_CACHE:-$work}
+export DCC_EMU_CACHE
+
+# point STATUS NAME LOG: a line of TAP, with the log if it failed
+point()
+{
+    if [ "$1" = 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        sed -n '1,15s/^/# /p' "$3"
+    fi
+}
+
+# The oracle's runtime, once.
+oracle_objects()
+{
+    mkdir "$work/ref" && cd "$work/ref" &&
+        ${CC:-cc} -std=gnu11 -O2 -fopenmp -I"$runtime" -c "$runtime"/ref*.c \
+            "$runtime"/base.c "$runtime"/safetensors*.c
+}
+
+# one_model PROGRAM MODEL STATES LABEL: a point for each order
+one_model()
+{
+    dir=$1 model=$2 states=$3 label=$4
+    cd "$dir" || return
+    ./oracle --model "$model" --random 1 --save-weights w --save-in x \
+        >log 2>&1 || { point 1 "$label $model" log; return; }
+    for order in 0 1; do
+        async=eager
+        [ $order = 0 ] || async=lazy
+        status=0
+        {
+            runs=
+            export DCC_EMU_ORDER=$order DCC_EMU_ASYNC=$async DCC_EMU_THREADS=1
+            ./program --model "$model" --weights w --in x --trace t --out y &&
+            if [ "$states" -gt 0 ]; then
+                runs="--runs 3"
+                ./program --model "$model" --weights w --in x --out y $runs
+            fi &&
+            ./oracle --model "$model" --weights w --in x --against y \
+                --check t $runs
+        } >log 2>&1 || status=1
+        point $status "$label $model, $async" log
+    done
+}
+
+# one_file FILE LABEL EMU-FLAGS DCC-FLAGS: every model of a file
+one_file()
+{
+    file=$1 name=$(basename "$1" .dcl) label=$2 emu=$3 flags=$4
+    dir=$work/$name-$label
+    case $file in /*) ;; *) file=$start/$file ;; esac
+    mkdir "$dir" && cd "$dir" || return
+    if ! { "$dcc" $DCC_FLAGS $flags --main --trace "$file" -o fused.cu &&
+           "$dcc" --emit=ref "$file" -o oracle.c; } >log 2>&1; then
+        if grep -q 'is not supported yet' log; then
+            echo "ok - $name # SKIP $(grep -m1 'not supported' log |
+                sed 's/.*error: //')"
+        else
+            point 1 "$label $name is compiled" log
+        fi
+        return
+    fi
+    sh "$runtime/emu/dcc-emu-cc" $emu -o program fused.cu >log 2>&1 ||
+        { point 1 "$label $name is built" log; return; }
+    ${CC:-cc} -std=gnu11 -w -O1 -fopenmp -I"$runtime" -o oracle oracle.c \
+        "$work"/ref/*.o -lm >log 2>&1 ||
+        { point 1 "$label $name has an oracle" log; return; }
+    ./oracle --list >models
+    while read -r model states; do
+        (one_model "$dir" "$model" "$states" "$label" </dev/null)
+    done <models
+    rm -rf "$dir"
+}
+
+# The files of both halves at the same time.
+flavour()
+{
+    label=$1 emu=$2 flags=$3
+    shift 3
+    i=0
+    for half in 0 1; do
+        for file in "$@"; do
+            i=$((i + 1))
+            [ $((i % 2)) = 0 ] || (one_file "$file" "$label" "$emu" "$flags")
+        done >"$work/$half.tap" &
+        i=1
+    done
+    wait
+    cat "$work/0.tap" "$work/1.tap"
+}
+
+if ! oracle_objects >"$work/log" 2>&1; then
+    echo "1..1"
+    point 1 "the oracle's runtime" "$work/log"
+    exit 1
+fi
+# the emulator's own objects, before two builds want them
+echo 'int main() { return 0; }' >"$work/empty.cu"
+sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
+    { echo "1..0 # SKIP no C++ compiler"; exit 0; }
+{
+    flavour model -O1 "" "$@"
+    for f in $flavours; do
+        case $f in
+        plan) flavour plan -O1 --random-plan=1 \
+            "$src/tests/numeric/contract.dcl" "$src/tests/numeric/reduce.dcl" ;;
+        asan) flavour asan "-O1 --asan" "" "$src/tests/numeric/index.dcl" \
+            "$src/tests/numeric/norm.dcl" ;;
+        esac
+    done
+} >"$work/tap"
+cat "$work/tap"
+echo "1..$(grep -c '^\(not \)\{0,1\}ok' "$work/tap")"
+! grep -q '^not ok' "$work/tap"
