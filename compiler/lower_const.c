@@ -436,6 +436,11 @@ const char *const_string(Lower *l, const String *s)
             more = v.kind == V_STR ? v.s : const_text(l, v);
         }
         out = arena_printf(l->a, "%s%s", out, more ? more : "");
+        if (strlen(out) > MAX_TEXT) {
+            diag_error(l->d, s->at, "a string has at most %d bytes",
+                       (int)MAX_TEXT);
+            return NULL;
+        }
     }
     return out;
 }

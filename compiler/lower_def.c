@@ -438,6 +438,22 @@ static bool pack_fits(Lower *l, const AstStmt *s, const Place1 *p, int n,
     return true;
 }
 
+/* A rank-0 definition of a scalar frame: an expression, which its readers
+ * repeat; a long one is stored instead, unrounded. */
+static Ref scalar(Lower *l, Val v, Type t)
+{
+    v = val_retype(l, v, t);
+    if (v.bad || expr_ops(v.e) <= MAX_INLINE)
+        return ref_val(v);
+    Type exact = type_is_float(t) ? T_F32 : t;
+    Ref r = def_tensor(l, l->target.name, l->n_var, v, exact);
+    if (r.bad)
+        return r;
+    Val stored = ref_read(l, &r, NULL);
+    stored.type = t;
+    return ref_val(stored);
+}
+
 static Ref indexed(Lower *l, const AstStmt *s, const Declared *d)
 {
     Place1 *p = arena_array(l->a, Place1, s->def.left.n + 1);
@@ -451,7 +467,7 @@ static Ref indexed(Lower *l, const AstStmt *s, const Declared *d)
         return ref_bad();
     Type t = d->elem ? d->type : v.type;
     if (l->n_var == from && l->frame->scalar)
-        return ref_val(val_retype(l, v, t));
+        return scalar(l, v, t);
     return def_tensor(l, l->target.name, from, v, t);
 }
 
@@ -497,7 +513,7 @@ static Ref whole(Lower *l, const AstStmt *s, const Declared *d)
     if (r.bad || r.t)
         return r;
     if (r.rank == 0 && l->frame->scalar)
-        return ref_val(val_retype(l, r.val, d->elem ? t : r.val.type));
+        return scalar(l, r.val, d->elem ? t : r.val.type);
     return def_copy(l, name, &r, d->elem ? t : r.val.type);
 }
 

@@ -408,7 +408,7 @@ static Val not_here(Lower *l, const AstExpr *e, const char *what)
     return val_bad();
 }
 
-Val lower_expr(Lower *l, const AstExpr *e)
+static Val any_expr(Lower *l, const AstExpr *e)
 {
     if (e->kind != EXPR_STRING && e->kind != EXPR_LIST && const_is(l, e))
         return val_known(l, const_eval(l, e));
@@ -433,4 +433,18 @@ Val lower_expr(Lower *l, const AstExpr *e)
     case EXPR_SELECT: return lower_select(l, e);
     }
     return val_bad();
+}
+
+Val lower_expr(Lower *l, const AstExpr *e)
+{
+    if (l->nest >= MAX_NEST && !l->stop) {
+        diag_error(l->d, e->at, "expressions and calls are nested too deep");
+        l->stop = true;
+    }
+    if (l->stop)
+        return val_bad();
+    l->nest++;
+    Val v = any_expr(l, e);
+    l->nest--;
+    return v;
 }

@@ -147,11 +147,17 @@ typedef struct Lower {
     Whole *whole;     /* the whole definition in hand, else NULL */
     Span call;        /* the user's own line */
     unsigned notes;   /* NOTE_* of the statements around */
-    int depth, work;  /* limits: nesting of calls; everything written out */
+    int depth, nest, work; /* of calls, of expressions; all written out */
     bool stop;        /* a limit was hit */
 } Lower;
 
-enum { MAX_CALLS = 64, MAX_WORK = 200000 };
+enum {
+    MAX_CALLS = 64,
+    MAX_NEST = 2500,    /* expressions inside each other, calls included */
+    MAX_WORK = 50000,
+    MAX_TEXT = 4096,    /* of a string */
+    MAX_INLINE = 200,   /* operations that are repeated rather than stored */
+};
 #define MAX_SIZE INT64_C(2147483647)
 #define MAX_ELEMS (INT64_C(1) << 40)
 
