@@ -62,6 +62,17 @@ static void take(Cost *c, double us, const char *limiter, double *most)
     }
 }
 
+/* A few SMs cannot ask for all of the memory's bandwidth; neither can few
+ * warps, or few bytes under way, on each: latency times bandwidth, loaded. */
+static double asked(const Work *w, double blocks, double warps)
+{
+    enum { ENOUGH = 32 << 10 };
+    double by_warps = fmin(1, (warps + 4) / 20);
+    double by_copies = fmin(1, blocks * w->in_flight / ENOUGH);
+
+    return fmax(by_warps, by_copies);
+}
+
 void model_cost(const Device *d, const Work *w, Cost *c)
 {
     double peak = pipe_rate(d, w->pipe);
@@ -81,10 +92,12 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     double busy = fmin(w->blocks, d->sms) / d->sms;
     double balance = w->blocks / (per_sm * d->sms);
     double warps = fmin(resident, per_sm) * w->threads / 32.0;
-    double issue = fmin(1, warps / (w->pipe == PIPE_FMA ? 12 : 8));
-    /* A few SMs cannot ask for all of the memory's bandwidth; neither can
-     * few warps on each. */
-    double reach = fmin(1, busy / 0.6) * fmin(1, (warps + 4) / 20);
+    double full = w->warps_full   ? w->warps_full
+                  : w->pipe == PIPE_FMA ? 12
+                                        : 8;
+    double issue = fmin(1, warps / full);
+    double reach = fmin(1, busy / 0.6) *
+                   asked(w, fmin(resident, per_sm), warps);
     double eff = w->efficiency > 0 ? w->efficiency : 1;
     double scatter = w->scatter > 1 ? w->scatter : 1;
     double padded = fmax(w->padded_flops, w->flops);

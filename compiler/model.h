@@ -27,6 +27,10 @@ typedef struct Work {
     double thread_ops, thread_loads; /* per inner step, for SMRatio */
     double bank_conflict;  /* COEF_bc, 1: none */
     double fill_us;        /* pipeline fill and drain of one block: estimate */
+    double in_flight;      /* bytes of copies that a block has under way without
+                              a warp waiting for them; 0: loads of warps */
+    int warps_full;        /* warps on an SM that reach the pipe's rate; 0: the
+                              usual number */
     double serial_steps;   /* dependent global loads one after the other */
 } Work;
 

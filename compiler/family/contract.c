@@ -390,4 +390,6 @@ void contract_work(const Contract *x, Work *w)
         w->fill_us += 2 * x->o->device->l2_latency / clk + 0.3 +
                       sums * 4 * (t->split + 1) / (70 * clk);
     w->serial_steps = contract_async(x) ? 0 : 1;
+    if (x->a.async && x->b.async)
+        w->in_flight = (double)contract_ring(x) * (t->stages - 1) / t->stages;
 }

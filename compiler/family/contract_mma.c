@@ -153,6 +153,7 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
                     t->split;
     w.pipe = PIPE_MMA;
+    w.warps_full = t->wm * t->wn >= 4096 ? 4 : t->wm * t->wn >= 2048 ? 6 : 8;
     w.efficiency = efficiency(t);
     /* every warp reads its rows of both tiles */
     w.smem_bytes = blocks * steps * t->threads / 32 * (t->wm + t->wn) *
