@@ -47,12 +47,15 @@ class Weights:
         assert tuple(t.shape) == shape, (name, tuple(t.shape), shape)
         return t.to(self.compute)
 
-    def bn(self, x, path, eps=1e-5):
+    def bn(self, x, path, gain=1.0, eps=1e-5):
+        """`gain` below 1 on the last norm of a residual branch, as training
+        leaves it, keeps a random network from amplifying rounding errors."""
         c = x.shape[1]
-        g, b = self(path + ".weight", c, mean=1.0), self(path + ".bias", c)
+        g = self(path + ".weight", c, mean=gain, std=0.1 * gain)
+        b = self(path + ".bias", c)
         if self.calibrating and path + ".running_mean" not in self.tensors:
             var, mean = torch.var_mean(x, (0, 2, 3), correction=0)
-            if x.numel() // c < 16:              # too few for a channel each
+            if x.numel() // c < 128:             # too few for a channel each
                 var = x.var().expand(c)
             self.tensors[path + ".running_mean"] = mean.to(self.kind)
             self.tensors[path + ".running_var"] = var.contiguous().to(self.kind)
@@ -117,7 +120,7 @@ def resnet18(w, i, d):
         for at in range(2):
             p, s = f"layer{layer + 1}.{at}", 2 if layer and not at else 1
             t = F.relu(w.bn(w.conv(h, p + ".conv1", out, 3, s), p + ".bn1"))
-            t = w.bn(w.conv(t, p + ".conv2", out, 3), p + ".bn2")
+            t = w.bn(w.conv(t, p + ".conv2", out, 3), p + ".bn2", 0.3)
             h = F.relu(t + shortcut(w, h, p, out, s))
     return {"logits": w.dense(h.mean((2, 3)), "fc", 1000)}
 
@@ -130,7 +133,7 @@ def resnet50(w, i, d):
             p, s = f"layer{layer + 1}.{at}", 2 if layer and not at else 1
             t = F.relu(w.bn(w.conv(h, p + ".conv1", width), p + ".bn1"))
             t = F.relu(w.bn(w.conv(t, p + ".conv2", width, 3, s), p + ".bn2"))
-            t = w.bn(w.conv(t, p + ".conv3", 4 * width), p + ".bn3")
+            t = w.bn(w.conv(t, p + ".conv3", 4 * width), p + ".bn3", 0.3)
             h = F.relu(t + shortcut(w, h, p, 4 * width, s))
     return {"logits": w.dense(h.mean((2, 3)), "fc", 1000)}
 
@@ -159,8 +162,9 @@ def mobilenetv2(w, i, d):
             h, n = unit(h, path + ".conv", 0, expand * c), 1
         h = unit(h, path + ".conv", n, expand * c, 3, stride, expand * c)
         h = w.conv(h, f"{path}.conv.{n + 1}", out, gain=1.0)
-        h = w.bn(h, f"{path}.conv.{n + 2}")
-        return x + h if stride == 1 and out == c else h
+        residual = stride == 1 and out == c
+        h = w.bn(h, f"{path}.conv.{n + 2}", 0.3 if residual else 1.0)
+        return x + h if residual else h
 
     h = unit(i["x"], "features", 0, 32, 3, 2)
     at = 1

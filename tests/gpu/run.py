@@ -44,6 +44,8 @@ def shell(command, timeout=600):
         return r.returncode, r.stdout
     except subprocess.TimeoutExpired as e:
         return 124, f"{command[0]}: more than {timeout} s\n{e.stdout or ''}"
+    except OSError as e:
+        return 127, f"{command[0]}: {e.strerror}"
 
 
 def tail(text, lines=12):
