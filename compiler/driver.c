@@ -99,7 +99,7 @@ static pid_t start_gpu(Build *b)
     static const char *const part[] = {
         "base.c",        "safetensors.c", "safetensors_read.c",
         "safetensors_write.c", "rt.c",    "rt_files.c",
-        "rt_main.c",     "rt_tma.c",
+        "rt_main.c",     "rt_profile.c", "rt_tma.c",
     };
     Work *w = &b->work;
     Command c = {0};

@@ -17,7 +17,8 @@ static void rt_usage(FILE *to, const char *program)
             "usage: %s [--model NAME] [--weights FILE] [--in FILE]... "
             "[--out FILE]\n"
             "          [--runs N] [--bench N [--json FILE]] [--trace FILE]\n"
-            "          [--random SEED [--save FILE]] [--describe] [--help]\n",
+            "          [--profile N] [--random SEED [--save FILE]] "
+            "[--describe] [--help]\n",
             program);
 }
 
@@ -32,6 +33,7 @@ static void rt_help(const char *program)
            "  --runs N        runs N times, state carried on (default 1)\n"
            "  --bench N       times N runs: median and least microseconds\n"
            "  --json FILE     writes the timings as JSON\n"
+           "  --profile N     times each step, N times in a row\n"
            "  --trace FILE    the last run goes step by step and every\n"
            "                  materialised tensor is written\n"
            "  --random SEED   draws what no file gives\n"
@@ -74,6 +76,8 @@ static int rt_numeric_option(RtOptions *o, const char *name, const char *value)
         return 0;
     if (strcmp(name, "--runs") == 0)
         o->runs = (int)number;
+    else if (strcmp(name, "--profile") == 0)
+        o->profile = (int)number;
     else
         o->bench = (int)number;
     return 1;
@@ -91,6 +95,7 @@ static int rt_options(RtOptions *o, int argc, char **argv)
         {"--trace", &o->trace}, {"--save", &o->save},
         {"--in", NULL},         {"--runs", NULL},
         {"--bench", NULL},      {"--random", NULL},
+        {"--profile", NULL},
     };
     const int n = (int)(sizeof known / sizeof *known);
 
@@ -313,6 +318,8 @@ static dcc_status rt_program(RtProgram *p, const RtOptions *o)
         status = rt_write_outputs(p, o->out);
     if (status == DCC_OK && o->bench)
         status = rt_bench(p, o);
+    if (status == DCC_OK && o->profile)
+        status = rt_profile(p, o->profile);
     return status;
 }
 

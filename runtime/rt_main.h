@@ -13,7 +13,7 @@ typedef struct {
     const char *model, *weights, *out, *json, *trace, *save; /* NULL: none */
     const char *in[RT_MAX_FILES];
     int n_in;
-    int runs, bench;
+    int runs, bench, profile;
     int random; /* --random was given */
     uint64_t seed;
     int help, describe;
@@ -41,5 +41,8 @@ dcc_status rt_write_outputs(RtProgram *p, const char *path);
 
 /* One run, step by step, writing every tensor of desc->trace. */
 dcc_status rt_trace(RtProgram *p, const char *path);
+
+/* Times each step, n times in a row, and prints a line for each. */
+dcc_status rt_profile(RtProgram *p, int n);
 
 #endif
