@@ -267,6 +267,18 @@ static void try_point(Search *x, Candidate *k)
     k->saves = x->unit[k->p].us + x->unit[k->c].us - us;
 }
 
+/* Computing p again in c reads p's inputs later than p did: wrong where they
+ * are states that a unit between the two overwrites. */
+static bool reads_too_late(const Search *x, int p, int c)
+{
+    const Group *gr = x->unit[p].group;
+
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i]->role == ROLE_STATE && path_around(x, p, c))
+            return true;
+    return false;
+}
+
 /* Computing p again in every reader, so that it disappears. */
 static void try_again(Search *x, Candidate *k)
 {
@@ -279,6 +291,10 @@ static void try_again(Search *x, Candidate *k)
         return;
     for (int i = 0; i < n; i++) {
         Unit *c = &x->unit[list[i]];
+        if (reads_too_late(x, k->p, list[i])) {
+            k->why = "the state that it reads is overwritten before";
+            return;
+        }
         Group *r = pinned(c->group)
                        ? NULL
                        : fuse_inline(x->g, p, c->group, k->t, &k->why);
@@ -364,6 +380,12 @@ static bool merge_again(Search *x, Candidate *k)
     Group *p = x->unit[k->p].group;
     const char *why;
 
+    for (int i = 0; i < n; i++) {
+        if (reads_too_late(x, k->p, list[i])) {
+            k->saves = -INFINITY;
+            return false;
+        }
+    }
     for (int i = 0; i < n; i++)
         set_unit(x, list[i],
                  fuse_inline(x->g, p, x->unit[list[i]].group, k->t, &why));
@@ -435,7 +457,8 @@ static void note_refusals(Search *x)
 
 /* ---- launch order */
 
-static void order_groups(Search *x)
+/* False if some wait for each other, which no merge may bring about. */
+static bool order_groups(Search *x)
 {
     Selection *s = x->s;
     bool *done = arena_array(x->g->arena, bool, x->n_unit);
@@ -453,12 +476,20 @@ static void order_groups(Search *x)
                 next = i;
         }
         if (next < 0)
-            return;
+            break;
         done[next] = true;
         Group *gr = x->unit[next].group;
         gr->id = s->n_group;
         VEC_PUSH(x->g->arena, s->group, s->n_group, s->cap_group) = gr;
     }
+    for (int i = 0; i < x->n_unit; i++) {
+        if (done[i] || !x->unit[i].group)
+            continue;
+        diag_error(x->g->diag, x->unit[i].group->stmt[0]->call,
+                   "a bug in dcc: kernels that wait for each other");
+        return false;
+    }
+    return true;
 }
 
 static bool check_served(Search *x)
@@ -510,6 +541,5 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     note_refusals(&x);
     if (!check_served(&x))
         return false;
-    order_groups(&x);
-    return !plan || plan_check(plan, s);
+    return order_groups(&x) && (!plan || plan_check(plan, s));
 }
