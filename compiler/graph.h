@@ -49,7 +49,8 @@ typedef struct Tensor {
     int64_t dim[MAX_RANK];
     Role role;
     When when;          /* LOAD: depends on params only */
-    bool promised;      /* integer input `in lo..hi`: values in [lo, hi) */
+    bool promised;      /* values are in [lo, hi): an integer input's promise,
+                           or known of a temporary */
     int64_t lo, hi;
     double init;        /* ROLE_STATE: value before the first run */
     struct Tensor *prev;

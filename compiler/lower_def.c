@@ -73,6 +73,19 @@ static const Expr *stored(Lower *l, Val v, Type t)
     return val_as(l, v, t);
 }
 
+/* An integer tensor keeps the range that its definition has, so that reading
+ * it as an index need not clamp. */
+static void keep_range(Tensor *t, Val v)
+{
+    if (t->type != T_I32 || !v.idx || v.idx->lo < INT32_MIN ||
+        v.idx->hi > INT32_MAX ||
+        (v.idx->lo == INT32_MIN && v.idx->hi == INT32_MAX))
+        return;
+    t->promised = true;
+    t->lo = v.idx->lo;
+    t->hi = v.idx->hi + 1;
+}
+
 Ref def_tensor(Lower *l, const char *name, int from, Val v, Type t)
 {
     int own = l->n_var - from, n = 0;
@@ -97,6 +110,7 @@ Ref def_tensor(Lower *l, const char *name, int from, Val v, Type t)
     } else {
         def_stmt(l, made, out, n, stored(l, v, t));
     }
+    keep_range(made, v);
     Ref r = {.t = made, .rank = own};
     int lead = n - own;
     for (int i = 0; i < lead; i++)

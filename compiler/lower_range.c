@@ -209,13 +209,15 @@ static void find_unpromised(const Atom *a, void *ctx)
 {
     bool *found = ctx;
 
-    if (a->kind == ATOM_DATA &&
-        !(a->data && a->data->kind == E_READ && a->data->tensor->promised &&
-          !a->data->in.n))
+    if (a->kind != ATOM_DATA)
+        return;
+    const Expr *e = a->data;
+    if (!e || e->kind != E_READ || e->in.n || !e->tensor->promised ||
+        e->tensor->role != ROLE_INPUT)
         *found = true;
 }
 
-/* Data that nobody promised anything of is clamped into [0, n). */
+/* Data of which the caller promised nothing is clamped into [0, n). */
 static bool clamps(const Idx *e)
 {
     bool found = false;

@@ -128,7 +128,7 @@ static const Expr *hoist(Lower *l, const AstExpr *e, Val term, int from)
 }
 
 static Val finish(Lower *l, const AstExpr *e, Val term, const Expr *read,
-                  double count, int64_t extent)
+                  double count)
 {
     Val v = {.type = result_type(e->reduce.op, term.type), .e = read,
              .weak = term.weak && e->reduce.op != RED_ARGMAX};
@@ -139,9 +139,8 @@ static Val finish(Lower *l, const AstExpr *e, Val term, const Expr *read,
         v.e = expr_binary(l->g, F_MUL, v.e,
                           expr_const(l->g, 1 / count, T_F32), T_F32);
     }
-    if (e->reduce.op == RED_ARGMAX)
-        v.idx = idx_data(l->p, read, 0, extent - 1);
-    else if (!type_is_float(v.type))
+    /* no range for argmax: a row of NaN has no largest element */
+    if (!type_is_float(v.type))
         v.idx = idx_data(l->p, read, INT32_MIN, INT32_MAX);
     int64_t from = 0, to;
     const Arg *a = &e->reduce.index.arg[0];
@@ -169,10 +168,9 @@ Val lower_reduce(Lower *l, const AstExpr *e)
     if (!term.bad) {
         for (int i = n_var; i < l->n_var; i++)
             count *= (double)l->var[i]->extent;
-        int64_t extent = l->n_var > n_var ? l->var[n_var]->extent : 1;
         const Expr *read = hoist(l, e, term, n_var);
         if (read)
-            v = finish(l, e, term, read, count, extent);
+            v = finish(l, e, term, read, count);
     }
     index_pop(l, n_index, n_var);
     return v;
