@@ -77,9 +77,9 @@ static const Expr *stored(Lower *l, Val v, Type t)
  * it as an index need not clamp. */
 static void keep_range(Tensor *t, Val v)
 {
-    if (t->type != T_I32 || !v.idx || v.idx->lo < INT32_MIN ||
-        v.idx->hi > INT32_MAX ||
-        (v.idx->lo == INT32_MIN && v.idx->hi == INT32_MAX))
+    const int64_t most = 1 << 24; /* whatever is no index is not worth it */
+
+    if (t->type != T_I32 || !v.idx || v.idx->lo < -most || v.idx->hi > most)
         return;
     t->promised = true;
     t->lo = v.idx->lo;
@@ -214,6 +214,7 @@ void def_output(Lower *l, Sym *s, Span at)
         t = s->ref.t;
     }
     t->role = ROLE_OUTPUT;
+    t->promised = false;
     t->name = s->name;
     t->path = "";
     for (int i = 0; i < l->g->n_stmt; i++)
