@@ -1,5 +1,6 @@
 #include "fuse.h"
 
+#include "inplace.h"
 #include "normalise.h"
 
 enum { MAX_VARS = 24 };
@@ -399,42 +400,6 @@ static void add_stmts(Graph *g, Group *to, const Group *from)
             from->again[i];
 }
 
-/* Does the nest overwrite, in place, a state that it reads elsewhere or
- * reads afterwards? */
-typedef struct InPlace {
-    const Step *store;
-    bool later; /* the reading step comes after the store */
-    bool clash;
-} InPlace;
-
-static void check_in_place(const Expr *e, void *ctx)
-{
-    InPlace *i = ctx;
-
-    if (e->kind != E_READ)
-        return;
-    for (const Tensor *t = i->store->tensor->prev; t; t = t->prev)
-        if (e->tensor == t && (i->later || e->in.n || i->store->where.n ||
-                               !same_access(t, e->at, i->store->store)))
-            i->clash = true;
-}
-
-static bool in_place_clash(const Group *gr)
-{
-    for (int i = 0; i < gr->n_step; i++) {
-        InPlace in = {.store = &gr->step[i]};
-        if (!in.store->tensor || !in.store->tensor->prev)
-            continue;
-        for (int k = 0; k < gr->n_step; k++) {
-            in.later = k > i;
-            expr_visit(gr->step[k].value, check_in_place, &in);
-        }
-        if (in.clash)
-            return true;
-    }
-    return false;
-}
-
 static Group *combine(Fusion *f, const Shape *s, bool keep)
 {
     Graph *g = f->g;
@@ -473,6 +438,15 @@ static Group *combine(Fusion *f, const Shape *s, bool keep)
     return r;
 }
 
+/* Does c store where a result of p says? */
+static bool places_read_any(const Group *c, const Group *p)
+{
+    for (int i = 0; i < p->n_step; i++)
+        if (p->step[i].tensor && group_place_reads(c, p->step[i].tensor))
+            return true;
+    return false;
+}
+
 Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             bool keep, const char **why)
 {
@@ -483,6 +457,10 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
     *why = NULL;
     if (p->when != c->when) {
         *why = "one runs at load time, the other at run time";
+        return NULL;
+    }
+    if (places_read_any(c, p)) {
+        *why = "it says where the other stores";
         return NULL;
     }
     if (!map_points(&f)) {
@@ -590,6 +568,8 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
         *why = "one runs at load time, the other at run time";
     else if (p->n_cols || p->n_step != 1 || made->where.n)
         *why = "it is more than one pointwise expression";
+    else if (group_place_reads(c, t))
+        *why = "it says where the other stores";
     if (*why)
         return NULL;
     Group *r = group_copy(g, c);

@@ -83,6 +83,48 @@ void group_args(Graph *g, Group *gr)
     }
 }
 
+/* ---- reads in places */
+
+typedef struct PlaceRead {
+    const Tensor *t;
+    bool found;
+} PlaceRead;
+
+static void note_place_expr(const Expr *e, void *ctx)
+{
+    PlaceRead *r = ctx;
+
+    r->found |= e->kind == E_READ && e->tensor == r->t;
+}
+
+static void note_place_atom(const Atom *a, void *ctx)
+{
+    if (a->kind == ATOM_DATA && a->data)
+        expr_visit(a->data, note_place_expr, ctx);
+}
+
+bool place_reads(const Idx *const *store, int rank, Guard where,
+                 const Tensor *t)
+{
+    PlaceRead r = {t, false};
+
+    for (int d = 0; d < rank; d++)
+        idx_visit(store[d], note_place_atom, &r);
+    for (int i = 0; i < where.n; i++)
+        idx_visit(where.cond[i].e, note_place_atom, &r);
+    return r.found;
+}
+
+bool group_place_reads(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->tensor && place_reads(s->store, s->tensor->rank, s->where, t))
+            return true;
+    }
+    return false;
+}
+
 /* ---- canonical text */
 
 typedef struct Canon {

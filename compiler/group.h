@@ -58,6 +58,10 @@ typedef struct Group {
 /* The distinct tensors a group touches, in order of first appearance: the
  * stored ones first, then those read. This is the order of kernel params. */
 void group_args(Graph *g, Group *gr);
+/* Does what decides where something is stored read t? */
+bool place_reads(const Idx *const *store, int rank, Guard where,
+                 const Tensor *t);
+bool group_place_reads(const Group *gr, const Tensor *t);
 int64_t group_rows(const Group *gr); /* product of extents */
 int64_t group_cols(const Group *gr);
 /* Canonical text: no names, lines or constant tensors' identity; equal text

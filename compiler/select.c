@@ -123,17 +123,13 @@ static bool writes(const Group *gr, const Tensor *t)
 
 static bool reads(const Group *gr, const Tensor *t)
 {
+    Touch r = {t, false};
+
     if (!in_args(gr, t))
         return false;
-    Touch r = {t, false};
-    for (int i = 0; i < gr->n_step && !r.reads; i++) {
-        const Step *s = &gr->step[i];
-        expr_visit(s->value, touch, &r);
-        for (int d = 0; s->tensor && d < s->tensor->rank; d++)
-            if (idx_has_data(s->store[d]))
-                r.reads |= s->tensor != t;
-    }
-    return r.reads;
+    for (int i = 0; i < gr->n_step && !r.reads; i++)
+        expr_visit(gr->step[i].value, touch, &r);
+    return r.reads || group_place_reads(gr, t);
 }
 
 /* Must b run after a? Flow, and for state: writes after older reads. */

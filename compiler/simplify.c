@@ -1,6 +1,7 @@
 #include "simplify.h"
 
 #include "fuse.h"
+#include "inplace.h"
 
 int tensor_writers(const Graph *g, const Tensor *t, Stmt **first)
 {
@@ -252,4 +253,5 @@ void simplify(Graph *g)
     stack_contractions(g);
     simplify_views(g);
     simplify_dead(g);
+    simplify_in_place(g);
 }

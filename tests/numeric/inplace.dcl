@@ -1,0 +1,45 @@
+// State that is written in place while older values are still wanted.
+model sn_shift { input x : f32[6]; state h : f32[6] = 2;
+  h[i] = i == 0 ? x[0] : h[i - 1] or 0; output y[i] = h[i] + 1; }
+model sn_reverse { input x : f32[7]; state h : f32[7] = 1; h[i in 0..7] = h[6 - i] + x[i]; output y[i] = h[i]; }
+model sn_transpose { input x : f32[5, 5]; state h : f32[5, 5]; h[i, j] = h[j, i] + x[i, j]; output y = h * 2; }
+model sn_old_sum { input x : f32[6]; state h : f32[6] = 3;
+  s[] = sum(i) h[i]; h[i] = x[i] + s; output y[i] = h[i] - s; }
+model sn_row_then_whole { input x : f32[4]; input pos : i32 in 0..5; state k : f32[5, 4] = 2;
+  k[pos, d] = x[d]; s[d] = sum(i) k[i, d]; k[i, d] = k[i, d] + s[d]; output y[i, d] = k[i, d]; }
+model sn_row_from_row { input pos : i32 in 0..4; state k : f32[5, 4] = 2; input x : f32[4];
+  k[pos, d] = k[pos + 1, d] + x[d]; output y[i, d] = k[i, d]; }
+model sn_rows_twice { input x : f32[4]; input p : i32 in 0..5; input q : i32 in 0..5; state k : f32[5, 4] = 2;
+  k[p, d] = x[d]; k[q, d] = x[d] * 2; output y[i, d] = k[i, d]; }
+model sn_swap { input x : f32[8]; state a : f32[8] = 1; state b : f32[8] = 2;
+  t[i] = a[i] + 0.0; a[i] = b[i] + x[i]; b[i] = t[i] * 1.25; output ya = a + 0; output yb = b + 0; }
+model sn_swap_plain { input x : f32[8]; state a : f32[8] = 1; state b : f32[8] = 2;
+  t[i] = a[i]; a[i] = b[i]; b[i] = t[i] + x[i]; output ya = a; output yb = b; }
+model sn_matmul { input x : f32[6]; param w : f32[6, 6]; state h : f32[6] = 1;
+  h[i] = tanh(sum(k) w[i, k] * h[k] + x[i]); output y[i] = h[i]; }
+model sn_matmul_old { input x : f32[3, 6]; param w : f32[6, 6]; state h : f32[3, 6] = 1;
+  z = linear(h, w); h = z + x; output y = h - z; }
+model sn_f16 { input x : f16[3, 8]; state h : f16[3, 8] = 1; h = h * 0.5 + x; n = layer_norm(h); output y = n; output z = h; }
+model sn_unread { input x : f32[4]; state h : f32[4]; h = x; output y = x + 1; }
+model sn_only_read { input x : f32[4]; state h : f32[4] = 7; output y = x + h; }
+model sn_output_is_state { input x : f32[4]; state h : f32[4] = 7; h = h + x; output y = h; }
+model sn_output_is_old_state { input x : f32[4]; state h : f32[4] = 7; o = h; h = h + x; output y = o; }
+model sn_output_old_mid { input x : f32[4]; state h : f32[4] = 7; output o = h; h = h + x; output y = h; }
+model sn_window { input x : f32[3]; state w : f32[5, 3];
+  w[i, d] = i < 4 ? w[i + 1, d] or 0 : x[d]; output y[d] = mean(i) w[i, d]; }
+model sn_window_concat { input x : f32[1, 3]; state w : f32[5, 3];
+  n = concat(slice(w, axis = 0, first = 1), x, axis = 0); w = n; output y[d] = sum(i) w[i, d]; }
+model sn_counter_index { state n : i32 = 0; input x : f32[4]; state buf : f32[6, 4];
+  buf[n % 6, d] = x[d]; n = n + 1; output y = buf + 0; output c = n + 0; }
+model sn_cache_attention { input q : f16[2, 8]; input kk : f16[2, 8]; input pos : i32 in 0..7; state ks : f16[2, 7, 8] = 1;
+  ks[n, pos, d] = kk[n, d]; s[n, j] : f32 = j <= pos ? sum(d) q[n, d] * ks[n, j, d] : -inf;
+  p = softmax(s); output o[n, d] = sum(j) p[n, j] * ks[n, j, d]; output old[n, j] : f32 = sum(d) ks[n, j, d]; }
+model sn_old_read_late { input x : f32[6]; state h : f32[6] = 3;
+  o[i] = h[i] * 2; h[i] = x[i] + h[i]; output y[i in 0..6] = o[5 - i] + h[i]; }
+model sn_three_versions { input x : f32[6]; state h : f32[6] = 1;
+  a[i] = h[i] * 1.5; h[i] = h[i] + x[i]; b[i] = h[i] * 2.5; h[i] = h[i] * x[i]; c[i in 0..6] = h[5 - i];
+  output y[i] = a[i] + b[i] + c[i]; }
+model sn_index_by_itself { state n : i32[3, 4] = 1; input x : i32[4] in 0..3; n[n[0, 1], j] = x[j]; output y[i, j] = n[i, j] * 2; }
+model sn_norm_in_place { input x : f32[4, 300]; state h : f32[4, 300] = 1; h = layer_norm(h + x); output y = h + softmax(h); }
+model sn_sum_in_place { input x : f32[5, 5]; state h : f32[5] = 1; h[i] = sum(k) h[k] * x[i, k]; output y[i] = h[i] + 1; }
+model sn_bias_in_place { input x : f16[16, 32]; param w : f16[24, 32]; state h : f16[16, 24] = 1; h = linear(x, w) + h; output y = h * 2; }
