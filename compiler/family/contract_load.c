@@ -75,10 +75,21 @@ static bool many_rows(const Load *l)
     return l->along_k && l->passes > 1;
 }
 
+/* The name of v's part of a row: the loader's own names are taken, and split
+ * variables have one name. */
 static const char *kept(Contract *x, const Load *l, const Var *v)
 {
-    return arena_printf(x->g->arena, "%s_%s", l->id,
-                        cprint_ident(x->g->arena, v->name));
+    static const char *const taken[] = {"row", "k", "off", "reg", "tile"};
+    const char *name = cprint_ident(x->g->arena, v->name);
+    int same = 1;
+
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        same += !strcmp(name, taken[i]);
+    for (int i = 0; i < l->n_need && l->need[i] != v; i++)
+        same += !strcmp(l->need[i]->name, v->name);
+    return same == 1 ? arena_printf(x->g->arena, "%s_%s", l->id, name)
+                     : arena_printf(x->g->arena, "%s_%s_%d", l->id, name,
+                                    same);
 }
 
 static void declare_kept(Contract *x, const Load *l, Buf *b)
@@ -247,8 +258,8 @@ static void put_async(Contract *x, const Load *l, Buf *b)
     buf_printf(b, "dcc_cp_async%d(&%s,\n    &%s[", l->bytes, slot_text(x, l),
                cprint_tensor(&x->cp, l->op->read->tensor));
     if (*in)
-        buf_printf(b, "in ? %s : 0], in ? %d : 0);\n", buf_text(&at),
-                   l->bytes);
+        buf_printf(b, "in ? %s : 0],%sin ? %d : 0);\n", buf_text(&at),
+                   at.len > 36 ? "\n    " : " ", l->bytes);
     else
         buf_printf(b, "%s]);\n", buf_text(&at));
     buf_free(&at);
