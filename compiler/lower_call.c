@@ -77,7 +77,7 @@ static Ref call_inside(Lower *l, Frame *f, const AstExpr *e, const Bound *b)
 
     if (f->item->view != VIEW_NONE) {
         l->frame = f;
-        r = view_of(l, &b[0].ref, e, f->label);
+        r = view_of(l, &b[0].ref, f->label);
         l->frame = f->up;
     } else {
         diag_call(l->d, e->at, f->item->name.text);

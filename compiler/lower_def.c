@@ -67,12 +67,6 @@ static Stmt *bare_reduction(Lower *l, Val v, Type t, const Var **out, int n)
     return s;
 }
 
-/* What a statement stores for v in a tensor of type t, which v has. */
-static const Expr *stored(Lower *l, Val v, Type t)
-{
-    return val_as(l, v, t);
-}
-
 /* An integer tensor keeps the range that its definition has, so that reading
  * it as an index need not clamp. */
 static void keep_range(Tensor *t, Val v)
@@ -108,7 +102,7 @@ Ref def_tensor(Lower *l, const char *name, int from, Val v, Type t)
         made->name = name;
         s->path = lower_path(l, made->path, name);
     } else {
-        def_stmt(l, made, out, n, stored(l, v, t));
+        def_stmt(l, made, out, n, val_as(l, v, t));
     }
     keep_range(made, v);
     Ref r = {.t = made, .rank = own};
@@ -265,14 +259,14 @@ static bool declared(Lower *l, const AstStmt *s, const Sym *state, Declared *d)
 /* ---- indexed definitions */
 
 /* One dimension of a left side: an index to be made, or an expression. */
-typedef struct Place1 {
+typedef struct LeftDim {
     const Arg *arg;
     const AstExpr *at; /* of a state's left side, where it is no new index */
     Name name;
     int pack;          /* how many, where it is a pack; else -1 */
     int64_t dim[MAX_RANK];
     int index;         /* in l->index */
-} Place1;
+} LeftDim;
 
 static bool is_new_index(Lower *l, const Arg *a)
 {
@@ -288,7 +282,7 @@ static bool is_new_index(Lower *l, const Arg *a)
            !(t && !t->ref.bad && t->ref.rank == 0);
 }
 
-static bool left_pack(Lower *l, Place1 *p)
+static bool left_pack(Lower *l, LeftDim *p)
 {
     const char *name = p->arg->name.text;
 
@@ -301,7 +295,7 @@ static bool left_pack(Lower *l, Place1 *p)
     return p->pack >= 0;
 }
 
-static bool left_range(Lower *l, Place1 *p)
+static bool left_range(Lower *l, LeftDim *p)
 {
     int64_t from, to;
     const Arg *a = p->arg;
@@ -318,7 +312,7 @@ static bool left_range(Lower *l, Place1 *p)
     return true;
 }
 
-static bool left_one(Lower *l, const AstStmt *s, Place1 *p, bool state)
+static bool left_one(Lower *l, const AstStmt *s, LeftDim *p, bool state)
 {
     const Arg *a = p->arg;
 
@@ -340,8 +334,8 @@ static bool left_one(Lower *l, const AstStmt *s, Place1 *p, bool state)
 }
 
 /* The extent of a new index from its declared dimension and the reads. */
-static bool left_infer(Lower *l, const AstStmt *s, Place1 *p, const Declared *d,
-                       int pos)
+static bool left_infer(Lower *l, const AstStmt *s, LeftDim *p,
+                       const Declared *d, int pos)
 {
     Extent x = {0};
 
@@ -368,7 +362,7 @@ static bool left_infer(Lower *l, const AstStmt *s, Place1 *p, const Declared *d,
     return !x.bad && x.n;
 }
 
-static bool left_twice(Lower *l, const Place1 *p)
+static bool left_twice(Lower *l, const LeftDim *p)
 {
     const Index *old = index_find(l, p->name.text, p->pack >= 0);
 
@@ -380,7 +374,7 @@ static bool left_twice(Lower *l, const Place1 *p)
     return old != NULL;
 }
 
-static bool left_rank(Lower *l, const AstStmt *s, const Place1 *p, int n,
+static bool left_rank(Lower *l, const AstStmt *s, const LeftDim *p, int n,
                       const Declared *d)
 {
     int rank = 0;
@@ -403,7 +397,7 @@ static bool left_rank(Lower *l, const AstStmt *s, const Place1 *p, int n,
 }
 
 /* Pushes the indices of a left side; false after an error. */
-static bool left_side(Lower *l, const AstStmt *s, Place1 *p, const Declared *d,
+static bool left_side(Lower *l, const AstStmt *s, LeftDim *p, const Declared *d,
                       bool state)
 {
     int n = s->def.left.n, pos = 0;
@@ -433,7 +427,7 @@ static bool left_side(Lower *l, const AstStmt *s, Place1 *p, const Declared *d,
     return ok;
 }
 
-static bool pack_fits(Lower *l, const AstStmt *s, const Place1 *p, int n,
+static bool pack_fits(Lower *l, const AstStmt *s, const LeftDim *p, int n,
                       const Declared *d)
 {
     int pos = 0;
@@ -471,7 +465,7 @@ static Ref scalar(Lower *l, Val v, Type t)
 
 static Ref indexed(Lower *l, const AstStmt *s, const Declared *d)
 {
-    Place1 *p = arena_array(l->a, Place1, s->def.left.n + 1);
+    LeftDim *p = arena_array(l->a, LeftDim, s->def.left.n + 1);
     int from = l->n_var;
 
     if (!left_side(l, s, p, d, false) ||
@@ -556,7 +550,7 @@ static bool store_index(Lower *l, const Sym *s, Span at, int i, const Idx *e,
 }
 
 static bool state_left(Lower *l, const AstStmt *s, const Sym *sym,
-                       const Place1 *p, const Idx **store, Guard *where)
+                       const LeftDim *p, const Idx **store, Guard *where)
 {
     bool ok = true;
     int pos = 0;
@@ -595,7 +589,7 @@ static Ref write_state(Lower *l, const Sym *sym, Val v, const Idx **store,
     v = val_retype(l, v, t);
     Tensor *new = next_version(l, sym);
     Stmt *st = def_stmt(l, new, l->var + from, l->n_var - from,
-                        stored(l, v, t));
+                        val_as(l, v, t));
     for (int i = 0; i < new->rank; i++)
         st->store[i] = store[i];
     st->where = where;
@@ -606,7 +600,7 @@ static Ref write_state(Lower *l, const Sym *sym, Val v, const Idx **store,
 static Ref state_indexed(Lower *l, const AstStmt *s, const Sym *sym,
                          const Declared *d)
 {
-    Place1 *p = arena_array(l->a, Place1, s->def.left.n + 1);
+    LeftDim *p = arena_array(l->a, LeftDim, s->def.left.n + 1);
     const Idx *store[MAX_RANK];
     int from = l->n_var;
     Guard where = {0};

@@ -71,11 +71,6 @@ Val val_retype(Lower *l, Val v, Type t)
     return v;
 }
 
-Type val_store_type(Val v)
-{
-    return v.type;
-}
-
 /* ---- types */
 
 /* The type two values meet at; `weak` if both are numbers. */
@@ -234,10 +229,9 @@ static Val lower_select(Lower *l, const AstExpr *e)
         pick.weak = weak;
         return pick;
     }
-    Type as = type_is_float(t) ? T_F32 : t;
     return (Val){.weak = weak, .type = t,
                  .e = expr_select(l->g, c.e, val_as(l, a, t),
-                                  val_as(l, b, t), as)};
+                                  val_as(l, b, t), computed(t))};
 }
 
 /* ---- functions */
@@ -268,14 +262,6 @@ static const Expr *remainder_of(Lower *l, const Expr *a, const Expr *b)
                        T_F32);
 }
 
-static const Expr *fma_of(Lower *l, Val *v)
-{
-    const Expr *p = expr_binary(l->g, F_MUL, val_as(l, v[0], T_F32),
-                                val_as(l, v[1], T_F32), T_F32);
-
-    return expr_binary(l->g, F_ADD, p, val_as(l, v[2], T_F32), T_F32);
-}
-
 static Val function_of(Lower *l, const MathFunc *m, bool any_type, Val *v)
 {
     bool weak;
@@ -290,8 +276,10 @@ static Val function_of(Lower *l, const MathFunc *m, bool any_type, Val *v)
     if (m->n == 3) {
         Val both = {.weak = weak, .type = t};
         t = meet(both, v[2], &weak);
-        return (Val){.weak = weak, .type = type_is_float(t) ? t : T_F32,
-                     .e = fma_of(l, v)};
+        t = type_is_float(t) ? t : T_F32;
+        return (Val){.weak = weak, .type = t,
+                     .e = expr_fma(l->g, val_as(l, v[0], t), val_as(l, v[1], t),
+                                   val_as(l, v[2], t), T_F32)};
     }
     const Expr *a = val_as(l, v[0], T_F32), *b = val_as(l, v[1], T_F32);
     if (m->f == F_COUNT)

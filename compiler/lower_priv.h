@@ -208,7 +208,6 @@ Val val_of(Lower *l, const Idx *e); /* an index as a value */
 const Expr *val_as(Lower *l, Val v, Type t);
 /* v converted to t, as storing it would, but floats unrounded */
 Val val_retype(Lower *l, Val v, Type t);
-Type val_store_type(Val v); /* of a tensor defined as v */
 Val lower_expr(Lower *l, const AstExpr *e);
 Val lower_reduce(Lower *l, const AstExpr *e);
 
@@ -274,7 +273,7 @@ bool bind_call(Lower *l, Frame *f, const AstExpr *call, Bound *b);
 
 /* lower_view.c */
 /* reshape and transpose, in the callee's frame; attributes are names there. */
-Ref view_of(Lower *l, const Ref *x, const AstExpr *call, const char *name);
+Ref view_of(Lower *l, const Ref *x, const char *name);
 Ref view_concat(Lower *l, const AstExpr *call, const char *name, bool scalar);
 
 #endif

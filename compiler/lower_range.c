@@ -333,7 +333,9 @@ static int read_indices(Lower *l, const AstExpr *e, const Idx **out)
     for (int i = 0; i < at->n; i++) {
         const Arg *a = &at->arg[i];
         const Index *pack = NULL;
-        if (a->kind == ARG_PACK && !(pack = index_find(l, a->name.text, true))) {
+        if (a->kind == ARG_PACK)
+            pack = index_find(l, a->name.text, true);
+        if (a->kind == ARG_PACK && !pack) {
             diag_error(l->d, a->at, "'%s..' is no index of this statement",
                        a->name.text);
             return -1;

@@ -159,22 +159,11 @@ static Ref transpose(Lower *l, const Ref *x, const char *name)
     return r;
 }
 
-Ref view_of(Lower *l, const Ref *x, const AstExpr *call, const char *name)
+Ref view_of(Lower *l, const Ref *x, const char *name)
 {
-    Span before = l->target.at;
-    Ref r;
-
-    (void)call;
-    if (x->rank == 0 && !x->t && x->val.weak) {
-        Ref strong = *x;
-        strong.val = val_retype(l, x->val, x->val.type);
-        return view_of(l, &strong, call, name);
-    }
     l->target.first = l->g->n_stmt;
-    r = l->frame->item->view == VIEW_RESHAPE ? reshape(l, x, name)
-                                             : transpose(l, x, name);
-    l->target.at = before;
-    return r;
+    return l->frame->item->view == VIEW_RESHAPE ? reshape(l, x, name)
+                                                : transpose(l, x, name);
 }
 
 /* ---- concat */
