@@ -376,4 +376,48 @@ DCC_DEVICE dcc_arg<T> dcc_block_argmax(dcc_arg<T> x, dcc_arg<T> *scratch)
 #include "dcc_ptx.cuh"
 #endif
 
+// ---- f32 factors on tensor cores --------------------------------------------
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+// d += a * b with factors rounded to tf32 (11 bits); a and b hold floats in the
+// places of dcc_mma_m16n8k8_tf32.
+DCC_DEVICE void dcc_mma_tf32(float (&d)[4], const uint32_t (&a)[4],
+                             const uint32_t (&b)[2])
+{
+    uint32_t ra[4], rb[2];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        ra[i] = dcc_to_tf32(__uint_as_float(a[i]));
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+        rb[i] = dcc_to_tf32(__uint_as_float(b[i]));
+    dcc_mma_m16n8k8_tf32(d, ra, rb);
+}
+
+// The same with each factor as a sum of two tf32 numbers (22 bits); the product
+// of the two small parts is left out.
+DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
+                               const uint32_t (&b)[2])
+{
+    uint32_t big_a[4], big_b[2], small_a[4], small_b[2];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const float x = __uint_as_float(a[i]);
+        big_a[i] = dcc_to_tf32(x);
+        small_a[i] = dcc_to_tf32(x - __uint_as_float(big_a[i]));
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float x = __uint_as_float(b[i]);
+        big_b[i] = dcc_to_tf32(x);
+        small_b[i] = dcc_to_tf32(x - __uint_as_float(big_b[i]));
+    }
+    dcc_mma_m16n8k8_tf32(d, small_a, big_b);
+    dcc_mma_m16n8k8_tf32(d, big_a, small_b);
+    dcc_mma_m16n8k8_tf32(d, big_a, big_b);
+}
+
+#endif // sm_80
+
 #endif

@@ -270,6 +270,8 @@ typedef struct Suite {
     FILE *data;
     unsigned seed;
     int n;
+    int math;
+    double bound; /* of f32 results, relative to the largest */
     const Device *device;
 } Suite;
 
@@ -324,9 +326,9 @@ static void main_call(Suite *s, Build *b, const Kernel *k)
                    type_cname(b->gr->arg[i]->type));
     buf_printf(m, "%s%s0), \"%s\");\n", ws,
                k->coop_counters ? "counters.get<unsigned>(), " : "", k->name);
-    buf_printf(m, "            compare<%s>(\"%s\", arg[0], want);\n"
+    buf_printf(m, "            compare<%s>(\"%s\", arg[0], want, %g);\n"
                   "        }\n    }\n",
-               type_cname(b->gr->arg[0]->type), k->name);
+               type_cname(b->gr->arg[0]->type), k->name, s->bound);
 }
 
 static void add_kernel(Suite *s, Build *b, const Family *f,
@@ -348,7 +350,7 @@ static void add_kernel(Suite *s, Build *b, const Family *f,
 static void add_case(Suite *s, Build b, const char *only, int step)
 {
     const Family *family[] = {&family_contract_mma, &family_contract_simt};
-    Options o = {.device = s->device};
+    Options o = {.device = s->device, .math = s->math};
     int before = s->n;
 
     group_args(b.g, b.gr);
@@ -425,7 +427,7 @@ static const char *const support =
     "    if (want)\n        *want = d;\n    return b;\n}\n"
     "template <class T>\n"
     "static void compare(const char *name, const Bytes &got,\n"
-    "                    const std::vector<double> &want)\n{\n"
+    "                    const std::vector<double> &want, double bound)\n{\n"
     "    std::vector<T> t(want.size());\n"
     "    double worst = 0, most = 0;\n    size_t where = 0;\n"
     "    cudaMemcpy(t.data(), got.p, got.n, cudaMemcpyDeviceToHost);\n"
@@ -434,7 +436,7 @@ static const char *const support =
     "    for (size_t i = 0; i < t.size(); i++) {\n"
     "        double e = fabs(value(t[i]) - want[i]) / most;\n"
     "        if (!(e <= worst)) { worst = e; where = i; }\n    }\n"
-    "    double bound = sizeof(T) == 2 ? 5e-3 : 1e-5;\n"
+    "    if (sizeof(T) == 2)\n        bound = 5e-3;\n"
     "    if (!(worst <= bound)) {\n        failures++;\n"
     "        printf(\"%s: error %g at %zu\\n\", name, worst, where);\n"
     "    }\n}\n";
@@ -475,7 +477,7 @@ static Suite begin(Arena *a, const char *name)
     snprintf(dir, sizeof dir, "/tmp/dcc-%s-%d", name, (int)getuid());
     mkdir(dir, 0777);
     snprintf(path, sizeof path, "%s/data", dir);
-    return (Suite){.dir = dir, .data = fopen(path, "wb"), .seed = 7,
+    return (Suite){.dir = dir, .data = fopen(path, "wb"), .seed = 7, .bound = 1e-5,
                    .device = device_find(a, "h200")};
 }
 
@@ -498,6 +500,31 @@ Test(contract, mma)
     add_case(&s, scores(2, 40, 3, 32), "mma", 37);
     add_case(&s, values(2, 40, 3, 32), "mma", 37);
     add_case(&s, relu_first(40, 48, 56), "mma", 37);
+    finish(&s);
+    arena_free(a);
+}
+
+static void add_tf32(Suite *s)
+{
+    add_case(s, gemm(T_F32, "nt", 70, 68, 100, true), "mma", 61);
+    add_case(s, gemm(T_F32, "nn", 70, 68, 100, true), "mma", 61);
+    add_case(s, gemm(T_F32, "tt", 37, 41, 43, false), "mma", 61);
+    add_case(s, gemm(T_F32, "tn", 40, 44, 40, false), "mma", 61);
+    add_case(s, conv(T_F32, true, 2, 9, 8, 20, 3, 1, 1), "mma", 61);
+    add_case(s, mixed(37, 40, 50), "mma", 61);
+}
+
+Test(contract, tf32)
+{
+    Arena *a = arena_new();
+    Suite s = begin(a, "contract-tf32");
+
+    s.math = MATH_TF32;
+    s.bound = 2e-3;
+    add_tf32(&s);
+    s.math = MATH_3XTF32;
+    s.bound = 1e-5;
+    add_tf32(&s);
     finish(&s);
     arena_free(a);
 }

@@ -6,7 +6,7 @@
 
 /* Planning: the numbers of a contraction kernel. */
 
-enum { PAD = 8, SUM_PAD = 8 };
+enum { SUM_PAD = 8 };
 
 /* ---- sides ------------------------------------------------------------- */
 
@@ -116,6 +116,8 @@ static void plan_kind(Contract *x, Load *l)
     if (!l->async)
         l->vec = 1;
     l->k_major = x->mma && l->along_k;
+    /* Rows of a fragment fall on different banks. */
+    l->pad = x->mma && (type_bytes(x->elem) == 2 || !l->k_major) ? 8 : 4;
 }
 
 static void name_load(Contract *x, Load *l, const char *id)
@@ -246,10 +248,8 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
 
 static size_t tile_elems(const Contract *x, const Load *l)
 {
-    int pad = x->mma ? PAD : PAD / 2;
-
-    return l->k_major ? (size_t)l->rows * (size_t)(x->t.bk + pad)
-                      : (size_t)x->t.bk * (size_t)(l->rows + pad);
+    return l->k_major ? (size_t)l->rows * (size_t)(x->t.bk + l->pad)
+                      : (size_t)x->t.bk * (size_t)(l->rows + l->pad);
 }
 
 size_t contract_ring(const Contract *x)

@@ -46,6 +46,7 @@ typedef struct Load {
     bool k_major;           /* tile[rows][BK + PAD], else [BK][rows + PAD] */
     bool plain;             /* a read of the tile's type, 0 outside */
     bool async;             /* cp.async; else through registers */
+    int pad;                /* elements after each row of the tile */
     int vec, bytes;         /* of one copy: elements, bytes */
     int chunks;             /* copies along the minor dimension */
     int major;              /* extent of the other dimension */
@@ -63,6 +64,8 @@ typedef struct Contract {
     Side m, n, k;
     Tile t;
     bool mma;
+    int k_step;             /* of one mma: 16, or 8 for tf32 */
+    int terms;              /* products a product takes: 3 for 3xtf32, else 1 */
     Type elem;              /* in shared memory */
     Type acc;               /* T_F32 or T_I32 */
     const char *prefix;     /* "float" or "int" of acc; vector of 4 below */

@@ -15,7 +15,7 @@ static const char *const own_names[] = {
     "tile", "band", "height", "place", "partial", "ahead", "warp_m", "warp_n",
     "thread_m", "thread_n", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
     "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
-    "K_TILES", "BAND", "PAD", "VEC", "smem_t", "dcc_smem", "ahead_slot",
+    "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "dcc_smem", "ahead_slot",
     "pair", "tile_id", "load", "fetch", "store", "load_fragments", "a_lane_row", "a_lane_k", "b_lane_row",
     "b_lane_k",
 };
@@ -63,8 +63,8 @@ static void constants(Contract *x)
     kernel_constant(g, k, "K_TILES", (x->c.K + t->bk - 1) / t->bk, NULL);
     if (t->split > 1)
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
-    kernel_constant(g, k, "PAD", x->mma ? 8 : 4,
-                    "keeps rows of a tile off each other's banks");
+    if (x->mma)
+        kernel_constant(g, k, "K_STEP", x->k_step, "of one mma");
 }
 
 static void shared_memory(Contract *x)
@@ -75,15 +75,15 @@ static void shared_memory(Contract *x)
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
-        const char *type = type_cname(x->elem);
-        const char *decl =
-            l->k_major ? arena_printf(g->arena,
-                                      "%s %s[STAGES][%s][BK + PAD]", type,
-                                      l->tile, l->size)
-                       : arena_printf(g->arena,
-                                      "%s %s[STAGES][BK][%s + PAD]", type,
-                                      l->tile, l->size);
-        kernel_smem(g, x->kernel, 16, decl, NULL);
+        const char *pad = kernel_constant(g, x->kernel,
+                                          arena_printf(g->arena, "%s_PAD",
+                                                       l->ID), l->pad, NULL);
+        const char *decl = arena_printf(
+            g->arena, "%s %s[STAGES][%s][%s + %s]", type_cname(x->elem),
+            l->tile, l->k_major ? l->size : "BK",
+            l->k_major ? "BK" : l->size, pad);
+        kernel_smem(g, x->kernel, 16, decl,
+                    i ? NULL : "padded: a fragment's rows on different banks");
     }
     if (total > ring)
         kernel_smem(g, x->kernel, 16,

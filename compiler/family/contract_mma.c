@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Contractions on tensor cores: cp.async into a ring of tiles, ldmatrix,
- * mma.sync, from sm_80 on. 16-bit factors, sums in f32. */
+ * mma.sync, from sm_80 on. 16-bit factors, or f32 ones as tf32 where --math
+ * allows it; sums in f32. */
 
 typedef struct Shape {
     int bm, bn, wm, wn;
@@ -27,12 +28,20 @@ static const char *check_types(Contract *x)
 
     if (x->acc != T_F32)
         return "integers are summed";
-    if (a != b)
-        return "factors of different element types";
-    if (a != T_F16 && a != T_BF16)
-        return "factors that are not exact in f16 or bf16";
-    x->elem = a;
     x->mma = true;
+    x->terms = 1;
+    if (a == b && (a == T_F16 || a == T_BF16)) {
+        x->elem = a;
+        x->k_step = 16;
+        return NULL;
+    }
+    if (x->o->math == MATH_EXACT)
+        return "factors that are not exact in one of f16 and bf16";
+    if (!type_is_float(a) || !type_is_float(b))
+        return "a factor that is no float";
+    x->elem = T_F32;
+    x->k_step = 8;
+    x->terms = x->o->math == MATH_3XTF32 ? 3 : 1;
     return NULL;
 }
 
@@ -70,7 +79,8 @@ static bool sensible(const Contract *x, const Tile *t)
         return false;
     if (t->bn > 16 && t->bn / 2 >= x->c.N)
         return false;
-    return t->bk == 32 || padded(x->c.K, t->bk) <= padded(x->c.K, 32);
+    int least = 2 * x->k_step;
+    return t->bk == least || padded(x->c.K, t->bk) <= padded(x->c.K, least);
 }
 
 static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
@@ -98,7 +108,7 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
         return 0;
     x = *form;
     for (int i = 0; i < N_SHAPES; i++)
-        for (int bk = 64; bk >= 32; bk /= 2)
+        for (int bk = 4 * x.k_step; bk >= 2 * x.k_step; bk /= 2)
             for (int stages = 4; stages >= 3; stages--) {
                 const Shape *s = &shapes[i];
                 Tile t = {.bm = s->bm, .bn = s->bn, .bk = bk,
@@ -115,13 +125,18 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* Fraction of mma.sync's rate that a warp's inner loop reaches: small warp
  * tiles spend their time on fragments. */
-static double efficiency(const Tile *t)
+static double efficiency(const Contract *x)
 {
+    const Tile *t = &x->t;
     double area = (double)t->wm * t->wn;
     double e = area >= 4096 ? 0.85 : area >= 2048 ? 0.75
                : area >= 1024 ? 0.6 : area >= 512 ? 0.45 : 0.3;
 
-    return t->bk == 64 ? e : e * 0.93;
+    if (t->bk < 4 * x->k_step)
+        e *= 0.93;
+    if (x->k_step == 8) /* of wgmma's rate, which device files give */
+        e *= 0.6;
+    return x->terms == 3 ? e * 0.85 / 3 : e;
 }
 
 /* Sums and two sets of fragments stay in registers. */
@@ -130,7 +145,8 @@ static const char *plan_mma(Contract *x)
     const char *why = contract_plan(x);
 
     if (!why)
-        contract_regs(x, x->t.wm * x->t.wn / 32 + (x->t.wm + x->t.wn) / 2);
+        contract_regs(x, x->t.wm * x->t.wn / 32 +
+                             (x->t.wm + x->t.wn) / (x->terms == 3 ? 1 : 2));
     return why;
 }
 
@@ -152,12 +168,12 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
     double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
                     t->split;
-    w.pipe = PIPE_MMA;
+    w.pipe = x.k_step == 8 ? PIPE_TF32 : PIPE_MMA;
     w.warps_full = t->wm * t->wn >= 4096 ? 4 : t->wm * t->wn >= 2048 ? 6 : 8;
-    w.efficiency = efficiency(t);
+    w.efficiency = efficiency(&x);
     /* every warp reads its rows of both tiles */
     w.smem_bytes = blocks * steps * t->threads / 32 * (t->wm + t->wn) *
-                   t->bk * 2;
+                   t->bk * type_bytes(x.elem);
     w.thread_ops = 2.0 * t->wm * t->wn * 16 / 32;
     w.thread_loads = (t->wm + t->wn) / 16.0;
     w.bank_conflict = 1;
@@ -165,33 +181,61 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     model_cost(o->device, &w, c);
 }
 
-/* Where a lane's row of ldmatrix's four 8x8 matrices is: a's go along m first,
- * b's along k first; a tile stored the other way is transposed by ldmatrix. */
-static void lane_place(const Load *l, bool is_a, Slot *row, Slot *k)
+/* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four 8x8
+ * matrices (of f32: 8 rows of four): a's go along m first, b's along k first; a
+ * 16-bit tile stored the other way is transposed by it. */
+static void lane_place(const Contract *x, const Load *l, bool is_a, Slot *row,
+                       Slot *k)
 {
+    bool wide = x->k_step == 8;
+
     if (l->k_major) {
         row->text = is_a ? "lane % 16" : "lane / 16 * 8 + lane % 8";
-        k->text = is_a ? "lane / 16 * 8" : "lane / 8 % 2 * 8";
+        k->text = is_a && wide    ? "lane / 16 * 4"
+                  : is_a          ? "lane / 16 * 8"
+                  : wide          ? "lane / 8 % 2 * 4"
+                                  : "lane / 8 % 2 * 8";
+    } else if (wide) {
+        row->text = "lane / 4";
+        k->text = "lane % 4";
     } else {
         row->text = is_a ? "lane / 8 % 2 * 8" : "lane / 16 * 8";
         k->text = is_a ? "lane / 16 * 8 + lane % 8" : "lane % 16";
     }
 }
 
+/* The statement that reads fragment `index`. */
 static const char *fragment(Contract *x, const Load *l, const char *side,
                             const char *index)
 {
-    const char *row = arena_printf(x->g->arena, "[%s_lane_row + %s * 16]", side,
-                                   index);
-    const char *k = arena_printf(x->g->arena, "[kk + %s_lane_k]", side);
+    Arena *a = x->g->arena;
+    bool is_a = *side == 'a';
+    const char *row = arena_printf(a, "[%s_lane_row + %s * 16]", side, index);
+    const char *k = arena_printf(a, "[kk + %s_lane_k]", side);
+    const char *at = arena_printf(a, "&smem.%s[stage]%s%s", l->tile,
+                                  l->k_major ? row : k, l->k_major ? k : row);
+    const char *to = arena_printf(a, "%s_frag[kk / K_STEP %% 2][%s]", side,
+                                  index);
 
-    return arena_printf(x->g->arena, "%s[stage]%s%s", l->tile,
-                        l->k_major ? row : k, l->k_major ? k : row);
+    if (l->k_major || x->k_step == 16)
+        return arena_printf(a, "dcc_ldmatrix_x4%s(%s,\n    %s);\n",
+                            l->k_major ? "" : "_trans", to, at);
+    const char *next = arena_printf(a, "4 * (%s + %s_PAD)", l->size, l->ID);
+    return arena_printf(
+        a, "{\n    const float *const at =\n        %s;\n"
+           "    %s[0] = __float_as_uint(at[0]);\n"
+           "    %s[%d] = __float_as_uint(at[8]);\n"
+           "    %s[%d] = __float_as_uint(at[%s]);\n"
+           "    %s[3] = __float_as_uint(at[%s + 8]);\n}\n",
+        at, to, to, is_a ? 1 : 2, to, is_a ? 2 : 1, next, to, next);
 }
 
-static const char *load_of(const Load *l)
+static const char *mma_name(const Contract *x)
 {
-    return l->k_major ? "dcc_ldmatrix_x4" : "dcc_ldmatrix_x4_trans";
+    return x->elem == T_F16    ? "dcc_mma_m16n8k16_f16"
+           : x->elem == T_BF16 ? "dcc_mma_m16n8k16_bf16"
+           : x->terms == 3     ? "dcc_mma_3xtf32"
+                               : "dcc_mma_tf32";
 }
 
 static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
@@ -205,18 +249,16 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
     if (plan_mma(&x))
         return;
     contract_begin(&x, k);
-    const char *mma = x.elem == T_F16 ? "dcc_mma_m16n8k16_f16"
-                                      : "dcc_mma_m16n8k16_bf16";
     Slot extra[] = {
         {"A_ROW", NULL}, {"A_K", NULL}, {"B_ROW", NULL}, {"B_K", NULL},
-        {"A_AT", fragment(&x, &x.a, "a", "i")},
-        {"B_AT", fragment(&x, &x.b, "b", "j")},
-        {"A_LOAD", load_of(&x.a)}, {"B_LOAD", load_of(&x.b)}, {"MMA", mma},
+        {"A_FRAGMENT", fragment(&x, &x.a, "a", "i")},
+        {"B_FRAGMENT", fragment(&x, &x.b, "b", "j")},
+        {"MMA", mma_name(&x)},
     };
-    lane_place(&x.a, true, &extra[0], &extra[1]);
-    lane_place(&x.b, false, &extra[2], &extra[3]);
+    lane_place(&x, &x.a, true, &extra[0], &extra[1]);
+    lane_place(&x, &x.b, false, &extra[2], &extra[3]);
     contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
-                  9, "WM / 16", "WN / 8");
+                  7, "WM / 16", "WN / 8");
     k->family = "contract_mma";
     k->min_arch = "sm_80";
 }
