@@ -343,14 +343,18 @@ const char *contract_text(const Contract *x, const Tile *t)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* Copies narrower than 16 bytes take as many requests as wide ones. */
-static double load_scatter(const Load *l, Type elem)
+/* What instructions of the copies cost, in bytes of shared-memory time a copy:
+ * addresses and guards, and for the way through registers two instructions
+ * more and the index arithmetic of single elements. */
+static double copy_cost(const Load *l)
 {
-    double full = 16.0 / (l->vec * type_bytes(elem));
+    return l->async ? 6 + 4 * l->n_need : 20 + 6 * l->n_need;
+}
 
-    if (l->async)
-        return full > 1 ? 1 + (full - 1) * 0.4 : 1;
-    return 1.5 + full * 0.4;
+/* Neighbouring threads that read no neighbours waste most of each sector. */
+static double load_scatter(const Load *l)
+{
+    return l->op->along || !l->op->read ? 1 : 4;
 }
 
 void contract_work(const Contract *x, Work *w)
@@ -362,8 +366,9 @@ void contract_work(const Contract *x, Work *w)
     double k_len = (double)(ceil_div(ceil_div(c->K, t->bk), t->split) * t->bk);
     int size = type_bytes(x->elem);
     double a = t->bm * k_len * size, b = t->bn * k_len * size;
-    double scatter_a = load_scatter(&x->a, x->elem);
-    double scatter_b = load_scatter(&x->b, x->elem);
+    double scatter_a = load_scatter(&x->a), scatter_b = load_scatter(&x->b);
+    double copies = t->bm * k_len / x->a.vec * copy_cost(&x->a) +
+                    t->bn * k_len / x->b.vec * copy_cost(&x->b);
 
     w->flops = 2.0 * (double)c->M * (double)c->N * (double)c->K *
                (double)c->batches;
@@ -380,7 +385,7 @@ void contract_work(const Contract *x, Work *w)
                   x->out_bytes;
     w->scatter = 1;
     w->block_ops = 2 * sums * k_len;
-    w->smem_bytes += blocks * ((a + b) + sums * 8 / t->split);
+    w->smem_bytes += blocks * (a + b + copies + sums * 8 / t->split);
     /* Filling the ring, draining the sums; the last block of a split adds all
      * partial sums of its tile alone. */
     double clk = x->o->device->clock_ghz * 1e3;

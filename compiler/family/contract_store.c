@@ -494,9 +494,11 @@ static void put_points(Finish *f, Buf *b)
         buf_puts(&head, "const int row = i / BN, col = i % BN;\n");
     buf_puts(&head, "const int m = m0 + row, n = n0 + col;\n");
     if (tail_m || tail_n)
-        buf_printf(&head, "if (%s%s%s)\n    continue;\n",
+        buf_printf(&head, "if (%s%s%s)\n    %s;\n",
                    tail_m ? "m >= M" : "", tail_m && tail_n ? " || " : "",
-                   tail_n ? "n >= N" : "");
+                   tail_n ? "n >= N" : "",
+                   x->t.bm * x->t.bn == x->vec * x->t.threads ? "return"
+                                                              : "continue");
     name_sum(f, "sum");
     name_side(f, &head, &x->m, f->linear_m);
     name_side(f, &head, &x->n, f->linear_n);
@@ -511,6 +513,28 @@ static void put_points(Finish *f, Buf *b)
     buf_free(&body);
 }
 
+/* The loop over a thread's pieces of the tile, i; several at a time where
+ * loads would wait for each other. */
+static void put_loop(Contract *x, Buf *b, bool loads)
+{
+    int pieces = x->t.bm * x->t.bn / x->vec, threads = x->t.threads;
+
+    if (loads && pieces >= 2 * threads)
+        buf_printf(b, "#pragma unroll %d\n", pieces >= 4 * threads ? 4 : 2);
+    if (pieces % threads) {
+        buf_printf(b, "for (int i = threadIdx.x; i < BM * BN / %d; "
+                      "i += THREADS) {\n", x->vec);
+        return;
+    }
+    if (pieces == threads)
+        buf_puts(b, "{\n    const int i = threadIdx.x;\n");
+    else
+        buf_printf(b, "for (int pass = 0; pass < BM * BN / %d / THREADS; "
+                      "++pass) {\n"
+                      "    const int i = pass * THREADS + threadIdx.x;\n",
+                   x->vec);
+}
+
 void contract_epilogue(Contract *x, Buf *b)
 {
     Finish f = {0};
@@ -518,12 +542,7 @@ void contract_epilogue(Contract *x, Buf *b)
     prepare(&f, x);
     cprint_fresh(&x->cp, "sum");
     cprint_fresh(&x->cp, "sum_vec");
-    if (x->vec > 1)
-        buf_printf(b, "for (int i = threadIdx.x; i < BM * BN / %d; "
-                      "i += THREADS) {\n", x->vec);
-    else
-        buf_puts(b, "for (int i = threadIdx.x; i < BM * BN; "
-                    "i += THREADS) {\n");
+    put_loop(x, b, f.n_vec > 0);
     put_points(&f, b);
     buf_puts(b, "}\n");
 }
