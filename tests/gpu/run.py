@@ -377,7 +377,8 @@ def sanitize_all(o, objects):
     status, text = shell([sys.executable,
                           os.path.join(TOP, "tools/reference.py"), "--models",
                           ",".join(small), "--types", ",".join(o.types),
-                          "--batch", "3", "--out", o.work])
+                          "--batch", "3", "--out", o.work,
+                          *[f"-D{d}" for d in o.D]])
     if status:
         return [{"model": "reference.py", "ok": False, "error": tail(text)}]
     jobs = [(m, t) for m in small for t in o.types]
