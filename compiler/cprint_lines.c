@@ -36,11 +36,12 @@ static int break_cost(const char *s, int i, int depth)
     return -1;
 }
 
-/* Where to end the first line of s, at most `room` columns: the index of the
- * blank, or 0 if there is no good place. */
+/* Where to end the first line of s, at most `room` columns: its length, or 0
+ * if there is no good place. A line that cannot end at a blank ends after an
+ * opening parenthesis. */
 static int break_at(const char *s, int room)
 {
-    int depth = 0, best = 0, best_cost = 1 << 20;
+    int depth = 0, best = 0, best_cost = 1 << 20, opening = 0;
     bool quoted = false;
 
     for (int i = 0; s[i] && i <= room; i++) {
@@ -51,11 +52,14 @@ static int break_at(const char *s, int room)
         if (!strncmp(s + i, "<<<", 3) || !strncmp(s + i, ">>>", 3)) {
             depth += s[i] == '<' ? 2 : -2;
             i += 2;
+            continue;
         }
         if (strchr("([{", s[i]))
             depth++;
         if (strchr(")]}", s[i]))
             depth--;
+        if (s[i] == '(' && s[i + 1] != ')' && i < room)
+            opening = i + 1;
         int cost = break_cost(s, i, depth);
         /* a break near the start gains little */
         if (cost >= 0 && i < room / 3)
@@ -65,7 +69,7 @@ static int break_at(const char *s, int room)
             best = i;
         }
     }
-    return best;
+    return best ? best : opening;
 }
 
 static void put_indent(Buf *b, int n)
@@ -85,7 +89,7 @@ static void code_line(Buf *b, const char *s, int indent)
         put_indent(b, indent);
         buf_putn(b, s, (size_t)at);
         buf_putc(b, '\n');
-        s += at + 1;
+        s += at + (s[at] == ' ');
         if (first)
             indent += STEP;
         first = false;

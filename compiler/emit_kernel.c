@@ -14,17 +14,35 @@ static const char *base_name(const char *path)
 
 /* ---- banner ------------------------------------------------------------ */
 
-/* The text of a span, blanks at line breaks squeezed. */
+enum { LONGEST_SOURCE = 240 };
+
+/* The statement at a span, up to its `;`, blanks and line breaks squeezed. */
 static void put_source(Buf *b, Span at)
 {
     const char *s = at.source->text;
+    int n = 0, depth = 0;
 
     for (int line = 1; line < at.line && *s; s++)
         line += *s == '\n';
     s += strnlen(s, (size_t)(at.col > 0 ? at.col - 1 : 0));
-    for (int i = 0; i < at.len && s[i]; i++)
-        if (s[i] != '\n' && !(s[i] == ' ' && i + 1 < at.len && s[i + 1] == ' '))
-            buf_putc(b, s[i]);
+    for (; *s && n < LONGEST_SOURCE && depth >= 0; s++) {
+        bool blank = *s == ' ' || *s == '\n' || *s == '\t';
+        if (s[0] == '/' && s[1] == '/') {
+            s += strcspn(s, "\n") - 1;
+            continue;
+        }
+        if (!blank) {
+            buf_putc(b, *s);
+            n++;
+        } else if (b->len && b->text[b->len - 1] != ' ') {
+            buf_putc(b, ' ');
+        }
+        depth += (*s == '{') - (*s == '}');
+        if (*s == ';' || (*s == '{' && depth > 0))
+            break;
+    }
+    if (n == LONGEST_SOURCE)
+        buf_puts(b, " ...");
 }
 
 static bool same_span(Span a, Span b)
@@ -201,16 +219,46 @@ static void put_pointer(Buf *b, const Kernel *k, const KernelArg *a,
 
 static int n_params(const Kernel *k)
 {
-    return k->n_arg + (k->workspace > 0) + k->coop_counters;
+    int n = (k->workspace > 0) + k->coop_counters + k->n_map;
+
+    for (int i = 0; i < k->n_arg; i++)
+        n += !k->arg[i].mapped;
+    return n;
+}
+
+/* The argument that is the kernel's parameter i, and how many there are. */
+static int param_arg(const Kernel *k, int i, int *n)
+{
+    int arg = -1;
+
+    *n = 0;
+    for (int a = 0; a < k->n_arg; a++)
+        if (!k->arg[a].mapped && (*n)++ == i)
+            arg = a;
+    return arg;
+}
+
+static void put_box(Buf *b, const TileMap *m)
+{
+    buf_puts(b, "boxes of ");
+    for (int i = m->rank - 1; i >= 0; i--)
+        buf_printf(b, "%d%s", m->box[i], i ? " x " : "");
 }
 
 /* One parameter's declaration; comment is its shape, or "". */
 static void put_param(Buf *b, Buf *comment, const Kernel *k, int i)
 {
-    if (i < k->n_arg) {
-        put_pointer(b, k, &k->arg[i], true);
-        put_shape(comment, k->arg[i].tensor);
-    } else if (i == k->n_arg && k->workspace) {
+    int n_arg, arg = param_arg(k, i, &n_arg);
+    int map = i - (n_params(k) - k->n_map);
+
+    if (arg >= 0) {
+        put_pointer(b, k, &k->arg[arg], true);
+        put_shape(comment, k->arg[arg].tensor);
+    } else if (map >= 0) {
+        buf_printf(b, "const __grid_constant__ CUtensorMap %s",
+                   k->map[map].name);
+        put_box(comment, &k->map[map]);
+    } else if (i == n_arg && k->workspace) {
         buf_puts(b, "unsigned char *__restrict__ workspace");
         buf_printf(comment, "%zu bytes of scratch", k->workspace);
     } else {
@@ -356,12 +404,67 @@ static void put_kernel(Buf *b, const Kernel *k)
 
 static void put_call_args(Buf *b, const Kernel *k)
 {
+    const char *comma = "";
+
     for (int i = 0; i < k->n_arg; i++)
-        buf_printf(b, "%s%s", i ? ", " : "", k->arg[i].name);
+        if (!k->arg[i].mapped) {
+            buf_printf(b, "%s%s", comma, k->arg[i].name);
+            comma = ", ";
+        }
     if (k->workspace)
-        buf_printf(b, "%sworkspace", k->n_arg ? ", " : "");
+        buf_printf(b, "%sworkspace", comma);
     if (k->coop_counters)
         buf_puts(b, ", counters");
+    for (int i = 0; i < k->n_map; i++)
+        buf_printf(b, ", %s", k->map[i].name);
+}
+
+static const char *map_type(Type t)
+{
+    return t == T_F16    ? "DCC_F16"
+           : t == T_BF16 ? "DCC_BF16"
+           : t == T_I8   ? "DCC_I8"
+           : t == T_F32  ? "DCC_F32"
+                         : "DCC_I32";
+}
+
+/* The tables of a map, and its encoding. */
+static void put_map(Buf *b, const Kernel *k, const TileMap *m)
+{
+    const char *of = m->name;
+    bool steps = false;
+
+    buf_printf(b, "static const uint64_t %s_dim[] = {", of);
+    for (int i = 0; i < m->rank; i++)
+        buf_printf(b, "%s%lld", i ? ", " : "", (long long)m->dim[i]);
+    buf_printf(b, "};\nstatic const uint64_t %s_stride[] = {", of);
+    for (int i = 1; i < m->rank; i++)
+        buf_printf(b, "%s%lld", i > 1 ? ", " : "", (long long)m->stride[i]);
+    buf_printf(b, "};\nstatic const uint32_t %s_box[] = {", of);
+    for (int i = 0; i < m->rank; i++) {
+        buf_printf(b, "%s%d", i ? ", " : "", m->box[i]);
+        steps |= m->step[i] > 1;
+    }
+    buf_puts(b, "};\n");
+    if (steps) {
+        buf_printf(b, "static const uint32_t %s_step[] = {", of);
+        for (int i = 0; i < m->rank; i++)
+            buf_printf(b, "%s%d", i ? ", " : "", m->step[i]);
+        buf_puts(b, "};\n");
+    }
+    buf_printf(b, "CUtensorMap %s;\n"
+                  "status = dcc_tma_encode(&%s, %s, %d, %s", of, of,
+               map_type(k->arg[m->arg].tensor->type), m->rank,
+               k->arg[m->arg].name);
+    if (m->offset)
+        buf_printf(b, " + %lld", (long long)m->offset);
+    buf_printf(b, ", %s_dim, %s_stride, %s_box, ", of, of, of);
+    if (steps)
+        buf_printf(b, "%s_step", of);
+    else
+        buf_puts(b, "NULL");
+    buf_printf(b, ", %s);\nif (status != cudaSuccess)\n    return status;\n",
+               m->swizzle ? "DCC_SWIZZLE_128" : "DCC_SWIZZLE_NONE");
 }
 
 static void put_cluster_launch(Buf *b, const Kernel *k)
@@ -406,11 +509,14 @@ static void put_launcher(Buf *b, const Kernel *k)
     if (k->grid[2] > 1)
         buf_printf(&body, ", %d", k->grid[2]);
     buf_puts(&body, ");\n");
-    if (k->smem_bytes > PLAIN_SMEM)
-        buf_printf(&body, "const cudaError_t status =\n"
+    if (k->smem_bytes > PLAIN_SMEM || k->n_map)
+        buf_printf(&body, "%scudaError_t status =\n"
                           "    DCC_ALLOW_SMEM(%s, %zu);\n"
                           "if (status != cudaSuccess)\n"
-                          "    return status;\n", k->name, k->smem_bytes);
+                          "    return status;\n", k->n_map ? "" : "const ",
+                   k->name, k->smem_bytes);
+    for (int i = 0; i < k->n_map; i++)
+        put_map(&body, k, &k->map[i]);
     buf_putc(&body, '\n');
     if (k->cluster > 1) {
         put_cluster_launch(&body, k);

@@ -1,5 +1,6 @@
 #include "body.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* ---- reads ------------------------------------------------------------- */
@@ -365,21 +366,29 @@ static void flush_stores(Body *b, Buf *in)
     b->stores = (Buf){0};
 }
 
+static bool is_name(const char *s)
+{
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_')
+            return false;
+    return true;
+}
+
 /* Step i's value, named where it is used again; and its store. */
 static void put_pointwise(Body *b, Buf *in, int i, bool used,
                           const char *frag, bool own)
 {
     const Step *s = &b->group->step[i];
     const Expr *e = stored_value(s, used);
-    const char *name = NULL;
+    const char *text = cprint_bind(in, &b->print, e, "t");
 
-    if (used && !b->kept[i])
-        name = body_step_name(b, i);
-    const char *text = cprint_bind(in, &b->print, e, name ? name : "t");
     if (b->kept[i]) {
         buf_printf(in, "%s = %s;\n", b->kept[i], text);
         text = b->print.local[i] = b->kept[i];
+    } else if (used && is_name(text)) {
+        b->print.local[i] = text;
     } else if (used) {
+        const char *name = body_step_name(b, i);
         buf_printf(in, "const %s %s = %s;\n", cprint_ctype(s->type), name,
                    text);
         text = b->print.local[i] = name;

@@ -108,13 +108,20 @@ const Expr *main_read(const Group *gr); /* of the largest tensor, or NULL */
 void decompose(Body *b, Buf *out, const Var **v, int n, const char *point,
                int vec);
 
-/* For cost: operations a run, special ones among them, and the bytes that all
- * loads and stores ask for with the factor by which narrow accesses waste
- * sectors; `fast` is the variable that neighbouring threads differ in. */
+/* For cost: operations a run, special ones among them, what addresses, guards
+ * and conversions add (in the same unit), and the bytes that all loads and
+ * stores ask for with the factor by which narrow accesses waste sectors. */
 typedef struct Traffic {
-    double flops, special, bytes, scatter, flops_point;
+    double flops, special, overhead, bytes, scatter;
 } Traffic;
-void group_traffic(Graph *g, const Group *gr, const Var *fast, int vec,
-                   Traffic *t);
+
+/* How neighbouring threads differ: by `row` (NULL: they share a row), or by
+ * `col` in accesses that use cols. Each has vec values of `along`. */
+typedef struct Spread {
+    const Var *row, *col, *along;
+    int vec;
+    int rows_warp; /* rows side by side in a warp */
+} Spread;
+void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t);
 
 #endif

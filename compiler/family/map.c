@@ -64,33 +64,53 @@ static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
     return n;
 }
 
-static void map_cost(Graph *g, const Group *gr, const Options *o,
-                     const Variant *v, Cost *c)
+/* Whether an address depends on another load. */
+static void note_gather(const Expr *e, void *ctx)
+{
+    bool *gather = ctx;
+
+    for (int i = 0; e->kind == E_READ && i < e->tensor->rank; i++)
+        *gather |= idx_has_data(e->at[i]);
+}
+
+static void map_traffic(Graph *g, const Group *gr, int vec, Traffic *t)
 {
     const Var **rows = ordered_rows(g, gr);
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32};
+
+    group_traffic(g, gr, &s, t);
+    /* finding the point, once a thread */
+    t->overhead += 2.0 * (double)group_rows(gr) / vec * (8 + 6 * gr->n_rows);
+}
+
+static void map_cost(Graph *g, const Group *gr, const Options *o,
+                     const Variant *v, Cost *c)
+{
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
     double points = ceil((double)group_rows(gr) / vec);
     int64_t cols = group_cols(gr);
+    bool gather = false;
     Traffic t;
 
-    group_traffic(g, gr, fast, vec, &t);
-    /* a load instruction for each lane costs issue slots and L1 cycles */
-    double narrow = vec == 1 ? 1.6 : vec == 2 ? 1.2 : 1;
+    map_traffic(g, gr, vec, &t);
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, note_gather, &gather);
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
-        .efficiency = 0.4,
+        .padded_flops = t.flops + t.overhead,
+        .efficiency = 0.5,
         .special = t.special,
         .hbm_bytes = model_group_bytes(gr, NULL, NULL),
         .l2_bytes = t.bytes,
-        .scatter = t.scatter * narrow,
+        .scatter = t.scatter,
         .blocks = ceil(points / threads),
         .threads = threads,
         .regs = 24 + 3 * vec + 2 * gr->n_step,
-        .block_ops = t.flops_point * vec * threads,
+        .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
-        .serial_steps = 2 + (cols > 64 ? (double)cols / 16 : 0),
+        .serial_steps = 1 + gather + (cols > 16 ? (double)cols / 16 : 0),
     };
     model_cost(o->device, &w, c);
 }
@@ -291,7 +311,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     kernel_tidy(g, k);
     map_cost(g, gr, o, v, &c);
     Traffic t;
-    group_traffic(g, gr, along, vec, &t);
+    map_traffic(g, gr, vec, &t);
     k->flops = t.flops;
     k->bytes = model_group_bytes(gr, NULL, NULL);
     k->predicted_us = c.us;

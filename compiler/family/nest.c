@@ -1,6 +1,7 @@
 #include "body.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -292,57 +293,117 @@ static void add_special(const Expr *e, void *ctx)
         *n += 1;
 }
 
-/* By how much neighbouring threads' accesses waste 32-byte sectors. */
-static double waste(Graph *g, const Tensor *t, const Idx **at,
-                    const Var *fast, int vec)
-{
-    const Idx *offset = cprint_offset(g, t, at);
-    double bytes = type_bytes(t->type);
+typedef struct Census {
+    Graph *graph;
+    const Group *group;
+    const Spread *spread;
+    Traffic *sum;
+    double rows, cols, weighted;
+} Census;
 
-    if (!fast || !idx_uses(offset, fast))
-        return 1;
-    double c = (double)llabs(idx_coef(offset, fast));
-    if (c <= 1)
-        return 1;
-    double most = 32 / bytes;
-    /* lanes of one thread are neighbours too, but of separate instructions */
-    c = vec > 1 && c * bytes < 32 ? c * 0.75 : c;
-    return c < most ? c : most;
+/* How many neighbouring elements the nest covers from `fast` on. */
+static double contiguous_run(const Group *gr, const Idx *offset,
+                             const Var *fast)
+{
+    int64_t run = llabs(idx_coef(offset, fast)) * fast->extent;
+    bool more = run > 0; /* 0: `fast` occurs in a floor or a gather only */
+
+    while (more) {
+        more = false;
+        for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
+            const Var *v = i < gr->n_rows ? gr->rows[i]
+                                          : gr->cols[i - gr->n_rows];
+            if (v->extent > 1 && idx_coef(offset, v) == run) {
+                run *= v->extent;
+                more = true;
+            }
+        }
+    }
+    return (double)run;
 }
 
-void group_traffic(Graph *g, const Group *gr, const Var *fast, int vec,
-                   Traffic *t)
+/* By how much neighbouring threads' accesses waste 32-byte sectors. */
+static double waste(const Census *c, const Tensor *t, const Idx **at,
+                    bool over_cols)
 {
-    double rows = (double)group_rows(gr), cols = (double)group_cols(gr);
-    double weighted = 0;
+    const Spread *s = c->spread;
+    const Idx *offset = cprint_offset(c->graph, t, at);
+    double bytes = type_bytes(t->type), most = 32 / bytes;
+    const Var *fast = over_cols && s->col ? s->col : s->row;
+
+    if (!fast)
+        return most; /* one thread's, alone */
+    if (!idx_uses(offset, fast))
+        return 1;
+    double step = (double)llabs(idx_coef(offset, fast));
+    double run = contiguous_run(c->group, offset, fast);
+    if (fast == s->row && s->col)
+        run = fmin(run, s->rows_warp);
+    if (step == 0)
+        step = 1;
+    return fmin(most, fmax(step, most / fmax(run, 1)));
+}
+
+/* One access of n elements in all. */
+static void add_access(Census *c, const Tensor *t, const Idx **at, double n,
+                       bool over_cols, double ops)
+{
+    const Spread *s = c->spread;
+    const Idx *offset = cprint_offset(c->graph, t, at);
+    const Var *fast = over_cols && s->col ? s->col : s->row;
+    double bytes = n * type_bytes(t->type);
+
+    if (fast && !idx_uses(offset, fast))
+        bytes /= 32; /* one request serves the warp */
+    c->sum->bytes += bytes;
+    c->weighted += bytes * waste(c, t, at, over_cols);
+    c->sum->overhead += 2 * n * ops;
+}
+
+static void count_step(Census *c, const Step *s)
+{
+    double n = c->rows * (is_col_step(s) ? c->cols : 1), special = 0;
+
+    expr_visit(s->value, add_special, &special);
+    c->sum->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
+    c->sum->special += n * special;
+    if (!s->tensor)
+        return;
+    bool over_cols = s->over_cols && s->op == R_NONE;
+    add_access(c, s->tensor, s->store, c->rows * (over_cols ? c->cols : 1),
+               over_cols, 3.0 / c->spread->vec);
+}
+
+static void count_read(Census *c, const Expr *e)
+{
+    const Spread *s = c->spread;
+    bool over_cols = uses_cols(c->group, e);
+    int step;
+    ReadKind kind = read_kind(c->graph, e, s->along, s->vec, &step);
+    double ops = 3 + 2 * e->in.n;
+
+    if (kind == READ_BROADCAST)
+        ops /= s->vec;
+    else if (kind == READ_VECTOR)
+        ops /= step;
+    add_access(c, e->tensor, e->at, c->rows * (over_cols ? c->cols : 1),
+               over_cols, ops);
+}
+
+void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
+{
+    Census c = {g, gr, s, t, (double)group_rows(gr), (double)group_cols(gr),
+                0};
     int all[MAX_STEPS];
     Reads r;
 
     memset(t, 0, sizeof *t);
     for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        double n = is_col_step(s) ? rows * cols : rows, special = 0;
-        expr_visit(s->value, add_special, &special);
-        t->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
-        t->special += n * special;
+        count_step(&c, &gr->step[i]);
         all[i] = i;
-        if (!s->tensor)
-            continue;
-        double bytes = (s->over_cols && s->op == R_NONE ? rows * cols : rows)
-                       * type_bytes(s->tensor->type);
-        t->bytes += bytes;
-        weighted += bytes * waste(g, s->tensor, s->store, fast, vec);
     }
     reads_of(gr, all, gr->n_step, &r);
-    for (int i = 0; i < r.n; i++) {
-        const Expr *e = r.read[i];
-        double bytes = type_bytes(e->tensor->type) * rows *
-                       (uses_cols(gr, e) ? cols : 1);
-        if (fast && !read_uses(e, fast))
-            bytes /= 32;
-        t->bytes += bytes;
-        weighted += bytes * waste(g, e->tensor, e->at, fast, vec);
-    }
-    t->scatter = t->bytes > 0 ? weighted / t->bytes : 1;
-    t->flops_point = t->flops / rows;
+    for (int i = 0; i < r.n; i++)
+        count_read(&c, r.read[i]);
+    t->scatter = t->bytes > 0 ? c.weighted / t->bytes : 1;
 }

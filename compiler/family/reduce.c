@@ -274,6 +274,34 @@ static double serial_loads(const RowReduce *r)
     return turns + (r->plan.passes - 1) * turns * 0.4;
 }
 
+/* What a thread does besides the nest's own operations: finding its row and
+ * columns, and combining results with others. */
+static double thread_overhead(const RowReduce *r)
+{
+    double turn = 3 + (r->group->n_cols > 1 ? 8 : 0), rounds = 1;
+
+    for (int n = r->per_row; r->mode != MODE_COLUMNS && n > 1; n /= 2)
+        rounds += r->mode == MODE_LANES ? 3 : 5;
+    if (r->mode == MODE_COLUMNS)
+        rounds = 6 * r->vec;
+    return 16 + 6 * r->group->n_rows +
+           r->plan.passes * (turn * r->chunks + rounds);
+}
+
+void reduce_traffic(const RowReduce *r, Traffic *t)
+{
+    bool columns = r->mode == MODE_COLUMNS;
+    const Var *row = fastest(r->rows, r->group->n_rows);
+    Spread s = {.row = columns || r->mode == MODE_LANES ? row : NULL,
+                .col = columns ? NULL : fastest(r->cols, r->group->n_cols),
+                .along = r->along,
+                .vec = r->vec,
+                .rows_warp = columns ? 32 : 32 / r->per_row};
+
+    group_traffic(r->graph, r->group, &s, t);
+    t->overhead += 2 * block_count(r) * r->threads * thread_overhead(r);
+}
+
 static void reduce_cost(Graph *g, const Group *gr, const Options *o,
                         const Variant *v, Cost *c)
 {
@@ -281,7 +309,7 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
     Traffic t;
 
     reduce_plan(&r, g, gr, v);
-    group_traffic(g, gr, r.along, r.vec, &t);
+    reduce_traffic(&r, &t);
     double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
     double blocks = block_count(&r);
     double idle = (double)r.chunks * r.per_row *
@@ -290,19 +318,18 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
     double smem = 0;
     if (r.mode == MODE_COLUMNS && r.per_row > 1)
         smem = 16.0 * blocks * r.threads * r.vec * r.plan.passes;
-    double narrow = r.vec == 1 ? 1.5 : r.vec == 2 ? 1.2 : 1;
-    double combine = r.mode == MODE_LANES ? 0.05
+    double combine = r.mode == MODE_LANES   ? 0.05
                      : r.mode == MODE_SPLIT ? 1.5
                                             : 0.1 + r.threads / 4096.0;
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
-        .padded_flops = t.flops * fmax(1, idle),
-        .efficiency = 0.4,
+        .padded_flops = t.flops * fmax(1, idle) + t.overhead,
+        .efficiency = 0.5,
         .special = t.special * fmax(1, idle),
         .hbm_bytes = model_group_bytes(gr, NULL, NULL),
         .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
-        .scatter = t.scatter * narrow,
+        .scatter = t.scatter,
         .smem_bytes = smem,
         .blocks = blocks,
         .threads = r.threads,

@@ -39,6 +39,7 @@ typedef struct RowReduce {
 
 /* Everything but body and kernel, from a variant. */
 void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v);
+void reduce_traffic(const RowReduce *r, Traffic *t);
 void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
                   Kernel *k);
 

@@ -690,7 +690,7 @@ static void set_figures(RowReduce *r, const Options *o, const Variant *v)
     Cost c;
 
     family_reduce.cost(r->graph, r->group, o, v, &c);
-    group_traffic(r->graph, r->group, r->along, r->vec, &t);
+    reduce_traffic(r, &t);
     k->flops = t.flops;
     k->bytes = model_group_bytes(r->group, NULL, NULL);
     k->predicted_us = c.us;
