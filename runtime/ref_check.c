@@ -38,14 +38,21 @@ typedef struct {
 
 /* ---- evaluating what was never stored ---- */
 
-/* Half of the last place of a 16-bit float type: a kernel may keep such a
- * value in f32 or round it. */
+/* Half of the last place of a float type at a; 0 for other types. */
 static double half_place(dcc_type type, double a)
 {
-    if (a == 0 || !isfinite(a) || (type != DCC_F16 && type != DCC_BF16))
+    if (a == 0 || !isfinite(a))
         return 0;
-    return type == DCC_F16 ? fmax(0x1p-25, ldexp(1, ilogb(a) - 11))
-                           : ldexp(1, ilogb(a) - 8);
+    switch (type) {
+    case DCC_F16:
+        return fmax(0x1p-25, ldexp(1, ilogb(a) - 11));
+    case DCC_BF16:
+        return ldexp(1, ilogb(a) - 8);
+    case DCC_F32:
+        return ldexp(1, ilogb(a) - 24);
+    default:
+        return 0;
+    }
 }
 
 static void remember(dcc_ref_value *t, int64_t i, dcc_pair p)
@@ -55,9 +62,11 @@ static void remember(dcc_ref_value *t, int64_t i, dcc_pair p)
     __atomic_store_n(&t->known[i], 1, __ATOMIC_RELEASE);
 }
 
+/* A kernel may keep a value that it need not store in f32, or round it. */
 static dcc_pair unstored(const dcc_ref_value *t, dcc_pair p)
 {
-    p.e += half_place(t->tensor->type, fabs(p.v) + p.e);
+    if (t->tensor->type != DCC_F32)
+        p.e += half_place(t->tensor->type, fabs(p.v) + p.e);
     return p;
 }
 
@@ -193,26 +202,23 @@ static void allowed(dcc_type type, dcc_pair p, double *lo, double *hi)
     *hi = p.e ? dcc_ref_round(type, p.v + p.e) : *lo;
 }
 
-/* Error over bound: at most 1 is correct. */
+/* Error over bound, at most 1 if it is correct. The error is what is left
+ * when the rounding of the store is taken off. */
 static double ratio(dcc_type type, double got, dcc_pair p)
 {
-    double lo, hi, bound;
+    double lo, hi, error;
 
     if (isnan(p.v) || isnan(p.e) || isinf(p.e))
         return isnan(p.v) && !isnan(got) ? INFINITY : 0;
     if (isnan(got))
         return INFINITY;
-    if (got == p.v)
-        return 0;
     allowed(type, p, &lo, &hi);
-    if (got == lo || got == hi)
-        return isinf(got) || lo == hi ? 0 : 1;
-    bound = fmax(hi - p.v, p.v - lo);
-    if (got > lo && got < hi)
-        return isinf(bound) ? 0 : fmin(1, fabs(got - p.v) / bound);
-    return bound > 0 && isfinite(bound)
-               ? fmax(1.000001, fabs(got - p.v) / bound)
-               : INFINITY;
+    error = got == p.v || lo == hi
+                ? 0
+                : fmax(0, fabs(got - p.v) - half_place(type, got));
+    if (got >= lo && got <= hi)
+        return p.e && isfinite(error) ? fmin(1, error / p.e) : 0;
+    return p.e ? fmax(1.000001, fabs(got - p.v) / p.e) : INFINITY;
 }
 
 static void look(Finding *f, const dcc_ref_value *t, int64_t offset,
