@@ -58,7 +58,8 @@ void kernel_set_args(Graph *g, Group *gr, Kernel *k)
         ArgUse use = !stores_to(gr, t)   ? ARG_IN
                      : reads_from(gr, t) ? ARG_INOUT
                                          : ARG_OUT;
-        k->arg[k->n_arg++] = (KernelArg){name, t, use};
+        k->arg[k->n_arg++] =
+            (KernelArg){.name = name, .tensor = t, .use = use};
     }
     k->group = gr;
     if (!k->n_instance)
