@@ -7,7 +7,7 @@
 //
 // Rows      i 3; columns d 100000
 // Work      1.2 MFLOP, 600 kB moved, 2 FLOP/B
-// Model     3.42 us, limited by latency
+// Model     1.00 us, limited by HBM
 // Family    reduce, split threads=256 vec=4 share=16
 
 // grid 16 x 3, block 256, 132 bytes of shared memory

@@ -6,7 +6,7 @@
 //
 // Rows      n 2, c 64, p 28, q 28; columns r 3, s 3
 // Work      1.91 MFLOP, 502 kB moved, 3.8 FLOP/B
-// Model     2.23 us, limited by launch
+// Model     1.00 us, limited by HBM
 // Family    map, vec=8 threads=128
 
 // grid 98, block 128
