@@ -420,7 +420,7 @@ bool const_range(Lower *l, Range r, int64_t *from, int64_t *to)
     ok = const_int_of(l, r.to, "the end of a range", to) && ok;
     if (!ok)
         return false;
-    if (*to > MAX_SIZE || *from < -MAX_SIZE) {
+    if (*to > MAX_SIZE || *from < -MAX_SIZE || *to - *from > MAX_SIZE) {
         diag_error(l->d, r.to->at, "the range %lld..%lld is too large",
                    (long long)*from, (long long)*to);
         return false;

@@ -447,12 +447,22 @@ static bool pack_fits(Lower *l, const AstStmt *s, const LeftDim *p, int n,
     return true;
 }
 
+/* What is left of a budget of nodes after e, written out; at least 0. */
+static int spend(const Expr *e, int budget)
+{
+    if (budget > 0)
+        budget--;
+    for (int i = 0; i < 3 && budget && e->arg[i]; i++)
+        budget = spend(e->arg[i], budget);
+    return e->outside && budget ? spend(e->outside, budget) : budget;
+}
+
 /* A rank-0 definition of a scalar frame: an expression, which its readers
  * repeat; a long one is stored instead, unrounded. */
 static Ref scalar(Lower *l, Val v, Type t)
 {
     v = val_retype(l, v, t);
-    if (v.bad || expr_ops(v.e) <= MAX_INLINE)
+    if (v.bad || spend(v.e, MAX_INLINE))
         return ref_val(v);
     Type exact = type_is_float(t) ? T_F32 : t;
     Ref r = def_tensor(l, l->target.name, l->n_var, v, exact);

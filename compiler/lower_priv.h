@@ -156,7 +156,7 @@ enum {
     MAX_NEST = 2500,    /* expressions inside each other, calls included */
     MAX_WORK = 50000,
     MAX_TEXT = 4096,    /* of a string */
-    MAX_INLINE = 200,   /* operations that are repeated rather than stored */
+    MAX_INLINE = 200,   /* nodes that readers repeat rather than store */
 };
 #define MAX_SIZE INT64_C(2147483647)
 #define MAX_ELEMS (INT64_C(1) << 40)
