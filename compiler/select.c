@@ -352,6 +352,8 @@ static void set_unit(Search *x, int i, Group *gr)
 
 static bool merge_point(Search *x, Candidate *k)
 {
+    int p = k->p, c = k->c; /* k itself is renamed below */
+
     if (path_around(x, k->p, k->c)) {
         k->saves = -INFINITY;
         k->why = "another kernel lies between the two";
@@ -362,10 +364,10 @@ static bool merge_point(Search *x, Candidate *k)
     update_order(x, k->p);
     update_order(x, k->c);
     for (int i = 0; i < x->n_cand; i++) {
-        if (x->cand[i].p == k->p)
-            x->cand[i].p = k->c;
-        if (x->cand[i].c == k->p)
-            x->cand[i].c = k->c;
+        if (x->cand[i].p == p)
+            x->cand[i].p = c;
+        if (x->cand[i].c == p)
+            x->cand[i].c = c;
     }
     return true;
 }
