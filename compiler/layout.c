@@ -66,23 +66,39 @@ static bool in_list(const Var *const *list, int n, const Var *v)
     return false;
 }
 
-/* The dimension that one variable of the list walks alone, the longest. */
+/* The variable that walks e step by step: coefficient 1, and whatever else is
+ * in e moves in steps of at least its extent (a head's offset). */
+static const Var *walker(const Idx *e)
+{
+    const Var *v = NULL;
+
+    for (int i = 0; i < e->n; i++)
+        if (e->term[i].c == 1 && e->term[i].atom->kind == ATOM_VAR && !v)
+            v = e->term[i].atom->var;
+    for (int i = 0; v && i < e->n; i++) {
+        int64_t c = e->term[i].c;
+        if ((c > 0 ? c : -c) < v->extent && e->term[i].atom->var != v)
+            return NULL;
+    }
+    return v;
+}
+
+enum { WORTH = 4 }; /* extents from which loading along is worth anything */
+
+/* The dimension that one variable of the list walks, the longest. */
 static int best_dim(const Expr *read, const Var *const *list, int n)
 {
+    int64_t best_size = 0;
     int best = -1;
 
     for (int d = 0; d < read->tensor->rank; d++) {
-        const Idx *e = read->at[d];
-        if (e->n != 1 || e->term[0].c != 1 ||
-            e->term[0].atom->kind != ATOM_VAR ||
-            !in_list(list, n, e->term[0].atom->var))
-            continue;
-        int64_t size = e->term[0].atom->var->extent;
-        if (size < 4)
-            continue;
+        const Var *v = walker(read->at[d]);
         /* The last of equals: it is the contiguous one as declared. */
-        if (best < 0 || read->at[best]->term[0].atom->var->extent <= size)
+        if (v && v->extent >= WORTH && v->extent >= best_size &&
+            in_list(list, n, v)) {
             best = d;
+            best_size = v->extent;
+        }
     }
     return best;
 }
@@ -110,16 +126,60 @@ static int only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v)
     return n;
 }
 
+/* An operand is best loaded along a summed variable; along a variable of its
+ * own is as good where the tensor already lies so. */
+/* Whether some dimension of a is summed over by itself. */
+static bool sums_along(const Stmt *s, const Expr *a)
+{
+    return best_dim(a, (const Var *const *)s->red, s->n_red) >= 0;
+}
+
 static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
                          const Expr *b)
 {
     const Var *own[32];
+    int n = only_in(s, a, b, own), last = a->tensor->rank - 1;
     int d = best_dim(a, (const Var *const *)s->red, s->n_red);
+    const Var *v = last < 0 ? NULL : walker(a->at[last]);
 
     if (d < 0)
-        d = best_dim(a, own, only_in(s, a, b, own));
+        d = best_dim(a, own, n);
     if (d >= 0)
         vote(l, a->tensor, d, 1);
+    if (v && v->extent >= WORTH && d != last && in_list(own, n, v))
+        vote(l, a->tensor, last, 1);
+}
+
+/* A window: several of the nest's variables in one index. */
+static bool has_window(const Expr *read)
+{
+    for (int d = 0; d < read->tensor->rank; d++)
+        if (read->at[d]->n > 1)
+            return true;
+    return false;
+}
+
+typedef struct Windows {
+    Layouts *l;
+    const Stmt *s;
+} Windows;
+
+/* Windows that no contraction sums over channels of (pooling, depthwise) are
+ * read and written along what walks alone: the channels. */
+static void vote_window(const Expr *e, void *ctx)
+{
+    Windows *w = ctx;
+    const Stmt *s = w->s;
+
+    if (e->kind != E_READ || !has_window(e))
+        return;
+    int d = best_dim(e, (const Var *const *)s->out, s->n_out);
+    if (d < 0)
+        return;
+    vote(w->l, e->tensor, d, 1);
+    for (int i = 0; i < s->tensor->rank; i++)
+        if (idx_is_var(s->store[i]) == idx_is_var(e->at[d]))
+            vote(w->l, s->tensor, i, 1);
 }
 
 /* The result is written along the variables of the weights. */
@@ -144,10 +204,14 @@ static void vote_stmt(Layouts *l, const Stmt *s)
 
     if (s->when != WHEN_RUN)
         return;
-    if (!stmt_product(s, &a, &b)) {
+    Windows w = {l, s};
+    bool product = stmt_product(s, &a, &b);
+    if (!product)
         vote(l, s->tensor, s->tensor->rank - 1, 0.01);
+    if (s->op != R_NONE && (!product || !sums_along(s, a)))
+        expr_visit(s->value, vote_window, &w);
+    if (!product)
         return;
-    }
     vote_operand(l, s, a, b);
     vote_operand(l, s, b, a);
     vote_result(l, s, a, b);
@@ -200,93 +264,147 @@ static void choose(Layouts *l)
 
 /* ---- packing of weights */
 
-/* The contiguous summed variable of the operand that is no parameter. */
+/* The summed variable along which the operand that is no parameter is
+ * contiguous. */
 static const Var *wanted(const Stmt *s, const Expr *a)
 {
-    const Var *best = NULL;
-
     for (int d = 0; d < a->tensor->rank; d++) {
-        const Idx *e = a->at[d];
-        if (e->n != 1 || e->term[0].c != 1 || a->tensor->stride[d] != 1 ||
-            e->term[0].atom->kind != ATOM_VAR)
-            continue;
-        const Var *v = e->term[0].atom->var;
-        if (in_list((const Var *const *)s->red, s->n_red, v) &&
-            v->extent >= 4 && (!best || v->extent > best->extent))
-            best = v;
+        const Var *v = walker(a->at[d]);
+        if (v && a->tensor->stride[d] == 1 && v->extent >= WORTH &&
+            in_list((const Var *const *)s->red, s->n_red, v))
+            return v;
     }
-    return best;
+    return NULL;
 }
 
-static Tensor *packed_copy(Graph *g, const Stmt *s, Tensor *w, int inner)
+static int64_t stride_along(const Expr *w, const Var *v)
 {
-    Tensor *t = graph_tensor(g, w->name, w->type, w->rank, w->dim);
-    Stmt *c = stmt_insert(g, 0);
-    t->path = w->path;
-    t->at = w->at;
-    t->when = WHEN_LOAD;
-    lay_out(t, inner);
-    c->when = WHEN_LOAD;
-    c->path = s->path;
-    c->at = w->at;
-    c->call = s->call;
-    c->tensor = t;
-    c->n_out = w->rank;
-    c->out = arena_array(g->arena, const Var *, w->rank);
-    c->store = arena_array(g->arena, const Idx *, w->rank);
-    for (int d = 0; d < w->rank; d++) {
-        c->out[d] = idx_new_var(g->pool, "i", w->dim[d]);
-        c->store[d] = idx_var(g->pool, c->out[d]);
-    }
-    c->value = expr_read(g, w, c->store, (Guard){0}, NULL);
-    return t;
+    int64_t stride = 0;
+
+    for (int d = 0; d < w->tensor->rank; d++)
+        stride += idx_coef(w->at[d], v) * w->tensor->stride[d];
+    return stride;
 }
 
-typedef struct Packed {
-    Tensor *from, *to;
-    int inner;
-} Packed;
-
-typedef struct Packing {
-    Packed *done;
-    int n, cap;
-} Packing;
-
-static Tensor *pack(Graph *g, Packing *p, const Stmt *s, Tensor *w, int inner)
-{
-    for (int i = 0; i < p->n; i++)
-        if (p->done[i].from == w && p->done[i].inner == inner)
-            return p->done[i].to;
-    Tensor *t = packed_copy(g, s, w, inner);
-    VEC_PUSH(g->arena, p->done, p->n, p->cap) = (Packed){w, t, inner};
-    return t;
-}
-
-/* Is w's access along v already one of stride 1, or along an index of the
- * result (the other major order)? */
+/* Is w contiguous along v already, or along an index of the result (the other
+ * major order)? */
 static bool good_enough(const Stmt *s, const Expr *w, const Var *v)
 {
-    for (int d = 0; d < w->tensor->rank; d++) {
-        int64_t below = 1;
-        for (int k = 0; k < w->tensor->rank; k++)
-            if (w->tensor->stride[k] < w->tensor->stride[d])
-                below *= w->tensor->dim[k];
-        if (below != 1 || w->tensor->dim[d] == 1)
-            continue; /* not the contiguous dimension */
-        const Var *at = idx_is_var(w->at[d]);
-        return at && (at == v || (at->extent >= 8 &&
-                                  in_list((const Var *const *)s->out,
-                                          s->n_out, at)));
-    }
+    if (stride_along(w, v) == 1)
+        return true;
+    for (int i = 0; i < s->n_out; i++)
+        if (s->out[i]->extent >= 8 && stride_along(w, s->out[i]) == 1)
+            return true;
     return false;
 }
 
-static int dim_of(const Expr *w, const Var *v)
+typedef struct Pack {
+    const Tensor *from;
+    const Idx **at;      /* of the read that was packed */
+    const Var **var;     /* its variables, the packed dimensions */
+    int n;
+    Tensor *to;
+} Pack;
+
+typedef struct Packing {
+    Pack *done;
+    int n, cap;
+} Packing;
+
+/* The variables that index w, the slowest first; `inner` last. */
+static int pack_vars(const Stmt *s, const Expr *w, const Var *inner,
+                     const Var **v)
 {
-    for (int d = 0; d < w->tensor->rank; d++)
-        if (idx_is_var(w->at[d]) == v)
-            return d;
-    return -1;
+    int n = 0;
+
+    for (int i = 0; i < s->n_out + s->n_red; i++) {
+        const Var *x = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
+        if (x != inner && x->extent > 1 && expr_uses(w, x) && n < MAX_RANK)
+            v[n++] = x;
+    }
+    v[n < MAX_RANK ? n++ : n] = inner;
+    return n;
+}
+
+static int64_t elems(const Var *const *v, int n)
+{
+    int64_t k = 1;
+
+    for (int i = 0; i < n; i++)
+        k *= v[i]->extent;
+    return k;
+}
+
+/* packed[v1, v2, ...] = w[at], at load time. */
+static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
+                         const Var **v, int n)
+{
+    int64_t dim[MAX_RANK];
+    Stmt *c = stmt_insert(g, 0);
+    Subst fresh[MAX_RANK];
+
+    for (int i = 0; i < n; i++)
+        dim[i] = v[i]->extent;
+    Tensor *t = graph_tensor(g, w->tensor->name, w->tensor->type, n, dim);
+    t->path = w->tensor->path;
+    t->at = w->tensor->at;
+    t->when = WHEN_LOAD;
+    tensor_row_major(t);
+    c->when = WHEN_LOAD;
+    c->path = s->path;
+    c->at = w->tensor->at;
+    c->call = s->call;
+    c->tensor = t;
+    c->n_out = n;
+    c->out = arena_array(g->arena, const Var *, n);
+    c->store = arena_array(g->arena, const Idx *, n);
+    for (int i = 0; i < n; i++) {
+        c->out[i] = idx_new_var(g->pool, v[i]->name, v[i]->extent);
+        c->store[i] = idx_var(g->pool, c->out[i]);
+        fresh[i] = (Subst){v[i], c->store[i]};
+    }
+    c->value = expr_subst(g, w, fresh, n);
+    return t;
+}
+
+/* Was the same read packed before, for another statement (tied weights)? */
+static Tensor *packed_before(Graph *g, const Packing *p, const Expr *w,
+                             const Var **v, int n)
+{
+    for (int i = 0; i < p->n; i++) {
+        const Pack *q = &p->done[i];
+        Subst s[MAX_RANK];
+        bool same = q->from == w->tensor && q->n == n;
+        for (int k = 0; same && k < n; k++) {
+            same = q->var[k]->extent == v[k]->extent;
+            s[k] = (Subst){q->var[k], idx_var(g->pool, v[k])};
+        }
+        for (int d = 0; same && d < w->tensor->rank; d++)
+            same = idx_subst(g->pool, q->at[d], s, n) == w->at[d];
+        if (same)
+            return q->to;
+    }
+    return NULL;
+}
+
+static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
+                        const Var *inner)
+{
+    const Var **v = arena_array(g->arena, const Var *, MAX_RANK + 1);
+    int n = pack_vars(s, w, inner, v);
+
+    if (n > MAX_RANK || elems(v, n) != tensor_elems(w->tensor))
+        return NULL; /* read in part or more than once */
+    Tensor *t = packed_before(g, p, w, v, n);
+    if (!t) {
+        t = pack_stmt(g, s, w, v, n);
+        VEC_PUSH(g->arena, p->done, p->n, p->cap) =
+            (Pack){w->tensor, w->at, v, n, t};
+    }
+    const Idx **at = arena_array(g->arena, const Idx *, n);
+    for (int i = 0; i < n; i++)
+        at[i] = idx_var(g->pool, v[i]);
+    return expr_read(g, t, at, (Guard){0}, NULL);
 }
 
 static void pack_weights(Graph *g)
@@ -300,16 +418,16 @@ static void pack_weights(Graph *g)
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
-            if (w->tensor->role != ROLE_PARAM || w->in.n)
-                continue;
             const Var *v = wanted(s, f[1 - k]);
-            int d = v ? dim_of(w, v) : -1;
-            if (d < 0 || good_enough(s, w, v))
+            if (w->tensor->role != ROLE_PARAM || w->in.n || !v ||
+                good_enough(s, w, v))
                 continue;
             int before = g->n_stmt;
-            Tensor *t = pack(g, &p, s, w->tensor, d);
+            const Expr *packed = pack(g, &p, s, w, v);
             i += g->n_stmt - before;
-            f[k] = expr_read(g, t, w->at, (Guard){0}, NULL);
+            if (!packed)
+                continue;
+            f[k] = packed;
             s->value = expr_binary(g, F_MUL, f[0], f[1], s->value->type);
         }
     }
