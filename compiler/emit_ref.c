@@ -68,6 +68,8 @@ static void draw_range(const Graph *g, const Tensor *t, int64_t *lo,
         *hi = t->hi;
         return;
     }
+    if (t->type == T_BOOL)
+        return;
     for (int i = 0; i < g->n_stmt; i++) {
         expr_visit(g->stmt[i]->value, limit_read, &l);
         limit_at(&l, g->stmt[i]->tensor, g->stmt[i]->store);
