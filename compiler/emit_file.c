@@ -88,12 +88,25 @@ static bool ends_with(const char *s, const char *end)
     return n >= k && !strcmp(s + n - k, end);
 }
 
-static void put_includes(Buf *b, const FileInfo *f, const Buf *header)
+static bool uses_wgmma(CudaProgram *const *p, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < p[i]->n_kernel; k++) {
+            const char *arch = p[i]->kernel[k]->min_arch;
+            if (arch && !strcmp(arch, "sm_90a"))
+                return true;
+        }
+    return false;
+}
+
+static void put_includes(Buf *b, const FileInfo *f, const Buf *header,
+                         bool wgmma)
 {
     Inlined done = {.n = 0};
 
     if (!f->standalone) {
-        buf_puts(b, "#include \"dcc_device.cuh\"\n#include \"dcc_rt.h\"\n");
+        buf_printf(b, "#include \"dcc_device.cuh\"\n#include \"dcc_rt.h\"\n"
+                      "%s", wgmma ? "#include \"dcc_wgmma.cuh\"\n" : "");
         buf_printf(b, "#include \"%s\"\n\n", f->header_name);
         return;
     }
@@ -101,7 +114,7 @@ static void put_includes(Buf *b, const FileInfo *f, const Buf *header)
         if (ends_with(e->name, ".c"))
             put_runtime(b, &done, e);
     for (const EmbeddedFile *e = embedded_runtime; e->name; e++)
-        if (!strcmp(e->name, "dcc_device.cuh"))
+        if (!strcmp(e->name, wgmma ? "dcc_wgmma.cuh" : "dcc_device.cuh"))
             put_runtime(b, &done, e);
     /* the header's own text, less its include of the runtime */
     for (const char *p = buf_text(header); *p;) {
@@ -146,7 +159,7 @@ void emit_file(Buf *cu, Buf *header, CudaProgram *const *p, int n,
 {
     put_header(header, p, n, f);
     put_banner(cu, p, n, f);
-    put_includes(cu, f, header);
+    put_includes(cu, f, header, uses_wgmma(p, n));
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < p[i]->n_kernel; k++) {
             emit_kernel(cu, p[i], p[i]->kernel[k]);

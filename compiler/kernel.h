@@ -15,7 +15,22 @@ typedef struct KernelArg {
     const char *name;  /* in the kernel: the tensor's own name, made unique */
     const Tensor *tensor; /* of the first instance: type, shape, strides */
     ArgUse use;
+    bool mapped;       /* reached through its TileMap alone: the launcher takes
+                          a pointer, the kernel does not */
 } KernelArg;
+
+/* A parameter `const __grid_constant__ CUtensorMap <name>`, which the launcher
+ * encodes (dcc_tma_encode). Dimensions from the innermost, of stride 1. */
+typedef struct TileMap {
+    const char *name;
+    int arg;             /* of which argument */
+    int64_t offset;      /* elements from its start to the map's origin */
+    int rank;
+    int64_t dim[5];      /* elements */
+    int64_t stride[5];   /* bytes; [0] is not used */
+    int box[5], step[5]; /* step: of the elements in a box */
+    bool swizzle;        /* of 128 bytes; else none */
+} TileMap;
 
 typedef struct SmemField {
     const char *decl;    /* "__half a[STAGES][BM][BK + 8]" */
@@ -49,6 +64,7 @@ typedef struct Kernel {
      *                             [unsigned int *counters,] cudaStream_t);
      * and the kernel has the same parameters but the stream, by those names. */
     KernelArg *arg; int n_arg;
+    TileMap map[4]; int n_map; /* parameters after all others */
     Constant *constant; int n_constant, cap_constant;
     const char **assert_; int n_assert; /* static_assert texts */
     SmemField *smem; int n_smem, cap_smem;

@@ -74,6 +74,9 @@ typedef struct Contract {
     double special;         /* special functions a result */
     double hbm_bytes, out_bytes;
     int vec;                /* columns a thread finishes at a time */
+    const char *sum;        /* the sum of column e of them in registers, or
+                               NULL: it is in shared memory, in `sums` */
+    bool patch;             /* rows of a tile are no consecutive m */
     Kernel *kernel;
     CPrint cp;
 } Contract;
@@ -123,6 +126,11 @@ void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load);
 bool contract_async(const Contract *x);
 /* contract_store.c: from `sums` in shared memory to the stored tensors. */
 void contract_epilogue(Contract *x, Buf *b);
+/* The same for one thread's `vec` neighbouring columns. `place` prints where
+ * they are: m and n, or with x->patch the variables of m, which it names; and
+ * sets x->sum. */
+typedef void ContractPlace(Contract *x, Buf *b);
+void contract_points(Contract *x, Buf *b, ContractPlace *place);
 
 size_t contract_ring(const Contract *x);          /* bytes of the tiles */
 void contract_name_loads(Contract *x);            /* from x->cp's arguments */

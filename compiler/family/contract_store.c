@@ -384,11 +384,13 @@ static void put_loads(Finish *f, Buf *b)
     const char *vec = x->acc == T_F32 ? "dcc_f32x" : "dcc_i32x";
 
     if (x->vec == 1) {
-        buf_printf(b, "const %s sum = sums[row][col];\n", type);
+        buf_printf(b, "const %s sum = %s;\n", type,
+                   x->sum ? x->sum : "sums[row][col]");
         return;
     }
     int piece = x->vec < 4 ? x->vec : 4;
-    buf_printf(b, "%s%d sum_vec[%d];\n#pragma unroll\n"
+    if (!x->sum)
+        buf_printf(b, "%s%d sum_vec[%d];\n#pragma unroll\n"
                   "for (int e = 0; e < %d; ++e)\n"
                   "    sum_vec[e] = *reinterpret_cast<const %s%d *>("
                   "&sums[row][col + e * %d]);\n",
@@ -429,8 +431,11 @@ static void put_columns(Finish *f, Buf *b)
         cprint_name(&x->cp, f->fast,
                     arena_printf(x->g->arena, "(%s + e)",
                                  name_of(&x->cp, f->fast)));
-        buf_printf(&body, "const %s sum = sum_vec[e / %d].v[e %% %d];\n",
-                   x->acc == T_F32 ? "float" : "int", piece, piece);
+        if (x->sum)
+            buf_printf(&body, "const float sum = %s;\n", x->sum);
+        else
+            buf_printf(&body, "const %s sum = sum_vec[e / %d].v[e %% %d];\n",
+                       x->acc == T_F32 ? "float" : "int", piece, piece);
     }
     x->cp.staged = staged_read;
     x->cp.ctx = f;
@@ -463,7 +468,7 @@ static void prepare(Finish *f, Contract *x)
     }
     f->fast = x->n.n ? x->n.v[x->n.n - 1] : NULL;
     x->vec = choose_vec(f);
-    f->linear_m = make_linear(f, &x->m);
+    f->linear_m = !x->patch && make_linear(f, &x->m);
     f->linear_n = make_linear(f, &x->n);
     if (f->linear_n)
         f->fast = x->n.linear;
@@ -547,3 +552,21 @@ void contract_epilogue(Contract *x, Buf *b)
     buf_puts(b, "}\n");
 }
 
+
+void contract_points(Contract *x, Buf *b, ContractPlace *place)
+{
+    Finish f = {0};
+    CScope scope;
+
+    prepare(&f, x);
+    cprint_fresh(&x->cp, "sum");
+    scope = cprint_open(&x->cp);
+    name_sum(&f, "sum");
+    place(x, b);
+    if (!x->patch)
+        name_side(&f, b, &x->m, f.linear_m);
+    name_side(&f, b, &x->n, f.linear_n);
+    put_loads(&f, b);
+    put_columns(&f, b);
+    cprint_close(&x->cp, scope);
+}

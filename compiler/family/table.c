@@ -1,6 +1,6 @@
 #include "family.h"
 
 const Family *const family_table[] = {
-    &family_map, &family_reduce, &family_contract_mma, &family_contract_simt,
-    NULL,
+    &family_map, &family_reduce, &family_contract_wgmma, &family_contract_mma,
+    &family_contract_simt, NULL,
 };

@@ -224,6 +224,10 @@ template <int N> static inline void dcc_tma_store_wait()
 
 /* ---- warpgroups, clusters, dependent launch ---- */
 
+/* One wgmma of the running thread: a is a descriptor, or `regs` holds it. */
+void dcc_emu_wgmma(float *d, int n, int bf, uint64_t a, const uint32_t *regs,
+                   uint64_t b, int accumulate, int trans_a, int trans_b);
+
 template <int N> static inline void dcc_registers_grow() {}
 template <int N> static inline void dcc_registers_shrink() {}
 

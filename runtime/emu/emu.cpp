@@ -534,6 +534,7 @@ static void emu_prepare_block(EmuScheduler *s, int rank,
     for (EmuWarp &w : b->warps)
         for (EmuMeeting &m : w.meeting)
             m.mask = 0;
+    b->warpgroups.assign((size_t)s->block_threads / 128, EmuWarpgroup());
     emu_prepare_smem(b, s->smem_bytes);
     for (int i = 0; i < s->block_threads; i++)
         emu_prepare_thread(&b->threads[i], b, i, g.block);

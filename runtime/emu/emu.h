@@ -71,6 +71,22 @@ struct EmuWarp {
     EmuMeeting meeting[4];
 };
 
+/* A wgmma that has been issued and not performed (lazy mode). */
+struct EmuProduct {
+    int n, bf, accumulate, trans_a, trans_b, from_regs, group;
+    uint64_t a, b;
+    float *d[128];
+    uint32_t a_regs[128][4];
+};
+
+struct EmuWarpgroup {
+    int arrived, groups; /* threads at the meeting; groups committed */
+    const void *what;
+    std::vector<EmuThread *> waiting;
+    EmuProduct next;
+    std::deque<EmuProduct> products;
+};
+
 struct EmuBlock {
     uint3 index;
     unsigned rank; /* in its cluster */
@@ -79,6 +95,7 @@ struct EmuBlock {
     EmuThread *threads;
     EmuBarrier barrier[EMU_BARRIERS];
     std::vector<EmuWarp> warps;
+    std::vector<EmuWarpgroup> warpgroups;
 };
 
 /* Everything one OS thread needs to run clusters, kept between launches. */

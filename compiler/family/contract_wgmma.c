@@ -1,0 +1,343 @@
+#include "family/contract_wgmma.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Contractions by wgmma on sm_90a: which, in what variants, at what cost. The
+ * text is contract_wgmma_build.c's. */
+
+enum { THREADS_WG = 128, ROW_BYTES = TMA_K * 2, MOST_STAGES = 8 };
+
+typedef struct Shape {
+    int bm, bn, consumers;
+    bool pingpong;
+} Shape;
+
+static const Shape shapes[] = {
+    {256, 192, 2, false}, {256, 128, 2, false}, {128, 256, 2, false},
+    {128, 192, 2, false}, {128, 160, 2, false}, {128, 128, 2, false},
+    {128, 96, 2, false},  {256, 64, 2, false},  {128, 64, 2, false},
+    {192, 192, 3, false}, {192, 128, 3, false}, {192, 96, 3, false},
+    {64, 256, 1, false},  {64, 192, 1, false},  {64, 128, 1, false},
+    {64, 96, 1, false},   {64, 64, 1, false},   {64, 32, 1, false},
+    {128, 128, 2, true},  {128, 96, 2, true},   {128, 64, 2, true},
+    {64, 256, 2, true},   {64, 192, 2, true},   {64, 128, 2, true},
+    {64, 96, 2, true},    {64, 64, 2, true},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
+       KNOB_CLUSTER, KNOB_SPLIT };
+
+/* ---- which groups ------------------------------------------------------ */
+
+static const char *check_types(Contract *x)
+{
+    Type a = x->c.a.type, b = x->c.b.type;
+
+    if (x->acc != T_F32)
+        return "integers are summed";
+    if (a != b)
+        return "factors of different element types";
+    if (a != T_F16 && a != T_BF16)
+        return "factors that are not exact in f16 or bf16";
+    if (x->c.M < 16 || x->c.N < 16 || x->c.K < 32)
+        return "fewer than 16 rows or columns, or than 32 terms";
+    x->elem = a;
+    x->mma = true;
+    return NULL;
+}
+
+static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
+                              const Options *o)
+{
+    const char *why = NULL;
+
+    if (o->device->sm != 90)
+        return "needs sm_90a";
+    if (!contract_open(&f->x, g, gr, o, &why))
+        return why;
+    why = check_types(&f->x);
+    return why ? why : tma_open(&f->tma, &f->x);
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    WgmmaForm *f = arena_new_of(g->arena, WgmmaForm);
+
+    return open_wgmma(f, g, gr, o);
+}
+
+/* ---- variants ---------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static size_t ring_bytes(const Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+
+    return (size_t)((t->bm + t->bn) * ROW_BYTES + 16) * (size_t)t->stages;
+}
+
+static const char *plan_sizes(Wgmma *w)
+{
+    Tile *t = &w->x.t;
+    const Device *d = w->x.o->device;
+    int regs = d->regs_sm;
+
+    w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
+    t->threads = w->consumers * THREADS_WG +
+                 (w->consumers > 1 ? THREADS_WG : 32);
+    w->smem = (ring_bytes(w) + (t->split > 1 ? 16 : 0) + 1023) / 1024 * 1024;
+    if ((double)w->smem > d->smem_block_kb * 1024.0)
+        return "more shared memory than a block may have";
+    w->x.regs = w->consumers == 1 ? w->wm * t->bn / THREADS_WG + 56 : 168;
+    if (w->consumers == 3)
+        w->x.regs = 128;
+    if (w->wm * t->bn / THREADS_WG > (w->consumers == 3 ? 104 : 192))
+        return "more sums than registers";
+    w->resident = (int)(d->smem_sm_kb * 1024.0 / ((double)w->smem + 1024));
+    if (w->resident > regs / ((w->x.regs + 7) / 8 * 8 * t->threads))
+        w->resident = regs / ((w->x.regs + 7) / 8 * 8 * t->threads);
+    if (w->resident < 1)
+        return "more registers than an SM has";
+    return NULL;
+}
+
+static const char *plan_tiles(Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+    const Tma *tma = w->tma;
+    int rows = w->patch.rows;
+
+    if (!tma->a.k_major && t->bm % TMA_K)
+        return "a tile of half a box";
+    if (!tma->b.k_major && t->bn % TMA_K)
+        return "a tile of half a box";
+    for (int i = 0; i < tma->a.rank; i++)
+        if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
+            tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
+            return "a box longer than 256";
+    w->m_tiles = ceil_div(w->patch.tiles, w->cluster);
+    w->n_tiles = ceil_div(w->x.c.N, t->bn);
+    w->k_tiles = tma_k_tiles(tma);
+    w->tiles = w->m_tiles * w->n_tiles * w->x.c.batches * t->split;
+    w->stage_bytes = (size_t)(rows + t->bn) * ROW_BYTES;
+    if (w->tiles > 1 << 30)
+        return "more than 2^30 tiles";
+    if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
+        return "too few steps to split";
+    return NULL;
+}
+
+const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
+{
+    const int *k = v->knob;
+    const char *why;
+
+    memset(w, 0, sizeof *w);
+    w->x = f->x;
+    w->tma = &f->tma;
+    w->x.t = (Tile){.bm = k[KNOB_BM], .bn = k[KNOB_BN], .bk = TMA_K,
+                    .stages = k[KNOB_STAGES], .split = k[KNOB_SPLIT],
+                    .wn = k[KNOB_BN]};
+    w->consumers = k[KNOB_CONSUMERS];
+    w->pingpong = k[KNOB_PINGPONG];
+    w->cluster = k[KNOB_CLUSTER];
+    w->patch = tma_patch(w->tma, w->x.t.bm);
+    if ((why = plan_sizes(w)))
+        return why;
+    w->x.t.wm = w->wm;
+    w->x.patch = w->tma->m.n > 1;
+    return plan_tiles(w);
+}
+
+static const char *variant_text(Graph *g, const int *k)
+{
+    return arena_printf(g->arena,
+                        "bm=%d bn=%d stages=%d consumers=%d schedule=%s "
+                        "cluster=%d split=%d",
+                        k[KNOB_BM], k[KNOB_BN], k[KNOB_STAGES],
+                        k[KNOB_CONSUMERS],
+                        k[KNOB_PINGPONG] ? "pingpong" : "cooperative",
+                        k[KNOB_CLUSTER], k[KNOB_SPLIT]);
+}
+
+/* Tiles of which half would do are left out. */
+static bool sensible(const WgmmaForm *f, const Shape *s)
+{
+    if (s->bm > 64 && s->bm / 2 >= f->x.c.M)
+        return false;
+    return s->bn <= 32 || s->bn / 2 < f->x.c.N;
+}
+
+/* Stages that fit `blocks` on an SM. */
+static int stages_for(const WgmmaForm *f, const Shape *s, int blocks)
+{
+    const Device *d = f->x.o->device;
+    int64_t k_tiles = tma_k_tiles(&f->tma);
+    int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
+    int n = room / ((s->bm + s->bn) * ROW_BYTES + 16);
+
+    if (n > MOST_STAGES)
+        n = MOST_STAGES;
+    if (n > k_tiles && k_tiles >= 2 && !s->pingpong)
+        n = (int)k_tiles;
+    return n;
+}
+
+typedef struct Space {
+    const WgmmaForm *form;
+    Graph *g;
+    Variant *v;
+    int n, most;
+} Space;
+
+static void add_variant(Space *s, const Shape *sh, int stages, int cluster,
+                        int split)
+{
+    Variant *v = &s->v[s->n];
+    Wgmma w;
+
+    if (s->n == s->most || stages < 2)
+        return;
+    *v = (Variant){.knob = {sh->bm, sh->bn, stages, sh->consumers,
+                            sh->pingpong, cluster, split},
+                   .form = s->form};
+    if (wgmma_plan(&w, s->form, v))
+        return;
+    v->text = variant_text(s->g, v->knob);
+    s->n++;
+}
+
+static void add_shape(Space *s, const Shape *sh)
+{
+    static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
+    int64_t tiles = tma_patch(&s->form->tma, sh->bm).tiles *
+                    ceil_div(s->form->x.c.N, sh->bn) * s->form->x.c.batches;
+    int sms = s->form->x.o->device->sms, last = 0;
+
+    for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
+        int stages = stages_for(s->form, sh, blocks);
+        if (stages == last)
+            continue;
+        last = stages;
+        for (int i = 0; i < 8; i++)
+            if (splits[i] == 1 || tiles * splits[i] <= 2 * sms)
+                add_variant(s, sh, stages, 1, splits[i]);
+    }
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    enum { MOST = 400 };
+    WgmmaForm *form = arena_new_of(g->arena, WgmmaForm);
+    Space s = {.form = form, .g = g, .most = MOST};
+
+    *out = s.v = arena_array(g->arena, Variant, MOST);
+    if (open_wgmma(form, g, gr, o))
+        return 0;
+    for (int i = 0; i < N_SHAPES; i++)
+        if (sensible(form, &shapes[i]))
+            add_shape(&s, &shapes[i]);
+    return s.n;
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+/* Clocks outside the main loop: the ring's first fill, and the epilogues that
+ * no products hide. */
+static double exposed(const Wgmma *w)
+{
+    const Device *d = w->x.o->device;
+    const Tile *t = &w->x.t;
+    double sums = (double)t->bm * t->bn;
+    double epilogue = 500 + sums * (7 + 4 * w->x.special) / 128 *
+                                (w->consumers == 1 || w->pingpong ? 1.6 : 1);
+    double each = ceil((double)w->tiles /
+                       ((double)d->sms * w->resident));
+    double hidden = w->pingpong ? 0.15 : w->resident > 1 ? 0.5 : 1;
+    double clk = d->hbm_latency + 700 + epilogue +
+                 (each - 1) * epilogue * hidden;
+
+    if (t->split > 1)
+        clk += 2 * d->l2_latency + 600 + sums * 4 * (t->split + 1) / 70;
+    return clk;
+}
+
+static void work(const Wgmma *w, Work *out)
+{
+    const Contract *x = &w->x;
+    const Tile *t = &x->t;
+    double sums = (double)t->bm * t->bn, tiles = (double)w->tiles * w->cluster;
+    double steps = (double)w->k_tiles / t->split;
+    double loads = (t->bm + (double)t->bn / w->cluster) * ROW_BYTES * steps;
+    double split_bytes = t->split > 1 ? sums * 8 : 0;
+
+    out->pipe = PIPE_WGMMA;
+    out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+                 (double)x->c.batches;
+    out->padded_flops = 2 * tiles * sums * steps * TMA_K;
+    /* a lone consumer waits for its slots with nothing else to issue */
+    out->efficiency = w->consumers == 1 && w->resident == 1 ? 0.85 : 1;
+    out->special = x->special * tiles * sums / t->split;
+    out->hbm_bytes = x->hbm_bytes;
+    out->l2_bytes = tiles * (loads + split_bytes) + x->out_bytes;
+    out->smem_bytes = tiles * steps *
+                      (t->bm / 64.0 * 4 * (16 + t->bn / 4.0) * 128 +
+                       (t->bm + t->bn) * ROW_BYTES);
+    out->scatter = 1;
+    out->blocks = tiles;
+    out->threads = t->threads;
+    out->regs = x->regs;
+    out->smem_block = (double)w->smem;
+    out->block_ops = 2 * sums * steps * TMA_K;
+    out->block_bytes = loads + split_bytes + x->out_bytes / tiles;
+    out->bank_conflict = 1;
+    out->in_flight = (double)ring_bytes(w) * (t->stages - 1) / t->stages;
+    out->warps_full = 4;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c)
+{
+    const WgmmaForm *f = v->form;
+    Wgmma w;
+    Work n = {0};
+
+    memset(c, 0, sizeof *c);
+    if (!f) {
+        WgmmaForm *made = arena_new_of(g->arena, WgmmaForm);
+        if ((c->why = open_wgmma(made, g, gr, o)))
+            return;
+        f = made;
+    }
+    if ((c->why = wgmma_plan(&w, f, v)))
+        return;
+    work(&w, &n);
+    model_cost(o->device, &n, c);
+    if (!c->coef_r)
+        return;
+    double us = exposed(&w) / (o->device->clock_ghz * 1e3);
+    c->latency += us;
+    c->us += us;
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    WgmmaForm *f = arena_new_of(g->arena, WgmmaForm);
+    Wgmma w;
+
+    if (open_wgmma(f, g, gr, o) || wgmma_plan(&w, f, v))
+        return;
+    wgmma_build(&w, k);
+    k->variant = v->text;
+}
+
+const Family family_contract_wgmma = {
+    "contract_wgmma", 1, applicable, space, cost, build,
+};

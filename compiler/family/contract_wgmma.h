@@ -1,0 +1,38 @@
+/* contract_wgmma.h - contractions on Hopper: TMA, a ring of barriers, wgmma.
+ *
+ * A block is one producer and one to three consumer warpgroups, and works
+ * through tiles of BM x BN. Cooperative: the consumers split a tile's rows.
+ * Ping-pong: each has a tile of its own, and one's epilogue runs while the
+ * other multiplies. */
+#ifndef DCC_FAMILY_CONTRACT_WGMMA_H
+#define DCC_FAMILY_CONTRACT_WGMMA_H
+
+#include "contract_tma.h"
+
+/* The analysis of a group, shared by its variants. */
+typedef struct WgmmaForm {
+    Contract x;
+    Tma tma;
+} WgmmaForm;
+
+typedef struct Wgmma {
+    Contract x;             /* a copy of the form's; x.t: the tile */
+    const Tma *tma;
+    Patch patch;
+    int consumers, cluster;
+    bool pingpong;
+    int wm;                 /* rows of a consumer warpgroup */
+    int resident;           /* blocks on an SM */
+    int64_t m_tiles, n_tiles, k_tiles;
+    int64_t tiles;          /* of all products and splits; of a cluster */
+    size_t stage_bytes;     /* that TMA brings a stage */
+    size_t smem;
+    const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
+    const char *n_origin;
+} Wgmma;
+
+/* NULL, or why the variant cannot be. */
+const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
+void wgmma_build(Wgmma *w, Kernel *k);
+
+#endif

@@ -1,0 +1,640 @@
+#include "family/contract_wgmma.h"
+
+#include <string.h>
+
+/* The kernel of a wgmma contraction, from its plan. */
+
+enum { BAND_ROWS = 8 };
+
+/* What the text calls its own things. */
+static const char *const own_names[] = {
+    "m", "n", "k", "i", "j", "e", "c", "m0", "n0", "k0", "a", "b", "kk",
+    "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
+    "warp", "warpgroup", "full", "empty", "find_tile", "band", "place",
+    "height", "m_tile", "n_tile", "batch", "split", "partial", "tile_id",
+    "is_last", "rank", "peer", "M", "N", "K", "BM", "BN", "BK", "WM", "STAGES",
+    "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
+    "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t", "dcc_smem", "sum",
+};
+enum { N_OWN = sizeof own_names / sizeof *own_names };
+
+/* ---- beginning --------------------------------------------------------- */
+
+static void reserve_names(Wgmma *w)
+{
+    Contract *x = &w->x;
+
+    for (int i = 0; i < x->kernel->n_arg; i++)
+        for (int j = 0; j < N_OWN; j++)
+            if (!strcmp(x->kernel->arg[i].name, own_names[j]))
+                x->kernel->arg[i].name =
+                    arena_printf(x->g->arena, "%s_", own_names[j]);
+    x->cp = cprint_new(x->g, x->kernel);
+    contract_name_loads(x);
+    for (int i = 0; i < N_OWN; i++)
+        cprint_fresh(&x->cp, own_names[i]);
+}
+
+static const char *describe(Graph *g, const Var *const *v, int n)
+{
+    const char *text = "";
+
+    for (int i = 0; i < n; i++)
+        text = arena_printf(g->arena, "%s%s%s", text, i ? ", " : "",
+                            v[i]->name);
+    return n ? text : NULL;
+}
+
+static void constants(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Kernel *k = x->kernel;
+    Graph *g = x->g;
+    const Tile *t = &x->t;
+
+    kernel_constant(g, k, "M", x->c.M, describe(g, x->c.m, x->c.n_m));
+    kernel_constant(g, k, "N", x->c.N, describe(g, x->c.n, x->c.n_n));
+    kernel_constant(g, k, "K", x->c.K, describe(g, x->c.k, x->c.n_k));
+    kernel_constant(g, k, "BM", t->bm, NULL);
+    kernel_constant(g, k, "BN", t->bn, NULL);
+    kernel_constant(g, k, "BK", t->bk, "tile of a block");
+    kernel_constant(g, k, "WM", w->wm, "rows of a warpgroup");
+    kernel_constant(g, k, "STAGES", t->stages, NULL);
+    kernel_constant(g, k, "CONSUMERS", w->consumers, "warpgroups");
+    kernel_constant(g, k, "K_TILES", w->k_tiles, NULL);
+    kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
+    kernel_constant(g, k, "TILES_N", w->n_tiles, NULL);
+    kernel_constant(g, k, "TILES", w->tiles,
+                    t->split > 1 ? "with their splits" : NULL);
+    if (t->split > 1)
+        kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
+    if (w->cluster > 1)
+        kernel_constant(g, k, "CLUSTER", w->cluster,
+                        "blocks, one below the other, that share columns");
+    kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->stage_bytes, NULL);
+}
+
+static void put_tile_field(Wgmma *w, const Load *l, const TmaOperand *o,
+                           const char *rows)
+{
+    Graph *g = w->x.g;
+    const char *type = type_cname(w->x.elem);
+
+    if (o->k_major)
+        kernel_smem(g, w->x.kernel, 1024,
+                    arena_printf(g->arena, "%s %s[STAGES][%s][BK]", type,
+                                 l->tile, rows), NULL);
+    else
+        kernel_smem(g, w->x.kernel, 1024,
+                    arena_printf(g->arena, "%s %s[STAGES][%s / 64][BK][64]",
+                                 type, l->tile, rows), NULL);
+}
+
+static void shared_memory(Wgmma *w)
+{
+    Kernel *k = w->x.kernel;
+
+    put_tile_field(w, &w->x.a, &w->tma->a, "BM");
+    put_tile_field(w, &w->x.b, &w->tma->b, "BN");
+    kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
+    if (w->x.t.split > 1)
+        kernel_smem(w->x.g, k, 8, "int is_last", NULL);
+}
+
+/* ---- tensor maps ------------------------------------------------------- */
+
+typedef struct Uses {
+    const Tensor *t;
+    bool found;
+} Uses;
+
+static void find_use(const Expr *e, void *ctx)
+{
+    Uses *u = ctx;
+
+    u->found |= e->kind == E_READ && e->tensor == u->t;
+}
+
+/* Whether the kernel touches t other than as a box. */
+static bool used_besides(const Wgmma *w, const Tensor *t)
+{
+    const Group *gr = w->x.gr;
+    Uses u = {t, false};
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->op == R_NONE && !s->over_cols)
+            expr_visit(s->value, find_use, &u);
+        u.found |= s->tensor == t;
+    }
+    return u.found;
+}
+
+/* Elements of a box along dimension d. */
+static int box_of(const Wgmma *w, const TmaOperand *o, int d)
+{
+    const Tma *t = w->tma;
+    const Axis *a = o->dim[d].axis;
+
+    if (!a)
+        return 1;
+    if (d == 0 || a == &t->k.axis[t->k.n - 1])
+        return TMA_K;
+    if (a == &t->n.axis[0])
+        return w->x.t.bn;
+    return w->patch.tile[a - t->m.axis];
+}
+
+static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
+{
+    Kernel *k = w->x.kernel;
+    const Tensor *t = o->op->read->tensor;
+    TileMap *m = &k->map[k->n_map++];
+
+    *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
+                   .offset = o->offset, .rank = o->rank, .swizzle = true};
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tensor == t) {
+            m->arg = i;
+            k->arg[i].mapped = !used_besides(w, t);
+        }
+    for (int d = 0; d < o->rank; d++) {
+        const TmaDim *dim = &o->dim[d];
+        m->dim[d] = dim->extent;
+        m->stride[d] = dim->stride * type_bytes(t->type);
+        m->box[d] = box_of(w, o, d) * dim->step;
+        m->step[d] = dim->step;
+    }
+}
+
+/* ---- the place of a tile ----------------------------------------------- */
+
+/* Names of what find_tile computes: batch variables, origins, split. */
+typedef struct Places {
+    const char *name[2 * MAX_RANK + 2];
+    int n;
+} Places;
+
+static void name_places(Wgmma *w, Places *p)
+{
+    Contract *x = &w->x;
+    Arena *a = x->g->arena;
+
+    for (int i = 0; i < x->c.n_batch; i++)
+        if (x->c.batch[i]->extent > 1)
+            p->name[p->n++] = cprint_var(&x->cp, x->c.batch[i]);
+    for (int i = 0; i < w->tma->m.n; i++) {
+        const char *id = "m0";
+        if (w->tma->m.n > 1)
+            id = cprint_fresh(&x->cp, arena_printf(a, "%s0",
+                              cprint_ident(a, w->tma->m.axis[i].v[0]->name)));
+        p->name[p->n++] = w->origin[i] = id;
+    }
+    p->name[p->n++] = w->n_origin = "n0";
+    if (x->t.split > 1)
+        p->name[p->n++] = "split";
+}
+
+static const char *list_places(const Wgmma *w, const Places *p,
+                               const char *before, const char *first)
+{
+    const char *s = "";
+
+    for (int i = 0; i < p->n; i++)
+        s = arena_printf(w->x.g->arena, "%s%s%s%s", s, i ? ", " : first,
+                         before, p->name[i]);
+    return s;
+}
+
+/* m_tile and n_tile; `of` is the number among one product's tiles. */
+static void put_band(Wgmma *w, Buf *b, const char *of)
+{
+    if (w->m_tiles == 1 || w->n_tiles == 1) {
+        buf_printf(b, "const int m_tile = %s, n_tile = %s;\n",
+                   w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0");
+        return;
+    }
+    if (w->m_tiles <= BAND_ROWS) {
+        buf_printf(b, "const int m_tile = %s %% TILES_M;\n"
+                      "const int n_tile = %s / TILES_M;\n", of, of);
+        return;
+    }
+    kernel_constant(w->x.g, w->x.kernel, "BAND", BAND_ROWS,
+                    "tile rows that run together");
+    buf_printf(b, "// Blocks that run at one time read few distinct tiles: "
+                  "they lie in a band\n"
+                  "// of BAND tile rows, so that the L2 serves most reads.\n"
+                  "const int band = %s / (BAND * TILES_N);\n"
+                  "const int place = %s %% (BAND * TILES_N);\n"
+                  "const int height = min(BAND, TILES_M - band * BAND);\n"
+                  "const int m_tile = band * BAND + place %% height;\n"
+                  "const int n_tile = place / height;\n", of, of);
+}
+
+/* Origins along m's axes: m_tile is a mixed-radix number of their tiles. */
+static void put_origins(Wgmma *w, Buf *b)
+{
+    const Tma *t = w->tma;
+    const char *m_tile = "m_tile";
+    int64_t radix = 1;
+
+    if (w->cluster > 1)
+        m_tile = "(m_tile * CLUSTER + (int)dcc_cluster_rank())";
+    if (t->m.n == 1) {
+        buf_printf(b, "m0 = %s * BM;\n", m_tile);
+        return;
+    }
+    for (int i = t->m.n - 1; i >= 0; i--) {
+        buf_printf(b, "%s = ", w->origin[i]);
+        if (w->patch.count[i] == 1) {
+            buf_puts(b, "0;\n");
+            continue;
+        }
+        buf_puts(b, m_tile);
+        if (radix > 1)
+            buf_printf(b, " / %lld", (long long)radix);
+        radix *= w->patch.count[i];
+        if (radix < w->patch.tiles)
+            buf_printf(b, " %% %lld", (long long)w->patch.count[i]);
+        if (w->patch.tile[i] > 1)
+            buf_printf(b, " * %d", w->patch.tile[i]);
+        buf_puts(b, ";\n");
+    }
+}
+
+static void put_batch(Wgmma *w, Buf *b)
+{
+    const Contraction *c = &w->x.c;
+    int64_t radix = c->batches;
+    bool split = w->x.t.split > 1;
+
+    for (int i = 0, p = 0; i < c->n_batch; i++) {
+        if (c->batch[i]->extent == 1)
+            continue;
+        radix /= c->batch[i]->extent;
+        buf_printf(b, "%s = batch", cprint_var(&w->x.cp, c->batch[i]));
+        if (radix > 1)
+            buf_printf(b, " / %lld", (long long)radix);
+        if (p++ > 0 || split)
+            buf_printf(b, " %% %lld", (long long)c->batch[i]->extent);
+        buf_puts(b, ";\n");
+    }
+    if (split && c->batches > 1)
+        buf_printf(b, "split = batch / %lld;\n", (long long)c->batches);
+    else if (split)
+        buf_puts(b, "split = batch;\n");
+}
+
+static const char *find_tile(Wgmma *w, const Places *p)
+{
+    const Contraction *c = &w->x.c;
+    bool many = c->batches > 1 || w->x.t.split > 1;
+    Buf b = {0};
+
+    if (many)
+        buf_puts(&b, "const int batch = tile / (TILES_M * TILES_N);\n");
+    put_band(w, &b, many ? "tile % (TILES_M * TILES_N)" : "tile");
+    CScope scope = cprint_open(&w->x.cp);
+    put_origins(w, &b);
+    buf_puts(&b, w->n_tiles > 1 ? "n0 = n_tile * BN;\n" : "n0 = 0;\n");
+    (void)p;
+    if (many)
+        put_batch(w, &b);
+    cprint_close(&w->x.cp, scope);
+    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
+    buf_free(&b);
+    return s;
+}
+
+/* ---- load -------------------------------------------------------------- */
+
+/* The variables of k from k_tile. */
+static void put_k(Wgmma *w, Buf *b)
+{
+    const Axes *k = &w->tma->k;
+    const Axis *inner = &k->axis[k->n - 1];
+    int64_t radix = (inner->extent + TMA_K - 1) / TMA_K;
+    CPrint *cp = &w->x.cp;
+
+    buf_puts(b, "const int k0 = k_tile");
+    if (k->n > 1 && radix > 1)
+        buf_printf(b, " %% %lld", (long long)radix);
+    buf_puts(b, k->n > 1 && radix == 1 ? " * 0;\n" : " * BK;\n");
+    cprint_name(cp, inner->linear, "k0");
+    for (int i = k->n - 2; i >= 0; i--) {
+        buf_printf(b, "const int %s = k_tile",
+                   cprint_var(cp, k->axis[i].linear));
+        if (radix > 1)
+            buf_printf(b, " / %lld", (long long)radix);
+        radix *= k->axis[i].extent;
+        if (i > 0)
+            buf_printf(b, " %% %lld", (long long)k->axis[i].extent);
+        buf_puts(b, ";\n");
+    }
+}
+
+static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
+                     const Axis *side, const char *origin, const char *rows)
+{
+    CPrint *cp = &w->x.cp;
+    Arena *a = w->x.g->arena;
+    CScope scope = cprint_open(cp);
+    const char *piece = "";
+
+    if (!o->k_major) {
+        buf_printf(b, "#pragma unroll\nfor (int i = 0; i < %s / 64; ++i)\n    ",
+                   rows);
+        cprint_name(cp, side->linear, arena_printf(a, "(%s + i * 64)",
+                                                   origin));
+        piece = "[i]";
+    }
+    buf_printf(b, "dcc_tma_load_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
+               l->tile, piece, l->id);
+    for (int d = 0; d < o->rank; d++) {
+        cprint_idx(b, cp, o->dim[d].at, 0);
+        buf_puts(b, ", ");
+    }
+    buf_puts(b, "&smem.full[slot]);\n");
+    cprint_close(cp, scope);
+}
+
+static const char *load_text(Wgmma *w)
+{
+    const Tma *t = w->tma;
+    CPrint *cp = &w->x.cp;
+    CScope scope = cprint_open(cp);
+    Buf b = {0};
+
+    put_k(w, &b);
+    for (int i = 0; i < t->m.n; i++)
+        cprint_name(cp, t->m.axis[i].linear, w->origin[i]);
+    cprint_name(cp, t->n.axis[0].linear, w->n_origin);
+    put_copy(w, &b, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
+             w->origin[t->m.n - 1], "BM");
+    put_copy(w, &b, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
+    cprint_close(cp, scope);
+    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
+    buf_free(&b);
+    return s;
+}
+
+/* ---- multiply ---------------------------------------------------------- */
+
+static const char *descriptor(const Wgmma *w, const TmaOperand *o,
+                              const Load *l, bool is_a)
+{
+    Arena *a = w->x.g->arena;
+    const char *at = "";
+
+    if (is_a && !w->pingpong && w->consumers > 1)
+        at = o->k_major ? "[warpgroup * WM]" : "[warpgroup * WM / 64]";
+    if (o->k_major)
+        return arena_printf(a, "dcc_wgmma_k_major(smem.%s[slot]%s)", l->tile,
+                            at);
+    return arena_printf(a, "dcc_wgmma_mn_major(smem.%s[slot]%s, BK * 128)",
+                        l->tile, at);
+}
+
+/* ---- epilogue ---------------------------------------------------------- */
+
+/* Bounds of this point: leaves the loop's body where it is outside. */
+static void put_bounds(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+    const Tma *t = w->tma;
+    const char *sep = "";
+    Buf in = {0};
+
+    if (!x->patch && (x->c.M % x->t.bm || w->cluster > 1)) {
+        buf_puts(&in, "m >= M");
+        sep = " || ";
+    }
+    if (x->patch && w->patch.rows < x->t.bm) {
+        buf_printf(&in, "row >= PATCH");
+        sep = " || ";
+    }
+    for (int i = 0; x->patch && i < t->m.n; i++)
+        if (t->m.axis[i].extent % w->patch.tile[i] ||
+            (i == 0 && w->cluster > 1)) {
+            buf_printf(&in, "%s", sep);
+            cprint_idx(&in, &x->cp, idx_var(x->g->pool, t->m.axis[i].linear),
+                       1);
+            buf_printf(&in, " >= %lld", (long long)t->m.axis[i].extent);
+            sep = " || ";
+        }
+    if (x->c.N % x->t.bn)
+        buf_printf(&in, "%sn >= N", sep);
+    if (in.len)
+        buf_printf(b, "if (%s)\n    continue;\n", buf_text(&in));
+    buf_free(&in);
+}
+
+/* The variables of m at row `row` of a patch. */
+static void put_patch(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+    const Tma *t = w->tma;
+    int radix = 1;
+
+    for (int i = t->m.n - 1; i >= 0; i--) {
+        const Axis *a = &t->m.axis[i];
+        int tile = w->patch.tile[i];
+        buf_printf(b, "const int %s = %s", cprint_var(&x->cp, a->linear),
+                   w->origin[i]);
+        if (tile > 1) {
+            buf_puts(b, " + row");
+            if (radix > 1)
+                buf_printf(b, " / %d", radix);
+            if (radix * tile < x->t.bm)
+                buf_printf(b, " %% %d", tile);
+        }
+        buf_puts(b, ";\n");
+        radix *= tile;
+    }
+}
+
+/* The digits of axes that are several variables. */
+static void put_digits(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+
+    for (int i = 0; i < w->tma->m.n; i++) {
+        const Axis *a = &w->tma->m.axis[i];
+        for (int j = 0; a->n > 1 && j < a->n; j++) {
+            Buf e = {0};
+            cprint_idx(&e, &x->cp, a->sub[j].by, 0);
+            buf_printf(b, "const int %s = %s;\n",
+                       cprint_var(&x->cp, a->v[j]), buf_text(&e));
+            buf_free(&e);
+        }
+    }
+}
+
+/* Where the point is: contract_points' callback. */
+static void place_point(Contract *x, Buf *b)
+{
+    Wgmma *w = (Wgmma *)x; /* x is its first member */
+    Arena *a = x->g->arena;
+
+    if (x->vec >= 4) {
+        buf_printf(b, "const int col = j * 32 + lane %% 4 * 8%s;\n",
+                   x->vec == 8 ? "" : " + c * 4");
+        x->sum = x->vec == 8 ? "part[e]" : "part[c * 4 + e]";
+    } else {
+        buf_printf(b, "const int col = j * 8 + lane %% 4 * 2%s;\n",
+                   x->vec == 2 ? "" : " + c");
+        x->sum = arena_printf(a, "acc[i / 2][j * 4 + i %% 2 * 2 + %s]",
+                              x->vec == 2 ? "e" : "c");
+    }
+    if (x->patch)
+        put_patch(w, b);
+    else
+        buf_puts(b, "const int m = m0 + row;\n");
+    buf_puts(b, "const int n = n0 + col;\n");
+    put_bounds(w, b);
+    if (x->patch)
+        put_digits(w, b);
+}
+
+static const char *epilogue_text(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Buf points = {0}, b = {0}, inner = {0};
+    const char *row = "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
+
+    if (!w->pingpong && w->consumers > 1)
+        row = arena_printf(x->g->arena, "warpgroup * WM + %s", row);
+    contract_points(x, &points, place_point);
+    if (x->vec == 4 || x->vec == 1) {
+        buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
+        cprint_lines(&inner, buf_text(&points), 4);
+        buf_puts(&inner, "}\n");
+    } else {
+        buf_puts(&inner, buf_text(&points));
+    }
+    Slot slot[] = {{"ROW", row}, {"ROWS", ""}, {"POINTS", buf_text(&inner)}};
+    template_fill(&b, x->vec >= 4 ? "contract_wgmma_rows.cu.in"
+                                  : "contract_wgmma_pairs.cu.in", slot, 3);
+    const char *s = arena_strdup(x->g->arena, buf_text(&b));
+    buf_free(&points);
+    buf_free(&inner);
+    buf_free(&b);
+    return s;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static void finish(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Kernel *k = x->kernel;
+    int64_t most = (int64_t)x->o->device->sms * w->resident / w->cluster;
+
+    k->grid[0] = (int)((w->tiles < most ? w->tiles : most) * w->cluster);
+    k->grid[1] = k->grid[2] = 1;
+    k->block = x->t.threads;
+    k->cluster = w->cluster;
+    k->smem_bytes = w->smem;
+    k->min_blocks = w->consumers == 1 ? w->resident : 1;
+    if (x->t.split > 1) {
+        k->coop_counters = true;
+        k->n_counters = (int)(w->tiles / x->t.split * w->cluster);
+        k->workspace = (size_t)(w->tiles * w->cluster) *
+                       (size_t)(x->t.bm * x->t.bn) * 4;
+    }
+    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    k->bytes = x->hbm_bytes;
+    k->family = "contract_wgmma";
+    k->min_arch = "sm_90a";
+    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+}
+
+static const char *split_text(Wgmma *w)
+{
+    Buf b = {0};
+
+    if (w->x.t.split < 2)
+        return "";
+    template_fill(&b, "contract_wgmma_split.cu.in", NULL, 0);
+    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
+    buf_free(&b);
+    return s;
+}
+
+static void put_kernel(Wgmma *w, const Places *p)
+{
+    Contract *x = &w->x;
+    Arena *a = x->g->arena;
+    bool split = x->t.split > 1;
+    const char *own = "(int)blockIdx.x", *all = "(int)gridDim.x";
+    const char *declare = arena_printf(a, "int %s;\n",
+                                       list_places(w, p, "", ""));
+    Slot slot[] = {
+        {"ARRIVALS", w->pingpong ? "4" : "CONSUMERS * 4"},
+        {"SYNC", "__syncthreads();\n"},
+        {"REFS", list_places(w, p, "int &", ", ")},
+        {"NAMES", list_places(w, p, "", ", ")},
+        {"FIND", find_tile(w, p)},
+        {"DECLARE", declare},
+        {"SHRINK", w->consumers == 1   ? ""
+                   : w->consumers == 2 ? "dcc_registers_shrink<40>();\n"
+                                       : "dcc_registers_shrink<32>();\n"},
+        {"GROW", w->consumers == 1   ? ""
+                 : w->consumers == 2 ? "dcc_registers_grow<232>();\n"
+                                     : "dcc_registers_grow<160>();\n"},
+        {"PREFETCH", arena_printf(a, "dcc_tma_prefetch_map(&%s_map);\n"
+                                     "dcc_tma_prefetch_map(&%s_map);\n",
+                                  x->a.id, x->b.id)},
+        {"BLOCK", own},
+        {"BLOCKS", all},
+        {"BEGIN", split ? "split * K_TILES / SPLIT" : "0"},
+        {"END", split ? "(split + 1) * K_TILES / SPLIT" : "K_TILES"},
+        {"LOAD", load_text(w)},
+        {"LEAVE", ""},
+        {"FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"},
+        {"FIRST", w->pingpong
+                      ? arena_printf(a, "%s + warpgroup * %s", own, all)
+                      : own},
+        {"NEXT", w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all},
+        {"SKIP", w->pingpong ? "step += (CONSUMERS - 1) * K_TILES;\n" : ""},
+        {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
+        {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
+        {"A_STEP", w->tma->a.k_major ? "2" : "128"},
+        {"B_STEP", w->tma->b.k_major ? "2" : "128"},
+        {"WGMMA", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", x->t.bn,
+                               type_name(x->elem), !w->tma->a.k_major,
+                               !w->tma->b.k_major)},
+        {"ELECT", "lane == 0"},
+        {"FREE", "dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);\n"},
+        {"SPLIT", split_text(w)},
+        {"EPILOGUE", epilogue_text(w)},
+    };
+    Buf b = {0};
+
+    template_fill(&b, "contract_wgmma.cu.in", slot,
+                  (int)(sizeof slot / sizeof *slot));
+    kernel_phase(x->g, x->kernel, "setup", &b);
+    buf_free(&b);
+}
+
+void wgmma_build(Wgmma *w, Kernel *k)
+{
+    Places p = {.n = 0};
+
+    w->x.kernel = k;
+    w->x.a = (Load){.op = &w->x.c.a};
+    w->x.b = (Load){.op = &w->x.c.b};
+    kernel_set_args(w->x.g, (Group *)w->x.gr, k);
+    reserve_names(w);
+    constants(w);
+    shared_memory(w);
+    if (w->patch.rows < w->x.t.bm && w->x.patch)
+        kernel_constant(w->x.g, k, "PATCH", w->patch.rows,
+                        "rows of a tile that are used");
+    add_map(w, &w->tma->a, &w->x.a);
+    add_map(w, &w->tma->b, &w->x.b);
+    name_places(w, &p);
+    put_kernel(w, &p);
+    finish(w);
+}

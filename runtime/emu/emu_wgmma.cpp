@@ -1,0 +1,193 @@
+/* emu_wgmma.cpp - the products of a warpgroup. The four warps meet at every
+ * wgmma, commit and wait; in lazy mode a product happens when its group is
+ * waited for. Layouts: PTX ISA, "Asynchronous Warpgroup Level Matrix
+ * Instructions"; descriptors as dcc_wgmma.cuh makes them.
+ */
+#include "emu.h"
+
+enum { EMU_WG = 128, EMU_WG_K = 16 };
+
+/* ---- meeting ---- */
+
+static EmuWarpgroup *emu_warpgroup()
+{
+    EmuBlock *b = emu_scheduler->current->block;
+    const size_t i = (size_t)emu_scheduler->current->linear / EMU_WG;
+
+    if (b->warpgroups.size() <= i)
+        dcc_emu_fault("wgmma: the block has no warpgroup %zu", i);
+    return &b->warpgroups[i];
+}
+
+/* True for the last of the 128 threads to come; the others wait for it. */
+static bool emu_meet_warpgroup(EmuWarpgroup *g, const void *what,
+                               const char *where)
+{
+    EmuThread *me = emu_scheduler->current;
+
+    if (g->arrived && g->what != what)
+        dcc_emu_fault("%s: other threads of the warpgroup are elsewhere",
+                      where);
+    g->what = what;
+    if (++g->arrived < EMU_WG) {
+        g->waiting.push_back(me);
+        emu_park(where);
+        return false;
+    }
+    g->arrived = 0;
+    return true;
+}
+
+static void emu_leave_warpgroup(EmuWarpgroup *g)
+{
+    for (EmuThread *t : g->waiting)
+        emu_wake(t);
+    g->waiting.clear();
+}
+
+/* ---- operands ---- */
+
+struct EmuDescriptor {
+    size_t start, lbo, sbo;
+};
+
+static EmuDescriptor emu_descriptor(uint64_t d)
+{
+    if (d >> 62 != 1)
+        dcc_emu_fault("wgmma: a descriptor without the 128-byte swizzle");
+    return {(size_t)(d & 0x3fff) << 4, (size_t)(d >> 16 & 0x3fff) << 4,
+            (size_t)(d >> 32 & 0x3fff) << 4};
+}
+
+static float emu_wg_float(uint16_t bits, bool bf)
+{
+    return bf ? dcc_emu_bfloat_to_float(bits) : dcc_emu_half_to_float(bits);
+}
+
+/* out[k][row] of a tile in shared memory. */
+static void emu_wg_tile(const EmuBlock *block, uint64_t bits, bool trans,
+                        int rows, bool bf, float *out)
+{
+    const EmuDescriptor d = emu_descriptor(bits);
+
+    for (int row = 0; row < rows; row++)
+        for (int k = 0; k < EMU_WG_K; k++) {
+            const size_t r = (size_t)row, c = (size_t)k;
+            const size_t at =
+                trans ? d.start + r / 64 * d.lbo + c / 8 * d.sbo +
+                            c % 8 * 128 + r % 64 * 2
+                      : d.start + r / 8 * d.sbo + r % 8 * 128 + c * 2;
+            const unsigned char *p = block->smem + (at ^ (at >> 3 & 0x70));
+            uint16_t v;
+
+            if (!emu_in_smem(block, p, 2))
+                dcc_emu_fault("wgmma: a tile leaves shared memory");
+            memcpy(&v, p, 2);
+            out[k * rows + row] = emu_wg_float(v, bf);
+        }
+}
+
+/* out[k][row] of the 64 rows that the threads hold. */
+static void emu_wg_registers(const EmuProduct &p, float *out)
+{
+    for (int t = 0; t < EMU_WG; t++)
+        for (int r = 0; r < 4; r++)
+            for (int e = 0; e < 2; e++) {
+                const int row = t / 32 * 16 + t % 32 / 4 + r % 2 * 8;
+                const int k = t % 4 * 2 + r / 2 * 8 + e;
+
+                out[k * 64 + row] = emu_wg_float(
+                    (uint16_t)(p.a_regs[t][r] >> 16 * e), p.bf);
+            }
+}
+
+/* ---- products ---- */
+
+static void emu_wg_multiply(const EmuBlock *block, const EmuProduct &p)
+{
+    static thread_local float a[EMU_WG_K * 64], b[EMU_WG_K * 256],
+        c[64 * 256];
+    const int n = p.n;
+
+    if (p.from_regs)
+        emu_wg_registers(p, a);
+    else
+        emu_wg_tile(block, p.a, p.trans_a, 64, p.bf, a);
+    emu_wg_tile(block, p.b, p.trans_b, n, p.bf, b);
+    memset(c, 0, sizeof *c * 64 * (size_t)n);
+    for (int i = 0; i < 64; i++)
+        for (int k = 0; k < EMU_WG_K; k++)
+            for (int j = 0; j < n; j++)
+                c[i * n + j] += a[k * 64 + i] * b[k * n + j];
+    for (int t = 0; t < EMU_WG; t++)
+        for (int i = 0; i < n / 2; i++) {
+            const int row = t / 32 * 16 + t % 32 / 4 + i / 2 % 2 * 8;
+            const int col = i / 4 * 8 + t % 4 * 2 + i % 2;
+            const float v = c[row * n + col];
+
+            p.d[t][i] = p.accumulate ? p.d[t][i] + v : v;
+        }
+}
+
+void dcc_emu_wgmma(float *d, int n, int bf, uint64_t a, const uint32_t *regs,
+                   uint64_t b, int accumulate, int trans_a, int trans_b)
+{
+    EmuWarpgroup *g = emu_warpgroup();
+    EmuThread *me = emu_scheduler->current;
+    EmuProduct *p = &g->next;
+
+    if (!g->arrived) {
+        p->n = n;
+        p->bf = bf;
+        p->a = a;
+        p->b = b;
+        p->accumulate = accumulate;
+        p->trans_a = trans_a;
+        p->trans_b = trans_b;
+        p->from_regs = regs != NULL;
+        p->group = g->groups;
+    } else if (p->n != n || p->a != a || p->b != b ||
+               p->accumulate != accumulate) {
+        dcc_emu_fault("wgmma: threads of one warpgroup pass different tiles");
+    }
+    const int t = me->linear % EMU_WG;
+    p->d[t] = d;
+    if (regs)
+        memcpy(p->a_regs[t], regs, sizeof p->a_regs[t]);
+    if (!emu_meet_warpgroup(g, (const void *)dcc_emu_wgmma, "wgmma"))
+        return;
+    if (emu_settings().lazy)
+        g->products.push_back(*p);
+    else
+        emu_wg_multiply(me->block, *p);
+    emu_leave_warpgroup(g);
+}
+
+void dcc_wgmma_fence() {}
+
+void dcc_wgmma_commit()
+{
+    EmuWarpgroup *g = emu_warpgroup();
+
+    if (!emu_meet_warpgroup(g, (const void *)dcc_wgmma_commit,
+                            "wgmma commit"))
+        return;
+    g->groups++;
+    emu_leave_warpgroup(g);
+}
+
+void dcc_emu_wgmma_wait(int n)
+{
+    EmuWarpgroup *g = emu_warpgroup();
+    const EmuBlock *block = emu_scheduler->current->block;
+
+    if (!emu_meet_warpgroup(g, (const void *)dcc_emu_wgmma_wait,
+                            "wgmma wait"))
+        return;
+    while (!g->products.empty() &&
+           g->products.front().group < g->groups - n) {
+        emu_wg_multiply(block, g->products.front());
+        g->products.pop_front();
+    }
+    emu_leave_warpgroup(g);
+}

@@ -1,0 +1,43 @@
+# wgmma.awk - writes runtime/dcc_wgmma.cuh:
+#   awk -f tools/wgmma.awk </dev/null >runtime/dcc_wgmma.cuh
+
+# The accumulators as operands of the instruction, and their constraints; lines
+# of at most 80 columns that end in a continuation.
+function list(name, n, kind,    i, item, line) {
+    line = "#define " name
+    print line (kind == "text" ? " \\" : "(d) \\")
+    line = "   "
+    for (i = 0; i < n; i++) {
+        if (kind == "text")
+            item = "%" i (i + 1 < n ? ", " : "")
+        else
+            item = " \"+f\"(d[" i "])" (i + 1 < n ? "," : "")
+        if (kind == "text" && line == "   ")
+            line = "    \""
+        if (length(line) + length(item) > 76) {
+            print line (kind == "text" ? "\"" : "") " \\"
+            line = kind == "text" ? "    \"" : "   "
+        }
+        line = line item
+    }
+    print line (kind == "text" ? "\"" : "")
+}
+
+BEGIN {
+    while ((getline text < "tools/wgmma.head") > 0)
+        print text
+    for (n = 8; n <= 256; n += 8) {
+        regs = n / 2
+        printf "\n"
+        list("DCC_WGMMA_REGS_" n, regs, "text")
+        list("DCC_WGMMA_SUMS_" n, regs, "constraint")
+        printf "DCC_WGMMA(%d, f16", n
+        for (i = 0; i < 8; i++)
+            printf ", \"%%%d\"", regs + i
+        printf ")\nDCC_WGMMA(%d, bf16", n
+        for (i = 0; i < 8; i++)
+            printf ", \"%%%d\"", regs + i
+        printf ")\n"
+    }
+    print "\n#undef DCC_WGMMA\n\n#endif"
+}
