@@ -479,6 +479,10 @@ static Text print_new(Buf *body, CPrint *p, const Expr *e, const char *hint)
     default:
         break;
     }
+    Guard g = {0};
+    if (e->type == T_BOOL && e->kind == E_BINARY &&
+        expr_as_guard(p->graph, e, &g))
+        return text_guard(p, g);
     for (int i = 0; i < 3 && e->arg[i]; i++)
         arg[i] = text_expr(body, p, e->arg[i], hint);
     return compose_short(body, p, e, arg, hint);

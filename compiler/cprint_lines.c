@@ -69,7 +69,11 @@ static int break_at(const char *s, int room)
             best = i;
         }
     }
-    return best ? best : opening;
+    if (best || opening)
+        return best ? best : opening;
+    const char *first = strchr(s, '(');
+    return first && first[1] && first[1] != ')' && !quoted
+               ? (int)(first + 1 - s) : 0;
 }
 
 static void put_indent(Buf *b, int n)

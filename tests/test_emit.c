@@ -524,6 +524,30 @@ Test(emit, golden)
            "split threads=256 vec=4 share=16");
 }
 
+/* Every golden kernel compiles for old and new GPUs without a warning, and
+ * none spills registers. */
+Test(emit, nvcc)
+{
+    const char *src = getenv("DCC_SRC");
+    char cmd[1200];
+
+    if (system("command -v nvcc > /dev/null 2>&1")) {
+        cr_skip("there is no nvcc");
+        return;
+    }
+    snprintf(cmd, sizeof cmd,
+             "cd '%s' && t=$(mktemp -d) && trap 'rm -r $t' EXIT && "
+             "{ echo '#include \"dcc_rt.h\"';"
+             " echo '#include \"dcc_device.cuh\"';"
+             " cat tests/golden/emit_*.cu; } > $t/all.cu && "
+             "for a in sm_80 sm_90a; do nvcc -std=c++17 -arch=$a -Iruntime "
+             "-Werror all-warnings -Xptxas -v -cubin -o $t/all.cubin "
+             "$t/all.cu > $t/log 2>&1 || { cat $t/log >&2; exit 1; }; "
+             "if grep -q '[1-9][0-9]* bytes spill' $t/log; then "
+             "cat $t/log >&2; exit 1; fi; done", src ? src : ".");
+    cr_expect_eq(system(cmd), 0);
+}
+
 /* ---- numeric ----------------------------------------------------------- */
 
 typedef struct Suite {
