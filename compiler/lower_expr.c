@@ -423,16 +423,20 @@ static Val any_expr(Lower *l, const AstExpr *e)
     return val_bad();
 }
 
-Val lower_expr(Lower *l, const AstExpr *e)
+bool lower_enter(Lower *l, const AstExpr *e)
 {
     if (l->nest >= MAX_NEST && !l->stop) {
         diag_error(l->d, e->at, "expressions and calls are nested too deep");
         l->stop = true;
     }
-    if (l->stop)
-        return val_bad();
     l->nest++;
-    Val v = any_expr(l, e);
+    return !l->stop;
+}
+
+Val lower_expr(Lower *l, const AstExpr *e)
+{
+    Val v = lower_enter(l, e) ? any_expr(l, e) : val_bad();
+
     l->nest--;
     return v;
 }

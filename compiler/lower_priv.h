@@ -209,6 +209,8 @@ const Expr *val_as(Lower *l, Val v, Type t);
 /* v converted to t, as storing it would, but floats unrounded */
 Val val_retype(Lower *l, Val v, Type t);
 Val lower_expr(Lower *l, const AstExpr *e);
+/* Counts an expression inside others, in l->nest; false past the limit. */
+bool lower_enter(Lower *l, const AstExpr *e);
 Val lower_reduce(Lower *l, const AstExpr *e);
 
 /* lower_reduce.c is lower_reduce above. lower_range.c: */

@@ -71,7 +71,7 @@ static void scan_name(Lower *l, Whole *w, const AstExpr *e)
     join_shape(l, w, &s->ref, e->at);
 }
 
-static void scan(Lower *l, Whole *w, const AstExpr *e, const char *name)
+static void scan_inner(Lower *l, Whole *w, const AstExpr *e, const char *name)
 {
     switch (e->kind) {
     case EXPR_NUMBER:
@@ -94,6 +94,15 @@ static void scan(Lower *l, Whole *w, const AstExpr *e, const char *name)
         scan(l, w, e->select.no, name);
         break;
     }
+}
+
+static void scan(Lower *l, Whole *w, const AstExpr *e, const char *name)
+{
+    if (lower_enter(l, e))
+        scan_inner(l, w, e, name);
+    else
+        w->bad = true;
+    l->nest--;
 }
 
 Val whole_read(Lower *l, const Ref *r)
