@@ -3,8 +3,9 @@
  * A tensor of the trace is recomputed from the nearest tensors that were in
  * memory: other traced ones, parameters, inputs, initial states. What lies
  * between was never stored by the program; it is evaluated element by element
- * when asked for, with its bound, and remembered. A statement that would take
- * more than `budget` terms is checked at its corners, along its edges and at
+ * when asked for, with its bound, and remembered. A 16-bit tensor that the
+ * same kernel stored may have been used before it was rounded: it is read with
+ * half a place as its bound. A statement that would take more than `budget` terms is checked at its corners, along its edges and at
  * POINTS seeded points. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@ typedef struct dcc_ref_check {
     dcc_ref_value ***arg;    /* per statement, as its functions want them */
     int *first_writer;       /* per tensor: statement, or -1 */
     int *next_writer;        /* per statement: of the same tensor, or -1 */
-    unsigned char *scattered; /* per statement: wholly evaluated */
+    unsigned char *scattered; /* per statement: wholly evaluated in `round` */
+    int *step;               /* per tensor: the kernel that stored it, or -1 */
+    int now;                 /* the kernel whose results are checked */
+    unsigned char round;     /* what is remembered counts if marked with it */
     double budget;
     uint64_t seed;
 } Check;
@@ -59,7 +63,12 @@ static void remember(dcc_ref_value *t, int64_t i, dcc_pair p)
 {
     t->v[i] = p.v;
     t->e[i] = p.e;
-    __atomic_store_n(&t->known[i], 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&t->known[i], t->check->round, __ATOMIC_RELEASE);
+}
+
+static bool is_known(const dcc_ref_value *t, int64_t i)
+{
+    return __atomic_load_n(&t->known[i], __ATOMIC_ACQUIRE) == t->check->round;
 }
 
 /* A kernel may keep a value that it need not store in f32, or round it. */
@@ -141,14 +150,14 @@ static void scatter(Check *c, int stmt)
     dcc_ref_value *t = &c->value[s->arg[0]];
     int64_t v[MAX_VARS], offset;
 
-    if (__atomic_load_n(&c->scattered[stmt], __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&c->scattered[stmt], __ATOMIC_ACQUIRE) == c->round)
         return;
     for (int64_t p = 0; p < n; p++) {
         point_number(s, p, v);
         if (s->store(c->arg[stmt], v, &offset))
             remember(t, offset, unstored(t, s->point(c->arg[stmt], v)));
     }
-    __atomic_store_n(&c->scattered[stmt], 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&c->scattered[stmt], c->round, __ATOMIC_RELEASE);
 }
 
 static void make_room(dcc_ref_value *t)
@@ -167,7 +176,9 @@ dcc_pair dcc_ref_lazy(const dcc_ref_value *ct, int64_t i)
     const int number = (int)(t->tensor - c->model->tensor);
     int64_t at[DCC_MAX_RANK], v[MAX_VARS], offset;
 
-    if (__atomic_load_n(&t->known[i], __ATOMIC_ACQUIRE))
+    if (c->step[number] >= 0) /* stored by the kernel that reads it here */
+        return unstored(t, dcc_exact(t->v[i]));
+    if (is_known(t, i))
         return dcc_pair_of(t->v[i], t->e[i]);
     indices(t->tensor, i, at);
     for (int s = c->first_writer[number]; s >= 0; s = c->next_writer[s]) {
@@ -179,7 +190,7 @@ dcc_pair dcc_ref_lazy(const dcc_ref_value *ct, int64_t i)
                    stmt->store(c->arg[s], v, &offset) && offset == i) {
             remember(t, i, unstored(t, stmt->point(c->arg[s], v)));
         }
-        if (__atomic_load_n(&t->known[i], __ATOMIC_ACQUIRE))
+        if (is_known(t, i))
             return dcc_pair_of(t->v[i], t->e[i]);
     }
     if (t->tensor->prev < 0)
@@ -382,8 +393,32 @@ static void look_at_kept(Check *c, Finding *f, int tensor)
     free(written);
 }
 
+/* From now on results of kernel `step` are checked: what was evaluated for
+ * another one is forgotten. */
+static void begin_step(Check *c, int step)
+{
+    const dcc_ref_model *m = c->model;
+
+    if (c->now == step)
+        return;
+    c->now = step;
+    for (int i = 0; i < m->n_tensor; i++)
+        if (c->step[i] >= 0)
+            c->value[i].exact = c->step[i] != step ||
+                                c->value[i].tensor->type == DCC_F32;
+    if (++c->round)
+        return;
+    c->round = 1;
+    memset(c->scattered, 0, (size_t)m->n_stmt);
+    for (int i = 0; i < m->n_tensor; i++)
+        if (c->value[i].known)
+            memset(c->value[i].known, 0,
+                   (size_t)ref_count(c->value[i].tensor));
+}
+
 static Finding check_tensor(Check *c, int tensor)
 {
+    begin_step(c, c->step[tensor]);
     unsigned char *seen = ref_alloc((size_t)c->model->n_tensor, 1);
     Finding f = {.all = full_cost(c, tensor, seen) <= c->budget};
 
@@ -433,10 +468,12 @@ static void start(Check *c, RefRun *run, double budget, uint64_t seed)
     c->first_writer = ref_alloc((size_t)m->n_tensor, sizeof(int));
     c->next_writer = ref_alloc((size_t)m->n_stmt, sizeof(int));
     c->scattered = ref_alloc((size_t)m->n_stmt, 1);
+    c->step = ref_alloc((size_t)m->n_tensor, sizeof(int));
+    c->now = -2;
     for (int i = 0; i < m->n_tensor; i++) {
         dcc_ref_value *t = &c->value[i];
 
-        c->first_writer[i] = -1;
+        c->first_writer[i] = c->step[i] = -1;
         *t = (dcc_ref_value){.tensor = &m->tensor[i], .check = c};
         if (t->tensor->role == DCC_REF_PARAM ||
             t->tensor->role == DCC_REF_INPUT) {
@@ -479,6 +516,7 @@ static void stop(Check *c)
     free(c->first_writer);
     free(c->next_writer);
     free(c->scattered);
+    free(c->step);
 }
 
 /* The tensor's place in the trace, or NULL. */
@@ -489,6 +527,24 @@ static const dcc_st_tensor *traced(const dcc_st_file *file,
 
     snprintf(name, sizeof name, "t%d", t->id);
     return dcc_st_find(file, name);
+}
+
+/* Which kernel stored what, if the trace says so. */
+static void take_steps(Check *c, const dcc_st_file *file)
+{
+    const dcc_st_tensor *t = dcc_st_find(file, "steps");
+
+    if (!t || t->rank != 2 || t->dim[1] != 2)
+        return;
+    double *row = ref_alloc((size_t)t->count, sizeof *row);
+    if (ref_doubles(t, row)) {
+        for (int i = 0; i < c->model->n_tensor; i++)
+            for (int64_t k = 0; k < t->dim[0]; k++)
+                if ((int)row[2 * k] == c->model->tensor[i].id &&
+                    traced(file, &c->model->tensor[i]))
+                    c->step[i] = (int)row[2 * k + 1];
+    }
+    free(row);
 }
 
 /* Takes the trace's tensors; `is_root` marks those to check. */
@@ -516,6 +572,7 @@ static dcc_status take(Check *c, const dcc_st_file *file,
             make_room(t);
         }
     }
+    take_steps(c, file);
     return DCC_OK;
 }
 
@@ -561,7 +618,7 @@ dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
         merge(&worst, &f);
     }
     if (status == DCC_OK) {
-        int known = 0;
+        int known = dcc_st_find(trace, "steps") != NULL;
 
         for (int i = 0; i < m->n_tensor; i++)
             known += traced(trace, &m->tensor[i]) != NULL;

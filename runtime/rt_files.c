@@ -510,9 +510,36 @@ static dcc_status rt_check_traced(const RtTrace *trace)
     return DCC_OK;
 }
 
+/* A tensor "steps": a row for each traced one, the number in its name ("t12")
+ * and its step. Who checks a trace learns from it what one kernel computed
+ * together. `dim` must outlive the result. */
+static dcc_status rt_trace_steps(const dcc_model_desc *d, int64_t *dim,
+                                 dcc_st_out *out)
+{
+    int32_t *rows = (int32_t *)calloc((size_t)d->n_trace * 2 + 1, sizeof *rows);
+
+    if (!rows)
+        return rt_no_memory();
+    for (int i = 0; i < d->n_trace; i++) {
+        const char *name = d->trace[i].name;
+
+        rows[2 * i] = atoi(name + strcspn(name, "0123456789"));
+        rows[2 * i + 1] = d->trace[i].step;
+    }
+    dim[0] = d->n_trace;
+    dim[1] = 2;
+    out->name = "steps";
+    out->dtype = DCC_ST_I32;
+    out->rank = 2;
+    out->dim = dim;
+    out->data = rows;
+    return DCC_OK;
+}
+
 dcc_status rt_trace(RtProgram *p, const char *path)
 {
     const int n = p->desc->n_trace;
+    int64_t dim[2];
     RtTrace trace = {p->desc,
                      (dcc_st_out *)calloc((size_t)n + 1, sizeof(dcc_st_out))};
     dcc_status status = trace.all ? DCC_OK : rt_no_memory();
@@ -523,11 +550,13 @@ dcc_status rt_trace(RtProgram *p, const char *path)
                                      &trace);
     if (status == DCC_OK)
         status = rt_check_traced(&trace);
+    if (status == DCC_OK && n)
+        status = rt_trace_steps(p->desc, dim, &trace.all[n]);
     if (status == DCC_OK) {
         p->writing = 1;
-        status = dcc_st_write(path, trace.all, n, NULL, 0);
+        status = dcc_st_write(path, trace.all, n ? n + 1 : 0, NULL, 0);
         p->writing = status != DCC_OK;
     }
-    rt_free_all(trace.all, n);
+    rt_free_all(trace.all, n + 1);
     return status;
 }
