@@ -120,7 +120,7 @@ typedef struct Traffic {
 typedef struct Spread {
     const Var *row, *col, *along;
     int vec;
-    int rows_warp; /* rows side by side in a warp */
+    int rows_warp; /* rows side by side in one request */
 } Spread;
 void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t);
 

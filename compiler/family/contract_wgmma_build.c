@@ -262,7 +262,7 @@ static void put_origins(Wgmma *w, Buf *b)
     }
 }
 
-static void put_batch(Wgmma *w, Buf *b)
+static void put_batch(Wgmma *w, Buf *b, const Places *names)
 {
     const Contraction *c = &w->x.c;
     int64_t radix = c->batches;
@@ -272,7 +272,7 @@ static void put_batch(Wgmma *w, Buf *b)
         if (c->batch[i]->extent == 1)
             continue;
         radix /= c->batch[i]->extent;
-        buf_printf(b, "%s = batch", cprint_var(&w->x.cp, c->batch[i]));
+        buf_printf(b, "%s = batch", names->name[p]);
         if (radix > 1)
             buf_printf(b, " / %lld", (long long)radix);
         if (p++ > 0 || split)
@@ -294,13 +294,10 @@ static const char *find_tile(Wgmma *w, const Places *p)
     if (many)
         buf_puts(&b, "const int batch = tile / (TILES_M * TILES_N);\n");
     put_band(w, &b, many ? "tile % (TILES_M * TILES_N)" : "tile");
-    CScope scope = cprint_open(&w->x.cp);
     put_origins(w, &b);
     buf_puts(&b, w->n_tiles > 1 ? "n0 = n_tile * BN;\n" : "n0 = 0;\n");
-    (void)p;
     if (many)
-        put_batch(w, &b);
-    cprint_close(&w->x.cp, scope);
+        put_batch(w, &b, p);
     const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
     buf_free(&b);
     return s;

@@ -77,7 +77,7 @@ static void map_traffic(Graph *g, const Group *gr, int vec, Traffic *t)
 {
     const Var **rows = ordered_rows(g, gr);
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
-    Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32};
+    Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32 * vec};
 
     group_traffic(g, gr, &s, t);
     /* finding the point, once a thread */

@@ -337,7 +337,7 @@ static double waste(const Census *c, const Tensor *t, const Idx **at,
         return 1;
     double step = (double)llabs(idx_coef(offset, fast));
     double run = contiguous_run(c->group, offset, fast);
-    if (fast == s->row && s->col)
+    if (fast == s->row)
         run = fmin(run, s->rows_warp);
     if (step == 0)
         step = 1;

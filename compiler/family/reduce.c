@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_VARIANTS = 96, MOST_KEPT = 64 };
+enum { MAX_VARIANTS = 128, MOST_KEPT = 64 };
+/* Instructions' worth of starting a block. */
+enum { BLOCK_OVERHEAD = 2000 };
 
 static const char *reduce_applicable(Graph *g, const Group *gr,
                                      const Options *o)
@@ -241,7 +243,7 @@ static int reduce_space(Graph *g, const Group *gr, const Options *o,
     widest = row ? widest_vector(g, gr, row, 8) : 1;
     for (int vec = widest; row && vec >= 1 && vec * 4 > widest; vec /= 2)
         for (int threads = 64; threads <= 512; threads *= 2)
-            for (int tx = 8; tx <= 32; tx *= 2)
+            for (int tx = 4; tx <= 32; tx *= 2)
                 if (threads / tx < 2 * n_cols)
                     add(&s, MODE_COLUMNS, threads, vec, tx);
     *out = s.v;
@@ -296,10 +298,12 @@ void reduce_traffic(const RowReduce *r, Traffic *t)
                 .col = columns ? NULL : fastest(r->cols, r->group->n_cols),
                 .along = r->along,
                 .vec = r->vec,
-                .rows_warp = columns ? 32 : 32 / r->per_row};
+                .rows_warp = columns ? r->share * r->vec
+                                     : 32 / r->per_row};
 
     group_traffic(r->graph, r->group, &s, t);
-    t->overhead += 2 * block_count(r) * r->threads * thread_overhead(r);
+    t->overhead += 2 * block_count(r) *
+                   (r->threads * thread_overhead(r) + BLOCK_OVERHEAD);
 }
 
 static void reduce_cost(Graph *g, const Group *gr, const Options *o,
