@@ -208,8 +208,10 @@ static void put_pass(Map *m, Buf *out, int q)
     }
     body_steps(b, &in, step, n, true);
     put_loops(m, out, &in, names);
-    b->n_held = held;
-    cprint_close(&b->print, scope);
+    if (group_cols(gr) > 1) { /* else there is no loop for names to end with */
+        b->n_held = held;
+        cprint_close(&b->print, scope);
+    }
     buf_free(&in);
 }
 
