@@ -152,12 +152,42 @@ static int random_variant(Selection *s, Group *gr, const Choice *c,
     return c->best;
 }
 
-static int find_variant(const Choice *c, const char *text)
+/* Whether every word of `want` ("bm=128 split=2", blanks or commas between
+ * them) is one of `text`. */
+static bool has_words(const char *text, const char *want)
 {
-    for (int i = 0; i < c->n_variant; i++)
-        if (!strcmp(c->variant[i].text, text))
-            return i;
-    return -1;
+    while (*want) {
+        size_t n = strcspn(want, " ,");
+        const char *p = text;
+        while (*p && (strncmp(p, want, n) || (p[n] && p[n] != ' '))) {
+            p += strcspn(p, " ");
+            p += *p == ' ';
+        }
+        if (n && !*p)
+            return false;
+        want += n + (want[n] != 0);
+    }
+    return true;
+}
+
+/* The cheapest legal variant that has these words; -1: none. */
+static int find_variant(Selection *s, Group *gr, const Choice *c,
+                        const char *want)
+{
+    double least = INFINITY;
+    int best = -1;
+
+    for (int i = 0; i < c->n_variant; i++) {
+        Cost cost = {0};
+        if (!has_words(c->variant[i].text, want))
+            continue;
+        c->family->cost(s->graph, gr, s->options, &c->variant[i], &cost);
+        if (cost.coef_r && cost.us < least) {
+            least = cost.us;
+            best = i;
+        }
+    }
+    return best;
 }
 
 /* The variant that the command line forces on this kernel, or `otherwise`;
@@ -171,8 +201,8 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
         if (strcmp(f->name, name) && strcmp(f->name, c->family->name))
             continue;
         f->used = true;
-        int v = find_variant(c, f->text);
-        if (v >= 0 && fits(s, gr, c, v))
+        int v = find_variant(s, gr, c, f->text);
+        if (v >= 0)
             return v;
         if (strcmp(f->name, name))
             continue; /* a family's name: where it is legal */

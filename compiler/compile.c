@@ -36,6 +36,16 @@ static bool all_forced_used(const CompileOptions *o, Graph *g)
     return !diag_errors(g->diag);
 }
 
+/* Families that --variant names are chosen where they can be. */
+static void prefer_families(Arena *a, const CompileOptions *o, Options *model)
+{
+    const char **name = arena_array(a, const char *, o->n_forced + 1);
+
+    for (int i = 0; i < o->n_forced; i++)
+        name[model->n_prefer++] = o->forced[i].name;
+    model->prefer = name;
+}
+
 /* The picture of the whole compiler. */
 CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
@@ -60,13 +70,15 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     layout(g);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);
+    Options chosen = o->model;
+    prefer_families(a, o, &chosen);
     const Plan *plan = NULL;
     if (o->plan_name) {
         plan = plan_read(g, d, o->plan_name, o->plan_text, o->plan_len);
         if (!plan)
             return NULL;
     }
-    if (!select_groups(g, &o->model, plan, &s))
+    if (!select_groups(g, &chosen, plan, &s))
         return NULL;
     if (dump_here(o, "select"))
         dump_groups(&r->dump, &s);

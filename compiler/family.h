@@ -26,6 +26,8 @@ typedef struct Variant {
 typedef struct Options {
     const Device *device;
     int math;            /* MATH_EXACT, MATH_TF32, MATH_3XTF32 */
+    const char *const *prefer; int n_prefer; /* families that get all that they
+                            can serve, whatever it costs */
 } Options;
 enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
 

@@ -39,6 +39,14 @@ typedef struct Search {
 
 /* ---- what a group would take */
 
+static bool preferred(const Options *o, const Family *f)
+{
+    for (int i = 0; i < o->n_prefer; i++)
+        if (!strcmp(o->prefer[i], f->name))
+            return true;
+    return false;
+}
+
 static Choice *cost_all(Selection *s, Group *gr, const char *key)
 {
     Choice *best = arena_new_of(s->graph->arena, Choice);
@@ -52,6 +60,11 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
             best->why = best->why ? best->why : why;
             continue;
         }
+        bool first = preferred(s->options, *f);
+        if (!first && best->family && preferred(s->options, best->family))
+            continue;
+        if (first && best->family && !preferred(s->options, best->family))
+            best->cost.us = INFINITY;
         int n = (*f)->space(s->graph, gr, s->options, &v);
         for (int i = 0; i < n; i++) {
             Cost c = {0};

@@ -52,6 +52,7 @@ includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"
 
 for f in $sources; do
+    [ "$f" != runtime/dcc_wgmma.cuh ] || continue # lists, by tools/wgmma.awk
     awk -v f="$f" 'END { if (NR > 800) print f ": " NR " lines" }' "$f"
 done | fail "a file has 800 lines at most"
 # shellcheck disable=SC2086

@@ -1,0 +1,29 @@
+// Contractions that TMA and wgmma can take: ragged tiles, both major orders,
+// batches, windows with padding and strides, several outputs.
+model wg_ragged { input x : f16[300, 416]; param w : f16[200, 416]; param b : f16[200]; output y = relu(linear(x, w, b)); }
+model wg_deep { input x : bf16[130, 1480]; param w : bf16[72, 1480]; output y = linear(x, w); }
+model wg_k_tail { input x : f16[70, 72]; param w : f16[40, 72]; output y : f32[70, 40] = linear(x, w); }
+model wg_mn_b { input x : f16[150, 200]; input z : f16[200, 136]; output y = matmul(x, z); }
+model wg_mn_a { input x : f16[200, 152]; input z : f16[136, 200]; output y[i, j] = sum(k) x[k, i] * z[j, k]; }
+model wg_mn_both { input x : bf16[136, 72]; input z : bf16[136, 200]; output y[i, j] = sum(k) x[k, i] * z[k, j]; }
+model wg_odd_out { input x : f16[65, 64]; param w : f16[33, 64]; output y = linear(x, w); }
+model wg_residual {
+  input x : f16[2, 77, 128]; input r : f16[2, 77, 96]; param w : f16[96, 128]; param b : f16[96];
+  output y = gelu(linear(x, w, b)) + r;
+}
+model wg_batched { input a : f16[3, 70, 96]; input b : f16[3, 40, 96]; output y[i, j, k] = sum(d) a[i, j, d] * b[i, k, d]; }
+model wg_heads {
+  input q : f16[2, 50, 4, 64]; input k : f16[2, 50, 4, 64];
+  output s[b, h, i, j] = sum(d) q[b, i, h, d] * k[b, j, h, d];
+}
+model wg_values {
+  input p : f16[2, 4, 40, 56]; input v : f16[2, 56, 4, 64];
+  output y[b, i, h, d] = sum(j) p[b, h, i, j] * v[b, j, h, d];
+}
+model wg_two_k { input a : f16[40, 3, 64]; input b : f16[48, 3, 80]; output y[i, j] = sum(k in 0..3, l in 0..64) a[i, k, l] * b[j, k, l]; }
+model wg_two_outputs {
+  input x : f16[80, 64]; param w : f16[48, 64];
+  z = linear(x, w);
+  output y = relu(z);
+  output s : f32[80, 48] = z * z;
+}
