@@ -705,6 +705,7 @@ Test(emit, map)
     add_case(&s, positive(1000), &family_map, 3);
     add_case(&s, softmax(T_F32, 33, 10, false), &family_map, 2);
     add_case(&s, softmax(T_F16, 64, 9, true), &family_map, 3);
+    add_case(&s, softmax(T_F32, 12, 1, false), &family_map, 1);
     finish(&s);
     arena_free(a);
 }
