@@ -265,7 +265,7 @@ static Build integers(int M, int N, int K)
 enum { MAX_CASES = 64 };
 
 typedef struct Suite {
-    const char *dir;
+    char dir[64];
     Buf cu, main_;
     FILE *data;
     unsigned seed;
@@ -471,14 +471,14 @@ static void finish(Suite *s)
 
 static Suite begin(Arena *a, const char *name)
 {
-    static char dir[64];
+    Suite s = {.seed = 7, .bound = 1e-5, .device = device_find(a, "h200")};
     char path[100];
 
-    snprintf(dir, sizeof dir, "/tmp/dcc-%s-%d", name, (int)getuid());
-    mkdir(dir, 0777);
-    snprintf(path, sizeof path, "%s/data", dir);
-    return (Suite){.dir = dir, .data = fopen(path, "wb"), .seed = 7, .bound = 1e-5,
-                   .device = device_find(a, "h200")};
+    snprintf(s.dir, sizeof s.dir, "/tmp/dcc-%s-%d", name, (int)getuid());
+    mkdir(s.dir, 0777);
+    snprintf(path, sizeof path, "%s/data", s.dir);
+    s.data = fopen(path, "wb");
+    return s;
 }
 
 Test(contract, mma)
@@ -500,6 +500,8 @@ Test(contract, mma)
     add_case(&s, scores(2, 40, 3, 32), "mma", 37);
     add_case(&s, values(2, 40, 3, 32), "mma", 37);
     add_case(&s, relu_first(40, 48, 56), "mma", 37);
+    add_case(&s, integers(37, 40, 64), "mma", 37);
+    add_case(&s, integers(70, 40, 208), "mma", 37);
     finish(&s);
     arena_free(a);
 }

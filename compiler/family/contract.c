@@ -117,7 +117,9 @@ static void plan_kind(Contract *x, Load *l)
         l->vec = 1;
     l->k_major = x->mma && l->along_k;
     /* Rows of a fragment fall on different banks. */
-    l->pad = x->mma && (type_bytes(x->elem) == 2 || !l->k_major) ? 8 : 4;
+    l->pad = x->mma && !(x->elem == T_F32 && l->k_major) ? 8 : 4;
+    if (x->elem == T_I8)
+        l->pad = 16;
 }
 
 static void name_load(Contract *x, Load *l, const char *id)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Contractions on tensor cores: cp.async into a ring of tiles, ldmatrix,
- * mma.sync, from sm_80 on. 16-bit factors, or f32 ones as tf32 where --math
- * allows it; sums in f32. */
+ * mma.sync, from sm_80 on. 16-bit factors, f32 ones as tf32 where --math allows
+ * it, and i8 with sums in i32. */
 
 typedef struct Shape {
     int bm, bn, wm, wn;
@@ -26,10 +26,13 @@ static const char *check_types(Contract *x)
 {
     Type a = x->c.a.type, b = x->c.b.type;
 
-    if (x->acc != T_F32)
-        return "integers are summed";
     x->mma = true;
     x->terms = 1;
+    if (x->acc == T_I32) {
+        x->elem = T_I8;
+        x->k_step = 32;
+        return a == T_I8 && b == T_I8 ? NULL : "integers wider than i8";
+    }
     if (a == b && (a == T_F16 || a == T_BF16)) {
         x->elem = a;
         x->k_step = 16;
@@ -55,9 +58,12 @@ static const char *open_mma(Contract *x, Graph *g, const Group *gr,
     if (!contract_open(x, g, gr, o, &why))
         return why;
     why = check_types(x);
-    if (!why)
-        contract_loads(x);
-    return why;
+    if (why)
+        return why;
+    contract_loads(x);
+    if (x->elem == T_I8 && !(x->a.k_major && x->b.k_major))
+        return "i8 fragments need both factors contiguous along k";
+    return NULL;
 }
 
 static const char *applicable(Graph *g, const Group *gr, const Options *o)
@@ -134,7 +140,7 @@ static double efficiency(const Contract *x)
 
     if (t->bk < 4 * x->k_step)
         e *= 0.93;
-    if (x->k_step == 8) /* of wgmma's rate, which device files give */
+    if (x->k_step != 16) /* of wgmma's rate, which device files give */
         e *= 0.6;
     return x->terms == 3 ? e * 0.85 / 3 : e;
 }
@@ -168,7 +174,9 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
     double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
                     t->split;
-    w.pipe = x.k_step == 8 ? PIPE_TF32 : PIPE_MMA;
+    w.pipe = x.k_step == 8    ? PIPE_TF32
+             : x.k_step == 32 ? PIPE_I8
+                              : PIPE_MMA;
     w.warps_full = t->wm * t->wn >= 4096 ? 4 : t->wm * t->wn >= 2048 ? 6 : 8;
     w.efficiency = efficiency(&x);
     /* every warp reads its rows of both tiles */
@@ -182,8 +190,8 @@ static void cost(Graph *g, const Group *gr, const Options *o,
 }
 
 /* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four 8x8
- * matrices (of f32: 8 rows of four): a's go along m first, b's along k first; a
- * 16-bit tile stored the other way is transposed by it. */
+ * matrices (of f32: 8 rows of four; of i8: of sixteen): a's go along m first, b's
+ * along k first; a 16-bit tile stored the other way is transposed by it. */
 static void lane_place(const Contract *x, const Load *l, bool is_a, Slot *row,
                        Slot *k)
 {
@@ -191,10 +199,8 @@ static void lane_place(const Contract *x, const Load *l, bool is_a, Slot *row,
 
     if (l->k_major) {
         row->text = is_a ? "lane % 16" : "lane / 16 * 8 + lane % 8";
-        k->text = is_a && wide    ? "lane / 16 * 4"
-                  : is_a          ? "lane / 16 * 8"
-                  : wide          ? "lane / 8 % 2 * 4"
-                                  : "lane / 8 % 2 * 8";
+        k->text = arena_printf(x->g->arena, "lane / %s * %d",
+                               is_a ? "16" : "8 % 2", x->k_step / 2);
     } else if (wide) {
         row->text = "lane / 4";
         k->text = "lane % 4";
@@ -234,6 +240,7 @@ static const char *mma_name(const Contract *x)
 {
     return x->elem == T_F16    ? "dcc_mma_m16n8k16_f16"
            : x->elem == T_BF16 ? "dcc_mma_m16n8k16_bf16"
+           : x->elem == T_I8   ? "dcc_mma_m16n8k32_s8"
            : x->terms == 3     ? "dcc_mma_3xtf32"
                                : "dcc_mma_tf32";
 }
@@ -254,11 +261,13 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         {"A_FRAGMENT", fragment(&x, &x.a, "a", "i")},
         {"B_FRAGMENT", fragment(&x, &x.b, "b", "j")},
         {"MMA", mma_name(&x)},
+        {"T", x.acc == T_F32 ? "float" : "int"},
+        {"VEC2", x.acc == T_F32 ? "float2" : "int2"},
     };
     lane_place(&x, &x.a, true, &extra[0], &extra[1]);
     lane_place(&x, &x.b, false, &extra[2], &extra[3]);
     contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
-                  7, "WM / 16", "WN / 8");
+                  9, "WM / 16", "WN / 8");
     k->family = "contract_mma";
     k->min_arch = "sm_80";
 }
