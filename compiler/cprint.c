@@ -173,13 +173,15 @@ static void put_data(Buf *b, const Expr *e, void *ctx)
     text_put(b, t, P_ATOM);
 }
 
-/* Variables of extent 1 are called "0": e without them. */
-static int zero_vars(const CPrint *p, Subst *s, int most)
+/* Variables of extent 1 are called "0": e without them. A lane's name may
+ * stand before a "0" that the vector's first element has. */
+static int zero_vars(CPrint *p, Subst *s, int most)
 {
     int n = 0;
 
     for (int i = 0; i < p->n_name && n < most; i++)
-        if (!strcmp(p->name[i].text, "0"))
+        if (!strcmp(p->name[i].text, "0") &&
+            !strcmp(var_text(p, p->name[i].var), "0"))
             s[n++] = (Subst){p->name[i].var, idx_const(p->graph->pool, 0)};
     return n;
 }

@@ -88,6 +88,21 @@ static int made_by(const CudaProgram *p, const Tensor *t)
     return -1;
 }
 
+/* Does the launch that makes t overwrite it with a later version? */
+static bool overwritten_at_once(const CudaProgram *p, const Tensor *t,
+                                int step)
+{
+    const Group *gr = p->run[step].group;
+
+    for (int k = 0; k < gr->n_step; k++) {
+        const Tensor *later = gr->step[k].tensor;
+        for (later = later ? later->prev : NULL; later; later = later->prev)
+            if (later == t)
+                return true;
+    }
+    return false;
+}
+
 static int put_trace(Buf *b, const CudaProgram *p, const char *model)
 {
     int n = 0;
@@ -95,7 +110,7 @@ static int put_trace(Buf *b, const CudaProgram *p, const char *model)
     for (int i = 0; p->trace && i < p->n_lowered; i++) {
         const Tensor *t = p->graph->tensor[i];
         int step = made_by(p, t);
-        if (step < 0)
+        if (step < 0 || overwritten_at_once(p, t, step))
             continue;
         if (!n++)
             buf_printf(b, "static const dcc_tensor %s_trace_table[] = {\n",
