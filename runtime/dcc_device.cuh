@@ -213,6 +213,10 @@ template <class T> DCC_DEVICE T dcc_floormod(T a, int32_t d)
     return r < 0 ? r + d : r;
 }
 
+// Bounds of 64-bit offsets are printed as plain numbers.
+DCC_DEVICE long long min(long long a, int b) { return a < b ? a : b; }
+DCC_DEVICE long long max(long long a, int b) { return a > b ? a : b; }
+
 // ---- least and greatest: a NaN loses ----------------------------------------
 
 DCC_DEVICE float dcc_max(float a, float b) { return fmaxf(a, b); }
