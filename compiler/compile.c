@@ -26,10 +26,19 @@ static void dump_groups(Buf *b, const Selection *s)
     }
 }
 
+static bool is_family(const char *name)
+{
+    for (const Family *const *f = family_table; *f; f++)
+        if (!strcmp((*f)->name, name))
+            return true;
+    return false;
+}
+
+/* A family need not serve anything here; a kernel must be there. */
 static bool all_forced_used(const CompileOptions *o, Graph *g)
 {
     for (int i = 0; i < o->n_forced; i++)
-        if (!o->forced[i].used)
+        if (!o->forced[i].used && !is_family(o->forced[i].name))
             diag_error(g->diag, (Span){0},
                        "--variant: no kernel or family is called '%s'",
                        o->forced[i].name);
