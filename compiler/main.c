@@ -227,6 +227,7 @@ static int build_and(Session *s, bool verify)
             .weights = l->weights, .out = l->result, .json = l->json,
             .in = l->in, .n_in = l->n_in, .bench = l->bench, .runs = l->runs,
             .random = l->random, .seed = l->seed, .verbose = l->verbose,
+            .tf32 = l->compile.model.math == MATH_TF32,
         };
         status = verify ? driver_verify(&d) : driver_run(&d);
     }

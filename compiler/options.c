@@ -143,8 +143,6 @@ static int set_math(CommandLine *c, const char *arg)
 
     for (int i = 0; i < 3; i++)
         if (!strcmp(arg, name[i])) {
-            if (i != MATH_EXACT)
-                return bad("--math=%s is not supported yet", arg);
             c->compile.model.math = i;
             return 0;
         }
