@@ -16,7 +16,8 @@ static const char *const own_names[] = {
     "thread_m", "thread_n", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
     "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
     "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "dcc_smem", "ahead_slot",
-    "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments", "a_lane_row", "a_lane_k", "b_lane_row",
+    "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments", "a_lane_row", "a_lane_k",
+    "b_lane_row",
     "b_lane_k",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };

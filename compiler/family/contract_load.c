@@ -6,7 +6,7 @@
 
 /* ---- numbers and their variables --------------------------------------- */
 
-/* Declares v[i] of a side from its number `text`: `const int p = m / 56 % 9;` */
+/* Declares v[i] of a side from its number `text`: `const int q = m % 9;` */
 static void put_digit(Contract *x, Buf *b, const Side *s, int i,
                       const char *text)
 {

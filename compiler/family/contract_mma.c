@@ -189,9 +189,9 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     model_cost(o->device, &w, c);
 }
 
-/* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four 8x8
- * matrices (of f32: 8 rows of four; of i8: of sixteen): a's go along m first, b's
- * along k first; a 16-bit tile stored the other way is transposed by it. */
+/* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four
+ * matrices of 8 rows and 16 bytes: a's go along m first, b's along k first; a
+ * 16-bit tile stored the other way is transposed by it. */
 static void lane_place(const Contract *x, const Load *l, bool is_a, Slot *row,
                        Slot *k)
 {
