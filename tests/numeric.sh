@@ -7,14 +7,17 @@
 #   tests/numeric.sh [FILE.dcl...]      a test point for each model and order
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
-# NUMERIC     "plan asan" adds flavours: plan, random legal variants of every
-#             kernel; asan, address and undefined-behaviour sanitizers
+# NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
+#             reduce asan": random legal variants of a family wherever it can
+#             serve; the address and undefined-behaviour sanitizers
+# NUMERIC_SEED  of the random variants, default 1
 # DCC_FLAGS   more options for dcc
 src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours=${NUMERIC-plan asan}
+flavours=${NUMERIC-mma simt wgmma reduce asan}
+seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
 start=$PWD
 
@@ -99,6 +102,14 @@ one_file()
     rm -rf "$dir"
 }
 
+# The paths of some of the cases.
+files()
+{
+    for name in "$@"; do
+        echo "$src/tests/numeric/$name.dcl"
+    done
+}
+
 # The files of both halves at the same time.
 flavour()
 {
@@ -128,11 +139,13 @@ sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
 {
     flavour model -O1 "" "$@"
     for f in $flavours; do
+        random="--random-plan=$seed --variant="
         case $f in
-        plan) flavour plan -O1 --random-plan=1 \
-            "$src/tests/numeric/contract.dcl" "$src/tests/numeric/reduce.dcl" ;;
-        asan) flavour asan "-O1 --asan" "" "$src/tests/numeric/index.dcl" \
-            "$src/tests/numeric/norm.dcl" ;;
+        mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
+            $(files contract conv wgmma norm) ;;
+        reduce) flavour $f -O1 "${random}reduce=any" \
+            $(files contract reduce) ;;
+        asan) flavour asan "-O1 --asan" "" $(files index norm) ;;
         esac
     done
 } >"$work/tap"
