@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- names ------------------------------------------------------------- */
 
@@ -214,6 +215,128 @@ void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset)
     p->wide = wide;
 }
 
+/* ---- elements of a tensor ---------------------------------------------- */
+
+static void note_floor(const Atom *a, void *ctx)
+{
+    *(bool *)ctx |= a->kind == ATOM_FLOOR;
+}
+
+/* at[] without variables of extent 1. */
+static const Idx *resolved(CPrint *p, const Idx *e)
+{
+    Subst zero[MAX_RANK];
+    int n = zero_vars(p, zero, MAX_RANK);
+
+    return n ? idx_subst(p->graph->pool, e, zero, n) : e;
+}
+
+/* The dimensions whose index is not 0, from the largest stride to the
+ * smallest, if each stride divides the one before and no index has a division
+ * that may cancel against another's; else -1. */
+static int nested_dims(CPrint *p, const Tensor *t, const Idx **at, int *dim)
+{
+    int n = 0;
+    bool floors = false;
+
+    for (int d = 0; d < t->rank; d++) {
+        const Idx *e = resolved(p, at[d]);
+        idx_visit(e, note_floor, &floors);
+        if (idx_is_const(e) && e->k == 0)
+            continue;
+        int j = n++;
+        for (; j > 0 && t->stride[dim[j - 1]] < t->stride[d]; j--)
+            dim[j] = dim[j - 1];
+        dim[j] = d;
+    }
+    for (int i = 0; i < n; i++)
+        if (t->stride[dim[i]] <= 0 ||
+            (i && (t->stride[dim[i - 1]] % t->stride[dim[i]] ||
+                   t->stride[dim[i - 1]] == t->stride[dim[i]])))
+            return -1;
+    return floors ? -1 : n;
+}
+
+/* The enumerator of a size that an index walks in full, or the number. */
+static void put_size(Buf *b, const CPrint *p, const Idx *at, int64_t size)
+{
+    const Var *v = idx_is_var(at);
+    const char *name = v && v->extent == size && v->name ? v->name : "";
+    size_t n = strlen(name);
+
+    for (int i = 0; *name && p->kernel && i < p->kernel->n_constant; i++) {
+        const Constant *c = &p->kernel->constant[i];
+        if (c->value == size && !strncasecmp(c->name, name, n) &&
+            (!c->name[n] || c->name[n] == '_')) {
+            buf_puts(b, c->name);
+            return;
+        }
+    }
+    buf_printf(b, "%lld", (long long)size);
+}
+
+/* Whether s has an operator outside of parentheses. */
+static bool is_compound(const char *s)
+{
+    int depth = 0;
+
+    for (; *s; s++) {
+        depth += (*s == '(' || *s == '[') - (*s == ')' || *s == ']');
+        if (*s == ' ' && !depth)
+            return true;
+    }
+    return false;
+}
+
+/* ((n * H + h) * W + w) * C + c */
+static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
+                       const int *dim, int n)
+{
+    Buf text = {0}, next = {0};
+    int64_t last = n ? t->stride[dim[n - 1]] : 1;
+
+    if (!n)
+        buf_puts(&text, "0");
+    for (int i = 0; i < n; i++) {
+        bool first = i == 0, more = i + 1 < n || last > 1;
+        if (!first) {
+            int64_t size = t->stride[dim[i - 1]] / t->stride[dim[i]];
+            buf_printf(&next,
+                       is_compound(buf_text(&text)) ? "(%s) * " : "%s * ",
+                       buf_text(&text));
+            put_size(&next, p, at[dim[i]], size);
+            buf_puts(&next, " + ");
+            buf_free(&text);
+        }
+        cprint_idx(&next, p, at[dim[i]], first && !more ? 0 : 1);
+        text = next;
+        next = (Buf){0};
+    }
+    if (last > 1)
+        buf_printf(b, is_compound(buf_text(&text)) ? "(%s) * %lld"
+                                                   : "%s * %lld",
+                   buf_text(&text), (long long)last);
+    else
+        buf_puts(b, buf_text(&text));
+    buf_free(&text);
+}
+
+void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at)
+{
+    int dim[MAX_RANK], n = nested_dims(p, t, at, dim);
+    bool wide = p->wide;
+
+    if (n < 0) {
+        cprint_element(b, p, t, cprint_offset(p->graph, t, at));
+        return;
+    }
+    p->wide = t->span > INT_MAX || tensor_elems(t) > INT_MAX;
+    put_nested(b, p, t, at, dim, n);
+    p->wide = wide;
+}
+
+/* ---- guards and stores ------------------------------------------------- */
+
 Text text_guard(CPrint *p, Guard g)
 {
     IdxPrinter how = {put_var, put_data, p};
@@ -295,7 +418,7 @@ void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
     if (guarded)
         buf_printf(b, "if (%s)\n    ", text_guard(p, where).s);
     buf_printf(b, "%s[", cprint_tensor(p, t));
-    cprint_element(b, p, t, cprint_offset(p->graph, t, store));
+    cprint_at(b, p, t, store);
     buf_puts(b, "] = ");
     cprint_to_storage(b, t->type, value, text);
     buf_puts(b, ";\n");

@@ -72,6 +72,8 @@ const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at);
 void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec);
 /* The element offset as C, in long long where an int could overflow. */
 void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset);
+/* The same from the indices: (n * H + h) * W + w where they are plain. */
+void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at);
 /* A condition, in parentheses if it has several parts; "true" if the guard
  * always holds. */
 void cprint_guard(Buf *b, CPrint *p, Guard g);

@@ -64,10 +64,29 @@ static int vector_step(Graph *g, const Tensor *t, const Idx *offset,
     return (int)idx_align(rest, vec < most ? vec : most);
 }
 
+static void note_local(const Expr *e, void *ctx)
+{
+    bool *found = ctx;
+
+    *found |= e->kind == E_LOCAL;
+}
+
+/* Does it read where an earlier step says? Then every lane for itself, once
+ * the step is done. */
+static bool read_by_local(const Expr *e)
+{
+    bool found = false;
+
+    expr_visit(e, note_local, &found);
+    return found;
+}
+
 ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
                    int *step)
 {
     *step = 1;
+    if (along && read_by_local(e))
+        return READ_SCALAR;
     if (!along || !read_uses(e, along))
         return READ_BROADCAST;
     if (guard_uses(e->in, along) ||
@@ -260,8 +279,7 @@ void body_load(Body *b, Buf *out, const Expr *read, const char *array)
                step == b->vec
                    ? "VEC" : arena_printf(b->graph->arena, "%d", step),
                array, cprint_tensor(p, read->tensor));
-    cprint_element(&load, p, read->tensor,
-                   cprint_offset(b->graph, read->tensor, read->at));
+    cprint_at(&load, p, read->tensor, read->at);
     buf_puts(&load, "]);\n");
     if (guard_truth(read->in) != ALWAYS) {
         buf_puts(out, "if (");
@@ -448,8 +466,7 @@ static void put_vector_store(Body *b, Buf *out, const Step *s,
     else
         buf_printf(out, "dcc_store<%d>(&", step);
     buf_printf(out, "%s[", cprint_tensor(p, s->tensor));
-    cprint_element(out, p, s->tensor,
-                   cprint_offset(b->graph, s->tensor, s->store));
+    cprint_at(out, p, s->tensor, s->store);
     buf_printf(out, "], %s);\n", frag);
 }
 

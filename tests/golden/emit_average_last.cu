@@ -42,7 +42,7 @@ void m_average_last(
         const int h = col / W;
         const int w = col % W;
         float x_frag[VEC];
-        dcc_load<VEC>(x_frag, &x[100352 * n + c + 14336 * h + 2048 * w]);
+        dcc_load<VEC>(x_frag, &x[((n * H + h) * W + w) * C + c]);
         #pragma unroll
         for (int v = 0; v < VEC; ++v)
             sum[v] += x_frag[v];
@@ -69,7 +69,7 @@ void m_average_last(
     for (int v = 0; v < VEC; ++v)
         y_frag[v] = sum[v] / 49.0f;
     if (ty == 0)
-        dcc_store<VEC>(&y[2048 * n + c], y_frag);
+        dcc_store<VEC>(&y[n * C + c], y_frag);
 }
 
 extern "C" cudaError_t m_average_last_launch(__half *y, const __half *x,

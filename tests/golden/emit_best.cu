@@ -50,7 +50,7 @@ void m_best(
     #pragma unroll 4
     for (int d = first + threadIdx.x * VEC; d < last; d += THREADS * VEC) {
         float x_frag[VEC];
-        dcc_load<VEC>(x_frag, &x[100000 * i + d]);
+        dcc_load<VEC>(x_frag, &x[i * D + d]);
         #pragma unroll
         for (int v = 0; v < VEC; ++v) {
             const float x_val = x_frag[v];

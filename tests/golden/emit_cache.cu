@@ -29,14 +29,14 @@ void m_cache(
 
     // compute
     float x_frag[VEC];
-    dcc_load<VEC>(x_frag, &x[64 * h + d]);
+    dcc_load<VEC>(x_frag, &x[h * D + d]);
     float k_frag[VEC];
     #pragma unroll
     for (int v = 0; v < VEC; ++v)
         k_frag[v] = x_frag[v];
     const int pos_val = pos[0];
     if (pos_val >= 0 && pos_val < 1024)
-        dcc_store<VEC>(&k[65536 * h + d + 64 * pos_val], k_frag);
+        dcc_store<VEC>(&k[(h * 1024 + pos_val) * D + d], k_frag);
 }
 
 extern "C" cudaError_t m_cache_launch(__half *k, const __half *x,

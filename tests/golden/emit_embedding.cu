@@ -26,15 +26,15 @@ void m_embedding(
 
     // compute
     float table_frag[VEC];
-    const int ids_val = ids[64 * b + s];
-    dcc_load<VEC>(table_frag, &table[d + 768 * max(min(ids_val, 28), 0)]);
+    const int ids_val = ids[b * S + s];
+    dcc_load<VEC>(table_frag, &table[max(min(ids_val, 28), 0) * D + d]);
     float pos_frag[VEC];
-    dcc_load<VEC>(pos_frag, &pos[768 * s + d]);
+    dcc_load<VEC>(pos_frag, &pos[s * D + d]);
     float y_frag[VEC];
     #pragma unroll
     for (int v = 0; v < VEC; ++v)
         y_frag[v] = table_frag[v] + pos_frag[v];
-    dcc_store<VEC>(&y[49152 * b + 768 * s + d], y_frag);
+    dcc_store<VEC>(&y[(b * S + s) * D + d], y_frag);
 }
 
 extern "C" cudaError_t m_embedding_launch(__half *y, const __half *table,

@@ -24,7 +24,7 @@ void m_gelu(
 
     // compute
     float x_frag[VEC];
-    dcc_load<VEC>(x_frag, &x[768 * i + j]);
+    dcc_load<VEC>(x_frag, &x[i * J + j]);
     float bias_frag[VEC];
     dcc_load<4>(bias_frag, &bias[j]);
     float y_frag[VEC];
@@ -33,7 +33,7 @@ void m_gelu(
         const float t = x_frag[v] + bias_frag[v];
         y_frag[v] = 0.5f * t * (1.0f + erff(t * 0.70710677f));
     }
-    dcc_store<VEC>(&y[768 * i + j], y_frag);
+    dcc_store<VEC>(&y[i * J + j], y_frag);
 }
 
 extern "C" cudaError_t m_gelu_launch(__half *y, const __half *x,

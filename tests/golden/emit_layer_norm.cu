@@ -41,9 +41,9 @@ void m_layer_norm(
     float sum_val_1 = 0.0f;
     if (d < D) {
         float x_frag[VEC];
-        dcc_load<VEC>(x_frag, &x[1000 * i + d]);
+        dcc_load<VEC>(x_frag, &x[i * D + d]);
         float r_frag[VEC];
-        dcc_load<VEC>(r_frag, &r[1000 * i + d]);
+        dcc_load<VEC>(r_frag, &r[i * D + d]);
         float sum_frag[VEC];
         #pragma unroll
         for (int v = 0; v < VEC; ++v) {
@@ -51,7 +51,7 @@ void m_layer_norm(
             sum_frag[v] = sum_val[v];
             sum_val_1 += sum_val[v];
         }
-        dcc_store<VEC>(&sum[1000 * i + d], sum_frag);
+        dcc_store<VEC>(&sum[i * D + d], sum_frag);
     }
     sum_val_1 = dcc_block_sum<WARPS>(sum_val_1, smem.scratch);
 
@@ -85,7 +85,7 @@ void m_layer_norm(
         for (int v = 0; v < VEC; ++v)
             y_frag[v] = (sum_val[v] - mean_val) * t * gain_frag[v]
                 + bias_frag[v];
-        dcc_store<VEC>(&y[1000 * i + d], y_frag);
+        dcc_store<VEC>(&y[i * D + d], y_frag);
     }
 }
 

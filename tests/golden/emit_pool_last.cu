@@ -37,8 +37,8 @@ void m_pool_last(
             float x_frag[VEC];
             if (2 * p + r >= 1 && 2 * q + s >= 1)
                 dcc_load<VEC>(x_frag,
-                    &x[200704 * n + c + 7168 * p + 128 * q + 3584 * r + 64 * s
-                    - 3648]);
+                    &x[((n * 56 + 2 * p + r - 1) * 56 + 2 * q + s - 1) * C
+                    + c]);
             else
                 dcc_fill(x_frag, -INFINITY);
             #pragma unroll
@@ -52,7 +52,7 @@ void m_pool_last(
     #pragma unroll
     for (int v = 0; v < VEC; ++v)
         y_frag[v] = fmaxf(max_[v], 0.0f);
-    dcc_store<VEC>(&y[50176 * n + c + 1792 * p + 64 * q], y_frag);
+    dcc_store<VEC>(&y[((n * P + p) * Q + q) * C + c], y_frag);
 }
 
 extern "C" cudaError_t m_pool_last_launch(__half *y, const __half *x,

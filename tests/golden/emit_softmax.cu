@@ -33,7 +33,7 @@ void m_softmax(
     #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; ++chunk) {
         const int d = (chunk * LANES + lane_id) * VEC;
-        dcc_load<VEC>(x_frag[chunk], &x[768 * i + d]);
+        dcc_load<VEC>(x_frag[chunk], &x[i * D + d]);
     }
 
     // max over the columns
@@ -67,7 +67,7 @@ void m_softmax(
         #pragma unroll
         for (int v = 0; v < VEC; ++v)
             y_frag[v] = t[chunk][v] / sum;
-        dcc_store<VEC>(&y[768 * i + d], y_frag);
+        dcc_store<VEC>(&y[i * D + d], y_frag);
     }
 }
 
