@@ -104,8 +104,11 @@ def build(o, objects, case):
          "-fPIC", "-Xptxas", "-v", "-I", RUNTIME, stem + ".cu", *link, "-o",
          stem + (".o" if o.build_only else ".so")], o.nvcc_timeout)
     case["nvcc_s"] = round(time.time() - start, 1)
-    spills = [int(n) for n in re.findall(r"(\d+) bytes spill stores", text)]
-    case["kernels"], case["spill_bytes"] = len(spills), sum(spills)
+    spills = re.findall(r"entry function '(\w+)'.*?(\d+) bytes spill stores",
+                        text, re.S)
+    case["kernels"] = len(spills)
+    case["spill_bytes"] = sum(int(n) for _, n in spills)
+    case["spills"] = {k: int(n) for k, n in spills if n != "0"}
     if status:
         case["error"] = f"nvcc: exit status {status}\n{tail(text)}"
     else:
@@ -414,6 +417,8 @@ def row(c):
         line += "  WRONG" if "error_norm" in c else "  FAILED"
     if not c.get("repeats", True):
         line += " (two runs differ)"
+    for kernel, n in c.get("spills", {}).items():
+        line += f"\n    {kernel} spills {n} bytes"
     if c.get("error"):
         line += "\n    " + c["error"].replace("\n", "\n    ")
     return line
