@@ -82,11 +82,20 @@ static size_t ring_bytes(const Wgmma *w)
     return (size_t)((t->bm + t->bn) * ROW_BYTES + 16) * (size_t)t->stages;
 }
 
+/* Registers that a thread may have with n blocks on an SM: its warps are dealt
+ * to four quarters. */
+static int regs_for(const Device *d, int threads, int n)
+{
+    int warps = (threads / 32 * n + 3) / 4;
+    int regs = d->regs_sm / 4 / 32 / warps / 8 * 8;
+
+    return regs > 255 ? 255 : regs;
+}
+
 static const char *plan_sizes(Wgmma *w)
 {
     Tile *t = &w->x.t;
     const Device *d = w->x.o->device;
-    int regs = d->regs_sm;
 
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
     t->threads = w->consumers * THREADS_WG +
@@ -94,16 +103,14 @@ static const char *plan_sizes(Wgmma *w)
     w->smem = (ring_bytes(w) + (t->split > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
-    w->x.regs = w->consumers == 1 ? w->wm * t->bn / THREADS_WG + 56 : 168;
-    if (w->consumers == 3)
-        w->x.regs = 128;
-    if (w->wm * t->bn / THREADS_WG > (w->consumers == 3 ? 104 : 192))
+    int sums = w->wm * t->bn / THREADS_WG;
+    w->x.regs = w->consumers == 1 ? sums + 72 : w->consumers == 2 ? 168 : 128;
+    if (sums > (w->consumers == 3 ? 104 : 192))
         return "more sums than registers";
-    w->resident = (int)(d->smem_sm_kb * 1024.0 / ((double)w->smem + 1024));
-    if (w->resident > regs / ((w->x.regs + 7) / 8 * 8 * t->threads))
-        w->resident = regs / ((w->x.regs + 7) / 8 * 8 * t->threads);
-    if (w->resident < 1)
-        return "more registers than an SM has";
+    int fit = (int)(d->smem_sm_kb * 1024.0 / ((double)w->smem + 1024));
+    w->resident = fit < 1 ? 1 : fit;
+    while (w->resident > 1 && regs_for(d, t->threads, w->resident) < w->x.regs)
+        w->resident--;
     return NULL;
 }
 
