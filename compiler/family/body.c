@@ -71,9 +71,7 @@ static void note_local(const Expr *e, void *ctx)
     *found |= e->kind == E_LOCAL;
 }
 
-/* Does it read where an earlier step says? Then every lane for itself, once
- * the step is done. */
-static bool read_by_local(const Expr *e)
+bool read_by_local(const Expr *e)
 {
     bool found = false;
 

@@ -94,7 +94,9 @@ static void find_kept(RowReduce *r)
                     again |= same_read(of[p].read[j], e);
             for (int j = 0; j < r->kept.n; j++)
                 known |= same_read(r->kept.read[j], e);
-            if (again && over_cols && !known)
+            if (again && over_cols && !known && !read_by_local(e) &&
+                r->kept.n < (int)(sizeof r->kept.read /
+                                  sizeof *r->kept.read))
                 r->kept.read[r->kept.n++] = e;
         }
 }
