@@ -493,7 +493,8 @@ static void put_launcher(Buf *b, const Kernel *k)
 {
     Buf head = {0}, body = {0};
 
-    buf_printf(&head, "extern \"C\" cudaError_t %s_launch(", k->name);
+    buf_printf(&head, "extern \"C\" cudaError_t%c%s_launch(",
+               strlen(k->name) > 48 ? '\n' : ' ', k->name);
     for (int i = 0; i < k->n_arg; i++) {
         put_pointer(&head, k, &k->arg[i], false);
         buf_puts(&head, ", ");
