@@ -9,7 +9,8 @@
 #include "simplify.h"
 
 const char *const dump_passes[] = {"graph",  "simplify", "normalise",
-                                   "layout", "select",   "memory", NULL};
+                                   "layout", "select",   "variants",
+                                   "memory", NULL};
 
 static bool dump_here(const CompileOptions *o, const char *pass)
 {
@@ -94,6 +95,8 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     if (!build_kernels(&s, o->forced, o->n_forced, o->random_plan, p) ||
         !all_forced_used(o, g))
         return NULL;
+    if (dump_here(o, "variants"))
+        explain_variants(&r->dump, &s, p);
     memory_plan(p);
     if (dump_here(o, "memory"))
         memory_dump(&r->dump, p);

@@ -1,6 +1,7 @@
 #include "explain.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void put_statement(Buf *b, const Stmt *s)
 {
@@ -117,4 +118,65 @@ void explain(Buf *b, const Selection *s, const CudaProgram *p)
                (double)p->arena_bytes / 1e6, (double)p->state_bytes / 1e6);
     buf_printf(b, "predicted %.1f us a run; %d variants costed\n", total,
                s->evaluated);
+}
+
+/* ---- --dump=variants: what the model thinks of every legal variant */
+
+typedef struct Offer {
+    const Family *family;
+    const Variant *variant;
+    Cost cost;
+} Offer;
+
+static int cheaper(const void *a, const void *b)
+{
+    const Offer *x = a, *y = b;
+
+    return (x->cost.us > y->cost.us) - (x->cost.us < y->cost.us);
+}
+
+static int gather_offers(const Selection *s, Group *gr, Offer **out)
+{
+    Graph *g = s->graph;
+    Offer *list = NULL;
+    int n = 0, cap = 0;
+
+    for (const Family *const *f = family_table; *f; f++) {
+        Variant *v = NULL;
+        if ((*f)->applicable(g, gr, s->options))
+            continue;
+        int count = (*f)->space(g, gr, s->options, &v);
+        for (int i = 0; i < count; i++) {
+            Cost c = {0};
+            (*f)->cost(g, gr, s->options, &v[i], &c);
+            if (c.coef_r && !isinf(c.us))
+                VEC_PUSH(g->arena, list, n, cap) = (Offer){*f, &v[i], c};
+        }
+    }
+    *out = list;
+    return n;
+}
+
+void explain_variants(Buf *b, const Selection *s, const CudaProgram *p)
+{
+    for (int i = 0; i < p->n_kernel; i++) {
+        const Kernel *k = p->kernel[i];
+        Offer *o;
+        int n = gather_offers(s, k->group, &o);
+
+        qsort(o, (size_t)n, sizeof *o, cheaper);
+        buf_printf(b, "variants of %s: %d; it is %s, %s\n", k->name, n,
+                   k->family, k->variant);
+        buf_printf(b, "  %9s %9s %9s %9s %9s %9s %5s %-9s family, variant\n",
+                   "us", "HBM", "L2", "shared", "math", "latency", "PUL",
+                   "limiter");
+        for (int j = 0; j < n; j++) {
+            const Cost *c = &o[j].cost;
+            buf_printf(b, "  %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %5.2f %-9s "
+                          "%s, %s\n",
+                       c->us, c->hbm, c->l2, c->smem,
+                       fmax(c->math, c->special), c->latency, c->pul,
+                       c->limiter, o[j].family->name, o[j].variant->text);
+        }
+    }
 }

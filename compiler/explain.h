@@ -6,5 +6,8 @@
 #include "select.h"
 
 void explain(Buf *b, const Selection *s, const CudaProgram *p);
+/* Every legal variant of every kernel with its predicted time and the parts
+ * of it, the cheapest first: what a measurement is compared with. */
+void explain_variants(Buf *b, const Selection *s, const CudaProgram *p);
 
 #endif

@@ -63,7 +63,7 @@ static const char usage[] =
     "  --variant=KERNEL=TEXT force a variant; KERNEL is a kernel or a family\n"
     "  --random-plan=SEED    random legal variants (a test)\n"
     "  --dump=PASS           what a pass produced: graph, simplify,\n"
-    "                        normalise, layout, select, memory\n"
+    "                        normalise, layout, select, variants, memory\n"
     "  --explain             every decision with its numbers\n"
     "  run:    --weights FILE --in FILE... --out FILE [--cpu|--gpu] [--random]\n"
     "          [--bench N] [--runs N] [--json FILE]\n"
