@@ -142,7 +142,7 @@ sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
         random="--random-plan=$seed --variant="
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
-            $(files contract conv wgmma norm) ;;
+            $(files contract conv tensor_cores wgmma norm) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce) ;;
         asan) flavour asan "-O1 --asan" "" $(files index norm) ;;
