@@ -559,6 +559,20 @@ static const char *split_text(Wgmma *w)
     return s;
 }
 
+/* Registers move from the producer's warpgroup to the consumers': 3 x 168 or
+ * 4 x 128 at the start, and as many after. */
+static const char *budget(const Wgmma *w, bool consumer)
+{
+    int sums = w->wm * w->x.t.bn / 128;
+    int most = w->consumers == 3 ? 160 : sums > 128 ? 232 : 216;
+    int least = w->consumers == 3 ? 32 : sums > 128 ? 40 : 72;
+
+    if (w->consumers == 1)
+        return "";
+    return arena_printf(w->x.g->arena, "dcc_registers_%s<%d>();\n",
+                        consumer ? "grow" : "shrink", consumer ? most : least);
+}
+
 static void put_kernel(Wgmma *w, const Places *p)
 {
     Contract *x = &w->x;
@@ -574,12 +588,8 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"NAMES", list_places(w, p, "", ", ")},
         {"FIND", find_tile(w, p)},
         {"DECLARE", declare},
-        {"SHRINK", w->consumers == 1   ? ""
-                   : w->consumers == 2 ? "dcc_registers_shrink<40>();\n"
-                                       : "dcc_registers_shrink<32>();\n"},
-        {"GROW", w->consumers == 1   ? ""
-                 : w->consumers == 2 ? "dcc_registers_grow<232>();\n"
-                                     : "dcc_registers_grow<160>();\n"},
+        {"SHRINK", budget(w, false)},
+        {"GROW", budget(w, true)},
         {"PREFETCH", arena_printf(a, "dcc_tma_prefetch_map(&%s_map);\n"
                                      "dcc_tma_prefetch_map(&%s_map);\n",
                                   x->a.id, x->b.id)},
