@@ -218,6 +218,20 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     vote_result(l, s, b, a);
 }
 
+/* y[0, k, p] = f(x[k, p]): what x is best laid out for is good for y too. */
+static void inherit(const Expr *e, void *ctx)
+{
+    Union *u = ctx;
+    const Tensor *t = u->s->tensor;
+
+    if (e->kind != E_READ || same_dims(e->tensor, t) || !is_free(e->tensor))
+        return;
+    for (int i = 0; i < e->tensor->rank; i++)
+        for (int d = 0; d < t->rank; d++)
+            if (e->at[i] == u->s->store[d] && idx_is_var(e->at[i]))
+                u->l->vote[t->id][d] += u->l->vote[e->tensor->id][i];
+}
+
 /* ---- strides */
 
 /* Row-major, but with `inner` moved to the end. */
@@ -265,13 +279,16 @@ static void choose(Layouts *l)
 /* ---- packing of weights */
 
 /* The summed variable along which the operand that is no parameter is
- * contiguous. */
-static const Var *wanted(const Stmt *s, const Expr *a)
+ * contiguous; in a window whose weights go with the channel (depthwise), the
+ * channel. */
+static const Var *wanted(const Stmt *s, const Expr *a, const Expr *w)
 {
     for (int d = 0; d < a->tensor->rank; d++) {
         const Var *v = walker(a->at[d]);
-        if (v && a->tensor->stride[d] == 1 && v->extent >= WORTH &&
-            in_list((const Var *const *)s->red, s->n_red, v))
+        if (!v || a->tensor->stride[d] != 1 || v->extent < WORTH)
+            continue;
+        if (in_list((const Var *const *)s->red, s->n_red, v) ||
+            (has_window(a) && expr_uses(w, v)))
             return v;
     }
     return NULL;
@@ -418,7 +435,7 @@ static void pack_weights(Graph *g)
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
-            const Var *v = wanted(s, f[1 - k]);
+            const Var *v = wanted(s, f[1 - k], w);
             if (w->tensor->role != ROLE_PARAM || w->in.n || !v ||
                 good_enough(s, w, v))
                 continue;
@@ -449,6 +466,11 @@ void layout(Graph *g)
             expr_visit(u.s->value, unite, &u);
         if (u.s->tensor->rank)
             vote_stmt(&l, u.s);
+    }
+    for (int i = 0; i < g->n_stmt; i++) {
+        Union u = {&l, g->stmt[i]};
+        if (u.s->op == R_NONE)
+            expr_visit(u.s->value, inherit, &u);
     }
     choose(&l);
     pack_weights(g);
