@@ -382,10 +382,11 @@ static void flush_stores(Body *b, Buf *in)
     b->stores = (Buf){0};
 }
 
+/* An identifier or an element of an array. */
 static bool is_name(const char *s)
 {
     for (; *s; s++)
-        if (!isalnum((unsigned char)*s) && *s != '_')
+        if (!isalnum((unsigned char)*s) && !strchr("_[]", *s))
             return false;
     return true;
 }
