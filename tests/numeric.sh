@@ -8,15 +8,15 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             reduce asan": random legal variants of a family wherever it can
-#             serve; the address and undefined-behaviour sanitizers
+#             reduce tf32 3xtf32 asan": random legal variants of a family wherever it can
+#             serve; the ways of --math; the address and undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # DCC_FLAGS   more options for dcc
 src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours=${NUMERIC-mma simt wgmma reduce asan}
+flavours=${NUMERIC-mma simt wgmma reduce tf32 3xtf32 asan}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
 start=$PWD
@@ -57,7 +57,8 @@ one_model()
         async=eager budget=20000000
         # and the way that large tensors are checked: at points
         [ $order = 0 ] || { async=lazy; budget=1000; }
-        status=0
+        status=0 math=
+        [ "$label" != tf32 ] || math=--tf32
         {
             runs=
             export DCC_EMU_ORDER=$order DCC_EMU_ASYNC=$async DCC_EMU_THREADS=1
@@ -67,7 +68,7 @@ one_model()
                 ./program --model "$model" --weights w --in x --out y $runs
             fi &&
             ./oracle --model "$model" --weights w --in x --against y \
-                --check t --budget $budget $runs
+                --check t --budget $budget $math $runs
         } >log 2>&1 || status=1
         point $status "$label $model, $async" log
     done
@@ -145,6 +146,8 @@ sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
             $(files contract conv tensor_cores wgmma norm) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce) ;;
+        tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \
+            $(files contract tensor_cores) ;;
         asan) flavour asan "-O1 --asan" "" $(files index norm) ;;
         esac
     done
