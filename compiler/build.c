@@ -202,6 +202,7 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
             continue;
         f->used = true;
         int v = find_variant(s, gr, c, f->text);
+        f->fits |= v >= 0;
         if (v >= 0)
             return v;
         if (strcmp(f->name, name))

@@ -35,15 +35,20 @@ static bool is_family(const char *name)
     return false;
 }
 
-/* A family need not serve anything here; a kernel must be there. */
-static bool all_forced_used(const CompileOptions *o, Graph *g)
+void compile_check_forced(const CompileOptions *o, Diag *d)
 {
-    for (int i = 0; i < o->n_forced; i++)
-        if (!o->forced[i].used && !is_family(o->forced[i].name))
-            diag_error(g->diag, (Span){0},
+    for (int i = 0; i < o->n_forced; i++) {
+        const Forced *f = &o->forced[i];
+        if (f->fits)
+            continue;
+        if (!f->used && !is_family(f->name))
+            diag_error(d, (Span){0},
                        "--variant: no kernel or family is called '%s'",
-                       o->forced[i].name);
-    return !diag_errors(g->diag);
+                       f->name);
+        else
+            diag_note(d, (Span){0}, "--variant=%s=%s fits no kernel here",
+                      f->name, f->text);
+    }
 }
 
 /* Families that --variant names are chosen where they can be. */
@@ -84,7 +89,8 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     prefer_families(a, o, &chosen);
     const Plan *plan = NULL;
     if (o->plan_name) {
-        plan = plan_read(g, d, o->plan_name, o->plan_text, o->plan_len);
+        plan = plan_read(g, &chosen, o->plan_name, o->plan_text,
+                         o->plan_len);
         if (!plan)
             return NULL;
     }
@@ -92,8 +98,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
         return NULL;
     if (dump_here(o, "select"))
         dump_groups(&r->dump, &s);
-    if (!build_kernels(&s, o->forced, o->n_forced, o->random_plan, p) ||
-        !all_forced_used(o, g))
+    if (!build_kernels(&s, o->forced, o->n_forced, o->random_plan, p))
         return NULL;
     if (dump_here(o, "variants"))
         explain_variants(&r->dump, &s, p);

@@ -27,6 +27,10 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
                            Report *r);
 
+/* After all models: an error for each --variant whose kernel is in none, a
+ * note for one of a family that fits no kernel. */
+void compile_check_forced(const CompileOptions *o, Diag *d);
+
 /* The oracle of some models as C. */
 bool compile_ref(Arena *a, Diag *d, const struct Program *tree,
                  const char *const *model, int n, const CompileOptions *o,

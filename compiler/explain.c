@@ -3,13 +3,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The user's own line; behind it the library's, if it is written there. */
 static void put_statement(Buf *b, const Stmt *s)
 {
-    if (s->at.source)
-        buf_printf(b, "      %s:%d  %s\n", s->at.source->name, s->at.line,
-                   s->path);
-    else
+    const Span *at = &s->at, *call = &s->call;
+
+    if (!call->source)
+        call = at;
+    if (!call->source) {
         buf_printf(b, "      %s\n", s->path);
+        return;
+    }
+    buf_printf(b, "      %s:%d  %s", call->source->name, call->line, s->path);
+    if (at->source && (at->source != call->source || at->line != call->line))
+        buf_printf(b, "  (%s:%d)", at->source->name, at->line);
+    buf_puts(b, "\n");
 }
 
 static bool fused_into(const Group *gr, const Stmt *s)
@@ -20,19 +28,47 @@ static bool fused_into(const Group *gr, const Stmt *s)
     return false;
 }
 
+static void put_refusal(Buf *b, const Refusal *r)
+{
+    if (r->again)
+        buf_printf(b, "    '%s' is not computed again in its readers: %.2f us "
+                      "more\n", r->tensor->name, r->fused_us - r->apart_us);
+    else if (r->why)
+        buf_printf(b, "    not fused with '%s' over '%s': %s\n",
+                   r->consumer->path, r->tensor->name, r->why);
+    else
+        buf_printf(b, "    not fused with '%s' over '%s': %.2f us together, "
+                      "%.2f us apart\n", r->consumer->path, r->tensor->name,
+                   r->fused_us, r->apart_us);
+}
+
+/* Each once: a tensor that is read in several ways has several. */
 static void put_refusals(Buf *b, const Selection *s, const Group *gr)
 {
+    Buf all = {0};
+
     for (int i = 0; i < s->n_refusal; i++) {
-        const Refusal *r = &s->refusal[i];
-        if (!fused_into(gr, r->producer))
+        Buf one = {0};
+        if (!fused_into(gr, s->refusal[i].producer))
             continue;
-        buf_printf(b, "    not fused with '%s' over '%s': ",
-                   r->consumer->path, r->tensor->name);
-        if (r->why)
-            buf_printf(b, "%s\n", r->why);
-        else
-            buf_printf(b, "%.2f us together, %.2f us apart\n", r->fused_us,
-                       r->apart_us);
+        put_refusal(&one, &s->refusal[i]);
+        if (!strstr(buf_text(&all), buf_text(&one)))
+            buf_puts(&all, buf_text(&one));
+        buf_free(&one);
+    }
+    buf_puts(b, buf_text(&all));
+    buf_free(&all);
+}
+
+static void put_again(Buf *b, const Group *gr)
+{
+    for (int k = 0; k < gr->n_again; k++) {
+        bool before = false;
+        for (int i = 0; i < k; i++)
+            before |= gr->again[i] == gr->again[k];
+        if (!before)
+            buf_printf(b, "      %s, computed in every reader\n",
+                       gr->again[k]->path);
     }
 }
 
@@ -93,10 +129,28 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
     buf_printf(b, "    computes\n");
     for (int k = 0; k < gr->n_stmt; k++)
         put_statement(b, gr->stmt[k]);
-    for (int k = 0; k < gr->n_again; k++)
-        buf_printf(b, "      and again %s\n", gr->again[k]->path);
+    put_again(b, gr);
     put_casts(b, gr);
     put_refusals(b, s, gr);
+}
+
+/* What runs once, after the weights are read: each kernel with its count. */
+static void put_load(Buf *b, const CudaProgram *p)
+{
+    if (p->n_load)
+        buf_puts(b, "  at load time\n");
+    for (int i = 0; i < p->n_load; i++) {
+        const Kernel *k = p->load[i].kernel;
+        int times = 0, first = -1;
+        for (int n = 0; n < p->n_load; n++) {
+            times += p->load[n].kernel == k;
+            first = first < 0 && p->load[n].kernel == k ? n : first;
+        }
+        if (first == i)
+            buf_printf(b, "    %s, %d launch%s, %.2f us each\n", k->name,
+                       times, times > 1 ? "es" : "",
+                       p->load[i].group->predicted_us);
+    }
 }
 
 void explain(Buf *b, const Selection *s, const CudaProgram *p)
@@ -109,6 +163,7 @@ void explain(Buf *b, const Selection *s, const CudaProgram *p)
         put_group(b, s, &p->run[i], i);
         total += p->run[i].group->predicted_us;
     }
+    put_load(b, p);
     buf_printf(b, "launch graph: %d nodes (%d kernels, 0 copies, 0 memsets), "
                   "%d distinct kernels; %d load-time launches\n",
                p->n_run, p->n_run, p->n_kernel, p->n_load);

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct Session {
     Arena *arena;
@@ -26,6 +28,13 @@ static int write_out(const Buf *b, const char *path)
 {
     return buf_write_file(buf_text(b), b->len, path) ? 0
                                                      : fail_io("write", path);
+}
+
+static bool is_file(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 static bool choose_models(Session *s, bool only_one)
@@ -129,6 +138,8 @@ static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
     for (int i = 0; i < s->n_model; i++)
         p[i] = compile_model(s->arena, s->diag, s->tree, s->model[i],
                              &s->line.compile, r);
+    if (!diag_errors(s->diag))
+        compile_check_forced(&s->line.compile, s->diag);
     if (diag_errors(s->diag))
         return false;
     emit_file(cu, header, p, s->n_model, &info);
@@ -164,6 +175,35 @@ static int print_report(const Report *r)
     return fflush(stdout) ? fail_io("write to", "standard output") : 0;
 }
 
+typedef struct OutFile {
+    const Buf *text;
+    const char *path; /* NULL: not wanted */
+} OutFile;
+
+/* All of them or none: an error takes back those written before. */
+static int write_files(const OutFile *f, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int status = f[i].path ? write_out(f[i].text, f[i].path) : 0;
+        if (!status)
+            continue;
+        while (--i >= 0)
+            if (f[i].path && is_file(f[i].path))
+                unlink(f[i].path);
+        return status;
+    }
+    return 0;
+}
+
+/* The header goes beside the .cu, unless that is a device or a pipe. */
+static const char *header_path(Session *s, const char *cu)
+{
+    struct stat st;
+    bool special = stat(cu, &st) == 0 && !S_ISREG(st.st_mode);
+
+    return special ? NULL : with_ending(s->arena, cu, ".h");
+}
+
 static int write_cuda(Session *s)
 {
     const CommandLine *l = &s->line;
@@ -175,15 +215,15 @@ static int write_cuda(Session *s)
     int status = 1;
 
     if (make_cuda(s, &cu, &header, &r, path)) {
-        bool only_look = !l->out && (l->compile.dump || l->compile.explain ||
-                                     l->plan_out);
+        bool look = !l->out && (l->compile.dump || l->compile.explain ||
+                                l->plan_out);
+        OutFile out[] = {{&r.plan, l->plan_out},
+                         {&cu, look ? NULL : path},
+                         {&header, look ? NULL : header_path(s, path)}};
+        diag_flush(s->diag);
         status = print_report(&r);
-        if (!status && l->plan_out)
-            status = write_out(&r.plan, l->plan_out);
-        if (!status && !only_look)
-            status = write_out(&header, with_ending(s->arena, path, ".h"));
-        if (!status && !only_look)
-            status = write_out(&cu, path);
+        if (!status)
+            status = write_files(out, 3);
     } else {
         print_report(&r);
     }

@@ -69,6 +69,25 @@ static const char usage[] =
     "          [--bench N] [--runs N] [--json FILE]\n"
     "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--verbose]\n";
 
+enum { IN_COMPILE = 1, IN_RUN = 2, IN_VERIFY = 4 };
+
+/* The commands that an option is for. */
+static int commands_of(int o)
+{
+    switch (o) {
+    case 'o': case O_WRITE_PLAN: case O_MAIN: case O_STANDALONE: case O_EMIT:
+    case O_TRACE:
+        return IN_COMPILE;
+    case O_WEIGHTS: case O_IN: case O_OUT: case O_BENCH: case O_RUNS:
+    case O_JSON: case O_RANDOM:
+        return IN_RUN;
+    case O_CPU: case O_GPU: case O_SEED: case O_VERBOSE:
+        return IN_RUN | IN_VERIFY;
+    default:
+        return IN_COMPILE | IN_RUN | IN_VERIFY;
+    }
+}
+
 static int bad(const char *fmt, const char *what)
 {
     fputs("dcc: error: ", stderr);
@@ -226,6 +245,21 @@ static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
     }
 }
 
+/* An option that the command would not look at is an error. */
+static int check_command(const char *command, int o, const char *arg)
+{
+    int in = !*command ? IN_COMPILE
+             : !strcmp(command, "run") ? IN_RUN : IN_VERIFY;
+    int of = commands_of(o);
+
+    if (of & in)
+        return 0;
+    return bad(of == IN_COMPILE  ? "'%s' is for writing CUDA (dcc MODEL.dcl)"
+               : of == IN_RUN    ? "'%s' is an option of dcc run"
+                                 : "'%s' is an option of dcc run and "
+                                   "dcc verify", arg);
+}
+
 /* The command without folders, so that output does not depend on them. */
 static const char *command_text(Arena *a, int argc, char **argv)
 {
@@ -249,7 +283,7 @@ static const char *command_text(Arena *a, int argc, char **argv)
 int options_parse(Arena *a, int argc, char **argv, const char *command,
                   CommandLine *c, bool *done)
 {
-    int o;
+    int o, before;
 
     c->target = "h200";
     c->seed = 1;
@@ -257,7 +291,8 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
     *done = false;
     optind = *command ? 2 : 1;
     opterr = 0;
-    while ((o = getopt_long(argc, argv, ":o:D:", long_options, NULL)) != -1) {
+    while (before = optind,
+           (o = getopt_long(argc, argv, ":o:D:", long_options, NULL)) != -1) {
         if (o == O_HELP) {
             *done = true;
             fputs(usage, stdout);
@@ -267,7 +302,9 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
             return bad("unknown option '%s'", argv[optind - 1]);
         if (o == ':')
             return bad("option '%s' wants a value", argv[optind - 1]);
-        int status = set_option(a, c, o, optarg);
+        int status = check_command(command, o, argv[before]);
+        if (!status)
+            status = set_option(a, c, o, optarg);
         if (status)
             return status;
     }
@@ -278,6 +315,9 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
         return bad("unknown GPU '%s' (dcc devices lists them)", c->target);
     if (!c->n_file)
         return bad("%s", "no .dcl file is given");
+    const char *end = c->out ? strrchr(c->out, '.') : NULL;
+    if (end && !strcmp(end, ".h") && !c->ref)
+        return bad("-o names the .cu; '%s' is the header's place", c->out);
     if (c->cpu && c->gpu)
         return bad("%s", "--cpu and --gpu exclude each other");
     return 0;

@@ -37,14 +37,15 @@ static uint64_t key_hash(const Choice *c)
     return hash_text(c->key, strlen(c->key));
 }
 
+static const char *const math_name[] = {"exact", "tf32", "3xtf32"};
+
 void plan_write(Buf *b, const Selection *s, const char *target)
 {
-    static const char *const math[] = {"exact", "tf32", "3xtf32"};
     Graph *g = s->graph;
 
     buf_printf(b, "dcc plan 1\n# written by dcc %s\n", DCC_VERSION);
     buf_printf(b, "model %s target %s math %s\n", g->model, target,
-               math[s->options->math]);
+               math_name[s->options->math]);
     for (int i = 0; i < s->n_group; i++) {
         Group *gr = s->group[i];
         const Choice *c = choose_variant((Selection *)s, gr);
@@ -65,7 +66,10 @@ typedef struct Reader {
     Plan *plan;
     Diag *diag;
     const Source *source;
+    const Options *options;
     int line;
+    bool mine;   /* in the part about this model */
+    bool found;  /* there is such a part */
     bool ok;
 } Reader;
 
@@ -137,28 +141,44 @@ static bool read_group(Reader *r, const char *line, size_t n)
     return true;
 }
 
-static bool read_line(Reader *r, const char *line, size_t n)
+/* model NAME target GPU math MODE: begins the part about a model. */
+static bool read_model(Reader *r, const char *line)
 {
-    char model[128], rest[128];
+    const char *target = r->options->device->name;
+    const char *math = math_name[r->options->math];
+    char model[128], of[128], mode[16];
 
-    if (!n || *line == '#')
+    if (sscanf(line, "model %127s target %127s math %15s", model, of,
+               mode) != 3)
+        return bad(r, line, line, "expected 'model NAME target GPU math "
+                                  "MODE'");
+    r->mine = !strcmp(model, r->plan->graph->model);
+    r->found |= r->mine;
+    if (!r->mine || (!strcmp(of, target) && !strcmp(mode, math)))
         return true;
-    if (!strncmp(line, "group ", 6))
-        return read_group(r, line, n);
-    if (!strncmp(line, "model ", 6)) {
-        if (sscanf(line, "model %127s target %127s", model, rest) == 2 &&
-            !strcmp(model, r->plan->graph->model))
-            return true;
-        return bad(r, line, line, "the model is another one");
-    }
-    return bad(r, line, line, "expected a line 'group ...'");
+    diag_error(r->diag, place(r, line, line, (int)strcspn(line, "\n")),
+               "the plan is for target %s and math %s, not %s and %s", of,
+               mode, target, math);
+    return false;
 }
 
-Plan *plan_read(Graph *g, Diag *d, const char *name, const char *text,
-                size_t len)
+static bool read_line(Reader *r, const char *line, size_t n)
+{
+    if (!n || *line == '#' || !strncmp(line, "dcc plan 1\n", 11))
+        return true;
+    if (!strncmp(line, "model ", 6))
+        return read_model(r, line);
+    if (strncmp(line, "group ", 6))
+        return bad(r, line, line, "expected a line 'group ...'");
+    return !r->mine || read_group(r, line, n);
+}
+
+Plan *plan_read(Graph *g, const Options *o, const char *name,
+                const char *text, size_t len)
 {
     Plan *plan = arena_new_of(g->arena, Plan);
-    Reader r = {plan, d, diag_source(d, name, text, len), 1, true};
+    Reader r = {.plan = plan, .diag = g->diag, .options = o, .line = 1,
+                .source = diag_source(g->diag, name, text, len), .ok = true};
 
     plan->graph = g;
     plan->line_of = map_new(g->arena);
@@ -166,19 +186,23 @@ Plan *plan_read(Graph *g, Diag *d, const char *name, const char *text,
     plan->stmt = map_new(g->arena);
     for (int i = 0; i < g->n_stmt; i++)
         map_put(plan->stmt, stmt_key(g, g->stmt[i]), g->stmt[i]);
-    if (strncmp(text, "dcc plan 1\n", 11)) {
+    if (strncmp(r.source->text, "dcc plan 1\n", 11)) {
         bad(&r, text, text, "the first line must be 'dcc plan 1'");
         return NULL;
     }
-    if (strlen(text) != len) {
+    if (strlen(r.source->text) != len) {
         bad(&r, text, text, "there is a NUL byte");
         return NULL;
     }
     for (const char *p = r.source->text; *p; r.line++) {
         size_t n = strcspn(p, "\n");
-        if (r.line > 1 && !read_line(&r, p, n))
-            r.ok = false;
+        r.ok &= read_line(&r, p, n);
         p += n + (p[n] == '\n');
+    }
+    if (r.ok && !r.found) {
+        diag_error(g->diag, place(&r, text, text, 1),
+                   "the plan has no model '%s'", g->model);
+        return NULL;
     }
     return r.ok ? plan : NULL;
 }

@@ -1,6 +1,6 @@
 /* plan.h - plan files: the grouping and the variants, as text.
  *
- *     dcc plan 1
+ *     dcc plan 1                         (this, and `model`, once a model)
  *     model mlp target h200 math exact
  *     group h,h~1,+g : contract_mma/1 0123456789abcdef bm=128 ... # 3.1 us
  *
@@ -15,9 +15,10 @@
 #include "select.h"
 
 void plan_write(Buf *b, const Selection *s, const char *target);
-/* NULL after an error. `text` is the file's. */
-Plan *plan_read(Graph *g, Diag *d, const char *name, const char *text,
-                size_t len);
+/* NULL after an error. `text` is the file's, of one model or of several. A
+ * plan for another GPU or another --math is an error. */
+Plan *plan_read(Graph *g, const Options *o, const char *name,
+                const char *text, size_t len);
 /* Does the plan have the statements of both groups in one group? */
 bool plan_together(const Plan *p, const Group *a, const Group *b);
 /* Does the plan compute this one-statement group in each of its readers? */

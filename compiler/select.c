@@ -456,13 +456,14 @@ static void note_refusals(Search *x)
 
     for (int i = 0; i < x->n_cand; i++) {
         Candidate *k = &x->cand[i];
-        if (!alive(x, k) || k->way != BY_POINT)
+        bool again = k->way == BY_AGAIN;
+        if (!alive(x, k) || (again && isinf(k->saves)))
             continue;
         Unit *p = &x->unit[k->p], *c = &x->unit[k->c];
         double apart = p->us + c->us;
         VEC_PUSH(x->g->arena, s->refusal, s->n_refusal, s->cap_refusal) =
             (Refusal){p->group->stmt[p->group->n_stmt - 1], c->group->stmt[0],
-                      k->t, k->why, apart, apart - k->saves};
+                      k->t, k->why, apart, apart - k->saves, again};
     }
 }
 

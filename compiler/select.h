@@ -28,11 +28,13 @@ typedef struct Refusal {
     const Tensor *tensor;
     const char *why;        /* the rule, or NULL */
     double apart_us, fused_us; /* else the numbers */
+    bool again;             /* not computed in every reader instead */
 } Refusal;
 
 typedef struct Forced { /* --variant NAME=TEXT */
     const char *name, *text;
-    bool used;
+    bool used; /* a kernel or its family has the name */
+    bool fits; /* and such a variant */
 } Forced;
 
 typedef struct Plan Plan;

@@ -1,0 +1,238 @@
+#!/bin/sh
+# dcc as a command: options, files that cannot be read or written, plans, and
+# what the examples become. Nothing is left behind by a command that fails.
+src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
+dcc=${DCC_BIN:-$src/build/dcc}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cd "$work" || exit 1
+n=0 bad=0
+
+# point STATUS NAME: a line of TAP, with the log if it failed
+point()
+{
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $n - $2"
+    else
+        bad=1
+        echo "not ok $n - $2"
+        sed -n '1,15s/^/# /p' log
+    fi
+}
+
+# check NAME STATUS PATTERN COMMAND...: exit status, a line of the output, and
+# no file more or less after a failure
+check()
+{
+    name=$1 want=$2 pattern=$3 got=0
+    shift 3
+    before=$(ls)
+    "$@" >log 2>&1 || got=$?
+    ok=0
+    if [ "$got" != "$want" ] ||
+        { [ -n "$pattern" ] && ! grep -q -e "$pattern" log; }; then
+        ok=1
+        echo "exit status $got, not $want; wanted: $pattern" >>log
+    elif [ "$want" != 0 ] && [ "$before" != "$(ls)" ]; then
+        ok=1
+        ls >>log
+    fi
+    point $ok "$name"
+}
+
+cat >m.dcl <<'END'
+model m {
+  dim B = 8;
+  input x : f16[B, 64];
+  param w : f16[32, 64];
+  param b : f16[32];
+  h = relu(linear(x, w, b));
+  @nofuse s = h * 2;
+  output y = softmax(s);
+}
+END
+cat >two.dcl <<'END'
+model one { input x : f32[5]; output y = exp(x); }
+model two { input x : f32[3, 7]; output y = softmax(x); }
+END
+touch log
+
+# ---- options
+
+check "no file" 2 "no .dcl file" "$dcc"
+check "help" 0 "usage: dcc" "$dcc" --help
+check "an unknown option" 2 "unknown option '--bogus'" "$dcc" --bogus m.dcl
+check "an unknown letter" 2 "unknown option" "$dcc" -z m.dcl
+check "an option without its value" 2 "wants a value" "$dcc" m.dcl -o
+check "an unknown GPU" 2 "unknown GPU 'z80'" "$dcc" m.dcl --target=z80
+check "an architecture" 0 "" "$dcc" m.dcl --target=sm_80 -o a.cu
+check "an unknown pass" 2 "no pass 'x'" "$dcc" m.dcl --dump=x
+check "an unknown mode of math" 2 "exact, tf32 or 3xtf32" "$dcc" m.dcl --math=q
+check "an unknown form" 2 "cu or ref" "$dcc" m.dcl --emit=ptx
+check "an option of run" 2 "option of dcc run" "$dcc" m.dcl --bench=3
+check "an option of compiling" 2 "for writing CUDA" "$dcc" run m.dcl -o a.cu
+check "a seed that is none" 2 "not a whole number" "$dcc" verify --seed=-1 m.dcl
+check "both places" 2 "exclude each other" "$dcc" run --cpu --gpu m.dcl
+check "the header's name for the .cu" 2 "header's place" "$dcc" m.dcl -o m.h
+check "no value in -D" 2 "NAME=VALUE" "$dcc" m.dcl -D B
+check "no name in -D" 2 "NAME=VALUE" "$dcc" m.dcl -D =3
+check "-D of nothing" 1 "no model has a dim or type 'Q'" "$dcc" m.dcl -D Q=3
+check "-D of no number" 1 "-D B=x" "$dcc" m.dcl -D B=x
+check "-D of zero" 1 "-D B=0" "$dcc" m.dcl -D B=0
+check "-D that fits" 0 "x : f16\[3, 64\]" "$dcc" m.dcl -D B=3 --dump=graph
+check "a model that is not there" 1 "no model 'q'" "$dcc" m.dcl --model=q
+check "one of two models" 0 "^model two" "$dcc" two.dcl --model=two --dump=graph
+check "run of two models" 1 "2 models" "$dcc" run --cpu two.dcl
+check "an op that is not there" 1 "no op 'q'" "$dcc" ops q
+check "an op" 0 "op relu" "$dcc" ops relu
+check "the GPUs" 0 "^h200 .*sm_90" "$dcc" devices
+check "fmt of nothing" 2 "usage: dcc fmt" "$dcc" fmt
+
+# ---- variants
+
+"$dcc" m.dcl --explain >explain
+kernel=$(sed -n 's/^ *0 //p' explain)
+check "a variant of no kernel" 1 "no kernel or family is called 'q'" \
+    "$dcc" m.dcl -o v.cu --variant=q=vec=1
+check "a variant that a kernel has not" 1 "no legal variant 'bm=7'" \
+    "$dcc" m.dcl -o v.cu --variant="$kernel"=bm=7
+check "a variant that no kernel has" 0 "note: --variant=map=vec=3 fits no" \
+    "$dcc" m.dcl -o v.cu --variant=map=vec=3
+check "a variant without text" 2 "KERNEL=TEXT" "$dcc" m.dcl --variant=map
+
+# ---- files
+
+check "a missing file" 1 "cannot read 'none.dcl'" "$dcc" none.dcl -o n.cu
+check "a folder for a file" 1 "Is a directory" "$dcc" / -o n.cu
+check "no folder to write to" 3 "cannot write './none/n.cu'" \
+    "$dcc" m.dcl -o ./none/n.cu
+check "a folder for the output" 3 "Is a directory" "$dcc" m.dcl -o "$work"
+check "a full disk" 3 "No space left" "$dcc" m.dcl -o /dev/full
+ln -s /dev/null null.cu
+check "no header of a device" 0 "" \
+    sh -c '"$1" m.dcl -o null.cu && ! [ -e null.h ]' sh "$dcc"
+mkdir d.h
+check "a folder in the header's place" 3 "cannot write 'd.h'" \
+    "$dcc" m.dcl -o d.cu
+check "a plan on a full disk" 3 "No space left" \
+    "$dcc" m.dcl -o f.cu --write-plan=/dev/full
+check "a plan that is missing" 1 "cannot read 'no.plan'" \
+    "$dcc" m.dcl -o f.cu --plan=no.plan
+check "a full disk for help" 3 "" sh -c '"$1" --help >/dev/full' sh "$dcc"
+check "a full disk for --explain" 3 "cannot write to" \
+    sh -c '"$1" m.dcl --explain >/dev/full' sh "$dcc"
+
+# ---- the same bytes
+
+mkdir a b
+cp m.dcl a
+cp m.dcl b
+(cd a && "$dcc" m.dcl -o fused.cu)
+"$dcc" "$work/b/m.dcl" -o "$work/b/fused.cu"
+cmp a/fused.cu b/fused.cu >log 2>&1 && cmp a/fused.h b/fused.h >>log 2>&1
+point $? "the same text from another folder"
+grep -n "$work\|/root\|/home" a/fused.cu >log
+point $((1 - $?)) "no absolute path in it"
+
+# ---- plans
+
+# edited SCRIPT: good.plan, edited by sed, as bad.plan
+edited()
+{
+    sed "$1" good.plan >bad.plan
+}
+plan="$dcc m.dcl -o p.cu --plan=bad.plan"
+"$dcc" m.dcl -o good.cu --write-plan=good.plan
+"$dcc" m.dcl -o again.cu --plan=good.plan --write-plan=again.plan
+cmp good.plan again.plan >log 2>&1
+point $? "a plan that is read is written again"
+for f in good again; do
+    sed "s/$f/NAME/g; /^.*command/d" $f.cu >$f.text
+done
+cmp good.text again.text >log 2>&1
+point $? "a plan gives the same kernels"
+: >bad.plan
+check "an empty plan" 1 "bad.plan:1:1: error: .*dcc plan 1" $plan
+head -c 300 /dev/urandom >bad.plan
+check "bytes for a plan" 1 "bad.plan:1:1: error" $plan
+edited '1s/1/2/'
+check "a plan of another form" 1 "bad.plan:1:1: error: .*dcc plan 1" $plan
+printf 'dcc plan 1\nmodel m\000' >bad.plan
+check "a NUL in a plan" 1 "NUL" $plan
+edited 's/^model m/model q/'
+check "a plan for another model" 1 "the plan has no model 'm'" $plan
+edited 's/target h200/target a100/'
+check "a plan for another GPU" 1 "bad.plan:3:1: error: .*target a100" $plan
+edited 's/math exact/math tf32/'
+check "a plan for other math" 1 "math tf32" $plan
+edited 's/^group /grape /'
+check "a line that is none" 1 "bad.plan:4:1: error: .*group" $plan
+edited 's/^group \([^ ]*\)/group \1,zebra/'
+check "a plan with an unknown statement" 1 "bad.plan:4:.*no statement 'zebra'" \
+    $plan
+edited 's/ : [a-z_]*\/[0-9]* [0-9a-f]* .*//'
+check "a plan that is cut off in a line" 1 "bad.plan:4:.*expected" $plan
+edited '$d'
+check "a plan that is cut off" 1 "the plan has no group for" $plan
+edited '4p'
+check "a statement twice" 1 "bad.plan:5:.*two groups" $plan
+edited 's/ [0-9a-f]\{16\} / 0123456789abcdef /'
+check "a plan for another kernel" 1 "bad.plan:4:1: error: .*another kernel" \
+    $plan
+edited 's/\(.*[0-9a-f]\{16\}\) .*#/\1 bm=7 #/'
+check "a plan with an illegal variant" 1 "variant 'bm=7' is not legal" $plan
+check "a plan for another size" 1 "another kernel" \
+    "$dcc" m.dcl -D B=3 -o p.cu --plan=good.plan
+sed 's/relu(linear(x, w, b))/linear(x, w, b) * 3/' m.dcl >m3.dcl
+check "a plan for another statement" 1 "error" \
+    "$dcc" m3.dcl -o p.cu --plan=good.plan
+"$dcc" two.dcl -o t.cu --write-plan=two.plan
+check "a plan of two models" 0 "" "$dcc" two.dcl -o t.cu --plan=two.plan
+check "half of a plan of two models" 0 "" \
+    "$dcc" two.dcl --model=two -o t.cu --plan=two.plan
+
+# ---- --explain
+
+# says PATTERN: explain has such a line
+says()
+{
+    cp explain log
+    grep -q -e "$1" explain
+    point $? "--explain says: $1"
+}
+says "@nofuse"
+says "launch graph: .* kernels, 0 copies, 0 memsets"
+says "GMRatio .*SMRatio .*WBRatio .*COEF_r .*PUL"
+says "predicted .* us, limited by"
+says "m.dcl:6  h"
+
+# ---- the examples: launches of a run, kernels' text shared by equal layers
+
+# launches NAME MOST KERNELS [OPTION...]: at most so many launches and kernels
+launches()
+{
+    name=$1 most=$2 kernels=$3
+    shift 3
+    "$dcc" "$src/examples/$name.dcl" "$@" --explain >log 2>&1
+    set -- $(sed -n 's/^launch graph: \([0-9]*\) .* \([0-9]*\) distinct.*/\1 \2/p' log)
+    [ "${1:-9999}" -le "$most" ] && [ "${2:-9999}" -le "$kernels" ]
+    status=$?
+    grep "^launch graph" log >short
+    mv short log
+    point $status "$name: ${1:-no} launches, ${2:-no} kernels ($most, $kernels)"
+}
+launches resnet50 60 60
+launches bert_base 110 24
+launches bert_base 110 24 -D B=8
+launches gpt2 120 24
+launches gpt2_decode 140 24
+launches vit_b16 115 24
+launches resnet18 30 40
+launches vgg16 30 40
+launches mobilenetv2 65 50
+launches mlp 4 4
+
+echo "1..$n"
+exit $bad
