@@ -29,6 +29,12 @@ model tc_concat_out { input a : f16[24, 32]; param w : f16[16, 32]; output y = c
 model tc_mean { input a : f16[16, 64]; input b : f16[16, 64]; output y[i, j] = mean(k) a[i, k] * b[j, k]; }
 model tc_f32_out { input x : bf16[56, 64]; param w : bf16[48, 64]; param b : f32[48]; output y[i, j] : f32 = sum(k) x[i, k] * w[j, k] + b[j]; }
 model tc_bf16_deep { input x : bf16[40, 1032]; param w : bf16[24, 1032]; output y = linear(x, w); }
+model tc_very_deep { input x : f16[24, 4104]; param w : f16[40, 4104]; output y = linear(x, w); }
+model tc_deep_f32_out { input x : f16[72, 2312]; param w : f16[48, 2312]; output y[i, j] : f32 = sum(k) x[i, k] * w[j, k]; }
+model tc_deep_matmul { input x : bf16[40, 1544]; input z : bf16[1544, 56]; output y = matmul(x, z); }
+model tc_deep_i8 { input a : i8[24, 2080]; param w : i8[40, 2080]; output y[i, j] = sum(k) a[i, k] * w[j, k]; }
+model tc_deep_f32 { input x : f32[40, 1100]; param w : f32[40, 1100]; output y = linear(x, w); }
+model tc_deep_conv { input x : f16[1, 160, 6, 6]; param w : f16[32, 160, 3, 3]; output y = conv2d(x, w, pad = 1); }
 model tc_one_row { input x : f16[1, 512]; param w : f16[264, 512]; param b : f16[264]; output y = relu(linear(x, w, b)); }
 model tc_few_rows { input x : f16[5, 320]; param w : f16[136, 320]; output y = linear(x, w); }
 model tc_few_columns { input x : f16[200, 64]; param w : f16[3, 64]; output y = linear(x, w); }
