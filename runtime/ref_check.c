@@ -4,9 +4,10 @@
  * memory: other traced ones, parameters, inputs, initial states. What lies
  * between was never stored by the program; it is evaluated element by element
  * when asked for, with its bound, and remembered. A 16-bit tensor that the
- * same kernel stored may have been used before it was rounded: it is read with
- * half a place as its bound. A statement that would take more than `budget` terms is checked at its corners, along its edges and at
- * POINTS seeded points. */
+ * same kernel stored may have been used before it was rounded: it is read
+ * with half a place as its bound. A statement that would take more than
+ * `budget` terms is checked at its corners, along its edges and at POINTS
+ * seeded points. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
