@@ -247,6 +247,19 @@ DCC_DEVICE void dcc_mbar_arrive(uint64_t *smem)
                  : "memory");
 }
 
+// The same at the barrier of block `rank` of the cluster, at the same place.
+DCC_DEVICE void dcc_mbar_arrive_at(uint64_t *smem, int rank)
+{
+    asm volatile("{\n"
+                 ".reg .b32 peer;\n"
+                 "mapa.shared::cluster.u32 peer, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
+                 "[peer];\n"
+                 "}" ::"r"(dcc_smem_u32(smem)),
+                 "r"(rank)
+                 : "memory");
+}
+
 // mbarrier.arrive.expect_tx: arrives, and the phase also waits for `bytes`.
 DCC_DEVICE void dcc_mbar_expect_tx(uint64_t *smem, int bytes)
 {
@@ -351,6 +364,57 @@ DCC_DEVICE void dcc_tma_load_5d(void *smem, const CUtensorMap *map, int c0,
         "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(dcc_smem_u32(smem)),
         "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4),
         "r"(dcc_smem_u32(barrier))
+        : "memory");
+}
+
+// The same with .multicast::cluster: into the shared memory of every block of
+// the cluster whose bit is set in `blocks`, at the same place, counting against
+// the barrier at the same place there.
+DCC_DEVICE void dcc_tma_share_2d(void *smem, const CUtensorMap *map,
+                                int c0, int c1, uint64_t *barrier, int blocks)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1),
+        "r"(dcc_smem_u32(barrier)), "h"((uint16_t)blocks)
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_share_3d(void *smem, const CUtensorMap *map,
+                                int c0, int c1, int c2, uint64_t *barrier, int blocks)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2),
+        "r"(dcc_smem_u32(barrier)), "h"((uint16_t)blocks)
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_share_4d(void *smem, const CUtensorMap *map,
+                                int c0, int c1, int c2, int c3, uint64_t *barrier, int blocks)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3),
+        "r"(dcc_smem_u32(barrier)), "h"((uint16_t)blocks)
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_share_5d(void *smem, const CUtensorMap *map,
+                                int c0, int c1, int c2, int c3, int c4, uint64_t *barrier, int blocks)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.multicast::cluster "
+        "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], %8;" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4),
+        "r"(dcc_smem_u32(barrier)), "h"((uint16_t)blocks)
         : "memory");
 }
 

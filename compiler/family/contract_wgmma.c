@@ -105,7 +105,8 @@ static const char *plan_sizes(Wgmma *w)
         return "more shared memory than a block may have";
     int sums = w->wm * t->bn / THREADS_WG;
     w->x.regs = w->consumers == 1 ? sums + 72 : w->consumers == 2 ? 168 : 128;
-    if (sums > (w->consumers == 3 ? 104 : 192))
+    int most = w->consumers == 3 ? 96 : w->x.special > 0 ? 128 : 192;
+    if (sums > most)
         return "more sums than registers";
     int fit = (int)(d->smem_sm_kb * 1024.0 / ((double)w->smem + 1024));
     w->resident = fit < 1 ? 1 : fit;
@@ -135,6 +136,10 @@ static const char *plan_tiles(Wgmma *w)
     w->stage_bytes = (size_t)(rows + t->bn) * ROW_BYTES;
     if (w->tiles > 1 << 30)
         return "more than 2^30 tiles";
+    if (w->cluster > 1 && (t->split > 1 || w->patch.tiles < w->cluster ||
+                           t->bn % (tma->b.k_major ? 16 : 2 * TMA_K) ||
+                           (w->x.patch && w->patch.tiles % w->cluster)))
+        return "tiles that a cluster cannot share";
     if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
         return "too few steps to split";
     return NULL;
@@ -232,6 +237,7 @@ static void add_shape(Space *s, const Shape *sh)
         if (stages == last)
             continue;
         last = stages;
+        add_variant(s, sh, stages, 2, 1);
         for (int i = 0; i < 8; i++)
             if (splits[i] == 1 || tiles * splits[i] <= 2 * sms)
                 add_variant(s, sh, stages, 1, splits[i]);

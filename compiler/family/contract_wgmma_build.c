@@ -141,7 +141,7 @@ static int box_of(const Wgmma *w, const TmaOperand *o, int d)
     if (d == 0 || a == &t->k.axis[t->k.n - 1])
         return TMA_K;
     if (a == &t->n.axis[0])
-        return w->x.t.bn;
+        return w->x.t.bn / w->cluster;
     return w->patch.tile[a - t->m.axis];
 }
 
@@ -210,7 +210,7 @@ static const char *list_places(const Wgmma *w, const Places *p,
 static void put_band(Wgmma *w, Buf *b, const char *of)
 {
     if (w->m_tiles == 1 || w->n_tiles == 1) {
-        buf_printf(b, "const int m_tile = %s, n_tile = %s;\n",
+        buf_printf(b, "const int m_tile = %s;\nconst int n_tile = %s;\n",
                    w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0");
         return;
     }
@@ -336,8 +336,11 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
     CPrint *cp = &w->x.cp;
     Arena *a = w->x.g->arena;
     CScope scope = cprint_open(cp);
+    bool shared = w->cluster > 1 && o == &w->tma->b;
     const char *piece = "";
 
+    if (shared)
+        rows = arena_printf(a, "%s / CLUSTER", rows);
     if (!o->k_major) {
         buf_printf(b, "#pragma unroll\nfor (int i = 0; i < %s / 64; ++i)\n    ",
                    rows);
@@ -345,13 +348,25 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
                                                    origin));
         piece = "[i]";
     }
-    buf_printf(b, "dcc_tma_load_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
-               l->tile, piece, l->id);
+    if (shared) {
+        const char *part = arena_printf(a, "rank * (%s)", rows);
+        cprint_name(cp, side->linear,
+                    arena_printf(a, "(%s + %s%s)", origin, part,
+                                 o->k_major ? "" : " + i * 64"));
+        piece = o->k_major ? arena_printf(a, "[%s]", part)
+                           : arena_printf(a, "[%s / 64 + i]", part);
+        buf_printf(b, "dcc_tma_share_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
+                   l->tile, piece, l->id);
+    } else {
+        buf_printf(b, "dcc_tma_load_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
+                   l->tile, piece, l->id);
+    }
     for (int d = 0; d < o->rank; d++) {
         cprint_idx(b, cp, o->dim[d].at, 0);
         buf_puts(b, ", ");
     }
-    buf_puts(b, "&smem.full[slot]);\n");
+    buf_printf(b, "&smem.full[slot]%s);\n",
+               shared ? ", (1 << CLUSTER) - 1" : "");
     cprint_close(cp, scope);
 }
 
@@ -362,6 +377,8 @@ static const char *load_text(Wgmma *w)
     CScope scope = cprint_open(cp);
     Buf b = {0};
 
+    if (w->cluster > 1)
+        buf_puts(&b, "const int rank = (int)dcc_cluster_rank();\n");
     put_k(w, &b);
     for (int i = 0; i < t->m.n; i++)
         cprint_name(cp, t->m.axis[i].linear, w->origin[i]);
@@ -563,9 +580,9 @@ static const char *split_text(Wgmma *w)
  * 4 x 128 at the start, and as many after. */
 static const char *budget(const Wgmma *w, bool consumer)
 {
-    int sums = w->wm * w->x.t.bn / 128;
-    int most = w->consumers == 3 ? 160 : sums > 128 ? 232 : 216;
-    int least = w->consumers == 3 ? 32 : sums > 128 ? 40 : 72;
+    bool long_load = w->tma->m.n > 1 && w->wm * w->x.t.bn <= 128 * 128;
+    int most = w->consumers == 3 ? 160 : long_load ? 216 : 240;
+    int least = w->consumers == 3 ? 32 : long_load ? 72 : 24;
 
     if (w->consumers == 1)
         return "";
@@ -578,12 +595,16 @@ static void put_kernel(Wgmma *w, const Places *p)
     Contract *x = &w->x;
     Arena *a = x->g->arena;
     bool split = x->t.split > 1;
-    const char *own = "(int)blockIdx.x", *all = "(int)gridDim.x";
+    bool cluster = w->cluster > 1;
+    const char *own = cluster ? "(int)blockIdx.x / CLUSTER"
+                              : "(int)blockIdx.x";
+    const char *all = cluster ? "(int)gridDim.x / CLUSTER" : "(int)gridDim.x";
     const char *declare = arena_printf(a, "int %s;\n",
                                        list_places(w, p, "", ""));
     Slot slot[] = {
-        {"ARRIVALS", w->pingpong ? "4" : "CONSUMERS * 4"},
-        {"SYNC", "__syncthreads();\n"},
+        {"ARRIVALS", arena_printf(a, "%s%s", cluster ? "CLUSTER * " : "",
+                                  w->pingpong ? "4" : "CONSUMERS * 4")},
+        {"SYNC", cluster ? "dcc_cluster_sync();\n" : "__syncthreads();\n"},
         {"REFS", list_places(w, p, "int &", ", ")},
         {"NAMES", list_places(w, p, "", ", ")},
         {"FIND", find_tile(w, p)},
@@ -598,7 +619,9 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"BEGIN", split ? "split * K_TILES / SPLIT" : "0"},
         {"END", split ? "(split + 1) * K_TILES / SPLIT" : "K_TILES"},
         {"LOAD", load_text(w)},
-        {"LEAVE", ""},
+        {"LEAVE", cluster ? "// Nobody leaves while others may still write to "
+                            "its shared memory.\n"
+                            "__syncwarp();\ndcc_cluster_sync();\n" : ""},
         {"FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"},
         {"FIRST", w->pingpong
                       ? arena_printf(a, "%s + warpgroup * %s", own, all)
@@ -612,8 +635,11 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"WGMMA", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", x->t.bn,
                                type_name(x->elem), !w->tma->a.k_major,
                                !w->tma->b.k_major)},
-        {"ELECT", "lane == 0"},
-        {"FREE", "dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);\n"},
+        {"ELECT", cluster ? "lane < CLUSTER" : "lane == 0"},
+        {"FREE", cluster ? "dcc_mbar_arrive_at(&smem.empty[(step - 1) % "
+                           "STAGES], lane);\n"
+                         : "dcc_mbar_arrive(&smem.empty[(step - 1) % "
+                           "STAGES]);\n"},
         {"SPLIT", split_text(w)},
         {"EPILOGUE", epilogue_text(w)},
     };
@@ -643,5 +669,6 @@ void wgmma_build(Wgmma *w, Kernel *k)
     add_map(w, &w->tma->b, &w->x.b);
     name_places(w, &p);
     put_kernel(w, &p);
+    kernel_tidy(w->x.g, k);
     finish(w);
 }

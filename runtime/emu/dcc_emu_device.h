@@ -136,6 +136,7 @@ static inline void dcc_mbar_arrive(uint64_t *smem)
 {
     dcc_mbar_expect_tx(smem, 0);
 }
+void dcc_mbar_arrive_at(uint64_t *smem, int rank);
 void dcc_mbar_wait(uint64_t *smem, int parity);
 static inline bool dcc_mbar_try_wait(uint64_t *smem, int parity)
 {
@@ -180,6 +181,32 @@ static inline void dcc_tma_load_5d(void *smem, const CUtensorMap *map, int c0,
 {
     const int c[] = {c0, c1, c2, c3, c4};
     dcc_emu_tma_load(smem, map, 5, c, barrier);
+}
+void dcc_emu_tma_share(void *smem, const CUtensorMap *map, int rank,
+                       const int *c, uint64_t *barrier, int blocks);
+static inline void dcc_tma_share_2d(void *smem, const CUtensorMap *map,
+                                   int c0, int c1, uint64_t *barrier, int blocks)
+{
+    const int c[] = {c0, c1};
+    dcc_emu_tma_share(smem, map, 2, c, barrier, blocks);
+}
+static inline void dcc_tma_share_3d(void *smem, const CUtensorMap *map,
+                                   int c0, int c1, int c2, uint64_t *barrier, int blocks)
+{
+    const int c[] = {c0, c1, c2};
+    dcc_emu_tma_share(smem, map, 3, c, barrier, blocks);
+}
+static inline void dcc_tma_share_4d(void *smem, const CUtensorMap *map,
+                                   int c0, int c1, int c2, int c3, uint64_t *barrier, int blocks)
+{
+    const int c[] = {c0, c1, c2, c3};
+    dcc_emu_tma_share(smem, map, 4, c, barrier, blocks);
+}
+static inline void dcc_tma_share_5d(void *smem, const CUtensorMap *map,
+                                   int c0, int c1, int c2, int c3, int c4, uint64_t *barrier, int blocks)
+{
+    const int c[] = {c0, c1, c2, c3, c4};
+    dcc_emu_tma_share(smem, map, 5, c, barrier, blocks);
 }
 static inline void dcc_tma_store_1d(const CUtensorMap *map, int c0,
                                     const void *smem)

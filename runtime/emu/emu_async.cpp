@@ -102,15 +102,25 @@ static void emu_mbarrier_check(EmuMbarrier *b)
     s->on_mbarrier.resize(kept);
 }
 
-void dcc_mbar_expect_tx(uint64_t *smem, int bytes)
+static void emu_arrive(EmuMbarrier *b, int bytes)
 {
-    EmuMbarrier *b = emu_mbarrier(smem, emu_scheduler->current->block);
-
     if (b->pending == 0)
         dcc_emu_fault("mbarrier: more than %d arrivals", (int)b->count);
     b->bytes += bytes;
     b->pending--;
     emu_mbarrier_check(b);
+}
+
+void dcc_mbar_expect_tx(uint64_t *smem, int bytes)
+{
+    emu_arrive(emu_mbarrier(smem, emu_scheduler->current->block), bytes);
+}
+
+void dcc_mbar_arrive_at(uint64_t *smem, int rank)
+{
+    uint64_t *peer = (uint64_t *)dcc_emu_cluster_peer(smem, (uint32_t)rank);
+
+    emu_arrive(emu_mbarrier(peer, &emu_scheduler->blocks[(size_t)rank]), 0);
 }
 
 void dcc_mbar_wait(uint64_t *smem, int parity)
@@ -346,6 +356,27 @@ void dcc_emu_tma_load(void *smem, const CUtensorMap *map, int rank,
         emu_scheduler->loads.push_back(t);
     else
         emu_load(t);
+}
+
+void dcc_emu_tma_share(void *smem, const CUtensorMap *map, int rank,
+                       const int *c, uint64_t *barrier, int blocks)
+{
+    EmuScheduler *s = emu_scheduler;
+
+    for (int peer = 0; blocks >> peer; peer++) {
+        if (!(blocks >> peer & 1))
+            continue;
+        EmuTile t = emu_tile(map, rank, c,
+                             dcc_emu_cluster_peer(smem, (uint32_t)peer));
+        t.block = &s->blocks[(size_t)peer];
+        t.barrier = (uint64_t *)dcc_emu_cluster_peer(barrier, (uint32_t)peer);
+        emu_check_tile(t, "TMA multicast");
+        emu_mbarrier(t.barrier, t.block);
+        if (emu_settings().lazy)
+            s->loads.push_back(t);
+        else
+            emu_load(t);
+    }
 }
 
 bool emu_perform_load(EmuScheduler *s)
