@@ -512,6 +512,7 @@ Test(emit, golden)
 {
     golden(bias_gelu(T_F16, 128, 768), &family_map, "vec=8 threads=256");
     golden(max_pool(true, 64, 56), &family_map, "vec=8 threads=128");
+    golden(depthwise(96, 28), &family_map, "vec=8 threads=128 tile=4");
     golden(embedding(64, 768), &family_map, "vec=8 threads=256");
     golden(cache(1024, 64), &family_map, "vec=8 threads=128");
     golden(softmax(T_F16, 1024, 768, false), &family_reduce,
@@ -699,6 +700,7 @@ Test(emit, map)
     add_case(&s, max_pool(true, 16, 9), &family_map, 3);
     add_case(&s, max_pool(false, 5, 11), &family_map, 2);
     add_case(&s, depthwise(24, 5), &family_map, 3);
+    add_case(&s, depthwise(16, 8), &family_map, 3);
     add_case(&s, embedding(11, 48), &family_map, 3);
     add_case(&s, cache(40, 32), &family_map, 3);
     add_case(&s, upsample(10), &family_map, 2);

@@ -43,6 +43,7 @@ typedef struct Body {
     CPrint print;
     const Var *along;     /* VEC values of it are one thread's; or NULL */
     int vec;              /* 1: no vectors */
+    const Var *tiled;     /* a row variable of which a thread has TILE; or NULL */
     const char *base;     /* the first of them, an identifier */
     const char *lane;     /* loop variable over VEC */
     bool along_rows;      /* along is one of rows */
@@ -124,6 +125,8 @@ typedef struct Spread {
     const Var *row, *col, *along;
     int vec;
     int rows_warp; /* rows side by side in one request */
+    const Var *window; /* reads over cols that it moves overlap; or NULL */
+    double taken;      /* of those reads, the share that is loaded */
 } Spread;
 void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t);
 

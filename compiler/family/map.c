@@ -1,12 +1,12 @@
 /* map.c - one thread computes VEC neighbouring points of a nest: elementwise
  * work over any index maps, gathers, and short sums a point (pooling and
  * depthwise windows), which a thread does one after the other. */
-#include "body.h"
+#include "map.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { KNOB_VEC, KNOB_THREADS };
+enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE };
 enum { MAX_SERIAL = 1024 };
 
 static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
@@ -40,26 +40,36 @@ static const Var **ordered_rows(Graph *g, const Group *gr)
     return v;
 }
 
-static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads)
+static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
+                        int tile)
 {
     v[*n].knob[KNOB_VEC] = vec;
     v[*n].knob[KNOB_THREADS] = threads;
-    v[*n].text = arena_printf(g->arena, "vec=%d threads=%d", vec, threads);
+    v[*n].knob[KNOB_TILE] = tile;
+    v[*n].text = tile > 1 ? arena_printf(g->arena, "vec=%d threads=%d tile=%d",
+                                         vec, threads, tile)
+                          : arena_printf(g->arena, "vec=%d threads=%d", vec,
+                                         threads);
     ++*n;
 }
 
 static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
     const Var **rows = ordered_rows(g, gr);
-    Variant *v = arena_array(g->arena, Variant, 16);
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Variant *v = arena_array(g->arena, Variant, 32);
     int n = 0, widest = 1;
+    Window w;
 
     (void)o;
     if (gr->n_rows)
-        widest = widest_vector(g, gr, rows[gr->n_rows - 1], 16);
+        widest = widest_vector(g, gr, fast, 16);
+    window_find(g, gr, fast, &w);
     for (int vec = 1; vec <= widest; vec *= 2)
         for (int threads = 128; threads <= 256; threads *= 2)
-            add_variant(g, v, &n, vec, threads);
+            for (int tile = 1; tile <= 4; tile *= 2)
+                if (tile == 1 || (w.q && w.q->extent % tile == 0 && vec < 16))
+                    add_variant(g, v, &n, vec, threads, tile);
     *out = v;
     return n;
 }
@@ -73,27 +83,38 @@ static void note_gather(const Expr *e, void *ctx)
         *gather |= idx_has_data(e->at[i]);
 }
 
-static void map_traffic(Graph *g, const Group *gr, int vec, Traffic *t)
+static void map_traffic(Graph *g, const Group *gr, const Variant *v,
+                        Traffic *t)
 {
     const Var **rows = ordered_rows(g, gr);
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    int vec = v->knob[KNOB_VEC], tile = v->knob[KNOB_TILE];
     Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32 * vec};
+    Window w;
 
+    window_find(g, gr, fast, &w);
+    if (w.q) {
+        w.tile = tile;
+        s.window = w.q;
+        s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
+    }
     group_traffic(g, gr, &s, t);
     /* finding the point, once a thread */
-    t->overhead += 2.0 * (double)group_rows(gr) / vec * (8 + 6 * gr->n_rows);
+    t->overhead += 2.0 * (double)group_rows(gr) / vec / tile *
+                   (8 + 6 * gr->n_rows);
 }
 
 static void map_cost(Graph *g, const Group *gr, const Options *o,
                      const Variant *v, Cost *c)
 {
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
-    double points = ceil((double)group_rows(gr) / vec);
+    int tile = v->knob[KNOB_TILE];
+    double points = ceil((double)group_rows(gr) / vec / tile);
     int64_t cols = group_cols(gr);
     bool gather = false;
     Traffic t;
 
-    map_traffic(g, gr, vec, &t);
+    map_traffic(g, gr, v, &t);
     for (int i = 0; i < gr->n_step; i++)
         expr_visit(gr->step[i].value, note_gather, &gather);
     Work w = {
@@ -107,25 +128,16 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
         .scatter = t.scatter,
         .blocks = ceil(points / threads),
         .threads = threads,
-        .regs = 24 + 3 * vec + 2 * gr->n_step,
+        .regs = 24 + 3 * vec + 2 * gr->n_step + (tile > 1 ? tile * vec : 0),
         .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
-        .serial_steps = 1 + gather + (cols > 16 ? (double)cols / 16 : 0),
+        .serial_steps = 1 + gather + (cols > 16 ? (double)cols / 16 : 0) +
+                        (tile - 1) * 0.25,
     };
     model_cost(o->device, &w, c);
 }
 
 /* ---- build ------------------------------------------------------------- */
-
-typedef struct Map {
-    Body body;
-    Graph *graph;
-    Group *group;
-    Kernel *kernel;
-    Schedule plan;
-    const Var **rows;
-    int vec;
-} Map;
 
 static void put_setup(Map *m, int64_t points, int threads)
 {
@@ -161,8 +173,8 @@ static void put_setup(Map *m, int64_t points, int threads)
     buf_free(&out);
 }
 
-/* Loops over all of cols around `body`. */
-static void put_loops(Map *m, Buf *out, const Buf *body, const char **names)
+void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
+               const Var *without)
 {
     Group *gr = m->group;
     Buf in = {0};
@@ -171,7 +183,7 @@ static void put_loops(Map *m, Buf *out, const Buf *body, const char **names)
     for (int i = gr->n_cols - 1; i >= 0; i--) {
         const Var *v = gr->cols[i];
         Buf loop = {0};
-        if (v->extent == 1)
+        if (v->extent == 1 || v == without)
             continue;
         put_loop(&loop,
                  group_cols(gr) <= 64 ? "#pragma unroll\n"
@@ -207,7 +219,7 @@ static void put_pass(Map *m, Buf *out, int q)
             names[i] = cprint_var(&b->print, gr->cols[i]);
     }
     body_steps(b, &in, step, n, true);
-    put_loops(m, out, &in, names);
+    map_loops(m, out, &in, names, NULL);
     if (group_cols(gr) > 1) { /* else there is no loop for names to end with */
         b->n_held = held;
         cprint_close(&b->print, scope);
@@ -257,12 +269,18 @@ static void put_bodies(Map *m)
     for (int q = -1; q < m->plan.passes; q++) {
         Buf out = {0};
         if (q >= 0) {
-            put_pass(m, &out, q);
+            if (m->window.tile > 1)
+                window_pass(m, &out);
+            else
+                put_pass(m, &out, q);
             kernel_phase(m->graph, m->kernel, pass_label(m, q), &out);
             buf_free(&out);
             out = (Buf){0};
         }
-        put_phase(m, &out, q);
+        if (m->window.tile > 1 && q == 0)
+            window_results(m, &out);
+        else
+            put_phase(m, &out, q);
         if (out.len)
             kernel_phase(m->graph, m->kernel,
                          m->plan.passes ? "results" : "compute", &out);
@@ -275,7 +293,8 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
 {
     Map m = {.graph = g, .group = gr, .kernel = k};
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
-    int64_t points = group_rows(gr) / vec;
+    int tile = v->knob[KNOB_TILE];
+    int64_t points = group_rows(gr) / vec / tile;
     Cost c;
 
     m.rows = ordered_rows(g, gr);
@@ -287,6 +306,9 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     const Var *along = gr->n_rows ? m.rows[gr->n_rows - 1] : NULL;
     body_init(&m.body, g, gr, k, &m.plan, vec > 1 ? along : NULL, vec);
     m.group = (Group *)m.body.group;
+    window_find(g, m.group, along, &m.window);
+    m.window.tile = tile;
+    m.body.tiled = tile > 1 ? m.window.q : NULL;
     k->family = "map";
     k->variant = v->text;
     k->block = threads;
@@ -300,6 +322,13 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
             kernel_extent(g, k, gr->cols[i]);
     if (vec > 1)
         kernel_constant(g, k, "VEC", vec, NULL);
+    if (tile > 1) {
+        kernel_constant(g, k, "TILE", tile,
+                        arena_printf(g->arena, "outputs of a thread along %s",
+                                     m.window.q->name));
+        kernel_constant(g, k, "SPAN", window_span(&m.window),
+                        "inputs for them");
+    }
     kernel_constant(g, k, "THREADS", threads, NULL);
     if (points % threads && points > 1)
         kernel_constant(g, k, "POINTS", points,
@@ -313,7 +342,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     kernel_tidy(g, k);
     map_cost(g, gr, o, v, &c);
     Traffic t;
-    map_traffic(g, gr, vec, &t);
+    map_traffic(g, gr, v, &t);
     k->flops = t.flops;
     k->bytes = model_group_bytes(gr, NULL, NULL);
     k->predicted_us = c.us;

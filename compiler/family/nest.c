@@ -230,7 +230,8 @@ static void put_product(Body *b, Buf *out, const Var **v, int i, int n,
     for (int j = i + 1; j < n; j++) {
         if (v[j]->extent == 1)
             continue;
-        buf_printf(out, "%s%s", parts++ ? " * " : "",
+        buf_printf(out, v[j] == b->tiled ? "%s(%s / TILE)" : "%s%s",
+                   parts++ ? " * " : "",
                    kernel_extent(b->graph, b->kernel, v[j]));
     }
     if (vec > 1)
@@ -254,8 +255,12 @@ static void put_component(Body *b, Buf *out, const Var **v, int i, int n,
                    buf_text(&below));
     if (!slowest) {
         const char *e = kernel_extent(b->graph, b->kernel, v[i]);
-        buf_printf(out, fastest && vec > 1 ? " %% (%s / VEC)" : " %% %s", e);
+        buf_printf(out, v[i] == b->tiled    ? " %% (%s / TILE)"
+                        : fastest && vec > 1 ? " %% (%s / VEC)"
+                                             : " %% %s", e);
     }
+    if (v[i] == b->tiled)
+        buf_puts(out, " * TILE");
     if (fastest && vec > 1)
         buf_puts(out, " * VEC");
     buf_free(&below);
@@ -344,14 +349,14 @@ static double waste(const Census *c, const Tensor *t, const Idx **at,
     return fmin(most, fmax(step, most / fmax(run, 1)));
 }
 
-/* One access of n elements in all. */
+/* One access of n elements in all, of which a share goes beyond the L1. */
 static void add_access(Census *c, const Tensor *t, const Idx **at, double n,
-                       bool over_cols, double ops)
+                       double share, bool over_cols, double ops)
 {
     const Spread *s = c->spread;
     const Idx *offset = cprint_offset(c->graph, t, at);
     const Var *fast = over_cols && s->col ? s->col : s->row;
-    double bytes = n * type_bytes(t->type);
+    double bytes = n * share * type_bytes(t->type);
 
     if (fast && !idx_uses(offset, fast))
         bytes /= 32; /* one request serves the warp */
@@ -370,7 +375,7 @@ static void count_step(Census *c, const Step *s)
     if (!s->tensor)
         return;
     bool over_cols = s->over_cols && s->op == R_NONE;
-    add_access(c, s->tensor, s->store, c->rows * (over_cols ? c->cols : 1),
+    add_access(c, s->tensor, s->store, c->rows * (over_cols ? c->cols : 1), 1,
                over_cols, 3.0 / c->spread->vec);
 }
 
@@ -386,8 +391,12 @@ static void count_read(Census *c, const Expr *e)
         ops /= s->vec;
     else if (kind == READ_VECTOR)
         ops /= step;
-    add_access(c, e->tensor, e->at, c->rows * (over_cols ? c->cols : 1),
-               over_cols, ops);
+    double count = c->rows * (over_cols ? c->cols : 1), share = 1;
+    if (over_cols && s->window && read_uses(e, s->window)) {
+        count *= s->taken;
+        share = 0.6; /* the L1 has part of what neighbours read */
+    }
+    add_access(c, e->tensor, e->at, count, share, over_cols, ops);
 }
 
 void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
