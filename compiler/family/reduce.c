@@ -227,6 +227,8 @@ static int reduce_space(Graph *g, const Group *gr, const Options *o,
 {
     Space s = {g, arena_array(g->arena, Variant, MAX_VARIANTS), 0};
     const Var **rows, **cols;
+
+    gr = nest_plain(g, gr); /* as reduce_plan: the same rows are fastest */
     int64_t n_rows = group_rows(gr), n_cols = group_cols(gr);
 
     order(g, gr, &rows, &cols, false);
