@@ -127,6 +127,7 @@ typedef struct Spread {
     int rows_warp; /* rows side by side in one request */
     const Var *window; /* reads over cols that it moves overlap; or NULL */
     double taken;      /* of those reads, the share that is loaded */
+    int tile;          /* with window: outputs of a thread along it */
 } Spread;
 void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t);
 

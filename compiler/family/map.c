@@ -96,6 +96,7 @@ static void map_traffic(Graph *g, const Group *gr, const Variant *v,
     if (w.q) {
         w.tile = tile;
         s.window = w.q;
+        s.tile = tile;
         s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
     }
     group_traffic(g, gr, &s, t);

@@ -298,6 +298,9 @@ static void add_special(const Expr *e, void *ctx)
         *n += 1;
 }
 
+/* Bytes of a tensor that every SM soon has in its L1 in full. */
+enum { IN_L1 = 32 << 10 };
+
 typedef struct Census {
     Graph *graph;
     const Group *group;
@@ -395,7 +398,11 @@ static void count_read(Census *c, const Expr *e)
     if (over_cols && s->window && read_uses(e, s->window)) {
         count *= s->taken;
         share = 0.6; /* the L1 has part of what neighbours read */
+    } else if (over_cols && s->window) {
+        count /= s->tile; /* one value serves the tile */
     }
+    if (tensor_elems(e->tensor) * type_bytes(e->tensor->type) <= IN_L1)
+        share = 0.1;
     add_access(c, e->tensor, e->at, count, share, over_cols, ops);
 }
 
