@@ -1,4 +1,4 @@
-/* emit_ref_expr.c - the oracle's names, indices and expressions (ref_text.h). */
+/* emit_ref_expr.c - the oracle's names, indices, expressions (ref_text.h). */
 #include "ref_text.h"
 
 #include <ctype.h>

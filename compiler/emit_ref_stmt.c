@@ -260,8 +260,8 @@ static void print_argmax(Buf *b, RefText *t, const Stmt *s, int depth)
     ref_expr(b, t, s->value, is_whole(s) ? REF_UNARY : REF_ANY);
     buf_puts(b, ";\n");
     indent(b, depth);
-    buf_printf(b, "if (term > greatest) {\n%*sgreatest = term;\n", 4 * depth + 4,
-               "");
+    buf_printf(b, "if (term > greatest) {\n%*sgreatest = term;\n",
+               4 * depth + 4, "");
     indent(b, depth + 1);
     buf_printf(b, "best = %s;\n", ref_name(t, s->red[0], NULL));
     indent(b, depth);
