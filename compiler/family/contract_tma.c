@@ -98,7 +98,7 @@ static bool is_window(const Tma *t, const Axes *side, const Tensor *x, int d,
     for (int i = 0; i < at->n; i++) {
         const Axis *a = tile_axis(t, side, at->term[i].atom->var);
         tiles += a != NULL;
-        if (a && (at->term[i].c < 1 || at->term[i].c > 8))
+        if (a && (a == inner_k(t) || at->term[i].c < 1 || at->term[i].c > 8))
             return false;
     }
     return tiles == 1;
@@ -132,8 +132,7 @@ static const char *window_dim(const Tma *t, const Axes *side, TmaOperand *o,
 }
 
 /* Guards that are not just "inside the tensor" are beyond TMA. */
-static const char *check_guard(const Tma *t, const TmaOperand *o,
-                               const Idx *const *at)
+static const char *check_guard(const Tma *t, const TmaOperand *o)
 {
     const Expr *read = o->op->read;
     const Tensor *x = read->tensor;
@@ -141,7 +140,6 @@ static const char *check_guard(const Tma *t, const TmaOperand *o,
 
     for (int d = 0; d < x->rank; d++)
         in = guard_within(t->x->g->pool, in, read->at[d], 0, x->dim[d]);
-    (void)at;
     for (int i = 0; i < o->op->in.n; i++) {
         bool found = cond_truth(o->op->in.cond[i]) == ALWAYS;
         for (int j = 0; j < in.n && !found; j++)
@@ -260,7 +258,7 @@ static const char *open_operand(Tma *t, TmaOperand *o, const Operand *op,
     if (!op->read || op->read->tensor->type != t->x->elem)
         return "a factor that is computed";
     const Tensor *x = op->read->tensor;
-    if ((why = check_guard(t, o, at)))
+    if ((why = check_guard(t, o)))
         return why;
     rest = on_axes(t, op->offset);
     for (int d = 0; d < x->rank; d++) {

@@ -1,10 +1,9 @@
 #include "family/contract_wgmma.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The kernel of a wgmma contraction, from its plan. */
-
-enum { BAND_ROWS = 8 };
 
 /* What the text calls its own things. */
 static const char *const own_names[] = {
@@ -206,20 +205,32 @@ static const char *list_places(const Wgmma *w, const Places *p,
     return s;
 }
 
+/* Tile rows of a band: the tiles that run at one time then span about as many
+ * rows as columns. */
+static int band_rows(const Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+    double at_once = (double)w->x.o->device->sms * w->resident / w->cluster;
+
+    return (int)fmax(1, round(sqrt(at_once * t->bn / t->bm / w->cluster)));
+}
+
 /* m_tile and n_tile; `of` is the number among one product's tiles. */
 static void put_band(Wgmma *w, Buf *b, const char *of)
 {
+    int rows = band_rows(w);
+
     if (w->m_tiles == 1 || w->n_tiles == 1) {
         buf_printf(b, "const int m_tile = %s;\nconst int n_tile = %s;\n",
                    w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0");
         return;
     }
-    if (w->m_tiles <= BAND_ROWS) {
+    if (w->m_tiles <= rows) {
         buf_printf(b, "const int m_tile = %s %% TILES_M;\n"
                       "const int n_tile = %s / TILES_M;\n", of, of);
         return;
     }
-    kernel_constant(w->x.g, w->x.kernel, "BAND", BAND_ROWS,
+    kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
                     "tile rows that run together");
     buf_printf(b, "// Blocks that run at one time read few distinct tiles: "
                   "they lie in a band\n"
