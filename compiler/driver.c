@@ -3,6 +3,7 @@
 #include "process.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -94,13 +95,24 @@ static void show_log(const char *path, int lines)
     buf_free(&text);
 }
 
+/* The runtime's files of some patterns, in order of their names. */
+static void add_sources(Build *b, Command *c, const char *const *pattern)
+{
+    for (; *pattern; pattern++) {
+        glob_t found;
+        if (glob(arena_printf(b->work.arena, "%s/%s", b->runtime, *pattern),
+                 0, NULL, &found) == 0)
+            for (size_t i = 0; i < found.gl_pathc; i++)
+                command_add(&b->work, c,
+                            arena_strdup(b->work.arena, found.gl_pathv[i]));
+        globfree(&found);
+    }
+}
+
 static pid_t start_gpu(Build *b)
 {
-    static const char *const part[] = {
-        "base.c",        "safetensors.c", "safetensors_read.c",
-        "safetensors_write.c", "rt.c",    "rt_files.c",
-        "rt_main.c",     "rt_profile.c", "rt_tma.c",
-    };
+    static const char *const parts[] = {"base.c", "safetensors*.c", "rt*.c",
+                                        NULL};
     Work *w = &b->work;
     Command c = {0};
 
@@ -112,9 +124,7 @@ static pid_t start_gpu(Build *b)
     command_add(w, &c, "-o");
     command_add(w, &c, work_path(w, "program"));
     command_add(w, &c, work_path(w, "program.cu"));
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        command_add(w, &c, arena_printf(w->arena, "%s/%s", b->runtime,
-                                        part[i]));
+    add_sources(b, &c, parts);
     return work_start(w, &c, work_path(w, "program.log"));
 }
 
@@ -135,10 +145,8 @@ static pid_t start_cpu(Build *b)
 
 static pid_t start_ref(Build *b, const char *flags)
 {
-    static const char *const part[] = {
-        "ref.c",  "ref_run.c",     "ref_check.c",        "ref_pair.c",
-        "base.c", "safetensors.c", "safetensors_read.c", "safetensors_write.c",
-    };
+    static const char *const parts[] = {"base.c", "safetensors*.c", "ref*.c",
+                                        NULL};
     Work *w = &b->work;
     Command c = {0};
 
@@ -150,9 +158,7 @@ static pid_t start_ref(Build *b, const char *flags)
     command_add(w, &c, "-o");
     command_add(w, &c, work_path(w, "oracle"));
     command_add(w, &c, work_path(w, "oracle.c"));
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        command_add(w, &c, arena_printf(w->arena, "%s/%s", b->runtime,
-                                        part[i]));
+    add_sources(b, &c, parts);
     command_add(w, &c, "-lm");
     return work_start(w, &c, work_path(w, "oracle.log"));
 }
