@@ -11,7 +11,7 @@ static const char *const own_names[] = {
     "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
     "warp", "warpgroup", "full", "empty", "find_tile", "band", "place",
     "height", "m_tile", "n_tile", "batch", "split", "partial", "tile_id",
-    "is_last", "rank", "peer", "M", "N", "K", "BM", "BN", "BK", "WM", "STAGES",
+    "is_last", "rank", "own_tile", "M", "N", "K", "BM", "BN", "BK", "WM", "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
     "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t", "dcc_smem", "sum",
 };
@@ -249,8 +249,11 @@ static void put_origins(Wgmma *w, Buf *b)
     const char *m_tile = "m_tile";
     int64_t radix = 1;
 
-    if (w->cluster > 1)
-        m_tile = "(m_tile * CLUSTER + (int)dcc_cluster_rank())";
+    if (w->cluster > 1) {
+        buf_puts(b, "const int own_tile = m_tile * CLUSTER + "
+                    "(int)dcc_cluster_rank();\n");
+        m_tile = "own_tile";
+    }
     if (t->m.n == 1) {
         buf_printf(b, "m0 = %s * BM;\n", m_tile);
         return;
@@ -324,11 +327,13 @@ static void put_k(Wgmma *w, Buf *b)
     int64_t radix = (inner->extent + TMA_K - 1) / TMA_K;
     CPrint *cp = &w->x.cp;
 
-    buf_puts(b, "const int k0 = k_tile");
-    if (k->n > 1 && radix > 1)
-        buf_printf(b, " %% %lld", (long long)radix);
-    buf_puts(b, k->n > 1 && radix == 1 ? " * 0;\n" : " * BK;\n");
-    cprint_name(cp, inner->linear, "k0");
+    bool steps = k->n == 1 || radix > 1;
+    if (steps && k->n > 1)
+        buf_printf(b, "const int k0 = k_tile %% %lld * BK;\n",
+                   (long long)radix);
+    else if (steps)
+        buf_puts(b, "const int k0 = k_tile * BK;\n");
+    cprint_name(cp, inner->linear, steps ? "k0" : "0");
     for (int i = k->n - 2; i >= 0; i--) {
         buf_printf(b, "const int %s = k_tile",
                    cprint_var(cp, k->axis[i].linear));
@@ -355,14 +360,13 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
     if (!o->k_major) {
         buf_printf(b, "#pragma unroll\nfor (int i = 0; i < %s / 64; ++i)\n    ",
                    rows);
-        cprint_name(cp, side->linear, arena_printf(a, "(%s + i * 64)",
-                                                   origin));
+        cprint_name(cp, side->linear, arena_printf(a, "%s + i * 64", origin));
         piece = "[i]";
     }
     if (shared) {
         const char *part = arena_printf(a, "rank * (%s)", rows);
         cprint_name(cp, side->linear,
-                    arena_printf(a, "(%s + %s%s)", origin, part,
+                    arena_printf(a, "%s + %s%s", origin, part,
                                  o->k_major ? "" : " + i * 64"));
         piece = o->k_major ? arena_printf(a, "[%s]", part)
                            : arena_printf(a, "[%s / 64 + i]", part);

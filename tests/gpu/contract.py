@@ -178,8 +178,8 @@ def build_all(o):
             words = ["model"] + list(o.variants)
             if s["kind"].startswith("gemm") and s["flops"] < 2e10 or s["kind"] == "conv":
                 words += [f"{v},split={n}" for v in SPLITS for n in o.splits]
-            if o.clusters:
-                words += [f"{v},cluster=2" for v in o.variants]
+            words += [f"{v},cluster=2" for v in o.variants]
+            words[1:1] = [f"{v},cluster=1,split=1" for v in o.variants]
             if o.mma:
                 words += ["mma:split=1"]
             todo += [(s, w) for w in words]
@@ -211,6 +211,16 @@ def cheapest(o, kernels):
         mine = [v for v in kernels if v["shape"] == s["name"]]
         rest = sorted((v for v in mine if v["words"] != "model"),
                       key=lambda v: v["predicted_us"])
+        # the likeliest of each kind, then the likeliest of all
+        first = []
+        for want in (["cluster=1", "schedule=cooperative", "consumers=2"],
+                     ["cluster=1", "schedule=pingpong"],
+                     ["cluster=2", "schedule=cooperative"],
+                     ["cluster=2", "schedule=pingpong"], ["consumers=1", "split=1"],
+                     ["bm=128", "bn=256", "cluster=1"]):
+            first += [v for v in rest if set(want) <= set(v["variant"].split())
+                      and v not in first][:1]
+        rest = first + [v for v in rest if v not in first]
         kept += [v for v in mine if v["words"] == "model"] + rest[:o.most]
     return kept
 
@@ -474,8 +484,7 @@ def main():
     p.add_argument("--json")
     p.add_argument("--variants", default=" ".join(VARIANTS), help="words of variants")
     p.add_argument("--splits", default="2,3,4,6,8")
-    p.add_argument("--most", type=int, default=7, help="variants of a shape")
-    p.add_argument("--clusters", action="store_true", help="also in clusters of 2")
+    p.add_argument("--most", type=int, default=8, help="variants of a shape")
     p.add_argument("--mma", action="store_true", help="contract_mma's first pick too")
     p.add_argument("--rounds", type=int, default=7)
     p.add_argument("--jobs", type=int, default=os.cpu_count())
