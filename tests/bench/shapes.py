@@ -1,0 +1,222 @@
+"""What bench.py measures: shapes, their .dcl texts, and the table's rows."""
+import math
+import re
+
+BIG = [(4096, 4096, 4096), (8192, 8192, 8192), (4096, 14336, 4096),
+       (4096, 4096, 14336)]
+MIDDLE = [(2048, 2048, 2048), (1024, 1024, 1024), (512, 512, 512),
+          (1024, 768, 768), (1024, 3072, 768), (1024, 768, 3072),
+          (4096, 768, 768), (4096, 3072, 768), (4096, 768, 3072)]
+FEW = [(128, 768, 768), (128, 3072, 768), (128, 768, 3072)]
+SKINNY = [(1, 4096, 4096), (16, 4096, 4096), (64, 8192, 8192)]
+F32_BIG = [(2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192)]
+F32_SMALL = [(1024, 1024, 1024), (512, 512, 512), (128, 768, 768)]
+# channels, size, filters, window, stride, padding
+CONVS = [(64, 56, 64, 3, 1, 1), (128, 28, 128, 3, 1, 1),
+         (256, 14, 256, 3, 1, 1), (512, 7, 512, 3, 1, 1),
+         (3, 224, 64, 7, 2, 3), (256, 56, 64, 1, 1, 0),
+         (64, 56, 256, 1, 1, 0), (1024, 14, 256, 1, 1, 0),
+         (512, 7, 2048, 1, 1, 0)]
+# batch, channels, size, stride: inputs of 16 MB and more
+DEPTHWISE = [(32, 32, 112, 1), (32, 96, 112, 2), (32, 144, 56, 1),
+             (64, 192, 28, 1), (128, 384, 14, 1)]
+READ_GBS = 4480     # what the GPU reads at most; skinny products aim at it
+
+CONV_TEXT = """op conv(x: T[N, H, W, C], w: T[K, R, S, C], b: T[K];
+    stride = 1, pad = 0)
+    -> y: T[N, (H + 2 * pad - R) / stride + 1,
+        (W + 2 * pad - S) / stride + 1, K] {
+  y[n, p, q, k] = sum(r, s, c)
+      (x[n, p * stride + r - pad, q * stride + s - pad, c] or 0)
+      * w[k, r, s, c] + b[k];
+}
+"""
+DEPTHWISE_TEXT = """op depthwise(x: T[N, H, W, C], w: T[R, S, C], b: T[C];
+    stride = 1, pad = 0)
+    -> y: T[N, (H + 2 * pad - R) / stride + 1,
+        (W + 2 * pad - S) / stride + 1, C] {
+  y[n, p, q, c] = sum(r, s)
+      (x[n, p * stride + r - pad, q * stride + s - pad, c] or 0)
+      * w[r, s, c] + b[c];
+}
+"""
+
+
+class Shape:
+    """A problem. kind: gemm (y = x w^T), gelu (+ bias, exact gelu), conv
+    (+ bias, relu; channels last), dw (depthwise, the same). type: f16, f32.
+    math: dcc's --math. Sizes in elements."""
+
+    def __init__(self, name):
+        self.name = name
+        self.kind, self.math, rest = name.split(".")
+        self.type = "f16" if self.math == "f16" else "f32"
+        if self.math == "f32":
+            self.math = "exact"
+        if self.kind in ("gemm", "gelu"):
+            self.m, self.n, self.k = (int(v) for v in rest.split("x"))
+            self.x, self.w = (self.m, self.k), (self.n, self.k)
+            self.y, self.b = (self.m, self.n), self.n
+        else:
+            self._window(dict((c, int(v)) for c, v in
+                              re.findall(r"([a-z])(\d+)", rest)))
+
+    def _window(self, v):
+        n, c, h, r, s = v["n"], v["c"], v["h"], v["r"], v["s"]
+        self.stride, self.window = s, r
+        self.pad = r // 2
+        p = (h + 2 * self.pad - r) // s + 1
+        k = v.get("k", c)
+        self.x, self.y, self.b = (n, h, h, c), (n, p, p, k), k
+        self.w = (k, r, r, c) if self.kind == "conv" else (r, r, c)
+
+    @property
+    def itemsize(self):
+        return 2 if self.type == "f16" else 4
+
+    @property
+    def biased(self):
+        return self.kind != "gemm"
+
+    @property
+    def flops(self):
+        """2 a multiply-add; taps on the padding count."""
+        if self.kind in ("gemm", "gelu"):
+            return 2 * self.m * self.n * self.k
+        taps = math.prod(self.w) // (self.w[0] if self.kind == "conv"
+                                     else self.w[-1])
+        return 2 * math.prod(self.y) * taps
+
+    @property
+    def bytes(self):
+        """Each input once and the output once."""
+        count = math.prod(self.x) + math.prod(self.w) + math.prod(self.y)
+        return self.itemsize * (count + (self.b if self.biased else 0))
+
+    @property
+    def weight_bytes(self):
+        return self.itemsize * math.prod(self.w)
+
+    @property
+    def is_product(self):
+        """One matrix product to a library: m, n, k of y = x w^T."""
+        if self.kind in ("gemm", "gelu"):
+            return self.m, self.n, self.k
+        if self.kind == "conv" and self.window == 1 and self.stride == 1:
+            return math.prod(self.x[:3]), self.w[0], self.w[-1]
+        return None
+
+    @property
+    def plain(self):
+        """The same product without bias and gelu."""
+        return self.name.replace("gelu.", "gemm.", 1)
+
+    def dcl(self, weights="input"):
+        """The model, named `bench`; weights: `input` or `param`."""
+        def tensor(role, name, shape):
+            return f"  {role} {name} : {self.type}{list(shape)};\n"
+        head = tensor("input", "x", self.x) + tensor(weights, "w", self.w)
+        if self.biased:
+            head += tensor(weights, "b", (self.b,))
+        op, tail = "", ""
+        if self.kind == "gemm":
+            tail = "  output y[i, j] = sum(k) x[i, k] * w[j, k];\n"
+        elif self.kind == "gelu":
+            tail = "  output y = gelu(linear(x, w, b));\n"
+        else:
+            call = "conv" if self.kind == "conv" else "depthwise"
+            op = CONV_TEXT if self.kind == "conv" else DEPTHWISE_TEXT
+            tail = (f"  output y = relu({call}(x, w, b, stride = "
+                    f"{self.stride}, pad = {self.pad}));\n")
+        return f"{op}model bench {{\n{head}{tail}}}\n"
+
+
+def gemms(sizes, math="f16", kind="gemm"):
+    return [f"{kind}.{math}.{m}x{n}x{k}" for m, n, k in sizes]
+
+
+def convs(batches=(1, 32)):
+    return [f"conv.f16.n{n}c{c}h{h}k{k}r{r}s{s}" for n in batches
+            for c, h, k, r, s, _ in CONVS]
+
+
+# ---- what is asked of a row: a number of its shapes' results
+
+def geomean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+class Bar:
+    """`what` of the field `key` over the row's shapes must be at least (or at
+    most) `limit`, tuned or else untuned. `only`: a pattern for shapes."""
+
+    def __init__(self, what, key, sign, limit, tuned, only="."):
+        self.what, self.key, self.sign, self.limit = what, key, sign, limit
+        self.tuned, self.only = tuned, only
+
+    def value(self, results):
+        """None unless every shape has the number."""
+        values = [r.get(self.key) for n, r in results.items()
+                  if re.search(self.only, n)]
+        if not values or any(not v for v in values):
+            return None
+        return {"geomean": geomean, "min": min, "max": max}[self.what](values)
+
+    def met(self, value):
+        return value >= self.limit if self.sign == ">=" else value <= self.limit
+
+    @property
+    def text(self):
+        where = "" if self.only == "." else f" of {self.only}"
+        return (f"{self.what} {self.key}{where} "
+                f"{self.sign} {self.limit:g}")
+
+
+def both(what, key, sign, tuned, untuned, only="."):
+    return [Bar(what, key, sign, tuned, True, only),
+            Bar(what, key, sign, untuned, False, only)]
+
+
+class Row:
+    def __init__(self, key, title, shapes, bars):
+        self.key, self.title, self.shapes, self.bars = key, title, shapes, bars
+
+
+def table():
+    """The rows, in order. ratio: best rival's time / dcc's; own: PyTorch's
+    separate kernels / dcc's; plain: dcc's time / its plain product's."""
+    least = 0.88 * READ_GBS, 0.80 * READ_GBS
+    return [
+        Row("big", "f16 products, the four large", gemms(BIG),
+            both("geomean", "ratio", ">=", 0.98, 0.93) +
+            [Bar("min", "ratio", ">=", 0.95, True)]),
+        Row("middle", "other f16 products, M >= 512", gemms(MIDDLE),
+            both("geomean", "ratio", ">=", 1.12, 1.02) +
+            [Bar("min", "ratio", ">=", 0.97, True)]),
+        Row("few", "128-row f16 products", gemms(FEW),
+            both("geomean", "ratio", ">=", 1.10, 1.00)),
+        Row("skinny", "1, 16 and 64 rows, f16", gemms(SKINNY),
+            both("max", "us", "<=", 9.6, 10.5, "4096x4096") +
+            both("min", "gbs", ">=", *least, "8192x8192")),
+        Row("gelu", "the same with bias + gelu",
+            gemms(BIG + MIDDLE + FEW + SKINNY, kind="gelu"),
+            [Bar("geomean", "plain", "<=", 1.06, True),
+             Bar("max", "plain", "<=", 1.15, True)]),
+        Row("conv", "conv + bias + relu, f16", convs(),
+            both("geomean", "ratio", ">=", 1.3, 1.15) +
+            [Bar("min", "ratio", ">=", 1.0, True),
+             Bar("geomean", "own", ">=", 2.2, True)]),
+        Row("dw", "depthwise 3x3, 16 MB and more, f16",
+            [f"dw.f16.n{n}c{c}h{h}r3s{s}" for n, c, h, s in DEPTHWISE],
+            [Bar("min", "of_copy", ">=", 0.8, True)]),
+        Row("f32", "f32 exact", gemms(F32_BIG + F32_SMALL, "f32"),
+            both("min", "ratio", ">=", 0.93, 0.9, "2048x|4096x|8192x") +
+            both("geomean", "ratio", ">=", 1.2, 0.9, "1024x|512x|128x")),
+        Row("3xtf32", "3xtf32 against cuBLAS f32",
+            gemms(F32_SMALL[:1] + F32_BIG, "3xtf32"),
+            [Bar("min", "ratio", ">=", 1.7, True),
+             Bar("max", "errors", "<=", 2, True, "4096x")]),
+        Row("tf32", "tf32 against cuBLAS tf32",
+            gemms(F32_BIG + F32_SMALL, "tf32"),
+            [Bar("geomean", "ratio", ">=", 1.0, True)]),
+    ]
