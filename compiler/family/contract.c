@@ -108,14 +108,12 @@ static void plan_kind(Contract *x, Load *l)
     l->vec = o->vec < most ? o->vec : most;
     if (!along_row && !l->along_k)
         l->vec = 1;
-    if (!x->mma && l->along_k) /* the tile is transposed on the way */
-        l->vec = 1;
     l->bytes = l->vec * type_bytes(x->elem);
     l->plain = t && t->type == x->elem && zero(o->read->outside);
     l->async = l->plain && l->bytes >= 4 && x->o->device->sm >= 80;
     if (!l->async)
         l->vec = 1;
-    l->k_major = x->mma && l->along_k;
+    l->k_major = l->along_k;
     /* Rows of a fragment fall on different banks. */
     l->pad = x->mma && !(x->elem == T_F32 && l->k_major) ? 8 : 4;
     if (x->elem == T_I8)

@@ -43,7 +43,8 @@ typedef struct Load {
     const char *size;       /* "BM" */
     int rows;               /* BM or BN */
     bool along_k;
-    bool k_major;           /* tile[rows][BK + PAD], else [BK][rows + PAD] */
+    bool k_major;           /* as along_k: tile[rows][BK + PAD], else
+                               [BK][rows + PAD] */
     bool plain;             /* a read of the tile's type, 0 outside */
     bool async;             /* cp.async; else through registers */
     int pad;                /* elements after each row of the tile */

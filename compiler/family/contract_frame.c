@@ -16,9 +16,10 @@ static const char *const own_names[] = {
     "thread_m", "thread_n", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
     "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
     "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "dcc_smem", "ahead_slot",
-    "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments", "a_lane_row", "a_lane_k",
-    "b_lane_row",
-    "b_lane_k",
+    "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments",
+    "a_lane_row", "a_lane_k", "b_lane_row", "b_lane_k", "lane", "warp",
+    "lane_m", "lane_n", "slice", "slice_k", "c", "s", "sum", "LANES_M",
+    "LANES_N", "SLICES",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 
@@ -285,7 +286,7 @@ static void load_phases(Contract *x)
     buf_free(&load);
 }
 
-enum { MAX_SLOTS = 16 };
+enum { MAX_SLOTS = 20 };
 
 void contract_body(Contract *x, const char *main, const char *to_sums,
                    const Slot *extra, int n_extra, const char *rows,
