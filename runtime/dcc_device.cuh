@@ -380,6 +380,67 @@ DCC_DEVICE dcc_arg<T> dcc_block_argmax(dcc_arg<T> x, dcc_arg<T> *scratch)
 #include "dcc_ptx.cuh"
 #endif
 
+// ---- neighbouring elements as 32-bit words ----------------------------------
+
+// Element i of the words.
+template <class T> DCC_DEVICE float dcc_word_value(const uint32_t *w, int i);
+template <>
+__device__ __forceinline__ float dcc_word_value<float>(const uint32_t *w, int i)
+{
+    return __uint_as_float(w[i]);
+}
+template <>
+__device__ __forceinline__ float dcc_word_value<__half>(const uint32_t *w,
+                                                        int i)
+{
+    return __half2float(
+        __ushort_as_half((unsigned short)(w[i / 2] >> i % 2 * 16)));
+}
+template <>
+__device__ __forceinline__ float
+dcc_word_value<__nv_bfloat16>(const uint32_t *w, int i)
+{
+    return __uint_as_float(i % 2 ? w[i / 2] & 0xffff0000u : w[i / 2] << 16);
+}
+
+// The lower and the upper halves of two words.
+DCC_DEVICE uint32_t dcc_low_halves(uint32_t a, uint32_t b)
+{
+    return (a & 0xffffu) | b << 16;
+}
+
+DCC_DEVICE uint32_t dcc_high_halves(uint32_t a, uint32_t b)
+{
+    return a >> 16 | (b & 0xffff0000u);
+}
+
+// N words of constant memory that is read once, PIECE bytes at a time; what
+// lies beyond the first `bytes` is not touched, and 0.
+template <int PIECE, int N>
+DCC_DEVICE void dcc_stream(uint32_t (&to)[N], const void *from,
+                           int bytes = 4 * N)
+{
+    static_assert(PIECE == 2 || 4 * N % PIECE == 0, "whole pieces");
+    const char *const at = static_cast<const char *>(from);
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        to[i] = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * N / PIECE; ++i) {
+        if (i * PIECE >= bytes)
+            continue;
+        if (PIECE == 16)
+            dcc_stream16(&to[i * PIECE / 4], at + i * PIECE);
+        else if (PIECE == 8)
+            dcc_stream8(&to[i * PIECE / 4], at + i * PIECE);
+        else if (PIECE == 4)
+            dcc_stream4(&to[i * PIECE / 4], at + i * PIECE);
+        else
+            to[i / 2] |= (uint32_t)*reinterpret_cast<const unsigned short *>(
+                             at + i * PIECE) << i % 2 * 16;
+    }
+}
+
 // ---- f32 factors on tensor cores --------------------------------------------
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800

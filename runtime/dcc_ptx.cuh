@@ -17,6 +17,29 @@ DCC_DEVICE void dcc_prefetch_l2(const void *global)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 
+// ld.global.nc, past the L1: words that nobody writes while the kernel runs and
+// that are read once. In the order of the text, so that many are under way.
+DCC_DEVICE void dcc_stream16(uint32_t *to, const void *global)
+{
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+                 : "l"(global));
+}
+
+DCC_DEVICE void dcc_stream8(uint32_t *to, const void *global)
+{
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(to[0]), "=r"(to[1])
+                 : "l"(global));
+}
+
+DCC_DEVICE void dcc_stream4(uint32_t *to, const void *global)
+{
+    asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];"
+                 : "=r"(to[0])
+                 : "l"(global));
+}
+
 // barrier{.cta}: named barrier 1..15 among `threads` threads (whole warps).
 DCC_DEVICE void dcc_barrier_sync(int id, int threads)
 {

@@ -64,7 +64,7 @@ static const Idx *as_linear(Graph *g, const Side *s, const Idx *e)
 }
 
 /* Offset terms without k; the rest goes to k_part. */
-static void split_offset(Contract *x, Load *l)
+void contract_split_offset(Contract *x, Load *l)
 {
     IdxPool *p = x->g->pool;
     const Idx *e = l->op->offset;
@@ -151,7 +151,7 @@ static void open_load(Contract *x, Load *l)
 {
     plan_kind(x, l);
     if (l->plain)
-        split_offset(x, l);
+        contract_split_offset(x, l);
     l->n_need = 0;
     for (int i = 0; i < l->side->n; i++)
         if (needs(l, l->side->v[i]))

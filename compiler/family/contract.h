@@ -77,6 +77,7 @@ typedef struct Contract {
     int vec;                /* columns a thread finishes at a time */
     const char *sum;        /* the sum of column e of them in registers, or
                                NULL: it is in shared memory, in `sums` */
+    bool beyond;            /* whole tiles may lie beyond N */
     bool patch;             /* rows of a tile are no consecutive m */
     Kernel *kernel;
     CPrint cp;
@@ -118,6 +119,10 @@ int contract_splits(const Contract *x, const Tile *t, int split[10]);
  *
  * The accumulators are acc[rows][cols][4]. */
 void contract_begin(Contract *x, Kernel *k);
+/* Its first part: x->kernel, arguments and names. */
+void contract_names(Contract *x, Kernel *k);
+/* `const int head = blockIdx.z % 12;` for the variables of both operands. */
+void contract_batch(Contract *x, Buf *b);
 void contract_body(Contract *x, const char *main, const char *to_sums,
                    const Slot *extra, int n_extra, const char *rows,
                    const char *cols);
@@ -133,6 +138,13 @@ void contract_epilogue(Contract *x, Buf *b);
 typedef void ContractPlace(Contract *x, Buf *b);
 void contract_points(Contract *x, Buf *b, ContractPlace *place);
 
+/* l->row_part and l->k_part, for a plain read. */
+void contract_split_offset(Contract *x, Load *l);
+/* Declares the variables of s that l's operand uses, of the number `text`. */
+void contract_digits(Contract *x, Buf *b, const Side *s, const Load *l,
+                     const char *text);
+/* "long long" where offsets of the operand's elements need it. */
+const char *contract_offset_type(const Load *l);
 size_t contract_ring(const Contract *x);          /* bytes of the tiles */
 void contract_name_loads(Contract *x);            /* from x->cp's arguments */
 

@@ -20,6 +20,9 @@ static const char *const own_names[] = {
     "a_lane_row", "a_lane_k", "b_lane_row", "b_lane_k", "lane", "warp",
     "lane_m", "lane_n", "slice", "slice_k", "c", "s", "sum", "LANES_M",
     "LANES_N", "SLICES",
+    "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
+    "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
+    "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 
@@ -95,28 +98,31 @@ static void shared_memory(Contract *x)
         kernel_smem(g, x->kernel, 16, "int is_last", NULL);
 }
 
+void contract_names(Contract *x, Kernel *k)
+{
+    x->kernel = k;
+    kernel_set_args(x->g, (Group *)x->gr, k);
+    rename_args(x, k);
+    x->cp = cprint_new(x->g, k);
+    contract_name_loads(x);
+    for (int i = 0; i < N_OWN; i++)
+        cprint_fresh(&x->cp, own_names[i]);
+}
+
 void contract_begin(Contract *x, Kernel *k)
 {
-    Graph *g = x->g;
-
-    x->kernel = k;
-    kernel_set_args(g, (Group *)x->gr, k);
-    rename_args(x, k);
-    x->cp = cprint_new(g, k);
-    contract_name_loads(x);
+    contract_names(x, k);
     k->block = x->t.threads;
     k->smem_bytes = contract_smem(x);
     constants(x);
     shared_memory(x);
-    for (int i = 0; i < N_OWN; i++)
-        cprint_fresh(&x->cp, own_names[i]);
 }
 
 /* ---- the block's tile -------------------------------------------------- */
 
 enum { BAND_ROWS = 8 };
 
-static void batch_vars(Contract *x, Buf *b)
+void contract_batch(Contract *x, Buf *b)
 {
     const Contraction *c = &x->c;
     int64_t radix = c->batches;
@@ -167,7 +173,7 @@ static void place_tile(Contract *x, Buf *b)
 static void put_tile(Contract *x, Buf *b)
 {
     place_tile(x, b);
-    batch_vars(x, b);
+    contract_batch(x, b);
     if (x->t.split > 1)
         buf_puts(b, "int k_tile = (int)blockIdx.y * K_TILES / SPLIT;\n"
                     "const int k_end = ((int)blockIdx.y + 1) * K_TILES / "

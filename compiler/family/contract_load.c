@@ -54,9 +54,20 @@ static void put_digits(Contract *x, Buf *b, const Side *s, const Load *l,
             put_digit(x, b, s, i, text);
 }
 
+static bool value_wants(const Load *l, const Var *v)
+{
+    return expr_uses(l->op->e, v);
+}
+
+void contract_digits(Contract *x, Buf *b, const Side *s, const Load *l,
+                     const char *text)
+{
+    put_digits(x, b, s, l, text, value_wants);
+}
+
 /* ---- what a thread keeps of its rows ----------------------------------- */
 
-static const char *offset_type(const Load *l)
+const char *contract_offset_type(const Load *l)
 {
     const Tensor *t = l->op->read->tensor;
 
@@ -99,7 +110,7 @@ static void declare_kept(Contract *x, const Load *l, Buf *b)
                           : "";
 
     if (keeps_offset(l))
-        buf_printf(b, "%s %s_off%s;\n", offset_type(l), l->id, dim);
+        buf_printf(b, "%s %s_off%s;\n", contract_offset_type(l), l->id, dim);
     for (int i = 0; i < l->n_need; i++)
         buf_printf(b, "%s%s%s", i ? ", " : "int ", kept(x, l, l->need[i]),
                    dim);

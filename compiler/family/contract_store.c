@@ -487,7 +487,8 @@ static void prepare(Finish *f, Contract *x)
 static void put_points(Finish *f, Buf *b)
 {
     Contract *x = f->x;
-    bool tail_m = x->c.M % x->t.bm, tail_n = x->c.N % x->t.bn;
+    bool tail_m = x->c.M % x->t.bm;
+    bool tail_n = x->c.N % x->t.bn || x->beyond;
     Buf head = {0}, loads = {0}, body = {0};
     CScope scope = cprint_open(&x->cp);
 

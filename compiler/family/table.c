@@ -1,6 +1,7 @@
 #include "family.h"
 
 const Family *const family_table[] = {
-    &family_map, &family_reduce, &family_contract_wgmma, &family_contract_mma,
+    &family_map, &family_reduce, &family_contract_skinny,
+    &family_contract_wgmma, &family_contract_mma,
     &family_contract_simt, NULL,
 };

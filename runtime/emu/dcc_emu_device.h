@@ -6,6 +6,20 @@
 
 uint32_t dcc_smem_u32(const void *smem);
 static inline void dcc_prefetch_l2(const void *) {}
+static inline void dcc_stream16(uint32_t *to, const void *global)
+{
+    for (int i = 0; i < 4; i++)
+        to[i] = ((const uint32_t *)global)[i];
+}
+static inline void dcc_stream8(uint32_t *to, const void *global)
+{
+    for (int i = 0; i < 2; i++)
+        to[i] = ((const uint32_t *)global)[i];
+}
+static inline void dcc_stream4(uint32_t *to, const void *global)
+{
+    to[0] = *(const uint32_t *)global;
+}
 
 static inline void dcc_barrier_sync(int id, int threads)
 {
