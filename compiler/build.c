@@ -112,11 +112,23 @@ static const char *last_path(const Group *gr)
     return "";
 }
 
+/* Load-time copies are named by what they pack (load_stmt). */
+static bool ends_in_pack(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 5 && !strcmp(path + n - 5, "_pack");
+}
+
 static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
 {
     Buf b = {0};
 
-    buf_printf(&b, "%s_%s_%s", g->model, last_path(gr), group_words(g, gr));
+    const char *path = last_path(gr), *words = group_words(g, gr);
+    bool pack = gr->when == WHEN_LOAD && !strcmp(words, "map");
+    buf_printf(&b, "%s_%s", g->model, path);
+    if (!pack || !ends_in_pack(path))
+        buf_printf(&b, "_%s", words);
     for (char *c = b.text; *c; c++)
         if (!isalnum((unsigned char)*c))
             *c = '_';

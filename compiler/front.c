@@ -39,6 +39,17 @@ Program *front_read(Arena *a, Diag *d, char **file, int n, bool need_model)
     return p;
 }
 
+Program *front_text(Arena *a, Diag *d, const char *name, const char *text,
+                    size_t len)
+{
+    const Source *s = diag_source(d, name, text, len);
+    Program *p = dsl_parse(a, d, &s, 1);
+
+    if (!p || diag_errors(d) || !dsl_check(a, d, p, true))
+        return NULL;
+    return p;
+}
+
 int front_models(Arena *a, const Program *p, const char ***name)
 {
     int n = 0;

@@ -10,6 +10,9 @@ struct Program;
  * in d; a file that cannot be read is one, at the command line. */
 struct Program *front_read(Arena *a, Diag *d, char **file, int n,
                            bool need_model);
+/* The same of one text, for tests: `name` stands for the file's. */
+struct Program *front_text(Arena *a, Diag *d, const char *name,
+                           const char *text, size_t len);
 /* The models of the user's files, in order. */
 int front_models(Arena *a, const struct Program *p, const char ***name);
 

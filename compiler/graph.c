@@ -86,7 +86,7 @@ Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
 Stmt *graph_stmt(Graph *g)
 {
     Stmt *s = arena_new_of(g->arena, Stmt);
-    s->id = g->n_stmt;
+    s->id = g->n_made++;
     s->path = "";
     s->when = WHEN_RUN;
     VEC_PUSH(g->arena, g->stmt, g->n_stmt, g->cap_stmt) = s;

@@ -128,6 +128,7 @@ typedef struct Graph {
     Span at;
     Tensor **tensor; int n_tensor, cap_tensor;
     Stmt **stmt; int n_stmt, cap_stmt;
+    int n_made;         /* statements so far, for their ids */
     Tensor **input; int n_input, cap_input;    /* in order of declaration */
     Tensor **output; int n_output, cap_output;
     Tensor **param; int n_param, cap_param;

@@ -122,7 +122,8 @@ static void copy_old(Graph *g, int at, Tensor *old)
     c->out = arena_array(g->arena, const Var *, old->rank + 1);
     c->store = arena_array(g->arena, const Idx *, old->rank + 1);
     for (int d = 0; d < old->rank; d++) {
-        c->out[d] = idx_new_var(g->pool, "i", old->dim[d]);
+        c->out[d] = idx_new_var(
+            g->pool, arena_printf(g->arena, "%c", 'a' + d), old->dim[d]);
         c->store[d] = idx_var(g->pool, c->out[d]);
     }
     c->value = expr_read(g, old, c->store, (Guard){0}, NULL);

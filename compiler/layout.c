@@ -353,24 +353,20 @@ static int64_t elems(const Var *const *v, int n)
 }
 
 /* packed[v1, v2, ...] = w[at], at load time. */
-static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
-                         const Var **v, int n)
+static Tensor *pack_stmt(Graph *g, const Expr *w, const Var **v, int n)
 {
     int64_t dim[MAX_RANK];
-    Stmt *c = stmt_insert(g, 0);
+    Stmt *c = load_stmt(g, w->tensor);
     Subst fresh[MAX_RANK];
 
     for (int i = 0; i < n; i++)
         dim[i] = v[i]->extent;
-    Tensor *t = graph_tensor(g, w->tensor->name, w->tensor->type, n, dim);
+    const char *name = arena_printf(g->arena, "%s_packed", w->tensor->name);
+    Tensor *t = graph_tensor(g, name, w->tensor->type, n, dim);
     t->path = w->tensor->path;
     t->at = w->tensor->at;
     t->when = WHEN_LOAD;
     tensor_row_major(t);
-    c->when = WHEN_LOAD;
-    c->path = s->path;
-    c->at = w->tensor->at;
-    c->call = s->call;
     c->tensor = t;
     c->n_out = n;
     c->out = arena_array(g->arena, const Var *, n);
@@ -414,7 +410,7 @@ static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
         return NULL; /* read in part or more than once */
     Tensor *t = packed_before(g, p, w, v, n);
     if (!t) {
-        t = pack_stmt(g, s, w, v, n);
+        t = pack_stmt(g, w, v, n);
         VEC_PUSH(g->arena, p->done, p->n, p->cap) =
             (Pack){w->tensor, w->at, v, n, t};
     }

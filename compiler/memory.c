@@ -151,7 +151,20 @@ static bool run_reads(const CudaProgram *p, const Tensor *t)
     return false;
 }
 
-/* What load-time kernels make: kept if a run reads it, else scratch. */
+static bool is_used(const CudaProgram *p, const Tensor *t)
+{
+    const Launch *all[] = {p->load, p->run};
+    const int n[] = {p->n_load, p->n_run};
+
+    for (int w = 0; w < 2; w++)
+        for (int i = 0; i < n[w]; i++)
+            for (int k = 0; k < all[w][i].group->n_arg; k++)
+                if (all[w][i].group->arg[k] == t)
+                    return true;
+    return false;
+}
+
+/* What load-time kernels make; a tensor that was fused away has no place. */
 static void place_constants(CudaProgram *p)
 {
     Graph *g = p->graph;
@@ -159,7 +172,7 @@ static void place_constants(CudaProgram *p)
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
         if (t->role == ROLE_TEMP && t->when == WHEN_LOAD &&
-            t->place == PLACE_NONE)
+            is_used(p, t))
             p->consts_bytes = append(t, PLACE_CONSTS, p->consts_bytes);
         if (t->role == ROLE_PARAM && run_reads(p, t))
             p->keep_params = true;
@@ -195,29 +208,11 @@ static void reserve_scratch(CudaProgram *p)
     p->consts_bytes += p->counter_bytes;
 }
 
-static bool is_used(const CudaProgram *p, const Tensor *t)
-{
-    const Launch *all[] = {p->load, p->run};
-    const int n[] = {p->n_load, p->n_run};
-
-    for (int w = 0; w < 2; w++)
-        for (int i = 0; i < n[w]; i++)
-            for (int k = 0; k < all[w][i].group->n_arg; k++)
-                if (all[w][i].group->arg[k] == t)
-                    return true;
-    return false;
-}
-
 void memory_plan(CudaProgram *p)
 {
     Lives l = {.g = p->graph};
 
     place_fixed(p);
-    for (int i = 0; i < p->graph->n_tensor; i++) {
-        Tensor *t = p->graph->tensor[i];
-        if (t->role == ROLE_TEMP && t->when == WHEN_LOAD && !is_used(p, t))
-            t->place = PLACE_CONSTS; /* fused away: no memory */
-    }
     place_constants(p);
     find_lives(&l, p->run, p->n_run, 0, WHEN_RUN);
     p->arena_bytes = place_arena(&l);

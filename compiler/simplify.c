@@ -23,6 +23,48 @@ Stmt *stmt_insert(Graph *g, int before)
     return s;
 }
 
+static const char *index_name(Graph *g, const Idx *at, int d,
+                              const Var **used, int n)
+{
+    const Var *v = at ? idx_is_var(at) : NULL;
+    const char *name = v ? v->name : arena_printf(g->arena, "%c", 'a' + d);
+
+    for (int i = 0; i < n; i++)
+        if (!strcmp(used[i]->name, name))
+            return arena_printf(g->arena, "%s%d", name, d);
+    return name;
+}
+
+Stmt *load_stmt(Graph *g, const Tensor *w)
+{
+    int at = 0;
+
+    while (at < g->n_stmt && g->stmt[at]->when == WHEN_LOAD)
+        at++;
+    Stmt *c = stmt_insert(g, at);
+    c->when = WHEN_LOAD;
+    c->path = arena_printf(g->arena, "%s%s%s_pack", w->path,
+                           *w->path ? "." : "", w->name);
+    c->at = c->call = w->at;
+    return c;
+}
+
+Stmt *load_copy(Graph *g, Tensor *w, const Idx *const *at)
+{
+    Stmt *c = load_stmt(g, w);
+
+    c->n_out = w->rank;
+    c->out = arena_array(g->arena, const Var *, w->rank + 1);
+    c->store = arena_array(g->arena, const Idx *, w->rank + 1);
+    for (int d = 0; d < w->rank; d++) {
+        const char *name = index_name(g, at[d], d, c->out, d);
+        c->out[d] = idx_new_var(g->pool, name, w->dim[d]);
+        c->store[d] = idx_var(g->pool, c->out[d]);
+    }
+    c->value = expr_read(g, w, c->store, (Guard){0}, NULL);
+    return c;
+}
+
 /* ---- expressions */
 
 /* `c ? x[..] or 0 : 0` reads x only where c holds. */

@@ -20,5 +20,12 @@ void stack_contractions(Graph *g); /* stack.c */
 /* How many statements write t, and the first of them. */
 int tensor_writers(const Graph *g, const Tensor *t, Stmt **first);
 Stmt *stmt_insert(Graph *g, int before); /* fresh statement at a position */
+/* A load-time statement about parameter w, before all that run; its path is
+ * the parameter's and "_pack". */
+Stmt *load_stmt(Graph *g, const Tensor *w);
+/* The same that reads all of w element by element; store[] is its variables,
+ * the tensor is the caller's to set. Variables are called as where w is read,
+ * at[], or a, b, c ... */
+Stmt *load_copy(Graph *g, Tensor *w, const Idx *const *at);
 
 #endif

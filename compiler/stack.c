@@ -75,37 +75,25 @@ static bool same_shape(const Tensor *a, const Tensor *b)
     return true;
 }
 
-static Stmt *load_stmt(Stack *s, const Stmt *like)
-{
-    Stmt *c = stmt_insert(s->g, s->n_load++);
-
-    c->when = WHEN_LOAD;
-    c->path = like->path;
-    c->at = like->at;
-    c->call = like->call;
-    return c;
-}
-
-/* whole[i, ...] = part[...] */
-static void copy_part(Stack *s, Tensor *whole, Tensor *part, int i)
+/* whole[i, ...] = part[...], before everything else; `at` is where it is read,
+ * for names. */
+static void copy_part(Stack *s, Tensor *whole, Tensor *part,
+                      const Idx *const *at, int i)
 {
     Graph *g = s->g;
-    Stmt *c = load_stmt(s, s->stmt[i]);
-    const Idx **at = arena_array(g->arena, const Idx *, part->rank + 1);
+    Stmt *c = load_copy(g, part, at);
+    const Idx **store = arena_array(g->arena, const Idx *, whole->rank);
 
-    c->out = arena_array(g->arena, const Var *, part->rank + 1);
-    c->n_out = part->rank;
+    store[0] = idx_const(g->pool, i);
+    for (int d = 0; d < part->rank; d++)
+        store[d + 1] = c->store[d];
     c->tensor = whole;
-    c->store = arena_array(g->arena, const Idx *, whole->rank);
-    c->store[0] = idx_const(g->pool, i);
-    for (int d = 0; d < part->rank; d++) {
-        c->out[d] = idx_new_var(g->pool, "i", part->dim[d]);
-        at[d] = c->store[d + 1] = idx_var(g->pool, c->out[d]);
-    }
-    c->value = expr_read(g, part, at, (Guard){0}, NULL);
+    c->store = store;
+    s->n_load++;
 }
 
-static Tensor *stack_params(Stack *s, Tensor *const *part)
+static Tensor *stack_params(Stack *s, Tensor *const *part,
+                            const Idx *const *at)
 {
     Graph *g = s->g;
     int64_t dim[MAX_RANK] = {s->k};
@@ -114,13 +102,14 @@ static Tensor *stack_params(Stack *s, Tensor *const *part)
         if (!memcmp(s->made[i].part, part, sizeof *part * (size_t)s->k))
             return s->made[i].whole;
     memcpy(dim + 1, part[0]->dim, sizeof *dim * (size_t)part[0]->rank);
-    Tensor *whole = graph_tensor(g, part[0]->name, part[0]->type,
-                                 part[0]->rank + 1, dim);
+    const char *name = arena_printf(g->arena, "%s_packed", part[0]->name);
+    Tensor *whole = graph_tensor(g, name, part[0]->type, part[0]->rank + 1,
+                                 dim);
     whole->path = part[0]->path;
     whole->when = WHEN_LOAD;
     whole->at = part[0]->at;
     for (int i = 0; i < s->k; i++)
-        copy_part(s, whole, part[i], i);
+        copy_part(s, whole, part[i], at, i);
     if (s->n_made < 16) {
         memcpy(s->made[s->n_made].part, part, sizeof *part * (size_t)s->k);
         s->made[s->n_made++].whole = whole;
@@ -179,7 +168,8 @@ static const Expr *stack_read(Stack *s, const Expr *const *e, bool build)
         return build ? read_slice(s, part[0], sl->whole, sl->dim, e[0]) : e[0];
     if (!params || part[0]->rank + 1 > MAX_RANK)
         return NULL;
-    return build ? read_slice(s, part[0], stack_params(s, part), 0, e[0])
+    return build ? read_slice(s, part[0], stack_params(s, part, e[0]->at),
+                              0, e[0])
                  : e[0];
 }
 
@@ -346,12 +336,12 @@ static bool stackable(Stack *s, const Expr **value)
     Graph *g = s->g;
     const Stmt *a = s->stmt[0];
 
-    if (a->tensor->rank + 1 > MAX_RANK || (a->notes & NOTE_NOFUSE))
+    if (a->tensor->rank + 1 > MAX_RANK)
         return false;
     for (int i = 0; i < s->k; i++) {
         const Stmt *b = s->stmt[i];
-        if (!map_vars(g, a, b, s->map[i]) || b->tensor->prev ||
-            b->when != WHEN_RUN)
+        if ((b->notes & NOTE_NOFUSE) || !map_vars(g, a, b, s->map[i]) ||
+            b->tensor->prev || b->when != WHEN_RUN)
             return false;
         value[i] = expr_subst(g, b->value, s->map[i], b->n_out + b->n_red);
     }

@@ -1,0 +1,185 @@
+/* test_memory.c - the memory plan: whatever is alive at the same time lies
+ * apart, on every example and every numeric case. */
+#include "models.h"
+
+enum { ALIGN = 256 };
+
+static Tensor *base_of(Tensor *t)
+{
+    while (t->prev)
+        t = t->prev;
+    return t;
+}
+
+static bool writes(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor && base_of(gr->step[i].tensor) == t)
+            return true;
+    return false;
+}
+
+static bool touches(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_arg; i++)
+        if (base_of(gr->arg[i]) == t)
+            return true;
+    return false;
+}
+
+static size_t bytes_of(const Tensor *t)
+{
+    int64_t last = 0;
+
+    for (int d = 0; d < t->rank; d++)
+        last += (t->dim[d] - 1) * t->stride[d];
+    return (size_t)(last + 1) * (size_t)type_bytes(t->type);
+}
+
+typedef struct Life {
+    const Tensor *t;
+    int first, last;
+} Life;
+
+/* From its first write to its last use, by launches of a run. */
+static bool life_of(const CudaProgram *p, const Tensor *t, Life *l)
+{
+    *l = (Life){t, -1, -1};
+    for (int i = 0; i < p->n_run; i++) {
+        if (l->first < 0 && writes(p->run[i].group, t))
+            l->first = i;
+        if (touches(p->run[i].group, t))
+            l->last = i;
+    }
+    return l->first >= 0;
+}
+
+static void check_arena(const CudaProgram *p, const char *path)
+{
+    Graph *g = p->graph;
+    Life *life = arena_array(g->arena, Life, g->n_tensor);
+    int n = 0;
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i];
+        if (t->place != PLACE_ARENA || t->prev || !life_of(p, t, &life[n]))
+            continue;
+        cr_expect_eq(t->offset % ALIGN, 0, "%s: %s", path, t->name);
+        cr_expect_leq(t->offset + bytes_of(t), p->arena_bytes, "%s: %s", path,
+                      t->name);
+        cr_expect(!p->workspace_offset ||
+                      t->offset + bytes_of(t) <= p->workspace_offset,
+                  "%s: %s lies in the workspace", path, t->name);
+        n++;
+    }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            const Life *a = &life[i], *b = &life[k];
+            bool together = a->first <= b->last && b->first <= a->last;
+            bool apart = a->t->offset + bytes_of(a->t) <= b->t->offset ||
+                         b->t->offset + bytes_of(b->t) <= a->t->offset;
+            cr_expect(!together || apart, "%s: %s and %s share memory", path,
+                      a->t->name, b->t->name);
+        }
+}
+
+/* Weights, constants and states have memory of their own for good. */
+static void check_fixed(const CudaProgram *p, const char *path, Place place,
+                        size_t total)
+{
+    const Graph *g = p->graph;
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *a = g->tensor[i];
+        if (a->place != place || a->prev)
+            continue;
+        cr_expect_eq(a->offset % ALIGN, 0);
+        cr_expect_leq(a->offset + bytes_of(a), total, "%s: %s", path,
+                      a->name);
+        for (int k = 0; k < i; k++) {
+            const Tensor *b = g->tensor[k];
+            cr_expect(b->place != place || b->prev ||
+                          a->offset + bytes_of(a) <= b->offset ||
+                          b->offset + bytes_of(b) <= a->offset,
+                      "%s: %s and %s share memory", path, a->name, b->name);
+        }
+    }
+}
+
+/* What a launch reads exists by then; versions share their memory. */
+static void check_arguments(const CudaProgram *p, const char *path)
+{
+    const Graph *g = p->graph;
+
+    for (int i = 0; i < p->n_run; i++)
+        for (int k = 0; k < p->run[i].group->n_arg; k++) {
+            const Tensor *t = p->run[i].group->arg[k];
+            cr_expect_neq(t->place, PLACE_NONE, "%s: %s has no place", path,
+                          t->name);
+        }
+    for (int i = 0; i < g->n_tensor; i++) {
+        Tensor *t = g->tensor[i];
+        cr_expect(!t->prev || (t->offset == base_of(t)->offset &&
+                               t->place == base_of(t)->place),
+                  "%s: %s moved", path, t->name);
+    }
+}
+
+/* No launch reads an older version of what an earlier launch overwrote. */
+static void check_versions(const CudaProgram *p, const char *path)
+{
+    for (int i = 0; i < p->n_run; i++)
+        for (int s = 0; s < p->run[i].group->n_step; s++) {
+            const Tensor *t = p->run[i].group->step[s].tensor;
+            for (t = t ? t->prev : NULL; t; t = t->prev)
+                for (int k = i + 1; k < p->n_run; k++)
+                    for (int a = 0; a < p->run[k].group->n_arg; a++)
+                        cr_expect_neq(p->run[k].group->arg[a], t,
+                                      "%s: launch %d reads '%s' too late",
+                                      path, k, t->name);
+        }
+}
+
+static void check(const CudaProgram *p, const char *path)
+{
+    check_arena(p, path);
+    check_fixed(p, path, PLACE_PARAMS, p->params_bytes);
+    check_fixed(p, path, PLACE_CONSTS, p->consts_bytes - p->counter_bytes);
+    check_fixed(p, path, PLACE_STATE, p->state_bytes);
+    check_arguments(p, path);
+    check_versions(p, path);
+    cr_expect_eq(p->workspace_offset % ALIGN, 0);
+    cr_expect_eq(p->counter_offset % ALIGN, 0);
+}
+
+static void check_folder(const char *folder, uint64_t random_plan, int least)
+{
+    Arena *a = arena_new();
+    const char **file;
+    int n = models_in(a, folder, &file), models = 0;
+
+    for (int i = 0; i < n; i++)
+        models += each_model(file[i], random_plan, check);
+    cr_expect_geq(models, least);
+    arena_free(a);
+}
+
+Test(memory, examples) { check_folder("examples", 0, 8); }
+Test(memory, numeric_cases) { check_folder("tests/numeric", 0, 200); }
+Test(memory, random_variants) { check_folder("tests/numeric", 5, 200); }
+
+/* A chain needs room for two of its tensors only. */
+Test(memory, is_used_again)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f,
+        "model m { input x : f32[64, 64];\n"
+        "  @nofuse a = x + 1; @nofuse b = a * 2; @nofuse c = b + 3;\n"
+        "  @nofuse d = c * 4; output y = d - 1; }", &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_eq(p->arena_bytes, 2 * 64 * 64 * 4);
+    arena_free(f.arena);
+}

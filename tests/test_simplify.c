@@ -1,0 +1,140 @@
+/* test_simplify.c - what the passes before selection make of tests/passes:
+ * NAME.dcl has its graphs after simplify and normalise, and its layouts, in
+ * NAME.txt. With DCC_UPDATE set in the environment they are written anew.
+ * And the meaning of single steps. */
+#include "compiler/layout.h"
+#include "models.h"
+
+static void print_passes(Arena *a, const char *path, Buf *b)
+{
+    Diag *d = diag_new(a);
+    const char *stem = strrchr(path, '/') + 1;
+    Buf text = {0};
+    const char **model;
+
+    cr_assert(buf_read_file(&text, path));
+    struct Program *p = front_text(a, d, stem, buf_text(&text), text.len);
+    cr_assert(p, "%s", diag_text(d));
+    int n = front_models(a, p, &model);
+    for (int i = 0; i < n; i++) {
+        Graph *g = lower_model(a, d, p, model[i], NULL, 0);
+        cr_assert(g, "%s", diag_text(d));
+        simplify(g);
+        buf_puts(b, "-- simplify\n");
+        graph_dump(b, g);
+        normalise(g);
+        buf_puts(b, "-- normalise\n");
+        graph_dump(b, g);
+        layout(g);
+        buf_puts(b, "-- layout\n");
+        layout_dump(b, g);
+    }
+    buf_free(&text);
+}
+
+Test(simplify, golden)
+{
+    Arena *a = arena_new();
+    const char **file;
+    int n = models_in(a, "tests/passes", &file);
+
+    cr_assert_geq(n, 8);
+    for (int i = 0; i < n; i++) {
+        Buf got = {0}, want = {0};
+        const char *path = arena_printf(a, "%.*s.txt",
+                                        (int)strlen(file[i]) - 4, file[i]);
+        print_passes(a, file[i], &got);
+        if (getenv("DCC_UPDATE"))
+            cr_assert(buf_write_file(buf_text(&got), got.len, path));
+        cr_assert(buf_read_file(&want, path), "%s is missing", path);
+        cr_expect_str_eq(buf_text(&got), buf_text(&want), "%s differs:\n%s",
+                         path, buf_text(&got));
+        buf_free(&got);
+        buf_free(&want);
+    }
+    arena_free(a);
+}
+
+static int statements(const char *text, Reduce op)
+{
+    Fixture f = fixture();
+    Graph *g = lowered(&f, text);
+    int n = 0;
+
+    simplify(g);
+    for (int i = 0; i < g->n_stmt; i++)
+        n += g->stmt[i]->when == WHEN_RUN && g->stmt[i]->op == op;
+    arena_free(f.arena);
+    return n;
+}
+
+/* Up to eight products of one input become one statement. */
+Test(stack, of_two_to_nine)
+{
+    static const int left[] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 2};
+
+    for (int k = 1; k <= 9; k++) {
+        Buf b = {0};
+        buf_puts(&b, "model m { input x : f16[8, 32];");
+        for (int i = 0; i < k; i++)
+            buf_printf(&b, " param w%d : f16[16, 32];"
+                           " output y%d = linear(x, w%d);", i, i, i);
+        buf_puts(&b, " }");
+        cr_expect_eq(statements(buf_text(&b), R_SUM), left[k], "%d", k);
+        buf_free(&b);
+    }
+}
+
+Test(stack, needs_one_form)
+{
+    const char *head = "model m { input x : f16[8, 32]; input z : f16[8, 32];"
+                       " param a : f16[16, 32]; param b : f16[16, 32];"
+                       " param c : f16[24, 32]; param d : f16[32, 16];";
+    static const char *const apart[] = {
+        "output p = linear(x, a); output q = linear(x, c); }",
+        "output p = linear(x, a); output q = linear(z, b); }",
+        "output p = linear(x, a); output q = matmul(x, d); }",
+        "output p = linear(x, a); @nofuse q = linear(x, b); output q; }",
+    };
+    Arena *a = arena_new();
+
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        cr_expect_eq(statements(arena_printf(a, "%s %s", head, apart[i]),
+                                R_SUM), 2, "%s", apart[i]);
+    cr_expect_eq(statements(arena_printf(a, "%s %s", head,
+                     "output p = linear(x, a); output q = linear(x, b); }"),
+                     R_SUM), 1);
+    arena_free(a);
+}
+
+/* Names of load-time copies say what they copy; none is called "i". */
+Test(stack, indices_have_names)
+{
+    Fixture f = fixture();
+    Graph *g = lowered(&f, "model m { input x : f16[8, 32];"
+        " param a : f16[16, 32]; param b : f16[16, 32];"
+        " output p = linear(x, a); output q = linear(x, b); }");
+
+    simplify(g);
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        if (s->when != WHEN_LOAD)
+            continue;
+        for (int v = 0; v < s->n_out; v++)
+            for (int w = 0; w < v; w++)
+                cr_expect_str_neq(s->out[v]->name, s->out[w]->name);
+    }
+    arena_free(f.arena);
+}
+
+Test(factors, stay_with_integers)
+{
+    const char *text = "model m { input x : i8[4, 6]; input s : i8[4];"
+                       " output y[i] = sum(j) x[i, j] * s[i]; }";
+    Fixture f = fixture();
+    Graph *g = lowered(&f, text);
+
+    simplify(g);
+    cr_expect_eq(g->n_stmt, 1);
+    arena_free(f.arena);
+}
