@@ -305,7 +305,7 @@ def shape_line(name, case, side="untuned"):
             f"{number(r.get('own')):>5} {number(r.get('plain')):>5} "
             f"{r['tflops']:6.1f} {r['gbs']:5.0f} "
             f"{100 * r['of_ceiling']:4.0f}% {r['error']:8.1e}  {rival}; "
-            f"{variant}")
+            f"{variant}").replace("; ", f" of {case['tried']}; ", 1)
     if made.get("spill_bytes"):
         line += f"  SPILLS {made['spill_bytes']} bytes"
     if made.get("remarks"):
@@ -558,7 +558,9 @@ def show_variants(name, result):
 
 
 def variants_mode(o, builder, worker, report):
-    names = o.shape_list or [n for n in CALIBRATE if re.search(o.shapes, n)]
+    names = o.shape_list or [n for n in CALIBRATE if o.shapes == "."] or \
+        [n for r in spec.table() for n in r.shapes
+         if r.key in o.rows and re.search(o.shapes, n)]
     if o.cpu:
         names = ["gemm.f16.64x96x64", "conv.f16.n2c32h6k16r1s1"]
     worker.start()
@@ -611,7 +613,8 @@ def options():
     keys = [r.key for r in spec.table()]
     p.add_argument("--rows", default=",".join(keys),
                    help="of " + ",".join(keys))
-    p.add_argument("--shapes", default=".", metavar="REGEX")
+    p.add_argument("--shapes", default=".", metavar="REGEX",
+                   help="only these of the rows")
     p.add_argument("--shape-list", default="", metavar="A,B",
                    help="with --variants: these, by their names")
     p.add_argument("--variants", type=int, default=0, metavar="N")

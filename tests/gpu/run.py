@@ -60,16 +60,17 @@ def arch_flags(arch):
 
 def build_runtime(o):
     """The runtime's objects, once for all."""
-    objects = []
-    for name in sorted(os.listdir(RUNTIME)):
-        if re.fullmatch(r"(base|rt.*|safetensors.*)\.c", name):
-            obj = os.path.join(o.work, name[:-2] + ".o")
-            status, text = shell(["nvcc", "-O2", "-Xcompiler", "-fPIC", "-c",
-                                  os.path.join(RUNTIME, name), "-o", obj])
-            if status:
-                raise SystemExit(f"nvcc cannot build {name}:\n{text}")
-            objects.append(obj)
-    return objects
+    def build_one(name):
+        obj = os.path.join(o.work, name[:-2] + ".o")
+        status, text = shell(["nvcc", "-O2", "-Xcompiler", "-fPIC", "-c",
+                              os.path.join(RUNTIME, name), "-o", obj])
+        if status:
+            raise SystemExit(f"nvcc cannot build {name}:\n{text}")
+        return obj
+    names = [n for n in sorted(os.listdir(RUNTIME))
+             if re.fullmatch(r"(base|rt.*|safetensors.*)\.c", n)]
+    with futures.ThreadPoolExecutor(o.jobs) as pool:
+        return list(pool.map(build_one, names))
 
 
 def emit(o, case, path, *flags):
