@@ -406,7 +406,8 @@ DCC_DEVICE void dcc_tma_share_2d(void *smem, const CUtensorMap *map,
 }
 
 DCC_DEVICE void dcc_tma_share_3d(void *smem, const CUtensorMap *map,
-                                int c0, int c1, int c2, uint64_t *barrier, int blocks)
+                                int c0, int c1, int c2,
+                                uint64_t *barrier, int blocks)
 {
     asm volatile(
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile"
@@ -418,7 +419,8 @@ DCC_DEVICE void dcc_tma_share_3d(void *smem, const CUtensorMap *map,
 }
 
 DCC_DEVICE void dcc_tma_share_4d(void *smem, const CUtensorMap *map,
-                                int c0, int c1, int c2, int c3, uint64_t *barrier, int blocks)
+                                int c0, int c1, int c2, int c3,
+                                uint64_t *barrier, int blocks)
 {
     asm volatile(
         "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
@@ -430,7 +432,8 @@ DCC_DEVICE void dcc_tma_share_4d(void *smem, const CUtensorMap *map,
 }
 
 DCC_DEVICE void dcc_tma_share_5d(void *smem, const CUtensorMap *map,
-                                int c0, int c1, int c2, int c3, int c4, uint64_t *barrier, int blocks)
+                                int c0, int c1, int c2, int c3, int c4,
+                                uint64_t *barrier, int blocks)
 {
     asm volatile(
         "cp.async.bulk.tensor.5d.shared::cluster.global.tile"
