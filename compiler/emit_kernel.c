@@ -464,7 +464,8 @@ static void put_map(Buf *b, const Kernel *k, const TileMap *m)
     else
         buf_puts(b, "NULL");
     buf_printf(b, ", %s);\nif (status != cudaSuccess)\n    return status;\n",
-               m->swizzle ? "DCC_SWIZZLE_128" : "DCC_SWIZZLE_NONE");
+               m->tf32      ? "DCC_SWIZZLE_128_TF32"
+               : m->swizzle ? "DCC_SWIZZLE_128" : "DCC_SWIZZLE_NONE");
 }
 
 static void put_cluster_launch(Buf *b, const Kernel *k)

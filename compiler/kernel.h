@@ -30,6 +30,7 @@ typedef struct TileMap {
     int64_t stride[5];   /* bytes; [0] is not used */
     int box[5], step[5]; /* step: of the elements in a box */
     bool swizzle;        /* of 128 bytes; else none */
+    bool tf32;           /* f32 elements are rounded to tf32 on the way */
 } TileMap;
 
 typedef struct SmemField {

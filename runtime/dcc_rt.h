@@ -152,7 +152,8 @@ typedef enum {
     DCC_SWIZZLE_NONE,
     DCC_SWIZZLE_32,
     DCC_SWIZZLE_64,
-    DCC_SWIZZLE_128
+    DCC_SWIZZLE_128,
+    DCC_SWIZZLE_128_TF32 /* and f32 is rounded to tf32 on the way */
 } dcc_swizzle;
 
 /* Encodes a tiled TMA map (CUtensorMap of <cuda.h>) of `rank` 1..5. All arrays

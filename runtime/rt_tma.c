@@ -31,11 +31,13 @@ static cudaError_t rt_find_encode(RtEncode *out)
     return error;
 }
 
-static CUtensorMapDataType rt_tma_type(dcc_type type)
+static CUtensorMapDataType rt_tma_type(dcc_type type, dcc_swizzle swizzle)
 {
     switch (type) {
     case DCC_F32:
-        return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+        return swizzle == DCC_SWIZZLE_128_TF32
+                   ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32
+                   : CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
     case DCC_F16:
         return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
     case DCC_BF16:
@@ -57,6 +59,7 @@ static CUtensorMapSwizzle rt_tma_swizzle(dcc_swizzle swizzle)
     case DCC_SWIZZLE_64:
         return CU_TENSOR_MAP_SWIZZLE_64B;
     case DCC_SWIZZLE_128:
+    case DCC_SWIZZLE_128_TF32:
         return CU_TENSOR_MAP_SWIZZLE_128B;
     case DCC_SWIZZLE_NONE:
         break;
@@ -82,7 +85,7 @@ cudaError_t dcc_tma_encode(struct CUtensorMap_st *map, dcc_type type, int rank,
         dims[d] = dim[d];
         strides[d] = d + 1 < rank ? stride_bytes[d] : 0;
     }
-    if (encode(map, rt_tma_type(type), (cuuint32_t)rank, (void *)base, dims,
+    if (encode(map, rt_tma_type(type, swizzle), (cuuint32_t)rank, (void *)base, dims,
                strides, box, elem_stride ? elem_stride : ones,
                CU_TENSOR_MAP_INTERLEAVE_NONE, rt_tma_swizzle(swizzle),
                CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

@@ -8,15 +8,17 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             reduce tf32 3xtf32 asan": random legal variants of a family wherever it can
-#             serve; the ways of --math; the address and undefined-behaviour sanitizers
+#             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 asan": random legal
+#             variants of a family wherever it can serve; the ways of --math;
+#             the address and undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # DCC_FLAGS   more options for dcc
 src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours=${NUMERIC-mma simt wgmma reduce tf32 3xtf32 asan}
+flavours="mma simt wgmma reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 asan"
+flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
 start=$PWD
@@ -59,7 +61,7 @@ one_model()
         # and the way that large tensors are checked: at points
         [ $order != 1 ] || budget=1000
         status=0 math=
-        [ "$label" != tf32 ] || math=--tf32
+        case $label in tf32 | *-tf32) math=--tf32 ;; esac
         {
             runs=
             export DCC_EMU_ORDER=$order DCC_EMU_ASYNC=$async DCC_EMU_THREADS=1
@@ -148,7 +150,10 @@ sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \
-            $(files contract tensor_cores) ;;
+            $(files contract tensor_cores f32_products) ;;
+        wgmma-*) flavour $f -O1 \
+            "--math=${f#wgmma-} ${random}contract_wgmma=any" \
+            $(files f32_products) ;;
         asan) flavour asan "-O1 --asan" "" $(files index norm) ;;
         esac
     done

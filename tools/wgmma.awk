@@ -37,7 +37,10 @@ BEGIN {
         printf ")\nDCC_WGMMA(%d, bf16", n
         for (i = 0; i < 8; i++)
             printf ", \"%%%d\"", regs + i
+        printf ")\nDCC_WGMMA_TF32(%d", n
+        for (i = 0; i < 6; i++)
+            printf ", \"%%%d\"", regs + i
         printf ")\n"
     }
-    print "\n#undef DCC_WGMMA\n\n#endif"
+    print "\n#undef DCC_WGMMA\n#undef DCC_WGMMA_TF32\n\n#endif"
 }

@@ -289,6 +289,7 @@ const char *tma_open(Tma *t, Contract *x)
 
     memset(t, 0, sizeof *t);
     t->x = x;
+    t->bk = TMA_ROW / type_bytes(x->elem);
     if (!c->a.read || !c->b.read)
         return "a factor that is computed";
     if (!idx_affine(c->a.offset) || !idx_affine(c->b.offset))
@@ -370,7 +371,7 @@ Patch tma_patch(const Tma *t, int bm)
 
 int64_t tma_k_tiles(const Tma *t)
 {
-    int64_t n = ceil_div(inner_k(t)->extent, TMA_K);
+    int64_t n = ceil_div(inner_k(t)->extent, t->bk);
 
     for (int i = 0; i + 1 < t->k.n; i++)
         n *= t->k.axis[i].extent;

@@ -10,7 +10,7 @@
 
 #include "contract.h"
 
-enum { TMA_RANK = 5, TMA_K = 64, TMA_BOX = 256 };
+enum { TMA_RANK = 5, TMA_ROW = 128, TMA_BOX = 256 };
 
 /* A number whose digits are v[0] (slow) .. v[n - 1]. */
 typedef struct Axis {
@@ -46,6 +46,7 @@ typedef struct TmaOperand {
 typedef struct Tma {
     Contract *x;
     Axes m, n, k, batch;
+    int bk;             /* elements of TMA_ROW bytes: a step over k */
     TmaOperand a, b;
 } Tma;
 
@@ -61,7 +62,7 @@ typedef struct Patch {
 const char *tma_open(Tma *t, Contract *x);
 /* The patch of at most bm rows that covers m with the fewest tiles. */
 Patch tma_patch(const Tma *t, int bm);
-/* Steps over k: the last axis in pieces of TMA_K, the others one by one. */
+/* Steps over k: the last axis in pieces of bk, the others one by one. */
 int64_t tma_k_tiles(const Tma *t);
 
 #endif

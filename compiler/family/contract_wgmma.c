@@ -6,7 +6,7 @@
 /* Contractions by wgmma on sm_90a: which, in what variants, at what cost. The
  * text is contract_wgmma_build.c's. */
 
-enum { THREADS_WG = 128, ROW_BYTES = TMA_K * 2, MOST_STAGES = 8 };
+enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 8 };
 
 typedef struct Shape {
     int bm, bn, consumers;
@@ -39,7 +39,8 @@ static const char *check_types(Contract *x)
         return "integers are summed";
     if (a != b)
         return "factors of different element types";
-    if (a != T_F16 && a != T_BF16)
+    bool tf32 = a == T_F32 && x->o->math == MATH_TF32;
+    if (a != T_F16 && a != T_BF16 && !tf32)
         return "factors that are not exact in f16 or bf16";
     if (x->c.M < 16 || x->c.N < 16 || x->c.K < 32)
         return "fewer than 16 rows or columns, or than 32 terms";
@@ -57,8 +58,11 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         return "needs sm_90a";
     if (!contract_open(&f->x, g, gr, o, &why))
         return why;
-    why = check_types(&f->x);
-    return why ? why : tma_open(&f->tma, &f->x);
+    if ((why = check_types(&f->x)) || (why = tma_open(&f->tma, &f->x)))
+        return why;
+    if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
+        return "tf32 factors that are not contiguous along the sum";
+    return NULL;
 }
 
 static const char *applicable(Graph *g, const Group *gr, const Options *o)
@@ -121,9 +125,9 @@ static const char *plan_tiles(Wgmma *w)
     const Tma *tma = w->tma;
     int rows = w->patch.rows;
 
-    if (!tma->a.k_major && t->bm % TMA_K)
+    if (!tma->a.k_major && t->bm % tma->bk)
         return "a tile of half a box";
-    if (!tma->b.k_major && t->bn % TMA_K)
+    if (!tma->b.k_major && t->bn % tma->bk)
         return "a tile of half a box";
     for (int i = 0; i < tma->a.rank; i++)
         if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
@@ -137,7 +141,7 @@ static const char *plan_tiles(Wgmma *w)
     if (w->tiles > 1 << 30)
         return "more than 2^30 tiles";
     if (w->cluster > 1 && (t->split > 1 || w->patch.tiles < w->cluster ||
-                           t->bn % (tma->b.k_major ? 16 : 2 * TMA_K) ||
+                           t->bn % (tma->b.k_major ? 16 : 2 * tma->bk) ||
                            (w->x.patch && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
     if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
@@ -153,7 +157,7 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     memset(w, 0, sizeof *w);
     w->x = f->x;
     w->tma = &f->tma;
-    w->x.t = (Tile){.bm = k[KNOB_BM], .bn = k[KNOB_BN], .bk = TMA_K,
+    w->x.t = (Tile){.bm = k[KNOB_BM], .bn = k[KNOB_BN], .bk = f->tma.bk,
                     .stages = k[KNOB_STAGES], .split = k[KNOB_SPLIT],
                     .wn = k[KNOB_BN]};
     w->consumers = k[KNOB_CONSUMERS];
@@ -293,10 +297,10 @@ static void work(const Wgmma *w, Work *out)
     double loads = (t->bm + (double)t->bn / w->cluster) * ROW_BYTES * steps;
     double split_bytes = t->split > 1 ? sums * 8 : 0;
 
-    out->pipe = PIPE_WGMMA;
+    out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
     out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                  (double)x->c.batches;
-    out->padded_flops = 2 * tiles * sums * steps * TMA_K;
+    out->padded_flops = 2 * tiles * sums * steps * t->bk;
     /* a lone consumer waits for its slots with nothing else to issue */
     out->efficiency = w->consumers == 1 && w->resident == 1 ? 0.85 : 1;
     out->special = x->special * tiles * sums / t->split;
@@ -310,7 +314,7 @@ static void work(const Wgmma *w, Work *out)
     out->threads = t->threads;
     out->regs = x->regs;
     out->smem_block = (double)w->smem;
-    out->block_ops = 2 * sums * steps * TMA_K;
+    out->block_ops = 2 * sums * steps * t->bk;
     out->block_bytes = loads + split_bytes + x->out_bytes / tiles;
     out->bank_conflict = 1;
     out->in_flight = (double)ring_bytes(w) * (t->stages - 1) / t->stages;

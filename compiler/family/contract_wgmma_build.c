@@ -138,7 +138,7 @@ static int box_of(const Wgmma *w, const TmaOperand *o, int d)
     if (!a)
         return 1;
     if (d == 0 || a == &t->k.axis[t->k.n - 1])
-        return TMA_K;
+        return w->tma->bk;
     if (a == &t->n.axis[0])
         return w->x.t.bn / w->cluster;
     return w->patch.tile[a - t->m.axis];
@@ -151,7 +151,8 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
     TileMap *m = &k->map[k->n_map++];
 
     *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
-                   .offset = o->offset, .rank = o->rank, .swizzle = true};
+                   .offset = o->offset, .rank = o->rank, .swizzle = true,
+                   .tf32 = w->x.elem == T_F32};
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor == t) {
             m->arg = i;
@@ -324,7 +325,7 @@ static void put_k(Wgmma *w, Buf *b)
 {
     const Axes *k = &w->tma->k;
     const Axis *inner = &k->axis[k->n - 1];
-    int64_t radix = (inner->extent + TMA_K - 1) / TMA_K;
+    int64_t radix = (inner->extent + w->tma->bk - 1) / w->tma->bk;
     CPrint *cp = &w->x.cp;
 
     bool steps = k->n == 1 || radix > 1;
@@ -605,6 +606,18 @@ static const char *budget(const Wgmma *w, bool consumer)
                         consumer ? "grow" : "shrink", consumer ? most : least);
 }
 
+/* The wrapper of one product. */
+static const char *product(const Wgmma *w)
+{
+    Arena *a = w->x.g->arena;
+
+    if (w->x.elem == T_F32)
+        return arena_printf(a, "dcc_wgmma_m64n%dk8_tf32", w->x.t.bn);
+    return arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", w->x.t.bn,
+                        type_name(w->x.elem), !w->tma->a.k_major,
+                        !w->tma->b.k_major);
+}
+
 static void put_kernel(Wgmma *w, const Places *p)
 {
     Contract *x = &w->x;
@@ -647,9 +660,8 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
         {"A_STEP", w->tma->a.k_major ? "2" : "128"},
         {"B_STEP", w->tma->b.k_major ? "2" : "128"},
-        {"WGMMA", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", x->t.bn,
-                               type_name(x->elem), !w->tma->a.k_major,
-                               !w->tma->b.k_major)},
+        {"WGMMA", product(w)},
+        {"K_STEP", x->elem == T_F32 ? "8" : "16"},
         {"ELECT", cluster ? "lane < CLUSTER" : "lane == 0"},
         {"FREE", cluster ? "dcc_mbar_arrive_at(&smem.empty[(step - 1) % "
                            "STAGES], lane);\n"

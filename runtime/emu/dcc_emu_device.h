@@ -199,25 +199,29 @@ static inline void dcc_tma_load_5d(void *smem, const CUtensorMap *map, int c0,
 void dcc_emu_tma_share(void *smem, const CUtensorMap *map, int rank,
                        const int *c, uint64_t *barrier, int blocks);
 static inline void dcc_tma_share_2d(void *smem, const CUtensorMap *map,
-                                   int c0, int c1, uint64_t *barrier, int blocks)
+                                   int c0, int c1,
+                                   uint64_t *barrier, int blocks)
 {
     const int c[] = {c0, c1};
     dcc_emu_tma_share(smem, map, 2, c, barrier, blocks);
 }
 static inline void dcc_tma_share_3d(void *smem, const CUtensorMap *map,
-                                   int c0, int c1, int c2, uint64_t *barrier, int blocks)
+                                   int c0, int c1, int c2,
+                                   uint64_t *barrier, int blocks)
 {
     const int c[] = {c0, c1, c2};
     dcc_emu_tma_share(smem, map, 3, c, barrier, blocks);
 }
 static inline void dcc_tma_share_4d(void *smem, const CUtensorMap *map,
-                                   int c0, int c1, int c2, int c3, uint64_t *barrier, int blocks)
+                                   int c0, int c1, int c2, int c3,
+                                   uint64_t *barrier, int blocks)
 {
     const int c[] = {c0, c1, c2, c3};
     dcc_emu_tma_share(smem, map, 4, c, barrier, blocks);
 }
 static inline void dcc_tma_share_5d(void *smem, const CUtensorMap *map,
-                                   int c0, int c1, int c2, int c3, int c4, uint64_t *barrier, int blocks)
+                                   int c0, int c1, int c2, int c3, int c4,
+                                   uint64_t *barrier, int blocks)
 {
     const int c[] = {c0, c1, c2, c3, c4};
     dcc_emu_tma_share(smem, map, 5, c, barrier, blocks);
@@ -266,8 +270,8 @@ template <int N> static inline void dcc_tma_store_wait()
 /* ---- warpgroups, clusters, dependent launch ---- */
 
 /* One wgmma of the running thread: a is a descriptor, or `regs` holds it. */
-void dcc_emu_wgmma(float *d, int n, int bf, uint64_t a, const uint32_t *regs,
-                   uint64_t b, int accumulate, int trans_a, int trans_b);
+void dcc_emu_wgmma(float *d, int n, int type, uint64_t a,
+                   const uint32_t *regs, uint64_t b, int accumulate, int trans_a, int trans_b);
 
 template <int N> static inline void dcc_registers_grow() {}
 template <int N> static inline void dcc_registers_shrink() {}

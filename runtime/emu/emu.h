@@ -73,7 +73,7 @@ struct EmuWarp {
 
 /* A wgmma that has been issued and not performed (lazy mode). */
 struct EmuProduct {
-    int n, bf, accumulate, trans_a, trans_b, from_regs, group;
+    int n, type, accumulate, trans_a, trans_b, from_regs, group;
     uint64_t a, b;
     float *d[128];
     uint32_t a_regs[128][4];

@@ -145,7 +145,7 @@ struct EmuMap {
     uint64_t stride[5]; /* bytes; [0] is the element */
     uint16_t box[5];
     uint8_t step[5];
-    uint8_t rank, element, swizzle, magic;
+    uint8_t rank, element, swizzle, tf32, magic;
 };
 static_assert(sizeof(EmuMap) <= sizeof(CUtensorMap), "fits");
 enum { EMU_MAP_MAGIC = 0xd5 };
@@ -219,6 +219,7 @@ static CUresult emu_encode(CUtensorMap *out, CUtensorMapDataType type,
     m.rank = (uint8_t)rank;
     m.element = (uint8_t)element;
     m.swizzle = (uint8_t)swizzle;
+    m.tf32 = type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
     m.magic = EMU_MAP_MAGIC;
     memset((void *)out, 0, sizeof *out);
     memcpy((void *)out, &m, sizeof m);
@@ -267,6 +268,17 @@ static unsigned char *emu_row(const EmuMap &m, const EmuTile &t, const int *at)
     return row;
 }
 
+/* The tf32 nearest to the f32 at p. */
+static void emu_round_tf32(unsigned char *p)
+{
+    uint32_t bits;
+
+    memcpy(&bits, p, sizeof bits);
+    if ((bits & 0x7f800000) != 0x7f800000)
+        bits = (bits + 0x1000) & ~0x1fffu;
+    memcpy(p, &bits, sizeof bits);
+}
+
 /* Moves a tile's elements between global and shared memory. */
 static void emu_move_tile(const EmuTile &t, bool load)
 {
@@ -291,6 +303,8 @@ static void emu_move_tile(const EmuTile &t, bool load)
                 memset(s, 0, m.element);
             else if (in)
                 memcpy(row + x * m.element, s, m.element);
+            if (load && m.tf32)
+                emu_round_tf32(s);
         }
         while (d < m.rank && ++at[d] == emu_box_count(m, d))
             at[d++] = 0;

@@ -7,6 +7,8 @@
 
 enum { EMU_WG = 128, EMU_WG_K = 16 };
 
+enum { EMU_WG_F16, EMU_WG_BF16, EMU_WG_TF32 }; /* EmuProduct.type */
+
 /* ---- meeting ---- */
 
 static EmuWarpgroup *emu_warpgroup()
@@ -59,14 +61,21 @@ static EmuDescriptor emu_descriptor(uint64_t d)
             (size_t)(d >> 32 & 0x3fff) << 4};
 }
 
-static float emu_wg_float(uint16_t bits, bool bf)
+static float emu_wg_float(uint16_t bits, int type)
 {
-    return bf ? dcc_emu_bfloat_to_float(bits) : dcc_emu_half_to_float(bits);
+    return type == EMU_WG_BF16 ? dcc_emu_bfloat_to_float(bits)
+                               : dcc_emu_half_to_float(bits);
+}
+
+/* The upper 19 bits are read. */
+static float emu_wg_tf32(uint32_t bits)
+{
+    return __uint_as_float(bits & ~0x1fffu);
 }
 
 /* out[k][row] of a tile in shared memory. */
 static void emu_wg_tile(const EmuBlock *block, uint64_t bits, bool trans,
-                        int rows, bool bf, float *out)
+                        int rows, int type, float *out)
 {
     const EmuDescriptor d = emu_descriptor(bits);
 
@@ -83,7 +92,28 @@ static void emu_wg_tile(const EmuBlock *block, uint64_t bits, bool trans,
             if (!emu_in_smem(block, p, 2))
                 dcc_emu_fault("wgmma: a tile leaves shared memory");
             memcpy(&v, p, 2);
-            out[k * rows + row] = emu_wg_float(v, bf);
+            out[k * rows + row] = emu_wg_float(v, type);
+        }
+}
+
+/* The same of tf32, K-major, 8 k. */
+static void emu_wg_tile_tf32(const EmuBlock *block, uint64_t bits, int rows,
+                             float *out)
+{
+    const EmuDescriptor d = emu_descriptor(bits);
+
+    for (int row = 0; row < rows; row++)
+        for (int k = 0; k < EMU_WG_K / 2; k++) {
+            const size_t r = (size_t)row;
+            const size_t at =
+                d.start + r / 8 * d.sbo + r % 8 * 128 + (size_t)k * 4;
+            const unsigned char *p = block->smem + (at ^ (at >> 3 & 0x70));
+            uint32_t v;
+
+            if (!emu_in_smem(block, p, 4))
+                dcc_emu_fault("wgmma: a tile leaves shared memory");
+            memcpy(&v, p, 4);
+            out[k * rows + row] = emu_wg_tf32(v);
         }
 }
 
@@ -97,8 +127,38 @@ static void emu_wg_registers(const EmuProduct &p, float *out)
                 const int k = t % 4 * 2 + r / 2 * 8 + e;
 
                 out[k * 64 + row] = emu_wg_float(
-                    (uint16_t)(p.a_regs[t][r] >> 16 * e), p.bf);
+                    (uint16_t)(p.a_regs[t][r] >> 16 * e), p.type);
             }
+}
+
+static void emu_wg_registers_tf32(const EmuProduct &p, float *out)
+{
+    for (int t = 0; t < EMU_WG; t++)
+        for (int r = 0; r < 4; r++) {
+            const int row = t / 32 * 16 + t % 32 / 4 + r % 2 * 8;
+
+            out[(t % 4 + r / 2 * 4) * 64 + row] = emu_wg_tf32(p.a_regs[t][r]);
+        }
+}
+
+/* a[k][row] and b[k][column]; returns how many k. */
+static int emu_wg_operands(const EmuBlock *block, const EmuProduct &p,
+                           float *a, float *b)
+{
+    if (p.type == EMU_WG_TF32) {
+        if (p.from_regs)
+            emu_wg_registers_tf32(p, a);
+        else
+            emu_wg_tile_tf32(block, p.a, 64, a);
+        emu_wg_tile_tf32(block, p.b, p.n, b);
+        return EMU_WG_K / 2;
+    }
+    if (p.from_regs)
+        emu_wg_registers(p, a);
+    else
+        emu_wg_tile(block, p.a, p.trans_a, 64, p.type, a);
+    emu_wg_tile(block, p.b, p.trans_b, p.n, p.type, b);
+    return EMU_WG_K;
 }
 
 /* ---- products ---- */
@@ -107,16 +167,11 @@ static void emu_wg_multiply(const EmuBlock *block, const EmuProduct &p)
 {
     static thread_local float a[EMU_WG_K * 64], b[EMU_WG_K * 256],
         c[64 * 256];
-    const int n = p.n;
+    const int n = p.n, depth = emu_wg_operands(block, p, a, b);
 
-    if (p.from_regs)
-        emu_wg_registers(p, a);
-    else
-        emu_wg_tile(block, p.a, p.trans_a, 64, p.bf, a);
-    emu_wg_tile(block, p.b, p.trans_b, n, p.bf, b);
     memset(c, 0, sizeof *c * 64 * (size_t)n);
     for (int i = 0; i < 64; i++)
-        for (int k = 0; k < EMU_WG_K; k++)
+        for (int k = 0; k < depth; k++)
             for (int j = 0; j < n; j++)
                 c[i * n + j] += a[k * 64 + i] * b[k * n + j];
     for (int t = 0; t < EMU_WG; t++)
@@ -129,7 +184,7 @@ static void emu_wg_multiply(const EmuBlock *block, const EmuProduct &p)
         }
 }
 
-void dcc_emu_wgmma(float *d, int n, int bf, uint64_t a, const uint32_t *regs,
+void dcc_emu_wgmma(float *d, int n, int type, uint64_t a, const uint32_t *regs,
                    uint64_t b, int accumulate, int trans_a, int trans_b)
 {
     EmuWarpgroup *g = emu_warpgroup();
@@ -138,7 +193,7 @@ void dcc_emu_wgmma(float *d, int n, int bf, uint64_t a, const uint32_t *regs,
 
     if (!g->arrived) {
         p->n = n;
-        p->bf = bf;
+        p->type = type;
         p->a = a;
         p->b = b;
         p->accumulate = accumulate;

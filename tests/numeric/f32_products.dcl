@@ -1,0 +1,13 @@
+// Products of f32 factors that are contiguous along the sum, as tf32 and 3xtf32
+// on sm_90a want them; and some that are not.
+model fp_linear { input x : f32[96, 128]; param w : f32[80, 128]; param b : f32[80]; output y = gelu(linear(x, w, b)); }
+model fp_deep { input x : f32[64, 1056]; param w : f32[64, 1056]; output y = linear(x, w); }
+model fp_ragged { input x : f32[131, 100]; param w : f32[77, 100]; output y = relu(linear(x, w)); }
+model fp_wide { input x : f32[40, 64]; param w : f32[300, 64]; output y = linear(x, w); }
+model fp_batched { input a : f32[3, 70, 48]; input b : f32[3, 33, 48]; output y[n, i, j] = sum(k) a[n, i, k] * b[n, j, k]; }
+model fp_heads { input q : f32[2, 40, 96]; input k : f32[2, 40, 96]; output s[n, h in 0..3, i, j] = 0.125 * sum(d in 0..32) q[n, i, h * 32 + d] * k[n, j, h * 32 + d]; }
+model fp_residual { input x : f32[48, 64]; input r : f32[48, 96]; param w : f32[96, 64]; output y = linear(x, w) + r; }
+model fp_conv { input x : f32[1, 14, 14, 32]; param w : f32[48, 3, 3, 32]; output y[n, p in 0..14, q in 0..14, k] = relu(sum(r, s, c) (x[n, p + r - 1, q + s - 1, c] or 0) * w[k, r, s, c]); }
+model fp_conv_stride { input x : f32[2, 16, 16, 32]; param w : f32[24, 3, 3, 32]; output y[n, p in 0..8, q in 0..8, k] = sum(r, s, c) (x[n, 2 * p + r - 1, 2 * q + s - 1, c] or 0) * w[k, r, s, c]; }
+model fp_across { input a : f32[64, 72]; input b : f32[72, 40]; output y = matmul(a, b); }
+model fp_both_across { input a : f32[72, 64]; input b : f32[72, 40]; output y[i, j] = sum(k) a[k, i] * b[k, j]; }
