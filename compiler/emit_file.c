@@ -64,7 +64,7 @@ static void put_runtime(Buf *b, Inlined *done, const EmbeddedFile *file)
             return;
     if (done->n < 64)
         done->name[done->n++] = file->name;
-    Buf text = {0};
+    buf_printf(b, "// ---- from dcc's runtime: %s\n", file->name);
     for (const char *p = file->text; *p;) {
         size_t n = strcspn(p, "\n");
         const EmbeddedFile *inner = NULL;
@@ -73,12 +73,9 @@ static void put_runtime(Buf *b, Inlined *done, const EmbeddedFile *file)
         if (inner)
             put_runtime(b, done, inner);
         else
-            buf_putn(&text, p, n + (p[n] == '\n'));
+            buf_putn(b, p, n + (p[n] == '\n'));
         p += n + (p[n] == '\n');
     }
-    buf_printf(b, "// ---- from dcc's runtime: %s\n", file->name);
-    buf_puts(b, buf_text(&text));
-    buf_free(&text);
 }
 
 static bool ends_with(const char *s, const char *end)
@@ -110,6 +107,8 @@ static void put_includes(Buf *b, const FileInfo *f, const Buf *header,
         buf_printf(b, "#include \"%s\"\n\n", f->header_name);
         return;
     }
+    buf_puts(b, "#ifdef __CUDACC__  // no model uses all of the runtime\n"
+                "#pragma nv_diag_suppress 177\n#endif\n");
     for (const EmbeddedFile *e = embedded_runtime; e->name; e++)
         if (ends_with(e->name, ".c"))
             put_runtime(b, &done, e);
