@@ -496,22 +496,6 @@ typedef struct Inline {
     Guard in; /* added to every read inside */
 } Inline;
 
-static const Expr *guard_condition(Graph *g, Guard in)
-{
-    const Expr *c = NULL, *zero = expr_const(g, 0, T_I32);
-
-    for (int i = 0; i < in.n; i++) {
-        const Idx *e = in.cond[i].e;
-        bool mod = in.cond[i].mod != 0;
-        if (mod)
-            e = idx_mod(g->pool, e, in.cond[i].mod);
-        const Expr *one = expr_binary(g, mod ? F_EQ : F_GE, expr_index(g, e),
-                                      zero, T_BOOL);
-        c = c ? expr_binary(g, F_AND, c, one, T_BOOL) : one;
-    }
-    return c;
-}
-
 static const Expr *add_guard(Graph *g, const Expr *e, void *ctx)
 {
     const Inline *in = ctx;
@@ -544,7 +528,7 @@ static const Expr *inline_read(Graph *g, const Expr *e, void *ctx)
         return expr_read(g, v->tensor, v->at,
                          guard_and(g->pool, v->in, e->in), e->outside);
     Inline inner = {.in = e->in};
-    return expr_select(g, guard_condition(g, e->in),
+    return expr_select(g, expr_of_guard(g, e->in),
                        expr_rewrite(g, v, add_guard, &inner), e->outside,
                        e->type);
 }

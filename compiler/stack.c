@@ -396,24 +396,51 @@ static bool inputs_early(const Stack *s)
     return true;
 }
 
+/* Takes the statements that alone read the last ones' results, if they are
+ * of one form as well. */
+static bool next_level(Stack *s, const Expr **value)
+{
+    const Slices *last = &s->known[s->n_known - 1];
+
+    for (int i = 0; i < s->k; i++) {
+        s->stmt[i] = only_reader(s->g, last->part[i]);
+        if (!s->stmt[i] || s->stmt[i]->op != R_NONE)
+            return false;
+        for (int k = 0; k < i; k++)
+            if (s->stmt[k] == s->stmt[i])
+                return false;
+    }
+    return stackable(s, value) && inputs_early(s);
+}
+
 static void follow(Stack *s)
 {
     const Expr *value[MAX_STACK];
 
-    for (;;) {
-        const Slices *last = &s->known[s->n_known - 1];
-        for (int i = 0; i < s->k; i++) {
-            s->stmt[i] = only_reader(s->g, last->part[i]);
-            if (!s->stmt[i] || s->stmt[i]->op != R_NONE)
-                return;
-            for (int k = 0; k < i; k++)
-                if (s->stmt[k] == s->stmt[i])
-                    return;
-        }
-        if (!stackable(s, value) || !inputs_early(s))
-            return;
+    while (next_level(s, value))
         build_stack(s, value);
-    }
+}
+
+/* Does every result along the way become a view that its readers see through?
+ * An output or a part of a concatenation would have to be copied. */
+static bool worth_it(Stack dry)
+{
+    const Expr *value[MAX_STACK];
+    bool good = true;
+
+    dry.known = NULL;
+    dry.n_known = dry.cap_known = 0;
+    do {
+        Slices *sl = &VEC_PUSH(dry.g->arena, dry.known, dry.n_known,
+                               dry.cap_known);
+        memset(sl, 0, sizeof *sl);
+        for (int i = 0; i < dry.k; i++) {
+            Tensor *t = sl->part[i] = dry.stmt[i]->tensor;
+            good &= t->role == ROLE_TEMP && !t->prev &&
+                    tensor_writers(dry.g, t, NULL) == 1;
+        }
+    } while (good && next_level(&dry, value));
+    return good;
 }
 
 static bool is_product(const Stmt *s)
@@ -454,7 +481,7 @@ void stack_contractions(Graph *g)
             if (!stackable(&s, value))
                 s.k--;
         }
-        if (s.k < 2 || !stackable(&s, value))
+        if (s.k < 2 || !stackable(&s, value) || !worth_it(s))
             continue;
         build_stack(&s, value);
         follow(&s);

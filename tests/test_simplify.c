@@ -75,11 +75,11 @@ Test(stack, of_two_to_nine)
 
     for (int k = 1; k <= 9; k++) {
         Buf b = {0};
-        buf_puts(&b, "model m { input x : f16[8, 32];");
+        buf_puts(&b, "model m { input x : f16[8, 32]; y0 = 1;");
         for (int i = 0; i < k; i++)
             buf_printf(&b, " param w%d : f16[16, 32];"
-                           " output y%d = linear(x, w%d);", i, i, i);
-        buf_puts(&b, " }");
+                           " y%d = y%d * linear(x, w%d);", i, i + 1, i, i);
+        buf_printf(&b, " output y = y%d; }", k);
         cr_expect_eq(statements(buf_text(&b), R_SUM), left[k], "%d", k);
         buf_free(&b);
     }
@@ -90,20 +90,23 @@ Test(stack, needs_one_form)
     const char *head = "model m { input x : f16[8, 32]; input z : f16[8, 32];"
                        " param a : f16[16, 32]; param b : f16[16, 32];"
                        " param c : f16[24, 32]; param d : f16[32, 16];";
+    const char *tail = " output y = p - 1; output s = q * 2; }";
     static const char *const apart[] = {
-        "output p = linear(x, a); output q = linear(x, c); }",
-        "output p = linear(x, a); output q = linear(z, b); }",
-        "output p = linear(x, a); output q = matmul(x, d); }",
-        "output p = linear(x, a); @nofuse q = linear(x, b); output q; }",
+        "p = linear(x, a); q = linear(x, c);",
+        "p = linear(x, a); q = linear(z, b);",
+        "p = linear(x, a); q = matmul(x, d);",
+        "p = linear(x, a); @nofuse q = linear(x, b);",
+        "output o = linear(x, a); q = linear(x, b); p = q;",
     };
     Arena *a = arena_new();
 
     for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
-        cr_expect_eq(statements(arena_printf(a, "%s %s", head, apart[i]),
-                                R_SUM), 2, "%s", apart[i]);
-    cr_expect_eq(statements(arena_printf(a, "%s %s", head,
-                     "output p = linear(x, a); output q = linear(x, b); }"),
-                     R_SUM), 1);
+        cr_expect_eq(statements(arena_printf(a, "%s %s%s", head, apart[i],
+                                             tail), R_SUM), 2, "%s",
+                     apart[i]);
+    cr_expect_eq(statements(arena_printf(a, "%s %s%s", head,
+                                "p = linear(x, a); q = linear(x, b);", tail),
+                            R_SUM), 1);
     arena_free(a);
 }
 
@@ -113,7 +116,7 @@ Test(stack, indices_have_names)
     Fixture f = fixture();
     Graph *g = lowered(&f, "model m { input x : f16[8, 32];"
         " param a : f16[16, 32]; param b : f16[16, 32];"
-        " output p = linear(x, a); output q = linear(x, b); }");
+        " output y = linear(x, a) * linear(x, b); }");
 
     simplify(g);
     for (int i = 0; i < g->n_stmt; i++) {

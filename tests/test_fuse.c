@@ -1,0 +1,182 @@
+/* test_fuse.c - two nests become one, or the reason why they do not. */
+#include "compiler/fuse.h"
+#include "models.h"
+
+/* The statement that writes the tensor of this name; the last of several. */
+static Stmt *writer(Graph *g, const char *name)
+{
+    Stmt *s = NULL;
+
+    for (int i = 0; i < g->n_stmt; i++)
+        if (!strcmp(g->stmt[i]->tensor->name, name))
+            s = g->stmt[i];
+    cr_assert(s, "no statement writes %s", name);
+    return s;
+}
+
+static Graph *prepared(Fixture *f, const char *text)
+{
+    Graph *g = lowered(f, text);
+
+    simplify(g);
+    normalise(g);
+    return g;
+}
+
+/* "a,b,c": the statements of a, b and c fused one after the other, each over
+ * what the one before it writes. NULL and the reason at the first refusal. */
+static Group *chain(Graph *g, const char *names, const char **why)
+{
+    char list[200], *rest = NULL;
+    Group *gr = NULL;
+    Tensor *t = NULL;
+
+    snprintf(list, sizeof list, "%s", names);
+    for (char *n = strtok_r(list, ",", &rest); n;
+         n = strtok_r(NULL, ",", &rest)) {
+        Stmt *s = writer(g, n);
+        gr = gr ? fuse(g, gr, group_of(g, s), t, true, why) : group_of(g, s);
+        if (!gr)
+            return NULL;
+        t = s->tensor;
+    }
+    return gr;
+}
+
+static void expect(const char *model, const char *names, const char *why)
+{
+    Fixture f = fixture();
+    const char *got = NULL;
+    Graph *g = prepared(&f, arena_printf(f.arena, "model m { %s }", model));
+    Group *gr = chain(g, names, &got);
+
+    if (why)
+        cr_expect(!gr && got && !strcmp(got, why), "%s: '%s', not '%s'",
+                  model, got ? got : "fused", why);
+    else
+        cr_expect(gr, "%s: %s", model, got);
+    arena_free(f.arena);
+}
+
+Test(fuse, what_goes_together)
+{
+    expect("input x : f32[4, 6]; @nofuse a = x * 2; output y = a + 1;", "a,y",
+           NULL);
+    expect("input x : f32[4, 6]; a[i] = sum(j) x[i, j]; output y[i] = a[i] * 2;",
+           "a,y", NULL);
+    expect("input x : f32[4, 6]; a = exp(x); output y[i] = sum(j) a[i, j];",
+           "a,y", NULL);
+    expect("input x : f32[4, 6]; m[i] = max(j) x[i, j];"
+           " output y[i, j] = x[i, j] - m[i];", "m,y", NULL);
+    expect("input x : f32[4, 6]; m[i] = max(j) x[i, j];"
+           " s[i] = sum(j) exp(x[i, j] - m[i]); output y[i, j] = x[i, j] / s[i];",
+           "m,s,y", NULL);
+    /* a transposed reader, and one that sees the rows as one index */
+    expect("input x : f32[4, 6]; a = exp(x); output y[j, i] = a[i, j];",
+           "a,y", NULL);
+    expect("input x : f32[4, 6]; a = exp(x); output y = reshape(a, shape = [24]);",
+           "a,y", NULL);
+    /* a product's epilogue in another arrangement */
+    expect("input x : f16[8, 16]; param w : f16[12, 16]; s = linear(x, w);"
+           " r = reshape(s, shape = [8, 3, 4]);"
+           " output y[h, i, d] = r[i, h, d];", "s,y", NULL);
+}
+
+Test(fuse, refusals)
+{
+    expect("input x : f32[9]; a = exp(x); output y[i in 0..9] = a[i - 1] or 0;",
+           "a,y", "reads it under a guard");
+    expect("input x : f32[9]; a = exp(x); output y[i] = a[i] * a[8 - i];",
+           "a,y", "reads it at more than one place");
+    expect("input x : f32[4]; a = exp(x); output y = concat(a, x, axis = 0);"
+           " output z = y + 1;", "y,z", "only a part of the tensor is made here");
+    expect("input x : f32[9]; a = exp(x); output y[i in 0..3] = a[i];", "a,y",
+           "reads only a part of it, or in another arrangement");
+    expect("input x : f32[5, 5]; a = exp(x); output y[i] = a[i, i];", "a,y",
+           "reads a diagonal of it");
+    expect("input x : f32[5]; a = exp(x); input z : f32[3, 5];"
+           " output y[i, j] = a[j] + z[i, j];", "a,y",
+           "one value of it serves many rows");
+    expect("input x : f32[5]; a = exp(x); input z : f32[5, 3, 4];"
+           " output y[i] = sum(j, k) a[i] * z[i, j, k];", "a,y", NULL);
+    expect("input x : f32[5, 3]; a = exp(x); input z : f32[5, 3, 4];"
+           " output y[i] = sum(j, k) max(a[i, j], z[i, j, k]);", "a,y",
+           "it varies along some of the columns only");
+    expect("input x : f32[5, 6]; a[i] = sum(j) x[i, j];"
+           " output y[] = sum(i) a[i];", "a,y", "reduces over the producer's rows");
+    expect("input x : f32[5, 6]; a[i] = sum(j) x[i, j]; input z : f32[5, 3, 6];"
+           " output y[i, k] = sum(j) max(a[i], z[i, k, j]);", "a,y",
+           "has both rows and columns beyond the producer's rows");
+    expect("input x : f32[5, 6]; a[i] = sum(j) x[i, j]; input z : f32[5, 7];"
+           " output y[i, j] = z[i, j] - a[i];", "a,y",
+           "its columns are not the producer's columns");
+    expect("input x : f32[5, 6]; m[i] = max(j) x[i, j];"
+           " e[i, j] = x[i, j] - m[i]; output y[j] = sum(i) e[i, j];", "m,e,y",
+           "its points are not the producer's rows and columns");
+    expect("input x : f32[5]; a = exp(x); b = a * 2;"
+           " output y[i] = b[i] + a[4 - i];", "a,b,y",
+           "reads another result of the producer elsewhere");
+    expect("param w : f32[5]; a = exp(w); input x : f32[5]; output y = a + x;",
+           "a,y", "one runs at load time, the other at run time");
+    expect("input n : i32[3] in 0..4; p[] = n[0] + n[1]; state k : i32[9, 3];"
+           " k[p, d] = n[d]; output y = k;", "p,k",
+           "it says where the other stores");
+}
+
+/* A state may be read where it is about to be overwritten, and not after. */
+Test(fuse, states)
+{
+    expect("input x : f32[5]; state h : f32[5]; a[i] = h[i] * 2;"
+           " h[i] = a[i] + x[i]; output y = h;", "a,h", NULL);
+    expect("input x : f32[5]; state h : f32[5]; a[i in 0..5] = h[4 - i] * 2;"
+           " h[i] = a[i] + x[i]; output y = h;", "a,h",
+           "would overwrite a state that is still read");
+    expect("input x : f32[3, 5]; state h : f32[5]; s[i] = sum(k) x[0, k] * h[i];"
+           " h[i] = s[i]; output y = h;", "s,h", NULL);
+    expect("input x : f32[5, 5]; state h : f32[5]; s[i] = sum(k) x[i, k] * h[k];"
+           " h[i] = s[i]; output y = h;", "s,h",
+           "would overwrite a state that is still read");
+    expect("input x : f32[5, 9]; state h : f32[5, 9]; a[i, j] = h[i, j] + x[i, j];"
+           " h[i, j] = a[i, j]; m[i] = sum(j) h[i, j];"
+           " output y[i, j] = h[i, j] - m[i];", "a,h,m",
+           "would overwrite a state that is still read");
+}
+
+/* What computing again in the reader gives. */
+static void expect_again(const char *model, const char *p, const char *c,
+                         const char *want)
+{
+    Fixture f = fixture();
+    const char *why = NULL;
+    Graph *g = prepared(&f, arena_printf(f.arena, "model m { %s }", model));
+    Stmt *s = writer(g, p);
+    Group *gr = fuse_inline(g, group_of(g, s), group_of(g, writer(g, c)),
+                            s->tensor, &why);
+    Buf b = {0};
+
+    if (gr)
+        expr_dump(&b, gr->step[0].value);
+    else
+        buf_puts(&b, why);
+    cr_expect_str_eq(buf_text(&b), want, "%s: %s", model, buf_text(&b));
+    buf_free(&b);
+    arena_free(f.arena);
+}
+
+Test(fuse, again)
+{
+    expect_again("input x : f32[9]; a = exp(x); output y[i in 0..9] = a[8 - i];",
+                 "a", "y", "exp(x[8 - i])");
+    expect_again("input x : f32[9]; a = x * 2;"
+                 " output y[i in 0..9] = a[i - 1] or 5;", "a", "y",
+                 "(i - 1) >= 0 ? (x[i - 1] if i >= 1 or 0) * 2 : 5");
+    expect_again("input x : f32[9]; @nofuse a[i in 0..8] = x[i + 1];"
+                 " output y[i in 0..8] = (a[i - 1] or 0) * 2;", "a", "y",
+                 "(x[i] if i >= 1 or 0) * 2");
+    expect_again("input x : f32[4, 9]; a[i] = sum(j) x[i, j];"
+                 " output y[i in 0..4] = a[3 - i];", "a", "y",
+                 "it is more than one pointwise expression");
+    expect_again("input x : f32[5]; state h : f32[5]; a[i in 0..5] = h[4 - i];"
+                 " h = a; output y = h;", "a", "h",
+                 "would overwrite a state that is still read");
+}

@@ -1,0 +1,218 @@
+/* test_select.c - which kernels models become: how many launches, in which
+ * order, and that a plan brings the same ones back. */
+#include "models.h"
+
+static int launches(const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f, arena_printf(f.arena, "model m { %s }",
+                                               text), &r, &o);
+
+    cr_assert(p, "%s: %s", text, diag_text(f.diag));
+    int n = p->n_run;
+    arena_free(f.arena);
+    return n;
+}
+
+static void expect(int n, const char *text)
+{
+    cr_expect_eq(launches(text), n, "%s: %d launches, not %d", text,
+                 launches(text), n);
+}
+
+/* What is one kernel whatever the figures of a GPU are. */
+Test(select, one_kernel)
+{
+    expect(1, "input x : f16[64, 256]; output y = softmax(x);");
+    expect(1, "input x : f16[64, 256]; output y = layer_norm(x);");
+    expect(1, "input x : f16[64, 256]; input g : f16[256];"
+              " output y = rms_norm(x + 1, g);");
+    expect(1, "input x : f32[64, 256]; output y = gelu(relu(x * 2) + x);");
+    expect(1, "input x : f16[64, 256]; param w : f16[128, 256];"
+              " param b : f16[128]; output y = relu(linear(x, w, b));");
+    expect(1, "input x : f16[1, 32, 14, 14]; param w : f16[32, 32, 3, 3];"
+              " param g : f16[32]; param b : f16[32]; param m : f16[32];"
+              " param v : f16[32]; output y = relu(batch_norm(conv2d(x, w,"
+              " pad = 1), g, b, m, v) + x);");
+    expect(2, "input x : f16[16, 256]; param a : f16[64, 256];"
+              " param b : f16[64, 256]; param c : f16[64, 256];"
+              " param d : f16[64]; param e : f16[64]; param f : f16[64];"
+              " q = linear(x, a, d); k = linear(x, b, e); v = linear(x, c, f);"
+              " output y = q * k - v;");
+    expect(1, "input ids : i32[64] in 0..99; param t : f16[99, 64];"
+              " param g : f16[64]; output y = rms_norm(embedding(ids, t), g);");
+}
+
+/* Views cost no kernel. */
+Test(select, views)
+{
+    expect(1, "input x : f16[8, 24]; a = reshape(x, shape = [8, 3, 8]);"
+              " b = transpose(a, perm = [1, 0, 2]); c = slice(b, axis = 2,"
+              " first = 2, last = 6); output y = softmax(c);");
+    expect(1, "input x : f16[1, 8, 6, 6]; param w : f16[8, 8, 3, 3];"
+              " p = pad(pad(x, axis = 2, before = 1, after = 1), axis = 3,"
+              " before = 1, after = 1); output y = conv2d(p, w);");
+}
+
+Test(select, what_the_user_pins)
+{
+    expect(2, "input x : f32[64]; @nofuse a = x * 2; output y = a + 1;");
+    expect(1, "input x : f32[64]; a = x * 2; output y = a + 1;");
+}
+
+/* ---- properties of every model */
+
+static bool writes(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+/* Every temporary that a launch reads was written before it, all of its
+ * statements' writers included; load-time ones at load time. */
+static void check_order(const CudaProgram *p, const char *path)
+{
+    const Graph *g = p->graph;
+
+    for (int i = 0; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group;
+        for (int k = 0; k < gr->n_arg; k++) {
+            const Tensor *t = gr->arg[k];
+            for (int s = 0; s < p->n_run; s++)
+                cr_expect(s <= i || writes(gr, t) ||
+                              !writes(p->run[s].group, t),
+                          "%s: launch %d reads %s, which launch %d writes",
+                          path, i, t->name, s);
+        }
+    }
+    for (int i = 0; i < g->n_output; i++) {
+        bool made = false;
+        for (int s = 0; s < p->n_run; s++)
+            made |= writes(p->run[s].group, g->output[i]);
+        cr_expect(made, "%s: nothing writes %s", path, g->output[i]->name);
+    }
+}
+
+/* One kernel for each canonical text, and every group has one. */
+static void check_kernels(const CudaProgram *p, const char *path)
+{
+    for (int i = 0; i < p->n_run; i++) {
+        Buf a = {0};
+        group_canon(&a, p->run[i].group);
+        for (int k = 0; k < i; k++) {
+            Buf b = {0};
+            group_canon(&b, p->run[k].group);
+            cr_expect_eq(p->run[i].kernel == p->run[k].kernel,
+                         !strcmp(buf_text(&a), buf_text(&b)),
+                         "%s: launches %d and %d", path, k, i);
+            buf_free(&b);
+        }
+        buf_free(&a);
+    }
+    for (int i = 0; i < p->n_kernel; i++)
+        for (int k = 0; k < i; k++)
+            cr_expect_str_neq(p->kernel[i]->name, p->kernel[k]->name);
+}
+
+static void check(const CudaProgram *p, const char *path)
+{
+    check_order(p, path);
+    check_kernels(p, path);
+}
+
+static void check_folder(const char *folder, int least)
+{
+    Arena *a = arena_new();
+    const char **file;
+    int n = models_in(a, folder, &file), models = 0;
+
+    for (int i = 0; i < n; i++)
+        models += each_model(file[i], 0, check);
+    cr_expect_geq(models, least);
+    arena_free(a);
+}
+
+Test(select, examples) { check_folder("examples", 8); }
+Test(select, numeric_cases) { check_folder("tests/numeric", 200); }
+
+/* ---- plans */
+
+static void emit(Fixture *f, const char *text, CompileOptions *o, Report *r,
+                 Buf *cu)
+{
+    CudaProgram *p = compiled(f, text, r, o);
+    Buf header = {0};
+    FileInfo info = {.source = "t.dcl", .command = "dcc", .target = "h200",
+                     .sm = 90, .cu_name = "t.cu", .header_name = "t.h"};
+
+    cr_assert(p, "%s", diag_text(f->diag));
+    emit_file(cu, &header, &p, 1, &info);
+    buf_free(&header);
+}
+
+/* Written, read, written again: the same plan and the same text. */
+static void round_trip(const char *path)
+{
+    Fixture f = fixture(), again = fixture();
+    CompileOptions o = compile_options(&f);
+    Report first = {0}, second = {0};
+    Buf text = {0}, cu = {0}, cu_again = {0};
+
+    cr_assert(buf_read_file(&text, path));
+    o.want_plan = true;
+    emit(&f, buf_text(&text), &o, &first, &cu);
+    o.plan_name = "t.plan";
+    o.plan_text = buf_text(&first.plan);
+    o.plan_len = first.plan.len;
+    emit(&again, buf_text(&text), &o, &second, &cu_again);
+    cr_expect_str_eq(buf_text(&first.plan), buf_text(&second.plan), "%s",
+                     path);
+    cr_expect(!strcmp(buf_text(&cu), buf_text(&cu_again)), "%s", path);
+    Buf *all[] = {&text, &cu, &cu_again, &first.plan, &second.plan};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buf_free(all[i]);
+    arena_free(f.arena);
+    arena_free(again.arena);
+}
+
+Test(plan, round_trip)
+{
+    Arena *a = arena_new();
+    const char **file;
+    int n = models_in(a, "examples", &file);
+
+    for (int i = 0; i < n; i++)
+        round_trip(file[i]);
+    arena_free(a);
+}
+
+/* A random legal variant of every kernel can be planned, too. */
+Test(plan, of_random_variants)
+{
+    Fixture f = fixture(), again = fixture();
+    CompileOptions o = compile_options(&f);
+    Report first = {0}, second = {0};
+    const char *text =
+        "model m { input x : f16[64, 96]; param w : f16[48, 96];"
+        " h = relu(linear(x, w)); output y = softmax(h); }";
+    Buf cu = {0}, cu_again = {0};
+
+    o.want_plan = true;
+    o.random_plan = 7;
+    emit(&f, text, &o, &first, &cu);
+    o.random_plan = 0;
+    o.plan_name = "t.plan";
+    o.plan_text = buf_text(&first.plan);
+    o.plan_len = first.plan.len;
+    emit(&again, text, &o, &second, &cu_again);
+    cr_expect(!strcmp(buf_text(&cu), buf_text(&cu_again)));
+    Buf *all[] = {&cu, &cu_again, &first.plan, &second.plan};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        buf_free(all[i]);
+    arena_free(f.arena);
+    arena_free(again.arena);
+}
