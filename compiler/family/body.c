@@ -391,6 +391,22 @@ static bool is_name(const char *s)
     return true;
 }
 
+static void see_state(const Expr *e, void *ctx)
+{
+    bool *found = ctx;
+
+    *found |= e->kind == E_READ && e->tensor->role == ROLE_STATE;
+}
+
+/* Does e read what a later step may overwrite? */
+static bool reads_state(const Expr *e)
+{
+    bool found = false;
+
+    expr_visit(e, see_state, &found);
+    return found;
+}
+
 /* Step i's value, named where it is used again; and its store. */
 static void put_pointwise(Body *b, Buf *in, int i, bool used,
                           const char *frag, bool own)
@@ -402,7 +418,7 @@ static void put_pointwise(Body *b, Buf *in, int i, bool used,
     if (b->kept[i]) {
         buf_printf(in, "%s = %s;\n", b->kept[i], text);
         text = b->print.local[i] = b->kept[i];
-    } else if (used && is_name(text)) {
+    } else if (used && is_name(text) && !reads_state(e)) {
         b->print.local[i] = text;
     } else if (used) {
         const char *name = body_step_name(b, i);
