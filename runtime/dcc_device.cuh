@@ -460,6 +460,13 @@ DCC_DEVICE void dcc_mma_tf32(float (&d)[4], const uint32_t (&a)[4],
     dcc_mma_m16n8k8_tf32(d, ra, rb);
 }
 
+// What is left of x when its upper 19 bits, which tf32 products read, are taken
+// away: exact. Infinity leaves NaN.
+DCC_DEVICE float dcc_tf32_rest(float x)
+{
+    return x - __uint_as_float(__float_as_uint(x) & 0xffffe000u);
+}
+
 // The same with each factor as a sum of two tf32 numbers (22 bits); the product
 // of the two small parts is left out.
 DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],

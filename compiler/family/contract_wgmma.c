@@ -39,7 +39,8 @@ static const char *check_types(Contract *x)
         return "integers are summed";
     if (a != b)
         return "factors of different element types";
-    bool tf32 = a == T_F32 && x->o->math == MATH_TF32;
+    bool tf32 = a == T_F32 && x->o->math != MATH_EXACT;
+    x->terms = tf32 && x->o->math == MATH_3XTF32 ? 3 : 1;
     if (a != T_F16 && a != T_BF16 && !tf32)
         return "factors that are not exact in f16 or bf16";
     if (x->c.M < 16 || x->c.N < 16 || x->c.K < 32)
@@ -86,6 +87,12 @@ static size_t ring_bytes(const Wgmma *w)
     return (size_t)((t->bm + t->bn) * ROW_BYTES + 16) * (size_t)t->stages;
 }
 
+/* Of the parts that 3xtf32 makes, and their barriers. */
+static size_t small_bytes(const Contract *x, int bn)
+{
+    return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
+}
+
 /* Registers that a thread may have with n blocks on an SM: its warps are dealt
  * to four quarters. */
 static int regs_for(const Device *d, int threads, int n)
@@ -100,16 +107,26 @@ static const char *plan_sizes(Wgmma *w)
 {
     Tile *t = &w->x.t;
     const Device *d = w->x.o->device;
+    bool three = w->x.terms == 3;
 
+    if (three && (w->pingpong || w->consumers == 3 ||
+                  t->bm != 64 * w->consumers))
+        return "not a tile of 64 rows a warpgroup, as 3xtf32 has";
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
     t->threads = w->consumers * THREADS_WG +
-                 (w->consumers > 1 ? THREADS_WG : 32);
-    w->smem = (ring_bytes(w) + (t->split > 1 ? 16 : 0) + 1023) / 1024 * 1024;
+                 (w->consumers > 1 || three ? THREADS_WG : 32);
+    w->smem = (ring_bytes(w) + small_bytes(&w->x, t->bn) +
+               (t->split > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
     int sums = w->wm * t->bn / THREADS_WG;
     w->x.regs = w->consumers == 1 ? sums + 72 : w->consumers == 2 ? 168 : 128;
     int most = w->consumers == 3 ? 96 : w->x.special > 0 ? 128 : 192;
+    if (three) { /* two sets of sums, a's parts; the epilogue has one */
+        most = 192;
+        sums = 2 * sums + 32;
+        w->x.regs = w->consumers == 1 ? sums + 56 : 168;
+    }
     if (sums > most)
         return "more sums than registers";
     int fit = (int)(d->smem_sm_kb * 1024.0 / ((double)w->smem + 1024));
@@ -196,7 +213,8 @@ static int stages_for(const WgmmaForm *f, const Shape *s, int blocks)
     const Device *d = f->x.o->device;
     int64_t k_tiles = tma_k_tiles(&f->tma);
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
-    int n = room / ((s->bm + s->bn) * ROW_BYTES + 16);
+    int n = (room - (int)small_bytes(&f->x, s->bn)) /
+            ((s->bm + s->bn) * ROW_BYTES + 16);
 
     if (n > MOST_STAGES)
         n = MOST_STAGES;
@@ -288,6 +306,22 @@ static double exposed(const Wgmma *w)
     return clk;
 }
 
+/* 3xtf32: three products; b's parts are read once more and written. A
+ * warpgroup takes its time over fragments and sums, while others multiply. */
+static void add_terms(const Wgmma *w, Work *out, double tile_steps)
+{
+    enum { PAUSE = 350 };
+    const Tile *t = &w->x.t;
+    double clk = 3 * 4 * t->bn / 2.0;
+
+    out->padded_flops *= 3;
+    out->smem_bytes = tile_steps *
+                      (t->bm / 64.0 * 12 * t->bn * 32 +
+                       (2 * t->bm + 3 * t->bn) * ROW_BYTES);
+    out->efficiency = fmin(1, w->consumers * w->resident * clk /
+                                  (clk + PAUSE)) * 0.95;
+}
+
 static void work(const Wgmma *w, Work *out)
 {
     const Contract *x = &w->x;
@@ -319,6 +353,8 @@ static void work(const Wgmma *w, Work *out)
     out->bank_conflict = 1;
     out->in_flight = (double)ring_bytes(w) * (t->stages - 1) / t->stages;
     out->warps_full = 4;
+    if (x->terms == 3)
+        add_terms(w, out, tiles * steps);
 }
 
 static void cost(Graph *g, const Group *gr, const Options *o,

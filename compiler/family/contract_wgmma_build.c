@@ -13,7 +13,8 @@ static const char *const own_names[] = {
     "height", "m_tile", "n_tile", "batch", "split", "partial", "tile_id",
     "is_last", "rank", "own_tile", "M", "N", "K", "BM", "BN", "BK", "WM", "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
-    "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t", "dcc_smem", "sum",
+    "fresh", "big", "small", "ready", "spent", "from", "to", "piece", "a_row",
+    "b_big", "b_small", "v", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t", "dcc_smem", "sum",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 
@@ -95,7 +96,11 @@ static void shared_memory(Wgmma *w)
 
     put_tile_field(w, &w->x.a, &w->tma->a, "BM");
     put_tile_field(w, &w->x.b, &w->tma->b, "BN");
+    if (w->x.terms == 3)
+        kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
     kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
+    if (w->x.terms == 3)
+        kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
     if (w->x.t.split > 1)
         kernel_smem(w->x.g, k, 8, "int is_last", NULL);
 }
@@ -152,7 +157,7 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
 
     *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
                    .offset = o->offset, .rank = o->rank, .swizzle = true,
-                   .tf32 = w->x.elem == T_F32};
+                   .tf32 = w->x.elem == T_F32 && w->x.terms == 1};
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor == t) {
             m->arg = i;
@@ -600,6 +605,10 @@ static const char *budget(const Wgmma *w, bool consumer)
     int most = w->consumers == 3 ? 160 : long_load ? 216 : 240;
     int least = w->consumers == 3 ? 32 : long_load ? 72 : 24;
 
+    if (w->x.terms == 3) {
+        most = w->x.t.bn > 128 ? 232 : 216;
+        least = w->x.t.bn > 128 ? 40 : 72;
+    }
     if (w->consumers == 1)
         return "";
     return arena_printf(w->x.g->arena, "dcc_registers_%s<%d>();\n",
@@ -662,17 +671,21 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"B_STEP", w->tma->b.k_major ? "2" : "128"},
         {"WGMMA", product(w)},
         {"K_STEP", x->elem == T_F32 ? "8" : "16"},
+        {"A_TILE", x->a.tile},
+        {"B_TILE", x->b.tile},
         {"ELECT", cluster ? "lane < CLUSTER" : "lane == 0"},
-        {"FREE", cluster ? "dcc_mbar_arrive_at(&smem.empty[(step - 1) % "
-                           "STAGES], lane);\n"
-                         : "dcc_mbar_arrive(&smem.empty[(step - 1) % "
-                           "STAGES]);\n"},
+        {"FREE", arena_printf(a, cluster
+                                     ? "dcc_mbar_arrive_at(&smem.empty[%s], "
+                                       "lane);\n"
+                                     : "dcc_mbar_arrive(&smem.empty[%s]);\n",
+                              x->terms == 3 ? "slot" : "(step - 1) % STAGES")},
         {"SPLIT", split_text(w)},
         {"EPILOGUE", epilogue_text(w)},
     };
     Buf b = {0};
 
-    template_fill(&b, "contract_wgmma.cu.in", slot,
+    template_fill(&b, x->terms == 3 ? "contract_wgmma_3x.cu.in"
+                                    : "contract_wgmma.cu.in", slot,
                   (int)(sizeof slot / sizeof *slot));
     kernel_phase(x->g, x->kernel, "setup", &b);
     buf_free(&b);
