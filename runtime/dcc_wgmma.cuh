@@ -41,7 +41,10 @@ void dcc_wgmma_fence();
 void dcc_wgmma_commit();
 void dcc_emu_wgmma_wait(int n);
 template <int N> static inline void dcc_wgmma_wait() { dcc_emu_wgmma_wait(N); }
-template <int N> static inline void dcc_wgmma_use(float (&d)[N]) { (void)d; }
+template <class T, int N> static inline void dcc_wgmma_use(T (&d)[N])
+{
+    (void)d;
+}
 
 #define DCC_WGMMA(N, T, P0, P1, P2, P3, P4, P5, P6, P7)                        \
     template <int TRANS_A, int TRANS_B>                                        \
@@ -97,6 +100,14 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(float (&d)[N])
 #pragma unroll
     for (int i = 0; i < N; ++i)
         asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// Registers of a are written by now: before the fence.
+template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        asm volatile("" : "+r"(a[i])::"memory");
 }
 
 // d = a * b, or d += a * b if `accumulate`; a from shared memory, or (_regs)

@@ -606,8 +606,9 @@ static const char *budget(const Wgmma *w, bool consumer)
     int least = w->consumers == 3 ? 32 : long_load ? 72 : 24;
 
     if (w->x.terms == 3) {
-        most = w->x.t.bn > 128 ? 232 : 216;
-        least = w->x.t.bn > 128 ? 40 : 72;
+        bool many = w->tma->m.n == 1 || w->x.t.bn > 128;
+        most = many ? 232 : 216;
+        least = many ? 40 : 72;
     }
     if (w->consumers == 1)
         return "";
