@@ -184,8 +184,21 @@ static const char *plan_load(const Contract *x, Load *l, int rows)
     return l->passes > 64 ? "more than 64 copies a thread" : NULL;
 }
 
+/* Blocks of a cluster read each other's sums; else they go through memory. */
+static bool in_cluster(const Contract *x)
+{
+    int s = x->t.split;
+
+    return x->o->device->sm >= 90 && (s == 2 || s == 4 || s == 8);
+}
+
 const char *contract_plan(Contract *x)
 {
+    x->cluster = in_cluster(x);
+    x->parts = 1;
+    if (x->mma)
+        x->parts = x->t.threads * x->t.wm * x->t.wn / (x->t.bm * x->t.bn * 32);
+
     const char *why = plan_load(x, &x->a, x->t.bm);
 
     if (!why)
@@ -261,14 +274,18 @@ size_t contract_ring(const Contract *x)
 
 static size_t sums_bytes(const Contract *x)
 {
-    return (size_t)x->t.bm * (size_t)(x->t.bn + SUM_PAD) * 4;
+    size_t parts = x->parts > 1 ? (size_t)x->parts : 1;
+
+    return parts * (size_t)x->t.bm * (size_t)(x->t.bn + SUM_PAD) * 4;
 }
 
 size_t contract_smem(const Contract *x)
 {
     size_t ring = contract_ring(x), sums = sums_bytes(x);
 
-    return (ring > sums ? ring : sums) + (x->t.split > 1 ? 16 : 0);
+    bool flag = x->t.split > 1 && !x->cluster;
+
+    return (ring > sums ? ring : sums) + (flag ? 16 : 0);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -309,6 +326,8 @@ int contract_splits(const Contract *x, const Tile *t, int split[10])
         if (s > 1 && (k_tiles < 2 * s ||
                       blocks * s > 2 * x->o->device->sms))
             break;
+        if (x->o->device->sm >= 90 && s < 8 && (s & (s - 1)))
+            continue; /* no size of a cluster */
         split[n++] = s;
     }
     return n;

@@ -65,6 +65,9 @@ typedef struct Contract {
     Side m, n, k;
     Tile t;
     bool mma;
+    bool cluster;           /* the blocks that split K are a cluster */
+    int parts;              /* sums of a tile in shared memory: slices of k */
+    struct Finish *finish;  /* contract_finish's */
     int k_step;             /* of one mma: 16, or 8 for tf32 */
     int terms;              /* products a product takes: 3 for 3xtf32, else 1 */
     Type elem;              /* in shared memory */
@@ -130,8 +133,13 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
 /* The parts. contract_load.c: */
 void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load);
 bool contract_async(const Contract *x);
-/* contract_store.c: from `sums` in shared memory to the stored tensors. */
+/* contract_store.c: from `sums` in shared memory to the stored tensors. With
+ * x->cluster a block finishes ROWS of the tile's rows, and adds up what the
+ * cluster has of them. */
 void contract_epilogue(Contract *x, Buf *b);
+int contract_rows(const Contract *x); /* that a block finishes */
+/* Before it, and before the sums: loads that need not wait for them. */
+void contract_early(Contract *x, Buf *b);
 /* The same for one thread's `vec` neighbouring columns. `place` prints where
  * they are: m and n, or with x->patch the variables of m, which it names; and
  * sets x->sum. */

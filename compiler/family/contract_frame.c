@@ -19,7 +19,7 @@ static const char *const own_names[] = {
     "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments",
     "a_lane_row", "a_lane_k", "b_lane_row", "b_lane_k", "lane", "warp",
     "lane_m", "lane_n", "slice", "slice_k", "c", "s", "sum", "LANES_M",
-    "LANES_N", "SLICES",
+    "LANES_N", "SLICES", "ROWS", "part", "p",
     "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
     "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
     "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N",
@@ -68,6 +68,12 @@ static void constants(Contract *x)
     kernel_constant(g, k, "K_TILES", (x->c.K + t->bk - 1) / t->bk, NULL);
     if (t->split > 1)
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
+    if (x->cluster)
+        kernel_constant(g, k, "ROWS", contract_rows(x),
+                        "of a tile that a block finishes");
+    if (x->parts > 1)
+        kernel_constant(g, k, "SLICES", x->parts,
+                        "of a tile's k, each some warps' own");
     if (x->mma)
         kernel_constant(g, k, "K_STEP", x->k_step, "of one mma");
 }
@@ -76,7 +82,8 @@ static void shared_memory(Contract *x)
 {
     Graph *g = x->g;
     size_t ring = contract_ring(x);
-    size_t total = contract_smem(x) - (x->t.split > 1 ? 16 : 0);
+    bool flag = x->t.split > 1 && !x->cluster;
+    size_t total = contract_smem(x) - (flag ? 16 : 0);
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
@@ -94,7 +101,7 @@ static void shared_memory(Contract *x)
         kernel_smem(g, x->kernel, 16,
                     arena_printf(g->arena, "unsigned char rest[%zu]",
                                  total - ring), "for the sums");
-    if (x->t.split > 1)
+    if (flag)
         kernel_smem(g, x->kernel, 16, "int is_last", NULL);
 }
 
@@ -141,30 +148,32 @@ void contract_batch(Contract *x, Buf *b)
 
 static void place_tile(Contract *x, Buf *b)
 {
+    const char *tile = x->cluster ? "tile" : "(int)blockIdx.x";
     int64_t tiles_m = (x->c.M + x->t.bm - 1) / x->t.bm;
     int64_t tiles_n = (x->c.N + x->t.bn - 1) / x->t.bn;
 
     if (tiles_m == 1 || tiles_n == 1) {
-        buf_printf(b, "const int m0 = %s;\n",
-                   tiles_m > 1 ? "blockIdx.x * BM" : "0");
-        buf_printf(b, "const int n0 = %s;\n",
-                   tiles_n > 1 ? "blockIdx.x * BN" : "0");
+        buf_printf(b, "const int m0 = %s%s;\n", tiles_m > 1 ? tile : "0",
+                   tiles_m > 1 ? " * BM" : "");
+        buf_printf(b, "const int n0 = %s%s;\n", tiles_n > 1 ? tile : "0",
+                   tiles_n > 1 ? " * BN" : "");
         return;
     }
     kernel_constant(x->g, x->kernel, "TILES_M", tiles_m, NULL);
     if (tiles_m <= BAND_ROWS) {
-        buf_puts(b, "const int m0 = blockIdx.x % TILES_M * BM;\n"
-                    "const int n0 = blockIdx.x / TILES_M * BN;\n");
+        buf_printf(b, "const int m0 = %s %% TILES_M * BM;\n"
+                      "const int n0 = %s / TILES_M * BN;\n", tile, tile);
         return;
     }
     kernel_constant(x->g, x->kernel, "TILES_N", tiles_n, NULL);
     kernel_constant(x->g, x->kernel, "BAND", BAND_ROWS,
                     "tile rows that run together");
-    buf_puts(b, "// Blocks that run at one time read few distinct tiles: "
+    buf_printf(b, "// Blocks that run at one time read few distinct tiles: "
                 "they lie in a band\n"
                 "// of BAND tile rows, so that the L2 serves most reads.\n"
-                "const int band = blockIdx.x / (BAND * TILES_N);\n"
-                "const int place = blockIdx.x % (BAND * TILES_N);\n"
+                "const int band = %s / (BAND * TILES_N);\n"
+                "const int place = %s %% (BAND * TILES_N);\n", tile, tile);
+    buf_puts(b,
                 "const int height = min(BAND, TILES_M - band * BAND);\n"
                 "const int m0 = (band * BAND + place % height) * BM;\n"
                 "const int n0 = place / height * BN;\n");
@@ -172,12 +181,17 @@ static void place_tile(Contract *x, Buf *b)
 
 static void put_tile(Contract *x, Buf *b)
 {
+    const char *rank = x->cluster ? "rank" : "(int)blockIdx.y";
+
+    if (x->cluster)
+        buf_puts(b, "const int rank = blockIdx.x % SPLIT, "
+                    "tile = blockIdx.x / SPLIT;\n");
     place_tile(x, b);
     contract_batch(x, b);
     if (x->t.split > 1)
-        buf_puts(b, "int k_tile = (int)blockIdx.y * K_TILES / SPLIT;\n"
-                    "const int k_end = ((int)blockIdx.y + 1) * K_TILES / "
-                    "SPLIT;\n");
+        buf_printf(b, "int k_tile = %s * K_TILES / SPLIT;\n"
+                      "const int k_end = (%s + 1) * K_TILES / SPLIT;\n",
+                   rank, rank);
     else
         buf_puts(b, "int k_tile = 0;\nconst int k_end = K_TILES;\n");
 }
@@ -207,12 +221,12 @@ static void finish(Contract *x)
     Kernel *k = x->kernel;
     int64_t tiles = contract_tiles(x);
 
-    k->grid[0] = (int)tiles;
-    k->grid[1] = x->t.split;
+    k->grid[0] = (int)tiles * (x->cluster ? x->t.split : 1);
+    k->grid[1] = x->cluster ? 1 : x->t.split;
     k->grid[2] = (int)x->c.batches;
-    k->cluster = 1;
+    k->cluster = x->cluster ? x->t.split : 1;
     k->min_blocks = resident(x);
-    if (x->t.split > 1) {
+    if (x->t.split > 1 && !x->cluster) {
         k->coop_counters = true;
         k->n_counters = (int)(tiles * x->c.batches);
         k->workspace = (size_t)(tiles * x->c.batches) *
@@ -292,7 +306,7 @@ static void load_phases(Contract *x)
     buf_free(&load);
 }
 
-enum { MAX_SLOTS = 20 };
+enum { MAX_SLOTS = 24 };
 
 void contract_body(Contract *x, const char *main, const char *to_sums,
                    const Slot *extra, int n_extra, const char *rows,
@@ -305,21 +319,29 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
         {"STORE", store_calls(x)},
         {"COMMIT", async ? "dcc_cp_commit();\n" : ""},
         {"WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""},
+        {"EARLY", ""},
     };
     Slot split[] = {{"ROWS", rows}, {"COLS", cols},
                     {"T", type_cname(x->acc)},
                     {"VEC4", x->acc == T_F32 ? "float4" : "int4"}};
-    Buf epilogue = {0};
+    Buf epilogue = {0}, early = {0};
 
+    contract_early(x, &early);
     load_phases(x);
-    memcpy(slot + 5, extra, sizeof *extra * (size_t)n_extra);
-    phase_from(x, "multiply", main, slot, 5 + n_extra);
-    if (x->t.split > 1)
+    slot[5].text = buf_text(&early);
+    memcpy(slot + 6, extra, sizeof *extra * (size_t)n_extra);
+    phase_from(x, "multiply", main, slot, 6 + n_extra);
+    if (x->t.split > 1 && !x->cluster)
         phase_from(x, "split K", "contract_split.cu.in", split, 4);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
-    template_fill(&epilogue, to_sums, slot, 5 + n_extra);
+    template_fill(&epilogue, to_sums, slot, 6 + n_extra);
+    if (x->cluster)
+        buf_puts(&epilogue, "dcc_cluster_sync();  // all have their sums\n");
     contract_epilogue(x, &epilogue);
+    if (x->cluster)
+        buf_puts(&epilogue, "dcc_cluster_sync();  // others read our sums\n");
     kernel_phase(x->g, x->kernel, "epilogue", &epilogue);
     buf_free(&epilogue);
+    buf_free(&early);
     finish(x);
 }

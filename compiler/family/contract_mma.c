@@ -89,6 +89,25 @@ static bool sensible(const Contract *x, const Tile *t)
     return t->bk == least || padded(x->c.K, t->bk) <= padded(x->c.K, least);
 }
 
+/* Warps that have all sums of a tile. */
+static int tile_warps(const Tile *t)
+{
+    return t->bm / t->wm * (t->bn / t->wn);
+}
+
+static int slices(const Tile *t)
+{
+    return t->threads / 32 / tile_warps(t);
+}
+
+static const char *text(const Contract *x, const Tile *t)
+{
+    const char *s = contract_text(x, t);
+
+    return slices(t) == 1 ? s : arena_printf(x->g->arena, "%s slices=%d", s,
+                                             slices(t));
+}
+
 static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
                          int most)
 {
@@ -99,13 +118,43 @@ static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
         x->t.split = split[i];
         if (contract_plan(x))
             continue;
-        contract_knobs(x, &x->t, &v[(*n)++]);
+        contract_knobs(x, &x->t, &v[*n]);
+        v[(*n)++].text = text(x, &x->t);
     }
+}
+
+/* Deep rings and slices of k are for problems that leave SMs idle: what counts
+ * there is how long one block takes. */
+static void add_shape(Contract *x, const Shape *s, Variant *v, int *n,
+                      int most)
+{
+    static const int depths[] = {4, 3, 6, 8};
+    Tile t = {.bm = s->bm, .bn = s->bn, .split = 1, .wm = s->wm, .wn = s->wn};
+    double blocks = (double)padded(x->c.M, s->bm) / s->bm *
+                    (double)padded(x->c.N, s->bn) / s->bn *
+                    (double)x->c.batches;
+    bool small = blocks <= 2.5 * x->o->device->sms;
+
+    for (int bk = (small ? 8 : 4) * x->k_step; bk >= 2 * x->k_step; bk /= 2)
+        for (int d = 0; d < (small ? 4 : 2); d++)
+            for (int many = 1; many <= 4; many *= 2) {
+                t.bk = bk;
+                t.stages = depths[d];
+                t.threads = tile_warps(&t) * 32 * many;
+                bool deep = t.stages > 4 && (t.stages - 2) * bk >= x->c.K;
+                if (many > 1 && (!small || t.threads > 512 ||
+                                 bk / many < 2 * x->k_step))
+                    break;
+                if (!sensible(x, &t) || deep || (bk > 4 * x->k_step &&
+                                                 many == 1))
+                    continue;
+                add_variants(x, &t, v, n, most);
+            }
 }
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
-    enum { MOST = 1500 };
+    enum { MOST = 4000 };
     Contract *form = arena_new_of(g->arena, Contract), x;
     int n = 0;
 
@@ -114,16 +163,7 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
         return 0;
     x = *form;
     for (int i = 0; i < N_SHAPES; i++)
-        for (int bk = 4 * x.k_step; bk >= 2 * x.k_step; bk /= 2)
-            for (int stages = 4; stages >= 3; stages--) {
-                const Shape *s = &shapes[i];
-                Tile t = {.bm = s->bm, .bn = s->bn, .bk = bk,
-                          .stages = stages, .split = 1, .wm = s->wm,
-                          .wn = s->wn};
-                t.threads = s->bm / s->wm * (s->bn / s->wn) * 32;
-                if (sensible(&x, &t))
-                    add_variants(&x, &t, *out, &n, MOST);
-            }
+        add_shape(&x, &shapes[i], *out, &n, MOST);
     for (int i = 0; i < n; i++)
         (*out)[i].form = form;
     return n;
@@ -236,6 +276,20 @@ static const char *fragment(Contract *x, const Load *l, const char *side,
         at, to, to, is_a ? 1 : 2, to, is_a ? 2 : 1, next, to, next);
 }
 
+/* Which warp of its slice of k this is. */
+static const char *place(const Contract *x)
+{
+    int warps = tile_warps(&x->t);
+
+    if (x->parts == 1)
+        return "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n";
+    return arena_printf(x->g->arena,
+                        "const int lane = threadIdx.x %% 32;\n"
+                        "const int warp = threadIdx.x / 32 %% %d;\n"
+                        "const int slice = threadIdx.x / 32 / %d;\n",
+                        warps, warps);
+}
+
 static const char *mma_name(const Contract *x)
 {
     return x->elem == T_F16    ? "dcc_mma_m16n8k16_f16"
@@ -263,15 +317,22 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         {"MMA", mma_name(&x)},
         {"T", x.acc == T_F32 ? "float" : "int"},
         {"VEC2", x.acc == T_F32 ? "float2" : "int2"},
+        {"PLACE", place(&x)},
+        {"STEPS", x.parts > 1 ? "BK / SLICES" : "BK"},
+        {"SLICE", x.parts > 1 ? "slice * BM + " : ""},
     };
     lane_place(&x, &x.a, true, &extra[0], &extra[1]);
     lane_place(&x, &x.b, false, &extra[2], &extra[3]);
+    for (int i = 1; i < 4 && x.parts > 1; i += 2)
+        extra[i].text = arena_printf(g->arena, "slice * (BK / SLICES) + %s",
+                                     extra[i].text);
     contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
-                  9, "WM / 16", "WN / 8");
+                  (int)(sizeof extra / sizeof *extra), "WM / 16", "WN / 8");
     k->family = "contract_mma";
+    k->variant = text(&x, &x.t);
     k->min_arch = "sm_80";
 }
 
 const Family family_contract_mma = {
-    "contract_mma", 1, applicable, space, cost, build,
+    "contract_mma", 2, applicable, space, cost, build,
 };

@@ -13,6 +13,7 @@ typedef struct Vector {
     const Expr *read;      /* of this element, or NULL: a store */
     const char *id;
     int piece, count;      /* elements of one access, accesses */
+    bool early;            /* read before the sums are there */
 } Vector;
 
 typedef struct Finish {
@@ -376,6 +377,54 @@ static const char *name_of(const CPrint *cp, const Var *v)
     return v->name;
 }
 
+static bool many_sums(const Contract *x)
+{
+    return x->cluster || x->parts > 1;
+}
+
+/* The sum, or vectors of sums, of all blocks of a cluster and slices of k. */
+static void put_many_sums(const Contract *x, Buf *b)
+{
+    Arena *a = x->g->arena;
+    int piece = x->vec < 4 ? x->vec : 4;
+    const char *type = x->acc == T_F32 ? "float" : "int";
+    const char *vec = arena_printf(a, "dcc_%sx%d", type_name(x->acc), piece);
+    const char *at = x->parts > 1 ? "sums[p * BM + row]" : "sums[row]";
+    const char *col = x->vec > 4 ? "col + e * 4" : "col";
+    const char *from = arena_printf(a, "&%s[%s]", at, col);
+    Buf add = {0};
+
+    if (x->cluster)
+        from = arena_printf(a, "dcc_cluster_peer(%s, s)", from);
+    if (x->vec == 1) {
+        buf_printf(b, "%s sum = 0;\n", type);
+        buf_printf(&add, "sum += *%s;\n", from);
+    } else {
+        buf_printf(b, "%s sum_vec[%d] = {};\n", vec, x->vec / piece);
+        buf_printf(&add, "const %s part =\n"
+                         "    *reinterpret_cast<const %s *>(\n"
+                         "        %s);\n"
+                         "#pragma unroll\n"
+                         "for (int c = 0; c < %d; ++c)\n"
+                         "    sum_vec[%s].v[c] += part.v[c];\n", vec, vec,
+                   from, piece, x->vec > 4 ? "e" : "0");
+    }
+    const char *loop[] = {
+        x->cluster ? "for (int s = 0; s < SPLIT; ++s) {" : NULL,
+        x->parts > 1 ? "for (int p = 0; p < SLICES; ++p) {" : NULL,
+        x->vec > 4 ? "for (int e = 0; e < 2; ++e) {" : NULL,
+    };
+    int depth = 0;
+    for (int i = 0; i < 3; i++)
+        if (loop[i])
+            buf_printf(b, "%*s#pragma unroll\n%*s%s\n", depth, "", depth, "",
+                       loop[i]), depth += 4;
+    cprint_lines(b, buf_text(&add), depth);
+    for (; depth; depth -= 4)
+        buf_printf(b, "%*s}\n", depth - 4, "");
+    buf_free(&add);
+}
+
 /* The sums of this thread's columns, and the vectors that go with them. */
 static void put_loads(Finish *f, Buf *b)
 {
@@ -383,20 +432,26 @@ static void put_loads(Finish *f, Buf *b)
     const char *type = x->acc == T_F32 ? "float" : "int";
     const char *vec = x->acc == T_F32 ? "dcc_f32x" : "dcc_i32x";
 
+    if (x->vec == 1 && !x->sum && many_sums(x)) {
+        put_many_sums(x, b);
+        return;
+    }
     if (x->vec == 1) {
         buf_printf(b, "const %s sum = %s;\n", type,
                    x->sum ? x->sum : "sums[row][col]");
         return;
     }
     int piece = x->vec < 4 ? x->vec : 4;
-    if (!x->sum)
+    if (!x->sum && many_sums(x))
+        put_many_sums(x, b);
+    else if (!x->sum)
         buf_printf(b, "%s%d sum_vec[%d];\n#pragma unroll\n"
                   "for (int e = 0; e < %d; ++e)\n"
                   "    sum_vec[e] = *reinterpret_cast<const %s%d *>("
                   "&sums[row][col + e * %d]);\n",
                vec, piece, x->vec / piece, x->vec / piece, vec, piece, piece);
     for (int i = 0; i < f->n_vec; i++)
-        if (f->vec[i].read)
+        if (f->vec[i].read && !f->vec[i].early)
             put_vector_load(f, b, &f->vec[i]);
     for (int i = 0; i < x->gr->n_step; i++) {
         if (!f->vector_store[i])
@@ -484,27 +539,57 @@ static void prepare(Finish *f, Contract *x)
     }
 }
 
+int contract_rows(const Contract *x)
+{
+    return x->cluster ? x->t.bm / x->t.split : x->t.bm;
+}
+
+/* Where piece i of the tile is. */
+static void put_where(const Contract *x, Buf *b)
+{
+    const char *first = x->cluster ? "rank * ROWS + " : "";
+
+    if (x->vec > 1)
+        buf_printf(b, "const int row = %si / (BN / %d), "
+                      "col = i %% (BN / %d) * %d;\n",
+                   first, x->vec, x->vec, x->vec);
+    else
+        buf_printf(b, "const int row = %si / BN, col = i %% BN;\n", first);
+    buf_puts(b, "const int m = m0 + row, n = n0 + col;\n");
+}
+
+/* What a point within the problem is: "m < M && n < N"; or what one outside
+ * is: "m >= M || n >= N". "" if there are none. */
+static const char *bounds(const Contract *x, bool inside)
+{
+    bool m = x->c.M % x->t.bm, n = x->c.N % x->t.bn || x->beyond;
+    const char *cmp = inside ? "<" : ">=";
+
+    if (!m && !n)
+        return "";
+    return arena_printf(x->g->arena, "%s%s%s%s%s%s%s", m ? "m " : "",
+                        m ? cmp : "", m ? " M" : "",
+                        m && n ? inside ? " && " : " || " : "",
+                        n ? "n " : "", n ? cmp : "", n ? " N" : "");
+}
+
+static int pieces(const Contract *x)
+{
+    return contract_rows(x) * x->t.bn / x->vec;
+}
+
 static void put_points(Finish *f, Buf *b)
 {
     Contract *x = f->x;
-    bool tail_m = x->c.M % x->t.bm;
-    bool tail_n = x->c.N % x->t.bn || x->beyond;
+    const char *outside = bounds(x, false);
     Buf head = {0}, loads = {0}, body = {0};
     CScope scope = cprint_open(&x->cp);
 
-    if (x->vec > 1)
-        buf_printf(&head, "const int row = i / (BN / %d), "
-                          "col = i %% (BN / %d) * %d;\n",
-                   x->vec, x->vec, x->vec);
-    else
-        buf_puts(&head, "const int row = i / BN, col = i % BN;\n");
-    buf_puts(&head, "const int m = m0 + row, n = n0 + col;\n");
-    if (tail_m || tail_n)
-        buf_printf(&head, "if (%s%s%s)\n    %s;\n",
-                   tail_m ? "m >= M" : "", tail_m && tail_n ? " || " : "",
-                   tail_n ? "n >= N" : "",
-                   x->t.bm * x->t.bn == x->vec * x->t.threads ? "return"
-                                                              : "continue");
+    put_where(x, &head);
+    if (*outside)
+        buf_printf(&head, "if (%s)\n    %s;\n", outside,
+                   pieces(x) == x->t.threads && !x->cluster ? "return"
+                                                            : "continue");
     name_sum(f, "sum");
     name_side(f, &head, &x->m, f->linear_m);
     name_side(f, &head, &x->n, f->linear_n);
@@ -523,16 +608,17 @@ static void put_points(Finish *f, Buf *b)
  * loads would wait for each other. */
 static void put_loop(Contract *x, Buf *b, bool loads)
 {
-    int pieces = x->t.bm * x->t.bn / x->vec, threads = x->t.threads;
+    int n = pieces(x), threads = x->t.threads;
+    const char *rows = x->cluster ? "ROWS" : "BM";
 
-    if (loads && pieces >= 2 * threads)
-        buf_printf(b, "#pragma unroll %d\n", pieces >= 4 * threads ? 4 : 2);
-    if (pieces % threads) {
-        buf_printf(b, "for (int i = threadIdx.x; i < BM * BN / %d; "
-                      "i += THREADS) {\n", x->vec);
+    if (loads && n >= 2 * threads)
+        buf_printf(b, "#pragma unroll %d\n", n >= 4 * threads ? 4 : 2);
+    if (n % threads || x->cluster) {
+        buf_printf(b, "for (int i = threadIdx.x; i < %s * BN / %d; "
+                      "i += THREADS) {\n", rows, x->vec);
         return;
     }
-    if (pieces == threads)
+    if (n == threads)
         buf_puts(b, "{\n    const int i = threadIdx.x;\n");
     else
         buf_printf(b, "for (int pass = 0; pass < BM * BN / %d / THREADS; "
@@ -541,18 +627,155 @@ static void put_loop(Contract *x, Buf *b, bool loads)
                    x->vec);
 }
 
-void contract_epilogue(Contract *x, Buf *b)
-{
-    Finish f = {0};
+/* ---- early loads --------------------------------------------- */
 
-    prepare(&f, x);
-    cprint_fresh(&x->cp, "sum");
-    cprint_fresh(&x->cp, "sum_vec");
-    put_loop(x, b, f.n_vec > 0);
-    put_points(&f, b);
-    buf_puts(b, "}\n");
+static bool index_has_data(const Expr *e)
+{
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_has_data(e->at[i]))
+            return true;
+    for (int i = 0; i < e->in.n; i++)
+        if (idx_has_data(e->in.cond[i].e))
+            return true;
+    return false;
 }
 
+static bool stored(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+static bool uses_rows(const Contract *x, const Expr *e)
+{
+    for (int i = 0; i < x->m.n; i++)
+        if (expr_uses(e, x->m.v[i]))
+            return true;
+    return expr_uses(e, x->m.linear);
+}
+
+/* The vectors that a thread can hold all the while: those of its only piece,
+ * or of the columns that all its pieces have. Returns their registers. */
+static int choose_early(Finish *f)
+{
+    enum { MOST_REGS = 32, MOST_ALL = 144 };
+    const Contract *x = f->x;
+    bool once = pieces(x) <= x->t.threads;
+    bool same_columns = x->t.threads % (x->t.bn / x->vec) == 0;
+    int regs = 0;
+
+    for (int i = 0; i < f->n_vec; i++) {
+        Vector *v = &f->vec[i];
+        int own = v->count * 4;
+        if (!v->read || index_has_data(v->read) ||
+            stored(x->gr, v->read->tensor) || regs + own > MOST_REGS ||
+            x->regs + regs + own > MOST_ALL)
+            continue;
+        v->early = once || (same_columns && !uses_rows(x, v->read));
+        regs += v->early ? own : 0;
+    }
+    return regs;
+}
+
+/* "b_vec = *reinterpret_cast<const dcc_f16x8 *>(&b[n]);" */
+static void put_early_load(Finish *f, Buf *b, const Vector *v)
+{
+    CPrint *cp = &f->x->cp;
+    const Tensor *t = v->read->tensor;
+    Buf at = {0}, in = {0};
+
+    cprint_element(&at, cp, t, cprint_offset(f->x->g, t, v->read->at));
+    if (guard_truth(v->read->in) != ALWAYS) {
+        buf_puts(&in, "if (");
+        cprint_guard(&in, cp, v->read->in);
+        buf_puts(&in, ") {\n");
+        buf_puts(b, buf_text(&in));
+    }
+    for (int i = 0; i < v->count; i++) {
+        buf_printf(b, "%s%s", in.len ? "    " : "", v->id);
+        if (v->count > 1)
+            buf_printf(b, "[%d]", i);
+        buf_printf(b, " = *reinterpret_cast<const %s *>(\n"
+                      "    &%s[%s", vector_type(f, t, v),
+                   cprint_tensor(cp, t), buf_text(&at));
+        if (i)
+            buf_printf(b, " + %d", i * v->piece);
+        buf_puts(b, "]);\n");
+    }
+    buf_puts(b, in.len ? "}\n" : "");
+    buf_free(&at);
+    buf_free(&in);
+}
+
+static Finish *finish_of(Contract *x)
+{
+    if (!x->finish) {
+        x->finish = arena_new_of(x->g->arena, Finish);
+        prepare(x->finish, x);
+        cprint_fresh(&x->cp, "sum");
+        cprint_fresh(&x->cp, "sum_vec");
+    }
+    return x->finish;
+}
+
+void contract_early(Contract *x, Buf *b)
+{
+    Finish *f = finish_of(x);
+    int regs = choose_early(f);
+    Buf body = {0};
+
+    if (!regs)
+        return;
+    x->regs += regs;
+    buf_puts(b, "// What the epilogue reads besides the sums, meanwhile.\n");
+    for (int i = 0; i < f->n_vec; i++) {
+        const Vector *v = &f->vec[i];
+        if (!v->early)
+            continue;
+        buf_printf(b, "%s %s", vector_type(f, v->read->tensor, v), v->id);
+        if (v->count > 1)
+            buf_printf(b, "[%d]", v->count);
+        buf_puts(b, " = {};\n");
+    }
+    CScope scope = cprint_open(&x->cp);
+    buf_puts(&body, "const int i = threadIdx.x;\n");
+    put_where(x, &body);
+    const char *in = bounds(x, true);
+    bool some = pieces(x) < x->t.threads;
+    Buf loads = {0};
+    name_side(f, &loads, &x->m, f->linear_m);
+    name_side(f, &loads, &x->n, f->linear_n);
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].early)
+            put_early_load(f, &loads, &f->vec[i]);
+    if (some || *in) {
+        buf_printf(&body, "if (%s%s%s) {\n",
+                   some ? arena_printf(x->g->arena, "i < %s * BN / %d",
+                                       x->cluster ? "ROWS" : "BM", x->vec)
+                        : "", some && *in ? " && " : "", in);
+        cprint_lines(&body, buf_text(&loads), 4);
+        buf_puts(&body, "}\n");
+    } else {
+        buf_puts(&body, buf_text(&loads));
+    }
+    cprint_close(&x->cp, scope);
+    buf_puts(b, "{\n");
+    cprint_lines(b, buf_text(&body), 4);
+    buf_puts(b, "}\n");
+    buf_free(&loads);
+    buf_free(&body);
+}
+
+void contract_epilogue(Contract *x, Buf *b)
+{
+    Finish *f = finish_of(x);
+
+    put_loop(x, b, f->n_vec > 0);
+    put_points(f, b);
+    buf_puts(b, "}\n");
+}
 
 void contract_points(Contract *x, Buf *b, ContractPlace *place)
 {
