@@ -9,6 +9,7 @@
 /* A node of the group graph; NULL group: merged into another. */
 typedef struct Unit {
     Group *group;
+    uint64_t *reads; /* bit of a tensor's id: the group reads it */
     double us;
     int serial; /* identity for the memo; new after each merge */
     int first;  /* position of its first statement */
@@ -33,6 +34,8 @@ typedef struct Search {
     int n_unit, serial;
     uint64_t *after; /* bit k of row i: unit k must run after unit i */
     int words;       /* of a row */
+    int *readers;    /* by tensor: changes whenever one that reads it does */
+    int tensor_words;
     Candidate *cand;
     int n_cand, cap_cand;
 } Search;
@@ -61,22 +64,22 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
             continue;
         }
         bool first = preferred(s->options, *f);
-        if (!first && best->family && preferred(s->options, best->family))
-            continue;
-        if (first && best->family && !preferred(s->options, best->family))
-            best->cost.us = INFINITY;
         int n = (*f)->space(s->graph, gr, s->options, &v);
         for (int i = 0; i < n; i++) {
             Cost c = {0};
             (*f)->cost(s->graph, gr, s->options, &v[i], &c);
             s->evaluated++;
-            if (c.coef_r && c.us < best->cost.us) {
-                best->family = *f;
-                best->variant = v;
-                best->n_variant = n;
-                best->best = i;
-                best->cost = c;
-            }
+            bool after = best->family &&
+                         first < preferred(s->options, best->family);
+            bool before = best->family &&
+                          first > preferred(s->options, best->family);
+            if (!c.coef_r || after || (!before && c.us >= best->cost.us))
+                continue;
+            best->family = *f;
+            best->variant = v;
+            best->n_variant = n;
+            best->best = i;
+            best->cost = c;
         }
     }
     return best;
@@ -106,24 +109,9 @@ static double time_of(Search *x, Group *gr)
 
 /* ---- the group graph */
 
-typedef struct Touch {
-    const Tensor *t;
-    bool reads;
-} Touch;
-
-static void touch(const Expr *e, void *ctx)
+static bool reads(const Search *x, int unit, const Tensor *t)
 {
-    Touch *r = ctx;
-
-    r->reads |= e->kind == E_READ && e->tensor == r->t;
-}
-
-static bool in_args(const Group *gr, const Tensor *t)
-{
-    for (int i = 0; i < gr->n_arg; i++)
-        if (gr->arg[i] == t)
-            return true;
-    return false;
+    return x->unit[unit].reads[t->id / 64] >> (t->id % 64) & 1;
 }
 
 static bool writes(const Group *gr, const Tensor *t)
@@ -134,27 +122,72 @@ static bool writes(const Group *gr, const Tensor *t)
     return false;
 }
 
-static bool reads(const Group *gr, const Tensor *t)
-{
-    Touch r = {t, false};
+typedef struct ReadSet {
+    uint64_t *bits;
+} ReadSet;
 
-    if (!in_args(gr, t))
-        return false;
-    for (int i = 0; i < gr->n_step && !r.reads; i++)
-        expr_visit(gr->step[i].value, touch, &r);
-    return r.reads || group_place_reads(gr, t);
+static void add_read(const Expr *e, void *ctx)
+{
+    ReadSet *r = ctx;
+
+    if (e->kind == E_READ)
+        r->bits[e->tensor->id / 64] |= (uint64_t)1 << (e->tensor->id % 64);
 }
 
-/* Must b run after a? Flow, and for state: writes after older reads. */
-static bool depends(const Group *a, const Group *b)
+/* What the group reads, in values and in places that it stores to. */
+static uint64_t *find_reads(const Search *x, const Group *gr)
 {
-    for (int i = 0; i < a->n_step; i++)
-        if (a->step[i].tensor && reads(b, a->step[i].tensor))
+    ReadSet r = {arena_array(x->g->arena, uint64_t, x->tensor_words)};
+
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, add_read, &r);
+    for (int i = 0; i < gr->n_arg; i++) {
+        const Tensor *t = gr->arg[i];
+        if (group_place_reads(gr, t))
+            r.bits[t->id / 64] |= (uint64_t)1 << (t->id % 64);
+    }
+    return r.bits;
+}
+
+/* All that read what unit i reads have one more or one less beside them. */
+static void touch_readers(Search *x, int i)
+{
+    for (int w = 0; x->unit[i].reads && w < x->tensor_words; w++)
+        for (uint64_t left = x->unit[i].reads[w]; left; left &= left - 1)
+            x->readers[w * 64 + __builtin_ctzll(left)]++;
+}
+
+static void drop_unit(Search *x, int i)
+{
+    touch_readers(x, i);
+    x->unit[i].group = NULL;
+}
+
+static void set_unit(Search *x, int i, Group *gr)
+{
+    Unit *u = &x->unit[i];
+
+    touch_readers(x, i);
+    u->group = gr;
+    u->us = time_of(x, gr); /* finds the group's arguments, too */
+    u->reads = find_reads(x, gr);
+    u->serial = ++x->serial;
+    touch_readers(x, i);
+}
+
+/* Must unit b run after unit a? Flow, and for state: writes after older
+ * reads. */
+static bool depends(const Search *x, int a, int b)
+{
+    const Group *p = x->unit[a].group, *c = x->unit[b].group;
+
+    for (int i = 0; i < p->n_step; i++)
+        if (p->step[i].tensor && reads(x, b, p->step[i].tensor))
             return true;
-    for (int i = 0; i < b->n_step; i++) {
-        const Tensor *t = b->step[i].tensor;
+    for (int i = 0; i < c->n_step; i++) {
+        const Tensor *t = c->step[i].tensor;
         for (const Tensor *old = t ? t->prev : NULL; old; old = old->prev)
-            if (reads(a, old) || writes(a, old))
+            if (reads(x, a, old) || writes(p, old))
                 return true;
     }
     return false;
@@ -167,10 +200,9 @@ static uint64_t *row(const Search *x, int i)
 
 static void set_order(Search *x, int a, int b)
 {
-    const Group *p = x->unit[a].group, *c = x->unit[b].group;
     uint64_t bit = (uint64_t)1 << (b % 64);
 
-    if (a != b && p && c && depends(p, c))
+    if (a != b && x->unit[a].group && x->unit[b].group && depends(x, a, b))
         row(x, a)[b / 64] |= bit;
     else
         row(x, a)[b / 64] &= ~bit;
@@ -218,7 +250,7 @@ static int readers(const Search *x, const Tensor *t, int *list, int max)
     int n = 0;
 
     for (int i = 0; i < x->n_unit; i++)
-        if (x->unit[i].group && reads(x->unit[i].group, t) && n < max)
+        if (x->unit[i].group && reads(x, i, t) && n < max)
             list[n++] = i;
     return n;
 }
@@ -314,15 +346,11 @@ static void try_again(Search *x, Candidate *k)
     k->saves = saves;
 }
 
-/* Changes whenever a unit that the candidate concerns does. */
+/* Changes whenever a unit that the candidate concerns does; never 0. */
 static uint64_t state_of(const Search *x, const Candidate *k)
 {
-    int list[64], n = readers(x, k->t, list, 64);
-    uint64_t h = (uint64_t)x->unit[k->p].serial;
-
-    for (int i = 0; i < n; i++)
-        h = h * 1000003u + (uint64_t)x->unit[list[i]].serial;
-    return h;
+    return (uint64_t)x->unit[k->p].serial << 32 |
+           (uint32_t)x->readers[k->t->id];
 }
 
 static void evaluate(Search *x, Candidate *k)
@@ -356,13 +384,6 @@ static void add_candidates(Search *x, Tensor *t)
 
 /* ---- merging */
 
-static void set_unit(Search *x, int i, Group *gr)
-{
-    x->unit[i].group = gr;
-    x->unit[i].us = time_of(x, gr);
-    x->unit[i].serial = ++x->serial;
-}
-
 static bool merge_point(Search *x, Candidate *k)
 {
     int p = k->p, c = k->c; /* k itself is renamed below */
@@ -373,7 +394,7 @@ static bool merge_point(Search *x, Candidate *k)
         return false;
     }
     set_unit(x, k->c, k->fused);
-    x->unit[k->p].group = NULL;
+    drop_unit(x, k->p);
     update_order(x, k->p);
     update_order(x, k->c);
     for (int i = 0; i < x->n_cand; i++) {
@@ -400,7 +421,7 @@ static bool merge_again(Search *x, Candidate *k)
     for (int i = 0; i < n; i++)
         set_unit(x, list[i],
                  fuse_inline(x->g, p, x->unit[list[i]].group, k->t, &why));
-    x->unit[k->p].group = NULL;
+    drop_unit(x, k->p);
     update_order(x, k->p);
     for (int i = 0; i < n; i++)
         update_order(x, list[i]);
@@ -414,7 +435,7 @@ static bool merge_again(Search *x, Candidate *k)
 static bool alive(const Search *x, const Candidate *k)
 {
     return k->p != k->c && x->unit[k->p].group && x->unit[k->c].group &&
-           reads(x->unit[k->c].group, k->t) &&
+           reads(x, k->c, k->t) &&
            writes(x->unit[k->p].group, k->t);
 }
 
@@ -536,6 +557,8 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     s->plan = plan;
     s->choices = map_new(g->arena);
     x.unit = arena_array(g->arena, Unit, g->n_stmt);
+    x.readers = arena_array(g->arena, int, g->n_tensor + 1);
+    x.tensor_words = g->n_tensor / 64 + 1;
     for (int i = 0; i < g->n_stmt; i++) {
         x.n_unit++;
         set_unit(&x, i, group_of(g, g->stmt[i]));
