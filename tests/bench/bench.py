@@ -15,7 +15,8 @@ PyTorch's kernels, 32 cublasLt heuristics, torch.cudnn_convolution_relu; the
 two quickest of them and PyTorch stay for the turns.
 
 --variants N measures for some shapes N variants of dcc's, most of them those
-predicted quickest, and compares prediction and measurement.
+predicted quickest, and compares prediction and measurement; --write-plans DIR
+keeps the quickest as plans, which --plan-dir DIR takes as the tuned ones.
 
 Prints tables, writes JSON after every shape; exit status 1 if a result is
 wrong, 3 without GPU, nvcc or torch. --cpu tries the script itself on small
@@ -257,13 +258,23 @@ class Worker:
                 continue
             if message and not message["again"]:
                 return message["done"]
-            self.stop()
             if message:
+                self.stop()
                 return message["done"]
-            late = time.time() >= self.o.deadline - 0.2
-            return {"error": "no time left" if late else
-                    f"stopped at {self.at}: {tail(open(self.log).read(), 3)}"
-                    or "it hangs", "stopped": True}
+            return self._lost()
+
+    def _lost(self):
+        """The process hangs or has ended."""
+        try:
+            self.process.wait(1)
+        except subprocess.TimeoutExpired:
+            pass
+        status = self.process.poll()
+        self.stop()
+        if time.time() >= self.o.deadline - 0.2:
+            return {"error": "no time left"}
+        how = "hangs" if status is None else f"ended with status {status}"
+        return {"error": f"{self.at}: {how} {tail(open(self.log).read(), 3)}"}
 
     def ask(self, job):
         if time.time() > self.o.deadline:
@@ -299,13 +310,13 @@ def shape_line(name, case, side="untuned"):
         f"{len(kernels)} kernels"
     if side == "tuned":
         predicted, variant = None, "tuned"
-    rival = r.get("rival", "-")
+    rival = f"{r.get('rival', '-')} of {case['tried']}"
     line = (f"{name:30} {r['us']:9.2f} {number(predicted):>9} "
             f"{number(r.get('rival_us')):>9} {number(r.get('ratio')):>6} "
             f"{number(r.get('own')):>5} {number(r.get('plain')):>5} "
             f"{r['tflops']:6.1f} {r['gbs']:5.0f} "
             f"{100 * r['of_ceiling']:4.0f}% {r['error']:8.1e}  {rival}; "
-            f"{variant}").replace("; ", f" of {case['tried']}; ", 1)
+            f"{variant}")
     if made.get("spill_bytes"):
         line += f"  SPILLS {made['spill_bytes']} bytes"
     if made.get("remarks"):
@@ -316,19 +327,20 @@ def shape_line(name, case, side="untuned"):
 
 
 def judge(row, cases):
-    """The row's bars with the numbers reached."""
+    """The row's bars with the numbers reached. A shape without a plan counts
+    as it is, where others of the row have one."""
     judged = []
+    there = {n: cases[n] for n in row.shapes if n in cases}
+    first = {n: c.get("untuned") or {} for n, c in there.items()}
+    tuned = {n: c.get("tuned") or first[n] for n, c in there.items()}
+    if not any("tuned" in c for c in there.values()):
+        tuned = {n: {} for n in there}
+    whole = len(there) == len(row.shapes)
     for bar in row.bars:
-        side = "tuned" if bar.tuned else "untuned"
-        results = {n: cases[n].get(side) or {} for n in row.shapes
-                   if n in cases}
-        whole = len(results) == len(row.shapes)
         entry = dict(bar=bar.text, tuned=bar.tuned, limit=bar.limit,
-                     value=bar.value(results))
+                     value=bar.value(tuned if bar.tuned else first))
         if bar.tuned:   # what the first pick reaches of the tuned bar
-            entry["untuned_value"] = bar.value(
-                {n: cases[n].get("untuned") or {} for n in row.shapes
-                 if n in cases})
+            entry["untuned_value"] = bar.value(first)
         if entry["value"] is not None:
             entry["met"] = bool(whole and bar.met(entry["value"]))
             entry["part"] = not whole
@@ -589,7 +601,22 @@ def variants_mode(o, builder, worker, report):
             cases[name] = dict(result, notes=notes,
                                **show_variants(name, result))
         write_json(o, report)
+        write_plan(o, builder, name, cases[name])
     return variants_summary(cases)
+
+
+def write_plan(o, builder, name, case):
+    """--write-plans: the quickest variant, for --plan-dir."""
+    ran = [v for v in case.get("variants", []) if v.get("us")]
+    if not o.write_plans or not ran:
+        return
+    family, words = min(ran, key=lambda v: v["us"])["text"].split(", ", 1)
+    os.makedirs(o.write_plans, exist_ok=True)
+    status, text = builder.dcc(
+        name, f"--variant={family}={words}",
+        f"--write-plan={os.path.join(o.write_plans, name + '.plan')}")
+    if status:
+        say(f"{name}: no plan: {tail(text, 3)}")
 
 
 def variants_summary(cases):
@@ -620,6 +647,8 @@ def options():
     p.add_argument("--variants", type=int, default=0, metavar="N")
     p.add_argument("--plan-dir", default="",
                    help="SHAPE.plan there gives the tuned result")
+    p.add_argument("--write-plans", default="", metavar="DIR",
+                   help="with --variants: the quickest as SHAPE.plan")
     p.add_argument("--params", action="store_true",
                    help="weights as parameters that dcc may pack")
     p.add_argument("--dcc", default=os.path.join(TOP, "build/dcc"))
