@@ -628,6 +628,18 @@ static const char *product(const Wgmma *w)
                         !w->tma->b.k_major);
 }
 
+/* Two warpgroups multiply in turns, so that one's products hide the other's
+ * epilogue, and so that each waits for every phase of a slot in order: a wait
+ * for a phase beyond the next would pass at once. */
+static const char *turn_text(Arena *a, const char *first)
+{
+    return arena_printf(a, "// The warpgroups take turns: one multiplies while "
+                           "the other stores.\n"
+                           "if (tile != %s)\n"
+                           "    dcc_barrier_sync(1 + warpgroup, 256);\n",
+                        first);
+}
+
 static void put_kernel(Wgmma *w, const Places *p)
 {
     Contract *x = &w->x;
@@ -666,6 +678,9 @@ static void put_kernel(Wgmma *w, const Places *p)
                       : own},
         {"NEXT", w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all},
         {"SKIP", w->pingpong ? "step += (CONSUMERS - 1) * K_TILES;\n" : ""},
+        {"TURN", w->pingpong ? turn_text(a, own) : ""},
+        {"PASS", w->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
+                             : ""},
         {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
         {"A_STEP", w->tma->a.k_major ? "2" : "128"},
