@@ -146,7 +146,8 @@ sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
         random="--random-plan=$seed --variant="
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
-            $(files contract conv tensor_cores wgmma wgmma_conv norm) ;;
+            $(files contract conv tensor_cores wgmma wgmma_conv norm \
+                f32_products) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \

@@ -11,11 +11,12 @@ typedef struct Shape {
 } Shape;
 
 static const Shape shapes[] = {
-    {128, 128, 8, 16}, {128, 256, 8, 16}, {64, 128, 8, 16}, {128, 64, 8, 8},
-    {64, 128, 8, 8},   {64, 64, 8, 8},    {64, 64, 4, 8},   {64, 64, 8, 4},
-    {64, 64, 4, 4},    {32, 64, 4, 4},    {64, 32, 4, 4},   {32, 32, 4, 4},
-    {32, 128, 4, 8},   {128, 32, 8, 4},   {16, 128, 4, 4},  {16, 64, 4, 4},
-    {16, 32, 4, 4},    {64, 16, 4, 4},    {128, 16, 8, 4},
+    {128, 128, 8, 16}, {128, 256, 8, 16}, {64, 128, 8, 16}, {32, 128, 8, 16},
+    {128, 64, 8, 8},   {64, 128, 8, 8},   {64, 64, 8, 8},   {32, 128, 8, 8},
+    {32, 64, 8, 8},    {64, 64, 4, 8},    {64, 64, 8, 4},   {32, 64, 4, 8},
+    {16, 64, 4, 8},    {64, 32, 8, 4},    {32, 32, 8, 4},   {128, 32, 8, 4},
+    {32, 32, 4, 4},    {16, 128, 4, 8},   {16, 64, 4, 4},   {16, 32, 4, 4},
+    {64, 16, 4, 4},    {128, 16, 8, 4},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -64,6 +65,20 @@ static bool sensible(const Contract *x, const Tile *t)
     return t->bn <= 16 || t->bn / 2 < x->c.N;
 }
 
+/* Sums, a's part of four k, b's of four columns; beyond the limit the compiler
+ * would spill. */
+static const char *plan_simt(Contract *x)
+{
+    enum { LIMIT = 212 };
+    const char *why = contract_plan(x);
+
+    contract_regs(x, x->t.wm * x->t.wn + 4 * x->t.wm - 4 +
+                         (slices(&x->t) > 1 ? 6 : 0) + 2 * x->c.n_batch);
+    if (!why && x->regs > LIMIT)
+        why = "more registers than a thread may have";
+    return why;
+}
+
 static const char *text(const Contract *x, const Tile *t)
 {
     return arena_printf(x->g->arena, "%s slices=%d", contract_text(x, t),
@@ -75,7 +90,7 @@ static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
     Contract y = *x;
 
     y.t = *t;
-    if (contract_plan(&y))
+    if (plan_simt(&y))
         return;
     contract_knobs(&y, t, &v[*n]);
     v[(*n)++].text = text(&y, t);
@@ -136,7 +151,8 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* Fraction of the issued instructions that multiply: for four k, besides
  * them, TM + TN reads of shared memory and some addresses; once a tile,
- * copies, a barrier and the loop. */
+ * copies, a barrier and the loop. The busier shared memory is with the reads,
+ * the longer they queue. */
 static double efficiency(const Contract *x)
 {
     const Tile *t = &x->t;
@@ -149,19 +165,9 @@ static double efficiency(const Contract *x)
     if (!x->b.async)
         copies += 12.0 * x->b.passes;
     double multiply = 4 * sums * quads;
-    return 0.95 * multiply / (multiply + reads * quads + copies + 25);
-}
-
-/* Registers by a thread's sums, as compiled. */
-static const char *plan_simt(Contract *x)
-{
-    const char *why = contract_plan(x);
-    int sums = x->t.wm * x->t.wn;
-
-    x->regs = sums >= 128 ? 224 : sums >= 64 ? 144 : sums >= 32 ? 96 : 72;
-    if (!x->a.async || !x->b.async)
-        x->regs += sums >= 128 ? 0 : 24;
-    return why;
+    double busy = 2.0 * (t->wm + t->wn) / sums;
+    return 0.95 * multiply / (multiply + reads * quads + copies + 25) /
+           (1 + 0.5 * busy * busy);
 }
 
 /* A block alone on its SM waits at each tile's barrier. */
@@ -202,7 +208,7 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     contract_work(&x, &w);
     if (blocks <= o->device->sms || alone(&x))
         w.fill_us += k_steps / t->bk * 110 / (o->device->clock_ghz * 1e3);
-    w.fill_us += slices(t) * 0.05;
+    w.fill_us += (slices(t) - 1) * (0.04 + 0.001 * t->wm * t->wn);
     model_cost(o->device, &w, c);
 }
 
