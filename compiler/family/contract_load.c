@@ -90,7 +90,7 @@ static bool many_rows(const Load *l)
  * variables have one name. */
 static const char *kept(Contract *x, const Load *l, const Var *v)
 {
-    static const char *const taken[] = {"row", "k", "off", "reg", "tile"};
+    static const char *const taken[] = {"row", "k", "off", "reg", "tile", "in"};
     const char *name = cprint_ident(x->g->arena, v->name);
     int same = 1;
 
@@ -101,6 +101,14 @@ static const char *kept(Contract *x, const Load *l, const Var *v)
     return same == 1 ? arena_printf(x->g->arena, "%s_%s", l->id, name)
                      : arena_printf(x->g->arena, "%s_%s_%d", l->id, name,
                                     same);
+}
+
+/* Rows beyond the end are not read: if all of them read the last one instead,
+ * that line of the L2 would serve a request of each row and block, one by one.
+ * Where the tile is no higher than the problem they read distinct rows. */
+static bool skips_rows(const Load *l)
+{
+    return l->along_k && l->side->extent < l->rows;
 }
 
 static void declare_kept(Contract *x, const Load *l, Buf *b)
@@ -115,6 +123,8 @@ static void declare_kept(Contract *x, const Load *l, Buf *b)
         buf_printf(b, "%s%s%s", i ? ", " : "int ", kept(x, l, l->need[i]),
                    dim);
     buf_puts(b, l->n_need ? ";\n" : "");
+    if (skips_rows(l))
+        buf_printf(b, "bool %s_in%s;\n", l->id, dim);
 }
 
 /* The body that fills what is kept, for the row `text`. */
@@ -146,13 +156,23 @@ static void setup_rows(Contract *x, const Load *l, Buf *b)
     bool clamp = s->extent % l->rows || l->partial;
     Buf row = {0}, body = {0};
 
-    if (!keeps_offset(l) && !l->n_need)
+    if (!keeps_offset(l) && !l->n_need && !skips_rows(l))
         return;
     declare_kept(x, l, b);
     buf_printf(&row, "%s0 + %s_row", s->name, l->id);
     if (many_rows(l))
         buf_printf(&row, " + i * %s_STEP", l->ID);
-    if (clamp)
+    if (skips_rows(l)) {
+        buf_printf(&body, "%s_in%s = %s < %s;\n", l->id,
+                   many_rows(l) ? "[i]" : "", buf_text(&row), s->size);
+        buf_printf(&body, "const int %s = min(%s, %s - 1);\n", s->name,
+                   buf_text(&row), s->size);
+    } else if (clamp && l->along_k) {
+        buf_printf(&body, "int %s = %s;\n"
+                          "if (%s >= %s)  // some row: no matter which\n"
+                          "    %s -= %s;\n", s->name, buf_text(&row), s->name,
+                   s->size, s->name, s->size);
+    } else if (clamp)
         buf_printf(&body, "const int %s = min(%s, %s - %d);\n", s->name,
                    buf_text(&row), s->size, l->along_k ? 1 : l->vec);
     else
@@ -249,6 +269,10 @@ static const char *inside(Contract *x, const Load *l, bool guards)
 
     if (tail)
         buf_printf(&b, "%s < K", x->k.name);
+    if (skips_rows(l))
+        buf_printf(&b, "%s%s_in%s", tail ? " && " : "", l->id,
+                   many_rows(l) ? "[i]" : "");
+    tail |= skips_rows(l);
     if (guards && guard_truth(l->op->in) != ALWAYS) {
         buf_puts(&b, tail ? " && " : "");
         cprint_guard(&b, &x->cp, l->op->in);
