@@ -17,8 +17,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+const char dsl_prelude_text[] =
+    "op reshape(x: T[..]; shape[]) -> y;\n"
+    "op transpose(x: T[..]; perm[]) -> y;\n"
+    "op concat(x: T[..]; axis) -> y;\n";
+const size_t dsl_prelude_len = sizeof dsl_prelude_text - 1;
+
 static const char model[] =
-    "model m { input x : f16[8, 64]; param w : f16[32, 64];\n"
+    "model m { input x : f32[8, 4]; param w : f32[5, 4];\n"
     "  h[i, j] = max(sum(k) x[i, k] * w[j, k], 0);\n"
     "  @nofuse s = h * 2;\n"
     "  m[i] = max(j) s[i, j];\n"
@@ -49,7 +55,7 @@ static bool compile(const char *plan, size_t len, Buf *out)
     Report r = {0};
     struct Program *p = front_text(a, d, "m.dcl", model, sizeof model - 1);
 
-    o.model.device = device_find(a, "h200");
+    o.model.device = device_find(a, "v100");
     bool ok = p && compile_model(a, d, p, "m", &o, &r);
     if (ok == (diag_errors(d) > 0)) {
         fprintf(stderr, "accepted with errors, or refused without one\n");
