@@ -82,7 +82,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     normalise(g);
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
-    layout(g);
+    layout(g, o->model.math != MATH_EXACT);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);
     Options chosen = o->model;

@@ -305,10 +305,14 @@ static int64_t stride_along(const Expr *w, const Var *v)
 
 /* Is w contiguous along v already, or along an index of the result (the other
  * major order)? */
-static bool good_enough(const Stmt *s, const Expr *w, const Var *v)
+static bool good_enough(const Stmt *s, const Expr *w, const Var *v,
+                        bool f32_along_sum)
 {
     if (stride_along(w, v) == 1)
         return true;
+    if (f32_along_sum && w->type == T_F32 &&
+        in_list((const Var *const *)s->red, s->n_red, v))
+        return false;
     for (int i = 0; i < s->n_out; i++)
         if (s->out[i]->extent >= 8 && stride_along(w, s->out[i]) == 1)
             return true;
@@ -420,7 +424,7 @@ static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
     return expr_read(g, t, at, (Guard){0}, NULL);
 }
 
-static void pack_weights(Graph *g)
+static void pack_weights(Graph *g, bool f32_along_sum)
 {
     Packing p = {0};
 
@@ -433,7 +437,7 @@ static void pack_weights(Graph *g)
             const Expr *w = f[k];
             const Var *v = wanted(s, f[1 - k], w);
             if (w->tensor->role != ROLE_PARAM || w->in.n || !v ||
-                good_enough(s, w, v))
+                good_enough(s, w, v, f32_along_sum))
                 continue;
             int before = g->n_stmt;
             const Expr *packed = pack(g, &p, s, w, v);
@@ -446,7 +450,7 @@ static void pack_weights(Graph *g)
     }
 }
 
-void layout(Graph *g)
+void layout(Graph *g, bool f32_along_sum)
 {
     Layouts l = {.g = g};
 
@@ -469,7 +473,7 @@ void layout(Graph *g)
             expr_visit(u.s->value, inherit, &u);
     }
     choose(&l);
-    pack_weights(g);
+    pack_weights(g, f32_along_sum);
 }
 
 void layout_dump(Buf *b, const Graph *g)

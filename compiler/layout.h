@@ -3,13 +3,15 @@
  * Inputs, outputs and state are row-major as declared. Intermediates that are
  * read and written element by element together share one layout; contractions
  * vote for the dimension that they want to load along. Parameters that a
- * contraction would have to gather are packed once, at load time. */
+ * contraction would have to gather are packed once, at load time; with
+ * `f32_along_sum`, f32 ones that are not contiguous along the sum too, which is
+ * how tensor cores take tf32. */
 #ifndef DCC_LAYOUT_H
 #define DCC_LAYOUT_H
 
 #include "graph.h"
 
-void layout(Graph *g);
+void layout(Graph *g, bool f32_along_sum);
 void layout_dump(Buf *b, const Graph *g);
 
 #endif

@@ -25,7 +25,7 @@ static void print_passes(Arena *a, const char *path, Buf *b)
         normalise(g);
         buf_puts(b, "-- normalise\n");
         graph_dump(b, g);
-        layout(g);
+        layout(g, false);
         buf_puts(b, "-- layout\n");
         layout_dump(b, g);
     }
