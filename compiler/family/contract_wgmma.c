@@ -283,24 +283,26 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* Clocks outside the main loop: the ring's first fill, and the epilogues that
- * no products hide. */
+/* Clocks outside the products: the ring's first fill, the epilogues that no
+ * products hide, and the meeting at each slot. The constants were fitted to
+ * kernels timed on an H200 (tests/gpu/contract.py): launch to first product
+ * 1700 + a memory latency, 20 clocks a warp and row piece of the epilogue, 40 a
+ * slot. */
 static double exposed(const Wgmma *w)
 {
     const Device *d = w->x.o->device;
     const Tile *t = &w->x.t;
     double sums = (double)t->bm * t->bn;
-    double epilogue = 500 + sums * (7 + 4 * w->x.special) / 128 *
+    double epilogue = 500 + sums * (20 + 4 * w->x.special) / 128 *
                                 (w->consumers == 1 || w->pingpong ? 1.6 : 1);
     double each = ceil((double)w->tiles /
                        ((double)d->sms * w->resident));
     double hidden = w->pingpong ? 0.15 : w->resident > 1 ? 0.5 : 1;
-    double clk = d->hbm_latency + 700 + epilogue +
-                 (each - 1) * epilogue * hidden;
+    double slots = each * w->k_tiles / t->split *
+                   (w->pingpong ? 45 : w->resident > 1 ? 25 : 40);
+    double clk = d->hbm_latency + 1700 + epilogue +
+                 (each - 1) * epilogue * hidden + slots;
 
-    if (w->cluster > 1) /* measured: a cluster costs 7 us more than its parts,
-                           whatever it shares */
-        clk += 12000;
     if (t->split > 1)
         clk += 2 * d->l2_latency + 600 + sums * 4 * (t->split + 1) / 70;
     return clk;
@@ -337,9 +339,14 @@ static void work(const Wgmma *w, Work *out)
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     /* a lone consumer waits for its slots with nothing else to issue */
     out->efficiency = w->consumers == 1 && w->resident == 1 ? 0.85 : 1;
+    /* two blocks that wait for each other at every slot: measured */
+    if (w->cluster > 1)
+        out->efficiency *= 0.6;
     out->special = x->special * tiles * sums / t->split;
     out->hbm_bytes = x->hbm_bytes;
-    out->l2_bytes = tiles * (loads + split_bytes) + x->out_bytes;
+    /* Neighbours ask for the same boxes at about the same time, and the L2
+     * serves them with one read: 13 TB/s of loads were measured. */
+    out->l2_bytes = tiles * (loads * 0.55 + split_bytes) + x->out_bytes;
     out->smem_bytes = tiles * steps *
                       (t->bm / 64.0 * 4 * (16 + t->bn / 4.0) * 128 +
                        (t->bm + t->bn) * ROW_BYTES);
