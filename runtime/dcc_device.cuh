@@ -467,27 +467,27 @@ DCC_DEVICE float dcc_tf32_rest(float x)
     return x - __uint_as_float(__float_as_uint(x) & 0xffffe000u);
 }
 
-// The same with each factor as a sum of two tf32 numbers (22 bits); the product
-// of the two small parts is left out.
+// dcc_mma_tf32 with each factor as a sum of two tf32 numbers, of which the big one
+// is what the product reads of it; the product of the two small parts is left
+// out. The 8 terms are added to d in f32, because the tensor cores' own sums are
+// cut off, not rounded.
 DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
                                const uint32_t (&b)[2])
 {
-    uint32_t big_a[4], big_b[2], small_a[4], small_b[2];
+    uint32_t small_a[4], small_b[2];
+    float sum[4] = {};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-        const float x = __uint_as_float(a[i]);
-        big_a[i] = dcc_to_tf32(x);
-        small_a[i] = dcc_to_tf32(x - __uint_as_float(big_a[i]));
-    }
+    for (int i = 0; i < 4; ++i)
+        small_a[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(a[i])));
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const float x = __uint_as_float(b[i]);
-        big_b[i] = dcc_to_tf32(x);
-        small_b[i] = dcc_to_tf32(x - __uint_as_float(big_b[i]));
-    }
-    dcc_mma_m16n8k8_tf32(d, small_a, big_b);
-    dcc_mma_m16n8k8_tf32(d, big_a, small_b);
-    dcc_mma_m16n8k8_tf32(d, big_a, big_b);
+    for (int i = 0; i < 2; ++i)
+        small_b[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(b[i])));
+    dcc_mma_m16n8k8_tf32(sum, small_a, b);
+    dcc_mma_m16n8k8_tf32(sum, a, small_b);
+    dcc_mma_m16n8k8_tf32(sum, a, b);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        d[i] += sum[i];
 }
 
 #endif // sm_80
