@@ -114,6 +114,7 @@ void model_cost(const Device *d, const Work *w, Cost *c)
 
     double most = 0;
     c->limiter = "launch";
+    take(c, w->serial_us * waves, "latency", &most);
     take(c, c->hbm, "HBM", &most);
     take(c, c->l2, "L2", &most);
     take(c, c->smem, "shared memory", &most);

@@ -27,6 +27,8 @@ typedef struct Work {
     double thread_ops, thread_loads; /* per inner step, for SMRatio */
     double bank_conflict;  /* COEF_bc, 1: none */
     double fill_us;        /* pipeline fill and drain of one block: estimate */
+    double serial_us;      /* what a block takes between filling and draining
+                              even if it has the SM for itself */
     double in_flight;      /* bytes of copies that a block has under way without
                               a warp waiting for them; 0: loads of warps */
     int warps_full;        /* warps on an SM that reach the pipe's rate; 0: the

@@ -232,6 +232,12 @@ static void count_special(const Expr *e, void *ctx)
         *n += e->kind == E_UNARY && !one ? 3 : 1;
 }
 
+static void count_read(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ)
+        *(double *)ctx += 1.5;
+}
+
 bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
                    const char **why)
 {
@@ -249,9 +255,16 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         if (gr->step[i].op == R_SUM)
             x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
     x->elem = x->acc;
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
-            expr_visit(gr->step[i].value, count_special, &x->special);
+    x->ops = 3;
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->op == R_NONE && !s->over_cols) {
+            expr_visit(s->value, count_special, &x->special);
+            expr_visit(s->value, count_read, &x->ops);
+            x->ops += expr_ops(s->value);
+        }
+        x->ops += s->tensor ? 2 : 0;
+    }
     double in;
     x->hbm_bytes = model_group_bytes(gr, &in, &x->out_bytes);
     return true;
@@ -398,7 +411,7 @@ void contract_work(const Contract *x, Work *w)
     w->threads = t->threads;
     w->regs = x->regs;
     w->smem_block = (double)contract_smem(x);
-    double split_bytes = t->split > 1 ? sums * 4 * 2 : 0;
+    double split_bytes = t->split > 1 && !x->cluster ? sums * 4 * 2 : 0;
     w->block_bytes = a + b + split_bytes + x->out_bytes / blocks;
     w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) +
                   x->out_bytes;
@@ -410,8 +423,10 @@ void contract_work(const Contract *x, Work *w)
     double clk = x->o->device->clock_ghz * 1e3;
     w->fill_us = (x->o->device->hbm_latency * 1.3 + 400) / clk;
     w->fill_us += sums / t->threads * 6 / clk;
-    if (t->split > 1)
-        w->fill_us += 2 * x->o->device->l2_latency / clk + 0.3 +
+    if (x->cluster) /* two barriers, and reads of the others' sums */
+        w->fill_us += 0.45 + 0.03 * t->split + sums / t->threads * 3 / clk;
+    else if (t->split > 1)
+        w->fill_us += 1 + 2 * x->o->device->l2_latency / clk + 0.3 +
                       sums * 4 * (t->split + 1) / (70 * clk);
     w->serial_steps = contract_async(x) ? 0 : 1;
     if (x->a.async && x->b.async)

@@ -76,6 +76,7 @@ typedef struct Contract {
     Load a, b;
     int regs;               /* of a thread, estimated */
     double special;         /* special functions a result */
+    double ops;             /* instructions of the epilogue a result, about */
     double hbm_bytes, out_bytes;
     int vec;                /* columns a thread finishes at a time */
     const char *sum;        /* the sum of column e of them in registers, or

@@ -1,6 +1,7 @@
 #include "family/contract.h"
 #include "template.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Contractions on tensor cores: cp.async into a ring of tiles, ldmatrix,
@@ -180,6 +181,7 @@ static double efficiency(const Contract *x)
 
     if (t->bk < 4 * x->k_step)
         e *= 0.93;
+    e *= 0.7; /* as measured, mma.sync's rate itself included */
     if (x->k_step != 16) /* of wgmma's rate, which device files give */
         e *= 0.6;
     return x->terms == 3 ? e * 0.85 / 3 : e;
@@ -194,6 +196,39 @@ static const char *plan_mma(Contract *x)
         contract_regs(x, x->t.wm * x->t.wn / 32 +
                              (x->t.wm + x->t.wn) / (x->terms == 3 ? 1 : 2));
     return why;
+}
+
+/* Clocks of a copy's instructions, one warp on a scheduler. */
+static double copy_clocks(const Load *l)
+{
+    return l->passes * (15.0 + 20 * l->n_need) * (l->async ? 1 : 3);
+}
+
+/* Clocks of the loop over k in one block: with few warps each instruction
+ * waits for the one before it, at about six clocks. */
+static double loop_clocks(const Contract *x)
+{
+    const Tile *t = &x->t;
+    double tiles = (double)((x->c.K + t->bk - 1) / t->bk);
+    double steps = (double)t->bk / x->k_step / x->parts;
+    double mmas = t->wm / 16.0 * t->wn / 8.0 * x->terms;
+    double step = fmax(8 * mmas, 30) + (t->wm + t->wn) / 4.0 + 16;
+    double tile = 60 + steps * step + copy_clocks(&x->a) + copy_clocks(&x->b);
+
+    tile = fmax(tile, 800.0 / (t->stages - 1));
+    return ceil(tiles / t->split) * tile;
+}
+
+/* Clocks before the first tile's products and after the last one's. */
+static double ends_clocks(const Contract *x)
+{
+    const Tile *t = &x->t;
+    double results = (double)contract_rows(x) * t->bn / t->threads;
+    double setup = x->a.passes * (10.0 + 25 * x->a.n_need) +
+                   x->b.passes * (10.0 + 25 * x->b.n_need);
+    double late = results > 8 ? 300 : 0;
+
+    return setup + late + fmax(results, 4) * x->ops * 5 + 300;
 }
 
 static void cost(Graph *g, const Group *gr, const Options *o,
@@ -226,6 +261,9 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     w.thread_loads = (t->wm + t->wn) / 16.0;
     w.bank_conflict = 1;
     contract_work(&x, &w);
+    double clk = o->device->clock_ghz * 1e3;
+    w.serial_us = 1.2 * loop_clocks(&x) / clk;
+    w.fill_us += ends_clocks(&x) / clk;
     model_cost(o->device, &w, c);
 }
 
