@@ -195,6 +195,7 @@ def torch_time(torch, data, batch):
     """PyTorch's own kernels for the same network, replayed as a CUDA graph."""
     w = data.weights
     w.compute, w.calibrating = data.kind, False
+    torch.backends.cudnn.benchmark = True
     keep = dict(w.tensors)
     last = torch.channels_last
     for n, t in keep.items():
@@ -223,6 +224,7 @@ def torch_time(torch, data, batch):
             del out, graph
     finally:
         w.compute, w.tensors = torch.float64, keep
+        torch.backends.cudnn.benchmark = False    # slow to choose in double
     return us
 
 
@@ -277,7 +279,6 @@ def worker(path):
     import reference
     job = json.load(open(path))
     o = job["options"]
-    torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     data, key, weights = None, None, None
