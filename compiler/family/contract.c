@@ -97,6 +97,33 @@ static bool needs(const Load *l, const Var *v)
     return guard_uses(l->op->in, v) || idx_uses(l->k_part, v);
 }
 
+typedef struct Largest {
+    const Expr *read;
+    int64_t elems;
+} Largest;
+
+static void find_largest(const Expr *e, void *ctx)
+{
+    Largest *most = ctx;
+
+    if (e->kind == E_READ && tensor_elems(e->tensor) > most->elems)
+        *most = (Largest){e, tensor_elems(e->tensor)};
+}
+
+/* Whether most of a computed factor's reads are neighbours along k. */
+static bool computed_along_k(const Contract *x, const Operand *o)
+{
+    Largest most = {NULL, 0};
+    const Var *k = x->k.n ? x->k.v[x->k.n - 1] : NULL;
+
+    if (o->read || !k)
+        return false;
+    expr_visit(o->e, find_largest, &most);
+    return most.read && k->extent >= 8 &&
+           idx_coef(cprint_offset(x->g, most.read->tensor, most.read->at),
+                    k) == 1;
+}
+
 static void plan_kind(Contract *x, Load *l)
 {
     const Operand *o = l->op;
@@ -104,7 +131,8 @@ static void plan_kind(Contract *x, Load *l)
     bool along_row = o->along && in_side(l->side, o->along);
     int most = 16 / type_bytes(x->elem);
 
-    l->along_k = o->along && in_side(&x->k, o->along);
+    l->along_k = (o->along && in_side(&x->k, o->along)) ||
+                 computed_along_k(x, o);
     l->vec = o->vec < most ? o->vec : most;
     if (!along_row && !l->along_k)
         l->vec = 1;
@@ -195,9 +223,8 @@ static bool in_cluster(const Contract *x)
 const char *contract_plan(Contract *x)
 {
     x->cluster = in_cluster(x);
-    x->parts = 1;
-    if (x->mma)
-        x->parts = x->t.threads * x->t.wm * x->t.wn / (x->t.bm * x->t.bn * 32);
+    x->parts = x->t.threads * x->t.wm * x->t.wn /
+               (x->t.bm * x->t.bn * (x->mma ? 32 : 1));
 
     const char *why = plan_load(x, &x->a, x->t.bm);
 

@@ -96,7 +96,8 @@ static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
     v[(*n)++].text = text(&y, t);
 }
 
-/* A tile's k is shared by blocks, or by slices of a block. */
+/* A tile's k is shared by blocks, and by slices of a block: the latter join
+ * their sums in shared memory, so the former must be a cluster. */
 static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
 {
     int split[10], n_split = contract_splits(x, base, split);
@@ -105,11 +106,13 @@ static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
     for (int i = 0; i < n_split; i++) {
         t.split = split[i];
         add_variant(x, &t, v, n);
-    }
-    t.split = 1;
-    for (int s = 2; s <= t.bk / 4 && s * base->threads <= 512; s *= 2) {
-        t.threads = s * base->threads;
-        add_variant(x, &t, v, n);
+        bool joins = t.split == 1 || (x->o->device->sm >= 90 && t.split <= 4);
+        for (int s = 2; joins && s <= t.bk / 4 && s * base->threads <= 512;
+             s *= 2) {
+            t.threads = s * base->threads;
+            add_variant(x, &t, v, n);
+        }
+        t.threads = base->threads;
     }
 }
 
@@ -124,7 +127,7 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
                       .split = 1, .wm = s->tm, .wn = s->tn};
             t.threads = slice_threads(&t);
             bool short_k = x->c.K <= 3 * bk;
-            if (t.threads < LANES || *n + 14 > most || !sensible(x, &t) ||
+            if (t.threads < LANES || *n + 24 > most || !sensible(x, &t) ||
                 (bk == 8 && !short_k) || (stages == 2 && async && !short_k))
                 continue;
             add_shares(x, &t, v, n);
@@ -133,7 +136,7 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
-    enum { MOST = 1000 };
+    enum { MOST = 1500 };
     Contract *form = arena_new_of(g->arena, Contract);
     int n = 0;
 
@@ -208,7 +211,7 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     contract_work(&x, &w);
     if (blocks <= o->device->sms || alone(&x))
         w.fill_us += k_steps / t->bk * 110 / (o->device->clock_ghz * 1e3);
-    w.fill_us += (slices(t) - 1) * (0.04 + 0.001 * t->wm * t->wn);
+    w.fill_us += (slices(&x.t) - 1) * 0.05;
     model_cost(o->device, &w, c);
 }
 
@@ -255,8 +258,6 @@ static const char *place(Contract *x)
     kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
     if (slices(t) == 1)
         return "const int warp = threadIdx.x / 32;\n";
-    kernel_constant(x->g, x->kernel, "SLICES", slices(t),
-                    "of a tile's k, each some warps' own");
     return arena_printf(x->g->arena,
                         "const int warp = threadIdx.x / 32 %% %d;\n"
                         "const int slice = threadIdx.x / 32 / %d;\n"
@@ -289,12 +290,11 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
                           : "a_frag[e * (TM / 4) + i / 4].v[i % 4]"},
         {"B", x.b.k_major ? "b_frag[c].v[e]" : "b_frag[e].v[c]"},
         {"STEPS", sliced ? "BK / SLICES" : "BK"},
+        {"SLICE", sliced ? "slice * BM + " : ""},
         {"ROW", sum_at(&x, &x.a, "thread_m", "i", "i / 4", "i % 4")},
         {"COL", sum_at(&x, &x.b, "thread_n", "(j * 4 + c)", "j", "c")},
     };
-    contract_body(&x, "contract_simt.cu.in",
-                  sliced ? "contract_simt_slices.cu.in"
-                         : "contract_simt_sums.cu.in",
+    contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",
                   extra, (int)(sizeof extra / sizeof *extra), "TM", "TN / 4");
     k->family = "contract_simt";
     k->variant = text(&x, &x.t);
