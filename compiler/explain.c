@@ -60,6 +60,19 @@ static void put_refusals(Buf *b, const Selection *s, const Group *gr)
     buf_free(&all);
 }
 
+/* Where the user overruled the model. */
+static void put_notes(Buf *b, const Group *gr)
+{
+    for (int i = 0; i < gr->n_stmt; i++) {
+        const Stmt *s = gr->stmt[i];
+        if (s->notes & NOTE_NOFUSE)
+            buf_printf(b, "    '%s' is kept alone by @nofuse\n", s->path);
+        for (int k = 0; k < s->n_with; k++)
+            buf_printf(b, "    '%s' is to be with '%s' by @fuse\n", s->path,
+                       s->with[k]->name);
+    }
+}
+
 static void put_again(Buf *b, const Group *gr)
 {
     for (int k = 0; k < gr->n_again; k++) {
@@ -130,6 +143,7 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
     for (int k = 0; k < gr->n_stmt; k++)
         put_statement(b, gr->stmt[k]);
     put_again(b, gr);
+    put_notes(b, gr);
     put_casts(b, gr);
     put_refusals(b, s, gr);
 }

@@ -117,6 +117,7 @@ struct Stmt {
     Span at;                    /* the source statement, innermost */
     Span call;                  /* the user's own line */
     unsigned notes;             /* NOTE_* */
+    Tensor **with; int n_with, cap_with; /* NOTE_FUSE: those it reads */
 };
 enum { NOTE_NOFUSE = 1, NOTE_FUSE = 2 };
 

@@ -405,6 +405,17 @@ static void lower_output(Lower *l, const AstStmt *s)
     }
 }
 
+/* @fuse(a, b): what follows shares a kernel with a and with b. */
+static void fuse_with(Lower *l, const Note *n)
+{
+    const char **name = arena_array(l->a, const char *, n->args.n + 1);
+
+    for (int i = 0; i < n->args.n; i++)
+        name[i] = n->args.arg[i].value->name.text; /* checked */
+    l->with = name;
+    l->n_with = n->args.n;
+}
+
 static unsigned notes_of(Lower *l, const AstStmt *s)
 {
     unsigned notes = 0;
@@ -413,9 +424,10 @@ static unsigned notes_of(Lower *l, const AstStmt *s)
         const Note *n = &s->note[i];
         if (n->kind == AST_NOTE_NOFUSE)
             notes |= NOTE_NOFUSE;
-        else if (n->kind == AST_NOTE_FUSE)
+        else if (n->kind == AST_NOTE_FUSE) {
             notes |= NOTE_FUSE;
-        else
+            fuse_with(l, n);
+        } else
             diag_warning(l->d, n->name.at, "'@%s' has no effect yet",
                          n->name.text);
     }
@@ -447,12 +459,16 @@ void lower_body(Lower *l, const Body *b)
         const AstStmt *s = b->stmt[i];
         Span call = l->call;
         unsigned notes = l->notes;
+        const char *const *with = l->with;
+        int n_with = l->n_with;
         if (!s->at.source || !s->at.source->library)
             l->call = s->at;
         l->notes |= notes_of(l, s);
         lower_stmt(l, s);
         l->call = call;
         l->notes = notes;
+        l->with = with;
+        l->n_with = n_with;
     }
 }
 

@@ -25,6 +25,28 @@ static Ref ref_bad(void)
     return (Ref){.bad = true};
 }
 
+/* @fuse's names, as the tensors that a statement reads under them. */
+typedef struct WithReads {
+    Lower *l;
+    Stmt *s;
+} WithReads;
+
+static void note_with(const Expr *e, void *ctx)
+{
+    WithReads *w = ctx;
+    Stmt *s = w->s;
+    bool named = false;
+
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < w->l->n_with; i++)
+        named |= !strcmp(w->l->with[i], e->tensor->name);
+    for (int i = 0; i < s->n_with; i++)
+        named &= s->with[i] != e->tensor;
+    if (named)
+        VEC_PUSH(w->l->a, s->with, s->n_with, s->cap_with) = e->tensor;
+}
+
 Stmt *def_stmt(Lower *l, Tensor *t, const Var **out, int n, const Expr *e)
 {
     Stmt *s = graph_stmt(l->g);
@@ -47,6 +69,9 @@ Stmt *def_stmt(Lower *l, Tensor *t, const Var **out, int n, const Expr *e)
     s->at = l->target.at;
     s->call = l->call;
     s->notes = l->notes;
+    WithReads with = {l, s};
+    if (l->n_with)
+        expr_visit(e, note_with, &with);
     return s;
 }
 

@@ -147,6 +147,7 @@ typedef struct Lower {
     Whole *whole;     /* the whole definition in hand, else NULL */
     Span call;        /* the user's own line */
     unsigned notes;   /* NOTE_* of the statements around */
+    const char *const *with; int n_with; /* @fuse's names */
     int depth, nest, work; /* of calls, of expressions; all written out */
     bool stop;        /* a limit was hit */
 } Lower;

@@ -16,6 +16,7 @@ typedef struct Unit {
 } Unit;
 
 typedef enum { BY_POINT, BY_AGAIN } Way;
+enum { WANTED = 1000000 }; /* microseconds that @fuse is worth */
 
 typedef struct Candidate {
     int p, c;
@@ -287,6 +288,16 @@ static bool pinned(const Group *gr)
     return false;
 }
 
+/* Does @fuse want the tensor to stay in the kernel that makes it? */
+static bool wanted(const Group *c, const Tensor *t)
+{
+    for (int i = 0; i < c->n_stmt; i++)
+        for (int k = 0; k < c->stmt[i]->n_with; k++)
+            if (c->stmt[i]->with[k] == t)
+                return true;
+    return false;
+}
+
 static void try_point(Search *x, Candidate *k)
 {
     Group *p = x->unit[k->p].group, *c = x->unit[k->c].group;
@@ -306,6 +317,8 @@ static void try_point(Search *x, Candidate *k)
         return;
     }
     k->saves = x->unit[k->p].us + x->unit[k->c].us - us;
+    if (wanted(c, k->t) && k->saves < WANTED)
+        k->saves += WANTED;
 }
 
 /* Computing p again in c reads p's inputs later than p did: wrong where they
@@ -481,6 +494,10 @@ static void note_refusals(Search *x)
         if (!alive(x, k) || (again && isinf(k->saves)))
             continue;
         Unit *p = &x->unit[k->p], *c = &x->unit[k->c];
+        if (!again && !s->plan && wanted(c->group, k->t))
+            diag_warning(x->g->diag, c->group->stmt[0]->call,
+                         "@fuse is not possible: '%s' %s", k->t->name,
+                         k->why ? k->why : "stays apart");
         double apart = p->us + c->us;
         VEC_PUSH(x->g->arena, s->refusal, s->n_refusal, s->cap_refusal) =
             (Refusal){p->group->stmt[p->group->n_stmt - 1], c->group->stmt[0],

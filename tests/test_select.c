@@ -62,6 +62,61 @@ Test(select, what_the_user_pins)
     expect(1, "input x : f32[64]; a = x * 2; output y = a + 1;");
 }
 
+/* Does one launch compute both? */
+static bool together(const CudaProgram *p, const char *a, const char *b)
+{
+    for (int i = 0; i < p->n_run; i++) {
+        bool has_a = false, has_b = false;
+        for (int k = 0; k < p->run[i].group->n_stmt; k++) {
+            has_a |= !strcmp(p->run[i].group->stmt[k]->path, a);
+            has_b |= !strcmp(p->run[i].group->stmt[k]->path, b);
+        }
+        if (has_a && has_b)
+            return true;
+    }
+    return false;
+}
+
+/* The row maxima of a product: with the product's last step if told so. */
+Test(select, what_the_user_fuses)
+{
+    static const char *const note[] = {"", "@fuse(h) "};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Report r = {0};
+        CudaProgram *p = compiled(&f, arena_printf(f.arena,
+            "model m { input x : f16[512, 1024]; param w : f16[1024, 1024];"
+            " h = linear(x, w); %sm[i] = max(j) h[i, j]; output y = h;"
+            " output k = m; }", note[i]), &r, &o);
+        cr_assert(p, "%s", diag_text(f.diag));
+        cr_expect_eq(together(p, "y", "m_max"), i == 1);
+        arena_free(f.arena);
+    }
+}
+
+/* @fuse that no rule allows is said. */
+Test(select, what_cannot_be_fused)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    cr_assert(compiled(&f, "model m { input x : f32[9]; a[] = sum(i) x[i];\n"
+        "@fuse(a) b[i] = x[i] * a; output y = max_of(b); output z = a; }\n"
+        "op max_of(x: T[N]) -> y: T[1] { y[i in 0..1] = max(n) x[n]; }", &r,
+        &o));
+    cr_expect_null(strstr(diag_text(f.diag), "warning"), "%s",
+                   diag_text(f.diag));
+    cr_assert(compiled(&f, "model m { input x : f32[9, 9]; @nofuse a = x + 1;\n"
+        "@fuse(a) output y = a * 2; }", &r, &o));
+    cr_expect(strstr(diag_text(f.diag),
+                     "t.dcl:2:1: warning: @fuse is not possible: 'a' @nofuse"),
+              "%s", diag_text(f.diag));
+    arena_free(f.arena);
+}
+
 /* ---- properties of every model */
 
 static bool writes(const Group *gr, const Tensor *t)
