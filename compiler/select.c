@@ -542,6 +542,19 @@ static bool order_groups(Search *x)
     return true;
 }
 
+/* What every family says against a group. */
+static void say_why(Search *x, Group *gr)
+{
+    Diag *d = x->g->diag;
+
+    diag_error(d, gr->stmt[0]->call, "no kernel family can compute this");
+    for (const Family *const *f = family_table; *f; f++) {
+        const char *why = (*f)->applicable(x->g, gr, x->s->options);
+        diag_note(d, gr->stmt[0]->call, "%s: %s", (*f)->name,
+                  why ? why : "no variant fits the GPU");
+    }
+}
+
 static bool check_served(Search *x)
 {
     bool ok = true;
@@ -557,9 +570,7 @@ static bool check_served(Search *x)
             gr->predicted_us = c->cost.us;
             continue;
         }
-        diag_error(x->g->diag, gr->stmt[0]->call,
-                   "no kernel family can compute this: %s",
-                   c->why ? c->why : "no variant fits the GPU");
+        say_why(x, gr);
         ok = false;
     }
     return ok;
