@@ -65,15 +65,22 @@ static bool sensible(const Contract *x, const Tile *t)
     return t->bn <= 16 || t->bn / 2 < x->c.N;
 }
 
-/* Sums, a's part of four k, b's of four columns; beyond the limit the compiler
- * would spill. */
+/* Sums, a's part of four k, b's of four columns, what the copies keep, and what
+ * was seen to be needed besides; beyond the limit the compiler would spill. */
 static const char *plan_simt(Contract *x)
 {
-    enum { LIMIT = 212 };
+    enum { LIMIT = 214 };
+    const Tile *t = &x->t;
     const char *why = contract_plan(x);
+    int more = 2 * x->c.n_batch - 4;
 
-    contract_regs(x, x->t.wm * x->t.wn + 4 * x->t.wm - 4 +
-                         (slices(&x->t) > 1 ? 6 : 0) + 2 * x->c.n_batch);
+    if (slices(t) > 1)
+        more += 8;
+    if (x->a.n_need + x->b.n_need > 0)
+        more += 8;
+    if (x->c.K <= 2 * t->stages * t->bk)
+        more += 8;
+    contract_regs(x, t->wm * t->wn + 4 * t->wm + more);
     if (!why && x->regs > LIMIT)
         why = "more registers than a thread may have";
     return why;
