@@ -270,14 +270,15 @@ DCC_DEVICE void dcc_mbar_arrive(uint64_t *smem)
                  : "memory");
 }
 
-// The same at the barrier of block `rank` of the cluster, at the same place.
+// The same at the barrier of block `rank` of the cluster, at the same place. No
+// wider release is asked for: it would wait for all of the warp's memory
+// accesses, and what the barrier guards is read by wgmma and written by TMA.
 DCC_DEVICE void dcc_mbar_arrive_at(uint64_t *smem, int rank)
 {
     asm volatile("{\n"
                  ".reg .b32 peer;\n"
                  "mapa.shared::cluster.u32 peer, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, "
-                 "[peer];\n"
+                 "mbarrier.arrive.shared::cluster.b64 _, [peer];\n"
                  "}" ::"r"(dcc_smem_u32(smem)),
                  "r"(rank)
                  : "memory");
@@ -538,6 +539,14 @@ DCC_DEVICE void dcc_cluster_wait()
 DCC_DEVICE void dcc_cluster_sync()
 {
     dcc_cluster_arrive();
+    dcc_cluster_wait();
+}
+
+// The same without memory: writes before it need not be seen after it. Enough
+// after dcc_fence_mbar_init(), and before leaving.
+DCC_DEVICE void dcc_cluster_meet()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
     dcc_cluster_wait();
 }
 

@@ -654,7 +654,7 @@ static void put_kernel(Wgmma *w, const Places *p)
     Slot slot[] = {
         {"ARRIVALS", arena_printf(a, "%s%s", cluster ? "CLUSTER * " : "",
                                   w->pingpong ? "4" : "CONSUMERS * 4")},
-        {"SYNC", cluster ? "dcc_cluster_sync();\n" : "__syncthreads();\n"},
+        {"SYNC", cluster ? "dcc_cluster_meet();\n" : "__syncthreads();\n"},
         {"REFS", list_places(w, p, "int &", ", ")},
         {"NAMES", list_places(w, p, "", ", ")},
         {"FIND", find_tile(w, p)},
@@ -671,7 +671,7 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"LOAD", load_text(w)},
         {"LEAVE", cluster ? "// Nobody leaves while others may still write to "
                             "its shared memory.\n"
-                            "__syncwarp();\ndcc_cluster_sync();\n" : ""},
+                            "__syncwarp();\ndcc_cluster_meet();\n" : ""},
         {"FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"},
         {"FIRST", w->pingpong
                       ? arena_printf(a, "%s + warpgroup * %s", own, all)

@@ -283,6 +283,10 @@ static inline void dcc_cluster_sync()
     dcc_cluster_arrive();
     dcc_cluster_wait();
 }
+static inline void dcc_cluster_meet()
+{
+    dcc_cluster_sync();
+}
 uint32_t dcc_cluster_rank();
 void *dcc_emu_cluster_peer(void *smem, uint32_t rank);
 template <class T> static inline T *dcc_cluster_peer(T *smem, uint32_t rank)
