@@ -66,7 +66,8 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
                            Report *r)
 {
-    Selection s = {0};
+    Selection *s = r->selection = arena_new_of(a, Selection);
+    Options *chosen = arena_new_of(a, Options);
     CudaProgram *p = arena_new_of(a, CudaProgram);
     Graph *g = lower_model(a, d, tree, model, o->define, o->n_define);
 
@@ -85,30 +86,30 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     layout(g, o->model.math != MATH_EXACT);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);
-    Options chosen = o->model;
-    prefer_families(a, o, &chosen);
+    *chosen = o->model;
+    prefer_families(a, o, chosen);
     const Plan *plan = NULL;
     if (o->plan_name) {
-        plan = plan_read(g, &chosen, o->plan_name, o->plan_text,
+        plan = plan_read(g, chosen, o->plan_name, o->plan_text,
                          o->plan_len);
         if (!plan)
             return NULL;
     }
-    if (!select_groups(g, &chosen, plan, &s))
+    if (!select_groups(g, chosen, plan, s))
         return NULL;
     if (dump_here(o, "select"))
-        dump_groups(&r->dump, &s);
-    if (!build_kernels(&s, o->forced, o->n_forced, o->random_plan, p))
+        dump_groups(&r->dump, s);
+    if (!build_kernels(s, o->forced, o->n_forced, o->random_plan, p))
         return NULL;
     if (dump_here(o, "variants"))
-        explain_variants(&r->dump, &s, p);
+        explain_variants(&r->dump, s, p);
     memory_plan(p);
     if (dump_here(o, "memory"))
         memory_dump(&r->dump, p);
     if (o->want_plan)
-        plan_write(&r->plan, &s, o->model.device->name);
+        plan_write(&r->plan, s, o->model.device->name);
     if (o->explain)
-        explain(&r->explain, &s, p);
+        explain(&r->explain, s, p);
     return p;
 }
 

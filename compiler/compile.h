@@ -20,6 +20,7 @@ typedef struct CompileOptions {
 /* What compiling a model gave besides the program. */
 typedef struct Report {
     Buf dump, explain, plan;
+    Selection *selection;  /* of the last model compiled */
 } Report;
 
 /* NULL after errors in d. */

@@ -1,5 +1,7 @@
 #include "explain.h"
 
+#include "offer.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -191,49 +193,13 @@ void explain(Buf *b, const Selection *s, const CudaProgram *p)
 
 /* ---- --dump=variants: what the model thinks of every legal variant */
 
-typedef struct Offer {
-    const Family *family;
-    const Variant *variant;
-    Cost cost;
-} Offer;
-
-static int cheaper(const void *a, const void *b)
-{
-    const Offer *x = a, *y = b;
-
-    return (x->cost.us > y->cost.us) - (x->cost.us < y->cost.us);
-}
-
-static int gather_offers(const Selection *s, Group *gr, Offer **out)
-{
-    Graph *g = s->graph;
-    Offer *list = NULL;
-    int n = 0, cap = 0;
-
-    for (const Family *const *f = family_table; *f; f++) {
-        Variant *v = NULL;
-        if ((*f)->applicable(g, gr, s->options))
-            continue;
-        int count = (*f)->space(g, gr, s->options, &v);
-        for (int i = 0; i < count; i++) {
-            Cost c = {0};
-            (*f)->cost(g, gr, s->options, &v[i], &c);
-            if (c.coef_r && !isinf(c.us))
-                VEC_PUSH(g->arena, list, n, cap) = (Offer){*f, &v[i], c};
-        }
-    }
-    *out = list;
-    return n;
-}
-
 void explain_variants(Buf *b, const Selection *s, const CudaProgram *p)
 {
     for (int i = 0; i < p->n_kernel; i++) {
         const Kernel *k = p->kernel[i];
         Offer *o;
-        int n = gather_offers(s, k->group, &o);
+        int n = offer_all(s, k->group, &o);
 
-        qsort(o, (size_t)n, sizeof *o, cheaper);
         buf_printf(b, "variants of %s: %d; it is %s, %s\n", k->name, n,
                    k->family, k->variant);
         buf_printf(b, "  %9s %9s %9s %9s %9s %9s %5s %-9s family, variant\n",

@@ -1,5 +1,7 @@
 #include "plan.h"
 
+#include "offer.h"
+
 #include <stdio.h>
 
 #include "version.h"
@@ -39,25 +41,47 @@ static uint64_t key_hash(const Choice *c)
 
 static const char *const math_name[] = {"exact", "tf32", "3xtf32"};
 
-void plan_write(Buf *b, const Selection *s, const char *target)
+static void put_group(Buf *b, const Selection *s, Group *gr,
+                      const PlanChoice *p)
 {
     Graph *g = s->graph;
+    const Choice *c = choose_variant((Selection *)s, gr);
 
+    buf_puts(b, "group ");
+    for (int k = 0; k < gr->n_stmt; k++)
+        buf_printf(b, "%s%s", k ? "," : "", stmt_key(g, gr->stmt[k]));
+    for (int k = 0; k < gr->n_again; k++)
+        buf_printf(b, ",+%s", stmt_key(g, gr->again[k]));
+    buf_printf(b, " : %s/%d %016" PRIx64 " %s # %.2f us predicted",
+               p->family->name, p->family->version, key_hash(c), p->variant,
+               p->predicted_us);
+    if (p->measured_us > 0)
+        buf_printf(b, ", %.2f measured", p->measured_us);
+    buf_putc(b, '\n');
+}
+
+void plan_write_choices(Buf *b, const Selection *s, const char *target,
+                        const PlanChoice *choice)
+{
     buf_printf(b, "dcc plan 1\n# written by dcc %s\n", DCC_VERSION);
-    buf_printf(b, "model %s target %s math %s\n", g->model, target,
+    buf_printf(b, "model %s target %s math %s\n", s->graph->model, target,
                math_name[s->options->math]);
+    for (int i = 0; i < s->n_group; i++)
+        put_group(b, s, s->group[i], &choice[s->group[i]->id]);
+}
+
+void plan_write(Buf *b, const Selection *s, const char *target)
+{
+    PlanChoice *all = arena_array(s->graph->arena, PlanChoice,
+                                  s->n_group + 1);
+
     for (int i = 0; i < s->n_group; i++) {
         Group *gr = s->group[i];
         const Choice *c = choose_variant((Selection *)s, gr);
-        buf_puts(b, "group ");
-        for (int k = 0; k < gr->n_stmt; k++)
-            buf_printf(b, "%s%s", k ? "," : "", stmt_key(g, gr->stmt[k]));
-        for (int k = 0; k < gr->n_again; k++)
-            buf_printf(b, ",+%s", stmt_key(g, gr->again[k]));
-        buf_printf(b, " : %s/%d %016" PRIx64 " %s # %.2f us predicted\n",
-                   gr->family->name, gr->family->version, key_hash(c),
-                   c->variant[gr->variant].text, gr->predicted_us);
+        all[gr->id] = (PlanChoice){gr->family, c->variant[gr->variant].text,
+                                   gr->predicted_us, 0};
     }
+    plan_write_choices(b, s, target, all);
 }
 
 /* ---- reading */
@@ -233,10 +257,42 @@ bool plan_again(const Plan *p, const Group *gr)
            !line_of(p, gr->stmt[0]);
 }
 
+/* Equal groups become one kernel, so their lines must agree. */
+static bool set_variant(Selection *s, Group *gr, Choice *c, const Line *l)
+{
+    for (int i = 0; i < c->n_variant; i++) {
+        if (strcmp(c->variant[i].text, l->variant))
+            continue;
+        gr->family = c->family;
+        gr->variant = i;
+        if (!c->planned || c->best == i) {
+            c->planned = true;
+            c->best = i;
+            return true;
+        }
+        diag_error(s->graph->diag, l->at, "an equal group has another "
+                   "variant, '%s'", c->variant[c->best].text);
+        return false;
+    }
+    diag_error(s->graph->diag, l->at, "variant '%s' is not legal for this "
+               "group", l->variant);
+    return false;
+}
+
+/* The choice of the family that the plan names; NULL: it cannot serve. */
+static Choice *planned_choice(Selection *s, Group *gr, const Line *l)
+{
+    Choice *c = choose_variant(s, gr);
+
+    if (!c->family || !strcmp(l->family, c->family->name))
+        return c->family ? c : NULL;
+    return c->planned ? NULL : offer_family(s, gr, l->family);
+}
+
 static bool check_group(Selection *s, Group *gr, Line *l)
 {
     Diag *d = s->graph->diag;
-    Choice *c = choose_variant(s, gr);
+    Choice *c = planned_choice(s, gr, l);
 
     for (int i = 0; i < gr->n_stmt; i++)
         if (line_of(s->plan, gr->stmt[i]) != l) {
@@ -249,21 +305,13 @@ static bool check_group(Selection *s, Group *gr, Line *l)
         return false;
     }
     l->met = true;
-    if (strcmp(l->family, c->family->name) ||
-        l->version != c->family->version || l->hash != key_hash(c)) {
+    if (!c || l->version != c->family->version || l->hash != key_hash(c)) {
         diag_error(d, l->at, "the plan was made for another kernel: shapes, "
                              "types, layouts or the family have changed");
         diag_note(d, gr->stmt[0]->call, "the group computes this");
         return false;
     }
-    for (int i = 0; i < c->n_variant; i++)
-        if (!strcmp(c->variant[i].text, l->variant)) {
-            gr->variant = i;
-            return true;
-        }
-    diag_error(d, l->at, "variant '%s' is not legal for this group",
-               l->variant);
-    return false;
+    return set_variant(s, gr, c, l);
 }
 
 bool plan_check(const Plan *p, Selection *s)

@@ -14,7 +14,18 @@
 
 #include "select.h"
 
+/* What a plan says of one group. */
+typedef struct PlanChoice {
+    const Family *family;
+    const char *variant;
+    double predicted_us;
+    double measured_us; /* 0: not measured */
+} PlanChoice;
+
 void plan_write(Buf *b, const Selection *s, const char *target);
+/* The same groups with other choices, by the group's id. */
+void plan_write_choices(Buf *b, const Selection *s, const char *target,
+                        const PlanChoice *choice);
 /* NULL after an error. `text` is the file's, of one model or of several. A
  * plan for another GPU or another --math is an error. */
 Plan *plan_read(Graph *g, const Options *o, const char *name,

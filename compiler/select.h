@@ -20,6 +20,7 @@ typedef struct Choice {
     Cost cost;
     const char *why;        /* family NULL: why none can serve it */
     const char *key;        /* canonical text */
+    bool planned;           /* a plan's, not the model's */
 } Choice;
 
 /* A neighbour that was not fused. */
