@@ -282,7 +282,7 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         if (gr->step[i].op == R_SUM)
             x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
     x->elem = x->acc;
-    x->ops = 3;
+    x->ops = c->n_n && c->n[c->n_n - 1]->extent % 4 ? 11 : 3; /* one by one */
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         if (s->op == R_NONE && !s->over_cols) {

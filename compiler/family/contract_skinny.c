@@ -283,6 +283,11 @@ static void work(const Skinny *s, Work *w)
     double weights = (double)s->columns * t->bk * s->f->size;
     double narrow = s->f->align * s->f->size < 16 ? 1.3 : 1;
 
+    if (!s->f->k_major) /* runs of few bytes in the rows of memory */
+        narrow = fmax(narrow, s->cols * s->f->size < 64    ? 1.4
+                              : s->cols * s->f->size < 128 ? 1.1
+                                                           : 1);
+
     w->pipe = s->f->mma ? PIPE_MMA : PIPE_FMA;
     w->efficiency = 0.5;
     w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
