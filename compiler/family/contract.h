@@ -83,6 +83,7 @@ typedef struct Contract {
                                NULL: it is in shared memory, in `sums` */
     bool beyond;            /* whole tiles may lie beyond N */
     bool patch;             /* rows of a tile are no consecutive m */
+    bool patch_n;           /* its columns are no consecutive n */
     Kernel *kernel;
     CPrint cp;
 } Contract;

@@ -524,7 +524,7 @@ static void prepare(Finish *f, Contract *x)
     f->fast = x->n.n ? x->n.v[x->n.n - 1] : NULL;
     x->vec = choose_vec(f);
     f->linear_m = !x->patch && make_linear(f, &x->m);
-    f->linear_n = make_linear(f, &x->n);
+    f->linear_n = !x->patch_n && make_linear(f, &x->n);
     if (f->linear_n)
         f->fast = x->n.linear;
     if (x->vec == 1)
@@ -789,7 +789,8 @@ void contract_points(Contract *x, Buf *b, ContractPlace *place)
     place(x, b);
     if (!x->patch)
         name_side(&f, b, &x->m, f.linear_m);
-    name_side(&f, b, &x->n, f.linear_n);
+    if (!x->patch_n)
+        name_side(&f, b, &x->n, f.linear_n);
     put_loads(&f, b);
     put_columns(&f, b);
     cprint_close(&x->cp, scope);

@@ -1,0 +1,65 @@
+/* contract_halo.h - convolutions of few channels, the first layer of a network.
+ *
+ * Rows of the input lie along a window's taps, not along its channels, so that
+ * no tile of them can be copied in whole pieces. A block takes TP x TQ output
+ * pixels and brings what they read, halo included, into shared memory by
+ * coalesced copies; fragments of mma.sync are read from there, two taps side
+ * by side in one word. A window's row counts TAPS taps, LEAD of them before
+ * its first and the rest behind its last with weights of 0, so that words are
+ * aligned; where pixels lie an odd number of elements apart there is a second
+ * copy of the input, moved by one. */
+#ifndef DCC_FAMILY_CONTRACT_HALO_H
+#define DCC_FAMILY_CONTRACT_HALO_H
+
+#include "contract.h"
+
+/* The analysis of a group, shared by its variants: one operand, a or b, reads
+ * x[.., image, .., channel, p * step_p + r * dilation + first_p,
+ *   q * step_q + s + first_q]. */
+typedef struct HaloForm {
+    Contract x;
+    bool swapped;                  /* b does, a has the weights: rows of the
+                                      result lie along the pixels */
+    const Var *image, *p, *q;      /* of m, or n; image and p may be NULL */
+    const Var *channel, *r, *s;    /* of k; channel and r may be NULL */
+    int dim_h, dim_w;              /* of the tensor; dim_h < 0: none */
+    int64_t stride_image, stride_channel;
+    int step_p, step_q, dilation, first_p, first_q;
+    int64_t rest;                  /* elements before all of it */
+    int align;                     /* elements that one copy may take */
+} HaloForm;
+
+typedef struct Halo {
+    Contract x;      /* x.t: bn: the epilogue's columns */
+    const HaloForm *f;
+    int tp, tq, bm;  /* bm = tp * tq pixels */
+    int bn, wm;      /* output channels; pixels of a warp */
+    int depth;       /* k of all window rows */
+    int64_t channels;/* of the output */
+    int lead, taps;  /* of a window's row, in words of two */
+    int shift;       /* elements from the patch's first column to tap 0 */
+    int group;       /* window rows in 8 taps of k */
+    int rows_r;      /* window rows, a multiple of group */
+    int halves;      /* pieces of 8 k */
+    int in_rows, pitch, copies;
+    int64_t tiles_p, tiles_q, tiles; /* tiles: of all images */
+    int grid;
+    size_t smem;
+} Halo;
+
+/* The loads of the input and of the weights. */
+static inline Load *halo_input(const HaloForm *f, Contract *x)
+{
+    return f->swapped ? &x->b : &x->a;
+}
+
+static inline Load *halo_weights(const HaloForm *f, Contract *x)
+{
+    return f->swapped ? &x->a : &x->b;
+}
+
+/* NULL, or why the variant cannot be. */
+const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v);
+void halo_build(Halo *h, Kernel *k);
+
+#endif

@@ -1,0 +1,28 @@
+// First layers: convolutions of a few channels, rows of the input along the
+// window's taps, channels of the result side by side.
+model halo_7x7 { input x : f16[2, 3, 32, 48]; param w : f16[64, 3, 7, 7]; param b : f16[64];
+  output y[n, p in 0..16, q in 0..24, k] = relu(b[k] + sum(c, r, s) (x[n, c, 2 * p + r - 3, 2 * q + s - 3] or 0) * w[k, c, r, s]); }
+model halo_3x3 { input x : f16[1, 3, 20, 24]; param w : f16[40, 3, 3, 3]; param b : f16[40];
+  output y[n, p in 0..20, q in 0..24, k] = relu(b[k] + sum(c, r, s) (x[n, c, p + r - 1, q + s - 1] or 0) * w[k, c, r, s]); }
+model halo_3x3_stride { input x : bf16[2, 3, 18, 26]; param w : bf16[24, 3, 3, 3];
+  output y[n, p in 0..9, q in 0..13, k] = sum(c, r, s) (x[n, c, 2 * p + r - 1, 2 * q + s - 1] or 0) * w[k, c, r, s]; }
+model halo_5x5 { input x : f16[1, 1, 15, 20]; param w : f16[16, 1, 5, 5];
+  output y[n, p in 0..11, q in 0..16, k] = sum(c, r, s) x[n, c, p + r, q + s] * w[k, c, r, s]; }
+model halo_dilated { input x : f16[1, 4, 24, 16]; param w : f16[72, 4, 3, 3];
+  output y[n, p in 0..24, q in 0..16, k] = sum(c, r, s) (x[n, c, p + 2 * r - 2, q + s - 1] or 0) * w[k, c, r, s]; }
+model halo_wide_step { input x : f16[1, 3, 16, 32]; param w : f16[16, 3, 4, 4];
+  output y[n, p in 0..4, q in 0..8, k] = sum(c, r, s) x[n, c, 4 * p + r, 4 * q + s] * w[k, c, r, s]; }
+model halo_1d { input x : f16[3, 2, 64]; param w : f16[24, 2, 5];
+  output y[n, q in 0..64, k] = sum(c, s) (x[n, c, q + s - 2] or 0) * w[k, c, s]; }
+model halo_chain {
+  input x : f16[1, 3, 24, 32];
+  param w : f16[32, 3, 7, 7];
+  param w2 : f16[32, 32, 1, 1];
+  h = relu(conv2d(x, w, stride = 2, pad = 3));
+  output y = conv2d(h, w2);
+}
+// The same with rows of the result along the pixels.
+model halo_rows_7x7 { input x : f16[2, 3, 32, 48]; param w : f16[40, 3, 7, 7]; param b : f16[40]; output y = relu(conv2d(x, w, b, stride = 2, pad = 3)); }
+model halo_rows_3x3 { input x : f16[1, 3, 20, 24]; param w : f16[40, 3, 3, 3]; param b : f16[40]; output y = relu(conv2d(x, w, b, pad = 1)); }
+model halo_rows_stride { input x : bf16[2, 3, 18, 26]; param w : bf16[24, 3, 3, 3]; output y = conv2d(x, w, pad = 1, stride = 2); }
+model halo_rows_1d { input x : f16[3, 2, 64]; param w : f16[24, 2, 5]; output y = conv1d(x, w, pad = 2); }
