@@ -450,8 +450,9 @@ void contract_work(const Contract *x, Work *w)
     double clk = x->o->device->clock_ghz * 1e3;
     w->fill_us = (x->o->device->hbm_latency * 1.3 + 400) / clk;
     w->fill_us += sums / t->threads * 6 / clk;
-    if (x->cluster) /* two barriers, and reads of the others' sums */
-        w->fill_us += 0.45 + 0.03 * t->split + sums / t->threads * 3 / clk;
+    if (x->cluster) /* two barriers, and reads of the others' sums: fitted to
+                       128x768x768 and the batch-1 convolutions on an H200 */
+        w->fill_us += 0.3 + sums / 4096 * (1.8 + 0.25 * t->split);
     else if (t->split > 1)
         w->fill_us += 1 + 2 * x->o->device->l2_latency / clk + 0.3 +
                       sums * 4 * (t->split + 1) / (70 * clk);
