@@ -120,7 +120,10 @@ static const char *plan_sizes(Wgmma *w)
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
     int sums = w->wm * t->bn / THREADS_WG;
-    w->x.regs = w->consumers == 1 ? sums + 72 : w->consumers == 2 ? 168 : 128;
+    int wide = w->x.elem == T_F32 ? 40 : 0; /* what the epilogue reads */
+    w->x.regs = w->consumers == 1   ? sums + wide + 72
+                : w->consumers == 2 ? 168
+                                    : 128;
     int most = w->consumers == 3 ? 96 : w->x.special > 0 ? 128 : 192;
     if (three) { /* two sets of sums, a's parts; the epilogue has one */
         most = 192;

@@ -547,9 +547,9 @@ static const char *epilogue_text(Wgmma *w)
     } else {
         buf_puts(&inner, buf_text(&points));
     }
-    Slot slot[] = {{"ROW", row}, {"ROWS", ""}, {"POINTS", buf_text(&inner)}};
+    Slot slot[] = {{"ROW", row}, {"POINTS", buf_text(&inner)}};
     template_fill(&b, x->vec >= 4 ? "contract_wgmma_rows.cu.in"
-                                  : "contract_wgmma_pairs.cu.in", slot, 3);
+                                  : "contract_wgmma_pairs.cu.in", slot, 2);
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&points);
     buf_free(&inner);
