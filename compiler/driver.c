@@ -1,6 +1,4 @@
-#include "driver.h"
-
-#include "process.h"
+#include "driver_priv.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -8,28 +6,25 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { WRONG = 1, MACHINE = 3, DEFECT = 70, MESSAGE_LINES = 12 };
+enum { MESSAGE_LINES = 12 };
 
-typedef struct Build {
-    const Driver *o;
-    Work work;
-    const char *runtime; /* folder */
-    bool gpu;
-} Build;
+/* Threads and the host's vectors where the compiler has them. */
+const char driver_ref_flags[] =
+    "-O2 -ftree-vectorize -march=native -fopenmp";
 
 /* ---- where -------------------------------------------------------------- */
 
-static const char *env(const char *name, const char *otherwise)
+const char *driver_env(const char *name, const char *otherwise)
 {
     const char *value = getenv(name);
 
     return value && *value ? value : otherwise;
 }
 
-static const char *nvcc(Build *b)
+const char *driver_nvcc(Build *b)
 {
     const char *usual = "/usr/local/cuda/bin/nvcc";
-    const char *name = env("NVCC", "nvcc");
+    const char *name = driver_env("NVCC", "nvcc");
 
     if (!getenv("NVCC") && !have_program(b->work.arena, name) &&
         have_program(b->work.arena, usual))
@@ -55,7 +50,7 @@ static bool have_gpu(void)
 static bool choose(Build *b)
 {
     const DriverPlace place = b->o->place;
-    const char *compiler = nvcc(b);
+    const char *compiler = driver_nvcc(b);
     bool have_nvcc = have_program(b->work.arena, compiler);
     bool gpu = place != DRIVER_CPU && have_gpu();
 
@@ -69,7 +64,7 @@ static bool choose(Build *b)
     if (place == DRIVER_ANY && !b->gpu)
         fprintf(stderr, "dcc: note: on the CPU, emulated: %s\n",
                 gpu ? "nvcc is not found" : "there is no NVIDIA GPU");
-    if (!b->gpu && !have_program(b->work.arena, env("CXX", "g++"))) {
+    if (!b->gpu && !have_program(b->work.arena, driver_env("CXX", "g++"))) {
         fprintf(stderr, "dcc: error: g++ is not found, and the CPU needs "
                         "it; install it or set CXX\n");
         return false;
@@ -80,7 +75,7 @@ static bool choose(Build *b)
 /* ---- building ----------------------------------------------------------- */
 
 /* The first lines of a log, those that matter. */
-static void show_log(const char *path, int lines)
+void driver_show_log(const char *path, int lines)
 {
     Buf text = {0};
 
@@ -96,7 +91,7 @@ static void show_log(const char *path, int lines)
 }
 
 /* The runtime's files of some patterns, in order of their names. */
-static void add_sources(Build *b, Command *c, const char *const *pattern)
+void driver_sources(Build *b, Command *c, const char *const *pattern)
 {
     for (; *pattern; pattern++) {
         glob_t found;
@@ -116,7 +111,7 @@ static pid_t start_gpu(Build *b)
     Work *w = &b->work;
     Command c = {0};
 
-    command_add(w, &c, nvcc(b));
+    command_add(w, &c, driver_nvcc(b));
     command_split(w, &c, "-O3 -std=c++17");
     command_split(w, &c, b->o->arch);
     command_split(w, &c, "-diag-suppress 177,550 -I");
@@ -124,7 +119,7 @@ static pid_t start_gpu(Build *b)
     command_add(w, &c, "-o");
     command_add(w, &c, work_path(w, "program"));
     command_add(w, &c, work_path(w, "program.cu"));
-    add_sources(b, &c, parts);
+    driver_sources(b, &c, parts);
     return work_start(w, &c, work_path(w, "program.log"));
 }
 
@@ -136,21 +131,21 @@ static pid_t start_cpu(Build *b)
     command_add(w, &c, "sh");
     command_add(w, &c, arena_printf(w->arena, "%s/emu/dcc-emu-cc",
                                     b->runtime));
-    command_split(w, &c, env("DCC_EMU_FLAGS", "-O1"));
+    command_split(w, &c, driver_env("DCC_EMU_FLAGS", "-O1"));
     command_add(w, &c, "-o");
     command_add(w, &c, work_path(w, "program"));
     command_add(w, &c, work_path(w, "program.cu"));
     return work_start(w, &c, work_path(w, "program.log"));
 }
 
-static pid_t start_ref(Build *b, const char *flags)
+Command driver_ref_command(Build *b, const char *flags)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "ref*.c",
                                         NULL};
     Work *w = &b->work;
     Command c = {0};
 
-    command_add(w, &c, env("CC", "cc"));
+    command_add(w, &c, driver_env("CC", "cc"));
     command_split(w, &c, "-std=gnu11 -w");
     command_split(w, &c, flags);
     command_add(w, &c, "-I");
@@ -158,9 +153,16 @@ static pid_t start_ref(Build *b, const char *flags)
     command_add(w, &c, "-o");
     command_add(w, &c, work_path(w, "oracle"));
     command_add(w, &c, work_path(w, "oracle.c"));
-    add_sources(b, &c, parts);
+    driver_sources(b, &c, parts);
     command_add(w, &c, "-lm");
-    return work_start(w, &c, work_path(w, "oracle.log"));
+    return c;
+}
+
+static pid_t start_ref(Build *b, const char *flags)
+{
+    Command c = driver_ref_command(b, flags);
+
+    return work_start(&b->work, &c, work_path(&b->work, "oracle.log"));
 }
 
 static bool built(Build *b, pid_t child, const char *what, const char *log)
@@ -172,42 +174,45 @@ static bool built(Build *b, pid_t child, const char *what, const char *log)
     if (!b->work.signal) {
         fprintf(stderr, "dcc: error: %s failed (exit status %d):\n", what,
                 status);
-        show_log(work_path(&b->work, log), MESSAGE_LINES);
+        driver_show_log(work_path(&b->work, log), MESSAGE_LINES);
     }
     return false;
 }
 
 static bool program_built(Build *b, pid_t child)
 {
-    return built(b, child, b->gpu ? nvcc(b) : "building for the CPU",
+    return built(b, child, b->gpu ? driver_nvcc(b) : "building for the CPU",
                  "program.log");
 }
 
-/* Threads and the host's vectors where the compiler has them. */
 static bool ref_built(Build *b, pid_t child)
 {
     if (work_wait(&b->work, child) == 0)
         return true;
-    return built(b, start_ref(b, "-O2"), env("CC", "cc"), "oracle.log");
+    return built(b, start_ref(b, "-O2"), driver_env("CC", "cc"),
+                 "oracle.log");
+}
+
+static bool write_text(Build *b, const char *name, const Buf *text)
+{
+    return !text || work_file(&b->work, name, buf_text(text), text->len);
 }
 
 static bool write_texts(Build *b)
 {
     const Driver *o = b->o;
 
-    return work_file(&b->work, "program.cu", buf_text(o->cu), o->cu->len) &&
-           work_file(&b->work, o->header_name, buf_text(o->header),
-                     o->header->len) &&
-           (!o->ref ||
-            work_file(&b->work, "oracle.c", buf_text(o->ref), o->ref->len));
+    return write_text(b, "program.cu", o->cu) &&
+           write_text(b, o->header_name, o->header) &&
+           write_text(b, "oracle.c", o->ref);
 }
 
-static bool open_build(Build *b, const Driver *o)
+bool driver_open(Build *b, const Driver *o)
 {
     *b = (Build){.o = o};
     if (!work_open(&b->work, o->arena))
         return false;
-    b->runtime = env("DCC_RUNTIME_DIR", DCC_DATADIR "/runtime");
+    b->runtime = driver_env("DCC_RUNTIME_DIR", DCC_DATADIR "/runtime");
     const char *probe = arena_printf(o->arena, "%s/dcc_rt.h", b->runtime);
     if (access(probe, R_OK))
         fprintf(stderr, "dcc: error: no runtime in '%s'; set "
@@ -219,7 +224,7 @@ static bool open_build(Build *b, const Driver *o)
     return false;
 }
 
-static void close_build(Build *b)
+void driver_close(Build *b)
 {
     if (!b->o->keep) {
         work_close(&b->work);
@@ -230,7 +235,7 @@ static void close_build(Build *b)
 }
 
 /* A program's exit status as dcc's. */
-static int verdict(Build *b, int status)
+int driver_verdict(Build *b, int status)
 {
     if (b->work.signal)
         return 128 + b->work.signal;
@@ -277,7 +282,7 @@ static int run_program(Build *b)
     if (o->bench)
         number_option(b, &c, "--bench", (uint64_t)o->bench);
     option(b, &c, "--json", o->json);
-    return verdict(b, work_run(&b->work, &c, NULL));
+    return driver_verdict(b, work_run(&b->work, &c, NULL));
 }
 
 int driver_run(const Driver *o)
@@ -285,11 +290,11 @@ int driver_run(const Driver *o)
     Build b;
     int status = MACHINE;
 
-    if (!open_build(&b, o))
+    if (!driver_open(&b, o))
         return MACHINE;
     if (program_built(&b, b.gpu ? start_gpu(&b) : start_cpu(&b)))
         status = run_program(&b);
-    close_build(&b);
+    driver_close(&b);
     return status;
 }
 
@@ -344,12 +349,12 @@ static void files_options(Build *b, Command *c)
 static int run_quietly(Build *b, const Command *c)
 {
     const char *log = work_path(&b->work, "run.log");
-    int status = verdict(b, work_run(&b->work, c, log));
+    int status = driver_verdict(b, work_run(&b->work, c, log));
 
     if (status && !b->work.signal) {
         fprintf(stderr, "dcc: error: the program failed (exit status %d):\n",
                 status);
-        show_log(log, MESSAGE_LINES);
+        driver_show_log(log, MESSAGE_LINES);
     }
     return status;
 }
@@ -401,7 +406,7 @@ static int judge(Build *b, const Model *m)
         command_add(&b->work, &c, "--tf32");
     if (b->o->verbose)
         command_add(&b->work, &c, "--verbose");
-    return verdict(b, work_run(&b->work, &c, NULL));
+    return driver_verdict(b, work_run(&b->work, &c, NULL));
 }
 
 static int verify_model(Build *b, const Model *m)
@@ -450,14 +455,14 @@ int driver_verify(const Driver *o)
     Build b;
     int status = MACHINE;
 
-    if (!open_build(&b, o))
+    if (!driver_open(&b, o))
         return MACHINE;
-    pid_t ref = start_ref(&b, "-O2 -ftree-vectorize -march=native -fopenmp");
+    pid_t ref = start_ref(&b, driver_ref_flags);
     pid_t program = b.gpu ? start_gpu(&b) : start_cpu(&b);
     bool good = program_built(&b, program);
     good = ref_built(&b, ref) && good;
     if (good)
         status = verify_all(&b);
-    close_build(&b);
+    driver_close(&b);
     return status;
 }

@@ -18,7 +18,8 @@ typedef enum { DRIVER_ANY, DRIVER_CPU, DRIVER_GPU } DriverPlace;
 
 typedef struct Driver {
     Arena *arena;
-    const Buf *cu, *header;    /* with a main; verify: with traces */
+    const Buf *cu, *header;    /* with a main; verify: with traces; NULL:
+                                  not to be written */
     const char *header_name;   /* as the .cu includes it */
     const char *arch;          /* nvcc's flags: "-arch=sm_80" */
     DriverPlace place;

@@ -490,9 +490,9 @@ static void put_cluster_launch(Buf *b, const Kernel *k)
 
 enum { PLAIN_SMEM = 48 << 10 };
 
-static void put_launcher(Buf *b, const Kernel *k)
+void emit_launcher_head(Buf *b, const Kernel *k)
 {
-    Buf head = {0}, body = {0};
+    Buf head = {0};
 
     buf_printf(&head, "extern \"C\" cudaError_t%c%s_launch(",
                strlen(k->name) > 48 ? '\n' : ' ', k->name);
@@ -504,6 +504,14 @@ static void put_launcher(Buf *b, const Kernel *k)
                k->workspace ? "unsigned char *workspace, " : "",
                k->coop_counters ? "unsigned int *counters, " : "");
     cprint_lines(b, buf_text(&head), 0);
+    buf_free(&head);
+}
+
+static void put_launcher(Buf *b, const Kernel *k)
+{
+    Buf body = {0};
+
+    emit_launcher_head(b, k);
     buf_puts(b, "{\n");
     buf_printf(&body, "const dim3 grid(%d", k->grid[0]);
     if (k->grid[1] > 1 || k->grid[2] > 1)
@@ -530,7 +538,6 @@ static void put_launcher(Buf *b, const Kernel *k)
     }
     cprint_lines(b, buf_text(&body), 4);
     buf_puts(b, "}\n");
-    buf_free(&head);
     buf_free(&body);
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void held_signals(sigset_t *set)
@@ -91,6 +92,8 @@ static void child(const Work *w, char **argv, const char *log)
         if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
             _exit(NOT_STARTED);
     }
+    if (w->groups)
+        setpgid(0, 0);
     sigprocmask(SIG_SETMASK, &w->before, NULL);
     execvp(argv[0], argv);
     fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
@@ -109,6 +112,8 @@ pid_t work_start(Work *w, const Command *c, const char *log)
     pid_t pid = fork();
     if (pid == 0)
         child(w, argv, log);
+    if (pid > 0 && w->groups)
+        setpgid(pid, pid); /* whoever is first */
     return pid;
 }
 
@@ -141,6 +146,82 @@ int work_wait(Work *w, pid_t pid)
 int work_run(Work *w, const Command *c, const char *log)
 {
     return work_wait(w, work_start(w, c, log));
+}
+
+/* ---- several at a time */
+
+double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void task_start(Work *w, Task *t)
+{
+    t->child = work_start(w, &t->command, t->log);
+    t->done = t->child < 0;
+    t->status = NOT_STARTED;
+}
+
+static bool task_runs(const Task *t)
+{
+    return t->child > 0 && !t->done;
+}
+
+static int reap(Task *const *t, int n)
+{
+    int running = 0, status;
+
+    for (int i = 0; i < n; i++) {
+        if (!task_runs(t[i]))
+            continue;
+        pid_t done = waitpid(t[i]->child, &status, WNOHANG);
+        if (done == 0 || (done < 0 && errno == EINTR)) {
+            running++;
+            continue;
+        }
+        t[i]->done = true;
+        if (done > 0)
+            t[i]->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                               : WEXITSTATUS(status);
+    }
+    return running;
+}
+
+int tasks_wait(Work *w, Task *const *t, int n, double until)
+{
+    int before = 0, running;
+    sigset_t held;
+    double left = until - now();
+
+    for (int i = 0; i < n; i++)
+        before += task_runs(t[i]);
+    running = reap(t, n);
+    if (!running || running < before || w->signal || left <= 0)
+        return running;
+    held_signals(&held);
+    left = left < 0.2 ? left : 0.2;
+    struct timespec wait = {0, (long)(left * 1e9)};
+    int got = sigtimedwait(&held, NULL, &wait);
+    if (got > 0 && got != SIGCHLD)
+        w->signal = got;
+    return reap(t, n);
+}
+
+void tasks_end(Work *w, Task *const *t, int n)
+{
+    double begin = now();
+    int sig = SIGTERM;
+
+    while (reap(t, n)) {
+        for (int i = 0; i < n; i++)
+            if (task_runs(t[i]))
+                kill(w->groups ? -t[i]->child : t[i]->child, sig);
+        usleep(20000);
+        sig = now() - begin > 2 ? SIGKILL : SIGTERM;
+    }
 }
 
 static bool is_program(const char *path)

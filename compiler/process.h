@@ -17,6 +17,7 @@ typedef struct Work {
     const char *dir;  /* made under $TMPDIR, else /tmp */
     sigset_t before;  /* the mask that children get */
     int signal;       /* that came, or 0; then nothing more is started */
+    bool groups;      /* children lead process groups, ended as a whole */
 } Work;
 
 /* False, with a message on stderr, if the folder cannot be made. */
@@ -44,6 +45,22 @@ enum { NOT_STARTED = 127, INTERRUPTED = 128 };
 /* Waits for it: its exit status, 128 + N if signal N ended it. */
 int work_wait(Work *w, pid_t child);
 int work_run(Work *w, const Command *c, const char *log);
+/* Several at a time. `done` is set when it has ended, with its status. */
+typedef struct Task {
+    Command command;
+    const char *log;
+    pid_t child;      /* 0: not started, -1: could not be */
+    bool done;
+    int status;
+} Task;
+
+double now(void);     /* seconds, of a clock that never jumps */
+void task_start(Work *w, Task *t);
+/* Waits until one of those that run ends, a signal comes, or `until`, at most
+ * a fifth of a second; how many still run. */
+int tasks_wait(Work *w, Task *const *t, int n, double until);
+/* Ends those that run, with what they started. */
+void tasks_end(Work *w, Task *const *t, int n);
 /* Whether $PATH has a program of that name, or the path is one. */
 bool have_program(Arena *a, const char *name);
 

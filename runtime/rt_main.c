@@ -17,7 +17,7 @@ static void rt_usage(FILE *to, const char *program)
             "usage: %s [--model NAME] [--weights FILE] [--in FILE]... "
             "[--out FILE]\n"
             "          [--runs N] [--bench N [--json FILE]] [--trace FILE]\n"
-            "          [--profile N] [--random SEED [--save FILE]] "
+            "          [--profile N] [--tune N] [--random SEED [--save FILE]] "
             "[--describe] [--help]\n",
             program);
 }
@@ -34,6 +34,8 @@ static void rt_help(const char *program)
            "  --bench N       times N runs: median and least microseconds\n"
            "  --json FILE     writes the timings as JSON\n"
            "  --profile N     times each step, N times in a row\n"
+           "  --tune N        the same over copies of the data, for\n"
+           "                  dcc tune\n"
            "  --trace FILE    the last run goes step by step and every\n"
            "                  materialised tensor is written\n"
            "  --random SEED   draws what no file gives\n"
@@ -78,6 +80,8 @@ static int rt_numeric_option(RtOptions *o, const char *name, const char *value)
         o->runs = (int)number;
     else if (strcmp(name, "--profile") == 0)
         o->profile = (int)number;
+    else if (strcmp(name, "--tune") == 0)
+        o->tune = (int)number;
     else
         o->bench = (int)number;
     return 1;
@@ -96,6 +100,7 @@ static int rt_options(RtOptions *o, int argc, char **argv)
         {"--in", NULL},         {"--runs", NULL},
         {"--bench", NULL},      {"--random", NULL},
         {"--profile", NULL},
+        {"--tune", NULL},
     };
     const int n = (int)(sizeof known / sizeof *known);
 
@@ -307,6 +312,10 @@ static dcc_status rt_program(RtProgram *p, const RtOptions *o)
 {
     dcc_status status = rt_start(p, o);
 
+    if (status == DCC_OK && o->tune)
+        status = rt_tune_reach(p);
+    if (status == DCC_OK && o->tune)
+        status = dcc_model_reset(p->model, p->stream);
     if (status == DCC_OK)
         status = rt_run_all(p, o);
     if (status != DCC_OK)
@@ -320,6 +329,8 @@ static dcc_status rt_program(RtProgram *p, const RtOptions *o)
         status = rt_bench(p, o);
     if (status == DCC_OK && o->profile)
         status = rt_profile(p, o->profile);
+    if (status == DCC_OK && o->tune)
+        status = rt_tune(p, o->tune);
     return status;
 }
 

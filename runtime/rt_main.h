@@ -13,7 +13,7 @@ typedef struct {
     const char *model, *weights, *out, *json, *trace, *save; /* NULL: none */
     const char *in[RT_MAX_FILES];
     int n_in;
-    int runs, bench, profile;
+    int runs, bench, profile, tune;
     int random; /* --random was given */
     uint64_t seed;
     int help, describe;
@@ -44,5 +44,10 @@ dcc_status rt_trace(RtProgram *p, const char *path);
 
 /* Times each step, n times in a row, and prints a line for each. */
 dcc_status rt_profile(RtProgram *p, int n);
+
+/* For dcc tune: one run that prints each step reached; then, after any trace,
+ * the time of each step over copies of its data, at most n in a row. */
+dcc_status rt_tune_reach(RtProgram *p);
+dcc_status rt_tune(RtProgram *p, int n);
 
 #endif

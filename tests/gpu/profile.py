@@ -18,7 +18,7 @@ import subprocess
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUNTIME = os.path.join(TOP, "runtime")
-PARTS = ("base", "rt", "rt_files", "rt_main", "rt_profile", "rt_tma",
+PARTS = ("base", "rt", "rt_files", "rt_main", "rt_profile", "rt_tma", "rt_tune",
          "safetensors", "safetensors_read", "safetensors_write")
 
 
