@@ -1,6 +1,7 @@
 #include "simplify.h"
 
 #include "fuse.h"
+#include "hoist.h"
 #include "inplace.h"
 
 int tensor_writers(const Graph *g, const Tensor *t, Stmt **first)
@@ -294,6 +295,7 @@ void simplify(Graph *g)
     simplify_dead(g);
     stack_contractions(g);
     simplify_views(g);
+    hoist_params(g);
     simplify_dead(g);
     simplify_in_place(g);
 }

@@ -1,7 +1,8 @@
 /* simplify.h - rewriting the graph before anything is grouped.
  *
  * Order: tidy expressions, views into their readers, factors out of sums,
- * contractions that share an operand into one, dead statements away, and
+ * contractions that share an operand into one, arithmetic on parameters to
+ * load time (hoist.h), dead statements away, and
  * state that is overwritten while it is read (inplace.h). */
 #ifndef DCC_SIMPLIFY_H
 #define DCC_SIMPLIFY_H
