@@ -51,6 +51,14 @@ includes compiler/emit*.[ch] | grep -e '[:/]model\.h$' -e '[:/]space\.h$' \
 includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"
 
+# a file that is not named there is missing from the dist tarball
+find compiler dsl runtime templates examples -name '*.[chly]' \
+    -o -name '*.cuh' -o -name '*.cpp' -o -name '*.dev' -o -name '*.cu.in' \
+    -o -name '*.dcl' | grep -v -e '/\.deps/' -e '_cu\.c$' |
+    while read -r f; do
+        grep -qF "$f" Makefile.am || echo "$f"
+    done | fail "every source is in a list of Makefile.am"
+
 for f in $sources; do
     [ "$f" != runtime/dcc_wgmma.cuh ] || continue # lists, by tools/wgmma.awk
     awk -v f="$f" 'END { if (NR > 800) print f ": " NR " lines" }' "$f"
