@@ -147,6 +147,14 @@ void contract_early(Contract *x, Buf *b);
  * sets x->sum. */
 typedef void ContractPlace(Contract *x, Buf *b);
 void contract_points(Contract *x, Buf *b, ContractPlace *place);
+/* contract_pack.c: the same in two halves, where contract_packs(): pairs of
+ * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
+ * address `from` stored. */
+bool contract_packs(Contract *x);
+void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
+                    const char *pack);
+void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
+                     const char *from);
 
 /* l->row_part and l->k_part, for a plain read. */
 void contract_split_offset(Contract *x, Load *l);

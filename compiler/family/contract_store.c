@@ -1,4 +1,4 @@
-#include "family/contract.h"
+#include "family/contract_finish.h"
 
 #include <string.h>
 
@@ -6,26 +6,6 @@
  * through the steps after the sum to the stored tensors. */
 
 /* ---- what it evaluates -------------------------------------------------- */
-
-enum { MAX_STEPS = 64, MAX_VECTORS = 32 };
-
-typedef struct Vector {
-    const Expr *read;      /* of this element, or NULL: a store */
-    const char *id;
-    int piece, count;      /* elements of one access, accesses */
-    bool early;            /* read before the sums are there */
-} Vector;
-
-typedef struct Finish {
-    Contract *x;
-    const Expr *value[MAX_STEPS];
-    const Idx **store[MAX_STEPS];
-    Guard where[MAX_STEPS];
-    bool vector_store[MAX_STEPS];
-    const Var *fast;       /* neighbouring columns differ in it by one */
-    bool linear_m, linear_n;
-    Vector vec[MAX_VECTORS]; int n_vec;
-} Finish;
 
 typedef struct Divides {
     Graph *g;
@@ -60,7 +40,7 @@ static void find_quotient(const Expr *e, void *ctx)
         d->found |= quotient_of(e->in.cond[i].e, d->v);
 }
 
-static bool row_step(const Step *s)
+bool finish_row_step(const Step *s)
 {
     return s->op == R_NONE && !s->over_cols;
 }
@@ -77,7 +57,7 @@ static bool make_linear(Finish *f, const Side *s)
         return false;
     for (int i = 0; i < gr->n_step; i++) {
         const Step *st = &gr->step[i];
-        if (row_step(st)) {
+        if (finish_row_step(st)) {
             n.value[i] = expr_subst(g, f->value[i], s->sub, s->n);
             expr_visit(n.value[i], find_quotient, &d);
         }
@@ -99,9 +79,7 @@ static bool make_linear(Finish *f, const Side *s)
 
 /* ---- vectors ------------------------------------------------- */
 
-/* Whether `vec` elements of t from `offset` along f->fast are neighbours and
- * aligned as one access. */
-static bool vectorises(const Finish *f, const Tensor *t, const Idx *offset,
+bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
                        Guard in, int vec)
 {
     IdxPool *p = f->x->g->pool;
@@ -114,19 +92,18 @@ static bool vectorises(const Finish *f, const Tensor *t, const Idx *offset,
     return !idx_uses(rest, f->fast) && idx_align(rest, piece) >= piece;
 }
 
-/* The most columns that some store can take at once. */
-static int choose_vec(Finish *f)
+int finish_choose(Finish *f, int most)
 {
     const Contract *x = f->x;
 
-    for (int vec = 8; vec > 1 && x->n.n; vec /= 2) {
+    for (int vec = most; vec > 1 && x->n.n; vec /= 2) {
         int64_t extent = x->n.v[x->n.n - 1]->extent;
         if (extent % vec || x->t.bn % vec)
             continue;
         for (int i = 0; i < x->gr->n_step; i++) {
             const Tensor *t = x->gr->step[i].tensor;
             if (t && vec * type_bytes(t->type) <= 16 &&
-                vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
+                finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
                            f->where[i], vec))
                 return vec;
         }
@@ -160,8 +137,9 @@ static void find_vector_read(const Expr *e, void *ctx)
     Finish *f = ctx;
 
     if (e->kind != E_READ || !zero(e->outside) ||
-        !vectorises(f, e->tensor, cprint_offset(f->x->g, e->tensor, e->at),
-                    e->in, f->x->vec))
+        !finish_vectorises(f, e->tensor,
+                           cprint_offset(f->x->g, e->tensor, e->at), e->in,
+                           f->x->vec))
         return;
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read && expr_equal(f->vec[i].read, e))
@@ -199,7 +177,7 @@ static const char *staged_read(const Expr *read, void *ctx)
     return NULL;
 }
 
-static const char *vector_type(const Finish *f, const Tensor *t,
+const char *finish_type(const Finish *f, const Tensor *t,
                                const Vector *v)
 {
     return arena_printf(f->x->g->arena, "dcc_%sx%d", type_name(t->type),
@@ -211,7 +189,7 @@ static void put_vector_load(Finish *f, Buf *b, const Vector *v)
 {
     CPrint *cp = &f->x->cp;
     const Tensor *t = v->read->tensor;
-    const char *type = vector_type(f, t, v);
+    const char *type = finish_type(f, t, v);
     Buf at = {0}, in = {0};
 
     cprint_element(&at, cp, t, cprint_offset(f->x->g, t, v->read->at));
@@ -239,7 +217,7 @@ static void put_vector_load(Finish *f, Buf *b, const Vector *v)
 }
 
 /* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
-static void put_vector_store(Finish *f, Buf *b, const Vector *v, int step)
+void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step)
 {
     Contract *x = f->x;
     CPrint *cp = &x->cp;
@@ -255,7 +233,7 @@ static void put_vector_store(Finish *f, Buf *b, const Vector *v, int step)
     cprint_element(&at, cp, t, cprint_offset(x->g, t, f->store[step]));
     for (int i = 0; i < v->count; i++) {
         buf_printf(b, "%s*reinterpret_cast<%s *>(&%s[%s", guarded ? "    " : "",
-                   vector_type(f, t, v), cprint_tensor(cp, t), buf_text(&at));
+                   finish_type(f, t, v), cprint_tensor(cp, t), buf_text(&at));
         if (i)
             buf_printf(b, " + %d", i * v->piece);
         if (v->count == 1)
@@ -289,7 +267,7 @@ static void put_place(Buf *b, const Stmt *s, const Stmt **last)
     *last = s;
 }
 
-static Vector *store_vector(Finish *f, int step)
+Vector *finish_vector(Finish *f, int step)
 {
     int n = 0;
 
@@ -319,7 +297,7 @@ static void put_step(Finish *f, Buf *b, int i)
         return;
     if (f->vector_store[i]) {
         cprint_to_storage(&value, s->tensor->type, s->type, id);
-        buf_printf(b, "%s = %s;\n", element(f, store_vector(f, i)),
+        buf_printf(b, "%s = %s;\n", element(f, finish_vector(f, i)),
                    buf_text(&value));
     } else {
         cprint_store(b, &x->cp, s->tensor, f->store[i], f->where[i], s->type,
@@ -334,19 +312,18 @@ static void put_steps(Finish *f, Buf *b)
     const Stmt *last = NULL;
 
     for (int i = 0; i < x->gr->n_step; i++)
-        if (row_step(&x->gr->step[i]))
+        if (finish_row_step(&x->gr->step[i]))
             cprint_count(&x->cp, f->value[i]);
     for (int i = 0; i < x->gr->n_step; i++) {
         const Step *s = &x->gr->step[i];
-        if (!row_step(s) && !s->tensor)
+        if (!finish_row_step(s) && !s->tensor)
             continue;
         put_place(b, s->source, &last);
         put_step(f, b, i);
     }
 }
 
-/* Names the variables of a side: digits of its number, or the number alone. */
-static void name_side(Finish *f, Buf *b, const Side *s, bool linear)
+void finish_side(Finish *f, Buf *b, const Side *s, bool linear)
 {
     CPrint *cp = &f->x->cp;
     int64_t radix = 1;
@@ -425,8 +402,7 @@ static void put_many_sums(const Contract *x, Buf *b)
     buf_free(&add);
 }
 
-/* The sums of this thread's columns, and the vectors that go with them. */
-static void put_loads(Finish *f, Buf *b)
+void finish_loads(Finish *f, Buf *b)
 {
     Contract *x = f->x;
     const char *type = x->acc == T_F32 ? "float" : "int";
@@ -456,8 +432,8 @@ static void put_loads(Finish *f, Buf *b)
     for (int i = 0; i < x->gr->n_step; i++) {
         if (!f->vector_store[i])
             continue;
-        const Vector *v = store_vector(f, i);
-        buf_printf(b, "%s %s", vector_type(f, x->gr->step[i].tensor, v),
+        const Vector *v = finish_vector(f, i);
+        buf_printf(b, "%s %s", finish_type(f, x->gr->step[i].tensor, v),
                    v->id);
         if (v->count > 1)
             buf_printf(b, "[%d]", v->count);
@@ -465,7 +441,7 @@ static void put_loads(Finish *f, Buf *b)
     }
 }
 
-static void name_sum(Finish *f, const char *text)
+void finish_sum(Finish *f, const char *text)
 {
     const Group *gr = f->x->gr;
 
@@ -474,8 +450,7 @@ static void name_sum(Finish *f, const char *text)
             f->x->cp.local[i] = text;
 }
 
-/* The loop over a thread's columns. */
-static void put_columns(Finish *f, Buf *b)
+void finish_columns(Finish *f, Buf *b)
 {
     Contract *x = f->x;
     CScope scope = cprint_open(&x->cp);
@@ -506,12 +481,15 @@ static void put_columns(Finish *f, Buf *b)
         buf_puts(b, buf_text(&body));
     }
     for (int i = 0; i < x->gr->n_step; i++)
-        if (f->vector_store[i])
-            put_vector_store(f, b, store_vector(f, i), i);
+        if (f->vector_store[i] && f->pack)
+            buf_printf(b, "%s = *reinterpret_cast<const uint32_t *>(&%s);\n",
+                       f->pack, finish_vector(f, i)->id);
+        else if (f->vector_store[i])
+            finish_vector_store(f, b, finish_vector(f, i), i);
     buf_free(&body);
 }
 
-static void prepare(Finish *f, Contract *x)
+void finish_prepare(Finish *f, Contract *x, int most)
 {
     const Group *gr = x->gr;
 
@@ -522,7 +500,7 @@ static void prepare(Finish *f, Contract *x)
         f->where[i] = gr->step[i].where;
     }
     f->fast = x->n.n ? x->n.v[x->n.n - 1] : NULL;
-    x->vec = choose_vec(f);
+    x->vec = finish_choose(f, most);
     f->linear_m = !x->patch && make_linear(f, &x->m);
     f->linear_n = !x->patch_n && make_linear(f, &x->n);
     if (f->linear_n)
@@ -531,9 +509,9 @@ static void prepare(Finish *f, Contract *x)
         return;
     for (int i = 0; i < gr->n_step; i++) {
         const Tensor *t = gr->step[i].tensor;
-        if (row_step(&gr->step[i]))
+        if (finish_row_step(&gr->step[i]))
             expr_visit(f->value[i], find_vector_read, f);
-        if (t && vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
+        if (t && finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
                             f->where[i], x->vec))
             f->vector_store[i] = add_vector(f, t, "out") != NULL;
     }
@@ -590,11 +568,11 @@ static void put_points(Finish *f, Buf *b)
         buf_printf(&head, "if (%s)\n    %s;\n", outside,
                    pieces(x) == x->t.threads && !x->cluster ? "return"
                                                             : "continue");
-    name_sum(f, "sum");
-    name_side(f, &head, &x->m, f->linear_m);
-    name_side(f, &head, &x->n, f->linear_n);
-    put_loads(f, &loads);
-    put_columns(f, &body);
+    finish_sum(f, "sum");
+    finish_side(f, &head, &x->m, f->linear_m);
+    finish_side(f, &head, &x->n, f->linear_n);
+    finish_loads(f, &loads);
+    finish_columns(f, &body);
     cprint_close(&x->cp, scope);
     cprint_lines(b, buf_text(&head), 4);
     cprint_lines(b, buf_text(&loads), 4);
@@ -698,7 +676,7 @@ static void put_early_load(Finish *f, Buf *b, const Vector *v)
         if (v->count > 1)
             buf_printf(b, "[%d]", i);
         buf_printf(b, " = *reinterpret_cast<const %s *>(\n"
-                      "    &%s[%s", vector_type(f, t, v),
+                      "    &%s[%s", finish_type(f, t, v),
                    cprint_tensor(cp, t), buf_text(&at));
         if (i)
             buf_printf(b, " + %d", i * v->piece);
@@ -713,7 +691,7 @@ static Finish *finish_of(Contract *x)
 {
     if (!x->finish) {
         x->finish = arena_new_of(x->g->arena, Finish);
-        prepare(x->finish, x);
+        finish_prepare(x->finish, x, 8);
         cprint_fresh(&x->cp, "sum");
         cprint_fresh(&x->cp, "sum_vec");
     }
@@ -734,7 +712,7 @@ void contract_early(Contract *x, Buf *b)
         const Vector *v = &f->vec[i];
         if (!v->early)
             continue;
-        buf_printf(b, "%s %s", vector_type(f, v->read->tensor, v), v->id);
+        buf_printf(b, "%s %s", finish_type(f, v->read->tensor, v), v->id);
         if (v->count > 1)
             buf_printf(b, "[%d]", v->count);
         buf_puts(b, " = {};\n");
@@ -745,8 +723,8 @@ void contract_early(Contract *x, Buf *b)
     const char *in = bounds(x, true);
     bool some = pieces(x) < x->t.threads;
     Buf loads = {0};
-    name_side(f, &loads, &x->m, f->linear_m);
-    name_side(f, &loads, &x->n, f->linear_n);
+    finish_side(f, &loads, &x->m, f->linear_m);
+    finish_side(f, &loads, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].early)
             put_early_load(f, &loads, &f->vec[i]);
@@ -782,16 +760,16 @@ void contract_points(Contract *x, Buf *b, ContractPlace *place)
     Finish f = {0};
     CScope scope;
 
-    prepare(&f, x);
+    finish_prepare(&f, x, 8);
     cprint_fresh(&x->cp, "sum");
     scope = cprint_open(&x->cp);
-    name_sum(&f, "sum");
+    finish_sum(&f, "sum");
     place(x, b);
     if (!x->patch)
-        name_side(&f, b, &x->m, f.linear_m);
+        finish_side(&f, b, &x->m, f.linear_m);
     if (!x->patch_n)
-        name_side(&f, b, &x->n, f.linear_n);
-    put_loads(&f, b);
-    put_columns(&f, b);
+        finish_side(&f, b, &x->n, f.linear_n);
+    finish_loads(&f, b);
+    finish_columns(&f, b);
     cprint_close(&x->cp, scope);
 }

@@ -63,6 +63,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         return why;
     if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
         return "tf32 factors that are not contiguous along the sum";
+    f->packs = contract_packs(&f->x);
     return NULL;
 }
 
@@ -93,6 +94,19 @@ static size_t small_bytes(const Contract *x, int bn)
     return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
 }
 
+/* Columns that a warp's stores cover at a time: lines of 128 bytes, if they
+ * divide the tile. */
+static int pack_columns(const WgmmaForm *f, int bn)
+{
+    return !f->packs ? 0 : bn % 64 ? 32 : 64;
+}
+
+/* Of 16 rows of them for each consumer warp. */
+static size_t pack_bytes(int consumers, int columns)
+{
+    return (size_t)(consumers * 4 * 16 * columns * 2);
+}
+
 /* Registers that a thread may have with n blocks on an SM: its warps are dealt
  * to four quarters. */
 static int regs_for(const Device *d, int threads, int n)
@@ -116,6 +130,7 @@ static const char *plan_sizes(Wgmma *w)
     t->threads = w->consumers * THREADS_WG +
                  (w->consumers > 1 || three ? THREADS_WG : 32);
     w->smem = (ring_bytes(w) + small_bytes(&w->x, t->bn) +
+               pack_bytes(w->consumers, w->pack) +
                (t->split > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
@@ -184,6 +199,7 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->pingpong = k[KNOB_PINGPONG];
     w->cluster = k[KNOB_CLUSTER];
     w->patch = tma_patch(w->tma, w->x.t.bm);
+    w->pack = pack_columns(f, w->x.t.bn);
     if ((why = plan_sizes(w)))
         return why;
     w->x.t.wm = w->wm;
@@ -216,6 +232,7 @@ static int stages_for(const WgmmaForm *f, const Shape *s, int blocks)
     const Device *d = f->x.o->device;
     int64_t k_tiles = tma_k_tiles(&f->tma);
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
+    room -= (int)pack_bytes(s->consumers, pack_columns(f, s->bn));
     int n = (room - (int)small_bytes(&f->x, s->bn)) /
             ((s->bm + s->bn) * ROW_BYTES + 16);
 

@@ -13,6 +13,7 @@
 typedef struct WgmmaForm {
     Contract x;
     Tma tma;
+    bool packs;             /* results go through shared memory as 16 bits */
 } WgmmaForm;
 
 typedef struct Wgmma {
@@ -23,6 +24,7 @@ typedef struct Wgmma {
     bool pingpong;
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
+    int pack;               /* columns that a warp stores at a time, or 0 */
     int64_t m_tiles, n_tiles, k_tiles;
     int64_t tiles;          /* of all products and splits; of a cluster */
     size_t stage_bytes;     /* that TMA brings a stage */
@@ -34,5 +36,7 @@ typedef struct Wgmma {
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 void wgmma_build(Wgmma *w, Kernel *k);
+/* contract_wgmma_store.c: the text that finishes and stores a tile. */
+const char *wgmma_epilogue(Wgmma *w);
 
 #endif

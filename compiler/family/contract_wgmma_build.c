@@ -11,10 +11,13 @@ static const char *const own_names[] = {
     "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
     "warp", "warpgroup", "full", "empty", "find_tile", "band", "place",
     "height", "m_tile", "n_tile", "batch", "split", "partial", "tile_id",
-    "is_last", "rank", "own_tile", "M", "N", "K", "BM", "BN", "BK", "WM", "STAGES",
+    "is_last", "rank", "own_tile", "M", "N", "K", "BM", "BN", "BK", "WM",
+    "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
     "fresh", "big", "small", "ready", "spent", "from", "to", "piece", "a_row",
-    "b_big", "b_small", "v", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t", "dcc_smem", "sum",
+    "b_big", "b_small", "v", "packed", "q", "top", "line", "at", "out", "COLS",
+    "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
+    "dcc_smem", "sum",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 
@@ -71,6 +74,8 @@ static void constants(Wgmma *w)
     if (w->cluster > 1)
         kernel_constant(g, k, "CLUSTER", w->cluster,
                         "blocks, one below the other, that share columns");
+    if (w->pack)
+        kernel_constant(g, k, "COLS", w->pack, "that a warp stores at a time");
     kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->stage_bytes, NULL);
 }
 
@@ -90,6 +95,17 @@ static void put_tile_field(Wgmma *w, const Load *l, const TmaOperand *o,
                                  type, l->tile, rows), NULL);
 }
 
+/* Of the tensor that is stored. */
+static const char *pack_type(const Contract *x)
+{
+    const char *type = NULL;
+
+    for (int i = 0; i < x->gr->n_step && !type; i++)
+        if (x->gr->step[i].tensor)
+            type = type_cname(x->gr->step[i].tensor->type);
+    return type;
+}
+
 static void shared_memory(Wgmma *w)
 {
     Kernel *k = w->x.kernel;
@@ -98,6 +114,11 @@ static void shared_memory(Wgmma *w)
     put_tile_field(w, &w->x.b, &w->tma->b, "BN");
     if (w->x.terms == 3)
         kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
+    if (w->pack)
+        kernel_smem(w->x.g, k, 128,
+                    arena_printf(w->x.g->arena,
+                                 "%s out_rows[CONSUMERS * 4][16][COLS]",
+                                 pack_type(&w->x)), NULL);
     kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
     if (w->x.terms == 3)
         kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
@@ -430,133 +451,6 @@ static const char *descriptor(const Wgmma *w, const TmaOperand *o,
                         l->tile, at);
 }
 
-/* ---- epilogue ---------------------------------------------------------- */
-
-/* Bounds of this point: leaves the loop's body where it is outside. */
-static void put_bounds(Wgmma *w, Buf *b)
-{
-    Contract *x = &w->x;
-    const Tma *t = w->tma;
-    const char *sep = "";
-    Buf in = {0};
-
-    if (!x->patch && (x->c.M % x->t.bm || w->cluster > 1)) {
-        buf_puts(&in, "m >= M");
-        sep = " || ";
-    }
-    if (x->patch && w->patch.rows < x->t.bm) {
-        buf_printf(&in, "row >= PATCH");
-        sep = " || ";
-    }
-    for (int i = 0; x->patch && i < t->m.n; i++)
-        if (t->m.axis[i].extent % w->patch.tile[i] ||
-            (i == 0 && w->cluster > 1)) {
-            buf_printf(&in, "%s", sep);
-            cprint_idx(&in, &x->cp, idx_var(x->g->pool, t->m.axis[i].linear),
-                       1);
-            buf_printf(&in, " >= %lld", (long long)t->m.axis[i].extent);
-            sep = " || ";
-        }
-    if (x->c.N % x->t.bn)
-        buf_printf(&in, "%sn >= N", sep);
-    if (in.len)
-        buf_printf(b, "if (%s)\n    continue;\n", buf_text(&in));
-    buf_free(&in);
-}
-
-/* The variables of m at row `row` of a patch. */
-static void put_patch(Wgmma *w, Buf *b)
-{
-    Contract *x = &w->x;
-    const Tma *t = w->tma;
-    int radix = 1;
-
-    for (int i = t->m.n - 1; i >= 0; i--) {
-        const Axis *a = &t->m.axis[i];
-        int tile = w->patch.tile[i];
-        buf_printf(b, "const int %s = %s", cprint_var(&x->cp, a->linear),
-                   w->origin[i]);
-        if (tile > 1) {
-            buf_puts(b, " + row");
-            if (radix > 1)
-                buf_printf(b, " / %d", radix);
-            if (radix * tile < x->t.bm)
-                buf_printf(b, " %% %d", tile);
-        }
-        buf_puts(b, ";\n");
-        radix *= tile;
-    }
-}
-
-/* The digits of axes that are several variables. */
-static void put_digits(Wgmma *w, Buf *b)
-{
-    Contract *x = &w->x;
-
-    for (int i = 0; i < w->tma->m.n; i++) {
-        const Axis *a = &w->tma->m.axis[i];
-        for (int j = 0; a->n > 1 && j < a->n; j++) {
-            Buf e = {0};
-            cprint_idx(&e, &x->cp, a->sub[j].by, 0);
-            buf_printf(b, "const int %s = %s;\n",
-                       cprint_var(&x->cp, a->v[j]), buf_text(&e));
-            buf_free(&e);
-        }
-    }
-}
-
-/* Where the point is: contract_points' callback. */
-static void place_point(Contract *x, Buf *b)
-{
-    Wgmma *w = (Wgmma *)x; /* x is its first member */
-    Arena *a = x->g->arena;
-
-    if (x->vec >= 4) {
-        buf_printf(b, "const int col = j * 32 + lane %% 4 * 8%s;\n",
-                   x->vec == 8 ? "" : " + c * 4");
-        x->sum = x->vec == 8 ? "part[e]" : "part[c * 4 + e]";
-    } else {
-        buf_printf(b, "const int col = j * 8 + lane %% 4 * 2%s;\n",
-                   x->vec == 2 ? "" : " + c");
-        x->sum = arena_printf(a, "acc[i / 2][j * 4 + i %% 2 * 2 + %s]",
-                              x->vec == 2 ? "e" : "c");
-    }
-    if (x->patch)
-        put_patch(w, b);
-    else
-        buf_puts(b, "const int m = m0 + row;\n");
-    buf_puts(b, "const int n = n0 + col;\n");
-    put_bounds(w, b);
-    if (x->patch)
-        put_digits(w, b);
-}
-
-static const char *epilogue_text(Wgmma *w)
-{
-    Contract *x = &w->x;
-    Buf points = {0}, b = {0}, inner = {0};
-    const char *row = "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
-
-    if (!w->pingpong && w->consumers > 1)
-        row = arena_printf(x->g->arena, "warpgroup * WM + %s", row);
-    contract_points(x, &points, place_point);
-    if (x->vec == 4 || x->vec == 1) {
-        buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
-        cprint_lines(&inner, buf_text(&points), 4);
-        buf_puts(&inner, "}\n");
-    } else {
-        buf_puts(&inner, buf_text(&points));
-    }
-    Slot slot[] = {{"ROW", row}, {"POINTS", buf_text(&inner)}};
-    template_fill(&b, x->vec >= 4 ? "contract_wgmma_rows.cu.in"
-                                  : "contract_wgmma_pairs.cu.in", slot, 2);
-    const char *s = arena_strdup(x->g->arena, buf_text(&b));
-    buf_free(&points);
-    buf_free(&inner);
-    buf_free(&b);
-    return s;
-}
-
 /* ---- the whole --------------------------------------------------------- */
 
 static void finish(Wgmma *w)
@@ -696,7 +590,7 @@ static void put_kernel(Wgmma *w, const Places *p)
                                      : "dcc_mbar_arrive(&smem.empty[%s]);\n",
                               x->terms == 3 ? "slot" : "(step - 1) % STAGES")},
         {"SPLIT", split_text(w)},
-        {"EPILOGUE", epilogue_text(w)},
+        {"EPILOGUE", wgmma_epilogue(w)},
     };
     Buf b = {0};
 

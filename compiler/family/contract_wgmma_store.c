@@ -1,0 +1,176 @@
+#include "family/contract_wgmma.h"
+
+/* The epilogue of a wgmma contraction: from sums in registers to memory. */
+
+/* Bounds of this point: leaves the loop's body where it is outside. */
+static void put_bounds(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+    const Tma *t = w->tma;
+    const char *sep = "";
+    Buf in = {0};
+
+    if (!x->patch && (x->c.M % x->t.bm || w->cluster > 1)) {
+        buf_puts(&in, "m >= M");
+        sep = " || ";
+    }
+    if (x->patch && w->patch.rows < x->t.bm) {
+        buf_printf(&in, "row >= PATCH");
+        sep = " || ";
+    }
+    for (int i = 0; x->patch && i < t->m.n; i++)
+        if (t->m.axis[i].extent % w->patch.tile[i] ||
+            (i == 0 && w->cluster > 1)) {
+            buf_printf(&in, "%s", sep);
+            cprint_idx(&in, &x->cp, idx_var(x->g->pool, t->m.axis[i].linear),
+                       1);
+            buf_printf(&in, " >= %lld", (long long)t->m.axis[i].extent);
+            sep = " || ";
+        }
+    if (x->c.N % x->t.bn)
+        buf_printf(&in, "%sn >= N", sep);
+    if (in.len)
+        buf_printf(b, "if (%s)\n    continue;\n", buf_text(&in));
+    buf_free(&in);
+}
+
+/* The variables of m at row `row` of a patch. */
+static void put_patch(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+    const Tma *t = w->tma;
+    int radix = 1;
+
+    for (int i = t->m.n - 1; i >= 0; i--) {
+        const Axis *a = &t->m.axis[i];
+        int tile = w->patch.tile[i];
+        buf_printf(b, "const int %s = %s", cprint_var(&x->cp, a->linear),
+                   w->origin[i]);
+        if (tile > 1) {
+            buf_puts(b, " + row");
+            if (radix > 1)
+                buf_printf(b, " / %d", radix);
+            if (radix * tile < x->t.bm)
+                buf_printf(b, " %% %d", tile);
+        }
+        buf_puts(b, ";\n");
+        radix *= tile;
+    }
+}
+
+/* The digits of axes that are several variables. */
+static void put_digits(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+
+    for (int i = 0; i < w->tma->m.n; i++) {
+        const Axis *a = &w->tma->m.axis[i];
+        for (int j = 0; a->n > 1 && j < a->n; j++) {
+            Buf e = {0};
+            cprint_idx(&e, &x->cp, a->sub[j].by, 0);
+            buf_printf(b, "const int %s = %s;\n",
+                       cprint_var(&x->cp, a->v[j]), buf_text(&e));
+            buf_free(&e);
+        }
+    }
+}
+
+/* m and n at row and col, or leaves the loop. */
+static void put_place(Wgmma *w, Buf *b)
+{
+    if (w->x.patch)
+        put_patch(w, b);
+    else
+        buf_puts(b, "const int m = m0 + row;\n");
+    buf_puts(b, "const int n = n0 + col;\n");
+    put_bounds(w, b);
+    if (w->x.patch)
+        put_digits(w, b);
+}
+
+/* Where the point is: contract_points' callback. */
+static void place_point(Contract *x, Buf *b)
+{
+    Wgmma *w = (Wgmma *)x; /* x is its first member */
+    Arena *a = x->g->arena;
+
+    if (x->vec >= 4) {
+        buf_printf(b, "const int col = j * 32 + lane %% 4 * 8%s;\n",
+                   x->vec == 8 ? "" : " + c * 4");
+        x->sum = x->vec == 8 ? "part[e]" : "part[c * 4 + e]";
+    } else {
+        buf_printf(b, "const int col = j * 8 + lane %% 4 * 2%s;\n",
+                   x->vec == 2 ? "" : " + c");
+        x->sum = arena_printf(a, "acc[i / 2][j * 4 + i %% 2 * 2 + %s]",
+                              x->vec == 2 ? "e" : "c");
+    }
+    put_place(w, b);
+}
+
+/* The same of a pair whose row and col are there, and of 8 columns. */
+static void place_pair(Contract *x, Buf *b)
+{
+    x->sum = "acc[i][j * (COLS / 2) + q / 2 * 4 + q % 2 * 2 + e]";
+    put_place((Wgmma *)x, b);
+}
+
+static void place_piece(Contract *x, Buf *b)
+{
+    put_place((Wgmma *)x, b);
+}
+
+/* By way of shared memory. */
+static const char *packed_text(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Buf pairs = {0}, pieces = {0}, b = {0};
+    bool rows = !w->pingpong && w->consumers > 1;
+    const char *swizzle = w->pack == 64 ? "% 8" : "/ 2 % 4";
+
+    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]");
+    contract_pieces(x, &pieces, place_piece, "&out[line][at]");
+    Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
+                   {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
+                   {"SWIZZLE", swizzle},
+                   {"PAIRS", buf_text(&pairs)},
+                   {"PIECES", buf_text(&pieces)}};
+    template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
+    const char *s = arena_strdup(x->g->arena, buf_text(&b));
+    buf_free(&pairs);
+    buf_free(&pieces);
+    buf_free(&b);
+    return s;
+}
+
+/* As the sums lie: pairs of a thread's columns, or 8 after an exchange with
+ * its neighbours. */
+static const char *direct_text(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Buf points = {0}, b = {0}, inner = {0};
+    const char *row = "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
+
+    if (!w->pingpong && w->consumers > 1)
+        row = arena_printf(x->g->arena, "warpgroup * WM + %s", row);
+    contract_points(x, &points, place_point);
+    if (x->vec == 4 || x->vec == 1) {
+        buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
+        cprint_lines(&inner, buf_text(&points), 4);
+        buf_puts(&inner, "}\n");
+    } else {
+        buf_puts(&inner, buf_text(&points));
+    }
+    Slot slot[] = {{"ROW", row}, {"POINTS", buf_text(&inner)}};
+    template_fill(&b, x->vec >= 4 ? "contract_wgmma_rows.cu.in"
+                                  : "contract_wgmma_pairs.cu.in", slot, 2);
+    const char *s = arena_strdup(x->g->arena, buf_text(&b));
+    buf_free(&points);
+    buf_free(&inner);
+    buf_free(&b);
+    return s;
+}
+
+const char *wgmma_epilogue(Wgmma *w)
+{
+    return w->pack ? packed_text(w) : direct_text(w);
+}
