@@ -99,11 +99,10 @@ def build(o, objects, case):
         case["error"] = f"dcc: exit status {status}\n{tail(text)}"
         return case
     start = time.time()
-    link = ["-c"] if o.build_only else ["-shared", *objects]
     status, text = shell(
         ["nvcc", "-O3", "-std=c++17", *arch_flags(o.arch), "-Xcompiler",
-         "-fPIC", "-Xptxas", "-v", "-I", RUNTIME, stem + ".cu", *link, "-o",
-         stem + (".o" if o.build_only else ".so")], o.nvcc_timeout)
+         "-fPIC", "-Xptxas", "-v", "-I", RUNTIME, stem + ".cu",
+         "-shared", *objects, "-o", stem + ".so"], o.nvcc_timeout)
     case["nvcc_s"] = round(time.time() - start, 1)
     spills = re.findall(r"entry function '(\w+)'.*?(\d+) bytes spill stores",
                         text, re.S)
@@ -460,8 +459,6 @@ def options():
     p.add_argument("--no-time", action="store_true")
     p.add_argument("--no-torch-time", action="store_true")
     p.add_argument("--no-sanitizer", action="store_true")
-    p.add_argument("--build-only", action="store_true",
-                   help="stop after nvcc; needs no GPU")
     p.add_argument("--worker", help=argparse.SUPPRESS)
     o = p.parse_args()
     o.models, o.types = o.models.split(","), o.types.split(",")
@@ -488,7 +485,7 @@ def main():
     if not shutil.which("nvcc"):
         say("no nvcc: skipped")
         return 3
-    if not o.build_only and shell(["nvidia-smi", "-L"], 60)[0]:
+    if shell(["nvidia-smi", "-L"], 60)[0]:
         say("no GPU: skipped")
         return 3
     os.makedirs(o.work, exist_ok=True)
@@ -498,13 +495,9 @@ def main():
     say(json.dumps({k: v for k, v in report.items() if k != "cases"}))
     objects = build_runtime(o)
     build_all(o, objects, cases)
-    if o.build_only:
-        for c in cases:
-            c["ok"] = "error" not in c and not c["spill_bytes"]
-    else:
-        say(HEAD)
-        run_all(o, cases)
-        report["sanitizer"] = sanitize_all(o, objects)
+    say(HEAD)
+    run_all(o, cases)
+    report["sanitizer"] = sanitize_all(o, objects)
     with open(o.json, "w") as f:
         json.dump(report, f, indent=1)
     say("\n" + HEAD)
