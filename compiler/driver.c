@@ -267,7 +267,7 @@ static void number_option(Build *b, Command *c, const char *name,
 static int run_program(Build *b)
 {
     const Driver *o = b->o;
-    Command c = {0};
+    Command c = {.name = "dcc run"};
 
     command_add(&b->work, &c, work_path(&b->work, "program"));
     option(b, &c, "--model", o->model);

@@ -85,7 +85,8 @@ void command_split(Work *w, Command *c, const char *args)
     }
 }
 
-static void child(const Work *w, char **argv, const char *log)
+static void child(const Work *w, const char *program, char **argv,
+                  const char *log)
 {
     if (log) {
         int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -95,8 +96,8 @@ static void child(const Work *w, char **argv, const char *log)
     if (w->groups)
         setpgid(0, 0);
     sigprocmask(SIG_SETMASK, &w->before, NULL);
-    execvp(argv[0], argv);
-    fprintf(stderr, "%s: %s\n", argv[0], strerror(errno));
+    execvp(program, argv);
+    fprintf(stderr, "%s: %s\n", program, strerror(errno));
     _exit(NOT_STARTED);
 }
 
@@ -105,13 +106,13 @@ pid_t work_start(Work *w, const Command *c, const char *log)
     char **argv = arena_array(w->arena, char *, c->n + 1);
 
     for (int i = 0; i < c->n; i++)
-        argv[i] = arena_strdup(w->arena, c->arg[i]);
+        argv[i] = arena_strdup(w->arena, i || !c->name ? c->arg[i] : c->name);
     if (w->signal)
         return -1;
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        child(w, argv, log);
+        child(w, c->arg[0], argv, log);
     if (pid > 0 && w->groups)
         setpgid(pid, pid); /* whoever is first */
     return pid;

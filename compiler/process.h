@@ -34,6 +34,7 @@ bool work_file(const Work *w, const char *name, const char *text, size_t len);
 /* A command line being put together. */
 typedef struct Command {
     const char **arg; int n, cap;
+    const char *name; /* that the program is told it has; NULL: arg[0] */
 } Command;
 void command_add(Work *w, Command *c, const char *arg);
 void command_split(Work *w, Command *c, const char *args); /* at blanks */

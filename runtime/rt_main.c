@@ -45,6 +45,13 @@ static void rt_help(const char *program)
 
 /* ---- options ---- */
 
+static int rt_lacks(const char *program, const char *what, const char *option)
+{
+    fprintf(stderr, "%s: error: the model has %s: needs %s FILE or --random\n",
+            program, what, option);
+    return RT_USAGE;
+}
+
 static int rt_bad_option(const char *program, const char *text,
                          const char *which)
 {
@@ -380,11 +387,9 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
         return 0;
     }
     if (p.desc->n_params && !o.weights && !o.random)
-        return rt_bad_option(o.program, "the model has parameters: needs ",
-                             "--weights FILE or --random SEED");
+        return rt_lacks(o.program, "parameters", "--weights");
     if (p.desc->n_inputs && !o.n_in && !o.random)
-        return rt_bad_option(o.program, "the model has inputs: needs ",
-                             "--in FILE or --random SEED");
+        return rt_lacks(o.program, "inputs", "--in");
     status = rt_program(&p, &o);
     if (status != DCC_OK)
         fprintf(stderr, "%s: error: %s\n", o.program, dcc_error());

@@ -521,7 +521,8 @@ static void st_sort(dcc_st_file *f, int (*compare)(const void *, const void *))
         qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, compare);
 }
 
-/* Tensors must tile the data: no overlap, no gap, nothing left over. */
+/* Tensors must tile the data: no overlap, no gap, nothing left over. Leaves
+ * them in the order of their places. */
 static dcc_status st_check_cover(dcc_st_file *f, size_t data_bytes)
 {
     size_t end = 0;
@@ -597,9 +598,11 @@ static dcc_status st_load(dcc_st_file *f)
     c.name = f->names;
     if (!st_header(&c))
         return DCC_ERR_FORMAT;
-    status = st_check_cover(f, f->size - 8 - (size_t)header);
+    status = st_check_names(f);
     if (status == DCC_OK)
-        status = st_check_names(f);
+        status = st_check_cover(f, f->size - 8 - (size_t)header);
+    if (status == DCC_OK)
+        st_sort(f, st_by_name);
     for (int i = 0; i < f->count; i++)
         f->tensors[i].data = c.end + f->tensors[i].begin;
     return status;

@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* Element types a file may hold; the sub-byte and 8-bit float ones are known
- * by size only and cannot be read into a tensor. */
+/* Element types a file may hold; the sub-byte ones, the scale F8_E8M0 and the
+ * complex C64 are known by size only and cannot be read into a tensor. */
 typedef enum {
     DCC_ST_BOOL,
     DCC_ST_U8,

@@ -27,6 +27,8 @@ static StKind st_kind(dcc_st_dtype dtype)
     case DCC_ST_BF16:
     case DCC_ST_F32:
     case DCC_ST_F64:
+    case DCC_ST_F8_E4M3:
+    case DCC_ST_F8_E5M2:
         return ST_IS_FLOAT;
     default:
         return ST_IS_OTHER;
@@ -83,11 +85,26 @@ static float st_round_to_odd(double d)
     return f;
 }
 
-static void st_decode(dcc_st_dtype dtype, const unsigned char *from, int n,
-                      int narrow, float *to)
+/* Sign, 4 bits of exponent, 3 of fraction; no infinity, S.1111.111 is NaN
+ * (Micikevicius et al., FP8 Formats for Deep Learning, 2022, section 3). */
+static float st_e4m3(unsigned char byte)
+{
+    const int exponent = byte >> 3 & 15, fraction = byte & 7;
+    float f = exponent ? ldexpf((float)(8 + fraction), exponent - 10)
+                       : ldexpf((float)fraction, -9);
+
+    if ((byte & 127) == 127)
+        f = NAN;
+    return byte & 128 ? -f : f;
+}
+
+/* Returns how many finite values became infinite. */
+static int st_decode(dcc_st_dtype dtype, const unsigned char *from, int n,
+                     int narrow, float *to)
 {
     uint16_t h;
     double d;
+    int lost = 0;
 
     switch (dtype) {
     case DCC_ST_F32:
@@ -105,12 +122,22 @@ static void st_decode(dcc_st_dtype dtype, const unsigned char *from, int n,
             to[i] = dcc_bfloat_to_float(h);
         }
         break;
+    case DCC_ST_F8_E4M3:
+        for (int i = 0; i < n; i++)
+            to[i] = st_e4m3(from[i]);
+        break;
+    case DCC_ST_F8_E5M2: /* the upper half of an f16 */
+        for (int i = 0; i < n; i++)
+            to[i] = dcc_half_to_float((uint16_t)(from[i] << 8));
+        break;
     default:
         for (int i = 0; i < n; i++) {
             memcpy(&d, from + 8 * i, 8);
             to[i] = narrow ? st_round_to_odd(d) : (float)d;
+            lost += isinf(to[i]) && !isinf(d);
         }
     }
+    return lost;
 }
 
 /* Returns how many finite values became infinite. */
@@ -156,8 +183,8 @@ static dcc_status st_read_floats(const dcc_st_file *f,
     for (int64_t i = 0; i < t->count; i += ST_CHUNK) {
         int n = t->count - i < ST_CHUNK ? (int)(t->count - i) : ST_CHUNK;
 
-        st_decode(t->dtype, t->data + (size_t)i * from_size, n,
-                  want->type != DCC_F32, chunk);
+        *lost += st_decode(t->dtype, t->data + (size_t)i * from_size, n,
+                           want->type != DCC_F32, chunk);
         for (int k = 0; want->refuse_nan && k < n; k++)
             if (chunk[k] != chunk[k])
                 return st_bad_value(f, want, t, i + k, "a NaN");

@@ -51,8 +51,8 @@ check "run with random data" 0 "1 run on CPU" \
 check "run writes its outputs" 0 "3 runs on CPU" \
     "$dcc" run --cpu --random --runs=3 --out=y.safetensors good.dcl
 check "the outputs are there" 0 '"y"' cat y.safetensors
-check "run without its inputs" 2 "weights FILE" "$dcc" run --cpu good.dcl
-check "run with a missing file" 1 "none.safetensors" \
+check "run without its inputs" 2 "^dcc run: error: .*--weights FILE" "$dcc" run --cpu good.dcl
+check "run with a missing file" 1 "^dcc run: error: none.safetensors" \
     "$dcc" run --cpu --weights none.safetensors --random good.dcl
 check "an error of the model" 1 "bad.dcl:1:4" "$dcc" verify --cpu bad.dcl
 check "no runtime" 3 "no runtime in '/nowhere'" \

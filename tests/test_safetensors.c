@@ -109,6 +109,8 @@ Test(safetensors, names)
 {
     refuse("{" ENTRY("a", "U8", "1", 0, 1) "," ENTRY("a", "U8", "1", 1, 2)
            "}", 2, "two tensors are called \"a\"");
+    refuse("{" ENTRY("a", "U8", "1", 0, 1) "," ENTRY("a", "U8", "1", 0, 1)
+           "}", 1, "two tensors are called \"a\"");
     refuse("{" ENTRY("a\\u0000b", "U8", "1", 0, 1) "}", 1, "character 0");
     refuse("{" ENTRY("\\ud800", "U8", "1", 0, 1) "}", 1, "surrogate");
     refuse("{" ENTRY("\\ud800\\u0041", "U8", "1", 0, 1) "}", 1, "surrogate");
@@ -197,6 +199,45 @@ static void expect_text(const char *part)
                        dcc_error(), part);
 }
 
+/* Values from the tables of the FP8 paper: least and largest of the subnormal
+ * and the normal ones. */
+Test(safetensors, floats_of_8_bits)
+{
+    const unsigned char e4m3[] = {0x00, 0x01, 0x07, 0x08, 0x38, 0xb9, 0x7e};
+    const float e4m3_is[] = {0,    0x1p-9f,  0x1.cp-7f, 0x1p-6f,
+                             1.0f, -1.125f, 448.0f};
+    const unsigned char e5m2[] = {0x80, 0x01, 0x03, 0x04, 0x3c, 0x7b, 0xfc};
+    const float e5m2_is[] = {0,    0x1p-16f, 0x1.8p-15f, 0x1p-14f,
+                             1.0f, 57344.0f, -INFINITY};
+    float out[7];
+    uint16_t half[7];
+    dcc_st_change change;
+    Image keep;
+    dcc_st_file *f =
+        accept("{" ENTRY("a", "F8_E4M3", "7", 0, 7) "}", e4m3, 7, &keep);
+
+    cr_assert_eq(read_a(f, DCC_F32, 7, out, &change), DCC_OK);
+    cr_expect(change.converted && change.from == DCC_ST_F8_E4M3);
+    for (int i = 0; i < 7; i++)
+        cr_expect_eq(out[i], e4m3_is[i], "%d: %g", i, out[i]);
+    dcc_st_close(f);
+    free(keep.bytes);
+    f = accept("{" ENTRY("a", "F8_E5M2", "7", 0, 7) "}", e5m2, 7, &keep);
+    cr_assert_eq(read_a(f, DCC_F32, 7, out, NULL), DCC_OK);
+    for (int i = 0; i < 7; i++)
+        cr_expect_eq(out[i], e5m2_is[i], "%d: %g", i, out[i]);
+    cr_assert_eq(read_a(f, DCC_F16, 7, half, NULL), DCC_OK);
+    for (int i = 0; i < 7; i++)
+        cr_expect_eq(half[i], e5m2[i] << 8);
+    dcc_st_close(f);
+    free(keep.bytes);
+    f = accept("{" ENTRY("a", "F8_E4M3", "2", 0, 2) "}", "\1\xff", 2, &keep);
+    cr_expect_eq(read_a(f, DCC_F32, 2, out, NULL), DCC_ERR_FORMAT);
+    expect_text("holds a NaN at [1]");
+    dcc_st_close(f);
+    free(keep.bytes);
+}
+
 Test(safetensors, floats_are_converted)
 {
     /* the f64 lies just above the middle of two halves: rounding by way of a
@@ -222,6 +263,14 @@ Test(safetensors, floats_are_converted)
     cr_expect_eq(change.lost, 0);
     cr_assert_eq(read_a(f, DCC_BF16, 4, half, NULL), DCC_OK);
     cr_expect_eq(half[0], 0x3f80);
+    dcc_st_close(f);
+    free(keep.bytes);
+    const double large[] = {1e39, -INFINITY, 3e38, -1e300};
+    f = accept("{" ENTRY("a", "F64", "4", 0, 32) "}", large, 32, &keep);
+    cr_assert_eq(read_a(f, DCC_F32, 4, single, &change), DCC_OK);
+    cr_expect_eq(change.lost, 2);
+    cr_assert_eq(read_a(f, DCC_BF16, 4, half, &change), DCC_OK);
+    cr_expect_eq(change.lost, 2);
     dcc_st_close(f);
     free(keep.bytes);
 
@@ -315,7 +364,7 @@ Test(safetensors, integers)
     expect_text("holds 2, which is no bool");
     dcc_st_close(f);
     free(keep.bytes);
-    f = accept("{" ENTRY("a", "F8_E4M3", "2", 0, 2) "}", "\1\2", 2, &keep);
+    f = accept("{" ENTRY("a", "F8_E8M0", "2", 0, 2) "}", "\1\2", 2, &keep);
     cr_expect_eq(read_a(f, DCC_F32, 2, out, NULL), DCC_ERR_FORMAT);
     expect_text("cannot be converted");
     dcc_st_close(f);
