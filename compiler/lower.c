@@ -1,19 +1,25 @@
 /* lower.c - the driver: models, frames of names, statements. */
 #include "lower_priv.h"
 
+#include "support/map.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 /* ---- names */
 
+static int bucket(const char *name)
+{
+    return (int)(hash_text(name, strlen(name)) % BUCKETS);
+}
+
 Sym *lower_find(const Frame *f, const char *name, SymKind kind)
 {
-    for (int i = f->n_sym - 1; i >= 0; i--) {
-        Sym *s = f->sym[i];
-        if (s->kind == kind && !s->gone && !strcmp(s->name, name))
-            return s;
-    }
-    return NULL;
+    Sym *s = f->bucket[bucket(name)];
+
+    while (s && (s->kind != kind || strcmp(s->name, name)))
+        s = s->next;
+    return s;
 }
 
 Sym *lower_sym(Lower *l, SymKind kind, Name name)
@@ -22,11 +28,24 @@ Sym *lower_sym(Lower *l, SymKind kind, Name name)
     Sym *s = lower_find(f, name.text, kind);
 
     if (!s) {
+        Sym **first = &f->bucket[bucket(name.text)];
         s = arena_new_of(l->a, Sym);
-        VEC_PUSH(l->a, f->sym, f->n_sym, f->cap_sym) = s;
+        s->next = *first;
+        *first = s;
     }
-    *s = (Sym){.kind = kind, .name = name.text, .at = name.at};
+    *s = (Sym){.next = s->next, .kind = kind, .name = name.text,
+               .at = name.at};
     return s;
+}
+
+/* The name has no meaning any more. */
+static void forget(Frame *f, const Sym *s)
+{
+    Sym **p = &f->bucket[bucket(s->name)];
+
+    while (*p != s)
+        p = &(*p)->next;
+    *p = s->next;
 }
 
 bool lower_work(Lower *l, Span at)
@@ -385,7 +404,7 @@ static void lower_for(Lower *l, const AstStmt *s)
         Sym *v = lower_sym(l, S_VALUE, s->name);
         v->value = const_int(i);
         lower_body(l, &s->loop.body);
-        v->gone = true;
+        forget(l->frame, v);
         if (diag_errors(l->d) != errors)
             break;
     }

@@ -74,10 +74,10 @@ typedef enum {
 } Owner;
 
 typedef struct Sym {
+    struct Sym *next;      /* of its bucket */
     SymKind kind;
     const char *name;
     Span at;
-    bool gone;             /* a loop variable after its loop */
     Value value;           /* S_VALUE */
     Type type;             /* S_TYPE */
     int n;                 /* S_PACK */
@@ -97,13 +97,15 @@ typedef struct Index {
     const Idx *idx[MAX_RANK];
 } Index;
 
+enum { BUCKETS = 128 };
+
 typedef struct Frame {
     struct Frame *up;
     const Item *item;
     const char *path;   /* of the block, "" at the top */
     const char *prefix; /* of an op's tensors: "h_"; "" in blocks, models */
     const char *label;  /* the result's name, where the caller has one */
-    Sym **sym; int n_sym, cap_sym;
+    Sym *bucket[BUCKETS]; /* what names mean here, by their hash */
     int index_base;
     bool scalar;        /* see above */
     bool failed;        /* a requirement: the rest is not looked at */
