@@ -169,6 +169,20 @@ static void put_load(Buf *b, const CudaProgram *p)
     }
 }
 
+/* How many kernels n launches are of. */
+static int distinct(const CudaProgram *p, const Launch *launch, int n)
+{
+    int count = 0;
+
+    for (int i = 0; i < p->n_kernel; i++)
+        for (int k = 0; k < n; k++)
+            if (launch[k].kernel == p->kernel[i]) {
+                count++;
+                break;
+            }
+    return count;
+}
+
 void explain(Buf *b, const Selection *s, const CudaProgram *p)
 {
     double total = 0;
@@ -181,8 +195,9 @@ void explain(Buf *b, const Selection *s, const CudaProgram *p)
     }
     put_load(b, p);
     buf_printf(b, "launch graph: %d nodes (%d kernels, 0 copies, 0 memsets), "
-                  "%d distinct kernels; %d load-time launches\n",
-               p->n_run, p->n_run, p->n_kernel, p->n_load);
+                  "%d distinct kernels; at load time %d launches, %d kernels\n",
+               p->n_run, p->n_run, distinct(p, p->run, p->n_run), p->n_load,
+               distinct(p, p->load, p->n_load));
     buf_printf(b, "memory: weights %.1f MB, packed %.1f MB, arena %.1f MB, "
                   "state %.1f MB\n",
                (double)p->params_bytes / 1e6, (double)p->consts_bytes / 1e6,

@@ -1,10 +1,10 @@
 #include "hoist.h"
 #include "simplify.h"
 
-/* e = scale * x + shift; x NULL: e is shift, made of parameters alone. A scale
- * of NULL is 1, a shift of NULL 0. */
+/* e = scale * (x + before) + after; x NULL: e is `after`, made of parameters
+ * alone. A scale of NULL is 1, `before` and `after` of NULL are 0. */
 typedef struct Linear {
-    const Expr *x, *scale, *shift;
+    const Expr *x, *scale, *before, *after;
 } Linear;
 
 typedef struct Search {
@@ -44,54 +44,56 @@ static const Expr *plus(Graph *g, const Expr *a, const Expr *b)
     return !a ? b : !b ? a : combine(g, F_ADD, a, b);
 }
 
+/* a * b, where an a of NULL is 1 */
 static const Expr *times(Graph *g, const Expr *a, const Expr *b)
 {
     return !a ? b : combine(g, F_MUL, a, b);
 }
 
-static Linear linear(Graph *g, const Expr *e);
-
-/* p = +- q: one of them of parameters alone. */
-static bool add_linear(Graph *g, const Expr *e, Linear *l)
+static void add_param(Graph *g, Linear *l, const Expr *p)
 {
-    Linear a = linear(g, e->arg[0]), b = linear(g, e->arg[1]);
+    const Expr **to = l->scale ? &l->after : &l->before;
 
-    if (a.x && b.x)
-        return false;
-    if (e->fn == F_SUB) {
-        const Expr *minus = expr_const(g, -1, T_F32);
-        b.shift = b.shift ? expr_unary(g, F_NEG, b.shift, T_F32) : NULL;
-        b.scale = b.x ? times(g, b.scale, minus) : NULL;
-    }
-    *l = (Linear){a.x ? a.x : b.x, a.x ? a.scale : b.scale,
-                  plus(g, a.shift, b.shift)};
-    return true;
+    *to = plus(g, *to, p);
 }
 
-static bool mul_linear(Graph *g, const Expr *e, Linear *l)
+static Linear linear(Graph *g, const Expr *e);
+
+/* p + q or p - q, one of them of parameters alone. */
+static void add_linear(Graph *g, const Expr *e, Linear *l)
 {
     Linear a = linear(g, e->arg[0]), b = linear(g, e->arg[1]);
 
     if (a.x && b.x)
-        return false;
-    if (a.x) {
-        Linear t = a;
-        a = b;
-        b = t;
+        return;
+    if (e->fn == F_SUB) {
+        b.scale = b.x ? times(g, b.scale, expr_const(g, -1, T_F32)) : NULL;
+        b.after = b.after ? expr_unary(g, F_NEG, b.after, T_F32) : NULL;
     }
-    *l = (Linear){b.x, times(g, b.scale, a.shift),
-                  b.shift ? combine(g, F_MUL, b.shift, a.shift) : NULL};
-    return true;
+    *l = a.x ? a : b;
+    add_param(g, l, a.x ? b.after : a.after);
+}
+
+static void mul_linear(Graph *g, const Expr *e, Linear *l)
+{
+    Linear a = linear(g, e->arg[0]), b = linear(g, e->arg[1]);
+
+    if (a.x && b.x)
+        return;
+    const Expr *p = a.x ? b.after : a.after;
+    *l = a.x ? a : b;
+    l->scale = times(g, l->scale, p);
+    l->after = l->after ? combine(g, F_MUL, l->after, p) : NULL;
 }
 
 static Linear linear(Graph *g, const Expr *e)
 {
-    Linear l = {e, NULL, NULL};
+    Linear l = {.x = e};
 
     if (!type_is_float(e->type))
         return l;
     if (!search(e).other)
-        return (Linear){NULL, NULL, e};
+        return (Linear){.after = e};
     if (e->kind != E_BINARY || e->arg[2])
         return l;
     if (e->fn == F_ADD || e->fn == F_SUB)
@@ -181,27 +183,45 @@ static const Expr *stored(Graph *g, const Stmt *s, const Expr *e,
 
 /* ---- rewriting --------------------------------------------------------- */
 
-/* Operations that e costs less as scale * x + shift. */
-static int saved(const Expr *e, const Linear *l)
+/* What is added to scale * x. */
+static const Expr *shift_of(Graph *g, const Linear *l, const Expr *scale)
 {
-    return expr_ops(e) - expr_ops(l->x) - (l->scale != NULL) -
-           (l->shift != NULL);
+    const Expr *before = l->before && scale
+                             ? combine(g, F_MUL, l->before, scale)
+                             : l->before;
+
+    return plus(g, before, l->after);
+}
+
+/* Is e worth being written as l? */
+static bool saves(Graph *g, const Stmt *s, const Expr *e, const Linear *l)
+{
+    enum { LEAST = 2 }; /* operations */
+    const Expr *shift = shift_of(g, l, l->scale);
+
+    return l->x && l->x != e && search(e).param &&
+           worth_storing(s, l->scale) && worth_storing(s, shift) &&
+           expr_ops(e) - expr_ops(l->x) - (l->scale != NULL) -
+                   (shift != NULL) >= LEAST;
+}
+
+/* The shift is computed from the stored scale: one kernel makes both. */
+static const Expr *rewritten(Graph *g, const Stmt *s, const Linear *l,
+                             const Expr *x, Type type)
+{
+    const Expr *scale = stored(g, s, l->scale, "scale");
+    const Expr *shift = stored(g, s, shift_of(g, l, scale), "shift");
+
+    x = scale ? expr_binary(g, F_MUL, x, scale, type) : x;
+    return shift ? expr_binary(g, F_ADD, x, shift, type) : x;
 }
 
 static const Expr *walk(Graph *g, const Stmt *s, const Expr *e)
 {
-    enum { LEAST = 2 };
-
     if (e->kind == E_BINARY && !e->arg[2] && type_is_float(e->type)) {
         Linear l = linear(g, e);
-        if (l.x && l.x != e && saved(e, &l) >= LEAST && search(e).param &&
-            worth_storing(s, l.scale) && worth_storing(s, l.shift)) {
-            const Expr *x = walk(g, s, l.x);
-            const Expr *scale = stored(g, s, l.scale, "scale");
-            const Expr *shift = stored(g, s, l.shift, "shift");
-            x = scale ? expr_binary(g, F_MUL, x, scale, e->type) : x;
-            return shift ? expr_binary(g, F_ADD, x, shift, e->type) : x;
-        }
+        if (saves(g, s, e, &l))
+            return rewritten(g, s, &l, walk(g, s, l.x), e->type);
         return expr_binary(g, e->fn, walk(g, s, e->arg[0]),
                            walk(g, s, e->arg[1]), e->type);
     }

@@ -381,16 +381,17 @@ static void add_candidates(Search *x, Tensor *t)
     int p = -1, list[64];
 
     if (t->role == ROLE_PARAM || t->role == ROLE_INPUT ||
-        writer_units(x, t, &p) != 1 ||
-        x->unit[p].group->when == WHEN_LOAD)
+        writer_units(x, t, &p) != 1)
         return;
     int n = readers(x, t, list, 64);
+    const When when = x->unit[p].group->when;
     for (int i = 0; i < n; i++)
-        if (list[i] != p)
+        if (list[i] != p && (when == WHEN_RUN ||
+                             x->unit[list[i]].group->when == when))
             VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
                 (Candidate){.p = p, .c = list[i], .way = BY_POINT, .t = t};
     const Group *gr = x->unit[p].group;
-    if (n && gr->n_step == 1 && !gr->n_cols)
+    if (n && when == WHEN_RUN && gr->n_step == 1 && !gr->n_cols)
         VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
             (Candidate){.p = p, .c = list[0], .way = BY_AGAIN, .t = t};
 }

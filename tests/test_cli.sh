@@ -210,29 +210,33 @@ says "m.dcl:6  h"
 
 # ---- the examples: launches of a run, kernels' text shared by equal layers
 
-# launches NAME MOST KERNELS [OPTION...]: at most so many launches and kernels
+# launches NAME MOST KERNELS LOAD [OPTION...]: at most so many launches of so
+# many kernels, and so many kernels at load time
 launches()
 {
-    name=$1 most=$2 kernels=$3
-    shift 3
+    name=$1 most=$2 kernels=$3 load=$4
+    shift 4
     "$dcc" "$src/examples/$name.dcl" "$@" --explain >log 2>&1
-    set -- $(sed -n 's/^launch graph: \([0-9]*\) .* \([0-9]*\) distinct.*/\1 \2/p' log)
-    [ "${1:-9999}" -le "$most" ] && [ "${2:-9999}" -le "$kernels" ]
+    set -- $(sed -n "s/^launch graph: \([0-9]*\) .* \([0-9]*\) distinct \
+.*, \([0-9]*\) kernels\$/\1 \2 \3/p" log)
+    [ "${1:-9999}" -le "$most" ] && [ "${2:-9999}" -le "$kernels" ] &&
+        [ "${3:-9999}" -le "$load" ]
     status=$?
     grep "^launch graph" log >short
     mv short log
-    point $status "$name: ${1:-no} launches, ${2:-no} kernels ($most, $kernels)"
+    point $status "$name: ${1:-no} launches of ${2:-no} kernels, ${3:-no} at \
+load time ($most, $kernels, $load)"
 }
-launches resnet50 60 60
-launches bert_base 110 24
-launches bert_base 110 24 -D B=8
-launches gpt2 120 24
-launches gpt2_decode 140 24
-launches vit_b16 115 24
-launches resnet18 30 40
-launches vgg16 30 40
-launches mobilenetv2 65 50
-launches mlp 4 4
+launches resnet50 60 36 12
+launches bert_base 110 12 8
+launches bert_base 110 12 8 -D B=8
+launches gpt2 120 14 2
+launches gpt2_decode 140 16 2
+launches vit_b16 115 15 2
+launches resnet18 30 24 12
+launches vgg16 30 20 10
+launches mobilenetv2 65 40 22
+launches mlp 4 4 0
 
 echo "1..$n"
 exit $bad

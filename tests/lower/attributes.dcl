@@ -20,3 +20,15 @@ model attributes {
   z = attention(m, m, m, mask = s);
   output y = x;
 }
+model strides {
+  input x : f32[1, 4, 8, 8];
+  input s : f32[1, 4, 8];
+  param w : f32[4, 4, 3, 3];
+  param v : f32[4, 4, 3];
+  a = conv2d(x, w, stride = [1, 0]);
+  b = conv1d(s, v, stride = 0);
+  c = conv_transpose2d(x, w, stride = 0);
+  d = max_pool(x, kernel = 2, stride = 0);
+  e = avg_pool(x, kernel = 2, stride = [2, -1]);
+  output y = x;
+}
