@@ -542,8 +542,9 @@ DCC_DEVICE void dcc_cluster_sync()
     dcc_cluster_wait();
 }
 
-// The same without memory: writes before it need not be seen after it. Enough
-// after dcc_fence_mbar_init(), and before leaving.
+// The same without memory: what was written before it need not be seen after
+// it, and arrivals at other blocks may still be on their way, so this is no way
+// to leave. Enough after dcc_fence_mbar_init().
 DCC_DEVICE void dcc_cluster_meet()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

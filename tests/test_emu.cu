@@ -22,7 +22,8 @@ enum Mutation {
     OVERRUN,       // one element beyond the end of a tensor
     SMEM_OVERRUN,  // one element beyond the launch's shared memory
     DIVERGENT,     // half of a warp is elsewhere in a collective
-    NO_CLUSTER_SYNC
+    NO_CLUSTER_SYNC,
+    NO_RELEASE     // a block leaves while arrivals are on their way to it
 };
 
 static int failures;
@@ -570,6 +571,7 @@ static void test_tma_box(Mutation)
 
 struct cluster_smem {
     float part;
+    alignas(8) uint64_t seen;
     alignas(16) __half tile[32][8];
 };
 
@@ -579,15 +581,25 @@ extern "C" __global__ void cluster_sum(const float *x, float *out,
     extern __shared__ __align__(1024) unsigned char dcc_smem[];
     cluster_smem &smem = *(cluster_smem *)dcc_smem;
     const float v = dcc_warp_sum(x[blockIdx.x * 32 + threadIdx.x]);
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
         smem.part = v;
+        dcc_mbar_init(&smem.seen, 4);
+        dcc_fence_mbar_init();
+    }
     if (mutation != NO_CLUSTER_SYNC)
         dcc_cluster_sync();
     float total = 0;
     for (int r = 0; r < 4; ++r)
         total += *dcc_cluster_peer(&smem.part, r);
-    dcc_cluster_sync();
     out[blockIdx.x * 32 + threadIdx.x] = total;
+    // each tells all that it has seen their parts, and waits for nobody
+    if (threadIdx.x < 4)
+        dcc_mbar_arrive_at(&smem.seen, threadIdx.x);
+    __syncwarp();
+    if (mutation == NO_RELEASE)
+        dcc_cluster_meet();
+    else
+        dcc_cluster_sync();
 }
 
 // Warp 0 hands a matrix to warp 1 through stmatrix and a named barrier.

@@ -54,6 +54,7 @@ tma 6
 tma 7
 cluster 1
 cluster 11
+cluster 12
 LIST
 }
 mutants >"$work/mutants"

@@ -565,7 +565,7 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"LOAD", load_text(w)},
         {"LEAVE", cluster ? "// Nobody leaves while others may still write to "
                             "its shared memory.\n"
-                            "__syncwarp();\ndcc_cluster_meet();\n" : ""},
+                            "__syncwarp();\ndcc_cluster_sync();\n" : ""},
         {"FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"},
         {"FIRST", w->pingpong
                       ? arena_printf(a, "%s + warpgroup * %s", own, all)

@@ -283,9 +283,11 @@ static inline void dcc_cluster_sync()
     dcc_cluster_arrive();
     dcc_cluster_wait();
 }
+void dcc_emu_cluster_arrive_relaxed();
 static inline void dcc_cluster_meet()
 {
-    dcc_cluster_sync();
+    dcc_emu_cluster_arrive_relaxed();
+    dcc_cluster_wait();
 }
 uint32_t dcc_cluster_rank();
 void *dcc_emu_cluster_peer(void *smem, uint32_t rank);

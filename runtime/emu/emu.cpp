@@ -229,7 +229,7 @@ static EmuThread *emu_next(EmuScheduler *s)
     EmuThread *t = emu_pick(s);
 
     while (!t) {
-        if (!emu_perform_load(s))
+        if (!emu_perform_load(s) && !emu_perform_arrival(s))
             emu_deadlock(s);
         t = emu_pick(s);
     }
@@ -288,7 +288,8 @@ static void emu_fiber_main()
         (*s->body)();
         emu_check_exit(me);
         me->done = true;
-        me->block->live--;
+        if (--me->block->live == 0)
+            emu_check_leave(s, me->block);
         s->n_live--;
         next = s->n_live ? emu_next(s) : NULL;
         if (!next || next->sp)
@@ -365,6 +366,12 @@ void dcc_emu_barrier(int id, int n, int arrive_only, const char *where)
 }
 
 void dcc_cluster_arrive()
+{
+    emu_release_arrivals(emu_scheduler, emu_scheduler->current);
+    dcc_emu_cluster_arrive_relaxed();
+}
+
+void dcc_emu_cluster_arrive_relaxed()
 {
     EmuScheduler *s = emu_scheduler;
 
@@ -578,6 +585,7 @@ static void emu_run_cluster(const dcc_emu_geometry &g, uint3 first,
     s->on_mbarrier.clear();
     s->on_cluster.clear();
     s->loads.clear();
+    s->arrivals.clear();
     s->cluster_arrived = 0;
     s->cluster_phase = 0;
     for (unsigned r = 0; r < n; r++) {

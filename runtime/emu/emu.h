@@ -19,6 +19,7 @@ enum {
 };
 
 struct EmuBlock;
+struct EmuThread;
 
 /* A cp.async that has been issued and not performed (lazy mode). */
 struct EmuCopy {
@@ -35,6 +36,13 @@ struct EmuTile {
     uint64_t *barrier; /* loads */
     int group;         /* stores */
     EmuBlock *block;
+};
+
+/* An arrival at the mbarrier of another block, on its way (lazy mode). */
+struct EmuArrival {
+    uint64_t *barrier;
+    EmuBlock *block;
+    const EmuThread *by;
 };
 
 struct EmuThread {
@@ -111,6 +119,7 @@ struct EmuScheduler {
     std::deque<EmuThread *> ready;
     std::vector<EmuThread *> on_mbarrier;
     std::deque<EmuTile> loads; /* in flight */
+    std::deque<EmuArrival> arrivals;
     int cluster_arrived;
     unsigned cluster_phase;
     std::vector<EmuThread *> on_cluster;
@@ -145,7 +154,14 @@ bool emu_in_smem(const EmuBlock *block, const void *p, size_t bytes);
  * if there is none. */
 bool emu_perform_load(EmuScheduler *s);
 
+/* The same for the oldest arrival at another block, and for all of a thread
+ * that releases what it did. */
+bool emu_perform_arrival(EmuScheduler *s);
+void emu_release_arrivals(EmuScheduler *s, const EmuThread *by);
+
 /* A thread ends: what it may not leave behind. */
 void emu_check_exit(EmuThread *t);
+/* A block's last thread has ended: what may not be on its way to it. */
+void emu_check_leave(const EmuScheduler *s, const EmuBlock *b);
 
 #endif

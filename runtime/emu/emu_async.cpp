@@ -1,6 +1,7 @@
 /* emu_async.cpp - what is asynchronous on the GPU: cp.async, mbarriers, TMA.
  * In lazy mode a copy happens as late as is legal: cp.async and TMA stores
- * when their thread waits for them, TMA loads when nobody else can go on.
+ * when their thread waits for them, TMA loads and arrivals at other blocks when
+ * nobody else can go on.
  */
 #include "emu.h"
 
@@ -118,9 +119,45 @@ void dcc_mbar_expect_tx(uint64_t *smem, int bytes)
 
 void dcc_mbar_arrive_at(uint64_t *smem, int rank)
 {
+    EmuScheduler *s = emu_scheduler;
     uint64_t *peer = (uint64_t *)dcc_emu_cluster_peer(smem, (uint32_t)rank);
+    EmuBlock *block = &s->blocks[(size_t)rank];
+    EmuMbarrier *b = emu_mbarrier(peer, block);
 
-    emu_arrive(emu_mbarrier(peer, &emu_scheduler->blocks[(size_t)rank]), 0);
+    if (emu_settings().lazy && block != s->current->block)
+        s->arrivals.push_back({peer, block, s->current});
+    else
+        emu_arrive(b, 0);
+}
+
+bool emu_perform_arrival(EmuScheduler *s)
+{
+    if (s->arrivals.empty())
+        return false;
+    EmuArrival a = s->arrivals.front();
+    s->arrivals.pop_front();
+    emu_arrive(emu_mbarrier(a.barrier, a.block), 0);
+    return true;
+}
+
+void emu_release_arrivals(EmuScheduler *s, const EmuThread *by)
+{
+    std::deque<EmuArrival> kept;
+
+    for (const EmuArrival &a : s->arrivals)
+        if (a.by == by)
+            emu_arrive(emu_mbarrier(a.barrier, a.block), 0);
+        else
+            kept.push_back(a);
+    s->arrivals.swap(kept);
+}
+
+void emu_check_leave(const EmuScheduler *s, const EmuBlock *b)
+{
+    for (const EmuArrival &a : s->arrivals)
+        if (a.block == b)
+            dcc_emu_fault("block %u of the cluster exits with an arrival of "
+                          "block %u on its way", b->rank, a.by->block->rank);
 }
 
 void dcc_mbar_wait(uint64_t *smem, int parity)
