@@ -120,12 +120,26 @@ static bool ends_in_pack(const char *path)
     return n > 5 && !strcmp(path + n - 5, "_pack");
 }
 
+/* Outer components of a path go until a call of the kernel's launcher, in the
+ * steps of the model, fits a line. */
+static const char *short_path(const char *path, size_t rest)
+{
+    const size_t most = 80 - strlen("        return _launch(");
+    const char *dot;
+
+    while (rest + strlen(path) > most && (dot = strchr(path, '.')))
+        path = dot + 1;
+    return path;
+}
+
 static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
 {
     Buf b = {0};
 
     const char *path = last_path(gr), *words = group_words(g, gr);
     bool pack = gr->when == WHEN_LOAD && !strcmp(words, "map");
+    size_t rest = strlen(g->model) + strlen(words) + strlen("___22");
+    path = short_path(path, rest);
     buf_printf(&b, "%s_%s", g->model, path);
     if (!pack || !ends_in_pack(path))
         buf_printf(&b, "_%s", words);

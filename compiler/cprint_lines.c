@@ -155,7 +155,9 @@ static void one_line(Buf *b, const char *line, size_t len, int indent)
     text += own;
     if (!*text) {
         buf_putc(b, '\n');
-    } else if (*text == '#') {
+    } else if (*text == '#' &&
+               ((int)strlen(text) + indent + own <= COLUMNS ||
+                !trailing_comment(text))) {
         put_indent(b, strncmp(text, "#pragma", 7) ? 0 : indent + own);
         buf_printf(b, "%s\n", text);
     } else if (!strncmp(text, "//", 2)) {

@@ -32,8 +32,8 @@ static void put_banner(Buf *b, CudaProgram *const *p, int n,
     buf_printf(b, "//   source    %s\n//   command   %s\n", f->source,
                f->command);
     buf_printf(b, "//   target    %s\n", f->target);
-    buf_printf(b, "//   build     nvcc -O3 -std=c++17 %s -I RUNTIME \\\n"
-                  "//                 %s%s%s\n",
+    buf_printf(b, "//   build     nvcc -O3 -std=c++17 %s \\\n"
+                  "//                 -I RUNTIME %s%s%s\n",
                emit_arch_flags(f->sm), f->with_main ? "" : "-c ", f->cu_name,
                f->with_main && !f->standalone
                    ? " RUNTIME/rt*.c RUNTIME/base.c RUNTIME/safetensors*.c"

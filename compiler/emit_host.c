@@ -139,25 +139,38 @@ static void put_pointer(Buf *b, const Tensor *t, bool constant)
         buf_printf(b, "f->%s", base[t->place]);
 }
 
-static void put_launch(Buf *out, const CudaProgram *p, const Launch *l, int i)
+/* A line of a call: the pointer, and whose it is by its path. */
+static void put_arg(Buf *out, const Tensor *t, bool constant)
+{
+    enum { COLUMNS = 80, INDENT = 12 };
+    Buf b = {0}, whose = {0};
+    const char *name, *dot;
+
+    put_pointer(&b, t, constant);
+    buf_puts(&b, ",  // ");
+    buf_printf(&whose, "%s%s%s", t->path, *t->path ? "." : "", t->name);
+    name = buf_text(&whose);
+    while (INDENT + b.len + strlen(name) > COLUMNS && (dot = strchr(name, '.')))
+        name = dot + 1; /* without the outer blocks */
+    buf_printf(out, "%*s%s%s\n", INDENT, "", buf_text(&b), name);
+    buf_free(&b);
+    buf_free(&whose);
+}
+
+static void put_launch(Buf *b, const CudaProgram *p, const Launch *l, int i)
 {
     const Kernel *k = l->kernel;
-    Buf line = {0}, *b = &line;
 
-    buf_printf(b, "    return %s_launch(", k->name);
-    for (int a = 0; a < k->n_arg; a++) {
-        put_pointer(b, l->group->arg[a], k->arg[a].use == ARG_IN);
-        buf_puts(b, ", ");
-    }
+    buf_printf(b, "    case %d:\n        return %s_launch(\n", i, k->name);
+    for (int a = 0; a < k->n_arg; a++)
+        put_arg(b, l->group->arg[a], k->arg[a].use == ARG_IN);
     if (k->workspace)
-        buf_printf(b, "f->arena + %zu, ", p->workspace_offset);
+        buf_printf(b, "            f->arena + %zu,  // workspace\n",
+                   p->workspace_offset);
     if (k->coop_counters)
-        buf_printf(b, "(unsigned int *)(f->consts + %zu), ",
-                   p->counter_offset);
-    buf_puts(b, "stream);");
-    buf_printf(out, "    case %d:\n", i);
-    cprint_lines(out, buf_text(b), 4);
-    buf_free(b);
+        buf_printf(b, "            (unsigned int *)(f->consts + %zu),"
+                      "  // counters\n", p->counter_offset);
+    buf_puts(b, "            stream);\n");
 }
 
 static void put_steps(Buf *b, const CudaProgram *p, const char *what,
@@ -199,8 +212,8 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
     put_table_fields(b, m, "outputs", g->n_output);
     put_table_fields(b, m, "states", g->n_state);
     put_table_fields(b, m, "trace", n_trace);
-    buf_printf(b, "    %zu, %zu, %zu, %zu,  // bytes of params, consts, "
-                  "arena, state\n",
+    buf_printf(b, "    // bytes of params, consts, arena and state\n"
+                  "    %zu, %zu, %zu, %zu,\n",
                p->params_bytes, p->consts_bytes, p->arena_bytes,
                p->state_bytes);
     buf_printf(b, "    %d,  // %s\n", p->keep_params,
@@ -223,12 +236,12 @@ static void put_api(Buf *b, const CudaProgram *p, const char *m)
 {
     const Graph *g = p->graph;
 
-    buf_printf(b, "extern \"C\" dcc_status %s_create(%s **out, "
-                  "const char *weights_path)\n{\n"
+    buf_printf(b, "extern \"C\" dcc_status %s_create(\n"
+                  "    %s **out, const char *weights_path)\n{\n"
                   "    return dcc_model_create(out, &%s_desc, "
                   "weights_path);\n}\n\n", m, m, m);
-    buf_printf(b, "extern \"C\" dcc_status %s_run(%s *m, "
-                  "const %s_inputs *in,\n"
+    buf_printf(b, "extern \"C\" dcc_status %s_run(\n"
+                  "    %s *m, const %s_inputs *in,\n"
                   "    const %s_outputs *out, cudaStream_t stream)\n{\n",
                m, m, m, m);
     buf_puts(b, "    const void *const inputs[] = {");
@@ -243,8 +256,8 @@ static void put_api(Buf *b, const CudaProgram *p, const char *m)
     buf_puts(b, "};\n    return dcc_model_run(m, inputs, outputs, stream);\n"
                 "}\n\n");
     if (g->n_state)
-        buf_printf(b, "extern \"C\" dcc_status %s_reset(%s *m, "
-                      "cudaStream_t stream)\n{\n"
+        buf_printf(b, "extern \"C\" dcc_status %s_reset(\n"
+                      "    %s *m, cudaStream_t stream)\n{\n"
                       "    return dcc_model_reset(m, stream);\n}\n\n", m, m);
     buf_printf(b, "extern \"C\" void %s_destroy(%s *m)\n{\n"
                   "    dcc_model_destroy(m);\n}\n", m, m);
@@ -303,15 +316,17 @@ void emit_model_header(Buf *b, const CudaProgram *p)
     buf_printf(b, "extern const dcc_model_desc %s_desc;\n\n", m);
     buf_printf(b, "/* Loads weights (safetensors), packs them, captures the "
                   "CUDA graph. */\n"
-                  "dcc_status %s_create(%s **out, "
-                  "const char *weights_path);\n", m, m);
+                  "dcc_status %s_create(\n"
+                  "    %s **out, const char *weights_path);\n", m, m);
     buf_printf(b, "/* Enqueues one run; one run in flight a handle. */\n"
-                  "dcc_status %s_run(%s *m, const %s_inputs *in,\n"
+                  "dcc_status %s_run(\n"
+                  "    %s *m, const %s_inputs *in,\n"
                   "    const %s_outputs *out, cudaStream_t stream);\n",
                m, m, m, m);
     if (g->n_state)
         buf_printf(b, "/* Sets the state to its initial value. */\n"
-                      "dcc_status %s_reset(%s *m, cudaStream_t stream);\n",
+                      "dcc_status %s_reset(\n"
+                      "    %s *m, cudaStream_t stream);\n",
                    m, m);
     buf_printf(b, "void %s_destroy(%s *m);\n\n", m, m);
 }

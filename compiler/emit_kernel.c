@@ -240,7 +240,7 @@ static int param_arg(const Kernel *k, int i, int *n)
 
 static void put_box(Buf *b, const TileMap *m)
 {
-    buf_puts(b, "boxes of ");
+    buf_puts(b, "box ");
     for (int i = m->rank - 1; i >= 0; i--)
         buf_printf(b, "%d%s", m->box[i], i ? " x " : "");
 }
@@ -260,10 +260,10 @@ static void put_param(Buf *b, Buf *comment, const Kernel *k, int i)
         put_box(comment, &k->map[map]);
     } else if (i == n_arg && k->workspace) {
         buf_puts(b, "unsigned char *__restrict__ workspace");
-        buf_printf(comment, "%zu bytes of scratch", k->workspace);
+        buf_printf(comment, "scratch, %zu bytes", k->workspace);
     } else {
         buf_puts(b, "unsigned int *__restrict__ counters");
-        buf_printf(comment, "%d, zero before and after", k->n_counters);
+        buf_printf(comment, "%d, left 0", k->n_counters);
     }
 }
 

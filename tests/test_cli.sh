@@ -238,5 +238,20 @@ launches vgg16 30 20 10
 launches mobilenetv2 65 40 22
 launches mlp 4 4 0
 
+# ---- and how it is laid out
+
+: >log
+for file in "$src"/examples/*.dcl; do
+    for flags in "" "-D E=f32 --target=v100" "--target=sm_80 -D B=8"; do
+        # shellcheck disable=SC2086
+        "$dcc" "$file" -o wide.cu $flags >>log 2>&1
+        awk -v from="$(basename "$file") $flags" 'length > 80 {
+            print from ": line " FNR ": " $0
+        }' wide.cu wide.h >>log
+    done
+done
+[ ! -s log ]
+point $? "emitted lines have 80 columns at most"
+
 echo "1..$n"
 exit $bad

@@ -17,8 +17,8 @@ void m_best(
     float *__restrict__ z,                  // f32[3]
     int32_t *__restrict__ count,            // i32[3]
     const float *__restrict__ x,            // f32[3, 100000]
-    unsigned char *__restrict__ workspace,  // 1024 bytes of scratch
-    unsigned int *__restrict__ counters)    // 3, zero before and after
+    unsigned char *__restrict__ workspace,  // scratch, 1024 bytes
+    unsigned int *__restrict__ counters)    // 3, left 0
 {
     enum {
         D = 100000, VEC = 4,
