@@ -258,6 +258,7 @@ static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
     k->family = c->family->name;
     k->variant = v->text;
     k->predicted_us = cost.us;
+    k->measured_us = gr->measured_us;
     k->limiter = cost.limiter;
     gr->predicted_us = cost.us;
     c->family->build(g, gr, s->options, v, k);
@@ -290,12 +291,15 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
         Kernel *k = map_get(kernels, c->key);
         if (!k) {
             const char *name = kernel_name(g, taken, gr);
+            int planned = gr->variant;
             if (seed)
                 gr->variant = random_variant(s, gr, c, seed);
             gr->variant = forced_variant(s, gr, c, name, forced, n_forced,
                                          gr->variant);
             if (gr->variant < 0)
                 return false;
+            if (gr->variant != planned)
+                gr->measured_us = 0;
             k = new_kernel(s, gr, c, name);
             map_put(kernels, c->key, k);
             p->kernel[p->n_kernel++] = k;
@@ -306,6 +310,7 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
         gr->kernel = k;
         gr->variant = k->group->variant;
         gr->predicted_us = k->predicted_us;
+        gr->measured_us = k->measured_us;
         add_launch(p, p->load, p->run, gr);
     }
     return true;

@@ -55,8 +55,8 @@ static bool choose(Build *b)
     bool gpu = place != DRIVER_CPU && have_gpu();
 
     if (place == DRIVER_GPU && (!gpu || !have_nvcc)) {
-        fprintf(stderr, "dcc: error: --gpu: %s\n",
-                gpu ? "nvcc is not found; add it to PATH or set NVCC"
+        fprintf(stderr, "dcc: error: %s: %s\n",
+                b->o->needs ? b->o->needs : "--gpu", gpu ? "nvcc is not found; add it to PATH or set NVCC"
                     : "there is no NVIDIA GPU, or no driver for it");
         return false;
     }
@@ -210,7 +210,7 @@ static bool write_texts(Build *b)
 bool driver_open(Build *b, const Driver *o)
 {
     *b = (Build){.o = o};
-    if (!work_open(&b->work, o->arena))
+    if (!work_open(&b->work, o->arena, o->folder))
         return false;
     b->runtime = driver_env("DCC_RUNTIME_DIR", DCC_DATADIR "/runtime");
     const char *probe = arena_printf(o->arena, "%s/dcc_rt.h", b->runtime);
@@ -220,18 +220,13 @@ bool driver_open(Build *b, const Driver *o)
                 b->runtime);
     else if (choose(b) && write_texts(b))
         return true;
-    work_close(&b->work);
+    driver_close(b);
     return false;
 }
 
 void driver_close(Build *b)
 {
-    if (!b->o->keep) {
-        work_close(&b->work);
-        return;
-    }
-    fprintf(stderr, "dcc: note: built in %s\n", b->work.dir);
-    work_keep(&b->work);
+    (b->o->folder ? work_keep : work_close)(&b->work);
 }
 
 /* A program's exit status as dcc's. */

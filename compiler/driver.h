@@ -23,7 +23,9 @@ typedef struct Driver {
     const char *header_name;   /* as the .cu includes it */
     const char *arch;          /* nvcc's flags: "-arch=sm_80" */
     DriverPlace place;
-    bool keep;                 /* leave the folder and say where it is */
+    const char *folder;        /* to build in, and to leave; NULL: a new one
+                                  that is removed */
+    const char *needs;         /* begins the message if DRIVER_GPU has none */
     /* run */
     const char *model;         /* NULL: the only one */
     const char *weights, *out, *json; /* NULL: none */

@@ -40,16 +40,18 @@ void emit_kernel(Buf *b, const CudaProgram *p, const Kernel *k);
  * optional main. */
 void emit_file(Buf *cu, Buf *header, CudaProgram *const *p, int n,
                const FileInfo *info);
-/* The same in parts, to be linked: a kernel with its launcher; and the rest, a
- * host's .cu with a main, and its header. */
-void emit_kernel_file(Buf *cu, const CudaProgram *p, const Kernel *k,
-                      const FileInfo *info);
+/* The same in parts, to be linked: some kernels with their launchers; and the
+ * rest, a host's .cu with a main, and its header. */
+void emit_kernels_file(Buf *cu, const CudaProgram *p, Kernel *const *k, int n,
+                       const FileInfo *info);
 void emit_host_file(Buf *cu, Buf *header, CudaProgram *p,
                     const FileInfo *info);
 /* "extern "C" cudaError_t NAME_launch(...)", without the semicolon. */
 void emit_launcher_head(Buf *b, const Kernel *k);
 /* nvcc's flags for an architecture: "-arch=sm_80". */
 const char *emit_arch_flags(int sm);
+/* The launch after which a traced program finds t in memory; -1: none. */
+int emit_traced_after(const CudaProgram *p, const Tensor *t);
 /* One model's part of either (emit_host.c). */
 void emit_model_host(Buf *b, const CudaProgram *p);
 void emit_model_header(Buf *b, const CudaProgram *p);

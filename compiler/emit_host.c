@@ -103,14 +103,21 @@ static bool overwritten_at_once(const CudaProgram *p, const Tensor *t,
     return false;
 }
 
+int emit_traced_after(const CudaProgram *p, const Tensor *t)
+{
+    int step = t->id < p->n_lowered ? made_by(p, t) : -1;
+
+    return step >= 0 && overwritten_at_once(p, t, step) ? -1 : step;
+}
+
 static int put_trace(Buf *b, const CudaProgram *p, const char *model)
 {
     int n = 0;
 
     for (int i = 0; p->trace && i < p->n_lowered; i++) {
         const Tensor *t = p->graph->tensor[i];
-        int step = made_by(p, t);
-        if (step < 0 || overwritten_at_once(p, t, step))
+        int step = emit_traced_after(p, t);
+        if (step < 0)
             continue;
         if (!n++)
             buf_printf(b, "static const dcc_tensor %s_trace_table[] = {\n",

@@ -148,6 +148,8 @@ static void put_work(Buf *b, const Kernel *k)
     buf_printf(b, "\n// Model     %.2f us", k->predicted_us);
     if (k->limiter)
         buf_printf(b, ", limited by %s", k->limiter);
+    if (k->measured_us > 0)
+        buf_printf(b, "; measured %.2f us", k->measured_us);
     buf_putc(b, '\n');
 }
 

@@ -137,6 +137,8 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
                   "shared %.2f, math %.2f, latency %.2f\n",
                cost.us, cost.limiter, cost.hbm, cost.l2, cost.smem,
                fmax(cost.math, cost.special), cost.latency);
+    if (gr->measured_us > 0)
+        buf_printf(b, "    measured %.2f us\n", gr->measured_us);
     buf_printf(b, "    GMRatio %.2f, SMRatio %.2f, WBRatio %.2f, COEF_r %d: "
                   "PUL %.2f\n",
                cost.gm_ratio, cost.sm_ratio, cost.wb_ratio, cost.coef_r,

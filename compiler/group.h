@@ -51,6 +51,7 @@ typedef struct Group {
     const struct Family *family;
     int variant;               /* index into the family's space */
     double predicted_us;
+    double measured_us;        /* a plan's, of this variant; 0: none */
     struct Kernel *kernel;     /* shared by equal groups */
     Tensor **arg; int n_arg;   /* actual arguments, in kernel-param order */
 } Group;

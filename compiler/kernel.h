@@ -76,6 +76,7 @@ typedef struct Kernel {
                             "shared memory"; NULL, or a NULL in it: by rule */
     /* for the banner */
     double flops, bytes, predicted_us;
+    double measured_us;  /* by dcc tune, 0: not */
     const char *limiter; /* "HBM", "mma", ... */
     Group *group;        /* the first instance */
     Group **instance; int n_instance, cap_instance;

@@ -3,6 +3,7 @@
 #include "driver.h"
 #include "front.h"
 #include "options.h"
+#include "tune.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -290,6 +291,27 @@ static int command_verify(Session *s)
     return open_session(s, false) ? build_and(s, true) : 1;
 }
 
+static int command_tune(Session *s)
+{
+    const CommandLine *l = &s->line;
+
+    if (!open_session(s, true))
+        return 1;
+    Driver d = {.arena = s->arena,
+                .arch = emit_arch_flags(l->compile.model.device->sm),
+                .place = l->cpu ? DRIVER_CPU : DRIVER_GPU,
+                .needs = l->gpu ? NULL : "dcc tune measures on a GPU, or with "
+                                         "--cpu tries itself without",
+                .folder = l->keep, .seed = l->seed,
+                .tf32 = l->compile.model.math == MATH_TF32};
+    TuneOptions o = {.driver = &d, .tree = s->tree, .model = s->model[0],
+                     .source = source_names(s), .command = l->text,
+                     .compile = &l->compile, .target = l->target,
+                     .out = l->out, .variants = l->variants,
+                     .jobs = l->jobs > 0 ? l->jobs : 1, .budget = l->budget};
+    return tune_model(&o, s->diag);
+}
+
 static int with_session(int argc, char **argv, const char *command,
                         int (*run)(Session *))
 {
@@ -319,5 +341,7 @@ int main(int argc, char **argv)
         return with_session(argc, argv, command, command_run);
     if (!strcmp(command, "verify"))
         return with_session(argc, argv, command, command_verify);
+    if (!strcmp(command, "tune"))
+        return with_session(argc, argv, command, command_tune);
     return with_session(argc, argv, "", command_compile);
 }

@@ -4,12 +4,13 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum {
     O_TARGET = 256, O_PLAN, O_WRITE_PLAN, O_MATH, O_MAIN, O_STANDALONE,
     O_EMIT, O_VARIANT, O_DUMP, O_EXPLAIN, O_MODEL, O_TRACE, O_RANDOM_PLAN,
     O_WEIGHTS, O_IN, O_OUT, O_CPU, O_GPU, O_BENCH, O_SEED, O_RUNS, O_VERBOSE,
-    O_RANDOM,
+    O_RANDOM, O_BUDGET, O_VARIANTS, O_KEEP,
     O_JSON, O_HELP
 };
 
@@ -38,6 +39,9 @@ static const struct option long_options[] = {
     {"verbose", no_argument, NULL, O_VERBOSE},
     {"random", no_argument, NULL, O_RANDOM},
     {"json", required_argument, NULL, O_JSON},
+    {"budget", required_argument, NULL, O_BUDGET},
+    {"variants", required_argument, NULL, O_VARIANTS},
+    {"keep", required_argument, NULL, O_KEEP},
     {"help", no_argument, NULL, O_HELP},
     {NULL, 0, NULL, 0},
 };
@@ -46,6 +50,7 @@ static const char usage[] =
     "usage: dcc [options] MODEL.dcl... -o FUSED.cu     write CUDA\n"
     "       dcc run [options] MODEL.dcl...             build and run\n"
     "       dcc verify [options] MODEL.dcl...          compare with the oracle\n"
+    "       dcc tune [options] MODEL.dcl... -o PLAN    measure variants\n"
     "       dcc fmt [-i] FILE...                       canonical formatting\n"
     "       dcc ops [NAME]                             the operator library\n"
     "       dcc devices                                the GPUs known\n"
@@ -67,24 +72,35 @@ static const char usage[] =
     "  --explain             every decision with its numbers\n"
     "  run:    --weights FILE --in FILE... --out FILE [--cpu|--gpu] [--random]\n"
     "          [--bench N] [--runs N] [--json FILE]\n"
-    "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--verbose]\n";
+    "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--verbose]\n"
+    "  tune:   [--budget 120s] [-j N] [--variants N] [--keep FOLDER] [--seed N]\n"
+    "          [--cpu|--gpu]\n";
 
-enum { IN_COMPILE = 1, IN_RUN = 2, IN_VERIFY = 4 };
+enum { IN_COMPILE = 1, IN_RUN = 2, IN_VERIFY = 4, IN_TUNE = 8 };
+enum { MAX_VARIANTS = 1000, MAX_JOBS = 1000 };
 
 /* The commands that an option is for. */
 static int commands_of(int o)
 {
     switch (o) {
-    case 'o': case O_WRITE_PLAN: case O_MAIN: case O_STANDALONE: case O_EMIT:
+    case 'o':
+        return IN_COMPILE | IN_TUNE;
+    case 'j': case O_BUDGET: case O_VARIANTS: case O_KEEP:
+        return IN_TUNE;
+    case O_WRITE_PLAN: case O_MAIN: case O_STANDALONE: case O_EMIT:
     case O_TRACE:
         return IN_COMPILE;
     case O_WEIGHTS: case O_IN: case O_OUT: case O_BENCH: case O_RUNS:
     case O_JSON: case O_RANDOM:
         return IN_RUN;
-    case O_CPU: case O_GPU: case O_SEED: case O_VERBOSE:
+    case O_CPU: case O_GPU: case O_SEED:
+        return IN_RUN | IN_VERIFY | IN_TUNE;
+    case O_VERBOSE:
         return IN_RUN | IN_VERIFY;
-    default:
+    case O_VARIANT: case O_RANDOM_PLAN: case O_DUMP: case O_EXPLAIN:
         return IN_COMPILE | IN_RUN | IN_VERIFY;
+    default:
+        return IN_COMPILE | IN_RUN | IN_VERIFY | IN_TUNE;
     }
 }
 
@@ -183,6 +199,33 @@ static int set_number(const char *arg, uint64_t *v)
     return number(arg, v) ? 0 : bad("'%s' is not a whole number", arg);
 }
 
+/* "90", "90s", "1.5m", "2h" in seconds. */
+static int set_budget(CommandLine *c, const char *arg)
+{
+    static const char unit[] = "smh";
+    static const double seconds[] = {1, 60, 3600};
+    char *end;
+    double v = strtod(arg, &end);
+    const char *u = *end ? strchr(unit, *end) : unit;
+
+    if (end == arg || strspn(arg, "0123456789.") != (size_t)(end - arg) ||
+        !u || (*end && end[1]) || !(v > 0) || v > 1e6)
+        return bad("--budget is a time as 90s, 2m or 1h, not '%s'", arg);
+    c->budget = v * seconds[u - unit];
+    return 0;
+}
+
+/* A count of 1 to `most`. */
+static int set_count(const char *arg, uint64_t most, const char *what, int *v)
+{
+    uint64_t n;
+
+    if (!number(arg, &n) || n < 1 || n > most)
+        return bad(what, arg);
+    *v = (int)n;
+    return 0;
+}
+
 static int set_files(CommandLine *c, int o, const char *arg)
 {
     switch (o) {
@@ -194,6 +237,7 @@ static int set_files(CommandLine *c, int o, const char *arg)
     case O_WEIGHTS: c->weights = arg; return 0;
     case O_OUT: c->result = arg; return 0;
     case O_JSON: c->json = arg; return 0;
+    case O_KEEP: c->keep = arg; return 0;
     default: return -1;
     }
 }
@@ -215,7 +259,6 @@ static int set_flag(CommandLine *c, int o)
 
 static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
 {
-    uint64_t n = 0;
     int status = set_files(c, o, arg);
 
     if (status < 0)
@@ -237,10 +280,15 @@ static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
     case O_SEED: return set_number(arg, &c->seed);
     case O_BENCH:
     case O_RUNS:
-        if (!number(arg, &n) || n < 1 || n > 1000000)
-            return bad("'%s' is not a number of runs", arg);
-        *(o == O_BENCH ? &c->bench : &c->runs) = (int)n;
-        return 0;
+        return set_count(arg, 1000000, "'%s' is not a number of runs",
+                         o == O_BENCH ? &c->bench : &c->runs);
+    case O_BUDGET: return set_budget(c, arg);
+    case O_VARIANTS:
+        return set_count(arg, MAX_VARIANTS, "'%s' is not a number of variants",
+                         &c->variants);
+    case 'j':
+        return set_count(arg, MAX_JOBS, "-j wants a number of jobs, not '%s'",
+                         &c->jobs);
     default: return 2;
     }
 }
@@ -248,16 +296,22 @@ static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
 /* An option that the command would not look at is an error. */
 static int check_command(const char *command, int o, const char *arg)
 {
-    int in = !*command ? IN_COMPILE
-             : !strcmp(command, "run") ? IN_RUN : IN_VERIFY;
+    int in = !*command                   ? IN_COMPILE
+             : !strcmp(command, "run")    ? IN_RUN
+             : !strcmp(command, "verify") ? IN_VERIFY : IN_TUNE;
     int of = commands_of(o);
 
     if (of & in)
         return 0;
-    return bad(of == IN_COMPILE  ? "'%s' is for writing CUDA (dcc MODEL.dcl)"
-               : of == IN_RUN    ? "'%s' is an option of dcc run"
-                                 : "'%s' is an option of dcc run and "
-                                   "dcc verify", arg);
+    if (in == IN_TUNE && of & IN_VERIFY)
+        return bad("'%s' is no option of dcc tune", arg);
+    return bad(of & IN_COMPILE  ? "'%s' is for writing CUDA (dcc MODEL.dcl)"
+               : of == IN_RUN   ? "'%s' is an option of dcc run"
+               : of == IN_TUNE  ? "'%s' is an option of dcc tune"
+               : of & IN_TUNE   ? "'%s' is an option of dcc run, dcc verify "
+                                  "and dcc tune"
+                                : "'%s' is an option of dcc run and "
+                                  "dcc verify", arg);
 }
 
 /* The command without folders, so that output does not depend on them. */
@@ -287,12 +341,14 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
 
     c->target = "h200";
     c->seed = 1;
+    c->variants = 8;
+    c->jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
     c->text = command_text(a, argc, argv);
     *done = false;
     optind = *command ? 2 : 1;
     opterr = 0;
     while (before = optind,
-           (o = getopt_long(argc, argv, ":o:D:", long_options, NULL)) != -1) {
+           (o = getopt_long(argc, argv, ":o:D:j:", long_options, NULL)) != -1) {
         if (o == O_HELP) {
             *done = true;
             fputs(usage, stdout);
@@ -318,6 +374,8 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
     const char *end = c->out ? strrchr(c->out, '.') : NULL;
     if (end && !strcmp(end, ".h") && !c->ref)
         return bad("-o names the .cu; '%s' is the header's place", c->out);
+    if (!strcmp(command, "tune") && !c->out)
+        return bad("%s", "dcc tune wants -o MODEL.plan");
     if (c->cpu && c->gpu)
         return bad("%s", "--cpu and --gpu exclude each other");
     return 0;

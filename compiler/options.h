@@ -18,6 +18,9 @@ typedef struct CommandLine {
     bool cpu, gpu, verbose, random;
     int bench, runs;
     uint64_t seed;
+    int variants, jobs;      /* tune */
+    double budget;           /* seconds, 0: none */
+    const char *keep;        /* a folder, or NULL */
     const char *text;        /* the command, without paths, for banners */
 } CommandLine;
 

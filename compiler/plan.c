@@ -12,6 +12,7 @@ typedef struct Line {
     const char *family, *variant;
     int version;
     uint64_t hash;
+    double measured_us; /* 0: not said */
     bool met;
     Span at;
 } Line;
@@ -152,8 +153,10 @@ static bool read_group(Reader *r, const char *line, size_t n)
         return false;
     const char *text = arena_strndup(a, p, n - (size_t)(p - line));
     char *comment = strstr(text, " #");
-    if (comment)
+    if (comment) {
+        sscanf(comment, " # %*f us predicted, %lf measured", &l->measured_us);
         *comment = 0;
+    }
     int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %255[^\n]%n",
                      family, &version, &hash, variant, &used);
     if (got < 4)
@@ -265,6 +268,7 @@ static bool set_variant(Selection *s, Group *gr, Choice *c, const Line *l)
             continue;
         gr->family = c->family;
         gr->variant = i;
+        gr->measured_us = l->measured_us;
         if (!c->planned || c->best == i) {
             c->planned = true;
             c->best = i;

@@ -6,7 +6,8 @@
  *
  * One line a group: its statements by path and number (those behind a + are
  * computed in every reader), the family and its
- * version, the hash of its canonical text, the variant, predicted time. Read
+ * version, the hash of its canonical text, the variant. Behind the # stand the
+ * predicted and the measured time, which change nothing. Read
  * all or nothing: an unknown statement, a changed group or an illegal variant
  * is an error. */
 #ifndef DCC_PLAN_H

@@ -19,7 +19,24 @@ static void held_signals(sigset_t *set)
     sigaddset(set, SIGCHLD);
 }
 
-bool work_open(Work *w, Arena *a)
+/* The folder, or NULL with errno. */
+static const char *open_folder(Arena *a, const char *folder, char *fresh)
+{
+    struct stat st;
+
+    if (!folder)
+        return mkdtemp(fresh);
+    if (mkdir(folder, 0777) == 0)
+        return arena_strdup(a, folder);
+    if (errno != EEXIST || stat(folder, &st) != 0)
+        return NULL;
+    if (S_ISDIR(st.st_mode))
+        return arena_strdup(a, folder);
+    errno = ENOTDIR;
+    return NULL;
+}
+
+bool work_open(Work *w, Arena *a, const char *folder)
 {
     const char *tmp = getenv("TMPDIR");
     char *dir = arena_printf(a, "%s/dcc.XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -28,10 +45,11 @@ bool work_open(Work *w, Arena *a)
     *w = (Work){.arena = a};
     held_signals(&held);
     sigprocmask(SIG_BLOCK, &held, &w->before);
-    w->dir = mkdtemp(dir);
+    w->dir = open_folder(a, folder, dir);
     if (w->dir)
         return true;
-    fprintf(stderr, "dcc: error: no folder '%s': %s\n", dir, strerror(errno));
+    fprintf(stderr, "dcc: error: no folder '%s': %s\n", folder ? folder : dir,
+            strerror(errno));
     sigprocmask(SIG_SETMASK, &w->before, NULL);
     return false;
 }
@@ -211,17 +229,23 @@ int tasks_wait(Work *w, Task *const *t, int n, double until)
     return reap(t, n);
 }
 
+static void signal_all(const Work *w, Task *const *t, int n, int sig)
+{
+    for (int i = 0; i < n; i++)
+        if (task_runs(t[i]))
+            kill(w->groups ? -t[i]->child : t[i]->child, sig);
+}
+
+/* SIGTERM once: a second one would end what a script's trap does. */
 void tasks_end(Work *w, Task *const *t, int n)
 {
     double begin = now();
-    int sig = SIGTERM;
 
+    signal_all(w, t, n, SIGTERM);
     while (reap(t, n)) {
-        for (int i = 0; i < n; i++)
-            if (task_runs(t[i]))
-                kill(w->groups ? -t[i]->child : t[i]->child, sig);
         usleep(20000);
-        sig = now() - begin > 2 ? SIGKILL : SIGTERM;
+        if (now() - begin > 2)
+            signal_all(w, t, n, SIGKILL);
     }
 }
 

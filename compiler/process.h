@@ -14,14 +14,15 @@
 
 typedef struct Work {
     Arena *arena;
-    const char *dir;  /* made under $TMPDIR, else /tmp */
+    const char *dir;  /* given, or made under $TMPDIR, else /tmp */
     sigset_t before;  /* the mask that children get */
     int signal;       /* that came, or 0; then nothing more is started */
     bool groups;      /* children lead process groups, ended as a whole */
 } Work;
 
-/* False, with a message on stderr, if the folder cannot be made. */
-bool work_open(Work *w, Arena *a);
+/* In `folder`, made if it is not there, or in a new one if that is NULL.
+ * False, with a message on stderr, if it cannot be made. */
+bool work_open(Work *w, Arena *a, const char *folder);
 void work_close(Work *w);
 /* The same, but the folder stays. */
 void work_keep(Work *w);

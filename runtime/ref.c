@@ -12,7 +12,7 @@ typedef struct {
     const char *program;
     const char *model, *weights, *in, *out, *against, *check;
     const char *save_weights, *save_in;
-    const char *runs, *random, *tolerance, *budget;
+    const char *runs, *random, *tolerance, *budget, *only;
     bool tf32, verbose, help, list;
 } Options;
 
@@ -22,7 +22,8 @@ static void usage(FILE *to, const char *program)
             "usage: %s [--model NAME] [--weights FILE] [--in FILE] "
             "[--out FILE]\n"
             "          [--runs N] [--against FILE [--tolerance X]]\n"
-            "          [--check TRACE [--budget N] [--tf32] [--verbose]]\n"
+            "          [--check TRACE [--budget N] [--only LIST] [--tf32] "
+            "[--verbose]]\n"
             "          [--random SEED [--save-weights FILE] "
             "[--save-in FILE]]\n",
             program);
@@ -42,6 +43,8 @@ static void help(const char *program)
            "  --check TRACE        checks a program's trace, tensor by tensor\n"
            "  --budget N           terms to evaluate per tensor of a trace\n"
            "                       before only points are taken; default 2e7\n"
+           "  --only LIST          checks only t3,t9 of a trace, and prints a\n"
+           "                       line for each\n"
            "  --tf32               bounds for products in tf32\n"
            "  --verbose            lists every traced tensor\n"
            "  --random SEED        draws parameters and inputs not given\n"
@@ -76,6 +79,7 @@ static int options(Options *o, int argc, char **argv)
         {"--random", &o->random, NULL},
         {"--tolerance", &o->tolerance, NULL},
         {"--budget", &o->budget, NULL},
+        {"--only", &o->only, NULL},
         {"--tf32", NULL, &o->tf32},
         {"--verbose", NULL, &o->verbose},
         {"--help", NULL, &o->help},
@@ -376,7 +380,8 @@ static dcc_status judge(RefRun *run, const Options *o, double tolerance,
     if (o->check && status == DCC_OK) {
         status = dcc_st_open(&file, o->check);
         if (status == DCC_OK)
-            status = ref_check(run, file, budget, seed, o->verbose, &fine);
+            status = ref_check(run, file, budget, seed, o->only, o->verbose,
+                               &fine);
         *good = *good && fine;
         dcc_st_close(file);
     }

@@ -455,6 +455,37 @@ static void report(const Check *c, int tensor, const Finding *f)
     printf("; %lld points%s\n", (long long)f->points, f->all ? ", all" : "");
 }
 
+/* A line that a program reads. */
+static void report_short(const Check *c, int tensor, const Finding *f)
+{
+    const dcc_ref_tensor *t = &c->model->tensor[tensor];
+    char place[200];
+
+    printf("t%d %s %.3g of its bound", t->id, f->wrong ? "WRONG" : "right",
+           f->worst);
+    if (f->wrong)
+        printf(" at %s, %.6g instead of %.6g",
+               ref_where(place, sizeof place, t, f->where), f->got,
+               f->want.v);
+    printf("\n");
+}
+
+/* Whether a list "t3,t9" has the tensor; NULL has all. */
+static bool listed(const char *only, const dcc_ref_tensor *t)
+{
+    char name[32];
+    size_t n = (size_t)snprintf(name, sizeof name, "t%d", t->id);
+
+    for (const char *p = only; p && *p; p += *p == ',') {
+        size_t len = strcspn(p, ",");
+
+        if (len == n && !memcmp(p, name, n))
+            return true;
+        p += len;
+    }
+    return !only;
+}
+
 /* ---- setting up ---- */
 
 static void start(Check *c, RefRun *run, double budget, uint64_t seed)
@@ -596,7 +627,8 @@ static void summary(const Check *c, int n, int whole, int strangers,
 }
 
 dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
-                     uint64_t seed, bool verbose, bool *good)
+                     uint64_t seed, const char *only, bool verbose,
+                     bool *good)
 {
     const dcc_ref_model *m = run->model;
     unsigned char *is_root = ref_alloc((size_t)m->n_tensor, 1);
@@ -608,12 +640,15 @@ dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
     start(&c, run, budget, seed);
     dcc_status status = take(&c, trace, is_root);
     for (int i = 0; i < m->n_tensor && status == DCC_OK; i++) {
-        if (!is_root[i] || c.first_writer[i] < 0)
+        if (!is_root[i] || c.first_writer[i] < 0 ||
+            !listed(only, &m->tensor[i]))
             continue;
         Finding f = check_tensor(&c, i);
         n++;
         whole += f.all;
-        if (f.wrong || verbose)
+        if (only)
+            report_short(&c, i, &f);
+        else if (f.wrong || verbose)
             report(&c, i, &f);
         *good = *good && !f.wrong;
         merge(&worst, &f);

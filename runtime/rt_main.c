@@ -17,8 +17,8 @@ static void rt_usage(FILE *to, const char *program)
             "usage: %s [--model NAME] [--weights FILE] [--in FILE]... "
             "[--out FILE]\n"
             "          [--runs N] [--bench N [--json FILE]] [--trace FILE]\n"
-            "          [--profile N] [--tune N] [--random SEED [--save FILE]] "
-            "[--describe] [--help]\n",
+            "          [--profile N] [--reach] [--tune N [--steps LIST]]\n"
+            "          [--random SEED [--save FILE]] [--describe] [--help]\n",
             program);
 }
 
@@ -34,8 +34,9 @@ static void rt_help(const char *program)
            "  --bench N       times N runs: median and least microseconds\n"
            "  --json FILE     writes the timings as JSON\n"
            "  --profile N     times each step, N times in a row\n"
-           "  --tune N        the same over copies of the data, for\n"
-           "                  dcc tune\n"
+           "  --reach         first a run that prints each step reached\n"
+           "  --tune N        times each step over copies of the data\n"
+           "  --steps LIST    only these steps: 0,4,9\n"
            "  --trace FILE    the last run goes step by step and every\n"
            "                  materialised tensor is written\n"
            "  --random SEED   draws what no file gives\n"
@@ -104,7 +105,8 @@ static int rt_options(RtOptions *o, int argc, char **argv)
         {"--model", &o->model}, {"--weights", &o->weights},
         {"--out", &o->out},     {"--json", &o->json},
         {"--trace", &o->trace}, {"--save", &o->save},
-        {"--in", NULL},         {"--runs", NULL},
+        {"--steps", &o->steps}, {"--in", NULL},
+        {"--runs", NULL},
         {"--bench", NULL},      {"--random", NULL},
         {"--profile", NULL},
         {"--tune", NULL},
@@ -115,8 +117,11 @@ static int rt_options(RtOptions *o, int argc, char **argv)
         int k = 0;
 
         if (strcmp(argv[i], "--help") == 0 ||
-            strcmp(argv[i], "--describe") == 0) {
-            *(argv[i][2] == 'h' ? &o->help : &o->describe) = 1;
+            strcmp(argv[i], "--describe") == 0 ||
+            strcmp(argv[i], "--reach") == 0) {
+            *(argv[i][2] == 'h'   ? &o->help
+              : argv[i][2] == 'd' ? &o->describe
+                                  : &o->reach) = 1;
             continue;
         }
         while (k < n && strcmp(argv[i], known[k].name) != 0)
@@ -319,9 +324,9 @@ static dcc_status rt_program(RtProgram *p, const RtOptions *o)
 {
     dcc_status status = rt_start(p, o);
 
-    if (status == DCC_OK && o->tune)
+    if (status == DCC_OK && o->reach)
         status = rt_tune_reach(p);
-    if (status == DCC_OK && o->tune)
+    if (status == DCC_OK && o->reach)
         status = dcc_model_reset(p->model, p->stream);
     if (status == DCC_OK)
         status = rt_run_all(p, o);
@@ -337,7 +342,7 @@ static dcc_status rt_program(RtProgram *p, const RtOptions *o)
     if (status == DCC_OK && o->profile)
         status = rt_profile(p, o->profile);
     if (status == DCC_OK && o->tune)
-        status = rt_tune(p, o->tune);
+        status = rt_tune(p, o->tune, o->steps);
     return status;
 }
 

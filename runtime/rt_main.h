@@ -11,12 +11,13 @@ enum { RT_MAX_FILES = 64 };
 typedef struct {
     const char *program;
     const char *model, *weights, *out, *json, *trace, *save; /* NULL: none */
+    const char *steps; /* NULL: all */
     const char *in[RT_MAX_FILES];
     int n_in;
     int runs, bench, profile, tune;
     int random; /* --random was given */
     uint64_t seed;
-    int help, describe;
+    int help, describe, reach;
 } RtOptions;
 
 /* A running program: all that must be released at its end. */
@@ -46,8 +47,9 @@ dcc_status rt_trace(RtProgram *p, const char *path);
 dcc_status rt_profile(RtProgram *p, int n);
 
 /* For dcc tune: one run that prints each step reached; then, after any trace,
- * the time of each step over copies of its data, at most n in a row. */
+ * the time of each step, or of those listed ("0,4,9"), over copies of its
+ * data, at most n in a row. */
 dcc_status rt_tune_reach(RtProgram *p);
-dcc_status rt_tune(RtProgram *p, int n);
+dcc_status rt_tune(RtProgram *p, int n, const char *steps);
 
 #endif

@@ -1,13 +1,13 @@
-/* rt_tune.c - the steps of a model, timed for dcc tune (--tune N).
+/* rt_tune.c - the steps of a model, for dcc tune (--reach, --tune N).
  *
- * Two passes, each step by step. The first only says how far it came, so that
- * a kernel that faults or hangs is known by its step. The second times every
+ * --reach goes step by step and only says how far it came, from -1, before
+ * the first: so a kernel that faults or hangs is known. --tune times every
  * step right after it ran, while all that it reads is still there: at most N
  * launches in a CUDA graph, over copies of the weights and of the arena, so
  * that weights come from memory as they do in a run while activations may lie
  * in the L2. The median of several graphs counts. Lines on stdout:
  *
- *     ran STEP
+ *     ran STEP         (-1: what comes before the first)
  *     step STEP US
  */
 #include "rt_main.h"
@@ -26,6 +26,7 @@ enum {
 typedef struct {
     RtProgram *program;
     int n;
+    const char *steps; /* NULL: all */
     dcc_frame frame[RT_WEIGHTS];
     int weights, arenas;               /* how many copies, the first included */
     unsigned char *params[RT_WEIGHTS]; /* [0] is the model's own */
@@ -179,8 +180,7 @@ static dcc_status rt_tune_ran(void *ctx, int step, const dcc_frame *frame)
     const dcc_model_desc *d = ((RtTune *)ctx)->program->desc;
     cudaError_t error = cudaSuccess;
 
-    if (step >= 0)
-        printf("ran %d\n", step);
+    printf("ran %d\n", step);
     fflush(stdout);
     /* what a variant leaves out must not look right by chance */
     for (int i = 0; i < d->n_outputs && step < 0; i++) {
@@ -194,6 +194,20 @@ static dcc_status rt_tune_ran(void *ctx, int step, const dcc_frame *frame)
     return rt_tune_error((RtTune *)ctx, step, error);
 }
 
+static int rt_tune_listed(const char *steps, int step)
+{
+    for (const char *p = steps; p && *p; p++) {
+        char *end;
+
+        if (strtol(p, &end, 10) == step)
+            return 1;
+        p = end + strcspn(end, ",");
+        if (!*p)
+            return 0;
+    }
+    return !steps;
+}
+
 static dcc_status rt_tune_step(void *ctx, int step, const dcc_frame *frame)
 {
     RtTune *t = (RtTune *)ctx;
@@ -202,8 +216,14 @@ static dcc_status rt_tune_step(void *ctx, int step, const dcc_frame *frame)
     float us = 0;
     int n;
 
-    if (step < 0)
-        return rt_tune_error(t, 0, rt_tune_copies(t, frame));
+    if (step < 0) {
+        error = rt_tune_copies(t, frame);
+        printf("ran -1\n");
+        fflush(stdout);
+        return rt_tune_error(t, 0, error);
+    }
+    if (!rt_tune_listed(t->steps, step))
+        return DCC_OK;
     for (int i = 1; i < t->arenas && error == cudaSuccess; i++)
         error = cudaMemcpy(t->arena[i], frame->arena, d->arena_bytes,
                            cudaMemcpyDeviceToDevice);
@@ -219,7 +239,7 @@ static dcc_status rt_tune_step(void *ctx, int step, const dcc_frame *frame)
     return rt_tune_error(t, step, error);
 }
 
-dcc_status rt_tune(RtProgram *p, int n)
+dcc_status rt_tune(RtProgram *p, int n, const char *steps)
 {
     RtTune *t = (RtTune *)calloc(1, sizeof *t);
     const void *const *in = (const void *const *)p->inputs;
@@ -229,6 +249,7 @@ dcc_status rt_tune(RtProgram *p, int n)
         return dcc_fail(DCC_ERR_MEMORY, "out of memory");
     t->program = p;
     t->n = n;
+    t->steps = steps;
     status = rt_tune_error(t, 0, cudaEventCreate(&t->from));
     if (status == DCC_OK)
         status = rt_tune_error(t, 0, cudaEventCreate(&t->to));
