@@ -98,6 +98,7 @@ typedef struct Tune {
     bool created;        /* the plan was not there before */
     bool tty;
     int shown;           /* columns of the progress line */
+    int moves;           /* jobs started and phases entered, ever */
 } Tune;
 
 /* tune.c */

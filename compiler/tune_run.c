@@ -14,6 +14,7 @@ enum { /* seconds of silence that a child may have */
     GPU_COMPILES = 240, CPU_COMPILES = 1800, CHECKS = 300,
     GPU_STARTS = 60, GPU_ANSWERS = 20, CPU_ANSWERS = 1800
 };
+enum { CHECKS_AT_ONCE = 2 }; /* each has threads, and a trace in memory */
 
 /* ---- jobs */
 
@@ -29,6 +30,7 @@ static void job_start(Tune *t, Job *j, Command c, const char *name,
                .heard = now(), .first = first, .later = later,
                .started = true};
     task_start(&t->build.work, &j->task);
+    t->moves++;
 }
 
 static bool job_runs(const Job *j)
@@ -163,19 +165,20 @@ static void start_times(Tune *t, Round *r)
 
 /* ---- what a round does next */
 
+static void enter(Tune *t, Round *r, RoundPhase phase)
+{
+    t->moves++;
+    r->phase = phase;
+    r->job.started = false;
+}
+
 static void lose(Tune *t, Round *r, const char *what)
 {
-    r->phase = ROUND_LOST;
+    enter(t, r, ROUND_LOST);
     t->broken = arena_printf(t->arena, "%s: %s", what,
                              t->broken ? t->broken : "a bug in dcc");
     if (!t->build.work.signal)
         tune_say(t, "warning: round %d is lost: %s", r->number, t->broken);
-}
-
-static void enter(Round *r, RoundPhase phase)
-{
-    r->phase = phase;
-    r->job.started = false;
 }
 
 /* A pick has failed, here or in another round. */
@@ -193,10 +196,10 @@ static bool is_stale(const Tune *t, const Round *r)
 static void begin_again(Tune *t, Round *r)
 {
     tune_picks(t, r);
-    enter(r, ROUND_NEW);
+    enter(t, r, ROUND_NEW);
     if (r->number && !tune_has_new(t, r)) {
         r->passes = TUNE_PASSES;
-        enter(r, ROUND_RESTS);
+        enter(t, r, ROUND_RESTS);
     }
 }
 
@@ -222,7 +225,7 @@ static void part_failed(Tune *t, Round *r, const Part *p)
         lose(t, r, "the host code does not compile");
     } else if (p->subject == MANY_KERNELS) {
         r->split[p->chunk] = true;
-        enter(r, ROUND_NEW);
+        enter(t, r, ROUND_NEW);
     } else {
         tune_fail(t, r, p->subject,
                   arena_printf(t->arena, "does not compile: %s", why));
@@ -242,13 +245,13 @@ static void after_builds(Tune *t, Round *r)
         all = all && r->part[i]->built;
     }
     if (all)
-        enter(r, ROUND_LINKS);
+        enter(t, r, ROUND_LINKS);
 }
 
 static void after_link(Tune *t, Round *r)
 {
     if (!job_failed(&r->job)) {
-        enter(r, ROUND_RUNS);
+        enter(t, r, ROUND_RUNS);
         return;
     }
     t->broken = tune_error_line(t, r->job.task.log);
@@ -269,7 +272,7 @@ static void after_check(Tune *t, Round *r)
 
     unlink(work_path(&t->build.work, round_name(t, r, "trace")));
     if (right > 0)
-        enter(r, ROUND_TIMES);
+        enter(t, r, ROUND_TIMES);
     else if (!right)
         begin_again(t, r);
     else
@@ -291,7 +294,7 @@ static void after_times(Tune *t, Round *r)
         return;
     }
     r->passes++;
-    enter(r, ROUND_RESTS);
+    enter(t, r, ROUND_RESTS);
     if (!t->tty && r->passes == 1)
         tune_say(t, "round %d of %d is timed, %.1f s", r->number + 1,
                  t->n_round, now() - t->begin);
@@ -310,7 +313,7 @@ static void advance(Tune *t, Round *r)
         if (job_failed(&r->job))
             after_program(t, r, false);
         else
-            enter(r, ROUND_CHECKS);
+            enter(t, r, ROUND_CHECKS);
         break;
     case ROUND_CHECKS: after_check(t, r); break;
     case ROUND_TIMES: after_times(t, r); break;
@@ -356,6 +359,16 @@ static int running_builds(const Tune *t)
     return n;
 }
 
+static int in_phase(const Tune *t, RoundPhase phase, bool only_running)
+{
+    int n = 0;
+
+    for (int i = 0; i < t->n_round; i++)
+        n += t->round[i].phase == phase &&
+             (!only_running || job_runs(&t->round[i].job));
+    return n;
+}
+
 /* The next round for the GPU: one to time, to run, to time again. */
 static void use_gpu(Tune *t)
 {
@@ -381,9 +394,11 @@ static void use_gpu(Tune *t)
         if (is_stale(t, r)) {
             begin_again(t, r);
         } else if (r->phase == ROUND_RUNS) {
+            if (in_phase(t, ROUND_CHECKS, false) > CHECKS_AT_ONCE)
+                continue;
             start_run(t, r);
         } else {
-            r->phase = ROUND_TIMES;
+            enter(t, r, ROUND_TIMES);
             start_times(t, r);
         }
         return;
@@ -408,7 +423,8 @@ static bool use_cpus(Tune *t)
 
     for (int i = 0; i < t->n_round && places > 0; i++) {
         Round *r = &t->round[i];
-        if (r->phase == ROUND_CHECKS && !r->job.started) {
+        if (r->phase == ROUND_CHECKS && !r->job.started &&
+            in_phase(t, ROUND_CHECKS, true) < CHECKS_AT_ONCE) {
             start_check(t, r);
             places--;
         }
@@ -422,7 +438,7 @@ static bool use_cpus(Tune *t)
         Round *r = &t->round[i];
         bool made = r->phase == ROUND_NEW;
         if (made) {
-            enter(r, ROUND_BUILDS);
+            enter(t, r, ROUND_BUILDS);
             if (!tune_emit(t, r))
                 lose(t, r, "its text cannot be made");
         }
@@ -488,6 +504,7 @@ void tune_rounds(Tune *t)
 {
     while (!time_is_up(t)) {
         Task **task;
+        int before = t->moves;
         check_common(t);
         for (int i = 0; i < t->n_part; i++) {
             job_watch(t, &t->part[i]->job);
@@ -501,7 +518,7 @@ void tune_rounds(Tune *t)
         bool more = use_cpus(t);
         use_common(t);
         int n = running(t, &task);
-        if (!n && !more)
+        if (!n && t->moves == before)
             break;
         tune_progress(t);
         tasks_wait(&t->build.work, task, n, more ? now() : t->until);
