@@ -326,7 +326,7 @@ static int list_models(Build *b, Model **out)
 
 static Command model_command(Build *b, const char *program, const Model *m)
 {
-    Command c = {0};
+    Command c = {.name = "dcc verify"};
 
     command_add(&b->work, &c, work_path(&b->work, program));
     option(b, &c, "--model", m->name);
@@ -347,8 +347,8 @@ static int run_quietly(Build *b, const Command *c)
     int status = driver_verdict(b, work_run(&b->work, c, log));
 
     if (status && !b->work.signal) {
-        fprintf(stderr, "dcc: error: the program failed (exit status %d):\n",
-                status);
+        fprintf(stderr, "dcc verify: error: the program failed "
+                        "(exit status %d):\n", status);
         driver_show_log(log, MESSAGE_LINES);
     }
     return status;
@@ -426,20 +426,26 @@ static int worse(int a, int b)
 static int verify_all(Build *b)
 {
     Model *model;
-    int n = list_models(b, &model), bad = 0, status = n ? 0 : MACHINE;
+    int n = list_models(b, &model), wrong = 0, failed = 0;
+    int status = n ? 0 : MACHINE;
 
     for (int i = 0; i < n && !b->work.signal; i++) {
         if (b->o->model && strcmp(b->o->model, model[i].name))
             continue;
         int one = verify_model(b, &model[i]);
-        bad += one != 0;
+        wrong += one == 1;
+        failed += one > 1;
         status = worse(status, one);
     }
     if (b->work.signal)
         return 128 + b->work.signal;
-    if (bad)
-        printf("verify: %d of %d model%s WRONG\n", bad, n, n == 1 ? "" : "s");
-    else
+    if (wrong)
+        printf("verify: %d of %d model%s WRONG\n", wrong, n,
+               n == 1 ? "" : "s");
+    if (failed)
+        printf("verify: %d of %d model%s could not be checked\n", failed, n,
+               n == 1 ? "" : "s");
+    if (!status)
         printf("verify: %s correct\n",
                n == 1 ? "the model is" : "all models are");
     return status;

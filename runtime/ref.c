@@ -123,7 +123,7 @@ void *ref_alloc(size_t n, size_t size)
     void *p = calloc(n ? n : 1, size);
 
     if (!p) {
-        fprintf(stderr, "error: out of memory (%.1f MB)\n",
+        fprintf(stderr, "oracle: error: out of memory (%.1f MB)\n",
                 (double)n * (double)size / 1e6);
         exit(REF_MACHINE);
     }

@@ -55,6 +55,19 @@ check "run without its inputs" 2 "^dcc run: error: .*--weights FILE" "$dcc" run 
 check "run with a missing file" 1 "^dcc run: error: none.safetensors" \
     "$dcc" run --cpu --weights none.safetensors --random good.dcl
 check "an error of the model" 1 "bad.dcl:1:4" "$dcc" verify --cpu bad.dcl
+cat >large.dcl <<'END'
+model large {
+  input x : f32[150000];
+  @nofuse t[i, j] = x[i] * x[j];
+  @nofuse u[i, j] = sin(t[i, j]);
+  @nofuse v[i, j] = sin(u[i, j]);
+  output y[i] = sum(j) t[i, j] * u[j, i] * v[i, j];
+}
+END
+check "too little memory" 3 "too little GPU memory: the model needs" \
+    "$dcc" run --cpu --random large.dcl
+check "too little memory to verify" 3 "1 of 1 model could not be checked" \
+    "$dcc" verify --cpu large.dcl
 check "no runtime" 3 "no runtime in '/nowhere'" \
     env DCC_RUNTIME_DIR=/nowhere "$dcc" verify --cpu good.dcl
 check "no compiler for the CPU" 3 "g++ is not found" \
