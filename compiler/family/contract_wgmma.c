@@ -303,23 +303,48 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
+/* Blocks that share an SM, as far as there are any. */
+static double crowd(const Wgmma *w)
+{
+    double blocks = (double)w->tiles * w->cluster;
+
+    return fmax(1, fmin(w->resident, blocks / w->x.o->device->sms));
+}
+
+/* Clocks of a tile's epilogue. Through shared memory it is as long as its
+ * instructions, of all the warps that are in it at a time; else its stores
+ * count, which are pieces of lines. */
+static double epilogue_clk(const Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+    bool together = !w->pingpong && w->consumers > 1;
+    double sums = (double)t->bm * t->bn;
+    double each = together ? w->consumers : w->pingpong     ? 1.6
+                                        : crowd(w) >= 1.5 ? 2
+                                                          : 1.3;
+
+    if (!w->pack)
+        return 500 + sums * (20 + 4 * w->x.special) / 128 *
+                         (together ? 1 : 1.6);
+    return 500 + (double)w->wm * t->bn / THREADS_WG * w->x.ops * each;
+}
+
 /* Clocks outside the products: the ring's first fill, the epilogues that no
  * products hide, and the meeting at each slot. The constants were fitted to
  * kernels timed on an H200 (tests/gpu/contract.py): launch to first product
- * 1700 + a memory latency, 20 clocks a warp and row piece of the epilogue, 40 a
- * slot. */
+ * 1700 + a memory latency, 40 a slot; products hide less than half of the
+ * other warpgroup's epilogue. */
 static double exposed(const Wgmma *w)
 {
     const Device *d = w->x.o->device;
     const Tile *t = &w->x.t;
-    double sums = (double)t->bm * t->bn;
-    double epilogue = 500 + sums * (20 + 4 * w->x.special) / 128 *
-                                (w->consumers == 1 || w->pingpong ? 1.6 : 1);
+    double sums = (double)t->bm * t->bn, epilogue = epilogue_clk(w);
     double each = ceil((double)w->tiles /
                        ((double)d->sms * w->resident));
-    double hidden = w->pingpong ? 0.15 : w->resident > 1 ? 0.5 : 1;
+    bool alone = crowd(w) < 1.5;
+    double hidden = w->pingpong ? 0.6 : 1;
     double slots = each * w->k_tiles / t->split *
-                   (w->pingpong ? 45 : w->resident > 1 ? 25 : 40);
+                   (w->pingpong ? 45 : alone ? 40 : 25);
     double clk = d->hbm_latency + 1700 + epilogue +
                  (each - 1) * epilogue * hidden + slots;
 
@@ -344,24 +369,38 @@ static void add_terms(const Wgmma *w, Work *out, double tile_steps)
                                   (clk + PAUSE)) * 0.95;
 }
 
+/* Of the tensor cores, besides what exposed() counts; measured on an H200. A
+ * lone consumer waits for its slots with nothing else to issue, one with 64
+ * rows has half the products under way of one with 128, and blocks of a cluster
+ * wait for each other at every slot. */
+static double efficiency(const Wgmma *w)
+{
+    double e = w->wm > 64 && !w->pingpong ? 1 : w->pingpong ? 0.97 : 0.94;
+
+    if (w->consumers == 1)
+        e = crowd(w) < 1.5 ? 0.8 : 0.9;
+    return w->cluster > 1 ? e * 0.75 : e;
+}
+
 static void work(const Wgmma *w, Work *out)
 {
     const Contract *x = &w->x;
+    const Device *d = x->o->device;
     const Tile *t = &x->t;
     double sums = (double)t->bm * t->bn, tiles = (double)w->tiles * w->cluster;
     double steps = (double)w->k_tiles / t->split;
-    double loads = (t->bm + (double)t->bn / w->cluster) * ROW_BYTES * steps;
+    double loads = (t->bm + t->bn) * (double)ROW_BYTES * steps;
     double split_bytes = t->split > 1 ? sums * 8 : 0;
 
     out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
     out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                  (double)x->c.batches;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
-    /* a lone consumer waits for its slots with nothing else to issue */
-    out->efficiency = w->consumers == 1 && w->resident == 1 ? 0.85 : 1;
-    /* two blocks that wait for each other at every slot: measured */
-    if (w->cluster > 1)
-        out->efficiency *= 0.6;
+    out->efficiency = efficiency(w);
+    /* A slot that is asked for under load comes about 0.9 us later: three times
+     * the latency of an idle memory was measured on an H200. */
+    out->serial_us = fmax(0, steps / (t->stages - 1) - 1) * 3 *
+                     d->hbm_latency / (d->clock_ghz * 1e3);
     out->special = x->special * tiles * sums / t->split;
     out->hbm_bytes = x->hbm_bytes;
     /* Neighbours ask for the same boxes at about the same time, and the L2
