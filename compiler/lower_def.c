@@ -380,7 +380,7 @@ static bool left_infer(Lower *l, const AstStmt *s, LeftDim *p,
         return true;
     }
     range_infer(l, s->def.value, p->name.text, &x);
-    if (!x.bad && !x.n)
+    if (!x.bad && !x.n && !x.lost)
         diag_error(l->d, p->arg->at, "nothing says what '%s' runs over; write "
                    "'%s in 0..N'", p->name.text, p->name.text);
     p->dim[0] = x.n;

@@ -230,6 +230,7 @@ typedef struct Extent {
     Span at;          /* where it was learnt */
     const char *what; /* "dimension 1 of 'w'" */
     bool bad;
+    bool lost; /* a tensor that would know has no shape, after an error */
 } Extent;
 void range_infer(Lower *l, const AstExpr *e, const char *name, Extent *x);
 void range_agree(Lower *l, const char *name, Extent *x, int64_t n, Span at,

@@ -111,6 +111,7 @@ static void infer_read(Lower *l, const AstExpr *e, const char *name, Extent *x)
     infer_args(l, at, name, x);
     if (e->read.outside)
         range_infer(l, e->read.outside, name, x);
+    x->lost |= s && s->ref.bad;
     if (!s || s->ref.bad || s->ref.open || count_indices(l, at) != s->ref.rank)
         return;
     for (int i = 0; i < at->n; i++) {

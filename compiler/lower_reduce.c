@@ -35,7 +35,7 @@ static bool push_one(Lower *l, const AstExpr *e, const Arg *a)
     } else {
         Extent x = {0};
         range_infer(l, e->reduce.term, a->name.text, &x);
-        if (x.bad)
+        if (x.bad || (x.lost && !x.n))
             return false;
         if (!x.n) {
             diag_error(l->d, a->at, "nothing says what '%s' runs over; write "

@@ -32,3 +32,13 @@ model strides {
   e = avg_pool(x, kernel = 2, stride = [2, -1]);
   output y = x;
 }
+// one error: what follows from it is not told
+model follow {
+  input x : f32[1, 16, 8, 8];
+  input s : f32[1, 16];
+  param w : f32[16, 1, 3, 3];
+  h = conv2d(x, w, groups = 15);
+  z[n, c] = sum(p, q) h[n, c, p, q];
+  output y[n, c] = z[n, c] * 2;
+  output o[n, c] = z[n, c] * s[n, c];
+}
