@@ -245,18 +245,37 @@ static double room_of(const Skinny *s)
     return fmax(1, floor(room));
 }
 
-/* How much longer the memory takes if too few bytes are under way: between
- * two fetches of a warp there is a pause. */
+/* Bytes of weights under way to an SM. */
+static double under_way(const Skinny *s, double blocks)
+{
+    double per_sm = blocks / s->x.o->device->sms;
+
+    return fmin(room_of(s), per_sm) * s->x.t.threads * s->words * s->deep * 4.0;
+}
+
+/* How much longer the memory takes if too few bytes are under way. */
 static double sparse(const Skinny *s, double blocks)
 {
     enum { ENOUGH = 44 << 10 };
     double per_sm = blocks / s->x.o->device->sms;
     double all = per_sm * s->columns * s->x.t.bk * s->f->size;
     bool once = s->steps <= s->warps_k * s->deep;
-    double way = fmin(room_of(s), per_sm) * s->x.t.threads * s->words *
-                 s->deep * 4.0 * (once ? 1 : 0.65);
 
-    return fmax(1, fmin(ENOUGH, all) / way);
+    return fmax(1, fmin(ENOUGH, all) /
+                       (under_way(s, blocks) * (once ? 1 : 0.9)));
+}
+
+/* Clocks until the rows of x are there, beyond those in which the first
+ * weights come; no more of these are asked for before. */
+static double wait_for_x(const Skinny *s, double blocks, double x_bytes)
+{
+    enum { L2_CLK = 48 }; /* bytes of an SM */
+    const Device *d = s->x.o->device;
+    double per_sm = fmin(room_of(s), fmax(1, blocks / d->sms));
+    double hbm_clk = d->hbm_gbs / d->clock_ghz / d->sms;
+
+    return fmax(0, x_bytes * per_sm / L2_CLK -
+                       under_way(s, blocks) / hbm_clk);
 }
 
 /* The fullest SM's share of the blocks over the mean one; where there are
@@ -317,6 +336,7 @@ static void work(const Skinny *s, Work *w)
     /* the first weights, the sums of the warps and those of the cluster */
     w->fill_us = (d->hbm_latency * 1.3 + 500 + 8.0 * t->split * s->warps_k) /
                  clk;
+    w->fill_us += wait_for_x(s, blocks, x_bytes) / clk;
     w->fill_us += ceil_div(t->bm * t->bn, t->threads) * 60 / clk;
     if (t->split > 1)
         w->fill_us += 0.25;

@@ -162,31 +162,26 @@ static void put_stream(Skinny *s, Buf *b, const char *to, const char *k,
 
 static void put_fetch(Skinny *s, Buf *b)
 {
-    const char *in = uneven(s) ? "        if (step + u * WARPS_K >= steps)\n"
-                                 "            continue;\n" : "";
-
     if (s->f->k_major)
         buf_puts(b, "uint32_t w_words[DEEP][TILES][2][4];\n");
     else
         buf_printf(b, "uint32_t w_words[DEEP][LANE_K][%d];\n",
                    s->lane_n * s->f->size / 4);
-    buf_printf(b, "auto fetch = [&](int step) {\n"
-                  "    #pragma unroll\n"
-                  "    for (int u = 0; u < DEEP; ++u) {\n%s"
-                  "        const int k = k0 + (step + u * WARPS_K) * K_STEP +\n"
-                  "            lane %% 4 * LANE_K;\n", in);
+    buf_puts(b, "auto fetch = [&](int u, int step) {\n"
+                "    const int k = k0 + step * K_STEP + lane % 4 * LANE_K;\n"
+                "    #pragma unroll\n");
     if (s->f->k_major) {
-        buf_puts(b, "        #pragma unroll\n"
-                    "        for (int i = 0; i < TILES; ++i)\n"
-                    "            #pragma unroll\n"
-                    "            for (int h = 0; h < 2; ++h)\n");
-        put_stream(s, b, "w_words[u][i][h]", "k", "w_off[i][h]", 16);
+        buf_puts(b, "    for (int i = 0; i < TILES; ++i)\n"
+                    "        #pragma unroll\n"
+                    "        for (int h = 0; h < 2; ++h)\n");
+        put_stream(s, b, "w_words[u][i][h]", "k", "w_off[i][h]", 12);
     } else {
-        buf_puts(b, "        #pragma unroll\n"
-                    "        for (int i = 0; i < LANE_K; ++i)\n");
-        put_stream(s, b, "w_words[u][i]", "(k + i)", "w_off", 12);
+        buf_puts(b, "    for (int i = 0; i < LANE_K; ++i)\n");
+        put_stream(s, b, "w_words[u][i]", "(k + i)", "w_off", 8);
     }
-    buf_puts(b, "    }\n};\nfetch(warp_k);\n");
+    buf_printf(b, "};\n#pragma unroll\nfor (int u = 0; u < DEEP; ++u)\n"
+                  "%s    fetch(u, warp_k + u * WARPS_K);\n",
+               uneven(s) ? "    if (warp_k + u * WARPS_K < steps)\n    " : "");
 }
 
 /* ---- x ----------------------------------------------------------------- */
