@@ -301,9 +301,10 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
         bool first = i == 0, more = i + 1 < n || last > 1;
         if (!first) {
             int64_t size = t->stride[dim[i - 1]] / t->stride[dim[i]];
-            buf_printf(&next,
-                       is_compound(buf_text(&text)) ? "(%s) * " : "%s * ",
-                       buf_text(&text));
+            if (strcmp(buf_text(&text), "1"))
+                buf_printf(&next,
+                           is_compound(buf_text(&text)) ? "(%s) * " : "%s * ",
+                           buf_text(&text));
             put_size(&next, p, at[dim[i]], size);
             buf_puts(&next, " + ");
             buf_free(&text);
@@ -374,10 +375,35 @@ void cprint_condition(Buf *b, CPrint *p, Guard g)
 
 /* ---- stores and reductions --------------------------------------------- */
 
+/* The length of what is inside if text is a call of f as a whole, else 0. */
+static int inside_call(const char *f, const char *text)
+{
+    size_t n = strlen(f);
+    const char *c = text + n;
+    int depth = 1;
+
+    if (strncmp(text, f, n) || *c++ != '(')
+        return 0;
+    for (const char *inside = c; *c; c++) {
+        depth += (*c == '(') - (*c == ')');
+        if (!depth)
+            return c[1] ? 0 : (int)(c - inside);
+    }
+    return 0;
+}
+
 void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)
 {
     bool from_float = type_is_float(value);
+    const char *load = storage == T_F16    ? "__half2float"
+                       : storage == T_BF16 ? "__bfloat162float"
+                                           : "";
+    int n = *load ? inside_call(load, text) : 0;
 
+    if (n) { /* a copy: no way there and back */
+        buf_putn(b, text + strlen(load) + 1, (size_t)n);
+        return;
+    }
     switch (storage) {
     case T_F16:
         buf_printf(b, "__float2half_rn(%s)", text);

@@ -145,7 +145,8 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
                cost.pul);
     buf_printf(b, "    computes\n");
     for (int k = 0; k < gr->n_stmt; k++)
-        put_statement(b, gr->stmt[k]);
+        if (!k || strcmp(gr->stmt[k]->path, gr->stmt[k - 1]->path))
+            put_statement(b, gr->stmt[k]); /* a sum and its factor are one */
     put_again(b, gr);
     put_notes(b, gr);
     put_casts(b, gr);
