@@ -472,6 +472,35 @@ static void lower_stmt(Lower *l, const AstStmt *s)
     }
 }
 
+/* Is a tensor of that name, which some kernel makes, read by statements made
+ * since `first`? */
+static bool reads_made(const Lower *l, const char *name, int first)
+{
+    for (int i = first; i < l->g->n_stmt; i++) {
+        const Stmt *s = l->g->stmt[i];
+        for (int k = 0; k < s->n_with; k++)
+            if (!strcmp(s->with[k]->name, name) &&
+                s->with[k]->role != ROLE_INPUT &&
+                s->with[k]->role != ROLE_PARAM)
+                return true;
+    }
+    return false;
+}
+
+static void check_with(Lower *l, const AstStmt *s, int first)
+{
+    for (int i = 0; i < s->n_note; i++) {
+        const Note *n = &s->note[i];
+        for (int k = 0; n->kind == AST_NOTE_FUSE && k < n->args.n; k++) {
+            Name name = n->args.arg[k].value->name;
+            if (!reads_made(l, name.text, first))
+                diag_warning(l->d, name.at, "@fuse is not possible: no value "
+                             "of '%s' that a kernel makes is read here",
+                             name.text);
+        }
+    }
+}
+
 void lower_body(Lower *l, const Body *b)
 {
     for (int i = 0; i < b->n && !l->stop && !l->frame->failed; i++) {
@@ -479,11 +508,14 @@ void lower_body(Lower *l, const Body *b)
         Span call = l->call;
         unsigned notes = l->notes;
         const char *const *with = l->with;
-        int n_with = l->n_with;
+        int n_with = l->n_with, first = l->g->n_stmt;
+        int errors = diag_errors(l->d);
         if (!s->at.source || !s->at.source->library)
             l->call = s->at;
         l->notes |= notes_of(l, s);
         lower_stmt(l, s);
+        if (diag_errors(l->d) == errors)
+            check_with(l, s, first);
         l->call = call;
         l->notes = notes;
         l->with = with;

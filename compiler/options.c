@@ -1,5 +1,7 @@
 #include "options.h"
 
+#include "version.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -11,7 +13,7 @@ enum {
     O_EMIT, O_VARIANT, O_DUMP, O_EXPLAIN, O_MODEL, O_TRACE, O_RANDOM_PLAN,
     O_WEIGHTS, O_IN, O_OUT, O_CPU, O_GPU, O_BENCH, O_SEED, O_RUNS, O_VERBOSE,
     O_RANDOM, O_BUDGET, O_VARIANTS, O_KEEP,
-    O_JSON, O_HELP
+    O_JSON, O_HELP, O_VERSION
 };
 
 static const struct option long_options[] = {
@@ -43,6 +45,7 @@ static const struct option long_options[] = {
     {"variants", required_argument, NULL, O_VARIANTS},
     {"keep", required_argument, NULL, O_KEEP},
     {"help", no_argument, NULL, O_HELP},
+    {"version", no_argument, NULL, O_VERSION},
     {NULL, 0, NULL, 0},
 };
 
@@ -60,8 +63,9 @@ static const char usage[] =
     "  --target=GPU          h200 (default), a100, ..., or sm_80, sm_90\n"
     "  --model=NAME          only this model of the files\n"
     "  --math=exact|tf32|3xtf32   f32 contractions (default exact)\n"
-    "  --main                add a main(): the .cu alone is a program\n"
+    "  --main                add a main(): with the runtime, a program\n"
     "  --standalone          put the runtime's text into the .cu\n"
+    "  --trace               let that program write every tensor\n"
     "  --emit=cu|ref         CUDA, or the oracle in plain C\n"
     "  --plan=FILE           grouping and variants from a plan file\n"
     "  --write-plan=FILE     write them\n"
@@ -349,9 +353,9 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
     opterr = 0;
     while (before = optind,
            (o = getopt_long(argc, argv, ":o:D:j:", long_options, NULL)) != -1) {
-        if (o == O_HELP) {
+        if (o == O_HELP || o == O_VERSION) {
             *done = true;
-            fputs(usage, stdout);
+            fputs(o == O_HELP ? usage : "dcc " DCC_VERSION "\n", stdout);
             return fflush(stdout) ? 3 : 0;
         }
         if (o == '?')

@@ -155,6 +155,10 @@ static void check_note(Check *c, Stmt *s, Note *n)
         else if (n->kind == NOTE_FUSE && (x->kind != ARG_VALUE ||
                                           x->value->kind != EXPR_NAME))
             diag_error(c->diag, x->at, "@fuse takes names of tensors");
+        else if (n->kind == NOTE_FUSE &&
+                 !scope_find(c, SPACE_TENSOR, x->value->name.text))
+            scope_unknown(c, x->value->name, "undefined tensor",
+                          1 << SPACE_TENSOR, false);
     }
 }
 

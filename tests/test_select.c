@@ -114,6 +114,13 @@ Test(select, what_cannot_be_fused)
     cr_expect(strstr(diag_text(f.diag),
                      "t.dcl:2:1: warning: @fuse is not possible: 'a' @nofuse"),
               "%s", diag_text(f.diag));
+    cr_assert(compiled(&f, "model m { input x : f32[9]; h = x + 1; y = h * 2;\n"
+        "@fuse(x) z = x + y;\n@fuse(h) w = z * 3; output q = w + h; }", &r,
+        &o));
+    cr_expect(strstr(diag_text(f.diag), "t.dcl:2:7: warning: @fuse is not "
+                     "possible: no value of 'x'"), "%s", diag_text(f.diag));
+    cr_expect(strstr(diag_text(f.diag), "t.dcl:3:7: warning: @fuse is not "
+                     "possible: no value of 'h'"), "%s", diag_text(f.diag));
     arena_free(f.arena);
 }
 

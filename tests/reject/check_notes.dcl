@@ -4,6 +4,7 @@ model m {
   @nofuse(y) z = y + 1;
   @fuse w = z + 1;
   @fuse(3) v = z + w;
+  @fuse(y, zz) u = y * 2;
   @tile(m = x) dim D = 3;
   output v;
 }
