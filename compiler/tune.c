@@ -31,9 +31,9 @@ static bool leads(const Offer *o, int i)
     return true;
 }
 
-/* The model's pick; the best of each family that it thinks at most twice as
- * slow, because it compares families less well than variants of one; then the
- * others by predicted time. */
+/* The model's pick; the best of other families that it thinks at most twice as
+ * slow, because it compares families less well than variants of one, for a
+ * quarter of the trials; then the others by predicted time. */
 static void find_trials(Tune *t, Subject *s)
 {
     Group *gr = s->kernel->group;
@@ -46,8 +46,9 @@ static void find_trials(Tune *t, Subject *s)
     add_trial(t, s, &first);
     if (!s->checked)
         return;
-    for (int i = 0; i < n; i++)
-        if (leads(o, i) && o[i].cost.us <= 2 * s->kernel->predicted_us)
+    for (int i = 0; i < n && s->n_trial <= t->o->variants / 4; i++)
+        if (o[i].family != gr->family && leads(o, i) &&
+            o[i].cost.us <= 2 * s->kernel->predicted_us)
             add_trial(t, s, &o[i]);
     for (int i = 0; i < n; i++)
         add_trial(t, s, &o[i]);
