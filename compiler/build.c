@@ -1,6 +1,7 @@
 #include "build.h"
 
 #include "cprint.h"
+#include "dependent.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -245,34 +246,58 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
 
 /* ---- kernels */
 
+/* The kernel of a group whose variant is settled; its text is not made yet. */
 static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
                           const char *name)
 {
-    Graph *g = s->graph;
-    Kernel *k = arena_new_of(g->arena, Kernel);
+    Kernel *k = arena_new_of(s->graph->arena, Kernel);
     const Variant *v = &c->variant[gr->variant];
     Cost cost = {0};
 
-    c->family->cost(g, gr, s->options, v, &cost);
+    c->family->cost(s->graph, gr, s->options, v, &cost);
     k->name = name;
     k->family = c->family->name;
     k->variant = v->text;
     k->predicted_us = cost.us;
     k->measured_us = gr->measured_us;
     k->limiter = cost.limiter;
-    gr->predicted_us = cost.us;
-    c->family->build(g, gr, s->options, v, k);
+    k->group = gr;
     return k;
 }
 
 static void add_launch(CudaProgram *p, Launch *load, Launch *run, Group *gr)
 {
-    Launch l = {gr->kernel, gr, gr->when};
+    Launch l = {gr->kernel, gr, gr->when, false};
 
     if (gr->when == WHEN_LOAD)
         load[p->n_load++] = l;
     else
         run[p->n_run++] = l;
+}
+
+/* The kernel of gr: one for each canonical text; NULL after an error. */
+static Kernel *kernel_of(Selection *s, Group *gr, Map *kernels, Map *taken,
+                         Forced *forced, int n_forced, uint64_t seed,
+                         CudaProgram *p)
+{
+    Choice *c = choose_variant(s, gr);
+    Kernel *k = map_get(kernels, c->key);
+
+    if (k)
+        return k;
+    const char *name = kernel_name(s->graph, taken, gr);
+    int planned = gr->variant;
+    if (seed)
+        gr->variant = random_variant(s, gr, c, seed);
+    gr->variant = forced_variant(s, gr, c, name, forced, n_forced,
+                                 gr->variant);
+    if (gr->variant < 0)
+        return NULL;
+    if (gr->variant != planned)
+        gr->measured_us = 0;
+    k = new_kernel(s, gr, c, name);
+    map_put(kernels, c->key, k);
+    return p->kernel[p->n_kernel++] = k;
 }
 
 bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
@@ -287,31 +312,24 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
     p->kernel = arena_array(g->arena, Kernel *, s->n_group + 1);
     for (int i = 0; i < s->n_group; i++) {
         Group *gr = s->group[i];
-        Choice *c = choose_variant(s, gr);
-        Kernel *k = map_get(kernels, c->key);
-        if (!k) {
-            const char *name = kernel_name(g, taken, gr);
-            int planned = gr->variant;
-            if (seed)
-                gr->variant = random_variant(s, gr, c, seed);
-            gr->variant = forced_variant(s, gr, c, name, forced, n_forced,
-                                         gr->variant);
-            if (gr->variant < 0)
-                return false;
-            if (gr->variant != planned)
-                gr->measured_us = 0;
-            k = new_kernel(s, gr, c, name);
-            map_put(kernels, c->key, k);
-            p->kernel[p->n_kernel++] = k;
-        }
-        if (!k->n_instance || k->instance[k->n_instance - 1] != gr)
-            VEC_PUSH(g->arena, k->instance, k->n_instance, k->cap_instance) =
-                gr;
+        Kernel *k = kernel_of(s, gr, kernels, taken, forced, n_forced, seed,
+                              p);
+        if (!k)
+            return false;
+        VEC_PUSH(g->arena, k->instance, k->n_instance, k->cap_instance) = gr;
         gr->kernel = k;
         gr->variant = k->group->variant;
         gr->predicted_us = k->predicted_us;
         gr->measured_us = k->measured_us;
         add_launch(p, p->load, p->run, gr);
+    }
+    dependent_launches(s, p);
+    for (int i = 0; i < p->n_kernel; i++) {
+        Kernel *k = p->kernel[i];
+        Group *gr = k->instance[0];
+        const Choice *c = choose_variant(s, gr);
+        c->family->build(g, gr, s->options, &c->variant[gr->variant], k);
+        dependent_check(k);
     }
     return true;
 }

@@ -35,8 +35,18 @@ static bool is_family(const char *name)
     return false;
 }
 
-void compile_check_forced(const CompileOptions *o, Diag *d)
+static void check_dependent(const CompileOptions *o, Diag *d)
 {
+    if (o->ask_dependent && o->model.device->dependent_launch_us <= 0)
+        diag_note(d, (Span){0},
+                  "--dependent-launch: %s cannot overlap launches (sm_90 "
+                  "can): they run one after another",
+                  o->model.device->title);
+}
+
+void compile_check_options(const CompileOptions *o, Diag *d)
+{
+    check_dependent(o, d);
     for (int i = 0; i < o->n_forced; i++) {
         const Forced *f = &o->forced[i];
         if (f->fits)
@@ -61,13 +71,28 @@ static void prefer_families(Arena *a, const CompileOptions *o, Options *model)
     model->prefer = name;
 }
 
+/* The model's options for this compilation: a node of the launch graph costs
+ * less where launches overlap. */
+static Options *model_options(Arena *a, const CompileOptions *o)
+{
+    Options *model = arena_new_of(a, Options);
+
+    *model = o->model;
+    prefer_families(a, o, model);
+    const Device *d = device_dependent(a, model->device);
+    model->dependent &= d != NULL;
+    if (model->dependent)
+        model->device = d;
+    return model;
+}
+
 /* The picture of the whole compiler. */
 CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
                            Report *r)
 {
     Selection *s = r->selection = arena_new_of(a, Selection);
-    Options *chosen = arena_new_of(a, Options);
+    Options *chosen = model_options(a, o);
     CudaProgram *p = arena_new_of(a, CudaProgram);
     Graph *g = lower_model(a, d, tree, model, o->define, o->n_define);
 
@@ -86,8 +111,6 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     layout(g, o->model.math != MATH_EXACT);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);
-    *chosen = o->model;
-    prefer_families(a, o, chosen);
     const Plan *plan = NULL;
     if (o->plan_name) {
         plan = plan_read(g, chosen, o->plan_name, o->plan_text,

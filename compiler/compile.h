@@ -15,6 +15,7 @@ typedef struct CompileOptions {
     const char *dump;         /* a pass's name, or NULL */
     uint64_t random_plan;     /* seed, 0: none */
     bool explain, trace, want_plan;
+    bool ask_dependent;       /* --dependent-launch=on was given */
 } CompileOptions;
 
 /* What compiling a model gave besides the program. */
@@ -29,8 +30,9 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            Report *r);
 
 /* After all models: an error for each --variant whose kernel is in none, a
- * note for one of a family that fits no kernel. */
-void compile_check_forced(const CompileOptions *o, Diag *d);
+ * note for one of a family that fits no kernel, and for dependent launches
+ * where the GPU has none. */
+void compile_check_options(const CompileOptions *o, Diag *d);
 
 /* The oracle of some models as C. */
 bool compile_ref(Arena *a, Diag *d, const struct Program *tree,

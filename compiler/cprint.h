@@ -133,6 +133,13 @@ void kernel_assert(Graph *g, Kernel *k, const char *cond, const char *why);
 void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
                  const char *comment);
 void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text);
+/* dcc_grid_wait and, by k's trigger point, dcc_grid_trigger, under a comment;
+ * "" if k does not wait. The second makes a phase of it. */
+const char *kernel_wait(const Kernel *k);
+void kernel_wait_phase(Graph *g, Kernel *k);
+/* Whether all that e reads was made at load time, so that it may be read
+ * before the wait. */
+bool kernel_reads_constants(const Expr *e);
 /* Takes out `const int i = ...;` lines of names that nothing mentions later. */
 void kernel_tidy(Graph *g, Kernel *k);
 

@@ -21,6 +21,7 @@ static const Field fields[] = {
     REAL(wgmma_tflops), REAL(tf32_tflops), REAL(i8_tops),
     REAL(special_gops), REAL(smem_bytes_clk), REAL(smem_latency),
     REAL(l2_latency), REAL(hbm_latency), REAL(launch_us),
+    REAL(dependent_launch_us),
 };
 #undef REAL
 #undef WHOLE
@@ -68,6 +69,17 @@ static Device *read_device(Arena *a, const EmbeddedFile *e)
         p = *end ? end + 1 : end;
     }
     return d;
+}
+
+const Device *device_dependent(Arena *a, const Device *d)
+{
+    Device *other = arena_new_of(a, Device);
+
+    if (d->dependent_launch_us <= 0)
+        return NULL;
+    *other = *d;
+    other->launch_us = d->dependent_launch_us;
+    return other;
 }
 
 int device_count(void)

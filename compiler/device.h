@@ -23,11 +23,15 @@ typedef struct Device {
     double smem_bytes_clk;   /* a SM: 128 */
     double smem_latency, l2_latency, hbm_latency; /* clocks */
     double launch_us;        /* one dependent node of a CUDA graph */
+    double dependent_launch_us; /* the same by programmatic dependent launch;
+                                0: the GPU has none */
 } Device;
 
 /* NULL if unknown. `target` is a device's name or sm_XX (then a typical one
  * of that architecture). */
 const Device *device_find(Arena *a, const char *target);
+/* The same GPU with the node cost of dependent launches; NULL if it has none. */
+const Device *device_dependent(Arena *a, const Device *d);
 int device_count(void);
 const char *device_name(Arena *a, int i);
 

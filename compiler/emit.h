@@ -9,6 +9,8 @@ typedef struct Launch {
     Kernel *kernel;
     Group *group;       /* its arguments: group->arg */
     When when;
+    bool dependent;     /* it may begin before the launch ahead has ended; its
+                           kernel waits */
 } Launch;
 
 typedef struct CudaProgram {
@@ -18,7 +20,7 @@ typedef struct CudaProgram {
     Launch *run; int n_run;
     size_t params_bytes, consts_bytes, arena_bytes, state_bytes;
     size_t workspace_offset;     /* in the arena */
-    size_t counter_offset, counter_bytes; /* zeroed once, in consts */
+    size_t counter_offset, counter_bytes; /* zeroed once, in state */
     bool keep_params;            /* run-time kernels read raw params */
     int n_lowered;               /* tensors with a lower id are the source's */
     bool trace;                  /* list the materialised ones of them */

@@ -175,9 +175,11 @@ static void put_launch(Buf *b, const CudaProgram *p, const Launch *l, int i)
         buf_printf(b, "            f->arena + %zu,  // workspace\n",
                    p->workspace_offset);
     if (k->coop_counters)
-        buf_printf(b, "            (unsigned int *)(f->consts + %zu),"
+        buf_printf(b, "            (unsigned int *)(f->state + %zu),"
                       "  // counters\n", p->counter_offset);
-    buf_puts(b, "            stream);\n");
+    buf_printf(b, "            %sstream);\n",
+               !k->waits ? "" : l->dependent ? "DCC_DEPENDENT, "
+                                             : "DCC_AFTER, ");
 }
 
 static void put_steps(Buf *b, const CudaProgram *p, const char *what,

@@ -209,10 +209,18 @@ static bool may_alias(const Kernel *k, const Tensor *t)
     return false;
 }
 
+/* What __restrict__ promises holds from a kernel's beginning: a compiler may
+ * read such memory before the wait for those who write it. */
+static bool is_overlapped(const Kernel *k, const KernelArg *a)
+{
+    return k->waits && a->use != ARG_OUT && !tensor_is_constant(a->tensor);
+}
+
 static void put_pointer(Buf *b, const Kernel *k, const KernelArg *a,
                         bool in_kernel)
 {
-    bool restrict_ = in_kernel && !may_alias(k, a->tensor);
+    bool restrict_ = in_kernel && !may_alias(k, a->tensor) &&
+                     !is_overlapped(k, a);
 
     buf_printf(b, "%s%s *%s%s", a->use == ARG_IN ? "const " : "",
                type_cname(a->tensor->type),
@@ -261,10 +269,12 @@ static void put_param(Buf *b, Buf *comment, const Kernel *k, int i)
                    k->map[map].name);
         put_box(comment, &k->map[map]);
     } else if (i == n_arg && k->workspace) {
-        buf_puts(b, "unsigned char *__restrict__ workspace");
+        buf_printf(b, "unsigned char *%sworkspace",
+                   k->waits ? "" : "__restrict__ ");
         buf_printf(comment, "scratch, %zu bytes", k->workspace);
     } else {
-        buf_puts(b, "unsigned int *__restrict__ counters");
+        buf_printf(b, "unsigned int *%scounters",
+                   k->waits ? "" : "__restrict__ ");
         buf_printf(comment, "%d, left 0", k->n_counters);
     }
 }
@@ -470,22 +480,17 @@ static void put_map(Buf *b, const Kernel *k, const TileMap *m)
                : m->swizzle ? "DCC_SWIZZLE_128" : "DCC_SWIZZLE_NONE");
 }
 
-static void put_cluster_launch(Buf *b, const Kernel *k)
+/* A launch in clusters, or one that may overlap with the one before it. */
+static void put_launch(Buf *b, const Kernel *k)
 {
-    buf_printf(b, "cudaLaunchConfig_t config = {};\n"
-                  "config.gridDim = grid;\n"
-                  "config.blockDim = dim3(%d);\n"
-                  "config.dynamicSmemBytes = %zu;\n"
-                  "config.stream = stream;\n",
+    buf_printf(b, "dcc_launch launch;\n"
+                  "dcc_configure(&launch, grid, %d, %zu, stream);\n",
                k->block, k->smem_bytes);
-    buf_printf(b, "cudaLaunchAttribute cluster = {};\n"
-                  "cluster.id = cudaLaunchAttributeClusterDimension;\n"
-                  "cluster.val.clusterDim.x = %d;\n"
-                  "cluster.val.clusterDim.y = 1;\n"
-                  "cluster.val.clusterDim.z = 1;\n"
-                  "config.attrs = &cluster;\n"
-                  "config.numAttrs = 1;\n", k->cluster);
-    buf_printf(b, "return cudaLaunchKernelEx(&config, %s, ", k->name);
+    if (k->cluster > 1)
+        buf_printf(b, "dcc_configure_cluster(&launch, %d);\n", k->cluster);
+    if (k->waits)
+        buf_puts(b, "dcc_configure_edge(&launch, edge);\n");
+    buf_printf(b, "return cudaLaunchKernelEx(&launch.config, %s, ", k->name);
     put_call_args(b, k);
     buf_puts(b, ");\n");
 }
@@ -502,9 +507,10 @@ void emit_launcher_head(Buf *b, const Kernel *k)
         put_pointer(&head, k, &k->arg[i], false);
         buf_puts(&head, ", ");
     }
-    buf_printf(&head, "%s%scudaStream_t stream)",
+    buf_printf(&head, "%s%s%scudaStream_t stream)",
                k->workspace ? "unsigned char *workspace, " : "",
-               k->coop_counters ? "unsigned int *counters, " : "");
+               k->coop_counters ? "unsigned int *counters, " : "",
+               k->waits ? "dcc_edge edge, " : "");
     cprint_lines(b, buf_text(&head), 0);
     buf_free(&head);
 }
@@ -530,8 +536,8 @@ static void put_launcher(Buf *b, const Kernel *k)
     for (int i = 0; i < k->n_map; i++)
         put_map(&body, k, &k->map[i]);
     buf_putc(&body, '\n');
-    if (k->cluster > 1) {
-        put_cluster_launch(&body, k);
+    if (k->cluster > 1 || k->waits) {
+        put_launch(&body, k);
     } else {
         buf_printf(&body, "%s<<<grid, %d, %zu, stream>>>(", k->name,
                    k->block, k->smem_bytes);

@@ -122,6 +122,25 @@ static void put_casts(Buf *b, const Group *gr)
                    w.f32->name, w.f32->name, type_name(w.narrow->type));
 }
 
+/* How the launch follows the one before it, and how the next follows. */
+static void put_edges(Buf *b, const Launch *l)
+{
+    static const char *const begins[] = {
+        [TRIGGER_EXIT] = "when this one's blocks have ended",
+        [TRIGGER_RUNNING] = "when those before this one have ended",
+        [TRIGGER_START] = "with this one",
+    };
+
+    if (!l->kernel->waits)
+        return;
+    buf_printf(b, "    %s", l->dependent ? "overlaps with the launch before it"
+                                         : "begins when all before has ended");
+    if (l->kernel->trigger_why)
+        buf_printf(b, "; the next may begin %s: %s",
+                   begins[l->kernel->trigger], l->kernel->trigger_why);
+    buf_putc(b, '\n');
+}
+
 static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
 {
     Group *gr = l->group;
@@ -143,6 +162,7 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
                   "PUL %.2f\n",
                cost.gm_ratio, cost.sm_ratio, cost.wb_ratio, cost.coef_r,
                cost.pul);
+    put_edges(b, l);
     buf_printf(b, "    computes\n");
     for (int k = 0; k < gr->n_stmt; k++)
         if (!k || strcmp(gr->stmt[k]->path, gr->stmt[k - 1]->path))

@@ -13,6 +13,9 @@ typedef struct Cost {
     double gm_ratio, sm_ratio, wb_ratio, pul;
     int coef_r;         /* 0: does not fit; `why` says what */
     const char *limiter, *why;
+    double blocks;      /* of the grid */
+    int threads, regs;  /* a block's threads, a thread's registers (est.) */
+    double smem_block;  /* bytes of shared memory a block */
 } Cost;
 
 enum { MAX_KNOBS = 8 };
@@ -26,6 +29,7 @@ typedef struct Variant {
 typedef struct Options {
     const Device *device;
     int math;            /* MATH_EXACT, MATH_TF32, MATH_3XTF32 */
+    bool dependent;      /* launches overlap, where the GPU can (sm_90) */
     const char *const *prefer; int n_prefer; /* families that get all that they
                             can serve, whatever it costs */
 } Options;

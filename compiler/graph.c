@@ -93,6 +93,12 @@ Stmt *graph_stmt(Graph *g)
     return s;
 }
 
+bool tensor_is_constant(const Tensor *t)
+{
+    return t->role == ROLE_PARAM ||
+           (t->role == ROLE_TEMP && t->when == WHEN_LOAD);
+}
+
 int64_t tensor_elems(const Tensor *t)
 {
     int64_t n = 1;

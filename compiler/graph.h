@@ -141,6 +141,8 @@ Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
                      const int64_t *dim); /* appended; TEMP, row-major */
 Stmt *graph_stmt(Graph *g);               /* appended, zeroed, with id */
 int64_t tensor_elems(const Tensor *t);
+/* No launch of a run writes it: a parameter, or made of such at load time. */
+bool tensor_is_constant(const Tensor *t);
 void tensor_row_major(Tensor *t);         /* sets stride and span */
 void graph_dump(Buf *b, const Graph *g);  /* --dump; golden tests */
 

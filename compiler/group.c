@@ -224,7 +224,8 @@ static int arg_number(const Group *gr, const Tensor *t)
 static void canon_access(Buf *b, const Canon *c, const Tensor *t,
                          const Idx *const *at)
 {
-    buf_printf(b, "a%d:%s(", arg_number(c->group, t), type_name(t->type));
+    buf_printf(b, "%c%d:%s(", tensor_is_constant(t) ? 'w' : 'a',
+               arg_number(c->group, t), type_name(t->type));
     for (int d = 0; d < t->rank; d++) {
         buf_printf(b, "%s%lld*", d ? "," : "", (long long)t->stride[d]);
         canon_idx(b, c, at[d]);

@@ -122,6 +122,52 @@ void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text)
         (Phase){label, arena_strdup(g->arena, buf_text(text))};
 }
 
+/* ---- the wait for the grid --------------------------------------------- */
+
+const char *kernel_wait(const Kernel *k)
+{
+    if (!k->waits)
+        return "";
+    switch (k->trigger) {
+    case TRIGGER_START:
+        return "// The next launch may begin; those before this one end "
+               "first.\n"
+               "dcc_grid_trigger();\ndcc_grid_wait();\n";
+    case TRIGGER_RUNNING:
+        return "// The launches before this one have ended; the next may "
+               "begin.\n"
+               "dcc_grid_wait();\ndcc_grid_trigger();\n";
+    case TRIGGER_EXIT: break;
+    }
+    return "// The launches before this one end first.\ndcc_grid_wait();\n";
+}
+
+void kernel_wait_phase(Graph *g, Kernel *k)
+{
+    Buf b = {0};
+
+    buf_puts(&b, kernel_wait(k));
+    if (b.len)
+        kernel_phase(g, k, "", &b);
+    buf_free(&b);
+}
+
+static void note_changing(const Expr *e, void *ctx)
+{
+    bool *constant = ctx;
+
+    if (e->kind == E_READ)
+        *constant &= tensor_is_constant(e->tensor);
+}
+
+bool kernel_reads_constants(const Expr *e)
+{
+    bool constant = true;
+
+    expr_visit(e, note_changing, &constant);
+    return constant;
+}
+
 /* ---- names that nothing uses ------------------------------------------- */
 
 static bool is_word(char c)

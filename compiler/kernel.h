@@ -50,6 +50,13 @@ typedef struct Constant {
     const char *comment; /* or NULL */
 } Constant;
 
+/* Where a kernel that waits for the grid lets the next launch begin. */
+typedef enum {
+    TRIGGER_EXIT,    /* when its blocks have ended */
+    TRIGGER_RUNNING, /* when all launches before it have ended */
+    TRIGGER_START    /* at once */
+} Trigger;
+
 typedef struct Kernel {
     const char *name;    /* unique in the file; <model>_<path>_<ops> */
     const char *family;
@@ -60,10 +67,17 @@ typedef struct Kernel {
     bool coop_counters;  /* needs a zeroed, self-resetting counter buffer */
     int n_counters;      /* of unsigned ints, if coop_counters */
     size_t workspace;    /* bytes of scratch in the arena, 0: none */
+    bool waits;          /* launches overlap: it executes dcc_grid_wait before
+                            it touches what a run writes. Set before build() */
+    Trigger trigger;     /* if it waits */
+    const char *trigger_why; /* the reason, for --explain; NULL: no launch
+                            follows */
     /* The launcher is
      *   cudaError_t <name>_launch(<arg 0>, ..., [unsigned char *workspace,]
-     *                             [unsigned int *counters,] cudaStream_t);
-     * and the kernel has the same parameters but the stream, by those names. */
+     *                             [unsigned int *counters,] [dcc_edge edge,]
+     *                             cudaStream_t);
+     * and the kernel has the same parameters but the edge, if it waits, and
+     * the stream, by those names. */
     KernelArg *arg; int n_arg;
     TileMap map[4]; int n_map; /* parameters after all others */
     Constant *constant; int n_constant, cap_constant;

@@ -140,7 +140,7 @@ static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
         p[i] = compile_model(s->arena, s->diag, s->tree, s->model[i],
                              &s->line.compile, r);
     if (!diag_errors(s->diag))
-        compile_check_forced(&s->line.compile, s->diag);
+        compile_check_options(&s->line.compile, s->diag);
     if (diag_errors(s->diag))
         return false;
     emit_file(cu, header, p, s->n_model, &info);

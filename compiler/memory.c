@@ -203,9 +203,9 @@ static void reserve_scratch(CudaProgram *p)
     }
     p->workspace_offset = p->arena_bytes;
     p->arena_bytes += round_up(workspace);
-    p->counter_offset = p->consts_bytes;
+    p->counter_offset = p->state_bytes;
     p->counter_bytes = round_up(counters);
-    p->consts_bytes += p->counter_bytes;
+    p->state_bytes += p->counter_bytes;
 }
 
 void memory_plan(CudaProgram *p)

@@ -5,7 +5,7 @@
  * form one chain, so launch order is happens-before). Every offset is a
  * multiple of 256 bytes. Run-time workspaces share one range behind the
  * intermediates; counters of split reductions are zeroed once and reset
- * themselves, so they live with the constants. */
+ * themselves, so they live with the state. */
 #ifndef DCC_MEMORY_H
 #define DCC_MEMORY_H
 

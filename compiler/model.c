@@ -78,6 +78,10 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     double peak = pipe_rate(d, w->pipe);
     int resident = occupancy(d, w, &c->why);
 
+    c->blocks = w->blocks;
+    c->threads = w->threads;
+    c->regs = w->regs;
+    c->smem_block = w->smem_block;
     c->coef_r = resident > 0 && peak > 0;
     if (peak <= 0)
         c->why = "the GPU has no such pipe";
@@ -130,9 +134,7 @@ void model_cost(const Device *d, const Work *w, Cost *c)
 static double hbm_share(const Tensor *t, double bytes)
 {
     enum { KEPT = 24 << 20 };
-    bool weight = t->role == ROLE_PARAM || t->when == WHEN_LOAD;
-
-    return weight || bytes > KEPT ? bytes : bytes * 0.5;
+    return tensor_is_constant(t) || bytes > KEPT ? bytes : bytes * 0.5;
 }
 
 typedef struct Touched {

@@ -12,15 +12,19 @@ enum {
     O_TARGET = 256, O_PLAN, O_WRITE_PLAN, O_MATH, O_MAIN, O_STANDALONE,
     O_EMIT, O_VARIANT, O_DUMP, O_EXPLAIN, O_MODEL, O_TRACE, O_RANDOM_PLAN,
     O_WEIGHTS, O_IN, O_OUT, O_CPU, O_GPU, O_BENCH, O_SEED, O_RUNS, O_VERBOSE,
-    O_RANDOM, O_BUDGET, O_VARIANTS, O_KEEP,
+    O_RANDOM, O_DEPENDENT, O_BUDGET, O_VARIANTS, O_KEEP,
     O_JSON, O_HELP, O_VERSION
 };
+
+/* Whether launches overlap if --dependent-launch does not say. */
+enum { DEPENDENT_LAUNCH = 0 };
 
 static const struct option long_options[] = {
     {"target", required_argument, NULL, O_TARGET},
     {"plan", required_argument, NULL, O_PLAN},
     {"write-plan", required_argument, NULL, O_WRITE_PLAN},
     {"math", required_argument, NULL, O_MATH},
+    {"dependent-launch", required_argument, NULL, O_DEPENDENT},
     {"main", no_argument, NULL, O_MAIN},
     {"standalone", no_argument, NULL, O_STANDALONE},
     {"emit", required_argument, NULL, O_EMIT},
@@ -63,6 +67,8 @@ static const char usage[] =
     "  --target=GPU          h200 (default), a100, ..., or sm_80, sm_90\n"
     "  --model=NAME          only this model of the files\n"
     "  --math=exact|tf32|3xtf32   f32 contractions (default exact)\n"
+    "  --dependent-launch=on|off  kernels begin before those ahead have\n"
+    "                        ended (sm_90; default off)\n"
     "  --main                add a main(): with the runtime, a program\n"
     "  --standalone          put the runtime's text into the .cu\n"
     "  --trace               let that program write every tensor\n"
@@ -188,6 +194,16 @@ static int set_math(CommandLine *c, const char *arg)
     return bad("--math is exact, tf32 or 3xtf32, not '%s'", arg);
 }
 
+static int set_dependent(CommandLine *c, const char *arg)
+{
+    bool on = !strcmp(arg, "on");
+
+    if (!on && strcmp(arg, "off"))
+        return bad("--dependent-launch is on or off, not '%s'", arg);
+    c->compile.model.dependent = c->compile.ask_dependent = on;
+    return 0;
+}
+
 static int set_dump(CommandLine *c, const char *arg)
 {
     for (const char *const *p = dump_passes; *p; p++)
@@ -274,6 +290,7 @@ static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
     case 'D': return add_define(a, c, arg);
     case O_VARIANT: return add_variant(a, c, arg);
     case O_MATH: return set_math(c, arg);
+    case O_DEPENDENT: return set_dependent(c, arg);
     case O_DUMP: return set_dump(c, arg);
     case O_EMIT:
         c->ref = !strcmp(arg, "ref");
@@ -347,6 +364,7 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
     c->seed = 1;
     c->variants = 8;
     c->jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    c->compile.model.dependent = DEPENDENT_LAUNCH;
     c->text = command_text(a, argc, argv);
     *done = false;
     optind = *command ? 2 : 1;

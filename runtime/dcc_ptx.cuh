@@ -17,25 +17,26 @@ DCC_DEVICE void dcc_prefetch_l2(const void *global)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 
-// ld.global.nc, past the L1: words that nobody writes while the kernel runs and
-// that are read once. In the order of the text, so that many are under way.
+// ld.global past the L1: words that are read once. In the order of the text, so
+// that many are under way; not .nc, which the compiler moves over
+// dcc_grid_wait, weights behind it and what others write before it.
 DCC_DEVICE void dcc_stream16(uint32_t *to, const void *global)
 {
-    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
                  : "l"(global));
 }
 
 DCC_DEVICE void dcc_stream8(uint32_t *to, const void *global)
 {
-    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+    asm volatile("ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
                  : "=r"(to[0]), "=r"(to[1])
                  : "l"(global));
 }
 
 DCC_DEVICE void dcc_stream4(uint32_t *to, const void *global)
 {
-    asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];"
+    asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];"
                  : "=r"(to[0])
                  : "l"(global));
 }
@@ -200,8 +201,10 @@ DCC_DEVICE void dcc_mma_m16n8k32_s8(int32_t (&d)[4], const uint32_t (&a)[4],
 
 // ---- griddepcontrol (sm_90; older GPUs run launches one after another) ----
 
-// Waits until the launches this one depends on have finished and their writes
-// are visible. Every warp that touches non-constant memory executes it.
+// Waits until all launches before this one have finished and their writes are
+// visible. Every thread that touches memory that a run writes executes it
+// first, and so does at least one of every block: a launch is then done only
+// when all before it are.
 DCC_DEVICE void dcc_grid_wait()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -209,7 +212,8 @@ DCC_DEVICE void dcc_grid_wait()
 #endif
 }
 
-// Lets the dependent launch start early. Carries no data.
+// Lets the next launch begin once every block has come here or ended. Carries
+// no data: the next one's dcc_grid_wait brings that.
 DCC_DEVICE void dcc_grid_trigger()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900

@@ -29,7 +29,8 @@ typedef enum {
     DCC_IN_PARAM,  /* frame.params: raw weights, as declared, row-major */
     DCC_IN_CONST,  /* frame.consts: what load steps made of them */
     DCC_IN_ARENA,  /* frame.arena: intermediates of one run */
-    DCC_IN_STATE,  /* frame.state: lives from run to run */
+    DCC_IN_STATE,  /* frame.state: lives from run to run; the counters of
+                      split reductions too, zero between launches */
     DCC_IN_INPUT,  /* frame.inputs[offset] */
     DCC_IN_OUTPUT  /* frame.outputs[offset] */
 } dcc_place;
@@ -146,6 +147,51 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
     cudaFuncSetAttribute(                                           \
         (kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,      \
         (int)(bytes))
+
+/* How a launch follows the one before it. A launcher of a kernel that waits
+ * for the grid (dcc_grid_wait) takes one; all others are DCC_AFTER. */
+typedef enum {
+    DCC_AFTER,    /* it begins when that one has ended */
+    DCC_DEPENDENT /* it may begin earlier (programmatic dependent launch) */
+} dcc_edge;
+
+#if defined(__cplusplus) && CUDART_VERSION >= 11080
+/* For launchers: what cudaLaunchKernelEx takes. */
+typedef struct {
+    cudaLaunchConfig_t config;
+    cudaLaunchAttribute attribute[2];
+} dcc_launch;
+
+static inline void dcc_configure(dcc_launch *l, dim3 grid, unsigned block,
+                                 size_t smem, cudaStream_t stream)
+{
+    *l = dcc_launch();
+    l->config.gridDim = grid;
+    l->config.blockDim = dim3(block);
+    l->config.dynamicSmemBytes = smem;
+    l->config.stream = stream;
+    l->config.attrs = l->attribute;
+}
+
+/* `n` blocks that follow each other along x are a cluster. */
+static inline void dcc_configure_cluster(dcc_launch *l, unsigned n)
+{
+    cudaLaunchAttribute *a = &l->attribute[l->config.numAttrs++];
+
+    a->id = cudaLaunchAttributeClusterDimension;
+    a->val.clusterDim.x = n;
+    a->val.clusterDim.y = a->val.clusterDim.z = 1;
+}
+
+/* For kernels that wait for the grid, and only for those. */
+static inline void dcc_configure_edge(dcc_launch *l, dcc_edge edge)
+{
+    cudaLaunchAttribute *a = &l->attribute[l->config.numAttrs++];
+
+    a->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    a->val.programmaticStreamSerializationAllowed = edge == DCC_DEPENDENT;
+}
+#endif
 
 /* TMA: which pattern the bytes of a tile's rows are permuted in. */
 typedef enum {

@@ -178,10 +178,6 @@ static dcc_status rt_allocate(dcc_model *m)
             return rt_cuda(m, "allocating GPU memory", error);
         *want[i].at = (unsigned char *)p;
     }
-    /* The counters of split reductions live there and begin at zero. */
-    if (m->consts)
-        return rt_cuda(m, "clearing GPU memory",
-                       cudaMemset(m->consts, 0, d->consts_bytes));
     return DCC_OK;
 }
 
@@ -343,6 +339,19 @@ static dcc_frame rt_frame(const dcc_model *m, void *const *inputs,
     return frame;
 }
 
+/* What the load steps read and made: no run writes to it. */
+static void rt_end_of_load(dcc_model *m)
+{
+    if (!m->desc->keep_params) {
+        cudaFree(m->params);
+        m->params = NULL;
+    }
+#ifdef DCC_EMU
+    dcc_emu_constant(m->params, m->desc->params_bytes);
+    dcc_emu_constant(m->consts, m->desc->consts_bytes);
+#endif
+}
+
 static dcc_status rt_load_steps(dcc_model *m)
 {
     dcc_frame frame = rt_frame(m, NULL, NULL);
@@ -354,10 +363,8 @@ static dcc_status rt_load_steps(dcc_model *m)
     if (status == DCC_OK)
         status =
             rt_cuda(m, "load steps", cudaStreamSynchronize(m->stream));
-    if (status == DCC_OK && !m->desc->keep_params) {
-        cudaFree(m->params);
-        m->params = NULL;
-    }
+    if (status == DCC_OK)
+        rt_end_of_load(m);
     return status;
 }
 

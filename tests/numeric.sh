@@ -2,22 +2,25 @@
 # Every model of tests/numeric/*.dcl, emitted, run on the CPU and checked
 # against the oracle: outputs, and every tensor that was in memory, within
 # computed bounds.  Threads run forward with copies at once, then in reverse
-# and in a random order with copies as late as is legal.
+# and in a random order with copies as late as is legal. Most flavours are built
+# for dependent launches and run in early mode, where what a kernel does before
+# its wait for the grid comes before the launches ahead.
 #
 #   tests/numeric.sh [FILE.dcl...]      a test point for each model and order
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 asan": random legal
-#             variants of a family wherever it can serve; the ways of --math;
-#             the address and undefined-behaviour sanitizers
+#             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan": random
+#             legal variants of a family wherever it can serve; the ways of
+#             --math; launches one after another; the address and
+#             undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # DCC_FLAGS   more options for dcc
 src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 asan"
+flavours="mma simt wgmma reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -48,10 +51,10 @@ oracle_objects()
             "$runtime"/base.c "$runtime"/safetensors*.c
 }
 
-# one_model PROGRAM MODEL STATES LABEL: a point for each order
+# one_model PROGRAM MODEL STATES LABEL LAUNCH: a point for each order
 one_model()
 {
-    dir=$1 model=$2 states=$3 label=$4
+    dir=$1 model=$2 states=$3 label=$4 launch=$5
     cd "$dir" || return
     ./oracle --model "$model" --random 1 --save-weights w --save-in x \
         >log 2>&1 || { point 1 "$label $model" log; return; }
@@ -65,6 +68,7 @@ one_model()
         {
             runs=
             export DCC_EMU_ORDER=$order DCC_EMU_ASYNC=$async DCC_EMU_THREADS=1
+            export DCC_EMU_LAUNCH=$launch
             ./program --model "$model" --weights w --in x --trace t --out y &&
             if [ "$states" -gt 0 ]; then
                 runs="--runs 3"
@@ -81,7 +85,8 @@ one_model()
 one_file()
 {
     file=$1 name=$(basename "$1" .dcl) label=$2 emu=$3 flags=$4
-    dir=$work/$name-$label
+    dir=$work/$name-$label launch=
+    case $flags in *$overlap*) launch=early ;; esac
     case $file in /*) ;; *) file=$start/$file ;; esac
     mkdir "$dir" && cd "$dir" || return
     if ! { "$dcc" $DCC_FLAGS $flags --main --trace "$file" -o fused.cu &&
@@ -101,7 +106,7 @@ one_file()
         { point 1 "$label $name has an oracle" log; return; }
     ./oracle --list >models
     while read -r model states; do
-        (one_model "$dir" "$model" "$states" "$label" </dev/null)
+        (one_model "$dir" "$model" "$states" "$label" "$launch" </dev/null)
     done <models
     rm -rf "$dir"
 }
@@ -140,10 +145,11 @@ fi
 echo 'int main() { return 0; }' >"$work/empty.cu"
 sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
     { echo "1..0 # SKIP no C++ compiler"; exit 0; }
+overlap=--dependent-launch=on apart=--dependent-launch=off
 {
-    flavour model -O1 "" "$@"
+    flavour model -O1 "$overlap" "$@"
     for f in $flavours; do
-        random="--random-plan=$seed --variant="
+        random="$overlap --random-plan=$seed --variant="
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv norm \
@@ -155,7 +161,8 @@ sh "$runtime/emu/dcc-emu-cc" -O1 -o "$work/empty" "$work/empty.cu" ||
         wgmma-*) flavour $f -O1 \
             "--math=${f#wgmma-} ${random}contract_wgmma=any" \
             $(files f32_products) ;;
-        asan) flavour asan "-O1 --asan" "" $(files index norm) ;;
+        apart) flavour apart -O1 "$apart" $(files wgmma skinny reduce) ;;
+        asan) flavour asan "-O1 --asan" "$apart" $(files index norm) ;;
         esac
     done
 } >"$work/tap"

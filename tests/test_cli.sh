@@ -73,6 +73,17 @@ check "an unknown GPU" 2 "unknown GPU 'z80'" "$dcc" m.dcl --target=z80
 check "an architecture" 0 "" "$dcc" m.dcl --target=sm_80 -o a.cu
 check "an unknown pass" 2 "no pass 'x'" "$dcc" m.dcl --dump=x
 check "an unknown mode of math" 2 "exact, tf32 or 3xtf32" "$dcc" m.dcl --math=q
+check "an unknown way of launching" 2 "on or off" \
+    "$dcc" m.dcl --dependent-launch=maybe
+check "launches cannot overlap there" 0 "A100.* cannot overlap launches" \
+    "$dcc" m.dcl --dependent-launch=on --target=sm_80 -o a.cu
+[ -s a.cu ] && ! grep -q dcc_grid_wait a.cu
+point $? "and their kernels do not wait"
+check "launches overlap" 0 "" "$dcc" m.dcl --dependent-launch=on -o a.cu
+# all kernels wait; the run's first launch does not overlap with what is ahead
+[ "$(grep -c 'dcc_grid_wait();' a.cu) $(grep -c DCC_AFTER, a.cu) \
+$(grep -c DCC_DEPENDENT, a.cu)" = "3 1 2" ]
+point $? "every kernel waits; all launches but the first overlap"
 check "an unknown form" 2 "cu or ref" "$dcc" m.dcl --emit=ptx
 check "an option of run" 2 "option of dcc run" "$dcc" m.dcl --bench=3
 check "an option of compiling" 2 "for writing CUDA" "$dcc" run m.dcl -o a.cu

@@ -23,7 +23,13 @@ enum Mutation {
     SMEM_OVERRUN,  // one element beyond the launch's shared memory
     DIVERGENT,     // half of a warp is elsewhere in a collective
     NO_CLUSTER_SYNC,
-    NO_RELEASE     // a block leaves while arrivals are on their way to it
+    NO_RELEASE,    // a block leaves while arrivals are on their way to it
+    EARLY_READ,     // what the launch ahead writes is read before the wait
+    EARLY_WRITE,    // memory is written before the wait
+    EARLY_COPY,     // an asynchronous copy begins before the wait
+    WARP_NO_WAIT,   // half of the warps store, and do not wait
+    BLOCK_NO_WAIT,  // one block does not wait, and touches nothing
+    WRITE_CONSTANT  // a weight is written, after the wait
 };
 
 static int failures;
@@ -653,6 +659,70 @@ static void test_cluster(Mutation m)
         expect("stmatrix", (float)to[i], (float)from[i], 0);
 }
 
+// ---- dependent launches -----------------------------------------------------
+
+struct overlap_smem {
+    alignas(16) float x[64];
+    float w[64];
+};
+
+// y = w * x + bias for 64 elements a block. Weights come before the wait; the
+// upper warp waits for itself, since it stores.
+extern "C" __global__ void overlap(const float *w, const float *x, float *y,
+                                   int mutation)
+{
+    extern __shared__ __align__(1024) unsigned char dcc_smem[];
+    overlap_smem &smem = *(overlap_smem *)dcc_smem;
+    const int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    if (mutation == BLOCK_NO_WAIT && blockIdx.x == 1)
+        return;
+    smem.w[t] = w[i];
+    if (mutation == EARLY_READ)
+        smem.x[t] = x[i];
+    if (mutation == EARLY_WRITE)
+        y[i] = 0;
+    if (mutation == EARLY_COPY && t < 16)
+        dcc_cp_async16(&smem.x[t * 4], x + blockIdx.x * 64 + t * 4);
+    if (mutation != WARP_NO_WAIT || t < 32) {
+        dcc_grid_wait();
+        dcc_grid_trigger();
+    }
+    if (mutation != EARLY_READ && mutation != EARLY_COPY && t < 16)
+        dcc_cp_async16(&smem.x[t * 4], x + blockIdx.x * 64 + t * 4);
+    dcc_cp_commit();
+    dcc_cp_wait<0>();
+    __syncthreads();
+    y[i] = smem.w[t] * smem.x[t];
+    if (mutation == WRITE_CONSTANT)
+        const_cast<float *>(w)[i] = 1;
+}
+
+static cudaError_t overlap_launch(const float *w, const float *x, float *y,
+                                  int mutation, dcc_edge edge)
+{
+    dcc_launch launch;
+
+    dcc_configure(&launch, dim3(4), 64, sizeof(overlap_smem), 0);
+    dcc_configure_edge(&launch, edge);
+    return cudaLaunchKernelEx(&launch.config, overlap, w, x, y, mutation);
+}
+
+static void test_overlap(Mutation m)
+{
+    const int n = 256;
+    float *w = device<float>(n), *x = device<float>(n);
+    float *h = device<float>(n, false), *y = device<float>(n, false);
+    const float *weights = fetch(w, n), *in = fetch(x, n);
+#ifdef DCC_EMU
+    dcc_emu_constant(w, n * sizeof *w);
+#endif
+    check(overlap_launch(w, x, h, NONE, DCC_AFTER));
+    check(overlap_launch(w, h, y, m, DCC_DEPENDENT));
+    const float *got = fetch(y, n);
+    for (int i = 0; i < n; ++i)
+        expect("overlap", got[i], weights[i] * (weights[i] * in[i]), 0);
+}
+
 // ---- the host's side --------------------------------------------------------
 
 static void test_host(Mutation)
@@ -703,6 +773,7 @@ int main(int argc, char **argv)
                  {"tma", test_tma},
                  {"tma_box", test_tma_box},
                  {"cluster", test_cluster},
+                 {"overlap", test_overlap},
                  {"host", test_host}};
     const Mutation m = (Mutation)(argc > 2 ? atoi(argv[2]) : NONE);
     int ran = 0;

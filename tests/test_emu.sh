@@ -19,15 +19,16 @@ fail() {
 "$cc" --asan -o "$work/asan" "$src/test_emu.cu" || exit 1
 "$cc" --asan -o "$work/tiny" "$src/test_emu_model.cu" || exit 1
 
-# run MODE PROGRAM ARGS: MODE is asynchrony-order
+# run MODE PROGRAM ARGS: MODE is asynchrony-order, or that and -early
 run() {
-    mode=$1
+    plain=${1%-early} launch=
+    [ "$plain" = "$1" ] || launch=early
     shift
-    DCC_EMU_ASYNC=${mode%-*} DCC_EMU_ORDER=${mode#*-} timeout 60 "$@" \
-        >"$work/log" 2>&1
+    DCC_EMU_ASYNC=${plain%-*} DCC_EMU_ORDER=${plain#*-} \
+        DCC_EMU_LAUNCH=$launch timeout 60 "$@" >"$work/log" 2>&1
 }
 
-for mode in eager-0 eager-1 lazy-0 lazy-1 lazy-7; do
+for mode in eager-0 eager-1 lazy-0 lazy-1 lazy-7 eager-0-early lazy-7-early; do
     for build in plain asan; do
         run $mode "$work/$build" all ||
             { cat "$work/log"; fail "$build $mode"; }
@@ -67,6 +68,26 @@ while read -r case number; do
     done
     [ -n "$found" ] || fail "defect $number of $case was not found"
 done <"$work/mutants"
+
+# Those of dependent launches show in early mode, whatever the order, and only
+# there: number and what is said.
+while read -r number what; do
+    for mode in eager-0-early lazy-1-early lazy-7-early; do
+        for build in plain asan; do
+            run $mode "$work/$build" overlap "$number"
+            [ $? -eq 70 ] && grep -q "$what" "$work/log" ||
+                { cat "$work/log"
+                  fail "defect $number of overlap was not found: $mode"; }
+        done
+    done
+done <<LIST
+13 reads memory before dcc_grid_wait
+14 writes memory before dcc_grid_wait
+15 reads memory before dcc_grid_wait
+16 writes memory before dcc_grid_wait
+17 block (1, 0, 0) exits without dcc_grid_wait
+18 a kernel writes to constants
+LIST
 
 # ---- a program ----
 

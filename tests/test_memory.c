@@ -144,8 +144,8 @@ static void check(const CudaProgram *p, const char *path)
 {
     check_arena(p, path);
     check_fixed(p, path, PLACE_PARAMS, p->params_bytes);
-    check_fixed(p, path, PLACE_CONSTS, p->consts_bytes - p->counter_bytes);
-    check_fixed(p, path, PLACE_STATE, p->state_bytes);
+    check_fixed(p, path, PLACE_CONSTS, p->consts_bytes);
+    check_fixed(p, path, PLACE_STATE, p->state_bytes - p->counter_bytes);
     check_arguments(p, path);
     check_versions(p, path);
     cr_expect_eq(p->workspace_offset % ALIGN, 0);

@@ -247,7 +247,30 @@ static const char *call(Contract *x, const Load *l, const char *verb,
     return arena_printf(x->g->arena, "%s_%s(%s);\n", verb, l->id, args);
 }
 
-/* Calls that begin a tile's copies; `whole`: and end them. */
+static bool looks_up(const Operand *o)
+{
+    bool data = false;
+
+    for (int i = 0; o->read && i < o->read->tensor->rank; i++)
+        data |= idx_has_data(o->read->at[i]);
+    return data && !kernel_reads_constants(o->e);
+}
+
+/* Finding the rows of an operand already reads what a run writes. */
+static bool waits_first(const Contract *x)
+{
+    return looks_up(&x->c.a) || looks_up(&x->c.b);
+}
+
+/* The operand's first tiles come before the wait for the grid. */
+static bool ahead_of_wait(const Contract *x, const Load *l)
+{
+    return x->kernel->waits && !waits_first(x) && l->async &&
+           kernel_reads_constants(l->op->e);
+}
+
+/* Calls that begin a tile's copies; `whole`: and end them, less those that
+ * came before the wait. */
 static const char *load_calls(Contract *x, const char *k_tile,
                               const char *slot, bool whole)
 {
@@ -256,6 +279,8 @@ static const char *load_calls(Contract *x, const char *k_tile,
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
+        if (whole && ahead_of_wait(x, l))
+            continue;
         if (l->async) {
             s = arena_printf(a, "%s%s", s, call(x, l, "load",
                              arena_printf(a, "%s, %s", k_tile, slot)));
@@ -283,6 +308,28 @@ static const char *store_calls(Contract *x)
     return *s ? arena_printf(a, "if (ahead) {\n%s}\n", s) : "";
 }
 
+/* The wait for the grid, behind the first tiles of what load time made. */
+static const char *wait_text(Contract *x)
+{
+    const char *calls = "";
+
+    if (waits_first(x))
+        return "";
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (ahead_of_wait(x, l))
+            calls = arena_printf(x->g->arena, "%s        %s", calls,
+                                 call(x, l, "load", "k_tile + s, s"));
+    }
+    if (!*calls)
+        return kernel_wait(x->kernel);
+    return arena_printf(x->g->arena,
+                        "// Weights do not depend on the launches before.\n"
+                        "for (int s = 0; s < STAGES - 1; ++s)\n"
+                        "    if (k_tile + s < k_end) {\n%s    }\n%s",
+                        calls, kernel_wait(x->kernel));
+}
+
 static void phase_from(Contract *x, const char *label, const char *name,
                        const Slot *slot, int n)
 {
@@ -297,6 +344,8 @@ static void load_phases(Contract *x)
 {
     Buf setup = {0}, load = {0};
 
+    if (waits_first(x))
+        kernel_wait_phase(x->g, x->kernel);
     put_tile(x, &setup);
     contract_loader(x, &x->a, &setup, &load);
     contract_loader(x, &x->b, &setup, &load);
@@ -319,6 +368,7 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
         {"STORE", store_calls(x)},
         {"COMMIT", async ? "dcc_cp_commit();\n" : ""},
         {"WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""},
+        {"DEPEND", wait_text(x)},
         {"EARLY", ""},
     };
     Slot split[] = {{"ROWS", rows}, {"COLS", cols},
@@ -328,13 +378,13 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
 
     contract_early(x, &early);
     load_phases(x);
-    slot[5].text = buf_text(&early);
-    memcpy(slot + 6, extra, sizeof *extra * (size_t)n_extra);
-    phase_from(x, "multiply", main, slot, 6 + n_extra);
+    slot[6].text = buf_text(&early);
+    memcpy(slot + 7, extra, sizeof *extra * (size_t)n_extra);
+    phase_from(x, "multiply", main, slot, 7 + n_extra);
     if (x->t.split > 1 && !x->cluster)
         phase_from(x, "split K", "contract_split.cu.in", split, 4);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
-    template_fill(&epilogue, to_sums, slot, 6 + n_extra);
+    template_fill(&epilogue, to_sums, slot, 7 + n_extra);
     if (x->cluster)
         buf_puts(&epilogue, "dcc_cluster_sync();  // all have their sums\n");
     contract_epilogue(x, &epilogue);

@@ -334,8 +334,13 @@ void halo_build(Halo *h, Kernel *k)
     buf_puts(&b, "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
                  "const int ");
     buf_printf(&b, "%s0 = blockIdx.y * BN;\n", h->f->swapped ? "m" : "n");
+    bool early = kernel_reads_constants(halo_weights(h->f, x)->op->e);
+    if (!early)
+        kernel_wait_phase(x->g, k);
     put_weights(h, &b);
     kernel_phase(x->g, k, "setup", &b);
     buf_free(&b);
+    if (early)
+        kernel_wait_phase(x->g, k);
     put_body(h);
 }

@@ -260,11 +260,21 @@ static void put_x(Skinny *s, Buf *b)
     buf_free(&body);
 }
 
+/* They are no parameters: something before this launch writes them. */
+static bool weights_wait(const Skinny *s)
+{
+    return !kernel_reads_constants(s->x.b.op->e);
+}
+
 static void put_load(Skinny *s)
 {
     Buf b = {0};
 
+    if (weights_wait(s))
+        kernel_wait_phase(s->x.g, s->x.kernel);
     put_fetch(s, &b);
+    if (!weights_wait(s))
+        buf_puts(&b, kernel_wait(s->x.kernel));
     put_x(s, &b);
     kernel_phase(s->x.g, s->x.kernel, "load", &b);
     buf_free(&b);

@@ -346,6 +346,17 @@ static const char *find_tile(Wgmma *w, const Places *p)
 
 /* ---- load -------------------------------------------------------------- */
 
+/* Weights of the first steps are loaded before the wait for the grid. */
+static bool is_early(const Wgmma *w, const Load *l)
+{
+    return w->x.kernel->waits && kernel_reads_constants(l->op->e);
+}
+
+static bool has_early(const Wgmma *w)
+{
+    return is_early(w, &w->x.a) || is_early(w, &w->x.b);
+}
+
 /* The variables of k from k_tile. */
 static void put_k(Wgmma *w, Buf *b)
 {
@@ -412,26 +423,106 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
     cprint_close(cp, scope);
 }
 
-static const char *load_text(Wgmma *w)
+/* Names of what a copy's coordinates use, and their text. */
+static void put_coordinates(Wgmma *w, Buf *b)
 {
     const Tma *t = w->tma;
     CPrint *cp = &w->x.cp;
-    CScope scope = cprint_open(cp);
-    Buf b = {0};
 
     if (w->cluster > 1)
-        buf_puts(&b, "const int rank = (int)dcc_cluster_rank();\n");
-    put_k(w, &b);
+        buf_puts(b, "const int rank = (int)dcc_cluster_rank();\n");
+    put_k(w, b);
     for (int i = 0; i < t->m.n; i++)
         cprint_name(cp, t->m.axis[i].linear, w->origin[i]);
     cprint_name(cp, t->n.axis[0].linear, w->n_origin);
-    put_copy(w, &b, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
-             w->origin[t->m.n - 1], "BM");
-    put_copy(w, &b, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
-    cprint_close(cp, scope);
-    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
-    buf_free(&b);
+}
+
+/* The copies of the operands that are weights, or of the others. */
+static void put_copies(Wgmma *w, Buf *b, bool weights)
+{
+    const Tma *t = w->tma;
+
+    if (is_early(w, &w->x.a) == weights)
+        put_copy(w, b, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
+                 w->origin[t->m.n - 1], "BM");
+    if (is_early(w, &w->x.b) == weights)
+        put_copy(w, b, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
+}
+
+static const char *taken(Wgmma *w, Buf *b)
+{
+    const char *s = arena_strdup(w->x.g->arena, buf_text(b));
+
+    buf_free(b);
     return s;
+}
+
+/* Fills a slot; of the first slots the weights are under way. */
+static const char *fill_text(Wgmma *w)
+{
+    static const char claim[] =
+        "dcc_mbar_wait(&smem.empty[slot], step / STAGES % 2 ^ 1);\n"
+        "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n";
+    CScope scope = cprint_open(&w->x.cp);
+    Buf b = {0}, in = {0};
+
+    if (has_early(w)) {
+        put_coordinates(w, &b);
+        buf_puts(&in, claim);
+        put_copies(w, &in, true);
+        buf_puts(&b, "if (step >= early) {\n");
+        cprint_lines(&b, buf_text(&in), 4);
+        buf_puts(&b, "}\n");
+    } else {
+        buf_puts(&b, claim);
+        put_coordinates(w, &b);
+    }
+    put_copies(w, &b, false);
+    cprint_close(&w->x.cp, scope);
+    buf_free(&in);
+    return taken(w, &b);
+}
+
+/* What the loading thread does before its tiles: weights of the first one,
+ * into all slots that it fills, and the wait for the grid. */
+static const char *ahead_text(Wgmma *w, const Places *p, const char *own,
+                              const char *begin, const char *end)
+{
+    CScope scope = cprint_open(&w->x.cp);
+    bool shared = w->x.terms == 3; /* its warp has other threads in the loop */
+    Buf b = {0}, in = {0}, loop = {0};
+
+    if (has_early(w)) {
+        put_coordinates(w, &loop);
+        buf_puts(&loop,
+                 "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
+        put_copies(w, &loop, true);
+        buf_printf(&in, "int %s;\nfind_tile(%s%s);\n",
+                   list_places(w, p, "", ""), own,
+                   list_places(w, p, "", ", "));
+        buf_printf(&in, "for (int k_tile = %s; k_tile < %s && early < STAGES;\n"
+                        "     ++k_tile) {\n"
+                        "    const int slot = early++;\n", begin, end);
+        cprint_lines(&in, buf_text(&loop), 4);
+        buf_puts(&in, "}\n");
+        buf_puts(&b, "int early = 0;  // slots whose weights are under way: "
+                     "no launch writes those\n");
+    }
+    if (shared && w->x.kernel->waits) {
+        buf_puts(&in, kernel_wait(w->x.kernel));
+        buf_puts(&b, "if (threadIdx.x % 128 == 0) {\n");
+        cprint_lines(&b, buf_text(&in), 4);
+        buf_puts(&b, "}\n");
+    } else {
+        buf_puts(&b, in.len ? "{\n" : "");
+        cprint_lines(&b, buf_text(&in), 4);
+        buf_puts(&b, in.len ? "}\n" : "");
+        buf_puts(&b, kernel_wait(w->x.kernel));
+    }
+    cprint_close(&w->x.cp, scope);
+    buf_free(&in);
+    buf_free(&loop);
+    return taken(w, &b);
 }
 
 /* ---- multiply ---------------------------------------------------------- */
@@ -545,6 +636,8 @@ static void put_kernel(Wgmma *w, const Places *p)
     const char *all = cluster ? "(int)gridDim.x / CLUSTER" : "(int)gridDim.x";
     const char *declare = arena_printf(a, "int %s;\n",
                                        list_places(w, p, "", ""));
+    const char *begin = split ? "split * K_TILES / SPLIT" : "0";
+    const char *end = split ? "(split + 1) * K_TILES / SPLIT" : "K_TILES";
     Slot slot[] = {
         {"ARRIVALS", arena_printf(a, "%s%s", cluster ? "CLUSTER * " : "",
                                   w->pingpong ? "4" : "CONSUMERS * 4")},
@@ -560,9 +653,13 @@ static void put_kernel(Wgmma *w, const Places *p)
                                   x->a.id, x->b.id)},
         {"BLOCK", own},
         {"BLOCKS", all},
-        {"BEGIN", split ? "split * K_TILES / SPLIT" : "0"},
-        {"END", split ? "(split + 1) * K_TILES / SPLIT" : "K_TILES"},
-        {"LOAD", load_text(w)},
+        {"BEGIN", begin},
+        {"END", end},
+        {"AHEAD", ahead_text(w, p, own, begin, end)},
+        {"FILL", fill_text(w)},
+        {"WAIT", x->kernel->waits
+                     ? "dcc_grid_wait();  // the epilogue touches memory\n"
+                     : ""},
         {"LEAVE", cluster ? "// Nobody leaves while others may still write to "
                             "its shared memory.\n"
                             "__syncwarp();\ndcc_cluster_sync();\n" : ""},

@@ -335,6 +335,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
         kernel_constant(g, k, "POINTS", points,
                         vec > 1 ? "groups of VEC" : NULL);
     put_setup(&m, points, threads);
+    kernel_wait_phase(g, k);
     if (vec > 1)
         for (int i = m.body.print.n_name - 1; i >= 0; i--)
             if (m.body.print.name[i].var == along)

@@ -722,6 +722,7 @@ void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     if (r.keep && !r.flat)
         kernel_constant(g, k, "CHUNKS", r.chunks, "a thread's turns through the columns");
     put_setup(&r);
+    kernel_wait_phase(g, k);
     if (r.mode == MODE_COLUMNS && r.vec > 1)
         for (int i = r.body.print.n_name - 1; i >= 0; i--)
             if (r.body.print.name[i].var == r.along)

@@ -3,13 +3,12 @@
 //   source    mlp.dcl
 //   command   dcc mlp.dcl -o mlp.cu
 //   target    h200
-//   build     nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a -I RUNTIME \
-//                 -c mlp.cu
+//   build     nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a \
+//                 -I RUNTIME -c mlp.cu
 //   contents  3 kernels, 3 launches a run
 
 #include "dcc_device.cuh"
 #include "dcc_rt.h"
-#include "dcc_wgmma.cuh"
 #include "mlp.h"
 
 // ---- mlp_h_matmul_relu_add ------------------------------------------------
@@ -21,170 +20,206 @@
 //
 // Rows      i 128, j 1024; columns k 512
 // Work      134 MFLOP, 1.25 MB moved, 108 FLOP/B
-// Model     3.01 us, limited by L2
-// Family    contract_wgmma, bm=64 bn=32 stages=8 consumers=1
-//   schedule=cooperative cluster=1 split=1
-// Needs     sm_90a or newer
+// Model     3.23 us, limited by launch
+// Family    contract_mma, bm=32 bn=32 bk=64 stages=4 wm=16 wn=16 split=1
+//   slices=2
+// Needs     sm_80 or newer
 
-// grid 64, block 160, 99328 bytes of shared memory
-extern "C" __global__ __launch_bounds__(160, 2)
+// grid 128, block 256, 36864 bytes of shared memory
+extern "C" __global__ __launch_bounds__(256, 1)
 void mlp_h_matmul_relu_add(
-    __half *__restrict__ h,                      // f16[128, 1024]
-    const __half *__restrict__ b1,               // f16[1024]
-    const __grid_constant__ CUtensorMap x_map,   // boxes of 64 x 64
-    const __grid_constant__ CUtensorMap w1_map)  // boxes of 32 x 64
+    __half *__restrict__ h,         // f16[128, 1024]
+    const __half *__restrict__ x,   // f16[128, 512]
+    const __half *__restrict__ w1,  // f16[1024, 512]
+    const __half *__restrict__ b1)  // f16[1024]
 {
     enum {
         M = 128,  // i
         N = 1024,  // j
         K = 512,  // k
-        BM = 64, BN = 32,
+        BM = 32, BN = 32,
         BK = 64,  // tile of a block
-        WM = 64,  // rows of a warpgroup
-        STAGES = 8,
-        CONSUMERS = 1,  // warpgroups
-        K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
-        STAGE_BYTES = 12288,
+        WM = 16,
+        WN = 16,  // tile of a warp
+        STAGES = 4, THREADS = 256, K_TILES = 8,
+        SLICES = 2,  // of a tile's k, each some warps' own
+        K_STEP = 16,  // of one mma
+        X_PAD = 8, W1_PAD = 8, TILES_M = 4,
     };
     struct smem_t {
-        alignas(1024) __half x_tile[STAGES][BM][BK];
-        alignas(1024) __half w1_tile[STAGES][BN][BK];
-        alignas(8) uint64_t full[STAGES], empty[STAGES];
+        // padded: a fragment's rows on different banks
+        alignas(16) __half x_tile[STAGES][BM][BK + X_PAD];
+        alignas(16) __half w1_tile[STAGES][BN][BK + W1_PAD];
     };
-    static_assert(sizeof(smem_t) <= 99328, "what the launcher asks for");
+    static_assert(sizeof(smem_t) <= 36864, "what the launcher asks for");
     extern __shared__ __align__(1024) unsigned char dcc_smem[];
     smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);
 
     // setup
-    // A ring of STAGES slots in shared memory: TMA fills a slot and completes
-    // `full`, the consumers' warps free it by arriving at `empty`.
-    const int warpgroup = threadIdx.x / 128, lane = threadIdx.x % 32;
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < STAGES; ++s) {
-            dcc_mbar_init(&smem.full[s], 1);
-            dcc_mbar_init(&smem.empty[s], CONSUMERS * 4);
-        }
-        dcc_fence_mbar_init();
+    const int m0 = (int)blockIdx.x % TILES_M * BM;
+    const int n0 = (int)blockIdx.x / TILES_M * BN;
+    int k_tile = 0;
+    const int k_end = K_TILES;
+    // x: a thread copies 8 elements along k
+    const int x_k = threadIdx.x % (BK / 8) * 8;
+    const int x_row = threadIdx.x / (BK / 8);
+    int x_off;
+    {
+        const int m = m0 + x_row;
+        x_off = 512 * m;
     }
-    __syncthreads();
-    auto find_tile = [](int tile, int &m0, int &n0) {
-        const int m_tile = tile % TILES_M;
-        const int n_tile = tile / TILES_M;
-        m0 = m_tile * BM;
-        n0 = n_tile * BN;
+    // w1: a thread copies 8 elements along k
+    const int w1_k = threadIdx.x % (BK / 8) * 8;
+    const int w1_row = threadIdx.x / (BK / 8);
+    int w1_off;
+    {
+        const int n = n0 + w1_row;
+        w1_off = 512 * n;
+    }
+
+    // load
+    auto load_x = [&](int k_tile, int slot) {
+        const int k = k_tile * BK + x_k;
+        dcc_cp_async16(&smem.x_tile[slot][x_row][x_k],
+            &x[x_off + k]);
+    };
+    auto load_w1 = [&](int k_tile, int slot) {
+        const int k = k_tile * BK + w1_k;
+        dcc_cp_async16(&smem.w1_tile[slot][w1_row][w1_k],
+            &w1[w1_off + k]);
     };
 
-    if (warpgroup == CONSUMERS) {
-        // load: one thread runs ahead of the consumers
-        if (threadIdx.x % 128 == 0) {
-            dcc_tma_prefetch_map(&x_map);
-            dcc_tma_prefetch_map(&w1_map);
-            int step = 0;
-            for (int tile = (int)blockIdx.x; tile < TILES;
-                tile += (int)gridDim.x) {
-                int m0, n0;
-                find_tile(tile, m0, n0);
-                for (int k_tile = 0; k_tile < K_TILES; ++k_tile, ++step) {
-                    const int slot = step % STAGES;
-                    dcc_mbar_wait(&smem.empty[slot], step / STAGES % 2 ^ 1);
-                    dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
-                    const int k0 = k_tile * BK;
-                    dcc_tma_load_2d(smem.x_tile[slot], &x_map, k0, m0,
-                        &smem.full[slot]);
-                    dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
-                        &smem.full[slot]);
+    // multiply
+    // Each warp multiplies WM rows by WN columns of the tile.
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32 % 4;
+    const int slice = threadIdx.x / 32 / 4;
+    const int warp_m = warp / (BN / WN) * WM;
+    const int warp_n = warp % (BN / WN) * WN;
+    const int a_lane_row = warp_m + lane % 16;
+    const int a_lane_k = slice * (BK / SLICES) + lane / 16 * 8;
+    const int b_lane_row = warp_n + lane / 16 * 8 + lane % 8;
+    const int b_lane_k = slice * (BK / SLICES) + lane / 8 % 2 * 8;
+    float acc[WM / 16][WN / 8][4] = {};
+    // Fragments of K_STEP k, twice: one is read while the other is multiplied.
+    uint32_t a_frag[2][WM / 16][4], b_frag[2][WN / 16][4];
+    auto load_fragments = [&](int stage, int kk) {
+        #pragma unroll
+        for (int i = 0; i < WM / 16; ++i)
+            dcc_ldmatrix_x4(a_frag[kk / K_STEP % 2][i],
+                &smem.x_tile[stage][a_lane_row + i * 16][kk + a_lane_k]);
+        #pragma unroll
+        for (int j = 0; j < WN / 16; ++j)
+            dcc_ldmatrix_x4(b_frag[kk / K_STEP % 2][j],
+                &smem.w1_tile[stage][b_lane_row + j * 16][kk + b_lane_k]);
+    };
+
+    // STAGES - 1 tiles are under way while one is multiplied.
+    for (int s = 0; s < STAGES - 1; ++s) {
+        if (k_tile + s < k_end) {
+            load_x(k_tile + s, s);
+            load_w1(k_tile + s, s);
+        }
+        dcc_cp_commit();
+    }
+    // What the epilogue reads besides the sums, meanwhile.
+    dcc_f16x8 b1_vec = {};
+    {
+        const int i = threadIdx.x;
+        const int row = i / (BN / 8), col = i % (BN / 8) * 8;
+        const int m = m0 + row, n = n0 + col;
+        if (i < BM * BN / 8) {
+            b1_vec = *reinterpret_cast<const dcc_f16x8 *>(
+                &b1[n]);
+        }
+    }
+    dcc_cp_wait<STAGES - 2>();
+    __syncthreads();
+    load_fragments(0, 0);
+    for (int stage = 0; k_tile < k_end; ++k_tile) {
+        const int ahead_slot = stage == 0 ? STAGES - 1 : stage - 1;
+        const bool ahead = k_tile + STAGES - 1 < k_end;
+        #pragma unroll
+        for (int kk = 0; kk < BK / SLICES; kk += K_STEP) {
+            if (kk + K_STEP < BK / SLICES) {
+                load_fragments(stage, kk + K_STEP);
+            } else {  // the next tile's first; nobody needs this one any more
+                stage = stage + 1 == STAGES ? 0 : stage + 1;
+                dcc_cp_wait<STAGES - 2>();
+                __syncthreads();
+                load_fragments(stage, 0);
+            }
+            if (kk == 0) {
+                if (ahead) {
+                    load_x(k_tile + STAGES - 1, ahead_slot);
+                    load_w1(k_tile + STAGES - 1, ahead_slot);
                 }
+                dcc_cp_commit();
+            }
+            #pragma unroll
+            for (int i = 0; i < WM / 16; ++i)
+                #pragma unroll
+                for (int j = 0; j < WN / 8; ++j) {
+                    const uint32_t (&b)[4] = b_frag[kk / K_STEP % 2][j / 2];
+                    const uint32_t pair[2] = {b[j % 2 * 2], b[j % 2 * 2 + 1]};
+                    dcc_mma_m16n8k16_f16(acc[i][j],
+                        a_frag[kk / K_STEP % 2][i], pair);
+                }
+        }
+    }
+
+    // epilogue
+    // The ring of tiles is free: the sums take its place, so that rows of the
+    // result are read and written in whole pieces.
+    float (*const sums)[BN + 8] = reinterpret_cast<float (*)[BN + 8]>(dcc_smem);
+    dcc_cp_wait<0>();
+    __syncthreads();
+    #pragma unroll
+    for (int i = 0; i < WM / 16; ++i)
+        #pragma unroll
+        for (int j = 0; j < WN / 8; ++j) {
+            float *const at = &sums[slice * BM + warp_m + i * 16 + lane / 4]
+                                   [warp_n + j * 8 + lane % 4 * 2];
+            *reinterpret_cast<float2 *>(at) =
+                make_float2(acc[i][j][0], acc[i][j][1]);
+            *reinterpret_cast<float2 *>(at + 8 * (BN + 8)) =
+                make_float2(acc[i][j][2], acc[i][j][3]);
+        }
+    __syncthreads();
+    for (int i = threadIdx.x; i < BM * BN / 8; i += THREADS) {
+        const int row = i / (BN / 8), col = i % (BN / 8) * 8;
+        const int m = m0 + row, n = n0 + col;
+        dcc_f32x4 sum_vec[2] = {};
+        #pragma unroll
+        for (int p = 0; p < SLICES; ++p) {
+            #pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                const dcc_f32x4 part =
+                    *reinterpret_cast<const dcc_f32x4 *>(
+                        &sums[p * BM + row][col + e * 4]);
+                #pragma unroll
+                for (int c = 0; c < 4; ++c)
+                    sum_vec[e].v[c] += part.v[c];
             }
         }
-    } else {
-        const int warp = threadIdx.x / 32 % 4;
-        int step = 0;
-        for (int tile = (int)blockIdx.x; tile < TILES; tile += (int)gridDim.x) {
-            int m0, n0;
-            find_tile(tile, m0, n0);
-
-            // multiply: WM rows by BN columns a warpgroup, one step in flight
-            float acc[WM / 64][BN / 2];
-            for (int k_tile = 0; k_tile < K_TILES; ++k_tile, ++step) {
-                const int slot = step % STAGES;
-                dcc_mbar_wait(&smem.full[slot], step / STAGES % 2);
-                const uint64_t a = dcc_wgmma_k_major(smem.x_tile[slot]);
-                const uint64_t b = dcc_wgmma_k_major(smem.w1_tile[slot]);
-                dcc_wgmma_fence();
-                #pragma unroll
-                for (int kk = 0; kk < BK / 16; ++kk)
-                    #pragma unroll
-                    for (int i = 0; i < WM / 64; ++i)
-                        dcc_wgmma_m64n32k16_f16<0, 0>(
-                            acc[i], a + i * 512 + kk * 2, b + kk * 2,
-                            k_tile > 0 || kk > 0);
-                dcc_wgmma_commit();
-                dcc_wgmma_wait<1>();
-                if (k_tile > 0 && lane == 0)
-                    dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);
-            }
-            dcc_wgmma_wait<0>();
-            #pragma unroll
-            for (int i = 0; i < WM / 64; ++i)
-                dcc_wgmma_use(acc[i]);
-            if (lane == 0)
-                dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);
-
-            // epilogue
-            #pragma unroll
-            for (int i = 0; i < WM / 32; ++i) {
-                const int row = warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4;
-                #pragma unroll
-                for (int j = 0; j < BN / 32; ++j) {
-                    float part[8];  // of 8 neighbouring columns
-                    dcc_wgmma_row(part, &acc[i / 2][j * 16], i % 2);
-                    const int col = j * 32 + lane % 4 * 8;
-                    const int m = m0 + row;
-                    const int n = n0 + col;
-                    const dcc_f16x8 b1_vec =
-                        *reinterpret_cast<const dcc_f16x8 *>(&b1[n]);
-                    dcc_f16x8 h_out;
-                    #pragma unroll
-                    for (int e = 0; e < 8; ++e) {
-                        const float sum = part[e];
-                        // mlp.dcl:10
-                        const float h_1 = fmaxf(sum + __half2float(b1_vec.v[e]),
-                            0.0f);
-                        h_out.v[e] = __float2half_rn(h_1);
-                    }
-                    *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
-                }
-            }
+        dcc_f16x8 h_out;
+        #pragma unroll
+        for (int e = 0; e < 8; ++e) {
+            const float sum = sum_vec[e / 4].v[e % 4];
+            // mlp.dcl:10
+            const float h_1 = fmaxf(sum + __half2float(b1_vec.v[e]), 0.0f);
+            h_out.v[e] = __float2half_rn(h_1);
         }
+        *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
     }
 }
 
 extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
     const __half *w1, const __half *b1, cudaStream_t stream)
 {
-    const dim3 grid(64);
-    cudaError_t status =
-        DCC_ALLOW_SMEM(mlp_h_matmul_relu_add, 99328);
-    if (status != cudaSuccess)
-        return status;
-    static const uint64_t x_map_dim[] = {512, 128};
-    static const uint64_t x_map_stride[] = {1024};
-    static const uint32_t x_map_box[] = {64, 64};
-    CUtensorMap x_map;
-    status = dcc_tma_encode(&x_map, DCC_F16, 2, x, x_map_dim, x_map_stride,
-        x_map_box, NULL, DCC_SWIZZLE_128);
-    if (status != cudaSuccess)
-        return status;
-    static const uint64_t w1_map_dim[] = {512, 1024};
-    static const uint64_t w1_map_stride[] = {1024};
-    static const uint32_t w1_map_box[] = {64, 32};
-    CUtensorMap w1_map;
-    status = dcc_tma_encode(&w1_map, DCC_F16, 2, w1, w1_map_dim, w1_map_stride,
-        w1_map_box, NULL, DCC_SWIZZLE_128);
-    if (status != cudaSuccess)
-        return status;
+    const dim3 grid(128);
 
-    mlp_h_matmul_relu_add<<<grid, 160, 99328, stream>>>(h, b1, x_map, w1_map);
+    mlp_h_matmul_relu_add<<<grid, 256, 36864, stream>>>(h, x, w1, b1);
     return cudaGetLastError();
 }
 
@@ -253,10 +288,10 @@ extern "C" cudaError_t mlp_z_matmul_add_launch(__half *z, const __half *h,
 //
 // Computes
 //   mlp.dcl:12       output y = softmax(z);
-//   prelude.dcl:194  m[A.., B..] = max(d) x[A.., d, B..];
+//   prelude.dcl:200  m[A.., B..] = max(d) x[A.., d, B..];
 //       max over d: f32 in registers
 //       each row: f32 in registers, stored to y_m: f16[128]
-//   prelude.dcl:196  y[A.., d, B..] = e[A.., d, B..] / sum(k) e[A.., k, B..];
+//   prelude.dcl:202  y[A.., d, B..] = e[A.., d, B..] / sum(k) e[A.., k, B..];
 //       sum over d: f32 in registers
 //       each element: f32 in registers, stored to y: f16[128, 10]
 //
@@ -340,16 +375,24 @@ static cudaError_t mlp_step(const dcc_frame *f, int step,
 {
     switch (step) {
     case 0:
-        return mlp_h_matmul_relu_add_launch((__half *)f->arena,
-            (const __half *)f->inputs[0], (const __half *)f->params,
-            (const __half *)(f->params + 1048576), stream);
+        return mlp_h_matmul_relu_add_launch(
+            (__half *)f->arena,  // h
+            (const __half *)f->inputs[0],  // x
+            (const __half *)f->params,  // w1
+            (const __half *)(f->params + 1048576),  // b1
+            stream);
     case 1:
-        return mlp_z_matmul_add_launch((__half *)(f->arena + 262144),
-            (const __half *)f->arena, (const __half *)(f->params + 1050624),
-            (const __half *)(f->params + 1071104), stream);
+        return mlp_z_matmul_add_launch(
+            (__half *)(f->arena + 262144),  // z
+            (const __half *)f->arena,  // h
+            (const __half *)(f->params + 1050624),  // w2
+            (const __half *)(f->params + 1071104),  // b2
+            stream);
     case 2:
-        return mlp_y_max_sum_exp_launch((__half *)f->arena,
-            (__half *)f->outputs[0], (const __half *)(f->arena + 262144),
+        return mlp_y_max_sum_exp_launch(
+            (__half *)f->arena,  // y_m
+            (__half *)f->outputs[0],  // y
+            (const __half *)(f->arena + 262144),  // z
             stream);
     }
     return cudaErrorInvalidValue;
@@ -368,7 +411,8 @@ extern "C" const dcc_model_desc mlp_desc = {
     mlp_outputs_table, 1,
     nullptr, 0,  // states
     nullptr, 0,  // trace
-    1071360, 0, 264704, 0,  // bytes of params, consts, arena, state
+    // bytes of params, consts, arena and state
+    1071360, 0, 264704, 0,
     1,  // runs read the weights as they are
     0, 3,
     nullptr,
@@ -377,12 +421,14 @@ extern "C" const dcc_model_desc mlp_desc = {
     mlp_step_names,
 };
 
-extern "C" dcc_status mlp_create(mlp **out, const char *weights_path)
+extern "C" dcc_status mlp_create(
+    mlp **out, const char *weights_path)
 {
     return dcc_model_create(out, &mlp_desc, weights_path);
 }
 
-extern "C" dcc_status mlp_run(mlp *m, const mlp_inputs *in,
+extern "C" dcc_status mlp_run(
+    mlp *m, const mlp_inputs *in,
     const mlp_outputs *out, cudaStream_t stream)
 {
     const void *const inputs[] = {in->x};

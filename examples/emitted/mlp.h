@@ -23,9 +23,11 @@ typedef struct mlp_outputs {
 extern const dcc_model_desc mlp_desc;
 
 /* Loads weights (safetensors), packs them, captures the CUDA graph. */
-dcc_status mlp_create(mlp **out, const char *weights_path);
+dcc_status mlp_create(
+    mlp **out, const char *weights_path);
 /* Enqueues one run; one run in flight a handle. */
-dcc_status mlp_run(mlp *m, const mlp_inputs *in,
+dcc_status mlp_run(
+    mlp *m, const mlp_inputs *in,
     const mlp_outputs *out, cudaStream_t stream);
 void mlp_destroy(mlp *m);
 

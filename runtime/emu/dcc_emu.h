@@ -8,7 +8,14 @@
  *                        (default: at once)
  *   DCC_EMU_ORDER=0|1|N  threads run forward, in reverse, in a random order
  *                        of seed N
- *   DCC_EMU_THREADS=N    OS threads (default: one a core)
+ *   DCC_EMU_LAUNCH=early each block of a kernel that may wait for the grid
+ *                        (dcc_configure_edge) runs up to its dcc_grid_wait
+ *                        before the launches ahead have run: a thread that
+ *                        touches memory before its wait is a defect, constants
+ *                        (dcc_emu_constant) read by it excepted, and so is a
+ *                        block that never waits, or a write to constants
+ *                        (default: launches one after another)
+ *   DCC_EMU_THREADS=N    OS threads (default: one a core; early: 1)
  *   DCC_EMU_MEMORY=N     bytes of "GPU" memory (default: unlimited)
  *   DCC_EMU_NO_GPU=1     behaves as a machine without a GPU
  *

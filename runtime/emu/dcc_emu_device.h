@@ -296,7 +296,7 @@ template <class T> static inline T *dcc_cluster_peer(T *smem, uint32_t rank)
     return (T *)dcc_emu_cluster_peer((void *)smem, rank);
 }
 
-static inline void dcc_grid_wait() {}
+void dcc_grid_wait();
 static inline void dcc_grid_trigger() {}
 
 #endif

@@ -89,6 +89,8 @@ template <class T> static inline cudaError_t cudaMalloc(T **out, size_t bytes)
     return cudaMalloc((void **)out, bytes);
 }
 cudaError_t cudaFree(void *p);
+/* From now on no kernel writes to [p, p + bytes), all of an allocation. */
+void dcc_emu_constant(void *p, size_t bytes);
 cudaError_t cudaMallocHost(void **out, size_t bytes);
 cudaError_t cudaFreeHost(void *p);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
@@ -206,6 +208,7 @@ struct dcc_emu_geometry {
     dim3 grid, block, cluster;
     size_t smem;
     cudaStream_t stream;
+    bool waits; /* it may wait for the grid */
 };
 
 cudaError_t dcc_emu_set_attribute(const void *kernel, cudaFuncAttribute what,
@@ -246,7 +249,7 @@ static inline dcc_emu_launcher<P...> dcc_emu_launch(void (*kernel)(P...),
                                                     size_t smem = 0,
                                                     cudaStream_t stream = 0)
 {
-    return {kernel, {grid, block, dim3(1, 1, 1), smem, stream}};
+    return {kernel, {grid, block, dim3(1, 1, 1), smem, stream, false}};
 }
 
 template <class... P, class... A>
@@ -256,9 +259,12 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c,
     dcc_emu_launcher<P...> launcher = {
         kernel,
         {c->gridDim, c->blockDim, dim3(1, 1, 1), c->dynamicSmemBytes,
-         c->stream}};
+         c->stream, false}};
     for (unsigned i = 0; i < c->numAttrs; i++)
-        if (c->attrs[i].id == cudaLaunchAttributeClusterDimension)
+        if (c->attrs[i].id ==
+            cudaLaunchAttributeProgrammaticStreamSerialization)
+            launcher.geometry.waits = true;
+        else if (c->attrs[i].id == cudaLaunchAttributeClusterDimension)
             launcher.geometry.cluster = dim3(c->attrs[i].val.clusterDim.x,
                                              c->attrs[i].val.clusterDim.y,
                                              c->attrs[i].val.clusterDim.z);

@@ -33,13 +33,15 @@ static EmuSettings emu_read_settings()
 {
     const char *async = getenv("DCC_EMU_ASYNC");
     const char *order = getenv("DCC_EMU_ORDER");
+    const char *launch = getenv("DCC_EMU_LAUNCH");
     const char *threads = getenv("DCC_EMU_THREADS");
     EmuSettings s;
 
     s.lazy = async && strcmp(async, "lazy") == 0;
+    s.early = launch && strcmp(launch, "early") == 0;
     s.order = order ? atoi(order) : 0;
     s.threads = threads ? atoi(threads) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (s.threads < 1)
+    if (s.threads < 1 || s.early) /* all see the same memory closed */
         s.threads = 1;
     return s;
 }
@@ -173,6 +175,7 @@ static void emu_enter(EmuScheduler *s, EmuThread *t)
     s->current = t;
     threadIdx = t->id;
     blockIdx = t->block->index;
+    emu_close_memory(!t->waited);
 }
 
 /* NULL stands for the OS thread's own stack. */
@@ -223,13 +226,29 @@ static EmuThread *emu_pick(EmuScheduler *s)
     return t;
 }
 
-/* The same, performing loads in flight while nobody else can go on. */
+/* The launches ahead have run: who waits for them goes on. */
+static bool emu_end_grid_wait(EmuScheduler *s)
+{
+    if (s->on_grid.empty())
+        return false;
+    s->grid_done = true;
+    for (EmuThread *t : s->on_grid) {
+        t->waited = true;
+        emu_wake(t);
+    }
+    s->on_grid.clear();
+    return true;
+}
+
+/* The same; while nobody else can go on, the launches ahead run, then loads in
+ * flight are performed. */
 static EmuThread *emu_next(EmuScheduler *s)
 {
     EmuThread *t = emu_pick(s);
 
     while (!t) {
-        if (!emu_perform_load(s) && !emu_perform_arrival(s))
+        if (!emu_end_grid_wait(s) && !emu_perform_load(s) &&
+            !emu_perform_arrival(s))
             emu_deadlock(s);
         t = emu_pick(s);
     }
@@ -255,8 +274,10 @@ void emu_park(const char *where)
 
     me->where = where;
     to = emu_next(s);
-    if (to != me) /* a load performed just now may have woken it */
+    if (to != me)
         emu_start_or_resume(s, me, to);
+    else /* a load performed just now woke it, or the launches ahead ended */
+        emu_enter(s, me);
     me->where = "running";
 }
 
@@ -412,6 +433,28 @@ void *dcc_emu_cluster_peer(void *smem, uint32_t rank)
     return s->blocks[rank].smem + at;
 }
 
+void dcc_grid_wait()
+{
+    EmuScheduler *s = emu_scheduler;
+    EmuThread *me = s->current;
+
+    me->block->waited = true;
+    if (me->waited)
+        return;
+    if (!s->grid_done) {
+        s->on_grid.push_back(me);
+        emu_park("dcc_grid_wait");
+        return;
+    }
+    me->waited = true;
+    emu_close_memory(false);
+}
+
+bool emu_is_lazy()
+{
+    return emu_settings().lazy && emu_scheduler->current->waited;
+}
+
 /* ---- warp collectives ---- */
 
 static EmuMeeting *emu_meeting(EmuWarp *w, unsigned mask)
@@ -510,15 +553,17 @@ static void emu_prepare_smem(EmuBlock *b, size_t bytes)
 }
 
 static void emu_prepare_thread(EmuThread *t, EmuBlock *b, int linear,
-                               dim3 dim)
+                               const dcc_emu_geometry &g)
 {
     const unsigned i = (unsigned)linear;
+    const dim3 dim = g.block;
 
     t->id = {i % dim.x, i / dim.x % dim.y, i / (dim.x * dim.y)};
     t->linear = linear;
     t->block = b;
     t->sp = t->stack = NULL;
     t->done = false;
+    t->waited = !(g.waits && emu_settings().early);
     t->where = "not started";
     t->copy_groups = t->store_groups = 0;
     t->copies.clear();
@@ -532,6 +577,7 @@ static void emu_prepare_block(EmuScheduler *s, int rank,
 
     b->rank = (unsigned)rank;
     b->live = s->block_threads;
+    b->waited = false;
     b->threads = &s->threads[(size_t)(rank * s->block_threads)];
     for (EmuBarrier &barrier : b->barrier) {
         barrier.arrived = barrier.expected = 0;
@@ -544,7 +590,7 @@ static void emu_prepare_block(EmuScheduler *s, int rank,
     b->warpgroups.assign((size_t)s->block_threads / 128, EmuWarpgroup());
     emu_prepare_smem(b, s->smem_bytes);
     for (int i = 0; i < s->block_threads; i++)
-        emu_prepare_thread(&b->threads[i], b, i, g.block);
+        emu_prepare_thread(&b->threads[i], b, i, g);
 }
 
 static void emu_prepare_order(EmuScheduler *s, uint64_t seed)
@@ -584,6 +630,8 @@ static void emu_run_cluster(const dcc_emu_geometry &g, uint3 first,
     s->ready.clear();
     s->on_mbarrier.clear();
     s->on_cluster.clear();
+    s->on_grid.clear();
+    s->grid_done = false;
     s->loads.clear();
     s->arrivals.clear();
     s->cluster_arrived = 0;
@@ -598,6 +646,12 @@ static void emu_run_cluster(const dcc_emu_geometry &g, uint3 first,
     s->main_stack = NULL;
     emu_start_or_resume(s, NULL, emu_pick(s));
     s->current = NULL;
+    emu_close_memory(false);
+    for (unsigned r = 0; r < n && g.waits && emu_settings().early; r++)
+        if (!s->blocks[r].waited)
+            dcc_emu_fault("block (%u, %u, %u) exits without dcc_grid_wait",
+                          s->blocks[r].index.x, s->blocks[r].index.y,
+                          s->blocks[r].index.z);
     if (!s->loads.empty())
         dcc_emu_fault("block (%u, %u, %u) exits with a TMA load in flight",
                       first.x, first.y, first.z);

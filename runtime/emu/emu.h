@@ -52,6 +52,7 @@ struct EmuThread {
     void *sp;    /* where it stopped; NULL before its start */
     void *stack; /* NULL if it has none */
     bool done;
+    bool waited; /* for the grid: memory is open to it */
     const char *where; /* what it waits for */
     const void *key;   /* the mbarrier it waits for, and its parity */
     int parity;
@@ -100,6 +101,7 @@ struct EmuBlock {
     unsigned rank; /* in its cluster */
     unsigned char *smem;
     int live;
+    bool waited; /* one of its threads */
     EmuThread *threads;
     EmuBarrier barrier[EMU_BARRIERS];
     std::vector<EmuWarp> warps;
@@ -123,6 +125,8 @@ struct EmuScheduler {
     int cluster_arrived;
     unsigned cluster_phase;
     std::vector<EmuThread *> on_cluster;
+    std::vector<EmuThread *> on_grid;
+    bool grid_done; /* the launches ahead have run */
     std::vector<void *> free_stacks;
     uint64_t random;
     void *main_sp;
@@ -133,15 +137,22 @@ struct EmuScheduler {
 extern __thread EmuScheduler *emu_scheduler;
 
 struct EmuSettings {
-    bool lazy;
+    bool lazy, early;
     int order;
     int threads;
 };
 const EmuSettings &emu_settings();
 
+/* Returns `error`; cudaGetLastError has it from now on. */
+cudaError_t emu_error(cudaError_t error);
+
 /* The running thread waits until someone wakes it. */
 void emu_park(const char *where);
 void emu_wake(EmuThread *t);
+
+/* Device memory is out of reach, but for reading constants, while `closed`:
+ * what touches it is reported as a defect (early mode). */
+void emu_close_memory(bool closed);
 
 /* Runs `body` over the grid. The geometry has been checked. */
 void emu_run_grid(const dcc_emu_geometry &geometry,
@@ -149,6 +160,10 @@ void emu_run_grid(const dcc_emu_geometry &geometry,
 
 /* True if [p, p + bytes) lies in the block's shared memory. */
 bool emu_in_smem(const EmuBlock *block, const void *p, size_t bytes);
+
+/* Whether the running thread's copies are to happen as late as is legal; those
+ * of one that has not waited for the grid happen while memory is closed. */
+bool emu_is_lazy();
 
 /* Performs the oldest load in flight (lazy mode: nobody else can go on); false
  * if there is none. */

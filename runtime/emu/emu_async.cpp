@@ -1,7 +1,8 @@
 /* emu_async.cpp - what is asynchronous on the GPU: cp.async, mbarriers, TMA.
  * In lazy mode a copy happens as late as is legal: cp.async and TMA stores
  * when their thread waits for them, TMA loads and arrivals at other blocks when
- * nobody else can go on.
+ * nobody else can go on; but at once before dcc_grid_wait in early mode, where
+ * what a copy touches counts.
  */
 #include "emu.h"
 
@@ -26,7 +27,7 @@ void dcc_emu_cp_async(void *smem, const void *global, int width, int bytes)
         dcc_emu_fault("cp.async: address not aligned to %d", width);
     if (!emu_in_smem(me->block, smem, (size_t)width))
         dcc_emu_fault("cp.async: destination outside shared memory");
-    if (emu_settings().lazy)
+    if (emu_is_lazy())
         me->copies.push_back(c);
     else
         emu_copy(c);
@@ -403,7 +404,7 @@ void dcc_emu_tma_load(void *smem, const CUtensorMap *map, int rank,
     t.barrier = barrier;
     emu_check_tile(t, "TMA load");
     emu_mbarrier(barrier, t.block);
-    if (emu_settings().lazy)
+    if (emu_is_lazy())
         emu_scheduler->loads.push_back(t);
     else
         emu_load(t);
@@ -423,7 +424,7 @@ void dcc_emu_tma_share(void *smem, const CUtensorMap *map, int rank,
         t.barrier = (uint64_t *)dcc_emu_cluster_peer(barrier, (uint32_t)peer);
         emu_check_tile(t, "TMA multicast");
         emu_mbarrier(t.barrier, t.block);
-        if (emu_settings().lazy)
+        if (emu_is_lazy())
             s->loads.push_back(t);
         else
             emu_load(t);
@@ -436,6 +437,7 @@ bool emu_perform_load(EmuScheduler *s)
         return false;
     EmuTile t = s->loads.front();
     s->loads.pop_front();
+    emu_close_memory(false); /* the thread that began it had waited */
     emu_load(t);
     return true;
 }
@@ -448,7 +450,7 @@ void dcc_emu_tma_store(const CUtensorMap *map, int rank, const int *c,
 
     t.group = me->store_groups;
     emu_check_tile(t, "TMA store");
-    if (emu_settings().lazy)
+    if (emu_is_lazy())
         me->stores.push_back(t);
     else
         emu_move_tile(t, false);

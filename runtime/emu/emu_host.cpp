@@ -1,4 +1,5 @@
-/* emu_host.cpp - dcc_emu_host.h: memory, streams, captures, events, launches.
+/* emu_host.cpp - dcc_emu_host.h: the device, copies, streams, captures, events,
+ * launches.
  */
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ struct dcc_emu_event {
 
 static thread_local cudaError_t emu_last_error;
 
-static cudaError_t emu_error(cudaError_t error)
+cudaError_t emu_error(cudaError_t error)
 {
     if (error != cudaSuccess)
         emu_last_error = error;
@@ -111,87 +112,22 @@ cudaError_t cudaDeviceSynchronize()
     return cudaSuccess;
 }
 
-static size_t emu_memory_limit()
-{
-    const char *limit = getenv("DCC_EMU_MEMORY");
-
-    if (limit)
-        return (size_t)strtoull(limit, NULL, 10);
-    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
-}
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
 {
+    size_t available;
+
     if (device != 0)
         return emu_error(cudaErrorInvalidValue);
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "CPU");
-    out->totalGlobalMem = emu_memory_limit();
+    cudaMemGetInfo(&available, &out->totalGlobalMem);
     out->major = 9;
     out->multiProcessorCount = emu_settings().threads;
     out->sharedMemPerBlockOptin = EMU_MAX_SMEM;
     return cudaSuccess;
 }
 
-/* ---- memory ---- */
-
-struct EmuHeap {
-    std::mutex lock;
-    std::map<void *, size_t> blocks;
-    size_t used = 0;
-};
-
-static EmuHeap &emu_heap()
-{
-    static EmuHeap heap;
-
-    return heap;
-}
-
-cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
-{
-    EmuHeap &heap = emu_heap();
-    std::lock_guard<std::mutex> hold(heap.lock);
-
-    *total = emu_memory_limit();
-    *available = *total > heap.used ? *total - heap.used : 0;
-    return cudaSuccess;
-}
-
-cudaError_t cudaMalloc(void **out, size_t bytes)
-{
-    EmuHeap &heap = emu_heap();
-    std::lock_guard<std::mutex> hold(heap.lock);
-    void *p = NULL;
-
-    *out = NULL;
-    if (bytes == 0)
-        return cudaSuccess;
-    if (bytes > emu_memory_limit() - heap.used ||
-        heap.used > emu_memory_limit() || posix_memalign(&p, 256, bytes) != 0)
-        return emu_error(cudaErrorMemoryAllocation);
-    memset(p, 0xff, bytes);
-    heap.blocks[p] = bytes;
-    heap.used += bytes;
-    *out = p;
-    return cudaSuccess;
-}
-
-cudaError_t cudaFree(void *p)
-{
-    EmuHeap &heap = emu_heap();
-    std::lock_guard<std::mutex> hold(heap.lock);
-
-    if (!p)
-        return cudaSuccess;
-    auto block = heap.blocks.find(p);
-    if (block == heap.blocks.end())
-        return emu_error(cudaErrorInvalidValue);
-    heap.used -= block->second;
-    heap.blocks.erase(block);
-    free(p);
-    return cudaSuccess;
-}
+/* ---- host memory, copies ---- */
 
 cudaError_t cudaMallocHost(void **out, size_t bytes)
 {
