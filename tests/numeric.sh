@@ -15,6 +15,8 @@
 #             --math; launches one after another; the address and
 #             undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
+# NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
+#             in a build with --enable-sanitizers
 # DCC_FLAGS   more options for dcc
 src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
@@ -86,6 +88,7 @@ one_file()
 {
     file=$1 name=$(basename "$1" .dcl) label=$2 emu=$3 flags=$4
     dir=$work/$name-$label launch=
+    [ -z "$NUMERIC_ASAN" ] || emu="$emu --asan"
     case $flags in *$overlap*) launch=early ;; esac
     case $file in /*) ;; *) file=$start/$file ;; esac
     mkdir "$dir" && cd "$dir" || return
