@@ -11,22 +11,8 @@
 #ifndef DCC_LOWER_PRIV_H
 #define DCC_LOWER_PRIV_H
 
-#include "lower.h"
-
-/* The tree and the graph both have expressions, statements and types. */
-#define Expr AstExpr
-#define Stmt AstStmt
-#define Type AstType
-#define ExprKind AstExprKind
-#define NOTE_NOFUSE AST_NOTE_NOFUSE
-#define NOTE_FUSE AST_NOTE_FUSE
 #include "dsl/dsl.h"
-#undef Expr
-#undef Stmt
-#undef Type
-#undef ExprKind
-#undef NOTE_NOFUSE
-#undef NOTE_FUSE
+#include "lower.h"
 
 /* ---- compile-time values */
 

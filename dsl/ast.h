@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct Expr Expr;
-typedef struct Stmt Stmt;
+typedef struct AstExpr AstExpr;
+typedef struct AstStmt AstStmt;
 typedef struct Item Item;
 
 /* An identifier where it stands. text NULL: there is none. */
@@ -25,7 +25,7 @@ typedef struct Name {
 
 /* from..to, half open. from NULL: no range is written. */
 typedef struct Range {
-    Expr *from, *to;
+    AstExpr *from, *to;
 } Range;
 
 /* ------------------------------------------------------------------ types */
@@ -51,13 +51,13 @@ typedef enum DimKind {
 typedef struct TypeDim {
     DimKind kind;
     Span at;
-    Expr *size; /* DIM_SIZE */
+    AstExpr *size; /* DIM_SIZE */
     Name name;  /* DIM_PACK, DIM_AXIS */
     Name axis;  /* DIM_AXIS */
 } TypeDim;
 
 /* `f32`, `f32[B, H]`, `T[.., D]`. */
-typedef struct Type {
+typedef struct AstType {
     Span at;
     ElemKind elem;
     Name name;   /* how the element type is written; for ELEM_NAMED its name */
@@ -66,7 +66,7 @@ typedef struct Type {
                     else no brackets means rank 0 */
     TypeDim *dim;
     int n_dim, cap_dim;
-} Type;
+} AstType;
 
 /* ------------------------------------------------------------ expressions */
 
@@ -85,7 +85,7 @@ typedef struct Arg {
     ArgKind kind;
     Span at;
     Name name;
-    Expr *value;
+    AstExpr *value;
     Range range;
 } Arg;
 
@@ -131,7 +131,7 @@ typedef enum ReduceOp {
 /* A piece of a string: text, or `{value}` where value is not NULL. */
 typedef struct StrPart {
     const char *text;
-    Expr *value;
+    AstExpr *value;
 } StrPart;
 
 typedef struct String {
@@ -148,7 +148,7 @@ typedef struct Function {
                       converted to f32 */
 } Function;
 
-typedef enum ExprKind {
+typedef enum AstExprKind {
     EXPR_NUMBER,
     EXPR_STRING,
     EXPR_NAME,   /* a bare name: index, size, attribute, loop variable, rank-0
@@ -161,10 +161,10 @@ typedef enum ExprKind {
     EXPR_BINARY,
     EXPR_SELECT, /* c ? a : b */
     EXPR_LIST,   /* [1, 2]: an attribute's value */
-} ExprKind;
+} AstExprKind;
 
-struct Expr {
-    ExprKind kind;
+struct AstExpr {
+    AstExprKind kind;
     bool paren; /* written in parentheses: for printing only */
     int depth;  /* 1 + the deepest operand's; at most DSL_MAX_DEPTH */
     Span at;
@@ -180,11 +180,11 @@ struct Expr {
         struct {
             Name name;
             Args at;       /* ARG_VALUE, ARG_PACK */
-            Expr *outside; /* `or` value; NULL: the read must be inside */
+            AstExpr *outside; /* `or` value; NULL: the read must be inside */
         } read;
         struct {
             Name name;
-            Expr *index; /* the l of layer[l](x); NULL: none */
+            AstExpr *index; /* the l of layer[l](x); NULL: none */
             Args args;   /* ARG_VALUE then ARG_NAMED */
             bool has_as; /* `as "..."` */
             String as;
@@ -193,26 +193,26 @@ struct Expr {
         } call;
         struct {
             ElemKind elem;
-            Name name; /* as in Type */
-            Expr *value;
+            Name name; /* as in AstType */
+            AstExpr *value;
         } cast; /* T(x) is an EXPR_CALL until dsl_check */
         struct {
             ReduceOp op;
             Name name; /* the word */
             Args index; /* ARG_INDEX, ARG_PACK */
-            Expr *term;
+            AstExpr *term;
         } reduce;
         struct {
             UnaryOp op;
-            Expr *value;
+            AstExpr *value;
         } unary;
         struct {
             BinaryOp op;
             Span sign; /* the operator itself */
-            Expr *left, *right;
+            AstExpr *left, *right;
         } binary;
         struct {
-            Expr *cond, *yes, *no;
+            AstExpr *cond, *yes, *no;
         } select;
         Args list; /* ARG_VALUE */
     };
@@ -221,12 +221,16 @@ struct Expr {
 /* ------------------------------------------------------------- statements */
 
 typedef struct Body {
-    Stmt **stmt;
+    AstStmt **stmt;
     int n, cap;
     Span open, close; /* the braces */
 } Body;
 
-typedef enum NoteKind { NOTE_NOFUSE, NOTE_FUSE, NOTE_TILE } NoteKind;
+typedef enum NoteKind {
+    AST_NOTE_NOFUSE,
+    AST_NOTE_FUSE,
+    AST_NOTE_TILE
+} NoteKind;
 
 /* @nofuse, @fuse(a, b), @tile(m = 128, n = 64, ..): values in args are
  * compile-time; @fuse takes names of tensors (EXPR_NAME). */
@@ -250,17 +254,17 @@ typedef enum StmtKind {
     STMT_IF,      /* if (c) { } else { } */
 } StmtKind;
 
-struct Stmt {
+struct AstStmt {
     StmtKind kind;
     Span at;  /* the first line of it */
     Span end; /* its last token: `;` or `}` */
     Note *note;
     int n_note, cap_note;
     Name name; /* what is declared or defined, or the loop variable */
-    Type *type; /* TYPE (no shape), INPUT, PARAM, STATE, DEF; DEF: or NULL */
+    AstType *type; /* TYPE (no shape), INPUT, PARAM, STATE, DEF; DEF: or NULL */
     union {
         struct {
-            Expr *value;
+            AstExpr *value;
             Args choices; /* dim B in {..}: ARG_VALUE */
         } dim;
         Range input; /* the caller's promise; from NULL: none */
@@ -268,20 +272,20 @@ struct Stmt {
             bool has_path;
             String path; /* the last part of the name in the weights file */
         } param;
-        Expr *state; /* initial value, or NULL: 0 */
-        Expr *require;
+        AstExpr *state; /* initial value, or NULL: 0 */
+        AstExpr *require;
         struct {
             bool output;  /* `output t .. = e;` */
             bool indexed; /* brackets on the left, `t[] = e` included */
             Args left;    /* ARG_VALUE, ARG_INDEX, ARG_PACK */
-            Expr *value;
+            AstExpr *value;
         } def;
         struct {
             Range range;
             Body body;
         } loop; /* FOR, SCAN */
         struct {
-            Expr *cond;
+            AstExpr *cond;
             Body yes, no; /* `else if` is a `no` of one STMT_IF */
             bool has_else, else_if;
         } branch;
@@ -293,8 +297,8 @@ struct Stmt {
 /* x: T[N, C, ..]  or, one that may be left out,  b: T[E] = 0 */
 typedef struct Param {
     Name name;
-    Type *type;
-    Expr *value; /* NULL: required */
+    AstType *type;
+    AstExpr *value; /* NULL: required */
 } Param;
 
 typedef enum AttrKind {
@@ -306,8 +310,8 @@ typedef enum AttrKind {
 typedef struct Attr {
     AttrKind kind;
     Name name;
-    Expr *count; /* ATTR_COUNT */
-    Expr *value; /* the default, NULL: required */
+    AstExpr *count; /* ATTR_COUNT */
+    AstExpr *value; /* the default, NULL: required */
 } Attr;
 
 typedef enum ItemKind { ITEM_OP, ITEM_BLOCK, ITEM_MODEL } ItemKind;
@@ -332,7 +336,7 @@ struct Item {
     Attr *attr;
     int n_attr, cap_attr;
     Name result;       /* not for models */
-    Type *result_type; /* or NULL: from the definition */
+    AstType *result_type; /* or NULL: from the definition */
     bool has_body;
     ViewKind view; /* (check) */
     Body body;

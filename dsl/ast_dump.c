@@ -1,7 +1,7 @@
 /* The tree with every grouping written out, for tests: (+ a (* b c)). */
 #include "dsl.h"
 
-static void dump_expr(Buf *b, const Expr *e);
+static void dump_expr(Buf *b, const AstExpr *e);
 
 static void dump_string(Buf *b, const String *s)
 {
@@ -45,7 +45,7 @@ static void dump_args(Buf *b, const Args *args)
     }
 }
 
-static void dump_call(Buf *b, const Expr *e)
+static void dump_call(Buf *b, const AstExpr *e)
 {
     buf_puts(b, e->call.name.text);
     if (e->call.index) {
@@ -62,8 +62,8 @@ static void dump_call(Buf *b, const Expr *e)
     }
 }
 
-static void dump_three(Buf *b, const char *op, const Expr *x, const Expr *y,
-                       const Expr *z)
+static void dump_three(Buf *b, const char *op, const AstExpr *x,
+                       const AstExpr *y, const AstExpr *z)
 {
     buf_printf(b, "(%s ", op);
     dump_expr(b, x);
@@ -78,7 +78,7 @@ static void dump_three(Buf *b, const char *op, const Expr *x, const Expr *y,
     buf_putc(b, ')');
 }
 
-static void dump_expr(Buf *b, const Expr *e)
+static void dump_expr(Buf *b, const AstExpr *e)
 {
     switch (e->kind) {
     case EXPR_NUMBER:
@@ -131,7 +131,7 @@ static void dump_expr(Buf *b, const Expr *e)
     }
 }
 
-static void dump_type(Buf *b, const Type *t)
+static void dump_type(Buf *b, const AstType *t)
 {
     if (!t)
         return;
@@ -148,7 +148,7 @@ static void dump_type(Buf *b, const Type *t)
     buf_puts(b, t->shaped ? "]" : "");
 }
 
-static void dump_value(Buf *b, const Expr *e)
+static void dump_value(Buf *b, const AstExpr *e)
 {
     if (e) {
         buf_puts(b, " = ");
@@ -158,7 +158,7 @@ static void dump_value(Buf *b, const Expr *e)
 
 static void dump_body(Buf *b, const Body *body, int indent);
 
-static void dump_tail(Buf *b, const Stmt *s, int indent)
+static void dump_tail(Buf *b, const AstStmt *s, int indent)
 {
     switch (s->kind) {
     case STMT_DIM:
@@ -202,7 +202,7 @@ static void dump_tail(Buf *b, const Stmt *s, int indent)
     }
 }
 
-static void dump_stmt(Buf *b, const Stmt *s, int indent)
+static void dump_stmt(Buf *b, const AstStmt *s, int indent)
 {
     static const char *const words[] = {"dim", "type", "input", "param",
         "state", "require", "def", "output", "for", "scan", "if"};

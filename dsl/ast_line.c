@@ -160,9 +160,9 @@ static int precedence(BinaryOp op)
            : op == BIN_AND ? 2 : 1;
 }
 
-static void put_binary(Line *l, const Expr *e, int level)
+static void put_binary(Line *l, const AstExpr *e, int level)
 {
-    const Expr *left = e->binary.left;
+    const AstExpr *left = e->binary.left;
     bool chain = left->kind == EXPR_BINARY && !left->paren &&
                  precedence(left->binary.op) == precedence(e->binary.op);
 
@@ -172,7 +172,7 @@ static void put_binary(Line *l, const Expr *e, int level)
     line_expr(l, e->binary.right, level + 1);
 }
 
-static void put_read(Line *l, const Expr *e, int level)
+static void put_read(Line *l, const AstExpr *e, int level)
 {
     buf_puts(&l->text, e->read.name.text);
     put_args(l, "[", &e->read.at, "]", level);
@@ -182,7 +182,7 @@ static void put_read(Line *l, const Expr *e, int level)
     }
 }
 
-static void put_call(Line *l, const Expr *e, int level)
+static void put_call(Line *l, const AstExpr *e, int level)
 {
     buf_puts(&l->text, e->call.name.text);
     if (e->call.index) {
@@ -197,7 +197,7 @@ static void put_call(Line *l, const Expr *e, int level)
     }
 }
 
-static void put_select(Line *l, const Expr *e, int level)
+static void put_select(Line *l, const AstExpr *e, int level)
 {
     line_expr(l, e->select.cond, level + 1);
     blank(l, level);
@@ -208,7 +208,7 @@ static void put_select(Line *l, const Expr *e, int level)
     line_expr(l, e->select.no, level);
 }
 
-static void put_bare(Line *l, const Expr *e, int level)
+static void put_bare(Line *l, const AstExpr *e, int level)
 {
     switch (e->kind) {
     case EXPR_NUMBER:
@@ -253,7 +253,7 @@ static void put_bare(Line *l, const Expr *e, int level)
     }
 }
 
-void line_expr(Line *l, const Expr *e, int level)
+void line_expr(Line *l, const AstExpr *e, int level)
 {
     if (e->paren)
         buf_putc(&l->text, '(');
@@ -264,7 +264,7 @@ void line_expr(Line *l, const Expr *e, int level)
 
 /* ---- types and signatures */
 
-void line_type(Line *l, const Type *t, int level)
+void line_type(Line *l, const AstType *t, int level)
 {
     buf_puts(&l->text, t->name.text);
     if (!t->shaped)
@@ -344,7 +344,7 @@ void line_note(Line *l, const Note *n)
         put_args(l, "(", &n->args, ")", 1);
 }
 
-static void put_def(Line *l, const Stmt *s)
+static void put_def(Line *l, const AstStmt *s)
 {
     if (s->def.output)
         buf_puts(&l->text, "output ");
@@ -362,13 +362,13 @@ static void put_def(Line *l, const Stmt *s)
 }
 
 /* `word name : type` */
-static void put_declaration(Line *l, const char *word, const Stmt *s)
+static void put_declaration(Line *l, const char *word, const AstStmt *s)
 {
     buf_printf(&l->text, "%s %s : ", word, s->name.text);
     line_type(l, s->type, 2);
 }
 
-static void put_dim(Line *l, const Stmt *s)
+static void put_dim(Line *l, const AstStmt *s)
 {
     buf_printf(&l->text, "dim %s ", s->name.text);
     if (s->dim.value) {
@@ -381,7 +381,7 @@ static void put_dim(Line *l, const Stmt *s)
     buf_putc(&l->text, ';');
 }
 
-void line_stmt(Line *l, const Stmt *s)
+void line_stmt(Line *l, const AstStmt *s)
 {
     switch (s->kind) {
     case STMT_DIM:
@@ -442,7 +442,7 @@ void line_stmt(Line *l, const Stmt *s)
 
 /* ---- for messages: all on one line */
 
-void ast_print_expr(Buf *b, const Expr *e)
+void ast_print_expr(Buf *b, const AstExpr *e)
 {
     Line l = {0};
 
@@ -451,7 +451,7 @@ void ast_print_expr(Buf *b, const Expr *e)
     line_free(&l);
 }
 
-void ast_print_type(Buf *b, const Type *t)
+void ast_print_type(Buf *b, const AstType *t)
 {
     Line l = {0};
 

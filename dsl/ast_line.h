@@ -28,11 +28,11 @@ void line_free(Line *l);
  * will follow on the last one. */
 void line_put(Buf *b, const Line *l, int col, int indent, int tail);
 
-void line_expr(Line *l, const Expr *e, int level);
-void line_type(Line *l, const Type *t, int level);
+void line_expr(Line *l, const AstExpr *e, int level);
+void line_type(Line *l, const AstType *t, int level);
 void line_signature(Line *l, const Item *it);
 /* The statement to its `;`, or the head of one with a body. */
-void line_stmt(Line *l, const Stmt *s);
+void line_stmt(Line *l, const AstStmt *s);
 void line_note(Line *l, const Note *n);
 
 #endif

@@ -89,12 +89,12 @@ static void end_line(Print *p, Span end)
 static void print_body(Print *p, const Body *b);
 static void print_stmts(Print *p, const Body *b);
 
-static bool has_body(const Stmt *s)
+static bool has_body(const AstStmt *s)
 {
     return s->kind == STMT_FOR || s->kind == STMT_SCAN || s->kind == STMT_IF;
 }
 
-static bool simple(const Stmt *s)
+static bool simple(const AstStmt *s)
 {
     return !has_body(s) && !s->n_note;
 }
@@ -148,7 +148,7 @@ static void print_one_or_body(Print *p, const Body *b)
 }
 
 /* if and else on one line each, or on one. False: neither fits. */
-static bool short_branch(Print *p, const Stmt *s)
+static bool short_branch(Print *p, const AstStmt *s)
 {
     Line yes = {0}, no = {0};
     int col = column(p);
@@ -175,7 +175,7 @@ static bool short_branch(Print *p, const Stmt *s)
     return ok;
 }
 
-static void print_branch(Print *p, const Stmt *s, bool chained)
+static void print_branch(Print *p, const AstStmt *s, bool chained)
 {
     if (!chained && short_branch(p, s))
         return;
@@ -195,7 +195,7 @@ static void print_branch(Print *p, const Stmt *s, bool chained)
     print_branch(p, s->branch.no.stmt[0], true);
 }
 
-static void print_notes(Print *p, const Stmt *s)
+static void print_notes(Print *p, const AstStmt *s)
 {
     for (int i = s->n_note; i-- > 0;) {
         Line l = {0};
@@ -206,7 +206,7 @@ static void print_notes(Print *p, const Stmt *s)
     }
 }
 
-static void print_stmt(Print *p, const Stmt *s)
+static void print_stmt(Print *p, const AstStmt *s)
 {
     Line l = {0};
 
@@ -221,7 +221,7 @@ static void print_stmt(Print *p, const Stmt *s)
 }
 
 /* Does `s`, short, follow `last` on its line? */
-static bool shares_line(Print *p, const Stmt *last, const Stmt *s)
+static bool shares_line(Print *p, const AstStmt *last, const AstStmt *s)
 {
     Line l = {0};
 
@@ -235,10 +235,10 @@ static bool shares_line(Print *p, const Stmt *last, const Stmt *s)
 
 static void print_stmts(Print *p, const Body *b)
 {
-    const Stmt *last = NULL;
+    const AstStmt *last = NULL;
 
     for (int i = 0; i < b->n; i++) {
-        const Stmt *s = b->stmt[i];
+        const AstStmt *s = b->stmt[i];
         if (shares_line(p, last, s)) {
             buf_puts(p->out, "  ");
         } else {

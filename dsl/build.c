@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int deeper(const Expr *a, const Expr *b)
+static int deeper(const AstExpr *a, const AstExpr *b)
 {
     int x = a ? a->depth : 0, y = b ? b->depth : 0;
 
@@ -24,16 +24,16 @@ static int deepest(const Args *args)
     return n;
 }
 
-static Expr *node(Parser *p, ExprKind kind, Loc at, int below)
+static AstExpr *node(Parser *p, AstExprKind kind, Loc at, int below)
 {
-    Expr *e = arena_new_of(p->arena, Expr);
+    AstExpr *e = arena_new_of(p->arena, AstExpr);
 
     e->kind = kind;
     e->at = at.at;
     e->depth = below + 1;
     if (e->depth > DSL_MAX_DEPTH) {
         parse_too_deep(p, at.at);
-        *e = (Expr){.kind = EXPR_NUMBER, .at = at.at, .depth = 1};
+        *e = (AstExpr){.kind = EXPR_NUMBER, .at = at.at, .depth = 1};
         e->number.text = "0";
     }
     return e;
@@ -41,9 +41,9 @@ static Expr *node(Parser *p, ExprKind kind, Loc at, int below)
 
 /* ---- operands */
 
-Expr *build_number(Parser *p, Loc at, const char *text)
+AstExpr *build_number(Parser *p, Loc at, const char *text)
 {
-    Expr *e = node(p, EXPR_NUMBER, at, 0);
+    AstExpr *e = node(p, EXPR_NUMBER, at, 0);
     bool range;
 
     e->number.text = text;
@@ -79,22 +79,22 @@ Expr *build_number(Parser *p, Loc at, const char *text)
     return e;
 }
 
-Expr *build_string(Parser *p, Loc at, String s)
+AstExpr *build_string(Parser *p, Loc at, String s)
 {
     int below = 0;
 
     for (int i = 0; i < s.n; i++)
         if (s.part[i].value && s.part[i].value->depth > below)
             below = s.part[i].value->depth;
-    Expr *e = node(p, EXPR_STRING, at, below);
+    AstExpr *e = node(p, EXPR_STRING, at, below);
     if (e->kind == EXPR_STRING)
         e->string = s;
     return e;
 }
 
-Expr *build_name(Parser *p, Name n)
+AstExpr *build_name(Parser *p, Name n)
 {
-    Expr *e = node(p, EXPR_NAME, (Loc){.at = n.at}, 0);
+    AstExpr *e = node(p, EXPR_NAME, (Loc){.at = n.at}, 0);
 
     e->name = n;
     return e;
@@ -122,10 +122,10 @@ static void keep(Parser *p, Args *args, unsigned allowed, const char *where)
     args->n = n;
 }
 
-Expr *build_read(Parser *p, Loc at, Name n, Args args)
+AstExpr *build_read(Parser *p, Loc at, Name n, Args args)
 {
     keep(p, &args, 1 << ARG_VALUE | 1 << ARG_PACK, "in a read");
-    Expr *e = node(p, EXPR_READ, at, deepest(&args));
+    AstExpr *e = node(p, EXPR_READ, at, deepest(&args));
     if (e->kind == EXPR_READ) {
         e->read.name = n;
         e->read.at = args;
@@ -133,9 +133,9 @@ Expr *build_read(Parser *p, Loc at, Name n, Args args)
     return e;
 }
 
-Expr *build_outside(Parser *p, Loc at, Expr *read, Expr *outside)
+AstExpr *build_outside(Parser *p, Loc at, AstExpr *read, AstExpr *outside)
 {
-    Expr *e = node(p, EXPR_READ, at, deeper(read, outside));
+    AstExpr *e = node(p, EXPR_READ, at, deeper(read, outside));
 
     if (e->kind == EXPR_READ) {
         e->read = read->read;
@@ -144,11 +144,11 @@ Expr *build_outside(Parser *p, Loc at, Expr *read, Expr *outside)
     return e;
 }
 
-Expr *build_call(Parser *p, Loc at, Name n, Expr *index, Args args)
+AstExpr *build_call(Parser *p, Loc at, Name n, AstExpr *index, Args args)
 {
     int depth = deepest(&args);
-    Expr *e = node(p, EXPR_CALL, at, deeper(index, NULL) > depth
-                                         ? index->depth : depth);
+    AstExpr *e = node(p, EXPR_CALL, at,
+                      deeper(index, NULL) > depth ? index->depth : depth);
     if (e->kind == EXPR_CALL) {
         e->call.name = n;
         e->call.index = index;
@@ -157,7 +157,7 @@ Expr *build_call(Parser *p, Loc at, Name n, Expr *index, Args args)
     return e;
 }
 
-Expr *build_call_of_read(Parser *p, Loc at, Expr *read, Args args)
+AstExpr *build_call_of_read(Parser *p, Loc at, AstExpr *read, Args args)
 {
     if (read->kind != EXPR_READ)
         return read;
@@ -172,7 +172,7 @@ Expr *build_call_of_read(Parser *p, Loc at, Expr *read, Args args)
 }
 
 /* A call that no factor follows: no ranges and no packs. */
-static void plain_call(Parser *p, Expr *call)
+static void plain_call(Parser *p, AstExpr *call)
 {
     Args *args = &call->call.args;
     bool named = false;
@@ -187,9 +187,9 @@ static void plain_call(Parser *p, Expr *call)
     }
 }
 
-Expr *build_as(Parser *p, Loc at, Expr *call, String path)
+AstExpr *build_as(Parser *p, Loc at, AstExpr *call, String path)
 {
-    Expr *e = node(p, EXPR_CALL, at, call->depth);
+    AstExpr *e = node(p, EXPR_CALL, at, call->depth);
 
     if (e->kind == EXPR_CALL && call->kind == EXPR_CALL) {
         plain_call(p, call);
@@ -201,14 +201,14 @@ Expr *build_as(Parser *p, Loc at, Expr *call, String path)
     return call;
 }
 
-Expr *build_plain_call(Parser *p, Expr *call)
+AstExpr *build_plain_call(Parser *p, AstExpr *call)
 {
     if (call->kind == EXPR_CALL)
         plain_call(p, call);
     return call;
 }
 
-Expr *build_cast(Parser *p, Loc at, Name elem, Args args)
+AstExpr *build_cast(Parser *p, Loc at, Name elem, Args args)
 {
     keep(p, &args, 1 << ARG_VALUE, "in a cast");
     if (args.n != 1) {
@@ -216,7 +216,7 @@ Expr *build_cast(Parser *p, Loc at, Name elem, Args args)
                    elem.text);
         return build_number(p, at, "0");
     }
-    Expr *e = node(p, EXPR_CAST, at, args.arg[0].value->depth);
+    AstExpr *e = node(p, EXPR_CAST, at, args.arg[0].value->depth);
     if (e->kind != EXPR_CAST)
         return e;
     for (e->cast.elem = 0; e->cast.elem < ELEM_NAMED; e->cast.elem++)
@@ -259,7 +259,7 @@ static Args reduce_indices(Parser *p, const Args *args)
     return index;
 }
 
-Expr *build_reduce(Parser *p, Loc at, Expr *call, Expr *term)
+AstExpr *build_reduce(Parser *p, Loc at, AstExpr *call, AstExpr *term)
 {
     ReduceOp op;
 
@@ -281,8 +281,8 @@ Expr *build_reduce(Parser *p, Loc at, Expr *call, Expr *term)
                              (index.n && index.arg[0].kind == ARG_PACK)))
         diag_error(p->diag, call->at, "argmax takes one index and no pack");
     int below = deepest(&index);
-    Expr *e = node(p, EXPR_REDUCE, at,
-                   term->depth > below ? term->depth : below);
+    AstExpr *e =
+        node(p, EXPR_REDUCE, at, term->depth > below ? term->depth : below);
     if (e->kind == EXPR_REDUCE) {
         e->reduce.op = op;
         e->reduce.name = n;
@@ -294,9 +294,9 @@ Expr *build_reduce(Parser *p, Loc at, Expr *call, Expr *term)
 
 /* ---- operators */
 
-Expr *build_unary(Parser *p, Loc at, UnaryOp op, Expr *value)
+AstExpr *build_unary(Parser *p, Loc at, UnaryOp op, AstExpr *value)
 {
-    Expr *e = node(p, EXPR_UNARY, at, value->depth);
+    AstExpr *e = node(p, EXPR_UNARY, at, value->depth);
 
     if (e->kind == EXPR_UNARY) {
         e->unary.op = op;
@@ -305,10 +305,10 @@ Expr *build_unary(Parser *p, Loc at, UnaryOp op, Expr *value)
     return e;
 }
 
-Expr *build_binary(Parser *p, Loc at, BinaryOp op, Loc sign, Expr *left,
-                   Expr *right)
+AstExpr *build_binary(Parser *p, Loc at, BinaryOp op, Loc sign, AstExpr *left,
+                      AstExpr *right)
 {
-    Expr *e = node(p, EXPR_BINARY, at, deeper(left, right));
+    AstExpr *e = node(p, EXPR_BINARY, at, deeper(left, right));
 
     if (e->kind == EXPR_BINARY) {
         e->binary.op = op;
@@ -319,11 +319,12 @@ Expr *build_binary(Parser *p, Loc at, BinaryOp op, Loc sign, Expr *left,
     return e;
 }
 
-Expr *build_select(Parser *p, Loc at, Expr *cond, Expr *yes, Expr *no)
+AstExpr *build_select(Parser *p, Loc at, AstExpr *cond, AstExpr *yes,
+                      AstExpr *no)
 {
     int below = deeper(yes, no);
-    Expr *e = node(p, EXPR_SELECT, at,
-                   cond->depth > below ? cond->depth : below);
+    AstExpr *e =
+        node(p, EXPR_SELECT, at, cond->depth > below ? cond->depth : below);
 
     if (e->kind == EXPR_SELECT) {
         e->select.cond = cond;
@@ -333,10 +334,10 @@ Expr *build_select(Parser *p, Loc at, Expr *cond, Expr *yes, Expr *no)
     return e;
 }
 
-Expr *build_list(Parser *p, Loc at, Args args)
+AstExpr *build_list(Parser *p, Loc at, Args args)
 {
     keep(p, &args, 1 << ARG_VALUE, "in a list");
-    Expr *e = node(p, EXPR_LIST, at, deepest(&args));
+    AstExpr *e = node(p, EXPR_LIST, at, deepest(&args));
     if (e->kind == EXPR_LIST)
         e->list = args;
     return e;
@@ -344,9 +345,9 @@ Expr *build_list(Parser *p, Loc at, Args args)
 
 /* ---- the rest */
 
-Type *build_type(Parser *p, Loc at, Name name)
+AstType *build_type(Parser *p, Loc at, Name name)
 {
-    Type *t = arena_new_of(p->arena, Type);
+    AstType *t = arena_new_of(p->arena, AstType);
 
     t->at = at.at;
     t->name = name;
@@ -356,7 +357,7 @@ Type *build_type(Parser *p, Loc at, Name name)
     return t;
 }
 
-Arg build_arg(ArgKind kind, Loc at, Name name, Expr *value, Range range)
+Arg build_arg(ArgKind kind, Loc at, Name name, AstExpr *value, Range range)
 {
     return (Arg){kind, at.at, name, value, range};
 }
@@ -377,9 +378,9 @@ static Span end_of(Loc at)
     return (Span){at.at.source, at.end_line, at.end_col - 1, 1};
 }
 
-Stmt *build_stmt(Parser *p, StmtKind kind, Loc at, Name name, Type *type)
+AstStmt *build_stmt(Parser *p, StmtKind kind, Loc at, Name name, AstType *type)
 {
-    Stmt *s = arena_new_of(p->arena, Stmt);
+    AstStmt *s = arena_new_of(p->arena, AstStmt);
 
     s->kind = kind;
     s->at = at.at;

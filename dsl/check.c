@@ -4,7 +4,7 @@ static void check_body(Check *c, Body *b);
 
 /* ---- what a definition may define */
 
-static bool may_define(Check *c, const Stmt *s, const Sym *old)
+static bool may_define(Check *c, const AstStmt *s, const Sym *old)
 {
     const char *name = s->name.text;
 
@@ -26,7 +26,7 @@ static bool may_define(Check *c, const Stmt *s, const Sym *old)
 }
 
 /* A rank-0 or whole definition stands bare, as sizes do. */
-static bool hides_value(Check *c, const Stmt *s)
+static bool hides_value(Check *c, const AstStmt *s)
 {
     Sym *v = s->def.indexed && s->def.left.n
                  ? NULL : scope_find(c, SPACE_VALUE, s->name.text);
@@ -57,7 +57,7 @@ static void check_left_name(Check *c, const Arg *x, bool state)
     scope_bind_index(c, n);
 }
 
-static void check_left(Check *c, Stmt *s, bool state)
+static void check_left(Check *c, AstStmt *s, bool state)
 {
     Args *left = &s->def.left;
 
@@ -88,7 +88,7 @@ static int left_rank(const Args *left)
     return left->n;
 }
 
-static int def_rank(const Stmt *s)
+static int def_rank(const AstStmt *s)
 {
     if (s->def.indexed)
         return left_rank(&s->def.left);
@@ -97,7 +97,7 @@ static int def_rank(const Stmt *s)
 
 /* The left side against a shape that is declared: by the definition, by the
  * state, or by the op for its result. */
-static void check_left_rank(Check *c, const Stmt *s, int rank, Span declared)
+static void check_left_rank(Check *c, const AstStmt *s, int rank, Span declared)
 {
     int left = def_rank(s);
 
@@ -109,7 +109,7 @@ static void check_left_rank(Check *c, const Stmt *s, int rank, Span declared)
         diag_note(c->diag, declared, "declared here");
 }
 
-static void check_def_type(Check *c, const Stmt *s, const Sym *state)
+static void check_def_type(Check *c, const AstStmt *s, const Sym *state)
 {
     const Item *it = c->item;
 
@@ -128,7 +128,7 @@ static void check_def_type(Check *c, const Stmt *s, const Sym *state)
 
 /* ---- notes */
 
-static void check_note(Check *c, Stmt *s, Note *n)
+static void check_note(Check *c, AstStmt *s, Note *n)
 {
     static const char *const names[] = {"nofuse", "fuse", "tile"};
     int kind = 0;
@@ -144,18 +144,19 @@ static void check_note(Check *c, Stmt *s, Note *n)
     if (s->kind != STMT_DEF)
         diag_error(c->diag, n->name.at,
                    "a note stands only before a definition");
-    if (n->kind == NOTE_NOFUSE ? n->args.n > 0 : n->args.n == 0)
-        diag_error(c->diag, n->name.at, n->kind == NOTE_NOFUSE
-                   ? "@nofuse takes no arguments" : "@%s needs arguments",
+    if (n->kind == AST_NOTE_NOFUSE ? n->args.n > 0 : n->args.n == 0)
+        diag_error(c->diag, n->name.at,
+                   n->kind == AST_NOTE_NOFUSE ? "@nofuse takes no arguments"
+                                              : "@%s needs arguments",
                    n->name.text);
     for (int i = 0; i < n->args.n; i++) {
         Arg *x = &n->args.arg[i];
-        if (n->kind == NOTE_TILE)
+        if (n->kind == AST_NOTE_TILE)
             check_expr(c, x->value, MODE_CONST);
-        else if (n->kind == NOTE_FUSE && (x->kind != ARG_VALUE ||
-                                          x->value->kind != EXPR_NAME))
+        else if (n->kind == AST_NOTE_FUSE &&
+                 (x->kind != ARG_VALUE || x->value->kind != EXPR_NAME))
             diag_error(c->diag, x->at, "@fuse takes names of tensors");
-        else if (n->kind == NOTE_FUSE &&
+        else if (n->kind == AST_NOTE_FUSE &&
                  !scope_find(c, SPACE_TENSOR, x->value->name.text))
             scope_unknown(c, x->value->name, "undefined tensor",
                           1 << SPACE_TENSOR, false);
@@ -164,7 +165,7 @@ static void check_note(Check *c, Stmt *s, Note *n)
 
 /* ---- statements */
 
-static void check_definition(Check *c, Stmt *s)
+static void check_definition(Check *c, AstStmt *s)
 {
     Sym *old = scope_find(c, SPACE_TENSOR, s->name.text);
     bool state = old && old->kind == SYM_STATE;
@@ -193,7 +194,7 @@ static void check_definition(Check *c, Stmt *s)
     c->outputs += s->def.output;
 }
 
-static void check_output(Check *c, const Stmt *s)
+static void check_output(Check *c, const AstStmt *s)
 {
     Sym *sym = scope_find(c, SPACE_TENSOR, s->name.text);
 
@@ -217,7 +218,7 @@ static void check_output(Check *c, const Stmt *s)
 }
 
 /* input, param, state: from outside of the run. */
-static void check_outer(Check *c, Stmt *s)
+static void check_outer(Check *c, AstStmt *s)
 {
     bool input = s->kind == STMT_INPUT;
     const char *what = input ? "an input"
@@ -246,7 +247,7 @@ static void check_outer(Check *c, Stmt *s)
     scope_declare(c, kind, s->name, type_rank(s->type));
 }
 
-static void check_dim(Check *c, Stmt *s)
+static void check_dim(Check *c, AstStmt *s)
 {
     if (s->dim.choices.n)
         diag_error(c->diag, s->at, "a size with several values ('dim %s in "
@@ -258,7 +259,7 @@ static void check_dim(Check *c, Stmt *s)
     scope_declare(c, SYM_SIZE, s->name, 0);
 }
 
-static void check_loop(Check *c, Stmt *s)
+static void check_loop(Check *c, AstStmt *s)
 {
     bool outermost = !c->loop;
 
@@ -276,7 +277,7 @@ static void check_loop(Check *c, Stmt *s)
         var->defined = DEFINED_NO;
 }
 
-static void check_branch(Check *c, Stmt *s)
+static void check_branch(Check *c, AstStmt *s)
 {
     check_expr(c, s->branch.cond, MODE_CONST);
     Snapshot before = scope_save(c);
@@ -287,7 +288,7 @@ static void check_branch(Check *c, Stmt *s)
     scope_merge(c, yes);
 }
 
-static void check_stmt(Check *c, Stmt *s)
+static void check_stmt(Check *c, AstStmt *s)
 {
     c->n_bound = 0;
     for (int i = 0; i < s->n_note; i++)
@@ -333,11 +334,11 @@ static void check_body(Check *c, Body *b)
 /* ---- items */
 
 /* Every tensor that the body defines somewhere, for better messages. */
-static void collect(Check *c, const Body *b, const Stmt *loop)
+static void collect(Check *c, const Body *b, const AstStmt *loop)
 {
     for (int i = 0; i < b->n; i++) {
-        const Stmt *s = b->stmt[i];
-        const Stmt *outer = loop ? loop : s;
+        const AstStmt *s = b->stmt[i];
+        const AstStmt *outer = loop ? loop : s;
         if (s->kind == STMT_INPUT || s->kind == STMT_PARAM ||
             s->kind == STMT_STATE || s->kind == STMT_DEF)
             VEC_PUSH(c->arena, c->later, c->n_later, c->cap_later) =

@@ -56,7 +56,7 @@ typedef struct Bound {
 typedef struct Later {
     const char *name;
     Span at;
-    const Stmt *loop; /* the outermost loop around it */
+    const AstStmt *loop; /* the outermost loop around it */
 } Later;
 
 typedef struct Edge {
@@ -70,7 +70,7 @@ typedef struct Check {
     Diag *diag;
     Program *program;
     Item *item; /* being checked */
-    const Stmt *loop; /* the outermost loop around the statement, or NULL */
+    const AstStmt *loop; /* the outermost loop around the statement, or NULL */
     Sym *sym;
     int n_sym, cap_sym;
     Bound *bound; /* indices and packs of the statement */
@@ -127,23 +127,23 @@ void scope_merge(Check *c, Snapshot other);
 
 /* ---- check_expr.c */
 
-void check_expr(Check *c, Expr *e, Mode mode);
+void check_expr(Check *c, AstExpr *e, Mode mode);
 void check_string(Check *c, String *s);
 void check_range(Check *c, Range *r);
 /* A value given to an attribute, or its default. */
-void check_attr_value(Check *c, const Item *it, const Attr *a, Expr *e);
+void check_attr_value(Check *c, const Item *it, const Attr *a, AstExpr *e);
 
 /* ---- check_call.c */
 
-void check_call(Check *c, Expr *e, Mode mode);
+void check_call(Check *c, AstExpr *e, Mode mode);
 void check_cycles(Check *c);
 
 /* ---- check_sig.c */
 
 void check_signature(Check *c, Item *it);
 /* The element type and the dimensions of a type in a body or a result. */
-void check_type(Check *c, Type *t);
+void check_type(Check *c, AstType *t);
 void check_elem(Check *c, ElemKind elem, Name name);
-int type_rank(const Type *t); /* no brackets are rank 0 */
+int type_rank(const AstType *t); /* no brackets are rank 0 */
 
 #endif

@@ -23,7 +23,7 @@ Item *dsl_find_op(const Program *p, const char *name)
 
 /* A user's op, else a function, else the library's op. In the body of an op
  * that has a function's name, the function. */
-static void resolve(Check *c, Expr *e)
+static void resolve(Check *c, AstExpr *e)
 {
     const char *name = e->call.name.text;
     Item *user = c->item->library ? NULL : find_item(c->program, name, false);
@@ -79,7 +79,7 @@ static void unknown_callee(Check *c, Name n)
 
 /* ---- functions and casts */
 
-static bool only_values(Check *c, Expr *e, const char *what)
+static bool only_values(Check *c, AstExpr *e, const char *what)
 {
     const Args *args = &e->call.args;
 
@@ -98,7 +98,7 @@ static bool only_values(Check *c, Expr *e, const char *what)
     return true;
 }
 
-static void check_function(Check *c, Expr *e, Mode mode)
+static void check_function(Check *c, AstExpr *e, Mode mode)
 {
     const Function *f = e->call.func;
     Args *args = &e->call.args;
@@ -119,7 +119,7 @@ static void check_function(Check *c, Expr *e, Mode mode)
 }
 
 /* T(x): the call turns into a cast. */
-static void check_type_call(Check *c, Expr *e, Mode mode)
+static void check_type_call(Check *c, AstExpr *e, Mode mode)
 {
     Name n = e->call.name;
 
@@ -130,7 +130,7 @@ static void check_type_call(Check *c, Expr *e, Mode mode)
                    n.text);
         return;
     }
-    Expr *value = e->call.args.arg[0].value;
+    AstExpr *value = e->call.args.arg[0].value;
     e->kind = EXPR_CAST;
     memset(&e->call, 0, sizeof e->call);
     e->cast.elem = ELEM_NAMED;
@@ -234,7 +234,7 @@ static void check_named(Check *c, const Item *it, const Arg *x, Given *g,
         check_expr(c, x->value, mode);
 }
 
-static void check_missing(Check *c, const Expr *e, const Item *it,
+static void check_missing(Check *c, const AstExpr *e, const Item *it,
                           const Given *g)
 {
     Buf b = {0};
@@ -254,7 +254,7 @@ static void check_missing(Check *c, const Expr *e, const Item *it,
     buf_free(&b);
 }
 
-static void check_arguments(Check *c, Expr *e, Mode mode)
+static void check_arguments(Check *c, AstExpr *e, Mode mode)
 {
     const Item *it = e->call.item;
     const Args *args = &e->call.args;
@@ -276,7 +276,7 @@ static void check_arguments(Check *c, Expr *e, Mode mode)
 }
 
 /* May the item being checked call `it` here at all? */
-static bool check_allowed(Check *c, Expr *e, const Item *it, Mode mode)
+static bool check_allowed(Check *c, AstExpr *e, const Item *it, Mode mode)
 {
     const char *kind = item_kind_name(it->kind), *name = it->name.text;
     Span at = e->call.name.at;
@@ -304,7 +304,7 @@ static void add_edge(Check *c, Item *to, Span at)
         (Edge){c->item, to, at, false};
 }
 
-void check_call(Check *c, Expr *e, Mode mode)
+void check_call(Check *c, AstExpr *e, Mode mode)
 {
     if (scope_find(c, SPACE_TYPE, e->call.name.text)) {
         check_type_call(c, e, mode);

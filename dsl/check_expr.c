@@ -86,7 +86,7 @@ static void indexed_name(Check *c, Name n)
 
 /* ---- reads */
 
-static void check_list_read(Check *c, Expr *e)
+static void check_list_read(Check *c, AstExpr *e)
 {
     const Args *at = &e->read.at;
 
@@ -100,7 +100,7 @@ static void check_list_read(Check *c, Expr *e)
                    "a list attribute is not read outside: no 'or' here");
 }
 
-static void check_read_indices(Check *c, Expr *e, const Sym *s)
+static void check_read_indices(Check *c, AstExpr *e, const Sym *s)
 {
     const Args *at = &e->read.at;
     bool packs = false;
@@ -131,7 +131,7 @@ static void check_read_indices(Check *c, Expr *e, const Sym *s)
     }
 }
 
-static void check_read(Check *c, Expr *e, Mode mode)
+static void check_read(Check *c, AstExpr *e, Mode mode)
 {
     Name n = e->read.name;
     Sym *s = scope_find(c, SPACE_TENSOR, n.text);
@@ -183,7 +183,7 @@ void check_string(Check *c, String *s)
             check_expr(c, s->part[i].value, MODE_CONST);
 }
 
-void check_attr_value(Check *c, const Item *it, const Attr *a, Expr *e)
+void check_attr_value(Check *c, const Item *it, const Attr *a, AstExpr *e)
 {
     int n = e->kind == EXPR_LIST ? e->list.n : -1;
 
@@ -206,7 +206,7 @@ void check_attr_value(Check *c, const Item *it, const Attr *a, Expr *e)
                    (int)a->count->number.integer, n, n == 1 ? "is" : "are");
 }
 
-static void check_reduce(Check *c, Expr *e, Mode mode)
+static void check_reduce(Check *c, AstExpr *e, Mode mode)
 {
     int before = c->n_bound;
 
@@ -228,7 +228,7 @@ static void check_reduce(Check *c, Expr *e, Mode mode)
     c->n_bound = before;
 }
 
-static void check_side(Check *c, Expr *e, BinaryOp op, Mode mode)
+static void check_side(Check *c, AstExpr *e, BinaryOp op, Mode mode)
 {
     if (e->kind == EXPR_STRING && (op == BIN_EQ || op == BIN_NE))
         check_string(c, &e->string);
@@ -236,7 +236,7 @@ static void check_side(Check *c, Expr *e, BinaryOp op, Mode mode)
         check_expr(c, e, mode);
 }
 
-void check_expr(Check *c, Expr *e, Mode mode)
+void check_expr(Check *c, AstExpr *e, Mode mode)
 {
     switch (e->kind) {
     case EXPR_NUMBER:

@@ -23,7 +23,7 @@ void check_elem(Check *c, ElemKind elem, Name name)
                scope_hint(c, name.text, near, n));
 }
 
-int type_rank(const Type *t)
+int type_rank(const AstType *t)
 {
     for (int i = 0; i < t->n_dim; i++)
         if (t->dim[i].kind == DIM_PACK)
@@ -38,7 +38,7 @@ static bool is_list_attr(Check *c, const char *name)
     return s && s->kind == SYM_LIST;
 }
 
-void check_type(Check *c, Type *t)
+void check_type(Check *c, AstType *t)
 {
     check_elem(c, t->elem, t->name);
     for (int i = 0; i < t->n_dim; i++) {
@@ -73,7 +73,7 @@ static void bind_size(Check *c, const Item *it, Name name)
 }
 
 /* Does the pack at `i` stand there before, too? */
-static bool twice(const Type *t, int i)
+static bool twice(const AstType *t, int i)
 {
     for (int j = 0; j < i; j++)
         if (t->dim[j].kind == DIM_PACK &&
@@ -82,7 +82,7 @@ static bool twice(const Type *t, int i)
     return false;
 }
 
-static void bind_packs(Check *c, const Type *t)
+static void bind_packs(Check *c, const AstType *t)
 {
     for (int i = 0; i < t->n_dim; i++) {
         const TypeDim *d = &t->dim[i];
@@ -98,7 +98,7 @@ static void bind_packs(Check *c, const Type *t)
 }
 
 /* Two packs can be told apart only by an axis between them. */
-static void check_packs(Check *c, const Item *it, const Type *t)
+static void check_packs(Check *c, const Item *it, const AstType *t)
 {
     int packs = 0, axes = 0;
 
@@ -126,7 +126,7 @@ static void check_packs(Check *c, const Item *it, const Type *t)
 static void bind_types(Check *c, Item *it)
 {
     for (int i = 0; i < it->n_param; i++) {
-        Type *t = it->param[i].type;
+        AstType *t = it->param[i].type;
         if (t->elem == ELEM_NAMED && !scope_find(c, SPACE_TYPE, t->name.text))
             scope_add(c, SYM_TYPE, t->name);
         else if (t->elem == ELEM_F8E4M3)

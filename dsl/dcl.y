@@ -17,10 +17,10 @@
 
 %union {
     Name name;
-    Expr *expr;
-    Stmt *stmt;
+    AstExpr *expr;
+    AstStmt *stmt;
     Item *item;
-    Type *type;
+    AstType *type;
     TypeDim dim;
     Arg arg;
     Args args;

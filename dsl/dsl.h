@@ -38,8 +38,8 @@ const char *dsl_nearest(const char *name, const char *const *names, int n);
  * programs without syntax errors. */
 void ast_print(Buf *b, const Program *p, const Source *only);
 /* One expression, type or statement's left side in canonical form. */
-void ast_print_expr(Buf *b, const Expr *e);
-void ast_print_type(Buf *b, const Type *t);
+void ast_print_expr(Buf *b, const AstExpr *e);
+void ast_print_type(Buf *b, const AstType *t);
 void ast_print_signature(Buf *b, const Item *it);
 /* The tree, fully bracketed, one node a line where it helps: for tests. */
 void ast_dump(Buf *b, const Program *p, const Source *only);

@@ -67,29 +67,30 @@ const char *parse_describe(Parser *p); /* the token read last, in words */
 /* ---- build.c: nodes. All of them report what the grammar lets through and
  * return a node in any case. */
 
-Expr *build_number(Parser *p, Loc at, const char *text);
-Expr *build_string(Parser *p, Loc at, String s);
-Expr *build_name(Parser *p, Name n);
-Expr *build_read(Parser *p, Loc at, Name n, Args args);
-Expr *build_outside(Parser *p, Loc at, Expr *read, Expr *outside);
-Expr *build_call(Parser *p, Loc at, Name n, Expr *index, Args args);
-Expr *build_call_of_read(Parser *p, Loc at, Expr *read, Args args);
-Expr *build_as(Parser *p, Loc at, Expr *call, String path);
+AstExpr *build_number(Parser *p, Loc at, const char *text);
+AstExpr *build_string(Parser *p, Loc at, String s);
+AstExpr *build_name(Parser *p, Name n);
+AstExpr *build_read(Parser *p, Loc at, Name n, Args args);
+AstExpr *build_outside(Parser *p, Loc at, AstExpr *read, AstExpr *outside);
+AstExpr *build_call(Parser *p, Loc at, Name n, AstExpr *index, Args args);
+AstExpr *build_call_of_read(Parser *p, Loc at, AstExpr *read, Args args);
+AstExpr *build_as(Parser *p, Loc at, AstExpr *call, String path);
 /* A call that no factor follows: it takes no ranges and no packs. */
-Expr *build_plain_call(Parser *p, Expr *call);
-Expr *build_cast(Parser *p, Loc at, Name elem, Args args);
-Expr *build_reduce(Parser *p, Loc at, Expr *call, Expr *term);
-Expr *build_unary(Parser *p, Loc at, UnaryOp op, Expr *value);
-Expr *build_binary(Parser *p, Loc at, BinaryOp op, Loc sign, Expr *left,
-                   Expr *right);
-Expr *build_select(Parser *p, Loc at, Expr *cond, Expr *yes, Expr *no);
-Expr *build_list(Parser *p, Loc at, Args args);
+AstExpr *build_plain_call(Parser *p, AstExpr *call);
+AstExpr *build_cast(Parser *p, Loc at, Name elem, Args args);
+AstExpr *build_reduce(Parser *p, Loc at, AstExpr *call, AstExpr *term);
+AstExpr *build_unary(Parser *p, Loc at, UnaryOp op, AstExpr *value);
+AstExpr *build_binary(Parser *p, Loc at, BinaryOp op, Loc sign, AstExpr *left,
+                      AstExpr *right);
+AstExpr *build_select(Parser *p, Loc at, AstExpr *cond, AstExpr *yes,
+                      AstExpr *no);
+AstExpr *build_list(Parser *p, Loc at, Args args);
 
-Type *build_type(Parser *p, Loc at, Name name);
-Arg build_arg(ArgKind kind, Loc at, Name name, Expr *value, Range range);
+AstType *build_type(Parser *p, Loc at, Name name);
+Arg build_arg(ArgKind kind, Loc at, Name name, AstExpr *value, Range range);
 void build_left(Parser *p, Args *left);
 void build_note(Parser *p, Note *note);
-Stmt *build_stmt(Parser *p, StmtKind kind, Loc at, Name name, Type *type);
+AstStmt *build_stmt(Parser *p, StmtKind kind, Loc at, Name name, AstType *type);
 void build_item(Parser *p, Item *it, Loc at, ItemKind kind);
 
 #endif

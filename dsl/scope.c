@@ -160,7 +160,7 @@ const char *scope_hint(Check *c, const char *name, const char *const *names,
 }
 
 static const Later *find_later(const Check *c, const char *name,
-                               const Stmt *loop)
+                               const AstStmt *loop)
 {
     for (int i = 0; i < c->n_later; i++)
         if (!strcmp(c->later[i].name, name) &&

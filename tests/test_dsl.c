@@ -68,7 +68,7 @@ static char *read_file(const char *path)
     return b.text;
 }
 
-static Stmt *stmt(const Front *f, int i)
+static AstStmt *stmt(const Front *f, int i)
 {
     Item *it = f->program->item[f->program->n_item - 1];
 
@@ -170,7 +170,7 @@ Test(dsl, numbers)
 
     cr_assert_eq(diag_errors(f.diag), 0);
     for (int i = 0; i < 7; i++) {
-        const Expr *e = stmt(&f, i)->def.value;
+        const AstExpr *e = stmt(&f, i)->def.value;
         cr_expect_eq(e->number.kind, kind[i], "%d", i);
         cr_expect(e->number.value == value[i], "%d", i);
     }
@@ -183,8 +183,8 @@ Test(dsl, numbers)
 Test(dsl, spans)
 {
     Front f = parse("model m {\n  y = a +\n    f(b, c);\n  z = (a) * c;\n}\n");
-    const Stmt *y = stmt(&f, 0), *z = stmt(&f, 1);
-    const Expr *call = y->def.value->binary.right;
+    const AstStmt *y = stmt(&f, 0), *z = stmt(&f, 1);
+    const AstExpr *call = y->def.value->binary.right;
 
     cr_expect_eq(y->at.line, 2);
     cr_expect_eq(y->at.col, 3);
@@ -225,7 +225,7 @@ Test(dsl, callees)
                     " d = leaky_relu(c); output e = E(d); }\n");
     const Item *it = f.program->item[f.program->n_item - 1];
     const Item *own = f.program->item[f.program->n_item - 2];
-    Stmt **s = it->body.stmt;
+    AstStmt **s = it->body.stmt;
 
     cr_assert_eq(diag_errors(f.diag), 0, "%s", diag_text(f.diag));
     cr_expect_str_eq(s[2]->def.value->call.item->name.text, "relu");
