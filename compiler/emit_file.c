@@ -32,9 +32,10 @@ static void put_banner(Buf *b, CudaProgram *const *p, int n,
     buf_printf(b, "//   source    %s\n//   command   %s\n", f->source,
                f->command);
     buf_printf(b, "//   target    %s\n", f->target);
-    buf_printf(b, "//   build     nvcc -O3 -std=c++17 %s \\\n"
-                  "//                 -I RUNTIME %s%s%s\n",
-               emit_arch_flags(f->sm), f->with_main ? "" : "-c ", f->cu_name,
+    buf_printf(b, "//   build     nvcc -O3 -std=c++17 %s\n"
+                  "//             %s%s%s%s\n",
+               emit_arch_flags(f->sm), f->standalone ? "" : "-I RUNTIME ",
+               f->with_main ? "" : "-c ", f->cu_name,
                f->with_main && !f->standalone
                    ? " RUNTIME/rt*.c RUNTIME/base.c RUNTIME/safetensors*.c"
                    : "");
