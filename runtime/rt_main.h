@@ -43,6 +43,10 @@ dcc_status rt_write_outputs(RtProgram *p, const char *path);
 /* One run, step by step, writing every tensor of desc->trace. */
 dcc_status rt_trace(RtProgram *p, const char *path);
 
+/* A graph of one step n times in a row, over the frames in turn. */
+cudaError_t rt_repeat(RtProgram *p, const dcc_frame *frame, int n_frames,
+                      int step, int n, cudaGraphExec_t *exec);
+
 /* Times each step, n times in a row, and prints a line for each. */
 dcc_status rt_profile(RtProgram *p, int n);
 

@@ -14,17 +14,16 @@ typedef struct {
     float *us;   /* of each step */
 } RtProfile;
 
-static cudaError_t rt_capture_step(const RtProfile *p, const dcc_frame *frame,
-                                   int step, cudaGraphExec_t *exec)
+cudaError_t rt_repeat(RtProgram *p, const dcc_frame *frame, int n_frames,
+                      int step, int n, cudaGraphExec_t *exec)
 {
-    cudaStream_t stream = p->program->stream;
     cudaGraph_t graph = NULL;
     cudaError_t end, error =
-        cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+        cudaStreamBeginCapture(p->stream, cudaStreamCaptureModeThreadLocal);
 
-    for (int i = 0; i < p->n && error == cudaSuccess; i++)
-        error = p->program->desc->step(frame, step, stream);
-    end = cudaStreamEndCapture(stream, &graph);
+    for (int i = 0; i < n && error == cudaSuccess; i++)
+        error = p->desc->step(&frame[i % n_frames], step, p->stream);
+    end = cudaStreamEndCapture(p->stream, &graph);
     if (error == cudaSuccess)
         error = end;
     if (error == cudaSuccess)
@@ -76,7 +75,7 @@ static dcc_status rt_profile_steps(void *ctx, int step,
         return DCC_OK;
     for (int i = 0; i < d->n_steps; i++) {
         cudaGraphExec_t exec = NULL;
-        cudaError_t error = rt_capture_step(p, frame, i, &exec);
+        cudaError_t error = rt_repeat(p->program, frame, 1, i, p->n, &exec);
 
         if (error == cudaSuccess)
             error = rt_time_graph(p, exec, &p->us[i]);

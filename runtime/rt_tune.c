@@ -108,27 +108,6 @@ static void rt_tune_free(RtTune *t)
         cudaEventDestroy(t->to);
 }
 
-static cudaError_t rt_tune_capture(const RtTune *t, int step, int n,
-                                   cudaGraphExec_t *exec)
-{
-    cudaStream_t stream = t->program->stream;
-    cudaGraph_t graph = NULL;
-    cudaError_t end, error =
-        cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
-
-    for (int i = 0; i < n && error == cudaSuccess; i++)
-        error = t->program->desc->step(&t->frame[i % RT_WEIGHTS], step,
-                                       stream);
-    end = cudaStreamEndCapture(stream, &graph);
-    if (error == cudaSuccess)
-        error = end;
-    if (error == cudaSuccess)
-        error = cudaGraphInstantiate(exec, graph, 0);
-    if (graph)
-        cudaGraphDestroy(graph);
-    return error;
-}
-
 static cudaError_t rt_tune_launch(const RtTune *t, cudaGraphExec_t exec,
                                   float *us)
 {
@@ -160,7 +139,8 @@ static cudaError_t rt_tune_time(const RtTune *t, int step, int n, int graphs,
 {
     cudaGraphExec_t exec = NULL;
     float took[RT_GRAPHS], warm;
-    cudaError_t error = rt_tune_capture(t, step, n, &exec);
+    cudaError_t error =
+        rt_repeat(t->program, t->frame, RT_WEIGHTS, step, n, &exec);
 
     if (error == cudaSuccess)
         error = rt_tune_launch(t, exec, &warm);

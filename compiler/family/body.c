@@ -5,23 +5,6 @@
 
 /* ---- reads ------------------------------------------------------------- */
 
-bool same_read(const Expr *a, const Expr *b)
-{
-    if (a == b)
-        return true;
-    if (a->tensor != b->tensor || a->in.n != b->in.n)
-        return false;
-    for (int i = 0; i < a->tensor->rank; i++)
-        if (a->at[i] != b->at[i])
-            return false;
-    for (int i = 0; i < a->in.n; i++)
-        if (a->in.cond[i].e != b->in.cond[i].e ||
-            a->in.cond[i].mod != b->in.cond[i].mod)
-            return false;
-    return !a->outside || !b->outside ? a->outside == b->outside
-                                      : expr_equal(a->outside, b->outside);
-}
-
 static void add_read(const Expr *e, void *ctx)
 {
     Reads *r = ctx;
@@ -29,7 +12,7 @@ static void add_read(const Expr *e, void *ctx)
     if (e->kind != E_READ)
         return;
     for (int i = 0; i < r->n; i++)
-        if (same_read(r->read[i], e))
+        if (expr_equal(r->read[i], e))
             return;
     if (r->n < (int)(sizeof r->read / sizeof *r->read))
         r->read[r->n++] = e;
@@ -127,7 +110,7 @@ int widest_vector(Graph *g, const Group *gr, const Var *v, int most)
 const Held *body_held(const Body *b, const Expr *read)
 {
     for (int i = b->n_held - 1; i >= 0; i--)
-        if (same_read(b->held[i].read, read))
+        if (expr_equal(b->held[i].read, read))
             return &b->held[i];
     return NULL;
 }

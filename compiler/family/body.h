@@ -93,7 +93,6 @@ bool read_uses(const Expr *e, const Var *v);
 /* Does e read where an earlier step says? Then every lane does for itself,
  * once that step is done. */
 bool read_by_local(const Expr *e);
-bool same_read(const Expr *a, const Expr *b);
 
 /* text as a block's inside: every line 4 columns deeper. */
 void put_block(Buf *out, const Buf *inner);

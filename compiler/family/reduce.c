@@ -91,9 +91,9 @@ static void find_kept(RowReduce *r)
                 over_cols |= read_uses(e, r->group->cols[c]);
             for (int p = q + 1; p < passes; p++)
                 for (int j = 0; j < of[p].n; j++)
-                    again |= same_read(of[p].read[j], e);
+                    again |= expr_equal(of[p].read[j], e);
             for (int j = 0; j < r->kept.n; j++)
-                known |= same_read(r->kept.read[j], e);
+                known |= expr_equal(r->kept.read[j], e);
             if (again && over_cols && !known && !read_by_local(e) &&
                 r->kept.n < (int)(sizeof r->kept.read /
                                   sizeof *r->kept.read))
