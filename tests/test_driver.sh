@@ -74,6 +74,9 @@ check "no compiler for the CPU" 3 "g++ is not found" \
     env CXX=/nowhere/g++ "$dcc" run --cpu --random good.dcl
 check "a compiler that fails" 3 "failed (exit status" \
     env CXX=false "$dcc" run --cpu --random good.dcl
+check "no folder for the emulator" 3 "DCC_EMU_CACHE names" \
+    env -u DCC_EMU_CACHE -u XDG_CACHE_HOME HOME=/dev/null \
+    "$dcc" run --cpu --random good.dcl
 check "no folder to work in" 3 "No such file" \
     env TMPDIR=/nowhere/tmp "$dcc" run --cpu --random good.dcl
 
