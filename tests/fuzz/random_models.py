@@ -100,7 +100,7 @@ class Model:
         axis = self.r.randrange(-len(d), len(d))
         if d[axis] < 2:
             return
-        f = self.r.choice([f"softmax({x}, axis = {axis})", f"layer_norm({x})",
+        f = self.r.choice([f"softmax({x}, axis = {axis})", f"layer_norm({x}, eps = 0.1)",
                            f"log_softmax({x}, axis = {axis}) * 0.1"])
         if d[-1] < 2 and "layer" in f:
             return
