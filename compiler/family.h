@@ -44,6 +44,9 @@ typedef struct Family {
     int (*space)(Graph *g, const Group *gr, const Options *o, Variant **out);
     void (*cost)(Graph *g, const Group *gr, const Options *o,
                  const Variant *v, Cost *c);
+    /* If k->waits the text has kernel_wait() in each thread before it touches
+     * what a run writes, and at least once in every block; before that it may
+     * read what kernel_reads_constants(), and writes nothing. */
     void (*build)(Graph *g, Group *gr, const Options *o, const Variant *v,
                   Kernel *k);
 } Family;

@@ -158,7 +158,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
             $(files contract conv tensor_cores wgmma wgmma_conv norm \
                 f32_products) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
-            $(files contract reduce) ;;
+            $(files contract reduce ahead) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \
             $(files contract tensor_cores f32_products) ;;
         wgmma-*) flavour $f -O1 \

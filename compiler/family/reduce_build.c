@@ -416,6 +416,52 @@ static void put_kept_reads(RowReduce *r)
     buf_free(&head);
 }
 
+/* Weights worth asking for before the wait for the grid: the first pass reads
+ * them along the columns. */
+static bool is_early(const RowReduce *r, const Expr *e)
+{
+    enum { LEAST = 64 << 10 }; /* bytes: fewer come as fast when needed */
+    bool along = false, data = read_by_local(e);
+
+    for (int i = 0; i < r->group->n_cols; i++)
+        along |= read_uses(e, r->cols[i]);
+    for (int i = 0; i < e->tensor->rank; i++)
+        data |= idx_has_data(e->at[i]);
+    return along && !data && tensor_is_constant(e->tensor) &&
+           guard_truth(e->in) == ALWAYS &&
+           tensor_elems(e->tensor) * type_bytes(e->tensor->type) >= LEAST;
+}
+
+static void put_early_reads(RowReduce *r)
+{
+    CPrint *p = &r->body.print;
+    int step[MAX_STEPS], n = schedule_pass(r->group, &r->plan, 0, step);
+    Buf out = {0}, in = {0}, head = {0};
+    Reads reads;
+
+    if (!r->kernel->waits || !r->plan.passes || r->flat)
+        return;
+    reads_of(r->group, step, n, &reads);
+    CScope scope = cprint_open(p);
+    const char *col = name_cols(r, &head);
+    for (int i = 0; i < reads.n; i++) {
+        const Expr *e = reads.read[i];
+        if (!is_early(r, e))
+            continue;
+        buf_printf(&in, "dcc_prefetch_l2(&%s[", cprint_tensor(p, e->tensor));
+        cprint_at(&in, p, e->tensor, e->at);
+        buf_puts(&in, "]);\n");
+    }
+    if (in.len) {
+        buf_puts(&head, buf_text(&in));
+        put_col_loop(r, &out, &head, col);
+    }
+    cprint_close(p, scope);
+    phase(r, "weights on their way to the L2, before all else", &out);
+    buf_free(&in);
+    buf_free(&head);
+}
+
 /* ---- passes ------------------------------------------------------------ */
 
 static const char *reduction(const Step *s)
@@ -722,11 +768,12 @@ void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     if (r.keep && !r.flat)
         kernel_constant(g, k, "CHUNKS", r.chunks, "a thread's turns through the columns");
     put_setup(&r);
-    kernel_wait_phase(g, k);
     if (r.mode == MODE_COLUMNS && r.vec > 1)
         for (int i = r.body.print.n_name - 1; i >= 0; i--)
             if (r.body.print.name[i].var == r.along)
                 r.body.base = r.body.print.name[i].text;
+    put_early_reads(&r);
+    kernel_wait_phase(g, k);
     put_kept_reads(&r);
     for (int q = -1; q < r.plan.passes; q++) {
         if (q >= 0)
