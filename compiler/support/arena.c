@@ -78,12 +78,16 @@ char *arena_strdup(Arena *a, const char *s)
 
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
 {
+    char text[256]; /* nearly always long enough: formatted once */
     va_list again;
 
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    int n = vsnprintf(text, sizeof text, fmt, ap);
     char *p = arena_alloc(a, (size_t)n + 1);
-    vsnprintf(p, (size_t)n + 1, fmt, again);
+    if ((size_t)n < sizeof text)
+        memcpy(p, text, (size_t)n + 1);
+    else
+        vsnprintf(p, (size_t)n + 1, fmt, again);
     va_end(again);
     return p;
 }
