@@ -158,10 +158,10 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
                fmax(cost.math, cost.special), cost.latency);
     if (gr->measured_us > 0)
         buf_printf(b, "    measured %.2f us\n", gr->measured_us);
-    buf_printf(b, "    GMRatio %.2f, SMRatio %.2f, WBRatio %.2f, COEF_r %d: "
-                  "PUL %.2f\n",
+    buf_printf(b, "    GMRatio %.2f, SMRatio %.2f, WBRatio %.2f, COEF_r %d "
+                  "(%d registers): PUL %.2f\n",
                cost.gm_ratio, cost.sm_ratio, cost.wb_ratio, cost.coef_r,
-               cost.pul);
+               cost.regs, cost.pul);
     put_edges(b, l);
     buf_printf(b, "    computes\n");
     for (int k = 0; k < gr->n_stmt; k++)
@@ -240,16 +240,16 @@ void explain_variants(Buf *b, const Selection *s, const CudaProgram *p)
 
         buf_printf(b, "variants of %s: %d; it is %s, %s\n", k->name, n,
                    k->family, k->variant);
-        buf_printf(b, "  %9s %9s %9s %9s %9s %9s %5s %-9s family, variant\n",
-                   "us", "HBM", "L2", "shared", "math", "latency", "PUL",
-                   "limiter");
+        buf_printf(b, "  %9s %9s %9s %9s %9s %9s %5s %4s %-9s family, variant"
+                      "\n", "us", "HBM", "L2", "shared", "math", "latency",
+                   "PUL", "regs", "limiter");
         for (int j = 0; j < n; j++) {
             const Cost *c = &o[j].cost;
-            buf_printf(b, "  %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %5.2f %-9s "
-                          "%s, %s\n",
+            buf_printf(b, "  %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %5.2f %4d "
+                          "%-9s %s, %s\n",
                        c->us, c->hbm, c->l2, c->smem,
                        fmax(c->math, c->special), c->latency, c->pul,
-                       c->limiter, o[j].family->name, o[j].variant->text);
+                       c->regs, c->limiter, o[j].family->name, o[j].variant->text);
         }
     }
 }

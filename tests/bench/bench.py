@@ -153,7 +153,7 @@ def offers(text):
     found = []
     for line in lines:
         us, hbm, l2, shared, math, latency, pul, limiter, text = re.match(
-            r" *" + r"(\S+) +" * 7 + r"(.*?) +(\w+, .*)", line).groups()
+            r" *" + r"(\S+) +" * 7 + r"\d+ +(.*?) +(\w+, .*)", line).groups()
         found.append(dict(text=text, predicted_us=float(us), hbm=float(hbm),
                           l2=float(l2), shared=float(shared),
                           math=float(math), latency=float(latency),
