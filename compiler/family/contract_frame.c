@@ -371,9 +371,11 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
         {"DEPEND", wait_text(x)},
         {"EARLY", ""},
     };
+    int sums = x->t.wm * x->t.wn / (x->mma ? 32 : 1);
     Slot split[] = {{"ROWS", rows}, {"COLS", cols},
                     {"T", type_cname(x->acc)},
-                    {"VEC4", x->acc == T_F32 ? "float4" : "int4"}};
+                    {"VEC4", x->acc == T_F32 ? "float4" : "int4"},
+                    {"AT_ONCE", sums < 64 ? "2" : "1"}};
     Buf epilogue = {0}, early = {0};
 
     contract_early(x, &early);
@@ -382,7 +384,7 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     memcpy(slot + 7, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, slot, 7 + n_extra);
     if (x->t.split > 1 && !x->cluster)
-        phase_from(x, "split K", "contract_split.cu.in", split, 4);
+        phase_from(x, "split K", "contract_split.cu.in", split, 5);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
     template_fill(&epilogue, to_sums, slot, 7 + n_extra);
     if (x->cluster)
