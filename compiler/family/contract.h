@@ -75,6 +75,7 @@ typedef struct Contract {
     const char *prefix;     /* "float" or "int" of acc; vector of 4 below */
     Load a, b;
     int regs;               /* of a thread, estimated */
+    int unroll;             /* contract_simt: steps of four k in a row */
     double special;         /* special functions a result */
     double ops;             /* instructions of the epilogue a result, about */
     double hbm_bytes, out_bytes;

@@ -65,22 +65,31 @@ static bool sensible(const Contract *x, const Tile *t)
     return t->bn <= 16 || t->bn / 2 < x->c.N;
 }
 
-/* Sums, a's part of four k, b's of four columns, what the copies keep, and what
- * was seen to be needed besides; beyond the limit the compiler would spill. */
+/* Steps of four k between two meetings of the block. */
+static int steps(const Contract *x)
+{
+    return x->t.bk / 4 / slices(&x->t);
+}
+
+/* Sums, a's part of four k, b's of four columns, what the copies keep. Where
+ * all steps of a tile's k are written out in a row, the compiler reads factors
+ * ahead, AHEAD registers and more if it thinks that there are some: seen to
+ * spill beyond ALL. Written out two by two they were not, up to LIMIT. */
 static const char *plan_simt(Contract *x)
 {
-    enum { LIMIT = 214 };
+    enum { AHEAD = 8, ALL = 210, LIMIT = 224 };
     const Tile *t = &x->t;
     const char *why = contract_plan(x);
-    int more = 2 * x->c.n_batch - 4;
+    int inner = t->wm * t->wn + 4 * t->wm + 2 * x->c.n_batch - 4;
 
-    if (slices(t) > 1)
-        more += 8;
     if (x->a.n_need + x->b.n_need > 0)
-        more += 8;
-    if (x->c.K <= 2 * t->stages * t->bk)
-        more += 8;
-    contract_regs(x, t->wm * t->wn + 4 * t->wm + more);
+        inner += 8;
+    x->unroll = steps(x);
+    contract_regs(x, inner + (x->unroll > 2 ? AHEAD : 0));
+    if (x->unroll > 2 && x->regs > ALL) {
+        x->unroll = 2;
+        contract_regs(x, inner);
+    }
     if (!why && x->regs > LIMIT)
         why = "more registers than a thread may have";
     return why;
@@ -175,8 +184,9 @@ static double efficiency(const Contract *x)
     if (!x->b.async)
         copies += 12.0 * x->b.passes;
     double multiply = 4 * sums * quads;
+    double turns = quads / x->unroll; /* of the loop: each reads, then waits */
     double busy = 2.0 * (t->wm + t->wn) / sums;
-    return 0.95 * multiply / (multiply + reads * quads + copies + 25) /
+    return 0.95 * multiply / (multiply + reads * quads + copies + 25 * turns) /
            (1 + 0.5 * busy * busy);
 }
 
@@ -297,6 +307,8 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
                           : "a_frag[e * (TM / 4) + i / 4].v[i % 4]"},
         {"B", x.b.k_major ? "b_frag[c].v[e]" : "b_frag[e].v[c]"},
         {"STEPS", sliced ? "BK / SLICES" : "BK"},
+        {"UNROLL", x.unroll < steps(&x) ? "#pragma unroll 2\n"
+                                        : "#pragma unroll\n"},
         {"SLICE", sliced ? "slice * BM + " : ""},
         {"ROW", sum_at(&x, &x.a, "thread_m", "i", "i / 4", "i % 4")},
         {"COL", sum_at(&x, &x.b, "thread_n", "(j * 4 + c)", "j", "c")},
