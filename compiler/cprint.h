@@ -142,5 +142,7 @@ void kernel_wait_phase(Graph *g, Kernel *k);
 bool kernel_reads_constants(const Expr *e);
 /* Takes out `const int i = ...;` lines of names that nothing mentions later. */
 void kernel_tidy(Graph *g, Kernel *k);
+/* Whether text has the identifier id. */
+bool text_mentions(const char *text, const char *id);
 
 #endif

@@ -175,9 +175,11 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-static bool mentions(const char *s, const char *id, size_t n)
+bool text_mentions(const char *s, const char *id)
 {
-    for (const char *p = s; p && (p = strstr(p, id)); p++)
+    size_t n = strlen(id);
+
+    for (const char *p = s; (p = strstr(p, id)); p++)
         if ((p == s || !is_word(p[-1])) && !is_word(p[n]))
             return true;
     return false;
@@ -205,50 +207,76 @@ static const char *named(const char *line, size_t len, size_t *n)
     return NULL;
 }
 
-/* The part of text that is in the scope of a line indented by `indent`: up to
- * the first line that is indented less. */
+/* A line that was taken out is filled with these. */
+enum { GONE = 1 };
+
+/* How much of text is in the scope of a line indented by `indent`: up to the
+ * first line that is indented less. */
 static size_t scope_of(const char *text, size_t indent)
 {
     const char *s = text;
 
     while (*s) {
         size_t own = strspn(s, " "), n = strcspn(s, "\n");
-        if (own < indent && own < n)
+        if (own < indent && own < n && *s != GONE)
             break;
         s += n + (s[n] == '\n');
     }
     return (size_t)(s - text);
 }
 
-/* One phase, line by line from its end; `later` is all that follows. */
-static const char *tidy_text(Graph *g, const char *text, const char *later)
+/* Does text mention the n letters at id before `end`? */
+static bool mentions_before(char *text, size_t end, const char *id, size_t n)
 {
-    const char *kept = later, *end = text + strlen(text);
+    char name[64], saved = text[end];
 
-    while (end > text) {
-        const char *start = end - 1;
+    if (n >= sizeof name)
+        return true;
+    memcpy(name, id, n);
+    name[n] = 0;
+    text[end] = 0;
+    bool found = text_mentions(text, name);
+    text[end] = saved;
+    return found;
+}
+
+/* From the last line to the first: what only a line mentions that has gone
+ * goes too. */
+static void tidy_lines(char *text, size_t len)
+{
+    for (char *end = text + len; end > text;) {
+        char *start = end - 1;
         while (start > text && start[-1] != '\n')
             start--;
-        size_t len = (size_t)(end - start) - (end[-1] == '\n'), n;
-        const char *id = named(start, len, &n);
-        const char *scope = arena_strndup(
-            g->arena, kept, id ? scope_of(kept, strspn(start, " ")) : 0);
-        if (!id || mentions(scope, arena_strndup(g->arena, id, n), n))
-            kept = arena_printf(g->arena, "%.*s%s", (int)(end - start), start,
-                                kept);
+        size_t line = (size_t)(end - start) - (end[-1] == '\n'), n = 0;
+        const char *id = named(start, line, &n);
+        if (id && !mentions_before(end, scope_of(end, strspn(start, " ")), id,
+                                   n))
+            memset(start, GONE, line);
         end = start;
     }
-    return kept;
 }
 
 void kernel_tidy(Graph *g, Kernel *k)
 {
-    const char *later = "";
+    Buf all = {0};
 
-    for (int i = k->n_phase - 1; i >= 0; i--) {
-        const char *all = tidy_text(g, k->phase[i].text, later);
-        k->phase[i].text =
-            arena_strndup(g->arena, all, strlen(all) - strlen(later));
-        later = all;
+    for (int i = 0; i < k->n_phase; i++)
+        buf_puts(&all, k->phase[i].text);
+    char *text = arena_strdup(g->arena, buf_text(&all));
+    tidy_lines(text, all.len);
+    for (int i = 0; i < k->n_phase; i++) {
+        size_t len = strlen(k->phase[i].text);
+        Buf kept = {0};
+        for (const char *end = text + len; text < end;) {
+            size_t line = strcspn(text, "\n");
+            line += text[line] == '\n';
+            if (*text != GONE)
+                buf_printf(&kept, "%.*s", (int)line, text);
+            text += line;
+        }
+        k->phase[i].text = arena_strdup(g->arena, buf_text(&kept));
+        buf_free(&kept);
     }
+    buf_free(&all);
 }

@@ -107,12 +107,12 @@ static void put_setup(Skinny *s)
     if (x->t.split > 1)
         buf_puts(&b, "const int rank = blockIdx.x % SPLIT;\n"
                      "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
-                     "const int n0 = first + rank * BN, m0 = 0;\n"
+                     "const int n0 = first + rank * BN;\nconst int m0 = 0;\n"
                      "const int k0 = rank * BK;\n"
                      "dcc_cluster_arrive();  // each block is there\n");
     else
         buf_puts(&b, "const int first = blockIdx.x * COLUMNS;\n"
-                     "const int n0 = first, m0 = 0;\n"
+                     "const int n0 = first;\nconst int m0 = 0;\n"
                      "const int k0 = 0;\n");
     if (x->t.split > 1 && (int64_t)x->t.bk * x->t.split != x->c.K)
         buf_puts(&b, "const int steps = min(STEPS, "
@@ -387,4 +387,5 @@ void skinny_build(Skinny *s, Kernel *k)
     put_load(s);
     put_multiply(s);
     put_sums(s);
+    kernel_tidy(x->g, k);
 }

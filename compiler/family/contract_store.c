@@ -528,12 +528,13 @@ static void put_where(const Contract *x, Buf *b)
     const char *first = x->cluster ? "rank * ROWS + " : "";
 
     if (x->vec > 1)
-        buf_printf(b, "const int row = %si / (BN / %d), "
-                      "col = i %% (BN / %d) * %d;\n",
+        buf_printf(b, "const int row = %si / (BN / %d);\n"
+                      "const int col = i %% (BN / %d) * %d;\n",
                    first, x->vec, x->vec, x->vec);
     else
-        buf_printf(b, "const int row = %si / BN, col = i %% BN;\n", first);
-    buf_puts(b, "const int m = m0 + row, n = n0 + col;\n");
+        buf_printf(b, "const int row = %si / BN;\nconst int col = i %% BN;\n",
+                   first);
+    buf_puts(b, "const int m = m0 + row;\nconst int n = n0 + col;\n");
 }
 
 /* What a point within the problem is: "m < M && n < N"; or what one outside
@@ -560,25 +561,23 @@ static void put_points(Finish *f, Buf *b)
 {
     Contract *x = f->x;
     const char *outside = bounds(x, false);
-    Buf head = {0}, loads = {0}, body = {0};
+    Buf where = {0}, body = {0};
     CScope scope = cprint_open(&x->cp);
 
-    put_where(x, &head);
     if (*outside)
-        buf_printf(&head, "if (%s)\n    %s;\n", outside,
+        buf_printf(&body, "if (%s)\n    %s;\n", outside,
                    pieces(x) == x->t.threads && !x->cluster ? "return"
                                                             : "continue");
     finish_sum(f, "sum");
-    finish_side(f, &head, &x->m, f->linear_m);
-    finish_side(f, &head, &x->n, f->linear_n);
-    finish_loads(f, &loads);
+    finish_side(f, &body, &x->m, f->linear_m);
+    finish_side(f, &body, &x->n, f->linear_n);
+    finish_loads(f, &body);
     finish_columns(f, &body);
     cprint_close(&x->cp, scope);
-    cprint_lines(b, buf_text(&head), 4);
-    cprint_lines(b, buf_text(&loads), 4);
+    put_where(x, &where);
+    cprint_lines(b, buf_text(&where), 4);
     cprint_lines(b, buf_text(&body), 4);
-    buf_free(&head);
-    buf_free(&loads);
+    buf_free(&where);
     buf_free(&body);
 }
 
@@ -718,11 +717,9 @@ void contract_early(Contract *x, Buf *b)
         buf_puts(b, " = {};\n");
     }
     CScope scope = cprint_open(&x->cp);
-    buf_puts(&body, "const int i = threadIdx.x;\n");
-    put_where(x, &body);
     const char *in = bounds(x, true);
     bool some = pieces(x) < x->t.threads;
-    Buf loads = {0};
+    Buf loads = {0}, where = {0};
     finish_side(f, &loads, &x->m, f->linear_m);
     finish_side(f, &loads, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
@@ -739,9 +736,13 @@ void contract_early(Contract *x, Buf *b)
         buf_puts(&body, buf_text(&loads));
     }
     cprint_close(&x->cp, scope);
+    buf_puts(&where, "const int i = threadIdx.x;\n");
+    put_where(x, &where);
     buf_puts(b, "{\n");
+    cprint_lines(b, buf_text(&where), 4);
     cprint_lines(b, buf_text(&body), 4);
     buf_puts(b, "}\n");
+    buf_free(&where);
     buf_free(&loads);
     buf_free(&body);
 }

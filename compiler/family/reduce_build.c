@@ -80,22 +80,6 @@ static const char *name_cols(RowReduce *r, Buf *in)
     return id;
 }
 
-static bool is_word(char c)
-{
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
-}
-
-static bool mentions(const char *s, const char *id)
-{
-    size_t n = strlen(id);
-
-    for (const char *p = s; (p = strstr(p, id)); p++)
-        if ((p == s || !is_word(p[-1])) && !is_word(p[n]))
-            return true;
-    return false;
-}
-
 /* Whether the last turn has threads without columns. */
 static bool has_tail(const RowReduce *r)
 {
@@ -138,7 +122,7 @@ static void put_chunk_loop(RowReduce *r, Buf *out, const Buf *in,
             buf_puts(out, buf_text(in));
         return;
     }
-    if (tail || mentions(buf_text(in), col))
+    if (tail || text_mentions(buf_text(in), col))
         put_column(r, &body, col, r->chunk);
     if (tail)
         put_loop(&body, "", text(r, "if (%s < %s)", col, cols_size(r)), in);
