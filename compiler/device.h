@@ -30,7 +30,7 @@ typedef struct Device {
 /* NULL if unknown. `target` is a device's name or sm_XX (then a typical one
  * of that architecture). */
 const Device *device_find(Arena *a, const char *target);
-/* The same GPU with the node cost of dependent launches; NULL if it has none. */
+/* The same GPU with the node cost of dependent launches, or NULL. */
 const Device *device_dependent(Arena *a, const Device *d);
 int device_count(void);
 const char *device_name(Arena *a, int i);

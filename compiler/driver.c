@@ -56,7 +56,8 @@ static bool choose(Build *b)
 
     if (place == DRIVER_GPU && (!gpu || !have_nvcc)) {
         fprintf(stderr, "dcc: error: %s: %s\n",
-                b->o->needs ? b->o->needs : "--gpu", gpu ? "nvcc is not found; add it to PATH or set NVCC"
+                b->o->needs ? b->o->needs : "--gpu",
+                gpu ? "nvcc is not found; add it to PATH or set NVCC"
                     : "there is no NVIDIA GPU, or no driver for it");
         return false;
     }

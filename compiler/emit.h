@@ -1,4 +1,5 @@
-/* emit.h - printing: finished kernels, host code, the oracle. Decides nothing. */
+/* emit.h - printing: finished kernels, host code, the oracle; decides
+ * nothing. */
 #ifndef DCC_EMIT_H
 #define DCC_EMIT_H
 

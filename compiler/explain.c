@@ -249,7 +249,8 @@ void explain_variants(Buf *b, const Selection *s, const CudaProgram *p)
                           "%-9s %s, %s\n",
                        c->us, c->hbm, c->l2, c->smem,
                        fmax(c->math, c->special), c->latency, c->pul,
-                       c->regs, c->limiter, o[j].family->name, o[j].variant->text);
+                       c->regs, c->limiter, o[j].family->name,
+                       o[j].variant->text);
         }
     }
 }

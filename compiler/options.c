@@ -56,7 +56,7 @@ static const struct option long_options[] = {
 static const char usage[] =
     "usage: dcc [options] MODEL.dcl... -o FUSED.cu     write CUDA\n"
     "       dcc run [options] MODEL.dcl...             build and run\n"
-    "       dcc verify [options] MODEL.dcl...          compare with the oracle\n"
+    "       dcc verify [options] MODEL.dcl...          compare with an oracle\n"
     "       dcc tune [options] MODEL.dcl... -o PLAN    measure variants\n"
     "       dcc fmt [-i] FILE...                       canonical formatting\n"
     "       dcc ops [NAME]                             the operator library\n"
@@ -80,11 +80,11 @@ static const char usage[] =
     "  --dump=PASS           what a pass produced: graph, simplify,\n"
     "                        normalise, layout, select, variants, memory\n"
     "  --explain             every decision with its numbers\n"
-    "  run:    --weights FILE --in FILE... --out FILE [--cpu|--gpu] [--random]\n"
-    "          [--bench N] [--runs N] [--json FILE]\n"
+    "  run:    --weights FILE --in FILE... --out FILE [--cpu|--gpu]\n"
+    "          [--random] [--bench N] [--runs N] [--json FILE]\n"
     "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--verbose]\n"
-    "  tune:   [--budget 120s] [-j N] [--variants N] [--keep FOLDER] [--seed N]\n"
-    "          [--cpu|--gpu]\n";
+    "  tune:   [--budget 120s] [-j N] [--variants N] [--keep FOLDER]\n"
+    "          [--seed N] [--cpu|--gpu]\n";
 
 enum { IN_COMPILE = 1, IN_RUN = 2, IN_VERIFY = 4, IN_TUNE = 8 };
 enum { MAX_VARIANTS = 1000, MAX_JOBS = 1000 };

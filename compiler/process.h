@@ -41,7 +41,8 @@ void command_add(Work *w, Command *c, const char *arg);
 void command_split(Work *w, Command *c, const char *args); /* at blanks */
 
 /* Starts a program found along $PATH; stdout and stderr go to `log` (a path),
- * or where dcc's own go if NULL. -1 if it cannot be started or a signal came. */
+ * or where dcc's own go if NULL. -1 if it cannot be started or a signal
+ * came. */
 pid_t work_start(Work *w, const Command *c, const char *log);
 enum { NOT_STARTED = 127, INTERRUPTED = 128 };
 /* Waits for it: its exit status, 128 + N if signal N ended it. */

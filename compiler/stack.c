@@ -43,7 +43,8 @@ static bool map_vars(Graph *g, const Stmt *a, const Stmt *b, Subst *map)
     if (a->n_out != b->n_out || a->n_red != b->n_red || a->op != b->op ||
         a->tensor->rank != b->tensor->rank ||
         a->tensor->type != b->tensor->type || a->where.n || b->where.n ||
-        a->n_out + a->n_red > MAX_VARS || !same_vars(a->out, b->out, a->n_out) ||
+        a->n_out + a->n_red > MAX_VARS ||
+        !same_vars(a->out, b->out, a->n_out) ||
         !same_vars(a->red, b->red, a->n_red))
         return false;
     for (int i = 0; i < a->n_out; i++)

@@ -467,10 +467,10 @@ DCC_DEVICE float dcc_tf32_rest(float x)
     return x - __uint_as_float(__float_as_uint(x) & 0xffffe000u);
 }
 
-// dcc_mma_tf32 with each factor as a sum of two tf32 numbers, of which the big one
-// is what the product reads of it; the product of the two small parts is left
-// out. The 8 terms are added to d in f32, because the tensor cores' own sums are
-// cut off, not rounded.
+// dcc_mma_tf32 with each factor as a sum of two tf32 numbers, of which the big
+// one is what the product reads of it; the product of the two small parts is
+// left out. The 8 terms are added to d in f32, because the tensor cores' own
+// sums are cut off, not rounded.
 DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
                                const uint32_t (&b)[2])
 {

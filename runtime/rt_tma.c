@@ -85,8 +85,9 @@ cudaError_t dcc_tma_encode(struct CUtensorMap_st *map, dcc_type type, int rank,
         dims[d] = dim[d];
         strides[d] = d + 1 < rank ? stride_bytes[d] : 0;
     }
-    if (encode(map, rt_tma_type(type, swizzle), (cuuint32_t)rank, (void *)base, dims,
-               strides, box, elem_stride ? elem_stride : ones,
+    if (encode(map, rt_tma_type(type, swizzle), (cuuint32_t)rank,
+               (void *)base, dims, strides, box,
+               elem_stride ? elem_stride : ones,
                CU_TENSOR_MAP_INTERLEAVE_NONE, rt_tma_swizzle(swizzle),
                CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)

@@ -224,7 +224,8 @@ void body_accumulator(Body *b, Buf *out, int i, bool lanes)
         b->print.local[i] =
             arena_printf(b->graph->arena, "%s.index", b->acc[i]);
         if (vector)
-            buf_printf(out, ";\nfor (int %s = 0; %s < VEC; ++%s)\n    %s = %s;\n",
+            buf_printf(out,
+                       ";\nfor (int %s = 0; %s < VEC; ++%s)\n    %s = %s;\n",
                        b->lane, b->lane, b->lane, b->acc[i], start);
         else
             buf_printf(out, " = %s;\n", start);

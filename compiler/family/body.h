@@ -43,7 +43,7 @@ typedef struct Body {
     CPrint print;
     const Var *along;     /* VEC values of it are one thread's; or NULL */
     int vec;              /* 1: no vectors */
-    const Var *tiled;     /* a row variable of which a thread has TILE; or NULL */
+    const Var *tiled;     /* a row variable, TILE of it a thread; or NULL */
     const char *base;     /* the first of them, an identifier */
     const char *lane;     /* loop variable over VEC */
     bool along_rows;      /* along is one of rows */

@@ -189,8 +189,9 @@ void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
         put_loop(&loop,
                  group_cols(gr) <= 64 ? "#pragma unroll\n"
                                       : "#pragma unroll 4\n",
-                 arena_printf(m->graph->arena, "for (int %s = 0; %s < %s; ++%s)",
-                              names[i], names[i],
+                 arena_printf(m->graph->arena,
+                              "for (int %s = 0; %s < %s; ++%s)", names[i],
+                              names[i],
                               kernel_extent(m->graph, m->kernel, v),
                               names[i]), &in);
         buf_free(&in);

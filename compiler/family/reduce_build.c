@@ -750,7 +750,8 @@ void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     if (r.vec > 1)
         kernel_constant(g, k, "VEC", r.vec, NULL);
     if (r.keep && !r.flat)
-        kernel_constant(g, k, "CHUNKS", r.chunks, "a thread's turns through the columns");
+        kernel_constant(g, k, "CHUNKS", r.chunks,
+                        "a thread's turns through the columns");
     put_setup(&r);
     if (r.mode == MODE_COLUMNS && r.vec > 1)
         for (int i = r.body.print.n_name - 1; i >= 0; i--)

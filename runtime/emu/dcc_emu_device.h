@@ -274,7 +274,8 @@ template <int N> static inline void dcc_tma_store_wait()
 
 /* One wgmma of the running thread: a is a descriptor, or `regs` holds it. */
 void dcc_emu_wgmma(float *d, int n, int type, uint64_t a,
-                   const uint32_t *regs, uint64_t b, int accumulate, int trans_a, int trans_b);
+                   const uint32_t *regs, uint64_t b, int accumulate,
+                   int trans_a, int trans_b);
 
 template <int N> static inline void dcc_registers_grow() {}
 template <int N> static inline void dcc_registers_shrink() {}
