@@ -115,6 +115,15 @@ static bool stmt_product(const Stmt *s, const Expr **a, const Expr **b)
     return true;
 }
 
+/* A window: several of the nest's variables in one index. */
+static bool has_window(const Expr *read)
+{
+    for (int d = 0; d < read->tensor->rank; d++)
+        if (read->at[d]->n > 1)
+            return true;
+    return false;
+}
+
 /* The variables of `out` that only `a` (not b) indexes. */
 static int only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v)
 {
@@ -142,7 +151,7 @@ static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
     int d = best_dim(a, (const Var *const *)s->red, s->n_red);
     const Var *v = last < 0 ? NULL : walker(a->at[last]);
 
-    if (d < 0)
+    if (d < 0 && !has_window(a)) /* a window's images are far apart */
         d = best_dim(a, own, n);
     if (d >= 0)
         vote(l, a->tensor, d, 1);
@@ -150,19 +159,27 @@ static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
         vote(l, a->tensor, last, 1);
 }
 
-/* A window: several of the nest's variables in one index. */
-static bool has_window(const Expr *read)
-{
-    for (int d = 0; d < read->tensor->rank; d++)
-        if (read->at[d]->n > 1)
-            return true;
-    return false;
-}
-
 typedef struct Windows {
     Layouts *l;
     const Stmt *s;
 } Windows;
+
+/* The last dimension that walks alone, by a variable that every factor has:
+ * channels, not images. */
+static int channel_dim(const Stmt *s, const Expr *read)
+{
+    const Expr *a, *b;
+    bool product = stmt_product(s, &a, &b);
+
+    for (int d = read->tensor->rank - 1; d >= 0; d--) {
+        const Var *v = walker(read->at[d]);
+        if (v && v->extent >= WORTH &&
+            in_list((const Var *const *)s->out, s->n_out, v) &&
+            (!product || (expr_uses(a, v) && expr_uses(b, v))))
+            return d;
+    }
+    return -1;
+}
 
 /* Windows that no contraction sums over channels of (pooling, depthwise) are
  * read and written along what walks alone: the channels. */
@@ -173,7 +190,7 @@ static void vote_window(const Expr *e, void *ctx)
 
     if (e->kind != E_READ || !has_window(e))
         return;
-    int d = best_dim(e, (const Var *const *)s->out, s->n_out);
+    int d = channel_dim(s, e);
     if (d < 0)
         return;
     vote(w->l, e->tensor, d, 1);
