@@ -182,6 +182,28 @@ template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)
         to[i] = x;
 }
 
+template <int N, int M, class F, class X>
+DCC_DEVICE void dcc_fill(F (&to)[N][M], X x)
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        dcc_fill(to[i], x);
+}
+
+// Every row of values moves up by one: the last leaves, the first is all x.
+template <int L, int N, int M, class F>
+DCC_DEVICE void dcc_shift(F (&row)[L][N][M], F x)
+{
+#pragma unroll
+    for (int i = L - 1; i > 0; --i)
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+#pragma unroll
+            for (int k = 0; k < M; ++k)
+                row[i][j][k] = row[i - 1][j][k];
+    dcc_fill(row[0], x);
+}
+
 // ---- integer arithmetic of the language: floor, 0 for a zero divisor --------
 
 DCC_DEVICE int32_t dcc_floor_div(int32_t a, int32_t b)

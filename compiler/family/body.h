@@ -35,6 +35,13 @@ typedef struct Held {
     const char *text; /* "x_frag[v]" */
 } Held;
 
+/* A row variable of which a thread has several values. */
+typedef struct Tiled {
+    const Var *v;
+    const char *tile;  /* values a thread: "TILE" */
+    const char *count; /* threads: "(P / TILE)" */
+} Tiled;
+
 typedef struct Body {
     Graph *graph;
     const Group *group;
@@ -43,7 +50,7 @@ typedef struct Body {
     CPrint print;
     const Var *along;     /* VEC values of it are one thread's; or NULL */
     int vec;              /* 1: no vectors */
-    const Var *tiled;     /* a row variable, TILE of it a thread; or NULL */
+    Tiled tiled[2]; int n_tiled;
     const char *base;     /* the first of them, an identifier */
     const char *lane;     /* loop variable over VEC */
     bool along_rows;      /* along is one of rows */

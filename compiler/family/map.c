@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE };
+enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS }; /* ROWS 0: no walk */
 enum { MAX_SERIAL = 1024 };
 
 static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
@@ -41,27 +41,85 @@ static const Var **ordered_rows(Graph *g, const Group *gr)
 }
 
 static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
-                        int tile)
+                        int tile, int rows)
 {
-    v[*n].knob[KNOB_VEC] = vec;
-    v[*n].knob[KNOB_THREADS] = threads;
-    v[*n].knob[KNOB_TILE] = tile;
-    v[*n].text = tile > 1 ? arena_printf(g->arena, "vec=%d threads=%d tile=%d",
-                                         vec, threads, tile)
-                          : arena_printf(g->arena, "vec=%d threads=%d", vec,
-                                         threads);
+    int knob[] = {vec, threads, tile, rows};
+    const char *text = arena_printf(g->arena, "vec=%d threads=%d", vec,
+                                    threads);
+
+    memcpy(v[*n].knob, knob, sizeof knob);
+    if (tile > 1 || rows)
+        text = arena_printf(g->arena, "%s tile=%d", text, tile);
+    if (rows)
+        text = arena_printf(g->arena, "%s rows=%d", text, rows);
+    v[*n].text = text;
     ++*n;
+}
+
+/* The walk of variant v; false if it is none. */
+static bool walk_of(Graph *g, const Group *gr, const Var **rows,
+                    const Variant *v, Roll *r)
+{
+    if (!v->knob[KNOB_ROWS])
+        return false;
+    roll_find(g, gr, rows, gr->n_rows ? rows[gr->n_rows - 1] : NULL, r);
+    r->down.tile = v->knob[KNOB_ROWS];
+    r->across.tile = v->knob[KNOB_TILE];
+    return true;
+}
+
+/* Loads one after the other, each waiting for memory: a window's tile goes
+ * through the taps across it one by one, and only the first ones find nothing
+ * that a neighbour brought. */
+static double load_rounds(Graph *g, const Group *gr, const Var *fast, int tile)
+{
+    Window pair[MAX_RANK], w;
+    double rounds = 1 + (tile - 1) * 0.25;
+    int n = tile > 1 ? window_pairs(g, gr, fast, pair, MAX_RANK) : 0;
+
+    window_find(g, gr, fast, &w);
+    for (int i = 0; i < n; i++)
+        if (pair[i].q != w.q && pair[i].s != w.s)
+            rounds *= (double)pair[i].stride;
+    return rounds;
+}
+
+/* Walks: the rows in 1, 2, ... equal parts, the last perhaps smaller. */
+static void add_walks(Graph *g, const Group *gr, const Options *o,
+                      const Var **rows, int widest, Variant *v, int *n)
+{
+    enum { PARTS = 32, LEAST = 3 };
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Roll r;
+
+    if (o->device->sm < 80 || !roll_find(g, gr, rows, fast, &r))
+        return;
+    int64_t extent = r.down.q->extent, across = r.across.q ? r.across.q->extent
+                                                           : 1;
+    for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
+        if (!roll_fits(g, gr, &r, fast, vec))
+            continue;
+        int64_t last = 0;
+        for (int part = 1; part <= PARTS; part++) {
+            int64_t many = (extent + part - 1) / part;
+            if (many == last || many < (extent < LEAST ? extent : LEAST))
+                continue;
+            last = many;
+            for (int threads = 64; threads <= 128; threads *= 2)
+                for (int tile = 1; tile <= 4 && tile <= across; tile *= 2)
+                    add_variant(g, v, n, vec, threads, tile, (int)many);
+        }
+    }
 }
 
 static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
     const Var **rows = ordered_rows(g, gr);
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
-    Variant *v = arena_array(g->arena, Variant, 32);
+    Variant *v = arena_array(g->arena, Variant, 32 + 32 * 3 * 6);
     int n = 0, widest = 1;
     Window w;
 
-    (void)o;
     if (gr->n_rows)
         widest = widest_vector(g, gr, fast, 16);
     window_find(g, gr, fast, &w);
@@ -69,7 +127,8 @@ static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
         for (int threads = 128; threads <= 256; threads *= 2)
             for (int tile = 1; tile <= 4; tile *= 2)
                 if (tile == 1 || (w.q && w.q->extent % tile == 0 && vec < 16))
-                    add_variant(g, v, &n, vec, threads, tile);
+                    add_variant(g, v, &n, vec, threads, tile, 0);
+    add_walks(g, gr, o, rows, widest, v, &n);
     *out = v;
     return n;
 }
@@ -114,15 +173,25 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
     int64_t cols = group_cols(gr);
     bool gather = false;
     Traffic t;
+    Roll r;
 
     map_traffic(g, gr, v, &t);
+    const Var **rows = ordered_rows(g, gr);
+    if (walk_of(g, gr, rows, v, &r)) {
+        roll_cost(gr, o, &r, rows[gr->n_rows - 1], vec, threads, &t, c);
+        return;
+    }
     for (int i = 0; i < gr->n_step; i++)
         expr_visit(gr->step[i].value, note_gather, &gather);
+    const Device *d = o->device;
+    double share = cols > 1 ? MAP_BESIDE : 0;
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
         .padded_flops = t.flops + t.overhead,
         .efficiency = 0.5,
+        .fill_us = share * ((t.flops + t.overhead) / (d->fma_tflops * 5e5) +
+                            t.bytes / (d->l2_gbs * 1e3)),
         .special = t.special,
         .hbm_bytes = model_group_bytes(gr, NULL, NULL),
         .l2_bytes = t.bytes,
@@ -132,10 +201,11 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
         .regs = 24 + 3 * vec + 2 * gr->n_step + (tile > 1 ? tile * vec : 0),
         .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
-        .serial_steps = 1 + gather + (cols > 16 ? (double)cols / 16 : 0) +
-                        (tile - 1) * 0.25,
+        .serial_steps = gather + (cols > 16 ? (double)cols / 16 : 0) +
+                        load_rounds(g, gr, gr->n_rows ? rows[gr->n_rows - 1]
+                                                      : NULL, tile),
     };
-    model_cost(o->device, &w, c);
+    model_cost(d, &w, c);
 }
 
 /* ---- build ------------------------------------------------------------- */
@@ -290,17 +360,63 @@ static void put_bodies(Map *m)
     }
 }
 
+/* Which of its rows' values a thread has, and the sizes of that. */
+static void set_tiles(Map *m, const Var *along, const Variant *v)
+{
+    Graph *g = m->graph;
+    Kernel *k = m->kernel;
+    int tile = v->knob[KNOB_TILE];
+
+    if (m->vec > 1)
+        kernel_constant(g, k, "VEC", m->vec, NULL);
+    if (walk_of(g, m->group, m->rows, v, &m->roll)) {
+        roll_tiles(m);
+        return;
+    }
+    window_find(g, m->group, along, &m->window);
+    m->window.tile = tile;
+    if (tile == 1)
+        return;
+    const Var *q = m->window.q;
+    m->body.n_tiled = 1;
+    m->body.tiled[0] = (Tiled){
+        q, "TILE", arena_printf(g->arena, "(%s / TILE)",
+                                kernel_extent(g, k, q))};
+    kernel_constant(g, k, "TILE", tile,
+                    arena_printf(g->arena, "outputs of a thread along %s",
+                                 q->name));
+    kernel_constant(g, k, "SPAN", window_span(&m->window), "inputs for them");
+}
+
+static void put_code(Map *m, int64_t points, int threads, const Var *along)
+{
+    put_setup(m, points, threads);
+    if (!m->roll.down.q)
+        kernel_wait_phase(m->graph, m->kernel);
+    if (m->vec > 1)
+        for (int i = m->body.print.n_name - 1; i >= 0; i--)
+            if (m->body.print.name[i].var == along)
+                m->body.base = m->body.print.name[i].text;
+    if (m->roll.down.q)
+        roll_pass(m);
+    else
+        put_bodies(m);
+    kernel_tidy(m->graph, m->kernel);
+}
+
 static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
                       Kernel *k)
 {
     Map m = {.graph = g, .group = gr, .kernel = k};
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
-    int tile = v->knob[KNOB_TILE];
-    int64_t points = group_rows(gr) / vec / tile;
+    int64_t points = group_rows(gr) / vec / v->knob[KNOB_TILE];
     Cost c;
+    Roll r;
 
     m.rows = ordered_rows(g, gr);
     m.vec = vec;
+    if (walk_of(g, gr, m.rows, v, &r))
+        points = roll_points(gr, &r, vec);
     while (threads > 32 && threads / 2 >= points)
         threads /= 2;
     m.group = (Group *)nest_plain(g, gr);
@@ -308,41 +424,25 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     const Var *along = gr->n_rows ? m.rows[gr->n_rows - 1] : NULL;
     body_init(&m.body, g, gr, k, &m.plan, vec > 1 ? along : NULL, vec);
     m.group = (Group *)m.body.group;
-    window_find(g, m.group, along, &m.window);
-    m.window.tile = tile;
-    m.body.tiled = tile > 1 ? m.window.q : NULL;
     k->family = "map";
     k->variant = v->text;
     k->block = threads;
     k->grid[0] = (int)((points + threads - 1) / threads);
     k->grid[1] = k->grid[2] = 1;
+    if (walk_of(g, gr, m.rows, v, &r))
+        k->min_blocks = roll_blocks(gr, o->device, &r, vec, threads);
     for (int i = 0; i < gr->n_rows; i++)
         if (gr->n_rows > 1 && m.rows[i]->extent > 1)
             kernel_extent(g, k, m.rows[i]);
     for (int i = 0; i < gr->n_cols; i++)
         if (gr->cols[i]->extent > 1)
             kernel_extent(g, k, gr->cols[i]);
-    if (vec > 1)
-        kernel_constant(g, k, "VEC", vec, NULL);
-    if (tile > 1) {
-        kernel_constant(g, k, "TILE", tile,
-                        arena_printf(g->arena, "outputs of a thread along %s",
-                                     m.window.q->name));
-        kernel_constant(g, k, "SPAN", window_span(&m.window),
-                        "inputs for them");
-    }
+    set_tiles(&m, along, v);
     kernel_constant(g, k, "THREADS", threads, NULL);
     if (points % threads && points > 1)
         kernel_constant(g, k, "POINTS", points,
                         vec > 1 ? "groups of VEC" : NULL);
-    put_setup(&m, points, threads);
-    kernel_wait_phase(g, k);
-    if (vec > 1)
-        for (int i = m.body.print.n_name - 1; i >= 0; i--)
-            if (m.body.print.name[i].var == along)
-                m.body.base = m.body.print.name[i].text;
-    put_bodies(&m);
-    kernel_tidy(g, k);
+    put_code(&m, points, threads, along);
     map_cost(g, gr, o, v, &c);
     Traffic t;
     map_traffic(g, gr, v, &t);

@@ -1,5 +1,6 @@
 /* map.h - what the parts of family map share (map.c; map_window.c: windows
- * whose inputs several neighbouring outputs of one thread share). */
+ * whose inputs several neighbouring outputs of one thread share; map_roll.c and
+ * map_roll_build.c: windows that a thread walks down). */
 #ifndef DCC_MAP_H
 #define DCC_MAP_H
 
@@ -13,10 +14,46 @@ typedef struct Window {
     int tile;          /* 1: not used */
 } Window;
 
-/* The pair whose inputs overlap most, none of it being `fast`. */
+/* All pairs whose inputs overlap, none of them having `fast`, at most `most`;
+ * returns how many. */
+int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
+                 int most);
+/* The pair whose inputs overlap most. */
 void window_find(Graph *g, const Group *gr, const Var *fast, Window *w);
-/* Inputs that a thread reads along q; w->tile outputs of them. */
+/* Inputs that a thread reads along q; w->tile outputs of them. 1 without a
+ * pair. */
 int64_t window_span(const Window *w);
+/* Tiles along q, the last perhaps in part. */
+int64_t window_tiles(const Window *w);
+
+/* A walk: down.tile rows of across.tile outputs; across may be no pair. */
+typedef struct Roll {
+    Window down, across;
+} Roll;
+enum { ROLL_STAGES = 4 }; /* input rows under way or in use */
+
+/* The nest's two windows, or one; `rows` from slow to fast. */
+bool roll_find(Graph *g, const Group *gr, const Var *const *rows,
+               const Var *fast, Roll *r);
+/* Whether vec values of `along` come in as one copy everywhere. */
+bool roll_fits(Graph *g, const Group *gr, const Roll *r, const Var *along,
+               int vec);
+/* Whether the window's place moves this read. */
+bool roll_moves(const Roll *r, const Expr *read);
+/* Rows of outputs that one input row belongs to. */
+int roll_live(const Roll *r);
+/* Threads with work. */
+int64_t roll_points(const Group *gr, const Roll *r, int vec);
+/* Blocks that an SM has room for. */
+int roll_blocks(const Group *gr, const Device *d, const Roll *r, int vec,
+                int threads);
+void roll_cost(const Group *gr, const Options *o, const Roll *r,
+               const Var *fast, int vec, int threads, const Traffic *t,
+               Cost *c);
+
+/* Of the time that windows take on units which do not limit them, the share
+ * that is not hidden behind what does. */
+#define MAP_BESIDE 0.06
 
 typedef struct Map {
     Body body;
@@ -27,6 +64,7 @@ typedef struct Map {
     const Var **rows;
     int vec;
     Window window;
+    Roll roll;         /* down.tile 0: not used */
     const char *turn;  /* loop variable over the tile */
 } Map;
 
@@ -36,5 +74,10 @@ void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
 /* The only pass and the phase after it, for a tile of outputs. */
 void window_pass(Map *m, Buf *out);
 void window_results(Map *m, Buf *out);
+/* One value a lane into `array`, where they are no vector. */
+void window_lanes(Map *m, Buf *out, const Expr *e, const char *array);
+/* A walk's constants and tiles; all its phases. */
+void roll_tiles(Map *m);
+void roll_pass(Map *m);
 
 #endif

@@ -6,7 +6,12 @@
 
 int64_t window_span(const Window *w)
 {
-    return w->s->extent + w->stride * (w->tile - 1);
+    return w->q ? w->s->extent + w->stride * (w->tile - 1) : 1;
+}
+
+int64_t window_tiles(const Window *w)
+{
+    return w->q ? (w->q->extent + w->tile - 1) / w->tile : 1;
 }
 
 /* Whether e depends on q and s only as stride * q + s. */
@@ -89,28 +94,41 @@ static void note_stride(Graph *g, const Group *gr, Window *w)
                 w->stride = idx_coef(r.read[i]->at[d], w->q);
 }
 
-void window_find(Graph *g, const Group *gr, const Var *fast, Window *w)
+int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
+                 int most)
 {
-    double best = 1;
+    int n = 0;
 
-    memset(w, 0, sizeof *w);
-    w->tile = 1;
     if (group_cols(gr) > 64 || !one_pass(gr))
-        return;
+        return 0;
     for (int i = 0; i < gr->n_rows; i++)
-        for (int j = 0; j < gr->n_cols; j++) {
+        for (int j = 0; j < gr->n_cols && n < most; j++) {
             Window t = {gr->rows[i], gr->cols[j], 0, 1};
             if (t.q == fast || t.q->extent < 2 || t.s->extent < 2)
                 continue;
             note_stride(g, gr, &t);
             if (t.stride < 1 || t.stride >= t.s->extent || !fits(g, gr, &t))
                 continue;
-            double overlap = (double)t.s->extent / (double)t.stride;
-            if (overlap > best) {
-                best = overlap;
-                *w = t;
-            }
+            w[n++] = t;
         }
+    return n;
+}
+
+void window_find(Graph *g, const Group *gr, const Var *fast, Window *w)
+{
+    Window pair[MAX_RANK];
+    int n = window_pairs(g, gr, fast, pair, MAX_RANK);
+    double best = 1;
+
+    memset(w, 0, sizeof *w);
+    w->tile = 1;
+    for (int i = 0; i < n; i++) {
+        double overlap = (double)pair[i].s->extent / (double)pair[i].stride;
+        if (overlap > best) {
+            best = overlap;
+            *w = pair[i];
+        }
+    }
 }
 
 /* ---- code -------------------------------------------------------------- */
@@ -145,8 +163,7 @@ static void put_accumulator(Map *m, Buf *out, int i)
     }
 }
 
-/* One value a lane into `array`, where they are no vector. */
-static void put_lane_loads(Map *m, Buf *out, const Expr *e, const char *array)
+void window_lanes(Map *m, Buf *out, const Expr *e, const char *array)
 {
     Body *b = &m->body;
     Buf in = {0};
@@ -181,7 +198,7 @@ static void put_input(Map *m, Buf *out, const Expr *e)
     if (kind == READ_VECTOR)
         body_load(b, out, e, array);
     else
-        put_lane_loads(m, out, e, array);
+        window_lanes(m, out, e, array);
     body_hold(b, e, text_of(m, array));
 }
 

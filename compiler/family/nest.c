@@ -221,19 +221,31 @@ void order_vars(Graph *g, const Var **v, int n, const Idx *offset)
         }
 }
 
+static const Tiled *tiled(const Body *b, const Var *v)
+{
+    for (int i = 0; i < b->n_tiled; i++)
+        if (b->tiled[i].v == v)
+            return &b->tiled[i];
+    return NULL;
+}
+
+/* Threads along v, as C. */
+static const char *count_of(Body *b, const Var *v)
+{
+    const Tiled *t = tiled(b, v);
+
+    return t ? t->count : kernel_extent(b->graph, b->kernel, v);
+}
+
 /* The product of v[i + 1] .. v[n - 1], in units of vec: "H * W / VEC". */
 static void put_product(Body *b, Buf *out, const Var **v, int i, int n,
                         int vec)
 {
     int parts = 0;
 
-    for (int j = i + 1; j < n; j++) {
-        if (v[j]->extent == 1)
-            continue;
-        buf_printf(out, v[j] == b->tiled ? "%s(%s / TILE)" : "%s%s",
-                   parts++ ? " * " : "",
-                   kernel_extent(b->graph, b->kernel, v[j]));
-    }
+    for (int j = i + 1; j < n; j++)
+        if (v[j]->extent > 1)
+            buf_printf(out, "%s%s", parts++ ? " * " : "", count_of(b, v[j]));
     if (vec > 1)
         buf_puts(out, " / VEC");
 }
@@ -242,6 +254,7 @@ static void put_component(Body *b, Buf *out, const Var **v, int i, int n,
                           const char *point, int vec)
 {
     bool slowest = true, fastest = true;
+    const Tiled *t = tiled(b, v[i]);
     Buf below = {0};
 
     for (int j = 0; j < i; j++)
@@ -253,14 +266,11 @@ static void put_component(Body *b, Buf *out, const Var **v, int i, int n,
     if (!fastest)
         buf_printf(out, strpbrk(buf_text(&below), " ") ? " / (%s)" : " / %s",
                    buf_text(&below));
-    if (!slowest) {
-        const char *e = kernel_extent(b->graph, b->kernel, v[i]);
-        buf_printf(out, v[i] == b->tiled    ? " %% (%s / TILE)"
-                        : fastest && vec > 1 ? " %% (%s / VEC)"
-                                             : " %% %s", e);
-    }
-    if (v[i] == b->tiled)
-        buf_puts(out, " * TILE");
+    if (!slowest)
+        buf_printf(out, !t && fastest && vec > 1 ? " %% (%s / VEC)" : " %% %s",
+                   count_of(b, v[i]));
+    if (t)
+        buf_printf(out, " * %s", t->tile);
     if (fastest && vec > 1)
         buf_puts(out, " * VEC");
     buf_free(&below);
