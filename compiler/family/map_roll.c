@@ -262,8 +262,10 @@ void roll_cost(const Group *gr, const Options *o, const Roll *r,
     double l1 = n * (w.input * (narrow + 2) + w.output * narrow);
     double l2 = n * (w.input * fresh + w.output);
     double sm_us = sm_clocks(d, r, &w, blocks, threads, room) / clk;
-    double beside = MAP_BESIDE * (sm_us + l1 / (d->smem_bytes_clk * d->sms * clk) +
-                           l2 / (d->l2_gbs * 1e3));
+    double fill = (d->hbm_latency * 1.5 + 500) / clk;
+    double stride = (double)r->down.stride;
+    double l1_us = l1 / (d->smem_bytes_clk * d->sms * clk);
+    double beside = MAP_BESIDE * (sm_us + l1_us + l2 / (d->l2_gbs * 1e3));
     Work work = {
         .pipe = PIPE_FMA,
         .flops = t->flops,
