@@ -104,29 +104,38 @@ static void code_line(Buf *b, const char *s, int indent)
     buf_putc(b, '\n');
 }
 
+/* The words of a line that is one of a comment's, or NULL. */
+static const char *words(const char *line)
+{
+    const char *s = line + strspn(line, " ");
+
+    return !strncmp(s, "// ", 3) && s[3] != ' ' && s[3] != '-' ? s + 3 : NULL;
+}
+
 /* s begins with //; words that do not fit go on in another comment line. */
 static void comment_line(Buf *b, const char *s, int indent)
 {
     int hang = 2 + (int)strspn(s + 2, " ");
+    int next = words(s) ? hang : hang + 2;
     int room = COLUMNS - indent;
     bool first = true;
 
-    while ((int)strlen(s) + (first ? 0 : hang + 2) > room) {
-        int limit = room - (first ? 0 : hang + 2), at = 0;
+    while ((int)strlen(s) + (first ? 0 : next) > room) {
+        int limit = room - (first ? 0 : next), at = 0;
         for (int i = first ? hang + 1 : 1; i <= limit && s[i]; i++)
             if (s[i] == ' ')
                 at = i;
         if (!at)
             break;
         put_indent(b, indent);
-        buf_printf(b, "%-*s", first ? 0 : hang + 2, first ? "" : "//");
+        buf_printf(b, "%-*s", first ? 0 : next, first ? "" : "//");
         buf_putn(b, s, (size_t)at);
         buf_putc(b, '\n');
         s += at + 1;
         first = false;
     }
     put_indent(b, indent);
-    buf_printf(b, "%-*s%s\n", first ? 0 : hang + 2, first ? "" : "//", s);
+    buf_printf(b, "%-*s%s\n", first ? 0 : next, first ? "" : "//", s);
 }
 
 /* The // of a comment at the end of a line of code, or NULL. */
@@ -173,11 +182,45 @@ static void one_line(Buf *b, const char *line, size_t len, int indent)
     buf_free(&s);
 }
 
+/* Of a comment's line that is too long, the last words go to its next line, if
+ * there is one: returns where they begin, else 0. */
+static size_t overflow(const char *line, size_t n, int indent)
+{
+    const char *next = line + n + (line[n] == '\n');
+    size_t at = 0, own = strspn(line, " "), room = COLUMNS - (size_t)indent;
+
+    if (n <= room || !words(line) || !words(next) || own + 3 >= room ||
+        strspn(next, " ") != own)
+        return 0;
+    for (size_t i = own + 4; i <= room; i++)
+        if (line[i] == ' ')
+            at = i;
+    return at;
+}
+
 void cprint_lines(Buf *b, const char *text, int indent)
 {
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        one_line(b, text, n, indent);
-        text += n + (text[n] == '\n');
+    Buf joined = {0}; /* a line that took words of the one before */
+    const char *line = text;
+    size_t own, n, at;
+
+    while (*line) {
+        const char *next = line + strcspn(line, "\n");
+        n = (size_t)(next - line);
+        next += *next == '\n';
+        at = overflow(line, n, indent);
+        one_line(b, line, at ? at : n, indent);
+        if (at) {
+            Buf more = {0};
+            own = strspn(line, " ");
+            buf_printf(&more, "%*s// ", (int)own, "");
+            buf_putn(&more, line + at + 1, n - at - 1);
+            buf_printf(&more, " %s", words(next));
+            buf_free(&joined);
+            joined = more;
+            next = buf_text(&joined);
+        }
+        line = next;
     }
+    buf_free(&joined);
 }

@@ -306,6 +306,7 @@ static void put_constants(Buf *b, const Kernel *k)
 {
     Buf text = {0};
     int column = 0;
+    bool with_next = false;
 
     for (int i = 0; i < k->n_constant; i++) {
         const Constant *c = &k->constant[i];
@@ -313,16 +314,18 @@ static void put_constants(Buf *b, const Kernel *k)
         if (c->value > INT_MAX || c->value < INT_MIN)
             continue;
         buf_printf(&one, "%s = %lld", c->name, (long long)c->value);
-        bool fresh = column == 0 || c->comment ||
+        bool said = c->comment && *c->comment;
+        bool fresh = column == 0 || (c->comment && !with_next) ||
                      column + 2 + (int)one.len > 68;
         if (fresh && column)
             buf_putc(&text, '\n');
         buf_printf(&text, "%s%s,", fresh ? "    " : " ", buf_text(&one));
         column = fresh ? (int)one.len + 5 : column + (int)one.len + 2;
-        if (c->comment) {
+        if (said) {
             buf_printf(&text, "  // %s", c->comment);
             column = 80;
         }
+        with_next = c->comment && !said;
         buf_free(&one);
     }
     if (text.len && !strpbrk(buf_text(&text), "\n/")) {

@@ -47,7 +47,7 @@ typedef struct Phase {
 typedef struct Constant {
     const char *name;    /* upper case */
     int64_t value;
-    const char *comment; /* or NULL */
+    const char *comment; /* or NULL; "": the next one's */
 } Constant;
 
 /* Where a kernel that waits for the grid lets the next launch begin. */

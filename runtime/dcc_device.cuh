@@ -175,6 +175,79 @@ DCC_DEVICE void dcc_store(T *to, const F (&from)[N])
     }
 }
 
+// A vector like those above, or N side by side; the address is a multiple of a
+// vector's size.
+template <class V, class T> DCC_DEVICE void dcc_read(V &to, const T *from)
+{
+    to = *reinterpret_cast<const V *>(from);
+}
+
+template <class V, int N, class T>
+DCC_DEVICE void dcc_read(V (&to)[N], const T *from)
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        to[i] = reinterpret_cast<const V *>(from)[i];
+}
+
+template <class V, int N, class T>
+DCC_DEVICE void dcc_write(T *to, const V (&from)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        reinterpret_cast<V *>(to)[i] = from[i];
+}
+
+// The four sums of a thread of one mma, 16 rows by 8 columns, to a tile in
+// shared memory with `pitch` elements a row; `at` is the place of the first.
+template <class T>
+DCC_DEVICE void dcc_put_sums(T *at, int pitch, const T (&acc)[4])
+{
+    using pair = dcc_vector<T, 2>;
+    *reinterpret_cast<pair *>(at) = pair{{acc[0], acc[1]}};
+    *reinterpret_cast<pair *>(at + 8 * pitch) = pair{{acc[2], acc[3]}};
+}
+
+// The sums of a thread in memory, four in a place; its neighbours' places are
+// beside it, and its own next one `stride` further.
+template <int R, int C>
+DCC_DEVICE void dcc_leave_sums(float4 *to, int stride,
+                               const float (&acc)[R][C])
+{
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+#pragma unroll
+        for (int j = 0; j < C; j += 4)
+            to[(i * C + j) / 4 * stride] =
+                make_float4(acc[i][j], acc[i][j + 1], acc[i][j + 2],
+                            acc[i][j + 3]);
+}
+
+template <int R, int C>
+DCC_DEVICE void dcc_add_sums(float (&acc)[R][C], const float4 *from,
+                             int stride)
+{
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+#pragma unroll
+        for (int j = 0; j < C; j += 4) {
+            const float4 v = from[(i * C + j) / 4 * stride];
+            acc[i][j] += v.x;
+            acc[i][j + 1] += v.y;
+            acc[i][j + 2] += v.z;
+            acc[i][j + 3] += v.w;
+        }
+}
+
+template <int R, int C> DCC_DEVICE void dcc_clear_sums(float (&acc)[R][C])
+{
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+#pragma unroll
+        for (int j = 0; j < C; ++j)
+            acc[i][j] = 0;
+}
+
 template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)
 {
 #pragma unroll

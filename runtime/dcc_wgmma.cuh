@@ -102,6 +102,13 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(float (&d)[N])
         asm volatile("" : "+f"(d[i])::"memory");
 }
 
+template <int R, int N> DCC_DEVICE void dcc_wgmma_use(float (&d)[R][N])
+{
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+        dcc_wgmma_use(d[i]);
+}
+
 // Registers of a are written by now: before the fence.
 template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
 {
@@ -163,6 +170,29 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
     }
 
 #endif
+
+// Where piece `piece` (8 elements of 16 bits) of a row of COLS (32 or 64) is
+// kept in shared memory: pieces change places with the row, so that neither
+// those of 8 rows nor those of a row meet in a bank.
+template <int COLS> DCC_DEVICE int dcc_packed_at(int row, int piece)
+{
+    return (piece ^ (COLS == 64 ? row % 8 : row / 2 % 4)) * 8;
+}
+
+// 16 rows of COLS columns of a warp, as two words of pairs for each 8 columns
+// lie after products, to shared memory.
+template <int COLS, class T>
+DCC_DEVICE void dcc_pack_rows(T (&to)[16][COLS],
+                              const uint32_t (&packed)[COLS / 16][4])
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int c = 0; c < COLS / 16; ++c)
+        dcc_stmatrix_x4(&to[lane % 16]
+                           [dcc_packed_at<COLS>(lane % 16, c * 2 + lane / 16)],
+                        packed[c]);
+    __syncwarp();
+}
 
 // A thread holds pairs of columns: those of four neighbouring 8-column groups
 // (sums[4 j + 2 h], + 1 for j 0..3) become, among the four lanes of a row, 8

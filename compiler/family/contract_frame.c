@@ -57,10 +57,10 @@ static void constants(Contract *x)
     kernel_constant(g, k, "M", x->c.M, describe(x, &x->m));
     kernel_constant(g, k, "N", x->c.N, describe(x, &x->n));
     kernel_constant(g, k, "K", x->c.K, describe(x, &x->k));
-    kernel_constant(g, k, "BM", t->bm, NULL);
-    kernel_constant(g, k, "BN", t->bn, NULL);
+    kernel_constant(g, k, "BM", t->bm, "");
+    kernel_constant(g, k, "BN", t->bn, "");
     kernel_constant(g, k, "BK", t->bk, "tile of a block");
-    kernel_constant(g, k, x->mma ? "WM" : "TM", t->wm, NULL);
+    kernel_constant(g, k, x->mma ? "WM" : "TM", t->wm, "");
     kernel_constant(g, k, x->mma ? "WN" : "TN", t->wn,
                     x->mma ? "tile of a warp" : "tile of a thread");
     kernel_constant(g, k, "STAGES", t->stages, NULL);

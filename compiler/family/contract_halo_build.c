@@ -256,12 +256,8 @@ static const char *text_of(Halo *h, void (*put)(Halo *, Buf *))
 }
 
 static const char leave[] =
-    "float *const at = &sums[warp * WM + i * 16 + lane / 4]\n"
-    "                       [j * 8 + lane % 4 * 2];\n"
-    "*reinterpret_cast<float2 *>(at) =\n"
-    "    make_float2(acc[i][j][0], acc[i][j][1]);\n"
-    "*reinterpret_cast<float2 *>(at + 8 * (BN + 8)) =\n"
-    "    make_float2(acc[i][j][2], acc[i][j][3]);\n";
+    "dcc_put_sums(&sums[warp * WM + i * 16 + lane / 4]\n"
+    "                  [j * 8 + lane % 4 * 2], BN + 8, acc[i][j]);\n";
 static const char leave_swapped[] =
     "#pragma unroll\n"
     "for (int e = 0; e < 4; ++e)\n"

@@ -364,23 +364,30 @@ static void put_k(Contract *x, const Load *l, Buf *b)
     put_digits(x, b, &x->k, l, x->k.name, loop_wants);
 }
 
+static bool one_statement(const char *text)
+{
+    const char *end = strchr(text, ';');
+
+    return end && !strcmp(end, ";\n") && !strchr(text, '{');
+}
+
 /* The loop over passes around `body`. */
 static void put_passes(const Load *l, Buf *b, const Buf *head,
                        const Buf *body)
 {
     int indent = l->passes > 1 ? 4 : 0;
-
     bool outside = l->along_k || !indent; /* k is one for all passes */
+    bool bare = outside && one_statement(buf_text(body));
 
     if (outside)
         cprint_lines(b, buf_text(head), 0);
     if (indent)
-        buf_printf(b, "#pragma unroll\n"
-                      "for (int i = 0; i < %s_PASSES; ++i) {\n", l->ID);
+        buf_printf(b, "#pragma unroll\nfor (int i = 0; i < %s_PASSES; ++i)%s",
+                   l->ID, bare ? "\n" : " {\n");
     if (!outside)
         cprint_lines(b, buf_text(head), indent);
     cprint_lines(b, buf_text(body), indent);
-    if (indent)
+    if (indent && !bare)
         buf_puts(b, "}\n");
 }
 

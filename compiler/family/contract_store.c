@@ -184,36 +184,38 @@ const char *finish_type(const Finish *f, const Tensor *t,
                         v->piece);
 }
 
-/* const dcc_f16x8 r_vec = *reinterpret_cast<const dcc_f16x8 *>(&r[..]); */
-static void put_vector_load(Finish *f, Buf *b, const Vector *v)
+/* if (..) dcc_read(r_vec, &r[..]); */
+static void put_read(Finish *f, Buf *b, const Vector *v)
 {
     CPrint *cp = &f->x->cp;
     const Tensor *t = v->read->tensor;
-    const char *type = finish_type(f, t, v);
-    Buf at = {0}, in = {0};
+    Buf at = {0};
 
     cprint_element(&at, cp, t, cprint_offset(f->x->g, t, v->read->at));
     if (guard_truth(v->read->in) != ALWAYS) {
-        cprint_guard(&in, cp, v->read->in);
-        buf_puts(&in, " ? ");
+        buf_puts(b, "if (");
+        cprint_guard(b, cp, v->read->in);
+        buf_puts(b, ")\n    ");
     }
-    if (v->count == 1)
-        buf_printf(b, "const %s %s = ", type, v->id);
-    else
-        buf_printf(b, "const %s %s[%d] = {", type, v->id, v->count);
-    for (int i = 0; i < v->count; i++) {
-        buf_printf(b, "%s%s*reinterpret_cast<const %s *>(&%s[%s",
-                   i ? ", " : "", buf_text(&in), type,
-                   cprint_tensor(cp, t), buf_text(&at));
-        if (i)
-            buf_printf(b, " + %d", i * v->piece);
-        buf_printf(b, "])");
-        if (in.len)
-            buf_printf(b, " : %s{}", type);
-    }
-    buf_puts(b, v->count == 1 ? ";\n" : "};\n");
+    buf_printf(b, "dcc_read(%s, &%s[%s]);\n", v->id, cprint_tensor(cp, t),
+               buf_text(&at));
     buf_free(&at);
-    buf_free(&in);
+}
+
+/* dcc_f32x4 r_vec[2]; */
+static void put_vector(Finish *f, Buf *b, const Vector *v, const Tensor *t,
+                       bool zero)
+{
+    buf_printf(b, "%s %s", finish_type(f, t, v), v->id);
+    if (v->count > 1)
+        buf_printf(b, "[%d]", v->count);
+    buf_puts(b, zero ? " = {};\n" : ";\n");
+}
+
+static void put_vector_load(Finish *f, Buf *b, const Vector *v)
+{
+    put_vector(f, b, v, v->read->tensor, guard_truth(v->read->in) != ALWAYS);
+    put_read(f, b, v);
 }
 
 /* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
@@ -222,27 +224,21 @@ void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step)
     Contract *x = f->x;
     CPrint *cp = &x->cp;
     const Tensor *t = x->gr->step[step].tensor;
-    bool guarded = guard_truth(f->where[step]) != ALWAYS;
     Buf at = {0};
 
-    if (guarded) {
+    if (guard_truth(f->where[step]) != ALWAYS) {
         buf_puts(b, "if (");
         cprint_guard(b, cp, f->where[step]);
-        buf_puts(b, ") {\n");
+        buf_puts(b, ")\n    ");
     }
     cprint_element(&at, cp, t, cprint_offset(x->g, t, f->store[step]));
-    for (int i = 0; i < v->count; i++) {
-        buf_printf(b, "%s*reinterpret_cast<%s *>(&%s[%s", guarded ? "    " : "",
-                   finish_type(f, t, v), cprint_tensor(cp, t), buf_text(&at));
-        if (i)
-            buf_printf(b, " + %d", i * v->piece);
-        if (v->count == 1)
-            buf_printf(b, "]) = %s;\n", v->id);
-        else
-            buf_printf(b, "]) = %s[%d];\n", v->id, i);
-    }
-    if (guarded)
-        buf_puts(b, "}\n");
+    if (v->count > 1)
+        buf_printf(b, "dcc_write(&%s[%s], %s);\n", cprint_tensor(cp, t),
+                   buf_text(&at), v->id);
+    else
+        buf_printf(b, "*reinterpret_cast<%s *>(&%s[%s]) = %s;\n",
+                   finish_type(f, t, v), cprint_tensor(cp, t), buf_text(&at),
+                   v->id);
     buf_free(&at);
 }
 
@@ -255,15 +251,15 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* `// mlp.dcl:9` where the statement changes. */
-static void put_place(Buf *b, const Stmt *s, const Stmt **last)
+/* `mlp.dcl:9` where the statement changes. */
+static void add_place(Buf *places, const Stmt *s, const Stmt **last)
 {
     if (!s || !s->at.source)
         return;
     if (!*last || (*last)->at.line != s->at.line ||
         (*last)->at.source != s->at.source)
-        buf_printf(b, "// %s:%d\n", base_name(s->at.source->name),
-                   s->at.line);
+        buf_printf(places, "%s%s:%d", places->len ? ", " : "",
+                   base_name(s->at.source->name), s->at.line);
     *last = s;
 }
 
@@ -310,6 +306,7 @@ static void put_steps(Finish *f, Buf *b)
 {
     Contract *x = f->x;
     const Stmt *last = NULL;
+    Buf places = {0}, text = {0}; /* statements that have text together */
 
     for (int i = 0; i < x->gr->n_step; i++)
         if (finish_row_step(&x->gr->step[i]))
@@ -318,9 +315,17 @@ static void put_steps(Finish *f, Buf *b)
         const Step *s = &x->gr->step[i];
         if (!finish_row_step(s) && !s->tensor)
             continue;
-        put_place(b, s->source, &last);
-        put_step(f, b, i);
+        add_place(&places, s->source, &last);
+        put_step(f, &text, i);
+        if (!text.len)
+            continue;
+        if (places.len)
+            buf_printf(b, "// %s\n", buf_text(&places));
+        buf_puts(b, buf_text(&text));
+        buf_free(&places);
+        buf_free(&text);
     }
+    buf_free(&places);
 }
 
 void finish_side(Finish *f, Buf *b, const Side *s, bool linear)
@@ -421,23 +426,16 @@ void finish_loads(Finish *f, Buf *b)
     if (!x->sum && many_sums(x))
         put_many_sums(x, b);
     else if (!x->sum)
-        buf_printf(b, "%s%d sum_vec[%d];\n#pragma unroll\n"
-                  "for (int e = 0; e < %d; ++e)\n"
-                  "    sum_vec[e] = *reinterpret_cast<const %s%d *>("
-                  "&sums[row][col + e * %d]);\n",
-               vec, piece, x->vec / piece, x->vec / piece, vec, piece, piece);
+        buf_printf(b, "%s%d sum_vec[%d];\n"
+                      "dcc_read(sum_vec, &sums[row][col]);\n", vec, piece,
+                   x->vec / piece);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read && !f->vec[i].early)
             put_vector_load(f, b, &f->vec[i]);
     for (int i = 0; i < x->gr->n_step; i++) {
         if (!f->vector_store[i])
             continue;
-        const Vector *v = finish_vector(f, i);
-        buf_printf(b, "%s %s", finish_type(f, x->gr->step[i].tensor, v),
-                   v->id);
-        if (v->count > 1)
-            buf_printf(b, "[%d]", v->count);
-        buf_puts(b, ";\n");
+        put_vector(f, b, finish_vector(f, i), x->gr->step[i].tensor, false);
     }
 }
 
@@ -523,17 +521,17 @@ int contract_rows(const Contract *x)
 }
 
 /* Where piece i of the tile is. */
-static void put_where(const Contract *x, Buf *b)
+static void put_where(const Contract *x, Buf *b, const char *i)
 {
     const char *first = x->cluster ? "rank * ROWS + " : "";
 
     if (x->vec > 1)
-        buf_printf(b, "const int row = %si / (BN / %d);\n"
-                      "const int col = i %% (BN / %d) * %d;\n",
-                   first, x->vec, x->vec, x->vec);
+        buf_printf(b, "const int row = %s%s / (BN / %d);\n"
+                      "const int col = %s %% (BN / %d) * %d;\n",
+                   first, i, x->vec, i, x->vec, x->vec);
     else
-        buf_printf(b, "const int row = %si / BN;\nconst int col = i %% BN;\n",
-                   first);
+        buf_printf(b, "const int row = %s%s / BN;\n"
+                      "const int col = %s %% BN;\n", first, i, i);
     buf_puts(b, "const int m = m0 + row;\nconst int n = n0 + col;\n");
 }
 
@@ -557,6 +555,12 @@ static int pieces(const Contract *x)
     return contract_rows(x) * x->t.bn / x->vec;
 }
 
+/* A thread has one piece. */
+static bool one_each(const Contract *x)
+{
+    return pieces(x) == x->t.threads && !x->cluster;
+}
+
 static void put_points(Finish *f, Buf *b)
 {
     Contract *x = f->x;
@@ -566,15 +570,14 @@ static void put_points(Finish *f, Buf *b)
 
     if (*outside)
         buf_printf(&body, "if (%s)\n    %s;\n", outside,
-                   pieces(x) == x->t.threads && !x->cluster ? "return"
-                                                            : "continue");
+                   one_each(x) ? "return" : "continue");
     finish_sum(f, "sum");
     finish_side(f, &body, &x->m, f->linear_m);
     finish_side(f, &body, &x->n, f->linear_n);
     finish_loads(f, &body);
     finish_columns(f, &body);
     cprint_close(&x->cp, scope);
-    put_where(x, &where);
+    put_where(x, &where, one_each(x) ? "threadIdx.x" : "i");
     cprint_lines(b, buf_text(&where), 4);
     cprint_lines(b, buf_text(&body), 4);
     buf_free(&where);
@@ -590,13 +593,11 @@ static void put_loop(Contract *x, Buf *b, bool loads)
 
     if (loads && n >= 2 * threads)
         buf_printf(b, "#pragma unroll %d\n", n >= 4 * threads ? 4 : 2);
-    if (n % threads || x->cluster) {
+    if (n % threads || x->cluster)
         buf_printf(b, "for (int i = threadIdx.x; i < %s * BN / %d; "
                       "i += THREADS) {\n", rows, x->vec);
-        return;
-    }
-    if (n == threads)
-        buf_puts(b, "{\n    const int i = threadIdx.x;\n");
+    else if (n == threads)
+        buf_puts(b, "{\n");
     else
         buf_printf(b, "for (int pass = 0; pass < BM * BN / %d / THREADS; "
                       "++pass) {\n"
@@ -656,36 +657,6 @@ static int choose_early(Finish *f)
     return regs;
 }
 
-/* "b_vec = *reinterpret_cast<const dcc_f16x8 *>(&b[n]);" */
-static void put_early_load(Finish *f, Buf *b, const Vector *v)
-{
-    CPrint *cp = &f->x->cp;
-    const Tensor *t = v->read->tensor;
-    Buf at = {0}, in = {0};
-
-    cprint_element(&at, cp, t, cprint_offset(f->x->g, t, v->read->at));
-    if (guard_truth(v->read->in) != ALWAYS) {
-        buf_puts(&in, "if (");
-        cprint_guard(&in, cp, v->read->in);
-        buf_puts(&in, ") {\n");
-        buf_puts(b, buf_text(&in));
-    }
-    for (int i = 0; i < v->count; i++) {
-        buf_printf(b, "%s%s", in.len ? "    " : "", v->id);
-        if (v->count > 1)
-            buf_printf(b, "[%d]", i);
-        buf_printf(b, " = *reinterpret_cast<const %s *>(\n"
-                      "    &%s[%s", finish_type(f, t, v),
-                   cprint_tensor(cp, t), buf_text(&at));
-        if (i)
-            buf_printf(b, " + %d", i * v->piece);
-        buf_puts(b, "]);\n");
-    }
-    buf_puts(b, in.len ? "}\n" : "");
-    buf_free(&at);
-    buf_free(&in);
-}
-
 static Finish *finish_of(Contract *x)
 {
     if (!x->finish) {
@@ -711,10 +682,7 @@ void contract_early(Contract *x, Buf *b)
         const Vector *v = &f->vec[i];
         if (!v->early)
             continue;
-        buf_printf(b, "%s %s", finish_type(f, v->read->tensor, v), v->id);
-        if (v->count > 1)
-            buf_printf(b, "[%d]", v->count);
-        buf_puts(b, " = {};\n");
+        put_vector(f, b, v, v->read->tensor, true);
     }
     CScope scope = cprint_open(&x->cp);
     const char *in = bounds(x, true);
@@ -724,10 +692,10 @@ void contract_early(Contract *x, Buf *b)
     finish_side(f, &loads, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].early)
-            put_early_load(f, &loads, &f->vec[i]);
+            put_read(f, &loads, &f->vec[i]);
     if (some || *in) {
         buf_printf(&body, "if (%s%s%s) {\n",
-                   some ? arena_printf(x->g->arena, "i < %s * BN / %d",
+                   some ? arena_printf(x->g->arena, "threadIdx.x < %s * BN / %d",
                                        x->cluster ? "ROWS" : "BM", x->vec)
                         : "", some && *in ? " && " : "", in);
         cprint_lines(&body, buf_text(&loads), 4);
@@ -736,8 +704,7 @@ void contract_early(Contract *x, Buf *b)
         buf_puts(&body, buf_text(&loads));
     }
     cprint_close(&x->cp, scope);
-    buf_puts(&where, "const int i = threadIdx.x;\n");
-    put_where(x, &where);
+    put_where(x, &where, "threadIdx.x");
     buf_puts(b, "{\n");
     cprint_lines(b, buf_text(&where), 4);
     cprint_lines(b, buf_text(&body), 4);

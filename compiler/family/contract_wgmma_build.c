@@ -15,7 +15,7 @@ static const char *const own_names[] = {
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
     "fresh", "big", "small", "ready", "spent", "from", "to", "piece", "a_row",
-    "b_big", "b_small", "v", "packed", "q", "top", "line", "at", "out", "COLS",
+    "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
     "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
     "dcc_smem", "sum",
 };
@@ -58,8 +58,8 @@ static void constants(Wgmma *w)
     kernel_constant(g, k, "M", x->c.M, describe(g, x->c.m, x->c.n_m));
     kernel_constant(g, k, "N", x->c.N, describe(g, x->c.n, x->c.n_n));
     kernel_constant(g, k, "K", x->c.K, describe(g, x->c.k, x->c.n_k));
-    kernel_constant(g, k, "BM", t->bm, NULL);
-    kernel_constant(g, k, "BN", t->bn, NULL);
+    kernel_constant(g, k, "BM", t->bm, "");
+    kernel_constant(g, k, "BN", t->bn, "");
     kernel_constant(g, k, "BK", t->bk, "tile of a block");
     kernel_constant(g, k, "WM", w->wm, "rows of a warpgroup");
     kernel_constant(g, k, "STAGES", t->stages, NULL);

@@ -125,16 +125,14 @@ static const char *packed_text(Wgmma *w)
     Contract *x = &w->x;
     Buf pairs = {0}, pieces = {0}, b = {0};
     bool rows = !w->pingpong && w->consumers > 1;
-    const char *swizzle = w->pack == 64 ? "% 8" : "/ 2 % 4";
 
     contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]");
-    contract_pieces(x, &pieces, place_piece, "&out[line][at]");
+    contract_pieces(x, &pieces, place_piece, "&out[line][dcc_packed_at<COLS>(line, piece)]");
     Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
                    {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
-                   {"SWIZZLE", swizzle},
                    {"PAIRS", buf_text(&pairs)},
                    {"PIECES", buf_text(&pieces)}};
-    template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
+    template_fill(&b, "contract_wgmma_packed.cu.in", slot, 4);
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&pairs);
     buf_free(&pieces);
