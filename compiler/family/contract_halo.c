@@ -6,7 +6,7 @@
 /* Convolutions of few channels: which there are, variants, cost. */
 
 enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM };
-enum { MOST_CHANNELS = 8, MOST_TAPS = 8 };
+enum { MOST_CHANNELS = 8, MOST_TAPS = 32 };
 
 /* ---- which groups ------------------------------------------------------ */
 
@@ -48,25 +48,71 @@ static bool two_terms(const HaloForm *f, const Idx *e, const Var **m,
     return true;
 }
 
-/* A dimension that a window slides along. */
-static const char *take_window(HaloForm *f, int d, const Var *m, const Var *k)
+/* e is one variable of k that goes through all of dimension d. */
+static const Var *whole(const HaloForm *f, const Idx *e, int64_t dim)
+{
+    const Var *v = idx_is_var(e);
+
+    return v && v->extent == dim && has(&f->x.k, v) ? v : NULL;
+}
+
+static void add_run(HaloForm *f, const Var *v)
+{
+    memmove(f->run + 1, f->run, sizeof *f->run * (size_t)f->n_run);
+    f->run[0] = v;
+    f->n_run++;
+    f->length *= v->extent;
+}
+
+/* The dimension along which q's window slides, `inner` elements a step. */
+static const char *take_row(HaloForm *f, int d, int64_t inner)
 {
     const Expr *read = input(f)->read;
     const Idx *e = read->at[d];
-    int step = m ? (int)idx_coef(e, m) : 1, along = k ? (int)idx_coef(e, k) : 1;
+    const Var *k;
+
+    if (!two_terms(f, e, &f->q, &k) || !f->q || !k)
+        return "no window over neighbours in memory";
+    if (idx_coef(e, f->q) < 1 || idx_coef(e, k) != 1)
+        return "taps that are no neighbours";
+    add_run(f, k);
+    f->dim_w = d;
+    f->width = read->tensor->dim[d] * inner;
+    f->step_q = (int)(idx_coef(e, f->q) * inner);
+    f->first_q = (int)(e->k * inner);
+    return NULL;
+}
+
+/* From the innermost dimension on, those that the window reads all of, and
+ * then the one that it slides along. */
+static const char *merge_row(HaloForm *f)
+{
+    const Expr *read = input(f)->read;
+    const Tensor *t = read->tensor;
+    int64_t inner = 1;
+
+    for (int d = t->rank - 1; d >= 0; d--) {
+        if (f->merged[d] || t->dim[d] == 1 || t->stride[d] != inner)
+            continue;
+        const Var *v = whole(f, read->at[d], t->dim[d]);
+        f->merged[d] = true;
+        if (!v)
+            return take_row(f, d, inner);
+        add_run(f, v);
+        inner *= t->dim[d];
+        d = t->rank; /* the next one may be any */
+    }
+    return "no window over neighbours in memory";
+}
+
+/* A second dimension that a window slides along. */
+static const char *take_window(HaloForm *f, int d, const Var *m, const Var *k)
+{
+    const Idx *e = input(f)->read->at[d];
+    int step = (int)idx_coef(e, m), along = (int)idx_coef(e, k);
 
     if (step < 1 || along < 1)
         return "a window that runs backwards";
-    if (read->tensor->stride[d] == 1) {
-        if (f->q || !m || along != 1)
-            return "taps that are no neighbours";
-        f->dim_w = d;
-        f->q = m;
-        f->s = k;
-        f->step_q = step;
-        f->first_q = (int)e->k;
-        return NULL;
-    }
     if (f->dim_h >= 0)
         return "a window of more than two dimensions";
     f->dim_h = d;
@@ -87,8 +133,7 @@ static const char *take_dimension(HaloForm *f, int d)
 
     if (!two_terms(f, e, &m, &k))
         return "an index of several variables";
-    bool window = (m && k) || (read->tensor->stride[d] == 1);
-    if (window)
+    if (m && k)
         return take_window(f, d, m, k);
     f->rest += e->k * stride;
     if (m && !f->image) {
@@ -130,27 +175,28 @@ static const char *find_window(HaloForm *f)
 {
     const Expr *read = input(f)->read;
     const Tensor *t = read->tensor;
-    const char *why = NULL;
-    int vars_m = 0, vars_k = 0;
 
     f->dim_h = f->dim_w = -1;
     f->step_p = f->dilation = 1;
+    f->length = 1;
+    const char *why = merge_row(f);
     for (int d = 0; d < t->rank && !why; d++)
-        why = take_dimension(f, d);
+        if (!f->merged[d])
+            why = take_dimension(f, d);
     if (why)
         return why;
-    vars_m = !!f->image + !!f->p + !!f->q;
-    vars_k = !!f->channel + !!f->r + !!f->s;
-    if (!f->q || !f->s || vars_m != pixels(f)->n || vars_k != f->x.k.n)
+    int vars_m = !!f->image + !!f->p + 1;
+    int vars_k = !!f->channel + !!f->r + f->n_run;
+    if (vars_m != pixels(f)->n || vars_k != f->x.k.n)
         return "no window over neighbours in memory";
     if ((f->channel && f->channel->extent > MOST_CHANNELS) ||
-        f->s->extent >= MOST_TAPS)
+        f->length > MOST_TAPS)
         return "many channels or a wide window";
     if (!plain_guard(f))
         return "a guard of its own";
     f->align = 8;
-    int64_t all = t->dim[f->dim_w] | f->stride_image | f->stride_channel |
-                  f->rest | (f->dim_h < 0 ? 0 : t->stride[f->dim_h]);
+    int64_t all = f->width | f->stride_image | f->stride_channel | f->rest |
+                  (f->dim_h < 0 ? 0 : t->stride[f->dim_h]);
     while (all % f->align)
         f->align /= 2;
     return f->align < 2 ? "rows that begin at odd elements" : NULL;
@@ -219,15 +265,16 @@ static int64_t extent(const Var *v)
 static void plan_window(Halo *h)
 {
     const HaloForm *f = h->f;
-    int align = f->align, s = (int)f->s->extent;
+    int align = f->align, run = (int)f->length;
     int origin = (f->first_q % align + align) % align;
 
     h->lead = origin % 2;
     h->shift = origin - h->lead;
-    h->taps = s + h->lead <= 4 ? 4 : 8;
-    h->group = 8 / h->taps;
+    h->taps = run + h->lead <= 4 ? 4 : (run + h->lead + 7) / 8 * 8;
+    h->group = h->taps == 4 ? 2 : 1;
+    h->pieces = h->taps == 4 ? 1 : h->taps / 8;
     h->rows_r = (int)ceil_div(extent(f->r), h->group) * h->group;
-    h->halves = (int)extent(f->channel) * h->rows_r / h->group;
+    h->halves = (int)extent(f->channel) * h->rows_r * h->taps / 8;
     h->in_rows = (h->tp - 1) * f->step_p + (h->rows_r - 1) * f->dilation + 1;
     h->pitch = (int)ceil_div((h->tq - 1) * f->step_q + h->taps + h->shift + 1,
                              8) * 8;
@@ -250,9 +297,10 @@ static const char *check(const Halo *h)
                ? "more shared memory than a block may have" : NULL;
 }
 
+/* Of one copy of a tile's input. */
 static size_t patch_elems(const Halo *h)
 {
-    return (size_t)(h->copies * extent(h->f->channel) * h->in_rows * h->pitch);
+    return (size_t)(extent(h->f->channel) * h->in_rows * h->pitch);
 }
 
 const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
@@ -277,13 +325,15 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     h->tiles_p = ceil_div(extent(f->p), h->tp);
     h->tiles_q = ceil_div(extent(f->q), h->tq);
     h->tiles = h->tiles_p * h->tiles_q * extent(f->image);
-    h->smem = (size_t)h->bn * (size_t)(h->depth + 8) * 2 + patch_elems(h) * 2 +
+    h->smem = (size_t)h->bn * (size_t)(h->depth + 8) * 2 +
+              patch_elems(h) * 2 * (size_t)(h->copies + 1) +
               (size_t)t->bm * (size_t)(t->bn + 8) * 4 + 64;
     h->x.regs = h->wm / 16 * h->bn / 8 * 4 + h->bn / 4 + 60;
     const Device *d = f->x.o->device;
     double room = floor(fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
                              d->regs_sm / (h->x.regs * 1.0) / t->threads));
-    double most = fmax(1, fmin(room, 4)) * d->sms;
+    h->room = (int)fmax(1, fmin(room, 4));
+    double most = (double)h->room * d->sms;
     int64_t waves = ceil_div(h->tiles, (int64_t)most);
     h->grid = (int)ceil_div(h->tiles, waves);
     return check(h);
@@ -300,13 +350,13 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
     HaloForm *f = arena_new_of(g->arena, HaloForm);
     int n = 0, k[4];
 
-    *out = arena_array(g->arena, Variant, 200);
+    *out = arena_array(g->arena, Variant, 4 * 3 * 3 * 3);
     if (open_halo(f, g, gr, o))
         return 0;
     for (k[0] = 2; k[0] <= 16; k[0] *= 2)
         for (k[1] = 8; k[1] <= 32; k[1] *= 2)
             for (k[2] = 16; k[2] <= 64; k[2] *= 2)
-                for (k[3] = 16; k[3] <= 32; k[3] *= 2) {
+                for (k[3] = 16; k[3] <= 64; k[3] *= 2) {
                     Variant v = {.form = f};
                     Halo h;
                     memcpy(v.knob, k, sizeof k);
@@ -320,16 +370,88 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* Clocks of a tile on one warp: copies, the loop, the epilogue. */
-static double tile_clocks(const Halo *h)
+/* What a tile takes of an SM, in clocks of each unit: counted from the code
+ * that nvcc makes. */
+typedef struct Clocks {
+    double issue, smem, mma;
+} Clocks;
+
+static void tile_clocks(const Halo *h, Clocks *c)
 {
     const Tile *t = &h->x.t;
-    double copies = (double)patch_elems(h) / h->f->align / t->threads;
+    const Device *d = h->x.o->device;
+    double warps = t->threads / 32.0, results = (double)t->bm * t->bn;
     double steps = h->depth / 16.0, i = h->wm / 16.0, j = h->bn / 8.0;
-    double step = 4 * i + j / 2 + 8 * i * j;
-    double results = (double)t->bm * t->bn / t->threads;
+    double patch = (double)patch_elems(h);
+    double copies = patch / h->f->align / 32;
+    double odd = h->copies > 1 ? patch / 2 / 32 : 0; /* words moved by one */
 
-    return copies * 20 + steps * step + results * (h->x.ops + 2);
+    c->issue = (warps * (steps * (4 * i + j / 2 + i * j + 1) + 2 * i * j + 60) +
+                copies * 35 + odd * 12 +
+                results / 32 * h->x.ops) / 4;
+    c->smem = (warps * steps * (4 * i + 2 * j) * 128 + results * 8 +
+               patch * 2 + odd * 3 * 128) / d->smem_bytes_clk;
+    /* an mma.sync is 16 x 8 x 16 multiply-adds */
+    c->mma = warps * steps * i * j * 4096 * d->sms * d->clock_ghz /
+             (d->mma_tflops * 1e3);
+}
+
+/* A tile by itself: one phase after the other, none at its unit's rate. */
+static double tile_chain(const Halo *h)
+{
+    const Tile *t = &h->x.t;
+    const Device *d = h->x.o->device;
+    double steps = h->depth / 16.0, i = h->wm / 16.0, j = h->bn / 8.0;
+    double mma = 4 * 4096 * d->sms * d->clock_ghz / (d->mma_tflops * 1e3);
+    double turns = ceil(t->threads / 128.0); /* warps of one scheduler */
+
+    return turns * steps * i * j * mma + 700 +
+           turns * t->bm * t->bn / t->threads * h->x.ops * 2;
+}
+
+/* The weights, an element at a time: instructions on an SM, and how long a
+ * block waits for HALO_WEIGHTS_AHEAD rows of two columns of them at once. */
+static double setup_clocks(const Halo *h)
+{
+    return (double)h->bn * h->depth / 32 * 5 / 4;
+}
+
+static double setup_wait(const Halo *h)
+{
+    double rows = h->bn / (h->x.t.threads / 32.0);
+    const Device *d = h->x.o->device;
+
+    return d->hbm_latency + ceil(h->depth / 64.0) * (d->l2_latency + 90) *
+                                ceil(rows / HALO_WEIGHTS_AHEAD);
+}
+
+/* Blocks that fit on an SM; halo_plan makes no more than 4 at once. */
+static double resident(const Halo *h)
+{
+    const Device *d = h->x.o->device;
+    double regs = ceil(h->x.regs / 8.0) * 8 * h->x.t.threads;
+    double fit = fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
+                      fmin(d->regs_sm / regs,
+                           (double)d->threads_sm / h->x.t.threads));
+
+    return fmax(1, floor(fit));
+}
+
+/* Clocks of an SM for all its blocks: they share its units, or each goes
+ * through its tiles; the two get in each other's way. */
+static double sm_clocks(const Halo *h, double blocks)
+{
+    enum { REACHED = 85 }; /* percent of a unit's rate */
+    const Device *d = h->x.o->device;
+    double each = ceil((double)h->tiles / h->grid);
+    double all = ceil(blocks / d->sms), waves = ceil(all / resident(h));
+    Clocks c;
+
+    tile_clocks(h, &c);
+    double most = fmax(c.issue, fmax(c.smem, c.mma)) * 100 / REACHED;
+    double shared = all * each * most, alone = waves * each * tile_chain(h);
+    return fmax(shared, alone) + 0.25 * fmin(shared, alone) +
+           all * setup_clocks(h);
 }
 
 static void work(const Halo *h, Work *w)
@@ -341,21 +463,17 @@ static void work(const Halo *h, Work *w)
     double n_tiles = (double)ceil_div(h->channels, h->bn);
     double blocks = h->grid * n_tiles;
     double tiles = (double)h->tiles * n_tiles;
-    double warps = fmin(blocks / d->sms, 4) * t->threads / 32;
-    double per_sched = fmax(warps / 4, 1);
-    double each = ceil((double)h->tiles / h->grid);
+    double waves = ceil(blocks / (resident(h) * d->sms));
+    double patch = (double)patch_elems(h) * 2;
 
     w->pipe = PIPE_MMA;
-    w->efficiency = 0.5;
+    w->efficiency = 0.85;
     w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K;
     w->padded_flops = 2 * tiles * t->bm * t->bn * h->depth;
     w->special = x->special * tiles * t->bm * t->bn;
     w->hbm_bytes = x->hbm_bytes;
-    w->l2_bytes = tiles * (double)patch_elems(h) * 2 + x->out_bytes +
+    w->l2_bytes = tiles * patch + x->out_bytes +
                   blocks * h->bn * (double)x->c.K * 2;
-    w->smem_bytes = tiles * (h->bm * (h->depth * 2.0 + h->bn * 8) +
-                             (double)h->bm / h->wm * h->bn * h->depth * 2 +
-                             (double)patch_elems(h) * 6);
     w->scatter = 1;
     w->blocks = blocks;
     w->threads = t->threads;
@@ -365,13 +483,11 @@ static void work(const Halo *h, Work *w)
     w->block_bytes = w->l2_bytes / blocks;
     w->thread_ops = 16;
     w->thread_loads = 1;
-    /* several warps on a scheduler take turns; one alone waits */
-    double rate = per_sched > 4 ? per_sched : 2 + per_sched * 0.5;
-    w->serial_us = each * (tile_clocks(h) * rate + 1300 / fmin(per_sched, 3)) /
-                   clk;
-    w->fill_us = (d->hbm_latency * 1.3 + 400 +
-                  (double)h->bn * h->halves * h->group / t->threads * 120) /
-                 clk;
+    /* nothing waits for what is written: the share that is read is under way */
+    w->in_flight = patch * w->l2_bytes / (tiles * patch);
+    w->warps_full = 4;
+    w->serial_us = sm_clocks(h, blocks) / clk / waves;
+    w->fill_us = (d->hbm_latency + 500 + setup_wait(h)) / clk;
 }
 
 static void cost(Graph *g, const Group *gr, const Options *o,

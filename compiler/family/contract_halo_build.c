@@ -30,11 +30,12 @@ static void constants(Halo *h)
     kernel_constant(g, k, "TILES", h->tiles, NULL);
     kernel_constant(g, k, "CHANNELS", extent(f->channel), NULL);
     kernel_constant(g, k, "R", extent(f->r), NULL);
-    kernel_constant(g, k, "S", f->s->extent, "the window");
-    kernel_constant(g, k, "LEAD", h->lead, "taps of weight 0 before a row's");
-    kernel_constant(g, k, "TAPS", h->taps, "of a row, with such");
+    kernel_constant(g, k, "RUN", f->length, "the window: neighbours a row");
+    kernel_constant(g, k, "LEAD", h->lead, "taps of weight 0 before a run");
+    kernel_constant(g, k, "TAPS", h->taps, "of a run, with such");
     kernel_constant(g, k, "ROWS_R", h->rows_r, "of a window, with such");
-    kernel_constant(g, k, "GROUP", h->group, "rows in 8 taps");
+    kernel_constant(g, k, "GROUP", h->group, "runs in 8 taps");
+    kernel_constant(g, k, "PIECES", h->pieces, "or of 8 taps, a run");
     kernel_constant(g, k, "HALVES", h->halves, "8 k each");
     kernel_constant(g, k, "K_STEPS", h->depth / 16, "16 k each");
     kernel_constant(g, k, "STEP_P", f->step_p, NULL);
@@ -42,7 +43,7 @@ static void constants(Halo *h)
     kernel_constant(g, k, "DILATION", f->dilation, NULL);
     kernel_constant(g, k, "HEIGHT",
                     f->dim_h < 0 ? 1 : t->dim[f->dim_h], NULL);
-    kernel_constant(g, k, "WIDTH", t->dim[f->dim_w], NULL);
+    kernel_constant(g, k, "WIDTH", f->width, "elements of a row");
     kernel_constant(g, k, "IN_ROWS", h->in_rows, NULL);
     kernel_constant(g, k, "PITCH", h->pitch, "the input patch");
     kernel_constant(g, k, "THREADS", x->t.threads, NULL);
@@ -58,9 +59,13 @@ static void shared_memory(Halo *h)
                 arena_printf(a, "%s %s[BN][K_STEPS * 16 + 8]", type,
                              halo_weights(h->f, x)->tile), NULL);
     kernel_smem(x->g, x->kernel, 16,
-                arena_printf(a, "%s %s[%d][CHANNELS][IN_ROWS][PITCH]", type,
-                             halo_input(h->f, x)->tile, h->copies),
-                h->copies > 1 ? "the second moved by one" : NULL);
+                arena_printf(a, "%s %s[2][CHANNELS][IN_ROWS][PITCH]", type,
+                             halo_input(h->f, x)->tile),
+                "this tile's and the next");
+    if (h->copies > 1)
+        kernel_smem(x->g, x->kernel, 16,
+                    arena_printf(a, "%s moved[CHANNELS][IN_ROWS][PITCH]",
+                                 type), "by one column");
     kernel_smem(x->g, x->kernel, 16, h->f->swapped ? "float sums[BN][BM + 4]"
                                                    : "float sums[BM][BN + 8]",
                 NULL);
@@ -68,49 +73,71 @@ static void shared_memory(Halo *h)
 
 /* ---- weights ----------------------------------------------------------- */
 
+/* The run's variables from `run`, the number of an element of it. */
+static void put_run(Halo *h, Buf *b)
+{
+    const HaloForm *f = h->f;
+    Contract *x = &h->x;
+    int64_t below = f->length;
+
+    for (int i = 0; i < f->n_run; i++) {
+        const Var *v = f->run[i];
+        below /= v->extent;
+        if (f->n_run == 1) {
+            cprint_name(&x->cp, v, "run");
+            return;
+        }
+        buf_printf(b, "const int %s = run", cprint_var(&x->cp, v));
+        if (below > 1)
+            buf_printf(b, " / %lld", (long long)below);
+        if (i > 0)
+            buf_printf(b, " %% %lld", (long long)v->extent);
+        buf_puts(b, ";\n");
+    }
+}
+
+/* A lane has the same k of several rows at once. */
 static void put_weights(Halo *h, Buf *b)
 {
     const HaloForm *f = h->f;
     Contract *x = &h->x;
     const Load *l = halo_weights(f, x);
     CScope scope = cprint_open(&x->cp);
-    Buf body = {0}, value = {0}, digits = {0};
-    const char *n = f->swapped ? "m" : "n";
+    Buf body = {0}, value = {0}, run = {0};
+    const char *n = f->swapped ? "m" : "n", *type = type_cname(x->elem);
 
-    contract_digits(x, &digits, l->side, l, f->swapped ? "m" : "n");
     if (f->channel)
         cprint_name(&x->cp, f->channel, "c");
     if (f->r)
         cprint_name(&x->cp, f->r, "r");
-    cprint_name(&x->cp, f->s, "s");
+    put_run(h, &run);
+    contract_digits(x, &body, l->side, l, n);
     const char *text = cprint_bind(&body, &x->cp, l->op->e, l->id);
     cprint_to_storage(&value, x->elem, l->op->e->type, text);
-    buf_printf(b, "// The weights, a row of a window by each thread.\n"
-                  "for (int i = threadIdx.x; i < BN * CHANNELS * ROWS_R; "
-                  "i += THREADS) {\n"
-                  "    const int row = i / (CHANNELS * ROWS_R), "
-                  "c = i / ROWS_R %% CHANNELS;\n"
-                  "    const int r = i %% ROWS_R, %s = %s0 + row;\n"
-                  "    #pragma unroll\n"
-                  "    for (int tap = 0; tap < TAPS; ++tap) {\n"
-                  "        const int s = tap - LEAD;\n"
+    buf_puts(b, "// The weights, 0 where there are none.\n"
+                "#pragma unroll 2\n"
+                "for (int k = lane; k < K_STEPS * 16; k += 32) {\n"
+                "    const int run = k % TAPS - LEAD, "
+                "r = k / TAPS % ROWS_R;\n"
+                "    const int c = k / (TAPS * ROWS_R);\n"
+                "    const bool in = run >= 0 && run < RUN && r < R && "
+                "c < CHANNELS;\n");
+    cprint_lines(b, buf_text(&run), 4);
+    buf_printf(b, "    #pragma unroll %d\n"
+                  "    for (int i = 0; i < BN / (THREADS / 32); ++i) {\n"
+                  "        const int row = i * (THREADS / 32) + warp, "
+                  "%s = %s0 + row;\n"
                   "        %s value = dcc_from_float<%s>(0.0f);\n"
-                  "        if (s >= 0 && s < S && r < R && %s < N) {\n",
-               n, n, type_cname(x->elem), type_cname(x->elem), n);
-    cprint_lines(b, buf_text(&digits), 12);
+                  "        if (in && %s < N) {\n", HALO_WEIGHTS_AHEAD, n, n,
+               type, type, n);
     cprint_lines(b, buf_text(&body), 12);
     buf_printf(b, "            value = %s;\n        }\n"
-                  "        smem.%s[row][(c * ROWS_R + r) * TAPS + tap] = "
-                  "value;\n    }\n}\n", buf_text(&value), l->tile);
-    if (h->halves % 2)
-        buf_printf(b, "for (int i = threadIdx.x; i < BN * 8; i += THREADS)\n"
-                      "    smem.%s[i / 8][HALVES * 8 + i %% 8] = "
-                      "dcc_from_float<%s>(0.0f);\n", l->tile,
-                   type_cname(x->elem));
+                  "        smem.%s[row][k] = value;\n    }\n}\n",
+               buf_text(&value), l->tile);
     cprint_close(&x->cp, scope);
     buf_free(&body);
     buf_free(&value);
-    buf_free(&digits);
+    buf_free(&run);
 }
 
 /* ---- input ------------------------------------------------------------- */
@@ -140,50 +167,62 @@ static const char *offset(Halo *h)
 static void put_tile(Halo *h, Buf *b)
 {
     const HaloForm *f = h->f;
-    int origin = f->first_q - h->lead - h->shift;
 
     buf_puts(b, "const int q0 = tile % TILES_Q * TQ;\n"
                 "const int p0 = tile / TILES_Q % TILES_P * TP;\n");
     if (f->image)
         buf_puts(b, "const int image = tile / (TILES_Q * TILES_P);\n");
-    buf_printf(b, "const int y0 = p0 * STEP_P - %d, x0 = q0 * STEP_Q - %d;\n",
-               -f->first_p, -origin);
 }
 
-static void put_input(Halo *h, Buf *b)
+/* The copies of a tile's input: 0 outside. */
+static void put_fetch(Halo *h, Buf *b)
 {
     Contract *x = &h->x;
     const char *tile = halo_input(h->f, x)->tile;
     const char *name =
         cprint_tensor(&x->cp, halo_input(h->f, x)->op->read->tensor);
     int vec = h->f->align, bytes = vec * 2;
+    Buf place = {0};
 
-    buf_printf(b, "// What the tile's pixels read: 0 outside.\n"
-                  "for (int i = threadIdx.x; i < CHANNELS * IN_ROWS * "
-                  "(PITCH / %d);\n     i += THREADS) {\n"
-                  "    const int j = i %% (PITCH / %d) * %d, "
+    put_tile(h, &place);
+    buf_puts(b, "const auto fetch = [&](int tile, int slot) {\n");
+    cprint_lines(b, buf_text(&place), 4);
+    buf_printf(b, "    const int y0 = p0 * STEP_P - %d, "
+                  "x0 = q0 * STEP_Q - %d;\n"
+                  "    for (int i = threadIdx.x; i < CHANNELS * IN_ROWS * "
+                  "(PITCH / %d);\n         i += THREADS) {\n"
+                  "        const int j = i %% (PITCH / %d) * %d, "
                   "in_row = i / (PITCH / %d) %% IN_ROWS;\n"
-                  "    const int c = i / (PITCH / %d * IN_ROWS);\n"
-                  "    const int y = y0 + in_row, column = x0 + j;\n"
-                  "    const bool in = y >= 0 && y < HEIGHT && column >= 0 && "
-                  "column < WIDTH;\n",
-               vec, vec, vec, vec, vec);
-    buf_printf(b, "    dcc_cp_async%d(&smem.%s[0][c][in_row][j],\n"
-                  "        &%s[in ? %s : 0],\n        in ? %d : 0);\n}\n"
-                  "dcc_cp_commit();\ndcc_cp_wait<0>();\n__syncthreads();\n",
+                  "        const int c = i / (PITCH / %d * IN_ROWS);\n"
+                  "        const int y = y0 + in_row, column = x0 + j;\n"
+                  "        const bool in = y >= 0 && y < HEIGHT && "
+                  "column >= 0 && column < WIDTH;\n",
+               -h->f->first_p, -(h->f->first_q - h->lead - h->shift), vec, vec,
+               vec, vec, vec);
+    buf_printf(b, "        dcc_cp_async%d(&smem.%s[slot][c][in_row][j],\n"
+                  "            &%s[in ? %s : 0],\n            in ? %d : 0);\n"
+                  "    }\n    dcc_cp_commit();\n};\n",
                bytes, tile, name, offset(h), bytes);
+    buf_free(&place);
+}
+
+/* Every word of the input moved by one element: two words side by side. */
+static void put_moved(Halo *h, Buf *b)
+{
     if (h->copies < 2)
         return;
     buf_printf(b, "{\n"
-                  "    const %s *const from = &smem.%s[0][0][0][0];\n"
-                  "    %s *const to = &smem.%s[1][0][0][0];\n"
-                  "    for (int i = threadIdx.x; i < CHANNELS * IN_ROWS * "
-                  "PITCH / 2;\n         i += THREADS) {\n"
-                  "        to[2 * i] = from[2 * i + 1];\n"
-                  "        to[2 * i + 1] = from[min(2 * i + 2, "
-                  "CHANNELS * IN_ROWS * PITCH - 1)];\n"
-                  "    }\n}\n__syncthreads();\n", type_cname(x->elem),
-               tile, type_cname(x->elem), tile);
+                  "    const uint32_t *const from =\n"
+                  "        reinterpret_cast<const uint32_t *>("
+                  "smem.%s[slot]);\n"
+                  "    uint32_t *const to = "
+                  "reinterpret_cast<uint32_t *>(smem.moved);\n"
+                  "    enum { WORDS = CHANNELS * IN_ROWS * PITCH / 2 };\n"
+                  "    for (int i = threadIdx.x; i < WORDS; i += THREADS)\n"
+                  "        to[i] = from[i] >> 16 | "
+                  "from[min(i + 1, WORDS - 1)] << 16;\n"
+                  "}\n__syncthreads();\n",
+               halo_input(h->f, &h->x)->tile);
 }
 
 /* ---- epilogue ---------------------------------------------------------- */
@@ -264,18 +303,29 @@ static const char leave_swapped[] =
     "    sums[j * 8 + lane % 4 * 2 + e % 2]\n"
     "        [warp * WM + i * 16 + e / 2 * 8 + lane / 4] = acc[i][j][e];\n";
 
+/* Where pixel tq of the patch's row begins. */
+static const char *patch_row(Halo *h)
+{
+    Contract *x = &h->x;
+    const char *tile = halo_input(h->f, x)->tile;
+
+    return h->copies > 1
+        ? arena_printf(x->g->arena, "(tq * STEP_Q %% 2 ? smem.moved "
+                                    ": smem.%s[slot])", tile)
+        : arena_printf(x->g->arena, "smem.%s[slot]", tile);
+}
+
 static void put_body(Halo *h)
 {
     Contract *x = &h->x;
     bool two = h->group == 2;
     Slot slot[] = {
         {"TILE", text_of(h, put_tile)},
-        {"INPUT", text_of(h, put_input)},
-        {"X_TILE", halo_input(h->f, x)->tile},
+        {"MOVED", text_of(h, put_moved)},
+        {"PATCH", patch_row(h)},
         {"W_TILE", halo_weights(h->f, x)->tile},
         {"SUMS", h->f->swapped ? "BM + 4" : "BN + 8"},
         {"LEAVE", h->f->swapped ? leave_swapped : leave},
-        {"COPY", h->copies > 1 ? "tq * STEP_Q % 2" : "0"},
         {"COLUMN", h->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"},
         {"LANE_ROW", two ? " + lane % 4 / 2 * DILATION" : ""},
         {"LANE_TAP", two ? "lane % 2 * 2" : "lane % 4 * 2"},
@@ -296,8 +346,31 @@ static const char *const own_names[] = {
     "tile", "image", "p0", "q0", "y0", "x0", "p", "q", "y", "in_row", "from",
     "to", "tap", "value", "TP", "TQ", "P", "Q", "R", "S", "lane_at", "half",
     "frag_row", "tq", "TILES", "HEIGHT", "WIDTH", "HALVES", "PITCH",
-    "CHANNELS", "r", "x_frag", "w_frag",
+    "CHANNELS", "r", "x_frag", "w_frag", "fetch", "slot", "run", "moved",
+    "column", "in", "c", "k", "RUN", "TAPS", "PIECES", "WORDS",
 };
+
+/* The first tile's input is under way while the weights come in; but where the
+ * input has to be waited for and the weights do not, they come before. */
+static void setup_phases(Halo *h, Buf *b)
+{
+    Contract *x = &h->x;
+    bool early = x->kernel->waits &&
+                 kernel_reads_constants(halo_weights(h->f, x)->op->e);
+
+    if (early)
+        put_weights(h, b);
+    kernel_phase(x->g, x->kernel, "setup", b);
+    kernel_wait_phase(x->g, x->kernel);
+    buf_free(b);
+    *b = (Buf){0};
+    buf_puts(b, "// What a tile's pixels read: 0 outside.\n");
+    put_fetch(h, b);
+    buf_puts(b, "fetch(blockIdx.x, 0);\n");
+    if (!early)
+        put_weights(h, b);
+    kernel_phase(x->g, x->kernel, "load", b);
+}
 
 void halo_build(Halo *h, Kernel *k)
 {
@@ -321,7 +394,7 @@ void halo_build(Halo *h, Kernel *k)
     k->grid[1] = (int)((h->channels + h->bn - 1) / h->bn);
     k->grid[2] = 1;
     k->cluster = 1;
-    k->min_blocks = 1;
+    k->min_blocks = h->room;
     k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K;
     k->bytes = x->hbm_bytes;
     k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
@@ -330,13 +403,7 @@ void halo_build(Halo *h, Kernel *k)
     buf_puts(&b, "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
                  "const int ");
     buf_printf(&b, "%s0 = blockIdx.y * BN;\n", h->f->swapped ? "m" : "n");
-    bool early = kernel_reads_constants(halo_weights(h->f, x)->op->e);
-    if (!early)
-        kernel_wait_phase(x->g, k);
-    put_weights(h, &b);
-    kernel_phase(x->g, k, "setup", &b);
+    setup_phases(h, &b);
     buf_free(&b);
-    if (early)
-        kernel_wait_phase(x->g, k);
     put_body(h);
 }

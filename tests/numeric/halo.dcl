@@ -26,3 +26,25 @@ model halo_rows_7x7 { input x : f16[2, 3, 32, 48]; param w : f16[40, 3, 7, 7]; p
 model halo_rows_3x3 { input x : f16[1, 3, 20, 24]; param w : f16[40, 3, 3, 3]; param b : f16[40]; output y = relu(conv2d(x, w, b, pad = 1)); }
 model halo_rows_stride { input x : bf16[2, 3, 18, 26]; param w : bf16[24, 3, 3, 3]; output y = conv2d(x, w, pad = 1, stride = 2); }
 model halo_rows_1d { input x : f16[3, 2, 64]; param w : f16[24, 2, 5]; output y = conv1d(x, w, pad = 2); }
+// Channels innermost: a column and its channels are one dimension of the input,
+// a row of taps is a run of taps times channels.
+op last(x: T[N, H, W, C], w: T[K, R, S, C], b: T[K] = 0; stride = 1, pad = 0)
+    -> y: T[N, (H + 2 * pad - R) / stride + 1, (W + 2 * pad - S) / stride + 1, K] {
+  y[n, p, q, k] = b[k] + sum(r, s, c) (x[n, p * stride + r - pad, q * stride + s - pad, c] or 0) * w[k, r, s, c];
+}
+model halo_last_7x7 { input x : f16[2, 30, 40, 3]; param w : f16[40, 7, 7, 3]; param b : f16[40]; output y = relu(last(x, w, b, stride = 2, pad = 3)); }
+model halo_last_3x3 { input x : bf16[1, 19, 24, 3]; param w : bf16[24, 3, 3, 3]; output y = last(x, w, pad = 1); }
+model halo_last_four { input x : f16[1, 13, 18, 4]; param w : f16[32, 5, 3, 4]; output y = last(x, w, stride = 2, pad = 1); }
+model halo_last_two { input x : f16[2, 12, 15, 2]; param w : f16[16, 3, 5, 2]; output y = relu(last(x, w)); }
+model halo_last_one { input x : f16[2, 12, 16, 1]; param w : f16[72, 3, 3, 1]; output y = last(x, w, pad = 1); }
+model halo_last_1d { input x : f16[3, 40, 3]; param w : f16[24, 5, 3];
+  output y[n, q in 0..40, k] = sum(s, c) (x[n, q + s - 2, c] or 0) * w[k, s, c]; }
+model halo_last_part { input x : f16[1, 12, 16, 6]; param w : f16[16, 3, 3, 3];
+  output y[n, p in 0..12, q in 0..16, k] = sum(r, s, c in 0..3) (x[n, p + r - 1, q + s - 1, c] or 0) * w[k, r, s, c]; }
+model halo_last_chain {
+  input x : f16[1, 24, 32, 3];
+  param w : f16[32, 5, 5, 3];
+  param w2 : f16[8, 1, 1, 32];
+  h = last(x, w, stride = 2, pad = 2);
+  output y = last(relu(h), w2);
+}
