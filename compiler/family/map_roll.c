@@ -107,6 +107,7 @@ typedef struct Walk {
     double steps;          /* iterations down the rows */
     double step, start;    /* instructions of an iteration, before them */
     double input, output;  /* bytes of an iteration */
+    double past;           /* of input's: by 16 at a time, past the L1 */
 } Walk;
 
 static void count_guard(const Expr *e, void *ctx)
@@ -147,7 +148,10 @@ static void count_reads(const Group *gr, const Roll *r, int vec, Walk *w)
         for (int j = 0; j < gr->n_cols; j++)
             cols |= read_uses(e, gr->cols[j]);
         if (cols && roll_moves(r, e)) {
-            w->step += rows * span * (5 + convert);
+            bool filled = e->outside && e->outside->num != 0;
+            w->step += rows * span * (5 + convert + (filled ? 4 : 0));
+            if (vec * bytes == 16)
+                w->past += rows * span * vec * bytes;
             w->start += (ROLL_STAGES - 1) * span * 4;
             w->input += rows * span * vec * bytes;
             w->smem += ROLL_STAGES * span * vec * bytes;
@@ -258,9 +262,10 @@ void roll_cost(const Group *gr, const Options *o, const Roll *r,
     double own = r->across.q ? (double)(r->across.tile * r->across.stride)
                              : 1;
     double fresh = (own + (span - own) / side) / span;
+    double input = w.past + (w.input - w.past) * fresh;
     double narrow = fmax(1, 64.0 / (double)fast->extent);
     double l1 = n * (w.input * (narrow + 2) + w.output * narrow);
-    double l2 = n * (w.input * fresh + w.output);
+    double l2 = n * (input + w.output);
     double sm_us = sm_clocks(d, r, &w, blocks, threads, room) / clk;
     double fill = (d->hbm_latency * 1.5 + 500) / clk;
     double stride = (double)r->down.stride;
@@ -282,7 +287,7 @@ void roll_cost(const Group *gr, const Options *o, const Roll *r,
         .smem_block = w.smem * threads,
         .block_ops = t->flops / blocks,
         .block_bytes = l2 / blocks,
-        .in_flight = w.input * fresh * threads * (ROLL_STAGES - 1) / stride,
+        .in_flight = input * threads * (ROLL_STAGES - 1) / stride,
         .fill_us = (fill + beside) / waves,
         .serial_us = sm_us / waves,
     };

@@ -536,7 +536,7 @@ void roll_pass(Map *m)
              head(&w, w.t, arena_printf(m->graph->arena, "%s + LIVE - 1",
                                         rows)), &step);
     kernel_phase(m->graph, m->kernel,
-                 "walk down the rows, LIVE of which have sums", &out);
+                 "walk down the rows of the input", &out);
     buf_free(&out);
     buf_free(&step);
     buf_free(&row);
