@@ -372,7 +372,9 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
         {"EARLY", ""},
     };
     int sums = x->t.wm * x->t.wn / (x->mma ? 32 : 1);
-    Slot split[] = {{"ROWS", rows}, {"COLS", cols},
+    const char *part = sums < 128 ? rows
+                                  : arena_printf(x->g->arena, "%s / 2", rows);
+    Slot split[] = {{"ROWS", rows}, {"COLS", cols}, {"PART", part},
                     {"T", type_cname(x->acc)},
                     {"VEC4", x->acc == T_F32 ? "float4" : "int4"},
                     {"AT_ONCE", sums < 64 ? "2" : "1"}};
@@ -384,7 +386,7 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     memcpy(slot + 7, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, slot, 7 + n_extra);
     if (x->t.split > 1 && !x->cluster)
-        phase_from(x, "split K", "contract_split.cu.in", split, 5);
+        phase_from(x, "split K", "contract_split.cu.in", split, 6);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
     template_fill(&epilogue, to_sums, slot, 7 + n_extra);
     if (x->cluster)
