@@ -104,12 +104,16 @@ static void code_line(Buf *b, const char *s, int indent)
     buf_putc(b, '\n');
 }
 
-/* The words of a line that is one of a comment's, or NULL. */
+/* The words of a line that is one of a comment's, or NULL; a line of a table,
+ * "// Launches  2: a, b", is for itself. */
 static const char *words(const char *line)
 {
     const char *s = line + strspn(line, " ");
 
-    return !strncmp(s, "// ", 3) && s[3] != ' ' && s[3] != '-' ? s + 3 : NULL;
+    if (strncmp(s, "// ", 3) || s[3] == ' ' || s[3] == '-')
+        return NULL;
+    s += 3;
+    return strncmp(s + strcspn(s, " \n"), "  ", 2) ? s : NULL;
 }
 
 /* s begins with //; words that do not fit go on in another comment line. */
