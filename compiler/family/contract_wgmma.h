@@ -14,6 +14,7 @@ typedef struct WgmmaForm {
     Contract x;
     Tma tma;
     bool packs;             /* results go through shared memory as 16 bits */
+    int reads_regs;         /* registers of what the epilogue reads */
 } WgmmaForm;
 
 typedef struct Wgmma {
@@ -35,6 +36,8 @@ typedef struct Wgmma {
 
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
+/* Registers of a consumer's threads, where there are several consumers. */
+int wgmma_budget(const Wgmma *w);
 void wgmma_build(Wgmma *w, Kernel *k);
 /* contract_wgmma_store.c: the text that finishes and stores a tile. */
 const char *wgmma_epilogue(Wgmma *w);

@@ -586,19 +586,13 @@ static const char *split_text(Wgmma *w)
  * 4 x 128 at the start, and as many after. */
 static const char *budget(const Wgmma *w, bool consumer)
 {
-    bool long_load = w->tma->m.n > 1 && w->wm * w->x.t.bn <= 128 * 128;
-    int most = w->consumers == 3 ? 160 : long_load ? 216 : 240;
-    int least = w->consumers == 3 ? 32 : long_load ? 72 : 24;
+    int all = w->consumers == 3 ? 4 * 128 : 3 * 168, most = wgmma_budget(w);
 
-    if (w->x.terms == 3) {
-        bool many = w->tma->m.n == 1 || w->x.t.bn > 128;
-        most = many ? 232 : 216;
-        least = many ? 40 : 72;
-    }
     if (w->consumers == 1)
         return "";
     return arena_printf(w->x.g->arena, "dcc_registers_%s<%d>();\n",
-                        consumer ? "grow" : "shrink", consumer ? most : least);
+                        consumer ? "grow" : "shrink",
+                        consumer ? most : all - w->consumers * most);
 }
 
 /* The wrapper of one product. */
