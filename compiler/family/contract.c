@@ -407,7 +407,7 @@ const char *contract_text(const Contract *x, const Tile *t)
  * more and the index arithmetic of single elements. */
 static double copy_cost(const Load *l)
 {
-    return l->async ? 6 + 4 * l->n_need : 20 + 6 * l->n_need;
+    return l->async ? 6 + 4 * l->n_need : 14 + 5 * l->n_need;
 }
 
 /* Neighbouring threads that read no neighbours waste most of each sector. */

@@ -201,7 +201,7 @@ static const char *plan_mma(Contract *x)
 /* Clocks of a copy's instructions, one warp on a scheduler. */
 static double copy_clocks(const Load *l)
 {
-    return l->passes * (15.0 + 20 * l->n_need) * (l->async ? 1 : 3);
+    return l->passes * (15.0 + 20 * l->n_need) * (l->async ? 1 : 1.5);
 }
 
 /* Clocks of the loop over k in one block: with few warps each instruction
