@@ -77,7 +77,7 @@ static int steps(const Contract *x)
  * spill beyond ALL. Written out two by two they were not, up to LIMIT. */
 static const char *plan_simt(Contract *x)
 {
-    enum { AHEAD = 8, ALL = 210, LIMIT = 224 };
+    enum { AHEAD = 8, ALL = 208, LIMIT = 224 };
     const Tile *t = &x->t;
     const char *why = contract_plan(x);
     int inner = t->wm * t->wn + 4 * t->wm + 2 * x->c.n_batch - 4;
