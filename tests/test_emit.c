@@ -2,6 +2,7 @@
  * hand: their text against golden files, and what they compute, on the
  * emulator, against the nests' meaning in double. DCC_GOLDEN_WRITE=1 writes
  * the golden files anew. */
+#include "compiler/cprint.h"
 #include "compiler/device.h"
 #include "compiler/emit.h"
 #include "compiler/family.h"
@@ -733,4 +734,27 @@ Test(emit, reduce)
     add_case(&s, gemv(50, 264), &family_reduce, 7);
     finish(&s);
     arena_free(a);
+}
+
+/* A sentence's last words go to its next line; a table's lines are their own. */
+Test(emit, comments)
+{
+    static const char sentence[] =
+        "// Each of the blocks of a tile leaves its own sums in the workspace "
+        "beside\n// the others'.\n";
+    static const char table[] =
+        "// Family    contract_wgmma, bm=128 bn=128 stages=4 consumers=2 "
+        "schedule=pingpong\n// Launches  2: a, b\n// Needs     sm_90a\n";
+    Buf b = {0};
+
+    cprint_lines(&b, sentence, 8);
+    cr_expect_str_eq(buf_text(&b),
+        "        // Each of the blocks of a tile leaves its own sums in the "
+        "workspace\n        // beside the others'.\n");
+    buf_free(&b);
+    cprint_lines(&b, table, 8);
+    cr_expect(strstr(buf_text(&b), "\n        // Launches  2: a, b\n"
+                                   "        // Needs     sm_90a\n"),
+              "%s", buf_text(&b));
+    buf_free(&b);
 }
