@@ -736,7 +736,7 @@ Test(emit, reduce)
     arena_free(a);
 }
 
-/* A sentence's last words go to its next line; a table's lines are their own. */
+/* A sentence's last words go to its next line; a table's lines stay. */
 Test(emit, comments)
 {
     static const char sentence[] =
