@@ -198,6 +198,18 @@ DCC_DEVICE void dcc_write(T *to, const V (&from)[N])
         reinterpret_cast<V *>(to)[i] = from[i];
 }
 
+template <class V, int N, class T>
+DCC_DEVICE void dcc_add(V (&to)[N], const T *from)
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        const V x = reinterpret_cast<const V *>(from)[i];
+#pragma unroll
+        for (int c = 0; c < (int)(sizeof(V) / sizeof(T)); ++c)
+            to[i].v[c] += x.v[c];
+    }
+}
+
 // The four sums of a thread of one mma, 16 rows by 8 columns, to a tile in
 // shared memory with `pitch` elements a row; `at` is the place of the first.
 template <class T>

@@ -367,44 +367,31 @@ static bool many_sums(const Contract *x)
 /* The sum, or vectors of sums, of all blocks of a cluster and slices of k. */
 static void put_many_sums(const Contract *x, Buf *b)
 {
-    Arena *a = x->g->arena;
     int piece = x->vec < 4 ? x->vec : 4;
-    const char *type = x->acc == T_F32 ? "float" : "int";
-    const char *vec = arena_printf(a, "dcc_%sx%d", type_name(x->acc), piece);
-    const char *at = x->parts > 1 ? "sums[p * BM + row]" : "sums[row]";
-    const char *col = x->vec > 4 ? "col + e * 4" : "col";
-    const char *from = arena_printf(a, "&%s[%s]", at, col);
-    Buf add = {0};
+    const char *from = x->parts > 1 ? "&sums[p * BM + row][col]"
+                                    : "&sums[row][col]";
 
     if (x->cluster)
-        from = arena_printf(a, "dcc_cluster_peer(%s, s)", from);
-    if (x->vec == 1) {
-        buf_printf(b, "%s sum = 0;\n", type);
-        buf_printf(&add, "sum += *%s;\n", from);
-    } else {
-        buf_printf(b, "%s sum_vec[%d] = {};\n", vec, x->vec / piece);
-        buf_printf(&add, "const %s part =\n"
-                         "    *reinterpret_cast<const %s *>(\n"
-                         "        %s);\n"
-                         "#pragma unroll\n"
-                         "for (int c = 0; c < %d; ++c)\n"
-                         "    sum_vec[%s].v[c] += part.v[c];\n", vec, vec,
-                   from, piece, x->vec > 4 ? "e" : "0");
-    }
-    const char *loop[] = {
-        x->cluster ? "for (int s = 0; s < SPLIT; ++s) {" : NULL,
-        x->parts > 1 ? "for (int p = 0; p < SLICES; ++p) {" : NULL,
-        x->vec > 4 ? "for (int e = 0; e < 2; ++e) {" : NULL,
-    };
+        from = arena_printf(x->g->arena, "dcc_cluster_peer(%s, s)", from);
+    if (x->vec == 1)
+        buf_printf(b, "%s sum = 0;\n", x->acc == T_F32 ? "float" : "int");
+    else
+        buf_printf(b, "dcc_%sx%d sum_vec[%d] = {};\n", type_name(x->acc), piece,
+                   x->vec / piece);
     int depth = 0;
-    for (int i = 0; i < 3; i++)
-        if (loop[i])
-            buf_printf(b, "%*s#pragma unroll\n%*s%s\n", depth, "", depth, "",
-                       loop[i]), depth += 4;
-    cprint_lines(b, buf_text(&add), depth);
-    for (; depth; depth -= 4)
-        buf_printf(b, "%*s}\n", depth - 4, "");
-    buf_free(&add);
+    if (x->cluster) {
+        buf_puts(b, "#pragma unroll\nfor (int s = 0; s < SPLIT; ++s)\n");
+        depth += 4;
+    }
+    if (x->parts > 1) {
+        cprint_lines(b, "#pragma unroll\nfor (int p = 0; p < SLICES; ++p)\n",
+                     depth);
+        depth += 4;
+    }
+    cprint_lines(b, arena_printf(x->g->arena, x->vec == 1
+                                     ? "sum += *%s;\n"
+                                     : "dcc_add(sum_vec, %s);\n", from),
+                 depth);
 }
 
 void finish_loads(Finish *f, Buf *b)
