@@ -259,6 +259,7 @@ static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
     k->family = c->family->name;
     k->variant = v->text;
     k->predicted_us = cost.us;
+    k->regs = cost.regs;
     k->measured_us = gr->measured_us;
     k->limiter = cost.limiter;
     k->group = gr;

@@ -385,16 +385,21 @@ static void put_grid(Buf *b, const Kernel *k)
 
 static void put_kernel(Buf *b, const Kernel *k)
 {
-    Buf body = {0};
+    Buf body = {0}, launch = {0};
 
-    buf_puts(b, "// grid ");
-    put_grid(b, k);
-    buf_printf(b, ", block %d", k->block);
+    buf_puts(&launch, "// grid ");
+    put_grid(&launch, k);
+    buf_printf(&launch, ", block %d", k->block);
     if (k->cluster > 1)
-        buf_printf(b, ", cluster %d", k->cluster);
+        buf_printf(&launch, ", cluster %d", k->cluster);
     if (k->smem_bytes)
-        buf_printf(b, ", %zu bytes of shared memory", k->smem_bytes);
-    buf_printf(b, "\nextern \"C\" __global__ __launch_bounds__(%d", k->block);
+        buf_printf(&launch, ", %zu bytes of shared memory", k->smem_bytes);
+    if (k->regs)
+        buf_printf(&launch, ", about %d registers", k->regs);
+    buf_puts(&launch, "\n");
+    cprint_lines(b, buf_text(&launch), 0);
+    buf_free(&launch);
+    buf_printf(b, "extern \"C\" __global__ __launch_bounds__(%d", k->block);
     if (k->min_blocks)
         buf_printf(b, ", %d", k->min_blocks);
     buf_printf(b, ")\nvoid %s(\n", k->name);

@@ -90,6 +90,7 @@ typedef struct Kernel {
                             "shared memory"; NULL, or a NULL in it: by rule */
     /* for the banner */
     double flops, bytes, predicted_us;
+    int regs;            /* of a thread, the model's estimate */
     double measured_us;  /* by dcc tune, 0: not */
     const char *limiter; /* "HBM", "mma", ... */
     Group *group;        /* the first instance */

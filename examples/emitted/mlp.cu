@@ -3,8 +3,8 @@
 //   source    mlp.dcl
 //   command   dcc mlp.dcl -o mlp.cu
 //   target    h200
-//   build     nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a \
-//                 -I RUNTIME -c mlp.cu
+//   build     nvcc -O3 -std=c++17 -gencode arch=compute_90a,code=sm_90a
+//             -I RUNTIME -c mlp.cu
 //   contents  3 kernels, 3 launches a run
 
 #include "dcc_device.cuh"
@@ -25,7 +25,7 @@
 //   slices=2
 // Needs     sm_80 or newer
 
-// grid 128, block 256, 36864 bytes of shared memory
+// grid 128, block 256, 36864 bytes of shared memory, about 66 registers
 extern "C" __global__ __launch_bounds__(256, 1)
 void mlp_h_matmul_relu_add(
     __half *__restrict__ h,         // f16[128, 1024]
@@ -37,10 +37,8 @@ void mlp_h_matmul_relu_add(
         M = 128,  // i
         N = 1024,  // j
         K = 512,  // k
-        BM = 32, BN = 32,
-        BK = 64,  // tile of a block
-        WM = 16,
-        WN = 16,  // tile of a warp
+        BM = 32, BN = 32, BK = 64,  // tile of a block
+        WM = 16, WN = 16,  // tile of a warp
         STAGES = 4, THREADS = 256, K_TILES = 8,
         SLICES = 2,  // of a tile's k, each some warps' own
         K_STEP = 16,  // of one mma
@@ -125,12 +123,10 @@ void mlp_h_matmul_relu_add(
     // What the epilogue reads besides the sums, meanwhile.
     dcc_f16x8 b1_vec = {};
     {
-        const int i = threadIdx.x;
-        const int row = i / (BN / 8), col = i % (BN / 8) * 8;
-        const int m = m0 + row, n = n0 + col;
-        if (i < BM * BN / 8) {
-            b1_vec = *reinterpret_cast<const dcc_f16x8 *>(
-                &b1[n]);
+        const int col = threadIdx.x % (BN / 8) * 8;
+        const int n = n0 + col;
+        if (threadIdx.x < BM * BN / 8) {
+            dcc_read(b1_vec, &b1[n]);
         }
     }
     dcc_cp_wait<STAGES - 2>();
@@ -177,31 +173,20 @@ void mlp_h_matmul_relu_add(
     #pragma unroll
     for (int i = 0; i < WM / 16; ++i)
         #pragma unroll
-        for (int j = 0; j < WN / 8; ++j) {
-            float *const at = &sums[slice * BM + warp_m + i * 16 + lane / 4]
-                                   [warp_n + j * 8 + lane % 4 * 2];
-            *reinterpret_cast<float2 *>(at) =
-                make_float2(acc[i][j][0], acc[i][j][1]);
-            *reinterpret_cast<float2 *>(at + 8 * (BN + 8)) =
-                make_float2(acc[i][j][2], acc[i][j][3]);
-        }
+        for (int j = 0; j < WN / 8; ++j)
+            dcc_put_sums(&sums[slice * BM + warp_m + i * 16 + lane / 4]
+                              [warp_n + j * 8 + lane % 4 * 2],
+                         BN + 8, acc[i][j]);
     __syncthreads();
     for (int i = threadIdx.x; i < BM * BN / 8; i += THREADS) {
-        const int row = i / (BN / 8), col = i % (BN / 8) * 8;
-        const int m = m0 + row, n = n0 + col;
+        const int row = i / (BN / 8);
+        const int col = i % (BN / 8) * 8;
+        const int m = m0 + row;
+        const int n = n0 + col;
         dcc_f32x4 sum_vec[2] = {};
         #pragma unroll
-        for (int p = 0; p < SLICES; ++p) {
-            #pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                const dcc_f32x4 part =
-                    *reinterpret_cast<const dcc_f32x4 *>(
-                        &sums[p * BM + row][col + e * 4]);
-                #pragma unroll
-                for (int c = 0; c < 4; ++c)
-                    sum_vec[e].v[c] += part.v[c];
-            }
-        }
+        for (int p = 0; p < SLICES; ++p)
+            dcc_add(sum_vec, &sums[p * BM + row][col]);
         dcc_f16x8 h_out;
         #pragma unroll
         for (int e = 0; e < 8; ++e) {
@@ -236,7 +221,7 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
 // Model     1.79 us, limited by launch
 // Family    reduce, lanes threads=128 vec=8 share=32
 
-// grid 320, block 128
+// grid 320, block 128, about 48 registers
 extern "C" __global__ __launch_bounds__(128)
 void mlp_z_matmul_add(
     __half *__restrict__ z,         // f16[128, 10]
@@ -300,7 +285,7 @@ extern "C" cudaError_t mlp_z_matmul_add_launch(__half *z, const __half *h,
 // Model     1.73 us, limited by launch
 // Family    reduce, lanes threads=256 vec=1 share=16
 
-// grid 8, block 256
+// grid 8, block 256, about 35 registers
 extern "C" __global__ __launch_bounds__(256)
 void mlp_y_max_sum_exp(
     __half *__restrict__ y_m,      // f16[128]
