@@ -230,7 +230,8 @@ static void finish(Contract *x)
         k->coop_counters = true;
         k->n_counters = (int)(tiles * x->c.batches);
         k->workspace = (size_t)(tiles * x->c.batches) *
-                       (size_t)(x->t.split * x->t.bm * x->t.bn) * 4;
+                       (size_t)(x->t.split * x->parts * x->t.bm * x->t.bn) *
+                       4;
     }
     k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                (double)x->c.batches;
@@ -377,7 +378,8 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     Slot split[] = {{"ROWS", rows}, {"COLS", cols}, {"PART", part},
                     {"T", type_cname(x->acc)},
                     {"VEC4", x->acc == T_F32 ? "float4" : "int4"},
-                    {"AT_ONCE", sums < 64 ? "2" : "1"}};
+                    {"AT_ONCE", sums < 64 ? "2" : "1"},
+                    {"SUMS", x->parts > 1 ? "SLICES * BM * BN" : "BM * BN"}};
     Buf epilogue = {0}, early = {0};
 
     contract_early(x, &early);
@@ -386,7 +388,7 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     memcpy(slot + 7, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, slot, 7 + n_extra);
     if (x->t.split > 1 && !x->cluster)
-        phase_from(x, "split K", "contract_split.cu.in", split, 6);
+        phase_from(x, "split K", "contract_split.cu.in", split, 7);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
     template_fill(&epilogue, to_sums, slot, 7 + n_extra);
     if (x->cluster)
