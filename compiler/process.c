@@ -1,8 +1,8 @@
 #include "process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -42,7 +42,7 @@ bool work_open(Work *w, Arena *a, const char *folder)
     char *dir = arena_printf(a, "%s/dcc.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     sigset_t held;
 
-    *w = (Work){.arena = a};
+    *w = (Work){.arena = a, .given = folder};
     held_signals(&held);
     sigprocmask(SIG_BLOCK, &held, &w->before);
     w->dir = open_folder(a, folder, dir);
@@ -54,16 +54,17 @@ bool work_open(Work *w, Arena *a, const char *folder)
     return false;
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind,
+                      struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    remove(path);
+    return 0;
+}
+
 void work_close(Work *w)
 {
-    DIR *d = opendir(w->dir);
-
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-            unlink(work_path(w, e->d_name));
-    if (d)
-        closedir(d);
-    rmdir(w->dir);
+    nftw(w->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     work_keep(w);
 }
 
@@ -113,6 +114,9 @@ static void child(const Work *w, const char *program, char **argv,
     }
     if (w->groups)
         setpgid(0, 0);
+    /* what a child that is killed leaves goes away too */
+    if (!w->given && *w->dir == '/')
+        setenv("TMPDIR", w->dir, 1);
     sigprocmask(SIG_SETMASK, &w->before, NULL);
     execvp(program, argv);
     fprintf(stderr, "%s: %s\n", program, strerror(errno));

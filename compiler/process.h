@@ -14,7 +14,9 @@
 
 typedef struct Work {
     Arena *arena;
-    const char *dir;  /* given, or made under $TMPDIR, else /tmp */
+    const char *dir;  /* made under $TMPDIR, else /tmp, and its children's
+                         $TMPDIR; or given */
+    bool given;
     sigset_t before;  /* the mask that children get */
     int signal;       /* that came, or 0; then nothing more is started */
     bool groups;      /* children lead process groups, ended as a whole */
