@@ -689,7 +689,10 @@ def options():
 def main():
     o = options()
     if not o.cpu and not shutil.which("nvcc"):
-        say("bench.py needs nvcc")
+        say("no nvcc: skipped")
+        return 3
+    if not o.cpu and shell(["nvidia-smi", "-L"], 60)[0]:
+        say("no GPU: skipped")
         return 3
     os.makedirs(o.work, exist_ok=True)
     builder, worker = Builder(o), Worker(o)

@@ -499,7 +499,11 @@ def main():
     o.splits = [n for n in o.splits.split(",") if n]
     o.dcc = os.path.abspath(o.dcc)
     if not shutil.which("nvcc"):
-        say("no nvcc")
+        say("no nvcc: skipped")
+        return 3
+    if not o.emit_only and not (shutil.which("nvidia-smi") and subprocess.run(
+            ["nvidia-smi", "-L"], capture_output=True).returncode == 0):
+        say("no GPU: skipped")
         return 3
     o.work = o.work or tempfile.mkdtemp(prefix="dcc-contract-")
     os.makedirs(o.work, exist_ok=True)
