@@ -29,24 +29,13 @@ import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TOP, "tests", "gpu"))
+from run import say, shell  # noqa: E402
+
 RUNTIME = os.path.join(TOP, "runtime")
 UNIT = 8                # kernels in one call of nvcc
 REGS_SM = 65536         # of sm_80 and sm_90
 WARNING = re.compile(r"\((C75\d\d)\)|Potential Performance Loss")
-
-
-def say(*words):
-    print(*words, flush=True)
-
-
-def shell(command, timeout):
-    """(exit status, stdout and stderr)"""
-    try:
-        r = subprocess.run(command, stdout=subprocess.PIPE, text=True,
-                           stderr=subprocess.STDOUT, timeout=timeout)
-        return r.returncode, r.stdout
-    except subprocess.TimeoutExpired:
-        return 124, f"{command[0]}: more than {timeout} s"
 
 
 def tail(text, lines=12):

@@ -249,7 +249,7 @@ launches gpt2_decode 140 16 2
 launches vit_b16 115 15 2
 launches resnet18 30 24 12
 launches vgg16 30 20 10
-launches mobilenetv2 65 40 22
+launches mobilenetv2 65 35 20
 launches mlp 4 4 0
 
 # ---- and how it is laid out

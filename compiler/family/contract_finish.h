@@ -33,6 +33,8 @@ void finish_prepare(Finish *f, Contract *x, int most);
 /* The most columns, up to `most`, that some store can take at once. */
 int finish_choose(Finish *f, int most);
 bool finish_row_step(const Step *s);
+/* Whether e uses a variable of the side. */
+bool finish_uses(const Side *s, const Expr *e);
 /* Whether `vec` elements of t from `offset` along f->fast are neighbours and
  * aligned as one access. */
 bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,

@@ -8,21 +8,13 @@ typedef struct RowReads {
     bool found;
 } RowReads;
 
-static bool uses_side(const Expr *e, const Side *s)
-{
-    for (int i = 0; i < s->n; i++)
-        if (expr_uses(e, s->v[i]))
-            return true;
-    return false;
-}
-
 /* A read of something like the result, which pairs would read in pieces. */
 static void find_row_read(const Expr *e, void *ctx)
 {
     RowReads *r = ctx;
 
-    r->found |= e->kind == E_READ && uses_side(e, &r->x->m) &&
-                uses_side(e, &r->x->n);
+    r->found |= e->kind == E_READ && finish_uses(&r->x->m, e) &&
+                finish_uses(&r->x->n, e);
 }
 
 bool contract_packs(Contract *x)

@@ -613,12 +613,12 @@ static bool stored(const Group *gr, const Tensor *t)
     return false;
 }
 
-static bool uses_rows(const Contract *x, const Expr *e)
+bool finish_uses(const Side *s, const Expr *e)
 {
-    for (int i = 0; i < x->m.n; i++)
-        if (expr_uses(e, x->m.v[i]))
+    for (int i = 0; i < s->n; i++)
+        if (expr_uses(e, s->v[i]))
             return true;
-    return expr_uses(e, x->m.linear);
+    return expr_uses(e, s->linear);
 }
 
 /* The vectors that a thread can hold all the while: those of its only piece,
@@ -638,7 +638,7 @@ static int choose_early(Finish *f)
             stored(x->gr, v->read->tensor) || regs + own > MOST_REGS ||
             x->regs + regs + own > MOST_ALL)
             continue;
-        v->early = once || (same_columns && !uses_rows(x, v->read));
+        v->early = once || (same_columns && !finish_uses(&x->m, v->read));
         regs += v->early ? own : 0;
     }
     return regs;

@@ -25,6 +25,8 @@ import sys
 import tempfile
 import time
 
+from run import say, shell
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUNTIME = os.path.join(TOP, "runtime")
 TOLERANCE = 1e-3   # norm-relative, of f16 results
@@ -52,10 +54,6 @@ bm=64,bn=128,schedule=pingpong bm=64,bn=64,schedule=pingpong
 bm=64,bn=256,consumers=1 bm=64,bn=128,consumers=1 bm=64,bn=64,consumers=1
 bm=64,bn=32""".split()
 SPLITS = "bm=128,bn=128 bm=128,bn=64 bm=64,bn=128 bm=64,bn=64 bm=64,bn=32".split()
-
-
-def say(*words):
-    print(*words, flush=True)
 
 
 # ---- shapes
@@ -110,15 +108,6 @@ def dcl(s):
 
 # ---- building
 
-def run(command, timeout=300):
-    try:
-        r = subprocess.run(command, stdout=subprocess.PIPE, text=True,
-                           stderr=subprocess.STDOUT, timeout=timeout)
-        return r.returncode, r.stdout
-    except subprocess.TimeoutExpired:
-        return 124, f"{command[0]}: more than {timeout} s"
-
-
 def emit(o, s, words):
     """One variant's .cu: a dict, or None if it is not legal."""
     stem = os.path.join(o.work, re.sub(r"\W+", "_", s["name"] + "__" + words))
@@ -127,7 +116,7 @@ def emit(o, s, words):
     flags = [] if words == "model" else ["--variant", "contract_wgmma=" + words]
     if words.startswith("mma:"):
         flags = ["--variant", "contract_mma=" + words[4:]]
-    status, text = run([o.dcc, stem + ".dcl", "-o", stem + ".cu", "--target=h200",
+    status, text = shell([o.dcc, stem + ".dcl", "-o", stem + ".cu", "--target=h200",
                         *flags], 60)
     if status:
         return {"shape": s["name"], "words": words, "error": text[:400]}
@@ -151,7 +140,7 @@ def emit(o, s, words):
 
 
 def build(o, objects, v):
-    status, text = run(["nvcc", "-O3", "-std=c++17", "-gencode",
+    status, text = shell(["nvcc", "-O3", "-std=c++17", "-gencode",
                         "arch=compute_90a,code=sm_90a", "-Xcompiler", "-fPIC",
                         "-Xptxas", "-v", "-I", RUNTIME, "-shared", v["stem"] + ".cu",
                         *objects, "-o", v["stem"] + ".so"])
@@ -170,7 +159,7 @@ def build_all(o):
         if re.fullmatch(r"(base|rt.*|safetensors.*)\.c", name):
             objects.append(os.path.join(o.work, name[:-2] + ".o"))
     with futures.ThreadPoolExecutor(o.jobs) as pool:
-        made = [pool.submit(run, ["nvcc", "-O2", "-Xcompiler", "-fPIC", "-c",
+        made = [pool.submit(shell, ["nvcc", "-O2", "-Xcompiler", "-fPIC", "-c",
                                   os.path.join(RUNTIME, os.path.basename(x)[:-2] + ".c"),
                                   "-o", x]) for x in objects]
         todo = []
@@ -501,8 +490,7 @@ def main():
     if not shutil.which("nvcc"):
         say("no nvcc: skipped")
         return 3
-    if not o.emit_only and not (shutil.which("nvidia-smi") and subprocess.run(
-            ["nvidia-smi", "-L"], capture_output=True).returncode == 0):
+    if not o.emit_only and shell(["nvidia-smi", "-L"], 60)[0]:
         say("no GPU: skipped")
         return 3
     o.work = o.work or tempfile.mkdtemp(prefix="dcc-contract-")
