@@ -17,7 +17,7 @@ enum {
 };
 
 /* Whether launches overlap if --dependent-launch does not say. */
-enum { DEPENDENT_LAUNCH = 0 };
+enum { DEPENDENT_LAUNCH = 1 };
 
 static const struct option long_options[] = {
     {"target", required_argument, NULL, O_TARGET},
@@ -68,7 +68,7 @@ static const char usage[] =
     "  --model=NAME          only this model of the files\n"
     "  --math=exact|tf32|3xtf32   f32 contractions (default exact)\n"
     "  --dependent-launch=on|off  kernels begin before those ahead have\n"
-    "                        ended (sm_90; default off)\n"
+    "                        ended (default on, from sm_90)\n"
     "  --main                add a main(): with the runtime, a program\n"
     "  --standalone          put the runtime's text into the .cu\n"
     "  --trace               let that program write every tensor\n"

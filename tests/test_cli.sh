@@ -79,7 +79,7 @@ check "launches cannot overlap there" 0 "A100.* cannot overlap launches" \
     "$dcc" m.dcl --dependent-launch=on --target=sm_80 -o a.cu
 [ -s a.cu ] && ! grep -q dcc_grid_wait a.cu
 point $? "and their kernels do not wait"
-check "launches overlap" 0 "" "$dcc" m.dcl --dependent-launch=on -o a.cu
+check "launches overlap" 0 "" "$dcc" m.dcl -o a.cu
 # all kernels wait; the run's first launch does not overlap with what is ahead
 [ "$(grep -c 'dcc_grid_wait();' a.cu) $(grep -c DCC_AFTER, a.cu) \
 $(grep -c DCC_DEPENDENT, a.cu)" = "3 1 2" ]

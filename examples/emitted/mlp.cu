@@ -20,7 +20,7 @@
 //
 // Rows      i 128, j 1024; columns k 512
 // Work      134 MFLOP, 1.25 MB moved, 108 FLOP/B
-// Model     3.23 us, limited by launch
+// Model     2.93 us, limited by latency
 // Family    contract_mma, bm=32 bn=32 bk=64 stages=4 wm=16 wn=16 split=1
 //   slices=2
 // Needs     sm_80 or newer
@@ -29,7 +29,7 @@
 extern "C" __global__ __launch_bounds__(256, 1)
 void mlp_h_matmul_relu_add(
     __half *__restrict__ h,         // f16[128, 1024]
-    const __half *__restrict__ x,   // f16[128, 512]
+    const __half *x,                // f16[128, 512]
     const __half *__restrict__ w1,  // f16[1024, 512]
     const __half *__restrict__ b1)  // f16[1024]
 {
@@ -112,11 +112,18 @@ void mlp_h_matmul_relu_add(
                 &smem.w1_tile[stage][b_lane_row + j * 16][kk + b_lane_k]);
     };
 
+    // Weights do not depend on the launches before.
+    for (int s = 0; s < STAGES - 1; ++s)
+        if (k_tile + s < k_end) {
+            load_w1(k_tile + s, s);
+        }
+    // The launches before this one have ended; the next may begin.
+    dcc_grid_wait();
+    dcc_grid_trigger();
     // STAGES - 1 tiles are under way while one is multiplied.
     for (int s = 0; s < STAGES - 1; ++s) {
         if (k_tile + s < k_end) {
             load_x(k_tile + s, s);
-            load_w1(k_tile + s, s);
         }
         dcc_cp_commit();
     }
@@ -200,12 +207,15 @@ void mlp_h_matmul_relu_add(
 }
 
 extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
-    const __half *w1, const __half *b1, cudaStream_t stream)
+    const __half *w1, const __half *b1, dcc_edge edge, cudaStream_t stream)
 {
     const dim3 grid(128);
 
-    mlp_h_matmul_relu_add<<<grid, 256, 36864, stream>>>(h, x, w1, b1);
-    return cudaGetLastError();
+    dcc_launch launch;
+    dcc_configure(&launch, grid, 256, 36864, stream);
+    dcc_configure_edge(&launch, edge);
+    return cudaLaunchKernelEx(&launch.config, mlp_h_matmul_relu_add, h, x, w1,
+        b1);
 }
 
 // ---- mlp_z_matmul_add -----------------------------------------------------
@@ -218,14 +228,14 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
 //
 // Rows      i0 128, e 10; columns d 1024
 // Work      2.62 MFLOP, 153 kB moved, 17.2 FLOP/B
-// Model     1.79 us, limited by launch
+// Model     1.49 us, limited by launch
 // Family    reduce, lanes threads=128 vec=8 share=32
 
 // grid 320, block 128, about 48 registers
 extern "C" __global__ __launch_bounds__(128)
 void mlp_z_matmul_add(
     __half *__restrict__ z,         // f16[128, 10]
-    const __half *__restrict__ h,   // f16[128, 1024]
+    const __half *h,                // f16[128, 1024]
     const __half *__restrict__ w2,  // f16[10, 1024]
     const __half *__restrict__ b2)  // f16[10]
 {
@@ -240,6 +250,10 @@ void mlp_z_matmul_add(
     const int row = blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
     const int e = row / I0;
     const int i0 = row % I0;
+
+    // The launches before this one have ended; the next may begin.
+    dcc_grid_wait();
+    dcc_grid_trigger();
 
     // sum over the columns
     float z_sum = 0.0f;
@@ -261,12 +275,14 @@ void mlp_z_matmul_add(
 }
 
 extern "C" cudaError_t mlp_z_matmul_add_launch(__half *z, const __half *h,
-    const __half *w2, const __half *b2, cudaStream_t stream)
+    const __half *w2, const __half *b2, dcc_edge edge, cudaStream_t stream)
 {
     const dim3 grid(320);
 
-    mlp_z_matmul_add<<<grid, 128, 0, stream>>>(z, h, w2, b2);
-    return cudaGetLastError();
+    dcc_launch launch;
+    dcc_configure(&launch, grid, 128, 0, stream);
+    dcc_configure_edge(&launch, edge);
+    return cudaLaunchKernelEx(&launch.config, mlp_z_matmul_add, z, h, w2, b2);
 }
 
 // ---- mlp_y_max_sum_exp ----------------------------------------------------
@@ -282,15 +298,15 @@ extern "C" cudaError_t mlp_z_matmul_add_launch(__half *z, const __half *h,
 //
 // Rows      a0 128; columns d 10
 // Work      35.8 kFLOP, 2.69 kB moved, 13.3 FLOP/B
-// Model     1.73 us, limited by launch
+// Model     1.43 us, limited by launch
 // Family    reduce, lanes threads=256 vec=1 share=16
 
 // grid 8, block 256, about 35 registers
 extern "C" __global__ __launch_bounds__(256)
 void mlp_y_max_sum_exp(
-    __half *__restrict__ y_m,      // f16[128]
-    __half *__restrict__ y,        // f16[128, 10]
-    const __half *__restrict__ z)  // f16[128, 10]
+    __half *__restrict__ y_m,  // f16[128]
+    __half *__restrict__ y,    // f16[128, 10]
+    const __half *z)           // f16[128, 10]
 {
     enum {
         D = 10,
@@ -302,6 +318,9 @@ void mlp_y_max_sum_exp(
     const int lane_id = threadIdx.x % LANES;
     const int a0 = blockIdx.x * (THREADS / LANES) + threadIdx.x / LANES;
     const int d = lane_id;
+
+    // The launches before this one end first.
+    dcc_grid_wait();
 
     // load: the row's columns into registers
     float z_frag;
@@ -330,12 +349,14 @@ void mlp_y_max_sum_exp(
 }
 
 extern "C" cudaError_t mlp_y_max_sum_exp_launch(__half *y_m, __half *y,
-    const __half *z, cudaStream_t stream)
+    const __half *z, dcc_edge edge, cudaStream_t stream)
 {
     const dim3 grid(8);
 
-    mlp_y_max_sum_exp<<<grid, 256, 0, stream>>>(y_m, y, z);
-    return cudaGetLastError();
+    dcc_launch launch;
+    dcc_configure(&launch, grid, 256, 0, stream);
+    dcc_configure_edge(&launch, edge);
+    return cudaLaunchKernelEx(&launch.config, mlp_y_max_sum_exp, y_m, y, z);
 }
 
 // ==== model mlp: tensors, steps and the C API
@@ -365,20 +386,20 @@ static cudaError_t mlp_step(const dcc_frame *f, int step,
             (const __half *)f->inputs[0],  // x
             (const __half *)f->params,  // w1
             (const __half *)(f->params + 1048576),  // b1
-            stream);
+            DCC_AFTER, stream);
     case 1:
         return mlp_z_matmul_add_launch(
             (__half *)(f->arena + 262144),  // z
             (const __half *)f->arena,  // h
             (const __half *)(f->params + 1050624),  // w2
             (const __half *)(f->params + 1071104),  // b2
-            stream);
+            DCC_DEPENDENT, stream);
     case 2:
         return mlp_y_max_sum_exp_launch(
             (__half *)f->arena,  // y_m
             (__half *)f->outputs[0],  // y
             (const __half *)(f->arena + 262144),  // z
-            stream);
+            DCC_DEPENDENT, stream);
     }
     return cudaErrorInvalidValue;
 }

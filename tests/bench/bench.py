@@ -83,8 +83,9 @@ class Builder:
         shape = spec.Shape(name)
         math = [] if shape.math in ("f16", "exact") else \
             [f"--math={shape.math}"]
-        return shell([self.o.dcc, f"--target={self.o.target}", *math,
-                      *self.o.dcc_flag, *more, self.source(name)], 60)
+        return shell([self.o.dcc, f"--target={self.o.target}",
+                      "--dependent-launch=off", *math, *self.o.dcc_flag,
+                      *more, self.source(name)], 60)
 
     def build(self, name, stem, *more):
         """A dict: `library`, or `error`; what --explain says of kernels."""

@@ -117,7 +117,7 @@ def emit(o, s, words):
     if words.startswith("mma:"):
         flags = ["--variant", "contract_mma=" + words[4:]]
     status, text = shell([o.dcc, stem + ".dcl", "-o", stem + ".cu", "--target=h200",
-                        *flags], 60)
+                        "--dependent-launch=off", *flags], 60)
     if status:
         return {"shape": s["name"], "words": words, "error": text[:400]}
     cu = open(stem + ".cu").read()

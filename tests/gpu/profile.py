@@ -45,7 +45,8 @@ def build(o, case):
     try:
         text = shell([o.dcc, os.path.join(TOP, "examples", model + ".dcl"),
                       f"-DE={kind}", f"-DB={batch[1:]}", "--main", "--explain",
-                      "-o", stem + ".cu", *o.dcc_flag])
+                      "--dependent-launch=off", "-o", stem + ".cu",
+                      *o.dcc_flag])
         shell(["nvcc", "-O3", "-std=c++17", "-gencode",
                "arch=compute_90a,code=sm_90a", "-I", RUNTIME, stem + ".cu",
                *(os.path.join(o.work, p + ".o") for p in PARTS), "-o", stem])

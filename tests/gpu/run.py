@@ -498,6 +498,8 @@ def main():
     say(HEAD)
     run_all(o, cases)
     report["sanitizer"] = sanitize_all(o, objects)
+    for c in cases:
+        c.pop("library", None)
     with open(o.json, "w") as f:
         json.dump(report, f, indent=1)
     say("\n" + HEAD)
