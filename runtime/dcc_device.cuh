@@ -220,6 +220,22 @@ DCC_DEVICE void dcc_put_sums(T *at, int pitch, const T (&acc)[4])
     *reinterpret_cast<pair *>(at + 8 * pitch) = pair{{acc[2], acc[3]}};
 }
 
+// Whether this block is the last of n that share a counter, which is zero
+// again then: what the others wrote before is visible to it. All threads call.
+DCC_DEVICE bool dcc_last_of(unsigned int n, unsigned int *counter, int *flag)
+{
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        *flag = atomicAdd(counter, 1u) == n - 1;
+        if (*flag)
+            *counter = 0;
+    }
+    __syncthreads();
+    __threadfence();
+    return *flag;
+}
+
 // The sums of a thread in memory, four in a place; its neighbours' places are
 // beside it, and its own next one `stride` further.
 template <int R, int C>

@@ -438,8 +438,7 @@ void contract_work(const Contract *x, Work *w)
     w->threads = t->threads;
     w->regs = x->regs;
     w->smem_block = (double)contract_smem(x);
-    double left = sums * x->parts; /* each slice leaves sums of its own */
-    double split_bytes = t->split > 1 && !x->cluster ? left * 4 * 2 : 0;
+    double split_bytes = t->split > 1 && !x->cluster ? sums * 4 * 2 : 0;
     w->block_bytes = a + b + split_bytes + x->out_bytes / blocks;
     w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) +
                   x->out_bytes;
@@ -456,7 +455,7 @@ void contract_work(const Contract *x, Work *w)
         w->fill_us += 0.3 + sums / 4096 * (1.8 + 0.25 * t->split);
     else if (t->split > 1)
         w->fill_us += 1 + 2 * x->o->device->l2_latency / clk + 0.3 +
-                      left * 4 * (t->split + 1) / (70 * clk);
+                      sums * 4 * (t->split + 1) / (70 * clk);
     w->serial_steps = contract_async(x) ? 0 : 1;
     if (x->a.async && x->b.async)
         w->in_flight = (double)contract_ring(x) * (t->stages - 1) / t->stages;

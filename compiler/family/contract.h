@@ -66,6 +66,7 @@ typedef struct Contract {
     Tile t;
     bool mma;
     bool cluster;           /* the blocks that split K are a cluster */
+    bool partial;           /* or have left their sums in the workspace */
     int parts;              /* sums of a tile in shared memory: slices of k */
     struct Finish *finish;  /* contract_finish's */
     int k_step;             /* of one mma: 16, or 8 for tf32 */
@@ -119,19 +120,18 @@ int contract_splits(const Contract *x, const Tile *t, int split[10]);
  *   load      a routine for each operand: load_<id>(k_tile, slot), or
  *             fetch_<id>(k_tile) and store_<id>(slot) through registers
  *   multiply  template `main` (slots AHEAD MORE STORE COMMIT WAIT + extra)
- *   split K   the partial sums of several blocks, in order
  *   epilogue  template `to_sums` stages the sums in shared memory; then the
  *             steps after the sum, several columns at a time
  *
- * The accumulators are acc[rows][cols][4]. */
+ * Where blocks split K through memory, the staging is a phase of its own
+ * (sums), and a phase "split K" behind it leaves them in the workspace. */
 void contract_begin(Contract *x, Kernel *k);
 /* Its first part: x->kernel, arguments and names. */
 void contract_names(Contract *x, Kernel *k);
 /* `const int head = blockIdx.z % 12;` for the variables of both operands. */
 void contract_batch(Contract *x, Buf *b);
 void contract_body(Contract *x, const char *main, const char *to_sums,
-                   const Slot *extra, int n_extra, const char *rows,
-                   const char *cols);
+                   const Slot *extra, int n_extra);
 
 /* The parts. contract_load.c: */
 void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load);

@@ -230,8 +230,7 @@ static void finish(Contract *x)
         k->coop_counters = true;
         k->n_counters = (int)(tiles * x->c.batches);
         k->workspace = (size_t)(tiles * x->c.batches) *
-                       (size_t)(x->t.split * x->parts * x->t.bm * x->t.bn) *
-                       4;
+                       (size_t)(x->t.split * x->t.bm * x->t.bn) * 4;
     }
     k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                (double)x->c.batches;
@@ -356,11 +355,27 @@ static void load_phases(Contract *x)
     buf_free(&load);
 }
 
+/* Blocks that share a tile meet in memory. */
+static void split_phase(Contract *x)
+{
+    bool f32 = x->acc == T_F32;
+    Slot slot[] = {
+        {"T", type_cname(x->acc)},
+        {"VEC4", f32 ? "dcc_f32x4" : "dcc_i32x4"},
+        {"SLICED", x->parts > 1
+                       ? "#pragma unroll\n"
+                         "for (int p = 0; p < SLICES; ++p)\n"
+                         "    dcc_add(sum_vec, &sums[p * BM + row][col]);\n"
+                       : "dcc_add(sum_vec, &sums[row][col]);\n"}};
+
+    phase_from(x, "split K", "contract_split.cu.in", slot, 3);
+    x->partial = true;
+}
+
 enum { MAX_SLOTS = 24 };
 
 void contract_body(Contract *x, const char *main, const char *to_sums,
-                   const Slot *extra, int n_extra, const char *rows,
-                   const char *cols)
+                   const Slot *extra, int n_extra)
 {
     bool async = contract_async(x);
     Slot slot[MAX_SLOTS] = {
@@ -372,14 +387,6 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
         {"DEPEND", wait_text(x)},
         {"EARLY", ""},
     };
-    int sums = x->t.wm * x->t.wn / (x->mma ? 32 : 1);
-    const char *part = sums < 128 ? rows
-                                  : arena_printf(x->g->arena, "%s / 2", rows);
-    Slot split[] = {{"ROWS", rows}, {"COLS", cols}, {"PART", part},
-                    {"T", type_cname(x->acc)},
-                    {"VEC4", x->acc == T_F32 ? "float4" : "int4"},
-                    {"AT_ONCE", sums < 64 ? "2" : "1"},
-                    {"SUMS", x->parts > 1 ? "SLICES * BM * BN" : "BM * BN"}};
     Buf epilogue = {0}, early = {0};
 
     contract_early(x, &early);
@@ -387,10 +394,13 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     slot[6].text = buf_text(&early);
     memcpy(slot + 7, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, slot, 7 + n_extra);
-    if (x->t.split > 1 && !x->cluster)
-        phase_from(x, "split K", "contract_split.cu.in", split, 7);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
     template_fill(&epilogue, to_sums, slot, 7 + n_extra);
+    if (x->t.split > 1 && !x->cluster) {
+        kernel_phase(x->g, x->kernel, "sums", &epilogue);
+        buf_free(&epilogue);
+        split_phase(x);
+    }
     if (x->cluster)
         buf_puts(&epilogue, "dcc_cluster_sync();  // all have their sums\n");
     contract_epilogue(x, &epilogue);

@@ -364,7 +364,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         extra[i].text = arena_printf(g->arena, "slice * (BK / SLICES) + %s",
                                      extra[i].text);
     contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
-                  (int)(sizeof extra / sizeof *extra), "WM / 16", "WN / 8");
+                  (int)(sizeof extra / sizeof *extra));
     k->family = "contract_mma";
     k->variant = text(&x, &x.t);
     k->min_arch = "sm_80";

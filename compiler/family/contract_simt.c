@@ -314,7 +314,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         {"COL", sum_at(&x, &x.b, "thread_n", "(j * 4 + c)", "j", "c")},
     };
     contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",
-                  extra, (int)(sizeof extra / sizeof *extra), "TM", "TN / 4");
+                  extra, (int)(sizeof extra / sizeof *extra));
     k->family = "contract_simt";
     k->variant = text(&x, &x.t);
 }

@@ -361,15 +361,17 @@ static const char *name_of(const CPrint *cp, const Var *v)
 
 static bool many_sums(const Contract *x)
 {
-    return x->cluster || x->parts > 1;
+    return x->cluster || x->partial || x->parts > 1;
 }
 
-/* The sum, or vectors of sums, of all blocks of a cluster and slices of k. */
+/* The sum, or vectors of sums, of all blocks of a tile and slices of k. */
 static void put_many_sums(const Contract *x, Buf *b)
 {
     int piece = x->vec < 4 ? x->vec : 4;
-    const char *from = x->parts > 1 ? "&sums[p * BM + row][col]"
-                                    : "&sums[row][col]";
+    bool sliced = x->parts > 1 && !x->partial;
+    const char *from = x->partial ? "&partial[(s * BM + row) * BN + col]"
+                       : sliced   ? "&sums[p * BM + row][col]"
+                                  : "&sums[row][col]";
 
     if (x->cluster)
         from = arena_printf(x->g->arena, "dcc_cluster_peer(%s, s)", from);
@@ -379,11 +381,11 @@ static void put_many_sums(const Contract *x, Buf *b)
         buf_printf(b, "dcc_%sx%d sum_vec[%d] = {};\n", type_name(x->acc), piece,
                    x->vec / piece);
     int depth = 0;
-    if (x->cluster) {
+    if (x->cluster || x->partial) {
         buf_puts(b, "#pragma unroll\nfor (int s = 0; s < SPLIT; ++s)\n");
         depth += 4;
     }
-    if (x->parts > 1) {
+    if (sliced) {
         cprint_lines(b, "#pragma unroll\nfor (int p = 0; p < SLICES; ++p)\n",
                      depth);
         depth += 4;
