@@ -220,6 +220,21 @@ DCC_DEVICE void dcc_put_sums(T *at, int pitch, const T (&acc)[4])
     *reinterpret_cast<pair *>(at + 8 * pitch) = pair{{acc[2], acc[3]}};
 }
 
+// A tile's row and column of tiles.
+struct dcc_tile {
+    int m, n;
+};
+
+// Tile `i` of tiles_m x tiles_n, which are dealt column by column within bands
+// of `band` rows.
+DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n)
+{
+    const int first = i / (band * tiles_n) * band;
+    const int place = i % (band * tiles_n);
+    const int height = min(band, tiles_m - first);
+    return {first + place % height, place / height};
+}
+
 // Whether this block is the last of n that share a counter, which is zero
 // again then: what the others wrote before is visible to it. All threads call.
 DCC_DEVICE bool dcc_last_of(unsigned int n, unsigned int *counter, int *flag)

@@ -12,7 +12,7 @@
 static const char *const own_names[] = {
     "m", "n", "k", "i", "j", "e", "m0", "n0", "k_tile", "k_end", "slot",
     "stage", "acc", "in", "row", "col", "sums", "a_frag", "b_frag", "kk",
-    "tile", "band", "height", "place", "partial", "ahead", "warp_m", "warp_n",
+    "tile", "at", "partial", "ahead", "warp_m", "warp_n",
     "thread_m", "thread_n", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
     "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
     "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "dcc_smem", "ahead_slot",
@@ -168,15 +168,13 @@ static void place_tile(Contract *x, Buf *b)
     kernel_constant(x->g, x->kernel, "TILES_N", tiles_n, NULL);
     kernel_constant(x->g, x->kernel, "BAND", BAND_ROWS,
                     "tile rows that run together");
-    buf_printf(b, "// Blocks that run at one time read few distinct tiles: "
-                "they lie in a band\n"
-                "// of BAND tile rows, so that the L2 serves most reads.\n"
-                "const int band = %s / (BAND * TILES_N);\n"
-                "const int place = %s %% (BAND * TILES_N);\n", tile, tile);
-    buf_puts(b,
-                "const int height = min(BAND, TILES_M - band * BAND);\n"
-                "const int m0 = (band * BAND + place % height) * BM;\n"
-                "const int n0 = place / height * BN;\n");
+    buf_printf(b, "// Blocks that run at one time lie in a band of tile rows, "
+                  "so that they read\n"
+                  "// few distinct tiles and the L2 serves most reads.\n"
+                  "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
+                  "TILES_N);\n"
+                  "const int m0 = at.m * BM;\nconst int n0 = at.n * BN;\n",
+               tile);
 }
 
 static void put_tile(Contract *x, Buf *b)

@@ -9,8 +9,8 @@
 static const char *const own_names[] = {
     "m", "n", "k", "i", "j", "e", "c", "m0", "n0", "k0", "a", "b", "kk",
     "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
-    "warp", "warpgroup", "full", "empty", "find_tile", "band", "place",
-    "height", "m_tile", "n_tile", "batch", "split", "partial", "tile_id",
+    "warp", "warpgroup", "full", "empty", "find_tile", "at",
+    "m_tile", "n_tile", "batch", "split", "partial", "tile_id",
     "is_last", "rank", "own_tile", "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
@@ -259,14 +259,12 @@ static void put_band(Wgmma *w, Buf *b, const char *of)
     }
     kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
                     "tile rows that run together");
-    buf_printf(b, "// Blocks that run at one time read few distinct tiles: "
-                  "they lie in a band\n"
-                  "// of BAND tile rows, so that the L2 serves most reads.\n"
-                  "const int band = %s / (BAND * TILES_N);\n"
-                  "const int place = %s %% (BAND * TILES_N);\n"
-                  "const int height = min(BAND, TILES_M - band * BAND);\n"
-                  "const int m_tile = band * BAND + place %% height;\n"
-                  "const int n_tile = place / height;\n", of, of);
+    buf_printf(b, "// Blocks that run at one time lie in a band of tile rows, "
+                  "so that they read\n"
+                  "// few distinct tiles and the L2 serves most reads.\n"
+                  "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
+                  "TILES_N);\n"
+                  "const int m_tile = at.m, n_tile = at.n;\n", of);
 }
 
 /* Origins along m's axes: m_tile is a mixed-radix number of their tiles. */
