@@ -385,13 +385,14 @@ static double epilogue_clk(const Wgmma *w)
  * products hide, and the meeting at each slot. The constants were fitted to
  * kernels timed on an H200 (tests/gpu/contract.py): launch to first product
  * 1700 + a memory latency, 40 a slot; products hide less than half of the
- * other warpgroup's epilogue. */
+ * other warpgroup's epilogue. Blocks of a cluster start and end together: 1100
+ * more. */
 static double exposed(const Wgmma *w)
 {
     const Device *d = w->x.o->device;
     const Tile *t = &w->x.t;
     double sums = (double)t->bm * t->bn, epilogue = epilogue_clk(w);
-    double each = ceil((double)w->tiles /
+    double each = ceil((double)w->tiles * w->cluster /
                        ((double)d->sms * w->resident));
     bool alone = crowd(w) < 1.5;
     double hidden = w->pingpong ? 0.6 : 1;
@@ -400,6 +401,8 @@ static double exposed(const Wgmma *w)
     double clk = d->hbm_latency + 1700 + epilogue +
                  (each - 1) * epilogue * hidden + slots;
 
+    if (w->cluster > 1)
+        clk += 1100;
     if (t->split > 1)
         clk += 2 * d->l2_latency + 600 + sums * 4 * (t->split + 1) / 70;
     return clk;
