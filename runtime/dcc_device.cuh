@@ -220,6 +220,33 @@ DCC_DEVICE void dcc_put_sums(T *at, int pitch, const T (&acc)[4])
     *reinterpret_cast<pair *>(at + 8 * pitch) = pair{{acc[2], acc[3]}};
 }
 
+// The same for all I by J such tiles of a warp.
+template <class T, int I, int J>
+DCC_DEVICE void dcc_put_tile(T *at, int pitch, const T (&acc)[I][J][4])
+{
+#pragma unroll
+    for (int i = 0; i < I; ++i)
+#pragma unroll
+        for (int j = 0; j < J; ++j)
+            dcc_put_sums(at + i * 16 * pitch + j * 8, pitch, acc[i][j]);
+}
+
+// Adds the products of I fragments of a by J / 2 of b, two columns of tiles in
+// each of b's, by one of the wrappers of mma.sync.
+template <auto MMA, class T, int I, int J>
+DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
+                             const uint32_t (&b)[J / 2][4])
+{
+#pragma unroll
+    for (int i = 0; i < I; ++i)
+#pragma unroll
+        for (int j = 0; j < J; ++j) {
+            const uint32_t *const at = &b[j / 2][j % 2 * 2];
+            const uint32_t pair[2] = {at[0], at[1]};
+            MMA(acc[i][j], a[i], pair);
+        }
+}
+
 // A tile's row and column of tiles.
 struct dcc_tile {
     int m, n;

@@ -159,15 +159,8 @@ void mlp_h_matmul_relu_add(
                 }
                 dcc_cp_commit();
             }
-            #pragma unroll
-            for (int i = 0; i < WM / 16; ++i)
-                #pragma unroll
-                for (int j = 0; j < WN / 8; ++j) {
-                    const uint32_t (&b)[4] = b_frag[kk / K_STEP % 2][j / 2];
-                    const uint32_t pair[2] = {b[j % 2 * 2], b[j % 2 * 2 + 1]};
-                    dcc_mma_m16n8k16_f16(acc[i][j],
-                        a_frag[kk / K_STEP % 2][i], pair);
-                }
+            dcc_mma_tile<dcc_mma_m16n8k16_f16>(acc, a_frag[kk / K_STEP % 2],
+                b_frag[kk / K_STEP % 2]);
         }
     }
 
@@ -177,13 +170,8 @@ void mlp_h_matmul_relu_add(
     float (*const sums)[BN + 8] = reinterpret_cast<float (*)[BN + 8]>(dcc_smem);
     dcc_cp_wait<0>();
     __syncthreads();
-    #pragma unroll
-    for (int i = 0; i < WM / 16; ++i)
-        #pragma unroll
-        for (int j = 0; j < WN / 8; ++j)
-            dcc_put_sums(&sums[slice * BM + warp_m + i * 16 + lane / 4]
-                              [warp_n + j * 8 + lane % 4 * 2],
-                         BN + 8, acc[i][j]);
+    dcc_put_tile(&sums[slice * BM + warp_m + lane / 4][warp_n + lane % 4 * 2],
+        BN + 8, acc);
     __syncthreads();
     for (int i = threadIdx.x; i < BM * BN / 8; i += THREADS) {
         const int row = i / (BN / 8);
