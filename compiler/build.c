@@ -57,10 +57,11 @@ static void note_function(const Expr *e, void *ctx)
     if (e->kind == E_BINARY && e->fn == F_MAX)
         add_word(w, e->arg[1]->kind == E_CONST && e->arg[1]->num == 0
                         ? "relu" : "max");
-    if (e->kind == E_UNARY && e->fn == F_ERF)
+    if (e->kind == E_UNARY && (e->fn == F_ERF || e->fn == F_NORMCDF))
         add_word(w, "gelu");
     if (e->kind == E_UNARY && (e->fn == F_TANH || e->fn == F_EXP ||
-                               e->fn == F_LOG || e->fn == F_SQRT))
+                               e->fn == F_LOG || e->fn == F_SQRT ||
+                               e->fn == F_LOGISTIC))
         add_word(w, func_name(e->fn));
     if (e->kind == E_UNARY && e->fn == F_RSQRT)
         add_word(w, "norm");

@@ -239,6 +239,10 @@ static const char *function(CPrint *p, Func f, bool is_float)
         return "dcc_floor_div";
     case F_MOD:
         return "dcc_floor_mod";
+    case F_NORMCDF:
+        return "dcc_normcdf";
+    case F_LOGISTIC:
+        return "dcc_logistic";
     default:
         return arena_printf(p->graph->arena, "%sf", func_name(f));
     }

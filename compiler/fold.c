@@ -77,6 +77,16 @@ static double rsqrt(double x)
     return 1 / sqrt(x);
 }
 
+static double normcdf(double x)
+{
+    return erfc(-x * M_SQRT1_2) / 2;
+}
+
+static double logistic(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
 static bool fold_call(Func f, double a, double b, double *out)
 {
     static double (*const one[F_COUNT])(double) = {
@@ -90,7 +100,8 @@ static bool fold_call(Func f, double a, double b, double *out)
         [F_ACOSH] = acosh,  [F_ATANH] = atanh,   [F_ERF] = erf,
         [F_ERFC] = erfc,    [F_TGAMMA] = tgamma, [F_LGAMMA] = lgamma,
         [F_FLOOR] = floor,  [F_CEIL] = ceil,     [F_TRUNC] = trunc,
-        [F_ROUND] = round,  [F_RINT] = rint,
+        [F_ROUND] = round,  [F_RINT] = rint,     [F_NORMCDF] = normcdf,
+        [F_LOGISTIC] = logistic,
     };
     static double (*const two[F_COUNT])(double, double) = {
         [F_POW] = pow,      [F_ATAN2] = atan2, [F_FMOD] = fmod,

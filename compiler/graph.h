@@ -81,7 +81,9 @@ typedef enum {
     F_LOG10, F_LOG1P, F_SIN, F_COS, F_TAN, F_ASIN, F_ACOS, F_ATAN, F_SINH,
     F_COSH, F_TANH, F_ASINH, F_ACOSH, F_ATANH, F_ERF, F_ERFC, F_TGAMMA,
     F_LGAMMA, F_FLOOR, F_CEIL, F_TRUNC, F_ROUND, F_RINT, F_HYPOT, F_COPYSIGN,
-    F_FDIM, F_FMA, F_COUNT
+    F_FDIM, F_FMA,
+    /* what simplify makes of 1 + erf and the like; no words of the language */
+    F_NORMCDF, F_LOGISTIC, F_COUNT
 } Func;
 const char *func_name(Func f); /* exp, +, ... as in the source */
 int func_arity(Func f);

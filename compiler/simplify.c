@@ -1,5 +1,6 @@
 #include "simplify.h"
 
+#include "functions.h"
 #include "fuse.h"
 #include "hoist.h"
 #include "inplace.h"
@@ -93,7 +94,7 @@ static const Expr *tidy(Graph *g, const Expr *e, void *ctx)
     if (e->kind == E_CAST && e->type == T_F32 &&
         type_is_float(e->arg[0]->type))
         return e->arg[0];
-    return NULL;
+    return function_of_sum(g, e);
 }
 
 void simplify_exprs(Graph *g)

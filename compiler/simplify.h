@@ -12,7 +12,8 @@
 void simplify(Graph *g);
 
 /* The steps, each usable alone (and tested so). */
-void simplify_exprs(Graph *g);   /* select to guard, needless casts */
+void simplify_exprs(Graph *g);   /* select to guard, needless casts,
+                                    functions.h */
 void simplify_views(Graph *g);   /* reads of pure index maps */
 void simplify_factors(Graph *g); /* sum(k) a[k] * c becomes c * sum(k) a[k] */
 void simplify_dead(Graph *g);

@@ -41,6 +41,24 @@ DCC_DEVICE void dcc_stream4(uint32_t *to, const void *global)
                  : "l"(global));
 }
 
+// ex2.approx: 2^x off by 2 units of the last place at most; what would be
+// subnormal is 0.
+DCC_DEVICE float dcc_ex2(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+// rcp.approx: 1 / x off by 1 unit of the last place at most; what would be
+// subnormal is 0.
+DCC_DEVICE float dcc_rcp(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
 // barrier{.cta}: named barrier 1..15 among `threads` threads (whole warps).
 DCC_DEVICE void dcc_barrier_sync(int id, int threads)
 {

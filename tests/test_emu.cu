@@ -110,6 +110,62 @@ static void test_saxpy(Mutation m)
         expect("y", got[i], 3 * (double)noise(i), 1e-5);
 }
 
+// ---- functions that dcc has instead of the library's ------------------------
+
+// y[4 * i ..]: normcdf and logistic of the float whose bits are first + i *
+// step, then of its opposite.
+extern "C" __global__ void functions(int n, unsigned first, unsigned step,
+                                     float *y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    const float x = __uint_as_float(first + (unsigned)i * step);
+    y[4 * i] = dcc_normcdf(x);
+    y[4 * i + 1] = dcc_logistic(x);
+    y[4 * i + 2] = dcc_normcdf(-x);
+    y[4 * i + 3] = dcc_logistic(-x);
+}
+
+static float *run_functions(int n, unsigned first, unsigned step)
+{
+    float *y = device<float>(4 * n, false);
+    functions<<<(n + 255) / 256, 256>>>(n, first, step, y);
+    check(cudaGetLastError());
+    return fetch(y, 4 * n);
+}
+
+static void expect_functions(double x, const float *y)
+{
+    const double phi = erfc(-x / sqrt(2.0)) / 2, sigma = 1 / (1 + exp(-x));
+    const double few = (6 + 1.5 * fabs(x)) * 0x1p-24;
+
+    expect("normcdf", y[0], phi,
+           x > -4 ? fmin(0x1p-23, phi * 0x1p-12) : 0x1p-23);
+    expect("logistic", y[1], sigma, sigma * few + 0x1p-126);
+}
+
+// One float of every 4001 between 2^-30 and 128; infinity and NaN.
+static void test_functions(Mutation)
+{
+    const unsigned first = 97u << 23, last = 134u << 23, step = 4001;
+    const int n = (int)((last - first) / step);
+    const float *y = run_functions(n, first, step);
+    for (int i = 0; i < n; ++i) {
+        const unsigned bits = first + (unsigned)i * step;
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        expect_functions(x, y + 4 * i);
+        expect_functions(-(double)x, y + 4 * i + 2);
+    }
+    y = run_functions(1, 0x7f800000u, 0);
+    for (int i = 0; i < 4; ++i)
+        expect("of an infinity", y[i], i < 2, 0);
+    y = run_functions(1, 0x7fc00000u, 0);
+    for (int i = 0; i < 4; ++i)
+        expect("of NaN", y[i] != y[i], 1, 0);
+}
+
 // ---- sgemm: tiles in shared memory between barriers -------------------------
 
 struct sgemm_smem {
@@ -765,6 +821,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(Mutation);
     } cases[] = {{"saxpy", test_saxpy},
+                 {"functions", test_functions},
                  {"sgemm", test_sgemm},
                  {"gemm_f16", test_f16},
                  {"gemm_bf16", test_bf16},

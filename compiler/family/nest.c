@@ -301,6 +301,8 @@ static void add_special(const Expr *e, void *ctx)
 
     if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA)
         *n += 1;
+    else if (e->kind == E_UNARY && e->fn >= F_NORMCDF)
+        *n += e->fn == F_LOGISTIC ? 2 : 1;
     else if (e->kind == E_BINARY &&
              (e->fn == F_POW || e->fn == F_ATAN2 || e->fn == F_FMOD ||
               (e->fn == F_DIV && type_is_float(e->type) &&

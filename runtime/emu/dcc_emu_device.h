@@ -24,6 +24,19 @@ static inline void dcc_stream4(uint32_t *to, const void *global)
     to[0] = *(const uint32_t *)global;
 }
 
+static inline float dcc_emu_flush(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+static inline float dcc_ex2(float x)
+{
+    return dcc_emu_flush(exp2f(dcc_emu_flush(x)));
+}
+static inline float dcc_rcp(float x)
+{
+    return dcc_emu_flush(1 / dcc_emu_flush(x));
+}
+
 static inline void dcc_barrier_sync(int id, int threads)
 {
     dcc_emu_barrier(id, threads, 0, "dcc_barrier_sync");

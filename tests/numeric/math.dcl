@@ -78,6 +78,18 @@ model fn_activations_f16 {
   output c = elu(x);
   output d = hard_swish(x);
 }
+// Sums with 1, which are taken as other functions.
+model fn_sums {
+  input x : f32[7, 33];
+  u = 5 * x;
+  output a = gelu(u);
+  output b = gelu(u, approximate = "tanh");
+  output c[i, j] = 1 - erf(u[i, j]);
+  output d[i, j] = 3 * (erf(u[i, j] / 2) + 1) / 7;
+  output e[i, j] = u[i, j] / (exp(-3 * u[i, j]) + 1);
+  output f[i, j] = (1 - tanh(u[i, j])) * x[i, j];
+  output g = silu(u);
+}
 model fn_select {
   input x : f32[29];
   output y[i] = x[i] > 0 ? log(x[i]) : x[i] < -1 ? -x[i] : 0;
