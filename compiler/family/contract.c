@@ -246,17 +246,23 @@ bool contract_async(const Contract *x)
 static bool special(const Expr *e)
 {
     return (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA) ||
+           (e->kind == E_UNARY && e->fn >= F_NORMCDF) ||
            (e->kind == E_BINARY && (e->fn == F_DIV || e->fn == F_POW));
 }
 
 /* exp and rsqrt are one instruction of the special pipe, others several. */
 static void count_special(const Expr *e, void *ctx)
 {
-    double *n = ctx;
-    bool one = e->fn == F_EXP || e->fn == F_RSQRT || e->fn == F_EXP2;
+    Contract *x = ctx;
+    bool one = e->fn == F_EXP || e->fn == F_RSQRT || e->fn == F_EXP2 ||
+               e->fn == F_NORMCDF;
 
-    if (special(e))
-        *n += e->kind == E_UNARY && !one ? 3 : 1;
+    if (!special(e))
+        return;
+    x->special += e->fn == F_LOGISTIC          ? 2
+                  : e->kind == E_UNARY && !one ? 3
+                                               : 1;
+    x->library |= e->fn < F_NORMCDF;
 }
 
 static void count_read(const Expr *e, void *ctx)
@@ -286,7 +292,7 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         if (s->op == R_NONE && !s->over_cols) {
-            expr_visit(s->value, count_special, &x->special);
+            expr_visit(s->value, count_special, x);
             expr_visit(s->value, count_read, &x->ops);
             x->ops += expr_ops(s->value);
         }

@@ -78,6 +78,7 @@ typedef struct Contract {
     int regs;               /* of a thread, estimated */
     int unroll;             /* contract_simt: steps of four k in a row */
     double special;         /* special functions a result */
+    bool library;           /* some are long texts of CUDA's library */
     double ops;             /* instructions of the epilogue a result, about */
     double hbm_bytes, out_bytes;
     int vec;                /* columns a thread finishes at a time */
@@ -150,10 +151,11 @@ typedef void ContractPlace(Contract *x, Buf *b);
 void contract_points(Contract *x, Buf *b, ContractPlace *place);
 /* contract_pack.c: the same in two halves, where contract_packs(): pairs of
  * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
- * address `from` stored. */
+ * address `from` stored. What the pairs read of columns alone comes `ahead` of
+ * the sums, as far as there are `regs` registers. */
 bool contract_packs(Contract *x);
 void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
-                    const char *pack);
+                    const char *pack, Buf *ahead, int regs);
 void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
                      const char *from);
 

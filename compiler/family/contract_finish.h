@@ -39,6 +39,10 @@ bool finish_uses(const Side *s, const Expr *e);
  * aligned as one access. */
 bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
                        Guard in, int vec);
+/* Whether v is read and may be before the sums are there. */
+bool finish_ahead(const Contract *x, const Vector *v);
+/* if (..) dcc_read(r_vec, &r[..]); */
+void finish_read(Finish *f, Buf *b, const Vector *v);
 /* Names the variables of a side: digits of its number, or the number alone. */
 void finish_side(Finish *f, Buf *b, const Side *s, bool linear);
 void finish_sum(Finish *f, const char *text);

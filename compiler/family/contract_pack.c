@@ -50,13 +50,72 @@ static void open_points(Finish *f, Contract *x, Buf *b, int vec,
     finish_side(f, b, &x->n, f->linear_n);
 }
 
+/* Registers of the pairs of v in all columns of a thread. */
+static int column_regs(const Contract *x, const Vector *v)
+{
+    return x->t.bn / 8 * v->piece * type_bytes(v->read->tensor->type) / 4;
+}
+
+/* Reads of what belongs to columns, as many as `regs` registers hold: they
+ * need not wait for the sums, which all of the latter's rows use them with. */
+static bool choose_ahead(Finish *f, int regs)
+{
+    bool some = false;
+
+    for (int i = 0; i < f->n_vec; i++) {
+        Vector *v = &f->vec[i];
+        if (!finish_ahead(f->x, v) || finish_uses(&f->x->m, v->read) ||
+            column_regs(f->x, v) > regs)
+            continue;
+        regs -= column_regs(f->x, v);
+        some = v->early = true;
+    }
+    return some;
+}
+
+/* Their text, and what the pairs call them. */
+static void put_ahead(Finish *f, Buf *b)
+{
+    Contract *x = f->x;
+    Arena *a = x->g->arena;
+    CScope scope = cprint_open(&x->cp);
+    bool cut = x->c.N % x->t.bn;
+    Buf in = {0};
+
+    buf_puts(b, "// What belongs to columns comes in during the products.\n");
+    buf_puts(&in, "const int n = n0 + c * 8 + lane % 4 * 2;\n");
+    if (cut)
+        buf_puts(&in, "if (n >= N)\n    continue;\n");
+    finish_side(f, &in, &x->n, f->linear_n);
+    for (int i = 0; i < f->n_vec; i++) {
+        Vector *v = &f->vec[i];
+        const char *id = v->id;
+        if (!v->early)
+            continue;
+        bool some = cut || guard_truth(v->read->in) != ALWAYS;
+        buf_printf(b, "%s %s[BN / 8]%s;\n",
+                   finish_type(f, v->read->tensor, v), id,
+                   some ? " = {}" : "");
+        v->id = arena_printf(a, "%s[c]", id);
+        finish_read(f, &in, v);
+        v->id = arena_printf(a, "%s[j * (COLS / 8) + q / 2]", id);
+    }
+    buf_puts(b, "#pragma unroll\nfor (int c = 0; c < BN / 8; ++c) {\n");
+    cprint_lines(b, buf_text(&in), 4);
+    buf_puts(b, "}\n");
+    buf_free(&in);
+    cprint_close(&x->cp, scope);
+}
+
 void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
-                    const char *pack)
+                    const char *pack, Buf *ahead, int regs)
 {
     Finish f = {.pack = pack};
     CScope scope = cprint_open(&x->cp);
 
     open_points(&f, x, b, 2, place);
+    if (choose_ahead(&f, regs))
+        put_ahead(&f, ahead);
     finish_loads(&f, b);
     finish_columns(&f, b);
     cprint_close(&x->cp, scope);

@@ -184,8 +184,7 @@ const char *finish_type(const Finish *f, const Tensor *t,
                         v->piece);
 }
 
-/* if (..) dcc_read(r_vec, &r[..]); */
-static void put_read(Finish *f, Buf *b, const Vector *v)
+void finish_read(Finish *f, Buf *b, const Vector *v)
 {
     CPrint *cp = &f->x->cp;
     const Tensor *t = v->read->tensor;
@@ -215,7 +214,7 @@ static void put_vector(Finish *f, Buf *b, const Vector *v, const Tensor *t,
 static void put_vector_load(Finish *f, Buf *b, const Vector *v)
 {
     put_vector(f, b, v, v->read->tensor, guard_truth(v->read->in) != ALWAYS);
-    put_read(f, b, v);
+    finish_read(f, b, v);
 }
 
 /* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
@@ -615,6 +614,12 @@ static bool stored(const Group *gr, const Tensor *t)
     return false;
 }
 
+bool finish_ahead(const Contract *x, const Vector *v)
+{
+    return v->read && !index_has_data(v->read) &&
+           !stored(x->gr, v->read->tensor);
+}
+
 bool finish_uses(const Side *s, const Expr *e)
 {
     for (int i = 0; i < s->n; i++)
@@ -636,8 +641,7 @@ static int choose_early(Finish *f)
     for (int i = 0; i < f->n_vec; i++) {
         Vector *v = &f->vec[i];
         int own = v->count * 4;
-        if (!v->read || index_has_data(v->read) ||
-            stored(x->gr, v->read->tensor) || regs + own > MOST_REGS ||
+        if (!finish_ahead(x, v) || regs + own > MOST_REGS ||
             x->regs + regs + own > MOST_ALL)
             continue;
         v->early = once || (same_columns && !finish_uses(&x->m, v->read));
@@ -681,7 +685,7 @@ void contract_early(Contract *x, Buf *b)
     finish_side(f, &loads, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].early)
-            put_read(f, &loads, &f->vec[i]);
+            finish_read(f, &loads, &f->vec[i]);
     if (some || *in) {
         buf_printf(&body, "if (%s%s%s) {\n",
                    some ? arena_printf(x->g->arena, "threadIdx.x < %s * BN / %d",

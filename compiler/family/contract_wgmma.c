@@ -156,7 +156,7 @@ static int other_regs(const Wgmma *w, const WgmmaForm *f)
 {
     int place = (w->tma->m.n > 1 ? 8 : 0) + (w->cluster > 1 ? 8 : 0);
 
-    return 40 + place + f->reads_regs + (w->x.special > 0 ? 48 : 0);
+    return 40 + place + f->reads_regs + (w->x.library ? 48 : 0);
 }
 
 int wgmma_budget(const Wgmma *w)
@@ -203,6 +203,9 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
     w->resident = fit < 1 ? 1 : fit;
     while (w->resident > 1 && regs_for(d, t->threads, w->resident) < w->x.regs)
         w->resident--;
+    int all = w->consumers > 1 ? wgmma_budget(w)
+                               : regs_for(d, t->threads, w->resident);
+    w->spare = three ? 0 : all - sums - wide - other_regs(w, f);
     return NULL;
 }
 

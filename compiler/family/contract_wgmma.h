@@ -26,12 +26,14 @@ typedef struct Wgmma {
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
     int pack;               /* columns that a warp stores at a time, or 0 */
+    int spare;              /* registers that a consumer's thread has left */
     int64_t m_tiles, n_tiles, k_tiles;
     int64_t tiles;          /* of all products and splits; of a cluster */
     size_t stage_bytes;     /* that TMA brings a stage */
     size_t smem;
     const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
     const char *n_origin;
+    const char *ahead;      /* the epilogue's text before the products */
 } Wgmma;
 
 /* NULL, or why the variant cannot be. */
@@ -39,7 +41,8 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */
 int wgmma_budget(const Wgmma *w);
 void wgmma_build(Wgmma *w, Kernel *k);
-/* contract_wgmma_store.c: the text that finishes and stores a tile. */
+/* contract_wgmma_store.c: the text that finishes and stores a tile; sets
+ * w->ahead. */
 const char *wgmma_epilogue(Wgmma *w);
 
 #endif

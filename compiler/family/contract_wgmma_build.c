@@ -626,6 +626,7 @@ static void put_kernel(Wgmma *w, const Places *p)
     const char *own = cluster ? "(int)blockIdx.x / CLUSTER"
                               : "(int)blockIdx.x";
     const char *all = cluster ? "(int)gridDim.x / CLUSTER" : "(int)gridDim.x";
+    const char *epilogue = wgmma_epilogue(w);
     const char *declare = arena_printf(a, "int %s;\n",
                                        list_places(w, p, "", ""));
     const char *begin = split ? "split * K_TILES / SPLIT" : "0";
@@ -679,7 +680,8 @@ static void put_kernel(Wgmma *w, const Places *p)
                                      : "dcc_mbar_arrive(&smem.empty[%s]);\n",
                               x->terms == 3 ? "slot" : "(step - 1) % STAGES")},
         {"SPLIT", split_text(w)},
-        {"EPILOGUE", wgmma_epilogue(w)},
+        {"COLUMNS", w->ahead},
+        {"EPILOGUE", epilogue},
     };
     Buf b = {0};
 

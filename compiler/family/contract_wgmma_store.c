@@ -123,11 +123,14 @@ static void place_piece(Contract *x, Buf *b)
 static const char *packed_text(Wgmma *w)
 {
     Contract *x = &w->x;
-    Buf pairs = {0}, pieces = {0}, b = {0};
+    Buf pairs = {0}, pieces = {0}, ahead = {0}, b = {0};
     bool rows = !w->pingpong && w->consumers > 1;
 
-    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]");
-    contract_pieces(x, &pieces, place_piece, "&out[line][dcc_packed_at<COLS>(line, piece)]");
+    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", &ahead,
+                   w->spare);
+    contract_pieces(x, &pieces, place_piece,
+                    "&out[line][dcc_packed_at<COLS>(line, piece)]");
+    w->ahead = arena_strdup(x->g->arena, buf_text(&ahead));
     Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
                    {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
                    {"PAIRS", buf_text(&pairs)},
@@ -136,6 +139,7 @@ static const char *packed_text(Wgmma *w)
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&pairs);
     buf_free(&pieces);
+    buf_free(&ahead);
     buf_free(&b);
     return s;
 }
@@ -170,5 +174,6 @@ static const char *direct_text(Wgmma *w)
 
 const char *wgmma_epilogue(Wgmma *w)
 {
+    w->ahead = "";
     return w->pack ? packed_text(w) : direct_text(w);
 }
