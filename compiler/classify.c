@@ -190,7 +190,8 @@ static int vector_along(Graph *g, const Operand *o, const Var *v)
     if (guard_uses(o->in, v))
         return 1;
     int64_t most = 16 / bytes;
-    int64_t n = power_of_two(v->extent, most);
+    int64_t n = power_of_two(tensor_run(o->read->tensor, rest, v->extent),
+                             most);
     return (int)(n < idx_align(rest, most) ? n : idx_align(rest, most));
 }
 
@@ -279,10 +280,14 @@ static void order_k(Contraction *c)
 }
 
 /* An operand that runs along another k than the fastest takes single
- * elements. */
+ * elements. Into the padding behind a row goes only what is numbered alone. */
 static void settle_along(const Contraction *c, Operand *o, const Var *const *v,
                          int n)
 {
+    int64_t most = o->vec;
+
+    if (o->along && (among(v, n, o->along) ? n : c->n_k) > 1)
+        o->vec = (int)power_of_two(o->along->extent, most);
     if (!o->along || (n && v[n - 1] == o->along) ||
         c->k[c->n_k - 1] == o->along)
         return;

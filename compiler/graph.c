@@ -122,6 +122,25 @@ void tensor_row_major(Tensor *t)
         t->align *= 2;
 }
 
+int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent)
+{
+    int64_t row = t->span;
+    bool whole = false;
+
+    for (int d = 0; d < t->rank; d++) {
+        if (t->dim[d] == 1)
+            continue;
+        if (t->stride[d] == 1)
+            whole = t->dim[d] == extent;
+        else if (t->stride[d] < row)
+            row = t->stride[d];
+    }
+    whole &= row > 0 && from->k % row == 0;
+    for (int i = 0; i < from->n; i++)
+        whole &= row > 0 && from->term[i].c % row == 0;
+    return whole ? row : extent;
+}
+
 /* ---- dump */
 
 static const char *role_name(Role r)

@@ -146,6 +146,9 @@ int64_t tensor_elems(const Tensor *t);
 /* No launch of a run writes it: a parameter, or made of such at load time. */
 bool tensor_is_constant(const Tensor *t);
 void tensor_row_major(Tensor *t);         /* sets stride and span */
+/* Elements of t that a run of `extent` neighbours from `from` on may touch:
+ * those, and the padding of t's rows where the run is a whole row. */
+int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent);
 void graph_dump(Buf *b, const Graph *g);  /* --dump; golden tests */
 
 /* expr.c: making and rewriting. All take the graph for arena and pool. */

@@ -293,6 +293,86 @@ static void choose(Layouts *l)
     }
 }
 
+/* ---- padding of rows */
+
+/* Rows of 32 elements and more begin at whole vectors of eight. */
+enum { VECTOR = 8, LONG_ROW = 32 };
+
+typedef struct Rows {
+    bool *whole;   /* by tensor: each access runs along whole rows */
+    bool *worth;   /* a reduction reads or a sum writes them */
+    const Stmt *s;
+} Rows;
+
+static int innermost(const Tensor *t)
+{
+    int d = t->rank - 1;
+
+    while (d > 0 && (t->stride[d] != 1 || t->dim[d] == 1))
+        d--;
+    return d;
+}
+
+/* Whether `at` walks t's rows from their beginning to their end. */
+static bool walks_rows(const Tensor *t, const Idx *const *at)
+{
+    int inner = innermost(t);
+    const Var *v = idx_is_var(at[inner]);
+
+    for (int d = 0; d < t->rank; d++)
+        if (d != inner && v && idx_uses(at[d], v))
+            return false;
+    return v && v->extent == t->dim[inner];
+}
+
+static void note_rows(const Expr *e, void *ctx)
+{
+    Rows *r = ctx;
+
+    if (e->kind != E_READ || !e->tensor->rank)
+        return;
+    int id = e->tensor->id;
+    r->whole[id] &= walks_rows(e->tensor, e->at);
+    r->worth[id] |= r->s->op != R_NONE;
+}
+
+static void pad(Tensor *t)
+{
+    int inner = innermost(t);
+    int64_t row = t->dim[inner];
+    int64_t padded = (row + VECTOR - 1) / VECTOR * VECTOR;
+
+    for (int d = 0; d < t->rank; d++)
+        if (d != inner && t->stride[d] % row == 0)
+            t->stride[d] = t->stride[d] / row * padded;
+    t->span = t->span / row * padded;
+}
+
+/* Reductions and sums take whole vectors of a row that does not end with one,
+ * if there is room behind it. */
+static void pad_rows(Graph *g)
+{
+    Rows r = {arena_array(g->arena, bool, g->n_tensor),
+              arena_array(g->arena, bool, g->n_tensor), NULL};
+
+    for (int i = 0; i < g->n_tensor; i++)
+        r.whole[i] = true;
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = r.s = g->stmt[i];
+        if (s->tensor->rank)
+            r.whole[s->tensor->id] &= walks_rows(s->tensor, s->store);
+        r.worth[s->tensor->id] |= s->op != R_NONE;
+        expr_visit(s->value, note_rows, &r);
+    }
+    for (int i = 0; i < g->n_tensor; i++) {
+        Tensor *t = g->tensor[i];
+        if (is_free(t) && t->rank > 1 && type_is_float(t->type) &&
+            r.whole[i] && r.worth[i] && t->dim[innermost(t)] >= LONG_ROW &&
+            t->dim[innermost(t)] * type_bytes(t->type) % 16)
+            pad(t);
+    }
+}
+
 /* ---- packing of weights */
 
 /* The summed variable along which the operand that is no parameter is
@@ -490,6 +570,7 @@ void layout(Graph *g, bool f32_along_sum)
             expr_visit(u.s->value, inherit, &u);
     }
     choose(&l);
+    pad_rows(g);
     pack_weights(g, f32_along_sum);
 }
 

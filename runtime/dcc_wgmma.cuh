@@ -194,6 +194,37 @@ DCC_DEVICE void dcc_pack_rows(T (&to)[16][COLS],
     __syncwarp();
 }
 
+// Line `line` of what dcc_pack_rows left, its first `count` columns, to memory
+// of any alignment: as words from the first whole one on, and single elements
+// before and behind them. All lanes of the warp take part.
+template <int COLS, class T>
+DCC_DEVICE void dcc_store_line(T *to, const T (&from)[16][COLS], int line,
+                               int count)
+{
+    const int lane = threadIdx.x % 32, col = lane % (COLS / 2) * 2;
+    const dcc_vector<T, 2> own = *reinterpret_cast<const dcc_vector<T, 2> *>(
+        &from[line][dcc_packed_at<COLS>(line, col / 8) + col % 8]);
+    const uint32_t next =
+        __shfl_down_sync(0xffffffffu, dcc_pack(own.v[0], own.v[1]), 1);
+    const bool odd = reinterpret_cast<uintptr_t>(to) % 4;
+    if (lane >= COLS / 2)
+        return;
+    if (!odd) {
+        if (col + 1 < count)
+            *reinterpret_cast<dcc_vector<T, 2> *>(to + col) = own;
+        else if (col < count)
+            to[col] = own.v[0];
+        return;
+    }
+    if (col + 2 < count && col + 2 < COLS)
+        *reinterpret_cast<uint32_t *>(to + col + 1) =
+            dcc_pack(own.v[1], T()) | next << 16;
+    else if (col + 1 < count)
+        to[col + 1] = own.v[1];
+    if (col == 0)
+        to[0] = own.v[0];
+}
+
 // A thread holds pairs of columns: those of four neighbouring 8-column groups
 // (sums[4 j + 2 h], + 1 for j 0..3) become, among the four lanes of a row, 8
 // neighbouring columns a lane: lane q has columns 8 q .. 8 q + 7 of the 32.

@@ -86,7 +86,44 @@ static int store_step(Graph *g, const Step *s, const Var *along, int vec)
                        along, vec);
 }
 
-int widest_vector(Graph *g, const Group *gr, const Var *v, int most)
+/* Whether the last of vectors of `vec` may lie partly in the padding behind
+ * what v runs along: `offset` in t. */
+static bool has_room(Graph *g, const Tensor *t, const Idx *offset,
+                     const Var *v, int vec)
+{
+    const Idx *rest = idx_sub(g->pool, offset, idx_var(g->pool, v));
+
+    return tensor_run(t, rest, v->extent) >= (v->extent + vec - 1) / vec * vec;
+}
+
+/* The same of all that uses v: then a last vector may be partial. */
+static bool all_have_room(Graph *g, const Group *gr, const Reads *r,
+                          const Var *v, int vec)
+{
+    int step;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (!type_is_float(s->type) || s->op == R_ARGMAX ||
+            (s->tensor && s->over_cols && s->op == R_NONE &&
+             (store_step(g, s, v, vec) == 1 ||
+              !has_room(g, s->tensor, cprint_offset(g, s->tensor, s->store),
+                        v, vec))))
+            return false;
+    }
+    for (int i = 0; i < r->n; i++) {
+        const Expr *e = r->read[i];
+        if (read_uses(e, v) &&
+            (read_kind(g, e, v, vec, &step) != READ_VECTOR ||
+             !has_room(g, e->tensor, cprint_offset(g, e->tensor, e->at), v,
+                       vec)))
+            return false;
+    }
+    return true;
+}
+
+int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
+                  bool partial)
 {
     int all[MAX_STEPS], widest = 1;
     Reads r;
@@ -94,7 +131,10 @@ int widest_vector(Graph *g, const Group *gr, const Var *v, int most)
     for (int i = 0; i < gr->n_step; i++)
         all[i] = i;
     reads_of(gr, all, gr->n_step, &r);
-    for (int vec = 2; vec <= most && v->extent % vec == 0; vec *= 2) {
+    for (int vec = 2; vec <= most; vec *= 2) {
+        if (v->extent % vec &&
+            !(partial && all_have_room(g, gr, &r, v, vec)))
+            break;
         for (int i = 0; i < gr->n_step; i++)
             if (gr->step[i].tensor &&
                 store_step(g, &gr->step[i], v, vec) == vec)
@@ -423,10 +463,17 @@ static void put_step(Body *b, Buf *in, int i, const char *frag, bool own)
         return;
     }
     const char *text = cprint_bind(in, &b->print, s->value, "t");
+    Buf add = {0};
     if (s->op == R_ARGMAX)
-        put_argmax(b, in, i, text);
+        put_argmax(b, &add, i, text);
     else
-        cprint_combine(in, s->op, s->type, b->acc[i], text);
+        cprint_combine(&add, s->op, s->type, b->acc[i], text);
+    if (b->lane_if)
+        put_loop(in, "", arena_printf(b->graph->arena, "if (%s)", b->lane_if),
+                 &add);
+    else
+        buf_puts(in, buf_text(&add));
+    buf_free(&add);
 }
 
 /* A step of this list that stores a whole vector: its fragment's name. */

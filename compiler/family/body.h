@@ -58,6 +58,8 @@ typedef struct Body {
     const char *acc[MAX_STEPS];  /* accumulator of a reduction, "m" or "m[v]" */
     const char *kept[MAX_STEPS]; /* where a step's value is kept: "e[c][v]" */
     const char *store_if; /* condition of every store, or NULL */
+    const char *lane_if;  /* of a lane's part in reductions, or NULL: a row's
+                             last vector may lie partly in padding */
     Buf stores;           /* body.c's own: those under that condition */
 } Body;
 
@@ -72,8 +74,10 @@ typedef enum { READ_BROADCAST, READ_VECTOR, READ_SCALAR } ReadKind;
 ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
                    int *step);
 /* The widest vector, at most `most`, that pays for this group along v: every
- * store allows it or the heaviest read does. */
-int widest_vector(Graph *g, const Group *gr, const Var *v, int most);
+ * store allows it or the heaviest read does. With `partial` it need not divide
+ * v's extent where all that uses v has padding behind it. */
+int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
+                  bool partial);
 
 /* Code for `step`, at the variables' present names; `lanes` says whether it is
  * done for VEC values of along. Accumulators and kept values are declared by

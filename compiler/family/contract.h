@@ -87,6 +87,7 @@ typedef struct Contract {
     bool beyond;            /* whole tiles may lie beyond N */
     bool patch;             /* rows of a tile are no consecutive m */
     bool patch_n;           /* its columns are no consecutive n */
+    bool lines;             /* rows of the result begin at any element */
     Kernel *kernel;
     CPrint cp;
 } Contract;
@@ -144,15 +145,16 @@ void contract_epilogue(Contract *x, Buf *b);
 int contract_rows(const Contract *x); /* that a block finishes */
 /* Before it, and before the sums: loads that need not wait for them. */
 void contract_early(Contract *x, Buf *b);
-/* The same for one thread's `vec` neighbouring columns. `place` prints where
- * they are: m and n, or with x->patch the variables of m, which it names; and
- * sets x->sum. */
+/* The same for one thread's `vec` neighbouring columns, at most `most`. `place`
+ * prints where they are: m and n, or with x->patch the variables of m, which it
+ * names; and sets x->sum. */
 typedef void ContractPlace(Contract *x, Buf *b);
-void contract_points(Contract *x, Buf *b, ContractPlace *place);
+void contract_points(Contract *x, Buf *b, int most, ContractPlace *place);
 /* contract_pack.c: the same in two halves, where contract_packs(): pairs of
  * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
- * address `from` stored. What the pairs read of columns alone comes `ahead` of
- * the sums, as far as there are `regs` registers. */
+ * address `from` stored; with x->lines, which it sets, a line of the columns
+ * of `from`, a warp together. What the pairs read of columns alone comes `ahead`
+ * of the sums, as far as there are `regs` registers. */
 bool contract_packs(Contract *x);
 void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
                     const char *pack, Buf *ahead, int regs);

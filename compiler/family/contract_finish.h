@@ -23,6 +23,7 @@ struct Finish {
     Guard where[MAX_STEPS];
     bool vector_store[MAX_STEPS];
     const Var *fast;       /* neighbouring columns differ in it by one */
+    bool partial;          /* a thread's last columns may lie beyond N */
     bool linear_m, linear_n;
     Vector vec[MAX_VECTORS]; int n_vec;
     const char *pack;      /* takes the stored columns instead of memory */

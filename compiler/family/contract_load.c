@@ -150,6 +150,17 @@ static void fill_kept(Contract *x, const Load *l, Buf *b)
     cprint_close(&x->cp, scope);
 }
 
+/* The last row that a copy begins at: "M - 8". */
+static const char *last_row(const Contract *x, const Load *l)
+{
+    int vec = l->along_k ? 1 : l->vec;
+
+    return l->side->extent % vec
+               ? arena_printf(x->g->arena, "%s / %d * %d", l->side->size, vec,
+                              vec)
+               : arena_printf(x->g->arena, "%s - %d", l->side->size, vec);
+}
+
 static void setup_rows(Contract *x, const Load *l, Buf *b)
 {
     const Side *s = l->side;
@@ -173,8 +184,8 @@ static void setup_rows(Contract *x, const Load *l, Buf *b)
                           "    %s -= %s;\n", s->name, buf_text(&row), s->name,
                    s->size, s->name, s->size);
     } else if (clamp)
-        buf_printf(&body, "const int %s = min(%s, %s - %d);\n", s->name,
-                   buf_text(&row), s->size, l->along_k ? 1 : l->vec);
+        buf_printf(&body, "const int %s = min(%s, %s);\n", s->name,
+                   buf_text(&row), last_row(x, l));
     else
         buf_printf(&body, "const int %s = %s;\n", s->name, buf_text(&row));
     fill_kept(x, l, &body);
@@ -282,6 +293,17 @@ static const char *inside(Contract *x, const Load *l, bool guards)
     return s;
 }
 
+/* Bytes of a copy: behind the last k of a row is padding, which stays there. */
+static const char *copied_bytes(const Contract *x, const Load *l)
+{
+    int size = l->bytes / l->vec;
+
+    return l->along_k && x->c.K % l->vec
+               ? arena_printf(x->g->arena, "min(K - %s, %d) * %d", x->k.name,
+                              l->vec, size)
+               : arena_printf(x->g->arena, "%d", l->bytes);
+}
+
 static void put_async(Contract *x, const Load *l, Buf *b)
 {
     const char *in = inside(x, l, true);
@@ -293,8 +315,8 @@ static void put_async(Contract *x, const Load *l, Buf *b)
     buf_printf(b, "dcc_cp_async%d(&%s,\n    &%s[", l->bytes, slot_text(x, l),
                cprint_tensor(&x->cp, l->op->read->tensor));
     if (*in)
-        buf_printf(b, "in ? %s : 0],%sin ? %d : 0);\n", buf_text(&at),
-                   at.len > 36 ? "\n    " : " ", l->bytes);
+        buf_printf(b, "in ? %s : 0],%sin ? %s : 0);\n", buf_text(&at),
+                   at.len > 36 ? "\n    " : " ", copied_bytes(x, l));
     else
         buf_printf(b, "%s]);\n", buf_text(&at));
     buf_free(&at);

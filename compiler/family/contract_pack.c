@@ -17,11 +17,22 @@ static void find_row_read(const Expr *e, void *ctx)
                 finish_uses(&r->x->n, e);
 }
 
+/* Whether a row of the result is a run of neighbours, wherever it begins. */
+static bool is_run(const Contract *x, const Step *s)
+{
+    const Var *fast = x->n.n == 1 ? x->n.v[0] : NULL;
+    const Idx *offset = cprint_offset(x->g, s->tensor, s->store);
+
+    return fast && idx_affine(offset) && idx_coef(offset, fast) == 1 &&
+           !guard_uses(s->where, fast);
+}
+
 bool contract_packs(Contract *x)
 {
     const Group *gr = x->gr;
     RowReads reads = {x, false};
     Finish f = {.x = x, .fast = x->n.n ? x->n.v[x->n.n - 1] : NULL};
+    const Step *stored = NULL;
     int stores = 0;
 
     for (int i = 0; i < gr->n_step; i++) {
@@ -29,13 +40,17 @@ bool contract_packs(Contract *x)
         f.store[i] = s->store;
         f.where[i] = s->where;
         stores += s->tensor != NULL;
+        stored = s->tensor ? s : stored;
         if (s->tensor && (type_bytes(s->tensor->type) != 2 ||
                           s->tensor->type == T_BOOL))
             return false;
         if (finish_row_step(s))
             expr_visit(s->value, find_row_read, &reads);
     }
-    return stores == 1 && !reads.found && finish_choose(&f, 8) == 8;
+    if (stores != 1 || reads.found)
+        return false;
+    x->lines = finish_choose(&f, 8) < 8;
+    return !x->lines || is_run(x, stored);
 }
 
 static void open_points(Finish *f, Contract *x, Buf *b, int vec,
@@ -121,13 +136,35 @@ void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
     cprint_close(&x->cp, scope);
 }
 
+/* A line of the columns of `from` to memory, by the whole warp. */
+static void put_line(Finish *f, Buf *b, const Step *s, int step,
+                     const char *from)
+{
+    CPrint *cp = &f->x->cp;
+    Buf at = {0};
+
+    if (guard_truth(f->where[step]) != ALWAYS) {
+        buf_puts(b, "if (");
+        cprint_guard(b, cp, f->where[step]);
+        buf_puts(b, ")\n    ");
+    }
+    cprint_element(&at, cp, s->tensor,
+                   cprint_offset(f->x->g, s->tensor, f->store[step]));
+    buf_printf(b, "dcc_store_line<COLS>(&%s[%s], %s, line, N - n);\n",
+               cprint_tensor(cp, s->tensor), buf_text(&at), from);
+    buf_free(&at);
+}
+
 void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
                      const char *from)
 {
     Finish f = {.pack = NULL};
     CScope scope = cprint_open(&x->cp);
 
-    open_points(&f, x, b, 8, place);
+    open_points(&f, x, b, x->lines ? 1 : 8, place);
+    for (int i = 0; i < x->gr->n_step && x->lines; i++)
+        if (x->gr->step[i].tensor)
+            put_line(&f, b, &x->gr->step[i], i, from);
     for (int i = 0; i < x->gr->n_step; i++) {
         const Step *s = &x->gr->step[i];
         if (!f.vector_store[i])

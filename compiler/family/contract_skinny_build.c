@@ -237,7 +237,8 @@ static void put_x(Skinny *s, Buf *b)
 {
     Contract *x = &s->x;
     const Load *l = &x->a;
-    bool copied = l->async && l->along_k && x->t.bk % l->vec == 0;
+    bool copied = l->async && l->along_k && x->t.bk % l->vec == 0 &&
+                  x->c.K % l->vec == 0;
     int vec = copied ? l->vec : 1;
     CScope scope = cprint_open(&x->cp);
     Buf body = {0};

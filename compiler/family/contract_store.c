@@ -89,7 +89,9 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
         return false;
     const Idx *rest = idx_sub(p, offset, idx_var(p, f->fast));
     int piece = vec * bytes > 16 ? 16 / bytes : vec;
-    return !idx_uses(rest, f->fast) && idx_align(rest, piece) >= piece;
+    int64_t extent = f->fast->extent, end = (extent + vec - 1) / vec * vec;
+    return !idx_uses(rest, f->fast) && idx_align(rest, piece) >= piece &&
+           (extent == end || tensor_run(t, rest, extent) >= end);
 }
 
 int finish_choose(Finish *f, int most)
@@ -98,7 +100,7 @@ int finish_choose(Finish *f, int most)
 
     for (int vec = most; vec > 1 && x->n.n; vec /= 2) {
         int64_t extent = x->n.v[x->n.n - 1]->extent;
-        if (extent % vec || x->t.bn % vec)
+        if ((extent % vec && x->n.n > 1) || x->t.bn % vec)
             continue;
         for (int i = 0; i < x->gr->n_step; i++) {
             const Tensor *t = x->gr->step[i].tensor;
@@ -423,7 +425,8 @@ void finish_loads(Finish *f, Buf *b)
     for (int i = 0; i < x->gr->n_step; i++) {
         if (!f->vector_store[i])
             continue;
-        put_vector(f, b, finish_vector(f, i), x->gr->step[i].tensor, false);
+        put_vector(f, b, finish_vector(f, i), x->gr->step[i].tensor,
+                   f->partial);
     }
 }
 
@@ -457,6 +460,15 @@ void finish_columns(Finish *f, Buf *b)
     x->cp.ctx = f;
     put_steps(f, &body);
     x->cp.staged = NULL;
+    if (f->partial) {
+        Buf all = {0};
+        buf_printf(&all, "if (%s < %s) {\n", name_of(&x->cp, f->fast),
+                   x->n.size);
+        cprint_lines(&all, buf_text(&body), 4);
+        buf_puts(&all, "}\n");
+        buf_free(&body);
+        body = all;
+    }
     cprint_close(&x->cp, scope);
     if (x->vec > 1) {
         buf_printf(b, "#pragma unroll\nfor (int e = 0; e < %d; ++e) {\n",
@@ -486,7 +498,9 @@ void finish_prepare(Finish *f, Contract *x, int most)
         f->where[i] = gr->step[i].where;
     }
     f->fast = x->n.n ? x->n.v[x->n.n - 1] : NULL;
-    x->vec = finish_choose(f, most);
+    bool lines = f->pack && x->lines; /* of pairs, wherever rows begin */
+    x->vec = lines ? most : finish_choose(f, most);
+    f->partial = f->fast && f->fast->extent % x->vec;
     f->linear_m = !x->patch && make_linear(f, &x->m);
     f->linear_n = !x->patch_n && make_linear(f, &x->n);
     if (f->linear_n)
@@ -497,8 +511,9 @@ void finish_prepare(Finish *f, Contract *x, int most)
         const Tensor *t = gr->step[i].tensor;
         if (finish_row_step(&gr->step[i]))
             expr_visit(f->value[i], find_vector_read, f);
-        if (t && finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
-                            f->where[i], x->vec))
+        if (t && (lines ||
+                  finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
+                                    f->where[i], x->vec)))
             f->vector_store[i] = add_vector(f, t, "out") != NULL;
     }
 }
@@ -716,12 +731,12 @@ void contract_epilogue(Contract *x, Buf *b)
     buf_puts(b, "}\n");
 }
 
-void contract_points(Contract *x, Buf *b, ContractPlace *place)
+void contract_points(Contract *x, Buf *b, int most, ContractPlace *place)
 {
     Finish f = {0};
     CScope scope;
 
-    finish_prepare(&f, x, 8);
+    finish_prepare(&f, x, most);
     cprint_fresh(&x->cp, "sum");
     scope = cprint_open(&x->cp);
     finish_sum(&f, "sum");

@@ -119,6 +119,21 @@ static void place_piece(Contract *x, Buf *b)
     put_place((Wgmma *)x, b);
 }
 
+/* Lanes share lines of the tile in pieces of 8 columns, or the whole warp has
+ * a line, at any alignment. */
+static const char by_pieces[] =
+    "#pragma unroll 2  // addresses of more would not fit registers\n"
+    "for (int q = 0; q < COLS / 16; ++q) {\n"
+    "    const int line = (q * 32 + lane) / (COLS / 8);\n"
+    "    const int piece = lane % (COLS / 8);\n"
+    "    const int row = top + i * 64 + line;\n"
+    "    const int col = j * COLS + piece * 8;\n";
+static const char by_lines[] =
+    "#pragma unroll 2\n"
+    "for (int line = 0; line < 16; ++line) {\n"
+    "    const int row = top + i * 64 + line;\n"
+    "    const int col = j * COLS;\n";
+
 /* By way of shared memory. */
 static const char *packed_text(Wgmma *w)
 {
@@ -129,19 +144,33 @@ static const char *packed_text(Wgmma *w)
     contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", &ahead,
                    w->spare);
     contract_pieces(x, &pieces, place_piece,
-                    "&out[line][dcc_packed_at<COLS>(line, piece)]");
+                    x->lines ? "out"
+                             : "&out[line][dcc_packed_at<COLS>(line, piece)]");
     w->ahead = arena_strdup(x->g->arena, buf_text(&ahead));
     Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
                    {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
                    {"PAIRS", buf_text(&pairs)},
-                   {"PIECES", buf_text(&pieces)}};
-    template_fill(&b, "contract_wgmma_packed.cu.in", slot, 4);
+                   {"PIECES", buf_text(&pieces)},
+                   {"PLACE", x->lines ? by_lines : by_pieces}};
+    template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&pairs);
     buf_free(&pieces);
     buf_free(&ahead);
     buf_free(&b);
     return s;
+}
+
+/* Columns that a thread stores at a time. Pairs of four-byte elements are whole
+ * sectors of memory as the sums lie; of shorter ones, 8 after an exchange. */
+static int most_columns(const Contract *x)
+{
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Tensor *t = x->gr->step[i].tensor;
+        if (t && type_bytes(t->type) == 4)
+            return 2;
+    }
+    return 8;
 }
 
 /* As the sums lie: pairs of a thread's columns, or 8 after an exchange with
@@ -154,7 +183,7 @@ static const char *direct_text(Wgmma *w)
 
     if (!w->pingpong && w->consumers > 1)
         row = arena_printf(x->g->arena, "warpgroup * WM + %s", row);
-    contract_points(x, &points, place_point);
+    contract_points(x, &points, most_columns(x), place_point);
     if (x->vec == 4 || x->vec == 1) {
         buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
         cprint_lines(&inner, buf_text(&points), 4);

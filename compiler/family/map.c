@@ -121,7 +121,7 @@ static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
     Window w;
 
     if (gr->n_rows)
-        widest = widest_vector(g, gr, fast, 16);
+        widest = widest_vector(g, gr, fast, 16, false);
     window_find(g, gr, fast, &w);
     for (int vec = 1; vec <= widest; vec *= 2)
         for (int threads = 128; threads <= 256; threads *= 2)

@@ -222,6 +222,15 @@ static bool splits(const Group *gr)
     return plan.passes == 1 && gr->when == WHEN_RUN;
 }
 
+static int loops(const Var **v, int n)
+{
+    int k = 0;
+
+    for (int i = 0; i < n; i++)
+        k += v[i]->extent > 1;
+    return k;
+}
+
 static int reduce_space(Graph *g, const Group *gr, const Options *o,
                         Variant **out)
 {
@@ -233,7 +242,8 @@ static int reduce_space(Graph *g, const Group *gr, const Options *o,
 
     order(g, gr, &rows, &cols, false);
     const Var *col = fastest(cols, gr->n_cols);
-    int widest = col ? widest_vector(g, gr, col, 8) : 1;
+    int widest = col ? widest_vector(g, gr, col, 8,
+                                     loops(cols, gr->n_cols) == 1) : 1;
     for (int vec = widest; vec >= 1 && vec * 4 > widest; vec /= 2) {
         add_along_cols(&s, gr, vec);
         int most = o->device->sms * 2 / (int)(n_rows < 4096 ? n_rows : 4096);
@@ -244,7 +254,7 @@ static int reduce_space(Graph *g, const Group *gr, const Options *o,
     }
     order(g, gr, &rows, &cols, true);
     const Var *row = fastest(rows, gr->n_rows);
-    widest = row ? widest_vector(g, gr, row, 8) : 1;
+    widest = row ? widest_vector(g, gr, row, 8, false) : 1;
     for (int vec = widest; row && vec >= 1 && vec * 4 > widest; vec /= 2)
         for (int threads = 64; threads <= 512; threads *= 2)
             for (int tx = 4; tx <= 32; tx *= 2)

@@ -77,6 +77,8 @@ static const char *name_cols(RowReduce *r, Buf *in)
                 b->base = b->print.name[i].text;
                 break;
             }
+    if (b->base && r->mode != MODE_COLUMNS && r->n_cols % r->vec)
+        b->lane_if = text(r, "%s + %s < %s", b->base, b->lane, cols_size(r));
     return id;
 }
 
