@@ -250,6 +250,10 @@ static int param_arg(const Kernel *k, int i, int *n)
 
 static void put_box(Buf *b, const TileMap *m)
 {
+    if (m->pixels) {
+        buf_printf(b, "%d pixels x %d", m->pixels, m->box[0]);
+        return;
+    }
     buf_puts(b, "box ");
     for (int i = m->rank - 1; i >= 0; i--)
         buf_printf(b, "%d%s", m->box[i], i ? " x " : "");
@@ -448,8 +452,17 @@ static const char *map_type(Type t)
                          : "DCC_I32";
 }
 
-/* The tables of a map, and its encoding. */
-static void put_map(Buf *b, const Kernel *k, const TileMap *m)
+static void put_table(Buf *b, const char *type, const TileMap *m,
+                      const char *what, const int *v, int n)
+{
+    buf_printf(b, "static const %s %s_%s[] = {", type, m->name, what);
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s%d", i ? ", " : "", v[i]);
+    buf_puts(b, "};\n");
+}
+
+/* What the map covers; whether it takes steps. */
+static bool put_map_tables(Buf *b, const TileMap *m)
 {
     const char *of = m->name;
     bool steps = false;
@@ -460,25 +473,39 @@ static void put_map(Buf *b, const Kernel *k, const TileMap *m)
     buf_printf(b, "};\nstatic const uint64_t %s_stride[] = {", of);
     for (int i = 1; i < m->rank; i++)
         buf_printf(b, "%s%lld", i > 1 ? ", " : "", (long long)m->stride[i]);
-    buf_printf(b, "};\nstatic const uint32_t %s_box[] = {", of);
-    for (int i = 0; i < m->rank; i++) {
-        buf_printf(b, "%s%d", i ? ", " : "", m->box[i]);
-        steps |= m->step[i] > 1;
-    }
     buf_puts(b, "};\n");
-    if (steps) {
-        buf_printf(b, "static const uint32_t %s_step[] = {", of);
-        for (int i = 0; i < m->rank; i++)
-            buf_printf(b, "%s%d", i ? ", " : "", m->step[i]);
-        buf_puts(b, "};\n");
+    if (m->pixels) {
+        put_table(b, "int", m, "lower", m->lower, m->rank - 2);
+        put_table(b, "int", m, "upper", m->upper, m->rank - 2);
+    } else {
+        put_table(b, "uint32_t", m, "box", m->box, m->rank);
     }
+    for (int i = 0; i < m->rank; i++)
+        steps |= m->step[i] > 1;
+    if (steps)
+        put_table(b, "uint32_t", m, "step", m->step, m->rank);
+    return steps;
+}
+
+/* The tables of a map, and its encoding. */
+static void put_map(Buf *b, const Kernel *k, const TileMap *m)
+{
+    const char *of = m->name;
+    bool steps = put_map_tables(b, m);
+
     buf_printf(b, "CUtensorMap %s;\n"
-                  "status = dcc_tma_encode(&%s, %s, %d, %s", of, of,
+                  "status = dcc_tma_encode%s(&%s, %s, %d, %s", of,
+               m->pixels ? "_im2col" : "", of,
                map_type(k->arg[m->arg].tensor->type), m->rank,
                k->arg[m->arg].name);
     if (m->offset)
         buf_printf(b, " + %lld", (long long)m->offset);
-    buf_printf(b, ", %s_dim, %s_stride, %s_box, ", of, of, of);
+    buf_printf(b, ", %s_dim, %s_stride, ", of, of);
+    if (m->pixels)
+        buf_printf(b, "%s_lower, %s_upper, %d, %d, ", of, of, m->box[0],
+                   m->pixels);
+    else
+        buf_printf(b, "%s_box, ", of);
     if (steps)
         buf_printf(b, "%s_step", of);
     else

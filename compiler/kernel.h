@@ -29,6 +29,9 @@ typedef struct TileMap {
     int64_t dim[5];      /* elements */
     int64_t stride[5];   /* bytes; [0] is not used */
     int box[5], step[5]; /* step: of the elements in a box */
+    int pixels;          /* im2col (dcc_tma_encode_im2col): so many, box[0]
+                            channels of each; 0: tiled */
+    int lower[3], upper[3]; /* its rows of pixels begin and end */
     bool swizzle;        /* of 128 bytes; else none */
     bool tf32;           /* f32 elements are rounded to tf32 on the way */
 } TileMap;

@@ -413,6 +413,49 @@ DCC_DEVICE void dcc_tma_load_5d(void *smem, const CUtensorMap *map, int c0,
         : "memory");
 }
 
+// cp.async.bulk.tensor.im2col: pixels of the map from the one at c1, ... on,
+// each moved by offset o1, ...: a window's tap.
+DCC_DEVICE void dcc_tma_im2col_3d(void *smem, const CUtensorMap *map, int c0,
+                                  int c1, int c2, int o1, uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.im2col"
+        ".mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4}], [%5], {%6};" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(dcc_smem_u32(barrier)),
+        "h"((uint16_t)o1)
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_im2col_4d(void *smem, const CUtensorMap *map, int c0,
+                                  int c1, int c2, int c3, int o1, int o2,
+                                  uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.im2col"
+        ".mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], {%7, %8};" ::"r"(
+            dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3),
+        "r"(dcc_smem_u32(barrier)), "h"((uint16_t)o1), "h"((uint16_t)o2)
+        : "memory");
+}
+
+DCC_DEVICE void dcc_tma_im2col_5d(void *smem, const CUtensorMap *map, int c0,
+                                  int c1, int c2, int c3, int c4, int o1,
+                                  int o2, int o3, uint64_t *barrier)
+{
+    asm volatile(
+        "cp.async.bulk.tensor.5d.shared::cluster.global.im2col"
+        ".mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3, %4, %5, %6}], [%7], {%8, %9, %10};" ::"r"(
+            dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(c4),
+        "r"(dcc_smem_u32(barrier)), "h"((uint16_t)o1), "h"((uint16_t)o2),
+        "h"((uint16_t)o3)
+        : "memory");
+}
+
 // The same with .multicast::cluster: into the shared memory of every block of
 // the cluster whose bit is set in `blocks`, at the same place, counting against
 // the barrier at the same place there.

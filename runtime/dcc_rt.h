@@ -212,6 +212,20 @@ cudaError_t dcc_tma_encode(struct CUtensorMap_st *map, dcc_type type, int rank,
                            const uint64_t *stride_bytes, const uint32_t *box,
                            const uint32_t *elem_stride, dcc_swizzle swizzle);
 
+/* The same of an im2col map, of rank 3..5: channels, one to three dimensions
+ * of pixels, images. A load brings `pixels` neighbours, `channels` of each: in
+ * a row of an image from `lower` to the row's end plus `upper`, elem_stride
+ * apart, then in the next row, the next image. lower and upper are of the
+ * rank - 2 dimensions of pixels. */
+cudaError_t dcc_tma_encode_im2col(struct CUtensorMap_st *map, dcc_type type,
+                                  int rank, const void *base,
+                                  const uint64_t *dim,
+                                  const uint64_t *stride_bytes,
+                                  const int *lower, const int *upper,
+                                  uint32_t channels, uint32_t pixels,
+                                  const uint32_t *elem_stride,
+                                  dcc_swizzle swizzle);
+
 #ifdef __cplusplus
 }
 #endif

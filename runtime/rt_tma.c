@@ -1,5 +1,5 @@
-/* rt_tma.c - dcc_tma_encode of dcc_rt.h. The driver's function is looked up
- * through the runtime, so that nothing links libcuda.
+/* rt_tma.c - dcc_tma_encode and dcc_tma_encode_im2col of dcc_rt.h. The driver's
+ * functions are looked up through the runtime, so that nothing links libcuda.
  */
 #include <cuda.h>
 
@@ -11,23 +11,27 @@ typedef CUresult (*RtEncode)(CUtensorMap *, CUtensorMapDataType, cuuint32_t,
                              CUtensorMapInterleave, CUtensorMapSwizzle,
                              CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
 
-static cudaError_t rt_find_encode(RtEncode *out)
+typedef CUresult (*RtEncodeIm2col)(
+    CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *, const cuuint64_t *,
+    const cuuint64_t *, const int *, const int *, cuuint32_t, cuuint32_t,
+    const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
+    CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+
+static cudaError_t rt_find(const char *name, void **out)
 {
-    void *entry = NULL;
     enum cudaDriverEntryPointQueryResult found;
     cudaError_t error;
 
+    *out = NULL;
 #if CUDART_VERSION >= 12050
-    error = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry,
-                                             12000, cudaEnableDefault, &found);
+    error = cudaGetDriverEntryPointByVersion(name, out, 12000,
+                                             cudaEnableDefault, &found);
 #else
-    error = cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry,
-                                    cudaEnableDefault, &found);
+    error = cudaGetDriverEntryPoint(name, out, cudaEnableDefault, &found);
 #endif
     if (error == cudaSuccess &&
-        (found != cudaDriverEntryPointSuccess || !entry))
+        (found != cudaDriverEntryPointSuccess || !*out))
         error = cudaErrorInsufficientDriver;
-    *out = (RtEncode)entry;
     return error;
 }
 
@@ -67,30 +71,66 @@ static CUtensorMapSwizzle rt_tma_swizzle(dcc_swizzle swizzle)
     return CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
+static void rt_sizes(cuuint64_t *dims, cuuint64_t *strides, int rank,
+                     const uint64_t *dim, const uint64_t *stride_bytes)
+{
+    for (int d = 0; d < rank; d++) {
+        dims[d] = dim[d];
+        strides[d] = d + 1 < rank ? stride_bytes[d] : 0;
+    }
+}
+
+static const cuuint32_t rt_ones[5] = {1, 1, 1, 1, 1};
+
 cudaError_t dcc_tma_encode(struct CUtensorMap_st *map, dcc_type type, int rank,
                            const void *base, const uint64_t *dim,
                            const uint64_t *stride_bytes, const uint32_t *box,
                            const uint32_t *elem_stride, dcc_swizzle swizzle)
 {
-    static const cuuint32_t ones[5] = {1, 1, 1, 1, 1};
     cuuint64_t dims[5], strides[5];
-    RtEncode encode;
-    cudaError_t error = rt_find_encode(&encode);
+    void *encode;
+    cudaError_t error = rt_find("cuTensorMapEncodeTiled", &encode);
 
     if (error != cudaSuccess)
         return error;
     if (rank < 1 || rank > 5)
         return cudaErrorInvalidValue;
-    for (int d = 0; d < rank; d++) {
-        dims[d] = dim[d];
-        strides[d] = d + 1 < rank ? stride_bytes[d] : 0;
-    }
-    if (encode(map, rt_tma_type(type, swizzle), (cuuint32_t)rank,
+    rt_sizes(dims, strides, rank, dim, stride_bytes);
+    if (((RtEncode)encode)(map, rt_tma_type(type, swizzle), (cuuint32_t)rank,
                (void *)base, dims, strides, box,
-               elem_stride ? elem_stride : ones,
+               elem_stride ? elem_stride : rt_ones,
                CU_TENSOR_MAP_INTERLEAVE_NONE, rt_tma_swizzle(swizzle),
                CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+cudaError_t dcc_tma_encode_im2col(struct CUtensorMap_st *map, dcc_type type,
+                                  int rank, const void *base,
+                                  const uint64_t *dim,
+                                  const uint64_t *stride_bytes,
+                                  const int *lower, const int *upper,
+                                  uint32_t channels, uint32_t pixels,
+                                  const uint32_t *elem_stride,
+                                  dcc_swizzle swizzle)
+{
+    cuuint64_t dims[5], strides[5];
+    void *encode;
+    cudaError_t error = rt_find("cuTensorMapEncodeIm2col", &encode);
+
+    if (error != cudaSuccess)
+        return error;
+    if (rank < 3 || rank > 5)
+        return cudaErrorInvalidValue;
+    rt_sizes(dims, strides, rank, dim, stride_bytes);
+    if (((RtEncodeIm2col)encode)(
+            map, rt_tma_type(type, swizzle), (cuuint32_t)rank, (void *)base,
+            dims, strides, lower, upper, channels, pixels,
+            elem_stride ? elem_stride : rt_ones,
+            CU_TENSOR_MAP_INTERLEAVE_NONE, rt_tma_swizzle(swizzle),
+            CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
         return cudaErrorInvalidValue;
     return cudaSuccess;
 }

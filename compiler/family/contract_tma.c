@@ -1,5 +1,6 @@
 #include "family/contract_tma.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- axes -------------------------------------------------------------- */
@@ -282,6 +283,68 @@ static const char *open_operand(Tma *t, TmaOperand *o, const Operand *op,
     return check_dims(t, o);
 }
 
+/* ---- im2col ------------------------------------------------------------ */
+
+int tma_lower(const TmaDim *d)
+{
+    return (int)d->at->k;
+}
+
+int tma_upper(const TmaDim *d)
+{
+    return (int)(d->at->k + d->step * (d->axis->extent - 1) -
+                 (d->extent - 1));
+}
+
+/* Whether dimension d is pixels: its axis, and taps that move them by what the
+ * instruction can say. */
+static bool slides(const Tma *t, const TmaDim *d, int most_corner,
+                   int most_offset)
+{
+    int64_t offset = 0;
+
+    if (!idx_affine(d->at) || d->step > 8)
+        return false;
+    for (int i = 0; i < d->at->n; i++) {
+        const Var *v = d->at->term[i].atom->var;
+        int64_t c = d->at->term[i].c;
+        bool tap = false;
+        for (int k = 0; k < t->k.n; k++)
+            tap |= t->k.axis[k].linear == v;
+        if (v == d->axis->linear)
+            continue;
+        if (!tap || c < 0)
+            return false;
+        offset += c * (v->extent - 1);
+    }
+    return offset <= most_offset && llabs(d->at->k) < most_corner &&
+           llabs((int64_t)tma_upper(d)) < most_corner;
+}
+
+/* Dimensions of pixels, if a is channels, pixels, and perhaps images. */
+static int count_pixels(const Tma *t)
+{
+    static const int corner[] = {0, 32767, 127, 15};
+    static const int offset[] = {0, 65535, 255, 31};
+    const TmaOperand *a = &t->a;
+    int n = t->m.n;
+
+    if (n < 2 || a->rank != n + 1 || !a->k_major || a->offset)
+        return 0;
+    for (int i = 1; i <= n; i++)
+        if (a->dim[i].axis != &t->m.axis[n - i])
+            return 0;
+    const TmaDim *last = &a->dim[n];
+    if (idx_is_var(last->at) && last->extent == last->axis->extent)
+        n--;
+    if (n < 1 || n > 3)
+        return 0;
+    for (int i = 1; i <= n; i++)
+        if (!slides(t, &a->dim[i], corner[n], offset[n]))
+            return 0;
+    return n;
+}
+
 const char *tma_open(Tma *t, Contract *x)
 {
     const Contraction *c = &x->c;
@@ -308,6 +371,7 @@ const char *tma_open(Tma *t, Contract *x)
         why = open_operand(t, &t->b, &c->b, &t->n);
     if (!why && !t->a.k_major && t->m.n > 1)
         why = "a patch of rows that are neighbours in memory";
+    t->pixels = why ? 0 : count_pixels(t);
     return why;
 }
 
@@ -358,13 +422,14 @@ static void search(const Tma *t, int i, int left, Patch *p, Patch *best)
 
 Patch tma_patch(const Tma *t, int bm)
 {
-    Patch p = {.tiles = 0}, best = {.tiles = 0};
+    Patch p = {.tiles = 0}, best = {.tiles = 0}, run = {.rows = bm};
 
-    if (t->m.n == 1) { /* rows beyond the last are read as zero */
-        best.tile[0] = best.rows = bm;
-        best.count[0] = best.tiles = ceil_div(t->m.axis[0].extent, bm);
-        return best;
-    }
+    /* rows beyond the last are read as zero */
+    run.tile[0] = bm;
+    run.count[0] = run.tiles = ceil_div(t->x->c.M, bm);
+    run.im2col = t->pixels > 0;
+    if (t->m.n == 1 || run.im2col)
+        return run;
     search(t, t->m.n - 1, bm, &p, &best);
     return best;
 }

@@ -4,7 +4,9 @@
  * are an axis. A tile is a box of axes: a run of rows of a matrix, a patch of
  * output pixels of a convolution. Each operand is a tensor map whose
  * dimensions are either an axis with its stride, or a dimension of the tensor
- * whose index mixes several (a window), with zeros outside. */
+ * whose index mixes several (a window), with zeros outside. Where the window
+ * slides over pixels of images, an im2col map goes from one pixel to the next,
+ * from row to row and image to image: no tile is cut off. */
 #ifndef DCC_FAMILY_CONTRACT_TMA_H
 #define DCC_FAMILY_CONTRACT_TMA_H
 
@@ -48,6 +50,8 @@ typedef struct Tma {
     Axes m, n, k, batch;
     int bk;             /* elements of TMA_ROW bytes: a step over k */
     TmaOperand a, b;
+    int pixels;         /* dimensions of a's that an im2col map slides along,
+                           from dim[1] on; 0: there is no such map */
 } Tma;
 
 /* A tile's extent along each axis of m; `rows` of them are used. */
@@ -56,13 +60,19 @@ typedef struct Patch {
     int64_t count[MAX_RANK]; /* tiles along each */
     int rows;
     int64_t tiles;
+    bool im2col;        /* it is a run of rows all the same */
 } Patch;
 
 /* NULL, or why TMA cannot copy the operands. */
 const char *tma_open(Tma *t, Contract *x);
-/* The patch of at most bm rows that covers m with the fewest tiles. */
+/* Runs of bm rows, or where m is no number and has no pixels the patch of at
+ * most bm rows that covers it with the fewest tiles. */
 Patch tma_patch(const Tma *t, int bm);
 /* Steps over k: the last axis in pieces of bk, the others one by one. */
 int64_t tma_k_tiles(const Tma *t);
+/* Where rows of pixels begin and end in a's dimension d, as an im2col map has
+ * it: from the first element, and from the last. */
+int tma_lower(const TmaDim *d);
+int tma_upper(const TmaDim *d);
 
 #endif

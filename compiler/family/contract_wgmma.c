@@ -232,7 +232,7 @@ static const char *plan_tiles(Wgmma *w)
         return "more than 2^30 tiles";
     if (w->cluster > 1 && (t->split > 1 || w->patch.tiles < w->cluster ||
                            t->bn % (tma->b.k_major ? 16 : 2 * tma->bk) ||
-                           (w->x.patch && w->patch.tiles % w->cluster)))
+                           (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
     if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
         return "too few steps to split";
@@ -258,7 +258,7 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     if ((why = plan_sizes(w, f)))
         return why;
     w->x.t.wm = w->wm;
-    w->x.patch = w->tma->m.n > 1;
+    w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
     return plan_tiles(w);
 }
 

@@ -41,6 +41,11 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */
 int wgmma_budget(const Wgmma *w);
 void wgmma_build(Wgmma *w, Kernel *k);
+/* contract_im2col.c, where the patch is im2col: the map of a, the pixel that a
+ * tile begins at, and the copy from there on. */
+void wgmma_im2col_map(const Wgmma *w, TileMap *m);
+void wgmma_im2col_pixel(Wgmma *w, Buf *b);
+void wgmma_im2col_copy(Wgmma *w, Buf *b);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 const char *wgmma_epilogue(Wgmma *w);

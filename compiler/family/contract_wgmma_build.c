@@ -191,6 +191,8 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
         m->box[d] = box_of(w, o, d) * dim->step;
         m->step[d] = dim->step;
     }
+    if (w->patch.im2col && o == &w->tma->a)
+        wgmma_im2col_map(w, m);
 }
 
 /* ---- the place of a tile ----------------------------------------------- */
@@ -209,9 +211,9 @@ static void name_places(Wgmma *w, Places *p)
     for (int i = 0; i < x->c.n_batch; i++)
         if (x->c.batch[i]->extent > 1)
             p->name[p->n++] = cprint_var(&x->cp, x->c.batch[i]);
-    for (int i = 0; i < w->tma->m.n; i++) {
+    for (int i = 0; i < (w->x.patch ? w->tma->m.n : 1); i++) {
         const char *id = "m0";
-        if (w->tma->m.n > 1)
+        if (w->x.patch)
             id = cprint_fresh(&x->cp, arena_printf(a, "%s0",
                               cprint_ident(a, w->tma->m.axis[i].v[0]->name)));
         p->name[p->n++] = w->origin[i] = id;
@@ -279,7 +281,7 @@ static void put_origins(Wgmma *w, Buf *b)
                     "(int)dcc_cluster_rank();\n");
         m_tile = "own_tile";
     }
-    if (t->m.n == 1) {
+    if (!w->x.patch) {
         buf_printf(b, "m0 = %s * BM;\n", m_tile);
         return;
     }
@@ -430,7 +432,9 @@ static void put_coordinates(Wgmma *w, Buf *b)
     if (w->cluster > 1)
         buf_puts(b, "const int rank = (int)dcc_cluster_rank();\n");
     put_k(w, b);
-    for (int i = 0; i < t->m.n; i++)
+    if (w->patch.im2col)
+        wgmma_im2col_pixel(w, b);
+    for (int i = 0; i < t->m.n && !w->patch.im2col; i++)
         cprint_name(cp, t->m.axis[i].linear, w->origin[i]);
     cprint_name(cp, t->n.axis[0].linear, w->n_origin);
 }
@@ -440,7 +444,9 @@ static void put_copies(Wgmma *w, Buf *b, bool weights)
 {
     const Tma *t = w->tma;
 
-    if (is_early(w, &w->x.a) == weights)
+    if (is_early(w, &w->x.a) == weights && w->patch.im2col)
+        wgmma_im2col_copy(w, b);
+    else if (is_early(w, &w->x.a) == weights)
         put_copy(w, b, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
                  w->origin[t->m.n - 1], "BM");
     if (is_early(w, &w->x.b) == weights)

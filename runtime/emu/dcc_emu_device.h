@@ -212,6 +212,29 @@ static inline void dcc_tma_load_5d(void *smem, const CUtensorMap *map, int c0,
     const int c[] = {c0, c1, c2, c3, c4};
     dcc_emu_tma_load(smem, map, 5, c, barrier);
 }
+void dcc_emu_tma_im2col(void *smem, const CUtensorMap *map, int rank,
+                        const int *c, const int *offset, uint64_t *barrier);
+static inline void dcc_tma_im2col_3d(void *smem, const CUtensorMap *map,
+                                     int c0, int c1, int c2, int o1,
+                                     uint64_t *barrier)
+{
+    const int c[] = {c0, c1, c2};
+    dcc_emu_tma_im2col(smem, map, 3, c, &o1, barrier);
+}
+static inline void dcc_tma_im2col_4d(void *smem, const CUtensorMap *map,
+                                     int c0, int c1, int c2, int c3, int o1,
+                                     int o2, uint64_t *barrier)
+{
+    const int c[] = {c0, c1, c2, c3}, o[] = {o1, o2};
+    dcc_emu_tma_im2col(smem, map, 4, c, o, barrier);
+}
+static inline void dcc_tma_im2col_5d(void *smem, const CUtensorMap *map,
+                                     int c0, int c1, int c2, int c3, int c4,
+                                     int o1, int o2, int o3, uint64_t *barrier)
+{
+    const int c[] = {c0, c1, c2, c3, c4}, o[] = {o1, o2, o3};
+    dcc_emu_tma_im2col(smem, map, 5, c, o, barrier);
+}
 void dcc_emu_tma_share(void *smem, const CUtensorMap *map, int rank,
                        const int *c, uint64_t *barrier, int blocks);
 static inline void dcc_tma_share_2d(void *smem, const CUtensorMap *map,

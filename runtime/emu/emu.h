@@ -32,6 +32,7 @@ struct EmuCopy {
 struct EmuTile {
     CUtensorMap map;
     int rank, c[5];
+    int offset[3];     /* im2col: of the pixels */
     unsigned char *smem;
     uint64_t *barrier; /* loads */
     int group;         /* stores */

@@ -184,6 +184,8 @@ struct EmuMap {
     uint16_t box[5];
     uint8_t step[5];
     uint8_t rank, element, swizzle, tf32, magic;
+    int16_t lower[3], upper[3]; /* im2col: where rows of pixels begin, end */
+    uint16_t pixels;            /* 0: tiled */
 };
 static_assert(sizeof(EmuMap) <= sizeof(CUtensorMap), "fits");
 enum { EMU_MAP_MAGIC = 0xd5 };
@@ -223,8 +225,44 @@ static size_t emu_swizzle(size_t at, int swizzle)
     return at ^ (at >> 3 & mask[swizzle]);
 }
 
-/* The rules of cuTensorMapEncodeTiled; a swizzled box is also required to be
+/* What both encodings ask for; a swizzled row of a box is also required to be
  * as wide as its pattern. */
+static bool emu_map_sizes(EmuMap *m, CUtensorMapDataType type, cuuint32_t rank,
+                          void *base, const cuuint64_t *dim,
+                          const cuuint64_t *stride, cuuint32_t row,
+                          const cuuint32_t *step, CUtensorMapSwizzle swizzle)
+{
+    const int element = emu_element_bytes(type);
+
+    memset(m, 0, sizeof *m);
+    if (rank < 1 || rank > 5 || (uintptr_t)base % 16 || !base)
+        return false;
+    for (unsigned d = 0; d < rank; d++) {
+        if (dim[d] < 1 || dim[d] > 1ull << 32 || step[d] < 1 || step[d] > 8)
+            return false;
+        if (d > 0 && (stride[d - 1] % 16 || stride[d - 1] >= 1ull << 40))
+            return false;
+        m->dim[d] = dim[d];
+        m->stride[d] = d ? stride[d - 1] : (uint64_t)element;
+        m->step[d] = (uint8_t)step[d];
+    }
+    m->base = (unsigned char *)base;
+    m->rank = (uint8_t)rank;
+    m->element = (uint8_t)element;
+    m->swizzle = (uint8_t)swizzle;
+    m->tf32 = type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
+    m->magic = EMU_MAP_MAGIC;
+    return row >= 1 && row <= 256 && row * (unsigned)element % 16 == 0 &&
+           (!swizzle || row * (unsigned)element == 16u << swizzle);
+}
+
+static void emu_give_map(CUtensorMap *out, const EmuMap &m)
+{
+    memset((void *)out, 0, sizeof *out);
+    memcpy((void *)out, &m, sizeof m);
+}
+
+/* The rules of cuTensorMapEncodeTiled. */
 static CUresult emu_encode(CUtensorMap *out, CUtensorMapDataType type,
                            cuuint32_t rank, void *base, const cuuint64_t *dim,
                            const cuuint64_t *stride, const cuuint32_t *box,
@@ -232,35 +270,46 @@ static CUresult emu_encode(CUtensorMap *out, CUtensorMapDataType type,
                            CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
                            CUtensorMapFloatOOBfill)
 {
-    const int element = emu_element_bytes(type);
     EmuMap m;
 
-    memset(&m, 0, sizeof m);
-    if (rank < 1 || rank > 5 || (uintptr_t)base % 16 || !base)
+    if (!emu_map_sizes(&m, type, rank, base, dim, stride, box[0], step,
+                       swizzle))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned d = 0; d < rank; d++) {
-        if (dim[d] < 1 || dim[d] > 1ull << 32 || box[d] < 1 || box[d] > 256 ||
-            step[d] < 1 || step[d] > 8)
+        if (box[d] < 1 || box[d] > 256)
             return CUDA_ERROR_INVALID_VALUE;
-        if (d > 0 && (stride[d - 1] % 16 || stride[d - 1] >= 1ull << 40))
-            return CUDA_ERROR_INVALID_VALUE;
-        m.dim[d] = dim[d];
-        m.stride[d] = d ? stride[d - 1] : (uint64_t)element;
         m.box[d] = (uint16_t)box[d];
-        m.step[d] = (uint8_t)step[d];
     }
-    if (box[0] * (unsigned)element % 16)
+    emu_give_map(out, m);
+    return CUDA_SUCCESS;
+}
+
+/* The rules of cuTensorMapEncodeIm2col. */
+static CUresult emu_encode_im2col(
+    CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank, void *base,
+    const cuuint64_t *dim, const cuuint64_t *stride, const int *lower,
+    const int *upper, cuuint32_t channels, cuuint32_t pixels,
+    const cuuint32_t *step, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion, CUtensorMapFloatOOBfill)
+{
+    const int least = rank == 3 ? -32768 : rank == 4 ? -128 : -16;
+    EmuMap m;
+
+    if (rank < 3 || pixels < 1 || pixels > 1024 ||
+        !emu_map_sizes(&m, type, rank, base, dim, stride, channels, step,
+                       swizzle))
         return CUDA_ERROR_INVALID_VALUE;
-    if (swizzle && box[0] * (unsigned)element != 16u << swizzle)
-        return CUDA_ERROR_INVALID_VALUE;
-    m.base = (unsigned char *)base;
-    m.rank = (uint8_t)rank;
-    m.element = (uint8_t)element;
-    m.swizzle = (uint8_t)swizzle;
-    m.tf32 = type == CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
-    m.magic = EMU_MAP_MAGIC;
-    memset((void *)out, 0, sizeof *out);
-    memcpy((void *)out, &m, sizeof m);
+    for (unsigned d = 0; d + 2 < rank; d++) {
+        if (lower[d] < least || lower[d] > -least - 1 || upper[d] < least ||
+            upper[d] > -least - 1 ||
+            lower[d] > (int64_t)dim[d + 1] - 1 + upper[d])
+            return CUDA_ERROR_INVALID_VALUE;
+        m.lower[d] = (int16_t)lower[d];
+        m.upper[d] = (int16_t)upper[d];
+    }
+    m.box[0] = (uint16_t)channels;
+    m.pixels = (uint16_t)pixels;
+    emu_give_map(out, m);
     return CUDA_SUCCESS;
 }
 
@@ -268,11 +317,11 @@ cudaError_t cudaGetDriverEntryPointByVersion(
     const char *name, void **out, unsigned, unsigned long long,
     cudaDriverEntryPointQueryResult *found)
 {
-    const bool known = strcmp(name, "cuTensorMapEncodeTiled") == 0;
-
-    *out = known ? (void *)emu_encode : NULL;
-    *found = known ? cudaDriverEntryPointSuccess
-                   : cudaDriverEntryPointSymbolNotFound;
+    *out = !strcmp(name, "cuTensorMapEncodeTiled")    ? (void *)emu_encode
+           : !strcmp(name, "cuTensorMapEncodeIm2col") ? (void *)emu_encode_im2col
+                                                      : NULL;
+    *found = *out ? cudaDriverEntryPointSuccess
+                  : cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
 }
 
@@ -286,6 +335,8 @@ static size_t emu_tile_bytes(const EmuMap &m)
 {
     size_t n = m.element;
 
+    if (m.pixels)
+        return n * m.box[0] * m.pixels;
     for (int d = 0; d < m.rank; d++)
         n *= (size_t)emu_box_count(m, d);
     return n;
@@ -317,33 +368,66 @@ static void emu_round_tf32(unsigned char *p)
     memcpy(p, &bits, sizeof bits);
 }
 
+/* Moves a row of a box, whose elements are at `row` (NULL: outside), from or
+ * to `to` in shared memory. */
+static void emu_move_row(const EmuMap &m, const EmuTile &t, unsigned char *row,
+                         size_t to, bool load)
+{
+    for (int i = 0; i < m.box[0]; i++, to += m.element) {
+        const int64_t x = (int64_t)t.c[0] + i;
+        const bool in = row && x >= 0 && (uint64_t)x < m.dim[0];
+        unsigned char *s = t.block->smem + emu_swizzle(to, m.swizzle);
+
+        if (load && in)
+            memcpy(s, row + x * m.element, m.element);
+        else if (load)
+            memset(s, 0, m.element);
+        else if (in)
+            memcpy(row + x * m.element, s, m.element);
+        if (load && m.tf32)
+            emu_round_tf32(s);
+    }
+}
+
+/* Loads neighbouring pixels: along a row of an image, then the next one. */
+static void emu_move_pixels(const EmuMap &m, const EmuTile &t)
+{
+    static const int none[5] = {0, 0, 0, 0, 0};
+    size_t to = (size_t)(t.smem - t.block->smem);
+    EmuTile at = t;
+
+    for (int i = 0; i < m.pixels; i++, to += m.box[0] * m.element) {
+        EmuTile tap = at;
+        int d = 1;
+        for (int k = 0; k + 2 < m.rank; k++)
+            tap.c[k + 1] += t.offset[k];
+        emu_move_row(m, t, emu_row(m, tap, none), to, true);
+        while (d + 1 < m.rank && (at.c[d] += m.step[d]) >
+                                     (int64_t)m.dim[d] - 1 + m.upper[d - 1]) {
+            at.c[d] = m.lower[d - 1];
+            d++;
+        }
+        if (d + 1 == m.rank)
+            at.c[d]++;
+    }
+}
+
 /* Moves a tile's elements between global and shared memory. */
 static void emu_move_tile(const EmuTile &t, bool load)
 {
     EmuMap m;
     int at[5] = {0, 0, 0, 0, 0};
-    unsigned char *const smem = t.block->smem;
-    size_t to = (size_t)(t.smem - smem);
+    size_t to = (size_t)(t.smem - t.block->smem);
 
     memcpy(&m, (const void *)&t.map, sizeof m);
-    for (;;) {
-        unsigned char *row = emu_row(m, t, at);
+    if (m.pixels) {
+        emu_move_pixels(m, t);
+        return;
+    }
+    for (;; to += m.box[0] * m.element) {
         int d = 1;
 
-        for (int i = 0; i < m.box[0]; i++, to += m.element) {
-            const int64_t x = (int64_t)t.c[0] + i;
-            const bool in = row && x >= 0 && (uint64_t)x < m.dim[0];
-            unsigned char *s = smem + emu_swizzle(to, m.swizzle);
-
-            if (load && in)
-                memcpy(s, row + x * m.element, m.element);
-            else if (load)
-                memset(s, 0, m.element);
-            else if (in)
-                memcpy(row + x * m.element, s, m.element);
-            if (load && m.tf32)
-                emu_round_tf32(s);
-        }
+        emu_move_row(m, t, emu_row(m, t, at), to, load);
         while (d < m.rank && ++at[d] == emu_box_count(m, d))
             at[d++] = 0;
         if (d >= m.rank)
@@ -363,6 +447,12 @@ static size_t emu_check_tile(const EmuTile &t, const char *what)
     if (m.rank != t.rank)
         dcc_emu_fault("%s: %d coordinates for a map of rank %d", what, t.rank,
                       m.rank);
+    for (int d = 1; m.pixels && d + 1 < m.rank; d++)
+        if (t.c[d] < m.lower[d - 1] ||
+            t.c[d] > (int64_t)m.dim[d] - 1 + m.upper[d - 1] ||
+            (t.c[d] - m.lower[d - 1]) % m.step[d])
+            dcc_emu_fault("%s: no pixel of the map at %d in dimension %d",
+                          what, t.c[d], d);
     bytes = emu_tile_bytes(m);
     if (!emu_in_smem(t.block, t.smem, bytes))
         dcc_emu_fault("%s: a tile of %zu bytes leaves shared memory", what,
@@ -396,18 +486,42 @@ static void emu_load(const EmuTile &t)
     emu_mbarrier_check(b);
 }
 
-void dcc_emu_tma_load(void *smem, const CUtensorMap *map, int rank,
-                      const int *c, uint64_t *barrier)
+/* Begins a load; a map of the other mode would fault. */
+static void emu_begin_load(EmuTile t, uint64_t *barrier, bool im2col)
 {
-    EmuTile t = emu_tile(map, rank, c, smem);
+    EmuMap m;
 
+    memcpy(&m, (const void *)&t.map, sizeof m);
     t.barrier = barrier;
     emu_check_tile(t, "TMA load");
+    if ((m.pixels > 0) != im2col)
+        dcc_emu_fault("TMA load: a %s map", im2col ? "tiled" : "im2col");
     emu_mbarrier(barrier, t.block);
     if (emu_is_lazy())
         emu_scheduler->loads.push_back(t);
     else
         emu_load(t);
+}
+
+void dcc_emu_tma_load(void *smem, const CUtensorMap *map, int rank,
+                      const int *c, uint64_t *barrier)
+{
+    emu_begin_load(emu_tile(map, rank, c, smem), barrier, false);
+}
+
+void dcc_emu_tma_im2col(void *smem, const CUtensorMap *map, int rank,
+                        const int *c, const int *offset, uint64_t *barrier)
+{
+    EmuTile t = emu_tile(map, rank, c, smem);
+
+    for (int d = 0; d + 2 < rank; d++) {
+        t.offset[d] = offset[d];
+        if (offset[d] < 0 || offset[d] > (rank == 3   ? 0xffff
+                                          : rank == 4 ? 0xff
+                                                      : 0x1f))
+            dcc_emu_fault("TMA im2col: offset %d", offset[d]);
+    }
+    emu_begin_load(t, barrier, true);
 }
 
 void dcc_emu_tma_share(void *smem, const CUtensorMap *map, int rank,

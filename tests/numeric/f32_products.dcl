@@ -9,5 +9,6 @@ model fp_heads { input q : f32[2, 40, 96]; input k : f32[2, 40, 96]; output s[n,
 model fp_residual { input x : f32[48, 64]; input r : f32[48, 96]; param w : f32[96, 64]; output y = linear(x, w) + r; }
 model fp_conv { input x : f32[1, 14, 14, 32]; param w : f32[48, 3, 3, 32]; output y[n, p in 0..14, q in 0..14, k] = relu(sum(r, s, c) (x[n, p + r - 1, q + s - 1, c] or 0) * w[k, r, s, c]); }
 model fp_conv_stride { input x : f32[2, 16, 16, 32]; param w : f32[24, 3, 3, 32]; output y[n, p in 0..8, q in 0..8, k] = sum(r, s, c) (x[n, 2 * p + r - 1, 2 * q + s - 1, c] or 0) * w[k, r, s, c]; }
+model fp_conv_pixels { input x : f32[3, 11, 11, 32]; param w : f32[32, 3, 3, 32]; output y[n, p in 0..11, q in 0..11, k] = sum(r, s, c) (x[n, p + r - 1, q + s - 1, c] or 0) * w[k, r, s, c]; }
 model fp_across { input a : f32[64, 72]; input b : f32[72, 40]; output y = matmul(a, b); }
 model fp_both_across { input a : f32[72, 64]; input b : f32[72, 40]; output y[i, j] = sum(k) a[k, i] * b[k, j]; }

@@ -1,4 +1,4 @@
-// Convolutions whose output pixels are patches of a TMA box; channels last.
+// Convolutions whose output pixels are boxes or runs of TMA maps; channels last.
 op conv(x: T[N, H, W, C], w: T[K, C, R, S]; stride = 1, pad = 0, dilation = 1) -> y {
   y = transpose(conv2d(transpose(x, perm = [0, 3, 1, 2]), w, stride = stride, pad = pad, dilation = dilation), perm = [0, 2, 3, 1]);
 }
@@ -11,3 +11,16 @@ model wc_1x1_stride { input x : f16[2, 9, 9, 64]; param w : f16[40, 64, 1, 1]; o
 model wc_7x7 { input x : f16[6, 7, 7, 128]; input r : f16[6, 7, 7, 64]; param w : f16[64, 128, 3, 3]; output y = relu(conv(x, w, pad = 1) + r); }
 model wc_1d { input x : f16[2, 70, 64]; param w : f16[32, 64, 5]; output y = transpose(conv1d(transpose(x, perm = [0, 2, 1]), w, stride = 2, pad = 2), perm = [0, 2, 1]); }
 model wc_3d { input x : f16[1, 6, 7, 8, 32]; param w : f16[32, 32, 2, 3, 3]; output y = transpose(conv3d(transpose(x, perm = [0, 4, 1, 2, 3]), w, pad = 1), perm = [0, 2, 3, 4, 1]); }
+
+// Runs from row to row and image to image: im2col maps. Taps that go backwards
+// they do not have: the last two are patches.
+model wc_run { input x : f16[3, 11, 11, 64]; param w : f16[48, 64, 3, 3]; param b : f16[48]; input r : f16[3, 11, 11, 48]; output y = relu(conv(x, w, pad = 1) + b + r); }
+model wc_run_stride { input x : f16[3, 21, 21, 32]; param w : f16[40, 32, 3, 3]; output y = conv(x, w, stride = 2, pad = 1); }
+model wc_run_dilated { input x : bf16[3, 11, 13, 72]; param w : bf16[32, 72, 3, 3]; output y = conv(x, w, pad = 2, dilation = 2); }
+model wc_run_valid { input x : f16[3, 13, 12, 64]; param w : f16[32, 64, 3, 2]; output y = conv(x, w); }
+model wc_run_1x1_stride { input x : f16[3, 21, 22, 64]; param w : f16[32, 64, 1, 1]; output y = conv(x, w, stride = 2); }
+model wc_run_one { input x : f16[1, 19, 19, 64]; param w : f16[32, 64, 3, 3]; output y = conv(x, w, pad = 1); }
+model wc_run_1d { input x : f16[5, 61, 64]; param w : f16[32, 64, 5]; output y = transpose(conv1d(transpose(x, perm = [0, 2, 1]), w, stride = 2, pad = 2), perm = [0, 2, 1]); }
+model wc_run_3d { input x : f16[2, 5, 5, 5, 32]; param w : f16[32, 32, 3, 3, 3]; output y = transpose(conv3d(transpose(x, perm = [0, 4, 1, 2, 3]), w, pad = 1), perm = [0, 2, 3, 4, 1]); }
+model wc_patch { input x : f16[3, 13, 13, 64]; param w : f16[48, 64, 3, 3]; param b : f16[48]; output y[n, p in 0..11, q in 0..11, k] = relu(sum(r, s, c) x[n, p + 2 - r, q + 2 - s, c] * w[k, c, r, s] + b[k]); }
+model wc_patch_pad { input x : f16[2, 11, 11, 64]; param w : f16[32, 64, 3, 3]; output y[n, p in 0..11, q in 0..11, k] = sum(r, s, c) (x[n, p + 1 - r, q + 1 - s, c] or 0) * w[k, c, r, s]; }
