@@ -435,12 +435,16 @@ static void put_call_args(Buf *b, const Kernel *k)
             buf_printf(b, "%s%s", comma, k->arg[i].name);
             comma = ", ";
         }
-    if (k->workspace)
+    if (k->workspace) {
         buf_printf(b, "%sworkspace", comma);
+        comma = ", ";
+    }
     if (k->coop_counters)
         buf_puts(b, ", counters");
-    for (int i = 0; i < k->n_map; i++)
-        buf_printf(b, ", %s", k->map[i].name);
+    for (int i = 0; i < k->n_map; i++) {
+        buf_printf(b, "%s%s", comma, k->map[i].name);
+        comma = ", ";
+    }
 }
 
 static const char *map_type(Type t)
@@ -487,6 +491,17 @@ static bool put_map_tables(Buf *b, const TileMap *m)
     return steps;
 }
 
+static const char *swizzle_name(const Kernel *k, const TileMap *m)
+{
+    int row = m->box[0] * type_bytes(k->arg[m->arg].tensor->type);
+
+    if (!m->swizzle)
+        return "DCC_SWIZZLE_NONE";
+    return m->tf32     ? "DCC_SWIZZLE_128_TF32"
+           : row == 64 ? "DCC_SWIZZLE_64"
+                       : "DCC_SWIZZLE_128";
+}
+
 /* The tables of a map, and its encoding. */
 static void put_map(Buf *b, const Kernel *k, const TileMap *m)
 {
@@ -511,8 +526,7 @@ static void put_map(Buf *b, const Kernel *k, const TileMap *m)
     else
         buf_puts(b, "NULL");
     buf_printf(b, ", %s);\nif (status != cudaSuccess)\n    return status;\n",
-               m->tf32      ? "DCC_SWIZZLE_128_TF32"
-               : m->swizzle ? "DCC_SWIZZLE_128" : "DCC_SWIZZLE_NONE");
+               swizzle_name(k, m));
 }
 
 /* A launch in clusters, or one that may overlap with the one before it. */

@@ -32,7 +32,7 @@ typedef struct TileMap {
     int pixels;          /* im2col (dcc_tma_encode_im2col): so many, box[0]
                             channels of each; 0: tiled */
     int lower[3], upper[3]; /* its rows of pixels begin and end */
-    bool swizzle;        /* of 128 bytes; else none */
+    bool swizzle;        /* of a box's rows of 64 or 128 bytes; else none */
     bool tf32;           /* f32 elements are rounded to tf32 on the way */
 } TileMap;
 

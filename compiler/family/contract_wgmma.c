@@ -95,6 +95,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
     if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
         return "tf32 factors that are not contiguous along the sum";
     f->packs = contract_packs(&f->x);
+    wgmma_find_plane(f, &f->plane);
     count_reads(f, gr);
     return NULL;
 }
@@ -185,6 +186,14 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
                (t->split > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
+    /* A lone consumer's block needs the room for its neighbour, whose products
+     * hide its stores. */
+    size_t more = pack_bytes(w->consumers, w->pack) + 1024;
+    if (f->plane.tensor && !w->x.patch && w->consumers > 1 && t->split == 1 &&
+        (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
+        w->boxes = f->plane;
+        w->smem = (w->smem + more + 1023) / 1024 * 1024;
+    }
     int sums = w->wm * t->bn / THREADS_WG;
     int wide = w->x.elem == T_F32 ? 40 : 0; /* what the epilogue reads */
     w->x.regs = w->consumers == 1   ? sums + wide + 72
@@ -254,11 +263,11 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->pingpong = k[KNOB_PINGPONG];
     w->cluster = k[KNOB_CLUSTER];
     w->patch = tma_patch(w->tma, w->x.t.bm);
+    w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
     w->pack = pack_columns(f, w->x.t.bn);
     if ((why = plan_sizes(w, f)))
         return why;
     w->x.t.wm = w->wm;
-    w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
     return plan_tiles(w);
 }
 
@@ -378,6 +387,8 @@ static double epilogue_clk(const Wgmma *w)
                                         : crowd(w) >= 1.5 ? 2
                                                           : 1.3;
 
+    if (w->boxes.tensor) /* no addresses, nor loads of what was packed */
+        each *= 0.78;
     if (!w->pack)
         return 500 + sums * (20 + 4 * w->x.special) / 128 *
                          (together ? 1 : 1.6);

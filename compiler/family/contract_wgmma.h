@@ -9,11 +9,18 @@
 
 #include "contract_tma.h"
 
+/* A result whose rows lie one `pitch` after the other. */
+typedef struct Plane {
+    const Tensor *tensor;   /* NULL: it is none */
+    int64_t offset, pitch;  /* elements */
+} Plane;
+
 /* The analysis of a group, shared by its variants. */
 typedef struct WgmmaForm {
     Contract x;
     Tma tma;
     bool packs;             /* results go through shared memory as 16 bits */
+    Plane plane;            /* and TMA can take them from there */
     int reads_regs;         /* registers of what the epilogue reads */
 } WgmmaForm;
 
@@ -26,6 +33,7 @@ typedef struct Wgmma {
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
     int pack;               /* columns that a warp stores at a time, or 0 */
+    Plane boxes;            /* which TMA stores; or none */
     int spare;              /* registers that a consumer's thread has left */
     int64_t m_tiles, n_tiles, k_tiles;
     int64_t tiles;          /* of all products and splits; of a cluster */
@@ -49,5 +57,11 @@ void wgmma_im2col_copy(Wgmma *w, Buf *b);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 const char *wgmma_epilogue(Wgmma *w);
+/* Fills p, if the packed result of f's group is a plane. */
+void wgmma_find_plane(const WgmmaForm *f, Plane *p);
+/* The map that boxes are stored by. */
+void wgmma_boxes_map(Wgmma *w);
+/* Whether the kernel touches t other than as a box. */
+bool wgmma_touches(const Wgmma *w, const Tensor *t);
 
 #endif

@@ -115,10 +115,11 @@ static void shared_memory(Wgmma *w)
     if (w->x.terms == 3)
         kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
     if (w->pack)
-        kernel_smem(w->x.g, k, 128,
+        kernel_smem(w->x.g, k, w->boxes.tensor ? 1024 : 128,
                     arena_printf(w->x.g->arena,
-                                 "%s out_rows[CONSUMERS * 4][16][COLS]",
-                                 pack_type(&w->x)), NULL);
+                                 "%s out_rows[CONSUMERS * 4]%s[16][COLS]",
+                                 pack_type(&w->x),
+                                 w->boxes.tensor ? "[2]" : ""), NULL);
     kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
     if (w->x.terms == 3)
         kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
@@ -140,8 +141,7 @@ static void find_use(const Expr *e, void *ctx)
     u->found |= e->kind == E_READ && e->tensor == u->t;
 }
 
-/* Whether the kernel touches t other than as a box. */
-static bool used_besides(const Wgmma *w, const Tensor *t)
+bool wgmma_touches(const Wgmma *w, const Tensor *t)
 {
     const Group *gr = w->x.gr;
     Uses u = {t, false};
@@ -150,7 +150,7 @@ static bool used_besides(const Wgmma *w, const Tensor *t)
         const Step *s = &gr->step[i];
         if (s->op == R_NONE && !s->over_cols)
             expr_visit(s->value, find_use, &u);
-        u.found |= s->tensor == t;
+        u.found |= s->tensor == t && !w->boxes.tensor;
     }
     return u.found;
 }
@@ -182,7 +182,7 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor == t) {
             m->arg = i;
-            k->arg[i].mapped = !used_besides(w, t);
+            k->arg[i].mapped = !wgmma_touches(w, t);
         }
     for (int d = 0; d < o->rank; d++) {
         const TmaDim *dim = &o->dim[d];
@@ -623,6 +623,16 @@ static const char *turn_text(Arena *a, const char *first)
                         first);
 }
 
+static const char *prefetch(const Wgmma *w)
+{
+    const char *s = "";
+
+    for (int i = 0; i < w->x.kernel->n_map; i++)
+        s = arena_printf(w->x.g->arena, "%sdcc_tma_prefetch_map(&%s);\n", s,
+                         w->x.kernel->map[i].name);
+    return s;
+}
+
 static void put_kernel(Wgmma *w, const Places *p)
 {
     Contract *x = &w->x;
@@ -647,9 +657,7 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"DECLARE", declare},
         {"SHRINK", budget(w, false)},
         {"GROW", budget(w, true)},
-        {"PREFETCH", arena_printf(a, "dcc_tma_prefetch_map(&%s_map);\n"
-                                     "dcc_tma_prefetch_map(&%s_map);\n",
-                                  x->a.id, x->b.id)},
+        {"PREFETCH", prefetch(w)},
         {"BLOCK", own},
         {"BLOCKS", all},
         {"BEGIN", begin},
@@ -688,6 +696,9 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"SPLIT", split_text(w)},
         {"COLUMNS", w->ahead},
         {"EPILOGUE", epilogue},
+        {"DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
+                                    "    dcc_tma_store_wait_read<0>();\n"
+                                  : ""},
     };
     Buf b = {0};
 
@@ -714,6 +725,7 @@ void wgmma_build(Wgmma *w, Kernel *k)
                         "rows of a tile that are used");
     add_map(w, &w->tma->a, &w->x.a);
     add_map(w, &w->tma->b, &w->x.b);
+    wgmma_boxes_map(w);
     name_places(w, &p);
     put_kernel(w, &p);
     kernel_tidy(w->x.g, k);

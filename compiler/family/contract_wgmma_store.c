@@ -134,6 +134,77 @@ static const char by_lines[] =
     "    const int row = top + i * 64 + line;\n"
     "    const int col = j * COLS;\n";
 
+/* The product of the extents of v[i + 1], ..., v[n - 1]. */
+static int64_t faster(const Var *const *v, int n, int i)
+{
+    int64_t count = 1;
+
+    while (++i < n)
+        count *= v[i]->extent;
+    return count;
+}
+
+/* Whether offset walks v as one number, *step a unit. */
+static bool walks(const Idx *offset, const Var *const *v, int n, int64_t *step)
+{
+    *step = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t c = idx_coef(offset, v[i]), unit = faster(v, n, i);
+        if (v[i]->extent == 1)
+            continue;
+        if (!*step)
+            *step = c / unit;
+        if (c != *step * unit)
+            return false;
+    }
+    return true;
+}
+
+void wgmma_find_plane(const WgmmaForm *f, Plane *p)
+{
+    const Contract *x = &f->x;
+    const Contraction *c = &x->c;
+    const Step *s = NULL;
+    int64_t step;
+
+    *p = (Plane){.tensor = NULL};
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (x->gr->step[i].tensor)
+            s = &x->gr->step[i];
+    if (!f->packs || x->lines || x->terms == 3 || c->batches > 1 ||
+        guard_truth(s->where) != ALWAYS || s->tensor == c->a.read->tensor ||
+        s->tensor == c->b.read->tensor)
+        return;
+    const Idx *offset = cprint_offset(x->g, s->tensor, s->store);
+    Plane found = {s->tensor, offset->k, 0};
+    if (!idx_affine(offset) || !walks(offset, c->m, c->n_m, &found.pitch) ||
+        !walks(offset, c->n, c->n_n, &step) || step != 1 ||
+        found.pitch < c->N || found.pitch % 8 || found.offset % 8)
+        return;
+    *p = found;
+}
+
+void wgmma_boxes_map(Wgmma *w)
+{
+    Kernel *k = w->x.kernel;
+
+    if (!w->boxes.tensor)
+        return;
+    TileMap *m = &k->map[k->n_map++];
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tensor == w->boxes.tensor) {
+            m->arg = i;
+            k->arg[i].mapped = !wgmma_touches(w, w->boxes.tensor);
+        }
+    *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map",
+                                        k->arg[m->arg].name),
+                   .arg = m->arg, .offset = w->boxes.offset, .rank = 2,
+                   .dim = {w->x.c.N, w->x.c.M},
+                   .stride = {0, w->boxes.pitch * 2},
+                   .box = {w->pack, 16}, .step = {1, 1},
+                   .swizzle = true};
+}
+
 /* By way of shared memory. */
 static const char *packed_text(Wgmma *w)
 {
@@ -152,7 +223,12 @@ static const char *packed_text(Wgmma *w)
                    {"PAIRS", buf_text(&pairs)},
                    {"PIECES", buf_text(&pieces)},
                    {"PLACE", x->lines ? by_lines : by_pieces}};
-    template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
+    if (w->boxes.tensor) {
+        slot[3] = (Slot){"MAP", x->kernel->map[x->kernel->n_map - 1].name};
+        template_fill(&b, "contract_wgmma_boxes.cu.in", slot, 4);
+    } else {
+        template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
+    }
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&pairs);
     buf_free(&pieces);
