@@ -153,8 +153,8 @@ void contract_points(Contract *x, Buf *b, int most, ContractPlace *place);
 /* contract_pack.c: the same in two halves, where contract_packs(): pairs of
  * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
  * address `from` stored; with x->lines, which it sets, a line of the columns of
- * `from`, a warp together. What the pairs read of columns alone comes `ahead` of
- * the sums, as far as there are `regs` registers. */
+ * `from`, a warp together. What the pairs read of columns alone comes `ahead`
+ * of the sums, as far as there are `regs` registers. */
 bool contract_packs(Contract *x);
 void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
                     const char *pack, Buf *ahead, int regs);
