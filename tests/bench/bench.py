@@ -75,8 +75,10 @@ class Builder:
     def source(self, name):
         path = os.path.join(self.o.work, name + ".dcl")
         role = "param" if self.o.params else "input"
-        with open(path, "w") as f:
+        own = f"{path}.{threading.get_ident()}"
+        with open(own, "w") as f:
             f.write(spec.Shape(name).dcl(role))
+        os.replace(own, path)  # another thread's dcc may be reading it
         return path
 
     def dcc(self, name, *more):
