@@ -278,47 +278,6 @@ DCC_DEVICE bool dcc_last_of(unsigned int n, unsigned int *counter, int *flag)
     return *flag;
 }
 
-// The sums of a thread in memory, four in a place; its neighbours' places are
-// beside it, and its own next one `stride` further.
-template <int R, int C>
-DCC_DEVICE void dcc_leave_sums(float4 *to, int stride,
-                               const float (&acc)[R][C])
-{
-#pragma unroll
-    for (int i = 0; i < R; ++i)
-#pragma unroll
-        for (int j = 0; j < C; j += 4)
-            to[(i * C + j) / 4 * stride] =
-                make_float4(acc[i][j], acc[i][j + 1], acc[i][j + 2],
-                            acc[i][j + 3]);
-}
-
-// The sums that n blocks left, `next` places apart, added up in their order;
-// a part of them at a time, for which a thread has registers.
-template <int R, int C>
-DCC_DEVICE void dcc_join_sums(float (&acc)[R][C], const float4 *from,
-                              int stride, int n, int next)
-{
-    constexpr int PART = R * C > 128 ? C / 4 : C > 64 ? C / 2 : C;
-#pragma unroll
-    for (int at = 0; at < R * C; at += PART) {
-        float *const sum = &acc[at / C][at % C];
-#pragma unroll
-        for (int j = 0; j < PART; ++j)
-            sum[j] = 0;
-#pragma unroll 1
-        for (int s = 0; s < n; ++s)
-#pragma unroll
-            for (int j = 0; j < PART; j += 4) {
-                const float4 v = from[s * next + (at + j) / 4 * stride];
-                sum[j] += v.x;
-                sum[j + 1] += v.y;
-                sum[j + 2] += v.z;
-                sum[j + 3] += v.w;
-            }
-    }
-}
-
 template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)
 {
 #pragma unroll

@@ -610,9 +610,14 @@ DCC_DEVICE void dcc_cluster_sync()
 // The same without memory: what was written before it need not be seen after
 // it, and arrivals at other blocks may still be on their way, so this is no way
 // to leave. Enough after dcc_fence_mbar_init().
-DCC_DEVICE void dcc_cluster_meet()
+DCC_DEVICE void dcc_cluster_arrive_relaxed()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+DCC_DEVICE void dcc_cluster_meet()
+{
+    dcc_cluster_arrive_relaxed();
     dcc_cluster_wait();
 }
 
@@ -633,6 +638,21 @@ template <class T> DCC_DEVICE T *dcc_cluster_peer(T *smem, uint32_t rank)
                  : "=l"(peer)
                  : "l"((uint64_t)smem), "r"(rank));
     return (T *)peer;
+}
+
+// st.async: 16 aligned bytes to the shared memory of a block of the cluster,
+// counting against a barrier there; both addresses are dcc_cluster_peer's.
+DCC_DEVICE void dcc_cluster_send(float4 *peer, float4 v, uint64_t *barrier)
+{
+    asm volatile("{\n"
+                 ".reg .b64 to, bar;\n"
+                 "cvta.to.shared::cluster.u64 to, %0;\n"
+                 "cvta.to.shared::cluster.u64 bar, %1;\n"
+                 "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32"
+                 " [to], {%2, %3, %4, %5}, [bar];\n"
+                 "}" ::"l"((uint64_t)peer),
+                 "l"((uint64_t)barrier), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
+                 : "memory");
 }
 
 #endif // sm_90

@@ -171,12 +171,58 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
 
 #endif
 
-// Where piece `piece` (8 elements of 16 bits) of a row of COLS (32 or 64) is
+// The N blocks of a cluster share the columns of a tile of which each has sums:
+// every thread sends those of block s's columns to `sums` there, where they
+// count against `arrived`. Those of its own stay: a thread reads what it wrote.
+template <int N, int R, int C>
+DCC_DEVICE void dcc_send_sums(float4 *sums, int threads, uint64_t *arrived,
+                              const float (&acc)[R][C])
+{
+    const int rank = (int)dcc_cluster_rank();
+    float4 *const mine = &sums[rank * R * (C / N / 4) * threads + threadIdx.x];
+#pragma unroll
+    for (int s = 0; s < N; ++s) {
+        float4 *const to = dcc_cluster_peer(mine, s);
+        uint64_t *const barrier = dcc_cluster_peer(arrived, s);
+#pragma unroll
+        for (int i = 0; i < R; ++i)
+#pragma unroll
+            for (int j = 0; j < C / N; j += 4) {
+                const float *const v = &acc[i][s * (C / N) + j];
+                const int at = (i * (C / N) + j) / 4 * threads;
+                const float4 four = make_float4(v[0], v[1], v[2], v[3]);
+                if (s == rank)
+                    mine[at] = four;
+                else
+                    dcc_cluster_send(&to[at], four, barrier);
+            }
+    }
+}
+
+// What arrived, and the block's own, added up in the order of the blocks.
+template <int N, int R, int C>
+DCC_DEVICE void dcc_join_sums(float (&own)[R][C], const float4 *sums,
+                              int threads)
+{
+#pragma unroll
+    for (int s = 0; s < N; ++s)
+#pragma unroll
+        for (int i = 0; i < R * C; i += 4) {
+            const float4 v = sums[(s * R * C + i) / 4 * threads + threadIdx.x];
+            float *const sum = &own[i / C][i % C];
+            sum[0] = s ? sum[0] + v.x : v.x;
+            sum[1] = s ? sum[1] + v.y : v.y;
+            sum[2] = s ? sum[2] + v.z : v.z;
+            sum[3] = s ? sum[3] + v.w : v.w;
+        }
+}
+
+// Where piece `piece` (8 elements of 16 bits) of a row of COLS (16, 32 or 64) is
 // kept in shared memory: pieces change places with the row, so that neither
 // those of 8 rows nor those of a row meet in a bank.
 template <int COLS> DCC_DEVICE int dcc_packed_at(int row, int piece)
 {
-    return (piece ^ (COLS == 64 ? row % 8 : row / 2 % 4)) * 8;
+    return (piece ^ (row / (64 / COLS) % (COLS / 8))) * 8;
 }
 
 // 16 rows of COLS columns of a warp, as two words of pairs for each 8 columns

@@ -88,6 +88,8 @@ typedef struct Contract {
     bool patch;             /* rows of a tile are no consecutive m */
     bool patch_n;           /* its columns are no consecutive n */
     bool lines;             /* rows of the result begin at any element */
+    const char *width;      /* contract_pairs: the columns of a tile that the
+                               block finishes, "BN" */
     Kernel *kernel;
     CPrint cp;
 } Contract;

@@ -108,14 +108,15 @@ static void put_ahead(Finish *f, Buf *b)
         if (!v->early)
             continue;
         bool some = cut || guard_truth(v->read->in) != ALWAYS;
-        buf_printf(b, "%s %s[BN / 8]%s;\n",
-                   finish_type(f, v->read->tensor, v), id,
+        buf_printf(b, "%s %s[%s / 8]%s;\n",
+                   finish_type(f, v->read->tensor, v), id, x->width,
                    some ? " = {}" : "");
         v->id = arena_printf(a, "%s[c]", id);
         finish_read(f, &in, v);
         v->id = arena_printf(a, "%s[j * (COLS / 8) + q / 2]", id);
     }
-    buf_puts(b, "#pragma unroll\nfor (int c = 0; c < BN / 8; ++c) {\n");
+    buf_printf(b, "#pragma unroll\nfor (int c = 0; c < %s / 8; ++c) {\n",
+               x->width);
     cprint_lines(b, buf_text(&in), 4);
     buf_puts(b, "}\n");
     buf_free(&in);

@@ -6,7 +6,8 @@
 /* Contractions by wgmma on sm_90a: which, in what variants, at what cost. The
  * text is contract_wgmma_build.c's. */
 
-enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 8 };
+enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 8,
+       MOST_SPLIT = 8 /* blocks of a cluster */ };
 
 typedef struct Shape {
     int bm, bn, consumers;
@@ -128,10 +129,16 @@ static size_t small_bytes(const Contract *x, int bn)
 }
 
 /* Columns that a warp's stores cover at a time: lines of 128 bytes, if they
- * divide the tile. */
-static int pack_columns(const WgmmaForm *f, int bn)
+ * divide what the block finishes. */
+static int pack_columns(const WgmmaForm *f, int own)
 {
-    return !f->packs ? 0 : bn % 64 ? 32 : 64;
+    return !f->packs ? 0 : own % 32 ? 16 : own % 64 ? 32 : 64;
+}
+
+/* Of what the blocks of a cluster send each other, and its barrier. */
+static size_t sent_bytes(const Tile *t)
+{
+    return t->split > 1 ? (size_t)(t->bm * t->bn) * 4 + 16 : 0;
 }
 
 /* Of 16 rows of them for each consumer warp. */
@@ -183,7 +190,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
                  (w->consumers > 1 || three ? THREADS_WG : 32);
     w->smem = (ring_bytes(w) + small_bytes(&w->x, t->bn) +
                pack_bytes(w->consumers, w->pack) +
-               (t->split > 1 ? 16 : 0) + 1023) / 1024 * 1024;
+               sent_bytes(t) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
     /* A lone consumer's block needs the room for its neighbour, whose products
@@ -235,9 +242,9 @@ static const char *plan_tiles(Wgmma *w)
     w->m_tiles = ceil_div(w->patch.tiles, w->cluster);
     w->n_tiles = ceil_div(w->x.c.N, t->bn);
     w->k_tiles = tma_k_tiles(tma);
-    w->tiles = w->m_tiles * w->n_tiles * w->x.c.batches * t->split;
+    w->tiles = w->m_tiles * w->n_tiles * w->x.c.batches;
     w->stage_bytes = (size_t)(rows + t->bn) * ROW_BYTES;
-    if (w->tiles > 1 << 30)
+    if (w->tiles * t->split > 1 << 30)
         return "more than 2^30 tiles";
     if (w->cluster > 1 && (t->split > 1 || w->patch.tiles < w->cluster ||
                            t->bn % (tma->b.k_major ? 16 : 2 * tma->bk) ||
@@ -245,7 +252,14 @@ static const char *plan_tiles(Wgmma *w)
         return "tiles that a cluster cannot share";
     if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
         return "too few steps to split";
+    if (t->split > MOST_SPLIT || t->bn % t->split || w->own % (w->pack ? 16 : 32))
+        return "columns that a cluster cannot share";
     return NULL;
+}
+
+double wgmma_blocks(const Wgmma *w)
+{
+    return (double)w->tiles * w->cluster * w->x.t.split;
 }
 
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
@@ -264,7 +278,8 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->cluster = k[KNOB_CLUSTER];
     w->patch = tma_patch(w->tma, w->x.t.bm);
     w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
-    w->pack = pack_columns(f, w->x.t.bn);
+    w->own = w->x.t.bn / w->x.t.split;
+    w->pack = pack_columns(f, w->own);
     if ((why = plan_sizes(w, f)))
         return why;
     w->x.t.wm = w->wm;
@@ -290,13 +305,16 @@ static bool sensible(const WgmmaForm *f, const Shape *s)
     return s->bn <= 32 || s->bn / 2 < f->x.c.N;
 }
 
-/* Stages that fit `blocks` on an SM. */
-static int stages_for(const WgmmaForm *f, const Shape *s, int blocks)
+/* Stages that fit `blocks` on an SM, no more than steps. */
+static int stages_for(const WgmmaForm *f, const Shape *s, int blocks,
+                      int split)
 {
     const Device *d = f->x.o->device;
-    int64_t k_tiles = tma_k_tiles(&f->tma);
+    const Tile tile = {.bm = s->bm, .bn = s->bn, .split = split};
+    int64_t k_tiles = ceil_div(tma_k_tiles(&f->tma), split);
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
-    room -= (int)pack_bytes(s->consumers, pack_columns(f, s->bn));
+    room -= (int)(pack_bytes(s->consumers, pack_columns(f, s->bn / split)) +
+                  sent_bytes(&tile));
     int n = (room - (int)small_bytes(&f->x, s->bn)) /
             ((s->bm + s->bn) * ROW_BYTES + 16);
 
@@ -333,20 +351,23 @@ static void add_variant(Space *s, const Shape *sh, int stages, int cluster,
 
 static void add_shape(Space *s, const Shape *sh)
 {
-    static const int splits[] = {1, 2, 3, 4, 6, 8, 12, 16};
     int64_t tiles = tma_patch(&s->form->tma, sh->bm).tiles *
                     ceil_div(s->form->x.c.N, sh->bn) * s->form->x.c.batches;
-    int sms = s->form->x.o->device->sms, last = 0;
+    int sms = s->form->x.o->device->sms;
 
-    for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
-        int stages = stages_for(s->form, sh, blocks);
-        if (stages == last)
-            continue;
-        last = stages;
-        add_variant(s, sh, stages, 2, 1);
-        for (int i = 0; i < 8; i++)
-            if (splits[i] == 1 || tiles * splits[i] <= 2 * sms)
-                add_variant(s, sh, stages, 1, splits[i]);
+    for (int split = 1; split <= MOST_SPLIT; split *= 2) {
+        int last = 0;
+        if (split > 1 && tiles * split > 2 * sms)
+            break;
+        for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
+            int stages = stages_for(s->form, sh, blocks, split);
+            if (stages == last)
+                continue;
+            last = stages;
+            if (split == 1)
+                add_variant(s, sh, stages, 2, 1);
+            add_variant(s, sh, stages, 1, split);
+        }
     }
 }
 
@@ -370,9 +391,8 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 /* Blocks that share an SM, as far as there are any. */
 static double crowd(const Wgmma *w)
 {
-    double blocks = (double)w->tiles * w->cluster;
-
-    return fmax(1, fmin(w->resident, blocks / w->x.o->device->sms));
+    return fmax(1, fmin(w->resident,
+                        wgmma_blocks(w) / w->x.o->device->sms));
 }
 
 /* Clocks of a tile's epilogue. Through shared memory it is as long as its
@@ -406,8 +426,7 @@ static double exposed(const Wgmma *w)
     const Device *d = w->x.o->device;
     const Tile *t = &w->x.t;
     double sums = (double)t->bm * t->bn, epilogue = epilogue_clk(w);
-    double each = ceil((double)w->tiles * w->cluster /
-                       ((double)d->sms * w->resident));
+    double each = ceil(wgmma_blocks(w) / ((double)d->sms * w->resident));
     bool alone = crowd(w) < 1.5;
     double hidden = w->pingpong ? 0.6 : 1;
     double slots = each * w->k_tiles / t->split *
@@ -418,7 +437,7 @@ static double exposed(const Wgmma *w)
     if (w->cluster > 1)
         clk += 1100;
     if (t->split > 1)
-        clk += 2 * d->l2_latency + 600 + sums * 4 * (t->split + 1) / 70;
+        clk += 600 + sums * 4 * (t->split - 1) / t->split / 14;
     return clk;
 }
 
@@ -456,10 +475,9 @@ static void work(const Wgmma *w, Work *out)
     const Contract *x = &w->x;
     const Device *d = x->o->device;
     const Tile *t = &x->t;
-    double sums = (double)t->bm * t->bn, tiles = (double)w->tiles * w->cluster;
+    double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
     double steps = (double)w->k_tiles / t->split;
     double loads = (t->bm + t->bn) * (double)ROW_BYTES * steps;
-    double split_bytes = t->split > 1 ? sums * 8 : 0;
 
     out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
     out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
@@ -474,7 +492,7 @@ static void work(const Wgmma *w, Work *out)
     out->hbm_bytes = x->hbm_bytes;
     /* Neighbours ask for the same boxes at about the same time, and the L2
      * serves them with one read: 13 TB/s of loads were measured. */
-    out->l2_bytes = tiles * (loads * 0.55 + split_bytes) + x->out_bytes;
+    out->l2_bytes = tiles * loads * 0.55 + x->out_bytes;
     out->smem_bytes = tiles * steps *
                       (t->bm / 64.0 * 4 * (16 + t->bn / 4.0) * 128 +
                        (t->bm + t->bn) * ROW_BYTES);
@@ -484,7 +502,7 @@ static void work(const Wgmma *w, Work *out)
     out->regs = x->regs;
     out->smem_block = (double)w->smem;
     out->block_ops = 2 * sums * steps * t->bk;
-    out->block_bytes = loads + split_bytes + x->out_bytes / tiles;
+    out->block_bytes = loads + x->out_bytes / tiles;
     out->bank_conflict = 1;
     out->in_flight = (double)ring_bytes(w) * (t->stages - 1) / t->stages;
     out->warps_full = 4;

@@ -3,7 +3,9 @@
  * A block is one producer and one to three consumer warpgroups, and works
  * through tiles of BM x BN. Cooperative: the consumers split a tile's rows.
  * Ping-pong: each has a tile of its own, and one's epilogue runs while the
- * other multiplies. */
+ * other multiplies. The blocks of a cluster share columns of b, or a tile: then
+ * each sums a slice of k, sends the sums of the others' columns to them, and
+ * finishes its own. */
 #ifndef DCC_FAMILY_CONTRACT_WGMMA_H
 #define DCC_FAMILY_CONTRACT_WGMMA_H
 
@@ -32,11 +34,13 @@ typedef struct Wgmma {
     bool pingpong;
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
+    int own;                /* columns that a block of a split finishes: its
+                               share of the tile's */
     int pack;               /* columns that a warp stores at a time, or 0 */
     Plane boxes;            /* which TMA stores; or none */
     int spare;              /* registers that a consumer's thread has left */
     int64_t m_tiles, n_tiles, k_tiles;
-    int64_t tiles;          /* of all products and splits; of a cluster */
+    int64_t tiles;          /* of all products; of a cluster that shares b */
     size_t stage_bytes;     /* that TMA brings a stage */
     size_t smem;
     const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
@@ -44,6 +48,8 @@ typedef struct Wgmma {
     const char *ahead;      /* the epilogue's text before the products */
 } Wgmma;
 
+/* Blocks that the work is dealt to. */
+double wgmma_blocks(const Wgmma *w);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */

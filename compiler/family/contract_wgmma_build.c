@@ -9,9 +9,9 @@
 static const char *const own_names[] = {
     "m", "n", "k", "i", "j", "e", "c", "m0", "n0", "k0", "a", "b", "kk",
     "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
-    "warp", "warpgroup", "full", "empty", "find_tile", "at",
-    "m_tile", "n_tile", "batch", "split", "partial", "tile_id",
-    "is_last", "rank", "own_tile", "M", "N", "K", "BM", "BN", "BK", "WM",
+    "warp", "warpgroup", "full", "empty", "find_tile", "at", "m_tile",
+    "n_tile", "batch", "rank", "own_tile", "own", "sums", "arrived", "OWN",
+    "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
     "fresh", "big", "small", "ready", "spent", "from", "to", "piece", "a_row",
@@ -67,10 +67,11 @@ static void constants(Wgmma *w)
     kernel_constant(g, k, "K_TILES", w->k_tiles, NULL);
     kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
     kernel_constant(g, k, "TILES_N", w->n_tiles, NULL);
-    kernel_constant(g, k, "TILES", w->tiles,
-                    t->split > 1 ? "with their splits" : NULL);
-    if (t->split > 1)
+    kernel_constant(g, k, "TILES", w->tiles, NULL);
+    if (t->split > 1) {
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
+        kernel_constant(g, k, "OWN", w->own, "its columns that one finishes");
+    }
     if (w->cluster > 1)
         kernel_constant(g, k, "CLUSTER", w->cluster,
                         "blocks, one below the other, that share columns");
@@ -120,11 +121,13 @@ static void shared_memory(Wgmma *w)
                                  "%s out_rows[CONSUMERS * 4]%s[16][COLS]",
                                  pack_type(&w->x),
                                  w->boxes.tensor ? "[2]" : ""), NULL);
+    if (w->x.t.split > 1)
+        kernel_smem(w->x.g, k, 16, "float4 sums[BM * BN / 4]", NULL);
     kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
     if (w->x.terms == 3)
         kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
     if (w->x.t.split > 1)
-        kernel_smem(w->x.g, k, 8, "int is_last", NULL);
+        kernel_smem(w->x.g, k, 8, "uint64_t arrived", NULL);
 }
 
 /* ---- tensor maps ------------------------------------------------------- */
@@ -219,8 +222,6 @@ static void name_places(Wgmma *w, Places *p)
         p->name[p->n++] = w->origin[i] = id;
     }
     p->name[p->n++] = w->n_origin = "n0";
-    if (x->t.split > 1)
-        p->name[p->n++] = "split";
 }
 
 static const char *list_places(const Wgmma *w, const Places *p,
@@ -239,7 +240,8 @@ static const char *list_places(const Wgmma *w, const Places *p,
 static int band_rows(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
-    double at_once = (double)w->x.o->device->sms * w->resident / w->cluster;
+    double at_once = (double)w->x.o->device->sms * w->resident / w->cluster /
+                     t->split;
 
     return (int)fmax(1, round(sqrt(at_once * t->bn / t->bm / w->cluster)));
 }
@@ -307,7 +309,6 @@ static void put_batch(Wgmma *w, Buf *b, const Places *names)
 {
     const Contraction *c = &w->x.c;
     int64_t radix = c->batches;
-    bool split = w->x.t.split > 1;
 
     for (int i = 0, p = 0; i < c->n_batch; i++) {
         if (c->batch[i]->extent == 1)
@@ -316,20 +317,16 @@ static void put_batch(Wgmma *w, Buf *b, const Places *names)
         buf_printf(b, "%s = batch", names->name[p]);
         if (radix > 1)
             buf_printf(b, " / %lld", (long long)radix);
-        if (p++ > 0 || split)
+        if (p++ > 0)
             buf_printf(b, " %% %lld", (long long)c->batch[i]->extent);
         buf_puts(b, ";\n");
     }
-    if (split && c->batches > 1)
-        buf_printf(b, "split = batch / %lld;\n", (long long)c->batches);
-    else if (split)
-        buf_puts(b, "split = batch;\n");
 }
 
 static const char *find_tile(Wgmma *w, const Places *p)
 {
     const Contraction *c = &w->x.c;
-    bool many = c->batches > 1 || w->x.t.split > 1;
+    bool many = c->batches > 1;
     Buf b = {0};
 
     if (many)
@@ -553,19 +550,16 @@ static void finish(Wgmma *w)
     Contract *x = &w->x;
     Kernel *k = x->kernel;
     int64_t most = (int64_t)x->o->device->sms * w->resident / w->cluster;
+    bool split = x->t.split > 1; /* then a block has one tile */
 
-    k->grid[0] = (int)((w->tiles < most ? w->tiles : most) * w->cluster);
+    k->grid[0] = split ? (int)w->tiles * x->t.split
+                       : (int)((w->tiles < most ? w->tiles : most) *
+                               w->cluster);
     k->grid[1] = k->grid[2] = 1;
     k->block = x->t.threads;
-    k->cluster = w->cluster;
+    k->cluster = split ? x->t.split : w->cluster;
     k->smem_bytes = w->smem;
     k->min_blocks = w->consumers == 1 ? w->resident : 1;
-    if (x->t.split > 1) {
-        k->coop_counters = true;
-        k->n_counters = (int)(w->tiles / x->t.split * w->cluster);
-        k->workspace = (size_t)(w->tiles * w->cluster) *
-                       (size_t)(x->t.bm * x->t.bn) * 4;
-    }
     k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                (double)x->c.batches;
     k->bytes = x->hbm_bytes;
@@ -640,17 +634,28 @@ static void put_kernel(Wgmma *w, const Places *p)
     bool split = x->t.split > 1;
     bool cluster = w->cluster > 1;
     const char *own = cluster ? "(int)blockIdx.x / CLUSTER"
+                      : split ? "(int)blockIdx.x / SPLIT"
                               : "(int)blockIdx.x";
-    const char *all = cluster ? "(int)gridDim.x / CLUSTER" : "(int)gridDim.x";
+    const char *all = cluster ? "(int)gridDim.x / CLUSTER"
+                      : split ? "(int)gridDim.x / SPLIT"
+                              : "(int)gridDim.x";
     const char *epilogue = wgmma_epilogue(w);
     const char *declare = arena_printf(a, "int %s;\n",
                                        list_places(w, p, "", ""));
-    const char *begin = split ? "split * K_TILES / SPLIT" : "0";
-    const char *end = split ? "(split + 1) * K_TILES / SPLIT" : "K_TILES";
+    const char *begin = split ? "rank * K_TILES / SPLIT" : "0";
+    const char *end = split ? "(rank + 1) * K_TILES / SPLIT" : "K_TILES";
     Slot slot[] = {
         {"ARRIVALS", arena_printf(a, "%s%s", cluster ? "CLUSTER * " : "",
                                   w->pingpong ? "4" : "CONSUMERS * 4")},
-        {"SYNC", cluster ? "dcc_cluster_meet();\n" : "__syncthreads();\n"},
+        {"SENT", split ? "dcc_mbar_init(&smem.arrived, 1);\n" : ""},
+        {"EXPECT", split ? "dcc_mbar_expect_tx(&smem.arrived,\n"
+                         "    BM * (BN - OWN) * 4);\n"
+                         : ""},
+        {"SYNC", cluster ? "dcc_cluster_meet();\n"
+                 : split ? "__syncthreads();\n"
+                           "dcc_cluster_arrive_relaxed();  // others may send\n"
+                           "const int rank = (int)dcc_cluster_rank();\n"
+                         : "__syncthreads();\n"},
         {"REFS", list_places(w, p, "int &", ", ")},
         {"NAMES", list_places(w, p, "", ", ")},
         {"FIND", find_tile(w, p)},
@@ -667,6 +672,9 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"WAIT", x->kernel->waits
                      ? "dcc_grid_wait();  // the epilogue touches memory\n"
                      : ""},
+        {"SHARE", split ? "n0 += rank * OWN;  // what this block finishes\n"
+                        : ""},
+        {"MET", split ? "__syncwarp();\ndcc_cluster_wait();\n" : ""},
         {"LEAVE", cluster ? "// Nobody leaves while others may still write to "
                             "its shared memory.\n"
                             "__syncwarp();\ndcc_cluster_sync();\n" : ""},
@@ -714,6 +722,7 @@ void wgmma_build(Wgmma *w, Kernel *k)
     Places p = {.n = 0};
 
     w->x.kernel = k;
+    w->x.width = w->x.t.split > 1 ? "OWN" : "BN";
     w->x.a = (Load){.op = &w->x.c.a};
     w->x.b = (Load){.op = &w->x.c.b};
     kernel_set_args(w->x.g, (Group *)w->x.gr, k);

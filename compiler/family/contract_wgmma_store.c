@@ -88,6 +88,12 @@ static void put_place(Wgmma *w, Buf *b)
         put_digits(w, b);
 }
 
+/* What is finished. */
+static const char *sums_of(const Wgmma *w)
+{
+    return w->x.t.split > 1 ? "own" : "acc";
+}
+
 /* Where the point is: contract_points' callback. */
 static void place_point(Contract *x, Buf *b)
 {
@@ -101,8 +107,8 @@ static void place_point(Contract *x, Buf *b)
     } else {
         buf_printf(b, "const int col = j * 8 + lane %% 4 * 2%s;\n",
                    x->vec == 2 ? "" : " + c");
-        x->sum = arena_printf(a, "acc[i / 2][j * 4 + i %% 2 * 2 + %s]",
-                              x->vec == 2 ? "e" : "c");
+        x->sum = arena_printf(a, "%s[i / 2][j * 4 + i %% 2 * 2 + %s]",
+                              sums_of(w), x->vec == 2 ? "e" : "c");
     }
     put_place(w, b);
 }
@@ -110,8 +116,11 @@ static void place_point(Contract *x, Buf *b)
 /* The same of a pair whose row and col are there, and of 8 columns. */
 static void place_pair(Contract *x, Buf *b)
 {
-    x->sum = "acc[i][j * (COLS / 2) + q / 2 * 4 + q % 2 * 2 + e]";
-    put_place((Wgmma *)x, b);
+    Wgmma *w = (Wgmma *)x;
+
+    x->sum = arena_printf(x->g->arena, "%s[i][j * (COLS / 2) + q / 2 * 4 + "
+                                       "q %% 2 * 2 + e]", sums_of(w));
+    put_place(w, b);
 }
 
 static void place_piece(Contract *x, Buf *b)
@@ -220,14 +229,15 @@ static const char *packed_text(Wgmma *w)
     w->ahead = arena_strdup(x->g->arena, buf_text(&ahead));
     Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
                    {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
+                   {"WIDTH", x->width},
                    {"PAIRS", buf_text(&pairs)},
                    {"PIECES", buf_text(&pieces)},
                    {"PLACE", x->lines ? by_lines : by_pieces}};
     if (w->boxes.tensor) {
-        slot[3] = (Slot){"MAP", x->kernel->map[x->kernel->n_map - 1].name};
+        slot[2] = (Slot){"MAP", x->kernel->map[x->kernel->n_map - 1].name};
         template_fill(&b, "contract_wgmma_boxes.cu.in", slot, 4);
     } else {
-        template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
+        template_fill(&b, "contract_wgmma_packed.cu.in", slot, 6);
     }
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&pairs);
@@ -267,9 +277,10 @@ static const char *direct_text(Wgmma *w)
     } else {
         buf_puts(&inner, buf_text(&points));
     }
-    Slot slot[] = {{"ROW", row}, {"POINTS", buf_text(&inner)}};
+    Slot slot[] = {{"ROW", row}, {"SUMS", sums_of(w)}, {"WIDTH", x->width},
+                   {"POINTS", buf_text(&inner)}};
     template_fill(&b, x->vec >= 4 ? "contract_wgmma_rows.cu.in"
-                                  : "contract_wgmma_pairs.cu.in", slot, 2);
+                                  : "contract_wgmma_pairs.cu.in", slot, 4);
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&points);
     buf_free(&inner);

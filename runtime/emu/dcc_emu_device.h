@@ -323,10 +323,10 @@ static inline void dcc_cluster_sync()
     dcc_cluster_arrive();
     dcc_cluster_wait();
 }
-void dcc_emu_cluster_arrive_relaxed();
+void dcc_cluster_arrive_relaxed();
 static inline void dcc_cluster_meet()
 {
-    dcc_emu_cluster_arrive_relaxed();
+    dcc_cluster_arrive_relaxed();
     dcc_cluster_wait();
 }
 uint32_t dcc_cluster_rank();
@@ -335,6 +335,7 @@ template <class T> static inline T *dcc_cluster_peer(T *smem, uint32_t rank)
 {
     return (T *)dcc_emu_cluster_peer((void *)smem, rank);
 }
+void dcc_cluster_send(float4 *peer, float4 v, uint64_t *barrier);
 
 void dcc_grid_wait();
 static inline void dcc_grid_trigger() {}

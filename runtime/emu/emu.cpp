@@ -389,10 +389,10 @@ void dcc_emu_barrier(int id, int n, int arrive_only, const char *where)
 void dcc_cluster_arrive()
 {
     emu_release_arrivals(emu_scheduler, emu_scheduler->current);
-    dcc_emu_cluster_arrive_relaxed();
+    dcc_cluster_arrive_relaxed();
 }
 
-void dcc_emu_cluster_arrive_relaxed()
+void dcc_cluster_arrive_relaxed()
 {
     EmuScheduler *s = emu_scheduler;
 

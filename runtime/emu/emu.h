@@ -31,7 +31,7 @@ struct EmuCopy {
 /* A TMA load or store, likewise. */
 struct EmuTile {
     CUtensorMap map;
-    int rank, c[5];
+    int rank, c[5]; /* rank 0: the first 16 bytes of c are what goes there */
     int offset[3];     /* im2col: of the pixels */
     unsigned char *smem;
     uint64_t *barrier; /* loads */

@@ -159,6 +159,10 @@ void emu_check_leave(const EmuScheduler *s, const EmuBlock *b)
         if (a.block == b)
             dcc_emu_fault("block %u of the cluster exits with an arrival of "
                           "block %u on its way", b->rank, a.by->block->rank);
+    for (const EmuTile &t : s->loads)
+        if (t.block == b && t.rank == 0)
+            dcc_emu_fault("block %u of the cluster exits before all that was "
+                          "sent to it is there", b->rank);
 }
 
 void dcc_mbar_wait(uint64_t *smem, int parity)
@@ -481,8 +485,13 @@ static void emu_load(const EmuTile &t)
 {
     EmuMbarrier *b = emu_mbarrier(t.barrier, t.block);
 
-    emu_move_tile(t, true);
-    b->bytes -= (int64_t)emu_check_tile(t, "TMA load");
+    if (t.rank == 0) {
+        memcpy(t.smem, t.c, sizeof(float4));
+        b->bytes -= (int64_t)sizeof(float4);
+    } else {
+        emu_move_tile(t, true);
+        b->bytes -= (int64_t)emu_check_tile(t, "TMA load");
+    }
     emu_mbarrier_check(b);
 }
 
@@ -543,6 +552,30 @@ void dcc_emu_tma_share(void *smem, const CUtensorMap *map, int rank,
         else
             emu_load(t);
     }
+}
+
+void dcc_cluster_send(float4 *peer, float4 v, uint64_t *barrier)
+{
+    EmuScheduler *s = emu_scheduler;
+    EmuTile t;
+
+    memset((void *)&t, 0, sizeof t);
+    memcpy(t.c, &v, sizeof v);
+    t.smem = (unsigned char *)peer;
+    t.barrier = barrier;
+    for (int i = 0; i < s->n_blocks; i++)
+        if (emu_in_smem(&s->blocks[(size_t)i], peer, sizeof v))
+            t.block = &s->blocks[(size_t)i];
+    if (!t.block || (uintptr_t)peer % sizeof v)
+        dcc_emu_fault("st.async: %p is no place in the cluster's shared memory",
+                      (void *)peer);
+    if (t.block->live == 0)
+        dcc_emu_fault("st.async: block %u has exited", t.block->rank);
+    emu_mbarrier(barrier, t.block);
+    if (emu_is_lazy())
+        s->loads.push_back(t);
+    else
+        emu_load(t);
 }
 
 bool emu_perform_load(EmuScheduler *s)
