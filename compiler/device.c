@@ -15,7 +15,8 @@ typedef struct Field {
 #define REAL(f) {#f, offsetof(Device, f), false}
 #define WHOLE(f) {#f, offsetof(Device, f), true}
 static const Field fields[] = {
-    WHOLE(sm), WHOLE(sms), REAL(clock_ghz), REAL(hbm_gbs), REAL(l2_gbs),
+    WHOLE(sm), WHOLE(sms), WHOLE(cluster_sms), REAL(clock_ghz),
+    REAL(hbm_gbs), REAL(l2_gbs),
     REAL(l2_mb), WHOLE(smem_block_kb), WHOLE(smem_sm_kb), WHOLE(regs_sm),
     WHOLE(threads_sm), WHOLE(blocks_sm), REAL(fma_tflops), REAL(mma_tflops),
     REAL(wgmma_tflops), REAL(tf32_tflops), REAL(i8_tops),

@@ -14,6 +14,7 @@ typedef struct Device {
     const char *title;       /* NVIDIA H200 SXM */
     int sm;                  /* compute capability x 10: 90 */
     int sms;
+    int cluster_sms;         /* of these, that clusters of 4 or 8 can fill */
     double clock_ghz;        /* boost */
     double hbm_gbs, l2_gbs;  /* reachable bandwidth */
     double l2_mb;

@@ -1,6 +1,5 @@
 #include "family/contract_wgmma.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Contractions by wgmma on sm_90a: which, in what variants, at what cost. The
@@ -252,7 +251,8 @@ static const char *plan_tiles(Wgmma *w)
         return "tiles that a cluster cannot share";
     if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
         return "too few steps to split";
-    if (t->split > MOST_SPLIT || t->bn % t->split || w->own % (w->pack ? 16 : 32))
+    if (t->split > MOST_SPLIT || t->bn % t->split ||
+        w->own % (w->pack ? 16 : 32))
         return "columns that a cluster cannot share";
     return NULL;
 }
@@ -388,92 +388,9 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* Blocks that share an SM, as far as there are any. */
-static double crowd(const Wgmma *w)
-{
-    return fmax(1, fmin(w->resident,
-                        wgmma_blocks(w) / w->x.o->device->sms));
-}
-
-/* Clocks of a tile's epilogue. Through shared memory it is as long as its
- * instructions, of all the warps that are in it at a time; else its stores
- * count, which are pieces of lines. */
-static double epilogue_clk(const Wgmma *w)
-{
-    const Tile *t = &w->x.t;
-    bool together = !w->pingpong && w->consumers > 1;
-    double sums = (double)t->bm * t->bn;
-    double each = together ? w->consumers : w->pingpong     ? 1.6
-                                        : crowd(w) >= 1.5 ? 2
-                                                          : 1.3;
-
-    if (w->boxes.tensor) /* no addresses, nor loads of what was packed */
-        each *= 0.78;
-    if (!w->pack)
-        return 500 + sums * (20 + 4 * w->x.special) / 128 *
-                         (together ? 1 : 1.6);
-    return 500 + (double)w->wm * t->bn / THREADS_WG * w->x.ops * each;
-}
-
-/* Clocks outside the products: the ring's first fill, the epilogues that no
- * products hide, and the meeting at each slot. The constants were fitted to
- * kernels timed on an H200 (tests/gpu/contract.py): launch to first product
- * 1700 + a memory latency, 40 a slot; products hide less than half of the
- * other warpgroup's epilogue. Blocks of a cluster start and end together: 1100
- * more. */
-static double exposed(const Wgmma *w)
-{
-    const Device *d = w->x.o->device;
-    const Tile *t = &w->x.t;
-    double sums = (double)t->bm * t->bn, epilogue = epilogue_clk(w);
-    double each = ceil(wgmma_blocks(w) / ((double)d->sms * w->resident));
-    bool alone = crowd(w) < 1.5;
-    double hidden = w->pingpong ? 0.6 : 1;
-    double slots = each * w->k_tiles / t->split *
-                   (w->pingpong ? 45 : alone ? 40 : 25);
-    double clk = d->hbm_latency + 1700 + epilogue +
-                 (each - 1) * epilogue * hidden + slots;
-
-    if (w->cluster > 1)
-        clk += 1100;
-    if (t->split > 1)
-        clk += 600 + sums * 4 * (t->split - 1) / t->split / 14;
-    return clk;
-}
-
-/* 3xtf32: three products; b's parts are read once more and written. A
- * warpgroup takes its time over fragments and sums, while others multiply. */
-static void add_terms(const Wgmma *w, Work *out, double tile_steps)
-{
-    enum { PAUSE = 350 };
-    const Tile *t = &w->x.t;
-    double clk = 3 * 4 * t->bn / 2.0;
-
-    out->padded_flops *= 3;
-    out->smem_bytes = tile_steps *
-                      (t->bm / 64.0 * 12 * t->bn * 32 +
-                       (2 * t->bm + 3 * t->bn) * ROW_BYTES);
-    out->efficiency = fmin(1, w->consumers * w->resident * clk /
-                                  (clk + PAUSE)) * 0.95;
-}
-
-/* Of the tensor cores, besides what exposed() counts; measured on an H200. A
- * lone consumer waits for its slots with nothing else to issue, one with 64
- * rows has half the products under way of one with 128, and blocks of a cluster
- * wait for each other at every slot. */
-static double efficiency(const Wgmma *w)
-{
-    double e = w->wm > 64 && !w->pingpong ? 1 : w->pingpong ? 0.97 : 0.94;
-
-    if (w->consumers == 1)
-        e = crowd(w) < 1.5 ? 0.8 : 0.9;
-    return w->cluster > 1 ? e * 0.75 : e;
-}
-
 static void work(const Wgmma *w, Work *out)
 {
     const Contract *x = &w->x;
-    const Device *d = x->o->device;
     const Tile *t = &x->t;
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
     double steps = (double)w->k_tiles / t->split;
@@ -483,19 +400,11 @@ static void work(const Wgmma *w, Work *out)
     out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                  (double)x->c.batches;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
-    out->efficiency = efficiency(w);
-    /* A slot that is asked for under load comes about 0.9 us later: three times
-     * the latency of an idle memory was measured on an H200. */
-    out->serial_us = fmax(0, steps / (t->stages - 1) - 1) * 3 *
-                     d->hbm_latency / (d->clock_ghz * 1e3);
     out->special = x->special * tiles * sums / t->split;
     out->hbm_bytes = x->hbm_bytes;
     /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read: 13 TB/s of loads were measured. */
-    out->l2_bytes = tiles * loads * 0.55 + x->out_bytes;
-    out->smem_bytes = tiles * steps *
-                      (t->bm / 64.0 * 4 * (16 + t->bn / 4.0) * 128 +
-                       (t->bm + t->bn) * ROW_BYTES);
+     * serves them with one read: 18 TB/s of loads were measured. */
+    out->l2_bytes = tiles * loads * 0.42 + x->out_bytes;
     out->scatter = 1;
     out->blocks = tiles;
     out->threads = t->threads;
@@ -506,8 +415,6 @@ static void work(const Wgmma *w, Work *out)
     out->bank_conflict = 1;
     out->in_flight = (double)ring_bytes(w) * (t->stages - 1) / t->stages;
     out->warps_full = 4;
-    if (x->terms == 3)
-        add_terms(w, out, tiles * steps);
 }
 
 static void cost(Graph *g, const Group *gr, const Options *o,
@@ -528,11 +435,8 @@ static void cost(Graph *g, const Group *gr, const Options *o,
         return;
     work(&w, &n);
     model_cost(o->device, &n, c);
-    if (!c->coef_r)
-        return;
-    double us = exposed(&w) / (o->device->clock_ghz * 1e3);
-    c->latency += us;
-    c->us += us;
+    if (c->coef_r)
+        wgmma_time(&w, c);
 }
 
 static void build(Graph *g, Group *gr, const Options *o, const Variant *v,

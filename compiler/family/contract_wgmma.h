@@ -60,6 +60,9 @@ void wgmma_build(Wgmma *w, Kernel *k);
 void wgmma_im2col_map(const Wgmma *w, TileMap *m);
 void wgmma_im2col_pixel(Wgmma *w, Buf *b);
 void wgmma_im2col_copy(Wgmma *w, Buf *b);
+/* contract_wgmma_cost.c: the time of what model_cost() found possible; c has
+ * the times that HBM and the L2 take. */
+void wgmma_time(const Wgmma *w, Cost *c);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 const char *wgmma_epilogue(Wgmma *w);

@@ -648,8 +648,8 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"ARRIVALS", arena_printf(a, "%s%s", cluster ? "CLUSTER * " : "",
                                   w->pingpong ? "4" : "CONSUMERS * 4")},
         {"SENT", split ? "dcc_mbar_init(&smem.arrived, 1);\n" : ""},
-        {"EXPECT", split ? "dcc_mbar_expect_tx(&smem.arrived,\n"
-                         "    BM * (BN - OWN) * 4);\n"
+        {"EXPECT", split ? "dcc_mbar_expect_tx(&smem.arrived, "
+                           "BM * (BN - OWN) * 4);\n"
                          : ""},
         {"SYNC", cluster ? "dcc_cluster_meet();\n"
                  : split ? "__syncthreads();\n"

@@ -1,0 +1,158 @@
+#include "family/contract_wgmma.h"
+
+#include <math.h>
+
+/* What a variant of wgmma costs: the timeline of a block in clocks, and power.
+ * Clocks are those of the tensor cores under load (wgmma_tflops). The constants
+ * were fitted to 120 variants of 13 products timed on an H200 with
+ * tests/bench/bench.py; the root mean square error was 5%. */
+
+enum { ROW_BYTES = TMA_ROW, OPS_CLK = 4096 /* of an SM, 16 bits */ };
+
+/* Blocks that share an SM, as far as there are any. */
+static double crowd(const Wgmma *w)
+{
+    return fmax(1, fmin(w->resident,
+                        wgmma_blocks(w) / w->x.o->device->sms));
+}
+
+static double clk_us(const Device *d)
+{
+    return d->wgmma_tflops * 1e6 / (d->sms * (double)OPS_CLK);
+}
+
+/* Of one step of a block: products; shared memory read by them, and written by
+ * TMA, 128 bytes a clock. 3xtf32: three products with a from registers; b's
+ * parts are read once more and written. */
+typedef struct Clocks {
+    double math, reads, writes;
+} Clocks;
+
+static Clocks step_of(const Wgmma *w)
+{
+    double bm = w->x.t.bm, bn = w->x.t.bn;
+
+    if (w->x.terms == 3)
+        return (Clocks){3 * bm * bn / 32, bm / 64 * 3 * bn + bm + bn,
+                        bm + 2 * bn};
+    return (Clocks){bm * bn / 32, bm / 64 * 4 * (16 + bn / 4), bm + bn};
+}
+
+/* Clocks that a step of one block takes of its SM. Products wait a little for
+ * each slot, more where blocks of a cluster fill it together, or where several
+ * blocks take turns; a slot's round through the ring takes its time whatever is
+ * in it. 3xtf32: a warpgroup takes its time over fragments and sums, while
+ * others multiply. */
+static double step_clk(const Wgmma *w, const Clocks *s)
+{
+    enum { PAUSE = 350 };
+    bool shared = crowd(w) >= 1.5;
+    double wait = (shared ? 54 : 21) + (w->cluster > 1 ? 40 : 0);
+    double math = s->math + wait;
+    bool again = w->k_tiles > w->x.t.stages * w->x.t.split;
+    double round = fmax(273, again ? 1400.0 / (w->x.t.stages - 1) : 0);
+
+    if (w->x.terms == 3) {
+        double clk = s->math * 64 / w->x.t.bm;
+        double busy = w->consumers * w->resident * clk / (clk + PAUSE);
+        math = s->math / fmin(1, busy) / 0.95;
+    }
+    return fmax(fmax(math, s->reads + 0.12 * s->writes + 10),
+                round / crowd(w));
+}
+
+/* Clocks of a tile's epilogue. Through shared memory it is as long as its
+ * stores and instructions, of all the warps that are in it at a time; else its
+ * stores count, which are pieces of lines. */
+static double epilogue_clk(const Wgmma *w)
+{
+    enum { PLAIN = 5 }; /* instructions a result that the stores hide */
+    const Tile *t = &w->x.t;
+    bool together = !w->pingpong && w->consumers > 1;
+    double sums = (double)t->bm * w->own;
+    double each = together ? w->consumers : w->pingpong     ? 1.6
+                                        : crowd(w) >= 1.5 ? 2
+                                                          : 1.3;
+
+    if (!w->pack)
+        return 500 + sums * (20 + 4 * w->x.special) / 128 *
+                         (together ? 1 : 1.6);
+    double clk = sums * 0.103 + (double)w->wm * w->own / 128 *
+                                    fmax(0, w->x.ops - PLAIN) * each;
+    /* boxes: no addresses, nor loads of what was packed */
+    return 434 + clk * (w->boxes.tensor ? 0.78 : 1);
+}
+
+/* Clocks from the launch to the first product, and after the last one. */
+static double ends_clk(const Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+    double clk = 296 + 0.0213 * (t->bm + t->bn) * ROW_BYTES + epilogue_clk(w);
+
+    if (w->cluster > 1) /* blocks start and end together */
+        clk += 800;
+    if (t->split > 1)
+        clk += 300 + (double)t->bm * (t->bn - w->own) * 4 / 7;
+    return clk;
+}
+
+/* Clocks of the epilogues before the last of an SM with so many tiles, as far
+ * as no products of `multiply` clocks a tile hide them. */
+static double between_clk(const Wgmma *w, double tiles, double multiply)
+{
+    double epilogue = epilogue_clk(w), more = tiles - 1;
+
+    if (w->pingpong)
+        return more * (fmax(0, 1.6 * epilogue - multiply) + 44);
+    if (w->consumers == 1 && w->resident > 1)
+        return more * 0.78 * epilogue;
+    return more * (epilogue + 136);
+}
+
+/* SMs on which blocks of a cluster find room. */
+static double usable_sms(const Wgmma *w)
+{
+    const Device *d = w->x.o->device;
+
+    return w->x.t.split > 2 && d->cluster_sms ? d->cluster_sms : d->sms;
+}
+
+static const char *limiter(const Cost *c, double ring)
+{
+    const char *name = "latency";
+    double most = fmax(ring, c->latency);
+
+    if (c->math > most)
+        most = c->math, name = "tensor cores";
+    if (c->smem > most)
+        most = c->smem, name = "shared memory";
+    if (c->l2 > most)
+        most = c->l2, name = "L2";
+    return c->hbm > most ? "HBM" : name;
+}
+
+void wgmma_time(const Wgmma *w, Cost *c)
+{
+    const Device *d = w->x.o->device;
+    Clocks s = step_of(w);
+    double steps = (double)w->k_tiles / w->x.t.split;
+    double tiles = ceil(wgmma_blocks(w) / usable_sms(w));
+    double clk = clk_us(d), multiply = steps * step_clk(w, &s);
+    double busy = (tiles * multiply + between_clk(w, tiles, multiply)) / clk;
+
+    c->math = tiles * steps * s.math / clk;
+    c->smem = tiles * steps * (s.reads + 0.12 * s.writes) / clk;
+    c->latency = ends_clk(w) / clk;
+    c->limiter = limiter(c, busy > c->math * 1.3 ? busy : 0);
+    double most = fmax(fmax(busy, c->special), fmax(c->hbm, c->l2));
+    double us = d->launch_us + c->latency + most;
+    /* The clock falls until products and shared memory can be fed. */
+    double peak = w->x.elem == T_F32 ? d->tf32_tflops : d->wgmma_tflops;
+    double work = wgmma_blocks(w) * steps * s.math * OPS_CLK / 1e6;
+    if (w->x.elem == T_F32)
+        work /= 2;
+    double power = d->launch_us + 0.36 +
+                   work / peak * (0.746 + 0.413 * (s.reads + s.writes) /
+                                              s.math);
+    c->us = pow(pow(us, 8) + pow(power, 8), 1.0 / 8);
+}
