@@ -9,6 +9,7 @@
 
 #include "dcc_device.cuh"
 #include "dcc_rt.h"
+#include "dcc_wgmma.cuh"
 #include "mlp.h"
 
 // ---- mlp_h_matmul_relu_add ------------------------------------------------
@@ -20,177 +21,216 @@
 //
 // Rows      i 128, j 1024; columns k 512
 // Work      134 MFLOP, 1.25 MB moved, 108 FLOP/B
-// Model     2.93 us, limited by latency
-// Family    contract_mma, bm=32 bn=32 bk=64 stages=4 wm=16 wn=16 split=1
-//   slices=2
-// Needs     sm_80 or newer
+// Model     2.81 us, limited by latency
+// Family    contract_wgmma, bm=64 bn=32 stages=4 consumers=1
+//   schedule=cooperative cluster=1 split=2
+// Needs     sm_90a or newer
 
-// grid 128, block 256, 36864 bytes of shared memory, about 66 registers
-extern "C" __global__ __launch_bounds__(256, 1)
+// grid 128, block 160, cluster 2, 60416 bytes of shared memory, about 88
+// registers
+extern "C" __global__ __launch_bounds__(160, 3)
 void mlp_h_matmul_relu_add(
-    __half *__restrict__ h,         // f16[128, 1024]
-    const __half *x,                // f16[128, 512]
-    const __half *__restrict__ w1,  // f16[1024, 512]
-    const __half *__restrict__ b1)  // f16[1024]
+    __half *__restrict__ h,                      // f16[128, 1024]
+    const __half *__restrict__ b1,               // f16[1024]
+    const __grid_constant__ CUtensorMap x_map,   // box 64 x 64
+    const __grid_constant__ CUtensorMap w1_map)  // box 32 x 64
 {
     enum {
         M = 128,  // i
         N = 1024,  // j
         K = 512,  // k
-        BM = 32, BN = 32, BK = 64,  // tile of a block
-        WM = 16, WN = 16,  // tile of a warp
-        STAGES = 4, THREADS = 256, K_TILES = 8,
-        SLICES = 2,  // of a tile's k, each some warps' own
-        K_STEP = 16,  // of one mma
-        X_PAD = 8, W1_PAD = 8, TILES_M = 4,
+        BM = 64, BN = 32, BK = 64,  // tile of a block
+        WM = 64,  // rows of a warpgroup
+        STAGES = 4,
+        CONSUMERS = 1,  // warpgroups
+        K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
+        SPLIT = 2,  // blocks that share a tile
+        OWN = 16,  // its columns that one finishes
+        COLS = 16,  // that a warp stores at a time
+        STAGE_BYTES = 12288,
     };
     struct smem_t {
-        // padded: a fragment's rows on different banks
-        alignas(16) __half x_tile[STAGES][BM][BK + X_PAD];
-        alignas(16) __half w1_tile[STAGES][BN][BK + W1_PAD];
+        alignas(1024) __half x_tile[STAGES][BM][BK];
+        alignas(1024) __half w1_tile[STAGES][BN][BK];
+        alignas(128) __half out_rows[CONSUMERS * 4][16][COLS];
+        alignas(16) float4 sums[BM * BN / 4];
+        alignas(8) uint64_t full[STAGES], empty[STAGES];
+        alignas(8) uint64_t arrived;
     };
-    static_assert(sizeof(smem_t) <= 36864, "what the launcher asks for");
+    static_assert(sizeof(smem_t) <= 60416, "what the launcher asks for");
     extern __shared__ __align__(1024) unsigned char dcc_smem[];
     smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);
 
     // setup
-    const int m0 = (int)blockIdx.x % TILES_M * BM;
-    const int n0 = (int)blockIdx.x / TILES_M * BN;
-    int k_tile = 0;
-    const int k_end = K_TILES;
-    // x: a thread copies 8 elements along k
-    const int x_k = threadIdx.x % (BK / 8) * 8;
-    const int x_row = threadIdx.x / (BK / 8);
-    int x_off;
-    {
-        const int m = m0 + x_row;
-        x_off = 512 * m;
-    }
-    // w1: a thread copies 8 elements along k
-    const int w1_k = threadIdx.x % (BK / 8) * 8;
-    const int w1_row = threadIdx.x / (BK / 8);
-    int w1_off;
-    {
-        const int n = n0 + w1_row;
-        w1_off = 512 * n;
-    }
-
-    // load
-    auto load_x = [&](int k_tile, int slot) {
-        const int k = k_tile * BK + x_k;
-        dcc_cp_async16(&smem.x_tile[slot][x_row][x_k],
-            &x[x_off + k]);
-    };
-    auto load_w1 = [&](int k_tile, int slot) {
-        const int k = k_tile * BK + w1_k;
-        dcc_cp_async16(&smem.w1_tile[slot][w1_row][w1_k],
-            &w1[w1_off + k]);
-    };
-
-    // multiply
-    // Each warp multiplies WM rows by WN columns of the tile.
-    const int lane = threadIdx.x % 32;
-    const int warp = threadIdx.x / 32 % 4;
-    const int slice = threadIdx.x / 32 / 4;
-    const int warp_m = warp / (BN / WN) * WM;
-    const int warp_n = warp % (BN / WN) * WN;
-    const int a_lane_row = warp_m + lane % 16;
-    const int a_lane_k = slice * (BK / SLICES) + lane / 16 * 8;
-    const int b_lane_row = warp_n + lane / 16 * 8 + lane % 8;
-    const int b_lane_k = slice * (BK / SLICES) + lane / 8 % 2 * 8;
-    float acc[WM / 16][WN / 8][4] = {};
-    // Fragments of K_STEP k, twice: one is read while the other is multiplied.
-    uint32_t a_frag[2][WM / 16][4], b_frag[2][WN / 16][4];
-    auto load_fragments = [&](int stage, int kk) {
-        #pragma unroll
-        for (int i = 0; i < WM / 16; ++i)
-            dcc_ldmatrix_x4(a_frag[kk / K_STEP % 2][i],
-                &smem.x_tile[stage][a_lane_row + i * 16][kk + a_lane_k]);
-        #pragma unroll
-        for (int j = 0; j < WN / 16; ++j)
-            dcc_ldmatrix_x4(b_frag[kk / K_STEP % 2][j],
-                &smem.w1_tile[stage][b_lane_row + j * 16][kk + b_lane_k]);
-    };
-
-    // Weights do not depend on the launches before.
-    for (int s = 0; s < STAGES - 1; ++s)
-        if (k_tile + s < k_end) {
-            load_w1(k_tile + s, s);
+    // A ring of STAGES slots in shared memory: TMA fills a slot and completes
+    // `full`, the consumers' warps free it by arriving at `empty`.
+    const int warpgroup = threadIdx.x / 128, lane = threadIdx.x % 32;
+    if (threadIdx.x == 0) {
+        dcc_tma_prefetch_map(&x_map);
+        dcc_tma_prefetch_map(&w1_map);
+        for (int s = 0; s < STAGES; ++s) {
+            dcc_mbar_init(&smem.full[s], 1);
+            dcc_mbar_init(&smem.empty[s], CONSUMERS * 4);
         }
-    // The launches before this one have ended; the next may begin.
-    dcc_grid_wait();
-    dcc_grid_trigger();
-    // STAGES - 1 tiles are under way while one is multiplied.
-    for (int s = 0; s < STAGES - 1; ++s) {
-        if (k_tile + s < k_end) {
-            load_x(k_tile + s, s);
-        }
-        dcc_cp_commit();
+        dcc_mbar_init(&smem.arrived, 1);
+        dcc_fence_mbar_init();
+        dcc_mbar_expect_tx(&smem.arrived, BM * (BN - OWN) * 4);
     }
-    // What the epilogue reads besides the sums, meanwhile.
-    dcc_f16x8 b1_vec = {};
-    {
-        const int col = threadIdx.x % (BN / 8) * 8;
-        const int n = n0 + col;
-        if (threadIdx.x < BM * BN / 8) {
-            dcc_read(b1_vec, &b1[n]);
-        }
-    }
-    dcc_cp_wait<STAGES - 2>();
     __syncthreads();
-    load_fragments(0, 0);
-    for (int stage = 0; k_tile < k_end; ++k_tile) {
-        const int ahead_slot = stage == 0 ? STAGES - 1 : stage - 1;
-        const bool ahead = k_tile + STAGES - 1 < k_end;
-        #pragma unroll
-        for (int kk = 0; kk < BK / SLICES; kk += K_STEP) {
-            if (kk + K_STEP < BK / SLICES) {
-                load_fragments(stage, kk + K_STEP);
-            } else {  // the next tile's first; nobody needs this one any more
-                stage = stage + 1 == STAGES ? 0 : stage + 1;
-                dcc_cp_wait<STAGES - 2>();
-                __syncthreads();
-                load_fragments(stage, 0);
-            }
-            if (kk == 0) {
-                if (ahead) {
-                    load_x(k_tile + STAGES - 1, ahead_slot);
-                    load_w1(k_tile + STAGES - 1, ahead_slot);
+    dcc_cluster_arrive_relaxed();  // others may send
+    const int rank = (int)dcc_cluster_rank();
+    auto find_tile = [](int tile, int &m0, int &n0) {
+        const int m_tile = tile % TILES_M;
+        const int n_tile = tile / TILES_M;
+        m0 = m_tile * BM;
+        n0 = n_tile * BN;
+    };
+
+    if (warpgroup == CONSUMERS) {
+        // load: one thread runs ahead of the consumers
+        if (threadIdx.x % 128 == 0) {
+            // slots whose weights are under way: no launch writes those
+            int early = 0;
+            {
+                int m0, n0;
+                find_tile((int)blockIdx.x / SPLIT, m0, n0);
+                for (int k_tile = rank * K_TILES / SPLIT;
+                    k_tile < (rank + 1) * K_TILES / SPLIT && early < STAGES;
+                     ++k_tile) {
+                    const int slot = early++;
+                    const int k0 = k_tile * BK;
+                    dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
+                    dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
+                        &smem.full[slot]);
                 }
-                dcc_cp_commit();
             }
-            dcc_mma_tile<dcc_mma_m16n8k16_f16>(acc, a_frag[kk / K_STEP % 2],
-                b_frag[kk / K_STEP % 2]);
+            // The launches before this one have ended; the next may begin.
+            dcc_grid_wait();
+            dcc_grid_trigger();
+            int step = 0;
+            for (int tile = (int)blockIdx.x / SPLIT; tile < TILES;
+                tile += (int)gridDim.x / SPLIT) {
+                int m0, n0;
+                find_tile(tile, m0, n0);
+                for (int k_tile = rank * K_TILES / SPLIT;
+                    k_tile < (rank + 1) * K_TILES / SPLIT; ++k_tile, ++step) {
+                    const int slot = step % STAGES;
+                    const int k0 = k_tile * BK;
+                    if (step >= early) {
+                        dcc_mbar_wait(&smem.empty[slot], step / STAGES % 2 ^ 1);
+                        dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
+                        dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
+                            &smem.full[slot]);
+                    }
+                    dcc_tma_load_2d(smem.x_tile[slot], &x_map, k0, m0,
+                        &smem.full[slot]);
+                }
+            }
         }
-    }
+        __syncwarp();
+        dcc_cluster_wait();
+    } else {
+        dcc_grid_wait();  // the epilogue touches memory
+        const int warp = threadIdx.x / 32 % 4;
+        int step = 0;
+        for (int tile = (int)blockIdx.x / SPLIT; tile < TILES;
+            tile += (int)gridDim.x / SPLIT) {
+            int m0, n0;
+            find_tile(tile, m0, n0);
+            n0 += rank * OWN;  // what this block finishes
 
-    // epilogue
-    // The ring of tiles is free: the sums take its place, so that rows of the
-    // result are read and written in whole pieces.
-    float (*const sums)[BN + 8] = reinterpret_cast<float (*)[BN + 8]>(dcc_smem);
-    dcc_cp_wait<0>();
-    __syncthreads();
-    dcc_put_tile(&sums[slice * BM + warp_m + lane / 4][warp_n + lane % 4 * 2],
-        BN + 8, acc);
-    __syncthreads();
-    for (int i = threadIdx.x; i < BM * BN / 8; i += THREADS) {
-        const int row = i / (BN / 8);
-        const int col = i % (BN / 8) * 8;
-        const int m = m0 + row;
-        const int n = n0 + col;
-        dcc_f32x4 sum_vec[2] = {};
-        #pragma unroll
-        for (int p = 0; p < SLICES; ++p)
-            dcc_add(sum_vec, &sums[p * BM + row][col]);
-        dcc_f16x8 h_out;
-        #pragma unroll
-        for (int e = 0; e < 8; ++e) {
-            const float sum = sum_vec[e / 4].v[e % 4];
-            // mlp.dcl:10
-            const float h_1 = fmaxf(sum + __half2float(b1_vec.v[e]), 0.0f);
-            h_out.v[e] = __float2half_rn(h_1);
+            // multiply: WM rows by BN columns a warpgroup, one step in flight
+            // What belongs to columns comes in during the products.
+            dcc_f16x2 b1_vec[OWN / 8];
+            #pragma unroll
+            for (int c = 0; c < OWN / 8; ++c) {
+                const int n = n0 + c * 8 + lane % 4 * 2;
+                dcc_read(b1_vec[c], &b1[n]);
+            }
+            float acc[WM / 64][BN / 2];
+            for (int k_tile = rank * K_TILES / SPLIT;
+                k_tile < (rank + 1) * K_TILES / SPLIT; ++k_tile, ++step) {
+                const int slot = step % STAGES;
+                dcc_mbar_wait(&smem.full[slot], step / STAGES % 2);
+                const uint64_t a = dcc_wgmma_k_major(smem.x_tile[slot]);
+                const uint64_t b = dcc_wgmma_k_major(smem.w1_tile[slot]);
+                dcc_wgmma_fence();
+                #pragma unroll
+                for (int kk = 0; kk < BK / 16; ++kk)
+                    #pragma unroll
+                    for (int i = 0; i < WM / 64; ++i)
+                        dcc_wgmma_m64n32k16_f16<0, 0>(
+                            acc[i], a + i * 512 + kk * 2, b + kk * 2,
+                            k_tile > rank * K_TILES / SPLIT || kk > 0);
+                dcc_wgmma_commit();
+                dcc_wgmma_wait<1>();
+                if (k_tile > rank * K_TILES / SPLIT && lane == 0)
+                    dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);
+            }
+            dcc_wgmma_wait<0>();
+            dcc_wgmma_use(acc);
+            if (lane == 0)
+                dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);
+
+            // Each of the SPLIT blocks finishes its own columns: the others'
+            // sums of them are sent to it, and added up in the order of k. A
+            // block has one tile.
+            dcc_cluster_wait();
+            dcc_send_sums<SPLIT>(smem.sums, CONSUMERS * 128, &smem.arrived,
+                acc);
+            dcc_mbar_wait(&smem.arrived, 0);
+            float own[WM / 64][OWN / 2];
+            dcc_join_sums<SPLIT>(own, smem.sums, CONSUMERS * 128);
+
+            // epilogue
+            // 16 rows of COLS columns of a warp go through shared memory, so
+            // that its stores are whole lines.
+            const int top = warp * 16;
+            auto &out = smem.out_rows[warp];
+            #pragma unroll
+            for (int j = 0; j < OWN / COLS; ++j) {
+                #pragma unroll
+                for (int i = 0; i < WM / 64; ++i) {
+                    uint32_t packed[COLS / 16][4] = {};
+                    #pragma unroll
+                    for (int q = 0; q < COLS / 4; ++q) {
+                        dcc_f16x2 h_out;
+                        #pragma unroll
+                        for (int e = 0; e < 2; ++e) {
+                            const float sum =
+                                own[i][j * (COLS / 2) + q / 2 * 4 + q % 2 * 2
+                                + e];
+                            // mlp.dcl:10
+                            const float h_1 =
+                                sum
+                                + __half2float(b1_vec[j * (COLS / 8)
+                                + q / 2].v[e]);
+                            const float h_2 = fmaxf(h_1, 0.0f);
+                            h_out.v[e] = __float2half_rn(h_2);
+                        }
+                        packed[q / 4][q % 4] =
+                            *reinterpret_cast<const uint32_t *>(&h_out);
+                    }
+                    dcc_pack_rows(out, packed);
+                    // addresses of more would not fit registers
+                    #pragma unroll 2
+                    for (int q = 0; q < COLS / 16; ++q) {
+                        const int line = (q * 32 + lane) / (COLS / 8);
+                        const int piece = lane % (COLS / 8);
+                        const int row = top + i * 64 + line;
+                        const int col = j * COLS + piece * 8;
+                        const int m = m0 + row;
+                        const int n = n0 + col;
+                        const dcc_f16x8 h_out =
+                            *reinterpret_cast<const dcc_f16x8 *>(
+                                &out[line][dcc_packed_at<COLS>(line, piece)]);
+                        *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) =
+                            h_out;
+                    }
+                    __syncwarp();
+                }
+            }
         }
-        *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
     }
 }
 
@@ -198,12 +238,33 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
     const __half *w1, const __half *b1, dcc_edge edge, cudaStream_t stream)
 {
     const dim3 grid(128);
+    cudaError_t status =
+        DCC_ALLOW_SMEM(mlp_h_matmul_relu_add, 60416);
+    if (status != cudaSuccess)
+        return status;
+    static const uint64_t x_map_dim[] = {512, 128};
+    static const uint64_t x_map_stride[] = {1024};
+    static const uint32_t x_map_box[] = {64, 64};
+    CUtensorMap x_map;
+    status = dcc_tma_encode(&x_map, DCC_F16, 2, x, x_map_dim, x_map_stride,
+        x_map_box, NULL, DCC_SWIZZLE_128);
+    if (status != cudaSuccess)
+        return status;
+    static const uint64_t w1_map_dim[] = {512, 1024};
+    static const uint64_t w1_map_stride[] = {1024};
+    static const uint32_t w1_map_box[] = {64, 32};
+    CUtensorMap w1_map;
+    status = dcc_tma_encode(&w1_map, DCC_F16, 2, w1, w1_map_dim, w1_map_stride,
+        w1_map_box, NULL, DCC_SWIZZLE_128);
+    if (status != cudaSuccess)
+        return status;
 
     dcc_launch launch;
-    dcc_configure(&launch, grid, 256, 36864, stream);
+    dcc_configure(&launch, grid, 160, 60416, stream);
+    dcc_configure_cluster(&launch, 2);
     dcc_configure_edge(&launch, edge);
-    return cudaLaunchKernelEx(&launch.config, mlp_h_matmul_relu_add, h, x, w1,
-        b1);
+    return cudaLaunchKernelEx(&launch.config, mlp_h_matmul_relu_add, h, b1,
+        x_map, w1_map);
 }
 
 // ---- mlp_z_matmul_add -----------------------------------------------------
