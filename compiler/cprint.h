@@ -32,6 +32,7 @@ typedef struct CPrint {
     Graph *graph;
     CName *name; int n_name, cap_name;
     const char *local[64];        /* text of E_LOCAL(i) */
+    const char *divisor[64];      /* its dcc_divisor, or NULL */
     const KernelArg *arg; int n_arg;
     const Kernel *kernel;         /* its constants' names are taken; or NULL */
     /* If set: the text of a read (a staged copy in registers or shared

@@ -363,6 +363,12 @@ static Text compose_select(CPrint *p, const Text *arg)
     return text_take(p, &b, P_COND);
 }
 
+static bool is_by_divisor(const CPrint *p, const Expr *e)
+{
+    return e->fn == F_DIV && float_args(e) && e->arg[1]->kind == E_LOCAL &&
+           p->divisor[e->arg[1]->local];
+}
+
 static Text compose(CPrint *p, const Expr *e, const Text *arg)
 {
     const Operator *op;
@@ -375,6 +381,9 @@ static Text compose(CPrint *p, const Expr *e, const Text *arg)
     case E_UNARY:
         return compose_unary(p, e, arg);
     default:
+        if (is_by_divisor(p, e))
+            return compose_call(p, "dcc_divide", 2, (Text[]){
+                arg[0], {p->divisor[e->arg[1]->local], P_ATOM}});
         op = find_operator(e->fn);
         if (op && !(e->fn == F_DIV && !float_args(e)))
             return compose_operator(p, e, op, arg);

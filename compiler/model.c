@@ -1,5 +1,7 @@
 #include "model.h"
 
+#include "needed.h"
+
 #include <math.h>
 
 static double pipe_rate(const Device *d, Pipe p)
@@ -138,6 +140,9 @@ static double hbm_share(const Tensor *t, double bytes)
 }
 
 typedef struct Touched {
+    Graph *g;
+    const Expr *const *value; /* of the group's steps */
+    int n_value;
     const Tensor *seen[256];
     int n;
     double bytes;
@@ -153,23 +158,33 @@ static bool first_time(Touched *t, const Tensor *x)
     return true;
 }
 
+static double read_bytes(const Expr *e)
+{
+    double bytes = (double)tensor_elems(e->tensor) * type_bytes(e->type);
+
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_has_data(e->at[i])) /* a gather touches a part */
+            bytes = bytes / e->tensor->dim[i];
+    return hbm_share(e->tensor, bytes);
+}
+
 static void add_read(const Expr *e, void *ctx)
 {
     Touched *t = ctx;
 
-    if (e->kind != E_READ || !first_time(t, e->tensor))
-        return;
-    double bytes = (double)tensor_elems(e->tensor) * type_bytes(e->type);
-    for (int i = 0; i < e->tensor->rank; i++)
-        if (idx_has_data(e->at[i])) /* a gather touches a part */
-            bytes = bytes / e->tensor->dim[i];
-    t->bytes += hbm_share(e->tensor, bytes);
+    if (e->kind == E_READ && first_time(t, e->tensor))
+        t->bytes += read_bytes(e) *
+                    needed_share(needed_read(t->g, t->value, t->n_value, e));
 }
 
-double model_group_bytes(const Group *gr, double *in, double *out)
+double model_group_bytes(Graph *g, const Group *gr, double *in, double *out)
 {
-    Touched t = {.n = 0};
+    const Expr *value[gr->n_step + 1];
+    Touched t = {g, value, gr->n_step, .n = 0};
     double written = 0;
+
+    for (int i = 0; i < gr->n_step; i++)
+        value[i] = gr->step[i].value;
 
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];

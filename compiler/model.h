@@ -38,7 +38,8 @@ typedef struct Work {
 
 void model_cost(const Device *d, const Work *w, Cost *c);
 
-/* Bytes of a tensor's elements that the group touches (each counted once). */
-double model_group_bytes(const Group *gr, double *in, double *out);
+/* Bytes of a tensor's elements that the group touches (each counted once, and
+ * without those that an affine `c ? a : b` masks). */
+double model_group_bytes(Graph *g, const Group *gr, double *in, double *out);
 
 #endif

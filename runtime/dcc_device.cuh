@@ -307,6 +307,28 @@ DCC_DEVICE void dcc_shift(F (&row)[L][N][M], F x)
     dcc_fill(row[0], x);
 }
 
+// ---- many quotients by one divisor ------------------------------------------
+
+// x / r as a product: within two units in the last place of f32. The scale, a
+// power of two, keeps the inverse of the smallest and largest r in range.
+struct dcc_divisor {
+    float inverse, scale;
+};
+
+DCC_DEVICE dcc_divisor dcc_divisor_of(float r)
+{
+    const float size = fabsf(r);
+    const float scale = size < 0x1p-100f   ? 0x1p64f
+                        : size > 0x1p100f ? 0x1p-64f
+                                          : 1.0f;
+    return {1.0f / (r * scale), scale};
+}
+
+DCC_DEVICE float dcc_divide(float x, dcc_divisor r)
+{
+    return x * r.inverse * r.scale;
+}
+
 // ---- integer arithmetic of the language: floor, 0 for a zero divisor --------
 
 DCC_DEVICE int32_t dcc_floor_div(int32_t a, int32_t b)

@@ -1,5 +1,7 @@
 #include "body.h"
 
+#include "../needed.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -288,6 +290,43 @@ static void bind_data(Body *b, Buf *out, const Expr *read)
     cprint_bind_guard(out, &b->print, read->in);
 }
 
+/* The conditions under which one of the thread's lanes needs a read at all. */
+static Guard lanes_need(Body *b, const Expr *read)
+{
+    const Expr *value[MAX_STEPS];
+    IdxPool *p = b->graph->pool;
+    Guard in, lanes = {0};
+
+    for (int i = 0; i < b->group->n_step; i++)
+        value[i] = b->group->step[i].value;
+    in = needed_read(b->graph, value, b->group->n_step, read);
+    for (int i = 0; i < in.n; i++) {
+        const Idx *e = in.cond[i].e;
+        int64_t c = b->vec > 1 ? idx_coef(e, b->along) : 0;
+        if (!in.cond[i].mod && idx_affine(e)) /* for the lane of most hope */
+            lanes = guard_add(p, lanes, idx_addc(p, e, c > 0
+                                                 ? c * (b->vec - 1) : 0), 0);
+    }
+    return lanes;
+}
+
+void body_if_needed(Body *b, Buf *out, const Expr *read, Buf *load)
+{
+    Guard in = lanes_need(b, read);
+    Buf condition = {0};
+
+    if (in.n) {
+        cprint_condition(&condition, &b->print, in);
+        put_loop(out, "", arena_printf(b->graph->arena,
+                                       "if (%s)  // else it is masked",
+                                       buf_text(&condition)), load);
+    } else {
+        buf_puts(out, buf_text(load));
+    }
+    buf_free(&condition);
+    buf_free(load);
+}
+
 void body_load(Body *b, Buf *out, const Expr *read, const char *array)
 {
     CPrint *p = &b->print;
@@ -303,15 +342,15 @@ void body_load(Body *b, Buf *out, const Expr *read, const char *array)
                array, cprint_tensor(p, read->tensor));
     cprint_at(&load, p, read->tensor, read->at);
     buf_puts(&load, "]);\n");
-    if (guard_truth(read->in) != ALWAYS) {
-        buf_puts(out, "if (");
-        cprint_condition(out, p, read->in);
-        buf_printf(out, ")\n    %selse\n    dcc_fill(%s, %s);\n",
-                   buf_text(&load), array,
-                   cprint_bind(out, p, read->outside, NULL));
-    } else {
-        buf_puts(out, buf_text(&load));
+    if (guard_truth(read->in) == ALWAYS) {
+        body_if_needed(b, out, read, &load);
+        return;
     }
+    buf_puts(out, "if (");
+    cprint_condition(out, p, read->in);
+    buf_printf(out, ")\n    %selse\n    dcc_fill(%s, %s);\n",
+               buf_text(&load), array,
+               cprint_bind(out, p, read->outside, NULL));
     buf_free(&load);
 }
 
@@ -525,6 +564,41 @@ static bool is_own(const Body *b, const int *step, int n, int i)
         if (b->plan->at[step[j]] > at)
             at = b->plan->at[step[j]];
     return !is_col_step(&b->group->step[i]) || b->plan->at[i] == at;
+}
+
+typedef struct Divisors {
+    Body *body;
+    Buf *out;
+} Divisors;
+
+static void put_divisor(const Expr *e, void *ctx)
+{
+    Divisors *d = ctx;
+    Body *b = d->body;
+
+    if (e->kind != E_BINARY || e->fn != F_DIV || !type_is_float(e->type) ||
+        e->arg[1]->kind != E_LOCAL)
+        return;
+    int by = e->arg[1]->local;
+    const Step *s = &b->group->step[by];
+    if (b->print.divisor[by] || !type_is_float(s->type) ||
+        (s->op == R_NONE && s->over_cols))
+        return;
+    const char *id = cprint_fresh(
+        &b->print, arena_printf(b->graph->arena, "%s_divisor",
+                                s->source ? s->source->tensor->name : "row"));
+    buf_printf(d->out, "const dcc_divisor %s = dcc_divisor_of(%s);\n", id,
+               b->print.local[by]);
+    b->print.divisor[by] = id;
+}
+
+void body_divisors(Body *b, Buf *out, const int *step, int n)
+{
+    Divisors d = {b, out};
+
+    for (int i = 0; i < n; i++)
+        if (is_col_step(&b->group->step[step[i]]))
+            expr_visit(b->group->step[step[i]].value, put_divisor, &d);
 }
 
 static void scalar_steps(Body *b, Buf *out, const int *step, int n)

@@ -87,6 +87,11 @@ void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes);
 void body_load(Body *b, Buf *out, const Expr *read, const char *array);
 const Held *body_held(const Body *b, const Expr *read);
 void body_hold(Body *b, const Expr *read, const char *text);
+/* Before the passes over columns: what values of the row divide them. */
+void body_divisors(Body *b, Buf *out, const int *step, int n);
+/* `load` brings read into registers: where the thread needs it. Nothing looks
+ * at what is there instead. Takes load. */
+void body_if_needed(Body *b, Buf *out, const Expr *read, Buf *load);
 /* A fresh name for step i's value. */
 const char *body_step_name(Body *b, int i);
 /* "float m[VEC]" without a semicolon; plain if there are no vectors. */

@@ -299,7 +299,7 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         x->ops += s->tensor ? 2 : 0;
     }
     double in;
-    x->hbm_bytes = model_group_bytes(gr, &in, &x->out_bytes);
+    x->hbm_bytes = model_group_bytes(x->g, gr, &in, &x->out_bytes);
     return true;
 }
 

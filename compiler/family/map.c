@@ -178,7 +178,7 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
     map_traffic(g, gr, v, &t);
     const Var **rows = ordered_rows(g, gr);
     if (walk_of(g, gr, rows, v, &r)) {
-        roll_cost(gr, o, &r, rows[gr->n_rows - 1], vec, threads, &t, c);
+        roll_cost(g, gr, o, &r, rows[gr->n_rows - 1], vec, threads, &t, c);
         return;
     }
     for (int i = 0; i < gr->n_step; i++)
@@ -193,7 +193,7 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
         .fill_us = share * ((t.flops + t.overhead) / (d->fma_tflops * 5e5) +
                             t.bytes / (d->l2_gbs * 1e3)),
         .special = t.special,
-        .hbm_bytes = model_group_bytes(gr, NULL, NULL),
+        .hbm_bytes = model_group_bytes(g, gr, NULL, NULL),
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
         .blocks = ceil(points / threads),
@@ -447,7 +447,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     Traffic t;
     map_traffic(g, gr, v, &t);
     k->flops = t.flops;
-    k->bytes = model_group_bytes(gr, NULL, NULL);
+    k->bytes = model_group_bytes(g, gr, NULL, NULL);
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }

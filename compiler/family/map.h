@@ -47,7 +47,7 @@ int64_t roll_points(const Group *gr, const Roll *r, int vec);
 /* Blocks that an SM has room for. */
 int roll_blocks(const Group *gr, const Device *d, const Roll *r, int vec,
                 int threads);
-void roll_cost(const Group *gr, const Options *o, const Roll *r,
+void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
                const Var *fast, int vec, int threads, const Traffic *t,
                Cost *c);
 

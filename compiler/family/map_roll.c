@@ -237,7 +237,7 @@ int roll_blocks(const Group *gr, const Device *d, const Roll *r, int vec,
     return (int)blocks_room(d, &w, threads);
 }
 
-void roll_cost(const Group *gr, const Options *o, const Roll *r,
+void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
                const Var *fast, int vec, int threads, const Traffic *t,
                Cost *c)
 {
@@ -277,7 +277,7 @@ void roll_cost(const Group *gr, const Options *o, const Roll *r,
         .padded_flops = 2 * points * (w.steps * w.step + w.start),
         .efficiency = 0.9,
         .special = t->special,
-        .hbm_bytes = model_group_bytes(gr, NULL, NULL),
+        .hbm_bytes = model_group_bytes(g, gr, NULL, NULL),
         .l2_bytes = l2,
         .smem_bytes = l1,
         .scatter = 1,

@@ -1,5 +1,7 @@
 #include "body.h"
 
+#include "../needed.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -319,6 +321,7 @@ typedef struct Census {
     const Spread *spread;
     Traffic *sum;
     double rows, cols, weighted;
+    const Expr *value[MAX_STEPS]; /* of the steps */
 } Census;
 
 /* How many neighbouring elements the nest covers from `fast` on. */
@@ -413,6 +416,7 @@ static void count_read(Census *c, const Expr *e)
     } else if (over_cols && s->window) {
         count /= s->tile; /* one value serves the tile */
     }
+    count *= needed_share(needed_read(c->graph, c->value, c->group->n_step, e));
     if (tensor_elems(e->tensor) * type_bytes(e->tensor->type) <= IN_L1)
         share = 0.1;
     add_access(c, e->tensor, e->at, count, share, over_cols, ops);
@@ -420,8 +424,9 @@ static void count_read(Census *c, const Expr *e)
 
 void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
 {
-    Census c = {g, gr, s, t, (double)group_rows(gr), (double)group_cols(gr),
-                0};
+    Census c = {.graph = g, .group = gr, .spread = s, .sum = t,
+                .rows = (double)group_rows(gr),
+                .cols = (double)group_cols(gr)};
     int all[MAX_STEPS];
     Reads r;
 
@@ -429,6 +434,7 @@ void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
     for (int i = 0; i < gr->n_step; i++) {
         count_step(&c, &gr->step[i]);
         all[i] = i;
+        c.value[i] = gr->step[i].value;
     }
     reads_of(gr, all, gr->n_step, &r);
     for (int i = 0; i < r.n; i++)

@@ -304,6 +304,28 @@ static double thread_overhead(const RowReduce *r)
            r->plan.passes * (turn * r->chunks + rounds);
 }
 
+static void count_divisions(const Expr *e, void *ctx)
+{
+    int *n = ctx;
+
+    *n += e->kind == E_BINARY && e->fn == F_DIV && type_is_float(e->type) &&
+          e->arg[1]->kind == E_LOCAL;
+}
+
+/* Divisions by a value of the row are products (body_divisors). */
+static void cheap_divisions(const RowReduce *r, Traffic *t)
+{
+    enum { DIVISION = 8, PRODUCTS = 2 };
+    int n = 0;
+
+    for (int i = 0; i < r->group->n_step; i++)
+        if (r->group->step[i].over_cols && r->mode != MODE_COLUMNS)
+            expr_visit(r->group->step[i].value, count_divisions, &n);
+    t->flops -= (DIVISION - PRODUCTS) * (double)n * (double)r->n_rows *
+                (double)r->n_cols;
+    t->special -= (double)n * (double)r->n_rows * (double)r->n_cols;
+}
+
 void reduce_traffic(const RowReduce *r, Traffic *t)
 {
     bool columns = r->mode == MODE_COLUMNS;
@@ -316,6 +338,7 @@ void reduce_traffic(const RowReduce *r, Traffic *t)
                                      : 32 / r->per_row};
 
     group_traffic(r->graph, r->group, &s, t);
+    cheap_divisions(r, t);
     t->overhead += 2 * block_count(r) *
                    (r->threads * thread_overhead(r) + BLOCK_OVERHEAD);
 }
@@ -343,9 +366,9 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
         .pipe = PIPE_FMA,
         .flops = t.flops,
         .padded_flops = t.flops * fmax(1, idle) + t.overhead,
-        .efficiency = 0.5,
+        .efficiency = 0.7,
         .special = t.special * fmax(1, idle),
-        .hbm_bytes = model_group_bytes(gr, NULL, NULL),
+        .hbm_bytes = model_group_bytes(g, gr, NULL, NULL),
         .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
         .scatter = t.scatter,
         .smem_bytes = smem,

@@ -354,8 +354,9 @@ static void load_kept(RowReduce *r, Buf *in, const Expr *e, const char *array)
         return;
     }
     if (b->vec == 1 || kind == READ_BROADCAST) {
-        const char *value = cprint_bind(in, &b->print, e, NULL);
-        buf_printf(in, "%s = %s;\n", mine, value);
+        const char *value = cprint_bind(&lane, &b->print, e, NULL);
+        buf_printf(&lane, "%s = %s;\n", mine, value);
+        body_if_needed(b, in, e, &lane);
         return;
     }
     CScope scope = cprint_open(&b->print);
@@ -576,6 +577,8 @@ static void put_pass(RowReduce *r, int q)
     }
     const char *store_if = b->store_if;
     if (r->mode != MODE_COLUMNS)
+        body_divisors(b, &out, step, n);
+    if (r->mode != MODE_COLUMNS)
         b->store_if = NULL; /* every thread has columns of its own */
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
@@ -724,7 +727,7 @@ static void set_figures(RowReduce *r, const Options *o, const Variant *v)
     family_reduce.cost(r->graph, r->group, o, v, &c);
     reduce_traffic(r, &t);
     k->flops = t.flops;
-    k->bytes = model_group_bytes(r->group, NULL, NULL);
+    k->bytes = model_group_bytes(r->graph, r->group, NULL, NULL);
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }

@@ -38,6 +38,8 @@ model reduce_normalise {
   n[i] = sum(j) abs(x[i, j]);
   output y[i, j] = x[i, j] / n[i];
 }
+model reduce_divide_small { input x : f32[6, 45]; n[i] = 0.00000000000000000000000000000000001 * (0.0001 + 0.001 * max(j) abs(x[i, j])); output y[i, j] = x[i, j] * 0.00000000000000000000000000000000001 / n[i]; }
+model reduce_divide_large { input x : f32[6, 45]; n[i] = 30000000000000000000000000000000000000.0 * (1 + max(j) abs(x[i, j])); output y[i, j] = x[i, j] * 30000000000000000000000000000000000000.0 / n[i]; }
 model reduce_two { input x : f32[7, 33]; output a[i] = sum(j) x[i, j]; output b[i] = max(j) x[i, j]; }
 model reduce_ops {
   input x : f32[3, 4, 5];
