@@ -4,6 +4,7 @@
 #include "explain.h"
 #include "layout.h"
 #include "memory.h"
+#include "needed.h"
 #include "normalise.h"
 #include "plan.h"
 #include "simplify.h"
@@ -109,6 +110,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
     layout(g, o->model.math != MATH_EXACT);
+    find_needed(g);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);
     const Plan *plan = NULL;

@@ -105,7 +105,7 @@ static bool overwritten_at_once(const CudaProgram *p, const Tensor *t,
 
 int emit_traced_after(const CudaProgram *p, const Tensor *t)
 {
-    int step = t->id < p->n_lowered ? made_by(p, t) : -1;
+    int step = t->id < p->n_lowered && !t->partly ? made_by(p, t) : -1;
 
     return step >= 0 && overwritten_at_once(p, t, step) ? -1 : step;
 }

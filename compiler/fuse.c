@@ -39,7 +39,8 @@ Group *group_of(Graph *g, Stmt *s)
     gr->step[0] = (Step){
         .over_cols = s->op != R_NONE, .op = s->op, .value = s->value,
         .type = local_type(s->value, s->op), .tensor = s->tensor,
-        .store = s->store, .where = s->where, .source = s,
+        .store = s->store, .where = s->where,
+        .needed = s->needed, .source = s,
     };
     VEC_PUSH(g->arena, gr->stmt, gr->n_stmt, gr->cap_stmt) = s;
     return gr;

@@ -49,6 +49,7 @@ typedef struct Tensor {
     int64_t dim[MAX_RANK];
     Role role;
     When when;          /* LOAD: depends on params only */
+    bool partly;        /* needed in part: the rest may be anything */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
                            or known of a temporary */
     int64_t lo, hi;
@@ -114,6 +115,7 @@ struct Stmt {
     Tensor *tensor;
     const Idx **store;          /* tensor->rank; injective on out */
     Guard where;                /* writes only where it holds (state rows) */
+    Guard needed;               /* elsewhere nobody reads what it writes */
     When when;
     const char *path;           /* block path and name: "layer.0.h" */
     Span at;                    /* the source statement, innermost */

@@ -283,6 +283,10 @@ void group_canon(Buf *b, const Group *gr)
         buf_puts(b, "->");
         canon_access(b, &c, s->tensor, s->store);
         canon_guard(b, &c, s->where);
+        if (s->needed.n) {
+            buf_puts(b, "needed");
+            canon_guard(b, &c, s->needed);
+        }
     }
 }
 

@@ -33,6 +33,7 @@ typedef struct Step {
     Tensor *tensor;     /* stored to, or NULL */
     const Idx **store;  /* over rows (and cols) */
     Guard where;
+    Guard needed;       /* of what is stored: nobody reads the rest */
     const Stmt *source; /* for comments */
 } Step;
 

@@ -194,7 +194,8 @@ double model_group_bytes(Graph *g, const Group *gr, double *in, double *out)
         double n = (double)group_rows(gr);
         if (s->over_cols && s->op == R_NONE)
             n *= (double)group_cols(gr);
-        written += hbm_share(s->tensor, n * type_bytes(s->tensor->type));
+        written += hbm_share(s->tensor, n * type_bytes(s->tensor->type)) *
+                   needed_share(s->needed);
     }
     if (in)
         *in = t.bytes;

@@ -1,5 +1,7 @@
 #include "needed.h"
 
+#include "group.h"
+
 #include <math.h>
 
 enum { MOST_VISITS = 4096 }; /* shared parts are visited on every way */
@@ -89,6 +91,121 @@ Guard needed_read(Graph *g, const Expr *const *value, int n, const Expr *read)
     for (int i = 0; i < n; i++)
         walk(&w, value[i], (Guard){0});
     return w.found;
+}
+
+/* ---- what statements compute in vain */
+
+typedef struct Uses {
+    Graph *g;
+    const Tensor *t;
+    const Stmt *reader, *maker;
+    Guard needed; /* in the maker's variables */
+    bool any;
+} Uses;
+
+/* A condition on the reader's variables as one on the maker's. */
+static bool translate(const Uses *u, const Expr *read, const Idx *e,
+                      const Idx **out)
+{
+    Subst s[MAX_RANK];
+    int n = 0;
+
+    if (!idx_affine(e))
+        return false;
+    for (int d = 0; d < read->tensor->rank; d++) {
+        const Var *from = idx_is_var(read->at[d]);
+        if (from && idx_is_var(u->maker->store[d]))
+            s[n++] = (Subst){from, u->maker->store[d]};
+    }
+    for (int i = 0; i < e->n; i++) {
+        bool found = false;
+        for (int j = 0; j < n; j++)
+            found |= s[j].var == e->term[i].atom->var;
+        if (!found)
+            return false;
+    }
+    *out = idx_subst(u->g->pool, e, s, n);
+    return true;
+}
+
+static void add_use(const Expr *read, void *ctx)
+{
+    Uses *u = ctx;
+    Guard in, made = {0}, both = {0};
+    const Idx *e;
+
+    if (read->kind != E_READ || read->tensor != u->t)
+        return;
+    in = guard_and(u->g->pool, read->in,
+                   needed_read(u->g, &u->reader->value, 1, read));
+    for (int i = 0; i < in.n; i++)
+        if (!in.cond[i].mod && translate(u, read, in.cond[i].e, &e))
+            made = guard_add(u->g->pool, made, e, 0);
+    for (int i = 0; i < made.n; i++)
+        if (!u->any || has_cond(u->needed, made.cond[i]))
+            both = guard_add(u->g->pool, both, made.cond[i].e, 0);
+    u->needed = both;
+    u->any = true;
+}
+
+static bool places_with(const Stmt *s, const Tensor *t)
+{
+    return place_reads(s->store, s->tensor->rank, s->where, t);
+}
+
+static Guard needed_of(Graph *g, const Stmt *maker)
+{
+    Uses u = {.g = g, .t = maker->tensor, .maker = maker};
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        u.reader = g->stmt[i];
+        if ((u.reader != maker && u.reader->tensor == u.t) ||
+            u.reader->tensor->prev == u.t || places_with(u.reader, u.t))
+            return (Guard){0};
+        expr_visit(u.reader->value, add_use, &u);
+    }
+    return u.needed;
+}
+
+typedef struct Masked {
+    bool *read; /* by tensor: a statement with a choice reads it */
+    bool chooses;
+} Masked;
+
+static void note_choice(const Expr *e, void *ctx)
+{
+    Masked *m = ctx;
+
+    m->chooses |= e->kind == E_SELECT || (e->kind == E_READ && e->in.n);
+}
+
+static void note_masked(const Expr *e, void *ctx)
+{
+    Masked *m = ctx;
+
+    if (e->kind == E_READ)
+        m->read[e->tensor->id] = true;
+}
+
+void find_needed(Graph *g)
+{
+    Masked m = {arena_array(g->arena, bool, g->n_tensor), false};
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        m.chooses = false;
+        expr_visit(g->stmt[i]->value, note_choice, &m);
+        if (m.chooses)
+            expr_visit(g->stmt[i]->value, note_masked, &m);
+    }
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        Tensor *t = s->tensor;
+        if (s->when != WHEN_RUN || t->role != ROLE_TEMP || t->prev ||
+            !m.read[t->id])
+            continue;
+        s->needed = needed_of(g, s);
+        t->partly = s->needed.n > 0;
+    }
 }
 
 double needed_share(Guard in)

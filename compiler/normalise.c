@@ -153,6 +153,7 @@ void group_subst(Graph *g, Group *gr, const Subst *s, int n)
             continue;
         st->store = access_subst(g, st->store, st->tensor->rank, s, n);
         st->where = guard_subst(g->pool, st->where, s, n);
+        st->needed = guard_subst(g->pool, st->needed, s, n);
     }
 }
 

@@ -300,6 +300,7 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
     }
     double in;
     x->hbm_bytes = model_group_bytes(x->g, gr, &in, &x->out_bytes);
+    contract_needed(x);
     return true;
 }
 
@@ -426,8 +427,10 @@ void contract_work(const Contract *x, Work *w)
 {
     const Tile *t = &x->t;
     const Contraction *c = &x->c;
-    double tiles = (double)contract_tiles(x) * (double)c->batches;
-    double blocks = tiles * t->split, sums = (double)t->bm * t->bn;
+    double live = t->split == 1 ? contract_live(x) : 1;
+    double tiles = (double)contract_tiles(x) * (double)c->batches * live;
+    double blocks = tiles * t->split;
+    double sums = (double)t->bm * t->bn;
     double k_len = (double)(ceil_div(ceil_div(c->K, t->bk), t->split) * t->bk);
     int size = type_bytes(x->elem);
     double a = t->bm * k_len * size, b = t->bn * k_len * size;
@@ -439,7 +442,7 @@ void contract_work(const Contract *x, Work *w)
                (double)c->batches;
     w->padded_flops = 2.0 * blocks * sums * k_len;
     w->special = x->special * tiles * sums;
-    w->hbm_bytes = x->hbm_bytes;
+    w->hbm_bytes = x->hbm_bytes + (live < 1 ? 0 : x->unread);
     w->blocks = blocks;
     w->threads = t->threads;
     w->regs = x->regs;

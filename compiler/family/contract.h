@@ -81,6 +81,9 @@ typedef struct Contract {
     bool library;           /* some are long texts of CUDA's library */
     double ops;             /* instructions of the epilogue a result, about */
     double hbm_bytes, out_bytes;
+    Guard needed;           /* of the results: on one variable of m, one of n
+                               and those of the batch */
+    double unread;          /* bytes of memory among all results, the rest */
     int vec;                /* columns a thread finishes at a time */
     const char *sum;        /* the sum of column e of them in registers, or
                                NULL: it is in shared memory, in `sums` */
@@ -136,6 +139,12 @@ void contract_names(Contract *x, Kernel *k);
 void contract_batch(Contract *x, Buf *b);
 void contract_body(Contract *x, const char *main, const char *to_sums,
                    const Slot *extra, int n_extra);
+
+/* contract_needed.c: may tiles that nobody reads be left out, and which share
+ * is left; the condition of a tile at m0 and n0 to be one, or NULL. */
+void contract_needed(Contract *x);
+double contract_live(const Contract *x);
+const char *contract_unread(Contract *x, const char *m0, const char *n0);
 
 /* The parts. contract_load.c: */
 void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load);

@@ -306,6 +306,18 @@ static const char *store_calls(Contract *x)
     return *s ? arena_printf(a, "if (ahead) {\n%s}\n", s) : "";
 }
 
+/* A block without a result that anybody reads has nothing to do. */
+static const char *unread_text(Contract *x)
+{
+    const char *unread = x->t.split == 1 ? contract_unread(x, "m0", "n0")
+                                         : NULL;
+
+    return unread ? arena_printf(x->g->arena,
+                                 "if (%s)  // nobody reads this tile\n"
+                                 "    return;\n", unread)
+                  : "";
+}
+
 /* The wait for the grid, behind the first tiles of what load time made. */
 static const char *wait_text(Contract *x)
 {
@@ -319,8 +331,10 @@ static const char *wait_text(Contract *x)
             calls = arena_printf(x->g->arena, "%s        %s", calls,
                                  call(x, l, "load", "k_tile + s, s"));
     }
+    const char *unread = unread_text(x);
     if (!*calls)
-        return kernel_wait(x->kernel);
+        return arena_printf(x->g->arena, "%s%s", kernel_wait(x->kernel),
+                            unread);
     return arena_printf(x->g->arena,
                         "// Weights do not depend on the launches before.\n"
                         "for (int s = 0; s < STAGES - 1; ++s)\n"

@@ -257,9 +257,16 @@ static const char *plan_tiles(Wgmma *w)
     return NULL;
 }
 
+bool wgmma_skips(const Wgmma *w)
+{
+    return !w->pingpong && w->cluster == 1 && w->x.t.split == 1 &&
+           w->tma->m.n == 1;
+}
+
 double wgmma_blocks(const Wgmma *w)
 {
-    return (double)w->tiles * w->cluster * w->x.t.split;
+    return (double)w->tiles * w->cluster * w->x.t.split *
+           (wgmma_skips(w) ? contract_live(&w->x) : 1);
 }
 
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
@@ -401,7 +408,7 @@ static void work(const Wgmma *w, Work *out)
                  (double)x->c.batches;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     out->special = x->special * tiles * sums / t->split;
-    out->hbm_bytes = x->hbm_bytes;
+    out->hbm_bytes = x->hbm_bytes + (wgmma_skips(w) ? 0 : x->unread);
     /* Neighbours ask for the same boxes at about the same time, and the L2
      * serves them with one read: 18 TB/s of loads were measured. */
     out->l2_bytes = tiles * loads * 0.42 + x->out_bytes;

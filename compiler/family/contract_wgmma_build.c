@@ -627,6 +627,18 @@ static const char *prefetch(const Wgmma *w)
     return s;
 }
 
+/* Loader and consumers leave out the same tiles. */
+static const char *unread_text(Wgmma *w)
+{
+    const char *unread = wgmma_skips(w) && !has_early(w)
+                             ? contract_unread(&w->x, "m0", "n0") : NULL;
+
+    return unread ? arena_printf(w->x.g->arena,
+                                 "if (%s)  // nobody reads this tile\n"
+                                 "    continue;\n", unread)
+                  : "";
+}
+
 static void put_kernel(Wgmma *w, const Places *p)
 {
     Contract *x = &w->x;
@@ -658,6 +670,7 @@ static void put_kernel(Wgmma *w, const Places *p)
                          : "__syncthreads();\n"},
         {"REFS", list_places(w, p, "int &", ", ")},
         {"NAMES", list_places(w, p, "", ", ")},
+        {"UNREAD", unread_text(w)},
         {"FIND", find_tile(w, p)},
         {"DECLARE", declare},
         {"SHRINK", budget(w, false)},

@@ -1,0 +1,28 @@
+// What an affine condition masks is neither read nor, where nobody reads it,
+// computed: tiles above a diagonal, rows from some column on.
+model mk_causal { input q : f16[2, 200, 64]; input k : f16[2, 200, 64]; input v : f16[2, 200, 32]; output a = attention(q, k, v, causal = true); }
+model mk_causal_f32 { input q : f32[150, 24]; input k : f32[150, 24]; input v : f32[150, 16]; output a = attention(q, k, v, causal = true); }
+model mk_window {
+  input q : f16[170, 64]; input k : f16[170, 64]; input v : f16[170, 40];
+  @nofuse t[i, j] : f32 = sum(d) q[i, d] * k[j, d];
+  s[i, j] : f32 = j > i || i - j > 20 ? -inf : t[i, j];
+  p : f16 = softmax(s);
+  output a = matmul(p, v);
+}
+model mk_upper {
+  input a : f16[136, 64]; input b : f16[136, 64];
+  @nofuse t[i, j] : f32 = sum(d) a[i, d] * b[j, d];
+  output y[i] = sum(j) (j >= i ? t[i, j] * t[i, j] : 0);
+}
+model mk_two_readers {
+  input a : f16[2, 140, 64]; input b : f16[2, 136, 64];
+  @nofuse t[n, i, j] : f32 = sum(d) a[n, i, d] * b[n, j, d];
+  output y[n, i] = max(j) (j <= i ? t[n, i, j] : 0);
+  output z[n, j] = sum(i) (j <= i ? t[n, i, j] : 1);
+}
+model mk_one_reader_of_all {
+  input a : f16[140, 64]; input b : f16[136, 64];
+  @nofuse t[i, j] : f32 = sum(d) a[i, d] * b[j, d];
+  output y[i] = max(j) (j <= i ? t[i, j] : 0);
+  output z[i] = sum(j) t[i, j];
+}
