@@ -312,6 +312,11 @@ static void count_divisions(const Expr *e, void *ctx)
           e->arg[1]->kind == E_LOCAL;
 }
 
+bool reduce_many_quotients(const RowReduce *r)
+{
+    return r->mode != MODE_COLUMNS && (r->chunks > 1 || r->vec > 1);
+}
+
 /* Divisions by a value of the row are products (body_divisors). */
 static void cheap_divisions(const RowReduce *r, Traffic *t)
 {
@@ -319,7 +324,7 @@ static void cheap_divisions(const RowReduce *r, Traffic *t)
     int n = 0;
 
     for (int i = 0; i < r->group->n_step; i++)
-        if (r->group->step[i].over_cols && r->mode != MODE_COLUMNS)
+        if (r->group->step[i].over_cols && reduce_many_quotients(r))
             expr_visit(r->group->step[i].value, count_divisions, &n);
     t->flops -= (DIVISION - PRODUCTS) * (double)n * (double)r->n_rows *
                 (double)r->n_cols;

@@ -40,6 +40,8 @@ typedef struct RowReduce {
 /* Everything but body and kernel, from a variant. */
 void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v);
 void reduce_traffic(const RowReduce *r, Traffic *t);
+/* Whether a thread has several elements that a value of the row divides. */
+bool reduce_many_quotients(const RowReduce *r);
 void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
                   Kernel *k);
 

@@ -576,7 +576,7 @@ static void put_pass(RowReduce *r, int q)
         }
     }
     const char *store_if = b->store_if;
-    if (r->mode != MODE_COLUMNS)
+    if (reduce_many_quotients(r))
         body_divisors(b, &out, step, n);
     if (r->mode != MODE_COLUMNS)
         b->store_if = NULL; /* every thread has columns of its own */
