@@ -192,10 +192,12 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
                sent_bytes(t) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
-    /* A lone consumer's block needs the room for its neighbour, whose products
-     * hide its stores. */
+    /* Boxes leave during the next tile's products. A lone consumer's block
+     * needs the room for its neighbour, whose products hide its stores. */
     size_t more = pack_bytes(w->consumers, w->pack) + 1024;
+    int64_t tiles = w->patch.tiles * ceil_div(w->x.c.N, t->bn);
     if (f->plane.tensor && !w->x.patch && w->consumers > 1 && t->split == 1 &&
+        tiles > d->sms &&
         (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
         w->boxes = f->plane;
         w->smem = (w->smem + more + 1023) / 1024 * 1024;
