@@ -25,6 +25,15 @@ KINDS = {"f16": torch.float16, "f32": torch.float32}
 STEPS = 3  # runs of a model with state
 
 
+def input_shapes(spec, size):
+    """(name, sizes, bound or None) of each input of a net in nets.NETS."""
+    for name, shape in spec.items():
+        bound = None
+        if shape and isinstance(shape[0], tuple) or shape == ((), "S"):
+            shape, bound = shape
+        yield name, [size.get(n, n) for n in shape], bound and size[bound]
+
+
 class Case:
     """One model with one element type: weights, inputs, references.
 
@@ -56,13 +65,9 @@ class Case:
         gen = torch.Generator(self.device).manual_seed(seed)
         size = {**self.sizes, "B": batch}
         out = {}
-        for name, shape in self.spec.items():
-            bound = None
-            if shape and isinstance(shape[0], tuple) or shape == ((), "S"):
-                shape, bound = shape
-            dims = [size.get(n, n) for n in shape]
+        for name, dims, bound in input_shapes(self.spec, size):
             if bound:
-                t = torch.randint(0, size[bound], dims, generator=gen,
+                t = torch.randint(0, bound, dims, generator=gen,
                                   device=self.device, dtype=torch.int32)
             else:
                 t = torch.randn(dims, generator=gen, device=self.device)

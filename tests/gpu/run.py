@@ -8,14 +8,17 @@ library (all in parallel), the model's C API runs it on random weights and
 inputs, the outputs are compared with the same network in double, and both
 dcc's graph and PyTorch's own kernels in a CUDA graph (channels-last, cuDNN
 benchmarked, no TF32 for f32) are timed in the same process by the same clock.
-compute-sanitizer runs the small ones.  Prints a table, writes JSON; exit
-status 1 if anything is wrong, 3 without GPU, nvcc or torch.
+--xla times the same networks under JAX's jit too, by xla.py in a process of
+its own afterwards; ratios are to the quicker rival.  compute-sanitizer runs
+the small ones.  Prints a table, writes JSON; exit status 1 if anything is
+wrong, 3 without GPU, nvcc or torch.
 
 Needs torch and nvcc; no flex, bison, autotools or Criterion.
 """
 import argparse
 import concurrent.futures as futures
 import ctypes
+import importlib.util
 import json
 import os
 import re
@@ -23,6 +26,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -346,6 +350,48 @@ def run_all(o, cases):
         c["error"] = "no time left"
 
 
+# ---- XLA
+
+def run_xla(o, cases):
+    """Cases gain xla.py's figures, or `xla_note`, which says why not."""
+    if not importlib.util.find_spec("jax"):
+        say("xla: skipped, jax is not installed")
+        return
+    left = {case_name(c): c for c in cases}
+    while left and time.time() < o.deadline:
+        begun, status = xla_lines(o, left)
+        if not begun:
+            break
+        left.pop(begun)["xla_note"] = f"ended with status {status}"
+    if left:
+        say(f"xla: {len(left)} cases not run")
+
+
+def xla_lines(o, left):
+    """Takes what xla.py did out of `left`: (case it died in or None, status)"""
+    log, begun = os.path.join(o.work, "xla.log"), None
+    p = subprocess.Popen(
+        [sys.executable, os.path.join(TOP, "tests/gpu/xla.py"), "--cases",
+         ",".join(left), *[f"-D{d}" for d in o.D]],
+        stdout=subprocess.PIPE, stderr=open(log, "w"), text=True)
+    timer = threading.Timer(max(0, o.deadline - time.time()), p.kill)
+    timer.start()
+    for line in p.stdout:
+        if not line.startswith("{"):
+            say("xla:", line.strip())
+            continue
+        message = json.loads(line)
+        begun = message.get("begin")
+        if not begun:
+            done = left.pop(message.pop("case"))
+            done.update(message)
+            say(row(done))
+    timer.cancel()
+    if p.wait():
+        say(f"xla: ended with status {p.returncode}", tail(open(log).read()))
+    return begun, p.returncode
+
+
 # ---- compute-sanitizer
 
 def sanitize(o, objects, name, kind, data_dir):
@@ -398,21 +444,22 @@ def sanitize_all(o, objects):
 # ---- the report
 
 HEAD = (f"{'model':12} {'type':4} {'B':>4} {'error':>9} {'dcc us':>10} "
-        f"{'torch us':>10} {'ratio':>6} {'nvcc s':>7} {'kernels':>7} "
-        f"{'spills':>6}")
+        f"{'torch us':>10} {'xla us':>10} {'ratio':>6} {'nvcc s':>7} "
+        f"{'kernels':>7} {'spills':>6}")
 
 
 def row(c):
     def number(key, form):
         return form % c[key] if c.get(key) is not None else "-"
     worst = max(c["error_norm"].values()) if c.get("error_norm") else None
-    ratio = (c["torch_us"] / c["dcc_us"]
-             if c.get("torch_us") and c.get("dcc_us") else None)
-    c["speedup"] = ratio and round(ratio, 3)
+    rivals = [c[k] for k in ("torch_us", "xla_us") if c.get(k)]
+    c["speedup"] = (round(min(rivals) / c["dcc_us"], 3)
+                    if rivals and c.get("dcc_us") else None)
     line = (f"{c['model']:12} {c['type']:4} {c['batch']:4} "
             f"{'-' if worst is None else '%.1e' % worst:>9} "
             f"{number('dcc_us', '%.1f'):>10} {number('torch_us', '%.1f'):>10} "
-            f"{number('speedup', '%.2f'):>6} {number('nvcc_s', '%.1f'):>7} "
+            f"{number('xla_us', '%.1f'):>10} {number('speedup', '%.2f'):>6} "
+            f"{number('nvcc_s', '%.1f'):>7} "
             f"{number('kernels', '%d'):>7} {number('spill_bytes', '%d'):>6}")
     if not c.get("ok"):
         line += "  WRONG" if "error_norm" in c else "  FAILED"
@@ -420,6 +467,8 @@ def row(c):
         line += " (two runs differ)"
     for kernel, n in c.get("spills", {}).items():
         line += f"\n    {kernel} spills {n} bytes"
+    if c.get("xla_note"):
+        line += "\n    xla: " + c["xla_note"].replace("\n", "\n    ")
     if c.get("error"):
         line += "\n    " + c["error"].replace("\n", "\n    ")
     return line
@@ -458,6 +507,7 @@ def options():
     p.add_argument("--commit", default="")
     p.add_argument("--no-time", action="store_true")
     p.add_argument("--no-torch-time", action="store_true")
+    p.add_argument("--xla", action="store_true", help="time JAX's jit too")
     p.add_argument("--no-sanitizer", action="store_true")
     p.add_argument("--worker", help=argparse.SUPPRESS)
     o = p.parse_args()
@@ -497,6 +547,8 @@ def main():
     build_all(o, objects, cases)
     say(HEAD)
     run_all(o, cases)
+    if o.xla:
+        run_xla(o, cases)
     report["sanitizer"] = sanitize_all(o, objects)
     for c in cases:
         c.pop("library", None)
