@@ -75,6 +75,23 @@ static double asked(const Work *w, double blocks, double warps)
     return fmax(by_warps, by_copies);
 }
 
+/* The part of the pipe's rate that the warps of an SM's `n` blocks reach, of
+ * which it holds `resident` at once. With w->waves, those of the last wave are
+ * fewer. */
+static double issued(const Work *w, double n, double resident)
+{
+    double full = w->warps_full            ? w->warps_full
+                  : w->pipe == PIPE_FMA ? 12
+                                        : 8;
+    double a_block = w->threads / 32.0 / full;
+    double most = fmin(1, fmin(resident, n) * a_block);
+    double last = fmod(n, resident);
+
+    if (!w->waves || n <= resident || last == 0)
+        return most;
+    return n / ((n - last) / most + last / fmin(1, last * a_block));
+}
+
 void model_cost(const Device *d, const Work *w, Cost *c)
 {
     double peak = pipe_rate(d, w->pipe);
@@ -98,10 +115,7 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     double busy = fmin(w->blocks, d->sms) / d->sms;
     double balance = w->blocks / (per_sm * d->sms);
     double warps = fmin(resident, per_sm) * w->threads / 32.0;
-    double full = w->warps_full   ? w->warps_full
-                  : w->pipe == PIPE_FMA ? 12
-                                        : 8;
-    double issue = fmin(1, warps / full);
+    double issue = issued(w, per_sm, resident);
     double reach = fmin(1, busy / 0.6) *
                    asked(w, fmin(resident, per_sm), warps);
     double eff = w->efficiency > 0 ? w->efficiency : 1;

@@ -225,8 +225,46 @@ static void split_sum(Graph *g, int at)
                                T_F32);
 }
 
+/* A quotient of two tensors that is kept as it is computed. */
+static bool is_quotient(const Graph *g, const Stmt *s)
+{
+    const Expr *v = s->value;
+
+    if (s->op != R_NONE || s->where.n || s->tensor->role != ROLE_TEMP ||
+        s->tensor->prev || s->tensor->type != T_F32 ||
+        (s->notes & NOTE_NOFUSE) || v->kind != E_BINARY || v->fn != F_DIV ||
+        tensor_writers(g, s->tensor, NULL) != 1)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (v->arg[i]->kind != E_READ ||
+            overwritten_later(g, v->arg[i]->tensor))
+            return false;
+    return true;
+}
+
+/* A sum of quotients whose divisor the sum does not run over (a softmax's
+ * probabilities) reads the quotients' parts: the division comes after it. */
+static void divide_later(Graph *g, int at)
+{
+    const Stmt *q = g->stmt[at];
+
+    for (int i = at + 1; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        if (s->op != R_SUM || !type_is_float(s->value->type))
+            continue;
+        const Expr *e = inline_reads(g, s->value, q->tensor, q->value,
+                                     q->store);
+        if (e && split_product(g, s, e).out &&
+            !split_product(g, s, s->value).out)
+            s->value = e;
+    }
+}
+
 void simplify_factors(Graph *g)
 {
+    for (int i = 0; i < g->n_stmt; i++)
+        if (is_quotient(g, g->stmt[i]))
+            divide_later(g, i);
     for (int i = 0; i < g->n_stmt; i++) {
         const Stmt *s = g->stmt[i];
         if (s->op == R_SUM && type_is_float(s->value->type))

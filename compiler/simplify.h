@@ -15,7 +15,8 @@ void simplify(Graph *g);
 void simplify_exprs(Graph *g);   /* select to guard, needless casts,
                                     functions.h */
 void simplify_views(Graph *g);   /* reads of pure index maps */
-void simplify_factors(Graph *g); /* sum(k) a[k] * c becomes c * sum(k) a[k] */
+void simplify_factors(Graph *g); /* sum(k) a[k] * c becomes c * sum(k) a[k],
+                                    also where a[k] * c was a tensor's */
 void simplify_dead(Graph *g);
 void stack_contractions(Graph *g); /* stack.c */
 

@@ -141,7 +141,13 @@ static void plan_kind(Contract *x, Load *l)
     l->async = l->plain && l->bytes >= 4 && x->o->device->sm >= 80;
     if (!l->async)
         l->vec = 1;
-    l->k_major = l->along_k;
+    l->k_major = l->along_k && !x->turn;
+    l->turned = l->along_k && x->turn;
+    if (l->turned) {
+        l->vec = 1;
+        l->bytes = type_bytes(x->elem);
+        l->async &= l->bytes == 4;
+    }
     /* Rows of a fragment fall on different banks. */
     l->pad = x->mma && !(x->elem == T_F32 && l->k_major) ? 8 : 4;
     if (x->elem == T_I8)
@@ -194,9 +200,21 @@ void contract_loads(Contract *x)
     open_load(x, &x->b);
 }
 
+/* The k that neighbouring threads copy of one row of a turned tile: 8 of four
+ * rows fall on different banks; more where there are threads for more. */
+static int turned_step(const Contract *x, int rows)
+{
+    int step = 8;
+
+    while (step < x->t.bk && x->t.threads / step > rows)
+        step *= 2;
+    return step < x->t.bk ? step : x->t.bk;
+}
+
 static const char *plan_load(const Contract *x, Load *l, int rows)
 {
-    int minor = l->along_k ? x->t.bk : rows;
+    l->k_step = l->turned ? turned_step(x, rows) : x->t.bk;
+    int minor = l->along_k ? l->k_step : rows;
     int major = l->along_k ? rows : x->t.bk;
 
     l->rows = rows;
@@ -209,7 +227,8 @@ static const char *plan_load(const Contract *x, Load *l, int rows)
     l->passes = l->partial ? 1 : major / l->step;
     if (!l->partial && major % l->step)
         return "the threads do not divide a tile";
-    return l->passes > 64 ? "more than 64 copies a thread" : NULL;
+    l->copies = l->passes * (l->turned ? x->t.bk / l->k_step : 1);
+    return l->copies > 64 ? "more than 64 copies a thread" : NULL;
 }
 
 /* Blocks of a cluster read each other's sums; else they go through memory. */
@@ -350,7 +369,7 @@ static int load_regs(const Load *l)
 {
     int rows = (l->along_k ? l->passes : 1) * (1 + l->n_need);
 
-    return rows + (l->async ? 0 : l->passes);
+    return rows + (l->async ? 0 : l->copies);
 }
 
 void contract_regs(Contract *x, int inner)

@@ -43,8 +43,10 @@ typedef struct Load {
     const char *size;       /* "BM" */
     int rows;               /* BM or BN */
     bool along_k;
-    bool k_major;           /* as along_k: tile[rows][BK + PAD], else
-                               [BK][rows + PAD] */
+    bool k_major;           /* tile[rows][BK + PAD], else [BK][rows + PAD] */
+    bool turned;            /* along_k, yet not k_major: single elements, all
+                               threads `k_step` k of `step` rows at a time */
+    int k_step, copies;     /* turned: passes for each k_step of BK's k */
     bool plain;             /* a read of the tile's type, 0 outside */
     bool async;             /* cp.async; else through registers */
     int pad;                /* elements after each row of the tile */
@@ -76,7 +78,9 @@ typedef struct Contract {
     const char *prefix;     /* "float" or "int" of acc; vector of 4 below */
     Load a, b;
     int regs;               /* of a thread, estimated */
-    int unroll;             /* contract_simt: steps of four k in a row */
+    bool turn;              /* no tile is k_major */
+    bool swapped;           /* sums[row][col] is of column col ^ 1 */
+    int spread;             /* parts in which a tile's copies begin, or 0 */
     double special;         /* special functions a result */
     bool library;           /* some are long texts of CUDA's library */
     double ops;             /* instructions of the epilogue a result, about */

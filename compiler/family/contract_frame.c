@@ -22,7 +22,8 @@ static const char *const own_names[] = {
     "LANES_N", "SLICES", "ROWS", "part", "p",
     "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
     "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
-    "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N",
+    "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N", "PARTS",
+    "copy", "next", "ahead_tile",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 
@@ -76,6 +77,9 @@ static void constants(Contract *x)
                         "of a tile's k, each some warps' own");
     if (x->mma)
         kernel_constant(g, k, "K_STEP", x->k_step, "of one mma");
+    if (x->spread && contract_async(x))
+        kernel_constant(g, k, "PARTS", x->spread,
+                        "in which a tile's copies begin");
 }
 
 static void shared_memory(Contract *x)
@@ -267,6 +271,21 @@ static bool ahead_of_wait(const Contract *x, const Load *l)
            kernel_reads_constants(l->op->e);
 }
 
+/* The whole of an operand's tile. */
+static const char *load_call(Contract *x, const Load *l, const char *indent,
+                             const char *k_tile, const char *slot)
+{
+    Arena *a = x->g->arena;
+    const char *args = arena_printf(a, "%s, %s", k_tile, slot);
+
+    if (!x->spread)
+        return arena_printf(a, "%s%s", indent, call(x, l, "load", args));
+    return arena_printf(a, "%s#pragma unroll\n"
+                           "%sfor (int part = 0; part < PARTS; ++part)\n"
+                           "%s    load_%s(%s, part);\n", indent, indent,
+                        indent, l->id, args);
+}
+
 /* Calls that begin a tile's copies; `whole`: and end them, less those that
  * came before the wait. */
 static const char *load_calls(Contract *x, const char *k_tile,
@@ -280,13 +299,47 @@ static const char *load_calls(Contract *x, const char *k_tile,
         if (whole && ahead_of_wait(x, l))
             continue;
         if (l->async) {
-            s = arena_printf(a, "%s%s", s, call(x, l, "load",
-                             arena_printf(a, "%s, %s", k_tile, slot)));
+            s = arena_printf(a, "%s%s", s, load_call(x, l, "", k_tile, slot));
             continue;
         }
         s = arena_printf(a, "%s%s", s, call(x, l, "fetch", k_tile));
         if (whole)
             s = arena_printf(a, "%s%s", s, call(x, l, "store", slot));
+    }
+    return s;
+}
+
+/* The same part by part, on the way through a tile's products. Behind the last
+ * tile it comes once more, which does not matter. */
+static const char *part_calls(Contract *x)
+{
+    Arena *a = x->g->arena;
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (l->async)
+            s = arena_printf(a, "%s    load_%s(ahead_tile, ahead_slot, part);\n",
+                             s, l->id);
+    }
+    if (!*s)
+        return "";
+    return arena_printf(a, "if (k %% (STEPS / PARTS) == 0) {\n"
+                           "    const int part = k / (STEPS / PARTS);\n"
+                           "%s    if (part == PARTS - 1)\n"
+                           "        dcc_cp_commit();\n}\n", s);
+}
+
+/* The copies that go through registers begin. */
+static const char *fetch_calls(Contract *x)
+{
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (!l->async)
+            s = arena_printf(x->g->arena, "%s%s", s,
+                             call(x, l, "fetch", "ahead_tile"));
     }
     return s;
 }
@@ -300,10 +353,10 @@ static const char *store_calls(Contract *x)
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
         if (!l->async)
-            s = arena_printf(a, "%s    %s", s,
+            s = arena_printf(a, "%s%s%s", s, x->spread ? "" : "    ",
                              call(x, l, "store", "ahead_slot"));
     }
-    return *s ? arena_printf(a, "if (ahead) {\n%s}\n", s) : "";
+    return *s && !x->spread ? arena_printf(a, "if (ahead) {\n%s}\n", s) : s;
 }
 
 /* A block without a result that anybody reads has nothing to do. */
@@ -328,8 +381,9 @@ static const char *wait_text(Contract *x)
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
         if (ahead_of_wait(x, l))
-            calls = arena_printf(x->g->arena, "%s        %s", calls,
-                                 call(x, l, "load", "k_tile + s, s"));
+            calls = arena_printf(x->g->arena, "%s%s", calls,
+                                 load_call(x, l, "        ", "k_tile + s",
+                                           "s"));
     }
     const char *unread = unread_text(x);
     if (!*calls)
@@ -392,22 +446,25 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     bool async = contract_async(x);
     Slot slot[MAX_SLOTS] = {
         {"AHEAD", load_calls(x, "k_tile + s", "s", true)},
-        {"MORE", load_calls(x, "k_tile + STAGES - 1", "ahead_slot", false)},
+        {"MORE", x->spread ? part_calls(x)
+                           : load_calls(x, "k_tile + STAGES - 1", "ahead_slot",
+                                        false)},
         {"STORE", store_calls(x)},
         {"COMMIT", async ? "dcc_cp_commit();\n" : ""},
         {"WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""},
         {"DEPEND", wait_text(x)},
         {"EARLY", ""},
+        {"FETCH", x->spread ? fetch_calls(x) : ""},
     };
     Buf epilogue = {0}, early = {0};
 
     contract_early(x, &early);
     load_phases(x);
     slot[6].text = buf_text(&early);
-    memcpy(slot + 7, extra, sizeof *extra * (size_t)n_extra);
-    phase_from(x, "multiply", main, slot, 7 + n_extra);
+    memcpy(slot + 8, extra, sizeof *extra * (size_t)n_extra);
+    phase_from(x, "multiply", main, slot, 8 + n_extra);
     slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
-    template_fill(&epilogue, to_sums, slot, 7 + n_extra);
+    template_fill(&epilogue, to_sums, slot, 8 + n_extra);
     if (x->t.split > 1 && !x->cluster) {
         kernel_phase(x->g, x->kernel, "sums", &epilogue);
         buf_free(&epilogue);

@@ -200,23 +200,65 @@ static void setup_rows(Contract *x, const Load *l, Buf *b)
     buf_free(&body);
 }
 
+/* Whether a thread copies several k of each of its rows, one by one. */
+static bool many_k(const Load *l)
+{
+    return l->copies > l->passes;
+}
+
+/* Whether its copies begin part by part. */
+static bool in_parts(const Contract *x, const Load *l)
+{
+    return x->spread && l->async;
+}
+
+/* Copies of a part; the last parts may have fewer, or none. */
+static int part_copies(const Contract *x, const Load *l)
+{
+    return in_parts(x, l) ? (l->copies + x->spread - 1) / x->spread : 1;
+}
+
+static bool short_parts(const Contract *x, const Load *l)
+{
+    return in_parts(x, l) && part_copies(x, l) * x->spread > l->copies;
+}
+
+static void constant_of(Contract *x, const Load *l, const char *what,
+                        int64_t value)
+{
+    kernel_constant(x->g, x->kernel,
+                    arena_printf(x->g->arena, "%s_%s", l->ID, what), value,
+                    NULL);
+}
+
+static void load_constants(Contract *x, const Load *l)
+{
+    if (l->passes > 1) {
+        constant_of(x, l, "PASSES", l->passes);
+        constant_of(x, l, "STEP", l->step);
+    }
+    if (many_k(l))
+        constant_of(x, l, "K_STEP", l->k_step);
+    if (many_k(l) || short_parts(x, l))
+        constant_of(x, l, "COPIES", l->copies);
+    if (in_parts(x, l))
+        constant_of(x, l, "PART", part_copies(x, l));
+}
+
 static void put_setup(Contract *x, const Load *l, Buf *b)
 {
-    Graph *g = x->g;
-    const char *minor = l->along_k ? "BK" : l->size;
+    const char *minor = !l->along_k ? l->size
+                        : many_k(l) ? arena_printf(x->g->arena, "%s_K_STEP",
+                                                   l->ID)
+                                    : "BK";
     const char *a = l->along_k ? "k" : "row", *c = l->along_k ? "row" : "k";
 
-    if (l->passes > 1) {
-        kernel_constant(g, x->kernel, arena_printf(g->arena, "%s_PASSES",
-                                                   l->ID), l->passes, NULL);
-        kernel_constant(g, x->kernel, arena_printf(g->arena, "%s_STEP", l->ID),
-                        l->step, NULL);
-    }
+    load_constants(x, l);
     buf_printf(b, "// %s: a thread copies %d element%s along %s", l->id,
                l->vec, l->vec > 1 ? "s" : "",
                l->along_k ? "k" : l->side->name);
-    if (l->passes > 1)
-        buf_printf(b, ", %d times", l->passes);
+    if (l->copies > 1)
+        buf_printf(b, ", %d times", l->copies);
     if (l->vec > 1) {
         buf_printf(b, "\nconst int %s_%s = threadIdx.x %% (%s / %d) * %d;\n",
                    l->id, a, minor, l->vec, l->vec);
@@ -241,7 +283,8 @@ static const char *slot_text(Contract *x, const Load *l)
                            : "";
     const char *row = arena_printf(x->g->arena, "%s_row%s", l->id,
                                    l->along_k ? step : "");
-    const char *k = arena_printf(x->g->arena, "%s_k%s", l->id,
+    const char *k = arena_printf(x->g->arena, "%s_%s%s", l->id,
+                                 many_k(l) ? "at" : "k",
                                  l->along_k ? "" : step);
 
     return arena_printf(x->g->arena, "smem.%s[slot][%s][%s]", l->tile,
@@ -325,7 +368,9 @@ static void put_async(Contract *x, const Load *l, Buf *b)
 static const char *reg(Contract *x, const Load *l)
 {
     return arena_printf(x->g->arena, "%s_reg%s", l->id,
-                        l->passes > 1 ? "[i]" : "");
+                        many_k(l)         ? "[copy]"
+                        : l->passes > 1 ? "[i]"
+                                        : "");
 }
 
 static const char *zero_of(Type t)
@@ -379,7 +424,8 @@ static void put_fetch(Contract *x, const Load *l, Buf *b)
 /* `const int k = ...` and its variables. */
 static void put_k(Contract *x, const Load *l, Buf *b)
 {
-    buf_printf(b, "const int %s = k_tile * BK + %s_k", x->k.name, l->id);
+    buf_printf(b, "const int %s = k_tile * BK + %s_%s", x->k.name, l->id,
+               many_k(l) ? "at" : "k");
     if (!l->along_k && l->passes > 1)
         buf_printf(b, " + i * %s_STEP", l->ID);
     buf_puts(b, ";\n");
@@ -393,19 +439,41 @@ static bool one_statement(const char *text)
     return end && !strcmp(end, ";\n") && !strchr(text, '{');
 }
 
-/* The loop over passes around `body`. */
-static void put_passes(const Load *l, Buf *b, const Buf *head,
-                       const Buf *body)
+/* Number `copy` of a part, or of all; its pass and its k. */
+static void put_copy(const Contract *x, const Load *l, Buf *b)
 {
-    int indent = l->passes > 1 ? 4 : 0;
-    bool outside = l->along_k || !indent; /* k is one for all passes */
-    bool bare = outside && one_statement(buf_text(body));
+    bool parts = in_parts(x, l);
+    const char *copy = many_k(l) ? "copy" : "i";
+
+    if (parts)
+        buf_printf(b, "    const int %s = part * %s_PART + j;\n", copy, l->ID);
+    if (short_parts(x, l))
+        buf_printf(b, "    if (%s >= %s_COPIES)\n        break;\n", copy, l->ID);
+    if (many_k(l) && l->passes > 1)
+        buf_printf(b, "    const int i = copy / (BK / %s_K_STEP);\n", l->ID);
+    if (many_k(l))
+        buf_printf(b, "    const int %s_at = %s_k + copy %% (BK / %s_K_STEP) * "
+                      "%s_K_STEP;\n", l->id, l->id, l->ID, l->ID);
+}
+
+/* The loop over copies around `body`. */
+static void put_passes(const Contract *x, const Load *l, Buf *b,
+                       const Buf *head, const Buf *body)
+{
+    bool parts = in_parts(x, l);
+    int indent = l->copies > 1 || parts ? 4 : 0;
+    /* k is one for all */
+    bool outside = !indent || (l->along_k && !many_k(l));
+    bool bare = !parts && outside && one_statement(buf_text(body));
+    const char *i = parts ? "j" : many_k(l) ? "copy" : "i";
+    const char *n = parts ? "PART" : many_k(l) ? "COPIES" : "PASSES";
 
     if (outside)
         cprint_lines(b, buf_text(head), 0);
     if (indent)
-        buf_printf(b, "#pragma unroll\nfor (int i = 0; i < %s_PASSES; ++i)%s",
-                   l->ID, bare ? "\n" : " {\n");
+        buf_printf(b, "#pragma unroll\nfor (int %s = 0; %s < %s_%s; ++%s)%s",
+                   i, i, l->ID, n, i, bare ? "\n" : " {\n");
+    put_copy(x, l, b);
     if (!outside)
         cprint_lines(b, buf_text(head), indent);
     cprint_lines(b, buf_text(body), indent);
@@ -440,9 +508,11 @@ static void put_loop(Contract *x, Load *l, Buf *b)
         put_plain_fetch(x, l, &body);
     else
         put_fetch(x, l, &body);
-    put_passes(l, &all, &head, &body);
-    put_routine(b, l, l->async ? "load" : "fetch",
-                l->async ? "int k_tile, int slot" : "int k_tile", &all);
+    put_passes(x, l, &all, &head, &body);
+    const char *params = in_parts(x, l) ? "int k_tile, int slot, int part"
+                         : l->async     ? "int k_tile, int slot"
+                                        : "int k_tile";
+    put_routine(b, l, l->async ? "load" : "fetch", params, &all);
     cprint_close(&x->cp, scope);
     buf_free(&head);
     buf_free(&body);
@@ -454,8 +524,9 @@ void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load)
     put_setup(x, l, setup);
     if (!l->async) {
         buf_printf(setup, "%s %s_reg", type_cname(x->elem), l->id);
-        if (l->passes > 1)
-            buf_printf(setup, "[%s_PASSES]", l->ID);
+        if (l->copies > 1)
+            buf_printf(setup, "[%s_%s]", l->ID,
+                       many_k(l) ? "COPIES" : "PASSES");
         buf_puts(setup, ";\n");
     }
     put_loop(x, l, load);
@@ -463,7 +534,7 @@ void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load)
         return;
     Buf head = {0}, body = {0}, all = {0};
     buf_printf(&body, "%s = %s;\n", slot_text(x, l), reg(x, l));
-    put_passes(l, &all, &head, &body);
+    put_passes(x, l, &all, &head, &body);
     put_routine(load, l, "store", "int slot", &all);
     buf_free(&body);
     buf_free(&all);

@@ -11,12 +11,12 @@ typedef struct Shape {
 } Shape;
 
 static const Shape shapes[] = {
-    {128, 128, 8, 16}, {128, 256, 8, 16}, {64, 128, 8, 16}, {32, 128, 8, 16},
-    {128, 64, 8, 8},   {64, 128, 8, 8},   {64, 64, 8, 8},   {32, 128, 8, 8},
-    {32, 64, 8, 8},    {64, 64, 4, 8},    {64, 64, 8, 4},   {32, 64, 4, 8},
-    {16, 64, 4, 8},    {64, 32, 8, 4},    {32, 32, 8, 4},   {128, 32, 8, 4},
-    {32, 32, 4, 4},    {16, 128, 4, 8},   {16, 64, 4, 4},   {16, 32, 4, 4},
-    {64, 16, 4, 4},    {128, 16, 8, 4},
+    {256, 128, 16, 8}, {128, 256, 16, 8}, {128, 128, 16, 8}, {128, 64, 16, 8},
+    {64, 128, 16, 8},  {64, 64, 16, 8},   {128, 64, 8, 8},   {64, 128, 8, 8},
+    {64, 64, 8, 8},    {32, 128, 8, 8},   {32, 64, 8, 8},    {64, 64, 4, 8},
+    {64, 64, 8, 4},    {32, 64, 4, 8},    {16, 64, 4, 8},    {64, 32, 8, 4},
+    {32, 32, 8, 4},    {128, 32, 8, 4},   {32, 32, 4, 4},    {16, 128, 4, 8},
+    {16, 64, 4, 4},    {16, 32, 4, 4},    {64, 16, 4, 4},    {128, 16, 8, 4},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -47,6 +47,7 @@ static const char *open_simt(Contract *x, Graph *g, const Group *gr,
 
     if (!contract_open(x, g, gr, o, &why))
         return why;
+    x->turn = x->swapped = true;
     contract_loads(x);
     return NULL;
 }
@@ -65,33 +66,28 @@ static bool sensible(const Contract *x, const Tile *t)
     return t->bn <= 16 || t->bn / 2 < x->c.N;
 }
 
-/* Steps of four k between two meetings of the block. */
-static int steps(const Contract *x)
+/* k of a tile that a thread multiplies. */
+static int steps(const Tile *t)
 {
-    return x->t.bk / 4 / slices(&x->t);
+    return t->bk / slices(t);
 }
 
-/* Sums, a's part of four k, b's of four columns, what the copies keep. Where
- * all steps of a tile's k are written out in a row, the compiler reads factors
- * ahead, AHEAD registers and more if it thinks that there are some: seen to
- * spill beyond ALL. Written out two by two they were not, up to LIMIT. */
+/* Sums, the factors of two k, what the copies keep. */
 static const char *plan_simt(Contract *x)
 {
-    enum { AHEAD = 8, ALL = 208, LIMIT = 224 };
+    enum { LIMIT = 240, PARTS = 4, UNROLLED = 2048 };
     const Tile *t = &x->t;
     const char *why = contract_plan(x);
-    int inner = t->wm * t->wn + 4 * t->wm + 2 * x->c.n_batch - 4;
+    int inner = t->wm * t->wn + 2 * (t->wm + t->wn) + 2 * x->c.n_batch - 12;
 
     if (x->a.n_need + x->b.n_need > 0)
         inner += 8;
-    x->unroll = steps(x);
-    contract_regs(x, inner + (x->unroll > 2 ? AHEAD : 0));
-    if (x->unroll > 2 && x->regs > ALL) {
-        x->unroll = 2;
-        contract_regs(x, inner);
-    }
+    contract_regs(x, inner);
+    x->spread = steps(t) < 2 * PARTS ? steps(t) / 2 : PARTS;
     if (!why && x->regs > LIMIT)
         why = "more registers than a thread may have";
+    if (!why && steps(t) * t->wm * t->wn > UNROLLED)
+        why = "more products in a row than the instruction cache should have";
     return why;
 }
 
@@ -168,26 +164,28 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* Fraction of the issued instructions that multiply: for four k, besides
- * them, TM + TN reads of shared memory and some addresses; once a tile,
- * copies, a barrier and the loop. The busier shared memory is with the reads,
- * the longer they queue. */
+/* What one copy costs in instructions: the address, and a value that goes
+ * through registers is computed. */
+static double copy_ops(const Load *l)
+{
+    return l->async ? 3 + l->n_need : 10 + 3 * expr_ops(l->op->e);
+}
+
+/* Fraction of the issued instructions that multiply: for each k, besides them,
+ * reads of shared memory; once a tile, copies, a barrier and the loop. The
+ * registers give two operands a cycle: a product waits where it shares none with
+ * the product before, and the smaller the tile, the more do. */
 static double efficiency(const Contract *x)
 {
     const Tile *t = &x->t;
-    double sums = (double)t->wm * t->wn, quads = t->bk / 4.0 / slices(t);
-    double reads = (t->wm + t->wn) * 1.3;
-    double copies = 2.0 * x->a.passes + 2.0 * x->b.passes;
-
-    if (!x->a.async)
-        copies += 12.0 * x->a.passes;
-    if (!x->b.async)
-        copies += 12.0 * x->b.passes;
-    double multiply = 4 * sums * quads;
-    double turns = quads / x->unroll; /* of the loop: each reads, then waits */
+    double sums = (double)t->wm * t->wn, k = steps(t);
+    double reads = (t->wm + t->wn) / 4.0;
+    double copies = copy_ops(&x->a) * x->a.copies +
+                    copy_ops(&x->b) * x->b.copies;
     double busy = 2.0 * (t->wm + t->wn) / sums;
-    return 0.95 * multiply / (multiply + reads * quads + copies + 25 * turns) /
-           (1 + 0.5 * busy * busy);
+
+    return 1.06 * sums * k / ((sums + reads) * k + copies + 40) /
+           (1 + 0.4 * busy * busy);
 }
 
 /* A block alone on its SM waits at each tile's barrier. */
@@ -219,7 +217,8 @@ static void cost(Graph *g, const Group *gr, const Options *o,
                     t->split;
     w.pipe = PIPE_FMA;
     w.efficiency = efficiency(&x);
-    w.warps_full = t->wm * t->wn >= 64 ? 7 : 10;
+    w.warps_full = t->wm * t->wn >= 64 ? 6 : 10;
+    w.waves = true;
     /* lanes share vectors: a warp's read takes two rows of the banks */
     w.smem_bytes = blocks * k_steps * slice_threads(t) * (t->wn + t->wm) * 2;
     w.thread_ops = 8.0 * t->wm * t->wn;
@@ -227,44 +226,12 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     w.bank_conflict = 1;
     contract_work(&x, &w);
     if (blocks <= o->device->sms || alone(&x))
-        w.fill_us += k_steps / t->bk * 110 / (o->device->clock_ghz * 1e3);
+        w.fill_us += k_steps / t->bk * 30 / (o->device->clock_ghz * 1e3);
     w.fill_us += (slices(&x.t) - 1) * 0.05;
     model_cost(o->device, &w, c);
 }
 
 /* ---- text -------------------------------------------------------------- */
-
-/* Where a vector of a fragment begins. A K-major tile gives four k of one
- * row, the other sort four rows of one k: `row` is the index of the former,
- * `piece` of the latter's four rows, `k` of its k. */
-static const char *vector_at(const Contract *x, const Load *l,
-                             const char *thread, const char *row,
-                             const char *piece, const char *k)
-{
-    Arena *a = x->g->arena;
-    const char *lanes = l->side == &x->m ? "LANES_M" : "LANES_N";
-    const char *kk = slices(&x->t) > 1 ? "slice_k + kk" : "kk";
-
-    if (l->k_major)
-        return arena_printf(a, "%s[stage][%s + %s * %s][%s]", l->tile, thread,
-                            row, lanes, kk);
-    return arena_printf(a, "%s[stage][%s + %s]\n    [%s + %s * (%s * 4)]",
-                        l->tile, kk, k, thread, piece, lanes);
-}
-
-/* Rows or columns of the tile that the sums are. */
-static const char *sum_at(const Contract *x, const Load *l, const char *thread,
-                          const char *number, const char *piece,
-                          const char *part)
-{
-    Arena *a = x->g->arena;
-    const char *lanes = l->side == &x->m ? "LANES_M" : "LANES_N";
-
-    if (l->k_major)
-        return arena_printf(a, "%s + %s * %s", thread, number, lanes);
-    return arena_printf(a, "%s + %s * (%s * 4) + %s", thread, piece, lanes,
-                        part);
-}
 
 static const char *place(Contract *x)
 {
@@ -273,12 +240,14 @@ static const char *place(Contract *x)
 
     kernel_constant(x->g, x->kernel, "LANES_M", LANES / lanes_n(t), NULL);
     kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
+    kernel_constant(x->g, x->kernel, "STEPS", steps(t),
+                    "k of a tile that a thread multiplies");
     if (slices(t) == 1)
         return "const int warp = threadIdx.x / 32;\n";
     return arena_printf(x->g->arena,
                         "const int warp = threadIdx.x / 32 %% %d;\n"
                         "const int slice = threadIdx.x / 32 / %d;\n"
-                        "const int slice_k = slice * (BK / SLICES);\n",
+                        "const int slice_k = slice * STEPS;\n",
                         warps, warps);
 }
 
@@ -298,20 +267,10 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         {"T", x.acc == T_F32 ? "float" : "int"},
         {"VECTOR", x.acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"},
         {"PLACE", place(&x)},
-        {"A_NEXT", x.a.k_major ? "" : " * 4"},
-        {"B_NEXT", x.b.k_major ? "" : " * 4"},
-        {"A_AT", vector_at(&x, &x.a, "thread_m", "i", "i % (TM / 4)",
-                           "i / (TM / 4)")},
-        {"B_AT", vector_at(&x, &x.b, "thread_n", "(j * 4 + c)", "j", "c")},
-        {"A", x.a.k_major ? "a_frag[i].v[e]"
-                          : "a_frag[e * (TM / 4) + i / 4].v[i % 4]"},
-        {"B", x.b.k_major ? "b_frag[c].v[e]" : "b_frag[e].v[c]"},
-        {"STEPS", sliced ? "BK / SLICES" : "BK"},
-        {"UNROLL", x.unroll < steps(&x) ? "#pragma unroll 2\n"
-                                        : "#pragma unroll\n"},
+        {"A_TILE", x.a.tile},
+        {"B_TILE", x.b.tile},
+        {"FIRST", sliced ? "slice_k" : "0"},
         {"SLICE", sliced ? "slice * BM + " : ""},
-        {"ROW", sum_at(&x, &x.a, "thread_m", "i", "i / 4", "i % 4")},
-        {"COL", sum_at(&x, &x.b, "thread_n", "(j * 4 + c)", "j", "c")},
     };
     contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",
                   extra, (int)(sizeof extra / sizeof *extra));

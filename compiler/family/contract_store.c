@@ -370,9 +370,11 @@ static void put_many_sums(const Contract *x, Buf *b)
 {
     int piece = x->vec < 4 ? x->vec : 4;
     bool sliced = x->parts > 1 && !x->partial;
-    const char *from = x->partial ? "&partial[(s * BM + row) * BN + col]"
-                       : sliced   ? "&sums[p * BM + row][col]"
-                                  : "&sums[row][col]";
+    const char *col = x->swapped && x->vec == 1 ? "(col ^ 1)" : "col";
+    const char *from =
+        arena_printf(x->g->arena, x->partial ? "&partial[(s * BM + row) * BN + %s]"
+                                  : sliced   ? "&sums[p * BM + row][%s]"
+                                             : "&sums[row][%s]", col);
 
     if (x->cluster)
         from = arena_printf(x->g->arena, "dcc_cluster_peer(%s, s)", from);
@@ -409,7 +411,9 @@ void finish_loads(Finish *f, Buf *b)
     }
     if (x->vec == 1) {
         buf_printf(b, "const %s sum = %s;\n", type,
-                   x->sum ? x->sum : "sums[row][col]");
+                   x->sum       ? x->sum
+                   : x->swapped ? "sums[row][col ^ 1]"
+                                : "sums[row][col]");
         return;
     }
     int piece = x->vec < 4 ? x->vec : 4;
@@ -453,8 +457,9 @@ void finish_columns(Finish *f, Buf *b)
         if (x->sum)
             buf_printf(&body, "const float sum = %s;\n", x->sum);
         else
-            buf_printf(&body, "const %s sum = sum_vec[e / %d].v[e %% %d];\n",
-                       x->acc == T_F32 ? "float" : "int", piece, piece);
+            buf_printf(&body, "const %s sum = sum_vec[e / %d].v[e %% %d%s];\n",
+                       x->acc == T_F32 ? "float" : "int", piece, piece,
+                       x->swapped ? " ^ 1" : "");
     }
     x->cp.staged = staged_read;
     x->cp.ctx = f;
