@@ -173,8 +173,8 @@ static double copy_ops(const Load *l)
 
 /* Fraction of the issued instructions that multiply: for each k, besides them,
  * reads of shared memory; once a tile, copies, a barrier and the loop. The
- * registers give two operands a cycle: a product waits where it shares none with
- * the product before, and the smaller the tile, the more do. */
+ * registers give two operands a cycle: a product that shares none with the one
+ * before it waits, and the smaller the tile, the more do. */
 static double efficiency(const Contract *x)
 {
     const Tile *t = &x->t;
