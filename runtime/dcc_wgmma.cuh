@@ -35,6 +35,22 @@ DCC_DEVICE uint64_t dcc_wgmma_mn_major(const void *smem, int next)
            (uint64_t)(next >> 4) << 16 | 64ull << 32 | 1ull << 62;
 }
 
+// The thread's warpgroup, in a form that the compiler knows to be one of the
+// whole warp: branches and descriptors that depend on it are uniform.
+DCC_DEVICE int dcc_warpgroup()
+{
+    return __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0);
+}
+
+// The next slot of a ring of N, and its phase's parity.
+template <int N> DCC_DEVICE void dcc_next_slot(int &slot, int &phase)
+{
+    if (++slot == N) {
+        slot = 0;
+        phase ^= 1;
+    }
+}
+
 #ifdef DCC_EMU
 
 void dcc_wgmma_fence();

@@ -5,7 +5,7 @@
 /* Contractions by wgmma on sm_90a: which, in what variants, at what cost. The
  * text is contract_wgmma_build.c's. */
 
-enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 8,
+enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 10,
        MOST_SPLIT = 8 /* blocks of a cluster */ };
 
 typedef struct Shape {

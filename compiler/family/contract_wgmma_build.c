@@ -11,6 +11,7 @@ static const char *const own_names[] = {
     "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
     "warp", "warpgroup", "full", "empty", "find_tile", "at", "m_tile",
     "n_tile", "batch", "rank", "own_tile", "own", "sums", "arrived", "OWN",
+    "a_ring", "b_ring", "phase", "before",
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
@@ -528,19 +529,27 @@ static const char *ahead_text(Wgmma *w, const Places *p, const char *own,
 
 /* ---- multiply ---------------------------------------------------------- */
 
+/* Of the first slot; 3xtf32: of this one. */
 static const char *descriptor(const Wgmma *w, const TmaOperand *o,
                               const Load *l, bool is_a)
 {
     Arena *a = w->x.g->arena;
-    const char *at = "";
+    const char *at = "", *slot = w->x.terms == 3 ? "slot" : "0";
 
     if (is_a && !w->pingpong && w->consumers > 1)
         at = o->k_major ? "[warpgroup * WM]" : "[warpgroup * WM / 64]";
     if (o->k_major)
-        return arena_printf(a, "dcc_wgmma_k_major(smem.%s[slot]%s)", l->tile,
-                            at);
-    return arena_printf(a, "dcc_wgmma_mn_major(smem.%s[slot]%s, BK * 128)",
-                        l->tile, at);
+        return arena_printf(a, "dcc_wgmma_k_major(smem.%s[%s]%s)", l->tile,
+                            slot, at);
+    return arena_printf(a, "dcc_wgmma_mn_major(smem.%s[%s]%s, BK * 128)",
+                        l->tile, slot, at);
+}
+
+/* From slot to slot, in the descriptors' units of 16 bytes. */
+static const char *slot_step(const Wgmma *w, const Load *l)
+{
+    return arena_printf(w->x.g->arena, "(int)(sizeof smem.%s[0] / 16)",
+                        l->tile);
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -696,12 +705,16 @@ static void put_kernel(Wgmma *w, const Places *p)
                       ? arena_printf(a, "%s + warpgroup * %s", own, all)
                       : own},
         {"NEXT", w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all},
-        {"SKIP", w->pingpong ? "step += (CONSUMERS - 1) * K_TILES;\n" : ""},
+        {"SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
+                 : split     ? ""
+                             : "step += K_TILES;\n"},
         {"TURN", w->pingpong ? turn_text(a, own) : ""},
         {"PASS", w->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
                              : ""},
         {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
+        {"A_SLOT", slot_step(w, &x->a)},
+        {"B_SLOT", slot_step(w, &x->b)},
         {"A_STEP", w->tma->a.k_major ? "2" : "128"},
         {"B_STEP", w->tma->b.k_major ? "2" : "128"},
         {"WGMMA", product(w)},
@@ -713,7 +726,7 @@ static void put_kernel(Wgmma *w, const Places *p)
                                      ? "dcc_mbar_arrive_at(&smem.empty[%s], "
                                        "lane);\n"
                                      : "dcc_mbar_arrive(&smem.empty[%s]);\n",
-                              x->terms == 3 ? "slot" : "(step - 1) % STAGES")},
+                              x->terms == 3 ? "slot" : "before")},
         {"SPLIT", split_text(w)},
         {"COLUMNS", w->ahead},
         {"EPILOGUE", epilogue},
