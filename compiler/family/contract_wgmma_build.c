@@ -463,7 +463,7 @@ static const char *taken(Wgmma *w, Buf *b)
 static const char *fill_text(Wgmma *w)
 {
     static const char claim[] =
-        "dcc_mbar_wait(&smem.empty[slot], step / STAGES % 2 ^ 1);\n"
+        "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
         "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n";
     CScope scope = cprint_open(&w->x.cp);
     Buf b = {0}, in = {0};
@@ -472,7 +472,7 @@ static const char *fill_text(Wgmma *w)
         put_coordinates(w, &b);
         buf_puts(&in, claim);
         put_copies(w, &in, true);
-        buf_puts(&b, "if (step >= early) {\n");
+        buf_puts(&b, "if (early > 0) {\n    --early;\n} else {\n");
         cprint_lines(&b, buf_text(&in), 4);
         buf_puts(&b, "}\n");
     } else {
