@@ -21,14 +21,13 @@
 //
 // Rows      i 128, j 1024; columns k 512
 // Work      134 MFLOP, 1.25 MB moved, 108 FLOP/B
-// Model     2.81 us, limited by latency
-// Family    contract_wgmma, bm=64 bn=32 stages=4 consumers=1
-//   schedule=cooperative cluster=1 split=2
+// Model     2.31 us, limited by latency
+// Family    contract_wgmma, bm=64 bn=32 stages=8 consumers=1
+//   schedule=cooperative cluster=1 split=1
 // Needs     sm_90a or newer
 
-// grid 128, block 160, cluster 2, 60416 bytes of shared memory, about 88
-// registers
-extern "C" __global__ __launch_bounds__(160, 3)
+// grid 64, block 160, 103424 bytes of shared memory, about 88 registers
+extern "C" __global__ __launch_bounds__(160, 2)
 void mlp_h_matmul_relu_add(
     __half *__restrict__ h,                      // f16[128, 1024]
     const __half *__restrict__ b1,               // f16[1024]
@@ -41,30 +40,26 @@ void mlp_h_matmul_relu_add(
         K = 512,  // k
         BM = 64, BN = 32, BK = 64,  // tile of a block
         WM = 64,  // rows of a warpgroup
-        STAGES = 4,
+        STAGES = 8,
         CONSUMERS = 1,  // warpgroups
         K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
-        SPLIT = 2,  // blocks that share a tile
-        OWN = 16,  // its columns that one finishes
-        COLS = 16,  // that a warp stores at a time
+        COLS = 32,  // that a warp stores at a time
         STAGE_BYTES = 12288,
     };
     struct smem_t {
         alignas(1024) __half x_tile[STAGES][BM][BK];
         alignas(1024) __half w1_tile[STAGES][BN][BK];
         alignas(128) __half out_rows[CONSUMERS * 4][16][COLS];
-        alignas(16) float4 sums[BM * BN / 4];
         alignas(8) uint64_t full[STAGES], empty[STAGES];
-        alignas(8) uint64_t arrived;
     };
-    static_assert(sizeof(smem_t) <= 60416, "what the launcher asks for");
+    static_assert(sizeof(smem_t) <= 103424, "what the launcher asks for");
     extern __shared__ __align__(1024) unsigned char dcc_smem[];
     smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);
 
     // setup
     // A ring of STAGES slots in shared memory: TMA fills a slot and completes
     // `full`, the consumers' warps free it by arriving at `empty`.
-    const int warpgroup = threadIdx.x / 128, lane = threadIdx.x % 32;
+    const int warpgroup = dcc_warpgroup(), lane = threadIdx.x % 32;
     if (threadIdx.x == 0) {
         dcc_tma_prefetch_map(&x_map);
         dcc_tma_prefetch_map(&w1_map);
@@ -72,13 +67,9 @@ void mlp_h_matmul_relu_add(
             dcc_mbar_init(&smem.full[s], 1);
             dcc_mbar_init(&smem.empty[s], CONSUMERS * 4);
         }
-        dcc_mbar_init(&smem.arrived, 1);
         dcc_fence_mbar_init();
-        dcc_mbar_expect_tx(&smem.arrived, BM * (BN - OWN) * 4);
     }
     __syncthreads();
-    dcc_cluster_arrive_relaxed();  // others may send
-    const int rank = (int)dcc_cluster_rank();
     auto find_tile = [](int tile, int &m0, int &n0) {
         const int m_tile = tile % TILES_M;
         const int n_tile = tile / TILES_M;
@@ -93,9 +84,8 @@ void mlp_h_matmul_relu_add(
             int early = 0;
             {
                 int m0, n0;
-                find_tile((int)blockIdx.x / SPLIT, m0, n0);
-                for (int k_tile = rank * K_TILES / SPLIT;
-                    k_tile < (rank + 1) * K_TILES / SPLIT && early < STAGES;
+                find_tile((int)blockIdx.x, m0, n0);
+                for (int k_tile = 0; k_tile < K_TILES && early < STAGES;
                      ++k_tile) {
                     const int slot = early++;
                     const int k0 = k_tile * BK;
@@ -107,53 +97,53 @@ void mlp_h_matmul_relu_add(
             // The launches before this one have ended; the next may begin.
             dcc_grid_wait();
             dcc_grid_trigger();
-            int step = 0;
-            for (int tile = (int)blockIdx.x / SPLIT; tile < TILES;
-                tile += (int)gridDim.x / SPLIT) {
+            int slot = 0, phase = 0;
+            for (int tile = (int)blockIdx.x; tile < TILES;
+                tile += (int)gridDim.x) {
                 int m0, n0;
                 find_tile(tile, m0, n0);
-                for (int k_tile = rank * K_TILES / SPLIT;
-                    k_tile < (rank + 1) * K_TILES / SPLIT; ++k_tile, ++step) {
-                    const int slot = step % STAGES;
+                for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
                     const int k0 = k_tile * BK;
-                    if (step >= early) {
-                        dcc_mbar_wait(&smem.empty[slot], step / STAGES % 2 ^ 1);
+                    if (early > 0) {
+                        --early;
+                    } else {
+                        dcc_mbar_wait(&smem.empty[slot], phase ^ 1);
                         dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
                         dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
                             &smem.full[slot]);
                     }
                     dcc_tma_load_2d(smem.x_tile[slot], &x_map, k0, m0,
                         &smem.full[slot]);
+                    dcc_next_slot<STAGES>(slot, phase);
                 }
             }
         }
-        __syncwarp();
-        dcc_cluster_wait();
     } else {
         dcc_grid_wait();  // the epilogue touches memory
         const int warp = threadIdx.x / 32 % 4;
         int step = 0;
-        for (int tile = (int)blockIdx.x / SPLIT; tile < TILES;
-            tile += (int)gridDim.x / SPLIT) {
+        for (int tile = (int)blockIdx.x; tile < TILES; tile += (int)gridDim.x) {
             int m0, n0;
             find_tile(tile, m0, n0);
-            n0 += rank * OWN;  // what this block finishes
 
             // multiply: WM rows by BN columns a warpgroup, one step in flight
             // What belongs to columns comes in during the products.
-            dcc_f16x2 b1_vec[OWN / 8];
+            dcc_f16x2 b1_vec[BN / 8];
             #pragma unroll
-            for (int c = 0; c < OWN / 8; ++c) {
+            for (int c = 0; c < BN / 8; ++c) {
                 const int n = n0 + c * 8 + lane % 4 * 2;
                 dcc_read(b1_vec[c], &b1[n]);
             }
             float acc[WM / 64][BN / 2];
-            for (int k_tile = rank * K_TILES / SPLIT;
-                k_tile < (rank + 1) * K_TILES / SPLIT; ++k_tile, ++step) {
-                const int slot = step % STAGES;
-                dcc_mbar_wait(&smem.full[slot], step / STAGES % 2);
-                const uint64_t a = dcc_wgmma_k_major(smem.x_tile[slot]);
-                const uint64_t b = dcc_wgmma_k_major(smem.w1_tile[slot]);
+            const uint64_t a_ring = dcc_wgmma_k_major(smem.x_tile[0]);
+            const uint64_t b_ring = dcc_wgmma_k_major(smem.w1_tile[0]);
+            int slot = step % STAGES, phase = step / STAGES % 2, before = slot;
+            for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
+                dcc_mbar_wait(&smem.full[slot], phase);
+                const uint64_t a = a_ring
+                    + slot * (int)(sizeof smem.x_tile[0] / 16);
+                const uint64_t b = b_ring
+                    + slot * (int)(sizeof smem.w1_tile[0] / 16);
                 dcc_wgmma_fence();
                 #pragma unroll
                 for (int kk = 0; kk < BK / 16; ++kk)
@@ -161,26 +151,19 @@ void mlp_h_matmul_relu_add(
                     for (int i = 0; i < WM / 64; ++i)
                         dcc_wgmma_m64n32k16_f16<0, 0>(
                             acc[i], a + i * 512 + kk * 2, b + kk * 2,
-                            k_tile > rank * K_TILES / SPLIT || kk > 0);
+                            k_tile > 0 || kk > 0);
                 dcc_wgmma_commit();
                 dcc_wgmma_wait<1>();
-                if (k_tile > rank * K_TILES / SPLIT && lane == 0)
-                    dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);
+                if (k_tile > 0 && lane == 0)
+                    dcc_mbar_arrive(&smem.empty[before]);
+                before = slot;
+                dcc_next_slot<STAGES>(slot, phase);
             }
             dcc_wgmma_wait<0>();
             dcc_wgmma_use(acc);
             if (lane == 0)
-                dcc_mbar_arrive(&smem.empty[(step - 1) % STAGES]);
-
-            // Each of the SPLIT blocks finishes its own columns: the others'
-            // sums of them are sent to it, and added up in the order of k. A
-            // block has one tile.
-            dcc_cluster_wait();
-            dcc_send_sums<SPLIT>(smem.sums, CONSUMERS * 128, &smem.arrived,
-                acc);
-            dcc_mbar_wait(&smem.arrived, 0);
-            float own[WM / 64][OWN / 2];
-            dcc_join_sums<SPLIT>(own, smem.sums, CONSUMERS * 128);
+                dcc_mbar_arrive(&smem.empty[before]);
+            step += K_TILES;
 
             // epilogue
             // 16 rows of COLS columns of a warp go through shared memory, so
@@ -188,7 +171,7 @@ void mlp_h_matmul_relu_add(
             const int top = warp * 16;
             auto &out = smem.out_rows[warp];
             #pragma unroll
-            for (int j = 0; j < OWN / COLS; ++j) {
+            for (int j = 0; j < BN / COLS; ++j) {
                 #pragma unroll
                 for (int i = 0; i < WM / 64; ++i) {
                     uint32_t packed[COLS / 16][4] = {};
@@ -198,7 +181,7 @@ void mlp_h_matmul_relu_add(
                         #pragma unroll
                         for (int e = 0; e < 2; ++e) {
                             const float sum =
-                                own[i][j * (COLS / 2) + q / 2 * 4 + q % 2 * 2
+                                acc[i][j * (COLS / 2) + q / 2 * 4 + q % 2 * 2
                                 + e];
                             // mlp.dcl:10
                             const float h_1 =
@@ -237,9 +220,9 @@ void mlp_h_matmul_relu_add(
 extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
     const __half *w1, const __half *b1, dcc_edge edge, cudaStream_t stream)
 {
-    const dim3 grid(128);
+    const dim3 grid(64);
     cudaError_t status =
-        DCC_ALLOW_SMEM(mlp_h_matmul_relu_add, 60416);
+        DCC_ALLOW_SMEM(mlp_h_matmul_relu_add, 103424);
     if (status != cudaSuccess)
         return status;
     static const uint64_t x_map_dim[] = {512, 128};
@@ -260,8 +243,7 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
         return status;
 
     dcc_launch launch;
-    dcc_configure(&launch, grid, 160, 60416, stream);
-    dcc_configure_cluster(&launch, 2);
+    dcc_configure(&launch, grid, 160, 103424, stream);
     dcc_configure_edge(&launch, edge);
     return cudaLaunchKernelEx(&launch.config, mlp_h_matmul_relu_add, h, b1,
         x_map, w1_map);
