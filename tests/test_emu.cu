@@ -664,6 +664,41 @@ extern "C" __global__ void cluster_sum(const float *x, float *out,
         dcc_cluster_sync();
 }
 
+struct send_smem {
+    alignas(16) float4 from[4][32];
+    alignas(8) uint64_t arrived;
+};
+
+// Each of 4 blocks sends its values to all of them, who add them up.
+extern "C" __global__ void cluster_send(const float4 *x, float *out,
+                                        int mutation)
+{
+    extern __shared__ __align__(1024) unsigned char dcc_smem[];
+    send_smem &smem = *(send_smem *)dcc_smem;
+    const int lane = threadIdx.x, rank = (int)dcc_cluster_rank();
+    if (lane == 0) {
+        dcc_mbar_init(&smem.arrived, 1);
+        dcc_fence_mbar_init();
+        dcc_mbar_expect_tx(&smem.arrived,
+                           mutation == WRONG_BYTES ? 1024 : 2048);
+    }
+    __syncwarp();
+    if (mutation != NO_CLUSTER_SYNC)
+        dcc_cluster_meet();
+    for (int r = 0; r < 4; ++r)
+        dcc_cluster_send(dcc_cluster_peer(&smem.from[rank][lane], r),
+                         x[blockIdx.x * 32 + lane],
+                         dcc_cluster_peer(&smem.arrived, r));
+    if (mutation != NO_WAIT)
+        dcc_mbar_wait(&smem.arrived, 0);
+    float total = 0;
+    for (int r = 0; r < 4; ++r) {
+        const float4 v = smem.from[r][lane];
+        total += v.x + v.y + v.z + v.w;
+    }
+    out[blockIdx.x * 32 + lane] = total;
+}
+
 // Warp 0 hands a matrix to warp 1 through stmatrix and a named barrier.
 extern "C" __global__ void hand_over(const __half *x, __half *y, int mutation)
 {
@@ -713,6 +748,31 @@ static void test_cluster(Mutation m)
     const __half *from = fetch(a, 256), *to = fetch(b, 256);
     for (int i = 0; i < 256; ++i)
         expect("stmatrix", (float)to[i], (float)from[i], 0);
+}
+
+static void test_send(Mutation m)
+{
+    float *x = device<float>(8 * 128), *out = device<float>(8 * 32, false);
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = {};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = 4;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    config.gridDim = dim3(8);
+    config.blockDim = dim3(32);
+    config.dynamicSmemBytes = sizeof(send_smem);
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    check(cudaLaunchKernelEx(&config, cluster_send, (const float4 *)x, out,
+                             (int)m));
+    const float *in = fetch(x, 8 * 128), *got = fetch(out, 256);
+    for (int i = 0; i < 256; ++i) {
+        double total = 0;
+        for (int r = 0; r < 4; ++r)
+            for (int e = 0; e < 4; ++e)
+                total += in[((i / 128 * 4 + r) * 32 + i % 32) * 4 + e];
+        expect("send", got[i], total, 1e-4);
+    }
 }
 
 // ---- dependent launches -----------------------------------------------------
@@ -830,6 +890,7 @@ int main(int argc, char **argv)
                  {"tma", test_tma},
                  {"tma_box", test_tma_box},
                  {"cluster", test_cluster},
+                 {"send", test_send},
                  {"overlap", test_overlap},
                  {"host", test_host}};
     const Mutation m = (Mutation)(argc > 2 ? atoi(argv[2]) : NONE);

@@ -56,6 +56,9 @@ tma 7
 cluster 1
 cluster 11
 cluster 12
+send 2
+send 5
+send 11
 LIST
 }
 mutants >"$work/mutants"
