@@ -65,7 +65,10 @@ static double step_clk(const Wgmma *w, const Clocks *s)
  * stores count, which are pieces of lines. */
 static double epilogue_clk(const Wgmma *w)
 {
-    enum { PLAIN = 5 }; /* instructions a result that the stores hide */
+    enum {
+        PLAIN = 5, /* instructions a result that the stores hide */
+        TIGHT = 16 /* with fewer registers to spare few results are under way */
+    };
     const Tile *t = &w->x.t;
     bool together = !w->pingpong && w->consumers > 1;
     double sums = (double)t->bm * w->own;
@@ -76,7 +79,8 @@ static double epilogue_clk(const Wgmma *w)
     if (!w->pack)
         return 500 + sums * (20 + 4 * w->x.special) / 128 *
                          (together ? 1 : 1.6);
-    double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - PLAIN);
+    double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - PLAIN) *
+                  (w->spare < TIGHT ? 1.3 : 1);
     return 182 + (w->boxes.tensor ? 93 : 0) + sums * 0.097 + more * each;
 }
 
@@ -94,6 +98,16 @@ static double start_clk(const Wgmma *w)
     return clk;
 }
 
+/* Clocks by which products are held up by an epilogue beside them: while they
+ * keep the tensor cores busy, a warp gets 0.28 instructions a clock, and what
+ * it takes beyond is taken from them. */
+static double held_up_clk(const Wgmma *w)
+{
+    enum { BESIDE = 7 }; /* instructions a result that fit beside */
+
+    return 1.4 * w->wm * w->own / 128 * fmax(0, w->x.ops - BESIDE);
+}
+
 /* Clocks of the epilogues before the last of an SM with so many tiles, as far
  * as no products of `multiply` clocks a tile hide them; of a tile that blocks
  * share, whose ring does not go on to the next. */
@@ -105,9 +119,9 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
         return (ceil(tiles / w->resident) - 1) * (1090 + start_clk(w)) +
                more * epilogue;
     if (w->pingpong)
-        return more * (fmax(0, 1.6 * epilogue - multiply) + 64);
+        return more * (fmax(held_up_clk(w), 1.6 * epilogue - multiply) + 64);
     if (w->consumers == 1 && w->resident > 1)
-        return more * 0.02 * epilogue;
+        return more * fmax(held_up_clk(w), 0.02 * epilogue);
     return more * (epilogue + 105);
 }
 
