@@ -258,33 +258,28 @@ DCC_DEVICE void dcc_pack_rows(T (&to)[16][COLS],
 
 // Line `line` of what dcc_pack_rows left, its first `count` columns, to memory
 // of any alignment: as words from the first whole one on, and single elements
-// before and behind them. All lanes of the warp take part.
+// before and behind them. All lanes of the warp take part; without branches, so
+// that several lines are under way.
 template <int COLS, class T>
 DCC_DEVICE void dcc_store_line(T *to, const T (&from)[16][COLS], int line,
                                int count)
 {
     const int lane = threadIdx.x % 32, col = lane % (COLS / 2) * 2;
-    const dcc_vector<T, 2> own = *reinterpret_cast<const dcc_vector<T, 2> *>(
+    const uint32_t own = *reinterpret_cast<const uint32_t *>(
         &from[line][dcc_packed_at<COLS>(line, col / 8) + col % 8]);
-    const uint32_t next =
-        __shfl_down_sync(0xffffffffu, dcc_pack(own.v[0], own.v[1]), 1);
-    const bool odd = reinterpret_cast<uintptr_t>(to) % 4;
-    if (lane >= COLS / 2)
-        return;
-    if (!odd) {
-        if (col + 1 < count)
-            *reinterpret_cast<dcc_vector<T, 2> *>(to + col) = own;
-        else if (col < count)
-            to[col] = own.v[0];
-        return;
-    }
-    if (col + 2 < count && col + 2 < COLS)
-        *reinterpret_cast<uint32_t *>(to + col + 1) =
-            dcc_pack(own.v[1], T()) | next << 16;
-    else if (col + 1 < count)
-        to[col + 1] = own.v[1];
-    if (col == 0)
-        to[0] = own.v[0];
+    const uint32_t next = __shfl_down_sync(0xffffffffu, own, 1);
+    const int odd = reinterpret_cast<uintptr_t>(to) / 2 % 2;
+    const uint32_t word = odd ? own >> 16 | next << 16 : own;
+    const int at = col + odd, end = lane >= COLS / 2 ? 0 : min(count, COLS);
+    dcc_vector<T, 2> pair;
+    memcpy(&pair, &word, 4);
+    if (at + 1 < end)
+        *reinterpret_cast<dcc_vector<T, 2> *>(to + at) = pair;
+    if (at + 1 == end)
+        to[at] = pair.v[0];
+    memcpy(&pair, &own, 4);
+    if (odd && col == 0 && end > 0)
+        to[0] = pair.v[0];
 }
 
 // A thread holds pairs of columns: those of four neighbouring 8-column groups

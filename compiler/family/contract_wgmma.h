@@ -55,6 +55,8 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */
 int wgmma_budget(const Wgmma *w);
 void wgmma_build(Wgmma *w, Kernel *k);
+/* Of the widest element of the results. */
+int wgmma_result_bytes(const Contract *x);
 /* Whether all that wait for a slot can leave out the same tiles. */
 bool wgmma_skips(const Wgmma *w);
 /* contract_im2col.c, where the patch is im2col: the map of a, the pixel that a

@@ -76,6 +76,9 @@ static double epilogue_clk(const Wgmma *w)
                                         : crowd(w) >= 1.5 ? 2
                                                           : 1.3;
 
+    if (wgmma_result_bytes(&w->x) == 4) /* the L2 counts */
+        return 400 + sums * (10 + 4 * w->x.special) / 128 *
+                         (w->pingpong ? 0.65 : 1);
     if (!w->pack)
         return 500 + sums * (20 + 4 * w->x.special) / 128 *
                          (together ? 1 : 1.6);

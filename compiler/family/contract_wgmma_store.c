@@ -138,7 +138,7 @@ static const char by_pieces[] =
     "    const int row = top + i * 64 + line;\n"
     "    const int col = j * COLS + piece * 8;\n";
 static const char by_lines[] =
-    "#pragma unroll 2\n"
+    "#pragma unroll 8\n"
     "for (int line = 0; line < 16; ++line) {\n"
     "    const int row = top + i * 64 + line;\n"
     "    const int col = j * COLS;\n";
@@ -247,16 +247,23 @@ static const char *packed_text(Wgmma *w)
     return s;
 }
 
+int wgmma_result_bytes(const Contract *x)
+{
+    int most = 0;
+
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Tensor *t = x->gr->step[i].tensor;
+        if (t && type_bytes(t->type) > most)
+            most = type_bytes(t->type);
+    }
+    return most;
+}
+
 /* Columns that a thread stores at a time. Pairs of four-byte elements are whole
  * sectors of memory as the sums lie; of shorter ones, 8 after an exchange. */
 static int most_columns(const Contract *x)
 {
-    for (int i = 0; i < x->gr->n_step; i++) {
-        const Tensor *t = x->gr->step[i].tensor;
-        if (t && type_bytes(t->type) == 4)
-            return 2;
-    }
-    return 8;
+    return wgmma_result_bytes(x) == 4 ? 2 : 8;
 }
 
 /* As the sums lie: pairs of a thread's columns, or 8 after an exchange with
