@@ -111,7 +111,8 @@ void model_cost(const Device *d, const Work *w, Cost *c)
         return;
     }
     /* Blocks share SMs evenly; the fullest SM decides. */
-    double per_sm = ceil(w->blocks / d->sms);
+    double sms = w->cluster > 2 && d->cluster_sms ? d->cluster_sms : d->sms;
+    double per_sm = ceil(w->blocks / sms);
     double busy = fmin(w->blocks, d->sms) / d->sms;
     double balance = w->blocks / (per_sm * d->sms);
     double warps = fmin(resident, per_sm) * w->threads / 32.0;
@@ -128,7 +129,7 @@ void model_cost(const Device *d, const Work *w, Cost *c)
               (d->smem_bytes_clk * d->sms * d->clock_ghz * 1e3) / balance;
     c->math = padded / (peak * 1e6 * eff * issue) / balance;
     c->special = w->special / (d->special_gops * 1e3) / balance;
-    double waves = ceil(w->blocks / (d->sms * (double)resident));
+    double waves = ceil(w->blocks / (sms * resident));
     double load = d->hbm_latency / (d->clock_ghz * 1e3);
     c->latency = (w->fill_us + w->serial_steps * load) * fmin(waves, 8);
 

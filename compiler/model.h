@@ -20,6 +20,7 @@ typedef struct Work {
     double smem_bytes;     /* read and written in shared memory, all blocks */
     double scatter;        /* >= 1: factor on l2 time for narrow accesses */
     double blocks;         /* thread blocks of the grid (N_TB) */
+    int cluster;           /* blocks that need to run together; 0: one */
     int threads, regs;     /* a block's threads, a thread's registers (est.) */
     double smem_block;     /* bytes of shared memory a block */
     double block_ops;      /* COMP_block, for OF_TB */

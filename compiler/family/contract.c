@@ -463,6 +463,7 @@ void contract_work(const Contract *x, Work *w)
     w->special = x->special * tiles * sums;
     w->hbm_bytes = x->hbm_bytes + (live < 1 ? 0 : x->unread);
     w->blocks = blocks;
+    w->cluster = x->cluster ? t->split : 1;
     w->threads = t->threads;
     w->regs = x->regs;
     w->smem_block = (double)contract_smem(x);
