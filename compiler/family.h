@@ -53,7 +53,7 @@ typedef struct Family {
 
 extern const Family family_map, family_reduce, family_contract_simt,
     family_contract_mma, family_contract_wgmma, family_contract_skinny,
-    family_contract_halo;
+    family_contract_stream, family_contract_halo;
 /* NULL-terminated, in order of preference on equal cost. */
 extern const Family *const family_table[];
 

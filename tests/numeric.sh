@@ -10,11 +10,11 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             mma-sm_80 halo map reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32
-#             apart asan": random legal variants of a family wherever it can
-#             serve, mma also where splits of k go through memory; the ways of
-#             --math; launches one after another; the address and
-#             undefined-behaviour sanitizers
+#             mma-sm_80 halo stream map reduce tf32 3xtf32 wgmma-tf32
+#             wgmma-3xtf32 apart asan": random legal variants of a family
+#             wherever it can serve, mma also where splits of k go through
+#             memory; the ways of --math; launches one after another; the
+#             address and undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
 #             in a build with --enable-sanitizers
@@ -23,7 +23,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma mma-sm_80 halo map reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
+flavours="mma simt wgmma mma-sm_80 halo stream map reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -162,6 +162,8 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=contract_mma=any" $(files tensor_cores wgmma_conv) ;;
         halo) flavour $f -O1 "${random}contract_halo=any" $(files halo) ;;
+        stream) flavour $f -O1 "${random}contract_stream=any" \
+            $(files skinny contract) ;;
         map) flavour $f -O1 "${random}map=any" $(files window) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce ahead) ;;

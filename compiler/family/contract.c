@@ -442,6 +442,13 @@ static double load_scatter(const Load *l)
     return l->op->along || !l->op->read ? 1 : 4;
 }
 
+double contract_pages(const Contract *x, bool lone)
+{
+    enum { FAR = 2 << 10 }; /* bytes */
+
+    return lone && x->c.K * type_bytes(x->c.b.type) >= FAR ? 1.08 : 1;
+}
+
 void contract_work(const Contract *x, Work *w)
 {
     const Tile *t = &x->t;
@@ -461,7 +468,8 @@ void contract_work(const Contract *x, Work *w)
                (double)c->batches;
     w->padded_flops = 2.0 * blocks * sums * k_len;
     w->special = x->special * tiles * sums;
-    w->hbm_bytes = x->hbm_bytes + (live < 1 ? 0 : x->unread);
+    w->hbm_bytes = x->hbm_bytes * contract_pages(x, c->M <= t->bm) +
+                   (live < 1 ? 0 : x->unread);
     w->blocks = blocks;
     w->cluster = x->cluster ? t->split : 1;
     w->threads = t->threads;

@@ -24,6 +24,9 @@ static const char *const own_names[] = {
     "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
     "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N", "PARTS",
     "copy", "next", "ahead_tile",
+    "ring", "piece", "k_warp", "lane_x", "lane_words", "x_words", "x_rows",
+    "x_frag", "w_frag", "none", "low", "high", "WARPS", "PIECE", "PIECES",
+    "PITCH", "CHAINS",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 

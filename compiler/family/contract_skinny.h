@@ -39,6 +39,9 @@ typedef struct Skinny {
     size_t smem;
 } Skinny;
 
+/* The analysis; NULL, or why the group is none. */
+const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
+                        const Options *o);
 /* NULL, or why the variant cannot be. */
 const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v);
 void skinny_build(Skinny *s, Kernel *k);

@@ -314,11 +314,13 @@ static void put_sums(Skinny *s)
     Contract *x = &s->x;
     bool split = x->t.split > 1;
     const char *column = s->f->mma
-        ? s->f->k_major ? "i * 16 + e / 2 * 8 + lane / 4"
-                        : "lane / 4 * LANE_N + i * 2 + e / 2"
-        : s->f->k_major ? "i * 8 + lane / 4" : "lane / 4 * LANE_N + i";
+        ? s->f->k_major ? "warp_n + i * 16 + e / 2 * 8 + lane / 4"
+                        : "warp_n + lane / 4 * LANE_N + i * 2 + e / 2"
+        : s->f->k_major ? "warp_n + i * 8 + lane / 4"
+                        : "warp_n + lane / 4 * LANE_N + i";
     Slot slot[] = {
         {"COLUMN", column},
+        {"ROW", "j * 8 + lane % 4 * 2 + e % 2"},
         {"TILES", s->f->k_major ? s->f->mma ? "TILES" : "2 * TILES"
                                 : s->f->mma ? "LANE_N / 2" : "LANE_N"},
         {"ROWS", arena_printf(x->g->arena, "%d", (x->t.bm + 7) / 8)},
@@ -330,7 +332,7 @@ static void put_sums(Skinny *s)
     Buf b = {0};
 
     template_fill(&b, s->f->mma ? "contract_skinny_mma_sums.cu.in"
-                                : "contract_skinny_float_sums.cu.in", slot, 7);
+                                : "contract_skinny_float_sums.cu.in", slot, 8);
     kernel_phase(x->g, x->kernel, "sums", &b);
     buf_free(&b);
     contract_epilogue(x, &b);

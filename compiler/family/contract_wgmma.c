@@ -416,10 +416,14 @@ static void work(const Wgmma *w, Work *out)
                  (double)x->c.batches;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     out->special = x->special * tiles * sums / t->split;
-    out->hbm_bytes = x->hbm_bytes + (wgmma_skips(w) ? 0 : x->unread);
+    out->hbm_bytes = x->hbm_bytes * contract_pages(x, w->m_tiles == 1) +
+                     (wgmma_skips(w) ? 0 : x->unread);
     /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read: 18 TB/s of loads were measured. */
-    out->l2_bytes = tiles * loads * 0.42 + fmax(x->out_bytes, sectors);
+     * serves them with one read: 18 TB/s of loads were measured. Where all have
+     * the same rows, 13; their weights have one that asks. */
+    double lone = t->bn * (double)ROW_BYTES * steps * 0.45 + loads * 0.55;
+    out->l2_bytes = tiles * (w->m_tiles > 1 ? loads * 0.42 : lone) +
+                    fmax(x->out_bytes, sectors);
     out->scatter = 1;
     out->blocks = tiles;
     out->threads = t->threads;

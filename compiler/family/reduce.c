@@ -285,6 +285,8 @@ static double serial_loads(const RowReduce *r)
 {
     double turns = r->chunks > 4 ? r->chunks / 4.0 : 1;
 
+    if (r->mode == MODE_COLUMNS && r->chunks > 4) /* four, then one by one */
+        turns = 1.4 * (r->chunks / 4 + r->chunks % 4);
     if (r->keep)
         return 1 + (r->chunks > 16 ? r->chunks / 16.0 : 0);
     return turns + (r->plan.passes - 1) * turns * 0.4;
@@ -364,9 +366,10 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
     double smem = 0;
     if (r.mode == MODE_COLUMNS && r.per_row > 1)
         smem = 16.0 * blocks * r.threads * r.vec * r.plan.passes;
-    double combine = r.mode == MODE_LANES   ? 0.05
-                     : r.mode == MODE_SPLIT ? 1.5
-                                            : 0.1 + r.threads / 4096.0;
+    double combine = r.mode == MODE_LANES     ? 0.05
+                     : r.mode == MODE_SPLIT   ? 1.5
+                     : r.mode == MODE_COLUMNS ? 0.1 + 0.006 * r.per_row
+                                              : 0.1 + r.threads / 4096.0;
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,

@@ -1,0 +1,300 @@
+#include "family/contract_stream.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Few rows against weights along k, through rings: which variants, at what
+ * cost. The text is contract_stream_build.c's. */
+
+enum { KNOB_COLUMNS, KNOB_WARPS, KNOB_PIECE, KNOB_STAGES, KNOB_SPLIT };
+enum { SLOT_COLUMNS = 8 };
+
+/* ---- which groups ------------------------------------------------------ */
+
+static const char *open_stream(SkinnyForm *f, Graph *g, const Group *gr,
+                               const Options *o)
+{
+    const char *why = skinny_open(f, g, gr, o);
+
+    if (why)
+        return why;
+    if (o->device->sm < 80)
+        return "needs sm_80";
+    if (!f->k_major || f->align * f->size != 16)
+        return "weights that are not contiguous along k in 16 bytes";
+    return NULL;
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    SkinnyForm f;
+
+    return open_stream(&f, g, gr, o);
+}
+
+/* ---- variants ---------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Rows of x in the fragments of a warp: mma.sync has 16. */
+static int rows(const Stream *s)
+{
+    int m = s->x.t.bm;
+
+    return !s->f->mma ? m : m <= 8 ? 8 : (m + 15) / 16 * 16;
+}
+
+/* Registers of a thread for its share of x and for its sums. */
+static int x_regs(const Stream *s)
+{
+    int steps = s->piece / s->k_step;
+
+    return s->f->mma ? rows(s) / 8 * steps * 4 : rows(s) * steps * s->lane_k;
+}
+
+static int sums(const Stream *s)
+{
+    int tiles = s->columns / SLOT_COLUMNS;
+
+    return tiles * (s->f->mma ? (rows(s) + 15) / 16 * 4 : rows(s));
+}
+
+static const char *check(const Stream *s)
+{
+    const Tile *t = &s->x.t;
+    const Device *d = s->x.o->device;
+    int64_t left = s->x.c.K - (int64_t)(t->split - 1) * t->bk;
+    int slots = s->pieces * s->columns / SLOT_COLUMNS;
+
+    if (t->split > 1 && d->sm < 90)
+        return "a split needs clusters";
+    if (s->columns % t->split || t->bn % 8)
+        return "a block finishes whole vectors of columns";
+    if (left <= 0 ||
+        (s->pieces == 1 && (s->warps - 1) * (int64_t)s->piece >= left))
+        return "a warp without a part of K";
+    if (s->stages > slots)
+        return "more slots than there are weights";
+    if (x_regs(s) > 64 || sums(s) > 64 || s->x.regs * t->threads > d->regs_sm)
+        return "too many registers";
+    if (t->split * s->warps > 32)
+        return "too many partial sums";
+    return (double)s->smem / 1024 > d->smem_block_kb ? "too much shared memory"
+                                                     : NULL;
+}
+
+const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
+{
+    memset(s, 0, sizeof *s);
+    s->f = f;
+    s->x = f->x;
+    s->columns = v->knob[KNOB_COLUMNS];
+    s->warps = v->knob[KNOB_WARPS];
+    s->piece = v->knob[KNOB_PIECE];
+    s->stages = v->knob[KNOB_STAGES];
+    s->lane_k = 16 / f->size;
+    s->k_step = 4 * s->lane_k;
+    Tile *t = &s->x.t;
+    t->split = v->knob[KNOB_SPLIT];
+    s->pieces = (int)ceil_div(f->x.c.K, (int64_t)t->split * s->warps *
+                                            s->piece);
+    t->threads = s->warps * 32;
+    t->bm = (int)f->x.c.M;
+    t->bn = s->columns / t->split;
+    t->bk = s->pieces * s->piece * s->warps;
+    t->stages = 1;
+    /* columns of a slot start on different banks for 8 lanes side by side */
+    s->pitch = s->piece + (s->piece * f->size % 128 ? 0 : 64 / f->size);
+    s->chains = t->bm > 16 ? 2 : s->piece / s->k_step > 1 ? 4 : 2;
+    s->smem = (size_t)(s->warps * s->stages * SLOT_COLUMNS * s->pitch) *
+                  (size_t)f->size +
+              (size_t)(t->split * s->warps * t->bm) *
+                  (size_t)(t->bn + 8) * 4 + 16;
+    s->x.regs = x_regs(s) + sums(s) + 44;
+    return check(s);
+}
+
+static const char *variant_text(const Stream *s)
+{
+    return arena_printf(s->x.g->arena,
+                        "columns=%d warps=%d piece=%d stages=%d split=%d",
+                        s->columns, s->warps, s->piece, s->stages,
+                        s->x.t.split);
+}
+
+static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
+                        int *n)
+{
+    Variant one = {.form = f};
+    Stream s;
+
+    memcpy(one.knob, knob, 5 * sizeof *knob);
+    if (stream_plan(&s, f, &one))
+        return;
+    one.text = variant_text(&s);
+    v[(*n)++] = one;
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    enum { MOST = 600 };
+    SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
+    int n = 0, k[5];
+
+    *out = arena_array(g->arena, Variant, MOST);
+    if (open_stream(f, g, gr, o))
+        return 0;
+    int least = 64 / f->size * 2; /* 128 bytes of a column */
+    for (k[0] = 16; k[0] <= 128; k[0] *= 2)
+        for (k[1] = 2; k[1] <= 16; k[1] *= 2)
+            for (k[2] = least; k[2] <= 8 * least; k[2] *= 2)
+                for (k[3] = 1; k[3] <= 8; k[3] += 1 + (k[3] > 3))
+                    for (k[4] = 1; k[4] <= 2 && n < MOST; k[4]++)
+                        add_variant(f, k, *out, &n);
+    return n;
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+/* Blocks that an SM has room for. */
+static double room_of(const Stream *s)
+{
+    const Device *d = s->x.o->device;
+    double room = fmin(d->threads_sm / s->x.t.threads,
+                       d->regs_sm / ((s->x.regs + 7) / 8 * 8.0) /
+                           s->x.t.threads);
+
+    room = fmin(room, d->smem_sm_kb * 1024 / ((double)s->smem + 1024));
+    return fmax(1, floor(room));
+}
+
+/* Bytes of weights under way to an SM. */
+static double under_way(const Stream *s, double blocks)
+{
+    double per_sm = fmax(1, blocks / s->x.o->device->sms);
+
+    return fmin(room_of(s), per_sm) * s->warps * s->stages * SLOT_COLUMNS *
+           s->piece * s->f->size;
+}
+
+/* The fullest SM's share of the blocks over the mean one; all that is asked
+ * for at once comes at the memory's pace, whoever asks. */
+static double imbalance(const Stream *s, double blocks)
+{
+    double per_sm = blocks / s->x.o->device->sms, room = room_of(s);
+
+    if (per_sm <= room)
+        return fmax(1, 0.5 + 0.5 * ceil(per_sm) / per_sm);
+    return 1 + 0.4 * room / per_sm;
+}
+
+/* How much longer the memory takes if too few bytes are under way: measured on
+ * an H200, where 64 KB an SM reach 0.975 of what 128 KB do. */
+static double sparse(const Stream *s, double all, double blocks)
+{
+    enum { LEAST = 40 << 10, ENOUGH = 128 << 10 };
+    double under = fmax(under_way(s, blocks), 1);
+
+    return fmax(1, fmin(LEAST, all) / under) *
+           (1 + 0.05 * fmax(0, 1 - under / fmin(ENOUGH, all)));
+}
+
+/* Clocks in which the rows of x come, which are asked for ahead of the first
+ * piece's weights, but behind those of the next pieces; and of what the ring
+ * leaves of the first-level cache, which they pass. Fitted on an H200. */
+static double x_clk(const Stream *s, double x_bytes, double blocks)
+{
+    enum { MUCH = 128 << 10, MOST = 160 << 10 };
+    double under = under_way(s, blocks), x = x_bytes / MUCH;
+    double clk = x_bytes / 70 + x * x * under / MUCH * 1800;
+
+    if (s->pieces > 1)
+        clk += (s->pieces - 1) * 300 + (under > MUCH * 0.75 ? 1000 : 0);
+    return clk + (under > MOST ? 1700 : 0);
+}
+
+static void work(const Stream *s, Work *w)
+{
+    const Contract *x = &s->x;
+    const Tile *t = &x->t;
+    const Device *d = x->o->device;
+    double clk = d->clock_ghz * 1e3;
+    double tiles = (double)ceil_div(x->c.N, s->columns) *
+                   (double)x->c.batches;
+    double blocks = tiles * t->split;
+    double x_bytes = (double)t->bm * t->bk * type_bytes(x->elem);
+    double weights = (double)s->columns * t->bk * s->f->size;
+    double all = blocks / d->sms * weights;
+
+    w->pipe = s->f->mma ? PIPE_MMA : PIPE_FMA;
+    w->efficiency = 0.5;
+    w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    w->padded_flops = w->flops;
+    if (s->f->mma)
+        w->padded_flops *= ceil(t->bm / 16.0) * 16 / t->bm;
+    w->special = x->special * blocks * t->bm * t->bn;
+    w->hbm_bytes = x->hbm_bytes * 0.97 * imbalance(s, blocks) *
+                   sparse(s, all, blocks);
+    w->blocks = blocks;
+    w->threads = t->threads;
+    w->regs = x->regs;
+    w->smem_block = (double)s->smem;
+    w->block_bytes = x_bytes + weights;
+    w->l2_bytes = blocks * (x_bytes + weights) + x->out_bytes;
+    w->scatter = 1;
+    w->block_ops = w->flops / blocks;
+    w->smem_bytes = blocks * (2 * weights +
+                              (double)s->columns * s->warps * t->bm * 12);
+    w->thread_ops = 1e6;
+    w->thread_loads = 1;
+    w->warps_full = 4;
+    w->in_flight = under_way(s, blocks);
+    /* the first weights; x; the last slot's products and sums; the sums of the
+     * warps, through shared memory, or that of others, which is slow */
+    w->fill_us = (d->hbm_latency + 300 + x_clk(s, x_bytes, blocks) +
+                  s->piece / s->k_step * 60.0 / s->chains + 8.0 * s->warps) /
+                 clk;
+    w->fill_us += ceil_div(t->bm * t->bn, t->threads) * 60 / clk;
+    if (t->split > 1)
+        w->fill_us += 0.4 + 140.0 * s->warps * s->columns * t->bm /
+                                t->threads / clk;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c)
+{
+    SkinnyForm own;
+    const SkinnyForm *f = v->form;
+    Stream s;
+    Work w = {0};
+
+    memset(c, 0, sizeof *c);
+    if (!f) {
+        c->why = open_stream(&own, g, gr, o);
+        f = &own;
+    }
+    if (c->why || (c->why = stream_plan(&s, f, v)))
+        return;
+    work(&s, &w);
+    model_cost(o->device, &w, c);
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    SkinnyForm f;
+    Stream s;
+
+    if (open_stream(&f, g, gr, o) || stream_plan(&s, &f, v))
+        return;
+    k->variant = variant_text(&s);
+    stream_build(&s, k);
+}
+
+const Family family_contract_stream = {
+    "contract_stream", 1, applicable, space, cost, build,
+};

@@ -1,0 +1,34 @@
+/* contract_stream.h - few rows against many weights that lie along k.
+ *
+ * Where contract_skinny's weights come to registers, here each warp has a ring
+ * of slots in shared memory, and copies into it far ahead: STAGES slots of 8
+ * columns by PIECE k. No warp waits for another before its sums are there. A
+ * warp's k are its own, for all columns of the block, so that each element of
+ * x is read by one warp, once, straight to registers: as rows of mma.sync,
+ * whose 8 columns are a slot's; factors that tensor cores do not take are
+ * multiplied as floats by the same lanes. */
+#ifndef DCC_FAMILY_CONTRACT_STREAM_H
+#define DCC_FAMILY_CONTRACT_STREAM_H
+
+#include "family/contract_skinny.h"
+
+typedef struct Stream {
+    Contract x;     /* x.t: bm, bn: what a block finishes; bk: its part of K */
+    const SkinnyForm *f;
+    int columns;    /* of a block, or of a cluster */
+    int warps;
+    int piece;      /* k of a slot */
+    int pieces;     /* of a warp */
+    int stages;     /* slots of its ring */
+    int lane_k;     /* k of a lane in one step: 16 bytes of weights */
+    int k_step;     /* of a warp */
+    int pitch;      /* elements from column to column of a slot */
+    int chains;     /* sums of a slot that do not wait for each other */
+    size_t smem;
+} Stream;
+
+/* NULL, or why the variant cannot be. */
+const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v);
+void stream_build(Stream *s, Kernel *k);
+
+#endif

@@ -1,0 +1,328 @@
+#include "family/contract_stream.h"
+
+#include <string.h>
+
+/* The kernel of a contraction whose weights come through rings. */
+
+static void constants(Stream *s)
+{
+    Contract *x = &s->x;
+    Kernel *k = x->kernel;
+    Graph *g = x->g;
+    const Tile *t = &x->t;
+
+    kernel_constant(g, k, "M", x->c.M, NULL);
+    kernel_constant(g, k, "N", x->c.N, NULL);
+    kernel_constant(g, k, "K", x->c.K, NULL);
+    kernel_constant(g, k, "BM", t->bm, NULL);
+    kernel_constant(g, k, "BN", t->bn, "columns that a block finishes");
+    kernel_constant(g, k, "BK", t->bk, "its part of K");
+    kernel_constant(g, k, "K_STEP", s->k_step, "of a warp");
+    kernel_constant(g, k, "LANE_K", s->lane_k, "of a lane");
+    kernel_constant(g, k, "PIECE", s->piece, "k of a slot");
+    kernel_constant(g, k, "PIECES", s->pieces, "of a warp");
+    kernel_constant(g, k, "STEPS", s->piece / s->k_step, "of a piece");
+    kernel_constant(g, k, "PITCH", s->pitch, "padded: columns on other banks");
+    kernel_constant(g, k, "STAGES", s->stages, "slots of a warp's ring");
+    kernel_constant(g, k, "WARPS", s->warps, NULL);
+    kernel_constant(g, k, "THREADS", t->threads, NULL);
+    kernel_constant(g, k, "TILES", s->columns / 8, "of 8 columns");
+    kernel_constant(g, k, "PARTS", s->warps * t->split,
+                    "partial sums of a result");
+    if (s->f->mma) {
+        kernel_constant(g, k, "ROWS", (t->bm + 15) / 16, "of 16 rows");
+        kernel_constant(g, k, "CHAINS", s->chains,
+                        "sums that do not wait for each other");
+    }
+    if (t->split > 1) {
+        kernel_constant(g, k, "SPLIT", t->split, "blocks that share K");
+        kernel_constant(g, k, "COLUMNS", s->columns, "of a cluster");
+    }
+}
+
+static void shared_memory(Stream *s)
+{
+    Contract *x = &s->x;
+    const Tensor *w = x->b.op->read->tensor;
+
+    kernel_smem(x->g, x->kernel, 16,
+                arena_printf(x->g->arena, "%s %s[WARPS][STAGES][8][PITCH]",
+                             type_cname(w->type), x->b.tile), NULL);
+    kernel_smem(x->g, x->kernel, 16, "float parts[PARTS][BM][BN + 8]", NULL);
+}
+
+static void put_setup(Stream *s)
+{
+    Contract *x = &s->x;
+    Buf b = {0};
+
+    if (x->t.split > 1)
+        buf_puts(&b, "const int rank = blockIdx.x % SPLIT;\n"
+                     "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
+                     "const int n0 = first + rank * BN;\nconst int m0 = 0;\n"
+                     "dcc_cluster_arrive();  // each block is there\n");
+    else
+        buf_puts(&b, "const int first = blockIdx.x * BN;\n"
+                     "const int n0 = first;\nconst int m0 = 0;\n");
+    contract_batch(x, &b);
+    buf_puts(&b, "const int lane = threadIdx.x % 32, "
+                 "warp = threadIdx.x / 32;\n");
+    buf_printf(&b, "const int k_warp = %swarp * PIECES * PIECE;\n",
+               x->t.split > 1 ? "rank * BK + " : "");
+    kernel_phase(x->g, x->kernel, "setup", &b);
+    buf_free(&b);
+}
+
+static bool cut(const Stream *s)
+{
+    return (int64_t)s->x.t.bk * s->x.t.split != s->x.c.K;
+}
+
+/* ---- weights ----------------------------------------------------------- */
+
+static void put_fetch(Stream *s, Buf *b)
+{
+    Contract *x = &s->x;
+    const Load *l = &x->b;
+    const Tensor *t = l->op->read->tensor;
+    bool beyond = x->c.N % s->columns;
+    CScope scope = cprint_open(&x->cp);
+    Buf row = {0}, at = {0};
+
+    cprint_name(&x->cp, s->f->n, "column");
+    cprint_element(&row, &x->cp, t, l->row_part);
+    cprint_name(&x->cp, s->f->k, "k");
+    cprint_element(&at, &x->cp, t, l->k_part);
+    buf_printf(b, "auto &ring = smem.%s[warp];\n", l->tile);
+    buf_puts(b, "auto fetch = [&](int slot) {\n"
+                "    #pragma unroll\n"
+                "    for (int i = 0; i < 8 * PIECE / LANE_K; i += 32) {\n"
+                "        const int c = (i + lane) / (PIECE / LANE_K);\n"
+                "        const int k_at = (i + lane) % (PIECE / LANE_K) * "
+                "LANE_K;\n");
+    buf_printf(b, "        const int column = %sfirst + slot %% TILES * 8 + "
+                  "c%s;\n", beyond ? "min(" : "", beyond ? ", N - 1)" : "");
+    buf_puts(b, "        const int k = k_warp + slot / TILES * PIECE + "
+                "k_at;\n");
+    buf_printf(b, "        const %s w_off = %s;\n", contract_offset_type(l),
+               buf_text(&row));
+    buf_printf(b, "        dcc_cp_async16(&ring[slot %% STAGES][c][k_at],\n"
+                  "            &%s[w_off + %s%s%s]%s);\n",
+               cprint_tensor(&x->cp, t), cut(s) ? "(k < K ? " : "",
+               buf_text(&at), cut(s) ? " : 0)" : "",
+               cut(s) ? ", k < K ? 16 : 0" : "");
+    buf_puts(b, "    }\n};\n");
+    cprint_close(&x->cp, scope);
+    buf_free(&row);
+    buf_free(&at);
+}
+
+static void put_first(Buf *b)
+{
+    buf_puts(b, "#pragma unroll\n"
+                "for (int slot = 0; slot < STAGES; ++slot) {\n"
+                "    fetch(slot);\n    dcc_cp_commit();\n}\n");
+}
+
+/* ---- x ----------------------------------------------------------------- */
+
+/* LANE_K of them as they lie in memory. */
+static bool whole(const Stream *s)
+{
+    const Load *l = &s->x.a;
+
+    return l->async && l->along_k && l->vec == s->lane_k;
+}
+
+static void put_in(Stream *s, Buf *in)
+{
+    Contract *x = &s->x;
+
+    if (cut(s))
+        buf_puts(in, "k < K");
+    if (whole(s) && guard_truth(x->a.op->in) != ALWAYS) {
+        buf_puts(in, cut(s) ? " && " : "");
+        cprint_guard(in, &x->cp, x->a.op->in);
+    }
+}
+
+/* One element of x, or all of the lane's, to `to`. */
+static void put_x_value(Stream *s, Buf *b, const char *to)
+{
+    Contract *x = &s->x;
+    const Load *l = &x->a;
+    Buf value = {0}, in = {0}, body = {0};
+
+    put_in(s, &in);
+    if (whole(s)) {
+        Buf at = {0};
+        cprint_element(&at, &x->cp, l->op->read->tensor, l->op->offset);
+        if (in.len)
+            buf_printf(b, "if (%s)\n    ", buf_text(&in));
+        buf_printf(b, "dcc_read(%s, &%s[%s]);\n", to,
+                   cprint_tensor(&x->cp, l->op->read->tensor), buf_text(&at));
+        buf_free(&at);
+    } else {
+        const Expr *e = l->op->e;
+        const char *text = cprint_bind(&body, &x->cp, e, l->id);
+        cprint_to_storage(&value, x->elem, e->type, text);
+        if (in.len)
+            buf_printf(b, "if (%s) {\n", buf_text(&in));
+        cprint_lines(b, buf_text(&body), in.len ? 4 : 0);
+        buf_printf(b, "%s%s.v[e] = %s;\n", in.len ? "    " : "", to,
+                   buf_text(&value));
+        if (in.len)
+            buf_puts(b, "}\n");
+    }
+    buf_free(&body);
+    buf_free(&value);
+    buf_free(&in);
+}
+
+/* fetch_x(piece): the lane's k of a piece, of each row that it has. */
+static void put_x(Stream *s, Buf *b)
+{
+    Contract *x = &s->x;
+    const Load *l = &x->a;
+    const char *elem = type_cname(x->elem);
+    CScope scope = cprint_open(&x->cp);
+    Buf inner = {0}, row = {0};
+
+    const char *m = !s->f->mma          ? "j"
+                    : x->t.bm % 16 && (x->t.bm > 8 || x->t.bm % 8)
+                        ? "min(j * 8 + lane / 4, BM - 1)"
+                        : "j * 8 + lane / 4";
+
+    buf_printf(b, "using lane_x = dcc_vector<%s, LANE_K>;\n", elem);
+    buf_printf(b, "lane_x x_rows[%s][STEPS];\n",
+               !s->f->mma ? "BM" : x->t.bm <= 8 ? "1" : "2 * ROWS");
+    buf_printf(&row, "const int m = %s;\n", m);
+    contract_digits(x, &row, l->side, l, "m");
+    buf_printf(&inner, "const int k = k_warp + piece * PIECE + i * K_STEP + "
+                       "lane %% 4 * LANE_K%s;\n", whole(s) ? "" : " + e");
+    contract_digits(x, &inner, &x->k, l, "k");
+    put_x_value(s, &inner, "x_rows[j][i]");
+    buf_printf(b, "auto fetch_%s = [&](int piece) {\n"
+                  "    #pragma unroll\n"
+                  "    for (int j = 0; j < %s; ++j) {\n", l->id,
+               !s->f->mma ? "BM" : x->t.bm <= 8 ? "1" : "2 * ROWS");
+    cprint_lines(b, buf_text(&row), 8);
+    buf_puts(b, "        #pragma unroll\n"
+                "        for (int i = 0; i < STEPS; ++i) {\n");
+    if (cut(s) || (whole(s) && guard_truth(l->op->in) != ALWAYS))
+        buf_puts(b, "            x_rows[j][i] = {};\n");
+    if (!whole(s))
+        buf_puts(b, "            #pragma unroll\n"
+                    "            for (int e = 0; e < LANE_K; ++e) {\n");
+    cprint_lines(b, buf_text(&inner), whole(s) ? 12 : 16);
+    buf_printf(b, "%s        }\n    }\n};\n",
+               whole(s) ? "" : "            }\n");
+    cprint_close(&x->cp, scope);
+    buf_free(&inner);
+    buf_free(&row);
+}
+
+/* x comes first, unless it has to be waited for and weights have not. */
+static void put_load(Stream *s)
+{
+    Contract *x = &s->x;
+    bool constant = kernel_reads_constants(x->b.op->e);
+    const char *first = arena_printf(x->g->arena, "fetch_%s(0);\n", x->a.id);
+    Buf b = {0};
+
+    if (!constant)
+        kernel_wait_phase(x->g, x->kernel);
+    put_fetch(s, &b);
+    put_x(s, &b);
+    if (x->kernel->waits && constant) {
+        put_first(&b);
+        buf_puts(&b, kernel_wait(x->kernel));
+        buf_puts(&b, first);
+    } else {
+        buf_puts(&b, first);
+        put_first(&b);
+    }
+    kernel_phase(x->g, x->kernel, "load", &b);
+    buf_free(&b);
+}
+
+/* ---- multiply ---------------------------------------------------------- */
+
+static void put_multiply(Stream *s)
+{
+    Contract *x = &s->x;
+    Arena *a = x->g->arena;
+    const char *file = s->f->mma ? "contract_stream_mma.cu.in"
+                                 : "contract_stream_float.cu.in";
+    Slot slot[] = {
+        {"MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+                                 : "dcc_mma_m16n8k16_bf16"},
+        {"HIGH", x->t.bm > 8 ? "x_words(x_rows[2 * j + 1][i]).v" : "none"},
+        {"WEIGHT", type_cname(x->b.op->read->tensor->type)},
+        {"MORE", s->pieces == 1 ? ""
+                 : arena_printf(a, "if (piece + 1 < PIECES)\n"
+                                   "    fetch_%s(piece + 1);\n", x->a.id)},
+    };
+    Buf b = {0};
+
+    template_fill(&b, file, slot, 4);
+    kernel_phase(x->g, x->kernel, "multiply", &b);
+    buf_free(&b);
+}
+
+static void put_sums(Stream *s)
+{
+    Contract *x = &s->x;
+    bool split = x->t.split > 1, mma = s->f->mma;
+    Slot slot[] = {
+        {"COLUMN", mma ? "i * 8 + lane % 4 * 2 + e % 2" : "i * 8 + lane / 4"},
+        {"ROW", "j * 16 + e / 2 * 8 + lane / 4"},
+        {"TILES", "TILES"},
+        {"ROWS", "ROWS"},
+        {"ARRIVED", split ? "dcc_cluster_wait();\n" : ""},
+        {"TO", split ? "*dcc_cluster_peer(at, column / BN)" : "*at"},
+        {"PART", split ? "rank * WARPS + warp" : "warp"},
+        {"SYNC", split ? "dcc_cluster_sync();" : "__syncthreads();"},
+    };
+    Buf b = {0};
+
+    template_fill(&b, mma ? "contract_skinny_mma_sums.cu.in"
+                          : "contract_skinny_float_sums.cu.in", slot, 8);
+    kernel_phase(x->g, x->kernel, "sums", &b);
+    buf_free(&b);
+    contract_epilogue(x, &b);
+    kernel_phase(x->g, x->kernel, "epilogue", &b);
+    buf_free(&b);
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+void stream_build(Stream *s, Kernel *k)
+{
+    Contract *x = &s->x;
+    int tiles = (int)((x->c.N + s->columns - 1) / s->columns);
+
+    x->beyond = x->c.N % s->columns != 0;
+    contract_names(x, k);
+    contract_name_loads(x);
+    k->family = "contract_stream";
+    k->min_arch = x->t.split > 1 ? "sm_90" : "sm_80";
+    k->block = x->t.threads;
+    k->smem_bytes = s->smem;
+    k->grid[0] = tiles * x->t.split;
+    k->grid[1] = 1;
+    k->grid[2] = (int)x->c.batches;
+    k->cluster = x->t.split;
+    k->min_blocks = 1;
+    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    k->bytes = x->hbm_bytes;
+    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+    constants(s);
+    shared_memory(s);
+    put_setup(s);
+    put_load(s);
+    put_multiply(s);
+    put_sums(s);
+    kernel_tidy(x->g, k);
+}
