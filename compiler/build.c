@@ -57,7 +57,8 @@ static void note_function(const Expr *e, void *ctx)
     if (e->kind == E_BINARY && e->fn == F_MAX)
         add_word(w, e->arg[1]->kind == E_CONST && e->arg[1]->num == 0
                         ? "relu" : "max");
-    if (e->kind == E_UNARY && (e->fn == F_ERF || e->fn == F_NORMCDF))
+    if (e->kind == E_UNARY && (e->fn == F_ERF || e->fn == F_NORMCDF ||
+                                 e->fn == F_GELU))
         add_word(w, "gelu");
     if (e->kind == E_UNARY && (e->fn == F_TANH || e->fn == F_EXP ||
                                e->fn == F_LOG || e->fn == F_SQRT ||

@@ -82,6 +82,11 @@ static double normcdf(double x)
     return erfc(-x * M_SQRT1_2) / 2;
 }
 
+static double gelu(double x)
+{
+    return x * normcdf(x);
+}
+
 static double logistic(double x)
 {
     return 1 / (1 + exp(-x));
@@ -101,7 +106,7 @@ static bool fold_call(Func f, double a, double b, double *out)
         [F_ERFC] = erfc,    [F_TGAMMA] = tgamma, [F_LGAMMA] = lgamma,
         [F_FLOOR] = floor,  [F_CEIL] = ceil,     [F_TRUNC] = trunc,
         [F_ROUND] = round,  [F_RINT] = rint,     [F_NORMCDF] = normcdf,
-        [F_LOGISTIC] = logistic,
+        [F_LOGISTIC] = logistic, [F_GELU] = gelu,
     };
     static double (*const two[F_COUNT])(double, double) = {
         [F_POW] = pow,      [F_ATAN2] = atan2, [F_FMOD] = fmod,

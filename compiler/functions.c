@@ -19,6 +19,8 @@ static bool is_unary(const Expr *e, Func f)
 
 static const Expr *times(Graph *g, const Expr *a, const Expr *b, Type t)
 {
+    if (is_unary(b, F_NORMCDF) && expr_equal(a, b->arg[0]))
+        return expr_unary(g, F_GELU, a, t);
     return expr_binary(g, F_MUL, a, b, t);
 }
 
@@ -75,7 +77,8 @@ static const Expr *half(const Expr *e)
 
 static bool made_here(const Expr *e)
 {
-    return is_unary(e, F_NORMCDF) || is_unary(e, F_LOGISTIC) ||
+    return is_unary(e, F_NORMCDF) || is_unary(e, F_GELU) ||
+           is_unary(e, F_LOGISTIC) ||
            (is_binary(e, F_MUL) && made_here(e->arg[1]));
 }
 

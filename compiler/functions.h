@@ -5,7 +5,9 @@
  * of the small values of erf or tanh, which the library pays for, is lost in
  * it. So 1 + erf(x) is taken as one function, dcc_normcdf, and 1 + tanh(x),
  * which is 2 / (1 + e^-2x), as dcc_logistic. Both keep the relative accuracy
- * where the sum is small, which the sum itself does not. */
+ * where the sum is small, which the sum itself does not. x dcc_normcdf(x) is
+ * dcc_gelu; of a sum of many products on its way to 16 bits, dcc_gelu16
+ * (cprint.h). */
 #ifndef DCC_FUNCTIONS_H
 #define DCC_FUNCTIONS_H
 

@@ -548,6 +548,24 @@ DCC_DEVICE float dcc_normcdf(float x)
     return fabsf((x > 0.0f ? 1.0f : 0.0f) - dcc_ex2(q));
 }
 
+// x dcc_normcdf(x)
+DCC_DEVICE float dcc_gelu(float x) { return x * dcc_normcdf(x); }
+
+// The same where x is a sum of many products, and the result is stored in 16
+// bits: within 2^-20 |x|, and from -4 on within 2^-10 of itself.
+DCC_DEVICE float dcc_gelu16(float x)
+{
+    const float t = fminf(fabsf(x), 8.0f);
+    float q = 2.97629176e-5f;
+    q = fmaf(q, t, -7.36838323e-4f);
+    q = fmaf(q, t, 7.96089601e-3f);
+    q = fmaf(q, t, -5.32014556e-2f);
+    q = fmaf(q, t, -0.458949536f);
+    q = fmaf(q, t, -1.15113688f);
+    q = fmaf(q, t, -1.0f);
+    return fmaf(-t, dcc_ex2(q), dcc_max_nan(x, 0.0f));
+}
+
 // 1 / (1 + e^-x), within 6 + 1.5 |x| units of 2^-24 of itself.
 DCC_DEVICE float dcc_logistic(float x)
 {

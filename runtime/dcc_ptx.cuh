@@ -59,6 +59,18 @@ DCC_DEVICE float dcc_rcp(float x)
     return y;
 }
 
+// max.NaN (sm_80): the greater, or NaN if one is.
+DCC_DEVICE float dcc_max_nan(float a, float b)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    return a != a || b != b ? a + b : fmaxf(a, b);
+#else
+    float y;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(y) : "f"(a), "f"(b));
+    return y;
+#endif
+}
+
 // barrier{.cta}: named barrier 1..15 among `threads` threads (whole warps).
 DCC_DEVICE void dcc_barrier_sync(int id, int threads)
 {

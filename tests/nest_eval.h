@@ -73,6 +73,7 @@ static inline double nest_apply(Func f, double a, double b)
     case F_TANH: return tanh(a);
     case F_ERF: return erf(a);
     case F_NORMCDF: return erfc(-a / sqrt(2)) / 2;
+    case F_GELU: return a * erfc(-a / sqrt(2)) / 2;
     case F_LOGISTIC: return 1 / (1 + exp(-a));
     case F_SQRT: return sqrt(a);
     case F_RSQRT: return 1 / sqrt(a);

@@ -112,8 +112,8 @@ static void test_saxpy(Mutation m)
 
 // ---- functions that dcc has instead of the library's ------------------------
 
-// y[4 * i ..]: normcdf and logistic of the float whose bits are first + i *
-// step, then of its opposite.
+// y[6 * i ..]: normcdf, logistic and gelu16 of the float whose bits are first +
+// i * step, then of its opposite.
 extern "C" __global__ void functions(int n, unsigned first, unsigned step,
                                      float *y)
 {
@@ -121,18 +121,20 @@ extern "C" __global__ void functions(int n, unsigned first, unsigned step,
     if (i >= n)
         return;
     const float x = __uint_as_float(first + (unsigned)i * step);
-    y[4 * i] = dcc_normcdf(x);
-    y[4 * i + 1] = dcc_logistic(x);
-    y[4 * i + 2] = dcc_normcdf(-x);
-    y[4 * i + 3] = dcc_logistic(-x);
+    y[6 * i] = dcc_normcdf(x);
+    y[6 * i + 1] = dcc_logistic(x);
+    y[6 * i + 2] = dcc_gelu16(x);
+    y[6 * i + 3] = dcc_normcdf(-x);
+    y[6 * i + 4] = dcc_logistic(-x);
+    y[6 * i + 5] = dcc_gelu16(-x);
 }
 
 static float *run_functions(int n, unsigned first, unsigned step)
 {
-    float *y = device<float>(4 * n, false);
+    float *y = device<float>(6 * n, false);
     functions<<<(n + 255) / 256, 256>>>(n, first, step, y);
     check(cudaGetLastError());
-    return fetch(y, 4 * n);
+    return fetch(y, 6 * n);
 }
 
 static void expect_functions(double x, const float *y)
@@ -143,6 +145,9 @@ static void expect_functions(double x, const float *y)
     expect("normcdf", y[0], phi,
            x > -4 ? fmin(0x1p-23, phi * 0x1p-12) : 0x1p-23);
     expect("logistic", y[1], sigma, sigma * few + 0x1p-126);
+    expect("gelu16", y[2], x * phi,
+           fabs(x) * (x > -4 ? fmin(0x1p-20, phi * 0x1p-10) : 0x1p-24) +
+               0x1p-126);
 }
 
 // One float of every 4001 between 2^-30 and 128; infinity and NaN.
@@ -155,14 +160,16 @@ static void test_functions(Mutation)
         const unsigned bits = first + (unsigned)i * step;
         float x;
         memcpy(&x, &bits, sizeof x);
-        expect_functions(x, y + 4 * i);
-        expect_functions(-(double)x, y + 4 * i + 2);
+        expect_functions(x, y + 6 * i);
+        expect_functions(-(double)x, y + 6 * i + 3);
     }
     y = run_functions(1, 0x7f800000u, 0);
-    for (int i = 0; i < 4; ++i)
-        expect("of an infinity", y[i], i < 2, 0);
+    const double limits[] = {1, 1, INFINITY, 0, 0, 0};
+    for (int i = 0; i < 6; ++i)
+        if (y[i] != limits[i])
+            expect("of an infinity", y[i], limits[i], 1e-14);
     y = run_functions(1, 0x7fc00000u, 0);
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < 6; ++i)
         expect("of NaN", y[i] != y[i], 1, 0);
 }
 

@@ -274,7 +274,7 @@ static void count_special(const Expr *e, void *ctx)
 {
     Contract *x = ctx;
     bool one = e->fn == F_EXP || e->fn == F_RSQRT || e->fn == F_EXP2 ||
-               e->fn == F_NORMCDF;
+               e->fn == F_NORMCDF || e->fn == F_GELU;
 
     if (!special(e))
         return;

@@ -443,6 +443,17 @@ void finish_sum(Finish *f, const char *text)
             f->x->cp.local[i] = text;
 }
 
+/* CPrint's sums_to_16_bits: at least 64 products. */
+static bool to_16_bits(const Contract *x)
+{
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Tensor *t = x->gr->step[i].tensor;
+        if (t && t->type != T_F16 && t->type != T_BF16)
+            return false;
+    }
+    return x->c.K >= 64;
+}
+
 void finish_columns(Finish *f, Buf *b)
 {
     Contract *x = f->x;
@@ -463,7 +474,9 @@ void finish_columns(Finish *f, Buf *b)
     }
     x->cp.staged = staged_read;
     x->cp.ctx = f;
+    x->cp.sums_to_16_bits = to_16_bits(x);
     put_steps(f, &body);
+    x->cp.sums_to_16_bits = false;
     x->cp.staged = NULL;
     if (f->partial) {
         Buf all = {0};

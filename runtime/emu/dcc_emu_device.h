@@ -32,6 +32,10 @@ static inline float dcc_ex2(float x)
 {
     return dcc_emu_flush(exp2f(dcc_emu_flush(x)));
 }
+static inline float dcc_max_nan(float a, float b)
+{
+    return a != a || b != b ? a + b : fmaxf(a, b);
+}
 static inline float dcc_rcp(float x)
 {
     return dcc_emu_flush(1 / dcc_emu_flush(x));
