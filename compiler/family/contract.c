@@ -290,6 +290,25 @@ static void count_read(const Expr *e, void *ctx)
         *(double *)ctx += 1.5;
 }
 
+/* Whether columns are stored one by one: rows end within a vector. */
+static bool one_by_one(const Contract *x)
+{
+    const Var *v = x->c.n_n ? x->c.n[x->c.n_n - 1] : NULL;
+
+    if (!v || v->extent % 4 == 0)
+        return false;
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Step *s = &x->gr->step[i];
+        if (!s->tensor)
+            continue;
+        const Idx *at = cprint_offset(x->g, s->tensor, s->store);
+        at = idx_sub(x->g->pool, at, idx_var(x->g->pool, v));
+        if (tensor_run(s->tensor, at, v->extent) < (v->extent + 3) / 4 * 4)
+            return true;
+    }
+    return false;
+}
+
 bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
                    const char **why)
 {
@@ -307,7 +326,7 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         if (gr->step[i].op == R_SUM)
             x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
     x->elem = x->acc;
-    x->ops = c->n_n && c->n[c->n_n - 1]->extent % 4 ? 11 : 3; /* one by one */
+    x->ops = one_by_one(x) ? 11 : 3;
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         if (s->op == R_NONE && !s->over_cols) {
