@@ -2,10 +2,11 @@
  *
  * Inputs, outputs and state are row-major as declared. Intermediates that are
  * read and written element by element together share one layout; contractions
- * vote for the dimension that they want to load along. Parameters that a
- * contraction would have to gather are packed once, at load time; with
- * `f32_along_sum`, f32 ones that are not contiguous along the sum too, which is
- * how tensor cores take tf32. */
+ * vote for the dimension that they want to load along. Rows of intermediates
+ * that do not end with a whole vector get padding behind them, where sums and
+ * reductions take whole rows. Parameters that a contraction would have to
+ * gather are packed once, at load time; with `f32_along_sum`, f32 ones that are
+ * not contiguous along the sum too, which is how tensor cores take tf32. */
 #ifndef DCC_LAYOUT_H
 #define DCC_LAYOUT_H
 
