@@ -168,7 +168,15 @@ void contract_early(Contract *x, Buf *b);
  * prints where they are: m and n, or with x->patch the variables of m, which it
  * names; and sets x->sum. */
 typedef void ContractPlace(Contract *x, Buf *b);
-void contract_points(Contract *x, Buf *b, int most, ContractPlace *place);
+/* What is read ahead of the sums: a vector of 16 bytes for each of a thread's
+ * `pieces`, of which `piece` is the number, as far as `regs` registers hold. */
+typedef struct ContractAhead {
+    int pieces, regs;
+    const char *piece;
+    Buf declare, reads;
+} ContractAhead;
+void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
+                     ContractAhead *ahead);
 /* contract_pack.c: the same in two halves, where contract_packs(): pairs of
  * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
  * address `from` stored; with x->lines, which it sets, a line of the columns of

@@ -268,7 +268,7 @@ static const char *epilogue(Halo *h)
     Contract *x = &h->x;
     Buf points = {0}, b = {0};
 
-    contract_points(x, &points, 8, place_point);
+    contract_points(x, &points, 8, place_point, NULL);
     buf_printf(&b, "#pragma unroll 2\n"
                    "for (int i = threadIdx.x; i < BM * BN / %d; "
                    "i += THREADS) {\n", x->vec);

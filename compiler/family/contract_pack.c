@@ -1,7 +1,7 @@
 #include "family/contract_finish.h"
 
-/* The epilogue in two halves, for a result of 16-bit elements: pairs of columns
- * where the sums are, then whole pieces of rows to memory. */
+/* The epilogue where the sums are; and in two halves, for a result of 16-bit
+ * elements: pairs of columns there, then whole pieces of rows to memory. */
 
 typedef struct RowReads {
     const Contract *x;
@@ -176,5 +176,63 @@ void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
                    type, v->id, type, from);
         finish_vector_store(&f, b, v, i);
     }
+    cprint_close(&x->cp, scope);
+}
+
+/* ---- as the sums lie --------------------------------------------------- */
+
+static void put_point(Finish *f, Buf *b, ContractPlace *place)
+{
+    Contract *x = f->x;
+
+    place(x, b);
+    if (!x->patch)
+        finish_side(f, b, &x->m, f->linear_m);
+    if (!x->patch_n)
+        finish_side(f, b, &x->n, f->linear_n);
+}
+
+/* Reads of what belongs to single results: all pieces of it that a thread has
+ * are asked for at once, if there are registers. */
+static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
+{
+    Contract *x = f->x;
+    CScope scope = cprint_open(&x->cp);
+    int regs = a->regs;
+
+    for (int i = 0; i < f->n_vec && x->vec == 8; i++) {
+        Vector *v = &f->vec[i];
+        const char *id = v->id;
+        if (!finish_ahead(x, v) || !finish_uses(&x->m, v->read) ||
+            v->count > 1 || a->pieces * 4 > regs)
+            continue;
+        regs -= a->pieces * 4;
+        buf_printf(&a->declare, "%s %s[%d]%s;\n",
+                   finish_type(f, v->read->tensor, v), id, a->pieces,
+                   guard_truth(v->read->in) == ALWAYS ? "" : " = {}");
+        if (!a->reads.len)
+            put_point(f, &a->reads, place);
+        v->early = true;
+        v->id = arena_printf(x->g->arena, "%s[%s]", id, a->piece);
+        finish_read(f, &a->reads, v);
+    }
+    cprint_close(&x->cp, scope);
+}
+
+void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
+                     ContractAhead *ahead)
+{
+    Finish f = {0};
+    CScope scope;
+
+    finish_prepare(&f, x, most);
+    cprint_fresh(&x->cp, "sum");
+    scope = cprint_open(&x->cp);
+    finish_sum(&f, "sum");
+    if (ahead)
+        put_rows_ahead(&f, ahead, place);
+    put_point(&f, b, place);
+    finish_loads(&f, b);
+    finish_columns(&f, b);
     cprint_close(&x->cp, scope);
 }

@@ -748,22 +748,3 @@ void contract_epilogue(Contract *x, Buf *b)
     put_points(f, b);
     buf_puts(b, "}\n");
 }
-
-void contract_points(Contract *x, Buf *b, int most, ContractPlace *place)
-{
-    Finish f = {0};
-    CScope scope;
-
-    finish_prepare(&f, x, most);
-    cprint_fresh(&x->cp, "sum");
-    scope = cprint_open(&x->cp);
-    finish_sum(&f, "sum");
-    place(x, b);
-    if (!x->patch)
-        finish_side(&f, b, &x->m, f.linear_m);
-    if (!x->patch_n)
-        finish_side(&f, b, &x->n, f.linear_n);
-    finish_loads(&f, b);
-    finish_columns(&f, b);
-    cprint_close(&x->cp, scope);
-}

@@ -43,8 +43,8 @@ static const char *check_types(Contract *x)
     x->terms = tf32 && x->o->math == MATH_3XTF32 ? 3 : 1;
     if (a != T_F16 && a != T_BF16 && !tf32)
         return "factors that are not exact in f16 or bf16";
-    if (x->c.M < 16 || x->c.N < 16 || x->c.K < 32)
-        return "fewer than 16 rows or columns, or than 32 terms";
+    if (x->c.M < 16 || x->c.N < 16 || x->c.K < 8)
+        return "fewer than 16 rows or columns, or than 8 terms";
     x->elem = a;
     x->mma = true;
     return NULL;
@@ -223,6 +223,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
     int all = w->consumers > 1 ? wgmma_budget(w)
                                : regs_for(d, t->threads, w->resident);
     w->spare = three ? 0 : all - sums - wide - other_regs(w, f);
+    w->spare_rows = three ? 0 : w->spare + f->reads_regs;
     return NULL;
 }
 

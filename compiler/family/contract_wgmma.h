@@ -39,6 +39,7 @@ typedef struct Wgmma {
     int pack;               /* columns that a warp stores at a time, or 0 */
     Plane boxes;            /* which TMA stores; or none */
     int spare;              /* registers that a consumer's thread has left */
+    int spare_rows;         /* with those set aside for what rows read */
     int64_t m_tiles, n_tiles, k_tiles;
     int64_t tiles;          /* of all products; of a cluster that shares b */
     size_t stage_bytes;     /* that TMA brings a stage */

@@ -266,6 +266,30 @@ static int most_columns(const Contract *x)
     return wgmma_result_bytes(x) == 4 ? 2 : 8;
 }
 
+/* The reads ahead of a tile's products. */
+static const char *ahead_text(Wgmma *w, ContractAhead *ahead, const char *row)
+{
+    Buf b = {0};
+
+    if (ahead->reads.len) {
+        buf_printf(&b, "// What belongs to single results comes in during the "
+                       "products.\n%s"
+                       "#pragma unroll\n"
+                       "for (int j = 0; j < BN / 32; ++j)\n"
+                       "    #pragma unroll\n"
+                       "    for (int i = 0; i < WM / 32; ++i) {\n"
+                       "        const int row = %s;\n",
+                   buf_text(&ahead->declare), row);
+        cprint_lines(&b, buf_text(&ahead->reads), 8);
+        buf_puts(&b, "    }\n");
+    }
+    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
+    buf_free(&b);
+    buf_free(&ahead->declare);
+    buf_free(&ahead->reads);
+    return s;
+}
+
 /* As the sums lie: pairs of a thread's columns, or 8 after an exchange with
  * its neighbours. */
 static const char *direct_text(Wgmma *w)
@@ -276,7 +300,12 @@ static const char *direct_text(Wgmma *w)
 
     if (!w->pingpong && w->consumers > 1)
         row = arena_printf(x->g->arena, "warpgroup * WM + %s", row);
-    contract_points(x, &points, most_columns(x), place_point);
+    ContractAhead ahead = {.pieces = x->t.split > 1 ? INT16_MAX
+                                                    : w->wm * x->t.bn / 1024,
+                           .regs = w->spare_rows,
+                           .piece = "j * (WM / 32) + i"};
+    contract_points(x, &points, most_columns(x), place_point, &ahead);
+    w->ahead = ahead_text(w, &ahead, row);
     if (x->vec == 4 || x->vec == 1) {
         buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
         cprint_lines(&inner, buf_text(&points), 4);

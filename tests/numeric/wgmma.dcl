@@ -27,3 +27,6 @@ model wg_two_outputs {
   output y = relu(z);
   output s : f32[80, 48] = z * z;
 }
+model wg_few_terms { input x : f16[200, 24]; param w : f16[48, 24]; param b : f16[48]; output y = relu(linear(x, w, b)); }
+model wg_8_terms { input x : bf16[200, 8]; param w : bf16[40, 8]; input r : bf16[200, 40]; output y = linear(x, w) + r; }
+model wg_residual_rows { input x : f16[300, 96]; param w : f16[160, 96]; param b : f16[160]; input r : f16[300, 160]; output y = relu(linear(x, w, b) + r); }
