@@ -270,7 +270,7 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     double fill = (d->hbm_latency * 1.5 + 500) / clk;
     double stride = (double)r->down.stride;
     double l1_us = l1 / (d->smem_bytes_clk * d->sms * clk);
-    double beside = MAP_BESIDE * (sm_us + l1_us + l2 / (d->l2_gbs * 1e3));
+    double beside = ROLL_BESIDE * (sm_us + l1_us + l2 / (d->l2_gbs * 1e3));
     Work work = {
         .pipe = PIPE_FMA,
         .flops = t->flops,
