@@ -67,6 +67,7 @@ static double epilogue_clk(const Wgmma *w)
 {
     enum {
         PLAIN = 5, /* instructions a result that the stores hide */
+        BOXES = 9, /* or boxes, which need none themselves */
         TIGHT = 16 /* with fewer registers to spare few results are under way */
     };
     const Tile *t = &w->x.t;
@@ -82,7 +83,8 @@ static double epilogue_clk(const Wgmma *w)
     if (!w->pack)
         return 500 + sums * (20 + 4 * w->x.special) / 128 *
                          (together ? 1 : 1.6);
-    double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - PLAIN) *
+    int hidden = together && w->boxes.tensor ? BOXES : PLAIN;
+    double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - hidden) *
                   (w->spare < TIGHT ? 1.3 : 1);
     return 182 + (w->boxes.tensor ? 93 : 0) + sums * 0.097 + more * each;
 }
@@ -124,8 +126,20 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     if (w->pingpong)
         return more * (fmax(held_up_clk(w), 1.6 * epilogue - multiply) + 64);
     if (w->consumers == 1 && w->resident > 1)
-        return more * fmax(held_up_clk(w), 0.02 * epilogue);
+        return more * fmax(fmax(held_up_clk(w), 0.02 * epilogue),
+                           300 + 4.5 * w->x.t.bn); /* 1x1 convolutions */
     return more * (epilogue + 105);
+}
+
+/* Clocks of the copies of an SM's tiles where their rows end inside a box: TMA
+ * takes its time over such a row. */
+static double short_rows_clk(const Wgmma *w, double tiles, double steps)
+{
+    const Axes *k = &w->tma->k;
+
+    if (k->axis[k->n - 1].extent >= w->tma->bk)
+        return 0;
+    return tiles * steps * (w->x.t.bm + w->x.t.bn) * 12.6;
 }
 
 /* SMs on which blocks of a cluster find room. */
@@ -163,6 +177,7 @@ void wgmma_time(const Wgmma *w, Cost *c)
     c->smem = tiles * steps * s.reads / clk;
     c->latency = (start_clk(w) + epilogue_clk(w)) / clk;
     c->limiter = limiter(c, busy > c->math * 1.3 ? busy : 0);
+    busy = fmax(busy, short_rows_clk(w, tiles, steps) / clk);
     double most = fmax(fmax(busy, c->special), fmax(c->hbm, c->l2));
     double us = d->launch_us + c->latency + most;
     /* The clock falls until products and shared memory can be fed. */
