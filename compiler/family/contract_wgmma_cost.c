@@ -113,6 +113,15 @@ static double held_up_clk(const Wgmma *w)
     return 1.4 * w->wm * w->own / 128 * fmax(0, w->x.ops - BESIDE);
 }
 
+/* Clocks of a tile of a lone consumer that neighbours on its SM do not hide: as
+ * 1x1 convolutions take, of 16-bit pieces of lines with residuals more. */
+static double lone_tile_clk(const Wgmma *w)
+{
+    bool pieces = !w->pack && wgmma_result_bytes(&w->x) == 2;
+
+    return 300 + (pieces ? 14.5 : 4.5) * w->x.t.bn;
+}
+
 /* Clocks of the epilogues before the last of an SM with so many tiles, as far
  * as no products of `multiply` clocks a tile hide them; of a tile that blocks
  * share, whose ring does not go on to the next. */
@@ -127,7 +136,7 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
         return more * (fmax(held_up_clk(w), 1.6 * epilogue - multiply) + 64);
     if (w->consumers == 1 && w->resident > 1)
         return more * fmax(fmax(held_up_clk(w), 0.02 * epilogue),
-                           300 + 4.5 * w->x.t.bn); /* 1x1 convolutions */
+                           lone_tile_clk(w));
     return more * (epilogue + 105);
 }
 
