@@ -80,9 +80,11 @@ static double epilogue_clk(const Wgmma *w)
     if (wgmma_result_bytes(&w->x) == 4) /* the L2 counts */
         return 400 + sums * (10 + 4 * w->x.special) / 128 *
                          (w->pingpong ? 0.65 : 1);
-    if (!w->pack)
-        return 500 + sums * (20 + 4 * w->x.special) / 128 *
-                         (together ? 1 : 1.6);
+    if (!w->pack) {
+        double result = !together ? 32 : w->consumers == 3 ? 38 : 26;
+        return 500 + sums / 128 * (result + 4 * w->x.special *
+                                                (together ? 1 : 1.6));
+    }
     int hidden = together && w->boxes.tensor ? BOXES : PLAIN;
     double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - hidden) *
                   (w->spare < TIGHT ? 1.3 : 1);
