@@ -75,21 +75,29 @@ static double asked(const Work *w, double blocks, double warps)
     return fmax(by_warps, by_copies);
 }
 
-/* The part of the pipe's rate that the warps of an SM's `n` blocks reach, of
- * which it holds `resident` at once. With w->waves, those of the last wave are
- * fewer. */
-static double issued(const Work *w, double n, double resident)
+/* The part of the pipe's rate that the warps of n blocks on an SM reach. */
+static double pace(const Work *w, double n)
 {
+    enum { SCHEDULERS = 4 };
     double full = w->warps_full            ? w->warps_full
                   : w->pipe == PIPE_FMA ? 12
                                         : 8;
-    double a_block = w->threads / 32.0 / full;
-    double most = fmin(1, fmin(resident, n) * a_block);
+    double warps = n * w->threads / 32.0, each = warps / SCHEDULERS;
+
+    if (!w->lone)
+        return fmin(1, warps / full);
+    return each / ceil(each) * (each > 1 ? 1 : w->lone);
+}
+
+/* The same of all n blocks that it gets, of which it holds `resident` at once;
+ * with w->lone those of the last wave are fewer. */
+static double issued(const Work *w, double n, double resident)
+{
     double last = fmod(n, resident);
 
-    if (!w->waves || n <= resident || last == 0)
-        return most;
-    return n / ((n - last) / most + last / fmin(1, last * a_block));
+    if (!w->lone || n <= resident || last == 0)
+        return pace(w, fmin(n, resident));
+    return n / ((n - last) / pace(w, resident) + last / pace(w, last));
 }
 
 void model_cost(const Device *d, const Work *w, Cost *c)

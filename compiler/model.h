@@ -34,8 +34,8 @@ typedef struct Work {
                               a warp waiting for them; 0: loads of warps */
     int warps_full;        /* warps on an SM that reach the pipe's rate; 0: the
                               usual number */
-    bool waves;           /* blocks that an SM does not hold at once run in
-                             waves, the last of them with fewer warps */
+    double lone;           /* where the rate is that of a scheduler's warps: the
+                              part of it that one warp alone reaches; else 0 */
     double serial_steps;   /* dependent global loads one after the other */
 } Work;
 

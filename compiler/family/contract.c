@@ -181,6 +181,31 @@ void contract_name_loads(Contract *x)
     name_load(x, &x->b, id[1]);
 }
 
+/* What e has besides c times the side's number. */
+static const Idx *beyond(Contract *x, const Side *s, const Idx *e, int64_t *c)
+{
+    const Var *v = s->n == 1 ? s->v[0] : s->linear;
+
+    *c = idx_coef(e, v);
+    return idx_sub(x->g->pool, e,
+                   idx_scale(x->g->pool, idx_var(x->g->pool, v), *c));
+}
+
+static int64_t even_stride(Contract *x, const Load *l)
+{
+    int64_t row, k;
+
+    if (!l->turned || !l->async || l->n_need ||
+        guard_truth(l->op->in) != ALWAYS)
+        return 0;
+    const Idx *rows = beyond(x, l->side, l->row_part, &row);
+    const Idx *rest = beyond(x, &x->k, l->k_part, &k);
+    if (uses_side(l->side, rows) || idx_uses(rows, l->side->linear) ||
+        k != 1 || !idx_is_const(rest) || rest->k != 0)
+        return 0;
+    return row;
+}
+
 static void open_load(Contract *x, Load *l)
 {
     plan_kind(x, l);
@@ -190,6 +215,7 @@ static void open_load(Contract *x, Load *l)
     for (int i = 0; i < l->side->n; i++)
         if (needs(l, l->side->v[i]))
             l->need[l->n_need++] = l->side->v[i];
+    l->even = even_stride(x, l);
 }
 
 void contract_loads(Contract *x)
@@ -228,6 +254,8 @@ static const char *plan_load(const Contract *x, Load *l, int rows)
     if (!l->partial && major % l->step)
         return "the threads do not divide a tile";
     l->copies = l->passes * (l->turned ? x->t.bk / l->k_step : 1);
+    l->stride = l->partial || l->side->extent % rows || x->c.K % x->t.bk
+                    ? 0 : l->even;
     return l->copies > 64 ? "more than 64 copies a thread" : NULL;
 }
 

@@ -47,6 +47,9 @@ typedef struct Load {
     bool turned;            /* along_k, yet not k_major: single elements, all
                                threads `k_step` k of `step` rows at a time */
     int k_step, copies;     /* turned: passes for each k_step of BK's k */
+    int64_t even;           /* turned: from row to row, if k is as it lies */
+    int64_t stride;         /* that, where every row and k is there, so that
+                               copies differ in constants; else 0 */
     bool plain;             /* a read of the tile's type, 0 outside */
     bool async;             /* cp.async; else through registers */
     int pad;                /* elements after each row of the tile */
@@ -132,9 +135,10 @@ int contract_splits(const Contract *x, const Tile *t, int split[10]);
  * contract_body, which makes all phases:
  *
  *   setup     the block's tile and K range, what a thread keeps of its rows
- *   load      a routine for each operand: load_<id>(k_tile, slot), or
- *             fetch_<id>(k_tile) and store_<id>(slot) through registers
- *   multiply  template `main` (slots AHEAD MORE STORE COMMIT WAIT + extra)
+ *   load      a routine for each operand: load_<id>(k_tile, slot), with
+ *             x->spread of one part of the tile, load_<id>(k_tile, slot, part);
+ *             or fetch_<id>(k_tile) and store_<id>(slot) through registers
+ *   multiply  template `main` (AHEAD MORE FETCH STORE COMMIT WAIT + extra)
  *   epilogue  template `to_sums` stages the sums in shared memory; then the
  *             steps after the sum, several columns at a time
  *

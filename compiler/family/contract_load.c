@@ -83,7 +83,7 @@ static bool keeps_offset(const Load *l)
 /* Whether the thread's rows differ from pass to pass. */
 static bool many_rows(const Load *l)
 {
-    return l->along_k && l->passes > 1;
+    return l->along_k && l->passes > 1 && !l->stride;
 }
 
 /* The name of v's part of a row: the loader's own names are taken, and split
@@ -284,8 +284,10 @@ static const char *slot_text(Contract *x, const Load *l)
     const char *row = arena_printf(x->g->arena, "%s_row%s", l->id,
                                    l->along_k ? step : "");
     const char *k = arena_printf(x->g->arena, "%s_%s%s", l->id,
-                                 many_k(l) ? "at" : "k",
+                                 many_k(l) && !l->stride ? "at" : "k",
                                  l->along_k ? "" : step);
+    if (many_k(l) && l->stride)
+        k = arena_printf(x->g->arena, "%s + %s_at", k, l->id);
 
     return arena_printf(x->g->arena, "smem.%s[slot][%s][%s]", l->tile,
                         l->k_major ? row : k, l->k_major ? k : row);
@@ -347,6 +349,22 @@ static const char *copied_bytes(const Contract *x, const Load *l)
                : arena_printf(x->g->arena, "%d", l->bytes);
 }
 
+/* " + (i * (X_STEP * 768) + x_at)": a copy's distance from the first. */
+static const char *distance(Contract *x, const Load *l)
+{
+    bool wide = !strcmp(contract_offset_type(l), "long long");
+    const char *rows = "", *k = many_k(l) ? arena_printf(x->g->arena, "%s_at",
+                                                         l->id)
+                                          : "";
+
+    if (l->passes > 1)
+        rows = arena_printf(x->g->arena, "i * (%s_STEP * %lld%s)%s", l->ID,
+                            (long long)l->stride, wide ? "LL" : "",
+                            *k ? " + " : "");
+    return *rows || *k ? arena_printf(x->g->arena, " +\n    (%s%s)", rows, k)
+                       : "";
+}
+
 static void put_async(Contract *x, const Load *l, Buf *b)
 {
     const char *in = inside(x, l, true);
@@ -361,7 +379,8 @@ static void put_async(Contract *x, const Load *l, Buf *b)
         buf_printf(b, "in ? %s : 0],%sin ? %s : 0);\n", buf_text(&at),
                    at.len > 36 ? "\n    " : " ", copied_bytes(x, l));
     else
-        buf_printf(b, "%s]);\n", buf_text(&at));
+        buf_printf(b, "%s]%s);\n", buf_text(&at),
+                   l->stride ? distance(x, l) : "");
     buf_free(&at);
 }
 
@@ -425,7 +444,7 @@ static void put_fetch(Contract *x, const Load *l, Buf *b)
 static void put_k(Contract *x, const Load *l, Buf *b)
 {
     buf_printf(b, "const int %s = k_tile * BK + %s_%s", x->k.name, l->id,
-               many_k(l) ? "at" : "k");
+               many_k(l) && !l->stride ? "at" : "k");
     if (!l->along_k && l->passes > 1)
         buf_printf(b, " + i * %s_STEP", l->ID);
     buf_puts(b, ";\n");
@@ -452,8 +471,9 @@ static void put_copy(const Contract *x, const Load *l, Buf *b)
     if (many_k(l) && l->passes > 1)
         buf_printf(b, "    const int i = copy / (BK / %s_K_STEP);\n", l->ID);
     if (many_k(l))
-        buf_printf(b, "    const int %s_at = %s_k + copy %% (BK / %s_K_STEP) * "
-                      "%s_K_STEP;\n", l->id, l->id, l->ID, l->ID);
+        buf_printf(b, "    const int %s_at = %s%scopy %% (BK / %s_K_STEP) * "
+                      "%s_K_STEP;\n", l->id, l->stride ? "" : l->id,
+                   l->stride ? "" : "_k + ", l->ID, l->ID);
 }
 
 /* The loop over copies around `body`. */
@@ -463,7 +483,7 @@ static void put_passes(const Contract *x, const Load *l, Buf *b,
     bool parts = in_parts(x, l);
     int indent = l->copies > 1 || parts ? 4 : 0;
     /* k is one for all */
-    bool outside = !indent || (l->along_k && !many_k(l));
+    bool outside = !indent || (l->along_k && (!many_k(l) || l->stride));
     bool bare = !parts && outside && one_statement(buf_text(body));
     const char *i = parts ? "j" : many_k(l) ? "copy" : "i";
     const char *n = parts ? "PART" : many_k(l) ? "COPIES" : "PASSES";

@@ -1,6 +1,7 @@
 #include "family/contract.h"
 #include "template.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Contractions on the ordinary pipes of any GPU: exact f32 multiply-adds, and
@@ -168,13 +169,15 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
  * through registers is computed. */
 static double copy_ops(const Load *l)
 {
-    return l->async ? 3 + l->n_need : 10 + 3 * expr_ops(l->op->e);
+    if (l->async)
+        return l->stride || !l->turned ? 3 : 6 + l->n_need;
+    return 10 + 3 * expr_ops(l->op->e);
 }
 
-/* Fraction of the issued instructions that multiply: for each k, besides them,
+/* Fraction of the issue slots that multiply: for each k there are, besides,
  * reads of shared memory; once a tile, copies, a barrier and the loop. The
- * registers give two operands a cycle: a product that shares none with the one
- * before it waits, and the smaller the tile, the more do. */
+ * device's rate has the waits for operands in it. Where shared memory is read
+ * all the time, the reads queue: measured. */
 static double efficiency(const Contract *x)
 {
     const Tile *t = &x->t;
@@ -182,11 +185,12 @@ static double efficiency(const Contract *x)
     double reads = (t->wm + t->wn) / 4.0;
     double copies = copy_ops(&x->a) * x->a.copies +
                     copy_ops(&x->b) * x->b.copies;
-    double busy = 2.0 * (t->wm + t->wn) / sums;
+    double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
 
-    return 1.06 * sums * k / ((sums + reads) * k + copies + 40) /
-           (1 + 0.4 * busy * busy);
+    return sums * k / ((sums + reads) * k + copies + 40 + 4 * x->spread) /
+           (1 + 0.5 * pow(busy, 6));
 }
+
 
 /* A block alone on its SM waits at each tile's barrier. */
 static bool alone(const Contract *x)
@@ -217,8 +221,7 @@ static void cost(Graph *g, const Group *gr, const Options *o,
                     t->split;
     w.pipe = PIPE_FMA;
     w.efficiency = efficiency(&x);
-    w.warps_full = t->wm * t->wn >= 64 ? 6 : 10;
-    w.waves = true;
+    w.lone = t->wm * t->wn >= 128 ? 0.55 : 0.9; /* measured */
     /* lanes share vectors: a warp's read takes two rows of the banks */
     w.smem_bytes = blocks * k_steps * slice_threads(t) * (t->wn + t->wm) * 2;
     w.thread_ops = 8.0 * t->wm * t->wn;
@@ -226,8 +229,15 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     w.bank_conflict = 1;
     contract_work(&x, &w);
     if (blocks <= o->device->sms || alone(&x))
-        w.fill_us += k_steps / t->bk * 30 / (o->device->clock_ghz * 1e3);
-    w.fill_us += (slices(&x.t) - 1) * 0.05;
+        w.fill_us += k_steps / t->bk * 60 / (o->device->clock_ghz * 1e3);
+    if (slices(t) > 1) /* their sums go through shared memory */
+        w.fill_us += slices(t) * t->bm * t->bn /
+                     (16e3 * o->device->clock_ghz);
+    if (x.cluster && blocks > o->device->sms) /* clusters wait for each other */
+        w.fill_us += 2.5;
+    if (slices(t) > 1 && x.cluster) /* and all of them from block to block */
+        w.fill_us += 4.0 * slices(t) * t->bm * t->bn /
+                     (20e3 * o->device->clock_ghz);
     model_cost(o->device, &w, c);
 }
 
