@@ -111,8 +111,9 @@ static double start_clk(const Wgmma *w)
 static double held_up_clk(const Wgmma *w)
 {
     enum { BESIDE = 7 }; /* instructions a result that fit beside */
+    double more = w->x.ops - BESIDE;
 
-    return 1.4 * w->wm * w->own / 128 * fmax(0, w->x.ops - BESIDE);
+    return more > 0 ? 100 + 1.4 * w->wm * w->own / 128 * more : 0;
 }
 
 /* Clocks of a tile of a lone consumer that neighbours on its SM do not hide: as
