@@ -188,7 +188,7 @@ static double efficiency(const Contract *x)
     double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
 
     return sums * k / ((sums + reads) * k + copies + 40 + 4 * x->spread) /
-           (1 + 0.5 * pow(busy, 6));
+           (1 + 1.2 * pow(busy, 6));
 }
 
 
@@ -235,6 +235,8 @@ static void cost(Graph *g, const Group *gr, const Options *o,
                      (16e3 * o->device->clock_ghz);
     if (x.cluster && blocks > o->device->sms) /* clusters wait for each other */
         w.fill_us += 2.5;
+    if (t->split > 1 && !x.cluster) /* more than the sums' way: measured */
+        w.fill_us += 6;
     if (slices(t) > 1 && x.cluster) /* and all of them from block to block */
         w.fill_us += 4.0 * slices(t) * t->bm * t->bn /
                      (20e3 * o->device->clock_ghz);
