@@ -15,7 +15,7 @@ static const char *const own_names[] = {
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
-    "fresh", "big", "small", "ready", "spent", "from", "to", "piece", "a_row",
+    "fresh", "first", "read_ahead", "big", "small", "ready", "spent", "from", "to", "piece", "a_row",
     "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
     "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
     "dcc_smem", "sum",

@@ -266,28 +266,45 @@ static int most_columns(const Contract *x)
     return wgmma_result_bytes(x) == 4 ? 2 : 8;
 }
 
-/* The reads ahead of a tile's products. */
-static const char *ahead_text(Wgmma *w, ContractAhead *ahead, const char *row)
+/* The reads ahead of a tile's products: those of its first `part` pieces of 32
+ * columns; the next ones when these are done with. */
+static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part,
+                              const char *row)
 {
     Buf b = {0};
 
     if (ahead->reads.len) {
         buf_printf(&b, "// What belongs to single results comes in during the "
-                       "products.\n%s"
-                       "#pragma unroll\n"
-                       "for (int j = 0; j < BN / 32; ++j)\n"
+                       "products, as much as\n// registers hold.\n%s"
+                       "auto read_ahead = [&](int first) {\n"
                        "    #pragma unroll\n"
-                       "    for (int i = 0; i < WM / 32; ++i) {\n"
-                       "        const int row = %s;\n",
-                   buf_text(&ahead->declare), row);
-        cprint_lines(&b, buf_text(&ahead->reads), 8);
-        buf_puts(&b, "    }\n");
+                       "    for (int j = first; j < first + %d; ++j)\n"
+                       "        #pragma unroll\n"
+                       "        for (int i = 0; i < WM / 32; ++i) {\n"
+                       "            const int row = %s;\n",
+                   buf_text(&ahead->declare), part, row);
+        cprint_lines(&b, buf_text(&ahead->reads), 12);
+        buf_puts(&b, "        }\n};\nread_ahead(0);\n");
     }
     const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
     buf_free(&b);
     buf_free(&ahead->declare);
     buf_free(&ahead->reads);
     return s;
+}
+
+/* Pieces of 32 columns that are read at once, of those of a tile: all, or an
+ * equal part for which there are registers; 0: none. */
+static int columns_ahead(const Wgmma *w)
+{
+    enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
+    int all = w->x.t.bn / 32;
+
+    for (int part = all; part >= 1 && w->x.t.split == 1; part--)
+        if (all % part == 0 &&
+            part * (w->wm / 32) * 4 + BESIDE <= w->spare_rows)
+            return part;
+    return 0;
 }
 
 /* As the sums lie: pairs of a thread's columns, or 8 after an exchange with
@@ -300,12 +317,21 @@ static const char *direct_text(Wgmma *w)
 
     if (!w->pingpong && w->consumers > 1)
         row = arena_printf(x->g->arena, "warpgroup * WM + %s", row);
-    ContractAhead ahead = {.pieces = x->t.split > 1 ? INT16_MAX
-                                                    : w->wm * x->t.bn / 1024,
-                           .regs = w->spare_rows,
-                           .piece = "j * (WM / 32) + i"};
-    contract_points(x, &points, most_columns(x), place_point, &ahead);
-    w->ahead = ahead_text(w, &ahead, row);
+    int columns = columns_ahead(w), all = x->t.bn / 32;
+    ContractAhead ahead = {
+        .pieces = columns * (w->wm / 32), .regs = w->spare_rows,
+        .piece = columns < all ? arena_printf(x->g->arena,
+                                              "j %% %d * (WM / 32) + i",
+                                              columns)
+                               : "j * (WM / 32) + i"};
+    contract_points(x, &points, most_columns(x), place_point,
+                    columns ? &ahead : NULL);
+    const char *again = "";
+    if (ahead.reads.len && columns < all)
+        again = arena_printf(x->g->arena,
+                             "if (j > 0 && j %% %d == 0)\n"
+                             "    read_ahead(j);\n", columns);
+    w->ahead = ahead_text(w, &ahead, columns, row);
     if (x->vec == 4 || x->vec == 1) {
         buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
         cprint_lines(&inner, buf_text(&points), 4);
@@ -314,9 +340,10 @@ static const char *direct_text(Wgmma *w)
         buf_puts(&inner, buf_text(&points));
     }
     Slot slot[] = {{"ROW", row}, {"SUMS", sums_of(w)}, {"WIDTH", x->width},
-                   {"POINTS", buf_text(&inner)}};
-    template_fill(&b, x->vec >= 4 ? "contract_wgmma_rows.cu.in"
-                                  : "contract_wgmma_pairs.cu.in", slot, 4);
+                   {"POINTS", buf_text(&inner)}, {"AGAIN", again}};
+    bool wide = x->vec >= 4;
+    template_fill(&b, wide ? "contract_wgmma_rows.cu.in"
+                           : "contract_wgmma_pairs.cu.in", slot, wide ? 5 : 4);
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&points);
     buf_free(&inner);
