@@ -491,7 +491,7 @@ static double load_scatter(const Load *l)
 
 double contract_pages(const Contract *x, bool lone)
 {
-    enum { FAR = 2 << 10 }; /* bytes */
+    enum { FAR = 1 << 10 }; /* bytes */
 
     return lone && x->c.K * type_bytes(x->c.b.type) >= FAR ? 1.08 : 1;
 }

@@ -76,6 +76,8 @@ static const char *check(const Stream *s)
     if (left <= 0 ||
         (s->pieces == 1 && (s->warps - 1) * (int64_t)s->piece >= left))
         return "a warp without a part of K";
+    if (s->warps % 3 == 0 && (int64_t)t->bk * t->split != s->x.c.K)
+        return "three warps where two or four would do";
     if (s->stages > slots)
         return "more slots than there are weights";
     if (x_regs(s) > 64 || sums(s) > 64 || s->x.regs * t->threads > d->regs_sm)
@@ -140,7 +142,9 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
-    enum { MOST = 600 };
+    static const int warps[] = {2, 3, 4, 6, 8, 12, 16};
+    static const int stages[] = {1, 2, 3, 4, 6, 8};
+    enum { MOST = 2000 };
     SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
     int n = 0, k[5];
 
@@ -149,11 +153,14 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
         return 0;
     int least = 64 / f->size * 2; /* 128 bytes of a column */
     for (k[0] = 16; k[0] <= 128; k[0] *= 2)
-        for (k[1] = 2; k[1] <= 16; k[1] *= 2)
+        for (int w = 0; w < 7; w++)
             for (k[2] = least; k[2] <= 8 * least; k[2] *= 2)
-                for (k[3] = 1; k[3] <= 8; k[3] += 1 + (k[3] > 3))
-                    for (k[4] = 1; k[4] <= 2 && n < MOST; k[4]++)
+                for (int i = 0; i < 6; i++)
+                    for (k[4] = 1; k[4] <= 2 && n < MOST; k[4]++) {
+                        k[1] = warps[w];
+                        k[3] = stages[i];
                         add_variant(f, k, *out, &n);
+                    }
     return n;
 }
 
@@ -171,24 +178,26 @@ static double room_of(const Stream *s)
     return fmax(1, floor(room));
 }
 
-/* Bytes of weights under way to an SM. */
+/* Bytes of weights under way to an SM. Warps beyond the end of K have none. */
 static double under_way(const Stream *s, double blocks)
 {
     double per_sm = fmax(1, blocks / s->x.o->device->sms);
+    double used = (double)s->x.c.K / ((double)s->x.t.bk * s->x.t.split);
 
     return fmin(room_of(s), per_sm) * s->warps * s->stages * SLOT_COLUMNS *
-           s->piece * s->f->size;
+           s->piece * s->f->size * used;
 }
 
-/* The fullest SM's share of the blocks over the mean one; all that is asked
- * for at once comes at the memory's pace, whoever asks. */
+/* Blocks that are all there from the start end together, and nothing hides
+ * their ends; where there are many, they go where there is room, and only the
+ * last ones are uneven. Fitted on an H200. */
 static double imbalance(const Stream *s, double blocks)
 {
     double per_sm = blocks / s->x.o->device->sms, room = room_of(s);
 
-    if (per_sm <= room)
-        return fmax(1, 0.5 + 0.5 * ceil(per_sm) / per_sm);
-    return 1 + 0.4 * room / per_sm;
+    if (per_sm > room)
+        return 0.98 + 0.08 * room / per_sm;
+    return per_sm <= 1 ? 1 : 1.04 + 0.06 * ceil(per_sm) / per_sm;
 }
 
 /* How much longer the memory takes if too few bytes are under way: measured on
@@ -262,6 +271,9 @@ static void work(const Stream *s, Work *w)
     if (t->split > 1)
         w->fill_us += 0.4 + 140.0 * s->warps * s->columns * t->bm /
                                 t->threads / clk;
+    /* Blocks that follow others start while those beside them go on. */
+    double room = room_of(s), waves = fmin(8, ceil(blocks / (d->sms * room)));
+    w->fill_us *= (1 + (room > 1 ? 0.15 : 0.5) * (waves - 1)) / waves;
 }
 
 static void cost(Graph *g, const Group *gr, const Options *o,
