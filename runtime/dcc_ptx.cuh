@@ -389,6 +389,22 @@ DCC_DEVICE void dcc_tma_load_2d(void *smem, const CUtensorMap *map, int c0,
         : "memory");
 }
 
+// createpolicy, .L2::cache_hint: the same for what is read once. It is the
+// first to leave the L2.
+DCC_DEVICE void dcc_tma_stream_2d(void *smem, const CUtensorMap *map, int c0,
+                                  int c1, uint64_t *barrier)
+{
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;"
+                 : "=l"(policy));
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.L2::cache_hint "
+        "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(dcc_smem_u32(barrier)), "l"(policy)
+        : "memory");
+}
+
 DCC_DEVICE void dcc_tma_load_3d(void *smem, const CUtensorMap *map, int c0,
                                 int c1, int c2, uint64_t *barrier)
 {

@@ -382,6 +382,17 @@ static void put_k(Wgmma *w, Buf *b)
     }
 }
 
+/* Weights that no other block reads, and too many for the L2 to have them when
+ * the next run does: they leave it to what is read again. */
+static bool once(const Wgmma *w, const TmaOperand *o)
+{
+    double bytes = (double)w->x.c.N * (double)w->x.c.K *
+                   (double)w->x.c.batches * type_bytes(w->x.elem);
+
+    return o == &w->tma->b && o->rank == 2 && w->m_tiles == 1 &&
+           bytes > w->x.o->device->l2_mb * 1e6;
+}
+
 static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
                      const Axis *side, const char *origin, const char *rows)
 {
@@ -409,8 +420,9 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
         buf_printf(b, "dcc_tma_share_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
                    l->tile, piece, l->id);
     } else {
-        buf_printf(b, "dcc_tma_load_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
-                   l->tile, piece, l->id);
+        buf_printf(b, "dcc_tma_%s_%dd(smem.%s[slot]%s, &%s_map, ",
+                   once(w, o) ? "stream" : "load", o->rank, l->tile, piece,
+                   l->id);
     }
     for (int d = 0; d < o->rank; d++) {
         cprint_idx(b, cp, o->dim[d].at, 0);

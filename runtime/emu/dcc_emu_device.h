@@ -197,6 +197,11 @@ static inline void dcc_tma_load_2d(void *smem, const CUtensorMap *map, int c0,
     const int c[] = {c0, c1};
     dcc_emu_tma_load(smem, map, 2, c, barrier);
 }
+static inline void dcc_tma_stream_2d(void *smem, const CUtensorMap *map,
+                                     int c0, int c1, uint64_t *barrier)
+{
+    dcc_tma_load_2d(smem, map, c0, c1, barrier);
+}
 static inline void dcc_tma_load_3d(void *smem, const CUtensorMap *map, int c0,
                                    int c1, int c2, uint64_t *barrier)
 {
