@@ -252,14 +252,18 @@ struct dcc_tile {
     int m, n;
 };
 
-// Tile `i` of tiles_m x tiles_n, which are dealt column by column within bands
-// of `band` rows.
-DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n)
+// Tile `i` of tiles_m x tiles_n, which are dealt in bands of `band` rows, there
+// in strips of `strip` columns, and there row by row.
+DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
+                                     int strip = 1)
 {
     const int first = i / (band * tiles_n) * band;
     const int place = i % (band * tiles_n);
     const int height = min(band, tiles_m - first);
-    return {first + place % height, place / height};
+    const int left = place / (height * strip) * strip;
+    const int width = min(strip, tiles_n - left);
+    const int at = place % (height * strip);
+    return {first + at / width, left + at % width};
 }
 
 // Whether this block is the last of n that share a counter, which is zero

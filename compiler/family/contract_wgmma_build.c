@@ -15,7 +15,8 @@ static const char *const own_names[] = {
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
-    "fresh", "first", "read_ahead", "big", "small", "ready", "spent", "from", "to", "piece", "a_row",
+    "STRIP", "fresh", "first", "read_ahead", "big", "small", "ready", "spent",
+    "from", "to", "piece", "a_row",
     "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
     "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
     "dcc_smem", "sum",
@@ -247,28 +248,54 @@ static int band_rows(const Wgmma *w)
     return (int)fmax(1, round(sqrt(at_once * t->bn / t->bm / w->cluster)));
 }
 
+/* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
+ * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the
+ * fewest rows and columns. */
+static int strip_columns(const Wgmma *w)
+{
+    enum { NEIGHBOURS = 16 };
+    int tiles = NEIGHBOURS / w->cluster / w->x.t.split, best = 1;
+    double least = INFINITY;
+
+    for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
+        double rows = fmin((double)tiles / c, (double)w->m_tiles);
+        double reads = (rows * w->x.t.bm * w->cluster +
+                        (double)c * w->x.t.bn) / (rows * c);
+        if (reads < least) {
+            least = reads;
+            best = c;
+        }
+    }
+    return best;
+}
+
 /* m_tile and n_tile; `of` is the number among one product's tiles. */
 static void put_band(Wgmma *w, Buf *b, const char *of)
 {
-    int rows = band_rows(w);
+    int rows = band_rows(w), columns = strip_columns(w);
 
     if (w->m_tiles == 1 || w->n_tiles == 1) {
         buf_printf(b, "const int m_tile = %s;\nconst int n_tile = %s;\n",
                    w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0");
         return;
     }
-    if (w->m_tiles <= rows) {
+    if (w->m_tiles <= rows && columns == 1) {
         buf_printf(b, "const int m_tile = %s %% TILES_M;\n"
                       "const int n_tile = %s / TILES_M;\n", of, of);
         return;
     }
+    if (w->m_tiles < rows)
+        rows = (int)w->m_tiles;
     kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
                     "tile rows that run together");
+    kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
+                    "tile columns of neighbours");
     buf_printf(b, "// Blocks that run at one time lie in a band of tile rows, "
-                  "so that they read\n"
-                  "// few distinct tiles and the L2 serves most reads.\n"
+                  "neighbours in a strip\n"
+                  "// of its columns, so that they read few distinct tiles and "
+                  "the L2 serves most\n// reads.\n"
                   "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
-                  "TILES_N);\n"
+                  "TILES_N, STRIP);\n"
                   "const int m_tile = at.m, n_tile = at.n;\n", of);
 }
 

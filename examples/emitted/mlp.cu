@@ -45,6 +45,8 @@ void mlp_h_matmul_relu_add(
         K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
         COLS = 32,  // that a warp stores at a time
         STAGE_BYTES = 12288,
+        BAND = 2,  // tile rows that run together
+        STRIP = 8,  // tile columns of neighbours
     };
     struct smem_t {
         alignas(1024) __half x_tile[STAGES][BM][BK];
@@ -71,8 +73,12 @@ void mlp_h_matmul_relu_add(
     }
     __syncthreads();
     auto find_tile = [](int tile, int &m0, int &n0) {
-        const int m_tile = tile % TILES_M;
-        const int n_tile = tile / TILES_M;
+        // Blocks that run at one time lie in a band of tile rows, neighbours in
+        // a strip of its columns, so that they read few distinct tiles and the
+        // L2 serves most reads.
+        const dcc_tile at = dcc_tile_in_band(tile, BAND, TILES_M, TILES_N,
+            STRIP);
+        const int m_tile = at.m, n_tile = at.n;
         m0 = m_tile * BM;
         n0 = n_tile * BN;
     };
