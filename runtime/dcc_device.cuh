@@ -259,9 +259,9 @@ DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
 {
     const int first = i / (band * tiles_n) * band;
     const int place = i % (band * tiles_n);
-    const int height = min(band, tiles_m - first);
+    const int height = tiles_m % band ? min(band, tiles_m - first) : band;
     const int left = place / (height * strip) * strip;
-    const int width = min(strip, tiles_n - left);
+    const int width = tiles_n % strip ? min(strip, tiles_n - left) : strip;
     const int at = place % (height * strip);
     return {first + at / width, left + at % width};
 }

@@ -284,8 +284,9 @@ static void put_band(Wgmma *w, Buf *b, const char *of)
                       "const int n_tile = %s / TILES_M;\n", of, of);
         return;
     }
-    if (w->m_tiles < rows)
-        rows = (int)w->m_tiles;
+    if (w->m_tiles < rows ||
+        wgmma_blocks(w) <= w->x.o->device->sms * (double)w->resident)
+        rows = (int)w->m_tiles; /* all run at once */
     kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
                     "tile rows that run together");
     kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
