@@ -272,6 +272,26 @@ double wgmma_blocks(const Wgmma *w)
            (wgmma_skips(w) ? contract_live(&w->x) : 1);
 }
 
+int wgmma_strip(const Wgmma *w)
+{
+    enum { NEIGHBOURS = 16 };
+    int tiles = NEIGHBOURS / w->cluster / w->x.t.split, best = 1;
+    double least = 0;
+
+    for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
+        double rows = (double)tiles / c;
+        if (rows > (double)w->m_tiles)
+            rows = (double)w->m_tiles;
+        double reads = (rows * w->x.t.bm * w->cluster +
+                        (double)c * w->x.t.bn) / (rows * c);
+        if (c == 1 || reads < least) {
+            least = reads;
+            best = c;
+        }
+    }
+    return best;
+}
+
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
 {
     const int *k = v->knob;

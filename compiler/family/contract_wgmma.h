@@ -51,6 +51,10 @@ typedef struct Wgmma {
 
 /* Blocks that the work is dealt to. */
 double wgmma_blocks(const Wgmma *w);
+/* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
+ * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the
+ * fewest rows and columns. */
+int wgmma_strip(const Wgmma *w);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */

@@ -248,31 +248,10 @@ static int band_rows(const Wgmma *w)
     return (int)fmax(1, round(sqrt(at_once * t->bn / t->bm / w->cluster)));
 }
 
-/* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
- * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the
- * fewest rows and columns. */
-static int strip_columns(const Wgmma *w)
-{
-    enum { NEIGHBOURS = 16 };
-    int tiles = NEIGHBOURS / w->cluster / w->x.t.split, best = 1;
-    double least = INFINITY;
-
-    for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
-        double rows = fmin((double)tiles / c, (double)w->m_tiles);
-        double reads = (rows * w->x.t.bm * w->cluster +
-                        (double)c * w->x.t.bn) / (rows * c);
-        if (reads < least) {
-            least = reads;
-            best = c;
-        }
-    }
-    return best;
-}
-
 /* m_tile and n_tile; `of` is the number among one product's tiles. */
 static void put_band(Wgmma *w, Buf *b, const char *of)
 {
-    int rows = band_rows(w), columns = strip_columns(w);
+    int rows = band_rows(w), columns = wgmma_strip(w);
 
     if (w->m_tiles == 1 || w->n_tiles == 1) {
         buf_printf(b, "const int m_tile = %s;\nconst int n_tile = %s;\n",
