@@ -81,13 +81,15 @@ static const char *plan_simt(Contract *x)
     const char *why = contract_plan(x);
     int inner = t->wm * t->wn + 2 * (t->wm + t->wn) + 2 * x->c.n_batch - 12;
 
-    if (x->a.n_need + x->b.n_need > 0)
-        inner += 8;
+    bool needs = x->a.n_need + x->b.n_need > 0;
+    bool uneven = (x->a.turned && !x->a.stride) ||
+                  (x->b.turned && !x->b.stride);
+    inner += (needs ? 8 : 0) + (uneven && t->wm * t->wn < 128 ? 16 : 0);
     contract_regs(x, inner);
     x->spread = steps(t) < 2 * PARTS ? steps(t) / 2 : PARTS;
     if (!why && x->regs > LIMIT)
         why = "more registers than a thread may have";
-    if (!why && steps(t) * t->wm * t->wn > UNROLLED)
+    if (!why && steps(t) * t->wm * t->wn > (needs ? UNROLLED / 2 : UNROLLED))
         why = "more products in a row than the instruction cache should have";
     return why;
 }
