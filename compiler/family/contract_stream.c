@@ -115,7 +115,8 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
                   (size_t)f->size +
               (size_t)(t->split * s->warps * t->bm) *
                   (size_t)(t->bn + 8) * 4 + 16;
-    s->x.regs = x_regs(s) + sums(s) + 44;
+    /* what finds the next piece stays in registers beside a piece's own */
+    s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44);
     return check(s);
 }
 
