@@ -247,6 +247,49 @@ DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
         }
 }
 
+// Vectors of four, `APART` elements from one to the next.
+template <int APART, class V, int N, class T>
+DCC_DEVICE void dcc_read_apart(V (&to)[N], const T *from)
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        to[i] = *reinterpret_cast<const V *>(from + i * APART);
+}
+
+// Adds the products of a's rows by b's columns: acc[i][j][c] is the sum of
+// column c ^ 1 of four. Registers lie in two banks, the even and the odd ones,
+// and a bank gives one operand a cycle. What comes or goes as a vector lies in
+// neighbours: a sum's neighbour has b's factor. Back and forth: products in a
+// row have a factor in common.
+template <class T, int I, int J, class V>
+DCC_DEVICE void dcc_multiply(T (&acc)[I][J][4], const V (&a)[I / 4],
+                             const V (&b)[J])
+{
+#pragma unroll
+    for (int i = 0; i < I; ++i)
+#pragma unroll
+        for (int j = 0; j < J * 4; ++j) {
+            const int c = i % 2 ? J * 4 - 1 - j : j;
+            acc[i][c / 4][c % 4 ^ 1] += a[i / 4].v[i % 4] * b[c / 4].v[c % 4];
+        }
+}
+
+// Those sums as they lie, to a tile with `pitch` elements a row: four rows, and
+// four columns, from the next four.
+template <int ROWS_APART, int COLS_APART, class T, int I, int J>
+DCC_DEVICE void dcc_put_apart(T *at, int pitch, const T (&acc)[I][J][4])
+{
+#pragma unroll
+    for (int i = 0; i < I; ++i)
+#pragma unroll
+        for (int j = 0; j < J; ++j) {
+            const T (&four)[4] = acc[i][j];
+            T *const to = at + (i / 4 * ROWS_APART + i % 4) * pitch;
+            *reinterpret_cast<dcc_vector<T, 4> *>(to + j * COLS_APART) =
+                dcc_vector<T, 4>{{four[0], four[1], four[2], four[3]}};
+        }
+}
+
 // A tile's row and column of tiles.
 struct dcc_tile {
     int m, n;
