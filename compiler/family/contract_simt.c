@@ -84,12 +84,16 @@ static const char *plan_simt(Contract *x)
     bool needs = x->a.n_need + x->b.n_need > 0;
     bool uneven = (x->a.turned && !x->a.stride) ||
                   (x->b.turned && !x->b.stride);
-    inner += (needs ? 8 : 0) + (uneven && t->wm * t->wn < 128 ? 16 : 0);
+    /* sm_90 has registers of their own for many addresses */
+    bool older = needs && x->o->device->sm < 90;
+    inner += older ? 36 : needs ? 8 : 0;
+    inner += uneven && t->wm * t->wn < 128 ? 16 : 0;
     contract_regs(x, inner);
     x->spread = steps(t) < 2 * PARTS ? steps(t) / 2 : PARTS;
     if (!why && x->regs > LIMIT)
         why = "more registers than a thread may have";
-    if (!why && steps(t) * t->wm * t->wn > (needs ? UNROLLED / 2 : UNROLLED))
+    int most = older ? UNROLLED / 4 : needs ? UNROLLED / 2 : UNROLLED;
+    if (!why && steps(t) * t->wm * t->wn > most)
         why = "more products in a row than the instruction cache should have";
     return why;
 }
