@@ -124,6 +124,9 @@ void cprint_float(Buf *b, double v);
 /* Copies text with each line indented by `indent` columns, lines beyond 80
  * columns broken at their outermost operator or comma. */
 void cprint_lines(Buf *b, const char *text, int indent);
+/* Its end: takes away the marks by which it knows lines that it broke, from
+ * b's byte `from` on. */
+void cprint_settle(Buf *b, size_t from);
 
 /* Kernel-building helpers (kernel.c). */
 void kernel_set_args(Graph *g, Group *gr, Kernel *k); /* from group_args */

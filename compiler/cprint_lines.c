@@ -6,6 +6,12 @@
 
 enum { COLUMNS = 80, STEP = 4 };
 
+/* Text goes through here once for each block that it lies in. Before the end
+ * of a line that was broken stands where: AT_BLANK, or within a word. A later
+ * pass joins such lines and breaks them anew; cprint_settle takes the marks
+ * away. */
+enum { AT_BLANK = '\f', IN_WORD = '\v' };
+
 /* What a break after s[i] costs: its depth in brackets; -1: none is possible
  * there. Operators stay at the beginning of the next line, except `=` and
  * commas. */
@@ -92,6 +98,7 @@ static void code_line(Buf *b, const char *s, int indent)
             break;
         put_indent(b, indent);
         buf_putn(b, s, (size_t)at);
+        buf_putc(b, s[at] == ' ' ? AT_BLANK : IN_WORD);
         buf_putc(b, '\n');
         s += at + (s[at] == ' ');
         if (first)
@@ -202,11 +209,39 @@ static size_t overflow(const char *line, size_t n, int indent)
     return at;
 }
 
+/* text with its broken lines whole. */
+static void join(Buf *b, const char *text)
+{
+    for (const char *s = text; *s; s++) {
+        if ((*s != AT_BLANK && *s != IN_WORD) || s[1] != '\n') {
+            buf_putc(b, *s);
+            continue;
+        }
+        if (*s == AT_BLANK)
+            buf_putc(b, ' ');
+        s += 1 + strspn(s + 2, " ");
+    }
+}
+
+void cprint_settle(Buf *b, size_t from)
+{
+    size_t n = from;
+
+    for (size_t i = from; i < b->len; i++)
+        if (b->text[i] != AT_BLANK && b->text[i] != IN_WORD)
+            b->text[n++] = b->text[i];
+    if (b->text)
+        b->text[b->len = n] = 0;
+}
+
 void cprint_lines(Buf *b, const char *text, int indent)
 {
+    Buf whole = {0};
     Buf joined = {0}; /* a line that took words of the one before */
-    const char *line = text;
     size_t own, n, at;
+
+    join(&whole, text);
+    const char *line = buf_text(&whole);
 
     while (*line) {
         const char *next = line + strcspn(line, "\n");
@@ -226,5 +261,6 @@ void cprint_lines(Buf *b, const char *text, int indent)
         }
         line = next;
     }
+    buf_free(&whole);
     buf_free(&joined);
 }

@@ -56,7 +56,9 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
                place_enum(t->place), t->offset, step,
                t->promised ? (long long)t->lo : 0,
                t->promised ? (long long)t->hi : 0, t->init);
+    size_t from = b->len;
     cprint_lines(b, buf_text(&line), 4);
+    cprint_settle(b, from);
     buf_free(&line);
 }
 

@@ -560,7 +560,9 @@ void emit_launcher_head(Buf *b, const Kernel *k)
                k->workspace ? "unsigned char *workspace, " : "",
                k->coop_counters ? "unsigned int *counters, " : "",
                k->waits ? "dcc_edge edge, " : "");
+    size_t from = b->len;
     cprint_lines(b, buf_text(&head), 0);
+    cprint_settle(b, from);
     buf_free(&head);
 }
 
@@ -600,6 +602,8 @@ static void put_launcher(Buf *b, const Kernel *k)
 
 void emit_kernel(Buf *b, const CudaProgram *p, const Kernel *k)
 {
+    size_t from = b->len;
+
     (void)p;
     put_banner(b, k);
     buf_putc(b, '\n');
@@ -610,4 +614,5 @@ void emit_kernel(Buf *b, const CudaProgram *p, const Kernel *k)
     put_kernel(b, k);
     buf_putc(b, '\n');
     put_launcher(b, k);
+    cprint_settle(b, from);
 }

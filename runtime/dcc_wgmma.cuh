@@ -42,6 +42,18 @@ DCC_DEVICE int dcc_warpgroup()
     return __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0);
 }
 
+// The barriers of a ring of N slots: one is full when all its fillers, and
+// empty when all its readers, have arrived. Of one thread, as dcc_mbar_init.
+template <int N>
+DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers,
+                              uint64_t (&empty)[N], int readers)
+{
+    for (int s = 0; s < N; ++s) {
+        dcc_mbar_init(&full[s], fillers);
+        dcc_mbar_init(&empty[s], readers);
+    }
+}
+
 // The next slot of a ring of N, and its phase's parity.
 template <int N> DCC_DEVICE void dcc_next_slot(int &slot, int &phase)
 {

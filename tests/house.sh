@@ -77,5 +77,7 @@ marks='TO''DO|FIX''ME|XX''X'
 # shellcheck disable=SC2086
 grep -nE "(^|[^A-Za-z])($marks)([^A-Za-z]|$)" $sources |
     fail "no marks of the unfinished"
+awk -f tools/wgmma.awk </dev/null 2>&1 | cmp - runtime/dcc_wgmma.cuh 2>&1 |
+    fail "dcc_wgmma.cuh is what tools/wgmma.awk writes, from wgmma.head"
 cat "$report"
 [ ! -s "$report" ]

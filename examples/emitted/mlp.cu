@@ -65,10 +65,7 @@ void mlp_h_matmul_relu_add(
     if (threadIdx.x == 0) {
         dcc_tma_prefetch_map(&x_map);
         dcc_tma_prefetch_map(&w1_map);
-        for (int s = 0; s < STAGES; ++s) {
-            dcc_mbar_init(&smem.full[s], 1);
-            dcc_mbar_init(&smem.empty[s], CONSUMERS * 4);
-        }
+        dcc_ring_init(smem.full, 1, smem.empty, CONSUMERS * 4);
         dcc_fence_mbar_init();
     }
     __syncthreads();
