@@ -84,7 +84,7 @@ static const char *plan_simt(Contract *x)
     bool needs = x->a.n_need + x->b.n_need > 0;
     bool uneven = (x->a.turned && !x->a.stride) ||
                   (x->b.turned && !x->b.stride);
-    /* sm_90 has registers of their own for many addresses */
+    /* nvcc keeps more addresses for sm_80: three such kernels spilled */
     bool older = needs && x->o->device->sm < 90;
     inner += older ? 36 : needs ? 8 : 0;
     inner += uneven && t->wm * t->wn < 128 ? 16 : 0;
