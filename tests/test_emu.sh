@@ -15,8 +15,10 @@ fail() {
     failed=1
 }
 
-"$cc" -o "$work/plain" "$src/test_emu.cu" || exit 1
-"$cc" --asan -o "$work/asan" "$src/test_emu.cu" || exit 1
+for part in test_emu test_emu_sm90; do
+    "$cc" -o "$work/$part-plain" "$src/$part.cu" || exit 1
+    "$cc" --asan -o "$work/$part-asan" "$src/$part.cu" || exit 1
+done
 "$cc" --asan -o "$work/tiny" "$src/test_emu_model.cu" || exit 1
 
 # run MODE PROGRAM ARGS: MODE is asynchrony-order, or that and -early
@@ -30,43 +32,52 @@ run() {
 
 for mode in eager-0 eager-1 lazy-0 lazy-1 lazy-7 eager-0-early lazy-7-early; do
     for build in plain asan; do
-        run $mode "$work/$build" all ||
-            { cat "$work/log"; fail "$build $mode"; }
+        for part in test_emu test_emu_sm90; do
+            run $mode "$work/$part-$build" all ||
+                { cat "$work/log"; fail "$part $build $mode"; }
+        done
     done
 done
 
-# Mutations, as numbered in test_emu.cu. Each must fail in one mode at least.
+# Mutations, as numbered in emu_case.h. Each must fail in one mode at least;
+# status 2 would be a case that there is not.
 mutants() {
     cat <<LIST
-saxpy 8
-sgemm 1
-sgemm 3
-sgemm 4
-sgemm 9
-gemm_f16 1
-gemm_f16 2
-gemm_f16 10
-gemm_bf16 2
-reduce 4
-tma 2
-tma 3
-tma 5
-tma 6
-tma 7
-cluster 1
-cluster 11
-cluster 12
-send 2
-send 5
-send 11
+test_emu saxpy 8
+test_emu sgemm 1
+test_emu sgemm 3
+test_emu sgemm 4
+test_emu sgemm 9
+test_emu gemm_f16 1
+test_emu gemm_f16 2
+test_emu gemm_f16 10
+test_emu gemm_bf16 2
+test_emu reduce 4
+test_emu_sm90 tma 2
+test_emu_sm90 tma 3
+test_emu_sm90 tma 5
+test_emu_sm90 tma 6
+test_emu_sm90 tma 7
+test_emu_sm90 stream 2
+test_emu_sm90 cluster 1
+test_emu_sm90 cluster 11
+test_emu_sm90 cluster 12
+test_emu_sm90 send 2
+test_emu_sm90 send 5
+test_emu_sm90 send 11
 LIST
 }
 mutants >"$work/mutants"
-while read -r case number; do
+while read -r part case number; do
     found=
     for mode in eager-0 lazy-1; do
         for build in plain asan; do
-            run $mode "$work/$build" "$case" "$number" || found=yes
+            run $mode "$work/$part-$build" "$case" "$number"
+            case $? in
+            0) ;;
+            2) fail "no case $case in $part" ;;
+            *) found=yes ;;
+            esac
         done
     done
     [ -n "$found" ] || fail "defect $number of $case was not found"
@@ -77,7 +88,7 @@ done <"$work/mutants"
 while read -r number what; do
     for mode in eager-0-early lazy-1-early lazy-7-early; do
         for build in plain asan; do
-            run $mode "$work/$build" overlap "$number"
+            run $mode "$work/test_emu_sm90-$build" overlap "$number"
             [ $? -eq 70 ] && grep -q "$what" "$work/log" ||
                 { cat "$work/log"
                   fail "defect $number of overlap was not found: $mode"; }
