@@ -1,5 +1,5 @@
-# wgmma.awk - writes runtime/dcc_wgmma.cuh:
-#   awk -f tools/wgmma.awk </dev/null >runtime/dcc_wgmma.cuh
+# wgmma.awk - writes runtime/dcc_wgmma_shapes.cuh:
+#   awk -f tools/wgmma.awk </dev/null >runtime/dcc_wgmma_shapes.cuh
 
 # The accumulators as operands of the instruction, and their constraints; lines
 # of at most 80 columns that end in a continuation.
@@ -24,8 +24,10 @@ function list(name, n, kind,    i, item, line) {
 }
 
 BEGIN {
-    while ((getline text < "tools/wgmma.head") > 0)
-        print text
+    print "// dcc_wgmma_shapes.cuh - the wrappers of dcc_wgmma.cuh for each N, with its"
+    print "// lists of registers. Written by tools/wgmma.awk."
+    print "#ifndef DCC_WGMMA_SHAPES_CUH"
+    print "#define DCC_WGMMA_SHAPES_CUH"
     for (n = 8; n <= 256; n += 8) {
         regs = n / 2
         printf "\n"
@@ -42,5 +44,5 @@ BEGIN {
             printf ", \"%%%d\"", regs + i
         printf ")\n"
     }
-    print "\n#undef DCC_WGMMA\n#undef DCC_WGMMA_TF32\n\n#endif"
+    print "\n#endif"
 }
