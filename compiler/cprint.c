@@ -206,6 +206,14 @@ const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at)
     return sum;
 }
 
+void cprint_digit(Buf *b, int64_t below, int64_t extent)
+{
+    if (below > 1)
+        buf_printf(b, " / %lld", (long long)below);
+    if (extent > 0)
+        buf_printf(b, " %% %lld", (long long)extent);
+}
+
 void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset)
 {
     bool wide = p->wide;

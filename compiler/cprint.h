@@ -82,6 +82,9 @@ void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at);
  * always holds. */
 void cprint_guard(Buf *b, CPrint *p, Guard g);
 void cprint_condition(Buf *b, CPrint *p, Guard g); /* never in parentheses */
+/* " / 196 % 14": the digit of a mixed-radix number, whose text is before, that
+ * `below` of its units make one of; extent 0: the first, with none above. */
+void cprint_digit(Buf *b, int64_t below, int64_t extent);
 /* A value as float or int (f32, i32, bool as C's): loads converted. All on one
  * line, nothing bound; in parentheses unless it is a name or a call. */
 void cprint_expr(Buf *b, CPrint *p, const Expr *e);

@@ -145,10 +145,7 @@ void contract_batch(Contract *x, Buf *b)
         radix /= c->batch[i]->extent;
         buf_printf(b, "const int %s = blockIdx.z",
                    cprint_var(&x->cp, c->batch[i]));
-        if (radix > 1)
-            buf_printf(b, " / %lld", (long long)radix);
-        if (i > 0)
-            buf_printf(b, " %% %lld", (long long)c->batch[i]->extent);
+        cprint_digit(b, radix, i > 0 ? c->batch[i]->extent : 0);
         buf_puts(b, ";\n");
     }
 }

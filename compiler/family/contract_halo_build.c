@@ -88,10 +88,7 @@ static void put_run(Halo *h, Buf *b)
             return;
         }
         buf_printf(b, "const int %s = run", cprint_var(&x->cp, v));
-        if (below > 1)
-            buf_printf(b, " / %lld", (long long)below);
-        if (i > 0)
-            buf_printf(b, " %% %lld", (long long)v->extent);
+        cprint_digit(b, below, i > 0 ? v->extent : 0);
         buf_puts(b, ";\n");
     }
 }

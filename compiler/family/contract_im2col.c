@@ -32,11 +32,8 @@ void wgmma_im2col_pixel(Wgmma *w, Buf *b)
         const char *v = cprint_ident(arena, m->axis[i].v[0]->name);
         const char *id = cprint_fresh(cp, arena_printf(arena, "%s0", v));
         buf_printf(b, "const int %s = m0", id);
-        if (radix > 1)
-            buf_printf(b, " / %lld", (long long)radix);
+        cprint_digit(b, radix, i > 0 ? m->axis[i].extent : 0);
         radix *= m->axis[i].extent;
-        if (i > 0)
-            buf_printf(b, " %% %lld", (long long)m->axis[i].extent);
         buf_puts(b, ";\n");
         cprint_name(cp, m->axis[i].linear, id);
     }

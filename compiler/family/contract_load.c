@@ -19,10 +19,7 @@ static void put_digit(Contract *x, Buf *b, const Side *s, int i,
     for (int j = i + 1; j < s->n; j++)
         radix *= s->v[j]->extent;
     buf_printf(b, "const int %s = %s", cprint_var(&x->cp, s->v[i]), text);
-    if (radix > 1)
-        buf_printf(b, " / %lld", (long long)radix);
-    if (i > 0)
-        buf_printf(b, " %% %lld", (long long)s->v[i]->extent);
+    cprint_digit(b, radix, i > 0 ? s->v[i]->extent : 0);
     buf_puts(b, ";\n");
 }
 

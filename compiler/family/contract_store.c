@@ -343,11 +343,8 @@ void finish_side(Finish *f, Buf *b, const Side *s, bool linear)
     }
     for (int i = s->n - 1; i >= 0; i--) {
         buf_printf(b, "const int %s = %s", cprint_var(cp, s->v[i]), s->name);
-        if (radix > 1)
-            buf_printf(b, " / %lld", (long long)radix);
+        cprint_digit(b, radix, i > 0 ? s->v[i]->extent : 0);
         radix *= s->v[i]->extent;
-        if (i > 0)
-            buf_printf(b, " %% %lld", (long long)s->v[i]->extent);
         buf_puts(b, ";\n");
     }
 }

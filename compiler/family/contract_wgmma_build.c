@@ -302,11 +302,9 @@ static void put_origins(Wgmma *w, Buf *b)
             continue;
         }
         buf_puts(b, m_tile);
-        if (radix > 1)
-            buf_printf(b, " / %lld", (long long)radix);
+        bool above = radix * w->patch.count[i] < w->patch.tiles;
+        cprint_digit(b, radix, above ? w->patch.count[i] : 0);
         radix *= w->patch.count[i];
-        if (radix < w->patch.tiles)
-            buf_printf(b, " %% %lld", (long long)w->patch.count[i]);
         if (w->patch.tile[i] > 1)
             buf_printf(b, " * %d", w->patch.tile[i]);
         buf_puts(b, ";\n");
@@ -323,10 +321,7 @@ static void put_batch(Wgmma *w, Buf *b, const Places *names)
             continue;
         radix /= c->batch[i]->extent;
         buf_printf(b, "%s = batch", names->name[p]);
-        if (radix > 1)
-            buf_printf(b, " / %lld", (long long)radix);
-        if (p++ > 0)
-            buf_printf(b, " %% %lld", (long long)c->batch[i]->extent);
+        cprint_digit(b, radix, p++ > 0 ? c->batch[i]->extent : 0);
         buf_puts(b, ";\n");
     }
 }
@@ -380,11 +375,8 @@ static void put_k(Wgmma *w, Buf *b)
     for (int i = k->n - 2; i >= 0; i--) {
         buf_printf(b, "const int %s = k_tile",
                    cprint_var(cp, k->axis[i].linear));
-        if (radix > 1)
-            buf_printf(b, " / %lld", (long long)radix);
+        cprint_digit(b, radix, i > 0 ? k->axis[i].extent : 0);
         radix *= k->axis[i].extent;
-        if (i > 0)
-            buf_printf(b, " %% %lld", (long long)k->axis[i].extent);
         buf_puts(b, ";\n");
     }
 }

@@ -48,10 +48,7 @@ static void put_patch(Wgmma *w, Buf *b)
                    w->origin[i]);
         if (tile > 1) {
             buf_puts(b, " + row");
-            if (radix > 1)
-                buf_printf(b, " / %d", radix);
-            if (radix * tile < x->t.bm)
-                buf_printf(b, " %% %d", tile);
+            cprint_digit(b, radix, radix * tile < x->t.bm ? tile : 0);
         }
         buf_puts(b, ";\n");
         radix *= tile;
