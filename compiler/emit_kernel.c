@@ -371,11 +371,8 @@ static void put_smem(Buf *b, const Kernel *k)
             buf_printf(b, "  // %s", f->comment);
         buf_putc(b, '\n');
     }
-    buf_printf(b, "};\nstatic_assert(sizeof(smem_t) <= %zu, "
-                  "\"what the launcher asks for\");\n", k->smem_bytes);
-    buf_puts(b, "extern __shared__ __align__(1024) unsigned char "
-                "dcc_smem[];\n");
-    buf_puts(b, "smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);\n");
+    buf_printf(b, "};\nsmem_t &smem = dcc_shared<smem_t, %zu>();\n",
+               k->smem_bytes);
 }
 
 static void put_grid(Buf *b, const Kernel *k)

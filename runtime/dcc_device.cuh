@@ -38,6 +38,18 @@ struct alignas(4) dcc_boolx4 { uint8_t v[4]; };
 struct alignas(8) dcc_boolx8 { uint8_t v[8]; };
 struct alignas(16) dcc_boolx16 { uint8_t v[16]; };
 
+// ---- shared memory: laid out by a struct ------------------------------------
+
+// The block's dynamic shared memory as a T; the launcher asks for BYTES.
+template <class T, int BYTES> DCC_DEVICE T &dcc_shared()
+{
+    static_assert(sizeof(T) <= BYTES, "what the launcher asks for");
+#ifndef DCC_EMU
+    extern __shared__ __align__(1024) unsigned char dcc_smem[];
+#endif
+    return *reinterpret_cast<T *>(dcc_smem);
+}
+
 // ---- conversions ------------------------------------------------------------
 
 DCC_DEVICE float dcc_to_float(float x) { return x; }
@@ -208,121 +220,6 @@ DCC_DEVICE void dcc_add(V (&to)[N], const T *from)
         for (int c = 0; c < (int)(sizeof(V) / sizeof(T)); ++c)
             to[i].v[c] += x.v[c];
     }
-}
-
-// The four sums of a thread of one mma, 16 rows by 8 columns, to a tile in
-// shared memory with `pitch` elements a row; `at` is the place of the first.
-template <class T>
-DCC_DEVICE void dcc_put_sums(T *at, int pitch, const T (&acc)[4])
-{
-    using pair = dcc_vector<T, 2>;
-    *reinterpret_cast<pair *>(at) = pair{{acc[0], acc[1]}};
-    *reinterpret_cast<pair *>(at + 8 * pitch) = pair{{acc[2], acc[3]}};
-}
-
-// The same for all I by J such tiles of a warp.
-template <class T, int I, int J>
-DCC_DEVICE void dcc_put_tile(T *at, int pitch, const T (&acc)[I][J][4])
-{
-#pragma unroll
-    for (int i = 0; i < I; ++i)
-#pragma unroll
-        for (int j = 0; j < J; ++j)
-            dcc_put_sums(at + i * 16 * pitch + j * 8, pitch, acc[i][j]);
-}
-
-// Adds the products of I fragments of a by J / 2 of b, two columns of tiles in
-// each of b's, by one of the wrappers of mma.sync.
-template <auto MMA, class T, int I, int J>
-DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
-                             const uint32_t (&b)[J / 2][4])
-{
-#pragma unroll
-    for (int i = 0; i < I; ++i)
-#pragma unroll
-        for (int j = 0; j < J; ++j) {
-            const uint32_t *const at = &b[j / 2][j % 2 * 2];
-            const uint32_t pair[2] = {at[0], at[1]};
-            MMA(acc[i][j], a[i], pair);
-        }
-}
-
-// Vectors of four, `APART` elements from one to the next.
-template <int APART, class V, int N, class T>
-DCC_DEVICE void dcc_read_apart(V (&to)[N], const T *from)
-{
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-        to[i] = *reinterpret_cast<const V *>(from + i * APART);
-}
-
-// Adds the products of a's rows by b's columns: acc[i][j][c] is the sum of
-// column c ^ 1 of four. Registers lie in two banks, the even and the odd ones,
-// and a bank gives one operand a cycle. What comes or goes as a vector lies in
-// neighbours: a sum's neighbour has b's factor. Back and forth: products in a
-// row have a factor in common.
-template <class T, int I, int J, class V>
-DCC_DEVICE void dcc_multiply(T (&acc)[I][J][4], const V (&a)[I / 4],
-                             const V (&b)[J])
-{
-#pragma unroll
-    for (int i = 0; i < I; ++i)
-#pragma unroll
-        for (int j = 0; j < J * 4; ++j) {
-            const int c = i % 2 ? J * 4 - 1 - j : j;
-            acc[i][c / 4][c % 4 ^ 1] += a[i / 4].v[i % 4] * b[c / 4].v[c % 4];
-        }
-}
-
-// Those sums as they lie, to a tile with `pitch` elements a row: four rows, and
-// four columns, from the next four.
-template <int ROWS_APART, int COLS_APART, class T, int I, int J>
-DCC_DEVICE void dcc_put_apart(T *at, int pitch, const T (&acc)[I][J][4])
-{
-#pragma unroll
-    for (int i = 0; i < I; ++i)
-#pragma unroll
-        for (int j = 0; j < J; ++j) {
-            const T (&four)[4] = acc[i][j];
-            T *const to = at + (i / 4 * ROWS_APART + i % 4) * pitch;
-            *reinterpret_cast<dcc_vector<T, 4> *>(to + j * COLS_APART) =
-                dcc_vector<T, 4>{{four[0], four[1], four[2], four[3]}};
-        }
-}
-
-// A tile's row and column of tiles.
-struct dcc_tile {
-    int m, n;
-};
-
-// Tile `i` of tiles_m x tiles_n, which are dealt in bands of `band` rows, there
-// in strips of `strip` columns, and there row by row.
-DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
-                                     int strip = 1)
-{
-    const int first = i / (band * tiles_n) * band;
-    const int place = i % (band * tiles_n);
-    const int height = tiles_m % band ? min(band, tiles_m - first) : band;
-    const int left = place / (height * strip) * strip;
-    const int width = tiles_n % strip ? min(strip, tiles_n - left) : strip;
-    const int at = place % (height * strip);
-    return {first + at / width, left + at % width};
-}
-
-// Whether this block is the last of n that share a counter, which is zero
-// again then: what the others wrote before is visible to it. All threads call.
-DCC_DEVICE bool dcc_last_of(unsigned int n, unsigned int *counter, int *flag)
-{
-    __threadfence();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        *flag = atomicAdd(counter, 1u) == n - 1;
-        if (*flag)
-            *counter = 0;
-    }
-    __syncthreads();
-    __threadfence();
-    return *flag;
 }
 
 template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)
@@ -730,5 +627,7 @@ DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
 }
 
 #endif // sm_80
+
+#include "dcc_contract.cuh"
 
 #endif

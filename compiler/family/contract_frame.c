@@ -15,7 +15,7 @@ static const char *const own_names[] = {
     "tile", "at", "partial", "ahead", "warp_m", "warp_n",
     "thread_m", "thread_n", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
     "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
-    "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "dcc_smem", "ahead_slot",
+    "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "ahead_slot",
     "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments",
     "a_lane_row", "a_lane_k", "b_lane_row", "b_lane_k", "lane", "warp",
     "lane_m", "lane_n", "slice", "slice_k", "c", "s", "sum", "LANES_M",

@@ -19,7 +19,7 @@ static const char *const own_names[] = {
     "from", "to", "piece", "a_row",
     "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
     "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
-    "dcc_smem", "sum",
+    "sum",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 

@@ -54,9 +54,7 @@ void mlp_h_matmul_relu_add(
         alignas(128) __half out_rows[CONSUMERS * 4][16][COLS];
         alignas(8) uint64_t full[STAGES], empty[STAGES];
     };
-    static_assert(sizeof(smem_t) <= 103424, "what the launcher asks for");
-    extern __shared__ __align__(1024) unsigned char dcc_smem[];
-    smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);
+    smem_t &smem = dcc_shared<smem_t, 103424>();
 
     // setup
     // A ring of STAGES slots in shared memory: TMA fills a slot and completes
