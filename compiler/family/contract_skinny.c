@@ -233,16 +233,50 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* Blocks that an SM has room for. */
+double skinny_room(const Contract *x, size_t smem)
+{
+    const Device *d = x->o->device;
+    double room = fmin(d->threads_sm / x->t.threads,
+                       d->regs_sm / ((x->regs + 7) / 8 * 8.0) / x->t.threads);
+
+    room = fmin(room, d->smem_sm_kb * 1024 / ((double)smem + 1024));
+    return fmax(1, floor(room));
+}
+
+void skinny_work(const Contract *x, const SkinnyForm *f, int columns,
+                 int parts, size_t smem, Work *w)
+{
+    const Tile *t = &x->t;
+    double tiles = (double)ceil_div(x->c.N, columns) * (double)x->c.batches;
+    double blocks = tiles * t->split;
+    double x_bytes = (double)t->bm * t->bk * type_bytes(x->elem);
+    double weights = (double)columns * t->bk * f->size;
+
+    w->pipe = f->mma ? PIPE_MMA : PIPE_FMA;
+    w->efficiency = 0.5;
+    w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    w->padded_flops = w->flops;
+    w->special = x->special * blocks * t->bm * t->bn;
+    w->blocks = blocks;
+    w->threads = t->threads;
+    w->regs = x->regs;
+    w->smem_block = (double)smem;
+    w->block_bytes = x_bytes + weights;
+    w->l2_bytes = blocks * (x_bytes + weights) + x->out_bytes;
+    w->scatter = 1;
+    w->block_ops = w->flops / blocks;
+    w->smem_bytes = blocks * (double)columns * parts * t->bm * 12;
+    w->thread_ops = 1e6;
+    w->thread_loads = 1;
+    w->warps_full = 4;
+    w->fill_us = ceil_div(t->bm * t->bn, t->threads) * 60 /
+                 (x->o->device->clock_ghz * 1e3);
+}
+
 static double room_of(const Skinny *s)
 {
-    const Device *d = s->x.o->device;
-    double room = fmin(d->threads_sm / s->x.t.threads,
-                       d->regs_sm / ((s->x.regs + 7) / 8 * 8.0) /
-                           s->x.t.threads);
-
-    room = fmin(room, d->smem_sm_kb * 1024 / ((double)s->smem + 1024));
-    return fmax(1, floor(room));
+    return skinny_room(&s->x, s->smem);
 }
 
 /* Bytes of weights under way to an SM. */
@@ -295,11 +329,7 @@ static void work(const Skinny *s, Work *w)
     const Tile *t = &x->t;
     const Device *d = x->o->device;
     double clk = d->clock_ghz * 1e3;
-    double tiles = (double)ceil_div(x->c.N, s->columns) *
-                   (double)x->c.batches;
-    double blocks = tiles * t->split;
     double x_bytes = (double)t->bm * t->bk * type_bytes(x->elem);
-    double weights = (double)s->columns * t->bk * s->f->size;
     double narrow = s->f->align * s->f->size < 16 ? 1.3 : 1;
 
     /* four lanes side by side have 64 bytes of a column, 8 others are far */
@@ -309,38 +339,21 @@ static void work(const Skinny *s, Work *w)
         narrow = fmax(narrow, s->cols * s->f->size < 64    ? 1.4
                               : s->cols * s->f->size < 128 ? 1.1
                                                            : 1);
-
-    w->pipe = s->f->mma ? PIPE_MMA : PIPE_FMA;
-    w->efficiency = 0.5;
-    w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
-    w->padded_flops = w->flops;
+    skinny_work(x, s->f, s->columns, s->warps_k, s->smem, w);
+    double blocks = w->blocks;
     if (s->f->mma)
         w->padded_flops *= ((t->bm + 7) / 8 * 8.0) / t->bm;
-    w->special = x->special * blocks * t->bm * t->bn;
     w->hbm_bytes = x->hbm_bytes * 0.97 * imbalance(s, blocks) * narrow *
                    sparse(s, blocks);
-    w->blocks = blocks;
-    w->threads = t->threads;
-    w->regs = x->regs;
-    w->smem_block = (double)s->smem;
-    w->block_bytes = x_bytes + weights;
-    w->l2_bytes = blocks * (x_bytes + weights) + x->out_bytes;
     w->scatter = narrow;
-    w->block_ops = w->flops / blocks;
     double row_bytes = s->f->mma ? ceil_div(t->bm, 8) * 8 : t->bm * 1.0;
-    w->smem_bytes = blocks * (x_bytes * (1 + s->warps_n * row_bytes / t->bm *
-                                         (s->f->mma ? 1 : 2)) +
-                              (double)s->columns * s->warps_k * t->bm * 12);
-    w->thread_ops = 1e6;
-    w->thread_loads = 1;
-    w->warps_full = 4;
+    w->smem_bytes += blocks * x_bytes *
+                     (1 + s->warps_n * row_bytes / t->bm * (s->f->mma ? 1 : 2));
     w->in_flight = 32 << 10; /* sparse() has counted */
     /* the first weights, the sums of the warps and those of the cluster */
-    w->fill_us = (d->hbm_latency * 1.3 + 500 + 8.0 * t->split * s->warps_k) /
-                 clk;
+    w->fill_us += (d->hbm_latency * 1.3 + 500 + 8.0 * t->split * s->warps_k) /
+                  clk;
     w->fill_us += wait_for_x(s, blocks, x_bytes) / clk;
-    w->fill_us += ceil_div(t->bm * t->bn, t->threads) * 60 / clk;
     if (s->f->k_major)
         w->fill_us += x_bytes / 70 / clk;
     if (t->split > 1) /* measured on an H200, with 2 to 8 blocks */

@@ -46,4 +46,30 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
 const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v);
 void skinny_build(Skinny *s, Kernel *k);
 
+/* ---- what contract_stream has in common with it ------------------------ */
+
+/* Blocks of t.threads and this much shared memory that an SM has room for. */
+double skinny_room(const Contract *x, size_t smem);
+
+/* What both know of their cost: clusters of t.split blocks share `columns`
+ * columns, and each block has `parts` sums of each result. */
+void skinny_work(const Contract *x, const SkinnyForm *f, int columns,
+                 int parts, size_t smem, Work *w);
+
+/* The kernel's frame: its name, launch and work; then M to LANE_K. */
+void skinny_frame(Contract *x, Kernel *k, const char *family, int columns,
+                  size_t smem);
+void skinny_constants(Contract *x, int k_step, int lane_k);
+
+/* Slots of contract_skinny_*_sums.cu.in: how many sums a lane has, and where
+ * each belongs; its warp's part among those of the block. */
+typedef struct SkinnySums {
+    bool mma;
+    const char *column, *row, *tiles, *rows;
+    const char *warp, *warps;
+} SkinnySums;
+
+/* Adds up the parts and finishes the block's columns. */
+void skinny_put_sums(Contract *x, const SkinnySums *of);
+
 #endif

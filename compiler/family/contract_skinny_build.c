@@ -4,6 +4,70 @@
 
 /* The kernel of a skinny contraction, from its plan. */
 
+/* ---- what contract_stream has in common with it ------------------------ */
+
+void skinny_constants(Contract *x, int k_step, int lane_k)
+{
+    Kernel *k = x->kernel;
+    Graph *g = x->g;
+
+    kernel_constant(g, k, "M", x->c.M, NULL);
+    kernel_constant(g, k, "N", x->c.N, NULL);
+    kernel_constant(g, k, "K", x->c.K, NULL);
+    kernel_constant(g, k, "BM", x->t.bm, NULL);
+    kernel_constant(g, k, "BN", x->t.bn, "columns that a block finishes");
+    kernel_constant(g, k, "BK", x->t.bk, "its part of K");
+    kernel_constant(g, k, "K_STEP", k_step, "of a warp");
+    kernel_constant(g, k, "LANE_K", lane_k, "of a lane");
+}
+
+void skinny_put_sums(Contract *x, const SkinnySums *of)
+{
+    bool split = x->t.split > 1;
+    Slot slot[] = {
+        {"COLUMN", of->column},
+        {"ROW", of->row},
+        {"TILES", of->tiles},
+        {"ROWS", of->rows},
+        {"ARRIVED", split ? "dcc_cluster_wait();\n" : ""},
+        {"TO", split ? "*dcc_cluster_peer(at, column / BN)" : "*at"},
+        {"PART", split ? arena_printf(x->g->arena, "rank * %s + %s", of->warps,
+                                      of->warp)
+                       : of->warp},
+        {"SYNC", split ? "dcc_cluster_sync();" : "__syncthreads();"},
+    };
+    Buf b = {0};
+
+    template_fill(&b, of->mma ? "contract_skinny_mma_sums.cu.in"
+                              : "contract_skinny_float_sums.cu.in", slot, 8);
+    kernel_phase(x->g, x->kernel, "sums", &b);
+    buf_free(&b);
+    contract_epilogue(x, &b);
+    kernel_phase(x->g, x->kernel, "epilogue", &b);
+    buf_free(&b);
+}
+
+void skinny_frame(Contract *x, Kernel *k, const char *family, int columns,
+                  size_t smem)
+{
+    int tiles = (int)((x->c.N + columns - 1) / columns);
+
+    k->family = family;
+    k->block = x->t.threads;
+    k->smem_bytes = smem;
+    k->grid[0] = tiles * x->t.split;
+    k->grid[1] = 1;
+    k->grid[2] = (int)x->c.batches;
+    k->cluster = x->t.split;
+    k->min_blocks = 1;
+    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    k->bytes = x->hbm_bytes;
+    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+}
+
+/* ---- its own ----------------------------------------------------------- */
+
 static void constants(Skinny *s)
 {
     Contract *x = &s->x;
@@ -11,14 +75,7 @@ static void constants(Skinny *s)
     Graph *g = x->g;
     const Tile *t = &x->t;
 
-    kernel_constant(g, k, "M", x->c.M, NULL);
-    kernel_constant(g, k, "N", x->c.N, NULL);
-    kernel_constant(g, k, "K", x->c.K, NULL);
-    kernel_constant(g, k, "BM", t->bm, NULL);
-    kernel_constant(g, k, "BN", t->bn, "columns that a block finishes");
-    kernel_constant(g, k, "BK", t->bk, "its part of K");
-    kernel_constant(g, k, "K_STEP", s->k_step, "of a warp");
-    kernel_constant(g, k, "LANE_K", s->lane_k, "of a lane");
+    skinny_constants(x, s->k_step, s->lane_k);
     kernel_constant(g, k, "STEPS", s->steps, NULL);
     kernel_constant(g, k, "DEEP", s->deep, "steps under way");
     kernel_constant(g, k, "WARPS_N", s->warps_n, NULL);
@@ -312,32 +369,23 @@ static void put_multiply(Skinny *s)
 static void put_sums(Skinny *s)
 {
     Contract *x = &s->x;
-    bool split = x->t.split > 1;
-    const char *column = s->f->mma
-        ? s->f->k_major ? "warp_n + i * 16 + e / 2 * 8 + lane / 4"
-                        : "warp_n + lane / 4 * LANE_N + i * 2 + e / 2"
-        : s->f->k_major ? "warp_n + i * 8 + lane / 4"
-                        : "warp_n + lane / 4 * LANE_N + i";
-    Slot slot[] = {
-        {"COLUMN", column},
-        {"ROW", "j * 8 + lane % 4 * 2 + e % 2"},
-        {"TILES", s->f->k_major ? s->f->mma ? "TILES" : "2 * TILES"
-                                : s->f->mma ? "LANE_N / 2" : "LANE_N"},
-        {"ROWS", arena_printf(x->g->arena, "%d", (x->t.bm + 7) / 8)},
-        {"ARRIVED", split ? "dcc_cluster_wait();\n" : ""},
-        {"TO", split ? "*dcc_cluster_peer(at, column / BN)" : "*at"},
-        {"PART", split ? "rank * WARPS_K + warp_k" : "warp_k"},
-        {"SYNC", split ? "dcc_cluster_sync();" : "__syncthreads();"},
+    bool mma = s->f->mma, k_major = s->f->k_major;
+    const SkinnySums of = {
+        .mma = mma,
+        .column = mma ? k_major ? "warp_n + i * 16 + e / 2 * 8 + lane / 4"
+                                : "warp_n + lane / 4 * LANE_N + i * 2 + e / 2"
+                  : k_major ? "warp_n + i * 8 + lane / 4"
+                            : "warp_n + lane / 4 * LANE_N + i",
+        .row = "j * 8 + lane % 4 * 2 + e % 2",
+        .tiles = k_major ? mma ? "TILES" : "2 * TILES"
+                 : mma   ? "LANE_N / 2"
+                         : "LANE_N",
+        .rows = arena_printf(x->g->arena, "%d", (x->t.bm + 7) / 8),
+        .warp = "warp_k",
+        .warps = "WARPS_K",
     };
-    Buf b = {0};
 
-    template_fill(&b, s->f->mma ? "contract_skinny_mma_sums.cu.in"
-                                : "contract_skinny_float_sums.cu.in", slot, 8);
-    kernel_phase(x->g, x->kernel, "sums", &b);
-    buf_free(&b);
-    contract_epilogue(x, &b);
-    kernel_phase(x->g, x->kernel, "epilogue", &b);
-    buf_free(&b);
+    skinny_put_sums(x, &of);
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -366,24 +414,13 @@ static void rename_weights(Skinny *s, Kernel *k)
 void skinny_build(Skinny *s, Kernel *k)
 {
     Contract *x = &s->x;
-    int tiles = (int)((x->c.N + s->columns - 1) / s->columns);
 
     x->beyond = x->c.N % s->columns != 0;
     contract_names(x, k);
     rename_weights(s, k);
-    k->family = "contract_skinny";
+    skinny_frame(x, k, "contract_skinny", s->columns, s->smem);
     k->min_arch = x->t.split > 1 ? "sm_90" : s->f->mma ? "sm_80" : NULL;
-    k->block = x->t.threads;
-    k->smem_bytes = s->smem;
-    k->grid[0] = tiles * x->t.split;
-    k->grid[1] = 1;
-    k->grid[2] = (int)x->c.batches;
-    k->cluster = x->t.split;
     k->min_blocks = resident(s, k->grid[0] * k->grid[2]);
-    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
-    k->bytes = x->hbm_bytes;
-    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
     constants(s);
     shared_memory(s);
     put_setup(s);

@@ -167,16 +167,9 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* Blocks that an SM has room for. */
 static double room_of(const Stream *s)
 {
-    const Device *d = s->x.o->device;
-    double room = fmin(d->threads_sm / s->x.t.threads,
-                       d->regs_sm / ((s->x.regs + 7) / 8 * 8.0) /
-                           s->x.t.threads);
-
-    room = fmin(room, d->smem_sm_kb * 1024 / ((double)s->smem + 1024));
-    return fmax(1, floor(room));
+    return skinny_room(&s->x, s->smem);
 }
 
 /* Bytes of weights under way to an SM. Warps beyond the end of K have none. */
@@ -232,43 +225,22 @@ static void work(const Stream *s, Work *w)
     const Tile *t = &x->t;
     const Device *d = x->o->device;
     double clk = d->clock_ghz * 1e3;
-    double tiles = (double)ceil_div(x->c.N, s->columns) *
-                   (double)x->c.batches;
-    double blocks = tiles * t->split;
     double x_bytes = (double)t->bm * t->bk * type_bytes(x->elem);
     double weights = (double)s->columns * t->bk * s->f->size;
-    double all = blocks / d->sms * weights;
 
-    w->pipe = s->f->mma ? PIPE_MMA : PIPE_FMA;
-    w->efficiency = 0.5;
-    w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
-    w->padded_flops = w->flops;
+    skinny_work(x, s->f, s->columns, s->warps, s->smem, w);
+    double blocks = w->blocks, all = blocks / d->sms * weights;
     if (s->f->mma)
         w->padded_flops *= ceil(t->bm / 16.0) * 16 / t->bm;
-    w->special = x->special * blocks * t->bm * t->bn;
     w->hbm_bytes = x->hbm_bytes * 0.97 * imbalance(s, blocks) *
                    sparse(s, all, blocks);
-    w->blocks = blocks;
-    w->threads = t->threads;
-    w->regs = x->regs;
-    w->smem_block = (double)s->smem;
-    w->block_bytes = x_bytes + weights;
-    w->l2_bytes = blocks * (x_bytes + weights) + x->out_bytes;
-    w->scatter = 1;
-    w->block_ops = w->flops / blocks;
-    w->smem_bytes = blocks * (2 * weights +
-                              (double)s->columns * s->warps * t->bm * 12);
-    w->thread_ops = 1e6;
-    w->thread_loads = 1;
-    w->warps_full = 4;
+    w->smem_bytes += blocks * 2 * weights;
     w->in_flight = under_way(s, blocks);
     /* the first weights; x; the last slot's products and sums; the sums of the
      * warps, through shared memory, or that of others, which is slow */
-    w->fill_us = (d->hbm_latency + 300 + x_clk(s, x_bytes, blocks) +
-                  s->piece / s->k_step * 60.0 / s->chains + 8.0 * s->warps) /
-                 clk;
-    w->fill_us += ceil_div(t->bm * t->bn, t->threads) * 60 / clk;
+    w->fill_us += (d->hbm_latency + 300 + x_clk(s, x_bytes, blocks) +
+                   s->piece / s->k_step * 60.0 / s->chains + 8.0 * s->warps) /
+                  clk;
     if (t->split > 1)
         w->fill_us += 0.4 + 140.0 * s->warps * s->columns * t->bm /
                                 t->threads / clk;

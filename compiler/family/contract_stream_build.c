@@ -11,14 +11,7 @@ static void constants(Stream *s)
     Graph *g = x->g;
     const Tile *t = &x->t;
 
-    kernel_constant(g, k, "M", x->c.M, NULL);
-    kernel_constant(g, k, "N", x->c.N, NULL);
-    kernel_constant(g, k, "K", x->c.K, NULL);
-    kernel_constant(g, k, "BM", t->bm, NULL);
-    kernel_constant(g, k, "BN", t->bn, "columns that a block finishes");
-    kernel_constant(g, k, "BK", t->bk, "its part of K");
-    kernel_constant(g, k, "K_STEP", s->k_step, "of a warp");
-    kernel_constant(g, k, "LANE_K", s->lane_k, "of a lane");
+    skinny_constants(x, s->k_step, s->lane_k);
     kernel_constant(g, k, "PIECE", s->piece, "k of a slot");
     kernel_constant(g, k, "PIECES", s->pieces, "of a warp");
     kernel_constant(g, k, "STEPS", s->piece / s->k_step, "of a piece");
@@ -272,27 +265,18 @@ static void put_multiply(Stream *s)
 
 static void put_sums(Stream *s)
 {
-    Contract *x = &s->x;
-    bool split = x->t.split > 1, mma = s->f->mma;
-    Slot slot[] = {
-        {"COLUMN", mma ? "i * 8 + lane % 4 * 2 + e % 2" : "i * 8 + lane / 4"},
-        {"ROW", "j * 16 + e / 2 * 8 + lane / 4"},
-        {"TILES", "TILES"},
-        {"ROWS", "ROWS"},
-        {"ARRIVED", split ? "dcc_cluster_wait();\n" : ""},
-        {"TO", split ? "*dcc_cluster_peer(at, column / BN)" : "*at"},
-        {"PART", split ? "rank * WARPS + warp" : "warp"},
-        {"SYNC", split ? "dcc_cluster_sync();" : "__syncthreads();"},
+    bool mma = s->f->mma;
+    const SkinnySums of = {
+        .mma = mma,
+        .column = mma ? "i * 8 + lane % 4 * 2 + e % 2" : "i * 8 + lane / 4",
+        .row = "j * 16 + e / 2 * 8 + lane / 4",
+        .tiles = "TILES",
+        .rows = "ROWS",
+        .warp = "warp",
+        .warps = "WARPS",
     };
-    Buf b = {0};
 
-    template_fill(&b, mma ? "contract_skinny_mma_sums.cu.in"
-                          : "contract_skinny_float_sums.cu.in", slot, 8);
-    kernel_phase(x->g, x->kernel, "sums", &b);
-    buf_free(&b);
-    contract_epilogue(x, &b);
-    kernel_phase(x->g, x->kernel, "epilogue", &b);
-    buf_free(&b);
+    skinny_put_sums(&s->x, &of);
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -300,24 +284,12 @@ static void put_sums(Stream *s)
 void stream_build(Stream *s, Kernel *k)
 {
     Contract *x = &s->x;
-    int tiles = (int)((x->c.N + s->columns - 1) / s->columns);
 
     x->beyond = x->c.N % s->columns != 0;
     contract_names(x, k);
     contract_name_loads(x);
-    k->family = "contract_stream";
+    skinny_frame(x, k, "contract_stream", s->columns, s->smem);
     k->min_arch = x->t.split > 1 ? "sm_90" : "sm_80";
-    k->block = x->t.threads;
-    k->smem_bytes = s->smem;
-    k->grid[0] = tiles * x->t.split;
-    k->grid[1] = 1;
-    k->grid[2] = (int)x->c.batches;
-    k->cluster = x->t.split;
-    k->min_blocks = 1;
-    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
-    k->bytes = x->hbm_bytes;
-    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
     constants(s);
     shared_memory(s);
     put_setup(s);
