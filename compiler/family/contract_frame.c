@@ -272,18 +272,11 @@ static bool ahead_of_wait(const Contract *x, const Load *l)
 }
 
 /* The whole of an operand's tile. */
-static const char *load_call(Contract *x, const Load *l, const char *indent,
-                             const char *k_tile, const char *slot)
+static const char *load_call(Contract *x, const Load *l, const char *k_tile,
+                             const char *slot)
 {
-    Arena *a = x->g->arena;
-    const char *args = arena_printf(a, "%s, %s", k_tile, slot);
-
-    if (!x->spread)
-        return arena_printf(a, "%s%s", indent, call(x, l, "load", args));
-    return arena_printf(a, "%s#pragma unroll\n"
-                           "%sfor (int part = 0; part < PARTS; ++part)\n"
-                           "%s    load_%s(%s, part);\n", indent, indent,
-                        indent, l->id, args);
+    return call(x, l, "load", arena_printf(x->g->arena, "%s, %s", k_tile,
+                                           slot));
 }
 
 /* Calls that begin a tile's copies; `whole`: and end them, less those that
@@ -299,7 +292,7 @@ static const char *load_calls(Contract *x, const char *k_tile,
         if (whole && ahead_of_wait(x, l))
             continue;
         if (l->async) {
-            s = arena_printf(a, "%s%s", s, load_call(x, l, "", k_tile, slot));
+            s = arena_printf(a, "%s%s", s, load_call(x, l, k_tile, slot));
             continue;
         }
         s = arena_printf(a, "%s%s", s, call(x, l, "fetch", k_tile));
@@ -319,8 +312,8 @@ static const char *part_calls(Contract *x)
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
         if (l->async)
-            s = arena_printf(a, "%s    load_%s(ahead_tile, ahead_slot, part);\n",
-                             s, l->id);
+            s = arena_printf(a, "%s    load_%s(ahead_tile, ahead_slot, part, "
+                                "PARTS);\n", s, l->id);
     }
     if (!*s)
         return "";
@@ -375,15 +368,17 @@ static const char *unread_text(Contract *x)
 static const char *wait_text(Contract *x)
 {
     const char *calls = "";
+    int n = 0;
 
     if (waits_first(x))
         return "";
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
-        if (ahead_of_wait(x, l))
-            calls = arena_printf(x->g->arena, "%s%s", calls,
-                                 load_call(x, l, "        ", "k_tile + s",
-                                           "s"));
+        if (!ahead_of_wait(x, l))
+            continue;
+        calls = arena_printf(x->g->arena, "%s        %s", calls,
+                             load_call(x, l, "k_tile + s", "s"));
+        n++;
     }
     const char *unread = unread_text(x);
     if (!*calls)
@@ -392,8 +387,9 @@ static const char *wait_text(Contract *x)
     return arena_printf(x->g->arena,
                         "// Weights do not depend on the launches before.\n"
                         "for (int s = 0; s < STAGES - 1; ++s)\n"
-                        "    if (k_tile + s < k_end) {\n%s    }\n%s",
-                        calls, kernel_wait(x->kernel));
+                        "    if (k_tile + s < k_end)%s\n%s%s%s",
+                        n > 1 ? " {" : "", calls, n > 1 ? "    }\n" : "",
+                        kernel_wait(x->kernel));
 }
 
 static void phase_from(Contract *x, const char *label, const char *name,

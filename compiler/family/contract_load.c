@@ -209,15 +209,10 @@ static bool in_parts(const Contract *x, const Load *l)
     return x->spread && l->async;
 }
 
-/* Copies of a part; the last parts may have fewer, or none. */
-static int part_copies(const Contract *x, const Load *l)
-{
-    return in_parts(x, l) ? (l->copies + x->spread - 1) / x->spread : 1;
-}
-
+/* Whether some parts have fewer copies than others, or none. */
 static bool short_parts(const Contract *x, const Load *l)
 {
-    return in_parts(x, l) && part_copies(x, l) * x->spread > l->copies;
+    return in_parts(x, l) && l->copies % x->spread;
 }
 
 static void constant_of(Contract *x, const Load *l, const char *what,
@@ -236,10 +231,8 @@ static void load_constants(Contract *x, const Load *l)
     }
     if (many_k(l))
         constant_of(x, l, "K_STEP", l->k_step);
-    if (many_k(l) || short_parts(x, l))
+    if (many_k(l))
         constant_of(x, l, "COPIES", l->copies);
-    if (in_parts(x, l))
-        constant_of(x, l, "PART", part_copies(x, l));
 }
 
 static void put_setup(Contract *x, const Load *l, Buf *b)
@@ -455,16 +448,27 @@ static bool one_statement(const char *text)
     return end && !strcmp(end, ";\n") && !strchr(text, '{');
 }
 
-/* Number `copy` of a part, or of all; its pass and its k. */
+/* The loop over the copies of a part, or of all, up to its body: a copy's
+ * number, its pass and its k. */
 static void put_copy(const Contract *x, const Load *l, Buf *b)
 {
-    bool parts = in_parts(x, l);
+    Arena *a = x->g->arena;
     const char *copy = many_k(l) ? "copy" : "i";
+    const char *all = arena_printf(a, "%s_%s", l->ID,
+                                   many_k(l) ? "COPIES" : "PASSES");
+    const char *of_part = arena_printf(a, short_parts(x, l)
+                                              ? "(%s - 1) / parts + 1"
+                                              : "%s / parts", all);
 
-    if (parts)
-        buf_printf(b, "    const int %s = part * %s_PART + j;\n", copy, l->ID);
+    if (!in_parts(x, l))
+        buf_printf(b, "for (int %s = 0; %s < %s; ++%s) {\n", copy, copy, all,
+                   copy);
+    else
+        buf_printf(b, "for (int j = 0; j < %s; ++j) {\n"
+                      "    const int %s = part * (%s) + j;\n", of_part, copy,
+                   of_part);
     if (short_parts(x, l))
-        buf_printf(b, "    if (%s >= %s_COPIES)\n        break;\n", copy, l->ID);
+        buf_printf(b, "    if (%s >= %s)\n        break;\n", copy, all);
     if (many_k(l) && l->passes > 1)
         buf_printf(b, "    const int i = copy / (BK / %s_K_STEP);\n", l->ID);
     if (many_k(l))
@@ -477,24 +481,26 @@ static void put_copy(const Contract *x, const Load *l, Buf *b)
 static void put_passes(const Contract *x, const Load *l, Buf *b,
                        const Buf *head, const Buf *body)
 {
-    bool parts = in_parts(x, l);
-    int indent = l->copies > 1 || parts ? 4 : 0;
+    bool parts = in_parts(x, l), loop = l->copies > 1;
     /* k is one for all */
-    bool outside = !indent || (l->along_k && (!many_k(l) || l->stride));
+    bool outside = !loop || (l->along_k && (!many_k(l) || l->stride));
     bool bare = !parts && outside && one_statement(buf_text(body));
-    const char *i = parts ? "j" : many_k(l) ? "copy" : "i";
-    const char *n = parts ? "PART" : many_k(l) ? "COPIES" : "PASSES";
 
+    if (parts && !loop)
+        buf_puts(b, "if (part > 0)  // it is one copy\n    return;\n");
     if (outside)
         cprint_lines(b, buf_text(head), 0);
-    if (indent)
-        buf_printf(b, "#pragma unroll\nfor (int %s = 0; %s < %s_%s; ++%s)%s",
-                   i, i, l->ID, n, i, bare ? "\n" : " {\n");
-    put_copy(x, l, b);
+    if (loop && bare)
+        buf_printf(b, "#pragma unroll\n"
+                      "for (int i = 0; i < %s_PASSES; ++i)\n", l->ID);
+    else if (loop) {
+        buf_puts(b, "#pragma unroll\n");
+        put_copy(x, l, b);
+    }
     if (!outside)
-        cprint_lines(b, buf_text(head), indent);
-    cprint_lines(b, buf_text(body), indent);
-    if (indent && !bare)
+        cprint_lines(b, buf_text(head), 4);
+    cprint_lines(b, buf_text(body), loop ? 4 : 0);
+    if (loop && !bare)
         buf_puts(b, "}\n");
 }
 
@@ -526,9 +532,11 @@ static void put_loop(Contract *x, Load *l, Buf *b)
     else
         put_fetch(x, l, &body);
     put_passes(x, l, &all, &head, &body);
-    const char *params = in_parts(x, l) ? "int k_tile, int slot, int part"
-                         : l->async     ? "int k_tile, int slot"
-                                        : "int k_tile";
+    const char *params = arena_printf(
+        x->g->arena, "int k_tile%s%s", l->async ? ", int slot" : "",
+        !in_parts(x, l)   ? ""
+        : l->copies > 1 ? ", int part = 0, int parts = 1"
+                        : ", int part = 0, int = 1");
     put_routine(b, l, l->async ? "load" : "fetch", params, &all);
     cprint_close(&x->cp, scope);
     buf_free(&head);
