@@ -4,6 +4,11 @@
 #ifndef DCC_CONTRACT_CUH
 #define DCC_CONTRACT_CUH
 
+// A row and a column: of tiles, or in one.
+struct dcc_tile {
+    int m, n;
+};
+
 // The four sums of a thread of one mma, 16 rows by 8 columns, to a tile in
 // shared memory with `pitch` elements a row; `at` is the place of the first.
 template <class T>
@@ -39,6 +44,21 @@ DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
             const uint32_t pair[2] = {at[0], at[1]};
             MMA(acc[i][j], a[i], pair);
         }
+}
+
+// Where the sums of a thread begin in a tile of BN columns: a warp's lanes lie
+// LANES_M x LANES_N, neighbours so that they read the same vectors of shared
+// memory, warps in rows. A thread has TM x TN sums, in fours of rows and columns
+// LANES_M * 4 and LANES_N * 4 apart.
+template <int LANES_M, int LANES_N, int TM, int TN, int BN>
+DCC_DEVICE dcc_tile dcc_thread_tile(int warp)
+{
+    constexpr int across = BN / (LANES_N * TN);
+    const int lane = threadIdx.x % 32;
+    const int lane_m = lane / (2 * LANES_N) * 2 + lane % 2;
+    const int lane_n = lane / 2 % LANES_N;
+    return {warp / across * (LANES_M * TM) + lane_m * 4,
+            warp % across * (LANES_N * TN) + lane_n * 4};
 }
 
 // Vectors of four, `APART` elements from one to the next.
@@ -84,11 +104,6 @@ DCC_DEVICE void dcc_put_apart(T *at, int pitch, const T (&acc)[I][J][4])
         }
 }
 
-// A tile's row and column of tiles.
-struct dcc_tile {
-    int m, n;
-};
-
 // Tile `i` of tiles_m x tiles_n, which are dealt in bands of `band` rows, there
 // in strips of `strip` columns, and there row by row.
 DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
@@ -101,6 +116,22 @@ DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
     const int width = tiles_n % strip ? min(strip, tiles_n - left) : strip;
     const int at = place % (height * strip);
     return {first + at / width, left + at % width};
+}
+
+// The block's tile of BM x BN sums to memory, each added up over SLICES such
+// tiles that lie one below the other.
+template <int SLICES, int BM, int BN, int THREADS, class T, int PITCH>
+DCC_DEVICE void dcc_leave_tile(T *to, const T (*sums)[PITCH])
+{
+    using four = dcc_vector<T, 4>;
+    for (int i = threadIdx.x; i < BM * BN / 4; i += THREADS) {
+        const int row = i / (BN / 4), col = i % (BN / 4) * 4;
+        four sum[1] = {};
+#pragma unroll
+        for (int s = 0; s < SLICES; ++s)
+            dcc_add(sum, &sums[s * BM + row][col]);
+        dcc_write(&to[i * 4], sum);
+    }
 }
 
 // Whether this block is the last of n that share a counter, which is zero

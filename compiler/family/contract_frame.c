@@ -13,12 +13,12 @@ static const char *const own_names[] = {
     "m", "n", "k", "i", "j", "e", "m0", "n0", "k_tile", "k_end", "slot",
     "stage", "acc", "in", "row", "col", "sums", "a_frag", "b_frag", "kk",
     "tile", "at", "partial", "ahead", "warp_m", "warp_n",
-    "thread_m", "thread_n", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
+    "own", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
     "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
     "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "ahead_slot",
     "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments",
     "a_lane_row", "a_lane_k", "b_lane_row", "b_lane_k", "lane", "warp",
-    "lane_m", "lane_n", "slice", "slice_k", "c", "s", "sum", "LANES_M",
+    "slice", "slice_k", "c", "s", "sum", "LANES_M",
     "LANES_N", "SLICES", "ROWS", "part", "p",
     "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
     "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
@@ -420,17 +420,10 @@ static void load_phases(Contract *x)
 /* Blocks that share a tile meet in memory. */
 static void split_phase(Contract *x)
 {
-    bool f32 = x->acc == T_F32;
-    Slot slot[] = {
-        {"T", type_cname(x->acc)},
-        {"VEC4", f32 ? "dcc_f32x4" : "dcc_i32x4"},
-        {"SLICED", x->parts > 1
-                       ? "#pragma unroll\n"
-                         "for (int p = 0; p < SLICES; ++p)\n"
-                         "    dcc_add(sum_vec, &sums[p * BM + row][col]);\n"
-                       : "dcc_add(sum_vec, &sums[row][col]);\n"}};
+    Slot slot[] = {{"T", type_cname(x->acc)},
+                   {"SLICES", x->parts > 1 ? "SLICES" : "1"}};
 
-    phase_from(x, "split K", "contract_split.cu.in", slot, 3);
+    phase_from(x, "split K", "contract_split.cu.in", slot, 2);
     x->partial = true;
 }
 

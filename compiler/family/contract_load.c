@@ -6,33 +6,42 @@
 
 /* ---- numbers and their variables --------------------------------------- */
 
+/* Units of v[i] in the side's number. */
+static int64_t below(const Side *s, int i)
+{
+    int64_t units = 1;
+
+    while (++i < s->n)
+        units *= s->v[i]->extent;
+    return units;
+}
+
 /* Declares v[i] of a side from its number `text`: `const int q = m % 9;` */
 static void put_digit(Contract *x, Buf *b, const Side *s, int i,
                       const char *text)
 {
-    int64_t radix = 1;
-
     if (s->n == 1) {
         cprint_name(&x->cp, s->v[0], text);
         return;
     }
-    for (int j = i + 1; j < s->n; j++)
-        radix *= s->v[j]->extent;
     buf_printf(b, "const int %s = %s", cprint_var(&x->cp, s->v[i]), text);
-    cprint_digit(b, radix, i > 0 ? s->v[i]->extent : 0);
+    cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
     buf_puts(b, ";\n");
 }
 
 typedef bool Wants(const Load *l, const Var *v);
 
-static bool setup_wants(const Load *l, const Var *v)
+static bool needs(const Load *l, const Var *v)
 {
-    if (l->plain && idx_uses(l->row_part, v))
-        return true;
     for (int i = 0; i < l->n_need; i++)
         if (l->need[i] == v)
             return true;
     return false;
+}
+
+static bool setup_wants(const Load *l, const Var *v)
+{
+    return (l->plain && idx_uses(l->row_part, v)) || needs(l, v);
 }
 
 static bool loop_wants(const Load *l, const Var *v)
@@ -108,6 +117,16 @@ static bool skips_rows(const Load *l)
     return l->along_k && l->side->extent < l->rows;
 }
 
+static const char *offset_declared(const Contract *x, const Load *l)
+{
+    const char *dim = many_rows(l)
+                          ? arena_printf(x->g->arena, "[%s_PASSES]", l->ID)
+                          : "";
+
+    return arena_printf(x->g->arena, "%s %s_off%s", contract_offset_type(l),
+                        l->id, dim);
+}
+
 static void declare_kept(Contract *x, const Load *l, Buf *b)
 {
     const char *dim = many_rows(l)
@@ -115,7 +134,7 @@ static void declare_kept(Contract *x, const Load *l, Buf *b)
                           : "";
 
     if (keeps_offset(l))
-        buf_printf(b, "%s %s_off%s;\n", contract_offset_type(l), l->id, dim);
+        buf_printf(b, "%s;\n", offset_declared(x, l));
     for (int i = 0; i < l->n_need; i++)
         buf_printf(b, "%s%s%s", i ? ", " : "int ", kept(x, l, l->need[i]),
                    dim);
@@ -128,20 +147,24 @@ static void declare_kept(Contract *x, const Load *l, Buf *b)
 static void fill_kept(Contract *x, const Load *l, Buf *b)
 {
     CScope scope = cprint_open(&x->cp);
-    const char *at = many_rows(l) ? "[i]" : "";
-    Buf digits = {0};
+    const Side *s = l->side;
 
-    put_digits(x, &digits, l->side, l, l->side->name, setup_wants);
-    buf_puts(b, buf_text(&digits));
-    buf_free(&digits);
+    cprint_name(&x->cp, s->linear, s->name);
+    for (int i = 0; i < s->n; i++)
+        if (needs(l, s->v[i])) {
+            const char *id = arena_printf(x->g->arena, "%s%s",
+                                          kept(x, l, s->v[i]),
+                                          many_rows(l) ? "[i]" : "");
+            buf_printf(b, "%s = %s", id, s->name);
+            cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
+            buf_puts(b, ";\n");
+            cprint_name(&x->cp, s->v[i], id);
+        } else if (setup_wants(l, s->v[i])) {
+            put_digit(x, b, s, i, s->name);
+        }
     if (keeps_offset(l)) {
-        buf_printf(b, "%s_off%s = ", l->id, at);
+        buf_printf(b, "%s_off%s = ", l->id, many_rows(l) ? "[i]" : "");
         cprint_element(b, &x->cp, l->op->read->tensor, l->row_part);
-        buf_puts(b, ";\n");
-    }
-    for (int i = 0; i < l->n_need; i++) {
-        buf_printf(b, "%s%s = ", kept(x, l, l->need[i]), at);
-        cprint_idx(b, &x->cp, idx_var(x->g->pool, l->need[i]), 0);
         buf_puts(b, ";\n");
     }
     cprint_close(&x->cp, scope);
@@ -158,6 +181,39 @@ static const char *last_row(const Contract *x, const Load *l)
                : arena_printf(x->g->arena, "%s - %d", l->side->size, vec);
 }
 
+/* An offset that is a multiple of the row: `x_off = 768 * (m0 + x_row);` */
+static bool multiple_of_row(const Load *l)
+{
+    const Side *s = l->side;
+    bool whole = s->extent % l->rows == 0 && !l->partial;
+
+    if (!keeps_offset(l) || l->n_need || skips_rows(l) || !whole ||
+        !idx_affine(l->row_part) || l->row_part->n != 1)
+        return false;
+    return idx_uses(l->row_part, s->linear) ||
+           (s->n == 1 && idx_uses(l->row_part, s->v[0]));
+}
+
+static void multiply_row(Contract *x, const Load *l, const char *row, Buf *b)
+{
+    CScope scope = cprint_open(&x->cp);
+    const Side *s = l->side;
+    const char *name = arena_printf(x->g->arena, "(%s)", row);
+
+    cprint_name(&x->cp, s->linear, name);
+    if (s->n == 1)
+        cprint_name(&x->cp, s->v[0], name);
+    if (many_rows(l))
+        buf_printf(b, "%s;\n#pragma unroll\n"
+                      "for (int i = 0; i < %s_PASSES; ++i)\n"
+                      "    %s_off[i] = ", offset_declared(x, l), l->ID, l->id);
+    else
+        buf_printf(b, "const %s = ", offset_declared(x, l));
+    cprint_element(b, &x->cp, l->op->read->tensor, l->row_part);
+    buf_puts(b, ";\n");
+    cprint_close(&x->cp, scope);
+}
+
 static void setup_rows(Contract *x, const Load *l, Buf *b)
 {
     const Side *s = l->side;
@@ -166,10 +222,15 @@ static void setup_rows(Contract *x, const Load *l, Buf *b)
 
     if (!keeps_offset(l) && !l->n_need && !skips_rows(l))
         return;
-    declare_kept(x, l, b);
     buf_printf(&row, "%s0 + %s_row", s->name, l->id);
     if (many_rows(l))
         buf_printf(&row, " + i * %s_STEP", l->ID);
+    if (multiple_of_row(l)) {
+        multiply_row(x, l, buf_text(&row), b);
+        buf_free(&row);
+        return;
+    }
+    declare_kept(x, l, b);
     if (skips_rows(l)) {
         buf_printf(&body, "%s_in%s = %s < %s;\n", l->id,
                    many_rows(l) ? "[i]" : "", buf_text(&row), s->size);
