@@ -320,7 +320,7 @@ static void put_constants(Buf *b, const Kernel *k)
         buf_printf(&one, "%s = %lld", c->name, (long long)c->value);
         bool said = c->comment && *c->comment;
         bool fresh = column == 0 || (c->comment && !with_next) ||
-                     column + 2 + (int)one.len > 68;
+                     column + 2 + (int)one.len > 76;
         if (fresh && column)
             buf_putc(&text, '\n');
         buf_printf(&text, "%s%s,", fresh ? "    " : " ", buf_text(&one));

@@ -19,15 +19,18 @@ DCC_DEVICE void dcc_put_sums(T *at, int pitch, const T (&acc)[4])
     *reinterpret_cast<pair *>(at + 8 * pitch) = pair{{acc[2], acc[3]}};
 }
 
-// The same for all I by J such tiles of a warp.
-template <class T, int I, int J>
-DCC_DEVICE void dcc_put_tile(T *at, int pitch, const T (&acc)[I][J][4])
+// The same for all I by J such tiles of a warp, which begin at row, col.
+template <class T, int PITCH, int I, int J>
+DCC_DEVICE void dcc_put_tile(T (*to)[PITCH], int row, int col,
+                             const T (&acc)[I][J][4])
 {
+    const int lane = threadIdx.x % 32;
+    T *const at = &to[row + lane / 4][col + lane % 4 * 2];
 #pragma unroll
     for (int i = 0; i < I; ++i)
 #pragma unroll
         for (int j = 0; j < J; ++j)
-            dcc_put_sums(at + i * 16 * pitch + j * 8, pitch, acc[i][j]);
+            dcc_put_sums(at + i * 16 * PITCH + j * 8, PITCH, acc[i][j]);
 }
 
 // Adds the products of I fragments of a by J / 2 of b, two columns of tiles in
@@ -48,8 +51,8 @@ DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
 
 // Where the sums of a thread begin in a tile of BN columns: a warp's lanes lie
 // LANES_M x LANES_N, neighbours so that they read the same vectors of shared
-// memory, warps in rows. A thread has TM x TN sums, in fours of rows and columns
-// LANES_M * 4 and LANES_N * 4 apart.
+// memory, warps in rows. A thread has TM x TN sums, in fours: of rows, LANES_M
+// * 4 apart, and of columns, LANES_N * 4 apart.
 template <int LANES_M, int LANES_N, int TM, int TN, int BN>
 DCC_DEVICE dcc_tile dcc_thread_tile(int warp)
 {
@@ -88,18 +91,19 @@ DCC_DEVICE void dcc_multiply(T (&acc)[I][J][4], const V (&a)[I / 4],
         }
 }
 
-// Those sums as they lie, to a tile with `pitch` elements a row: four rows, and
-// four columns, from the next four.
-template <int ROWS_APART, int COLS_APART, class T, int I, int J>
-DCC_DEVICE void dcc_put_apart(T *at, int pitch, const T (&acc)[I][J][4])
+// Those sums as they lie, to a tile; the thread's begin at row, col.
+template <int LANES_M, int LANES_N, class T, int PITCH, int I, int J>
+DCC_DEVICE void dcc_put_apart(T (*to)[PITCH], int row, int col,
+                              const T (&acc)[I][J][4])
 {
+    T *const at = &to[row][col];
 #pragma unroll
     for (int i = 0; i < I; ++i)
 #pragma unroll
         for (int j = 0; j < J; ++j) {
             const T (&four)[4] = acc[i][j];
-            T *const to = at + (i / 4 * ROWS_APART + i % 4) * pitch;
-            *reinterpret_cast<dcc_vector<T, 4> *>(to + j * COLS_APART) =
+            T *const first = at + (i / 4 * (LANES_M * 4) + i % 4) * PITCH;
+            *reinterpret_cast<dcc_vector<T, 4> *>(first + j * (LANES_N * 4)) =
                 dcc_vector<T, 4>{{four[0], four[1], four[2], four[3]}};
         }
 }
@@ -118,6 +122,18 @@ DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
     return {first + at / width, left + at % width};
 }
 
+// The sum of N such vectors, the next one `apart` elements on.
+template <int N, class V, int M, class T>
+DCC_DEVICE void dcc_add_up(V (&to)[M], const T *from, int apart)
+{
+#pragma unroll
+    for (int i = 0; i < M; ++i)
+        to[i] = V{};
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        dcc_add(to, from + i * apart);
+}
+
 // The block's tile of BM x BN sums to memory, each added up over SLICES such
 // tiles that lie one below the other.
 template <int SLICES, int BM, int BN, int THREADS, class T, int PITCH>
@@ -126,10 +142,8 @@ DCC_DEVICE void dcc_leave_tile(T *to, const T (*sums)[PITCH])
     using four = dcc_vector<T, 4>;
     for (int i = threadIdx.x; i < BM * BN / 4; i += THREADS) {
         const int row = i / (BN / 4), col = i % (BN / 4) * 4;
-        four sum[1] = {};
-#pragma unroll
-        for (int s = 0; s < SLICES; ++s)
-            dcc_add(sum, &sums[s * BM + row][col]);
+        four sum[1];
+        dcc_add_up<SLICES>(sum, &sums[row][col], BM * PITCH);
         dcc_write(&to[i * 4], sum);
     }
 }

@@ -136,7 +136,7 @@ int contract_splits(const Contract *x, const Tile *t, int split[10]);
  *
  *   setup     the block's tile and K range, what a thread keeps of its rows
  *   load      a routine for each operand: load_<id>(k_tile, slot), with
- *             x->spread also of one part of the tile, with (.., part, parts);
+ *             x->spread also of one part of the tile, with (.., part, of);
  *             or fetch_<id>(k_tile) and store_<id>(slot) through registers
  *   multiply  template `main` (AHEAD MORE FETCH STORE COMMIT WAIT + extra)
  *   epilogue  template `to_sums` stages the sums in shared memory; then the

@@ -1,6 +1,6 @@
 /* contract_finish.h - how the sums of a contraction are finished: what is
- * evaluated, by how many columns at once, and its text. For contract_store.c
- * and contract_pack.c. */
+ * evaluated, by how many columns at once, and its text. For contract_store.c,
+ * contract_pieces.c and contract_pack.c. */
 #ifndef DCC_FAMILY_CONTRACT_FINISH_H
 #define DCC_FAMILY_CONTRACT_FINISH_H
 
@@ -42,6 +42,9 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
                        Guard in, int vec);
 /* Whether v is read and may be before the sums are there. */
 bool finish_ahead(const Contract *x, const Vector *v);
+/* dcc_f32x4 r_vec[2], s_vec[2]; those that are read early, or the others;
+ * zero: with = {}, as where a read has a condition */
+void finish_declare(Finish *f, Buf *b, bool early, bool zero);
 /* if (..) dcc_read(r_vec, &r[..]); */
 void finish_read(Finish *f, Buf *b, const Vector *v);
 /* Names the variables of a side: digits of its number, or the number alone. */

@@ -23,7 +23,7 @@ static const char *const own_names[] = {
     "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
     "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
     "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N", "PARTS",
-    "copy", "next", "ahead_tile",
+    "copy", "of", "next", "ahead_tile",
     "ring", "piece", "k_warp", "lane_x", "lane_words", "x_words", "x_rows",
     "x_frag", "w_frag", "none", "low", "high", "WARPS", "PIECE", "PIECES",
     "PITCH", "CHAINS",
@@ -177,7 +177,7 @@ static void place_tile(Contract *x, Buf *b)
                   "// few distinct tiles and the L2 serves most reads.\n"
                   "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
                   "TILES_N);\n"
-                  "const int m0 = at.m * BM;\nconst int n0 = at.n * BN;\n",
+                  "const int m0 = at.m * BM, n0 = at.n * BN;\n",
                tile);
 }
 
@@ -302,6 +302,23 @@ static const char *load_calls(Contract *x, const char *k_tile,
     return s;
 }
 
+/* Those of a tile that there is. */
+static const char *within(const Contract *x, const char *calls)
+{
+    const char *end = strchr(calls, '\n');
+    bool one = !end || !end[1];
+    Buf b = {0};
+
+    if (!*calls)
+        return "";
+    buf_printf(&b, "if (k_tile + s < k_end)%s\n", one ? "" : " {");
+    cprint_lines(&b, calls, 4);
+    buf_puts(&b, one ? "" : "}\n");
+    const char *s = arena_strdup(x->g->arena, buf_text(&b));
+    buf_free(&b);
+    return s;
+}
+
 /* The same part by part, on the way through a tile's products. Behind the last
  * tile it comes once more, which does not matter. */
 static const char *part_calls(Contract *x)
@@ -368,28 +385,26 @@ static const char *unread_text(Contract *x)
 static const char *wait_text(Contract *x)
 {
     const char *calls = "";
-    int n = 0;
+    Buf b = {0};
 
     if (waits_first(x))
         return "";
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
-        if (!ahead_of_wait(x, l))
-            continue;
-        calls = arena_printf(x->g->arena, "%s        %s", calls,
-                             load_call(x, l, "k_tile + s", "s"));
-        n++;
+        if (ahead_of_wait(x, l))
+            calls = arena_printf(x->g->arena, "%s%s", calls,
+                                 load_call(x, l, "k_tile + s", "s"));
     }
-    const char *unread = unread_text(x);
     if (!*calls)
         return arena_printf(x->g->arena, "%s%s", kernel_wait(x->kernel),
-                            unread);
-    return arena_printf(x->g->arena,
-                        "// Weights do not depend on the launches before.\n"
-                        "for (int s = 0; s < STAGES - 1; ++s)\n"
-                        "    if (k_tile + s < k_end)%s\n%s%s%s",
-                        n > 1 ? " {" : "", calls, n > 1 ? "    }\n" : "",
-                        kernel_wait(x->kernel));
+                            unread_text(x));
+    buf_puts(&b, "// Weights do not depend on the launches before.\n"
+                 "for (int s = 0; s < STAGES - 1; ++s)\n");
+    cprint_lines(&b, within(x, calls), 4);
+    buf_puts(&b, kernel_wait(x->kernel));
+    const char *s = arena_strdup(x->g->arena, buf_text(&b));
+    buf_free(&b);
+    return s;
 }
 
 static void phase_from(Contract *x, const char *label, const char *name,
@@ -434,7 +449,7 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
 {
     bool async = contract_async(x);
     Slot slot[MAX_SLOTS] = {
-        {"AHEAD", load_calls(x, "k_tile + s", "s", true)},
+        {"AHEAD", within(x, load_calls(x, "k_tile + s", "s", true))},
         {"MORE", x->spread ? part_calls(x)
                            : load_calls(x, "k_tile + STAGES - 1", "ahead_slot",
                                         false)},

@@ -16,21 +16,6 @@ static int64_t below(const Side *s, int i)
     return units;
 }
 
-/* Declares v[i] of a side from its number `text`: `const int q = m % 9;` */
-static void put_digit(Contract *x, Buf *b, const Side *s, int i,
-                      const char *text)
-{
-    if (s->n == 1) {
-        cprint_name(&x->cp, s->v[0], text);
-        return;
-    }
-    buf_printf(b, "const int %s = %s", cprint_var(&x->cp, s->v[i]), text);
-    cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
-    buf_puts(b, ";\n");
-}
-
-typedef bool Wants(const Load *l, const Var *v);
-
 static bool needs(const Load *l, const Var *v)
 {
     for (int i = 0; i < l->n_need; i++)
@@ -39,9 +24,10 @@ static bool needs(const Load *l, const Var *v)
     return false;
 }
 
+/* Of the rows: what is not kept anyway. */
 static bool setup_wants(const Load *l, const Var *v)
 {
-    return (l->plain && idx_uses(l->row_part, v)) || needs(l, v);
+    return l->plain && idx_uses(l->row_part, v) && !needs(l, v);
 }
 
 static bool loop_wants(const Load *l, const Var *v)
@@ -51,13 +37,27 @@ static bool loop_wants(const Load *l, const Var *v)
     return idx_uses(l->k_part, v) || guard_uses(l->op->in, v);
 }
 
+typedef bool Wants(const Load *l, const Var *v);
+
+/* Declares the wanted variables of a side from its number `text`:
+ * `const int p = m / 9, q = m % 9;` */
 static void put_digits(Contract *x, Buf *b, const Side *s, const Load *l,
                        const char *text, Wants *wants)
 {
+    const char *sep = "const int ";
+
     cprint_name(&x->cp, s->linear, text);
-    for (int i = 0; i < s->n; i++)
-        if (wants(l, s->v[i]))
-            put_digit(x, b, s, i, text);
+    if (s->n == 1)
+        cprint_name(&x->cp, s->v[0], text);
+    for (int i = 0; i < s->n && s->n > 1; i++) {
+        if (!wants(l, s->v[i]))
+            continue;
+        buf_printf(b, "%s%s = %s", sep, cprint_var(&x->cp, s->v[i]), text);
+        cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
+        sep = ", ";
+    }
+    if (*sep == ',')
+        buf_puts(b, ";\n");
 }
 
 static bool value_wants(const Load *l, const Var *v)
@@ -133,11 +133,14 @@ static void declare_kept(Contract *x, const Load *l, Buf *b)
                           ? arena_printf(x->g->arena, "[%s_PASSES]", l->ID)
                           : "";
 
+    bool with_offset = keeps_offset(l) && !strcmp(contract_offset_type(l),
+                                                  "int");
     if (keeps_offset(l))
-        buf_printf(b, "%s;\n", offset_declared(x, l));
+        buf_printf(b, "%s%s", offset_declared(x, l),
+                   with_offset && l->n_need ? "" : ";\n");
     for (int i = 0; i < l->n_need; i++)
-        buf_printf(b, "%s%s%s", i ? ", " : "int ", kept(x, l, l->need[i]),
-                   dim);
+        buf_printf(b, "%s%s%s", i || with_offset ? ", " : "int ",
+                   kept(x, l, l->need[i]), dim);
     buf_puts(b, l->n_need ? ";\n" : "");
     if (skips_rows(l))
         buf_printf(b, "bool %s_in%s;\n", l->id, dim);
@@ -149,19 +152,18 @@ static void fill_kept(Contract *x, const Load *l, Buf *b)
     CScope scope = cprint_open(&x->cp);
     const Side *s = l->side;
 
-    cprint_name(&x->cp, s->linear, s->name);
-    for (int i = 0; i < s->n; i++)
-        if (needs(l, s->v[i])) {
-            const char *id = arena_printf(x->g->arena, "%s%s",
-                                          kept(x, l, s->v[i]),
-                                          many_rows(l) ? "[i]" : "");
-            buf_printf(b, "%s = %s", id, s->name);
-            cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
-            buf_puts(b, ";\n");
-            cprint_name(&x->cp, s->v[i], id);
-        } else if (setup_wants(l, s->v[i])) {
-            put_digit(x, b, s, i, s->name);
-        }
+    put_digits(x, b, s, l, s->name, setup_wants);
+    for (int i = 0; i < s->n; i++) {
+        if (!needs(l, s->v[i]))
+            continue;
+        const char *id = arena_printf(x->g->arena, "%s%s",
+                                      kept(x, l, s->v[i]),
+                                      many_rows(l) ? "[i]" : "");
+        buf_printf(b, "%s = %s", id, s->name);
+        cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
+        buf_puts(b, ";\n");
+        cprint_name(&x->cp, s->v[i], id);
+    }
     if (keeps_offset(l)) {
         buf_printf(b, "%s_off%s = ", l->id, many_rows(l) ? "[i]" : "");
         cprint_element(b, &x->cp, l->op->read->tensor, l->row_part);
@@ -518,8 +520,8 @@ static void put_copy(const Contract *x, const Load *l, Buf *b)
     const char *all = arena_printf(a, "%s_%s", l->ID,
                                    many_k(l) ? "COPIES" : "PASSES");
     const char *of_part = arena_printf(a, short_parts(x, l)
-                                              ? "(%s - 1) / parts + 1"
-                                              : "%s / parts", all);
+                                              ? "(%s - 1) / of + 1"
+                                              : "%s / of", all);
 
     if (!in_parts(x, l))
         buf_printf(b, "for (int %s = 0; %s < %s; ++%s) {\n", copy, copy, all,
@@ -596,7 +598,7 @@ static void put_loop(Contract *x, Load *l, Buf *b)
     const char *params = arena_printf(
         x->g->arena, "int k_tile%s%s", l->async ? ", int slot" : "",
         !in_parts(x, l)   ? ""
-        : l->copies > 1 ? ", int part = 0, int parts = 1"
+        : l->copies > 1 ? ", int part = 0, int of = 1"
                         : ", int part = 0, int = 1");
     put_routine(b, l, l->async ? "load" : "fetch", params, &all);
     cprint_close(&x->cp, scope);

@@ -288,6 +288,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         {"A_TILE", x.a.tile},
         {"B_TILE", x.b.tile},
         {"FIRST", sliced ? "slice_k" : "0"},
+        {"FROM", sliced ? "slice_k + " : ""},
         {"SLICE", sliced ? "slice * BM + " : ""},
     };
     contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-/* The epilogue of a contraction kernel: from the tile `sums` in shared memory
- * through the steps after the sum to the stored tensors. */
+/* The steps after the sum of a contraction: what is evaluated, by how many
+ * columns at once, and its text up to the stored tensors. */
 
 /* ---- what it evaluates -------------------------------------------------- */
 
@@ -203,7 +203,7 @@ void finish_read(Finish *f, Buf *b, const Vector *v)
     buf_free(&at);
 }
 
-/* dcc_f32x4 r_vec[2]; */
+/* dcc_f32x4 y_out[2]; zero: with = {} */
 static void put_vector(Finish *f, Buf *b, const Vector *v, const Tensor *t,
                        bool zero)
 {
@@ -213,10 +213,25 @@ static void put_vector(Finish *f, Buf *b, const Vector *v, const Tensor *t,
     buf_puts(b, zero ? " = {};\n" : ";\n");
 }
 
-static void put_vector_load(Finish *f, Buf *b, const Vector *v)
+void finish_declare(Finish *f, Buf *b, bool early, bool zero)
 {
-    put_vector(f, b, v, v->read->tensor, guard_truth(v->read->in) != ALWAYS);
-    finish_read(f, b, v);
+    const char *last = "";
+
+    for (int i = 0; i < f->n_vec; i++) {
+        const Vector *v = &f->vec[i];
+        if (!v->read || v->early != early)
+            continue;
+        const char *type = finish_type(f, v->read->tensor, v);
+        if (!strcmp(type, last))
+            buf_printf(b, ", %s", v->id);
+        else
+            buf_printf(b, "%s%s %s", *last ? ";\n" : "", type, v->id);
+        if (v->count > 1)
+            buf_printf(b, "[%d]", v->count);
+        buf_puts(b, zero || guard_truth(v->read->in) != ALWAYS ? " = {}" : "");
+        last = type;
+    }
+    buf_puts(b, *last ? ";\n" : "");
 }
 
 /* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
@@ -276,7 +291,30 @@ Vector *finish_vector(Finish *f, int step)
     return NULL;
 }
 
-/* Step i's value, named, and its store. */
+typedef struct Later {
+    int step;
+    bool found;
+} Later;
+
+static void find_local(const Expr *e, void *ctx)
+{
+    Later *l = ctx;
+
+    l->found |= e->kind == E_LOCAL && e->local == l->step;
+}
+
+/* Whether a later step's value is made of step i's. */
+static bool used_later(const Finish *f, int i)
+{
+    Later l = {i, false};
+
+    for (int j = i + 1; j < f->x->gr->n_step; j++)
+        if (finish_row_step(&f->x->gr->step[j]))
+            expr_visit(f->value[j], find_local, &l);
+    return l.found;
+}
+
+/* Step i's value, named if others use it, and its store. */
 static void put_step(Finish *f, Buf *b, int i)
 {
     Contract *x = f->x;
@@ -287,7 +325,9 @@ static void put_step(Finish *f, Buf *b, int i)
     if (s->op == R_NONE) {
         const char *hint = s->tensor ? s->tensor->name
                            : s->source ? s->source->tensor->name : "t";
-        id = cprint_bind_name(b, &x->cp, f->value[i], hint);
+        id = s->tensor && !used_later(f, i)
+                 ? cprint_bind(b, &x->cp, f->value[i], hint)
+                 : cprint_bind_name(b, &x->cp, f->value[i], hint);
         x->cp.local[i] = id;
     }
     if (!s->tensor)
@@ -373,6 +413,14 @@ static void put_many_sums(const Contract *x, Buf *b)
                                   : sliced   ? "&sums[p * BM + row][%s]"
                                              : "&sums[row][%s]", col);
 
+    if (x->vec > 1 && !x->cluster) {
+        buf_printf(b, "dcc_%sx%d sum_vec[%d];\ndcc_add_up<%s>(sum_vec, %s);\n",
+                   type_name(x->acc), piece, x->vec / piece,
+                   sliced ? "SLICES" : "SPLIT",
+                   sliced ? "&sums[row][col], BM * (BN + 8)"
+                          : "&partial[row * BN + col], BM * BN");
+        return;
+    }
     if (x->cluster)
         from = arena_printf(x->g->arena, "dcc_cluster_peer(%s, s)", from);
     if (x->vec == 1)
@@ -420,9 +468,10 @@ void finish_loads(Finish *f, Buf *b)
         buf_printf(b, "%s%d sum_vec[%d];\n"
                       "dcc_read(sum_vec, &sums[row][col]);\n", vec, piece,
                    x->vec / piece);
+    finish_declare(f, b, false, false);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read && !f->vec[i].early)
-            put_vector_load(f, b, &f->vec[i]);
+            finish_read(f, b, &f->vec[i]);
     for (int i = 0; i < x->gr->n_step; i++) {
         if (!f->vector_store[i])
             continue;
@@ -531,217 +580,4 @@ void finish_prepare(Finish *f, Contract *x, int most)
                                     f->where[i], x->vec)))
             f->vector_store[i] = add_vector(f, t, "out") != NULL;
     }
-}
-
-int contract_rows(const Contract *x)
-{
-    return x->cluster ? x->t.bm / x->t.split : x->t.bm;
-}
-
-/* Where piece i of the tile is. */
-static void put_where(const Contract *x, Buf *b, const char *i)
-{
-    const char *first = x->cluster ? "rank * ROWS + " : "";
-
-    if (x->vec > 1)
-        buf_printf(b, "const int row = %s%s / (BN / %d);\n"
-                      "const int col = %s %% (BN / %d) * %d;\n",
-                   first, i, x->vec, i, x->vec, x->vec);
-    else
-        buf_printf(b, "const int row = %s%s / BN;\n"
-                      "const int col = %s %% BN;\n", first, i, i);
-    buf_puts(b, "const int m = m0 + row;\nconst int n = n0 + col;\n");
-}
-
-/* What a point within the problem is: "m < M && n < N"; or what one outside
- * is: "m >= M || n >= N". "" if there are none. */
-static const char *bounds(const Contract *x, bool inside)
-{
-    bool m = x->c.M % x->t.bm, n = x->c.N % x->t.bn || x->beyond;
-    const char *cmp = inside ? "<" : ">=";
-
-    if (!m && !n)
-        return "";
-    return arena_printf(x->g->arena, "%s%s%s%s%s%s%s", m ? "m " : "",
-                        m ? cmp : "", m ? " M" : "",
-                        m && n ? inside ? " && " : " || " : "",
-                        n ? "n " : "", n ? cmp : "", n ? " N" : "");
-}
-
-static int pieces(const Contract *x)
-{
-    return contract_rows(x) * x->t.bn / x->vec;
-}
-
-/* A thread has one piece. */
-static bool one_each(const Contract *x)
-{
-    return pieces(x) == x->t.threads && !x->cluster;
-}
-
-static void put_points(Finish *f, Buf *b)
-{
-    Contract *x = f->x;
-    const char *outside = bounds(x, false);
-    Buf where = {0}, body = {0};
-    CScope scope = cprint_open(&x->cp);
-
-    if (*outside)
-        buf_printf(&body, "if (%s)\n    %s;\n", outside,
-                   one_each(x) ? "return" : "continue");
-    finish_sum(f, "sum");
-    finish_side(f, &body, &x->m, f->linear_m);
-    finish_side(f, &body, &x->n, f->linear_n);
-    finish_loads(f, &body);
-    finish_columns(f, &body);
-    cprint_close(&x->cp, scope);
-    put_where(x, &where, one_each(x) ? "threadIdx.x" : "i");
-    cprint_lines(b, buf_text(&where), 4);
-    cprint_lines(b, buf_text(&body), 4);
-    buf_free(&where);
-    buf_free(&body);
-}
-
-/* The loop over a thread's pieces of the tile, i; several at a time where
- * loads would wait for each other. */
-static void put_loop(Contract *x, Buf *b, bool loads)
-{
-    int n = pieces(x), threads = x->t.threads;
-    const char *rows = x->cluster ? "ROWS" : "BM";
-
-    if (loads && n >= 2 * threads)
-        buf_printf(b, "#pragma unroll %d\n", n >= 4 * threads ? 4 : 2);
-    if (n % threads || x->cluster)
-        buf_printf(b, "for (int i = threadIdx.x; i < %s * BN / %d; "
-                      "i += THREADS) {\n", rows, x->vec);
-    else if (n == threads)
-        buf_puts(b, "{\n");
-    else
-        buf_printf(b, "for (int pass = 0; pass < BM * BN / %d / THREADS; "
-                      "++pass) {\n"
-                      "    const int i = pass * THREADS + threadIdx.x;\n",
-                   x->vec);
-}
-
-/* ---- early loads --------------------------------------------- */
-
-static bool index_has_data(const Expr *e)
-{
-    for (int i = 0; i < e->tensor->rank; i++)
-        if (idx_has_data(e->at[i]))
-            return true;
-    for (int i = 0; i < e->in.n; i++)
-        if (idx_has_data(e->in.cond[i].e))
-            return true;
-    return false;
-}
-
-static bool stored(const Group *gr, const Tensor *t)
-{
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].tensor == t)
-            return true;
-    return false;
-}
-
-bool finish_ahead(const Contract *x, const Vector *v)
-{
-    return v->read && !index_has_data(v->read) &&
-           !stored(x->gr, v->read->tensor);
-}
-
-bool finish_uses(const Side *s, const Expr *e)
-{
-    for (int i = 0; i < s->n; i++)
-        if (expr_uses(e, s->v[i]))
-            return true;
-    return expr_uses(e, s->linear);
-}
-
-/* The vectors that a thread can hold all the while: those of its only piece,
- * or of the columns that all its pieces have. Returns their registers. */
-static int choose_early(Finish *f)
-{
-    enum { MOST_REGS = 32, MOST_ALL = 144 };
-    const Contract *x = f->x;
-    bool once = pieces(x) <= x->t.threads;
-    bool same_columns = x->t.threads % (x->t.bn / x->vec) == 0;
-    int regs = 0;
-
-    for (int i = 0; i < f->n_vec; i++) {
-        Vector *v = &f->vec[i];
-        int own = v->count * 4;
-        if (!finish_ahead(x, v) || regs + own > MOST_REGS ||
-            x->regs + regs + own > MOST_ALL)
-            continue;
-        v->early = once || (same_columns && !finish_uses(&x->m, v->read));
-        regs += v->early ? own : 0;
-    }
-    return regs;
-}
-
-static Finish *finish_of(Contract *x)
-{
-    if (!x->finish) {
-        x->finish = arena_new_of(x->g->arena, Finish);
-        finish_prepare(x->finish, x, 8);
-        cprint_fresh(&x->cp, "sum");
-        cprint_fresh(&x->cp, "sum_vec");
-    }
-    return x->finish;
-}
-
-void contract_early(Contract *x, Buf *b)
-{
-    Finish *f = finish_of(x);
-    int regs = choose_early(f);
-    Buf body = {0};
-
-    if (!regs)
-        return;
-    x->regs += regs;
-    buf_puts(b, "// What the epilogue reads besides the sums, meanwhile.\n");
-    for (int i = 0; i < f->n_vec; i++) {
-        const Vector *v = &f->vec[i];
-        if (!v->early)
-            continue;
-        put_vector(f, b, v, v->read->tensor, true);
-    }
-    CScope scope = cprint_open(&x->cp);
-    const char *in = bounds(x, true);
-    bool some = pieces(x) < x->t.threads;
-    Buf loads = {0}, where = {0};
-    finish_side(f, &loads, &x->m, f->linear_m);
-    finish_side(f, &loads, &x->n, f->linear_n);
-    for (int i = 0; i < f->n_vec; i++)
-        if (f->vec[i].early)
-            finish_read(f, &loads, &f->vec[i]);
-    if (some || *in) {
-        buf_printf(&body, "if (%s%s%s) {\n",
-                   some ? arena_printf(x->g->arena, "threadIdx.x < %s * BN / %d",
-                                       x->cluster ? "ROWS" : "BM", x->vec)
-                        : "", some && *in ? " && " : "", in);
-        cprint_lines(&body, buf_text(&loads), 4);
-        buf_puts(&body, "}\n");
-    } else {
-        buf_puts(&body, buf_text(&loads));
-    }
-    cprint_close(&x->cp, scope);
-    put_where(x, &where, "threadIdx.x");
-    buf_puts(b, "{\n");
-    cprint_lines(b, buf_text(&where), 4);
-    cprint_lines(b, buf_text(&body), 4);
-    buf_puts(b, "}\n");
-    buf_free(&where);
-    buf_free(&loads);
-    buf_free(&body);
-}
-
-void contract_epilogue(Contract *x, Buf *b)
-{
-    Finish *f = finish_of(x);
-
-    put_loop(x, b, f->n_vec > 0);
-    put_points(f, b);
-    buf_puts(b, "}\n");
 }

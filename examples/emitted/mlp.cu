@@ -189,8 +189,7 @@ void mlp_h_matmul_relu_add(
                                 sum
                                 + __half2float(b1_vec[j * (COLS / 8)
                                 + q / 2].v[e]);
-                            const float h_2 = fmaxf(h_1, 0.0f);
-                            h_out.v[e] = __float2half_rn(h_2);
+                            h_out.v[e] = __float2half_rn(fmaxf(h_1, 0.0f));
                         }
                         packed[q / 4][q % 4] =
                             *reinterpret_cast<const uint32_t *>(&h_out);
