@@ -245,29 +245,6 @@ DCC_DEVICE void dcc_join_sums(float (&own)[R][C], const float4 *sums,
         }
 }
 
-// Where piece `piece` (8 elements of 16 bits) of a row of COLS (16, 32 or 64)
-// is kept in shared memory: pieces change places with the row, so that neither
-// those of 8 rows nor those of a row meet in a bank.
-template <int COLS> DCC_DEVICE int dcc_packed_at(int row, int piece)
-{
-    return (piece ^ (row / (64 / COLS) % (COLS / 8))) * 8;
-}
-
-// 16 rows of COLS columns of a warp, as two words of pairs for each 8 columns
-// lie after products, to shared memory.
-template <int COLS, class T>
-DCC_DEVICE void dcc_pack_rows(T (&to)[16][COLS],
-                              const uint32_t (&packed)[COLS / 16][4])
-{
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int c = 0; c < COLS / 16; ++c)
-        dcc_stmatrix_x4(&to[lane % 16]
-                           [dcc_packed_at<COLS>(lane % 16, c * 2 + lane / 16)],
-                        packed[c]);
-    __syncwarp();
-}
-
 // Line `line` of what dcc_pack_rows left, its first `count` columns, to memory
 // of any alignment: as words from the first whole one on, and single elements
 // before and behind them. All lanes of the warp take part; without branches, so

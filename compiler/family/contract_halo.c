@@ -6,7 +6,7 @@
 /* Convolutions of few channels: which there are, variants, cost. */
 
 enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM };
-enum { MOST_CHANNELS = 8, MOST_TAPS = 32 };
+enum { MOST_CHANNELS = 8, MOST_TAPS = 32, MOST_REGS = 240 };
 
 /* ---- which groups ------------------------------------------------------ */
 
@@ -240,6 +240,9 @@ static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
     }
     x->patch = !f->swapped;
     x->patch_n = f->swapped;
+    f->packs = !why && x->patch && o->device->sm >= 90 && contract_packs(x) &&
+               !x->lines;
+    x->lines = false;
     return why;
 }
 
@@ -287,6 +290,8 @@ static const char *check(const Halo *h)
 
     if (t->threads < 32 || t->threads > 512)
         return "blocks of 32 to 512 threads";
+    if (h->x.regs > MOST_REGS)
+        return "more registers than a thread may have";
     if (h->tq * h->f->step_q % h->f->align)
         return "patches that begin at odd elements";
     if (h->bn > 8 && h->bn / 2 >= h->channels)
@@ -327,8 +332,12 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     h->tiles = h->tiles_p * h->tiles_q * extent(f->image);
     h->smem = (size_t)h->bn * (size_t)(h->depth + 8) * 2 +
               patch_elems(h) * 2 * (size_t)(h->copies + 1) +
-              (size_t)t->bm * (size_t)(t->bn + 8) * 4 + 64;
-    h->x.regs = h->wm / 16 * h->bn / 8 * 4 + h->bn / 4 + 60;
+              (f->packs ? (size_t)t->threads / 32 * 16 * (size_t)h->bn * 2
+                        : (size_t)t->bm * (size_t)(t->bn + 8) * 4) + 64;
+    /* of many k, nvcc reads fragments further ahead than registers last */
+    int sums = h->wm / 16 * h->bn / 8 * 4;
+    h->x.regs = sums + h->bn / 4 + 60 +
+                (sums >= 128 && h->depth > 64 ? h->depth / 4 : 0);
     const Device *d = f->x.o->device;
     double room = floor(fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
                              d->regs_sm / (h->x.regs * 1.0) / t->threads));

@@ -36,6 +36,7 @@ typedef struct HaloForm {
     int step_p, step_q, dilation, first_p, first_q;
     int64_t rest;                  /* elements before all of it */
     int align;                     /* elements that one copy may take */
+    bool packs;                    /* 16-bit results leave in whole lines */
 } HaloForm;
 
 typedef struct Halo {

@@ -47,6 +47,8 @@ static void constants(Halo *h)
     kernel_constant(g, k, "IN_ROWS", h->in_rows, NULL);
     kernel_constant(g, k, "PITCH", h->pitch, "the input patch");
     kernel_constant(g, k, "THREADS", x->t.threads, NULL);
+    if (f->packs)
+        kernel_constant(g, k, "COLS", h->bn, "that a warp stores at a time");
 }
 
 static void shared_memory(Halo *h)
@@ -66,9 +68,14 @@ static void shared_memory(Halo *h)
         kernel_smem(x->g, x->kernel, 16,
                     arena_printf(a, "%s moved[CHANNELS][IN_ROWS][PITCH]",
                                  type), "by one column");
-    kernel_smem(x->g, x->kernel, 16, h->f->swapped ? "float sums[BN][BM + 4]"
-                                                   : "float sums[BM][BN + 8]",
-                NULL);
+    if (h->f->packs)
+        kernel_smem(x->g, x->kernel, 16,
+                    arena_printf(a, "%s out_rows[THREADS / 32][16][COLS]",
+                                 type), NULL);
+    else
+        kernel_smem(x->g, x->kernel, 16,
+                    h->f->swapped ? "float sums[BN][BM + 4]"
+                                  : "float sums[BM][BN + 8]", NULL);
 }
 
 /* ---- weights ----------------------------------------------------------- */
@@ -224,16 +231,53 @@ static void put_moved(Halo *h, Buf *b)
 
 /* ---- epilogue ---------------------------------------------------------- */
 
+static const char leave[] =
+    "dcc_put_sums(&sums[warp * WM + i * 16 + lane / 4]\n"
+    "                  [j * 8 + lane % 4 * 2], BN + 8, acc[i][j]);\n";
+static const char leave_swapped[] =
+    "#pragma unroll\n"
+    "for (int e = 0; e < 4; ++e)\n"
+    "    sums[j * 8 + lane % 4 * 2 + e % 2]\n"
+    "        [warp * WM + i * 16 + e / 2 * 8 + lane / 4] = acc[i][j][e];\n";
+
+/* n, and the pixel as `p` and `q`, at row and col; or leaves the loop. */
+static void put_pixel(Halo *h, Buf *b, const char *p, const char *q)
+{
+    const HaloForm *f = h->f;
+    CPrint *cp = &h->x.cp;
+    const char *pixel = f->swapped ? "col" : "row", *sep = "";
+    Buf out = {0};
+
+    buf_printf(b, "const int %s;\n"
+                  "const int %s = p0 + %s / TQ;\n"
+                  "const int %s = q0 + %s %% TQ;\n",
+               f->swapped ? "m = m0 + row" : "n = n0 + col", p, pixel, q,
+               pixel);
+    if (f->image)
+        cprint_name(cp, f->image, "image");
+    if (f->p)
+        cprint_name(cp, f->p, p);
+    cprint_name(cp, f->q, q);
+    if (extent(f->p) % h->tp) {
+        buf_printf(&out, "%s >= P", p);
+        sep = " || ";
+    }
+    if (extent(f->q) % h->tq) {
+        buf_printf(&out, "%s%s >= Q", sep, q);
+        sep = " || ";
+    }
+    if (h->channels % h->bn)
+        buf_printf(&out, "%s%s >= N", sep, f->swapped ? "m" : "n");
+    if (out.len)
+        buf_printf(b, "if (%s)\n    continue;\n", buf_text(&out));
+    buf_free(&out);
+}
+
 /* Where the point is: contract_points' callback. */
 static void place_point(Contract *x, Buf *b)
 {
     Halo *h = (Halo *)x; /* x is its first member */
-    const HaloForm *f = h->f;
-    const char *tests[3] = {NULL};
-    int n = 0;
-
-    const char *of = f->swapped ? "BM" : "BN";
-    const char *pixel = f->swapped ? "col" : "row";
+    const char *of = h->f->swapped ? "BM" : "BN";
 
     if (x->vec > 1)
         buf_printf(b, "const int row = i / (%s / %d), "
@@ -241,40 +285,56 @@ static void place_point(Contract *x, Buf *b)
                    x->vec);
     else
         buf_printf(b, "const int row = i / %s, col = i %% %s;\n", of, of);
-    buf_printf(b, "const int %s;\n"
-                  "const int p = p0 + %s / TQ, q = q0 + %s %% TQ;\n",
-               f->swapped ? "m = m0 + row" : "n = n0 + col", pixel, pixel);
-    if (f->image)
-        cprint_name(&x->cp, f->image, "image");
-    if (f->p)
-        cprint_name(&x->cp, f->p, "p");
-    cprint_name(&x->cp, f->q, "q");
-    if (extent(f->p) % h->tp)
-        tests[n++] = "p >= P";
-    if (extent(f->q) % h->tq)
-        tests[n++] = "q >= Q";
-    if (h->channels % h->bn)
-        tests[n++] = f->swapped ? "m >= N" : "n >= N";
-    for (int i = 0; i < n; i++)
-        buf_printf(b, "%s%s", i ? " || " : "if (", tests[i]);
-    buf_puts(b, n ? ")\n    continue;\n" : "");
+    put_pixel(h, b, "p", "q");
 }
 
-static const char *epilogue(Halo *h)
+/* The same of a pair whose row and col are there, and of 8 columns. */
+static void place_pair(Contract *x, Buf *b)
+{
+    x->sum = "acc[i][j * (COLS / 8) + q / 2][q % 2 * 2 + e]";
+    put_pixel((Halo *)x, b, "at_p", "at_q");
+}
+
+static void place_piece(Contract *x, Buf *b)
+{
+    put_pixel((Halo *)x, b, "at_p", "at_q");
+}
+
+/* 16-bit results by way of a warp's rows; *early: what needs no tile. */
+static void put_packed(Halo *h, Buf *b, Buf *early)
+{
+    enum { EARLY_REGS = 32 };
+    Contract *x = &h->x;
+    Buf pairs = {0}, pieces = {0};
+
+    x->width = "BN";
+    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", early,
+                   EARLY_REGS);
+    contract_pieces(x, &pieces, place_piece,
+                    "&out[line][dcc_packed_at<COLS>(line, piece)]");
+    Slot slot[] = {{"PAIRS", buf_text(&pairs)}, {"PIECES", buf_text(&pieces)}};
+    template_fill(b, "contract_halo_packed.cu.in", slot, 2);
+    buf_free(&pairs);
+    buf_free(&pieces);
+}
+
+static void put_points(Halo *h, Buf *b)
 {
     Contract *x = &h->x;
-    Buf points = {0}, b = {0};
+    Buf points = {0}, all = {0};
 
     contract_points(x, &points, 8, place_point, NULL);
-    buf_printf(&b, "#pragma unroll 2\n"
-                   "for (int i = threadIdx.x; i < BM * BN / %d; "
-                   "i += THREADS) {\n", x->vec);
-    cprint_lines(&b, buf_text(&points), 4);
-    buf_puts(&b, "}\n");
-    const char *s = arena_strdup(x->g->arena, buf_text(&b));
+    buf_printf(&all, "#pragma unroll 2\n"
+                     "for (int i = threadIdx.x; i < BM * BN / %d; "
+                     "i += THREADS) {\n", x->vec);
+    cprint_lines(&all, buf_text(&points), 4);
+    buf_puts(&all, "}\n");
+    Slot slot[] = {{"SUMS", h->f->swapped ? "BM + 4" : "BN + 8"},
+                   {"LEAVE", h->f->swapped ? leave_swapped : leave},
+                   {"POINTS", buf_text(&all)}};
+    template_fill(b, "contract_halo_sums.cu.in", slot, 3);
     buf_free(&points);
-    buf_free(&b);
-    return s;
+    buf_free(&all);
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -290,15 +350,6 @@ static const char *text_of(Halo *h, void (*put)(Halo *, Buf *))
     buf_free(&lines);
     return s;
 }
-
-static const char leave[] =
-    "dcc_put_sums(&sums[warp * WM + i * 16 + lane / 4]\n"
-    "                  [j * 8 + lane % 4 * 2], BN + 8, acc[i][j]);\n";
-static const char leave_swapped[] =
-    "#pragma unroll\n"
-    "for (int e = 0; e < 4; ++e)\n"
-    "    sums[j * 8 + lane % 4 * 2 + e % 2]\n"
-    "        [warp * WM + i * 16 + e / 2 * 8 + lane / 4] = acc[i][j][e];\n";
 
 /* Where pixel tq of the patch's row begins. */
 static const char *patch_row(Halo *h)
@@ -316,27 +367,34 @@ static void put_body(Halo *h)
 {
     Contract *x = &h->x;
     bool two = h->group == 2;
+    Buf b = {0}, early = {0}, epilogue = {0};
+
+    if (h->f->packs)
+        put_packed(h, &epilogue, &early);
+    else
+        put_points(h, &epilogue);
     Slot slot[] = {
         {"TILE", text_of(h, put_tile)},
         {"MOVED", text_of(h, put_moved)},
         {"PATCH", patch_row(h)},
         {"W_TILE", halo_weights(h->f, x)->tile},
-        {"SUMS", h->f->swapped ? "BM + 4" : "BN + 8"},
-        {"LEAVE", h->f->swapped ? leave_swapped : leave},
         {"COLUMN", h->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"},
         {"LANE_ROW", two ? " + lane % 4 / 2 * DILATION" : ""},
         {"LANE_TAP", two ? "lane % 2 * 2" : "lane % 4 * 2"},
         {"SHIFT", arena_printf(x->g->arena, "%d", h->shift)},
         {"MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
                                  : "dcc_mma_m16n8k16_bf16"},
-        {"EPILOGUE", epilogue(h)},
+        {"FREE", h->f->packs ? "" : " and the sums"},
+        {"EARLY", buf_text(&early)},
+        {"EPILOGUE", buf_text(&epilogue)},
     };
-    Buf b = {0};
 
     template_fill(&b, "contract_halo.cu.in", slot,
                   (int)(sizeof slot / sizeof *slot));
     kernel_phase(x->g, x->kernel, "tiles", &b);
     buf_free(&b);
+    buf_free(&early);
+    buf_free(&epilogue);
 }
 
 static const char *const own_names[] = {
@@ -344,7 +402,8 @@ static const char *const own_names[] = {
     "to", "tap", "value", "TP", "TQ", "P", "Q", "R", "S", "lane_at", "half",
     "frag_row", "tq", "TILES", "HEIGHT", "WIDTH", "HALVES", "PITCH",
     "CHANNELS", "r", "x_frag", "w_frag", "fetch", "slot", "run", "moved",
-    "column", "in", "c", "k", "RUN", "TAPS", "PIECES", "WORDS",
+    "column", "in", "c", "k", "RUN", "TAPS", "PIECES", "WORDS", "out", "top",
+    "line", "piece", "packed", "at_p", "at_q", "COLS", "j", "i",
 };
 
 /* The first tile's input is under way while the weights come in; but where the
@@ -384,7 +443,7 @@ void halo_build(Halo *h, Kernel *k)
     for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
         cprint_fresh(&x->cp, own_names[i]);
     k->family = "contract_halo";
-    k->min_arch = "sm_80";
+    k->min_arch = h->f->packs ? "sm_90" : "sm_80";
     k->block = x->t.threads;
     k->smem_bytes = h->smem;
     k->grid[0] = h->grid;
@@ -403,4 +462,5 @@ void halo_build(Halo *h, Kernel *k)
     setup_phases(h, &b);
     buf_free(&b);
     put_body(h);
+    kernel_tidy(x->g, k);
 }
