@@ -391,6 +391,28 @@ static const Var *wanted(const Stmt *s, const Expr *a, const Expr *w)
     return NULL;
 }
 
+/* Exact f32 products of many rows: tiles of the weights are copied four columns
+ * of the result at a time, where a sum's terms would come one by one. */
+static const Var *columns(const Stmt *s, const Expr *a, const Expr *w)
+{
+    enum { MANY = 17 }; /* beyond the families for few rows */
+    const Var *own[32], *best = NULL;
+    int n = only_in(s, a, w, own);
+    int64_t rows = 1;
+
+    if (w->type != T_F32)
+        return NULL;
+    for (int i = 0; i < n; i++)
+        rows *= own[i]->extent;
+    for (int d = 0; rows >= MANY && d < s->tensor->rank; d++) {
+        const Var *v = idx_is_var(s->store[d]);
+        if (v && s->tensor->stride[d] == 1 && v->extent % 4 == 0 &&
+            expr_uses(w, v) && !expr_uses(a, v))
+            best = v;
+    }
+    return best;
+}
+
 static int64_t stride_along(const Expr *w, const Var *v)
 {
     int64_t stride = 0;
@@ -429,18 +451,23 @@ typedef struct Packing {
     int n, cap;
 } Packing;
 
-/* The variables that index w, the slowest first; `inner` last. */
-static int pack_vars(const Stmt *s, const Expr *w, const Var *inner,
-                     const Var **v)
+/* The variables that index w, the slowest first; `inner` last, behind the one
+ * along which the sum's other factor lies. */
+static int pack_vars(const Stmt *s, const Expr *w, const Var *along,
+                     const Var *inner, const Var **v)
 {
+    const Var *last[] = {along == inner ? NULL : along, inner};
     int n = 0;
 
     for (int i = 0; i < s->n_out + s->n_red; i++) {
         const Var *x = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
-        if (x != inner && x->extent > 1 && expr_uses(w, x) && n < MAX_RANK)
+        if (x != last[0] && x != inner && x->extent > 1 && expr_uses(w, x) &&
+            n < MAX_RANK)
             v[n++] = x;
     }
-    v[n < MAX_RANK ? n++ : n] = inner;
+    for (int i = 0; i < 2; i++)
+        if (last[i] && expr_uses(w, last[i]))
+            v[n < MAX_RANK ? n++ : n] = last[i];
     return n;
 }
 
@@ -502,10 +529,10 @@ static Tensor *packed_before(Graph *g, const Packing *p, const Expr *w,
 }
 
 static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
-                        const Var *inner)
+                        const Var *along, const Var *inner)
 {
     const Var **v = arena_array(g->arena, const Var *, MAX_RANK + 1);
-    int n = pack_vars(s, w, inner, v);
+    int n = pack_vars(s, w, along, inner, v);
 
     if (n > MAX_RANK || elems(v, n) != tensor_elems(w->tensor))
         return NULL; /* read in part or more than once */
@@ -532,12 +559,14 @@ static void pack_weights(Graph *g, bool f32_along_sum)
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
-            const Var *v = wanted(s, f[1 - k], w);
+            const Var *along = wanted(s, f[1 - k], w);
+            const Var *v = f32_along_sum ? NULL : columns(s, f[1 - k], w);
+            v = v ? v : along;
             if (w->tensor->role != ROLE_PARAM || w->in.n || !v ||
                 good_enough(s, w, v, f32_along_sum))
                 continue;
             int before = g->n_stmt;
-            const Expr *packed = pack(g, &p, s, w, v);
+            const Expr *packed = pack(g, &p, s, w, along ? along : v, v);
             i += g->n_stmt - before;
             if (!packed)
                 continue;

@@ -51,16 +51,16 @@ DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
 
 // Where the sums of a thread begin in a tile of BN columns: a warp's lanes lie
 // LANES_M x LANES_N, neighbours so that they read the same vectors of shared
-// memory, warps in rows. A thread has TM x TN sums, in fours: of rows, LANES_M
-// * 4 apart, and of columns, LANES_N * 4 apart.
-template <int LANES_M, int LANES_N, int TM, int TN, int BN>
+// memory, warps in rows. A thread has TM x TN sums, in fours: of columns,
+// LANES_N * 4 apart, and TOGETHER rows, LANES_M * TOGETHER apart.
+template <int LANES_M, int LANES_N, int TM, int TN, int BN, int TOGETHER = 4>
 DCC_DEVICE dcc_tile dcc_thread_tile(int warp)
 {
     constexpr int across = BN / (LANES_N * TN);
     const int lane = threadIdx.x % 32;
     const int lane_m = lane / (2 * LANES_N) * 2 + lane % 2;
     const int lane_n = lane / 2 % LANES_N;
-    return {warp / across * (LANES_M * TM) + lane_m * 4,
+    return {warp / across * (LANES_M * TM) + lane_m * TOGETHER,
             warp % across * (LANES_N * TN) + lane_n * 4};
 }
 
@@ -91,8 +91,28 @@ DCC_DEVICE void dcc_multiply(T (&acc)[I][J][4], const V (&a)[I / 4],
         }
 }
 
+// The same, where a's vectors are four k of a row each: the products of k. With
+// the fourth of them a row is done with, and the next four of it are read from
+// `next`, APART elements from row to row.
+template <int APART, class T, int I, int J, class V>
+DCC_DEVICE void dcc_multiply_rows(T (&acc)[I][J][4], V (&a)[I], int k,
+                                  const V (&b)[J], const T *next)
+{
+#pragma unroll
+    for (int i = 0; i < I; ++i) {
+#pragma unroll
+        for (int j = 0; j < J * 4; ++j) {
+            const int c = i % 2 ? J * 4 - 1 - j : j;
+            acc[i][c / 4][c % 4 ^ 1] += a[i].v[k] * b[c / 4].v[c % 4];
+        }
+        if (k == 3)
+            a[i] = *reinterpret_cast<const V *>(next + i * APART);
+    }
+}
+
 // Those sums as they lie, to a tile; the thread's begin at row, col.
-template <int LANES_M, int LANES_N, class T, int PITCH, int I, int J>
+template <int LANES_M, int LANES_N, int TOGETHER = 4, class T, int PITCH, int I,
+          int J>
 DCC_DEVICE void dcc_put_apart(T (*to)[PITCH], int row, int col,
                               const T (&acc)[I][J][4])
 {
@@ -102,7 +122,8 @@ DCC_DEVICE void dcc_put_apart(T (*to)[PITCH], int row, int col,
 #pragma unroll
         for (int j = 0; j < J; ++j) {
             const T (&four)[4] = acc[i][j];
-            T *const first = at + (i / 4 * (LANES_M * 4) + i % 4) * PITCH;
+            const int down = i / TOGETHER * (LANES_M * TOGETHER) + i % TOGETHER;
+            T *const first = at + down * PITCH;
             *reinterpret_cast<dcc_vector<T, 4> *>(first + j * (LANES_N * 4)) =
                 dcc_vector<T, 4>{{four[0], four[1], four[2], four[3]}};
         }

@@ -97,6 +97,17 @@ DCC_DEVICE void dcc_cp_async16(void *smem, const void *global, int bytes = 16)
                  : "memory");
 }
 
+// The same through the L1, for what other blocks of the SM want too: a line of
+// the L2 that all SMs ask for serves one of them at a time.
+DCC_DEVICE void dcc_cp_async16_shared(void *smem, const void *global,
+                                      int bytes = 16)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 16, %2;" ::"r"(
+                     dcc_smem_u32(smem)),
+                 "l"(global), "r"(bytes)
+                 : "memory");
+}
+
 DCC_DEVICE void dcc_cp_async8(void *smem, const void *global, int bytes = 8)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(

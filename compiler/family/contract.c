@@ -124,6 +124,21 @@ static bool computed_along_k(const Contract *x, const Operand *o)
                     k) == 1;
 }
 
+/* A tile of what lies along k: its rows as they lie, or turned. */
+static void turn(const Contract *x, Load *l, bool turned)
+{
+    int size = type_bytes(x->elem);
+
+    l->k_major = l->along_k && !turned;
+    l->turned = l->along_k && turned;
+    if (!l->along_k)
+        return;
+    l->vec = l->turned ? 1 : l->k_vec;
+    l->bytes = l->vec * size;
+    if (l->turned)
+        l->async = l->plain && size == 4 && x->o->device->sm >= 80;
+}
+
 static void plan_kind(Contract *x, Load *l)
 {
     const Operand *o = l->op;
@@ -141,13 +156,8 @@ static void plan_kind(Contract *x, Load *l)
     l->async = l->plain && l->bytes >= 4 && x->o->device->sm >= 80;
     if (!l->async)
         l->vec = 1;
-    l->k_major = l->along_k && !x->turn;
-    l->turned = l->along_k && x->turn;
-    if (l->turned) {
-        l->vec = 1;
-        l->bytes = type_bytes(x->elem);
-        l->async &= l->bytes == 4;
-    }
+    l->k_vec = l->along_k && l->async ? l->vec : 1;
+    turn(x, l, x->turn);
     /* Rows of a fragment fall on different banks. */
     l->pad = x->mma && !(x->elem == T_F32 && l->k_major) ? 8 : 4;
     if (x->elem == T_I8)
@@ -195,7 +205,7 @@ static int64_t even_stride(Contract *x, const Load *l)
 {
     int64_t row, k;
 
-    if (!l->turned || !l->async || l->n_need ||
+    if (!x->turn || !l->along_k || !l->async || l->n_need ||
         guard_truth(l->op->in) != ALWAYS)
         return 0;
     const Idx *rows = beyond(x, l->side, l->row_part, &row);
@@ -273,6 +283,8 @@ const char *contract_plan(Contract *x)
     x->parts = x->t.threads * x->t.wm * x->t.wn /
                (x->t.bm * x->t.bn * (x->mma ? 32 : 1));
 
+    if (x->turn)
+        turn(x, &x->a, !x->rows);
     const char *why = plan_load(x, &x->a, x->t.bm);
 
     if (!why)

@@ -54,6 +54,7 @@ typedef struct Load {
     bool async;             /* cp.async; else through registers */
     int pad;                /* elements after each row of the tile */
     int vec, bytes;         /* of one copy: elements, bytes */
+    int k_vec;              /* along_k: elements of a copy, if not turned */
     int chunks;             /* copies along the minor dimension */
     int major;              /* extent of the other dimension */
     int step, passes;
@@ -81,7 +82,8 @@ typedef struct Contract {
     const char *prefix;     /* "float" or "int" of acc; vector of 4 below */
     Load a, b;
     int regs;               /* of a thread, estimated */
-    bool turn;              /* no tile is k_major */
+    bool turn;              /* no tile is k_major, but with x->rows a's */
+    bool rows;
     bool swapped;           /* sums[row][col] is of column col ^ 1 */
     int spread;             /* parts in which a tile's copies begin, or 0 */
     double special;         /* special functions a result */

@@ -21,12 +21,17 @@ static const Shape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-/* A warp's lanes are LANES / lanes_n x lanes_n. */
-enum { LANES = 32 };
+/* A warp's lanes are lanes_m x lanes_n. */
+enum { LANES = 32, VECTOR = 4 };
 
 static int lanes_n(const Tile *t)
 {
     return t->bn < 8 * t->wn ? 4 : 8;
+}
+
+static int lanes_m(const Tile *t)
+{
+    return LANES / lanes_n(t);
 }
 
 /* Threads that have all sums of a tile. */
@@ -73,20 +78,32 @@ static int steps(const Tile *t)
     return t->bk / slices(t);
 }
 
-/* Sums, the factors of two k, what the copies keep. */
+/* Whether a's tile keeps the rows that lie along k: four k are copied at once,
+ * and four k of each row read at a time, which takes twice the registers. */
+static bool keeps_rows(const Contract *x)
+{
+    return x->a.k_vec == VECTOR && x->t.wm <= 8 &&
+           steps(&x->t) % VECTOR == 0;
+}
+
+/* Sums, the factors of two k, of four of a's rows, what the copies keep. */
 static const char *plan_simt(Contract *x)
 {
     enum { LIMIT = 240, PARTS = 4, UNROLLED = 2048 };
     const Tile *t = &x->t;
+
+    x->rows = keeps_rows(x);
     const char *why = contract_plan(x);
     int inner = t->wm * t->wn + 2 * (t->wm + t->wn) + 2 * x->c.n_batch - 12;
+
+    inner += x->rows ? (VECTOR - 2) * t->wm : 0;
 
     bool needs = x->a.n_need + x->b.n_need > 0;
     bool uneven = (x->a.turned && !x->a.stride) ||
                   (x->b.turned && !x->b.stride);
     /* nvcc keeps more addresses for sm_80: three such kernels spilled */
     bool older = needs && x->o->device->sm < 90;
-    inner += older ? 36 : needs ? 8 : 0;
+    inner += older ? 36 : !needs ? 0 : t->wm * t->wn < 128 ? 8 : 24;
     inner += uneven && t->wm * t->wn < 128 ? 16 : 0;
     contract_regs(x, inner);
     x->spread = steps(t) < 2 * PARTS ? steps(t) / 2 : PARTS;
@@ -115,8 +132,18 @@ static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
     v[(*n)++].text = text(&y, t);
 }
 
-/* A tile's k is shared by blocks, and by slices of a block: the latter join
- * their sums in shared memory, so the former must be a cluster. */
+/* Whether no SM gets two blocks: long tiles are for a block by itself, many of
+ * them would begin and end together and ask for too much at once. */
+static bool one_each(const Contract *x, const Tile *t)
+{
+    Contract y = *x;
+
+    y.t = *t;
+    return contract_tiles(&y) * x->c.batches * t->split <= x->o->device->sms;
+}
+
+/* A tile's k is shared by blocks, and by slices of a block, which join their
+ * sums in shared memory. */
 static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
 {
     int split[10], n_split = contract_splits(x, base, split);
@@ -124,10 +151,10 @@ static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
 
     for (int i = 0; i < n_split; i++) {
         t.split = split[i];
+        if (t.bk > 32 && !one_each(x, &t))
+            break;
         add_variant(x, &t, v, n);
-        bool joins = t.split == 1 || (x->o->device->sm >= 90 && t.split <= 4);
-        for (int s = 2; joins && s <= t.bk / 4 && s * base->threads <= 512;
-             s *= 2) {
+        for (int s = 2; s <= t.bk / 4 && s * base->threads <= 512; s *= 2) {
             t.threads = s * base->threads;
             add_variant(x, &t, v, n);
         }
@@ -140,13 +167,14 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
 {
     bool async = contract_async(x);
 
-    for (int bk = 32; bk >= 8; bk /= 2)
+    for (int bk = 64; bk >= 8; bk /= 2)
         for (int stages = async ? 4 : 2; stages >= 2; stages--) {
             Tile t = {.bm = s->bm, .bn = s->bn, .bk = bk, .stages = stages,
                       .split = 1, .wm = s->tm, .wn = s->tn};
             t.threads = slice_threads(&t);
             bool short_k = x->c.K <= 3 * bk;
             if (t.threads < LANES || *n + 24 > most || !sensible(x, &t) ||
+                (bk == 64 && (x->a.k_vec < VECTOR || s->tm > 8)) ||
                 (bk == 8 && !short_k) || (stages == 2 && async && !short_k))
                 continue;
             add_shares(x, &t, v, n);
@@ -155,7 +183,7 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
-    enum { MOST = 1500 };
+    enum { MOST = 4000 };
     Contract *form = arena_new_of(g->arena, Contract);
     int n = 0;
 
@@ -171,32 +199,37 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost -------------------------------------------------------------- */
 
-/* What one copy costs in instructions: the address, and a value that goes
- * through registers is computed. */
-static double copy_ops(const Load *l)
+/* What the copies of a tile cost in instructions: addresses, k's digits for the
+ * guards of a window, and a value that goes through registers is computed. */
+static double copy_ops(const Contract *x, const Load *l)
 {
-    if (l->async)
-        return l->stride || !l->turned ? 3 : 6 + l->n_need;
-    return 10 + 3 * expr_ops(l->op->e);
+    double parts = l->copies < x->spread ? l->copies : x->spread;
+
+    if (!l->async)
+        return l->copies * (10 + 3 * expr_ops(l->op->e));
+    if (l->stride || !l->along_k)
+        return 3 * l->copies;
+    if (l->turned)
+        return (6 + l->n_need) * l->copies;
+    return l->n_need ? 8 * l->copies + 20 * parts : 3 * l->copies;
 }
 
 /* Fraction of the issue slots that multiply: for each k there are, besides,
  * reads of shared memory; once a tile, copies, a barrier and the loop. The
  * device's rate has the waits for operands in it. Where shared memory is read
- * all the time, the reads queue: measured. */
+ * all the time, the reads queue: measured. So are rows, whose reads come at
+ * once. */
 static double efficiency(const Contract *x)
 {
     const Tile *t = &x->t;
     double sums = (double)t->wm * t->wn, k = steps(t);
     double reads = (t->wm + t->wn) / 4.0;
-    double copies = copy_ops(&x->a) * x->a.copies +
-                    copy_ops(&x->b) * x->b.copies;
+    double copies = copy_ops(x, &x->a) + copy_ops(x, &x->b);
     double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
 
     return sums * k / ((sums + reads) * k + copies + 40 + 4 * x->spread) /
-           (1 + 1.2 * pow(busy, 6));
+           (1 + 1.2 * pow(busy, 6)) * (x->rows ? 0.93 : 1);
 }
-
 
 /* A block alone on its SM waits at each tile's barrier. */
 static bool alone(const Contract *x)
@@ -242,7 +275,10 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     if (x.cluster && blocks > o->device->sms) /* clusters wait for each other */
         w.fill_us += 2.5;
     if (t->split > 1 && !x.cluster) /* more than the sums' way: measured */
-        w.fill_us += 6;
+        w.fill_us += slices(t) > 1 ? 3 : 5;
+    /* the results of a wave leave when its products are done */
+    w.fill_us += x.out_bytes / (o->device->hbm_gbs * 1e3) /
+                 fmax(1, blocks / (2 * o->device->sms));
     if (slices(t) > 1 && x.cluster) /* and all of them from block to block */
         w.fill_us += 4.0 * slices(t) * t->bm * t->bn /
                      (20e3 * o->device->clock_ghz);
@@ -256,7 +292,7 @@ static const char *place(Contract *x)
     const Tile *t = &x->t;
     int warps = slice_threads(t) / LANES;
 
-    kernel_constant(x->g, x->kernel, "LANES_M", LANES / lanes_n(t), NULL);
+    kernel_constant(x->g, x->kernel, "LANES_M", lanes_m(t), NULL);
     kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
     kernel_constant(x->g, x->kernel, "STEPS", steps(t),
                     "k of a tile that a thread multiplies");
@@ -267,6 +303,36 @@ static const char *place(Contract *x)
                         "const int slice = threadIdx.x / 32 / %d;\n"
                         "const int slice_k = slice * STEPS;\n",
                         warps, warps);
+}
+
+/* Text about a's factors: all threads read those of one k, or four k of their
+ * rows at a time. */
+static void put_a(const Contract *x, const char *from, Slot slot[4])
+{
+    Arena *a = x->g->arena;
+    const char *tile = x->a.tile;
+
+    slot[0] = (Slot){"A_FRAG", x->rows ? "[TM]" : "[2][TM / 4]"};
+    slot[1] = (Slot){"A_FIRST", ""};
+    slot[2] = (Slot){"A_READ", ""};
+    if (!x->rows) {
+        slot[2].text = arena_printf(
+            a, "dcc_read_apart<LANES_M * 4>(a_frag[k %% 2],\n"
+               "    &smem.%s[stage][%sk][own.m]);\n", tile, from);
+        slot[3] = (Slot){"PRODUCTS",
+                         "dcc_multiply(acc, a_frag[k % 2], b_frag[k % 2]);\n"};
+        return;
+    }
+    kernel_constant(x->g, x->kernel, "NEXT_ROW",
+                    lanes_m(&x->t) * (x->t.bk + x->a.pad),
+                    "elements from a lane's row to its next");
+    slot[1].text = arena_printf(
+        a, "dcc_read_apart<NEXT_ROW>(a_frag, &smem.%s[0][own.m][%s0]);\n",
+        tile, from);
+    slot[3] = (Slot){"PRODUCTS", arena_printf(
+        a, "dcc_multiply_rows<NEXT_ROW>(acc, a_frag, k %% 4, b_frag[k %% 2],\n"
+           "    &smem.%s[k < STEPS - 1 ? stage : next][own.m]\n"
+           "        [%s(k + 1) %% STEPS]);\n", tile, from)};
 }
 
 static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
@@ -282,15 +348,16 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
     bool sliced = slices(&x.t) > 1;
     contract_begin(&x, k);
     Slot extra[] = {
+        {NULL, NULL}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}, /* put_a */
         {"T", x.acc == T_F32 ? "float" : "int"},
         {"VECTOR", x.acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"},
         {"PLACE", place(&x)},
-        {"A_TILE", x.a.tile},
         {"B_TILE", x.b.tile},
-        {"FIRST", sliced ? "slice_k" : "0"},
+        {"TOGETHER", x.rows ? ", 1" : ""},
         {"FROM", sliced ? "slice_k + " : ""},
         {"SLICE", sliced ? "slice * BM + " : ""},
     };
+    put_a(&x, sliced ? "slice_k + " : "", extra);
     contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",
                   extra, (int)(sizeof extra / sizeof *extra));
     k->family = "contract_simt";
