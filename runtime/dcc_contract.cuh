@@ -129,6 +129,18 @@ DCC_DEVICE void dcc_put_apart(T (*to)[PITCH], int row, int col,
         }
 }
 
+// Rows of 16-bit elements in shared memory, moved by one element, so that what
+// begins at odd ones lies in whole words: two words side by side.
+template <int THREADS, class T, int C, int R, int P>
+DCC_DEVICE void dcc_move_by_one(T (&to)[C][R][P], const T (&from)[C][R][P])
+{
+    constexpr int words = C * R * P / 2;
+    const uint32_t *const in = reinterpret_cast<const uint32_t *>(from);
+    uint32_t *const out = reinterpret_cast<uint32_t *>(to);
+    for (int i = threadIdx.x; i < words; i += THREADS)
+        out[i] = in[i] >> 16 | in[min(i + 1, words - 1)] << 16;
+}
+
 // Where piece `piece` (8 elements of 16 bits) of a row of COLS (16, 32 or 64)
 // is kept in shared memory: pieces change places with the row, so that neither
 // those of 8 rows nor those of a row meet in a bank.

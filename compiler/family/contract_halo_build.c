@@ -210,23 +210,13 @@ static void put_fetch(Halo *h, Buf *b)
     buf_free(&place);
 }
 
-/* Every word of the input moved by one element: two words side by side. */
+/* Every word of the input moved by one element. */
 static void put_moved(Halo *h, Buf *b)
 {
-    if (h->copies < 2)
-        return;
-    buf_printf(b, "{\n"
-                  "    const uint32_t *const from =\n"
-                  "        reinterpret_cast<const uint32_t *>("
-                  "smem.%s[slot]);\n"
-                  "    uint32_t *const to = "
-                  "reinterpret_cast<uint32_t *>(smem.moved);\n"
-                  "    enum { WORDS = CHANNELS * IN_ROWS * PITCH / 2 };\n"
-                  "    for (int i = threadIdx.x; i < WORDS; i += THREADS)\n"
-                  "        to[i] = from[i] >> 16 | "
-                  "from[min(i + 1, WORDS - 1)] << 16;\n"
-                  "}\n__syncthreads();\n",
-               halo_input(h->f, &h->x)->tile);
+    if (h->copies > 1)
+        buf_printf(b, "dcc_move_by_one<THREADS>(smem.moved, smem.%s[slot]);\n"
+                      "__syncthreads();\n",
+                   halo_input(h->f, &h->x)->tile);
 }
 
 /* ---- epilogue ---------------------------------------------------------- */
@@ -402,7 +392,7 @@ static const char *const own_names[] = {
     "to", "tap", "value", "TP", "TQ", "P", "Q", "R", "S", "lane_at", "half",
     "frag_row", "tq", "TILES", "HEIGHT", "WIDTH", "HALVES", "PITCH",
     "CHANNELS", "r", "x_frag", "w_frag", "fetch", "slot", "run", "moved",
-    "column", "in", "c", "k", "RUN", "TAPS", "PIECES", "WORDS", "out", "top",
+    "column", "in", "c", "k", "RUN", "TAPS", "PIECES", "out", "top",
     "line", "piece", "packed", "at_p", "at_q", "COLS", "j", "i",
 };
 
