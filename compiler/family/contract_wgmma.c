@@ -18,6 +18,7 @@ static const Shape shapes[] = {
     {128, 192, 2, false}, {128, 160, 2, false}, {128, 128, 2, false},
     {128, 96, 2, false},  {256, 64, 2, false},  {128, 64, 2, false},
     {192, 192, 3, false}, {192, 128, 3, false}, {192, 96, 3, false},
+    {192, 64, 3, false},
     {64, 256, 1, false},  {64, 192, 1, false},  {64, 128, 1, false},
     {64, 96, 1, false},   {64, 64, 1, false},   {64, 32, 1, false},
     {128, 128, 2, true},  {128, 96, 2, true},   {128, 64, 2, true},

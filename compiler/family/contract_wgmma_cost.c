@@ -41,16 +41,19 @@ static Clocks step_of(const Wgmma *w)
 /* Clocks that a step of one block takes of its SM. Products wait a little for
  * each slot, more where blocks of a cluster fill it together, or where several
  * blocks take turns; a slot's round through the ring takes its time whatever is
- * in it. 3xtf32: a warpgroup takes its time over fragments and sums, while
- * others multiply. */
+ * in it, longer where it comes from HBM: the first ones, or all if few blocks
+ * share what they read. 3xtf32: a warpgroup takes its time over fragments and
+ * sums, while others multiply. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
-    enum { PAUSE = 350 };
+    enum { PAUSE = 350, FEW = 4 };
     bool shared = crowd(w) >= 1.5;
     double wait = (shared ? 93 : 4) + (w->cluster > 1 ? 40 : 0);
     double math = s->math + wait;
-    bool again = w->k_tiles > w->x.t.stages * w->x.t.split;
-    double round = fmax(236, again ? 1290.0 / (w->x.t.stages - 1) : 0);
+    double first = (double)w->x.t.stages * w->x.t.split / (double)w->k_tiles;
+    double far = w->m_tiles >= FEW ? fmin(1, first) : 1;
+    double round = fmax(196 + 40 * far,
+                        first < 1 ? 1290.0 / (w->x.t.stages - 1) : 0);
 
     if (w->x.terms == 3) {
         double clk = s->math * 64 / w->x.t.bm;
