@@ -31,11 +31,32 @@ static bool leads(const Offer *o, int i)
     return true;
 }
 
-/* The model's pick; the best of other families that it thinks at most twice as
- * slow, because it compares families less well than variants of one, for a
- * quarter of the trials; then the others by predicted time. */
+/* Whether two variants are the same but for their stages: such differ least. */
+static bool near_equal(const char *a, const char *b)
+{
+    static const char word[] = "stages=";
+    const char *x = strstr(a, word), *y = strstr(b, word);
+
+    if (!x || !y || x - a != y - b || strncmp(a, b, (size_t)(x - a)))
+        return !strcmp(a, b);
+    return !strcmp(x + strcspn(x, " "), y + strcspn(y, " "));
+}
+
+static bool is_new_form(const Subject *s, const Offer *o)
+{
+    for (int i = 0; i < s->n_trial; i++)
+        if (s->trial[i].family == o->family &&
+            near_equal(s->trial[i].variant, o->variant->text))
+            return false;
+    return true;
+}
+
+/* The model's pick; the best of other families that it thinks little slower,
+ * because it compares families less well than variants of one, for a quarter of
+ * the trials; then the others by predicted time, first one of each form. */
 static void find_trials(Tune *t, Subject *s)
 {
+    const double little = 1.5;
     Group *gr = s->kernel->group;
     Offer *o;
     int n = gr->when == WHEN_LOAD ? 0 : offer_all(t->selection, gr, &o);
@@ -48,7 +69,10 @@ static void find_trials(Tune *t, Subject *s)
         return;
     for (int i = 0; i < n && s->n_trial <= t->o->variants / 4; i++)
         if (o[i].family != gr->family && leads(o, i) &&
-            o[i].cost.us <= 2 * s->kernel->predicted_us)
+            o[i].cost.us <= little * s->kernel->predicted_us)
+            add_trial(t, s, &o[i]);
+    for (int i = 0; i < n; i++)
+        if (is_new_form(s, &o[i]))
             add_trial(t, s, &o[i]);
     for (int i = 0; i < n; i++)
         add_trial(t, s, &o[i]);

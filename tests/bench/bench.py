@@ -165,34 +165,31 @@ def offers(text):
 
 
 def pick_variants(found, choice, n):
-    """dcc's choice, the best of each family, and what the model ranks next;
-    a quarter of them from further down, where it may be wrong. Variants that
-    differ in stages alone count as one."""
+    """dcc's choice, the best of each family that may beat it, and what the
+    model ranks next; an eighth of them from further down, where it may be
+    wrong. Variants that differ in stages alone count as one."""
     chosen = [v for v in found if v["text"] == choice]
+    best = found[0]["predicted_us"]
 
     def form(v):
         return re.sub(r" stages=\d+", "", v["text"])
 
-    def add(v):
-        if len(chosen) < n and form(v) not in [form(c) for c in chosen]:
+    def add(v, most):
+        if len(chosen) < most and form(v) not in [form(c) for c in chosen]:
             chosen.append(v)
     seen = set()
     for v in found:
         family = v["text"].split(",")[0]
-        if family not in seen and \
-                v["predicted_us"] < 3 * found[0]["predicted_us"]:
+        if family not in seen and v["predicted_us"] < 1.4 * best:
             seen.add(family)
-            add(v)
-    near = [v for v in found
-            if v["predicted_us"] < 1.6 * found[0]["predicted_us"]]
-    far = n // 4
-    for v in near[:n - far]:
-        add(v)
-        if len(chosen) >= n - far:
-            break
+            add(v, n)
+    near = [v for v in found if v["predicted_us"] < 1.6 * best]
+    far = n // 8
+    for v in near:
+        add(v, n - far)
     step = max(1, len(near) // (far + 1))
     for v in near[step::step]:
-        add(v)
+        add(v, n)
     return chosen
 
 
