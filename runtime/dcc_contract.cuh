@@ -49,6 +49,22 @@ DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
         }
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+// dcc_cp_async16, or the same through registers: a lane that waits for copies
+// waits for all that it has begun before, too.
+DCC_DEVICE void dcc_copy16(bool async, void *smem, const void *global,
+                           int bytes = 16)
+{
+    if (async)
+        dcc_cp_async16(smem, global, bytes);
+    else
+        *reinterpret_cast<uint4 *>(smem) =
+            bytes ? *reinterpret_cast<const uint4 *>(global) : uint4{};
+}
+
+#endif // sm_80
+
 // Where the sums of a thread begin in a tile of BN columns: a warp's lanes lie
 // LANES_M x LANES_N, neighbours so that they read the same vectors of shared
 // memory, warps in rows. A thread has TM x TN sums, in fours: of columns,

@@ -108,6 +108,18 @@ DCC_DEVICE void dcc_cp_async16_shared(void *smem, const void *global,
                  : "memory");
 }
 
+// createpolicy, .L2::cache_hint: the same for what is read once. It is the
+// first to leave the L2.
+DCC_DEVICE void dcc_cp_stream16(void *smem, const void *global, int bytes = 16)
+{
+    uint64_t policy;
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, "
+                 "%2, %3;" ::"r"(dcc_smem_u32(smem)),
+                 "l"(global), "r"(bytes), "l"(policy)
+                 : "memory");
+}
+
 DCC_DEVICE void dcc_cp_async8(void *smem, const void *global, int bytes = 8)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(

@@ -10,7 +10,7 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             mma-sm_80 halo stream map reduce tf32 3xtf32 wgmma-tf32
+#             mma-sm_80 halo stream ring map reduce tf32 3xtf32 wgmma-tf32
 #             wgmma-3xtf32 apart asan": random legal variants of a family
 #             wherever it can serve, mma also where splits of k go through
 #             memory; the ways of --math; launches one after another; the
@@ -23,7 +23,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma mma-sm_80 halo stream map reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
+flavours="mma simt wgmma mma-sm_80 halo stream ring map reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -164,6 +164,8 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         halo) flavour $f -O1 "${random}contract_halo=any" $(files halo) ;;
         stream) flavour $f -O1 "${random}contract_stream=any" \
             $(files skinny contract) ;;
+        ring) flavour $f -O1 "${random}contract_stream=x=ring" \
+            $(files skinny) ;;
         map) flavour $f -O1 "${random}map=any" $(files window) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce ahead) ;;

@@ -205,8 +205,8 @@ __device__ void gemm16(mma_smem<T> &smem, int M, int N, int K, const T *a,
         for (int i = t; i < BK * BN / 8; i += 64) {
             const int k = i / (BN / 8), n = i % (BN / 8) * 8;
             const bool in = k0 + k < K && n0 + n < N;
-            dcc_cp_async16(&smem.b[s][k][n],
-                           in ? b + (k0 + k) * N + n0 + n : b, in ? 16 : 0);
+            dcc_cp_stream16(&smem.b[s][k][n],
+                            in ? b + (k0 + k) * N + n0 + n : b, in ? 16 : 0);
         }
     };
     for (int i = 0; i < STAGES - 1; ++i) {

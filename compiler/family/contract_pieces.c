@@ -151,11 +151,22 @@ static int choose_early(Finish *f)
     return regs;
 }
 
+/* Where sums are added up, all threads that can have a part of them. */
+static int most_sums(const Contract *x)
+{
+    int most = 8;
+
+    while (x->parts > 1 && most > 4 &&
+           contract_rows(x) * x->t.bn / most < x->t.threads)
+        most /= 2;
+    return most;
+}
+
 static Finish *finish_of(Contract *x)
 {
     if (!x->finish) {
         x->finish = arena_new_of(x->g->arena, Finish);
-        finish_prepare(x->finish, x, 8);
+        finish_prepare(x->finish, x, most_sums(x));
         cprint_fresh(&x->cp, "sum");
         cprint_fresh(&x->cp, "sum_vec");
     }

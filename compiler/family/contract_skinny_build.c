@@ -82,8 +82,8 @@ static void constants(Skinny *s)
     kernel_constant(g, k, "WARPS_K", s->warps_k, NULL);
     kernel_constant(g, k, "COLUMNS", s->columns, "of WARPS_N warps");
     kernel_constant(g, k, "THREADS", t->threads, NULL);
-    kernel_constant(g, k, "PARTS", s->warps_k * t->split,
-                    "partial sums of a result");
+    x->parts = s->warps_k * t->split;
+    kernel_constant(g, k, "SLICES", x->parts, "sums of a result");
     if (s->f->k_major)
         kernel_constant(g, k, "TILES", s->cols / 16, "of 16 columns");
     else
@@ -102,7 +102,7 @@ static void shared_memory(Skinny *s)
                 arena_printf(a, "%s %s[BM][BK + X_PAD]", type_cname(x->elem),
                              x->a.tile),
                 "padded: rows on different banks");
-    kernel_smem(x->g, x->kernel, 16, "float parts[PARTS][BM][BN + 8]", NULL);
+    kernel_smem(x->g, x->kernel, 16, "float parts[SLICES][BM][BN + 8]", NULL);
 }
 
 /* ---- where ------------------------------------------------------------- */
@@ -333,6 +333,7 @@ static void put_load(Skinny *s)
     put_fetch(s, &b);
     if (!weights_wait(s))
         buf_puts(&b, kernel_wait(s->x.kernel));
+    contract_early(&s->x, &b);
     put_x(s, &b);
     kernel_phase(s->x.g, s->x.kernel, "load", &b);
     buf_free(&b);

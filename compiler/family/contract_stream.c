@@ -6,7 +6,9 @@
 /* Few rows against weights along k, through rings: which variants, at what
  * cost. The text is contract_stream_build.c's. */
 
-enum { KNOB_COLUMNS, KNOB_WARPS, KNOB_PIECE, KNOB_STAGES, KNOB_SPLIT };
+enum {
+    KNOB_COLUMNS, KNOB_WARPS, KNOB_PIECE, KNOB_STAGES, KNOB_SPLIT, KNOB_RING
+};
 enum { SLOT_COLUMNS = 8 };
 
 /* ---- which groups ------------------------------------------------------ */
@@ -32,6 +34,13 @@ static const char *applicable(Graph *g, const Group *gr, const Options *o)
     return open_stream(&f, g, gr, o);
 }
 
+bool stream_whole(const Contract *x, int lane_k)
+{
+    const Load *l = &x->a;
+
+    return l->async && l->along_k && l->vec == lane_k;
+}
+
 /* ---- variants ---------------------------------------------------------- */
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -50,7 +59,7 @@ static int rows(const Stream *s)
 /* Registers of a thread for its share of x and for its sums. */
 static int x_regs(const Stream *s)
 {
-    int steps = s->piece / s->k_step;
+    int steps = s->ring ? 2 : s->piece / s->k_step;
 
     return s->f->mma ? rows(s) / 8 * steps * 4 : rows(s) * steps * s->lane_k;
 }
@@ -67,8 +76,10 @@ static const char *check(const Stream *s)
     const Tile *t = &s->x.t;
     const Device *d = s->x.o->device;
     int64_t left = s->x.c.K - (int64_t)(t->split - 1) * t->bk;
-    int slots = s->pieces * s->columns / SLOT_COLUMNS;
+    int slots = s->pieces * (s->ring ? 1 : s->columns / SLOT_COLUMNS);
 
+    if (s->ring && (!s->f->mma || !stream_whole(&s->x, s->lane_k)))
+        return "x that cannot be copied to the ring";
     if (t->split > 1 && d->sm < 90)
         return "a split needs clusters";
     if (s->columns % t->split || t->bn % 8)
@@ -97,6 +108,7 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     s->warps = v->knob[KNOB_WARPS];
     s->piece = v->knob[KNOB_PIECE];
     s->stages = v->knob[KNOB_STAGES];
+    s->ring = v->knob[KNOB_RING];
     s->lane_k = 16 / f->size;
     s->k_step = 4 * s->lane_k;
     Tile *t = &s->x.t;
@@ -111,8 +123,9 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     /* columns of a slot start on different banks for 8 lanes side by side */
     s->pitch = s->piece + (s->piece * f->size % 128 ? 0 : 64 / f->size);
     s->chains = t->bm > 16 ? 2 : s->piece / s->k_step > 1 ? 4 : 2;
-    s->smem = (size_t)(s->warps * s->stages * SLOT_COLUMNS * s->pitch) *
-                  (size_t)f->size +
+    int slot = s->ring ? (s->columns + t->bm) * s->piece
+                       : SLOT_COLUMNS * s->pitch;
+    s->smem = (size_t)(s->warps * s->stages * slot) * (size_t)f->size +
               (size_t)(t->split * s->warps * t->bm) *
                   (size_t)(t->bn + 8) * 4 + 16;
     /* what finds the next piece stays in registers beside a piece's own */
@@ -123,9 +136,9 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
 static const char *variant_text(const Stream *s)
 {
     return arena_printf(s->x.g->arena,
-                        "columns=%d warps=%d piece=%d stages=%d split=%d",
+                        "columns=%d warps=%d piece=%d stages=%d split=%d%s",
                         s->columns, s->warps, s->piece, s->stages,
-                        s->x.t.split);
+                        s->x.t.split, s->ring ? " x=ring" : "");
 }
 
 static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
@@ -134,7 +147,7 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
     Variant one = {.form = f};
     Stream s;
 
-    memcpy(one.knob, knob, 5 * sizeof *knob);
+    memcpy(one.knob, knob, 6 * sizeof *knob);
     if (stream_plan(&s, f, &one))
         return;
     one.text = variant_text(&s);
@@ -145,21 +158,24 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
     static const int warps[] = {2, 3, 4, 6, 8, 12, 16};
     static const int stages[] = {1, 2, 3, 4, 6, 8};
-    enum { MOST = 2000 };
+    enum { MOST = 4000 };
     SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
-    int n = 0, k[5];
+    int n = 0, k[6];
 
     *out = arena_array(g->arena, Variant, MOST);
     if (open_stream(f, g, gr, o))
         return 0;
     int least = 64 / f->size * 2; /* 128 bytes of a column */
-    for (k[0] = 16; k[0] <= 128; k[0] *= 2)
+    for (k[KNOB_COLUMNS] = 16; k[KNOB_COLUMNS] <= 128; k[KNOB_COLUMNS] *= 2)
         for (int w = 0; w < 7; w++)
-            for (k[2] = least; k[2] <= 8 * least; k[2] *= 2)
+            for (int p = least; p <= 8 * least; p *= 2)
                 for (int i = 0; i < 6; i++)
-                    for (k[4] = 1; k[4] <= 2 && n < MOST; k[4]++) {
-                        k[1] = warps[w];
-                        k[3] = stages[i];
+                    for (int more = 0; more < 3 && n < MOST; more++) {
+                        k[KNOB_WARPS] = warps[w];
+                        k[KNOB_STAGES] = stages[i];
+                        k[KNOB_PIECE] = p;
+                        k[KNOB_SPLIT] = more == 1 ? 2 : 1;
+                        k[KNOB_RING] = more == 2;
                         add_variant(f, k, *out, &n);
                     }
     return n;
@@ -178,31 +194,70 @@ static double under_way(const Stream *s, double blocks)
     double per_sm = fmax(1, blocks / s->x.o->device->sms);
     double used = (double)s->x.c.K / ((double)s->x.t.bk * s->x.t.split);
 
-    return fmin(room_of(s), per_sm) * s->warps * s->stages * SLOT_COLUMNS *
+    int columns = s->ring ? s->columns : SLOT_COLUMNS;
+
+    return fmin(room_of(s), per_sm) * s->warps * s->stages * columns *
            s->piece * s->f->size * used;
 }
 
-/* Blocks that are all there from the start end together, and nothing hides
- * their ends; where there are many, they go where there is room, and only the
- * last ones are uneven. Fitted on an H200. */
+/* The memory's time over that of blocks which are all there from the start: the
+ * ends of some are hidden by others, but columns are many or loads stop where
+ * a ring has one slot. As measured on an H200 with 128 to 1571 blocks. */
+static double ring_imbalance(const Stream *s, double per_sm, double room)
+{
+    double wide = 1 + 0.0015 * fmax(0, s->columns - 32);
+
+    if (per_sm <= 1)
+        return 1;
+    if (per_sm <= room)
+        return (0.98 + 0.1 * (ceil(per_sm) / per_sm - 1)) * wide *
+               (s->stages == 1 ? 1.015 : 1);
+    return (0.965 + 0.08 * room / per_sm) * wide *
+           (1 + 0.1 * s->x.t.bm / s->columns) * (s->stages == 1 ? 1.03 : 1);
+}
+
+/* The same for x in registers: blocks that are all there end together, and
+ * nothing hides their ends; where there are many, they go where there is room,
+ * and only the last ones are uneven. Fitted on an H200. */
 static double imbalance(const Stream *s, double blocks)
 {
     double per_sm = blocks / s->x.o->device->sms, room = room_of(s);
 
+    if (s->ring)
+        return ring_imbalance(s, per_sm, room);
     if (per_sm > room)
-        return 0.98 + 0.08 * room / per_sm;
+        return 1.02 + 0.08 * room / per_sm;
     return per_sm <= 1 ? 1 : 1.04 + 0.06 * ceil(per_sm) / per_sm;
 }
 
 /* How much longer the memory takes if too few bytes are under way: measured on
- * an H200, where 64 KB an SM reach 0.975 of what 128 KB do. */
+ * an H200, where 64 KB an SM reach 0.975 of what 128 KB do, and more where x
+ * does not delay them. */
 static double sparse(const Stream *s, double all, double blocks)
 {
     enum { LEAST = 40 << 10, ENOUGH = 128 << 10 };
     double under = fmax(under_way(s, blocks), 1);
+    double less = fmax(0, 1 - under / fmin(ENOUGH, all));
 
     return fmax(1, fmin(LEAST, all) / under) *
-           (1 + 0.05 * fmax(0, 1 - under / fmin(ENOUGH, all)));
+           (1 + (s->ring ? 0.02 : 0.05) * less);
+}
+
+/* Clocks in which the rows of x come with the weights, of which 8 are hidden;
+ * a ring of one slot is empty after each piece, while the block's neighbours go
+ * on. Fitted on an H200 with 1, 8 and 16 rows. */
+static double ring_clk(const Stream *s, double x_bytes, double blocks)
+{
+    double per_sm = fmax(1, blocks / s->x.o->device->sms);
+    double beside = fmin(per_sm, room_of(s));
+    double clk = s->x.t.bm > 8 ? x_bytes * beside / 230 : 0;
+
+    /* few warps have long ways to their end */
+    clk += fmin(1, s->pieces / 8.0) * 2000 / (s->warps * beside);
+
+    if (s->stages == 1)
+        clk += s->pieces * s->piece * 1.2 / beside;
+    return clk + s->piece / s->k_step * s->columns / SLOT_COLUMNS * 20.0;
 }
 
 /* Clocks in which the rows of x come, which are asked for ahead of the first
@@ -212,6 +267,9 @@ static double x_clk(const Stream *s, double x_bytes, double blocks)
 {
     enum { MUCH = 128 << 10, MOST = 160 << 10 };
     double under = under_way(s, blocks), x = x_bytes / MUCH;
+
+    if (s->ring)
+        return ring_clk(s, x_bytes, blocks);
     double clk = x_bytes / 70 + x * x * under / MUCH * 1800;
 
     if (s->pieces > 1)
@@ -235,11 +293,14 @@ static void work(const Stream *s, Work *w)
     w->hbm_bytes = x->hbm_bytes * 0.97 * imbalance(s, blocks) *
                    sparse(s, all, blocks);
     w->smem_bytes += blocks * 2 * weights;
+    if (s->ring) /* the same few bytes for all: 67 MB took less than 7.3 us */
+        w->l2_bytes -= blocks * x_bytes * 0.4;
     w->in_flight = under_way(s, blocks);
     /* the first weights; x; the last slot's products and sums; the sums of the
      * warps, through shared memory, or that of others, which is slow */
     w->fill_us += (d->hbm_latency + 300 + x_clk(s, x_bytes, blocks) +
-                   s->piece / s->k_step * 60.0 / s->chains + 8.0 * s->warps) /
+                   (s->ring ? 0 : s->piece / s->k_step * 60.0 / s->chains) +
+                   8.0 * s->warps) /
                   clk;
     if (t->split > 1)
         w->fill_us += 0.4 + 140.0 * s->warps * s->columns * t->bm /

@@ -6,7 +6,11 @@
  * warp's k are its own, for all columns of the block, so that each element of
  * x is read by one warp, once, straight to registers: as rows of mma.sync,
  * whose 8 columns are a slot's; factors that tensor cores do not take are
- * multiplied as floats by the same lanes. */
+ * multiplied as floats by the same lanes.
+ *
+ * Where x has many rows, the registers of a warp's whole part of them would
+ * wait for all of it before a first product, while the memory rests. There x
+ * goes through the ring too: a slot is PIECE k of all columns and rows. */
 #ifndef DCC_FAMILY_CONTRACT_STREAM_H
 #define DCC_FAMILY_CONTRACT_STREAM_H
 
@@ -22,6 +26,7 @@ typedef struct Stream {
     int stages;     /* slots of its ring */
     int lane_k;     /* k of a lane in one step: 16 bytes of weights */
     int k_step;     /* of a warp */
+    bool ring;      /* x comes through the ring, in its slots */
     int pitch;      /* elements from column to column of a slot */
     int chains;     /* sums of a slot that do not wait for each other */
     size_t smem;
@@ -29,6 +34,8 @@ typedef struct Stream {
 
 /* NULL, or why the variant cannot be. */
 const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v);
+/* LANE_K of x can be copied as they lie in memory. */
+bool stream_whole(const Contract *x, int lane_k);
 void stream_build(Stream *s, Kernel *k);
 
 #endif

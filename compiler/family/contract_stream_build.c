@@ -15,17 +15,20 @@ static void constants(Stream *s)
     kernel_constant(g, k, "PIECE", s->piece, "k of a slot");
     kernel_constant(g, k, "PIECES", s->pieces, "of a warp");
     kernel_constant(g, k, "STEPS", s->piece / s->k_step, "of a piece");
-    kernel_constant(g, k, "PITCH", s->pitch, "padded: columns on other banks");
+    if (!s->ring)
+        kernel_constant(g, k, "PITCH", s->pitch,
+                        "padded: columns on other banks");
     kernel_constant(g, k, "STAGES", s->stages, "slots of a warp's ring");
     kernel_constant(g, k, "WARPS", s->warps, NULL);
     kernel_constant(g, k, "THREADS", t->threads, NULL);
     kernel_constant(g, k, "TILES", s->columns / 8, "of 8 columns");
-    kernel_constant(g, k, "PARTS", s->warps * t->split,
-                    "partial sums of a result");
+    x->parts = s->warps * t->split;
+    kernel_constant(g, k, "SLICES", x->parts, "sums of a result");
     if (s->f->mma) {
         kernel_constant(g, k, "ROWS", (t->bm + 15) / 16, "of 16 rows");
-        kernel_constant(g, k, "CHAINS", s->chains,
-                        "sums that do not wait for each other");
+        if (!s->ring)
+            kernel_constant(g, k, "CHAINS", s->chains,
+                            "sums that do not wait for each other");
     }
     if (t->split > 1) {
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share K");
@@ -37,11 +40,21 @@ static void shared_memory(Stream *s)
 {
     Contract *x = &s->x;
     const Tensor *w = x->b.op->read->tensor;
+    const char *type = type_cname(w->type);
+    Arena *a = x->g->arena;
 
-    kernel_smem(x->g, x->kernel, 16,
-                arena_printf(x->g->arena, "%s %s[WARPS][STAGES][8][PITCH]",
-                             type_cname(w->type), x->b.tile), NULL);
-    kernel_smem(x->g, x->kernel, 16, "float parts[PARTS][BM][BN + 8]", NULL);
+    if (s->ring) {
+        kernel_smem(x->g, x->kernel, 16,
+                    arena_printf(a, "%s %s[WARPS][STAGES][TILES * 8][PIECE]",
+                                 type, x->b.tile), NULL);
+        kernel_smem(x->g, x->kernel, 16,
+                    arena_printf(a, "%s %s[WARPS][STAGES][BM][PIECE]", type,
+                                 x->a.tile), NULL);
+    } else
+        kernel_smem(x->g, x->kernel, 16,
+                    arena_printf(a, "%s %s[WARPS][STAGES][8][PITCH]", type,
+                                 x->b.tile), NULL);
+    kernel_smem(x->g, x->kernel, 16, "float parts[SLICES][BM][BN + 8]", NULL);
 }
 
 static void put_setup(Stream *s)
@@ -119,14 +132,12 @@ static void put_first(Buf *b)
 
 /* ---- x ----------------------------------------------------------------- */
 
-/* LANE_K of them as they lie in memory. */
 static bool whole(const Stream *s)
 {
-    const Load *l = &s->x.a;
-
-    return l->async && l->along_k && l->vec == s->lane_k;
+    return stream_whole(&s->x, s->lane_k);
 }
 
+/* The guard of x's reads, or nothing. */
 static void put_in(Stream *s, Buf *in)
 {
     Contract *x = &s->x;
@@ -215,6 +226,139 @@ static void put_x(Stream *s, Buf *b)
     buf_free(&row);
 }
 
+/* ---- x through the ring ------------------------------------------------ */
+
+/* Weights that are too many for the L2, whose halves each keep what they read,
+ * to have them when the next run does: they leave it to what is read again. */
+static bool once(const Stream *s)
+{
+    const Contract *x = &s->x;
+    double bytes = (double)x->c.N * (double)x->c.K * (double)x->c.batches *
+                   s->f->size;
+
+    return kernel_reads_constants(x->b.op->e) &&
+           bytes > x->o->device->l2_mb * 1e6 / 2;
+}
+
+/* One operand's part of a slot, 16 bytes a lane. Rows lie PIECE apart; every
+ * other one has its halves of 2 K_STEP swapped, so that lanes read rows side
+ * by side from different banks. `row` declares the row of the tensor. */
+static void put_ring_load(Stream *s, Buf *b, const Load *l, const char *rows,
+                          const char *row, const char *element)
+{
+    Contract *x = &s->x;
+    bool is_x = l == &x->a;
+    bool part = is_x && x->t.bm * s->piece % (32 * s->lane_k);
+    const char *name = cprint_tensor(&x->cp, l->op->read->tensor);
+    Buf in = {0};
+
+    if (is_x)
+        put_in(s, &in);
+    else if (cut(s))
+        buf_puts(&in, "k < K");
+    buf_printf(b, "    #pragma unroll\n"
+                  "    for (int i = 0; i < %s * PIECE / LANE_K; i += 32) {\n"
+                  "        const int r = (i + lane) / (PIECE / LANE_K);\n"
+                  "        const int k_at = (i + lane) %% (PIECE / LANE_K) * "
+                  "LANE_K;\n", rows);
+    if (part)
+        buf_puts(b, "        if (r >= BM)\n            break;\n");
+    cprint_lines(b, row, 8);
+    if (in.len)
+        buf_printf(b, "        const bool in = %s;\n", buf_text(&in));
+    buf_printf(b, "        %s&%s_ring[piece %% STAGES][r]"
+                  "[k_at ^ r %% 2 * K_STEP],\n"
+                  "            &%s[%s%s%s]%s);\n    }\n",
+               is_x      ? "dcc_copy16(async, "
+               : once(s) ? "dcc_cp_stream16("
+                         : "dcc_cp_async16(",
+               l->id, name, in.len ? "in ? " : "",
+               element, in.len ? " : 0" : "", in.len ? ", in ? 16 : 0" : "");
+    buf_free(&in);
+}
+
+static void put_ring_weights(Stream *s, Buf *b)
+{
+    Contract *x = &s->x;
+    const Load *l = &x->b;
+    const Tensor *t = l->op->read->tensor;
+    bool beyond = x->c.N % s->columns;
+    CScope scope = cprint_open(&x->cp);
+    Buf row = {0}, at = {0}, text = {0};
+
+    cprint_name(&x->cp, s->f->n, "column");
+    cprint_element(&row, &x->cp, t, l->row_part);
+    cprint_name(&x->cp, s->f->k, "k");
+    cprint_element(&at, &x->cp, t, l->k_part);
+    buf_printf(&text, "const int column = %sfirst + r%s;\n"
+                      "const int k = k_warp + piece * PIECE + k_at;\n"
+                      "const %s w_off = %s;\n", beyond ? "min(" : "",
+               beyond ? ", N - 1)" : "", contract_offset_type(l),
+               buf_text(&row));
+    buf_printf(b, "auto &%s_ring = smem.%s[warp];\n"
+                  "auto fetch_%s = [&](int piece) {\n", l->id, l->tile, l->id);
+    put_ring_load(s, b, l, "TILES * 8", buf_text(&text),
+                  arena_printf(x->g->arena, "w_off + %s", buf_text(&at)));
+    buf_puts(b, "};\n");
+    cprint_close(&x->cp, scope);
+    buf_free(&text);
+    buf_free(&row);
+    buf_free(&at);
+}
+
+static void put_ring_x(Stream *s, Buf *b)
+{
+    Contract *x = &s->x;
+    const Load *l = &x->a;
+    CScope scope = cprint_open(&x->cp);
+    Buf row = {0}, at = {0};
+
+    buf_puts(&row, "const int m = r;\n"
+                   "const int k = k_warp + piece * PIECE + k_at;\n");
+    contract_digits(x, &row, l->side, l, "m");
+    contract_digits(x, &row, &x->k, l, "k");
+    cprint_element(&at, &x->cp, l->op->read->tensor, l->op->offset);
+    buf_printf(b, "auto &%s_ring = smem.%s[warp];\n"
+                  "auto fetch_%s = [&](int piece, bool async) {\n", l->id,
+               l->tile, l->id);
+    put_ring_load(s, b, l, "BM", buf_text(&row), buf_text(&at));
+    buf_puts(b, "};\n");
+    cprint_close(&x->cp, scope);
+    buf_free(&row);
+    buf_free(&at);
+}
+
+/* Copies of one lane are done in their order: those of x that had to wait come
+ * through registers, so that no product waits for later pieces' weights. */
+static void put_ring(Stream *s)
+{
+    Contract *x = &s->x;
+    const Kernel *k = x->kernel;
+    bool ahead = k->waits && kernel_reads_constants(x->b.op->e);
+    const char *w = x->b.id, *a = x->a.id;
+    Buf b = {0};
+
+    if (!ahead)
+        kernel_wait_phase(x->g, x->kernel);
+    put_ring_weights(s, &b);
+    put_ring_x(s, &b);
+    buf_printf(&b, "#pragma unroll 1\n"
+                   "for (int piece = 0; piece < STAGES; ++piece) {\n"
+                   "    fetch_%s(piece);\n", w);
+    if (!ahead)
+        buf_printf(&b, "    fetch_%s(piece, true);\n", a);
+    buf_puts(&b, "    dcc_cp_commit();\n}\n");
+    if (ahead) {
+        buf_puts(&b, kernel_wait(k));
+        buf_printf(&b, "#pragma unroll\n"
+                       "for (int piece = 0; piece < STAGES; ++piece)\n"
+                       "    fetch_%s(piece, false);\n", a);
+    }
+    contract_early(x, &b);
+    kernel_phase(x->g, x->kernel, "load", &b);
+    buf_free(&b);
+}
+
 /* x comes first, unless it has to be waited for and weights have not. */
 static void put_load(Stream *s)
 {
@@ -235,6 +379,7 @@ static void put_load(Stream *s)
         buf_puts(&b, first);
         put_first(&b);
     }
+    contract_early(x, &b);
     kernel_phase(x->g, x->kernel, "load", &b);
     buf_free(&b);
 }
@@ -245,20 +390,26 @@ static void put_multiply(Stream *s)
 {
     Contract *x = &s->x;
     Arena *a = x->g->arena;
-    const char *file = s->f->mma ? "contract_stream_mma.cu.in"
-                                 : "contract_stream_float.cu.in";
+    const char *file = s->ring     ? "contract_stream_ring.cu.in"
+                       : s->f->mma ? "contract_stream_mma.cu.in"
+                                   : "contract_stream_float.cu.in";
     Slot slot[] = {
         {"MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
                                  : "dcc_mma_m16n8k16_bf16"},
-        {"HIGH", x->t.bm > 8 ? "x_words(x_rows[2 * j + 1][i]).v" : "none"},
+        {"NONE", x->t.bm <= 8 ? "const uint32_t none[4] = {};\n" : ""},
+        {"HIGH", x->t.bm <= 8 ? "none"
+                 : s->ring    ? "x_words[2 * j + 1].v"
+                              : "x_words(x_rows[2 * j + 1][i]).v"},
         {"WEIGHT", type_cname(x->b.op->read->tensor->type)},
         {"MORE", s->pieces == 1 ? ""
                  : arena_printf(a, "if (piece + 1 < PIECES)\n"
                                    "    fetch_%s(piece + 1);\n", x->a.id)},
+        {"W", x->b.id},
+        {"X", x->a.id},
     };
     Buf b = {0};
 
-    template_fill(&b, file, slot, 4);
+    template_fill(&b, file, slot, 7);
     kernel_phase(x->g, x->kernel, "multiply", &b);
     buf_free(&b);
 }
@@ -293,7 +444,10 @@ void stream_build(Stream *s, Kernel *k)
     constants(s);
     shared_memory(s);
     put_setup(s);
-    put_load(s);
+    if (s->ring)
+        put_ring(s);
+    else
+        put_load(s);
     put_multiply(s);
     put_sums(s);
     kernel_tidy(x->g, k);

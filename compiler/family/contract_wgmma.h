@@ -1,8 +1,7 @@
 /* contract_wgmma.h - contractions on Hopper: TMA, a ring of barriers, wgmma.
  *
  * A block is one producer and one to three consumer warpgroups, and works
- * through tiles of BM x BN. Cooperative: the consumers split a tile's rows; of
- * two, one has its last products first, and stores during the other's.
+ * through tiles of BM x BN. Cooperative: the consumers split a tile's rows.
  * Ping-pong: each has a tile of its own, and one's epilogue runs while the
  * other multiplies. The blocks of a cluster share columns of b, or a tile: then
  * each sums a slice of k, sends the sums of the others' columns to them, and
@@ -35,8 +34,6 @@ typedef struct Wgmma {
     bool pingpong;
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
-    int lead;               /* steps by which the first of two warpgroups that
-                               share a tile ends before the other, or 0 */
     int own;                /* columns that a block of a split finishes: its
                                share of the tile's */
     int pack;               /* columns that a warp stores at a time, or 0 */

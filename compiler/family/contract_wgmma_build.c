@@ -15,8 +15,8 @@ static const char *const own_names[] = {
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
-    "STRIP", "LEAD", "fresh", "first", "read_ahead", "big", "small", "ready",
-    "spent", "from", "to", "piece", "a_row",
+    "STRIP", "fresh", "first", "read_ahead", "big", "small", "ready", "spent",
+    "from", "to", "piece", "a_row",
     "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
     "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
     "sum",
@@ -79,9 +79,6 @@ static void constants(Wgmma *w)
                         "blocks, one below the other, that share columns");
     if (w->pack)
         kernel_constant(g, k, "COLS", w->pack, "that a warp stores at a time");
-    if (w->lead)
-        kernel_constant(g, k, "LEAD", w->lead,
-                        "steps by which a warpgroup ends first");
     kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->stage_bytes, NULL);
 }
 
@@ -384,23 +381,15 @@ static void put_k(Wgmma *w, Buf *b)
     }
 }
 
-/* What leaves the L2 first, for what is read again sooner: weights that no
- * other block reads, too many for the L2 to have them when the next run does;
- * and b's columns where they pass by a band of rows of a, which stay (2% of the
- * time of 58.7 M results over 4096, as a fifth less comes from memory). */
-static bool passes(const Wgmma *w, const TmaOperand *o)
+/* Weights that no other block reads, and too many for the L2 to have them when
+ * the next run does: they leave it to what is read again. */
+static bool once(const Wgmma *w, const TmaOperand *o)
 {
-    double elem = type_bytes(w->x.elem), l2 = w->x.o->device->l2_mb * 1e6;
-    double b = (double)w->x.c.N * (double)w->x.c.K *
-               (double)w->x.c.batches * elem;
-    double band = band_rows(w) * (double)w->x.t.bm * (double)w->x.c.K * elem;
+    double bytes = (double)w->x.c.N * (double)w->x.c.K *
+                   (double)w->x.c.batches * type_bytes(w->x.elem);
 
-    if (o != &w->tma->b || o->rank != 2)
-        return false;
-    if (w->m_tiles == 1)
-        return b > l2;
-    return w->cluster == 1 && w->x.t.split == 1 && w->x.c.batches == 1 &&
-           b > 0.5 * l2 && band < 0.3 * l2;
+    return o == &w->tma->b && o->rank == 2 && w->m_tiles == 1 &&
+           bytes > w->x.o->device->l2_mb * 1e6;
 }
 
 static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
@@ -431,7 +420,7 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
                    l->tile, piece, l->id);
     } else {
         buf_printf(b, "dcc_tma_%s_%dd(smem.%s[slot]%s, &%s_map, ",
-                   passes(w, o) ? "stream" : "load", o->rank, l->tile, piece,
+                   once(w, o) ? "stream" : "load", o->rank, l->tile, piece,
                    l->id);
     }
     for (int d = 0; d < o->rank; d++) {
@@ -648,13 +637,6 @@ static const char *turn_text(Arena *a, const char *first)
                         first);
 }
 
-static const char *pass_text(const Wgmma *w)
-{
-    return w->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
-           : w->lead   ? "dcc_end_first(warpgroup);\n"
-                       : "";
-}
-
 static const char *prefetch(const Wgmma *w)
 {
     const char *s = "";
@@ -738,10 +720,8 @@ static void put_kernel(Wgmma *w, const Places *p)
                  : split     ? ""
                              : "step += K_TILES;\n"},
         {"TURN", w->pingpong ? turn_text(a, own) : ""},
-        {"LAST", w->lead ? "if (k_tile == K_TILES - LEAD)\n"
-                           "    dcc_end_second(warpgroup);\n"
-                         : ""},
-        {"PASS", pass_text(w)},
+        {"PASS", w->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
+                             : ""},
         {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
         {"A_SLOT", slot_step(w, &x->a)},

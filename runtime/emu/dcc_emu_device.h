@@ -63,6 +63,11 @@ static inline void dcc_cp_async16_shared(void *smem, const void *global,
 {
     dcc_emu_cp_async(smem, global, 16, bytes);
 }
+static inline void dcc_cp_stream16(void *smem, const void *global,
+                                   int bytes = 16)
+{
+    dcc_emu_cp_async(smem, global, 16, bytes);
+}
 static inline void dcc_cp_async8(void *smem, const void *global, int bytes = 8)
 {
     dcc_emu_cp_async(smem, global, 8, bytes);

@@ -23,3 +23,5 @@ model sk_heads { input x : f16[1, 256]; param w : f16[192, 256]; output q[h in 0
 model sk_batch { input q : f16[6, 64]; state c : f16[6, 40, 64]; output s[h, t] = sum(d) q[h, d] * c[h, t, d]; }
 model sk_batch_n { input p : f16[6, 40]; input v : f16[6, 40, 64]; output o[h, d] = sum(t) p[h, t] * v[h, t, d]; }
 model sk_shifted { input x : f16[6, 128]; param w : f16[48, 128]; output y[i in 0..6, j] = sum(k) (x[i - 2, k] or 0) * w[j, k]; }
+model sk_ring { input x : f16[16, 2112]; param w : f16[72, 2112]; param b : f16[72]; output y = gelu(linear(x, w, b)); }
+model sk_ring_rows { input x : bf16[19, 1536]; param w : bf16[80, 1536]; output y = linear(x, w); }
