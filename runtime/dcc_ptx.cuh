@@ -108,7 +108,7 @@ DCC_DEVICE void dcc_cp_async16_shared(void *smem, const void *global,
                  : "memory");
 }
 
-// createpolicy, .L2::cache_hint: the same for what is read once. It is the
+// createpolicy, .L2::cache_hint: dcc_cp_async16 of what is read once. It is the
 // first to leave the L2.
 DCC_DEVICE void dcc_cp_stream16(void *smem, const void *global, int bytes = 16)
 {
