@@ -10,6 +10,7 @@ import itertools
 import json
 import math
 import os
+import random
 import statistics
 import sys
 import time
@@ -425,17 +426,26 @@ class Bench:
         return sorted(found, key=lambda side: side.us)
 
     def turns(self, sides, nodes):
-        """{name: us of a node, one entry a round}; the sides take turns."""
+        """{name: us of a node, one entry a round}; the sides take turns, in
+        another order each round: where power is the limit, the clock that a
+        side has depends on which one was before it."""
         longest = max(side.us for side in sides) * nodes
         if longest > 2 * LONGEST_US:
             nodes = max(4, int(nodes * 2 * LONGEST_US / longest) // 4 * 4)
         replays = [self.machine.capture(side, nodes) for side in sides]
         whole = sum(side.us for side in sides) * nodes
         rounds = 2 + min(15, max(5, int(self.o["ms"] * 1e3 / whole)))
-        spent = self.machine.times(replays * rounds)
-        k = len(sides)
-        return nodes, {side.name: [t / nodes for t in spent[k + j::k]]
-                       for j, side in enumerate(sides)}, replays
+        turns = list(range(len(sides)))
+        order = [random.Random(r).sample(turns, len(turns))
+                 for r in range(rounds)]
+        spent = iter(self.machine.times([replays[j] for r in order for j in r]))
+        us = {side.name: [] for side in sides}
+        for number, r in enumerate(order):
+            for j in r:
+                t = next(spent) / nodes
+                if number > 0:  # the first round warms up
+                    us[sides[j].name].append(t)
+        return nodes, us, replays
 
     def last_errors(self, sides, replays, nodes, data):
         """Errors of the graphs' last nodes, outputs poisoned before."""
