@@ -65,22 +65,25 @@ DCC_DEVICE void dcc_copy16(bool async, void *smem, const void *global,
 
 #endif // sm_80
 
-// Where the sums of a thread begin in a tile of BN columns: a warp's lanes lie
+// Where the sums of a thread begin in a tile of BM x BN, of which slices of k
+// have one each, some warps after the other: a warp's lanes lie
 // LANES_M x LANES_N, neighbours so that they read the same vectors of shared
 // memory, warps in rows. A thread has TM x TN sums, in fours: of columns,
 // LANES_N * 4 apart, and TOGETHER rows, LANES_M * TOGETHER apart.
-template <int LANES_M, int LANES_N, int TM, int TN, int BN, int TOGETHER = 4>
-DCC_DEVICE dcc_tile dcc_thread_tile(int warp)
+template <int LANES_M, int LANES_N, int TM, int TN, int BM, int BN,
+          int TOGETHER = 4>
+DCC_DEVICE dcc_tile dcc_thread_tile()
 {
     constexpr int across = BN / (LANES_N * TN);
-    const int lane = threadIdx.x % 32;
+    constexpr int warps = BM / (LANES_M * TM) * across;
+    const int warp = threadIdx.x / 32 % warps, lane = threadIdx.x % 32;
     const int lane_m = lane / (2 * LANES_N) * 2 + lane % 2;
     const int lane_n = lane / 2 % LANES_N;
     return {warp / across * (LANES_M * TM) + lane_m * TOGETHER,
             warp % across * (LANES_N * TN) + lane_n * 4};
 }
 
-// Vectors of four, `APART` elements from one to the next.
+// Vectors, `APART` elements from one to the next.
 template <int APART, class V, int N, class T>
 DCC_DEVICE void dcc_read_apart(V (&to)[N], const T *from)
 {
@@ -185,7 +188,8 @@ DCC_DEVICE void dcc_pack_rows(T (&to)[16][COLS],
 #endif // sm_90
 
 // Tile `i` of tiles_m x tiles_n, which are dealt in bands of `band` rows, there
-// in strips of `strip` columns, and there row by row.
+// in strips of `strip` columns, and there row by row: blocks that run at one
+// time read few distinct tiles, neighbours fewer, and the L2 serves most reads.
 DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
                                      int strip = 1)
 {

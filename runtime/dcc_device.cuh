@@ -210,6 +210,12 @@ DCC_DEVICE void dcc_write(T *to, const V (&from)[N])
         reinterpret_cast<V *>(to)[i] = from[i];
 }
 
+// One such vector from memory to memory.
+template <class V, class T> DCC_DEVICE void dcc_copy(T *to, const T *from)
+{
+    *reinterpret_cast<V *>(to) = *reinterpret_cast<const V *>(from);
+}
+
 template <class V, int N, class T>
 DCC_DEVICE void dcc_add(V (&to)[N], const T *from)
 {

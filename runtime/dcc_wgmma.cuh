@@ -35,6 +35,14 @@ DCC_DEVICE uint64_t dcc_wgmma_mn_major(const void *smem, int next)
            (uint64_t)(next >> 4) << 16 | 64ull << 32 | 1ull << 62;
 }
 
+// The descriptor of slot `slot` of a ring of tiles, from that of the first.
+template <class T, int N>
+DCC_DEVICE uint64_t dcc_wgmma_slot(uint64_t first, const T (&ring)[N], int slot)
+{
+    (void)ring;
+    return first + slot * (int)(sizeof(T) / 16);
+}
+
 // The thread's warpgroup, in a form that the compiler knows to be one of the
 // whole warp: branches and descriptors that depend on it are uniform.
 DCC_DEVICE int dcc_warpgroup()
@@ -243,6 +251,17 @@ DCC_DEVICE void dcc_join_sums(float (&own)[R][C], const float4 *sums,
             sum[2] = s ? sum[2] + v.z : v.z;
             sum[3] = s ? sum[3] + v.w : v.w;
         }
+}
+
+// Both, and the wait between them: `own` gets the sums of the block's columns.
+// `arrived` expects the bytes that the others send, in its first phase.
+template <int N, int R, int C, int D>
+DCC_DEVICE void dcc_share_sums(float (&own)[R][D], const float (&acc)[R][C],
+                               float4 *sums, int threads, uint64_t *arrived)
+{
+    dcc_send_sums<N>(sums, threads, arrived, acc);
+    dcc_mbar_wait(arrived, 0);
+    dcc_join_sums<N>(own, sums, threads);
 }
 
 // Line `line` of what dcc_pack_rows left, its first `count` columns, to memory

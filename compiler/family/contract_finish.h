@@ -57,6 +57,10 @@ void finish_columns(Finish *f, Buf *b);
 /* The vector that step i stores. */
 Vector *finish_vector(Finish *f, int step);
 const char *finish_type(const Finish *f, const Tensor *t, const Vector *v);
+/* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
 void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step);
+/* dcc_copy<dcc_f16x8>(&y[..], from); */
+void finish_vector_copy(Finish *f, Buf *b, const Vector *v, int step,
+                        const char *from);
 
 #endif

@@ -21,7 +21,7 @@ void wgmma_im2col_map(const Wgmma *w, TileMap *m)
     }
 }
 
-void wgmma_im2col_pixel(Wgmma *w, Buf *b)
+void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d)
 {
     CPrint *cp = &w->x.cp;
     Arena *arena = w->x.g->arena;
@@ -31,10 +31,8 @@ void wgmma_im2col_pixel(Wgmma *w, Buf *b)
     for (int i = m->n - 1; i >= 0; i--) {
         const char *v = cprint_ident(arena, m->axis[i].v[0]->name);
         const char *id = cprint_fresh(cp, arena_printf(arena, "%s0", v));
-        buf_printf(b, "const int %s = m0", id);
-        cprint_digit(b, radix, i > 0 ? m->axis[i].extent : 0);
+        wgmma_digit(w, d, id, "m0", radix, i > 0 ? m->axis[i].extent : 0, "");
         radix *= m->axis[i].extent;
-        buf_puts(b, ";\n");
         cprint_name(cp, m->axis[i].linear, id);
     }
 }

@@ -1,5 +1,7 @@
 #include "family/contract_finish.h"
 
+#include <string.h>
+
 /* The epilogue where the sums are; and in two halves, for a result of 16-bit
  * elements: pairs of columns there, then whole pieces of rows to memory. */
 
@@ -88,38 +90,85 @@ static bool choose_ahead(Finish *f, int regs)
     return some;
 }
 
-/* Their text, and what the pairs call them. */
+/* Whether v's columns are neighbours all along the tile, and all there. */
+static bool in_a_row(const Finish *f, const Vector *v)
+{
+    const Contract *x = f->x;
+    const Idx *offset = cprint_offset(x->g, v->read->tensor, v->read->at);
+
+    return x->c.N % x->t.bn == 0 && (f->linear_n || x->n.n <= 1) &&
+           guard_truth(v->read->in) == ALWAYS && idx_affine(offset);
+}
+
+/* dcc_f32x2 r_vec[BN / 8], s_vec[BN / 8]; */
+static void declare_ahead(Finish *f, Buf *b, bool some)
+{
+    const char *last = "";
+
+    for (int i = 0; i < f->n_vec; i++) {
+        const Vector *v = &f->vec[i];
+        if (!v->early)
+            continue;
+        const char *type = finish_type(f, v->read->tensor, v);
+        if (strcmp(type, last))
+            buf_printf(b, "%s%s ", *last ? ";\n" : "", type);
+        else
+            buf_puts(b, ", ");
+        buf_printf(b, "%s[%s / 8]%s", v->id, f->x->width,
+                   some || guard_truth(v->read->in) != ALWAYS ? " = {}" : "");
+        last = type;
+    }
+    buf_puts(b, ";\n");
+}
+
+/* Reads all of v's columns by one call, or those of eight columns, c. */
+static void read_ahead(Finish *f, Buf *calls, Buf *loop, Vector *v)
+{
+    Arena *a = f->x->g->arena;
+    const char *id = v->id;
+
+    if (in_a_row(f, v)) {
+        CScope scope = cprint_open(&f->x->cp);
+        cprint_name(&f->x->cp, f->fast, "n0 + lane % 4 * 2");
+        const Tensor *t = v->read->tensor;
+        Buf at = {0};
+        cprint_element(&at, &f->x->cp, t,
+                       cprint_offset(f->x->g, t, v->read->at));
+        buf_printf(calls, "dcc_read_apart<8>(%s, &%s[%s]);\n", id,
+                   cprint_tensor(&f->x->cp, t), buf_text(&at));
+        buf_free(&at);
+        cprint_close(&f->x->cp, scope);
+    } else {
+        v->id = arena_printf(a, "%s[c]", id);
+        finish_read(f, loop, v);
+    }
+    v->id = arena_printf(a, "%s[c]", id);
+}
+
+/* Their text; the pairs call them by the number c of eight columns. */
 static void put_ahead(Finish *f, Buf *b)
 {
     Contract *x = f->x;
-    Arena *a = x->g->arena;
     CScope scope = cprint_open(&x->cp);
     bool cut = x->c.N % x->t.bn;
-    Buf in = {0};
+    Buf in = {0}, loop = {0};
 
     buf_puts(b, "// What belongs to columns comes in during the products.\n");
-    buf_puts(&in, "const int n = n0 + c * 8 + lane % 4 * 2;\n");
-    if (cut)
-        buf_puts(&in, "if (n >= N)\n    continue;\n");
+    declare_ahead(f, b, cut);
     finish_side(f, &in, &x->n, f->linear_n);
-    for (int i = 0; i < f->n_vec; i++) {
-        Vector *v = &f->vec[i];
-        const char *id = v->id;
-        if (!v->early)
-            continue;
-        bool some = cut || guard_truth(v->read->in) != ALWAYS;
-        buf_printf(b, "%s %s[%s / 8]%s;\n",
-                   finish_type(f, v->read->tensor, v), id, x->width,
-                   some ? " = {}" : "");
-        v->id = arena_printf(a, "%s[c]", id);
-        finish_read(f, &in, v);
-        v->id = arena_printf(a, "%s[j * (COLS / 8) + q / 2]", id);
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].early)
+            read_ahead(f, b, &loop, &f->vec[i]);
+    if (loop.len) {
+        buf_printf(b, "#pragma unroll\nfor (int c = 0; c < %s / 8; ++c) {\n"
+                      "    const int n = n0 + c * 8 + lane %% 4 * 2;\n%s",
+                   x->width, cut ? "    if (n >= N)\n        continue;\n" : "");
+        cprint_lines(b, buf_text(&in), 4);
+        cprint_lines(b, buf_text(&loop), 4);
+        buf_puts(b, "}\n");
     }
-    buf_printf(b, "#pragma unroll\nfor (int c = 0; c < %s / 8; ++c) {\n",
-               x->width);
-    cprint_lines(b, buf_text(&in), 4);
-    buf_puts(b, "}\n");
     buf_free(&in);
+    buf_free(&loop);
     cprint_close(&x->cp, scope);
 }
 
@@ -130,8 +179,10 @@ void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
     CScope scope = cprint_open(&x->cp);
 
     open_points(&f, x, b, 2, place);
-    if (choose_ahead(&f, regs))
+    if (choose_ahead(&f, regs)) {
         put_ahead(&f, ahead);
+        buf_puts(b, "const int c = j * (COLS / 8) + q / 2;\n");
+    }
     finish_loads(&f, b);
     finish_columns(&f, b);
     cprint_close(&x->cp, scope);
@@ -166,16 +217,9 @@ void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
     for (int i = 0; i < x->gr->n_step && x->lines; i++)
         if (x->gr->step[i].tensor)
             put_line(&f, b, &x->gr->step[i], i, from);
-    for (int i = 0; i < x->gr->n_step; i++) {
-        const Step *s = &x->gr->step[i];
-        if (!f.vector_store[i])
-            continue;
-        const Vector *v = finish_vector(&f, i);
-        const char *type = finish_type(&f, s->tensor, v);
-        buf_printf(b, "const %s %s =\n    *reinterpret_cast<const %s *>(%s);\n",
-                   type, v->id, type, from);
-        finish_vector_store(&f, b, v, i);
-    }
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (f.vector_store[i])
+            finish_vector_copy(&f, b, finish_vector(&f, i), i, from);
     cprint_close(&x->cp, scope);
 }
 

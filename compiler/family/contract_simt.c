@@ -287,22 +287,21 @@ static void cost(Graph *g, const Group *gr, const Options *o,
 
 /* ---- text -------------------------------------------------------------- */
 
+/* Its slice of k. */
 static const char *place(Contract *x)
 {
     const Tile *t = &x->t;
-    int warps = slice_threads(t) / LANES;
 
     kernel_constant(x->g, x->kernel, "LANES_M", lanes_m(t), NULL);
     kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
     kernel_constant(x->g, x->kernel, "STEPS", steps(t),
                     "k of a tile that a thread multiplies");
     if (slices(t) == 1)
-        return "const int warp = threadIdx.x / 32;\n";
+        return "";
     return arena_printf(x->g->arena,
-                        "const int warp = threadIdx.x / 32 %% %d;\n"
-                        "const int slice = threadIdx.x / 32 / %d;\n"
+                        "const int slice = threadIdx.x / %d;\n"
                         "const int slice_k = slice * STEPS;\n",
-                        warps, warps);
+                        slice_threads(t));
 }
 
 /* Text about a's factors: all threads read those of one k, or four k of their
@@ -354,6 +353,9 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         {"PLACE", place(&x)},
         {"B_TILE", x.b.tile},
         {"TOGETHER", x.rows ? ", 1" : ""},
+        {"OWN",
+         x.rows ? "\n    dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN, 1"
+                : " dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN"},
         {"FROM", sliced ? "slice_k + " : ""},
         {"SLICE", sliced ? "slice * BM + " : ""},
     };

@@ -234,8 +234,8 @@ void finish_declare(Finish *f, Buf *b, bool early, bool zero)
     buf_puts(b, *last ? ";\n" : "");
 }
 
-/* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
-void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step)
+/* `if (where)`, and the address of the vector that a step stores. */
+static const char *store_place(Finish *f, Buf *b, int step)
 {
     Contract *x = f->x;
     CPrint *cp = &x->cp;
@@ -248,14 +248,31 @@ void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step)
         buf_puts(b, ")\n    ");
     }
     cprint_element(&at, cp, t, cprint_offset(x->g, t, f->store[step]));
-    if (v->count > 1)
-        buf_printf(b, "dcc_write(&%s[%s], %s);\n", cprint_tensor(cp, t),
-                   buf_text(&at), v->id);
-    else
-        buf_printf(b, "*reinterpret_cast<%s *>(&%s[%s]) = %s;\n",
-                   finish_type(f, t, v), cprint_tensor(cp, t), buf_text(&at),
-                   v->id);
+    const char *s = arena_printf(x->g->arena, "&%s[%s]", cprint_tensor(cp, t),
+                                 buf_text(&at));
     buf_free(&at);
+    return s;
+}
+
+void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step)
+{
+    const Tensor *t = f->x->gr->step[step].tensor;
+    const char *place = store_place(f, b, step);
+
+    if (v->count > 1)
+        buf_printf(b, "dcc_write(%s, %s);\n", place, v->id);
+    else
+        buf_printf(b, "*reinterpret_cast<%s *>(%s) = %s;\n",
+                   finish_type(f, t, v), place, v->id);
+}
+
+void finish_vector_copy(Finish *f, Buf *b, const Vector *v, int step,
+                        const char *from)
+{
+    const Tensor *t = f->x->gr->step[step].tensor;
+    const char *place = store_place(f, b, step);
+
+    buf_printf(b, "dcc_copy<%s>(%s, %s);\n", finish_type(f, t, v), place, from);
 }
 
 /* ---- text ---------------------------------------------------- */
@@ -314,9 +331,10 @@ static bool used_later(const Finish *f, int i)
     return l.found;
 }
 
-/* Step i's value, named if others use it, and its store. */
+/* Step i's value, named if others use it or it is long, and its store. */
 static void put_step(Finish *f, Buf *b, int i)
 {
+    enum { ROOM = 52 };
     Contract *x = f->x;
     const Step *s = &x->gr->step[i];
     const char *id = x->cp.local[i];
@@ -325,9 +343,12 @@ static void put_step(Finish *f, Buf *b, int i)
     if (s->op == R_NONE) {
         const char *hint = s->tensor ? s->tensor->name
                            : s->source ? s->source->tensor->name : "t";
-        id = s->tensor && !used_later(f, i)
-                 ? cprint_bind(b, &x->cp, f->value[i], hint)
-                 : cprint_bind_name(b, &x->cp, f->value[i], hint);
+        id = cprint_bind(b, &x->cp, f->value[i], hint);
+        if (s->tensor)
+            cprint_to_storage(&value, s->tensor->type, s->type, id);
+        if (!s->tensor || value.len > ROOM || used_later(f, i))
+            id = cprint_bind_name(b, &x->cp, f->value[i], hint);
+        buf_free(&value);
         x->cp.local[i] = id;
     }
     if (!s->tensor)

@@ -49,6 +49,18 @@ typedef struct Wgmma {
     const char *ahead;      /* the epilogue's text before the products */
 } Wgmma;
 
+/* What find_tile computes: batch variables, origins. */
+typedef struct WgmmaPlaces {
+    const char *name[2 * MAX_RANK + 2];
+    int n;
+} WgmmaPlaces;
+
+/* Variables of a copy's coordinates that are digits of numbers. */
+typedef struct WgmmaDigits {
+    const char *name[2 * MAX_RANK], *of[2 * MAX_RANK], *text[2 * MAX_RANK];
+    int n;
+} WgmmaDigits;
+
 /* Blocks that the work is dealt to. */
 double wgmma_blocks(const Wgmma *w);
 /* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
@@ -60,6 +72,20 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */
 int wgmma_budget(const Wgmma *w);
 void wgmma_build(Wgmma *w, Kernel *k);
+/* "m0, n0" after `first`, each after `before`. */
+const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
+                       const char *before, const char *first);
+/* contract_wgmma_load.c: whether weights of the first steps are loaded before
+ * the wait for the grid; the text that fills a slot, of the first of which the
+ * weights are under way; what the loading thread does before its tiles: weights
+ * of the first one, into all slots that it fills, and the wait for the grid. */
+bool wgmma_has_early(const Wgmma *w);
+const char *wgmma_fill(Wgmma *w);
+const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
+                        const char *begin, const char *end);
+/* One more digit: of the number `of`, as cprint_digit; `unit` follows. */
+void wgmma_digit(Wgmma *w, WgmmaDigits *d, const char *name, const char *of,
+                 int64_t below, int64_t extent, const char *unit);
 /* Of the widest element of the results. */
 int wgmma_result_bytes(const Contract *x);
 /* Whether all that wait for a slot can leave out the same tiles. */
@@ -67,7 +93,7 @@ bool wgmma_skips(const Wgmma *w);
 /* contract_im2col.c, where the patch is im2col: the map of a, the pixel that a
  * tile begins at, and the copy from there on. */
 void wgmma_im2col_map(const Wgmma *w, TileMap *m);
-void wgmma_im2col_pixel(Wgmma *w, Buf *b);
+void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d);
 void wgmma_im2col_copy(Wgmma *w, Buf *b);
 /* contract_wgmma_cost.c: the time of what model_cost() found possible; c has
  * the times that HBM and the L2 take. */

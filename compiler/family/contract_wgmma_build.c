@@ -11,7 +11,8 @@ static const char *const own_names[] = {
     "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
     "warp", "warpgroup", "full", "empty", "find_tile", "at", "m_tile",
     "n_tile", "batch", "rank", "own_tile", "own", "sums", "arrived", "OWN",
-    "a_ring", "b_ring", "phase", "before",
+    "a_ring", "b_ring", "phase", "before", "k_begin", "k_end", "early",
+    "load_weights", "first_tile", "tiles_apart",
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
@@ -64,8 +65,8 @@ static void constants(Wgmma *w)
     kernel_constant(g, k, "BN", t->bn, "");
     kernel_constant(g, k, "BK", t->bk, "tile of a block");
     kernel_constant(g, k, "WM", w->wm, "rows of a warpgroup");
-    kernel_constant(g, k, "STAGES", t->stages, NULL);
     kernel_constant(g, k, "CONSUMERS", w->consumers, "warpgroups");
+    kernel_constant(g, k, "STAGES", t->stages, NULL);
     kernel_constant(g, k, "K_TILES", w->k_tiles, NULL);
     kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
     kernel_constant(g, k, "TILES_N", w->n_tiles, NULL);
@@ -202,13 +203,7 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
 
 /* ---- the place of a tile ----------------------------------------------- */
 
-/* Names of what find_tile computes: batch variables, origins, split. */
-typedef struct Places {
-    const char *name[2 * MAX_RANK + 2];
-    int n;
-} Places;
-
-static void name_places(Wgmma *w, Places *p)
+static void name_places(Wgmma *w, WgmmaPlaces *p)
 {
     Contract *x = &w->x;
     Arena *a = x->g->arena;
@@ -226,8 +221,8 @@ static void name_places(Wgmma *w, Places *p)
     p->name[p->n++] = w->n_origin = "n0";
 }
 
-static const char *list_places(const Wgmma *w, const Places *p,
-                               const char *before, const char *first)
+const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
+                       const char *before, const char *first)
 {
     const char *s = "";
 
@@ -248,21 +243,21 @@ static int band_rows(const Wgmma *w)
     return (int)fmax(1, round(sqrt(at_once * t->bn / t->bm / w->cluster)));
 }
 
-/* m_tile and n_tile; `of` is the number among one product's tiles. */
-static void put_band(Wgmma *w, Buf *b, const char *of)
+/* The tile's row and column among one product's, of which it is number `of`. */
+typedef struct Band {
+    const char *m, *n;
+} Band;
+
+static Band put_band(Wgmma *w, Buf *b, const char *of)
 {
     int rows = band_rows(w), columns = wgmma_strip(w);
+    Arena *a = w->x.g->arena;
 
-    if (w->m_tiles == 1 || w->n_tiles == 1) {
-        buf_printf(b, "const int m_tile = %s;\nconst int n_tile = %s;\n",
-                   w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0");
-        return;
-    }
-    if (w->m_tiles <= rows && columns == 1) {
-        buf_printf(b, "const int m_tile = %s %% TILES_M;\n"
-                      "const int n_tile = %s / TILES_M;\n", of, of);
-        return;
-    }
+    if (w->m_tiles == 1 || w->n_tiles == 1)
+        return (Band){w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0"};
+    if (w->m_tiles <= rows && columns == 1)
+        return (Band){arena_printf(a, "%s %% TILES_M", of),
+                      arena_printf(a, "%s / TILES_M", of)};
     if (w->m_tiles < rows ||
         wgmma_blocks(w) <= w->x.o->device->sms * (double)w->resident)
         rows = (int)w->m_tiles; /* all run at once */
@@ -270,30 +265,31 @@ static void put_band(Wgmma *w, Buf *b, const char *of)
                     "tile rows that run together");
     kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
                     "tile columns of neighbours");
-    buf_printf(b, "// Blocks that run at one time lie in a band of tile rows, "
-                  "neighbours in a strip\n"
-                  "// of its columns, so that they read few distinct tiles and "
-                  "the L2 serves most\n// reads.\n"
+    buf_printf(b, "// in bands: blocks of one time read few distinct tiles\n"
                   "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
-                  "TILES_N, STRIP);\n"
-                  "const int m_tile = at.m, n_tile = at.n;\n", of);
+                  "TILES_N, STRIP);\n", of);
+    return (Band){"at.m", "at.n"};
 }
 
 /* Origins along m's axes: m_tile is a mixed-radix number of their tiles. */
-static void put_origins(Wgmma *w, Buf *b)
+static void put_origins(Wgmma *w, Buf *b, const char *m_tile)
 {
     const Tma *t = w->tma;
-    const char *m_tile = "m_tile";
     int64_t radix = 1;
 
     if (w->cluster > 1) {
-        buf_puts(b, "const int own_tile = m_tile * CLUSTER + "
-                    "(int)dcc_cluster_rank();\n");
+        buf_printf(b, "const int own_tile = %s * CLUSTER + "
+                      "(int)dcc_cluster_rank();\n", m_tile);
         m_tile = "own_tile";
     }
     if (!w->x.patch) {
-        buf_printf(b, "m0 = %s * BM;\n", m_tile);
+        buf_printf(b, strcmp(m_tile, "0") ? "m0 = %s * BM;\n" : "m0 = %s;\n",
+                   m_tile);
         return;
+    }
+    if (w->cluster == 1 && w->patch.tiles > 1) {
+        buf_printf(b, "const int m_tile = %s;\n", m_tile);
+        m_tile = "m_tile";
     }
     for (int i = t->m.n - 1; i >= 0; i--) {
         buf_printf(b, "%s = ", w->origin[i]);
@@ -311,7 +307,7 @@ static void put_origins(Wgmma *w, Buf *b)
     }
 }
 
-static void put_batch(Wgmma *w, Buf *b, const Places *names)
+static void put_batch(Wgmma *w, Buf *b, const WgmmaPlaces *names)
 {
     const Contraction *c = &w->x.c;
     int64_t radix = c->batches;
@@ -326,7 +322,7 @@ static void put_batch(Wgmma *w, Buf *b, const Places *names)
     }
 }
 
-static const char *find_tile(Wgmma *w, const Places *p)
+static const char *find_tile(Wgmma *w, const WgmmaPlaces *p)
 {
     const Contraction *c = &w->x.c;
     bool many = c->batches > 1;
@@ -334,208 +330,14 @@ static const char *find_tile(Wgmma *w, const Places *p)
 
     if (many)
         buf_puts(&b, "const int batch = tile / (TILES_M * TILES_N);\n");
-    put_band(w, &b, many ? "tile % (TILES_M * TILES_N)" : "tile");
-    put_origins(w, &b);
-    buf_puts(&b, w->n_tiles > 1 ? "n0 = n_tile * BN;\n" : "n0 = 0;\n");
+    Band band = put_band(w, &b, many ? "tile % (TILES_M * TILES_N)" : "tile");
+    put_origins(w, &b, band.m);
+    buf_printf(&b, w->n_tiles > 1 ? "n0 = %s * BN;\n" : "n0 = %s;\n", band.n);
     if (many)
         put_batch(w, &b, p);
     const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
     buf_free(&b);
     return s;
-}
-
-/* ---- load -------------------------------------------------------------- */
-
-/* Weights of the first steps are loaded before the wait for the grid. */
-static bool is_early(const Wgmma *w, const Load *l)
-{
-    return w->x.kernel->waits && kernel_reads_constants(l->op->e);
-}
-
-static bool has_early(const Wgmma *w)
-{
-    return is_early(w, &w->x.a) || is_early(w, &w->x.b);
-}
-
-/* The variables of k from k_tile. */
-static void put_k(Wgmma *w, Buf *b)
-{
-    const Axes *k = &w->tma->k;
-    const Axis *inner = &k->axis[k->n - 1];
-    int64_t radix = (inner->extent + w->tma->bk - 1) / w->tma->bk;
-    CPrint *cp = &w->x.cp;
-
-    bool steps = k->n == 1 || radix > 1;
-    if (steps && k->n > 1)
-        buf_printf(b, "const int k0 = k_tile %% %lld * BK;\n",
-                   (long long)radix);
-    else if (steps)
-        buf_puts(b, "const int k0 = k_tile * BK;\n");
-    cprint_name(cp, inner->linear, steps ? "k0" : "0");
-    for (int i = k->n - 2; i >= 0; i--) {
-        buf_printf(b, "const int %s = k_tile",
-                   cprint_var(cp, k->axis[i].linear));
-        cprint_digit(b, radix, i > 0 ? k->axis[i].extent : 0);
-        radix *= k->axis[i].extent;
-        buf_puts(b, ";\n");
-    }
-}
-
-/* Weights that no other block reads, and too many for the L2 to have them when
- * the next run does: they leave it to what is read again. */
-static bool once(const Wgmma *w, const TmaOperand *o)
-{
-    double bytes = (double)w->x.c.N * (double)w->x.c.K *
-                   (double)w->x.c.batches * type_bytes(w->x.elem);
-
-    return o == &w->tma->b && o->rank == 2 && w->m_tiles == 1 &&
-           bytes > w->x.o->device->l2_mb * 1e6;
-}
-
-static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
-                     const Axis *side, const char *origin, const char *rows)
-{
-    CPrint *cp = &w->x.cp;
-    Arena *a = w->x.g->arena;
-    CScope scope = cprint_open(cp);
-    bool shared = w->cluster > 1 && o == &w->tma->b;
-    const char *piece = "";
-
-    if (shared)
-        rows = arena_printf(a, "%s / CLUSTER", rows);
-    if (!o->k_major) {
-        buf_printf(b, "#pragma unroll\nfor (int i = 0; i < %s / 64; ++i)\n    ",
-                   rows);
-        cprint_name(cp, side->linear, arena_printf(a, "%s + i * 64", origin));
-        piece = "[i]";
-    }
-    if (shared) {
-        const char *part = arena_printf(a, "rank * (%s)", rows);
-        cprint_name(cp, side->linear,
-                    arena_printf(a, "%s + %s%s", origin, part,
-                                 o->k_major ? "" : " + i * 64"));
-        piece = o->k_major ? arena_printf(a, "[%s]", part)
-                           : arena_printf(a, "[%s / 64 + i]", part);
-        buf_printf(b, "dcc_tma_share_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
-                   l->tile, piece, l->id);
-    } else {
-        buf_printf(b, "dcc_tma_%s_%dd(smem.%s[slot]%s, &%s_map, ",
-                   once(w, o) ? "stream" : "load", o->rank, l->tile, piece,
-                   l->id);
-    }
-    for (int d = 0; d < o->rank; d++) {
-        cprint_idx(b, cp, o->dim[d].at, 0);
-        buf_puts(b, ", ");
-    }
-    buf_printf(b, "&smem.full[slot]%s);\n",
-               shared ? ", (1 << CLUSTER) - 1" : "");
-    cprint_close(cp, scope);
-}
-
-/* Names of what a copy's coordinates use, and their text. */
-static void put_coordinates(Wgmma *w, Buf *b)
-{
-    const Tma *t = w->tma;
-    CPrint *cp = &w->x.cp;
-
-    if (w->cluster > 1)
-        buf_puts(b, "const int rank = (int)dcc_cluster_rank();\n");
-    put_k(w, b);
-    if (w->patch.im2col)
-        wgmma_im2col_pixel(w, b);
-    for (int i = 0; i < t->m.n && !w->patch.im2col; i++)
-        cprint_name(cp, t->m.axis[i].linear, w->origin[i]);
-    cprint_name(cp, t->n.axis[0].linear, w->n_origin);
-}
-
-/* The copies of the operands that are weights, or of the others. */
-static void put_copies(Wgmma *w, Buf *b, bool weights)
-{
-    const Tma *t = w->tma;
-
-    if (is_early(w, &w->x.a) == weights && w->patch.im2col)
-        wgmma_im2col_copy(w, b);
-    else if (is_early(w, &w->x.a) == weights)
-        put_copy(w, b, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
-                 w->origin[t->m.n - 1], "BM");
-    if (is_early(w, &w->x.b) == weights)
-        put_copy(w, b, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
-}
-
-static const char *taken(Wgmma *w, Buf *b)
-{
-    const char *s = arena_strdup(w->x.g->arena, buf_text(b));
-
-    buf_free(b);
-    return s;
-}
-
-/* Fills a slot; of the first slots the weights are under way. */
-static const char *fill_text(Wgmma *w)
-{
-    static const char claim[] =
-        "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
-        "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n";
-    CScope scope = cprint_open(&w->x.cp);
-    Buf b = {0}, in = {0};
-
-    if (has_early(w)) {
-        put_coordinates(w, &b);
-        buf_puts(&in, claim);
-        put_copies(w, &in, true);
-        buf_puts(&b, "if (early > 0) {\n    --early;\n} else {\n");
-        cprint_lines(&b, buf_text(&in), 4);
-        buf_puts(&b, "}\n");
-    } else {
-        buf_puts(&b, claim);
-        put_coordinates(w, &b);
-    }
-    put_copies(w, &b, false);
-    cprint_close(&w->x.cp, scope);
-    buf_free(&in);
-    return taken(w, &b);
-}
-
-/* What the loading thread does before its tiles: weights of the first one,
- * into all slots that it fills, and the wait for the grid. */
-static const char *ahead_text(Wgmma *w, const Places *p, const char *own,
-                              const char *begin, const char *end)
-{
-    CScope scope = cprint_open(&w->x.cp);
-    bool shared = w->x.terms == 3; /* its warp has other threads in the loop */
-    Buf b = {0}, in = {0}, loop = {0};
-
-    if (has_early(w)) {
-        put_coordinates(w, &loop);
-        buf_puts(&loop,
-                 "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
-        put_copies(w, &loop, true);
-        buf_printf(&in, "int %s;\nfind_tile(%s%s);\n",
-                   list_places(w, p, "", ""), own,
-                   list_places(w, p, "", ", "));
-        buf_printf(&in, "for (int k_tile = %s; k_tile < %s && early < STAGES;\n"
-                        "     ++k_tile) {\n"
-                        "    const int slot = early++;\n", begin, end);
-        cprint_lines(&in, buf_text(&loop), 4);
-        buf_puts(&in, "}\n");
-        buf_puts(&b, "int early = 0;  // slots whose weights are under way: "
-                     "no launch writes those\n");
-    }
-    if (shared && w->x.kernel->waits) {
-        buf_puts(&in, kernel_wait(w->x.kernel));
-        buf_puts(&b, "if (threadIdx.x % 128 == 0) {\n");
-        cprint_lines(&b, buf_text(&in), 4);
-        buf_puts(&b, "}\n");
-    } else {
-        buf_puts(&b, in.len ? "{\n" : "");
-        cprint_lines(&b, buf_text(&in), 4);
-        buf_puts(&b, in.len ? "}\n" : "");
-        buf_puts(&b, kernel_wait(w->x.kernel));
-    }
-    cprint_close(&w->x.cp, scope);
-    buf_free(&in);
-    buf_free(&loop);
-    return taken(w, &b);
 }
 
 /* ---- multiply ---------------------------------------------------------- */
@@ -554,13 +356,6 @@ static const char *descriptor(const Wgmma *w, const TmaOperand *o,
                             slot, at);
     return arena_printf(a, "dcc_wgmma_mn_major(smem.%s[%s]%s, BK * 128)",
                         l->tile, slot, at);
-}
-
-/* From slot to slot, in the descriptors' units of 16 bytes. */
-static const char *slot_step(const Wgmma *w, const Load *l)
-{
-    return arena_printf(w->x.g->arena, "(int)(sizeof smem.%s[0] / 16)",
-                        l->tile);
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -650,7 +445,7 @@ static const char *prefetch(const Wgmma *w)
 /* Loader and consumers leave out the same tiles. */
 static const char *unread_text(Wgmma *w)
 {
-    const char *unread = wgmma_skips(w) && !has_early(w)
+    const char *unread = wgmma_skips(w) && !wgmma_has_early(w)
                              ? contract_unread(&w->x, "m0", "n0") : NULL;
 
     return unread ? arena_printf(w->x.g->arena,
@@ -659,23 +454,21 @@ static const char *unread_text(Wgmma *w)
                   : "";
 }
 
-static void put_kernel(Wgmma *w, const Places *p)
+static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
 {
     Contract *x = &w->x;
     Arena *a = x->g->arena;
     bool split = x->t.split > 1;
     bool cluster = w->cluster > 1;
-    const char *own = cluster ? "(int)blockIdx.x / CLUSTER"
-                      : split ? "(int)blockIdx.x / SPLIT"
-                              : "(int)blockIdx.x";
-    const char *all = cluster ? "(int)gridDim.x / CLUSTER"
-                      : split ? "(int)gridDim.x / SPLIT"
-                              : "(int)gridDim.x";
+    const char *own = split || cluster ? "first_tile" : "blockIdx.x";
+    const char *all = cluster ? "tiles_apart" : split ? "TILES" : "gridDim.x";
     const char *epilogue = wgmma_epilogue(w);
     const char *declare = arena_printf(a, "int %s;\n",
-                                       list_places(w, p, "", ""));
-    const char *begin = split ? "rank * K_TILES / SPLIT" : "0";
-    const char *end = split ? "(rank + 1) * K_TILES / SPLIT" : "K_TILES";
+                                       wgmma_list(w, p, "", ""));
+    const char *found = arena_printf(a, "find_tile(tile%s);\n",
+                                     wgmma_list(w, p, "", ", "));
+    const char *begin = split ? "k_begin" : "0";
+    const char *end = split ? "k_end" : "K_TILES";
     Slot slot[] = {
         {"ARRIVALS", arena_printf(a, "%s%s", cluster ? "CLUSTER * " : "",
                                   w->pingpong ? "4" : "CONSUMERS * 4")},
@@ -687,12 +480,21 @@ static void put_kernel(Wgmma *w, const Places *p)
                  : split ? "__syncthreads();\n"
                            "dcc_cluster_arrive_relaxed();  // others may send\n"
                            "const int rank = (int)dcc_cluster_rank();\n"
+                           "const int k_begin = rank * K_TILES / SPLIT;\n"
+                           "const int k_end = (rank + 1) * K_TILES / SPLIT;\n"
                          : "__syncthreads();\n"},
-        {"REFS", list_places(w, p, "int &", ", ")},
-        {"NAMES", list_places(w, p, "", ", ")},
+        {"TILES", cluster ? "const int first_tile = (int)blockIdx.x / CLUSTER;\n"
+                            "const int tiles_apart = (int)gridDim.x / "
+                            "CLUSTER;\n"
+                  : split ? "const int first_tile = (int)blockIdx.x / SPLIT;"
+                            "  // its only one\n"
+                          : ""},
+        {"REFS", wgmma_list(w, p, "int &", ", ")},
+        {"NAMES", wgmma_list(w, p, "", ", ")},
         {"UNREAD", unread_text(w)},
         {"FIND", find_tile(w, p)},
         {"DECLARE", declare},
+        {"PLACE", arena_printf(a, "%s%s", wgmma_has_early(w) ? "" : declare, found)},
         {"SHRINK", budget(w, false)},
         {"GROW", budget(w, true)},
         {"PREFETCH", prefetch(w)},
@@ -700,8 +502,8 @@ static void put_kernel(Wgmma *w, const Places *p)
         {"BLOCKS", all},
         {"BEGIN", begin},
         {"END", end},
-        {"AHEAD", ahead_text(w, p, own, begin, end)},
-        {"FILL", fill_text(w)},
+        {"AHEAD", wgmma_ahead(w, p, own, begin, end)},
+        {"FILL", wgmma_fill(w)},
         {"WAIT", x->kernel->waits
                      ? "dcc_grid_wait();  // the epilogue touches memory\n"
                      : ""},
@@ -724,8 +526,6 @@ static void put_kernel(Wgmma *w, const Places *p)
                              : ""},
         {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
-        {"A_SLOT", slot_step(w, &x->a)},
-        {"B_SLOT", slot_step(w, &x->b)},
         {"A_STEP", w->tma->a.k_major ? "2" : "128"},
         {"B_STEP", w->tma->b.k_major ? "2" : "128"},
         {"WGMMA", product(w)},
@@ -756,7 +556,7 @@ static void put_kernel(Wgmma *w, const Places *p)
 
 void wgmma_build(Wgmma *w, Kernel *k)
 {
-    Places p = {.n = 0};
+    WgmmaPlaces p = {.n = 0};
 
     w->x.kernel = k;
     w->x.width = w->x.t.split > 1 ? "OWN" : "BN";

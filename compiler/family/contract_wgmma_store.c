@@ -72,14 +72,16 @@ static void put_digits(Wgmma *w, Buf *b)
     }
 }
 
-/* m and n at row and col, or leaves the loop. */
-static void put_place(Wgmma *w, Buf *b)
+/* m and n at a row and column of the tile, or leaves the loop. */
+static void put_place(Wgmma *w, Buf *b, const char *row, const char *col)
 {
-    if (w->x.patch)
+    if (w->x.patch) {
+        buf_printf(b, "const int row = %s;\n", row);
         put_patch(w, b);
-    else
-        buf_puts(b, "const int m = m0 + row;\n");
-    buf_puts(b, "const int n = n0 + col;\n");
+    } else {
+        buf_printf(b, "const int m = m0 + %s;\n", row);
+    }
+    buf_printf(b, "const int n = n0 + %s;\n", col);
     put_bounds(w, b);
     if (w->x.patch)
         put_digits(w, b);
@@ -91,54 +93,60 @@ static const char *sums_of(const Wgmma *w)
     return w->x.t.split > 1 ? "own" : "acc";
 }
 
+/* The row of a thread's sums i of their tile. */
+static const char *point_row(const Wgmma *w)
+{
+    return !w->pingpong && w->consumers > 1
+               ? "warpgroup * WM + warp * 16 + i / 2 * 64 + i % 2 * 8 + "
+                 "lane / 4"
+               : "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
+}
+
 /* Where the point is: contract_points' callback. */
 static void place_point(Contract *x, Buf *b)
 {
     Wgmma *w = (Wgmma *)x; /* x is its first member */
     Arena *a = x->g->arena;
 
-    if (x->vec >= 4) {
-        buf_printf(b, "const int col = j * 32 + lane %% 4 * 8%s;\n",
-                   x->vec == 8 ? "" : " + c * 4");
+    if (x->vec >= 4)
         x->sum = x->vec == 8 ? "part[e]" : "part[c * 4 + e]";
-    } else {
-        buf_printf(b, "const int col = j * 8 + lane %% 4 * 2%s;\n",
-                   x->vec == 2 ? "" : " + c");
+    else
         x->sum = arena_printf(a, "%s[i / 2][j * 4 + i %% 2 * 2 + %s]",
                               sums_of(w), x->vec == 2 ? "e" : "c");
-    }
-    put_place(w, b);
+    put_place(w, b, point_row(w),
+              x->vec == 8   ? "j * 32 + lane % 4 * 8"
+              : x->vec == 4 ? "j * 32 + lane % 4 * 8 + c * 4"
+              : x->vec == 2 ? "j * 8 + lane % 4 * 2"
+                            : "j * 8 + lane % 4 * 2 + c");
 }
 
-/* The same of a pair whose row and col are there, and of 8 columns. */
+/* The same of a pair of columns, and of a piece of a line. */
 static void place_pair(Contract *x, Buf *b)
 {
     Wgmma *w = (Wgmma *)x;
 
-    x->sum = arena_printf(x->g->arena, "%s[i][j * (COLS / 2) + q / 2 * 4 + "
-                                       "q %% 2 * 2 + e]", sums_of(w));
-    put_place(w, b);
+    x->sum = arena_printf(x->g->arena, "%s[i][j * (COLS / 2) + q * 2 + e]",
+                          sums_of(w));
+    put_place(w, b, "top + i * 64 + q % 2 * 8 + lane / 4",
+              "j * COLS + q / 2 * 8 + lane % 4 * 2");
 }
 
 static void place_piece(Contract *x, Buf *b)
 {
-    put_place((Wgmma *)x, b);
+    put_place((Wgmma *)x, b, "top + i * 64 + line",
+              x->lines ? "j * COLS" : "j * COLS + piece * 8");
 }
 
 /* Lanes share lines of the tile in pieces of 8 columns, or the whole warp has
  * a line, at any alignment. */
 static const char by_pieces[] =
-    "#pragma unroll 2  // addresses of more would not fit registers\n"
+    "#pragma unroll 2  // more addresses would not fit\n"
     "for (int q = 0; q < COLS / 16; ++q) {\n"
     "    const int line = (q * 32 + lane) / (COLS / 8);\n"
-    "    const int piece = lane % (COLS / 8);\n"
-    "    const int row = top + i * 64 + line;\n"
-    "    const int col = j * COLS + piece * 8;\n";
+    "    const int piece = lane % (COLS / 8);\n";
 static const char by_lines[] =
     "#pragma unroll 8\n"
-    "for (int line = 0; line < 16; ++line) {\n"
-    "    const int row = top + i * 64 + line;\n"
-    "    const int col = j * COLS;\n";
+    "for (int line = 0; line < 16; ++line) {\n";
 
 /* The product of the extents of v[i + 1], ..., v[n - 1]. */
 static int64_t faster(const Var *const *v, int n, int i)
@@ -265,8 +273,7 @@ static int most_columns(const Contract *x)
 
 /* The reads ahead of a tile's products: those of its first `part` pieces of 32
  * columns; the next ones when these are done with. */
-static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part,
-                              const char *row)
+static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part)
 {
     Buf b = {0};
 
@@ -277,9 +284,8 @@ static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part,
                        "    #pragma unroll\n"
                        "    for (int j = first; j < first + %d; ++j)\n"
                        "        #pragma unroll\n"
-                       "        for (int i = 0; i < WM / 32; ++i) {\n"
-                       "            const int row = %s;\n",
-                   buf_text(&ahead->declare), part, row);
+                       "        for (int i = 0; i < WM / 32; ++i) {\n",
+                   buf_text(&ahead->declare), part);
         cprint_lines(&b, buf_text(&ahead->reads), 12);
         buf_puts(&b, "        }\n};\nread_ahead(0);\n");
     }
@@ -310,17 +316,15 @@ static const char *direct_text(Wgmma *w)
 {
     Contract *x = &w->x;
     Buf points = {0}, b = {0}, inner = {0};
-    const char *row = "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
 
-    if (!w->pingpong && w->consumers > 1)
-        row = arena_printf(x->g->arena, "warpgroup * WM + %s", row);
     int columns = columns_ahead(w), all = x->t.bn / 32;
     ContractAhead ahead = {
         .pieces = columns * (w->wm / 32), .regs = w->spare_rows,
-        .piece = columns < all ? arena_printf(x->g->arena,
-                                              "j %% %d * (WM / 32) + i",
-                                              columns)
-                               : "j * (WM / 32) + i"};
+        .piece = columns == 1    ? "i"
+                 : columns < all ? arena_printf(x->g->arena,
+                                                "j %% %d * (WM / 32) + i",
+                                                columns)
+                                 : "j * (WM / 32) + i"};
     contract_points(x, &points, most_columns(x), place_point,
                     columns ? &ahead : NULL);
     const char *again = "";
@@ -328,7 +332,7 @@ static const char *direct_text(Wgmma *w)
         again = arena_printf(x->g->arena,
                              "if (j > 0 && j %% %d == 0)\n"
                              "    read_ahead(j);\n", columns);
-    w->ahead = ahead_text(w, &ahead, columns, row);
+    w->ahead = ahead_text(w, &ahead, columns);
     if (x->vec == 4 || x->vec == 1) {
         buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
         cprint_lines(&inner, buf_text(&points), 4);
@@ -336,11 +340,11 @@ static const char *direct_text(Wgmma *w)
     } else {
         buf_puts(&inner, buf_text(&points));
     }
-    Slot slot[] = {{"ROW", row}, {"SUMS", sums_of(w)}, {"WIDTH", x->width},
+    Slot slot[] = {{"SUMS", sums_of(w)}, {"WIDTH", x->width},
                    {"POINTS", buf_text(&inner)}, {"AGAIN", again}};
     bool wide = x->vec >= 4;
     template_fill(&b, wide ? "contract_wgmma_rows.cu.in"
-                           : "contract_wgmma_pairs.cu.in", slot, wide ? 5 : 4);
+                           : "contract_wgmma_pairs.cu.in", slot, wide ? 4 : 3);
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&points);
     buf_free(&inner);

@@ -40,9 +40,8 @@ void mlp_h_matmul_relu_add(
         K = 512,  // k
         BM = 64, BN = 32, BK = 64,  // tile of a block
         WM = 64,  // rows of a warpgroup
-        STAGES = 8,
         CONSUMERS = 1,  // warpgroups
-        K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
+        STAGES = 8, K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
         COLS = 32,  // that a warp stores at a time
         STAGE_BYTES = 12288,
         BAND = 2,  // tile rows that run together
@@ -68,51 +67,41 @@ void mlp_h_matmul_relu_add(
     }
     __syncthreads();
     auto find_tile = [](int tile, int &m0, int &n0) {
-        // Blocks that run at one time lie in a band of tile rows, neighbours in
-        // a strip of its columns, so that they read few distinct tiles and the
-        // L2 serves most reads.
+        // in bands: blocks of one time read few distinct tiles
         const dcc_tile at = dcc_tile_in_band(tile, BAND, TILES_M, TILES_N,
             STRIP);
-        const int m_tile = at.m, n_tile = at.n;
-        m0 = m_tile * BM;
-        n0 = n_tile * BN;
+        m0 = at.m * BM;
+        n0 = at.n * BN;
     };
 
     if (warpgroup == CONSUMERS) {
         // load: one thread runs ahead of the consumers
         if (threadIdx.x % 128 == 0) {
-            // slots whose weights are under way: no launch writes those
-            int early = 0;
-            {
-                int m0, n0;
-                find_tile((int)blockIdx.x, m0, n0);
-                for (int k_tile = 0; k_tile < K_TILES && early < STAGES;
-                     ++k_tile) {
-                    const int slot = early++;
-                    const int k0 = k_tile * BK;
-                    dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
-                    dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
-                        &smem.full[slot]);
-                }
-            }
+            int m0, n0;
+            auto load_weights = [&](int k_tile, int slot) {
+                dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
+                const int k0 = k_tile * BK;
+                dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
+                    &smem.full[slot]);
+            };
+            int early = 0;  // slots whose weights are under way
+            // Weights do not depend on the launches before.
+            find_tile(blockIdx.x, m0, n0);
+            #pragma unroll 1
+            for (; early < STAGES && early < K_TILES; ++early)
+                load_weights(early, early);
             // The launches before this one have ended; the next may begin.
             dcc_grid_wait();
             dcc_grid_trigger();
             int slot = 0, phase = 0;
-            for (int tile = (int)blockIdx.x; tile < TILES;
-                tile += (int)gridDim.x) {
-                int m0, n0;
+            for (int tile = blockIdx.x; tile < TILES; tile += gridDim.x) {
                 find_tile(tile, m0, n0);
                 for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
-                    const int k0 = k_tile * BK;
-                    if (early > 0) {
-                        --early;
-                    } else {
+                    if (--early < 0) {
                         dcc_mbar_wait(&smem.empty[slot], phase ^ 1);
-                        dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
-                        dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
-                            &smem.full[slot]);
+                        load_weights(k_tile, slot);
                     }
+                    const int k0 = k_tile * BK;
                     dcc_tma_load_2d(smem.x_tile[slot], &x_map, k0, m0,
                         &smem.full[slot]);
                     dcc_next_slot<STAGES>(slot, phase);
@@ -123,28 +112,22 @@ void mlp_h_matmul_relu_add(
         dcc_grid_wait();  // the epilogue touches memory
         const int warp = threadIdx.x / 32 % 4;
         int step = 0;
-        for (int tile = (int)blockIdx.x; tile < TILES; tile += (int)gridDim.x) {
+        for (int tile = blockIdx.x; tile < TILES; tile += gridDim.x) {
             int m0, n0;
             find_tile(tile, m0, n0);
 
             // multiply: WM rows by BN columns a warpgroup, one step in flight
             // What belongs to columns comes in during the products.
             dcc_f16x2 b1_vec[BN / 8];
-            #pragma unroll
-            for (int c = 0; c < BN / 8; ++c) {
-                const int n = n0 + c * 8 + lane % 4 * 2;
-                dcc_read(b1_vec[c], &b1[n]);
-            }
+            dcc_read_apart<8>(b1_vec, &b1[n0 + lane % 4 * 2]);
             float acc[WM / 64][BN / 2];
             const uint64_t a_ring = dcc_wgmma_k_major(smem.x_tile[0]);
             const uint64_t b_ring = dcc_wgmma_k_major(smem.w1_tile[0]);
             int slot = step % STAGES, phase = step / STAGES % 2, before = slot;
             for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
                 dcc_mbar_wait(&smem.full[slot], phase);
-                const uint64_t a = a_ring
-                    + slot * (int)(sizeof smem.x_tile[0] / 16);
-                const uint64_t b = b_ring
-                    + slot * (int)(sizeof smem.w1_tile[0] / 16);
+                const uint64_t a = dcc_wgmma_slot(a_ring, smem.x_tile, slot);
+                const uint64_t b = dcc_wgmma_slot(b_ring, smem.w1_tile, slot);
                 dcc_wgmma_fence();
                 #pragma unroll
                 for (int kk = 0; kk < BK / 16; ++kk)
@@ -178,37 +161,29 @@ void mlp_h_matmul_relu_add(
                     uint32_t packed[COLS / 16][4] = {};
                     #pragma unroll
                     for (int q = 0; q < COLS / 4; ++q) {
+                        const int c = j * (COLS / 8) + q / 2;
                         dcc_f16x2 h_out;
                         #pragma unroll
                         for (int e = 0; e < 2; ++e) {
                             const float sum =
-                                acc[i][j * (COLS / 2) + q / 2 * 4 + q % 2 * 2
-                                + e];
+                                acc[i][j * (COLS / 2) + q * 2 + e];
                             // mlp.dcl:10
                             const float h_1 =
-                                sum
-                                + __half2float(b1_vec[j * (COLS / 8)
-                                + q / 2].v[e]);
-                            h_out.v[e] = __float2half_rn(fmaxf(h_1, 0.0f));
+                                fmaxf(sum + __half2float(b1_vec[c].v[e]), 0.0f);
+                            h_out.v[e] = __float2half_rn(h_1);
                         }
                         packed[q / 4][q % 4] =
                             *reinterpret_cast<const uint32_t *>(&h_out);
                     }
                     dcc_pack_rows(out, packed);
-                    // addresses of more would not fit registers
-                    #pragma unroll 2
+                    #pragma unroll 2  // more addresses would not fit
                     for (int q = 0; q < COLS / 16; ++q) {
                         const int line = (q * 32 + lane) / (COLS / 8);
                         const int piece = lane % (COLS / 8);
-                        const int row = top + i * 64 + line;
-                        const int col = j * COLS + piece * 8;
-                        const int m = m0 + row;
-                        const int n = n0 + col;
-                        const dcc_f16x8 h_out =
-                            *reinterpret_cast<const dcc_f16x8 *>(
-                                &out[line][dcc_packed_at<COLS>(line, piece)]);
-                        *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) =
-                            h_out;
+                        const int m = m0 + top + i * 64 + line;
+                        const int n = n0 + j * COLS + piece * 8;
+                        dcc_copy<dcc_f16x8>(&h[1024 * m + n],
+                            &out[line][dcc_packed_at<COLS>(line, piece)]);
                     }
                     __syncwarp();
                 }
