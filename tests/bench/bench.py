@@ -616,11 +616,14 @@ def variants_mode(o, builder, worker, report):
 
 
 def write_plan(o, builder, name, case):
-    """--write-plans: the quickest variant, for --plan-dir."""
+    """--write-plans: the quickest variant, for --plan-dir; of those that were
+    not told apart from it, the one predicted quickest."""
     ran = [v for v in case.get("variants", []) if v.get("us")]
     if not o.write_plans or not ran:
         return
-    family, words = min(ran, key=lambda v: v["us"])["text"].split(", ", 1)
+    level = [v for v in ran if v.get("level")]
+    best = min(level or ran, key=lambda v: v["predicted_us" if level else "us"])
+    family, words = best["text"].split(", ", 1)
     os.makedirs(o.write_plans, exist_ok=True)
     status, text = builder.dcc(
         name, f"--variant={family}={words}",

@@ -570,6 +570,7 @@ class Bench:
         for v in job["variants"]:
             if v["text"] in us:
                 v["us"] = round(statistics.median(us[v["text"]]), 3)
+        mark_level(job["variants"], us)
         for side in sides:
             side.close()
         if self.lt:
@@ -577,6 +578,16 @@ class Bench:
         return dict(variants=job["variants"], nodes=nodes, notes=note,
                     torch_us=round(statistics.median(us[own.name]), 3)
                     if own.name in us else None)
+
+
+def mark_level(variants, us):
+    """`level`: not told apart from the quickest, as quick as that in a third
+    of the rounds."""
+    ran = [v for v in variants if "us" in v]
+    for v in ran:
+        best = us[min(ran, key=lambda v: v["us"])["text"]]
+        wins = sum(a <= b for a, b in zip(us[v["text"]], best))
+        v["level"] = wins * 3 >= len(best)
 
 
 def serve(options):
