@@ -40,9 +40,6 @@ typedef struct CPrint {
      * to load from global memory. */
     const char *(*staged)(const Expr *read, void *ctx);
     void *ctx;
-    /* Locals are sums of many products, and what becomes of them is stored in
-     * 16 bits: functions of them need not be right to all of f32's. */
-    bool sums_to_16_bits;
     /* cprint.c's own */
     CNode *node; int n_node, cap_node;
     CSeen *seen; int n_seen, cap_seen;

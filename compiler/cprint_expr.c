@@ -245,6 +245,8 @@ static const char *function(CPrint *p, Func f, bool is_float)
         return "dcc_gelu";
     case F_LOGISTIC:
         return "dcc_logistic";
+    case F_GELU16:
+        return "dcc_gelu16";
     default:
         return arena_printf(p->graph->arena, "%sf", func_name(f));
     }
@@ -341,21 +343,6 @@ static Text compose_cast(CPrint *p, const Expr *e, const Text *arg)
     return text_take(p, &b, P_EQ);
 }
 
-static void find_local(const Expr *e, void *ctx)
-{
-    *(bool *)ctx |= e->kind == E_LOCAL;
-}
-
-/* Whether e may be as far off as a sum of many products is. */
-static bool is_of_sums(const CPrint *p, const Expr *e)
-{
-    bool local = false;
-
-    if (p->sums_to_16_bits)
-        expr_visit(e, find_local, &local);
-    return local;
-}
-
 static Text compose_unary(CPrint *p, const Expr *e, const Text *arg)
 {
     Buf b = {0};
@@ -365,8 +352,6 @@ static Text compose_unary(CPrint *p, const Expr *e, const Text *arg)
         text_put(&b, arg[0], P_ATOM);
         return text_take(p, &b, P_UNARY);
     }
-    if (e->fn == F_GELU && is_of_sums(p, e->arg[0]))
-        return compose_call(p, "dcc_gelu16", 1, arg);
     return compose_call(p, function(p, e->fn, float_args(e)), 1, arg);
 }
 

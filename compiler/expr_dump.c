@@ -44,6 +44,7 @@ static const FuncInfo funcs[F_COUNT] = {
     [F_NORMCDF] = {"normcdf", 1, 0, 11},
     [F_GELU] = {"gelu", 1, 0, 11},
     [F_LOGISTIC] = {"logistic", 1, 0, 4},
+    [F_GELU16] = {"gelu16", 2, 0, 9},
 };
 
 const char *func_name(Func f)

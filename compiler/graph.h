@@ -84,7 +84,8 @@ typedef enum {
     F_LGAMMA, F_FLOOR, F_CEIL, F_TRUNC, F_ROUND, F_RINT, F_HYPOT, F_COPYSIGN,
     F_FDIM, F_FMA,
     /* what simplify makes of 1 + erf and the like; no words of the language */
-    F_NORMCDF, F_GELU /* x normcdf(x) */, F_LOGISTIC, F_COUNT
+    F_NORMCDF, F_GELU /* x normcdf(x) */, F_LOGISTIC,
+    F_GELU16 /* gelu(x + y), see functions.h */, F_COUNT
 } Func;
 const char *func_name(Func f); /* exp, +, ... as in the source */
 int func_arity(Func f);

@@ -501,19 +501,21 @@ DCC_DEVICE float dcc_normcdf(float x)
 // x dcc_normcdf(x)
 DCC_DEVICE float dcc_gelu(float x) { return x * dcc_normcdf(x); }
 
-// The same where x is a sum of many products, and the result is stored in 16
-// bits: within 2^-20 |x|, and from -4 on within 2^-10 of itself.
-DCC_DEVICE float dcc_gelu16(float x)
+// gelu(a + b) where that is made of a sum of many products and stored in 16
+// bits: within 2^-13 of itself and 2^-25 |a + b|. With h = (a + b) / 2, one
+// instruction where many a have the same b, it is
+//   h + |h| (1 - 2 normcdf(-|2h|)),
+// the latter as 1 - 2^q; beyond |h| = 2.5, q falls on.
+DCC_DEVICE float dcc_gelu16(float a, float b)
 {
-    const float t = fminf(fabsf(x), 8.0f);
-    float q = 2.97629176e-5f;
-    q = fmaf(q, t, -7.36838323e-4f);
-    q = fmaf(q, t, 7.96089601e-3f);
-    q = fmaf(q, t, -5.32014556e-2f);
-    q = fmaf(q, t, -0.458949536f);
-    q = fmaf(q, t, -1.15113688f);
-    q = fmaf(q, t, -1.0f);
-    return fmaf(-t, dcc_ex2(q), dcc_max_nan(x, 0.0f));
+    const float h = fmaf(a, 0.5f, 0.5f * b), t = fabsf(h);
+    float q = -1.11641493e-2f;
+    q = fmaf(q, t, 0.0975589678f);
+    q = fmaf(q, t, -0.393009305f);
+    q = fmaf(q, t, -1.85178399f);
+    q = fmaf(q, t, -2.2994175f);
+    q = fmaf(q, t, -8.285e-5f);
+    return fmaf(t, 1.0f - dcc_ex2(q), h);
 }
 
 // 1 / (1 + e^-x), within 6 + 1.5 |x| units of 2^-24 of itself.

@@ -1,4 +1,5 @@
 #include "family/contract.h"
+#include "functions.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -306,7 +307,8 @@ static bool special(const Expr *e)
 {
     return (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA) ||
            (e->kind == E_UNARY && e->fn >= F_NORMCDF) ||
-           (e->kind == E_BINARY && (e->fn == F_DIV || e->fn == F_POW));
+           (e->kind == E_BINARY &&
+            (e->fn == F_DIV || e->fn == F_POW || e->fn == F_GELU16));
 }
 
 /* exp and rsqrt are one instruction of the special pipe, others several. */
@@ -349,6 +351,31 @@ static bool one_by_one(const Contract *x)
     return false;
 }
 
+/* What the group stores is f16 or bf16, and its sums are of many products. */
+static bool to_16_bits(const Contract *x)
+{
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Tensor *t = x->gr->step[i].tensor;
+        if (t && t->type != T_F16 && t->type != T_BF16)
+            return false;
+    }
+    return x->c.K >= FUNCTIONS_MANY;
+}
+
+static void make_values(Contract *x)
+{
+    int n = x->gr->n_step;
+
+    x->value = arena_array(x->g->arena, const Expr *, n);
+    x->gone = arena_array(x->g->arena, bool, n);
+    for (int i = 0; i < n; i++) {
+        x->value[i] = x->gr->step[i].value;
+        x->gone[i] = false;
+    }
+    if (to_16_bits(x))
+        functions_to_16_bits(x->g, x->gr, x->value, x->gone);
+}
+
 bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
                    const char **why)
 {
@@ -366,13 +393,14 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         if (gr->step[i].op == R_SUM)
             x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
     x->elem = x->acc;
+    make_values(x);
     x->ops = one_by_one(x) ? 11 : 3;
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
-        if (s->op == R_NONE && !s->over_cols) {
-            expr_visit(s->value, count_special, x);
-            expr_visit(s->value, count_read, &x->ops);
-            x->ops += expr_ops(s->value);
+        if (s->op == R_NONE && !s->over_cols && !x->gone[i]) {
+            expr_visit(x->value[i], count_special, x);
+            expr_visit(x->value[i], count_read, &x->ops);
+            x->ops += expr_ops(x->value[i]);
         }
         x->ops += s->tensor ? 2 : 0;
     }

@@ -88,6 +88,8 @@ typedef struct Contract {
     int spread;             /* parts in which a tile's copies begin, or 0 */
     double special;         /* special functions a result */
     bool library;           /* some are long texts of CUDA's library */
+    const Expr **value;     /* of each step, as it is computed */
+    bool *gone;             /* nothing reads it: functions.h */
     double ops;             /* instructions of the epilogue a result, about */
     double hbm_bytes, out_bytes;
     Guard needed;           /* of the results: on one variable of m, one of n

@@ -340,6 +340,8 @@ static void put_step(Finish *f, Buf *b, int i)
     const char *id = x->cp.local[i];
     Buf value = {0};
 
+    if (x->gone[i])
+        return;
     if (s->op == R_NONE) {
         const char *hint = s->tensor ? s->tensor->name
                            : s->source ? s->source->tensor->name : "t";
@@ -371,7 +373,7 @@ static void put_steps(Finish *f, Buf *b)
     Buf places = {0}, text = {0}; /* statements that have text together */
 
     for (int i = 0; i < x->gr->n_step; i++)
-        if (finish_row_step(&x->gr->step[i]))
+        if (finish_row_step(&x->gr->step[i]) && !x->gone[i])
             cprint_count(&x->cp, f->value[i]);
     for (int i = 0; i < x->gr->n_step; i++) {
         const Step *s = &x->gr->step[i];
@@ -510,17 +512,6 @@ void finish_sum(Finish *f, const char *text)
             f->x->cp.local[i] = text;
 }
 
-/* CPrint's sums_to_16_bits: at least 64 products. */
-static bool to_16_bits(const Contract *x)
-{
-    for (int i = 0; i < x->gr->n_step; i++) {
-        const Tensor *t = x->gr->step[i].tensor;
-        if (t && t->type != T_F16 && t->type != T_BF16)
-            return false;
-    }
-    return x->c.K >= 64;
-}
-
 void finish_columns(Finish *f, Buf *b)
 {
     Contract *x = f->x;
@@ -541,9 +532,7 @@ void finish_columns(Finish *f, Buf *b)
     }
     x->cp.staged = staged_read;
     x->cp.ctx = f;
-    x->cp.sums_to_16_bits = to_16_bits(x);
     put_steps(f, &body);
-    x->cp.sums_to_16_bits = false;
     x->cp.staged = NULL;
     if (f->partial) {
         Buf all = {0};
@@ -578,7 +567,7 @@ void finish_prepare(Finish *f, Contract *x, int most)
 
     f->x = x;
     for (int i = 0; i < gr->n_step; i++) {
-        f->value[i] = gr->step[i].value;
+        f->value[i] = x->value[i];
         f->store[i] = gr->step[i].store;
         f->where[i] = gr->step[i].where;
     }

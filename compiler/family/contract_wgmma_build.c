@@ -544,12 +544,14 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         {"DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
                                     "    dcc_tma_store_wait_read<0>();\n"
                                   : ""},
+        {"STEPS", ""}, {"LATER", ""},
     };
     Buf b = {0};
+    int n = (int)(sizeof slot / sizeof *slot) - 2;
 
+    slot[n] = (Slot){"STEPS", wgmma_steps(w, begin, end, slot, n)};
     template_fill(&b, x->terms == 3 ? "contract_wgmma_3x.cu.in"
-                                    : "contract_wgmma.cu.in", slot,
-                  (int)(sizeof slot / sizeof *slot));
+                                    : "contract_wgmma.cu.in", slot, n + 1);
     kernel_phase(x->g, x->kernel, "setup", &b);
     buf_free(&b);
 }

@@ -115,8 +115,9 @@ static double held_up_clk(const Wgmma *w)
 {
     enum { BESIDE = 7 }; /* instructions a result that fit beside */
     double more = w->x.ops - BESIDE;
+    double each = wgmma_rounds(w) ? 0.9 : 1.4;
 
-    return more > 0 ? 100 + 1.4 * w->wm * w->own / 128 * more : 0;
+    return more > 0 ? 100 + each * w->wm * w->own / 128 * more : 0;
 }
 
 /* Clocks of a tile of a lone consumer that neighbours on its SM do not hide: as

@@ -30,3 +30,9 @@ model wg_two_outputs {
 model wg_few_terms { input x : f16[200, 24]; param w : f16[48, 24]; param b : f16[48]; output y = relu(linear(x, w, b)); }
 model wg_8_terms { input x : bf16[200, 8]; param w : bf16[40, 8]; input r : bf16[200, 40]; output y = linear(x, w) + r; }
 model wg_residual_rows { input x : f16[300, 96]; param w : f16[160, 96]; param b : f16[160]; input r : f16[300, 160]; output y = relu(linear(x, w, b) + r); }
+
+// gelu on its way to 16 bits: of half a sum, of a scaled sum, of one that is
+// read twice.
+model wg_gelu { input x : f16[80, 512]; param w : f16[96, 512]; param b : f16[96]; output y = gelu(linear(x, w, b)); }
+model wg_gelu_bf16 { input x : bf16[72, 768]; param w : bf16[40, 768]; param s : bf16[40]; param b : bf16[40]; y[i, j] = gelu(sum(k) x[i, k] * w[j, k] * s[j] + b[j]); output y; }
+model wg_gelu_gate { input x : f16[64, 640]; param w : f16[32, 640]; input r : f16[64, 32]; h = linear(x, w) + r; output y = gelu(h) * h + gelu(r); }

@@ -1,0 +1,45 @@
+/* contract_wgmma_steps.c - the loop over a tile's k. */
+#include "family/contract_wgmma.h"
+
+/* Beside another warpgroup's functions, what stands between two steps' products
+ * takes longer than the tensor cores have work for; where tiles are whole
+ * rounds of the ring, its slots are constants there, and nothing is computed
+ * from them. */
+bool wgmma_rounds(const Wgmma *w)
+{
+    return w->pingpong && w->x.special > 0 &&
+           w->k_tiles % w->x.t.stages == 0;
+}
+
+const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
+                        Slot *slot, int n)
+{
+    Arena *a = w->x.g->arena;
+    bool rounds = wgmma_rounds(w);
+    Buf step = {0}, b = {0};
+
+    slot[n++] = (Slot){"LATER", arena_printf(a, rounds ? "k_tile + slot > %s"
+                                                       : "k_tile > %s", begin)};
+    template_fill(&step, "contract_wgmma_step.cu.in", slot, n);
+    if (rounds) {
+        buf_printf(&b, "int phase = step / STAGES %% 2, before = 0;\n"
+                       "for (int k_tile = %s; k_tile < %s;\n"
+                       "     k_tile += STAGES, phase ^= 1)\n"
+                       "    #pragma unroll\n"
+                       "    for (int slot = 0; slot < STAGES; ++slot) {\n",
+                   begin, end);
+        cprint_lines(&b, buf_text(&step), 8);
+        buf_puts(&b, "    }\n");
+    } else {
+        buf_printf(&b, "int slot = step %% STAGES, phase = step / STAGES %% 2, "
+                       "before = slot;\n"
+                       "for (int k_tile = %s; k_tile < %s; ++k_tile) {\n",
+                   begin, end);
+        cprint_lines(&b, buf_text(&step), 4);
+        buf_puts(&b, "    dcc_next_slot<STAGES>(slot, phase);\n}\n");
+    }
+    const char *text = arena_strdup(a, buf_text(&b));
+    buf_free(&step);
+    buf_free(&b);
+    return text;
+}
