@@ -44,7 +44,7 @@ static int break_cost(const char *s, int i, int depth)
 
 /* Where to end the first line of s, at most `room` columns: its length, or 0
  * if there is no good place. A line that cannot end at a blank ends after an
- * opening parenthesis. */
+ * opening parenthesis or between two subscripts. */
 static int break_at(const char *s, int room)
 {
     int depth = 0, best = 0, best_cost = 1 << 20, opening = 0;
@@ -64,7 +64,8 @@ static int break_at(const char *s, int room)
             depth++;
         if (strchr(")]}", s[i]))
             depth--;
-        if (s[i] == '(' && s[i + 1] != ')' && i < room)
+        if ((s[i] == '(' && s[i + 1] != ')' && i < room) ||
+            (s[i] == ']' && s[i + 1] == '[' && i < room))
             opening = i + 1;
         int cost = break_cost(s, i, depth);
         /* a break near the start gains little */

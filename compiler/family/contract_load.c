@@ -117,16 +117,6 @@ static bool skips_rows(const Load *l)
     return l->along_k && l->side->extent < l->rows;
 }
 
-static const char *offset_declared(const Contract *x, const Load *l)
-{
-    const char *dim = many_rows(l)
-                          ? arena_printf(x->g->arena, "[%s_PASSES]", l->ID)
-                          : "";
-
-    return arena_printf(x->g->arena, "%s %s_off%s", contract_offset_type(l),
-                        l->id, dim);
-}
-
 static void declare_kept(Contract *x, const Load *l, Buf *b)
 {
     const char *dim = many_rows(l)
@@ -136,7 +126,7 @@ static void declare_kept(Contract *x, const Load *l, Buf *b)
     bool with_offset = keeps_offset(l) && !strcmp(contract_offset_type(l),
                                                   "int");
     if (keeps_offset(l))
-        buf_printf(b, "%s%s", offset_declared(x, l),
+        buf_printf(b, "%s %s_off%s%s", contract_offset_type(l), l->id, dim,
                    with_offset && l->n_need ? "" : ";\n");
     for (int i = 0; i < l->n_need; i++)
         buf_printf(b, "%s%s%s", i || with_offset ? ", " : "int ",
@@ -183,36 +173,48 @@ static const char *last_row(const Contract *x, const Load *l)
                : arena_printf(x->g->arena, "%s - %d", l->side->size, vec);
 }
 
-/* An offset that is a multiple of the row: `x_off = 768 * (m0 + x_row);` */
-static bool multiple_of_row(const Load *l)
+/* Whether what is kept is one thing that a row is enough for: an offset that is
+ * a multiple of it, or the row. */
+static bool one_kept(const Load *l)
 {
     const Side *s = l->side;
-    bool whole = s->extent % l->rows == 0 && !l->partial;
 
-    if (!keeps_offset(l) || l->n_need || skips_rows(l) || !whole ||
-        !idx_affine(l->row_part) || l->row_part->n != 1)
+    if (skips_rows(l) || s->extent % l->rows || l->partial)
         return false;
-    return idx_uses(l->row_part, s->linear) ||
-           (s->n == 1 && idx_uses(l->row_part, s->v[0]));
+    if (!keeps_offset(l))
+        return l->n_need == 1 && s->n == 1;
+    return !l->n_need && idx_affine(l->row_part) && l->row_part->n == 1 &&
+           (idx_uses(l->row_part, s->linear) ||
+            (s->n == 1 && idx_uses(l->row_part, s->v[0])));
 }
 
-static void multiply_row(Contract *x, const Load *l, const char *row, Buf *b)
+/* `const int x_off = 768 * (m0 + x_row);` */
+static void keep_one(Contract *x, const Load *l, const char *row, Buf *b)
 {
     CScope scope = cprint_open(&x->cp);
     const Side *s = l->side;
-    const char *name = arena_printf(x->g->arena, "(%s)", row);
+    bool offset = keeps_offset(l);
+    const char *in = arena_printf(x->g->arena, "(%s)", row);
+    const char *name = offset ? arena_printf(x->g->arena, "%s_off", l->id)
+                              : kept(x, l, l->need[0]);
+    const char *type = offset ? contract_offset_type(l) : "int";
+    Buf value = {0};
 
-    cprint_name(&x->cp, s->linear, name);
+    cprint_name(&x->cp, s->linear, in);
     if (s->n == 1)
-        cprint_name(&x->cp, s->v[0], name);
-    if (many_rows(l))
-        buf_printf(b, "%s;\n#pragma unroll\n"
-                      "for (int i = 0; i < %s_PASSES; ++i)\n"
-                      "    %s_off[i] = ", offset_declared(x, l), l->ID, l->id);
+        cprint_name(&x->cp, s->v[0], in);
+    if (offset)
+        cprint_element(&value, &x->cp, l->op->read->tensor, l->row_part);
     else
-        buf_printf(b, "const %s = ", offset_declared(x, l));
-    cprint_element(b, &x->cp, l->op->read->tensor, l->row_part);
-    buf_puts(b, ";\n");
+        buf_puts(&value, row);
+    if (many_rows(l))
+        buf_printf(b, "%s %s[%s_PASSES];\n#pragma unroll\n"
+                      "for (int i = 0; i < %s_PASSES; ++i)\n"
+                      "    %s[i] = %s;\n", type, name, l->ID, l->ID, name,
+                   buf_text(&value));
+    else
+        buf_printf(b, "const %s %s = %s;\n", type, name, buf_text(&value));
+    buf_free(&value);
     cprint_close(&x->cp, scope);
 }
 
@@ -227,8 +229,8 @@ static void setup_rows(Contract *x, const Load *l, Buf *b)
     buf_printf(&row, "%s0 + %s_row", s->name, l->id);
     if (many_rows(l))
         buf_printf(&row, " + i * %s_STEP", l->ID);
-    if (multiple_of_row(l)) {
-        multiply_row(x, l, buf_text(&row), b);
+    if (one_kept(l)) {
+        keep_one(x, l, buf_text(&row), b);
         buf_free(&row);
         return;
     }

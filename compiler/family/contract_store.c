@@ -334,7 +334,7 @@ static bool used_later(const Finish *f, int i)
 /* Step i's value, named if others use it or it is long, and its store. */
 static void put_step(Finish *f, Buf *b, int i)
 {
-    enum { ROOM = 52 };
+    enum { ROOM = 46 };
     Contract *x = f->x;
     const Step *s = &x->gr->step[i];
     const char *id = x->cp.local[i];

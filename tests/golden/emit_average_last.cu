@@ -24,9 +24,7 @@ void m_average_last(
     struct smem_t {
         float sum[TY][VEC * TX];  // of each thread
     };
-    static_assert(sizeof(smem_t) <= 4096, "what the launcher asks for");
-    extern __shared__ __align__(1024) unsigned char dcc_smem[];
-    smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);
+    smem_t &smem = dcc_shared<smem_t, 4096>();
 
     // setup: TY threads share VEC neighbouring rows
     const int tx = threadIdx.x % TX;

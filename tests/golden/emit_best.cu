@@ -34,9 +34,7 @@ void m_best(
         int scratch_int[WARPS];  // one partial result a warp
         bool last;  // this block arrived last
     };
-    static_assert(sizeof(smem_t) <= 132, "what the launcher asks for");
-    extern __shared__ __align__(1024) unsigned char dcc_smem[];
-    smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);
+    smem_t &smem = dcc_shared<smem_t, 132>();
 
     // setup: SPLITS blocks share a row
     const int i = blockIdx.y;

@@ -28,9 +28,7 @@ void m_layer_norm(
     struct smem_t {
         float scratch[WARPS];  // one partial result a warp
     };
-    static_assert(sizeof(smem_t) <= 16, "what the launcher asks for");
-    extern __shared__ __align__(1024) unsigned char dcc_smem[];
-    smem_t &smem = *reinterpret_cast<smem_t *>(dcc_smem);
+    smem_t &smem = dcc_shared<smem_t, 16>();
 
     // setup: a block computes a row
     const int i = blockIdx.x;

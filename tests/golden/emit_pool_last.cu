@@ -15,10 +15,8 @@ void m_pool_last(
     __half *__restrict__ y,        // f16[2, 64, 28, 28]
     const __half *__restrict__ x)  // f16[2, 64, 56, 56]
 {
-    enum {
-        N = 2, P = 28, Q = 28, C = 64, R = 3, S = 3, VEC = 8,
-        THREADS = 128,
-    };
+    enum { N = 2, P = 28, Q = 28, C = 64, R = 3, S = 3, VEC = 8, THREADS =
+        128 };
 
     // setup: a thread computes VEC neighbours along c
     const int point = blockIdx.x * THREADS + threadIdx.x;

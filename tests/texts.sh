@@ -1,0 +1,88 @@
+#!/bin/sh
+# What a reader of emitted text counts on, over the examples, two targets, both
+# types and three batches: a kernel has fewer than 200 lines, from its first to
+# its closing brace, and a line at most 80 columns.
+#
+#   tests/texts.sh [NAME...]     a test point for each model and target
+#
+# DCC_BIN  the compiler; DCC_SRC the source tree
+src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
+dcc=${DCC_BIN:-$src/build/dcc}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+points=0
+
+# long_texts FILE: a line for each kernel or line that is too long
+long_texts()
+{
+    awk '/^extern "C" __global__/ { first = NR; name = "" }
+         first && !name && /^void / { name = $2; sub(/\(.*/, "", name) }
+         /^}/ && first {
+             if (NR - first + 1 >= 200)
+                 print name ": " NR - first + 1 " lines"
+             first = 0
+         }
+         length > 80 { print "line " NR ": " length " columns" }' "$1"
+}
+
+# point STATUS NAME: with the log if it failed
+point()
+{
+    points=$((points + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok - $2"
+    else
+        sed 's/^/# /' "$work/log" | head -40
+        echo "not ok - $2"
+    fi
+}
+
+# kernel LINES: a text of one kernel
+kernel()
+{
+    printf 'extern "C" __global__\nvoid long_one(\n    int i)\n{\n'
+    i=5
+    while [ $i -lt "$1" ]; do
+        echo "    ++i;"
+        i=$((i + 1))
+    done
+    echo "}"
+}
+
+# model NAME TARGET
+model()
+{
+    : >"$work/log"
+    for type in f16 f32; do
+        for batch in 1 8 32; do
+            "$dcc" "$src/examples/$1.dcl" -D E=$type -D B=$batch \
+                --target="$2" -o "$work/x.cu" >"$work/said" 2>&1 ||
+                cat "$work/said" >>"$work/log"
+            long_texts "$work/x.cu" | sed "s/^/$type B=$batch: /" \
+                >>"$work/log"
+        done
+    done
+    [ ! -s "$work/log" ]
+    point $? "$1 for $2"
+}
+
+kernel 199 >"$work/x.cu"
+long_texts "$work/x.cu" >"$work/log"
+[ ! -s "$work/log" ]
+point $? "a kernel of 199 lines may be"
+{ kernel 200; printf '%81s\n' x; } >"$work/x.cu"
+long_texts "$work/x.cu" >"$work/log"
+[ "$(wc -l <"$work/log")" -eq 2 ] && grep -q '^long_one: 200 lines' "$work/log"
+point $? "one of 200 and a line of 81 columns are found"
+
+if [ $# = 0 ]; then
+    for file in "$src"/examples/*.dcl; do
+        set -- "$@" "$(basename "$file" .dcl)"
+    done
+fi
+for name in "$@"; do
+    model "$name" h200
+    model "$name" sm_80
+done
+echo "1..$points"
