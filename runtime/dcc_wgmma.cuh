@@ -62,6 +62,21 @@ DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers,
     }
 }
 
+// Two warpgroups that share a tile do not end it together: before its last
+// products the second one waits until the first has begun all of its own, which
+// therefore are done early, and stores while the second multiplies.
+DCC_DEVICE void dcc_end_first(int warpgroup)
+{
+    if (warpgroup == 0)
+        dcc_barrier_arrive(1, 256);
+}
+
+DCC_DEVICE void dcc_end_second(int warpgroup)
+{
+    if (warpgroup == 1)
+        dcc_barrier_sync(1, 256);
+}
+
 // The next slot of a ring of N, and its phase's parity.
 template <int N> DCC_DEVICE void dcc_next_slot(int &slot, int &phase)
 {

@@ -269,5 +269,23 @@ done
 [ ! -s log ]
 point $? "emitted lines have 80 columns at most"
 
+# ---- what the L2 keeps
+
+# one product, whose w passes by rows of x that stay; or both stay, or neither
+for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0"; do
+    # shellcheck disable=SC2086
+    set -- $sizes
+    cat >big.dcl <<END
+model big {
+  input x : f16[$1, $3];
+  input w : f16[$2, $3];
+  output y[i, j] = sum(k) x[i, k] * w[j, k];
+}
+END
+    "$dcc" big.dcl -o big.cu >log 2>&1 &&
+        [ "$(grep -c 'dcc_tma_stream_2d(smem.w_tile' big.cu)" = "$4" ]
+    point $? "$1 x $2 x $3: w leaves the L2 first: $4"
+done
+
 echo "1..$n"
 exit $bad

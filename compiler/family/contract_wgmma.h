@@ -1,7 +1,8 @@
 /* contract_wgmma.h - contractions on Hopper: TMA, a ring of barriers, wgmma.
  *
  * A block is one producer and one to three consumer warpgroups, and works
- * through tiles of BM x BN. Cooperative: the consumers split a tile's rows.
+ * through tiles of BM x BN. Cooperative: the consumers split a tile's rows; of
+ * two, one has its last products first, and stores during the other's.
  * Ping-pong: each has a tile of its own, and one's epilogue runs while the
  * other multiplies. The blocks of a cluster share columns of b, or a tile: then
  * each sums a slice of k, sends the sums of the others' columns to them, and
@@ -34,6 +35,8 @@ typedef struct Wgmma {
     bool pingpong;
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
+    int lead;               /* steps by which the first of two warpgroups that
+                               share a tile ends before the other, or 0 */
     int own;                /* columns that a block of a split finishes: its
                                share of the tile's */
     int pack;               /* columns that a warp stores at a time, or 0 */
@@ -63,6 +66,9 @@ typedef struct WgmmaDigits {
 
 /* Blocks that the work is dealt to. */
 double wgmma_blocks(const Wgmma *w);
+/* Tile rows of a band: the tiles that run at one time then span about as many
+ * rows as columns. */
+int wgmma_band(const Wgmma *w);
 /* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
  * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the
  * fewest rows and columns. */
@@ -99,8 +105,8 @@ void wgmma_im2col_copy(Wgmma *w, Buf *b);
  * the times that HBM and the L2 take. */
 void wgmma_time(const Wgmma *w, Cost *c);
 /* contract_wgmma_steps.c: whether tiles are taken as whole rounds of the ring;
- * and the text of the loop over a tile's k, from begin to end, where slot[n] is
- * free for a name of its own. */
+ * and the text of the loop over a tile's k, from begin to end, where slot[n]
+ * and the next are free for names of its own. */
 bool wgmma_rounds(const Wgmma *w);
 const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                         Slot *slot, int n);

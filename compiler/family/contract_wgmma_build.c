@@ -16,8 +16,8 @@ static const char *const own_names[] = {
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
-    "STRIP", "fresh", "first", "read_ahead", "big", "small", "ready", "spent",
-    "from", "to", "piece", "a_row",
+    "STRIP", "LEAD", "fresh", "first", "read_ahead", "big", "small", "ready",
+    "spent", "from", "to", "piece", "a_row",
     "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
     "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
     "sum",
@@ -80,6 +80,9 @@ static void constants(Wgmma *w)
                         "blocks, one below the other, that share columns");
     if (w->pack)
         kernel_constant(g, k, "COLS", w->pack, "that a warp stores at a time");
+    if (w->lead)
+        kernel_constant(g, k, "LEAD", w->lead,
+                        "steps by which a warpgroup ends first");
     kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->stage_bytes, NULL);
 }
 
@@ -232,9 +235,7 @@ const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
     return s;
 }
 
-/* Tile rows of a band: the tiles that run at one time then span about as many
- * rows as columns. */
-static int band_rows(const Wgmma *w)
+int wgmma_band(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
     double at_once = (double)w->x.o->device->sms * w->resident / w->cluster /
@@ -250,7 +251,7 @@ typedef struct Band {
 
 static Band put_band(Wgmma *w, Buf *b, const char *of)
 {
-    int rows = band_rows(w), columns = wgmma_strip(w);
+    int rows = wgmma_band(w), columns = wgmma_strip(w);
     Arena *a = w->x.g->arena;
 
     if (w->m_tiles == 1 || w->n_tiles == 1)
@@ -432,6 +433,13 @@ static const char *turn_text(Arena *a, const char *first)
                         first);
 }
 
+static const char *pass_text(const Wgmma *w)
+{
+    return w->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
+           : w->lead   ? "dcc_end_first(warpgroup);\n"
+                       : "";
+}
+
 static const char *prefetch(const Wgmma *w)
 {
     const char *s = "";
@@ -522,8 +530,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
                  : split     ? ""
                              : "step += K_TILES;\n"},
         {"TURN", w->pingpong ? turn_text(a, own) : ""},
-        {"PASS", w->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
-                             : ""},
+        {"PASS", pass_text(w)},
         {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
         {"A_STEP", w->tma->a.k_major ? "2" : "128"},
@@ -544,10 +551,10 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         {"DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
                                     "    dcc_tma_store_wait_read<0>();\n"
                                   : ""},
-        {"STEPS", ""}, {"LATER", ""},
+        {"STEPS", ""}, {"LATER", ""}, {"LAST", ""},
     };
     Buf b = {0};
-    int n = (int)(sizeof slot / sizeof *slot) - 2;
+    int n = (int)(sizeof slot / sizeof *slot) - 3;
 
     slot[n] = (Slot){"STEPS", wgmma_steps(w, begin, end, slot, n)};
     template_fill(&b, x->terms == 3 ? "contract_wgmma_3x.cu.in"

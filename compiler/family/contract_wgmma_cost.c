@@ -94,6 +94,13 @@ static double epilogue_clk(const Wgmma *w)
     return 182 + (w->boxes.tensor ? 93 : 0) + sums * 0.097 + more * each;
 }
 
+/* Clocks of an epilogue during which the other warpgroup of a tile still
+ * multiplies: of its last steps, 0.4 as measured. */
+static double hidden_clk(const Wgmma *w)
+{
+    return fmin(w->lead * step_of(w).math / 2 * 0.4, epilogue_clk(w) / 2);
+}
+
 /* Clocks from the launch to the first product, beyond launch_us, and what
  * blocks of a cluster wait for each other. */
 static double start_clk(const Wgmma *w)
@@ -144,7 +151,7 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     if (w->consumers == 1 && w->resident > 1)
         return more * fmax(fmax(held_up_clk(w), 0.02 * epilogue),
                            lone_tile_clk(w));
-    return more * (epilogue + 105);
+    return more * (epilogue - hidden_clk(w) + 105);
 }
 
 /* Clocks of the copies of an SM's tiles where their rows end inside a box: TMA
@@ -195,7 +202,7 @@ void wgmma_time(const Wgmma *w, Cost *c)
 
     c->math = tiles * steps * s.math / quick;
     c->smem = tiles * steps * s.reads / clk;
-    c->latency = (start_clk(w) + epilogue_clk(w)) / clk;
+    c->latency = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
     c->limiter = limiter(c, busy > c->math * 1.3 ? busy : 0);
     busy = fmax(busy, short_rows_clk(w, tiles, steps) / clk);
     double most = fmax(fmax(busy, c->special), fmax(c->hbm, c->l2));

@@ -20,6 +20,9 @@ const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
 
     slot[n++] = (Slot){"LATER", arena_printf(a, rounds ? "k_tile + slot > %s"
                                                        : "k_tile > %s", begin)};
+    slot[n++] = (Slot){"LAST", w->lead ? "if (k_tile == K_TILES - LEAD)\n"
+                                         "    dcc_end_second(warpgroup);\n"
+                                       : ""};
     template_fill(&step, "contract_wgmma_step.cu.in", slot, n);
     if (rounds) {
         buf_printf(&b, "int phase = step / STAGES %% 2, before = 0;\n"
