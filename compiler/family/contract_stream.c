@@ -231,13 +231,15 @@ static double imbalance(const Stream *s, double blocks)
 }
 
 /* How much longer the memory takes if too few bytes are under way: measured on
- * an H200, where 64 KB an SM reach 0.975 of what 128 KB do, and more where x
- * does not delay them. */
+ * an H200, where 64 KB an SM reach 0.975 of what 128 KB do; the same where x
+ * comes with them, unless blocks follow others. */
 static double sparse(const Stream *s, double all, double blocks)
 {
     enum { LEAST = 40 << 10, ENOUGH = 128 << 10 };
     double under = fmax(under_way(s, blocks), 1);
-    double less = fmax(0, 1 - under / fmin(ENOUGH, all));
+    bool once = blocks <= s->x.o->device->sms * room_of(s);
+    double enough = s->ring && once ? ENOUGH / 2 : ENOUGH;
+    double less = fmax(0, 1 - under / fmin(enough, all));
 
     return fmax(1, fmin(LEAST, all) / under) *
            (1 + (s->ring ? 0.02 : 0.05) * less);
