@@ -8,9 +8,9 @@
  * whose 8 columns are a slot's; factors that tensor cores do not take are
  * multiplied as floats by the same lanes.
  *
- * Where x has many rows, the registers of a warp's whole part of them would
- * wait for all of it before a first product, while the memory rests. There x
- * goes through the ring too: a slot is PIECE k of all columns and rows. */
+ * In registers, a warp's whole part of x has to come before a first product,
+ * and the memory rests meanwhile. Where x is copied as it lies in memory, it
+ * comes through the ring too: a slot is PIECE k of all columns and rows. */
 #ifndef DCC_FAMILY_CONTRACT_STREAM_H
 #define DCC_FAMILY_CONTRACT_STREAM_H
 
