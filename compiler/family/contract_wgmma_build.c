@@ -240,8 +240,18 @@ int wgmma_band(const Wgmma *w)
     const Tile *t = &w->x.t;
     double at_once = (double)w->x.o->device->sms * w->resident / w->cluster /
                      t->split;
+    double square = sqrt(at_once * t->bn / t->bm / w->cluster);
+    int best = (int)fmax(1, round(square));
+    double least = log(1.5);
 
-    return (int)fmax(1, round(sqrt(at_once * t->bn / t->bm / w->cluster)));
+    for (int rows = 1; rows <= w->m_tiles && rows < 2 * square; rows++) {
+        double far = fabs(log(rows / square));
+        if (w->m_tiles % rows == 0 && far < least) {
+            least = far;
+            best = rows;
+        }
+    }
+    return best;
 }
 
 /* The tile's row and column among one product's, of which it is number `of`. */
