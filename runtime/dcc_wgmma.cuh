@@ -50,6 +50,19 @@ DCC_DEVICE int dcc_warpgroup()
     return __shfl_sync(0xffffffffu, (int)threadIdx.x / 128, 0);
 }
 
+// The first THREADS threads of all blocks together: ask the L2 for n elements,
+// each for a line at a time. Ahead of TMA, whose blocks ask for the same lines
+// at one time, each of which then waits for HBM.
+template <int THREADS, class T>
+DCC_DEVICE void dcc_sweep_l2(const T *from, int n)
+{
+    enum { LINE = 128 / sizeof(T) };
+    const int first = (int)blockIdx.x * THREADS + (int)threadIdx.x;
+    if (threadIdx.x < THREADS)
+        for (int i = first * LINE; i < n; i += (int)gridDim.x * THREADS * LINE)
+            dcc_prefetch_l2(from + i);
+}
+
 // The barriers of a ring of N slots: one is full when all its fillers, and
 // empty when all its readers, have arrived. Of one thread, as dcc_mbar_init.
 template <int N>

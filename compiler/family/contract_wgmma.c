@@ -307,6 +307,35 @@ int wgmma_strip(const Wgmma *w)
     return best;
 }
 
+/* The operand is all of its tensor, without gaps. */
+static bool gapless(const TmaOperand *o, int64_t elements)
+{
+    int64_t step = 1;
+
+    if (o->offset)
+        return false;
+    for (int i = 0; i < o->rank; i++) {
+        if (o->dim[i].stride != step)
+            return false;
+        step *= o->dim[i].extent;
+    }
+    return step == elements;
+}
+
+bool wgmma_sweeps(const Wgmma *w)
+{
+    enum { FEW = 4, MOST_BYTES = 5 << 19 };
+    const Contraction *c = &w->x.c;
+    int64_t elements = c->N * c->K;
+    bool at_once = (double)w->tiles <=
+                   w->x.o->device->sms * (double)w->resident;
+
+    return at_once && w->m_tiles >= FEW && c->batches == 1 &&
+           w->cluster == 1 && w->x.t.split == 1 && w->x.terms == 1 &&
+           elements * type_bytes(w->x.elem) <= MOST_BYTES &&
+           gapless(&w->tma->b, elements);
+}
+
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
 {
     const int *k = v->knob;

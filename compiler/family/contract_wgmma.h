@@ -41,6 +41,7 @@ typedef struct Wgmma {
                                share of the tile's */
     int pack;               /* columns that a warp stores at a time, or 0 */
     Plane boxes;            /* which TMA stores; or none */
+    bool sweeps;            /* asks the L2 for all of b at its start */
     int spare;              /* registers that a consumer's thread has left */
     int spare_rows;         /* with those set aside for what rows read */
     int64_t m_tiles, n_tiles, k_tiles;
@@ -74,6 +75,10 @@ int wgmma_band(const Wgmma *w);
  * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the
  * fewest rows and columns. */
 int wgmma_strip(const Wgmma *w);
+/* Whether a kernel of this variant is better off if the L2 is asked for all of
+ * b before TMA is: where all tiles run at once, many blocks ask for the same
+ * lines at the same time, and those wait for HBM once each. */
+bool wgmma_sweeps(const Wgmma *w);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */

@@ -191,7 +191,8 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor == t) {
             m->arg = i;
-            k->arg[i].mapped = !wgmma_touches(w, t);
+            k->arg[i].mapped = !wgmma_touches(w, t) &&
+                               !(w->sweeps && o == &w->tma->b);
         }
     for (int d = 0; d < o->rank; d++) {
         const TmaDim *dim = &o->dim[d];
@@ -460,6 +461,19 @@ static const char *prefetch(const Wgmma *w)
     return s;
 }
 
+/* Asks the L2 for b. */
+static const char *sweep(const Wgmma *w)
+{
+    const Kernel *k = w->x.kernel;
+
+    for (int i = 0; i < k->n_arg && w->sweeps; i++)
+        if (k->arg[i].tensor == w->tma->b.op->read->tensor)
+            return arena_printf(w->x.g->arena,
+                                "dcc_sweep_l2<CONSUMERS * 128>(%s, N * K);\n",
+                                k->arg[i].name);
+    return "";
+}
+
 /* Loader and consumers leave out the same tiles. */
 static const char *unread_text(Wgmma *w)
 {
@@ -515,6 +529,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         {"PLACE", arena_printf(a, "%s%s", wgmma_has_early(w) ? "" : declare, found)},
         {"SHRINK", budget(w, false)},
         {"GROW", budget(w, true)},
+        {"SWEEP", sweep(w)},
         {"PREFETCH", prefetch(w)},
         {"BLOCK", own},
         {"BLOCKS", all},
@@ -583,6 +598,9 @@ void wgmma_build(Wgmma *w, Kernel *k)
     w->x.b = (Load){.op = &w->x.c.b};
     kernel_set_args(w->x.g, (Group *)w->x.gr, k);
     reserve_names(w);
+    /* Before a wait for the grid TMA has the time to ask for the first steps'
+     * weights itself: no gain was measured. */
+    w->sweeps = !k->waits && wgmma_sweeps(w);
     constants(w);
     shared_memory(w);
     if (w->patch.rows < w->x.t.bm && w->x.patch)
