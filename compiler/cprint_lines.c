@@ -22,8 +22,8 @@ static int break_cost(const char *s, int i, int depth)
     if (s[i] != ' ' || i == 0 || !*next)
         return -1;
     char before = s[i - 1];
-    if (before == ',')
-        return 10 * depth + 2;
+    if (before == ',') /* of a list of declarations, or of arguments */
+        return depth ? 10 * depth + 2 : 0;
     if (before == '=' && i > 1 && s[i - 2] == ' ')
         return 10 * depth + 1;
     if (before == ';')
@@ -60,9 +60,11 @@ static int break_at(const char *s, int room)
             i += 2;
             continue;
         }
-        if (strchr("([{", s[i]))
+        bool close = i > 0 && s[i - 1] != ' '; /* no operator: a template's */
+        if (strchr("([{", s[i]) || (s[i] == '<' && close))
             depth++;
-        if (strchr(")]}", s[i]))
+        if (strchr(")]}", s[i]) ||
+            (s[i] == '>' && close && s[i - 1] != '-'))
             depth--;
         if ((s[i] == '(' && s[i + 1] != ')' && i < room) ||
             (s[i] == ']' && s[i + 1] == '[' && i < room))

@@ -172,7 +172,8 @@ static void place_tile(Contract *x, Buf *b)
     kernel_constant(x->g, x->kernel, "TILES_N", tiles_n, NULL);
     kernel_constant(x->g, x->kernel, "BAND", BAND_ROWS,
                     "tile rows that run together");
-    buf_printf(b, "// in bands: blocks of one time read few distinct tiles\n"
+    buf_printf(b, "// in bands: blocks that run at one time read few distinct "
+                  "tiles\n"
                   "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
                   "TILES_N);\n"
                   "const int m0 = at.m * BM, n0 = at.n * BN;\n",

@@ -277,7 +277,8 @@ static Band put_band(Wgmma *w, Buf *b, const char *of)
                     "tile rows that run together");
     kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
                     "tile columns of neighbours");
-    buf_printf(b, "// in bands: blocks of one time read few distinct tiles\n"
+    buf_printf(b, "// in bands: blocks that run at one time read few distinct "
+                  "tiles\n"
                   "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
                   "TILES_N, STRIP);\n", of);
     return (Band){"at.m", "at.n"};
@@ -554,7 +555,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         {"SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
                  : split     ? ""
                              : "step += K_TILES;\n"},
-        {"TURN", w->pingpong ? turn_text(a, own) : ""},
+        {"TURN", w->pingpong ? turn_text(a, split || cluster ? own : "(int)blockIdx.x") : ""},
         {"PASS", pass_text(w)},
         {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},

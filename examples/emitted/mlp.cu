@@ -67,7 +67,7 @@ void mlp_h_matmul_relu_add(
     }
     __syncthreads();
     auto find_tile = [](int tile, int &m0, int &n0) {
-        // in bands: blocks of one time read few distinct tiles
+        // in bands: blocks that run at one time read few distinct tiles
         const dcc_tile at = dcc_tile_in_band(tile, BAND, TILES_M, TILES_N,
             STRIP);
         m0 = at.m * BM;
