@@ -30,7 +30,6 @@ int64_t window_tiles(const Window *w);
 typedef struct Roll {
     Window down, across;
 } Roll;
-enum { ROLL_STAGES = 4 }; /* input rows under way or in use */
 
 /* The nest's two windows, or one; `rows` from slow to fast. */
 bool roll_find(Graph *g, const Group *gr, const Var *const *rows,
@@ -42,6 +41,8 @@ bool roll_fits(Graph *g, const Group *gr, const Roll *r, const Var *along,
 bool roll_moves(const Roll *r, const Expr *read);
 /* Rows of outputs that one input row belongs to. */
 int roll_live(const Roll *r);
+/* Input rows under way or in use. */
+int roll_stages(const Roll *r);
 /* Threads with work. */
 int64_t roll_points(const Group *gr, const Roll *r, int vec);
 /* Blocks that an SM has room for. */

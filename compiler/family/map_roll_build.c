@@ -171,21 +171,67 @@ static int window_reads(Walk *w, const Expr **read)
     return n;
 }
 
-/* Inside the tensor, and read at all. */
-static void put_inside(Walk *w, Buf *out, const Expr *e)
+/* A cond of a column that holds from some column of the span on, or up to one,
+ * wherever the tile lies: so only the others ask. */
+static void put_column(Walk *w, Buf *out, Cond c)
+{
+    Graph *g = w->m->graph;
+    const Window *q = &w->r->across;
+    int64_t cs = idx_coef(c.e, q->s), cq = idx_coef(c.e, q->q);
+    int64_t last = (window_tiles(q) - 1) * q->tile;
+    const Idx *rest = idx_sub(g->pool, c.e,
+                              idx_scale(g->pool, idx_var(g->pool, q->s), cs));
+
+    rest = idx_sub(g->pool, rest,
+                   idx_scale(g->pool, idx_var(g->pool, q->q), cq));
+    bool known = idx_is_const(rest) && !c.mod && cs;
+    int64_t worst = known ? rest->k + (cq < 0 ? cq * last : 0) : 0;
+    int64_t from = known && cs > 0 ? (-worst + cs - 1) / cs : 0;
+    int64_t to = known && cs < 0 ? worst / -cs : window_span(q) - 1;
+    Buf text = {0};
+
+    if (known && worst >= 0 && (cs > 0 || to >= window_span(q) - 1))
+        return;
+    cprint_condition(&text, &w->m->body.print, (Guard){&c, 1});
+    if (known && cs > 0 && from < window_span(q))
+        buf_printf(out, " && (%s >= %lld || %s)", w->j, (long long)from,
+                   buf_text(&text));
+    else if (known && cs < 0 && worst >= 0)
+        buf_printf(out, " && (%s <= %lld || %s)", w->j, (long long)to,
+                   buf_text(&text));
+    else
+        buf_printf(out, " && %s", buf_text(&text));
+    buf_free(&text);
+}
+
+static bool uses_window(const Idx *e, const Window *w)
+{
+    return w->q && (idx_uses(e, w->q) || idx_uses(e, w->s));
+}
+
+/* Inside the tensor, and read at all: the row (*row), the column of it. */
+static void put_inside(Walk *w, Buf *row, Buf *column, const Expr *e)
 {
     Map *m = w->m;
     const Window *q = &w->r->across;
 
-    buf_printf(out, "%s < %s", w->u, w->in_rows);
+    buf_printf(row, "%s < %s", w->u, w->in_rows);
     if (q->q && q->q->extent % q->tile)
-        buf_printf(out, " && %s * %lld + %s < %lld", w->q,
+        buf_printf(column, " && %s * %lld + %s < %lld", w->q,
                    (long long)q->stride, w->j,
                    (long long)((q->q->extent - 1) * q->stride +
                                q->s->extent));
-    if (guard_truth(e->in) != ALWAYS) {
+    for (int i = 0; i < e->in.n; i++) {
+        Cond c = e->in.cond[i];
+        if (cond_truth(c) == ALWAYS)
+            continue;
+        if (uses_window(c.e, q) && !uses_window(c.e, &w->r->down)) {
+            put_column(w, column, c);
+            continue;
+        }
+        Buf *out = uses_window(c.e, q) ? column : row;
         buf_puts(out, " && ");
-        cprint_condition(out, &m->body.print, e->in);
+        cprint_condition(out, &m->body.print, (Guard){&c, 1});
     }
 }
 
@@ -194,58 +240,112 @@ static bool zero_outside(const Expr *e)
     return !e->outside || e->outside->num == 0;
 }
 
-static void put_copy(Walk *w, Buf *out, const Expr *e, const char *ring)
+/* Elements from a column to the next, from an input row to the next. */
+static long long pitch(Walk *w, const Expr *e, const Window *q)
+{
+    const Idx *offset = cprint_offset(w->m->graph, e->tensor, e->at);
+
+    return q->q ? (long long)idx_coef(offset, q->s) : 0;
+}
+
+/* `const __half *x_row = &x[...];`: the first column of input row 0. */
+static const char *put_origin(Walk *w, Buf *out, const Expr *e)
+{
+    CPrint *p = &w->m->body.print;
+    Graph *g = w->m->graph;
+    const Idx *zero = idx_const(g->pool, 0), *at[MAX_RANK];
+    Subst s[2] = {{w->r->down.s, zero}, {w->r->across.s, zero}};
+    const char *name = cprint_tensor(p, e->tensor);
+    const char *row = cprint_fresh(p, arena_printf(g->arena, "%s_row", name));
+
+    for (int i = 0; i < e->tensor->rank; i++)
+        at[i] = idx_subst(g->pool, e->at[i], s, w->tap_s ? 2 : 1);
+    buf_printf(out, "const %s *%s = &%s[", type_cname(e->tensor->type), row,
+               name);
+    cprint_at(out, p, e->tensor, at);
+    buf_puts(out, "];\n");
+    return row;
+}
+
+/* One column's copy. */
+static void put_copy(Walk *w, Buf *out, const Expr *e, const char *ring,
+                     const char *from, const char *inside)
 {
     Map *m = w->m;
     CPrint *p = &m->body.print;
     int bytes = m->vec * type_bytes(e->tensor->type);
-    Buf inside = {0}, at = {0};
-
-    put_inside(w, &inside, e);
-    cprint_at(&at, p, e->tensor, e->at);
     const char *slot = arena_printf(m->graph->arena,
                                     "smem.%s[%s %% STAGES][%s][threadIdx.x]",
                                     ring, w->u, w->j);
-    const char *name = cprint_tensor(p, e->tensor);
+
+    if (w->tap_s)
+        from = arena_printf(m->graph->arena, "%s + %s * %lld", from, w->j,
+                            pitch(w, e, &w->r->across));
     if (zero_outside(e)) {
-        buf_printf(out, "const bool in = %s;\n"
-                        "dcc_cp_async%d(%s,\n    &%s[%s], in ? %d : 0);\n",
-                   buf_text(&inside), bytes, slot, name, buf_text(&at), bytes);
+        buf_printf(out, "dcc_cp_async%d(%s,\n    %s, %s ? %d : 0);\n", bytes,
+                   slot, from, inside, bytes);
     } else {
-        buf_printf(out, "if (%s)\n    dcc_cp_async%d(%s,\n        &%s[%s]);\n"
+        buf_printf(out, "if (%s)\n    dcc_cp_async%d(%s,\n        %s);\n"
                         "else\n    dcc_fill(%s, ",
-                   buf_text(&inside), bytes, slot, name, buf_text(&at), slot);
+                   inside, bytes, slot, from, slot);
         cprint_to_storage(out, e->tensor->type, e->type,
                           cprint_bind(out, p, e->outside, NULL));
         buf_puts(out, ");\n");
     }
-    buf_free(&inside);
-    buf_free(&at);
 }
 
-/* fetch(u): the copies of input row u, one group. */
+/* All columns of the row, then its neighbour's origin. */
+static void put_copies(Walk *w, Buf *out, const Expr *e, const char *ring,
+                       const char *from)
+{
+    CPrint *p = &w->m->body.print;
+    Arena *a = w->m->graph->arena;
+    Buf row = {0}, column = {0}, in = {0};
+    CScope scope = cprint_open(p);
+    const char *there = cprint_fresh(p, "there"), *inside = there;
+
+    put_inside(w, &row, &column, e);
+    buf_printf(out, "const bool %s = %s;\n", there, buf_text(&row));
+    if (column.len) {
+        inside = cprint_fresh(p, "in");
+        buf_printf(&in, "const bool %s = %s%s;\n", inside, there,
+                   buf_text(&column));
+    }
+    put_copy(w, &in, e, ring, from, inside);
+    unrolled(w, out, w->j, "SPAN", &in);
+    buf_puts(out, arena_printf(a, "%s += %lld;\n", from,
+                               pitch(w, e, &w->r->down)));
+    cprint_close(p, scope);
+    buf_free(&row);
+    buf_free(&column);
+    buf_free(&in);
+}
+
+/* fetch(u): the copies of input row u, one group; row after row. */
 static void put_fetch(Walk *w, Buf *out, const Expr *const *read,
                       const char *const *ring, int n)
 {
     Map *m = w->m;
-    Buf body = {0}, in = {0};
-    CScope scope = cprint_open(&m->body.print);
+    Buf body = {0};
+    const char *from[128];
 
+    for (int i = 0; i < n; i++)
+        from[i] = put_origin(w, out, read[i]);
+    CScope scope = cprint_open(&m->body.print);
     name_taps(w);
     cprint_name(&m->body.print, w->r->down.s, w->u);
     if (w->tap_s)
         cprint_name(&m->body.print, w->r->across.s, w->j);
     for (int i = 0; i < n; i++) {
         Buf one = {0};
-        put_copy(w, &one, read[i], ring[i]);
+        put_copies(w, &one, read[i], ring[i], from[i]);
         if (n > 1)
-            put_loop(&in, "", "", &one);
+            put_loop(&body, "", "", &one);
         else
-            buf_puts(&in, buf_text(&one));
+            buf_puts(&body, buf_text(&one));
         buf_free(&one);
     }
     cprint_close(&m->body.print, scope);
-    unrolled(w, &body, w->j, "SPAN", &in);
     buf_puts(&body, "dcc_cp_commit();\n");
     buf_printf(out, "const auto fetch = [&](int %s) {\n", w->u);
     put_block(out, &body);
@@ -253,7 +353,6 @@ static void put_fetch(Walk *w, Buf *out, const Expr *const *read,
     buf_printf(out, "for (int %s = 0; %s < STAGES - 1; ++%s)\n"
                     "    fetch(%s);\n", w->u, w->u, w->u, w->u);
     buf_free(&body);
-    buf_free(&in);
 }
 
 /* ---- sums -------------------------------------------------------------- */
@@ -432,7 +531,7 @@ void roll_tiles(Map *m)
                     "inputs across");
     kernel_constant(m->graph, m->kernel, "LIVE", roll_live(r),
                     "rows of outputs that an input row belongs to");
-    kernel_constant(m->graph, m->kernel, "STAGES", ROLL_STAGES,
+    kernel_constant(m->graph, m->kernel, "STAGES", roll_stages(r),
                     "input rows under way or in use");
 }
 
@@ -470,7 +569,7 @@ static const char *ring_of(Walk *w, const Expr *e)
                 arena_printf(a, "%s %s[STAGES][SPAN][THREADS][VEC]",
                              type_cname(e->tensor->type), ring),
                 "a slot is one thread's");
-    m->kernel->smem_bytes += (size_t)(ROLL_STAGES *
+    m->kernel->smem_bytes += (size_t)(roll_stages(w->r) *
                                       window_span(&w->r->across) *
                                       m->kernel->block * m->vec *
                                       type_bytes(e->tensor->type));

@@ -12,6 +12,8 @@ model win_stride { input x : f16[2, 14, 15, 16]; param w : f16[3, 3, 16]; param 
 model win_stride_bf16 { input x : bf16[1, 17, 18, 8]; param w : bf16[5, 5, 8]; output y = dw(x, w, pad = 2, stride = 2); }
 model win_f32 { input x : f32[2, 7, 9, 8]; param w : f32[3, 3, 8]; param b : f32[8]; output y = dw(x, w, b, pad = 1); }
 model win_5x5 { input x : f16[1, 11, 7, 8]; param w : f16[5, 5, 8]; output y = dw(x, w, pad = 2); }
+model win_sevens { input x : f16[1, 10, 14, 8]; param w : f16[3, 3, 8]; param b : f16[8]; output y = relu(dw(x, w, b, pad = 1)); }
+model win_sevens_stride { input x : f16[1, 9, 28, 8]; param w : f16[3, 3, 8]; output y = dw(x, w, pad = 1, stride = 2); }
 model win_5x3 { input x : f32[1, 11, 13, 4]; param w : f32[5, 3, 4]; output y = dw(x, w, stride = 2); }
 model win_residual { input x : f16[1, 10, 9, 16]; param w : f16[3, 3, 16]; param g : f16[16]; output y = dw(x, w, pad = 1) * g + x; }
 model win_of_two { input x : f16[1, 9, 9, 8]; input z : f16[1, 9, 9, 8];
