@@ -281,7 +281,7 @@ static void place_point(Contract *x, Buf *b)
 /* The same of a pair whose row and col are there, and of 8 columns. */
 static void place_pair(Contract *x, Buf *b)
 {
-    x->sum = "acc[i][j * (COLS / 8) + q / 2][q % 2 * 2 + e]";
+    x->sum = "acc[i][c][q % 2 * 2 + e]";
     put_pixel((Halo *)x, b, "at_p", "at_q");
 }
 

@@ -179,10 +179,9 @@ void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
     CScope scope = cprint_open(&x->cp);
 
     open_points(&f, x, b, 2, place);
-    if (choose_ahead(&f, regs)) {
+    if (choose_ahead(&f, regs))
         put_ahead(&f, ahead);
-        buf_puts(b, "const int c = j * (COLS / 8) + q / 2;\n");
-    }
+    buf_puts(b, "const int c = j * (COLS / 8) + q / 2;\n"); /* if it is used */
     finish_loads(&f, b);
     finish_columns(&f, b);
     cprint_close(&x->cp, scope);
