@@ -201,14 +201,16 @@ static double under_way(const Stream *s, double blocks)
 }
 
 /* The memory's time over that of blocks which are all there from the start: the
- * ends of some are hidden by others, but columns are many or loads stop where
- * a ring has one slot. As measured on an H200 with 128 to 1571 blocks. */
+ * ends of some are hidden by others, but columns are many or warps few, SMs
+ * have nothing to do, or loads stop where a ring has one slot. As measured on
+ * an H200 with 64 to 1571 blocks. */
 static double ring_imbalance(const Stream *s, double per_sm, double room)
 {
-    double wide = 1 + 0.0015 * fmax(0, s->columns - 32);
+    double wide = (1 + 0.0015 * fmax(0, s->columns - 32)) *
+                  (s->warps < 4 ? 1.015 : 1);
 
     if (per_sm <= 1)
-        return 1;
+        return (1 + 0.1 * (1 - per_sm)) * wide;
     if (per_sm <= room)
         return (0.98 + 0.1 * (ceil(per_sm) / per_sm - 1)) * wide *
                (s->stages == 1 ? 1.015 : 1);
@@ -252,13 +254,13 @@ static double ring_clk(const Stream *s, double x_bytes, double blocks)
 {
     double per_sm = fmax(1, blocks / s->x.o->device->sms);
     double beside = fmin(per_sm, room_of(s));
-    double clk = s->x.t.bm > 8 ? x_bytes * beside / 230 : 0;
+    double much = x_bytes * beside / (128 << 10);
+    double clk = s->x.t.bm > 8 ? 570 * much * sqrt(much) : 0;
 
     /* few warps have long ways to their end */
     clk += fmin(1, s->pieces / 8.0) * 2000 / (s->warps * beside);
-
     if (s->stages == 1)
-        clk += s->pieces * s->piece * 1.2 / beside;
+        clk += s->pieces * s->piece * 0.8 / beside;
     return clk + s->piece / s->k_step * s->columns / SLOT_COLUMNS * 20.0;
 }
 
