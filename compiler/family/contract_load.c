@@ -429,7 +429,7 @@ static void put_async(Contract *x, const Load *l, Buf *b)
     if (*in)
         buf_printf(b, "const bool in = %s;\n", in);
     buf_printf(b, "dcc_cp_async%d%s(&%s,\n    &%s[", l->bytes,
-               x->turn && l->bytes == 16 ? "_shared" : "", slot_text(x, l),
+               l->bytes == 16 ? "_shared" : "", slot_text(x, l),
                cprint_tensor(&x->cp, l->op->read->tensor));
     if (*in)
         buf_printf(b, "in ? %s : 0],%sin ? %s : 0);\n", buf_text(&at),
