@@ -33,6 +33,8 @@ typedef struct Wgmma {
     Patch patch;
     int consumers, cluster;
     bool pingpong;
+    bool stays;             /* b, in its slots: one for all tiles, and a slot
+                               has always the same k */
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
     int lead;               /* steps by which the first of two warpgroups that

@@ -5,10 +5,12 @@
 /* The loading thread of a wgmma contraction: which copies fill a slot, and what
  * it does ahead of the wait for the grid. */
 
-/* Weights of the first steps are loaded before the wait for the grid. */
+/* Weights of the first steps are loaded before the wait for the grid; those
+ * that stay in their slots, before the loop. */
 static bool is_early(const Wgmma *w, const Load *l)
 {
-    return w->x.kernel->waits && kernel_reads_constants(l->op->e);
+    return (w->x.kernel->waits || w->stays) &&
+           kernel_reads_constants(l->op->e);
 }
 
 bool wgmma_has_early(const Wgmma *w)
@@ -182,7 +184,16 @@ const char *wgmma_fill(Wgmma *w)
 {
     Buf b = {0};
 
-    if (wgmma_has_early(w))
+    if (w->stays)
+        buf_printf(&b, "if (--early < 0) {\n"
+                       "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
+                       "    if (early < K_TILES - STAGES)  // they are there\n"
+                       "        dcc_mbar_expect_tx(&smem.full[slot],\n"
+                       "            STAGE_BYTES - (int)sizeof smem.%s[0]);\n"
+                       "    else\n"
+                       "        load_weights(k_tile, slot);\n}\n",
+                   w->x.b.tile);
+    else if (wgmma_has_early(w))
         buf_puts(&b, "if (--early < 0) {\n"
                      "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
                      "    load_weights(k_tile, slot);\n}\n");

@@ -36,3 +36,6 @@ model wg_residual_rows { input x : f16[300, 96]; param w : f16[160, 96]; param b
 model wg_gelu { input x : f16[80, 512]; param w : f16[96, 512]; param b : f16[96]; output y = gelu(linear(x, w, b)); }
 model wg_gelu_bf16 { input x : bf16[72, 768]; param w : bf16[40, 768]; param s : bf16[40]; param b : bf16[40]; y[i, j] = gelu(sum(k) x[i, k] * w[j, k] * s[j] + b[j]); output y; }
 model wg_gelu_gate { input x : f16[64, 640]; param w : f16[32, 640]; input r : f16[64, 32]; h = linear(x, w) + r; output y = gelu(h) * h + gelu(r); }
+
+// More tiles than blocks: weights that stay in their slots.
+model wg_stays { input x : f16[40000, 72]; param w : f16[24, 72]; param b : f16[24]; output y = relu(linear(x, w, b)); }
