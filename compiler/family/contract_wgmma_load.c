@@ -221,12 +221,13 @@ const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
         buf_puts(&b, "};\n"
                      "int early = 0;  // slots whose weights are under way\n");
         buf_puts(&in, "// Weights do not depend on the launches before.\n");
-        buf_printf(&in, "find_tile(%s%s);\n"
-                        "#pragma unroll 1\n"
-                        "for (; early < STAGES && %s%s < %s; ++early)\n"
-                        "    load_weights(%s%s, early);\n", first,
-                   wgmma_list(w, p, "", ", "), zero ? "" : "k_begin + ",
-                   "early", end, zero ? "" : "k_begin + ", "early");
+        const char *at = zero ? "early" : "k_begin + early";
+        /* constant coordinates, one after the other, are had at once */
+        buf_printf(&in, "find_tile(%s%s);\n%s"
+                        "for (; early < STAGES && %s < %s; ++early)\n"
+                        "    load_weights(%s, early);\n", first,
+                   wgmma_list(w, p, "", ", "),
+                   zero ? "" : "#pragma unroll 1\n", at, end, at);
     }
     buf_puts(&in, kernel_wait(w->x.kernel));
     if (shared && w->x.kernel->waits) {

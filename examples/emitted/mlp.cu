@@ -87,7 +87,6 @@ void mlp_h_matmul_relu_add(
             int early = 0;  // slots whose weights are under way
             // Weights do not depend on the launches before.
             find_tile(blockIdx.x, m0, n0);
-            #pragma unroll 1
             for (; early < STAGES && early < K_TILES; ++early)
                 load_weights(early, early);
             // The launches before this one have ended; the next may begin.
