@@ -87,6 +87,11 @@ static double gelu(double x)
     return x * normcdf(x);
 }
 
+static double gelu_of_sum(double x, double y)
+{
+    return gelu(x + y);
+}
+
 static double logistic(double x)
 {
     return 1 / (1 + exp(-x));
@@ -111,6 +116,7 @@ static bool fold_call(Func f, double a, double b, double *out)
     static double (*const two[F_COUNT])(double, double) = {
         [F_POW] = pow,      [F_ATAN2] = atan2, [F_FMOD] = fmod,
         [F_HYPOT] = hypot,  [F_COPYSIGN] = copysign, [F_FDIM] = fdim,
+        [F_GELU16] = gelu_of_sum,
     };
     if (one[f])
         *out = one[f](a);
