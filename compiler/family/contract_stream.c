@@ -99,6 +99,20 @@ static const char *check(const Stream *s)
                                                      : NULL;
 }
 
+/* Shared memory of which an SM cannot have more than its share of the blocks,
+ * where it would have room for more: blocks that begin beside other launches
+ * then do not crowd on the SMs that are free, and may begin at once (see
+ * dependent.c). */
+static size_t spread(const Stream *s)
+{
+    const Device *d = s->x.o->device;
+    double blocks = (double)ceil_div(s->x.c.N, s->columns) * s->x.t.split *
+                    (double)s->x.c.batches;
+    size_t share = (size_t)ceil(blocks / d->sms);
+
+    return (size_t)d->smem_sm_kb / (share + 1) * 1024;
+}
+
 const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
 {
     memset(s, 0, sizeof *s);
@@ -128,6 +142,9 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     s->smem = (size_t)(s->warps * s->stages * slot) * (size_t)f->size +
               (size_t)(t->split * s->warps * t->bm) *
                   (size_t)(t->bn + 8) * 4 + 16;
+    s->wide = s->x.o->dependent && s->smem < spread(s);
+    if (s->wide)
+        s->smem = spread(s);
     /* what finds the next piece stays in registers beside a piece's own */
     s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44);
     return check(s);

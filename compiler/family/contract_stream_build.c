@@ -62,6 +62,10 @@ static void put_setup(Stream *s)
     Contract *x = &s->x;
     Buf b = {0};
 
+    if (s->wide)
+        buf_puts(&b, "// There is more shared memory than is used: no SM takes "
+                     "more blocks than\n// another where they begin beside "
+                     "launches before them.\n");
     if (x->t.split > 1)
         buf_puts(&b, "const int rank = blockIdx.x % SPLIT;\n"
                      "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
