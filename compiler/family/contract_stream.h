@@ -30,7 +30,7 @@ typedef struct Stream {
     int pitch;      /* elements from column to column of a slot */
     int chains;     /* sums of a slot that do not wait for each other */
     size_t smem;
-    bool wide;      /* smem is more than is used, so that blocks spread evenly */
+    bool wide;      /* smem is more than is used: blocks spread evenly */
 } Stream;
 
 /* NULL, or why the variant cannot be. */
