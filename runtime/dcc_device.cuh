@@ -321,12 +321,6 @@ DCC_DEVICE float dcc_min(float a, float b) { return fminf(a, b); }
 DCC_DEVICE int32_t dcc_max(int32_t a, int32_t b) { return a > b ? a : b; }
 DCC_DEVICE int32_t dcc_min(int32_t a, int32_t b) { return a < b ? a : b; }
 
-// An index into 0..extent-1, for data without a promise.
-DCC_DEVICE int32_t dcc_clamp(int32_t i, int32_t extent)
-{
-    return i < 0 ? 0 : i >= extent ? extent - 1 : i;
-}
-
 // ---- reductions -------------------------------------------------------------
 
 // A candidate of argmax. DCC_NO_INDEX is the identity: it loses to everything.

@@ -26,8 +26,8 @@ static void test_saxpy(Mutation m)
 
 // ---- functions that dcc has instead of the library's ------------------------
 
-// y[6 * i ..]: normcdf, logistic and gelu by gelu16 of the float whose bits are first +
-// i * step, then of its opposite.
+// y[6 * i ..]: normcdf, logistic and gelu by gelu16 of the float whose bits are
+// first + i * step, then of its opposite.
 extern "C" __global__ void functions(int n, unsigned first, unsigned step,
                                      float *y)
 {

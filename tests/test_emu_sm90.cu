@@ -269,14 +269,21 @@ extern "C" __global__ void hand_over(const __half *x, __half *y, int mutation)
     }
 }
 
+// Eight blocks of a warp, in two clusters.
+template <class T>
+static void launch_clusters(void (*kernel)(const T *, float *, int),
+                            size_t smem, const T *x, float *out, Mutation m)
+{
+    dcc_launch launch;
+    dcc_configure(&launch, dim3(8), 32, smem, 0);
+    dcc_configure_cluster(&launch, 4);
+    check(cudaLaunchKernelEx(&launch.config, kernel, x, out, (int)m));
+}
+
 static void test_cluster(Mutation m)
 {
     float *x = device<float>(8 * 32), *out = device<float>(8 * 32, false);
-    dcc_launch launch;
-    dcc_configure(&launch, dim3(8), 32, sizeof(cluster_smem), 0);
-    dcc_configure_cluster(&launch, 4);
-    check(cudaLaunchKernelEx(&launch.config, cluster_sum, (const float *)x, out,
-                             (int)m));
+    launch_clusters<float>(cluster_sum, sizeof(cluster_smem), x, out, m);
     const float *in = fetch(x, 256), *got = fetch(out, 256);
     for (int i = 0; i < 256; ++i) {
         double total = 0;
@@ -295,11 +302,7 @@ static void test_cluster(Mutation m)
 static void test_send(Mutation m)
 {
     float *x = device<float>(8 * 128), *out = device<float>(8 * 32, false);
-    dcc_launch launch;
-    dcc_configure(&launch, dim3(8), 32, sizeof(send_smem), 0);
-    dcc_configure_cluster(&launch, 4);
-    check(cudaLaunchKernelEx(&launch.config, cluster_send, (const float4 *)x, out,
-                             (int)m));
+    launch_clusters(cluster_send, sizeof(send_smem), (const float4 *)x, out, m);
     const float *in = fetch(x, 8 * 128), *got = fetch(out, 256);
     for (int i = 0; i < 256; ++i) {
         double total = 0;

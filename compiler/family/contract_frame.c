@@ -23,7 +23,7 @@ static const char *const own_names[] = {
     "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
     "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
     "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N", "PARTS",
-    "copy", "of", "next", "ahead_tile",
+    "copy", "of", "next", "ahead_tile", "async", "r", "u",
     "ring", "piece", "k_warp", "lane_x", "lane_words", "x_words", "x_rows",
     "x_frag", "w_frag", "none", "low", "high", "WARPS", "PIECE", "PIECES",
     "PITCH", "CHAINS",

@@ -393,7 +393,8 @@ static const char *const own_names[] = {
     "frag_row", "tq", "TILES", "HEIGHT", "WIDTH", "HALVES", "PITCH",
     "CHANNELS", "r", "x_frag", "w_frag", "fetch", "slot", "run", "moved",
     "column", "in", "c", "k", "RUN", "TAPS", "PIECES", "out", "top",
-    "line", "piece", "packed", "at_p", "at_q", "COLS", "j", "i",
+    "line", "piece", "packed", "at_p", "at_q", "COLS", "j", "i", "pixel",
+    "words",
 };
 
 /* The first tile's input is under way while the weights come in; but where the

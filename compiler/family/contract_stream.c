@@ -142,9 +142,10 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     s->smem = (size_t)(s->warps * s->stages * slot) * (size_t)f->size +
               (size_t)(t->split * s->warps * t->bm) *
                   (size_t)(t->bn + 8) * 4 + 16;
-    s->wide = s->x.o->dependent && s->smem < spread(s);
+    size_t even = s->x.o->dependent ? spread(s) : 0;
+    s->wide = s->smem < even;
     if (s->wide)
-        s->smem = spread(s);
+        s->smem = even;
     /* what finds the next piece stays in registers beside a piece's own */
     s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44);
     return check(s);

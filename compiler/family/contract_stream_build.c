@@ -270,9 +270,9 @@ static void put_ring_load(Stream *s, Buf *b, const Load *l, const char *rows,
     cprint_lines(b, row, 8);
     if (in.len)
         buf_printf(b, "        const bool in = %s;\n", buf_text(&in));
-    buf_printf(b, "        %s&%s_ring[piece %% STAGES][r]"
-                  "[k_at ^ r %% 2 * K_STEP],\n"
-                  "            &%s[%s%s%s]%s);\n    }\n",
+    buf_printf(b, "        const int at = k_at ^ r %% 2 * K_STEP;\n"
+                  "        %s&%s_ring[piece %% STAGES][r][at], "
+                  "&%s[%s%s%s]%s);\n    }\n",
                is_x      ? "dcc_copy16(async, "
                : once(s) ? "dcc_cp_stream16("
                          : "dcc_cp_async16(",

@@ -25,3 +25,4 @@ model sk_batch_n { input p : f16[6, 40]; input v : f16[6, 40, 64]; output o[h, d
 model sk_shifted { input x : f16[6, 128]; param w : f16[48, 128]; output y[i in 0..6, j] = sum(k) (x[i - 2, k] or 0) * w[j, k]; }
 model sk_ring { input x : f16[16, 2112]; param w : f16[72, 2112]; param b : f16[72]; output y = gelu(linear(x, w, b)); }
 model sk_ring_rows { input x : bf16[19, 1536]; param w : bf16[80, 1536]; output y = linear(x, w); }
+model sk_ring_names { input r : f16[2, 1152]; param async : f16[64, 1152]; param u : f16[64]; output y[i, j] = sum(k) r[i, k] * async[j, k] + u[j]; }
