@@ -272,7 +272,8 @@ point $? "emitted lines have 80 columns at most"
 # ---- what the L2 keeps
 
 # one product, whose w passes by rows of x that stay; or both stay, or neither
-for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0"; do
+for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0" \
+    "16 4096 4096 1" "16 2048 4096 0"; do
     # shellcheck disable=SC2086
     set -- $sizes
     cat >big.dcl <<END
@@ -283,7 +284,8 @@ model big {
 }
 END
     "$dcc" big.dcl -o big.cu >log 2>&1 &&
-        [ "$(grep -c 'dcc_tma_stream_2d(smem.w_tile' big.cu)" = "$4" ]
+        [ "$(grep -Ec 'dcc_(tma_stream_2d\(smem.w_tile|cp_stream16\(&w_ring)' \
+            big.cu)" = "$4" ]
     point $? "$1 x $2 x $3: w leaves the L2 first: $4"
 done
 

@@ -233,15 +233,15 @@ static void put_x(Stream *s, Buf *b)
 /* ---- x through the ring ------------------------------------------------ */
 
 /* Weights that are too many for the L2, whose halves each keep what they read,
- * to have them when the next run does: they leave it to what is read again. */
+ * to have them when they are read again: they leave it to x, whose rows all
+ * blocks want, and to the results. */
 static bool once(const Stream *s)
 {
     const Contract *x = &s->x;
     double bytes = (double)x->c.N * (double)x->c.K * (double)x->c.batches *
                    s->f->size;
 
-    return kernel_reads_constants(x->b.op->e) &&
-           bytes > x->o->device->l2_mb * 1e6 / 2;
+    return bytes > x->o->device->l2_mb * 1e6 / 2;
 }
 
 /* One operand's part of a slot, 16 bytes a lane. Rows lie PIECE apart; every
