@@ -63,6 +63,17 @@ DCC_DEVICE void dcc_sweep_l2(const T *from, int n)
             dcc_prefetch_l2(from + i);
 }
 
+// The same of the first line of each row alone: TMA asks for lines that lie a
+// row's length apart, all blocks at one time, and waits longest for the first.
+template <int THREADS, class T>
+DCC_DEVICE void dcc_sweep_heads_l2(const T *from, int rows, int length)
+{
+    const int first = (int)(threadIdx.x * gridDim.x + blockIdx.x);
+    if (threadIdx.x < THREADS)
+        for (int i = first; i < rows; i += (int)gridDim.x * THREADS)
+            dcc_prefetch_l2(from + i * length);
+}
+
 // The barriers of a ring of N slots: one is full when all its fillers, and
 // empty when all its readers, have arrived. Of one thread, as dcc_mbar_init.
 template <int N>
@@ -72,6 +83,22 @@ DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers,
     for (int s = 0; s < N; ++s) {
         dcc_mbar_init(&full[s], fillers);
         dcc_mbar_init(&empty[s], readers);
+    }
+}
+
+// The same of a whole block, whose thread FILLER may use `full` at once; the
+// others after a barrier.
+template <int FILLER, int N>
+DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers,
+                              uint64_t (&empty)[N], int readers)
+{
+    if (threadIdx.x == FILLER) {
+        for (int s = 0; s < N; ++s)
+            dcc_mbar_init(&full[s], fillers);
+        dcc_fence_mbar_init();
+    } else if (threadIdx.x == 0) {
+        for (int s = 0; s < N; ++s)
+            dcc_mbar_init(&empty[s], readers);
     }
 }
 

@@ -336,6 +336,21 @@ bool wgmma_sweeps(const Wgmma *w)
            gapless(&w->tma->b, elements);
 }
 
+/* Of operands whose rows lie one after the other, one line at most a thread. */
+bool wgmma_asks_heads(const Wgmma *w)
+{
+    const Contraction *c = &w->x.c;
+    double blocks = w->x.o->device->sms * (double)w->resident;
+
+    if ((double)w->tiles < blocks)
+        blocks = (double)w->tiles;
+    return !w->sweeps && w->consumers > 1 && c->batches == 1 &&
+           (double)(c->M + c->N) <= blocks * w->consumers * 128 &&
+           w->tma->a.k_major && w->tma->b.k_major &&
+           w->tma->a.dim[0].extent == c->K && w->tma->b.dim[0].extent == c->K &&
+           gapless(&w->tma->a, c->M * c->K) && gapless(&w->tma->b, c->N * c->K);
+}
+
 /* Whether b comes but once into a block's slots. Few lines that all SMs read
  * are served one after the other: 17 us became 9.5 for 100352 x 24 x 144. */
 static bool stays(const Wgmma *w)

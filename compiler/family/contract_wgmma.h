@@ -44,6 +44,7 @@ typedef struct Wgmma {
     int pack;               /* columns that a warp stores at a time, or 0 */
     Plane boxes;            /* which TMA stores; or none */
     bool sweeps;            /* asks the L2 for all of b at its start */
+    bool heads;             /* or for the first line of each row of a and b */
     int spare;              /* registers that a consumer's thread has left */
     int spare_rows;         /* with those set aside for what rows read */
     int64_t m_tiles, n_tiles, k_tiles;
@@ -81,6 +82,7 @@ int wgmma_strip(const Wgmma *w);
  * b before TMA is: where all tiles run at once, many blocks ask for the same
  * lines at the same time, and those wait for HBM once each. */
 bool wgmma_sweeps(const Wgmma *w);
+bool wgmma_asks_heads(const Wgmma *w);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */
@@ -94,6 +96,13 @@ const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
  * weights are under way; what the loading thread does before its tiles: weights
  * of the first one, into all slots that it fills, and the wait for the grid. */
 bool wgmma_has_early(const Wgmma *w);
+/* Whether there is no such wait, and the loading thread begins even before the
+ * block is set up: its ring is its own, and it surely has a tile. How many
+ * steps it loads there, EARLY, and the loads. */
+bool wgmma_runs_ahead(const Wgmma *w);
+int wgmma_early(const Wgmma *w);
+const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
+                              const char *first);
 const char *wgmma_fill(Wgmma *w);
 const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
                         const char *begin, const char *end);

@@ -12,7 +12,7 @@ static const char *const own_names[] = {
     "warp", "warpgroup", "full", "empty", "find_tile", "at", "m_tile",
     "n_tile", "batch", "rank", "own_tile", "own", "sums", "arrived", "OWN",
     "a_ring", "b_ring", "phase", "before", "k_begin", "k_end", "early",
-    "load_weights", "first_tile", "tiles_apart",
+    "load_weights", "first_tile", "k_first", "EARLY", "tiles_apart",
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
@@ -193,7 +193,7 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
         if (k->arg[i].tensor == t) {
             m->arg = i;
             k->arg[i].mapped = !wgmma_touches(w, t) &&
-                               !(w->sweeps && o == &w->tma->b);
+                               !(w->sweeps && o == &w->tma->b) && !w->heads;
         }
     for (int d = 0; d < o->rank; d++) {
         const TmaDim *dim = &o->dim[d];
@@ -463,17 +463,67 @@ static const char *prefetch(const Wgmma *w)
     return s;
 }
 
-/* Asks the L2 for b. */
-static const char *sweep(const Wgmma *w)
+static const char *read_by(const Wgmma *w, const TmaOperand *o)
 {
     const Kernel *k = w->x.kernel;
+    int i = 0;
 
-    for (int i = 0; i < k->n_arg && w->sweeps; i++)
-        if (k->arg[i].tensor == w->tma->b.op->read->tensor)
-            return arena_printf(w->x.g->arena,
-                                "dcc_sweep_l2<CONSUMERS * 128>(%s, N * K);\n",
-                                k->arg[i].name);
-    return "";
+    while (k->arg[i].tensor != o->op->read->tensor)
+        i++;
+    return k->arg[i].name;
+}
+
+/* Asks the L2 for b, or for the first lines of a and b. */
+static const char *sweep(const Wgmma *w)
+{
+    Arena *a = w->x.g->arena;
+
+    if (w->sweeps)
+        return arena_printf(a, "dcc_sweep_l2<CONSUMERS * 128>(%s, N * K);\n",
+                            read_by(w, &w->tma->b));
+    if (!w->heads)
+        return "";
+    return arena_printf(a, "dcc_sweep_heads_l2<CONSUMERS * 128>(%s, M, K);\n"
+                           "dcc_sweep_heads_l2<CONSUMERS * 128>(%s, N, K);\n",
+                        read_by(w, &w->tma->a), read_by(w, &w->tma->b));
+}
+
+/* One thread sets up the ring; where loads are ahead, it is the one that loads,
+ * and sets up what it needs to begin. */
+static const char *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
+{
+    Arena *a = w->x.g->arena;
+    bool ahead = wgmma_runs_ahead(w), split = w->x.t.split > 1;
+    const char *readers = arena_printf(a, "smem.full, 1, smem.empty, %s%s",
+                                       w->cluster > 1 ? "CLUSTER * " : "",
+                                       w->pingpong ? "4" : "CONSUMERS * 4");
+    Buf b = {0}, in = {0};
+
+    if (w->x.terms == 1)
+        buf_puts(&in, prefetch(w));
+    if (ahead) {
+        buf_printf(&b, "// The loader begins before the others know the ring.\n"
+                       "dcc_ring_init<CONSUMERS * 128>(%s);\n"
+                       "if (threadIdx.x == CONSUMERS * 128) {\n", readers);
+        buf_puts(&in, wgmma_first_loads(w, p, first));
+    } else {
+        buf_puts(&b, "if (threadIdx.x == 0) {\n");
+        buf_printf(&in, "dcc_ring_init(%s);\n%s%sdcc_fence_mbar_init();\n%s",
+                   readers,
+                   w->x.terms == 3 ? "dcc_ring_init(smem.ready, 3, smem.spent, "
+                                     "CONSUMERS * 4);\n"
+                                   : "",
+                   split ? "dcc_mbar_init(&smem.arrived, 1);\n" : "",
+                   split ? "dcc_mbar_expect_tx(&smem.arrived, "
+                           "BM * (BN - OWN) * 4);\n"
+                         : "");
+    }
+    cprint_lines(&b, buf_text(&in), 4);
+    buf_puts(&b, "}\n");
+    const char *text = arena_strdup(a, buf_text(&b));
+    buf_free(&b);
+    buf_free(&in);
+    return text;
 }
 
 /* Loader and consumers leave out the same tiles. */
@@ -501,15 +551,17 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
                                        wgmma_list(w, p, "", ""));
     const char *found = arena_printf(a, "find_tile(tile%s);\n",
                                      wgmma_list(w, p, "", ", "));
+    bool ahead = wgmma_runs_ahead(w);
     const char *begin = split ? "k_begin" : "0";
     const char *end = split ? "k_end" : "K_TILES";
     Slot slot[] = {
-        {"ARRIVALS", arena_printf(a, "%s%s", cluster ? "CLUSTER * " : "",
-                                  w->pingpong ? "4" : "CONSUMERS * 4")},
-        {"SENT", split ? "dcc_mbar_init(&smem.arrived, 1);\n" : ""},
-        {"EXPECT", split ? "dcc_mbar_expect_tx(&smem.arrived, "
-                           "BM * (BN - OWN) * 4);\n"
-                         : ""},
+        {"SET_UP", set_up(w, p, own)},
+        {"RING_AT", ahead ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;"
+                            "\nint k_first = EARLY;  // the steps before are "
+                            "under way\n"
+                          : "int slot = 0, phase = 0;\n"},
+        {"K_FIRST", ahead ? "k_first" : begin},
+        {"NEXT_TILE", ahead ? "k_first = 0;\n" : ""},
         {"SYNC", cluster ? "dcc_cluster_meet();\n"
                  : split ? "__syncthreads();\n"
                            "dcc_cluster_arrive_relaxed();  // others may send\n"
@@ -532,7 +584,6 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         {"SHRINK", budget(w, false)},
         {"GROW", budget(w, true)},
         {"SWEEP", sweep(w)},
-        {"PREFETCH", prefetch(w)},
         {"BLOCK", own},
         {"BLOCKS", all},
         {"BEGIN", begin},
@@ -603,7 +654,11 @@ void wgmma_build(Wgmma *w, Kernel *k)
     /* Before a wait for the grid TMA has the time to ask for the first steps'
      * weights itself: no gain was measured. */
     w->sweeps = !k->waits && wgmma_sweeps(w);
+    w->heads = wgmma_runs_ahead(w) && wgmma_asks_heads(w);
     constants(w);
+    if (wgmma_runs_ahead(w))
+        kernel_constant(w->x.g, k, "EARLY",
+                        wgmma_early(w), "steps that are loaded first");
     shared_memory(w);
     if (w->patch.rows < w->x.t.bm && w->x.patch)
         kernel_constant(w->x.g, k, "PATCH", w->patch.rows,

@@ -204,6 +204,44 @@ const char *wgmma_fill(Wgmma *w)
     return taken(w, &b);
 }
 
+/* Narrow tiles took longer: their steps are over sooner than loads are issued,
+ * and all the loads wait for the first one. */
+bool wgmma_runs_ahead(const Wgmma *w)
+{
+    enum { WIDE = 96 };
+    bool skips = wgmma_skips(w) && contract_live(&w->x) < 1;
+
+    return !w->x.kernel->waits && w->x.terms == 1 && w->cluster == 1 &&
+           w->x.t.split == 1 && (w->consumers > 1 || w->x.t.bn >= WIDE) &&
+           !w->stays && !skips;
+}
+
+/* More of them keep the consumers from their first step. */
+int wgmma_early(const Wgmma *w)
+{
+    enum { FEW = 4 };
+    int steps = w->x.t.stages < FEW ? w->x.t.stages : FEW;
+
+    return w->k_tiles < steps ? (int)w->k_tiles : steps;
+}
+
+const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
+                              const char *first)
+{
+    Buf b = {0}, in = {0};
+
+    buf_puts(&in, "const int slot = k_tile;\n"
+                  "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
+    put_copies(w, &in, false);
+    buf_printf(&b, "int %s;\nfind_tile(%s%s);\n"
+                   "for (int k_tile = 0; k_tile < EARLY; ++k_tile) {\n",
+               wgmma_list(w, p, "", ""), first, wgmma_list(w, p, "", ", "));
+    cprint_lines(&b, buf_text(&in), 4);
+    buf_puts(&b, "}\n");
+    buf_free(&in);
+    return taken(w, &b);
+}
+
 const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
                         const char *begin, const char *end)
 {

@@ -59,13 +59,6 @@ void mlp_h_matmul_relu_add(
     // A ring of STAGES slots in shared memory: TMA fills a slot and completes
     // `full`, the consumers' warps free it by arriving at `empty`.
     const int warpgroup = dcc_warpgroup(), lane = threadIdx.x % 32;
-    if (threadIdx.x == 0) {
-        dcc_tma_prefetch_map(&x_map);
-        dcc_tma_prefetch_map(&w1_map);
-        dcc_ring_init(smem.full, 1, smem.empty, CONSUMERS * 4);
-        dcc_fence_mbar_init();
-    }
-    __syncthreads();
     auto find_tile = [](int tile, int &m0, int &n0) {
         // in bands: blocks that run at one time read few distinct tiles
         const dcc_tile at = dcc_tile_in_band(tile, BAND, TILES_M, TILES_N,
@@ -73,6 +66,13 @@ void mlp_h_matmul_relu_add(
         m0 = at.m * BM;
         n0 = at.n * BN;
     };
+    if (threadIdx.x == 0) {
+        dcc_tma_prefetch_map(&x_map);
+        dcc_tma_prefetch_map(&w1_map);
+        dcc_ring_init(smem.full, 1, smem.empty, CONSUMERS * 4);
+        dcc_fence_mbar_init();
+    }
+    __syncthreads();
 
     if (warpgroup == CONSUMERS) {
         // load: one thread runs ahead of the consumers
