@@ -295,7 +295,11 @@ static void put_params(Buf *b, const Kernel *k)
             int len = (int)decl.len;
             if (!pass && len > width && len < 50)
                 width = len;
-            if (pass)
+            int line = (len > width ? len : width) + (int)comment.len + 9;
+            if (pass && line > 80)
+                buf_printf(b, "    // %s\n    %s\n", buf_text(&comment),
+                           buf_text(&decl));
+            else if (pass)
                 buf_printf(b, "    %-*s  // %s\n", width, buf_text(&decl),
                            buf_text(&comment));
             buf_free(&decl);

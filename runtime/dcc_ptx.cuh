@@ -428,6 +428,21 @@ DCC_DEVICE void dcc_tma_stream_2d(void *smem, const CUtensorMap *map, int c0,
         : "memory");
 }
 
+DCC_DEVICE void dcc_tma_stream_4d(void *smem, const CUtensorMap *map, int c0,
+                                  int c1, int c2, int c3, uint64_t *barrier)
+{
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;"
+                 : "=l"(policy));
+    asm volatile(
+        "cp.async.bulk.tensor.4d.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.L2::cache_hint "
+        "[%0], [%1, {%2, %3, %4, %5}], [%6], %7;" ::"r"(dcc_smem_u32(smem)),
+        "l"(map), "r"(c0), "r"(c1), "r"(c2), "r"(c3),
+        "r"(dcc_smem_u32(barrier)), "l"(policy)
+        : "memory");
+}
+
 DCC_DEVICE void dcc_tma_load_3d(void *smem, const CUtensorMap *map, int c0,
                                 int c1, int c2, uint64_t *barrier)
 {

@@ -284,7 +284,7 @@ model big {
 }
 END
     "$dcc" big.dcl -o big.cu >log 2>&1 &&
-        [ "$(grep -Ec 'dcc_(tma_stream_2d\(smem.w_tile|cp_stream16\(&w_ring)' \
+        [ "$(grep -Ec 'dcc_(tma_stream_4d\(smem.w_tile|cp_stream16\(&w_ring)' \
             big.cu)" = "$4" ]
     point $? "$1 x $2 x $3: w leaves the L2 first: $4"
 done

@@ -182,6 +182,8 @@ typedef struct ContractAhead {
     int pieces, regs;
     const char *piece;
     Buf declare, reads;
+    int column_regs;        /* and of what belongs to columns */
+    Buf columns;
 } ContractAhead;
 void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
                      ContractAhead *ahead);
@@ -191,6 +193,8 @@ void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
  * `from`, a warp together. What the pairs read of columns alone comes `ahead`
  * of the sums, as far as there are `regs` registers. */
 bool contract_packs(Contract *x);
+/* Neighbouring columns, `most` or fewer, that some store takes at once. */
+int contract_columns(const Contract *x, int most);
 void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
                     const char *pack, Buf *ahead, int regs);
 void contract_pieces(Contract *x, Buf *b, ContractPlace *place,

@@ -5,6 +5,19 @@
 /* The epilogue where the sums are; and in two halves, for a result of 16-bit
  * elements: pairs of columns there, then whole pieces of rows to memory. */
 
+int contract_columns(const Contract *x, int most)
+{
+    Contract any = *x; /* of tiles of any size */
+    Finish f = {.x = &any, .fast = x->n.n ? x->n.v[x->n.n - 1] : NULL};
+
+    any.t.bn = 0;
+    for (int i = 0; i < x->gr->n_step; i++) {
+        f.store[i] = x->gr->step[i].store;
+        f.where[i] = x->gr->step[i].where;
+    }
+    return finish_choose(&f, most);
+}
+
 typedef struct RowReads {
     const Contract *x;
     bool found;
@@ -33,14 +46,11 @@ bool contract_packs(Contract *x)
 {
     const Group *gr = x->gr;
     RowReads reads = {x, false};
-    Finish f = {.x = x, .fast = x->n.n ? x->n.v[x->n.n - 1] : NULL};
     const Step *stored = NULL;
     int stores = 0;
 
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
-        f.store[i] = s->store;
-        f.where[i] = s->where;
         stores += s->tensor != NULL;
         stored = s->tensor ? s : stored;
         if (s->tensor && (type_bytes(s->tensor->type) != 2 ||
@@ -51,7 +61,7 @@ bool contract_packs(Contract *x)
     }
     if (stores != 1 || reads.found)
         return false;
-    x->lines = finish_choose(&f, 8) < 8;
+    x->lines = contract_columns(x, 8) < 8;
     return !x->lines || is_run(x, stored);
 }
 
@@ -67,10 +77,16 @@ static void open_points(Finish *f, Contract *x, Buf *b, int vec,
     finish_side(f, b, &x->n, f->linear_n);
 }
 
-/* Registers of the pairs of v in all columns of a thread. */
+/* Columns of which a thread has x->vec neighbours, as its three neighbours. */
+static int group(const Contract *x)
+{
+    return 4 * x->vec;
+}
+
+/* Registers of v in all columns of a thread. */
 static int column_regs(const Contract *x, const Vector *v)
 {
-    return x->t.bn / 8 * v->piece * type_bytes(v->read->tensor->type) / 4;
+    return x->t.bn / 4 * type_bytes(v->read->tensor->type) / 4;
 }
 
 /* Reads of what belongs to columns, as many as `regs` registers hold: they
@@ -100,7 +116,7 @@ static bool in_a_row(const Finish *f, const Vector *v)
            guard_truth(v->read->in) == ALWAYS && idx_affine(offset);
 }
 
-/* dcc_f32x2 r_vec[BN / 8], s_vec[BN / 8]; */
+/* dcc_f32x2 r_vec[BN / 8], s_vec[BN / 8]; of each group. */
 static void declare_ahead(Finish *f, Buf *b, bool some)
 {
     const char *last = "";
@@ -114,39 +130,44 @@ static void declare_ahead(Finish *f, Buf *b, bool some)
             buf_printf(b, "%s%s ", *last ? ";\n" : "", type);
         else
             buf_puts(b, ", ");
-        buf_printf(b, "%s[%s / 8]%s", v->id, f->x->width,
-                   some || guard_truth(v->read->in) != ALWAYS ? " = {}" : "");
+        buf_printf(b, "%s[%s / %d]", v->id, f->x->width, group(f->x));
+        if (v->count > 1)
+            buf_printf(b, "[%d]", v->count);
+        if (some || guard_truth(v->read->in) != ALWAYS)
+            buf_puts(b, " = {}");
         last = type;
     }
     buf_puts(b, ";\n");
 }
 
-/* Reads all of v's columns by one call, or those of eight columns, c. */
-static void read_ahead(Finish *f, Buf *calls, Buf *loop, Vector *v)
+/* Reads all of v's columns by one call, or those of group `at`. */
+static void read_ahead(Finish *f, Buf *calls, Buf *loop, Vector *v,
+                       const char *at)
 {
     Arena *a = f->x->g->arena;
     const char *id = v->id;
 
-    if (in_a_row(f, v)) {
+    if (in_a_row(f, v) && v->count == 1) {
         CScope scope = cprint_open(&f->x->cp);
-        cprint_name(&f->x->cp, f->fast, "n0 + lane % 4 * 2");
+        cprint_name(&f->x->cp, f->fast,
+                    arena_printf(a, "n0 + lane %% 4 * %d", f->x->vec));
         const Tensor *t = v->read->tensor;
-        Buf at = {0};
-        cprint_element(&at, &f->x->cp, t,
+        Buf from = {0};
+        cprint_element(&from, &f->x->cp, t,
                        cprint_offset(f->x->g, t, v->read->at));
-        buf_printf(calls, "dcc_read_apart<8>(%s, &%s[%s]);\n", id,
-                   cprint_tensor(&f->x->cp, t), buf_text(&at));
-        buf_free(&at);
+        buf_printf(calls, "dcc_read_apart<%d>(%s, &%s[%s]);\n", group(f->x),
+                   id, cprint_tensor(&f->x->cp, t), buf_text(&from));
+        buf_free(&from);
         cprint_close(&f->x->cp, scope);
     } else {
-        v->id = arena_printf(a, "%s[c]", id);
+        v->id = arena_printf(a, "%s[%s]", id, at);
         finish_read(f, loop, v);
     }
-    v->id = arena_printf(a, "%s[c]", id);
+    v->id = arena_printf(a, "%s[%s]", id, at);
 }
 
-/* Their text; the pairs call them by the number c of eight columns. */
-static void put_ahead(Finish *f, Buf *b)
+/* Their text; `at`: the number of a group of columns. */
+static void put_ahead(Finish *f, Buf *b, const char *at)
 {
     Contract *x = f->x;
     CScope scope = cprint_open(&x->cp);
@@ -158,11 +179,12 @@ static void put_ahead(Finish *f, Buf *b)
     finish_side(f, &in, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].early)
-            read_ahead(f, b, &loop, &f->vec[i]);
+            read_ahead(f, b, &loop, &f->vec[i], at);
     if (loop.len) {
-        buf_printf(b, "#pragma unroll\nfor (int c = 0; c < %s / 8; ++c) {\n"
-                      "    const int n = n0 + c * 8 + lane %% 4 * 2;\n%s",
-                   x->width, cut ? "    if (n >= N)\n        continue;\n" : "");
+        buf_printf(b, "#pragma unroll\n"
+                      "for (int %s = 0; %s < %s / %d; ++%s) {\n"
+                      "    const int n = n0 + %s * %d + lane %% 4 * %d;\n%s",
+                   at, at, x->width, group(x), at, at, group(x), x->vec, cut ? "    if (n >= N)\n        continue;\n" : "");
         cprint_lines(b, buf_text(&in), 4);
         cprint_lines(b, buf_text(&loop), 4);
         buf_puts(b, "}\n");
@@ -180,7 +202,7 @@ void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
 
     open_points(&f, x, b, 2, place);
     if (choose_ahead(&f, regs))
-        put_ahead(&f, ahead);
+        put_ahead(&f, ahead, "c");
     buf_puts(b, "const int c = j * (COLS / 8) + q / 2;\n"); /* if it is used */
     finish_loads(&f, b);
     finish_columns(&f, b);
@@ -247,7 +269,7 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
         Vector *v = &f->vec[i];
         const char *id = v->id;
         if (!finish_ahead(x, v) || !finish_uses(&x->m, v->read) ||
-            v->count > 1 || a->pieces * 4 > regs)
+            v->count > 1 || !a->pieces || a->pieces * 4 > regs)
             continue;
         regs -= a->pieces * 4;
         buf_printf(&a->declare, "%s %s[%d]%s;\n",
@@ -272,6 +294,8 @@ void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
     cprint_fresh(&x->cp, "sum");
     scope = cprint_open(&x->cp);
     finish_sum(&f, "sum");
+    if (ahead && choose_ahead(&f, ahead->column_regs))
+        put_ahead(&f, &ahead->columns, "j");
     if (ahead)
         put_rows_ahead(&f, ahead, place);
     put_point(&f, b, place);

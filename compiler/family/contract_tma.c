@@ -224,6 +224,18 @@ static bool merge_dims(const Tma *t, TmaOperand *o)
     return false;
 }
 
+bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n)
+{
+    bool can = false;
+
+    for (int d = 1; d < o->rank; d++)
+        can |= o->dim[d].axis == rows && idx_is_var(o->dim[d].at) &&
+               o->dim[d].extent % n == 0;
+    while (can && o->rank + 2 > TMA_RANK && merge_dims(t, o))
+        ;
+    return can && o->rank + 2 <= TMA_RANK;
+}
+
 static const char *check_dims(const Tma *t, TmaOperand *o)
 {
     int bytes = type_bytes(t->x->elem), k = 0;

@@ -68,6 +68,9 @@ const char *tma_open(Tma *t, Contract *x);
 /* Runs of bm rows, or where m is no number and has no pixels the patch of at
  * most bm rows that covers it with the fewest tiles. */
 Patch tma_patch(const Tma *t, int bm);
+/* Whether o's rows can lie in a slot in another order, n at a time: their
+ * dimension of the map becomes three. Merges others as far as that needs. */
+bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n);
 /* Steps over k: the last axis in pieces of bk, the others one by one. */
 int64_t tma_k_tiles(const Tma *t);
 /* Where rows of pixels begin and end in a's dimension d, as an im2col map has

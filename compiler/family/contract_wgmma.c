@@ -96,6 +96,11 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
     if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
         return "tf32 factors that are not contiguous along the sum";
     f->packs = contract_packs(&f->x);
+    int most = wgmma_columns(&f->x);
+    f->deals = 0;
+    if (f->tma.b.k_major && contract_columns(&f->x, most) == most &&
+        tma_deals(&f->tma, &f->tma.b, &f->tma.n.axis[0], most))
+        f->deals = most;
     wgmma_find_plane(f, &f->plane);
     count_reads(f, gr);
     return NULL;
@@ -128,11 +133,21 @@ static size_t small_bytes(const Contract *x, int bn)
     return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
 }
 
+/* Blocks that share a tile finish its columns as products have them. */
+static int deal_columns(const WgmmaForm *f, int split)
+{
+    return split > 1 ? 0 : f->deals;
+}
+
 /* Columns that a warp's stores cover at a time: lines of 128 bytes, if they
  * divide what the block finishes. */
-static int pack_columns(const WgmmaForm *f, int own)
+static int pack_columns(const WgmmaForm *f, int bn, int split)
 {
-    return !f->packs ? 0 : own % 32 ? 16 : own % 64 ? 32 : 64;
+    int own = bn / split;
+
+    if (!f->packs || deal_columns(f, split))
+        return 0;
+    return own % 32 ? 16 : own % 64 ? 32 : 64;
 }
 
 /* Of what the blocks of a cluster send each other, and its barrier. */
@@ -209,8 +224,8 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
      * hide its stores. */
     size_t more = pack_bytes(w->consumers, w->pack) + 1024;
     int64_t tiles = w->patch.tiles * ceil_div(w->x.c.N, t->bn);
-    if (f->plane.tensor && !w->x.patch && w->consumers > 1 && t->split == 1 &&
-        (tiles > d->sms || leads(w)) &&
+    if (f->plane.tensor && w->pack && !w->x.patch && w->consumers > 1 &&
+        t->split == 1 && (tiles > d->sms || leads(w)) &&
         (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
         w->boxes = f->plane;
         w->smem = (w->smem + more + 1023) / 1024 * 1024;
@@ -382,7 +397,8 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->patch = tma_patch(w->tma, w->x.t.bm);
     w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
     w->own = w->x.t.bn / w->x.t.split;
-    w->pack = pack_columns(f, w->own);
+    w->deal = deal_columns(f, w->x.t.split);
+    w->pack = pack_columns(f, w->x.t.bn, w->x.t.split);
     if ((why = plan_sizes(w, f)))
         return why;
     w->x.t.wm = w->wm;
@@ -419,7 +435,7 @@ static int stages_for(const WgmmaForm *f, const Shape *s, int blocks,
     const Tile tile = {.bm = s->bm, .bn = s->bn, .split = split};
     int64_t k_tiles = ceil_div(tma_k_tiles(&f->tma), split);
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
-    room -= (int)(pack_bytes(s->consumers, pack_columns(f, s->bn / split)) +
+    room -= (int)(pack_bytes(s->consumers, pack_columns(f, s->bn, split)) +
                   sent_bytes(&tile));
     int n = (room - (int)small_bytes(&f->x, s->bn)) /
             ((s->bm + s->bn) * ROW_BYTES + 16);

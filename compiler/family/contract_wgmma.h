@@ -6,7 +6,13 @@
  * Ping-pong: each has a tile of its own, and one's epilogue runs while the
  * other multiplies. The blocks of a cluster share columns of b, or a tile: then
  * each sums a slice of k, sends the sums of the others' columns to them, and
- * finishes its own. */
+ * finishes its own.
+ *
+ * A thread's sums are pairs of columns, eight apart. The map of b is such that
+ * its rows lie in a slot in another order, by which a thread has 4 pairs in a
+ * row: sums are finished where they are and stored 16 bytes at a time. Where b
+ * cannot be dealt out like that they go through shared memory, or neighbours
+ * exchange them. */
 #ifndef DCC_FAMILY_CONTRACT_WGMMA_H
 #define DCC_FAMILY_CONTRACT_WGMMA_H
 
@@ -24,6 +30,8 @@ typedef struct WgmmaForm {
     Tma tma;
     bool packs;             /* results go through shared memory as 16 bits */
     Plane plane;            /* and TMA can take them from there */
+    int deals;              /* columns that a lane can have next to each other,
+                               or 0 */
     int reads_regs;         /* registers of what the epilogue reads */
 } WgmmaForm;
 
@@ -41,6 +49,8 @@ typedef struct Wgmma {
                                share a tile ends before the other, or 0 */
     int own;                /* columns that a block of a split finishes: its
                                share of the tile's */
+    int deal;               /* columns that a lane has next to each other, as
+                               b's rows lie in their slots; 0: two */
     int pack;               /* columns that a warp stores at a time, or 0 */
     Plane boxes;            /* which TMA stores; or none */
     bool sweeps;            /* asks the L2 for all of b at its start */
@@ -109,6 +119,12 @@ const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
 /* One more digit: of the number `of`, as cprint_digit; `unit` follows. */
 void wgmma_digit(Wgmma *w, WgmmaDigits *d, const char *name, const char *of,
                  int64_t below, int64_t extent, const char *unit);
+/* Columns that a thread should have next to each other: 16 bytes of the widest
+ * element of the results. */
+int wgmma_columns(const Contract *x);
+/* Whether dimension d of o is b's rows, and those are dealt: three of the map,
+ * a row's number as e, q, j of deal * q + 2 * j + e, e fastest in a slot. */
+bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d);
 /* Of the widest element of the results. */
 int wgmma_result_bytes(const Contract *x);
 /* Whether all that wait for a slot can leave out the same tiles. */

@@ -165,6 +165,11 @@ bool wgmma_touches(const Wgmma *w, const Tensor *t)
     return u.found;
 }
 
+bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d)
+{
+    return w->deal && o == &w->tma->b && o->dim[d].axis == &w->tma->n.axis[0];
+}
+
 /* Elements of a box along dimension d. */
 static int box_of(const Wgmma *w, const TmaOperand *o, int d)
 {
@@ -180,6 +185,15 @@ static int box_of(const Wgmma *w, const TmaOperand *o, int d)
     return w->patch.tile[a - t->m.axis];
 }
 
+static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
+                    int step)
+{
+    m->dim[m->rank] = extent;
+    m->stride[m->rank] = stride;
+    m->box[m->rank] = box;
+    m->step[m->rank++] = step;
+}
+
 static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
 {
     Kernel *k = w->x.kernel;
@@ -187,7 +201,7 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
     TileMap *m = &k->map[k->n_map++];
 
     *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
-                   .offset = o->offset, .rank = o->rank, .swizzle = true,
+                   .offset = o->offset, .swizzle = true,
                    .tf32 = w->x.elem == T_F32 && w->x.terms == 1};
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor == t) {
@@ -197,10 +211,17 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
         }
     for (int d = 0; d < o->rank; d++) {
         const TmaDim *dim = &o->dim[d];
-        m->dim[d] = dim->extent;
-        m->stride[d] = dim->stride * type_bytes(t->type);
-        m->box[d] = box_of(w, o, d) * dim->step;
-        m->step[d] = dim->step;
+        int64_t stride = dim->stride * type_bytes(t->type);
+        if (wgmma_dealt(w, o, d)) {
+            /* pairs; the same pair of all lanes; their next one */
+            add_dim(m, 2, stride, 2, 1);
+            add_dim(m, dim->extent / w->deal, stride * w->deal,
+                    w->x.t.bn / w->deal, 1);
+            add_dim(m, w->deal / 2, stride * 2, w->deal / 2 / w->cluster, 1);
+        } else {
+            add_dim(m, dim->extent, stride, box_of(w, o, d) * dim->step,
+                    dim->step);
+        }
     }
     if (w->patch.im2col && o == &w->tma->a)
         wgmma_im2col_map(w, m);

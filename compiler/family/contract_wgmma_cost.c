@@ -63,15 +63,17 @@ static double step_clk(const Wgmma *w, const Clocks *s)
     return fmax(fmax(math, s->reads + 5), round / crowd(w));
 }
 
-/* Clocks of a tile's epilogue. Through shared memory it is as long as its
- * stores and instructions, of all the warps that are in it at a time; else its
- * stores count, which are pieces of lines. */
+/* Clocks of a tile's epilogue. It is as long as its stores (32 bytes a clock)
+ * and instructions, of all the warps that are in it at a time; through shared
+ * memory longer; where neighbours exchange sums its stores count, which are
+ * pieces of lines. */
 static double epilogue_clk(const Wgmma *w)
 {
     enum {
         PLAIN = 5, /* instructions a result that the stores hide */
         BOXES = 9, /* or boxes, which need none themselves */
-        TIGHT = 16 /* with fewer registers to spare few results are under way */
+        TIGHT = 16, /* with fewer registers to spare few results are under way */
+        ROWS = 250 /* what belongs to rows comes late */
     };
     const Tile *t = &w->x.t;
     bool together = !w->pingpong && w->consumers > 1;
@@ -83,7 +85,7 @@ static double epilogue_clk(const Wgmma *w)
     if (wgmma_result_bytes(&w->x) == 4) /* the L2 counts */
         return 400 + sums * (10 + 4 * w->x.special) / 128 *
                          (w->pingpong ? 0.65 : 1);
-    if (!w->pack) {
+    if (!w->pack && !w->deal) {
         double result = !together ? 32 : w->consumers == 3 ? 38 : 26;
         return 500 + sums / 128 * (result + 4 * w->x.special *
                                                 (together ? 1 : 1.6));
@@ -91,6 +93,9 @@ static double epilogue_clk(const Wgmma *w)
     int hidden = together && w->boxes.tensor ? BOXES : PLAIN;
     double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - hidden) *
                   (w->spare < TIGHT ? 1.3 : 1);
+    if (w->deal)
+        return 200 + (w->spare_rows > w->spare ? ROWS : 0) + sums * 0.065 +
+               more * each;
     return 182 + (w->boxes.tensor ? 93 : 0) + sums * 0.097 + more * each;
 }
 
@@ -131,7 +136,7 @@ static double held_up_clk(const Wgmma *w)
  * 1x1 convolutions take, of 16-bit pieces of lines with residuals more. */
 static double lone_tile_clk(const Wgmma *w)
 {
-    bool pieces = !w->pack && wgmma_result_bytes(&w->x) == 2;
+    bool pieces = !w->pack && !w->deal && wgmma_result_bytes(&w->x) == 2;
 
     return 300 + (pieces ? 14.5 : 4.5) * w->x.t.bn;
 }

@@ -102,6 +102,7 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
     CScope scope = cprint_open(cp);
     bool shared = w->cluster > 1 && o == &w->tma->b;
     const char *piece = "";
+    int rank = o->rank + (w->deal && o == &w->tma->b ? 2 : 0);
 
     if (shared)
         rows = arena_printf(a, "%s / CLUSTER", rows);
@@ -113,21 +114,29 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
     }
     if (shared) {
         const char *part = arena_printf(a, "rank * (%s)", rows);
-        cprint_name(cp, side->linear,
-                    arena_printf(a, "%s + %s%s", origin, part,
-                                 o->k_major ? "" : " + i * 64"));
+        if (!w->deal)
+            cprint_name(cp, side->linear,
+                        arena_printf(a, "%s + %s%s", origin, part,
+                                     o->k_major ? "" : " + i * 64"));
         piece = o->k_major ? arena_printf(a, "[%s]", part)
                            : arena_printf(a, "[%s / 64 + i]", part);
-        buf_printf(b, "dcc_tma_share_%dd(smem.%s[slot]%s, &%s_map, ", o->rank,
+        buf_printf(b, "dcc_tma_share_%dd(smem.%s[slot]%s, &%s_map, ", rank,
                    l->tile, piece, l->id);
     } else {
         buf_printf(b, "dcc_tma_%s_%dd(smem.%s[slot]%s, &%s_map, ",
-                   passes(w, o) ? "stream" : "load", o->rank, l->tile, piece,
+                   passes(w, o) ? "stream" : "load", rank, l->tile, piece,
                    l->id);
     }
     for (int d = 0; d < o->rank; d++) {
-        cprint_idx(b, cp, o->dim[d].at, 0);
-        buf_puts(b, ", ");
+        const Idx *at = o->dim[d].at;
+        bool dealt = wgmma_dealt(w, o, d);
+        if (dealt)
+            at = idx_floor(w->x.g->pool, at, w->deal);
+        buf_puts(b, dealt ? "0, " : "");
+        cprint_idx(b, cp, at, 0);
+        if (dealt && shared)
+            buf_printf(b, ", rank * %d", w->deal / 2 / w->cluster);
+        buf_puts(b, dealt && !shared ? ", 0, " : ", ");
     }
     buf_printf(b, "&smem.full[slot]%s);\n",
                shared ? ", (1 << CLUSTER) - 1" : "");

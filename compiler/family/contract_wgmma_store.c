@@ -108,6 +108,14 @@ static void place_point(Contract *x, Buf *b)
     Wgmma *w = (Wgmma *)x; /* x is its first member */
     Arena *a = x->g->arena;
 
+    if (w->deal) {
+        x->sum = arena_printf(a, "acc[i / 2][e / 2 * (BN / %d) + j * 4 + "
+                                 "i %% 2 * 2 + e %% 2]", w->deal);
+        put_place(w, b, point_row(w),
+                  arena_printf(a, "j * %d + lane %% 4 * %d", w->deal * 4,
+                               w->deal));
+        return;
+    }
     if (x->vec >= 4)
         x->sum = x->vec == 8 ? "part[e]" : "part[c * 4 + e]";
     else
@@ -252,6 +260,11 @@ static const char *packed_text(Wgmma *w)
     return s;
 }
 
+int wgmma_columns(const Contract *x)
+{
+    return wgmma_result_bytes(x) == 4 ? 4 : 8;
+}
+
 int wgmma_result_bytes(const Contract *x)
 {
     int most = 0;
@@ -266,17 +279,18 @@ int wgmma_result_bytes(const Contract *x)
 
 /* Columns that a thread stores at a time. Pairs of four-byte elements are whole
  * sectors of memory as the sums lie; of shorter ones, 8 after an exchange. */
-static int most_columns(const Contract *x)
+static int most_columns(const Wgmma *w)
 {
-    return wgmma_result_bytes(x) == 4 ? 2 : 8;
+    return w->deal ? w->deal : wgmma_result_bytes(&w->x) == 4 ? 2 : 8;
 }
 
-/* The reads ahead of a tile's products: those of its first `part` pieces of 32
- * columns; the next ones when these are done with. */
+/* The reads ahead of a tile's products: those of its columns; and those of the
+ * first `part` pieces of 32 columns, the next ones when these are done with. */
 static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part)
 {
     Buf b = {0};
 
+    buf_puts(&b, buf_text(&ahead->columns));
     if (ahead->reads.len) {
         buf_printf(&b, "// What belongs to single results comes in during the "
                        "products, as much as\n// registers hold.\n%s"
@@ -291,60 +305,71 @@ static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part)
     }
     const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
     buf_free(&b);
+    buf_free(&ahead->columns);
     buf_free(&ahead->declare);
     buf_free(&ahead->reads);
     return s;
 }
 
 /* Pieces of 32 columns that are read at once, of those of a tile: all, or an
- * equal part for which there are registers; 0: none. */
-static int columns_ahead(const Wgmma *w)
+ * equal part for which there are registers; 0: none. What is left over is for
+ * what belongs to columns, where a thread has few vectors of them. */
+static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
 {
     enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
     int all = w->x.t.bn / 32;
 
-    for (int part = all; part >= 1 && w->x.t.split == 1; part--)
-        if (all % part == 0 &&
-            part * (w->wm / 32) * 4 + BESIDE <= w->spare_rows)
-            return part;
-    return 0;
+    *part = 0;
+    for (int n = all; n >= 1 && w->x.t.split == 1 && !*part; n--)
+        if (all % n == 0 && n * (w->wm / 32) * 4 + BESIDE <= w->spare_rows)
+            *part = n;
+    *a = (ContractAhead){
+        .pieces = *part * (w->wm / 32), .regs = w->spare_rows,
+        .column_regs = w->deal ? w->spare : 0,
+        .piece = *part == 1    ? "i"
+                 : *part < all ? arena_printf(w->x.g->arena,
+                                              "j %% %d * (WM / 32) + i", *part)
+                               : "j * (WM / 32) + i"};
+    int left = w->spare_rows - BESIDE - a->pieces * 4;
+    if (w->spare_rows > w->spare && *part && a->column_regs > left)
+        a->column_regs = left;
 }
 
-/* As the sums lie: pairs of a thread's columns, or 8 after an exchange with
- * its neighbours. */
+/* As the sums lie: pairs of a thread's columns, 8 after an exchange with its
+ * neighbours, or those that b's order gives it. */
 static const char *direct_text(Wgmma *w)
 {
     Contract *x = &w->x;
     Buf points = {0}, b = {0}, inner = {0};
+    ContractAhead ahead;
+    int part;
 
-    int columns = columns_ahead(w), all = x->t.bn / 32;
-    ContractAhead ahead = {
-        .pieces = columns * (w->wm / 32), .regs = w->spare_rows,
-        .piece = columns == 1    ? "i"
-                 : columns < all ? arena_printf(x->g->arena,
-                                                "j %% %d * (WM / 32) + i",
-                                                columns)
-                                 : "j * (WM / 32) + i"};
-    contract_points(x, &points, most_columns(x), place_point,
-                    columns ? &ahead : NULL);
+    plan_ahead(w, &ahead, &part);
+    contract_points(x, &points, most_columns(w), place_point, &ahead);
     const char *again = "";
-    if (ahead.reads.len && columns < all)
+    if (ahead.reads.len && part < x->t.bn / 32)
         again = arena_printf(x->g->arena,
                              "if (j > 0 && j %% %d == 0)\n"
-                             "    read_ahead(j);\n", columns);
-    w->ahead = ahead_text(w, &ahead, columns);
-    if (x->vec == 4 || x->vec == 1) {
+                             "    read_ahead(j);\n", part);
+    w->ahead = ahead_text(w, &ahead, part);
+    if (!w->deal && (x->vec == 4 || x->vec == 1)) {
         buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
         cprint_lines(&inner, buf_text(&points), 4);
         buf_puts(&inner, "}\n");
     } else {
         buf_puts(&inner, buf_text(&points));
     }
-    Slot slot[] = {{"SUMS", sums_of(w)}, {"WIDTH", x->width},
-                   {"POINTS", buf_text(&inner)}, {"AGAIN", again}};
-    bool wide = x->vec >= 4;
-    template_fill(&b, wide ? "contract_wgmma_rows.cu.in"
-                           : "contract_wgmma_pairs.cu.in", slot, wide ? 4 : 3);
+    Slot slot[] = {{"POINTS", buf_text(&inner)}, {"SUMS", sums_of(w)},
+                   {"WIDTH", x->width}, {"AGAIN", again}};
+    if (w->deal) {
+        slot[1] = (Slot){"GROUP", arena_printf(x->g->arena, "%d", w->deal * 4)};
+        slot[2] = slot[3];
+        template_fill(&b, "contract_wgmma_dealt.cu.in", slot, 3);
+    } else if (x->vec >= 4) {
+        template_fill(&b, "contract_wgmma_rows.cu.in", slot, 4);
+    } else {
+        template_fill(&b, "contract_wgmma_pairs.cu.in", slot, 3);
+    }
     const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&points);
     buf_free(&inner);

@@ -21,18 +21,18 @@
 //
 // Rows      i 128, j 1024; columns k 512
 // Work      134 MFLOP, 1.25 MB moved, 108 FLOP/B
-// Model     2.15 us, limited by latency
+// Model     2.12 us, limited by latency
 // Family    contract_wgmma, bm=64 bn=32 stages=8 consumers=1
 //   schedule=cooperative cluster=1 split=1
 // Needs     sm_90a or newer
 
-// grid 64, block 160, 103424 bytes of shared memory, about 88 registers
+// grid 64, block 160, 99328 bytes of shared memory, about 88 registers
 extern "C" __global__ __launch_bounds__(160, 2)
 void mlp_h_matmul_relu_add(
     __half *__restrict__ h,                      // f16[128, 1024]
     const __half *__restrict__ b1,               // f16[1024]
     const __grid_constant__ CUtensorMap x_map,   // box 64 x 64
-    const __grid_constant__ CUtensorMap w1_map)  // box 32 x 64
+    const __grid_constant__ CUtensorMap w1_map)  // box 4 x 4 x 2 x 64
 {
     enum {
         M = 128,  // i
@@ -42,7 +42,6 @@ void mlp_h_matmul_relu_add(
         WM = 64,  // rows of a warpgroup
         CONSUMERS = 1,  // warpgroups
         STAGES = 8, K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
-        COLS = 32,  // that a warp stores at a time
         STAGE_BYTES = 12288,
         BAND = 2,  // tile rows that run together
         STRIP = 8,  // tile columns of neighbours
@@ -50,10 +49,9 @@ void mlp_h_matmul_relu_add(
     struct smem_t {
         alignas(1024) __half x_tile[STAGES][BM][BK];
         alignas(1024) __half w1_tile[STAGES][BN][BK];
-        alignas(128) __half out_rows[CONSUMERS * 4][16][COLS];
         alignas(8) uint64_t full[STAGES], empty[STAGES];
     };
-    smem_t &smem = dcc_shared<smem_t, 103424>();
+    smem_t &smem = dcc_shared<smem_t, 99328>();
 
     // setup
     // A ring of STAGES slots in shared memory: TMA fills a slot and completes
@@ -81,7 +79,7 @@ void mlp_h_matmul_relu_add(
             auto load_weights = [&](int k_tile, int slot) {
                 dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
                 const int k0 = k_tile * BK;
-                dcc_tma_load_2d(smem.w1_tile[slot], &w1_map, k0, n0,
+                dcc_tma_load_4d(smem.w1_tile[slot], &w1_map, k0, 0, n0 / 8, 0,
                     &smem.full[slot]);
             };
             int early = 0;  // slots whose weights are under way
@@ -117,8 +115,8 @@ void mlp_h_matmul_relu_add(
 
             // multiply: WM rows by BN columns a warpgroup, one step in flight
             // What belongs to columns comes in during the products.
-            dcc_f16x2 b1_vec[BN / 8];
-            dcc_read_apart<8>(b1_vec, &b1[n0 + lane % 4 * 2]);
+            dcc_f16x8 b1_vec[BN / 32];
+            dcc_read_apart<32>(b1_vec, &b1[n0 + lane % 4 * 8]);
             float acc[WM / 64][BN / 2];
             const uint64_t a_ring = dcc_wgmma_k_major(smem.x_tile[0]);
             const uint64_t b_ring = dcc_wgmma_k_major(smem.w1_tile[0]);
@@ -149,42 +147,26 @@ void mlp_h_matmul_relu_add(
             step += K_TILES;
 
             // epilogue
-            // 16 rows of COLS columns of a warp go through shared memory, so
-            // that its stores are whole lines.
-            const int top = warp * 16;
-            auto &out = smem.out_rows[warp];
+            // By the order of b's rows in their slots a thread has neighbouring
+            // columns. Rows go fastest: what belongs to columns is read once.
             #pragma unroll
-            for (int j = 0; j < BN / COLS; ++j) {
+            for (int j = 0; j < BN / 32; ++j) {
                 #pragma unroll
-                for (int i = 0; i < WM / 64; ++i) {
-                    uint32_t packed[COLS / 16][4] = {};
+                for (int i = 0; i < WM / 32; ++i) {
+                    const int m = m0 + warp * 16 + i / 2 * 64 + i % 2 * 8
+                        + lane / 4;
+                    const int n = n0 + j * 32 + lane % 4 * 8;
+                    dcc_f16x8 h_out;
                     #pragma unroll
-                    for (int q = 0; q < COLS / 4; ++q) {
-                        const int c = j * (COLS / 8) + q / 2;
-                        dcc_f16x2 h_out;
-                        #pragma unroll
-                        for (int e = 0; e < 2; ++e) {
-                            const float sum =
-                                acc[i][j * (COLS / 2) + q * 2 + e];
-                            // mlp.dcl:10
-                            const float h_1 =
-                                fmaxf(sum + __half2float(b1_vec[c].v[e]), 0.0f);
-                            h_out.v[e] = __float2half_rn(h_1);
-                        }
-                        packed[q / 4][q % 4] =
-                            *reinterpret_cast<const uint32_t *>(&h_out);
+                    for (int e = 0; e < 8; ++e) {
+                        const float sum = acc[i / 2][e / 2 * (BN / 8) + j * 4
+                            + i % 2 * 2 + e % 2];
+                        // mlp.dcl:10
+                        const float h_1 = fmaxf(sum
+                            + __half2float(b1_vec[j].v[e]), 0.0f);
+                        h_out.v[e] = __float2half_rn(h_1);
                     }
-                    dcc_pack_rows(out, packed);
-                    #pragma unroll 2  // more addresses would not fit
-                    for (int q = 0; q < COLS / 16; ++q) {
-                        const int line = (q * 32 + lane) / (COLS / 8);
-                        const int piece = lane % (COLS / 8);
-                        const int m = m0 + top + i * 64 + line;
-                        const int n = n0 + j * COLS + piece * 8;
-                        dcc_copy<dcc_f16x8>(&h[1024 * m + n],
-                            &out[line][dcc_packed_at<COLS>(line, piece)]);
-                    }
-                    __syncwarp();
+                    *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
                 }
             }
         }
@@ -196,7 +178,7 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
 {
     const dim3 grid(64);
     cudaError_t status =
-        DCC_ALLOW_SMEM(mlp_h_matmul_relu_add, 103424);
+        DCC_ALLOW_SMEM(mlp_h_matmul_relu_add, 99328);
     if (status != cudaSuccess)
         return status;
     static const uint64_t x_map_dim[] = {512, 128};
@@ -207,17 +189,17 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
         x_map_box, NULL, DCC_SWIZZLE_128);
     if (status != cudaSuccess)
         return status;
-    static const uint64_t w1_map_dim[] = {512, 1024};
-    static const uint64_t w1_map_stride[] = {1024};
-    static const uint32_t w1_map_box[] = {64, 32};
+    static const uint64_t w1_map_dim[] = {512, 2, 128, 4};
+    static const uint64_t w1_map_stride[] = {1024, 8192, 2048};
+    static const uint32_t w1_map_box[] = {64, 2, 4, 4};
     CUtensorMap w1_map;
-    status = dcc_tma_encode(&w1_map, DCC_F16, 2, w1, w1_map_dim, w1_map_stride,
+    status = dcc_tma_encode(&w1_map, DCC_F16, 4, w1, w1_map_dim, w1_map_stride,
         w1_map_box, NULL, DCC_SWIZZLE_128);
     if (status != cudaSuccess)
         return status;
 
     dcc_launch launch;
-    dcc_configure(&launch, grid, 160, 103424, stream);
+    dcc_configure(&launch, grid, 160, 99328, stream);
     dcc_configure_edge(&launch, edge);
     return cudaLaunchKernelEx(&launch.config, mlp_h_matmul_relu_add, h, b1,
         x_map, w1_map);

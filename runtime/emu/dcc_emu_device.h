@@ -212,6 +212,13 @@ static inline void dcc_tma_stream_2d(void *smem, const CUtensorMap *map,
 {
     dcc_tma_load_2d(smem, map, c0, c1, barrier);
 }
+static inline void dcc_tma_stream_4d(void *smem, const CUtensorMap *map,
+                                     int c0, int c1, int c2, int c3,
+                                     uint64_t *barrier)
+{
+    const int c[] = {c0, c1, c2, c3};
+    dcc_emu_tma_load(smem, map, 4, c, barrier);
+}
 static inline void dcc_tma_load_3d(void *smem, const CUtensorMap *map, int c0,
                                    int c1, int c2, uint64_t *barrier)
 {

@@ -39,3 +39,8 @@ model wg_gelu_gate { input x : f16[64, 640]; param w : f16[32, 640]; input r : f
 
 // More tiles than blocks: weights that stay in their slots.
 model wg_stays { input x : f16[40000, 72]; param w : f16[24, 72]; param b : f16[24]; output y = relu(linear(x, w, b)); }
+
+// A lane's neighbouring columns of a result in f32, with what belongs to them
+// and to rows; columns that end inside a tile, of which tiles share a cluster.
+model wg_neighbours { input x : f16[200, 96]; param w : f16[100, 96]; param b : f32[100]; input r : f32[200, 100]; output y[i, j] : f32 = relu((sum(k) x[i, k] * w[j, k]) + b[j]) + r[i, j]; }
+model wg_neighbours_cut { input x : bf16[300, 136]; param w : bf16[328, 136]; param b : f32[328]; input s : bf16[300]; output y[i, j] = gelu(sum(k) x[i, k] * w[j, k] + b[j]) * s[i]; }
