@@ -72,8 +72,8 @@ static double epilogue_clk(const Wgmma *w)
     enum {
         PLAIN = 5, /* instructions a result that the stores hide */
         BOXES = 9, /* or boxes, which need none themselves */
-        TIGHT = 16, /* with fewer registers to spare few results are under way */
-        ROWS = 250 /* what belongs to rows comes late */
+        TIGHT = 16, /* with fewer registers to spare few are under way */
+        ROWS = 250  /* clocks that what belongs to rows is late */
     };
     const Tile *t = &w->x.t;
     bool together = !w->pingpong && w->consumers > 1;
