@@ -9,6 +9,17 @@ struct dcc_tile {
     int m, n;
 };
 
+// The i-th of COUNT pieces of k from `begin` on, taken in LEAPS turns: those
+// that are under way at one time come from far apart. All blocks read rows of
+// weights side by side from the same k on; where that differs in few bits of an
+// address only, some channels of the memory wait for others.
+template <int COUNT, int LEAPS> DCC_DEVICE int dcc_leap(int i, int begin = 0)
+{
+    static_assert(COUNT % LEAPS == 0, "turns of equal length");
+    i -= begin;
+    return begin + i % LEAPS * (COUNT / LEAPS) + i / LEAPS;
+}
+
 // The four sums of a thread of one mma, 16 rows by 8 columns, to a tile in
 // shared memory with `pitch` elements a row; `at` is the place of the first.
 template <class T>

@@ -271,11 +271,9 @@ point $? "emitted lines have 80 columns at most"
 
 # ---- what the L2 keeps
 
-# one product, whose w passes by rows of x that stay; or both stay, or neither
-for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0" \
-    "16 4096 4096 1" "16 2048 4096 0"; do
-    # shellcheck disable=SC2086
-    set -- $sizes
+# product M N K: one product, emitted to big.cu
+product()
+{
     cat >big.dcl <<END
 model big {
   input x : f16[$1, $3];
@@ -283,10 +281,30 @@ model big {
   output y[i, j] = sum(k) x[i, k] * w[j, k];
 }
 END
-    "$dcc" big.dcl -o big.cu >log 2>&1 &&
+    "$dcc" big.dcl -o big.cu >log 2>&1
+}
+
+# w passes by rows of x that stay; or both stay, or neither
+for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0" \
+    "16 4096 4096 1" "16 2048 4096 0"; do
+    # shellcheck disable=SC2086
+    set -- $sizes
+    product "$1" "$2" "$3" &&
         [ "$(grep -Ec 'dcc_(tma_stream_4d\(smem.w_tile|cp_stream16\(&w_ring)' \
             big.cu)" = "$4" ]
     point $? "$1 x $2 x $3: w leaves the L2 first: $4"
+done
+
+# w from memory, a tile of it for one block, is read in several places at a time
+for sizes in "64 8192 8192 4" "16 4096 4096 4" "16 4096 640 0" \
+    "4096 4096 4096 0"; do
+    # shellcheck disable=SC2086
+    set -- $sizes
+    product "$1" "$2" "$3"
+    leaps=$(sed -n 's/.* LEAPS = \([0-9]*\),.*/\1/p' big.cu)
+    [ "${leaps:-0}" = "$4" ] && grep -q "dcc_leap<.*LEAPS>" big.cu ||
+        [ "$4$leaps" = 0 ]
+    point $? "$1 x $2 x $3: turns in which k is taken: $4"
 done
 
 echo "1..$n"

@@ -26,7 +26,7 @@ static const char *const own_names[] = {
     "copy", "of", "next", "ahead_tile", "async", "r", "u",
     "ring", "piece", "k_warp", "lane_x", "lane_words", "x_words", "x_rows",
     "x_frag", "w_frag", "none", "low", "high", "WARPS", "PIECE", "PIECES",
-    "PITCH", "CHAINS",
+    "PITCH", "CHAINS", "LEAPS",
 };
 enum { N_OWN = sizeof own_names / sizeof *own_names };
 

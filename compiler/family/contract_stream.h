@@ -23,6 +23,7 @@ typedef struct Stream {
     int warps;
     int piece;      /* k of a slot */
     int pieces;     /* of a warp */
+    int leaps;      /* a ring with x takes every leaps-th piece, in turns */
     int stages;     /* slots of its ring */
     int lane_k;     /* k of a lane in one step: 16 bytes of weights */
     int k_step;     /* of a warp */

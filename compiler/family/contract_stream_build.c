@@ -14,6 +14,8 @@ static void constants(Stream *s)
     skinny_constants(x, s->k_step, s->lane_k);
     kernel_constant(g, k, "PIECE", s->piece, "k of a slot");
     kernel_constant(g, k, "PIECES", s->pieces, "of a warp");
+    if (s->leaps > 1)
+        kernel_constant(g, k, "LEAPS", s->leaps, "in which they are taken");
     kernel_constant(g, k, "STEPS", s->piece / s->k_step, "of a piece");
     if (!s->ring)
         kernel_constant(g, k, "PITCH", s->pitch,
@@ -281,6 +283,20 @@ static void put_ring_load(Stream *s, Buf *b, const Load *l, const char *rows,
     buf_free(&in);
 }
 
+/* Begins a lambda that fetches a piece: its first k, and that of a lane. */
+static const char *open_fetch(const Stream *s, Buf *b, const Load *l,
+                              const char *more)
+{
+    buf_printf(b, "auto &%s_ring = smem.%s[warp];\n"
+                  "auto fetch_%s = [&](int piece%s) {\n", l->id, l->tile,
+               l->id, more);
+    if (s->leaps == 1)
+        return "const int k = k_warp + piece * PIECE + k_at;\n";
+    buf_puts(b, "    const int k0 = k_warp + dcc_leap<PIECES, LEAPS>(piece) * "
+                "PIECE;\n");
+    return "const int k = k0 + k_at;\n";
+}
+
 static void put_ring_weights(Stream *s, Buf *b)
 {
     Contract *x = &s->x;
@@ -294,13 +310,10 @@ static void put_ring_weights(Stream *s, Buf *b)
     cprint_element(&row, &x->cp, t, l->row_part);
     cprint_name(&x->cp, s->f->k, "k");
     cprint_element(&at, &x->cp, t, l->k_part);
-    buf_printf(&text, "const int column = %sfirst + r%s;\n"
-                      "const int k = k_warp + piece * PIECE + k_at;\n"
+    buf_printf(&text, "const int column = %sfirst + r%s;\n%s"
                       "const %s w_off = %s;\n", beyond ? "min(" : "",
-               beyond ? ", N - 1)" : "", contract_offset_type(l),
-               buf_text(&row));
-    buf_printf(b, "auto &%s_ring = smem.%s[warp];\n"
-                  "auto fetch_%s = [&](int piece) {\n", l->id, l->tile, l->id);
+               beyond ? ", N - 1)" : "", open_fetch(s, b, l, ""),
+               contract_offset_type(l), buf_text(&row));
     put_ring_load(s, b, l, "TILES * 8", buf_text(&text),
                   arena_printf(x->g->arena, "w_off + %s", buf_text(&at)));
     buf_puts(b, "};\n");
@@ -317,14 +330,11 @@ static void put_ring_x(Stream *s, Buf *b)
     CScope scope = cprint_open(&x->cp);
     Buf row = {0}, at = {0};
 
-    buf_puts(&row, "const int m = r;\n"
-                   "const int k = k_warp + piece * PIECE + k_at;\n");
+    buf_printf(&row, "const int m = r;\n%s",
+               open_fetch(s, b, l, ", bool async"));
     contract_digits(x, &row, l->side, l, "m");
     contract_digits(x, &row, &x->k, l, "k");
     cprint_element(&at, &x->cp, l->op->read->tensor, l->op->offset);
-    buf_printf(b, "auto &%s_ring = smem.%s[warp];\n"
-                  "auto fetch_%s = [&](int piece, bool async) {\n", l->id,
-               l->tile, l->id);
     put_ring_load(s, b, l, "BM", buf_text(&row), buf_text(&at));
     buf_puts(b, "};\n");
     cprint_close(&x->cp, scope);

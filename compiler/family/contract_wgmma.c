@@ -380,6 +380,27 @@ static bool stays(const Wgmma *w)
            !kernel_reads_constants(x->c.a.e);
 }
 
+/* Weights that one tile reads come from memory. Where their rows lie on the
+ * same channels, what is under way at one time lies FAR bytes apart along k at
+ * least (see dcc_leap), as far as half of the ring has slots for it: 1% to 3%
+ * less for 64 x 8192 x 8192, 3% to 9% for 32 and 128 x 4096 x 4096. */
+static int leaps(const Wgmma *w)
+{
+    enum { FAR = 4096, MOST = 8 };
+    const Tma *tma = w->tma;
+    int64_t k_tiles = w->k_tiles / w->x.t.split;
+    int64_t bytes = k_tiles * w->x.t.bk * type_bytes(w->x.elem);
+    int n = MOST;
+
+    if (w->m_tiles > 1 || tma->k.n > 1 || tma->b.rank != 2 ||
+        !tma->b.k_major || w->x.c.K * type_bytes(w->x.elem) % FAR ||
+        w->k_tiles % w->x.t.split)
+        return 1;
+    while (n > 1 && (bytes < n * FAR || k_tiles % n || n * 2 > w->x.t.stages))
+        n /= 2;
+    return n;
+}
+
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
 {
     const int *k = v->knob;
@@ -405,6 +426,7 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     if ((why = plan_tiles(w)))
         return why;
     w->stays = stays(w);
+    w->leaps = leaps(w);
     return NULL;
 }
 

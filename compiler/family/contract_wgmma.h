@@ -57,6 +57,7 @@ typedef struct Wgmma {
     bool heads;             /* or for the first line of each row of a and b */
     int spare;              /* registers that a consumer's thread has left */
     int spare_rows;         /* with those set aside for what rows read */
+    int leaps;              /* turns in which a sum's k_tiles are taken */
     int64_t m_tiles, n_tiles, k_tiles;
     int64_t tiles;          /* of all products; of a cluster that shares b */
     size_t stage_bytes;     /* that TMA brings a stage */

@@ -16,7 +16,7 @@ static const char *const own_names[] = {
     "M", "N", "K", "BM", "BN", "BK", "WM",
     "STAGES",
     "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
-    "STRIP", "LEAD", "fresh", "boxes",
+    "STRIP", "LEAD", "LEAPS", "fresh", "boxes",
     "first", "read_ahead", "big", "small", "ready",
     "spent", "from", "to", "piece", "a_row",
     "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
@@ -69,6 +69,8 @@ static void constants(Wgmma *w)
     kernel_constant(g, k, "CONSUMERS", w->consumers, "warpgroups");
     kernel_constant(g, k, "STAGES", t->stages, NULL);
     kernel_constant(g, k, "K_TILES", w->k_tiles, NULL);
+    if (w->leaps > 1)
+        kernel_constant(g, k, "LEAPS", w->leaps, "in which they are taken");
     kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
     kernel_constant(g, k, "TILES_N", w->n_tiles, NULL);
     kernel_constant(g, k, "TILES", w->tiles, NULL);

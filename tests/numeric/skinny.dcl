@@ -26,3 +26,4 @@ model sk_shifted { input x : f16[6, 128]; param w : f16[48, 128]; output y[i in 
 model sk_ring { input x : f16[16, 2112]; param w : f16[72, 2112]; param b : f16[72]; output y = gelu(linear(x, w, b)); }
 model sk_ring_rows { input x : bf16[19, 1536]; param w : bf16[80, 1536]; output y = linear(x, w); }
 model sk_ring_names { input r : f16[2, 1152]; param async : f16[64, 1152]; param u : f16[64]; output y[i, j] = sum(k) r[i, k] * async[j, k] + u[j]; }
+model sk_ring_leaps { input x : f16[9, 8192]; param w : f16[40, 8192]; output y = linear(x, w); }

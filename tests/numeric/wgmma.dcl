@@ -44,3 +44,7 @@ model wg_stays { input x : f16[40000, 72]; param w : f16[24, 72]; param b : f16[
 // and to rows; columns that end inside a tile, of which tiles share a cluster.
 model wg_neighbours { input x : f16[200, 96]; param w : f16[100, 96]; param b : f32[100]; input r : f32[200, 100]; output y[i, j] : f32 = relu((sum(k) x[i, k] * w[j, k]) + b[j]) + r[i, j]; }
 model wg_neighbours_cut { input x : bf16[300, 136]; param w : bf16[328, 136]; param b : f32[328]; input s : bf16[300]; output y[i, j] = gelu(sum(k) x[i, k] * w[j, k] + b[j]) * s[i]; }
+
+// k in leaps: tiles that are under way at one time come from far apart
+model wg_leaps { input x : f16[40, 8192]; param w : f16[72, 8192]; param b : f16[72]; output y = relu(linear(x, w, b)); }
+model wg_leaps_one { input x : bf16[20, 4096]; param w : bf16[64, 4096]; output y = linear(x, w); }
