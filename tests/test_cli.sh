@@ -295,9 +295,10 @@ for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0" \
     point $? "$1 x $2 x $3: w leaves the L2 first: $4"
 done
 
-# w from memory, a tile of it for one block, is read in several places at a time
+# w from memory, a tile of it for one block, is read in several places at a time,
+# and what the L2 does not hold
 for sizes in "64 8192 8192 4" "16 4096 4096 4" "16 4096 640 0" \
-    "4096 4096 4096 0"; do
+    "2048 2048 2048 0" "4096 14336 4096 4"; do
     # shellcheck disable=SC2086
     set -- $sizes
     product "$1" "$2" "$3"

@@ -380,10 +380,25 @@ static bool stays(const Wgmma *w)
            !kernel_reads_constants(x->c.a.e);
 }
 
-/* Weights that one tile reads come from memory. Where their rows lie on the
- * same channels, and the ring is deep, four places FAR bytes apart along k are
- * under way at one time (see dcc_leap): 1% to 3.5% less for 64 x 8192 x 8192 in
- * four runs, 10% in tiles of 32 columns; two places are no better than one. */
+/* Whether what is under way comes from memory: weights that one tile reads, of
+ * a deep ring; or factors that the L2 does not hold, where tiles run one after
+ * the other (by turns two of them are at different k as it is: 3% more). */
+static bool from_memory(const Wgmma *w, int places)
+{
+    const Contraction *c = &w->x.c;
+    double bytes = (double)(c->M + c->N) * (double)c->K *
+                   type_bytes(w->x.elem);
+
+    if (w->m_tiles == 1)
+        return w->x.t.stages >= 2 * places;
+    return !w->pingpong && w->tma->a.rank == 2 && w->tma->a.k_major &&
+           w->x.t.stages >= places && bytes > w->x.o->device->l2_mb * 1e6;
+}
+
+/* Where rows lie on the same channels of the memory, four places that lie apart
+ * along k are under way at one time (see dcc_leap): 1% to 3.5% less for 64 x
+ * 8192 x 8192 in four runs, 10% in tiles of 32 columns, 3% for 4096 x 14336 x
+ * 4096, 1% for 8192^3; two places are no better than one for few rows. */
 static int leaps(const Wgmma *w)
 {
     enum { FAR = 4096, LEAPS = 4 };
@@ -391,11 +406,11 @@ static int leaps(const Wgmma *w)
     int64_t k_tiles = w->k_tiles / w->x.t.split;
     int64_t bytes = k_tiles * w->x.t.bk * type_bytes(w->x.elem);
 
-    if (w->m_tiles > 1 || tma->k.n > 1 || tma->b.rank != 2 ||
+    if (!from_memory(w, LEAPS) || tma->k.n > 1 || tma->b.rank != 2 ||
         !tma->b.k_major || w->x.c.K * type_bytes(w->x.elem) % FAR ||
         w->k_tiles % (w->x.t.split * LEAPS))
         return 1;
-    return bytes < LEAPS * FAR || w->x.t.stages < 2 * LEAPS ? 1 : LEAPS;
+    return bytes < (w->m_tiles == 1 ? LEAPS : 2) * FAR ? 1 : LEAPS;
 }
 
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
