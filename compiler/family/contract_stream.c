@@ -234,17 +234,25 @@ static double under_way(const Stream *s, double blocks)
 
 /* The memory's time over that of blocks which are all there from the start: the
  * ends of some are hidden by others, but columns are many or warps few, SMs
- * have nothing to do, or loads stop where a ring has one slot. As measured on
- * an H200 with 64 to 1571 blocks. */
-static double ring_imbalance(const Stream *s, double per_sm, double room)
+ * have nothing to do, or loads stop where a ring has one slot. Where an SM has
+ * much to read, ends matter less, and eight warps read from more places than
+ * suits the memory. As measured on an H200 with 64 to 1571 blocks of 250 KB to
+ * 1.5 MB an SM; `all` is bytes of weights an SM. */
+static double ring_imbalance(const Stream *s, double per_sm, double room,
+                             double all)
 {
+    enum { SOME = 256 << 10 };
     double wide = (1 + 0.0015 * fmax(0, s->columns - 32)) *
                   (s->warps < 4 ? 1.015 : 1);
+    double ends = 0.02 * fmin(1, SOME / all);
+    double many = s->warps < 8 ? 0 : fmax(0, fmin(1, (all - SOME) / (2 * SOME)));
 
+    if (per_sm <= room)
+        wide *= 1 + 0.015 * many;
     if (per_sm <= 1)
         return (1 + 0.1 * (1 - per_sm)) * wide;
     if (per_sm <= room)
-        return (0.98 + 0.1 * (ceil(per_sm) / per_sm - 1)) * wide *
+        return (1 - ends + 0.1 * (ceil(per_sm) / per_sm - 1)) * wide *
                (s->stages == 1 ? 1.015 : 1);
     return (0.965 + 0.08 * room / per_sm) * wide *
            (1 + 0.1 * s->x.t.bm / s->columns) * (s->stages == 1 ? 1.03 : 1);
@@ -253,12 +261,12 @@ static double ring_imbalance(const Stream *s, double per_sm, double room)
 /* The same for x in registers: blocks that are all there end together, and
  * nothing hides their ends; where there are many, they go where there is room,
  * and only the last ones are uneven. Fitted on an H200. */
-static double imbalance(const Stream *s, double blocks)
+static double imbalance(const Stream *s, double blocks, double all)
 {
     double per_sm = blocks / s->x.o->device->sms, room = room_of(s);
 
     if (s->ring)
-        return ring_imbalance(s, per_sm, room);
+        return ring_imbalance(s, per_sm, room, all);
     if (per_sm > room)
         return 1.02 + 0.08 * room / per_sm;
     return per_sm <= 1 ? 1 : 1.04 + 0.06 * ceil(per_sm) / per_sm;
@@ -327,7 +335,7 @@ static void work(const Stream *s, Work *w)
     if (s->f->mma)
         w->padded_flops *= ceil(t->bm / 16.0) * 16 / t->bm;
     w->hbm_bytes = x->hbm_bytes * (s->leaps > 1 ? 0.955 : 0.97) *
-                   imbalance(s, blocks) * sparse(s, all, blocks);
+                   imbalance(s, blocks, all) * sparse(s, all, blocks);
     w->smem_bytes += blocks * 2 * weights;
     if (s->ring) /* the same few bytes for all: 67 MB took less than 7.3 us */
         w->l2_bytes -= blocks * x_bytes * 0.4;
