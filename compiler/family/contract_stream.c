@@ -245,10 +245,10 @@ static double ring_imbalance(const Stream *s, double per_sm, double room,
     double wide = (1 + 0.0015 * fmax(0, s->columns - 32)) *
                   (s->warps < 4 ? 1.015 : 1);
     double ends = 0.02 * fmin(1, SOME / all);
-    double many = s->warps < 8 ? 0 : fmax(0, fmin(1, (all - SOME) / (2 * SOME)));
+    double more = fmax(0, fmin(1, (all - SOME) / (2 * SOME)));
 
     if (per_sm <= room)
-        wide *= 1 + 0.015 * many;
+        wide *= s->warps < 8 ? 1 : 1 + 0.015 * more;
     if (per_sm <= 1)
         return (1 + 0.1 * (1 - per_sm)) * wide;
     if (per_sm <= room)
