@@ -478,6 +478,10 @@ static int stages_for(const WgmmaForm *f, const Shape *s, int blocks,
         n = MOST_STAGES;
     if (n > k_tiles && k_tiles >= 2 && !s->pingpong)
         n = (int)k_tiles;
+    /* wgmma_rounds() is worth a stage */
+    if (s->pingpong && f->x.special > 0 && n > 2 && k_tiles % n &&
+        k_tiles % (n - 1) == 0)
+        n--;
     return n;
 }
 
@@ -554,7 +558,7 @@ static void work(const Wgmma *w, Work *out)
     double loads = rows * (double)ROW_BYTES * steps;
     /* Single sectors of rows, as the sums lie: 3.5 TB/s were measured into the
      * L2, 2.3 to 2.8 TB/s through it. */
-    bool pieces = wgmma_result_bytes(x) == 4;
+    bool pieces = wgmma_result_bytes(x) == 4 && !w->deal;
     double live = wgmma_skips(w) ? contract_live(x) : 1;
     double sectors = 2.15 * 4 * live * (double)x->c.M * (double)x->c.N *
                      (double)x->c.batches;

@@ -147,6 +147,9 @@ const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 const char *wgmma_epilogue(Wgmma *w);
+/* Pieces of 32 columns of what belongs to rows that are read at once, of those
+ * of a tile: all, or an equal part for which there are registers; 0: none. */
+int wgmma_rows_ahead(const Wgmma *w);
 /* Fills p, if the packed result of f's group is a plane. */
 void wgmma_find_plane(const WgmmaForm *f, Plane *p);
 /* The map that boxes are stored by. */

@@ -63,17 +63,41 @@ static double step_clk(const Wgmma *w, const Clocks *s)
     return fmax(fmax(math, s->reads + 5), round / crowd(w));
 }
 
-/* Clocks of a tile's epilogue. It is as long as its stores (32 bytes a clock)
- * and instructions, of all the warps that are in it at a time; through shared
- * memory longer; where neighbours exchange sums its stores count, which are
- * pieces of lines. */
+/* Whether the epilogue of a tile reads what belongs to its rows. */
+static bool reads_rows(const Wgmma *w)
+{
+    return w->spare_rows > w->spare;
+}
+
+/* Clocks that what belongs to rows is late: where registers hold a part of it,
+ * the next part is asked for when that is done with. */
+static double late_clk(const Wgmma *w)
+{
+    int part = wgmma_rows_ahead(w), all = w->x.t.bn / 32;
+    int each = w->pingpong ? 110 : w->consumers == 1 ? 1800 : 600;
+
+    if (!reads_rows(w))
+        return 0;
+    return 250 + each * (part ? all / part - 1 : 0);
+}
+
+/* Clocks of a tile's stores, where threads have neighbours to store. */
+static double stores_clk(const Wgmma *w)
+{
+    enum { BYTES_CLK = 31 };
+
+    return (double)w->x.t.bm * w->own * wgmma_result_bytes(&w->x) / BYTES_CLK;
+}
+
+/* Clocks of a tile's epilogue. It is as long as its stores and instructions, of
+ * all the warps that are in it at a time; through shared memory longer; where
+ * neighbours exchange sums its stores count, which are pieces of lines. */
 static double epilogue_clk(const Wgmma *w)
 {
     enum {
         PLAIN = 5, /* instructions a result that the stores hide */
         BOXES = 9, /* or boxes, which need none themselves */
-        TIGHT = 16, /* with fewer registers to spare few are under way */
-        ROWS = 250  /* clocks that what belongs to rows is late */
+        TIGHT = 16 /* with fewer registers to spare few are under way */
     };
     const Tile *t = &w->x.t;
     bool together = !w->pingpong && w->consumers > 1;
@@ -82,7 +106,7 @@ static double epilogue_clk(const Wgmma *w)
                                         : crowd(w) >= 1.5 ? 2
                                                           : 1.3;
 
-    if (wgmma_result_bytes(&w->x) == 4) /* the L2 counts */
+    if (wgmma_result_bytes(&w->x) == 4 && !w->deal) /* the L2 counts */
         return 400 + sums * (10 + 4 * w->x.special) / 128 *
                          (w->pingpong ? 0.65 : 1);
     if (!w->pack && !w->deal) {
@@ -94,8 +118,7 @@ static double epilogue_clk(const Wgmma *w)
     double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - hidden) *
                   (w->spare < TIGHT ? 1.3 : 1);
     if (w->deal)
-        return 200 + (w->spare_rows > w->spare ? ROWS : 0) + sums * 0.065 +
-               more * each;
+        return 200 + late_clk(w) + stores_clk(w) + more * each;
     return 182 + (w->boxes.tensor ? 93 : 0) + sums * 0.097 + more * each;
 }
 
@@ -136,8 +159,10 @@ static double held_up_clk(const Wgmma *w)
  * 1x1 convolutions take, of 16-bit pieces of lines with residuals more. */
 static double lone_tile_clk(const Wgmma *w)
 {
-    bool pieces = !w->pack && !w->deal && wgmma_result_bytes(&w->x) == 2;
+    bool pieces = !w->pack && wgmma_result_bytes(&w->x) == 2;
 
+    if (w->deal)
+        return reads_rows(w) ? 300 + 9.0 * w->x.t.bn : 60 + 3.0 * w->x.t.bn;
     return 300 + (pieces ? 14.5 : 4.5) * w->x.t.bn;
 }
 
@@ -151,6 +176,9 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     if (w->x.t.split > 1)
         return (ceil(tiles / w->resident) - 1) * (1090 + start_clk(w)) +
                more * epilogue;
+    if (w->pingpong && w->deal && !reads_rows(w)) /* of two tiles at a time */
+        return more * (fmax(fmax(held_up_clk(w), (epilogue - multiply) / 2),
+                            stores_clk(w) - multiply) + 64);
     if (w->pingpong)
         return more * (fmax(held_up_clk(w), 1.6 * epilogue - multiply) + 64);
     if (w->consumers == 1 && w->resident > 1)

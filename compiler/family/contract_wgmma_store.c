@@ -311,18 +311,24 @@ static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part)
     return s;
 }
 
-/* Pieces of 32 columns that are read at once, of those of a tile: all, or an
- * equal part for which there are registers; 0: none. What is left over is for
- * what belongs to columns, where a thread has few vectors of them. */
-static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
+enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
+
+int wgmma_rows_ahead(const Wgmma *w)
 {
-    enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
     int all = w->x.t.bn / 32;
 
-    *part = 0;
-    for (int n = all; n >= 1 && w->x.t.split == 1 && !*part; n--)
+    for (int n = all; n >= 1 && w->x.t.split == 1; n--)
         if (all % n == 0 && n * (w->wm / 32) * 4 + BESIDE <= w->spare_rows)
-            *part = n;
+            return n;
+    return 0;
+}
+
+/* What is left over is for what belongs to columns. */
+static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
+{
+    int all = w->x.t.bn / 32;
+
+    *part = wgmma_rows_ahead(w);
     *a = (ContractAhead){
         .pieces = *part * (w->wm / 32), .regs = w->spare_rows,
         .column_regs = w->deal ? w->spare : 0,
