@@ -157,6 +157,14 @@ template <class T, int N> struct alignas(sizeof(T) * N) dcc_vector {
     T v[N];
 };
 
+// A vector as it lies in memory, at most 16 bytes: nothing waits for it before
+// dcc_load makes values of it.
+template <class T, int N>
+DCC_DEVICE void dcc_get(dcc_vector<T, N> &to, const T *from)
+{
+    to = *reinterpret_cast<const dcc_vector<T, N> *>(from);
+}
+
 // N neighbouring elements as values, STEP at a time; STEP elements are at most
 // 16 bytes, and `from` is a multiple of that.
 template <int STEP, int N, class F, class T>
@@ -171,6 +179,35 @@ DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
         for (int j = 0; j < STEP; ++j)
             dcc_assign(to[i + j], x.v[j]);
     }
+}
+
+// The same where `in`; elsewhere zeros, or `other`. By words, which a condition
+// chooses at once: STEP elements are 4, 8 or 16 bytes.
+template <int STEP, int N, class F, class T>
+DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from)
+{
+    static_assert(N % STEP == 0, "whole vectors");
+    using words = dcc_vector<uint32_t, STEP * sizeof(T) / 4>;
+#pragma unroll
+    for (int i = 0; i < N; i += STEP) {
+        words bits = {};
+        if (in)
+            bits = *reinterpret_cast<const words *>(from + i);
+        dcc_vector<T, STEP> x;
+        memcpy(&x, &bits, sizeof x);
+#pragma unroll
+        for (int j = 0; j < STEP; ++j)
+            dcc_assign(to[i + j], x.v[j]);
+    }
+}
+
+template <int STEP, int N, class F, class T>
+DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from, F other)
+{
+    dcc_load_if<STEP>(to, in, from);
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        to[i] = in ? to[i] : other;
 }
 
 template <int STEP, int N, class F, class T>

@@ -379,6 +379,29 @@ DCC_DEVICE void dcc_fence_async()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// cp.async.bulk: `bytes` that lie side by side, a multiple of 16, from global
+// into shared memory, both aligned to 16. This thread arrives at the barrier,
+// whose phase waits for the bytes. What is read once is the first to leave the
+// L2 (createpolicy, .L2::cache_hint).
+DCC_DEVICE void dcc_bulk_load(void *smem, const void *global, int bytes,
+                              uint64_t *barrier, bool once)
+{
+    uint64_t policy;
+    if (once)
+        asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;"
+                     : "=l"(policy));
+    else
+        asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;"
+                     : "=l"(policy));
+    dcc_mbar_expect_tx(barrier, bytes);
+    asm volatile("cp.async.bulk.shared::cluster.global"
+                 ".mbarrier::complete_tx::bytes.L2::cache_hint "
+                 "[%0], [%1], %2, [%3], %4;" ::"r"(dcc_smem_u32(smem)),
+                 "l"(global), "r"(bytes), "r"(dcc_smem_u32(barrier)),
+                 "l"(policy)
+                 : "memory");
+}
+
 // ---- TMA: tiled loads and stores ----
 
 // prefetch.tensormap: the map is a __grid_constant__ parameter.

@@ -10,11 +10,12 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             mma-sm_80 halo stream ring map reduce tf32 3xtf32 wgmma-tf32
-#             wgmma-3xtf32 apart asan": random legal variants of a family
-#             wherever it can serve, mma also where splits of k go through
-#             memory; the ways of --math; launches one after another; the
-#             address and undefined-behaviour sanitizers
+#             mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32
+#             wgmma-tf32 wgmma-3xtf32 apart asan": random legal variants of a
+#             family wherever it can serve, mma also where splits of k go
+#             through memory; map's with so many bands a block; the ways of
+#             --math; launches one after another; the address and
+#             undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
 #             in a build with --enable-sanitizers
@@ -23,7 +24,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma mma-sm_80 halo stream ring map reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
+flavours="mma simt wgmma mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -167,6 +168,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         ring) flavour $f -O1 "${random}contract_stream=x=ring" \
             $(files skinny) ;;
         map) flavour $f -O1 "${random}map=any" $(files window) ;;
+        bands=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce ahead) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \

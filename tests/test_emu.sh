@@ -59,6 +59,7 @@ test_emu_sm90 tma 5
 test_emu_sm90 tma 6
 test_emu_sm90 tma 7
 test_emu_sm90 stream 2
+test_emu_sm90 bulk 2
 test_emu_sm90 cluster 1
 test_emu_sm90 cluster 11
 test_emu_sm90 cluster 12

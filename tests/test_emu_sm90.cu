@@ -178,6 +178,37 @@ static void test_stream(Mutation m)
     }
 }
 
+// Rows of 64 bytes, each a copy of its own with a barrier of its own.
+extern "C" __global__ void bulk_rows(const float *x, float *out, int mutation)
+{
+    extern __shared__ __align__(1024) unsigned char dcc_smem[];
+    float (*row)[16] = (float (*)[16])dcc_smem;
+    uint64_t *there = (uint64_t *)(dcc_smem + 4 * 64);
+    if (threadIdx.x == 0)
+        for (int i = 0; i < 4; ++i) {
+            dcc_mbar_init(&there[i], 1);
+            dcc_fence_mbar_init();
+            dcc_bulk_load(row[i], &x[i * 20], 64, &there[i], i > 1);
+        }
+    __syncwarp();
+    for (int i = 0; i < 4; ++i) {
+        if (mutation != NO_WAIT)
+            dcc_mbar_wait(&there[i], 0);
+        if (threadIdx.x < 16)
+            out[i * 16 + threadIdx.x] = row[i][threadIdx.x];
+    }
+}
+
+static void test_bulk(Mutation m)
+{
+    float *x = device<float>(80), *out = device<float>(64, false);
+    bulk_rows<<<1, 32, 4 * 64 + 32>>>(x, out, m);
+    check(cudaGetLastError());
+    const float *in = fetch(x, 80), *got = fetch(out, 64);
+    for (int i = 0; i < 64; ++i)
+        expect("bulk", got[i], in[i / 16 * 20 + i % 16], 0);
+}
+
 // ---- clusters, stmatrix, named barriers -------------------------------------
 
 struct cluster_smem {
@@ -381,7 +412,8 @@ int main(int argc, char **argv)
 {
     static const Case cases[] = {
         {"tma", test_tma},         {"tma_box", test_tma_box},
-        {"stream", test_stream},   {"cluster", test_cluster},
+        {"stream", test_stream},   {"bulk", test_bulk},
+        {"cluster", test_cluster},
         {"send", test_send},       {"overlap", test_overlap}};
     return run_cases(argc, argv, cases);
 }

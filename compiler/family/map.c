@@ -6,8 +6,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS }; /* ROWS 0: no walk */
+/* ROWS 0: no walk; BANDS 0: of threads on their own */
+enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS };
 enum { MAX_SERIAL = 1024 };
+enum { MOST_PARTS = 32 }; /* that a walk's rows are divided into */
 
 static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
 {
@@ -41,9 +43,9 @@ static const Var **ordered_rows(Graph *g, const Group *gr)
 }
 
 static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
-                        int tile, int rows)
+                        int tile, int rows, int bands)
 {
-    int knob[] = {vec, threads, tile, rows};
+    int knob[] = {vec, threads, tile, rows, bands};
     const char *text = arena_printf(g->arena, "vec=%d threads=%d", vec,
                                     threads);
 
@@ -52,19 +54,24 @@ static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
         text = arena_printf(g->arena, "%s tile=%d", text, tile);
     if (rows)
         text = arena_printf(g->arena, "%s rows=%d", text, rows);
+    if (bands)
+        text = arena_printf(g->arena, "%s bands=%d", text, bands);
     v[*n].text = text;
     ++*n;
 }
 
 /* The walk of variant v; false if it is none. */
-static bool walk_of(Graph *g, const Group *gr, const Var **rows,
-                    const Variant *v, Roll *r)
+static bool walk_of(Graph *g, const Group *gr, const Options *o,
+                    const Var **rows, const Variant *v, Roll *r)
 {
     if (!v->knob[KNOB_ROWS])
         return false;
     roll_find(g, gr, rows, gr->n_rows ? rows[gr->n_rows - 1] : NULL, r);
     r->down.tile = v->knob[KNOB_ROWS];
     r->across.tile = v->knob[KNOB_TILE];
+    r->bands = v->knob[KNOB_BANDS];
+    if (r->bands)
+        r->slots = band_slots(gr, o->device, r);
     return true;
 }
 
@@ -88,7 +95,7 @@ static double load_rounds(Graph *g, const Group *gr, const Var *fast, int tile)
 static void add_walks(Graph *g, const Group *gr, const Options *o,
                       const Var **rows, int widest, Variant *v, int *n)
 {
-    enum { PARTS = 32, LEAST = 3 };
+    enum { LEAST = 3 };
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
     Roll r;
 
@@ -100,15 +107,46 @@ static void add_walks(Graph *g, const Group *gr, const Options *o,
         if (!roll_fits(g, gr, &r, fast, vec))
             continue;
         int64_t last = 0;
-        for (int part = 1; part <= PARTS; part++) {
+        for (int part = 1; part <= MOST_PARTS; part++) {
             int64_t many = (extent + part - 1) / part;
             if (many == last || many < (extent < LEAST ? extent : LEAST))
                 continue;
             last = many;
             for (int threads = 64; threads <= 128; threads *= 2)
                 for (int tile = 1; tile <= 4 && tile <= across; tile *= 2)
-                    add_variant(g, v, n, vec, threads, tile, (int)many);
+                    add_variant(g, v, n, vec, threads, tile, (int)many, 0);
         }
+    }
+}
+
+/* Walks of blocks that share their input rows. */
+static void add_bands(Graph *g, const Group *gr, const Options *o,
+                      const Var **rows, int widest, Variant *v, int *n)
+{
+    enum { FEWEST = 32, LEAST = 3 };
+    static const int tile[] = {1, 2, 4, 7, 8};
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Roll r;
+
+    if (!roll_find(g, gr, rows, fast, &r))
+        return;
+    int64_t extent = r.down.q->extent, across = r.across.q ? r.across.q->extent
+                                                           : 1;
+    for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
+        if (!roll_fits(g, gr, &r, fast, vec))
+            continue;
+        for (int parts = 1; parts <= MOST_PARTS && parts <= extent; parts++)
+            for (int i = 0; i < 5 && tile[i] <= across; i++)
+                for (r.bands = 1; r.bands <= 4; r.bands *= 2) {
+                    r.down.tile = (int)(extent / parts);
+                    r.across.tile = tile[i];
+                    int64_t threads = band_threads(gr, &r, rows, vec);
+                    if (extent % parts == 0 && threads >= FEWEST &&
+                        (parts == 1 || r.down.tile >= LEAST) &&
+                        threads <= 1024 && band_fits(gr, o->device, &r, rows))
+                        add_variant(g, v, n, vec, (int)threads, tile[i],
+                                    r.down.tile, r.bands);
+                }
     }
 }
 
@@ -116,7 +154,8 @@ static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
     const Var **rows = ordered_rows(g, gr);
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
-    Variant *v = arena_array(g->arena, Variant, 32 + 32 * 3 * 6);
+    Variant *v = arena_array(g->arena, Variant,
+                             32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 5 * 3);
     int n = 0, widest = 1;
     Window w;
 
@@ -127,8 +166,9 @@ static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
         for (int threads = 128; threads <= 256; threads *= 2)
             for (int tile = 1; tile <= 4; tile *= 2)
                 if (tile == 1 || (w.q && w.q->extent % tile == 0 && vec < 16))
-                    add_variant(g, v, &n, vec, threads, tile, 0);
+                    add_variant(g, v, &n, vec, threads, tile, 0, 0);
     add_walks(g, gr, o, rows, widest, v, &n);
+    add_bands(g, gr, o, rows, widest, v, &n);
     *out = v;
     return n;
 }
@@ -177,7 +217,7 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
 
     map_traffic(g, gr, v, &t);
     const Var **rows = ordered_rows(g, gr);
-    if (walk_of(g, gr, rows, v, &r)) {
+    if (walk_of(g, gr, o, rows, v, &r)) {
         roll_cost(g, gr, o, &r, rows[gr->n_rows - 1], vec, threads, &t, c);
         return;
     }
@@ -361,7 +401,8 @@ static void put_bodies(Map *m)
 }
 
 /* Which of its rows' values a thread has, and the sizes of that. */
-static void set_tiles(Map *m, const Var *along, const Variant *v)
+static void set_tiles(Map *m, const Options *o, const Var *along,
+                      const Variant *v)
 {
     Graph *g = m->graph;
     Kernel *k = m->kernel;
@@ -369,7 +410,7 @@ static void set_tiles(Map *m, const Var *along, const Variant *v)
 
     if (m->vec > 1)
         kernel_constant(g, k, "VEC", m->vec, NULL);
-    if (walk_of(g, m->group, m->rows, v, &m->roll)) {
+    if (walk_of(g, m->group, o, m->rows, v, &m->roll)) {
         roll_tiles(m);
         return;
     }
@@ -415,9 +456,9 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
 
     m.rows = ordered_rows(g, gr);
     m.vec = vec;
-    if (walk_of(g, gr, m.rows, v, &r))
+    if (walk_of(g, gr, o, m.rows, v, &r))
         points = roll_points(gr, &r, vec);
-    while (threads > 32 && threads / 2 >= points)
+    while (!v->knob[KNOB_BANDS] && threads > 32 && threads / 2 >= points)
         threads /= 2;
     m.group = (Group *)nest_plain(g, gr);
     schedule_make(m.group, &m.plan);
@@ -429,7 +470,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     k->block = threads;
     k->grid[0] = (int)((points + threads - 1) / threads);
     k->grid[1] = k->grid[2] = 1;
-    if (walk_of(g, gr, m.rows, v, &r))
+    if (walk_of(g, gr, o, m.rows, v, &r))
         k->min_blocks = roll_blocks(gr, o->device, &r, vec, threads);
     for (int i = 0; i < gr->n_rows; i++)
         if (gr->n_rows > 1 && m.rows[i]->extent > 1)
@@ -437,7 +478,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     for (int i = 0; i < gr->n_cols; i++)
         if (gr->cols[i]->extent > 1)
             kernel_extent(g, k, gr->cols[i]);
-    set_tiles(&m, along, v);
+    set_tiles(&m, o, along, v);
     kernel_constant(g, k, "THREADS", threads, NULL);
     if (points % threads && points > 1)
         kernel_constant(g, k, "POINTS", points,

@@ -29,6 +29,9 @@ int64_t window_tiles(const Window *w);
 /* A walk: down.tile rows of across.tile outputs; across may be no pair. */
 typedef struct Roll {
     Window down, across;
+    int bands; /* tiles down that a block has, whose input rows it shares; 0: a
+                  thread brings its own */
+    int64_t slots; /* then: of those rows in shared memory at once */
 } Roll;
 
 /* The nest's two windows, or one; `rows` from slow to fast. */
@@ -51,6 +54,20 @@ int roll_blocks(const Group *gr, const Device *d, const Roll *r, int vec,
 void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
                const Var *fast, int vec, int threads, const Traffic *t,
                Cost *c);
+
+/* Whether a block's input rows are whole and have room; roll_fits holds. `rows`
+ * from slow to fast. */
+bool band_fits(const Group *gr, const Device *d, const Roll *r,
+               const Var *const *rows);
+/* Threads of a block: all of its rows' outputs. */
+int64_t band_threads(const Group *gr, const Roll *r, const Var *const *rows,
+                     int vec);
+/* Input rows of a block; of them in shared memory at once; bytes of one. */
+int64_t band_rows(const Roll *r);
+int64_t band_slots(const Group *gr, const Device *d, const Roll *r);
+double band_row_bytes(const Group *gr, const Roll *r);
+/* Shared memory for them and their barriers. */
+double band_bytes(const Group *gr, const Roll *r);
 
 /* Of the time that windows take on units which do not limit them, the share
  * that is not hidden behind what does. */

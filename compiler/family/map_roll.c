@@ -118,6 +118,7 @@ int64_t roll_points(const Group *gr, const Roll *r, int vec)
  * makes of it. */
 typedef struct Walk {
     double regs, smem;     /* a thread */
+    double shared;         /* shared memory of a block besides */
     double steps;          /* iterations down the rows */
     double step, start;    /* instructions of an iteration, before them */
     double input, output;  /* bytes of an iteration */
@@ -144,12 +145,21 @@ static double column_ops(const Step *s)
     return ops - guards - fused;
 }
 
+/* Iterations that have the products of a whole row, of all: with shared rows
+ * the first and the last ones leave out other threads'. */
+static double full_steps(const Roll *r)
+{
+    return r->bands ? (double)r->down.tile / (r->down.tile + roll_live(r) - 1)
+                    : 1;
+}
+
 static void count_reads(const Group *gr, const Roll *r, int vec, Walk *w)
 {
     int all[MAX_STEPS];
     double taps = (double)group_cols(gr);
     double span = (double)window_span(&r->across);
     double rows = (double)r->down.stride, stages = roll_stages(r);
+    double full = full_steps(r);
     Reads reads;
 
     for (int i = 0; i < gr->n_step; i++)
@@ -164,17 +174,19 @@ static void count_reads(const Group *gr, const Roll *r, int vec, Walk *w)
             cols |= read_uses(e, gr->cols[j]);
         if (cols && roll_moves(r, e)) {
             bool filled = e->outside && e->outside->num != 0;
-            w->step += rows * span * (3 + convert + (filled ? 4 : 0));
+            bool own = !r->bands; /* copies are the thread's */
+            w->step += rows * span * (1 + 2 * own + convert +
+                                      (filled ? 4 : 0));
             w->lane = vec * bytes;
-            if (vec * bytes == 16)
+            if (own && vec * bytes == 16)
                 w->past += rows * span * vec * bytes;
-            w->start += (stages - 1) * span * 4;
+            w->start += own * (stages - 1) * span * 4;
             w->input += rows * span * vec * bytes;
-            w->smem += stages * span * vec * bytes;
+            w->smem += own * stages * span * vec * bytes;
             w->regs += span * vec * bytes / 4;
         } else if (roll_moves(r, e)) { /* the results' own */
-            w->step += r->across.tile * (2 + convert);
-            w->output += r->across.tile * vec * bytes;
+            w->step += full * r->across.tile * (2 + convert);
+            w->output += full * r->across.tile * vec * bytes;
         } else {
             w->start += (cols ? taps : 1) * (2 + convert);
             w->regs += (cols ? taps : 1) * vec;
@@ -185,26 +197,28 @@ static void count_reads(const Group *gr, const Roll *r, int vec, Walk *w)
 static void walk_of(const Group *gr, const Roll *r, int vec, Walk *w)
 {
     double tile = r->across.tile, taps = (double)group_cols(gr);
+    double full = full_steps(r);
 
     memset(w, 0, sizeof *w);
     w->steps = (double)(r->down.tile + roll_live(r) - 1);
     w->step = 10;
     w->start = 80;
-    w->regs = r->down.q->extent % r->down.tile ? 38 : 28;
+    w->shared = r->bands ? band_bytes(gr, r) : 0;
+    w->regs = r->bands ? 8 : r->down.q->extent % r->down.tile ? 38 : 28;
     count_reads(gr, r, vec, w);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         if (is_col_step(s)) {
-            w->step += taps * tile * vec * column_ops(s);
+            w->step += full * taps * tile * vec * column_ops(s);
             if (s->op != R_NONE)
                 w->regs += roll_live(r) * tile * vec;
         } else {
-            w->step += tile * vec * (double)expr_ops(s->value);
+            w->step += full * tile * vec * (double)expr_ops(s->value);
         }
         if (s->tensor) {
             int bytes = type_bytes(s->tensor->type);
-            w->step += tile * (2 + (bytes < 4 ? vec / 2.0 : 0));
-            w->output += tile * vec * bytes;
+            w->step += full * tile * (2 + (bytes < 4 ? vec / 2.0 : 0));
+            w->output += full * tile * vec * bytes;
         }
     }
 }
@@ -215,11 +229,44 @@ static double wave_clocks(const Device *d, const Roll *r, const Walk *w,
                           double warps)
 {
     enum { ISSUED = 85 }; /* percent of the clocks */
-    double issue = fmax(1, warps / 4) * w->step * 100 / ISSUED;
+    double each = r->bands ? ceil(warps / 4) : fmax(1, warps / 4);
+    double issue = each * w->step * 100 / ISSUED;
     double wait = (double)r->down.stride * (d->hbm_latency + 100) /
                   (roll_stages(r) - 1);
 
+    if (r->bands) /* all copies are under way */
+        wait = 0;
     return w->steps * fmax(issue, wait) + fmax(1, warps / 4) * w->start;
+}
+
+/* How many times a warp's load from shared rows goes through the banks, once
+ * being the least: `wide` threads have neighbouring lanes of w->lane bytes, the
+ * next ones have `apart` bytes to go. */
+static double bank_turns(const Walk *w, int64_t wide, double apart)
+{
+    enum { BANKS = 32, BANK_BYTES = 4 };
+    int lanes = (int)(BANKS * BANK_BYTES / w->lane), most = 1;
+    int used[BANKS] = {0};
+
+    for (int i = 0; i < lanes; i++) {
+        double at = (double)(i % wide) * w->lane + (double)(i / wide) * apart;
+        int bank = (int)fmod(at / BANK_BYTES, BANKS);
+        if (++used[bank] > most)
+            most = used[bank];
+    }
+    return most;
+}
+
+/* What bank conflicts cost an SM, microseconds. */
+static double conflict_us(const Device *d, const Roll *r, const Walk *w,
+                          const Var *fast, int vec, double warps)
+{
+    double step = (double)(r->across.tile * r->across.stride * fast->extent) *
+                  w->lane / vec;
+    double turns = bank_turns(w, fast->extent / vec, step);
+    double passes = w->input * 32 / d->smem_bytes_clk;
+
+    return warps * w->steps * passes * (turns - 1) / (d->clock_ghz * 1e3);
 }
 
 /* Clocks of all blocks of the fullest SM. */
@@ -238,7 +285,7 @@ static double sm_clocks(const Device *d, const Roll *r, const Walk *w,
 /* Blocks on an SM; nvcc is held to the registers for them. */
 static double blocks_room(const Device *d, const Walk *w, int threads)
 {
-    double regs = ceil(w->regs / 8) * 8, smem = w->smem * threads;
+    double regs = ceil(w->regs / 8) * 8, smem = w->smem * threads + w->shared;
     double room = fmin(floor(d->regs_sm / (regs * threads)),
                        floor(d->smem_sm_kb * 1024 / (smem + 1024)));
 
@@ -270,6 +317,11 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
         c->us = INFINITY;
         return;
     }
+    if (r->bands && w.regs * threads > d->regs_sm) {
+        c->why = "more registers than an SM has";
+        c->us = INFINITY;
+        return;
+    }
     double room = blocks_room(d, &w, threads);
     double waves = ceil(blocks / (d->sms * room)), n = points * w.steps;
     /* neighbours in a block find their common columns in the L1, where a
@@ -284,9 +336,15 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     double wide = fmax(1, 8 / w.lane); /* a request of less takes as long */
     double l1 = n * wide * (w.input * (narrow + 2) + w.output * narrow);
     double l2 = n * (input + w.output);
-    double sm_us = sm_clocks(d, r, &w, blocks, threads, room) / clk;
     double fill = (d->hbm_latency * 1.5 + 500) / clk;
     double stride = (double)r->down.stride;
+    if (r->bands) {
+        l1 = n * (w.input + w.output);
+        l2 = blocks * (double)band_rows(r) * band_row_bytes(gr, r) +
+             n * w.output;
+        fill += conflict_us(d, r, &w, fast, vec, n / w.steps / d->sms / 32);
+    }
+    double sm_us = sm_clocks(d, r, &w, blocks, threads, room) / clk;
     double l1_us = l1 / (d->smem_bytes_clk * d->sms * clk);
     double beside = ROLL_BESIDE * (sm_us + l1_us + l2 / (d->l2_gbs * 1e3));
     Work work = {
@@ -302,10 +360,11 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
         .blocks = blocks,
         .threads = threads,
         .regs = (int)w.regs,
-        .smem_block = w.smem * threads,
+        .smem_block = w.smem * threads + w.shared,
         .block_ops = t->flops / blocks,
         .block_bytes = l2 / blocks,
-        .in_flight = input * threads * roll_stages(r) / stride,
+        .in_flight = r->bands ? w.shared
+                              : input * threads * roll_stages(r) / stride,
         .fill_us = (fill + beside) / waves,
         .serial_us = sm_us / waves,
     };

@@ -1,19 +1,7 @@
 /* map_roll_build.c - the code of a window that a thread walks down. */
-#include "map.h"
+#include "map_walk.h"
 
 #include <string.h>
-
-/* Names in the kernel. */
-typedef struct Walk {
-    Map *m;
-    const Roll *r;
-    const char *t, *u, *j, *k; /* iteration, input row and column, output */
-    const char *a, *i;         /* row of sums, input row of an iteration */
-    const char *tap_r, *tap_s, *taps; /* columns: "r", "s", "[r][s]" */
-    const char *p, *q;         /* the thread's first output */
-    const char *in_rows;       /* that it reads */
-    int step[MAX_STEPS], n;    /* of the pass */
-} Walk;
 
 static const char *head(Walk *w, const char *v, const char *to)
 {
@@ -21,8 +9,8 @@ static const char *head(Walk *w, const char *v, const char *to)
                         v, v, to, v);
 }
 
-static void unrolled(Walk *w, Buf *out, const char *v, const char *to,
-                     Buf *inner)
+void walk_unrolled(Walk *w, Buf *out, const char *v, const char *to,
+                   Buf *inner)
 {
     Buf loop = {0};
 
@@ -72,17 +60,16 @@ static void open_walk(Walk *w, Map *m)
     w->n = schedule_pass(m->group, &m->plan, 0, w->step);
 }
 
-/* The columns' names while the taps are loops. */
-static void name_taps(Walk *w)
+void walk_name_taps(Walk *w, const char *r, const char *s)
 {
     Map *m = w->m;
 
     for (int i = 0; i < m->group->n_cols; i++)
         if (m->group->cols[i]->extent == 1)
             cprint_name(&m->body.print, m->group->cols[i], "0");
-    cprint_name(&m->body.print, w->r->down.s, w->tap_r);
-    if (w->tap_s)
-        cprint_name(&m->body.print, w->r->across.s, w->tap_s);
+    cprint_name(&m->body.print, w->r->down.s, r);
+    if (w->r->across.s)
+        cprint_name(&m->body.print, w->r->across.s, s);
 }
 
 /* ---- what stays in registers ------------------------------------------- */
@@ -93,30 +80,98 @@ static bool uses_taps(const Walk *w, const Expr *e)
            (w->r->across.s && read_uses(e, w->r->across.s));
 }
 
+/* `type name[R][S]lanes;`, what `taps` says, and the loops around `in`. */
+static void put_taps(Walk *w, Buf *out, const char *type, const char *name,
+                     const char *lanes, bool taps, Buf *in)
+{
+    Buf row = {0};
+
+    buf_printf(out, "%s %s", type, name);
+    if (taps)
+        buf_printf(out, "[%s]", size(w, w->r->down.s));
+    if (taps && w->tap_s)
+        buf_printf(out, "[%s]", size(w, w->r->across.s));
+    buf_printf(out, "%s;\n", lanes);
+    if (taps && w->tap_s) {
+        walk_unrolled(w, &row, w->tap_s, size(w, w->r->across.s), in);
+        buf_free(in);
+        *in = row;
+    }
+    if (taps)
+        walk_unrolled(w, out, w->tap_r, size(w, w->r->down.s), in);
+    else
+        buf_puts(out, buf_text(in));
+    buf_free(in);
+}
+
+static const char *factor_name(Walk *w, const Expr *e, const char *what)
+{
+    CPrint *p = &w->m->body.print;
+
+    return cprint_fresh(p, arena_printf(w->m->graph->arena, "%s_%s",
+                                        cprint_tensor(p, e->tensor), what));
+}
+
+/* Asks for a factor, as it lies in memory, if its lanes are a vector: nothing
+ * waits for it yet. */
+static void put_early(Walk *w, Buf *out, const Expr *e)
+{
+    enum { MOST = sizeof w->early / sizeof *w->early };
+    Map *m = w->m;
+    CPrint *p = &m->body.print;
+    Arena *a = m->graph->arena;
+    bool taps = uses_taps(w, e);
+    int step;
+    Buf in = {0};
+
+    if (read_kind(m->graph, e, m->body.along, m->vec, &step) != READ_VECTOR ||
+        step != m->vec || guard_truth(e->in) != ALWAYS || w->n_early == MOST)
+        return;
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_has_data(e->at[i]))
+            return;
+    const char *raw = factor_name(w, e, "raw");
+    const char *one = arena_printf(a, "%s%s", raw, taps ? w->taps : "");
+    CScope scope = cprint_open(p);
+    walk_name_taps(w, w->tap_r, w->tap_s);
+    buf_printf(&in, "dcc_get(%s, &%s[", one, cprint_tensor(p, e->tensor));
+    cprint_at(&in, p, e->tensor, e->at);
+    buf_puts(&in, "]);\n");
+    cprint_close(p, scope);
+    put_taps(w, out, arena_printf(a, "dcc_vector<%s, VEC>",
+                                  type_cname(e->tensor->type)),
+             raw, "", taps, &in);
+    w->early[w->n_early] = e;
+    w->early_name[w->n_early++] = one;
+}
+
+static const char *early_name(const Walk *w, const Expr *e)
+{
+    for (int i = 0; i < w->n_early; i++)
+        if (expr_equal(w->early[i], e))
+            return w->early_name[i];
+    return NULL;
+}
+
 static void put_factor(Walk *w, Buf *out, const Expr *e)
 {
     Map *m = w->m;
     Body *b = &m->body;
     bool taps = uses_taps(w, e);
     int width;
-    Buf in = {0}, row = {0};
+    Buf in = {0};
     ReadKind kind = read_kind(m->graph, e, b->along, m->vec, &width);
-
-    const char *array = cprint_fresh(
-        &b->print, arena_printf(m->graph->arena, "%s_frag",
-                                cprint_tensor(&b->print, e->tensor)));
+    const char *name = factor_name(w, e, "frag"), *early = early_name(w, e);
+    const char *array = name;
     bool lanes = kind != READ_BROADCAST;
-    buf_printf(out, "%s %s", cprint_ctype(e->type), array);
-    if (taps)
-        buf_printf(out, "[%s]", size(w, w->r->down.s));
-    if (taps && w->tap_s)
-        buf_printf(out, "[%s]", size(w, w->r->across.s));
-    buf_puts(out, lanes ? "[VEC];\n" : ";\n");
+
     if (taps)
         array = arena_printf(m->graph->arena, "%s%s", array, w->taps);
     CScope scope = cprint_open(&b->print);
-    name_taps(w);
-    if (kind == READ_VECTOR)
+    walk_name_taps(w, w->tap_r, w->tap_s);
+    if (early)
+        buf_printf(&in, "dcc_load<VEC>(%s, %s.v);\n", array, early);
+    else if (kind == READ_VECTOR)
         body_load(b, &in, e, array);
     else if (lanes)
         window_lanes(m, &in, e, array);
@@ -124,23 +179,16 @@ static void put_factor(Walk *w, Buf *out, const Expr *e)
         buf_printf(&in, "%s = %s;\n", array,
                    cprint_bind(&in, &b->print, e, NULL));
     cprint_close(&b->print, scope);
-    if (taps && w->tap_s) {
-        unrolled(w, &row, w->tap_s, size(w, w->r->across.s), &in);
-        buf_free(&in);
-        in = row;
-    }
-    if (taps)
-        unrolled(w, out, w->tap_r, size(w, w->r->down.s), &in);
-    else
-        buf_puts(out, buf_text(&in));
-    buf_free(&in);
+    put_taps(w, out, cprint_ctype(e->type), name, lanes ? "[VEC]" : "", taps,
+             &in);
     body_hold(b, e, lanes ? arena_printf(m->graph->arena, "%s[%s]", array,
                                          b->lane) : array);
 }
 
 /* Of the window, and of the results: what is the same for all outputs, and
- * was made at load time or was not. */
-static void put_factors(Walk *w, Buf *out, bool constant)
+ * was made at load time or was not; early: asked for only, where that is
+ * possible. */
+static void put_factors(Walk *w, Buf *out, bool constant, bool early)
 {
     Map *m = w->m;
     int step[MAX_STEPS];
@@ -152,8 +200,12 @@ static void put_factors(Walk *w, Buf *out, bool constant)
         for (int i = 0; i < r.n; i++)
             if (!roll_moves(w->r, r.read[i]) && !read_by_local(r.read[i]) &&
                 kernel_reads_constants(r.read[i]) == constant &&
-                !body_held(&m->body, r.read[i]))
-                put_factor(w, out, r.read[i]);
+                !body_held(&m->body, r.read[i])) {
+                if (early)
+                    put_early(w, out, r.read[i]);
+                else
+                    put_factor(w, out, r.read[i]);
+            }
     }
 }
 
@@ -171,12 +223,12 @@ static int window_reads(Walk *w, const Expr **read)
     return n;
 }
 
-/* A cond of a column that holds from some column of the span on, or up to one,
- * wherever the tile lies: so only the others ask. */
-static void put_column(Walk *w, Buf *out, Cond c)
+/* A cond of a column (`v` along q) that holds from some column of the span on,
+ * or up to one, wherever the tile lies: so only the others ask. Likewise of a
+ * row. */
+static void put_place(Walk *w, Buf *out, Cond c, const Window *q, const char *v)
 {
     Graph *g = w->m->graph;
-    const Window *q = &w->r->across;
     int64_t cs = idx_coef(c.e, q->s), cq = idx_coef(c.e, q->q);
     int64_t last = (window_tiles(q) - 1) * q->tile;
     const Idx *rest = idx_sub(g->pool, c.e,
@@ -194,10 +246,10 @@ static void put_column(Walk *w, Buf *out, Cond c)
         return;
     cprint_condition(&text, &w->m->body.print, (Guard){&c, 1});
     if (known && cs > 0 && from < window_span(q))
-        buf_printf(out, " && (%s >= %lld || %s)", w->j, (long long)from,
+        buf_printf(out, " && (%s >= %lld || %s)", v, (long long)from,
                    buf_text(&text));
     else if (known && cs < 0 && worst >= 0)
-        buf_printf(out, " && (%s <= %lld || %s)", w->j, (long long)to,
+        buf_printf(out, " && (%s <= %lld || %s)", v, (long long)to,
                    buf_text(&text));
     else
         buf_printf(out, " && %s", buf_text(&text));
@@ -209,13 +261,13 @@ static bool uses_window(const Idx *e, const Window *w)
     return w->q && (idx_uses(e, w->q) || idx_uses(e, w->s));
 }
 
-/* Inside the tensor, and read at all: the row (*row), the column of it. */
-static void put_inside(Walk *w, Buf *row, Buf *column, const Expr *e)
+void walk_inside(Walk *w, Buf *row, Buf *column, const Expr *e)
 {
     Map *m = w->m;
-    const Window *q = &w->r->across;
+    const Window *q = &w->r->across, *p = &w->r->down;
 
-    buf_printf(row, "%s < %s", w->u, w->in_rows);
+    if (!w->r->bands)
+        buf_printf(row, "%s < %s", w->u, w->in_rows);
     if (q->q && q->q->extent % q->tile)
         buf_printf(column, " && %s * %lld + %s < %lld", w->q,
                    (long long)q->stride, w->j,
@@ -225,8 +277,12 @@ static void put_inside(Walk *w, Buf *row, Buf *column, const Expr *e)
         Cond c = e->in.cond[i];
         if (cond_truth(c) == ALWAYS)
             continue;
-        if (uses_window(c.e, q) && !uses_window(c.e, &w->r->down)) {
-            put_column(w, column, c);
+        if (uses_window(c.e, q) && !uses_window(c.e, p)) {
+            put_place(w, column, c, q, w->j);
+            continue;
+        }
+        if (w->r->bands && uses_window(c.e, p) && !uses_window(c.e, q)) {
+            put_place(w, row, c, p, w->u);
             continue;
         }
         Buf *out = uses_window(c.e, q) ? column : row;
@@ -240,8 +296,7 @@ static bool zero_outside(const Expr *e)
     return !e->outside || e->outside->num == 0;
 }
 
-/* Elements from a column to the next, from an input row to the next. */
-static long long pitch(Walk *w, const Expr *e, const Window *q)
+long long walk_pitch(Walk *w, const Expr *e, const Window *q)
 {
     const Idx *offset = cprint_offset(w->m->graph, e->tensor, e->at);
 
@@ -280,7 +335,7 @@ static void put_copy(Walk *w, Buf *out, const Expr *e, const char *ring,
 
     if (w->tap_s)
         from = arena_printf(m->graph->arena, "%s + %s * %lld", from, w->j,
-                            pitch(w, e, &w->r->across));
+                            walk_pitch(w, e, &w->r->across));
     if (zero_outside(e)) {
         buf_printf(out, "dcc_cp_async%d(%s,\n    %s, %s ? %d : 0);\n", bytes,
                    slot, from, inside, bytes);
@@ -304,7 +359,7 @@ static void put_copies(Walk *w, Buf *out, const Expr *e, const char *ring,
     CScope scope = cprint_open(p);
     const char *there = cprint_fresh(p, "there"), *inside = there;
 
-    put_inside(w, &row, &column, e);
+    walk_inside(w, &row, &column, e);
     buf_printf(out, "const bool %s = %s;\n", there, buf_text(&row));
     if (column.len) {
         inside = cprint_fresh(p, "in");
@@ -312,9 +367,9 @@ static void put_copies(Walk *w, Buf *out, const Expr *e, const char *ring,
                    buf_text(&column));
     }
     put_copy(w, &in, e, ring, from, inside);
-    unrolled(w, out, w->j, "SPAN", &in);
+    walk_unrolled(w, out, w->j, "SPAN", &in);
     buf_puts(out, arena_printf(a, "%s += %lld;\n", from,
-                               pitch(w, e, &w->r->down)));
+                               walk_pitch(w, e, &w->r->down)));
     cprint_close(p, scope);
     buf_free(&row);
     buf_free(&column);
@@ -322,8 +377,7 @@ static void put_copies(Walk *w, Buf *out, const Expr *e, const char *ring,
 }
 
 /* fetch(u): the copies of input row u, one group; row after row. */
-static void put_fetch(Walk *w, Buf *out, const Expr *const *read,
-                      const char *const *ring, int n)
+static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n)
 {
     Map *m = w->m;
     Buf body = {0};
@@ -332,13 +386,10 @@ static void put_fetch(Walk *w, Buf *out, const Expr *const *read,
     for (int i = 0; i < n; i++)
         from[i] = put_origin(w, out, read[i]);
     CScope scope = cprint_open(&m->body.print);
-    name_taps(w);
-    cprint_name(&m->body.print, w->r->down.s, w->u);
-    if (w->tap_s)
-        cprint_name(&m->body.print, w->r->across.s, w->j);
+    walk_name_taps(w, w->u, w->j);
     for (int i = 0; i < n; i++) {
         Buf one = {0};
-        put_copies(w, &one, read[i], ring[i], from[i]);
+        put_copies(w, &one, read[i], w->ring[i], from[i]);
         if (n > 1)
             put_loop(&body, "", "", &one);
         else
@@ -401,47 +452,61 @@ static void put_products(Walk *w, Buf *out)
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
 
-    name_taps(w);
+    walk_name_taps(w, w->tap_r, w->tap_s);
     body_steps(b, &in, w->step, w->n, true);
     b->n_held = held;
     cprint_close(&b->print, scope);
-    unrolled(w, &loop, w->k, "TILE", &in);
+    walk_unrolled(w, &loop, w->k, "TILE", &in);
     if (w->tap_s) {
         buf_free(&in);
         in = loop;
         loop = (Buf){0};
-        unrolled(w, &loop, w->tap_s, size(w, w->r->across.s), &in);
+        walk_unrolled(w, &loop, w->tap_s, size(w, w->r->across.s), &in);
     }
     buf_free(&in);
     in = (Buf){0};
+    if (w->r->bands) { /* a warp's sums have no rows of others */
+        put_loop(&in, "", arena_printf(
+                     m->graph->arena, "if (%s >= %s && %s < ROWS + %s)", w->t,
+                     w->a, w->t, w->a), &loop);
+        buf_free(&loop);
+        loop = in;
+        in = (Buf){0};
+    }
     if (down->stride == 1) {
-        unrolled(w, out, w->tap_r, size(w, down->s), &loop);
+        walk_unrolled(w, out, w->tap_r, size(w, down->s), &loop);
     } else {
         buf_printf(&in, "const int %s = %s * %lld + %s;\n", w->tap_r, w->a,
                    (long long)down->stride, w->i);
         put_loop(&in, "", arena_printf(m->graph->arena, "if (%s < %s)",
                                        w->tap_r, size(w, down->s)), &loop);
-        unrolled(w, out, w->a, "LIVE", &in);
+        walk_unrolled(w, out, w->a, "LIVE", &in);
     }
     buf_free(&in);
     buf_free(&loop);
 }
 
-/* One input row: the next is called for, this one awaited and used. */
-static void put_row(Walk *w, Buf *out, const Expr *const *read,
-                    const char *const *ring, int n)
+/* One column of a slot of the thread's own. */
+static void put_slot(Walk *w, Buf *out, int i, const char *u, const char *frag)
+{
+    buf_printf(out, "dcc_load<VEC>(%s[%s],\n    smem.%s[%s %% STAGES][%s]"
+                    "[threadIdx.x]);\n", frag, w->j, w->ring[i], u, w->j);
+}
+
+/* One input row into registers: the next is called for, this one awaited. */
+static void put_fragments(Walk *w, Buf *out, const Expr *const *read, int n,
+                          const char *u)
 {
     Map *m = w->m;
     Body *b = &m->body;
     Arena *arena = m->graph->arena;
     const Window *q = &w->r->across;
 
-    if (w->r->down.stride > 1)
-        buf_printf(out, "const int %s = %s * %lld + %s;\n", w->u, w->t,
-                   (long long)w->r->down.stride, w->i);
-    const char *u = w->r->down.stride > 1 ? w->u : w->t;
-    buf_printf(out, "fetch(%s + STAGES - 1);\n"
-                    "dcc_cp_wait<STAGES - 1>();\n", u);
+    if (w->r->bands)
+        band_wait(w, out, u);
+    else
+        buf_printf(out, "fetch(%s + STAGES - 1);\n"
+                        "dcc_cp_wait<STAGES - 1>();\n", u);
     for (int i = 0; i < n; i++) {
         Buf in = {0};
         const char *frag = cprint_fresh(
@@ -450,9 +515,11 @@ static void put_row(Walk *w, Buf *out, const Expr *const *read,
                                                   read[i]->tensor)));
         buf_printf(out, "%s %s[SPAN][VEC];\n", cprint_ctype(read[i]->type),
                    frag);
-        buf_printf(&in, "dcc_load<VEC>(%s[%s],\n    smem.%s[%s %% STAGES][%s]"
-                        "[threadIdx.x]);\n", frag, w->j, ring[i], u, w->j);
-        unrolled(w, out, w->j, "SPAN", &in);
+        if (w->r->bands)
+            band_column(w, &in, read[i], i, u, frag);
+        else
+            put_slot(w, &in, i, u, frag);
+        walk_unrolled(w, out, w->j, "SPAN", &in);
         buf_free(&in);
         const char *at = w->k;
         if (q->q && q->stride > 1)
@@ -462,7 +529,29 @@ static void put_row(Walk *w, Buf *out, const Expr *const *read,
         body_hold(b, read[i], arena_printf(arena, "%s[%s][%s]", frag, at,
                                            b->lane));
     }
-    put_products(w, out);
+    if (w->r->bands)
+        band_release(w, out, u);
+}
+
+/* One input row: it comes into registers and is used. */
+static void put_row(Walk *w, Buf *out, const Expr *const *read, int n)
+{
+    const Window *down = &w->r->down;
+    int64_t last = (down->tile + roll_live(w->r) - 1) * down->stride;
+    Buf in = {0};
+
+    if (down->stride > 1)
+        buf_printf(out, "const int %s = %s * %lld + %s;\n", w->u, w->t,
+                   (long long)down->stride, w->i);
+    put_fragments(w, &in, read, n, down->stride > 1 ? w->u : w->t);
+    put_products(w, &in);
+    if (w->r->bands && last > window_span(down))
+        put_loop(out, "", arena_printf(w->m->graph->arena, "if (%s < %lld)",
+                                       w->u, (long long)window_span(down)),
+                 &in);
+    else
+        buf_puts(out, buf_text(&in));
+    buf_free(&in);
 }
 
 /* The oldest row of sums is complete. */
@@ -491,7 +580,7 @@ static void put_results(Walk *w, Buf *out)
         put_loop(&guarded, "", arena_printf(arena, "if (%s + %s < %s)", w->q,
                                             w->k, size(w, q->q)), &in);
     buf_printf(&row, "const int %s = %s + %s - (LIVE - 1);\n", p, w->p, w->t);
-    unrolled(w, &row, w->k, "TILE", guarded.len ? &guarded : &in);
+    walk_unrolled(w, &row, w->k, "TILE", guarded.len ? &guarded : &in);
     put_loop(out, "", arena_printf(arena, "if (%s >= LIVE - 1)", w->t), &row);
     buf_free(&in);
     buf_free(&guarded);
@@ -531,8 +620,23 @@ void roll_tiles(Map *m)
                     "inputs across");
     kernel_constant(m->graph, m->kernel, "LIVE", roll_live(r),
                     "rows of outputs that an input row belongs to");
-    kernel_constant(m->graph, m->kernel, "STAGES", roll_stages(r),
+    if (!r->bands) {
+        kernel_constant(m->graph, m->kernel, "STAGES", roll_stages(r),
+                        "input rows under way or in use");
+        return;
+    }
+    m->kernel->min_arch = "sm_90";
+    if (r->bands > 1)
+        kernel_constant(m->graph, m->kernel, "BANDS", r->bands,
+                        "of ROWS, one below the other: a block's");
+    kernel_constant(m->graph, m->kernel, "SLOTS", r->slots,
                     "input rows under way or in use");
+    if (r->slots == band_rows(r))
+        return;
+    kernel_constant(m->graph, m->kernel, "IN_ROWS", band_rows(r),
+                    "inputs for a block");
+    kernel_constant(m->graph, m->kernel, "WARPS", (m->kernel->block + 31) / 32,
+                    NULL);
 }
 
 /* How far this thread goes. */
@@ -540,6 +644,8 @@ static const char *put_end(Walk *w, Buf *out)
 {
     const Window *p = &w->r->down;
 
+    if (w->r->bands)
+        return "ROWS";
     w->in_rows = "IN_ROWS";
     if (p->q->extent % p->tile == 0) {
         kernel_constant(w->m->graph, w->m->kernel, "IN_ROWS", window_span(p),
@@ -576,14 +682,16 @@ static const char *ring_of(Walk *w, const Expr *e)
     return ring;
 }
 
-/* What comes before the walk: factors, and the first rows under way. */
-static void put_start(Walk *w, const Expr *const *read, const char **ring,
-                      int n, const char **rows)
+/* What comes before the walk: factors, and the first rows under way. Rows that
+ * a block shares are asked for all at once: factors would queue up behind them,
+ * so they are asked for before, and awaited after that. */
+static void put_start(Walk *w, const Expr *const *read, int n,
+                      const char **rows)
 {
     Map *m = w->m;
     Buf out = {0};
 
-    put_factors(w, &out, true);
+    put_factors(w, &out, true, false);
     if (out.len)
         kernel_phase(m->graph, m->kernel, "load: factors into registers",
                      &out);
@@ -591,33 +699,54 @@ static void put_start(Walk *w, const Expr *const *read, const char **ring,
     out = (Buf){0};
     kernel_wait_phase(m->graph, m->kernel);
     *rows = put_end(w, &out);
-    for (int i = 0; i < n; i++)
-        ring[i] = ring_of(w, read[i]);
-    put_fetch(w, &out, read, ring, n);
-    put_factors(w, &out, false);
+    if (w->r->bands) {
+        put_factors(w, &out, false, true);
+        band_begin(w, &out, read, n);
+        put_factors(w, &out, false, false);
+    } else {
+        for (int i = 0; i < n; i++)
+            w->ring[i] = ring_of(w, read[i]);
+        put_fetch(w, &out, read, n);
+        put_factors(w, &out, false, false);
+    }
     kernel_phase(m->graph, m->kernel, "load: input rows come in ahead", &out);
     buf_free(&out);
+}
+
+/* Iterations side by side in the text: slots and rows of sums change places
+ * without a move. All of them, where they are few: then each has only the
+ * products of the thread's own rows. */
+static const char *turns(const Walk *w)
+{
+    enum { MOST_PRODUCTS = 6000 };
+    const Roll *r = w->r;
+    double each = (double)group_cols(w->m->group) * w->m->vec;
+
+    return r->bands && each * (r->across.q ? r->across.tile : 1) *
+                               (r->down.tile + roll_live(r) - 1) <
+                           MOST_PRODUCTS ? "#pragma unroll\n"
+                                         : "#pragma unroll LIVE\n";
 }
 
 void roll_pass(Map *m)
 {
     Walk w;
     const Expr *read[128];
-    const char *ring[128], *sum[MAX_STEPS] = {NULL}, *rows;
+    const char *sum[MAX_STEPS] = {NULL}, *rows;
     Buf out = {0}, step = {0}, row = {0};
 
     open_walk(&w, m);
     int n = window_reads(&w, read);
-    put_start(&w, read, ring, n, &rows);
+    put_start(&w, read, n, &rows);
     put_sums(&w, &out);
     for (int i = 0; i < m->group->n_step; i++)
         sum[i] = m->body.acc[i];
     CScope scope = cprint_open(&m->body.print);
     int held = m->body.n_held;
     name_sums(&w, sum, w.a);
-    put_row(&w, &row, read, ring, n);
+    put_row(&w, &row, read, n);
     if (w.r->down.stride > 1)
-        unrolled(&w, &step, w.i,
+        walk_unrolled(&w, &step, w.i,
                  arena_printf(m->graph->arena, "%lld",
                               (long long)w.r->down.stride), &row);
     else
@@ -631,7 +760,7 @@ void roll_pass(Map *m)
             buf_printf(&step, "dcc_shift(%s, %s);\n", sum[i],
                        cprint_identity(m->group->step[i].op,
                                        m->group->step[i].type));
-    put_loop(&out, "#pragma unroll LIVE\n",
+    put_loop(&out, turns(&w),
              head(&w, w.t, arena_printf(m->graph->arena, "%s + LIVE - 1",
                                         rows)), &step);
     kernel_phase(m->graph, m->kernel,

@@ -189,6 +189,8 @@ static inline bool dcc_mbar_try_wait(uint64_t *smem, int parity)
 }
 static inline void dcc_fence_async() {}
 
+void dcc_bulk_load(void *smem, const void *global, int bytes,
+                   uint64_t *barrier, bool once);
 static inline void dcc_tma_prefetch_map(const CUtensorMap *) {}
 void dcc_emu_tma_load(void *smem, const CUtensorMap *map, int rank,
                       const int *c, uint64_t *barrier);

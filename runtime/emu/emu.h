@@ -36,6 +36,8 @@ struct EmuTile {
     unsigned char *smem;
     uint64_t *barrier; /* loads */
     int group;         /* stores */
+    const unsigned char *from; /* no tile: `bytes` that lie side by side */
+    int bytes;
     EmuBlock *block;
 };
 

@@ -485,7 +485,10 @@ static void emu_load(const EmuTile &t)
 {
     EmuMbarrier *b = emu_mbarrier(t.barrier, t.block);
 
-    if (t.rank == 0) {
+    if (t.from) {
+        memcpy(t.smem, t.from, (size_t)t.bytes);
+        b->bytes -= t.bytes;
+    } else if (t.rank == 0) {
         memcpy(t.smem, t.c, sizeof(float4));
         b->bytes -= (int64_t)sizeof(float4);
     } else {
@@ -506,6 +509,30 @@ static void emu_begin_load(EmuTile t, uint64_t *barrier, bool im2col)
     if ((m.pixels > 0) != im2col)
         dcc_emu_fault("TMA load: a %s map", im2col ? "tiled" : "im2col");
     emu_mbarrier(barrier, t.block);
+    if (emu_is_lazy())
+        emu_scheduler->loads.push_back(t);
+    else
+        emu_load(t);
+}
+
+void dcc_bulk_load(void *smem, const void *global, int bytes,
+                   uint64_t *barrier, bool)
+{
+    EmuTile t;
+
+    memset((void *)&t, 0, sizeof t);
+    t.smem = (unsigned char *)smem;
+    t.block = emu_scheduler->current->block;
+    t.barrier = barrier;
+    t.from = (const unsigned char *)global;
+    t.bytes = bytes;
+    if (bytes <= 0 || bytes % 16 || (uintptr_t)smem % 16 ||
+        (uintptr_t)global % 16)
+        dcc_emu_fault("bulk load: %d bytes, or an address, not in units of 16",
+                      bytes);
+    if (!emu_in_smem(t.block, smem, (size_t)bytes))
+        dcc_emu_fault("bulk load: %d bytes leave shared memory", bytes);
+    dcc_mbar_expect_tx(barrier, bytes);
     if (emu_is_lazy())
         emu_scheduler->loads.push_back(t);
     else

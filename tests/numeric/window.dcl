@@ -26,3 +26,5 @@ model win_both { input x : f16[1, 8, 9, 8]; output y[n, p in 0..6, q in 0..7, c]
 model win_torch { input x : f16[1, 16, 9, 10]; param w : f16[16, 1, 3, 3]; param w2 : f16[16, 16, 1, 1]; h = relu(conv2d(x, w2)); h2 = relu6(conv2d(h, w, pad = 1, groups = 16)); output y = conv2d(h2, w2); }
 model win_3d { input x : f16[1, 6, 7, 8, 8]; param w : f16[3, 3, 3, 8];
   output y[n, d in 0..6, p in 0..7, q in 0..8, c] = sum(e, r, s) (x[n, d + e - 1, p + r - 1, q + s - 1, c] or 0) * w[e, r, s, c]; }
+model win_round { input x : f32[1, 11, 40, 96]; param w : f32[3, 3, 96]; param b : f32[96]; output y = relu(dw(x, w, b, pad = 1)); }
+model win_round_stride { input x : f16[2, 22, 56, 96]; param w : f16[3, 3, 96]; output y = dw(x, w, pad = 1, stride = 2); }
