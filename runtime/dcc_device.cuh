@@ -272,17 +272,26 @@ template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)
         to[i] = x;
 }
 
+template <int N, class F>
+DCC_DEVICE void dcc_fill(F (&to)[N], const F (&from)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        to[i] = from[i];
+}
+
 template <int N, int M, class F, class X>
-DCC_DEVICE void dcc_fill(F (&to)[N][M], X x)
+DCC_DEVICE void dcc_fill(F (&to)[N][M], const X &x)
 {
 #pragma unroll
     for (int i = 0; i < N; ++i)
         dcc_fill(to[i], x);
 }
 
-// Every row of values moves up by one: the last leaves, the first is all x.
-template <int L, int N, int M, class F>
-DCC_DEVICE void dcc_shift(F (&row)[L][N][M], F x)
+// Every row of values moves up by one: the last leaves, the first is all x, a
+// value or as many as there are lanes.
+template <int L, int N, int M, class F, class X>
+DCC_DEVICE void dcc_shift(F (&row)[L][N][M], const X &x)
 {
 #pragma unroll
     for (int i = L - 1; i > 0; --i)

@@ -32,42 +32,53 @@ static int down_dim(const Expr *e, const Roll *r)
     return dim;
 }
 
-/* Elements of a row: what the dimensions behind `dim` have; 0 if they do not
- * lie side by side. */
+/* Whether dimension d lies within a row of `dim`. */
+static bool within(const Tensor *t, int dim, int d)
+{
+    return t->dim[d] > 1 && t->stride[d] < t->stride[dim];
+}
+
+/* Elements of a row: of the dimensions within it; 0 if they do not lie side by
+ * side. */
 static int64_t row_elements(const Tensor *t, int dim)
 {
-    int64_t n = 1;
+    int64_t n = 1, all = 1, last = 0;
 
-    for (int d = t->rank - 1; d > dim; d--) {
-        if (t->stride[d] != n && t->dim[d] > 1)
-            return 0;
-        n *= t->dim[d];
+    for (int d = 0; d < t->rank; d++)
+        all *= within(t, dim, d) ? t->dim[d] : 1;
+    while (n > last) {
+        last = n;
+        for (int d = 0; d < t->rank; d++)
+            if (within(t, dim, d) && t->stride[d] == n)
+                n *= t->dim[d];
     }
-    return n;
+    return n == all ? n : 0;
 }
 
 static bool whole_rows(const Expr *e, const Roll *r, const Var *const *rows,
                        int n_rows)
 {
     int dim = down_dim(e, r), bytes = type_bytes(e->tensor->type);
-    bool inner = false;
+    const Tensor *t = e->tensor;
 
-    if (dim < 0 || row_elements(e->tensor, dim) * bytes % 16 ||
-        row_elements(e->tensor, dim) < 1)
+    if (dim < 0 || t->align % 16 || row_elements(t, dim) * bytes % 16 ||
+        row_elements(t, dim) < 1)
         return false;
-    for (int d = 0; d <= dim; d++)
-        if (e->tensor->dim[d] > 1 && e->tensor->stride[d] * bytes % 16)
+    for (int d = 0; d < t->rank; d++) {
+        bool inner = false;
+        if (within(t, dim, d))
+            continue;
+        if (t->dim[d] > 1 && t->stride[d] * bytes % 16)
             return false;
-    for (int i = 0; i < n_rows; i++) {
-        for (int d = 0; d <= dim; d++)
+        for (int i = 0; i < n_rows; i++) {
             if (inner && idx_uses(e->at[d], rows[i]))
                 return false;
-        inner |= rows[i] == r->down.q;
-    }
-    for (int d = 0; d <= dim; d++)
+            inner |= rows[i] == r->down.q;
+        }
         if (r->across.s && idx_uses(e->at[d], r->across.s))
             return false;
-    return e->tensor->align % 16 == 0;
+    }
+    return true;
 }
 
 static int moved_reads(const Group *gr, const Roll *r, Reads *moved)
@@ -235,7 +246,7 @@ static void put_copy(Walk *w, Buf *out, const Expr *e, int i, const char *row)
     Buf copy = {0}, inside = {0};
 
     for (int d = 0; d < t->rank; d++)
-        at[d] = d > dim ? zero : e->at[d];
+        at[d] = within(t, dim, d) ? zero : e->at[d];
     buf_printf(&copy, "dcc_bulk_load(smem.%s[%s], &%s[", w->ring[i], slot,
                cprint_tensor(p, t));
     cprint_at(&copy, p, t, at);
@@ -313,9 +324,9 @@ static const char *put_origin(Walk *w, Buf *out, const Expr *e, int i)
         p, arena_printf(g->arena, "%s_row", cprint_tensor(p, e->tensor)));
 
     for (int d = 0; d < e->tensor->rank; d++)
-        at[d] = d <= down_dim(e, w->r) ? zero
-                : w->r->across.s       ? idx_subst(g->pool, e->at[d], &s, 1)
-                                       : e->at[d];
+        at[d] = !within(e->tensor, down_dim(e, w->r), d) ? zero
+                : w->r->across.s ? idx_subst(g->pool, e->at[d], &s, 1)
+                                 : e->at[d];
     buf_printf(out, "const %s *%s = smem.%s[%s] + ",
                type_cname(e->tensor->type), row, w->ring[i],
                *w->first ? w->first : "0");

@@ -19,7 +19,7 @@ void walk_unrolled(Walk *w, Buf *out, const char *v, const char *to,
     buf_free(&loop);
 }
 
-static const char *size(Walk *w, const Var *v)
+const char *walk_size(Walk *w, const Var *v)
 {
     return kernel_extent(w->m->graph, w->m->kernel, v);
 }
@@ -70,143 +70,6 @@ void walk_name_taps(Walk *w, const char *r, const char *s)
     cprint_name(&m->body.print, w->r->down.s, r);
     if (w->r->across.s)
         cprint_name(&m->body.print, w->r->across.s, s);
-}
-
-/* ---- what stays in registers ------------------------------------------- */
-
-static bool uses_taps(const Walk *w, const Expr *e)
-{
-    return read_uses(e, w->r->down.s) ||
-           (w->r->across.s && read_uses(e, w->r->across.s));
-}
-
-/* `type name[R][S]lanes;`, what `taps` says, and the loops around `in`. */
-static void put_taps(Walk *w, Buf *out, const char *type, const char *name,
-                     const char *lanes, bool taps, Buf *in)
-{
-    Buf row = {0};
-
-    buf_printf(out, "%s %s", type, name);
-    if (taps)
-        buf_printf(out, "[%s]", size(w, w->r->down.s));
-    if (taps && w->tap_s)
-        buf_printf(out, "[%s]", size(w, w->r->across.s));
-    buf_printf(out, "%s;\n", lanes);
-    if (taps && w->tap_s) {
-        walk_unrolled(w, &row, w->tap_s, size(w, w->r->across.s), in);
-        buf_free(in);
-        *in = row;
-    }
-    if (taps)
-        walk_unrolled(w, out, w->tap_r, size(w, w->r->down.s), in);
-    else
-        buf_puts(out, buf_text(in));
-    buf_free(in);
-}
-
-static const char *factor_name(Walk *w, const Expr *e, const char *what)
-{
-    CPrint *p = &w->m->body.print;
-
-    return cprint_fresh(p, arena_printf(w->m->graph->arena, "%s_%s",
-                                        cprint_tensor(p, e->tensor), what));
-}
-
-/* Asks for a factor, as it lies in memory, if its lanes are a vector: nothing
- * waits for it yet. */
-static void put_early(Walk *w, Buf *out, const Expr *e)
-{
-    enum { MOST = sizeof w->early / sizeof *w->early };
-    Map *m = w->m;
-    CPrint *p = &m->body.print;
-    Arena *a = m->graph->arena;
-    bool taps = uses_taps(w, e);
-    int step;
-    Buf in = {0};
-
-    if (read_kind(m->graph, e, m->body.along, m->vec, &step) != READ_VECTOR ||
-        step != m->vec || guard_truth(e->in) != ALWAYS || w->n_early == MOST)
-        return;
-    for (int i = 0; i < e->tensor->rank; i++)
-        if (idx_has_data(e->at[i]))
-            return;
-    const char *raw = factor_name(w, e, "raw");
-    const char *one = arena_printf(a, "%s%s", raw, taps ? w->taps : "");
-    CScope scope = cprint_open(p);
-    walk_name_taps(w, w->tap_r, w->tap_s);
-    buf_printf(&in, "dcc_get(%s, &%s[", one, cprint_tensor(p, e->tensor));
-    cprint_at(&in, p, e->tensor, e->at);
-    buf_puts(&in, "]);\n");
-    cprint_close(p, scope);
-    put_taps(w, out, arena_printf(a, "dcc_vector<%s, VEC>",
-                                  type_cname(e->tensor->type)),
-             raw, "", taps, &in);
-    w->early[w->n_early] = e;
-    w->early_name[w->n_early++] = one;
-}
-
-static const char *early_name(const Walk *w, const Expr *e)
-{
-    for (int i = 0; i < w->n_early; i++)
-        if (expr_equal(w->early[i], e))
-            return w->early_name[i];
-    return NULL;
-}
-
-static void put_factor(Walk *w, Buf *out, const Expr *e)
-{
-    Map *m = w->m;
-    Body *b = &m->body;
-    bool taps = uses_taps(w, e);
-    int width;
-    Buf in = {0};
-    ReadKind kind = read_kind(m->graph, e, b->along, m->vec, &width);
-    const char *name = factor_name(w, e, "frag"), *early = early_name(w, e);
-    const char *array = name;
-    bool lanes = kind != READ_BROADCAST;
-
-    if (taps)
-        array = arena_printf(m->graph->arena, "%s%s", array, w->taps);
-    CScope scope = cprint_open(&b->print);
-    walk_name_taps(w, w->tap_r, w->tap_s);
-    if (early)
-        buf_printf(&in, "dcc_load<VEC>(%s, %s.v);\n", array, early);
-    else if (kind == READ_VECTOR)
-        body_load(b, &in, e, array);
-    else if (lanes)
-        window_lanes(m, &in, e, array);
-    else
-        buf_printf(&in, "%s = %s;\n", array,
-                   cprint_bind(&in, &b->print, e, NULL));
-    cprint_close(&b->print, scope);
-    put_taps(w, out, cprint_ctype(e->type), name, lanes ? "[VEC]" : "", taps,
-             &in);
-    body_hold(b, e, lanes ? arena_printf(m->graph->arena, "%s[%s]", array,
-                                         b->lane) : array);
-}
-
-/* Of the window, and of the results: what is the same for all outputs, and
- * was made at load time or was not; early: asked for only, where that is
- * possible. */
-static void put_factors(Walk *w, Buf *out, bool constant, bool early)
-{
-    Map *m = w->m;
-    int step[MAX_STEPS];
-    int n = schedule_phase(m->group, &m->plan, 0, step);
-    Reads r;
-
-    for (int part = 0; part < 2; part++) {
-        reads_of(m->group, part ? step : w->step, part ? n : w->n, &r);
-        for (int i = 0; i < r.n; i++)
-            if (!roll_moves(w->r, r.read[i]) && !read_by_local(r.read[i]) &&
-                kernel_reads_constants(r.read[i]) == constant &&
-                !body_held(&m->body, r.read[i])) {
-                if (early)
-                    put_early(w, out, r.read[i]);
-                else
-                    put_factor(w, out, r.read[i]);
-            }
-    }
 }
 
 /* ---- input rows -------------------------------------------------------- */
@@ -408,6 +271,14 @@ static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n)
 
 /* ---- sums -------------------------------------------------------------- */
 
+/* What step i's sums begin with. */
+static const char *start_of(Walk *w, int i)
+{
+    const Step *s = &w->m->group->step[i];
+
+    return w->start[i] ? w->start[i] : cprint_identity(s->op, s->type);
+}
+
 static void put_sums(Walk *w, Buf *out)
 {
     Map *m = w->m;
@@ -420,11 +291,11 @@ static void put_sums(Walk *w, Buf *out)
             continue;
         const char *name = body_step_name(b, i);
         b->acc[i] = name;
+        bool zero = s->op == R_SUM && !w->start[i];
         buf_printf(out, "%s %s[LIVE][TILE][VEC]%s;\n", cprint_ctype(s->type),
-                   name, s->op == R_SUM ? " = {}" : "");
-        if (s->op != R_SUM)
-            buf_printf(out, "dcc_fill(%s, %s);\n", name,
-                       cprint_identity(s->op, s->type));
+                   name, zero ? " = {}" : "");
+        if (!zero)
+            buf_printf(out, "dcc_fill(%s, %s);\n", name, start_of(w, i));
     }
 }
 
@@ -461,7 +332,7 @@ static void put_products(Walk *w, Buf *out)
         buf_free(&in);
         in = loop;
         loop = (Buf){0};
-        walk_unrolled(w, &loop, w->tap_s, size(w, w->r->across.s), &in);
+        walk_unrolled(w, &loop, w->tap_s, walk_size(w, w->r->across.s), &in);
     }
     buf_free(&in);
     in = (Buf){0};
@@ -474,12 +345,12 @@ static void put_products(Walk *w, Buf *out)
         in = (Buf){0};
     }
     if (down->stride == 1) {
-        walk_unrolled(w, out, w->tap_r, size(w, down->s), &loop);
+        walk_unrolled(w, out, w->tap_r, walk_size(w, down->s), &loop);
     } else {
         buf_printf(&in, "const int %s = %s * %lld + %s;\n", w->tap_r, w->a,
                    (long long)down->stride, w->i);
         put_loop(&in, "", arena_printf(m->graph->arena, "if (%s < %s)",
-                                       w->tap_r, size(w, down->s)), &loop);
+                                       w->tap_r, walk_size(w, down->s)), &loop);
         walk_unrolled(w, out, w->a, "LIVE", &in);
     }
     buf_free(&in);
@@ -578,7 +449,7 @@ static void put_results(Walk *w, Buf *out)
     cprint_close(&b->print, scope);
     if (q->q && q->q->extent % q->tile)
         put_loop(&guarded, "", arena_printf(arena, "if (%s + %s < %s)", w->q,
-                                            w->k, size(w, q->q)), &in);
+                                            w->k, walk_size(w, q->q)), &in);
     buf_printf(&row, "const int %s = %s + %s - (LIVE - 1);\n", p, w->p, w->t);
     walk_unrolled(w, &row, w->k, "TILE", guarded.len ? &guarded : &in);
     put_loop(out, "", arena_printf(arena, "if (%s >= LIVE - 1)", w->t), &row);
@@ -657,8 +528,8 @@ static const char *put_end(Walk *w, Buf *out)
     w->in_rows = cprint_fresh(c, "in_rows");
     buf_printf(out, "const int %s = min((int)ROWS, %s - %s);\n"
                     "const int %s = (%s - 1) * %lld + %s;\n", rows,
-               size(w, p->q), w->p, w->in_rows, rows, (long long)p->stride,
-               size(w, p->s));
+               walk_size(w, p->q), w->p, w->in_rows, rows, (long long)p->stride,
+               walk_size(w, p->s));
     return rows;
 }
 
@@ -689,9 +560,10 @@ static void put_start(Walk *w, const Expr *const *read, int n,
                       const char **rows)
 {
     Map *m = w->m;
+    bool bands = w->r->bands > 0;
     Buf out = {0};
 
-    put_factors(w, &out, true, false);
+    walk_factors(w, &out, true, bands);
     if (out.len)
         kernel_phase(m->graph, m->kernel, "load: factors into registers",
                      &out);
@@ -699,16 +571,16 @@ static void put_start(Walk *w, const Expr *const *read, int n,
     out = (Buf){0};
     kernel_wait_phase(m->graph, m->kernel);
     *rows = put_end(w, &out);
-    if (w->r->bands) {
-        put_factors(w, &out, false, true);
+    if (bands) {
+        walk_factors(w, &out, false, true);
         band_begin(w, &out, read, n);
-        put_factors(w, &out, false, false);
+        walk_factors(w, &out, true, false);
     } else {
         for (int i = 0; i < n; i++)
             w->ring[i] = ring_of(w, read[i]);
         put_fetch(w, &out, read, n);
-        put_factors(w, &out, false, false);
     }
+    walk_factors(w, &out, false, false);
     kernel_phase(m->graph, m->kernel, "load: input rows come in ahead", &out);
     buf_free(&out);
 }
@@ -738,6 +610,7 @@ void roll_pass(Map *m)
     open_walk(&w, m);
     int n = window_reads(&w, read);
     put_start(&w, read, n, &rows);
+    walk_starts(&w);
     put_sums(&w, &out);
     for (int i = 0; i < m->group->n_step; i++)
         sum[i] = m->body.acc[i];
@@ -758,8 +631,7 @@ void roll_pass(Map *m)
     for (int i = 0; i < m->group->n_step; i++)
         if (sum[i])
             buf_printf(&step, "dcc_shift(%s, %s);\n", sum[i],
-                       cprint_identity(m->group->step[i].op,
-                                       m->group->step[i].type));
+                       start_of(&w, i));
     put_loop(&out, turns(&w),
              head(&w, w.t, arena_printf(m->graph->arena, "%s + LIVE - 1",
                                         rows)), &step);

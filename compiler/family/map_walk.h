@@ -1,5 +1,6 @@
 /* map_walk.h - what the code of a walk shares (map_roll_build.c: the walk;
- * map_band.c: input rows that a block shares). */
+ * map_factor.c: what stays in registers; map_band.c: input rows that a block
+ * shares). */
 #ifndef DCC_MAP_WALK_H
 #define DCC_MAP_WALK_H
 
@@ -20,8 +21,12 @@ typedef struct Walk {
     const Expr *early[16];     /* bands: factors that were asked for */
     const char *early_name[16];
     int n_early;
+    const char *start[MAX_STEPS]; /* what sums begin with; NULL: nothing */
     int step[MAX_STEPS], n;    /* of the pass */
 } Walk;
+
+/* A variable's extent. */
+const char *walk_size(Walk *w, const Var *v);
 
 /* `for (v up to `to`) inner`, unrolled. */
 void walk_unrolled(Walk *w, Buf *out, const char *v, const char *to,
@@ -33,6 +38,14 @@ void walk_inside(Walk *w, Buf *row, Buf *column, const Expr *e);
 long long walk_pitch(Walk *w, const Expr *e, const Window *q);
 /* Calls the window's columns 0, the place in it `s` and `r`. */
 void walk_name_taps(Walk *w, const char *r, const char *s);
+
+/* Of the window, and of the results: what is the same for all outputs, and was
+ * made at load time or was not; early: asked for only, where that is
+ * possible. */
+void walk_factors(Walk *w, Buf *out, bool constant, bool early);
+/* A factor that is added to a sum, and to nothing else: the sum begins with
+ * it. */
+void walk_starts(Walk *w);
 
 /* Shared memory, what the rows' copies need, and the first of them. */
 void band_begin(Walk *w, Buf *out, const Expr *const *read, int n);
