@@ -157,14 +157,6 @@ template <class T, int N> struct alignas(sizeof(T) * N) dcc_vector {
     T v[N];
 };
 
-// A vector as it lies in memory, at most 16 bytes: nothing waits for it before
-// dcc_load makes values of it.
-template <class T, int N>
-DCC_DEVICE void dcc_get(dcc_vector<T, N> &to, const T *from)
-{
-    to = *reinterpret_cast<const dcc_vector<T, N> *>(from);
-}
-
 // N neighbouring elements as values, STEP at a time; STEP elements are at most
 // 16 bytes, and `from` is a multiple of that.
 template <int STEP, int N, class F, class T>
@@ -193,6 +185,9 @@ DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from)
         words bits = {};
         if (in)
             bits = *reinterpret_cast<const words *>(from + i);
+#pragma unroll
+        for (uint32_t &word : bits.v)
+            asm("" : "+r"(word)); // not half a word after the other
         dcc_vector<T, STEP> x;
         memcpy(&x, &bits, sizeof x);
 #pragma unroll

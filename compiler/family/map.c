@@ -124,7 +124,7 @@ static void add_bands(Graph *g, const Group *gr, const Options *o,
                       const Var **rows, int widest, Variant *v, int *n)
 {
     enum { FEWEST = 32, LEAST = 3 };
-    static const int tile[] = {1, 2, 4, 7, 8};
+    static const int tile[] = {1, 2, 4, 7, 8, 14};
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
     Roll r;
 
@@ -136,7 +136,7 @@ static void add_bands(Graph *g, const Group *gr, const Options *o,
         if (!roll_fits(g, gr, &r, fast, vec))
             continue;
         for (int parts = 1; parts <= MOST_PARTS && parts <= extent; parts++)
-            for (int i = 0; i < 5 && tile[i] <= across; i++)
+            for (int i = 0; i < 6 && tile[i] <= across; i++)
                 for (r.bands = 1; r.bands <= 4; r.bands *= 2) {
                     r.down.tile = (int)(extent / parts);
                     r.across.tile = tile[i];
@@ -155,7 +155,7 @@ static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
     const Var **rows = ordered_rows(g, gr);
     const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
     Variant *v = arena_array(g->arena, Variant,
-                             32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 5 * 3);
+                             32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * 3);
     int n = 0, widest = 1;
     Window w;
 

@@ -66,7 +66,7 @@ static void put_early(Walk *w, Buf *out, const Expr *e)
     const char *one = arena_printf(a, "%s%s", raw, taps ? w->taps : "");
     CScope scope = cprint_open(p);
     walk_name_taps(w, w->tap_r, w->tap_s);
-    buf_printf(&in, "dcc_get(%s, &%s[", one, cprint_tensor(p, e->tensor));
+    buf_printf(&in, "dcc_read(%s, &%s[", one, cprint_tensor(p, e->tensor));
     cprint_at(&in, p, e->tensor, e->at);
     buf_puts(&in, "]);\n");
     cprint_close(p, scope);

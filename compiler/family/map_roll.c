@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_REGS = 200 };
+enum { MOST_REGS = 200, MOST_BAND_REGS = 250 };
 
 /* ---- which nests ------------------------------------------------------- */
 
@@ -312,7 +312,7 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
 
     walk_of(gr, r, vec, &w);
     memset(c, 0, sizeof *c);
-    if (w.regs > MOST_REGS) {
+    if (w.regs > (r->bands ? MOST_BAND_REGS : MOST_REGS)) {
         c->why = "more registers than a thread should have";
         c->us = INFINITY;
         return;
