@@ -84,7 +84,7 @@ static double late_clk(const Wgmma *w)
 /* Clocks of a tile's stores, where threads have neighbours to store. */
 static double stores_clk(const Wgmma *w)
 {
-    enum { BYTES_CLK = 31 };
+    enum { BYTES_CLK = 34 };
 
     return (double)w->x.t.bm * w->own * wgmma_result_bytes(&w->x) / BYTES_CLK;
 }
@@ -102,7 +102,7 @@ static double epilogue_clk(const Wgmma *w)
     const Tile *t = &w->x.t;
     bool together = !w->pingpong && w->consumers > 1;
     double sums = (double)t->bm * w->own;
-    double each = together ? w->consumers : w->pingpong     ? 1.6
+    double each = together && !w->deal ? w->consumers : w->pingpong ? 1.6
                                         : crowd(w) >= 1.5 ? 2
                                                           : 1.3;
 
@@ -118,7 +118,7 @@ static double epilogue_clk(const Wgmma *w)
     double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - hidden) *
                   (w->spare < TIGHT ? 1.3 : 1);
     if (w->deal)
-        return 200 + late_clk(w) + stores_clk(w) + more * each;
+        return 150 + late_clk(w) + stores_clk(w) + more * each;
     return 182 + (w->boxes.tensor ? 93 : 0) + sums * 0.097 + more * each;
 }
 
@@ -162,7 +162,7 @@ static double lone_tile_clk(const Wgmma *w)
     bool pieces = !w->pack && wgmma_result_bytes(&w->x) == 2;
 
     if (w->deal)
-        return reads_rows(w) ? 300 + 9.0 * w->x.t.bn : 60 + 3.0 * w->x.t.bn;
+        return reads_rows(w) ? 300 + 9.0 * w->x.t.bn : 5.0 * w->x.t.bn;
     return 300 + (pieces ? 14.5 : 4.5) * w->x.t.bn;
 }
 
@@ -171,13 +171,15 @@ static double lone_tile_clk(const Wgmma *w)
  * share, whose ring does not go on to the next. */
 static double between_clk(const Wgmma *w, double tiles, double multiply)
 {
+    enum { TURN = 500 }; /* of two tiles: the waits, and the first products */
     double epilogue = epilogue_clk(w), more = tiles - 1;
 
     if (w->x.t.split > 1)
         return (ceil(tiles / w->resident) - 1) * (1090 + start_clk(w)) +
                more * epilogue;
     if (w->pingpong && w->deal && !reads_rows(w)) /* of two tiles at a time */
-        return more * (fmax(fmax(held_up_clk(w), (epilogue - multiply) / 2),
+        return more * (fmax(fmax(held_up_clk(w),
+                                 (epilogue + TURN - multiply) / 2),
                             stores_clk(w) - multiply) + 64);
     if (w->pingpong)
         return more * (fmax(held_up_clk(w), 1.6 * epilogue - multiply) + 64);
