@@ -219,6 +219,35 @@ DCC_DEVICE void dcc_store(T *to, const F (&from)[N])
     }
 }
 
+DCC_DEVICE __half2 dcc_pair(float a, float b, const __half *)
+{
+    return __floats2half2_rn(a, b);
+}
+DCC_DEVICE __nv_bfloat162 dcc_pair(float a, float b, const __nv_bfloat16 *)
+{
+    return __floats2bfloat162_rn(a, b);
+}
+
+// The same, but `least` where they are less (or NaN), which T has exactly: then
+// it makes no difference that they are compared two at a time, rounded.
+template <int STEP, int N, class T>
+DCC_DEVICE void dcc_store_max(T *to, const float (&from)[N], float least)
+{
+    static_assert(N % STEP == 0 && STEP % 2 == 0, "whole vectors, of pairs");
+#pragma unroll
+    for (int i = 0; i < N; i += STEP) {
+        dcc_vector<T, STEP> x;
+#pragma unroll
+        for (int j = 0; j < STEP; j += 2) {
+            const auto pair =
+                __hmax2(dcc_pair(from[i + j], from[i + j + 1], to),
+                        dcc_pair(least, least, to));
+            memcpy(&x.v[j], &pair, sizeof pair);
+        }
+        *reinterpret_cast<dcc_vector<T, STEP> *>(to + i) = x;
+    }
+}
+
 // A vector like those above, or N side by side; the address is a multiple of a
 // vector's size.
 template <class V, class T> DCC_DEVICE void dcc_read(V &to, const T *from)

@@ -88,6 +88,11 @@ static int store_step(Graph *g, const Step *s, const Var *along, int vec)
                        along, vec);
 }
 
+bool body_stores_vectors(const Body *b, const Step *s)
+{
+    return store_step(b->graph, s, b->along, b->vec) > 1;
+}
+
 /* Whether the last of vectors of `vec` may lie partly in the padding behind
  * what v runs along: `offset` in t. */
 static bool has_room(Graph *g, const Tensor *t, const Idx *offset,
@@ -529,14 +534,16 @@ static const char *store_frag(Body *b, const Step *s, int *step)
                                      cprint_tensor(&b->print, s->tensor)));
 }
 
-static void put_vector_store(Body *b, Buf *out, const Step *s,
-                             const char *frag, int step)
+static void put_vector_store(Body *b, Buf *out, int i, const char *frag,
+                             int step)
 {
     CPrint *p = &b->print;
+    const Step *s = &b->group->step[i];
+    const char *least = b->least[i];
     bool guarded = guard_truth(s->where) != ALWAYS;
 
-    for (int i = 0; i < s->tensor->rank; i++)
-        cprint_bind_idx(out, p, s->store[i]);
+    for (int d = 0; d < s->tensor->rank; d++)
+        cprint_bind_idx(out, p, s->store[d]);
     cprint_bind_guard(out, p, s->where);
     if (guarded || b->store_if) {
         buf_puts(out, "if (");
@@ -546,13 +553,15 @@ static void put_vector_store(Body *b, Buf *out, const Step *s,
             (b->store_if ? cprint_guard : cprint_condition)(out, p, s->where);
         buf_puts(out, ")\n    ");
     }
+    buf_puts(out, least ? "dcc_store_max" : "dcc_store");
     if (step == b->vec)
-        buf_puts(out, "dcc_store<VEC>(&");
+        buf_puts(out, "<VEC>(&");
     else
-        buf_printf(out, "dcc_store<%d>(&", step);
+        buf_printf(out, "<%d>(&", step);
     buf_printf(out, "%s[", cprint_tensor(p, s->tensor));
     cprint_at(out, p, s->tensor, s->store);
-    buf_printf(out, "], %s);\n", frag);
+    buf_printf(out, "], %s%s%s);\n", frag, least ? ", " : "",
+               least ? least : "");
 }
 
 /* Whether step i belongs to this pass, not computed again for its value. */
@@ -646,8 +655,7 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
                           b->lane, b->lane, b->lane), &in);
     for (int i = 0; i < n; i++)
         if (frag[i])
-            put_vector_store(b, out, &b->group->step[step[i]], frag[i],
-                             width[i]);
+            put_vector_store(b, out, step[i], frag[i], width[i]);
     buf_free(&in);
 }
 

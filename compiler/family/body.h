@@ -56,6 +56,8 @@ typedef struct Body {
     bool along_rows;      /* along is one of rows */
     Held *held; int n_held, cap_held;
     const char *acc[MAX_STEPS];  /* accumulator of a reduction, "m" or "m[v]" */
+    const char *least[MAX_STEPS]; /* a stored vector's elements are no less;
+                                     NULL: no such bound */
     const char *kept[MAX_STEPS]; /* where a step's value is kept: "e[c][v]" */
     const char *store_if; /* condition of every store, or NULL */
     const char *lane_if;  /* of a lane's part in reductions, or NULL: a row's
@@ -106,6 +108,8 @@ typedef struct Reads {
 } Reads;
 void reads_of(const Group *gr, const int *step, int n, Reads *r);
 bool read_uses(const Expr *e, const Var *v);
+/* Whether s stores lanes as vectors. */
+bool body_stores_vectors(const Body *b, const Step *s);
 /* Does e read where an earlier step says? Then every lane does for itself,
  * once that step is done. */
 bool read_by_local(const Expr *e);

@@ -2,6 +2,7 @@
  * the window, and what sums begin with. */
 #include "map_walk.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- what stays in registers ------------------------------------------- */
@@ -138,7 +139,7 @@ void walk_factors(Walk *w, Buf *out, bool constant, bool early)
     }
 }
 
-/* ---- what sums begin with ---------------------------------------------- */
+/* ---- what sums begin with, and end at ---------------------------------- */
 
 typedef struct Uses {
     int of, n;
@@ -194,6 +195,30 @@ static const char *added_factor(Walk *w, const Step *s, const Expr **sum)
     return NULL;
 }
 
+/* Of max(x, bound), stored and no more: the bound, if 16 bits have it exactly.
+ * x is *rest. */
+static const char *stored_bound(Walk *w, int j, const Step *s,
+                                const Expr **rest)
+{
+    const Expr *e = s->value;
+    Buf text = {0};
+
+    if (!s->tensor || w->m->plan.uses[j] || e->type != T_F32 ||
+        (s->tensor->type != T_F16 && s->tensor->type != T_BF16) ||
+        e->kind != E_BINARY || e->fn != F_MAX ||
+        !body_stores_vectors(&w->m->body, s))
+        return NULL;
+    for (int k = 0; k < 2; k++) {
+        const Expr *c = e->arg[k];
+        if (c->kind != E_CONST || c->num != floor(c->num) ||
+            fabs(c->num) > 256)
+            continue;
+        *rest = e->arg[1 - k];
+        return cprint_bind(&text, &w->m->body.print, c, NULL);
+    }
+    return NULL;
+}
+
 void walk_starts(Walk *w)
 {
     Map *m = w->m;
@@ -204,12 +229,15 @@ void walk_starts(Walk *w)
     own->step = arena_array(m->graph->arena, Step, own->n_step);
     memcpy(own->step, m->group->step, sizeof(Step) * (size_t)own->n_step);
     for (int i = 0; i < n; i++) {
-        const Expr *sum = NULL;
-        const char *start = added_factor(w, &own->step[step[i]], &sum);
+        const Expr *sum = NULL, *rest = NULL;
+        Step *s = &own->step[step[i]];
+        m->body.least[step[i]] = stored_bound(w, step[i], s, &rest);
+        s->value = rest ? rest : s->value;
+        const char *start = added_factor(w, s, &sum);
         if (!start)
             continue;
         w->start[sum->local] = start;
-        own->step[step[i]].value = sum;
+        s->value = sum;
     }
     m->group = own;
     m->body.group = own;

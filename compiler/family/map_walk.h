@@ -44,7 +44,7 @@ void walk_name_taps(Walk *w, const char *r, const char *s);
  * possible. */
 void walk_factors(Walk *w, Buf *out, bool constant, bool early);
 /* A factor that is added to a sum, and to nothing else: the sum begins with
- * it. */
+ * it. And a constant that is the least that is stored: stores see to it. */
 void walk_starts(Walk *w);
 
 /* Shared memory, what the rows' copies need, and the first of them. */

@@ -110,6 +110,14 @@ static inline __nv_bfloat162 __floats2bfloat162_rn(float a, float b)
 {
     return {__nv_bfloat16(a), __nv_bfloat16(b)};
 }
+static inline __half2 __hmax2(__half2 a, __half2 b)
+{
+    return {__half(fmaxf(a.x, b.x)), __half(fmaxf(a.y, b.y))};
+}
+static inline __nv_bfloat162 __hmax2(__nv_bfloat162 a, __nv_bfloat162 b)
+{
+    return {__nv_bfloat16(fmaxf(a.x, b.x)), __nv_bfloat16(fmaxf(a.y, b.y))};
+}
 static inline float2 __half22float2(__half2 h)
 {
     return {(float)h.x, (float)h.y};
