@@ -91,6 +91,11 @@ static double load_rounds(Graph *g, const Group *gr, const Var *fast, int tile)
     return rounds;
 }
 
+static int64_t across_extent(const Roll *r)
+{
+    return r->across.q ? r->across.q->extent : 1;
+}
+
 /* Walks: the rows in 1, 2, ... equal parts, the last perhaps smaller. */
 static void add_walks(Graph *g, const Group *gr, const Options *o,
                       const Var **rows, int widest, Variant *v, int *n)
@@ -101,8 +106,7 @@ static void add_walks(Graph *g, const Group *gr, const Options *o,
 
     if (o->device->sm < 80 || !roll_find(g, gr, rows, fast, &r))
         return;
-    int64_t extent = r.down.q->extent, across = r.across.q ? r.across.q->extent
-                                                           : 1;
+    int64_t extent = r.down.q->extent, across = across_extent(&r);
     for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
         if (!roll_fits(g, gr, &r, fast, vec))
             continue;
@@ -130,8 +134,7 @@ static void add_bands(Graph *g, const Group *gr, const Options *o,
 
     if (!roll_find(g, gr, rows, fast, &r))
         return;
-    int64_t extent = r.down.q->extent, across = r.across.q ? r.across.q->extent
-                                                           : 1;
+    int64_t extent = r.down.q->extent, across = across_extent(&r);
     for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
         if (!roll_fits(g, gr, &r, fast, vec))
             continue;
