@@ -30,7 +30,8 @@ static bool is_reserved(const char *text)
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
         if (!strcmp(reserved[i], text))
             return true;
-    return !strncmp(text, "dcc_", 4) || !strncmp(text, "int", 3);
+    size_t n = strlen(text);
+    return !strncmp(text, "int", 3) && n > 5 && !strcmp(text + n - 2, "_t");
 }
 
 const char *ref_ident(Arena *a, const char *text)
@@ -60,6 +61,8 @@ const char *ref_name(RefText *r, const void *of, const char *wanted)
         if (r->name[i].of == of)
             return r->name[i].text;
     const char *base = ref_ident(a, wanted ? wanted : "");
+    if (!strncmp(base, "dcc_", 4)) /* the runtime's, whatever follows */
+        base = arena_printf(a, "_%s", base);
     const char *text = base;
     for (int n = 2; taken(r, text); n++)
         text = arena_printf(a, "%s_%d", base, n);

@@ -308,5 +308,18 @@ for sizes in "64 8192 8192 4" "16 4096 4096 4" "16 4096 640 0" \
     point $? "$1 x $2 x $3: turns in which k is taken: $4"
 done
 
+# names that begin as types of C or names of the runtime do
+cat >names.dcl <<'END'
+model names {
+  input interest : f16[8];
+  param int8_t : f16[8];
+  param dcc_load : f16[8];
+  output into[i] = interest[i] * int8_t[i] + dcc_load[i];
+}
+END
+timeout 20 "$dcc" names.dcl --emit=ref -o names.c >log 2>&1 &&
+    grep -q 'interest' names.c
+point $? "the oracle has names of its own for int8_t and dcc_load"
+
 echo "1..$n"
 exit $bad
