@@ -20,8 +20,17 @@ static const char *const reserved[] = {
     "wchar_t", "while", "xor", "threadIdx", "blockIdx", "blockDim", "gridDim",
     "warpSize", "stream", "grid", "smem", "lane", "warp", "thread", "block",
     "min", "max", "abs", "main", "workspace", "counters", "signbit", "isnan",
-    "isinf", "NULL", "INFINITY", "NAN", "INT_MAX", "INT_MIN", "EOF",
+    "isinf", "NULL", "INFINITY", "NAN", "INT_MAX", "INT_MIN", "EOF", "dim3",
+    "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
+    "uint32_t", "uint64_t", "smem_t", "CUtensorMap", "cudaError_t",
+    "cudaStream_t", "cudaSuccess",
 };
+
+/* Whether the runtime or CUDA may have the name, as all that begin like it. */
+static bool is_theirs(const char *id)
+{
+    return !strncmp(id, "dcc_", 4) || !strncmp(id, "__", 2);
+}
 
 const char *cprint_ident(Arena *a, const char *s)
 {
@@ -31,10 +40,10 @@ const char *cprint_ident(Arena *a, const char *s)
     for (char *c = id; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '_')
             *c = '_';
+    bool clash = is_theirs(id);
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (!strcmp(id, reserved[i]))
-            return arena_printf(a, "%s_", id);
-    return id;
+        clash |= !strcmp(id, reserved[i]);
+    return clash ? arena_printf(a, "%s_", id) : id;
 }
 
 CPrint cprint_new(Graph *g, const Kernel *k)

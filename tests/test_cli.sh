@@ -320,6 +320,10 @@ END
 timeout 20 "$dcc" names.dcl --emit=ref -o names.c >log 2>&1 &&
     grep -q 'interest' names.c
 point $? "the oracle has names of its own for int8_t and dcc_load"
+"$dcc" names.dcl -o names.cu >log 2>&1 &&
+    grep -q '__restrict__ int8_t_,' names.cu &&
+    grep -q '__restrict__ dcc_load_)' names.cu
+point $? "and the kernels"
 
 echo "1..$n"
 exit $bad
