@@ -186,7 +186,8 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     if (w->consumers == 1 && w->resident > 1)
         return more * fmax(fmax(held_up_clk(w), 0.02 * epilogue),
                            lone_tile_clk(w));
-    if (w->lead) /* one's epilogue is beside the other's products */
+    /* one's epilogue is beside the other's products: seen with gelu alone */
+    if (w->lead && w->x.special > 0)
         epilogue += held_up_clk(w) / 2;
     return more * (epilogue - hidden_clk(w) + 105);
 }
