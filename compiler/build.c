@@ -102,9 +102,7 @@ const char *group_words(Graph *g, const Group *gr)
         add_word(&w, "map");
     for (int i = 0; i < w.n; i++)
         buf_printf(&b, "%s%s", i ? "_" : "", w.word[i]);
-    const char *text = arena_strdup(g->arena, buf_text(&b));
-    buf_free(&b);
-    return text;
+    return buf_take(&b, g->arena);
 }
 
 static const char *last_path(const Group *gr)

@@ -83,9 +83,7 @@ const char *lower_text(Lower *l, const AstExpr *e)
     Buf b = {0};
 
     ast_print_expr(&b, e);
-    const char *s = arena_strdup(l->a, buf_text(&b));
-    buf_free(&b);
-    return s;
+    return buf_take(&b, l->a);
 }
 
 /* ---- types and shapes */

@@ -117,9 +117,7 @@ static const char *source_names(Session *s)
 
     for (int i = 0; i < s->line.n_file; i++)
         buf_printf(&b, "%s%s", i ? " " : "", base_name(s->line.file[i]));
-    const char *text = arena_strdup(s->arena, buf_text(&b));
-    buf_free(&b);
-    return text;
+    return buf_take(&b, s->arena);
 }
 
 /* Compiles the chosen models to text. False after errors. */

@@ -350,9 +350,7 @@ static const char *command_text(Arena *a, int argc, char **argv)
             buf_putn(&b, arg, (size_t)(eq + 1 - arg));
         buf_puts(&b, tail ? tail + 1 : arg);
     }
-    const char *text = arena_strdup(a, buf_text(&b));
-    buf_free(&b);
-    return text;
+    return buf_take(&b, a);
 }
 
 int options_parse(Arena *a, int argc, char **argv, const char *command,

@@ -301,10 +301,13 @@ for sizes in "64 8192 8192 4" "16 4096 4096 4" "16 4096 640 0" \
     "2048 2048 2048 0" "4096 14336 4096 4"; do
     # shellcheck disable=SC2086
     set -- $sizes
-    product "$1" "$2" "$3"
+    product "$1" "$2" "$3" || : >big.cu
+    grep -q '// Family' big.cu
+    emitted=$?
     leaps=$(sed -n 's/.* LEAPS = \([0-9]*\),.*/\1/p' big.cu)
-    [ "${leaps:-0}" = "$4" ] && grep -q "dcc_leap<.*LEAPS>" big.cu ||
-        [ "$4$leaps" = 0 ]
+    turns=$(grep -c "dcc_leap<.*LEAPS>" big.cu)
+    [ $emitted = 0 ] && [ "${leaps:-0}" = "$4" ] &&
+        [ $((turns > 0)) = $(($4 > 0)) ]
     point $? "$1 x $2 x $3: turns in which k is taken: $4"
 done
 
@@ -318,7 +321,8 @@ model names {
 }
 END
 timeout 20 "$dcc" names.dcl --emit=ref -o names.c >log 2>&1 &&
-    grep -q 'interest' names.c
+    grep -q '\<interest\>' names.c && grep -q '\<int8_t_2\>' names.c &&
+    grep -q '\<_dcc_load\>' names.c
 point $? "the oracle has names of its own for int8_t and dcc_load"
 "$dcc" names.dcl -o names.cu >log 2>&1 &&
     grep -q '__restrict__ int8_t_,' names.cu &&

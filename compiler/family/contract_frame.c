@@ -313,9 +313,7 @@ static const char *within(const Contract *x, const char *calls)
     buf_printf(&b, "if (k_tile + s < k_end)%s\n", one ? "" : " {");
     cprint_lines(&b, calls, 4);
     buf_puts(&b, one ? "" : "}\n");
-    const char *s = arena_strdup(x->g->arena, buf_text(&b));
-    buf_free(&b);
-    return s;
+    return buf_take(&b, x->g->arena);
 }
 
 /* The same part by part, on the way through a tile's products. Behind the last
@@ -401,9 +399,7 @@ static const char *wait_text(Contract *x)
                  "for (int s = 0; s < STAGES - 1; ++s)\n");
     cprint_lines(&b, within(x, calls), 4);
     buf_puts(&b, kernel_wait(x->kernel));
-    const char *s = arena_strdup(x->g->arena, buf_text(&b));
-    buf_free(&b);
-    return s;
+    return buf_take(&b, x->g->arena);
 }
 
 static void phase_from(Contract *x, const char *label, const char *name,

@@ -335,10 +335,8 @@ static const char *text_of(Halo *h, void (*put)(Halo *, Buf *))
 
     put(h, &b);
     cprint_lines(&lines, buf_text(&b), 0);
-    const char *s = arena_strdup(h->x.g->arena, buf_text(&lines));
     buf_free(&b);
-    buf_free(&lines);
-    return s;
+    return buf_take(&lines, h->x.g->arena);
 }
 
 /* Where pixel tq of the patch's row begins. */

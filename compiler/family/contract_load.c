@@ -388,9 +388,7 @@ static const char *inside(Contract *x, const Load *l, bool guards)
         buf_puts(&b, tail ? " && " : "");
         cprint_guard(&b, &x->cp, l->op->in);
     }
-    const char *s = arena_strdup(x->g->arena, buf_text(&b));
-    buf_free(&b);
-    return s;
+    return buf_take(&b, x->g->arena);
 }
 
 /* Bytes of a copy: behind the last k of a row is padding, which stays there. */

@@ -93,6 +93,8 @@ int wgmma_strip(const Wgmma *w);
  * b before TMA is: where all tiles run at once, many blocks ask for the same
  * lines at the same time, and those wait for HBM once each. */
 bool wgmma_sweeps(const Wgmma *w);
+/* Where it does not sweep: whether the first line of each row of a and b is
+ * worth asking for. */
 bool wgmma_asks_heads(const Wgmma *w);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);

@@ -372,9 +372,7 @@ static const char *find_tile(Wgmma *w, const WgmmaPlaces *p)
     buf_printf(&b, w->n_tiles > 1 ? "n0 = %s * BN;\n" : "n0 = %s;\n", band.n);
     if (many)
         put_batch(w, &b, p);
-    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
-    buf_free(&b);
-    return s;
+    return buf_take(&b, w->x.g->arena);
 }
 
 /* ---- multiply ---------------------------------------------------------- */
@@ -427,9 +425,7 @@ static const char *split_text(Wgmma *w)
     if (w->x.t.split < 2)
         return "";
     template_fill(&b, "contract_wgmma_split.cu.in", NULL, 0);
-    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
-    buf_free(&b);
-    return s;
+    return buf_take(&b, w->x.g->arena);
 }
 
 /* Registers move from the producer's warpgroup to the consumers': 3 x 168 or
@@ -460,13 +456,16 @@ static const char *product(const Wgmma *w)
 /* Two warpgroups multiply in turns, so that one's products hide the other's
  * epilogue, and so that each waits for every phase of a slot in order: a wait
  * for a phase beyond the next would pass at once. */
-static const char *turn_text(Arena *a, const char *first)
+static const char *turn_text(const Wgmma *w)
 {
-    return arena_printf(a, "// The warpgroups take turns: one multiplies while "
-                           "the other stores.\n"
-                           "if (tile != %s)\n"
-                           "    dcc_barrier_sync(1 + warpgroup, 256);\n",
-                        first);
+    if (!w->pingpong)
+        return "";
+    return arena_printf(w->x.g->arena,
+                        "// The warpgroups take turns: one multiplies while "
+                        "the other stores.\n"
+                        "if (tile != %s)\n"
+                        "    dcc_barrier_sync(1 + warpgroup, 256);\n",
+                        w->cluster > 1 ? "first_tile" : "(int)blockIdx.x");
 }
 
 static const char *pass_text(const Wgmma *w)
@@ -543,10 +542,8 @@ static const char *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
     }
     cprint_lines(&b, buf_text(&in), 4);
     buf_puts(&b, "}\n");
-    const char *text = arena_strdup(a, buf_text(&b));
-    buf_free(&b);
     buf_free(&in);
-    return text;
+    return buf_take(&b, a);
 }
 
 /* Loader and consumers leave out the same tiles. */
@@ -630,7 +627,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         {"SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
                  : split     ? ""
                              : "step += K_TILES;\n"},
-        {"TURN", w->pingpong ? turn_text(a, split || cluster ? own : "(int)blockIdx.x") : ""},
+        {"TURN", turn_text(w)},
         {"PASS", pass_text(w)},
         {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
         {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},

@@ -190,14 +190,6 @@ static void put_copies(Wgmma *w, Buf *b, bool weights)
     buf_free(&copies);
 }
 
-static const char *taken(Wgmma *w, Buf *b)
-{
-    const char *s = arena_strdup(w->x.g->arena, buf_text(b));
-
-    buf_free(b);
-    return s;
-}
-
 const char *wgmma_fill(Wgmma *w)
 {
     Buf b = {0};
@@ -219,7 +211,7 @@ const char *wgmma_fill(Wgmma *w)
         buf_puts(&b, "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
                      "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
     put_copies(w, &b, false);
-    return taken(w, &b);
+    return buf_take(&b, w->x.g->arena);
 }
 
 /* Narrow tiles took longer: their steps are over sooner than loads are issued,
@@ -257,7 +249,7 @@ const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
     cprint_lines(&b, buf_text(&in), 4);
     buf_puts(&b, "}\n");
     buf_free(&in);
-    return taken(w, &b);
+    return buf_take(&b, w->x.g->arena);
 }
 
 const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
@@ -295,5 +287,5 @@ const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
     }
     buf_free(&in);
     buf_free(&copies);
-    return taken(w, &b);
+    return buf_take(&b, w->x.g->arena);
 }

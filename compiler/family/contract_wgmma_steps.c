@@ -48,8 +48,6 @@ const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
         cprint_lines(&b, buf_text(&step), 4);
         buf_puts(&b, "    dcc_next_slot<STAGES>(slot, phase);\n}\n");
     }
-    const char *text = arena_strdup(a, buf_text(&b));
     buf_free(&step);
-    buf_free(&b);
-    return text;
+    return buf_take(&b, a);
 }

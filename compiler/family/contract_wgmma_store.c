@@ -252,12 +252,10 @@ static const char *packed_text(Wgmma *w)
     } else {
         template_fill(&b, "contract_wgmma_packed.cu.in", slot, 6);
     }
-    const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&pairs);
     buf_free(&pieces);
     buf_free(&ahead);
-    buf_free(&b);
-    return s;
+    return buf_take(&b, x->g->arena);
 }
 
 int wgmma_columns(const Contract *x)
@@ -369,18 +367,16 @@ static const char *direct_text(Wgmma *w)
                    {"WIDTH", x->width}, {"AGAIN", again}};
     if (w->deal) {
         slot[1] = (Slot){"GROUP", arena_printf(x->g->arena, "%d", w->deal * 4)};
-        slot[2] = slot[3];
-        template_fill(&b, "contract_wgmma_dealt.cu.in", slot, 3);
+        slot[2] = (Slot){"B", x->b.id};
+        template_fill(&b, "contract_wgmma_dealt.cu.in", slot, 4);
     } else if (x->vec >= 4) {
         template_fill(&b, "contract_wgmma_rows.cu.in", slot, 4);
     } else {
         template_fill(&b, "contract_wgmma_pairs.cu.in", slot, 3);
     }
-    const char *s = arena_strdup(x->g->arena, buf_text(&b));
     buf_free(&points);
     buf_free(&inner);
-    buf_free(&b);
-    return s;
+    return buf_take(&b, x->g->arena);
 }
 
 const char *wgmma_epilogue(Wgmma *w)

@@ -67,6 +67,14 @@ const char *buf_text(const Buf *b)
     return b->text ? b->text : "";
 }
 
+const char *buf_take(Buf *b, Arena *a)
+{
+    const char *text = arena_strdup(a, buf_text(b));
+
+    buf_free(b);
+    return text;
+}
+
 void buf_free(Buf *b)
 {
     free(b->text);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "arena.h"
+
 typedef struct Buf {
     char *text; /* NUL-terminated; NULL while empty */
     size_t len, cap;
@@ -20,6 +22,8 @@ void buf_putn(Buf *b, const char *s, size_t n);
 void buf_putc(Buf *b, char c);
 const char *buf_text(const Buf *b); /* "" while empty */
 void buf_free(Buf *b);
+/* The text, from now on the arena's; b is empty. */
+const char *buf_take(Buf *b, Arena *a);
 
 /* Reads a whole file into b. False, with errno set, if it cannot (a directory
  * is EISDIR). */

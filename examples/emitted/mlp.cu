@@ -147,8 +147,9 @@ void mlp_h_matmul_relu_add(
             step += K_TILES;
 
             // epilogue
-            // By the order of b's rows in their slots a thread has neighbouring
-            // columns. Rows go fastest: what belongs to columns is read once.
+            // By the order of w1's rows in their slots a thread has
+            // neighbouring columns. Rows go fastest: what belongs to columns is
+            // read once.
             #pragma unroll
             for (int j = 0; j < BN / 32; ++j) {
                 #pragma unroll
