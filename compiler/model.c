@@ -154,11 +154,18 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     c->us = d->launch_us + c->latency + most;
 }
 
-/* Memory that a run finds in HBM: weights, inputs, and what is too large to
- * have stayed in the L2 since its producer ran. */
+enum { KEPT = 24 << 20 }; /* bytes that stay in the L2 until they are read */
+
+bool model_in_hbm(const Tensor *t)
+{
+    return tensor_is_constant(t) || t->role == ROLE_INPUT ||
+           (double)tensor_elems(t) * type_bytes(t->type) > KEPT;
+}
+
+/* Bytes that pass the L2: of weights and of what is too large to stay there
+ * all, of the rest half. */
 static double hbm_share(const Tensor *t, double bytes)
 {
-    enum { KEPT = 24 << 20 };
     return tensor_is_constant(t) || bytes > KEPT ? bytes : bytes * 0.5;
 }
 

@@ -41,6 +41,9 @@ typedef struct Work {
 
 void model_cost(const Device *d, const Work *w, Cost *c);
 
+/* Whether a run finds t in HBM: weights, inputs, and what is too large to have
+ * stayed in the L2 since it was made. */
+bool model_in_hbm(const Tensor *t);
 /* Bytes of a tensor's elements that the group touches (each counted once, and
  * without those that an affine `c ? a : b` masks). */
 double model_group_bytes(Graph *g, const Group *gr, double *in, double *out);

@@ -3,8 +3,8 @@
 // around single PTX instructions (the only inline PTX there is). Section names
 // are those of the PTX ISA manual, version 8.8.
 //
-// The wrappers of the second half have CPU versions in emu/ of the same names
-// and promises, so a kernel that calls them runs on both.
+// The wrappers of instructions have CPU versions in emu/ of the same names and
+// promises, so a kernel that calls them runs on both.
 #ifndef DCC_DEVICE_CUH
 #define DCC_DEVICE_CUH
 
@@ -49,6 +49,14 @@ template <class T, int BYTES> DCC_DEVICE T &dcc_shared()
 #endif
     return *reinterpret_cast<T *>(dcc_smem);
 }
+
+// ---- single instructions ----------------------------------------------------
+
+#ifdef DCC_EMU
+#include "dcc_emu_device.h"
+#else
+#include "dcc_ptx.cuh"
+#endif
 
 // ---- conversions ------------------------------------------------------------
 
@@ -205,6 +213,21 @@ DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from, F other)
         to[i] = in ? to[i] : other;
 }
 
+// One such vector to memory.
+template <class V> DCC_DEVICE void dcc_put(void *to, const V &from)
+{
+    uint32_t word[(sizeof from + 3) / 4];
+    memcpy(word, &from, sizeof from);
+    if (sizeof from == 16)
+        dcc_put16(to, word);
+    else if (sizeof from == 8)
+        dcc_put8(to, word);
+    else if (sizeof from == 4)
+        dcc_put4(to, word);
+    else
+        *static_cast<V *>(to) = from;
+}
+
 template <int STEP, int N, class F, class T>
 DCC_DEVICE void dcc_store(T *to, const F (&from)[N])
 {
@@ -215,7 +238,7 @@ DCC_DEVICE void dcc_store(T *to, const F (&from)[N])
 #pragma unroll
         for (int j = 0; j < STEP; ++j)
             dcc_assign(x.v[j], from[i + j]);
-        *reinterpret_cast<dcc_vector<T, STEP> *>(to + i) = x;
+        dcc_put(to + i, x);
     }
 }
 
@@ -244,7 +267,7 @@ DCC_DEVICE void dcc_store_max(T *to, const float (&from)[N], float least)
                         dcc_pair(least, least, to));
             memcpy(&x.v[j], &pair, sizeof pair);
         }
-        *reinterpret_cast<dcc_vector<T, STEP> *>(to + i) = x;
+        dcc_put(to + i, x);
     }
 }
 
@@ -532,14 +555,6 @@ DCC_DEVICE dcc_arg<T> dcc_block_argmax(dcc_arg<T> x, dcc_arg<T> *scratch)
 {
     return dcc_block_reduce<dcc_op_argmax, WARPS>(x, scratch);
 }
-
-// ---- single instructions ----------------------------------------------------
-
-#ifdef DCC_EMU
-#include "dcc_emu_device.h"
-#else
-#include "dcc_ptx.cuh"
-#endif
 
 // ---- functions that are dear in CUDA's library ------------------------------
 

@@ -41,6 +41,30 @@ DCC_DEVICE void dcc_stream4(uint32_t *to, const void *global)
                  : "l"(global));
 }
 
+// st.global past the L1: what this kernel does not read again. Nothing is said
+// of memory: loads may be moved over it, as over a store to another address.
+DCC_DEVICE void dcc_put16(void *global, const uint32_t *from)
+{
+    asm volatile("st.global.L1::no_allocate.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(global), "r"(from[0]), "r"(from[1]), "r"(from[2]),
+                   "r"(from[3]));
+}
+
+DCC_DEVICE void dcc_put8(void *global, const uint32_t *from)
+{
+    asm volatile("st.global.L1::no_allocate.v2.u32 [%0], {%1, %2};"
+                 :
+                 : "l"(global), "r"(from[0]), "r"(from[1]));
+}
+
+DCC_DEVICE void dcc_put4(void *global, const uint32_t *from)
+{
+    asm volatile("st.global.L1::no_allocate.u32 [%0], %1;"
+                 :
+                 : "l"(global), "r"(from[0]));
+}
+
 // ex2.approx: 2^x off by 2 units of the last place at most; what would be
 // subnormal is 0.
 DCC_DEVICE float dcc_ex2(float x)
@@ -386,20 +410,25 @@ DCC_DEVICE void dcc_fence_async()
 DCC_DEVICE void dcc_bulk_load(void *smem, const void *global, int bytes,
                               uint64_t *barrier, bool once)
 {
-    uint64_t policy;
-    if (once)
+    dcc_mbar_expect_tx(barrier, bytes);
+    if (once) {
+        uint64_t policy;
         asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;"
                      : "=l"(policy));
-    else
-        asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;"
-                     : "=l"(policy));
-    dcc_mbar_expect_tx(barrier, bytes);
-    asm volatile("cp.async.bulk.shared::cluster.global"
-                 ".mbarrier::complete_tx::bytes.L2::cache_hint "
-                 "[%0], [%1], %2, [%3], %4;" ::"r"(dcc_smem_u32(smem)),
-                 "l"(global), "r"(bytes), "r"(dcc_smem_u32(barrier)),
-                 "l"(policy)
-                 : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global"
+                     ".mbarrier::complete_tx::bytes.L2::cache_hint "
+                     "[%0], [%1], %2, [%3], %4;" ::"r"(dcc_smem_u32(smem)),
+                     "l"(global), "r"(bytes), "r"(dcc_smem_u32(barrier)),
+                     "l"(policy)
+                     : "memory");
+    } else {
+        asm volatile("cp.async.bulk.shared::cluster.global"
+                     ".mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                     :
+                     : "r"(dcc_smem_u32(smem)), "l"(global), "r"(bytes),
+                       "r"(dcc_smem_u32(barrier))
+                     : "memory");
+    }
 }
 
 // ---- TMA: tiled loads and stores ----

@@ -542,7 +542,7 @@ static void put_vector_store(Body *b, Buf *out, int i, const char *frag,
     const char *least = b->least[i];
     bool guarded = guard_truth(s->where) != ALWAYS;
 
-    for (int d = 0; d < s->tensor->rank; d++)
+    for (int d = 0; d < s->tensor->rank && !b->store_at[i]; d++)
         cprint_bind_idx(out, p, s->store[d]);
     cprint_bind_guard(out, p, s->where);
     if (guarded || b->store_if) {
@@ -555,12 +555,17 @@ static void put_vector_store(Body *b, Buf *out, int i, const char *frag,
     }
     buf_puts(out, least ? "dcc_store_max" : "dcc_store");
     if (step == b->vec)
-        buf_puts(out, "<VEC>(&");
+        buf_puts(out, "<VEC>(");
     else
-        buf_printf(out, "<%d>(&", step);
-    buf_printf(out, "%s[", cprint_tensor(p, s->tensor));
-    cprint_at(out, p, s->tensor, s->store);
-    buf_printf(out, "], %s%s%s);\n", frag, least ? ", " : "",
+        buf_printf(out, "<%d>(", step);
+    if (b->store_at[i]) {
+        buf_puts(out, b->store_at[i]);
+    } else {
+        buf_printf(out, "&%s[", cprint_tensor(p, s->tensor));
+        cprint_at(out, p, s->tensor, s->store);
+        buf_puts(out, "]");
+    }
+    buf_printf(out, ", %s%s%s);\n", frag, least ? ", " : "",
                least ? least : "");
 }
 

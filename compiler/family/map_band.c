@@ -55,6 +55,12 @@ static int64_t row_elements(const Tensor *t, int dim)
     return n == all ? n : 0;
 }
 
+static long long row_bytes(const Expr *e, const Roll *r)
+{
+    return row_elements(e->tensor, down_dim(e, r)) *
+           type_bytes(e->tensor->type);
+}
+
 static bool whole_rows(const Expr *e, const Roll *r, const Var *const *rows,
                        int n_rows)
 {
@@ -109,11 +115,8 @@ double band_row_bytes(const Group *gr, const Roll *r)
     Reads moved;
 
     moved_reads(gr, r, &moved);
-    for (int i = 0; i < moved.n; i++) {
-        const Tensor *t = moved.read[i]->tensor;
-        bytes += (double)row_elements(t, down_dim(moved.read[i], r)) *
-                 type_bytes(t->type);
-    }
+    for (int i = 0; i < moved.n; i++)
+        bytes += (double)row_bytes(moved.read[i], r);
     return bytes;
 }
 
@@ -213,9 +216,9 @@ static void declare(Walk *w, const Expr *const *read, int n)
 }
 
 /* Which of a block's rows no other block reads: they need not stay in the L2,
- * which has more of what is written then (depthwise 3x3 on an H200: 11.3 us
- * instead of 11.6 for 19 MB, 17.1 instead of 17.8 for 29). Where far more is
- * read than written, that costs (stride 2, 77 MB: 27.8 instead of 26.1). */
+ * which has more of what is written then (depthwise 3x3 on an H200: 10.9 us
+ * instead of 12.1 for 19 MB, 16.9 instead of 18.2 for 29). Where far more is
+ * read than written, that costs (stride 2, 77 MB: 27.7 instead of 26.3). */
 static const char *read_once(const Walk *w, const char *row)
 {
     const Roll *r = w->r;
@@ -229,8 +232,9 @@ static const char *read_once(const Walk *w, const char *row)
                         shared, row, (long long)band_rows(r) - shared);
 }
 
-/* `row`'s copy, if there is such a row. */
-static void put_copy(Walk *w, Buf *out, const Expr *e, int i, const char *row)
+/* Where row w->u of the block's begins, the columns at 0, and whether there is
+ * such a row (""if there always is). */
+static void put_row_start(Walk *w, Buf *out, Buf *inside, const Expr *e)
 {
     CPrint *p = &w->m->body.print;
     IdxPool *pool = w->m->graph->pool;
@@ -240,26 +244,31 @@ static void put_copy(Walk *w, Buf *out, const Expr *e, int i, const char *row)
     Cond in[2] = {{e->at[dim], 0},
                   {idx_sub(pool, idx_const(pool, t->dim[dim] - 1), e->at[dim]),
                    0}};
-    long long bytes = row_elements(t, dim) * type_bytes(t->type);
-    bool all = cond_truth(in[0]) == ALWAYS && cond_truth(in[1]) == ALWAYS;
-    const char *slot = slot_of(w, row);
-    Buf copy = {0}, inside = {0};
 
     for (int d = 0; d < t->rank; d++)
         at[d] = within(t, dim, d) ? zero : e->at[d];
-    buf_printf(&copy, "dcc_bulk_load(smem.%s[%s], &%s[", w->ring[i], slot,
-               cprint_tensor(p, t));
-    cprint_at(&copy, p, t, at);
-    buf_printf(&copy, "], %lld, &smem.%s[%s], %s);\n", bytes, w->there, slot,
-               read_once(w, row));
-    cprint_condition(&inside, p, (Guard){in, 2});
-    if (all)
-        buf_puts(out, buf_text(&copy));
-    else
-        buf_printf(out, "if (%s)\n    %selse\n"
-                        "    dcc_mbar_arrive(&smem.%s[%s]);\n",
-                   buf_text(&inside), buf_text(&copy), w->there, slot);
-    buf_free(&copy);
+    cprint_at(out, p, t, at);
+    if (cond_truth(in[0]) != ALWAYS || cond_truth(in[1]) != ALWAYS)
+        cprint_condition(inside, p, (Guard){in, 2});
+}
+
+/* Its copy. */
+static void put_copy(Walk *w, Buf *out, const Expr *e, int i)
+{
+    const char *slot = slot_of(w, w->u);
+    Buf start = {0}, inside = {0};
+
+    put_row_start(w, &start, &inside, e);
+    if (inside.len)
+        buf_printf(out, "if (%s)\n    ", buf_text(&inside));
+    buf_printf(out, "dcc_bulk_load(smem.%s[%s], &%s[%s], %lld, &smem.%s[%s], "
+                    "%s);\n", w->ring[i], slot,
+               cprint_tensor(&w->m->body.print, e->tensor), buf_text(&start),
+               row_bytes(e, w->r), w->there, slot, read_once(w, w->u));
+    if (inside.len)
+        buf_printf(out, "else\n    dcc_mbar_arrive(&smem.%s[%s]);\n", w->there,
+                   slot);
+    buf_free(&start);
     buf_free(&inside);
 }
 
@@ -275,7 +284,7 @@ static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n,
     walk_name_taps(w, u, "0");
     cprint_name(p, w->r->down.q, top);
     for (int i = 0; i < n; i++)
-        put_copy(w, &in, read[i], i, u);
+        put_copy(w, &in, read[i], i);
     buf_printf(out, "const auto %s = [&](int %s) {\n", w->fetch, u);
     put_block(out, &in);
     buf_puts(out, "};\n");
@@ -283,22 +292,75 @@ static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n,
     buf_free(&in);
 }
 
-/* Barriers and the first copies, in the order in which their rows are needed,
- * the bands' in turns: from several warps they would come in any order, at the
- * same time, and so all of them late. */
+/* The block's row that is needed as number `turn`, the bands' in turns; those
+ * below all bands come last. */
+static void put_turn(Walk *w, Buf *out, const char *turn, bool last)
+{
+    long long step = w->r->down.tile * (long long)w->r->down.stride;
+
+    buf_printf(out, "const int %s = ", w->u);
+    if (last)
+        buf_printf(out, "%s < BANDS * %lld\n    ? ", turn, step);
+    buf_printf(out, "%s %% BANDS * %lld + %s / BANDS", turn, step, turn);
+    if (last)
+        buf_printf(out, " : %s", turn);
+    buf_puts(out, ";\n");
+}
+
+/* A line each of the rows that are needed first, where they are in HBM: the
+ * copies, which begin once there are barriers and then take long to begin, find
+ * these in the L2 (depthwise 3x3 on an H200, 19 MB: 11.04 us instead of 11.60;
+ * two lines each would be in the copies' way: 11.76). */
+static void put_ahead(Walk *w, Buf *out, const Expr *e, const char *top)
+{
+    enum { LINE = 128 };
+    CPrint *p = &w->m->body.print;
+    int64_t lines = (row_bytes(e, w->r) + LINE - 1) / LINE;
+    int64_t rows = (w->m->kernel->block + lines - 1) / lines;
+    int64_t step = w->r->down.tile * (int64_t)w->r->down.stride;
+    bool turns = w->r->bands > 1;
+    Buf in = {0}, start = {0}, inside = {0};
+
+    if (!model_in_hbm(e->tensor) || rows > w->r->slots ||
+        (turns && rows > w->r->bands * step))
+        return;
+    CScope scope = cprint_open(p);
+    const char *turn = turns ? cprint_fresh(p, "turn") : w->u;
+    const char *line = cprint_fresh(p, "line");
+    buf_printf(&in, "const int %s = threadIdx.x / %lld, %s = threadIdx.x %% "
+                    "%lld;\n", turn, (long long)lines, line, (long long)lines);
+    if (turns)
+        put_turn(w, &in, turn, false);
+    walk_name_taps(w, w->u, "0");
+    cprint_name(p, w->r->down.q, top);
+    put_row_start(w, &start, &inside, e);
+    if (inside.len)
+        buf_printf(&in, "if (%s)\n    ", buf_text(&inside));
+    buf_printf(&in, "dcc_prefetch_l2(&%s[%s + %s * %d]);\n",
+               cprint_tensor(p, e->tensor), buf_text(&start), line,
+               LINE / type_bytes(e->tensor->type));
+    buf_puts(out, "{  // a line each of the rows that come first\n");
+    put_block(out, &in);
+    buf_puts(out, "}\n");
+    cprint_close(p, scope);
+    buf_free(&in);
+    buf_free(&start);
+    buf_free(&inside);
+}
+
+/* Barriers and the first copies, in the order in which their rows are needed:
+ * from several warps they would come in any order, at the same time, and so
+ * all of them late. */
 static void put_first(Walk *w, Buf *out, int n)
 {
     Map *m = w->m;
     CPrint *p = &m->body.print;
     Buf in = {0}, each = {0};
     const char *k = w->u, *u = k;
-    long long step = w->r->down.tile * (long long)w->r->down.stride;
 
     if (w->r->bands > 1) {
         k = cprint_fresh(p, "turn");
-        buf_printf(&in, "const int %s = %s < BANDS * %lld\n"
-                        "    ? %s %% BANDS * %lld + %s / BANDS : %s;\n", u, k,
-                   step, k, step, k, k);
+        put_turn(w, &in, k, true);
     }
     buf_printf(&in, "dcc_mbar_init(&smem.%s[%s], %d);\n", w->there, u, n);
     if (w->spent)
@@ -357,6 +419,8 @@ void band_begin(Walk *w, Buf *out, const Expr *const *read, int n)
         else
             buf_printf(out, "%s - %s;\n", w->p, top);
     }
+    for (int i = 0; i < n; i++)
+        put_ahead(w, out, read[i], top);
     put_fetch(w, out, read, n, top);
     put_first(w, out, n);
     for (int i = 0; i < n; i++)

@@ -425,6 +425,39 @@ static void put_row(Walk *w, Buf *out, const Expr *const *read, int n)
     buf_free(&in);
 }
 
+/* `__half *y_row = &y[...];`: where the thread's first column of a row is
+ * stored. The others lie a constant from there, which a store's instruction
+ * holds; in the text of each one's own place nvcc does not find it. */
+static void put_store_rows(Walk *w, Buf *out, const int *step, int n)
+{
+    Body *b = &w->m->body;
+    CPrint *p = &b->print;
+    Graph *g = w->m->graph;
+    const Var *q = w->r->across.q;
+
+    for (int i = 0; i < n && q; i++) {
+        const Step *s = &b->group->step[step[i]];
+        if (!s->tensor || s->op != R_NONE || b->vec == 1 ||
+            !body_stores_vectors(b, s))
+            continue;
+        const Idx *at = cprint_offset(g, s->tensor, s->store);
+        const Idx *columns = idx_scale(g->pool, idx_var(g->pool, q),
+                                       idx_coef(at, q));
+        if (idx_uses(idx_sub(g->pool, at, columns), q))
+            continue;
+        const char *row = cprint_fresh(
+            p, arena_printf(g->arena, "%s_row", cprint_tensor(p, s->tensor)));
+        for (int d = 0; d < s->tensor->rank; d++)
+            cprint_bind_idx(out, p, s->store[d]);
+        buf_printf(out, "%s *%s = &%s[", type_cname(s->tensor->type), row,
+                   cprint_tensor(p, s->tensor));
+        cprint_at(out, p, s->tensor, s->store);
+        buf_puts(out, "];\n");
+        b->store_at[step[i]] = arena_printf(g->arena, "%s + %s * %lld", row,
+                                            w->k, (long long)idx_coef(at, q));
+    }
+}
+
 /* The oldest row of sums is complete. */
 static void put_results(Walk *w, Buf *out)
 {
@@ -441,6 +474,8 @@ static void put_results(Walk *w, Buf *out)
                                 cprint_ident(arena, w->r->down.q->name)));
 
     cprint_name(&b->print, w->r->down.q, p);
+    buf_printf(&row, "const int %s = %s + %s - (LIVE - 1);\n", p, w->p, w->t);
+    put_store_rows(w, &row, step, n);
     if (q->q)
         cprint_name(&b->print, q->q, arena_printf(arena, "(%s + %s)", w->q,
                                                   w->k));
@@ -450,7 +485,6 @@ static void put_results(Walk *w, Buf *out)
     if (q->q && q->q->extent % q->tile)
         put_loop(&guarded, "", arena_printf(arena, "if (%s + %s < %s)", w->q,
                                             w->k, walk_size(w, q->q)), &in);
-    buf_printf(&row, "const int %s = %s + %s - (LIVE - 1);\n", p, w->p, w->t);
     walk_unrolled(w, &row, w->k, "TILE", guarded.len ? &guarded : &in);
     put_loop(out, "", arena_printf(arena, "if (%s >= LIVE - 1)", w->t), &row);
     buf_free(&in);

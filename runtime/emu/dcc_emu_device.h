@@ -23,6 +23,20 @@ static inline void dcc_stream4(uint32_t *to, const void *global)
 {
     to[0] = *(const uint32_t *)global;
 }
+static inline void dcc_put16(void *global, const uint32_t *from)
+{
+    for (int i = 0; i < 4; i++)
+        ((uint32_t *)global)[i] = from[i];
+}
+static inline void dcc_put8(void *global, const uint32_t *from)
+{
+    for (int i = 0; i < 2; i++)
+        ((uint32_t *)global)[i] = from[i];
+}
+static inline void dcc_put4(void *global, const uint32_t *from)
+{
+    *(uint32_t *)global = from[0];
+}
 
 static inline float dcc_emu_flush(float x)
 {
