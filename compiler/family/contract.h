@@ -184,6 +184,11 @@ typedef struct ContractAhead {
     Buf declare, reads;
     int column_regs;        /* and of what belongs to columns */
     Buf columns;
+    int by;                 /* 0, or the columns of a point where a loop over
+                               them is outside that over rows: `by_columns` is
+                               what is done once there */
+    ContractPlace *column_place, *row_place; /* then in place of `place` */
+    Buf by_columns;
 } ContractAhead;
 void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
                      ContractAhead *ahead);

@@ -8,11 +8,15 @@
 
 enum { MAX_STEPS = 64, MAX_VECTORS = 32 };
 
+/* When a read is done: with a point's steps, with those of its columns' points
+ * before all of these, or before the sums are there. */
+typedef enum { READ_POINT, READ_COLUMNS, READ_EARLY } ReadWhen;
+
 typedef struct Vector {
     const Expr *read;      /* of this element, or NULL: a store */
     const char *id;
     int piece, count;      /* elements of one access, accesses */
-    bool early;            /* read before the sums are there */
+    ReadWhen when;
 } Vector;
 
 typedef struct Finish Finish;
@@ -42,9 +46,9 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
                        Guard in, int vec);
 /* Whether v is read and may be before the sums are there. */
 bool finish_ahead(const Contract *x, const Vector *v);
-/* dcc_f32x4 r_vec[2], s_vec[2]; those that are read early, or the others;
+/* dcc_f32x4 r_vec[2], s_vec[2]; those that are read then;
  * zero: with = {}, as where a read has a condition */
-void finish_declare(Finish *f, Buf *b, bool early, bool zero);
+void finish_declare(Finish *f, Buf *b, ReadWhen when, bool zero);
 /* if (..) dcc_read(r_vec, &r[..]); */
 void finish_read(Finish *f, Buf *b, const Vector *v);
 /* Names the variables of a side: digits of its number, or the number alone. */

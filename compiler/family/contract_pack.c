@@ -101,7 +101,8 @@ static bool choose_ahead(Finish *f, int regs)
             column_regs(f->x, v) > regs)
             continue;
         regs -= column_regs(f->x, v);
-        some = v->early = true;
+        v->when = READ_EARLY;
+        some = true;
     }
     return some;
 }
@@ -123,7 +124,7 @@ static void declare_ahead(Finish *f, Buf *b, bool some)
 
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
-        if (!v->early)
+        if (v->when != READ_EARLY)
             continue;
         const char *type = finish_type(f, v->read->tensor, v);
         if (strcmp(type, last))
@@ -178,7 +179,7 @@ static void put_ahead(Finish *f, Buf *b, const char *at)
     declare_ahead(f, b, cut);
     finish_side(f, &in, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
-        if (f->vec[i].early)
+        if (f->vec[i].when == READ_EARLY)
             read_ahead(f, b, &loop, &f->vec[i], at);
     if (loop.len) {
         buf_printf(b, "#pragma unroll\n"
@@ -277,11 +278,31 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
                    guard_truth(v->read->in) == ALWAYS ? "" : " = {}");
         if (!a->reads.len)
             put_point(f, &a->reads, place);
-        v->early = true;
+        v->when = READ_EARLY;
         v->id = arena_printf(x->g->arena, "%s[%s]", id, a->piece);
         finish_read(f, &a->reads, v);
     }
     cprint_close(&x->cp, scope);
+}
+
+/* What belongs to columns, before all of their points. */
+static void put_by_columns(Finish *f, ContractAhead *a)
+{
+    Contract *x = f->x;
+
+    a->column_place(x, &a->by_columns);
+    if (!x->patch_n)
+        finish_side(f, &a->by_columns, &x->n, f->linear_n);
+    for (int i = 0; i < f->n_vec; i++) {
+        Vector *v = &f->vec[i];
+        if (v->when == READ_POINT && finish_ahead(x, v) &&
+            !finish_uses(&x->m, v->read))
+            v->when = READ_COLUMNS;
+    }
+    finish_declare(f, &a->by_columns, READ_COLUMNS, false);
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].when == READ_COLUMNS)
+            finish_read(f, &a->by_columns, &f->vec[i]);
 }
 
 void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
@@ -298,7 +319,14 @@ void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
         put_ahead(&f, &ahead->columns, "j");
     if (ahead)
         put_rows_ahead(&f, ahead, place);
-    put_point(&f, b, place);
+    if (ahead && ahead->by == x->vec) {
+        put_by_columns(&f, ahead);
+        ahead->row_place(x, b);
+        if (!x->patch)
+            finish_side(&f, b, &x->m, f.linear_m);
+    } else {
+        put_point(&f, b, place);
+    }
     finish_loads(&f, b);
     finish_columns(&f, b);
     cprint_close(&x->cp, scope);

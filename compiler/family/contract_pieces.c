@@ -145,8 +145,10 @@ static int choose_early(Finish *f)
         if (!finish_ahead(x, v) || regs + own > MOST_REGS ||
             x->regs + regs + own > MOST_ALL)
             continue;
-        v->early = once || (same_columns && !finish_uses(&x->m, v->read));
-        regs += v->early ? own : 0;
+        if (!once && (!same_columns || finish_uses(&x->m, v->read)))
+            continue;
+        v->when = READ_EARLY;
+        regs += own;
     }
     return regs;
 }
@@ -178,7 +180,7 @@ static bool early_rows(const Finish *f)
 {
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
-        if (v->early && finish_uses(&f->x->m, v->read))
+        if (v->when == READ_EARLY && finish_uses(&f->x->m, v->read))
             return true;
     }
     return false;
@@ -209,12 +211,12 @@ void contract_early(Contract *x, Buf *b)
         return;
     x->regs += regs;
     buf_puts(b, "// What the epilogue reads besides the sums, meanwhile.\n");
-    finish_declare(f, b, true, *in);
+    finish_declare(f, b, READ_EARLY, *in);
     CScope scope = cprint_open(&x->cp);
     finish_side(f, &loads, &x->m, f->linear_m);
     finish_side(f, &loads, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
-        if (f->vec[i].early)
+        if (f->vec[i].when == READ_EARLY)
             finish_read(f, &loads, &f->vec[i]);
     cprint_close(&x->cp, scope);
     buf_printf(&body, "const int m = m0 + %sthreadIdx.x / (BN / %d);\n"

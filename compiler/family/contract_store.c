@@ -213,13 +213,13 @@ static void put_vector(Finish *f, Buf *b, const Vector *v, const Tensor *t,
     buf_puts(b, zero ? " = {};\n" : ";\n");
 }
 
-void finish_declare(Finish *f, Buf *b, bool early, bool zero)
+void finish_declare(Finish *f, Buf *b, ReadWhen when, bool zero)
 {
     const char *last = "";
 
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
-        if (!v->read || v->early != early)
+        if (!v->read || v->when != when)
             continue;
         const char *type = finish_type(f, v->read->tensor, v);
         if (!strcmp(type, last))
@@ -491,9 +491,9 @@ void finish_loads(Finish *f, Buf *b)
         buf_printf(b, "%s%d sum_vec[%d];\n"
                       "dcc_read(sum_vec, &sums[row][col]);\n", vec, piece,
                    x->vec / piece);
-    finish_declare(f, b, false, false);
+    finish_declare(f, b, READ_POINT, false);
     for (int i = 0; i < f->n_vec; i++)
-        if (f->vec[i].read && !f->vec[i].early)
+        if (f->vec[i].read && f->vec[i].when == READ_POINT)
             finish_read(f, b, &f->vec[i]);
     for (int i = 0; i < x->gr->n_step; i++) {
         if (!f->vector_store[i])

@@ -2,23 +2,24 @@
 
 /* The epilogue of a wgmma contraction: from sums in registers to memory. */
 
-/* Bounds of this point: leaves the loop's body where it is outside. */
-static void put_bounds(Wgmma *w, Buf *b)
+/* Bounds of rows, of columns or of both: leaves the loop's body where the point
+ * is outside. */
+static void put_bounds(Wgmma *w, Buf *b, bool rows, bool columns)
 {
     Contract *x = &w->x;
     const Tma *t = w->tma;
     const char *sep = "";
     Buf in = {0};
 
-    if (!x->patch && (x->c.M % x->t.bm || w->cluster > 1)) {
+    if (rows && !x->patch && (x->c.M % x->t.bm || w->cluster > 1)) {
         buf_puts(&in, "m >= M");
         sep = " || ";
     }
-    if (x->patch && w->patch.rows < x->t.bm) {
+    if (rows && x->patch && w->patch.rows < x->t.bm) {
         buf_printf(&in, "row >= PATCH");
         sep = " || ";
     }
-    for (int i = 0; x->patch && i < t->m.n; i++)
+    for (int i = 0; rows && x->patch && i < t->m.n; i++)
         if (t->m.axis[i].extent % w->patch.tile[i] ||
             (i == 0 && w->cluster > 1)) {
             buf_printf(&in, "%s", sep);
@@ -27,7 +28,7 @@ static void put_bounds(Wgmma *w, Buf *b)
             buf_printf(&in, " >= %lld", (long long)t->m.axis[i].extent);
             sep = " || ";
         }
-    if (x->c.N % x->t.bn)
+    if (columns && x->c.N % x->t.bn)
         buf_printf(&in, "%sn >= N", sep);
     if (in.len)
         buf_printf(b, "if (%s)\n    continue;\n", buf_text(&in));
@@ -72,18 +73,20 @@ static void put_digits(Wgmma *w, Buf *b)
     }
 }
 
-/* m and n at a row and column of the tile, or leaves the loop. */
+/* m and n at a row and column of the tile, or one of them (the other's text is
+ * NULL); or leaves the loop. */
 static void put_place(Wgmma *w, Buf *b, const char *row, const char *col)
 {
-    if (w->x.patch) {
+    if (row && w->x.patch) {
         buf_printf(b, "const int row = %s;\n", row);
         put_patch(w, b);
-    } else {
+    } else if (row) {
         buf_printf(b, "const int m = m0 + %s;\n", row);
     }
-    buf_printf(b, "const int n = n0 + %s;\n", col);
-    put_bounds(w, b);
-    if (w->x.patch)
+    if (col)
+        buf_printf(b, "const int n = n0 + %s;\n", col);
+    put_bounds(w, b, row, col);
+    if (row && w->x.patch)
         put_digits(w, b);
 }
 
@@ -102,30 +105,49 @@ static const char *point_row(const Wgmma *w)
                : "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
 }
 
-/* Where the point is: contract_points' callback. */
+/* The columns of a point. */
+static const char *point_columns(const Wgmma *w)
+{
+    if (w->deal)
+        return arena_printf(w->x.g->arena, "j * %d + lane %% 4 * %d",
+                            w->deal * 4, w->deal);
+    return w->x.vec == 8   ? "j * 32 + lane % 4 * 8"
+           : w->x.vec == 4 ? "j * 32 + lane % 4 * 8 + c * 4"
+           : w->x.vec == 2 ? "j * 8 + lane % 4 * 2"
+                           : "j * 8 + lane % 4 * 2 + c";
+}
+
+static const char *point_sum(const Wgmma *w)
+{
+    Arena *a = w->x.g->arena;
+
+    if (w->deal)
+        return arena_printf(a, "acc[i / 2][e / 2 * (BN / %d) + j * 4 + "
+                               "i %% 2 * 2 + e %% 2]", w->deal);
+    if (w->x.vec >= 4)
+        return w->x.vec == 8 ? "part[e]" : "part[c * 4 + e]";
+    return arena_printf(a, "%s[i / 2][j * 4 + i %% 2 * 2 + %s]", sums_of(w),
+                        w->x.vec == 2 ? "e" : "c");
+}
+
+/* Where the point is: contract_points' callbacks. */
 static void place_point(Contract *x, Buf *b)
 {
     Wgmma *w = (Wgmma *)x; /* x is its first member */
-    Arena *a = x->g->arena;
 
-    if (w->deal) {
-        x->sum = arena_printf(a, "acc[i / 2][e / 2 * (BN / %d) + j * 4 + "
-                                 "i %% 2 * 2 + e %% 2]", w->deal);
-        put_place(w, b, point_row(w),
-                  arena_printf(a, "j * %d + lane %% 4 * %d", w->deal * 4,
-                               w->deal));
-        return;
-    }
-    if (x->vec >= 4)
-        x->sum = x->vec == 8 ? "part[e]" : "part[c * 4 + e]";
-    else
-        x->sum = arena_printf(a, "%s[i / 2][j * 4 + i %% 2 * 2 + %s]",
-                              sums_of(w), x->vec == 2 ? "e" : "c");
-    put_place(w, b, point_row(w),
-              x->vec == 8   ? "j * 32 + lane % 4 * 8"
-              : x->vec == 4 ? "j * 32 + lane % 4 * 8 + c * 4"
-              : x->vec == 2 ? "j * 8 + lane % 4 * 2"
-                            : "j * 8 + lane % 4 * 2 + c");
+    x->sum = point_sum(w);
+    put_place(w, b, point_row(w), point_columns(w));
+}
+
+static void place_columns(Contract *x, Buf *b)
+{
+    put_place((Wgmma *)x, b, NULL, point_columns((Wgmma *)x));
+}
+
+static void place_row(Contract *x, Buf *b)
+{
+    x->sum = point_sum((Wgmma *)x);
+    put_place((Wgmma *)x, b, point_row((Wgmma *)x), NULL);
 }
 
 /* The same of a pair of columns, and of a piece of a line. */
@@ -328,6 +350,8 @@ static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
 
     *part = wgmma_rows_ahead(w);
     *a = (ContractAhead){
+        .by = w->deal ? w->deal : 8,
+        .column_place = place_columns, .row_place = place_row,
         .pieces = *part * (w->wm / 32), .regs = w->spare_rows,
         .column_regs = w->deal ? w->spare : 0,
         .piece = *part == 1    ? "i"
@@ -364,18 +388,20 @@ static const char *direct_text(Wgmma *w)
         buf_puts(&inner, buf_text(&points));
     }
     Slot slot[] = {{"POINTS", buf_text(&inner)}, {"SUMS", sums_of(w)},
-                   {"WIDTH", x->width}, {"AGAIN", again}};
+                   {"WIDTH", x->width}, {"AGAIN", again},
+                   {"COLUMNS", buf_text(&ahead.by_columns)}};
     if (w->deal) {
         slot[1] = (Slot){"GROUP", arena_printf(x->g->arena, "%d", w->deal * 4)};
         slot[2] = (Slot){"B", x->b.id};
-        template_fill(&b, "contract_wgmma_dealt.cu.in", slot, 4);
+        template_fill(&b, "contract_wgmma_dealt.cu.in", slot, 5);
     } else if (x->vec >= 4) {
-        template_fill(&b, "contract_wgmma_rows.cu.in", slot, 4);
+        template_fill(&b, "contract_wgmma_rows.cu.in", slot, 5);
     } else {
         template_fill(&b, "contract_wgmma_pairs.cu.in", slot, 3);
     }
     buf_free(&points);
     buf_free(&inner);
+    buf_free(&ahead.by_columns);
     return buf_take(&b, x->g->arena);
 }
 
