@@ -104,17 +104,27 @@ DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers,
 
 // Two warpgroups that share a tile do not end it together: before its last
 // products the second one waits until the first has begun all of its own, which
-// therefore are done early, and stores while the second multiplies.
-DCC_DEVICE void dcc_end_first(int warpgroup)
+// therefore are done early, and stores while the second multiplies. The first
+// must not end the next tile before the second has come to this one's end, as
+// the barrier would count it twice. Where slots that the second has yet to free
+// do not see to that, the second tells, and the first waits, but for its first
+// tile.
+DCC_DEVICE void dcc_end_first(int warpgroup, bool waits = false)
 {
-    if (warpgroup == 0)
-        dcc_barrier_arrive(1, 256);
+    if (warpgroup != 0)
+        return;
+    if (waits)
+        dcc_barrier_sync(2, 256);
+    dcc_barrier_arrive(1, 256);
 }
 
-DCC_DEVICE void dcc_end_second(int warpgroup)
+DCC_DEVICE void dcc_end_second(int warpgroup, bool tells = false)
 {
-    if (warpgroup == 1)
-        dcc_barrier_sync(1, 256);
+    if (warpgroup != 1)
+        return;
+    dcc_barrier_sync(1, 256);
+    if (tells)
+        dcc_barrier_arrive(2, 256);
 }
 
 // The next slot of a ring of N, and its phase's parity.

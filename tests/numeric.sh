@@ -10,10 +10,11 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32
-#             wgmma-tf32 wgmma-3xtf32 apart asan": random legal variants of a
-#             family wherever it can serve, mma also where splits of k go
-#             through memory; map's with so many bands a block; the ways of
+#             pairs mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32
+#             3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan": random legal variants
+#             of a family wherever it can serve, mma also where splits of k go
+#             through memory; tiles of two warpgroups, also in reverse with
+#             copies at once; map's with so many bands a block; the ways of
 #             --math; launches one after another; the address and
 #             undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
@@ -24,7 +25,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
+flavours="mma simt wgmma pairs mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -62,9 +63,10 @@ one_model()
     cd "$dir" || return
     ./oracle --model "$model" --random 1 --save-weights w --save-in x \
         >log 2>&1 || { point 1 "$label $model" log; return; }
-    for order in 0 1 7; do
-        async=lazy budget=20000000
-        [ $order != 0 ] || async=eager
+    turns="0-eager 1-lazy 7-lazy"
+    [ "$label" != pairs ] || turns="$turns 1-eager"
+    for turn in $turns; do
+        order=${turn%-*} async=${turn#*-} budget=20000000
         # and the way that large tensors are checked: at points
         [ $order != 1 ] || budget=1000
         status=0 math=
@@ -159,6 +161,9 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv norm \
                 f32_products) ;;
+        pairs) flavour $f -O1 \
+            "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
+schedule=cooperative" $(files pairs) ;;
         mma-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=contract_mma=any" $(files tensor_cores wgmma_conv) ;;

@@ -140,10 +140,13 @@ void wgmma_im2col_copy(Wgmma *w, Buf *b);
 /* contract_wgmma_cost.c: the time of what model_cost() found possible; c has
  * the times that HBM and the L2 take. */
 void wgmma_time(const Wgmma *w, Cost *c);
-/* contract_wgmma_steps.c: whether tiles are taken as whole rounds of the ring;
- * and the text of the loop over a tile's k, from begin to end, where slot[n]
- * and the next are free for names of its own. */
+/* contract_wgmma_steps.c: whether tiles are taken as whole rounds. */
 bool wgmma_rounds(const Wgmma *w);
+/* Whether the ring has room for the next tile beside what the warpgroup that
+ * ends second has yet to multiply: it has to tell how far it is. */
+bool wgmma_tells(const Wgmma *w);
+/* The text of the loop over a tile's k, from begin to end, where slot[n] and
+ * the next are free for names of its own. */
 const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                         Slot *slot, int n);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets

@@ -453,6 +453,12 @@ static const char *product(const Wgmma *w)
                         !w->tma->b.k_major);
 }
 
+/* Whether a tile is not the block's first. */
+static const char *later_tile(const Wgmma *w)
+{
+    return w->cluster > 1 ? "tile != first_tile" : "tile != (int)blockIdx.x";
+}
+
 /* Two warpgroups multiply in turns, so that one's products hide the other's
  * epilogue, and so that each waits for every phase of a slot in order: a wait
  * for a phase beyond the next would pass at once. */
@@ -463,16 +469,19 @@ static const char *turn_text(const Wgmma *w)
     return arena_printf(w->x.g->arena,
                         "// The warpgroups take turns: one multiplies while "
                         "the other stores.\n"
-                        "if (tile != %s)\n"
+                        "if (%s)\n"
                         "    dcc_barrier_sync(1 + warpgroup, 256);\n",
-                        w->cluster > 1 ? "first_tile" : "(int)blockIdx.x");
+                        later_tile(w));
 }
 
 static const char *pass_text(const Wgmma *w)
 {
-    return w->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
-           : w->lead   ? "dcc_end_first(warpgroup);\n"
-                       : "";
+    if (w->pingpong)
+        return "dcc_barrier_arrive(2 - warpgroup, 256);\n";
+    if (wgmma_tells(w))
+        return arena_printf(w->x.g->arena, "dcc_end_first(warpgroup, %s);\n",
+                            later_tile(w));
+    return w->lead ? "dcc_end_first(warpgroup);\n" : "";
 }
 
 static const char *prefetch(const Wgmma *w)

@@ -18,6 +18,11 @@ bool wgmma_rounds(const Wgmma *w)
  * straight code is the quicker, by up to 5%. */
 static const char ahead[] = "#pragma unroll 1  // reads stay ahead of it\n";
 
+bool wgmma_tells(const Wgmma *w)
+{
+    return w->lead && w->lead + w->k_tiles <= w->x.t.stages;
+}
+
 const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                         Slot *slot, int n)
 {
@@ -27,9 +32,11 @@ const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
 
     slot[n++] = (Slot){"LATER", arena_printf(a, rounds ? "k_tile + slot > %s"
                                                        : "k_tile > %s", begin)};
-    slot[n++] = (Slot){"LAST", w->lead ? "if (k_tile == K_TILES - LEAD)\n"
-                                         "    dcc_end_second(warpgroup);\n"
-                                       : ""};
+    slot[n++] = (Slot){
+        "LAST", w->lead ? arena_printf(a, "if (k_tile == K_TILES - LEAD)\n"
+                                          "    dcc_end_second(warpgroup%s);\n",
+                                       wgmma_tells(w) ? ", true" : "")
+                        : ""};
     template_fill(&step, "contract_wgmma_step.cu.in", slot, n);
     if (rounds) {
         buf_printf(&b, "int phase = step / STAGES %% 2, before = 0;\n"

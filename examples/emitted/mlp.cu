@@ -152,11 +152,11 @@ void mlp_h_matmul_relu_add(
             // read once.
             #pragma unroll
             for (int j = 0; j < BN / 32; ++j) {
+                const int n = n0 + j * 32 + lane % 4 * 8;
                 #pragma unroll
                 for (int i = 0; i < WM / 32; ++i) {
                     const int m = m0 + warp * 16 + i / 2 * 64 + i % 2 * 8
                         + lane / 4;
-                    const int n = n0 + j * 32 + lane % 4 * 8;
                     dcc_f16x8 h_out;
                     #pragma unroll
                     for (int e = 0; e < 8; ++e) {

@@ -375,8 +375,13 @@ void dcc_emu_barrier(int id, int n, int arrive_only, const char *where)
         dcc_emu_fault("barrier %d: %d threads expected here, %d elsewhere",
                       id, n, b->expected);
     b->expected = n;
+    if (me->barrier_phase[id] == b->phase + 1)
+        dcc_emu_fault("barrier %d: a thread arrives twice, others have yet to "
+                      "come", id);
+    me->barrier_phase[id] = b->phase + 1;
     if (++b->arrived == n) {
         b->arrived = 0;
+        b->phase++;
         for (EmuThread *t : b->waiting)
             emu_wake(t);
         b->waiting.clear();
@@ -565,6 +570,7 @@ static void emu_prepare_thread(EmuThread *t, EmuBlock *b, int linear,
     t->done = false;
     t->waited = !(g.waits && emu_settings().early);
     t->where = "not started";
+    memset(t->barrier_phase, 0, sizeof t->barrier_phase);
     t->copy_groups = t->store_groups = 0;
     t->copies.clear();
     t->stores.clear();
@@ -581,6 +587,7 @@ static void emu_prepare_block(EmuScheduler *s, int rank,
     b->threads = &s->threads[(size_t)(rank * s->block_threads)];
     for (EmuBarrier &barrier : b->barrier) {
         barrier.arrived = barrier.expected = 0;
+        barrier.phase = 0;
         barrier.waiting.clear();
     }
     b->warps.resize((size_t)(s->block_threads + 31) / 32);

@@ -60,6 +60,7 @@ struct EmuThread {
     const void *key;   /* the mbarrier it waits for, and its parity */
     int parity;
     unsigned cluster_phase;
+    unsigned barrier_phase[EMU_BARRIERS]; /* + 1, of its last arrivals */
     int copy_groups, store_groups; /* committed so far */
     std::vector<EmuCopy> copies;
     std::vector<EmuTile> stores;
@@ -67,6 +68,7 @@ struct EmuThread {
 
 struct EmuBarrier {
     int arrived, expected;
+    unsigned phase; /* how often all have arrived */
     std::vector<EmuThread *> waiting;
 };
 
