@@ -68,6 +68,7 @@ static void count_read(const Expr *e, void *ctx)
 
     if (e->kind != E_READ)
         return;
+    f->rows_read |= uses_side(&f->x.m, e);
     if (uses_side(&f->x.m, e))
         f->reads_regs += wide ? 32 : 16;
     else if (wide && uses_side(&f->x.n, e))
@@ -77,6 +78,7 @@ static void count_read(const Expr *e, void *ctx)
 static void count_reads(WgmmaForm *f, const Group *gr)
 {
     f->reads_regs = 0;
+    f->rows_read = false;
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
             expr_visit(gr->step[i].value, count_read, f);
@@ -252,6 +254,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
                                : regs_for(d, t->threads, w->resident);
     w->spare = three ? 0 : all - sums - wide - other_regs(w, f);
     w->spare_rows = three ? 0 : w->spare + f->reads_regs;
+    w->rows_read = f->rows_read;
     return NULL;
 }
 

@@ -33,6 +33,7 @@ typedef struct WgmmaForm {
     int deals;              /* columns that a lane can have next to each other,
                                or 0 */
     int reads_regs;         /* registers of what the epilogue reads */
+    bool rows_read;         /* and whether that is of rows */
 } WgmmaForm;
 
 typedef struct Wgmma {
@@ -56,6 +57,7 @@ typedef struct Wgmma {
     bool sweeps;            /* asks the L2 for all of b at its start */
     bool heads;             /* or for the first line of each row of a and b */
     int spare;              /* registers that a consumer's thread has left */
+    bool rows_read;         /* by the epilogue */
     int spare_rows;         /* with those set aside for what rows read */
     int leaps;              /* turns in which a sum's k_tiles are taken */
     int64_t m_tiles, n_tiles, k_tiles;

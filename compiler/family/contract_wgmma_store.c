@@ -359,7 +359,7 @@ static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
                                               "j %% %d * (WM / 32) + i", *part)
                                : "j * (WM / 32) + i"};
     int left = w->spare_rows - BESIDE - a->pieces * 4;
-    if (w->spare_rows > w->spare && *part && a->column_regs > left)
+    if (w->rows_read && *part && a->column_regs > left)
         a->column_regs = left;
 }
 
