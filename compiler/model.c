@@ -162,6 +162,12 @@ bool model_in_hbm(const Tensor *t)
            (double)tensor_elems(t) * type_bytes(t->type) > KEPT;
 }
 
+bool model_leaves(const Tensor *t)
+{
+    return t->role == ROLE_OUTPUT ||
+           (double)tensor_elems(t) * type_bytes(t->type) > KEPT;
+}
+
 /* Bytes that pass the L2: of weights and of what is too large to stay there
  * all, of the rest half. */
 static double hbm_share(const Tensor *t, double bytes)

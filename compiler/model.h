@@ -44,6 +44,9 @@ void model_cost(const Device *d, const Work *w, Cost *c);
 /* Whether a run finds t in HBM: weights, inputs, and what is too large to have
  * stayed in the L2 since it was made. */
 bool model_in_hbm(const Tensor *t);
+/* Whether nobody will find in the L2 what is written to t: an output, or too
+ * large to stay there. */
+bool model_leaves(const Tensor *t);
 /* Bytes of a tensor's elements that the group touches (each counted once, and
  * without those that an affine `c ? a : b` masks). */
 double model_group_bytes(Graph *g, const Group *gr, double *in, double *out);

@@ -213,22 +213,25 @@ DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from, F other)
         to[i] = in ? to[i] : other;
 }
 
-// One such vector to memory.
-template <class V> DCC_DEVICE void dcc_put(void *to, const V &from)
+// Whether a result may stay in the caches, or is out of their way at once.
+enum dcc_way { DCC_KEPT, DCC_PAST };
+
+template <dcc_way WAY, class V>
+DCC_DEVICE void dcc_put(void *to, const V &from)
 {
     uint32_t word[(sizeof from + 3) / 4];
     memcpy(word, &from, sizeof from);
-    if (sizeof from == 16)
+    if (WAY == DCC_PAST && sizeof from == 16)
         dcc_put16(to, word);
-    else if (sizeof from == 8)
+    else if (WAY == DCC_PAST && sizeof from == 8)
         dcc_put8(to, word);
-    else if (sizeof from == 4)
+    else if (WAY == DCC_PAST && sizeof from == 4)
         dcc_put4(to, word);
     else
         *static_cast<V *>(to) = from;
 }
 
-template <int STEP, int N, class F, class T>
+template <int STEP, dcc_way WAY = DCC_KEPT, int N, class F, class T>
 DCC_DEVICE void dcc_store(T *to, const F (&from)[N])
 {
     static_assert(N % STEP == 0, "whole vectors");
@@ -238,7 +241,7 @@ DCC_DEVICE void dcc_store(T *to, const F (&from)[N])
 #pragma unroll
         for (int j = 0; j < STEP; ++j)
             dcc_assign(x.v[j], from[i + j]);
-        dcc_put(to + i, x);
+        dcc_put<WAY>(to + i, x);
     }
 }
 
@@ -253,7 +256,7 @@ DCC_DEVICE __nv_bfloat162 dcc_pair(float a, float b, const __nv_bfloat16 *)
 
 // The same, but `least` where they are less (or NaN), which T has exactly: then
 // it makes no difference that they are compared two at a time, rounded.
-template <int STEP, int N, class T>
+template <int STEP, dcc_way WAY = DCC_KEPT, int N, class T>
 DCC_DEVICE void dcc_store_max(T *to, const float (&from)[N], float least)
 {
     static_assert(N % STEP == 0 && STEP % 2 == 0, "whole vectors, of pairs");
@@ -267,7 +270,7 @@ DCC_DEVICE void dcc_store_max(T *to, const float (&from)[N], float least)
                         dcc_pair(least, least, to));
             memcpy(&x.v[j], &pair, sizeof pair);
         }
-        dcc_put(to + i, x);
+        dcc_put<WAY>(to + i, x);
     }
 }
 

@@ -555,9 +555,10 @@ static void put_vector_store(Body *b, Buf *out, int i, const char *frag,
     }
     buf_puts(out, least ? "dcc_store_max" : "dcc_store");
     if (step == b->vec)
-        buf_puts(out, "<VEC>(");
+        buf_puts(out, "<VEC");
     else
-        buf_printf(out, "<%d>(", step);
+        buf_printf(out, "<%d", step);
+    buf_puts(out, b->past[i] ? ", DCC_PAST>(" : ">(");
     if (b->store_at[i]) {
         buf_puts(out, b->store_at[i]);
     } else {

@@ -61,6 +61,7 @@ typedef struct Body {
     const char *kept[MAX_STEPS]; /* where a step's value is kept: "e[c][v]" */
     const char *store_at[MAX_STEPS]; /* where a vector is stored, "y_row + k",
                              or NULL: the text of its place in the tensor */
+    bool past[MAX_STEPS]; /* and that past the caches */
     const char *store_if; /* condition of every store, or NULL */
     const char *lane_if;  /* of a lane's part in reductions, or NULL: a row's
                              last vector may lie partly in padding */

@@ -63,7 +63,8 @@ static double step_clk(const Wgmma *w, const Clocks *s)
     return fmax(fmax(math, s->reads + 5), round / crowd(w));
 }
 
-/* Whether the epilogue of a tile reads what belongs to its rows. */
+/* Whether the epilogue of a tile reads what belongs to its rows, or 4-byte
+ * elements of its columns: costs are fitted to both as one. */
 static bool reads_rows(const Wgmma *w)
 {
     return w->spare_rows > w->spare;
