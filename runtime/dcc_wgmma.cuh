@@ -63,15 +63,16 @@ DCC_DEVICE void dcc_sweep_l2(const T *from, int n)
             dcc_prefetch_l2(from + i);
 }
 
-// The same of the first line of each row alone: TMA asks for lines that lie a
-// row's length apart, all blocks at one time, and waits longest for the first.
-template <int THREADS, class T>
+// The same of the first line of each row alone, or of the LEAPS lines of it
+// that come first (dcc_leap): TMA asks for lines that lie a row's length apart,
+// all blocks at one time, and waits longest for the first.
+template <int THREADS, int LEAPS = 1, class T>
 DCC_DEVICE void dcc_sweep_heads_l2(const T *from, int rows, int length)
 {
     const int first = (int)(threadIdx.x * gridDim.x + blockIdx.x);
     if (threadIdx.x < THREADS)
-        for (int i = first; i < rows; i += (int)gridDim.x * THREADS)
-            dcc_prefetch_l2(from + i * length);
+        for (int i = first; i < rows * LEAPS; i += (int)gridDim.x * THREADS)
+            dcc_prefetch_l2(from + i * (length / LEAPS));
 }
 
 // The barriers of a ring of N slots: one is full when all its fillers, and

@@ -10,13 +10,14 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             pairs mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32
-#             3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan": random legal variants
-#             of a family wherever it can serve, mma also where splits of k go
-#             through memory; tiles of two warpgroups, also in reverse with
-#             copies at once; map's with so many bands a block; the ways of
-#             --math; launches one after another; the address and
-#             undefined-behaviour sanitizers
+#             pairs single mma-sm_80 halo stream ring map bands=1 bands=2
+#             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan": random
+#             legal variants of a family wherever it can serve, mma also where
+#             splits of k go through memory; tiles of two warpgroups, also in
+#             reverse with copies at once; of one, launched one after another;
+#             map's with so many bands a block; the ways of --math; launches
+#             one after another; the address and undefined-behaviour
+#             sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
 #             in a build with --enable-sanitizers
@@ -25,7 +26,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -164,6 +165,9 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs) ;;
+        single) flavour $f -O1 \
+            "$apart --variant=contract_wgmma=bm=64,bn=64,consumers=1,split=1" \
+            $(files wgmma) ;;
         mma-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=contract_mma=any" $(files tensor_cores wgmma_conv) ;;

@@ -354,7 +354,12 @@ bool wgmma_sweeps(const Wgmma *w)
            gapless(&w->tma->b, elements);
 }
 
-/* Of operands whose rows lie one after the other, one line at most a thread. */
+bool wgmma_streams(const Wgmma *w)
+{
+    return w->m_tiles == 1 && w->leaps > 1;
+}
+
+/* Of operands whose rows lie one after the other, one row at most a thread. */
 bool wgmma_asks_heads(const Wgmma *w)
 {
     const Contraction *c = &w->x.c;
@@ -362,7 +367,8 @@ bool wgmma_asks_heads(const Wgmma *w)
 
     if ((double)w->tiles < blocks)
         blocks = (double)w->tiles;
-    return !w->sweeps && w->consumers > 1 && c->batches == 1 &&
+    return !w->sweeps && (w->consumers > 1 || wgmma_streams(w)) &&
+           c->batches == 1 &&
            (double)(c->M + c->N) <= blocks * w->consumers * 128 &&
            w->tma->a.k_major && w->tma->b.k_major &&
            w->tma->a.dim[0].extent == c->K && w->tma->b.dim[0].extent == c->K &&

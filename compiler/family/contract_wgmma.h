@@ -95,8 +95,10 @@ int wgmma_strip(const Wgmma *w);
  * b before TMA is: where all tiles run at once, many blocks ask for the same
  * lines at the same time, and those wait for HBM once each. */
 bool wgmma_sweeps(const Wgmma *w);
-/* Where it does not sweep: whether the first line of each row of a and b is
- * worth asking for. */
+/* Whether b comes from memory once, in leaps along k. */
+bool wgmma_streams(const Wgmma *w);
+/* Where it does not sweep: whether the lines of each row of a and b that come
+ * first are worth asking for. */
 bool wgmma_asks_heads(const Wgmma *w);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);

@@ -514,9 +514,11 @@ static const char *sweep(const Wgmma *w)
                             read_by(w, &w->tma->b));
     if (!w->heads)
         return "";
-    return arena_printf(a, "dcc_sweep_heads_l2<CONSUMERS * 128>(%s, M, K);\n"
-                           "dcc_sweep_heads_l2<CONSUMERS * 128>(%s, N, K);\n",
-                        read_by(w, &w->tma->a), read_by(w, &w->tma->b));
+    const char *leaps = wgmma_streams(w) ? ", LEAPS" : "";
+    return arena_printf(a, "dcc_sweep_heads_l2<CONSUMERS * 128%s>(%s, M, K);\n"
+                           "dcc_sweep_heads_l2<CONSUMERS * 128%s>(%s, N, K);\n",
+                        leaps, read_by(w, &w->tma->a), leaps,
+                        read_by(w, &w->tma->b));
 }
 
 /* One thread sets up the ring; where loads are ahead, it is the one that loads,

@@ -47,4 +47,5 @@ model wg_neighbours_cut { input x : bf16[300, 136]; param w : bf16[328, 136]; pa
 
 // k in leaps: tiles that are under way at one time come from far apart
 model wg_leaps { input x : f16[40, 8192]; param w : f16[72, 8192]; param b : f16[72]; output y = relu(linear(x, w, b)); }
+model wg_leaps_ahead { input x : f16[64, 8192]; input w : f16[136, 8192]; output y = linear(x, w); }
 model wg_leaps_split { input x : bf16[40, 16384]; param w : bf16[32, 16384]; output y = linear(x, w); }
