@@ -350,7 +350,10 @@ static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
 
     *part = wgmma_rows_ahead(w);
     *a = (ContractAhead){
-        .by = w->deal ? w->deal : 8,
+        /* lanes that exchange sums stay together */
+        .by = w->deal                     ? w->deal
+              : w->x.c.N % w->x.t.bn == 0 ? 8
+                                          : 0,
         .column_place = place_columns, .row_place = place_row,
         .pieces = *part * (w->wm / 32), .regs = w->spare_rows,
         .column_regs = w->deal ? w->spare : 0,

@@ -233,7 +233,7 @@ static const char *read_once(const Walk *w, const char *row)
 }
 
 /* Where row w->u of the block's begins, the columns at 0, and whether there is
- * such a row (""if there always is). */
+ * such a row ("" if there always is). */
 static void put_row_start(Walk *w, Buf *out, Buf *inside, const Expr *e)
 {
     CPrint *p = &w->m->body.print;

@@ -45,6 +45,10 @@ model wg_stays { input x : f16[40000, 72]; param w : f16[24, 72]; param b : f16[
 model wg_neighbours { input x : f16[200, 96]; param w : f16[100, 96]; param b : f32[100]; input r : f32[200, 100]; output y[i, j] : f32 = relu((sum(k) x[i, k] * w[j, k]) + b[j]) + r[i, j]; }
 model wg_neighbours_cut { input x : bf16[300, 136]; param w : bf16[328, 136]; param b : f32[328]; input s : bf16[300]; output y[i, j] = gelu(sum(k) x[i, k] * w[j, k] + b[j]) * s[i]; }
 
+// Lanes exchange sums, some of them beyond the last column.
+model wg_mn_b_rows { input x : f16[150, 200]; input z : f16[200, 136]; input r : f16[150, 136]; param b : f16[136]; output y[i, j] = relu((sum(k) x[i, k] * z[k, j]) + b[j]) + r[i, j]; }
+model wg_mn_b_whole { input x : f16[150, 200]; input z : f16[200, 128]; input r : f16[150, 128]; param b : f16[128]; output y[i, j] = relu((sum(k) x[i, k] * z[k, j]) + b[j]) + r[i, j]; }
+
 // k in leaps: tiles that are under way at one time come from far apart
 model wg_leaps { input x : f16[40, 8192]; param w : f16[72, 8192]; param b : f16[72]; output y = relu(linear(x, w, b)); }
 model wg_leaps_ahead { input x : f16[64, 8192]; input w : f16[136, 8192]; output y = linear(x, w); }
