@@ -219,6 +219,17 @@ static const char *stored_bound(Walk *w, int j, const Step *s,
     return NULL;
 }
 
+/* Whether what is stored is rounded so far that the order of additions does not
+ * show: in f32, sums that begin with a large factor are rounded to its size
+ * each time, which is beyond the bound of (sum) + factor. */
+static bool stores_short(const Group *gr)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor && type_bytes(gr->step[i].tensor->type) > 2)
+            return false;
+    return true;
+}
+
 void walk_starts(Walk *w)
 {
     Map *m = w->m;
@@ -233,7 +244,8 @@ void walk_starts(Walk *w)
         Step *s = &own->step[step[i]];
         m->body.least[step[i]] = stored_bound(w, step[i], s, &rest);
         s->value = rest ? rest : s->value;
-        const char *start = added_factor(w, s, &sum);
+        const char *start = stores_short(m->group) ? added_factor(w, s, &sum)
+                                                   : NULL;
         if (!start)
             continue;
         w->start[sum->local] = start;

@@ -43,8 +43,9 @@ void walk_name_taps(Walk *w, const char *r, const char *s);
  * made at load time or was not; early: asked for only, where that is
  * possible. */
 void walk_factors(Walk *w, Buf *out, bool constant, bool early);
-/* A factor that is added to a sum, and to nothing else: the sum begins with
- * it. And a constant that is the least that is stored: stores see to it. */
+/* A factor that is added to a sum, and to nothing else: where results are of
+ * 16 bits the sum begins with it. And a constant that is the least that is
+ * stored: stores see to it. */
 void walk_starts(Walk *w);
 
 /* Shared memory, what the rows' copies need, and the first of them. */

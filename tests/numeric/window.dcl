@@ -29,3 +29,4 @@ model win_3d { input x : f16[1, 6, 7, 8, 8]; param w : f16[3, 3, 3, 8];
 model win_round { input x : f32[1, 11, 40, 96]; param w : f32[3, 3, 96]; param b : f32[96]; output y = relu(dw(x, w, b, pad = 1)); }
 model win_round_stride { input x : f16[2, 22, 56, 96]; param w : f16[3, 3, 96]; output y = dw(x, w, pad = 1, stride = 2); }
 model win_relu_bf16 { input x : bf16[1, 12, 14, 8]; param w : bf16[3, 3, 8]; param b : bf16[8]; output y = relu(dw(x, w, b, pad = 1)); }
+model win_f32_bias { input x : f32[2, 32, 28, 128]; param w : f32[3, 1, 128]; param b : f32[128]; output y = dw(x, w, b, pad = 0); }
