@@ -14,10 +14,9 @@
 #             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan": random
 #             legal variants of a family wherever it can serve, mma also where
 #             splits of k go through memory; tiles of two warpgroups, also in
-#             reverse with copies at once; of one, launched one after another;
-#             map's with so many bands a block; the ways of --math; launches
-#             one after another; the address and undefined-behaviour
-#             sanitizers
+#             reverse with copies at once; of one, apart; map's with so many
+#             bands a block; the ways of --math; apart: launches one after
+#             another; the address and undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
 #             in a build with --enable-sanitizers
