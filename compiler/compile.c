@@ -1,13 +1,13 @@
 #include "compile.h"
 
-#include "build.h"
-#include "explain.h"
-#include "layout.h"
-#include "memory.h"
-#include "needed.h"
-#include "normalise.h"
-#include "plan.h"
-#include "simplify.h"
+#include "emit/build.h"
+#include "search/explain.h"
+#include "rewrite/layout.h"
+#include "emit/memory.h"
+#include "rewrite/needed.h"
+#include "rewrite/normalise.h"
+#include "search/plan.h"
+#include "rewrite/simplify.h"
 
 const char *const dump_passes[] = {"graph",  "simplify", "normalise",
                                    "layout", "select",   "variants",

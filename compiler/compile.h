@@ -2,9 +2,9 @@
 #ifndef DCC_COMPILE_H
 #define DCC_COMPILE_H
 
-#include "emit.h"
-#include "lower.h"
-#include "select.h"
+#include "emit/emit.h"
+#include "lower/lower.h"
+#include "search/select.h"
 
 typedef struct CompileOptions {
     Options model;            /* device, math */

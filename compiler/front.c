@@ -1,6 +1,6 @@
 #include "front.h"
 
-#include "device.h"
+#include "model/device.h"
 #include "dsl/dsl.h"
 
 #include <errno.h>

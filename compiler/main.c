@@ -1,9 +1,9 @@
 /* main.c - the commands. Exit status: 0 done, 1 the user's error, 2 a bad
  * command line, 3 an environment failure, 70 a bug in dcc. */
-#include "driver.h"
+#include "command/driver.h"
 #include "front.h"
 #include "options.h"
-#include "tune.h"
+#include "command/tune.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -42,11 +42,14 @@ includes compiler/support/*.[ch] | own_dir compiler/support |
     fail "compiler/support includes libc only"
 includes dsl/*.[chly] | grep -v -e ':support/' | own_dir dsl |
     grep -v -e ':dcl\.tab\.h$' -e ':dcl\.yy\.h$' | fail "dsl adds support only"
-includes compiler/*.[ch] compiler/family/*.[ch] | grep '[:/]ast\.h$' |
-    grep -v -e '^compiler/lower[a-z_]*\.[ch]:' -e '^compiler/compile\.c:' |
+compiler=$(find compiler -name '*.[ch]')
+# shellcheck disable=SC2086
+includes $compiler | grep '[:/]ast\.h$' |
+    grep -v -e '^compiler/lower/' -e '^compiler/compile\.c:' |
     fail "only lower and compile.c see the AST"
-includes compiler/emit*.[ch] | grep -e '[:/]model\.h$' -e '[:/]space\.h$' \
-    -e '[:/]select\.h$' -e '[:/]family\.h$' |
+includes compiler/emit/*.[ch] compiler/oracle/*.[ch] |
+    grep -v -e '^compiler/emit/build\.[ch]:' -e '^compiler/emit/dependent\.[ch]:' |
+    grep -e ':model/' -e ':search/' |
     fail "emitters get finished kernels: no model, no search"
 includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"

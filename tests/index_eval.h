@@ -5,7 +5,7 @@
 #ifndef TEST_INDEX_EVAL_H
 #define TEST_INDEX_EVAL_H
 
-#include "compiler/idx.h"
+#include "compiler/index/idx.h"
 
 #include <ctype.h>
 #include <stdlib.h>

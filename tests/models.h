@@ -3,10 +3,10 @@
 #define DCC_TEST_MODELS_H
 
 #include "compiler/compile.h"
-#include "compiler/device.h"
+#include "compiler/model/device.h"
 #include "compiler/front.h"
-#include "compiler/normalise.h"
-#include "compiler/simplify.h"
+#include "compiler/rewrite/normalise.h"
+#include "compiler/rewrite/simplify.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>

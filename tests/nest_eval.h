@@ -3,7 +3,7 @@
 #ifndef TEST_NEST_EVAL_H
 #define TEST_NEST_EVAL_H
 
-#include "compiler/cprint.h"
+#include "compiler/emit/cprint.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Contraction kernels: nests built by hand, every operand's way into shared
  * memory, ragged sizes, split K; the emitted text runs on the emulator and is
  * compared with the nest's meaning in double. */
-#include "compiler/device.h"
-#include "compiler/emit.h"
-#include "compiler/family.h"
+#include "compiler/model/device.h"
+#include "compiler/emit/emit.h"
+#include "compiler/search/family.h"
 #include "tests/nest_eval.h"
 
 #include <criterion/criterion.h>

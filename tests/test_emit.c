@@ -2,10 +2,10 @@
  * hand: their text against golden files, and what they compute, on the
  * emulator, against the nests' meaning in double. DCC_GOLDEN_WRITE=1 writes
  * the golden files anew. */
-#include "compiler/cprint.h"
-#include "compiler/device.h"
-#include "compiler/emit.h"
-#include "compiler/family.h"
+#include "compiler/emit/cprint.h"
+#include "compiler/model/device.h"
+#include "compiler/emit/emit.h"
+#include "compiler/search/family.h"
 #include "tests/nest_eval.h"
 
 #include <criterion/criterion.h>

@@ -1,7 +1,7 @@
 /* test_expr.c - expressions: what graph.h promises of making, folding,
  * rewriting and showing them; and the dump of a graph. */
-#include "compiler/fold.h"
-#include "compiler/graph.h"
+#include "compiler/graph/fold.h"
+#include "compiler/graph/graph.h"
 #include "index_eval.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* test_fuse.c - two nests become one, or the reason why they do not. */
-#include "compiler/fuse.h"
+#include "compiler/group/fuse.h"
 #include "models.h"
 
 /* The statement that writes the tensor of this name; the last of several. */

@@ -1,7 +1,7 @@
 /* test_idx.c - index expressions, compared with brute force over all points
  * of small domains, and what idx.h promises, one by one. */
-#include "compiler/graph.h"
-#include "compiler/idx.h"
+#include "compiler/graph/graph.h"
+#include "compiler/index/idx.h"
 #include "index_eval.h"
 
 #include <criterion/criterion.h>

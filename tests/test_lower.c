@@ -3,7 +3,7 @@
  *
  * tests/lower/NAME.dcl has its graphs in NAME.graph, or its errors in
  * NAME.err. With DCC_UPDATE set in the environment they are written anew. */
-#include "compiler/lower.h"
+#include "compiler/lower/lower.h"
 #include "compiler/front.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* test_ref.c - the oracle: its text is compiled and run, its outputs compared
  * with loops written here, and a trace with one wrong element must fail. */
-#include "compiler/emit.h"
+#include "compiler/emit/emit.h"
 #include "runtime/dcc_ref.h"
 #include "runtime/safetensors.h"
 

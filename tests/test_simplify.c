@@ -2,7 +2,7 @@
  * NAME.dcl has its graphs after simplify and normalise, and its layouts, in
  * NAME.txt. With DCC_UPDATE set in the environment they are written anew.
  * And the meaning of single steps. */
-#include "compiler/layout.h"
+#include "compiler/rewrite/layout.h"
 #include "models.h"
 
 static void print_passes(Arena *a, const char *path, Buf *b)

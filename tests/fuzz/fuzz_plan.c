@@ -9,7 +9,7 @@
  *         BUILD/libdcc.a (built with the same -fsanitize, less fuzzer) -lm
  */
 #include "compiler/compile.h"
-#include "compiler/device.h"
+#include "compiler/model/device.h"
 #include "compiler/front.h"
 
 #include <stdio.h>

@@ -1,0 +1,470 @@
+#include "command/driver_priv.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MESSAGE_LINES = 12 };
+
+/* Threads and the host's vectors where the compiler has them. */
+const char driver_ref_flags[] =
+    "-O2 -ftree-vectorize -march=native -fopenmp";
+
+/* ---- where -------------------------------------------------------------- */
+
+const char *driver_env(const char *name, const char *otherwise)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : otherwise;
+}
+
+const char *driver_nvcc(Build *b)
+{
+    const char *usual = "/usr/local/cuda/bin/nvcc";
+    const char *name = driver_env("NVCC", "nvcc");
+
+    if (!getenv("NVCC") && !have_program(b->work.arena, name) &&
+        have_program(b->work.arena, usual))
+        return usual;
+    return name;
+}
+
+/* Asks the driver, if there is one. */
+static bool have_gpu(void)
+{
+    void *lib = dlopen("libcuda.so.1", RTLD_NOW);
+    int (*init)(unsigned), (*count)(int *), n = 0;
+
+    if (!lib)
+        return false;
+    *(void **)&init = dlsym(lib, "cuInit");
+    *(void **)&count = dlsym(lib, "cuDeviceGetCount");
+    bool yes = init && count && init(0) == 0 && count(&n) == 0 && n > 0;
+    dlclose(lib);
+    return yes;
+}
+
+static bool choose(Build *b)
+{
+    const DriverPlace place = b->o->place;
+    const char *compiler = driver_nvcc(b);
+    bool have_nvcc = have_program(b->work.arena, compiler);
+    bool gpu = place != DRIVER_CPU && have_gpu();
+
+    if (place == DRIVER_GPU && (!gpu || !have_nvcc)) {
+        fprintf(stderr, "dcc: error: %s: %s\n",
+                b->o->needs ? b->o->needs : "--gpu",
+                gpu ? "nvcc is not found; add it to PATH or set NVCC"
+                    : "there is no NVIDIA GPU, or no driver for it");
+        return false;
+    }
+    b->gpu = gpu && have_nvcc;
+    if (place == DRIVER_ANY && !b->gpu)
+        fprintf(stderr, "dcc: note: on the CPU, emulated: %s\n",
+                gpu ? "nvcc is not found" : "there is no NVIDIA GPU");
+    if (!b->gpu && !have_program(b->work.arena, driver_env("CXX", "g++"))) {
+        fprintf(stderr, "dcc: error: g++ is not found, and the CPU needs "
+                        "it; install it or set CXX\n");
+        return false;
+    }
+    return true;
+}
+
+/* ---- building ----------------------------------------------------------- */
+
+/* The first lines of a log, those that matter. */
+void driver_show_log(const char *path, int lines)
+{
+    Buf text = {0};
+
+    if (buf_read_file(&text, path)) {
+        const char *p = buf_text(&text);
+        for (int i = 0; *p && i < lines; i++) {
+            size_t n = strcspn(p, "\n");
+            fprintf(stderr, "  %.*s\n", (int)(n < 300 ? n : 300), p);
+            p += n + (p[n] == '\n');
+        }
+    }
+    buf_free(&text);
+}
+
+/* The runtime's files of some patterns, in order of their names. */
+void driver_sources(Build *b, Command *c, const char *const *pattern)
+{
+    for (; *pattern; pattern++) {
+        glob_t found;
+        if (glob(arena_printf(b->work.arena, "%s/%s", b->runtime, *pattern),
+                 0, NULL, &found) == 0)
+            for (size_t i = 0; i < found.gl_pathc; i++)
+                command_add(&b->work, c,
+                            arena_strdup(b->work.arena, found.gl_pathv[i]));
+        globfree(&found);
+    }
+}
+
+static pid_t start_gpu(Build *b)
+{
+    static const char *const parts[] = {"base.c", "safetensors*.c", "rt*.c",
+                                        NULL};
+    Work *w = &b->work;
+    Command c = {0};
+
+    command_add(w, &c, driver_nvcc(b));
+    command_split(w, &c, "-O3 -std=c++17");
+    command_split(w, &c, b->o->arch);
+    command_split(w, &c, "-diag-suppress 177,550 -I");
+    command_add(w, &c, b->runtime);
+    command_add(w, &c, "-o");
+    command_add(w, &c, work_path(w, "program"));
+    command_add(w, &c, work_path(w, "program.cu"));
+    driver_sources(b, &c, parts);
+    return work_start(w, &c, work_path(w, "program.log"));
+}
+
+static pid_t start_cpu(Build *b)
+{
+    Work *w = &b->work;
+    Command c = {0};
+
+    command_add(w, &c, "sh");
+    command_add(w, &c, arena_printf(w->arena, "%s/emu/dcc-emu-cc",
+                                    b->runtime));
+    command_split(w, &c, driver_env("DCC_EMU_FLAGS", "-O1"));
+    command_add(w, &c, "-o");
+    command_add(w, &c, work_path(w, "program"));
+    command_add(w, &c, work_path(w, "program.cu"));
+    return work_start(w, &c, work_path(w, "program.log"));
+}
+
+Command driver_ref_command(Build *b, const char *flags)
+{
+    static const char *const parts[] = {"base.c", "safetensors*.c", "ref*.c",
+                                        NULL};
+    Work *w = &b->work;
+    Command c = {0};
+
+    command_add(w, &c, driver_env("CC", "cc"));
+    command_split(w, &c, "-std=gnu11 -w");
+    command_split(w, &c, flags);
+    command_add(w, &c, "-I");
+    command_add(w, &c, b->runtime);
+    command_add(w, &c, "-o");
+    command_add(w, &c, work_path(w, "oracle"));
+    command_add(w, &c, work_path(w, "oracle.c"));
+    driver_sources(b, &c, parts);
+    command_add(w, &c, "-lm");
+    return c;
+}
+
+static pid_t start_ref(Build *b, const char *flags)
+{
+    Command c = driver_ref_command(b, flags);
+
+    return work_start(&b->work, &c, work_path(&b->work, "oracle.log"));
+}
+
+static bool built(Build *b, pid_t child, const char *what, const char *log)
+{
+    int status = work_wait(&b->work, child);
+
+    if (status == 0)
+        return true;
+    if (!b->work.signal) {
+        fprintf(stderr, "dcc: error: %s failed (exit status %d):\n", what,
+                status);
+        driver_show_log(work_path(&b->work, log), MESSAGE_LINES);
+    }
+    return false;
+}
+
+static bool program_built(Build *b, pid_t child)
+{
+    return built(b, child, b->gpu ? driver_nvcc(b) : "building for the CPU",
+                 "program.log");
+}
+
+static bool ref_built(Build *b, pid_t child)
+{
+    if (work_wait(&b->work, child) == 0)
+        return true;
+    return built(b, start_ref(b, "-O2"), driver_env("CC", "cc"),
+                 "oracle.log");
+}
+
+static bool write_text(Build *b, const char *name, const Buf *text)
+{
+    return !text || work_file(&b->work, name, buf_text(text), text->len);
+}
+
+static bool write_texts(Build *b)
+{
+    const Driver *o = b->o;
+
+    return write_text(b, "program.cu", o->cu) &&
+           write_text(b, o->header_name, o->header) &&
+           write_text(b, "oracle.c", o->ref);
+}
+
+bool driver_open(Build *b, const Driver *o)
+{
+    *b = (Build){.o = o};
+    if (!work_open(&b->work, o->arena, o->folder))
+        return false;
+    b->runtime = driver_env("DCC_RUNTIME_DIR", DCC_DATADIR "/runtime");
+    const char *probe = arena_printf(o->arena, "%s/dcc_rt.h", b->runtime);
+    if (access(probe, R_OK))
+        fprintf(stderr, "dcc: error: no runtime in '%s'; set "
+                        "DCC_RUNTIME_DIR\n",
+                b->runtime);
+    else if (choose(b) && write_texts(b))
+        return true;
+    driver_close(b);
+    return false;
+}
+
+void driver_close(Build *b)
+{
+    (b->o->folder ? work_keep : work_close)(&b->work);
+}
+
+/* A program's exit status as dcc's. */
+int driver_verdict(Build *b, int status)
+{
+    if (b->work.signal)
+        return 128 + b->work.signal;
+    if (status > 128) {
+        fprintf(stderr, "dcc: error: the program was ended by signal %d\n",
+                status - 128);
+        return DEFECT;
+    }
+    return status == NOT_STARTED ? MACHINE : status;
+}
+
+/* ---- dcc run ------------------------------------------------------------ */
+
+static void option(Build *b, Command *c, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    command_add(&b->work, c, name);
+    command_add(&b->work, c, value);
+}
+
+static void number_option(Build *b, Command *c, const char *name,
+                          uint64_t value)
+{
+    option(b, c, name, arena_printf(b->work.arena, "%llu",
+                                    (unsigned long long)value));
+}
+
+static int run_program(Build *b)
+{
+    const Driver *o = b->o;
+    Command c = {.name = "dcc run"};
+
+    command_add(&b->work, &c, work_path(&b->work, "program"));
+    option(b, &c, "--model", o->model);
+    option(b, &c, "--weights", o->weights);
+    for (int i = 0; i < o->n_in; i++)
+        option(b, &c, "--in", o->in[i]);
+    option(b, &c, "--out", o->out);
+    if (o->random)
+        number_option(b, &c, "--random", o->seed);
+    if (o->runs)
+        number_option(b, &c, "--runs", (uint64_t)o->runs);
+    if (o->bench)
+        number_option(b, &c, "--bench", (uint64_t)o->bench);
+    option(b, &c, "--json", o->json);
+    return driver_verdict(b, work_run(&b->work, &c, NULL));
+}
+
+int driver_run(const Driver *o)
+{
+    Build b;
+    int status = MACHINE;
+
+    if (!driver_open(&b, o))
+        return MACHINE;
+    if (program_built(&b, b.gpu ? start_gpu(&b) : start_cpu(&b)))
+        status = run_program(&b);
+    driver_close(&b);
+    return status;
+}
+
+/* ---- dcc verify --------------------------------------------------------- */
+
+/* "mlp 0": a model of the oracle, with how many states. */
+typedef struct Model {
+    const char *name;
+    bool state;
+} Model;
+
+static int list_models(Build *b, Model **out)
+{
+    Command c = {0};
+    Buf text = {0};
+    int n = 0, cap = 0;
+
+    *out = NULL;
+    command_add(&b->work, &c, work_path(&b->work, "oracle"));
+    command_add(&b->work, &c, "--list");
+    const char *log = work_path(&b->work, "models");
+    if (work_run(&b->work, &c, log) == 0 && buf_read_file(&text, log)) {
+        for (const char *p = buf_text(&text); *p; p += *p == '\n') {
+            size_t name = strcspn(p, " \n");
+            VEC_PUSH(b->work.arena, *out, n, cap) =
+                (Model){arena_strndup(b->work.arena, p, name),
+                        atoi(p + name) > 0};
+            p += strcspn(p, "\n");
+        }
+    }
+    buf_free(&text);
+    return n;
+}
+
+static Command model_command(Build *b, const char *program, const Model *m)
+{
+    Command c = {.name = "dcc verify"};
+
+    command_add(&b->work, &c, work_path(&b->work, program));
+    option(b, &c, "--model", m->name);
+    return c;
+}
+
+static void files_options(Build *b, Command *c)
+{
+    option(b, c, "--weights", work_path(&b->work, "weights"));
+    option(b, c, "--in", work_path(&b->work, "in"));
+}
+
+/* Runs the emitted program for one model, its messages to a log that is shown
+ * if it fails. */
+static int run_quietly(Build *b, const Command *c)
+{
+    const char *log = work_path(&b->work, "run.log");
+    int status = driver_verdict(b, work_run(&b->work, c, log));
+
+    if (status && !b->work.signal) {
+        fprintf(stderr, "dcc verify: error: the program failed "
+                        "(exit status %d):\n", status);
+        driver_show_log(log, MESSAGE_LINES);
+    }
+    return status;
+}
+
+static int draw(Build *b, const Model *m)
+{
+    Command c = model_command(b, "oracle", m);
+
+    number_option(b, &c, "--random", b->o->seed);
+    option(b, &c, "--save-weights", work_path(&b->work, "weights"));
+    option(b, &c, "--save-in", work_path(&b->work, "in"));
+    return run_quietly(b, &c);
+}
+
+/* The trace is of a first run, step by step; the outputs of runs as a caller
+ * makes them, three with state carried on. On the CPU a model without state
+ * runs once for both. */
+static int run_both(Build *b, const Model *m)
+{
+    bool once = !b->gpu && !m->state;
+    Command c = model_command(b, "program", m);
+
+    files_options(b, &c);
+    option(b, &c, "--trace", work_path(&b->work, "trace"));
+    if (once)
+        option(b, &c, "--out", work_path(&b->work, "out"));
+    int status = run_quietly(b, &c);
+    if (status || once)
+        return status;
+    c = model_command(b, "program", m);
+    files_options(b, &c);
+    option(b, &c, "--out", work_path(&b->work, "out"));
+    if (m->state)
+        option(b, &c, "--runs", "3");
+    return run_quietly(b, &c);
+}
+
+static int judge(Build *b, const Model *m)
+{
+    Command c = model_command(b, "oracle", m);
+
+    files_options(b, &c);
+    option(b, &c, "--against", work_path(&b->work, "out"));
+    option(b, &c, "--check", work_path(&b->work, "trace"));
+    number_option(b, &c, "--random", b->o->seed);
+    if (m->state)
+        option(b, &c, "--runs", "3");
+    if (b->o->tf32)
+        command_add(&b->work, &c, "--tf32");
+    if (b->o->verbose)
+        command_add(&b->work, &c, "--verbose");
+    return driver_verdict(b, work_run(&b->work, &c, NULL));
+}
+
+static int verify_model(Build *b, const Model *m)
+{
+    int status = draw(b, m);
+
+    printf("%s, seed %llu, on the %s\n", m->name,
+           (unsigned long long)b->o->seed, b->gpu ? "GPU" : "CPU");
+    if (!status)
+        status = run_both(b, m);
+    if (!status)
+        status = judge(b, m);
+    return status;
+}
+
+/* The worst of two exit statuses: a defect, then the machine, then wrong. */
+static int worse(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int verify_all(Build *b)
+{
+    Model *model;
+    int n = list_models(b, &model), wrong = 0, failed = 0;
+    int status = n ? 0 : MACHINE;
+
+    for (int i = 0; i < n && !b->work.signal; i++) {
+        if (b->o->model && strcmp(b->o->model, model[i].name))
+            continue;
+        int one = verify_model(b, &model[i]);
+        wrong += one == 1;
+        failed += one > 1;
+        status = worse(status, one);
+    }
+    if (b->work.signal)
+        return 128 + b->work.signal;
+    if (wrong)
+        printf("verify: %d of %d model%s WRONG\n", wrong, n,
+               n == 1 ? "" : "s");
+    if (failed)
+        printf("verify: %d of %d model%s could not be checked\n", failed, n,
+               n == 1 ? "" : "s");
+    if (!status)
+        printf("verify: %s correct\n",
+               n == 1 ? "the model is" : "all models are");
+    return status;
+}
+
+int driver_verify(const Driver *o)
+{
+    Build b;
+    int status = MACHINE;
+
+    if (!driver_open(&b, o))
+        return MACHINE;
+    pid_t ref = start_ref(&b, driver_ref_flags);
+    pid_t program = b.gpu ? start_gpu(&b) : start_cpu(&b);
+    bool good = program_built(&b, program);
+    good = ref_built(&b, ref) && good;
+    if (good)
+        status = verify_all(&b);
+    driver_close(&b);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* driver_priv.h - what driver.c does that tune*.c needs too. */
+#ifndef DCC_DRIVER_PRIV_H
+#define DCC_DRIVER_PRIV_H
+
+#include "command/driver.h"
+#include "command/process.h"
+
+enum { WRONG = 1, MACHINE = 3, DEFECT = 70 };
+
+typedef struct Build {
+    const Driver *o;
+    Work work;
+    const char *runtime; /* folder */
+    bool gpu;
+} Build;
+
+const char *driver_env(const char *name, const char *otherwise);
+const char *driver_nvcc(Build *b);
+/* Opens the folder, decides where to run, writes the texts that there are.
+ * False after a message. */
+bool driver_open(Build *b, const Driver *o);
+void driver_close(Build *b); /* removes it, unless it is kept */
+/* The first lines of a log. */
+void driver_show_log(const char *path, int lines);
+/* The runtime's files of some patterns (NULL-terminated). */
+void driver_sources(Build *b, Command *c, const char *const *pattern);
+/* The oracle: "oracle" from "oracle.c". */
+Command driver_ref_command(Build *b, const char *flags);
+extern const char driver_ref_flags[];
+/* A program's exit status as dcc's. */
+int driver_verdict(Build *b, int status);
+
+#endif

@@ -1,0 +1,277 @@
+#include "command/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void held_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+    sigaddset(set, SIGCHLD);
+}
+
+/* The folder, or NULL with errno. */
+static const char *open_folder(Arena *a, const char *folder, char *fresh)
+{
+    struct stat st;
+
+    if (!folder)
+        return mkdtemp(fresh);
+    if (mkdir(folder, 0777) == 0)
+        return arena_strdup(a, folder);
+    if (errno != EEXIST || stat(folder, &st) != 0)
+        return NULL;
+    if (S_ISDIR(st.st_mode))
+        return arena_strdup(a, folder);
+    errno = ENOTDIR;
+    return NULL;
+}
+
+bool work_open(Work *w, Arena *a, const char *folder)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *dir = arena_printf(a, "%s/dcc.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    sigset_t held;
+
+    *w = (Work){.arena = a, .given = folder};
+    held_signals(&held);
+    sigprocmask(SIG_BLOCK, &held, &w->before);
+    w->dir = open_folder(a, folder, dir);
+    if (w->dir)
+        return true;
+    fprintf(stderr, "dcc: error: no folder '%s': %s\n", folder ? folder : dir,
+            strerror(errno));
+    sigprocmask(SIG_SETMASK, &w->before, NULL);
+    return false;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind,
+                      struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    remove(path);
+    return 0;
+}
+
+void work_close(Work *w)
+{
+    nftw(w->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    work_keep(w);
+}
+
+void work_keep(Work *w)
+{
+    if (w->signal)
+        raise(w->signal);
+    sigprocmask(SIG_SETMASK, &w->before, NULL);
+}
+
+const char *work_path(const Work *w, const char *name)
+{
+    return arena_printf(w->arena, "%s/%s", w->dir, name);
+}
+
+bool work_file(const Work *w, const char *name, const char *text, size_t len)
+{
+    const char *path = work_path(w, name);
+
+    if (buf_write_file(text, len, path))
+        return true;
+    fprintf(stderr, "dcc: error: '%s': %s\n", path, strerror(errno));
+    return false;
+}
+
+void command_add(Work *w, Command *c, const char *arg)
+{
+    VEC_PUSH(w->arena, c->arg, c->n, c->cap) = arg;
+}
+
+void command_split(Work *w, Command *c, const char *args)
+{
+    while (args && *(args += strspn(args, " \t\n"))) {
+        size_t n = strcspn(args, " \t\n");
+        command_add(w, c, arena_strndup(w->arena, args, n));
+        args += n;
+    }
+}
+
+static void child(const Work *w, const char *program, char **argv,
+                  const char *log)
+{
+    if (log) {
+        int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+        if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
+            _exit(NOT_STARTED);
+    }
+    if (w->groups)
+        setpgid(0, 0);
+    /* what a child that is killed leaves goes away too */
+    if (!w->given && *w->dir == '/')
+        setenv("TMPDIR", w->dir, 1);
+    sigprocmask(SIG_SETMASK, &w->before, NULL);
+    execvp(program, argv);
+    fprintf(stderr, "%s: %s\n", program, strerror(errno));
+    _exit(NOT_STARTED);
+}
+
+pid_t work_start(Work *w, const Command *c, const char *log)
+{
+    char **argv = arena_array(w->arena, char *, c->n + 1);
+
+    for (int i = 0; i < c->n; i++)
+        argv[i] = arena_strdup(w->arena, i || !c->name ? c->arg[i] : c->name);
+    if (w->signal)
+        return -1;
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        child(w, c->arg[0], argv, log);
+    if (pid > 0 && w->groups)
+        setpgid(pid, pid); /* whoever is first */
+    return pid;
+}
+
+int work_wait(Work *w, pid_t pid)
+{
+    sigset_t held;
+    int status;
+
+    if (pid < 0)
+        return w->signal ? INTERRUPTED : NOT_STARTED;
+    held_signals(&held);
+    if (w->signal)
+        kill(pid, SIGTERM);
+    for (;;) {
+        pid_t done = waitpid(pid, &status, WNOHANG);
+        if (done == pid)
+            break;
+        if (done < 0 && errno != EINTR)
+            return NOT_STARTED;
+        int got = sigwaitinfo(&held, NULL);
+        if (got > 0 && got != SIGCHLD) {
+            w->signal = got;
+            kill(pid, SIGTERM);
+        }
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                               : WEXITSTATUS(status);
+}
+
+int work_run(Work *w, const Command *c, const char *log)
+{
+    return work_wait(w, work_start(w, c, log));
+}
+
+/* ---- several at a time */
+
+double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void task_start(Work *w, Task *t)
+{
+    t->child = work_start(w, &t->command, t->log);
+    t->done = t->child < 0;
+    t->status = NOT_STARTED;
+}
+
+static bool task_runs(const Task *t)
+{
+    return t->child > 0 && !t->done;
+}
+
+static int reap(Task *const *t, int n)
+{
+    int running = 0, status;
+
+    for (int i = 0; i < n; i++) {
+        if (!task_runs(t[i]))
+            continue;
+        pid_t done = waitpid(t[i]->child, &status, WNOHANG);
+        if (done == 0 || (done < 0 && errno == EINTR)) {
+            running++;
+            continue;
+        }
+        t[i]->done = true;
+        if (done > 0)
+            t[i]->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+                                               : WEXITSTATUS(status);
+    }
+    return running;
+}
+
+int tasks_wait(Work *w, Task *const *t, int n, double until)
+{
+    int before = 0, running;
+    sigset_t held;
+    double left = until - now();
+
+    for (int i = 0; i < n; i++)
+        before += task_runs(t[i]);
+    running = reap(t, n);
+    if (!running || running < before || w->signal || left <= 0)
+        return running;
+    held_signals(&held);
+    left = left < 0.2 ? left : 0.2;
+    struct timespec wait = {0, (long)(left * 1e9)};
+    int got = sigtimedwait(&held, NULL, &wait);
+    if (got > 0 && got != SIGCHLD)
+        w->signal = got;
+    return reap(t, n);
+}
+
+static void signal_all(const Work *w, Task *const *t, int n, int sig)
+{
+    for (int i = 0; i < n; i++)
+        if (task_runs(t[i]))
+            kill(w->groups ? -t[i]->child : t[i]->child, sig);
+}
+
+/* SIGTERM once: a second one would end what a script's trap does. */
+void tasks_end(Work *w, Task *const *t, int n)
+{
+    double begin = now();
+
+    signal_all(w, t, n, SIGTERM);
+    while (reap(t, n)) {
+        usleep(20000);
+        if (now() - begin > 2)
+            signal_all(w, t, n, SIGKILL);
+    }
+}
+
+static bool is_program(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+bool have_program(Arena *a, const char *name)
+{
+    const char *path = getenv("PATH");
+
+    if (strchr(name, '/'))
+        return is_program(name);
+    while (path && *path) {
+        int n = (int)strcspn(path, ":");
+        if (is_program(arena_printf(a, "%.*s/%s", n, path, name)))
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}

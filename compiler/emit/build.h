@@ -1,0 +1,19 @@
+/* build.h - from chosen groups to kernels and launches.
+ *
+ * One kernel for each distinct canonical text, many launches. */
+#ifndef DCC_BUILD_H
+#define DCC_BUILD_H
+
+#include "emit/emit.h"
+#include "search/select.h"
+
+/* forced: --variant NAME=TEXT (a kernel's name, a family's name or `all`);
+ * seed != 0: a pseudo-random legal variant for every kernel (a test of
+ * variants that the model would never pick). False after an error. */
+bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
+                   CudaProgram *p);
+
+/* What a group computes, in a few words joined by _: "matmul_bias_relu". */
+const char *group_words(Graph *g, const Group *gr);
+
+#endif

@@ -1,0 +1,496 @@
+#include "emit/cprint_text.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- names ------------------------------------------------------------- */
+
+static const char *const reserved[] = {
+    "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case",
+    "catch", "char", "class", "const", "constexpr", "continue", "decltype",
+    "default", "delete", "do", "double", "else", "enum", "explicit", "export",
+    "extern", "false", "float", "for", "friend", "goto", "half", "if",
+    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not",
+    "nullptr", "operator", "or", "private", "protected", "public", "register",
+    "return", "short", "signed", "sizeof", "static", "struct", "switch",
+    "template", "this", "throw", "true", "try", "typedef", "typeid",
+    "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+    "wchar_t", "while", "xor", "threadIdx", "blockIdx", "blockDim", "gridDim",
+    "warpSize", "stream", "grid", "smem", "lane", "warp", "thread", "block",
+    "min", "max", "abs", "main", "workspace", "counters", "signbit", "isnan",
+    "isinf", "NULL", "INFINITY", "NAN", "INT_MAX", "INT_MIN", "EOF", "dim3",
+    "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
+    "uint32_t", "uint64_t", "smem_t", "CUtensorMap", "cudaError_t",
+    "cudaStream_t", "cudaSuccess",
+};
+
+/* Whether the runtime or CUDA may have the name, as all that begin like it. */
+static bool is_theirs(const char *id)
+{
+    return !strncmp(id, "dcc_", 4) || !strncmp(id, "__", 2);
+}
+
+const char *cprint_ident(Arena *a, const char *s)
+{
+    bool bare = !*s || isdigit((unsigned char)*s);
+    char *id = arena_printf(a, "%s%s", bare ? "t" : "", s);
+
+    for (char *c = id; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_')
+            *c = '_';
+    bool clash = is_theirs(id);
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        clash |= !strcmp(id, reserved[i]);
+    return clash ? arena_printf(a, "%s_", id) : id;
+}
+
+CPrint cprint_new(Graph *g, const Kernel *k)
+{
+    return (CPrint){
+        .graph = g, .arg = k->arg, .n_arg = k->n_arg, .kernel = k};
+}
+
+static bool taken(const CPrint *p, const char *id)
+{
+    for (int i = 0; i < p->n_used; i++)
+        if (!strcmp(p->used[i], id))
+            return true;
+    for (int i = 0; i < p->n_arg; i++)
+        if (!strcmp(p->arg[i].name, id))
+            return true;
+    for (int i = 0; p->kernel && i < p->kernel->n_constant; i++)
+        if (!strcmp(p->kernel->constant[i].name, id))
+            return true;
+    return false;
+}
+
+const char *cprint_fresh(CPrint *p, const char *hint)
+{
+    Arena *a = p->graph->arena;
+    const char *base = cprint_ident(a, hint), *id = base;
+
+    for (int i = 1; taken(p, id); i++)
+        id = arena_printf(a, "%s_%d", base, i);
+    VEC_PUSH(a, p->used, p->n_used, p->cap_used) = id;
+    return id;
+}
+
+void cprint_name(CPrint *p, const Var *v, const char *text)
+{
+    CName *n = &VEC_PUSH(p->graph->arena, p->name, p->n_name, p->cap_name);
+
+    n->var = v;
+    n->text = text;
+}
+
+const char *cprint_var(CPrint *p, const Var *v)
+{
+    const char *id = cprint_fresh(p, v->name && *v->name ? v->name : "i");
+
+    cprint_name(p, v, id);
+    return id;
+}
+
+static const char *var_text(CPrint *p, const Var *v)
+{
+    for (int i = p->n_name - 1; i >= 0; i--)
+        if (p->name[i].var == v)
+            return p->name[i].text;
+    return v->name;
+}
+
+const char *cprint_tensor(const CPrint *p, const Tensor *t)
+{
+    for (int i = 0; i < p->n_arg; i++)
+        if (p->arg[i].tensor == t)
+            return p->arg[i].name;
+    return t->name;
+}
+
+CScope cprint_open(CPrint *p)
+{
+    CScope s = {p->n_name, p->n_used, p->n_node, p->n_seen, NULL};
+
+    s.node = arena_array(p->graph->arena, CNode, p->n_node + 1);
+    if (p->n_node)
+        memcpy(s.node, p->node, sizeof(CNode) * (size_t)p->n_node);
+    return s;
+}
+
+void cprint_close(CPrint *p, CScope s)
+{
+    p->n_name = s.n_name;
+    p->n_used = s.n_used;
+    p->n_node = s.n_node;
+    p->n_seen = s.n_seen;
+    if (s.n_node)
+        memcpy(p->node, s.node, sizeof(CNode) * (size_t)s.n_node);
+}
+
+const char *cprint_ctype(Type t)
+{
+    return type_is_float(t) ? "float" : t == T_BOOL ? "bool" : "int";
+}
+
+/* ---- text with precedence ---------------------------------------------- */
+
+Text text_take(CPrint *p, Buf *b, int prec)
+{
+    Text t = {arena_strdup(p->graph->arena, buf_text(b)), prec};
+
+    buf_free(b);
+    return t;
+}
+
+void text_put(Buf *b, Text t, int need)
+{
+    if (t.prec < need)
+        buf_printf(b, "(%s)", t.s);
+    else
+        buf_puts(b, t.s);
+}
+
+bool text_plain(const char *s)
+{
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
+            return false;
+    return true;
+}
+
+/* ---- indices and guards ------------------------------------------------ */
+
+static void put_var(Buf *b, const Var *v, void *ctx)
+{
+    CPrint *p = ctx;
+    const char *s = var_text(p, v);
+
+    buf_printf(b, "%s%s", p->wide ? "(long long)" : "", s);
+}
+
+static void put_data(Buf *b, const Expr *e, void *ctx)
+{
+    CPrint *p = ctx;
+    bool wide = p->wide;
+
+    p->wide = false;
+    Text t = text_expr(NULL, p, e, NULL);
+    p->wide = wide;
+    if (wide)
+        buf_puts(b, "(long long)");
+    text_put(b, t, P_ATOM);
+}
+
+/* Variables of extent 1 are called "0": e without them. A lane's name may
+ * stand before a "0" that the vector's first element has. */
+static int zero_vars(CPrint *p, Subst *s, int most)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->n_name && n < most; i++)
+        if (!strcmp(p->name[i].text, "0") &&
+            !strcmp(var_text(p, p->name[i].var), "0"))
+            s[n++] = (Subst){p->name[i].var, idx_const(p->graph->pool, 0)};
+    return n;
+}
+
+void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec)
+{
+    IdxPrinter how = {put_var, put_data, p};
+    Subst zero[MAX_RANK];
+    int n = zero_vars(p, zero, MAX_RANK);
+
+    idx_print(b, n ? idx_subst(p->graph->pool, e, zero, n) : e, &how, prec);
+}
+
+const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at)
+{
+    const Idx *sum = idx_const(g->pool, 0);
+
+    for (int i = 0; i < t->rank; i++)
+        sum = idx_add(g->pool, sum,
+                      idx_scale(g->pool, at[i], t->stride[i]));
+    return sum;
+}
+
+void cprint_digit(Buf *b, int64_t below, int64_t extent)
+{
+    if (below > 1)
+        buf_printf(b, " / %lld", (long long)below);
+    if (extent > 0)
+        buf_printf(b, " %% %lld", (long long)extent);
+}
+
+void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset)
+{
+    bool wide = p->wide;
+
+    p->wide = t->span > INT_MAX || tensor_elems(t) > INT_MAX;
+    cprint_idx(b, p, offset, 0);
+    p->wide = wide;
+}
+
+/* ---- elements of a tensor ---------------------------------------------- */
+
+static void note_floor(const Atom *a, void *ctx)
+{
+    *(bool *)ctx |= a->kind == ATOM_FLOOR;
+}
+
+/* at[] without variables of extent 1. */
+static const Idx *resolved(CPrint *p, const Idx *e)
+{
+    Subst zero[MAX_RANK];
+    int n = zero_vars(p, zero, MAX_RANK);
+
+    return n ? idx_subst(p->graph->pool, e, zero, n) : e;
+}
+
+/* The dimensions whose index is not 0, from the largest stride to the
+ * smallest, if each stride divides the one before and no index has a division
+ * that may cancel against another's; else -1. */
+static int nested_dims(CPrint *p, const Tensor *t, const Idx **at, int *dim)
+{
+    int n = 0;
+    bool floors = false;
+
+    for (int d = 0; d < t->rank; d++) {
+        const Idx *e = resolved(p, at[d]);
+        idx_visit(e, note_floor, &floors);
+        if (idx_is_const(e) && e->k == 0)
+            continue;
+        int j = n++;
+        for (; j > 0 && t->stride[dim[j - 1]] < t->stride[d]; j--)
+            dim[j] = dim[j - 1];
+        dim[j] = d;
+    }
+    for (int i = 0; i < n; i++)
+        if (t->stride[dim[i]] <= 0 ||
+            (i && (t->stride[dim[i - 1]] % t->stride[dim[i]] ||
+                   t->stride[dim[i - 1]] == t->stride[dim[i]])))
+            return -1;
+    return floors ? -1 : n;
+}
+
+/* The enumerator of a size that an index walks in full, or the number. */
+static void put_size(Buf *b, const CPrint *p, const Idx *at, int64_t size)
+{
+    const Var *v = idx_is_var(at);
+    const char *name = v && v->extent == size && v->name ? v->name : "";
+    size_t n = strlen(name);
+
+    for (int i = 0; *name && p->kernel && i < p->kernel->n_constant; i++) {
+        const Constant *c = &p->kernel->constant[i];
+        if (c->value == size && !strncasecmp(c->name, name, n) &&
+            (!c->name[n] || c->name[n] == '_')) {
+            buf_puts(b, c->name);
+            return;
+        }
+    }
+    buf_printf(b, "%lld", (long long)size);
+}
+
+/* Whether s has an operator outside of parentheses. */
+static bool is_compound(const char *s)
+{
+    int depth = 0;
+
+    for (; *s; s++) {
+        depth += (*s == '(' || *s == '[') - (*s == ')' || *s == ']');
+        if (*s == ' ' && !depth)
+            return true;
+    }
+    return false;
+}
+
+/* ((n * H + h) * W + w) * C + c */
+static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
+                       const int *dim, int n)
+{
+    Buf text = {0}, next = {0};
+    int64_t last = n ? t->stride[dim[n - 1]] : 1;
+
+    if (!n)
+        buf_puts(&text, "0");
+    for (int i = 0; i < n; i++) {
+        bool first = i == 0, more = i + 1 < n || last > 1;
+        if (!first) {
+            int64_t size = t->stride[dim[i - 1]] / t->stride[dim[i]];
+            if (strcmp(buf_text(&text), "1"))
+                buf_printf(&next,
+                           is_compound(buf_text(&text)) ? "(%s) * " : "%s * ",
+                           buf_text(&text));
+            put_size(&next, p, at[dim[i]], size);
+            buf_puts(&next, " + ");
+            buf_free(&text);
+        }
+        cprint_idx(&next, p, at[dim[i]], first && !more ? 0 : 1);
+        text = next;
+        next = (Buf){0};
+    }
+    if (last > 1)
+        buf_printf(b, is_compound(buf_text(&text)) ? "(%s) * %lld"
+                                                   : "%s * %lld",
+                   buf_text(&text), (long long)last);
+    else
+        buf_puts(b, buf_text(&text));
+    buf_free(&text);
+}
+
+void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at)
+{
+    int dim[MAX_RANK], n = nested_dims(p, t, at, dim);
+    bool wide = p->wide;
+
+    if (n < 0) {
+        cprint_element(b, p, t, cprint_offset(p->graph, t, at));
+        return;
+    }
+    p->wide = t->span > INT_MAX || tensor_elems(t) > INT_MAX;
+    put_nested(b, p, t, at, dim, n);
+    p->wide = wide;
+}
+
+/* ---- guards and stores ------------------------------------------------- */
+
+Text text_guard(CPrint *p, Guard g)
+{
+    IdxPrinter how = {put_var, put_data, p};
+    Buf b = {0};
+    int n = 0;
+    bool wide = p->wide;
+
+    Subst zero[MAX_RANK];
+    int zeros = zero_vars(p, zero, MAX_RANK);
+    if (zeros)
+        g = guard_subst(p->graph->pool, g, zero, zeros);
+    p->wide = false;
+    for (int i = 0; i < g.n; i++) {
+        if (cond_truth(g.cond[i]) == ALWAYS)
+            continue;
+        if (n++)
+            buf_puts(&b, " && ");
+        cond_print(&b, g.cond[i], &how);
+    }
+    p->wide = wide;
+    if (!n)
+        buf_puts(&b, "true");
+    return text_take(p, &b, n == 0 ? P_ATOM : n == 1 ? P_EQ : P_AND);
+}
+
+void cprint_guard(Buf *b, CPrint *p, Guard g)
+{
+    text_put(b, text_guard(p, g), P_EQ);
+}
+
+void cprint_condition(Buf *b, CPrint *p, Guard g)
+{
+    buf_puts(b, text_guard(p, g).s);
+}
+
+/* ---- stores and reductions --------------------------------------------- */
+
+/* The length of what is inside if text is a call of f as a whole, else 0. */
+static int inside_call(const char *f, const char *text)
+{
+    size_t n = strlen(f);
+    const char *c = text + n;
+    int depth = 1;
+
+    if (strncmp(text, f, n) || *c++ != '(')
+        return 0;
+    for (const char *inside = c; *c; c++) {
+        depth += (*c == '(') - (*c == ')');
+        if (!depth)
+            return c[1] ? 0 : (int)(c - inside);
+    }
+    return 0;
+}
+
+void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)
+{
+    bool from_float = type_is_float(value);
+    const char *load = storage == T_F16    ? "__half2float"
+                       : storage == T_BF16 ? "__bfloat162float"
+                                           : "";
+    int n = *load ? inside_call(load, text) : 0;
+
+    if (n) { /* a copy: no way there and back */
+        buf_putn(b, text + strlen(load) + 1, (size_t)n);
+        return;
+    }
+    switch (storage) {
+    case T_F16:
+        buf_printf(b, "__float2half_rn(%s)", text);
+        break;
+    case T_BF16:
+        buf_printf(b, "__float2bfloat16_rn(%s)", text);
+        break;
+    case T_F32:
+        if (from_float || text_plain(text))
+            buf_puts(b, text);
+        else
+            buf_printf(b, "(float)(%s)", text);
+        break;
+    case T_I32:
+        buf_printf(b, from_float ? "dcc_to_i32(%s)" : "%s", text);
+        break;
+    case T_I8:
+        buf_printf(b, value == T_BOOL || value == T_I8 ? "%s"
+                                                       : "dcc_to_i8(%s)",
+                   text);
+        break;
+    case T_BOOL:
+        if (value == T_BOOL)
+            buf_puts(b, text);
+        else if (from_float)
+            buf_printf(b, "dcc_to_bool(%s)", text);
+        else
+            buf_printf(b, text_plain(text) ? "%s != 0" : "(%s) != 0", text);
+        break;
+    }
+}
+
+void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
+                  Guard where, Type value, const char *text)
+{
+    bool guarded = guard_truth(where) != ALWAYS;
+
+    if (guarded)
+        buf_printf(b, "if (%s)\n    ", text_guard(p, where).s);
+    buf_printf(b, "%s[", cprint_tensor(p, t));
+    cprint_at(b, p, t, store);
+    buf_puts(b, "] = ");
+    cprint_to_storage(b, t->type, value, text);
+    buf_puts(b, ";\n");
+}
+
+const char *cprint_identity(Reduce r, Type t)
+{
+    bool f = type_is_float(t);
+
+    switch (r) {
+    case R_PROD:
+        return f ? "1.0f" : "1";
+    case R_MAX:
+    case R_ARGMAX:
+        return f ? "-INFINITY" : "INT_MIN";
+    case R_MIN:
+        return f ? "INFINITY" : "INT_MAX";
+    default:
+        return f ? "0.0f" : "0";
+    }
+}
+
+void cprint_combine(Buf *b, Reduce r, Type t, const char *acc, const char *x)
+{
+    const char *f = type_is_float(t) ? "f" : "";
+
+    if (r == R_MAX || r == R_MIN || r == R_ARGMAX)
+        buf_printf(b, "%s = %s%s%s(%s, %s);\n", acc, *f ? "f" : "",
+                   r == R_MIN ? "min" : "max", f, acc, x);
+    else
+        buf_printf(b, "%s %s= %s;\n", acc, r == R_PROD ? "*" : "+", x);
+}

@@ -1,0 +1,155 @@
+/* cprint.h - index arithmetic, guards and expressions as C text.
+ *
+ * The one routine that prints every guard and every load. A CPrint says what
+ * each variable, local and tensor is called in the kernel being built, and
+ * remembers which sub-results already have a name.
+ *
+ * A CPrint starts zeroed with what cprint_new sets: graph, arg, n_arg, kernel
+ * (kernel_set_args comes first). */
+#ifndef DCC_CPRINT_H
+#define DCC_CPRINT_H
+
+#include "emit/kernel.h"
+
+typedef struct CName {
+    const Var *var;
+    const char *text;   /* a C identifier or parenthesised expression */
+} CName;
+
+/* One distinct expression (structurally) among those counted or printed. */
+typedef struct CNode {
+    const Expr *e;
+    int uses;
+    const char *text;   /* the temporary that holds it, or NULL */
+} CNode;
+
+typedef struct CSeen {
+    const Expr *e;
+    int node;
+} CSeen;
+
+typedef struct CPrint {
+    Graph *graph;
+    CName *name; int n_name, cap_name;
+    const char *local[64];        /* text of E_LOCAL(i) */
+    const char *divisor[64];      /* its dcc_divisor, or NULL */
+    const KernelArg *arg; int n_arg;
+    const Kernel *kernel;         /* its constants' names are taken; or NULL */
+    /* If set: the text of a read (a staged copy in registers or shared
+     * memory) as a float or int value, guard and conversion included; or NULL
+     * to load from global memory. */
+    const char *(*staged)(const Expr *read, void *ctx);
+    void *ctx;
+    /* cprint.c's own */
+    CNode *node; int n_node, cap_node;
+    CSeen *seen; int n_seen, cap_seen;
+    const char **used; int n_used, cap_used; /* identifiers taken */
+    bool wide;                               /* offsets in long long */
+} CPrint;
+
+CPrint cprint_new(Graph *g, const Kernel *k);
+
+/* What a scope (a loop body, a branch) adds: names and temporaries that end
+ * with it. */
+typedef struct CScope {
+    int n_name, n_used, n_node, n_seen;
+    CNode *node;
+} CScope;
+CScope cprint_open(CPrint *p);
+void cprint_close(CPrint *p, CScope s);
+
+/* s as an identifier: other characters become _, keywords and CUDA's own
+ * names get a trailing _. */
+const char *cprint_ident(Arena *a, const char *s);
+/* An identifier that nothing in the kernel has yet: hint, hint_1, ... */
+const char *cprint_fresh(CPrint *p, const char *hint);
+/* Calls v `text`; the latest name wins. */
+void cprint_name(CPrint *p, const Var *v, const char *text);
+/* A fresh identifier made of v's own name; v is called that from now on. */
+const char *cprint_var(CPrint *p, const Var *v);
+
+/* Element offset of tensor[at] (or store[]) as an index. */
+const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at);
+void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec);
+/* The element offset as C, in long long where an int could overflow. */
+void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset);
+/* The same from the indices: (n * H + h) * W + w where they are plain. */
+void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at);
+/* A condition, in parentheses if it has several parts; "true" if the guard
+ * always holds. */
+void cprint_guard(Buf *b, CPrint *p, Guard g);
+void cprint_condition(Buf *b, CPrint *p, Guard g); /* never in parentheses */
+/* " / 196 % 14": the digit of a mixed-radix number, whose text is before, that
+ * `below` of its units make one of; extent 0: the first, with none above. */
+void cprint_digit(Buf *b, int64_t below, int64_t extent);
+/* A value as float or int (f32, i32, bool as C's): loads converted. All on one
+ * line, nothing bound; in parentheses unless it is a name or a call. */
+void cprint_expr(Buf *b, CPrint *p, const Expr *e);
+
+/* Counts e's sub-results, so that what several expressions share is bound by
+ * the first cprint_bind that needs it. Optional before cprint_bind. */
+void cprint_count(CPrint *p, const Expr *e);
+/* Appends `const float t = ...;` lines to body for what is used more than once
+ * (a load of the same element included) and for parts of long expressions, and
+ * returns e's text, not parenthesised. The temporaries live until the
+ * enclosing cprint_close. `hint` names parts ("t" if NULL). */
+const char *cprint_bind(Buf *body, CPrint *p, const Expr *e,
+                        const char *hint);
+/* The same, and the result too has a name: returns an identifier or literal. */
+const char *cprint_bind_name(Buf *body, CPrint *p, const Expr *e,
+                             const char *hint);
+
+/* The same for the data in an index or guard, so that printing it loads
+ * nothing. */
+void cprint_bind_idx(Buf *body, CPrint *p, const Idx *e);
+void cprint_bind_guard(Buf *body, CPrint *p, Guard g);
+
+/* Text converting a float or int value to a tensor's storage type. */
+void cprint_to_storage(Buf *b, Type storage, Type value, const char *text);
+/* `y[offset] = value;`, with `if (where)` around it if need be. */
+void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
+                  Guard where, Type value, const char *text);
+/* The tensor's name in this kernel. */
+const char *cprint_tensor(const CPrint *p, const Tensor *t);
+/* float, int or bool: what a value of type t is computed in. */
+const char *cprint_ctype(Type t);
+/* The start value of a reduction: "0.0f", "-INFINITY", "INT_MIN"... */
+const char *cprint_identity(Reduce r, Type t);
+/* acc with one more value: `acc += x;`, `acc = fmaxf(acc, x);`, ... x is any
+ * expression. An argmax combines value and index by itself: see reduce.c. */
+void cprint_combine(Buf *b, Reduce r, Type t, const char *acc, const char *x);
+/* A float literal that reads back exactly: 0.1f, INFINITY. */
+void cprint_float(Buf *b, double v);
+
+/* Copies text with each line indented by `indent` columns, lines beyond 80
+ * columns broken at their outermost operator or comma. */
+void cprint_lines(Buf *b, const char *text, int indent);
+/* Its end: takes away the marks by which it knows lines that it broke, from
+ * b's byte `from` on. */
+void cprint_settle(Buf *b, size_t from);
+
+/* Kernel-building helpers (kernel.c). */
+void kernel_set_args(Graph *g, Group *gr, Kernel *k); /* from group_args */
+/* An enumerator; a name that has another value already gets a suffix. Returns
+ * the name. */
+const char *kernel_constant(Graph *g, Kernel *k, const char *name,
+                            int64_t value, const char *comment);
+/* The enumerator of v's extent: its name in upper case. */
+const char *kernel_extent(Graph *g, Kernel *k, const Var *v);
+void kernel_assert(Graph *g, Kernel *k, const char *cond, const char *why);
+void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
+                 const char *comment);
+void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text);
+/* dcc_grid_wait and, by k's trigger point, dcc_grid_trigger, under a comment;
+ * "" if k does not wait. The second makes a phase of it. */
+const char *kernel_wait(const Kernel *k);
+void kernel_wait_phase(Graph *g, Kernel *k);
+/* Whether all that e reads was made at load time, so that it may be read
+ * before the wait. */
+bool kernel_reads_constants(const Expr *e);
+/* Takes out `const int i = ...;` lines of names that nothing mentions later. */
+void kernel_tidy(Graph *g, Kernel *k);
+/* Whether text has the identifier id. */
+bool text_mentions(const char *text, const char *id);
+
+#endif

@@ -1,0 +1,343 @@
+/* emit_host.c - a model's host side: tables, steps, and the C API. */
+#include "emit/cprint.h"
+#include "emit/emit.h"
+
+static const char *type_enum(Type t)
+{
+    switch (t) {
+    case T_BOOL: return "DCC_BOOL";
+    case T_I8: return "DCC_I8";
+    case T_I32: return "DCC_I32";
+    case T_F16: return "DCC_F16";
+    case T_BF16: return "DCC_BF16";
+    case T_F32: break;
+    }
+    return "DCC_F32";
+}
+
+static const char *place_enum(Place p)
+{
+    switch (p) {
+    case PLACE_PARAMS: return "DCC_IN_PARAM";
+    case PLACE_CONSTS: return "DCC_IN_CONST";
+    case PLACE_STATE: return "DCC_IN_STATE";
+    case PLACE_INPUT: return "DCC_IN_INPUT";
+    case PLACE_OUTPUT: return "DCC_IN_OUTPUT";
+    case PLACE_ARENA:
+    case PLACE_NONE: break;
+    }
+    return "DCC_IN_ARENA";
+}
+
+static const char *model_ident(const CudaProgram *p)
+{
+    return cprint_ident(p->graph->arena, p->graph->model);
+}
+
+/* ---- tables */
+
+static void put_list(Buf *b, const int64_t *v, int n)
+{
+    buf_putc(b, '{');
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s%lld", i ? ", " : "", (long long)v[i]);
+    buf_puts(b, n ? "}" : "0}");
+}
+
+static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
+{
+    Buf line = {0};
+
+    buf_printf(&line, "{\"%s\", %s, %d, ", name, type_enum(t->type), t->rank);
+    put_list(&line, t->dim, t->rank);
+    buf_puts(&line, ", ");
+    put_list(&line, t->stride, t->rank);
+    buf_printf(&line, ", %s, %zu, %d, %lld, %lld, %.17g},",
+               place_enum(t->place), t->offset, step,
+               t->promised ? (long long)t->lo : 0,
+               t->promised ? (long long)t->hi : 0, t->init);
+    size_t from = b->len;
+    cprint_lines(b, buf_text(&line), 4);
+    cprint_settle(b, from);
+    buf_free(&line);
+}
+
+static const char *tensor_label(const Tensor *t)
+{
+    return t->role == ROLE_PARAM ? t->weight : t->name;
+}
+
+static void put_table(Buf *b, const char *model, const char *what,
+                      Tensor *const *t, int n)
+{
+    if (!n)
+        return;
+    buf_printf(b, "static const dcc_tensor %s_%s_table[] = {\n", model, what);
+    for (int i = 0; i < n; i++)
+        put_tensor(b, t[i], tensor_label(t[i]), 0);
+    buf_puts(b, "};\n");
+}
+
+/* The last launch that writes t. */
+static int made_by(const CudaProgram *p, const Tensor *t)
+{
+    for (int i = p->n_run - 1; i >= 0; i--) {
+        const Group *gr = p->run[i].group;
+        for (int k = 0; k < gr->n_step; k++)
+            if (gr->step[k].tensor == t)
+                return i;
+    }
+    return -1;
+}
+
+/* Does the launch that makes t overwrite it with a later version? */
+static bool overwritten_at_once(const CudaProgram *p, const Tensor *t,
+                                int step)
+{
+    const Group *gr = p->run[step].group;
+
+    for (int k = 0; k < gr->n_step; k++) {
+        const Tensor *later = gr->step[k].tensor;
+        for (later = later ? later->prev : NULL; later; later = later->prev)
+            if (later == t)
+                return true;
+    }
+    return false;
+}
+
+int emit_traced_after(const CudaProgram *p, const Tensor *t)
+{
+    int step = t->id < p->n_lowered && !t->partly ? made_by(p, t) : -1;
+
+    return step >= 0 && overwritten_at_once(p, t, step) ? -1 : step;
+}
+
+static int put_trace(Buf *b, const CudaProgram *p, const char *model)
+{
+    int n = 0;
+
+    for (int i = 0; p->trace && i < p->n_lowered; i++) {
+        const Tensor *t = p->graph->tensor[i];
+        int step = emit_traced_after(p, t);
+        if (step < 0)
+            continue;
+        if (!n++)
+            buf_printf(b, "static const dcc_tensor %s_trace_table[] = {\n",
+                       model);
+        put_tensor(b, t, arena_printf(p->graph->arena, "t%d", t->id), step);
+    }
+    if (n)
+        buf_puts(b, "};\n");
+    return n;
+}
+
+/* ---- steps */
+
+static void put_pointer(Buf *b, const Tensor *t, bool constant)
+{
+    static const char *const base[] = {"arena", "params", "consts", "arena",
+                                       "state"};
+
+    buf_printf(b, "(%s%s *)", constant ? "const " : "", type_cname(t->type));
+    if (t->place == PLACE_INPUT || t->place == PLACE_OUTPUT)
+        buf_printf(b, "f->%s[%zu]",
+                   t->place == PLACE_INPUT ? "inputs" : "outputs", t->offset);
+    else if (t->offset)
+        buf_printf(b, "(f->%s + %zu)", base[t->place], t->offset);
+    else
+        buf_printf(b, "f->%s", base[t->place]);
+}
+
+/* A line of a call: the pointer, and whose it is by its path. */
+static void put_arg(Buf *out, const Tensor *t, bool constant)
+{
+    enum { COLUMNS = 80, INDENT = 12 };
+    Buf b = {0}, whose = {0};
+    const char *name, *dot;
+
+    put_pointer(&b, t, constant);
+    buf_puts(&b, ",  // ");
+    buf_printf(&whose, "%s%s%s", t->path, *t->path ? "." : "", t->name);
+    name = buf_text(&whose);
+    while (INDENT + b.len + strlen(name) > COLUMNS && (dot = strchr(name, '.')))
+        name = dot + 1; /* without the outer blocks */
+    buf_printf(out, "%*s%s%s\n", INDENT, "", buf_text(&b), name);
+    buf_free(&b);
+    buf_free(&whose);
+}
+
+static void put_launch(Buf *b, const CudaProgram *p, const Launch *l, int i)
+{
+    const Kernel *k = l->kernel;
+
+    buf_printf(b, "    case %d:\n        return %s_launch(\n", i, k->name);
+    for (int a = 0; a < k->n_arg; a++)
+        put_arg(b, l->group->arg[a], k->arg[a].use == ARG_IN);
+    if (k->workspace)
+        buf_printf(b, "            f->arena + %zu,  // workspace\n",
+                   p->workspace_offset);
+    if (k->coop_counters)
+        buf_printf(b, "            (unsigned int *)(f->state + %zu),"
+                      "  // counters\n", p->counter_offset);
+    buf_printf(b, "            %sstream);\n",
+               !k->waits ? "" : l->dependent ? "DCC_DEPENDENT, "
+                                             : "DCC_AFTER, ");
+}
+
+static void put_steps(Buf *b, const CudaProgram *p, const char *what,
+                      const Launch *l, int n)
+{
+    if (!n)
+        return;
+    buf_printf(b, "static cudaError_t %s_%s(const dcc_frame *f, int step,\n"
+                  "    cudaStream_t stream)\n{\n    switch (step) {\n",
+               model_ident(p), what);
+    for (int i = 0; i < n; i++)
+        put_launch(b, p, &l[i], i);
+    buf_puts(b, "    }\n    return cudaErrorInvalidValue;\n}\n\n");
+    buf_printf(b, "static const char *const %s_%s_names[] = {\n",
+               model_ident(p), what);
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "    \"%s\",\n", l[i].kernel->name);
+    buf_puts(b, "};\n\n");
+}
+
+/* ---- the description and the C API */
+
+static void put_table_fields(Buf *b, const char *m, const char *what, int n)
+{
+    if (n)
+        buf_printf(b, "    %s_%s_table, %d,\n", m, what, n);
+    else
+        buf_printf(b, "    nullptr, 0,  // %s\n", what);
+}
+
+static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
+{
+    const Graph *g = p->graph;
+
+    buf_printf(b, "extern \"C\" const dcc_model_desc %s_desc = {\n"
+                  "    \"%s\",\n", m, g->model);
+    put_table_fields(b, m, "params", g->n_param);
+    put_table_fields(b, m, "inputs", g->n_input);
+    put_table_fields(b, m, "outputs", g->n_output);
+    put_table_fields(b, m, "states", g->n_state);
+    put_table_fields(b, m, "trace", n_trace);
+    buf_printf(b, "    // bytes of params, consts, arena and state\n"
+                  "    %zu, %zu, %zu, %zu,\n",
+               p->params_bytes, p->consts_bytes, p->arena_bytes,
+               p->state_bytes);
+    buf_printf(b, "    %d,  // %s\n", p->keep_params,
+               p->keep_params ? "runs read the weights as they are"
+                              : "weights are dropped once packed");
+    buf_printf(b, "    %d, %d,\n", p->n_load, p->n_run);
+    if (p->n_load)
+        buf_printf(b, "    %s_load,\n", m);
+    else
+        buf_puts(b, "    nullptr,\n");
+    buf_printf(b, "    %s_step,\n", m);
+    if (p->n_load)
+        buf_printf(b, "    %s_load_names,\n", m);
+    else
+        buf_puts(b, "    nullptr,\n");
+    buf_printf(b, "    %s_step_names,\n};\n\n", m);
+}
+
+static void put_api(Buf *b, const CudaProgram *p, const char *m)
+{
+    const Graph *g = p->graph;
+
+    buf_printf(b, "extern \"C\" dcc_status %s_create(\n"
+                  "    %s **out, const char *weights_path)\n{\n"
+                  "    return dcc_model_create(out, &%s_desc, "
+                  "weights_path);\n}\n\n", m, m, m);
+    buf_printf(b, "extern \"C\" dcc_status %s_run(\n"
+                  "    %s *m, const %s_inputs *in,\n"
+                  "    const %s_outputs *out, cudaStream_t stream)\n{\n",
+               m, m, m, m);
+    buf_puts(b, "    const void *const inputs[] = {");
+    for (int i = 0; i < g->n_input; i++)
+        buf_printf(b, "%sin->%s", i ? ", " : "",
+                   cprint_ident(g->arena, g->input[i]->name));
+    buf_puts(b, g->n_input ? "};\n" : "nullptr};\n");
+    buf_puts(b, "    void *const outputs[] = {");
+    for (int i = 0; i < g->n_output; i++)
+        buf_printf(b, "%sout->%s", i ? ", " : "",
+                   cprint_ident(g->arena, g->output[i]->name));
+    buf_puts(b, "};\n    return dcc_model_run(m, inputs, outputs, stream);\n"
+                "}\n\n");
+    if (g->n_state)
+        buf_printf(b, "extern \"C\" dcc_status %s_reset(\n"
+                      "    %s *m, cudaStream_t stream)\n{\n"
+                      "    return dcc_model_reset(m, stream);\n}\n\n", m, m);
+    buf_printf(b, "extern \"C\" void %s_destroy(%s *m)\n{\n"
+                  "    dcc_model_destroy(m);\n}\n", m, m);
+}
+
+void emit_model_host(Buf *b, const CudaProgram *p)
+{
+    const Graph *g = p->graph;
+    const char *m = model_ident(p);
+
+    buf_printf(b, "// ==== model %s: tensors, steps and the C API\n\n",
+               g->model);
+    put_table(b, m, "params", g->param, g->n_param);
+    put_table(b, m, "inputs", g->input, g->n_input);
+    put_table(b, m, "outputs", g->output, g->n_output);
+    put_table(b, m, "states", g->state, g->n_state);
+    int n_trace = put_trace(b, p, m);
+    buf_putc(b, '\n');
+    put_steps(b, p, "load", p->load, p->n_load);
+    put_steps(b, p, "step", p->run, p->n_run);
+    put_desc(b, p, m, n_trace);
+    put_api(b, p, m);
+}
+
+static void put_fields(Buf *b, Arena *a, Tensor *const *t, int n,
+                       const char *type)
+{
+    for (int i = 0; i < n; i++) {
+        buf_printf(b, "    %s *%s; /* %s[", type, cprint_ident(a, t[i]->name),
+                   type_name(t[i]->type));
+        for (int d = 0; d < t[i]->rank; d++)
+            buf_printf(b, "%s%lld", d ? ", " : "", (long long)t[i]->dim[d]);
+        buf_puts(b, "]");
+        if (t[i]->promised)
+            buf_printf(b, " in %lld..%lld", (long long)t[i]->lo,
+                       (long long)t[i]->hi);
+        buf_puts(b, " */\n");
+    }
+    if (!n)
+        buf_puts(b, "    char none;\n");
+}
+
+void emit_model_header(Buf *b, const CudaProgram *p)
+{
+    const Graph *g = p->graph;
+    const char *m = model_ident(p);
+
+    buf_printf(b, "/* ---- model %s: device memory, row-major, aligned to 16 "
+                  "bytes */\n\n", g->model);
+    buf_printf(b, "typedef struct dcc_model %s;\n\n", m);
+    buf_printf(b, "typedef struct %s_inputs {\n", m);
+    put_fields(b, g->arena, g->input, g->n_input, "const void");
+    buf_printf(b, "} %s_inputs;\n\ntypedef struct %s_outputs {\n", m, m);
+    put_fields(b, g->arena, g->output, g->n_output, "void");
+    buf_printf(b, "} %s_outputs;\n\n", m);
+    buf_printf(b, "extern const dcc_model_desc %s_desc;\n\n", m);
+    buf_printf(b, "/* Loads weights (safetensors), packs them, captures the "
+                  "CUDA graph. */\n"
+                  "dcc_status %s_create(\n"
+                  "    %s **out, const char *weights_path);\n", m, m);
+    buf_printf(b, "/* Enqueues one run; one run in flight a handle. */\n"
+                  "dcc_status %s_run(\n"
+                  "    %s *m, const %s_inputs *in,\n"
+                  "    const %s_outputs *out, cudaStream_t stream);\n",
+               m, m, m, m);
+    if (g->n_state)
+        buf_printf(b, "/* Sets the state to its initial value. */\n"
+                      "dcc_status %s_reset(\n"
+                      "    %s *m, cudaStream_t stream);\n",
+                   m, m);
+    buf_printf(b, "void %s_destroy(%s *m);\n\n", m, m);
+}

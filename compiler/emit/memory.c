@@ -1,0 +1,237 @@
+#include "emit/memory.h"
+
+enum { ALIGN = 256 };
+
+static size_t round_up(size_t n)
+{
+    return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static size_t bytes_of(const Tensor *t)
+{
+    return round_up((size_t)t->span * (size_t)type_bytes(t->type));
+}
+
+/* One tensor's life in the arena: launches first .. last. */
+typedef struct Life {
+    Tensor *t;
+    int first, last;
+    size_t size;
+} Life;
+
+typedef struct Lives {
+    Graph *g;
+    Life *life;
+    int n, cap;
+} Lives;
+
+static Life *life_of(Lives *l, Tensor *t)
+{
+    for (int i = 0; i < l->n; i++)
+        if (l->life[i].t == t)
+            return &l->life[i];
+    Life *n = &VEC_PUSH(l->g->arena, l->life, l->n, l->cap);
+    *n = (Life){t, -1, -1, bytes_of(t)};
+    return n;
+}
+
+/* The version whose memory a chain of partial writes shares. */
+static Tensor *base_of(Tensor *t)
+{
+    while (t->prev)
+        t = t->prev;
+    return t;
+}
+
+static void find_lives(Lives *l, const Launch *launch, int n, int start,
+                       When when)
+{
+    for (int i = 0; i < n; i++) {
+        const Group *gr = launch[i].group;
+        for (int k = 0; k < gr->n_arg; k++) {
+            Tensor *t = base_of(gr->arg[k]);
+            if (t->role != ROLE_TEMP || t->when != when)
+                continue;
+            Life *life = life_of(l, t);
+            if (life->first < 0)
+                life->first = start + i;
+            life->last = start + i;
+        }
+    }
+}
+
+static bool overlap(const Life *a, const Life *b)
+{
+    return a->first <= b->last && b->first <= a->last;
+}
+
+/* Best fit: the smallest gap between the tensors alive at the same time. */
+static size_t place_one(const Lives *l, const bool *placed, const Life *x)
+{
+    size_t best = (size_t)-1, best_gap = (size_t)-1, at = 0;
+
+    for (;;) {
+        /* The first tensor in the way at `at`, and where free space ends. */
+        size_t next = (size_t)-1, end = (size_t)-1;
+        for (int i = 0; i < l->n; i++) {
+            const Life *y = &l->life[i];
+            if (!placed[i] || !overlap(x, y))
+                continue;
+            size_t lo = y->t->offset, hi = lo + y->size;
+            if (lo <= at && hi > at)
+                next = next == (size_t)-1 || hi > next ? hi : next;
+            if (lo > at && lo < end)
+                end = lo;
+        }
+        if (next != (size_t)-1) {
+            at = next;
+            continue;
+        }
+        if (end == (size_t)-1)
+            return best != (size_t)-1 ? best : at;
+        if (end - at >= x->size && end - at < best_gap) {
+            best = at;
+            best_gap = end - at;
+        }
+        at = end;
+    }
+}
+
+static size_t place_arena(Lives *l)
+{
+    bool *placed = arena_array(l->g->arena, bool, l->n + 1);
+    size_t total = 0;
+
+    for (int round = 0; round < l->n; round++) {
+        int big = -1; /* the largest first */
+        for (int i = 0; i < l->n; i++)
+            if (!placed[i] && (big < 0 || l->life[i].size > l->life[big].size))
+                big = i;
+        Life *x = &l->life[big];
+        x->t->offset = place_one(l, placed, x);
+        x->t->place = PLACE_ARENA;
+        placed[big] = true;
+        if (x->t->offset + x->size > total)
+            total = x->t->offset + x->size;
+    }
+    return total;
+}
+
+static size_t append(Tensor *t, Place place, size_t at)
+{
+    t->place = place;
+    t->offset = at;
+    return at + bytes_of(t);
+}
+
+static void place_fixed(CudaProgram *p)
+{
+    Graph *g = p->graph;
+
+    for (int i = 0; i < g->n_param; i++)
+        p->params_bytes = append(g->param[i], PLACE_PARAMS, p->params_bytes);
+    for (int i = 0; i < g->n_state; i++)
+        p->state_bytes = append(g->state[i], PLACE_STATE, p->state_bytes);
+    for (int i = 0; i < g->n_input; i++) {
+        g->input[i]->place = PLACE_INPUT;
+        g->input[i]->offset = (size_t)i;
+    }
+    for (int i = 0; i < g->n_output; i++) {
+        g->output[i]->place = PLACE_OUTPUT;
+        g->output[i]->offset = (size_t)i;
+    }
+}
+
+static bool run_reads(const CudaProgram *p, const Tensor *t)
+{
+    for (int i = 0; i < p->n_run; i++)
+        for (int k = 0; k < p->run[i].group->n_arg; k++)
+            if (p->run[i].group->arg[k] == t)
+                return true;
+    return false;
+}
+
+static bool is_used(const CudaProgram *p, const Tensor *t)
+{
+    const Launch *all[] = {p->load, p->run};
+    const int n[] = {p->n_load, p->n_run};
+
+    for (int w = 0; w < 2; w++)
+        for (int i = 0; i < n[w]; i++)
+            for (int k = 0; k < all[w][i].group->n_arg; k++)
+                if (all[w][i].group->arg[k] == t)
+                    return true;
+    return false;
+}
+
+/* What load-time kernels make; a tensor that was fused away has no place. */
+static void place_constants(CudaProgram *p)
+{
+    Graph *g = p->graph;
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        Tensor *t = g->tensor[i];
+        if (t->role == ROLE_TEMP && t->when == WHEN_LOAD &&
+            is_used(p, t))
+            p->consts_bytes = append(t, PLACE_CONSTS, p->consts_bytes);
+        if (t->role == ROLE_PARAM && run_reads(p, t))
+            p->keep_params = true;
+    }
+}
+
+static void share_versions(Graph *g)
+{
+    for (int i = 0; i < g->n_tensor; i++) {
+        Tensor *t = g->tensor[i], *base = base_of(t);
+        if (t == base)
+            continue;
+        t->place = base->place;
+        t->offset = base->offset;
+    }
+}
+
+static void reserve_scratch(CudaProgram *p)
+{
+    size_t workspace = 0, counters = 0;
+
+    for (int i = 0; i < p->n_kernel; i++) {
+        const Kernel *k = p->kernel[i];
+        if (k->workspace > workspace)
+            workspace = k->workspace;
+        if (k->coop_counters && (size_t)k->n_counters * 4 > counters)
+            counters = (size_t)k->n_counters * 4;
+    }
+    p->workspace_offset = p->arena_bytes;
+    p->arena_bytes += round_up(workspace);
+    p->counter_offset = p->state_bytes;
+    p->counter_bytes = round_up(counters);
+    p->state_bytes += p->counter_bytes;
+}
+
+void memory_plan(CudaProgram *p)
+{
+    Lives l = {.g = p->graph};
+
+    place_fixed(p);
+    place_constants(p);
+    find_lives(&l, p->run, p->n_run, 0, WHEN_RUN);
+    p->arena_bytes = place_arena(&l);
+    share_versions(p->graph);
+    reserve_scratch(p);
+}
+
+void memory_dump(Buf *b, const CudaProgram *p)
+{
+    static const char *const name[] = {"-",     "params", "consts", "arena",
+                                       "state", "input",  "output"};
+
+    buf_printf(b, "params %zu consts %zu arena %zu state %zu bytes\n",
+               p->params_bytes, p->consts_bytes, p->arena_bytes,
+               p->state_bytes);
+    for (int i = 0; i < p->graph->n_tensor; i++) {
+        const Tensor *t = p->graph->tensor[i];
+        if (t->place != PLACE_NONE)
+            buf_printf(b, "  %-7s %10zu %10zu  %s\n", name[t->place],
+                       t->offset, bytes_of(t), t->name);
+    }
+}

@@ -1,0 +1,17 @@
+/* memory.h - where every tensor lives: a static plan.
+ *
+ * Parameters (raw), constants (what load-time kernels make), state, and one
+ * arena for intermediates: best fit over lifetimes in launch order (launches
+ * form one chain, so launch order is happens-before). Every offset is a
+ * multiple of 256 bytes. Run-time workspaces share one range behind the
+ * intermediates; counters of split reductions are zeroed once and reset
+ * themselves, so they live with the state. */
+#ifndef DCC_MEMORY_H
+#define DCC_MEMORY_H
+
+#include "emit/emit.h"
+
+void memory_plan(CudaProgram *p);
+void memory_dump(Buf *b, const CudaProgram *p);
+
+#endif

@@ -1,0 +1,674 @@
+#include "family/common/body.h"
+
+#include "rewrite/needed.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- reads ------------------------------------------------------------- */
+
+static void add_read(const Expr *e, void *ctx)
+{
+    Reads *r = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < r->n; i++)
+        if (expr_equal(r->read[i], e))
+            return;
+    if (r->n < (int)(sizeof r->read / sizeof *r->read))
+        r->read[r->n++] = e;
+}
+
+void reads_of(const Group *gr, const int *step, int n, Reads *r)
+{
+    r->n = 0;
+    for (int i = 0; i < n; i++)
+        expr_visit(gr->step[step[i]].value, add_read, r);
+}
+
+bool read_uses(const Expr *e, const Var *v)
+{
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_uses(e->at[i], v))
+            return true;
+    return guard_uses(e->in, v) || (e->outside && expr_uses(e->outside, v));
+}
+
+/* Elements of one aligned load of a tensor at `offset`, along having a
+ * multiple of vec; 1 if they are not neighbours. */
+static int vector_step(Graph *g, const Tensor *t, const Idx *offset,
+                       const Var *along, int vec)
+{
+    if (idx_coef(offset, along) != 1)
+        return 1;
+    const Idx *rest = idx_sub(g->pool, offset, idx_var(g->pool, along));
+    if (idx_uses(rest, along))
+        return 1;
+    int most = 16 / type_bytes(t->type);
+    return (int)idx_align(rest, vec < most ? vec : most);
+}
+
+static void note_local(const Expr *e, void *ctx)
+{
+    bool *found = ctx;
+
+    *found |= e->kind == E_LOCAL;
+}
+
+bool read_by_local(const Expr *e)
+{
+    bool found = false;
+
+    expr_visit(e, note_local, &found);
+    return found;
+}
+
+ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
+                   int *step)
+{
+    *step = 1;
+    if (along && read_by_local(e))
+        return READ_SCALAR;
+    if (!along || !read_uses(e, along))
+        return READ_BROADCAST;
+    if (guard_uses(e->in, along) ||
+        (e->outside && e->outside->kind != E_CONST))
+        return READ_SCALAR;
+    *step = vector_step(g, e->tensor, cprint_offset(g, e->tensor, e->at),
+                        along, vec);
+    return *step > 1 ? READ_VECTOR : READ_SCALAR;
+}
+
+static int store_step(Graph *g, const Step *s, const Var *along, int vec)
+{
+    if (guard_uses(s->where, along))
+        return 1;
+    return vector_step(g, s->tensor, cprint_offset(g, s->tensor, s->store),
+                       along, vec);
+}
+
+bool body_stores_vectors(const Body *b, const Step *s)
+{
+    return store_step(b->graph, s, b->along, b->vec) > 1;
+}
+
+/* Whether the last of vectors of `vec` may lie partly in the padding behind
+ * what v runs along: `offset` in t. */
+static bool has_room(Graph *g, const Tensor *t, const Idx *offset,
+                     const Var *v, int vec)
+{
+    const Idx *rest = idx_sub(g->pool, offset, idx_var(g->pool, v));
+
+    return tensor_run(t, rest, v->extent) >= (v->extent + vec - 1) / vec * vec;
+}
+
+/* The same of all that uses v: then a last vector may be partial. */
+static bool all_have_room(Graph *g, const Group *gr, const Reads *r,
+                          const Var *v, int vec)
+{
+    int step;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (!type_is_float(s->type) || s->op == R_ARGMAX ||
+            (s->tensor && s->over_cols && s->op == R_NONE &&
+             (store_step(g, s, v, vec) == 1 ||
+              !has_room(g, s->tensor, cprint_offset(g, s->tensor, s->store),
+                        v, vec))))
+            return false;
+    }
+    for (int i = 0; i < r->n; i++) {
+        const Expr *e = r->read[i];
+        if (read_uses(e, v) &&
+            (read_kind(g, e, v, vec, &step) != READ_VECTOR ||
+             !has_room(g, e->tensor, cprint_offset(g, e->tensor, e->at), v,
+                       vec)))
+            return false;
+    }
+    return true;
+}
+
+int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
+                  bool partial)
+{
+    int all[MAX_STEPS], widest = 1;
+    Reads r;
+
+    for (int i = 0; i < gr->n_step; i++)
+        all[i] = i;
+    reads_of(gr, all, gr->n_step, &r);
+    for (int vec = 2; vec <= most; vec *= 2) {
+        if (v->extent % vec &&
+            !(partial && all_have_room(g, gr, &r, v, vec)))
+            break;
+        for (int i = 0; i < gr->n_step; i++)
+            if (gr->step[i].tensor &&
+                store_step(g, &gr->step[i], v, vec) == vec)
+                widest = vec;
+        for (int i = 0, step; i < r.n; i++)
+            if (read_kind(g, r.read[i], v, vec, &step) == READ_VECTOR &&
+                step == vec)
+                widest = vec;
+    }
+    return widest;
+}
+
+const Held *body_held(const Body *b, const Expr *read)
+{
+    for (int i = b->n_held - 1; i >= 0; i--)
+        if (expr_equal(b->held[i].read, read))
+            return &b->held[i];
+    return NULL;
+}
+
+void body_hold(Body *b, const Expr *read, const char *text)
+{
+    VEC_PUSH(b->graph->arena, b->held, b->n_held, b->cap_held) =
+        (Held){read, text};
+}
+
+static const char *staged(const Expr *read, void *ctx)
+{
+    const Held *h = body_held(ctx, read);
+
+    return h ? h->text : NULL;
+}
+
+void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
+               const Var *along, int vec)
+{
+    memset(b, 0, sizeof *b);
+    kernel_set_args(g, gr, k);
+    b->graph = g;
+    b->group = nest_plain(g, gr);
+    b->kernel = k;
+    b->plan = plan;
+    b->print = cprint_new(g, k);
+    b->print.staged = staged;
+    b->print.ctx = b;
+    b->along = along;
+    b->vec = vec;
+    if (vec > 1)
+        b->lane = cprint_fresh(&b->print, "v");
+    for (int i = 0; along && i < gr->n_rows; i++)
+        b->along_rows |= gr->rows[i] == along;
+}
+
+/* ---- code -------------------------------------------------------------- */
+
+void put_block(Buf *out, const Buf *inner)
+{
+    const char *s = buf_text(inner);
+
+    while (*s) {
+        size_t n = strcspn(s, "\n");
+        if (n)
+            buf_puts(out, "    ");
+        buf_putn(out, s, n);
+        buf_putc(out, '\n');
+        s += n + (s[n] == '\n');
+    }
+}
+
+void put_loop(Buf *out, const char *pragma, const char *head,
+              const Buf *inner)
+{
+    const char *s = buf_text(inner);
+    const char *end = strchr(s, '\n');
+    bool single = end && !end[1] && strncmp(s, "//", 2) &&
+                  strncmp(s, "const ", 6);
+
+    buf_printf(out, "%s%s%s\n", pragma, head, single ? "" : " {");
+    put_block(out, inner);
+    if (!single)
+        buf_puts(out, "}\n");
+}
+
+const char *body_step_name(Body *b, int i)
+{
+    const Step *s = &b->group->step[i];
+    const char *name = s->source ? s->source->tensor->name
+                     : s->tensor ? s->tensor->name
+                     : s->op != R_NONE ? reduce_name(s->op)
+                                       : "t";
+
+    for (int j = 0; j < b->kernel->n_arg; j++)
+        if (!strcmp(b->kernel->arg[j].name,
+                    cprint_ident(b->graph->arena, name)))
+            name = arena_printf(b->graph->arena, "%s_val", name);
+    return cprint_fresh(&b->print, name);
+}
+
+void body_declare(Body *b, Buf *out, Type t, const char *name, bool lanes)
+{
+    buf_printf(out, "%s %s", cprint_ctype(t), name);
+    if (lanes && b->vec > 1)
+        buf_puts(out, "[VEC]");
+}
+
+static const char *lane_of(Body *b, const char *array, bool lanes)
+{
+    return lanes && b->vec > 1
+               ? arena_printf(b->graph->arena, "%s[%s]", array, b->lane)
+               : array;
+}
+
+void body_accumulator(Body *b, Buf *out, int i, bool lanes)
+{
+    const Step *s = &b->group->step[i];
+    const char *name = body_step_name(b, i);
+    bool vector = lanes && b->vec > 1;
+    Type t = s->op == R_ARGMAX ? s->value->type : s->type;
+    const char *start = cprint_identity(s->op, t);
+
+    b->acc[i] = lane_of(b, name, lanes);
+    b->print.local[i] = b->acc[i];
+    if (s->op == R_ARGMAX) {
+        start = arena_printf(b->graph->arena, "{%s, DCC_NO_INDEX}", start);
+        buf_printf(out, "dcc_arg<%s> %s%s", cprint_ctype(t), name,
+                   vector ? "[VEC]" : "");
+        b->print.local[i] =
+            arena_printf(b->graph->arena, "%s.index", b->acc[i]);
+        if (vector)
+            buf_printf(out,
+                       ";\nfor (int %s = 0; %s < VEC; ++%s)\n    %s = %s;\n",
+                       b->lane, b->lane, b->lane, b->acc[i], start);
+        else
+            buf_printf(out, " = %s;\n", start);
+        return;
+    }
+    body_declare(b, out, t, name, lanes);
+    if (!vector)
+        buf_printf(out, " = %s;\n", start);
+    else if (s->op == R_SUM)
+        buf_puts(out, " = {};\n");
+    else
+        buf_printf(out, ";\ndcc_fill(%s, %s);\n", name, start);
+}
+
+/* Names for the reads in an index that do not use along. */
+static void bind_data(Body *b, Buf *out, const Expr *read)
+{
+    for (int i = 0; i < read->tensor->rank; i++)
+        cprint_bind_idx(out, &b->print, read->at[i]);
+    cprint_bind_guard(out, &b->print, read->in);
+}
+
+/* The conditions under which one of the thread's lanes needs a read at all. */
+static Guard lanes_need(Body *b, const Expr *read)
+{
+    const Expr *value[MAX_STEPS];
+    IdxPool *p = b->graph->pool;
+    Guard in, lanes = {0};
+
+    for (int i = 0; i < b->group->n_step; i++)
+        value[i] = b->group->step[i].value;
+    in = needed_read(b->graph, value, b->group->n_step, read);
+    for (int i = 0; i < in.n; i++) {
+        const Idx *e = in.cond[i].e;
+        int64_t c = b->vec > 1 ? idx_coef(e, b->along) : 0;
+        if (!in.cond[i].mod && idx_affine(e)) /* for the lane of most hope */
+            lanes = guard_add(p, lanes, idx_addc(p, e, c > 0
+                                                 ? c * (b->vec - 1) : 0), 0);
+    }
+    return lanes;
+}
+
+void body_if_needed(Body *b, Buf *out, const Expr *read, Buf *load)
+{
+    Guard in = lanes_need(b, read);
+    Buf condition = {0};
+
+    if (in.n) {
+        cprint_condition(&condition, &b->print, in);
+        put_loop(out, "", arena_printf(b->graph->arena,
+                                       "if (%s)  // else it is masked",
+                                       buf_text(&condition)), load);
+    } else {
+        buf_puts(out, buf_text(load));
+    }
+    buf_free(&condition);
+    buf_free(load);
+}
+
+void body_load(Body *b, Buf *out, const Expr *read, const char *array)
+{
+    CPrint *p = &b->print;
+    int step;
+    Buf load = {0};
+
+    if (read_kind(b->graph, read, b->along, b->vec, &step) != READ_VECTOR)
+        step = 1;
+    bind_data(b, out, read);
+    buf_printf(&load, "dcc_load<%s>(%s, &%s[",
+               step == b->vec
+                   ? "VEC" : arena_printf(b->graph->arena, "%d", step),
+               array, cprint_tensor(p, read->tensor));
+    cprint_at(&load, p, read->tensor, read->at);
+    buf_puts(&load, "]);\n");
+    if (guard_truth(read->in) == ALWAYS) {
+        body_if_needed(b, out, read, &load);
+        return;
+    }
+    buf_puts(out, "if (");
+    cprint_condition(out, p, read->in);
+    buf_printf(out, ")\n    %selse\n    dcc_fill(%s, %s);\n",
+               buf_text(&load), array,
+               cprint_bind(out, p, read->outside, NULL));
+    buf_free(&load);
+}
+
+/* Brings what the lanes share, and what they take from a vector, into
+ * registers. */
+static void stage_read(Body *b, Buf *out, const Expr *e)
+{
+    int step;
+
+    if (body_held(b, e))
+        return;
+    switch (read_kind(b->graph, e, b->along, b->vec, &step)) {
+    case READ_BROADCAST:
+        cprint_bind_name(out, &b->print, e, NULL);
+        break;
+    case READ_VECTOR: {
+        const char *array = cprint_fresh(
+            &b->print, arena_printf(b->graph->arena, "%s_frag",
+                                    cprint_tensor(&b->print, e->tensor)));
+        body_declare(b, out, e->type, array, true);
+        buf_puts(out, ";\n");
+        body_load(b, out, e, array);
+        body_hold(b, e, lane_of(b, array, true));
+        break;
+    }
+    case READ_SCALAR:
+        break;
+    }
+}
+
+/* What step s stores, without a rounding that the store does anyway. */
+static const Expr *stored_value(const Step *s, bool used)
+{
+    if (!used && s->tensor && s->value->kind == E_CAST &&
+        s->value->type == s->tensor->type &&
+        type_is_float(s->value->arg[0]->type) && type_is_float(s->value->type))
+        return s->value->arg[0];
+    return s->value;
+}
+
+static void put_argmax(Body *b, Buf *in, int i, const char *value)
+{
+    const Step *s = &b->group->step[i];
+    const Idx *index = idx_const(b->graph->pool, 0);
+    Buf at = {0};
+
+    for (int c = 0; c < b->group->n_cols; c++) {
+        const Var *v = b->group->cols[c];
+        index = idx_add(b->graph->pool,
+                        idx_scale(b->graph->pool, index, v->extent),
+                        idx_var(b->graph->pool, v));
+    }
+    cprint_idx(&at, &b->print, index, 0);
+    buf_printf(in, "%s = dcc_op_argmax::apply(%s, dcc_arg<%s>{%s, %s});\n",
+               b->acc[i], b->acc[i], cprint_ctype(s->value->type), value,
+               buf_text(&at));
+    buf_free(&at);
+}
+
+/* Stores value to s's tensor, or to its fragment for a vector store later. */
+static void put_store(Body *b, Buf *in, const Step *s, const char *frag,
+                      const char *value, Type type)
+{
+    Buf store = {0};
+
+    if (frag) {
+        bool same = !strcmp(cprint_ctype(type), cprint_ctype(s->tensor->type));
+        buf_printf(in, "%s = ", frag);
+        if (same || type_is_float(s->tensor->type))
+            buf_puts(in, value);
+        else
+            cprint_to_storage(in, s->tensor->type, type, value);
+        buf_puts(in, ";\n");
+        return;
+    }
+    for (int i = 0; i < s->tensor->rank; i++)
+        cprint_bind_idx(in, &b->print, s->store[i]);
+    cprint_bind_guard(in, &b->print, s->where);
+    cprint_store(&store, &b->print, s->tensor, s->store, s->where, type,
+                 value);
+    buf_puts(b->store_if ? &b->stores : in, buf_text(&store));
+    buf_free(&store);
+}
+
+/* The stores so far, under their one condition. */
+static void flush_stores(Body *b, Buf *in)
+{
+    if (b->stores.len)
+        put_loop(in, "", arena_printf(b->graph->arena, "if (%s)",
+                                      b->store_if), &b->stores);
+    buf_free(&b->stores);
+    b->stores = (Buf){0};
+}
+
+/* An identifier or an element of an array. */
+static bool is_name(const char *s)
+{
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && !strchr("_[]", *s))
+            return false;
+    return true;
+}
+
+static void see_state(const Expr *e, void *ctx)
+{
+    bool *found = ctx;
+
+    *found |= e->kind == E_READ && e->tensor->role == ROLE_STATE;
+}
+
+/* Does e read what a later step may overwrite? */
+static bool reads_state(const Expr *e)
+{
+    bool found = false;
+
+    expr_visit(e, see_state, &found);
+    return found;
+}
+
+/* Step i's value, named where it is used again; and its store. */
+static void put_pointwise(Body *b, Buf *in, int i, bool used,
+                          const char *frag, bool own)
+{
+    const Step *s = &b->group->step[i];
+    const Expr *e = stored_value(s, used);
+    const char *text = cprint_bind(in, &b->print, e, "t");
+
+    if (b->kept[i]) {
+        buf_printf(in, "%s = %s;\n", b->kept[i], text);
+        text = b->print.local[i] = b->kept[i];
+    } else if (used && is_name(text) && !reads_state(e)) {
+        b->print.local[i] = text;
+    } else if (used) {
+        const char *name = body_step_name(b, i);
+        buf_printf(in, "const %s %s = %s;\n", cprint_ctype(s->type), name,
+                   text);
+        text = b->print.local[i] = name;
+    }
+    if (s->tensor && own)
+        put_store(b, in, s, frag, text, used ? s->type : e->type);
+}
+
+static void put_step(Body *b, Buf *in, int i, const char *frag, bool own)
+{
+    const Step *s = &b->group->step[i];
+
+    if (s->op == R_NONE) {
+        put_pointwise(b, in, i, b->plan->uses[i] > 0, frag, own);
+        return;
+    }
+    const char *text = cprint_bind(in, &b->print, s->value, "t");
+    Buf add = {0};
+    if (s->op == R_ARGMAX)
+        put_argmax(b, &add, i, text);
+    else
+        cprint_combine(&add, s->op, s->type, b->acc[i], text);
+    if (b->lane_if)
+        put_loop(in, "", arena_printf(b->graph->arena, "if (%s)", b->lane_if),
+                 &add);
+    else
+        buf_puts(in, buf_text(&add));
+    buf_free(&add);
+}
+
+/* A step of this list that stores a whole vector: its fragment's name. */
+static const char *store_frag(Body *b, const Step *s, int *step)
+{
+    *step = 1;
+    if (!s->tensor || s->op != R_NONE)
+        return NULL;
+    *step = store_step(b->graph, s, b->along, b->vec);
+    if (*step < 2)
+        return NULL;
+    return cprint_fresh(&b->print,
+                        arena_printf(b->graph->arena, "%s_frag",
+                                     cprint_tensor(&b->print, s->tensor)));
+}
+
+static void put_vector_store(Body *b, Buf *out, int i, const char *frag,
+                             int step)
+{
+    CPrint *p = &b->print;
+    const Step *s = &b->group->step[i];
+    const char *least = b->least[i];
+    bool guarded = guard_truth(s->where) != ALWAYS;
+
+    for (int d = 0; d < s->tensor->rank && !b->store_at[i]; d++)
+        cprint_bind_idx(out, p, s->store[d]);
+    cprint_bind_guard(out, p, s->where);
+    if (guarded || b->store_if) {
+        buf_puts(out, "if (");
+        if (b->store_if)
+            buf_printf(out, "%s%s", b->store_if, guarded ? " && " : "");
+        if (guarded)
+            (b->store_if ? cprint_guard : cprint_condition)(out, p, s->where);
+        buf_puts(out, ")\n    ");
+    }
+    buf_puts(out, least ? "dcc_store_max" : "dcc_store");
+    if (step == b->vec)
+        buf_puts(out, "<VEC");
+    else
+        buf_printf(out, "<%d", step);
+    buf_puts(out, b->past[i] ? ", DCC_PAST>(" : ">(");
+    if (b->store_at[i]) {
+        buf_puts(out, b->store_at[i]);
+    } else {
+        buf_printf(out, "&%s[", cprint_tensor(p, s->tensor));
+        cprint_at(out, p, s->tensor, s->store);
+        buf_puts(out, "]");
+    }
+    buf_printf(out, ", %s%s%s);\n", frag, least ? ", " : "",
+               least ? least : "");
+}
+
+/* Whether step i belongs to this pass, not computed again for its value. */
+static bool is_own(const Body *b, const int *step, int n, int i)
+{
+    int at = 0;
+
+    for (int j = 0; j < n; j++)
+        if (b->plan->at[step[j]] > at)
+            at = b->plan->at[step[j]];
+    return !is_col_step(&b->group->step[i]) || b->plan->at[i] == at;
+}
+
+typedef struct Divisors {
+    Body *body;
+    Buf *out;
+} Divisors;
+
+static void put_divisor(const Expr *e, void *ctx)
+{
+    Divisors *d = ctx;
+    Body *b = d->body;
+
+    if (e->kind != E_BINARY || e->fn != F_DIV || !type_is_float(e->type) ||
+        e->arg[1]->kind != E_LOCAL)
+        return;
+    int by = e->arg[1]->local;
+    const Step *s = &b->group->step[by];
+    if (b->print.divisor[by] || !type_is_float(s->type) ||
+        (s->op == R_NONE && s->over_cols))
+        return;
+    const char *id = cprint_fresh(
+        &b->print, arena_printf(b->graph->arena, "%s_divisor",
+                                s->source ? s->source->tensor->name : "row"));
+    buf_printf(d->out, "const dcc_divisor %s = dcc_divisor_of(%s);\n", id,
+               b->print.local[by]);
+    b->print.divisor[by] = id;
+}
+
+void body_divisors(Body *b, Buf *out, const int *step, int n)
+{
+    Divisors d = {b, out};
+
+    for (int i = 0; i < n; i++)
+        if (is_col_step(&b->group->step[step[i]]))
+            expr_visit(b->group->step[step[i]].value, put_divisor, &d);
+}
+
+static void scalar_steps(Body *b, Buf *out, const int *step, int n)
+{
+    for (int i = 0; i < n; i++)
+        cprint_count(&b->print, b->group->step[step[i]].value);
+    for (int i = 0; i < n; i++)
+        put_step(b, out, step[i], NULL, is_own(b, step, n, step[i]));
+    flush_stores(b, out);
+}
+
+static void lane_steps(Body *b, Buf *out, const int *step, int n)
+{
+    const char *frag[MAX_STEPS] = {NULL};
+    int width[MAX_STEPS];
+    Reads r;
+    Buf in = {0};
+
+    reads_of(b->group, step, n, &r);
+    for (int i = 0; i < r.n; i++)
+        stage_read(b, out, r.read[i]);
+    for (int i = 0; i < n; i++) {
+        const Step *s = &b->group->step[step[i]];
+        if (!is_own(b, step, n, step[i]))
+            continue;
+        frag[i] = store_frag(b, s, &width[i]);
+        if (frag[i]) {
+            body_declare(b, out, s->tensor->type, frag[i], true);
+            buf_puts(out, ";\n");
+        }
+    }
+    CScope scope = cprint_open(&b->print);
+    cprint_name(&b->print, b->along,
+                arena_printf(b->graph->arena, "(%s + %s)", b->base, b->lane));
+    for (int i = 0; i < n; i++)
+        cprint_count(&b->print, b->group->step[step[i]].value);
+    for (int i = 0; i < n; i++)
+        put_step(b, &in, step[i],
+                 frag[i] ? lane_of(b, frag[i], true) : NULL,
+                 is_own(b, step, n, step[i]));
+    flush_stores(b, &in);
+    cprint_close(&b->print, scope);
+    put_loop(out, "#pragma unroll\n",
+             arena_printf(b->graph->arena, "for (int %s = 0; %s < VEC; ++%s)",
+                          b->lane, b->lane, b->lane), &in);
+    for (int i = 0; i < n; i++)
+        if (frag[i])
+            put_vector_store(b, out, step[i], frag[i], width[i]);
+    buf_free(&in);
+}
+
+void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes)
+{
+    if (n && lanes && b->vec > 1)
+        lane_steps(b, out, step, n);
+    else
+        scalar_steps(b, out, step, n);
+}

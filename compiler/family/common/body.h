@@ -1,0 +1,156 @@
+/* body.h - the code of one point of a nest, or of VEC neighbours along one
+ * variable; shared by the families map and reduce.
+ *
+ * A nest's steps fall into passes over cols and row phases between them: phase
+ * -1 before any pass, phase q after pass q. */
+#ifndef DCC_BODY_H
+#define DCC_BODY_H
+
+#include "emit/cprint.h"
+#include "model/model.h"
+
+enum { MAX_STEPS = 64 };
+
+typedef struct Schedule {
+    int passes;
+    int at[MAX_STEPS];    /* pass of a step over cols, phase of a row step */
+    int uses[MAX_STEPS];  /* steps that use its value */
+    int last[MAX_STEPS];  /* the latest pass or phase that needs its value */
+    bool kept[MAX_STEPS]; /* over cols, and held in registers once computed */
+} Schedule;
+
+/* gr with every stored reduction followed by a row step that stores it; gr
+ * itself if there is none. */
+const Group *nest_plain(Graph *g, const Group *gr);
+void schedule_make(const Group *gr, Schedule *s);
+/* The steps that pass q runs, in order: its own, and values over cols from
+ * earlier passes that are not kept and so computed again. */
+int schedule_pass(const Group *gr, const Schedule *s, int q, int *step);
+int schedule_phase(const Group *gr, const Schedule *s, int q, int *step);
+bool is_col_step(const Step *s);
+
+/* A read whose value is in registers. */
+typedef struct Held {
+    const Expr *read;
+    const char *text; /* "x_frag[v]" */
+} Held;
+
+/* A row variable of which a thread has several values. */
+typedef struct Tiled {
+    const Var *v;
+    const char *tile;  /* values a thread: "TILE" */
+    const char *count; /* threads: "(P / TILE)" */
+} Tiled;
+
+typedef struct Body {
+    Graph *graph;
+    const Group *group;
+    Kernel *kernel;
+    const Schedule *plan;
+    CPrint print;
+    const Var *along;     /* VEC values of it are one thread's; or NULL */
+    int vec;              /* 1: no vectors */
+    Tiled tiled[2]; int n_tiled;
+    const char *base;     /* the first of them, an identifier */
+    const char *lane;     /* loop variable over VEC */
+    bool along_rows;      /* along is one of rows */
+    Held *held; int n_held, cap_held;
+    const char *acc[MAX_STEPS];  /* accumulator of a reduction, "m" or "m[v]" */
+    const char *least[MAX_STEPS]; /* a stored vector's elements are no less;
+                                     NULL: no such bound */
+    const char *kept[MAX_STEPS]; /* where a step's value is kept: "e[c][v]" */
+    const char *store_at[MAX_STEPS]; /* where a vector is stored, "y_row + k",
+                             or NULL: the text of its place in the tensor */
+    bool past[MAX_STEPS]; /* and that past the caches */
+    const char *store_if; /* condition of every store, or NULL */
+    const char *lane_if;  /* of a lane's part in reductions, or NULL: a row's
+                             last vector may lie partly in padding */
+    Buf stores;           /* body.c's own: those under that condition */
+} Body;
+
+/* Sets graph .. print, arguments included; vec and along as given. The plan is
+ * that of nest_plain(gr), which becomes b->group. */
+void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
+               const Var *along, int vec);
+
+/* What a read costs a thread that has VEC values of `along`. */
+typedef enum { READ_BROADCAST, READ_VECTOR, READ_SCALAR } ReadKind;
+/* *step: elements of one load instruction, for READ_VECTOR. */
+ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
+                   int *step);
+/* The widest vector, at most `most`, that pays for this group along v: every
+ * store allows it or the heaviest read does. With `partial` it need not divide
+ * v's extent where all that uses v has padding behind it. */
+int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
+                  bool partial);
+
+/* Code for `step`, at the variables' present names; `lanes` says whether it is
+ * done for VEC values of along. Accumulators and kept values are declared by
+ * the caller. */
+void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes);
+/* Loads a read into `array` ("x_frag" or "x_frag[c]"), VEC values. */
+void body_load(Body *b, Buf *out, const Expr *read, const char *array);
+const Held *body_held(const Body *b, const Expr *read);
+void body_hold(Body *b, const Expr *read, const char *text);
+/* Before the passes over columns: what values of the row divide them. */
+void body_divisors(Body *b, Buf *out, const int *step, int n);
+/* `load` brings read into registers: where the thread needs it. Nothing looks
+ * at what is there instead. Takes load. */
+void body_if_needed(Body *b, Buf *out, const Expr *read, Buf *load);
+/* A fresh name for step i's value. */
+const char *body_step_name(Body *b, int i);
+/* "float m[VEC]" without a semicolon; plain if there are no vectors. */
+void body_declare(Body *b, Buf *out, Type t, const char *name, bool lanes);
+/* Accumulator of reduction step i: declares and initialises it. */
+void body_accumulator(Body *b, Buf *out, int i, bool lanes);
+
+/* Distinct reads of a list of steps. */
+typedef struct Reads {
+    const Expr *read[128];
+    int n;
+} Reads;
+void reads_of(const Group *gr, const int *step, int n, Reads *r);
+bool read_uses(const Expr *e, const Var *v);
+/* Whether s stores lanes as vectors. */
+bool body_stores_vectors(const Body *b, const Step *s);
+/* Does e read where an earlier step says? Then every lane does for itself,
+ * once that step is done. */
+bool read_by_local(const Expr *e);
+
+/* text as a block's inside: every line 4 columns deeper. */
+void put_block(Buf *out, const Buf *inner);
+/* A loop or `if` around it, without braces if it is one statement. */
+void put_loop(Buf *out, const char *pragma, const char *head,
+              const Buf *inner);
+
+/* Rows or cols from the slowest to the fastest in memory, by the strides of
+ * the tensor `main` is stored to or read from. */
+void order_vars(Graph *g, const Var **v, int n, const Idx *offset);
+const Idx *main_store(Graph *g, const Group *gr); /* offset, or NULL */
+const Expr *main_read(const Group *gr); /* of the largest tensor, or NULL */
+
+/* `const int h = point / W % H;` for all v, the fastest being the last, which
+ * counts in units of vec. `extent` gives each variable's enumerator. */
+void decompose(Body *b, Buf *out, const Var **v, int n, const char *point,
+               int vec);
+
+/* For cost: operations a run, special ones among them, what addresses, guards
+ * and conversions add (in the same unit), and the bytes that all loads and
+ * stores ask for with the factor by which narrow accesses waste sectors. */
+typedef struct Traffic {
+    double flops, special, overhead, bytes, scatter;
+} Traffic;
+
+/* How neighbouring threads differ: by `row` (NULL: they share a row), or by
+ * `col` in accesses that use cols. Each has vec values of `along`. */
+typedef struct Spread {
+    const Var *row, *col, *along;
+    int vec;
+    int rows_warp; /* rows side by side in one request */
+    const Var *window; /* reads over cols that it moves overlap; or NULL */
+    double taken;      /* of those reads, the share that is loaded */
+    int tile;          /* with window: outputs of a thread along it */
+} Spread;
+void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t);
+
+#endif

@@ -1,0 +1,443 @@
+#include "family/common/body.h"
+
+#include "rewrite/needed.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- schedule ---------------------------------------------------------- */
+
+const Group *nest_plain(Graph *g, const Group *gr)
+{
+    int stored = 0;
+
+    for (int i = 0; i < gr->n_step; i++)
+        stored += gr->step[i].op != R_NONE && gr->step[i].tensor;
+    if (!stored)
+        return gr;
+    Group *plain = arena_new_of(g->arena, Group);
+    *plain = *gr;
+    plain->step = arena_array(g->arena, Step, gr->n_step + stored);
+    memcpy(plain->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
+    for (int i = 0; i < gr->n_step; i++) {
+        Step *s = &plain->step[i];
+        if (s->op == R_NONE || !s->tensor)
+            continue;
+        Step *store = &plain->step[plain->n_step++];
+        *store = *s;
+        store->op = R_NONE;
+        store->over_cols = false;
+        store->value = expr_local(g, i, s->type);
+        s->tensor = NULL;
+    }
+    return plain;
+}
+
+bool is_col_step(const Step *s)
+{
+    return s->op != R_NONE || s->over_cols;
+}
+
+typedef struct Deps {
+    const Group *group;
+    Schedule *plan;
+    bool col;
+    int at;
+} Deps;
+
+static void add_dep(const Expr *e, void *ctx)
+{
+    Deps *d = ctx;
+
+    if (e->kind != E_LOCAL)
+        return;
+    const Step *s = &d->group->step[e->local];
+    int at = d->plan->at[e->local];
+    d->plan->uses[e->local]++;
+    /* a row's value is there after its pass or phase */
+    if (d->col && !(s->op == R_NONE && s->over_cols))
+        at++;
+    if (at > d->at)
+        d->at = at;
+}
+
+typedef struct Last {
+    Schedule *plan;
+    int at;
+} Last;
+
+static void add_last(const Expr *e, void *ctx)
+{
+    Last *l = ctx;
+
+    if (e->kind == E_LOCAL && l->plan->last[e->local] < l->at)
+        l->plan->last[e->local] = l->at;
+}
+
+void schedule_make(const Group *gr, Schedule *s)
+{
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *t = &gr->step[i];
+        Deps d = {gr, s, is_col_step(t), is_col_step(t) ? 0 : -1};
+        expr_visit(t->value, add_dep, &d);
+        s->at[i] = s->last[i] = d.at;
+        if (d.col && d.at + 1 > s->passes)
+            s->passes = d.at + 1;
+    }
+    for (int i = 0; i < gr->n_step; i++) {
+        Last l = {s, s->at[i]};
+        expr_visit(gr->step[i].value, add_last, &l);
+    }
+}
+
+typedef struct Need {
+    const Group *group;
+    const Schedule *plan;
+    int pass;
+    bool *need;
+} Need;
+
+static void add_need(const Expr *e, void *ctx)
+{
+    Need *n = ctx;
+
+    if (e->kind != E_LOCAL)
+        return;
+    const Step *s = &n->group->step[e->local];
+    if (s->op != R_NONE || !s->over_cols || n->need[e->local])
+        return;
+    if (n->plan->kept[e->local] && n->plan->at[e->local] < n->pass)
+        return;
+    n->need[e->local] = true;
+    expr_visit(s->value, add_need, n);
+}
+
+int schedule_pass(const Group *gr, const Schedule *s, int q, int *step)
+{
+    bool need[MAX_STEPS] = {false};
+    Need ctx = {gr, s, q, need};
+    int n = 0;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *t = &gr->step[i];
+        if (!is_col_step(t) || s->at[i] != q)
+            continue;
+        if (t->op == R_NONE && !t->tensor && !s->kept[i])
+            continue;
+        need[i] = true;
+        expr_visit(t->value, add_need, &ctx);
+    }
+    for (int i = 0; i < gr->n_step; i++)
+        if (need[i])
+            step[n++] = i;
+    return n;
+}
+
+int schedule_phase(const Group *gr, const Schedule *s, int q, int *step)
+{
+    int n = 0;
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (!is_col_step(&gr->step[i]) && s->at[i] == q)
+            step[n++] = i;
+    return n;
+}
+
+/* ---- variables --------------------------------------------------------- */
+
+const Idx *main_store(Graph *g, const Group *gr)
+{
+    const Step *best = NULL;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->tensor && (!best || tensor_elems(s->tensor) >
+                                       tensor_elems(best->tensor)))
+            best = s;
+    }
+    return best ? cprint_offset(g, best->tensor, best->store) : NULL;
+}
+
+typedef struct Largest {
+    const Expr *read;
+    const Group *group;
+    bool with_cols;
+} Largest;
+
+static bool uses_cols(const Group *gr, const Expr *read)
+{
+    for (int i = 0; i < gr->n_cols; i++)
+        if (read_uses(read, gr->cols[i]))
+            return true;
+    return false;
+}
+
+static void take_larger(const Expr *e, void *ctx)
+{
+    Largest *l = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    bool cols = uses_cols(l->group, e);
+    if (!l->read || (cols && !l->with_cols) ||
+        (cols == l->with_cols &&
+         tensor_elems(e->tensor) > tensor_elems(l->read->tensor))) {
+        l->read = e;
+        l->with_cols = cols;
+    }
+}
+
+const Expr *main_read(const Group *gr)
+{
+    Largest l = {NULL, gr, false};
+
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, take_larger, &l);
+    return l.read;
+}
+
+static int64_t stride_in(const Idx *offset, const Var *v)
+{
+    int64_t c = idx_coef(offset, v);
+
+    if (c < 0)
+        c = -c;
+    if (c)
+        return c;
+    return idx_uses(offset, v) ? 1 : INT64_MAX;
+}
+
+void order_vars(Graph *g, const Var **v, int n, const Idx *offset)
+{
+    (void)g;
+    for (int i = 1; offset && i < n; i++)
+        for (int j = i; j > 0; j--) {
+            if (stride_in(offset, v[j - 1]) >= stride_in(offset, v[j]))
+                break;
+            const Var *t = v[j];
+            v[j] = v[j - 1];
+            v[j - 1] = t;
+        }
+}
+
+static const Tiled *tiled(const Body *b, const Var *v)
+{
+    for (int i = 0; i < b->n_tiled; i++)
+        if (b->tiled[i].v == v)
+            return &b->tiled[i];
+    return NULL;
+}
+
+/* Threads along v, as C. */
+static const char *count_of(Body *b, const Var *v)
+{
+    const Tiled *t = tiled(b, v);
+
+    return t ? t->count : kernel_extent(b->graph, b->kernel, v);
+}
+
+/* The product of v[i + 1] .. v[n - 1], in units of vec: "H * W / VEC". */
+static void put_product(Body *b, Buf *out, const Var **v, int i, int n,
+                        int vec)
+{
+    int parts = 0;
+
+    for (int j = i + 1; j < n; j++)
+        if (v[j]->extent > 1)
+            buf_printf(out, "%s%s", parts++ ? " * " : "", count_of(b, v[j]));
+    if (vec > 1)
+        buf_puts(out, " / VEC");
+}
+
+static void put_component(Body *b, Buf *out, const Var **v, int i, int n,
+                          const char *point, int vec)
+{
+    bool slowest = true, fastest = true;
+    const Tiled *t = tiled(b, v[i]);
+    Buf below = {0};
+
+    for (int j = 0; j < i; j++)
+        slowest &= v[j]->extent == 1;
+    for (int j = i + 1; j < n; j++)
+        fastest &= v[j]->extent == 1;
+    put_product(b, &below, v, i, n, vec);
+    buf_puts(out, point);
+    if (!fastest)
+        buf_printf(out, strpbrk(buf_text(&below), " ") ? " / (%s)" : " / %s",
+                   buf_text(&below));
+    if (!slowest)
+        buf_printf(out, !t && fastest && vec > 1 ? " %% (%s / VEC)" : " %% %s",
+                   count_of(b, v[i]));
+    if (t)
+        buf_printf(out, " * %s", t->tile);
+    if (fastest && vec > 1)
+        buf_puts(out, " * VEC");
+    buf_free(&below);
+}
+
+void decompose(Body *b, Buf *out, const Var **v, int n, const char *point,
+               int vec)
+{
+    for (int i = 0; i < n; i++) {
+        Buf value = {0};
+        if (v[i]->extent == 1) {
+            cprint_name(&b->print, v[i], "0");
+            continue;
+        }
+        put_component(b, &value, v, i, n, point, vec);
+        const char *id = cprint_var(&b->print, v[i]);
+        if (strcmp(buf_text(&value), id))
+            buf_printf(out, "const int %s = %s;\n", id, buf_text(&value));
+        buf_free(&value);
+    }
+}
+
+/* ---- what it costs ----------------------------------------------------- */
+
+static void add_special(const Expr *e, void *ctx)
+{
+    double *n = ctx;
+
+    if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA)
+        *n += 1;
+    else if (e->kind == E_UNARY && e->fn >= F_NORMCDF)
+        *n += e->fn == F_LOGISTIC ? 2 : 1;
+    else if (e->kind == E_BINARY &&
+             (e->fn == F_POW || e->fn == F_ATAN2 || e->fn == F_FMOD ||
+              (e->fn == F_DIV && type_is_float(e->type) &&
+               e->arg[1]->kind != E_CONST)))
+        *n += 1;
+}
+
+/* Bytes of a tensor that every SM soon has in its L1 in full. */
+enum { IN_L1 = 32 << 10 };
+
+typedef struct Census {
+    Graph *graph;
+    const Group *group;
+    const Spread *spread;
+    Traffic *sum;
+    double rows, cols, weighted;
+    const Expr *value[MAX_STEPS]; /* of the steps */
+} Census;
+
+/* How many neighbouring elements the nest covers from `fast` on. */
+static double contiguous_run(const Group *gr, const Idx *offset,
+                             const Var *fast)
+{
+    int64_t run = llabs(idx_coef(offset, fast)) * fast->extent;
+    bool more = run > 0; /* 0: `fast` occurs in a floor or a gather only */
+
+    while (more) {
+        more = false;
+        for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
+            const Var *v = i < gr->n_rows ? gr->rows[i]
+                                          : gr->cols[i - gr->n_rows];
+            if (v->extent > 1 && idx_coef(offset, v) == run) {
+                run *= v->extent;
+                more = true;
+            }
+        }
+    }
+    return (double)run;
+}
+
+/* By how much neighbouring threads' accesses waste 32-byte sectors. */
+static double waste(const Census *c, const Tensor *t, const Idx **at,
+                    bool over_cols)
+{
+    const Spread *s = c->spread;
+    const Idx *offset = cprint_offset(c->graph, t, at);
+    double bytes = type_bytes(t->type), most = 32 / bytes;
+    const Var *fast = over_cols && s->col ? s->col : s->row;
+
+    if (!fast)
+        return most; /* one thread's, alone */
+    if (!idx_uses(offset, fast))
+        return 1;
+    double step = (double)llabs(idx_coef(offset, fast));
+    double run = contiguous_run(c->group, offset, fast);
+    if (fast == s->row)
+        run = fmin(run, s->rows_warp);
+    if (step == 0)
+        step = 1;
+    return fmin(most, fmax(step, most / fmax(run, 1)));
+}
+
+/* One access of n elements in all, of which a share goes beyond the L1. */
+static void add_access(Census *c, const Tensor *t, const Idx **at, double n,
+                       double share, bool over_cols, double ops)
+{
+    const Spread *s = c->spread;
+    const Idx *offset = cprint_offset(c->graph, t, at);
+    const Var *fast = over_cols && s->col ? s->col : s->row;
+    double bytes = n * share * type_bytes(t->type);
+
+    if (fast && !idx_uses(offset, fast))
+        bytes /= 32; /* one request serves the warp */
+    c->sum->bytes += bytes;
+    c->weighted += bytes * waste(c, t, at, over_cols);
+    c->sum->overhead += 2 * n * ops;
+}
+
+static void count_step(Census *c, const Step *s)
+{
+    double n = c->rows * (is_col_step(s) ? c->cols : 1), special = 0;
+
+    expr_visit(s->value, add_special, &special);
+    c->sum->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
+    c->sum->special += n * special;
+    if (!s->tensor)
+        return;
+    bool over_cols = s->over_cols && s->op == R_NONE;
+    add_access(c, s->tensor, s->store, c->rows * (over_cols ? c->cols : 1), 1,
+               over_cols, 3.0 / c->spread->vec);
+}
+
+static void count_read(Census *c, const Expr *e)
+{
+    const Spread *s = c->spread;
+    bool over_cols = uses_cols(c->group, e);
+    int step;
+    ReadKind kind = read_kind(c->graph, e, s->along, s->vec, &step);
+    double ops = 3 + 2 * e->in.n;
+
+    if (kind == READ_BROADCAST)
+        ops /= s->vec;
+    else if (kind == READ_VECTOR)
+        ops /= step;
+    double count = c->rows * (over_cols ? c->cols : 1), share = 1;
+    if (over_cols && s->window && read_uses(e, s->window)) {
+        count *= s->taken;
+        share = 0.6; /* the L1 has part of what neighbours read */
+    } else if (over_cols && s->window) {
+        count /= s->tile; /* one value serves the tile */
+    }
+    count *= needed_share(needed_read(c->graph, c->value, c->group->n_step, e));
+    if (tensor_elems(e->tensor) * type_bytes(e->tensor->type) <= IN_L1)
+        share = 0.1;
+    add_access(c, e->tensor, e->at, count, share, over_cols, ops);
+}
+
+void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
+{
+    Census c = {.graph = g, .group = gr, .spread = s, .sum = t,
+                .rows = (double)group_rows(gr),
+                .cols = (double)group_cols(gr)};
+    int all[MAX_STEPS];
+    Reads r;
+
+    memset(t, 0, sizeof *t);
+    for (int i = 0; i < gr->n_step; i++) {
+        count_step(&c, &gr->step[i]);
+        all[i] = i;
+        c.value[i] = gr->step[i].value;
+    }
+    reads_of(gr, all, gr->n_step, &r);
+    for (int i = 0; i < r.n; i++)
+        count_read(&c, r.read[i]);
+    t->scatter = t->bytes > 0 ? c.weighted / t->bytes : 1;
+}

@@ -1,0 +1,586 @@
+#include "family/contract/contract.h"
+#include "group/functions.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* Planning: the numbers of a contraction kernel. */
+
+enum { SUM_PAD = 8 };
+
+/* ---- sides ------------------------------------------------------------- */
+
+static void make_side(Graph *g, Side *s, const char *name, const char *size,
+                      const Var *const *v, int n, int64_t extent)
+{
+    int64_t radix = 1;
+
+    *s = (Side){.name = name, .size = size, .v = v, .n = n, .extent = extent};
+    s->linear = idx_new_var(g->pool, name, extent);
+    for (int i = n - 1; i >= 0; i--) {
+        const Idx *e = idx_var(g->pool, s->linear);
+        e = idx_floor(g->pool, e, radix);
+        radix *= v[i]->extent;
+        if (i > 0)
+            e = idx_mod(g->pool, e, v[i]->extent);
+        s->sub[i] = (Subst){v[i], e};
+    }
+}
+
+/* ---- loads ------------------------------------------------------------- */
+
+static bool zero(const Expr *e)
+{
+    return !e || (e->kind == E_CONST && e->num == 0);
+}
+
+static bool in_side(const Side *s, const Var *v)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->v[i] == v)
+            return true;
+    return false;
+}
+
+/* Whether e depends on the variables of s. */
+static bool uses_side(const Side *s, const Idx *e)
+{
+    for (int i = 0; i < s->n; i++)
+        if (idx_uses(e, s->v[i]))
+            return true;
+    return false;
+}
+
+/* e written with the linear number where that needs no division. */
+static const Idx *as_linear(Graph *g, const Side *s, const Idx *e)
+{
+    if (s->n < 2)
+        return e;
+    const Idx *l = idx_subst(g->pool, e, s->sub, s->n);
+    for (int i = 0; i < l->n; i++)
+        if (l->term[i].atom->kind != ATOM_VAR)
+            return e;
+    return l;
+}
+
+/* Offset terms without k; the rest goes to k_part. */
+void contract_split_offset(Contract *x, Load *l)
+{
+    IdxPool *p = x->g->pool;
+    const Idx *e = l->op->offset;
+    const Idx *rest = idx_addc(p, e, -e->k), *k_part = idx_const(p, 0);
+
+    for (int i = 0; i < e->n; i++) {
+        const Var *v = e->term[i].atom->var;
+        bool k = e->term[i].atom->kind == ATOM_VAR && in_side(&x->k, v);
+        if (k)
+            k_part = idx_add(p, k_part, idx_scale(p, idx_var(p, v),
+                                                  e->term[i].c));
+    }
+    rest = idx_sub(p, rest, k_part);
+    if (!uses_side(&x->k, rest)) {
+        l->row_part = idx_addc(p, rest, e->k);
+        l->k_part = k_part;
+    } else {
+        l->row_part = idx_const(p, 0);
+        l->k_part = e;
+    }
+    l->row_part = as_linear(x->g, l->side, l->row_part);
+    l->k_part = as_linear(x->g, &x->k, l->k_part);
+}
+
+/* Whether the value or address in the loop over k needs row variable v. */
+static bool needs(const Load *l, const Var *v)
+{
+    if (!l->plain)
+        return expr_uses(l->op->e, v);
+    return guard_uses(l->op->in, v) || idx_uses(l->k_part, v);
+}
+
+typedef struct Largest {
+    const Expr *read;
+    int64_t elems;
+} Largest;
+
+static void find_largest(const Expr *e, void *ctx)
+{
+    Largest *most = ctx;
+
+    if (e->kind == E_READ && tensor_elems(e->tensor) > most->elems)
+        *most = (Largest){e, tensor_elems(e->tensor)};
+}
+
+/* Whether most of a computed factor's reads are neighbours along k. */
+static bool computed_along_k(const Contract *x, const Operand *o)
+{
+    Largest most = {NULL, 0};
+    const Var *k = x->k.n ? x->k.v[x->k.n - 1] : NULL;
+
+    if (o->read || !k)
+        return false;
+    expr_visit(o->e, find_largest, &most);
+    return most.read && k->extent >= 8 &&
+           idx_coef(cprint_offset(x->g, most.read->tensor, most.read->at),
+                    k) == 1;
+}
+
+/* A tile of what lies along k: its rows as they lie, or turned. */
+static void turn(const Contract *x, Load *l, bool turned)
+{
+    int size = type_bytes(x->elem);
+
+    l->k_major = l->along_k && !turned;
+    l->turned = l->along_k && turned;
+    if (!l->along_k)
+        return;
+    l->vec = l->turned ? 1 : l->k_vec;
+    l->bytes = l->vec * size;
+    if (l->turned)
+        l->async = l->plain && size == 4 && x->o->device->sm >= 80;
+}
+
+static void plan_kind(Contract *x, Load *l)
+{
+    const Operand *o = l->op;
+    const Tensor *t = o->read ? o->read->tensor : NULL;
+    bool along_row = o->along && in_side(l->side, o->along);
+    int most = 16 / type_bytes(x->elem);
+
+    l->along_k = (o->along && in_side(&x->k, o->along)) ||
+                 computed_along_k(x, o);
+    l->vec = o->vec < most ? o->vec : most;
+    if (!along_row && !l->along_k)
+        l->vec = 1;
+    l->bytes = l->vec * type_bytes(x->elem);
+    l->plain = t && t->type == x->elem && zero(o->read->outside);
+    l->async = l->plain && l->bytes >= 4 && x->o->device->sm >= 80;
+    if (!l->async)
+        l->vec = 1;
+    l->k_vec = l->along_k && l->async ? l->vec : 1;
+    turn(x, l, x->turn);
+    /* Rows of a fragment fall on different banks. */
+    l->pad = x->mma && !(x->elem == T_F32 && l->k_major) ? 8 : 4;
+    if (x->elem == T_I8)
+        l->pad = 16;
+}
+
+static void name_load(Contract *x, Load *l, const char *id)
+{
+    Arena *a = x->g->arena;
+
+    l->id = id;
+    l->ID = arena_strdup(a, id);
+    for (char *c = (char *)l->ID; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+    l->tile = arena_printf(a, "%s_tile", id);
+}
+
+void contract_name_loads(Contract *x)
+{
+    const char *id[2];
+
+    for (int i = 0; i < 2; i++) {
+        const Operand *o = i ? x->b.op : x->a.op;
+        id[i] = i ? "b" : "a";
+        if (o->read)
+            id[i] = cprint_tensor(&x->cp, o->read->tensor);
+    }
+    if (!strcmp(id[0], id[1]))
+        id[1] = arena_printf(x->g->arena, "%s_b", id[1]);
+    name_load(x, &x->a, id[0]);
+    name_load(x, &x->b, id[1]);
+}
+
+/* What e has besides c times the side's number. */
+static const Idx *beyond(Contract *x, const Side *s, const Idx *e, int64_t *c)
+{
+    const Var *v = s->n == 1 ? s->v[0] : s->linear;
+
+    *c = idx_coef(e, v);
+    return idx_sub(x->g->pool, e,
+                   idx_scale(x->g->pool, idx_var(x->g->pool, v), *c));
+}
+
+static int64_t even_stride(Contract *x, const Load *l)
+{
+    int64_t row, k;
+
+    if (!x->turn || !l->along_k || !l->async || l->n_need ||
+        guard_truth(l->op->in) != ALWAYS)
+        return 0;
+    const Idx *rows = beyond(x, l->side, l->row_part, &row);
+    const Idx *rest = beyond(x, &x->k, l->k_part, &k);
+    if (uses_side(l->side, rows) || idx_uses(rows, l->side->linear) ||
+        k != 1 || !idx_is_const(rest) || rest->k != 0)
+        return 0;
+    return row;
+}
+
+static void open_load(Contract *x, Load *l)
+{
+    plan_kind(x, l);
+    if (l->plain)
+        contract_split_offset(x, l);
+    l->n_need = 0;
+    for (int i = 0; i < l->side->n; i++)
+        if (needs(l, l->side->v[i]))
+            l->need[l->n_need++] = l->side->v[i];
+    l->even = even_stride(x, l);
+}
+
+void contract_loads(Contract *x)
+{
+    x->a = (Load){.op = &x->c.a, .side = &x->m, .size = "BM"};
+    x->b = (Load){.op = &x->c.b, .side = &x->n, .size = "BN"};
+    open_load(x, &x->a);
+    open_load(x, &x->b);
+}
+
+/* The k that neighbouring threads copy of one row of a turned tile: 8 of four
+ * rows fall on different banks; more where there are threads for more. */
+static int turned_step(const Contract *x, int rows)
+{
+    int step = 8;
+
+    while (step < x->t.bk && x->t.threads / step > rows)
+        step *= 2;
+    return step < x->t.bk ? step : x->t.bk;
+}
+
+static const char *plan_load(const Contract *x, Load *l, int rows)
+{
+    l->k_step = l->turned ? turned_step(x, rows) : x->t.bk;
+    int minor = l->along_k ? l->k_step : rows;
+    int major = l->along_k ? rows : x->t.bk;
+
+    l->rows = rows;
+    l->major = major;
+    l->chunks = minor / l->vec;
+    if (!l->chunks || l->chunks > x->t.threads || x->t.threads % l->chunks)
+        return "a tile's row does not divide the threads";
+    l->step = x->t.threads / l->chunks;
+    l->partial = l->step > major;
+    l->passes = l->partial ? 1 : major / l->step;
+    if (!l->partial && major % l->step)
+        return "the threads do not divide a tile";
+    l->copies = l->passes * (l->turned ? x->t.bk / l->k_step : 1);
+    l->stride = l->partial || l->side->extent % rows || x->c.K % x->t.bk
+                    ? 0 : l->even;
+    return l->copies > 64 ? "more than 64 copies a thread" : NULL;
+}
+
+/* Blocks of a cluster read each other's sums; else they go through memory. */
+static bool in_cluster(const Contract *x)
+{
+    int s = x->t.split;
+
+    return x->o->device->sm >= 90 && (s == 2 || s == 4 || s == 8);
+}
+
+const char *contract_plan(Contract *x)
+{
+    x->cluster = in_cluster(x);
+    x->parts = x->t.threads * x->t.wm * x->t.wn /
+               (x->t.bm * x->t.bn * (x->mma ? 32 : 1));
+
+    if (x->turn)
+        turn(x, &x->a, !x->rows);
+    const char *why = plan_load(x, &x->a, x->t.bm);
+
+    if (!why)
+        why = plan_load(x, &x->b, x->t.bn);
+    double kb = (double)contract_smem(x) / 1024;
+    if (!why && kb > x->o->device->smem_block_kb)
+        why = "more shared memory than a block may have";
+    return why;
+}
+
+bool contract_async(const Contract *x)
+{
+    return x->a.async || x->b.async;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static bool special(const Expr *e)
+{
+    return (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA) ||
+           (e->kind == E_UNARY && e->fn >= F_NORMCDF) ||
+           (e->kind == E_BINARY &&
+            (e->fn == F_DIV || e->fn == F_POW || e->fn == F_GELU16));
+}
+
+/* exp and rsqrt are one instruction of the special pipe, others several. */
+static void count_special(const Expr *e, void *ctx)
+{
+    Contract *x = ctx;
+    bool one = e->fn == F_EXP || e->fn == F_RSQRT || e->fn == F_EXP2 ||
+               e->fn == F_NORMCDF || e->fn == F_GELU;
+
+    if (!special(e))
+        return;
+    x->special += e->fn == F_LOGISTIC          ? 2
+                  : e->kind == E_UNARY && !one ? 3
+                                               : 1;
+    x->library |= e->fn < F_NORMCDF;
+}
+
+static void count_read(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ)
+        *(double *)ctx += 1.5;
+}
+
+/* Whether columns are stored one by one: rows end within a vector. */
+static bool one_by_one(const Contract *x)
+{
+    const Var *v = x->c.n_n ? x->c.n[x->c.n_n - 1] : NULL;
+
+    if (!v || v->extent % 4 == 0)
+        return false;
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Step *s = &x->gr->step[i];
+        if (!s->tensor)
+            continue;
+        const Idx *at = cprint_offset(x->g, s->tensor, s->store);
+        at = idx_sub(x->g->pool, at, idx_var(x->g->pool, v));
+        if (tensor_run(s->tensor, at, v->extent) < (v->extent + 3) / 4 * 4)
+            return true;
+    }
+    return false;
+}
+
+/* What the group stores is f16 or bf16, and its sums are of many products. */
+static bool to_16_bits(const Contract *x)
+{
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Tensor *t = x->gr->step[i].tensor;
+        if (t && t->type != T_F16 && t->type != T_BF16)
+            return false;
+    }
+    return x->c.K >= FUNCTIONS_MANY;
+}
+
+static void make_values(Contract *x)
+{
+    int n = x->gr->n_step;
+
+    x->value = arena_array(x->g->arena, const Expr *, n);
+    x->gone = arena_array(x->g->arena, bool, n);
+    for (int i = 0; i < n; i++) {
+        x->value[i] = x->gr->step[i].value;
+        x->gone[i] = false;
+    }
+    if (to_16_bits(x))
+        functions_to_16_bits(x->g, x->gr, x->value, x->gone);
+}
+
+bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
+                   const char **why)
+{
+    memset(x, 0, sizeof *x);
+    x->g = g;
+    x->gr = gr;
+    x->o = o;
+    if (!group_contraction(g, gr, &x->c, why))
+        return false;
+    Contraction *c = &x->c;
+    make_side(g, &x->m, "m", "M", c->m, c->n_m, c->M);
+    make_side(g, &x->n, "n", "N", c->n, c->n_n, c->N);
+    make_side(g, &x->k, "k", "K", c->k, c->n_k, c->K);
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_SUM)
+            x->acc = type_is_float(gr->step[i].type) ? T_F32 : T_I32;
+    x->elem = x->acc;
+    make_values(x);
+    x->ops = one_by_one(x) ? 11 : 3;
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->op == R_NONE && !s->over_cols && !x->gone[i]) {
+            expr_visit(x->value[i], count_special, x);
+            expr_visit(x->value[i], count_read, &x->ops);
+            x->ops += expr_ops(x->value[i]);
+        }
+        x->ops += s->tensor ? 2 : 0;
+    }
+    double in;
+    x->hbm_bytes = model_group_bytes(x->g, gr, &in, &x->out_bytes);
+    contract_needed(x);
+    return true;
+}
+
+/* ---- sizes ------------------------------------------------------------- */
+
+static size_t tile_elems(const Contract *x, const Load *l)
+{
+    return l->k_major ? (size_t)l->rows * (size_t)(x->t.bk + l->pad)
+                      : (size_t)x->t.bk * (size_t)(l->rows + l->pad);
+}
+
+size_t contract_ring(const Contract *x)
+{
+    size_t elems = tile_elems(x, &x->a) + tile_elems(x, &x->b);
+
+    return elems * (size_t)(x->t.stages * type_bytes(x->elem));
+}
+
+static size_t sums_bytes(const Contract *x)
+{
+    size_t parts = x->parts > 1 ? (size_t)x->parts : 1;
+
+    return parts * (size_t)x->t.bm * (size_t)(x->t.bn + SUM_PAD) * 4;
+}
+
+size_t contract_smem(const Contract *x)
+{
+    size_t ring = contract_ring(x), sums = sums_bytes(x);
+
+    bool flag = x->t.split > 1 && !x->cluster;
+
+    return (ring > sums ? ring : sums) + (flag ? 16 : 0);
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+int64_t contract_tiles(const Contract *x)
+{
+    return ceil_div(x->c.M, x->t.bm) * ceil_div(x->c.N, x->t.bn);
+}
+
+/* Registers that an operand's copies keep from tile to tile. */
+static int load_regs(const Load *l)
+{
+    int rows = (l->along_k ? l->passes : 1) * (1 + l->n_need);
+
+    return rows + (l->async ? 0 : l->copies);
+}
+
+void contract_regs(Contract *x, int inner)
+{
+    int regs = inner + 40 + load_regs(&x->a) + load_regs(&x->b);
+
+    x->regs = regs > 255 ? 255 : regs;
+}
+
+int contract_splits(const Contract *x, const Tile *t, int split[10])
+{
+    static const int all[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+    int64_t k_tiles = ceil_div(x->c.K, t->bk);
+    int64_t blocks = ceil_div(x->c.M, t->bm) * ceil_div(x->c.N, t->bn) *
+                     x->c.batches;
+    int n = 0;
+
+    for (int i = 0; i < 10; i++) {
+        int s = all[i];
+        if (s > 1 && (k_tiles < 2 * s ||
+                      blocks * s > 2 * x->o->device->sms))
+            break;
+        if (x->o->device->sm >= 90 && s < 8 && (s & (s - 1)))
+            continue; /* no size of a cluster */
+        split[n++] = s;
+    }
+    return n;
+}
+
+Tile contract_tile(const Variant *v)
+{
+    const int *k = v->knob;
+
+    return (Tile){.bm = k[0], .bn = k[1], .bk = k[2], .stages = k[3],
+                  .wm = k[4], .wn = k[5], .split = k[6], .threads = k[7]};
+}
+
+void contract_knobs(const Contract *x, const Tile *t, Variant *v)
+{
+    int knob[] = {t->bm, t->bn, t->bk, t->stages,
+                  t->wm, t->wn, t->split, t->threads};
+
+    memcpy(v->knob, knob, sizeof knob);
+    v->text = contract_text(x, t);
+}
+
+const char *contract_text(const Contract *x, const Tile *t)
+{
+    const char *who = x->mma ? "w" : "t";
+
+    return arena_printf(x->g->arena,
+                        "bm=%d bn=%d bk=%d stages=%d %sm=%d %sn=%d split=%d",
+                        t->bm, t->bn, t->bk, t->stages, who, t->wm, who,
+                        t->wn, t->split);
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+/* What instructions of the copies cost, in bytes of shared-memory time a copy:
+ * addresses and guards, and for the way through registers two instructions
+ * more and the index arithmetic of single elements. */
+static double copy_cost(const Load *l)
+{
+    return l->async ? 6 + 4 * l->n_need : 14 + 5 * l->n_need;
+}
+
+/* Neighbouring threads that read no neighbours waste most of each sector. */
+static double load_scatter(const Load *l)
+{
+    return l->op->along || !l->op->read ? 1 : 4;
+}
+
+double contract_pages(const Contract *x, bool lone)
+{
+    enum { FAR = 1 << 10 }; /* bytes */
+
+    return lone && x->c.K * type_bytes(x->c.b.type) >= FAR ? 1.08 : 1;
+}
+
+void contract_work(const Contract *x, Work *w)
+{
+    const Tile *t = &x->t;
+    const Contraction *c = &x->c;
+    double live = t->split == 1 ? contract_live(x) : 1;
+    double tiles = (double)contract_tiles(x) * (double)c->batches * live;
+    double blocks = tiles * t->split;
+    double sums = (double)t->bm * t->bn;
+    double k_len = (double)(ceil_div(ceil_div(c->K, t->bk), t->split) * t->bk);
+    int size = type_bytes(x->elem);
+    double a = t->bm * k_len * size, b = t->bn * k_len * size;
+    double scatter_a = load_scatter(&x->a), scatter_b = load_scatter(&x->b);
+    double copies = t->bm * k_len / x->a.vec * copy_cost(&x->a) +
+                    t->bn * k_len / x->b.vec * copy_cost(&x->b);
+
+    w->flops = 2.0 * (double)c->M * (double)c->N * (double)c->K *
+               (double)c->batches;
+    w->padded_flops = 2.0 * blocks * sums * k_len;
+    w->special = x->special * tiles * sums;
+    w->hbm_bytes = x->hbm_bytes * contract_pages(x, c->M <= t->bm) +
+                   (live < 1 ? 0 : x->unread);
+    w->blocks = blocks;
+    w->cluster = x->cluster ? t->split : 1;
+    w->threads = t->threads;
+    w->regs = x->regs;
+    w->smem_block = (double)contract_smem(x);
+    double split_bytes = t->split > 1 && !x->cluster ? sums * 4 * 2 : 0;
+    w->block_bytes = a + b + split_bytes + x->out_bytes / blocks;
+    w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) +
+                  x->out_bytes;
+    w->scatter = 1;
+    w->block_ops = 2 * sums * k_len;
+    w->smem_bytes += blocks * (a + b + copies + sums * 8 / t->split);
+    /* Filling the ring, draining the sums; the last block of a split adds all
+     * partial sums of its tile alone. */
+    double clk = x->o->device->clock_ghz * 1e3;
+    w->fill_us = (x->o->device->hbm_latency * 1.3 + 400) / clk;
+    w->fill_us += sums / t->threads * 6 / clk;
+    if (x->cluster) /* two barriers, and reads of the others' sums: fitted to
+                       128x768x768 and the batch-1 convolutions on an H200 */
+        w->fill_us += 0.3 + sums / 4096 * (1.8 + 0.25 * t->split);
+    else if (t->split > 1)
+        w->fill_us += 1 + 2 * x->o->device->l2_latency / clk + 0.3 +
+                      sums * 4 * (t->split + 1) / (70 * clk);
+    w->serial_steps = contract_async(x) ? 0 : 1;
+    if (x->a.async && x->b.async)
+        w->in_flight = (double)contract_ring(x) * (t->stages - 1) / t->stages;
+}

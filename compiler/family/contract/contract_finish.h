@@ -1,0 +1,70 @@
+/* contract_finish.h - how the sums of a contraction are finished: what is
+ * evaluated, by how many columns at once, and its text. For contract_store.c,
+ * contract_pieces.c and contract_pack.c. */
+#ifndef DCC_FAMILY_CONTRACT_FINISH_H
+#define DCC_FAMILY_CONTRACT_FINISH_H
+
+#include "family/contract/contract.h"
+
+enum { MAX_STEPS = 64, MAX_VECTORS = 32 };
+
+/* When a read is done: with a point's steps, with those of its columns' points
+ * before all of these, or before the sums are there. */
+typedef enum { READ_POINT, READ_COLUMNS, READ_EARLY } ReadWhen;
+
+typedef struct Vector {
+    const Expr *read;      /* of this element, or NULL: a store */
+    const char *id;
+    int piece, count;      /* elements of one access, accesses */
+    ReadWhen when;
+} Vector;
+
+typedef struct Finish Finish;
+struct Finish {
+    Contract *x;
+    const Expr *value[MAX_STEPS];
+    const Idx **store[MAX_STEPS];
+    Guard where[MAX_STEPS];
+    bool vector_store[MAX_STEPS];
+    const Var *fast;       /* neighbouring columns differ in it by one */
+    bool partial;          /* a thread's last columns may lie beyond N */
+    bool linear_m, linear_n;
+    Vector vec[MAX_VECTORS]; int n_vec;
+    const char *pack;      /* takes the stored columns instead of memory */
+};
+
+/* Fills f and x->vec, of at most `most` columns. */
+void finish_prepare(Finish *f, Contract *x, int most);
+/* The most columns, up to `most`, that some store can take at once. */
+int finish_choose(Finish *f, int most);
+bool finish_row_step(const Step *s);
+/* Whether e uses a variable of the side. */
+bool finish_uses(const Side *s, const Expr *e);
+/* Whether `vec` elements of t from `offset` along f->fast are neighbours and
+ * aligned as one access. */
+bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
+                       Guard in, int vec);
+/* Whether v is read and may be before the sums are there. */
+bool finish_ahead(const Contract *x, const Vector *v);
+/* dcc_f32x4 r_vec[2], s_vec[2]; those that are read then;
+ * zero: with = {}, as where a read has a condition */
+void finish_declare(Finish *f, Buf *b, ReadWhen when, bool zero);
+/* if (..) dcc_read(r_vec, &r[..]); */
+void finish_read(Finish *f, Buf *b, const Vector *v);
+/* Names the variables of a side: digits of its number, or the number alone. */
+void finish_side(Finish *f, Buf *b, const Side *s, bool linear);
+void finish_sum(Finish *f, const char *text);
+/* The sums of this thread's columns, and the vectors that go with them. */
+void finish_loads(Finish *f, Buf *b);
+/* The loop over a thread's columns. */
+void finish_columns(Finish *f, Buf *b);
+/* The vector that step i stores. */
+Vector *finish_vector(Finish *f, int step);
+const char *finish_type(const Finish *f, const Tensor *t, const Vector *v);
+/* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
+void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step);
+/* dcc_copy<dcc_f16x8>(&y[..], from); */
+void finish_vector_copy(Finish *f, Buf *b, const Vector *v, int step,
+                        const char *from);
+
+#endif

@@ -1,0 +1,482 @@
+#include "family/contract/contract.h"
+
+#include <string.h>
+
+/* The frame of a contraction kernel: arguments, constants, shared memory, the
+ * block's tile, and the order of the phases. */
+
+/* ---- beginning --------------------------------------------------------- */
+
+/* What the texts call their own things: nothing of the source may have these
+ * names in the kernel. */
+static const char *const own_names[] = {
+    "m", "n", "k", "i", "j", "e", "m0", "n0", "k_tile", "k_end", "slot",
+    "stage", "acc", "in", "row", "col", "sums", "a_frag", "b_frag", "kk",
+    "tile", "at", "partial", "ahead", "warp_m", "warp_n",
+    "own", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
+    "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
+    "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "ahead_slot",
+    "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments",
+    "a_lane_row", "a_lane_k", "b_lane_row", "b_lane_k", "lane", "warp",
+    "slice", "slice_k", "c", "s", "sum", "LANES_M",
+    "LANES_N", "SLICES", "ROWS", "part", "p",
+    "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
+    "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
+    "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N", "PARTS",
+    "copy", "of", "next", "ahead_tile", "async", "r", "u",
+    "ring", "piece", "k_warp", "lane_x", "lane_words", "x_words", "x_rows",
+    "x_frag", "w_frag", "none", "low", "high", "WARPS", "PIECE", "PIECES",
+    "PITCH", "CHAINS", "LEAPS",
+};
+enum { N_OWN = sizeof own_names / sizeof *own_names };
+
+/* An argument called like one of them gets an underscore. */
+static void rename_args(Contract *x, Kernel *k)
+{
+    for (int i = 0; i < k->n_arg; i++)
+        for (int j = 0; j < N_OWN; j++)
+            if (!strcmp(k->arg[i].name, own_names[j]))
+                k->arg[i].name = arena_printf(x->g->arena, "%s_",
+                                              own_names[j]);
+}
+
+static const char *describe(Contract *x, const Side *s)
+{
+    const char *text = "";
+
+    if (s->n == 0)
+        return NULL;
+    for (int i = 0; i < s->n; i++)
+        text = arena_printf(x->g->arena, "%s%s%s", text, i ? ", " : "",
+                            s->v[i]->name);
+    return text;
+}
+
+static void constants(Contract *x)
+{
+    Kernel *k = x->kernel;
+    Graph *g = x->g;
+    const Tile *t = &x->t;
+
+    kernel_constant(g, k, "M", x->c.M, describe(x, &x->m));
+    kernel_constant(g, k, "N", x->c.N, describe(x, &x->n));
+    kernel_constant(g, k, "K", x->c.K, describe(x, &x->k));
+    kernel_constant(g, k, "BM", t->bm, "");
+    kernel_constant(g, k, "BN", t->bn, "");
+    kernel_constant(g, k, "BK", t->bk, "tile of a block");
+    kernel_constant(g, k, x->mma ? "WM" : "TM", t->wm, "");
+    kernel_constant(g, k, x->mma ? "WN" : "TN", t->wn,
+                    x->mma ? "tile of a warp" : "tile of a thread");
+    kernel_constant(g, k, "STAGES", t->stages, NULL);
+    kernel_constant(g, k, "THREADS", t->threads, NULL);
+    kernel_constant(g, k, "K_TILES", (x->c.K + t->bk - 1) / t->bk, NULL);
+    if (t->split > 1)
+        kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
+    if (x->cluster)
+        kernel_constant(g, k, "ROWS", contract_rows(x),
+                        "of a tile that a block finishes");
+    if (x->parts > 1)
+        kernel_constant(g, k, "SLICES", x->parts,
+                        "of a tile's k, each some warps' own");
+    if (x->mma)
+        kernel_constant(g, k, "K_STEP", x->k_step, "of one mma");
+    if (x->spread && contract_async(x))
+        kernel_constant(g, k, "PARTS", x->spread,
+                        "in which a tile's copies begin");
+}
+
+static void shared_memory(Contract *x)
+{
+    Graph *g = x->g;
+    size_t ring = contract_ring(x);
+    bool flag = x->t.split > 1 && !x->cluster;
+    size_t total = contract_smem(x) - (flag ? 16 : 0);
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        const char *pad = kernel_constant(g, x->kernel,
+                                          arena_printf(g->arena, "%s_PAD",
+                                                       l->ID), l->pad, NULL);
+        const char *decl = arena_printf(
+            g->arena, "%s %s[STAGES][%s][%s + %s]", type_cname(x->elem),
+            l->tile, l->k_major ? l->size : "BK",
+            l->k_major ? "BK" : l->size, pad);
+        kernel_smem(g, x->kernel, 16, decl,
+                    i ? NULL : "padded: a fragment's rows on different banks");
+    }
+    if (total > ring)
+        kernel_smem(g, x->kernel, 16,
+                    arena_printf(g->arena, "unsigned char rest[%zu]",
+                                 total - ring), "for the sums");
+    if (flag)
+        kernel_smem(g, x->kernel, 16, "int is_last", NULL);
+}
+
+void contract_names(Contract *x, Kernel *k)
+{
+    x->kernel = k;
+    kernel_set_args(x->g, (Group *)x->gr, k);
+    rename_args(x, k);
+    x->cp = cprint_new(x->g, k);
+    contract_name_loads(x);
+    for (int i = 0; i < N_OWN; i++)
+        cprint_fresh(&x->cp, own_names[i]);
+}
+
+void contract_begin(Contract *x, Kernel *k)
+{
+    contract_names(x, k);
+    k->block = x->t.threads;
+    k->smem_bytes = contract_smem(x);
+    constants(x);
+    shared_memory(x);
+}
+
+/* ---- the block's tile -------------------------------------------------- */
+
+enum { BAND_ROWS = 8 };
+
+void contract_batch(Contract *x, Buf *b)
+{
+    const Contraction *c = &x->c;
+    int64_t radix = c->batches;
+
+    for (int i = 0; i < c->n_batch; i++) {
+        radix /= c->batch[i]->extent;
+        buf_printf(b, "const int %s = blockIdx.z",
+                   cprint_var(&x->cp, c->batch[i]));
+        cprint_digit(b, radix, i > 0 ? c->batch[i]->extent : 0);
+        buf_puts(b, ";\n");
+    }
+}
+
+static void place_tile(Contract *x, Buf *b)
+{
+    const char *tile = x->cluster ? "tile" : "(int)blockIdx.x";
+    int64_t tiles_m = (x->c.M + x->t.bm - 1) / x->t.bm;
+    int64_t tiles_n = (x->c.N + x->t.bn - 1) / x->t.bn;
+
+    if (tiles_m == 1 || tiles_n == 1) {
+        buf_printf(b, "const int m0 = %s%s;\n", tiles_m > 1 ? tile : "0",
+                   tiles_m > 1 ? " * BM" : "");
+        buf_printf(b, "const int n0 = %s%s;\n", tiles_n > 1 ? tile : "0",
+                   tiles_n > 1 ? " * BN" : "");
+        return;
+    }
+    kernel_constant(x->g, x->kernel, "TILES_M", tiles_m, NULL);
+    if (tiles_m <= BAND_ROWS) {
+        buf_printf(b, "const int m0 = %s %% TILES_M * BM;\n"
+                      "const int n0 = %s / TILES_M * BN;\n", tile, tile);
+        return;
+    }
+    kernel_constant(x->g, x->kernel, "TILES_N", tiles_n, NULL);
+    kernel_constant(x->g, x->kernel, "BAND", BAND_ROWS,
+                    "tile rows that run together");
+    buf_printf(b, "// in bands: blocks that run at one time read few distinct "
+                  "tiles\n"
+                  "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
+                  "TILES_N);\n"
+                  "const int m0 = at.m * BM, n0 = at.n * BN;\n",
+               tile);
+}
+
+static void put_tile(Contract *x, Buf *b)
+{
+    const char *rank = x->cluster ? "rank" : "(int)blockIdx.y";
+
+    if (x->cluster)
+        buf_puts(b, "const int rank = blockIdx.x % SPLIT, "
+                    "tile = blockIdx.x / SPLIT;\n");
+    place_tile(x, b);
+    contract_batch(x, b);
+    if (x->t.split > 1)
+        buf_printf(b, "int k_tile = %s * K_TILES / SPLIT;\n"
+                      "const int k_end = (%s + 1) * K_TILES / SPLIT;\n",
+                   rank, rank);
+    else
+        buf_puts(b, "int k_tile = 0;\nconst int k_end = K_TILES;\n");
+}
+
+/* ---- figures ----------------------------------------------------------- */
+
+/* Blocks that an SM shall hold at once: the compiler may then use all the
+ * registers that this leaves. */
+static int resident(const Contract *x)
+{
+    const Device *d = x->o->device;
+    double smem = (double)contract_smem(x) / 1024 + 1;
+    double blocks = (double)contract_tiles(x) * (double)x->c.batches *
+                    x->t.split / d->sms;
+    int regs = (x->regs + x->regs / 8 + 7) / 8 * 8;
+    int n = d->regs_sm / (regs * x->t.threads);
+
+    if (n > d->smem_sm_kb / smem)
+        n = (int)(d->smem_sm_kb / smem);
+    if (n > blocks)
+        n = (int)blocks;
+    return n < 1 ? 1 : n > 4 ? 4 : n;
+}
+
+static void finish(Contract *x)
+{
+    Kernel *k = x->kernel;
+    int64_t tiles = contract_tiles(x);
+
+    k->grid[0] = (int)tiles * (x->cluster ? x->t.split : 1);
+    k->grid[1] = x->cluster ? 1 : x->t.split;
+    k->grid[2] = (int)x->c.batches;
+    k->cluster = x->cluster ? x->t.split : 1;
+    k->min_blocks = resident(x);
+    if (x->t.split > 1 && !x->cluster) {
+        k->coop_counters = true;
+        k->n_counters = (int)(tiles * x->c.batches);
+        k->workspace = (size_t)(tiles * x->c.batches) *
+                       (size_t)(x->t.split * x->t.bm * x->t.bn) * 4;
+    }
+    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    k->bytes = x->hbm_bytes;
+    k->variant = contract_text(x, &x->t);
+    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+}
+
+/* ---- phases ------------------------------------------------------------ */
+
+static const char *call(Contract *x, const Load *l, const char *verb,
+                        const char *args)
+{
+    return arena_printf(x->g->arena, "%s_%s(%s);\n", verb, l->id, args);
+}
+
+static bool looks_up(const Operand *o)
+{
+    bool data = false;
+
+    for (int i = 0; o->read && i < o->read->tensor->rank; i++)
+        data |= idx_has_data(o->read->at[i]);
+    return data && !kernel_reads_constants(o->e);
+}
+
+/* Finding the rows of an operand already reads what a run writes. */
+static bool waits_first(const Contract *x)
+{
+    return looks_up(&x->c.a) || looks_up(&x->c.b);
+}
+
+/* The operand's first tiles come before the wait for the grid. */
+static bool ahead_of_wait(const Contract *x, const Load *l)
+{
+    return x->kernel->waits && !waits_first(x) && l->async &&
+           kernel_reads_constants(l->op->e);
+}
+
+/* The whole of an operand's tile. */
+static const char *load_call(Contract *x, const Load *l, const char *k_tile,
+                             const char *slot)
+{
+    return call(x, l, "load", arena_printf(x->g->arena, "%s, %s", k_tile,
+                                           slot));
+}
+
+/* Calls that begin a tile's copies; `whole`: and end them, less those that
+ * came before the wait. */
+static const char *load_calls(Contract *x, const char *k_tile,
+                              const char *slot, bool whole)
+{
+    Arena *a = x->g->arena;
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (whole && ahead_of_wait(x, l))
+            continue;
+        if (l->async) {
+            s = arena_printf(a, "%s%s", s, load_call(x, l, k_tile, slot));
+            continue;
+        }
+        s = arena_printf(a, "%s%s", s, call(x, l, "fetch", k_tile));
+        if (whole)
+            s = arena_printf(a, "%s%s", s, call(x, l, "store", slot));
+    }
+    return s;
+}
+
+/* Those of a tile that there is. */
+static const char *within(const Contract *x, const char *calls)
+{
+    const char *end = strchr(calls, '\n');
+    bool one = !end || !end[1];
+    Buf b = {0};
+
+    if (!*calls)
+        return "";
+    buf_printf(&b, "if (k_tile + s < k_end)%s\n", one ? "" : " {");
+    cprint_lines(&b, calls, 4);
+    buf_puts(&b, one ? "" : "}\n");
+    return buf_take(&b, x->g->arena);
+}
+
+/* The same part by part, on the way through a tile's products. Behind the last
+ * tile it comes once more, which does not matter. */
+static const char *part_calls(Contract *x)
+{
+    Arena *a = x->g->arena;
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (l->async)
+            s = arena_printf(a, "%s    load_%s(ahead_tile, ahead_slot, part, "
+                                "PARTS);\n", s, l->id);
+    }
+    if (!*s)
+        return "";
+    return arena_printf(a, "if (k %% (STEPS / PARTS) == 0) {\n"
+                           "    const int part = k / (STEPS / PARTS);\n"
+                           "%s    if (part == PARTS - 1)\n"
+                           "        dcc_cp_commit();\n}\n", s);
+}
+
+/* The copies that go through registers begin. */
+static const char *fetch_calls(Contract *x)
+{
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (!l->async)
+            s = arena_printf(x->g->arena, "%s%s", s,
+                             call(x, l, "fetch", "ahead_tile"));
+    }
+    return s;
+}
+
+/* What went to registers is stored after the products of the stage. */
+static const char *store_calls(Contract *x)
+{
+    Arena *a = x->g->arena;
+    const char *s = "";
+
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (!l->async)
+            s = arena_printf(a, "%s%s%s", s, x->spread ? "" : "    ",
+                             call(x, l, "store", "ahead_slot"));
+    }
+    return *s && !x->spread ? arena_printf(a, "if (ahead) {\n%s}\n", s) : s;
+}
+
+/* A block without a result that anybody reads has nothing to do. */
+static const char *unread_text(Contract *x)
+{
+    const char *unread = x->t.split == 1 ? contract_unread(x, "m0", "n0")
+                                         : NULL;
+
+    return unread ? arena_printf(x->g->arena,
+                                 "if (%s)  // nobody reads this tile\n"
+                                 "    return;\n", unread)
+                  : "";
+}
+
+/* The wait for the grid, behind the first tiles of what load time made. */
+static const char *wait_text(Contract *x)
+{
+    const char *calls = "";
+    Buf b = {0};
+
+    if (waits_first(x))
+        return "";
+    for (int i = 0; i < 2; i++) {
+        const Load *l = i ? &x->b : &x->a;
+        if (ahead_of_wait(x, l))
+            calls = arena_printf(x->g->arena, "%s%s", calls,
+                                 load_call(x, l, "k_tile + s", "s"));
+    }
+    if (!*calls)
+        return arena_printf(x->g->arena, "%s%s", kernel_wait(x->kernel),
+                            unread_text(x));
+    buf_puts(&b, "// Weights do not depend on the launches before.\n"
+                 "for (int s = 0; s < STAGES - 1; ++s)\n");
+    cprint_lines(&b, within(x, calls), 4);
+    buf_puts(&b, kernel_wait(x->kernel));
+    return buf_take(&b, x->g->arena);
+}
+
+static void phase_from(Contract *x, const char *label, const char *name,
+                       const Slot *slot, int n)
+{
+    Buf b = {0};
+
+    template_fill(&b, name, slot, n);
+    kernel_phase(x->g, x->kernel, label, &b);
+    buf_free(&b);
+}
+
+static void load_phases(Contract *x)
+{
+    Buf setup = {0}, load = {0};
+
+    if (waits_first(x))
+        kernel_wait_phase(x->g, x->kernel);
+    put_tile(x, &setup);
+    contract_loader(x, &x->a, &setup, &load);
+    contract_loader(x, &x->b, &setup, &load);
+    kernel_phase(x->g, x->kernel, "setup", &setup);
+    kernel_phase(x->g, x->kernel, "load", &load);
+    buf_free(&setup);
+    buf_free(&load);
+}
+
+/* Blocks that share a tile meet in memory. */
+static void split_phase(Contract *x)
+{
+    Slot slot[] = {{"T", type_cname(x->acc)},
+                   {"SLICES", x->parts > 1 ? "SLICES" : "1"}};
+
+    phase_from(x, "split K", "contract_split.cu.in", slot, 2);
+    x->partial = true;
+}
+
+enum { MAX_SLOTS = 24 };
+
+void contract_body(Contract *x, const char *main, const char *to_sums,
+                   const Slot *extra, int n_extra)
+{
+    bool async = contract_async(x);
+    Slot slot[MAX_SLOTS] = {
+        {"AHEAD", within(x, load_calls(x, "k_tile + s", "s", true))},
+        {"MORE", x->spread ? part_calls(x)
+                           : load_calls(x, "k_tile + STAGES - 1", "ahead_slot",
+                                        false)},
+        {"STORE", store_calls(x)},
+        {"COMMIT", async ? "dcc_cp_commit();\n" : ""},
+        {"WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""},
+        {"DEPEND", wait_text(x)},
+        {"EARLY", ""},
+        {"FETCH", x->spread ? fetch_calls(x) : ""},
+    };
+    Buf epilogue = {0}, early = {0};
+
+    contract_early(x, &early);
+    load_phases(x);
+    slot[6].text = buf_text(&early);
+    memcpy(slot + 8, extra, sizeof *extra * (size_t)n_extra);
+    phase_from(x, "multiply", main, slot, 8 + n_extra);
+    slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
+    template_fill(&epilogue, to_sums, slot, 8 + n_extra);
+    if (x->t.split > 1 && !x->cluster) {
+        kernel_phase(x->g, x->kernel, "sums", &epilogue);
+        buf_free(&epilogue);
+        split_phase(x);
+    }
+    if (x->cluster)
+        buf_puts(&epilogue, "dcc_cluster_sync();  // all have their sums\n");
+    contract_epilogue(x, &epilogue);
+    if (x->cluster)
+        buf_puts(&epilogue, "dcc_cluster_sync();  // others read our sums\n");
+    kernel_phase(x->g, x->kernel, "epilogue", &epilogue);
+    kernel_tidy(x->g, x->kernel);
+    buf_free(&epilogue);
+    buf_free(&early);
+    finish(x);
+}

@@ -1,0 +1,382 @@
+#include "family/contract/contract.h"
+#include "emit/template.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Contractions on tensor cores: cp.async into a ring of tiles, ldmatrix,
+ * mma.sync, from sm_80 on. 16-bit factors, f32 ones as tf32 where --math allows
+ * it, and i8 with sums in i32. */
+
+typedef struct Shape {
+    int bm, bn, wm, wn;
+} Shape;
+
+static const Shape shapes[] = {
+    {256, 128, 64, 64}, {128, 256, 64, 64}, {128, 128, 64, 64},
+    {128, 128, 64, 32}, {256, 64, 64, 64},  {64, 256, 64, 64},
+    {128, 64, 32, 64},  {128, 64, 64, 32},  {64, 128, 64, 32},
+    {64, 128, 32, 64},  {64, 64, 32, 32},   {128, 32, 32, 32},
+    {32, 128, 32, 32},  {64, 32, 32, 16},   {32, 64, 32, 16},
+    {32, 32, 16, 16},   {16, 128, 16, 32},  {16, 64, 16, 16},
+    {128, 16, 32, 16},  {64, 16, 16, 16},   {32, 256, 32, 64},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+static const char *check_types(Contract *x)
+{
+    Type a = x->c.a.type, b = x->c.b.type;
+
+    x->mma = true;
+    x->terms = 1;
+    if (x->acc == T_I32) {
+        x->elem = T_I8;
+        x->k_step = 32;
+        return a == T_I8 && b == T_I8 ? NULL : "integers wider than i8";
+    }
+    if (a == b && (a == T_F16 || a == T_BF16)) {
+        x->elem = a;
+        x->k_step = 16;
+        return NULL;
+    }
+    if (x->o->math == MATH_EXACT)
+        return "factors that are not exact in one of f16 and bf16";
+    if (!type_is_float(a) || !type_is_float(b))
+        return "a factor that is no float";
+    x->elem = T_F32;
+    x->k_step = 8;
+    x->terms = x->o->math == MATH_3XTF32 ? 3 : 1;
+    return NULL;
+}
+
+static const char *open_mma(Contract *x, Graph *g, const Group *gr,
+                            const Options *o)
+{
+    const char *why = NULL;
+
+    if (o->device->sm < 80)
+        return "needs sm_80";
+    if (!contract_open(x, g, gr, o, &why))
+        return why;
+    why = check_types(x);
+    if (why)
+        return why;
+    contract_loads(x);
+    if (x->elem == T_I8 && !(x->a.k_major && x->b.k_major))
+        return "i8 fragments need both factors contiguous along k";
+    return NULL;
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    Contract x;
+
+    return open_mma(&x, g, gr, o);
+}
+
+static int64_t padded(int64_t n, int64_t tile)
+{
+    return (n + tile - 1) / tile * tile;
+}
+
+/* Tiles of which a smaller one would waste less are left out. */
+static bool sensible(const Contract *x, const Tile *t)
+{
+    if (t->bm > 16 && t->bm / 2 >= x->c.M)
+        return false;
+    if (t->bn > 16 && t->bn / 2 >= x->c.N)
+        return false;
+    int least = 2 * x->k_step;
+    return t->bk == least || padded(x->c.K, t->bk) <= padded(x->c.K, least);
+}
+
+/* Warps that have all sums of a tile. */
+static int tile_warps(const Tile *t)
+{
+    return t->bm / t->wm * (t->bn / t->wn);
+}
+
+static int slices(const Tile *t)
+{
+    return t->threads / 32 / tile_warps(t);
+}
+
+static const char *text(const Contract *x, const Tile *t)
+{
+    const char *s = contract_text(x, t);
+
+    return slices(t) == 1 ? s : arena_printf(x->g->arena, "%s slices=%d", s,
+                                             slices(t));
+}
+
+static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
+                         int most)
+{
+    int split[10], n_split = contract_splits(x, base, split);
+
+    for (int i = 0; i < n_split && *n < most; i++) {
+        x->t = *base;
+        x->t.split = split[i];
+        if (contract_plan(x))
+            continue;
+        contract_knobs(x, &x->t, &v[*n]);
+        v[(*n)++].text = text(x, &x->t);
+    }
+}
+
+/* Deep rings and slices of k are for problems that leave SMs idle: what counts
+ * there is how long one block takes. */
+static void add_shape(Contract *x, const Shape *s, Variant *v, int *n,
+                      int most)
+{
+    static const int depths[] = {4, 3, 6, 8};
+    Tile t = {.bm = s->bm, .bn = s->bn, .split = 1, .wm = s->wm, .wn = s->wn};
+    double blocks = (double)padded(x->c.M, s->bm) / s->bm *
+                    (double)padded(x->c.N, s->bn) / s->bn *
+                    (double)x->c.batches;
+    bool small = blocks <= 2.5 * x->o->device->sms;
+
+    for (int bk = (small ? 8 : 4) * x->k_step; bk >= 2 * x->k_step; bk /= 2)
+        for (int d = 0; d < (small ? 4 : 2); d++)
+            for (int many = 1; many <= 4; many *= 2) {
+                t.bk = bk;
+                t.stages = depths[d];
+                t.threads = tile_warps(&t) * 32 * many;
+                bool deep = t.stages > 4 && (t.stages - 2) * bk >= x->c.K;
+                if (many > 1 && (!small || t.threads > 512 ||
+                                 bk / many < 2 * x->k_step))
+                    break;
+                if (!sensible(x, &t) || deep || (bk > 4 * x->k_step &&
+                                                 many == 1))
+                    continue;
+                add_variants(x, &t, v, n, most);
+            }
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    enum { MOST = 4000 };
+    Contract *form = arena_new_of(g->arena, Contract), x;
+    int n = 0;
+
+    *out = arena_array(g->arena, Variant, MOST);
+    if (open_mma(form, g, gr, o))
+        return 0;
+    x = *form;
+    for (int i = 0; i < N_SHAPES; i++)
+        add_shape(&x, &shapes[i], *out, &n, MOST);
+    for (int i = 0; i < n; i++)
+        (*out)[i].form = form;
+    return n;
+}
+
+/* Fraction of mma.sync's rate that a warp's inner loop reaches: small warp
+ * tiles spend their time on fragments. */
+static double efficiency(const Contract *x)
+{
+    const Tile *t = &x->t;
+    double area = (double)t->wm * t->wn;
+    double e = area >= 4096 ? 0.85 : area >= 2048 ? 0.75
+               : area >= 1024 ? 0.6 : area >= 512 ? 0.45 : 0.3;
+
+    if (t->bk < 4 * x->k_step)
+        e *= 0.93;
+    e *= 0.7; /* as measured, mma.sync's rate itself included */
+    if (x->k_step != 16) /* of wgmma's rate, which device files give */
+        e *= 0.6;
+    return x->terms == 3 ? e * 0.85 / 3 : e;
+}
+
+/* Sums and two sets of fragments stay in registers. */
+static const char *plan_mma(Contract *x)
+{
+    const char *why = contract_plan(x);
+
+    if (!why)
+        contract_regs(x, x->t.wm * x->t.wn / 32 +
+                             (x->t.wm + x->t.wn) / (x->terms == 3 ? 1 : 2));
+    return why;
+}
+
+/* Clocks of a copy's instructions, one warp on a scheduler. */
+static double copy_clocks(const Load *l)
+{
+    return l->passes * (15.0 + 20 * l->n_need) * (l->async ? 1 : 1.5);
+}
+
+/* Clocks of the loop over k in one block: with few warps each instruction
+ * waits for the one before it, at about six clocks. */
+static double loop_clocks(const Contract *x)
+{
+    const Tile *t = &x->t;
+    double tiles = (double)((x->c.K + t->bk - 1) / t->bk);
+    double steps = (double)t->bk / x->k_step / x->parts;
+    double mmas = t->wm / 16.0 * t->wn / 8.0 * x->terms;
+    double step = fmax(8 * mmas, 30) + (t->wm + t->wn) / 4.0 + 16;
+    double tile = 60 + steps * step + copy_clocks(&x->a) + copy_clocks(&x->b);
+
+    tile = fmax(tile, 800.0 / (t->stages - 1));
+    return ceil(tiles / t->split) * tile;
+}
+
+/* Clocks before the first tile's products and after the last one's: 1100 is
+ * what 20 variants of convolutions at batch 1 took on an H200 besides the rest,
+ * the root mean square error being 15%. */
+static double ends_clocks(const Contract *x)
+{
+    const Tile *t = &x->t;
+    double results = (double)contract_rows(x) * t->bn / t->threads;
+    double setup = x->a.passes * (10.0 + 25 * x->a.n_need) +
+                   x->b.passes * (10.0 + 25 * x->b.n_need);
+    double late = results > 8 ? 300 : 0;
+
+    return setup + late + fmax(results, 4) * x->ops * 5 + 1100;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c)
+{
+    Contract x;
+    Work w = {0};
+
+    memset(c, 0, sizeof *c);
+    if (v->form)
+        x = *(const Contract *)v->form;
+    else if ((c->why = open_mma(&x, g, gr, o)))
+        return;
+    x.t = contract_tile(v);
+    if ((c->why = plan_mma(&x)))
+        return;
+    const Tile *t = &x.t;
+    double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
+    double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
+                    t->split;
+    w.pipe = x.k_step == 8    ? PIPE_TF32
+             : x.k_step == 32 ? PIPE_I8
+                              : PIPE_MMA;
+    w.warps_full = t->wm * t->wn >= 4096 ? 4 : t->wm * t->wn >= 2048 ? 6 : 8;
+    w.efficiency = efficiency(&x);
+    /* every warp reads its rows of both tiles */
+    w.smem_bytes = blocks * steps * t->threads / 32 * (t->wm + t->wn) *
+                   t->bk * type_bytes(x.elem);
+    w.thread_ops = 2.0 * t->wm * t->wn * 16 / 32;
+    w.thread_loads = (t->wm + t->wn) / 16.0;
+    w.bank_conflict = 1;
+    contract_work(&x, &w);
+    double clk = o->device->clock_ghz * 1e3;
+    w.serial_us = 1.2 * loop_clocks(&x) / clk;
+    w.fill_us += ends_clocks(&x) / clk;
+    model_cost(o->device, &w, c);
+    /* Blocks in a row: 500 clocks each that no other hides, of convolutions
+     * with few terms on an H200. */
+    double late = fmax(0, blocks / o->device->sms - 16) * 500 / clk;
+    c->latency += late;
+    c->us += late;
+}
+
+/* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four
+ * matrices of 8 rows and 16 bytes: a's go along m first, b's along k first; a
+ * 16-bit tile stored the other way is transposed by it. */
+static void lane_place(const Contract *x, const Load *l, bool is_a, Slot *row,
+                       Slot *k)
+{
+    bool wide = x->k_step == 8;
+
+    if (l->k_major) {
+        row->text = is_a ? "lane % 16" : "lane / 16 * 8 + lane % 8";
+        k->text = arena_printf(x->g->arena, "lane / %s * %d",
+                               is_a ? "16" : "8 % 2", x->k_step / 2);
+    } else if (wide) {
+        row->text = "lane / 4";
+        k->text = "lane % 4";
+    } else {
+        row->text = is_a ? "lane / 8 % 2 * 8" : "lane / 16 * 8";
+        k->text = is_a ? "lane / 16 * 8 + lane % 8" : "lane % 16";
+    }
+}
+
+/* The statement that reads fragment `index`. */
+static const char *fragment(Contract *x, const Load *l, const char *side,
+                            const char *index)
+{
+    Arena *a = x->g->arena;
+    bool is_a = *side == 'a';
+    const char *row = arena_printf(a, "[%s_lane_row + %s * 16]", side, index);
+    const char *k = arena_printf(a, "[kk + %s_lane_k]", side);
+    const char *at = arena_printf(a, "&smem.%s[stage]%s%s", l->tile,
+                                  l->k_major ? row : k, l->k_major ? k : row);
+    const char *to = arena_printf(a, "%s_frag[kk / K_STEP %% 2][%s]", side,
+                                  index);
+
+    if (l->k_major || x->k_step == 16)
+        return arena_printf(a, "dcc_ldmatrix_x4%s(%s,\n    %s);\n",
+                            l->k_major ? "" : "_trans", to, at);
+    const char *next = arena_printf(a, "4 * (%s + %s_PAD)", l->size, l->ID);
+    return arena_printf(
+        a, "{\n    const float *const at =\n        %s;\n"
+           "    %s[0] = __float_as_uint(at[0]);\n"
+           "    %s[%d] = __float_as_uint(at[8]);\n"
+           "    %s[%d] = __float_as_uint(at[%s]);\n"
+           "    %s[3] = __float_as_uint(at[%s + 8]);\n}\n",
+        at, to, to, is_a ? 1 : 2, to, is_a ? 2 : 1, next, to, next);
+}
+
+/* Which warp of its slice of k this is. */
+static const char *place(const Contract *x)
+{
+    int warps = tile_warps(&x->t);
+
+    if (x->parts == 1)
+        return "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n";
+    return arena_printf(x->g->arena,
+                        "const int lane = threadIdx.x %% 32;\n"
+                        "const int warp = threadIdx.x / 32 %% %d;\n"
+                        "const int slice = threadIdx.x / 32 / %d;\n",
+                        warps, warps);
+}
+
+static const char *mma_name(const Contract *x)
+{
+    return x->elem == T_F16    ? "dcc_mma_m16n8k16_f16"
+           : x->elem == T_BF16 ? "dcc_mma_m16n8k16_bf16"
+           : x->elem == T_I8   ? "dcc_mma_m16n8k32_s8"
+           : x->terms == 3     ? "dcc_mma_3xtf32"
+                               : "dcc_mma_tf32";
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    Contract x;
+
+    if (open_mma(&x, g, gr, o))
+        return;
+    x.t = contract_tile(v);
+    if (plan_mma(&x))
+        return;
+    contract_begin(&x, k);
+    Slot extra[] = {
+        {"A_ROW", NULL}, {"A_K", NULL}, {"B_ROW", NULL}, {"B_K", NULL},
+        {"A_FRAGMENT", fragment(&x, &x.a, "a", "i")},
+        {"B_FRAGMENT", fragment(&x, &x.b, "b", "j")},
+        {"MMA", mma_name(&x)},
+        {"T", x.acc == T_F32 ? "float" : "int"},
+        {"PLACE", place(&x)},
+        {"STEPS", x.parts > 1 ? "BK / SLICES" : "BK"},
+        {"SLICE", x.parts > 1 ? "slice * BM + " : ""},
+    };
+    lane_place(&x, &x.a, true, &extra[0], &extra[1]);
+    lane_place(&x, &x.b, false, &extra[2], &extra[3]);
+    for (int i = 1; i < 4 && x.parts > 1; i += 2)
+        extra[i].text = arena_printf(g->arena, "slice * (BK / SLICES) + %s",
+                                     extra[i].text);
+    contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
+                  (int)(sizeof extra / sizeof *extra));
+    k->family = "contract_mma";
+    k->variant = text(&x, &x.t);
+    k->min_arch = "sm_80";
+}
+
+const Family family_contract_mma = {
+    "contract_mma", 2, applicable, space, cost, build,
+};

@@ -1,0 +1,94 @@
+#include "family/contract/contract.h"
+
+#include "rewrite/needed.h"
+
+#include <math.h>
+
+/* Tiles of results of which nobody reads one: above the diagonal of a causal
+ * attention's scores. */
+
+static bool is_batch(const Contract *x, const Var *v)
+{
+    for (int i = 0; i < x->c.n_batch; i++)
+        if (x->c.batch[i] == v)
+            return true;
+    return false;
+}
+
+static bool of_a_tile(const Contract *x, Cond c)
+{
+    if (c.mod || !idx_affine(c.e))
+        return false;
+    for (int i = 0; i < c.e->n; i++) {
+        const Var *v = c.e->term[i].atom->var;
+        if (v != x->m.v[0] && v != x->n.v[0] && !is_batch(x, v))
+            return false;
+    }
+    return true;
+}
+
+void contract_needed(Contract *x)
+{
+    const Step *stored = NULL;
+
+    x->needed = (Guard){0};
+    x->unread = 0;
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Step *s = &x->gr->step[i];
+        if (s->tensor && stored)
+            return;
+        stored = s->tensor ? s : stored;
+    }
+    if (!stored || !stored->needed.n || x->m.n != 1 || x->n.n != 1)
+        return;
+    for (int i = 0; i < stored->needed.n; i++)
+        if (of_a_tile(x, stored->needed.cond[i]))
+            x->needed = guard_add(x->g->pool, x->needed,
+                                  stored->needed.cond[i].e, 0);
+    double live = needed_share(stored->needed);
+    if (live > 0)
+        x->unread = x->out_bytes / live - x->out_bytes;
+}
+
+/* The largest value of a condition in the tile that begins at its variables. */
+static const Idx *most_in_tile(const Contract *x, const Idx *e)
+{
+    int64_t m = idx_coef(e, x->m.v[0]), n = idx_coef(e, x->n.v[0]);
+
+    return idx_addc(x->g->pool, e, (m > 0 ? m * (x->t.bm - 1) : 0) +
+                                   (n > 0 ? n * (x->t.bn - 1) : 0));
+}
+
+double contract_live(const Contract *x)
+{
+    Guard tile = {0};
+
+    for (int i = 0; i < x->needed.n; i++)
+        tile = guard_add(x->g->pool, tile,
+                         most_in_tile(x, x->needed.cond[i].e), 0);
+    return needed_share(tile);
+}
+
+const char *contract_unread(Contract *x, const char *m0, const char *n0)
+{
+    IdxPool *p = x->g->pool;
+    CScope scope = cprint_open(&x->cp);
+    const char *text = NULL;
+
+    cprint_name(&x->cp, x->m.v[0], m0);
+    cprint_name(&x->cp, x->n.v[0], n0);
+    for (int i = 0; i < x->needed.n; i++) {
+        const Idx *most = most_in_tile(x, x->needed.cond[i].e);
+        const Idx *none = idx_addc(p, idx_scale(p, most, -1), -1);
+        Guard g = guard_add(p, (Guard){0}, none, 0);
+        Buf b = {0};
+        if (!g.n || guard_truth(g) != MAYBE)
+            continue;
+        cprint_condition(&b, &x->cp, g);
+        text = arena_printf(x->g->arena, "%s%s%s", text ? text : "",
+                            text ? " || " : "", buf_text(&b));
+        buf_free(&b);
+    }
+    cprint_close(&x->cp, scope);
+    return text;
+}

@@ -1,0 +1,333 @@
+#include "family/contract/contract_finish.h"
+
+#include <string.h>
+
+/* The epilogue where the sums are; and in two halves, for a result of 16-bit
+ * elements: pairs of columns there, then whole pieces of rows to memory. */
+
+int contract_columns(const Contract *x, int most)
+{
+    Contract any = *x; /* of tiles of any size */
+    Finish f = {.x = &any, .fast = x->n.n ? x->n.v[x->n.n - 1] : NULL};
+
+    any.t.bn = 0;
+    for (int i = 0; i < x->gr->n_step; i++) {
+        f.store[i] = x->gr->step[i].store;
+        f.where[i] = x->gr->step[i].where;
+    }
+    return finish_choose(&f, most);
+}
+
+typedef struct RowReads {
+    const Contract *x;
+    bool found;
+} RowReads;
+
+/* A read of something like the result, which pairs would read in pieces. */
+static void find_row_read(const Expr *e, void *ctx)
+{
+    RowReads *r = ctx;
+
+    r->found |= e->kind == E_READ && finish_uses(&r->x->m, e) &&
+                finish_uses(&r->x->n, e);
+}
+
+/* Whether a row of the result is a run of neighbours, wherever it begins. */
+static bool is_run(const Contract *x, const Step *s)
+{
+    const Var *fast = x->n.n == 1 ? x->n.v[0] : NULL;
+    const Idx *offset = cprint_offset(x->g, s->tensor, s->store);
+
+    return fast && idx_affine(offset) && idx_coef(offset, fast) == 1 &&
+           !guard_uses(s->where, fast);
+}
+
+bool contract_packs(Contract *x)
+{
+    const Group *gr = x->gr;
+    RowReads reads = {x, false};
+    const Step *stored = NULL;
+    int stores = 0;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        stores += s->tensor != NULL;
+        stored = s->tensor ? s : stored;
+        if (s->tensor && (type_bytes(s->tensor->type) != 2 ||
+                          s->tensor->type == T_BOOL))
+            return false;
+        if (finish_row_step(s))
+            expr_visit(s->value, find_row_read, &reads);
+    }
+    if (stores != 1 || reads.found)
+        return false;
+    x->lines = contract_columns(x, 8) < 8;
+    return !x->lines || is_run(x, stored);
+}
+
+static void open_points(Finish *f, Contract *x, Buf *b, int vec,
+                        ContractPlace *place)
+{
+    finish_prepare(f, x, vec);
+    cprint_fresh(&x->cp, "sum");
+    finish_sum(f, "sum");
+    place(x, b);
+    if (!x->patch)
+        finish_side(f, b, &x->m, f->linear_m);
+    finish_side(f, b, &x->n, f->linear_n);
+}
+
+/* Columns of which a thread has x->vec neighbours, as its three neighbours. */
+static int group(const Contract *x)
+{
+    return 4 * x->vec;
+}
+
+/* Registers of v in all columns of a thread. */
+static int column_regs(const Contract *x, const Vector *v)
+{
+    return x->t.bn / 4 * type_bytes(v->read->tensor->type) / 4;
+}
+
+/* Reads of what belongs to columns, as many as `regs` registers hold: they
+ * need not wait for the sums, which all of the latter's rows use them with. */
+static bool choose_ahead(Finish *f, int regs)
+{
+    bool some = false;
+
+    for (int i = 0; i < f->n_vec; i++) {
+        Vector *v = &f->vec[i];
+        if (!finish_ahead(f->x, v) || finish_uses(&f->x->m, v->read) ||
+            column_regs(f->x, v) > regs)
+            continue;
+        regs -= column_regs(f->x, v);
+        v->when = READ_EARLY;
+        some = true;
+    }
+    return some;
+}
+
+/* Whether v's columns are neighbours all along the tile, and all there. */
+static bool in_a_row(const Finish *f, const Vector *v)
+{
+    const Contract *x = f->x;
+    const Idx *offset = cprint_offset(x->g, v->read->tensor, v->read->at);
+
+    return x->c.N % x->t.bn == 0 && (f->linear_n || x->n.n <= 1) &&
+           guard_truth(v->read->in) == ALWAYS && idx_affine(offset);
+}
+
+/* dcc_f32x2 r_vec[BN / 8], s_vec[BN / 8]; of each group. */
+static void declare_ahead(Finish *f, Buf *b, bool some)
+{
+    const char *last = "";
+
+    for (int i = 0; i < f->n_vec; i++) {
+        const Vector *v = &f->vec[i];
+        if (v->when != READ_EARLY)
+            continue;
+        const char *type = finish_type(f, v->read->tensor, v);
+        if (strcmp(type, last))
+            buf_printf(b, "%s%s ", *last ? ";\n" : "", type);
+        else
+            buf_puts(b, ", ");
+        buf_printf(b, "%s[%s / %d]", v->id, f->x->width, group(f->x));
+        if (v->count > 1)
+            buf_printf(b, "[%d]", v->count);
+        if (some || guard_truth(v->read->in) != ALWAYS)
+            buf_puts(b, " = {}");
+        last = type;
+    }
+    buf_puts(b, ";\n");
+}
+
+/* Reads all of v's columns by one call, or those of group `at`. */
+static void read_ahead(Finish *f, Buf *calls, Buf *loop, Vector *v,
+                       const char *at)
+{
+    Arena *a = f->x->g->arena;
+    const char *id = v->id;
+
+    if (in_a_row(f, v) && v->count == 1) {
+        CScope scope = cprint_open(&f->x->cp);
+        cprint_name(&f->x->cp, f->fast,
+                    arena_printf(a, "n0 + lane %% 4 * %d", f->x->vec));
+        const Tensor *t = v->read->tensor;
+        Buf from = {0};
+        cprint_element(&from, &f->x->cp, t,
+                       cprint_offset(f->x->g, t, v->read->at));
+        buf_printf(calls, "dcc_read_apart<%d>(%s, &%s[%s]);\n", group(f->x),
+                   id, cprint_tensor(&f->x->cp, t), buf_text(&from));
+        buf_free(&from);
+        cprint_close(&f->x->cp, scope);
+    } else {
+        v->id = arena_printf(a, "%s[%s]", id, at);
+        finish_read(f, loop, v);
+    }
+    v->id = arena_printf(a, "%s[%s]", id, at);
+}
+
+/* Their text; `at`: the number of a group of columns. */
+static void put_ahead(Finish *f, Buf *b, const char *at)
+{
+    Contract *x = f->x;
+    CScope scope = cprint_open(&x->cp);
+    bool cut = x->c.N % x->t.bn;
+    Buf in = {0}, loop = {0};
+
+    buf_puts(b, "// What belongs to columns comes in during the products.\n");
+    declare_ahead(f, b, cut);
+    finish_side(f, &in, &x->n, f->linear_n);
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].when == READ_EARLY)
+            read_ahead(f, b, &loop, &f->vec[i], at);
+    if (loop.len) {
+        buf_printf(b, "#pragma unroll\n"
+                      "for (int %s = 0; %s < %s / %d; ++%s) {\n"
+                      "    const int n = n0 + %s * %d + lane %% 4 * %d;\n%s",
+                   at, at, x->width, group(x), at, at, group(x), x->vec, cut ? "    if (n >= N)\n        continue;\n" : "");
+        cprint_lines(b, buf_text(&in), 4);
+        cprint_lines(b, buf_text(&loop), 4);
+        buf_puts(b, "}\n");
+    }
+    buf_free(&in);
+    buf_free(&loop);
+    cprint_close(&x->cp, scope);
+}
+
+void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
+                    const char *pack, Buf *ahead, int regs)
+{
+    Finish f = {.pack = pack};
+    CScope scope = cprint_open(&x->cp);
+
+    open_points(&f, x, b, 2, place);
+    if (choose_ahead(&f, regs))
+        put_ahead(&f, ahead, "c");
+    buf_puts(b, "const int c = j * (COLS / 8) + q / 2;\n"); /* if it is used */
+    finish_loads(&f, b);
+    finish_columns(&f, b);
+    cprint_close(&x->cp, scope);
+}
+
+/* A line of the columns of `from` to memory, by the whole warp. */
+static void put_line(Finish *f, Buf *b, const Step *s, int step,
+                     const char *from)
+{
+    CPrint *cp = &f->x->cp;
+    Buf at = {0};
+
+    if (guard_truth(f->where[step]) != ALWAYS) {
+        buf_puts(b, "if (");
+        cprint_guard(b, cp, f->where[step]);
+        buf_puts(b, ")\n    ");
+    }
+    cprint_element(&at, cp, s->tensor,
+                   cprint_offset(f->x->g, s->tensor, f->store[step]));
+    buf_printf(b, "dcc_store_line<COLS>(&%s[%s], %s, line, N - n);\n",
+               cprint_tensor(cp, s->tensor), buf_text(&at), from);
+    buf_free(&at);
+}
+
+void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
+                     const char *from)
+{
+    Finish f = {.pack = NULL};
+    CScope scope = cprint_open(&x->cp);
+
+    open_points(&f, x, b, x->lines ? 1 : 8, place);
+    for (int i = 0; i < x->gr->n_step && x->lines; i++)
+        if (x->gr->step[i].tensor)
+            put_line(&f, b, &x->gr->step[i], i, from);
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (f.vector_store[i])
+            finish_vector_copy(&f, b, finish_vector(&f, i), i, from);
+    cprint_close(&x->cp, scope);
+}
+
+/* ---- as the sums lie --------------------------------------------------- */
+
+static void put_point(Finish *f, Buf *b, ContractPlace *place)
+{
+    Contract *x = f->x;
+
+    place(x, b);
+    if (!x->patch)
+        finish_side(f, b, &x->m, f->linear_m);
+    if (!x->patch_n)
+        finish_side(f, b, &x->n, f->linear_n);
+}
+
+/* Reads of what belongs to single results: all pieces of it that a thread has
+ * are asked for at once, if there are registers. */
+static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
+{
+    Contract *x = f->x;
+    CScope scope = cprint_open(&x->cp);
+    int regs = a->regs;
+
+    for (int i = 0; i < f->n_vec && x->vec == 8; i++) {
+        Vector *v = &f->vec[i];
+        const char *id = v->id;
+        if (!finish_ahead(x, v) || !finish_uses(&x->m, v->read) ||
+            v->count > 1 || !a->pieces || a->pieces * 4 > regs)
+            continue;
+        regs -= a->pieces * 4;
+        buf_printf(&a->declare, "%s %s[%d]%s;\n",
+                   finish_type(f, v->read->tensor, v), id, a->pieces,
+                   guard_truth(v->read->in) == ALWAYS ? "" : " = {}");
+        if (!a->reads.len)
+            put_point(f, &a->reads, place);
+        v->when = READ_EARLY;
+        v->id = arena_printf(x->g->arena, "%s[%s]", id, a->piece);
+        finish_read(f, &a->reads, v);
+    }
+    cprint_close(&x->cp, scope);
+}
+
+/* What belongs to columns, before all of their points. */
+static void put_by_columns(Finish *f, ContractAhead *a)
+{
+    Contract *x = f->x;
+
+    a->column_place(x, &a->by_columns);
+    if (!x->patch_n)
+        finish_side(f, &a->by_columns, &x->n, f->linear_n);
+    for (int i = 0; i < f->n_vec; i++) {
+        Vector *v = &f->vec[i];
+        if (v->when == READ_POINT && finish_ahead(x, v) &&
+            !finish_uses(&x->m, v->read))
+            v->when = READ_COLUMNS;
+    }
+    finish_declare(f, &a->by_columns, READ_COLUMNS, false);
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].when == READ_COLUMNS)
+            finish_read(f, &a->by_columns, &f->vec[i]);
+}
+
+void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
+                     ContractAhead *ahead)
+{
+    Finish f = {0};
+    CScope scope;
+
+    finish_prepare(&f, x, most);
+    cprint_fresh(&x->cp, "sum");
+    scope = cprint_open(&x->cp);
+    finish_sum(&f, "sum");
+    if (ahead && choose_ahead(&f, ahead->column_regs))
+        put_ahead(&f, &ahead->columns, "j");
+    if (ahead)
+        put_rows_ahead(&f, ahead, place);
+    if (ahead && ahead->by == x->vec) {
+        put_by_columns(&f, ahead);
+        ahead->row_place(x, b);
+        if (!x->patch)
+            finish_side(&f, b, &x->m, f.linear_m);
+    } else {
+        put_point(&f, b, place);
+    }
+    finish_loads(&f, b);
+    finish_columns(&f, b);
+    cprint_close(&x->cp, scope);
+}

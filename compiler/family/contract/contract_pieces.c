@@ -1,0 +1,243 @@
+#include "family/contract/contract_finish.h"
+
+/* The epilogue of a contraction whose tile of sums is in shared memory: which
+ * pieces of it a thread finishes, and what it reads for them ahead. */
+
+int contract_rows(const Contract *x)
+{
+    return x->cluster ? x->t.bm / x->t.split : x->t.bm;
+}
+
+/* Where piece i of the tile is. */
+static void put_where(const Contract *x, Buf *b, const char *i)
+{
+    const char *first = x->cluster ? "rank * ROWS + " : "";
+
+    if (x->vec > 1)
+        buf_printf(b, "const int row = %s%s / (BN / %d);\n"
+                      "const int col = %s %% (BN / %d) * %d;\n",
+                   first, i, x->vec, i, x->vec, x->vec);
+    else
+        buf_printf(b, "const int row = %s%s / BN;\n"
+                      "const int col = %s %% BN;\n", first, i, i);
+    buf_puts(b, "const int m = m0 + row;\nconst int n = n0 + col;\n");
+}
+
+/* What a point within the problem is: "m < M && n < N"; or what one outside
+ * is: "m >= M || n >= N". "" if there are none. `rows`: m counts. */
+static const char *bounds(const Contract *x, bool inside, bool rows)
+{
+    bool m = rows && x->c.M % x->t.bm;
+    bool n = x->c.N % x->t.bn || x->beyond;
+    const char *cmp = inside ? "<" : ">=";
+
+    if (!m && !n)
+        return "";
+    return arena_printf(x->g->arena, "%s%s%s%s%s%s%s", m ? "m " : "",
+                        m ? cmp : "", m ? " M" : "",
+                        m && n ? inside ? " && " : " || " : "",
+                        n ? "n " : "", n ? cmp : "", n ? " N" : "");
+}
+
+static int pieces(const Contract *x)
+{
+    return contract_rows(x) * x->t.bn / x->vec;
+}
+
+/* A thread has one piece. */
+static bool one_each(const Contract *x)
+{
+    return pieces(x) == x->t.threads && !x->cluster;
+}
+
+static void put_points(Finish *f, Buf *b)
+{
+    Contract *x = f->x;
+    const char *outside = bounds(x, false, true);
+    Buf where = {0}, body = {0};
+    CScope scope = cprint_open(&x->cp);
+
+    if (*outside)
+        buf_printf(&body, "if (%s)\n    %s;\n", outside,
+                   one_each(x) ? "return" : "continue");
+    finish_sum(f, "sum");
+    finish_side(f, &body, &x->m, f->linear_m);
+    finish_side(f, &body, &x->n, f->linear_n);
+    finish_loads(f, &body);
+    finish_columns(f, &body);
+    cprint_close(&x->cp, scope);
+    put_where(x, &where, one_each(x) ? "threadIdx.x" : "i");
+    cprint_lines(b, buf_text(&where), 4);
+    cprint_lines(b, buf_text(&body), 4);
+    buf_free(&where);
+    buf_free(&body);
+}
+
+/* The loop over a thread's pieces of the tile, i; several at a time where
+ * loads would wait for each other. */
+static void put_loop(Contract *x, Buf *b, bool loads)
+{
+    int n = pieces(x), threads = x->t.threads;
+    const char *rows = x->cluster ? "ROWS" : "BM";
+
+    if (loads && n >= 2 * threads)
+        buf_printf(b, "#pragma unroll %d\n", n >= 4 * threads ? 4 : 2);
+    if (n % threads || x->cluster)
+        buf_printf(b, "for (int i = threadIdx.x; i < %s * BN / %d; "
+                      "i += THREADS) {\n", rows, x->vec);
+    else if (n == threads)
+        buf_puts(b, "{\n");
+    else
+        buf_printf(b, "for (int pass = 0; pass < BM * BN / %d / THREADS; "
+                      "++pass) {\n"
+                      "    const int i = pass * THREADS + threadIdx.x;\n",
+                   x->vec);
+}
+
+/* ---- early loads --------------------------------------------- */
+
+static bool index_has_data(const Expr *e)
+{
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_has_data(e->at[i]))
+            return true;
+    for (int i = 0; i < e->in.n; i++)
+        if (idx_has_data(e->in.cond[i].e))
+            return true;
+    return false;
+}
+
+static bool stored(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+bool finish_ahead(const Contract *x, const Vector *v)
+{
+    return v->read && !index_has_data(v->read) &&
+           !stored(x->gr, v->read->tensor);
+}
+
+bool finish_uses(const Side *s, const Expr *e)
+{
+    for (int i = 0; i < s->n; i++)
+        if (expr_uses(e, s->v[i]))
+            return true;
+    return expr_uses(e, s->linear);
+}
+
+/* The vectors that a thread can hold all the while: those of its only piece,
+ * or of the columns that all its pieces have. Returns their registers. */
+static int choose_early(Finish *f)
+{
+    enum { MOST_REGS = 32, MOST_ALL = 144 };
+    const Contract *x = f->x;
+    bool once = pieces(x) <= x->t.threads;
+    bool same_columns = x->t.threads % (x->t.bn / x->vec) == 0;
+    int regs = 0;
+
+    for (int i = 0; i < f->n_vec; i++) {
+        Vector *v = &f->vec[i];
+        int own = v->count * 4;
+        if (!finish_ahead(x, v) || regs + own > MOST_REGS ||
+            x->regs + regs + own > MOST_ALL)
+            continue;
+        if (!once && (!same_columns || finish_uses(&x->m, v->read)))
+            continue;
+        v->when = READ_EARLY;
+        regs += own;
+    }
+    return regs;
+}
+
+/* Where sums are added up, all threads that can have a part of them. */
+static int most_sums(const Contract *x)
+{
+    int most = 8;
+
+    while (x->parts > 1 && most > 4 &&
+           contract_rows(x) * x->t.bn / most < x->t.threads)
+        most /= 2;
+    return most;
+}
+
+static Finish *finish_of(Contract *x)
+{
+    if (!x->finish) {
+        x->finish = arena_new_of(x->g->arena, Finish);
+        finish_prepare(x->finish, x, most_sums(x));
+        cprint_fresh(&x->cp, "sum");
+        cprint_fresh(&x->cp, "sum_vec");
+    }
+    return x->finish;
+}
+
+/* Whether a vector that is read early belongs to a row. */
+static bool early_rows(const Finish *f)
+{
+    for (int i = 0; i < f->n_vec; i++) {
+        const Vector *v = &f->vec[i];
+        if (v->when == READ_EARLY && finish_uses(&f->x->m, v->read))
+            return true;
+    }
+    return false;
+}
+
+/* The condition of a thread's early reads, or "". */
+static const char *early_bounds(const Contract *x, bool rows)
+{
+    bool some = rows && pieces(x) < x->t.threads;
+    const char *in = bounds(x, true, rows);
+
+    return arena_printf(x->g->arena, "%s%s%s",
+                        some ? arena_printf(x->g->arena,
+                                            "threadIdx.x < %s * BN / %d",
+                                            x->cluster ? "ROWS" : "BM", x->vec)
+                             : "", some && *in ? " && " : "", in);
+}
+
+void contract_early(Contract *x, Buf *b)
+{
+    Finish *f = finish_of(x);
+    int regs = choose_early(f);
+    bool rows = early_rows(f);
+    const char *in = early_bounds(x, rows);
+    Buf body = {0}, loads = {0};
+
+    if (!regs)
+        return;
+    x->regs += regs;
+    buf_puts(b, "// What the epilogue reads besides the sums, meanwhile.\n");
+    finish_declare(f, b, READ_EARLY, *in);
+    CScope scope = cprint_open(&x->cp);
+    finish_side(f, &loads, &x->m, f->linear_m);
+    finish_side(f, &loads, &x->n, f->linear_n);
+    for (int i = 0; i < f->n_vec; i++)
+        if (f->vec[i].when == READ_EARLY)
+            finish_read(f, &loads, &f->vec[i]);
+    cprint_close(&x->cp, scope);
+    buf_printf(&body, "const int m = m0 + %sthreadIdx.x / (BN / %d);\n"
+                      "const int n = n0 + threadIdx.x %% (BN / %d) * %d;\n",
+               x->cluster ? "rank * ROWS + " : "", x->vec, x->vec, x->vec);
+    if (*in)
+        buf_printf(&body, "if (%s) {\n", in);
+    cprint_lines(&body, buf_text(&loads), *in ? 4 : 0);
+    buf_puts(&body, *in ? "}\n" : "");
+    buf_puts(b, "{\n");
+    cprint_lines(b, buf_text(&body), 4);
+    buf_puts(b, "}\n");
+    buf_free(&loads);
+    buf_free(&body);
+}
+
+void contract_epilogue(Contract *x, Buf *b)
+{
+    Finish *f = finish_of(x);
+
+    put_loop(x, b, f->n_vec > 0);
+    put_points(f, b);
+    buf_puts(b, "}\n");
+}

@@ -1,0 +1,371 @@
+#include "family/contract/contract.h"
+#include "emit/template.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Contractions on the ordinary pipes of any GPU: exact f32 multiply-adds, and
+ * sums of integers. Other element types are converted as they are loaded. */
+
+typedef struct Shape {
+    int bm, bn, tm, tn;
+} Shape;
+
+static const Shape shapes[] = {
+    {256, 128, 16, 8}, {128, 256, 16, 8}, {128, 128, 16, 8}, {128, 64, 16, 8},
+    {64, 128, 16, 8},  {64, 64, 16, 8},   {128, 64, 8, 8},   {64, 128, 8, 8},
+    {64, 64, 8, 8},    {32, 128, 8, 8},   {32, 64, 8, 8},    {64, 64, 4, 8},
+    {64, 64, 8, 4},    {32, 64, 4, 8},    {16, 64, 4, 8},    {64, 32, 8, 4},
+    {32, 32, 8, 4},    {128, 32, 8, 4},   {32, 32, 4, 4},    {16, 128, 4, 8},
+    {16, 64, 4, 4},    {16, 32, 4, 4},    {64, 16, 4, 4},    {128, 16, 8, 4},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* A warp's lanes are lanes_m x lanes_n. */
+enum { LANES = 32, VECTOR = 4 };
+
+static int lanes_n(const Tile *t)
+{
+    return t->bn < 8 * t->wn ? 4 : 8;
+}
+
+static int lanes_m(const Tile *t)
+{
+    return LANES / lanes_n(t);
+}
+
+/* Threads that have all sums of a tile. */
+static int slice_threads(const Tile *t)
+{
+    return t->bm / t->wm * (t->bn / t->wn);
+}
+
+/* Parts of each tile's k, multiplied by threads of their own. */
+static int slices(const Tile *t)
+{
+    return t->threads / slice_threads(t);
+}
+
+static const char *open_simt(Contract *x, Graph *g, const Group *gr,
+                             const Options *o)
+{
+    const char *why = NULL;
+
+    if (!contract_open(x, g, gr, o, &why))
+        return why;
+    x->turn = x->swapped = true;
+    contract_loads(x);
+    return NULL;
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    Contract x;
+
+    return open_simt(&x, g, gr, o);
+}
+
+static bool sensible(const Contract *x, const Tile *t)
+{
+    if (t->bm > 16 && t->bm / 2 >= x->c.M)
+        return false;
+    return t->bn <= 16 || t->bn / 2 < x->c.N;
+}
+
+/* k of a tile that a thread multiplies. */
+static int steps(const Tile *t)
+{
+    return t->bk / slices(t);
+}
+
+/* Whether a's tile keeps the rows that lie along k: four k are copied at once,
+ * and four k of each row read at a time, which takes twice the registers. */
+static bool keeps_rows(const Contract *x)
+{
+    return x->a.k_vec == VECTOR && x->t.wm <= 8 &&
+           steps(&x->t) % VECTOR == 0;
+}
+
+/* Sums, the factors of two k, of four of a's rows, what the copies keep. */
+static const char *plan_simt(Contract *x)
+{
+    enum { LIMIT = 240, PARTS = 4, UNROLLED = 2048 };
+    const Tile *t = &x->t;
+
+    x->rows = keeps_rows(x);
+    const char *why = contract_plan(x);
+    int inner = t->wm * t->wn + 2 * (t->wm + t->wn) + 2 * x->c.n_batch - 12;
+
+    inner += x->rows ? (VECTOR - 2) * t->wm : 0;
+
+    bool needs = x->a.n_need + x->b.n_need > 0;
+    bool uneven = (x->a.turned && !x->a.stride) ||
+                  (x->b.turned && !x->b.stride);
+    /* nvcc keeps more addresses for sm_80: three such kernels spilled */
+    bool older = needs && x->o->device->sm < 90;
+    inner += older ? 36 : !needs ? 0 : t->wm * t->wn < 128 ? 8 : 24;
+    inner += uneven && t->wm * t->wn < 128 ? 16 : 0;
+    contract_regs(x, inner);
+    x->spread = steps(t) < 2 * PARTS ? steps(t) / 2 : PARTS;
+    if (!why && x->regs > LIMIT)
+        why = "more registers than a thread may have";
+    int most = older ? UNROLLED / 4 : needs ? UNROLLED / 2 : UNROLLED;
+    if (!why && steps(t) * t->wm * t->wn > most)
+        why = "more products in a row than the instruction cache should have";
+    return why;
+}
+
+static const char *text(const Contract *x, const Tile *t)
+{
+    return arena_printf(x->g->arena, "%s slices=%d", contract_text(x, t),
+                        slices(t));
+}
+
+static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
+{
+    Contract y = *x;
+
+    y.t = *t;
+    if (plan_simt(&y))
+        return;
+    contract_knobs(&y, t, &v[*n]);
+    v[(*n)++].text = text(&y, t);
+}
+
+/* Whether no SM gets two blocks: long tiles are for a block by itself, many of
+ * them would begin and end together and ask for too much at once. */
+static bool one_each(const Contract *x, const Tile *t)
+{
+    Contract y = *x;
+
+    y.t = *t;
+    return contract_tiles(&y) * x->c.batches * t->split <= x->o->device->sms;
+}
+
+/* A tile's k is shared by blocks, and by slices of a block, which join their
+ * sums in shared memory. */
+static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
+{
+    int split[10], n_split = contract_splits(x, base, split);
+    Tile t = *base;
+
+    for (int i = 0; i < n_split; i++) {
+        t.split = split[i];
+        if (t.bk > 32 && !one_each(x, &t))
+            break;
+        add_variant(x, &t, v, n);
+        for (int s = 2; s <= t.bk / 4 && s * base->threads <= 512; s *= 2) {
+            t.threads = s * base->threads;
+            add_variant(x, &t, v, n);
+        }
+        t.threads = base->threads;
+    }
+}
+
+static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
+                      int most)
+{
+    bool async = contract_async(x);
+
+    for (int bk = 64; bk >= 8; bk /= 2)
+        for (int stages = async ? 4 : 2; stages >= 2; stages--) {
+            Tile t = {.bm = s->bm, .bn = s->bn, .bk = bk, .stages = stages,
+                      .split = 1, .wm = s->tm, .wn = s->tn};
+            t.threads = slice_threads(&t);
+            bool short_k = x->c.K <= 3 * bk;
+            if (t.threads < LANES || *n + 24 > most || !sensible(x, &t) ||
+                (bk == 64 && (x->a.k_vec < VECTOR || s->tm > 8)) ||
+                (bk == 8 && !short_k) || (stages == 2 && async && !short_k))
+                continue;
+            add_shares(x, &t, v, n);
+        }
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    enum { MOST = 4000 };
+    Contract *form = arena_new_of(g->arena, Contract);
+    int n = 0;
+
+    *out = arena_array(g->arena, Variant, MOST);
+    if (open_simt(form, g, gr, o))
+        return 0;
+    for (int i = 0; i < N_SHAPES; i++)
+        add_shape(form, &shapes[i], *out, &n, MOST);
+    for (int i = 0; i < n; i++)
+        (*out)[i].form = form;
+    return n;
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+/* What the copies of a tile cost in instructions: addresses, k's digits for the
+ * guards of a window, and a value that goes through registers is computed. */
+static double copy_ops(const Contract *x, const Load *l)
+{
+    double parts = l->copies < x->spread ? l->copies : x->spread;
+
+    if (!l->async)
+        return l->copies * (10 + 3 * expr_ops(l->op->e));
+    if (l->stride || !l->along_k)
+        return 3 * l->copies;
+    if (l->turned)
+        return (6 + l->n_need) * l->copies;
+    return l->n_need ? 8 * l->copies + 20 * parts : 3 * l->copies;
+}
+
+/* Fraction of the issue slots that multiply: for each k there are, besides,
+ * reads of shared memory; once a tile, copies, a barrier and the loop. The
+ * device's rate has the waits for operands in it. Where shared memory is read
+ * all the time, the reads queue: measured. So are rows, whose reads come at
+ * once. */
+static double efficiency(const Contract *x)
+{
+    const Tile *t = &x->t;
+    double sums = (double)t->wm * t->wn, k = steps(t);
+    double reads = (t->wm + t->wn) / 4.0;
+    double copies = copy_ops(x, &x->a) + copy_ops(x, &x->b);
+    double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
+
+    return sums * k / ((sums + reads) * k + copies + 40 + 4 * x->spread) /
+           (1 + 1.2 * pow(busy, 6)) * (x->rows ? 0.93 : 1);
+}
+
+/* A block alone on its SM waits at each tile's barrier. */
+static bool alone(const Contract *x)
+{
+    const Device *d = x->o->device;
+
+    return 2 * x->t.threads * (x->regs + 16) > d->regs_sm ||
+           2 * (contract_smem(x) + 1024) > (size_t)d->smem_sm_kb * 1024;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c)
+{
+    Contract x;
+    Work w = {0};
+
+    memset(c, 0, sizeof *c);
+    if (v->form)
+        x = *(const Contract *)v->form;
+    else if ((c->why = open_simt(&x, g, gr, o)))
+        return;
+    x.t = contract_tile(v);
+    if ((c->why = plan_simt(&x)))
+        return;
+    const Tile *t = &x.t;
+    double k_steps = (double)x.c.K / t->split;
+    double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
+                    t->split;
+    w.pipe = PIPE_FMA;
+    w.efficiency = efficiency(&x);
+    w.lone = t->wm * t->wn >= 128 ? 0.55 : 0.9; /* measured */
+    /* lanes share vectors: a warp's read takes two rows of the banks */
+    w.smem_bytes = blocks * k_steps * slice_threads(t) * (t->wn + t->wm) * 2;
+    w.thread_ops = 8.0 * t->wm * t->wn;
+    w.thread_loads = t->wm + t->wn;
+    w.bank_conflict = 1;
+    contract_work(&x, &w);
+    if (blocks <= o->device->sms || alone(&x))
+        w.fill_us += k_steps / t->bk * 60 / (o->device->clock_ghz * 1e3);
+    if (slices(t) > 1) /* their sums go through shared memory */
+        w.fill_us += slices(t) * t->bm * t->bn /
+                     (16e3 * o->device->clock_ghz);
+    if (x.cluster && blocks > o->device->sms) /* clusters wait for each other */
+        w.fill_us += 2.5;
+    if (t->split > 1 && !x.cluster) /* more than the sums' way: measured */
+        w.fill_us += slices(t) > 1 ? 3 : 5;
+    /* the results of a wave leave when its products are done */
+    w.fill_us += x.out_bytes / (o->device->hbm_gbs * 1e3) /
+                 fmax(1, blocks / (2 * o->device->sms));
+    if (slices(t) > 1 && x.cluster) /* and all of them from block to block */
+        w.fill_us += 4.0 * slices(t) * t->bm * t->bn /
+                     (20e3 * o->device->clock_ghz);
+    model_cost(o->device, &w, c);
+}
+
+/* ---- text -------------------------------------------------------------- */
+
+/* Its slice of k. */
+static const char *place(Contract *x)
+{
+    const Tile *t = &x->t;
+
+    kernel_constant(x->g, x->kernel, "LANES_M", lanes_m(t), NULL);
+    kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
+    kernel_constant(x->g, x->kernel, "STEPS", steps(t),
+                    "k of a tile that a thread multiplies");
+    if (slices(t) == 1)
+        return "";
+    return arena_printf(x->g->arena,
+                        "const int slice = threadIdx.x / %d;\n"
+                        "const int slice_k = slice * STEPS;\n",
+                        slice_threads(t));
+}
+
+/* Text about a's factors: all threads read those of one k, or four k of their
+ * rows at a time. */
+static void put_a(const Contract *x, const char *from, Slot slot[4])
+{
+    Arena *a = x->g->arena;
+    const char *tile = x->a.tile;
+
+    slot[0] = (Slot){"A_FRAG", x->rows ? "[TM]" : "[2][TM / 4]"};
+    slot[1] = (Slot){"A_FIRST", ""};
+    slot[2] = (Slot){"A_READ", ""};
+    if (!x->rows) {
+        slot[2].text = arena_printf(
+            a, "dcc_read_apart<LANES_M * 4>(a_frag[k %% 2],\n"
+               "    &smem.%s[stage][%sk][own.m]);\n", tile, from);
+        slot[3] = (Slot){"PRODUCTS",
+                         "dcc_multiply(acc, a_frag[k % 2], b_frag[k % 2]);\n"};
+        return;
+    }
+    kernel_constant(x->g, x->kernel, "NEXT_ROW",
+                    lanes_m(&x->t) * (x->t.bk + x->a.pad),
+                    "elements from a lane's row to its next");
+    slot[1].text = arena_printf(
+        a, "dcc_read_apart<NEXT_ROW>(a_frag, &smem.%s[0][own.m][%s0]);\n",
+        tile, from);
+    slot[3] = (Slot){"PRODUCTS", arena_printf(
+        a, "dcc_multiply_rows<NEXT_ROW>(acc, a_frag, k %% 4, b_frag[k %% 2],\n"
+           "    &smem.%s[k < STEPS - 1 ? stage : next][own.m]\n"
+           "        [%s(k + 1) %% STEPS]);\n", tile, from)};
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    Contract x;
+
+    if (open_simt(&x, g, gr, o))
+        return;
+    x.t = contract_tile(v);
+    if (plan_simt(&x))
+        return;
+    bool sliced = slices(&x.t) > 1;
+    contract_begin(&x, k);
+    Slot extra[] = {
+        {NULL, NULL}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}, /* put_a */
+        {"T", x.acc == T_F32 ? "float" : "int"},
+        {"VECTOR", x.acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"},
+        {"PLACE", place(&x)},
+        {"B_TILE", x.b.tile},
+        {"TOGETHER", x.rows ? ", 1" : ""},
+        {"OWN",
+         x.rows ? "\n    dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN, 1"
+                : " dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN"},
+        {"FROM", sliced ? "slice_k + " : ""},
+        {"SLICE", sliced ? "slice * BM + " : ""},
+    };
+    put_a(&x, sliced ? "slice_k + " : "", extra);
+    contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",
+                  extra, (int)(sizeof extra / sizeof *extra));
+    k->family = "contract_simt";
+    k->variant = text(&x, &x.t);
+}
+
+const Family family_contract_simt = {
+    "contract_simt", 2, applicable, space, cost, build,
+};

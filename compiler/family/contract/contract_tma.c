@@ -1,0 +1,456 @@
+#include "family/contract/contract_tma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- axes -------------------------------------------------------------- */
+
+static int64_t coef(const Operand *o, const Var *v)
+{
+    return idx_coef(o->offset, v);
+}
+
+/* Whether o walks u and v (v fast) as one number. */
+static bool one_number(const Operand *o, const Var *u, const Var *v)
+{
+    return !guard_uses(o->in, u) && !guard_uses(o->in, v) &&
+           coef(o, u) == coef(o, v) * v->extent;
+}
+
+static void finish_axis(Graph *g, Axis *a)
+{
+    int64_t radix = 1;
+
+    a->extent = 1;
+    for (int i = 0; i < a->n; i++)
+        a->extent *= a->v[i]->extent;
+    a->linear = a->v[0];
+    if (a->n == 1)
+        return;
+    a->linear = idx_new_var(g->pool, a->v[0]->name, a->extent);
+    for (int i = a->n - 1; i >= 0; i--) {
+        const Idx *e = idx_floor(g->pool, idx_var(g->pool, a->linear), radix);
+        radix *= a->v[i]->extent;
+        if (i > 0)
+            e = idx_mod(g->pool, e, a->v[i]->extent);
+        a->sub[i] = (Subst){a->v[i], e};
+    }
+}
+
+/* Groups v, slow to fast, into axes that both operands (NULL: any) agree on. */
+static void make_axes(Graph *g, Axes *out, const Var *const *v, int n,
+                      const Operand *a, const Operand *b)
+{
+    for (int i = 0; i < n; i++) {
+        Axis *last = out->n ? &out->axis[out->n - 1] : NULL;
+        const Var *u = last ? last->v[last->n - 1] : NULL;
+        bool joins = u && (!a || one_number(a, u, v[i])) &&
+                     (!b || one_number(b, u, v[i]));
+        if (!joins)
+            last = &out->axis[out->n++];
+        last->v[last->n++] = v[i];
+    }
+    for (int i = 0; i < out->n; i++)
+        finish_axis(g, &out->axis[i]);
+}
+
+/* e with every axis's number instead of its digits. */
+static const Idx *on_axes(const Tma *t, const Idx *e)
+{
+    const Axes *all[] = {&t->m, &t->n, &t->k, &t->batch};
+
+    for (int s = 0; s < 4; s++)
+        for (int i = 0; i < all[s]->n; i++) {
+            const Axis *a = &all[s]->axis[i];
+            if (a->n > 1)
+                e = idx_subst(t->x->g->pool, e, a->sub, a->n);
+        }
+    return e;
+}
+
+static const Axis *inner_k(const Tma *t)
+{
+    return &t->k.axis[t->k.n - 1];
+}
+
+/* The axis that e's variable v is, if a tile is more than one of it. */
+static const Axis *tile_axis(const Tma *t, const Axes *side, const Var *v)
+{
+    for (int i = 0; i < side->n; i++)
+        if (side->axis[i].linear == v)
+            return &side->axis[i];
+    return inner_k(t)->linear == v ? inner_k(t) : NULL;
+}
+
+/* ---- dimensions -------------------------------------------------------- */
+
+/* A dimension of the tensor that stays one of the map: guarded, or walked by
+ * a tile's axis together with other variables. */
+static bool is_window(const Tma *t, const Axes *side, const Tensor *x, int d,
+                      const Idx *at)
+{
+    IdxPool *p = t->x->g->pool;
+    int tiles = 0;
+
+    if (guard_within(p, (Guard){0}, at, 0, x->dim[d]).n)
+        return true;
+    if (!idx_affine(at) || at->n < 2)
+        return false;
+    for (int i = 0; i < at->n; i++) {
+        const Axis *a = tile_axis(t, side, at->term[i].atom->var);
+        tiles += a != NULL;
+        if (a && (a == inner_k(t) || at->term[i].c < 1 || at->term[i].c > 8))
+            return false;
+    }
+    return tiles == 1;
+}
+
+static const char *window_dim(const Tma *t, const Axes *side, TmaOperand *o,
+                              int d, const Idx *at)
+{
+    const Tensor *x = o->op->read->tensor;
+    TmaDim *dim = &o->dim[o->rank++];
+
+    *dim = (TmaDim){.at = at, .stride = x->stride[d], .extent = x->dim[d],
+                    .step = 1};
+    if (!idx_affine(at))
+        return "an index that is not affine under a guard";
+    for (int i = 0; i < at->n; i++) {
+        const Axis *a = tile_axis(t, side, at->term[i].atom->var);
+        if (!a)
+            continue;
+        if (dim->axis)
+            return "two indices of a tile in one dimension";
+        if (a == inner_k(t) && (at->n > 1 || at->k || at->term[i].c != 1 ||
+                                a->extent != x->dim[d]))
+            return "a window along the fastest index of the sum";
+        if (at->term[i].c < 1 || at->term[i].c > 8)
+            return "a stride that TMA does not have";
+        dim->axis = a;
+        dim->step = (int)at->term[i].c;
+    }
+    return NULL;
+}
+
+/* Guards that are not just "inside the tensor" are beyond TMA. */
+static const char *check_guard(const Tma *t, const TmaOperand *o)
+{
+    const Expr *read = o->op->read;
+    const Tensor *x = read->tensor;
+    Guard in = {0};
+
+    for (int d = 0; d < x->rank; d++)
+        in = guard_within(t->x->g->pool, in, read->at[d], 0, x->dim[d]);
+    for (int i = 0; i < o->op->in.n; i++) {
+        bool found = cond_truth(o->op->in.cond[i]) == ALWAYS;
+        for (int j = 0; j < in.n && !found; j++)
+            found = in.cond[j].e == o->op->in.cond[i].e &&
+                    in.cond[j].mod == o->op->in.cond[i].mod;
+        if (!found)
+            return "a guard besides the tensor's own bounds";
+    }
+    if (in.n && read->outside &&
+        (read->outside->kind != E_CONST || read->outside->num != 0))
+        return "a value other than 0 outside";
+    return NULL;
+}
+
+/* What is left of the offset: each axis a dimension of its own. */
+static const char *axis_dims(const Tma *t, const Axes *side, TmaOperand *o,
+                             const Idx *rest)
+{
+    if (!idx_affine(rest))
+        return "an index that is not affine";
+    o->offset = rest->k;
+    for (int i = 0; i < rest->n; i++) {
+        const Var *v = rest->term[i].atom->var;
+        if (o->rank == TMA_RANK + MAX_RANK)
+            return "more dimensions than a tensor map has";
+        for (int d = 0; d < o->rank; d++)
+            if (idx_uses(o->dim[d].at, v))
+                return "an index in several dimensions";
+        o->dim[o->rank++] =
+            (TmaDim){.at = idx_var(t->x->g->pool, v),
+                     .stride = rest->term[i].c, .extent = v->extent,
+                     .axis = tile_axis(t, side, v), .step = 1};
+    }
+    return NULL;
+}
+
+/* ---- order, limits ----------------------------------------------------- */
+
+/* Sorts: the neighbours, then (MN-major) k, then the tile's axes from fast to
+ * slow, then the rest. */
+static int rank_of(const Tma *t, const Axes *side, const TmaDim *d)
+{
+    if (d->stride == 1 && d->axis)
+        return 0;
+    if (d->axis == inner_k(t))
+        return 1;
+    for (int i = 0; i < side->n; i++)
+        if (d->axis == &side->axis[i])
+            return 2 + side->n - i;
+    return 100;
+}
+
+static void sort_dims(const Tma *t, const Axes *side, TmaOperand *o)
+{
+    for (int i = 1; i < o->rank; i++)
+        for (int j = i; j > 0 && rank_of(t, side, &o->dim[j - 1]) >
+                                     rank_of(t, side, &o->dim[j]); j--) {
+            TmaDim d = o->dim[j];
+            o->dim[j] = o->dim[j - 1];
+            o->dim[j - 1] = d;
+        }
+}
+
+/* Two dimensions of single elements that lie in a row become one. */
+static bool merge_dims(const Tma *t, TmaOperand *o)
+{
+    IdxPool *p = t->x->g->pool;
+
+    for (int i = 0; i < o->rank; i++)
+        for (int j = 0; j < o->rank; j++) {
+            TmaDim *s = &o->dim[i], *f = &o->dim[j];
+            if (i == j || s->axis || f->axis || f->at->lo < 0 ||
+                f->at->hi >= f->extent ||
+                s->stride != f->stride * f->extent)
+                continue;
+            f->at = idx_add(p, idx_scale(p, s->at, f->extent), f->at);
+            f->extent *= s->extent;
+            memmove(s, s + 1, sizeof *s * (size_t)(--o->rank - i));
+            return true;
+        }
+    return false;
+}
+
+bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n)
+{
+    bool can = false;
+
+    for (int d = 1; d < o->rank; d++)
+        can |= o->dim[d].axis == rows && idx_is_var(o->dim[d].at) &&
+               o->dim[d].extent % n == 0;
+    while (can && o->rank + 2 > TMA_RANK && merge_dims(t, o))
+        ;
+    return can && o->rank + 2 <= TMA_RANK;
+}
+
+static const char *check_dims(const Tma *t, TmaOperand *o)
+{
+    int bytes = type_bytes(t->x->elem), k = 0;
+
+    while (o->rank > TMA_RANK && merge_dims(t, o))
+        ;
+    if (o->rank > TMA_RANK)
+        return "more than five dimensions";
+    if (!o->rank || o->dim[0].stride != 1 || !o->dim[0].axis ||
+        o->dim[0].step != 1)
+        return "no index of the tile walks neighbours in memory";
+    if (o->offset * bytes % 16)
+        return "a start that is not aligned to 16 bytes";
+    for (int d = 0; d < o->rank; d++) {
+        if (d && (o->dim[d].stride < 1 || o->dim[d].stride * bytes % 16))
+            return "a stride that is no multiple of 16 bytes";
+        k += o->dim[d].axis == inner_k(t);
+    }
+    if (k != 1)
+        return "the fastest index of the sum is not one dimension";
+    o->k_major = o->dim[0].axis == inner_k(t);
+    return NULL;
+}
+
+static const char *open_operand(Tma *t, TmaOperand *o, const Operand *op,
+                                const Axes *side)
+{
+    IdxPool *p = t->x->g->pool;
+    const Idx *at[MAX_RANK], *rest;
+    const char *why;
+
+    o->op = op;
+    if (!op->read || op->read->tensor->type != t->x->elem)
+        return "a factor that is computed";
+    const Tensor *x = op->read->tensor;
+    if ((why = check_guard(t, o)))
+        return why;
+    rest = on_axes(t, op->offset);
+    for (int d = 0; d < x->rank; d++) {
+        at[d] = on_axes(t, op->read->at[d]);
+        if (!is_window(t, side, x, d, at[d]))
+            continue;
+        if ((why = window_dim(t, side, o, d, at[d])))
+            return why;
+        rest = idx_sub(p, rest, idx_scale(p, at[d], x->stride[d]));
+    }
+    if ((why = axis_dims(t, side, o, rest)))
+        return why;
+    for (int i = 0; i < side->n; i++) {
+        bool found = false;
+        for (int d = 0; d < o->rank; d++)
+            found |= o->dim[d].axis == &side->axis[i];
+        if (!found && side->axis[i].extent > 1)
+            return "an operand that does not use one of its rows";
+    }
+    sort_dims(t, side, o);
+    return check_dims(t, o);
+}
+
+/* ---- im2col ------------------------------------------------------------ */
+
+int tma_lower(const TmaDim *d)
+{
+    return (int)d->at->k;
+}
+
+int tma_upper(const TmaDim *d)
+{
+    return (int)(d->at->k + d->step * (d->axis->extent - 1) -
+                 (d->extent - 1));
+}
+
+/* Whether dimension d is pixels: its axis, and taps that move them by what the
+ * instruction can say. */
+static bool slides(const Tma *t, const TmaDim *d, int most_corner,
+                   int most_offset)
+{
+    int64_t offset = 0;
+
+    if (!idx_affine(d->at) || d->step > 8)
+        return false;
+    for (int i = 0; i < d->at->n; i++) {
+        const Var *v = d->at->term[i].atom->var;
+        int64_t c = d->at->term[i].c;
+        bool tap = false;
+        for (int k = 0; k < t->k.n; k++)
+            tap |= t->k.axis[k].linear == v;
+        if (v == d->axis->linear)
+            continue;
+        if (!tap || c < 0)
+            return false;
+        offset += c * (v->extent - 1);
+    }
+    return offset <= most_offset && llabs(d->at->k) < most_corner &&
+           llabs((int64_t)tma_upper(d)) < most_corner;
+}
+
+/* Dimensions of pixels, if a is channels, pixels, and perhaps images. */
+static int count_pixels(const Tma *t)
+{
+    static const int corner[] = {0, 32767, 127, 15};
+    static const int offset[] = {0, 65535, 255, 31};
+    const TmaOperand *a = &t->a;
+    int n = t->m.n;
+
+    if (n < 2 || a->rank != n + 1 || !a->k_major || a->offset)
+        return 0;
+    for (int i = 1; i <= n; i++)
+        if (a->dim[i].axis != &t->m.axis[n - i])
+            return 0;
+    const TmaDim *last = &a->dim[n];
+    if (idx_is_var(last->at) && last->extent == last->axis->extent)
+        n--;
+    if (n < 1 || n > 3)
+        return 0;
+    for (int i = 1; i <= n; i++)
+        if (!slides(t, &a->dim[i], corner[n], offset[n]))
+            return 0;
+    return n;
+}
+
+const char *tma_open(Tma *t, Contract *x)
+{
+    const Contraction *c = &x->c;
+    const char *why;
+
+    memset(t, 0, sizeof *t);
+    t->x = x;
+    t->bk = TMA_ROW / type_bytes(x->elem);
+    if (!c->a.read || !c->b.read)
+        return "a factor that is computed";
+    if (!idx_affine(c->a.offset) || !idx_affine(c->b.offset))
+        return "an index that is not affine";
+    make_axes(x->g, &t->m, c->m, c->n_m, &c->a, NULL);
+    make_axes(x->g, &t->n, c->n, c->n_n, &c->b, NULL);
+    make_axes(x->g, &t->k, c->k, c->n_k, &c->a, &c->b);
+    for (int i = 0; i < c->n_batch; i++) {
+        Axis *a = &t->batch.axis[t->batch.n++];
+        a->v[a->n++] = c->batch[i];
+        finish_axis(x->g, a);
+    }
+    if (!t->m.n || t->n.n != 1)
+        return t->m.n ? "columns that are not one number" : "no rows";
+    if (!(why = open_operand(t, &t->a, &c->a, &t->m)))
+        why = open_operand(t, &t->b, &c->b, &t->n);
+    if (!why && !t->a.k_major && t->m.n > 1)
+        why = "a patch of rows that are neighbours in memory";
+    t->pixels = why ? 0 : count_pixels(t);
+    return why;
+}
+
+/* ---- tiles ------------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* The step of the map along an axis of m. */
+static int step_of(const Tma *t, const Axis *a)
+{
+    for (int d = 0; d < t->a.rank; d++)
+        if (t->a.dim[d].axis == a)
+            return t->a.dim[d].step;
+    return 1;
+}
+
+/* Fills p from axis i down with at most `left` rows; keeps the best. */
+static void search(const Tma *t, int i, int left, Patch *p, Patch *best)
+{
+    if (i < 0) {
+        p->tiles = p->rows = 1;
+        for (int j = 0; j < t->m.n; j++) {
+            p->count[j] = ceil_div(t->m.axis[j].extent, p->tile[j]);
+            p->tiles *= p->count[j];
+            p->rows *= p->tile[j];
+        }
+        if (!best->tiles || p->tiles < best->tiles)
+            *best = *p;
+        return;
+    }
+    const Axis *a = &t->m.axis[i];
+    int most = TMA_BOX / step_of(t, a);
+    if (most > left)
+        most = left;
+    if (most > a->extent)
+        most = (int)a->extent;
+    /* all further tiles but the slowest axis's, which takes what is left */
+    for (int tile = most; tile >= 1; tile--) {
+        p->tile[i] = tile;
+        search(t, i - 1, left / tile, p, best);
+        if (i == 0 || i < t->m.n - 3)
+            break;
+    }
+}
+
+Patch tma_patch(const Tma *t, int bm)
+{
+    Patch p = {.tiles = 0}, best = {.tiles = 0}, run = {.rows = bm};
+
+    /* rows beyond the last are read as zero */
+    run.tile[0] = bm;
+    run.count[0] = run.tiles = ceil_div(t->x->c.M, bm);
+    run.im2col = t->pixels > 0;
+    if (t->m.n == 1 || run.im2col)
+        return run;
+    search(t, t->m.n - 1, bm, &p, &best);
+    return best;
+}
+
+int64_t tma_k_tiles(const Tma *t)
+{
+    int64_t n = ceil_div(inner_k(t)->extent, t->bk);
+
+    for (int i = 0; i + 1 < t->k.n; i++)
+        n *= t->k.axis[i].extent;
+    return n;
+}

@@ -1,0 +1,81 @@
+/* contract_tma.h - a contraction's operands as boxes that TMA copies.
+ *
+ * Neighbouring variables of m, n or k that every operand walks as one number
+ * are an axis. A tile is a box of axes: a run of rows of a matrix, a patch of
+ * output pixels of a convolution. Each operand is a tensor map whose
+ * dimensions are either an axis with its stride, or a dimension of the tensor
+ * whose index mixes several (a window), with zeros outside. Where the window
+ * slides over pixels of images, an im2col map goes from one pixel to the next,
+ * from row to row and image to image: no tile is cut off. */
+#ifndef DCC_FAMILY_CONTRACT_TMA_H
+#define DCC_FAMILY_CONTRACT_TMA_H
+
+#include "family/contract/contract.h"
+
+enum { TMA_RANK = 5, TMA_ROW = 128, TMA_BOX = 256 };
+
+/* A number whose digits are v[0] (slow) .. v[n - 1]. */
+typedef struct Axis {
+    const Var *v[MAX_RANK];
+    int n;
+    int64_t extent;
+    const Var *linear;   /* the number itself; v[0] if n is 1 */
+    Subst sub[MAX_RANK]; /* each variable from it, if n > 1 */
+} Axis;
+
+typedef struct Axes {
+    Axis axis[MAX_RANK];
+    int n;
+} Axes;
+
+/* A dimension of a tensor map. */
+typedef struct TmaDim {
+    const Idx *at;      /* coordinate of an element */
+    int64_t stride;     /* elements */
+    int64_t extent;
+    const Axis *axis;   /* of the tile along it, or NULL: one element */
+    int step;           /* elements from one of the tile to the next */
+} TmaDim;
+
+typedef struct TmaOperand {
+    const Operand *op;
+    TmaDim dim[TMA_RANK + MAX_RANK];
+    int rank;
+    int64_t offset;     /* elements, of the map's origin */
+    bool k_major;       /* neighbours along k; else along m or n */
+} TmaOperand;
+
+typedef struct Tma {
+    Contract *x;
+    Axes m, n, k, batch;
+    int bk;             /* elements of TMA_ROW bytes: a step over k */
+    TmaOperand a, b;
+    int pixels;         /* dimensions of a's that an im2col map slides along,
+                           from dim[1] on; 0: there is no such map */
+} Tma;
+
+/* A tile's extent along each axis of m; `rows` of them are used. */
+typedef struct Patch {
+    int tile[MAX_RANK];
+    int64_t count[MAX_RANK]; /* tiles along each */
+    int rows;
+    int64_t tiles;
+    bool im2col;        /* it is a run of rows all the same */
+} Patch;
+
+/* NULL, or why TMA cannot copy the operands. */
+const char *tma_open(Tma *t, Contract *x);
+/* Runs of bm rows, or where m is no number and has no pixels the patch of at
+ * most bm rows that covers it with the fewest tiles. */
+Patch tma_patch(const Tma *t, int bm);
+/* Whether o's rows can lie in a slot in another order, n at a time: their
+ * dimension of the map becomes three. Merges others as far as that needs. */
+bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n);
+/* Steps over k: the last axis in pieces of bk, the others one by one. */
+int64_t tma_k_tiles(const Tma *t);
+/* Where rows of pixels begin and end in a's dimension d, as an im2col map has
+ * it: from the first element, and from the last. */
+int tma_lower(const TmaDim *d);
+int tma_upper(const TmaDim *d);
+
+#endif

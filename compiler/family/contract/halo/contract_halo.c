@@ -1,0 +1,535 @@
+#include "family/contract/halo/contract_halo.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Convolutions of few channels: which there are, variants, cost. */
+
+enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM };
+enum { MOST_CHANNELS = 8, MOST_TAPS = 32, MOST_REGS = 240 };
+
+/* ---- which groups ------------------------------------------------------ */
+
+static bool has(const Side *s, const Var *v)
+{
+    for (int i = 0; i < s->n; i++)
+        if (s->v[i] == v)
+            return true;
+    return false;
+}
+
+static const Operand *input(const HaloForm *f)
+{
+    return f->swapped ? &f->x.c.b : &f->x.c.a;
+}
+
+static const Side *pixels(const HaloForm *f)
+{
+    return f->swapped ? &f->x.n : &f->x.m;
+}
+
+/* e as c_m * m + c_k * k + constant with at most one variable of each side;
+ * false if it is not. */
+static bool two_terms(const HaloForm *f, const Idx *e, const Var **m,
+                      const Var **k)
+{
+    *m = *k = NULL;
+    for (int i = 0; i < e->n; i++) {
+        const Atom *a = e->term[i].atom;
+        if (a->kind != ATOM_VAR)
+            return false;
+        const Var **to = has(pixels(f), a->var) ? m
+                         : has(&f->x.k, a->var) ? k
+                                                : NULL;
+        if (!to || *to)
+            return false;
+        *to = a->var;
+    }
+    return true;
+}
+
+/* e is one variable of k that goes through all of dimension d. */
+static const Var *whole(const HaloForm *f, const Idx *e, int64_t dim)
+{
+    const Var *v = idx_is_var(e);
+
+    return v && v->extent == dim && has(&f->x.k, v) ? v : NULL;
+}
+
+static void add_run(HaloForm *f, const Var *v)
+{
+    memmove(f->run + 1, f->run, sizeof *f->run * (size_t)f->n_run);
+    f->run[0] = v;
+    f->n_run++;
+    f->length *= v->extent;
+}
+
+/* The dimension along which q's window slides, `inner` elements a step. */
+static const char *take_row(HaloForm *f, int d, int64_t inner)
+{
+    const Expr *read = input(f)->read;
+    const Idx *e = read->at[d];
+    const Var *k;
+
+    if (!two_terms(f, e, &f->q, &k) || !f->q || !k)
+        return "no window over neighbours in memory";
+    if (idx_coef(e, f->q) < 1 || idx_coef(e, k) != 1)
+        return "taps that are no neighbours";
+    add_run(f, k);
+    f->dim_w = d;
+    f->width = read->tensor->dim[d] * inner;
+    f->step_q = (int)(idx_coef(e, f->q) * inner);
+    f->first_q = (int)(e->k * inner);
+    return NULL;
+}
+
+/* From the innermost dimension on, those that the window reads all of, and
+ * then the one that it slides along. */
+static const char *merge_row(HaloForm *f)
+{
+    const Expr *read = input(f)->read;
+    const Tensor *t = read->tensor;
+    int64_t inner = 1;
+
+    for (int d = t->rank - 1; d >= 0; d--) {
+        if (f->merged[d] || t->dim[d] == 1 || t->stride[d] != inner)
+            continue;
+        const Var *v = whole(f, read->at[d], t->dim[d]);
+        f->merged[d] = true;
+        if (!v)
+            return take_row(f, d, inner);
+        add_run(f, v);
+        inner *= t->dim[d];
+        d = t->rank; /* the next one may be any */
+    }
+    return "no window over neighbours in memory";
+}
+
+/* A second dimension that a window slides along. */
+static const char *take_window(HaloForm *f, int d, const Var *m, const Var *k)
+{
+    const Idx *e = input(f)->read->at[d];
+    int step = (int)idx_coef(e, m), along = (int)idx_coef(e, k);
+
+    if (step < 1 || along < 1)
+        return "a window that runs backwards";
+    if (f->dim_h >= 0)
+        return "a window of more than two dimensions";
+    f->dim_h = d;
+    f->p = m;
+    f->r = k;
+    f->step_p = step;
+    f->dilation = along;
+    f->first_p = (int)e->k;
+    return NULL;
+}
+
+static const char *take_dimension(HaloForm *f, int d)
+{
+    const Expr *read = input(f)->read;
+    const Idx *e = read->at[d];
+    int64_t stride = read->tensor->stride[d];
+    const Var *m, *k;
+
+    if (!two_terms(f, e, &m, &k))
+        return "an index of several variables";
+    if (m && k)
+        return take_window(f, d, m, k);
+    f->rest += e->k * stride;
+    if (m && !f->image) {
+        f->image = m;
+        f->stride_image = idx_coef(e, m) * stride;
+    } else if (k && !f->channel) {
+        f->channel = k;
+        f->stride_channel = idx_coef(e, k) * stride;
+    } else if (m || k) {
+        return "more than one image or channel index";
+    }
+    return NULL;
+}
+
+/* The guard says no more than that both coordinates are inside. */
+static bool plain_guard(const HaloForm *f)
+{
+    const Expr *read = input(f)->read;
+    IdxPool *p = f->x.g->pool;
+
+    for (int i = 0; i < read->in.n; i++) {
+        bool found = false;
+        for (int j = 0; j < 2; j++) {
+            int d = j ? f->dim_h : f->dim_w;
+            if (d < 0)
+                continue;
+            const Idx *e = read->at[d];
+            const Idx *last = idx_const(p, read->tensor->dim[d] - 1);
+            found |= read->in.cond[i].e == e ||
+                     read->in.cond[i].e == idx_sub(p, last, e);
+        }
+        if (!found || read->in.cond[i].mod)
+            return false;
+    }
+    return true;
+}
+
+static const char *find_window(HaloForm *f)
+{
+    const Expr *read = input(f)->read;
+    const Tensor *t = read->tensor;
+
+    f->dim_h = f->dim_w = -1;
+    f->step_p = f->dilation = 1;
+    f->length = 1;
+    const char *why = merge_row(f);
+    for (int d = 0; d < t->rank && !why; d++)
+        if (!f->merged[d])
+            why = take_dimension(f, d);
+    if (why)
+        return why;
+    int vars_m = !!f->image + !!f->p + 1;
+    int vars_k = !!f->channel + !!f->r + f->n_run;
+    if (vars_m != pixels(f)->n || vars_k != f->x.k.n)
+        return "no window over neighbours in memory";
+    if ((f->channel && f->channel->extent > MOST_CHANNELS) ||
+        f->length > MOST_TAPS)
+        return "many channels or a wide window";
+    if (!plain_guard(f))
+        return "a guard of its own";
+    f->align = 8;
+    int64_t all = f->width | f->stride_image | f->stride_channel | f->rest |
+                  (f->dim_h < 0 ? 0 : t->stride[f->dim_h]);
+    while (all % f->align)
+        f->align /= 2;
+    return f->align < 2 ? "rows that begin at odd elements" : NULL;
+}
+
+static bool zero(const Expr *e)
+{
+    return !e || (e->kind == E_CONST && e->num == 0);
+}
+
+static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
+                             const Options *o)
+{
+    Contract *x = &f->x;
+    const char *why = NULL;
+
+    memset(f, 0, sizeof *f);
+    if (o->device->sm < 80)
+        return "needs sm_80";
+    if (!contract_open(x, g, gr, o, &why))
+        return why;
+    Type a = x->c.a.type;
+    if (a != x->c.b.type || (a != T_F16 && a != T_BF16))
+        return "factors that are not of one 16-bit type";
+    if (x->c.batches > 1)
+        return "several products";
+    x->mma = true;
+    x->elem = a;
+    contract_loads(x);
+    for (int i = 0; i < 2; i++) {
+        memset((char *)f + sizeof f->x, 0, sizeof *f - sizeof f->x);
+        f->swapped = i;
+        const Operand *in = input(f);
+        if (!in->read || !zero(in->read->outside) ||
+            in->read->tensor->type != a)
+            why = "an input that is no plain read";
+        else if ((i ? x->c.M : x->c.N) < 8)
+            why = "few output channels";
+        else if (!(why = find_window(f)))
+            break;
+    }
+    x->patch = !f->swapped;
+    x->patch_n = f->swapped;
+    f->packs = !why && x->patch && o->device->sm >= 90 && contract_packs(x) &&
+               !x->lines;
+    x->lines = false;
+    return why;
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    HaloForm f;
+
+    return open_halo(&f, g, gr, o);
+}
+
+/* ---- variants ---------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t extent(const Var *v)
+{
+    return v ? v->extent : 1;
+}
+
+static void plan_window(Halo *h)
+{
+    const HaloForm *f = h->f;
+    int align = f->align, run = (int)f->length;
+    int origin = (f->first_q % align + align) % align;
+
+    h->lead = origin % 2;
+    h->shift = origin - h->lead;
+    h->taps = run + h->lead <= 4 ? 4 : (run + h->lead + 7) / 8 * 8;
+    h->group = h->taps == 4 ? 2 : 1;
+    h->pieces = h->taps == 4 ? 1 : h->taps / 8;
+    h->rows_r = (int)ceil_div(extent(f->r), h->group) * h->group;
+    h->halves = (int)extent(f->channel) * h->rows_r * h->taps / 8;
+    h->in_rows = (h->tp - 1) * f->step_p + (h->rows_r - 1) * f->dilation + 1;
+    h->pitch = (int)ceil_div((h->tq - 1) * f->step_q + h->taps + h->shift + 1,
+                             8) * 8;
+    h->copies = f->step_q % 2 ? 2 : 1;
+}
+
+static const char *check(const Halo *h)
+{
+    const Tile *t = &h->x.t;
+
+    if (t->threads < 32 || t->threads > 512)
+        return "blocks of 32 to 512 threads";
+    if (h->x.regs > MOST_REGS)
+        return "more registers than a thread may have";
+    if (h->tq * h->f->step_q % h->f->align)
+        return "patches that begin at odd elements";
+    if (h->bn > 8 && h->bn / 2 >= h->channels)
+        return "a tile twice as wide as the problem";
+    if (h->tp > 4 && h->tp / 2 >= extent(h->f->p))
+        return "a tile twice as high as the problem";
+    return (double)h->smem / 1024 > h->x.o->device->smem_block_kb
+               ? "more shared memory than a block may have" : NULL;
+}
+
+/* Of one copy of a tile's input. */
+static size_t patch_elems(const Halo *h)
+{
+    return (size_t)(extent(h->f->channel) * h->in_rows * h->pitch);
+}
+
+const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
+{
+    memset(h, 0, sizeof *h);
+    h->f = f;
+    h->x = f->x;
+    h->tp = v->knob[KNOB_TP];
+    h->tq = v->knob[KNOB_TQ];
+    Tile *t = &h->x.t;
+    h->bm = h->tp * h->tq;
+    h->bn = v->knob[KNOB_BN];
+    h->wm = v->knob[KNOB_WM];
+    h->channels = f->swapped ? f->x.c.M : f->x.c.N;
+    t->bm = f->swapped ? h->bn : h->bm;
+    t->bn = f->swapped ? h->bm : h->bn;
+    t->split = t->stages = 1;
+    t->threads = h->bm / h->wm * 32;
+    h->x.parts = 1;
+    plan_window(h);
+    h->depth = (h->halves + 1) / 2 * 16;
+    h->tiles_p = ceil_div(extent(f->p), h->tp);
+    h->tiles_q = ceil_div(extent(f->q), h->tq);
+    h->tiles = h->tiles_p * h->tiles_q * extent(f->image);
+    h->smem = (size_t)h->bn * (size_t)(h->depth + 8) * 2 +
+              patch_elems(h) * 2 * (size_t)(h->copies + 1) +
+              (f->packs ? (size_t)t->threads / 32 * 16 * (size_t)h->bn * 2
+                        : (size_t)t->bm * (size_t)(t->bn + 8) * 4) + 64;
+    /* of many k, nvcc reads fragments further ahead than registers last */
+    int sums = h->wm / 16 * h->bn / 8 * 4;
+    h->x.regs = sums + h->bn / 4 + 60 +
+                (sums >= 128 && h->depth > 64 ? h->depth / 4 : 0);
+    const Device *d = f->x.o->device;
+    double room = floor(fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
+                             d->regs_sm / (h->x.regs * 1.0) / t->threads));
+    h->room = (int)fmax(1, fmin(room, 4));
+    double most = (double)h->room * d->sms;
+    int64_t waves = ceil_div(h->tiles, (int64_t)most);
+    h->grid = (int)ceil_div(h->tiles, waves);
+    return check(h);
+}
+
+static const char *variant_text(const Halo *h)
+{
+    return arena_printf(h->x.g->arena, "tp=%d tq=%d bn=%d wm=%d", h->tp, h->tq,
+                        h->bn, h->wm);
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    HaloForm *f = arena_new_of(g->arena, HaloForm);
+    int n = 0, k[4];
+
+    *out = arena_array(g->arena, Variant, 4 * 3 * 3 * 3);
+    if (open_halo(f, g, gr, o))
+        return 0;
+    for (k[0] = 2; k[0] <= 16; k[0] *= 2)
+        for (k[1] = 8; k[1] <= 32; k[1] *= 2)
+            for (k[2] = 16; k[2] <= 64; k[2] *= 2)
+                for (k[3] = 16; k[3] <= 64; k[3] *= 2) {
+                    Variant v = {.form = f};
+                    Halo h;
+                    memcpy(v.knob, k, sizeof k);
+                    if (k[0] * k[1] % k[3] || halo_plan(&h, f, &v))
+                        continue;
+                    v.text = variant_text(&h);
+                    (*out)[n++] = v;
+                }
+    return n;
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+/* What a tile takes of an SM, in clocks of each unit: counted from the code
+ * that nvcc makes. */
+typedef struct Clocks {
+    double issue, smem, mma;
+} Clocks;
+
+static void tile_clocks(const Halo *h, Clocks *c)
+{
+    const Tile *t = &h->x.t;
+    const Device *d = h->x.o->device;
+    double warps = t->threads / 32.0, results = (double)t->bm * t->bn;
+    double steps = h->depth / 16.0, i = h->wm / 16.0, j = h->bn / 8.0;
+    double patch = (double)patch_elems(h);
+    double copies = patch / h->f->align / 32;
+    double odd = h->copies > 1 ? patch / 2 / 32 : 0; /* words moved by one */
+
+    c->issue = (warps * (steps * (4 * i + j / 2 + i * j + 1) + 2 * i * j + 60) +
+                copies * 35 + odd * 12 +
+                results / 32 * h->x.ops) / 4;
+    c->smem = (warps * steps * (4 * i + 2 * j) * 128 + results * 8 +
+               patch * 2 + odd * 3 * 128) / d->smem_bytes_clk;
+    /* an mma.sync is 16 x 8 x 16 multiply-adds */
+    c->mma = warps * steps * i * j * 4096 * d->sms * d->clock_ghz /
+             (d->mma_tflops * 1e3);
+}
+
+/* A tile by itself: one phase after the other, none at its unit's rate. */
+static double tile_chain(const Halo *h)
+{
+    const Tile *t = &h->x.t;
+    const Device *d = h->x.o->device;
+    double steps = h->depth / 16.0, i = h->wm / 16.0, j = h->bn / 8.0;
+    double mma = 4 * 4096 * d->sms * d->clock_ghz / (d->mma_tflops * 1e3);
+    double turns = ceil(t->threads / 128.0); /* warps of one scheduler */
+
+    return turns * steps * i * j * mma + 700 +
+           turns * t->bm * t->bn / t->threads * h->x.ops * 2;
+}
+
+/* The weights, an element at a time: instructions on an SM, and how long a
+ * block waits for HALO_WEIGHTS_AHEAD rows of two columns of them at once. */
+static double setup_clocks(const Halo *h)
+{
+    return (double)h->bn * h->depth / 32 * 5 / 4;
+}
+
+static double setup_wait(const Halo *h)
+{
+    double rows = h->bn / (h->x.t.threads / 32.0);
+    const Device *d = h->x.o->device;
+
+    return d->hbm_latency + ceil(h->depth / 64.0) * (d->l2_latency + 90) *
+                                ceil(rows / HALO_WEIGHTS_AHEAD);
+}
+
+/* Blocks that fit on an SM; halo_plan makes no more than 4 at once. */
+static double resident(const Halo *h)
+{
+    const Device *d = h->x.o->device;
+    double regs = ceil(h->x.regs / 8.0) * 8 * h->x.t.threads;
+    double fit = fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
+                      fmin(d->regs_sm / regs,
+                           (double)d->threads_sm / h->x.t.threads));
+
+    return fmax(1, floor(fit));
+}
+
+/* Clocks of an SM for all its blocks: they share its units, or each goes
+ * through its tiles; the two get in each other's way. */
+static double sm_clocks(const Halo *h, double blocks)
+{
+    enum { REACHED = 85 }; /* percent of a unit's rate */
+    const Device *d = h->x.o->device;
+    double each = ceil((double)h->tiles / h->grid);
+    double all = ceil(blocks / d->sms), waves = ceil(all / resident(h));
+    Clocks c;
+
+    tile_clocks(h, &c);
+    double most = fmax(c.issue, fmax(c.smem, c.mma)) * 100 / REACHED;
+    double shared = all * each * most, alone = waves * each * tile_chain(h);
+    return fmax(shared, alone) + 0.25 * fmin(shared, alone) +
+           all * setup_clocks(h);
+}
+
+static void work(const Halo *h, Work *w)
+{
+    const Contract *x = &h->x;
+    const Tile *t = &x->t;
+    const Device *d = x->o->device;
+    double clk = d->clock_ghz * 1e3;
+    double n_tiles = (double)ceil_div(h->channels, h->bn);
+    double blocks = h->grid * n_tiles;
+    double tiles = (double)h->tiles * n_tiles;
+    double waves = ceil(blocks / (resident(h) * d->sms));
+    double patch = (double)patch_elems(h) * 2;
+
+    w->pipe = PIPE_MMA;
+    w->efficiency = 0.85;
+    w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K;
+    w->padded_flops = 2 * tiles * t->bm * t->bn * h->depth;
+    w->special = x->special * tiles * t->bm * t->bn;
+    w->hbm_bytes = x->hbm_bytes;
+    w->l2_bytes = tiles * patch + x->out_bytes +
+                  blocks * h->bn * (double)x->c.K * 2;
+    w->scatter = 1;
+    w->blocks = blocks;
+    w->threads = t->threads;
+    w->regs = x->regs;
+    w->smem_block = (double)h->smem;
+    w->block_ops = w->padded_flops / blocks;
+    w->block_bytes = w->l2_bytes / blocks;
+    w->thread_ops = 16;
+    w->thread_loads = 1;
+    /* nothing waits for what is written: the share that is read is under way */
+    w->in_flight = patch * w->l2_bytes / (tiles * patch);
+    w->warps_full = 4;
+    w->serial_us = sm_clocks(h, blocks) / clk / waves;
+    w->fill_us = (d->hbm_latency + 500 + setup_wait(h)) / clk;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c)
+{
+    HaloForm own;
+    const HaloForm *f = v->form;
+    Halo h;
+    Work w = {0};
+
+    memset(c, 0, sizeof *c);
+    if (!f) {
+        c->why = open_halo(&own, g, gr, o);
+        f = &own;
+    }
+    if (c->why || (c->why = halo_plan(&h, f, v)))
+        return;
+    work(&h, &w);
+    model_cost(o->device, &w, c);
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    HaloForm f;
+    Halo h;
+
+    if (open_halo(&f, g, gr, o) || halo_plan(&h, &f, v))
+        return;
+    k->variant = variant_text(&h);
+    halo_build(&h, k);
+}
+
+const Family family_contract_halo = {
+    "contract_halo", 1, applicable, space, cost, build,
+};

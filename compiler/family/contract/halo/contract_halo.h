@@ -1,0 +1,78 @@
+/* contract_halo.h - convolutions of few channels, the first layer of a network.
+ *
+ * Too few channels lie side by side for a tile of the input to be copied in
+ * whole pieces; but a row of the window is a run of neighbours in memory: its
+ * taps, or, where channels are innermost and all of them are read, taps times
+ * channels (the column and the channel are one dimension then, a step along q
+ * is `stride * channels`, and inside the image means inside the row).
+ *
+ * A block takes TP x TQ output pixels and brings what they read, halo included,
+ * into shared memory by coalesced copies, while it computes the tile before;
+ * fragments of mma.sync are read from there, two elements of a run in one word.
+ * A run counts TAPS elements, LEAD of them before its first and the rest behind
+ * its last with weights of 0, so that words are aligned; where pixels lie an
+ * odd number of elements apart there is a second copy of the input, moved by
+ * one. */
+#ifndef DCC_FAMILY_CONTRACT_HALO_H
+#define DCC_FAMILY_CONTRACT_HALO_H
+
+#include "family/contract/contract.h"
+
+/* The analysis of a group, shared by its variants: one operand, a or b, reads
+ * x[.., image, .., channel, p * step_p + r * dilation + first_p,
+ *   q * step_q + run + first_q], the last dimension being several of the
+ * tensor's, merged. */
+typedef struct HaloForm {
+    Contract x;
+    bool swapped;                  /* b does, a has the weights: rows of the
+                                      result lie along the pixels */
+    const Var *image, *p, *q;      /* of m, or n; image and p may be NULL */
+    const Var *channel, *r;        /* of k; they may be NULL */
+    const Var *run[MAX_RANK]; int n_run; /* of k, from slow to fast */
+    int64_t length, width;         /* of a run, of a row of the input */
+    int dim_h, dim_w;              /* of the tensor; dim_h < 0: none */
+    bool merged[MAX_RANK];         /* dimensions of the row, dim_w among them */
+    int64_t stride_image, stride_channel;
+    int step_p, step_q, dilation, first_p, first_q;
+    int64_t rest;                  /* elements before all of it */
+    int align;                     /* elements that one copy may take */
+    bool packs;                    /* 16-bit results leave in whole lines */
+} HaloForm;
+
+typedef struct Halo {
+    Contract x;      /* x.t: bn: the epilogue's columns */
+    const HaloForm *f;
+    int tp, tq, bm;  /* bm = tp * tq pixels */
+    int bn, wm;      /* output channels; pixels of a warp */
+    int depth;       /* k of all window rows */
+    int64_t channels;/* of the output */
+    int lead, taps;  /* of a run, in words of two */
+    int shift;       /* elements from the patch's first column to tap 0 */
+    int group;       /* runs in 8 taps of k */
+    int pieces;      /* 8 taps each, of a run */
+    int rows_r;      /* window rows, a multiple of group */
+    int halves;      /* 8 k each */
+    int in_rows, pitch, copies;
+    int64_t tiles_p, tiles_q, tiles; /* tiles: of all images */
+    int room, grid;  /* blocks on an SM; in all */
+    size_t smem;
+} Halo;
+
+enum { HALO_WEIGHTS_AHEAD = 16 }; /* a thread's loads of weights at once */
+
+/* The loads of the input and of the weights. */
+static inline Load *halo_input(const HaloForm *f, Contract *x)
+{
+    return f->swapped ? &x->b : &x->a;
+}
+
+static inline Load *halo_weights(const HaloForm *f, Contract *x)
+{
+    return f->swapped ? &x->a : &x->b;
+}
+
+/* NULL, or why the variant cannot be. */
+const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v);
+void halo_build(Halo *h, Kernel *k);
+
+#endif

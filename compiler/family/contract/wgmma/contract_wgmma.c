@@ -1,0 +1,638 @@
+#include "family/contract/wgmma/contract_wgmma.h"
+
+#include <string.h>
+
+/* Contractions by wgmma on sm_90a: which, in what variants, at what cost. The
+ * text is contract_wgmma_build.c's. */
+
+enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 10,
+       MOST_SPLIT = 8 /* blocks of a cluster */ };
+
+typedef struct Shape {
+    int bm, bn, consumers;
+    bool pingpong;
+} Shape;
+
+static const Shape shapes[] = {
+    {256, 192, 2, false}, {256, 128, 2, false}, {128, 256, 2, false},
+    {128, 192, 2, false}, {128, 160, 2, false}, {128, 128, 2, false},
+    {128, 96, 2, false},  {256, 64, 2, false},  {128, 64, 2, false},
+    {192, 192, 3, false}, {192, 128, 3, false}, {192, 96, 3, false},
+    {192, 64, 3, false},
+    {64, 256, 1, false},  {64, 192, 1, false},  {64, 128, 1, false},
+    {64, 96, 1, false},   {64, 64, 1, false},   {64, 32, 1, false},
+    {128, 128, 2, true},  {128, 96, 2, true},   {128, 64, 2, true},
+    {64, 256, 2, true},   {64, 192, 2, true},   {64, 128, 2, true},
+    {64, 96, 2, true},    {64, 64, 2, true},
+};
+enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
+       KNOB_CLUSTER, KNOB_SPLIT };
+
+/* ---- which groups ------------------------------------------------------ */
+
+static const char *check_types(Contract *x)
+{
+    Type a = x->c.a.type, b = x->c.b.type;
+
+    if (x->acc != T_F32)
+        return "integers are summed";
+    if (a != b)
+        return "factors of different element types";
+    bool tf32 = a == T_F32 && x->o->math != MATH_EXACT;
+    x->terms = tf32 && x->o->math == MATH_3XTF32 ? 3 : 1;
+    if (a != T_F16 && a != T_BF16 && !tf32)
+        return "factors that are not exact in f16 or bf16";
+    if (x->c.M < 16 || x->c.N < 16 || x->c.K < 8)
+        return "fewer than 16 rows or columns, or than 8 terms";
+    x->elem = a;
+    x->mma = true;
+    return NULL;
+}
+
+static bool uses_side(const Side *s, const Expr *e)
+{
+    for (int i = 0; i < s->n; i++)
+        if (expr_uses(e, s->v[i]))
+            return true;
+    return false;
+}
+
+/* A read of the epilogue: what belongs to columns stays while the rows go by,
+ * what belongs to rows is asked for some rows ahead. */
+static void count_read(const Expr *e, void *ctx)
+{
+    WgmmaForm *f = ctx;
+    bool wide = e->kind == E_READ && type_bytes(e->type) == 4;
+
+    if (e->kind != E_READ)
+        return;
+    f->rows_read |= uses_side(&f->x.m, e);
+    if (uses_side(&f->x.m, e))
+        f->reads_regs += wide ? 32 : 16;
+    else if (wide && uses_side(&f->x.n, e))
+        f->reads_regs += 8;
+}
+
+static void count_reads(WgmmaForm *f, const Group *gr)
+{
+    f->reads_regs = 0;
+    f->rows_read = false;
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
+            expr_visit(gr->step[i].value, count_read, f);
+}
+
+static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
+                              const Options *o)
+{
+    const char *why = NULL;
+
+    if (o->device->sm != 90)
+        return "needs sm_90a";
+    if (!contract_open(&f->x, g, gr, o, &why))
+        return why;
+    if ((why = check_types(&f->x)) || (why = tma_open(&f->tma, &f->x)))
+        return why;
+    if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
+        return "tf32 factors that are not contiguous along the sum";
+    f->packs = contract_packs(&f->x);
+    int most = wgmma_columns(&f->x);
+    f->deals = 0;
+    if (f->tma.b.k_major && contract_columns(&f->x, most) == most &&
+        tma_deals(&f->tma, &f->tma.b, &f->tma.n.axis[0], most))
+        f->deals = most;
+    wgmma_find_plane(f, &f->plane);
+    count_reads(f, gr);
+    return NULL;
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    WgmmaForm *f = arena_new_of(g->arena, WgmmaForm);
+
+    return open_wgmma(f, g, gr, o);
+}
+
+/* ---- variants ---------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static size_t ring_bytes(const Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+
+    return (size_t)((t->bm + t->bn) * ROW_BYTES + 16) * (size_t)t->stages;
+}
+
+/* Of the parts that 3xtf32 makes, and their barriers. */
+static size_t small_bytes(const Contract *x, int bn)
+{
+    return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
+}
+
+/* Blocks that share a tile finish its columns as products have them. */
+static int deal_columns(const WgmmaForm *f, int split)
+{
+    return split > 1 ? 0 : f->deals;
+}
+
+/* Columns that a warp's stores cover at a time: lines of 128 bytes, if they
+ * divide what the block finishes. */
+static int pack_columns(const WgmmaForm *f, int bn, int split)
+{
+    int own = bn / split;
+
+    if (!f->packs || deal_columns(f, split))
+        return 0;
+    return own % 32 ? 16 : own % 64 ? 32 : 64;
+}
+
+/* Of what the blocks of a cluster send each other, and its barrier. */
+static size_t sent_bytes(const Tile *t)
+{
+    return t->split > 1 ? (size_t)(t->bm * t->bn) * 4 + 16 : 0;
+}
+
+/* Of 16 rows of them for each consumer warp. */
+static size_t pack_bytes(int consumers, int columns)
+{
+    return (size_t)(consumers * 4 * 16 * columns * 2);
+}
+
+/* Registers that a thread may have with n blocks on an SM: its warps are dealt
+ * to four quarters. */
+static int regs_for(const Device *d, int threads, int n)
+{
+    int warps = (threads / 32 * n + 3) / 4;
+    int regs = d->regs_sm / 4 / 32 / warps / 8 * 8;
+
+    return regs > 255 ? 255 : regs;
+}
+
+/* Registers that a consumer needs besides its sums: for the loop, the tile's
+ * place, and one piece of the epilogue. Fitted to the fewest that nvcc 13 took
+ * without spills for 70 variants of the examples' kernels. */
+static int other_regs(const Wgmma *w, const WgmmaForm *f)
+{
+    int place = (w->tma->m.n > 1 ? 8 : 0) + (w->cluster > 1 ? 8 : 0);
+
+    return 40 + place + f->reads_regs + (w->x.library ? 48 : 0);
+}
+
+int wgmma_budget(const Wgmma *w)
+{
+    if (w->consumers == 3)
+        return 160;
+    if (w->x.terms == 3)
+        return w->tma->m.n == 1 || w->x.t.bn > 128 ? 232 : 216;
+    return w->cluster > 1 ? 232 : 240;
+}
+
+/* Whether one of two warpgroups ends first. Not where copies, not products,
+ * take the time (64 bytes a clock): they want the slots for what comes next. 5%
+ * more for tiles of 128 x 64. */
+static bool leads(const Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+
+    return w->consumers == 2 && !w->pingpong && t->split == 1 &&
+           w->x.terms != 3 && t->bm * t->bn >= 64 * (t->bm + t->bn);
+}
+
+static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
+{
+    Tile *t = &w->x.t;
+    const Device *d = w->x.o->device;
+    bool three = w->x.terms == 3;
+
+    if (three && (w->pingpong || w->consumers == 3 ||
+                  t->bm != 64 * w->consumers))
+        return "not a tile of 64 rows a warpgroup, as 3xtf32 has";
+    w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
+    t->threads = w->consumers * THREADS_WG +
+                 (w->consumers > 1 || three ? THREADS_WG : 32);
+    w->smem = (ring_bytes(w) + small_bytes(&w->x, t->bn) +
+               pack_bytes(w->consumers, w->pack) +
+               sent_bytes(t) + 1023) / 1024 * 1024;
+    if ((double)w->smem > d->smem_block_kb * 1024.0)
+        return "more shared memory than a block may have";
+    /* Boxes leave during the next tile's products, or the other warpgroup's. A
+     * lone consumer's block needs the room for its neighbour, whose products
+     * hide its stores. */
+    size_t more = pack_bytes(w->consumers, w->pack) + 1024;
+    int64_t tiles = w->patch.tiles * ceil_div(w->x.c.N, t->bn);
+    if (f->plane.tensor && w->pack && !w->x.patch && w->consumers > 1 &&
+        t->split == 1 && (tiles > d->sms || leads(w)) &&
+        (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
+        w->boxes = f->plane;
+        w->smem = (w->smem + more + 1023) / 1024 * 1024;
+    }
+    int sums = w->wm * t->bn / THREADS_WG;
+    int wide = w->x.elem == T_F32 ? 40 : 0; /* what the epilogue reads */
+    w->x.regs = w->consumers == 1   ? sums + wide + 72
+                : w->consumers == 2 ? 168
+                                    : 128;
+    bool fits = w->consumers == 1 ||
+                sums + other_regs(w, f) <= wgmma_budget(w);
+    if (three) { /* two sets of sums, a's parts; the epilogue has one */
+        sums = 2 * sums + 32;
+        fits = sums <= 192;
+        w->x.regs = w->consumers == 1 ? sums + 56 : 168;
+    }
+    if (!fits)
+        return "more sums than registers";
+    int fit = (int)(d->smem_sm_kb * 1024.0 / ((double)w->smem + 1024));
+    w->resident = fit < 1 ? 1 : fit;
+    while (w->resident > 1 && regs_for(d, t->threads, w->resident) < w->x.regs)
+        w->resident--;
+    int all = w->consumers > 1 ? wgmma_budget(w)
+                               : regs_for(d, t->threads, w->resident);
+    w->spare = three ? 0 : all - sums - wide - other_regs(w, f);
+    w->spare_rows = three ? 0 : w->spare + f->reads_regs;
+    w->rows_read = f->rows_read;
+    return NULL;
+}
+
+static const char *plan_tiles(Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+    const Tma *tma = w->tma;
+    int rows = w->patch.rows;
+
+    if (!tma->a.k_major && t->bm % tma->bk)
+        return "a tile of half a box";
+    if (!tma->b.k_major && t->bn % tma->bk)
+        return "a tile of half a box";
+    for (int i = 0; i < tma->a.rank; i++)
+        if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
+            tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
+            return "a box longer than 256";
+    w->m_tiles = ceil_div(w->patch.tiles, w->cluster);
+    w->n_tiles = ceil_div(w->x.c.N, t->bn);
+    w->k_tiles = tma_k_tiles(tma);
+    w->tiles = w->m_tiles * w->n_tiles * w->x.c.batches;
+    w->stage_bytes = (size_t)(rows + t->bn) * ROW_BYTES;
+    if (leads(w)) /* over slots that the other one has freed */
+        w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
+    if (w->tiles * t->split > 1 << 30)
+        return "more than 2^30 tiles";
+    if (w->cluster > 1 && (t->split > 1 || w->patch.tiles < w->cluster ||
+                           t->bn % (tma->b.k_major ? 16 : 2 * tma->bk) ||
+                           (tma->m.n > 1 && w->patch.tiles % w->cluster)))
+        return "tiles that a cluster cannot share";
+    if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
+        return "too few steps to split";
+    if (t->split > MOST_SPLIT || t->bn % t->split ||
+        w->own % (w->pack ? 16 : 32))
+        return "columns that a cluster cannot share";
+    return NULL;
+}
+
+bool wgmma_skips(const Wgmma *w)
+{
+    return !w->pingpong && w->cluster == 1 && w->x.t.split == 1 &&
+           w->tma->m.n == 1;
+}
+
+double wgmma_blocks(const Wgmma *w)
+{
+    return (double)w->tiles * w->cluster * w->x.t.split *
+           (wgmma_skips(w) ? contract_live(&w->x) : 1);
+}
+
+int wgmma_strip(const Wgmma *w)
+{
+    enum { NEIGHBOURS = 16 };
+    int tiles = NEIGHBOURS / w->cluster / w->x.t.split, best = 1;
+    double least = 0;
+
+    for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
+        double rows = (double)tiles / c;
+        if (rows > (double)w->m_tiles)
+            rows = (double)w->m_tiles;
+        double reads = (rows * w->x.t.bm * w->cluster +
+                        (double)c * w->x.t.bn) / (rows * c);
+        if (c == 1 || reads < least) {
+            least = reads;
+            best = c;
+        }
+    }
+    return best;
+}
+
+/* The operand is all of its tensor, without gaps. */
+static bool gapless(const TmaOperand *o, int64_t elements)
+{
+    int64_t step = 1;
+
+    if (o->offset)
+        return false;
+    for (int i = 0; i < o->rank; i++) {
+        if (o->dim[i].stride != step)
+            return false;
+        step *= o->dim[i].extent;
+    }
+    return step == elements;
+}
+
+bool wgmma_sweeps(const Wgmma *w)
+{
+    enum { FEW = 4, MOST_BYTES = 5 << 19 };
+    const Contraction *c = &w->x.c;
+    int64_t elements = c->N * c->K;
+    bool at_once = (double)w->tiles <=
+                   w->x.o->device->sms * (double)w->resident;
+
+    return at_once && w->m_tiles >= FEW && c->batches == 1 &&
+           w->cluster == 1 && w->x.t.split == 1 && w->x.terms == 1 &&
+           elements * type_bytes(w->x.elem) <= MOST_BYTES &&
+           gapless(&w->tma->b, elements);
+}
+
+bool wgmma_streams(const Wgmma *w)
+{
+    return w->m_tiles == 1 && w->leaps > 1;
+}
+
+/* Of operands whose rows lie one after the other, one row at most a thread. */
+bool wgmma_asks_heads(const Wgmma *w)
+{
+    const Contraction *c = &w->x.c;
+    double blocks = w->x.o->device->sms * (double)w->resident;
+
+    if ((double)w->tiles < blocks)
+        blocks = (double)w->tiles;
+    return !w->sweeps && (w->consumers > 1 || wgmma_streams(w)) &&
+           c->batches == 1 &&
+           (double)(c->M + c->N) <= blocks * w->consumers * 128 &&
+           w->tma->a.k_major && w->tma->b.k_major &&
+           w->tma->a.dim[0].extent == c->K && w->tma->b.dim[0].extent == c->K &&
+           gapless(&w->tma->a, c->M * c->K) && gapless(&w->tma->b, c->N * c->K);
+}
+
+/* Whether b comes but once into a block's slots. Few lines that all SMs read
+ * are served one after the other: 17 us became 9.5 for 100352 x 24 x 144. */
+static bool stays(const Wgmma *w)
+{
+    const Contract *x = &w->x;
+
+    return w->n_tiles == 1 && x->c.batches == 1 && x->t.split == 1 &&
+           w->cluster == 1 && x->terms != 3 &&
+           x->t.stages % w->k_tiles == 0 &&
+           w->tiles > (double)w->resident * x->o->device->sms &&
+           kernel_reads_constants(x->c.b.e) &&
+           !kernel_reads_constants(x->c.a.e);
+}
+
+/* Whether what is under way comes from memory: weights that one tile reads, of
+ * a deep ring; or factors that the L2 does not hold, where tiles run one after
+ * the other (by turns two of them are at different k as it is: 3% more). */
+static bool from_memory(const Wgmma *w, int places)
+{
+    const Contraction *c = &w->x.c;
+    double bytes = (double)(c->M + c->N) * (double)c->K *
+                   type_bytes(w->x.elem);
+
+    if (w->m_tiles == 1)
+        return w->x.t.stages >= 2 * places;
+    return !w->pingpong && w->tma->a.rank == 2 && w->tma->a.k_major &&
+           w->x.t.stages >= places && bytes > w->x.o->device->l2_mb * 1e6;
+}
+
+/* Where rows lie on the same channels of the memory, four places that lie apart
+ * along k are under way at one time (see dcc_leap): 1% to 3.5% less for 64 x
+ * 8192 x 8192 in four runs, 10% in tiles of 32 columns, 3% for 4096 x 14336 x
+ * 4096, 1% for 8192^3; two places are no better than one for few rows. */
+static int leaps(const Wgmma *w)
+{
+    enum { FAR = 4096, LEAPS = 4 };
+    const Tma *tma = w->tma;
+    int64_t k_tiles = w->k_tiles / w->x.t.split;
+    int64_t bytes = k_tiles * w->x.t.bk * type_bytes(w->x.elem);
+
+    if (!from_memory(w, LEAPS) || tma->k.n > 1 || tma->b.rank != 2 ||
+        !tma->b.k_major || w->x.c.K * type_bytes(w->x.elem) % FAR ||
+        w->k_tiles % (w->x.t.split * LEAPS))
+        return 1;
+    return bytes < (w->m_tiles == 1 ? LEAPS : 2) * FAR ? 1 : LEAPS;
+}
+
+const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
+{
+    const int *k = v->knob;
+    const char *why;
+
+    memset(w, 0, sizeof *w);
+    w->x = f->x;
+    w->tma = &f->tma;
+    w->x.t = (Tile){.bm = k[KNOB_BM], .bn = k[KNOB_BN], .bk = f->tma.bk,
+                    .stages = k[KNOB_STAGES], .split = k[KNOB_SPLIT],
+                    .wn = k[KNOB_BN]};
+    w->consumers = k[KNOB_CONSUMERS];
+    w->pingpong = k[KNOB_PINGPONG];
+    w->cluster = k[KNOB_CLUSTER];
+    w->patch = tma_patch(w->tma, w->x.t.bm);
+    w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
+    w->own = w->x.t.bn / w->x.t.split;
+    w->deal = deal_columns(f, w->x.t.split);
+    w->pack = pack_columns(f, w->x.t.bn, w->x.t.split);
+    if ((why = plan_sizes(w, f)))
+        return why;
+    w->x.t.wm = w->wm;
+    if ((why = plan_tiles(w)))
+        return why;
+    w->stays = stays(w);
+    w->leaps = leaps(w);
+    return NULL;
+}
+
+static const char *variant_text(Graph *g, const int *k)
+{
+    return arena_printf(g->arena,
+                        "bm=%d bn=%d stages=%d consumers=%d schedule=%s "
+                        "cluster=%d split=%d",
+                        k[KNOB_BM], k[KNOB_BN], k[KNOB_STAGES],
+                        k[KNOB_CONSUMERS],
+                        k[KNOB_PINGPONG] ? "pingpong" : "cooperative",
+                        k[KNOB_CLUSTER], k[KNOB_SPLIT]);
+}
+
+/* Tiles of which half would do are left out. */
+static bool sensible(const WgmmaForm *f, const Shape *s)
+{
+    if (s->bm > 64 && s->bm / 2 >= f->x.c.M)
+        return false;
+    return s->bn <= 32 || s->bn / 2 < f->x.c.N;
+}
+
+/* Stages that fit `blocks` on an SM, no more than steps. */
+static int stages_for(const WgmmaForm *f, const Shape *s, int blocks,
+                      int split)
+{
+    const Device *d = f->x.o->device;
+    const Tile tile = {.bm = s->bm, .bn = s->bn, .split = split};
+    int64_t k_tiles = ceil_div(tma_k_tiles(&f->tma), split);
+    int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
+    room -= (int)(pack_bytes(s->consumers, pack_columns(f, s->bn, split)) +
+                  sent_bytes(&tile));
+    int n = (room - (int)small_bytes(&f->x, s->bn)) /
+            ((s->bm + s->bn) * ROW_BYTES + 16);
+
+    if (n > MOST_STAGES)
+        n = MOST_STAGES;
+    if (n > k_tiles && k_tiles >= 2 && !s->pingpong)
+        n = (int)k_tiles;
+    /* wgmma_rounds() is worth a stage */
+    if (s->pingpong && f->x.special > 0 && n > 2 && k_tiles % n &&
+        k_tiles % (n - 1) == 0)
+        n--;
+    return n;
+}
+
+typedef struct Space {
+    const WgmmaForm *form;
+    Graph *g;
+    Variant *v;
+    int n, most;
+} Space;
+
+static void add_variant(Space *s, const Shape *sh, int stages, int cluster,
+                        int split)
+{
+    Variant *v = &s->v[s->n];
+    Wgmma w;
+
+    if (s->n == s->most || stages < 2)
+        return;
+    *v = (Variant){.knob = {sh->bm, sh->bn, stages, sh->consumers,
+                            sh->pingpong, cluster, split},
+                   .form = s->form};
+    if (wgmma_plan(&w, s->form, v))
+        return;
+    v->text = variant_text(s->g, v->knob);
+    s->n++;
+}
+
+static void add_shape(Space *s, const Shape *sh)
+{
+    int64_t tiles = tma_patch(&s->form->tma, sh->bm).tiles *
+                    ceil_div(s->form->x.c.N, sh->bn) * s->form->x.c.batches;
+    int sms = s->form->x.o->device->sms;
+
+    for (int split = 1; split <= MOST_SPLIT; split *= 2) {
+        int last = 0;
+        if (split > 1 && tiles * split > 2 * sms)
+            break;
+        for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
+            int stages = stages_for(s->form, sh, blocks, split);
+            if (stages == last)
+                continue;
+            last = stages;
+            if (split == 1)
+                add_variant(s, sh, stages, 2, 1);
+            add_variant(s, sh, stages, 1, split);
+        }
+    }
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    enum { MOST = 400 };
+    WgmmaForm *form = arena_new_of(g->arena, WgmmaForm);
+    Space s = {.form = form, .g = g, .most = MOST};
+
+    *out = s.v = arena_array(g->arena, Variant, MOST);
+    if (open_wgmma(form, g, gr, o))
+        return 0;
+    for (int i = 0; i < N_SHAPES; i++)
+        if (sensible(form, &shapes[i]))
+            add_shape(&s, &shapes[i]);
+    return s.n;
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+static void work(const Wgmma *w, Work *out)
+{
+    const Contract *x = &w->x;
+    const Tile *t = &x->t;
+    double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
+    double steps = (double)w->k_tiles / t->split;
+    int rows = t->bm + (w->stays ? 0 : t->bn);
+    double loads = rows * (double)ROW_BYTES * steps;
+    /* Single sectors of rows, as the sums lie: 3.5 TB/s were measured into the
+     * L2, 2.3 to 2.8 TB/s through it. */
+    bool pieces = wgmma_result_bytes(x) == 4 && !w->deal;
+    double live = wgmma_skips(w) ? contract_live(x) : 1;
+    double sectors = 2.15 * 4 * live * (double)x->c.M * (double)x->c.N *
+                     (double)x->c.batches;
+
+    out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
+    out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+                 (double)x->c.batches;
+    out->padded_flops = 2 * tiles * sums * steps * t->bk;
+    out->special = x->special * tiles * sums / t->split;
+    out->hbm_bytes = x->hbm_bytes * contract_pages(x, w->m_tiles == 1) +
+                     (wgmma_skips(w) ? 0 : x->unread) +
+                     (pieces ? 0.6 * x->out_bytes : 0);
+    /* Neighbours ask for the same boxes at about the same time, and the L2
+     * serves them with one read: 18 TB/s of loads were measured. Where all have
+     * the same rows, 13; their weights have one that asks. */
+    double lone = (rows - t->bm) * (double)ROW_BYTES * steps * 0.45 +
+                  loads * 0.55;
+    out->l2_bytes = tiles * (w->m_tiles > 1 ? loads * 0.42 : lone) +
+                    (pieces ? sectors : x->out_bytes);
+    out->scatter = 1;
+    out->blocks = tiles;
+    out->threads = t->threads;
+    out->regs = x->regs;
+    out->smem_block = (double)w->smem;
+    out->block_ops = 2 * sums * steps * t->bk;
+    out->block_bytes = loads + x->out_bytes / tiles;
+    out->bank_conflict = 1;
+    out->in_flight = (double)ring_bytes(w) * (t->stages - 1) / t->stages;
+    out->warps_full = 4;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c)
+{
+    const WgmmaForm *f = v->form;
+    Wgmma w;
+    Work n = {0};
+
+    memset(c, 0, sizeof *c);
+    if (!f) {
+        WgmmaForm *made = arena_new_of(g->arena, WgmmaForm);
+        if ((c->why = open_wgmma(made, g, gr, o)))
+            return;
+        f = made;
+    }
+    if ((c->why = wgmma_plan(&w, f, v)))
+        return;
+    work(&w, &n);
+    model_cost(o->device, &n, c);
+    if (c->coef_r)
+        wgmma_time(&w, c);
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    WgmmaForm *f = arena_new_of(g->arena, WgmmaForm);
+    Wgmma w;
+
+    if (open_wgmma(f, g, gr, o) || wgmma_plan(&w, f, v))
+        return;
+    wgmma_build(&w, k);
+    k->variant = v->text;
+}
+
+const Family family_contract_wgmma = {
+    "contract_wgmma", 1, applicable, space, cost, build,
+};

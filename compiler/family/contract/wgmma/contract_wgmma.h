@@ -1,0 +1,169 @@
+/* contract_wgmma.h - contractions on Hopper: TMA, a ring of barriers, wgmma.
+ *
+ * A block is one producer and one to three consumer warpgroups, and works
+ * through tiles of BM x BN. Cooperative: the consumers split a tile's rows; of
+ * two, one has its last products first, and stores during the other's.
+ * Ping-pong: each has a tile of its own, and one's epilogue runs while the
+ * other multiplies. The blocks of a cluster share columns of b, or a tile: then
+ * each sums a slice of k, sends the sums of the others' columns to them, and
+ * finishes its own.
+ *
+ * A thread's sums are pairs of columns, eight apart. The map of b is such that
+ * its rows lie in a slot in another order, by which a thread has 4 pairs in a
+ * row: sums are finished where they are and stored 16 bytes at a time. Where b
+ * cannot be dealt out like that they go through shared memory, or neighbours
+ * exchange them. */
+#ifndef DCC_FAMILY_CONTRACT_WGMMA_H
+#define DCC_FAMILY_CONTRACT_WGMMA_H
+
+#include "family/contract/contract_tma.h"
+
+/* A result whose rows lie one `pitch` after the other. */
+typedef struct Plane {
+    const Tensor *tensor;   /* NULL: it is none */
+    int64_t offset, pitch;  /* elements */
+} Plane;
+
+/* The analysis of a group, shared by its variants. */
+typedef struct WgmmaForm {
+    Contract x;
+    Tma tma;
+    bool packs;             /* results go through shared memory as 16 bits */
+    Plane plane;            /* and TMA can take them from there */
+    int deals;              /* columns that a lane can have next to each other,
+                               or 0 */
+    int reads_regs;         /* registers of what the epilogue reads */
+    bool rows_read;         /* and whether that is of rows */
+} WgmmaForm;
+
+typedef struct Wgmma {
+    Contract x;             /* a copy of the form's; x.t: the tile */
+    const Tma *tma;
+    Patch patch;
+    int consumers, cluster;
+    bool pingpong;
+    bool stays;             /* b, in its slots: one for all tiles, and a slot
+                               has always the same k */
+    int wm;                 /* rows of a consumer warpgroup */
+    int resident;           /* blocks on an SM */
+    int lead;               /* steps by which the first of two warpgroups that
+                               share a tile ends before the other, or 0 */
+    int own;                /* columns that a block of a split finishes: its
+                               share of the tile's */
+    int deal;               /* columns that a lane has next to each other, as
+                               b's rows lie in their slots; 0: two */
+    int pack;               /* columns that a warp stores at a time, or 0 */
+    Plane boxes;            /* which TMA stores; or none */
+    bool sweeps;            /* asks the L2 for all of b at its start */
+    bool heads;             /* or for the first line of each row of a and b */
+    int spare;              /* registers that a consumer's thread has left */
+    bool rows_read;         /* by the epilogue */
+    int spare_rows;         /* with those set aside for what rows read */
+    int leaps;              /* turns in which a sum's k_tiles are taken */
+    int64_t m_tiles, n_tiles, k_tiles;
+    int64_t tiles;          /* of all products; of a cluster that shares b */
+    size_t stage_bytes;     /* that TMA brings a stage */
+    size_t smem;
+    const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
+    const char *n_origin;
+    const char *ahead;      /* the epilogue's text before the products */
+} Wgmma;
+
+/* What find_tile computes: batch variables, origins. */
+typedef struct WgmmaPlaces {
+    const char *name[2 * MAX_RANK + 2];
+    int n;
+} WgmmaPlaces;
+
+/* Variables of a copy's coordinates that are digits of numbers. */
+typedef struct WgmmaDigits {
+    const char *name[2 * MAX_RANK], *of[2 * MAX_RANK], *text[2 * MAX_RANK];
+    int n;
+} WgmmaDigits;
+
+/* Blocks that the work is dealt to. */
+double wgmma_blocks(const Wgmma *w);
+/* Tile rows of a band: the tiles that run at one time then span about as many
+ * rows as columns. Bands of equal height, if there is one near: 1% less for
+ * 4096 x 3072 x 768 and 2048^3 in bands of 8 or 16 tiles than of 11. */
+int wgmma_band(const Wgmma *w);
+/* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
+ * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the
+ * fewest rows and columns. */
+int wgmma_strip(const Wgmma *w);
+/* Whether a kernel of this variant is better off if the L2 is asked for all of
+ * b before TMA is: where all tiles run at once, many blocks ask for the same
+ * lines at the same time, and those wait for HBM once each. */
+bool wgmma_sweeps(const Wgmma *w);
+/* Whether b comes from memory once, in leaps along k. */
+bool wgmma_streams(const Wgmma *w);
+/* Where it does not sweep: whether the lines of each row of a and b that come
+ * first are worth asking for. */
+bool wgmma_asks_heads(const Wgmma *w);
+/* NULL, or why the variant cannot be. */
+const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
+/* Registers of a consumer's threads, where there are several consumers. */
+int wgmma_budget(const Wgmma *w);
+void wgmma_build(Wgmma *w, Kernel *k);
+/* "m0, n0" after `first`, each after `before`. */
+const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
+                       const char *before, const char *first);
+/* contract_wgmma_load.c: whether weights of the first steps are loaded before
+ * the wait for the grid; the text that fills a slot, of the first of which the
+ * weights are under way; what the loading thread does before its tiles: weights
+ * of the first one, into all slots that it fills, and the wait for the grid. */
+bool wgmma_has_early(const Wgmma *w);
+/* Whether there is no such wait, and the loading thread begins even before the
+ * block is set up: its ring is its own, and it surely has a tile. How many
+ * steps it loads there, EARLY, and the loads. */
+bool wgmma_runs_ahead(const Wgmma *w);
+int wgmma_early(const Wgmma *w);
+const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
+                              const char *first);
+const char *wgmma_fill(Wgmma *w);
+const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
+                        const char *begin, const char *end);
+/* One more digit: of the number `of`, as cprint_digit; `unit` follows. */
+void wgmma_digit(Wgmma *w, WgmmaDigits *d, const char *name, const char *of,
+                 int64_t below, int64_t extent, const char *unit);
+/* Columns that a thread should have next to each other: 16 bytes of the widest
+ * element of the results. */
+int wgmma_columns(const Contract *x);
+/* Whether dimension d of o is b's rows, and those are dealt: three of the map,
+ * a row's number as e, q, j of deal * q + 2 * j + e, e fastest in a slot. */
+bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d);
+/* Of the widest element of the results. */
+int wgmma_result_bytes(const Contract *x);
+/* Whether all that wait for a slot can leave out the same tiles. */
+bool wgmma_skips(const Wgmma *w);
+/* contract_im2col.c, where the patch is im2col: the map of a, the pixel that a
+ * tile begins at, and the copy from there on. */
+void wgmma_im2col_map(const Wgmma *w, TileMap *m);
+void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d);
+void wgmma_im2col_copy(Wgmma *w, Buf *b);
+/* contract_wgmma_cost.c: the time of what model_cost() found possible; c has
+ * the times that HBM and the L2 take. */
+void wgmma_time(const Wgmma *w, Cost *c);
+/* contract_wgmma_steps.c: whether tiles are taken as whole rounds. */
+bool wgmma_rounds(const Wgmma *w);
+/* Whether the ring has room for the next tile beside what the warpgroup that
+ * ends second has yet to multiply: it has to tell how far it is. */
+bool wgmma_tells(const Wgmma *w);
+/* The text of the loop over a tile's k, from begin to end, where slot[n] and
+ * the next are free for names of its own. */
+const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
+                        Slot *slot, int n);
+/* contract_wgmma_store.c: the text that finishes and stores a tile; sets
+ * w->ahead. */
+const char *wgmma_epilogue(Wgmma *w);
+/* Pieces of 32 columns of what belongs to rows that are read at once, of those
+ * of a tile: all, or an equal part for which there are registers; 0: none. */
+int wgmma_rows_ahead(const Wgmma *w);
+/* Fills p, if the packed result of f's group is a plane. */
+void wgmma_find_plane(const WgmmaForm *f, Plane *p);
+/* The map that boxes are stored by. */
+void wgmma_boxes_map(Wgmma *w);
+/* Whether the kernel touches t other than as a box. */
+bool wgmma_touches(const Wgmma *w, const Tensor *t);
+
+#endif

@@ -1,0 +1,704 @@
+#include "family/contract/wgmma/contract_wgmma.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The kernel of a wgmma contraction, from its plan. */
+
+/* What the text calls its own things. */
+static const char *const own_names[] = {
+    "m", "n", "k", "i", "j", "e", "c", "m0", "n0", "k0", "a", "b", "kk",
+    "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
+    "warp", "warpgroup", "full", "empty", "find_tile", "at", "m_tile",
+    "n_tile", "batch", "rank", "own_tile", "own", "sums", "arrived", "OWN",
+    "a_ring", "b_ring", "phase", "before", "k_begin", "k_end", "early",
+    "load_weights", "first_tile", "k_first", "EARLY", "tiles_apart",
+    "M", "N", "K", "BM", "BN", "BK", "WM",
+    "STAGES",
+    "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
+    "STRIP", "LEAD", "LEAPS", "fresh", "boxes",
+    "first", "read_ahead", "big", "small", "ready",
+    "spent", "from", "to", "piece", "a_row",
+    "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
+    "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
+    "sum",
+};
+enum { N_OWN = sizeof own_names / sizeof *own_names };
+
+/* ---- beginning --------------------------------------------------------- */
+
+static void reserve_names(Wgmma *w)
+{
+    Contract *x = &w->x;
+
+    for (int i = 0; i < x->kernel->n_arg; i++)
+        for (int j = 0; j < N_OWN; j++)
+            if (!strcmp(x->kernel->arg[i].name, own_names[j]))
+                x->kernel->arg[i].name =
+                    arena_printf(x->g->arena, "%s_", own_names[j]);
+    x->cp = cprint_new(x->g, x->kernel);
+    contract_name_loads(x);
+    for (int i = 0; i < N_OWN; i++)
+        cprint_fresh(&x->cp, own_names[i]);
+}
+
+static const char *describe(Graph *g, const Var *const *v, int n)
+{
+    const char *text = "";
+
+    for (int i = 0; i < n; i++)
+        text = arena_printf(g->arena, "%s%s%s", text, i ? ", " : "",
+                            v[i]->name);
+    return n ? text : NULL;
+}
+
+static void constants(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Kernel *k = x->kernel;
+    Graph *g = x->g;
+    const Tile *t = &x->t;
+
+    kernel_constant(g, k, "M", x->c.M, describe(g, x->c.m, x->c.n_m));
+    kernel_constant(g, k, "N", x->c.N, describe(g, x->c.n, x->c.n_n));
+    kernel_constant(g, k, "K", x->c.K, describe(g, x->c.k, x->c.n_k));
+    kernel_constant(g, k, "BM", t->bm, "");
+    kernel_constant(g, k, "BN", t->bn, "");
+    kernel_constant(g, k, "BK", t->bk, "tile of a block");
+    kernel_constant(g, k, "WM", w->wm, "rows of a warpgroup");
+    kernel_constant(g, k, "CONSUMERS", w->consumers, "warpgroups");
+    kernel_constant(g, k, "STAGES", t->stages, NULL);
+    kernel_constant(g, k, "K_TILES", w->k_tiles, NULL);
+    if (w->leaps > 1)
+        kernel_constant(g, k, "LEAPS", w->leaps, "in which they are taken");
+    kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
+    kernel_constant(g, k, "TILES_N", w->n_tiles, NULL);
+    kernel_constant(g, k, "TILES", w->tiles, NULL);
+    if (t->split > 1) {
+        kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
+        kernel_constant(g, k, "OWN", w->own, "its columns that one finishes");
+    }
+    if (w->cluster > 1)
+        kernel_constant(g, k, "CLUSTER", w->cluster,
+                        "blocks, one below the other, that share columns");
+    if (w->pack)
+        kernel_constant(g, k, "COLS", w->pack, "that a warp stores at a time");
+    if (w->lead)
+        kernel_constant(g, k, "LEAD", w->lead,
+                        "steps by which a warpgroup ends first");
+    kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->stage_bytes, NULL);
+}
+
+static void put_tile_field(Wgmma *w, const Load *l, const TmaOperand *o,
+                           const char *rows)
+{
+    Graph *g = w->x.g;
+    const char *type = type_cname(w->x.elem);
+
+    if (o->k_major)
+        kernel_smem(g, w->x.kernel, 1024,
+                    arena_printf(g->arena, "%s %s[STAGES][%s][BK]", type,
+                                 l->tile, rows), NULL);
+    else
+        kernel_smem(g, w->x.kernel, 1024,
+                    arena_printf(g->arena, "%s %s[STAGES][%s / 64][BK][64]",
+                                 type, l->tile, rows), NULL);
+}
+
+/* Of the tensor that is stored. */
+static const char *pack_type(const Contract *x)
+{
+    const char *type = NULL;
+
+    for (int i = 0; i < x->gr->n_step && !type; i++)
+        if (x->gr->step[i].tensor)
+            type = type_cname(x->gr->step[i].tensor->type);
+    return type;
+}
+
+static void shared_memory(Wgmma *w)
+{
+    Kernel *k = w->x.kernel;
+
+    put_tile_field(w, &w->x.a, &w->tma->a, "BM");
+    put_tile_field(w, &w->x.b, &w->tma->b, "BN");
+    if (w->x.terms == 3)
+        kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
+    if (w->pack)
+        kernel_smem(w->x.g, k, w->boxes.tensor ? 1024 : 128,
+                    arena_printf(w->x.g->arena,
+                                 "%s out_rows[CONSUMERS * 4]%s[16][COLS]",
+                                 pack_type(&w->x),
+                                 w->boxes.tensor ? "[2]" : ""), NULL);
+    if (w->x.t.split > 1)
+        kernel_smem(w->x.g, k, 16, "float4 sums[BM * BN / 4]", NULL);
+    kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
+    if (w->x.terms == 3)
+        kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
+    if (w->x.t.split > 1)
+        kernel_smem(w->x.g, k, 8, "uint64_t arrived", NULL);
+}
+
+/* ---- tensor maps ------------------------------------------------------- */
+
+typedef struct Uses {
+    const Tensor *t;
+    bool found;
+} Uses;
+
+static void find_use(const Expr *e, void *ctx)
+{
+    Uses *u = ctx;
+
+    u->found |= e->kind == E_READ && e->tensor == u->t;
+}
+
+bool wgmma_touches(const Wgmma *w, const Tensor *t)
+{
+    const Group *gr = w->x.gr;
+    Uses u = {t, false};
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->op == R_NONE && !s->over_cols)
+            expr_visit(s->value, find_use, &u);
+        u.found |= s->tensor == t && !w->boxes.tensor;
+    }
+    return u.found;
+}
+
+bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d)
+{
+    return w->deal && o == &w->tma->b && o->dim[d].axis == &w->tma->n.axis[0];
+}
+
+/* Elements of a box along dimension d. */
+static int box_of(const Wgmma *w, const TmaOperand *o, int d)
+{
+    const Tma *t = w->tma;
+    const Axis *a = o->dim[d].axis;
+
+    if (!a)
+        return 1;
+    if (d == 0 || a == &t->k.axis[t->k.n - 1])
+        return w->tma->bk;
+    if (a == &t->n.axis[0])
+        return w->x.t.bn / w->cluster;
+    return w->patch.tile[a - t->m.axis];
+}
+
+static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
+                    int step)
+{
+    m->dim[m->rank] = extent;
+    m->stride[m->rank] = stride;
+    m->box[m->rank] = box;
+    m->step[m->rank++] = step;
+}
+
+static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
+{
+    Kernel *k = w->x.kernel;
+    const Tensor *t = o->op->read->tensor;
+    TileMap *m = &k->map[k->n_map++];
+
+    *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
+                   .offset = o->offset, .swizzle = true,
+                   .tf32 = w->x.elem == T_F32 && w->x.terms == 1};
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tensor == t) {
+            m->arg = i;
+            k->arg[i].mapped = !wgmma_touches(w, t) &&
+                               !(w->sweeps && o == &w->tma->b) && !w->heads;
+        }
+    for (int d = 0; d < o->rank; d++) {
+        const TmaDim *dim = &o->dim[d];
+        int64_t stride = dim->stride * type_bytes(t->type);
+        if (wgmma_dealt(w, o, d)) {
+            /* pairs; the same pair of all lanes; their next one */
+            add_dim(m, 2, stride, 2, 1);
+            add_dim(m, dim->extent / w->deal, stride * w->deal,
+                    w->x.t.bn / w->deal, 1);
+            add_dim(m, w->deal / 2, stride * 2, w->deal / 2 / w->cluster, 1);
+        } else {
+            add_dim(m, dim->extent, stride, box_of(w, o, d) * dim->step,
+                    dim->step);
+        }
+    }
+    if (w->patch.im2col && o == &w->tma->a)
+        wgmma_im2col_map(w, m);
+}
+
+/* ---- the place of a tile ----------------------------------------------- */
+
+static void name_places(Wgmma *w, WgmmaPlaces *p)
+{
+    Contract *x = &w->x;
+    Arena *a = x->g->arena;
+
+    for (int i = 0; i < x->c.n_batch; i++)
+        if (x->c.batch[i]->extent > 1)
+            p->name[p->n++] = cprint_var(&x->cp, x->c.batch[i]);
+    for (int i = 0; i < (w->x.patch ? w->tma->m.n : 1); i++) {
+        const char *id = "m0";
+        if (w->x.patch)
+            id = cprint_fresh(&x->cp, arena_printf(a, "%s0",
+                              cprint_ident(a, w->tma->m.axis[i].v[0]->name)));
+        p->name[p->n++] = w->origin[i] = id;
+    }
+    p->name[p->n++] = w->n_origin = "n0";
+}
+
+const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
+                       const char *before, const char *first)
+{
+    const char *s = "";
+
+    for (int i = 0; i < p->n; i++)
+        s = arena_printf(w->x.g->arena, "%s%s%s%s", s, i ? ", " : first,
+                         before, p->name[i]);
+    return s;
+}
+
+int wgmma_band(const Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+    double at_once = (double)w->x.o->device->sms * w->resident / w->cluster /
+                     t->split;
+    double square = sqrt(at_once * t->bn / t->bm / w->cluster);
+    int best = (int)fmax(1, round(square));
+    double least = log(1.5);
+
+    for (int rows = 1; rows <= w->m_tiles && rows < 2 * square; rows++) {
+        double far = fabs(log(rows / square));
+        if (w->m_tiles % rows == 0 && far < least) {
+            least = far;
+            best = rows;
+        }
+    }
+    return best;
+}
+
+/* The tile's row and column among one product's, of which it is number `of`. */
+typedef struct Band {
+    const char *m, *n;
+} Band;
+
+static Band put_band(Wgmma *w, Buf *b, const char *of)
+{
+    int rows = wgmma_band(w), columns = wgmma_strip(w);
+    Arena *a = w->x.g->arena;
+
+    if (w->m_tiles == 1 || w->n_tiles == 1)
+        return (Band){w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0"};
+    if (w->m_tiles <= rows && columns == 1)
+        return (Band){arena_printf(a, "%s %% TILES_M", of),
+                      arena_printf(a, "%s / TILES_M", of)};
+    if (w->m_tiles < rows ||
+        wgmma_blocks(w) <= w->x.o->device->sms * (double)w->resident)
+        rows = (int)w->m_tiles; /* all run at once */
+    kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
+                    "tile rows that run together");
+    kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
+                    "tile columns of neighbours");
+    buf_printf(b, "// in bands: blocks that run at one time read few distinct "
+                  "tiles\n"
+                  "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
+                  "TILES_N, STRIP);\n", of);
+    return (Band){"at.m", "at.n"};
+}
+
+/* Origins along m's axes: m_tile is a mixed-radix number of their tiles. */
+static void put_origins(Wgmma *w, Buf *b, const char *m_tile)
+{
+    const Tma *t = w->tma;
+    int64_t radix = 1;
+
+    if (w->cluster > 1) {
+        buf_printf(b, "const int own_tile = %s * CLUSTER + "
+                      "(int)dcc_cluster_rank();\n", m_tile);
+        m_tile = "own_tile";
+    }
+    if (!w->x.patch) {
+        buf_printf(b, strcmp(m_tile, "0") ? "m0 = %s * BM;\n" : "m0 = %s;\n",
+                   m_tile);
+        return;
+    }
+    if (w->cluster == 1 && w->patch.tiles > 1) {
+        buf_printf(b, "const int m_tile = %s;\n", m_tile);
+        m_tile = "m_tile";
+    }
+    for (int i = t->m.n - 1; i >= 0; i--) {
+        buf_printf(b, "%s = ", w->origin[i]);
+        if (w->patch.count[i] == 1) {
+            buf_puts(b, "0;\n");
+            continue;
+        }
+        buf_puts(b, m_tile);
+        bool above = radix * w->patch.count[i] < w->patch.tiles;
+        cprint_digit(b, radix, above ? w->patch.count[i] : 0);
+        radix *= w->patch.count[i];
+        if (w->patch.tile[i] > 1)
+            buf_printf(b, " * %d", w->patch.tile[i]);
+        buf_puts(b, ";\n");
+    }
+}
+
+static void put_batch(Wgmma *w, Buf *b, const WgmmaPlaces *names)
+{
+    const Contraction *c = &w->x.c;
+    int64_t radix = c->batches;
+
+    for (int i = 0, p = 0; i < c->n_batch; i++) {
+        if (c->batch[i]->extent == 1)
+            continue;
+        radix /= c->batch[i]->extent;
+        buf_printf(b, "%s = batch", names->name[p]);
+        cprint_digit(b, radix, p++ > 0 ? c->batch[i]->extent : 0);
+        buf_puts(b, ";\n");
+    }
+}
+
+static const char *find_tile(Wgmma *w, const WgmmaPlaces *p)
+{
+    const Contraction *c = &w->x.c;
+    bool many = c->batches > 1;
+    Buf b = {0};
+
+    if (many)
+        buf_puts(&b, "const int batch = tile / (TILES_M * TILES_N);\n");
+    Band band = put_band(w, &b, many ? "tile % (TILES_M * TILES_N)" : "tile");
+    put_origins(w, &b, band.m);
+    buf_printf(&b, w->n_tiles > 1 ? "n0 = %s * BN;\n" : "n0 = %s;\n", band.n);
+    if (many)
+        put_batch(w, &b, p);
+    return buf_take(&b, w->x.g->arena);
+}
+
+/* ---- multiply ---------------------------------------------------------- */
+
+/* Of the first slot; 3xtf32: of this one. */
+static const char *descriptor(const Wgmma *w, const TmaOperand *o,
+                              const Load *l, bool is_a)
+{
+    Arena *a = w->x.g->arena;
+    const char *at = "", *slot = w->x.terms == 3 ? "slot" : "0";
+
+    if (is_a && !w->pingpong && w->consumers > 1)
+        at = o->k_major ? "[warpgroup * WM]" : "[warpgroup * WM / 64]";
+    if (o->k_major)
+        return arena_printf(a, "dcc_wgmma_k_major(smem.%s[%s]%s)", l->tile,
+                            slot, at);
+    return arena_printf(a, "dcc_wgmma_mn_major(smem.%s[%s]%s, BK * 128)",
+                        l->tile, slot, at);
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static void finish(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Kernel *k = x->kernel;
+    int64_t most = (int64_t)x->o->device->sms * w->resident / w->cluster;
+    bool split = x->t.split > 1; /* then a block has one tile */
+
+    k->grid[0] = split ? (int)w->tiles * x->t.split
+                       : (int)((w->tiles < most ? w->tiles : most) *
+                               w->cluster);
+    k->grid[1] = k->grid[2] = 1;
+    k->block = x->t.threads;
+    k->cluster = split ? x->t.split : w->cluster;
+    k->smem_bytes = w->smem;
+    k->min_blocks = w->consumers == 1 ? w->resident : 1;
+    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+               (double)x->c.batches;
+    k->bytes = x->hbm_bytes;
+    k->family = "contract_wgmma";
+    k->min_arch = "sm_90a";
+    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+}
+
+static const char *split_text(Wgmma *w)
+{
+    Buf b = {0};
+
+    if (w->x.t.split < 2)
+        return "";
+    template_fill(&b, "contract_wgmma_split.cu.in", NULL, 0);
+    return buf_take(&b, w->x.g->arena);
+}
+
+/* Registers move from the producer's warpgroup to the consumers': 3 x 168 or
+ * 4 x 128 at the start, and as many after. */
+static const char *budget(const Wgmma *w, bool consumer)
+{
+    int all = w->consumers == 3 ? 4 * 128 : 3 * 168, most = wgmma_budget(w);
+
+    if (w->consumers == 1)
+        return "";
+    return arena_printf(w->x.g->arena, "dcc_registers_%s<%d>();\n",
+                        consumer ? "grow" : "shrink",
+                        consumer ? most : all - w->consumers * most);
+}
+
+/* The wrapper of one product. */
+static const char *product(const Wgmma *w)
+{
+    Arena *a = w->x.g->arena;
+
+    if (w->x.elem == T_F32)
+        return arena_printf(a, "dcc_wgmma_m64n%dk8_tf32", w->x.t.bn);
+    return arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", w->x.t.bn,
+                        type_name(w->x.elem), !w->tma->a.k_major,
+                        !w->tma->b.k_major);
+}
+
+/* Whether a tile is not the block's first. */
+static const char *later_tile(const Wgmma *w)
+{
+    return w->cluster > 1 ? "tile != first_tile" : "tile != (int)blockIdx.x";
+}
+
+/* Two warpgroups multiply in turns, so that one's products hide the other's
+ * epilogue, and so that each waits for every phase of a slot in order: a wait
+ * for a phase beyond the next would pass at once. */
+static const char *turn_text(const Wgmma *w)
+{
+    if (!w->pingpong)
+        return "";
+    return arena_printf(w->x.g->arena,
+                        "// The warpgroups take turns: one multiplies while "
+                        "the other stores.\n"
+                        "if (%s)\n"
+                        "    dcc_barrier_sync(1 + warpgroup, 256);\n",
+                        later_tile(w));
+}
+
+static const char *pass_text(const Wgmma *w)
+{
+    if (w->pingpong)
+        return "dcc_barrier_arrive(2 - warpgroup, 256);\n";
+    if (wgmma_tells(w))
+        return arena_printf(w->x.g->arena, "dcc_end_first(warpgroup, %s);\n",
+                            later_tile(w));
+    return w->lead ? "dcc_end_first(warpgroup);\n" : "";
+}
+
+static const char *prefetch(const Wgmma *w)
+{
+    const char *s = "";
+
+    for (int i = 0; i < w->x.kernel->n_map; i++)
+        s = arena_printf(w->x.g->arena, "%sdcc_tma_prefetch_map(&%s);\n", s,
+                         w->x.kernel->map[i].name);
+    return s;
+}
+
+static const char *read_by(const Wgmma *w, const TmaOperand *o)
+{
+    const Kernel *k = w->x.kernel;
+    int i = 0;
+
+    while (k->arg[i].tensor != o->op->read->tensor)
+        i++;
+    return k->arg[i].name;
+}
+
+/* Asks the L2 for b, or for the first lines of a and b. */
+static const char *sweep(const Wgmma *w)
+{
+    Arena *a = w->x.g->arena;
+
+    if (w->sweeps)
+        return arena_printf(a, "dcc_sweep_l2<CONSUMERS * 128>(%s, N * K);\n",
+                            read_by(w, &w->tma->b));
+    if (!w->heads)
+        return "";
+    const char *leaps = wgmma_streams(w) ? ", LEAPS" : "";
+    return arena_printf(a, "dcc_sweep_heads_l2<CONSUMERS * 128%s>(%s, M, K);\n"
+                           "dcc_sweep_heads_l2<CONSUMERS * 128%s>(%s, N, K);\n",
+                        leaps, read_by(w, &w->tma->a), leaps,
+                        read_by(w, &w->tma->b));
+}
+
+/* One thread sets up the ring; where loads are ahead, it is the one that loads,
+ * and sets up what it needs to begin. */
+static const char *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
+{
+    Arena *a = w->x.g->arena;
+    bool ahead = wgmma_runs_ahead(w), split = w->x.t.split > 1;
+    const char *readers = arena_printf(a, "smem.full, 1, smem.empty, %s%s",
+                                       w->cluster > 1 ? "CLUSTER * " : "",
+                                       w->pingpong ? "4" : "CONSUMERS * 4");
+    Buf b = {0}, in = {0};
+
+    if (w->x.terms == 1)
+        buf_puts(&in, prefetch(w));
+    if (ahead) {
+        buf_printf(&b, "// The loader begins before the others know the ring.\n"
+                       "dcc_ring_init<CONSUMERS * 128>(%s);\n"
+                       "if (threadIdx.x == CONSUMERS * 128) {\n", readers);
+        buf_puts(&in, wgmma_first_loads(w, p, first));
+    } else {
+        buf_puts(&b, "if (threadIdx.x == 0) {\n");
+        buf_printf(&in, "dcc_ring_init(%s);\n%s%sdcc_fence_mbar_init();\n%s",
+                   readers,
+                   w->x.terms == 3 ? "dcc_ring_init(smem.ready, 3, smem.spent, "
+                                     "CONSUMERS * 4);\n"
+                                   : "",
+                   split ? "dcc_mbar_init(&smem.arrived, 1);\n" : "",
+                   split ? "dcc_mbar_expect_tx(&smem.arrived, "
+                           "BM * (BN - OWN) * 4);\n"
+                         : "");
+    }
+    cprint_lines(&b, buf_text(&in), 4);
+    buf_puts(&b, "}\n");
+    buf_free(&in);
+    return buf_take(&b, a);
+}
+
+/* Loader and consumers leave out the same tiles. */
+static const char *unread_text(Wgmma *w)
+{
+    const char *unread = wgmma_skips(w) && !wgmma_has_early(w)
+                             ? contract_unread(&w->x, "m0", "n0") : NULL;
+
+    return unread ? arena_printf(w->x.g->arena,
+                                 "if (%s)  // nobody reads this tile\n"
+                                 "    continue;\n", unread)
+                  : "";
+}
+
+static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
+{
+    Contract *x = &w->x;
+    Arena *a = x->g->arena;
+    bool split = x->t.split > 1;
+    bool cluster = w->cluster > 1;
+    const char *own = split || cluster ? "first_tile" : "blockIdx.x";
+    const char *all = cluster ? "tiles_apart" : split ? "TILES" : "gridDim.x";
+    const char *epilogue = wgmma_epilogue(w);
+    const char *declare = arena_printf(a, "int %s;\n",
+                                       wgmma_list(w, p, "", ""));
+    const char *found = arena_printf(a, "find_tile(tile%s);\n",
+                                     wgmma_list(w, p, "", ", "));
+    bool ahead = wgmma_runs_ahead(w);
+    const char *begin = split ? "k_begin" : "0";
+    const char *end = split ? "k_end" : "K_TILES";
+    Slot slot[] = {
+        {"SET_UP", set_up(w, p, own)},
+        {"RING_AT", ahead ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;"
+                            "\nint k_first = EARLY;  // the steps before are "
+                            "under way\n"
+                          : "int slot = 0, phase = 0;\n"},
+        {"K_FIRST", ahead ? "k_first" : begin},
+        {"NEXT_TILE", ahead ? "k_first = 0;\n" : ""},
+        {"SYNC", cluster ? "dcc_cluster_meet();\n"
+                 : split ? "__syncthreads();\n"
+                           "dcc_cluster_arrive_relaxed();  // others may send\n"
+                           "const int rank = (int)dcc_cluster_rank();\n"
+                           "const int k_begin = rank * K_TILES / SPLIT;\n"
+                           "const int k_end = (rank + 1) * K_TILES / SPLIT;\n"
+                         : "__syncthreads();\n"},
+        {"TILES", cluster ? "const int first_tile = (int)blockIdx.x / CLUSTER;\n"
+                            "const int tiles_apart = (int)gridDim.x / "
+                            "CLUSTER;\n"
+                  : split ? "const int first_tile = (int)blockIdx.x / SPLIT;"
+                            "  // its only one\n"
+                          : ""},
+        {"REFS", wgmma_list(w, p, "int &", ", ")},
+        {"NAMES", wgmma_list(w, p, "", ", ")},
+        {"UNREAD", unread_text(w)},
+        {"FIND", find_tile(w, p)},
+        {"DECLARE", declare},
+        {"PLACE", arena_printf(a, "%s%s", wgmma_has_early(w) ? "" : declare, found)},
+        {"SHRINK", budget(w, false)},
+        {"GROW", budget(w, true)},
+        {"SWEEP", sweep(w)},
+        {"BLOCK", own},
+        {"BLOCKS", all},
+        {"BEGIN", begin},
+        {"END", end},
+        {"AHEAD", wgmma_ahead(w, p, own, begin, end)},
+        {"FILL", wgmma_fill(w)},
+        {"WAIT", x->kernel->waits
+                     ? "dcc_grid_wait();  // the epilogue touches memory\n"
+                     : ""},
+        {"SHARE", split ? "n0 += rank * OWN;  // what this block finishes\n"
+                        : ""},
+        {"MET", split ? "__syncwarp();\ndcc_cluster_wait();\n" : ""},
+        {"LEAVE", cluster ? "// Nobody leaves while others may still write to "
+                            "its shared memory.\n"
+                            "__syncwarp();\ndcc_cluster_sync();\n" : ""},
+        {"FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"},
+        {"FIRST", w->pingpong
+                      ? arena_printf(a, "%s + warpgroup * %s", own, all)
+                      : own},
+        {"NEXT", w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all},
+        {"SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
+                 : split     ? ""
+                             : "step += K_TILES;\n"},
+        {"TURN", turn_text(w)},
+        {"PASS", pass_text(w)},
+        {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
+        {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
+        {"A_STEP", w->tma->a.k_major ? "2" : "128"},
+        {"B_STEP", w->tma->b.k_major ? "2" : "128"},
+        {"WGMMA", product(w)},
+        {"K_STEP", x->elem == T_F32 ? "8" : "16"},
+        {"A_TILE", x->a.tile},
+        {"B_TILE", x->b.tile},
+        {"ELECT", cluster ? "lane < CLUSTER" : "lane == 0"},
+        {"FREE", arena_printf(a, cluster
+                                     ? "dcc_mbar_arrive_at(&smem.empty[%s], "
+                                       "lane);\n"
+                                     : "dcc_mbar_arrive(&smem.empty[%s]);\n",
+                              x->terms == 3 ? "slot" : "before")},
+        {"SPLIT", split_text(w)},
+        {"COLUMNS", w->ahead},
+        {"EPILOGUE", epilogue},
+        {"DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
+                                    "    dcc_tma_store_wait_read<0>();\n"
+                                  : ""},
+        {"STEPS", ""}, {"LATER", ""}, {"LAST", ""},
+    };
+    Buf b = {0};
+    int n = (int)(sizeof slot / sizeof *slot) - 3;
+
+    slot[n] = (Slot){"STEPS", wgmma_steps(w, begin, end, slot, n)};
+    template_fill(&b, x->terms == 3 ? "contract_wgmma_3x.cu.in"
+                                    : "contract_wgmma.cu.in", slot, n + 1);
+    kernel_phase(x->g, x->kernel, "setup", &b);
+    buf_free(&b);
+}
+
+void wgmma_build(Wgmma *w, Kernel *k)
+{
+    WgmmaPlaces p = {.n = 0};
+
+    w->x.kernel = k;
+    w->x.width = w->x.t.split > 1 ? "OWN" : "BN";
+    w->x.a = (Load){.op = &w->x.c.a};
+    w->x.b = (Load){.op = &w->x.c.b};
+    kernel_set_args(w->x.g, (Group *)w->x.gr, k);
+    reserve_names(w);
+    /* Before a wait for the grid TMA has the time to ask for the first steps'
+     * weights itself: no gain was measured. */
+    w->sweeps = !k->waits && wgmma_sweeps(w);
+    w->heads = wgmma_runs_ahead(w) && wgmma_asks_heads(w);
+    constants(w);
+    if (wgmma_runs_ahead(w))
+        kernel_constant(w->x.g, k, "EARLY",
+                        wgmma_early(w), "steps that are loaded first");
+    shared_memory(w);
+    if (w->patch.rows < w->x.t.bm && w->x.patch)
+        kernel_constant(w->x.g, k, "PATCH", w->patch.rows,
+                        "rows of a tile that are used");
+    add_map(w, &w->tma->a, &w->x.a);
+    add_map(w, &w->tma->b, &w->x.b);
+    wgmma_boxes_map(w);
+    name_places(w, &p);
+    put_kernel(w, &p);
+    kernel_tidy(w->x.g, k);
+    finish(w);
+}

@@ -1,0 +1,415 @@
+#include "family/contract/wgmma/contract_wgmma.h"
+
+/* The epilogue of a wgmma contraction: from sums in registers to memory. */
+
+/* Bounds of rows, of columns or of both: leaves the loop's body where the point
+ * is outside. */
+static void put_bounds(Wgmma *w, Buf *b, bool rows, bool columns)
+{
+    Contract *x = &w->x;
+    const Tma *t = w->tma;
+    const char *sep = "";
+    Buf in = {0};
+
+    if (rows && !x->patch && (x->c.M % x->t.bm || w->cluster > 1)) {
+        buf_puts(&in, "m >= M");
+        sep = " || ";
+    }
+    if (rows && x->patch && w->patch.rows < x->t.bm) {
+        buf_printf(&in, "row >= PATCH");
+        sep = " || ";
+    }
+    for (int i = 0; rows && x->patch && i < t->m.n; i++)
+        if (t->m.axis[i].extent % w->patch.tile[i] ||
+            (i == 0 && w->cluster > 1)) {
+            buf_printf(&in, "%s", sep);
+            cprint_idx(&in, &x->cp, idx_var(x->g->pool, t->m.axis[i].linear),
+                       1);
+            buf_printf(&in, " >= %lld", (long long)t->m.axis[i].extent);
+            sep = " || ";
+        }
+    if (columns && x->c.N % x->t.bn)
+        buf_printf(&in, "%sn >= N", sep);
+    if (in.len)
+        buf_printf(b, "if (%s)\n    continue;\n", buf_text(&in));
+    buf_free(&in);
+}
+
+/* The variables of m at row `row` of a patch. */
+static void put_patch(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+    const Tma *t = w->tma;
+    int radix = 1;
+
+    for (int i = t->m.n - 1; i >= 0; i--) {
+        const Axis *a = &t->m.axis[i];
+        int tile = w->patch.tile[i];
+        buf_printf(b, "const int %s = %s", cprint_var(&x->cp, a->linear),
+                   w->origin[i]);
+        if (tile > 1) {
+            buf_puts(b, " + row");
+            cprint_digit(b, radix, radix * tile < x->t.bm ? tile : 0);
+        }
+        buf_puts(b, ";\n");
+        radix *= tile;
+    }
+}
+
+/* The digits of axes that are several variables. */
+static void put_digits(Wgmma *w, Buf *b)
+{
+    Contract *x = &w->x;
+
+    for (int i = 0; i < w->tma->m.n; i++) {
+        const Axis *a = &w->tma->m.axis[i];
+        for (int j = 0; a->n > 1 && j < a->n; j++) {
+            Buf e = {0};
+            cprint_idx(&e, &x->cp, a->sub[j].by, 0);
+            buf_printf(b, "const int %s = %s;\n",
+                       cprint_var(&x->cp, a->v[j]), buf_text(&e));
+            buf_free(&e);
+        }
+    }
+}
+
+/* m and n at a row and column of the tile, or one of them (the other's text is
+ * NULL); or leaves the loop. */
+static void put_place(Wgmma *w, Buf *b, const char *row, const char *col)
+{
+    if (row && w->x.patch) {
+        buf_printf(b, "const int row = %s;\n", row);
+        put_patch(w, b);
+    } else if (row) {
+        buf_printf(b, "const int m = m0 + %s;\n", row);
+    }
+    if (col)
+        buf_printf(b, "const int n = n0 + %s;\n", col);
+    put_bounds(w, b, row, col);
+    if (row && w->x.patch)
+        put_digits(w, b);
+}
+
+/* What is finished. */
+static const char *sums_of(const Wgmma *w)
+{
+    return w->x.t.split > 1 ? "own" : "acc";
+}
+
+/* The row of a thread's sums i of their tile. */
+static const char *point_row(const Wgmma *w)
+{
+    return !w->pingpong && w->consumers > 1
+               ? "warpgroup * WM + warp * 16 + i / 2 * 64 + i % 2 * 8 + "
+                 "lane / 4"
+               : "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
+}
+
+/* The columns of a point. */
+static const char *point_columns(const Wgmma *w)
+{
+    if (w->deal)
+        return arena_printf(w->x.g->arena, "j * %d + lane %% 4 * %d",
+                            w->deal * 4, w->deal);
+    return w->x.vec == 8   ? "j * 32 + lane % 4 * 8"
+           : w->x.vec == 4 ? "j * 32 + lane % 4 * 8 + c * 4"
+           : w->x.vec == 2 ? "j * 8 + lane % 4 * 2"
+                           : "j * 8 + lane % 4 * 2 + c";
+}
+
+static const char *point_sum(const Wgmma *w)
+{
+    Arena *a = w->x.g->arena;
+
+    if (w->deal)
+        return arena_printf(a, "acc[i / 2][e / 2 * (BN / %d) + j * 4 + "
+                               "i %% 2 * 2 + e %% 2]", w->deal);
+    if (w->x.vec >= 4)
+        return w->x.vec == 8 ? "part[e]" : "part[c * 4 + e]";
+    return arena_printf(a, "%s[i / 2][j * 4 + i %% 2 * 2 + %s]", sums_of(w),
+                        w->x.vec == 2 ? "e" : "c");
+}
+
+/* Where the point is: contract_points' callbacks. */
+static void place_point(Contract *x, Buf *b)
+{
+    Wgmma *w = (Wgmma *)x; /* x is its first member */
+
+    x->sum = point_sum(w);
+    put_place(w, b, point_row(w), point_columns(w));
+}
+
+static void place_columns(Contract *x, Buf *b)
+{
+    put_place((Wgmma *)x, b, NULL, point_columns((Wgmma *)x));
+}
+
+static void place_row(Contract *x, Buf *b)
+{
+    x->sum = point_sum((Wgmma *)x);
+    put_place((Wgmma *)x, b, point_row((Wgmma *)x), NULL);
+}
+
+/* The same of a pair of columns, and of a piece of a line. */
+static void place_pair(Contract *x, Buf *b)
+{
+    Wgmma *w = (Wgmma *)x;
+
+    x->sum = arena_printf(x->g->arena, "%s[i][j * (COLS / 2) + q * 2 + e]",
+                          sums_of(w));
+    put_place(w, b, "top + i * 64 + q % 2 * 8 + lane / 4",
+              "j * COLS + q / 2 * 8 + lane % 4 * 2");
+}
+
+static void place_piece(Contract *x, Buf *b)
+{
+    put_place((Wgmma *)x, b, "top + i * 64 + line",
+              x->lines ? "j * COLS" : "j * COLS + piece * 8");
+}
+
+/* Lanes share lines of the tile in pieces of 8 columns, or the whole warp has
+ * a line, at any alignment. */
+static const char by_pieces[] =
+    "#pragma unroll 2  // more addresses would not fit\n"
+    "for (int q = 0; q < COLS / 16; ++q) {\n"
+    "    const int line = (q * 32 + lane) / (COLS / 8);\n"
+    "    const int piece = lane % (COLS / 8);\n";
+static const char by_lines[] =
+    "#pragma unroll 8\n"
+    "for (int line = 0; line < 16; ++line) {\n";
+
+/* The product of the extents of v[i + 1], ..., v[n - 1]. */
+static int64_t faster(const Var *const *v, int n, int i)
+{
+    int64_t count = 1;
+
+    while (++i < n)
+        count *= v[i]->extent;
+    return count;
+}
+
+/* Whether offset walks v as one number, *step a unit. */
+static bool walks(const Idx *offset, const Var *const *v, int n, int64_t *step)
+{
+    *step = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        int64_t c = idx_coef(offset, v[i]), unit = faster(v, n, i);
+        if (v[i]->extent == 1)
+            continue;
+        if (!*step)
+            *step = c / unit;
+        if (c != *step * unit)
+            return false;
+    }
+    return true;
+}
+
+void wgmma_find_plane(const WgmmaForm *f, Plane *p)
+{
+    const Contract *x = &f->x;
+    const Contraction *c = &x->c;
+    const Step *s = NULL;
+    int64_t step;
+
+    *p = (Plane){.tensor = NULL};
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (x->gr->step[i].tensor)
+            s = &x->gr->step[i];
+    if (!f->packs || x->lines || x->terms == 3 || c->batches > 1 ||
+        guard_truth(s->where) != ALWAYS || s->tensor == c->a.read->tensor ||
+        s->tensor == c->b.read->tensor)
+        return;
+    const Idx *offset = cprint_offset(x->g, s->tensor, s->store);
+    Plane found = {s->tensor, offset->k, 0};
+    if (!idx_affine(offset) || !walks(offset, c->m, c->n_m, &found.pitch) ||
+        !walks(offset, c->n, c->n_n, &step) || step != 1 ||
+        found.pitch < c->N || found.pitch % 8 || found.offset % 8)
+        return;
+    *p = found;
+}
+
+void wgmma_boxes_map(Wgmma *w)
+{
+    Kernel *k = w->x.kernel;
+
+    if (!w->boxes.tensor)
+        return;
+    TileMap *m = &k->map[k->n_map++];
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tensor == w->boxes.tensor) {
+            m->arg = i;
+            k->arg[i].mapped = !wgmma_touches(w, w->boxes.tensor);
+        }
+    *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map",
+                                        k->arg[m->arg].name),
+                   .arg = m->arg, .offset = w->boxes.offset, .rank = 2,
+                   .dim = {w->x.c.N, w->x.c.M},
+                   .stride = {0, w->boxes.pitch * 2},
+                   .box = {w->pack, 16}, .step = {1, 1},
+                   .swizzle = true};
+}
+
+/* By way of shared memory. */
+static const char *packed_text(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Buf pairs = {0}, pieces = {0}, ahead = {0}, b = {0};
+    bool rows = !w->pingpong && w->consumers > 1;
+
+    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", &ahead,
+                   w->spare);
+    contract_pieces(x, &pieces, place_piece,
+                    x->lines ? "out"
+                             : "&out[line][dcc_packed_at<COLS>(line, piece)]");
+    w->ahead = arena_strdup(x->g->arena, buf_text(&ahead));
+    Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
+                   {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
+                   {"WIDTH", x->width},
+                   {"PAIRS", buf_text(&pairs)},
+                   {"PIECES", buf_text(&pieces)},
+                   {"PLACE", x->lines ? by_lines : by_pieces}};
+    if (w->boxes.tensor) {
+        slot[2] = (Slot){"MAP", x->kernel->map[x->kernel->n_map - 1].name};
+        template_fill(&b, "contract_wgmma_boxes.cu.in", slot, 4);
+    } else {
+        template_fill(&b, "contract_wgmma_packed.cu.in", slot, 6);
+    }
+    buf_free(&pairs);
+    buf_free(&pieces);
+    buf_free(&ahead);
+    return buf_take(&b, x->g->arena);
+}
+
+int wgmma_columns(const Contract *x)
+{
+    return wgmma_result_bytes(x) == 4 ? 4 : 8;
+}
+
+int wgmma_result_bytes(const Contract *x)
+{
+    int most = 0;
+
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Tensor *t = x->gr->step[i].tensor;
+        if (t && type_bytes(t->type) > most)
+            most = type_bytes(t->type);
+    }
+    return most;
+}
+
+/* Columns that a thread stores at a time. Pairs of four-byte elements are whole
+ * sectors of memory as the sums lie; of shorter ones, 8 after an exchange. */
+static int most_columns(const Wgmma *w)
+{
+    return w->deal ? w->deal : wgmma_result_bytes(&w->x) == 4 ? 2 : 8;
+}
+
+/* The reads ahead of a tile's products: those of its columns; and those of the
+ * first `part` pieces of 32 columns, the next ones when these are done with. */
+static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part)
+{
+    Buf b = {0};
+
+    buf_puts(&b, buf_text(&ahead->columns));
+    if (ahead->reads.len) {
+        buf_printf(&b, "// What belongs to single results comes in during the "
+                       "products, as much as\n// registers hold.\n%s"
+                       "auto read_ahead = [&](int first) {\n"
+                       "    #pragma unroll\n"
+                       "    for (int j = first; j < first + %d; ++j)\n"
+                       "        #pragma unroll\n"
+                       "        for (int i = 0; i < WM / 32; ++i) {\n",
+                   buf_text(&ahead->declare), part);
+        cprint_lines(&b, buf_text(&ahead->reads), 12);
+        buf_puts(&b, "        }\n};\nread_ahead(0);\n");
+    }
+    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
+    buf_free(&b);
+    buf_free(&ahead->columns);
+    buf_free(&ahead->declare);
+    buf_free(&ahead->reads);
+    return s;
+}
+
+enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
+
+int wgmma_rows_ahead(const Wgmma *w)
+{
+    int all = w->x.t.bn / 32;
+
+    for (int n = all; n >= 1 && w->x.t.split == 1; n--)
+        if (all % n == 0 && n * (w->wm / 32) * 4 + BESIDE <= w->spare_rows)
+            return n;
+    return 0;
+}
+
+/* What is left over is for what belongs to columns. */
+static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
+{
+    int all = w->x.t.bn / 32;
+
+    *part = wgmma_rows_ahead(w);
+    *a = (ContractAhead){
+        /* lanes that exchange sums stay together */
+        .by = w->deal                     ? w->deal
+              : w->x.c.N % w->x.t.bn == 0 ? 8
+                                          : 0,
+        .column_place = place_columns, .row_place = place_row,
+        .pieces = *part * (w->wm / 32), .regs = w->spare_rows,
+        .column_regs = w->deal ? w->spare : 0,
+        .piece = *part == 1    ? "i"
+                 : *part < all ? arena_printf(w->x.g->arena,
+                                              "j %% %d * (WM / 32) + i", *part)
+                               : "j * (WM / 32) + i"};
+    int left = w->spare_rows - BESIDE - a->pieces * 4;
+    if (w->rows_read && *part && a->column_regs > left)
+        a->column_regs = left;
+}
+
+/* As the sums lie: pairs of a thread's columns, 8 after an exchange with its
+ * neighbours, or those that b's order gives it. */
+static const char *direct_text(Wgmma *w)
+{
+    Contract *x = &w->x;
+    Buf points = {0}, b = {0}, inner = {0};
+    ContractAhead ahead;
+    int part;
+
+    plan_ahead(w, &ahead, &part);
+    contract_points(x, &points, most_columns(w), place_point, &ahead);
+    const char *again = "";
+    if (ahead.reads.len && part < x->t.bn / 32)
+        again = arena_printf(x->g->arena,
+                             "if (j > 0 && j %% %d == 0)\n"
+                             "    read_ahead(j);\n", part);
+    w->ahead = ahead_text(w, &ahead, part);
+    if (!w->deal && (x->vec == 4 || x->vec == 1)) {
+        buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
+        cprint_lines(&inner, buf_text(&points), 4);
+        buf_puts(&inner, "}\n");
+    } else {
+        buf_puts(&inner, buf_text(&points));
+    }
+    Slot slot[] = {{"POINTS", buf_text(&inner)}, {"SUMS", sums_of(w)},
+                   {"WIDTH", x->width}, {"AGAIN", again},
+                   {"COLUMNS", buf_text(&ahead.by_columns)}};
+    if (w->deal) {
+        slot[1] = (Slot){"GROUP", arena_printf(x->g->arena, "%d", w->deal * 4)};
+        slot[2] = (Slot){"B", x->b.id};
+        template_fill(&b, "contract_wgmma_dealt.cu.in", slot, 5);
+    } else if (x->vec >= 4) {
+        template_fill(&b, "contract_wgmma_rows.cu.in", slot, 5);
+    } else {
+        template_fill(&b, "contract_wgmma_pairs.cu.in", slot, 3);
+    }
+    buf_free(&points);
+    buf_free(&inner);
+    buf_free(&ahead.by_columns);
+    return buf_take(&b, x->g->arena);
+}
+
+const char *wgmma_epilogue(Wgmma *w)
+{
+    w->ahead = "";
+    return w->pack ? packed_text(w) : direct_text(w);
+}

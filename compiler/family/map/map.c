@@ -1,0 +1,506 @@
+/* map.c - one thread computes VEC neighbouring points of a nest: elementwise
+ * work over any index maps, gathers, and short sums a point (pooling and
+ * depthwise windows), which a thread does one after the other. */
+#include "family/map/map.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ROWS 0: no walk; BANDS 0: of threads on their own */
+enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS };
+enum { MAX_SERIAL = 1024 };
+enum { MOST_PARTS = 32 }; /* that a walk's rows are divided into */
+
+static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
+{
+    (void)o;
+    if (gr->n_step > MAX_STEPS)
+        return "more than 64 steps";
+    if (group_cols(gr) > MAX_SERIAL)
+        return arena_printf(g->arena, "a thread would go through %lld columns",
+                            (long long)group_cols(gr));
+    if (group_rows(gr) / 32 > INT32_MAX)
+        return "more points than a grid has threads";
+    return NULL;
+}
+
+/* Rows from slow to fast, as the main result lies in memory. */
+static const Var **ordered_rows(Graph *g, const Group *gr)
+{
+    const Var **v = arena_array(g->arena, const Var *, gr->n_rows + 1);
+
+    if (gr->n_rows)
+        memcpy(v, gr->rows, sizeof *v * (size_t)gr->n_rows);
+    order_vars(g, v, gr->n_rows, main_store(g, gr));
+    int n = gr->n_rows;
+    /* variables of extent 1 are no loop: never the fastest */
+    for (int i = n - 1; i > 0 && v[n - 1]->extent == 1; i--) {
+        const Var *t = v[n - 1];
+        memmove(v + 1, v, sizeof *v * (size_t)(n - 1));
+        v[0] = t;
+    }
+    return v;
+}
+
+static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
+                        int tile, int rows, int bands)
+{
+    int knob[] = {vec, threads, tile, rows, bands};
+    const char *text = arena_printf(g->arena, "vec=%d threads=%d", vec,
+                                    threads);
+
+    memcpy(v[*n].knob, knob, sizeof knob);
+    if (tile > 1 || rows)
+        text = arena_printf(g->arena, "%s tile=%d", text, tile);
+    if (rows)
+        text = arena_printf(g->arena, "%s rows=%d", text, rows);
+    if (bands)
+        text = arena_printf(g->arena, "%s bands=%d", text, bands);
+    v[*n].text = text;
+    ++*n;
+}
+
+/* The walk of variant v; false if it is none. */
+static bool walk_of(Graph *g, const Group *gr, const Options *o,
+                    const Var **rows, const Variant *v, Roll *r)
+{
+    if (!v->knob[KNOB_ROWS])
+        return false;
+    roll_find(g, gr, rows, gr->n_rows ? rows[gr->n_rows - 1] : NULL, r);
+    r->down.tile = v->knob[KNOB_ROWS];
+    r->across.tile = v->knob[KNOB_TILE];
+    r->bands = v->knob[KNOB_BANDS];
+    if (r->bands)
+        r->slots = band_slots(gr, o->device, r);
+    return true;
+}
+
+/* Loads one after the other, each waiting for memory: a window's tile goes
+ * through the taps across it one by one, and only the first ones find nothing
+ * that a neighbour brought. */
+static double load_rounds(Graph *g, const Group *gr, const Var *fast, int tile)
+{
+    Window pair[MAX_RANK], w;
+    double rounds = 1 + (tile - 1) * 0.25;
+    int n = tile > 1 ? window_pairs(g, gr, fast, pair, MAX_RANK) : 0;
+
+    window_find(g, gr, fast, &w);
+    for (int i = 0; i < n; i++)
+        if (pair[i].q != w.q && pair[i].s != w.s)
+            rounds *= (double)pair[i].stride;
+    return rounds;
+}
+
+static int64_t across_extent(const Roll *r)
+{
+    return r->across.q ? r->across.q->extent : 1;
+}
+
+/* Walks: the rows in 1, 2, ... equal parts, the last perhaps smaller. */
+static void add_walks(Graph *g, const Group *gr, const Options *o,
+                      const Var **rows, int widest, Variant *v, int *n)
+{
+    enum { LEAST = 3 };
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Roll r;
+
+    if (o->device->sm < 80 || !roll_find(g, gr, rows, fast, &r))
+        return;
+    int64_t extent = r.down.q->extent, across = across_extent(&r);
+    for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
+        if (!roll_fits(g, gr, &r, fast, vec))
+            continue;
+        int64_t last = 0;
+        for (int part = 1; part <= MOST_PARTS; part++) {
+            int64_t many = (extent + part - 1) / part;
+            if (many == last || many < (extent < LEAST ? extent : LEAST))
+                continue;
+            last = many;
+            for (int threads = 64; threads <= 128; threads *= 2)
+                for (int tile = 1; tile <= 4 && tile <= across; tile *= 2)
+                    add_variant(g, v, n, vec, threads, tile, (int)many, 0);
+        }
+    }
+}
+
+/* Walks of blocks that share their input rows. */
+static void add_bands(Graph *g, const Group *gr, const Options *o,
+                      const Var **rows, int widest, Variant *v, int *n)
+{
+    enum { FEWEST = 32, LEAST = 3 };
+    static const int tile[] = {1, 2, 4, 7, 8, 14};
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Roll r;
+
+    if (!roll_find(g, gr, rows, fast, &r))
+        return;
+    int64_t extent = r.down.q->extent, across = across_extent(&r);
+    for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
+        if (!roll_fits(g, gr, &r, fast, vec))
+            continue;
+        for (int parts = 1; parts <= MOST_PARTS && parts <= extent; parts++)
+            for (int i = 0; i < 6 && tile[i] <= across; i++)
+                for (r.bands = 1; r.bands <= 4; r.bands *= 2) {
+                    r.down.tile = (int)(extent / parts);
+                    r.across.tile = tile[i];
+                    int64_t threads = band_threads(gr, &r, rows, vec);
+                    if (extent % parts == 0 && threads >= FEWEST &&
+                        (parts == 1 || r.down.tile >= LEAST) &&
+                        threads <= 1024 && band_fits(gr, o->device, &r, rows))
+                        add_variant(g, v, n, vec, (int)threads, tile[i],
+                                    r.down.tile, r.bands);
+                }
+    }
+}
+
+static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    const Var **rows = ordered_rows(g, gr);
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Variant *v = arena_array(g->arena, Variant,
+                             32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * 3);
+    int n = 0, widest = 1;
+    Window w;
+
+    if (gr->n_rows)
+        widest = widest_vector(g, gr, fast, 16, false);
+    window_find(g, gr, fast, &w);
+    for (int vec = 1; vec <= widest; vec *= 2)
+        for (int threads = 128; threads <= 256; threads *= 2)
+            for (int tile = 1; tile <= 4; tile *= 2)
+                if (tile == 1 || (w.q && w.q->extent % tile == 0 && vec < 16))
+                    add_variant(g, v, &n, vec, threads, tile, 0, 0);
+    add_walks(g, gr, o, rows, widest, v, &n);
+    add_bands(g, gr, o, rows, widest, v, &n);
+    *out = v;
+    return n;
+}
+
+/* Whether an address depends on another load. */
+static void note_gather(const Expr *e, void *ctx)
+{
+    bool *gather = ctx;
+
+    for (int i = 0; e->kind == E_READ && i < e->tensor->rank; i++)
+        *gather |= idx_has_data(e->at[i]);
+}
+
+static void map_traffic(Graph *g, const Group *gr, const Variant *v,
+                        Traffic *t)
+{
+    const Var **rows = ordered_rows(g, gr);
+    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    int vec = v->knob[KNOB_VEC], tile = v->knob[KNOB_TILE];
+    Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32 * vec};
+    Window w;
+
+    window_find(g, gr, fast, &w);
+    if (w.q) {
+        w.tile = tile;
+        s.window = w.q;
+        s.tile = tile;
+        s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
+    }
+    group_traffic(g, gr, &s, t);
+    /* finding the point, once a thread */
+    t->overhead += 2.0 * (double)group_rows(gr) / vec / tile *
+                   (8 + 6 * gr->n_rows);
+}
+
+static void map_cost(Graph *g, const Group *gr, const Options *o,
+                     const Variant *v, Cost *c)
+{
+    int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
+    int tile = v->knob[KNOB_TILE];
+    double points = ceil((double)group_rows(gr) / vec / tile);
+    int64_t cols = group_cols(gr);
+    bool gather = false;
+    Traffic t;
+    Roll r;
+
+    map_traffic(g, gr, v, &t);
+    const Var **rows = ordered_rows(g, gr);
+    if (walk_of(g, gr, o, rows, v, &r)) {
+        roll_cost(g, gr, o, &r, rows[gr->n_rows - 1], vec, threads, &t, c);
+        return;
+    }
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, note_gather, &gather);
+    const Device *d = o->device;
+    double share = cols > 1 ? MAP_BESIDE : 0;
+    Work w = {
+        .pipe = PIPE_FMA,
+        .flops = t.flops,
+        .padded_flops = t.flops + t.overhead,
+        .efficiency = 0.5,
+        .fill_us = share * ((t.flops + t.overhead) / (d->fma_tflops * 5e5) +
+                            t.bytes / (d->l2_gbs * 1e3)),
+        .special = t.special,
+        .hbm_bytes = model_group_bytes(g, gr, NULL, NULL),
+        .l2_bytes = t.bytes,
+        .scatter = t.scatter,
+        .blocks = ceil(points / threads),
+        .threads = threads,
+        .regs = 24 + 3 * vec + 2 * gr->n_step + (tile > 1 ? tile * vec : 0),
+        .block_ops = t.flops / fmax(1, points / threads),
+        .block_bytes = t.bytes / fmax(1, points / threads),
+        .serial_steps = gather + (cols > 16 ? (double)cols / 16 : 0) +
+                        load_rounds(g, gr, gr->n_rows ? rows[gr->n_rows - 1]
+                                                      : NULL, tile),
+    };
+    model_cost(d, &w, c);
+}
+
+/* ---- build ------------------------------------------------------------- */
+
+static void put_setup(Map *m, int64_t points, int threads)
+{
+    Body *b = &m->body;
+    Group *gr = m->group;
+    int vec = m->vec;
+    Buf out = {0};
+
+    if (!gr->n_rows || points == 1) {
+        buf_puts(&out, "if (threadIdx.x > 0)\n    return;\n");
+        for (int i = 0; i < gr->n_rows; i++)
+            cprint_name(&b->print, m->rows[i], "0");
+        kernel_phase(m->graph, m->kernel, "setup: a single point", &out);
+        buf_free(&out);
+        return;
+    }
+    const char *type =
+        points + threads > INT32_MAX ? "long long" : "int";
+    const char *id = cprint_fresh(&b->print, "point");
+    if (gr->n_rows == 1 && vec == 1)
+        id = cprint_var(&b->print, m->rows[0]);
+    buf_printf(&out, "const %s %s = %sblockIdx.x * THREADS + threadIdx.x;\n",
+               type, id, *type == 'l' ? "(long long)" : "");
+    if (points % threads)
+        buf_printf(&out, "if (%s >= POINTS)\n    return;\n", id);
+    if (gr->n_rows > 1 || vec > 1)
+        decompose(b, &out, m->rows, gr->n_rows, id, vec);
+    kernel_phase(m->graph, m->kernel,
+                 vec > 1 ? arena_printf(m->graph->arena,
+                               "setup: a thread computes VEC neighbours "
+                               "along %s", m->rows[gr->n_rows - 1]->name)
+                         : "setup: a thread computes one point", &out);
+    buf_free(&out);
+}
+
+void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
+               const Var *without)
+{
+    Group *gr = m->group;
+    Buf in = {0};
+
+    buf_puts(&in, buf_text(body));
+    for (int i = gr->n_cols - 1; i >= 0; i--) {
+        const Var *v = gr->cols[i];
+        Buf loop = {0};
+        if (v->extent == 1 || v == without)
+            continue;
+        put_loop(&loop,
+                 group_cols(gr) <= 64 ? "#pragma unroll\n"
+                                      : "#pragma unroll 4\n",
+                 arena_printf(m->graph->arena,
+                              "for (int %s = 0; %s < %s; ++%s)", names[i],
+                              names[i],
+                              kernel_extent(m->graph, m->kernel, v),
+                              names[i]), &in);
+        buf_free(&in);
+        in = loop;
+    }
+    buf_puts(out, buf_text(&in));
+    buf_free(&in);
+}
+
+static void put_pass(Map *m, Buf *out, int q)
+{
+    Body *b = &m->body;
+    Group *gr = m->group;
+    const char *names[MAX_RANK * 2] = {0};
+    int step[MAX_STEPS], n = schedule_pass(gr, &m->plan, q, step);
+    Buf in = {0};
+
+    for (int i = 0; i < n; i++)
+        if (gr->step[step[i]].op != R_NONE)
+            body_accumulator(b, out, step[i], true);
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+    for (int i = 0; i < gr->n_cols; i++) {
+        if (gr->cols[i]->extent == 1)
+            cprint_name(&b->print, gr->cols[i], "0");
+        else
+            names[i] = cprint_var(&b->print, gr->cols[i]);
+    }
+    body_steps(b, &in, step, n, true);
+    map_loops(m, out, &in, names, NULL);
+    if (group_cols(gr) > 1) { /* else there is no loop for names to end with */
+        b->n_held = held;
+        cprint_close(&b->print, scope);
+    }
+    buf_free(&in);
+}
+
+/* Row values that a later loop over lanes needs stay in an array. */
+static void put_phase(Map *m, Buf *out, int q)
+{
+    Body *b = &m->body;
+    int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, q, step);
+
+    if (!n)
+        return;
+    for (int i = 0; i < n && m->vec > 1; i++) {
+        int s = step[i];
+        if (m->plan.last[s] <= m->plan.at[s])
+            continue;
+        const char *name = body_step_name(b, s);
+        body_declare(b, out, m->group->step[s].type, name, true);
+        buf_puts(out, ";\n");
+        b->kept[s] = arena_printf(m->graph->arena, "%s[%s]", name, b->lane);
+    }
+    body_steps(b, out, step, n, true);
+}
+
+static const char *pass_label(Map *m, int q)
+{
+    int step[MAX_STEPS], n = schedule_pass(m->group, &m->plan, q, step);
+    Buf s = {0};
+
+    for (int i = 0; i < n; i++) {
+        const Step *t = &m->group->step[step[i]];
+        if (t->op != R_NONE)
+            buf_printf(&s, "%s%s", s.len ? ", " : "", reduce_name(t->op));
+    }
+    const char *label = arena_printf(
+        m->graph->arena, "%s over the columns",
+        s.len ? buf_text(&s) : "values");
+    buf_free(&s);
+    return label;
+}
+
+static void put_bodies(Map *m)
+{
+    for (int q = -1; q < m->plan.passes; q++) {
+        Buf out = {0};
+        if (q >= 0) {
+            if (m->window.tile > 1)
+                window_pass(m, &out);
+            else
+                put_pass(m, &out, q);
+            kernel_phase(m->graph, m->kernel, pass_label(m, q), &out);
+            buf_free(&out);
+            out = (Buf){0};
+        }
+        if (m->window.tile > 1 && q == 0)
+            window_results(m, &out);
+        else
+            put_phase(m, &out, q);
+        if (out.len)
+            kernel_phase(m->graph, m->kernel,
+                         m->plan.passes ? "results" : "compute", &out);
+        buf_free(&out);
+    }
+}
+
+/* Which of its rows' values a thread has, and the sizes of that. */
+static void set_tiles(Map *m, const Options *o, const Var *along,
+                      const Variant *v)
+{
+    Graph *g = m->graph;
+    Kernel *k = m->kernel;
+    int tile = v->knob[KNOB_TILE];
+
+    if (m->vec > 1)
+        kernel_constant(g, k, "VEC", m->vec, NULL);
+    if (walk_of(g, m->group, o, m->rows, v, &m->roll)) {
+        roll_tiles(m);
+        return;
+    }
+    window_find(g, m->group, along, &m->window);
+    m->window.tile = tile;
+    if (tile == 1)
+        return;
+    const Var *q = m->window.q;
+    m->body.n_tiled = 1;
+    m->body.tiled[0] = (Tiled){
+        q, "TILE", arena_printf(g->arena, "(%s / TILE)",
+                                kernel_extent(g, k, q))};
+    kernel_constant(g, k, "TILE", tile,
+                    arena_printf(g->arena, "outputs of a thread along %s",
+                                 q->name));
+    kernel_constant(g, k, "SPAN", window_span(&m->window), "inputs for them");
+}
+
+static void put_code(Map *m, int64_t points, int threads, const Var *along)
+{
+    put_setup(m, points, threads);
+    if (!m->roll.down.q)
+        kernel_wait_phase(m->graph, m->kernel);
+    if (m->vec > 1)
+        for (int i = m->body.print.n_name - 1; i >= 0; i--)
+            if (m->body.print.name[i].var == along)
+                m->body.base = m->body.print.name[i].text;
+    if (m->roll.down.q)
+        roll_pass(m);
+    else
+        put_bodies(m);
+    kernel_tidy(m->graph, m->kernel);
+}
+
+static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                      Kernel *k)
+{
+    Map m = {.graph = g, .group = gr, .kernel = k};
+    int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
+    int64_t points = group_rows(gr) / vec / v->knob[KNOB_TILE];
+    Cost c;
+    Roll r;
+
+    m.rows = ordered_rows(g, gr);
+    m.vec = vec;
+    if (walk_of(g, gr, o, m.rows, v, &r))
+        points = roll_points(gr, &r, vec);
+    while (!v->knob[KNOB_BANDS] && threads > 32 && threads / 2 >= points)
+        threads /= 2;
+    m.group = (Group *)nest_plain(g, gr);
+    schedule_make(m.group, &m.plan);
+    const Var *along = gr->n_rows ? m.rows[gr->n_rows - 1] : NULL;
+    body_init(&m.body, g, gr, k, &m.plan, vec > 1 ? along : NULL, vec);
+    m.group = (Group *)m.body.group;
+    k->family = "map";
+    k->variant = v->text;
+    k->block = threads;
+    k->grid[0] = (int)((points + threads - 1) / threads);
+    k->grid[1] = k->grid[2] = 1;
+    if (walk_of(g, gr, o, m.rows, v, &r))
+        k->min_blocks = roll_blocks(gr, o->device, &r, vec, threads);
+    for (int i = 0; i < gr->n_rows; i++)
+        if (gr->n_rows > 1 && m.rows[i]->extent > 1)
+            kernel_extent(g, k, m.rows[i]);
+    for (int i = 0; i < gr->n_cols; i++)
+        if (gr->cols[i]->extent > 1)
+            kernel_extent(g, k, gr->cols[i]);
+    set_tiles(&m, o, along, v);
+    kernel_constant(g, k, "THREADS", threads, NULL);
+    if (points % threads && points > 1)
+        kernel_constant(g, k, "POINTS", points,
+                        vec > 1 ? "groups of VEC" : NULL);
+    put_code(&m, points, threads, along);
+    map_cost(g, gr, o, v, &c);
+    Traffic t;
+    map_traffic(g, gr, v, &t);
+    k->flops = t.flops;
+    k->bytes = model_group_bytes(g, gr, NULL, NULL);
+    k->predicted_us = c.us;
+    k->limiter = c.limiter;
+}
+
+const Family family_map = {
+    .name = "map",
+    .version = 1,
+    .applicable = map_applicable,
+    .space = map_space,
+    .cost = map_cost,
+    .build = map_build,
+};

@@ -1,0 +1,104 @@
+/* map.h - what the parts of family map share (map.c; map_window.c: windows
+ * whose inputs several neighbouring outputs of one thread share; map_roll.c and
+ * map_roll_build.c: windows that a thread walks down). */
+#ifndef DCC_MAP_H
+#define DCC_MAP_H
+
+#include "family/common/body.h"
+
+/* Outputs along row variable q read inputs at stride * q + s, s over cols: one
+ * thread computes `tile` of them and loads each input once. */
+typedef struct Window {
+    const Var *q, *s;  /* q NULL: there is no such pair */
+    int64_t stride;
+    int tile;          /* 1: not used */
+} Window;
+
+/* All pairs whose inputs overlap, none of them having `fast`, at most `most`;
+ * returns how many. */
+int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
+                 int most);
+/* The pair whose inputs overlap most. */
+void window_find(Graph *g, const Group *gr, const Var *fast, Window *w);
+/* Inputs that a thread reads along q; w->tile outputs of them. 1 without a
+ * pair. */
+int64_t window_span(const Window *w);
+/* Tiles along q, the last perhaps in part. */
+int64_t window_tiles(const Window *w);
+
+/* A walk: down.tile rows of across.tile outputs; across may be no pair. */
+typedef struct Roll {
+    Window down, across;
+    int bands; /* tiles down that a block has, whose input rows it shares; 0: a
+                  thread brings its own */
+    int64_t slots; /* then: of those rows in shared memory at once */
+} Roll;
+
+/* The nest's two windows, or one; `rows` from slow to fast. */
+bool roll_find(Graph *g, const Group *gr, const Var *const *rows,
+               const Var *fast, Roll *r);
+/* Whether vec values of `along` come in as one copy everywhere. */
+bool roll_fits(Graph *g, const Group *gr, const Roll *r, const Var *along,
+               int vec);
+/* Whether the window's place moves this read. */
+bool roll_moves(const Roll *r, const Expr *read);
+/* Rows of outputs that one input row belongs to. */
+int roll_live(const Roll *r);
+/* Input rows under way or in use. */
+int roll_stages(const Roll *r);
+/* Threads with work. */
+int64_t roll_points(const Group *gr, const Roll *r, int vec);
+/* Blocks that an SM has room for. */
+int roll_blocks(const Group *gr, const Device *d, const Roll *r, int vec,
+                int threads);
+void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
+               const Var *fast, int vec, int threads, const Traffic *t,
+               Cost *c);
+
+/* Whether a block's input rows are whole and have room; roll_fits holds. `rows`
+ * from slow to fast. */
+bool band_fits(const Group *gr, const Device *d, const Roll *r,
+               const Var *const *rows);
+/* Threads of a block: all of its rows' outputs. */
+int64_t band_threads(const Group *gr, const Roll *r, const Var *const *rows,
+                     int vec);
+/* Input rows of a block; of them in shared memory at once; bytes of one. */
+int64_t band_rows(const Roll *r);
+int64_t band_slots(const Group *gr, const Device *d, const Roll *r);
+double band_row_bytes(const Group *gr, const Roll *r);
+/* Shared memory for them and their barriers. */
+double band_bytes(const Group *gr, const Roll *r);
+
+/* Of the time that windows take on units which do not limit them, the share
+ * that is not hidden behind what does. */
+#define MAP_BESIDE 0.06
+/* The same of walks, where both the SMs and the memory are busy: from depthwise
+ * convolutions of five shapes, timed on an H200. */
+#define ROLL_BESIDE 0.14
+
+typedef struct Map {
+    Body body;
+    Graph *graph;
+    Group *group;
+    Kernel *kernel;
+    Schedule plan;
+    const Var **rows;
+    int vec;
+    Window window;
+    Roll roll;         /* down.tile 0: not used */
+    const char *turn;  /* loop variable over the tile */
+} Map;
+
+/* Loops over all of cols but `without` (or NULL) around `body`. */
+void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
+               const Var *without);
+/* The only pass and the phase after it, for a tile of outputs. */
+void window_pass(Map *m, Buf *out);
+void window_results(Map *m, Buf *out);
+/* One value a lane into `array`, where they are no vector. */
+void window_lanes(Map *m, Buf *out, const Expr *e, const char *array);
+/* A walk's constants and tiles; all its phases. */
+void roll_tiles(Map *m);
+void roll_pass(Map *m);
+
+#endif

@@ -1,0 +1,681 @@
+/* map_roll_build.c - the code of a window that a thread walks down. */
+#include "family/map/map_walk.h"
+
+#include <string.h>
+
+static const char *head(Walk *w, const char *v, const char *to)
+{
+    return arena_printf(w->m->graph->arena, "for (int %s = 0; %s < %s; ++%s)",
+                        v, v, to, v);
+}
+
+void walk_unrolled(Walk *w, Buf *out, const char *v, const char *to,
+                   Buf *inner)
+{
+    Buf loop = {0};
+
+    put_loop(&loop, "#pragma unroll\n", head(w, v, to), inner);
+    buf_puts(out, buf_text(&loop));
+    buf_free(&loop);
+}
+
+const char *walk_size(Walk *w, const Var *v)
+{
+    return kernel_extent(w->m->graph, w->m->kernel, v);
+}
+
+static const char *name_of(Walk *w, const Var *v)
+{
+    const Body *b = &w->m->body;
+
+    for (int i = b->print.n_name - 1; i >= 0; i--)
+        if (b->print.name[i].var == v)
+            return b->print.name[i].text;
+    return "0";
+}
+
+static void open_walk(Walk *w, Map *m)
+{
+    CPrint *p = &m->body.print;
+    Arena *a = m->graph->arena;
+    const Roll *r = &m->roll;
+
+    memset(w, 0, sizeof *w);
+    w->m = m;
+    w->r = r;
+    w->t = cprint_fresh(p, "t");
+    w->u = cprint_fresh(p, "u");
+    w->j = cprint_fresh(p, "j");
+    w->k = cprint_fresh(p, "k");
+    w->i = cprint_fresh(p, "i");
+    w->tap_r = cprint_fresh(p, cprint_ident(a, r->down.s->name));
+    w->a = r->down.stride > 1 ? cprint_fresh(p, "a") : w->tap_r;
+    w->p = name_of(w, r->down.q);
+    w->taps = arena_printf(a, "[%s]", w->tap_r);
+    if (r->across.q) {
+        w->tap_s = cprint_fresh(p, cprint_ident(a, r->across.s->name));
+        w->q = name_of(w, r->across.q);
+        w->taps = arena_printf(a, "[%s][%s]", w->tap_r, w->tap_s);
+    }
+    w->n = schedule_pass(m->group, &m->plan, 0, w->step);
+}
+
+void walk_name_taps(Walk *w, const char *r, const char *s)
+{
+    Map *m = w->m;
+
+    for (int i = 0; i < m->group->n_cols; i++)
+        if (m->group->cols[i]->extent == 1)
+            cprint_name(&m->body.print, m->group->cols[i], "0");
+    cprint_name(&m->body.print, w->r->down.s, r);
+    if (w->r->across.s)
+        cprint_name(&m->body.print, w->r->across.s, s);
+}
+
+/* ---- input rows -------------------------------------------------------- */
+
+static int window_reads(Walk *w, const Expr **read)
+{
+    Reads r;
+    int n = 0;
+
+    reads_of(w->m->group, w->step, w->n, &r);
+    for (int i = 0; i < r.n; i++)
+        if (roll_moves(w->r, r.read[i]))
+            read[n++] = r.read[i];
+    return n;
+}
+
+/* A cond of a column (`v` along q) that holds from some column of the span on,
+ * or up to one, wherever the tile lies: so only the others ask. Likewise of a
+ * row. */
+static void put_place(Walk *w, Buf *out, Cond c, const Window *q, const char *v)
+{
+    Graph *g = w->m->graph;
+    int64_t cs = idx_coef(c.e, q->s), cq = idx_coef(c.e, q->q);
+    int64_t last = (window_tiles(q) - 1) * q->tile;
+    const Idx *rest = idx_sub(g->pool, c.e,
+                              idx_scale(g->pool, idx_var(g->pool, q->s), cs));
+
+    rest = idx_sub(g->pool, rest,
+                   idx_scale(g->pool, idx_var(g->pool, q->q), cq));
+    bool known = idx_is_const(rest) && !c.mod && cs;
+    int64_t worst = known ? rest->k + (cq < 0 ? cq * last : 0) : 0;
+    int64_t from = known && cs > 0 ? (-worst + cs - 1) / cs : 0;
+    int64_t to = known && cs < 0 ? worst / -cs : window_span(q) - 1;
+    Buf text = {0};
+
+    if (known && worst >= 0 && (cs > 0 || to >= window_span(q) - 1))
+        return;
+    cprint_condition(&text, &w->m->body.print, (Guard){&c, 1});
+    if (known && cs > 0 && from < window_span(q))
+        buf_printf(out, " && (%s >= %lld || %s)", v, (long long)from,
+                   buf_text(&text));
+    else if (known && cs < 0 && worst >= 0)
+        buf_printf(out, " && (%s <= %lld || %s)", v, (long long)to,
+                   buf_text(&text));
+    else
+        buf_printf(out, " && %s", buf_text(&text));
+    buf_free(&text);
+}
+
+static bool uses_window(const Idx *e, const Window *w)
+{
+    return w->q && (idx_uses(e, w->q) || idx_uses(e, w->s));
+}
+
+void walk_inside(Walk *w, Buf *row, Buf *column, const Expr *e)
+{
+    Map *m = w->m;
+    const Window *q = &w->r->across, *p = &w->r->down;
+
+    if (!w->r->bands)
+        buf_printf(row, "%s < %s", w->u, w->in_rows);
+    if (q->q && q->q->extent % q->tile)
+        buf_printf(column, " && %s * %lld + %s < %lld", w->q,
+                   (long long)q->stride, w->j,
+                   (long long)((q->q->extent - 1) * q->stride +
+                               q->s->extent));
+    for (int i = 0; i < e->in.n; i++) {
+        Cond c = e->in.cond[i];
+        if (cond_truth(c) == ALWAYS)
+            continue;
+        if (uses_window(c.e, q) && !uses_window(c.e, p)) {
+            put_place(w, column, c, q, w->j);
+            continue;
+        }
+        if (w->r->bands && uses_window(c.e, p) && !uses_window(c.e, q)) {
+            put_place(w, row, c, p, w->u);
+            continue;
+        }
+        Buf *out = uses_window(c.e, q) ? column : row;
+        buf_puts(out, " && ");
+        cprint_condition(out, &m->body.print, (Guard){&c, 1});
+    }
+}
+
+static bool zero_outside(const Expr *e)
+{
+    return !e->outside || e->outside->num == 0;
+}
+
+long long walk_pitch(Walk *w, const Expr *e, const Window *q)
+{
+    const Idx *offset = cprint_offset(w->m->graph, e->tensor, e->at);
+
+    return q->q ? (long long)idx_coef(offset, q->s) : 0;
+}
+
+/* `const __half *x_row = &x[...];`: the first column of input row 0. */
+static const char *put_origin(Walk *w, Buf *out, const Expr *e)
+{
+    CPrint *p = &w->m->body.print;
+    Graph *g = w->m->graph;
+    const Idx *zero = idx_const(g->pool, 0), *at[MAX_RANK];
+    Subst s[2] = {{w->r->down.s, zero}, {w->r->across.s, zero}};
+    const char *name = cprint_tensor(p, e->tensor);
+    const char *row = cprint_fresh(p, arena_printf(g->arena, "%s_row", name));
+
+    for (int i = 0; i < e->tensor->rank; i++)
+        at[i] = idx_subst(g->pool, e->at[i], s, w->tap_s ? 2 : 1);
+    buf_printf(out, "const %s *%s = &%s[", type_cname(e->tensor->type), row,
+               name);
+    cprint_at(out, p, e->tensor, at);
+    buf_puts(out, "];\n");
+    return row;
+}
+
+/* One column's copy. */
+static void put_copy(Walk *w, Buf *out, const Expr *e, const char *ring,
+                     const char *from, const char *inside)
+{
+    Map *m = w->m;
+    CPrint *p = &m->body.print;
+    int bytes = m->vec * type_bytes(e->tensor->type);
+    const char *slot = arena_printf(m->graph->arena,
+                                    "smem.%s[%s %% STAGES][%s][threadIdx.x]",
+                                    ring, w->u, w->j);
+
+    if (w->tap_s)
+        from = arena_printf(m->graph->arena, "%s + %s * %lld", from, w->j,
+                            walk_pitch(w, e, &w->r->across));
+    if (zero_outside(e)) {
+        buf_printf(out, "dcc_cp_async%d(%s,\n    %s, %s ? %d : 0);\n", bytes,
+                   slot, from, inside, bytes);
+    } else {
+        buf_printf(out, "if (%s)\n    dcc_cp_async%d(%s,\n        %s);\n"
+                        "else\n    dcc_fill(%s, ",
+                   inside, bytes, slot, from, slot);
+        cprint_to_storage(out, e->tensor->type, e->type,
+                          cprint_bind(out, p, e->outside, NULL));
+        buf_puts(out, ");\n");
+    }
+}
+
+/* All columns of the row, then its neighbour's origin. */
+static void put_copies(Walk *w, Buf *out, const Expr *e, const char *ring,
+                       const char *from)
+{
+    CPrint *p = &w->m->body.print;
+    Arena *a = w->m->graph->arena;
+    Buf row = {0}, column = {0}, in = {0};
+    CScope scope = cprint_open(p);
+    const char *there = cprint_fresh(p, "there"), *inside = there;
+
+    walk_inside(w, &row, &column, e);
+    buf_printf(out, "const bool %s = %s;\n", there, buf_text(&row));
+    if (column.len) {
+        inside = cprint_fresh(p, "in");
+        buf_printf(&in, "const bool %s = %s%s;\n", inside, there,
+                   buf_text(&column));
+    }
+    put_copy(w, &in, e, ring, from, inside);
+    walk_unrolled(w, out, w->j, "SPAN", &in);
+    buf_puts(out, arena_printf(a, "%s += %lld;\n", from,
+                               walk_pitch(w, e, &w->r->down)));
+    cprint_close(p, scope);
+    buf_free(&row);
+    buf_free(&column);
+    buf_free(&in);
+}
+
+/* fetch(u): the copies of input row u, one group; row after row. */
+static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n)
+{
+    Map *m = w->m;
+    Buf body = {0};
+    const char *from[128];
+
+    for (int i = 0; i < n; i++)
+        from[i] = put_origin(w, out, read[i]);
+    CScope scope = cprint_open(&m->body.print);
+    walk_name_taps(w, w->u, w->j);
+    for (int i = 0; i < n; i++) {
+        Buf one = {0};
+        put_copies(w, &one, read[i], w->ring[i], from[i]);
+        if (n > 1)
+            put_loop(&body, "", "", &one);
+        else
+            buf_puts(&body, buf_text(&one));
+        buf_free(&one);
+    }
+    cprint_close(&m->body.print, scope);
+    buf_puts(&body, "dcc_cp_commit();\n");
+    buf_printf(out, "const auto fetch = [&](int %s) {\n", w->u);
+    put_block(out, &body);
+    buf_puts(out, "};\n#pragma unroll\n");
+    buf_printf(out, "for (int %s = 0; %s < STAGES - 1; ++%s)\n"
+                    "    fetch(%s);\n", w->u, w->u, w->u, w->u);
+    buf_free(&body);
+}
+
+/* ---- sums -------------------------------------------------------------- */
+
+/* What step i's sums begin with. */
+static const char *start_of(Walk *w, int i)
+{
+    const Step *s = &w->m->group->step[i];
+
+    return w->start[i] ? w->start[i] : cprint_identity(s->op, s->type);
+}
+
+static void put_sums(Walk *w, Buf *out)
+{
+    Map *m = w->m;
+    Body *b = &m->body;
+
+    for (int n = 0; n < w->n; n++) {
+        int i = w->step[n];
+        const Step *s = &m->group->step[i];
+        if (s->op == R_NONE)
+            continue;
+        const char *name = body_step_name(b, i);
+        b->acc[i] = name;
+        bool zero = s->op == R_SUM && !w->start[i];
+        buf_printf(out, "%s %s[LIVE][TILE][VEC]%s;\n", cprint_ctype(s->type),
+                   name, zero ? " = {}" : "");
+        if (!zero)
+            buf_printf(out, "dcc_fill(%s, %s);\n", name, start_of(w, i));
+    }
+}
+
+/* Calls the sums those of row `a`, output `k`. */
+static void name_sums(Walk *w, const char *const *sum, const char *a)
+{
+    Body *b = &w->m->body;
+
+    for (int n = 0; n < w->n; n++) {
+        int i = w->step[n];
+        if (sum[i])
+            b->acc[i] = b->print.local[i] =
+                arena_printf(w->m->graph->arena, "%s[%s][%s][%s]", sum[i], a,
+                             w->k, b->lane);
+    }
+}
+
+/* The products of one input row. */
+static void put_products(Walk *w, Buf *out)
+{
+    Map *m = w->m;
+    Body *b = &m->body;
+    const Window *down = &w->r->down;
+    Buf in = {0}, loop = {0};
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+
+    walk_name_taps(w, w->tap_r, w->tap_s);
+    body_steps(b, &in, w->step, w->n, true);
+    b->n_held = held;
+    cprint_close(&b->print, scope);
+    walk_unrolled(w, &loop, w->k, "TILE", &in);
+    if (w->tap_s) {
+        buf_free(&in);
+        in = loop;
+        loop = (Buf){0};
+        walk_unrolled(w, &loop, w->tap_s, walk_size(w, w->r->across.s), &in);
+    }
+    buf_free(&in);
+    in = (Buf){0};
+    if (w->r->bands) { /* a warp's sums have no rows of others */
+        put_loop(&in, "", arena_printf(
+                     m->graph->arena, "if (%s >= %s && %s < ROWS + %s)", w->t,
+                     w->a, w->t, w->a), &loop);
+        buf_free(&loop);
+        loop = in;
+        in = (Buf){0};
+    }
+    if (down->stride == 1) {
+        walk_unrolled(w, out, w->tap_r, walk_size(w, down->s), &loop);
+    } else {
+        buf_printf(&in, "const int %s = %s * %lld + %s;\n", w->tap_r, w->a,
+                   (long long)down->stride, w->i);
+        put_loop(&in, "", arena_printf(m->graph->arena, "if (%s < %s)",
+                                       w->tap_r, walk_size(w, down->s)), &loop);
+        walk_unrolled(w, out, w->a, "LIVE", &in);
+    }
+    buf_free(&in);
+    buf_free(&loop);
+}
+
+/* One column of a slot of the thread's own. */
+static void put_slot(Walk *w, Buf *out, int i, const char *u, const char *frag)
+{
+    buf_printf(out, "dcc_load<VEC>(%s[%s],\n    smem.%s[%s %% STAGES][%s]"
+                    "[threadIdx.x]);\n", frag, w->j, w->ring[i], u, w->j);
+}
+
+/* One input row into registers: the next is called for, this one awaited. */
+static void put_fragments(Walk *w, Buf *out, const Expr *const *read, int n,
+                          const char *u)
+{
+    Map *m = w->m;
+    Body *b = &m->body;
+    Arena *arena = m->graph->arena;
+    const Window *q = &w->r->across;
+
+    if (w->r->bands)
+        band_wait(w, out, u);
+    else
+        buf_printf(out, "fetch(%s + STAGES - 1);\n"
+                        "dcc_cp_wait<STAGES - 1>();\n", u);
+    for (int i = 0; i < n; i++) {
+        Buf in = {0};
+        const char *frag = cprint_fresh(
+            &b->print, arena_printf(arena, "%s_frag",
+                                    cprint_tensor(&b->print,
+                                                  read[i]->tensor)));
+        buf_printf(out, "%s %s[SPAN][VEC];\n", cprint_ctype(read[i]->type),
+                   frag);
+        if (w->r->bands)
+            band_column(w, &in, read[i], i, u, frag);
+        else
+            put_slot(w, &in, i, u, frag);
+        walk_unrolled(w, out, w->j, "SPAN", &in);
+        buf_free(&in);
+        const char *at = w->k;
+        if (q->q && q->stride > 1)
+            at = arena_printf(arena, "%s * %lld", at, (long long)q->stride);
+        if (q->q)
+            at = arena_printf(arena, "%s + %s", at, w->tap_s);
+        body_hold(b, read[i], arena_printf(arena, "%s[%s][%s]", frag, at,
+                                           b->lane));
+    }
+    if (w->r->bands)
+        band_release(w, out, u);
+}
+
+/* One input row: it comes into registers and is used. */
+static void put_row(Walk *w, Buf *out, const Expr *const *read, int n)
+{
+    const Window *down = &w->r->down;
+    int64_t last = (down->tile + roll_live(w->r) - 1) * down->stride;
+    Buf in = {0};
+
+    if (down->stride > 1)
+        buf_printf(out, "const int %s = %s * %lld + %s;\n", w->u, w->t,
+                   (long long)down->stride, w->i);
+    put_fragments(w, &in, read, n, down->stride > 1 ? w->u : w->t);
+    put_products(w, &in);
+    if (w->r->bands && last > window_span(down))
+        put_loop(out, "", arena_printf(w->m->graph->arena, "if (%s < %lld)",
+                                       w->u, (long long)window_span(down)),
+                 &in);
+    else
+        buf_puts(out, buf_text(&in));
+    buf_free(&in);
+}
+
+/* `__half *y_row = &y[...];`: where the thread's first column of a row is
+ * stored. The others lie a constant from there, which a store's instruction
+ * holds; in the text of each one's own place nvcc does not find it.
+ * What is not read soon goes past the caches (depthwise 3x3 on an H200, 19 MB:
+ * 10.98 us instead of 11.38); what is, stays (mobilenetv2 at batch 32 would
+ * take 2.5% longer if all its results went past them). */
+static void put_store_rows(Walk *w, Buf *out, const int *step, int n)
+{
+    Body *b = &w->m->body;
+    CPrint *p = &b->print;
+    Graph *g = w->m->graph;
+    const Var *q = w->r->across.q;
+
+    for (int i = 0; i < n && q; i++) {
+        const Step *s = &b->group->step[step[i]];
+        if (!s->tensor || s->op != R_NONE || b->vec == 1 ||
+            !body_stores_vectors(b, s))
+            continue;
+        const Idx *at = cprint_offset(g, s->tensor, s->store);
+        const Idx *columns = idx_scale(g->pool, idx_var(g->pool, q),
+                                       idx_coef(at, q));
+        if (idx_uses(idx_sub(g->pool, at, columns), q))
+            continue;
+        const char *row = cprint_fresh(
+            p, arena_printf(g->arena, "%s_row", cprint_tensor(p, s->tensor)));
+        for (int d = 0; d < s->tensor->rank; d++)
+            cprint_bind_idx(out, p, s->store[d]);
+        buf_printf(out, "%s *%s = &%s[", type_cname(s->tensor->type), row,
+                   cprint_tensor(p, s->tensor));
+        cprint_at(out, p, s->tensor, s->store);
+        buf_puts(out, "];\n");
+        b->past[step[i]] = w->r->bands && model_leaves(s->tensor);
+        b->store_at[step[i]] = arena_printf(g->arena, "%s + %s * %lld", row,
+                                            w->k, (long long)idx_coef(at, q));
+    }
+}
+
+/* The oldest row of sums is complete. */
+static void put_results(Walk *w, Buf *out)
+{
+    Map *m = w->m;
+    Body *b = &m->body;
+    Arena *arena = m->graph->arena;
+    const Window *q = &w->r->across;
+    int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, 0, step);
+    Buf in = {0}, guarded = {0}, row = {0};
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+    const char *p = cprint_fresh(
+        &b->print, arena_printf(arena, "%s_out",
+                                cprint_ident(arena, w->r->down.q->name)));
+
+    cprint_name(&b->print, w->r->down.q, p);
+    buf_printf(&row, "const int %s = %s + %s - (LIVE - 1);\n", p, w->p, w->t);
+    put_store_rows(w, &row, step, n);
+    if (q->q)
+        cprint_name(&b->print, q->q, arena_printf(arena, "(%s + %s)", w->q,
+                                                  w->k));
+    body_steps(b, &in, step, n, true);
+    b->n_held = held;
+    cprint_close(&b->print, scope);
+    if (q->q && q->q->extent % q->tile)
+        put_loop(&guarded, "", arena_printf(arena, "if (%s + %s < %s)", w->q,
+                                            w->k, walk_size(w, q->q)), &in);
+    walk_unrolled(w, &row, w->k, "TILE", guarded.len ? &guarded : &in);
+    put_loop(out, "", arena_printf(arena, "if (%s >= LIVE - 1)", w->t), &row);
+    buf_free(&in);
+    buf_free(&guarded);
+    buf_free(&row);
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+/* A tile size: its constant, and how many of them there are. */
+static void set_tile(Map *m, const Window *w, const char *tile,
+                     const char *what)
+{
+    Graph *g = m->graph;
+    const char *extent = kernel_extent(g, m->kernel, w->q);
+    const char *count = arena_printf(g->arena, "(%s / %s)", extent, tile);
+
+    kernel_constant(g, m->kernel, tile, w->tile,
+                    arena_printf(g->arena, "%s %s", what, w->q->name));
+    if (w->q->extent % w->tile)
+        count = kernel_constant(
+            g, m->kernel, arena_printf(g->arena, "%s_TILES", extent),
+            window_tiles(w), "the last in part");
+    m->body.tiled[m->body.n_tiled++] = (Tiled){w->q, tile, count};
+}
+
+void roll_tiles(Map *m)
+{
+    const Roll *r = &m->roll;
+
+    m->kernel->min_arch = "sm_80";
+    set_tile(m, &r->down, "ROWS", "outputs of a thread down");
+    if (r->across.q)
+        set_tile(m, &r->across, "TILE", "and across, along");
+    else
+        kernel_constant(m->graph, m->kernel, "TILE", 1, "and across");
+    kernel_constant(m->graph, m->kernel, "SPAN", window_span(&r->across),
+                    "inputs across");
+    kernel_constant(m->graph, m->kernel, "LIVE", roll_live(r),
+                    "rows of outputs that an input row belongs to");
+    if (!r->bands) {
+        kernel_constant(m->graph, m->kernel, "STAGES", roll_stages(r),
+                        "input rows under way or in use");
+        return;
+    }
+    m->kernel->min_arch = "sm_90";
+    if (r->bands > 1)
+        kernel_constant(m->graph, m->kernel, "BANDS", r->bands,
+                        "of ROWS, one below the other: a block's");
+    kernel_constant(m->graph, m->kernel, "SLOTS", r->slots,
+                    "input rows under way or in use");
+    if (r->slots == band_rows(r))
+        return;
+    kernel_constant(m->graph, m->kernel, "IN_ROWS", band_rows(r),
+                    "inputs for a block");
+    kernel_constant(m->graph, m->kernel, "WARPS", (m->kernel->block + 31) / 32,
+                    NULL);
+}
+
+/* How far this thread goes. */
+static const char *put_end(Walk *w, Buf *out)
+{
+    const Window *p = &w->r->down;
+
+    if (w->r->bands)
+        return "ROWS";
+    w->in_rows = "IN_ROWS";
+    if (p->q->extent % p->tile == 0) {
+        kernel_constant(w->m->graph, w->m->kernel, "IN_ROWS", window_span(p),
+                        "inputs for them");
+        return "ROWS";
+    }
+    CPrint *c = &w->m->body.print;
+    const char *rows = cprint_fresh(c, "rows");
+    w->in_rows = cprint_fresh(c, "in_rows");
+    buf_printf(out, "const int %s = min((int)ROWS, %s - %s);\n"
+                    "const int %s = (%s - 1) * %lld + %s;\n", rows,
+               walk_size(w, p->q), w->p, w->in_rows, rows, (long long)p->stride,
+               walk_size(w, p->s));
+    return rows;
+}
+
+static const char *ring_of(Walk *w, const Expr *e)
+{
+    Map *m = w->m;
+    Arena *a = m->graph->arena;
+    const char *ring = cprint_fresh(
+        &m->body.print, arena_printf(a, "%s_ring",
+                                     cprint_tensor(&m->body.print,
+                                                   e->tensor)));
+
+    kernel_smem(m->graph, m->kernel, 16,
+                arena_printf(a, "%s %s[STAGES][SPAN][THREADS][VEC]",
+                             type_cname(e->tensor->type), ring),
+                "a slot is one thread's");
+    m->kernel->smem_bytes += (size_t)(roll_stages(w->r) *
+                                      window_span(&w->r->across) *
+                                      m->kernel->block * m->vec *
+                                      type_bytes(e->tensor->type));
+    return ring;
+}
+
+/* What comes before the walk: factors, and the first rows under way. Rows that
+ * a block shares are asked for all at once: factors would queue up behind them,
+ * so they are asked for before, and awaited after that. */
+static void put_start(Walk *w, const Expr *const *read, int n,
+                      const char **rows)
+{
+    Map *m = w->m;
+    bool bands = w->r->bands > 0;
+    Buf out = {0};
+
+    walk_factors(w, &out, true, bands);
+    if (out.len)
+        kernel_phase(m->graph, m->kernel, "load: factors into registers",
+                     &out);
+    buf_free(&out);
+    out = (Buf){0};
+    kernel_wait_phase(m->graph, m->kernel);
+    *rows = put_end(w, &out);
+    if (bands) {
+        walk_factors(w, &out, false, true);
+        band_begin(w, &out, read, n);
+        walk_factors(w, &out, true, false);
+    } else {
+        for (int i = 0; i < n; i++)
+            w->ring[i] = ring_of(w, read[i]);
+        put_fetch(w, &out, read, n);
+    }
+    walk_factors(w, &out, false, false);
+    kernel_phase(m->graph, m->kernel, "load: input rows come in ahead", &out);
+    buf_free(&out);
+}
+
+/* Iterations side by side in the text: slots and rows of sums change places
+ * without a move. All of them, where they are few: then each has only the
+ * products of the thread's own rows. */
+static const char *turns(const Walk *w)
+{
+    enum { MOST_PRODUCTS = 6000 };
+    const Roll *r = w->r;
+    double each = (double)group_cols(w->m->group) * w->m->vec;
+
+    return r->bands && each * (r->across.q ? r->across.tile : 1) *
+                               (r->down.tile + roll_live(r) - 1) <
+                           MOST_PRODUCTS ? "#pragma unroll\n"
+                                         : "#pragma unroll LIVE\n";
+}
+
+void roll_pass(Map *m)
+{
+    Walk w;
+    const Expr *read[128];
+    const char *sum[MAX_STEPS] = {NULL}, *rows;
+    Buf out = {0}, step = {0}, row = {0};
+
+    open_walk(&w, m);
+    int n = window_reads(&w, read);
+    put_start(&w, read, n, &rows);
+    walk_starts(&w);
+    put_sums(&w, &out);
+    for (int i = 0; i < m->group->n_step; i++)
+        sum[i] = m->body.acc[i];
+    CScope scope = cprint_open(&m->body.print);
+    int held = m->body.n_held;
+    name_sums(&w, sum, w.a);
+    put_row(&w, &row, read, n);
+    if (w.r->down.stride > 1)
+        walk_unrolled(&w, &step, w.i,
+                 arena_printf(m->graph->arena, "%lld",
+                              (long long)w.r->down.stride), &row);
+    else
+        buf_puts(&step, buf_text(&row));
+    m->body.n_held = held;
+    cprint_close(&m->body.print, scope);
+    name_sums(&w, sum, "LIVE - 1");
+    put_results(&w, &step);
+    for (int i = 0; i < m->group->n_step; i++)
+        if (sum[i])
+            buf_printf(&step, "dcc_shift(%s, %s);\n", sum[i],
+                       start_of(&w, i));
+    put_loop(&out, turns(&w),
+             head(&w, w.t, arena_printf(m->graph->arena, "%s + LIVE - 1",
+                                        rows)), &step);
+    kernel_phase(m->graph, m->kernel,
+                 "walk down the rows of the input", &out);
+    buf_free(&out);
+    buf_free(&step);
+    buf_free(&row);
+}

@@ -1,0 +1,304 @@
+/* map_window.c - pooling and depthwise windows: a thread's neighbouring outputs
+ * share the inputs that it loads. */
+#include "family/map/map.h"
+
+#include <string.h>
+
+int64_t window_span(const Window *w)
+{
+    return w->q ? w->s->extent + w->stride * (w->tile - 1) : 1;
+}
+
+int64_t window_tiles(const Window *w)
+{
+    return w->q ? (w->q->extent + w->tile - 1) / w->tile : 1;
+}
+
+/* Whether e depends on q and s only as stride * q + s. */
+static bool moves_together(Graph *g, const Idx *e, const Window *w)
+{
+    int64_t cq = idx_coef(e, w->q), cs = idx_coef(e, w->s);
+    const Idx *rest = idx_sub(g->pool, e, idx_scale(
+                                  g->pool, idx_var(g->pool, w->q), cq));
+
+    rest = idx_sub(g->pool, rest,
+                   idx_scale(g->pool, idx_var(g->pool, w->s), cs));
+    return cq == w->stride * cs && !idx_uses(rest, w->q) &&
+           !idx_uses(rest, w->s);
+}
+
+typedef struct Check {
+    Graph *graph;
+    const Window *w;
+    bool good, window;
+} Check;
+
+/* A read that q moves has to move with s alone; q is nothing else there. */
+static void check_expr(const Expr *e, void *ctx)
+{
+    Check *c = ctx;
+
+    if (e->kind == E_INDEX && idx_uses(e->idx, c->w->q))
+        c->good = false;
+    if (e->kind != E_READ || !read_uses(e, c->w->q))
+        return;
+    for (int d = 0; d < e->tensor->rank; d++)
+        c->good &= moves_together(c->graph, e->at[d], c->w);
+    for (int i = 0; i < e->in.n; i++)
+        c->good &= e->in.cond[i].mod == 0 &&
+                   moves_together(c->graph, e->in.cond[i].e, c->w);
+    c->good &= !e->outside || e->outside->kind == E_CONST;
+    c->window = true;
+}
+
+static bool fits(Graph *g, const Group *gr, const Window *w)
+{
+    Check c = {g, w, true, false};
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (is_col_step(&gr->step[i]))
+            expr_visit(gr->step[i].value, check_expr, &c);
+    return c.good && c.window;
+}
+
+/* One pass of sums, maxima, ... and only row values after it. */
+static bool one_pass(const Group *gr)
+{
+    Schedule plan;
+
+    schedule_make(gr, &plan);
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (is_col_step(s) ? s->op == R_ARGMAX ||
+                                 (s->op == R_NONE && s->tensor)
+                           : plan.at[i] < 0)
+            return false;
+    }
+    return plan.passes == 1;
+}
+
+static void note_stride(Graph *g, const Group *gr, Window *w)
+{
+    int all[MAX_STEPS];
+    Reads r;
+
+    (void)g;
+    for (int i = 0; i < gr->n_step; i++)
+        all[i] = i;
+    reads_of(gr, all, gr->n_step, &r);
+    w->stride = 0;
+    for (int i = 0; i < r.n; i++)
+        for (int d = 0; d < r.read[i]->tensor->rank; d++)
+            if (idx_coef(r.read[i]->at[d], w->s) == 1 &&
+                idx_coef(r.read[i]->at[d], w->q) > 0)
+                w->stride = idx_coef(r.read[i]->at[d], w->q);
+}
+
+int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
+                 int most)
+{
+    int n = 0;
+
+    if (group_cols(gr) > 64 || !one_pass(gr))
+        return 0;
+    for (int i = 0; i < gr->n_rows; i++)
+        for (int j = 0; j < gr->n_cols && n < most; j++) {
+            Window t = {gr->rows[i], gr->cols[j], 0, 1};
+            if (t.q == fast || t.q->extent < 2 || t.s->extent < 2)
+                continue;
+            note_stride(g, gr, &t);
+            if (t.stride < 1 || t.stride >= t.s->extent || !fits(g, gr, &t))
+                continue;
+            w[n++] = t;
+        }
+    return n;
+}
+
+void window_find(Graph *g, const Group *gr, const Var *fast, Window *w)
+{
+    Window pair[MAX_RANK];
+    int n = window_pairs(g, gr, fast, pair, MAX_RANK);
+    double best = 1;
+
+    memset(w, 0, sizeof *w);
+    w->tile = 1;
+    for (int i = 0; i < n; i++) {
+        double overlap = (double)pair[i].s->extent / (double)pair[i].stride;
+        if (overlap > best) {
+            best = overlap;
+            *w = pair[i];
+        }
+    }
+}
+
+/* ---- code -------------------------------------------------------------- */
+
+static const char *text_of(Map *m, const char *array)
+{
+    return m->vec > 1 ? arena_printf(m->graph->arena, "%s[%s]", array,
+                                     m->body.lane)
+                      : array;
+}
+
+/* `float y_sum[TILE][VEC]`, at the identity. */
+static void put_accumulator(Map *m, Buf *out, int i)
+{
+    Body *b = &m->body;
+    const Step *s = &m->group->step[i];
+    const char *name = body_step_name(b, i);
+    const char *start = cprint_identity(s->op, s->type);
+
+    b->acc[i] = b->print.local[i] = text_of(
+        m, arena_printf(m->graph->arena, "%s[%s]", name, m->turn));
+    buf_printf(out, "%s %s[TILE]%s", cprint_ctype(s->type), name,
+               m->vec > 1 ? "[VEC]" : "");
+    if (s->op == R_SUM) {
+        buf_puts(out, " = {};\n");
+    } else if (m->vec > 1) {
+        buf_printf(out, ";\nfor (int %s = 0; %s < TILE; ++%s)\n"
+                        "    dcc_fill(%s[%s], %s);\n",
+                   m->turn, m->turn, m->turn, name, m->turn, start);
+    } else {
+        buf_printf(out, ";\ndcc_fill(%s, %s);\n", name, start);
+    }
+}
+
+void window_lanes(Map *m, Buf *out, const Expr *e, const char *array)
+{
+    Body *b = &m->body;
+    Buf in = {0};
+    CScope scope = cprint_open(&b->print);
+
+    cprint_name(&b->print, b->along,
+                arena_printf(m->graph->arena, "(%s + %s)", b->base, b->lane));
+    const char *value = cprint_bind(&in, &b->print, e, NULL);
+    buf_printf(&in, "%s[%s] = %s;\n", array, b->lane, value);
+    cprint_close(&b->print, scope);
+    put_loop(out, "#pragma unroll\n",
+             arena_printf(m->graph->arena, "for (int %s = 0; %s < VEC; ++%s)",
+                          b->lane, b->lane, b->lane), &in);
+    buf_free(&in);
+}
+
+static void put_input(Map *m, Buf *out, const Expr *e)
+{
+    Body *b = &m->body;
+    int width;
+    ReadKind kind = read_kind(m->graph, e, b->along, m->vec, &width);
+
+    if (m->vec == 1 || kind == READ_BROADCAST) {
+        body_hold(b, e, cprint_bind_name(out, &b->print, e, NULL));
+        return;
+    }
+    const char *array = cprint_fresh(
+        &b->print, arena_printf(m->graph->arena, "%s_frag",
+                                cprint_tensor(&b->print, e->tensor)));
+    body_declare(b, out, e->type, array, true);
+    buf_puts(out, ";\n");
+    if (kind == READ_VECTOR)
+        body_load(b, out, e, array);
+    else
+        window_lanes(m, out, e, array);
+    body_hold(b, e, text_of(m, array));
+}
+
+/* The inputs at the place that s is called at present. */
+static void put_inputs(Map *m, Buf *out, const int *step, int n)
+{
+    Reads r;
+
+    reads_of(m->group, step, n, &r);
+    for (int i = 0; i < r.n; i++)
+        if (read_uses(r.read[i], m->window.q))
+            put_input(m, out, r.read[i]);
+}
+
+/* for each output t of the tile that this input belongs to */
+static void put_turns(Map *m, Buf *out, const int *step, int n,
+                      const char *input)
+{
+    Body *b = &m->body;
+    const Window *w = &m->window;
+    const char *size = kernel_extent(m->graph, m->kernel, w->s);
+    Buf in = {0}, body = {0};
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+    const char *s = cprint_var(&b->print, w->s);
+
+    body_steps(b, &in, step, n, true);
+    if (w->stride > 1)
+        buf_printf(&body, "const int %s = %s - %lld * %s;\n", s, input,
+                   (long long)w->stride, m->turn);
+    else
+        buf_printf(&body, "const int %s = %s - %s;\n", s, input, m->turn);
+    put_loop(&body, "",
+             arena_printf(m->graph->arena, "if (%s >= 0 && %s < %s)", s, s,
+                          size), &in);
+    put_loop(out, "#pragma unroll\n",
+             arena_printf(m->graph->arena, "for (int %s = 0; %s < TILE; ++%s)",
+                          m->turn, m->turn, m->turn), &body);
+    b->n_held = held;
+    cprint_close(&b->print, scope);
+    buf_free(&in);
+    buf_free(&body);
+}
+
+void window_pass(Map *m, Buf *out)
+{
+    Body *b = &m->body;
+    Group *gr = m->group;
+    const Window *w = &m->window;
+    const char *names[MAX_RANK * 2] = {0};
+    int step[MAX_STEPS], n = schedule_pass(gr, &m->plan, 0, step);
+    Buf in = {0}, loop = {0};
+
+    m->turn = cprint_fresh(&b->print, "t");
+    for (int i = 0; i < n; i++)
+        if (gr->step[step[i]].op != R_NONE)
+            put_accumulator(m, out, step[i]);
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+    for (int i = 0; i < gr->n_cols; i++) {
+        if (gr->cols[i]->extent == 1)
+            cprint_name(&b->print, gr->cols[i], "0");
+        else if (gr->cols[i] != w->s)
+            names[i] = cprint_var(&b->print, gr->cols[i]);
+    }
+    const char *input = cprint_fresh(&b->print, "u");
+    cprint_name(&b->print, w->s, input);
+    put_inputs(m, &in, step, n);
+    put_turns(m, &in, step, n, input);
+    put_loop(&loop, "#pragma unroll\n",
+             arena_printf(m->graph->arena, "for (int %s = 0; %s < SPAN; ++%s)",
+                          input, input, input), &in);
+    map_loops(m, out, &loop, names, w->s);
+    b->n_held = held;
+    cprint_close(&b->print, scope);
+    buf_free(&in);
+    buf_free(&loop);
+}
+
+void window_results(Map *m, Buf *out)
+{
+    Body *b = &m->body;
+    int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, 0, step);
+    const char *q = NULL;
+    Buf in = {0};
+
+    if (!n)
+        return;
+    CScope scope = cprint_open(&b->print);
+    int held = b->n_held;
+    for (int i = 0; i < b->print.n_name; i++)
+        if (b->print.name[i].var == m->window.q)
+            q = b->print.name[i].text;
+    cprint_name(&b->print, m->window.q,
+                arena_printf(m->graph->arena, "(%s + %s)", q, m->turn));
+    body_steps(b, &in, step, n, true);
+    b->n_held = held;
+    cprint_close(&b->print, scope);
+    put_loop(out, "#pragma unroll\n",
+             arena_printf(m->graph->arena, "for (int %s = 0; %s < TILE; ++%s)",
+                          m->turn, m->turn, m->turn), &in);
+    buf_free(&in);
+}

@@ -1,0 +1,401 @@
+/* reduce.c - rows with reductions and what is around them, in one pass over
+ * memory: softmax, norms, row sums, argmax, global pooling, matrix-vector
+ * products. Here: which variants there are and what they cost. */
+#include "family/reduce/reduce.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_VARIANTS = 128, MOST_KEPT = 64 };
+/* Instructions' worth of starting a block. */
+enum { BLOCK_OVERHEAD = 2000 };
+
+static const char *reduce_applicable(Graph *g, const Group *gr,
+                                     const Options *o)
+{
+    (void)g;
+    (void)o;
+    if (gr->n_step > MAX_STEPS)
+        return "more than 64 steps";
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op != R_NONE)
+            return group_rows(gr) > INT32_MAX || group_cols(gr) > INT32_MAX
+                       ? "more rows or columns than an int counts" : NULL;
+    return "no reduction";
+}
+
+static const Var **copy_vars(Graph *g, const Var **v, int n)
+{
+    const Var **w = arena_array(g->arena, const Var *, n + 1);
+
+    if (n)
+        memcpy(w, v, sizeof *w * (size_t)n);
+    return w;
+}
+
+/* The fastest variable that is a loop at all. */
+static const Var *fastest(const Var **v, int n)
+{
+    return n && v[n - 1]->extent > 1 ? v[n - 1] : NULL;
+}
+
+/* Extents of 1 go first: they are the slowest. */
+static void ones_first(const Var **v, int n)
+{
+    int at = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (v[i]->extent != 1)
+            continue;
+        const Var *t = v[i];
+        memmove(v + at + 1, v + at, sizeof *v * (size_t)(i - at));
+        v[at++] = t;
+    }
+}
+
+static void order(Graph *g, const Group *gr, const Var ***rows,
+                  const Var ***cols, bool rows_by_store)
+{
+    const Expr *read = main_read(gr);
+    const Idx *from = read ? cprint_offset(g, read->tensor, read->at) : NULL;
+    const Idx *to = main_store(g, gr);
+
+    *rows = copy_vars(g, gr->rows, gr->n_rows);
+    *cols = copy_vars(g, gr->cols, gr->n_cols);
+    order_vars(g, *cols, gr->n_cols, from ? from : to);
+    order_vars(g, *rows, gr->n_rows,
+               rows_by_store || !from ? (to ? to : from) : from);
+    ones_first(*rows, gr->n_rows);
+    ones_first(*cols, gr->n_cols);
+}
+
+/* ---- plan -------------------------------------------------------------- */
+
+/* Reads over cols that more than one pass needs. */
+static void find_kept(RowReduce *r)
+{
+    Reads of[MAX_STEPS / 8];
+    int passes = r->plan.passes < MAX_STEPS / 8 ? r->plan.passes
+                                                : MAX_STEPS / 8;
+
+    r->kept.n = 0;
+    for (int q = 0; q < passes; q++) {
+        int step[MAX_STEPS], n = schedule_pass(r->group, &r->plan, q, step);
+        reads_of(r->group, step, n, &of[q]);
+    }
+    for (int q = 0; q < passes; q++)
+        for (int i = 0; i < of[q].n; i++) {
+            const Expr *e = of[q].read[i];
+            bool again = false, over_cols = false, known = false;
+            for (int c = 0; c < r->group->n_cols; c++)
+                over_cols |= read_uses(e, r->group->cols[c]);
+            for (int p = q + 1; p < passes; p++)
+                for (int j = 0; j < of[p].n; j++)
+                    again |= expr_equal(of[p].read[j], e);
+            for (int j = 0; j < r->kept.n; j++)
+                known |= expr_equal(r->kept.read[j], e);
+            if (again && over_cols && !known && !read_by_local(e) &&
+                r->kept.n < (int)(sizeof r->kept.read /
+                                  sizeof *r->kept.read))
+                r->kept.read[r->kept.n++] = e;
+        }
+}
+
+/* Values and reads that several passes need stay in registers, if there is
+ * room: values too if `values`. */
+static bool try_keep(RowReduce *r, bool values)
+{
+    int room = 65536 / r->threads - 40, elements = r->chunks * r->vec;
+
+    if (room > 168)
+        room = 168;
+    r->arrays = 0;
+    for (int i = 0; i < r->group->n_step; i++) {
+        const Step *s = &r->group->step[i];
+        r->plan.kept[i] = values && s->op == R_NONE && s->over_cols &&
+                          r->plan.last[i] > r->plan.at[i];
+        r->arrays += r->plan.kept[i];
+    }
+    find_kept(r);
+    r->arrays += r->kept.n;
+    return r->arrays > 0 && elements <= MOST_KEPT &&
+           r->arrays * elements <= room;
+}
+
+void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v)
+{
+    memset(r, 0, sizeof *r);
+    gr = nest_plain(g, gr);
+    r->graph = g;
+    r->group = (Group *)gr;
+    r->mode = v->knob[KNOB_MODE];
+    r->threads = v->knob[KNOB_THREADS];
+    r->vec = v->knob[KNOB_VEC];
+    r->share = v->knob[KNOB_SHARE];
+    r->n_rows = group_rows(gr);
+    r->n_cols = group_cols(gr);
+    order(g, gr, &r->rows, &r->cols, r->mode == MODE_COLUMNS);
+    schedule_make(gr, &r->plan);
+    int64_t step = r->vec, cols = r->n_cols;
+    switch (r->mode) {
+    case MODE_LANES:
+        r->per_row = r->share;
+        break;
+    case MODE_COLUMNS:
+        r->per_row = r->threads / r->share;
+        step = 1;
+        break;
+    case MODE_SPLIT:
+        cols = (cols + r->share - 1) / r->share;
+        r->per_row = r->threads;
+        break;
+    default:
+        r->per_row = r->threads;
+        break;
+    }
+    r->along = r->mode == MODE_COLUMNS ? fastest(r->rows, gr->n_rows)
+                                       : fastest(r->cols, gr->n_cols);
+    r->chunks = (int)((cols + r->per_row * step - 1) / (r->per_row * step));
+    r->keep = r->mode != MODE_SPLIT && (try_keep(r, true) ||
+                                        try_keep(r, false));
+    if (r->arrays == 0 && r->chunks == 1 && r->mode != MODE_SPLIT)
+        r->keep = true;
+    r->flat = r->keep && r->chunks == 1;
+    if (!r->keep) {
+        memset(r->plan.kept, 0, sizeof r->plan.kept);
+        r->kept.n = r->arrays = 0;
+    }
+}
+
+/* ---- space ------------------------------------------------------------- */
+
+static const char *const mode_names[] = {"lanes", "block", "columns",
+                                         "split"};
+
+typedef struct Space {
+    Graph *graph;
+    Variant *v;
+    int n;
+} Space;
+
+static void add(Space *s, int mode, int threads, int vec, int share)
+{
+    if (s->n == MAX_VARIANTS)
+        return;
+    Variant *v = &s->v[s->n++];
+    v->knob[KNOB_MODE] = mode;
+    v->knob[KNOB_THREADS] = threads;
+    v->knob[KNOB_VEC] = vec;
+    v->knob[KNOB_SHARE] = share;
+    v->text = arena_printf(s->graph->arena, "%s threads=%d vec=%d share=%d",
+                           mode_names[mode], threads, vec, share);
+}
+
+static void add_along_cols(Space *s, const Group *gr, int vec)
+{
+    int64_t rows = group_rows(gr), cols = group_cols(gr);
+
+    for (int lanes = 4; lanes <= 32; lanes *= 2) {
+        if (lanes < 32 && (rows % (32 / lanes) || cols > 32 * lanes * vec))
+            continue;
+        if (lanes > 4 && (int64_t)lanes * vec >= 4 * cols)
+            continue;
+        for (int threads = 32; threads <= 256; threads *= 2)
+            if (threads == 32 || rows * lanes >= threads)
+                add(s, MODE_LANES, threads, vec, lanes);
+    }
+    for (int threads = 64; threads <= 1024; threads *= 2)
+        if ((int64_t)threads * vec < 2 * cols)
+            add(s, MODE_BLOCK, threads, vec, 1);
+}
+
+/* One pass whose only results are row values. */
+static bool splits(const Group *gr)
+{
+    Schedule plan;
+
+    schedule_make(gr, &plan);
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].over_cols && gr->step[i].op == R_NONE &&
+            gr->step[i].tensor)
+            return false;
+    return plan.passes == 1 && gr->when == WHEN_RUN;
+}
+
+static int loops(const Var **v, int n)
+{
+    int k = 0;
+
+    for (int i = 0; i < n; i++)
+        k += v[i]->extent > 1;
+    return k;
+}
+
+static int reduce_space(Graph *g, const Group *gr, const Options *o,
+                        Variant **out)
+{
+    Space s = {g, arena_array(g->arena, Variant, MAX_VARIANTS), 0};
+    const Var **rows, **cols;
+
+    gr = nest_plain(g, gr); /* as reduce_plan: the same rows are fastest */
+    int64_t n_rows = group_rows(gr), n_cols = group_cols(gr);
+
+    order(g, gr, &rows, &cols, false);
+    const Var *col = fastest(cols, gr->n_cols);
+    int widest = col ? widest_vector(g, gr, col, 8,
+                                     loops(cols, gr->n_cols) == 1) : 1;
+    for (int vec = widest; vec >= 1 && vec * 4 > widest; vec /= 2) {
+        add_along_cols(&s, gr, vec);
+        int most = o->device->sms * 2 / (int)(n_rows < 4096 ? n_rows : 4096);
+        for (int share = 4; splits(gr) && share <= most && share <= 256;
+             share *= 2)
+            if (n_cols / share >= 1024)
+                add(&s, MODE_SPLIT, 256, vec, share);
+    }
+    order(g, gr, &rows, &cols, true);
+    const Var *row = fastest(rows, gr->n_rows);
+    widest = row ? widest_vector(g, gr, row, 8, false) : 1;
+    for (int vec = widest; row && vec >= 1 && vec * 4 > widest; vec /= 2)
+        for (int threads = 64; threads <= 512; threads *= 2)
+            for (int tx = 4; tx <= 32; tx *= 2)
+                if (threads / tx < 2 * n_cols)
+                    add(&s, MODE_COLUMNS, threads, vec, tx);
+    *out = s.v;
+    return s.n;
+}
+
+/* ---- cost -------------------------------------------------------------- */
+
+static double block_count(const RowReduce *r)
+{
+    switch (r->mode) {
+    case MODE_LANES:
+        return ceil((double)r->n_rows * r->share / r->threads);
+    case MODE_COLUMNS:
+        return ceil((double)r->n_rows / r->vec / r->share);
+    case MODE_SPLIT:
+        return (double)r->n_rows * r->share;
+    default:
+        return (double)r->n_rows;
+    }
+}
+
+/* Waits for memory, one after the other, of one thread. */
+static double serial_loads(const RowReduce *r)
+{
+    double turns = r->chunks > 4 ? r->chunks / 4.0 : 1;
+
+    if (r->mode == MODE_COLUMNS && r->chunks > 4) /* four, then one by one */
+        turns = 1.4 * (r->chunks / 4 + r->chunks % 4);
+    if (r->keep)
+        return 1 + (r->chunks > 16 ? r->chunks / 16.0 : 0);
+    return turns + (r->plan.passes - 1) * turns * 0.4;
+}
+
+/* What a thread does besides the nest's own operations: finding its row and
+ * columns, and combining results with others. */
+static double thread_overhead(const RowReduce *r)
+{
+    double turn = 3 + (r->group->n_cols > 1 ? 8 : 0), rounds = 1;
+
+    for (int n = r->per_row; r->mode != MODE_COLUMNS && n > 1; n /= 2)
+        rounds += r->mode == MODE_LANES ? 3 : 5;
+    if (r->mode == MODE_COLUMNS)
+        rounds = 6 * r->vec;
+    return 16 + 6 * r->group->n_rows +
+           r->plan.passes * (turn * r->chunks + rounds);
+}
+
+static void count_divisions(const Expr *e, void *ctx)
+{
+    int *n = ctx;
+
+    *n += e->kind == E_BINARY && e->fn == F_DIV && type_is_float(e->type) &&
+          e->arg[1]->kind == E_LOCAL;
+}
+
+bool reduce_many_quotients(const RowReduce *r)
+{
+    return r->mode != MODE_COLUMNS && (r->chunks > 1 || r->vec > 1);
+}
+
+/* Divisions by a value of the row are products (body_divisors). */
+static void cheap_divisions(const RowReduce *r, Traffic *t)
+{
+    enum { DIVISION = 8, PRODUCTS = 2 };
+    int n = 0;
+
+    for (int i = 0; i < r->group->n_step; i++)
+        if (r->group->step[i].over_cols && reduce_many_quotients(r))
+            expr_visit(r->group->step[i].value, count_divisions, &n);
+    t->flops -= (DIVISION - PRODUCTS) * (double)n * (double)r->n_rows *
+                (double)r->n_cols;
+    t->special -= (double)n * (double)r->n_rows * (double)r->n_cols;
+}
+
+void reduce_traffic(const RowReduce *r, Traffic *t)
+{
+    bool columns = r->mode == MODE_COLUMNS;
+    const Var *row = fastest(r->rows, r->group->n_rows);
+    Spread s = {.row = columns || r->mode == MODE_LANES ? row : NULL,
+                .col = columns ? NULL : fastest(r->cols, r->group->n_cols),
+                .along = r->along,
+                .vec = r->vec,
+                .rows_warp = columns ? r->share * r->vec
+                                     : 32 / r->per_row};
+
+    group_traffic(r->graph, r->group, &s, t);
+    cheap_divisions(r, t);
+    t->overhead += 2 * block_count(r) *
+                   (r->threads * thread_overhead(r) + BLOCK_OVERHEAD);
+}
+
+static void reduce_cost(Graph *g, const Group *gr, const Options *o,
+                        const Variant *v, Cost *c)
+{
+    RowReduce r;
+    Traffic t;
+
+    reduce_plan(&r, g, gr, v);
+    reduce_traffic(&r, &t);
+    double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
+    double blocks = block_count(&r);
+    double idle = (double)r.chunks * r.per_row *
+                  (r.mode == MODE_COLUMNS ? 1 : r.vec) /
+                  ((double)r.n_cols / (r.mode == MODE_SPLIT ? r.share : 1));
+    double smem = 0;
+    if (r.mode == MODE_COLUMNS && r.per_row > 1)
+        smem = 16.0 * blocks * r.threads * r.vec * r.plan.passes;
+    double combine = r.mode == MODE_LANES     ? 0.05
+                     : r.mode == MODE_SPLIT   ? 1.5
+                     : r.mode == MODE_COLUMNS ? 0.1 + 0.006 * r.per_row
+                                              : 0.1 + r.threads / 4096.0;
+    Work w = {
+        .pipe = PIPE_FMA,
+        .flops = t.flops,
+        .padded_flops = t.flops * fmax(1, idle) + t.overhead,
+        .efficiency = 0.7,
+        .special = t.special * fmax(1, idle),
+        .hbm_bytes = model_group_bytes(g, gr, NULL, NULL),
+        .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
+        .scatter = t.scatter,
+        .smem_bytes = smem,
+        .blocks = blocks,
+        .threads = r.threads,
+        .regs = 32 + 2 * r.vec + r.arrays * r.chunks * r.vec,
+        .block_ops = t.flops / blocks,
+        .block_bytes = t.bytes / blocks,
+        .fill_us = combine * fmax(1, r.plan.passes),
+        .serial_steps = serial_loads(&r),
+    };
+    model_cost(o->device, &w, c);
+}
+
+const Family family_reduce = {
+    .name = "reduce",
+    .version = 1,
+    .applicable = reduce_applicable,
+    .space = reduce_space,
+    .cost = reduce_cost,
+    .build = reduce_build,
+};

@@ -1,0 +1,48 @@
+/* reduce.h - what the parts of family reduce share (reduce.c: which variants
+ * there are and what they cost; reduce_build.c: their code).
+ *
+ * Four ways to spread a row's columns over threads:
+ *   lanes    4 to 32 lanes of a warp a row, several rows a block
+ *   block    a thread block a row
+ *   columns  TX threads side by side along the rows that are neighbours in
+ *            memory, TY of them sharing each row's columns
+ *   split    several blocks a row; the last to arrive adds their results up,
+ *            in a fixed order */
+#ifndef DCC_REDUCE_H
+#define DCC_REDUCE_H
+
+#include "family/common/body.h"
+
+enum { MODE_LANES, MODE_BLOCK, MODE_COLUMNS, MODE_SPLIT };
+/* KNOB_SHARE: lanes a row (lanes), TX (columns), blocks a row (split). */
+enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE };
+
+typedef struct RowReduce {
+    Body body;
+    Graph *graph;
+    Group *group;
+    Kernel *kernel;
+    Schedule plan;
+    const Var **rows, **cols;  /* slow to fast */
+    int64_t n_rows, n_cols;    /* products of extents */
+    int mode, threads, vec, share;
+    const Var *along;          /* vectorised variable, if vec > 1 */
+    int per_row;               /* threads that share a row, in one block */
+    int chunks;                /* a thread's turns through the columns */
+    bool keep;                 /* columns stay in registers between passes */
+    bool flat;                 /* kept, and there is a single turn */
+    const char *col;           /* then: the identifier of its column */
+    Reads kept;                /* the reads that do */
+    int arrays;                /* register arrays: kept reads and values */
+    const char *chunk, *thread, *ty; /* identifiers */
+} RowReduce;
+
+/* Everything but body and kernel, from a variant. */
+void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v);
+void reduce_traffic(const RowReduce *r, Traffic *t);
+/* Whether a thread has several elements that a value of the row divides. */
+bool reduce_many_quotients(const RowReduce *r);
+void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k);
+
+#endif

@@ -1,0 +1,247 @@
+/* graph.c - types, tensors, statements, and the dump of a graph. */
+#include "graph/graph.h"
+
+#include <inttypes.h>
+
+typedef struct TypeInfo {
+    const char *name, *cname;
+    int bytes;
+    bool is_float;
+} TypeInfo;
+
+static const TypeInfo types[] = {
+    [T_BOOL] = {"bool", "uint8_t", 1, false},
+    [T_I8] = {"i8", "int8_t", 1, false},
+    [T_I32] = {"i32", "int32_t", 4, false},
+    [T_F16] = {"f16", "__half", 2, true},
+    [T_BF16] = {"bf16", "__nv_bfloat16", 2, true},
+    [T_F32] = {"f32", "float", 4, true},
+};
+
+const char *type_name(Type t)
+{
+    return types[t].name;
+}
+
+const char *type_cname(Type t)
+{
+    return types[t].cname;
+}
+
+int type_bytes(Type t)
+{
+    return types[t].bytes;
+}
+
+bool type_is_float(Type t)
+{
+    return types[t].is_float;
+}
+
+Type type_wider(Type a, Type b)
+{
+    if ((a == T_F16 && b == T_BF16) || (a == T_BF16 && b == T_F16))
+        return T_F32;
+    return a > b ? a : b;
+}
+
+const char *reduce_name(Reduce r)
+{
+    static const char *const name[] = {
+        [R_NONE] = "none", [R_SUM] = "sum", [R_PROD] = "prod",
+        [R_MAX] = "max",   [R_MIN] = "min", [R_ARGMAX] = "argmax",
+    };
+    return name[r];
+}
+
+Graph *graph_new(Arena *a, Diag *d, const char *model)
+{
+    Graph *g = arena_new_of(a, Graph);
+    g->arena = a;
+    g->pool = idx_pool(a);
+    g->diag = d;
+    g->model = arena_strdup(a, model);
+    idx_pool_graph(g->pool, g);
+    return g;
+}
+
+Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
+                     const int64_t *dim)
+{
+    Tensor *x = arena_new_of(g->arena, Tensor);
+    x->id = g->n_tensor;
+    x->name = arena_strdup(g->arena, name);
+    x->path = "";
+    x->type = t;
+    x->rank = rank;
+    for (int i = 0; i < rank; i++)
+        x->dim[i] = dim[i];
+    x->role = ROLE_TEMP;
+    x->when = WHEN_RUN;
+    tensor_row_major(x);
+    VEC_PUSH(g->arena, g->tensor, g->n_tensor, g->cap_tensor) = x;
+    return x;
+}
+
+Stmt *graph_stmt(Graph *g)
+{
+    Stmt *s = arena_new_of(g->arena, Stmt);
+    s->id = g->n_made++;
+    s->path = "";
+    s->when = WHEN_RUN;
+    VEC_PUSH(g->arena, g->stmt, g->n_stmt, g->cap_stmt) = s;
+    return s;
+}
+
+bool tensor_is_constant(const Tensor *t)
+{
+    return t->role == ROLE_PARAM ||
+           (t->role == ROLE_TEMP && t->when == WHEN_LOAD);
+}
+
+int64_t tensor_elems(const Tensor *t)
+{
+    int64_t n = 1;
+    for (int i = 0; i < t->rank; i++)
+        n *= t->dim[i];
+    return n;
+}
+
+void tensor_row_major(Tensor *t)
+{
+    int64_t step = 1, row;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        t->stride[i] = step;
+        step *= t->dim[i];
+    }
+    t->span = step;
+    /* every buffer starts at 256 bytes, so one row alone does too */
+    row = t->rank > 1 ? t->dim[t->rank - 1] * type_bytes(t->type) : 256;
+    t->align = 1;
+    while (t->align < 256 && row % (2 * t->align) == 0)
+        t->align *= 2;
+}
+
+int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent)
+{
+    int64_t row = t->span;
+    bool whole = false;
+
+    for (int d = 0; d < t->rank; d++) {
+        if (t->dim[d] == 1)
+            continue;
+        if (t->stride[d] == 1)
+            whole = t->dim[d] == extent;
+        else if (t->stride[d] < row)
+            row = t->stride[d];
+    }
+    whole &= row > 0 && from->k % row == 0;
+    for (int i = 0; i < from->n; i++)
+        whole &= row > 0 && from->term[i].c % row == 0;
+    return whole ? row : extent;
+}
+
+/* ---- dump */
+
+static const char *role_name(Role r)
+{
+    static const char *const name[] = {
+        [ROLE_TEMP] = "temp",     [ROLE_INPUT] = "input",
+        [ROLE_OUTPUT] = "output", [ROLE_PARAM] = "param",
+        [ROLE_STATE] = "state",
+    };
+    return name[r];
+}
+
+static void dump_name(Buf *b, const Tensor *t)
+{
+    if (t->path && t->path[0])
+        buf_printf(b, "%s.", t->path);
+    buf_puts(b, t->name);
+}
+
+static void dump_tensor(Buf *b, const Tensor *t)
+{
+    int64_t dense = 1;
+    bool strided = false;
+    buf_printf(b, "  %-6s ", role_name(t->role));
+    dump_name(b, t);
+    buf_printf(b, " : %s[", type_name(t->type));
+    for (int i = 0; i < t->rank; i++)
+        buf_printf(b, "%s%" PRId64, i ? ", " : "", t->dim[i]);
+    buf_putc(b, ']');
+    if (t->promised)
+        buf_printf(b, " in %" PRId64 "..%" PRId64, t->lo, t->hi);
+    if (t->weight)
+        buf_printf(b, " = \"%s\"", t->weight);
+    if (t->role == ROLE_STATE && !t->prev)
+        buf_printf(b, " = %.17g", t->init);
+    for (int i = t->rank - 1; i >= 0; i--) {
+        strided |= t->dim[i] > 1 && t->stride[i] != dense;
+        dense *= t->dim[i];
+    }
+    for (int i = 0; i < t->rank && strided; i++)
+        buf_printf(b, "%s%" PRId64, i ? ", " : "  strides ", t->stride[i]);
+    if (t->when == WHEN_LOAD && t->role != ROLE_PARAM)
+        buf_puts(b, "  at load");
+    buf_putc(b, '\n');
+}
+
+static void dump_vars(Buf *b, const Var *const *v, int n, const char *before)
+{
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s%s<%" PRId64, i ? ", " : before, v[i]->name,
+                   v[i]->extent);
+}
+
+static void dump_names(Buf *b, const Var *const *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s%s", i ? ", " : "", v[i]->name);
+}
+
+static void dump_stmt(Buf *b, const Stmt *s)
+{
+    const Tensor *t = s->tensor;
+    buf_printf(b, "s%d  ", s->id);
+    if (t) {
+        dump_name(b, t);
+        buf_putc(b, '[');
+        for (int i = 0; i < t->rank; i++) {
+            buf_puts(b, i ? ", " : "");
+            idx_dump(b, s->store[i]);
+        }
+        buf_printf(b, "] : %s = ", type_name(t->type));
+    }
+    if (s->op != R_NONE) {
+        buf_printf(b, "%s(", reduce_name(s->op));
+        dump_names(b, s->red, s->n_red);
+        buf_puts(b, ") (");
+    }
+    expr_dump(b, s->value);
+    buf_puts(b, s->op != R_NONE ? ")" : "");
+    if (s->where.n) {
+        buf_puts(b, " where ");
+        guard_dump(b, s->where);
+    }
+    dump_vars(b, s->out, s->n_out, "   for ");
+    dump_vars(b, s->red, s->n_red, s->n_out ? "; " : "   for ");
+    if (s->when == WHEN_LOAD)
+        buf_puts(b, "   at load");
+    if (s->notes & NOTE_NOFUSE)
+        buf_puts(b, "   @nofuse");
+    if (s->notes & NOTE_FUSE)
+        buf_puts(b, "   @fuse");
+    if (s->at.source)
+        buf_printf(b, "   @ %s:%d", s->at.source->name, s->at.line);
+    buf_putc(b, '\n');
+}
+
+void graph_dump(Buf *b, const Graph *g)
+{
+    buf_printf(b, "model %s\n", g->model);
+    for (int i = 0; i < g->n_tensor; i++)
+        dump_tensor(b, g->tensor[i]);
+    for (int i = 0; i < g->n_stmt; i++)
+        dump_stmt(b, g->stmt[i]);
+}

@@ -1,0 +1,198 @@
+/* graph.h - a model as statements over tensors; what every pass reads.
+ *
+ * An operator is not a node type: a softmax is four statements. After lower,
+ * each statement is either pointwise (op R_NONE) or one bare reduction whose
+ * result is an accumulator-typed tensor; arithmetic around a reduction is a
+ * pointwise statement of its own. Statements are in the order of execution.
+ *
+ * Owned by the compilation's arena. */
+#ifndef DCC_GRAPH_H
+#define DCC_GRAPH_H
+
+#include "index/idx.h"
+#include "support/diag.h"
+
+enum { MAX_RANK = 8 };
+
+typedef enum { T_BOOL, T_I8, T_I32, T_F16, T_BF16, T_F32 } Type;
+const char *type_name(Type t);   /* f32 */
+const char *type_cname(Type t);  /* float, as in emitted code */
+int type_bytes(Type t);
+bool type_is_float(Type t);
+Type type_wider(Type a, Type b); /* the rules of types; f16 with bf16: f32 */
+
+typedef enum { R_NONE, R_SUM, R_PROD, R_MAX, R_MIN, R_ARGMAX } Reduce;
+const char *reduce_name(Reduce r);
+
+typedef enum { WHEN_LOAD, WHEN_RUN } When;
+
+typedef enum {
+    ROLE_TEMP, ROLE_INPUT, ROLE_OUTPUT, ROLE_PARAM, ROLE_STATE
+} Role;
+
+typedef enum {
+    PLACE_NONE, PLACE_PARAMS, PLACE_CONSTS, PLACE_ARENA, PLACE_STATE,
+    PLACE_INPUT, PLACE_OUTPUT
+} Place;
+
+typedef struct Stmt Stmt;
+
+/* A tensor version. Redefinition and a write to `state` make a new Tensor;
+ * `prev` is the version whose memory a partial write keeps. */
+typedef struct Tensor {
+    int id;
+    const char *name;   /* as in the source; temporaries have a made name */
+    const char *path;   /* block path, "" at the top; name for emission */
+    const char *weight; /* ROLE_PARAM: its name in the weights file */
+    Type type;
+    int rank;
+    int64_t dim[MAX_RANK];
+    Role role;
+    When when;          /* LOAD: depends on params only */
+    bool partly;        /* needed in part: the rest may be anything */
+    bool promised;      /* values are in [lo, hi): an integer input's promise,
+                           or known of a temporary */
+    int64_t lo, hi;
+    double init;        /* ROLE_STATE: value before the first run */
+    struct Tensor *prev;
+    Span at;            /* the declaration */
+    /* physical; set by layout and memory */
+    int64_t stride[MAX_RANK]; /* in elements */
+    int64_t span;             /* elements from first to last, + 1, padded */
+    int align;                /* bytes every row start is a multiple of */
+    Place place;
+    size_t offset;            /* bytes; for inputs and outputs the ordinal */
+} Tensor;
+
+typedef enum {
+    E_CONST,  /* num */
+    E_INDEX,  /* idx as a value: i32 */
+    E_READ,   /* tensor[at], where `in` holds; else `outside` */
+    E_LOCAL,  /* in a Group: the value of an earlier step at this point */
+    E_UNARY, E_BINARY, /* fn, arg[0..] */
+    E_SELECT, /* arg[0] ? arg[1] : arg[2] */
+    E_CAST    /* arg[0] rounded to type */
+} ExprKind;
+
+typedef enum {
+    F_NEG, F_NOT,
+    F_ADD, F_SUB, F_MUL, F_DIV, F_MOD, F_MIN, F_MAX, F_POW, F_ATAN2, F_FMOD,
+    F_LT, F_LE, F_GT, F_GE, F_EQ, F_NE, F_AND, F_OR,
+    F_ABS, F_SQRT, F_RSQRT, F_CBRT, F_EXP, F_EXP2, F_EXPM1, F_LOG, F_LOG2,
+    F_LOG10, F_LOG1P, F_SIN, F_COS, F_TAN, F_ASIN, F_ACOS, F_ATAN, F_SINH,
+    F_COSH, F_TANH, F_ASINH, F_ACOSH, F_ATANH, F_ERF, F_ERFC, F_TGAMMA,
+    F_LGAMMA, F_FLOOR, F_CEIL, F_TRUNC, F_ROUND, F_RINT, F_HYPOT, F_COPYSIGN,
+    F_FDIM, F_FMA,
+    /* what simplify makes of 1 + erf and the like; no words of the language */
+    F_NORMCDF, F_GELU /* x normcdf(x) */, F_LOGISTIC,
+    F_GELU16 /* gelu(x + y), see functions.h */, F_COUNT
+} Func;
+const char *func_name(Func f); /* exp, +, ... as in the source */
+int func_arity(Func f);
+
+/* Immutable; shared freely. Arithmetic is done in f32 where `type` is a float
+ * type and in i32 where it is not; only E_CAST and a store round to `type`. */
+typedef struct Expr {
+    ExprKind kind;
+    Type type;
+    Func fn;
+    double num;
+    const Idx *idx;
+    Tensor *tensor;
+    const Idx **at;           /* tensor->rank of them */
+    Guard in;                 /* empty: always inside */
+    const struct Expr *outside; /* NULL if `in` is empty */
+    const struct Expr *arg[3];
+    int local;                /* E_LOCAL: step number */
+    Span span;
+} Expr;
+
+struct Stmt {
+    int id;
+    const Var **out; int n_out; /* the values written: all of out x .. */
+    const Var **red; int n_red;
+    Reduce op;
+    const Expr *value;
+    Tensor *tensor;
+    const Idx **store;          /* tensor->rank; injective on out */
+    Guard where;                /* writes only where it holds (state rows) */
+    Guard needed;               /* elsewhere nobody reads what it writes */
+    When when;
+    const char *path;           /* block path and name: "layer.0.h" */
+    Span at;                    /* the source statement, innermost */
+    Span call;                  /* the user's own line */
+    unsigned notes;             /* NOTE_* */
+    Tensor **with; int n_with, cap_with; /* NOTE_FUSE: those it reads */
+};
+enum { NOTE_NOFUSE = 1, NOTE_FUSE = 2 };
+
+typedef struct Graph {
+    Arena *arena;
+    IdxPool *pool;
+    Diag *diag;
+    const char *model;  /* name */
+    Span at;
+    Tensor **tensor; int n_tensor, cap_tensor;
+    Stmt **stmt; int n_stmt, cap_stmt;
+    int n_made;         /* statements so far, for their ids */
+    Tensor **input; int n_input, cap_input;    /* in order of declaration */
+    Tensor **output; int n_output, cap_output;
+    Tensor **param; int n_param, cap_param;
+    Tensor **state; int n_state, cap_state;    /* first versions */
+} Graph;
+
+Graph *graph_new(Arena *a, Diag *d, const char *model);
+Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
+                     const int64_t *dim); /* appended; TEMP, row-major */
+Stmt *graph_stmt(Graph *g);               /* appended, zeroed, with id */
+int64_t tensor_elems(const Tensor *t);
+/* No launch of a run writes it: a parameter, or made of such at load time. */
+bool tensor_is_constant(const Tensor *t);
+void tensor_row_major(Tensor *t);         /* sets stride and span */
+/* Elements of t that a run of `extent` neighbours from `from` on may touch:
+ * those, and the padding of t's rows where the run is a whole row. */
+int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent);
+void graph_dump(Buf *b, const Graph *g);  /* --dump; golden tests */
+
+/* expr.c: making and rewriting. All take the graph for arena and pool. */
+const Expr *expr_const(Graph *g, double num, Type t);
+const Expr *expr_index(Graph *g, const Idx *e);
+const Expr *expr_read(Graph *g, Tensor *t, const Idx **at, Guard in,
+                      const Expr *outside);
+const Expr *expr_local(Graph *g, int step, Type t);
+/* Folds constants and the identities x+0, x*1, x/1, select of a constant, a
+ * cast to the same type; keeps IEEE meaning (never x*0 -> 0). */
+const Expr *expr_unary(Graph *g, Func f, const Expr *a, Type t);
+const Expr *expr_binary(Graph *g, Func f, const Expr *a, const Expr *b,
+                        Type t);
+const Expr *expr_select(Graph *g, const Expr *c, const Expr *a, const Expr *b,
+                        Type t);
+/* a * b + c, rounded once: an E_BINARY with three arguments. */
+const Expr *expr_fma(Graph *g, const Expr *a, const Expr *b, const Expr *c,
+                     Type t);
+const Expr *expr_cast(Graph *g, const Expr *a, Type t);
+const Expr *expr_subst(Graph *g, const Expr *e, const Subst *s, int n);
+/* Rebuilds e bottom-up: f returns a replacement for a node whose children are
+ * already rebuilt, or NULL to keep it. Reads inside index data included. */
+typedef const Expr *ExprRewrite(Graph *g, const Expr *e, void *ctx);
+const Expr *expr_rewrite(Graph *g, const Expr *e, ExprRewrite *f, void *ctx);
+/* An integer expression as an index: E_INDEX or an integer constant. NULL if
+ * it is neither. */
+const Idx *expr_as_idx(Graph *g, const Expr *e);
+/* The condition that g is, as a value of type bool. */
+const Expr *expr_of_guard(Graph *g, Guard guard);
+/* e at another place of the source (for messages); shares all else. */
+const Expr *expr_at(Graph *g, const Expr *e, Span span);
+/* Visits e and everything below, index data and `outside` included; a shared
+ * part once. */
+typedef void ExprVisit(const Expr *e, void *ctx);
+void expr_visit(const Expr *e, ExprVisit *f, void *ctx);
+bool expr_uses(const Expr *e, const Var *v);
+bool expr_equal(const Expr *a, const Expr *b); /* structurally */
+int expr_ops(const Expr *e); /* scalar operations; exp, erf... count more */
+void expr_dump(Buf *b, const Expr *e);
+/* The affine condition that e is, as a guard: comparisons of indices and
+ * their conjunctions. False if it is not one. */
+bool expr_as_guard(Graph *g, const Expr *e, Guard *out);
+
+#endif

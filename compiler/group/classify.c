@@ -1,0 +1,437 @@
+#include "emit/cprint.h"
+#include "group/group.h"
+
+#include <limits.h>
+
+/* A nest as a contraction: a sum over cols of a product of two factors, the
+ * rows split by which factor uses them. */
+
+enum { MAX_FACTORS = 6 };
+
+typedef struct Form {
+    Graph *graph;
+    const Group *group;
+    const Step *sum;
+    const Expr *factor[MAX_FACTORS];
+    int n_factor;
+    const Expr *side[2];   /* the product's two operands */
+    const Idx *out;        /* element offset of the stored tensor */
+} Form;
+
+/* ---- the sum and its factors ------------------------------------------- */
+
+/* The only reduction, with everything after it a value a row. */
+static const Step *find_sum(const Group *gr, const char **why)
+{
+    const Step *sum = NULL;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->op != R_NONE && sum) {
+            *why = "more than one reduction";
+            return NULL;
+        }
+        if (s->op != R_NONE)
+            sum = s;
+        else if (s->over_cols && (sum || s->tensor)) {
+            *why = "values for every column besides the sum";
+            return NULL;
+        }
+    }
+    if (!sum || sum->op != R_SUM) {
+        *why = sum ? "a reduction other than a sum" : "no sum";
+        return NULL;
+    }
+    return sum;
+}
+
+/* Locals of the steps before the sum are written out in its term. */
+static const Expr *inline_local(Graph *g, const Expr *e, void *ctx)
+{
+    const Group *gr = ctx;
+
+    if (e->kind != E_LOCAL)
+        return NULL;
+    return expr_rewrite(g, gr->step[e->local].value, inline_local, ctx);
+}
+
+/* A cast that changes no value of its argument in f32 arithmetic. */
+static bool widens(const Expr *e)
+{
+    Type from = e->arg[0]->type;
+
+    return e->type == T_F32 ? type_is_float(from)
+                            : e->type == T_I32 && !type_is_float(from);
+}
+
+static const Expr *strip(const Expr *e)
+{
+    while (e->kind == E_CAST && widens(e))
+        e = e->arg[0];
+    return e;
+}
+
+static bool add_factors(Form *f, const Expr *e)
+{
+    e = strip(e);
+    if (e->kind == E_BINARY && e->fn == F_MUL)
+        return add_factors(f, e->arg[0]) && add_factors(f, e->arg[1]);
+    if (f->n_factor == MAX_FACTORS)
+        return false;
+    f->factor[f->n_factor++] = e;
+    return true;
+}
+
+static double shared_rows(const Form *f, const Expr *a, const Expr *b)
+{
+    double n = 1;
+
+    for (int i = 0; i < f->group->n_rows; i++) {
+        const Var *v = f->group->rows[i];
+        if (expr_uses(a, v) && expr_uses(b, v))
+            n *= (double)v->extent;
+    }
+    return n;
+}
+
+static const Expr *product(const Form *f, unsigned mask)
+{
+    const Expr *e = NULL;
+
+    for (int i = 0; i < f->n_factor; i++)
+        if (mask >> i & 1)
+            e = !e ? f->factor[i]
+                   : expr_binary(f->graph, F_MUL, e, f->factor[i],
+                                 f->sum->type);
+    return e;
+}
+
+/* Of all ways to make two operands of the factors, the one in which the
+ * operands share the fewest rows; on a tie the first. */
+static void split_factors(Form *f)
+{
+    double best = 0;
+    unsigned all = (1u << f->n_factor) - 1;
+
+    for (unsigned mask = 1; mask < all; mask += 2) {
+        const Expr *a = product(f, mask), *b = product(f, all & ~mask);
+        double shared = shared_rows(f, a, b);
+        if (f->side[0] && shared >= best)
+            continue;
+        best = shared;
+        f->side[0] = a;
+        f->side[1] = b;
+    }
+}
+
+/* ---- operands ---------------------------------------------------------- */
+
+static bool any_type(const Expr *e)
+{
+    double v = e->num;
+
+    return e->kind == E_CONST &&
+           (v == (double)(long)v ? v >= -256 && v <= 256 : v - v != 0);
+}
+
+/* The narrowest type that holds every value of e exactly. */
+static Type exact_type(const Expr *e)
+{
+    e = strip(e);
+    switch (e->kind) {
+    case E_READ:
+        if (e->outside && !any_type(e->outside))
+            break;
+        return e->tensor->type;
+    case E_CAST:
+        return e->type;
+    case E_UNARY:
+        if (e->fn == F_NEG || e->fn == F_ABS)
+            return exact_type(e->arg[0]);
+        break;
+    case E_BINARY:
+    case E_SELECT: {
+        int first = e->kind == E_SELECT;
+        const Expr *a = e->arg[first], *b = e->arg[first + 1];
+        if (e->kind == E_BINARY && e->fn != F_MIN && e->fn != F_MAX)
+            break;
+        Type s = exact_type(any_type(a) ? b : a);
+        Type t = exact_type(any_type(b) ? a : b);
+        if (s == t && type_is_float(s))
+            return s;
+        break;
+    }
+    default:
+        break;
+    }
+    return type_is_float(e->type) ? T_F32 : T_I32;
+}
+
+static int64_t power_of_two(int64_t n, int64_t most)
+{
+    int64_t p = 1;
+
+    while (p < most && n % (2 * p) == 0)
+        p *= 2;
+    return p;
+}
+
+/* Elements along v that one aligned access of at most 16 bytes may take; 0 if
+ * v does not step through neighbours. */
+static int vector_along(Graph *g, const Operand *o, const Var *v)
+{
+    int bytes = type_bytes(o->read->tensor->type);
+
+    if (idx_coef(o->offset, v) != 1)
+        return 0;
+    const Idx *rest = idx_sub(g->pool, o->offset, idx_var(g->pool, v));
+    if (idx_uses(rest, v))
+        return 0;
+    if (guard_uses(o->in, v))
+        return 1;
+    int64_t most = 16 / bytes;
+    int64_t n = power_of_two(tensor_run(o->read->tensor, rest, v->extent),
+                             most);
+    return (int)(n < idx_align(rest, most) ? n : idx_align(rest, most));
+}
+
+/* Picks the variable that the operand's accesses run along. */
+static void find_along(Form *f, Operand *o)
+{
+    const Group *gr = f->group;
+
+    o->along = NULL;
+    o->vec = 1;
+    if (!o->read)
+        return;
+    for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
+        const Var *v = i < gr->n_rows ? gr->rows[i]
+                                      : gr->cols[i - gr->n_rows];
+        int vec = vector_along(f->graph, o, v);
+        if (!vec || (o->along && (vec < o->vec ||
+                                  (vec == o->vec &&
+                                   v->extent <= o->along->extent))))
+            continue;
+        o->along = v;
+        o->vec = vec;
+    }
+}
+
+static void make_operand(Form *f, Operand *o, const Expr *e)
+{
+    e = strip(e);
+    *o = (Operand){.e = e, .type = exact_type(e), .vec = 1};
+    if (e->kind == E_READ && guard_truth(e->in) != NEVER) {
+        o->read = e;
+        o->offset = cprint_offset(f->graph, e->tensor, e->at);
+        o->in = e->in;
+    }
+    find_along(f, o);
+}
+
+/* ---- variables --------------------------------------------------------- */
+
+/* Sorts from the largest step through memory to the smallest. */
+static void sort_vars(const Var **v, int n, const Idx *offset)
+{
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0; j--) {
+            int64_t left = idx_coef(offset, v[j - 1]);
+            int64_t right = idx_coef(offset, v[j]);
+            if (left == 0 || left >= right)
+                break;
+            const Var *t = v[j];
+            v[j] = v[j - 1];
+            v[j - 1] = t;
+        }
+}
+
+static void move_last(const Var **v, int n, const Var *last)
+{
+    for (int i = 0; last && i + 1 < n; i++)
+        if (v[i] == last) {
+            v[i] = v[i + 1];
+            v[i + 1] = last;
+        }
+}
+
+static bool among(const Var *const *v, int n, const Var *x)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}
+
+/* One order of k for both operands: fastest where most is gained. */
+static void order_k(Contraction *c)
+{
+    const Operand *first = c->b.vec >= c->a.vec ? &c->b : &c->a;
+    const Operand *second = first == &c->b ? &c->a : &c->b;
+
+    if (c->b.offset)
+        sort_vars(c->k, c->n_k, c->b.offset);
+    else if (c->a.offset)
+        sort_vars(c->k, c->n_k, c->a.offset);
+    if (among(c->k, c->n_k, first->along))
+        move_last(c->k, c->n_k, first->along);
+    else if (among(c->k, c->n_k, second->along))
+        move_last(c->k, c->n_k, second->along);
+}
+
+/* An operand that runs along another k than the fastest takes single
+ * elements. Into the padding behind a row goes only what is numbered alone. */
+static void settle_along(const Contraction *c, Operand *o, const Var *const *v,
+                         int n)
+{
+    int64_t most = o->vec;
+
+    if (o->along && (among(v, n, o->along) ? n : c->n_k) > 1)
+        o->vec = (int)power_of_two(o->along->extent, most);
+    if (!o->along || (n && v[n - 1] == o->along) ||
+        c->k[c->n_k - 1] == o->along)
+        return;
+    o->vec = 1;
+    if (!among(v, n, o->along))
+        o->along = NULL;
+}
+
+static bool add_var(const Var **v, int *n, const Var *x)
+{
+    if (*n == MAX_RANK)
+        return false;
+    v[(*n)++] = x;
+    return true;
+}
+
+static bool split_rows(Form *f, Contraction *c)
+{
+    const Group *gr = f->group;
+    bool ok = gr->n_cols <= MAX_RANK;
+
+    for (int i = 0; i < gr->n_rows && ok; i++) {
+        const Var *v = gr->rows[i];
+        bool a = expr_uses(c->a.e, v), b = expr_uses(c->b.e, v);
+        if (a && b)
+            ok = add_var(c->batch, &c->n_batch, v);
+        else if (b)
+            ok = add_var(c->n, &c->n_n, v);
+        else
+            ok = add_var(c->m, &c->n_m, v);
+    }
+    for (int i = 0; i < gr->n_cols && ok; i++)
+        ok = add_var(c->k, &c->n_k, gr->cols[i]);
+    return ok;
+}
+
+static int64_t extents(const Var *const *v, int n)
+{
+    int64_t e = 1;
+
+    for (int i = 0; i < n; i++)
+        e = e > INT_MAX ? e : e * v[i]->extent;
+    return e;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+/* The variable along which the result is contiguous, or NULL. */
+static const Var *out_along(const Form *f)
+{
+    const Var *best = NULL;
+
+    for (int i = 0; f->out && i < f->group->n_rows; i++) {
+        const Var *v = f->group->rows[i];
+        if (idx_coef(f->out, v) == 1 && (!best || v->extent > best->extent))
+            best = v;
+    }
+    return best;
+}
+
+/* Which side is b, whose variables are the columns n of the result. */
+static int choose_b(const Form *f, const Var *along)
+{
+    double size[2] = {1, 1};
+
+    for (int s = 0; s < 2; s++) {
+        const Expr *mine = f->side[s], *other = f->side[!s];
+        if (along && expr_uses(mine, along) && !expr_uses(other, along))
+            return s;
+        for (int i = 0; i < f->group->n_rows; i++)
+            if (expr_uses(mine, f->group->rows[i]))
+                size[s] *= (double)f->group->rows[i]->extent;
+    }
+    return size[0] > size[1] ? 0 : 1;
+}
+
+static bool find_factors(Form *f, const char **why)
+{
+    const Group *gr = f->group;
+
+    f->sum = find_sum(gr, why);
+    if (!f->sum)
+        return false;
+    const Expr *term = expr_rewrite(f->graph, f->sum->value, inline_local,
+                                    (void *)gr);
+    if (!add_factors(f, term) || f->n_factor < 2) {
+        *why = f->n_factor < 2 ? "the term is no product"
+                               : "a product of more than six factors";
+        return false;
+    }
+    split_factors(f);
+    for (int i = gr->n_step - 1; i >= 0; i--)
+        if (gr->step[i].tensor)
+            f->out = cprint_offset(f->graph, gr->step[i].tensor,
+                                   gr->step[i].store);
+    return true;
+}
+
+static bool check_sizes(Contraction *c, const char **why)
+{
+    c->M = extents(c->m, c->n_m);
+    c->N = extents(c->n, c->n_n);
+    c->K = extents(c->k, c->n_k);
+    c->batches = extents(c->batch, c->n_batch);
+    *why = NULL;
+    if (c->M > INT_MAX / 2 || c->N > INT_MAX / 2 || c->K > INT_MAX / 2)
+        *why = "more than 2^30 rows, columns or terms";
+    else if (c->batches > 65535)
+        *why = "more than 65535 independent products";
+    else if (c->n_m == 0 && c->n_n == 0)
+        *why = "both factors use all of the rows: nothing is reused";
+    return !*why;
+}
+
+bool group_contraction(Graph *g, const Group *gr, Contraction *c,
+                       const char **why)
+{
+    Form f = {.graph = g, .group = gr};
+
+    memset(c, 0, sizeof *c);
+    if (!find_factors(&f, why))
+        return false;
+    const Var *along = out_along(&f);
+    int b = choose_b(&f, along);
+    make_operand(&f, &c->a, f.side[!b]);
+    make_operand(&f, &c->b, f.side[b]);
+    if (!split_rows(&f, c)) {
+        *why = "more than 8 variables of one kind";
+        return false;
+    }
+    if (!c->n_k) {
+        *why = "nothing to sum over";
+        return false;
+    }
+    order_k(c);
+    if (f.out) {
+        sort_vars(c->m, c->n_m, f.out);
+        sort_vars(c->n, c->n_n, f.out);
+    }
+    if (c->a.vec > 1 && among(c->m, c->n_m, c->a.along))
+        move_last(c->m, c->n_m, c->a.along);
+    if (!among(c->n, c->n_n, along) && c->b.vec > 1)
+        move_last(c->n, c->n_n, c->b.along);
+    settle_along(c, &c->a, c->m, c->n_m);
+    settle_along(c, &c->b, c->n, c->n_n);
+    return check_sizes(c, why);
+}

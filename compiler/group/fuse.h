@@ -1,0 +1,34 @@
+/* fuse.h - register-level fusion: two nests become one.
+ *
+ * A value stays in the thread (or the row of threads) that made it. Both
+ * functions leave their arguments untouched and return a new group, or NULL
+ * and the reason, in words for --explain. */
+#ifndef DCC_FUSE_H
+#define DCC_FUSE_H
+
+#include "group/group.h"
+
+/* One statement as a nest. */
+Group *group_of(Graph *g, Stmt *s);
+
+/* Point by point: consumer c runs in producer p's nest and takes tensor t from
+ * a local. The points of c must be p's rows, or p's rows and columns. If !keep
+ * t is no longer stored. */
+Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
+            bool keep, const char **why);
+
+/* By computing p again at every read of t in c: p is one pointwise step. */
+Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
+                   const char **why);
+
+/* e with every read of t replaced by value, the expression stored at `store`
+ * (a full mixed radix of its variables). NULL if it cannot be. */
+const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
+                         const Expr *value, const Idx **store);
+
+/* For each variable of store[], its value where the tensor is read at at[].
+ * -1 if store is no full mixed radix. At most max. */
+int invert_store(Graph *g, const Tensor *t, const Idx **store, const Idx **at,
+                 Subst *s, int max);
+
+#endif

@@ -1,0 +1,336 @@
+#include "group/group.h"
+
+#include <stdlib.h>
+
+int64_t group_rows(const Group *gr)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < gr->n_rows; i++)
+        n *= gr->rows[i]->extent;
+    return n;
+}
+
+int64_t group_cols(const Group *gr)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < gr->n_cols; i++)
+        n *= gr->cols[i]->extent;
+    return n;
+}
+
+/* ---- arguments */
+
+typedef struct Args {
+    Graph *graph;
+    Group *group;
+    int cap;
+} Args;
+
+static void add_arg(Args *a, Tensor *t)
+{
+    Group *gr = a->group;
+
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i] == t)
+            return;
+    VEC_PUSH(a->graph->arena, gr->arg, gr->n_arg, a->cap) = t;
+}
+
+static void add_read(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ)
+        add_arg(ctx, e->tensor);
+}
+
+static void add_data(const Idx *e, Args *a);
+
+static void add_atom(const Atom *atom, Args *a)
+{
+    if (atom->kind == ATOM_DATA)
+        expr_visit(atom->data, add_read, a);
+    if (atom->a)
+        add_data(atom->a, a);
+    if (atom->b)
+        add_data(atom->b, a);
+}
+
+static void add_data(const Idx *e, Args *a)
+{
+    for (int i = 0; i < e->n; i++)
+        add_atom(e->term[i].atom, a);
+}
+
+void group_args(Graph *g, Group *gr)
+{
+    Args a = {g, gr, 0};
+
+    gr->arg = NULL;
+    gr->n_arg = 0;
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor)
+            add_arg(&a, gr->step[i].tensor);
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        expr_visit(s->value, add_read, &a);
+        if (!s->tensor)
+            continue;
+        for (int d = 0; d < s->tensor->rank; d++)
+            add_data(s->store[d], &a);
+        for (int c = 0; c < s->where.n; c++)
+            add_data(s->where.cond[c].e, &a);
+    }
+}
+
+/* ---- reads in places */
+
+typedef struct PlaceRead {
+    const Tensor *t;
+    bool found;
+} PlaceRead;
+
+static void note_place_expr(const Expr *e, void *ctx)
+{
+    PlaceRead *r = ctx;
+
+    r->found |= e->kind == E_READ && e->tensor == r->t;
+}
+
+static void note_place_atom(const Atom *a, void *ctx)
+{
+    if (a->kind == ATOM_DATA && a->data)
+        expr_visit(a->data, note_place_expr, ctx);
+}
+
+bool place_reads(const Idx *const *store, int rank, Guard where,
+                 const Tensor *t)
+{
+    PlaceRead r = {t, false};
+
+    for (int d = 0; d < rank; d++)
+        idx_visit(store[d], note_place_atom, &r);
+    for (int i = 0; i < where.n; i++)
+        idx_visit(where.cond[i].e, note_place_atom, &r);
+    return r.found;
+}
+
+bool group_place_reads(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->tensor && place_reads(s->store, s->tensor->rank, s->where, t))
+            return true;
+    }
+    return false;
+}
+
+/* ---- canonical text */
+
+typedef struct Canon {
+    const Group *group;
+} Canon;
+
+static void canon_expr(Buf *b, const Canon *c, const Expr *e);
+static void canon_idx(Buf *b, const Canon *c, const Idx *e);
+
+static void canon_var(Buf *b, const Canon *c, const Var *v)
+{
+    const Group *gr = c->group;
+
+    for (int i = 0; i < gr->n_rows; i++)
+        if (gr->rows[i] == v) {
+            buf_printf(b, "r%d", i);
+            return;
+        }
+    for (int i = 0; i < gr->n_cols; i++)
+        if (gr->cols[i] == v) {
+            buf_printf(b, "c%d", i);
+            return;
+        }
+    buf_puts(b, "?");
+}
+
+static void canon_atom(Buf *b, const Canon *c, const Atom *a)
+{
+    switch (a->kind) {
+    case ATOM_VAR:
+        canon_var(b, c, a->var);
+        break;
+    case ATOM_FLOOR:
+        buf_puts(b, "(");
+        canon_idx(b, c, a->a);
+        buf_printf(b, "/%lld)", (long long)a->d);
+        break;
+    case ATOM_MIN:
+    case ATOM_MAX:
+        buf_puts(b, a->kind == ATOM_MIN ? "min(" : "max(");
+        canon_idx(b, c, a->a);
+        buf_puts(b, ",");
+        canon_idx(b, c, a->b);
+        buf_puts(b, ")");
+        break;
+    case ATOM_DATA:
+        buf_printf(b, "{%lld..%lld ", (long long)a->lo, (long long)a->hi);
+        canon_expr(b, c, a->data);
+        buf_puts(b, "}");
+        break;
+    }
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const Buf *)a)->text, ((const Buf *)b)->text);
+}
+
+/* Terms in the order of their text: an Idx keeps them in the order in which
+ * the atoms were made, which differs from layer to layer. */
+static void canon_idx(Buf *b, const Canon *c, const Idx *e)
+{
+    Buf term[e->n ? e->n : 1];
+
+    memset(term, 0, sizeof term);
+    for (int i = 0; i < e->n; i++) {
+        buf_printf(&term[i], "%lld", (long long)e->term[i].c);
+        canon_atom(&term[i], c, e->term[i].atom);
+    }
+    qsort(term, (size_t)e->n, sizeof *term, by_text);
+    buf_printf(b, "%lld", (long long)e->k);
+    for (int i = 0; i < e->n; i++) {
+        buf_printf(b, "+%s", term[i].text);
+        buf_free(&term[i]);
+    }
+}
+
+static void canon_guard(Buf *b, const Canon *c, Guard g)
+{
+    for (int i = 0; i < g.n; i++) {
+        buf_puts(b, i ? "&" : "[");
+        canon_idx(b, c, g.cond[i].e);
+        buf_printf(b, "%%%lld", (long long)g.cond[i].mod);
+    }
+    if (g.n)
+        buf_puts(b, "]");
+}
+
+static int arg_number(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i] == t)
+            return i;
+    return -1;
+}
+
+static void canon_access(Buf *b, const Canon *c, const Tensor *t,
+                         const Idx *const *at)
+{
+    buf_printf(b, "%c%d:%s(", tensor_is_constant(t) ? 'w' : 'a',
+               arg_number(c->group, t), type_name(t->type));
+    for (int d = 0; d < t->rank; d++) {
+        buf_printf(b, "%s%lld*", d ? "," : "", (long long)t->stride[d]);
+        canon_idx(b, c, at[d]);
+    }
+    buf_puts(b, ")");
+}
+
+static void canon_expr(Buf *b, const Canon *c, const Expr *e)
+{
+    switch (e->kind) {
+    case E_CONST:
+        buf_printf(b, "%a", e->num);
+        break;
+    case E_INDEX:
+        buf_puts(b, "#");
+        canon_idx(b, c, e->idx);
+        break;
+    case E_READ:
+        canon_access(b, c, e->tensor, e->at);
+        canon_guard(b, c, e->in);
+        if (e->outside)
+            canon_expr(b, c, e->outside);
+        break;
+    case E_LOCAL:
+        buf_printf(b, "$%d", e->local);
+        break;
+    default:
+        buf_puts(b, e->kind == E_CAST ? "cast" : func_name(e->fn));
+        buf_puts(b, "(");
+        for (int i = 0; i < 3 && e->arg[i]; i++) {
+            if (i)
+                buf_puts(b, ",");
+            canon_expr(b, c, e->arg[i]);
+        }
+        buf_puts(b, ")");
+    }
+    buf_printf(b, ":%s", type_name(e->type));
+}
+
+void group_canon(Buf *b, const Group *gr)
+{
+    Canon c = {gr};
+
+    for (int i = 0; i < gr->n_rows; i++)
+        buf_printf(b, "r%d<%lld ", i, (long long)gr->rows[i]->extent);
+    for (int i = 0; i < gr->n_cols; i++)
+        buf_printf(b, "c%d<%lld ", i, (long long)gr->cols[i]->extent);
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        buf_printf(b, ";%s %s %s ", s->over_cols ? "cols" : "row",
+                   reduce_name(s->op), type_name(s->type));
+        canon_expr(b, &c, s->value);
+        if (!s->tensor)
+            continue;
+        buf_puts(b, "->");
+        canon_access(b, &c, s->tensor, s->store);
+        canon_guard(b, &c, s->where);
+        if (s->needed.n) {
+            buf_puts(b, "needed");
+            canon_guard(b, &c, s->needed);
+        }
+    }
+}
+
+/* ---- for people */
+
+static void dump_vars(Buf *b, const char *title, const Var **v, int n)
+{
+    buf_printf(b, "  %s", title);
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "%s%s<%lld", i ? ", " : " ", v[i]->name,
+                   (long long)v[i]->extent);
+    buf_puts(b, "\n");
+}
+
+static void dump_step(Buf *b, int i, const Step *s)
+{
+    buf_printf(b, "  $%d : %s = ", i, type_name(s->type));
+    if (s->op != R_NONE)
+        buf_printf(b, "%s over cols ", reduce_name(s->op));
+    else if (s->over_cols)
+        buf_puts(b, "for cols ");
+    expr_dump(b, s->value);
+    if (s->tensor) {
+        buf_printf(b, "  -> %s[", s->tensor->name);
+        for (int d = 0; d < s->tensor->rank; d++) {
+            buf_puts(b, d ? ", " : "");
+            idx_dump(b, s->store[d]);
+        }
+        buf_puts(b, "]");
+        if (s->where.n) {
+            buf_puts(b, " where ");
+            guard_dump(b, s->where);
+        }
+    }
+    buf_puts(b, "\n");
+}
+
+void group_dump(Buf *b, const Group *gr)
+{
+    buf_printf(b, "group g%d%s\n", gr->id,
+               gr->when == WHEN_LOAD ? " (at load time)" : "");
+    dump_vars(b, "rows", gr->rows, gr->n_rows);
+    if (gr->n_cols)
+        dump_vars(b, "cols", gr->cols, gr->n_cols);
+    for (int i = 0; i < gr->n_step; i++)
+        dump_step(b, i, &gr->step[i]);
+}

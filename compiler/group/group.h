@@ -1,0 +1,98 @@
+/* group.h - what becomes one kernel: a nest.
+ *
+ * All fusion at register level has this one form. For every point of `rows`,
+ * steps run in order; a step with over_cols runs for every point of `cols` too.
+ *
+ *   reduce step    (op != R_NONE): always over cols, gives one value a row;
+ *   pointwise step (op == R_NONE): a value a row, or a row and column.
+ *
+ * An E_LOCAL(i) in a step's value is step i's value at the same point (only a
+ * step over cols may use a value over cols). A step with a tensor also stores
+ * its value (converted to the tensor's type) at store[] where `where` holds.
+ *
+ *   matmul + bias + relu:   rows b,i,j  cols k
+ *      0  sum over cols  x[i,k] * w[j,k]
+ *      1  max(local 0 + b[j], 0)             -> y[i,j]
+ *   softmax:                rows b,i    cols d
+ *      0  max over cols  x[b,i,d]
+ *      1  over cols      exp(x[b,i,d] - local 0)
+ *      2  sum over cols  local 1
+ *      3  over cols      local 1 / local 2   -> y[b,i,d]
+ *   elementwise:            rows n,c    cols (none)
+ */
+#ifndef DCC_GROUP_H
+#define DCC_GROUP_H
+
+#include "graph/graph.h"
+
+typedef struct Step {
+    bool over_cols;
+    Reduce op;
+    const Expr *value;
+    Type type;          /* of the local: f32, i32 or bool */
+    Tensor *tensor;     /* stored to, or NULL */
+    const Idx **store;  /* over rows (and cols) */
+    Guard where;
+    Guard needed;       /* of what is stored: nobody reads the rest */
+    const Stmt *source; /* for comments */
+} Step;
+
+struct Kernel;
+struct Family;
+
+typedef struct Group {
+    int id;
+    const Var **rows; int n_rows;
+    const Var **cols; int n_cols;
+    Step *step; int n_step;
+    When when;
+    Stmt **stmt; int n_stmt, cap_stmt; /* the statements it computes */
+    Stmt **again; int n_again, cap_again; /* computed in each reader too */
+    /* decided by select */
+    const struct Family *family;
+    int variant;               /* index into the family's space */
+    double predicted_us;
+    double measured_us;        /* a plan's, of this variant; 0: none */
+    struct Kernel *kernel;     /* shared by equal groups */
+    Tensor **arg; int n_arg;   /* actual arguments, in kernel-param order */
+} Group;
+
+/* The distinct tensors a group touches, in order of first appearance: the
+ * stored ones first, then those read. This is the order of kernel params. */
+void group_args(Graph *g, Group *gr);
+/* Does what decides where something is stored read t? */
+bool place_reads(const Idx *const *store, int rank, Guard where,
+                 const Tensor *t);
+bool group_place_reads(const Group *gr, const Tensor *t);
+int64_t group_rows(const Group *gr); /* product of extents */
+int64_t group_cols(const Group *gr);
+/* Canonical text: no names, lines or constant tensors' identity; equal text
+ * means that one kernel serves both (shapes, strides, types, alignment, and
+ * whether two arguments are one tensor are all in it). */
+void group_canon(Buf *b, const Group *gr);
+void group_dump(Buf *b, const Group *gr);
+
+/* A group as a contraction: rows split by which operand uses them. Filled by
+ * group_contraction; false and *why if it is none. */
+typedef struct Operand {
+    const Expr *e;      /* the factor: a read, or any expression (prologue) */
+    const Expr *read;   /* e itself if it is a plain read, else NULL */
+    const Idx *offset;  /* of read: element offset into its tensor */
+    Guard in;           /* of read */
+    Type type;          /* of the values multiplied */
+    const Var *along;   /* variable with element stride 1, or NULL */
+    int vec;            /* elements along it in one aligned load: 1,2,4,8,16 */
+} Operand;
+
+typedef struct Contraction {
+    const Var *batch[MAX_RANK]; int n_batch; /* in both operands */
+    const Var *m[MAX_RANK]; int n_m;         /* only in a; slow to fast */
+    const Var *n[MAX_RANK]; int n_n;         /* only in b */
+    const Var *k[MAX_RANK]; int n_k;         /* cols; fastest is the last */
+    Operand a, b;
+    int64_t M, N, K, batches;
+} Contraction;
+bool group_contraction(Graph *g, const Group *gr, Contraction *c,
+                       const char **why);
+
+#endif

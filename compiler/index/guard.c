@@ -1,0 +1,131 @@
+/* guard.c - conjunctions of affine conditions. */
+#include "index/idx_priv.h"
+
+Truth cond_truth(Cond c)
+{
+    const Idx *e = c.e;
+    if (c.mod == 0)
+        return e->lo >= 0 ? ALWAYS : e->hi < 0 ? NEVER : MAYBE;
+    int64_t g = c.mod;
+    for (int i = 0; i < e->n; i++)
+        g = (int64_t)gcd((uint64_t)g, magnitude(e->term[i].c));
+    if (e->k % g)
+        return NEVER;
+    if (g == c.mod)
+        return ALWAYS;
+    if (e->lo == -IDX_INF || e->hi == IDX_INF)
+        return MAYBE;
+    int64_t first = floor_div(e->lo + c.mod - 1, c.mod) * c.mod;
+    if (first > e->hi)
+        return NEVER;
+    return e->lo == e->hi ? ALWAYS : MAYBE;
+}
+
+/* g * x + k >= 0 as x + floor(k / g) >= 0; e (mod m) with small coefficients
+ * and without a common factor. */
+static Cond canonical(IdxPool *p, Cond c)
+{
+    const Idx *e = c.e, *out;
+    int64_t g = c.mod;
+    for (int i = 0; i < e->n; i++)
+        g = (int64_t)gcd((uint64_t)g, magnitude(e->term[i].c));
+    if (g <= 0 || (c.mod && e->k % g))
+        return c;
+    out = idx_const(p, c.mod ? floor_mod(e->k, c.mod) / g
+                             : floor_div(e->k, g));
+    for (int i = 0; i < e->n; i++) {
+        int64_t f = c.mod ? floor_mod(e->term[i].c, c.mod) : e->term[i].c;
+        out = idx_add(p, out, idx_scale(p, idx_atom(p, e->term[i].atom),
+                                        f / g));
+    }
+    return (Cond){out, c.mod / g};
+}
+
+/* True if a implies b. */
+static bool implies(IdxPool *p, Cond a, Cond b)
+{
+    if (a.e == b.e && a.mod == b.mod)
+        return true;
+    if (a.mod || b.mod)
+        return a.mod && b.mod && a.mod % b.mod == 0 && a.e == b.e;
+    return idx_sub(p, b.e, a.e)->lo >= 0;
+}
+
+/* True if a and b cannot both hold. */
+static bool exclude(IdxPool *p, Cond a, Cond b)
+{
+    return a.mod == 0 && b.mod == 0 && idx_add(p, a.e, b.e)->hi < 0;
+}
+
+static Guard never(IdxPool *p)
+{
+    Cond *c = arena_alloc(idx_arena(p), sizeof *c);
+    *c = (Cond){idx_const(p, -1), 0};
+    return (Guard){c, 1};
+}
+
+Guard guard_add(IdxPool *p, Guard g, const Idx *e, int64_t mod)
+{
+    Cond c = {e, mod};
+    Truth t = cond_truth(c);
+    if (t == ALWAYS || (g.n == 1 && cond_truth(g.cond[0]) == NEVER))
+        return g;
+    if (t == NEVER)
+        return never(p);
+    c = canonical(p, c);
+    if (cond_truth(c) == ALWAYS)
+        return g;
+    for (int i = 0; i < g.n; i++)
+        if (implies(p, g.cond[i], c))
+            return g;
+    Cond *out = arena_array(idx_arena(p), Cond, g.n + 1);
+    int n = 0;
+    for (int i = 0; i < g.n; i++) {
+        if (exclude(p, c, g.cond[i]))
+            return never(p);
+        if (!implies(p, c, g.cond[i]))
+            out[n++] = g.cond[i];
+    }
+    out[n++] = c;
+    return (Guard){out, n};
+}
+
+Guard guard_and(IdxPool *p, Guard a, Guard b)
+{
+    for (int i = 0; i < b.n; i++)
+        a = guard_add(p, a, b.cond[i].e, b.cond[i].mod);
+    return a;
+}
+
+Guard guard_subst(IdxPool *p, Guard g, const Subst *s, int n)
+{
+    Guard out = {0};
+    for (int i = 0; i < g.n; i++)
+        out = guard_add(p, out, idx_subst(p, g.cond[i].e, s, n),
+                        g.cond[i].mod);
+    return out;
+}
+
+Truth guard_truth(Guard g)
+{
+    Truth all = ALWAYS;
+    for (int i = 0; i < g.n; i++) {
+        Truth t = cond_truth(g.cond[i]);
+        all = t < all ? t : all;
+    }
+    return all;
+}
+
+bool guard_uses(Guard g, const Var *v)
+{
+    for (int i = 0; i < g.n; i++)
+        if (idx_uses(g.cond[i].e, v))
+            return true;
+    return false;
+}
+
+Guard guard_within(IdxPool *p, Guard g, const Idx *e, int64_t lo, int64_t hi)
+{
+    g = guard_add(p, g, idx_addc(p, e, -lo), 0);
+    return guard_add(p, g, idx_addc(p, idx_scale(p, e, -1), hi - 1), 0);
+}

@@ -1,0 +1,488 @@
+/* idx.c - making index expressions: sums, minima, rebuilding. */
+#include "graph/graph.h"
+#include "index/idx_priv.h"
+
+/* Chained hash tables: every Idx and every Atom hangs in one. */
+typedef struct Node {
+    struct Node *next;
+    uint64_t hash;
+    const void *what;
+} Node;
+
+typedef struct Table {
+    Node **bucket;
+    int n, cap; /* cap: a power of two */
+} Table;
+
+struct IdxPool {
+    Arena *arena;
+    struct Graph *graph;
+    Table idx, atom;
+    const Atom **var_atom; /* by variable id */
+    int n_var, cap_var;
+    int n_idx, n_atom;
+    int depth, work; /* of the Idx being made for a caller */
+};
+
+/* Bounding one Idx makes others, and the ways multiply. Beyond this many a
+ * caller's Idx gets a range that may be wider than need be. */
+enum { MAX_WORK = 300 };
+
+bool idx_spend(IdxPool *p)
+{
+    return p->work++ < MAX_WORK;
+}
+
+/* ---- tables */
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ (h >> 29);
+}
+
+static Node *table_first(const Table *t, uint64_t hash)
+{
+    return t->cap ? t->bucket[hash & (uint64_t)(t->cap - 1)] : NULL;
+}
+
+static void table_grow(Arena *a, Table *t)
+{
+    int cap = t->cap ? 2 * t->cap : 256;
+    Node **bucket = arena_array(a, Node *, cap);
+    for (int i = 0; i < t->cap; i++) {
+        for (Node *n = t->bucket[i], *next; n; n = next) {
+            Node **b = &bucket[n->hash & (uint64_t)(cap - 1)];
+            next = n->next;
+            n->next = *b;
+            *b = n;
+        }
+    }
+    t->bucket = bucket;
+    t->cap = cap;
+}
+
+static void table_put(Arena *a, Table *t, uint64_t hash, const void *what)
+{
+    if (t->n >= t->cap)
+        table_grow(a, t);
+    Node *n = arena_new_of(a, Node);
+    Node **b = &t->bucket[hash & (uint64_t)(t->cap - 1)];
+    *n = (Node){*b, hash, what};
+    *b = n;
+    t->n++;
+}
+
+/* ---- the pool */
+
+IdxPool *idx_pool(Arena *a)
+{
+    IdxPool *p = arena_new_of(a, IdxPool);
+    p->arena = a;
+    return p;
+}
+
+void idx_pool_graph(IdxPool *p, struct Graph *g)
+{
+    p->graph = g;
+}
+
+Arena *idx_arena(IdxPool *p)
+{
+    return p->arena;
+}
+
+const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent)
+{
+    Var *v = arena_new_of(p->arena, Var);
+    Atom *a = arena_new_of(p->arena, Atom);
+    *v = (Var){p->n_var, arena_strdup(p->arena, name), extent};
+    int64_t hi = extent > 0 ? extent - 1 : 0;
+    *a = (Atom){.kind = ATOM_VAR, .id = p->n_atom++, .var = v, .lo = 0,
+                .hi = hi};
+    VEC_PUSH(p->arena, p->var_atom, p->n_var, p->cap_var) = a;
+    return v;
+}
+
+static uint64_t atom_hash(const Atom *a)
+{
+    uint64_t h = mix(a->kind, (uint64_t)a->d);
+    h = mix(h, a->a ? (uint64_t)a->a->id : 0);
+    h = mix(h, a->b ? (uint64_t)a->b->id : 0);
+    if (a->data) {
+        h = mix(h, a->data->kind);
+        h = mix(h, a->data->tensor ? (uint64_t)a->data->tensor->id : 0);
+        h = mix(mix(h, (uint64_t)a->lo), (uint64_t)a->hi);
+    }
+    return h;
+}
+
+static bool atom_same(const Atom *a, const Atom *b)
+{
+    if (a->kind != b->kind || a->a != b->a || a->b != b->b || a->d != b->d)
+        return false;
+    if (a->kind != ATOM_DATA)
+        return true;
+    return a->lo == b->lo && a->hi == b->hi && a->data && b->data &&
+           expr_equal(a->data, b->data);
+}
+
+const Atom *atom_intern(IdxPool *p, Atom key)
+{
+    uint64_t h = atom_hash(&key);
+    for (Node *n = table_first(&p->atom, h); n; n = n->next)
+        if (n->hash == h && atom_same(n->what, &key))
+            return n->what;
+    Atom *a = arena_new_of(p->arena, Atom);
+    *a = key;
+    a->id = p->n_atom++;
+    table_put(p->arena, &p->atom, h, a);
+    return a;
+}
+
+/* ---- sums */
+
+void lin_of(Lin *l, const Idx *e)
+{
+    l->k = e->k;
+    l->n = e->n;
+    l->bad = false;
+    memcpy(l->term, e->term, sizeof *l->term * (size_t)e->n);
+}
+
+void lin_const(Lin *l, int64_t k)
+{
+    l->k = k;
+    l->n = 0;
+    l->bad = false;
+}
+
+/* Adds c * atom, keeping the order. */
+void lin_term(Lin *l, int64_t c, const Atom *atom)
+{
+    int i = l->n;
+    while (i > 0 && l->term[i - 1].atom->id > atom->id)
+        i--;
+    if (i > 0 && l->term[i - 1].atom == atom) {
+        IdxTerm *t = &l->term[i - 1];
+        l->bad |= __builtin_add_overflow(t->c, c, &t->c);
+        if (t->c == 0) {
+            memmove(t, t + 1, sizeof *t * (size_t)(l->n - i));
+            l->n--;
+        }
+        return;
+    }
+    if (c == 0 || l->n == IDX_MAX_TERMS) {
+        l->bad |= c != 0;
+        return;
+    }
+    memmove(&l->term[i + 1], &l->term[i],
+            sizeof *l->term * (size_t)(l->n - i));
+    l->term[i] = (IdxTerm){c, atom};
+    l->n++;
+}
+
+void lin_add(Lin *l, const Idx *e, int64_t c)
+{
+    int64_t x;
+    l->bad |= __builtin_mul_overflow(e->k, c, &x);
+    l->bad |= __builtin_add_overflow(l->k, x, &l->k);
+    for (int i = 0; i < e->n && !l->bad; i++) {
+        l->bad |= __builtin_mul_overflow(e->term[i].c, c, &x);
+        if (!l->bad)
+            lin_term(l, x, e->term[i].atom);
+    }
+}
+
+/* The coefficient of an atom in e. */
+int64_t atom_coef(const Idx *e, const Atom *a)
+{
+    for (int i = 0; i < e->n; i++)
+        if (e->term[i].atom == a)
+            return e->term[i].c;
+    return 0;
+}
+
+const Idx *idx_atom(IdxPool *p, const Atom *a)
+{
+    Lin l;
+    lin_const(&l, 0);
+    lin_term(&l, 1, a);
+    return lin_intern(p, &l);
+}
+
+/* A value of which nothing is known, equal to no other. */
+static const Idx *unknown(IdxPool *p)
+{
+    Atom *a = arena_new_of(p->arena, Atom);
+    *a = (Atom){.kind = ATOM_DATA, .id = p->n_atom++, .lo = -IDX_INF,
+                .hi = IDX_INF};
+    return idx_atom(p, a);
+}
+
+const Idx *idx_const(IdxPool *p, int64_t k)
+{
+    Lin l;
+    lin_const(&l, k);
+    return lin_intern(p, &l);
+}
+
+/* A variable of one value is that value. */
+const Idx *idx_var(IdxPool *p, const Var *v)
+{
+    if (v->extent == 1)
+        return idx_const(p, 0);
+    return idx_atom(p, p->var_atom[v->id]);
+}
+
+static const Idx *combine(IdxPool *p, const Idx *a, const Idx *b, int64_t cb)
+{
+    Lin l;
+    lin_of(&l, a);
+    lin_add(&l, b, cb);
+    return lin_intern(p, &l);
+}
+
+const Idx *idx_add(IdxPool *p, const Idx *a, const Idx *b)
+{
+    return combine(p, a, b, 1);
+}
+
+const Idx *idx_sub(IdxPool *p, const Idx *a, const Idx *b)
+{
+    return a == b ? idx_const(p, 0) : combine(p, a, b, -1);
+}
+
+const Idx *idx_addc(IdxPool *p, const Idx *a, int64_t k)
+{
+    Lin l;
+    if (k == 0)
+        return a;
+    lin_of(&l, a);
+    l.bad |= __builtin_add_overflow(l.k, k, &l.k);
+    return lin_intern(p, &l);
+}
+
+const Idx *idx_scale(IdxPool *p, const Idx *a, int64_t c)
+{
+    Lin l;
+    if (c == 1)
+        return a;
+    lin_const(&l, 0);
+    if (c)
+        lin_add(&l, a, c);
+    return lin_intern(p, &l);
+}
+
+static uint64_t lin_hash(const Lin *l)
+{
+    uint64_t h = mix((uint64_t)l->n, (uint64_t)l->k);
+    for (int i = 0; i < l->n; i++)
+        h = mix(mix(h, (uint64_t)l->term[i].atom->id), (uint64_t)l->term[i].c);
+    return h;
+}
+
+static const Idx *find_idx(const IdxPool *p, const Lin *l, uint64_t h)
+{
+    for (Node *n = table_first(&p->idx, h); n; n = n->next) {
+        const Idx *e = n->what;
+        bool same = n->hash == h && e->n == l->n && e->k == l->k;
+        for (int i = 0; same && i < l->n; i++)
+            same = e->term[i].c == l->term[i].c &&
+                   e->term[i].atom == l->term[i].atom;
+        if (same)
+            return e;
+    }
+    return NULL;
+}
+
+const Idx *lin_intern(IdxPool *p, const Lin *l)
+{
+    bool bad = l->bad || l->k == INT64_MIN;
+    for (int i = 0; i < l->n; i++)
+        bad |= l->term[i].c == INT64_MIN;
+    if (bad)
+        return unknown(p);
+    uint64_t h = lin_hash(l);
+    const Idx *old = find_idx(p, l, h);
+    if (old)
+        return old;
+    size_t terms = sizeof *l->term * (size_t)l->n;
+    Idx *e = arena_alloc(p->arena, sizeof *e + terms);
+    e->k = l->k;
+    e->n = l->n;
+    memcpy(e->term, l->term, terms);
+    if (p->depth++ == 0)
+        p->work = 0;
+    e->mod = idx_find_mod(p, e);
+    Range r = idx_find_range(p, e);
+    e->lo = r.lo;
+    e->hi = r.hi;
+    p->depth--;
+    e->id = p->n_idx++;
+    table_put(p->arena, &p->idx, h, e);
+    return e;
+}
+
+/* ---- floor, min, max, data */
+
+static int depth_of(const Idx *e)
+{
+    int depth = 0;
+    for (int i = 0; i < e->n; i++)
+        if (e->term[i].atom->depth > depth)
+            depth = e->term[i].atom->depth;
+    return depth;
+}
+
+/* The one Idx that is just this atom of a (and b). */
+static const Idx *composed(IdxPool *p, Atom key)
+{
+    int a = depth_of(key.a), b = key.b ? depth_of(key.b) : 0;
+    key.depth = 1 + (a > b ? a : b);
+    return key.depth > IDX_MAX_DEPTH ? unknown(p)
+                                     : idx_atom(p, atom_intern(p, key));
+}
+
+const Idx *idx_floor_atom(IdxPool *p, const Idx *a, int64_t d)
+{
+    Range r = range_floor(range_of(a), d);
+    return composed(p, (Atom){.kind = ATOM_FLOOR, .a = a, .d = d, .lo = r.lo,
+                              .hi = r.hi});
+}
+
+/* e as one bare atom of a kind, or NULL. */
+static const Atom *bare(const Idx *e, AtomKind kind)
+{
+    bool is = e->n == 1 && e->k == 0 && e->term[0].c == 1;
+    return is && e->term[0].atom->kind == kind ? e->term[0].atom : NULL;
+}
+
+/* The operand that is always chosen, or NULL. */
+static const Idx *choose(IdxPool *p, AtomKind kind, const Idx *a, const Idx *b)
+{
+    const Idx *diff = idx_sub(p, a, b);
+    if (diff->hi <= 0)
+        return kind == ATOM_MIN ? a : b;
+    if (diff->lo >= 0)
+        return kind == ATOM_MIN ? b : a;
+    return NULL;
+}
+
+static const Idx *min_max(IdxPool *p, AtomKind kind, const Idx *a,
+                          const Idx *b)
+{
+    const Idx *one = choose(p, kind, a, b);
+    if (one)
+        return one;
+    for (int i = 0; i < 2; i++) {
+        const Idx *x = i ? b : a, *y = i ? a : b;
+        const Atom *in = bare(x, kind);
+        if (in && choose(p, kind, in->a, y) == y)
+            return min_max(p, kind, in->b, y);
+        if (in && choose(p, kind, in->b, y) == y)
+            return min_max(p, kind, in->a, y);
+    }
+    bool swap = idx_is_const(a) != idx_is_const(b) ? idx_is_const(a)
+                                                   : a->id > b->id;
+    if (swap) {
+        const Idx *t = a;
+        a = b;
+        b = t;
+    }
+    Range ra = range_of(a), rb = range_of(b), r = range_meet(ra, rb);
+    if (kind == ATOM_MIN)
+        r.lo = ra.lo < rb.lo ? ra.lo : rb.lo;
+    else
+        r.hi = ra.hi > rb.hi ? ra.hi : rb.hi;
+    return composed(p, (Atom){.kind = kind, .a = a, .b = b, .lo = r.lo,
+                              .hi = r.hi});
+}
+
+const Idx *idx_min(IdxPool *p, const Idx *a, const Idx *b)
+{
+    return min_max(p, ATOM_MIN, a, b);
+}
+
+const Idx *idx_max(IdxPool *p, const Idx *a, const Idx *b)
+{
+    return min_max(p, ATOM_MAX, a, b);
+}
+
+static bool small_integer(const Expr *e)
+{
+    return e->kind == E_CONST && e->num >= -0x1p53 && e->num <= 0x1p53 &&
+           e->num == (double)(int64_t)e->num;
+}
+
+const Idx *idx_data(IdxPool *p, const struct Expr *data, int64_t lo,
+                    int64_t hi)
+{
+    if (data->kind == E_INDEX)
+        return data->idx;
+    if (small_integer(data))
+        return idx_const(p, (int64_t)data->num);
+    Range r = range_limit(lo, hi);
+    return idx_atom(p, atom_intern(p, (Atom){.kind = ATOM_DATA, .data = data,
+                                            .lo = r.lo, .hi = r.hi}));
+}
+
+/* ---- rebuilding */
+
+static const Idx *map_atom(IdxPool *p, const Atom *a, IdxMap *f, void *ctx)
+{
+    const Idx *x, *y;
+    switch (a->kind) {
+    case ATOM_FLOOR:
+        x = idx_map(p, a->a, f, ctx);
+        return x == a->a ? NULL : idx_floor(p, x, a->d);
+    case ATOM_MIN:
+    case ATOM_MAX:
+        x = idx_map(p, a->a, f, ctx);
+        y = idx_map(p, a->b, f, ctx);
+        return x == a->a && y == a->b ? NULL : min_max(p, a->kind, x, y);
+    case ATOM_VAR:
+    case ATOM_DATA:
+        break;
+    }
+    return f(p, a, ctx);
+}
+
+const Idx *idx_map(IdxPool *p, const Idx *e, IdxMap *f, void *ctx)
+{
+    Lin l;
+    bool changed = false;
+    lin_const(&l, e->k);
+    for (int i = 0; i < e->n && !l.bad; i++) {
+        const Idx *by = map_atom(p, e->term[i].atom, f, ctx);
+        changed |= by != NULL;
+        if (by)
+            lin_add(&l, by, e->term[i].c);
+        else
+            lin_term(&l, e->term[i].c, e->term[i].atom);
+    }
+    return changed ? lin_intern(p, &l) : e;
+}
+
+typedef struct SubstList {
+    const Subst *s;
+    int n;
+} SubstList;
+
+static const Idx *subst_atom(IdxPool *p, const Atom *a, void *ctx)
+{
+    const SubstList *l = ctx;
+    for (int i = 0; i < l->n && a->kind == ATOM_VAR; i++)
+        if (l->s[i].var == a->var)
+            return l->s[i].by;
+    if (a->kind == ATOM_VAR || !a->data)
+        return NULL;
+    const Expr *e = expr_subst(p->graph, a->data, l->s, l->n);
+    return e == a->data ? NULL : idx_data(p, e, a->lo, a->hi);
+}
+
+const Idx *idx_subst(IdxPool *p, const Idx *e, const Subst *s, int n)
+{
+    SubstList l = {s, n};
+    return idx_map(p, e, subst_atom, &l);
+}

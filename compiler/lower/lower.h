@@ -1,0 +1,30 @@
+/* lower.h - from the tree to the graph: elaborating a model.
+ *
+ * Evaluates what is known at compile time, writes out calls, loops and
+ * choices, and makes tensors and statements as graph.h describes them. Every
+ * error of shapes, types, ranges, ranks and bounds is found here. */
+#ifndef DCC_LOWER_H
+#define DCC_LOWER_H
+
+#include "graph/graph.h"
+
+struct Program;
+
+/* -D NAME=VALUE: replaces the initialiser of a model's `dim` or `type`. */
+typedef struct Define {
+    const char *name, *value;
+} Define;
+
+/* The graph of the model of that name (NULL: the program's first), from a
+ * program that dsl_check has accepted. Errors are reported to d, several a
+ * run; NULL after any. A define that the model does not have is ignored: ask
+ * lower_has_define. */
+Graph *lower_model(Arena *a, Diag *d, const struct Program *p,
+                   const char *model, const Define *def, int n_def);
+
+/* Whether the model (NULL: any model of the program) has a `dim` or `type`
+ * of that name. */
+bool lower_has_define(const struct Program *p, const char *model,
+                      const char *name);
+
+#endif

@@ -1,0 +1,249 @@
+#include "model/model.h"
+
+#include "rewrite/needed.h"
+
+#include <math.h>
+
+static double pipe_rate(const Device *d, Pipe p)
+{
+    switch (p) {
+    case PIPE_FMA: return d->fma_tflops;
+    case PIPE_MMA: return d->mma_tflops;
+    case PIPE_WGMMA: return d->wgmma_tflops;
+    case PIPE_TF32: return d->tf32_tflops;
+    case PIPE_I8: return d->i8_tops;
+    }
+    return 0;
+}
+
+/* Blocks that one SM holds at once; 0 and the reason if a block cannot run. */
+static int occupancy(const Device *d, const Work *w, const char **why)
+{
+    double smem = (w->smem_block + 1023) / 1024;
+    int regs = (w->regs + 7) / 8 * 8, n = d->blocks_sm;
+
+    *why = NULL;
+    if (w->threads > 1024)
+        *why = "more than 1024 threads a block";
+    else if (smem > d->smem_block_kb)
+        *why = "more shared memory than a block may have";
+    else if (regs > 255)
+        *why = "more than 255 registers a thread";
+    else if (regs * w->threads > d->regs_sm)
+        *why = "more registers than an SM has";
+    if (*why)
+        return 0;
+    n = (int)fmin(n, d->threads_sm / w->threads);
+    n = (int)fmin(n, floor(d->smem_sm_kb / (smem + 1)));
+    if (regs)
+        n = (int)fmin(n, d->regs_sm / (regs * w->threads));
+    return n > 0 ? n : 1;
+}
+
+/* DeepCuts, section 4.2: the reachable fraction of the peak rate. */
+static void ratios(const Device *d, const Work *w, double peak, Cost *c)
+{
+    double of_tb = w->block_ops / fmax(w->block_bytes, 1);
+    double bc = w->bank_conflict > 1 ? w->bank_conflict : 1;
+    double per_sm = w->blocks / d->sms;
+
+    c->gm_ratio = fmin(1, of_tb / (peak * 1e3 / d->hbm_gbs));
+    c->sm_ratio = 1;
+    if (w->thread_loads > 0)
+        c->sm_ratio = fmin(1, w->thread_ops / w->thread_loads /
+                                  (d->smem_latency * bc));
+    c->wb_ratio = per_sm / ceil(per_sm);
+    c->pul = c->gm_ratio * c->sm_ratio * c->wb_ratio * c->coef_r;
+}
+
+static void take(Cost *c, double us, const char *limiter, double *most)
+{
+    if (us > *most) {
+        *most = us;
+        c->limiter = limiter;
+    }
+}
+
+/* A few SMs cannot ask for all of the memory's bandwidth; neither can few
+ * warps, or few bytes under way, on each: latency times bandwidth, loaded. */
+static double asked(const Work *w, double blocks, double warps)
+{
+    enum { ENOUGH = 32 << 10 };
+    double by_warps = fmin(1, (warps + 4) / 20);
+    double by_copies = fmin(1, blocks * w->in_flight / ENOUGH);
+
+    return fmax(by_warps, by_copies);
+}
+
+/* The part of the pipe's rate that the warps of n blocks on an SM reach. */
+static double pace(const Work *w, double n)
+{
+    enum { SCHEDULERS = 4 };
+    double full = w->warps_full            ? w->warps_full
+                  : w->pipe == PIPE_FMA ? 12
+                                        : 8;
+    double warps = n * w->threads / 32.0, each = warps / SCHEDULERS;
+
+    if (!w->lone)
+        return fmin(1, warps / full);
+    return each / ceil(each) * (each > 1 ? 1 : w->lone);
+}
+
+/* The same of all n blocks that it gets, of which it holds `resident` at once;
+ * with w->lone those of the last wave are fewer. */
+static double issued(const Work *w, double n, double resident)
+{
+    double last = fmod(n, resident);
+
+    if (!w->lone || n <= resident || last == 0)
+        return pace(w, fmin(n, resident));
+    return n / ((n - last) / pace(w, resident) + last / pace(w, last));
+}
+
+void model_cost(const Device *d, const Work *w, Cost *c)
+{
+    double peak = pipe_rate(d, w->pipe);
+    int resident = occupancy(d, w, &c->why);
+
+    c->blocks = w->blocks;
+    c->threads = w->threads;
+    c->regs = w->regs;
+    c->smem_block = w->smem_block;
+    c->coef_r = resident > 0 && peak > 0;
+    if (peak <= 0)
+        c->why = "the GPU has no such pipe";
+    ratios(d, w, peak > 0 ? peak : 1, c);
+    if (!c->coef_r) {
+        c->us = INFINITY;
+        c->limiter = "does not fit";
+        return;
+    }
+    /* Blocks share SMs evenly; the fullest SM decides. */
+    double sms = w->cluster > 2 && d->cluster_sms ? d->cluster_sms : d->sms;
+    double per_sm = ceil(w->blocks / sms);
+    double busy = fmin(w->blocks, d->sms) / d->sms;
+    double balance = w->blocks / (per_sm * d->sms);
+    double warps = fmin(resident, per_sm) * w->threads / 32.0;
+    double issue = issued(w, per_sm, resident);
+    double reach = fmin(1, busy / 0.6) *
+                   asked(w, fmin(resident, per_sm), warps);
+    double eff = w->efficiency > 0 ? w->efficiency : 1;
+    double scatter = w->scatter > 1 ? w->scatter : 1;
+    double padded = fmax(w->padded_flops, w->flops);
+
+    c->hbm = w->hbm_bytes / (d->hbm_gbs * 1e3) / reach;
+    c->l2 = w->l2_bytes * scatter / (d->l2_gbs * 1e3) / reach;
+    c->smem = w->smem_bytes /
+              (d->smem_bytes_clk * d->sms * d->clock_ghz * 1e3) / balance;
+    c->math = padded / (peak * 1e6 * eff * issue) / balance;
+    c->special = w->special / (d->special_gops * 1e3) / balance;
+    double waves = ceil(w->blocks / (sms * resident));
+    double load = d->hbm_latency / (d->clock_ghz * 1e3);
+    c->latency = (w->fill_us + w->serial_steps * load) * fmin(waves, 8);
+
+    double most = 0;
+    c->limiter = "launch";
+    take(c, w->serial_us * waves, "latency", &most);
+    take(c, c->hbm, "HBM", &most);
+    take(c, c->l2, "L2", &most);
+    take(c, c->smem, "shared memory", &most);
+    take(c, c->math, w->pipe == PIPE_FMA ? "FMA" : "tensor cores", &most);
+    take(c, c->special, "special functions", &most);
+    if (c->latency + d->launch_us > most)
+        c->limiter = c->latency > d->launch_us ? "latency" : "launch";
+    c->us = d->launch_us + c->latency + most;
+}
+
+/* More than stays in the L2 until it is read. */
+static bool too_large(double bytes)
+{
+    return bytes > 24 << 20;
+}
+
+static double whole_bytes(const Tensor *t)
+{
+    return (double)tensor_elems(t) * type_bytes(t->type);
+}
+
+bool model_in_hbm(const Tensor *t)
+{
+    return tensor_is_constant(t) || t->role == ROLE_INPUT ||
+           too_large(whole_bytes(t));
+}
+
+bool model_leaves(const Tensor *t)
+{
+    return t->role == ROLE_OUTPUT || too_large(whole_bytes(t));
+}
+
+/* Bytes that pass the L2: of weights and of what is too large to stay there
+ * all, of the rest half. */
+static double hbm_share(const Tensor *t, double bytes)
+{
+    return tensor_is_constant(t) || too_large(bytes) ? bytes : bytes * 0.5;
+}
+
+typedef struct Touched {
+    Graph *g;
+    const Expr *const *value; /* of the group's steps */
+    int n_value;
+    const Tensor *seen[256];
+    int n;
+    double bytes;
+} Touched;
+
+static bool first_time(Touched *t, const Tensor *x)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->seen[i] == x)
+            return false;
+    if (t->n < (int)(sizeof t->seen / sizeof *t->seen))
+        t->seen[t->n++] = x;
+    return true;
+}
+
+static double read_bytes(const Expr *e)
+{
+    double bytes = (double)tensor_elems(e->tensor) * type_bytes(e->type);
+
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_has_data(e->at[i])) /* a gather touches a part */
+            bytes = bytes / e->tensor->dim[i];
+    return hbm_share(e->tensor, bytes);
+}
+
+static void add_read(const Expr *e, void *ctx)
+{
+    Touched *t = ctx;
+
+    if (e->kind == E_READ && first_time(t, e->tensor))
+        t->bytes += read_bytes(e) *
+                    needed_share(needed_read(t->g, t->value, t->n_value, e));
+}
+
+double model_group_bytes(Graph *g, const Group *gr, double *in, double *out)
+{
+    const Expr *value[gr->n_step + 1];
+    Touched t = {g, value, gr->n_step, .n = 0};
+    double written = 0;
+
+    for (int i = 0; i < gr->n_step; i++)
+        value[i] = gr->step[i].value;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        expr_visit(s->value, add_read, &t);
+        if (!s->tensor)
+            continue;
+        double n = (double)group_rows(gr);
+        if (s->over_cols && s->op == R_NONE)
+            n *= (double)group_cols(gr);
+        written += hbm_share(s->tensor, n * type_bytes(s->tensor->type)) *
+                   needed_share(s->needed);
+    }
+    if (in)
+        *in = t.bytes;
+    if (out)
+        *out = written;
+    return t.bytes + written;
+}

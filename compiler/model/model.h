@@ -1,0 +1,54 @@
+/* model.h - the performance model: DeepCuts' ratios, and microseconds.
+ *
+ * A family describes what a variant does (Work); model_cost turns it into the
+ * paper's ratios and a time. Constants come from the device file only. */
+#ifndef DCC_MODEL_H
+#define DCC_MODEL_H
+
+#include "search/family.h"
+
+typedef enum { PIPE_FMA, PIPE_MMA, PIPE_WGMMA, PIPE_TF32, PIPE_I8 } Pipe;
+
+typedef struct Work {
+    Pipe pipe;
+    double flops;          /* useful operations, 2 a multiply-add */
+    double padded_flops;   /* including those of cut-off tiles; >= flops */
+    double efficiency;     /* of the pipe by this kernel's inner loop, 0..1 */
+    double special;        /* exp, rsqrt, erf, division ... */
+    double hbm_bytes;      /* each input once, each output once */
+    double l2_bytes;       /* what the blocks ask for, re-reads included */
+    double smem_bytes;     /* read and written in shared memory, all blocks */
+    double scatter;        /* >= 1: factor on l2 time for narrow accesses */
+    double blocks;         /* thread blocks of the grid (N_TB) */
+    int cluster;           /* blocks that need to run together; 0: one */
+    int threads, regs;     /* a block's threads, a thread's registers (est.) */
+    double smem_block;     /* bytes of shared memory a block */
+    double block_ops;      /* COMP_block, for OF_TB */
+    double block_bytes;    /* bytes a block moves from global memory */
+    double thread_ops, thread_loads; /* per inner step, for SMRatio */
+    double bank_conflict;  /* COEF_bc, 1: none */
+    double fill_us;        /* pipeline fill and drain of one block: estimate */
+    double serial_us;      /* what a block takes between filling and draining
+                              even if it has the SM for itself */
+    double in_flight;      /* bytes of copies that a block has under way without
+                              a warp waiting for them; 0: loads of warps */
+    int warps_full;        /* warps on an SM that reach the pipe's rate; 0: the
+                              usual number */
+    double lone;           /* where the rate is that of a scheduler's warps: the
+                              part of it that one warp alone reaches; else 0 */
+    double serial_steps;   /* dependent global loads one after the other */
+} Work;
+
+void model_cost(const Device *d, const Work *w, Cost *c);
+
+/* Whether a run finds t in HBM: weights, inputs, and what is too large to have
+ * stayed in the L2 since it was made. */
+bool model_in_hbm(const Tensor *t);
+/* Whether nobody will find in the L2 what is written to t: an output, or too
+ * large to stay there. */
+bool model_leaves(const Tensor *t);
+/* Bytes of a tensor's elements that the group touches (each counted once, and
+ * without those that an affine `c ? a : b` masks). */
+double model_group_bytes(Graph *g, const Group *gr, double *in, double *out);
+
+#endif

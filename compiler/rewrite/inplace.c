@@ -1,0 +1,182 @@
+#include "rewrite/inplace.h"
+
+#include "group/fuse.h"
+#include "rewrite/simplify.h"
+
+typedef struct Reading {
+    const Tensor *written;  /* whose older versions are looked for */
+    const Idx *const *own;  /* where it is written */
+    bool any, elsewhere;    /* reads one; reads one at another element */
+    const bool *tainted;    /* by step: computed again from an old element */
+    bool uses_tainted;
+} Reading;
+
+static bool is_older(const Tensor *t, const Tensor *written)
+{
+    for (const Tensor *p = written->prev; p; p = p->prev)
+        if (p == t)
+            return true;
+    return false;
+}
+
+static void note(const Expr *e, void *ctx)
+{
+    Reading *r = ctx;
+
+    if (e->kind == E_LOCAL && r->tainted)
+        r->uses_tainted |= r->tainted[e->local];
+    if (e->kind != E_READ || !is_older(e->tensor, r->written))
+        return;
+    r->any = true;
+    r->elsewhere |= e->in.n > 0;
+    for (int d = 0; d < e->tensor->rank; d++)
+        r->elsewhere |= e->at[d] != r->own[d];
+}
+
+/* What decides where a step stores every point may look at, at any time. */
+static bool store_reads(const Idx *const *store, int rank, Guard where,
+                        const Tensor *written)
+{
+    for (const Tensor *old = written->prev; old; old = old->prev)
+        if (place_reads(store, rank, where, old))
+            return true;
+    return false;
+}
+
+/* A value over the columns may be computed again in a later pass over them;
+ * a reduction's result, or a value a row, is kept. */
+static void find_tainted(const Group *gr, Reading r, bool *tainted)
+{
+    r.tainted = tainted;
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        r.any = r.uses_tainted = false;
+        expr_visit(s->value, note, &r);
+        tainted[i] = s->over_cols && s->op == R_NONE &&
+                     (r.any || r.uses_tainted);
+    }
+}
+
+static bool step_clashes(const Group *gr, int store)
+{
+    const Step *s = &gr->step[store];
+    Reading r = {.written = s->tensor, .own = s->store};
+    bool tainted[gr->n_step];
+
+    memset(tainted, 0, sizeof tainted);
+    find_tainted(gr, r, tainted);
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *k = &gr->step[i];
+        Reading now = r;
+        now.tainted = tainted;
+        expr_visit(k->value, note, &now);
+        if (now.elsewhere || (now.any && s->where.n) ||
+            (i > store && (now.any || now.uses_tainted)) ||
+            (k->tensor && store_reads(k->store, k->tensor->rank, k->where,
+                                      s->tensor)))
+            return true;
+    }
+    return false;
+}
+
+bool in_place_clash(const Group *gr)
+{
+    for (int i = 0; i < gr->n_step; i++) {
+        const Tensor *t = gr->step[i].tensor;
+        if (t && t->prev && step_clashes(gr, i))
+            return true;
+    }
+    return false;
+}
+
+/* ---- single statements */
+
+static Tensor *like(Graph *g, const Stmt *s, Type type, int rank,
+                    const int64_t *dim)
+{
+    Tensor *t = graph_tensor(g, s->tensor->name, type, rank, dim);
+
+    t->path = s->tensor->path;
+    t->when = s->when;
+    t->at = s->tensor->at;
+    return t;
+}
+
+/* copy[i, ...] = old[i, ...] before statement number `at`, whose store reads
+ * the copy from then on. */
+static void copy_old(Graph *g, int at, Tensor *old)
+{
+    Stmt *s = g->stmt[at];
+    Tensor *t = like(g, s, old->type, old->rank, old->dim);
+    Stmt *c = stmt_insert(g, at);
+    int id = c->id;
+
+    *c = *s;
+    c->id = id;
+    c->op = R_NONE;
+    c->red = NULL;
+    c->n_red = 0;
+    c->where = (Guard){0};
+    c->tensor = t;
+    c->n_out = old->rank;
+    c->out = arena_array(g->arena, const Var *, old->rank + 1);
+    c->store = arena_array(g->arena, const Idx *, old->rank + 1);
+    for (int d = 0; d < old->rank; d++) {
+        c->out[d] = idx_new_var(
+            g->pool, arena_printf(g->arena, "%c", 'a' + d), old->dim[d]);
+        c->store[d] = idx_var(g->pool, c->out[d]);
+    }
+    c->value = expr_read(g, old, c->store, (Guard){0}, NULL);
+    /* Where it stores, as one read that carries both index and guard. */
+    const Expr *place = expr_read(g, s->tensor, s->store, s->where,
+                                  s->where.n ? expr_const(g, 0, T_I32) : NULL);
+    const Expr *read = expr_read(g, t, c->store, (Guard){0}, NULL);
+    place = inline_reads(g, place, old, read, c->store);
+    s->store = place->at;
+    s->where = place->in;
+}
+
+/* s stores into a temporary; a further statement copies it to its place. */
+static void detour(Graph *g, int at)
+{
+    Stmt *s = g->stmt[at];
+    int64_t dim[MAX_RANK] = {1};
+    const Idx **own = arena_array(g->arena, const Idx *, s->n_out + 1);
+    bool whole = s->n_out > MAX_RANK; /* rare: then as the tensor is shaped */
+
+    for (int i = 0; i < s->n_out && !whole; i++) {
+        dim[i] = s->out[i]->extent;
+        own[i] = idx_var(g->pool, s->out[i]);
+    }
+    Tensor *t = whole ? like(g, s, s->tensor->type, s->tensor->rank,
+                             s->tensor->dim)
+                      : like(g, s, s->tensor->type, s->n_out, dim);
+    Stmt *c = stmt_insert(g, at + 1);
+    int id = c->id;
+    *c = *s;
+    c->id = id;
+    c->op = R_NONE;
+    c->red = NULL;
+    c->n_red = 0;
+    s->tensor = t;
+    if (!whole)
+        s->store = own;
+    s->where = (Guard){0};
+    c->value = expr_read(g, t, s->store, (Guard){0}, NULL);
+}
+
+void simplify_in_place(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        if (!s->tensor->prev)
+            continue;
+        for (Tensor *old = s->tensor->prev; old; old = old->prev)
+            if (place_reads(s->store, s->tensor->rank, s->where, old))
+                copy_old(g, i++, old);
+        Reading r = {.written = s->tensor, .own = s->store};
+        expr_visit(s->value, note, &r);
+        if (r.elsewhere || (r.any && s->where.n))
+            detour(g, i++);
+    }
+}

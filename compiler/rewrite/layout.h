@@ -1,0 +1,19 @@
+/* layout.h - physical layouts: which dimension is contiguous.
+ *
+ * Inputs, outputs and state are row-major as declared. Intermediates that are
+ * read and written element by element together share one layout; contractions
+ * vote for the dimension that they want to load along. Rows of intermediates
+ * that do not end with a whole vector get padding behind them, where sums and
+ * reductions take whole rows. Parameters that a contraction would have to
+ * gather are packed once, at load time; so are those that are not contiguous
+ * along the sum, of 16 bits if 2 to 16 rows are multiplied with them, and with
+ * `f32_along_sum` f32 ones, which is how tensor cores take tf32. */
+#ifndef DCC_LAYOUT_H
+#define DCC_LAYOUT_H
+
+#include "graph/graph.h"
+
+void layout(Graph *g, bool f32_along_sum);
+void layout_dump(Buf *b, const Graph *g);
+
+#endif

@@ -1,0 +1,223 @@
+#include "rewrite/needed.h"
+
+#include "group/group.h"
+
+#include <math.h>
+
+enum { MOST_VISITS = 4096 }; /* shared parts are visited on every way */
+
+typedef struct Walk {
+    Graph *g;
+    const Expr *read;
+    Guard found;
+    bool any;
+    int visits;
+} Walk;
+
+static bool has_cond(Guard g, Cond c)
+{
+    for (int i = 0; i < g.n; i++)
+        if (g.cond[i].e == c.e && g.cond[i].mod == c.mod)
+            return true;
+    return false;
+}
+
+/* The read stands under `path`, too. */
+static void meet(Walk *w, Guard path)
+{
+    Guard both = {0};
+
+    for (int i = 0; i < path.n; i++)
+        if (!w->any || has_cond(w->found, path.cond[i]))
+            both = guard_add(w->g->pool, both, path.cond[i].e,
+                             path.cond[i].mod);
+    w->found = both;
+    w->any = true;
+}
+
+static void note_inside(const Expr *e, void *ctx)
+{
+    Walk *w = ctx;
+
+    if (e->kind == E_READ && expr_equal(e, w->read))
+        meet(w, (Guard){0});
+}
+
+static void note_data(const Atom *a, void *ctx)
+{
+    if (a->data)
+        expr_visit(a->data, note_inside, ctx);
+}
+
+static void walk(Walk *w, const Expr *e, Guard path)
+{
+    Guard yes = {0}, no = {0};
+
+    if (w->visits++ > MOST_VISITS) {
+        meet(w, (Guard){0});
+        return;
+    }
+    if (e->kind == E_INDEX)
+        idx_visit(e->idx, note_data, w);
+    if (e->kind == E_READ) {
+        if (expr_equal(e, w->read))
+            meet(w, path);
+        for (int d = 0; d < e->tensor->rank; d++)
+            idx_visit(e->at[d], note_data, w);
+        for (int i = 0; i < e->in.n; i++)
+            idx_visit(e->in.cond[i].e, note_data, w);
+        if (e->outside)
+            walk(w, e->outside, path);
+        return;
+    }
+    if (e->kind == E_SELECT) {
+        const Expr *not = expr_unary(w->g, F_NOT, e->arg[0], T_BOOL);
+        if (!expr_as_guard(w->g, e->arg[0], &yes))
+            yes = (Guard){0};
+        if (!expr_as_guard(w->g, not, &no))
+            no = (Guard){0};
+    }
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        walk(w, e->arg[i],
+             i == 1   ? guard_and(w->g->pool, path, yes)
+             : i == 2 ? guard_and(w->g->pool, path, no)
+                      : path);
+}
+
+Guard needed_read(Graph *g, const Expr *const *value, int n, const Expr *read)
+{
+    Walk w = {.g = g, .read = read};
+
+    for (int i = 0; i < n; i++)
+        walk(&w, value[i], (Guard){0});
+    return w.found;
+}
+
+/* ---- what statements compute in vain */
+
+typedef struct Uses {
+    Graph *g;
+    const Tensor *t;
+    const Stmt *reader, *maker;
+    Guard needed; /* in the maker's variables */
+    bool any;
+} Uses;
+
+/* A condition on the reader's variables as one on the maker's. */
+static bool translate(const Uses *u, const Expr *read, const Idx *e,
+                      const Idx **out)
+{
+    Subst s[MAX_RANK];
+    int n = 0;
+
+    if (!idx_affine(e))
+        return false;
+    for (int d = 0; d < read->tensor->rank; d++) {
+        const Var *from = idx_is_var(read->at[d]);
+        if (from && idx_is_var(u->maker->store[d]))
+            s[n++] = (Subst){from, u->maker->store[d]};
+    }
+    for (int i = 0; i < e->n; i++) {
+        bool found = false;
+        for (int j = 0; j < n; j++)
+            found |= s[j].var == e->term[i].atom->var;
+        if (!found)
+            return false;
+    }
+    *out = idx_subst(u->g->pool, e, s, n);
+    return true;
+}
+
+static void add_use(const Expr *read, void *ctx)
+{
+    Uses *u = ctx;
+    Guard in, made = {0}, both = {0};
+    const Idx *e;
+
+    if (read->kind != E_READ || read->tensor != u->t)
+        return;
+    in = guard_and(u->g->pool, read->in,
+                   needed_read(u->g, &u->reader->value, 1, read));
+    for (int i = 0; i < in.n; i++)
+        if (!in.cond[i].mod && translate(u, read, in.cond[i].e, &e))
+            made = guard_add(u->g->pool, made, e, 0);
+    for (int i = 0; i < made.n; i++)
+        if (!u->any || has_cond(u->needed, made.cond[i]))
+            both = guard_add(u->g->pool, both, made.cond[i].e, 0);
+    u->needed = both;
+    u->any = true;
+}
+
+static bool places_with(const Stmt *s, const Tensor *t)
+{
+    return place_reads(s->store, s->tensor->rank, s->where, t);
+}
+
+static Guard needed_of(Graph *g, const Stmt *maker)
+{
+    Uses u = {.g = g, .t = maker->tensor, .maker = maker};
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        u.reader = g->stmt[i];
+        if ((u.reader != maker && u.reader->tensor == u.t) ||
+            u.reader->tensor->prev == u.t || places_with(u.reader, u.t))
+            return (Guard){0};
+        expr_visit(u.reader->value, add_use, &u);
+    }
+    return u.needed;
+}
+
+typedef struct Masked {
+    bool *read; /* by tensor: a statement with a choice reads it */
+    bool chooses;
+} Masked;
+
+static void note_choice(const Expr *e, void *ctx)
+{
+    Masked *m = ctx;
+
+    m->chooses |= e->kind == E_SELECT || (e->kind == E_READ && e->in.n);
+}
+
+static void note_masked(const Expr *e, void *ctx)
+{
+    Masked *m = ctx;
+
+    if (e->kind == E_READ)
+        m->read[e->tensor->id] = true;
+}
+
+void find_needed(Graph *g)
+{
+    Masked m = {arena_array(g->arena, bool, g->n_tensor), false};
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        m.chooses = false;
+        expr_visit(g->stmt[i]->value, note_choice, &m);
+        if (m.chooses)
+            expr_visit(g->stmt[i]->value, note_masked, &m);
+    }
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        Tensor *t = s->tensor;
+        if (s->when != WHEN_RUN || t->role != ROLE_TEMP || t->prev ||
+            !m.read[t->id])
+            continue;
+        s->needed = needed_of(g, s);
+        t->partly = s->needed.n > 0;
+    }
+}
+
+double needed_share(Guard in)
+{
+    double share = 1;
+
+    for (int i = 0; i < in.n; i++) {
+        double lo = (double)in.cond[i].e->lo, hi = (double)in.cond[i].e->hi;
+        if (in.cond[i].mod)
+            share /= (double)in.cond[i].mod;
+        else if (lo < 0)
+            share *= fmax(0, (hi + 1) / (hi - lo + 1));
+    }
+    return share;
+}

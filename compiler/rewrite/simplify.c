@@ -1,0 +1,340 @@
+#include "rewrite/simplify.h"
+
+#include "group/functions.h"
+#include "group/fuse.h"
+#include "rewrite/hoist.h"
+#include "rewrite/inplace.h"
+
+int tensor_writers(const Graph *g, const Tensor *t, Stmt **first)
+{
+    int n = 0;
+
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->tensor == t && !n++ && first)
+            *first = g->stmt[i];
+    return n;
+}
+
+Stmt *stmt_insert(Graph *g, int before)
+{
+    Stmt *s = graph_stmt(g); /* appended: move it down */
+
+    for (int i = g->n_stmt - 1; i > before; i--)
+        g->stmt[i] = g->stmt[i - 1];
+    g->stmt[before] = s;
+    return s;
+}
+
+static const char *index_name(Graph *g, const Idx *at, int d,
+                              const Var **used, int n)
+{
+    const Var *v = at ? idx_is_var(at) : NULL;
+    const char *name = v ? v->name : arena_printf(g->arena, "%c", 'a' + d);
+
+    for (int i = 0; i < n; i++)
+        if (!strcmp(used[i]->name, name))
+            return arena_printf(g->arena, "%s%d", name, d);
+    return name;
+}
+
+Stmt *load_stmt(Graph *g, const Tensor *w)
+{
+    int at = 0;
+
+    while (at < g->n_stmt && g->stmt[at]->when == WHEN_LOAD)
+        at++;
+    Stmt *c = stmt_insert(g, at);
+    c->when = WHEN_LOAD;
+    c->path = arena_printf(g->arena, "%s%s%s_pack", w->path,
+                           *w->path ? "." : "", w->name);
+    c->at = c->call = w->at;
+    return c;
+}
+
+Stmt *load_copy(Graph *g, Tensor *w, const Idx *const *at)
+{
+    Stmt *c = load_stmt(g, w);
+
+    c->n_out = w->rank;
+    c->out = arena_array(g->arena, const Var *, w->rank + 1);
+    c->store = arena_array(g->arena, const Idx *, w->rank + 1);
+    for (int d = 0; d < w->rank; d++) {
+        const char *name = index_name(g, at[d], d, c->out, d);
+        c->out[d] = idx_new_var(g->pool, name, w->dim[d]);
+        c->store[d] = idx_var(g->pool, c->out[d]);
+    }
+    c->value = expr_read(g, w, c->store, (Guard){0}, NULL);
+    return c;
+}
+
+/* ---- expressions */
+
+/* `c ? x[..] or 0 : 0` reads x only where c holds. */
+static const Expr *select_to_guard(Graph *g, const Expr *e)
+{
+    const Expr *read = e->arg[1], *outside = e->arg[2];
+    Guard in;
+
+    if (read->kind != E_READ || outside->kind != E_CONST)
+        return NULL;
+    if (read->in.n && !expr_equal(read->outside, outside))
+        return NULL;
+    if (!expr_as_guard(g, e->arg[0], &in))
+        return NULL;
+    return expr_read(g, read->tensor, read->at,
+                     guard_and(g->pool, in, read->in), outside);
+}
+
+static const Expr *tidy(Graph *g, const Expr *e, void *ctx)
+{
+    (void)ctx;
+    if (e->kind == E_SELECT)
+        return select_to_guard(g, e);
+    /* Float arithmetic is f32 anyway: a cast to f32 changes nothing. */
+    if (e->kind == E_CAST && e->type == T_F32 &&
+        type_is_float(e->arg[0]->type))
+        return e->arg[0];
+    return function_of_sum(g, e);
+}
+
+void simplify_exprs(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++)
+        g->stmt[i]->value = expr_rewrite(g, g->stmt[i]->value, tidy, NULL);
+}
+
+/* ---- views */
+
+static bool overwritten_later(const Graph *g, const Tensor *t)
+{
+    for (int i = 0; i < g->n_tensor; i++)
+        if (g->tensor[i]->prev == t)
+            return true;
+    return t->role == ROLE_STATE;
+}
+
+/* Is s nothing but an index map, so that its readers may read through it? */
+static bool is_view(const Graph *g, const Stmt *s)
+{
+    const Expr *v = s->value;
+
+    if (s->op != R_NONE || s->where.n || s->tensor->role != ROLE_TEMP ||
+        s->tensor->prev || (s->notes & NOTE_NOFUSE))
+        return false;
+    if (v->kind == E_CONST)
+        return tensor_writers(g, s->tensor, NULL) == 1;
+    return v->kind == E_READ && v->type == s->tensor->type &&
+           !overwritten_later(g, v->tensor) &&
+           tensor_writers(g, s->tensor, NULL) == 1;
+}
+
+void simplify_views(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *view = g->stmt[i];
+        if (!is_view(g, view))
+            continue;
+        for (int k = i + 1; k < g->n_stmt; k++) {
+            Stmt *s = g->stmt[k];
+            const Expr *e = inline_reads(g, s->value, view->tensor,
+                                         view->value, view->store);
+            if (e)
+                s->value = e;
+        }
+    }
+}
+
+/* ---- factors */
+
+typedef struct Product {
+    const Expr *in, *out; /* of the sum; NULL: 1 */
+} Product;
+
+static bool uses_any(const Expr *e, const Var **v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (expr_uses(e, v[i]))
+            return true;
+    return false;
+}
+
+static const Expr *times(Graph *g, const Expr *a, const Expr *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return expr_binary(g, F_MUL, a, b, T_F32);
+}
+
+/* Splits a product into the factors that use the summed variables, and the
+ * rest. */
+static Product split_product(Graph *g, const Stmt *s, const Expr *e)
+{
+    if (!uses_any(e, s->red, s->n_red))
+        return (Product){NULL, e};
+    if (e->kind == E_UNARY && e->fn == F_NEG) {
+        Product p = split_product(g, s, e->arg[0]);
+        return (Product){p.in, times(g, expr_const(g, -1, T_F32), p.out)};
+    }
+    bool mul = e->kind == E_BINARY && e->fn == F_MUL;
+    bool div = e->kind == E_BINARY && e->fn == F_DIV;
+    if (mul) {
+        Product a = split_product(g, s, e->arg[0]);
+        Product b = split_product(g, s, e->arg[1]);
+        return (Product){times(g, a.in, b.in), times(g, a.out, b.out)};
+    }
+    if (div && !uses_any(e->arg[1], s->red, s->n_red)) {
+        Product a = split_product(g, s, e->arg[0]);
+        const Expr *one = expr_const(g, 1, T_F32);
+        return (Product){a.in, expr_binary(g, F_DIV, a.out ? a.out : one,
+                                           e->arg[1], T_F32)};
+    }
+    return (Product){e, NULL};
+}
+
+static const Expr *read_at_store(Graph *g, const Stmt *s, Tensor *t)
+{
+    Guard none = {0};
+
+    return expr_read(g, t, s->store, none, NULL);
+}
+
+static void split_sum(Graph *g, int at)
+{
+    Stmt *s = g->stmt[at];
+    Product p = split_product(g, s, s->value);
+
+    if (!p.out || !p.in)
+        return;
+    Tensor *whole = s->tensor;
+    Tensor *part = graph_tensor(g, whole->name, T_F32, whole->rank,
+                                whole->dim);
+    part->path = whole->path;
+    part->when = whole->when;
+    part->at = whole->at;
+    s->tensor = part;
+    s->value = p.in;
+    Stmt *scale = stmt_insert(g, at + 1);
+    int id = scale->id;
+    *scale = *s;
+    scale->id = id;
+    scale->op = R_NONE;
+    scale->red = NULL;
+    scale->n_red = 0;
+    scale->tensor = whole;
+    scale->value = expr_binary(g, F_MUL, read_at_store(g, s, part), p.out,
+                               T_F32);
+}
+
+/* A quotient of two tensors that is kept as it is computed. */
+static bool is_quotient(const Graph *g, const Stmt *s)
+{
+    const Expr *v = s->value;
+
+    if (s->op != R_NONE || s->where.n || s->tensor->role != ROLE_TEMP ||
+        s->tensor->prev || s->tensor->type != T_F32 ||
+        (s->notes & NOTE_NOFUSE) || v->kind != E_BINARY || v->fn != F_DIV ||
+        tensor_writers(g, s->tensor, NULL) != 1)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (v->arg[i]->kind != E_READ ||
+            overwritten_later(g, v->arg[i]->tensor))
+            return false;
+    return true;
+}
+
+/* A sum of quotients whose divisor the sum does not run over (a softmax's
+ * probabilities) reads the quotients' parts: the division comes after it. */
+static void divide_later(Graph *g, int at)
+{
+    const Stmt *q = g->stmt[at];
+
+    for (int i = at + 1; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        if (s->op != R_SUM || !type_is_float(s->value->type))
+            continue;
+        const Expr *e = inline_reads(g, s->value, q->tensor, q->value,
+                                     q->store);
+        if (e && split_product(g, s, e).out &&
+            !split_product(g, s, s->value).out)
+            s->value = e;
+    }
+}
+
+void simplify_factors(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++)
+        if (is_quotient(g, g->stmt[i]))
+            divide_later(g, i);
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        if (s->op == R_SUM && type_is_float(s->value->type))
+            split_sum(g, i);
+    }
+}
+
+/* ---- dead statements */
+
+static void mark_read(const Expr *e, void *ctx)
+{
+    bool *live = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    for (const Tensor *t = e->tensor; t; t = t->prev)
+        live[t->id] = true;
+}
+
+static void mark_idx(const Idx *e, bool *live)
+{
+    for (int i = 0; i < e->n; i++) {
+        const Atom *a = e->term[i].atom;
+        if (a->kind == ATOM_DATA)
+            expr_visit(a->data, mark_read, live);
+        if (a->a)
+            mark_idx(a->a, live);
+        if (a->b)
+            mark_idx(a->b, live);
+    }
+}
+
+void simplify_dead(Graph *g)
+{
+    bool *live = arena_array(g->arena, bool, g->n_tensor);
+    int kept = g->n_stmt;
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i];
+        live[t->id] = t->role == ROLE_OUTPUT || t->role == ROLE_STATE ||
+                      t->prev;
+    }
+    for (int i = g->n_stmt - 1; i >= 0; i--) {
+        const Stmt *s = g->stmt[i];
+        if (!live[s->tensor->id])
+            continue;
+        expr_visit(s->value, mark_read, live);
+        for (int d = 0; d < s->tensor->rank; d++)
+            mark_idx(s->store[d], live);
+        for (int c = 0; c < s->where.n; c++)
+            mark_idx(s->where.cond[c].e, live);
+        if (s->tensor->prev)
+            live[s->tensor->prev->id] = true;
+    }
+    kept = 0;
+    for (int i = 0; i < g->n_stmt; i++)
+        if (live[g->stmt[i]->tensor->id])
+            g->stmt[kept++] = g->stmt[i];
+    g->n_stmt = kept;
+}
+
+void simplify(Graph *g)
+{
+    simplify_exprs(g);
+    simplify_views(g);
+    simplify_factors(g);
+    simplify_dead(g);
+    stack_contractions(g);
+    simplify_views(g);
+    hoist_params(g);
+    simplify_dead(g);
+    simplify_in_place(g);
+}

@@ -1,0 +1,34 @@
+/* simplify.h - rewriting the graph before anything is grouped.
+ *
+ * Order: tidy expressions, views into their readers, factors out of sums,
+ * contractions that share an operand into one, arithmetic on parameters to
+ * load time (hoist.h), dead statements away, and
+ * state that is overwritten while it is read (inplace.h). */
+#ifndef DCC_SIMPLIFY_H
+#define DCC_SIMPLIFY_H
+
+#include "graph/graph.h"
+
+void simplify(Graph *g);
+
+/* The steps, each usable alone (and tested so). */
+void simplify_exprs(Graph *g);   /* select to guard, needless casts,
+                                    functions.h */
+void simplify_views(Graph *g);   /* reads of pure index maps */
+void simplify_factors(Graph *g); /* sum(k) a[k] * c becomes c * sum(k) a[k],
+                                    also where a[k] * c was a tensor's */
+void simplify_dead(Graph *g);
+void stack_contractions(Graph *g); /* stack.c */
+
+/* How many statements write t, and the first of them. */
+int tensor_writers(const Graph *g, const Tensor *t, Stmt **first);
+Stmt *stmt_insert(Graph *g, int before); /* fresh statement at a position */
+/* A load-time statement about parameter w, before all that run; its path is
+ * the parameter's and "_pack". */
+Stmt *load_stmt(Graph *g, const Tensor *w);
+/* The same that reads all of w element by element; store[] is its variables,
+ * the tensor is the caller's to set. Variables are called as where w is read,
+ * at[], or a, b, c ... */
+Stmt *load_copy(Graph *g, Tensor *w, const Idx *const *at);
+
+#endif

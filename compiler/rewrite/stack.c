@@ -1,0 +1,491 @@
+/* stack.c - contractions that share an operand become one (Q, K and V).
+ *
+ * k statements of one shape that differ only in their parameters become one
+ * statement with a further variable j < k; the parameters are stacked once, at
+ * load time. Pointwise statements behind them (the biases) follow. What is
+ * left of the old tensors are views of slice j. */
+#include "rewrite/simplify.h"
+
+enum { MAX_STACK = 8, MAX_VARS = 24 };
+
+typedef struct Slices { /* old tensors, now slices of one */
+    Tensor *part[MAX_STACK];
+    Tensor *whole;
+    int dim; /* the new dimension */
+} Slices;
+
+typedef struct Stack {
+    Graph *g;
+    int k;                  /* statements stacked */
+    Stmt *stmt[MAX_STACK];
+    Subst map[MAX_STACK][MAX_VARS]; /* statement i's variables in 0's */
+    const Var *j;
+    Slices *known;
+    int n_known, cap_known;
+    struct { Tensor *part[MAX_STACK], *whole; } made[16];
+    int n_made;
+    int n_load;             /* load statements inserted at the front */
+} Stack;
+
+static bool same_vars(const Var **a, const Var **b, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (a[i]->extent != b[i]->extent)
+            return false;
+    return true;
+}
+
+/* Maps b's variables to a's, if the two have one form. */
+static bool map_vars(Graph *g, const Stmt *a, const Stmt *b, Subst *map)
+{
+    int n = 0;
+
+    if (a->n_out != b->n_out || a->n_red != b->n_red || a->op != b->op ||
+        a->tensor->rank != b->tensor->rank ||
+        a->tensor->type != b->tensor->type || a->where.n || b->where.n ||
+        a->n_out + a->n_red > MAX_VARS ||
+        !same_vars(a->out, b->out, a->n_out) ||
+        !same_vars(a->red, b->red, a->n_red))
+        return false;
+    for (int i = 0; i < a->n_out; i++)
+        map[n++] = (Subst){b->out[i], idx_var(g->pool, a->out[i])};
+    for (int i = 0; i < a->n_red; i++)
+        map[n++] = (Subst){b->red[i], idx_var(g->pool, a->red[i])};
+    for (int d = 0; d < a->tensor->rank; d++)
+        if (a->tensor->dim[d] != b->tensor->dim[d] ||
+            idx_subst(g->pool, b->store[d], map, n) != a->store[d])
+            return false;
+    return true;
+}
+
+static bool same_at(const Tensor *t, const Idx **a, const Idx **b)
+{
+    for (int d = 0; d < t->rank; d++)
+        if (a[d] != b[d])
+            return false;
+    return true;
+}
+
+static bool same_shape(const Tensor *a, const Tensor *b)
+{
+    if (a->rank != b->rank || a->type != b->type)
+        return false;
+    for (int d = 0; d < a->rank; d++)
+        if (a->dim[d] != b->dim[d])
+            return false;
+    return true;
+}
+
+/* whole[i, ...] = part[...], before everything else; `at` is where it is read,
+ * for names. */
+static void copy_part(Stack *s, Tensor *whole, Tensor *part,
+                      const Idx *const *at, int i)
+{
+    Graph *g = s->g;
+    Stmt *c = load_copy(g, part, at);
+    const Idx **store = arena_array(g->arena, const Idx *, whole->rank);
+
+    store[0] = idx_const(g->pool, i);
+    for (int d = 0; d < part->rank; d++)
+        store[d + 1] = c->store[d];
+    c->tensor = whole;
+    c->store = store;
+    s->n_load++;
+}
+
+static Tensor *stack_params(Stack *s, Tensor *const *part,
+                            const Idx *const *at)
+{
+    Graph *g = s->g;
+    int64_t dim[MAX_RANK] = {s->k};
+
+    for (int i = 0; i < s->n_made; i++)
+        if (!memcmp(s->made[i].part, part, sizeof *part * (size_t)s->k))
+            return s->made[i].whole;
+    memcpy(dim + 1, part[0]->dim, sizeof *dim * (size_t)part[0]->rank);
+    const char *name = arena_printf(g->arena, "%s_packed", part[0]->name);
+    Tensor *whole = graph_tensor(g, name, part[0]->type, part[0]->rank + 1,
+                                 dim);
+    whole->path = part[0]->path;
+    whole->when = WHEN_LOAD;
+    whole->at = part[0]->at;
+    for (int i = 0; i < s->k; i++)
+        copy_part(s, whole, part[i], at, i);
+    if (s->n_made < 16) {
+        memcpy(s->made[s->n_made].part, part, sizeof *part * (size_t)s->k);
+        s->made[s->n_made++].whole = whole;
+    }
+    return whole;
+}
+
+static const Slices *slices_of(const Stack *s, Tensor *const *part)
+{
+    for (int i = 0; i < s->n_known; i++)
+        if (!memcmp(s->known[i].part, part, sizeof *part * (size_t)s->k))
+            return &s->known[i];
+    return NULL;
+}
+
+static const Expr *read_slice(Stack *s, const Tensor *t, Tensor *whole,
+                              int dim, const Expr *e)
+{
+    const Idx **at = arena_array(s->g->arena, const Idx *, t->rank + 1);
+
+    for (int d = 0; d < whole->rank; d++)
+        at[d] = d < dim   ? e->at[d]
+                : d > dim ? e->at[d - 1]
+                          : idx_var(s->g->pool, s->j);
+    return expr_read(s->g, whole, at, e->in, e->outside);
+}
+
+static bool same_guard(Guard a, Guard b)
+{
+    if (a.n != b.n)
+        return false;
+    for (int i = 0; i < a.n; i++)
+        if (a.cond[i].e != b.cond[i].e || a.cond[i].mod != b.cond[i].mod)
+            return false;
+    return true;
+}
+
+static const Expr *stack_read(Stack *s, const Expr *const *e, bool build)
+{
+    Tensor *part[MAX_STACK] = {0};
+    bool same = true, params = true;
+
+    for (int i = 0; i < s->k; i++) {
+        part[i] = e[i]->tensor;
+        if (!same_shape(part[0], part[i]) ||
+            !same_at(part[0], e[0]->at, e[i]->at) ||
+            !same_guard(e[0]->in, e[i]->in))
+            return NULL;
+        same &= part[i] == part[0];
+        params &= part[i]->role == ROLE_PARAM;
+    }
+    if (same)
+        return e[0];
+    const Slices *sl = slices_of(s, part);
+    if (sl)
+        return build ? read_slice(s, part[0], sl->whole, sl->dim, e[0]) : e[0];
+    if (!params || part[0]->rank + 1 > MAX_RANK)
+        return NULL;
+    return build ? read_slice(s, part[0], stack_params(s, part, e[0]->at),
+                              0, e[0])
+                 : e[0];
+}
+
+/* One expression over j that is e[j] for each j; NULL if there is none. With
+ * build false only says whether there is. */
+static const Expr *stack_exprs(Stack *s, const Expr *const *e, bool build)
+{
+    const Expr *first = e[0], *arg[3] = {0};
+
+    for (int i = 1; i < s->k; i++)
+        if (e[i]->kind != first->kind || e[i]->type != first->type ||
+            e[i]->fn != first->fn)
+            return NULL;
+    switch (first->kind) {
+    case E_READ:
+        return stack_read(s, e, build);
+    case E_CONST:
+    case E_INDEX:
+        for (int i = 1; i < s->k; i++)
+            if (!expr_equal(e[i], first))
+                return NULL;
+        return first;
+    case E_LOCAL:
+        return NULL;
+    default:
+        break;
+    }
+    for (int n = 0; n < 3 && first->arg[n]; n++) {
+        const Expr *part[MAX_STACK];
+        for (int i = 0; i < s->k; i++)
+            part[i] = e[i]->arg[n];
+        arg[n] = stack_exprs(s, part, build);
+        if (!arg[n])
+            return NULL;
+    }
+    if (!build)
+        return first;
+    Expr *r = arena_new_of(s->g->arena, Expr);
+    *r = *first;
+    memcpy(r->arg, arg, sizeof arg);
+    return r;
+}
+
+static int stmt_position(const Graph *g, const Stmt *s)
+{
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i] == s)
+            return i;
+    return -1;
+}
+
+/* Before which dimension of the result j goes: before the first that a
+ * parameter's variables index, so that (j, n) is one long n. */
+typedef struct ParamUse {
+    const Var *v;
+    bool used;
+} ParamUse;
+
+static void param_uses(const Expr *e, void *ctx)
+{
+    ParamUse *u = ctx;
+
+    if (e->kind != E_READ || e->tensor->role != ROLE_PARAM)
+        return;
+    for (int d = 0; d < e->tensor->rank; d++)
+        u->used |= idx_uses(e->at[d], u->v);
+}
+
+static int new_dim(const Stmt *s)
+{
+    for (int d = 0; d < s->tensor->rank; d++) {
+        const Var *v = idx_is_var(s->store[d]);
+        ParamUse u = {v, false};
+        if (v)
+            expr_visit(s->value, param_uses, &u);
+        if (u.used)
+            return d;
+    }
+    return s->tensor->rank;
+}
+
+/* The old tensor as a view of slice i. */
+static void make_view(Stack *s, const Stmt *old, Tensor *whole, int dim, int i,
+                      int at)
+{
+    Graph *g = s->g;
+    Stmt *v = stmt_insert(g, at);
+    int id = v->id;
+    const Idx **from = arena_array(g->arena, const Idx *, whole->rank);
+
+    *v = *old;
+    v->id = id;
+    v->op = R_NONE;
+    v->red = NULL;
+    v->n_red = 0;
+    for (int d = 0; d < whole->rank; d++)
+        from[d] = d < dim   ? old->store[d]
+                  : d > dim ? old->store[d - 1]
+                            : idx_const(g->pool, i);
+    v->value = expr_read(g, whole, from, (Guard){0}, NULL);
+}
+
+/* Replaces the k statements by one. They are mapped already. */
+static void build_stack(Stack *s, const Expr *const *value)
+{
+    Graph *g = s->g;
+    Stmt *a = s->stmt[0];
+    Tensor *t = a->tensor;
+    int64_t dims[MAX_RANK];
+    int dim = new_dim(a);
+
+    s->j = idx_new_var(g->pool, "part", s->k);
+    const Expr *e = stack_exprs(s, value, true);
+    for (int d = 0; d <= t->rank; d++)
+        dims[d] = d < dim ? t->dim[d] : d > dim ? t->dim[d - 1] : s->k;
+    Tensor *whole = graph_tensor(g, t->name, t->type, t->rank + 1, dims);
+    whole->path = t->path;
+    whole->when = t->when;
+    whole->at = t->at;
+    Stmt *n = stmt_insert(g, stmt_position(g, a));
+    int id = n->id;
+    *n = *a;
+    n->id = id;
+    n->tensor = whole;
+    n->value = e;
+    n->out = arena_array(g->arena, const Var *, a->n_out + 1);
+    n->store = arena_array(g->arena, const Idx *, t->rank + 1);
+    n->n_out = 0;
+    const Var *before = dim < t->rank ? idx_is_var(a->store[dim]) : NULL;
+    for (int i = 0; i < a->n_out; i++) {
+        if (a->out[i] == before)
+            n->out[n->n_out++] = s->j;
+        n->out[n->n_out++] = a->out[i];
+    }
+    if (n->n_out == a->n_out)
+        n->out[n->n_out++] = s->j;
+    for (int d = 0; d <= t->rank; d++)
+        n->store[d] = d < dim   ? a->store[d]
+                      : d > dim ? a->store[d - 1]
+                                : idx_var(g->pool, s->j);
+    Slices *sl = &VEC_PUSH(g->arena, s->known, s->n_known, s->cap_known);
+    memset(sl, 0, sizeof *sl);
+    sl->whole = whole;
+    sl->dim = dim;
+    int at = stmt_position(g, n) + 1;
+    for (int i = 0; i < s->k; i++) {
+        sl->part[i] = s->stmt[i]->tensor;
+        make_view(s, s->stmt[i], whole, dim, i, at++);
+    }
+    int kept = 0;
+    for (int i = 0; i < g->n_stmt; i++) {
+        bool old = false;
+        for (int k = 0; k < s->k; k++)
+            old |= g->stmt[i] == s->stmt[k];
+        if (!old)
+            g->stmt[kept++] = g->stmt[i];
+    }
+    g->n_stmt = kept;
+}
+
+/* Are s->stmt[0..k) of one form? Then value[] are their mapped values. */
+static bool stackable(Stack *s, const Expr **value)
+{
+    Graph *g = s->g;
+    const Stmt *a = s->stmt[0];
+
+    if (a->tensor->rank + 1 > MAX_RANK)
+        return false;
+    for (int i = 0; i < s->k; i++) {
+        const Stmt *b = s->stmt[i];
+        if ((b->notes & NOTE_NOFUSE) || !map_vars(g, a, b, s->map[i]) ||
+            b->tensor->prev || b->when != WHEN_RUN)
+            return false;
+        value[i] = expr_subst(g, b->value, s->map[i], b->n_out + b->n_red);
+    }
+    return stack_exprs(s, value, false) != NULL;
+}
+
+typedef struct ReadersOf {
+    const Tensor *t;
+    bool reads;
+} ReadersOf;
+
+static void note_reader(const Expr *e, void *ctx)
+{
+    ReadersOf *r = ctx;
+
+    r->reads |= e->kind == E_READ && e->tensor == r->t;
+}
+
+/* The one statement that reads t and is no view made here; NULL if several. */
+static Stmt *only_reader(const Graph *g, const Tensor *t)
+{
+    Stmt *found = NULL;
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        ReadersOf r = {t, false};
+        expr_visit(g->stmt[i]->value, note_reader, &r);
+        if (r.reads && found)
+            return NULL;
+        if (r.reads)
+            found = g->stmt[i];
+    }
+    return found;
+}
+
+/* Everything else that the statements read must exist before the first. */
+static bool inputs_early(const Stack *s)
+{
+    int first = stmt_position(s->g, s->stmt[0]);
+
+    for (int i = first; i < s->g->n_stmt; i++) {
+        const Tensor *t = s->g->stmt[i]->tensor;
+        bool own = false;
+        for (int n = 0; n < s->n_known; n++)
+            for (int k = 0; k < s->k; k++)
+                own |= s->known[n].part[k] == t;
+        ReadersOf r = {t, false};
+        for (int k = 0; k < s->k && !own; k++)
+            expr_visit(s->stmt[k]->value, note_reader, &r);
+        if (r.reads)
+            return false;
+    }
+    return true;
+}
+
+/* Takes the statements that alone read the last ones' results, if they are
+ * of one form as well. */
+static bool next_level(Stack *s, const Expr **value)
+{
+    const Slices *last = &s->known[s->n_known - 1];
+
+    for (int i = 0; i < s->k; i++) {
+        s->stmt[i] = only_reader(s->g, last->part[i]);
+        if (!s->stmt[i] || s->stmt[i]->op != R_NONE)
+            return false;
+        for (int k = 0; k < i; k++)
+            if (s->stmt[k] == s->stmt[i])
+                return false;
+    }
+    return stackable(s, value) && inputs_early(s);
+}
+
+static void follow(Stack *s)
+{
+    const Expr *value[MAX_STACK];
+
+    while (next_level(s, value))
+        build_stack(s, value);
+}
+
+/* Does every result along the way become a view that its readers see through?
+ * An output or a part of a concatenation would have to be copied. */
+static bool worth_it(Stack dry)
+{
+    const Expr *value[MAX_STACK];
+    bool good = true;
+
+    dry.known = NULL;
+    dry.n_known = dry.cap_known = 0;
+    do {
+        Slices *sl = &VEC_PUSH(dry.g->arena, dry.known, dry.n_known,
+                               dry.cap_known);
+        memset(sl, 0, sizeof *sl);
+        for (int i = 0; i < dry.k; i++) {
+            Tensor *t = sl->part[i] = dry.stmt[i]->tensor;
+            good &= t->role == ROLE_TEMP && !t->prev &&
+                    tensor_writers(dry.g, t, NULL) == 1;
+        }
+    } while (good && next_level(&dry, value));
+    return good;
+}
+
+static bool is_product(const Stmt *s)
+{
+    const Expr *e = s->value;
+
+    if (s->op != R_SUM || s->when != WHEN_RUN || e->kind != E_BINARY ||
+        e->fn != F_MUL || e->arg[0]->kind != E_READ ||
+        e->arg[1]->kind != E_READ)
+        return false;
+    return (e->arg[0]->tensor->role == ROLE_PARAM) !=
+           (e->arg[1]->tensor->role == ROLE_PARAM);
+}
+
+static bool share_operand(const Stmt *a, const Stmt *b)
+{
+    for (int i = 0; i < 2; i++) {
+        const Tensor *x = a->value->arg[i]->tensor;
+        if (x->role != ROLE_PARAM && x == b->value->arg[i]->tensor)
+            return true;
+    }
+    return false;
+}
+
+void stack_contractions(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stack s = {.g = g};
+        const Expr *value[MAX_STACK];
+        if (!is_product(g->stmt[i]))
+            continue;
+        s.stmt[s.k++] = g->stmt[i];
+        for (int n = i + 1; n < g->n_stmt && s.k < MAX_STACK; n++) {
+            if (!is_product(g->stmt[n]) ||
+                !share_operand(g->stmt[i], g->stmt[n]))
+                continue;
+            s.stmt[s.k++] = g->stmt[n];
+            if (!stackable(&s, value))
+                s.k--;
+        }
+        if (s.k < 2 || !stackable(&s, value) || !worth_it(s))
+            continue;
+        build_stack(&s, value);
+        follow(&s);
+        i += s.n_load; /* load statements went in before */
+    }
+}

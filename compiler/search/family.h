@@ -1,0 +1,60 @@
+/* family.h - a kernel family: one shape for all of them, one table. */
+#ifndef DCC_FAMILY_H
+#define DCC_FAMILY_H
+
+#include "model/device.h"
+#include "emit/kernel.h"
+
+/* What a variant would cost; times in microseconds. The paper's ratios
+ * (DeepCuts, section 4) rank variants, the times choose between groupings. */
+typedef struct Cost {
+    double us;          /* total */
+    double hbm, l2, smem, math, special, latency; /* parts */
+    double gm_ratio, sm_ratio, wb_ratio, pul;
+    int coef_r;         /* 0: does not fit; `why` says what */
+    const char *limiter, *why;
+    double blocks;      /* of the grid */
+    int threads, regs;  /* a block's threads, a thread's registers (est.) */
+    double smem_block;  /* bytes of shared memory a block */
+} Cost;
+
+enum { MAX_KNOBS = 8 };
+typedef struct Variant {
+    int knob[MAX_KNOBS]; /* the family's own meaning */
+    const char *text;    /* "bm=128 bn=64 ..." as in plan files */
+    const void *form;    /* the family's analysis of the group, shared by its
+                            variants; NULL: cost and build make it again */
+} Variant;
+
+typedef struct Options {
+    const Device *device;
+    int math;            /* MATH_EXACT, MATH_TF32, MATH_3XTF32 */
+    bool dependent;      /* launches overlap, where the GPU can (sm_90) */
+    const char *const *prefer; int n_prefer; /* families that get all that they
+                            can serve, whatever it costs */
+} Options;
+enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
+
+typedef struct Family {
+    const char *name;
+    int version;         /* part of plan keys; bumped when kernels change */
+    /* NULL if it can serve the group, else the reason. */
+    const char *(*applicable)(Graph *g, const Group *gr, const Options *o);
+    /* All legal variants, best guesses first is not required; returns count. */
+    int (*space)(Graph *g, const Group *gr, const Options *o, Variant **out);
+    void (*cost)(Graph *g, const Group *gr, const Options *o,
+                 const Variant *v, Cost *c);
+    /* If k->waits the text has kernel_wait() in each thread before it touches
+     * what a run writes, and at least once in every block; before that it may
+     * read what kernel_reads_constants(), and writes nothing. */
+    void (*build)(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k);
+} Family;
+
+extern const Family family_map, family_reduce, family_contract_simt,
+    family_contract_mma, family_contract_wgmma, family_contract_skinny,
+    family_contract_stream, family_contract_halo;
+/* NULL-terminated, in order of preference on equal cost. */
+extern const Family *const family_table[];
+
+#endif

@@ -1,0 +1,338 @@
+#include "search/plan.h"
+
+#include "search/offer.h"
+
+#include <stdio.h>
+
+#include "version.h"
+
+#include <inttypes.h>
+
+typedef struct Line {
+    const char *family, *variant;
+    int version;
+    uint64_t hash;
+    double measured_us; /* 0: not said */
+    bool met;
+    Span at;
+} Line;
+
+struct Plan {
+    Graph *graph;
+    Map *line_of; /* statement key -> Line */
+    Map *again;   /* keys of statements computed in each reader */
+    Map *stmt;    /* statement key -> Stmt */
+};
+
+/* Path, and a number where several statements have one path. */
+const char *stmt_key(const Graph *g, const Stmt *s)
+{
+    int before = 0;
+
+    for (int i = 0; i < g->n_stmt && g->stmt[i] != s; i++)
+        before += !strcmp(g->stmt[i]->path, s->path);
+    return before ? arena_printf(g->arena, "%s~%d", s->path, before)
+                  : s->path;
+}
+
+static uint64_t key_hash(const Choice *c)
+{
+    return hash_text(c->key, strlen(c->key));
+}
+
+static const char *const math_name[] = {"exact", "tf32", "3xtf32"};
+
+static void put_group(Buf *b, const Selection *s, Group *gr,
+                      const PlanChoice *p)
+{
+    Graph *g = s->graph;
+    const Choice *c = choose_variant((Selection *)s, gr);
+
+    buf_puts(b, "group ");
+    for (int k = 0; k < gr->n_stmt; k++)
+        buf_printf(b, "%s%s", k ? "," : "", stmt_key(g, gr->stmt[k]));
+    for (int k = 0; k < gr->n_again; k++)
+        buf_printf(b, ",+%s", stmt_key(g, gr->again[k]));
+    buf_printf(b, " : %s/%d %016" PRIx64 " %s # %.2f us predicted",
+               p->family->name, p->family->version, key_hash(c), p->variant,
+               p->predicted_us);
+    if (p->measured_us > 0)
+        buf_printf(b, ", %.2f measured", p->measured_us);
+    buf_putc(b, '\n');
+}
+
+void plan_write_choices(Buf *b, const Selection *s, const char *target,
+                        const PlanChoice *choice)
+{
+    buf_printf(b, "dcc plan 1\n# written by dcc %s\n", DCC_VERSION);
+    buf_printf(b, "model %s target %s math %s\n", s->graph->model, target,
+               math_name[s->options->math]);
+    for (int i = 0; i < s->n_group; i++)
+        put_group(b, s, s->group[i], &choice[s->group[i]->id]);
+}
+
+void plan_write(Buf *b, const Selection *s, const char *target)
+{
+    PlanChoice *all = arena_array(s->graph->arena, PlanChoice,
+                                  s->n_group + 1);
+
+    for (int i = 0; i < s->n_group; i++) {
+        Group *gr = s->group[i];
+        const Choice *c = choose_variant((Selection *)s, gr);
+        all[gr->id] = (PlanChoice){gr->family, c->variant[gr->variant].text,
+                                   gr->predicted_us, 0};
+    }
+    plan_write_choices(b, s, target, all);
+}
+
+/* ---- reading */
+
+typedef struct Reader {
+    Plan *plan;
+    Diag *diag;
+    const Source *source;
+    const Options *options;
+    int line;
+    bool mine;   /* in the part about this model */
+    bool found;  /* there is such a part */
+    bool ok;
+} Reader;
+
+static Span place(const Reader *r, const char *line, const char *at, int len)
+{
+    return (Span){r->source, r->line, (int)(at - line) + 1, len};
+}
+
+static bool bad(Reader *r, const char *line, const char *at, const char *what)
+{
+    diag_error(r->diag, place(r, line, at, 1), "in a plan, %s", what);
+    return false;
+}
+
+static bool read_names(Reader *r, const char *line, const char **at, Line *l)
+{
+    Arena *a = r->plan->graph->arena;
+    const char *p = *at;
+
+    for (;;) {
+        size_t n = strcspn(p, ", \n");
+        bool again = *p == '+';
+        const char *key = arena_strndup(a, p + again, n - again);
+        if (!map_get(r->plan->stmt, key)) {
+            diag_error(r->diag, place(r, line, p, (int)n),
+                       "the model has no statement '%s'", key);
+            return false;
+        }
+        if (!again && map_get(r->plan->line_of, key))
+            return bad(r, line, p, "a statement stands in two groups");
+        if (again)
+            map_put(r->plan->again, key, l);
+        else
+            map_put(r->plan->line_of, key, l);
+        p += n;
+        if (*p != ',')
+            break;
+        p++;
+    }
+    *at = p;
+    return true;
+}
+
+static bool read_group(Reader *r, const char *line, size_t n)
+{
+    Plan *plan = r->plan;
+    Arena *a = plan->graph->arena;
+    Line *l = arena_new_of(a, Line);
+    const char *p = line + 6;
+    char family[64], variant[256];
+    uint64_t hash;
+    int version, used = 0;
+
+    l->at = (Span){r->source, r->line, 1, (int)n};
+    if (!read_names(r, line, &p, l))
+        return false;
+    const char *text = arena_strndup(a, p, n - (size_t)(p - line));
+    char *comment = strstr(text, " #");
+    if (comment) {
+        sscanf(comment, " # %*f us predicted, %lf measured", &l->measured_us);
+        *comment = 0;
+    }
+    int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %255[^\n]%n",
+                     family, &version, &hash, variant, &used);
+    if (got < 4)
+        return bad(r, line, p, "expected ': family/version hash variant'");
+    l->family = arena_strdup(a, family);
+    l->variant = arena_strdup(a, variant);
+    l->version = version;
+    l->hash = hash;
+    return true;
+}
+
+/* model NAME target GPU math MODE: begins the part about a model. */
+static bool read_model(Reader *r, const char *line)
+{
+    const char *target = r->options->device->name;
+    const char *math = math_name[r->options->math];
+    char model[128], of[128], mode[16];
+
+    if (sscanf(line, "model %127s target %127s math %15s", model, of,
+               mode) != 3)
+        return bad(r, line, line, "expected 'model NAME target GPU math "
+                                  "MODE'");
+    r->mine = !strcmp(model, r->plan->graph->model);
+    r->found |= r->mine;
+    if (!r->mine || (!strcmp(of, target) && !strcmp(mode, math)))
+        return true;
+    diag_error(r->diag, place(r, line, line, (int)strcspn(line, "\n")),
+               "the plan is for target %s and math %s, not %s and %s", of,
+               mode, target, math);
+    return false;
+}
+
+static bool read_line(Reader *r, const char *line, size_t n)
+{
+    if (!n || *line == '#' || !strncmp(line, "dcc plan 1\n", 11))
+        return true;
+    if (!strncmp(line, "model ", 6))
+        return read_model(r, line);
+    if (strncmp(line, "group ", 6))
+        return bad(r, line, line, "expected a line 'group ...'");
+    return !r->mine || read_group(r, line, n);
+}
+
+Plan *plan_read(Graph *g, const Options *o, const char *name,
+                const char *text, size_t len)
+{
+    Plan *plan = arena_new_of(g->arena, Plan);
+    Reader r = {.plan = plan, .diag = g->diag, .options = o, .line = 1,
+                .source = diag_source(g->diag, name, text, len), .ok = true};
+
+    plan->graph = g;
+    plan->line_of = map_new(g->arena);
+    plan->again = map_new(g->arena);
+    plan->stmt = map_new(g->arena);
+    for (int i = 0; i < g->n_stmt; i++)
+        map_put(plan->stmt, stmt_key(g, g->stmt[i]), g->stmt[i]);
+    if (strncmp(r.source->text, "dcc plan 1\n", 11)) {
+        bad(&r, text, text, "the first line must be 'dcc plan 1'");
+        return NULL;
+    }
+    if (strlen(r.source->text) != len) {
+        bad(&r, text, text, "there is a NUL byte");
+        return NULL;
+    }
+    for (const char *p = r.source->text; *p; r.line++) {
+        size_t n = strcspn(p, "\n");
+        r.ok &= read_line(&r, p, n);
+        p += n + (p[n] == '\n');
+    }
+    if (r.ok && !r.found) {
+        diag_error(g->diag, place(&r, text, text, 1),
+                   "the plan has no model '%s'", g->model);
+        return NULL;
+    }
+    return r.ok ? plan : NULL;
+}
+
+/* ---- applying */
+
+static const Line *line_of(const Plan *p, const Stmt *s)
+{
+    return map_get(p->line_of, stmt_key(p->graph, s));
+}
+
+bool plan_together(const Plan *p, const Group *a, const Group *b)
+{
+    const Line *l = line_of(p, a->stmt[0]);
+
+    for (int i = 0; i < a->n_stmt; i++)
+        if (line_of(p, a->stmt[i]) != l)
+            return false;
+    for (int i = 0; i < b->n_stmt; i++)
+        if (line_of(p, b->stmt[i]) != l)
+            return false;
+    return l != NULL;
+}
+
+bool plan_again(const Plan *p, const Group *gr)
+{
+    return map_get(p->again, stmt_key(p->graph, gr->stmt[0])) &&
+           !line_of(p, gr->stmt[0]);
+}
+
+/* Equal groups become one kernel, so their lines must agree. */
+static bool set_variant(Selection *s, Group *gr, Choice *c, const Line *l)
+{
+    for (int i = 0; i < c->n_variant; i++) {
+        if (strcmp(c->variant[i].text, l->variant))
+            continue;
+        gr->family = c->family;
+        gr->variant = i;
+        gr->measured_us = l->measured_us;
+        if (!c->planned || c->best == i) {
+            c->planned = true;
+            c->best = i;
+            return true;
+        }
+        diag_error(s->graph->diag, l->at, "an equal group has another "
+                   "variant, '%s'", c->variant[c->best].text);
+        return false;
+    }
+    diag_error(s->graph->diag, l->at, "variant '%s' is not legal for this "
+               "group", l->variant);
+    return false;
+}
+
+/* The choice of the family that the plan names; NULL: it cannot serve. */
+static Choice *planned_choice(Selection *s, Group *gr, const Line *l)
+{
+    Choice *c = choose_variant(s, gr);
+
+    if (!c->family || !strcmp(l->family, c->family->name))
+        return c->family ? c : NULL;
+    return c->planned ? NULL : offer_family(s, gr, l->family);
+}
+
+static bool check_group(Selection *s, Group *gr, Line *l)
+{
+    Diag *d = s->graph->diag;
+    Choice *c = planned_choice(s, gr, l);
+
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (line_of(s->plan, gr->stmt[i]) != l) {
+            diag_error(d, l->at, "this group cannot be formed as planned");
+            diag_note(d, gr->stmt[i]->call, "it holds this statement too");
+            return false;
+        }
+    if (l->met) {
+        diag_error(d, l->at, "this group cannot be fused into one kernel");
+        return false;
+    }
+    l->met = true;
+    if (!c || l->version != c->family->version || l->hash != key_hash(c)) {
+        diag_error(d, l->at, "the plan was made for another kernel: shapes, "
+                             "types, layouts or the family have changed");
+        diag_note(d, gr->stmt[0]->call, "the group computes this");
+        return false;
+    }
+    return set_variant(s, gr, c, l);
+}
+
+bool plan_check(const Plan *p, Selection *s)
+{
+    bool ok = true;
+
+    for (int i = 0; i < s->n_group; i++) {
+        Group *gr = s->group[i];
+        Line *l = (Line *)line_of(p, gr->stmt[0]);
+        if (!l) {
+            diag_error(s->graph->diag, gr->stmt[0]->call,
+                       "the plan has no group for this statement ('%s')",
+                       stmt_key(s->graph, gr->stmt[0]));
+            ok = false;
+            continue;
+        }
+        ok &= check_group(s, gr, l);
+    }
+    return ok;
+}

@@ -1,0 +1,59 @@
+/* select.h - which statements become one kernel, and by which variant.
+ *
+ * candidates: from one group a statement, every producer-consumer pair is a
+ * candidate for fusion at register level (fuse.h), refused with a reason or
+ * taken for the time it saves. space and model: each candidate's group is
+ * offered to every family; its time is that of the best variant. select: the
+ * pair that saves most is fused first, until none saves anything. Groups of
+ * equal canonical text are costed once. */
+#ifndef DCC_SELECT_H
+#define DCC_SELECT_H
+
+#include "search/family.h"
+#include "support/map.h"
+
+/* The best variant of a group and what the runners-up would take. */
+typedef struct Choice {
+    const Family *family;
+    const Variant *variant; /* all legal ones of the family */
+    int n_variant, best;
+    Cost cost;
+    const char *why;        /* family NULL: why none can serve it */
+    const char *key;        /* canonical text */
+    bool planned;           /* a plan's, not the model's */
+} Choice;
+
+/* A neighbour that was not fused. */
+typedef struct Refusal {
+    const Stmt *producer, *consumer;
+    const Tensor *tensor;
+    const char *why;        /* the rule, or NULL */
+    double apart_us, fused_us; /* else the numbers */
+    bool again;             /* not computed in every reader instead */
+} Refusal;
+
+typedef struct Forced { /* --variant NAME=TEXT */
+    const char *name, *text;
+    bool used; /* a kernel or its family has the name */
+    bool fits; /* and such a variant */
+} Forced;
+
+typedef struct Plan Plan;
+
+typedef struct Selection {
+    Graph *graph;
+    const Options *options;
+    const Plan *plan;       /* NULL: the model decides */
+    Group **group; int n_group, cap_group; /* in launch order */
+    Refusal *refusal; int n_refusal, cap_refusal;
+    Map *choices;           /* canonical text -> Choice */
+    int evaluated;          /* variants costed */
+} Selection;
+
+/* False after a located error. */
+bool select_groups(Graph *g, const Options *o, const Plan *plan,
+                   Selection *s);
+/* The choice for a group; group_args is called. Memoised. */
+Choice *choose_variant(Selection *s, Group *gr);
+
+#endif
