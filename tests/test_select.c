@@ -180,10 +180,37 @@ static void check_kernels(const CudaProgram *p, const char *path)
             cr_expect_str_neq(p->kernel[i]->name, p->kernel[k]->name);
 }
 
+static const Group *launched(const CudaProgram *p, int i)
+{
+    return i < p->n_load ? p->load[i].group : p->run[i - p->n_load].group;
+}
+
+/* Another launch reads every temporary that one stores, itself or a later
+ * version of it. */
+static void check_stores(const CudaProgram *p, const char *path)
+{
+    const int n = p->n_load + p->n_run;
+
+    for (int i = 0; i < n; i++) {
+        const Group *gr = launched(p, i);
+        for (int k = 0; k < gr->n_step; k++) {
+            const Tensor *t = gr->step[k].tensor;
+            bool read = !t || t->role != ROLE_TEMP || t->prev;
+            for (int j = 0; j < p->graph->n_tensor && !read; j++)
+                read = p->graph->tensor[j]->prev == t;
+            for (int j = 0; j < n && !read; j++)
+                read = j != i && group_reads(launched(p, j), t);
+            cr_expect(read, "%s: %s: launch %d stores %s, which nobody reads",
+                      path, p->graph->model, i, t ? t->name : "");
+        }
+    }
+}
+
 static void check(const CudaProgram *p, const char *path)
 {
     check_order(p, path);
     check_kernels(p, path);
+    check_stores(p, path);
 }
 
 static void check_folder(const char *folder, int least)
@@ -200,6 +227,41 @@ static void check_folder(const char *folder, int least)
 
 Test(select, examples) { check_folder("examples", 8); }
 Test(select, numeric_cases) { check_folder("tests/numeric", 200); }
+
+static int kernels_at_depth(const char *path, const char *layers)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    const Define depth = {"L", layers};
+    Report r = {0};
+    Buf text = {0};
+
+    o.define = &depth;
+    o.n_define = 1;
+    cr_assert(buf_read_file(&text, path));
+    CudaProgram *p = compiled(&f, buf_text(&text), &r, &o);
+    cr_assert(p, "%s: %s", path, diag_text(f.diag));
+    int n = p->n_kernel;
+    buf_free(&text);
+    arena_free(f.arena);
+    return n;
+}
+
+/* Equal layers share their kernels, however many there are. */
+Test(select, equal_layers)
+{
+    static const char *const name[] = {"bert_base", "gpt2", "gpt2_decode",
+                                       "vit_b16"};
+    Arena *a = arena_new();
+
+    for (int i = 0; i < 4; i++) {
+        const char *path = arena_printf(a, "%s/examples/%s.dcl", source_dir(),
+                                        name[i]);
+        cr_expect_eq(kernels_at_depth(path, "3"), kernels_at_depth(path, "5"),
+                     "%s", name[i]);
+    }
+    arena_free(a);
+}
 
 /* ---- plans */
 

@@ -125,6 +125,15 @@ bool group_place_reads(const Group *gr, const Tensor *t)
     return false;
 }
 
+bool group_reads(const Group *gr, const Tensor *t)
+{
+    PlaceRead r = {t, group_place_reads(gr, t)};
+
+    for (int i = 0; i < gr->n_step && !r.found; i++)
+        expr_visit(gr->step[i].value, note_place_expr, &r);
+    return r.found;
+}
+
 /* ---- canonical text */
 
 typedef struct Canon {

@@ -64,6 +64,7 @@ void group_args(Graph *g, Group *gr);
 bool place_reads(const Idx *const *store, int rank, Guard where,
                  const Tensor *t);
 bool group_place_reads(const Group *gr, const Tensor *t);
+bool group_reads(const Group *gr, const Tensor *t); /* or a value of its own */
 int64_t group_rows(const Group *gr); /* product of extents */
 int64_t group_cols(const Group *gr);
 /* Canonical text: no names, lines or constant tensors' identity; equal text

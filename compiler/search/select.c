@@ -36,6 +36,7 @@ typedef struct Search {
     uint64_t *after; /* bit k of row i: unit k must run after unit i */
     int words;       /* of a row */
     int *readers;    /* by tensor: changes whenever one that reads it does */
+    bool *older;     /* by tensor: a later version keeps parts of it */
     int tensor_words;
     Candidate *cand;
     int n_cand, cap_cand;
@@ -266,16 +267,31 @@ static int writer_units(const Search *x, const Tensor *t, int *first)
     return n;
 }
 
+/* Does any unit but these two read t, or something that outlives them? */
 static bool needed_elsewhere(const Search *x, const Tensor *t, int p, int c)
 {
-    int list[64], n = readers(x, t, list, 64);
-
-    if (t->role != ROLE_TEMP || t->prev)
+    if (t->role != ROLE_TEMP || t->prev || x->older[t->id])
         return true;
-    for (int i = 0; i < n; i++)
-        if (list[i] != p && list[i] != c)
+    for (int i = 0; i < x->n_unit; i++)
+        if (i != p && i != c && x->unit[i].group && reads(x, i, t))
             return true;
     return false;
+}
+
+/* What nobody else reads stays in the registers of the group that p and c
+ * have become (or are: p == c). True if that changes it. */
+static bool drop_stores(const Search *x, Group *gr, int p, int c)
+{
+    bool dropped = false;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        Tensor *t = gr->step[i].tensor;
+        if (!t || needed_elsewhere(x, t, p, c) || group_reads(gr, t))
+            continue;
+        gr->step[i].tensor = NULL;
+        dropped = true;
+    }
+    return dropped;
 }
 
 /* ---- candidates */
@@ -311,6 +327,7 @@ static void try_point(Search *x, Candidate *k)
     k->fused = fuse(x->g, p, c, k->t, keep, &k->why);
     if (!k->fused)
         return;
+    drop_stores(x, k->fused, k->p, k->c);
     double us = time_of(x, k->fused);
     if (isinf(us)) {
         k->why = "no family serves the two together";
@@ -588,6 +605,10 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     x.unit = arena_array(g->arena, Unit, g->n_stmt);
     x.readers = arena_array(g->arena, int, g->n_tensor + 1);
     x.tensor_words = g->n_tensor / 64 + 1;
+    x.older = arena_array(g->arena, bool, g->n_tensor + 1);
+    for (int i = 0; i < g->n_tensor; i++)
+        if (g->tensor[i]->prev)
+            x.older[g->tensor[i]->prev->id] = true;
     for (int i = 0; i < g->n_stmt; i++) {
         x.n_unit++;
         set_unit(&x, i, group_of(g, g->stmt[i]));
@@ -602,6 +623,9 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
         add_candidates(&x, g->tensor[i]);
     for (Candidate *k; (k = best_candidate(&x));)
         (k->way == BY_POINT ? merge_point : merge_again)(&x, k);
+    for (int i = 0; i < x.n_unit; i++)
+        if (x.unit[i].group && drop_stores(&x, x.unit[i].group, i, i))
+            set_unit(&x, i, x.unit[i].group);
     note_refusals(&x);
     if (!check_served(&x))
         return false;
