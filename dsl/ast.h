@@ -35,6 +35,7 @@ typedef enum ElemKind {
     ELEM_F16,
     ELEM_BF16,
     ELEM_I8,
+    ELEM_U8,
     ELEM_I32,
     ELEM_BOOL,
     ELEM_F8E4M3, /* reserved: dsl_check refuses it */
@@ -125,7 +126,8 @@ typedef enum ReduceOp {
     RED_PROD,
     RED_MAX,
     RED_MIN,
-    RED_ARGMAX, /* exactly one index, which is no pack */
+    RED_ARGMAX, /* this and the next: exactly one index, which is no pack */
+    RED_ARGMIN,
 } ReduceOp;
 
 /* A piece of a string: text, or `{value}` where value is not NULL. */

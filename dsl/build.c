@@ -231,7 +231,7 @@ AstExpr *build_cast(Parser *p, Loc at, Name elem, Args args)
 
 static bool find_reduction(const char *name, ReduceOp *op)
 {
-    for (*op = RED_SUM; *op <= RED_ARGMAX; ++*op)
+    for (*op = RED_SUM; *op <= RED_ARGMIN; ++*op)
         if (!strcmp(name, reduce_word(*op)))
             return true;
     return false;
@@ -270,16 +270,16 @@ AstExpr *build_reduce(Parser *p, Loc at, AstExpr *call, AstExpr *term)
         diag_error(p->diag, term->at, "expected an operator after '%s(..)'",
                    n.text);
         diag_note(p->diag, n.at, "only a reduction (sum, mean, prod, max, "
-                                 "min, argmax) is followed by its term");
+                                 "min, argmax, argmin) is followed by its term");
         return call;
     }
     Args index = reduce_indices(p, &call->call.args);
     if (!index.n && !call->call.args.n)
         diag_error(p->diag, call->at, "'%s' needs an index to reduce over",
                    n.text);
-    if (op == RED_ARGMAX && (index.n > 1 ||
+    if (op >= RED_ARGMAX && (index.n > 1 ||
                              (index.n && index.arg[0].kind == ARG_PACK)))
-        diag_error(p->diag, call->at, "argmax takes one index and no pack");
+        diag_error(p->diag, call->at, "%s takes one index and no pack", n.text);
     int below = deepest(&index);
     AstExpr *e =
         node(p, EXPR_REDUCE, at, term->depth > below ? term->depth : below);

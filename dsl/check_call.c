@@ -39,7 +39,7 @@ static void resolve(Check *c, AstExpr *e)
 
 static bool is_reduction(const char *name)
 {
-    for (int op = RED_SUM; op <= RED_ARGMAX; op++)
+    for (int op = RED_SUM; op <= RED_ARGMIN; op++)
         if (!strcmp(name, reduce_word((ReduceOp)op)))
             return true;
     return false;

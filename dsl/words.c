@@ -2,7 +2,7 @@
 
 const char *elem_name(ElemKind k)
 {
-    static const char *const name[] = {"f32", "f16", "bf16", "i8",
+    static const char *const name[] = {"f32", "f16",  "bf16",   "i8", "u8",
                                        "i32", "bool", "f8e4m3", ""};
 
     return name[k];
@@ -18,8 +18,8 @@ const char *binary_name(BinaryOp op)
 
 const char *reduce_word(ReduceOp op)
 {
-    static const char *const name[] = {"sum", "mean", "prod",
-                                       "max", "min", "argmax"};
+    static const char *const name[] = {"sum", "mean",   "prod",  "max",
+                                       "min", "argmax", "argmin"};
 
     return name[op];
 }
@@ -35,7 +35,7 @@ bool dsl_is_reserved(const char *word, size_t len)
         "op",   "block", "model", "dim",  "type", "input",   "output",
         "param", "state", "for",  "in",   "if",   "else",    "scan",
         "as",   "or",    "require", "inf", "true", "false",  "f32",
-        "f16",  "bf16",  "i8",    "i32",  "bool", "f8e4m3",
+        "f16",  "bf16",  "i8",    "u8",   "i32",  "bool",    "f8e4m3",
     };
 
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)

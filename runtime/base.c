@@ -36,6 +36,7 @@ size_t dcc_type_size(dcc_type type)
     case DCC_BF16:
         return 2;
     case DCC_I8:
+    case DCC_U8:
     case DCC_BOOL:
         return 1;
     }
@@ -53,6 +54,8 @@ const char *dcc_type_name(dcc_type type)
         return "bf16";
     case DCC_I8:
         return "i8";
+    case DCC_U8:
+        return "u8";
     case DCC_I32:
         return "i32";
     case DCC_BOOL:

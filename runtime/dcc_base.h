@@ -26,7 +26,15 @@ typedef enum {
 
 /* Element types of the language. In emitted code they are float, __half,
  * __nv_bfloat16, int8_t, int32_t and uint8_t (0 or 1). */
-typedef enum { DCC_F32, DCC_F16, DCC_BF16, DCC_I8, DCC_I32, DCC_BOOL } dcc_type;
+typedef enum {
+    DCC_F32,
+    DCC_F16,
+    DCC_BF16,
+    DCC_I8,
+    DCC_I32,
+    DCC_BOOL,
+    DCC_U8
+} dcc_type;
 
 /* Bytes of one element. */
 size_t dcc_type_size(dcc_type type);

@@ -33,6 +33,10 @@ struct alignas(2) dcc_i8x2 { int8_t v[2]; };
 struct alignas(4) dcc_i8x4 { int8_t v[4]; };
 struct alignas(8) dcc_i8x8 { int8_t v[8]; };
 struct alignas(16) dcc_i8x16 { int8_t v[16]; };
+struct alignas(2) dcc_u8x2 { uint8_t v[2]; };
+struct alignas(4) dcc_u8x4 { uint8_t v[4]; };
+struct alignas(8) dcc_u8x8 { uint8_t v[8]; };
+struct alignas(16) dcc_u8x16 { uint8_t v[16]; };
 struct alignas(2) dcc_boolx2 { uint8_t v[2]; };
 struct alignas(4) dcc_boolx4 { uint8_t v[4]; };
 struct alignas(8) dcc_boolx8 { uint8_t v[8]; };
@@ -97,6 +101,16 @@ DCC_DEVICE int8_t dcc_to_i8(int32_t x)
     return (int8_t)(x > 127 ? 127 : x < -128 ? -128 : x);
 }
 
+DCC_DEVICE uint8_t dcc_to_u8(float x)
+{
+    return x >= 255.0f ? (uint8_t)255 : x > 0.0f ? (uint8_t)(int)x : (uint8_t)0;
+}
+
+DCC_DEVICE uint8_t dcc_to_u8(int32_t x)
+{
+    return (uint8_t)(x > 255 ? 255 : x < 0 ? 0 : x);
+}
+
 DCC_DEVICE uint8_t dcc_to_bool(float x) { return x == x && x != 0.0f; }
 DCC_DEVICE uint8_t dcc_to_bool(int32_t x) { return x != 0; }
 
@@ -152,6 +166,7 @@ DCC_DEVICE void dcc_assign(float &to, __nv_bfloat16 x)
 }
 DCC_DEVICE void dcc_assign(int &to, int32_t x) { to = x; }
 DCC_DEVICE void dcc_assign(int &to, int8_t x) { to = x; }
+DCC_DEVICE void dcc_assign(int &to, uint8_t x) { to = x; }
 DCC_DEVICE void dcc_assign(bool &to, uint8_t x) { to = x != 0; }
 DCC_DEVICE void dcc_assign(__half &to, float x) { to = __float2half_rn(x); }
 DCC_DEVICE void dcc_assign(__nv_bfloat16 &to, float x)
@@ -159,6 +174,7 @@ DCC_DEVICE void dcc_assign(__nv_bfloat16 &to, float x)
     to = __float2bfloat16_rn(x);
 }
 DCC_DEVICE void dcc_assign(int8_t &to, int x) { to = dcc_to_i8(x); }
+DCC_DEVICE void dcc_assign(uint8_t &to, int x) { to = dcc_to_u8(x); }
 DCC_DEVICE void dcc_assign(uint8_t &to, bool x) { to = x; }
 
 template <class T, int N> struct alignas(sizeof(T) * N) dcc_vector {

@@ -173,6 +173,7 @@ double dcc_round_f16(double a);
 double dcc_round_bf16(double a);
 double dcc_round_f32(double a);
 int64_t dcc_to_i8(double a);
+int64_t dcc_to_u8(double a);
 int64_t dcc_to_i32(double a);
 double dcc_ref_round(dcc_type type, double a);
 

@@ -230,6 +230,7 @@ static void to_type(const double *from, int64_t n, dcc_type type,
             memcpy(to + i * 4, &v, 4);
             break;
         case DCC_I8:
+        case DCC_U8:
         case DCC_BOOL:
             to[i] = (unsigned char)(v & 255);
             break;

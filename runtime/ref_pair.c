@@ -46,6 +46,11 @@ int64_t dcc_to_i8(double a)
     return to_integer(a, INT8_MIN, INT8_MAX);
 }
 
+int64_t dcc_to_u8(double a)
+{
+    return to_integer(a, 0, UINT8_MAX);
+}
+
 int64_t dcc_to_i32(double a)
 {
     return to_integer(a, INT32_MIN, INT32_MAX);
@@ -62,6 +67,8 @@ double dcc_ref_round(dcc_type type, double a)
         return dcc_round_bf16(a);
     case DCC_I8:
         return (double)dcc_to_i8(a);
+    case DCC_U8:
+        return (double)dcc_to_u8(a);
     case DCC_I32:
         return (double)dcc_to_i32(a);
     case DCC_BOOL:

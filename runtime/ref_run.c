@@ -146,6 +146,7 @@ double ref_tolerance(const dcc_ref_model *m)
             tolerance = fmax(tolerance, 1e-1);
             break;
         case DCC_I8:
+        case DCC_U8:
         case DCC_I32:
         case DCC_BOOL:
             break;

@@ -27,8 +27,8 @@ typedef struct {
 
 /* How often each conversion of a float type happened. */
 typedef struct {
-    int count[DCC_ST_TYPES][DCC_BOOL + 1];
-    int example[DCC_ST_TYPES][DCC_BOOL + 1];
+    int count[DCC_ST_TYPES][DCC_U8 + 1];
+    int example[DCC_ST_TYPES][DCC_U8 + 1];
 } RtChanges;
 
 /* ---- errors ---- */
@@ -192,7 +192,7 @@ static void rt_note(dcc_model *m, const char *line)
 static void rt_note_changes(dcc_model *m, const RtChanges *changes)
 {
     for (int from = 0; from < DCC_ST_TYPES; from++) {
-        for (int to = 0; to <= DCC_BOOL; to++) {
+        for (int to = 0; to <= DCC_U8; to++) {
             int n = changes->count[from][to];
             char line[400];
 
@@ -292,6 +292,9 @@ static size_t rt_element(dcc_type type, double value, unsigned char *out)
         break;
     case DCC_I8:
         out[0] = (unsigned char)(int8_t)i32;
+        break;
+    case DCC_U8:
+        out[0] = (unsigned char)i32;
         break;
     case DCC_BOOL:
         out[0] = value != 0;

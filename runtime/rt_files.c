@@ -96,11 +96,13 @@ static dcc_status rt_check_promise(const dcc_tensor *t, const void *values,
 {
     const int64_t n = rt_count(t);
 
-    if (t->lo == t->hi || (t->type != DCC_I32 && t->type != DCC_I8))
+    if (t->lo == t->hi || (t->type != DCC_I32 && t->type != DCC_I8 &&
+                           t->type != DCC_U8))
         return DCC_OK;
     for (int64_t i = 0; i < n; i++) {
-        int64_t v = t->type == DCC_I32 ? ((const int32_t *)values)[i]
-                                       : ((const int8_t *)values)[i];
+        int64_t v = t->type == DCC_I32  ? ((const int32_t *)values)[i]
+                    : t->type == DCC_U8 ? ((const uint8_t *)values)[i]
+                                        : ((const int8_t *)values)[i];
 
         if (v < t->lo || v >= t->hi)
             return dcc_fail(DCC_ERR_FORMAT,

@@ -49,6 +49,7 @@ static CUtensorMapDataType rt_tma_type(dcc_type type, dcc_swizzle swizzle)
     case DCC_I32:
         return CU_TENSOR_MAP_DATA_TYPE_INT32;
     case DCC_I8:
+    case DCC_U8:
     case DCC_BOOL:
         break;
     }

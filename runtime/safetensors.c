@@ -66,6 +66,8 @@ dcc_st_dtype dcc_st_dtype_of(dcc_type type)
         return DCC_ST_BF16;
     case DCC_I8:
         return DCC_ST_I8;
+    case DCC_U8:
+        return DCC_ST_U8;
     case DCC_I32:
         return DCC_ST_I32;
     case DCC_BOOL:

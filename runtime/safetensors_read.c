@@ -228,6 +228,7 @@ static dcc_status st_read_integers(const dcc_st_file *f,
                         : want->type == DCC_I32 ? INT32_MIN
                                                 : 0;
     const int64_t high = want->type == DCC_I8    ? INT8_MAX
+                         : want->type == DCC_U8  ? UINT8_MAX
                          : want->type == DCC_I32 ? INT32_MAX
                                                  : 1;
     const size_t size = dcc_type_size(want->type);

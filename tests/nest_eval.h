@@ -100,6 +100,7 @@ static inline double nest_value(NestEval *n, Graph *g, const Expr *e)
     case E_CAST: {
         double x = nest_value(n, g, e->arg[0]);
         return e->type == T_I8    ? trunc(fmax(-128, fmin(127, x)))
+               : e->type == T_U8  ? trunc(fmax(0, fmin(255, x)))
                : e->type == T_I32 ? trunc(x)
                                   : x;
     }

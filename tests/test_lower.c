@@ -174,6 +174,6 @@ Test(lower, bad_defines)
                      "2147483647\n");
     cr_expect_str_eq(define_error(a, "E", "f64"),
                      "dcc: error: -D E=f64: an element type is f32, f16, "
-                     "bf16, i8, i32 or bool\n");
+                     "bf16, i8, u8, i32 or bool\n");
     arena_free(a);
 }

@@ -442,6 +442,11 @@ void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)
                                                        : "dcc_to_i8(%s)",
                    text);
         break;
+    case T_U8:
+        buf_printf(b, value == T_BOOL || value == T_U8 ? "%s"
+                                                       : "dcc_to_u8(%s)",
+                   text);
+        break;
     case T_BOOL:
         if (value == T_BOOL)
             buf_puts(b, text);

@@ -331,6 +331,10 @@ static Text compose_cast(CPrint *p, const Expr *e, const Text *arg)
         if (from == T_BOOL || from == T_I8)
             return arg[0];
         return compose_call(p, "dcc_to_i8", 1, arg);
+    case T_U8:
+        if (from == T_BOOL || from == T_U8)
+            return arg[0];
+        return compose_call(p, "dcc_to_u8", 1, arg);
     case T_BOOL:
         break;
     }

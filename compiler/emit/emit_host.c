@@ -7,6 +7,7 @@ static const char *type_enum(Type t)
     switch (t) {
     case T_BOOL: return "DCC_BOOL";
     case T_I8: return "DCC_I8";
+    case T_U8: return "DCC_U8";
     case T_I32: return "DCC_I32";
     case T_F16: return "DCC_F16";
     case T_BF16: return "DCC_BF16";

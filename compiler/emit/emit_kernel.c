@@ -453,6 +453,7 @@ static const char *map_type(Type t)
     return t == T_F16    ? "DCC_F16"
            : t == T_BF16 ? "DCC_BF16"
            : t == T_I8   ? "DCC_I8"
+           : t == T_U8   ? "DCC_U8"
            : t == T_F32  ? "DCC_F32"
                          : "DCC_I32";
 }

@@ -86,7 +86,7 @@ static bool type_holds(Type t, Type in)
 {
     if (t == in || in == T_BOOL || t == T_F32)
         return in != T_I32 || t == T_I32;
-    return in == T_I8 && t != T_BOOL;
+    return (in == T_I8 || in == T_U8) && t >= T_I32;
 }
 
 /* e's value is one that its type can hold: it needs no rounding. */

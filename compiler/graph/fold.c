@@ -164,6 +164,8 @@ double fold_round(double x, Type t)
         return x != 0;
     case T_I8:
         return saturate(x, INT8_MIN, INT8_MAX);
+    case T_U8:
+        return saturate(x, 0, UINT8_MAX);
     case T_I32:
         return saturate(x, INT32_MIN, INT32_MAX);
     case T_F16:

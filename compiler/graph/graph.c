@@ -12,6 +12,7 @@ typedef struct TypeInfo {
 static const TypeInfo types[] = {
     [T_BOOL] = {"bool", "uint8_t", 1, false},
     [T_I8] = {"i8", "int8_t", 1, false},
+    [T_U8] = {"u8", "uint8_t", 1, false},
     [T_I32] = {"i32", "int32_t", 4, false},
     [T_F16] = {"f16", "__half", 2, true},
     [T_BF16] = {"bf16", "__nv_bfloat16", 2, true},
@@ -42,6 +43,8 @@ Type type_wider(Type a, Type b)
 {
     if ((a == T_F16 && b == T_BF16) || (a == T_BF16 && b == T_F16))
         return T_F32;
+    if ((a == T_I8 && b == T_U8) || (a == T_U8 && b == T_I8))
+        return T_I32;
     return a > b ? a : b;
 }
 

@@ -14,12 +14,13 @@
 
 enum { MAX_RANK = 8 };
 
-typedef enum { T_BOOL, T_I8, T_I32, T_F16, T_BF16, T_F32 } Type;
+typedef enum { T_BOOL, T_I8, T_U8, T_I32, T_F16, T_BF16, T_F32 } Type;
 const char *type_name(Type t);   /* f32 */
 const char *type_cname(Type t);  /* float, as in emitted code */
 int type_bytes(Type t);
 bool type_is_float(Type t);
-Type type_wider(Type a, Type b); /* the rules of types; f16 with bf16: f32 */
+Type type_wider(Type a, Type b); /* the rules of types; f16 with bf16: f32,
+                                    i8 with u8: i32 */
 
 typedef enum { R_NONE, R_SUM, R_PROD, R_MAX, R_MIN, R_ARGMAX } Reduce;
 const char *reduce_name(Reduce r);

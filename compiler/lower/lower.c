@@ -95,6 +95,7 @@ static bool elem_of(ElemKind k, Type *out)
     case ELEM_F16: *out = T_F16; return true;
     case ELEM_BF16: *out = T_BF16; return true;
     case ELEM_I8: *out = T_I8; return true;
+    case ELEM_U8: *out = T_U8; return true;
     case ELEM_I32: *out = T_I32; return true;
     case ELEM_BOOL: *out = T_BOOL; return true;
     case ELEM_F8E4M3:
@@ -246,7 +247,7 @@ static void lower_type_name(Lower *l, const AstStmt *s)
                  elem_of((ElemKind)k, &t);
         if (!ok)
             diag_error(l->d, (Span){0}, "-D %s=%s: an element type is f32, "
-                       "f16, bf16, i8, i32 or bool", s->name.text, text);
+                       "f16, bf16, i8, u8, i32 or bool", s->name.text, text);
     } else {
         ok = lower_type(l, s->type, &t);
     }

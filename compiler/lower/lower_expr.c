@@ -87,7 +87,7 @@ static Type meet(Val a, Val b, bool *weak)
 
 static Type arithmetic(Type t)
 {
-    return t == T_BOOL || t == T_I8 ? T_I32 : t;
+    return type_is_float(t) ? t : T_I32;
 }
 
 /* What an expression of language type t is computed in. */

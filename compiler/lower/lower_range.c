@@ -190,12 +190,14 @@ static Val read_value(Lower *l, const Ref *r, const Idx **at, Inside in)
             real[r->map[i]] = at[i];
     Val v = {.type = t->type,
              .e = expr_read(l->g, t, real, in.in, in.in.n ? in.outside : NULL)};
-    if (t->type == T_I32 && t->promised && !in.in.n)
+    if (!type_is_float(t->type) && t->promised && !in.in.n)
         v.idx = idx_data(l->p, v.e, t->lo, t->hi - 1);
     else if (t->type == T_I32)
         v.idx = idx_data(l->p, v.e, INT32_MIN, INT32_MAX);
     else if (t->type == T_I8)
         v.idx = idx_data(l->p, v.e, -128, 127);
+    else if (t->type == T_U8)
+        v.idx = idx_data(l->p, v.e, 0, 255);
     else if (t->type == T_BOOL)
         v.idx = idx_data(l->p, v.e, 0, 1);
     return v;

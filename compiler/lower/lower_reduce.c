@@ -66,7 +66,8 @@ static bool push_pack(Lower *l, const Arg *a)
 
 static Reduce reduce_of(ReduceOp op)
 {
-    static const Reduce r[] = {R_SUM, R_SUM, R_PROD, R_MAX, R_MIN, R_ARGMAX};
+    static const Reduce r[] = {R_SUM, R_SUM, R_PROD, R_MAX, R_MIN,
+                               R_ARGMAX, R_ARGMAX};
 
     return r[op];
 }
@@ -74,13 +75,13 @@ static Reduce reduce_of(ReduceOp op)
 /* The type of the reduction of terms of type t. */
 static Type result_type(ReduceOp op, Type t)
 {
-    if (op == RED_ARGMAX)
+    if (op >= RED_ARGMAX)
         return T_I32;
     if (op == RED_MEAN)
         return type_is_float(t) ? t : T_F32;
     if (op == RED_MAX || op == RED_MIN)
         return t;
-    return t == T_BOOL || t == T_I8 ? T_I32 : t;
+    return type_is_float(t) ? t : T_I32;
 }
 
 static bool too_deep(Lower *l, const AstExpr *e, int n)
@@ -131,7 +132,7 @@ static Val finish(Lower *l, const AstExpr *e, Val term, const Expr *read,
                   double count)
 {
     Val v = {.type = result_type(e->reduce.op, term.type), .e = read,
-             .weak = term.weak && e->reduce.op != RED_ARGMAX};
+             .weak = term.weak && e->reduce.op < RED_ARGMAX};
 
     if (e->reduce.op == RED_MEAN) {
         if (!type_is_float(read->type))
@@ -139,17 +140,32 @@ static Val finish(Lower *l, const AstExpr *e, Val term, const Expr *read,
         v.e = expr_binary(l->g, F_MUL, v.e,
                           expr_const(l->g, 1 / count, T_F32), T_F32);
     }
-    /* no range for argmax: a row of NaN has no largest element */
+    /* no range for argmax: a row of NaN has no greatest element */
     if (!type_is_float(v.type))
         v.idx = idx_data(l->p, read, INT32_MIN, INT32_MAX);
     int64_t from = 0, to;
     const Arg *a = &e->reduce.index.arg[0];
-    if (e->reduce.op == RED_ARGMAX && a->range.from &&
+    if (e->reduce.op >= RED_ARGMAX && a->range.from &&
         const_range(l, a->range, &from, &to) && from) {
         v.idx = idx_addc(l->p, v.idx, from);
         v.e = expr_binary(l->g, F_ADD, v.e,
                           expr_const(l->g, (double)from, T_I32), T_I32);
     }
+    return v;
+}
+
+/* What argmax finds where argmin finds v: -v, and of integers ~v, which has no
+ * overflow. */
+static Val reversed(Lower *l, Val v)
+{
+    Type t = type_is_float(v.type) ? T_F32 : T_I32;
+    const Expr *e = val_as(l, v, v.type);
+
+    v.e = t == T_F32 ? expr_unary(l->g, F_NEG, e, t)
+                     : expr_binary(l->g, F_SUB, expr_const(l->g, -1, t), e, t);
+    v.type = t == T_F32 ? v.type : T_I32;
+    v.known = false;
+    v.idx = NULL;
     return v;
 }
 
@@ -165,6 +181,8 @@ Val lower_reduce(Lower *l, const AstExpr *e)
         ok = (a->kind == ARG_PACK ? push_pack(l, a) : push_one(l, e, a)) && ok;
     }
     Val term = ok ? lower_expr(l, e->reduce.term) : val_bad();
+    if (!term.bad && e->reduce.op == RED_ARGMIN)
+        term = reversed(l, term);
     if (!term.bad) {
         for (int i = n_var; i < l->n_var; i++)
             count *= (double)l->var[i]->extent;

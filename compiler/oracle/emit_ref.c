@@ -61,8 +61,13 @@ static void draw_range(const Graph *g, const Tensor *t, int64_t *lo,
 {
     Limit l = {t, INT64_MAX, 0};
 
-    *lo = t->type == T_I8 ? -128 : t->type == T_BOOL ? 0 : -100;
-    *hi = t->type == T_I8 ? 128 : t->type == T_BOOL ? 2 : 100;
+    static const int64_t least[] = {[T_BOOL] = 0, [T_I8] = -128, [T_U8] = 0,
+                                    [T_I32] = -100};
+    static const int64_t past[] = {[T_BOOL] = 2, [T_I8] = 128, [T_U8] = 256,
+                                   [T_I32] = 100};
+
+    *lo = least[t->type];
+    *hi = past[t->type];
     if (t->promised) {
         *lo = t->lo;
         *hi = t->hi;
@@ -76,7 +81,8 @@ static void draw_range(const Graph *g, const Tensor *t, int64_t *lo,
     }
     if (l.least < INT64_MAX) {
         *lo = 0;
-        *hi = t->type == T_I8 && l.least > 128 ? 128 : l.least;
+        if (t->type == T_I32 || l.least < *hi)
+            *hi = l.least;
     }
 }
 

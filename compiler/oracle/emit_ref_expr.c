@@ -87,7 +87,8 @@ bool ref_mentions(const char *text, const char *ident)
 const char *ref_type(Type t)
 {
     static const char *const name[] = {
-        [T_BOOL] = "DCC_BOOL", [T_I8] = "DCC_I8",     [T_I32] = "DCC_I32",
+        [T_BOOL] = "DCC_BOOL", [T_I8] = "DCC_I8",     [T_U8] = "DCC_U8",
+        [T_I32] = "DCC_I32",
         [T_F16] = "DCC_F16",   [T_BF16] = "DCC_BF16", [T_F32] = "DCC_F32",
     };
     return name[t];
@@ -304,7 +305,7 @@ static void plain_cast(Buf *b, RefText *r, const Expr *e, int prec)
 {
     const Expr *a = e->arg[0];
     static const char *const round[] = {
-        [T_I8] = "dcc_to_i8", [T_I32] = "dcc_to_i32",
+        [T_I8] = "dcc_to_i8", [T_U8] = "dcc_to_u8", [T_I32] = "dcc_to_i32",
         [T_F16] = "dcc_round_f16", [T_BF16] = "dcc_round_bf16",
     };
 

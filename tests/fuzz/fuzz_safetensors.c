@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
-    type = (dcc_type)(data[0] % (DCC_BOOL + 1));
+    type = (dcc_type)(data[0] % (DCC_U8 + 1));
     copy = malloc(size); /* its end is seen by the address sanitizer */
     if (!copy)
         abort();

@@ -24,6 +24,10 @@ model prod_i32 { input x : i32[9, 5] in 1..9; output y[i] = prod(j) x[i, j]; }
 model argmax_f32 { input x : f32[9, 65]; output y[i] = argmax(j) x[i, j]; }
 model argmax_columns { input x : f32[65, 9]; output y[j] = argmax(i) x[i, j]; }
 model argmax_ties { input x : i32[21, 40] in 0..5; output y[i] = argmax(j) x[i, j]; }
+model argmin_f32 { input x : f32[9, 65]; output y[i] = argmin(j) x[i, j]; output z = argmin(x, axis = 0); }
+model argmin_ties { input x : i32[21, 40] in 0..5; output y[i] = argmin(j in 3..40) x[i, j]; }
+model argmin_least { input x : i32[21, 40] in -2147483647..-2147483644; output y[i] = argmin(j) (x[i, j] - 1); }
+model argmin_u8 { input x : u8[7, 300]; input b : bool[7, 12]; output y[i] = argmin(j) x[i, j]; output z[i] = argmin(j) b[i, j]; }
 model argmax_float_ties { input x : f32[21, 40]; output y[i] = argmax(j) floor(x[i, j]); }
 model argmax_one { input x : f32[4, 1]; output y[i] = argmax(j) x[i, j]; }
 model argmax_f16_long { input x : f16[3, 1500]; output y[i] = argmax(j) x[i, j]; }

@@ -1,6 +1,7 @@
 // Casts, integer arithmetic, saturation, booleans.
 model ty_to_f16 { input x : f32[41]; output y[i] = f16(x[i] * 100); }
 model ty_to_bf16 { input x : f32[41]; output y[i] = bf16(x[i] * 100); }
+model ty_i8_index { input ids : i8[20] in 0..30; input t : f16[30, 9]; output y[i, j] = t[ids[i], j]; }
 model ty_to_i8 { input x : f32[41]; output y[i] = i8(x[i] * 200); }
 model ty_to_i32 { input x : f32[41]; output y[i] = i32(x[i] * 10); }
 model ty_to_i32_big { input x : f32[41]; output y[i] = i32(x[i] * 3e9); }
@@ -33,3 +34,22 @@ model ty_wide { input x : f16[9]; input z : f32[9]; output y[i] = x[i] * z[i]; }
 model ty_store_f16 { input x : f32[33]; output y[i] : f16 = x[i] * 1.0001; }
 model ty_store_i8 { input x : i32[33] in -50..50; output y[i] : i8 = x[i] * 2; }
 model ty_overflow_f16 { input x : f16[33]; output y[i] = x[i] * 60000; }
+// u8: 0 to 255, in arithmetic i32
+model u8_to { input x : f32[41]; output y[i] = u8(x[i] * 400); output z[i] = u8(x[i] / 0.0); }
+model u8_from_i32 { input x : i32[64, 32] in -400..400; output y[i, j] = u8(x[i, j]); }
+model u8_arith { input x : u8[50]; input z : i8[50]; output y[i] = x[i] * z[i] - x[i]; output w[i] = max(x[i], z[i]); output v[i] = z[i] > 0 ? x[i] : z[i]; }
+model u8_f16 { input x : u8[8, 128]; output y[i, j] : f16 = x[i, j] / 255.0 - 0.5; output z[i] = mean(j) x[i, j]; }
+model u8_max { input x : u8[8, 128]; output y[i] = max(j) x[i, j]; output z[i] = argmin(j) x[i, j]; output s[i] = sum(j) x[i, j]; output p : u8[8, 128] = 255 - x; }
+model u8_index { input ids : u8[20] in 0..30; input t : f16[30, 9]; output y[i, j] = t[ids[i], j]; }
+model u8_unpromised { input ids : u8[20]; input t : f16[30, 9]; output y[i, j] = t[ids[i], j]; }
+model u8_product {
+  input x : f32[33, 40];
+  param w : i8[24, 40];
+  q[i, k] = u8(rint(x[i, k] * 90 + 100));
+  s[i, j] = sum(k) (q[i, k] - 100) * w[j, k];
+  p[i, j] = sum(k) q[i, k] * w[j, k];
+  output y[i, j] = s[i, j] * 0.01;
+  output z[i, j] = p[i, j];
+}
+model u8_both { input x : u8[33, 64]; param w : u8[24, 64]; output z[i, j] = u8((sum(k) x[i, k] * w[j, k]) / 5000); }
+model u8_state { input x : u8[16]; state k : u8[16] = 200; output y[i] = k[i]; k[i] = u8(k[i] + x[i]); }
