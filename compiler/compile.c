@@ -6,12 +6,13 @@
 #include "emit/memory.h"
 #include "rewrite/needed.h"
 #include "rewrite/normalise.h"
+#include "rewrite/number.h"
 #include "search/plan.h"
 #include "rewrite/simplify.h"
 
-const char *const dump_passes[] = {"graph",  "simplify", "normalise",
-                                   "layout", "select",   "variants",
-                                   "memory", NULL};
+const char *const dump_passes[] = {"graph",     "number", "simplify",
+                                   "normalise", "layout", "select",
+                                   "variants",  "memory", NULL};
 
 static bool dump_here(const CompileOptions *o, const char *pass)
 {
@@ -102,6 +103,10 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     p->n_lowered = g->n_tensor;
     p->trace = o->trace;
     if (dump_here(o, "graph"))
+        graph_dump(&r->dump, g);
+    tidy(g);
+    number(g);
+    if (dump_here(o, "number"))
         graph_dump(&r->dump, g);
     simplify(g);
     if (dump_here(o, "simplify"))

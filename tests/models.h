@@ -6,6 +6,7 @@
 #include "compiler/model/device.h"
 #include "compiler/front.h"
 #include "compiler/rewrite/normalise.h"
+#include "compiler/rewrite/number.h"
 #include "compiler/rewrite/simplify.h"
 
 #include <criterion/criterion.h>
@@ -45,6 +46,14 @@ static inline Graph *lowered(Fixture *f, const char *text)
     Graph *g = lower_model(f->arena, f->diag, p, model[0], NULL, 0);
     cr_assert(g, "%s", diag_text(f->diag));
     return g;
+}
+
+/* The passes up to simplify. */
+static inline void simplified(Graph *g)
+{
+    tidy(g);
+    number(g);
+    simplify(g);
 }
 
 static inline CompileOptions compile_options(Fixture *f)

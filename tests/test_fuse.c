@@ -18,7 +18,7 @@ static Graph *prepared(Fixture *f, const char *text)
 {
     Graph *g = lowered(f, text);
 
-    simplify(g);
+    simplified(g);
     normalise(g);
     return g;
 }

@@ -45,6 +45,21 @@ Test(select, one_kernel)
               " param g : f16[64]; output y = rms_norm(embedding(ids, t), g);");
 }
 
+/* Equal values are made once; which is no reason to store what is cheap. */
+Test(select, equal_values)
+{
+    expect(1, "input x : f16[64, 256]; param a : f16[128, 256]; output y[i, j]"
+              " = relu(sum(k) x[i, k] * a[j, k]) * relu(sum(k) x[i, k] *"
+              " a[j, k]);");
+    expect(1, "input x : f16[64, 256]; output y = softmax(x);"
+              " output z = softmax(x); output w = softmax(x) * 2;");
+    expect(1, "input x : f32[64, 256]; output y = relu(x + 1);"
+              " output z = relu(x + 1);");
+    expect(2, "input x : f32[64, 256]; input z : f32[256, 64]; t = x * 2;"
+              " output a[i] = sum(j) silu(t[i, j] + 1);"
+              " output b[j] = max(i) silu(t[i, j] + 1) * z[j, i];");
+}
+
 /* Views cost no kernel. */
 Test(select, views)
 {

@@ -19,7 +19,7 @@ static void print_passes(Arena *a, const char *path, Buf *b)
     for (int i = 0; i < n; i++) {
         Graph *g = lower_model(a, d, p, model[i], NULL, 0);
         cr_assert(g, "%s", diag_text(d));
-        simplify(g);
+        simplified(g);
         buf_puts(b, "-- simplify\n");
         graph_dump(b, g);
         normalise(g);
@@ -61,7 +61,7 @@ static int statements(const char *text, Reduce op)
     Graph *g = lowered(&f, text);
     int n = 0;
 
-    simplify(g);
+    simplified(g);
     for (int i = 0; i < g->n_stmt; i++)
         n += g->stmt[i]->when == WHEN_RUN && g->stmt[i]->op == op;
     arena_free(f.arena);
@@ -118,7 +118,7 @@ Test(stack, indices_have_names)
         " param a : f16[16, 32]; param b : f16[16, 32];"
         " output y = linear(x, a) * linear(x, b); }");
 
-    simplify(g);
+    simplified(g);
     for (int i = 0; i < g->n_stmt; i++) {
         const Stmt *s = g->stmt[i];
         if (s->when != WHEN_LOAD)
@@ -137,7 +137,7 @@ Test(factors, stay_with_integers)
     Fixture f = fixture();
     Graph *g = lowered(&f, text);
 
-    simplify(g);
+    simplified(g);
     cr_expect_eq(g->n_stmt, 1);
     arena_free(f.arena);
 }

@@ -543,15 +543,42 @@ const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
     return in.failed ? NULL : r;
 }
 
+static const Expr *local_value(Graph *g, const Expr *e, void *ctx)
+{
+    const Expr **value = ctx;
+
+    (void)g;
+    return e->kind == E_LOCAL ? value[e->local] : NULL;
+}
+
+/* What p stores to t as one expression, if it is pointwise and stores nothing
+ * else; NULL if not. */
+static const Expr *pointwise_value(Graph *g, const Group *p, const Tensor *t)
+{
+    const Expr **value = arena_array(g->arena, const Expr *, p->n_step + 1);
+
+    for (int i = 0; i < p->n_step; i++) {
+        const Step *s = &p->step[i];
+        if (p->n_cols || s->op != R_NONE || s->where.n ||
+            (s->tensor && s->tensor != t))
+            return NULL;
+        value[i] = expr_rewrite(g, s->value, local_value, value);
+        if (s->tensor)
+            return i == p->n_step - 1 ? value[i] : NULL;
+    }
+    return NULL;
+}
+
 Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
                    const char **why)
 {
-    const Step *made = &p->step[0];
+    const Step *made = &p->step[p->n_step - 1];
+    const Expr *value = pointwise_value(g, p, t);
 
     *why = NULL;
     if (p->when != c->when)
         *why = "one runs at load time, the other at run time";
-    else if (p->n_cols || p->n_step != 1 || made->where.n)
+    else if (!value)
         *why = "it is more than one pointwise expression";
     else if (group_place_reads(c, t))
         *why = "it says where the other stores";
@@ -559,7 +586,7 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
         return NULL;
     Group *r = group_copy(g, c);
     for (int i = 0; i < r->n_step; i++) {
-        r->step[i].value = inline_reads(g, r->step[i].value, t, made->value,
+        r->step[i].value = inline_reads(g, r->step[i].value, t, value,
                                         made->store);
         if (!r->step[i].value) {
             *why = "only a part of the tensor is made here";

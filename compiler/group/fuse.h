@@ -17,7 +17,8 @@ Group *group_of(Graph *g, Stmt *s);
 Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             bool keep, const char **why);
 
-/* By computing p again at every read of t in c: p is one pointwise step. */
+/* By computing p again at every read of t in c: p is pointwise and makes t
+ * alone. */
 Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
                    const char **why);
 

@@ -85,7 +85,7 @@ static const Expr *select_to_guard(Graph *g, const Expr *e)
                      guard_and(g->pool, in, read->in), outside);
 }
 
-static const Expr *tidy(Graph *g, const Expr *e, void *ctx)
+static const Expr *tidy_expr(Graph *g, const Expr *e, void *ctx)
 {
     (void)ctx;
     if (e->kind == E_SELECT)
@@ -100,7 +100,7 @@ static const Expr *tidy(Graph *g, const Expr *e, void *ctx)
 void simplify_exprs(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++)
-        g->stmt[i]->value = expr_rewrite(g, g->stmt[i]->value, tidy, NULL);
+        g->stmt[i]->value = expr_rewrite(g, g->stmt[i]->value, tidy_expr, NULL);
 }
 
 /* ---- views */
@@ -326,12 +326,16 @@ void simplify_dead(Graph *g)
     g->n_stmt = kept;
 }
 
-void simplify(Graph *g)
+void tidy(Graph *g)
 {
     simplify_exprs(g);
     simplify_views(g);
     simplify_factors(g);
     simplify_dead(g);
+}
+
+void simplify(Graph *g)
+{
     stack_contractions(g);
     simplify_views(g);
     hoist_params(g);

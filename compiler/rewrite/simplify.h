@@ -1,14 +1,16 @@
 /* simplify.h - rewriting the graph before anything is grouped.
  *
- * Order: tidy expressions, views into their readers, factors out of sums,
- * contractions that share an operand into one, arithmetic on parameters to
- * load time (hoist.h), dead statements away, and
- * state that is overwritten while it is read (inplace.h). */
+ * tidy: expressions, views into their readers, factors out of sums, dead
+ * statements away. Between the two, number.h. simplify: contractions that
+ * share an operand into one, arithmetic on parameters to load time (hoist.h),
+ * dead statements away, and state that is overwritten while it is read
+ * (inplace.h). */
 #ifndef DCC_SIMPLIFY_H
 #define DCC_SIMPLIFY_H
 
 #include "graph/graph.h"
 
+void tidy(Graph *g);
 void simplify(Graph *g);
 
 /* The steps, each usable alone (and tested so). */

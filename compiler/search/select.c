@@ -358,8 +358,10 @@ static void try_again(Search *x, Candidate *k)
     double saves = x->unit[k->p].us;
 
     k->saves = -INFINITY;
-    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p) || n > 8)
+    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p) || n == 64)
         return;
+    if (n < 2 && p->n_step > 1)
+        return; /* nothing is gained that its steps one by one would not */
     for (int i = 0; i < n; i++) {
         Unit *c = &x->unit[list[i]];
         if (reads_too_late(x, k->p, list[i])) {
