@@ -2,6 +2,7 @@
 
 #include "model/device.h"
 #include "dsl/dsl.h"
+#include "support/file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,13 +11,13 @@ static const Source *read_source(Diag *d, const char *name)
 {
     Buf text = {0};
 
-    if (!buf_read_file(&text, name)) {
-        diag_error(d, (Span){0}, "cannot read '%s': %s", name,
-                   strerror(errno));
+    if (!file_read(&text, name)) {
+        diag_error(d, (Span){0}, "cannot read '%s': %s", name, file_error());
         buf_free(&text);
         return NULL;
     }
-    const Source *s = diag_source(d, name, buf_text(&text), text.len);
+    const Source *s = diag_source(d, strcmp(name, "-") ? name : "<stdin>",
+                                  buf_text(&text), text.len);
     buf_free(&text);
     return s;
 }
@@ -97,7 +98,7 @@ int command_fmt(int argc, char **argv)
         ast_print(&text, p, NULL);
         if (!in_place)
             buf_puts(&out, buf_text(&text));
-        else if (!buf_write_file(buf_text(&text), text.len, argv[i])) {
+        else if (!file_write(buf_text(&text), text.len, argv[i])) {
             fprintf(stderr, "dcc: error: cannot write '%s': %s\n", argv[i],
                     strerror(errno));
             status = 3;

@@ -2,13 +2,15 @@
  * command line, 3 an environment failure, 70 a bug in dcc. */
 #include "command/driver.h"
 #include "front.h"
+#include "command/output.h"
 #include "options.h"
 #include "command/tune.h"
+#include "support/file.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <fcntl.h>
 
 typedef struct Session {
     Arena *arena;
@@ -17,26 +19,6 @@ typedef struct Session {
     struct Program *tree;
     const char **model; int n_model; /* those to compile */
 } Session;
-
-static int fail_io(const char *verb, const char *path)
-{
-    fprintf(stderr, "dcc: error: cannot %s '%s': %s\n", verb, path,
-            strerror(errno));
-    return 3;
-}
-
-static int write_out(const Buf *b, const char *path)
-{
-    return buf_write_file(buf_text(b), b->len, path) ? 0
-                                                     : fail_io("write", path);
-}
-
-static bool is_file(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
 
 static bool choose_models(Session *s, bool only_one)
 {
@@ -83,9 +65,9 @@ static bool read_plan(Session *s)
     o->want_plan = s->line.plan_out != NULL;
     if (!s->line.plan_in)
         return true;
-    if (!buf_read_file(&b, s->line.plan_in)) {
+    if (!file_read(&b, s->line.plan_in)) {
         diag_error(s->diag, (Span){0}, "cannot read '%s': %s",
-                   s->line.plan_in, strerror(errno));
+                   s->line.plan_in, file_error());
         return false;
     }
     o->plan_name = s->line.plan_in;
@@ -122,14 +104,14 @@ static const char *source_names(Session *s)
 
 /* Compiles the chosen models to text. False after errors. */
 static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
-                      const char *cu_name)
+                      const char *cu_name, bool own_header)
 {
     CudaProgram **p = arena_array(s->arena, CudaProgram *, s->n_model);
     const Device *dev = s->line.compile.model.device;
     FileInfo info = {
         .source = source_names(s), .command = s->line.text,
         .target = s->line.target, .sm = dev->sm,
-        .cu_name = base_name(cu_name),
+        .cu_name = base_name(cu_name), .own_header = own_header,
         .header_name = base_name(with_ending(s->arena, cu_name, ".h")),
         .with_main = s->line.with_main, .standalone = s->line.standalone,
     };
@@ -162,7 +144,8 @@ static int emit_oracle(Session *s)
                      &s->line.compile, &b))
         status = 1;
     else
-        status = write_out(&b, s->line.out ? s->line.out : "/dev/stdout");
+        status = output_write(
+            &(OutFile){&b, s->line.out ? s->line.out : "-"}, 1);
     buf_free(&b);
     return status;
 }
@@ -171,36 +154,55 @@ static int print_report(const Report *r)
 {
     fputs(buf_text(&r->dump), stdout);
     fputs(buf_text(&r->explain), stdout);
-    return fflush(stdout) ? fail_io("write to", "standard output") : 0;
+    if (!fflush(stdout))
+        return 0;
+    fprintf(stderr, "dcc: error: cannot write to standard output: %s\n",
+            strerror(errno));
+    return 3;
 }
 
-typedef struct OutFile {
-    const Buf *text;
-    const char *path; /* NULL: not wanted */
-} OutFile;
+/* Where the .cu goes, and the header beside it; a device or a pipe takes the
+ * .cu alone, with the header's text in it. */
+typedef struct OutPlace {
+    const char *cu, *header; /* NULL: not written */
+    const char *name;        /* of the .cu, in its text */
+} OutPlace;
 
-/* All of them or none: an error takes back those written before. */
-static int write_files(const OutFile *f, int n)
+static OutPlace choose_place(Session *s)
 {
-    for (int i = 0; i < n; i++) {
-        int status = f[i].path ? write_out(f[i].text, f[i].path) : 0;
-        if (!status)
-            continue;
-        while (--i >= 0)
-            if (f[i].path && is_file(f[i].path))
-                unlink(f[i].path);
-        return status;
-    }
-    return 0;
+    const CommandLine *l = &s->line;
+    const char *own = with_ending(s->arena, base_name(l->file[0]), ".cu");
+    bool look = !l->out && (l->compile.dump || l->compile.explain ||
+                            l->plan_out);
+
+    if (look)
+        return (OutPlace){.name = own};
+    if (!l->out)
+        return (OutPlace){own, with_ending(s->arena, own, ".h"), own};
+    if (output_is_stream(l->out))
+        return (OutPlace){.cu = l->out, .name = own};
+    return (OutPlace){l->out, with_ending(s->arena, l->out, ".h"), l->out};
 }
 
-/* The header goes beside the .cu, unless that is a device or a pipe. */
-static const char *header_path(Session *s, const char *cu)
+/* No output is an input, or another output. */
+static int check_files(Session *s, const OutPlace *p)
 {
-    struct stat st;
-    bool special = stat(cu, &st) == 0 && !S_ISREG(st.st_mode);
+    const CommandLine *l = &s->line;
+    UsedFile *in = arena_array(s->arena, UsedFile, l->n_file + l->n_in + 2);
+    const UsedFile out[] = {{p->cu, l->out ? "-o" : "the .cu"},
+                            {p->header, "the header"},
+                            {l->plan_out, "--write-plan"},
+                            {l->result, "--out"},
+                            {l->json, "--json"}};
+    int n = 0;
 
-    return special ? NULL : with_ending(s->arena, cu, ".h");
+    for (int i = 0; i < l->n_file; i++)
+        in[n++] = (UsedFile){l->file[i], "the program"};
+    for (int i = 0; i < l->n_in; i++)
+        in[n++] = (UsedFile){l->in[i], "an input"};
+    in[n++] = (UsedFile){l->weights, "the weights"};
+    in[n++] = (UsedFile){l->plan_in, "the plan to read"};
+    return output_check(in, n, out, sizeof out / sizeof *out);
 }
 
 static int write_cuda(Session *s)
@@ -208,21 +210,18 @@ static int write_cuda(Session *s)
     const CommandLine *l = &s->line;
     Buf cu = {0}, header = {0};
     Report r = {0};
-    const char *path = l->out ? l->out
-                              : with_ending(s->arena, base_name(l->file[0]),
-                                            ".cu");
+    OutPlace p = choose_place(s);
     int status = 1;
 
-    if (make_cuda(s, &cu, &header, &r, path)) {
-        bool look = !l->out && (l->compile.dump || l->compile.explain ||
-                                l->plan_out);
-        OutFile out[] = {{&r.plan, l->plan_out},
-                         {&cu, look ? NULL : path},
-                         {&header, look ? NULL : header_path(s, path)}};
+    if (make_cuda(s, &cu, &header, &r, p.name, p.cu && !p.header)) {
+        OutFile out[] = {{&r.plan, l->plan_out}, {&cu, p.cu},
+                         {&header, p.header}};
         diag_flush(s->diag);
         status = print_report(&r);
         if (!status)
-            status = write_files(out, 3);
+            status = output_write(out, 3);
+        if (!status && !l->out && p.cu)
+            fprintf(stderr, "dcc: wrote %s and %s\n", p.cu, p.header);
     } else {
         print_report(&r);
     }
@@ -236,6 +235,14 @@ static int write_cuda(Session *s)
 
 static int command_compile(Session *s)
 {
+    OutPlace place = choose_place(s);
+    int status;
+
+    if (s->line.ref)
+        place = (OutPlace){.cu = s->line.out};
+    status = check_files(s, &place);
+    if (status)
+        return status;
     if (!open_session(s, false))
         return 1;
     return s->line.ref ? emit_oracle(s) : write_cuda(s);
@@ -251,7 +258,7 @@ static int build_and(Session *s, bool verify)
 
     l->with_main = true;
     l->compile.trace = verify;
-    bool ok = make_cuda(s, &cu, &header, &r, "fused.cu") &&
+    bool ok = make_cuda(s, &cu, &header, &r, "fused.cu", false) &&
               (!verify || compile_ref(s->arena, s->diag, s->tree, s->model,
                                       s->n_model, &l->compile, &ref));
     diag_flush(s->diag);
@@ -281,18 +288,29 @@ static int build_and(Session *s, bool verify)
 
 static int command_run(Session *s)
 {
+    int status = check_files(s, &(OutPlace){0});
+
+    if (status)
+        return status;
     return open_session(s, true) ? build_and(s, false) : 1;
 }
 
 static int command_verify(Session *s)
 {
+    int status = check_files(s, &(OutPlace){0});
+
+    if (status)
+        return status;
     return open_session(s, false) ? build_and(s, true) : 1;
 }
 
 static int command_tune(Session *s)
 {
     const CommandLine *l = &s->line;
+    int status = check_files(s, &(OutPlace){.cu = l->out});
 
+    if (status)
+        return status;
     if (!open_session(s, true))
         return 1;
     Driver d = {.arena = s->arena,
@@ -325,9 +343,24 @@ static int with_session(int argc, char **argv, const char *command,
     return status;
 }
 
+/* A standard stream that the caller closed must not be the next file that is
+ * opened; writing to it stays an error. */
+static void hold_streams(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= 2);
+    if (fd > 2)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
+
+    hold_streams();
 
     if (!strcmp(command, "fmt"))
         return command_fmt(argc - 2, argv + 2);

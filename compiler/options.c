@@ -1,5 +1,6 @@
 #include "options.h"
 
+#include "command/place.h"
 #include "version.h"
 
 #include <errno.h>
@@ -336,6 +337,30 @@ static int check_command(const char *command, int o, const char *arg)
                                   "dcc verify", arg);
 }
 
+static void print_version(Arena *a)
+{
+    const char *looked, *runtime = place_runtime(a, &looked);
+
+    printf("dcc " DCC_VERSION "\n"
+           "  built by    %s %s, for Linux on %s\n"
+           "  targets     sm_70 to sm_90a; default h200\n"
+           "  runtime     %s\n",
+#ifdef __clang__
+           "clang",
+#else
+           "gcc",
+#endif
+           __VERSION__,
+#ifdef __x86_64__
+           "x86_64",
+#elif defined(__aarch64__)
+           "aarch64",
+#else
+           "another processor",
+#endif
+           runtime ? runtime : "not found");
+}
+
 /* The command without folders, so that output does not depend on them. */
 static const char *command_text(Arena *a, int argc, char **argv)
 {
@@ -372,7 +397,10 @@ int options_parse(Arena *a, int argc, char **argv, const char *command,
            (o = getopt_long(argc, argv, ":o:D:j:", long_options, NULL)) != -1) {
         if (o == O_HELP || o == O_VERSION) {
             *done = true;
-            fputs(o == O_HELP ? usage : "dcc " DCC_VERSION "\n", stdout);
+            if (o == O_HELP)
+                fputs(usage, stdout);
+            else
+                print_version(a);
             return fflush(stdout) ? 3 : 0;
         }
         if (o == '?')

@@ -150,7 +150,8 @@ static dcc_status rt_find_input(RtProgram *p, const RtOptions *o,
                                     &change);
     if (status == DCC_OK) {
         rt_note_input(o, t, &change);
-        status = rt_check_promise(t, p->host_inputs[i], o->in[k]);
+        status = rt_check_promise(t, p->host_inputs[i],
+                                  rt_input_name(o, o->in[k]));
     }
     return status;
 }
@@ -170,7 +171,8 @@ static void rt_note_strangers(const RtProgram *p, const RtOptions *o,
             if (!known)
                 fprintf(stderr,
                         "%s: note: %s: \"%.200s\" is no input of %s\n",
-                        o->program, o->in[k], name, p->desc->name);
+                        o->program, rt_input_name(o, o->in[k]), name,
+                        p->desc->name);
         }
     }
 }

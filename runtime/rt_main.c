@@ -288,7 +288,7 @@ static dcc_status rt_bench(RtProgram *p, const RtOptions *o)
             mean += us[i] / n;
         qsort(us, (size_t)n, sizeof *us, rt_by_value);
         median = (us[(n - 1) / 2] + us[n / 2]) / 2;
-        printf("%s: median %.2f us, min %.2f us over %d runs on %s\n",
+        fprintf(p->say, "%s: median %.2f us, min %.2f us over %d runs on %s\n",
                p->desc->name, median, us[0], n, p->device);
         if (o->json)
             status = rt_report_json(p, o->json, n, median, us[0], mean);
@@ -333,7 +333,7 @@ static dcc_status rt_program(RtProgram *p, const RtOptions *o)
     if (status != DCC_OK)
         return status;
     if (!o->bench)
-        printf("%s: %d run%s on %s\n", p->desc->name, o->runs,
+        fprintf(p->say, "%s: %d run%s on %s\n", p->desc->name, o->runs,
                o->runs == 1 ? "" : "s", p->device);
     if (o->out)
         status = rt_write_outputs(p, o->out);
@@ -395,9 +395,14 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
         return rt_lacks(o.program, "parameters", "--weights");
     if (p.desc->n_inputs && !o.n_in && !o.random)
         return rt_lacks(o.program, "inputs", "--in");
-    status = rt_program(&p, &o);
+    if (!rt_check_outputs(&o))
+        return RT_USAGE;
+    p.say = o.say_stderr ? stderr : stdout;
+    status = rt_settle_inputs(&o);
+    if (status == DCC_OK)
+        status = rt_program(&p, &o);
     if (status != DCC_OK)
-        fprintf(stderr, "%s: error: %s\n", o.program, dcc_error());
+        rt_print_error(&o, dcc_error());
     rt_stop(&p);
     return rt_exit_status(status, p.writing);
 }

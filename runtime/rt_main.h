@@ -4,9 +4,17 @@
 #ifndef DCC_RT_MAIN_H
 #define DCC_RT_MAIN_H
 
+#include <stdio.h>
+
 #include "dcc_rt.h"
 
 enum { RT_MAX_FILES = 64 };
+
+/* A copy of what could not be mapped, and what it is a copy of. */
+typedef struct {
+    char path[40];
+    const char *name;
+} RtAlias;
 
 typedef struct {
     const char *program;
@@ -18,6 +26,9 @@ typedef struct {
     int random; /* --random was given */
     uint64_t seed;
     int help, describe, reach;
+    int say_stderr;    /* an output goes to stdout: nothing else does */
+    RtAlias alias[RT_MAX_FILES + 1];
+    int n_alias;
 } RtOptions;
 
 /* A running program: all that must be released at its end. */
@@ -29,8 +40,17 @@ typedef struct {
     void **host_inputs;
     void **host_params; /* --random without a weights file; else NULL */
     char device[256];   /* "NVIDIA H200", or "CPU" */
+    FILE *say;          /* where results in words go */
     int writing;        /* an I/O error now is about an output file */
 } RtProgram;
+
+/* 0 after a message if an output is an input. */
+int rt_check_outputs(RtOptions *o);
+/* Standard input, pipes and devices among the inputs become files. */
+dcc_status rt_settle_inputs(RtOptions *o);
+/* What the user calls it. */
+const char *rt_input_name(const RtOptions *o, const char *path);
+void rt_print_error(const RtOptions *o, const char *message);
 
 /* Creates the model and its inputs and outputs on the device. */
 dcc_status rt_start(RtProgram *p, const RtOptions *o);

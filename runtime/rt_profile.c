@@ -94,12 +94,13 @@ static void rt_print_profile(const RtProfile *p)
     double sum = 0;
 
     for (int i = 0; i < d->n_steps; i++) {
-        printf("step %4d %9.2f us  %s\n", i, p->us[i],
-               d->step_names ? d->step_names[i] : "");
+        fprintf(p->program->say, "step %4d %9.2f us  %s\n", i, p->us[i],
+                d->step_names ? d->step_names[i] : "");
         sum += p->us[i];
     }
-    printf("%s: %.2f us in %d steps, each timed alone, on %s\n", d->name, sum,
-           d->n_steps, p->program->device);
+    fprintf(p->program->say,
+            "%s: %.2f us in %d steps, each timed alone, on %s\n", d->name, sum,
+            d->n_steps, p->program->device);
 }
 
 dcc_status rt_profile(RtProgram *program, int n)

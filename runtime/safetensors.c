@@ -645,7 +645,7 @@ static dcc_status st_map(dcc_st_file *f)
 {
     struct stat info;
     void *bytes = MAP_FAILED;
-    int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int ok;
 
     if (fd < 0)

@@ -112,7 +112,8 @@ typedef struct {
 
 /* Writes all tensors or nothing: a temporary file beside `path` takes its
  * place at the end and is removed on any error. A device or pipe is written
- * directly. Metadata is a list of n_metadata key, value pairs. */
+ * directly, `-` is standard output, a link stays one. Metadata is a list of
+ * n_metadata key, value pairs. */
 dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
                         const char *const *metadata, int n_metadata);
 

@@ -207,8 +207,10 @@ static int st_write_all(int fd, const StText *header,
     return error;
 }
 
-/* Opens a new file beside `target`, with the permissions of any new file. */
-static int st_open_temporary(const char *target, char *name, size_t size)
+/* Opens a new file beside `target`, with the permissions of the old one
+ * (NULL: there is none) or of any new file. */
+static int st_open_temporary(const char *target, const struct stat *old,
+                             char *name, size_t size)
 {
     for (int i = 0; i < 100; i++) {
         int n = snprintf(name, size, "%s.%ld.%d.tmp", target, (long)getpid(),
@@ -218,6 +220,14 @@ static int st_open_temporary(const char *target, char *name, size_t size)
             return -1;
         }
         int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 && old && fchmod(fd, old->st_mode & 0777) != 0) {
+            int error = errno;
+
+            close(fd);
+            unlink(name);
+            errno = error;
+            return -1;
+        }
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -225,13 +235,15 @@ static int st_open_temporary(const char *target, char *name, size_t size)
 }
 
 /* Writes the file in place of `target`; 0 or an errno. */
-static int st_replace(const char *target, const StText *header,
-                      const dcc_st_out *tensors, int n)
+static int st_replace(const char *target, const struct stat *old,
+                      const StText *header, const dcc_st_out *tensors, int n)
 {
     char temporary[4200];
-    int fd = st_open_temporary(target, temporary, sizeof temporary);
-    int error;
+    int fd, error;
 
+    if (old && access(target, W_OK) != 0)
+        return errno;
+    fd = st_open_temporary(target, old, temporary, sizeof temporary);
     if (fd < 0)
         return errno;
     error = st_write_all(fd, header, tensors, n);
@@ -244,33 +256,89 @@ static int st_replace(const char *target, const StText *header,
     return error;
 }
 
+/* Into what is there: a device, a pipe. */
+static int st_write_into(const char *path, const StText *header,
+                         const dcc_st_out *tensors, int n)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_TRUNC);
+    int error;
+
+    if (fd < 0)
+        return errno;
+    error = st_write_all(fd, header, tensors, n);
+    if (close(fd) != 0 && !error)
+        error = errno;
+    return error;
+}
+
+/* The descriptor that a link as /dev/stdout stands for, or -1: opened again
+ * it would begin at the file's start. */
+static int st_descriptor(const struct stat *info)
+{
+    struct stat own;
+
+    for (int fd = 1; fd <= 2; fd++)
+        if (fstat(fd, &own) == 0 && own.st_dev == info->st_dev &&
+            own.st_ino == info->st_ino)
+            return fd;
+    return -1;
+}
+
+/* Where a link leads, there or not; to is of 4096 bytes. 0 or an errno. */
+static int st_follow(char *to, const char *path)
+{
+    char next[4096];
+    struct stat info;
+
+    if (strlen(path) >= 4096)
+        return ENAMETOOLONG;
+    strcpy(to, path);
+    for (int i = 0; i < 40; i++) {
+        size_t folder = 0;
+        ssize_t n;
+
+        if (lstat(to, &info) != 0 || !S_ISLNK(info.st_mode))
+            return 0;
+        n = readlink(to, next, sizeof next - 1);
+        if (n < 0)
+            return errno;
+        next[n] = 0;
+        if (*next != '/' && strrchr(to, '/'))
+            folder = (size_t)(strrchr(to, '/') + 1 - to);
+        if (folder + (size_t)n >= 4096)
+            return ENAMETOOLONG;
+        memcpy(to + folder, next, (size_t)n + 1);
+    }
+    return ELOOP;
+}
+
+/* A link stays a link, and only a regular file is ever replaced. */
 static int st_write_file(const char *path, const StText *header,
                          const dcc_st_out *tensors, int n)
 {
-    struct stat info;
-    char *target;
+    struct stat info, end;
+    char target[4096];
     int error;
 
+    if (strcmp(path, "-") == 0)
+        return st_write_all(1, header, tensors, n);
+    if (lstat(path, &info) != 0)
+        return errno == ENOENT ? st_replace(path, NULL, header, tensors, n)
+                               : errno;
+    if (S_ISREG(info.st_mode))
+        return st_replace(path, &info, header, tensors, n);
+    if (!S_ISLNK(info.st_mode))
+        return st_write_into(path, header, tensors, n);
+    error = st_follow(target, path);
     if (stat(path, &info) != 0)
-        return st_replace(path, header, tensors, n);
-    if (S_ISDIR(info.st_mode))
-        return EISDIR;
-    if (!S_ISREG(info.st_mode)) {
-        int fd = open(path, O_WRONLY | O_CLOEXEC);
-
-        if (fd < 0)
-            return errno;
-        error = st_write_all(fd, header, tensors, n);
-        if (close(fd) != 0 && !error)
-            error = errno;
-        return error;
-    }
-    target = realpath(path, NULL); /* a link stays a link */
-    if (!target)
-        return errno;
-    error = st_replace(target, header, tensors, n);
-    free(target);
-    return error;
+        return error ? error
+                     : st_replace(target, NULL, header, tensors, n);
+    if (st_descriptor(&info) >= 0)
+        return st_write_all(st_descriptor(&info), header, tensors, n);
+    if (!error && lstat(target, &end) == 0 && S_ISREG(end.st_mode) &&
+        end.st_dev == info.st_dev && end.st_ino == info.st_ino)
+        return st_replace(target, &end, header, tensors, n);
+    return st_write_into(path, header, tensors, n);
 }
 
 static dcc_status st_check_out(const char *path, const dcc_st_out *tensors,

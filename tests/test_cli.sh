@@ -65,7 +65,7 @@ check "no file" 2 "no .dcl file" "$dcc"
 check "help" 0 "usage: dcc" "$dcc" --help
 check "version" 0 "^dcc [0-9.]*$" "$dcc" --version
 check "and it is the package's" 0 "AC_INIT(.dcc., .$("$dcc" --version |
-    sed 's/dcc //')" cat "$src/configure.ac"
+    sed -n 's/^dcc //p')" cat "$src/configure.ac"
 check "an unknown option" 2 "unknown option '--bogus'" "$dcc" --bogus m.dcl
 check "an unknown letter" 2 "unknown option" "$dcc" -z m.dcl
 check "an option without its value" 2 "wants a value" "$dcc" m.dcl -o

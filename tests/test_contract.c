@@ -5,12 +5,12 @@
 #include "compiler/emit/emit.h"
 #include "compiler/search/family.h"
 #include "tests/nest_eval.h"
+#include "tests/scratch.h"
+#include "compiler/support/file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct Build {
     Arena *arena;
@@ -265,7 +265,7 @@ static Build integers(int M, int N, int K)
 enum { MAX_CASES = 64 };
 
 typedef struct Suite {
-    char dir[64];
+    char dir[200];
     Buf cu, main_;
     FILE *data;
     unsigned seed;
@@ -444,7 +444,7 @@ static const char *const support =
 static void finish(Suite *s)
 {
     Buf all = {0};
-    char path[300], cmd[900];
+    char path[300], cmd[2000];
     const char *runtime = getenv("DCC_RUNTIME_DIR");
 
     fclose(s->data);
@@ -458,7 +458,7 @@ static void finish(Suite *s)
     buf_puts(&all, "    printf(\"%d failures\\n\", failures);\n"
                    "    return failures > 0;\n}\n");
     snprintf(path, sizeof path, "%s/contract.cu", s->dir);
-    cr_assert(buf_write_file(buf_text(&all), all.len, path));
+    cr_assert(file_write(buf_text(&all), all.len, path));
     snprintf(cmd, sizeof cmd,
              "'%s/emu/dcc-emu-cc' -O1 -o '%s/run' '%s' && '%s/run' '%s/data'",
              runtime ? runtime : "runtime", s->dir, path, s->dir, s->dir);
@@ -467,15 +467,16 @@ static void finish(Suite *s)
     buf_free(&s->cu);
     buf_free(&s->main_);
     cr_assert_eq(status, 0, "see %s", path);
+    if (!getenv("CONTRACT_TEXT_ONLY"))
+        scratch_remove(s->dir);
 }
 
 static Suite begin(Arena *a, const char *name)
 {
     Suite s = {.seed = 7, .bound = 1e-5, .device = device_find(a, "h200")};
-    char path[100];
+    char path[300];
 
-    snprintf(s.dir, sizeof s.dir, "/tmp/dcc-%s-%d", name, (int)getuid());
-    mkdir(s.dir, 0777);
+    scratch_make(s.dir, sizeof s.dir, name);
     snprintf(path, sizeof path, "%s/data", s.dir);
     s.data = fopen(path, "wb");
     return s;

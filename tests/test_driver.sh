@@ -68,7 +68,7 @@ check "too little memory" 3 "too little GPU memory: the model needs" \
     "$dcc" run --cpu --random large.dcl
 check "too little memory to verify" 3 "1 of 1 model could not be checked" \
     "$dcc" verify --cpu large.dcl
-check "no runtime" 3 "no runtime in '/nowhere'" \
+check "no runtime" 3 "no runtime in /nowhere; DCC_RUNTIME_DIR says" \
     env DCC_RUNTIME_DIR=/nowhere "$dcc" verify --cpu good.dcl
 check "no compiler for the CPU" 3 "g++ is not found" \
     env CXX=/nowhere/g++ "$dcc" run --cpu --random good.dcl
@@ -103,5 +103,96 @@ else
     echo "not ok $n - an interrupted run leaves nothing"
     echo "# exit status $status; left: $(ls "$TMPDIR")"
 fi
+
+# point STATUS NAME
+point()
+{
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $n - $2"
+    else
+        bad=1
+        echo "not ok $n - $2"
+        sed -n '1,15s/^/# /p' log
+        ls "$TMPDIR" | sed 's/^/# left: /'
+    fi
+}
+
+# nobody reads what it says: it ends by SIGPIPE, as others do
+(
+    got=0
+    "$dcc" verify --cpu good.dcl 2>log || got=$?
+    echo $got >status
+) | true
+[ "$(cat status)" = 141 ] && [ -z "$(ls "$TMPDIR")" ]
+point $? "a run that nobody listens to leaves nothing"
+
+# a text that only dcc can have written wrong: exit status 70, and it is kept
+cat >picky <<'END'
+#!/bin/sh
+for arg; do
+    case $arg in
+    */1.cc) ! grep -q good_create "$arg" || {
+        echo "1.cc:7: error: no such thing"
+        exit 1
+    } ;;
+    esac
+done
+exec g++ "$@"
+END
+chmod +x picky
+got=0
+CXX=$PWD/picky "$dcc" run --cpu --random good.dcl >log 2>&1 || got=$?
+kept=$(sed -n 's/^dcc: note: kept for a report: //p' log)
+[ $got = 70 ] && grep -q 'a bug in dcc' log && grep -q 'no such thing' log &&
+    grep -q good_create "$kept"
+point $? "a text that does not compile is a bug of dcc, and kept"
+rm -rf "$TMPDIR"/*
+sed 's/good_create/zzz/; s/g++ "/cc "/; s/1.cc/oracle.c/; s/zzz/dcc_ref_model/' \
+    picky >picky-cc
+chmod +x picky-cc
+got=0
+CC=$PWD/picky-cc "$dcc" verify --cpu good.dcl >log 2>&1 || got=$?
+kept=$(sed -n 's/^dcc: note: kept for a report: //p' log)
+[ $got = 70 ] && grep -q 'a bug in dcc' log && [ -s "$kept" ]
+point $? "and so is an oracle"
+rm -rf "$TMPDIR"/*
+
+# words that hold blanks and more
+mkdir "t'm p" "b in"
+ln -s "$src/runtime" 'r t[1]$#'
+printf '#!/bin/sh\nexec g++ "$@"\n' >"b in/c++"
+chmod +x "b in/c++"
+check "blanks in every path" 0 "the model is correct" \
+    env TMPDIR="$PWD/t'm p" DCC_RUNTIME_DIR="$PWD/r t[1]\$#" \
+    CXX="$PWD/b in/c++" CC="env X=1 gcc" "$dcc" verify --cpu good.dcl
+check "blanks in every path, to tune" 0 "variants measured" \
+    env TMPDIR="$PWD/t'm p" DCC_RUNTIME_DIR="$PWD/r t[1]\$#" \
+    CXX="$PWD/b in/c++" CC="env X=1 gcc" "$dcc" tune --cpu good.dcl \
+    -o t.plan --variants=1
+check "a compiler of several words" 0 "1 run on CPU" \
+    env TMPDIR=tmp CXX="env X=1 g++" "$dcc" run --cpu --random good.dcl
+[ -z "$(ls "t'm p")" ]
+point $? "and nothing is left there"
+
+# where it finds its runtime
+unset DCC_RUNTIME_DIR
+mkdir -p "un packed/bin" "un packed/share/dcc" elsewhere
+cp "$dcc" "un packed/bin/dcc"
+cp "$dcc" elsewhere
+ln -s "$src/runtime" "un packed/share/dcc/runtime"
+ln -s "$PWD/un packed/bin/dcc" linked
+check "the runtime of a build folder" 0 "runtime  *$src/runtime" \
+    "$dcc" --version
+check "of a tree that was unpacked" 0 "runtime  *$src/runtime" \
+    "un packed/bin/dcc" --version
+check "through a link" 0 "runtime  *$src/runtime" ./linked --version
+check "along PATH" 0 "runtime  *$src/runtime" \
+    env PATH="$PWD/un packed/bin:$PATH" dcc --version
+check "nowhere" 3 "elsewhere/../share/dcc/runtime, " \
+    elsewhere/dcc run --cpu --random good.dcl
+check "with it, a model runs" 0 "1 run on CPU" ./linked run --cpu --random \
+    good.dcl
+
 echo "1..$n"
 exit $bad

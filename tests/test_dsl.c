@@ -1,6 +1,7 @@
 /* test_dsl.c - the language: trees, spans, checks, canonical text, and what is
  * rejected with exactly which words (tests/reject). */
 #include "dsl.h"
+#include "compiler/support/file.h"
 
 #include <criterion/criterion.h>
 #include <glob.h>
@@ -62,7 +63,7 @@ static char *read_file(const char *path)
 {
     Buf b = {0};
 
-    cr_assert(buf_read_file(&b, path), "%s", path);
+    cr_assert(file_read(&b, path), "%s", path);
     if (!b.text)
         buf_puts(&b, "");
     return b.text;
@@ -416,7 +417,7 @@ static void expect_rejected(const char *path)
     Buf text = {0};
     const char *base = strrchr(path, '/') + 1;
 
-    cr_assert(buf_read_file(&text, path));
+    cr_assert(file_read(&text, path));
     Front f = parse_bytes(base, buf_text(&text), text.len);
     if (!diag_errors(f.diag))
         dsl_check(f.arena, f.diag, f.program, true);

@@ -7,12 +7,12 @@
 #include "compiler/emit/emit.h"
 #include "compiler/search/family.h"
 #include "tests/nest_eval.h"
+#include "tests/scratch.h"
+#include "compiler/support/file.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 typedef struct Build {
     Arena *arena;
@@ -501,8 +501,8 @@ static void golden(Build b, const Family *f, const char *variant)
              b.g->model);
     check_columns(buf_text(&got), path);
     if (getenv("DCC_GOLDEN_WRITE"))
-        buf_write_file(buf_text(&got), got.len, path);
-    cr_assert(buf_read_file(&want, path), "cannot read %s", path);
+        file_write(buf_text(&got), got.len, path);
+    cr_assert(file_read(&want, path), "cannot read %s", path);
     cr_expect_str_eq(buf_text(&got), buf_text(&want), "%s differs", path);
     buf_free(&got);
     buf_free(&want);
@@ -555,7 +555,7 @@ Test(emit, nvcc)
 typedef struct Suite {
     Buf cu, main_;
     FILE *data;
-    char dir[100];
+    char dir[200];
     unsigned seed;
     int n;
     const Device *device;
@@ -651,10 +651,9 @@ static void add_case(Suite *s, Build b, const Family *f, int stride)
 static Suite begin(Arena *a, const char *name)
 {
     Suite s = {.seed = 7, .device = device_find(a, "h200")};
-    char path[200];
+    char path[300];
 
-    snprintf(s.dir, sizeof s.dir, "/tmp/dcc-emit-%s-%d", name, (int)getuid());
-    mkdir(s.dir, 0777);
+    scratch_make(s.dir, sizeof s.dir, name);
     snprintf(path, sizeof path, "%s/data", s.dir);
     s.data = fopen(path, "wb");
     cr_assert(s.data != NULL);
@@ -664,7 +663,7 @@ static Suite begin(Arena *a, const char *name)
 static void finish(Suite *s)
 {
     const char *src = getenv("DCC_SRC");
-    char path[200], cmd[1000];
+    char path[300], cmd[2000];
     Buf all = {0};
 
     fclose(s->data);
@@ -677,14 +676,17 @@ static void finish(Suite *s)
     buf_puts(&all, "    printf(\"%d failures\\n\", failures);\n"
                    "    return failures > 0;\n}\n");
     snprintf(path, sizeof path, "%s/run.cu", s->dir);
-    cr_assert(buf_write_file(buf_text(&all), all.len, path));
+    cr_assert(file_write(buf_text(&all), all.len, path));
     if (!src)
         src = ".";
     snprintf(cmd, sizeof cmd,
              "'%s/runtime/emu/dcc-emu-cc' -O1 -I'%s/tests' -o '%s/run' '%s' "
              "&& '%s/run' '%s/data' >&2", src, src, s->dir, path, s->dir,
              s->dir);
-    cr_expect_eq(system(cmd), 0, "see %s", path);
+    int status = system(cmd);
+    cr_expect_eq(status, 0, "see %s", path);
+    if (status == 0)
+        scratch_remove(s->dir);
     buf_free(&all);
     buf_free(&s->cu);
     buf_free(&s->main_);

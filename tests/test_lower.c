@@ -5,6 +5,7 @@
  * NAME.err. With DCC_UPDATE set in the environment they are written anew. */
 #include "compiler/lower/lower.h"
 #include "compiler/front.h"
+#include "compiler/support/file.h"
 
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -50,10 +51,10 @@ static void expect(Arena *a, const char *path, const char *text)
     Buf want = {0};
 
     if (getenv("DCC_UPDATE")) {
-        cr_assert(buf_write_file(text, strlen(text), path));
+        cr_assert(file_write(text, strlen(text), path));
         return;
     }
-    cr_assert(buf_read_file(&want, path), "%s is missing", path);
+    cr_assert(file_read(&want, path), "%s is missing", path);
     cr_expect_str_eq(text, buf_text(&want), "%s differs:\n%s", path, text);
     buf_free(&want);
     (void)a;

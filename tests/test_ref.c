@@ -3,6 +3,8 @@
 #include "compiler/emit/emit.h"
 #include "runtime/dcc_ref.h"
 #include "runtime/safetensors.h"
+#include "tests/scratch.h"
+#include "compiler/support/file.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -122,7 +124,7 @@ static Graph *window_model(Arena *a)
 /* ---- building and running */
 
 typedef struct Work {
-    char dir[64];
+    char dir[200];
     Arena *arena;
 } Work;
 
@@ -133,7 +135,7 @@ static int shell(const char *fmt, ...)
     Buf b = {0};
     va_list ap;
 
-    buf_printf(&b, "cd %s && ", work.dir);
+    buf_printf(&b, "cd '%s' && ", work.dir);
     va_start(ap, fmt);
     buf_vprintf(&b, fmt, ap);
     va_end(ap);
@@ -146,15 +148,14 @@ static void build(void)
 {
     const char *src = getenv("DCC_SRC"), *cc = getenv("CC");
     Buf text = {0};
-    char path[100];
+    char path[300];
 
-    strcpy(work.dir, "/tmp/test_ref.XXXXXX");
-    cr_assert(mkdtemp(work.dir));
+    scratch_make(work.dir, sizeof work.dir, "ref");
     work.arena = arena_new();
     Graph *g[] = {linear_model(work.arena), window_model(work.arena)};
     emit_ref(&text, g, 2);
     snprintf(path, sizeof path, "%s/ref.c", work.dir);
-    cr_assert(buf_write_file(text.text, text.len, path));
+    cr_assert(file_write(text.text, text.len, path));
     buf_free(&text);
     cr_assert_eq(shell("%s -std=gnu11 -O1 -Wall -Wextra -Werror "
                        "-Wno-unknown-pragmas -I %s/runtime -o ref ref.c "
@@ -166,7 +167,7 @@ static void build(void)
 
 static void clean(void)
 {
-    shell("rm -f ref ref.c *.st; rmdir %s", work.dir);
+    scratch_remove(work.dir);
     arena_free(work.arena);
 }
 
@@ -174,7 +175,7 @@ static void clean(void)
 static dcc_st_file *open_file(const char *name)
 {
     dcc_st_file *f;
-    char path[100];
+    char path[300];
 
     snprintf(path, sizeof path, "%s/%s", work.dir, name);
     cr_assert_eq(dcc_st_open(&f, path), DCC_OK, "%s", dcc_error());
@@ -191,7 +192,7 @@ static const void *data_of(const dcc_st_file *f, const char *name)
 
 static void write_trace(const char *name, const float *y, const int32_t *a)
 {
-    char path[100];
+    char path[300];
     int64_t dim[] = {N, M};
     dcc_st_out out[] = {{"t4", DCC_ST_F32, 2, dim, y},
                         {"t5", DCC_ST_I32, 1, dim, a},
@@ -334,7 +335,7 @@ Test(ref, outputs_are_compared)
     double y[N * M];
     int best[N];
     int32_t a[N];
-    char path[100];
+    char path[300];
 
     build();
     snprintf(path, sizeof path, "%s/t.st", work.dir);

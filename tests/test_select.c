@@ -1,6 +1,7 @@
 /* test_select.c - which kernels models become: how many launches, in which
  * order, and that a plan brings the same ones back. */
 #include "models.h"
+#include "compiler/support/file.h"
 
 static int launches(const char *text)
 {
@@ -253,7 +254,7 @@ static int kernels_at_depth(const char *path, const char *layers)
 
     o.define = &depth;
     o.n_define = 1;
-    cr_assert(buf_read_file(&text, path));
+    cr_assert(file_read(&text, path));
     CudaProgram *p = compiled(&f, buf_text(&text), &r, &o);
     cr_assert(p, "%s: %s", path, diag_text(f.diag));
     int n = p->n_kernel;
@@ -301,7 +302,7 @@ static void round_trip(const char *path)
     Report first = {0}, second = {0};
     Buf text = {0}, cu = {0}, cu_again = {0};
 
-    cr_assert(buf_read_file(&text, path));
+    cr_assert(file_read(&text, path));
     o.want_plan = true;
     emit(&f, buf_text(&text), &o, &first, &cu);
     o.plan_name = "t.plan";

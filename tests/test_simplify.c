@@ -4,6 +4,7 @@
  * And the meaning of single steps. */
 #include "compiler/rewrite/layout.h"
 #include "models.h"
+#include "compiler/support/file.h"
 
 static void print_passes(Arena *a, const char *path, Buf *b)
 {
@@ -12,7 +13,7 @@ static void print_passes(Arena *a, const char *path, Buf *b)
     Buf text = {0};
     const char **model;
 
-    cr_assert(buf_read_file(&text, path));
+    cr_assert(file_read(&text, path));
     struct Program *p = front_text(a, d, stem, buf_text(&text), text.len);
     cr_assert(p, "%s", diag_text(d));
     int n = front_models(a, p, &model);
@@ -45,8 +46,8 @@ Test(simplify, golden)
                                         (int)strlen(file[i]) - 4, file[i]);
         print_passes(a, file[i], &got);
         if (getenv("DCC_UPDATE"))
-            cr_assert(buf_write_file(buf_text(&got), got.len, path));
-        cr_assert(buf_read_file(&want, path), "%s is missing", path);
+            cr_assert(file_write(buf_text(&got), got.len, path));
+        cr_assert(file_read(&want, path), "%s is missing", path);
         cr_expect_str_eq(buf_text(&got), buf_text(&want), "%s differs:\n%s",
                          path, buf_text(&got));
         buf_free(&got);

@@ -1,4 +1,6 @@
 #include "command/driver_priv.h"
+#include "command/place.h"
+#include "support/file.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -8,9 +10,8 @@
 
 enum { MESSAGE_LINES = 12 };
 
-/* Threads and the host's vectors where the compiler has them. */
-const char driver_ref_flags[] =
-    "-O2 -ftree-vectorize -march=native -fopenmp";
+/* Threads where the compiler has them; the same code on every machine. */
+const char driver_ref_flags[] = "-O2 -ftree-vectorize -fopenmp";
 
 /* ---- where -------------------------------------------------------------- */
 
@@ -26,8 +27,8 @@ const char *driver_nvcc(Build *b)
     const char *usual = "/usr/local/cuda/bin/nvcc";
     const char *name = driver_env("NVCC", "nvcc");
 
-    if (!getenv("NVCC") && !have_program(b->work.arena, name) &&
-        have_program(b->work.arena, usual))
+    if (!getenv("NVCC") && !have_command(&b->work, name) &&
+        have_command(&b->work, usual))
         return usual;
     return name;
 }
@@ -50,8 +51,7 @@ static bool have_gpu(void)
 static bool choose(Build *b)
 {
     const DriverPlace place = b->o->place;
-    const char *compiler = driver_nvcc(b);
-    bool have_nvcc = have_program(b->work.arena, compiler);
+    bool have_nvcc = have_command(&b->work, driver_nvcc(b));
     bool gpu = place != DRIVER_CPU && have_gpu();
 
     if (place == DRIVER_GPU && (!gpu || !have_nvcc)) {
@@ -65,9 +65,10 @@ static bool choose(Build *b)
     if (place == DRIVER_ANY && !b->gpu)
         fprintf(stderr, "dcc: note: on the CPU, emulated: %s\n",
                 gpu ? "nvcc is not found" : "there is no NVIDIA GPU");
-    if (!b->gpu && !have_program(b->work.arena, driver_env("CXX", "g++"))) {
-        fprintf(stderr, "dcc: error: g++ is not found, and the CPU needs "
-                        "it; install it or set CXX\n");
+    if (!b->gpu && !have_command(&b->work, driver_env("CXX", "g++"))) {
+        fprintf(stderr, "dcc: error: %s is not found, and the CPU needs "
+                        "a C++ compiler; install g++ or set CXX\n",
+                driver_env("CXX", "g++"));
         return false;
     }
     return true;
@@ -80,7 +81,8 @@ void driver_show_log(const char *path, int lines)
 {
     Buf text = {0};
 
-    if (buf_read_file(&text, path)) {
+    file_read(&text, path);
+    if (text.len) {
         const char *p = buf_text(&text);
         for (int i = 0; *p && i < lines; i++) {
             size_t n = strcspn(p, "\n");
@@ -91,12 +93,26 @@ void driver_show_log(const char *path, int lines)
     buf_free(&text);
 }
 
+/* A folder as a pattern that means only it. */
+static const char *escaped(Arena *a, const char *folder)
+{
+    Buf b = {0};
+
+    for (; *folder; folder++) {
+        if (strchr("*?[]\\", *folder))
+            buf_putc(&b, '\\');
+        buf_putc(&b, *folder);
+    }
+    return buf_take(&b, a);
+}
+
 /* The runtime's files of some patterns, in order of their names. */
 void driver_sources(Build *b, Command *c, const char *const *pattern)
 {
     for (; *pattern; pattern++) {
         glob_t found;
-        if (glob(arena_printf(b->work.arena, "%s/%s", b->runtime, *pattern),
+        if (glob(arena_printf(b->work.arena, "%s/%s",
+                              escaped(b->work.arena, b->runtime), *pattern),
                  0, NULL, &found) == 0)
             for (size_t i = 0; i < found.gl_pathc; i++)
                 command_add(&b->work, c,
@@ -105,26 +121,39 @@ void driver_sources(Build *b, Command *c, const char *const *pattern)
     }
 }
 
-static pid_t start_gpu(Build *b)
+static const char *log_path(Build *b, const char *name)
+{
+    return work_path(&b->work, arena_printf(b->work.arena, "%s.log", name));
+}
+
+/* NAME from NAME.cu */
+static void add_program(Build *b, Command *c, const char *name)
+{
+    Work *w = &b->work;
+
+    command_add(w, c, work_path(w, name));
+    command_add(w, c, work_path(w, arena_printf(w->arena, "%s.cu", name)));
+}
+
+static pid_t start_gpu(Build *b, const char *name)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "rt*.c",
                                         NULL};
     Work *w = &b->work;
     Command c = {0};
 
-    command_add(w, &c, driver_nvcc(b));
+    command_words(w, &c, driver_nvcc(b));
     command_split(w, &c, "-O3 -std=c++17");
     command_split(w, &c, b->o->arch);
     command_split(w, &c, "-diag-suppress 177,550 -I");
     command_add(w, &c, b->runtime);
     command_add(w, &c, "-o");
-    command_add(w, &c, work_path(w, "program"));
-    command_add(w, &c, work_path(w, "program.cu"));
+    add_program(b, &c, name);
     driver_sources(b, &c, parts);
-    return work_start(w, &c, work_path(w, "program.log"));
+    return work_start(w, &c, log_path(b, name));
 }
 
-static pid_t start_cpu(Build *b)
+static pid_t start_cpu(Build *b, const char *name)
 {
     Work *w = &b->work;
     Command c = {0};
@@ -134,64 +163,119 @@ static pid_t start_cpu(Build *b)
                                     b->runtime));
     command_split(w, &c, driver_env("DCC_EMU_FLAGS", "-O1"));
     command_add(w, &c, "-o");
-    command_add(w, &c, work_path(w, "program"));
-    command_add(w, &c, work_path(w, "program.cu"));
-    return work_start(w, &c, work_path(w, "program.log"));
+    add_program(b, &c, name);
+    return work_start(w, &c, log_path(b, name));
 }
 
-Command driver_ref_command(Build *b, const char *flags)
+static pid_t start_program(Build *b, const char *name)
+{
+    return b->gpu ? start_gpu(b, name) : start_cpu(b, name);
+}
+
+static Command ref_command(Build *b, const char *name, const char *flags)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "ref*.c",
                                         NULL};
     Work *w = &b->work;
     Command c = {0};
 
-    command_add(w, &c, driver_env("CC", "cc"));
+    command_words(w, &c, driver_env("CC", "cc"));
     command_split(w, &c, "-std=gnu11 -w");
     command_split(w, &c, flags);
     command_add(w, &c, "-I");
     command_add(w, &c, b->runtime);
     command_add(w, &c, "-o");
-    command_add(w, &c, work_path(w, "oracle"));
-    command_add(w, &c, work_path(w, "oracle.c"));
+    command_add(w, &c, work_path(w, name));
+    command_add(w, &c, work_path(w, arena_printf(w->arena, "%s.c", name)));
     driver_sources(b, &c, parts);
     command_add(w, &c, "-lm");
     return c;
 }
 
-static pid_t start_ref(Build *b, const char *flags)
+static pid_t start_ref(Build *b, const char *name, const char *flags)
 {
-    Command c = driver_ref_command(b, flags);
+    Command c = ref_command(b, name, flags);
 
-    return work_start(&b->work, &c, work_path(&b->work, "oracle.log"));
+    return work_start(&b->work, &c, log_path(b, name));
 }
 
-static bool built(Build *b, pid_t child, const char *what, const char *log)
+/* ---- a compiler that fails ---------------------------------------------- */
+
+/* A compiler that is told to stop, or has no room, says nothing of a text. */
+static bool blames_machine(const char *log)
+{
+    static const char *const words[] = {"No space left", "out of memory",
+                                        "memory exhausted", "Killed", NULL};
+    Buf text = {0};
+    bool found = false;
+
+    file_read(&text, log);
+    for (const char *const *w = words; *w; w++)
+        found = found || strstr(buf_text(&text), *w);
+    buf_free(&text);
+    return found;
+}
+
+/* Whether the compiler is well: it compiles next to nothing, with all that
+ * dcc's own text is compiled with. */
+static bool compiles_probe(Build *b, bool oracle)
+{
+    static const char cu[] = "#include \"dcc_device.cuh\"\n"
+                             "#include \"dcc_rt.h\"\n"
+                             "int main() { return 0; }\n";
+    static const char c[] = "#include \"dcc_ref.h\"\n"
+                            "int main(void) { return 0; }\n";
+
+    if (!work_file(&b->work, oracle ? "probe.c" : "probe.cu", oracle ? c : cu,
+                   strlen(oracle ? c : cu)))
+        return false;
+    return work_wait(&b->work, oracle ? start_ref(b, "probe", "-O0")
+                                      : start_program(b, "probe")) == 0;
+}
+
+/* Says why `name` was not built: the exit status. What only dcc can have done
+ * wrong stays, to be looked at. */
+static int not_built(Build *b, const char *name, int status, bool oracle)
+{
+    const char *log = log_path(b, name);
+    const char *what = oracle ? driver_env("CC", "cc")
+                       : b->gpu ? driver_nvcc(b)
+                                : "building for the CPU";
+
+    if (b->work.signal)
+        return 128 + b->work.signal;
+    if (status < 128 && status != NOT_STARTED && !blames_machine(log) &&
+        compiles_probe(b, oracle)) {
+        fprintf(stderr, "dcc: error: a bug in dcc: %s fails on what it wrote "
+                        "(exit status %d):\n", what, status);
+        driver_show_log(log, MESSAGE_LINES);
+        fprintf(stderr, "dcc: note: kept for a report: %s.%s\n",
+                work_path(&b->work, name), oracle ? "c" : "cu");
+        b->keep = true;
+        return DEFECT;
+    }
+    fprintf(stderr, "dcc: error: %s failed (exit status %d):\n", what,
+            status);
+    driver_show_log(log, MESSAGE_LINES);
+    return MACHINE;
+}
+
+/* 0, or dcc's exit status. */
+static int program_built(Build *b, pid_t child)
 {
     int status = work_wait(&b->work, child);
 
-    if (status == 0)
-        return true;
-    if (!b->work.signal) {
-        fprintf(stderr, "dcc: error: %s failed (exit status %d):\n", what,
-                status);
-        driver_show_log(work_path(&b->work, log), MESSAGE_LINES);
-    }
-    return false;
+    return status ? not_built(b, "program", status, false) : 0;
 }
 
-static bool program_built(Build *b, pid_t child)
+/* With threads if the compiler has them. */
+static int ref_built(Build *b, pid_t child)
 {
-    return built(b, child, b->gpu ? driver_nvcc(b) : "building for the CPU",
-                 "program.log");
-}
+    int status = work_wait(&b->work, child);
 
-static bool ref_built(Build *b, pid_t child)
-{
-    if (work_wait(&b->work, child) == 0)
-        return true;
-    return built(b, start_ref(b, "-O2"), driver_env("CC", "cc"),
-                 "oracle.log");
+    if (status)
+        status = work_wait(&b->work, start_ref(b, "oracle", "-O2"));
+    return status ? not_built(b, "oracle", status, true) : 0;
 }
 
 static bool write_text(Build *b, const char *name, const Buf *text)
@@ -213,12 +297,12 @@ bool driver_open(Build *b, const Driver *o)
     *b = (Build){.o = o};
     if (!work_open(&b->work, o->arena, o->folder))
         return false;
-    b->runtime = driver_env("DCC_RUNTIME_DIR", DCC_DATADIR "/runtime");
-    const char *probe = arena_printf(o->arena, "%s/dcc_rt.h", b->runtime);
-    if (access(probe, R_OK))
-        fprintf(stderr, "dcc: error: no runtime in '%s'; set "
-                        "DCC_RUNTIME_DIR\n",
-                b->runtime);
+    const char *looked = NULL;
+    b->runtime = place_runtime(o->arena, &looked);
+    if (!b->runtime)
+        fprintf(stderr, "dcc: error: no runtime in %s; DCC_RUNTIME_DIR says "
+                        "where it is\n",
+                looked);
     else if (choose(b) && write_texts(b))
         return true;
     driver_close(b);
@@ -227,7 +311,7 @@ bool driver_open(Build *b, const Driver *o)
 
 void driver_close(Build *b)
 {
-    (b->o->folder ? work_keep : work_close)(&b->work);
+    (b->o->folder || b->keep ? work_keep : work_close)(&b->work);
 }
 
 /* A program's exit status as dcc's. */
@@ -284,11 +368,11 @@ static int run_program(Build *b)
 int driver_run(const Driver *o)
 {
     Build b;
-    int status = MACHINE;
 
     if (!driver_open(&b, o))
         return MACHINE;
-    if (program_built(&b, b.gpu ? start_gpu(&b) : start_cpu(&b)))
+    int status = program_built(&b, start_program(&b, "program"));
+    if (!status)
         status = run_program(&b);
     driver_close(&b);
     return status;
@@ -312,7 +396,7 @@ static int list_models(Build *b, Model **out)
     command_add(&b->work, &c, work_path(&b->work, "oracle"));
     command_add(&b->work, &c, "--list");
     const char *log = work_path(&b->work, "models");
-    if (work_run(&b->work, &c, log) == 0 && buf_read_file(&text, log)) {
+    if (work_run(&b->work, &c, log) == 0 && file_read(&text, log)) {
         for (const char *p = buf_text(&text); *p; p += *p == '\n') {
             size_t name = strcspn(p, " \n");
             VEC_PUSH(b->work.arena, *out, n, cap) =
@@ -455,15 +539,14 @@ static int verify_all(Build *b)
 int driver_verify(const Driver *o)
 {
     Build b;
-    int status = MACHINE;
 
     if (!driver_open(&b, o))
         return MACHINE;
-    pid_t ref = start_ref(&b, driver_ref_flags);
-    pid_t program = b.gpu ? start_gpu(&b) : start_cpu(&b);
-    bool good = program_built(&b, program);
-    good = ref_built(&b, ref) && good;
-    if (good)
+    pid_t ref = start_ref(&b, "oracle", driver_ref_flags);
+    pid_t program = start_program(&b, "program");
+    int status = program_built(&b, program);
+    status = worse(ref_built(&b, ref), status);
+    if (!status)
         status = verify_all(&b);
     driver_close(&b);
     return status;

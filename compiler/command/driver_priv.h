@@ -12,6 +12,7 @@ typedef struct Build {
     Work work;
     const char *runtime; /* folder */
     bool gpu;
+    bool keep;           /* the folder stays: a bug in dcc to look at */
 } Build;
 
 const char *driver_env(const char *name, const char *otherwise);
@@ -24,8 +25,6 @@ void driver_close(Build *b); /* removes it, unless it is kept */
 void driver_show_log(const char *path, int lines);
 /* The runtime's files of some patterns (NULL-terminated). */
 void driver_sources(Build *b, Command *c, const char *const *pattern);
-/* The oracle: "oracle" from "oracle.c". */
-Command driver_ref_command(Build *b, const char *flags);
 extern const char driver_ref_flags[];
 /* A program's exit status as dcc's. */
 int driver_verdict(Build *b, int status);

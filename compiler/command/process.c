@@ -1,4 +1,5 @@
 #include "command/process.h"
+#include "support/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +17,8 @@ static void held_signals(sigset_t *set)
     sigaddset(set, SIGINT);
     sigaddset(set, SIGTERM);
     sigaddset(set, SIGHUP);
+    sigaddset(set, SIGQUIT);
+    sigaddset(set, SIGPIPE);
     sigaddset(set, SIGCHLD);
 }
 
@@ -46,8 +49,12 @@ bool work_open(Work *w, Arena *a, const char *folder)
     held_signals(&held);
     sigprocmask(SIG_BLOCK, &held, &w->before);
     w->dir = open_folder(a, folder, dir);
-    if (w->dir)
+    char *real = w->dir ? realpath(w->dir, NULL) : NULL;
+    if (real) {
+        w->dir = arena_strdup(a, real);
+        free(real);
         return true;
+    }
     fprintf(stderr, "dcc: error: no folder '%s': %s\n", folder ? folder : dir,
             strerror(errno));
     sigprocmask(SIG_SETMASK, &w->before, NULL);
@@ -84,7 +91,7 @@ bool work_file(const Work *w, const char *name, const char *text, size_t len)
 {
     const char *path = work_path(w, name);
 
-    if (buf_write_file(text, len, path))
+    if (file_write(text, len, path))
         return true;
     fprintf(stderr, "dcc: error: '%s': %s\n", path, strerror(errno));
     return false;
@@ -93,6 +100,14 @@ bool work_file(const Work *w, const char *name, const char *text, size_t len)
 void command_add(Work *w, Command *c, const char *arg)
 {
     VEC_PUSH(w->arena, c->arg, c->n, c->cap) = arg;
+}
+
+void command_words(Work *w, Command *c, const char *text)
+{
+    if (strpbrk(text, " \t\n") && have_program(w->arena, text))
+        command_add(w, c, text);
+    else
+        command_split(w, c, text);
 }
 
 void command_split(Work *w, Command *c, const char *args)
@@ -104,6 +119,14 @@ void command_split(Work *w, Command *c, const char *args)
     }
 }
 
+bool have_command(Work *w, const char *text)
+{
+    Command c = {0};
+
+    command_words(w, &c, text);
+    return c.n && have_program(w->arena, c.arg[0]);
+}
+
 static void child(const Work *w, const char *program, char **argv,
                   const char *log)
 {
@@ -112,10 +135,10 @@ static void child(const Work *w, const char *program, char **argv,
         if (fd < 0 || dup2(fd, 1) < 0 || dup2(fd, 2) < 0)
             _exit(NOT_STARTED);
     }
-    if (w->groups)
+    if (w->groups || log)
         setpgid(0, 0);
     /* what a child that is killed leaves goes away too */
-    if (!w->given && *w->dir == '/')
+    if (!w->given)
         setenv("TMPDIR", w->dir, 1);
     sigprocmask(SIG_SETMASK, &w->before, NULL);
     execvp(program, argv);
@@ -135,9 +158,16 @@ pid_t work_start(Work *w, const Command *c, const char *log)
     pid_t pid = fork();
     if (pid == 0)
         child(w, c->arg[0], argv, log);
-    if (pid > 0 && w->groups)
+    if (pid > 0 && (w->groups || log))
         setpgid(pid, pid); /* whoever is first */
     return pid;
+}
+
+/* With what it started, if it leads a group. */
+static void end_child(pid_t pid)
+{
+    if (kill(-pid, SIGTERM) != 0)
+        kill(pid, SIGTERM);
 }
 
 int work_wait(Work *w, pid_t pid)
@@ -149,7 +179,7 @@ int work_wait(Work *w, pid_t pid)
         return w->signal ? INTERRUPTED : NOT_STARTED;
     held_signals(&held);
     if (w->signal)
-        kill(pid, SIGTERM);
+        end_child(pid);
     for (;;) {
         pid_t done = waitpid(pid, &status, WNOHANG);
         if (done == pid)
@@ -159,7 +189,7 @@ int work_wait(Work *w, pid_t pid)
         int got = sigwaitinfo(&held, NULL);
         if (got > 0 && got != SIGCHLD) {
             w->signal = got;
-            kill(pid, SIGTERM);
+            end_child(pid);
         }
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status)

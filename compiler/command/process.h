@@ -19,7 +19,7 @@ typedef struct Work {
     bool given;
     sigset_t before;  /* the mask that children get */
     int signal;       /* that came, or 0; then nothing more is started */
-    bool groups;      /* children lead process groups, ended as a whole */
+    bool groups;      /* all children lead process groups */
 } Work;
 
 /* In `folder`, made if it is not there, or in a new one if that is NULL.
@@ -41,10 +41,15 @@ typedef struct Command {
 } Command;
 void command_add(Work *w, Command *c, const char *arg);
 void command_split(Work *w, Command *c, const char *args); /* at blanks */
+/* A program as CC and CXX name it: its path, which may hold blanks, or words,
+ * as "ccache g++". */
+void command_words(Work *w, Command *c, const char *text);
+/* Whether that program is there. */
+bool have_command(Work *w, const char *text);
 
-/* Starts a program found along $PATH; stdout and stderr go to `log` (a path),
- * or where dcc's own go if NULL. -1 if it cannot be started or a signal
- * came. */
+/* Starts a program found along $PATH; stdout and stderr go to `log` (a path;
+ * the child then leads a process group), or where dcc's own go if NULL. -1 if
+ * it cannot be started or a signal came. */
 pid_t work_start(Work *w, const Command *c, const char *log);
 enum { NOT_STARTED = 127, INTERRUPTED = 128 };
 /* Waits for it: its exit status, 128 + N if signal N ended it. */

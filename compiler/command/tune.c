@@ -1,5 +1,6 @@
 /* tune.c - what to try, and the plan of what was found (tune.h). */
 #include "command/tune_priv.h"
+#include "support/file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -345,7 +346,7 @@ bool tune_write(Tune *t)
         buf_puts(&b, "# measured in the emulator on a CPU: times that say "
                      "nothing about a GPU\n");
     put_failures(&b, t);
-    bool ok = buf_write_file(buf_text(&b), b.len, t->o->out);
+    bool ok = file_write(buf_text(&b), b.len, t->o->out);
     int error = errno;
     buf_free(&b);
     errno = error;

@@ -1,9 +1,11 @@
 /* tune_files.c - a round as files: kernels, host code, Makefile (tune.h). */
 #include "command/tune_priv.h"
 
-#include <glob.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static FileInfo file_info(const Tune *t, const char *name)
 {
@@ -106,6 +108,14 @@ static bool add_host(Tune *t, Round *r, CudaProgram *p)
 
 /* ---- the Makefile */
 
+/* The runtime's files as the work folder's link to it shows them: no path that
+ * make would have to be told how to read. */
+static const char *linked(const char *path, const char **name)
+{
+    *name = strrchr(path, '/') + 1;
+    return "runtime";
+}
+
 static void put_runtime(Buf *b, Tune *t)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "rt*.c",
@@ -121,46 +131,74 @@ static void put_runtime(Buf *b, Tune *t)
     }
     driver_sources(&t->build, &c, parts);
     for (int i = 0; i < c.n; i++) {
-        char *path = realpath(c.arg[i], NULL);
-        const char *name = strrchr(c.arg[i], '/') + 1;
+        const char *name, *folder = linked(c.arg[i], &name);
         int stem = (int)strcspn(name, ".");
         buf_printf(&all, " lib_%.*s.o", stem, name);
-        buf_printf(b, "lib_%.*s.o: %s\n\t$(COMPILE) -o $@ $<\n", stem, name,
-                   path ? path : c.arg[i]);
-        free(path);
+        buf_printf(b, "lib_%.*s.o: %s/%s\n\t$(COMPILE) -o $@ $<\n", stem,
+                   name, folder, name);
     }
     buf_printf(b, "runtime.a:%s\n\tar rcs $@%s\n\n", buf_text(&all),
                buf_text(&all));
     buf_free(&all);
 }
 
-static void put_tools(Buf *b, Tune *t, const char *runtime)
+/* A word as sh reads it, in a variable of make. */
+static void put_word(Buf *b, const char *word)
 {
-    if (t->build.gpu)
-        buf_printf(b, "COMPILE = %s -O3 -std=c++17 %s -diag-suppress 177,550 "
-                      "-I %s -c\nLINK = %s %s\n",
-                   driver_nvcc(&t->build), t->o->driver->arch, runtime,
-                   driver_nvcc(&t->build), t->o->driver->arch);
-    else
-        buf_printf(b, "LINK = sh %s/emu/dcc-emu-cc %s\n"
+    buf_putc(b, '\'');
+    for (; *word; word++)
+        if (*word == '$')
+            buf_puts(b, "$$");
+        else if (*word == '#')
+            buf_puts(b, "\\#");
+        else if (*word == '\'')
+            buf_puts(b, "'\\''");
+        else
+            buf_putc(b, *word);
+    buf_putc(b, '\'');
+}
+
+/* The words of a compiler. */
+static void put_tool(Buf *b, Tune *t, const char *name, const char *tool)
+{
+    Command c = {0};
+
+    command_words(&t->build.work, &c, tool);
+    buf_printf(b, "%s =", name);
+    for (int i = 0; i < c.n; i++) {
+        buf_putc(b, ' ');
+        put_word(b, c.arg[i]);
+    }
+    buf_putc(b, '\n');
+}
+
+static void put_tools(Buf *b, Tune *t)
+{
+    if (t->build.gpu) {
+        put_tool(b, t, "NVCC", driver_nvcc(&t->build));
+        buf_printf(b, "COMPILE = $(NVCC) -O3 -std=c++17 %s -diag-suppress "
+                      "177,550 -I runtime -c\nLINK = $(NVCC) %s\n",
+                   t->o->driver->arch, t->o->driver->arch);
+    } else {
+        buf_printf(b, "LINK = sh runtime/emu/dcc-emu-cc %s\n"
                       "COMPILE = $(LINK) -c\n",
-                   runtime, driver_env("DCC_EMU_FLAGS", "-O1"));
+                   driver_env("DCC_EMU_FLAGS", "-O1"));
+    }
 }
 
 /* With OpenMP if the compiler has it. */
-static void put_oracle(Buf *b, Tune *t, const char *runtime)
+static void put_oracle(Buf *b, Tune *t)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "ref*.c",
                                         NULL};
     Command c = {0};
 
     driver_sources(&t->build, &c, parts);
-    buf_printf(b, "CC = %s\nORACLE = -std=gnu11 -w -I %s -o oracle oracle.c",
-               driver_env("CC", "cc"), runtime);
+    put_tool(b, t, "CC", driver_env("CC", "cc"));
+    buf_puts(b, "ORACLE = -std=gnu11 -w -I runtime -o oracle oracle.c");
     for (int i = 0; i < c.n; i++) {
-        char *path = realpath(c.arg[i], NULL);
-        buf_printf(b, " \\\n    %s", path ? path : c.arg[i]);
-        free(path);
+        const char *name, *folder = linked(c.arg[i], &name);
+        buf_printf(b, " \\\n    %s/%s", folder, name);
     }
     buf_printf(b, " -lm\noracle: oracle.c\n\t$(CC) %s $(ORACLE) || "
                   "$(CC) -O2 $(ORACLE)\n\n", driver_ref_flags);
@@ -174,12 +212,29 @@ static void put_round(Buf *b, const Round *r)
     buf_puts(b, " runtime.a\n\t$(LINK) -o $@ $^\n");
 }
 
+/* A link that an earlier tuning left in a kept folder is replaced. */
+static bool link_runtime(Tune *t)
+{
+    const char *path = work_path(&t->build.work, "runtime");
+    char *real = realpath(t->build.runtime, NULL);
+    struct stat st;
+    bool ok = real != NULL;
+
+    if (ok && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
+        unlink(path);
+    ok = ok && symlink(real, path) == 0;
+    if (!ok)
+        fprintf(stderr, "dcc: error: '%s': %s\n", path, strerror(errno));
+    free(real);
+    return ok;
+}
+
 static bool write_makefile(Tune *t)
 {
     Buf b = {0};
-    char *real = realpath(t->build.runtime, NULL);
-    const char *runtime = real ? real : t->build.runtime;
 
+    if (!link_runtime(t))
+        return false;
     buf_printf(&b, "# Makefile -- written by dcc tune. Round N is model %s "
                    "with other variants.\n#   ./roundN --random 1 --tune 64"
                    "  times its steps\nall: oracle", t->o->model);
@@ -187,16 +242,15 @@ static bool write_makefile(Tune *t)
         if (t->round[i].n_part)
             buf_printf(&b, " round%d", i);
     buf_puts(&b, "\n.DELETE_ON_ERROR:\n\n");
-    put_tools(&b, t, runtime);
+    put_tools(&b, t);
     buf_puts(&b, "%.o: %.cu model.h\n\t$(COMPILE) -o $@ $<\n\n");
     put_runtime(&b, t);
-    put_oracle(&b, t, runtime);
+    put_oracle(&b, t);
     for (int i = 0; i < t->n_round; i++)
         if (t->round[i].n_part)
             put_round(&b, &t->round[i]);
     bool ok = work_file(&t->build.work, "Makefile", buf_text(&b), b.len);
     buf_free(&b);
-    free(real);
     return ok;
 }
 

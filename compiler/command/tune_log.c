@@ -1,5 +1,6 @@
 /* tune_log.c - what the children of a round wrote, and whose fault it is. */
 #include "command/tune_priv.h"
+#include "support/file.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ const char *tune_error_line(Tune *t, const char *log)
     size_t len = 0;
     bool error = false;
 
-    if (buf_read_file(&text, log))
+    if (file_read(&text, log))
         for (const char *p = buf_text(&text); *p && !error; p++) {
             size_t n = strcspn(p, "\n");
             const char *line = arena_strndup(t->arena, p, n);
@@ -70,7 +71,7 @@ static bool last_line(const char *log, const char *word, int *last)
     Buf text = {0};
     bool any = false;
 
-    if (buf_read_file(&text, log))
+    if (file_read(&text, log))
         for (const char *p = buf_text(&text); *p; p += *p == '\n') {
             size_t n = strlen(word);
             if (!strncmp(p, word, n) && p[n] == ' ') {
@@ -145,7 +146,7 @@ int tune_verdict(Tune *t, Round *r, const char *log)
 
     for (const char *p = t->only; *p; p++)
         wanted += *p == 't';
-    if (buf_read_file(&text, log))
+    if (file_read(&text, log))
         for (const char *p = buf_text(&text); *p; p += *p == '\n') {
             int id, used = 0;
             size_t n = strcspn(p, "\n");
@@ -181,7 +182,7 @@ void tune_samples(Tune *t, Round *r, const char *log)
 {
     Buf text = {0};
 
-    if (buf_read_file(&text, log))
+    if (file_read(&text, log))
         for (const char *p = buf_text(&text); *p; p += *p == '\n') {
             int step;
             float us;

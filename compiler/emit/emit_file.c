@@ -100,6 +100,17 @@ static bool uses_wgmma(CudaProgram *const *p, int n)
     return false;
 }
 
+/* The header's own text, less its include of the runtime. */
+static void put_header_text(Buf *b, const Buf *header)
+{
+    for (const char *p = buf_text(header); *p;) {
+        size_t n = strcspn(p, "\n");
+        if (strncmp(p, "#include \"", 10))
+            buf_putn(b, p, n + (p[n] == '\n'));
+        p += n + (p[n] == '\n');
+    }
+}
+
 static void put_includes(Buf *b, const FileInfo *f, const Buf *header,
                          bool wgmma)
 {
@@ -108,7 +119,10 @@ static void put_includes(Buf *b, const FileInfo *f, const Buf *header,
     if (!f->standalone) {
         buf_printf(b, "#include \"dcc_device.cuh\"\n#include \"dcc_rt.h\"\n"
                       "%s", wgmma ? "#include \"dcc_wgmma.cuh\"\n" : "");
-        buf_printf(b, "#include \"%s\"\n\n", f->header_name);
+        if (f->own_header)
+            put_header_text(b, header);
+        else
+            buf_printf(b, "#include \"%s\"\n\n", f->header_name);
         return;
     }
     buf_puts(b, "#ifdef __CUDACC__  // no model uses all of the runtime\n"
@@ -119,13 +133,7 @@ static void put_includes(Buf *b, const FileInfo *f, const Buf *header,
     for (const EmbeddedFile *e = embedded_runtime; e->name; e++)
         if (!strcmp(e->name, wgmma ? "dcc_wgmma.cuh" : "dcc_device.cuh"))
             put_runtime(b, &done, e);
-    /* the header's own text, less its include of the runtime */
-    for (const char *p = buf_text(header); *p;) {
-        size_t n = strcspn(p, "\n");
-        if (strncmp(p, "#include \"", 10))
-            buf_putn(b, p, n + (p[n] == '\n'));
-        p += n + (p[n] == '\n');
-    }
+    put_header_text(b, header);
 }
 
 static void put_main(Buf *b, CudaProgram *const *p, int n)

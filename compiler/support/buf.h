@@ -1,5 +1,5 @@
-/* buf.h - a growing text buffer, and writing a file so that it is either
- * whole or not there. A Buf owns its memory; buf_free releases it. */
+/* buf.h - a growing text buffer. A Buf owns its memory; buf_free releases it.
+ */
 #ifndef DCC_BUF_H
 #define DCC_BUF_H
 
@@ -24,14 +24,5 @@ const char *buf_text(const Buf *b); /* "" while empty */
 void buf_free(Buf *b);
 /* The text, from now on the arena's; b is empty. */
 const char *buf_take(Buf *b, Arena *a);
-
-/* Reads a whole file into b. False, with errno set, if it cannot (a directory
- * is EISDIR). */
-bool buf_read_file(Buf *b, const char *path);
-
-/* Writes text to path through a temporary file beside it that is renamed when
- * complete and removed on failure. A path that exists and is no regular file
- * (/dev/stdout) is written directly. False, with errno set, if it cannot. */
-bool buf_write_file(const char *text, size_t len, const char *path);
 
 #endif

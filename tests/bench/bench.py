@@ -23,6 +23,7 @@ wrong, 3 without GPU, nvcc or torch. --cpu tries the script itself on small
 shapes without a GPU.
 """
 import argparse
+import atexit
 import concurrent.futures as futures
 import glob
 import json
@@ -33,6 +34,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -668,7 +670,7 @@ def options():
     p.add_argument("--dcc-flag", action="append", default=[])
     p.add_argument("--target", default="h200")
     p.add_argument("--arch", default="90a")
-    p.add_argument("--work", default="/tmp/dcc-bench")
+    p.add_argument("--work", help="folder to build in, and to leave")
     p.add_argument("--json", default="bench.json")
     p.add_argument("--budget", type=float, default=240, help="seconds in all")
     p.add_argument("--patience", type=float, default=30,
@@ -697,6 +699,9 @@ def main():
     if not o.cpu and shell(["nvidia-smi", "-L"], 60)[0]:
         say("no GPU: skipped")
         return 3
+    if not o.work:
+        o.work = tempfile.mkdtemp(prefix="dcc-bench-")
+        atexit.register(shutil.rmtree, o.work, ignore_errors=True)
     os.makedirs(o.work, exist_ok=True)
     builder, worker = Builder(o), Worker(o)
     report = {"machine": run.machine(o),

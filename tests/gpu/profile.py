@@ -10,16 +10,19 @@ predicted, and the variant.  This is what the model's constants are held
 against.  Needs a GPU and nvcc.
 """
 import argparse
+import atexit
 import concurrent.futures as futures
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUNTIME = os.path.join(TOP, "runtime")
-PARTS = ("base", "rt", "rt_files", "rt_main", "rt_profile", "rt_tma", "rt_tune",
-         "safetensors", "safetensors_read", "safetensors_write")
+PARTS = ("base", "rt", "rt_files", "rt_main", "rt_profile", "rt_stream", "rt_tma",
+         "rt_tune", "safetensors", "safetensors_read", "safetensors_write")
 
 
 def shell(command, timeout=300):
@@ -87,8 +90,11 @@ def main():
     p.add_argument("--dcc-flag", action="append", default=[])
     p.add_argument("--cases", required=True)
     p.add_argument("--json", default="profile.json")
-    p.add_argument("--work", default="/tmp/dcc-profile")
+    p.add_argument("--work", help="folder to build in, and to leave")
     o = p.parse_args()
+    if not o.work:
+        o.work = tempfile.mkdtemp(prefix="dcc-profile-")
+        atexit.register(shutil.rmtree, o.work, ignore_errors=True)
     os.makedirs(o.work, exist_ok=True)
     with futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda part: shell(

@@ -16,6 +16,7 @@ wrong, 3 without GPU, nvcc or torch.
 Needs torch and nvcc; no flex, bison, autotools or Criterion.
 """
 import argparse
+import atexit
 import concurrent.futures as futures
 import ctypes
 import importlib.util
@@ -26,6 +27,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -499,7 +501,7 @@ def options():
     p.add_argument("--dcc-flag", action="append", default=[])
     p.add_argument("--target", default="h200")
     p.add_argument("--arch", default="90a")
-    p.add_argument("--work", default="/tmp/dcc-gpu")
+    p.add_argument("--work", help="folder to build in, and to leave")
     p.add_argument("--json", default="gpu.json")
     p.add_argument("--budget", type=float, default=570, help="seconds in all")
     p.add_argument("--nvcc-timeout", type=float, default=240)
@@ -538,6 +540,9 @@ def main():
     if shell(["nvidia-smi", "-L"], 60)[0]:
         say("no GPU: skipped")
         return 3
+    if not o.work:
+        o.work = tempfile.mkdtemp(prefix="dcc-gpu-")
+        atexit.register(shutil.rmtree, o.work, ignore_errors=True)
     os.makedirs(o.work, exist_ok=True)
     cases = [{"model": m, "type": t, "batch": b}
              for m in o.models for t in o.types for b in o.batches]

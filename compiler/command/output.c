@@ -1,0 +1,109 @@
+#include "command/output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int output_check(const UsedFile *in, int n_in, const UsedFile *out, int n_out)
+{
+    for (int o = 0; o < n_out; o++) {
+        if (!out[o].path)
+            continue;
+        for (int i = 0; i < n_in; i++)
+            if (in[i].path && file_same(in[i].path, out[o].path)) {
+                fprintf(stderr,
+                        "dcc: error: %s would overwrite '%s', which "
+                        "is %s\n",
+                        out[o].what, out[o].path, in[i].what);
+                return 2;
+            }
+        for (int i = 0; i < o; i++)
+            if (out[i].path && file_same_out(out[i].path, out[o].path)) {
+                fprintf(stderr,
+                        "dcc: error: %s and %s would both write "
+                        "'%s'\n",
+                        out[i].what, out[o].what, out[o].path);
+                return 2;
+            }
+    }
+    return 0;
+}
+
+bool output_is_stream(const char *path)
+{
+    struct stat st;
+
+    if (!strcmp(path, "-"))
+        return true;
+    if (stat(path, &st) != 0)
+        return false;
+    if (!S_ISREG(st.st_mode))
+        return !S_ISDIR(st.st_mode);
+    /* /dev/stdout, sent to a file */
+    struct stat own, link;
+    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) &&
+           fstat(STDOUT_FILENO, &own) == 0 && own.st_dev == st.st_dev &&
+           own.st_ino == st.st_ino;
+}
+
+/* What was at a path before: NULL text: nothing. */
+typedef struct Before {
+    Buf text;
+    bool regular;
+} Before;
+
+static Before remember(const char *path)
+{
+    Before b = {0};
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && !output_is_stream(path))
+        b.regular = file_read(&b.text, path);
+    return b;
+}
+
+static void put_back(const Before *b, const char *path, bool was_there)
+{
+    if (b->regular)
+        file_write(buf_text(&b->text), b->text.len, path);
+    else if (!was_there)
+        unlink(path);
+}
+
+static int write_one(const OutFile *f)
+{
+    if (!f->path || file_write(buf_text(f->text), f->text->len, f->path))
+        return 0;
+    if (!strcmp(f->path, "-"))
+        fprintf(stderr, "dcc: error: cannot write to standard output: %s\n",
+                file_error());
+    else
+        fprintf(stderr, "dcc: error: cannot write '%s': %s\n", f->path,
+                file_error());
+    return 3;
+}
+
+int output_write(const OutFile *f, int n)
+{
+    Before *before = calloc((size_t)n + 1, sizeof *before);
+    bool *there = calloc((size_t)n + 1, sizeof *there);
+    int status = before && there ? 0 : 3, done = 0;
+
+    for (; !status && done < n; done++) {
+        if (f[done].path) {
+            there[done] = access(f[done].path, F_OK) == 0;
+            before[done] = remember(f[done].path);
+        }
+        status = write_one(&f[done]);
+    }
+    for (int i = done - 2; status && i >= 0; i--)
+        if (f[i].path)
+            put_back(&before[i], f[i].path, there[i]);
+    for (int i = 0; before && i < done; i++)
+        buf_free(&before[i].text);
+    free(before);
+    free(there);
+    return status;
+}
