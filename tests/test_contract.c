@@ -340,6 +340,7 @@ static void add_kernel(Suite *s, Build *b, const Family *f,
     k->name = arena_printf(b->arena, "%s_%d_%s", b->g->model, s->n++,
                            f->name);
     f->build(b->g, b->gr, o, v, k);
+    kernel_finish(b->g, k);
     cr_assert(k->n_phase > 0, "%s was not built", k->name);
     emit_kernel(&s->cu, &p, k);
     buf_putc(&s->cu, '\n');

@@ -467,6 +467,7 @@ static void put_kernel(Buf *out, Build *b, const Family *f, const Options *o,
 
     k->name = name;
     f->build(b->g, b->gr, o, v, k);
+    kernel_finish(b->g, k);
     k->predicted_us = 1; /* golden text outlives changes of the model */
     k->limiter = "HBM";
     emit_kernel(out, &p, k);

@@ -330,6 +330,7 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
         Group *gr = k->instance[0];
         const Choice *c = choose_variant(s, gr);
         c->family->build(g, gr, s->options, &c->variant[gr->variant], k);
+        kernel_finish(g, k);
         dependent_check(k);
     }
     return true;

@@ -147,8 +147,9 @@ void kernel_wait_phase(Graph *g, Kernel *k);
 /* Whether all that e reads was made at load time, so that it may be read
  * before the wait. */
 bool kernel_reads_constants(const Expr *e);
-/* Takes out `const int i = ...;` lines of names that nothing mentions later. */
-void kernel_tidy(Graph *g, Kernel *k);
+/* What build() made is complete: its phases become one body, which the passes
+ * of tree_pass.h improve, and constants that nothing reads go. */
+void kernel_finish(Graph *g, Kernel *k);
 /* Whether text has the identifier id. */
 bool text_mentions(const char *text, const char *id);
 

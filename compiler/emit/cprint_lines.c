@@ -12,50 +12,71 @@ enum { COLUMNS = 80, STEP = 4 };
  * away. */
 enum { AT_BLANK = '\f', IN_WORD = '\v' };
 
-/* What a break after s[i] costs: its depth in brackets; -1: none is possible
- * there. Operators stay at the beginning of the next line, except `=` and
- * commas. */
-static int break_cost(const char *s, int i, int depth)
-{
-    const char *next = s + i + 1;
+/* What a line more costs, and a bracket more around a break. */
+enum { LINE = 14, DEPTH = 13, NO_BREAK = -1, TOO_LONG = 10000 };
 
-    if (s[i] != ' ' || i == 0 || !*next)
-        return -1;
-    char before = s[i - 1];
-    if (before == ',') /* of a list of declarations, or of arguments */
-        return depth ? 10 * depth + 2 : 0;
-    if (before == '=' && i > 1 && s[i - 2] == ' ')
-        return 10 * depth + 1;
-    if (before == ';')
-        return 10 * depth;
-    if (!strncmp(next, "? ", 2) || !strncmp(next, ": ", 2))
-        return 10 * depth + 1;
-    if (!strncmp(next, "|| ", 3))
-        return 10 * depth + 2;
-    if (!strncmp(next, "&& ", 3))
-        return 10 * depth + 3;
-    if (!strncmp(next, "+ ", 2) || !strncmp(next, "- ", 2))
-        return 10 * depth + 4;
-    if (strchr("<>", *next) || !strncmp(next, "* ", 2) ||
-        !strncmp(next, "/ ", 2) || !strncmp(next, "== ", 3))
-        return 10 * depth + 5;
-    return -1;
+static bool begins(const char *s, const char *with)
+{
+    return !strncmp(s, with, strlen(with));
 }
 
-/* Where to end the first line of s, at most `room` columns: its length, or 0
- * if there is no good place. A line that cannot end at a blank ends after an
- * opening parenthesis or between two subscripts. */
-static int break_at(const char *s, int room)
+/* What a break at the blank s[i] costs, with nothing around it. Operators stay
+ * at the beginning of the next line, except `=` and commas. */
+static int blank_cost(const char *s, int i, int depth)
 {
-    int depth = 0, best = 0, best_cost = 1 << 20, opening = 0;
+    static const struct { const char *op; int cost; } ops[] = {
+        {"? ", 1}, {": ", 1}, {"|| ", 2}, {"&& ", 3}, {"+ ", 4}, {"- ", 4},
+        {"<", 5},  {">", 5},  {"* ", 5},  {"/ ", 5},  {"== ", 5}, {"^ ", 4},
+        {"% ", 6}};
+    const char *next = s + i + 1;
+
+    if (s[i - 1] == ',') /* of a list of declarations, or of arguments */
+        return depth ? 2 : 0;
+    if (s[i - 1] == '=' && i > 1 && s[i - 2] == ' ')
+        return 3;
+    if (s[i - 1] == ';')
+        return 0;
+    for (size_t n = 0; n < sizeof ops / sizeof *ops; n++)
+        if (begins(next, ops[n].op))
+            return ops[n].cost;
+    return NO_BREAK;
+}
+
+/* What a break after s[i] costs within `depth` brackets. */
+static int break_cost(const char *s, int i, int depth)
+{
+    int cost = NO_BREAK;
+
+    if (!i || !s[i + 1])
+        return NO_BREAK;
+    if (s[i] == ' ')
+        cost = blank_cost(s, i, depth);
+    else if (s[i] == '(' && s[i - 1] != ' ' && s[i + 1] != ')')
+        cost = 6; /* before a call's arguments */
+    else if (s[i] == ']' && s[i + 1] == '[')
+        cost = 9;
+    return cost < 0 ? NO_BREAK : cost + DEPTH * depth;
+}
+
+/* A place where s may be broken: after s[at]. */
+typedef struct Break {
+    int at, cost;
+    int total;    /* of the best way to come here */
+    int from;     /* the place before, or -1: the line's start */
+} Break;
+enum { MAX_BREAKS = 256 };
+
+static int find_breaks(const char *s, Break place[MAX_BREAKS])
+{
+    int depth = 0, n = 0;
     bool quoted = false;
 
-    for (int i = 0; s[i] && i <= room; i++) {
+    for (int i = 0; s[i] && n + 1 < MAX_BREAKS; i++) {
         if (s[i] == '"' && (i == 0 || s[i - 1] != '\\'))
             quoted = !quoted;
         if (quoted)
             continue;
-        if (!strncmp(s + i, "<<<", 3) || !strncmp(s + i, ">>>", 3)) {
+        if (begins(s + i, "<<<") || begins(s + i, ">>>")) {
             depth += s[i] == '<' ? 2 : -2;
             i += 2;
             continue;
@@ -63,26 +84,42 @@ static int break_at(const char *s, int room)
         bool close = i > 0 && s[i - 1] != ' '; /* no operator: a template's */
         if (strchr("([{", s[i]) || (s[i] == '<' && close))
             depth++;
-        if (strchr(")]}", s[i]) ||
-            (s[i] == '>' && close && s[i - 1] != '-'))
+        if (strchr(")]}", s[i]) || (s[i] == '>' && close && s[i - 1] != '-'))
             depth--;
-        if ((s[i] == '(' && s[i + 1] != ')' && i < room) ||
-            (s[i] == ']' && s[i + 1] == '[' && i < room))
-            opening = i + 1;
         int cost = break_cost(s, i, depth);
-        /* a break near the start gains little */
-        if (cost >= 0 && i < room / 3)
-            cost += 15;
-        if (cost >= 0 && cost <= best_cost) {
-            best_cost = cost;
-            best = i;
+        if (cost >= 0)
+            place[n++] = (Break){.at = i, .cost = cost};
+    }
+    place[n++] = (Break){.at = (int)strlen(s)};
+    return n;
+}
+
+/* Where the lines of s end, the first of `room` columns, the others of STEP
+ * fewer: the breaks that cost least together. Fills place[].from, from the
+ * last place on; returns how many places there are. */
+static int choose_breaks(const char *s, int room, Break place[MAX_BREAKS])
+{
+    int n = find_breaks(s, place);
+
+    for (int i = 0; i < n; i++) {
+        Break *p = &place[i];
+        p->total = -1;
+        for (int j = -1; j < i; j++) {
+            int from = j < 0 ? 0 : place[j].at + 1;
+            int over = p->at + (s[p->at] != ' ' && s[p->at]) - from -
+                       (j < 0 ? room : room - STEP);
+            int total = (j < 0 ? 0 : place[j].total) + LINE + p->cost +
+                        (over > 0 ? TOO_LONG + over : 0);
+            /* a break near the start gains little */
+            if (j < 0 && i + 1 < n && p->at < room / 3)
+                total += 15;
+            if (p->total < 0 || total <= p->total) {
+                p->total = total;
+                p->from = j;
+            }
         }
     }
-    if (best || opening)
-        return best ? best : opening;
-    const char *first = strchr(s, '(');
-    return first && first[1] && first[1] != ')' && !quoted
-               ? (int)(first + 1 - s) : 0;
+    return n;
 }
 
 static void put_indent(Buf *b, int n)
@@ -92,26 +129,27 @@ static void put_indent(Buf *b, int n)
 
 static void code_line(Buf *b, const char *s, int indent)
 {
-    int room = COLUMNS - indent;
-    bool first = true;
+    Break place[MAX_BREAKS];
+    int next[MAX_BREAKS + 1], from = 0;
 
-    while ((int)strlen(s) > room) {
-        int at = break_at(s, room);
-        if (!at)
-            break;
+    if ((int)strlen(s) <= COLUMNS - indent) {
         put_indent(b, indent);
-        buf_putn(b, s, (size_t)at);
-        buf_putc(b, s[at] == ' ' ? AT_BLANK : IN_WORD);
-        buf_putc(b, '\n');
-        s += at + (s[at] == ' ');
-        if (first)
-            indent += STEP;
-        first = false;
-        room = COLUMNS - indent;
+        buf_printf(b, "%s\n", s);
+        return;
     }
-    put_indent(b, indent);
-    buf_puts(b, s);
-    buf_putc(b, '\n');
+    int last = choose_breaks(s, COLUMNS - indent, place) - 1;
+    for (int i = last; i >= 0; i = place[i].from)
+        next[place[i].from + 1] = i;
+    for (int i = next[0]; i < last; i = next[i + 1]) {
+        put_indent(b, indent + (from ? STEP : 0));
+        bool blank = s[place[i].at] == ' ';
+        buf_putn(b, s + from, (size_t)(place[i].at + !blank - from));
+        buf_putc(b, blank ? AT_BLANK : IN_WORD);
+        buf_putc(b, '\n');
+        from = place[i].at + 1;
+    }
+    put_indent(b, indent + (from ? STEP : 0));
+    buf_printf(b, "%s\n", s + from);
 }
 
 /* The words of a line that is one of a comment's, or NULL; a line of a table,

@@ -96,11 +96,7 @@ void dependent_launches(Selection *s, CudaProgram *p)
 
 void dependent_check(const Kernel *k)
 {
-    bool found = !k->waits;
-
-    for (int i = 0; i < k->n_phase; i++)
-        found |= strstr(k->phase[i].text, "dcc_grid_wait();") != NULL;
-    if (found)
+    if (!k->waits || tree_mentions(k->body, "dcc_grid_wait"))
         return;
     fprintf(stderr, "dcc: internal error: kernel %s (%s) never waits\n",
             k->name, k->family);

@@ -413,13 +413,9 @@ static void put_kernel(Buf *b, const Kernel *k)
     put_constants(&body, k);
     put_asserts(&body, k);
     put_smem(&body, k);
-    for (int i = 0; i < k->n_phase; i++) {
-        if (body.len)
-            buf_putc(&body, '\n');
-        if (k->phase[i].label && *k->phase[i].label)
-            buf_printf(&body, "// %s\n", k->phase[i].label);
-        buf_puts(&body, k->phase[i].text);
-    }
+    if (body.len)
+        buf_putc(&body, '\n');
+    tree_print(&body, k->body);
     cprint_lines(b, buf_text(&body), 4);
     buf_puts(b, "}\n");
     buf_free(&body);

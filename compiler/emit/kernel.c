@@ -1,4 +1,5 @@
 #include "emit/cprint.h"
+#include "emit/tree_pass.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -119,7 +120,7 @@ void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
 void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text)
 {
     VEC_PUSH(g->arena, k->phase, k->n_phase, k->cap_phase) =
-        (Phase){label, arena_strdup(g->arena, buf_text(text))};
+        (Phase){label, tree_parse(g->arena, buf_text(text), k->name)};
 }
 
 /* ---- the wait for the grid --------------------------------------------- */
@@ -168,7 +169,7 @@ bool kernel_reads_constants(const Expr *e)
     return constant;
 }
 
-/* ---- names that nothing uses ------------------------------------------- */
+/* ---- names ------------------------------------------------------------- */
 
 static bool is_word(char c)
 {
@@ -185,98 +186,88 @@ bool text_mentions(const char *s, const char *id)
     return false;
 }
 
-/* The name that a one-line `const T name = ...;` gives; length in *n, or NULL.
- */
-static const char *named(const char *line, size_t len, size_t *n)
+/* ---- the whole ----------------------------------------------------------- */
+
+/* The phases one after another, each under its name. */
+static Tree *join_phases(Graph *g, const Kernel *k)
 {
-    static const char *const types[] = {"const int ", "const float ",
-                                        "const bool ", "const long long "};
+    Tree *t = tree_list(g->arena);
 
-    while (len && *line == ' ') {
-        line++;
-        len--;
-    }
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        size_t t = strlen(types[i]);
-        if (len <= t || strncmp(line, types[i], t) || line[len - 1] != ';')
-            continue;
-        for (*n = 0; is_word(line[t + *n]); ++*n)
-            ;
-        return line + t;
-    }
-    return NULL;
-}
-
-/* A line that was taken out is filled with these. */
-enum { GONE = 1 };
-
-/* How much of text is in the scope of a line indented by `indent`: up to the
- * first line that is indented less. */
-static size_t scope_of(const char *text, size_t indent)
-{
-    const char *s = text;
-
-    while (*s) {
-        size_t own = strspn(s, " "), n = strcspn(s, "\n");
-        if (own < indent && own < n && *s != GONE)
-            break;
-        s += n + (s[n] == '\n');
-    }
-    return (size_t)(s - text);
-}
-
-/* Does text mention the n letters at id before `end`? */
-static bool mentions_before(char *text, size_t end, const char *id, size_t n)
-{
-    char name[64], saved = text[end];
-
-    if (n >= sizeof name)
-        return true;
-    memcpy(name, id, n);
-    name[n] = 0;
-    text[end] = 0;
-    bool found = text_mentions(text, name);
-    text[end] = saved;
-    return found;
-}
-
-/* From the last line to the first: what only a line mentions that has gone
- * goes too. */
-static void tidy_lines(char *text, size_t len)
-{
-    for (char *end = text + len; end > text;) {
-        char *start = end - 1;
-        while (start > text && start[-1] != '\n')
-            start--;
-        size_t line = (size_t)(end - start) - (end[-1] == '\n'), n = 0;
-        const char *id = named(start, line, &n);
-        if (id && !mentions_before(end, scope_of(end, strspn(start, " ")), id,
-                                   n))
-            memset(start, GONE, line);
-        end = start;
-    }
-}
-
-void kernel_tidy(Graph *g, Kernel *k)
-{
-    Buf all = {0};
-
-    for (int i = 0; i < k->n_phase; i++)
-        buf_puts(&all, k->phase[i].text);
-    char *text = arena_strdup(g->arena, buf_text(&all));
-    tidy_lines(text, all.len);
     for (int i = 0; i < k->n_phase; i++) {
-        size_t len = strlen(k->phase[i].text);
-        Buf kept = {0};
-        for (const char *end = text + len; text < end;) {
-            size_t line = strcspn(text, "\n");
-            line += text[line] == '\n';
-            if (*text != GONE)
-                buf_printf(&kept, "%.*s", (int)line, text);
-            text += line;
-        }
-        k->phase[i].text = arena_strdup(g->arena, buf_text(&kept));
-        buf_free(&kept);
+        const char *label = k->phase[i].label;
+        if (i)
+            tree_add(g->arena, t, tree_new(g->arena, TREE_BLANK, (Code){0}));
+        if (label && *label)
+            tree_add(g->arena, t,
+                     tree_comment(g->arena,
+                                  arena_printf(g->arena, "// %s", label)));
+        tree_add(g->arena, t, k->phase[i].tree);
     }
-    buf_free(&all);
+    return t;
+}
+
+static void add_facts(Facts *f, const Kernel *k)
+{
+    static const char *const axis[] = {"x", "y", "z"};
+
+    for (int i = 0; i < k->n_constant; i++)
+        facts_add(f, k->constant[i].name,
+                  range_of(k->constant[i].value, k->constant[i].value));
+    for (int i = 0; i < 3; i++) {
+        int n = k->grid[i] > 1 ? k->grid[i] : 1, t = i ? 1 : k->block;
+        Range at = range_of(0, n - 1), thread = range_of(0, t - 1);
+        at.wraps = thread.wraps = true;
+        facts_add(f, arena_printf(f->arena, "blockIdx.%s", axis[i]), at);
+        facts_add(f, arena_printf(f->arena, "gridDim.%s", axis[i]),
+                  (Range){true, true, n, n});
+        facts_add(f, arena_printf(f->arena, "threadIdx.%s", axis[i]), thread);
+        facts_add(f, arena_printf(f->arena, "blockDim.%s", axis[i]),
+                  (Range){true, true, t, t});
+    }
+}
+
+static bool is_read(const Kernel *k, const char *name)
+{
+    if (tree_speaks_of(k->body, name))
+        return true;
+    for (int i = 0; i < k->n_smem; i++)
+        if (text_mentions(k->smem[i].decl, name) ||
+            (k->smem[i].comment && text_mentions(k->smem[i].comment, name)))
+            return true;
+    for (int i = 0; i < k->n_assert; i++)
+        if (text_mentions(k->assert_[i], name))
+            return true;
+    for (int i = 0; i < k->n_constant; i++)
+        if (k->constant[i].comment &&
+            text_mentions(k->constant[i].comment, name))
+            return true;
+    return false;
+}
+
+/* A comment stands behind the last of several enumerators: if that one goes,
+ * the one before has it. */
+static void drop_constants(Kernel *k)
+{
+    int n = 0;
+
+    for (int i = 0; i < k->n_constant; i++) {
+        Constant c = k->constant[i];
+        if (is_read(k, c.name)) {
+            k->constant[n++] = c;
+        } else if (n && c.comment && *c.comment && k->constant[n - 1].comment &&
+                   !*k->constant[n - 1].comment) {
+            k->constant[n - 1].comment = c.comment;
+        }
+    }
+    k->n_constant = n;
+}
+
+void kernel_finish(Graph *g, Kernel *k)
+{
+    Facts known = {.arena = g->arena};
+
+    k->body = join_phases(g, k);
+    add_facts(&known, k);
+    tree_improve(k->body, &known);
+    drop_constants(k);
 }

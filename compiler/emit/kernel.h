@@ -7,6 +7,7 @@
 #ifndef DCC_KERNEL_H
 #define DCC_KERNEL_H
 
+#include "emit/tree.h"
 #include "group/group.h"
 
 typedef enum { ARG_IN, ARG_OUT, ARG_INOUT, ARG_WORKSPACE } ArgUse;
@@ -44,7 +45,7 @@ typedef struct SmemField {
 
 typedef struct Phase {
     const char *label;   /* "setup", "load", "multiply", "epilogue", ... */
-    const char *text;    /* complete C statements, indented from column 0 */
+    Tree *tree;          /* complete statements */
 } Phase;
 
 typedef struct Constant {
@@ -87,6 +88,7 @@ typedef struct Kernel {
     const char **assert_; int n_assert; /* static_assert texts */
     SmemField *smem; int n_smem, cap_smem;
     Phase *phase; int n_phase, cap_phase;
+    Tree *body;          /* of them all, when finished (kernel_finish) */
     const char *device_code; /* helper functions before the kernel, or NULL */
     const char *min_arch; /* "sm_80", or NULL */
     const char **where;  /* of each step, where its value lives: "registers",

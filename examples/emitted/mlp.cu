@@ -35,14 +35,10 @@ void mlp_h_matmul_relu_add(
     const __grid_constant__ CUtensorMap w1_map)  // box 4 x 4 x 2 x 64
 {
     enum {
-        M = 128,  // i
-        N = 1024,  // j
-        K = 512,  // k
         BM = 64, BN = 32, BK = 64,  // tile of a block
         WM = 64,  // rows of a warpgroup
         CONSUMERS = 1,  // warpgroups
-        STAGES = 8, K_TILES = 8, TILES_M = 2, TILES_N = 32, TILES = 64,
-        STAGE_BYTES = 12288,
+        STAGES = 8, K_TILES = 8, TILES_M = 2, TILES_N = 32, STAGE_BYTES = 12288,
         BAND = 2,  // tile rows that run together
         STRIP = 8,  // tile columns of neighbours
     };
@@ -91,85 +87,73 @@ void mlp_h_matmul_relu_add(
             dcc_grid_wait();
             dcc_grid_trigger();
             int slot = 0, phase = 0;
-            for (int tile = blockIdx.x; tile < TILES; tile += gridDim.x) {
-                find_tile(tile, m0, n0);
-                for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
-                    if (--early < 0) {
-                        dcc_mbar_wait(&smem.empty[slot], phase ^ 1);
-                        load_weights(k_tile, slot);
-                    }
-                    const int k0 = k_tile * BK;
-                    dcc_tma_load_2d(smem.x_tile[slot], &x_map, k0, m0,
-                        &smem.full[slot]);
-                    dcc_next_slot<STAGES>(slot, phase);
+            const int tile = blockIdx.x;
+            find_tile(tile, m0, n0);
+            for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
+                if (--early < 0) {
+                    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);
+                    load_weights(k_tile, slot);
                 }
+                const int k0 = k_tile * BK;
+                dcc_tma_load_2d(smem.x_tile[slot], &x_map, k0, m0,
+                    &smem.full[slot]);
+                dcc_next_slot<STAGES>(slot, phase);
             }
         }
     } else {
         dcc_grid_wait();  // the epilogue touches memory
         const int warp = threadIdx.x / 32 % 4;
-        int step = 0;
-        for (int tile = blockIdx.x; tile < TILES; tile += gridDim.x) {
-            int m0, n0;
-            find_tile(tile, m0, n0);
+        const int tile = blockIdx.x;
+        int m0, n0;
+        find_tile(tile, m0, n0);
 
-            // multiply: WM rows by BN columns a warpgroup, one step in flight
-            // What belongs to columns comes in during the products.
-            dcc_f16x8 b1_vec[BN / 32];
-            dcc_read_apart<32>(b1_vec, &b1[n0 + lane % 4 * 8]);
-            float acc[WM / 64][BN / 2];
-            const uint64_t a_ring = dcc_wgmma_k_major(smem.x_tile[0]);
-            const uint64_t b_ring = dcc_wgmma_k_major(smem.w1_tile[0]);
-            int slot = step % STAGES, phase = step / STAGES % 2, before = slot;
-            for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
-                dcc_mbar_wait(&smem.full[slot], phase);
-                const uint64_t a = dcc_wgmma_slot(a_ring, smem.x_tile, slot);
-                const uint64_t b = dcc_wgmma_slot(b_ring, smem.w1_tile, slot);
-                dcc_wgmma_fence();
-                #pragma unroll
-                for (int kk = 0; kk < BK / 16; ++kk)
-                    #pragma unroll
-                    for (int i = 0; i < WM / 64; ++i)
-                        dcc_wgmma_m64n32k16_f16<0, 0>(
-                            acc[i], a + i * 512 + kk * 2, b + kk * 2,
-                            k_tile > 0 || kk > 0);
-                dcc_wgmma_commit();
-                dcc_wgmma_wait<1>();
-                if (k_tile > 0 && lane == 0)
-                    dcc_mbar_arrive(&smem.empty[before]);
-                before = slot;
-                dcc_next_slot<STAGES>(slot, phase);
-            }
-            dcc_wgmma_wait<0>();
-            dcc_wgmma_use(acc);
-            if (lane == 0)
-                dcc_mbar_arrive(&smem.empty[before]);
-            step += K_TILES;
-
-            // epilogue
-            // By the order of w1's rows in their slots a thread has
-            // neighbouring columns. Rows go fastest: what belongs to columns is
-            // read once.
+        // multiply: WM rows by BN columns a warpgroup, one step in flight
+        // What belongs to columns comes in during the products.
+        dcc_f16x8 b1_vec[BN / 32];
+        dcc_read_apart<32>(b1_vec, &b1[n0 + lane % 4 * 8]);
+        float acc[WM / 64][BN / 2];
+        const uint64_t a_ring = dcc_wgmma_k_major(smem.x_tile[0]);
+        const uint64_t b_ring = dcc_wgmma_k_major(smem.w1_tile[0]);
+        int slot = 0, phase = 0, before = slot;
+        for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
+            dcc_mbar_wait(&smem.full[slot], phase);
+            const uint64_t a = dcc_wgmma_slot(a_ring, smem.x_tile, slot);
+            const uint64_t b = dcc_wgmma_slot(b_ring, smem.w1_tile, slot);
+            dcc_wgmma_fence();
             #pragma unroll
-            for (int j = 0; j < BN / 32; ++j) {
-                const int n = n0 + j * 32 + lane % 4 * 8;
-                #pragma unroll
-                for (int i = 0; i < WM / 32; ++i) {
-                    const int m = m0 + warp * 16 + i / 2 * 64 + i % 2 * 8
-                        + lane / 4;
-                    dcc_f16x8 h_out;
-                    #pragma unroll
-                    for (int e = 0; e < 8; ++e) {
-                        const float sum = acc[i / 2][e / 2 * (BN / 8) + j * 4
-                            + i % 2 * 2 + e % 2];
-                        // mlp.dcl:10
-                        const float h_1 = fmaxf(sum
-                            + __half2float(b1_vec[j].v[e]), 0.0f);
-                        h_out.v[e] = __float2half_rn(h_1);
-                    }
-                    *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
-                }
+            for (int kk = 0; kk < BK / 16; ++kk)
+                dcc_wgmma_m64n32k16_f16<0, 0>(acc[0], a + kk * 2, b + kk * 2,
+                    k_tile > 0 || kk > 0);
+            dcc_wgmma_commit();
+            dcc_wgmma_wait<1>();
+            if (k_tile > 0 && lane == 0)
+                dcc_mbar_arrive(&smem.empty[before]);
+            before = slot;
+            dcc_next_slot<STAGES>(slot, phase);
+        }
+        dcc_wgmma_wait<0>();
+        dcc_wgmma_use(acc);
+        if (lane == 0)
+            dcc_mbar_arrive(&smem.empty[before]);
+
+        // epilogue
+        // By the order of w1's rows in their slots a thread has neighbouring
+        // columns. Rows go fastest: what belongs to columns is read once.
+        const int n = n0 + lane % 4 * 8;
+        #pragma unroll
+        for (int i = 0; i < WM / 32; ++i) {
+            const int m = m0 + warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4;
+            dcc_f16x8 h_out;
+            #pragma unroll
+            for (int e = 0; e < 8; ++e) {
+                const float sum = acc[i / 2]
+                    [e / 2 * (BN / 8) + i % 2 * 2 + e % 2];
+                // mlp.dcl:10
+                const float h_1 = fmaxf(sum + __half2float(b1_vec[0].v[e]),
+                    0.0f);
+                h_out.v[e] = __float2half_rn(h_1);
             }
+            *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
         }
     }
 }

@@ -49,13 +49,12 @@ void m_average_last(
     for (int v = 0; v < VEC; ++v)
         smem.sum[ty][v * TX + tx] = sum[v];
     __syncthreads();
-    for (int t = threadIdx.x; t < VEC * TX; t += TX * TY) {
-        float total = smem.sum[0][t];
-        #pragma unroll 8
-        for (int y_1 = 1; y_1 < TY; ++y_1)
-            total += smem.sum[y_1][t];
-        smem.sum[0][t] = total;
-    }
+    const int t = threadIdx.x;
+    float total = smem.sum[0][t];
+    #pragma unroll 8
+    for (int y_1 = 1; y_1 < TY; ++y_1)
+        total += smem.sum[y_1][t];
+    smem.sum[0][t] = total;
     __syncthreads();
     #pragma unroll
     for (int v = 0; v < VEC; ++v)

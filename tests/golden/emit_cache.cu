@@ -16,7 +16,7 @@ void m_cache(
     const int32_t *__restrict__ pos)  // i32[]
 {
     enum {
-        H = 2, D = 64, VEC = 8, THREADS = 32,
+        D = 64, VEC = 8, THREADS = 32,
         POINTS = 16,  // groups of VEC
     };
 

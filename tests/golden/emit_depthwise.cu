@@ -18,7 +18,7 @@ void m_depthwise(
     const float *__restrict__ bias)  // f32[96]
 {
     enum {
-        N = 2, P = 28, Q = 28, C = 96, R = 3, S = 3, VEC = 8,
+        P = 28, Q = 28, C = 96, R = 3, S = 3, VEC = 8,
         TILE = 4,  // outputs of a thread along p
         SPAN = 6,  // inputs for them
         THREADS = 128,

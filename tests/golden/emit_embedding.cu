@@ -16,7 +16,7 @@ void m_embedding(
     const int32_t *__restrict__ ids,   // i32[3, 64]
     const __half *__restrict__ pos)    // f16[64, 768]
 {
-    enum { B = 3, S = 64, D = 768, VEC = 8, THREADS = 256 };
+    enum { S = 64, D = 768, VEC = 8, THREADS = 256 };
 
     // setup: a thread computes VEC neighbours along d
     const int point = blockIdx.x * THREADS + threadIdx.x;

@@ -15,7 +15,7 @@ void m_gelu(
     const __half *__restrict__ x,    // f16[128, 768]
     const float *__restrict__ bias)  // f32[768]
 {
-    enum { I = 128, J = 768, VEC = 8, THREADS = 256 };
+    enum { J = 768, VEC = 8, THREADS = 256 };
 
     // setup: a thread computes VEC neighbours along j
     const int point = blockIdx.x * THREADS + threadIdx.x;

@@ -24,7 +24,7 @@ void m_layer_norm(
     const __half *__restrict__ gain,  // f16[1000]
     const __half *__restrict__ bias)  // f16[1000]
 {
-    enum { D = 1000, VEC = 8, THREADS = 128, WARPS = 4 };
+    enum { D = 1000, VEC = 8, WARPS = 4 };
     struct smem_t {
         float scratch[WARPS];  // one partial result a warp
     };

@@ -15,8 +15,7 @@ void m_pool_last(
     __half *__restrict__ y,        // f16[2, 64, 28, 28]
     const __half *__restrict__ x)  // f16[2, 64, 56, 56]
 {
-    enum { N = 2, P = 28, Q = 28, C = 64, R = 3, S = 3, VEC = 8, THREADS =
-        128 };
+    enum { P = 28, Q = 28, C = 64, R = 3, S = 3, VEC = 8, THREADS = 128 };
 
     // setup: a thread computes VEC neighbours along c
     const int point = blockIdx.x * THREADS + threadIdx.x;
@@ -34,9 +33,8 @@ void m_pool_last(
         for (int s = 0; s < S; ++s) {
             float x_frag[VEC];
             if (2 * p + r >= 1 && 2 * q + s >= 1)
-                dcc_load<VEC>(x_frag,
-                    &x[((n * 56 + 2 * p + r - 1) * 56 + 2 * q + s - 1) * C
-                    + c]);
+                dcc_load<VEC>(x_frag, &x[((n * 56 + 2 * p + r - 1) * 56 + 2 * q
+                    + s - 1) * C + c]);
             else
                 dcc_fill(x_frag, -INFINITY);
             #pragma unroll

@@ -475,7 +475,6 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     if (x->cluster)
         buf_puts(&epilogue, "dcc_cluster_sync();  // others read our sums\n");
     kernel_phase(x->g, x->kernel, "epilogue", &epilogue);
-    kernel_tidy(x->g, x->kernel);
     buf_free(&epilogue);
     buf_free(&early);
     finish(x);

@@ -445,7 +445,6 @@ static void put_code(Map *m, int64_t points, int threads, const Var *along)
         roll_pass(m);
     else
         put_bodies(m);
-    kernel_tidy(m->graph, m->kernel);
 }
 
 static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,

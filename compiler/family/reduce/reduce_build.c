@@ -772,6 +772,5 @@ void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
             put_partials(&r);
         put_phase(&r, q);
     }
-    kernel_tidy(g, k);
     set_figures(&r, o, v);
 }

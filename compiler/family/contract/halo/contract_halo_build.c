@@ -451,5 +451,4 @@ void halo_build(Halo *h, Kernel *k)
     setup_phases(h, &b);
     buf_free(&b);
     put_body(h);
-    kernel_tidy(x->g, k);
 }

@@ -428,5 +428,4 @@ void skinny_build(Skinny *s, Kernel *k)
     put_load(s);
     put_multiply(s);
     put_sums(s);
-    kernel_tidy(x->g, k);
 }

@@ -464,5 +464,4 @@ void stream_build(Stream *s, Kernel *k)
         put_load(s);
     put_multiply(s);
     put_sums(s);
-    kernel_tidy(x->g, k);
 }

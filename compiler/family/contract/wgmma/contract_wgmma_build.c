@@ -699,6 +699,5 @@ void wgmma_build(Wgmma *w, Kernel *k)
     wgmma_boxes_map(w);
     name_places(w, &p);
     put_kernel(w, &p);
-    kernel_tidy(w->x.g, k);
     finish(w);
 }

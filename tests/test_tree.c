@@ -1,0 +1,185 @@
+/* The tree of a kernel: what is parsed is printed again, whatever its layout;
+ * what the passes take out, and what they leave alone. */
+#include "emit/tree_pass.h"
+
+#include <criterion/criterion.h>
+
+typedef struct Known {
+    const char *name;
+    int64_t lo, hi;
+} Known;
+
+static const Known known[] = {
+    {"ONE", 1, 1},    {"FOUR", 4, 4},  {"TILES", 96, 96},
+    {"blockIdx.x", 0, 95}, {"gridDim.x", 96, 96}, {"threadIdx.x", 0, 127},
+};
+
+static Facts facts(Arena *a)
+{
+    Facts f = {.arena = a};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        Range r = range_of(known[i].lo, known[i].hi);
+        r.wraps = strchr(known[i].name, '.') != NULL;
+        facts_add(&f, known[i].name, r);
+    }
+    return f;
+}
+
+static void expect(const char *from, const char *to, bool improve)
+{
+    Arena *a = arena_new();
+    Facts f = facts(a);
+    Buf b = {0};
+    Tree *t = tree_parse(a, from, "a test");
+
+    if (improve)
+        tree_improve(t, &f);
+    tree_print(&b, t);
+    cr_expect_str_eq(buf_text(&b), to, "from:\n%sgot:\n%swant:\n%s", from,
+                     buf_text(&b), to);
+    buf_free(&b);
+    arena_free(a);
+}
+
+static void becomes(const char *from, const char *to)
+{
+    expect(from, to, true);
+}
+
+static void stays(const char *text)
+{
+    expect(text, text, true);
+}
+
+Test(tree, printed_as_parsed)
+{
+    static const char *const texts[] = {
+        "int a = 1, *b = &c[2];\n",
+        "for (int i = 0; i < 4; ++i)\n    f(i);\n",
+        "for (;;) {\n    g();\n    break;\n}\n",
+        "if (a < b && c<4>(d)) {  // why\n    f();\n} else {  // else\n"
+        "    g();\n}\n",
+        "if (a)\n    f();\nelse if (b)\n    g();\nelse\n    h();\n",
+        "#pragma unroll\nfor (int i = 0; i < N; ++i)\n    #pragma unroll 2\n"
+        "    for (int j = 0; j < N; ++j)\n        acc[i][j] += x[i] * y[j];\n",
+        "// a comment\n\nauto f = [&](int i, int j = 0) {\n    g(i, j);\n};\n",
+        "dcc_leap<P, L>([&](int k) {\n    g(k);\n});\n",
+        "struct s {\n    int x;\n};\n",
+        "float (*const sums)[BN + 8] = reinterpret_cast<float (*)[BN + 8]>(p);"
+        "\n",
+        "while (x > 0) {\n    --x;\n}\n",
+        "{\n    int x = f('\\'', \"a // b\\\"\");\n}\n",
+        "const float h[2] = {low[h], 1.0e-5f};  // two\n",
+        "x->y = a ? -b : !c;\n",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        expect(texts[i], texts[i], false);
+}
+
+Test(tree, layout_is_the_printers)
+{
+    expect("f(\n    a,\n  b[1]\n   [2]);\n", "f(a, b[1][2]);\n", false);
+    expect("if (a) { f(); } else { g(); }",
+           "if (a) {\n    f();\n} else {\n    g();\n}\n", false);
+    expect("x = a\n    + b;  // sum\n\n\n\ny = 1;", "x = a + b;  // sum\n\ny = 1;\n",
+           false);
+}
+
+Test(tree, loops_of_one_trip)
+{
+    becomes("#pragma unroll\nfor (int i = 0; i < ONE; ++i)\n"
+            "    acc[i * 32 + lane] += a[i / 2 % 2][4 + i];\n",
+            "acc[lane] += a[0][4];\n");
+    becomes("for (int tile = blockIdx.x; tile < TILES; tile += gridDim.x)\n"
+            "    f(tile);\n",
+            "const int tile = blockIdx.x;\nf(tile);\n");
+    becomes("for (int t = threadIdx.x; t < 100; t += 128)\n    f(t);\n",
+            "const int t = threadIdx.x;\nif (t < 100)\n    f(t);\n");
+    becomes("for (int i = FOUR; i < FOUR; ++i)\n    f(i);\ng();\n", "g();\n");
+    becomes("for (int i = 0; i < 8; i += 8) {\n"
+            "    if (m + i >= M)\n        continue;\n    f(i, (i + 1) * 2);\n}\n",
+            "if (m < M) {\n    f(0, 2);\n}\n");
+    becomes("for (int i = 0; i < 1; ++i) {\n"
+            "    if (m >= M || n == 2)\n        continue;\n    f();\n}\n",
+            "if (m < M && n != 2) {\n    f();\n}\n");
+}
+
+Test(tree, loops_that_stay)
+{
+    stays("for (int i = 0; i < 2; ++i)\n    f(i);\n");
+    stays("for (int i = 0; i < n; ++i)\n    f(i);\n");
+    stays("for (int i = 0; i < ONE; ++i) {\n    i += g();\n}\n");
+    stays("for (int i = 0; i < ONE; ++i) {\n    if (a) {\n        f(i);\n"
+          "        break;\n    }\n    g();\n}\n");
+    stays("for (int t = threadIdx.x; t < 200; t += 128)\n    f(t);\n");
+    /* an unsigned may wrap, an int overflow */
+    stays("if (threadIdx.x - 1 < 200)\n    f();\n");
+    stays("for (int i = 1; i < 5; i += 2147483647)\n    f(i);\n");
+}
+
+Test(tree, names_stay_unique)
+{
+    becomes("for (int i = 0; i < 1; ++i) {\n    const int m = f(i);\n"
+            "    use(m);\n}\nfor (int j = 0; j < 1; ++j) {\n"
+            "    const int m = g(j);\n    use(m);\n}\n",
+            "const int m = f(0);\nuse(m);\nconst int m_1 = g(0);\n"
+            "use(m_1);\n");
+    becomes("int m = f();\nif (ONE == 1) {\n    const int m = g();\n"
+            "    use(m);\n}\nuse(m);\n",
+            "int m = f();\nconst int m_1 = g();\nuse(m_1);\nuse(m);\n");
+    becomes("for (int k = 0; k < 9; ++k) {\n    if (true) {\n"
+            "        const int k = g();\n        use(k);\n    }\n}\n",
+            "for (int k = 0; k < 9; ++k) {\n    const int k_1 = g();\n"
+            "    use(k_1);\n}\n");
+}
+
+Test(tree, conditions)
+{
+    becomes("if (threadIdx.x < 128 && a < b)\n    f();\n",
+            "if (a < b)\n    f();\n");
+    becomes("if (FOUR > 8)\n    f();\nelse\n    g();\n", "g();\n");
+    becomes("const int row = threadIdx.x / 32;\nif (row < 4)\n    f(row);\n",
+            "const int row = threadIdx.x / 32;\nf(row);\n");
+    becomes("// only then\nif (FOUR == 5)  // never\n    f();\n", "");
+    stays("if (threadIdx.x < 127)\n    f();\n");
+    stays("int row = threadIdx.x / 32;\nstep(row);\nif (row < 4)\n"
+          "    f(row);\n");
+}
+
+Test(tree, what_nothing_reads)
+{
+    becomes("const int a = x + 1;\nconst float b = a * 2.0f;\nf();\n",
+            "f();\n");
+    becomes("int before = 0;\nfor (int i = 0; i < 9; ++i) {\n    f(i);\n"
+            "    before = i;\n}\n",
+            "for (int i = 0; i < 9; ++i) {\n    f(i);\n}\n");
+    becomes("int step = 0;\nf(step + 1);\nstep += 4;\n", "f(1);\n");
+    becomes("int a = g(), b = 2, c = 3;\nf(a, &c);\n",
+            "int a = g(), c = 3;\nf(a, &c);\n");
+    becomes("auto f = [&](int i) {\n    g(i);\n};\nh();\n", "h();\n");
+    stays("const bool last = dcc_last_of(n);\nf();\n");
+    stays("int slot = 0;\ndcc_next_slot<4>(slot);\nf(slot + 1);\n");
+    stays("int n = 0;\nfor (int i = 0; i < 9; ++i) {\n    f(n + 1);\n"
+          "    n += 4;\n}\n");
+}
+
+Test(tree, contraries)
+{
+    static const char *const pairs[][2] = {
+        {"a < b", "a >= b"},           {"a == b + 1", "a != b + 1"},
+        {"!a", "a"},                   {"!(a && b)", "a && b"},
+        {"a && b", "!(a && b)"},       {"f<3>(a)", "!(f<3>(a))"},
+        {"a >= b || c", "a < b && !c"}, {"a & 1", "!(a & 1)"},
+    };
+    Arena *a = arena_new();
+
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        Buf b = {0};
+        code_print(&b, code_negate(a, code_parse(a, pairs[i][0], "a test")));
+        cr_expect_str_eq(buf_text(&b), pairs[i][1]);
+        buf_free(&b);
+    }
+    arena_free(a);
+}
