@@ -160,7 +160,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv norm \
-                f32_products) ;;
+                f32_products phase) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs) ;;

@@ -483,3 +483,22 @@ const Expr *expr_of_guard(Graph *g, Guard guard)
     }
     return all;
 }
+
+static const Expr *confine_read(Graph *g, const Expr *e, void *ctx)
+{
+    (void)ctx;
+    if (e->kind != E_READ)
+        return NULL;
+    Guard in = e->in;
+    for (int d = 0; d < e->tensor->rank; d++)
+        in = guard_within(g->pool, in, e->at[d], 0, e->tensor->dim[d]);
+    if (in.n == e->in.n)
+        return NULL;
+    return expr_read(g, e->tensor, e->at, in,
+                     e->outside ? e->outside : expr_const(g, 0, e->type));
+}
+
+const Expr *expr_confine(Graph *g, const Expr *e)
+{
+    return expr_rewrite(g, e, confine_read, NULL);
+}

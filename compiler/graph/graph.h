@@ -173,6 +173,9 @@ const Expr *expr_fma(Graph *g, const Expr *a, const Expr *b, const Expr *c,
                      Type t);
 const Expr *expr_cast(Graph *g, const Expr *a, Type t);
 const Expr *expr_subst(Graph *g, const Expr *e, const Subst *s, int n);
+/* e for more points than it was made for, where its value does not matter:
+ * reads that may leave their tensor there have a guard against it. */
+const Expr *expr_confine(Graph *g, const Expr *e);
 /* Rebuilds e bottom-up: f returns a replacement for a node whose children are
  * already rebuilt, or NULL to keep it. Reads inside index data included. */
 typedef const Expr *ExprRewrite(Graph *g, const Expr *e, void *ctx);

@@ -1,5 +1,6 @@
 #include "group/fuse.h"
 
+#include "group/part.h"
 #include "rewrite/inplace.h"
 #include "rewrite/normalise.h"
 
@@ -465,8 +466,9 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
         return NULL;
     }
     if (!map_points(&f)) {
-        *why = f.why;
-        return NULL;
+        Group *part = fuse_part(g, p, c, t, keep);
+        *why = part ? NULL : f.why;
+        return part;
     }
     if (!f.p->n_cols)
         ok = shape_of_pointwise(&f, &s);

@@ -4,6 +4,9 @@
 #include "group/fuse.h"
 #include "rewrite/hoist.h"
 #include "rewrite/inplace.h"
+#include "rewrite/phase.h"
+
+#include <math.h>
 
 int tensor_writers(const Graph *g, const Tensor *t, Stmt **first)
 {
@@ -69,6 +72,16 @@ Stmt *load_copy(Graph *g, Tensor *w, const Idx *const *at)
 
 /* ---- expressions */
 
+/* The same value, of a number that every float type holds. */
+static bool same_constant(const Expr *a, const Expr *b)
+{
+    return expr_equal(a, b) ||
+           (a->kind == E_CONST && b->kind == E_CONST &&
+            type_is_float(a->type) && type_is_float(b->type) &&
+            a->num == b->num && signbit(a->num) == signbit(b->num) &&
+            (a->num == 0 || isinf(a->num)));
+}
+
 /* `c ? x[..] or 0 : 0` reads x only where c holds. */
 static const Expr *select_to_guard(Graph *g, const Expr *e)
 {
@@ -77,7 +90,7 @@ static const Expr *select_to_guard(Graph *g, const Expr *e)
 
     if (read->kind != E_READ || outside->kind != E_CONST)
         return NULL;
-    if (read->in.n && !expr_equal(read->outside, outside))
+    if (read->in.n && !same_constant(read->outside, outside))
         return NULL;
     if (!expr_as_guard(g, e->arg[0], &in))
         return NULL;
@@ -331,6 +344,7 @@ void tidy(Graph *g)
     simplify_exprs(g);
     simplify_views(g);
     simplify_factors(g);
+    split_phases(g);
     simplify_dead(g);
 }
 

@@ -1,0 +1,353 @@
+#include "rewrite/phase.h"
+
+#include "rewrite/normalise.h"
+#include "rewrite/simplify.h"
+
+#include <string.h>
+
+/* A congruence c p + d r + k = 0 (mod m), and what the header makes of it. */
+typedef struct Phase {
+    Graph *g;
+    Stmt *s;
+    const Var *p, *r; /* r NULL: d is 0 */
+    int64_t c, d, k, m;
+    int64_t each;     /* m': r's residues */
+    int64_t phases;   /* those that it has */
+    int64_t a, b;     /* p = m u + a f + b */
+    const Var *longer; /* stands for r where all phases get as many taps */
+} Phase;
+
+static int64_t common(int64_t a, int64_t b)
+{
+    return b ? common(b, a % b) : a;
+}
+
+static int64_t modulo(int64_t a, int64_t m)
+{
+    return (a % m + m) % m;
+}
+
+/* x with c x = 1 (mod m); 0 if there is none. */
+static int64_t inverse(int64_t c, int64_t m)
+{
+    for (int64_t x = 1; x < m; x++)
+        if (c * x % m == 1)
+            return x;
+    return 0;
+}
+
+static bool listed(const Var *const *list, int n, const Var *v)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+/* ---- finding */
+
+/* The congruence as one of a variable of the result and one of the sum. */
+static bool is_phase(Phase *f, Cond c)
+{
+    enum { MOST = 1 << 15 }; /* strides; products stay exact */
+    const Stmt *s = f->s;
+
+    if (c.mod < 2 || c.mod > MOST || c.e->n < 1 || c.e->n > 2)
+        return false;
+    f->p = f->r = NULL;
+    f->d = 0;
+    f->m = c.mod;
+    f->k = modulo(c.e->k, c.mod);
+    for (int i = 0; i < c.e->n; i++) {
+        const IdxTerm *t = &c.e->term[i];
+        if (t->atom->kind != ATOM_VAR)
+            return false;
+        if (listed(s->out, s->n_out, t->atom->var))
+            f->p = t->atom->var, f->c = modulo(t->c, c.mod);
+        else
+            f->r = t->atom->var, f->d = modulo(t->c, c.mod);
+    }
+    if (!f->p || (f->r && !listed(s->red, s->n_red, f->r)))
+        return false;
+    int64_t x = inverse(f->c, f->m);
+    f->each = f->m / common(f->d, f->m);
+    f->a = modulo(-f->d * x, f->m);
+    f->b = modulo(-f->k * x, f->m);
+    return x > 0;
+}
+
+/* Of floor((c p + d r + k) / m) in an index: with a = -d / c it has no f. */
+static void note_floor(const Atom *at, void *ctx)
+{
+    Phase *f = ctx;
+
+    if (at->kind != ATOM_FLOOR || at->d != f->m)
+        return;
+    int64_t c = idx_coef(at->a, f->p);
+    int64_t d = f->r ? idx_coef(at->a, f->r) : 0;
+    if (f->each == f->m && c && d % c == 0 && modulo(-d / c - f->a, f->m) == 0)
+        f->a = -d / c;
+}
+
+/* A factor that is 0 where a congruence of its own does not hold. */
+static bool find_factor(Phase *f, const Expr *e)
+{
+    if (e->kind == E_CAST && type_is_float(e->type))
+        return find_factor(f, e->arg[0]);
+    if (e->kind == E_UNARY && e->fn == F_NEG)
+        return find_factor(f, e->arg[0]);
+    if (e->kind == E_BINARY && e->fn == F_MUL)
+        return find_factor(f, e->arg[0]) || find_factor(f, e->arg[1]);
+    if (e->kind == E_BINARY && e->fn == F_DIV)
+        return find_factor(f, e->arg[0]);
+    if (e->kind != E_READ || !e->in.n || e->outside->kind != E_CONST ||
+        e->outside->num != 0)
+        return false;
+    for (int i = 0; i < e->in.n; i++)
+        if (is_phase(f, e->in.cond[i])) {
+            for (int d = 0; d < e->tensor->rank; d++)
+                idx_visit(e->at[d], note_floor, f);
+            return true;
+        }
+    return false;
+}
+
+/* ---- splitting */
+
+typedef struct Taps {
+    const Var *p, *r; /* there are fewer of r than r' and f say */
+    Guard in;
+    bool found;
+} Taps;
+
+static bool reads_at(const Expr *e, const Var *v)
+{
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (idx_uses(e->at[i], v))
+            return true;
+    return false;
+}
+
+/* A factor that has r in its place, and not p, is 0 beyond r's extent. */
+static const Expr *guard_taps(Graph *g, const Expr *e, void *ctx)
+{
+    Taps *t = ctx;
+
+    if (e->kind != E_READ || !reads_at(e, t->r) || reads_at(e, t->p) ||
+        (e->in.n && (e->outside->kind != E_CONST || e->outside->num != 0)))
+        return NULL;
+    t->found = true;
+    return expr_read(g, e->tensor, e->at, guard_and(g->pool, e->in, t->in),
+                     e->in.n ? e->outside : expr_const(g, 0, e->type));
+}
+
+/* The sum's term with r as one of `whole` values, 0 beyond its own; NULL if no
+ * factor can say so. */
+static const Expr *longer_sum(Phase *f, int64_t whole)
+{
+    Graph *g = f->g;
+    const Var *r = idx_new_var(g->pool, f->r->name, whole);
+    Subst by = {f->r, idx_var(g->pool, r)};
+    Taps t = {.p = f->p, .r = r};
+
+    t.in = guard_within(g->pool, t.in, by.by, 0, f->r->extent);
+    f->longer = r;
+    const Expr *e = expr_rewrite(g, expr_subst(g, f->s->value, &by, 1),
+                                 guard_taps, &t);
+    return t.found ? e : NULL;
+}
+
+/* The variables that p and r become, and what p and r are of them. */
+typedef struct Parts {
+    const Var *u, *phase, *tap;
+    const Idx *p, *r;
+} Parts;
+
+static Parts parts_of(const Phase *f)
+{
+    IdxPool *pool = f->g->pool;
+    int64_t taps = f->r ? (f->r->extent + f->each - 1) / f->each : 1;
+    int64_t low = f->b + (f->a < 0 ? f->a * (f->phases - 1) : 0);
+    const char *name = f->r ? f->r->name : f->p->name;
+    Parts n;
+
+    n.u = idx_new_var(pool, f->p->name, (f->p->extent - 1 - low) / f->m + 1);
+    n.phase = idx_new_var(pool, name, f->phases);
+    n.tap = idx_new_var(pool, name, taps);
+    n.r = idx_add(pool, idx_scale(pool, idx_var(pool, n.tap), f->each),
+                  idx_var(pool, n.phase));
+    n.p = idx_add(pool, idx_scale(pool, idx_var(pool, n.u), f->m),
+                  idx_scale(pool, idx_var(pool, n.phase), f->a));
+    n.p = idx_addc(pool, n.p, f->b);
+    return n;
+}
+
+static const Var **replaced(Graph *g, const Var *const *list, int *n,
+                            const Var *v, const Var *by, const Var *more)
+{
+    const Var **to = arena_array(g->arena, const Var *, *n + 2);
+    int k = 0;
+
+    for (int i = 0; i < *n; i++) {
+        to[k++] = list[i] == v ? by : list[i];
+        if (list[i] == v && more)
+            to[k++] = more;
+    }
+    *n = k;
+    return to;
+}
+
+/* p and r replaced in the statement, whose value was made fit for it. */
+static void replace(const Phase *f, const Parts *n, const Expr *value)
+{
+    Graph *g = f->g;
+    Stmt *s = f->s;
+    Subst sub[2] = {{f->p, n->p}, {f->longer ? f->longer : f->r, n->r}};
+
+    s->where = guard_subst(g->pool, s->where, sub, 1);
+    s->where = guard_within(g->pool, s->where, n->p, 0, f->p->extent);
+    s->value = expr_confine(g, expr_subst(g, value, sub, f->r ? 2 : 1));
+    s->store = access_subst(g, s->store, s->tensor->rank, sub, 1);
+    s->out = replaced(g, s->out, &s->n_out, f->p, n->u, n->phase);
+    if (f->r)
+        s->red = replaced(g, s->red, &s->n_red, f->r, n->tap, NULL);
+}
+
+/* ---- rows without a term */
+
+typedef struct Compact {
+    const Phase *f;
+    const Tensor *t;   /* all of p's rows */
+    Tensor *rows;      /* those that have terms: u and f for p */
+    int dim;           /* p's */
+} Compact;
+
+/* Where the rows are that t has at `at`, and whether there are any. */
+static const Idx **compact_at(Graph *g, const Compact *c, const Idx **at,
+                              Guard *in)
+{
+    const Phase *f = c->f;
+    IdxPool *pool = g->pool;
+    const Idx **to = arena_array(g->arena, const Idx *, c->rows->rank);
+    const Idx *q = idx_addc(pool, at[c->dim], -f->b);
+    int64_t factor = f->m / f->each, unit = modulo(f->a / factor, f->each);
+    const Idx *phase = idx_const(pool, 0);
+
+    if (f->each > 1)
+        phase = idx_mod(pool, idx_scale(pool, idx_floor(pool, q, factor),
+                                        inverse(unit, f->each)), f->each);
+    *in = guard_add(pool, (Guard){0}, q, factor);
+    *in = guard_within(pool, *in, phase, 0, f->phases);
+    for (int i = 0; i < c->rows->rank; i++)
+        to[i] = i <= c->dim ? at[i] : at[i - 1];
+    to[c->dim] = idx_floor(pool, idx_sub(pool, q, idx_scale(pool, phase,
+                                                            f->a)), f->m);
+    to[c->dim + 1] = f->phases > 1 ? phase : idx_const(pool, 0);
+    return to;
+}
+
+/* Whether p is one dimension of what the statement stores. */
+static bool may_shrink(const Phase *f, int *dim)
+{
+    const Stmt *s = f->s;
+    const Tensor *t = s->tensor;
+
+    if (t->rank >= MAX_RANK || s->where.n)
+        return false;
+    for (*dim = 0; *dim < t->rank; ++*dim)
+        if (idx_is_var(s->store[*dim]) == f->p)
+            break;
+    for (int i = 0; i < t->rank; i++)
+        if (i != *dim && idx_uses(s->store[i], f->p))
+            return false;
+    return *dim < t->rank;
+}
+
+/* A tensor of the rows that have terms; t's element is one of its, or 0. */
+static Tensor *compact_tensor(const Phase *f, int dim, const Parts *n,
+                              const Idx **store)
+{
+    Graph *g = f->g;
+    const Stmt *s = f->s;
+    const Tensor *t = s->tensor;
+    int64_t d[MAX_RANK];
+
+    for (int i = 0; i <= t->rank; i++) {
+        int from = i <= dim ? i : i - 1;
+        d[i] = i == dim ? n->u->extent
+               : i == dim + 1 ? n->phase->extent : t->dim[from];
+        store[i] = i == dim ? idx_var(g->pool, n->u)
+                   : i == dim + 1 ? idx_var(g->pool, n->phase)
+                                  : s->store[from];
+    }
+    Tensor *rows = graph_tensor(g, t->name, t->type, t->rank + 1, d);
+    rows->path = t->path;
+    rows->when = t->when;
+    rows->at = t->at;
+    return rows;
+}
+
+/* The sum for the rows that have terms, and a view of it as t. */
+static void shrink(Phase *f, int at, int dim, const Parts *n,
+                   const Expr *value)
+{
+    Graph *g = f->g;
+    Stmt *s = f->s, *view = stmt_insert(g, at + 1);
+    const Idx **store = arena_array(g->arena, const Idx *, MAX_RANK);
+    Compact c = {.f = f, .t = s->tensor, .dim = dim};
+    int id = view->id;
+    Guard in;
+
+    *view = *s;
+    view->id = id;
+    view->op = R_NONE;
+    view->red = NULL;
+    view->n_red = 0;
+    c.rows = compact_tensor(f, dim, n, store);
+    const Idx **from = compact_at(g, &c, s->store, &in);
+    view->value = expr_read(g, c.rows, from, in,
+                            expr_const(g, 0, c.rows->type));
+    replace(f, n, value);
+    s->tensor = c.rows;
+    s->store = store;
+    s->where = (Guard){0}; /* nobody reads rows beyond t's */
+}
+
+/* ---- */
+
+/* False if there is nothing to split, or no way. */
+static bool split_one(Graph *g, int at)
+{
+    Stmt *s = g->stmt[at];
+    Phase f = {.g = g, .s = s};
+    const Expr *value = s->value;
+    int dim = 0;
+
+    if (s->op != R_SUM || !find_factor(&f, s->value))
+        return false;
+    f.phases = f.r && f.r->extent < f.each ? f.r->extent : f.each;
+    bool all = f.each == f.m && f.phases == f.m;
+    /* u = 0 reaches the first of p */
+    int64_t top = f.b + (f.a > 0 ? f.a * (f.phases - 1) : 0);
+    f.b -= top - modulo(top, f.m);
+    if (!all && !may_shrink(&f, &dim))
+        return false;
+    Parts n = parts_of(&f);
+    if (f.r && n.tap->extent * f.each > f.r->extent &&
+        f.phases == f.each)
+        value = longer_sum(&f, n.tap->extent * f.each);
+    if (!value)
+        return false;
+    if (all)
+        replace(&f, &n, value);
+    else
+        shrink(&f, at, dim, &n, value);
+    return true;
+}
+
+void split_phases(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++)
+        while (split_one(g, i))
+            continue;
+}

@@ -1,0 +1,21 @@
+/* phase.h - sums of which a congruence leaves only some terms, without the
+ * others: transposed convolutions, gradients of strided ones.
+ *
+ * A term that is 0 unless c p + d r + k = 0 (mod m), p a variable of the
+ * result and r one of the sum, is there for one residue of r only, which p's
+ * decides. With g = gcd(d, m) and m' = m / g, r = m' r' + f, and
+ *
+ *     p = m u + a f + b    a = -d / c, b = -k / c (mod m)
+ *
+ * runs over all p for which there is a term, each once: f is a variable of the
+ * result like any other (a phase), the condition holds everywhere, and indices
+ * that were divided by m are affine. No zero is multiplied but those of a last
+ * r' that only some phases have. Where g > 1 the other p are 0. */
+#ifndef DCC_PHASE_H
+#define DCC_PHASE_H
+
+#include "graph/graph.h"
+
+void split_phases(Graph *g);
+
+#endif

@@ -1,0 +1,70 @@
+// Transposed convolutions and gradients of strided ones: sums of which a
+// congruence leaves some terms, split into phases.
+
+// 2x2, stride 2: a phase is a column of the product
+model up2 {
+  input x : f16[2, 6, 5, 16];  param w : f16[16, 8, 2, 2];  param b : f16[8];
+  t[n, c, h, w] = x[n, h, w, c];
+  output y = relu(conv_transpose2d(t, w, b, stride = 2));
+}
+
+// 4x4, stride 2, padded: a window for each phase, stored where it is inside
+model up4 {
+  type E = f16;
+  input x : E[1, 5, 4, 32];  param w : E[32, 24, 4, 4];  param b : E[24];
+  input r : E[1, 24, 10, 8];
+  t[n, c, h, w] = x[n, h, w, c];
+  y = relu(conv_transpose2d(t, w, b, stride = 2, pad = 1)) + r;
+  output z[n, h, w, c] = y[n, c, h, w];
+}
+
+// 3x3, stride 2: phases with two taps and with one; extra rows behind
+model up3 {
+  input x : f32[1, 6, 4, 5];  param w : f32[6, 4, 3, 3];
+  output y = conv_transpose2d(x, w, stride = 2, pad = 1, extra = 1);
+}
+
+// uneven strides, dilations and groups
+model odd {
+  input x : f32[2, 4, 5, 3];  param w : f32[4, 3, 5, 4];  param b : f32[6];
+  output y = conv_transpose2d(x, w, b, stride = [3, 2], pad = [2, 1],
+      dilation = [2, 3], groups = 2);
+}
+
+// a stride and a dilation that share a factor: rows without a term
+model shared {
+  input x : f32[1, 3, 4, 4];  param w : f32[3, 2, 3, 3];
+  output y = conv_transpose2d(x, w, stride = 4, dilation = 2) + 1;
+}
+
+// fewer taps than phases
+model sparse {
+  input x : f32[2, 3, 4, 4];  param w : f32[3, 5, 1, 1];
+  output y = conv_transpose2d(x, w, stride = 3);
+}
+
+// the data gradient of a strided convolution, in one dimension and in three
+model gradient1 {
+  dim P = 9;
+  input d : f32[2, P, 6];  param w : f32[6, 4, 3];
+  g[n, h in 0..2 * P, c] = sum(k, r)
+      ((h + 1 - r) % 2 == 0 ? d[n, (h + 1 - r) / 2, k] or 0 : 0) * w[k, c, r];
+  output y = g * 0.5;
+}
+model gradient3 {
+  input d : f16[1, 3, 4, 3, 8];  param w : f16[8, 16, 2, 2, 2];
+  output g[n, t in 0..6, h in 0..8, q in 0..6, c] = sum(k, a, r, s)
+      ((t - a) % 2 == 0 && (h - r) % 2 == 0 && (q - s) % 2 == 0
+          ? d[n, (t - a) / 2, (h - r) / 2, (q - s) / 2, k] or 0 : 0)
+      * w[k, c, a, r, s];
+}
+
+// a part of a result: slices to their own tensors, a half, every second row
+model parts {
+  input x : f32[5, 8];  param w : f32[24, 8];  param v : f32[6, 24];
+  c = linear(x, w);
+  output q[i, j in 0..8] = c[i, j] * 2;
+  output k[i, a in 0..2, b in 0..4] = relu(c[i, 8 + a * 4 + b]);
+  output s[i in 0..2, j in 0..12] = c[2 * i + 1, 2 * j + 1] + v[2 * i + 1, j];
+  output z = sum(linear(c, v));
+}
