@@ -114,7 +114,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     normalise(g);
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
-    layout(g, o->model.math != MATH_EXACT);
+    layout(g, o->model.math != MATH_EXACT, o->random_plan);
     find_needed(g);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);

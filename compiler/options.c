@@ -77,7 +77,7 @@ static const char usage[] =
     "  --plan=FILE           grouping and variants from a plan file\n"
     "  --write-plan=FILE     write them\n"
     "  --variant=KERNEL=TEXT force a variant; KERNEL is a kernel or a family\n"
-    "  --random-plan=SEED    random legal variants (a test)\n"
+    "  --random-plan=SEED    random legal variants, layouts (a test)\n"
     "  --dump=PASS           what a pass produced: graph, number,\n"
     "                        simplify, normalise, layout, select, variants,\n"
     "                        memory\n"

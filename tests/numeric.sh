@@ -12,7 +12,8 @@
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs single mma-sm_80 halo stream ring map bands=1 bands=2
 #             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan": random
-#             legal variants of a family wherever it can serve, mma also where
+#             legal variants of a family wherever it can serve, on random
+#             layouts of intermediates, mma also where
 #             splits of k go through memory; tiles of two warpgroups, also in
 #             reverse with copies at once; of one, apart; map's with so many
 #             bands a block; the ways of --math; apart: launches one after
@@ -160,7 +161,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv norm \
-                f32_products phase) ;;
+                f32_products phase layouts) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs) ;;
@@ -170,15 +171,15 @@ schedule=cooperative" $(files pairs) ;;
         mma-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=contract_mma=any" $(files tensor_cores wgmma_conv) ;;
-        halo) flavour $f -O1 "${random}contract_halo=any" $(files halo) ;;
+        halo) flavour $f -O1 "${random}contract_halo=any" $(files halo layouts) ;;
         stream) flavour $f -O1 "${random}contract_stream=any" \
-            $(files skinny contract) ;;
+            $(files skinny contract layouts) ;;
         ring) flavour $f -O1 "${random}contract_stream=x=ring" \
             $(files skinny) ;;
-        map) flavour $f -O1 "${random}map=any" $(files window) ;;
+        map) flavour $f -O1 "${random}map=any" $(files window layouts) ;;
         bands=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
-            $(files contract reduce ahead) ;;
+            $(files contract reduce ahead layouts) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \
             $(files contract tensor_cores f32_products) ;;
         wgmma-*) flavour $f -O1 \

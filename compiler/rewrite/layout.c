@@ -251,21 +251,54 @@ static void inherit(const Expr *e, void *ctx)
 
 /* ---- strides */
 
+/* Dense, the dimensions in this order, the last contiguous. */
+static void in_order(Tensor *t, const int *order)
+{
+    int64_t stride = 1;
+
+    for (int i = t->rank - 1; i >= 0; i--) {
+        t->stride[order[i]] = stride;
+        stride *= t->dim[order[i]];
+    }
+    t->span = stride;
+}
+
 /* Row-major, but with `inner` moved to the end. */
 static void lay_out(Tensor *t, int inner)
 {
     int order[MAX_RANK], n = 0;
-    int64_t stride = 1;
 
     for (int d = 0; d < t->rank; d++)
         if (d != inner)
             order[n++] = d;
     order[n++] = inner;
-    for (int i = n - 1; i >= 0; i--) {
-        t->stride[order[i]] = stride;
-        stride *= t->dim[order[i]];
+    in_order(t, order);
+}
+
+/* A number below n, of a sequence that `state` holds. */
+static int draw(uint64_t *state, int n)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (int)((*state >> 33) % (uint64_t)n);
+}
+
+/* Layouts that nobody would choose, for about half of the classes. */
+static void choose_at_random(Layouts *l, uint64_t seed)
+{
+    for (int i = 0; i < l->g->n_tensor; i++) {
+        Tensor *t = l->g->tensor[i];
+        uint64_t state = seed * 0x9e3779b97f4a7c15u + (uint64_t)root(l, i);
+        int order[MAX_RANK];
+        draw(&state, 2);
+        if (!is_free(t) || t->rank < 2 || draw(&state, 2))
+            continue;
+        for (int d = 0; d < t->rank; d++) { /* in a random place so far */
+            int at = draw(&state, d + 1);
+            order[d] = order[at];
+            order[at] = d;
+        }
+        in_order(t, order);
     }
-    t->span = stride;
 }
 
 static void choose(Layouts *l)
@@ -597,7 +630,7 @@ static void pack_weights(Graph *g, bool f32_along_sum)
     }
 }
 
-void layout(Graph *g, bool f32_along_sum)
+void layout(Graph *g, bool f32_along_sum, uint64_t seed)
 {
     Layouts l = {.g = g};
 
@@ -620,6 +653,8 @@ void layout(Graph *g, bool f32_along_sum)
             expr_visit(u.s->value, inherit, &u);
     }
     choose(&l);
+    if (seed)
+        choose_at_random(&l, seed);
     pad_rows(g);
     pack_weights(g, f32_along_sum);
 }

@@ -7,13 +7,16 @@
  * reductions take whole rows. Parameters that a contraction would have to
  * gather are packed once, at load time; so are those that are not contiguous
  * along the sum, of 16 bits if 2 to 16 rows are multiplied with them, and with
- * `f32_along_sum` f32 ones, which is how tensor cores take tf32. */
+ * `f32_along_sum` f32 ones, which is how tensor cores take tf32.
+ *
+ * With a seed, about half of the classes of intermediates get a drawn order of
+ * dimensions instead, which no kernel may depend on (--random-plan). */
 #ifndef DCC_LAYOUT_H
 #define DCC_LAYOUT_H
 
 #include "graph/graph.h"
 
-void layout(Graph *g, bool f32_along_sum);
+void layout(Graph *g, bool f32_along_sum, uint64_t seed);
 void layout_dump(Buf *b, const Graph *g);
 
 #endif

@@ -100,7 +100,8 @@ typedef struct Contract {
                                NULL: it is in shared memory, in `sums` */
     bool beyond;            /* whole tiles may lie beyond N */
     bool patch;             /* rows of a tile are no consecutive m */
-    bool patch_n;           /* its columns are no consecutive n */
+    bool patch_n;           /* its columns are no consecutive n, */
+    const Var *column;      /* but this variable's values, side by side */
     bool lines;             /* rows of the result begin at any element */
     const char *width;      /* contract_pairs: the columns of a tile that the
                                block finishes, "BN" */

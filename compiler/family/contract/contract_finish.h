@@ -38,6 +38,8 @@ void finish_prepare(Finish *f, Contract *x, int most);
 /* The most columns, up to `most`, that some store can take at once. */
 int finish_choose(Finish *f, int most);
 bool finish_row_step(const Step *s);
+/* The variable in which neighbouring columns of a tile differ by one. */
+const Var *finish_fast(const Contract *x);
 /* Whether e uses a variable of the side. */
 bool finish_uses(const Side *s, const Expr *e);
 /* Whether `vec` elements of t from `offset` along f->fast are neighbours and

@@ -8,7 +8,7 @@
 int contract_columns(const Contract *x, int most)
 {
     Contract any = *x; /* of tiles of any size */
-    Finish f = {.x = &any, .fast = x->n.n ? x->n.v[x->n.n - 1] : NULL};
+    Finish f = {.x = &any, .fast = finish_fast(x)};
 
     any.t.bn = 0;
     for (int i = 0; i < x->gr->n_step; i++) {

@@ -94,13 +94,18 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
            (extent == end || tensor_run(t, rest, extent) >= end);
 }
 
+const Var *finish_fast(const Contract *x)
+{
+    return x->patch_n ? x->column : x->n.n ? x->n.v[x->n.n - 1] : NULL;
+}
+
 int finish_choose(Finish *f, int most)
 {
     const Contract *x = f->x;
+    bool whole = x->n.n > 1 || x->patch_n; /* rows end within a tile */
 
-    for (int vec = most; vec > 1 && x->n.n; vec /= 2) {
-        int64_t extent = x->n.v[x->n.n - 1]->extent;
-        if ((extent % vec && x->n.n > 1) || x->t.bn % vec)
+    for (int vec = most; vec > 1 && f->fast; vec /= 2) {
+        if ((f->fast->extent % vec && whole) || x->t.bn % vec)
             continue;
         for (int i = 0; i < x->gr->n_step; i++) {
             const Tensor *t = x->gr->step[i].tensor;
@@ -571,7 +576,7 @@ void finish_prepare(Finish *f, Contract *x, int most)
         f->store[i] = gr->step[i].store;
         f->where[i] = gr->step[i].where;
     }
-    f->fast = x->n.n ? x->n.v[x->n.n - 1] : NULL;
+    f->fast = finish_fast(x);
     bool lines = f->pack && x->lines; /* of pairs, wherever rows begin */
     x->vec = lines ? most : finish_choose(f, most);
     f->partial = f->fast && f->fast->extent % x->vec;

@@ -240,6 +240,7 @@ static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
     }
     x->patch = !f->swapped;
     x->patch_n = f->swapped;
+    x->column = f->swapped ? f->q : NULL;
     f->packs = !why && x->patch && o->device->sm >= 90 && contract_packs(x) &&
                !x->lines;
     x->lines = false;
