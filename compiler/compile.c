@@ -112,6 +112,8 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "simplify"))
         graph_dump(&r->dump, g);
     normalise(g);
+    if (!graph_check_indices(g))
+        return NULL;
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
     layout(g, o->model.math != MATH_EXACT, o->random_plan);

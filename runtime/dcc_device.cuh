@@ -411,12 +411,12 @@ DCC_DEVICE int32_t dcc_floor_mod(int32_t a, int32_t b)
 }
 
 // The same in index arithmetic, where d > 0 is a constant.
-template <class T> DCC_DEVICE T dcc_floordiv(T a, int32_t d)
+template <class T, class D> DCC_DEVICE T dcc_floordiv(T a, D d)
 {
     return a / d - (a % d < 0);
 }
 
-template <class T> DCC_DEVICE T dcc_floormod(T a, int32_t d)
+template <class T, class D> DCC_DEVICE T dcc_floormod(T a, D d)
 {
     const T r = a % d;
     return r < 0 ? r + d : r;

@@ -11,13 +11,14 @@
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs single mma-sm_80 halo stream ring map bands=1 bands=2
-#             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan": random
-#             legal variants of a family wherever it can serve, on random
-#             layouts of intermediates, mma also where
-#             splits of k go through memory; tiles of two warpgroups, also in
-#             reverse with copies at once; of one, apart; map's with so many
-#             bands a block; the ways of --math; apart: launches one after
-#             another; the address and undefined-behaviour sanitizers
+#             reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan":
+#             random legal variants of a family wherever it can serve, on
+#             random layouts of intermediates, mma also where splits of k go
+#             through memory; tiles of two warpgroups, also in reverse with
+#             copies at once; of one, apart; map's with so many bands a block;
+#             the ways of --math; apart: launches one after another; overflow:
+#             with a signed overflow as an error; the address and
+#             undefined-behaviour sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
 #             in a build with --enable-sanitizers
@@ -26,7 +27,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs single mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo stream ring map bands=1 bands=2 reduce tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -171,7 +172,8 @@ schedule=cooperative" $(files pairs) ;;
         mma-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=contract_mma=any" $(files tensor_cores wgmma_conv) ;;
-        halo) flavour $f -O1 "${random}contract_halo=any" $(files halo layouts) ;;
+        halo) flavour $f -O1 "${random}contract_halo=any" \
+            $(files halo layouts) ;;
         stream) flavour $f -O1 "${random}contract_stream=any" \
             $(files skinny contract layouts) ;;
         ring) flavour $f -O1 "${random}contract_stream=x=ring" \
@@ -186,6 +188,8 @@ schedule=cooperative" $(files pairs) ;;
             "--math=${f#wgmma-} ${random}contract_wgmma=any" \
             $(files f32_products) ;;
         apart) flavour apart -O1 "$apart" $(files wgmma skinny reduce) ;;
+        overflow) flavour overflow "-O1 --overflow" "$apart" \
+            $(files index index_widths) ;;
         asan) flavour asan "-O1 --asan" "$apart" $(files index norm window) ;;
         esac
     done

@@ -192,7 +192,7 @@ static void print_c_var(Buf *b, const Var *v, void *ctx)
     buf_puts(b, v->name);
 }
 
-static const IdxPrinter in_c = {print_c_var, NULL, NULL};
+static const IdxPrinter in_c = {.var = print_c_var};
 
 Test(idx, printed_text_has_the_same_value_in_c)
 {

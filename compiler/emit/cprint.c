@@ -164,23 +164,12 @@ bool text_plain(const char *s)
 
 static void put_var(Buf *b, const Var *v, void *ctx)
 {
-    CPrint *p = ctx;
-    const char *s = var_text(p, v);
-
-    buf_printf(b, "%s%s", p->wide ? "(long long)" : "", s);
+    buf_puts(b, var_text(ctx, v));
 }
 
 static void put_data(Buf *b, const Expr *e, void *ctx)
 {
-    CPrint *p = ctx;
-    bool wide = p->wide;
-
-    p->wide = false;
-    Text t = text_expr(NULL, p, e, NULL);
-    p->wide = wide;
-    if (wide)
-        buf_puts(b, "(long long)");
-    text_put(b, t, P_ATOM);
+    text_put(b, text_expr(NULL, ctx, e, NULL), P_ATOM);
 }
 
 /* Variables of extent 1 are called "0": e without them. A lane's name may
@@ -196,13 +185,18 @@ static int zero_vars(CPrint *p, Subst *s, int most)
     return n;
 }
 
-void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec)
+static void put_idx(Buf *b, CPrint *p, const Idx *e, int prec, bool wide)
 {
-    IdxPrinter how = {put_var, put_data, p};
+    IdxPrinter how = {put_var, put_data, p, .ints = true, .wide = wide};
     Subst zero[MAX_RANK];
     int n = zero_vars(p, zero, MAX_RANK);
 
     idx_print(b, n ? idx_subst(p->graph->pool, e, zero, n) : e, &how, prec);
+}
+
+void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec)
+{
+    put_idx(b, p, e, prec, false);
 }
 
 const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at)
@@ -223,13 +217,15 @@ void cprint_digit(Buf *b, int64_t below, int64_t extent)
         buf_printf(b, " %% %lld", (long long)extent);
 }
 
+bool cprint_wide(const Tensor *t, const Idx *offset)
+{
+    return t->span > INT_MAX || tensor_elems(t) > INT_MAX ||
+           idx_is_wide(offset);
+}
+
 void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset)
 {
-    bool wide = p->wide;
-
-    p->wide = t->span > INT_MAX || tensor_elems(t) > INT_MAX;
-    cprint_idx(b, p, offset, 0);
-    p->wide = wide;
+    put_idx(b, p, offset, 0, cprint_wide(t, offset));
 }
 
 /* ---- elements of a tensor ---------------------------------------------- */
@@ -310,6 +306,7 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
                        const int *dim, int n)
 {
     Buf text = {0}, next = {0};
+    bool wide = cprint_wide(t, cprint_offset(p->graph, t, at));
     int64_t last = n ? t->stride[dim[n - 1]] : 1;
 
     if (!n)
@@ -326,7 +323,7 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
             buf_puts(&next, " + ");
             buf_free(&text);
         }
-        cprint_idx(&next, p, at[dim[i]], first && !more ? 0 : 1);
+        put_idx(&next, p, at[dim[i]], first && !more ? 0 : 1, wide);
         text = next;
         next = (Buf){0};
     }
@@ -342,31 +339,25 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
 void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at)
 {
     int dim[MAX_RANK], n = nested_dims(p, t, at, dim);
-    bool wide = p->wide;
 
-    if (n < 0) {
+    if (n < 0)
         cprint_element(b, p, t, cprint_offset(p->graph, t, at));
-        return;
-    }
-    p->wide = t->span > INT_MAX || tensor_elems(t) > INT_MAX;
-    put_nested(b, p, t, at, dim, n);
-    p->wide = wide;
+    else
+        put_nested(b, p, t, at, dim, n);
 }
 
 /* ---- guards and stores ------------------------------------------------- */
 
 Text text_guard(CPrint *p, Guard g)
 {
-    IdxPrinter how = {put_var, put_data, p};
+    IdxPrinter how = {put_var, put_data, p, .ints = true};
     Buf b = {0};
     int n = 0;
-    bool wide = p->wide;
 
     Subst zero[MAX_RANK];
     int zeros = zero_vars(p, zero, MAX_RANK);
     if (zeros)
         g = guard_subst(p->graph->pool, g, zero, zeros);
-    p->wide = false;
     for (int i = 0; i < g.n; i++) {
         if (cond_truth(g.cond[i]) == ALWAYS)
             continue;
@@ -374,7 +365,6 @@ Text text_guard(CPrint *p, Guard g)
             buf_puts(&b, " && ");
         cond_print(&b, g.cond[i], &how);
     }
-    p->wide = wide;
     if (!n)
         buf_puts(&b, "true");
     return text_take(p, &b, n == 0 ? P_ATOM : n == 1 ? P_EQ : P_AND);

@@ -44,7 +44,6 @@ typedef struct CPrint {
     CNode *node; int n_node, cap_node;
     CSeen *seen; int n_seen, cap_seen;
     const char **used; int n_used, cap_used; /* identifiers taken */
-    bool wide;                               /* offsets in long long */
 } CPrint;
 
 CPrint cprint_new(Graph *g, const Kernel *k);
@@ -71,7 +70,9 @@ const char *cprint_var(CPrint *p, const Var *v);
 /* Element offset of tensor[at] (or store[]) as an index. */
 const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at);
 void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec);
-/* The element offset as C, in long long where an int could overflow. */
+/* Whether the offset is long long: an int could overflow on the way to it. */
+bool cprint_wide(const Tensor *t, const Idx *offset);
+/* The element offset as C, of that type. */
 void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset);
 /* The same from the indices: (n * H + h) * W + w where they are plain. */
 void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at);

@@ -480,6 +480,18 @@ static Text compose_short(Buf *body, CPrint *p, const Expr *e, Text *arg,
     return t;
 }
 
+/* The text of an index as the int that its value is. */
+static Text int_value(CPrint *p, const Expr *e, Text t)
+{
+    Buf b = {0};
+
+    if (e->kind != E_INDEX || !idx_is_long(e->idx) || text_plain(t.s))
+        return t;
+    buf_puts(&b, "(int)");
+    text_put(&b, t, P_ATOM);
+    return text_take(p, &b, P_UNARY);
+}
+
 static Text print_new(Buf *body, CPrint *p, const Expr *e, const char *hint)
 {
     Text arg[3] = {{0}};
@@ -504,8 +516,11 @@ static Text print_new(Buf *body, CPrint *p, const Expr *e, const char *hint)
     if (e->type == T_BOOL && e->kind == E_BINARY &&
         expr_as_guard(p->graph, e, &g))
         return text_guard(p, g);
-    for (int i = 0; i < 3 && e->arg[i]; i++)
+    for (int i = 0; i < 3 && e->arg[i]; i++) {
         arg[i] = text_expr(body, p, e->arg[i], hint);
+        if (e->kind != E_CAST)
+            arg[i] = int_value(p, e->arg[i], arg[i]);
+    }
     return compose_short(body, p, e, arg, hint);
 }
 

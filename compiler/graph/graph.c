@@ -144,6 +144,67 @@ int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent)
     return whole ? row : extent;
 }
 
+/* ---- checks */
+
+typedef struct Computable {
+    bool ok;
+    Span at; /* of the first that is not */
+} Computable;
+
+static void check_idx(Computable *c, const Idx *e, Span at)
+{
+    if (!c->ok || idx_is_computable(e))
+        return;
+    c->ok = false;
+    c->at = at;
+}
+
+static void check_guard(Computable *c, Guard g, Span at)
+{
+    for (int i = 0; i < g.n; i++)
+        check_idx(c, g.cond[i].e, at);
+}
+
+static void check_expr(const Expr *e, void *ctx)
+{
+    if (e->kind == E_INDEX)
+        check_idx(ctx, e->idx, e->span);
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < e->tensor->rank; i++)
+        check_idx(ctx, e->at[i], e->span);
+    check_guard(ctx, e->in, e->span);
+}
+
+bool expr_is_computable(const Expr *e)
+{
+    Computable c = {.ok = true};
+
+    expr_visit(e, check_expr, &c);
+    return c.ok;
+}
+
+bool graph_check_indices(Graph *g)
+{
+    bool all = true;
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        Computable c = {true, s->at};
+        expr_visit(s->value, check_expr, &c);
+        for (int d = 0; d < s->tensor->rank; d++)
+            check_idx(&c, s->store[d], s->at);
+        check_guard(&c, s->where, s->at);
+        all &= c.ok;
+        if (!c.ok)
+            diag_error(g->diag, c.at.source ? c.at : s->at,
+                       "index arithmetic beyond 64 bits, or too large: of more "
+                       "than %d terms, %d in all, or %d in one another",
+                       IDX_MAX_TERMS, IDX_MAX_SIZE, IDX_MAX_DEPTH);
+    }
+    return all;
+}
+
 /* ---- dump */
 
 static const char *role_name(Role r)

@@ -153,6 +153,11 @@ void tensor_row_major(Tensor *t);         /* sets stride and span */
 /* Elements of t that a run of `extent` neighbours from `from` on may touch:
  * those, and the padding of t's rows where the run is a whole row. */
 int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent);
+/* Whether all index arithmetic in e can be computed in 64 bits. */
+bool expr_is_computable(const Expr *e);
+/* Reports every statement with an index that cannot be computed in 64 bits, or
+ * of which too little is known (idx.h). False if there is one. */
+bool graph_check_indices(Graph *g);
 void graph_dump(Buf *b, const Graph *g);  /* --dump; golden tests */
 
 /* expr.c: making and rewriting. All take the graph for arena and pool. */

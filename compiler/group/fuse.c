@@ -540,9 +540,12 @@ const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
                          const Expr *value, const Idx **store)
 {
     Inline in = {.t = t, .value = value, .store = store};
+    int unknowns = idx_unknowns(g->pool);
     const Expr *r = expr_rewrite(g, e, inline_read, &in);
 
-    return in.failed ? NULL : r;
+    /* indices that would grow beyond what can be computed stay apart */
+    return in.failed || (idx_unknowns(g->pool) > unknowns &&
+                         !expr_is_computable(r)) ? NULL : r;
 }
 
 static const Expr *local_value(Graph *g, const Expr *e, void *ctx)

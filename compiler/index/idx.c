@@ -20,7 +20,7 @@ struct IdxPool {
     Table idx, atom;
     const Atom **var_atom; /* by variable id */
     int n_var, cap_var;
-    int n_idx, n_atom;
+    int n_idx, n_atom, n_unknown;
     int depth, work; /* of the Idx being made for a caller */
 };
 
@@ -87,6 +87,11 @@ void idx_pool_graph(IdxPool *p, struct Graph *g)
     p->graph = g;
 }
 
+int idx_unknowns(const IdxPool *p)
+{
+    return p->n_unknown;
+}
+
 Arena *idx_arena(IdxPool *p)
 {
     return p->arena;
@@ -98,8 +103,8 @@ const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent)
     Atom *a = arena_new_of(p->arena, Atom);
     *v = (Var){p->n_var, arena_strdup(p->arena, name), extent};
     int64_t hi = extent > 0 ? extent - 1 : 0;
-    *a = (Atom){.kind = ATOM_VAR, .id = p->n_atom++, .var = v, .lo = 0,
-                .hi = hi};
+    *a = (Atom){.kind = ATOM_VAR, .id = p->n_atom++, .var = v, .size = 1,
+                .lo = 0, .hi = hi};
     VEC_PUSH(p->arena, p->var_atom, p->n_var, p->cap_var) = a;
     return v;
 }
@@ -215,8 +220,9 @@ const Idx *idx_atom(IdxPool *p, const Atom *a)
 static const Idx *unknown(IdxPool *p)
 {
     Atom *a = arena_new_of(p->arena, Atom);
-    *a = (Atom){.kind = ATOM_DATA, .id = p->n_atom++, .lo = -IDX_INF,
-                .hi = IDX_INF};
+    *a = (Atom){.kind = ATOM_DATA, .id = p->n_atom++, .size = 1,
+                .lo = -IDX_INF, .hi = IDX_INF};
+    p->n_unknown++;
     return idx_atom(p, a);
 }
 
@@ -235,12 +241,26 @@ const Idx *idx_var(IdxPool *p, const Var *v)
     return idx_atom(p, p->var_atom[v->id]);
 }
 
+const Idx *idx_narrow(const Idx *e, Range r)
+{
+    Idx *known = (Idx *)e; /* only what is known of its value changes */
+    if (e->n == 1 && e->term[0].atom->kind == ATOM_DATA &&
+        !e->term[0].atom->data)
+        return e;
+    if (r.lo > e->lo && r.lo <= e->hi)
+        known->lo = r.lo;
+    if (r.hi < e->hi && r.hi >= e->lo)
+        known->hi = r.hi;
+    return e;
+}
+
 static const Idx *combine(IdxPool *p, const Idx *a, const Idx *b, int64_t cb)
 {
     Lin l;
     lin_of(&l, a);
     lin_add(&l, b, cb);
-    return lin_intern(p, &l);
+    return idx_narrow(lin_intern(p, &l),
+                      range_add(range_of(a), range_scale(range_of(b), cb)));
 }
 
 const Idx *idx_add(IdxPool *p, const Idx *a, const Idx *b)
@@ -260,7 +280,8 @@ const Idx *idx_addc(IdxPool *p, const Idx *a, int64_t k)
         return a;
     lin_of(&l, a);
     l.bad |= __builtin_add_overflow(l.k, k, &l.k);
-    return lin_intern(p, &l);
+    return idx_narrow(lin_intern(p, &l),
+                      range_add(range_of(a), range_limit(k, k)));
 }
 
 const Idx *idx_scale(IdxPool *p, const Idx *a, int64_t c)
@@ -271,7 +292,7 @@ const Idx *idx_scale(IdxPool *p, const Idx *a, int64_t c)
     lin_const(&l, 0);
     if (c)
         lin_add(&l, a, c);
-    return lin_intern(p, &l);
+    return idx_narrow(lin_intern(p, &l), range_scale(range_of(a), c));
 }
 
 static uint64_t lin_hash(const Lin *l)
@@ -335,13 +356,22 @@ static int depth_of(const Idx *e)
     return depth;
 }
 
+static int size_of(const Idx *e)
+{
+    int size = 0;
+    for (int i = 0; i < e->n; i++)
+        size += e->term[i].atom->size;
+    return size;
+}
+
 /* The one Idx that is just this atom of a (and b). */
 static const Idx *composed(IdxPool *p, Atom key)
 {
     int a = depth_of(key.a), b = key.b ? depth_of(key.b) : 0;
     key.depth = 1 + (a > b ? a : b);
-    return key.depth > IDX_MAX_DEPTH ? unknown(p)
-                                     : idx_atom(p, atom_intern(p, key));
+    key.size = 1 + size_of(key.a) + (key.b ? size_of(key.b) : 0);
+    bool large = key.depth > IDX_MAX_DEPTH || key.size > IDX_MAX_SIZE;
+    return large ? unknown(p) : idx_atom(p, atom_intern(p, key));
 }
 
 const Idx *idx_floor_atom(IdxPool *p, const Idx *a, int64_t d)
@@ -424,7 +454,8 @@ const Idx *idx_data(IdxPool *p, const struct Expr *data, int64_t lo,
         return idx_const(p, (int64_t)data->num);
     Range r = range_limit(lo, hi);
     return idx_atom(p, atom_intern(p, (Atom){.kind = ATOM_DATA, .data = data,
-                                            .lo = r.lo, .hi = r.hi}));
+                                            .size = 1, .lo = r.lo,
+                                            .hi = r.hi}));
 }
 
 /* ---- rebuilding */

@@ -41,6 +41,7 @@ typedef struct Atom {
     int64_t d;               /* FLOOR */
     const struct Expr *data; /* DATA: an integer expression (a read) */
     int depth;               /* of floors, minima and maxima in each other */
+    int size;                /* atoms in it, written out, itself included */
     int64_t lo, hi;
 } Atom;
 
@@ -55,10 +56,11 @@ typedef struct IdxMod {
     int64_t m, d;
 } IdxMod;
 
-/* An Idx of more than IDX_MAX_TERMS terms, nested deeper than IDX_MAX_DEPTH,
- * or whose numbers leave int64, becomes one unknown: an ATOM_DATA whose `data`
- * is NULL, equal to nothing else. */
-enum { IDX_MAX_TERMS = 128, IDX_MAX_DEPTH = 100 };
+/* An Idx of more than IDX_MAX_TERMS terms, nested deeper than IDX_MAX_DEPTH, of
+ * more than IDX_MAX_SIZE atoms inside a floor, minimum or maximum, or whose
+ * numbers leave int64, becomes one unknown: an ATOM_DATA whose `data` is NULL,
+ * equal to nothing else. */
+enum { IDX_MAX_TERMS = 128, IDX_MAX_DEPTH = 100, IDX_MAX_SIZE = 1000 };
 struct Idx {
     int64_t k, lo, hi;
     const IdxMod *mod; /* NULL if e holds no `%` */
@@ -71,6 +73,8 @@ struct Idx {
 typedef struct IdxPool IdxPool;
 
 IdxPool *idx_pool(Arena *a);
+/* How many unknowns were made so far. */
+int idx_unknowns(const IdxPool *p);
 struct Graph;
 /* The graph whose expressions data atoms hold; graph_new sets it. */
 void idx_pool_graph(IdxPool *p, struct Graph *g);
@@ -147,12 +151,25 @@ int idx_radix(const Idx *e, int64_t extent, const Var **v, int max);
 /* Prints e as C; `name` gives a variable's text, `data` an atom's. / and % are
  * printed only where the dividend is provably >= 0, else dcc_floordiv and
  * dcc_floormod calls. e - d * (e / d) is printed back as %. Precedence-safe
- * when embedded with `prec` (0: as is, 1: operand of +, 2: operand of *). */
+ * when embedded with `prec` (0: as is, 1: operand of +, 2: operand of *).
+ *
+ * With `ints`, variables and data are C ints, and every part of e is computed
+ * in int where its range and those of all its sums fit into one, in long long
+ * elsewhere; with `wide` e as a whole is long long. Without `ints` they are
+ * int64_t. */
 typedef struct IdxPrinter {
     void (*var)(Buf *b, const Var *v, void *ctx);
     void (*data)(Buf *b, const struct Expr *e, void *ctx);
     void *ctx;
+    bool ints, wide;
 } IdxPrinter;
+/* Whether e, printed so, has sums and products that no int may hold. */
+bool idx_is_wide(const Idx *e);
+/* Whether the text of e is long long, if only by a part of it. */
+bool idx_is_long(const Idx *e);
+/* Whether int64_t may hold all of them, in all of e's parts; not if one of
+ * these is unknown. */
+bool idx_is_computable(const Idx *e);
 void idx_print(Buf *b, const Idx *e, const IdxPrinter *how, int prec);
 /* A condition as C: i + 1 < j, k >= 2, (i + 3) % 4 == 0. No parentheses. */
 void cond_print(Buf *b, Cond c, const IdxPrinter *how);

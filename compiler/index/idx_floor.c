@@ -143,11 +143,13 @@ const Idx *idx_floor(IdxPool *p, const Idx *a, int64_t d)
         IdxTerm t = a->term[i];
         lin_term(t.c % d ? &r : &q, t.c % d ? t.c : t.c / d, t.atom);
     }
-    return idx_add(p, lin_intern(p, &q),
-                   floor_reduced(p, lin_intern(p, &r), d));
+    return idx_narrow(idx_add(p, lin_intern(p, &q),
+                              floor_reduced(p, lin_intern(p, &r), d)),
+                      range_floor(range_of(a), d));
 }
 
 const Idx *idx_mod(IdxPool *p, const Idx *a, int64_t d)
 {
-    return idx_sub(p, a, idx_scale(p, idx_floor(p, a, d), d));
+    return idx_narrow(idx_sub(p, a, idx_scale(p, idx_floor(p, a, d), d)),
+                      (Range){0, d - 1});
 }

@@ -14,6 +14,9 @@ typedef struct Print {
     bool plain; /* a dump: / and % are floor division */
 } Print;
 
+/* How a piece is computed: as its range asks, or in long long. */
+typedef enum { BY_RANGE, WIDE } Width;
+
 /* One summand: c * atom, or c * (a % d) where atom is NULL. */
 typedef struct Item {
     int64_t c, d;
@@ -27,7 +30,8 @@ typedef struct Items {
     int64_t k;
 } Items;
 
-static void print_idx(const Print *p, const Idx *e, int prec);
+static void print_idx(const Print *p, const Idx *e, int prec, Width w);
+static void take_items(Items *out, const Idx *e);
 
 static void print_int(const Print *p, int64_t k)
 {
@@ -50,20 +54,122 @@ static void close_if(const Print *p, bool yes)
         buf_putc(p->b, ')');
 }
 
+/* ---- widths ------------------------------------------------------------ */
+
+typedef __int128 i128;
+
+/* Of the sums of some summands, in any order. */
+typedef struct Sums {
+    i128 lo, hi;
+} Sums;
+
+static void add_range(Sums *s, int64_t c, int64_t lo, int64_t hi)
+{
+    i128 a = (i128)c * lo, b = (i128)c * hi;
+
+    s->lo += a < b ? (a < 0 ? a : 0) : (b < 0 ? b : 0);
+    s->hi += a > b ? (a > 0 ? a : 0) : (b > 0 ? b : 0);
+}
+
+static void add_item(Sums *s, const Item *i)
+{
+    if (i->atom)
+        add_range(s, i->c, i->atom->lo, i->atom->hi);
+    else
+        add_range(s, i->c, 0, i->a->lo >= 0 && i->a->hi < i->d ? i->a->hi
+                                                               : i->d - 1);
+}
+
+static bool fits_int(const Sums *s)
+{
+    return s->lo > INT_MIN && s->hi < INT_MAX;
+}
+
+static Sums sums_of(const Items *s)
+{
+    Sums all = {0};
+
+    for (int i = 0; i < s->n; i++)
+        add_item(&all, &s->item[i]);
+    add_range(&all, s->k, 1, 1);
+    return all;
+}
+
+static Width width_of(const Items *s)
+{
+    Sums all = sums_of(s);
+
+    return fits_int(&all) ? BY_RANGE : WIDE;
+}
+
+bool idx_is_wide(const Idx *e)
+{
+    Items s;
+
+    take_items(&s, e);
+    return width_of(&s) == WIDE;
+}
+
+bool idx_is_computable(const Idx *e)
+{
+    Items s;
+
+    take_items(&s, e);
+    Sums all = sums_of(&s);
+    bool ok = all.lo > INT64_MIN && all.hi < INT64_MAX;
+    for (int i = 0; i < e->n && ok; i++) {
+        const Atom *a = e->term[i].atom;
+        ok = (a->kind != ATOM_DATA || a->data) &&
+             (!a->a || idx_is_computable(a->a)) &&
+             (!a->b || idx_is_computable(a->b));
+    }
+    for (int i = e->n; i < s.n && ok; i++) /* dividends of % */
+        ok = idx_is_computable(s.item[i].a);
+    return ok;
+}
+
+/* Whether the C text of an atom, or of a % d, is long long already. */
+static bool is_long(const Item *i)
+{
+    const Atom *a = i->atom;
+
+    if (!a)
+        return i->d > INT_MAX || idx_is_long(i->a);
+    if (a->kind == ATOM_FLOOR)
+        return a->d > INT_MAX || idx_is_long(a->a);
+    return (a->kind == ATOM_MIN || a->kind == ATOM_MAX) &&
+           (idx_is_long(a->a) || idx_is_long(a->b));
+}
+
+bool idx_is_long(const Idx *e)
+{
+    Items s;
+
+    take_items(&s, e);
+    bool is = width_of(&s) == WIDE;
+    for (int i = 0; i < s.n && !is; i++)
+        is = is_long(&s.item[i]);
+    return is;
+}
+
+/* ---- pieces ------------------------------------------------------------ */
+
 /* a / d or a % d, floor. */
 static void print_division(const Print *p, const Idx *a, int64_t d, char op,
                            int prec)
 {
+    Width w = d > INT_MAX ? WIDE : BY_RANGE;
+
     if (p->plain || a->lo >= 0) {
         open_if(p, prec == RIGHT_OF_MUL);
-        print_idx(p, a, LEFT_OF_MUL);
+        print_idx(p, a, LEFT_OF_MUL, w);
         buf_printf(p->b, " %c ", op);
         print_int(p, d);
         close_if(p, prec == RIGHT_OF_MUL);
         return;
     }
     buf_puts(p->b, op == '/' ? "dcc_floordiv(" : "dcc_floormod(");
-    print_idx(p, a, ALONE);
+    print_idx(p, a, ALONE, w);
     buf_puts(p->b, ", ");
     print_int(p, d);
     buf_putc(p->b, ')');
@@ -71,6 +177,8 @@ static void print_division(const Print *p, const Idx *a, int64_t d, char op,
 
 static void print_atom(const Print *p, const Atom *a, int prec)
 {
+    Width w = BY_RANGE;
+
     switch (a->kind) {
     case ATOM_VAR:
         p->how->var(p->b, a->var, p->how->ctx);
@@ -80,10 +188,12 @@ static void print_atom(const Print *p, const Atom *a, int prec)
         break;
     case ATOM_MIN:
     case ATOM_MAX:
+        if (idx_is_long(a->a) || idx_is_long(a->b))
+            w = WIDE; /* the two are of one type */
         buf_puts(p->b, a->kind == ATOM_MIN ? "min(" : "max(");
-        print_idx(p, a->a, ALONE);
+        print_idx(p, a->a, ALONE, w);
         buf_puts(p->b, ", ");
-        print_idx(p, a->b, ALONE);
+        print_idx(p, a->b, ALONE, w);
         buf_putc(p->b, ')');
         break;
     case ATOM_DATA:
@@ -96,15 +206,17 @@ static void print_atom(const Print *p, const Atom *a, int prec)
 }
 
 /* |c| * what; the sign is printed already. */
-static void print_item(const Print *p, const Item *i, int prec)
+static void print_item(const Print *p, const Item *i, int prec, Width w)
 {
     bool times = i->c != 1 && i->c != -1;
+    bool cast = w == WIDE && p->how->ints && !is_long(i);
     open_if(p, times && prec == RIGHT_OF_MUL);
     if (times) {
         print_int(p, i->c < 0 ? -i->c : i->c);
         buf_puts(p->b, " * ");
     }
-    int inner = times ? RIGHT_OF_MUL : prec;
+    int inner = times || cast ? RIGHT_OF_MUL : prec;
+    buf_puts(p->b, cast ? "(long long)" : "");
     if (i->atom)
         print_atom(p, i->atom, inner);
     else
@@ -134,11 +246,12 @@ static void take_items(Items *out, const Idx *e)
 static void print_side(const Print *p, const Items *s, int sign)
 {
     bool any = false;
+    Width w = width_of(s); /* of both sides, as they are one sum */
     for (int i = 0; i < s->n; i++) {
         if ((s->item[i].c > 0) != (sign > 0))
             continue;
         buf_puts(p->b, any ? " + " : "");
-        print_item(p, &s->item[i], IN_SUM);
+        print_item(p, &s->item[i], IN_SUM, w);
         any = true;
     }
     if (any && (s->k == 0 || (s->k > 0) != (sign > 0)))
@@ -147,7 +260,7 @@ static void print_side(const Print *p, const Items *s, int sign)
     print_int(p, (s->k > 0) == (sign > 0) ? (s->k < 0 ? -s->k : s->k) : 0);
 }
 
-static void print_sum(const Print *p, const Items *s)
+static void print_sum(const Print *p, const Items *s, Width w)
 {
     bool any = false, first_k = s->k > 0;
     for (int i = 0; i < s->n; i++)
@@ -161,7 +274,7 @@ static void print_sum(const Print *p, const Items *s)
                 continue;
             buf_puts(p->b, sign > 0 ? (any ? " + " : "")
                                     : (any ? " - " : "-"));
-            print_item(p, &s->item[i], any ? IN_SUM : LEFT_OF_MUL);
+            print_item(p, &s->item[i], any ? IN_SUM : LEFT_OF_MUL, w);
             any = true;
         }
     }
@@ -171,19 +284,21 @@ static void print_sum(const Print *p, const Items *s)
     }
 }
 
-static void print_idx(const Print *p, const Idx *e, int prec)
+static void print_idx(const Print *p, const Idx *e, int prec, Width w)
 {
     Items s;
     take_items(&s, e);
+    if (width_of(&s) == WIDE)
+        w = WIDE;
     if (s.n == 0) {
         open_if(p, e->k < 0 && prec > ALONE);
         print_int(p, e->k);
         close_if(p, e->k < 0 && prec > ALONE);
     } else if (s.n == 1 && s.k == 0 && s.item[0].c > 0) {
-        print_item(p, &s.item[0], prec);
+        print_item(p, &s.item[0], prec, w);
     } else {
         open_if(p, prec >= LEFT_OF_MUL);
-        print_sum(p, &s);
+        print_sum(p, &s, w);
         close_if(p, prec >= LEFT_OF_MUL);
     }
 }
@@ -191,7 +306,8 @@ static void print_idx(const Print *p, const Idx *e, int prec)
 void idx_print(Buf *b, const Idx *e, const IdxPrinter *how, int prec)
 {
     Print p = {b, how, false};
-    print_idx(&p, e, prec >= 2 ? RIGHT_OF_MUL : prec);
+    print_idx(&p, e, prec >= 2 ? RIGHT_OF_MUL : prec,
+              how->wide ? WIDE : BY_RANGE);
 }
 
 /* lhs >= rhs with only positive summands; a constant alone goes right. */
@@ -228,7 +344,7 @@ static void print_cond(const Print *p, Cond c)
         return;
     }
     /* zero is zero, however % rounds */
-    print_idx(p, c.e, LEFT_OF_MUL);
+    print_idx(p, c.e, LEFT_OF_MUL, BY_RANGE);
     buf_puts(p->b, " % ");
     print_int(p, c.mod);
     buf_puts(p->b, " == 0");
@@ -254,12 +370,12 @@ static void dump_data(Buf *b, const struct Expr *e, void *ctx)
     buf_putc(b, '}');
 }
 
-static const IdxPrinter dump_printer = {dump_var, dump_data, NULL};
+static const IdxPrinter dump_printer = {.var = dump_var, .data = dump_data};
 
 void idx_dump(Buf *b, const Idx *e)
 {
     Print p = {b, &dump_printer, true};
-    print_idx(&p, e, ALONE);
+    print_idx(&p, e, ALONE, BY_RANGE);
 }
 
 void guard_dump(Buf *b, Guard g)

@@ -68,6 +68,8 @@ static inline Range range_of(const Idx *e)
 
 Range range_limit(int64_t lo, int64_t hi);
 Range range_meet(Range a, Range b);
+Range range_add(Range a, Range b);
+Range range_scale(Range r, int64_t c);
 Range range_floor(Range r, int64_t d);
 /* True, and the quotient, if all of r has one floor quotient by d. */
 bool range_one_period(Range r, int64_t d, int64_t *q);
@@ -75,6 +77,8 @@ bool range_one_period(Range r, int64_t d, int64_t *q);
 /* For a new Idx, whose terms are set: its `%`; then its range. */
 const IdxMod *idx_find_mod(IdxPool *p, const Idx *e);
 Range idx_find_range(IdxPool *p, const Idx *e);
+/* e, of which it is known besides that its value is in r. */
+const Idx *idx_narrow(const Idx *e, Range r);
 /* False if the work that one Idx is worth is done. */
 bool idx_spend(IdxPool *p);
 

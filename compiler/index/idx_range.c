@@ -14,7 +14,7 @@ Range range_limit(int64_t lo, int64_t hi)
 }
 
 /* Bounds: -INF below and INF above mean none; both are kept as they are. */
-static Range range_scale(Range r, int64_t c)
+Range range_scale(Range r, int64_t c)
 {
     i128 lo = (i128)r.lo * c, hi = (i128)r.hi * c;
     if (c == 0)
@@ -26,7 +26,7 @@ static Range range_scale(Range r, int64_t c)
                    r.hi == IDX_INF ? IDX_INF : clamp(hi)};
 }
 
-static Range range_add(Range a, Range b)
+Range range_add(Range a, Range b)
 {
     bool none_lo = a.lo == -IDX_INF || b.lo == -IDX_INF;
     bool none_hi = a.hi == IDX_INF || b.hi == IDX_INF;

@@ -617,7 +617,7 @@ Graph *lower_model(Arena *a, Diag *d, const Program *p, const char *model,
     lower_body(&l, &it->body);
     if (diag_errors(d) == errors && !g->n_output)
         diag_error(d, it->name.at, "model '%s' has no output", it->name.text);
-    if (diag_errors(d) != errors)
+    if (diag_errors(d) != errors || !graph_check_indices(g))
         return NULL;
     mark_when(&l);
     return g;

@@ -112,7 +112,7 @@ static void print_data(Buf *b, const Expr *e, void *ctx)
 
 static IdxPrinter printer(RefText *r)
 {
-    return (IdxPrinter){print_var, print_data, r};
+    return (IdxPrinter){.var = print_var, .data = print_data, .ctx = r};
 }
 
 void ref_idx(Buf *b, RefText *r, const Idx *e, int prec)

@@ -602,6 +602,17 @@ static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
     return expr_read(g, t, at, (Guard){0}, NULL);
 }
 
+/* A parameter's elements whose place is known at load time. */
+static bool is_weights(const Expr *e)
+{
+    if (e->tensor->role != ROLE_PARAM || e->in.n)
+        return false;
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (idx_has_data(e->at[d]))
+            return false;
+    return true;
+}
+
 static void pack_weights(Graph *g, bool f32_along_sum)
 {
     Packing p = {0};
@@ -616,7 +627,7 @@ static void pack_weights(Graph *g, bool f32_along_sum)
             const Var *along = wanted(s, f[1 - k], w);
             const Var *v = f32_along_sum ? NULL : columns(s, f[1 - k], w);
             v = v ? v : along;
-            if (w->tensor->role != ROLE_PARAM || w->in.n || !v ||
+            if (!is_weights(w) || !v ||
                 good_enough(s, f[1 - k], w, v, f32_along_sum))
                 continue;
             int before = g->n_stmt;
