@@ -3,6 +3,7 @@
 #include "command/driver.h"
 #include "front.h"
 #include "command/output.h"
+#include "import/import.h"
 #include "options.h"
 #include "command/tune.h"
 #include "support/file.h"
@@ -368,6 +369,8 @@ int main(int argc, char **argv)
         return command_ops(argc - 2, argv + 2);
     if (!strcmp(command, "devices"))
         return command_devices();
+    if (!strcmp(command, "import"))
+        return command_import(argc - 1, argv + 1);
     if (!strcmp(command, "run"))
         return with_session(argc, argv, command, command_run);
     if (!strcmp(command, "verify"))

@@ -59,6 +59,7 @@ static const char usage[] =
     "       dcc run [options] MODEL.dcl...             build and run\n"
     "       dcc verify [options] MODEL.dcl...          compare with an oracle\n"
     "       dcc tune [options] MODEL.dcl... -o PLAN    measure variants\n"
+    "       dcc import MODEL.onnx -o MODEL.dcl         from ONNX\n"
     "       dcc fmt [-i] FILE...                       canonical formatting\n"
     "       dcc ops [NAME]                             the operator library\n"
     "       dcc devices                                the GPUs known\n"

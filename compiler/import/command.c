@@ -1,0 +1,207 @@
+#include "import/import.h"
+
+#include "import/ir.h"
+#include "safetensors.h"
+
+#include "import/names.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct ImportLine {
+    const char *path, *out, *weights, *bind, *name;
+    Dim *dim;
+    int n_dim, cap_dim;
+    bool done;
+} ImportLine;
+
+static const char usage[] =
+    "usage: dcc import [options] MODEL.onnx -o MODEL.dcl\n"
+    "\n"
+    "  -o FILE          the .dcl; its weights go beside it, MODEL.safetensors\n"
+    "  --dim NAME=N     fixes a symbolic size; NAME is the file's, or INPUT.K\n"
+    "                   for size K of an input (a first size that is not\n"
+    "                   fixed becomes `dim B`)\n"
+    "  --bind FILE      inputs that decide shapes, from a .safetensors file\n"
+    "  --weights FILE   writes the weights there\n"
+    "  --name NAME      the model's name in the .dcl\n";
+
+bool import_is_onnx(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 5 && !strcmp(path + n - 5, ".onnx");
+}
+
+static int bad(const char *fmt, const char *text)
+{
+    fputs("dcc: error: ", stderr);
+    fprintf(stderr, fmt, text);
+    fputs("\n", stderr);
+    return 2;
+}
+
+static int add_dim(Arena *a, ImportLine *l, const char *text)
+{
+    const char *eq = strrchr(text, '=');
+    char *end = NULL;
+    long long v = eq ? strtoll(eq + 1, &end, 10) : 0;
+
+    if (!eq || eq == text || end == eq + 1 || *end || v < 1 || v >= 1 << 30)
+        return bad("--dim wants NAME=N, not '%s'", text);
+    VEC_PUSH(a, l->dim, l->n_dim, l->cap_dim) =
+        (Dim){arena_strndup(a, text, (size_t)(eq - text)), v};
+    return 0;
+}
+
+static int parse(Arena *a, int argc, char **argv, ImportLine *l)
+{
+    static const struct option known[] = {
+        {"dim", required_argument, NULL, 'd'},
+        {"bind", required_argument, NULL, 'b'},
+        {"weights", required_argument, NULL, 'w'},
+        {"name", required_argument, NULL, 'n'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    int o;
+
+    optind = 1;
+    opterr = 0;
+    while ((o = getopt_long(argc, argv, ":o:h", known, NULL)) != -1) {
+        int status = 0;
+        switch (o) {
+        case 'o':
+            l->out = optarg;
+            break;
+        case 'b':
+            l->bind = optarg;
+            break;
+        case 'w':
+            l->weights = optarg;
+            break;
+        case 'n':
+            l->name = optarg;
+            break;
+        case 'd':
+            status = add_dim(a, l, optarg);
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            l->done = true;
+            return fflush(stdout) ? 3 : 0;
+        case ':':
+            return bad("option '%s' wants a value", argv[optind - 1]);
+        default:
+            return bad("unknown option '%s'", argv[optind - 1]);
+        }
+        if (status)
+            return status;
+    }
+    if (argc - optind != 1)
+        return bad("%s", "dcc import wants one .onnx file");
+    l->path = argv[optind];
+    return 0;
+}
+
+#if DCC_HAVE_PROTOBUF_C
+static const char *beside(Arena *a, const char *path, const char *end)
+{
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    bool cut = dot && (!slash || dot > slash);
+
+    return arena_printf(a, "%.*s%s",
+                        (int)(cut ? dot - path : (int)strlen(path)), path, end);
+}
+
+static const char *base_of(Arena *a, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return beside(a, slash ? slash + 1 : path, "");
+}
+
+/* The passes. False after errors, which are in c->messages. */
+static bool import_all(Import *c, Buf *text)
+{
+    if (!import_read(c))
+        return false;
+    import_live(c);
+    import_patterns(c);
+    import_live(c);
+    import_emit(c);
+    if (c->errors)
+        return false;
+    import_blocks(c);
+    import_print(c, text);
+    return !c->errors;
+}
+
+static int write_both(Import *c, const Buf *text, const ImportLine *l)
+{
+    const char *out =
+        l->out ? l->out : beside(c->arena, base_of(c->arena, l->path), ".dcl");
+    const char *weights =
+        l->weights ? l->weights : beside(c->arena, out, ".safetensors");
+
+    if (!import_write_weights(c, weights))
+        return 3;
+    if (buf_write_file(buf_text(text), text->len, out))
+        return 0;
+    import_error(c, NULL, "cannot write '%s': %s", out, strerror(errno));
+    return 3;
+}
+
+static int run_import(Arena *a, const ImportLine *l)
+{
+    Import c = {.arena = a,
+                .path = l->path,
+                .dim = l->dim,
+                .n_dim = l->n_dim,
+                .names = map_new(a),
+                .asked = map_new(a)};
+    Buf text = {0};
+    dcc_st_file *bind = NULL;
+    int status = 1;
+
+    if (l->bind && dcc_st_open(&bind, l->bind) != DCC_OK) {
+        fprintf(stderr, "dcc: error: %s\n", dcc_error());
+        return 1;
+    }
+    c.bind = bind;
+    c.wanted_name = l->name ? l->name : base_of(a, l->out ? l->out : l->path);
+    if (import_all(&c, &text))
+        status = write_both(&c, &text, l);
+    fputs(buf_text(&c.messages), stderr);
+    buf_free(&c.messages);
+    buf_free(&text);
+    import_release(&c);
+    dcc_st_close(bind);
+    return status;
+}
+#else
+static int run_import(Arena *a, const ImportLine *l)
+{
+    (void)a;
+    (void)l;
+    fputs("dcc: error: this dcc was built without protobuf-c, which import "
+          "needs; install protobuf-c-compiler and libprotobuf-c-dev, then "
+          "configure and build again\n",
+          stderr);
+    return 3;
+}
+#endif
+
+int command_import(int argc, char **argv)
+{
+    Arena *a = arena_new();
+    ImportLine l = {0};
+    int status = parse(a, argc, argv, &l);
+
+    if (!status && !l.done)
+        status = run_import(a, &l);
+    arena_free(a);
+    return status;
+}

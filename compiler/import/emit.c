@@ -1,0 +1,380 @@
+#include "import/emit.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *const index_names[IMPORT_MAX_RANK] = {"i", "j", "k", "l",
+                                                  "m", "n", "o", "p"};
+const char *const window_names[IMPORT_MAX_RANK] = {"r", "s", "t", "u",
+                                                   "v", "w", "x", "y"};
+
+/* ---- texts -------------------------------------------------------------- */
+
+const char *type_text(const Import *c, OnnxType t)
+{
+    switch (t) {
+    case OT_BOOL:
+        return "bool";
+    case OT_INT8:
+        return "i8";
+    case OT_FLOAT:
+    case OT_DOUBLE:
+        return c->float_type == OT_FLOAT ? c->type_name : "f32";
+    case OT_FLOAT16:
+        return c->float_type == OT_FLOAT16 ? c->type_name : "f16";
+    case OT_BFLOAT16:
+        return c->float_type == OT_BFLOAT16 ? c->type_name : "bf16";
+    default:
+        return "i32";
+    }
+}
+
+/* The shortest that is the same number in the type. */
+const char *number_text(Import *c, OnnxType t, double v)
+{
+    char text[64];
+    bool single = onnx_is_float(t) && t != OT_DOUBLE;
+
+    if (!onnx_is_float(t))
+        return arena_printf(c->arena, "%lld", (long long)v);
+    if (isinf(v))
+        return v < 0 ? "-inf" : "inf";
+    if (isnan(v))
+        return "(inf - inf)";
+    for (int digits = 6; digits <= 17; digits++) {
+        double back;
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        sscanf(text, "%lf", &back);
+        if (single ? (float)back == (float)v : back == v)
+            break;
+    }
+    char *e = strchr(text, 'e');
+    if (!e && !strchr(text, '.'))
+        return arena_printf(c->arena, "%s.0", text);
+    if (!e)
+        return arena_strdup(c->arena, text);
+    int power = 0;
+    sscanf(e + 1, "%d", &power);
+    *e = 0;
+    return arena_printf(c->arena, "%se%d", text, power);
+}
+
+const char *size_text(Import *c, int64_t v)
+{
+    if (c->has_batch && v >= IMPORT_BATCH && v % IMPORT_BATCH == 0)
+        return v == IMPORT_BATCH
+                   ? c->batch_text
+                   : arena_printf(c->arena, "%lld * %s",
+                                  (long long)(v / IMPORT_BATCH), c->batch_text);
+    return arena_printf(c->arena, "%lld", (long long)v);
+}
+
+const char *shape_text(Import *c, const Shape *s)
+{
+    Buf b = {0};
+
+    buf_putc(&b, '[');
+    for (int i = 0; i < s->rank; i++)
+        buf_printf(&b, "%s%s", i ? ", " : "", size_text(c, s->dim[i]));
+    buf_putc(&b, ']');
+    return buf_take(&b, c->arena);
+}
+
+const char *list_text(Import *c, const int64_t *v, int n)
+{
+    bool alike = true;
+    Buf b = {0};
+
+    for (int i = 1; i < n; i++)
+        alike = alike && v[i] == v[0];
+    if (alike && n)
+        return arena_printf(c->arena, "%lld", (long long)v[0]);
+    buf_putc(&b, '[');
+    for (int i = 0; i < n; i++)
+        buf_printf(&b, "%s%lld", i ? ", " : "", (long long)v[i]);
+    buf_putc(&b, ']');
+    return buf_take(&b, c->arena);
+}
+
+/* ---- statements --------------------------------------------------------- */
+
+Value *same_as(Value *v)
+{
+    while (v && v->same)
+        v = v->same;
+    return v;
+}
+
+Stmt *stmt_new(Import *c, Value *out)
+{
+    Stmt *s = arena_new_of(c->arena, Stmt);
+
+    s->out = out;
+    out->stmt = s;
+    VEC_PUSH(c->arena, c->stmt, c->n_stmt, c->cap_stmt) = s;
+    return s;
+}
+
+void stmt_text(Import *c, Stmt *s, Bind bind, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    s->text = arena_vprintf(c->arena, fmt, ap);
+    va_end(ap);
+    s->bind = bind;
+}
+
+void stmt_left(Import *c, Stmt *s, const char *const *index)
+{
+    Buf b = {0};
+
+    buf_putc(&b, '[');
+    for (int i = 0; i < s->out->shape.rank; i++)
+        buf_printf(&b, "%s%s", i ? ", " : "", index[i]);
+    buf_putc(&b, ']');
+    s->left = buf_take(&b, c->arena);
+    s->typed = s->shaped = true;
+}
+
+static const char *slot_of(Import *c, Stmt *s, Value *v, Bind bind)
+{
+    int k = 0;
+
+    v = same_as(v);
+    while (k < s->n_use && s->use[k] != v)
+        k++;
+    if (k == s->n_use)
+        VEC_PUSH(c->arena, s->use, s->n_use, s->cap_use) = v;
+    if (k > SLOT_MOST - SLOT_BASE) {
+        import_error(c, v->def, "too many operands");
+        k = 0;
+    }
+    if (v->known)
+        v->is_param = true;
+    return arena_printf(c->arena, "%c%c%c%c", SLOT, k / SLOT_BASE + 1,
+                        k % SLOT_BASE + 1, bind + 1);
+}
+
+/* The number that stands for a constant; NULL where it is no number. */
+static const char *literal(Import *c, Value *v, Bind bind)
+{
+    double x;
+
+    if (!value_scalar_is(v, &x) || v->known->n < 1)
+        return NULL;
+    if (!onnx_is_float(v->type))
+        x = (double)known_int(v->known, 0);
+    const char *text = number_text(c, v->type, x);
+    return *text == '-' && bind > BIND_UNARY
+               ? arena_printf(c->arena, "(%s)", text)
+               : text;
+}
+
+const char *operand(Import *c, Stmt *s, Value *v, Bind bind)
+{
+    v = same_as(v);
+    const char *text =
+        shape_count(&v->shape) == 1 || (v->known && known_uniform(v->known))
+            ? literal(c, v, bind)
+            : NULL;
+
+    return text ? text : slot_of(c, s, v, bind);
+}
+
+const char *arg(Import *c, Stmt *s, Value *v)
+{
+    v = same_as(v);
+    return v->shape.rank == 0 && v->known ? operand(c, s, v, BIND_ANY)
+                                          : slot_of(c, s, v, BIND_ANY);
+}
+
+const char *named(Import *c, Stmt *s, Value *v)
+{
+    return slot_of(c, s, v, BIND_NAME);
+}
+
+const char *read_at(Import *c, Stmt *s, Value *v, const char *const *index)
+{
+    Buf b = {0};
+
+    v = same_as(v);
+    if (v->known && known_uniform(v->known) && v->known->n)
+        return literal(c, v, BIND_ATOM);
+    if (!v->shape.rank)
+        return named(c, s, v);
+    buf_printf(&b, "%s[", named(c, s, v));
+    for (int i = 0; i < v->shape.rank; i++)
+        buf_printf(&b, "%s%s", i ? ", " : "", index[i]);
+    buf_putc(&b, ']');
+    return buf_take(&b, c->arena);
+}
+
+const char *reading(Import *c, Stmt *s, Value *v, const char *const *index,
+                    const Shape *to)
+{
+    const char *at[IMPORT_MAX_RANK];
+    int rank = v->shape.rank;
+
+    for (int i = 0; i < rank; i++) {
+        int k = to->rank - rank + i;
+        at[i] = v->shape.dim[i] == 1 && to->dim[k] != 1 ? "0" : index[k];
+    }
+    return read_at(c, s, v, at);
+}
+
+Value *between(Import *c, const Value *like, const char *suffix, OnnxType t,
+               Shape s)
+{
+    Value *v =
+        value_new(c, arena_printf(c->arena, "%s_%s", like->name, suffix));
+
+    v->type = t;
+    v->shape = s;
+    return v;
+}
+
+Value *constant(Import *c, const char *name, OnnxType t, Shape s,
+                const double *x)
+{
+    Value *v = value_new(c, name);
+    Const *k = known_new(c, t, shape_count(&s), false);
+
+    for (int64_t i = 0; i < k->n; i++)
+        known_set_float(k, i, x[i]);
+    v->type = t;
+    v->shape = s;
+    v->known = k;
+    return v;
+}
+
+/* ---- views that change nothing ------------------------------------------ */
+
+void emit_same(Import *c, Value *out, Value *x)
+{
+    if (!out->is_output) {
+        out->same = x;
+        return;
+    }
+    Stmt *s = stmt_new(c, out);
+    if (x->known || same_as(x)->is_input)
+        s->typed = s->shaped = true;
+    stmt_text(c, s, BIND_ATOM, "%s", operand(c, s, x, BIND_ANY));
+}
+
+void emit_alias(Import *c, Node *n)
+{
+    emit_same(c, n->out[0], n->in[0]);
+    if (node_out(n, 1) && n->out[1]->uses)
+        import_error(c, n, "its result 1 is not supported");
+}
+
+/* A reshape of a reshape is one of the first operand. */
+static Value *before_reshapes(Value *x)
+{
+    x = same_as(x);
+    while (x->def && !x->known && !x->is_output &&
+           (!strcmp(x->def->op, "Reshape") || !strcmp(x->def->op, "Flatten") ||
+            !strcmp(x->def->op, "Squeeze") ||
+            !strcmp(x->def->op, "Unsqueeze")) &&
+           same_as(x->def->in[0])->shape.rank > 0)
+        x = same_as(x->def->in[0]);
+    return x;
+}
+
+void emit_reshape_to(Import *c, Value *out, Value *x)
+{
+    const char *zero[IMPORT_MAX_RANK];
+
+    x = before_reshapes(x);
+    if (shape_same(&x->shape, &out->shape)) {
+        emit_same(c, out, x);
+        return;
+    }
+    Stmt *s = stmt_new(c, out);
+    for (int i = 0; i < IMPORT_MAX_RANK; i++)
+        zero[i] = "0";
+    if (!x->shape.rank || !out->shape.rank) {
+        stmt_left(c, s, index_names);
+        stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, zero));
+    } else {
+        stmt_text(c, s, BIND_ATOM, "reshape(%s, shape = %s)", arg(c, s, x),
+                  shape_text(c, &out->shape));
+    }
+}
+
+void emit_constant(Import *c, Node *n)
+{
+    import_error(c, n, "a constant of %lld elements",
+                 (long long)shape_count(&n->out[0]->shape));
+}
+
+/* ---- all nodes ---------------------------------------------------------- */
+
+static bool all_known(const Node *n)
+{
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i] && n->out[i]->uses && !n->out[i]->known)
+            return false;
+    return true;
+}
+
+/* Statements that no output needs are left out. */
+static void drop_unused(Import *c)
+{
+    int n = 0;
+
+    for (int i = 0; i < c->n_output; i++)
+        c->output[i]->stmt->needed = true;
+    for (int i = c->n_stmt - 1; i >= 0; i--)
+        for (int k = 0; c->stmt[i]->needed && k < c->stmt[i]->n_use; k++)
+            if (c->stmt[i]->use[k]->stmt)
+                c->stmt[i]->use[k]->stmt->needed = true;
+    for (int i = 0; i < c->n_stmt; i++)
+        if (c->stmt[i]->needed)
+            c->stmt[n++] = c->stmt[i];
+    c->n_stmt = n;
+}
+
+/* A name for a size or a type that no input or output has. */
+static const char *spare_name(const Import *c, const char *const *choice)
+{
+    for (; choice[1]; choice++) {
+        bool taken = false;
+        for (int i = 0; i < c->n_input; i++)
+            taken = taken || !strcmp(c->input[i]->name, *choice);
+        for (int i = 0; i < c->n_output; i++)
+            taken = taken || !strcmp(c->output[i]->name, *choice);
+        if (!taken)
+            break;
+    }
+    return *choice;
+}
+
+void import_emit(Import *c)
+{
+    static const char *const sizes[] = {"B", "N", "batch", "the_batch", NULL};
+    static const char *const types[] = {"E", "F", "elem", "the_type", NULL};
+
+    c->batch_text = spare_name(c, sizes);
+    c->type_name = spare_name(c, types);
+    for (int i = 0; i < c->n_node && !c->fatal; i++) {
+        Node *n = c->node[i];
+        if (!n->dead && !all_known(n))
+            n->info->emit(c, n);
+    }
+    for (int i = 0; i < c->n_output; i++) {
+        Value *v = c->output[i];
+        if (v->stmt)
+            continue;
+        Value *copy = value_new(c, v->name);
+        copy->type = v->type;
+        copy->shape = v->shape;
+        copy->is_output = true;
+        v->is_output = false;
+        emit_same(c, copy, v);
+        c->output[i] = copy;
+    }
+    if (!c->errors)
+        drop_unused(c);
+}

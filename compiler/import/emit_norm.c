@@ -1,0 +1,405 @@
+/* Reductions, softmax, norms. */
+#include "import/emit.h"
+
+#include <math.h>
+
+/* ---- reductions --------------------------------------------------------- */
+
+typedef struct Reduction {
+    const char *name, *how;     /* ONNX's; the language's reduction */
+    const char *call;           /* the library's op for one axis, or NULL */
+    const char *before, *after; /* around the term, around the result */
+} Reduction;
+
+static const Reduction reductions[] = {
+    {"ReduceSum", "sum", "sum", "%s", "%s"},
+    {"ReduceMean", "mean", "mean", "%s", "%s"},
+    {"ReduceMax", "max", NULL, "%s", "%s"},
+    {"ReduceMin", "min", NULL, "%s", "%s"},
+    {"ReduceProd", "prod", NULL, "%s", "%s"},
+    {"ReduceL1", "sum", NULL, "abs(%s)", "%s"},
+    {"ReduceL2", "sum", NULL, "%1$s * %1$s", "sqrt(%s)"},
+    {"ReduceSumSquare", "sum", NULL, "%1$s * %1$s", "%s"},
+    {"ReduceLogSum", "sum", NULL, "%s", "log(%s)"},
+};
+
+static const char *around(Import *c, const char *fmt, const char *text)
+{
+    Buf b = {0};
+
+    /* the formats are this file's own: %s, or %1$s twice */
+    for (const char *p = fmt; *p; p++) {
+        if (*p != '%') {
+            buf_putc(&b, *p);
+            continue;
+        }
+        buf_puts(&b, text);
+        p += p[1] == '1' ? 3 : 1;
+    }
+    return buf_take(&b, c->arena);
+}
+
+/* Where a reduced tensor is read, its left side, and the reduction's list. */
+static const char *reduced(Import *c, Stmt *s, const Value *v, unsigned axes,
+                           bool keep, const char **at)
+{
+    const char *left[IMPORT_MAX_RANK];
+    const Shape *x = &v->shape;
+    bool known = v->known != NULL; /* a number may stand for it */
+    int k = 0, w = 0;
+    Buf b = {0};
+
+    for (int i = 0; i < x->rank; i++) {
+        at[i] = axes >> i & 1 ? window_names[w++] : index_names[k];
+        if (!(axes >> i & 1) || keep)
+            left[k] = index_names[k], k++;
+        if (axes >> i & 1)
+            buf_printf(&b, known ? "%s%s in 0..%s" : "%s%s", b.len ? ", " : "",
+                       at[i], size_text(c, x->dim[i]));
+    }
+    stmt_left(c, s, left);
+    return buf_take(&b, c->arena);
+}
+
+static void log_sum_exp(Import *c, Node *n, unsigned axes, bool keep)
+{
+    Value *x = n->in[0], *y = n->out[0];
+    Value *m = between(c, y, "max", y->type, y->shape);
+    const char *at[IMPORT_MAX_RANK];
+    Stmt *s = stmt_new(c, m);
+    const char *list = reduced(c, s, x, axes, keep, at);
+
+    stmt_text(c, s, BIND_ATOM, "max(%s) %s", list, read_at(c, s, x, at));
+    s = stmt_new(c, y);
+    list = reduced(c, s, x, axes, keep, at);
+    const char *term = read_at(c, s, x, at);
+    const char *top = read_at(c, s, m, index_names);
+    stmt_text(c, s, BIND_ADD, "log(sum(%s) exp(%s - %s)) + %s", list, term, top,
+              top);
+}
+
+static void reduce_one(Import *c, Node *n, const Reduction *r, unsigned axes,
+                       bool keep)
+{
+    Value *x = n->in[0], *y = n->out[0];
+    const char *at[IMPORT_MAX_RANK], *text;
+    int axis = __builtin_ctz(axes);
+    bool one = !(axes & (axes - 1)), whole = !onnx_is_float(x->type);
+    Stmt *s = stmt_new(c, y);
+
+    if (one && r->call && x->shape.rank > (keep ? 0 : 1) && !whole) {
+        stmt_text(c, s, BIND_ATOM, "%s(%s, axis = %d%s)", r->call, arg(c, s, x),
+                  axis == x->shape.rank - 1 ? -1 : axis,
+                  keep ? ", keep = true" : "");
+        return;
+    }
+    text = reduced(c, s, x, axes, keep, at);
+    text = arena_printf(c->arena, "%s(%s) %s", r->how, text,
+                        around(c, r->before, read_at(c, s, x, at)));
+    text = around(c, r->after, text);
+    if (whole && (!strcmp(r->how, "mean") || !strcmp(n->op, "ReduceL2")))
+        text = arena_printf(c->arena, "i32(%s)", text);
+    stmt_text(c, s, BIND_ATOM, "%s", text);
+}
+
+void emit_reduce(Import *c, Node *n)
+{
+    unsigned axes;
+    bool keep;
+
+    if (!reduce_axes(c, n, &axes, &keep))
+        return;
+    if (!axes && (!strcmp(n->op, "ReduceSum") || !strcmp(n->op, "ReduceMean") ||
+                  !strcmp(n->op, "ReduceMax") || !strcmp(n->op, "ReduceMin") ||
+                  !strcmp(n->op, "ReduceProd"))) {
+        emit_same(c, n->out[0], n->in[0]);
+        return;
+    }
+    if (!axes) {
+        import_error(c, n, "a reduction over no axis");
+        return;
+    }
+    if (!strcmp(n->op, "ReduceLogSumExp")) {
+        log_sum_exp(c, n, axes, keep);
+        return;
+    }
+    for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+        if (!strcmp(reductions[i].name, n->op))
+            reduce_one(c, n, &reductions[i], axes, keep);
+}
+
+void emit_arg(Import *c, Node *n)
+{
+    Value *x = n->in[0];
+    const char *at[IMPORT_MAX_RANK];
+    bool keep = attr_int(n, "keepdims", 1) != 0;
+    bool last = attr_int(n, "select_last_index", 0) != 0;
+    bool least = !strcmp(n->op, "ArgMin");
+    int axis;
+
+    if (!axis_of(c, n, 0, x->shape.rank, &axis))
+        return;
+    Stmt *s = stmt_new(c, n->out[0]);
+    if (!last && !least && x->shape.rank > (keep ? 0 : 1)) {
+        stmt_text(c, s, BIND_ATOM, "argmax(%s, axis = %d%s)", arg(c, s, x),
+                  axis, keep ? ", keep = true" : "");
+        return;
+    }
+    reduced(c, s, x, 1u << axis, keep, at);
+    long long top = (long long)x->shape.dim[axis] - 1;
+    if (last)
+        at[axis] = arena_printf(c->arena, "%lld - r", top);
+    const char *term = read_at(c, s, x, at);
+    const char *range =
+        arena_printf(c->arena, "r in 0..%s", size_text(c, x->shape.dim[axis]));
+    term = least ? arena_printf(c->arena, "(-%s)", term) : term;
+    if (last)
+        stmt_text(c, s, BIND_ADD, "%lld - argmax(%s) %s", top, range, term);
+    else
+        stmt_text(c, s, BIND_ATOM, "argmax(%s) %s", range, term);
+}
+
+/* ---- softmax ------------------------------------------------------------ */
+
+void emit_softmax(Import *c, Node *n)
+{
+    static const char *const names[][2] = {{"Softmax", "softmax"},
+                                           {"LogSoftmax", "log_softmax"},
+                                           {"Hardmax", "hardmax"}};
+    Value *x = n->in[0], *y = n->out[0];
+    bool old = !*n->domain && n->version < 13;
+    int axis, r = x->shape.rank;
+    const char *op = "softmax";
+
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(names[i][0], n->op))
+            op = names[i][1];
+    if (!axis_of(c, n, old ? 1 : -1, r, &axis))
+        return;
+    /* up to opset 12 over all dimensions from the axis on */
+    int64_t after = 1, before = 1;
+    for (int i = 0; i < r; i++)
+        *(i < axis ? &before : &after) *= x->shape.dim[i];
+    if (old && after != x->shape.dim[axis]) {
+        Value *flat =
+            between(c, y, "flat", x->type, (Shape){2, {before, after}});
+        Value *soft = between(c, y, "rows", x->type, flat->shape);
+        emit_reshape_to(c, flat, x);
+        Stmt *s = stmt_new(c, soft);
+        stmt_text(c, s, BIND_ATOM, "%s(%s)", op, arg(c, s, flat));
+        emit_reshape_to(c, y, soft);
+        return;
+    }
+    Stmt *s = stmt_new(c, y);
+    if (axis == r - 1)
+        stmt_text(c, s, BIND_ATOM, "%s(%s)", op, arg(c, s, x));
+    else
+        stmt_text(c, s, BIND_ATOM, "%s(%s, axis = %d)", op, arg(c, s, x), axis);
+}
+
+/* ---- norms -------------------------------------------------------------- */
+
+/* ", eps = e" unless it is what the library's op has. */
+static const char *epsilon(Import *c, const Node *n, double onnx, double own)
+{
+    double e = attr_float(n, "epsilon", onnx);
+
+    return (float)e == (float)own ? ""
+                                  : arena_printf(c->arena, ", eps = %s",
+                                                 number_text(c, OT_FLOAT, e));
+}
+
+void emit_batch_norm(Import *c, Node *n)
+{
+    bool spatial = attr_int(n, "spatial", 1) != 0;
+    Stmt *s;
+
+    if (attr_int(n, "training_mode", 0) || !spatial) {
+        import_error(c, n, "attribute '%s' is not supported",
+                     spatial ? "training_mode" : "spatial");
+        return;
+    }
+    s = stmt_new(c, n->out[0]);
+    const char *a[5];
+    for (int i = 0; i < 5; i++)
+        a[i] = arg(c, s, n->in[i]);
+    stmt_text(c, s, BIND_ATOM, "batch_norm(%s, %s, %s, %s, %s%s)", a[0], a[1],
+              a[2], a[3], a[4], epsilon(c, n, 1e-5, 1e-5));
+}
+
+void emit_instance_norm(Import *c, Node *n)
+{
+    Stmt *s = stmt_new(c, n->out[0]);
+    const char *x = arg(c, s, n->in[0]), *g = arg(c, s, n->in[1]);
+
+    stmt_text(c, s, BIND_ATOM, "instance_norm(%s, %s, %s%s)", x, g,
+              arg(c, s, n->in[2]), epsilon(c, n, 1e-5, 1e-5));
+}
+
+void emit_group_norm(Import *c, Node *n)
+{
+    long long groups = attr_int(n, "num_groups", 1);
+    bool each = n->in[1]->shape.dim[0] != n->in[0]->shape.dim[1];
+    Stmt *s = stmt_new(c, n->out[0]);
+    const char *x = arg(c, s, n->in[0]), *g = arg(c, s, n->in[1]);
+
+    stmt_text(c, s, BIND_ATOM, "%s(%s, %s, %s, groups = %lld%s)",
+              each ? "group_norm_of_groups" : "group_norm", x, g,
+              arg(c, s, n->in[2]), groups, epsilon(c, n, 1e-5, 1e-5));
+}
+
+/* Of a norm over several dimensions: the operand with those as one. */
+static Value *as_rows(Import *c, Value *v, int64_t rows, int64_t row)
+{
+    Value *f = between(c, v, "rows", v->type,
+                       rows ? (Shape){2, {rows, row}} : (Shape){1, {row}});
+
+    if (v->known) {
+        f->known = v->known;
+        f->is_weight = v->is_weight;
+        f->name = v->name;
+        return f;
+    }
+    emit_reshape_to(c, f, v);
+    return f;
+}
+
+/* The statistics beside, where they are asked for. */
+static void norm_statistics(Import *c, Node *n, Value *x, int axis)
+{
+    const char *at[IMPORT_MAX_RANK], *name = NULL;
+    unsigned axes = ((1u << x->shape.rank) - 1) & ~((1u << axis) - 1);
+    Value *mean = node_out(n, 1), *inverse = node_out(n, 2);
+    bool want = (mean && mean->uses) || (inverse && inverse->uses);
+
+    if (!want)
+        return;
+    Stmt *s = stmt_new(c, mean);
+    const char *list = reduced(c, s, x, axes, true, at);
+    s->type = "f32";
+    stmt_text(c, s, BIND_ATOM, "mean(%s) %s", list, read_at(c, s, x, at));
+    if (!inverse || !inverse->uses)
+        return;
+    s = stmt_new(c, inverse);
+    list = reduced(c, s, x, axes, true, at);
+    s->type = "f32";
+    const char *term = read_at(c, s, x, at);
+    const char *left[IMPORT_MAX_RANK];
+    for (int i = 0; i < x->shape.rank; i++)
+        left[i] = i < axis ? index_names[i] : "0";
+    name = read_at(c, s, mean, left);
+    stmt_text(c, s, BIND_ATOM, "rsqrt((mean(%s) (%s - %s) * (%s - %s)) + %s)",
+              list, term, name, term, name,
+              number_text(c, OT_FLOAT, attr_float(n, "epsilon", 1e-5)));
+}
+
+void emit_layer_norm(Import *c, Node *n)
+{
+    Value *x = n->in[0], *y = n->out[0], *g = node_in(n, 1);
+    Value *b = node_in(n, 2), *out = y;
+    bool rms = strcmp(n->op, "LayerNormalization") != 0;
+    int axis, r = x->shape.rank;
+    int64_t row = 1;
+
+    if (!axis_of(c, n, -1, r, &axis))
+        return;
+    norm_statistics(c, n, x, axis);
+    for (int i = axis; i < r; i++)
+        row *= x->shape.dim[i];
+    if (axis < r - 1) {
+        x = as_rows(c, x, shape_count(&x->shape) / row, row);
+        out = between(c, y, "normed", y->type, x->shape);
+    }
+    if (g && shape_count(&g->shape) == row && g->shape.rank > 1)
+        g = as_rows(c, g, 0, row);
+    if (b && b->shape.rank > 1)
+        b = as_rows(c, b, 0, row);
+    if (!g || shape_count(&g->shape) != row) {
+        double one = 1;
+        bool uniform = !g || value_scalar_is(g, &one);
+        double *v = arena_array(c->arena, double, row);
+        for (int64_t i = 0; i < row; i++)
+            v[i] = one;
+        if (!uniform) {
+            import_error(c, n,
+                         "a scale that is not the row's is not "
+                         "supported");
+            return;
+        }
+        g = constant(c, arena_printf(c->arena, "%s_gain", n->name), x->type,
+                     (Shape){1, {row}}, v);
+    }
+    Stmt *s = stmt_new(c, out);
+    const char *text = arg(c, s, x);
+    text = arena_printf(c->arena, "%s(%s, %s", rms ? "rms_norm" : "layer_norm",
+                        text, named(c, s, g));
+    if (b && !rms)
+        text = arena_printf(c->arena, "%s, %s", text, named(c, s, b));
+    stmt_text(c, s, BIND_ATOM, "%s%s)", text,
+              epsilon(c, n, 1e-5, rms ? 1e-6 : 1e-5));
+    if (out != y)
+        emit_reshape_to(c, y, out);
+}
+
+/* com.microsoft's: layer_norm(x + skip [+ bias]), the sum beside */
+void emit_skip_norm(Import *c, Node *n)
+{
+    bool rms = !strncmp(n->op, "SkipSimplified", 14);
+    Value *x = n->in[0], *y = n->out[0], *bias = node_in(n, rms ? 3 : 4);
+    Value *sum = node_out(n, 3), *g = n->in[2];
+    Value *beta = rms ? NULL : node_in(n, 3);
+
+    if ((node_out(n, 1) && n->out[1]->uses) ||
+        (node_out(n, 2) && n->out[2]->uses)) {
+        import_error(c, n, "its results 1 and 2 are not supported");
+        return;
+    }
+    if (!sum)
+        sum = between(c, y, "sum", y->type, x->shape);
+    Stmt *s = stmt_new(c, sum);
+    const char *text = operand(c, s, x, BIND_ADD);
+    text = arena_printf(c->arena, "%s + %s", text,
+                        operand(c, s, n->in[1], BIND_MUL));
+    if (bias)
+        text = arena_printf(c->arena, "%s + %s", text,
+                            operand(c, s, bias, BIND_MUL));
+    stmt_text(c, s, BIND_ADD, "%s", text);
+    s = stmt_new(c, y);
+    text = arg(c, s, sum);
+    text = arena_printf(c->arena, "%s(%s, %s", rms ? "rms_norm" : "layer_norm",
+                        text, named(c, s, g));
+    if (beta)
+        text = arena_printf(c->arena, "%s, %s", text, named(c, s, beta));
+    stmt_text(c, s, BIND_ATOM, "%s%s)", text,
+              epsilon(c, n, 1e-12, rms ? 1e-6 : 1e-5));
+}
+
+void emit_lp_norm(Import *c, Node *n)
+{
+    long long p = attr_int(n, "p", 2);
+    int axis;
+    Stmt *s;
+
+    if (!axis_of(c, n, -1, n->in[0]->shape.rank, &axis))
+        return;
+    if (p != 1 && p != 2) {
+        import_error(c, n, "attribute 'p': %lld is not supported", p);
+        return;
+    }
+    s = stmt_new(c, n->out[0]);
+    stmt_text(c, s, BIND_ATOM, "%s(%s, axis = %d)",
+              p == 1 ? "l1_norm" : "l2_norm", arg(c, s, n->in[0]), axis);
+}
+
+void emit_lrn(Import *c, Node *n)
+{
+    Stmt *s = stmt_new(c, n->out[0]);
+
+    stmt_text(c, s, BIND_ATOM,
+              "local_response_norm(%s, size = %lld, alpha = "
+              "%s, beta = %s, bias = %s)",
+              arg(c, s, n->in[0]), (long long)attr_int(n, "size", 1),
+              number_text(c, OT_FLOAT, attr_float(n, "alpha", 1e-4)),
+              number_text(c, OT_FLOAT, attr_float(n, "beta", 0.75)),
+              number_text(c, OT_FLOAT, attr_float(n, "bias", 1)));
+}

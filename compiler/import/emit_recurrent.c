@@ -1,0 +1,275 @@
+/* LSTM, GRU and RNN, written out over time. */
+#include "import/emit.h"
+
+enum { MAX_STEPS = 4096 };
+
+typedef struct Run {
+    Node *n;
+    char kind; /* L G R */
+    int64_t steps, batch, hidden;
+    int dirs;
+    Value *x, *w, *r, *b;
+} Run;
+
+static Value *zeros(Import *c, const Run *u, const char *suffix)
+{
+    Shape s = {2, {u->batch, u->hidden}};
+    Value *v = between(c, u->n->in[0], suffix, u->x->type, s);
+    Stmt *st = stmt_new(c, v);
+
+    st->typed = st->shaped = true;
+    stmt_text(c, st, BIND_ATOM, "0");
+    return v;
+}
+
+/* The state before the first step: operand i's direction d, or zeros. */
+static Value *initial(Import *c, const Run *u, int i, int d)
+{
+    Value *from = node_in(u->n, i);
+    bool batch_first = attr_int(u->n, "layout", 0) != 0;
+    const char *dir = arena_printf(c->arena, "%d", d);
+
+    if (!from)
+        return zeros(c, u, i == 5 ? "h0" : "c0");
+    Shape s = {2, {u->batch, u->hidden}};
+    Value *v = between(c, u->n->in[0], i == 5 ? "h0" : "c0", u->x->type, s);
+    Stmt *st = stmt_new(c, v);
+    const char *at[] = {batch_first ? "i" : dir, batch_first ? dir : "i", "j"};
+    stmt_left(c, st, index_names);
+    stmt_text(c, st, BIND_ATOM, "%s", read_at(c, st, from, at));
+    return v;
+}
+
+static Value *step_value(Import *c, const Run *u, const char *what, int d,
+                         int64_t t, int64_t width)
+{
+    Shape s = {2, {u->batch, width}};
+
+    return between(c, u->n->in[0],
+                   arena_printf(c->arena, "%s%s%lld", what, d ? "_back_" : "_",
+                                (long long)t),
+                   u->x->type, s);
+}
+
+static const char *direction(Import *c, int d)
+{
+    return d ? arena_printf(c->arena, ", dir = %d", d) : "";
+}
+
+static const char *peepholes(Import *c, const Run *u, Stmt *s, int d)
+{
+    Value *p = node_in(u->n, 7);
+
+    return p ? arena_printf(c->arena, ", %s%s", arg(c, s, p), direction(c, d))
+             : "";
+}
+
+static void lstm_step(Import *c, const Run *u, Value *z, int d, int64_t t,
+                      Value **h, Value **cell)
+{
+    Value *a = step_value(c, u, "gates", d, t, 4 * u->hidden);
+    Value *next = step_value(c, u, "cell", d, t, u->hidden);
+    Value *state = step_value(c, u, "state", d, t, u->hidden);
+    Stmt *s = stmt_new(c, a);
+    const char *in = arg(c, s, z), *old = arg(c, s, *h);
+
+    stmt_text(c, s, BIND_ATOM, "lstm_gates(%s, %s, %s, step = %lld%s)", in, old,
+              arg(c, s, u->r), (long long)t, direction(c, d));
+    s->closed = true;
+    s = stmt_new(c, next);
+    in = arg(c, s, a);
+    old = arg(c, s, *cell);
+    stmt_text(c, s, BIND_ATOM, "lstm_cell(%s, %s%s)", in, old,
+              peepholes(c, u, s, d));
+    s->closed = true;
+    s = stmt_new(c, state);
+    in = arg(c, s, a);
+    old = arg(c, s, next);
+    stmt_text(c, s, BIND_ATOM, "lstm_state(%s, %s%s)", in, old,
+              peepholes(c, u, s, d));
+    s->closed = true;
+    *h = state;
+    *cell = next;
+}
+
+static void gru_step(Import *c, const Run *u, Value *z, int d, int64_t t,
+                     Value **h)
+{
+    Value *a = step_value(c, u, "gates", d, t, 2 * u->hidden);
+    Value *state = step_value(c, u, "state", d, t, u->hidden);
+    bool linear = attr_int(u->n, "linear_before_reset", 0) != 0;
+    Stmt *s = stmt_new(c, a);
+    const char *in = arg(c, s, z), *old = arg(c, s, *h);
+    const char *r = arg(c, s, u->r);
+    const char *b = u->b ? arena_printf(c->arena, ", %s", arg(c, s, u->b)) : "";
+
+    stmt_text(c, s, BIND_ATOM, "gru_gates(%s, %s, %s%s, step = %lld%s)", in,
+              old, r, b, (long long)t, direction(c, d));
+    s->closed = true;
+    s = stmt_new(c, state);
+    in = arg(c, s, z);
+    const char *gate = arg(c, s, a);
+    old = arg(c, s, *h);
+    r = arg(c, s, u->r);
+    b = u->b ? arena_printf(c->arena, ", %s", arg(c, s, u->b)) : "";
+    stmt_text(c, s, BIND_ATOM, "gru_state(%s, %s, %s, %s%s, step = %lld%s%s)",
+              in, gate, old, r, b, (long long)t, direction(c, d),
+              linear ? ", linear = true" : "");
+    s->closed = true;
+    *h = state;
+}
+
+static void rnn_step(Import *c, const Run *u, Value *z, int d, int64_t t,
+                     Value **h)
+{
+    Value *state = step_value(c, u, "state", d, t, u->hidden);
+    Stmt *s = stmt_new(c, state);
+    const char *in = arg(c, s, z), *old = arg(c, s, *h);
+
+    stmt_text(c, s, BIND_ATOM, "rnn_state(%s, %s, %s, step = %lld%s)", in, old,
+              arg(c, s, u->r), (long long)t, direction(c, d));
+    s->closed = true;
+    *h = state;
+}
+
+/* One direction; states[t] is the state after step t. */
+static void run_direction(Import *c, const Run *u, int d, bool backward,
+                          Value **states, Value **last_cell)
+{
+    int64_t gates = u->kind == 'L' ? 4 : u->kind == 'G' ? 3 : 1;
+    Shape zs = {3, {u->steps, u->batch, gates * u->hidden}};
+    Value *z =
+        between(c, u->n->in[0], d ? "input_back" : "input", u->x->type, zs);
+    Stmt *s = stmt_new(c, z);
+    const char *x = arg(c, s, u->x), *w = arg(c, s, u->w);
+    const char *b = u->b ? arena_printf(c->arena, ", %s", arg(c, s, u->b)) : "";
+
+    s->closed = true;
+    stmt_text(c, s, BIND_ATOM, "recurrent_input(%s, %s%s%s%s)", x, w, b,
+              direction(c, d), u->b && u->kind != 'G' ? "" : ", both = false");
+    Value *h = initial(c, u, 5, d);
+    Value *cell = u->kind == 'L' ? initial(c, u, 6, d) : NULL;
+    for (int64_t k = 0; k < u->steps; k++) {
+        int64_t t = backward ? u->steps - 1 - k : k;
+        if (u->kind == 'L')
+            lstm_step(c, u, z, d, t, &h, &cell);
+        else if (u->kind == 'G')
+            gru_step(c, u, z, d, t, &h);
+        else
+            rnn_step(c, u, z, d, t, &h);
+        states[t] = h;
+    }
+    *last_cell = cell;
+}
+
+/* Values [B, H] as one tensor, in the order of the result's dimensions. */
+static void gather_values(Import *c, Value *out, Value **v, int n, Shape as)
+{
+    Value *rows =
+        between(c, out, "rows", out->type,
+                (Shape){2, {n * v[0]->shape.dim[0], v[0]->shape.dim[1]}});
+    Buf b = {0};
+
+    if (n == 1) {
+        rows = v[0];
+    } else {
+        Stmt *s = stmt_new(c, rows);
+        for (int i = 0; i < n; i++)
+            buf_printf(&b, "%s, ", arg(c, s, v[i]));
+        stmt_text(c, s, BIND_ATOM, "concat(%saxis = 0)", buf_text(&b));
+        buf_free(&b);
+    }
+    if (shape_same(&as, &out->shape)) {
+        emit_reshape_to(c, out, rows);
+        return;
+    }
+    /* batch first: [.., B, H] to the result's order */
+    Value *flat = between(c, out, "steps", out->type, as);
+    emit_reshape_to(c, flat, rows);
+    Stmt *s = stmt_new(c, out);
+    stmt_text(c, s, BIND_ATOM, "transpose(%s, perm = %s)", arg(c, s, flat),
+              as.rank == 4 ? "[2, 0, 1, 3]" : "[1, 0, 2]");
+}
+
+static bool usual_functions(Import *c, const Node *n, char kind, int dirs)
+{
+    static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
+    const NodeAttr *a = attr_find(n, "activations");
+    int each = kind == 'L' ? 3 : kind == 'G' ? 2 : 1;
+
+    for (int i = 0; a && i < a->n && a->kind == 'S'; i++) {
+        const char *want = kind == 'R' ? "Tanh" : usual[i % each];
+        if (strcmp(a->strings[i], want)) {
+            import_error(c, n,
+                         "attribute 'activations': '%s' is not "
+                         "supported",
+                         a->strings[i]);
+            return false;
+        }
+    }
+    (void)dirs;
+    if (attr_find(n, "clip") || attr_int(n, "input_forget", 0)) {
+        import_error(c, n,
+                     "attribute 'clip' or 'input_forget' is not "
+                     "supported");
+        return false;
+    }
+    return true;
+}
+
+static Value *time_first(Import *c, const Node *n)
+{
+    Value *x = n->in[0];
+    Shape s = x->shape;
+
+    if (!attr_int(n, "layout", 0))
+        return x;
+    s.dim[0] = x->shape.dim[1];
+    s.dim[1] = x->shape.dim[0];
+    Value *v = between(c, x, "steps", x->type, s);
+    Stmt *st = stmt_new(c, v);
+    stmt_text(c, st, BIND_ATOM, "transpose(%s, perm = [1, 0, 2])",
+              arg(c, st, x));
+    return v;
+}
+
+void emit_recurrent(Import *c, Node *n)
+{
+    const char *how = attr_text(n, "direction", "forward");
+    Run u = {.n = n,
+             .kind = n->op[0],
+             .dirs = (int)n->in[1]->shape.dim[0],
+             .w = n->in[1],
+             .r = n->in[2],
+             .b = node_in(n, 3)};
+    Value *cells[2] = {0}, *ends[2] = {0};
+
+    if (!usual_functions(c, n, u.kind, u.dirs))
+        return;
+    u.x = time_first(c, n);
+    u.steps = u.x->shape.dim[0];
+    u.batch = u.x->shape.dim[1];
+    u.hidden = n->in[2]->shape.dim[2];
+    if (u.steps > MAX_STEPS || u.dirs > 2) {
+        import_error(c, n, "%lld steps; %d are the most", (long long)u.steps,
+                     MAX_STEPS);
+        return;
+    }
+    Value **all = arena_array(c->arena, Value *, u.steps * u.dirs);
+    Value **one = arena_array(c->arena, Value *, u.steps);
+    for (int d = 0; d < u.dirs; d++) {
+        bool back = d == 1 || !strcmp(how, "reverse");
+        run_direction(c, &u, d, back, one, &cells[d]);
+        for (int64_t t = 0; t < u.steps; t++)
+            all[t * u.dirs + d] = one[t];
+        ends[d] = one[back ? 0 : u.steps - 1];
+    }
+    Shape steps = {4, {u.steps, u.dirs, u.batch, u.hidden}};
+    Shape last = {3, {u.dirs, u.batch, u.hidden}};
+    if (node_out(n, 0) && n->out[0]->uses)
+        gather_values(c, n->out[0], all, (int)u.steps * u.dirs, steps);
+    if (node_out(n, 1) && n->out[1]->uses)
+        gather_values(c, n->out[1], ends, u.dirs, last);
+    if (node_out(n, 2) && n->out[2]->uses)
+        gather_values(c, n->out[2], cells, u.dirs, last);
+}

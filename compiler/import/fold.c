@@ -1,0 +1,638 @@
+#include "import/infer.h"
+
+#include <math.h>
+
+/* Elements up to which contents of the file's weights are worked out too. */
+enum { SMALL = 4096 };
+
+/* ---- by index: each element of the result is one of an operand's --------- */
+
+typedef struct Copy {
+    Const *out;
+    const Shape *shape;
+} Copy;
+
+static void copy_element(const Copy *t, int64_t to, const Const *from,
+                         int64_t at)
+{
+    size_t size = (size_t)onnx_type_size(from->type);
+
+    memcpy((unsigned char *)t->out->raw + (size_t)to * size,
+           from->raw + (from->splat ? 0 : (size_t)at * size), size);
+}
+
+static void index_of(const Shape *s, int64_t i, int64_t *at)
+{
+    for (int k = s->rank - 1; k >= 0; k--) {
+        at[k] = i % s->dim[k];
+        i /= s->dim[k];
+    }
+}
+
+static int64_t offset_of(const Shape *s, const int64_t *at)
+{
+    int64_t i = 0;
+
+    for (int k = 0; k < s->rank; k++)
+        i = i * s->dim[k] + at[k];
+    return i;
+}
+
+/* Offset in a tensor of shape s that is broadcast to `to`, at index `at`. */
+static int64_t offset_broadcast(const Shape *s, const Shape *to,
+                                const int64_t *at)
+{
+    int64_t i = 0;
+
+    for (int k = 0; k < s->rank; k++)
+        i = i * s->dim[k] + (s->dim[k] == 1 ? 0 : at[to->rank - s->rank + k]);
+    return i;
+}
+
+static Const *same_elements(Import *c, const Value *out, const Const *x)
+{
+    Const *k = arena_new_of(c->arena, Const);
+
+    *k = *x;
+    k->n = shape_count(&out->shape);
+    return k;
+}
+
+static Const *fold_view(Import *c, Node *n)
+{
+    return same_elements(c, n->out[0], n->in[0]->known);
+}
+
+static Const *fold_transpose(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *y = n->out[0];
+    int count;
+    const int64_t *perm = attr_ints(n, "perm", &count);
+    Const *k = known_new(c, y->type, x->known->n, false);
+    Copy t = {k, &y->shape};
+
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK], from[IMPORT_MAX_RANK];
+        index_of(&y->shape, i, at);
+        for (int d = 0; d < y->shape.rank; d++)
+            from[perm ? perm[d] : y->shape.rank - 1 - d] = at[d];
+        copy_element(&t, i, x->known, offset_of(&x->shape, from));
+    }
+    return k;
+}
+
+static Const *fold_expand(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *y = n->out[0];
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Copy t = {k, &y->shape};
+
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        index_of(&y->shape, i, at);
+        copy_element(&t, i, x->known,
+                     offset_broadcast(&x->shape, &y->shape, at));
+    }
+    return k;
+}
+
+static Const *fold_tile(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *y = n->out[0];
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Copy t = {k, &y->shape};
+
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        index_of(&y->shape, i, at);
+        for (int d = 0; d < y->shape.rank; d++)
+            at[d] %= x->shape.dim[d];
+        copy_element(&t, i, x->known, offset_of(&x->shape, at));
+    }
+    return k;
+}
+
+static Const *fold_slice(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *y = n->out[0];
+    SliceAxis s[IMPORT_MAX_RANK];
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Copy t = {k, &y->shape};
+
+    if (!slice_of(c, n, s))
+        return NULL;
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        index_of(&y->shape, i, at);
+        for (int d = 0; d < y->shape.rank; d++)
+            at[d] = s[d].first + s[d].step * at[d];
+        copy_element(&t, i, x->known, offset_of(&x->shape, at));
+    }
+    return k;
+}
+
+static Const *fold_gather(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *ids = n->in[1], *y = n->out[0];
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Copy t = {k, &y->shape};
+    int axis;
+
+    if (!axis_of(c, n, 0, x->shape.rank, &axis))
+        return NULL;
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK], from[IMPORT_MAX_RANK];
+        index_of(&y->shape, i, at);
+        for (int d = 0; d < axis; d++)
+            from[d] = at[d];
+        int64_t id = known_int(ids->known, offset_of(&ids->shape, at + axis));
+        from[axis] = id < 0 ? id + x->shape.dim[axis] : id;
+        if (from[axis] < 0 || from[axis] >= x->shape.dim[axis]) {
+            import_error(c, n, "index %lld of %lld", (long long)id,
+                         (long long)x->shape.dim[axis]);
+            return NULL;
+        }
+        for (int d = axis + 1; d < x->shape.rank; d++)
+            from[d] = at[d - 1 + ids->shape.rank];
+        copy_element(&t, i, x->known, offset_of(&x->shape, from));
+    }
+    return k;
+}
+
+static Const *fold_concat(Import *c, Node *n)
+{
+    const Value *y = n->out[0];
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Copy t = {k, &y->shape};
+    int axis;
+
+    if (!axis_of(c, n, n->version < 4 ? 1 : 0, y->shape.rank, &axis))
+        return NULL;
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        int which = 0;
+        index_of(&y->shape, i, at);
+        while (at[axis] >= n->in[which]->shape.dim[axis])
+            at[axis] -= n->in[which++]->shape.dim[axis];
+        copy_element(&t, i, n->in[which]->known,
+                     offset_of(&n->in[which]->shape, at));
+    }
+    return k;
+}
+
+static void fold_split(Import *c, Node *n)
+{
+    const Value *x = n->in[0];
+    int axis;
+    int64_t first = 0;
+
+    if (!axis_of(c, n, 0, x->shape.rank, &axis))
+        return;
+    for (int o = 0; o < n->n_out; o++) {
+        Value *y = n->out[o];
+        if (!y)
+            return;
+        Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+        Copy t = {k, &y->shape};
+        for (int64_t i = 0; i < k->n; i++) {
+            int64_t at[IMPORT_MAX_RANK];
+            index_of(&y->shape, i, at);
+            at[axis] += first;
+            copy_element(&t, i, x->known, offset_of(&x->shape, at));
+        }
+        first += y->shape.dim[axis];
+        y->known = k;
+    }
+}
+
+static Const *fold_scatter_nd(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *ids = n->in[1], *u = n->in[2];
+    Const *k = known_new(c, x->type, x->known->n, false);
+    Copy t = {k, &x->shape};
+    int depth = (int)ids->shape.dim[ids->shape.rank - 1];
+    int64_t inner = 1;
+
+    if (attr_find(n, "reduction") || depth > x->shape.rank || depth < 1)
+        return NULL;
+    for (int d = depth; d < x->shape.rank; d++)
+        inner *= x->shape.dim[d];
+    for (int64_t i = 0; i < k->n; i++)
+        copy_element(&t, i, x->known, i);
+    for (int64_t i = 0; i < ids->known->n / depth; i++) {
+        int64_t at = 0;
+        for (int d = 0; d < depth; d++) {
+            int64_t id = known_int(ids->known, i * depth + d);
+            id = id < 0 ? id + x->shape.dim[d] : id;
+            if (id < 0 || id >= x->shape.dim[d]) {
+                import_error(c, n, "an index is out of range");
+                return NULL;
+            }
+            at = at * x->shape.dim[d] + id;
+        }
+        for (int64_t j = 0; j < inner; j++)
+            copy_element(&t, at * inner + j, u->known, i * inner + j);
+    }
+    return k;
+}
+
+static Const *fold_nonzero(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *y = n->out[0];
+    int64_t count = y->shape.dim[1], k = 0;
+    Const *out = known_new(c, OT_INT64, shape_count(&y->shape), false);
+
+    for (int64_t i = 0; i < x->known->n; i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        if (known_float(x->known, i) == 0)
+            continue;
+        index_of(&x->shape, i, at);
+        for (int d = 0; d < x->shape.rank; d++)
+            known_set_int(out, d * count + k, at[d]);
+        k++;
+    }
+    return out;
+}
+
+static Const *fold_range(Import *c, Node *n)
+{
+    Const *k = known_new(c, n->out[0]->type, n->out[0]->shape.dim[0], false);
+
+    for (int64_t i = 0; i < k->n; i++) {
+        if (onnx_is_float(k->type))
+            known_set_float(k, i,
+                            known_float(n->in[0]->known, 0) +
+                                (double)i * known_float(n->in[2]->known, 0));
+        else
+            known_set_int(k, i,
+                          known_int(n->in[0]->known, 0) +
+                              i * known_int(n->in[2]->known, 0));
+    }
+    return k;
+}
+
+static Const *fold_trilu(Import *c, Node *n)
+{
+    const Value *x = n->in[0];
+    int r = x->shape.rank;
+    double shift = 0;
+    bool upper = attr_int(n, "upper", 1) != 0;
+    Const *k = known_new(c, x->type, x->known->n, false);
+    Copy t = {k, &x->shape};
+
+    in_scalar(n, 1, &shift);
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        index_of(&x->shape, i, at);
+        int64_t d = at[r - 1] - at[r - 2] - (int64_t)shift;
+        if (upper ? d >= 0 : d <= 0)
+            copy_element(&t, i, x->known, i);
+    }
+    return k;
+}
+
+static Const *fold_cumsum(Import *c, Node *n)
+{
+    const Value *x = n->in[0];
+    double which;
+    int axis;
+    int64_t inner = 1;
+    Const *k = known_new(c, x->type, x->known->n, false);
+
+    if (!in_scalar(n, 1, &which) || attr_int(n, "exclusive", 0) ||
+        attr_int(n, "reverse", 0) ||
+        !axis_in(c, n, (int64_t)which, x->shape.rank, &axis))
+        return NULL;
+    for (int d = axis + 1; d < x->shape.rank; d++)
+        inner *= x->shape.dim[d];
+    for (int64_t i = 0; i < k->n; i++) {
+        bool first = i / inner % x->shape.dim[axis] == 0;
+        if (onnx_is_float(x->type))
+            known_set_float(k, i,
+                            known_float(x->known, i) +
+                                (first ? 0 : known_float(k, i - inner)));
+        else
+            known_set_int(k, i,
+                          known_int(x->known, i) +
+                              (first ? 0 : known_int(k, i - inner)));
+    }
+    return k;
+}
+
+/* ---- by value ----------------------------------------------------------- */
+
+static bool unary_float(const char *op, double x, double *y)
+{
+    static const struct {
+        const char *op;
+        double (*f)(double);
+    } known[] = {
+        {"Neg", NULL},  {"Abs", fabs},  {"Floor", floor}, {"Ceil", ceil},
+        {"Sqrt", sqrt}, {"Exp", exp},   {"Log", log},     {"Sin", sin},
+        {"Cos", cos},   {"Tanh", tanh}, {"Erf", erf},     {"Round", nearbyint},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(op, known[i].op)) {
+            *y = known[i].f ? known[i].f(x) : -x;
+            return true;
+        }
+    if (!strcmp(op, "Reciprocal"))
+        *y = 1 / x;
+    else if (!strcmp(op, "Not"))
+        *y = x == 0;
+    else if (!strcmp(op, "Relu"))
+        *y = x > 0 ? x : 0;
+    else if (!strcmp(op, "Sign"))
+        *y = x > 0 ? 1 : x < 0 ? -1 : 0;
+    else if (!strcmp(op, "Sigmoid"))
+        *y = 1 / (1 + exp(-x));
+    else
+        return false;
+    return true;
+}
+
+static bool binary_float(const char *op, double a, double b, double *y)
+{
+    switch (op[0] << 8 | op[1]) {
+    case 'A' << 8 | 'd':
+        *y = a + b;
+        return !strcmp(op, "Add");
+    case 'S' << 8 | 'u':
+        *y = a - b;
+        return !strcmp(op, "Sub");
+    case 'M' << 8 | 'u':
+        *y = a * b;
+        return !strcmp(op, "Mul");
+    case 'D' << 8 | 'i':
+        *y = a / b;
+        return !strcmp(op, "Div");
+    case 'P' << 8 | 'o':
+        *y = pow(a, b);
+        return !strcmp(op, "Pow");
+    case 'M' << 8 | 'i':
+        *y = fmin(a, b);
+        return !strcmp(op, "Min");
+    case 'M' << 8 | 'a':
+        *y = fmax(a, b);
+        return !strcmp(op, "Max");
+    case 'E' << 8 | 'q':
+        *y = a == b;
+        return !strcmp(op, "Equal");
+    case 'G' << 8 | 'r':
+        *y = strcmp(op, "Greater") ? a >= b : a > b;
+        return !strncmp(op, "Greater", 7);
+    case 'L' << 8 | 'e':
+        *y = strcmp(op, "Less") ? a <= b : a < b;
+        return !strncmp(op, "Less", 4);
+    case 'A' << 8 | 'n':
+        *y = a != 0 && b != 0;
+        return !strcmp(op, "And");
+    case 'O' << 8 | 'r':
+        *y = a != 0 || b != 0;
+        return !strcmp(op, "Or");
+    case 'X' << 8 | 'o':
+        *y = (a != 0) != (b != 0);
+        return !strcmp(op, "Xor");
+    case 'M' << 8 | 'o':
+        *y = fmod(a, b);
+        return !strcmp(op, "Mod");
+    default:
+        return false;
+    }
+}
+
+/* C's division is ONNX's; by zero, and overflow, nothing is worked out. */
+static bool binary_int(const Node *n, int64_t a, int64_t b, int64_t *y)
+{
+    const char *op = n->op;
+
+    if (!strcmp(op, "Add"))
+        return !__builtin_add_overflow(a, b, y);
+    if (!strcmp(op, "Sub"))
+        return !__builtin_sub_overflow(a, b, y);
+    if (!strcmp(op, "Mul"))
+        return !__builtin_mul_overflow(a, b, y);
+    if (!strcmp(op, "Div") || !strcmp(op, "Mod")) {
+        if (b == 0 || b == -1)
+            return *y = *op == 'D' ? -a : 0, b != 0 && a != INT64_MIN;
+        *y = *op == 'D' ? a / b : a % b;
+        if (*op == 'M' && !attr_int(n, "fmod", 0) && *y && (*y < 0) != (b < 0))
+            *y += b;
+        return true;
+    }
+    if (!strcmp(op, "Min"))
+        return *y = a < b ? a : b, true;
+    if (!strcmp(op, "Max"))
+        return *y = a > b ? a : b, true;
+    if (!strcmp(op, "Equal"))
+        return *y = a == b, true;
+    double f;
+    bool ok = binary_float(op, (double)a, (double)b, &f);
+    *y = ok ? (int64_t)f : 0;
+    return ok;
+}
+
+static bool all_splat(const Node *n)
+{
+    for (int i = 0; i < n->n_in; i++)
+        if (!n->in[i] || !known_uniform(n->in[i]->known))
+            return false;
+    return true;
+}
+
+static Const *fold_binary(Import *c, Node *n)
+{
+    const Value *y = n->out[0], *a = n->in[0], *b = n->in[1];
+    bool whole = !onnx_is_float(a->type) && !onnx_is_float(b->type);
+    int64_t count = shape_count(&y->shape);
+    Const *k = known_new(c, y->type, count, all_splat(n) && count > 1);
+
+    for (int64_t i = 0; i < (k->splat ? 1 : count); i++) {
+        int64_t at[IMPORT_MAX_RANK], v;
+        double f;
+        index_of(&y->shape, i, at);
+        int64_t p = offset_broadcast(&a->shape, &y->shape, at);
+        int64_t q = offset_broadcast(&b->shape, &y->shape, at);
+        if (whole ? !binary_int(n, known_int(a->known, p),
+                                known_int(b->known, q), &v)
+                  : !binary_float(n->op, known_float(a->known, p),
+                                  known_float(b->known, q), &f))
+            return NULL;
+        if (whole)
+            known_set_int(k, i, v);
+        else
+            known_set_float(k, i, f);
+    }
+    return k;
+}
+
+static Const *fold_unary(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *y = n->out[0];
+    Const *k = known_new(c, y->type, x->known->n,
+                         known_uniform(x->known) && x->known->n > 1);
+    bool cast = !strncmp(n->op, "Cast", 4);
+
+    for (int64_t i = 0; i < (k->splat ? 1 : k->n); i++) {
+        double f = known_float(x->known, i), v = f;
+        if (cast && !onnx_is_float(x->type))
+            known_set_int(k, i, known_int(x->known, i));
+        else if (cast || unary_float(n->op, f, &v))
+            known_set_float(k, i, v);
+        else
+            return NULL;
+        if (cast && y->type == OT_BOOL)
+            known_set_int(k, i, f != 0);
+    }
+    return k;
+}
+
+static Const *fold_where(Import *c, Node *n)
+{
+    const Value *y = n->out[0];
+    int64_t count = shape_count(&y->shape);
+    Const *k = known_new(c, y->type, count, all_splat(n) && count > 1);
+    Copy t = {k, &y->shape};
+
+    for (int64_t i = 0; i < (k->splat ? 1 : count); i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        index_of(&y->shape, i, at);
+        const Value *p = n->in[0];
+        bool yes = known_int(p->known,
+                             offset_broadcast(&p->shape, &y->shape, at)) != 0;
+        const Value *from = n->in[yes ? 1 : 2];
+        copy_element(&t, i, from->known,
+                     offset_broadcast(&from->shape, &y->shape, at));
+    }
+    return k;
+}
+
+static Const *fold_reduce(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *y = n->out[0];
+    const char *op = n->op + 6;
+    unsigned axes;
+    bool keep, sum = !strcmp(op, "Sum"), prod = !strcmp(op, "Prod");
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Shape s = x->shape;
+
+    if ((!sum && !prod && strcmp(op, "Max") && strcmp(op, "Min")) ||
+        !reduce_axes(c, n, &axes, &keep) || onnx_is_float(x->type) ||
+        !x->known->n)
+        return NULL;
+    for (int d = 0; d < s.rank; d++)
+        if (axes >> d & 1)
+            s.dim[d] = 1;
+    bool *seen = arena_array(c->arena, bool, k->n + 1);
+    for (int64_t i = 0; i < x->known->n; i++) {
+        int64_t at[IMPORT_MAX_RANK], v = known_int(x->known, i), old;
+        index_of(&x->shape, i, at);
+        int64_t to = offset_broadcast(&s, &x->shape, at);
+        old = known_int(k, to);
+        if (seen[to] && (sum    ? __builtin_add_overflow(old, v, &v)
+                         : prod ? __builtin_mul_overflow(old, v, &v)
+                                : false))
+            return NULL;
+        if (seen[to] && !sum && !prod)
+            v = (*op == 'M' && op[1] == 'a') == (old > v) ? old : v;
+        known_set_int(k, to, v);
+        seen[to] = true;
+    }
+    return k;
+}
+
+/* ---- all of them -------------------------------------------------------- */
+
+static const struct {
+    const char *op;
+    Const *(*fold)(Import *c, Node *n);
+    bool view; /* the elements stay where they are */
+} folds[] = {
+    {"Identity", fold_view, true},      {"Reshape", fold_view, true},
+    {"Squeeze", fold_view, true},       {"Unsqueeze", fold_view, true},
+    {"Flatten", fold_view, true},       {"Transpose", fold_transpose, false},
+    {"Expand", fold_expand, false},     {"Tile", fold_tile, false},
+    {"Slice", fold_slice, false},       {"Gather", fold_gather, false},
+    {"Concat", fold_concat, false},     {"ScatterND", fold_scatter_nd, false},
+    {"NonZero", fold_nonzero, false},   {"Range", fold_range, false},
+    {"Trilu", fold_trilu, false},       {"CumSum", fold_cumsum, false},
+    {"Cast", fold_unary, false},        {"CastLike", fold_unary, false},
+    {"Where", fold_where, false},       {"ReduceSum", fold_reduce, false},
+    {"ReduceProd", fold_reduce, false}, {"ReduceMax", fold_reduce, false},
+    {"ReduceMin", fold_reduce, false},
+};
+
+static bool same_type_cast(const Node *n)
+{
+    return !strncmp(n->op, "Cast", 4) && n->in[0]->type == n->out[0]->type;
+}
+
+/* Whether all operands are known, and few enough. */
+static bool may_fold(const Node *n, bool view)
+{
+    bool splat = true;
+
+    if (*n->domain || !n->n_out || !n->out[0] || n->out[0]->known)
+        return false;
+    for (int i = 0; i < n->n_in; i++) {
+        const Value *v = n->in[i];
+        if (!v)
+            continue;
+        if (!v->known)
+            return false;
+        splat = splat && known_uniform(v->known);
+        if (v->is_weight && v->known->n > SMALL && !view)
+            return false;
+    }
+    return view || splat || shape_count(&n->out[0]->shape) <= IMPORT_MAX_FOLD;
+}
+
+static bool uniform_view(const Node *n)
+{
+    static const char *const moves[] = {"Expand", "Transpose", "Tile",
+                                        "Slice",  "Concat",    NULL};
+
+    for (const char *const *m = moves; *m; m++)
+        if (!strcmp(*m, n->op) && known_uniform(n->in[0]->known))
+            return strcmp(n->op, "Concat") || n->n_in == 1;
+    return false;
+}
+
+void import_fold(Import *c, Node *n)
+{
+    const Const *k = NULL;
+
+    if (!strcmp(n->op, "Split") && may_fold(n, false)) {
+        fold_split(c, n);
+        return;
+    }
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++) {
+        if (strcmp(folds[i].op, n->op))
+            continue;
+        bool view =
+            folds[i].view ||
+            (n->in[0] && (!strncmp(n->op, "Cast", 4)) && same_type_cast(n));
+        if (!may_fold(n, view))
+            return;
+        if (!view && uniform_view(n)) {
+            Const *u = same_elements(c, n->out[0], n->in[0]->known);
+            u->splat = u->n > 0 && n->in[0]->known->n > 0;
+            k = u;
+        } else if (shape_count(&n->out[0]->shape) <= IMPORT_MAX_FOLD || view) {
+            k = (view ? fold_view : folds[i].fold)(c, n);
+        }
+        n->out[0]->is_weight = view && n->in[0]->is_weight;
+        n->out[0]->known = k;
+        return;
+    }
+    if (!may_fold(n, false))
+        return;
+    if (shape_count(&n->out[0]->shape) > IMPORT_MAX_FOLD && !all_splat(n))
+        return;
+    if (n->n_in == 1)
+        k = fold_unary(c, n);
+    else if (n->n_in == 2)
+        k = fold_binary(c, n);
+    n->out[0]->known = k;
+}

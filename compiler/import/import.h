@@ -1,0 +1,18 @@
+/* import.h - `dcc import`: ONNX files to the language.
+ *
+ * Everything else here is the way there: ir.h has it in order. */
+#ifndef DCC_IMPORT_H
+#define DCC_IMPORT_H
+
+#include "support/arena.h"
+#include "support/buf.h"
+
+#include <stdbool.h>
+
+/* dcc import [--dim NAME=N]... [--bind FILE] MODEL.onnx -o MODEL.dcl
+ * The arguments after the command's name; an exit status. */
+int command_import(int argc, char **argv);
+
+bool import_is_onnx(const char *path); /* by its ending */
+
+#endif
