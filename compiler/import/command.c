@@ -2,6 +2,7 @@
 
 #include "import/ir.h"
 #include "safetensors.h"
+#include "support/file.h"
 
 #include "import/names.h"
 
@@ -148,9 +149,9 @@ static int write_both(Import *c, const Buf *text, const ImportLine *l)
 
     if (!import_write_weights(c, weights))
         return 3;
-    if (buf_write_file(buf_text(text), text->len, out))
+    if (file_write(buf_text(text), text->len, out))
         return 0;
-    import_error(c, NULL, "cannot write '%s': %s", out, strerror(errno));
+    import_error(c, NULL, "cannot write '%s': %s", out, file_error());
     return 3;
 }
 
