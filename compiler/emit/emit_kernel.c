@@ -1,6 +1,7 @@
 #include "emit/emit.h"
 
 #include "emit/cprint.h"
+#include "group/chain.h"
 
 #include <limits.h>
 #include <string.h>
@@ -81,13 +82,15 @@ static void put_step(Buf *b, const Kernel *k, int i)
     const Group *gr = k->group;
     const Step *s = &gr->step[i];
     const char *where = k->where ? k->where[i] : NULL;
+    bool first = gr->chain && i < gr->chain->n_first;
+    const Group *part = first ? gr->chain->first : gr; /* its columns */
 
     buf_puts(b, "//       ");
     if (s->op != R_NONE) {
         buf_printf(b, "%s over ", reduce_name(s->op));
-        put_vars(b, gr->cols, gr->n_cols);
+        put_vars(b, part->cols, part->n_cols);
     } else {
-        buf_puts(b, s->over_cols   ? "each element"
+        buf_puts(b, s->over_cols || first ? "each element"
                     : gr->n_cols ? "each row"
                                  : "each point");
     }

@@ -457,6 +457,10 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
     bool ok;
 
     *why = NULL;
+    if (p->chain || c->chain) {
+        *why = "two products and what lies between them are one already";
+        return NULL;
+    }
     if (p->when != c->when) {
         *why = "one runs at load time, the other at run time";
         return NULL;
@@ -581,7 +585,9 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
     const Expr *value = pointwise_value(g, p, t);
 
     *why = NULL;
-    if (p->when != c->when)
+    if (p->chain || c->chain)
+        *why = "two products and what lies between them are one already";
+    else if (p->when != c->when)
         *why = "one runs at load time, the other at run time";
     else if (!value)
         *why = "it is more than one pointwise expression";

@@ -1,5 +1,7 @@
 #include "group/group.h"
 
+#include "group/chain.h"
+
 #include <stdlib.h>
 
 int64_t group_rows(const Group *gr)
@@ -157,6 +159,12 @@ static void canon_var(Buf *b, const Canon *c, const Var *v)
             buf_printf(b, "c%d", i);
             return;
         }
+    const Group *first = gr->chain ? gr->chain->first : gr;
+    for (int i = 0; i < first->n_cols; i++)
+        if (first->cols[i] == v) {
+            buf_printf(b, "d%d", i);
+            return;
+        }
     buf_puts(b, "?");
 }
 
@@ -282,6 +290,12 @@ void group_canon(Buf *b, const Group *gr)
         buf_printf(b, "r%d<%lld ", i, (long long)gr->rows[i]->extent);
     for (int i = 0; i < gr->n_cols; i++)
         buf_printf(b, "c%d<%lld ", i, (long long)gr->cols[i]->extent);
+    for (int i = 0; gr->chain && i < gr->chain->first->n_cols; i++)
+        buf_printf(b, "d%d<%lld ", i,
+                   (long long)gr->chain->first->cols[i]->extent);
+    if (gr->chain)
+        buf_printf(b, "chain %d %d ", gr->chain->n_first,
+                   gr->chain->n_between);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         buf_printf(b, ";%s %s %s ", s->over_cols ? "cols" : "row",
@@ -308,6 +322,20 @@ static void dump_vars(Buf *b, const char *title, const Var **v, int n)
         buf_printf(b, "%s%s<%lld", i ? ", " : " ", v[i]->name,
                    (long long)v[i]->extent);
     buf_puts(b, "\n");
+}
+
+/* What the part of a chain that begins with step i does. */
+static void dump_part(Buf *b, const Chain *c, int i)
+{
+    if (i == 0)
+        dump_vars(b, "first: for rows and cols, over", c->first->cols,
+                  c->first->n_cols);
+    else if (i == c->n_first)
+        dump_vars(b, "between: for rows, over", c->between->cols,
+                  c->between->n_cols);
+    else if (i == c->n_first + c->n_between)
+        dump_vars(b, "second: for rows, over", c->second->cols,
+                  c->second->n_cols);
 }
 
 static void dump_step(Buf *b, int i, const Step *s)
@@ -340,6 +368,9 @@ void group_dump(Buf *b, const Group *gr)
     dump_vars(b, "rows", gr->rows, gr->n_rows);
     if (gr->n_cols)
         dump_vars(b, "cols", gr->cols, gr->n_cols);
-    for (int i = 0; i < gr->n_step; i++)
+    for (int i = 0; i < gr->n_step; i++) {
+        if (gr->chain)
+            dump_part(b, gr->chain, i);
         dump_step(b, i, &gr->step[i]);
+    }
 }

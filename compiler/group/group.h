@@ -39,6 +39,7 @@ typedef struct Step {
 
 struct Kernel;
 struct Family;
+struct Chain;
 
 typedef struct Group {
     int id;
@@ -48,6 +49,8 @@ typedef struct Group {
     When when;
     Stmt **stmt; int n_stmt, cap_stmt; /* the statements it computes */
     Stmt **again; int n_again, cap_again; /* computed in each reader too */
+    const struct Chain *chain; /* two contractions and what lies between them
+                                  (chain.h), whose steps these are; or NULL */
     /* decided by select */
     const struct Family *family;
     int variant;               /* index into the family's space */

@@ -49,9 +49,15 @@ typedef struct Family {
      * read what kernel_reads_constants(), and writes nothing. */
     void (*build)(Graph *g, Group *gr, const Options *o, const Variant *v,
                   Kernel *k);
+    bool chains;         /* serves chains (group/chain.h), and nothing else */
 } Family;
 
-extern const Family family_map, family_reduce, family_contract_simt,
+/* NULL if f can serve the group, else the reason. */
+const char *family_refuses(const Family *f, Graph *g, const Group *gr,
+                           const Options *o);
+
+extern const Family family_chain_wgmma, family_map, family_reduce,
+    family_contract_simt,
     family_contract_mma, family_contract_wgmma, family_contract_skinny,
     family_contract_stream, family_contract_halo;
 /* NULL-terminated, in order of preference on equal cost. */

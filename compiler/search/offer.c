@@ -20,7 +20,7 @@ int offer_all(const Selection *s, Group *gr, Offer **out)
 
     for (const Family *const *f = family_table; *f; f++) {
         Variant *v = NULL;
-        if ((*f)->applicable(g, gr, s->options))
+        if (family_refuses(*f, g, gr, s->options))
             continue;
         int count = (*f)->space(g, gr, s->options, &v);
         for (int i = 0; i < count; i++) {
@@ -43,7 +43,7 @@ static Choice *cost_family(Selection *s, Group *gr, const Family *f)
     Choice *c = arena_new_of(s->graph->arena, Choice);
     Variant *v = NULL;
 
-    if (f->applicable(s->graph, gr, s->options))
+    if (family_refuses(f, s->graph, gr, s->options))
         return NULL;
     c->n_variant = f->space(s->graph, gr, s->options, &v);
     c->variant = v;

@@ -1,6 +1,7 @@
 #include "search/select.h"
 
 #include "group/fuse.h"
+#include "search/chains.h"
 #include "search/plan.h"
 #include "rewrite/simplify.h"
 
@@ -60,7 +61,7 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
     best->cost.us = INFINITY;
     for (const Family *const *f = family_table; *f; f++) {
         Variant *v = NULL;
-        const char *why = (*f)->applicable(s->graph, gr, s->options);
+        const char *why = family_refuses(*f, s->graph, gr, s->options);
         if (why) {
             best->why = best->why ? best->why : why;
             continue;
@@ -525,6 +526,96 @@ static void note_refusals(Search *x)
     }
 }
 
+/* ---- chains: two products and what lies between them, last */
+
+/* Units that nobody but they themselves need to be apart. */
+static bool may_chain(const Search *x, const int *member, int n)
+{
+    for (int i = 0; i < n; i++) {
+        if (pinned(x->unit[member[i]].group))
+            return false;
+        for (int k = 0; k < n; k++)
+            if (i != k && x->s->plan &&
+                !plan_together(x->s->plan, x->unit[member[i]].group,
+                               x->unit[member[k]].group))
+                return false;
+    }
+    return true;
+}
+
+/* Is there a way from a member to another one through some other unit? */
+static bool chain_surrounds(const Search *x, const int *member, int n)
+{
+    bool in[x->n_unit];
+
+    memset(in, 0, sizeof in);
+    for (int i = 0; i < n; i++)
+        in[member[i]] = true;
+    for (int u = 0; u < x->n_unit; u++) {
+        bool after = false, before = false;
+        for (int i = 0; i < n && !in[u] && x->unit[u].group; i++) {
+            int m = member[i];
+            after |= (row(x, m)[u / 64] >> (u % 64) & 1) ||
+                     path_around(x, m, u);
+            before |= (row(x, u)[m / 64] >> (m % 64) & 1) ||
+                      path_around(x, u, m);
+        }
+        if (after && before)
+            return true;
+    }
+    return false;
+}
+
+static void refuse_chain(Search *x, int last, const ChainFound *f,
+                         const char *why, double apart, double us)
+{
+    Selection *s = x->s;
+    const Group *c = x->unit[last].group;
+
+    VEC_PUSH(x->g->arena, s->refusal, s->n_refusal, s->cap_refusal) =
+        (Refusal){x->unit[f->member[0]].group->stmt[0], c->stmt[0],
+                  f->scores, why, apart, us, false};
+}
+
+/* With one of the products behind it. False if there is none. */
+static bool try_chain(Search *x, int last, int which)
+{
+    Group *unit[x->n_unit];
+    ChainFound f = {.n = 0};
+    double apart = 0;
+
+    for (int i = 0; i < x->n_unit; i++)
+        unit[i] = x->unit[i].group;
+    if (!chain_find(x->g, unit, x->n_unit, last, x->older, which, &f))
+        return false;
+    if (!f.group && !f.why)
+        return true;
+    if (f.group && (!may_chain(x, f.member, f.n) ||
+                    chain_surrounds(x, f.member, f.n)))
+        return true;
+    double us = f.group ? time_of(x, f.group) : INFINITY;
+    for (int i = 0; i < f.n; i++)
+        apart += x->unit[f.member[i]].us;
+    if (f.group && isinf(us)) {
+        const Choice *c = choose_variant(x->s, f.group);
+        f.why = c->why ? c->why : "no family serves the chain";
+    }
+    bool first = f.group && !isinf(us) &&
+                 preferred(x->s->options,
+                           choose_variant(x->s, f.group)->family);
+    if (isinf(us) || (us >= apart && !x->s->plan && !first)) {
+        refuse_chain(x, last, &f, isinf(us) ? f.why : NULL, apart, us);
+        return true;
+    }
+    set_unit(x, last, f.group);
+    for (int i = 0; i < f.n - 1; i++) {
+        drop_unit(x, f.member[i]);
+        update_order(x, f.member[i]);
+    }
+    update_order(x, last);
+    return true;
+}
+
 /* ---- launch order */
 
 /* False if some wait for each other, which no merge may bring about. */
@@ -569,7 +660,9 @@ static void say_why(Search *x, Group *gr)
 
     diag_error(d, gr->stmt[0]->call, "no kernel family can compute this");
     for (const Family *const *f = family_table; *f; f++) {
-        const char *why = (*f)->applicable(x->g, gr, x->s->options);
+        const char *why = family_refuses(*f, x->g, gr, x->s->options);
+        if ((*f)->chains != (gr->chain != NULL))
+            continue;
         diag_note(d, gr->stmt[0]->call, "%s: %s", (*f)->name,
                   why ? why : "no variant fits the GPU");
     }
@@ -628,6 +721,10 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     for (int i = 0; i < x.n_unit; i++)
         if (x.unit[i].group && drop_stores(&x, x.unit[i].group, i, i))
             set_unit(&x, i, x.unit[i].group);
+    for (int i = 0; i < x.n_unit; i++)
+        if (x.unit[i].group && x.unit[i].group->when == WHEN_RUN)
+            for (int which = 0; try_chain(&x, i, which); which++)
+                ;
     note_refusals(&x);
     if (!check_served(&x))
         return false;

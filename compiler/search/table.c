@@ -5,5 +5,15 @@ const Family *const family_table[] = {
     &family_contract_stream,
     &family_contract_halo,
     &family_contract_wgmma, &family_contract_mma,
-    &family_contract_simt, NULL,
+    &family_contract_simt, &family_chain_wgmma, NULL,
 };
+
+const char *family_refuses(const Family *f, Graph *g, const Group *gr,
+                           const Options *o)
+{
+    if (f->chains && !gr->chain)
+        return "no two products with what lies between them";
+    if (!f->chains && gr->chain)
+        return "two products with what lies between them";
+    return f->applicable(g, gr, o);
+}

@@ -378,5 +378,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_mma = {
-    "contract_mma", 2, applicable, space, cost, build,
+    "contract_mma", 2, applicable, space, cost, build, false,
 };

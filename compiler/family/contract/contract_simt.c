@@ -367,5 +367,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_simt = {
-    "contract_simt", 2, applicable, space, cost, build,
+    "contract_simt", 2, applicable, space, cost, build, false,
 };

@@ -532,5 +532,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_halo = {
-    "contract_halo", 1, applicable, space, cost, build,
+    "contract_halo", 1, applicable, space, cost, build, false,
 };

@@ -394,5 +394,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_skinny = {
-    "contract_skinny", 1, applicable, space, cost, build,
+    "contract_skinny", 1, applicable, space, cost, build, false,
 };

@@ -386,5 +386,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_stream = {
-    "contract_stream", 1, applicable, space, cost, build,
+    "contract_stream", 1, applicable, space, cost, build, false,
 };

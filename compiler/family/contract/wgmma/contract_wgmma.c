@@ -634,5 +634,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_wgmma = {
-    "contract_wgmma", 1, applicable, space, cost, build,
+    "contract_wgmma", 1, applicable, space, cost, build, false,
 };

@@ -1,0 +1,153 @@
+#include "family/chain/chain_wgmma.h"
+
+#include <math.h>
+
+/* The rows between the products, if they are max x, sum exp(x - max) and
+ * exp(x - max), by which a softmax and all that is like one is had. */
+
+static bool is_infinite(const Expr *e)
+{
+    while (e->kind == E_CAST && type_is_float(e->type))
+        e = e->arg[0];
+    return e->kind == E_CONST && e->num == -INFINITY;
+}
+
+/* Whether e is exp(x - m), with m the local `max`. */
+static bool is_weight(const Expr *e, const Expr *x, int max)
+{
+    const Expr *d = e->kind == E_UNARY && e->fn == F_EXP ? e->arg[0] : NULL;
+
+    return d && d->kind == E_BINARY && d->fn == F_SUB &&
+           expr_equal(d->arg[0], x) && d->arg[1]->kind == E_LOCAL &&
+           d->arg[1]->local == max;
+}
+
+typedef struct Scores {
+    const ChainForm *f;
+    const Group *first;
+} Scores;
+
+/* The first product's steps, written out down to its sum. */
+static const Expr *from_sum(Graph *g, const Expr *e, void *ctx)
+{
+    const Group *first = ctx;
+
+    if (e->kind != E_LOCAL)
+        return NULL;
+    if (first->step[e->local].op != R_NONE)
+        return expr_local(g, CHAIN_SUM, T_F32);
+    return expr_rewrite(g, first->step[e->local].value, from_sum, ctx);
+}
+
+static const Expr *write_out(Graph *g, const Expr *e, void *ctx)
+{
+    const Chain *c = ctx;
+
+    if (e->kind != E_READ || e->tensor != c->scores)
+        return NULL;
+    for (int i = 0; i < c->first->n_step; i++)
+        if (c->first->step[i].tensor == c->scores)
+            return from_sum(g, expr_local(g, i, T_F32), c->first);
+    return NULL;
+}
+
+/* On the row, the column and what the block has one of, and affine. */
+static bool is_tile_guard(Guard g)
+{
+    for (int i = 0; i < g.n; i++)
+        if (g.cond[i].mod || !idx_affine(g.cond[i].e))
+            return false;
+    return g.n > 0;
+}
+
+/* `c ? -inf : x` leaves x, where c does not hold. */
+static const Expr *take_mask(ChainForm *f, const Expr *e)
+{
+    Graph *g = f->a.g;
+
+    while (e->kind == E_SELECT) {
+        bool then = is_infinite(e->arg[1]);
+        Guard live = {0};
+        const Expr *c = e->arg[0];
+        if (!then && !is_infinite(e->arg[2]))
+            break;
+        if (then)
+            c = expr_unary(g, F_NOT, c, T_BOOL);
+        if (!expr_as_guard(g, c, &live) || !is_tile_guard(live))
+            break;
+        f->rows.live = guard_and(g->pool, f->rows.live, live);
+        e = e->arg[then ? 2 : 1];
+    }
+    return e;
+}
+
+static const Expr *take_scale(const Expr *e, double *scale)
+{
+    for (;;) {
+        int c = e->kind == E_BINARY && e->fn == F_MUL
+                    ? (e->arg[0]->kind == E_CONST   ? 0
+                       : e->arg[1]->kind == E_CONST ? 1
+                                                    : -1)
+                : e->kind == E_BINARY && e->fn == F_DIV &&
+                        e->arg[1]->kind == E_CONST
+                    ? 2 : -1;
+        double x = c < 0 ? 0 : e->arg[c > 0]->num;
+        if (c < 0 || !(x > 0) || isinf(x))
+            return e;
+        *scale = c == 2 ? *scale / x : *scale * x;
+        e = e->arg[c == 0];
+    }
+}
+
+typedef struct Uses {
+    int local;
+    bool found;
+} Uses;
+
+static void find_local(const Expr *e, void *ctx)
+{
+    Uses *u = ctx;
+
+    u->found |= e->kind == E_LOCAL && e->local == u->local;
+}
+
+static void count_special(const Expr *e, void *ctx)
+{
+    ChainForm *f = ctx;
+
+    if (e->kind == E_READ)
+        f->ops += 6;
+    if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA)
+        f->special += 2;
+}
+
+const char *chain_find_rows(ChainForm *f)
+{
+    const Online *o = &f->online;
+    Graph *g = f->a.g;
+    ChainRows *r = &f->rows;
+
+    if (o->n_red != 2 || o->red[0].op != R_MAX || o->red[1].op != R_SUM ||
+        o->red[0].rescale)
+        return "other reductions than max x and sum exp(x - max)";
+    const Expr *x = o->red[0].term;
+    if (!is_weight(o->red[1].term, x, o->red[0].step) ||
+        !is_weight(o->value, x, o->red[0].step))
+        return "other values than exp(x - max)";
+    *r = (ChainRows){.scale = 1, .after = o->after, .max = o->red[0].step,
+                     .sum = o->red[1].step};
+    Uses u = {r->max, false};
+    if (r->after)
+        expr_visit(r->after, find_local, &u);
+    if (u.found) /* the kernel has some value that is near it */
+        return "results that need the greatest score itself";
+    x = expr_rewrite(g, x, write_out, (void *)f->chain);
+    x = take_mask(f, x);
+    x = take_scale(x, &r->scale);
+    r->body = x;
+    if (x->kind != E_LOCAL) {
+        f->ops += expr_ops(x);
+        expr_visit(x, count_special, f);
+    }
+    return NULL;
+}

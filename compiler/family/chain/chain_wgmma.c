@@ -1,0 +1,464 @@
+#include "family/chain/chain_wgmma.h"
+#include "rewrite/needed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Planning: what a chain is to the kernel, its variants and their time. */
+
+enum { K_BJ, K_CONSUMERS, K_STAGES, K_GROUP };
+
+/* ---- the form -------------------------------------------------------- */
+
+static bool among(const Var *const *v, int n, const Var *x)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}
+
+/* The longest of the rows that the first product's columns do not use. */
+static const Var *find_row(const ChainForm *f)
+{
+    const Contraction *a = &f->a.c, *b = &f->b.c;
+    const Var *best = NULL;
+
+    for (int i = 0; i < a->n_m; i++)
+        if (among(b->m, b->n_m, a->m[i]) &&
+            (!best || a->m[i]->extent >= best->extent))
+            best = a->m[i];
+    return best;
+}
+
+/* All rows of a block but one are of its own: the second product's rows are
+ * that one, and its batch has the others. */
+static const char *make_batch(ChainForm *f)
+{
+    Contraction *c = &f->b.c;
+
+    if (c->n_batch + c->n_m > MAX_RANK)
+        return "more than 8 variables of one kind";
+    for (int i = 0; i < c->n_m; i++)
+        if (c->m[i] != f->row)
+            c->batch[c->n_batch++] = c->m[i];
+    c->m[0] = f->row;
+    c->n_m = 1;
+    c->M = f->row->extent;
+    f->b.m.v = c->m;
+    f->b.m.n = 1;
+    f->b.m.extent = c->M;
+    f->b.m.sub[0] = (Subst){f->row, idx_var(f->a.g->pool, f->b.m.linear)};
+    f->batches = 1;
+    for (int i = 0; i < c->n_batch; i++) {
+        f->batch[f->n_batch++] = c->batch[i];
+        f->batches *= c->batch[i]->extent;
+    }
+    c->batches = f->batches;
+    return f->batches > (1 << 24) ? "more than 2^24 independent rows" : NULL;
+}
+
+static Type factor_type(const Contract *x)
+{
+    Type a = x->c.a.type, b = x->c.b.type;
+
+    return a == b && (a == T_F16 || a == T_BF16) ? a : T_F32;
+}
+
+static const Axis *axis_of(const Axes *side, const Var *v)
+{
+    for (int i = 0; i < side->n; i++)
+        if (side->axis[i].v[side->axis[i].n - 1] == v)
+            return &side->axis[i];
+    return NULL;
+}
+
+static const char *check_maps(ChainForm *f)
+{
+    const char *why = tma_open(&f->ta, &f->a);
+
+    if (!why)
+        why = tma_open(&f->tb, &f->b);
+    if (why)
+        return why;
+    if (f->ta.k.n != 1 || f->tb.k.n != 1 || f->ta.n.n != 1 ||
+        f->ta.n.axis[0].n != 1 || f->ta.n.axis[0].v[0] != f->col ||
+        f->tb.n.n != 1)
+        return "columns that are not one number";
+    if (f->tb.b.k_major)
+        return "columns that are neighbours along the second sum";
+    if (!f->ta.a.k_major || !f->ta.b.k_major)
+        return "factors of the scores that do not lie along their sum";
+    return axis_of(&f->ta.m, f->row) ? NULL : "rows in another order";
+}
+
+static const char *open_products(ChainForm *f, Graph *g, const Options *o)
+{
+    const Chain *c = f->chain;
+    const char *why = NULL;
+
+    if (!contract_open(&f->a, g, c->first, o, &why) ||
+        !contract_open(&f->b, g, c->second, o, &why))
+        return why;
+    f->elem = f->a.elem = factor_type(&f->a);
+    f->b.elem = factor_type(&f->b);
+    if (f->elem == T_F32 || f->elem != f->b.elem)
+        return "factors that are not all f16 or all bf16";
+    if (!f->b.c.a.read || f->b.c.a.read->tensor != c->factor)
+        return "results whose rows are neighbours in memory";
+    f->row = find_row(f);
+    if (!f->row || c->between->n_cols != 1)
+        return f->row ? "columns that are not one number" : "no rows";
+    f->col = c->between->cols[0];
+    f->J = f->col->extent;
+    f->M = f->row->extent;
+    f->D = f->a.c.K;
+    f->N = f->b.c.N;
+    return make_batch(f);
+}
+
+static const char *check_sizes(const ChainForm *f)
+{
+    enum { MOST = 256, ROWS = 24 };
+
+    if (f->D > MOST || f->N > MOST)
+        return "more than 256 columns of a factor";
+    if (f->M < ROWS)
+        return "fewer than 24 rows";
+    return f->M > (1 << 24) || f->J > (1 << 24) ? "more than 2^24 rows" : NULL;
+}
+
+const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
+                       const Options *o)
+{
+    const char *why;
+
+    memset(f, 0, sizeof *f);
+    f->chain = gr->chain;
+    if (o->device->sm < 90)
+        return "needs sm_90a";
+    if (!online_derive(g, f->chain->between, f->chain->factor, &f->online,
+                       &why))
+        return why;
+    why = open_products(f, g, o);
+    if (!why)
+        why = check_sizes(f);
+    if (!why)
+        why = check_maps(f);
+    if (!why)
+        why = chain_find_rows(f);
+    if (why)
+        return why;
+    f->packs = contract_packs(&f->b);
+    f->share = f->rows.live.n ? needed_share(f->rows.live) : 1;
+    f->hbm = model_group_bytes(g, gr, NULL, NULL);
+    return NULL;
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    ChainForm *f = arena_new_of(g->arena, ChainForm);
+
+    return chain_open(f, g, gr, o);
+}
+
+/* ---- variants -------------------------------------------------------- */
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static size_t round_up(size_t n, size_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+static void plan_smem(ChainKernel *w)
+{
+    size_t col = (size_t)(w->d_boxes + w->n_boxes) * 128;
+
+    w->smem = (size_t)w->bm * (size_t)w->d_boxes * 128 +
+              (size_t)w->stages * (size_t)w->bj * col;
+    if (w->pack)
+        w->smem += (size_t)w->bm * (size_t)w->pack * 2;
+    w->smem = round_up(w->smem + (size_t)(2 + 4 * w->stages) * 8, 1024);
+}
+
+static void plan_pack(ChainKernel *w)
+{
+    w->pack = !w->f->packs ? 0 : w->bn % 64 == 0 ? 64 : w->bn % 32 ? 16 : 32;
+}
+
+/* Of a consumer's thread: scores and weights, and where there are more blocks
+ * of columns the sums so far beside them. */
+static void plan_regs(ChainKernel *w)
+{
+    enum { OTHERS = 44 };
+    int scores = w->bj / 2, weights = w->bj / 4, sums = w->bn / 2;
+
+    if (w->j_tiles > 1)
+        w->regs = scores + weights + sums + OTHERS;
+    else
+        w->regs = weights + (scores > sums ? scores : sums) + OTHERS;
+}
+
+const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
+{
+    const Device *d = f->a.o->device;
+
+    memset(w, 0, sizeof *w);
+    w->f = f;
+    w->b = f->b;
+    w->bj = v->knob[K_BJ];
+    w->consumers = v->knob[K_CONSUMERS];
+    w->stages = v->knob[K_STAGES];
+    w->group = v->knob[K_GROUP];
+    w->bm = w->consumers * 64;
+    w->bn = (int)round_up((size_t)f->N, 16);
+    w->d_boxes = (int)ceil_div(f->D, 64);
+    w->n_boxes = (int)ceil_div(f->N, 64);
+    w->m_tiles = (int)ceil_div(f->M, w->bm);
+    w->j_tiles = (int)ceil_div(f->J, w->bj);
+    w->threads = w->consumers == 1 ? 160 : (w->consumers + 1) * 128;
+    w->b.t = (Tile){.bm = w->bm, .bn = w->bn, .bk = w->bj, .stages = w->stages,
+                    .split = 1, .threads = w->threads};
+    plan_pack(w);
+    plan_smem(w);
+    plan_regs(w);
+    if (w->smem > (size_t)d->smem_block_kb * 1024)
+        return "more shared memory than a block may have";
+    if (w->regs > (w->consumers == 3 ? 160 : 240))
+        return "more registers than a thread may have";
+    w->resident = w->consumers > 1 || w->regs > 188 ? 1
+                  : w->regs > 128                   ? 2
+                                                    : 3;
+    while (w->resident > 1 &&
+           (size_t)w->resident * (w->smem + 1024) >
+               (size_t)d->smem_sm_kb * 1024)
+        w->resident--;
+    return (int64_t)w->m_tiles * f->batches > (1ll << 30)
+               ? "more than 2^30 tiles" : NULL;
+}
+
+/* Blocks of the batch whose columns the L2 holds while their rows run. */
+static int group_of_batch(const ChainForm *f)
+{
+    double each = (double)f->J * (double)(f->D + f->N) * 2;
+    int n = 4;
+
+    if (!f->rows.live.n || f->share > 0.99)
+        return 1;
+    while (n < 16 && n * 2 * each < 40e6)
+        n *= 2;
+    return f->batches < n ? (int)f->batches : n;
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    static const int widths[] = {128, 176, 160, 144, 112, 96, 80, 64, 48, 32};
+    ChainForm *f = arena_new_of(g->arena, ChainForm);
+    Variant *v = arena_array(g->arena, Variant, 64);
+    int n = 0;
+
+    if (chain_open(f, g, gr, o))
+        return 0;
+    int one = (int)round_up((size_t)f->J, 16); /* block with all columns */
+    for (int c = 1; c <= 3; c++)
+        for (int i = -1; i < (int)(sizeof widths / sizeof *widths); i++) {
+            int bj = i < 0 ? one : widths[i];
+            if (bj > (i < 0 ? 256 : one) || (i >= 0 && bj == one))
+                continue;
+            for (int stages = bj == one ? 1 : 2; stages <= 2; stages++) {
+                ChainKernel w;
+                Variant *x = &v[n];
+                x->knob[K_BJ] = bj;
+                x->knob[K_CONSUMERS] = c;
+                x->knob[K_STAGES] = stages;
+                x->knob[K_GROUP] = group_of_batch(f);
+                x->form = f;
+                if ((bj == one && stages > 1) || n == 63 ||
+                    chain_plan(&w, f, x))
+                    continue;
+                x->text = arena_printf(
+                    g->arena, "bm=%d bj=%d stages=%d consumers=%d group=%d",
+                    w.bm, bj, stages, c, x->knob[K_GROUP]);
+                n++;
+            }
+        }
+    *out = v;
+    return n;
+}
+
+/* ---- cost ------------------------------------------------------------ */
+
+/* Clocks of a warpgroup's step, a block of columns: of the SM's tensor cores,
+ * its special functions, and its other arithmetic. */
+typedef struct Clocks {
+    double mm, special, alu;
+} Clocks;
+
+static Clocks step_of(const ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    double points = 64.0 * w->bj;
+    double d = (double)round_up((size_t)f->D, 16);
+    Clocks s;
+
+    s.mm = points * (d + w->bn) / 2048;
+    s.special = points * (1 + f->special) / 16;
+    /* max, scale, sum, half a conversion, half of scaling the sums */
+    s.alu = points * (4.5 + f->ops) / 128;
+    return s;
+}
+
+/* As attentions took on an H200: the clock falls under products, and what else
+ * a warpgroup does holds them up, more where nobody orders the warpgroups. */
+enum { STEP = 50, UNORDERED = 150, MASKED = 100, LONE_STEP = 600 };
+
+static double issue(const Clocks *s)
+{
+    return s->special + 1.65 * s->alu;
+}
+
+/* Of n warpgroups of an SM that all do one. */
+static double step_clk(const ChainKernel *w, const Clocks *s, double n)
+{
+    double lone = issue(s) + 1.4 * s->mm + LONE_STEP;
+    double all = fmax(1.36 * s->mm + 0.3 * s->special, issue(s)) + STEP;
+
+    all += w->consumers == 1 ? UNORDERED : 0;
+    all += w->f->rows.live.n ? MASKED : 0;
+    return fmax(lone, n * all);
+}
+
+/* Of the beginning and the end of n tiles that an SM has at a time: the first
+ * step has nothing beside it. */
+static double tile_clk(const ChainKernel *w, double n, double step)
+{
+    return (w->consumers == 1 ? 300 + 500 * n : 2500 + 900 * w->consumers) +
+           (w->j_tiles > 1 ? 0.7 : 0.3) * step;
+}
+
+/* The last column, or the first, of a live score where the block's rows begin
+ * at m0: by one condition, and of the batch's first. */
+static int64_t bound(const ChainKernel *w, const Idx *e, int64_t m0)
+{
+    int64_t r = idx_coef(e, w->f->row), c = idx_coef(e, w->f->col);
+    double most = (double)(e->k + r * (r > 0 ? m0 + w->bm - 1 : m0));
+
+    return (int64_t)floor(most / (double)llabs(c)) * (c < 0 ? 1 : -1);
+}
+
+/* Blocks of columns of a tile, on average; and of the one with the most. */
+static double live_steps(const ChainKernel *w, double *longest)
+{
+    const ChainForm *f = w->f;
+    double all = 0;
+
+    *longest = 1;
+    for (int t = 0; t < w->m_tiles; t++) {
+        int64_t last = f->J - 1, begin = 0;
+        for (int i = 0; i < f->rows.live.n; i++) {
+            const Idx *e = f->rows.live.cond[i].e;
+            int64_t c = idx_coef(e, f->col);
+            int64_t at = c ? bound(w, e, (int64_t)t * w->bm) : 0;
+            if (c < 0 && at < last)
+                last = at;
+            if (c > 0 && at > begin)
+                begin = at;
+        }
+        double n = 1;
+        if (last >= begin)
+            n = (double)(last / w->bj - begin / w->bj + 1);
+        all += n;
+        *longest = fmax(*longest, n);
+    }
+    return all / w->m_tiles;
+}
+
+/* Clocks of the SM that ends last. */
+static double busy_clk(const ChainKernel *w, double steps, double longest)
+{
+    Clocks s = step_of(w);
+    double tiles = (double)w->m_tiles * (double)w->f->batches;
+    double sms = w->f->a.o->device->sms, slots = sms * w->resident;
+    double at_once = fmin(w->resident, ceil(tiles / sms));
+    double step = step_clk(w, &s, at_once * w->consumers);
+    double lone = step_clk(w, &s, w->consumers);
+    double all = steps * step + tile_clk(w, at_once, step);
+
+    if (steps == longest)
+        return ceil(tiles / slots) * all;
+    /* the longest come first, the others fill the gaps */
+    return fmax(longest * lone + tile_clk(w, 1, lone),
+                1.03 * tiles / (sms * at_once) * all);
+}
+
+static void parts(const ChainKernel *w, Cost *c, double steps, double clk)
+{
+    const ChainForm *f = w->f;
+    const Device *d = f->a.o->device;
+    Clocks s = step_of(w);
+    double tiles = (double)w->m_tiles * (double)f->batches;
+    double each = tiles * steps * w->consumers / d->sms / clk;
+
+    c->math = each * s.mm;
+    c->special = each * s.special;
+    c->hbm = f->hbm / (d->hbm_gbs * 1e3);
+    c->l2 = tiles * steps * w->bj * (double)(f->D + f->N) * 2 /
+            (d->l2_gbs * 1e3);
+    c->latency = d->hbm_latency * 1.3 / clk;
+    c->gm_ratio = c->sm_ratio = 1;
+    c->wb_ratio = tiles / d->sms / ceil(tiles / d->sms);
+    c->pul = 2 * f->share * (double)f->M * (double)f->J *
+             (double)(f->D + f->N) * (double)f->batches /
+             (d->wgmma_tflops * 1e6);
+    c->blocks = tiles;
+    c->threads = w->threads;
+    c->regs = w->regs;
+    c->smem_block = (double)w->smem;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
+                 Cost *c)
+{
+    const Device *d = o->device;
+    const ChainForm *f = v->form;
+    double clk = d->clock_ghz * 1e3;
+    ChainKernel w;
+
+    (void)g;
+    (void)gr;
+    if ((c->why = chain_plan(&w, f, v)))
+        return;
+    c->coef_r = 1;
+    double longest = w.j_tiles, steps = longest;
+    if (f->rows.live.n)
+        steps = live_steps(&w, &longest);
+    parts(&w, c, steps, clk);
+    double busy = busy_clk(&w, steps, longest) / clk;
+    double most = fmax(fmax(busy, c->l2), c->hbm);
+    c->us = d->launch_us + c->latency + most;
+    c->pul /= c->us;
+    c->limiter = most > busy            ? (c->l2 > c->hbm ? "L2" : "HBM")
+                 : c->math > c->special ? "tensor cores"
+                                        : "special functions";
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    ChainKernel *w = arena_new_of(g->arena, ChainKernel);
+    ChainForm *f = arena_new_of(g->arena, ChainForm);
+
+    chain_open(f, g, gr, o); /* of this group's tensors */
+    chain_plan(w, f, v);
+    chain_build(w, gr, k);
+}
+
+const Family family_chain_wgmma = {
+    .name = "chain_wgmma", .version = 1, .applicable = applicable,
+    .space = space, .cost = cost, .build = build, .chains = true,
+};

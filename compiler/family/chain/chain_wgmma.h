@@ -1,0 +1,68 @@
+/* chain_wgmma.h - two products with a softmax between them, on Hopper.
+ *
+ * A block has a tile of rows i, 64 a consumer warpgroup. One warp loads: the
+ * first product's rows once, and a ring of blocks of columns j, what they are
+ * made of and what they are multiplied with. Scores stay where wgmma leaves
+ * them, become exponentials, and are the next product's operand in registers.
+ * The scores of the next block are under way before this one's are multiplied,
+ * and named barriers let one warpgroup's exponentials run beside the others'
+ * products. What a row has so far is scaled when a later block raises its
+ * maximum by more than 2^8: until then, f16 and f32 have the room. */
+#ifndef DCC_FAMILY_CHAIN_WGMMA_H
+#define DCC_FAMILY_CHAIN_WGMMA_H
+
+#include "family/contract/contract_tma.h"
+#include "group/chain.h"
+#include "group/online.h"
+
+/* Scores as the kernel has them: x = scale * body where they are live, -inf
+ * elsewhere. */
+typedef struct ChainRows {
+    const Expr *body;    /* of CHAIN_SUM, indices and reads */
+    double scale;        /* > 0 */
+    Guard live;          /* affine, on the row, the column and batch */
+    const Expr *after;   /* multiplies the sums in the end, of row locals */
+    int max, sum;        /* between's steps */
+} ChainRows;
+enum { CHAIN_SUM = 60 }; /* the local that is the first product's sum */
+
+typedef struct ChainForm {
+    Contract a, b;       /* the first product, the second */
+    Tma ta, tb;
+    const Chain *chain;
+    const Var *row, *col;
+    const Var *batch[2 * MAX_RANK]; int n_batch; /* slow to fast */
+    int64_t M, J, D, N, batches;
+    Type elem;
+    Online online;
+    ChainRows rows;
+    bool packs;          /* results go through shared memory as 16 bits */
+    double ops, special; /* of a score, besides its exponential */
+    double hbm, share;   /* bytes; of the scores that are live */
+} ChainForm;
+
+typedef struct ChainKernel {
+    Contract b;          /* first: contract_pairs' callbacks find us by it. A
+                            copy of the form's; its cp prints all */
+    const ChainForm *f;
+    int consumers, bj, stages, group;
+    int bm, bn, pack;    /* bn: N in whole columns of wgmma */
+    int d_boxes, n_boxes, m_tiles, j_tiles;
+    int resident, threads, regs;
+    size_t smem;
+    Kernel *k;
+    const char *id[3];   /* of the tiles: rows, the first's columns, the
+                            second's */
+    Type out_type;       /* of what goes through shared memory */
+} ChainKernel;
+
+/* NULL, or why the family cannot serve the group. */
+const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
+                       const Options *o);
+/* NULL, or why the variant cannot be. */
+const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v);
+void chain_build(ChainKernel *w, Group *gr, Kernel *k);
+/* chain_softmax.c: fills f->rows. */
+const char *chain_find_rows(ChainForm *f);
+
+#endif

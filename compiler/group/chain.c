@@ -1,0 +1,445 @@
+#include "group/chain.h"
+
+#include "group/fuse.h"
+#include "rewrite/normalise.h"
+
+enum { MAX_VARS = 24 };
+
+static bool has(const Var *const *list, int n, const Var *v)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+static Group *copy_group(Graph *g, const Group *gr)
+{
+    Group *c = arena_new_of(g->arena, Group);
+
+    *c = *gr;
+    c->step = arena_array(g->arena, Step, gr->n_step);
+    memcpy(c->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
+    return c;
+}
+
+static const Step *storing(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return &gr->step[i];
+    return NULL;
+}
+
+bool chain_heavy(Graph *g, const Group *gr)
+{
+    enum { LEAST = 16 }; /* terms that are worth tensor cores */
+    Contraction c;
+    const char *why;
+
+    return !gr->chain && group_contraction(g, gr, &c, &why) && c.K >= LEAST &&
+           c.n_m && c.n_n;
+}
+
+/* ---- the second's factor --------------------------------------------- */
+
+/* The operand that is made of what units[0 .. n - 1] store, if one is. */
+static const Operand *made_operand(const Contraction *c, Group *const *unit,
+                                   int n)
+{
+    const Operand *found = NULL;
+
+    for (int s = 0; s < 2; s++) {
+        const Operand *o = s ? &c->b : &c->a;
+        Group reader = {.step = &(Step){.value = o->e}, .n_step = 1};
+        bool reads = false;
+        for (int i = 0; i < n && !reads; i++)
+            for (int k = 0; k < unit[i]->n_step && !reads; k++)
+                reads = unit[i]->step[k].tensor &&
+                        group_reads(&reader, unit[i]->step[k].tensor);
+        if (reads && found)
+            return NULL;
+        found = reads ? o : found;
+    }
+    return found;
+}
+
+/* A tensor of these extents that no memory is for. */
+static Tensor *shadow(Graph *g, const char *name, Type t, const Var *const *v,
+                      int n)
+{
+    Tensor *x = arena_new_of(g->arena, Tensor);
+
+    *x = (Tensor){.id = -1, .name = name, .path = "", .type = t, .rank = n,
+                  .role = ROLE_TEMP, .when = WHEN_RUN};
+    int64_t stride = 1;
+    for (int i = n - 1; i >= 0; i--) { /* rows as aligned as any */
+        x->dim[i] = v[i]->extent;
+        x->stride[i] = stride;
+        stride *= i == n - 1 ? (v[i]->extent + 63) / 64 * 64 : v[i]->extent;
+    }
+    x->span = stride;
+    x->align = 128;
+    return x;
+}
+
+static const Idx **places(Graph *g, const Var *const *v, int n)
+{
+    const Idx **at = arena_array(g->arena, const Idx *, n + 1);
+
+    for (int i = 0; i < n; i++)
+        at[i] = idx_var(g->pool, v[i]);
+    return at;
+}
+
+typedef struct Form {
+    Graph *g;
+    Group *first, *between, *second;
+    Contraction c;             /* of the second */
+    const Operand *made, *other;
+    Tensor *factor;
+    const Tensor *scores;
+    const Var *var[MAX_RANK];  /* of the factor's dimensions, the second's */
+    int n_var;
+    const char *why;
+} Form;
+
+/* The factor's points: what it uses of the second's rows, and its columns. */
+static bool factor_vars(Form *f)
+{
+    const Group *gr = f->second;
+
+    for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
+        const Var *v = i < gr->n_rows ? gr->rows[i]
+                                      : gr->cols[i - gr->n_rows];
+        if (i < gr->n_rows && !expr_uses(f->made->e, v))
+            continue;
+        if (f->n_var == MAX_RANK) {
+            f->why = "its factor has more than 8 indices";
+            return false;
+        }
+        f->var[f->n_var++] = v;
+    }
+    return true;
+}
+
+/* f[i, j] as a nest of its own. */
+static Group *factor_group(Form *f)
+{
+    Graph *g = f->g;
+    Group *gr = arena_new_of(g->arena, Group);
+
+    f->factor = shadow(g, "factor", f->other->type, f->var, f->n_var);
+    gr->rows = arena_array(g->arena, const Var *, f->n_var + 1);
+    memcpy(gr->rows, f->var, sizeof(Var *) * (size_t)f->n_var);
+    gr->n_rows = f->n_var;
+    gr->cols = arena_array(g->arena, const Var *, 1);
+    gr->when = f->second->when;
+    gr->step = arena_new_of(g->arena, Step);
+    gr->n_step = 1;
+    gr->step[0] = (Step){.value = f->made->e, .type = T_F32,
+                         .tensor = f->factor,
+                         .store = places(g, f->var, f->n_var),
+                         .source = f->second->step[0].source};
+    return gr;
+}
+
+/* What stands for the columns of the second where nothing is reduced. */
+static void take_columns(Form *f)
+{
+    Group *gr = f->between;
+    const Var **rows = arena_array(f->g->arena, const Var *, gr->n_rows + 1);
+    const Var **cols = arena_array(f->g->arena, const Var *, gr->n_rows + 1);
+    int n = 0, k = 0;
+
+    for (int i = 0; i < gr->n_rows; i++)
+        if (has(f->second->cols, f->second->n_cols, gr->rows[i]))
+            cols[k++] = gr->rows[i];
+        else
+            rows[n++] = gr->rows[i];
+    gr->rows = rows;
+    gr->n_rows = n;
+    gr->cols = cols;
+    gr->n_cols = k;
+    for (int i = 0; i < gr->n_step; i++)
+        gr->step[i].over_cols = true;
+}
+
+static bool make_between(Form *f, Group *const *unit, int n)
+{
+    Group *gr = factor_group(f);
+
+    for (int i = n - 2; i > 0; i--) {
+        Tensor *t = NULL;
+        for (int k = 0; k < unit[i]->n_step && !t; k++)
+            if (unit[i]->step[k].tensor &&
+                group_reads(gr, unit[i]->step[k].tensor))
+                t = unit[i]->step[k].tensor;
+        if (!t) {
+            f->why = "a part of it is read by the products alone";
+            return false;
+        }
+        gr = fuse(f->g, unit[i], gr, t, false, &f->why);
+        if (!gr)
+            return false;
+        for (int k = 0; k < gr->n_step; k++)
+            if (gr->step[k].tensor != f->factor)
+                gr->step[k].tensor = NULL;
+    }
+    f->between = gr;
+    if (!gr->n_cols)
+        take_columns(f);
+    return true;
+}
+
+/* ---- one set of variables -------------------------------------------- */
+
+/* v becomes several variables, of which `by` is v. */
+static void replace(Graph *g, Group *gr, const Var *v, const Var *const *parts,
+                    int n, const Idx *by)
+{
+    Subst s = {v, by};
+
+    for (int side = 0; side < 2; side++) {
+        const Var **old = side ? gr->cols : gr->rows;
+        int n_old = side ? gr->n_cols : gr->n_rows, k = 0;
+        const Var **list = arena_array(g->arena, const Var *, n_old + n + 1);
+        for (int i = 0; i < n_old; i++)
+            if (old[i] != v)
+                list[k++] = old[i];
+            else
+                for (int j = 0; j < n; j++)
+                    list[k++] = parts[j];
+        if (side)
+            gr->cols = list, gr->n_cols = k;
+        else
+            gr->rows = list, gr->n_rows = k;
+    }
+    group_subst(g, gr, &s, 1);
+}
+
+typedef struct Reads {
+    const Tensor *t;
+    const Expr *first;
+    bool differ;
+} Reads;
+
+static void note_read(const Expr *e, void *ctx)
+{
+    Reads *r = ctx;
+
+    if (e->kind != E_READ || e->tensor != r->t)
+        return;
+    if (!r->first)
+        r->first = e;
+    r->differ |= e->in.n > 0;
+    for (int d = 0; d < e->tensor->rank; d++)
+        r->differ |= e->at[d] != r->first->at[d];
+}
+
+/* One round of writing first's rows in between's variables: 1 done, 0 split a
+ * variable of between's, -1 impossible. */
+static int match_first(Form *f, const Group *unit)
+{
+    Graph *g = f->g;
+    Subst s[MAX_VARS];
+    Reads r = {.t = f->scores};
+
+    f->first = copy_group(g, unit);
+    for (int i = 0; i < f->between->n_step; i++)
+        expr_visit(f->between->step[i].value, note_read, &r);
+    f->why = "reads its scores at more than one place";
+    if (!r.first || r.differ)
+        return -1;
+    f->why = "reads only a part of the scores, or in another arrangement";
+    int n = invert_store(g, f->scores, storing(unit, f->scores)->store,
+                         r.first->at, s, MAX_VARS);
+    if (n < 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        const Var *part[MAX_VARS], *v = s[i].var;
+        int64_t d;
+        if (idx_splittable(s[i].by, &part[0], &d)) {
+            group_split(g, f->between, part[0], d);
+            return 0;
+        }
+        int k = idx_radix(s[i].by, v->extent, part, MAX_VARS);
+        if (k < 0)
+            return -1;
+        replace(g, f->first, v, part, k, s[i].by);
+    }
+    f->why = NULL;
+    return 1;
+}
+
+/* Rows of the first are rows and columns of between, each once. */
+static bool same_points(Form *f)
+{
+    const Group *a = f->first, *b = f->between;
+    int cols = 0;
+
+    f->why = "its points are not those of the scores";
+    for (int i = 0; i < a->n_rows; i++) {
+        bool col = has(b->cols, b->n_cols, a->rows[i]);
+        if ((!col && !has(b->rows, b->n_rows, a->rows[i])) ||
+            has(a->rows, i, a->rows[i]))
+            return false;
+        cols += col;
+    }
+    if (cols != b->n_cols)
+        return false;
+    f->why = NULL;
+    return true;
+}
+
+/* The second in between's variables, reading the factor. */
+static bool match_second(Form *f)
+{
+    Graph *g = f->g;
+    const Step *made = storing(f->between, f->factor);
+    Group *gr = copy_group(g, f->second);
+    int sum = 0;
+
+    while (gr->step[sum].op == R_NONE)
+        sum++;
+    /* steps before it are written out in its term */
+    gr->step[sum].value = expr_binary(
+        g, F_MUL,
+        expr_read(g, f->factor, places(g, f->var, f->n_var), (Guard){0}, NULL),
+        f->other->e, T_F32);
+    for (int d = 0; d < f->n_var; d++) {
+        const Var *part[MAX_VARS];
+        int k = idx_radix(made->store[d], f->factor->dim[d], part, MAX_VARS);
+        if (k < 0) {
+            f->why = "its points are not the rows and columns of the second";
+            return false;
+        }
+        if (k != 1 || part[0] != f->var[d])
+            replace(g, gr, f->var[d], part, k, made->store[d]);
+    }
+    f->second = gr;
+    for (int i = 0; i < f->between->n_cols; i++)
+        if (!has(gr->cols, gr->n_cols, f->between->cols[i]))
+            f->why = "reduces along something else than the second sums";
+    if (f->between->n_cols != gr->n_cols)
+        f->why = "reduces along a part of what the second sums";
+    return !f->why;
+}
+
+/* ---- the whole ------------------------------------------------------- */
+
+typedef struct Localise {
+    int base;             /* of the part's own locals */
+    const Tensor *t;      /* whose reads are a local, too */
+    int local;
+} Localise;
+
+static const Expr *localise(Graph *g, const Expr *e, void *ctx)
+{
+    const Localise *l = ctx;
+
+    if (e->kind == E_LOCAL)
+        return expr_local(g, e->local + l->base, e->type);
+    if (e->kind == E_READ && e->tensor == l->t)
+        return expr_local(g, l->local, T_F32);
+    return NULL;
+}
+
+/* Adds a part's steps; the number of the one that stores t. */
+static int add_steps(Graph *g, Group *to, const Group *part, Localise l,
+                     const Tensor *t)
+{
+    int at = -1;
+
+    l.base = to->n_step;
+    for (int i = 0; i < part->n_step; i++) {
+        Step s = part->step[i];
+        s.value = expr_rewrite(g, s.value, localise, &l);
+        if (s.tensor == t && t) {
+            at = to->n_step;
+            s.tensor = NULL;
+        }
+        to->step[to->n_step++] = s;
+    }
+    return at;
+}
+
+static Group *whole(Form *f, Group *const *unit, int n)
+{
+    Graph *g = f->g;
+    Group *r = copy_group(g, f->second);
+    Chain *c = arena_new_of(g->arena, Chain);
+
+    *c = (Chain){f->first, f->between, f->second, f->scores, f->factor,
+                 f->first->n_step, f->between->n_step};
+    r->chain = c;
+    r->n_step = 0;
+    r->step = arena_array(g->arena, Step, f->first->n_step +
+                          f->between->n_step + f->second->n_step);
+    int scores = add_steps(g, r, f->first, (Localise){0, NULL, 0}, f->scores);
+    int factor = add_steps(g, r, f->between,
+                           (Localise){0, f->scores, scores}, f->factor);
+    add_steps(g, r, f->second, (Localise){0, f->factor, factor}, NULL);
+    r->stmt = r->again = NULL;
+    r->n_stmt = r->cap_stmt = r->n_again = r->cap_again = 0;
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < unit[i]->n_stmt; k++)
+            VEC_PUSH(g->arena, r->stmt, r->n_stmt, r->cap_stmt) =
+                unit[i]->stmt[k];
+        for (int k = 0; k < unit[i]->n_again; k++)
+            VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) =
+                unit[i]->again[k];
+    }
+    return r;
+}
+
+/* The one tensor that the first leaves. */
+static const Tensor *only_result(const Group *gr)
+{
+    const Tensor *t = NULL;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        if (gr->step[i].tensor && (t || gr->step[i].where.n))
+            return NULL;
+        t = gr->step[i].tensor ? gr->step[i].tensor : t;
+    }
+    return t;
+}
+
+static Group *form(Form *f, Group *const *unit, int n)
+{
+    f->second = unit[n - 1];
+    f->scores = only_result(unit[0]);
+    if (!group_contraction(f->g, f->second, &f->c, &f->why))
+        return NULL;
+    f->made = made_operand(&f->c, unit, n - 1);
+    f->other = f->made == &f->c.a ? &f->c.b : &f->c.a;
+    f->why = !f->scores ? "the first product leaves more than its points"
+             : !f->made ? "both factors are made here"
+             : !f->other->read ? "its other factor is computed"
+                               : NULL;
+    if (f->why || !factor_vars(f) || !make_between(f, unit, n))
+        return NULL;
+    int done = 0;
+    for (int round = 0; round < 8 && !done; round++)
+        done = match_first(f, unit[0]);
+    if (done < 1 || !same_points(f) || !match_second(f))
+        return NULL;
+    return whole(f, unit, n);
+}
+
+Group *chain_form(Graph *g, Group *const *unit, int n, const char **why)
+{
+    Form f = {.g = g};
+    Group *r = NULL;
+
+    for (int i = 0; i < n; i++)
+        if (unit[i]->when != WHEN_RUN)
+            f.why = "one runs at load time, the other at run time";
+        else if (unit[i]->chain)
+            f.why = "it is a chain already";
+    if (!f.why)
+        r = form(&f, unit, n);
+    *why = r ? NULL : f.why ? f.why : "it is no chain";
+    return r;
+}

@@ -1,0 +1,31 @@
+/* chain.h - fusion through shared memory: heavy, rows, heavy as one kernel.
+ *
+ *   first    a contraction: points (i, j), columns d     s[i, j] = sum(d) ..
+ *   between  rows i, columns j: maps and reductions      f[i, j] of s[i, j]
+ *   second   a contraction: points (i, e), columns j     o[i, e] = sum(j) f v
+ *
+ * The three are groups of their own in the same variables: `second` reads what
+ * `between` stores to a tensor that is never in memory, as `between` does with
+ * what `first` stores. The chain is a group whose steps are all of theirs, with
+ * locals in place of those tensors. No operator's name is looked at. */
+#ifndef DCC_CHAIN_H
+#define DCC_CHAIN_H
+
+#include "group/group.h"
+
+typedef struct Chain {
+    Group *first, *between, *second;
+    const Tensor *scores;       /* of first's points; only here */
+    const Tensor *factor;       /* what second multiplies; only here */
+    int n_first, n_between;     /* steps of the group that are theirs */
+} Chain;
+
+/* unit[0] .. unit[n - 1], in the order of execution, as one chain: the first is
+ * unit[0], the second unit[n - 1], and nobody else reads what the others store.
+ * NULL and the reason if they are none. */
+Group *chain_form(Graph *g, Group *const *unit, int n, const char **why);
+
+/* Whether the group could be the first or the second of a chain. */
+bool chain_heavy(Graph *g, const Group *gr);
+
+#endif

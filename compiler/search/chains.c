@@ -1,0 +1,155 @@
+#include "search/chains.h"
+
+enum { MAX_FIRSTS = 8 };
+
+typedef struct Find {
+    Graph *g;
+    Group *const *unit;
+    int n, last;
+    const bool *older;
+    int path[CHAIN_MOST], n_path; /* from the last one back */
+    int seen[64], n_seen;         /* walked through already */
+    ChainFound *out;
+} Find;
+
+static bool writes(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+static bool touches(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i] == t)
+            return true;
+    return false;
+}
+
+static int writer(const Find *f, const Tensor *t)
+{
+    int found = -1;
+
+    for (int i = 0; i < f->n; i++)
+        if (f->unit[i] && writes(f->unit[i], t)) {
+            if (found >= 0)
+                return -1;
+            found = i;
+        }
+    return found;
+}
+
+static bool is_member(const Find *f, int u)
+{
+    for (int i = 0; i < f->out->n; i++)
+        if (f->out->member[i] == u)
+            return true;
+    return false;
+}
+
+/* Nobody but the members knows what those before the last store. */
+static bool private(const Find *f)
+{
+    const ChainFound *c = f->out;
+
+    for (int i = 0; i + 1 < c->n; i++) {
+        const Group *gr = f->unit[c->member[i]];
+        for (int k = 0; k < gr->n_step; k++) {
+            const Tensor *t = gr->step[k].tensor;
+            if (!t)
+                continue;
+            if (t->role != ROLE_TEMP || t->prev || f->older[t->id])
+                return false;
+            for (int u = 0; u < f->n; u++)
+                if (f->unit[u] && touches(f->unit[u], t) && !is_member(f, u))
+                    return false;
+        }
+    }
+    return true;
+}
+
+/* Units between the first and the last: those that both lead to it and are
+ * read on the way. */
+static bool leads_to(Find *f, int u, int first, int depth)
+{
+    bool found = u == first;
+
+    if (is_member(f, u))
+        return true;
+    if (found) {
+        f->out->member[f->out->n++] = u;
+        return true;
+    }
+    if (depth == CHAIN_MOST || f->unit[u]->chain ||
+        (u != f->last && chain_heavy(f->g, f->unit[u])))
+        return false;
+    for (int i = 0; i < f->unit[u]->n_arg; i++) {
+        const Tensor *t = f->unit[u]->arg[i];
+        int w = t->role == ROLE_TEMP && !writes(f->unit[u], t)
+                    ? writer(f, t) : -1;
+        if (w >= 0 && w != u && f->out->n < CHAIN_MOST - 1)
+            found |= leads_to(f, w, first, depth + 1);
+    }
+    if (found && f->out->n < CHAIN_MOST)
+        f->out->member[f->out->n++] = u;
+    return found;
+}
+
+static void try_first(Find *f, int first)
+{
+    Group *list[CHAIN_MOST];
+    ChainFound *c = f->out;
+
+    c->n = 0;
+    if (!leads_to(f, f->last, first, 0) || c->member[c->n - 1] != f->last ||
+        !private(f))
+        return;
+    for (int i = 0; i < c->n; i++)
+        list[i] = f->unit[c->member[i]];
+    for (int k = 0; k < list[0]->n_step; k++)
+        if (list[0]->step[k].tensor)
+            c->scores = list[0]->step[k].tensor;
+    c->group = chain_form(f->g, list, c->n, &c->why);
+}
+
+/* The nearest contractions behind unit u. */
+static void walk(Find *f, int u, int *first, int *n, int depth)
+{
+    for (int i = 0; i < f->n_seen; i++)
+        if (f->seen[i] == u)
+            return;
+    if (depth > CHAIN_MOST || f->n_seen == 64 || f->unit[u]->chain)
+        return;
+    f->seen[f->n_seen++] = u;
+    if (u != f->last && chain_heavy(f->g, f->unit[u])) {
+        if (*n < MAX_FIRSTS)
+            first[(*n)++] = u;
+        return;
+    }
+    for (int i = 0; i < f->unit[u]->n_arg; i++) {
+        const Tensor *t = f->unit[u]->arg[i];
+        int w = t->role == ROLE_TEMP && !writes(f->unit[u], t)
+                    ? writer(f, t) : -1;
+        if (w >= 0 && f->unit[w]->when == WHEN_RUN)
+            walk(f, w, first, n, depth + 1);
+    }
+}
+
+bool chain_find(Graph *g, Group *const *unit, int n, int last,
+                const bool *older, int which, ChainFound *out)
+{
+    Find f = {.g = g, .unit = unit, .n = n, .last = last, .older = older,
+              .out = out};
+    int first[MAX_FIRSTS], n_first = 0;
+
+    *out = (ChainFound){.n = 0};
+    if (!chain_heavy(g, unit[last]))
+        return false;
+    walk(&f, last, first, &n_first, 0);
+    if (which >= n_first)
+        return false;
+    try_first(&f, first[which]);
+    return true;
+}

@@ -1,0 +1,23 @@
+/* chains.h - which units are two products with what lies between them. */
+#ifndef DCC_CHAINS_H
+#define DCC_CHAINS_H
+
+#include "group/chain.h"
+
+enum { CHAIN_MOST = 12 };
+
+typedef struct ChainFound {
+    int member[CHAIN_MOST], n; /* of the units, in the order of execution */
+    Group *group;              /* or NULL: they are none, */
+    const char *why;           /* and the reason */
+    const Tensor *scores;      /* what the first product leaves */
+} ChainFound;
+
+/* Walks back from unit[last], a contraction, to the nearest other ones, of
+ * which it takes number `which`, and whose results nobody else may need
+ * (`older`, by tensor: a later version keeps parts of it). False if there are
+ * not so many; units that are gone are NULL. */
+bool chain_find(Graph *g, Group *const *unit, int n, int last,
+                const bool *older, int which, ChainFound *out);
+
+#endif

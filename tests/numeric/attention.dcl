@@ -1,0 +1,39 @@
+// Two products with a softmax between them, as one kernel: masks, biases, caps
+// and groups, lengths that no tile divides, one block of columns and several.
+model at_one { input q : f16[2, 2, 50, 64]; input k : f16[2, 2, 50, 64]; input v : f16[2, 2, 50, 64]; output a = attention(q, k, v); }
+model at_causal { input q : f16[2, 300, 64]; input k : f16[2, 300, 64]; input v : f16[2, 300, 64]; output a = attention(q, k, v, causal = true); }
+model at_cross {
+  input q : bf16[2, 100, 3, 40]; input k : bf16[2, 233, 3, 40]; input v : bf16[2, 233, 3, 24]; input mask : f16[2, 1, 1, 233];
+  s[b, h, i, j] : f32 = 0.2 * sum(d) q[b, i, h, d] * k[b, j, h, d] + mask[b, 0, 0, j];
+  p : bf16 = softmax(s);
+  output y[b, i, h, e] = sum(j) p[b, h, i, j] * v[b, j, h, e];
+}
+model at_window {
+  input q : f16[2, 2, 270, 80]; input k : f16[2, 2, 270, 80]; input v : f16[2, 2, 270, 128]; input slope : f32[2];
+  t[b, h, i, j] : f32 = 30 * tanh(0.01 * sum(d) q[b, h, i, d] * k[b, h, j, d]);
+  s[b, h, i, j] : f32 = j > i || i - j >= 70 ? -inf : t[b, h, i, j] - slope[h] * (i - j);
+  p : f16 = softmax(s);
+  o[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
+  output y = o + 1;
+}
+model at_grouped {
+  input q : f16[1, 8, 70, 32]; input k : f16[1, 2, 140, 32]; input v : f16[1, 2, 140, 16]; input seen : i8[1, 140];
+  s[b, h, i, j] : f32 = seen[b, j] > 100 ? -inf : 0.2 * sum(d) q[b, h, i, d] * k[b, h / 4, j, d];
+  p : f16 = softmax(s);
+  output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h / 4, j, e];
+}
+// scores of 10^4, equal ones, and rows that have one element
+model at_huge {
+  input q : f16[130, 32]; input k : f16[140, 32]; input v : f16[140, 48];
+  s[i, j] : f32 = j > i / 16 * 16 ? -inf : 1000 * sum(d) q[i, d] * k[j, d];
+  p : f16 = softmax(s);
+  output y[i, e] = sum(j) p[i, j] * v[j, e];
+}
+// a residual, a gate and an f32 result behind the second product
+model at_behind {
+  input q : f16[3, 90, 64]; input k : f16[3, 90, 64]; input v : f16[3, 90, 64]; input x : f32[3, 90, 64]; input g : f16[64];
+  s[b, i, j] : f32 = 0.125 * sum(d) q[b, i, d] * k[b, j, d];
+  p : f16 = softmax(s);
+  o[b, i, e] : f32 = sum(j) p[b, i, j] * v[b, j, e];
+  output y = x + o * g;
+}
