@@ -1,6 +1,7 @@
 /* The tree of a kernel: what is parsed is printed again, whatever its layout;
  * what the passes take out, and what they leave alone. */
 #include "emit/tree_pass.h"
+#include "emit/tree_quote.h"
 
 #include <criterion/criterion.h>
 
@@ -181,5 +182,38 @@ Test(tree, contraries)
         cr_expect_str_eq(buf_text(&b), pairs[i][1]);
         buf_free(&b);
     }
+    arena_free(a);
+}
+
+static void quotes(const char *text, const Fill *fill, int n, const char *to)
+{
+    Arena *a = arena_new();
+    Buf b = {0};
+
+    tree_print(&b, tree_quote(a, text, fill, n));
+    cr_expect_str_eq(buf_text(&b), to, "got:\n%swant:\n%s", buf_text(&b), to);
+    buf_free(&b);
+    arena_free(a);
+}
+
+Test(tree, quotations)
+{
+    Arena *a = arena_new();
+    Tree *body = tree_parse(a, "// each\nf(i);\n", "a test");
+    const Fill loop[] = {FILL("i", "row"), FILL("n", "ROWS"),
+                         FILL_TREE("BODY", body)};
+    const Fill names[] = {FILL("X", "x"), FILL("T", "float"),
+                          FILL("MORE", ", int &m0"), FILL("NONE", ""),
+                          FILL("AT", "slice * BM + ")};
+
+    quotes("for (int @i = 0; @i < @n; ++@i) {\n    @BODY\n}\n", loop, 3,
+           "for (int row = 0; row < ROWS; ++row) {\n    // each\n    f(i);\n"
+           "}\n");
+    quotes("@T@ @X@_ring[2];  // of @X@\n@NONE@\nload_@X@(s, @NONE@t);\n"
+           "put(s, @AT@t);\n", names, 5,
+           "float x_ring[2];  // of x\nload_x(s, t);\nput(s, slice * BM + t);\n"
+           );
+    quotes("auto f = [](int tile@MORE@) {\n    @NONE@\n};\n", names, 5,
+           "auto f = [](int tile, int &m0) {\n};\n");
     arena_free(a);
 }

@@ -24,10 +24,12 @@ static bool begins(const char *s, const char *with)
  * at the beginning of the next line, except `=` and commas. */
 static int blank_cost(const char *s, int i, int depth)
 {
-    static const struct { const char *op; int cost; } ops[] = {
-        {"? ", 1}, {": ", 1}, {"|| ", 2}, {"&& ", 3}, {"+ ", 4}, {"- ", 4},
-        {"<", 5},  {">", 5},  {"* ", 5},  {"/ ", 5},  {"== ", 5}, {"^ ", 4},
-        {"% ", 6}};
+    static const struct {
+        const char *op;
+        int cost;
+    } ops[] = {{"? ", 1},  {": ", 1}, {"|| ", 2}, {"&& ", 3}, {"+ ", 4},
+               {"- ", 4},  {"<", 5},  {">", 5},   {"* ", 5},  {"/ ", 5},
+               {"== ", 5}, {"^ ", 4}, {"% ", 6}};
     const char *next = s + i + 1;
 
     if (s[i - 1] == ',') /* of a list of declarations, or of arguments */
@@ -61,8 +63,8 @@ static int break_cost(const char *s, int i, int depth)
 /* A place where s may be broken: after s[at]. */
 typedef struct Break {
     int at, cost;
-    int total;    /* of the best way to come here */
-    int from;     /* the place before, or -1: the line's start */
+    int total; /* of the best way to come here */
+    int from;  /* the place before, or -1: the line's start */
 } Break;
 enum { MAX_BREAKS = 256 };
 
@@ -216,9 +218,8 @@ static void one_line(Buf *b, const char *line, size_t len, int indent)
     text += own;
     if (!*text) {
         buf_putc(b, '\n');
-    } else if (*text == '#' &&
-               ((int)strlen(text) + indent + own <= COLUMNS ||
-                !trailing_comment(text))) {
+    } else if (*text == '#' && ((int)strlen(text) + indent + own <= COLUMNS ||
+                                !trailing_comment(text))) {
         put_indent(b, strncmp(text, "#pragma", 7) ? 0 : indent + own);
         buf_printf(b, "%s\n", text);
     } else if (!strncmp(text, "//", 2)) {

@@ -59,8 +59,7 @@ void kernel_set_args(Graph *g, Group *gr, Kernel *k)
         ArgUse use = !stores_to(gr, t)   ? ARG_IN
                      : reads_from(gr, t) ? ARG_INOUT
                                          : ARG_OUT;
-        k->arg[k->n_arg++] =
-            (KernelArg){.name = name, .tensor = t, .use = use};
+        k->arg[k->n_arg++] = (KernelArg){.name = name, .tensor = t, .use = use};
     }
     k->group = gr;
     if (!k->n_instance)
@@ -138,7 +137,8 @@ const char *kernel_wait(const Kernel *k)
         return "// The launches before this one have ended; the next may "
                "begin.\n"
                "dcc_grid_wait();\ndcc_grid_trigger();\n";
-    case TRIGGER_EXIT: break;
+    case TRIGGER_EXIT:
+        break;
     }
     return "// The launches before this one end first.\ndcc_grid_wait();\n";
 }
@@ -198,9 +198,9 @@ static Tree *join_phases(Graph *g, const Kernel *k)
         if (i)
             tree_add(g->arena, t, tree_new(g->arena, TREE_BLANK, (Code){0}));
         if (label && *label)
-            tree_add(g->arena, t,
-                     tree_comment(g->arena,
-                                  arena_printf(g->arena, "// %s", label)));
+            tree_add(
+                g->arena, t,
+                tree_comment(g->arena, arena_printf(g->arena, "// %s", label)));
         tree_add(g->arena, t, k->phase[i].tree);
     }
     return t;

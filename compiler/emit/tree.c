@@ -55,8 +55,7 @@ Tree *tree_copy(Arena *a, const Tree *t)
     c->item = NULL;
     c->n_item = c->cap_item = 0;
     for (int i = 0; i < t->n_item; i++)
-        VEC_PUSH(a, c->item, c->n_item, c->cap_item) =
-            tree_copy(a, t->item[i]);
+        VEC_PUSH(a, c->item, c->n_item, c->cap_item) = tree_copy(a, t->item[i]);
     if (t->body)
         c->body = tree_copy(a, t->body);
     if (t->otherwise)
@@ -75,9 +74,9 @@ bool code_names(Code c, int i)
 {
     if (c.at[i].kind != TOKEN_WORD)
         return false;
-    return !i || (!token_is(&c.at[i - 1], ".") &&
-                  !token_is(&c.at[i - 1], "->") &&
-                  !token_is(&c.at[i - 1], "::"));
+    return !i ||
+           (!token_is(&c.at[i - 1], ".") && !token_is(&c.at[i - 1], "->") &&
+            !token_is(&c.at[i - 1], "::"));
 }
 
 int code_mentions(Code c, const char *id)
@@ -190,19 +189,18 @@ static bool is_any(const Token *t, const char *const *list)
 /* Words that a declaration may begin with, before its type's name. */
 static bool is_qualifier(const Token *t)
 {
-    static const char *const words[] = {"const",     "constexpr", "static",
-                                        "unsigned",  "signed",    "long",
-                                        "short",     "struct",    "volatile",
-                                        "__restrict__", "restrict", NULL};
+    static const char *const words[] = {
+        "const", "constexpr", "static",   "unsigned",     "signed",   "long",
+        "short", "struct",    "volatile", "__restrict__", "restrict", NULL};
 
     return is_any(t, words);
 }
 
 static bool opens_no_declaration(const Token *t)
 {
-    static const char *const words[] = {"return", "continue", "break",
-                                        "delete", "using",    "goto",
-                                        "static_assert", "else", NULL};
+    static const char *const words[] = {"return",        "continue", "break",
+                                        "delete",        "using",    "goto",
+                                        "static_assert", "else",     NULL};
 
     return t->kind != TOKEN_WORD || is_any(t, words);
 }

@@ -7,7 +7,8 @@
 enum { BINDS_CHOICE = 0, BINDS_UNARY = 11, BINDS_ATOM = 12 };
 
 typedef struct Piece {
-    Token *at; int n, cap;
+    Token *at;
+    int n, cap;
     int binds;
     bool is_number, fresh; /* fresh: it may be folded into what is around */
     bool changed;
@@ -45,8 +46,7 @@ static void put_next(Folder *f, Piece *p)
 
 /* Appends q, in parentheses if it binds less than `need`; its first token has
  * a blank before it if `space`. */
-static void put_piece(Folder *f, Piece *p, const Piece *q, int need,
-                      bool space)
+static void put_piece(Folder *f, Piece *p, const Piece *q, int need, bool space)
 {
     bool wrap = q->binds < need;
 
@@ -65,11 +65,16 @@ static void put_piece(Folder *f, Piece *p, const Piece *q, int need,
 
 static Piece number(Folder *f, int64_t v)
 {
-    Piece p = {.binds = BINDS_ATOM, .is_number = true, .fresh = true,
-               .changed = true, .value = v};
+    Piece p = {.binds = BINDS_ATOM,
+               .is_number = true,
+               .fresh = true,
+               .changed = true,
+               .value = v};
 
-    put_token(f, &p, (Token){.s = arena_printf(f->arena, "%lld", (long long)v),
-                             .kind = TOKEN_NUMBER, .fresh = true});
+    put_token(f, &p,
+              (Token){.s = arena_printf(f->arena, "%lld", (long long)v),
+                      .kind = TOKEN_NUMBER,
+                      .fresh = true});
     return p;
 }
 
@@ -95,19 +100,44 @@ static bool is_pure(const Piece *p)
 static bool compute(const char *op, int64_t a, int64_t b, int64_t *v)
 {
     switch (*op) {
-    case '+': *v = a + b; break;
-    case '-': *v = a - b; break;
-    case '*': *v = a * b; break;
-    case '/': *v = b ? a / b : -1; break;
-    case '%': *v = b ? a % b : -1; break;
-    case '<': *v = op[1] == '<' ? -1 : op[1] ? a <= b : a < b; break;
-    case '>': *v = op[1] == '>' ? -1 : op[1] ? a >= b : a > b; break;
-    case '=': *v = a == b; break;
-    case '!': *v = a != b; break;
-    case '&': *v = op[1] ? a && b : (a & b); break;
-    case '|': *v = op[1] ? a || b : (a | b); break;
-    case '^': *v = a ^ b; break;
-    default: return false;
+    case '+':
+        *v = a + b;
+        break;
+    case '-':
+        *v = a - b;
+        break;
+    case '*':
+        *v = a * b;
+        break;
+    case '/':
+        *v = b ? a / b : -1;
+        break;
+    case '%':
+        *v = b ? a % b : -1;
+        break;
+    case '<':
+        *v = op[1] == '<' ? -1 : op[1] ? a <= b : a < b;
+        break;
+    case '>':
+        *v = op[1] == '>' ? -1 : op[1] ? a >= b : a > b;
+        break;
+    case '=':
+        *v = a == b;
+        break;
+    case '!':
+        *v = a != b;
+        break;
+    case '&':
+        *v = op[1] ? a && b : (a & b);
+        break;
+    case '|':
+        *v = op[1] ? a || b : (a | b);
+        break;
+    case '^':
+        *v = a ^ b;
+        break;
+    default:
+        return false;
     }
     return *v >= 0 && *v < INT32_MAX;
 }
@@ -126,21 +156,19 @@ static bool simplify(Folder *f, const char *op, const Piece *l, const Piece *r,
         (zero_right && *op == '*' && is_pure(l)) ||
         (*op == '%' && is_fresh(r, 1) && is_pure(l)))
         return *out = number(f, 0), true;
-    if (!strcmp(op, "&&") || !strcmp(op, "||"))  {
+    if (!strcmp(op, "&&") || !strcmp(op, "||")) {
         bool ends = *op == '|'; /* what decides it */
         if (l->is_number && l->fresh)
-            return *out = (l->value != 0) == ends ? number(f, ends) : *r,
-                   true;
+            return *out = (l->value != 0) == ends ? number(f, ends) : *r, true;
         if (r->is_number && r->fresh && (r->value != 0) != ends)
             return *out = *l, true;
         return false;
     }
-    if ((zero_right && (strchr("+-|^", *op) || !strcmp(op, "<<") ||
-                        !strcmp(op, ">>"))) ||
+    if ((zero_right &&
+         (strchr("+-|^", *op) || !strcmp(op, "<<") || !strcmp(op, ">>"))) ||
         (is_fresh(r, 1) && (*op == '*' || *op == '/')))
         return *out = *l, true;
-    if ((zero_left && strchr("+|^", *op)) ||
-        (is_fresh(l, 1) && *op == '*'))
+    if ((zero_left && strchr("+|^", *op)) || (is_fresh(l, 1) && *op == '*'))
         return *out = *r, true;
     return false;
 }
@@ -179,8 +207,7 @@ static void fold_rest(Folder *f, Piece *p)
             int end = code_after_bracket(f->c, f->at);
             while (f->at < end)
                 put_next(f, p);
-        } else if (token_is(t, ".") || token_is(t, "->") ||
-                   token_is(t, "::")) {
+        } else if (token_is(t, ".") || token_is(t, "->") || token_is(t, "::")) {
             put_next(f, p);
             put_next(f, p);
         } else if (token_is(t, "++") || token_is(t, "--")) {
@@ -489,8 +516,8 @@ Code code_negate(Arena *a, Code c)
 
     if (or > 0) {
         Token and = {.s = "&&", .kind = TOKEN_MARK, .space = true};
-        Code left = code_negate(a, (Code){c.at, or});
-        Code right = code_negate(a, (Code){c.at + or + 1, c.n - or - 1});
+        Code left = code_negate(a, (Code){c.at, or });
+        Code right = code_negate(a, (Code){c.at + or +1, c.n - or -1});
         append(a, &p, left);
         append(a, &p, (Code){&and, 1});
         append(a, &p, right);
@@ -502,8 +529,8 @@ Code code_negate(Arena *a, Code c)
         return (Code){p.at, p.n};
     }
     if (token_is(&c.at[0], "!") && first_or(c) == -1 &&
-        (c.n == 2 || (token_is(&c.at[1], "(") &&
-                      code_after_bracket(c, 1) == c.n)))
+        (c.n == 2 ||
+         (token_is(&c.at[1], "(") && code_after_bracket(c, 1) == c.n)))
         return c.n == 2 ? (Code){p.at + 1, 1} : (Code){p.at + 2, c.n - 3};
     p.n = 0;
     bool atom = c.n == 1;

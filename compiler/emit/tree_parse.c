@@ -16,14 +16,15 @@ typedef struct Lexeme {
 typedef struct Parser {
     Arena *arena;
     const char *what;
-    Lexeme *lex; int n, cap;
+    Lexeme *lex;
+    int n, cap;
     int at;
 } Parser;
 
 static const char *const marks[] = {
-    "<<<", ">>>", "<<=", ">>=", "...", "->", "++", "--", "+=", "-=", "*=",
-    "/=",  "%=",  "&=",  "|=",  "^=",  "&&", "||", "==", "!=", "<=", ">=",
-    "<<",  ">>",  "::",  NULL};
+    "<<<", ">>>", "<<=", ">>=", "...", "->", "++", "--", "+=",
+    "-=",  "*=",  "/=",  "%=",  "&=",  "|=", "^=", "&&", "||",
+    "==",  "!=",  "<=",  ">=",  "<<",  ">>", "::", NULL};
 
 static size_t mark_length(const char *s)
 {
@@ -96,7 +97,8 @@ static Token text_token(Parser *p, const char *s, size_t n)
 {
     while (n && s[n - 1] == ' ')
         n--;
-    return (Token){.s = arena_strndup(p->arena, s, n), .kind = TOKEN_STRING,
+    return (Token){.s = arena_strndup(p->arena, s, n),
+                   .kind = TOKEN_STRING,
                    .space = true};
 }
 
@@ -113,7 +115,7 @@ static bool spaced(const char *text, const char *s)
             return false;
     }
     if (s == text)
-        return false;
+        return blank;
     return broken ? !strchr("([", s[-1]) : blank;
 }
 
@@ -192,7 +194,8 @@ static const char *trailing(Parser *p)
 }
 
 typedef struct Taken {
-    Token *at; int n, cap;
+    Token *at;
+    int n, cap;
     const char *note; /* a comment between */
 } Taken;
 
@@ -203,9 +206,9 @@ static void take(Parser *p, Taken *c)
     if (l->kind == LEX_END)
         tree_defect(p->what, "ends within", c->n ? c->at->s : "a statement");
     if (l->kind == LEX_COMMENT)
-        c->note = c->note ? arena_printf(p->arena, "%s %s", c->note,
-                                         l->token.s + 3)
-                          : l->token.s;
+        c->note = c->note
+                      ? arena_printf(p->arena, "%s %s", c->note, l->token.s + 3)
+                      : l->token.s;
     if (l->kind == LEX_TOKEN)
         VEC_PUSH(p->arena, c->at, c->n, c->cap) = l->token;
     p->at++;
@@ -221,7 +224,8 @@ static bool opens_body(const Parser *p)
         if (p->lex[i].kind != LEX_TOKEN || t->kind == TOKEN_STRING)
             continue;
         depth += token_is(t, "{") - token_is(t, "}");
-        if (depth && token_is(t, ";"))
+        if (depth &&
+            (token_is(t, ";") || (t->kind == TOKEN_HOLE && p->lex[i].first)))
             return true;
         if (!depth)
             return false;
@@ -241,8 +245,7 @@ static Code take_until(Parser *p, const char *stop, const char **note,
             *body = true;
             break;
         }
-        if (here(p)->kind == LEX_TOKEN &&
-            here(p)->token.kind == TOKEN_MARK) {
+        if (here(p)->kind == LEX_TOKEN && here(p)->token.kind == TOKEN_MARK) {
             char m = *here(p)->token.s;
             depth += (m == '(' || m == '[' || m == '{') -
                      (m == ')' || m == ']' || m == '}');
@@ -378,11 +381,16 @@ static Tree *parse_statement(Parser *p)
                                           "case",   "try", NULL};
 
     switch (here(p)->kind) {
-    case LEX_COMMENT: return single(p, TREE_COMMENT);
-    case LEX_PRAGMA: return single(p, TREE_PRAGMA);
-    case LEX_BLANK: return single(p, TREE_BLANK);
-    case LEX_END: tree_defect(p->what, "a statement expected", "the end");
-    case LEX_TOKEN: break;
+    case LEX_COMMENT:
+        return single(p, TREE_COMMENT);
+    case LEX_PRAGMA:
+        return single(p, TREE_PRAGMA);
+    case LEX_BLANK:
+        return single(p, TREE_BLANK);
+    case LEX_END:
+        tree_defect(p->what, "a statement expected", "the end");
+    case LEX_TOKEN:
+        break;
     }
     for (const char *const *f = foreign; *f; f++)
         if (sees(p, *f))

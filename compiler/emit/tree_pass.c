@@ -57,9 +57,9 @@ static bool assigns(const Token *t)
 
 typedef struct Uses {
     const char *id;
-    bool written;   /* assigned, or its address is taken */
-    bool passed;    /* a bare argument: a reference may be made of it */
-    bool declared;  /* anew */
+    bool written;  /* assigned, or its address is taken */
+    bool passed;   /* a bare argument: a reference may be made of it */
+    bool declared; /* anew */
     int mentions;
 } Uses;
 
@@ -80,8 +80,7 @@ static void note_use(Code c, int i, Uses *u)
     if (before && before->kind == TOKEN_WORD && !token_is(before, "return") &&
         !token_is(before, "sizeof"))
         u->declared = true;
-    if (i > 1 && (token_is(before, "&") || token_is(before, "*")) &&
-        !after)
+    if (i > 1 && (token_is(before, "&") || token_is(before, "*")) && !after)
         u->declared |= c.at[i - 2].kind == TOKEN_WORD && !c.at[i].space;
     if (i > 1 && token_is(before, "&") && c.at[i - 2].kind == TOKEN_WORD &&
         !c.at[i].space)
@@ -120,8 +119,8 @@ static void learn(Pass *p, const Tree *t)
     bool is_const = false, is_int = false;
 
     for (int i = 0; i < type; i++) {
-        is_const |= is_word(t->code, i, "const") ||
-                    is_word(t->code, i, "constexpr");
+        is_const |=
+            is_word(t->code, i, "const") || is_word(t->code, i, "constexpr");
         is_int |= is_word(t->code, i, "int") || is_word(t->code, i, "bool");
     }
     for (int i = 0; i < n; i++) {
@@ -143,8 +142,7 @@ static void forget_names(Pass *p, Code head)
 
 /* ---- what moves out of its scope */
 
-static const char *fresh_name(const Pass *p, const Tree *list,
-                              const char *name)
+static const char *fresh_name(const Pass *p, const Tree *list, const char *name)
 {
     for (int n = 1;; n++) {
         const char *id = arena_printf(p->arena, "%s_%d", name, n);
@@ -284,9 +282,9 @@ static void turn_skips(Pass *p, Tree *body)
 
 typedef struct Loop {
     const char *id;
-    Code first;     /* its initialiser */
-    Range range;    /* of the variable within the body */
-    int trips;      /* 0, 1: so many; -1: at most one; 2: not known */
+    Code first;  /* its initialiser */
+    Range range; /* of the variable within the body */
+    int trips;   /* 0, 1: so many; -1: at most one; 2: not known */
 } Loop;
 
 /* The step's amount, if it is `id += amount` or `++id`. */
@@ -313,7 +311,8 @@ static bool read_loop(Pass *p, const Tree *t, Loop *l)
     if (code_declares(t->init, d, &type) != 1 || d[0].value >= t->init.n ||
         d[0].value != d[0].first + 2)
         return false;
-    *l = (Loop){.id = d[0].name, .trips = 2,
+    *l = (Loop){.id = d[0].name,
+                .trips = 2,
                 .first = {t->init.at + d[0].value, t->init.n - d[0].value}};
     Uses u = uses_of(t->body, l->id);
     if (u.written || u.declared || !read_step(p, t->step, l->id, &step))
@@ -344,8 +343,7 @@ static Range loop_range(const Pass *p, const Tree *t, const Loop *l)
     if (t->code.n < 3 || !token_is(&t->code.at[0], l->id) ||
         !is_word(t->code, 1, "<") || !first.known)
         return (Range){0};
-    Range limit = code_range(p->facts,
-                             (Code){t->code.at + 2, t->code.n - 2});
+    Range limit = code_range(p->facts, (Code){t->code.at + 2, t->code.n - 2});
     if (!limit.known || limit.hi <= first.lo)
         return (Range){0};
     return range_of(first.lo, limit.hi - 1);
@@ -364,8 +362,8 @@ static void improve_body(Pass *p, Tree *t, const char *id, Range r,
 
 /* A loop of one trip becomes its body, behind its variable's declaration if
  * that is no number; of one at most, an `if`. */
-static void unloop(Pass *p, Tree *out, Tree *t, const Loop *l,
-                   const Tree *list, int at, const Code *head)
+static void unloop(Pass *p, Tree *out, Tree *t, const Loop *l, const Tree *list,
+                   int at, const Code *head)
 {
     int64_t v;
     bool is_number = l->first.n == 1 && token_integer(&l->first.at[0], &v);
@@ -379,16 +377,14 @@ static void unloop(Pass *p, Tree *out, Tree *t, const Loop *l,
         memcpy(code + 1, t->init.at, sizeof *code * (size_t)t->init.n);
         code[1].space = true;
         tree_add(p->arena, body,
-                 tree_new(p->arena, TREE_DECLARE,
-                          (Code){code, t->init.n + 1}));
+                 tree_new(p->arena, TREE_DECLARE, (Code){code, t->init.n + 1}));
     } else {
         tree_replace(p->arena, t->body, l->id, l->first.at[0]);
     }
     if (l->trips < 0) {
         Tree *test = tree_new(p->arena, TREE_IF, t->code);
         if (is_number)
-            test->code = code_replace(p->arena, t->code, l->id,
-                                      l->first.at[0]);
+            test->code = code_replace(p->arena, t->code, l->id, l->first.at[0]);
         test->body = t->body;
         test->note = t->note;
         tree_add(p->arena, body, test);
@@ -399,8 +395,8 @@ static void unloop(Pass *p, Tree *out, Tree *t, const Loop *l,
     splice(p, out, body, list, at, head);
 }
 
-static void improve_loop(Pass *p, Tree *out, Tree *t, const Tree *list,
-                         int at, const Code *head)
+static void improve_loop(Pass *p, Tree *out, Tree *t, const Tree *list, int at,
+                         const Code *head)
 {
     Loop l;
 
@@ -454,8 +450,8 @@ static Code drop_known(Pass *p, Code c)
         Code part = {c.at + start, i - start};
         if (code_truth(p->facts, part) != 1) {
             if (n)
-                kept[n++] = (Token){.s = "&&", .kind = TOKEN_MARK,
-                                    .space = true};
+                kept[n++] =
+                    (Token){.s = "&&", .kind = TOKEN_MARK, .space = true};
             memcpy(kept + n, part.at, sizeof *kept * (size_t)part.n);
             kept[n].space = n > 0;
             n += part.n;
@@ -495,8 +491,12 @@ static void improve_one(Pass *p, Tree *out, Tree *t, const Tree *list, int at,
     int known = p->facts->n;
 
     switch (t->kind) {
-    case TREE_FOR: improve_loop(p, out, t, list, at, head); return;
-    case TREE_IF: improve_if(p, out, t, list, at, head); return;
+    case TREE_FOR:
+        improve_loop(p, out, t, list, at, head);
+        return;
+    case TREE_IF:
+        improve_if(p, out, t, list, at, head);
+        return;
     case TREE_WHILE:
     case TREE_LIST:
         improve_body(p, t->kind == TREE_LIST ? t : t->body, NULL, (Range){0},
@@ -507,8 +507,11 @@ static void improve_one(Pass *p, Tree *out, Tree *t, const Tree *list, int at,
         improve_list(p, t->body, &t->code);
         p->facts->n = known;
         break;
-    case TREE_DECLARE: learn(p, t); break;
-    default: break;
+    case TREE_DECLARE:
+        learn(p, t);
+        break;
+    default:
+        break;
     }
     tree_add(p->arena, out, t);
 }

@@ -135,9 +135,15 @@ static void put(Buf *b, const Tree *t, int indent)
         buf_puts(b, "}\n");
         break;
     case TREE_FOR:
-    case TREE_WHILE: put_loop(b, t, indent); break;
-    case TREE_IF: put_if(b, t, indent); break;
-    case TREE_FUNCTION: put_function(b, t, indent); break;
+    case TREE_WHILE:
+        put_loop(b, t, indent);
+        break;
+    case TREE_IF:
+        put_if(b, t, indent);
+        break;
+    case TREE_FUNCTION:
+        put_function(b, t, indent);
+        break;
     case TREE_STATEMENT:
     case TREE_DECLARE:
         code_print(b, t->code);
@@ -146,11 +152,12 @@ static void put(Buf *b, const Tree *t, int indent)
         break;
     case TREE_COMMENT:
     case TREE_PRAGMA:
+    case TREE_HOLE:
         code_print(b, t->code);
         buf_putc(b, '\n');
         break;
-    case TREE_HOLE: tree_defect("a quotation", "not filled", t->code.at->s);
-    case TREE_BLANK: break;
+    case TREE_BLANK:
+        break;
     }
 }
 

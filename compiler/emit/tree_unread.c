@@ -23,7 +23,7 @@ static bool assigns(const Token *t)
 /* Functions that do more than give a value. */
 static bool acts(const char *callee)
 {
-    static const char *const words[] = {"mbar", "wait", "sync", "arrive",
+    static const char *const words[] = {"mbar",   "wait",    "sync",  "arrive",
                                         "atomic", "last_of", "store", "commit",
                                         "copy",   NULL};
 
@@ -49,8 +49,8 @@ static bool is_pure(Code c)
 typedef struct Uses {
     const char *id;
     int mentions;
-    int writes;  /* or its address, or a new declaration */
-    int bare;    /* an argument: a reference may be made of it */
+    int writes; /* or its address, or a new declaration */
+    int bare;   /* an argument: a reference may be made of it */
 } Uses;
 
 static void note_uses(Code *c, void *ctx)
@@ -65,12 +65,10 @@ static void note_uses(Code *c, void *ctx)
         bool close = is(*c, i + 1, ")") || is(*c, i + 1, ",");
         bool binary = i > 1 && c->at[i - 1].space && c->at[i].space;
         u->bare += open && close;
-        if ((i + 1 < c->n && assigns(&c->at[i + 1])) ||
-            is(*c, i - 1, "++") || is(*c, i - 1, "--") ||
-            is(*c, i + 1, "++") || is(*c, i + 1, "--") ||
+        if ((i + 1 < c->n && assigns(&c->at[i + 1])) || is(*c, i - 1, "++") ||
+            is(*c, i - 1, "--") || is(*c, i + 1, "++") || is(*c, i + 1, "--") ||
             (is(*c, i - 1, "&") && !binary) ||
-            (i && c->at[i - 1].kind == TOKEN_WORD &&
-             !is(*c, i - 1, "return")))
+            (i && c->at[i - 1].kind == TOKEN_WORD && !is(*c, i - 1, "return")))
             u->writes++;
     }
 }
@@ -160,8 +158,7 @@ static bool function_mentions(const Tree *t, const char *id)
 
 /* Takes out of list the assignments to id that nothing later reads; `later`:
  * something after the list mentions it. */
-static void drop_last(Pass *p, Tree *list, int from, const char *id,
-                      bool later)
+static void drop_last(Pass *p, Tree *list, int from, const char *id, bool later)
 {
     for (int i = list->n_item - 1; i >= from; i--) {
         Tree *t = list->item[i];
@@ -217,8 +214,8 @@ static int count_assignments(const Tree *t, const char *id)
 /* A scalar of its own: no array, pointer or reference. */
 static bool is_scalar(Code c, const Declared *d, int type)
 {
-    return token_is(&c.at[d->first], d->name) &&
-           !is(c, d->first + 1, "[") && !is(c, type - 1, "&");
+    return token_is(&c.at[d->first], d->name) && !is(c, d->first + 1, "[") &&
+           !is(c, type - 1, "&");
 }
 
 static void assignments_in(Pass *p, Tree *list, int at)
@@ -239,7 +236,8 @@ static void assignments_in(Pass *p, Tree *list, int at)
         if (!writes || captured)
             continue;
         if (uses_after(list, at + 1, d[i].name).mentions == writes) {
-            Tree rest = {.kind = TREE_LIST, .item = list->item + at + 1,
+            Tree rest = {.kind = TREE_LIST,
+                         .item = list->item + at + 1,
                          .n_item = list->n_item - at - 1};
             drop_all(&rest, d[i].name);
             list->n_item = at + 1 + rest.n_item;
@@ -257,7 +255,8 @@ static bool is_mentioned(const Tree *list, int at, const Declared *d, int i,
 {
     for (int k = i + 1; k < n; k++)
         if (code_mentions((Code){list->item[at]->code.at + d[k].first,
-                                 d[k].end - d[k].first}, d[i].name))
+                                 d[k].end - d[k].first},
+                          d[i].name))
             return true;
     for (int j = at + 1; j < list->n_item; j++)
         if (tree_mentions(list->item[j], d[i].name))
@@ -274,7 +273,7 @@ static bool keep_mentioned(Pass *p, Tree *list, int at)
     Token *new = arena_array(p->arena, Token, t->code.n + 1);
     int len = type;
 
-    memcpy(new, t->code.at, sizeof *new * (size_t)type);
+    memcpy(new, t->code.at, sizeof *new *(size_t)type);
     for (int i = 0; i < n; i++) {
         Code init = {t->code.at + d[i].value, d[i].end - d[i].value};
         if (!is_mentioned(list, at, d, i, n) && is_pure(init))
@@ -282,7 +281,7 @@ static bool keep_mentioned(Pass *p, Tree *list, int at)
         if (kept++)
             new[len++] = (Token){.s = ",", .kind = TOKEN_MARK};
         memcpy(new + len, t->code.at + d[i].first,
-               sizeof *new * (size_t)(d[i].end - d[i].first));
+               sizeof *new *(size_t)(d[i].end - d[i].first));
         new[len].space = true;
         len += d[i].end - d[i].first;
     }
@@ -305,9 +304,9 @@ static bool is_unread(Pass *p, Tree *list, int at)
         return false;
     /* a lambda, or a struct */
     const char *name = tree_function_name(t);
-    if (!name || (!is(t->code, 0, "struct") &&
-                  (code_declares(t->code, d, &type) != 1 ||
-                   !is(t->code, d[0].value, "["))))
+    if (!name ||
+        (!is(t->code, 0, "struct") && (code_declares(t->code, d, &type) != 1 ||
+                                       !is(t->code, d[0].value, "["))))
         return false;
     for (int j = at + 1; j < list->n_item; j++)
         if (tree_mentions(list->item[j], name))
@@ -329,7 +328,8 @@ static bool is_empty(const Tree *list)
 static bool is_idle(const Tree *t)
 {
     switch (t->kind) {
-    case TREE_LIST: return is_empty(t);
+    case TREE_LIST:
+        return is_empty(t);
     case TREE_IF:
         return is_empty(t->body) && (!t->otherwise || is_empty(t->otherwise)) &&
                is_pure(t->code);
@@ -338,7 +338,8 @@ static bool is_idle(const Tree *t)
         int type;
         return is_empty(t->body) && code_declares(t->init, d, &type) > 0;
     }
-    default: return false;
+    default:
+        return false;
     }
 }
 

@@ -39,15 +39,21 @@ static Range truth(bool never, bool always)
     return never ? range_of(0, 0) : always ? range_of(1, 1) : range_of(0, 1);
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
 
 static Range multiply(Range a, Range b)
 {
     int64_t p = a.lo * b.lo, q = a.lo * b.hi, r = a.hi * b.lo, s = a.hi * b.hi;
 
-    return result(least(least(p, q), least(r, s)),
-                  most(most(p, q), most(r, s)), a.wraps || b.wraps);
+    return result(least(least(p, q), least(r, s)), most(most(p, q), most(r, s)),
+                  a.wraps || b.wraps);
 }
 
 static Range compare(const char *op, Range a, Range b)
@@ -89,7 +95,8 @@ static Range binary(const char *op, Range a, Range b)
         return result(a.hi < b.lo ? a.lo : 0, least(a.hi, b.hi - 1), wraps);
     if (!a.known || !b.known)
         return strchr("<>=!", *op) && strcmp(op, "<<") && strcmp(op, ">>")
-                   ? range_of(0, 1) : anything;
+                   ? range_of(0, 1)
+                   : anything;
     if (!strcmp(op, "+"))
         return result(a.lo + b.lo, a.hi + b.hi, wraps);
     if (!strcmp(op, "-"))
@@ -97,8 +104,8 @@ static Range binary(const char *op, Range a, Range b)
     if (!strcmp(op, "*"))
         return multiply(a, b);
     if (!strcmp(op, "/"))
-        return b.lo > 0 && a.lo >= 0
-                   ? result(a.lo / b.hi, a.hi / b.lo, wraps) : anything;
+        return b.lo > 0 && a.lo >= 0 ? result(a.lo / b.hi, a.hi / b.lo, wraps)
+                                     : anything;
     if (token_binds(&(Token){.s = op, .kind = TOKEN_MARK}) == BINDS_LESS ||
         token_binds(&(Token){.s = op, .kind = TOKEN_MARK}) == BINDS_EQUAL)
         return compare(op, a, b);
@@ -109,12 +116,27 @@ static Range binary(const char *op, Range a, Range b)
 
 int token_binds(const Token *t)
 {
-    static const struct { const char *op; int binds; } ops[] = {
-        {"||", BINDS_OR}, {"&&", BINDS_AND}, {"|", 3}, {"^", 4}, {"&", 5},
-        {"==", BINDS_EQUAL}, {"!=", BINDS_EQUAL}, {"<", BINDS_LESS},
-        {">", BINDS_LESS}, {"<=", BINDS_LESS}, {">=", BINDS_LESS},
-        {"<<", 8}, {">>", 8}, {"+", 9}, {"-", 9}, {"*", BINDS_MUL},
-        {"/", BINDS_MUL}, {"%", BINDS_MUL}};
+    static const struct {
+        const char *op;
+        int binds;
+    } ops[] = {{"||", BINDS_OR},
+               {"&&", BINDS_AND},
+               {"|", 3},
+               {"^", 4},
+               {"&", 5},
+               {"==", BINDS_EQUAL},
+               {"!=", BINDS_EQUAL},
+               {"<", BINDS_LESS},
+               {">", BINDS_LESS},
+               {"<=", BINDS_LESS},
+               {">=", BINDS_LESS},
+               {"<<", 8},
+               {">>", 8},
+               {"+", 9},
+               {"-", 9},
+               {"*", BINDS_MUL},
+               {"/", BINDS_MUL},
+               {"%", BINDS_MUL}};
 
     for (size_t i = 0; t->kind == TOKEN_MARK && i < sizeof ops / sizeof *ops;
          i++)
@@ -136,13 +158,12 @@ bool token_integer(const Token *t, int64_t *v)
 bool code_is_cast(Code c, int i)
 {
     static const char *const types[] = {
-        "int",      "unsigned", "long",    "short",    "char",    "float",
-        "double",   "bool",     "size_t",  "int64_t",  "uint64_t",
-        "int32_t",  "uint32_t", "uint8_t", "int8_t",   "void",    "__half",
-        "__nv_bfloat16", NULL};
+        "int",      "unsigned", "long",          "short",   "char",
+        "float",    "double",   "bool",          "size_t",  "int64_t",
+        "uint64_t", "int32_t",  "uint32_t",      "uint8_t", "int8_t",
+        "void",     "__half",   "__nv_bfloat16", NULL};
 
-    if (i + 2 >= c.n || !token_is(&c.at[i], "(") ||
-        c.at[i].kind != TOKEN_MARK)
+    if (i + 2 >= c.n || !token_is(&c.at[i], "(") || c.at[i].kind != TOKEN_MARK)
         return false;
     int at = i + 1 + token_is(&c.at[i + 1], "const");
     for (const char *const *t = types; *t; t++)
@@ -220,9 +241,9 @@ static Range read_word(Reader *r)
     if (reads(r, "(") && (!strcmp(name, "min") || !strcmp(name, "max")))
         return read_extreme(r, name[1] == 'i');
     if (reads(r, ".") && r->at + 1 < r->c.n) {
-        Range range = look_up(
-            r->facts, arena_printf(r->facts->arena, "%s.%s", name,
-                                   r->c.at[r->at + 1].s));
+        Range range =
+            look_up(r->facts, arena_printf(r->facts->arena, "%s.%s", name,
+                                           r->c.at[r->at + 1].s));
         r->at += 2;
         return goes_on(r) ? skip_rest(r) : range;
     }

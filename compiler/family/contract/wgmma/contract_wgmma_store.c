@@ -173,10 +173,14 @@ static const char by_pieces[] =
     "#pragma unroll 2  // more addresses would not fit\n"
     "for (int q = 0; q < COLS / 16; ++q) {\n"
     "    const int line = (q * 32 + lane) / (COLS / 8);\n"
-    "    const int piece = lane % (COLS / 8);\n";
+    "    const int piece = lane % (COLS / 8);\n"
+    "    @PIECE@\n"
+    "}\n";
 static const char by_lines[] =
     "#pragma unroll 8\n"
-    "for (int line = 0; line < 16; ++line) {\n";
+    "for (int line = 0; line < 16; ++line) {\n"
+    "    @PIECE@\n"
+    "}\n";
 
 /* The product of the extents of v[i + 1], ..., v[n - 1]. */
 static int64_t faster(const Var *const *v, int n, int i)
@@ -253,7 +257,7 @@ void wgmma_boxes_map(Wgmma *w)
 static const char *packed_text(Wgmma *w)
 {
     Contract *x = &w->x;
-    Buf pairs = {0}, pieces = {0}, ahead = {0}, b = {0};
+    Buf pairs = {0}, pieces = {0}, ahead = {0}, loop = {0}, b = {0};
     bool rows = !w->pingpong && w->consumers > 1;
 
     contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", &ahead,
@@ -262,21 +266,23 @@ static const char *packed_text(Wgmma *w)
                     x->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
     w->ahead = arena_strdup(x->g->arena, buf_text(&ahead));
+    tree_print(&loop, QUOTE(x->g->arena, x->lines ? by_lines : by_pieces,
+                            FILL("PIECE", buf_text(&pieces))));
     Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
                    {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
                    {"WIDTH", x->width},
                    {"PAIRS", buf_text(&pairs)},
-                   {"PIECES", buf_text(&pieces)},
-                   {"PLACE", x->lines ? by_lines : by_pieces}};
+                   {"PIECES", buf_text(&loop)}};
     if (w->boxes.tensor) {
         slot[2] = (Slot){"MAP", x->kernel->map[x->kernel->n_map - 1].name};
         template_fill(&b, "contract_wgmma_boxes.cu.in", slot, 4);
     } else {
-        template_fill(&b, "contract_wgmma_packed.cu.in", slot, 6);
+        template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
     }
     buf_free(&pairs);
     buf_free(&pieces);
     buf_free(&ahead);
+    buf_free(&loop);
     return buf_take(&b, x->g->arena);
 }
 
