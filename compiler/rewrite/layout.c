@@ -476,11 +476,57 @@ static bool only_along_sum(const Stmt *s, const Expr *a, const Expr *w,
                                     : f32_along_sum && w->type == T_F32;
 }
 
+/* How far apart the statement stores neighbours along v. */
+static int64_t store_stride(const Stmt *s, const Var *v)
+{
+    int64_t stride = 0;
+
+    for (int d = 0; d < s->tensor->rank; d++)
+        stride += idx_coef(s->store[d], v) * s->tensor->stride[d];
+    return stride < 0 ? -stride : stride;
+}
+
+/* The variables of the result that w has, as the result lies: slow to fast. */
+static int result_vars(const Stmt *s, const Expr *w, const Var **v)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_out && n < MAX_RANK; i++) {
+        const Var *x = s->out[i];
+        if (x->extent == 1 || !expr_uses(w, x))
+            continue;
+        int at = n++;
+        for (; at > 0 && store_stride(s, v[at - 1]) < store_stride(s, x); at--)
+            v[at] = v[at - 1];
+        v[at] = x;
+    }
+    return n;
+}
+
+/* Do the columns that w makes of the result follow each other in w as they do
+ * there, so that a tile of them is one box? */
+static bool columns_in_order(const Stmt *s, const Expr *a, const Expr *w)
+{
+    const Var *v[MAX_RANK], *fast = NULL;
+
+    for (int n = result_vars(s, w, v), i = n - 1; i >= 0; i--) {
+        if (expr_uses(a, v[i]))
+            continue;
+        if (fast && stride_along(w, v[i]) !=
+                        stride_along(w, fast) * fast->extent)
+            return false;
+        fast = v[i];
+    }
+    return true;
+}
+
 /* Is w contiguous along v already, or along an index of the result (the other
  * major order)? */
 static bool good_enough(const Stmt *s, const Expr *a, const Expr *w,
                         const Var *v, bool f32_along_sum)
 {
+    if (!columns_in_order(s, a, w))
+        return false;
     if (stride_along(w, v) == 1)
         return true;
     if (only_along_sum(s, a, w, f32_along_sum) &&
@@ -505,16 +551,17 @@ typedef struct Packing {
     int n, cap;
 } Packing;
 
-/* The variables that index w, the slowest first; `inner` last, behind the one
- * along which the sum's other factor lies. */
+/* The variables that index w: the result's as it lies, then the sum's; `inner`
+ * last, behind the one along which the sum's other factor lies. */
 static int pack_vars(const Stmt *s, const Expr *w, const Var *along,
                      const Var *inner, const Var **v)
 {
     const Var *last[] = {along == inner ? NULL : along, inner};
-    int n = 0;
+    const Var *out[MAX_RANK];
+    int n_out = result_vars(s, w, out), n = 0;
 
-    for (int i = 0; i < s->n_out + s->n_red; i++) {
-        const Var *x = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
+    for (int i = 0; i < n_out + s->n_red; i++) {
+        const Var *x = i < n_out ? out[i] : s->red[i - n_out];
         if (x != last[0] && x != inner && x->extent > 1 && expr_uses(w, x) &&
             n < MAX_RANK)
             v[n++] = x;

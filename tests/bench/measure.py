@@ -162,12 +162,26 @@ class Data:
                 y = torch.nn.functional.gelu(y + b)
             return y
         y = torch.zeros(s.y, dtype=torch.float64, device=x.device)
+        if s.kind == "up":
+            return self._scattered(x, w, y)
         x = torch.nn.functional.pad(x, (0, 0) + (s.pad,) * 4)
         span = [s.stride * (d - 1) + 1 for d in s.y[1:3]]
         for r, c in itertools.product(range(s.window), repeat=2):
             part = x[:, r:r + span[0]:s.stride, c:c + span[1]:s.stride]
             y += part @ w[:, r, c].T if s.kind == "conv" else part * w[r, c]
         return (y + b).relu_()
+
+    def _scattered(self, x, w, y):
+        """x's elements times each tap, added where the tap takes them."""
+        s = self.shape
+        full = self.torch.zeros(
+            (y.shape[0], y.shape[1] + 2 * s.pad, y.shape[2] + 2 * s.pad,
+             y.shape[3]), dtype=y.dtype, device=y.device)
+        span = [s.stride * (d - 1) + 1 for d in x.shape[1:3]]
+        for r, c in itertools.product(range(s.window), repeat=2):
+            full[:, r:r + span[0]:s.stride,
+                 c:c + span[1]:s.stride] += x @ w[:, r, c].T
+        return full[:, s.pad:s.pad + y.shape[1], s.pad:s.pad + y.shape[2]]
 
 
 def error_of(torch, got, want):
@@ -311,6 +325,8 @@ def window_calls(torch, shape, data):
     """PyTorch's ways for a convolution: its own kernels, cuDNN's fused one.
     Memory is channels-last throughout."""
     fn = torch.nn.functional
+    if shape.kind == "up":
+        return up_calls(torch, shape, data)
     groups = 1 if shape.kind == "conv" else shape.b
     if shape.kind == "conv":
         weights = [w.permute(0, 3, 1, 2) for w in data.w]
@@ -333,6 +349,18 @@ def window_calls(torch, shape, data):
     if shape.kind == "conv" and data.machine.real:
         calls["cudnn_convolution_relu"] = fused
     return calls
+
+
+def up_calls(torch, shape, data):
+    """cuDNN's data gradient, through PyTorch."""
+    weights = [w.permute(3, 0, 1, 2).contiguous(
+        memory_format=torch.channels_last) for w in data.w]
+
+    def own(x, w, b, y, k):
+        return torch.nn.functional.conv_transpose2d(
+            x.permute(0, 3, 1, 2), weights[k], None, shape.stride, shape.pad
+        ).permute(0, 2, 3, 1)
+    return {"PyTorch conv_transpose2d": own}
 
 
 # ---- measuring
@@ -479,7 +507,8 @@ class Bench:
             if name not in job:
                 continue
             answer(at=name)
-            side = DccSide(name, job[name], data, self.o["params"])
+            side = DccSide(name, job[name], data,
+                           self.o["params"] or shape.packed)
             if name == "plain":
                 side.run(0)
                 side.error = 0
@@ -557,7 +586,7 @@ class Bench:
             answer(at=v["text"])
             try:
                 side = DccSide(v["text"], v["library"], data,
-                               self.o["params"])
+                               self.o["params"] or shape.packed)
                 v["error"] = self.checked(side, want, TOLERANCE[shape.math])
                 side.us = self.estimate(side, expected_us(shape))
                 sides.append(side)

@@ -20,6 +20,9 @@ CONVS = [(64, 56, 64, 3, 1, 1), (128, 28, 128, 3, 1, 1),
 # batch, channels, size, stride: inputs of 16 MB and more
 DEPTHWISE = [(32, 32, 112, 1), (32, 96, 112, 2), (32, 144, 56, 1),
              (64, 192, 28, 1), (128, 384, 14, 1)]
+# channels, size, filters, window (transposed, stride 2), padding
+UPS = [(512, 32, 256, 2, 0), (256, 64, 128, 2, 0), (128, 128, 64, 2, 0),
+       (512, 8, 256, 4, 1), (256, 16, 128, 4, 1), (128, 32, 64, 4, 1)]
 READ_GBS = 4480     # what the GPU reads at most; skinny products aim at it
 
 CONV_TEXT = """op conv(x: T[N, H, W, C], w: T[K, R, S, C], b: T[K];
@@ -40,12 +43,22 @@ DEPTHWISE_TEXT = """op depthwise(x: T[N, H, W, C], w: T[R, S, C], b: T[C];
       * w[r, s, c] + b[c];
 }
 """
+UP_TEXT = """op up(x: T[N, H, W, C], w: T[K, R, S, C]; stride = 1, pad = 0)
+    -> y: T[N, (H - 1) * stride - 2 * pad + R,
+        (W - 1) * stride - 2 * pad + S, K] {
+  y[n, p, q, k] = sum(r, s, c)
+      ((p + pad - r) % stride == 0 && (q + pad - s) % stride == 0
+          ? x[n, (p + pad - r) / stride, (q + pad - s) / stride, c] or 0 : 0)
+      * w[k, r, s, c];
+}
+"""
 
 
 class Shape:
     """A problem. kind: gemm (y = x w^T), gelu (+ bias, exact gelu), conv
-    (+ bias, relu; channels last), dw (depthwise, the same). type: f16, f32.
-    math: dcc's --math. Sizes in elements."""
+    (+ bias, relu; channels last), dw (depthwise, the same), up (transposed,
+    channels last, nothing after it). type: f16, f32. math: dcc's --math. Sizes
+    in elements."""
 
     def __init__(self, name):
         self.name = name
@@ -64,11 +77,13 @@ class Shape:
     def _window(self, v):
         n, c, h, r, s = v["n"], v["c"], v["h"], v["r"], v["s"]
         self.stride, self.window = s, r
-        self.pad = r // 2
+        self.pad = v.get("p", r // 2)
         p = (h + 2 * self.pad - r) // s + 1
+        if self.kind == "up":
+            p = (h - 1) * s - 2 * self.pad + r
         k = v.get("k", c)
         self.x, self.y, self.b = (n, h, h, c), (n, p, p, k), k
-        self.w = (k, r, r, c) if self.kind == "conv" else (r, r, c)
+        self.w = (r, r, c) if self.kind == "dw" else (k, r, r, c)
 
     @property
     def itemsize(self):
@@ -76,13 +91,15 @@ class Shape:
 
     @property
     def biased(self):
-        return self.kind != "gemm"
+        return self.kind not in ("gemm", "up")
 
     @property
     def flops(self):
         """2 a multiply-add; taps on the padding count."""
         if self.kind in ("gemm", "gelu"):
             return 2 * self.m * self.n * self.k
+        if self.kind == "up":  # each element of x meets each tap
+            return 2 * math.prod(self.x[:3]) * math.prod(self.w)
         taps = math.prod(self.w) // (self.w[0] if self.kind == "conv"
                                      else self.w[-1])
         return 2 * math.prod(self.y) * taps
@@ -111,8 +128,14 @@ class Shape:
         """The same product without bias and gelu."""
         return self.name.replace("gelu.", "gemm.", 1)
 
+    @property
+    def packed(self):
+        """Weights are always param, packed once: cuDNN's are, too."""
+        return self.kind == "up"
+
     def dcl(self, weights="input"):
         """The model, named `bench`; weights: `input` or `param`."""
+        weights = "param" if self.packed else weights
         def tensor(role, name, shape):
             return f"  {role} {name} : {self.type}{list(shape)};\n"
         head = tensor("input", "x", self.x) + tensor(weights, "w", self.w)
@@ -123,6 +146,10 @@ class Shape:
             tail = "  output y[i, j] = sum(k) x[i, k] * w[j, k];\n"
         elif self.kind == "gelu":
             tail = "  output y = gelu(linear(x, w, b));\n"
+        elif self.kind == "up":
+            op = UP_TEXT
+            tail = (f"  output y = up(x, w, stride = {self.stride}, "
+                    f"pad = {self.pad});\n")
         else:
             call = "conv" if self.kind == "conv" else "depthwise"
             op = CONV_TEXT if self.kind == "conv" else DEPTHWISE_TEXT
@@ -209,6 +236,10 @@ def table():
         Row("dw", "depthwise 3x3, 16 MB and more, f16",
             [f"dw.f16.n{n}c{c}h{h}r3s{s}" for n, c, h, s in DEPTHWISE],
             [Bar("min", "of_copy", ">=", 0.8, True)]),
+        Row("up", "transposed convolutions, stride 2, f16",
+            [f"up.f16.n8c{c}h{h}k{k}r{r}s2p{p}" for c, h, k, r, p in UPS],
+            [Bar("geomean", "ratio", ">=", 1.1, False),
+             Bar("min", "ratio", ">=", 0.95, False)]),
         Row("f32", "f32 exact", gemms(F32_BIG + F32_SMALL, "f32"),
             both("min", "ratio", ">=", 0.93, 0.9, "2048x|4096x|8192x") +
             both("geomean", "ratio", ">=", 1.2, 0.9, "1024x|512x|128x")),
