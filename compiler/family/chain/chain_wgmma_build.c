@@ -519,24 +519,30 @@ static const char by_pieces[] =
     "#pragma unroll 2  // more addresses would not fit\n"
     "for (int q = 0; q < COLS / 16; ++q) {\n"
     "    const int line = (q * 32 + lane) / (COLS / 8);\n"
-    "    const int piece = lane % (COLS / 8);\n";
+    "    const int piece = lane % (COLS / 8);\n"
+    "    @PIECE@\n"
+    "}\n";
 static const char by_lines[] =
     "#pragma unroll 8\n"
-    "for (int line = 0; line < 16; ++line) {\n";
+    "for (int line = 0; line < 16; ++line) {\n"
+    "    @PIECE@\n"
+    "}\n";
 
 static const char *packed(ChainKernel *w)
 {
     Contract *x = &w->b;
-    Buf pairs = {0}, pieces = {0}, ahead = {0}, b = {0};
+    Buf pairs = {0}, pieces = {0}, ahead = {0}, loop = {0}, b = {0};
 
     contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", &ahead, 0);
     contract_pieces(x, &pieces, place_piece,
                     x->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
+    tree_print(&loop, QUOTE(x->g->arena, x->lines ? by_lines : by_pieces,
+                            FILL("PIECE", buf_text(&pieces))));
     Slot slot[] = {{"WARP", "warpgroup * 4 + warp"}, {"WIDTH", "BN"},
-                   {"PAIRS", buf_text(&pairs)}, {"PIECES", buf_text(&pieces)},
-                   {"PLACE", x->lines ? by_lines : by_pieces}};
-    template_fill(&b, "chain_wgmma_packed.cu.in", slot, 5);
+                   {"PAIRS", buf_text(&pairs)}, {"PIECES", buf_text(&loop)}};
+    template_fill(&b, "chain_wgmma_packed.cu.in", slot, 4);
+    buf_free(&loop);
     buf_free(&pairs);
     buf_free(&pieces);
     buf_free(&ahead);
