@@ -141,7 +141,6 @@ void emit_reciprocal(Import *c, Node *n);
 void emit_prelu(Import *c, Node *n);
 void emit_gelu(Import *c, Node *n);
 void emit_dropout(Import *c, Node *n);
-void emit_linear(Import *c, Node *n);
 void emit_sdpa(Import *c, Node *n);
 
 #endif

@@ -508,16 +508,6 @@ void emit_gemm(Import *c, Node *n)
               "%s", text);
 }
 
-/* linear(x, w, b): found where a product and a bias were apart. */
-void emit_linear(Import *c, Node *n)
-{
-    Stmt *s = stmt_new(c, n->out[0]);
-    const char *x = arg(c, s, n->in[0]), *w = arg(c, s, n->in[1]);
-
-    stmt_text(c, s, BIND_ATOM, "linear(%s, %s, %s)", x, w,
-              named(c, s, n->in[2]));
-}
-
 void emit_einsum(Import *c, Node *n)
 {
     Einsum e;

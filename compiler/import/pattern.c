@@ -1,6 +1,503 @@
-#include "import/ir.h"
+/* What exporters take apart is put together again: activations, norms,
+ * softmax, attention. A pattern looks from its last node back; the nodes that
+ * it replaces die if nothing else needs them. */
+#include "import/infer.h"
+
+#include <math.h>
+
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-4 * fabs(b);
+}
+
+/* The node that makes v by operator `op`, casts that change nothing and views
+ * that only add or drop sizes of 1 left aside. */
+static Value *bare(Value *v)
+{
+    while (v && v->def && !v->known) {
+        const Node *n = v->def;
+        const Value *x = n->n_in ? n->in[0] : NULL;
+        bool cast = !strcmp(n->op, "Identity") ||
+                    (!strcmp(n->op, "Cast") && onnx_is_float(v->type) && x &&
+                     onnx_is_float(x->type));
+        if (!cast || *n->domain)
+            break;
+        v = n->in[0];
+    }
+    return v;
+}
+
+static Node *made_by(Value *v, const char *op)
+{
+    v = bare(v);
+    return v && v->def && !v->known && !strcmp(v->def->op, op) ? v->def
+                                                               : NULL;
+}
+
+static bool same(Value *a, Value *b)
+{
+    return a && b && bare(a) == bare(b);
+}
+
+/* The other operand where one is this number. */
+static Value *beside_number(const Node *n, double x)
+{
+    double v;
+
+    for (int i = 0; i < 2 && n->n_in == 2; i++)
+        if (value_scalar_is(n->in[i], &v) && near(v, x))
+            return n->in[!i];
+    return NULL;
+}
+
+/* ---- products ----------------------------------------------------------- */
+
+enum { MAX_FACTORS = 6 };
+
+/* A product's factors, and the product of its numbers. */
+typedef struct Product {
+    Value *factor[MAX_FACTORS];
+    int n;
+    double number;
+    bool too_many;
+} Product;
+
+static void factors(Value *v, Product *p, int depth)
+{
+    double x;
+    Node *n;
+
+    v = bare(v);
+    if (value_scalar_is(v, &x)) {
+        p->number *= x;
+    } else if (depth < 6 && (n = made_by(v, "Mul"))) {
+        factors(n->in[0], p, depth + 1);
+        factors(n->in[1], p, depth + 1);
+    } else if (depth < 6 && (n = made_by(v, "Div")) &&
+               value_scalar_is(n->in[1], &x) && onnx_is_float(v->type)) {
+        factors(n->in[0], p, depth + 1);
+        p->number /= x;
+    } else if ((n = made_by(v, "Pow")) && value_scalar_is(n->in[1], &x) &&
+               (x == 2 || x == 3) && p->n + x <= MAX_FACTORS) {
+        for (int i = 0; i < (int)x; i++)
+            p->factor[p->n++] = bare(n->in[0]);
+    } else if (p->n < MAX_FACTORS) {
+        p->factor[p->n++] = v;
+    } else {
+        p->too_many = true;
+    }
+}
+
+static Product product_of(Value *v)
+{
+    Product p = {.number = 1};
+
+    factors(v, &p, 0);
+    if (p.too_many)
+        p.n = 0;
+    return p;
+}
+
+/* v is number times x. */
+static bool times(Value *v, Value *x, double number)
+{
+    Product p = product_of(v);
+
+    return p.n == 1 && same(p.factor[0], x) && near(p.number, number);
+}
+
+/* 0.7978.. (x + 0.044715 x^3) */
+static bool tanh_argument(Value *v, Value *x)
+{
+    Product p = product_of(v);
+    Node *add;
+
+    if (p.n == 1 && near(p.number, 0.7978845608) &&
+        (add = made_by(p.factor[0], "Add")))
+        for (int i = 0; i < 2; i++) {
+            Product cube = product_of(add->in[!i]);
+            if (same(add->in[i], x) && cube.n == 3 &&
+                near(cube.number, 0.044715) && same(cube.factor[0], x) &&
+                same(cube.factor[1], x) && same(cube.factor[2], x))
+                return true;
+        }
+    if (p.n != 2 || !near(p.number, 0.7978845608))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        Value *square = (add = made_by(p.factor[!i], "Add"))
+                            ? beside_number(add, 1) : NULL;
+        Product s = square ? product_of(square) : (Product){0};
+        if (same(p.factor[i], x) && s.n == 2 && near(s.number, 0.044715) &&
+            same(s.factor[0], x) && same(s.factor[1], x))
+            return true;
+    }
+    return false;
+}
+
+/* The activation that x times f times a number is, or NULL. */
+static Node *activation(Import *c, Node *root, Value *x, Value *f, double k)
+{
+    Node *n, *new = NULL;
+    Value *inner;
+    double low = 0, high = 0;
+
+    if ((n = made_by(f, "Add")) && near(k, 0.5) &&
+        (inner = beside_number(n, 1))) {
+        Node *erf = made_by(inner, "Erf"), *tan = made_by(inner, "Tanh");
+        if (erf && times(erf->in[0], x, 0.70710678118))
+            new = node_new(c, "Gelu", root->name, 1, 1);
+        else if (tan && tanh_argument(tan->in[0], x)) {
+            new = node_new(c, "Gelu", root->name, 1, 1);
+            attr_add_text(c, new, "approximate", "tanh");
+        }
+    } else if ((n = made_by(f, "Sigmoid")) && near(k, 1)) {
+        if (same(n->in[0], x))
+            new = node_new(c, "Silu", root->name, 1, 1);
+        else if (times(n->in[0], x, 1.702))
+            new = node_new(c, "QuickGelu", root->name, 1, 1);
+    } else if ((n = made_by(f, "Tanh")) && near(k, 1)) {
+        Node *plus = made_by(n->in[0], "Softplus");
+        if (plus && same(plus->in[0], x))
+            new = node_new(c, "Mish", root->name, 1, 1);
+    } else if ((n = made_by(f, "HardSigmoid")) && near(k, 1)) {
+        if (same(n->in[0], x) &&
+            near(attr_float(n, "alpha", 0.2), 1.0 / 6) &&
+            near(attr_float(n, "beta", 0.5), 0.5))
+            new = node_new(c, "HardSwish", root->name, 1, 1);
+    } else if ((n = made_by(f, "Clip")) && near(k, 1.0 / 6)) {
+        Node *add = made_by(n->in[0], "Add");
+        high = attr_float(n, "max", 0);
+        low = attr_float(n, "min", 0);
+        in_scalar(n, 1, &low);
+        in_scalar(n, 2, &high);
+        inner = add ? beside_number(add, 3) : NULL;
+        if (low == 0 && near(high, 6) && inner && same(inner, x))
+            new = node_new(c, "HardSwish", root->name, 1, 1);
+    }
+    if (new)
+        new->in[0] = bare(x);
+    return new;
+}
+
+static Node *match_product(Import *c, Node *root)
+{
+    Product p;
+
+    if (strcmp(root->op, "Mul") && strcmp(root->op, "Div"))
+        return NULL;
+    p = product_of(root->out[0]);
+    if (p.n != 2)
+        return NULL;
+    Node *n = activation(c, root, p.factor[0], p.factor[1], p.number);
+    return n ? n : activation(c, root, p.factor[1], p.factor[0], p.number);
+}
+
+/* ---- norms -------------------------------------------------------------- */
+
+/* The operand of a mean over the last dimension alone that stays as 1. */
+static Value *row_mean(Import *c, Value *v)
+{
+    Node *n = made_by(v, "ReduceMean");
+    unsigned axes;
+    bool keep;
+
+    if (!n || !reduce_axes(c, n, &axes, &keep) || !keep)
+        return NULL;
+    return axes == 1u << (n->in[0]->shape.rank - 1) ? n->in[0] : NULL;
+}
+
+/* sqrt(mean(x^2) + eps): x, which must be `of` if that is given */
+static bool root_mean_square(Import *c, Value *v, Value *of, double *eps)
+{
+    Node *root = made_by(v, "Sqrt"), *add;
+
+    if (!root || !(add = made_by(root->in[0], "Add")))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        Value *square = row_mean(c, add->in[!i]);
+        Product p = square ? product_of(square) : (Product){0};
+        if (value_scalar_is(add->in[i], eps) && p.n == 2 &&
+            near(p.number, 1) && same(p.factor[0], of) &&
+            same(p.factor[1], of))
+            return true;
+    }
+    return false;
+}
+
+/* v is x over its root mean square: x */
+static Value *normed(Import *c, Value *v, double *eps)
+{
+    Node *n = made_by(v, "Div"), *inverse;
+
+    if (n && root_mean_square(c, n->in[1], n->in[0], eps))
+        return n->in[0];
+    if (!(n = made_by(v, "Mul")))
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        Value *root = NULL;
+        double one;
+        if ((inverse = made_by(n->in[i], "Reciprocal")))
+            root = inverse->in[0];
+        else if ((inverse = made_by(n->in[i], "Div")) &&
+                 value_scalar_is(inverse->in[0], &one) && one == 1)
+            root = inverse->in[1];
+        if (root && root_mean_square(c, root, n->in[!i], eps))
+            return n->in[!i];
+    }
+    return NULL;
+}
+
+/* x of d = x - mean(x) */
+static Value *centred_of(Import *c, Value *d)
+{
+    Node *n = made_by(d, "Sub");
+
+    if (!n || !same(row_mean(c, n->in[1]), n->in[0]))
+        return NULL;
+    return n->in[0];
+}
+
+static bool is_row(const Value *v, const Value *x)
+{
+    return v->known && v->shape.rank == 1 &&
+           v->shape.dim[0] == x->shape.dim[x->shape.rank - 1] &&
+           onnx_is_float(v->type);
+}
+
+/* The other operand of a product or sum with a row of constants. */
+static Value *beside_row(Value *v, const char *op, Value **row)
+{
+    Node *n = made_by(v, op);
+
+    for (int i = 0; n && i < 2; i++)
+        if (is_row(n->in[i], v)) {
+            *row = n->in[i];
+            return n->in[!i];
+        }
+    return NULL;
+}
+
+static Node *norm_node(Import *c, Node *root, const char *op, Value *x,
+                       Value *g, Value *b, double eps)
+{
+    Node *n = node_new(c, op, root->name, b ? 3 : g ? 2 : 1, 1);
+
+    n->in[0] = bare(x);
+    if (g)
+        n->in[1] = g;
+    if (b)
+        n->in[2] = b;
+    attr_add_float(c, n, "epsilon", eps);
+    return n;
+}
+
+static Node *match_norm(Import *c, Node *root)
+{
+    Value *g = NULL, *b = NULL, *v = root->out[0], *in, *x, *d;
+    double eps;
+
+    if ((in = beside_row(v, "Add", &b)))
+        v = in;
+    if ((in = beside_row(v, "Mul", &g)))
+        v = in;
+    else if (b)
+        return NULL;
+    if (!(d = normed(c, v, &eps)))
+        return NULL;
+    x = centred_of(c, d);
+    if (x)
+        return norm_node(c, root, "LayerNormalization", x, g, b, eps);
+    return b || !g ? NULL
+                   : norm_node(c, root, "RMSNormalization", d, g, NULL, eps);
+}
+
+/* ---- softmax ------------------------------------------------------------ */
+
+static bool row_reduction(Import *c, Value *v, const char *op, Value *of,
+                          unsigned *axes)
+{
+    Node *n = made_by(v, op);
+    bool keep;
+
+    return n && reduce_axes(c, n, axes, &keep) && keep &&
+           !(*axes & (*axes - 1)) && *axes && same(n->in[0], of);
+}
+
+static Node *match_softmax(Import *c, Node *root)
+{
+    unsigned axes, other;
+    Node *e, *less;
+
+    if (strcmp(root->op, "Div") || !(e = made_by(root->in[0], "Exp")) ||
+        !row_reduction(c, root->in[1], "ReduceSum", root->in[0], &axes))
+        return NULL;
+    Value *x = e->in[0];
+    if ((less = made_by(x, "Sub")) &&
+        row_reduction(c, less->in[1], "ReduceMax", less->in[0], &other) &&
+        other == axes)
+        x = less->in[0];
+    Node *n = node_new(c, "Softmax", root->name, 1, 1);
+    n->domain = "";
+    n->version = 13;
+    bool named;
+    n->info = op_find("", "Softmax", 13, &named);
+    n->in[0] = x;
+    attr_add_int(c, n, "axis", __builtin_ctz(axes));
+    return n;
+}
+
+/* ---- attention ---------------------------------------------------------- */
+
+/* v without a number that it is multiplied by. */
+static Value *unscaled(Value *v, double *scale)
+{
+    double x;
+    Node *n;
+
+    v = bare(v);
+    while ((n = made_by(v, "Mul")) || (n = made_by(v, "Div"))) {
+        if (value_scalar_is(n->in[1], &x))
+            *scale = *n->op == 'M' ? *scale * x : *scale / x;
+        else if (*n->op == 'M' && value_scalar_is(n->in[0], &x))
+            *scale *= x;
+        else
+            break;
+        v = bare(n->in[value_scalar_is(n->in[1], &x) ? 0 : 1]);
+    }
+    return v;
+}
+
+/* The scores below a softmax: scale q k^T + mask. */
+static Node *scores_of(Value *v, Value **mask, double *scale)
+{
+    Node *add = made_by(v, "Add"), *n;
+
+    *mask = NULL;
+    *scale = 1;
+    if (!add)
+        return made_by(unscaled(v, scale), "MatMul");
+    for (int i = 0; i < 2; i++) {
+        *scale = 1;
+        n = made_by(unscaled(add->in[i], scale), "MatMul");
+        if (n && !add->in[!i]->known) {
+            *mask = add->in[!i];
+            return n;
+        }
+        if (n && add->in[!i]->known && add->in[!i]->shape.rank >= 2) {
+            *mask = add->in[!i];
+            return n;
+        }
+    }
+    return NULL;
+}
+
+/* v with its last two dimensions exchanged, in the place of a node that is
+ * not needed any more. */
+static Value *exchanged(Import *c, Value *v, Node **place)
+{
+    int64_t *perm = arena_array(c->arena, int64_t, IMPORT_MAX_RANK);
+    int r = v->shape.rank;
+    bool named;
+    Node *n = node_new(c, "Transpose", v->name, 1, 1);
+
+    n->domain = "";
+    n->version = 13;
+    n->info = op_find("", "Transpose", 13, &named);
+    for (int i = 0; i < r; i++)
+        perm[i] = i;
+    perm[r - 1] = r - 2;
+    perm[r - 2] = r - 1;
+    attr_add_ints(c, n, "perm", perm, r);
+    n->in[0] = v;
+    n->out[0] = value_new(c, arena_printf(c->arena, "%s_rows", v->name));
+    n->out[0]->def = n;
+    n->out[0]->uses = 1;
+    n->info->infer(c, n);
+    *place = n;
+    return n->out[0];
+}
+
+static int place_of(const Import *c, const Node *n, int from)
+{
+    while (from >= 0 && c->node[from] != n)
+        from--;
+    return from;
+}
+
+static Node *match_attention(Import *c, Node *root, int at)
+{
+    Node *soft, *n;
+    Value *mask;
+    double scale;
+
+    if (strcmp(root->op, "MatMul") || *root->domain ||
+        !(soft = made_by(root->in[0], "Softmax")))
+        return NULL;
+    int r = soft->in[0]->shape.rank;
+    int64_t axis = attr_int(soft, "axis", soft->version < 13 ? 1 : -1);
+    if (r < 3 || (axis != -1 && axis != r - 1) || soft->out[0]->uses != 1 ||
+        !(n = scores_of(soft->in[0], &mask, &scale)) || n->domain[0])
+        return NULL;
+    Value *q = unscaled(n->in[0], &scale), *k = unscaled(n->in[1], &scale);
+    Value *v = root->in[1];
+    int place = place_of(c, soft, at);
+    if (q->shape.rank != r || k->shape.rank != r || v->shape.rank != r ||
+        (mask && mask->shape.rank > r) || place < 0)
+        return NULL;
+    Node *new = node_new(c, "Attention", root->name, mask ? 4 : 3, 1);
+    new->in[0] = q;
+    new->in[1] = exchanged(c, k, &c->node[place]);
+    new->in[2] = v;
+    if (mask)
+        new->in[3] = mask;
+    attr_add_float(c, new, "scale", scale);
+    return new;
+}
+
+/* ---- all ---------------------------------------------------------------- */
+
+/* An operand is not spread out where the operator does so itself. */
+static void drop_expands(Node *n)
+{
+    static const char *const ops[] = {"Add", "Sub", "Mul", "Div", "Where",
+                                      "Equal", "Less", "Greater", "And", "Or",
+                                      "Max", "Min", NULL};
+    bool known = false;
+
+    for (const char *const *o = ops; *o; o++)
+        known = known || !strcmp(*o, n->op);
+    for (int i = 0; known && i < n->n_in; i++) {
+        Node *e = made_by(n->in[i], "Expand");
+        Shape s = {0};
+        if (!e)
+            continue;
+        for (int k = 0; k < n->n_in; k++)
+            shape_broadcast(&s, k == i ? &e->in[0]->shape : &n->in[k]->shape,
+                            &s);
+        if (shape_same(&s, &n->out[0]->shape))
+            n->in[i] = e->in[0];
+    }
+}
 
 void import_patterns(Import *c)
 {
-    (void)c;
+    for (int i = c->n_node - 1; i >= 0; i--) {
+        Node *n = c->node[i], *new;
+        if (n->dead || n->n_out < 1 || !n->out[0] || n->out[0]->known ||
+            n->out[0]->shape.rank < 1 || !onnx_is_float(n->out[0]->type))
+            continue;
+        drop_expands(n);
+        new = match_norm(c, n);
+        if (!new)
+            new = match_product(c, n);
+        if (!new)
+            new = match_softmax(c, n);
+        if (!new)
+            new = match_attention(c, n, i);
+        if (!new)
+            continue;
+        new->out[0] = n->out[0];
+        new->out[0]->def = new;
+        c->node[i] = new;
+    }
 }

@@ -238,15 +238,14 @@ static const OpInfo ops[] = {
     /* what patterns find */
     {"dcc", "Silu", 1, 0, infer_same, emit_text, "silu($0)", NULL},
     {"dcc", "Mish", 1, 0, infer_same, emit_text, "mish($0)", NULL},
+    {"dcc", "QuickGelu", 1, 0, infer_same, emit_text, "quick_gelu($0)", NULL},
+    {"dcc", "HardSwish", 1, 0, infer_same, emit_text, "hard_swish($0)", NULL},
     {"dcc", "Gelu", 1, 0, infer_same, emit_gelu, NULL, "approximate"},
     {"dcc", "LayerNormalization", 1, 0, infer_norm, emit_layer_norm, NULL,
      "axis,epsilon"},
     {"dcc", "RMSNormalization", 1, 0, infer_norm, emit_layer_norm, NULL,
      "axis,epsilon"},
-    {"dcc", "Linear", 1, 0, infer_same, emit_linear, NULL, NULL},
     {"dcc", "Attention", 1, 0, infer_attention, emit_sdpa, NULL, NULL},
-    {"dcc", "BatchNormalization", 1, 0, infer_same, emit_batch_norm, NULL,
-     "epsilon"},
     {"dcc", "Reshape", 1, 0, infer_same, emit_reshape, NULL, NULL},
     {"dcc", "L2Normalization", 1, 0, infer_same, emit_lp_norm, NULL, "axis,p"},
 };

