@@ -25,9 +25,20 @@ struct Stmt {
     bool gone;               /* part of a block, or put where it is read */
     bool needed;             /* an output comes from it */
     bool closed;             /* stays a statement of its own */
-    int block;               /* block.c: 0 none */
-    bool block_head;         /* the first of its block's first run */
+    struct Block *block;     /* that it is part of, or NULL */
+    bool again;              /* in a run after the first */
+    int place;               /* in c->stmt */
 };
+
+typedef struct Block Block;
+
+/* print.c */
+void print_stmt(Import *c, Buf *out, const Stmt *s, const char *indent,
+                const char *word);
+void print_param(Import *c, Buf *out, Value *v, const char *indent,
+                 const char *key);
+/* s, or what is put inside it, reads v. */
+bool stmt_reads(const Stmt *s, const Value *v);
 
 /* A slot is SLOT, two digits of a number and how tightly what stands there
  * must bind. */

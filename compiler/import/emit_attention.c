@@ -35,6 +35,19 @@ static Value *repeated(Import *c, Value *x, int64_t heads)
     return v;
 }
 
+/* The last statement, that all layers share, stands right after what it
+ * reads: so the layers are alike. */
+static void hoist(Import *c, Stmt *st)
+{
+    int to = c->n_stmt - 1;
+
+    while (to > 0 && !stmt_reads(st, c->stmt[to - 1]->out)) {
+        c->stmt[to] = c->stmt[to - 1];
+        to--;
+    }
+    c->stmt[to] = st;
+}
+
 /* The mask as what is added, of the scores' last two sizes. */
 static Value *added_mask(Import *c, Value *m, OnnxType t, int64_t rows,
                          int64_t columns)
@@ -49,7 +62,10 @@ static Value *added_mask(Import *c, Value *m, OnnxType t, int64_t rows,
         s = (Shape){2, {1, columns}};
     s.dim[s.rank - 2] = rows;
     s.dim[s.rank - 1] = columns;
+    if (m->spread && shape_same(&m->spread->shape, &s))
+        return m->spread;
     Value *v = between(c, m, "added", m->type == OT_BOOL ? t : m->type, s);
+    m->spread = v;
     Stmt *st = stmt_new(c, v);
     stmt_left(c, st, index_names);
     const char *text = reading(c, st, m, index_names, &s);
@@ -61,6 +77,7 @@ static Value *added_mask(Import *c, Value *m, OnnxType t, int64_t rows,
         stmt_text(c, st, BIND_COND, "(%s) ? 0.0 : -inf", text);
     else
         stmt_text(c, st, BIND_ATOM, "%s", text);
+    hoist(c, st);
     return v;
 }
 

@@ -49,9 +49,15 @@ static void binary(Import *c, Node *n, const char *op, Bind bind)
 {
     bool fit = literals_fit(n, 0);
     Stmt *s = stmt_new(c, n->out[0]);
+    Value *a = n->in[0], *b = n->in[1];
+    bool turned = (*op == '+' || *op == '*') && same_as(a)->known &&
+                  !(fit && known_uniform(same_as(a)->known));
 
-    stmt_text(c, s, bind, "%s %s %s", put(c, s, n->in[0], bind, fit), op,
-              put(c, s, n->in[1], bind + 1, fit));
+    if (turned) /* x + bias, whichever way it came */
+        a = n->in[1], b = n->in[0];
+    const char *left = put(c, s, a, bind, fit);
+    stmt_text(c, s, bind, "%s %s %s", left, op,
+              put(c, s, b, bind + 1, fit));
 }
 
 void emit_binary(Import *c, Node *n)

@@ -69,6 +69,7 @@ typedef struct Value {
     int64_t below;           /* an input's promise: 0 <= v < below */
     bool is_param;           /* a constant that statements read */
     bool printed;
+    struct Value *spread;    /* itself, broadcast for attention */
 } Value;
 
 typedef struct NodeAttr {
@@ -133,6 +134,7 @@ struct Import {
     const char *wanted_name; /* of the model in the .dcl */
     const char *model_name;  /* the same, made legal */
     Stmt **stmt; int n_stmt, cap_stmt;
+    struct Block **block; int n_block, cap_block;
     Map *names;              /* taken in the .dcl */
     Map *asked;              /* errors said once */
     const char *batch_text, *type_name; /* "B" and "E" */

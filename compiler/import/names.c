@@ -2,7 +2,7 @@
 
 #include "dsl/dsl.h"
 #include "dsl/dsl.h"
-#include "import/emit.h"
+#include "import/block.h"
 
 #include <ctype.h>
 
@@ -62,7 +62,7 @@ static const char *short_name(Import *c, const char *name)
     return anonymous || strlen(text) > 40 ? NULL : text;
 }
 
-static const char *name_of_value(Import *c, const Value *v)
+const char *value_name(Import *c, const Value *v)
 {
     const char *name = short_name(c, v->name);
 
@@ -135,7 +135,7 @@ static const char *legal_key(Import *c, const char *name)
     return key;
 }
 
-static void name_param(Import *c, Map *keys, const Stmt *s, Value *v)
+static void key_param(Import *c, Map *keys, const Stmt *s, Value *v)
 {
     const char *key = nameless(v->name) ? key_by_use(c, s, v) : v->name;
     const char *k = key = legal_key(c, key);
@@ -144,7 +144,15 @@ static void name_param(Import *c, Map *keys, const Stmt *s, Value *v)
         k = arena_printf(c->arena, "%s_%d", key, i);
     map_put(keys, k, v);
     v->key = k;
-    v->dcl = free_name(c, no_index(c, v, name_of_param(c, k)));
+}
+
+/* The same of weights that all runs of a block read: outside. */
+static bool in_block_alone(const Stmt *s, const Value *v)
+{
+    for (int i = 0; s->block && i < s->block->n_shared; i++)
+        if (s->block->shared[i] == v)
+            return false;
+    return s->block != NULL;
 }
 
 void import_names(Import *c)
@@ -166,10 +174,20 @@ void import_names(Import *c)
     for (int i = 0; i < c->n_stmt; i++) {
         Stmt *s = c->stmt[i];
         for (int k = 0; k < s->n_use; k++)
-            if (s->use[k]->known && !s->use[k]->dcl)
-                name_param(c, keys, s, s->use[k]);
-        if (!s->out->dcl)
-            s->out->dcl =
-                free_name(c, no_index(c, s->out, name_of_value(c, s->out)));
+            if (s->use[k]->known && !s->use[k]->key)
+                key_param(c, keys, s, s->use[k]);
     }
+    for (int i = 0; i < c->n_stmt; i++) {
+        Stmt *s = c->stmt[i];
+        for (int k = 0; k < s->n_use; k++) {
+            Value *v = s->use[k];
+            if (v->known && !v->dcl && !in_block_alone(s, v))
+                v->dcl = free_name(c, no_index(c, v,
+                                               name_of_param(c, v->key)));
+        }
+        if (!s->out->dcl && !s->block)
+            s->out->dcl =
+                free_name(c, no_index(c, s->out, value_name(c, s->out)));
+    }
+    blocks_name(c);
 }

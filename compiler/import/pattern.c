@@ -151,7 +151,7 @@ static Node *activation(Import *c, Node *root, Value *x, Value *f, double k)
             attr_add_text(c, new, "approximate", "tanh");
         }
     } else if ((n = made_by(f, "Sigmoid")) && near(k, 1)) {
-        if (same(n->in[0], x))
+        if (same(n->in[0], x) || times(n->in[0], x, 1))
             new = node_new(c, "Silu", root->name, 1, 1);
         else if (times(n->in[0], x, 1.702))
             new = node_new(c, "QuickGelu", root->name, 1, 1);
@@ -185,10 +185,14 @@ static Node *match_product(Import *c, Node *root)
 
     if (strcmp(root->op, "Mul") && strcmp(root->op, "Div"))
         return NULL;
+    Node *n = *root->op == 'M'
+                  ? activation(c, root, root->in[0], root->in[1], 1) : NULL;
+    if (!n && *root->op == 'M')
+        n = activation(c, root, root->in[1], root->in[0], 1);
     p = product_of(root->out[0]);
-    if (p.n != 2)
-        return NULL;
-    Node *n = activation(c, root, p.factor[0], p.factor[1], p.number);
+    if (n || p.n != 2)
+        return n;
+    n = activation(c, root, p.factor[0], p.factor[1], p.number);
     return n ? n : activation(c, root, p.factor[1], p.factor[0], p.number);
 }
 

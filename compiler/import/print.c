@@ -83,7 +83,7 @@ static void put_inside(Import *c)
         for (int k = 0; k < c->stmt[i]->n_use; k++)
             c->stmt[i]->use[k]->uses = 0;
     for (int i = 0; i < c->n_stmt; i++)
-        for (const char *p = c->stmt[i]->text; *p; p++)
+        for (const char *p = c->stmt[i]->text; *p && !c->stmt[i]->again; p++)
             if (*p == SLOT) {
                 Stmt *s = c->stmt[i];
                 s->use[slot_number(p)]->uses += 1 + (p[3] - 1 == BIND_NAME);
@@ -91,7 +91,7 @@ static void put_inside(Import *c)
             }
     for (int i = 0; i < c->n_stmt; i++) {
         Stmt *s = c->stmt[i];
-        if (s->left || s->shaped)
+        if (s->left || s->shaped || s->again)
             continue;
         for (int k = 0; k < s->n_use; k++) {
             Value *v = s->use[k];
@@ -125,8 +125,8 @@ void print_stmt(Import *c, Buf *out, const Stmt *s, const char *indent,
     buf_puts(out, ";\n");
 }
 
-static void print_param(Import *c, Buf *out, Value *v, const char *indent,
-                        const char *key)
+void print_param(Import *c, Buf *out, Value *v, const char *indent,
+                 const char *key)
 {
     buf_printf(out, "%sparam %s : %s%s", indent, v->dcl, type_text(c, v->type),
                v->shape.rank ? shape_text(c, &v->shape) : "");
@@ -147,6 +147,28 @@ static void print_params(Import *c, Buf *out, const Stmt *s)
             print_param(c, out, v, "  ", v->key);
         }
     }
+}
+
+bool stmt_reads(const Stmt *s, const Value *v)
+{
+    for (int k = 0; k < s->n_use; k++)
+        if (s->use[k] == v || (s->use[k]->stmt && s->use[k]->stmt->gone &&
+                               stmt_reads(s->use[k]->stmt, v)))
+            return true;
+    return false;
+}
+
+/* A block's calls, and the weights that all of them read. */
+static void print_shared(Import *c, Buf *out, const Block *b)
+{
+    for (int i = 0; i < b->n_shared; i++) {
+        Value *v = b->shared[i];
+        if (v->known && !v->printed) {
+            v->printed = true;
+            print_param(c, out, v, "  ", v->key);
+        }
+    }
+    block_print_calls(c, out, b);
 }
 
 static void print_inputs(Import *c, Buf *out)
@@ -174,13 +196,10 @@ static void print_model(Import *c, Buf *out)
     print_inputs(c, out);
     for (int i = 0; i < c->n_stmt; i++) {
         Stmt *s = c->stmt[i];
-        if (s->gone)
+        if (s->block && i == s->block->first)
+            print_shared(c, out, s->block);
+        if (s->gone || s->block)
             continue;
-        if (s->block) {
-            if (s->block_head)
-                block_print_calls(c, out, s);
-            continue;
-        }
         print_params(c, out, s);
         print_stmt(c, out, s, "  ", s->out->is_output ? "output " : "");
     }
