@@ -37,3 +37,13 @@ model at_behind {
   o[b, i, e] : f32 = sum(j) p[b, i, j] * v[b, j, e];
   output y = x + o * g;
 }
+// nothing reduced between the products: a layer of width 96, 0 above a diagonal
+model at_pair {
+  input x : f16[150, 40]; param w : f16[96, 40]; param b : f16[96]; param v : f16[48, 96]; param c : f16[48];
+  output y = linear(gelu(linear(x, w, b)), v, c) + 1;
+}
+model at_linear {
+  input q : f16[2, 150, 64]; input k : f16[2, 150, 64]; input v : f16[2, 150, 64];
+  s[b, i, j] : f16 = j > i ? 0 : 0.01 * sum(d) q[b, i, d] * k[b, j, d];
+  output y[b, i, e] = sum(j) s[b, i, j] * v[b, j, e];
+}

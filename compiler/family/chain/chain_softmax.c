@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-/* The rows between the products, if they are max x, sum exp(x - max) and
- * exp(x - max), by which a softmax and all that is like one is had. */
+/* The rows between the products: max x, sum exp(x - max) and exp(x - max), by
+ * which a softmax and all that is like one is had; or no reductions at all. */
 
 static bool is_infinite(const Expr *e)
 {
@@ -21,11 +21,6 @@ static bool is_weight(const Expr *e, const Expr *x, int max)
            expr_equal(d->arg[0], x) && d->arg[1]->kind == E_LOCAL &&
            d->arg[1]->local == max;
 }
-
-typedef struct Scores {
-    const ChainForm *f;
-    const Group *first;
-} Scores;
 
 /* The first product's steps, written out down to its sum. */
 static const Expr *from_sum(Graph *g, const Expr *e, void *ctx)
@@ -60,16 +55,22 @@ static bool is_tile_guard(Guard g)
     return g.n > 0;
 }
 
+/* What a score may be replaced by without effect: -inf, or 0. */
+static bool is_nothing(const ChainForm *f, const Expr *e)
+{
+    return f->rows.softmax ? is_infinite(e) : e->kind == E_CONST && e->num == 0;
+}
+
 /* `c ? -inf : x` leaves x, where c does not hold. */
 static const Expr *take_mask(ChainForm *f, const Expr *e)
 {
     Graph *g = f->a.g;
 
     while (e->kind == E_SELECT) {
-        bool then = is_infinite(e->arg[1]);
+        bool then = is_nothing(f, e->arg[1]);
         Guard live = {0};
         const Expr *c = e->arg[0];
-        if (!then && !is_infinite(e->arg[2]))
+        if (!then && !is_nothing(f, e->arg[2]))
             break;
         if (then)
             c = expr_unary(g, F_NOT, c, T_BOOL);
@@ -115,18 +116,36 @@ static void count_special(const Expr *e, void *ctx)
 {
     ChainForm *f = ctx;
 
-    if (e->kind == E_READ)
-        f->ops += 6;
-    if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA)
-        f->special += 2;
+    if (e->kind == E_READ) /* a column's serves both rows of a thread */
+        f->ops += expr_uses(e, f->row) && expr_uses(e, f->col) ? 6 : 1;
+    if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn < F_COUNT)
+        f->special += e->fn == F_EXP || e->fn >= F_NORMCDF ? 1 : 2;
+}
+
+/* The body, without what it is where it counts for nothing. */
+static void set_body(ChainForm *f, const Expr *x)
+{
+    x = expr_rewrite(f->a.g, x, write_out, (void *)f->chain);
+    x = take_mask(f, x);
+    if (f->rows.softmax)
+        x = take_scale(x, &f->rows.scale);
+    f->rows.body = x;
+    if (x->kind == E_LOCAL)
+        return;
+    f->ops += expr_ops(x);
+    expr_visit(x, count_special, f);
 }
 
 const char *chain_find_rows(ChainForm *f)
 {
     const Online *o = &f->online;
-    Graph *g = f->a.g;
     ChainRows *r = &f->rows;
 
+    if (o->n_red == 0) {
+        *r = (ChainRows){.scale = 1, .after = o->after, .max = -1, .sum = -1};
+        set_body(f, o->value);
+        return NULL;
+    }
     if (o->n_red != 2 || o->red[0].op != R_MAX || o->red[1].op != R_SUM ||
         o->red[0].rescale)
         return "other reductions than max x and sum exp(x - max)";
@@ -134,20 +153,13 @@ const char *chain_find_rows(ChainForm *f)
     if (!is_weight(o->red[1].term, x, o->red[0].step) ||
         !is_weight(o->value, x, o->red[0].step))
         return "other values than exp(x - max)";
-    *r = (ChainRows){.scale = 1, .after = o->after, .max = o->red[0].step,
-                     .sum = o->red[1].step};
+    *r = (ChainRows){.softmax = true, .scale = 1, .after = o->after,
+                     .max = o->red[0].step, .sum = o->red[1].step};
     Uses u = {r->max, false};
     if (r->after)
         expr_visit(r->after, find_local, &u);
     if (u.found) /* the kernel has some value that is near it */
         return "results that need the greatest score itself";
-    x = expr_rewrite(g, x, write_out, (void *)f->chain);
-    x = take_mask(f, x);
-    x = take_scale(x, &r->scale);
-    r->body = x;
-    if (x->kind != E_LOCAL) {
-        f->ops += expr_ops(x);
-        expr_visit(x, count_special, f);
-    }
+    set_body(f, x);
     return NULL;
 }

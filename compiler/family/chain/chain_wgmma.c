@@ -86,8 +86,6 @@ static const char *check_maps(ChainForm *f)
         f->ta.n.axis[0].n != 1 || f->ta.n.axis[0].v[0] != f->col ||
         f->tb.n.n != 1)
         return "columns that are not one number";
-    if (f->tb.b.k_major)
-        return "columns that are neighbours along the second sum";
     if (!f->ta.a.k_major || !f->ta.b.k_major)
         return "factors of the scores that do not lie along their sum";
     return axis_of(&f->ta.m, f->row) ? NULL : "rows in another order";
@@ -177,10 +175,13 @@ static size_t round_up(size_t n, size_t to)
 
 static void plan_smem(ChainKernel *w)
 {
-    size_t col = (size_t)(w->d_boxes + w->n_boxes) * 128;
+    size_t first = (size_t)w->bj * (size_t)w->d_boxes * 128;
 
+    w->second_bytes = w->f->tb.b.k_major
+                          ? (size_t)(w->bj / 64) * (size_t)w->bn * 128
+                          : (size_t)w->bj * (size_t)w->n_boxes * 128;
     w->smem = (size_t)w->bm * (size_t)w->d_boxes * 128 +
-              (size_t)w->stages * (size_t)w->bj * col;
+              (size_t)w->stages * (first + w->second_bytes);
     if (w->pack)
         w->smem += (size_t)w->bm * (size_t)w->pack * 2;
     w->smem = round_up(w->smem + (size_t)(2 + 4 * w->stages) * 8, 1024);
@@ -224,6 +225,8 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     w->threads = w->consumers == 1 ? 160 : (w->consumers + 1) * 128;
     w->b.t = (Tile){.bm = w->bm, .bn = w->bn, .bk = w->bj, .stages = w->stages,
                     .split = 1, .threads = w->threads};
+    if (f->tb.b.k_major && w->bj % 64)
+        return "blocks of columns that are no rows of 128 bytes";
     plan_pack(w);
     plan_smem(w);
     plan_regs(w);
@@ -264,10 +267,11 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
     if (chain_open(f, g, gr, o))
         return 0;
-    int one = (int)round_up((size_t)f->J, 16); /* block with all columns */
+    int one = (int)round_up((size_t)f->J, f->tb.b.k_major ? 64 : 16);
     for (int c = 1; c <= 3; c++)
         for (int i = -1; i < (int)(sizeof widths / sizeof *widths); i++) {
             int bj = i < 0 ? one : widths[i];
+            /* the first has all columns */
             if (bj > (i < 0 ? 256 : one) || (i >= 0 && bj == one))
                 continue;
             for (int stages = bj == one ? 1 : 2; stages <= 2; stages++) {
@@ -296,7 +300,7 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 /* Clocks of a warpgroup's step, a block of columns: of the SM's tensor cores,
  * its special functions, and its other arithmetic. */
 typedef struct Clocks {
-    double mm, special, alu;
+    double mm, special, alu; /* alu: as it takes beside the others */
 } Clocks;
 
 static Clocks step_of(const ChainKernel *w)
@@ -307,9 +311,9 @@ static Clocks step_of(const ChainKernel *w)
     Clocks s;
 
     s.mm = points * (d + w->bn) / 2048;
-    s.special = points * (1 + f->special) / 16;
+    s.special = points * (f->rows.softmax + f->special) / 16;
     /* max, scale, sum, half a conversion, half of scaling the sums */
-    s.alu = points * (4.5 + f->ops) / 128;
+    s.alu = points * ((f->rows.softmax ? 7.4 : 1) + 1.1 * f->ops) / 128;
     return s;
 }
 
@@ -319,7 +323,7 @@ enum { STEP = 50, UNORDERED = 150, MASKED = 100, LONE_STEP = 600 };
 
 static double issue(const Clocks *s)
 {
-    return s->special + 1.65 * s->alu;
+    return s->special + s->alu;
 }
 
 /* Of n warpgroups of an SM that all do one. */

@@ -1,13 +1,15 @@
-/* chain_wgmma.h - two products with a softmax between them, on Hopper.
+/* chain_wgmma.h - two products and what lies between them, on Hopper.
  *
  * A block has a tile of rows i, 64 a consumer warpgroup. One warp loads: the
  * first product's rows once, and a ring of blocks of columns j, what they are
  * made of and what they are multiplied with. Scores stay where wgmma leaves
- * them, become exponentials, and are the next product's operand in registers.
- * The scores of the next block are under way before this one's are multiplied,
- * and named barriers let one warpgroup's exponentials run beside the others'
- * products. What a row has so far is scaled when a later block raises its
- * maximum by more than 2^8: until then, f16 and f32 have the room. */
+ * them, become what they are multiplied as, such as exponentials, and are the
+ * next product's operand in registers. The scores of the next block are under
+ * way before this one's are multiplied, and named barriers let one warpgroup's
+ * exponentials run beside the others' products. What a row has so far is
+ * scaled when a later block raises its maximum by more than 2^8: until then,
+ * f16 and f32 have the room.
+ */
 #ifndef DCC_FAMILY_CHAIN_WGMMA_H
 #define DCC_FAMILY_CHAIN_WGMMA_H
 
@@ -15,11 +17,12 @@
 #include "group/chain.h"
 #include "group/online.h"
 
-/* Scores as the kernel has them: x = scale * body where they are live, -inf
- * elsewhere. */
+/* What becomes of scores: x = scale * body where they are live, -inf elsewhere,
+ * of which exp(x - max x) is multiplied; or x itself, with 0 elsewhere. */
 typedef struct ChainRows {
+    bool softmax;
     const Expr *body;    /* of CHAIN_SUM, indices and reads */
-    double scale;        /* > 0 */
+    double scale;        /* > 0; 1 without softmax */
     Guard live;          /* affine, on the row, the column and batch */
     const Expr *after;   /* multiplies the sums in the end, of row locals */
     int max, sum;        /* between's steps */
@@ -49,7 +52,7 @@ typedef struct ChainKernel {
     int bm, bn, pack;    /* bn: N in whole columns of wgmma */
     int d_boxes, n_boxes, m_tiles, j_tiles;
     int resident, threads, regs;
-    size_t smem;
+    size_t smem, second_bytes;
     Kernel *k;
     const char *id[3];   /* of the tiles: rows, the first's columns, the
                             second's */
@@ -62,6 +65,15 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
 /* NULL, or why the variant cannot be. */
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v);
 void chain_build(ChainKernel *w, Group *gr, Kernel *k);
+/* chain_wgmma_load.c: the maps; the copies of the block's rows, of a block of
+ * the first product's columns at j0, and of the second's; where the block is,
+ * and from which block of columns to which there may be live scores. */
+void chain_maps(ChainKernel *w);
+const char *chain_load_rows(ChainKernel *w);
+const char *chain_load_first(ChainKernel *w);
+const char *chain_load_second(ChainKernel *w);
+const char *chain_place(ChainKernel *w);
+const char *chain_range(ChainKernel *w);
 /* chain_softmax.c: fills f->rows. */
 const char *chain_find_rows(ChainForm *f);
 

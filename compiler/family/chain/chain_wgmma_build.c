@@ -80,7 +80,7 @@ static void constants(ChainKernel *w)
     kernel_constant(g, k, "ROWS_BYTES", (int64_t)w->bm * w->d_boxes * 128,
                     "");
     kernel_constant(g, k, "FIRST_BYTES", col * w->d_boxes, "");
-    kernel_constant(g, k, "SECOND_BYTES", col * w->n_boxes,
+    kernel_constant(g, k, "SECOND_BYTES", (int64_t)w->second_bytes,
                     "that TMA brings at a time");
 }
 
@@ -96,9 +96,14 @@ static void shared_memory(ChainKernel *w)
     kernel_smem(g, w->k, 1024,
                 arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
                              w->id[1], w->d_boxes), NULL);
-    kernel_smem(g, w->k, 1024,
-                arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
-                             w->id[2], w->n_boxes), NULL);
+    if (w->f->tb.b.k_major)
+        kernel_smem(g, w->k, 1024,
+                    arena_printf(a, "%s %s_tile[STAGES][BJ / 64][BN][64]", type,
+                                 w->id[2]), NULL);
+    else
+        kernel_smem(g, w->k, 1024,
+                    arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
+                                 w->id[2], w->n_boxes), NULL);
     if (w->pack)
         kernel_smem(g, w->k, 128,
                     arena_printf(a, "%s out_rows[CONSUMERS * 4][16][COLS]",
@@ -108,222 +113,6 @@ static void shared_memory(ChainKernel *w)
                 NULL);
     kernel_smem(g, w->k, 8,
                 "uint64_t second_full[STAGES], second_empty[STAGES]", NULL);
-}
-
-/* ---- tensor maps ----------------------------------------------------- */
-
-typedef struct Uses {
-    const Tensor *t;
-    bool found;
-} Uses;
-
-static void find_use(const Expr *e, void *ctx)
-{
-    Uses *u = ctx;
-
-    u->found |= e->kind == E_READ && e->tensor == u->t;
-}
-
-/* Whether the kernel touches t other than through a map. */
-static bool touches(const ChainKernel *w, const Tensor *t)
-{
-    const Group *second = w->f->chain->second;
-    Uses u = {t, false};
-
-    expr_visit(w->f->rows.body, find_use, &u);
-    if (w->f->rows.after)
-        expr_visit(w->f->rows.after, find_use, &u);
-    for (int i = 0; i < second->n_step; i++) {
-        if (second->step[i].op == R_NONE)
-            expr_visit(second->step[i].value, find_use, &u);
-        u.found |= second->step[i].tensor == t;
-    }
-    return u.found;
-}
-
-/* `rows` of the box along `axis`, and 64 neighbours. */
-static void add_map(ChainKernel *w, const TmaOperand *o, const char *id,
-                    const Axis *axis, int rows)
-{
-    Kernel *k = w->k;
-    const Tensor *t = o->op->read->tensor;
-    TileMap *m = &k->map[k->n_map++];
-
-    *m = (TileMap){.name = arena_printf(w->b.g->arena, "%s_map", id),
-                   .offset = o->offset, .rank = o->rank, .swizzle = true};
-    for (int i = 0; i < k->n_arg; i++)
-        if (k->arg[i].tensor == t) {
-            m->arg = i;
-            k->arg[i].mapped = !touches(w, t);
-        }
-    for (int d = 0; d < o->rank; d++) {
-        const TmaDim *dim = &o->dim[d];
-        int box = d == 0 ? 64 : dim->axis == axis ? rows : 1;
-        m->dim[d] = dim->extent;
-        m->stride[d] = dim->stride * type_bytes(t->type);
-        m->box[d] = box * dim->step;
-        m->step[d] = dim->step;
-    }
-}
-
-static const Axis *axis_with(const Axes *side, const Var *v)
-{
-    for (int i = 0; i < side->n; i++)
-        for (int j = 0; j < side->axis[i].n; j++)
-            if (side->axis[i].v[j] == v)
-                return &side->axis[i];
-    return NULL;
-}
-
-/* The number of an axis from its digits' names. */
-static void name_axis(ChainKernel *w, const Axis *a)
-{
-    IdxPool *p = w->b.g->pool;
-    const Idx *e = idx_const(p, 0);
-    int64_t radix = 1;
-    Buf b = {0};
-
-    if (a->n == 1)
-        return;
-    for (int i = a->n - 1; i >= 0; i--) {
-        e = idx_add(p, e, idx_scale(p, idx_var(p, a->v[i]), radix));
-        radix *= a->v[i]->extent;
-    }
-    cprint_idx(&b, &w->b.cp, e, 2);
-    cprint_name(&w->b.cp, a->linear, buf_take(&b, w->b.g->arena));
-}
-
-/* The copies of a tile: a box for each 64 neighbours, which are along `fast`,
- * at `origin` along `axis`. */
-static const char *put_copies(ChainKernel *w, const Tma *t, const TmaOperand *o,
-                              const char *id, int boxes, const char *slot,
-                              const Var *fast, const Var *along,
-                              const char *origin, const char *barrier)
-{
-    CPrint *cp = &w->b.cp;
-    CScope scope = cprint_open(cp);
-    Buf b = {0};
-
-    cprint_name(cp, along, origin);
-    cprint_name(cp, fast, boxes > 1 ? "c * 64" : "0");
-    for (int i = 0; i < t->m.n; i++)
-        name_axis(w, &t->m.axis[i]);
-    if (boxes > 1)
-        buf_printf(&b, "#pragma unroll\nfor (int c = 0; c < %d; ++c)\n    ",
-                   boxes);
-    buf_printf(&b, "dcc_tma_load_%dd(smem.%s_tile%s[%s], &%s_map, ", o->rank,
-               id, slot, boxes > 1 ? "c" : "0", id);
-    for (int d = 0; d < o->rank; d++) {
-        cprint_idx(&b, cp, o->dim[d].at, 0);
-        buf_puts(&b, ", ");
-    }
-    buf_printf(&b, "&smem.%s);\n", barrier);
-    cprint_close(cp, scope);
-    return buf_take(&b, w->b.g->arena);
-}
-
-/* ---- the block's place ----------------------------------------------- */
-
-static void put_batch(ChainKernel *w, Buf *b, const char *number)
-{
-    const ChainForm *f = w->f;
-    int64_t below = f->batches, radix = 1;
-
-    for (int i = 0; i < f->n_batch; i++) {
-        const Var *v = f->batch[i];
-        below /= v->extent;
-        buf_printf(b, "const int %s = ", cprint_var(&w->b.cp, v));
-        if (v->extent == 1)
-            buf_puts(b, "0");
-        else {
-            buf_puts(b, number);
-            cprint_digit(b, below, radix > 1 ? v->extent : 0);
-            radix *= v->extent;
-        }
-        buf_puts(b, ";\n");
-    }
-}
-
-static const char *place(ChainKernel *w)
-{
-    Buf b = {0};
-    const char *number = "batch";
-
-    if (w->f->batches == 1) {
-        buf_puts(&b, "const int m0 = (TILES_M - 1 - (int)blockIdx.x) * BM;\n");
-        number = "0";
-    } else if (w->group > 1) {
-        /* the longest first; neighbours read other columns, but few */
-        buf_puts(&b, "// GROUP of the batch run together, their longest rows "
-                     "first\n"
-                     "const int tile = blockIdx.x;\n"
-                     "const int from = tile / (GROUP * TILES_M) * GROUP;\n"
-                     "const int at = tile - from * TILES_M;\n");
-        buf_puts(&b, w->f->batches % w->group
-                         ? "const int more = min((int)GROUP, BATCHES - from);\n"
-                           "const int batch = from + at % more;\n"
-                           "const int m0 = (TILES_M - 1 - at / more) * BM;\n"
-                         : "const int batch = from + at % GROUP;\n"
-                           "const int m0 = (TILES_M - 1 - at / GROUP) * "
-                           "BM;\n");
-    } else {
-        buf_puts(&b, "const int batch = blockIdx.x / TILES_M;\n"
-                     "const int m0 = blockIdx.x % TILES_M * BM;\n");
-    }
-    put_batch(w, &b, number);
-    return buf_take(&b, w->b.g->arena);
-}
-
-/* e without the column, at the row of the tile where it is greatest; as text
- * of its quotient by d. */
-static const char *greatest(ChainKernel *w, const Idx *e, int64_t d, int sign)
-{
-    const ChainForm *f = w->f;
-    IdxPool *p = w->b.g->pool;
-    CScope scope = cprint_open(&w->b.cp);
-    Buf b = {0};
-
-    e = idx_sub(p, e, idx_scale(p, idx_var(p, f->col),
-                                idx_coef(e, f->col)));
-    if (idx_coef(e, f->row) > 0)
-        e = idx_addc(p, e, idx_coef(e, f->row) * (w->bm - 1));
-    cprint_name(&w->b.cp, f->row, "m0");
-    cprint_idx(&b, &w->b.cp, idx_scale(p, idx_floor(p, e, d), sign), 0);
-    cprint_close(&w->b.cp, scope);
-    return buf_take(&b, w->b.g->arena);
-}
-
-/* The blocks of columns from `begin` to `last` in which a score may live. */
-static const char *range(ChainKernel *w)
-{
-    const ChainForm *f = w->f;
-    Arena *a = w->b.g->arena;
-    const char *last = "J - 1", *begin = "0";
-    Buf b = {0};
-
-    for (int i = 0; i < f->rows.live.n; i++) {
-        const Idx *e = f->rows.live.cond[i].e;
-        int64_t c = idx_coef(e, f->col);
-        if (c < 0)
-            last = arena_printf(a, "min(%s, %s)", last, greatest(w, e, -c, 1));
-        if (c > 0)
-            begin = arena_printf(a, "max(%s, %s)", begin,
-                                 greatest(w, e, c, -1));
-    }
-    bool cut = strcmp(last, "J - 1"), late = strcmp(begin, "0");
-    if (w->j_tiles == 1) {
-        buf_puts(&b, "const int begin = 0, last = 0;  // all columns at once"
-                     "\n");
-    } else if (cut || late) {
-        buf_puts(&b, "// blocks of columns in which there are scores\n");
-        buf_printf(&b, cut ? "const int last = max(0, %s) / BJ;\n"
-                           : "const int last = (%s) / BJ;\n", last);
-        buf_printf(&b, late ? "const int begin = min(last, %s / BJ);\n"
-                            : "const int begin = %s;\n", begin);
-    } else {
-        buf_puts(&b, "const int begin = 0, last = (J - 1) / BJ;\n");
-    }
-    return buf_take(&b, a);
 }
 
 /* ---- scores ---------------------------------------------------------- */
@@ -386,7 +175,8 @@ static const char *mask(ChainKernel *w)
         each = or_also(a, each, arena_printf(a, "%s >= J", col));
     }
     if (*each) {
-        buf_printf(&in, "if (%s)\n    score[c] = -INFINITY;\n", each);
+        buf_printf(&in, "if (%s)\n    score[c] = %s;\n", each,
+                   f->rows.softmax ? "-INFINITY" : "0.0f");
         buf_printf(&b, "if (%s) {\n"
                        "    #pragma unroll\n"
                        "    for (int c = 0; c < BJ / 2; ++c) {\n", some);
@@ -436,40 +226,66 @@ static const char *value(ChainKernel *w)
     return buf_take(&b, w->b.g->arena);
 }
 
-static const char *scale(const ChainKernel *w)
+/* What a row has so far. */
+static const char *state(const ChainKernel *w)
 {
     Buf b = {0};
 
+    if (!w->f->rows.softmax)
+        return "";
+    buf_puts(&b, "const float scale = ");
     cprint_float(&b, (float)(w->f->rows.scale * M_LOG2E));
-    return arena_printf(w->b.g->arena, "%s", buf_take(&b, w->b.g->arena));
+    buf_puts(&b, ";  // of scores, in powers of two\n"
+                 "float most[2], sum[2], grow[2];\n");
+    return buf_take(&b, w->b.g->arena);
 }
 
-/* What multiplies a row's sums. */
+static const char *weigh(const ChainKernel *w)
+{
+    Buf b = {0};
+
+    if (!w->f->rows.softmax)
+        return "";
+    template_fill(&b, "chain_wgmma_softmax.cu.in", NULL, 0);
+    return buf_take(&b, w->b.g->arena);
+}
+
+static const char *rescale(const ChainKernel *w)
+{
+    Buf b = {0};
+
+    if (!w->f->rows.softmax)
+        return "";
+    template_fill(&b, "chain_wgmma_rescale.cu.in", NULL, 0);
+    return buf_take(&b, w->b.g->arena);
+}
+
+/* What multiplies a row's sums, and before it what its lanes have to add. */
 static const char *after(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     CPrint *cp = &w->b.cp;
     CScope scope = cprint_open(cp);
     Arena *a = w->b.g->arena;
-    Buf b = {0}, in = {0};
+    Buf b = {0}, in = {0}, row = {0};
 
-    if (!f->rows.after) {
-        cprint_close(cp, scope);
-        return "after[r] = 1.0f;\n";
+    if (!f->rows.after)
+        return "";
+    if (f->rows.softmax) {
+        cp->local[f->rows.sum] = "sum[r]";
+        buf_puts(&row, "sum[r] = dcc_warp_sum<4>(sum[r]);\n");
     }
-    Buf times = {0};
-    cprint_float(&times, (float)f->rows.scale);
-    cp->local[f->rows.max] =
-        arena_printf(a, "(most[r] * %s)", buf_text(&times));
-    buf_free(&times);
-    cp->local[f->rows.sum] = "sum[r]";
-    bool uses = expr_uses(f->rows.after, f->row);
-    if (uses)
-        buf_printf(&b, "const int %s = min(m0 + top + lane / 4 + r * 8, M - "
-                       "1);\n", cprint_var(cp, f->row));
+    if (expr_uses(f->rows.after, f->row))
+        buf_printf(&row, "const int %s = min(m0 + top + lane / 4 + r * 8, M - "
+                         "1);\n", cprint_var(cp, f->row));
     const char *text = cprint_bind(&in, cp, f->rows.after, "t");
-    buf_printf(&b, "%safter[r] = %s;\n", buf_text(&in), text);
+    buf_printf(&row, "%safter[r] = %s;\n", buf_text(&in), text);
+    buf_puts(&b, "float after[2];\n#pragma unroll\n"
+                 "for (int r = 0; r < 2; ++r) {\n");
+    cprint_lines(&b, buf_text(&row), 4);
+    buf_puts(&b, "}\n");
     buf_free(&in);
+    buf_free(&row);
     cprint_close(cp, scope);
     return buf_take(&b, a);
 }
@@ -490,7 +306,9 @@ static void place_pair(Contract *x, Buf *b)
 {
     ChainKernel *w = (ChainKernel *)x; /* x is its first member */
 
-    x->sum = "(acc[0][j * (COLS / 2) + q * 2 + e] * after[q % 2])";
+    x->sum = w->f->rows.after
+                 ? "(acc[0][j * (COLS / 2) + q * 2 + e] * after[q % 2])"
+                 : "acc[0][j * (COLS / 2) + q * 2 + e]";
     buf_puts(b, "const int m = m0 + top + q % 2 * 8 + lane / 4;\n"
                 "const int n = j * COLS + q / 2 * 8 + lane % 4 * 2;\n");
     put_bounds(w, b, "n");
@@ -506,9 +324,12 @@ static void place_piece(Contract *x, Buf *b)
 
 static void place_point(Contract *x, Buf *b)
 {
-    x->sum = arena_printf(x->g->arena, "(acc[0][j * 4 + i %% 2 * 2 + %s] * "
-                                       "after[i %% 2])",
-                          x->vec >= 2 ? "e" : "c");
+    const char *column = x->vec >= 2 ? "e" : "c";
+
+    x->sum = arena_printf(x->g->arena, ((ChainKernel *)x)->f->rows.after
+                              ? "(acc[0][j * 4 + i %% 2 * 2 + %s] * "
+                                "after[i %% 2])"
+                              : "acc[0][j * 4 + i %% 2 * 2 + %s]", column);
     buf_printf(b, "const int m = m0 + top + i %% 2 * 8 + lane / 4;\n"
                   "const int n = j * 8 + lane %% 4 * 2%s;\n",
                x->vec >= 2 ? "" : " + c");
@@ -592,16 +413,6 @@ static const char *prefetch(const ChainKernel *w)
     return s;
 }
 
-static void maps(ChainKernel *w)
-{
-    const ChainForm *f = w->f;
-    const Axis *row = axis_with(&f->ta.m, f->row);
-
-    add_map(w, &f->ta.a, w->id[0], row, w->bm);
-    add_map(w, &f->ta.b, w->id[1], axis_with(&f->ta.n, f->col), w->bj);
-    add_map(w, &f->tb.b, w->id[2], axis_with(&f->tb.k, f->col), w->bj);
-}
-
 static const char *loop(ChainKernel *w)
 {
     bool turns = w->consumers > 1;
@@ -611,11 +422,12 @@ static const char *loop(ChainKernel *w)
                        : ""},
         {"PASS", turns ? "dcc_barrier_arrive(1 + (warpgroup + 1) % CONSUMERS, "
                          "256);\n"
-                       : ""}};
+                       : ""},
+        {"RESCALE", rescale(w)}};
 
     if (w->j_tiles == 1)
         return "";
-    template_fill(&b, "chain_wgmma_loop.cu.in", slot, 2);
+    template_fill(&b, "chain_wgmma_loop.cu.in", slot, 3);
     return buf_take(&b, w->b.g->arena);
 }
 
@@ -623,12 +435,12 @@ static void put_kernel(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
-    const char *type = type_name(f->elem), *places = place(w);
-    const Var *k = f->ta.k.axis[0].linear, *n = f->tb.n.axis[0].linear;
+    const char *type = type_name(f->elem), *places = chain_place(w);
+    bool along = f->tb.b.k_major;
     bool turns = w->consumers > 1 && w->j_tiles > 1;
     Slot slot[] = {
         {"PLACE", places},
-        {"RANGE", range(w)},
+        {"RANGE", chain_range(w)},
         {"PREFETCH", prefetch(w)},
         {"SHRINK", registers(w, false)},
         {"GROW", registers(w, true)},
@@ -636,28 +448,31 @@ static void put_kernel(ChainKernel *w)
         {"CONSUMER_WAIT", w->k->waits
                               ? "dcc_grid_wait();  // results, and what scores "
                                 "read\n" : ""},
-        {"LOAD_ROWS", put_copies(w, &f->ta, &f->ta.a, w->id[0], w->d_boxes, "",
-                                 k, f->row, "m0", "rows_full")},
-        {"LOAD_FIRST", put_copies(w, &f->ta, &f->ta.b, w->id[1], w->d_boxes,
-                                  "[first_slot]", k, f->col, "j0",
-                                  "first_full[first_slot]")},
-        {"LOAD_SECOND", put_copies(w, &f->tb, &f->tb.b, w->id[2], w->n_boxes,
-                                   "[slot]", n, f->col, "j0",
-                                   "second_full[slot]")},
+        {"LOAD_ROWS", chain_load_rows(w)},
+        {"LOAD_FIRST", chain_load_first(w)},
+        {"LOAD_SECOND", chain_load_second(w)},
         {"ROWS_A", arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0]"
                                    "[warpgroup * 64])", w->id[0])},
         {"FIRST_B", arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0])",
                                  w->id[1])},
-        {"SECOND_B", arena_printf(a, "dcc_wgmma_mn_major(smem.%s_tile[0], "
-                                     "BJ * 128)", w->id[2])},
+        {"SECOND_B", arena_printf(a, along
+                                         ? "dcc_wgmma_k_major(smem.%s_tile[0])"
+                                         : "dcc_wgmma_mn_major(smem.%s_tile[0],"
+                                           " BJ * 128)", w->id[2])},
         {"FIRST_TILE", arena_printf(a, "%s_tile", w->id[1])},
         {"SECOND_TILE", arena_printf(a, "%s_tile", w->id[2])},
         {"FIRST", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj,
                                type)},
-        {"SECOND", arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<1>", w->bn,
-                                type)},
-        {"SECOND_STEP", "kk * 128"},
-        {"SCALE", scale(w)},
+        {"SECOND", arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->bn,
+                                type, !along)},
+        {"SECOND_STEP", along ? "kk / 4 * (BN * 8) + kk % 4 * 2"
+                              : "kk * 128"},
+        {"STATE", state(w)},
+        {"WEIGH", weigh(w)},
+        {"ABOUT", f->rows.softmax
+                      ? "// What rows have so far is scaled where the greatest "
+                        "score grows by more\n// than a factor of 2^8.\n"
+                      : ""},
         {"VALUE", value(w)},
         {"MASK", mask(w)},
         {"ROUND", f->elem == T_F16 ? "dcc_to_f16" : "dcc_to_bf16"},
@@ -708,7 +523,7 @@ void chain_build(ChainKernel *w, Group *gr, Kernel *k)
     name_all(w);
     constants(w);
     shared_memory(w);
-    maps(w);
+    chain_maps(w);
     put_kernel(w);
     finish(w);
 }

@@ -1,0 +1,279 @@
+#include "family/chain/chain_wgmma.h"
+
+#include <string.h>
+
+/* Where a block of a chain is, and what it loads. */
+
+/* ---- tensor maps ----------------------------------------------------- */
+
+typedef struct Uses {
+    const Tensor *t;
+    bool found;
+} Uses;
+
+static void find_use(const Expr *e, void *ctx)
+{
+    Uses *u = ctx;
+
+    u->found |= e->kind == E_READ && e->tensor == u->t;
+}
+
+/* Whether the kernel touches t other than through a map. */
+static bool touches(const ChainKernel *w, const Tensor *t)
+{
+    const Group *second = w->f->chain->second;
+    Uses u = {t, false};
+
+    expr_visit(w->f->rows.body, find_use, &u);
+    if (w->f->rows.after)
+        expr_visit(w->f->rows.after, find_use, &u);
+    for (int i = 0; i < second->n_step; i++) {
+        if (second->step[i].op == R_NONE)
+            expr_visit(second->step[i].value, find_use, &u);
+        u.found |= second->step[i].tensor == t;
+    }
+    return u.found;
+}
+
+/* `rows` of the box along `axis`, and 64 neighbours. */
+static void add_map(ChainKernel *w, const TmaOperand *o, const char *id,
+                    const Axis *axis, int rows)
+{
+    Kernel *k = w->k;
+    const Tensor *t = o->op->read->tensor;
+    TileMap *m = &k->map[k->n_map++];
+
+    *m = (TileMap){.name = arena_printf(w->b.g->arena, "%s_map", id),
+                   .offset = o->offset, .rank = o->rank, .swizzle = true};
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tensor == t) {
+            m->arg = i;
+            k->arg[i].mapped = !touches(w, t);
+        }
+    for (int d = 0; d < o->rank; d++) {
+        const TmaDim *dim = &o->dim[d];
+        int box = d == 0 ? 64 : dim->axis == axis ? rows : 1;
+        m->dim[d] = dim->extent;
+        m->stride[d] = dim->stride * type_bytes(t->type);
+        m->box[d] = box * dim->step;
+        m->step[d] = dim->step;
+    }
+}
+
+static const Axis *axis_with(const Axes *side, const Var *v)
+{
+    for (int i = 0; i < side->n; i++)
+        for (int j = 0; j < side->axis[i].n; j++)
+            if (side->axis[i].v[j] == v)
+                return &side->axis[i];
+    return NULL;
+}
+
+/* The number of an axis from its digits' names. */
+static void name_axis(ChainKernel *w, const Axis *a)
+{
+    IdxPool *p = w->b.g->pool;
+    const Idx *e = idx_const(p, 0);
+    int64_t radix = 1;
+    Buf b = {0};
+
+    if (a->n == 1)
+        return;
+    for (int i = a->n - 1; i >= 0; i--) {
+        e = idx_add(p, e, idx_scale(p, idx_var(p, a->v[i]), radix));
+        radix *= a->v[i]->extent;
+    }
+    cprint_idx(&b, &w->b.cp, e, 2);
+    cprint_name(&w->b.cp, a->linear, buf_take(&b, w->b.g->arena));
+}
+
+/* A tile: `boxes` of 64 neighbours along `fast`, from `first` on, and of rows
+ * along `along` from `origin` on. */
+typedef struct Boxes {
+    const Tma *t;
+    const TmaOperand *o;
+    const char *id, *slot, *barrier;
+    int boxes;
+    const Var *fast, *along;
+    const char *first, *origin;
+} Boxes;
+
+static const char *put_copies(ChainKernel *w, const Boxes *x)
+{
+    CPrint *cp = &w->b.cp;
+    CScope scope = cprint_open(cp);
+    Arena *a = w->b.g->arena;
+    bool many = x->boxes > 1, zero = !strcmp(x->first, "0");
+    Buf b = {0};
+
+    cprint_name(cp, x->along, x->origin);
+    cprint_name(cp, x->fast, !many ? x->first
+                             : zero ? "c * 64"
+                                    : arena_printf(a, "%s + c * 64", x->first));
+    for (int i = 0; i < x->t->m.n; i++)
+        name_axis(w, &x->t->m.axis[i]);
+    if (many)
+        buf_printf(&b, "#pragma unroll\nfor (int c = 0; c < %d; ++c)\n    ",
+                   x->boxes);
+    buf_printf(&b, "dcc_tma_load_%dd(smem.%s_tile%s[%s], &%s_map, ",
+               x->o->rank, x->id, x->slot, many ? "c" : "0", x->id);
+    for (int d = 0; d < x->o->rank; d++) {
+        cprint_idx(&b, cp, x->o->dim[d].at, 0);
+        buf_puts(&b, ", ");
+    }
+    buf_printf(&b, "&smem.%s);\n", x->barrier);
+    cprint_close(cp, scope);
+    return buf_take(&b, a);
+}
+
+const char *chain_load_rows(ChainKernel *w)
+{
+    const Tma *t = &w->f->ta;
+    Boxes x = {t, &t->a, w->id[0], "", "rows_full", w->d_boxes,
+               t->k.axis[0].linear, w->f->row, "0", "m0"};
+
+    return put_copies(w, &x);
+}
+
+const char *chain_load_first(ChainKernel *w)
+{
+    const Tma *t = &w->f->ta;
+    Boxes x = {t, &t->b, w->id[1], "[first_slot]", "first_full[first_slot]",
+               w->d_boxes, t->k.axis[0].linear, w->f->col, "0", "j0"};
+
+    return put_copies(w, &x);
+}
+
+const char *chain_load_second(ChainKernel *w)
+{
+    const Tma *t = &w->f->tb;
+    const Var *n = t->n.axis[0].linear;
+    Boxes x = {t, &t->b, w->id[2], "[slot]", "second_full[slot]", w->n_boxes,
+               n, w->f->col, "0", "j0"};
+
+    if (t->b.k_major) {
+        x.boxes = w->bj / 64;
+        x.fast = w->f->col;
+        x.along = n;
+        x.first = "j0";
+        x.origin = "0";
+    }
+    return put_copies(w, &x);
+}
+
+/* ---- the block's place ----------------------------------------------- */
+
+static void put_batch(ChainKernel *w, Buf *b, const char *number)
+{
+    const ChainForm *f = w->f;
+    int64_t below = f->batches, radix = 1;
+
+    for (int i = 0; i < f->n_batch; i++) {
+        const Var *v = f->batch[i];
+        below /= v->extent;
+        buf_printf(b, "const int %s = ", cprint_var(&w->b.cp, v));
+        if (v->extent == 1)
+            buf_puts(b, "0");
+        else {
+            buf_puts(b, number);
+            cprint_digit(b, below, radix > 1 ? v->extent : 0);
+            radix *= v->extent;
+        }
+        buf_puts(b, ";\n");
+    }
+}
+
+const char *chain_place(ChainKernel *w)
+{
+    Buf b = {0};
+    const char *number = "batch";
+
+    if (w->f->batches == 1) {
+        buf_puts(&b, "const int m0 = (TILES_M - 1 - (int)blockIdx.x) * BM;\n");
+        number = "0";
+    } else if (w->group > 1) {
+        /* the longest first; neighbours read other columns, but few */
+        buf_puts(&b, "// GROUP of the batch run together, their longest rows "
+                     "first\n"
+                     "const int tile = blockIdx.x;\n"
+                     "const int from = tile / (GROUP * TILES_M) * GROUP;\n"
+                     "const int at = tile - from * TILES_M;\n");
+        buf_puts(&b, w->f->batches % w->group
+                         ? "const int more = min((int)GROUP, BATCHES - from);\n"
+                           "const int batch = from + at % more;\n"
+                           "const int m0 = (TILES_M - 1 - at / more) * BM;\n"
+                         : "const int batch = from + at % GROUP;\n"
+                           "const int m0 = (TILES_M - 1 - at / GROUP) * "
+                           "BM;\n");
+    } else {
+        buf_puts(&b, "const int batch = blockIdx.x / TILES_M;\n"
+                     "const int m0 = blockIdx.x % TILES_M * BM;\n");
+    }
+    put_batch(w, &b, number);
+    return buf_take(&b, w->b.g->arena);
+}
+
+/* e without the column, at the row of the tile where it is greatest; as text
+ * of its quotient by d. */
+static const char *greatest(ChainKernel *w, const Idx *e, int64_t d, int sign)
+{
+    const ChainForm *f = w->f;
+    IdxPool *p = w->b.g->pool;
+    CScope scope = cprint_open(&w->b.cp);
+    Buf b = {0};
+
+    e = idx_sub(p, e, idx_scale(p, idx_var(p, f->col),
+                                idx_coef(e, f->col)));
+    if (idx_coef(e, f->row) > 0)
+        e = idx_addc(p, e, idx_coef(e, f->row) * (w->bm - 1));
+    cprint_name(&w->b.cp, f->row, "m0");
+    cprint_idx(&b, &w->b.cp, idx_scale(p, idx_floor(p, e, d), sign), 0);
+    cprint_close(&w->b.cp, scope);
+    return buf_take(&b, w->b.g->arena);
+}
+
+/* The blocks of columns from `begin` to `last` in which a score may live. */
+const char *chain_range(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    Arena *a = w->b.g->arena;
+    const char *last = "J - 1", *begin = "0";
+    Buf b = {0};
+
+    for (int i = 0; i < f->rows.live.n; i++) {
+        const Idx *e = f->rows.live.cond[i].e;
+        int64_t c = idx_coef(e, f->col);
+        if (c < 0)
+            last = arena_printf(a, "min(%s, %s)", last, greatest(w, e, -c, 1));
+        if (c > 0)
+            begin = arena_printf(a, "max(%s, %s)", begin,
+                                 greatest(w, e, c, -1));
+    }
+    bool cut = strcmp(last, "J - 1"), late = strcmp(begin, "0");
+    if (w->j_tiles == 1) {
+        buf_puts(&b, "const int begin = 0, last = 0;  // all columns at once"
+                     "\n");
+    } else if (cut || late) {
+        buf_puts(&b, "// blocks of columns in which there are scores\n");
+        buf_printf(&b, cut ? "const int last = max(0, %s) / BJ;\n"
+                           : "const int last = (%s) / BJ;\n", last);
+        buf_printf(&b, late ? "const int begin = min(last, %s / BJ);\n"
+                            : "const int begin = %s;\n", begin);
+    } else {
+        buf_puts(&b, "const int begin = 0, last = (J - 1) / BJ;\n");
+    }
+    return buf_take(&b, a);
+}
+
+void chain_maps(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    const Axis *row = axis_with(&f->ta.m, f->row);
+
+    add_map(w, &f->ta.a, w->id[0], row, w->bm);
+    add_map(w, &f->ta.b, w->id[1], axis_with(&f->ta.n, f->col), w->bj);
+    if (f->tb.b.k_major)
+        add_map(w, &f->tb.b, w->id[2], &f->tb.n.axis[0], w->bn);
+    else
+        add_map(w, &f->tb.b, w->id[2], axis_with(&f->tb.k, f->col), w->bj);
+}
