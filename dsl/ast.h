@@ -279,6 +279,7 @@ struct AstStmt {
         struct {
             bool output;  /* `output t .. = e;` */
             bool indexed; /* brackets on the left, `t[] = e` included */
+            bool add;     /* `+=` */
             Args left;    /* ARG_VALUE, ARG_INDEX, ARG_PACK */
             AstExpr *value;
         } def;

@@ -218,7 +218,7 @@ static void dump_stmt(Buf *b, const AstStmt *s, int indent)
         buf_puts(b, s->def.indexed ? "[" : "");
         dump_args(b, &s->def.left);
         buf_printf(b, "%s%s", s->def.indexed ? "]" : "",
-                   s->def.output ? " output" : "");
+                   s->def.output ? " output" : s->def.add ? " +" : "");
     }
     dump_type(b, s->type);
     dump_tail(b, s, indent);

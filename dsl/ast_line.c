@@ -355,7 +355,7 @@ static void put_def(Line *l, const AstStmt *s)
         buf_puts(&l->text, " : ");
         line_type(l, s->type, 3);
     }
-    buf_puts(&l->text, " =");
+    buf_puts(&l->text, s->def.add ? " +=" : " =");
     blank(l, LINE_LAST);
     line_expr(l, s->def.value, 0);
     buf_putc(&l->text, ';');

@@ -41,23 +41,70 @@ static bool hides_value(Check *c, const AstStmt *s)
 
 /* ---- the left side */
 
-static void check_left_name(Check *c, const Arg *x, bool state)
+/* What a plain name on the left is: a value where it is a loop variable or an
+ * attribute, or data where there is something to write into; else an index. */
+static void check_left_name(Check *c, const Arg *x, bool exists, bool state)
 {
     Name n = x->value->name;
     Sym *v = scope_find(c, SPACE_VALUE, n.text);
     Sym *t = scope_find(c, SPACE_TENSOR, n.text);
 
-    if (v && (state || v->kind == SYM_SCAN))
+    if ((v && (state || v->kind != SYM_SIZE)) ||
+        scope_bound(c, n.text, false)) /* a diagonal */
         return;
     if (!v && t && t->rank == 0 && sym_is_tensor(t)) {
         scope_read(t);
-        if (state)
+        if (exists)
             return;
     }
     scope_bind_index(c, n);
 }
 
-static void check_left(Check *c, AstStmt *s, bool state)
+static void bind_inner(Check *c, const AstExpr *e);
+
+static void bind_inner_args(Check *c, const Args *a)
+{
+    for (int i = 0; i < a->n; i++)
+        if (a->arg[i].value)
+            bind_inner(c, a->arg[i].value);
+}
+
+/* Names within an expression on the left that mean nothing yet are indices. */
+static void bind_inner(Check *c, const AstExpr *e)
+{
+    switch (e->kind) {
+    case EXPR_NAME:
+        if (!scope_bound(c, e->name.text, false) &&
+            !scope_find(c, SPACE_VALUE, e->name.text) &&
+            !scope_find(c, SPACE_TENSOR, e->name.text))
+            scope_bind_index(c, e->name);
+        break;
+    case EXPR_READ: bind_inner_args(c, &e->read.at); break;
+    case EXPR_CALL: bind_inner_args(c, &e->call.args); break;
+    case EXPR_CAST: bind_inner(c, e->cast.value); break;
+    case EXPR_UNARY: bind_inner(c, e->unary.value); break;
+    case EXPR_BINARY:
+        bind_inner(c, e->binary.left);
+        bind_inner(c, e->binary.right);
+        break;
+    case EXPR_SELECT:
+        bind_inner(c, e->select.cond);
+        bind_inner(c, e->select.yes);
+        bind_inner(c, e->select.no);
+        break;
+    case EXPR_NUMBER:
+    case EXPR_STRING:
+    case EXPR_REDUCE:
+    case EXPR_LIST: break;
+    }
+}
+
+static bool is_inner(const Arg *x)
+{
+    return x->kind == ARG_VALUE && x->value->kind != EXPR_NAME;
+}
+
+static void check_left(Check *c, AstStmt *s, bool exists, bool state)
 {
     Args *left = &s->def.left;
 
@@ -69,15 +116,34 @@ static void check_left(Check *c, AstStmt *s, bool state)
         else if (x->kind == ARG_INDEX)
             scope_bind_index(c, x->name);
         else if (x->value->kind == EXPR_NAME)
-            check_left_name(c, x, state);
-        else if (!state)
-            diag_error(c->diag, x->at, "only an index stands on the left of a "
-                       "definition");
+            check_left_name(c, x, exists, state);
     }
-    for (int i = 0; i < left->n && state; i++)
-        if (left->arg[i].kind == ARG_VALUE &&
-            left->arg[i].value->kind != EXPR_NAME)
+    for (int i = 0; i < left->n; i++)
+        if (is_inner(&left->arg[i]))
+            bind_inner(c, left->arg[i].value);
+    for (int i = 0; i < left->n; i++)
+        if (is_inner(&left->arg[i]))
             check_expr(c, left->arg[i].value, MODE_INDEXED);
+}
+
+/* May the definition leave a rest to others, or as it was? */
+static bool is_partial(Check *c, const AstStmt *s)
+{
+    for (int i = 0; i < s->def.left.n; i++) {
+        const Arg *x = &s->def.left.arg[i];
+        bool twice = false;
+        if (x->kind == ARG_INDEX || is_inner(x) ||
+            (x->kind == ARG_VALUE &&
+             !scope_bound(c, x->value->name.text, false)))
+            return true;
+        for (int j = 0; j < i && x->kind == ARG_VALUE; j++)
+            twice |= s->def.left.arg[j].kind == ARG_VALUE &&
+                     !strcmp(s->def.left.arg[j].value->name.text,
+                             x->value->name.text);
+        if (twice)
+            return true;
+    }
+    return s->def.add;
 }
 
 static int left_rank(const Args *left)
@@ -171,8 +237,14 @@ static void check_definition(Check *c, AstStmt *s)
     bool state = old && old->kind == SYM_STATE;
 
     if (s->def.indexed) {
-        check_left(c, s, state);
+        check_left(c, s, old != NULL, state);
+        if (s->def.add && !old)
+            diag_error(c->diag, s->name.at, "'%s' has no value yet to add to; "
+                       "'%s : f32[N] = 0;' would give it one", s->name.text,
+                       s->name.text);
         check_expr(c, s->def.value, MODE_INDEXED);
+        if (old && is_partial(c, s) && old->kind == SYM_TENSOR && !old->output)
+            scope_read(old);
     } else {
         check_expr(c, s->def.value, MODE_WHOLE);
     }

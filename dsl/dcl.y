@@ -73,7 +73,7 @@ static Loc after(Loc a)
 %token PARAM "'param'" STATE "'state'" FOR "'for'" IN "'in'" IF "'if'"
 %token ELSE "'else'" SCAN "'scan'" AS "'as'" OR "'or'" REQUIRE "'require'"
 %token DOTS "'..'" ARROW "'->'" EQ "'=='" NE "'!='" LE "'<='" GE "'>='"
-%token AND "'&&'" OROR "'||'"
+%token AND "'&&'" OROR "'||'" ADD "'+='"
 %token QUOTE "a string" QUOTE_END "'\"'" HOLE "'{'" HOLE_END "the string's '}'"
 %token <name> NAME "a name" NUM "a number" ELEM "an element type" TEXT "text"
 
@@ -305,6 +305,12 @@ def: NAME opt_type '=' expr ';' {
         $$->def.indexed = true;
         $$->def.left = $2;
         $$->def.value = $5;
+    }
+    | NAME left ADD expr ';' {
+        $$ = build_stmt(p, STMT_DEF, @$, $1, NULL);
+        $$->def.indexed = $$->def.add = true;
+        $$->def.left = $2;
+        $$->def.value = $4;
     }
     ;
 left: '[' ']' { $$ = (Args){0}; }

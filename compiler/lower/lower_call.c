@@ -47,7 +47,9 @@ static Ref run_body(Lower *l, Frame *f)
 
     l->frame = f;
     lower_body(l, &it->body);
-    const Sym *s = lower_find(f, it->result.text, S_TENSOR);
+    Sym *s = lower_find(f, it->result.text, S_TENSOR);
+    if (s && !f->failed)
+        parts_settle(l, s);
     if (s && !f->failed)
         r = s->ref;
     else if (diag_errors(l->d) == errors && !l->stop)

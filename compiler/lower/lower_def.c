@@ -1,6 +1,6 @@
 /* lower_def.c - definitions: statements that make tensors, and writes to
  * state. */
-#include "lower/lower_priv.h"
+#include "lower/lower_parts.h"
 
 /* ---- making tensors */
 
@@ -219,8 +219,8 @@ static bool is_identity(const Ref *r)
 
 void def_output(Lower *l, Sym *s, Span at)
 {
+    parts_settle(l, s);
     Tensor *t = s->ref.t;
-
     s->owner = OWN_OUTPUT;
     if (s->ref.bad)
         return;
@@ -243,14 +243,6 @@ void def_output(Lower *l, Sym *s, Span at)
 }
 
 /* ---- what is declared of a definition */
-
-typedef struct Declared {
-    bool elem, shape;
-    Type type;
-    int rank;
-    int64_t dim[MAX_RANK];
-    Span at;
-} Declared;
 
 static bool declared(Lower *l, const AstStmt *s, const Sym *state, Declared *d)
 {
@@ -283,195 +275,6 @@ static bool declared(Lower *l, const AstStmt *s, const Sym *state, Declared *d)
 
 /* ---- indexed definitions */
 
-/* One dimension of a left side: an index to be made, or an expression. */
-typedef struct LeftDim {
-    const Arg *arg;
-    const AstExpr *at; /* of a state's left side, where it is no new index */
-    Name name;
-    int pack;          /* how many, where it is a pack; else -1 */
-    int64_t dim[MAX_RANK];
-    int index;         /* in l->index */
-} LeftDim;
-
-static bool is_new_index(Lower *l, const Arg *a)
-{
-    const char *name;
-
-    if (a->kind == ARG_INDEX)
-        return true;
-    if (a->kind != ARG_VALUE || a->value->kind != EXPR_NAME)
-        return false;
-    name = a->value->name.text;
-    const Sym *t = lower_find(l->frame, name, S_TENSOR);
-    return !lower_find(l->frame, name, S_VALUE) &&
-           !(t && !t->ref.bad && t->ref.rank == 0);
-}
-
-static bool left_pack(Lower *l, LeftDim *p)
-{
-    const char *name = p->arg->name.text;
-
-    p->name = p->arg->name;
-    p->name.at = p->arg->at;
-    p->pack = pack_dims(l, name, p->dim);
-    if (p->pack < 0)
-        diag_error(l->d, p->arg->at, "'%s..' is no pack of this signature",
-                   name);
-    return p->pack >= 0;
-}
-
-static bool left_range(Lower *l, LeftDim *p)
-{
-    int64_t from, to;
-    const Arg *a = p->arg;
-
-    if (!const_range(l, a->range, &from, &to))
-        return false;
-    if (from != 0 || to < 1) {
-        diag_error(l->d, a->at, from ? "on the left a range starts at 0, not "
-                   "%lld" : "the range 0..%lld is empty",
-                   (long long)(from ? from : to));
-        return false;
-    }
-    p->dim[0] = to;
-    return true;
-}
-
-static bool left_one(Lower *l, const AstStmt *s, LeftDim *p, bool state)
-{
-    const Arg *a = p->arg;
-
-    p->pack = -1;
-    if (a->kind == ARG_PACK)
-        return left_pack(l, p);
-    if (is_new_index(l, a)) {
-        p->name = a->kind == ARG_INDEX ? a->name : a->value->name;
-        return !a->range.from || left_range(l, p);
-    }
-    if (!state) {
-        diag_error(l->d, a->at, "'%s' is defined at every index: '%s' cannot "
-                   "stand on the left; only a state is written in part",
-                   s->name.text, lower_text(l, a->value));
-        return false;
-    }
-    p->at = a->value;
-    return true;
-}
-
-/* The extent of a new index from its declared dimension and the reads. */
-static bool left_infer(Lower *l, const AstStmt *s, LeftDim *p,
-                       const Declared *d, int pos)
-{
-    Extent x = {0};
-
-    if (d->shape)
-        range_agree(l, p->name.text, &x, d->dim[pos], d->at,
-                    arena_printf(l->a, "dimension %d of '%s'", pos,
-                                 s->name.text));
-    if (p->arg->range.from) {
-        if (x.n && x.n != p->dim[0]) {
-            diag_error(l->d, p->arg->at, "'%s' runs over %lld, but dimension "
-                       "%d of '%s' has %lld", p->name.text,
-                       (long long)p->dim[0], pos, s->name.text,
-                       (long long)x.n);
-            diag_note(l->d, d->at, "it is declared here");
-            return false;
-        }
-        return true;
-    }
-    range_infer(l, s->def.value, p->name.text, &x);
-    if (!x.bad && !x.n && !x.lost)
-        diag_error(l->d, p->arg->at, "nothing says what '%s' runs over; write "
-                   "'%s in 0..N'", p->name.text, p->name.text);
-    p->dim[0] = x.n;
-    return !x.bad && x.n;
-}
-
-static bool left_twice(Lower *l, const LeftDim *p)
-{
-    const Index *old = index_find(l, p->name.text, p->pack >= 0);
-
-    if (old) {
-        diag_error(l->d, p->arg->at, "index '%s' stands twice on the left",
-                   p->name.text);
-        diag_note(l->d, old->at, "the first is here");
-    }
-    return old != NULL;
-}
-
-static bool left_rank(Lower *l, const AstStmt *s, const LeftDim *p, int n,
-                      const Declared *d)
-{
-    int rank = 0;
-
-    for (int i = 0; i < n; i++)
-        rank += p[i].pack >= 0 ? p[i].pack : 1;
-    if (rank > MAX_RANK) {
-        diag_error(l->d, s->at, "'%s' has %d dimensions; at most %d are "
-                   "possible", s->name.text, rank, (int)MAX_RANK);
-        return false;
-    }
-    if (!d->shape || d->rank == rank)
-        return true;
-    diag_error(l->d, s->name.at, "'%s' has %d %s here, declared are %d",
-               s->name.text, rank, rank == 1 ? "dimension" : "dimensions",
-               d->rank);
-    diag_note(l->d, d->at, "it is declared %s here",
-              lower_dims(l, d->rank, d->dim));
-    return false;
-}
-
-/* Pushes the indices of a left side; false after an error. */
-static bool left_side(Lower *l, const AstStmt *s, LeftDim *p, const Declared *d,
-                      bool state)
-{
-    int n = s->def.left.n, pos = 0;
-    bool ok = true;
-
-    for (int i = 0; i < n; i++) {
-        p[i].arg = &s->def.left.arg[i];
-        ok = left_one(l, s, &p[i], state) && ok;
-    }
-    if (!ok || !left_rank(l, s, p, n, d))
-        return false;
-    for (int i = 0; i < n; i++) {
-        bool pack = p[i].pack >= 0;
-        p[i].index = -1;
-        if (!p[i].at) {
-            bool good = !left_twice(l, &p[i]) &&
-                        (pack || left_infer(l, s, &p[i], d, pos));
-            ok = ok && good;
-            if (good) {
-                p[i].index = l->n_index;
-                index_push(l, p[i].name, pack, pack ? p[i].pack : 1, p[i].dim,
-                           0);
-            }
-        }
-        pos += pack ? p[i].pack : 1;
-    }
-    return ok;
-}
-
-static bool pack_fits(Lower *l, const AstStmt *s, const LeftDim *p, int n,
-                      const Declared *d)
-{
-    int pos = 0;
-
-    for (int i = 0; i < n && d->shape; i++) {
-        for (int j = 0; j < p[i].pack; j++)
-            if (p[i].dim[j] != d->dim[pos + j]) {
-                diag_error(l->d, p[i].arg->at, "'%s' is %lld here in dimension "
-                           "%d, declared is %lld", s->name.text,
-                           (long long)p[i].dim[j], pos + j,
-                           (long long)d->dim[pos + j]);
-                diag_note(l->d, d->at, "it is declared here");
-                return false;
-            }
-        pos += p[i].pack >= 0 ? p[i].pack : 1;
-    }
-    return true;
-}
-
 /* What is left of a budget of nodes after e, written out; at least 0. */
 static int spend(const Expr *e, int budget)
 {
@@ -500,11 +303,10 @@ static Ref scalar(Lower *l, Val v, Type t)
 
 static Ref indexed(Lower *l, const AstStmt *s, const Declared *d)
 {
-    LeftDim *p = arena_array(l->a, LeftDim, s->def.left.n + 1);
     int from = l->n_var;
+    Left left;
 
-    if (!left_side(l, s, p, d, false) ||
-        !pack_fits(l, s, p, s->def.left.n, d))
+    if (left_is_partial(l, s) || !left_side(l, s, d, true, &left))
         return ref_bad();
     Val v = lower_expr(l, s->def.value);
     if (v.bad)
@@ -563,45 +365,6 @@ static Ref whole(Lower *l, const AstStmt *s, const Declared *d)
 
 /* ---- state */
 
-/* One store index of a write to state: inside for certain, or guarded. No two
- * points write one element: every index on the left has a dimension where it
- * stands alone. */
-static bool store_index(Lower *l, const Sym *s, Span at, int i, const Idx *e,
-                        Guard *where)
-{
-    int64_t n = s->ref.dim[i];
-
-    if (e->lo >= 0 && e->hi < n)
-        return true;
-    if (idx_has_data(e)) {
-        *where = guard_within(l->p, *where, e, 0, n);
-        return true;
-    }
-    diag_error(l->d, at, "'%s' is written outside: the index runs from %lld to "
-               "%lld, dimension %d has %lld", s->name, (long long)e->lo,
-               (long long)e->hi, i, (long long)n);
-    diag_note(l->d, s->at, "'%s' is declared here", s->name);
-    return false;
-}
-
-static bool state_left(Lower *l, const AstStmt *s, const Sym *sym,
-                       const LeftDim *p, const Idx **store, Guard *where)
-{
-    bool ok = true;
-    int pos = 0;
-
-    for (int i = 0; i < s->def.left.n; i++) {
-        int n = p[i].pack >= 0 ? p[i].pack : 1;
-        for (int j = 0; j < n; j++, pos++) {
-            store[pos] = p[i].at ? range_index(l, p[i].at)
-                                 : l->index[p[i].index].idx[j];
-            ok = store[pos] && store_index(l, sym, p[i].arg->at, pos,
-                                           store[pos], where) && ok;
-        }
-    }
-    return ok;
-}
-
 static Tensor *next_version(Lower *l, const Sym *sym)
 {
     Tensor *old = sym->ref.t;
@@ -632,29 +395,70 @@ static Ref write_state(Lower *l, const Sym *sym, Val v, const Idx **store,
     return ref_tensor(new);
 }
 
+/* The whole state as r has it. */
+static Ref write_all(Lower *l, const Sym *sym, const Ref *r, Span at_text)
+{
+    int n_index = l->n_index, from = l->n_var;
+    const Idx *at[MAX_RANK];
+
+    for (int i = 0; i < sym->ref.rank; i++) {
+        Name name = {arena_printf(l->a, "i%d", i), at_text};
+        index_push(l, name, false, 1, &sym->ref.dim[i], 0);
+        at[i] = l->index[l->n_index - 1].idx[0];
+    }
+    Ref new = write_state(l, sym, ref_read(l, r, at), at, (Guard){0}, from);
+    index_pop(l, n_index, from);
+    return new;
+}
+
+/* Can the indices be told from where they store? */
+static bool left_tells(Lower *l, const Left *left, int from)
+{
+    const Idx *point[MAX_RANK];
+    Part p = {.n_var = l->n_var - from, .rank = left->rank,
+              .var = l->var + from,
+              .inverse = arena_array(l->a, const Idx *, l->n_var - from + 1)};
+
+    if (p.n_var > MAX_LEFT)
+        return false;
+    for (int i = 0; i < left->rank; i++) {
+        p.left[i] = left->at[i];
+        point[i] = idx_var(l->p, idx_new_var(l->p, "u", MAX_SIZE));
+    }
+    return part_invert(l, &p, point);
+}
+
 static Ref state_indexed(Lower *l, const AstStmt *s, const Sym *sym,
                          const Declared *d)
 {
-    LeftDim *p = arena_array(l->a, LeftDim, s->def.left.n + 1);
-    const Idx *store[MAX_RANK];
     int from = l->n_var;
     Guard where = {0};
+    Left left;
 
-    if (!left_side(l, s, p, d, true) ||
-        !pack_fits(l, s, p, s->def.left.n, d))
+    if (!left_side(l, s, d, false, &left) ||
+        !left_inside(l, s->name.text, &left, d, &where))
         return ref_bad();
-    if (!state_left(l, s, sym, p, store, &where))
-        return ref_bad();
+    bool tells = left_tells(l, &left, from);
     Val v = lower_expr(l, s->def.value);
-    return write_state(l, sym, v, store, where, from);
+    if (!v.bad && !tells && !left.data && !s->def.add) {
+        diag_error(l->d, s->at, "two points of this definition may define one "
+                   "element: its indices cannot be told from where it stores; "
+                   "'+=' would add them");
+        return ref_bad();
+    }
+    if (v.bad || (tells && !s->def.add))
+        return write_state(l, sym, v, left.at, where, from);
+    Ref base = sym->ref;
+    Ref r = scatter(l, l->target.name, &left, v, s->def.add, &base,
+                    sym->ref.t->type, from);
+    l->n_var = from;
+    return r.bad ? r : write_all(l, sym, &r, s->at);
 }
 
 static Ref state_whole(Lower *l, const AstStmt *s, const Sym *sym,
                        const Declared *d)
 {
     Type t = d->type;
-    int n_index = l->n_index, from = l->n_var;
-    const Idx *at[MAX_RANK];
     Ref r = is_bare(l, s->def.value)
                 ? whole_eval(l, s->def.value, l->target.name)
                 : whole_build(l, s->def.value, l->target.name, &t, -1, NULL);
@@ -668,15 +472,7 @@ static Ref state_whole(Lower *l, const AstStmt *s, const Sym *sym,
         diag_note(l->d, d->at, "'%s' is declared here", s->name.text);
         return ref_bad();
     }
-    for (int i = 0; i < d->rank; i++) {
-        Name name = {arena_printf(l->a, "i%d", i), s->at};
-        index_push(l, name, false, 1, &d->dim[i], 0);
-        at[i] = l->index[l->n_index - 1].idx[0];
-    }
-    Val v = ref_read(l, &r, at);
-    r = write_state(l, sym, v, at, (Guard){0}, from);
-    index_pop(l, n_index, from);
-    return r;
+    return write_all(l, sym, &r, s->at);
 }
 
 static void def_state(Lower *l, const AstStmt *s, Sym *sym)
@@ -702,6 +498,40 @@ static void def_state(Lower *l, const AstStmt *s, Sym *sym)
         sym->ref = r;
 }
 
+/* ---- definitions that leave a rest */
+
+/* Does s define a part of what its name is? A range that is written may be
+ * meant so where nobody has read the name. */
+static bool in_parts(Lower *l, const AstStmt *s, const Sym *sym)
+{
+    if (!s->def.indexed || (sym && sym->owner != OWN_LOCAL) ||
+        lower_find(l->frame, s->name.text, S_VALUE))
+        return false;
+    return s->def.add || (sym && sym->parts) || left_is_partial(l, s) ||
+           (sym && !sym->read && !sym->ref.bad && left_has_range(s));
+}
+
+static void def_part(Lower *l, const AstStmt *s, Sym *sym)
+{
+    int from = l->n_var;
+    Declared d;
+
+    if (sym && sym->ref.bad)
+        return;
+    bool ok = declared(l, s, NULL, &d) &&
+              (s->def.add || left_has_data(l, s)
+                   ? scatter_add(l, s, &d, sym, from)
+                   : parts_add(l, s, &d, sym, from));
+    if (!sym)
+        sym = lower_find(l->frame, s->name.text, S_TENSOR);
+    if (ok && s->def.output) {
+        def_output(l, sym, s->at);
+    } else if (!ok) {
+        sym = lower_sym(l, S_TENSOR, s->name);
+        sym->ref.bad = true;
+    }
+}
+
 /* ---- */
 
 void lower_def(Lower *l, const AstStmt *s)
@@ -714,12 +544,16 @@ void lower_def(Lower *l, const AstStmt *s)
     l->target = (Target){full_name(l, s->name.text), s->at, l->g->n_stmt};
     if (state && state->owner == OWN_STATE) {
         def_state(l, s, state);
+    } else if (in_parts(l, s, state)) {
+        def_part(l, s, state);
     } else {
         Ref r = ref_bad();
         if (declared(l, s, NULL, &d))
             r = s->def.indexed ? indexed(l, s, &d) : whole(l, s, &d);
         index_pop(l, n_index, n_var);
         Sym *sym = define(l, s->name, r);
+        if (sym)
+            sym->whole = !s->def.indexed;
         if (sym && s->def.output && sym->owner == OWN_LOCAL)
             def_output(l, sym, s->at);
     }

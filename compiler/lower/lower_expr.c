@@ -357,6 +357,7 @@ static Val lower_name(Lower *l, const AstExpr *e)
         diag_error(l->d, e->at, "'%s' is not defined here", name);
         return val_bad();
     }
+    parts_settle(l, s);
     s->read = true;
     if (s->ref.bad)
         return val_bad();

@@ -72,7 +72,12 @@ typedef struct Sym {
     Owner owner;
     bool read;
     bool by_output;        /* `output` is written on its definition */
+    bool whole;            /* defined without indices, or over what it was */
+    struct Parts *parts;   /* defined in parts and not read since; ref has the
+                              rank only: see lower_parts.h */
 } Sym;
+
+typedef struct Parts Parts;
 
 /* Index names in use: one, or a pack's. */
 typedef struct Index {
@@ -226,6 +231,7 @@ Val range_read(Lower *l, const Ref *r, const Idx **at, const AstExpr *e);
 Val ref_read(Lower *l, const Ref *r, const Idx **at); /* known to be inside */
 /* An argument that is one index of a read or a left side. NULL: an error. */
 const Idx *range_index(Lower *l, const AstExpr *e);
+const Idx *range_index_val(Lower *l, const AstExpr *e, Val *v);
 Val lower_read(Lower *l, const AstExpr *e);
 
 /* lower_def.c */
@@ -238,6 +244,11 @@ Ref ref_tensor(Tensor *t);
 Ref ref_val(Val v);
 void def_output(Lower *l, Sym *s, Span at);
 Stmt *def_stmt(Lower *l, Tensor *t, const Var **out, int n, const Expr *e);
+
+/* lower_parts.c */
+/* A name that was defined in parts is a tensor from here on: before it is
+ * read. */
+void parts_settle(Lower *l, Sym *sym);
 
 /* lower_whole.c */
 /* An argument or a whole definition: a Ref, made with that name if made. */

@@ -103,11 +103,13 @@ static int count_indices(Lower *l, const Args *at)
 
 static void infer_read(Lower *l, const AstExpr *e, const char *name, Extent *x)
 {
-    const Sym *s = lower_find(l->frame, e->read.name.text, S_TENSOR);
+    Sym *s = lower_find(l->frame, e->read.name.text, S_TENSOR);
     const Args *at = &e->read.at;
     int64_t dim[MAX_RANK];
     int pos = 0;
 
+    if (s)
+        parts_settle(l, s);
     infer_args(l, at, name, x);
     if (e->read.outside)
         range_infer(l, e->read.outside, name, x);
@@ -157,7 +159,14 @@ void range_infer(Lower *l, const AstExpr *e, const char *name, Extent *x)
 
 const Idx *range_index(Lower *l, const AstExpr *e)
 {
-    Val v = lower_expr(l, e);
+    Val v;
+
+    return range_index_val(l, e, &v);
+}
+
+const Idx *range_index_val(Lower *l, const AstExpr *e, Val *out)
+{
+    Val v = *out = lower_expr(l, e);
 
     if (v.bad)
         return NULL;
@@ -373,6 +382,7 @@ Val lower_read(Lower *l, const AstExpr *e)
 
     if (!s)
         return unknown_tensor(l, e);
+    parts_settle(l, s);
     s->read = true;
     int n = read_indices(l, e, at);
     if (n < 0 || s->ref.bad)

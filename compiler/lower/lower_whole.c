@@ -67,6 +67,7 @@ static void scan_name(Lower *l, Whole *w, const AstExpr *e)
 
     if (!s || lower_find(l->frame, e->name.text, S_VALUE))
         return;
+    parts_settle(l, s);
     s->read = true;
     join_shape(l, w, &s->ref, e->at);
 }
@@ -186,6 +187,7 @@ Ref whole_eval(Lower *l, const AstExpr *e, const char *name)
                  ? lower_find(l->frame, e->name.text, S_TENSOR) : NULL;
 
     if (s && !lower_find(l->frame, e->name.text, S_VALUE)) {
+        parts_settle(l, s);
         s->read = true;
         return s->ref;
     }

@@ -4,7 +4,6 @@ model m {
   input pos : i32;
   y[D] = x[D, 0];
   z[i] = sum(i) x[i, i];
-  v[i, i] = x[i, i];
   w[] = sum(pos) x[pos, pos];
   for l in 0..3 { u[i] = sum(l) x[i, l]; }
   output y;

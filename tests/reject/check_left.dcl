@@ -1,10 +1,13 @@
 model m {
+  dim N = 2;
   input x : f32[4];
   input pos : i32;
   state s : f32[4];
-  a[0] = 3;
+  a[N] = 3;
   b[pos] = 3;
-  for l in 0..3 { c[l] = x[l]; }
+  c[p] += x[p];
+  d[i * e] = x[i];
+  f[x[0]] = x[i];
   s[pos % 4] = x[0];
   output y = x;
 }
