@@ -218,7 +218,10 @@ static void check_reduce(Check *c, AstExpr *e, Mode mode)
     }
     for (int i = 0; i < e->reduce.index.n; i++) {
         Arg *x = &e->reduce.index.arg[i];
-        check_range(c, &x->range);
+        if (x->range.from) { /* may depend on indices outside */
+            check_expr(c, x->range.from, mode);
+            check_expr(c, x->range.to, mode);
+        }
         if (x->kind == ARG_PACK)
             scope_bind_pack(c, x->name);
         else

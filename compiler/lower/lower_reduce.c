@@ -1,6 +1,8 @@
 /* lower_reduce.c - a reduction becomes a statement of its own. */
 #include "lower/lower_priv.h"
 
+#include <math.h>
+
 static bool name_taken(Lower *l, Name name)
 {
     const Index *ix = index_find(l, name.text, false);
@@ -11,18 +13,80 @@ static bool name_taken(Lower *l, Name name)
         s = t;
     if (!ix && !s)
         return false;
-    diag_error(l->d, name.at, "'%s' is in use; an index needs a name of its "
-               "own", name.text);
+    diag_error(l->d, name.at,
+               "'%s' is in use; an index needs a name of its "
+               "own",
+               name.text);
     diag_note(l->d, ix ? ix->at : s->at, "'%s' is declared here", name.text);
     return true;
 }
 
-static bool push_one(Lower *l, const AstExpr *e, const Arg *a)
+/* A reduction's ranges: the rectangle is its variables', of which the guard
+ * leaves what the ranges say. */
+typedef struct Ranges {
+    Guard in;
+    const Idx *count; /* terms at a point; NULL: not known as an index */
+    int64_t first;    /* of the only index */
+    int outer;        /* variables before the reduction's own */
+} Ranges;
+
+static bool uses_own(Lower *l, const Ranges *r, const Idx *e)
+{
+    for (int i = r->outer; i < l->n_var; i++)
+        if (idx_uses(e, l->var[i]))
+            return true;
+    return false;
+}
+
+/* A range whose ends depend on indices or data: all values that it may reach,
+ * and a guard. */
+static bool push_open(Lower *l, const Arg *a, Ranges *r)
+{
+    const Idx *from = range_index(l, a->range.from);
+    const Idx *to = from ? range_index(l, a->range.to) : NULL;
+    const int64_t most = 1 << 30; /* data that nobody promised go beyond */
+
+    if (!from || !to)
+        return false;
+    if (from->lo < -most || to->hi > most || to->hi - from->lo > most) {
+        diag_error(l->d, a->at,
+                   "nothing bounds the range of '%s'; min(.., N) "
+                   "or an input's range would",
+                   a->name.text);
+        return false;
+    }
+    int64_t n = to->hi - from->lo;
+    if (n < 1) {
+        diag_error(l->d, a->at,
+                   "the range of '%s' is empty whatever it "
+                   "depends on",
+                   a->name.text);
+        return false;
+    }
+    r->first = from->lo;
+    if (r->count && !uses_own(l, r, from) && !uses_own(l, r, to) &&
+        idx_is_const(r->count))
+        r->count = idx_scale(
+            l->p, idx_max(l->p, idx_sub(l->p, to, from), idx_const(l->p, 0)),
+            r->count->k);
+    else
+        r->count = NULL;
+    index_push(l, a->name, false, 1, &n, from->lo);
+    const Idx *k = l->index[l->n_index - 1].idx[0];
+    r->in = guard_add(l->p, r->in, idx_sub(l->p, k, from), 0);
+    r->in = guard_add(l->p, r->in, idx_addc(l->p, idx_sub(l->p, to, k), -1), 0);
+    return true;
+}
+
+static bool push_one(Lower *l, const AstExpr *e, const Arg *a, Ranges *r)
 {
     int64_t from = 0, to;
 
     if (name_taken(l, a->name))
         return false;
+    if (a->range.from &&
+        !(const_is(l, a->range.from) && const_is(l, a->range.to)))
+        return push_open(l, a, r);
     if (a->range.from) {
         if (!const_range(l, a->range, &from, &to))
             return false;
@@ -38,36 +102,44 @@ static bool push_one(Lower *l, const AstExpr *e, const Arg *a)
         if (x.bad || (x.lost && !x.n))
             return false;
         if (!x.n) {
-            diag_error(l->d, a->at, "nothing says what '%s' runs over; write "
-                       "'%s in 0..N'", a->name.text, a->name.text);
+            diag_error(l->d, a->at,
+                       "nothing says what '%s' runs over; write "
+                       "'%s in 0..N'",
+                       a->name.text, a->name.text);
             return false;
         }
         to = x.n;
     }
+    r->first = from;
+    r->count = r->count ? idx_scale(l->p, r->count, to) : NULL;
     index_push(l, a->name, false, 1, &to, from);
     if (to == 1) /* 1 x 1 windows read like none */
         l->index[l->n_index - 1].idx[0] = idx_const(l->p, from);
     return true;
 }
 
-static bool push_pack(Lower *l, const Arg *a)
+static bool push_pack(Lower *l, const Arg *a, Ranges *r)
 {
     int64_t dim[MAX_RANK];
     int n = pack_dims(l, a->name.text, dim);
 
     if (n < 0 || index_find(l, a->name.text, true)) {
-        diag_error(l->d, a->at, n < 0 ? "'%s..' is no pack of this signature"
-                   : "'%s..' is in use", a->name.text);
+        diag_error(l->d, a->at,
+                   n < 0 ? "'%s..' is no pack of this signature"
+                         : "'%s..' is in use",
+                   a->name.text);
         return false;
     }
     index_push(l, a->name, true, n, dim, 0);
+    for (int i = 0; i < n && r->count; i++)
+        r->count = idx_scale(l->p, r->count, dim[i]);
     return true;
 }
 
 static Reduce reduce_of(ReduceOp op)
 {
-    static const Reduce r[] = {R_SUM, R_SUM, R_PROD, R_MAX, R_MIN,
-                               R_ARGMAX, R_ARGMAX};
+    static const Reduce r[] = {R_SUM, R_SUM,    R_PROD,  R_MAX,
+                               R_MIN, R_ARGMAX, R_ARGMAX};
 
     return r[op];
 }
@@ -88,8 +160,10 @@ static bool too_deep(Lower *l, const AstExpr *e, int n)
 {
     if (n <= MAX_RANK)
         return false;
-    diag_error(l->d, e->at, "this reduction depends on %d indices; at most %d "
-               "are possible", n, (int)MAX_RANK);
+    diag_error(l->d, e->at,
+               "this reduction depends on %d indices; at most %d "
+               "are possible",
+               n, (int)MAX_RANK);
     return true;
 }
 
@@ -99,7 +173,9 @@ static const Expr *hoist(Lower *l, const AstExpr *e, Val term, int from)
     const Var **out = arena_array(l->a, const Var *, from + 1);
     int n = 0, n_red = l->n_var - from;
     Type acc = type_is_float(result_type(e->reduce.op, term.type)) &&
-               type_is_float(term.type) ? T_F32 : T_I32;
+                       type_is_float(term.type)
+                   ? T_F32
+                   : T_I32;
 
     for (int i = 0; i < from; i++)
         if (expr_uses(term.e, l->var[i]))
@@ -128,28 +204,85 @@ static const Expr *hoist(Lower *l, const AstExpr *e, Val term, int from)
     return expr_read(l->g, t, at, (Guard){0}, NULL);
 }
 
-static Val finish(Lower *l, const AstExpr *e, Val term, const Expr *read,
-                  double count)
+/* Of nothing: what a term outside of its range is taken for. */
+static double neutral(ReduceOp op, Type t)
 {
-    Val v = {.type = result_type(e->reduce.op, term.type), .e = read,
+    static const double least[] = {
+        [T_BOOL] = 0, [T_I8] = -128, [T_U8] = 0, [T_I32] = INT32_MIN};
+    static const double most[] = {
+        [T_BOOL] = 1, [T_I8] = 127, [T_U8] = 255, [T_I32] = INT32_MAX};
+
+    switch (op) {
+    case RED_SUM:
+    case RED_MEAN:
+        return 0;
+    case RED_PROD:
+        return 1;
+    case RED_MAX:
+    case RED_ARGMAX:
+    case RED_ARGMIN:
+        return type_is_float(t) ? -INFINITY : least[t];
+    case RED_MIN:
+        break;
+    }
+    return type_is_float(t) ? INFINITY : most[t];
+}
+
+static Val within(Lower *l, const AstExpr *e, Val term, Guard in)
+{
+    if (!in.n)
+        return term;
+    const Expr *v = val_as(l, term, term.type);
+    const Expr *none = expr_const(l->g, neutral(e->reduce.op, term.type),
+                                  v->type == T_BOOL        ? T_BOOL
+                                  : type_is_float(v->type) ? T_F32
+                                                           : T_I32);
+
+    term.e = expr_select(l->g, expr_of_guard(l->g, in), v, none, none->type);
+    term.known = false;
+    term.idx = NULL;
+    return term;
+}
+
+static bool take_mean(Lower *l, const AstExpr *e, const Ranges *r, Val *v)
+{
+    const Expr *sum = v->e;
+
+    if (!r->count) {
+        diag_error(l->d, e->at,
+                   "the ranges of a mean depend on each other: "
+                   "write a sum and divide it");
+        return false;
+    }
+    if (!type_is_float(sum->type))
+        sum = expr_cast(l->g, sum, T_F32);
+    if (idx_is_const(r->count))
+        v->e = expr_binary(l->g, F_MUL, sum,
+                           expr_const(l->g, 1 / (double)r->count->k, T_F32),
+                           T_F32);
+    else
+        v->e = expr_binary(l->g, F_DIV, sum,
+                           expr_cast(l->g, expr_index(l->g, r->count), T_F32),
+                           T_F32);
+    return true;
+}
+
+static Val finish(Lower *l, const AstExpr *e, Val term, const Expr *read,
+                  const Ranges *r)
+{
+    Val v = {.type = result_type(e->reduce.op, term.type),
+             .e = read,
              .weak = term.weak && e->reduce.op < RED_ARGMAX};
 
-    if (e->reduce.op == RED_MEAN) {
-        if (!type_is_float(read->type))
-            v.e = expr_cast(l->g, v.e, T_F32);
-        v.e = expr_binary(l->g, F_MUL, v.e,
-                          expr_const(l->g, 1 / count, T_F32), T_F32);
-    }
+    if (e->reduce.op == RED_MEAN && !take_mean(l, e, r, &v))
+        return val_bad();
     /* no range for argmax: a row of NaN has no greatest element */
     if (!type_is_float(v.type))
         v.idx = idx_data(l->p, read, INT32_MIN, INT32_MAX);
-    int64_t from = 0, to;
-    const Arg *a = &e->reduce.index.arg[0];
-    if (e->reduce.op >= RED_ARGMAX && a->range.from &&
-        const_range(l, a->range, &from, &to) && from) {
-        v.idx = idx_addc(l->p, v.idx, from);
+    if (e->reduce.op >= RED_ARGMAX && r->first) {
+        v.idx = idx_addc(l->p, v.idx, r->first);
         v.e = expr_binary(l->g, F_ADD, v.e,
-                          expr_const(l->g, (double)from, T_I32), T_I32);
+                          expr_const(l->g, (double)r->first, T_I32), T_I32);
     }
     return v;
 }
@@ -172,23 +305,23 @@ static Val reversed(Lower *l, Val v)
 Val lower_reduce(Lower *l, const AstExpr *e)
 {
     int n_index = l->n_index, n_var = l->n_var;
+    Ranges r = {.count = idx_const(l->p, 1), .outer = n_var};
     bool ok = true;
-    double count = 1;
     Val v = val_bad();
 
     for (int i = 0; i < e->reduce.index.n; i++) {
         const Arg *a = &e->reduce.index.arg[i];
-        ok = (a->kind == ARG_PACK ? push_pack(l, a) : push_one(l, e, a)) && ok;
+        ok = (a->kind == ARG_PACK ? push_pack(l, a, &r)
+                                  : push_one(l, e, a, &r)) &&
+             ok;
     }
     Val term = ok ? lower_expr(l, e->reduce.term) : val_bad();
     if (!term.bad && e->reduce.op == RED_ARGMIN)
         term = reversed(l, term);
     if (!term.bad) {
-        for (int i = n_var; i < l->n_var; i++)
-            count *= (double)l->var[i]->extent;
-        const Expr *read = hoist(l, e, term, n_var);
+        const Expr *read = hoist(l, e, within(l, e, term, r.in), n_var);
         if (read)
-            v = finish(l, e, term, read, count);
+            v = finish(l, e, term, read, &r);
     }
     index_pop(l, n_index, n_var);
     return v;
