@@ -1,10 +1,12 @@
 #include "front.h"
 
+#include "command/kind.h"
 #include "model/device.h"
 #include "dsl/dsl.h"
 #include "support/file.h"
+#include "support/near.h"
+#include "support/say.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 static const Source *read_source(Diag *d, const char *name)
@@ -13,6 +15,13 @@ static const Source *read_source(Diag *d, const char *name)
 
     if (!file_read(&text, name)) {
         diag_error(d, (Span){0}, "cannot read '%s': %s", name, file_error());
+        buf_free(&text);
+        return NULL;
+    }
+    const char *kind = kind_of(buf_text(&text), text.len);
+    if (kind) {
+        diag_error(d, (Span){0}, "'%s' is no program (.dcl): it is %s", name,
+                   kind);
         buf_free(&text);
         return NULL;
     }
@@ -62,80 +71,128 @@ int front_models(Arena *a, const Program *p, const char ***name)
     return n;
 }
 
-static int finish(Arena *a, Diag *d, Buf *out, int status)
+/* ---- dcc fmt, ops, devices */
+
+static int flush_out(Buf *out, int status)
 {
-    if (diag_errors(d))
-        status = 1;
-    diag_flush(d);
-    if (out->len && fputs(buf_text(out), stdout) == EOF)
-        status = 3;
-    if (fflush(stdout))
-        status = 3;
+    fputs(buf_text(out), stdout);
     buf_free(out);
-    arena_free(a);
     return status;
 }
 
-/* dcc fmt [-i] FILE...: canonical text to standard output or in place. */
-int command_fmt(int argc, char **argv)
+/* One file's canonical text to where it goes: 0, or an exit status. */
+static int format_one(Diag *d, const char *name, const Program *p,
+                      const Source *source, bool in_place, bool check, Buf *out)
 {
-    Arena *a = arena_new();
-    Diag *d = diag_new(a);
-    Buf out = {0};
-    bool in_place = argc > 0 && !strcmp(argv[0], "-i");
+    Buf text = {0};
     int status = 0;
 
-    if (argc - in_place < 1) {
-        fputs("usage: dcc fmt [-i] FILE...\n", stderr);
-        arena_free(a);
-        return 2;
-    }
-    for (int i = in_place; i < argc; i++) {
-        Program *p = parse(a, d, &argv[i], 1);
-        if (!p || diag_errors(d))
-            continue;
-        Buf text = {0};
-        ast_print(&text, p, NULL);
-        if (!in_place)
-            buf_puts(&out, buf_text(&text));
-        else if (!file_write(buf_text(&text), text.len, argv[i])) {
-            fprintf(stderr, "dcc: error: cannot write '%s': %s\n", argv[i],
-                    strerror(errno));
-            status = 3;
+    ast_print(&text, p, NULL);
+    if (check) {
+        if (strcmp(buf_text(&text), source->text)) {
+            buf_printf(out, "%s\n", name);
+            status = 1;
         }
-        buf_free(&text);
+    } else if (!in_place || !strcmp(name, "-")) {
+        buf_puts(out, buf_text(&text));
+    } else if (!file_write(buf_text(&text), text.len, name)) {
+        say_error("cannot write '%s': %s", name, file_error());
+        status = 3;
     }
-    return finish(a, d, &out, status);
+    (void)d;
+    buf_free(&text);
+    return status;
 }
 
-/* dcc ops [NAME] */
-int command_ops(int argc, char **argv)
+int command_fmt(Arena *a, Diag *d, char **file, int n, bool in_place,
+                bool check)
 {
-    Arena *a = arena_new();
-    Diag *d = diag_new(a);
     Buf out = {0};
+    int status = 0;
+
+    if (!n) {
+        say_error("dcc fmt wants a FILE, or - for standard input");
+        return 2;
+    }
+    for (int i = 0; i < n; i++) {
+        const Source *source = read_source(d, file[i]);
+        Program *p = source ? dsl_parse(a, d, &source, 1) : NULL;
+        if (!p || diag_errors(d))
+            continue;
+        int one = format_one(d, file[i], p, source, in_place, check, &out);
+        status = one > status ? one : status;
+    }
+    if (diag_errors(d) && !status)
+        status = 1;
+    return flush_out(&out, status);
+}
+
+/* The op of the library most like a name. */
+static const char *near_op(Arena *a, const Program *p, const char *name)
+{
+    const char **names = arena_array(a, const char *, p->n_item + 1);
+    int n = 0;
+
+    for (int i = 0; i < p->n_item; i++)
+        if (p->item[i]->kind != ITEM_MODEL)
+            names[n++] = p->item[i]->name.text;
+    return near_name(name, names, n);
+}
+
+int command_ops(Arena *a, Diag *d, char **name, int n)
+{
     Program *p = dsl_parse(a, d, NULL, 0);
+    Buf out = {0};
     int status = 0;
 
     dsl_check(a, d, p, false);
-    if (!diag_errors(d) && !dsl_ops(&out, p, argc ? argv[0] : NULL)) {
-        fprintf(stderr, "dcc: error: the library has no op '%s'\n", argv[0]);
+    if (diag_errors(d))
+        return 70;
+    if (!n)
+        dsl_ops(&out, p, NULL);
+    for (int i = 0; i < n; i++) {
+        if (out.len)
+            buf_putc(&out, '\n');
+        if (dsl_ops(&out, p, name[i]))
+            continue;
+        const char *near = near_op(a, p, name[i]);
+        say_error("the library has no op '%s'%s%s%s", name[i],
+                  near ? "; did you mean '" : "", near ? near : "",
+                  near ? "'?" : "");
         status = 1;
     }
-    return finish(a, d, &out, status);
+    return flush_out(&out, status);
 }
 
-int command_devices(void)
+static void put_device(const Device *dev)
 {
-    Arena *a = arena_new();
+    printf("%-9s sm_%d  %3d SMs  %5.0f GB/s  %5.1f TFLOP/s f32  "
+           "%4.0f f16 (mma)  %s\n",
+           dev->name, dev->sm, dev->sms, dev->hbm_gbs, dev->fma_tflops,
+           dev->mma_tflops, dev->title);
+}
+
+int command_devices(Arena *a, char **name, int n)
+{
+    const char **all = arena_array(a, const char *, device_count() + 1);
+    int status = 0;
 
     for (int i = 0; i < device_count(); i++) {
-        const Device *dev = device_find(a, device_name(a, i));
-        printf("%-9s sm_%d  %3d SMs  %5.0f GB/s  %5.1f TFLOP/s f32  "
-               "%4.0f f16 (mma)  %s\n",
-               dev->name, dev->sm, dev->sms, dev->hbm_gbs, dev->fma_tflops,
-               dev->mma_tflops, dev->title);
+        all[i] = device_name(a, i);
+        if (!n)
+            put_device(device_find(a, all[i]));
     }
-    arena_free(a);
-    return fflush(stdout) ? 3 : 0;
+    for (int i = 0; i < n; i++) {
+        const Device *dev = device_find(a, name[i]);
+        const char *near = near_name(name[i], all, device_count());
+        if (dev) {
+            put_device(dev);
+            continue;
+        }
+        say_error("unknown GPU '%s'%s%s%s", name[i],
+                  near ? "; did you mean '" : "", near ? near : "",
+                  near ? "'?" : "");
+        status = 1;
+    }
+    return status;
 }

@@ -17,8 +17,9 @@ struct Program *front_text(Arena *a, Diag *d, const char *name,
 int front_models(Arena *a, const struct Program *p, const char ***name);
 
 /* The commands that need no more than the tree. Exit statuses. */
-int command_fmt(int argc, char **argv);
-int command_ops(int argc, char **argv);
-int command_devices(void);
+int command_fmt(Arena *a, Diag *d, char **file, int n, bool in_place,
+                bool check);
+int command_ops(Arena *a, Diag *d, char **name, int n);
+int command_devices(Arena *a, char **name, int n);
 
 #endif

@@ -1,17 +1,20 @@
 /* main.c - the commands. Exit status: 0 done, 1 the user's error, 2 a bad
  * command line, 3 an environment failure, 70 a bug in dcc. */
 #include "command/driver.h"
-#include "front.h"
+#include "command/help.h"
 #include "command/output.h"
+#include "command/tune.h"
+#include "front.h"
 #include "import/import.h"
 #include "options.h"
-#include "command/tune.h"
 #include "support/file.h"
+#include "support/near.h"
+#include "support/say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 typedef struct Session {
     Arena *arena;
@@ -21,40 +24,60 @@ typedef struct Session {
     const char **model; int n_model; /* those to compile */
 } Session;
 
+/* " (did you mean 'B'?)", or what there is, or "". */
+static const char *hint(Session *s, const char *name, const char *const *names,
+                        int n)
+{
+    const char *near = near_name(name, names, n);
+    Buf b = {0};
+
+    if (near)
+        return arena_printf(s->arena, " (did you mean '%s'?)", near);
+    for (int i = 0; i < n && n <= 12; i++)
+        buf_printf(&b, "%s%s", i ? ", " : " (there is ", names[i]);
+    if (b.len)
+        buf_putc(&b, ')');
+    return buf_take(&b, s->arena);
+}
+
 static bool choose_models(Session *s, bool only_one)
 {
-    const char **all;
+    const char **all, *name = s->line.model;
     int n = front_models(s->arena, s->tree, &all);
 
     s->model = all;
     s->n_model = n;
-    for (int i = 0; s->line.model && i < n; i++)
-        if (!strcmp(all[i], s->line.model)) {
+    for (int i = 0; name && i < n; i++)
+        if (!strcmp(all[i], name)) {
             s->model = &all[i];
             s->n_model = 1;
             return true;
         }
-    if (s->line.model) {
-        diag_error(s->diag, (Span){0}, "there is no model '%s'",
-                   s->line.model);
-        return false;
-    }
-    if (only_one && n > 1) {
+    if (name)
+        diag_error(s->diag, (Span){0}, "there is no model '%s'%s", name,
+                   hint(s, name, all, n));
+    else if (only_one && n > 1)
         diag_error(s->diag, (Span){0},
-                   "there are %d models; --model=NAME picks one", n);
-        return false;
-    }
-    return true;
+                   "there are %d models; --model=NAME picks one%s", n,
+                   hint(s, "", all, n));
+    return !diag_errors(s->diag);
 }
 
 static bool check_defines(Session *s)
 {
     const CompileOptions *o = &s->line.compile;
+    const char **names;
+    int n = lower_defines(s->arena, s->tree, s->line.model, &names);
 
-    for (int i = 0; i < o->n_define; i++)
-        if (!lower_has_define(s->tree, s->line.model, o->define[i].name))
+    for (int i = 0; i < o->n_define; i++) {
+        const char *name = o->define[i].name;
+        bool known = false;
+        for (int k = 0; k < n; k++)
+            known = known || !strcmp(names[k], name);
+        if (!known)
             diag_error(s->diag, (Span){0}, "-D: no model has a dim or type "
-                       "'%s'", o->define[i].name);
+                       "'%s'%s", name, hint(s, name, names, n));
+    }
     return !diag_errors(s->diag);
 }
 
@@ -99,7 +122,9 @@ static const char *source_names(Session *s)
     Buf b = {0};
 
     for (int i = 0; i < s->line.n_file; i++)
-        buf_printf(&b, "%s%s", i ? " " : "", base_name(s->line.file[i]));
+        buf_printf(&b, "%s%s", i ? " " : "",
+                   strcmp(s->line.file[i], "-") ? base_name(s->line.file[i])
+                                                : "<stdin>");
     return buf_take(&b, s->arena);
 }
 
@@ -114,7 +139,9 @@ static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
         .target = s->line.target, .sm = dev->sm,
         .cu_name = base_name(cu_name), .own_header = own_header,
         .header_name = base_name(with_ending(s->arena, cu_name, ".h")),
-        .with_main = s->line.with_main, .standalone = s->line.standalone,
+        .with_main = s->line.with_main,
+        .library = s->line.command == COMMAND_BUILD,
+        .standalone = s->line.standalone,
     };
 
     for (int i = 0; i < s->n_model; i++)
@@ -136,28 +163,13 @@ static bool open_session(Session *s, bool only_one)
            read_plan(s);
 }
 
-static int emit_oracle(Session *s)
-{
-    Buf b = {0};
-    int status = 0;
-
-    if (!compile_ref(s->arena, s->diag, s->tree, s->model, s->n_model,
-                     &s->line.compile, &b))
-        status = 1;
-    else
-        status = output_write(
-            &(OutFile){&b, s->line.out ? s->line.out : "-"}, 1);
-    buf_free(&b);
-    return status;
-}
-
 static int print_report(const Report *r)
 {
     fputs(buf_text(&r->dump), stdout);
     fputs(buf_text(&r->explain), stdout);
     if (!fflush(stdout))
         return 0;
-    fprintf(stderr, "dcc: error: cannot write to standard output: %s\n",
+    say_error("cannot write to standard output: %s",
             strerror(errno));
     return 3;
 }
@@ -167,22 +179,65 @@ static int print_report(const Report *r)
 typedef struct OutPlace {
     const char *cu, *header; /* NULL: not written */
     const char *name;        /* of the .cu, in its text */
+    const char *depend;      /* what it depends on, or NULL */
 } OutPlace;
 
 static OutPlace choose_place(Session *s)
 {
     const CommandLine *l = &s->line;
-    const char *own = with_ending(s->arena, base_name(l->file[0]), ".cu");
+    const char *first = strcmp(l->file[0], "-") ? l->file[0] : "stdin";
+    const char *own = with_ending(s->arena, base_name(first), ".cu");
     bool look = !l->out && (l->compile.dump || l->compile.explain ||
                             l->plan_out);
+    OutPlace p = {.name = own};
 
+    if (l->depend)
+        p.depend = l->depend_out ? l->depend_out
+                                 : with_ending(s->arena, l->out, ".d");
+    if (l->ref || (l->out && output_is_stream(l->out))) {
+        p.cu = l->out ? l->out : "-";
+        return p;
+    }
     if (look)
-        return (OutPlace){.name = own};
-    if (!l->out)
-        return (OutPlace){own, with_ending(s->arena, own, ".h"), own};
-    if (output_is_stream(l->out))
-        return (OutPlace){.cu = l->out, .name = own};
-    return (OutPlace){l->out, with_ending(s->arena, l->out, ".h"), l->out};
+        return p;
+    p.cu = p.name = l->out ? l->out : own;
+    p.header = with_ending(s->arena, p.cu, ".h");
+    return p;
+}
+
+static void put_target(Buf *b, const char *path)
+{
+    for (; *path; path++) {
+        if (strchr(" \t#:\\", *path))
+            buf_putc(b, '\\');
+        if (*path == '$')
+            buf_putc(b, '$');
+        buf_putc(b, *path);
+    }
+}
+
+/* A rule for make: what is written, from what was read. */
+static void put_depend(Buf *b, const CommandLine *l, const OutPlace *p)
+{
+    if (p->cu && strcmp(p->cu, "-"))
+        put_target(b, p->cu);
+    else
+        put_target(b, p->name);
+    if (p->header) {
+        buf_putc(b, ' ');
+        put_target(b, p->header);
+    }
+    buf_putc(b, ':');
+    for (int i = 0; i < l->n_file; i++)
+        if (strcmp(l->file[i], "-")) {
+            buf_putc(b, ' ');
+            put_target(b, l->file[i]);
+        }
+    if (l->plan_in && strcmp(l->plan_in, "-")) {
+        buf_putc(b, ' ');
+        put_target(b, l->plan_in);
+    }
+    buf_putc(b, '\n');
 }
 
 /* No output is an input, or another output. */
@@ -193,6 +248,7 @@ static int check_files(Session *s, const OutPlace *p)
     const UsedFile out[] = {{p->cu, l->out ? "-o" : "the .cu"},
                             {p->header, "the header"},
                             {l->plan_out, "--write-plan"},
+                            {p->depend, l->depend_out ? "-MF" : "-MD"},
                             {l->result, "--out"},
                             {l->json, "--json"}};
     int n = 0;
@@ -206,121 +262,181 @@ static int check_files(Session *s, const OutPlace *p)
     return output_check(in, n, out, sizeof out / sizeof *out);
 }
 
-static int write_cuda(Session *s)
+static int write_oracle(Session *s, const OutPlace *p)
 {
-    const CommandLine *l = &s->line;
-    Buf cu = {0}, header = {0};
-    Report r = {0};
-    OutPlace p = choose_place(s);
+    Buf ref = {0}, depend = {0};
     int status = 1;
 
-    if (make_cuda(s, &cu, &header, &r, p.name, p.cu && !p.header)) {
-        OutFile out[] = {{&r.plan, l->plan_out}, {&cu, p.cu},
-                         {&header, p.header}};
+    if (compile_ref(s->arena, s->diag, s->tree, s->model, s->n_model,
+                    &s->line.compile, &ref)) {
+        put_depend(&depend, &s->line, p);
+        OutFile out[] = {{&ref, p->cu}, {&depend, p->depend}};
+        status = output_write(out, 2);
+    }
+    buf_free(&ref);
+    buf_free(&depend);
+    return status;
+}
+
+static void free_report(Report *r)
+{
+    buf_free(&r->dump);
+    buf_free(&r->explain);
+    buf_free(&r->plan);
+}
+
+static int write_cuda(Session *s, const OutPlace *p)
+{
+    const CommandLine *l = &s->line;
+    Buf cu = {0}, header = {0}, depend = {0};
+    Report r = {0};
+    int status = 1;
+
+    if (make_cuda(s, &cu, &header, &r, p->name, p->cu && !p->header)) {
+        put_depend(&depend, l, p);
+        OutFile out[] = {{&r.plan, l->plan_out}, {&cu, p->cu},
+                         {&header, p->header}, {&depend, p->depend}};
         diag_flush(s->diag);
         status = print_report(&r);
         if (!status)
-            status = output_write(out, 3);
-        if (!status && !l->out && p.cu)
-            fprintf(stderr, "dcc: wrote %s and %s\n", p.cu, p.header);
+            status = output_write(out, 4);
+        if (!status && !l->out && p->cu)
+            fprintf(stderr, "dcc: wrote %s and %s\n", p->cu, p->header);
     } else {
         print_report(&r);
     }
     buf_free(&cu);
     buf_free(&header);
-    buf_free(&r.dump);
-    buf_free(&r.explain);
-    buf_free(&r.plan);
+    buf_free(&depend);
+    free_report(&r);
     return status;
 }
 
 static int command_compile(Session *s)
 {
     OutPlace place = choose_place(s);
-    int status;
+    int status = check_files(s, &place);
 
-    if (s->line.ref)
-        place = (OutPlace){.cu = s->line.out};
-    status = check_files(s, &place);
     if (status)
         return status;
     if (!open_session(s, false))
         return 1;
-    return s->line.ref ? emit_oracle(s) : write_cuda(s);
+    return s->line.ref ? write_oracle(s, &place) : write_cuda(s, &place);
 }
 
-/* run and verify: emit, then hand over to the driver. */
-static int build_and(Session *s, bool verify)
+/* ---- commands that build what they emit */
+
+static Driver driver_of(Session *s)
+{
+    const CommandLine *l = &s->line;
+
+    return (Driver){
+        .arena = s->arena, .header_name = "fused.h",
+        .arch = emit_arch_flags(l->compile.model.device->sm),
+        .place = l->cpu ? DRIVER_CPU : l->gpu ? DRIVER_GPU : DRIVER_ANY,
+        .model = s->n_model == 1 ? s->model[0] : NULL,
+        .weights = l->weights, .out = l->result, .json = l->json,
+        .in = l->in, .n_in = l->n_in, .feed = l->feed, .n_feed = l->n_feed,
+        .sequence = l->sequence, .bench = l->bench, .runs = l->runs,
+        .random = l->random, .seed = l->seed, .verbose = l->verbose,
+        .tf32 = l->compile.model.math == MATH_TF32,
+    };
+}
+
+/* Emits, then hands over to the driver. */
+static int build_and(Session *s, int (*run)(const Driver *), bool verify,
+                     Driver *d)
 {
     CommandLine *l = &s->line;
     Buf cu = {0}, header = {0}, ref = {0};
     Report r = {0};
     int status = 1;
 
-    l->with_main = true;
+    l->with_main = run != driver_build;
     l->compile.trace = verify;
     bool ok = make_cuda(s, &cu, &header, &r, "fused.cu", false) &&
               (!verify || compile_ref(s->arena, s->diag, s->tree, s->model,
                                       s->n_model, &l->compile, &ref));
     diag_flush(s->diag);
     print_report(&r);
-    if (ok) {
-        Driver d = {
-            .arena = s->arena, .cu = &cu, .header = &header, .ref = &ref,
-            .header_name = "fused.h",
-            .arch = emit_arch_flags(l->compile.model.device->sm),
-            .place = l->cpu ? DRIVER_CPU : l->gpu ? DRIVER_GPU : DRIVER_ANY,
-            .model = s->n_model == 1 ? s->model[0] : NULL,
-            .weights = l->weights, .out = l->result, .json = l->json,
-            .in = l->in, .n_in = l->n_in, .bench = l->bench, .runs = l->runs,
-            .random = l->random, .seed = l->seed, .verbose = l->verbose,
-            .tf32 = l->compile.model.math == MATH_TF32,
-        };
-        status = verify ? driver_verify(&d) : driver_run(&d);
-    }
+    d->cu = &cu;
+    d->header = &header;
+    d->ref = verify ? &ref : NULL;
+    if (ok)
+        status = run(d);
     buf_free(&cu);
     buf_free(&header);
     buf_free(&ref);
-    buf_free(&r.dump);
-    buf_free(&r.explain);
-    buf_free(&r.plan);
+    free_report(&r);
     return status;
+}
+
+/* Checks the files' names and reads the program; 0 or an exit status. */
+static int begin(Session *s, const char *out, bool only_one)
+{
+    int status = check_files(s, &(OutPlace){.cu = out});
+
+    return status ? status : open_session(s, only_one) ? 0 : 1;
 }
 
 static int command_run(Session *s)
 {
-    int status = check_files(s, &(OutPlace){0});
+    int status = begin(s, NULL, true);
+    Driver d = driver_of(s);
 
-    if (status)
-        return status;
-    return open_session(s, true) ? build_and(s, false) : 1;
+    return status ? status : build_and(s, driver_run, false, &d);
+}
+
+static int command_bench(Session *s)
+{
+    const CommandLine *l = &s->line;
+    int status = begin(s, NULL, true);
+    Driver d = driver_of(s);
+
+    d.random = true;
+    d.bench = l->runs ? l->runs : 1000;
+    d.runs = 0;
+    d.warm_up = l->warm_up;
+    d.streams = l->streams;
+    d.profile = l->profile;
+    d.percentiles = true;
+    return status ? status : build_and(s, driver_run, false, &d);
 }
 
 static int command_verify(Session *s)
 {
-    int status = check_files(s, &(OutPlace){0});
+    int status = begin(s, NULL, false);
+    Driver d = driver_of(s);
 
-    if (status)
-        return status;
-    return open_session(s, false) ? build_and(s, true) : 1;
+    return status ? status : build_and(s, driver_verify, true, &d);
+}
+
+static int command_build(Session *s)
+{
+    int status = begin(s, s->line.out, false);
+    Driver d = driver_of(s);
+
+    d.out = s->line.out;
+    d.needs = s->line.gpu ? NULL : "dcc build compiles with nvcc, or with "
+                                   "--cpu for the emulator";
+    d.compile_only = true;
+    if (d.place == DRIVER_ANY)
+        d.place = DRIVER_GPU;
+    return status ? status : build_and(s, driver_build, false, &d);
 }
 
 static int command_tune(Session *s)
 {
     const CommandLine *l = &s->line;
-    int status = check_files(s, &(OutPlace){.cu = l->out});
+    int status = begin(s, l->out, true);
 
     if (status)
         return status;
-    if (!open_session(s, true))
-        return 1;
-    Driver d = {.arena = s->arena,
-                .arch = emit_arch_flags(l->compile.model.device->sm),
-                .place = l->cpu ? DRIVER_CPU : DRIVER_GPU,
-                .needs = l->gpu ? NULL : "dcc tune measures on a GPU, or with "
-                                         "--cpu tries itself without",
-                .folder = l->keep, .seed = l->seed,
-                .tf32 = l->compile.model.math == MATH_TF32};
+    Driver d = driver_of(s);
+    d.folder = l->keep;
+    d.place = l->cpu ? DRIVER_CPU : DRIVER_GPU;
+    d.needs = l->gpu ? NULL : "dcc tune measures on a GPU, or with --cpu "
+                              "tries itself without";
     TuneOptions o = {.driver = &d, .tree = s->tree, .model = s->model[0],
                      .source = source_names(s), .command = l->text,
                      .compile = &l->compile, .target = l->target,
@@ -329,19 +445,73 @@ static int command_tune(Session *s)
     return tune_model(&o, s->diag);
 }
 
-static int with_session(int argc, char **argv, const char *command,
-                        int (*run)(Session *))
-{
-    Session s = {.arena = arena_new()};
-    bool done;
+/* ---- the others */
 
-    s.diag = diag_new(s.arena);
-    int status = options_parse(s.arena, argc, argv, command, &s.line, &done);
-    if (!status && !done)
-        status = run(&s);
-    diag_flush(s.diag);
-    arena_free(s.arena);
+static int print(Buf *b, int status)
+{
+    fputs(buf_text(b), stdout);
+    buf_free(b);
     return status;
+}
+
+static int command_completion(Session *s)
+{
+    const CommandLine *l = &s->line;
+    Buf b = {0};
+
+    if (l->n_file == 1 && help_completion(&b, s->arena, l->file[0]))
+        return print(&b, 0);
+    say_error("dcc completion wants a shell: bash or zsh");
+    return 2;
+}
+
+static int command_help(Session *s)
+{
+    const CommandLine *l = &s->line;
+    const CommandRow *c = l->n_file ? command_find(l->file[0]) : NULL;
+    const char *names[16];
+    Buf b = {0};
+    int n = 0;
+
+    if (l->n_file && !c) {
+        for (const CommandRow *k = command_table + 1; k->name; k++)
+            names[n++] = k->name;
+        say_error("there is no command '%s'%s", l->file[0],
+                  hint(s, l->file[0], names, n));
+        return 2;
+    }
+    help_command(&b, c ? c->id : COMMAND_HELP);
+    return print(&b, 0);
+}
+
+static int command_listing(Session *s)
+{
+    const CommandLine *l = &s->line;
+
+    switch (l->command) {
+    case COMMAND_FMT:
+        return command_fmt(s->arena, s->diag, l->file, l->n_file,
+                           l->in_place, l->check);
+    case COMMAND_OPS:
+        return command_ops(s->arena, s->diag, l->file, l->n_file);
+    default:
+        return command_devices(s->arena, l->file, l->n_file);
+    }
+}
+
+static int command_of(Session *s)
+{
+    static int (*const run[])(Session *) = {
+        [COMMAND_COMPILE] = command_compile, [COMMAND_RUN] = command_run,
+        [COMMAND_VERIFY] = command_verify,   [COMMAND_TUNE] = command_tune,
+        [COMMAND_BENCH] = command_bench,     [COMMAND_BUILD] = command_build,
+        [COMMAND_FMT] = command_listing,     [COMMAND_OPS] = command_listing,
+        [COMMAND_DEVICES] = command_listing, [COMMAND_HELP] = command_help,
+        [COMMAND_COMPLETION] = command_completion,
+    };
+
+    /* import parses its own */
+    return run[s->line.command] ? run[s->line.command](s) : 2;
 }
 
 /* A standard stream that the caller closed must not be the next file that is
@@ -359,23 +529,21 @@ static void hold_streams(void)
 
 int main(int argc, char **argv)
 {
-    const char *command = argc > 1 ? argv[1] : "";
-
     hold_streams();
-
-    if (!strcmp(command, "fmt"))
-        return command_fmt(argc - 2, argv + 2);
-    if (!strcmp(command, "ops"))
-        return command_ops(argc - 2, argv + 2);
-    if (!strcmp(command, "devices"))
-        return command_devices();
-    if (!strcmp(command, "import"))
+    if (argc > 1 && !strcmp(argv[1], "import"))
         return command_import(argc - 1, argv + 1);
-    if (!strcmp(command, "run"))
-        return with_session(argc, argv, command, command_run);
-    if (!strcmp(command, "verify"))
-        return with_session(argc, argv, command, command_verify);
-    if (!strcmp(command, "tune"))
-        return with_session(argc, argv, command, command_tune);
-    return with_session(argc, argv, "", command_compile);
+    Session s = {.arena = arena_new()};
+    bool done;
+
+    s.diag = diag_new(s.arena);
+    int status = options_parse(s.arena, argc, argv, &s.line, &done);
+    if (!status && !done)
+        status = command_of(&s);
+    diag_flush(s.diag);
+    if (fflush(stdout) && !status) {
+        say_error("cannot write to standard output: %s", strerror(errno));
+        status = 3;
+    }
+    arena_free(s.arena);
+    return status;
 }

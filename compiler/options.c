@@ -1,129 +1,131 @@
 #include "options.h"
 
-#include "command/place.h"
-#include "version.h"
+#include "command/help.h"
+#include "support/file.h"
+#include "support/near.h"
+#include "support/say.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum {
-    O_TARGET = 256, O_PLAN, O_WRITE_PLAN, O_MATH, O_MAIN, O_STANDALONE,
-    O_EMIT, O_VARIANT, O_DUMP, O_EXPLAIN, O_MODEL, O_TRACE, O_RANDOM_PLAN,
-    O_WEIGHTS, O_IN, O_OUT, O_CPU, O_GPU, O_BENCH, O_SEED, O_RUNS, O_VERBOSE,
-    O_RANDOM, O_DEPENDENT, O_BUDGET, O_VARIANTS, O_KEEP,
-    O_JSON, O_HELP, O_VERSION
-};
+enum { MAX_VARIANTS = 1000, MAX_JOBS = 1000, MAX_RUNS = 1000000,
+       MAX_STREAMS = 64 };
 
 /* Whether launches overlap if --dependent-launch does not say. */
 enum { DEPENDENT_LAUNCH = 1 };
 
-static const struct option long_options[] = {
-    {"target", required_argument, NULL, O_TARGET},
-    {"plan", required_argument, NULL, O_PLAN},
-    {"write-plan", required_argument, NULL, O_WRITE_PLAN},
-    {"math", required_argument, NULL, O_MATH},
-    {"dependent-launch", required_argument, NULL, O_DEPENDENT},
-    {"main", no_argument, NULL, O_MAIN},
-    {"standalone", no_argument, NULL, O_STANDALONE},
-    {"emit", required_argument, NULL, O_EMIT},
-    {"variant", required_argument, NULL, O_VARIANT},
-    {"dump", required_argument, NULL, O_DUMP},
-    {"explain", no_argument, NULL, O_EXPLAIN},
-    {"model", required_argument, NULL, O_MODEL},
-    {"trace", no_argument, NULL, O_TRACE},
-    {"random-plan", required_argument, NULL, O_RANDOM_PLAN},
-    {"weights", required_argument, NULL, O_WEIGHTS},
-    {"in", required_argument, NULL, O_IN},
-    {"out", required_argument, NULL, O_OUT},
-    {"cpu", no_argument, NULL, O_CPU},
-    {"gpu", no_argument, NULL, O_GPU},
-    {"bench", required_argument, NULL, O_BENCH},
-    {"seed", required_argument, NULL, O_SEED},
-    {"runs", required_argument, NULL, O_RUNS},
-    {"verbose", no_argument, NULL, O_VERBOSE},
-    {"random", no_argument, NULL, O_RANDOM},
-    {"json", required_argument, NULL, O_JSON},
-    {"budget", required_argument, NULL, O_BUDGET},
-    {"variants", required_argument, NULL, O_VARIANTS},
-    {"keep", required_argument, NULL, O_KEEP},
-    {"help", no_argument, NULL, O_HELP},
-    {"version", no_argument, NULL, O_VERSION},
-    {NULL, 0, NULL, 0},
-};
+/* ---- what is wrong */
 
-static const char usage[] =
-    "usage: dcc [options] MODEL.dcl... -o FUSED.cu     write CUDA\n"
-    "       dcc run [options] MODEL.dcl...             build and run\n"
-    "       dcc verify [options] MODEL.dcl...          compare with an oracle\n"
-    "       dcc tune [options] MODEL.dcl... -o PLAN    measure variants\n"
-    "       dcc import MODEL.onnx -o MODEL.dcl         from ONNX\n"
-    "       dcc fmt [-i] FILE...                       canonical formatting\n"
-    "       dcc ops [NAME]                             the operator library\n"
-    "       dcc devices                                the GPUs known\n"
-    "\n"
-    "  -o FILE               output; the header FILE.h goes beside it\n"
-    "  -D NAME=VALUE         replace a model's dim or type\n"
-    "  --target=GPU          h200 (default), a100, ..., or sm_80, sm_90\n"
-    "  --model=NAME          only this model of the files\n"
-    "  --math=exact|tf32|3xtf32   f32 contractions (default exact)\n"
-    "  --dependent-launch=on|off  kernels begin before those ahead have\n"
-    "                        ended (default on, from sm_90)\n"
-    "  --main                add a main(): with the runtime, a program\n"
-    "  --standalone          put the runtime's text into the .cu\n"
-    "  --trace               let that program write every tensor\n"
-    "  --emit=cu|ref         CUDA, or the oracle in plain C\n"
-    "  --plan=FILE           grouping and variants from a plan file\n"
-    "  --write-plan=FILE     write them\n"
-    "  --variant=KERNEL=TEXT force a variant; KERNEL is a kernel or a family\n"
-    "  --random-plan=SEED    random legal variants, layouts (a test)\n"
-    "  --dump=PASS           what a pass produced: graph, number,\n"
-    "                        simplify, normalise, layout, select, variants,\n"
-    "                        memory\n"
-    "  --explain             every decision with its numbers\n"
-    "  run:    --weights FILE --in FILE... --out FILE [--cpu|--gpu]\n"
-    "          [--random] [--bench N] [--runs N] [--json FILE]\n"
-    "  verify: [--seed N] [--cpu|--gpu] [--random-plan=N] [--verbose]\n"
-    "  tune:   [--budget 120s] [-j N] [--variants N] [--keep FOLDER]\n"
-    "          [--seed N] [--cpu|--gpu]\n";
+static int bad(const CommandLine *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
-enum { IN_COMPILE = 1, IN_RUN = 2, IN_VERIFY = 4, IN_TUNE = 8 };
-enum { MAX_VARIANTS = 1000, MAX_JOBS = 1000 };
-
-/* The commands that an option is for. */
-static int commands_of(int o)
+static int bad(const CommandLine *c, const char *fmt, ...)
 {
-    switch (o) {
-    case 'o':
-        return IN_COMPILE | IN_TUNE;
-    case 'j': case O_BUDGET: case O_VARIANTS: case O_KEEP:
-        return IN_TUNE;
-    case O_WRITE_PLAN: case O_MAIN: case O_STANDALONE: case O_EMIT:
-    case O_TRACE:
-        return IN_COMPILE;
-    case O_WEIGHTS: case O_IN: case O_OUT: case O_BENCH: case O_RUNS:
-    case O_JSON: case O_RANDOM:
-        return IN_RUN;
-    case O_CPU: case O_GPU: case O_SEED:
-        return IN_RUN | IN_VERIFY | IN_TUNE;
-    case O_VERBOSE:
-        return IN_RUN | IN_VERIFY;
-    case O_VARIANT: case O_RANDOM_PLAN: case O_DUMP: case O_EXPLAIN:
-        return IN_COMPILE | IN_RUN | IN_VERIFY;
-    default:
-        return IN_COMPILE | IN_RUN | IN_VERIFY | IN_TUNE;
-    }
-}
+    Buf text = {0};
+    va_list ap;
 
-static int bad(const char *fmt, const char *what)
-{
-    fputs("dcc: error: ", stderr);
-    fprintf(stderr, fmt, what);
-    fputs("\n(dcc --help shows the options)\n", stderr);
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    say_error("%s", buf_text(&text));
+    buf_free(&text);
+    fprintf(stderr, "(%s --help shows the options)\n",
+            c->command == COMMAND_COMPILE ? "dcc"
+                                          : command_title(c->command));
     return 2;
 }
+
+/* "; did you mean '--target'?" or "" */
+static const char *hint(Arena *a, const char *name, const char *const *names,
+                        int n)
+{
+    const char *near = near_name(name, names, n);
+
+    return near ? arena_printf(a, "; did you mean '%s'?", near) : "";
+}
+
+static const char *option_hint(Arena *a, const CommandLine *c,
+                               const char *name)
+{
+    const char **own = NULL, **all = NULL;
+    int n_own = 0, cap_own = 0, n_all = 0, cap_all = 0;
+
+    for (const OptionRow *o = option_table; o->name; o++) {
+        if (o->of & 1u << c->command)
+            VEC_PUSH(a, own, n_own, cap_own) = o->name;
+        VEC_PUSH(a, all, n_all, cap_all) = o->name;
+    }
+    const char *text = hint(a, name, own, n_own);
+    return *text ? text : hint(a, name, all, n_all);
+}
+
+/* What those used to other compilers type. */
+static const char *habit(const char *arg)
+{
+    static const struct {
+        const char *begin, *says;
+    } habits[] = {
+        {"-help", "; did you mean '--help'?"},
+        {"-version", "; did you mean '--version'?"},
+        {"-v", "; --version prints the version, --explain what is done"},
+        {"-O", "; it is nvcc's: dcc always writes its best"},
+        {"-std", "; it is nvcc's"},
+        {"-gencode", "; --target=sm_90 says which GPU"},
+        {"-arch", "; --target=sm_90 says which GPU"},
+        {"-g", "; it is nvcc's"},
+        {"-c", "; dcc MODEL.dcl -o FUSED.cu writes the .cu, nvcc compiles it"},
+        {"-S", "; dcc MODEL.dcl -o FUSED.cu writes text"},
+        {"-I", "; nothing is included: all files go on the command line"},
+        {"-l", "; it is nvcc's"},
+        {"-L", "; it is nvcc's"},
+        {"-W", "; there are no warnings to choose"},
+        {"-f", "; it is nvcc's"},
+        {NULL, NULL},
+    };
+
+    for (int i = 0; habits[i].begin; i++)
+        if (!strncmp(arg, habits[i].begin, strlen(habits[i].begin)))
+            return habits[i].says;
+    return NULL;
+}
+
+static int unknown_option(Arena *a, const CommandLine *c, const char *arg,
+                          const char *name)
+{
+    const char *why = strncmp(name, "--", 2) ? habit(name) : NULL;
+
+    return bad(c, "unknown option '%s'%s", arg,
+               why ? why : option_hint(a, c, name));
+}
+
+/* "dcc run and dcc bench" */
+static const char *owners(Arena *a, const OptionRow *o)
+{
+    unsigned of = 0;
+    Buf b = {0};
+
+    for (const OptionRow *k = option_table; k->name; k++)
+        if (!strcmp(k->name, o->name))
+            of |= k->of;
+    for (int id = 0; id <= COMMAND_HELP; id++)
+        if (of & 1u << id) {
+            of &= ~(1u << id);
+            bool last = !(of & ((2u << COMMAND_HELP) - 1));
+            buf_printf(&b, "%s%s", !b.len ? "" : last ? " and " : ", ",
+                       command_title((CommandId)id));
+        }
+    return buf_take(&b, a);
+}
+
+static int not_here(Arena *a, const CommandLine *c, const OptionRow *o)
+{
+    return bad(c, "'%s' is an option of %s, not of %s", o->name,
+               owners(a, o), command_title(c->command));
+}
+
+/* ---- values */
 
 static bool number(const char *s, uint64_t *v)
 {
@@ -132,6 +134,26 @@ static bool number(const char *s, uint64_t *v)
     errno = 0;
     *v = strtoull(s, &end, 10);
     return *s >= '0' && *s <= '9' && !*end && !errno;
+}
+
+static int set_number(CommandLine *c, const OptionRow *o, const char *arg,
+                      uint64_t *v)
+{
+    return number(arg, v) ? 0 : bad(c, "%s: '%s' is not a whole number",
+                                    o->name, arg);
+}
+
+/* A count of 1 to `most`. */
+static int set_count(CommandLine *c, const OptionRow *o, const char *arg,
+                     uint64_t most, int *v)
+{
+    uint64_t n;
+
+    if (!number(arg, &n) || n < 1 || n > most)
+        return bad(c, "%s is a number from 1 to %llu, not '%s'", o->name,
+                   (unsigned long long)most, arg);
+    *v = (int)n;
+    return 0;
 }
 
 static int split_pair(Arena *a, const char *arg, const char **name,
@@ -146,21 +168,34 @@ static int split_pair(Arena *a, const char *arg, const char **name,
     return 0;
 }
 
-static int add_define(Arena *a, CommandLine *c, const char *arg)
+static int not_pair(const CommandLine *c, const OptionRow *o, const char *arg)
+{
+    return bad(c, "%s wants %s, not '%s'", o->name, o->value, arg);
+}
+
+static int add_define(Arena *a, CommandLine *c, const OptionRow *row,
+                      const char *arg)
 {
     CompileOptions *o = &c->compile;
     Define *more = arena_array(a, Define, o->n_define + 1);
+    Define *d = &more[o->n_define];
 
     if (o->n_define)
         memcpy(more, o->define, sizeof *more * (size_t)o->n_define);
-    if (split_pair(a, arg, &more[o->n_define].name, &more[o->n_define].value))
-        return bad("-D wants NAME=VALUE, not '%s'", arg);
+    if (split_pair(a, arg, &d->name, &d->value))
+        return not_pair(c, row, arg);
+    for (int i = 0; i < o->n_define; i++)
+        if (!strcmp(more[i].name, d->name) &&
+            strcmp(more[i].value, d->value))
+            return bad(c, "-D %s is given twice: %s and %s", d->name,
+                       more[i].value, d->value);
     o->define = more;
     o->n_define++;
     return 0;
 }
 
-static int add_variant(Arena *a, CommandLine *c, const char *arg)
+static int add_variant(Arena *a, CommandLine *c, const OptionRow *row,
+                       const char *arg)
 {
     CompileOptions *o = &c->compile;
     Forced *more = arena_array(a, Forced, o->n_forced + 1);
@@ -168,58 +203,58 @@ static int add_variant(Arena *a, CommandLine *c, const char *arg)
     if (o->n_forced)
         memcpy(more, o->forced, sizeof *more * (size_t)o->n_forced);
     if (split_pair(a, arg, &more[o->n_forced].name, &more[o->n_forced].text))
-        return bad("--variant wants KERNEL=TEXT, not '%s'", arg);
+        return not_pair(c, row, arg);
     o->forced = more;
     o->n_forced++;
     return 0;
 }
 
-static int add_input(Arena *a, CommandLine *c, const char *arg)
+static int add_text(Arena *a, const char ***list, int *n, const char *arg)
 {
-    const char **more = arena_array(a, const char *, c->n_in + 1);
+    const char **more = arena_array(a, const char *, *n + 1);
 
-    for (int i = 0; i < c->n_in; i++)
-        more[i] = c->in[i];
-    more[c->n_in++] = arg;
-    c->in = more;
+    for (int i = 0; i < *n; i++)
+        more[i] = (*list)[i];
+    more[(*n)++] = arg;
+    *list = more;
     return 0;
 }
 
-static int set_math(CommandLine *c, const char *arg)
+static int add_feed(Arena *a, CommandLine *c, const OptionRow *row,
+                    const char *arg)
 {
-    static const char *const name[] = {"exact", "tf32", "3xtf32"};
+    const char *name, *value;
 
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(arg, name[i])) {
-            c->compile.model.math = i;
-            return 0;
-        }
-    return bad("--math is exact, tf32 or 3xtf32, not '%s'", arg);
+    if (split_pair(a, arg, &name, &value))
+        return not_pair(c, row, arg);
+    return add_text(a, &c->feed, &c->n_feed, arg);
 }
 
-static int set_dependent(CommandLine *c, const char *arg)
+/* Which of the words "a|b|c", or -1 after a message. */
+static int word_of(Arena *a, const CommandLine *c, const OptionRow *o,
+                   const char *arg)
 {
-    bool on = !strcmp(arg, "on");
+    const char *name[32];
+    int n = 0;
 
-    if (!on && strcmp(arg, "off"))
-        return bad("--dependent-launch is on or off, not '%s'", arg);
-    c->compile.model.dependent = c->compile.ask_dependent = on;
-    return 0;
-}
-
-static int set_dump(CommandLine *c, const char *arg)
-{
-    for (const char *const *p = dump_passes; *p; p++)
-        if (!strcmp(*p, arg)) {
-            c->compile.dump = arg;
-            return 0;
-        }
-    return bad("--dump knows no pass '%s'", arg);
-}
-
-static int set_number(const char *arg, uint64_t *v)
-{
-    return number(arg, v) ? 0 : bad("'%s' is not a whole number", arg);
+    for (; o->kind == VALUE_PASS && dump_passes[n] && n < 32; n++)
+        name[n] = dump_passes[n];
+    for (const char *p = o->value; o->kind == VALUE_WORD && *p && n < 32;
+         p += *p == '|') {
+        size_t k = strcspn(p, "|");
+        name[n++] = arena_strndup(a, p, k);
+        p += k;
+    }
+    for (int i = 0; i < n; i++)
+        if (!strcmp(name[i], arg))
+            return i;
+    Buf list = {0};
+    for (int i = 0; i < n; i++)
+        buf_printf(&list, "%s%s", !i ? "" : i == n - 1 ? " or " : ", ",
+                   name[i]);
+    bad(c, "%s is %s, not '%s'%s", o->name, buf_take(&list, a), arg,
+        hint(a, arg, name, n));
+    return -1;
 }
 
 /* "90", "90s", "1.5m", "2h" in seconds. */
@@ -233,134 +268,150 @@ static int set_budget(CommandLine *c, const char *arg)
 
     if (end == arg || strspn(arg, "0123456789.") != (size_t)(end - arg) ||
         !u || (*end && end[1]) || !(v > 0) || v > 1e6)
-        return bad("--budget is a time as 90s, 2m or 1h, not '%s'", arg);
+        return bad(c, "--budget is a time as 90s, 2m or 1h, not '%s'", arg);
     c->budget = v * seconds[u - unit];
     return 0;
 }
 
-/* A count of 1 to `most`. */
-static int set_count(const char *arg, uint64_t most, const char *what, int *v)
-{
-    uint64_t n;
+/* ---- options */
 
-    if (!number(arg, &n) || n < 1 || n > most)
-        return bad(what, arg);
-    *v = (int)n;
+/* Where a text goes as it is, or NULL. */
+static const char **text_of(CommandLine *c, OptionId id)
+{
+    switch (id) {
+    case O_OUT: return &c->out;
+    case O_TARGET: return &c->target;
+    case O_PLAN: return &c->plan_in;
+    case O_WRITE_PLAN: return &c->plan_out;
+    case O_MODEL: return &c->model;
+    case O_WEIGHTS: return &c->weights;
+    case O_RESULT: return &c->result;
+    case O_JSON: return &c->json;
+    case O_KEEP: return &c->keep;
+    case O_MF: return &c->depend_out;
+    default: return NULL;
+    }
+}
+
+static bool *flag_of(CommandLine *c, OptionId id)
+{
+    switch (id) {
+    case O_MAIN: return &c->with_main;
+    case O_STANDALONE: return &c->standalone;
+    case O_EXPLAIN: return &c->compile.explain;
+    case O_TRACE: return &c->compile.trace;
+    case O_CPU: return &c->cpu;
+    case O_GPU: return &c->gpu;
+    case O_VERBOSE: return &c->verbose;
+    case O_RANDOM: return &c->random;
+    case O_SEQUENCE: return &c->sequence;
+    case O_PROFILE: return &c->profile;
+    case O_MD: return &c->depend;
+    case O_IN_PLACE: return &c->in_place;
+    case O_CHECK: return &c->check;
+    default: return NULL;
+    }
+}
+
+static int set_word(Arena *a, CommandLine *c, const OptionRow *o,
+                    const char *arg)
+{
+    int which = word_of(a, c, o, arg);
+
+    if (which < 0)
+        return 2;
+    switch (o->id) {
+    case O_MATH: c->compile.model.math = which; break;
+    case O_DEPENDENT:
+        c->compile.model.dependent = c->compile.ask_dependent = !which;
+        break;
+    case O_EMIT: c->ref = which == 1; break;
+    default: c->compile.dump = arg; break;
+    }
     return 0;
 }
 
-static int set_files(CommandLine *c, int o, const char *arg)
+static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
+                      const char *arg)
 {
-    switch (o) {
-    case 'o': c->out = arg; return 0;
-    case O_TARGET: c->target = arg; return 0;
-    case O_PLAN: c->plan_in = arg; return 0;
-    case O_WRITE_PLAN: c->plan_out = arg; return 0;
-    case O_MODEL: c->model = arg; return 0;
-    case O_WEIGHTS: c->weights = arg; return 0;
-    case O_OUT: c->result = arg; return 0;
-    case O_JSON: c->json = arg; return 0;
-    case O_KEEP: c->keep = arg; return 0;
-    default: return -1;
-    }
-}
+    const char **text = text_of(c, o->id);
+    bool *flag = flag_of(c, o->id);
 
-static int set_flag(CommandLine *c, int o)
-{
-    switch (o) {
-    case O_MAIN: c->with_main = true; return 0;
-    case O_STANDALONE: c->standalone = true; return 0;
-    case O_EXPLAIN: c->compile.explain = true; return 0;
-    case O_TRACE: c->compile.trace = true; return 0;
-    case O_CPU: c->cpu = true; return 0;
-    case O_GPU: c->gpu = true; return 0;
-    case O_VERBOSE: c->verbose = true; return 0;
-    case O_RANDOM: c->random = true; return 0;
-    default: return -1;
-    }
-}
-
-static int set_option(Arena *a, CommandLine *c, int o, const char *arg)
-{
-    int status = set_files(c, o, arg);
-
-    if (status < 0)
-        status = set_flag(c, o);
-    if (status >= 0)
-        return status;
-    switch (o) {
-    case O_IN: return add_input(a, c, arg);
-    case 'D': return add_define(a, c, arg);
-    case O_VARIANT: return add_variant(a, c, arg);
-    case O_MATH: return set_math(c, arg);
-    case O_DEPENDENT: return set_dependent(c, arg);
-    case O_DUMP: return set_dump(c, arg);
-    case O_EMIT:
-        c->ref = !strcmp(arg, "ref");
-        return c->ref || !strcmp(arg, "cu")
-                   ? 0 : bad("--emit is cu or ref, not '%s'", arg);
-    case O_RANDOM_PLAN:
-        return set_number(arg, &c->compile.random_plan);
-    case O_SEED: return set_number(arg, &c->seed);
-    case O_BENCH:
-    case O_RUNS:
-        return set_count(arg, 1000000, "'%s' is not a number of runs",
-                         o == O_BENCH ? &c->bench : &c->runs);
-    case O_BUDGET: return set_budget(c, arg);
-    case O_VARIANTS:
-        return set_count(arg, MAX_VARIANTS, "'%s' is not a number of variants",
-                         &c->variants);
-    case 'j':
-        return set_count(arg, MAX_JOBS, "-j wants a number of jobs, not '%s'",
-                         &c->jobs);
-    default: return 2;
-    }
-}
-
-/* An option that the command would not look at is an error. */
-static int check_command(const char *command, int o, const char *arg)
-{
-    int in = !*command                   ? IN_COMPILE
-             : !strcmp(command, "run")    ? IN_RUN
-             : !strcmp(command, "verify") ? IN_VERIFY : IN_TUNE;
-    int of = commands_of(o);
-
-    if (of & in)
+    if (text)
+        *text = arg;
+    if (flag)
+        *flag = true;
+    if (text || flag)
         return 0;
-    if (in == IN_TUNE && of & IN_VERIFY)
-        return bad("'%s' is no option of dcc tune", arg);
-    return bad(of & IN_COMPILE  ? "'%s' is for writing CUDA (dcc MODEL.dcl)"
-               : of == IN_RUN   ? "'%s' is an option of dcc run"
-               : of == IN_TUNE  ? "'%s' is an option of dcc tune"
-               : of & IN_TUNE   ? "'%s' is an option of dcc run, dcc verify "
-                                  "and dcc tune"
-                                : "'%s' is an option of dcc run and "
-                                  "dcc verify", arg);
+    if (o->kind == VALUE_WORD || o->kind == VALUE_PASS)
+        return set_word(a, c, o, arg);
+    switch (o->id) {
+    case O_IN: return add_text(a, &c->in, &c->n_in, arg);
+    case O_FEED: return add_feed(a, c, o, arg);
+    case O_DEFINE: return add_define(a, c, o, arg);
+    case O_VARIANT: return add_variant(a, c, o, arg);
+    case O_RANDOM_PLAN:
+        return set_number(c, o, arg, &c->compile.random_plan);
+    case O_SEED: return set_number(c, o, arg, &c->seed);
+    case O_BENCH: return set_count(c, o, arg, MAX_RUNS, &c->bench);
+    case O_RUNS: return set_count(c, o, arg, MAX_RUNS, &c->runs);
+    case O_WARM_UP: return set_count(c, o, arg, MAX_RUNS, &c->warm_up);
+    case O_STREAMS: return set_count(c, o, arg, MAX_STREAMS, &c->streams);
+    case O_BUDGET: return set_budget(c, arg);
+    case O_VARIANTS: return set_count(c, o, arg, MAX_VARIANTS, &c->variants);
+    case O_JOBS: return set_count(c, o, arg, MAX_JOBS, &c->jobs);
+    default: return 0; /* --help, --version */
+    }
 }
 
-static void print_version(Arena *a)
+static bool may_repeat(const OptionRow *o)
 {
-    const char *looked, *runtime = place_runtime(a, &looked);
-
-    printf("dcc " DCC_VERSION "\n"
-           "  built by    %s %s, for Linux on %s\n"
-           "  targets     sm_70 to sm_90a; default h200\n"
-           "  runtime     %s\n",
-#ifdef __clang__
-           "clang",
-#else
-           "gcc",
-#endif
-           __VERSION__,
-#ifdef __x86_64__
-           "x86_64",
-#elif defined(__aarch64__)
-           "aarch64",
-#else
-           "another processor",
-#endif
-           runtime ? runtime : "not found");
+    return !o->value || o->id == O_IN || o->id == O_DEFINE ||
+           o->id == O_VARIANT || o->id == O_FEED;
 }
+
+/* One argument that begins with a dash, and its value: *used says how many
+ * arguments they are. The exit status. */
+static int take_option(Arena *a, CommandLine *c, char **argv, int left,
+                       int *used)
+{
+    const char *arg = argv[0], *value = NULL;
+    const char *eq = arg[1] == '-' ? strchr(arg, '=') : NULL;
+    const char *name = eq ? arena_strndup(a, arg, (size_t)(eq - arg)) : arg;
+    const OptionRow *o = option_find(name, c->command);
+
+    if (!o && arg[1] != '-') { /* -oFILE, -DNAME=VALUE, -j4 */
+        name = arena_strndup(a, arg, 2);
+        o = option_find(name, c->command);
+        if (o && o->value && !habit(arg))
+            value = arg + 2;
+        else
+            o = NULL;
+    }
+    if (!o)
+        return unknown_option(a, c, arg, eq ? name : arg);
+    if (!(o->of & 1u << c->command))
+        return not_here(a, c, o);
+    if (eq && !o->value)
+        return bad(c, "'%s' takes no value", name);
+    value = eq ? eq + 1 : value;
+    *used = 1;
+    if (o->value && !value) {
+        if (left < 2 || (argv[1][0] == '-' && argv[1][1] &&
+                         option_find(argv[1], c->command)))
+            return bad(c, "option '%s' wants a value: %s", name, o->value);
+        value = argv[1];
+        *used = 2;
+    }
+    if (o->value && !*value)
+        return bad(c, "option '%s' wants a value: %s", name, o->value);
+    if (c->given & 1ull << o->id && !may_repeat(o))
+        return bad(c, "'%s' is given twice", name);
+    c->given |= 1ull << o->id;
+    return set_option(a, c, o, value);
+}
+
+/* ---- the whole line */
 
 /* The command without folders, so that output does not depend on them. */
 static const char *command_text(Arena *a, int argc, char **argv)
@@ -380,53 +431,193 @@ static const char *command_text(Arena *a, int argc, char **argv)
     return buf_take(&b, a);
 }
 
-int options_parse(Arena *a, int argc, char **argv, const char *command,
-                  CommandLine *c, bool *done)
+static bool is_there(const char *name)
 {
-    int o, before;
+    return access(name, F_OK) == 0;
+}
 
+static bool is_model_command(CommandId id)
+{
+    return id <= COMMAND_BUILD;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = text ? strlen(text) : 0, k = strlen(end);
+
+    return n >= k && !strcmp(text + n - k, end);
+}
+
+/* A first word that is neither a file nor a command. */
+static int check_first(Arena *a, const CommandLine *c)
+{
+    const char *name = c->n_file ? c->file[0] : NULL, *names[16];
+    int n = 0;
+
+    if (c->command != COMMAND_COMPILE)
+        return 0;
+    for (int i = 0; i < c->n_file; i++)
+        if (*c->file[i] && command_find(c->file[i]) && !is_there(c->file[i]))
+            return bad(c, "'%s' is a command: it comes first, as in %s ...",
+                       c->file[i],
+                       command_title(command_find(c->file[i])->id));
+    if (!name || strpbrk(name, "./") || !strcmp(name, "-") || is_there(name))
+        return 0;
+    for (const CommandRow *k = command_table + 1; k->name; k++)
+        names[n++] = k->name;
+    return bad(c, "there is no command and no file '%s'%s", name,
+               hint(a, name, names, n));
+}
+
+static int check_target(Arena *a, CommandLine *c)
+{
+    int n = device_count();
+    const char **name = arena_array(a, const char *, n + 7);
+    static const char *const archs[] = {"sm_70", "sm_75", "sm_80", "sm_86",
+                                        "sm_89", "sm_90", "sm_90a"};
+
+    c->compile.model.device = device_find(a, c->target);
+    if (c->compile.model.device)
+        return 0;
+    for (int i = 0; i < n; i++)
+        name[i] = device_name(a, i);
+    for (int i = 0; i < 7; i++)
+        name[n + i] = archs[i];
+    return bad(c, "unknown GPU '%s'%s (dcc devices lists them)", c->target,
+               hint(a, c->target, name, n + 7));
+}
+
+/* What then would be overwritten is said where files are compared. */
+static bool is_input(const CommandLine *c, const char *out)
+{
+    for (int i = 0; i < c->n_file; i++)
+        if (file_same(c->file[i], out))
+            return true;
+    return false;
+}
+
+static int check_out(const CommandLine *c)
+{
+    const char *out = c->out;
+    bool cu = c->command == COMMAND_COMPILE && !c->ref;
+
+    if (cu && ends_with(out, ".h"))
+        return bad(c, "-o names the .cu; '%s' is the header's place", out);
+    if (ends_with(out, ".dcl") && !is_input(c, out))
+        return bad(c, "-o names what is written; '%s' is called as a program",
+                   out);
+    if (cu && out && !strcmp(out, "-") &&
+        (c->compile.explain || c->compile.dump))
+        return bad(c, "-o - and %s would both write to standard output",
+                   c->compile.explain ? "--explain" : "--dump");
+    if (cu && !out && c->n_file && !strcmp(c->file[0], "-"))
+        return bad(c, "a program from standard input wants -o FILE");
+    if (c->command == COMMAND_TUNE && !out)
+        return bad(c, "dcc tune wants -o MODEL.plan");
+    if (c->command == COMMAND_BUILD && !out)
+        return bad(c, "dcc build wants -o LIB.so");
+    if (c->command == COMMAND_BUILD && !strcmp(out, "-"))
+        return bad(c, "a library cannot go to standard output");
+    if (c->depend_out && !c->depend)
+        return bad(c, "-MF says where -MD writes: give both");
+    if (c->depend && !c->depend_out && (!out || !strcmp(out, "-")))
+        return bad(c, "-MD without -o FILE wants -MF FILE");
+    return 0;
+}
+
+static int count_standard(const CommandLine *c)
+{
+    int n = (c->weights && !strcmp(c->weights, "-")) +
+            (c->plan_in && !strcmp(c->plan_in, "-"));
+
+    for (int i = 0; i < c->n_file; i++)
+        n += !strcmp(c->file[i], "-");
+    for (int i = 0; i < c->n_in; i++)
+        n += !strcmp(c->in[i], "-");
+    return n;
+}
+
+static int check_files(const CommandLine *c)
+{
+    if (!c->n_file)
+        return bad(c, "no .dcl file is given");
+    for (int i = 0; i < c->n_file; i++)
+        for (int k = 0; k < i; k++)
+            if (!strcmp(c->file[i], c->file[k]))
+                return bad(c, "'%s' is given twice", c->file[i]);
+    for (int i = 0; i < c->n_file; i++)
+        if (ends_with(c->file[i], ".cu"))
+            return bad(c, "'%s' is called as what dcc writes, not as a "
+                          "program (.dcl)", c->file[i]);
+    if (count_standard(c) > 1)
+        return bad(c, "standard input can be read once, and - is given "
+                      "twice");
+    return 0;
+}
+
+static int check_line(Arena *a, CommandLine *c)
+{
+    int status = check_first(a, c);
+
+    if (!status && is_model_command(c->command))
+        status = check_target(a, c);
+    if (!status && is_model_command(c->command))
+        status = check_files(c);
+    if (!status)
+        status = check_out(c);
+    if (!status && c->cpu && c->gpu)
+        status = bad(c, "--cpu and --gpu exclude each other");
+    if (!status && c->in_place && c->check)
+        status = bad(c, "-i and --check exclude each other");
+    if (!status && c->sequence && c->bench)
+        status = bad(c, "--sequence and --bench exclude each other");
+    return status;
+}
+
+static int print_help(Arena *a, const CommandLine *c, bool version)
+{
+    Buf b = {0};
+
+    if (version)
+        help_version(&b, a);
+    else
+        help_command(&b, c->command);
+    fputs(buf_text(&b), stdout);
+    buf_free(&b);
+    return 0;
+}
+
+int options_parse(Arena *a, int argc, char **argv, CommandLine *c, bool *done)
+{
+    const CommandRow *command = argc > 1 && *argv[1] ? command_find(argv[1])
+                                                     : NULL;
+    int i = command ? 2 : 1;
+    bool only_files = false;
+
+    c->command = command ? command->id : COMMAND_COMPILE;
     c->target = "h200";
     c->seed = 1;
     c->variants = 8;
     c->jobs = (int)sysconf(_SC_NPROCESSORS_ONLN);
     c->compile.model.dependent = DEPENDENT_LAUNCH;
     c->text = command_text(a, argc, argv);
+    c->file = arena_array(a, char *, argc + 1);
     *done = false;
-    optind = *command ? 2 : 1;
-    opterr = 0;
-    while (before = optind,
-           (o = getopt_long(argc, argv, ":o:D:j:", long_options, NULL)) != -1) {
-        if (o == O_HELP || o == O_VERSION) {
-            *done = true;
-            if (o == O_HELP)
-                fputs(usage, stdout);
-            else
-                print_version(a);
-            return fflush(stdout) ? 3 : 0;
-        }
-        if (o == '?')
-            return bad("unknown option '%s'", argv[optind - 1]);
-        if (o == ':')
-            return bad("option '%s' wants a value", argv[optind - 1]);
-        int status = check_command(command, o, argv[before]);
-        if (!status)
-            status = set_option(a, c, o, optarg);
+    while (i < argc) {
+        int used = 1, status = 0;
+        if (only_files || argv[i][0] != '-' || !argv[i][1])
+            c->file[c->n_file++] = argv[i];
+        else if (!strcmp(argv[i], "--"))
+            only_files = true;
+        else
+            status = take_option(a, c, argv + i, argc - i, &used);
         if (status)
             return status;
+        if (c->given & (1ull << O_HELP | 1ull << O_VERSION)) {
+            *done = true;
+            return print_help(a, c, c->given >> O_VERSION & 1);
+        }
+        i += used;
     }
-    c->file = argv + optind;
-    c->n_file = argc - optind;
-    c->compile.model.device = device_find(a, c->target);
-    if (!c->compile.model.device)
-        return bad("unknown GPU '%s' (dcc devices lists them)", c->target);
-    if (!c->n_file)
-        return bad("%s", "no .dcl file is given");
-    const char *end = c->out ? strrchr(c->out, '.') : NULL;
-    if (end && !strcmp(end, ".h") && !c->ref)
-        return bad("-o names the .cu; '%s' is the header's place", c->out);
-    if (!strcmp(command, "tune") && !c->out)
-        return bad("%s", "dcc tune wants -o MODEL.plan");
-    if (c->cpu && c->gpu)
-        return bad("%s", "--cpu and --gpu exclude each other");
-    return 0;
+    return check_line(a, c);
 }

@@ -91,10 +91,10 @@ static void rt_draw(const dcc_tensor *t, int is_param, uint64_t *state,
 
 /* ---- inputs ---- */
 
-static dcc_status rt_check_promise(const dcc_tensor *t, const void *values,
-                                   const char *path)
+static dcc_status rt_check_promise(const dcc_tensor *t, int64_t runs,
+                                   const void *values, const char *path)
 {
-    const int64_t n = rt_count(t);
+    const int64_t n = rt_count(t) * runs;
 
     if (t->lo == t->hi || (t->type != DCC_I32 && t->type != DCC_I8 &&
                            t->type != DCC_U8))
@@ -128,6 +128,30 @@ static void rt_note_input(const RtOptions *o, const dcc_tensor *t,
     fprintf(stderr, "\n");
 }
 
+/* In a sequence the file's tensor may have one dimension more: room for its
+ * values. */
+static dcc_status rt_want_sequence(RtProgram *p, const dcc_st_file *file,
+                                   int i, dcc_st_want *want, int64_t *dim)
+{
+    const dcc_st_tensor *st = dcc_st_find(file, want->name);
+    void *more;
+
+    if (!st || st->rank != want->rank + 1 || st->dim[0] < 1 ||
+        st->dim[0] > 1000000)
+        return DCC_OK;
+    more = realloc(p->host_inputs[i],
+                   rt_size(&p->desc->inputs[i]) * (size_t)st->dim[0]);
+    if (!more)
+        return rt_no_memory();
+    p->host_inputs[i] = more;
+    p->values[i] = st->dim[0];
+    dim[0] = st->dim[0];
+    memcpy(dim + 1, want->dim, sizeof *dim * (size_t)want->rank);
+    want->dim = dim;
+    want->rank++;
+    return DCC_OK;
+}
+
 /* Input i from the first file that has it, else drawn. */
 static dcc_status rt_find_input(RtProgram *p, const RtOptions *o,
                                 dcc_st_file *const *files, int i,
@@ -145,12 +169,18 @@ static dcc_status rt_find_input(RtProgram *p, const RtOptions *o,
     }
     if (k == o->n_in)
         k = o->n_in - 1; /* for the error's file name */
+    int64_t dim[DCC_MAX_RANK + 1];
     dcc_st_change change;
-    dcc_status status = dcc_st_read(files[k], &want, p->host_inputs[i],
-                                    &change);
+    dcc_status status = DCC_OK;
+
+    if (o->sequence)
+        status = rt_want_sequence(p, files[k], i, &want, dim);
+    if (status == DCC_OK)
+        status = dcc_st_read(files[k], &want, p->host_inputs[i], &change);
     if (status == DCC_OK) {
         rt_note_input(o, t, &change);
-        status = rt_check_promise(t, p->host_inputs[i],
+        status = rt_check_promise(t, p->values[i] ? p->values[i] : 1,
+                                  p->host_inputs[i],
                                   rt_input_name(o, o->in[k]));
     }
     return status;
@@ -349,9 +379,14 @@ static dcc_status rt_name_device(RtProgram *p)
     return rt_device_error("asking for the GPU", error);
 }
 
-dcc_status rt_start(RtProgram *p, const RtOptions *o)
+dcc_status rt_start(RtProgram *p, RtOptions *o)
 {
-    dcc_status status = rt_make_model(p, o);
+    dcc_status status = rt_check_names(o, p->desc);
+
+    if (status == DCC_OK)
+        status = rt_read_feeds(p, o);
+    if (status == DCC_OK)
+        status = rt_make_model(p, o);
 
     if (status == DCC_OK)
         status = rt_name_device(p);
@@ -363,6 +398,8 @@ dcc_status rt_start(RtProgram *p, const RtOptions *o)
         status = rt_make_buffers(p);
     if (status == DCC_OK)
         status = rt_read_inputs(p, o);
+    if (status == DCC_OK)
+        status = rt_count_runs(p, o);
     if (status == DCC_OK)
         status = rt_upload_inputs(p);
     if (status == DCC_OK && o->save)
@@ -385,6 +422,7 @@ void rt_stop(RtProgram *p)
     free(p->host_inputs);
     free(p->outputs);
     free(p->host_params);
+    rt_free_sequence(p);
     if (p->stream)
         cudaStreamDestroy(p->stream);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "dcc_rt.h"
 #include "rt_main.h"
@@ -18,6 +19,8 @@ static void rt_usage(FILE *to, const char *program)
             "[--out FILE]\n"
             "          [--runs N] [--bench N [--json FILE]] [--trace FILE]\n"
             "          [--profile N] [--reach] [--tune N [--steps LIST]]\n"
+            "          [--sequence] [--feed INPUT=OUTPUT]...\n"
+            "          [--warm-up N] [--streams N] [--percentiles]\n"
             "          [--random SEED [--save FILE]] [--describe] [--help]\n",
             program);
 }
@@ -32,6 +35,12 @@ static void rt_help(const char *program)
            "  --out FILE      writes the outputs, .safetensors\n"
            "  --runs N        runs N times, state carried on (default 1)\n"
            "  --bench N       times N runs: median and least microseconds\n"
+           "  --warm-up N     runs before those that count\n"
+           "  --streams N     and N copies of the model at a time\n"
+           "  --percentiles   and of those the 90th to the 99th, and the most\n"
+           "  --sequence      inputs of one dimension more have a value for\n"
+           "                  each run, and outputs get one\n"
+           "  --feed I=O      output O is input I of the next run\n"
            "  --json FILE     writes the timings as JSON\n"
            "  --profile N     times each step, N times in a row\n"
            "  --reach         first a run that prints each step reached\n"
@@ -85,7 +94,11 @@ static int rt_numeric_option(RtOptions *o, const char *name, const char *value)
     if (!rt_parse_number(value, 1, &number) || number > 10000000)
         return 0;
     if (strcmp(name, "--runs") == 0)
-        o->runs = (int)number;
+        o->runs_given = o->runs = (int)number;
+    else if (strcmp(name, "--warm-up") == 0)
+        o->warm_up = (int)number;
+    else if (strcmp(name, "--streams") == 0)
+        o->streams = (int)number;
     else if (strcmp(name, "--profile") == 0)
         o->profile = (int)number;
     else if (strcmp(name, "--tune") == 0)
@@ -93,6 +106,23 @@ static int rt_numeric_option(RtOptions *o, const char *name, const char *value)
     else
         o->bench = (int)number;
     return 1;
+}
+
+static int rt_flag(RtOptions *o, const char *name)
+{
+    struct {
+        const char *name;
+        int *at;
+    } flags[] = {{"--help", &o->help},         {"--describe", &o->describe},
+                 {"--reach", &o->reach},       {"--sequence", &o->sequence},
+                 {"--percentiles", &o->percentiles}};
+
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(flags[i].name, name) == 0) {
+            *flags[i].at = 1;
+            return 1;
+        }
+    return 0;
 }
 
 /* 0, or the exit status. */
@@ -109,21 +139,16 @@ static int rt_options(RtOptions *o, int argc, char **argv)
         {"--runs", NULL},
         {"--bench", NULL},      {"--random", NULL},
         {"--profile", NULL},
-        {"--tune", NULL},
+        {"--tune", NULL},       {"--feed", NULL},
+        {"--warm-up", NULL},    {"--streams", NULL},
     };
     const int n = (int)(sizeof known / sizeof *known);
 
     for (int i = 1; i < argc; i++) {
         int k = 0;
 
-        if (strcmp(argv[i], "--help") == 0 ||
-            strcmp(argv[i], "--describe") == 0 ||
-            strcmp(argv[i], "--reach") == 0) {
-            *(argv[i][2] == 'h'   ? &o->help
-              : argv[i][2] == 'd' ? &o->describe
-                                  : &o->reach) = 1;
+        if (rt_flag(o, argv[i]))
             continue;
-        }
         while (k < n && strcmp(argv[i], known[k].name) != 0)
             k++;
         if (k == n)
@@ -137,6 +162,10 @@ static int rt_options(RtOptions *o, int argc, char **argv)
             if (o->n_in == RT_MAX_FILES)
                 return rt_bad_option(o->program, "too many ", "--in files");
             o->in[o->n_in++] = argv[i];
+        } else if (strcmp(known[k].name, "--feed") == 0) {
+            if (o->n_feed == RT_MAX_FILES)
+                return rt_bad_option(o->program, "too many ", "--feed");
+            o->feed[o->n_feed++] = argv[i];
         } else if (!rt_numeric_option(o, known[k].name, argv[i])) {
             return rt_bad_option(o->program, "not a number that fits ",
                                  known[k].name);
@@ -240,7 +269,7 @@ static dcc_status rt_time_runs(RtProgram *p, cudaEvent_t *events, int n,
 
 enum { RT_BATCH = 256 }; /* runs enqueued before waiting */
 
-static dcc_status rt_time_all(RtProgram *p, int n, float *us)
+static dcc_status rt_time_all(RtProgram *p, int warm_up, int n, float *us)
 {
     const int batch = n < RT_BATCH ? n : RT_BATCH;
     cudaEvent_t events[RT_BATCH + 1];
@@ -251,8 +280,11 @@ static dcc_status rt_time_all(RtProgram *p, int n, float *us)
         status =
             rt_cuda_main("creating events", cudaEventCreate(&events[made]));
     /* warm up: clocks, caches, the graph's upload */
-    if (status == DCC_OK)
-        status = rt_time_runs(p, events, n < 20 ? 1 : batch / 10 + 2, us);
+    if (!warm_up)
+        warm_up = n < 20 ? 1 : batch / 10 + 2;
+    for (int i = 0; i < warm_up && status == DCC_OK; i += batch)
+        status = rt_time_runs(p, events,
+                              warm_up - i < batch ? warm_up - i : batch, us);
     for (int i = 0; i < n && status == DCC_OK; i += batch)
         status = rt_time_runs(p, events, n - i < batch ? n - i : batch, us + i);
     for (int i = 0; i < made; i++)
@@ -260,20 +292,78 @@ static dcc_status rt_time_all(RtProgram *p, int n, float *us)
     return status;
 }
 
-static dcc_status rt_report_json(RtProgram *p, const char *path, int n,
-                                 double median, double least, double mean)
+/* Of sorted values, the nearest rank. */
+static double rt_percentile(const float *us, int n, int percent)
 {
-    char text[700];
+    int at = (int)(((long long)n * percent + 99) / 100) - 1;
+
+    return us[at < 0 ? 0 : at];
+}
+
+static double rt_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Runs a second of several copies of the model, each on its own stream. */
+static dcc_status rt_time_streams(RtProgram *p, RtOptions *o, int n)
+{
+    const int copies = o->streams;
+    RtProgram *all = (RtProgram *)calloc((size_t)copies, sizeof *all);
+    dcc_status status = all ? DCC_OK : dcc_fail(DCC_ERR_MEMORY,
+                                                "out of memory");
+    double begin = 0, seconds;
+
+    for (int i = 0; i < copies && status == DCC_OK; i++) {
+        all[i].desc = p->desc;
+        all[i].say = p->say;
+        status = rt_start(&all[i], o);
+    }
+    for (int i = -copies; i < n && status == DCC_OK; i++) {
+        RtProgram *one = &all[(i + copies) % copies];
+
+        if (i == 0) {
+            status = rt_cuda_main("running", cudaDeviceSynchronize());
+            begin = rt_now();
+        }
+        if (status == DCC_OK)
+            status = dcc_model_run(one->model,
+                                   (const void *const *)one->inputs,
+                                   one->outputs, one->stream);
+    }
+    if (status == DCC_OK)
+        status = rt_cuda_main("running", cudaDeviceSynchronize());
+    seconds = rt_now() - begin;
+    if (status == DCC_OK)
+        fprintf(p->say, "%s: %d streams: %.1f runs a second, %.2f us each\n",
+                p->desc->name, copies, n / seconds, seconds * 1e6 / n);
+    for (int i = 0; all && i < copies; i++)
+        if (all[i].desc)
+            rt_stop(&all[i]);
+    free(all);
+    return status;
+}
+
+static dcc_status rt_report_json(RtProgram *p, const char *path, int n,
+                                 const float *us, double median,
+                                 double mean)
+{
+    char text[900];
 
     snprintf(text, sizeof text,
              "{\"model\": \"%s\", \"device\": \"%.200s\", \"runs\": %d, "
-             "\"median_us\": %.3f, \"min_us\": %.3f, \"mean_us\": %.3f}\n",
-             p->desc->name, p->device, n, median, least, mean);
+             "\"median_us\": %.3f, \"min_us\": %.3f, \"mean_us\": %.3f, "
+             "\"p90_us\": %.3f, \"p99_us\": %.3f, \"max_us\": %.3f}\n",
+             p->desc->name, p->device, n, median, us[0], mean,
+             rt_percentile(us, n, 90), rt_percentile(us, n, 99), us[n - 1]);
     p->writing = 1;
     return dcc_write_text(path, text);
 }
 
-static dcc_status rt_bench(RtProgram *p, const RtOptions *o)
+static dcc_status rt_bench(RtProgram *p, RtOptions *o)
 {
     const int n = o->bench;
     float *us = (float *)malloc(sizeof *us * (size_t)(n + 32));
@@ -282,7 +372,7 @@ static dcc_status rt_bench(RtProgram *p, const RtOptions *o)
 
     if (!us)
         return dcc_fail(DCC_ERR_MEMORY, "out of memory");
-    status = rt_time_all(p, n, us);
+    status = rt_time_all(p, o->warm_up, n, us);
     if (status == DCC_OK) {
         for (int i = 0; i < n; i++)
             mean += us[i] / n;
@@ -290,9 +380,17 @@ static dcc_status rt_bench(RtProgram *p, const RtOptions *o)
         median = (us[(n - 1) / 2] + us[n / 2]) / 2;
         fprintf(p->say, "%s: median %.2f us, min %.2f us over %d runs on %s\n",
                p->desc->name, median, us[0], n, p->device);
+        if (o->percentiles)
+            fprintf(p->say, "%s: mean %.2f us, p90 %.2f, p95 %.2f, p99 %.2f, "
+                            "max %.2f; %.1f runs a second\n",
+                    p->desc->name, mean, rt_percentile(us, n, 90),
+                    rt_percentile(us, n, 95), rt_percentile(us, n, 99),
+                    us[n - 1], 1e6 / mean);
         if (o->json)
-            status = rt_report_json(p, o->json, n, median, us[0], mean);
+            status = rt_report_json(p, o->json, n, us, median, mean);
     }
+    if (status == DCC_OK && o->streams)
+        status = rt_time_streams(p, o, n);
     free(us);
     return status;
 }
@@ -305,9 +403,10 @@ static dcc_status rt_run_all(RtProgram *p, const RtOptions *o)
     dcc_status status = DCC_OK;
 
     for (int i = 0; i < o->runs && status == DCC_OK; i++) {
-        if (o->trace && i == o->runs - 1)
+        status = rt_before_run(p, i);
+        if (status == DCC_OK && o->trace && i == o->runs - 1)
             status = rt_trace(p, o->trace);
-        else
+        else if (status == DCC_OK)
             status = dcc_model_run(p->model, in, p->outputs, p->stream);
         if (status == DCC_OK) {
             cudaError_t error = cudaStreamSynchronize(p->stream);
@@ -316,11 +415,13 @@ static dcc_status rt_run_all(RtProgram *p, const RtOptions *o)
                 status = dcc_fail(DCC_ERR_BUG, "%s: a kernel failed: %s",
                                   p->desc->name, cudaGetErrorString(error));
         }
+        if (status == DCC_OK)
+            status = rt_after_run(p, o, i);
     }
     return status;
 }
 
-static dcc_status rt_program(RtProgram *p, const RtOptions *o)
+static dcc_status rt_program(RtProgram *p, RtOptions *o)
 {
     dcc_status status = rt_start(p, o);
 
@@ -336,7 +437,8 @@ static dcc_status rt_program(RtProgram *p, const RtOptions *o)
         fprintf(p->say, "%s: %d run%s on %s\n", p->desc->name, o->runs,
                o->runs == 1 ? "" : "s", p->device);
     if (o->out)
-        status = rt_write_outputs(p, o->out);
+        status = o->sequence ? rt_write_sequence(p, o)
+                             : rt_write_outputs(p, o->out);
     if (status == DCC_OK && o->bench)
         status = rt_bench(p, o);
     if (status == DCC_OK && o->profile)

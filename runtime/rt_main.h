@@ -26,6 +26,11 @@ typedef struct {
     int random; /* --random was given */
     uint64_t seed;
     int help, describe, reach;
+    int runs_given;
+    int warm_up, streams, percentiles; /* --bench; 0: not given */
+    int sequence;      /* inputs of a dimension more have a value a run */
+    const char *feed[RT_MAX_FILES]; /* "input=output" */
+    int n_feed;
     int say_stderr;    /* an output goes to stdout: nothing else does */
     RtAlias alias[RT_MAX_FILES + 1];
     int n_alias;
@@ -39,6 +44,10 @@ typedef struct {
     void **inputs, **outputs; /* device; host_inputs mirrors inputs */
     void **host_inputs;
     void **host_params; /* --random without a weights file; else NULL */
+    void **host_outputs; /* of all runs of a sequence, or NULL */
+    int64_t *values;    /* how many an input has for a sequence; 0: the same
+                           for every run */
+    int *feed;          /* the output that is this input's next value, or -1 */
     char device[256];   /* "NVIDIA H200", or "CPU" */
     FILE *say;          /* where results in words go */
     int writing;        /* an I/O error now is about an output file */
@@ -52,8 +61,20 @@ dcc_status rt_settle_inputs(RtOptions *o);
 const char *rt_input_name(const RtOptions *o, const char *path);
 void rt_print_error(const RtOptions *o, const char *message);
 
+/* All parameters and inputs that the files lack, or have of another shape, a
+ * message each. */
+dcc_status rt_check_names(const RtOptions *o, const dcc_model_desc *d);
+
+/* rt_sequence.c: many runs; the inputs are read between the first two. */
+dcc_status rt_read_feeds(RtProgram *p, const RtOptions *o);
+dcc_status rt_count_runs(RtProgram *p, RtOptions *o);
+dcc_status rt_before_run(RtProgram *p, int run);
+dcc_status rt_after_run(RtProgram *p, const RtOptions *o, int run);
+dcc_status rt_write_sequence(RtProgram *p, const RtOptions *o);
+void rt_free_sequence(RtProgram *p);
+
 /* Creates the model and its inputs and outputs on the device. */
-dcc_status rt_start(RtProgram *p, const RtOptions *o);
+dcc_status rt_start(RtProgram *p, RtOptions *o);
 
 /* Frees all; right after any part of rt_start. */
 void rt_stop(RtProgram *p);

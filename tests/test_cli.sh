@@ -71,7 +71,7 @@ check "an unknown letter" 2 "unknown option" "$dcc" -z m.dcl
 check "an option without its value" 2 "wants a value" "$dcc" m.dcl -o
 check "an unknown GPU" 2 "unknown GPU 'z80'" "$dcc" m.dcl --target=z80
 check "an architecture" 0 "" "$dcc" m.dcl --target=sm_80 -o a.cu
-check "an unknown pass" 2 "no pass 'x'" "$dcc" m.dcl --dump=x
+check "an unknown pass" 2 "--dump is graph, .* or memory, not 'x'" "$dcc" m.dcl --dump=x
 check "an unknown mode of math" 2 "exact, tf32 or 3xtf32" "$dcc" m.dcl --math=q
 check "an unknown way of launching" 2 "on or off" \
     "$dcc" m.dcl --dependent-launch=maybe
@@ -86,7 +86,7 @@ $(grep -c DCC_DEPENDENT, a.cu)" = "3 1 2" ]
 point $? "every kernel waits; all launches but the first overlap"
 check "an unknown form" 2 "cu or ref" "$dcc" m.dcl --emit=ptx
 check "an option of run" 2 "option of dcc run" "$dcc" m.dcl --bench=3
-check "an option of compiling" 2 "for writing CUDA" "$dcc" run m.dcl -o a.cu
+check "an option of compiling" 2 "is an option of dcc MODEL.dcl, .* not of dcc run" "$dcc" run m.dcl -o a.cu
 check "a seed that is none" 2 "not a whole number" "$dcc" verify --seed=-1 m.dcl
 check "both places" 2 "exclude each other" "$dcc" run --cpu --gpu m.dcl
 check "the header's name for the .cu" 2 "header's place" "$dcc" m.dcl -o m.h
@@ -102,7 +102,48 @@ check "run of two models" 1 "2 models" "$dcc" run --cpu two.dcl
 check "an op that is not there" 1 "no op 'q'" "$dcc" ops q
 check "an op" 0 "op relu" "$dcc" ops relu
 check "the GPUs" 0 "^h200 .*sm_90" "$dcc" devices
-check "fmt of nothing" 2 "usage: dcc fmt" "$dcc" fmt
+check "fmt of nothing" 2 "wants a FILE" "$dcc" fmt
+
+# ---- -MD, and what shells complete
+
+check "what make has to know" 0 "" "$dcc" m.dcl two.dcl -o 'd d.cu' -MD
+check "is a rule" 0 '^d\\ d.cu d\\ d.h: m.dcl two.dcl$' cat 'd d.d'
+"$dcc" m.dcl -o q.cu --write-plan=q.plan
+check "with the plan, to a file of one's own" 0 "^q.cu q.h: m.dcl q.plan$" \
+    "$dcc" m.dcl -o q.cu --plan=q.plan -MD -MF -
+check "of a program from elsewhere" 0 "^stdin.cu:$" \
+    sh -c '"$1" - -o - -MD -MF s.d <m.dcl >/dev/null && cat s.d' sh "$dcc"
+check "without -o it says what it wrote" 0 "^dcc: wrote m.cu and m.h$" \
+    "$dcc" m.dcl
+check "help of a command" 0 "usage: dcc tune" "$dcc" tune --help
+check "the same" 0 "usage: dcc tune" "$dcc" help tune
+check "the same in short" 0 "usage: dcc tune" "$dcc" tune -h
+check "a form that is right" 0 "" sh -c '"$1" fmt m.dcl >f.dcl &&
+    "$1" fmt --check f.dcl && "$1" fmt - <m.dcl | cmp - f.dcl' sh "$dcc"
+echo 'op  f(x: T[..]) -> y { y=x; }' >g.dcl
+check "a form that is not" 1 "^g.dcl$" "$dcc" fmt --check f.dcl g.dcl
+if command -v bash >/dev/null; then
+    cat >complete <<'END'
+eval "$("$1" completion bash)"
+COMP_WORDS=(dcc $2)
+COMP_CWORD=${3:-$((${#COMP_WORDS[@]} - 1))}
+_dcc 2>/dev/null
+echo "${COMPREPLY[*]}"
+END
+    check "bash: a command" 0 "^verify$" bash complete "$dcc" "ve"
+    check "bash: an option" 0 "^--budget=$" bash complete "$dcc" "tune --bu"
+    check "bash: a word" 0 "^exact tf32 3xtf32$" \
+        bash complete "$dcc" "m.dcl --math =" 3
+    check "bash: a GPU" 0 "^h100 h200$" bash complete "$dcc" \
+        "m.dcl --target = h" 4
+fi
+if command -v script >/dev/null; then
+    esc=$(printf '\033')
+    check "colours on a terminal" 0 "^$esc.1mdcc: $esc.0m$esc.1;31merror:" \
+        env -u NO_COLOR TERM=xterm script -qc "'$dcc' none.dcl" /dev/null
+    check "and NO_COLOR" 0 "^dcc: error: cannot read" \
+        env NO_COLOR=1 TERM=xterm script -qc "'$dcc' none.dcl" /dev/null
+fi
 
 # ---- variants
 

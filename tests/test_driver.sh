@@ -175,6 +175,101 @@ check "a compiler of several words" 0 "1 run on CPU" \
 [ -z "$(ls "t'm p")" ]
 point $? "and nothing is left there"
 
+# many runs: the first two steps' tokens are given, then what came out goes in;
+# a library of the same, called from Python
+cat >many.dcl <<'END'
+model many {
+  input token : i32[2];
+  input pos : i32;
+  param w : f32[3];
+  state n : f32[2];
+  n = n + 1;
+  k[i] : i32 = token[i] + pos;
+  output next : i32[2] = k;
+  output y[i] = n[i] * w[0] + token[i];
+}
+END
+if command -v python3 >/dev/null; then
+    cat >files.py <<'END'
+import json, struct, sys
+
+
+def write(path, **tensors):
+    head, data = {}, b""
+    for name, (kind, shape, values) in tensors.items():
+        more = struct.pack("<%d%s" % (len(values), kind), *values)
+        head[name] = {"dtype": {"i": "I32", "f": "F32"}[kind], "shape": shape,
+                      "data_offsets": [len(data), len(data) + len(more)]}
+        data += more
+    text = json.dumps(head).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def show(path):
+    data = open(path, "rb").read()
+    n = struct.unpack("<Q", data[:8])[0]
+    for name, t in json.loads(data[8:8 + n]).items():
+        a, b = t["data_offsets"]
+        kind = {"I32": "i", "F32": "f"}[t["dtype"]]
+        print(name, t["shape"], *struct.unpack(
+            "<%d%s" % ((b - a) // 4, kind), data[8 + n + a:8 + n + b]))
+
+
+if sys.argv[1:]:
+    show(sys.argv[1])
+else:
+    write("w.st", w=("f", [3], [1, 2, 3]))
+    write("steps.st", token=("i", [2, 2], [10, 20, 100, 200]),
+          pos=("i", [4], [0, 1, 2, 3]))
+END
+    python3 files.py
+    check "a sequence of inputs, fed with what came out" 0 "4 runs on CPU" \
+        "$dcc" run --cpu many.dcl --weights w.st --in steps.st --sequence \
+        --feed token=next --out y.st
+    check "is a sequence of outputs" 0 \
+        "next .4, 2. 10 20 101 201 103 203 106 206" python3 files.py y.st
+    check "a library" 0 "many.so" \
+        sh -c '"$1" build --cpu many.dcl -o many.so && ls' sh "$dcc"
+    cat >use.py <<'END'
+import gc, struct, sys
+sys.path.insert(0, sys.argv[1])
+import dcc
+
+library = dcc.load("many.so")
+m = library.model("w.st")
+print(library.models, library.on_cpu, m.inputs["token"], m.outputs["y"])
+first = m._desc.contents.inputs
+token, pos = (dcc.Tensor(library, first[i], (1, 0)) for i in range(2))
+library._cuda("copy", dcc._P(token.data), struct.pack("<2i", 5, 7), dcc._Z(8))
+library._cuda("copy", dcc._P(pos.data), struct.pack("<i", 1), dcc._Z(4))
+for i in range(3):
+    out = m(token=token, pos=pos)
+    token = out["next"]
+    print(*struct.unpack("<2i", token.tobytes()))
+m.reset()
+print(*struct.unpack("<2f", m(token=token, pos=pos)["y"].tobytes()))
+for wrong in {"token": pos, "pos": pos}, {"token": 3, "pos": pos}, {}:
+    try:
+        m(**wrong)
+    except dcc.Error as error:
+        print(error)
+del token, out
+gc.collect()
+print(len(dcc._lent), "lent")
+END
+    check "from Python" 0 "^0 lent$" python3 use.py "$src/runtime"
+    grep -q "^8 10$" log && grep -q "^9.0 11.0$" log &&
+        grep -q "shape is \[\], the model's \[2\]" log &&
+        grep -q "has no __dlpack__" log && grep -q "is missing" log
+    point $? "it computes, and says what is wrong"
+fi
+check "timings" 0 "p90 .*, p95 .*, p99 .*, max" \
+    "$dcc" bench --cpu good.dcl --runs=20 --streams=2 --profile --json=-
+grep -q '"p99_us":' log && grep -q "2 streams: .* runs a second" log &&
+    grep -q "^step    0 " log
+point $? "with streams, steps and JSON"
+
 # where it finds its runtime
 unset DCC_RUNTIME_DIR
 mkdir -p "un packed/bin" "un packed/share/dcc" elsewhere

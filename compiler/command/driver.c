@@ -1,6 +1,7 @@
 #include "command/driver_priv.h"
 #include "command/place.h"
 #include "support/file.h"
+#include "support/say.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -52,10 +53,10 @@ static bool choose(Build *b)
 {
     const DriverPlace place = b->o->place;
     bool have_nvcc = have_command(&b->work, driver_nvcc(b));
-    bool gpu = place != DRIVER_CPU && have_gpu();
+    bool gpu = place != DRIVER_CPU && (b->o->compile_only || have_gpu());
 
     if (place == DRIVER_GPU && (!gpu || !have_nvcc)) {
-        fprintf(stderr, "dcc: error: %s: %s\n",
+        say_error("%s: %s",
                 b->o->needs ? b->o->needs : "--gpu",
                 gpu ? "nvcc is not found; add it to PATH or set NVCC"
                     : "there is no NVIDIA GPU, or no driver for it");
@@ -63,11 +64,11 @@ static bool choose(Build *b)
     }
     b->gpu = gpu && have_nvcc;
     if (place == DRIVER_ANY && !b->gpu)
-        fprintf(stderr, "dcc: note: on the CPU, emulated: %s\n",
+        say_note("on the CPU, emulated: %s",
                 gpu ? "nvcc is not found" : "there is no NVIDIA GPU");
     if (!b->gpu && !have_command(&b->work, driver_env("CXX", "g++"))) {
-        fprintf(stderr, "dcc: error: %s is not found, and the CPU needs "
-                        "a C++ compiler; install g++ or set CXX\n",
+        say_error("%s is not found, and the CPU needs "
+                        "a C++ compiler; install g++ or set CXX",
                 driver_env("CXX", "g++"));
         return false;
     }
@@ -246,26 +247,25 @@ static int not_built(Build *b, const char *name, int status, bool oracle)
         return 128 + b->work.signal;
     if (status < 128 && status != NOT_STARTED && !blames_machine(log) &&
         compiles_probe(b, oracle)) {
-        fprintf(stderr, "dcc: error: a bug in dcc: %s fails on what it wrote "
-                        "(exit status %d):\n", what, status);
+        say_error("a bug in dcc: %s fails on what it wrote "
+                        "(exit status %d):", what, status);
         driver_show_log(log, MESSAGE_LINES);
-        fprintf(stderr, "dcc: note: kept for a report: %s.%s\n",
+        say_note("kept for a report: %s.%s",
                 work_path(&b->work, name), oracle ? "c" : "cu");
         b->keep = true;
         return DEFECT;
     }
-    fprintf(stderr, "dcc: error: %s failed (exit status %d):\n", what,
+    say_error("%s failed (exit status %d):", what,
             status);
     driver_show_log(log, MESSAGE_LINES);
     return MACHINE;
 }
 
-/* 0, or dcc's exit status. */
-static int program_built(Build *b, pid_t child)
+int driver_built(Build *b, const char *name, pid_t child)
 {
     int status = work_wait(&b->work, child);
 
-    return status ? not_built(b, "program", status, false) : 0;
+    return status ? not_built(b, name, status, false) : 0;
 }
 
 /* With threads if the compiler has them. */
@@ -300,8 +300,8 @@ bool driver_open(Build *b, const Driver *o)
     const char *looked = NULL;
     b->runtime = place_runtime(o->arena, &looked);
     if (!b->runtime)
-        fprintf(stderr, "dcc: error: no runtime in %s; DCC_RUNTIME_DIR says "
-                        "where it is\n",
+        say_error("no runtime in %s; DCC_RUNTIME_DIR says "
+                        "where it is",
                 looked);
     else if (choose(b) && write_texts(b))
         return true;
@@ -320,7 +320,7 @@ int driver_verdict(Build *b, int status)
     if (b->work.signal)
         return 128 + b->work.signal;
     if (status > 128) {
-        fprintf(stderr, "dcc: error: the program was ended by signal %d\n",
+        say_error("the program was ended by signal %d",
                 status - 128);
         return DEFECT;
     }
@@ -347,7 +347,7 @@ static void number_option(Build *b, Command *c, const char *name,
 static int run_program(Build *b)
 {
     const Driver *o = b->o;
-    Command c = {.name = "dcc run"};
+    Command c = {.name = o->percentiles ? "dcc bench" : "dcc run"};
 
     command_add(&b->work, &c, work_path(&b->work, "program"));
     option(b, &c, "--model", o->model);
@@ -362,6 +362,18 @@ static int run_program(Build *b)
     if (o->bench)
         number_option(b, &c, "--bench", (uint64_t)o->bench);
     option(b, &c, "--json", o->json);
+    for (int i = 0; i < o->n_feed; i++)
+        option(b, &c, "--feed", o->feed[i]);
+    if (o->sequence)
+        command_add(&b->work, &c, "--sequence");
+    if (o->warm_up)
+        number_option(b, &c, "--warm-up", (uint64_t)o->warm_up);
+    if (o->streams)
+        number_option(b, &c, "--streams", (uint64_t)o->streams);
+    if (o->percentiles)
+        command_add(&b->work, &c, "--percentiles");
+    if (o->profile)
+        number_option(b, &c, "--profile", b->gpu ? 20 : 1);
     return driver_verdict(b, work_run(&b->work, &c, NULL));
 }
 
@@ -371,7 +383,7 @@ int driver_run(const Driver *o)
 
     if (!driver_open(&b, o))
         return MACHINE;
-    int status = program_built(&b, start_program(&b, "program"));
+    int status = driver_built(&b, "program", start_program(&b, "program"));
     if (!status)
         status = run_program(&b);
     driver_close(&b);
@@ -544,7 +556,7 @@ int driver_verify(const Driver *o)
         return MACHINE;
     pid_t ref = start_ref(&b, "oracle", driver_ref_flags);
     pid_t program = start_program(&b, "program");
-    int status = program_built(&b, program);
+    int status = driver_built(&b, "program", program);
     status = worse(ref_built(&b, ref), status);
     if (!status)
         status = verify_all(&b);

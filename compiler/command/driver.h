@@ -30,18 +30,25 @@ typedef struct Driver {
     const char *model;         /* NULL: the only one */
     const char *weights, *out, *json; /* NULL: none */
     const char **in; int n_in;
+    const char **feed; int n_feed; /* "input=output" */
+    bool sequence;             /* an input of a dimension more is many runs' */
     int bench, runs;           /* 0: not given */
+    int warm_up, streams;      /* bench; 0: not given */
+    bool profile, percentiles;
     bool random;               /* draw what no file gives, from `seed` */
     /* verify */
     const Buf *ref;            /* the oracle of the same models */
     uint64_t seed;
     bool tf32;                 /* built with --math=tf32 */
     bool verbose;              /* a line for every tensor of the trace */
+    /* build: `out` is the library */
+    bool compile_only;         /* nvcc will do, there need be no GPU */
 } Driver;
 
 /* Exit statuses: 0; 1 wrong results or the user's error; 3 something needed
  * is missing or failed; 70 a defect in what dcc emitted. */
 int driver_run(const Driver *o);
 int driver_verify(const Driver *o);
+int driver_build(const Driver *o);
 
 #endif

@@ -26,6 +26,9 @@ void driver_show_log(const char *path, int lines);
 /* The runtime's files of some patterns (NULL-terminated). */
 void driver_sources(Build *b, Command *c, const char *const *pattern);
 extern const char driver_ref_flags[];
+/* Waits for a build of NAME.cu whose log is NAME.log: 0, or an exit status
+ * after saying why not. */
+int driver_built(Build *b, const char *name, pid_t child);
 /* A program's exit status as dcc's. */
 int driver_verdict(Build *b, int status);
 

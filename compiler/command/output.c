@@ -1,4 +1,5 @@
 #include "command/output.h"
+#include "support/say.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,18 +14,16 @@ int output_check(const UsedFile *in, int n_in, const UsedFile *out, int n_out)
             continue;
         for (int i = 0; i < n_in; i++)
             if (in[i].path && file_same(in[i].path, out[o].path)) {
-                fprintf(stderr,
-                        "dcc: error: %s would overwrite '%s', which "
-                        "is %s\n",
-                        out[o].what, out[o].path, in[i].what);
+                say_error("%s would overwrite '%s', which "
+                          "is %s",
+                          out[o].what, out[o].path, in[i].what);
                 return 2;
             }
         for (int i = 0; i < o; i++)
             if (out[i].path && file_same_out(out[i].path, out[o].path)) {
-                fprintf(stderr,
-                        "dcc: error: %s and %s would both write "
-                        "'%s'\n",
-                        out[i].what, out[o].what, out[o].path);
+                say_error("%s and %s would both write "
+                          "'%s'",
+                          out[i].what, out[o].what, out[o].path);
                 return 2;
             }
     }
@@ -77,11 +76,9 @@ static int write_one(const OutFile *f)
     if (!f->path || file_write(buf_text(f->text), f->text->len, f->path))
         return 0;
     if (!strcmp(f->path, "-"))
-        fprintf(stderr, "dcc: error: cannot write to standard output: %s\n",
-                file_error());
+        say_error("cannot write to standard output: %s", file_error());
     else
-        fprintf(stderr, "dcc: error: cannot write '%s': %s\n", f->path,
-                file_error());
+        say_error("cannot write '%s': %s", f->path, file_error());
     return 3;
 }
 

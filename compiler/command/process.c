@@ -1,5 +1,6 @@
 #include "command/process.h"
 #include "support/file.h"
+#include "support/say.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +56,7 @@ bool work_open(Work *w, Arena *a, const char *folder)
         free(real);
         return true;
     }
-    fprintf(stderr, "dcc: error: no folder '%s': %s\n", folder ? folder : dir,
-            strerror(errno));
+    say_error("no folder '%s': %s", folder ? folder : dir, strerror(errno));
     sigprocmask(SIG_SETMASK, &w->before, NULL);
     return false;
 }
@@ -93,7 +93,7 @@ bool work_file(const Work *w, const char *name, const char *text, size_t len)
 
     if (file_write(text, len, path))
         return true;
-    fprintf(stderr, "dcc: error: '%s': %s\n", path, strerror(errno));
+    say_error("'%s': %s", path, strerror(errno));
     return false;
 }
 
@@ -192,8 +192,7 @@ int work_wait(Work *w, pid_t pid)
             end_child(pid);
         }
     }
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status)
-                               : WEXITSTATUS(status);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 int work_run(Work *w, const Command *c, const char *log)

@@ -1,6 +1,7 @@
 /* tune.c - what to try, and the plan of what was found (tune.h). */
 #include "command/tune_priv.h"
 #include "support/file.h"
+#include "support/say.h"
 
 #include <errno.h>
 #include <math.h>
@@ -355,7 +356,7 @@ bool tune_write(Tune *t)
 
 static bool cannot_write(const Tune *t)
 {
-    fprintf(stderr, "dcc: error: cannot write '%s': %s\n", t->o->out,
+    say_error("cannot write '%s': %s", t->o->out,
             strerror(errno));
     return false;
 }
@@ -406,7 +407,7 @@ static int outcome(Tune *t)
     if (t->broken && !t->measured) {
         if (t->created)
             unlink(t->o->out);
-        fprintf(stderr, "dcc: error: nothing was measured: %s\n", t->broken);
+        say_error("nothing was measured: %s", t->broken);
         return MACHINE;
     }
     if (!tune_write(t)) {
@@ -414,8 +415,8 @@ static int outcome(Tune *t)
         return MACHINE;
     }
     if (!t->measured)
-        fprintf(stderr, "dcc: note: nothing was measured in %.3g s; the plan "
-                        "is the model's own\n", t->o->budget);
+        say_note("nothing was measured in %.3g s; the plan "
+                        "is the model's own", t->o->budget);
     tune_report(t);
     return 0;
 }
@@ -441,8 +442,8 @@ int tune_model(const TuneOptions *o, Diag *d)
     find_subjects(&t);
     make_rounds(&t);
     if (!have_program(t.arena, "make"))
-        fprintf(stderr, "dcc: error: make is not found, which dcc tune builds "
-                        "with\n");
+        say_error("make is not found, which dcc tune builds "
+                        "with");
     else if (claim_output(&t)) {
         tune_rounds(&t);
         status = outcome(&t);

@@ -1,5 +1,6 @@
 /* tune_files.c - a round as files: kernels, host code, Makefile (tune.h). */
 #include "command/tune_priv.h"
+#include "support/say.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -224,7 +225,7 @@ static bool link_runtime(Tune *t)
         unlink(path);
     ok = ok && symlink(real, path) == 0;
     if (!ok)
-        fprintf(stderr, "dcc: error: '%s': %s\n", path, strerror(errno));
+        say_error("'%s': %s", path, strerror(errno));
     free(real);
     return ok;
 }

@@ -35,6 +35,7 @@ typedef struct FileInfo {
     int sm;                  /* 90 */
     const char *cu_name, *header_name; /* "fused.cu", "fused.h" */
     bool with_main, standalone;
+    bool library;            /* a table of the models, for those who load it */
     bool own_header;         /* its text in the .cu, for a .cu that is alone */
 } FileInfo;
 

@@ -136,6 +136,32 @@ static void put_includes(Buf *b, const FileInfo *f, const Buf *header,
     put_header_text(b, header);
 }
 
+/* Those who load a library without its header, or CUDA's, find its models and
+ * device memory here. */
+static void put_library(Buf *b, CudaProgram *const *p, int n)
+{
+    buf_puts(b, "\nextern \"C\" const dcc_model_desc *const dcc_library[] = "
+                "{");
+    for (int i = 0; i < n; i++)
+        buf_printf(b, "&%s_desc, ",
+                   cprint_ident(p[i]->graph->arena, p[i]->graph->model));
+    buf_puts(b, "0};\n\n#ifdef __CUDACC__\n"
+                "extern \"C\" const int dcc_library_on_cpu = 0;\n#else\n"
+                "extern \"C\" const int dcc_library_on_cpu = 1;\n#endif\n\n"
+                "extern \"C\" int dcc_library_alloc(void **to, size_t n)\n"
+                "{\n    return cudaMalloc(to, n);\n}\n\n"
+                "extern \"C\" int dcc_library_free(void *memory)\n"
+                "{\n    return cudaFree(memory);\n}\n\n"
+                "extern \"C\" int dcc_library_copy(\n"
+                "    void *to, const void *from, size_t n)\n"
+                "{\n    return cudaMemcpy(to, from, n, cudaMemcpyDefault);"
+                "\n}\n\n"
+                "extern \"C\" int dcc_library_wait(cudaStream_t stream)\n"
+                "{\n    return cudaStreamSynchronize(stream);\n}\n\n"
+                "extern \"C\" int dcc_library_device(int *device)\n"
+                "{\n    return cudaGetDevice(device);\n}\n");
+}
+
 static void put_main(Buf *b, CudaProgram *const *p, int n)
 {
     buf_puts(b, "\nint main(int argc, char **argv)\n{\n"
@@ -178,6 +204,8 @@ void emit_file(Buf *cu, Buf *header, CudaProgram *const *p, int n,
         }
         emit_model_host(cu, p[i]);
     }
+    if (f->library)
+        put_library(cu, p, n);
     if (f->with_main)
         put_main(cu, p, n);
 }

@@ -571,31 +571,37 @@ static const Item *find_model(const Program *p, const char *name)
     return NULL;
 }
 
-static bool body_has(const Body *b, const char *name)
-{
-    bool has = false;
+typedef struct Names {
+    Arena *arena;
+    const char **name; int n, cap;
+} Names;
 
-    for (int i = 0; i < b->n && !has; i++) {
+static void add_defines(Names *l, const Body *b)
+{
+    for (int i = 0; i < b->n; i++) {
         const AstStmt *s = b->stmt[i];
-        if (s->kind == STMT_DIM || s->kind == STMT_TYPE)
-            has = !strcmp(s->name.text, name);
-        else if (s->kind == STMT_FOR)
-            has = body_has(&s->loop.body, name);
-        else if (s->kind == STMT_IF)
-            has = body_has(&s->branch.yes, name) ||
-                  body_has(&s->branch.no, name);
+        if (s->kind == STMT_DIM || s->kind == STMT_TYPE) {
+            VEC_PUSH(l->arena, l->name, l->n, l->cap) = s->name.text;
+        } else if (s->kind == STMT_FOR) {
+            add_defines(l, &s->loop.body);
+        } else if (s->kind == STMT_IF) {
+            add_defines(l, &s->branch.yes);
+            add_defines(l, &s->branch.no);
+        }
     }
-    return has;
 }
 
-bool lower_has_define(const Program *p, const char *model, const char *name)
+int lower_defines(Arena *a, const Program *p, const char *model,
+                  const char ***name)
 {
+    Names l = {.arena = a};
+
     for (int i = 0; i < p->n_item; i++)
         if (p->item[i]->kind == ITEM_MODEL &&
-            (!model || !strcmp(p->item[i]->name.text, model)) &&
-            body_has(&p->item[i]->body, name))
-            return true;
-    return false;
+            (!model || !strcmp(p->item[i]->name.text, model)))
+            add_defines(&l, &p->item[i]->body);
+    *name = l.name;
+    return l.n;
 }
 
 Graph *lower_model(Arena *a, Diag *d, const Program *p, const char *model,

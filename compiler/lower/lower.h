@@ -22,9 +22,8 @@ typedef struct Define {
 Graph *lower_model(Arena *a, Diag *d, const struct Program *p,
                    const char *model, const Define *def, int n_def);
 
-/* Whether the model (NULL: any model of the program) has a `dim` or `type`
- * of that name. */
-bool lower_has_define(const struct Program *p, const char *model,
-                      const char *name);
+/* The names that -D may give of a model, or of all (NULL). */
+int lower_defines(Arena *a, const struct Program *p, const char *model,
+                  const char ***name);
 
 #endif

@@ -1,5 +1,7 @@
 #include "diag.h"
 
+#include "say.h"
+
 #include <stdio.h>
 
 enum { MAX_PRINTED = 20 };
@@ -39,7 +41,7 @@ const char *diag_text(const Diag *d)
 
 void diag_flush(Diag *d)
 {
-    fputs(buf_text(&d->text), stderr);
+    say_messages(buf_text(&d->text), stderr);
     if (d->errors > MAX_PRINTED)
         fprintf(stderr, "dcc: %d more errors not shown\n",
                 d->errors - MAX_PRINTED);

@@ -21,8 +21,9 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUNTIME = os.path.join(TOP, "runtime")
-PARTS = ("base", "rt", "rt_files", "rt_main", "rt_profile", "rt_stream", "rt_tma",
-         "rt_tune", "safetensors", "safetensors_read", "safetensors_write")
+PARTS = ("base", "rt", "rt_files", "rt_main", "rt_names", "rt_profile",
+         "rt_sequence", "rt_stream", "rt_tma", "rt_tune", "safetensors",
+         "safetensors_read", "safetensors_write")
 
 
 def shell(command, timeout=300):

@@ -1,0 +1,126 @@
+#!/bin/sh
+# Typical mistakes on the command line and in files: each with its exit status
+# and its message, word for word, in tests/mistakes.txt.
+#
+#   tests/test_mistakes.sh [--update]     writes what dcc says now
+src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
+dcc=${DCC_BIN:-$src/build/dcc}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' HUP INT PIPE TERM
+export DCC_EMU_CACHE="${DCC_EMU_CACHE:-$work/cache}" LC_ALL=C
+mkdir "$work/bin" "$work/in"
+ln -s "$dcc" "$work/bin/dcc"
+PATH=$work/bin:$PATH
+cd "$work/in" || exit 1
+
+cat >m.dcl <<'END'
+model m {
+  dim B = 4;
+  type E = f32;
+  input x : E[B, 6];
+  input ids : i32[B] in 0..5;
+  param w : E[5, 6] = "fc.weight";
+  param b : E[5] = "fc.bias";
+  h[i, j] = relu(sum(k) x[i, k] * w[j, k] + b[j]);
+  output y[i] = h[i, ids[i]];
+}
+END
+cat >two.dcl <<'END'
+model one { input x : f32[5]; output y = exp(x); }
+model two { input x : f32[3, 7]; output y = softmax(x); }
+END
+echo 'op twice(x: T[..]) -> y { y = x * 2; }' >ops.dcl
+sed 's/relu(sum/rleu(sum/' m.dcl >typo.dcl
+sed 's/;$//' m.dcl >nosemi.dcl
+sed 's/w\[j, k\]/w[k, j]/' m.dcl >swap.dcl
+sed '$d' m.dcl >open.dcl
+sed 's/f32/float32/' m.dcl >type.dcl
+sed 's/x\[i, k\]/x[i, k + 1]/' m.dcl >outside.dcl
+: >empty.dcl
+printf '\377\376m\000o\000' >utf16.dcl
+printf 'PK\003\004archive' >model.pt
+printf '\010\007\022\007pytorch' >model.onnx
+head -c 64 /dev/zero >zeros.dcl
+mkdir folder.dcl
+ln m.dcl hard.dcl
+dcc m.dcl -o m.cu --main --write-plan=m.plan
+dcc two.dcl -o two.cu --write-plan=two.plan
+sh "$src/runtime/emu/dcc-emu-cc" -O0 -o prog m.cu || exit 1
+./prog --random 1 --save all.st >/dev/null
+
+# st FILE JSON BYTES: a safetensors file whose header is JSON
+st()
+{
+    n=${#2}
+    {
+        printf "\\$(printf %o $((n % 256)))\\$(printf %o $((n / 256)))"
+        printf '\000\000\000\000\000\000%s' "$2"
+        head -c "$3" /dev/zero
+    } >"$1"
+}
+st names.st '{"model.fc.weight":{"dtype":"F32","shape":[5,6],"data_offsets":[0,120]},"fc.bais":{"dtype":"F32","shape":[5],"data_offsets":[120,140]}}' 140
+st shape.st '{"fc.weight":{"dtype":"F32","shape":[6,5],"data_offsets":[0,120]},"fc.bias":{"dtype":"F32","shape":[1,5],"data_offsets":[120,140]}}' 140
+st kind.st '{"fc.weight":{"dtype":"I32","shape":[5,6],"data_offsets":[0,120]},"fc.bias":{"dtype":"F32","shape":[5],"data_offsets":[120,140]}}' 140
+st none.st '{"q":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
+head -c 100 all.st >cut.st
+
+cp -R . "$work/fixture"
+say()
+{
+    printf '%s\n' "$1"
+    got=0
+    sh -c "$1" <"/dev/null" >"$work/out" 2>&1 || got=$?
+    sed 's/^/    /' "$work/out"
+    echo "    = $got"
+}
+grep -v '^    ' "$src/tests/mistakes.txt" |
+    while IFS= read -r line; do
+        case $line in
+        '#'* | '') printf '%s\n' "$line" ;;
+        *) say "$line" ;;
+        esac
+    done >"$work/now"
+if [ "${1:-}" = --update ]; then
+    cp "$work/now" "$src/tests/mistakes.txt"
+    exit 0
+fi
+
+# a point each
+awk -v was="$src/tests/mistakes.txt" '
+function take(file, text, name,   line, key) {
+    while ((getline line < file) > 0) {
+        if (line ~ /^#/ || line == "")
+            continue
+        if (line !~ /^    /) {
+            key = line
+            if (name)
+                order[++n] = key
+            continue
+        }
+        text[key] = text[key] line "\n"
+    }
+}
+BEGIN {
+    take(was, wanted, 1)
+    take(ARGV[1], is, 0)
+    for (i = 1; i <= n; i++) {
+        good = wanted[order[i]] == is[order[i]]
+        printf "%s %d - %s\n", good ? "ok" : "not ok", i, order[i]
+        if (!good) {
+            gsub(/\n/, "\n# ", is[order[i]])
+            printf "# now:\n# %s\n", is[order[i]]
+            bad = 1
+        }
+    }
+    print "1.." n
+    exit bad
+}' "$work/now"
+bad=$?
+diff -r "$work/fixture" . >"$work/diff" 2>&1 || {
+    echo "# a mistake left something behind:"
+    sed 's/^/# /' "$work/diff"
+    echo "Bail out!"
+    exit 1
+}
+exit $bad
