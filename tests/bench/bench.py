@@ -56,6 +56,8 @@ SMALL = {"big": "gemm.f16.136x64x96", "middle": "gemm.f16.64x96x64",
          "conv": "conv.f16.n2c16h8k24r3s1 conv.f16.n1c3h14k8r7s2 "
                  "conv.f16.n2c32h6k16r1s1",
          "dw": "dw.f16.n2c24h9r3s2 dw.f16.n1c16h8r3s1",
+         "rows": "softmax.f16.33x96 norm.f16.8x160 rms.f16.16x64",
+         "stats": "stats.f16.200x24",
          "up": "up.f16.n2c16h5k24r2s2p0 up.f16.n1c32h4k16r4s2p1",
          "f32": "gemm.f32.65x72x64", "3xtf32": "gemm.3xtf32.64x64x64",
          "tf32": "gemm.tf32.64x72x64",

@@ -128,11 +128,14 @@ class Data:
         self.torch, self.shape, self.machine = torch, shape, machine
         self.type = torch.float16 if shape.type == "f16" else torch.float32
         self.sets = min(nodes, math.ceil(ROTATE_BYTES / shape.weight_bytes))
+        self.turns = ACTIVATIONS
+        if shape.kind in bench_shapes.ROW_TEXT:  # all the bytes are theirs
+            self.turns *= math.ceil(ROTATE_BYTES / shape.bytes / ACTIVATIONS)
         taps = math.prod(shape.w) / shape.b
-        self.x = self.rotated(ACTIVATIONS, shape.x)
+        self.x = self.rotated(self.turns, shape.x)
         self.w = self.rotated(self.sets, shape.w, 1 / math.sqrt(taps))
         self.b = self.rotated(self.sets, (shape.b,))
-        self.y = self.rotated(ACTIVATIONS, shape.y)
+        self.y = self.rotated(self.turns, shape.y)
 
     def rotated(self, count, dims, scale=1.0):
         n = math.prod(dims)
@@ -145,8 +148,8 @@ class Data:
     def at(self, i):
         """Operands of node i: x, w, b, y."""
         k = i % self.sets
-        return (self.x[i % ACTIVATIONS], self.w[k], self.b[k],
-                self.y[i % ACTIVATIONS])
+        return (self.x[i % self.turns], self.w[k], self.b[k],
+                self.y[i % self.turns])
 
     def poison(self):
         for y in self.y:
@@ -156,6 +159,8 @@ class Data:
         """Node i's result in double."""
         torch, s = self.torch, self.shape
         x, w, b, _ = (t.double() for t in self.at(i))
+        if s.kind in bench_shapes.ROW_TEXT:
+            return row_call(torch, s.kind)(x, w, b)
         if s.kind in ("gemm", "gelu"):
             y = x @ w.T
             if s.kind == "gelu":
@@ -243,7 +248,7 @@ class TorchSide:
 
     def run(self, i):
         out = self.call(*self.data.at(i), i % self.data.sets)
-        self.kept[i % ACTIVATIONS] = out
+        self.kept[i % self.data.turns] = out
         return out
 
     def close(self):
@@ -319,6 +324,28 @@ def product_call(torch, shape):
     def with_gelu(x, w, b, y, _):
         return gelu(torch.addmm(b, x, w.t()), out=y)
     return with_gelu if shape.kind == "gelu" else plain
+
+
+def row_call(torch, kind):
+    """What a kind along rows or columns is, in PyTorch's terms."""
+    fn = torch.nn.functional
+    return {
+        "softmax": lambda x, w, b: fn.softmax(x, -1),
+        "norm": lambda x, w, b: fn.layer_norm(x, x.shape[-1:], w, b),
+        "rms": lambda x, w, b: fn.rms_norm(x + w, x.shape[-1:], b, 1e-6),
+        "stats": lambda x, w, b: torch.stack(
+            torch.var_mean(x, 0, correction=0)[::-1]),
+    }[kind]
+
+
+def row_calls(torch, shape, data):
+    call = row_call(torch, shape.kind)
+    calls = {"PyTorch": lambda x, w, b, y, k: call(x, w, b)}
+    if data.machine.real:
+        made = torch.compile(call, mode="max-autotune-no-cudagraphs",
+                             dynamic=False)
+        calls["torch.compile"] = lambda x, w, b, y, k: made(x, w, b)
+    return calls
 
 
 def window_calls(torch, shape, data):
@@ -409,7 +436,9 @@ class Bench:
             name = "PyTorch" + (" addmm, gelu" if shape.kind == "gelu" else "")
             own = TorchSide(name, data, product_call(self.torch, shape))
         else:
-            calls = window_calls(self.torch, shape, data)
+            ways = (row_calls if shape.kind in bench_shapes.ROW_TEXT
+                    else window_calls)
+            calls = ways(self.torch, shape, data)
             own, *others = [TorchSide(n, data, c) for n, c in calls.items()]
         self.lt = None
         if shape.is_product and Lt.lib:
@@ -483,7 +512,7 @@ class Bench:
             replay()
             self.machine.sync()
             out = (side.kept if isinstance(side, TorchSide) else
-                   side.data.y)[(nodes - 1) % ACTIVATIONS]
+                   side.data.y)[(nodes - 1) % data.turns]
             found[side.name] = error_of(self.torch, out, want)
         return found
 

@@ -23,6 +23,8 @@ DEPTHWISE = [(32, 32, 112, 1), (32, 96, 112, 2), (32, 144, 56, 1),
 # channels, size, filters, window (transposed, stride 2), padding
 UPS = [(512, 32, 256, 2, 0), (256, 64, 128, 2, 0), (128, 128, 64, 2, 0),
        (512, 8, 256, 4, 1), (256, 16, 128, 4, 1), (128, 32, 64, 4, 1)]
+ROWS = [(8192, 768), (8192, 4096), (4096, 16384), (65536, 1024)]
+STATS = [(401408, 64), (100352, 512), (25088, 1024)]    # pixels, channels
 READ_GBS = 4480     # what the GPU reads at most; skinny products aim at it
 
 CONV_TEXT = """op conv(x: T[N, H, W, C], w: T[K, R, S, C], b: T[K];
@@ -52,13 +54,23 @@ UP_TEXT = """op up(x: T[N, H, W, C], w: T[K, R, S, C]; stride = 1, pad = 0)
       * w[k, r, s, c];
 }
 """
+# x [m, n]; w and b as the kind has them
+ROW_TEXT = {
+    "softmax": "  output y = softmax(x);\n",
+    "norm": "  output y = layer_norm(x, w, b);\n",
+    "rms": "  output y = rms_norm(x + w, b);\n",
+    "stats": "  m[c] : f32 = mean(i) x[i, c];\n"
+             "  y[0, c] : f16 = m[c];\n"
+             "  y[1, c] = mean(i) (x[i, c] - m[c]) * (x[i, c] - m[c]);\n"
+             "  output y;\n"}
 
 
 class Shape:
     """A problem. kind: gemm (y = x w^T), gelu (+ bias, exact gelu), conv
     (+ bias, relu; channels last), dw (depthwise, the same), up (transposed,
-    channels last, nothing after it). type: f16, f32. math: dcc's --math. Sizes
-    in elements."""
+    channels last, nothing after it); softmax, norm (of layers), rms (of x + w)
+    along rows, stats (mean and variance of columns). type: f16, f32. math: dcc's
+    --math. Sizes in elements."""
 
     def __init__(self, name):
         self.name = name
@@ -66,7 +78,13 @@ class Shape:
         self.type = "f16" if self.math == "f16" else "f32"
         if self.math == "f32":
             self.math = "exact"
-        if self.kind in ("gemm", "gelu"):
+        if self.kind in ROW_TEXT:
+            m, n = (int(v) for v in rest.split("x"))
+            self.x, self.y, self.b = (m, n), (m, n), n
+            self.w = (m, n) if self.kind == "rms" else (n,)
+            if self.kind == "stats":
+                self.y = (2, n)
+        elif self.kind in ("gemm", "gelu"):
             self.m, self.n, self.k = (int(v) for v in rest.split("x"))
             self.x, self.w = (self.m, self.k), (self.n, self.k)
             self.y, self.b = (self.m, self.n), self.n
@@ -91,11 +109,17 @@ class Shape:
 
     @property
     def biased(self):
-        return self.kind not in ("gemm", "up")
+        return self.kind not in ("gemm", "up", "softmax", "stats")
+
+    @property
+    def weighted(self):
+        return self.kind not in ("softmax", "stats")
 
     @property
     def flops(self):
         """2 a multiply-add; taps on the padding count."""
+        if self.kind in ROW_TEXT:
+            return 8 * math.prod(self.x)
         if self.kind in ("gemm", "gelu"):
             return 2 * self.m * self.n * self.k
         if self.kind == "up":  # each element of x meets each tap
@@ -107,7 +131,8 @@ class Shape:
     @property
     def bytes(self):
         """Each input once and the output once."""
-        count = math.prod(self.x) + math.prod(self.w) + math.prod(self.y)
+        count = math.prod(self.x) + math.prod(self.y)
+        count += math.prod(self.w) if self.weighted else 0
         return self.itemsize * (count + (self.b if self.biased else 0))
 
     @property
@@ -138,7 +163,9 @@ class Shape:
         weights = "param" if self.packed else weights
         def tensor(role, name, shape):
             return f"  {role} {name} : {self.type}{list(shape)};\n"
-        head = tensor("input", "x", self.x) + tensor(weights, "w", self.w)
+        head = tensor("input", "x", self.x)
+        if self.weighted:
+            head += tensor(weights, "w", self.w)
         if self.biased:
             head += tensor(weights, "b", (self.b,))
         op, tail = "", ""
@@ -146,6 +173,8 @@ class Shape:
             tail = "  output y[i, j] = sum(k) x[i, k] * w[j, k];\n"
         elif self.kind == "gelu":
             tail = "  output y = gelu(linear(x, w, b));\n"
+        elif self.kind in ROW_TEXT:
+            tail = ROW_TEXT[self.kind]
         elif self.kind == "up":
             op = UP_TEXT
             tail = (f"  output y = up(x, w, stride = {self.stride}, "
@@ -240,6 +269,15 @@ def table():
             [f"up.f16.n8c{c}h{h}k{k}r{r}s2p{p}" for c, h, k, r, p in UPS],
             [Bar("geomean", "ratio", ">=", 1.1, False),
              Bar("min", "ratio", ">=", 0.95, False)]),
+        Row("rows", "softmax, layer norm, rms norm + residual, f16",
+            [f"{kind}.f16.{m}x{n}" for kind in ("softmax", "norm", "rms")
+             for m, n in ROWS],
+            [Bar("geomean", "own", ">=", 1.5, False),
+             Bar("geomean", "ratio", ">=", 1.05, False),
+             Bar("min", "of_copy", ">=", 0.9, False, "4096|16384|65536")]),
+        Row("stats", "mean and variance of columns, f16",
+            [f"stats.f16.{m}x{n}" for m, n in STATS],
+            [Bar("min", "gbs", ">=", 0.85 * READ_GBS, False)]),
         Row("f32", "f32 exact", gemms(F32_BIG + F32_SMALL, "f32"),
             both("min", "ratio", ">=", 0.93, 0.9, "2048x|4096x|8192x") +
             both("geomean", "ratio", ">=", 1.2, 0.9, "1024x|512x|128x")),
