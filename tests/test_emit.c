@@ -5,6 +5,7 @@
 #include "compiler/emit/cprint.h"
 #include "compiler/model/device.h"
 #include "compiler/emit/emit.h"
+#include "compiler/emit/opencl.h"
 #include "compiler/search/family.h"
 #include "tests/nest_eval.h"
 #include "tests/scratch.h"
@@ -483,31 +484,63 @@ static void check_columns(const char *text, const char *name)
     }
 }
 
-static void golden(Build b, const Family *f, const char *variant)
+/* Compares with tests/golden/emit_<name>, or writes it. */
+static void expect_golden(Arena *a, const Buf *got, const char *name)
 {
     const char *src = getenv("DCC_SRC");
+    const char *path = arena_printf(a, "%s/tests/golden/emit_%s",
+                                    src ? src : ".", name);
+    Buf want = {0};
+
+    check_columns(buf_text(got), path);
+    if (getenv("DCC_GOLDEN_WRITE"))
+        file_write(buf_text(got), got->len, path);
+    cr_assert(file_read(&want, path), "cannot read %s", path);
+    cr_expect_str_eq(buf_text(got), buf_text(&want), "%s differs", path);
+    buf_free(&want);
+}
+
+static void golden(Build b, const Family *f, const char *variant)
+{
     Options o = {.device = device_find(b.arena, "h200")};
     Variant *v;
     int n, at = cheapest(&b, f, &o, &v, &n);
     Kernel *k = arena_new_of(b.arena, Kernel);
-    Buf got = {0}, want = {0};
-    char path[400];
+    Buf got = {0};
 
     for (int i = 0; variant && i < n; i++)
         if (!strcmp(v[i].text, variant))
             at = i;
     put_kernel(&got, &b, f, &o, &v[at], k,
                arena_printf(b.arena, "m_%s", b.g->model));
-    snprintf(path, sizeof path, "%s/tests/golden/emit_%s.cu", src ? src : ".",
-             b.g->model);
-    check_columns(buf_text(&got), path);
-    if (getenv("DCC_GOLDEN_WRITE"))
-        file_write(buf_text(&got), got.len, path);
-    cr_assert(file_read(&want, path), "cannot read %s", path);
-    cr_expect_str_eq(buf_text(&got), buf_text(&want), "%s differs", path);
+    expect_golden(b.arena, &got, arena_printf(b.arena, "%s.cu", b.g->model));
     buf_free(&got);
-    buf_free(&want);
     arena_free(b.arena);
+}
+
+/* What a tree holds is C: a map's is printed as OpenCL C too; a reduction in
+ * shared memory is nothing that the table knows, and refused. */
+Test(emit, opencl)
+{
+    Build b = bias_gelu(T_F16, 128, 768), r = softmax(T_F16, 8, 1000, false);
+    Options o = {.device = device_find(b.arena, "h200")};
+    Buf cuda = {0}, text = {0}, none = {0};
+    Kernel *k = arena_new_of(b.arena, Kernel);
+    Kernel *of_r = arena_new_of(r.arena, Kernel);
+    Variant *v;
+    int n, at = cheapest(&b, &family_map, &o, &v, &n);
+
+    put_kernel(&cuda, &b, &family_map, &o, &v[at], k, "m_gelu");
+    cr_assert(emit_opencl(b.arena, &text, k));
+    expect_golden(b.arena, &text, "gelu.cl");
+    at = cheapest(&r, &family_reduce, &o, &v, &n);
+    put_kernel(&cuda, &r, &family_reduce, &o, &v[at], of_r, "m_softmax");
+    cr_expect(!emit_opencl(r.arena, &none, of_r));
+    cr_expect_eq(none.len, 0);
+    buf_free(&cuda);
+    buf_free(&text);
+    arena_free(b.arena);
+    arena_free(r.arena);
 }
 
 Test(emit, golden)
