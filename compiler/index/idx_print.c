@@ -82,7 +82,7 @@ static void add_item(Sums *s, const Item *i)
 
 static bool fits_int(const Sums *s)
 {
-    return s->lo > INT_MIN && s->hi < INT_MAX;
+    return s->lo >= INT_MIN && s->hi <= INT_MAX;
 }
 
 static Sums sums_of(const Items *s)
