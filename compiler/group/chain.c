@@ -97,12 +97,95 @@ typedef struct Form {
     Group *first, *between, *second;
     Contraction c;             /* of the second */
     const Operand *made, *other;
+    const Expr *value;         /* the factor that is made here */
     Tensor *factor;
     const Tensor *scores;
     const Var *var[MAX_RANK];  /* of the factor's dimensions, the second's */
     int n_var;
     const char *why;
 } Form;
+
+/* ---- values of rows behind the sum ------------------------------------ */
+
+static bool made_here(const Expr *e, Group *const *unit, int n)
+{
+    Group reader = {.step = &(Step){.value = e}, .n_step = 1};
+
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < unit[i]->n_step; k++)
+            if (unit[i]->step[k].tensor &&
+                group_reads(&reader, unit[i]->step[k].tensor))
+                return true;
+    return false;
+}
+
+typedef struct Absorb {
+    Form *f;
+    Group *const *unit;
+    int n, sum;        /* units; the second's step that is the sum */
+    int uses, taken;
+} Absorb;
+
+/* The sum, or a step that is the sum. */
+static bool is_sum(const Absorb *a, const Expr *e)
+{
+    const Step *step = a->f->second->step;
+
+    while (e->kind == E_LOCAL && e->local > a->sum && !step[e->local].tensor)
+        e = step[e->local].value;
+    return e->kind == E_LOCAL && e->local == a->sum;
+}
+
+static const Expr *count_uses(Graph *g, const Expr *e, void *ctx)
+{
+    Absorb *a = ctx;
+
+    (void)g;
+    a->uses += is_sum(a, e);
+    return NULL;
+}
+
+/* sum / z, and c ? sum : 0, become the sum of f / z, and of c ? f : 0. */
+static const Expr *absorb(Graph *g, const Expr *e, void *ctx)
+{
+    Absorb *a = ctx;
+    Form *f = a->f;
+
+    if (e->kind == E_BINARY && e->fn == F_DIV && is_sum(a, e->arg[0]) &&
+        made_here(e->arg[1], a->unit, a->n)) {
+        f->value = expr_binary(g, F_DIV, f->value, e->arg[1], T_F32);
+        a->taken++;
+        return e->arg[0];
+    }
+    if (e->kind == E_SELECT && is_sum(a, e->arg[1]) &&
+        e->arg[2]->kind == E_CONST && e->arg[2]->num == 0 &&
+        made_here(e->arg[0], a->unit, a->n)) {
+        f->value = expr_select(g, e->arg[0], f->value, e->arg[2], T_F32);
+        return e->arg[1];
+    }
+    return NULL;
+}
+
+/* Where the sum is divided by a value of its row that is made here, the factor
+ * is. */
+static void absorb_rows(Form *f, Group *const *unit, int n)
+{
+    Group *gr = copy_group(f->g, f->second);
+    const Expr *value = f->value;
+    Absorb a = {.f = f, .unit = unit, .n = n};
+
+    while (gr->step[a.sum].op == R_NONE)
+        a.sum++;
+    for (int i = a.sum + 1; i < gr->n_step; i++)
+        if (gr->step[i].tensor || gr->step[i].value->kind != E_LOCAL)
+            expr_rewrite(f->g, gr->step[i].value, count_uses, &a);
+    for (int i = a.sum + 1; i < gr->n_step; i++)
+        gr->step[i].value = expr_rewrite(f->g, gr->step[i].value, absorb, &a);
+    if (a.uses == 1 && a.taken == 1)
+        f->second = gr;
+    else
+        f->value = value;
+}
 
 /* The factor's points: what it uses of the second's rows, and its columns. */
 static bool factor_vars(Form *f)
@@ -112,7 +195,7 @@ static bool factor_vars(Form *f)
     for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
         const Var *v = i < gr->n_rows ? gr->rows[i]
                                       : gr->cols[i - gr->n_rows];
-        if (i < gr->n_rows && !expr_uses(f->made->e, v))
+        if (i < gr->n_rows && !expr_uses(f->value, v))
             continue;
         if (f->n_var == MAX_RANK) {
             f->why = "its factor has more than 8 indices";
@@ -137,7 +220,7 @@ static Group *factor_group(Form *f)
     gr->when = f->second->when;
     gr->step = arena_new_of(g->arena, Step);
     gr->n_step = 1;
-    gr->step[0] = (Step){.value = f->made->e, .type = T_F32,
+    gr->step[0] = (Step){.value = f->value, .type = T_F32,
                          .tensor = f->factor,
                          .store = places(g, f->var, f->n_var),
                          .source = f->second->step[0].source};
@@ -326,6 +409,19 @@ static bool match_second(Form *f)
     return !f->why;
 }
 
+/* Whether it has something of the units besides the factor, as a bias say. */
+static bool reads_others(const Form *f, Group *const *unit, int n)
+{
+    const Group *gr = f->second;
+
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < unit[i]->n_step; k++)
+            if (unit[i]->step[k].tensor &&
+                group_reads(gr, unit[i]->step[k].tensor))
+                return true;
+    return false;
+}
+
 /* ---- the whole ------------------------------------------------------- */
 
 typedef struct Localise {
@@ -418,13 +514,22 @@ static Group *form(Form *f, Group *const *unit, int n)
              : !f->made ? "both factors are made here"
              : !f->other->read ? "its other factor is computed"
                                : NULL;
-    if (f->why || !factor_vars(f) || !make_between(f, unit, n))
+    if (f->why)
+        return NULL;
+    f->value = f->made->e;
+    absorb_rows(f, unit, n - 1);
+    if (!factor_vars(f) || !make_between(f, unit, n))
         return NULL;
     int done = 0;
     for (int round = 0; round < 8 && !done; round++)
         done = match_first(f, unit[0]);
     if (done < 1 || !same_points(f) || !match_second(f))
         return NULL;
+    if (reads_others(f, unit, n - 1)) {
+        f->why = "the second product is finished with values of its rows that "
+                 "are made here";
+        return NULL;
+    }
     return whole(f, unit, n);
 }
 

@@ -56,6 +56,7 @@ typedef struct Group {
     int variant;               /* index into the family's space */
     double predicted_us;
     double measured_us;        /* a plan's, of this variant; 0: none */
+    double apart_us;           /* a chain's, as the kernels that it replaces */
     struct Kernel *kernel;     /* shared by equal groups */
     Tensor **arg; int n_arg;   /* actual arguments, in kernel-param order */
 } Group;

@@ -146,11 +146,11 @@ static const Expr *sum_of(const Derive *d, const Parts *p, Func f,
         const Expr *e = p->part[i].e;
         if (c == 0)
             continue;
-        if (c != 1 && (!sum || c != -1))
+        bool minus = sum && c < 0;
+        c = minus ? -c : c;
+        if (c != 1)
             e = expr_binary(g, F_MUL, e, expr_const(g, c, T_F32), T_F32);
-        sum = !sum    ? e
-              : c == -1 ? expr_binary(g, F_SUB, sum, e, T_F32)
-                        : expr_binary(g, F_ADD, sum, e, T_F32);
+        sum = !sum ? e : expr_binary(g, minus ? F_SUB : F_ADD, sum, e, T_F32);
     }
     if (!sum)
         return times;
@@ -167,7 +167,7 @@ static const Expr *power_of(Graph *g, const Expr *times, const Expr *e,
     return times ? expr_binary(g, F_MUL, times, e, T_F32) : e;
 }
 
-/* The addends of one sign first, so that a difference is printed as one. */
+/* Those of one sign first: a difference or a quotient is printed as one. */
 static void positive_first(Parts *p)
 {
     for (int i = 1; i < p->n; i++)
@@ -193,6 +193,7 @@ static bool rescale(Derive *d, const Expr *term, const Expr **r)
     d->why = "its running value cannot be rescaled";
     if (p.factor.full || p.exp.full || p.exp2.full)
         return false;
+    positive_first(&p.factor);
     positive_first(&p.exp);
     positive_first(&p.exp2);
     for (int i = 0; i < p.factor.n; i++) {
@@ -219,6 +220,14 @@ static void take_out(const Derive *d, const Expr *e, double power,
     } else if (e->kind == E_BINARY && (e->fn == F_MUL || e->fn == F_DIV)) {
         take_out(d, e->arg[0], power, in, out);
         take_out(d, e->arg[1], e->fn == F_MUL ? power : -power, in, out);
+    } else if (power > 0 && e->kind == E_SELECT && is_zero(e->arg[2]) &&
+               !uses_cols(d, e->arg[0])) {
+        const Expr *row = NULL; /* 0 for whole rows */
+        take_out(d, e->arg[1], power, in, &row);
+        row = expr_select(d->g, e->arg[0],
+                          row ? row : expr_const(d->g, 1, T_F32),
+                          expr_const(d->g, 0, T_F32), T_F32);
+        *out = power_of(d->g, *out, row, power);
     } else {
         const Expr **to = uses_cols(d, e) ? in : out;
         *to = power_of(d->g, *to, e, power);

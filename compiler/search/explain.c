@@ -162,6 +162,9 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
                   "(%d registers): PUL %.2f\n",
                cost.gm_ratio, cost.sm_ratio, cost.wb_ratio, cost.coef_r,
                cost.regs, cost.pul);
+    if (gr->chain)
+        buf_printf(b, "    two products as one kernel: apart they and what lies "
+                      "between would take %.2f us\n", gr->apart_us);
     put_edges(b, l);
     buf_printf(b, "    computes\n");
     for (int k = 0; k < gr->n_stmt; k++)

@@ -577,6 +577,16 @@ static void refuse_chain(Search *x, int last, const ChainFound *f,
                   f->scores, why, apart, us, false};
 }
 
+static const char *why_unserved(Search *x, Group *gr)
+{
+    const char *why = NULL;
+
+    for (const Family *const *f = family_table; *f && !why; f++)
+        if ((*f)->chains)
+            why = family_refuses(*f, x->g, gr, x->s->options);
+    return why ? why : "no variant fits the GPU";
+}
+
 /* With one of the products behind it. False if there is none. */
 static bool try_chain(Search *x, int last, int which)
 {
@@ -597,8 +607,7 @@ static bool try_chain(Search *x, int last, int which)
     for (int i = 0; i < f.n; i++)
         apart += x->unit[f.member[i]].us;
     if (f.group && isinf(us)) {
-        const Choice *c = choose_variant(x->s, f.group);
-        f.why = c->why ? c->why : "no family serves the chain";
+        f.why = why_unserved(x, f.group);
     }
     bool first = f.group && !isinf(us) &&
                  preferred(x->s->options,
@@ -607,6 +616,7 @@ static bool try_chain(Search *x, int last, int which)
         refuse_chain(x, last, &f, isinf(us) ? f.why : NULL, apart, us);
         return true;
     }
+    f.group->apart_us = apart;
     set_unit(x, last, f.group);
     for (int i = 0; i < f.n - 1; i++) {
         drop_unit(x, f.member[i]);

@@ -12,14 +12,26 @@ static bool is_infinite(const Expr *e)
     return e->kind == E_CONST && e->num == -INFINITY;
 }
 
-/* Whether e is exp(x - m), with m the local `max`. */
+/* The local `max`, or 0 in its place where it is -inf: the kernel subtracts
+ * that anyway, of a row that has nothing. */
+static bool is_max(const Expr *e, int max)
+{
+    const Expr *c = e->kind == E_SELECT ? e->arg[0] : NULL;
+
+    if (c && c->kind == E_BINARY && c->fn == F_EQ && is_max(c->arg[0], max) &&
+        is_infinite(c->arg[1]) && e->arg[1]->kind == E_CONST &&
+        e->arg[1]->num == 0)
+        e = e->arg[2];
+    return e->kind == E_LOCAL && e->local == max;
+}
+
+/* Whether e is exp(x - max). */
 static bool is_weight(const Expr *e, const Expr *x, int max)
 {
     const Expr *d = e->kind == E_UNARY && e->fn == F_EXP ? e->arg[0] : NULL;
 
     return d && d->kind == E_BINARY && d->fn == F_SUB &&
-           expr_equal(d->arg[0], x) && d->arg[1]->kind == E_LOCAL &&
-           d->arg[1]->local == max;
+           expr_equal(d->arg[0], x) && is_max(d->arg[1], max);
 }
 
 /* The first product's steps, written out down to its sum. */

@@ -1,0 +1,184 @@
+/* test_chain.c - two products and what lies between them: how reductions over
+ * columns are had block by block, and which models become such kernels. */
+#include "compiler/group/fuse.h"
+#include "compiler/group/online.h"
+#include "compiler/support/buf.h"
+#include "models.h"
+
+/* All statements of a model as one nest. */
+static Group *nest(Fixture *f, Graph *g)
+{
+    Group *gr = group_of(g, g->stmt[0]);
+    const char *why = NULL;
+
+    for (int i = 1; i < g->n_stmt; i++) {
+        Group *next = group_of(g, g->stmt[i]), *both = NULL;
+        for (int k = 0; k < gr->n_step && !both; k++)
+            if (gr->step[k].tensor && group_reads(next, gr->step[k].tensor))
+                both = fuse(g, gr, next, gr->step[k].tensor, true, &why);
+        cr_assert(both, "statement %d: %s", i, why ? why : "reads nothing");
+        gr = both;
+    }
+    (void)f;
+    return gr;
+}
+
+static const char *text_of(Fixture *f, const Expr *e)
+{
+    Buf b = {0};
+
+    if (!e)
+        return "1";
+    expr_dump(&b, e);
+    return buf_take(&b, f->arena);
+}
+
+/* The factors by which the reductions and the sums of the last statement's
+ * values are rescaled, "1, exp(#0 - #1000); exp(..)", what is left for the end
+ * behind a bar; or the reason why not. */
+static const char *online(Fixture *f, const char *model)
+{
+    Graph *g = lowered(f, arena_printf(f->arena, "model m { "
+                                       "input x : f32[8, 64]; %s }", model));
+    const char *why = NULL;
+    Online o;
+    Buf b = {0};
+
+    simplified(g);
+    normalise(g);
+    Group *gr = nest(f, g);
+    if (!online_derive(g, gr, gr->step[gr->n_step - 1].tensor, &o, &why))
+        return why;
+    for (int i = 0; i < o.n_red; i++)
+        buf_printf(&b, "%s%s", i ? ", " : "",
+                   text_of(f, o.red[i].rescale));
+    buf_printf(&b, "; %s | %s", text_of(f, o.rescale), text_of(f, o.after));
+    return buf_take(&b, f->arena);
+}
+
+static void expect_online(const char *want, const char *model)
+{
+    Fixture f = fixture();
+    const char *got = online(&f, model);
+
+    cr_expect_str_eq(got, want, "%s: '%s', not '%s'", model, got, want);
+    arena_free(f.arena);
+}
+
+Test(chain, derived)
+{
+    expect_online("1, exp(#0 - #1000); exp(#0 - #1000) | 1 / #1",
+                  "m[i] = max(j) x[i, j]; z[i] = sum(j) exp(x[i, j] - m[i]);"
+                  "output p[i, j] = exp(x[i, j] - m[i]) / z[i];");
+    expect_online("1; 1 | 1 / #0",
+                  "z[i] = sum(j) exp(x[i, j]);"
+                  "output p[i, j] = exp(x[i, j]) / z[i];");
+    expect_online("1, exp2(#0 - #1000); exp2(#0 - #1000) | 1 / #1",
+                  "m[i] = max(j) x[i, j]; z[i] = sum(j) exp2(x[i, j] - m[i]);"
+                  "output p[i, j] = exp2(x[i, j] - m[i]) / z[i];");
+    expect_online("1, exp(#0 * 0.5 - #1000 * 0.5); "
+                  "exp(#0 * 0.5 - #1000 * 0.5) | 1 / #1",
+                  "m[i] = max(j) x[i, j];"
+                  "z[i] = sum(j) exp((x[i, j] - m[i]) * 0.5);"
+                  "output p[i, j] = exp((x[i, j] - m[i]) * 0.5) / z[i];");
+    expect_online("1, exp(#0 - #1000); exp(#0 - #1000) | 1 / #1",
+                  "m[i] = max(j) x[i, j];"
+                  "z[i] = sum(j) (j > i ? 0 : exp(x[i, j] - m[i]));"
+                  "output p[i, j] = (j > i ? 0 : exp(x[i, j] - m[i])) / z[i];");
+    expect_online("1, #0 / #1000; 1 | 1 / #1",
+                  "m[i] = max(j) abs(x[i, j]); z[i] = sum(j)"
+                  " (j > i ? 0 : x[i, j] / m[i]);"
+                  "output p[i, j] = exp(x[i, j]) * x[i, j] / z[i];");
+}
+
+/* A row's condition leaves the sum with what it divides by. */
+Test(chain, guarded)
+{
+    expect_online("1, exp(#0 - #1000); exp(#0 - #1000) | "
+                  "#1 > 0 ? 1 / #1 : 0",
+                  "m[i] = max(j) x[i, j]; z[i] = sum(j) exp(x[i, j] - m[i]);"
+                  "output p[i, j] = z[i] > 0 ? exp(x[i, j] - m[i]) / z[i]"
+                  " : 0;");
+}
+
+Test(chain, not_to_be_rescaled)
+{
+    const char *no = "its running value cannot be rescaled";
+
+    expect_online(no, "m[i] = mean(j) x[i, j];"
+                      "v[i] = sum(j) (x[i, j] - m[i]) * (x[i, j] - m[i]);"
+                      "output p[i, j] = x[i, j] * v[i];");
+    expect_online(no, "m[i] = max(j) x[i, j];"
+                      "w[i] = max(j) abs(x[i, j] - m[i]);"
+                      "output p[i, j] = x[i, j] * w[i];");
+    expect_online(no, "m[i] = max(j) x[i, j];"
+                      "output p[i, j] = exp(x[i, j] * m[i]);");
+    expect_online(no, "m[i] = max(j) x[i, j];"
+                      "output p[i, j] = x[i, j] + m[i];");
+}
+
+/* How many kernels a model becomes, and whether the first is a chain. */
+static void expect(int n, bool chain, const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f, arena_printf(f.arena, "model m { %s }",
+                                               text), &r, &o);
+
+    cr_assert(p, "%s: %s", text, diag_text(f.diag));
+    cr_expect_eq(p->n_run, n, "%s: %d launches, not %d", text, p->n_run, n);
+    cr_expect_eq(!strcmp(p->run[0].kernel->family, "chain_wgmma"), chain,
+                 "%s: by %s", text, p->run[0].kernel->family);
+    arena_free(f.arena);
+}
+
+#define QKV "input q : f16[2, 4, 512, 64]; input k : f16[2, 4, 512, 64];"      \
+            "input v : f16[2, 4, 512, 64];"
+#define LAST "p : f16 = softmax(s); output y[b, h, i, e] ="                    \
+             " sum(j) p[b, h, i, j] * v[b, h, j, e];"
+
+Test(chain, attention)
+{
+    expect(1, true, QKV "output y = attention(q, k, v, causal = true);");
+    expect(1, true, QKV "s[b, h, i, j] : f32 = 0.1 * sum(d) q[b, h, i, d] *"
+                        " k[b, h, j, d] - 0.01 * abs(f32(i - j));" LAST);
+    expect(1, true, QKV "input m : f16[2, 1, 512, 512];"
+                        "output y = attention(q, k, v, m);");
+    expect(1, true, "input q : f16[2, 512, 8, 64]; input k : f16[2, 512, 2,"
+                    " 64]; input v : f16[2, 512, 2, 64];"
+                    "s[b, h, i, j] : f32 = sum(d) q[b, i, h, d] *"
+                    " k[b, j, h / 4, d]; p : f16 = softmax(s);"
+                    "output y[b, i, h, e] = sum(j) p[b, h, i, j] *"
+                    " v[b, j, h / 4, e];");
+    /* an op of the user's, with another name for everything */
+    expect(1, true, QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+                        " k[b, h, j, d]; g[b, h, i] = max(j) t[b, h, i, j];"
+                        "u[b, h, i, j] : f16 = exp(t[b, h, i, j] -"
+                        " g[b, h, i]); z[b, h, i] = sum(j) f32(u[b, h, i, j]);"
+                        "output y[b, h, i, e] = (sum(j) u[b, h, i, j] *"
+                        " v[b, h, j, e]) / z[b, h, i];");
+}
+
+/* Others read the scores; row sums finish the second product other than as a
+ * divisor; a factor that is no 16 bits. */
+Test(chain, apart)
+{
+    expect(3, false, QKV "output s[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+                         " k[b, h, j, d];" LAST);
+    expect(3, false, QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+                         " k[b, h, j, d]; u[b, h, i, j] : f16 ="
+                         " exp(t[b, h, i, j]); z[b, h, i] = sum(j)"
+                         " f32(u[b, h, i, j]); output y[b, h, i, e] = (sum(j)"
+                         " u[b, h, i, j] * v[b, h, j, e]) + z[b, h, i];");
+    expect(3, false, "input q : f32[2, 512, 64]; input k : f32[2, 512, 64];"
+                     "input v : f32[2, 512, 64];"
+                     "output y = attention(q, k, v);");
+}
+
+Test(chain, pairs)
+{
+    expect(1, true, "input x : f16[65536, 128]; param w : f16[512, 128];"
+                    "param b : f16[512]; param u : f16[128, 512];"
+                    "output y = linear(gelu(linear(x, w, b)), u);");
+}
