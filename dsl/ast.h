@@ -308,6 +308,7 @@ typedef enum AttrKind {
     ATTR_ONE,   /* eps = 1e-5: a number or a string */
     ATTR_COUNT, /* stride[2] = 1: so many; one value stands for all */
     ATTR_LIST,  /* shape[]: a list of any length */
+    ATTR_TYPE,  /* type E = f16: value is an EXPR_NAME, of a type */
 } AttrKind;
 
 typedef struct Attr {

@@ -246,11 +246,12 @@ static void dump_item(Buf *b, const Item *it)
     }
     for (int i = 0; i < it->n_attr; i++) {
         const Attr *a = &it->attr[i];
-        buf_printf(b, "  attr %s%s", a->name.text,
-                   a->kind == ATTR_ONE ? "" : "[");
+        bool list = a->kind == ATTR_COUNT || a->kind == ATTR_LIST;
+        buf_printf(b, "  attr %s%s%s", a->kind == ATTR_TYPE ? "type " : "",
+                   a->name.text, list ? "[" : "");
         if (a->count)
             dump_expr(b, a->count);
-        buf_puts(b, a->kind == ATTR_ONE ? "" : "]");
+        buf_puts(b, list ? "]" : "");
         dump_value(b, a->value);
         buf_putc(b, '\n');
     }

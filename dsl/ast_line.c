@@ -288,12 +288,15 @@ void line_type(Line *l, const AstType *t, int level)
 
 static void put_attr(Line *l, const Attr *a, int level)
 {
-    buf_puts(&l->text, a->name.text);
-    if (a->kind != ATTR_ONE)
+    bool list = a->kind == ATTR_COUNT || a->kind == ATTR_LIST;
+
+    buf_printf(&l->text, "%s%s", a->kind == ATTR_TYPE ? "type " : "",
+               a->name.text);
+    if (list)
         buf_putc(&l->text, '[');
     if (a->kind == ATTR_COUNT)
         line_expr(l, a->count, level);
-    if (a->kind != ATTR_ONE)
+    if (list)
         buf_putc(&l->text, ']');
     if (a->value) {
         buf_puts(&l->text, " = ");

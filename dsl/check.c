@@ -319,6 +319,14 @@ static void check_outer(Check *c, AstStmt *s)
     scope_declare(c, kind, s->name, type_rank(s->type));
 }
 
+static bool is_list(Check *c, const AstExpr *e)
+{
+    const Sym *s = e->kind == EXPR_NAME
+                       ? scope_find(c, SPACE_TENSOR, e->name.text) : NULL;
+
+    return e->kind == EXPR_LIST || (s && s->kind == SYM_LIST);
+}
+
 static void check_dim(Check *c, AstStmt *s)
 {
     if (s->dim.choices.n)
@@ -326,9 +334,13 @@ static void check_dim(Check *c, AstStmt *s)
                    "{..}') is not supported yet", s->name.text);
     for (int i = 0; i < s->dim.choices.n; i++)
         check_expr(c, s->dim.choices.arg[i].value, MODE_CONST);
-    if (s->dim.value)
+    bool list = s->dim.value && is_list(c, s->dim.value);
+    for (int i = 0; list && i < s->dim.value->list.n &&
+                    s->dim.value->kind == EXPR_LIST; i++)
+        check_expr(c, s->dim.value->list.arg[i].value, MODE_CONST);
+    if (s->dim.value && !list)
         check_expr(c, s->dim.value, MODE_CONST);
-    scope_declare(c, SYM_SIZE, s->name, 0);
+    scope_declare(c, list ? SYM_LIST : SYM_SIZE, s->name, 0);
 }
 
 static void check_loop(Check *c, AstStmt *s)

@@ -16,6 +16,11 @@ static void const_name(Check *c, Name n)
 {
     Sym *s = scope_find(c, SPACE_VALUE, n.text);
 
+    if (elem_of(n.text) != ELEM_NAMED) {
+        refuse_type(c, n);
+        return;
+    }
+
     if (s && s->kind == SYM_SCAN)
         diag_error(c->diag, n.at, "'%s' is a scan's variable, a compile-time "
                    "value is expected", n.text);
@@ -43,7 +48,9 @@ static void whole_name(Check *c, Name n)
     Sym *value = scope_find(c, SPACE_VALUE, n.text);
     Sym *tensor = scope_find(c, SPACE_TENSOR, n.text);
 
-    if (value && tensor) {
+    if (elem_of(n.text) != ELEM_NAMED) {
+        refuse_type(c, n);
+    } else if (value && tensor) {
         diag_error(c->diag, n.at, "'%s' is both %s and %s", n.text,
                    sym_words(value), sym_words(tensor));
         diag_note(c->diag, value->at, "'%s' is declared here", n.text);
@@ -63,6 +70,10 @@ static void whole_name(Check *c, Name n)
 
 static void indexed_name(Check *c, Name n)
 {
+    if (elem_of(n.text) != ELEM_NAMED) {
+        refuse_type(c, n);
+        return;
+    }
     if (scope_bound(c, n.text, false) || scope_find(c, SPACE_VALUE, n.text))
         return;
     Sym *s = scope_find(c, SPACE_TENSOR, n.text);
@@ -187,6 +198,14 @@ void check_attr_value(Check *c, const Item *it, const Attr *a, AstExpr *e)
 {
     int n = e->kind == EXPR_LIST ? e->list.n : -1;
 
+    if (a->kind == ATTR_TYPE) {
+        if (e->kind != EXPR_NAME)
+            diag_error(c->diag, e->at, "attribute '%s' of '%s' is an element "
+                       "type", a->name.text, it->name.text);
+        else
+            check_elem(c, elem_of(e->name.text), e->name);
+        return;
+    }
     if (e->kind == EXPR_NAME) {
         Sym *s = scope_find(c, SPACE_TENSOR, e->name.text);
         if (s && s->kind == SYM_LIST && a->kind != ATTR_ONE)

@@ -173,7 +173,11 @@ static void check_attrs(Check *c, Item *it)
             check_expr(c, a->count, MODE_CONST);
         if (a->value)
             check_attr_value(c, it, a, a->value);
-        scope_add(c, a->kind == ATTR_ONE ? SYM_ATTR : SYM_LIST, a->name);
+        if (a->kind == ATTR_TYPE && scope_find(c, SPACE_TYPE, a->name.text))
+            continue; /* a parameter's type too */
+        scope_add(c, a->kind == ATTR_ONE    ? SYM_ATTR
+                     : a->kind == ATTR_TYPE ? SYM_TYPE
+                                            : SYM_LIST, a->name);
     }
 }
 

@@ -159,6 +159,7 @@ attr: attr_name | attr_name '=' expr { $$ = $1; $$.value = $3; } ;
 attr_name: NAME { $$ = (Attr){ATTR_ONE, $1, NULL, NULL}; }
     | NAME '[' ']' { $$ = (Attr){ATTR_LIST, $1, NULL, NULL}; }
     | NAME '[' expr ']' { $$ = (Attr){ATTR_COUNT, $1, $3, NULL}; }
+    | TYPE NAME { $$ = (Attr){ATTR_TYPE, $2, NULL, NULL}; }
     ;
 
 opt_type: %empty { $$ = NULL; } | ':' type { $$ = $2; } ;
@@ -398,6 +399,7 @@ post: NUM { $$ = build_number(p, @$, $1.text); }
     | read OR outside { $$ = build_outside(p, @$, $1, $3); }
     | call { $$ = build_plain_call(p, $1); }
     | call AS string { $$ = build_as(p, @$, $1, $3); }
+    | ELEM { $$ = build_name(p, $1); }
     | ELEM '(' args ')' { $$ = build_cast(p, @$, $1, $3); }
     | '(' expr ')' { $$ = $2; $$->paren = true; }
     | list

@@ -53,6 +53,7 @@ bool dsl_is_reserved(const char *word, size_t len);
 
 /* Words for messages and dumps. */
 const char *elem_name(ElemKind k);
+ElemKind elem_of(const char *name); /* ELEM_NAMED: none of the words */
 const char *binary_name(BinaryOp op);
 const char *reduce_word(ReduceOp op);
 const char *item_kind_name(ItemKind k);

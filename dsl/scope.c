@@ -15,7 +15,7 @@ const char *sym_words(const Sym *s)
 {
     static const char *const words[] = {
         "a size", "an attribute", "a loop variable", "a scan's variable",
-        "a type", "a list attribute", "an argument", "an input",
+        "a type", "a list", "an argument", "an input",
         "a parameter", "a state", "a tensor",
     };
 
@@ -100,6 +100,10 @@ bool scope_has_pack(const Check *c, const char *name)
     for (int i = 0; i < c->item->n_attr; i++) /* `shape[]` is one too */
         if (c->item->attr[i].kind == ATTR_LIST &&
             !strcmp(c->item->attr[i].name.text, name))
+            return true;
+    for (int i = 0; i < c->n_sym; i++) /* and so is `dim S = [2, 3];` */
+        if (c->sym[i].kind == SYM_LIST && !strcmp(c->sym[i].name, name) &&
+            c->sym[i].defined == DEFINED_YES)
             return true;
     return false;
 }

@@ -9,6 +9,15 @@ const char *elem_name(ElemKind k)
     return name[k];
 }
 
+ElemKind elem_of(const char *name)
+{
+    int k = 0;
+
+    while (k < ELEM_NAMED && strcmp(elem_name((ElemKind)k), name))
+        k++;
+    return (ElemKind)k;
+}
+
 const char *binary_name(BinaryOp op)
 {
     static const char *const name[] = {"*", "/", "%", "+", "-", "<", ">",

@@ -168,11 +168,12 @@ Test(lower, bad_defines)
 
     enter(a, "tests/lower");
     cr_expect_str_eq(define_error(a, "B", "many"),
-                     "dcc: error: -D B=many: a size is a number from 1 to "
+                     "dcc: error: -D B=many: a number is needed, at most "
                      "2147483647\n");
     cr_expect_str_eq(define_error(a, "B", "0"),
-                     "dcc: error: -D B=0: a size is a number from 1 to "
-                     "2147483647\n");
+                     "weights.dcl:9:15: error: a size is 1 to 2147483647, 'B' "
+                     "is 0 (B = 0)\n      input x : E[B, H];\n"
+                     "                  ^\n");
     cr_expect_str_eq(define_error(a, "E", "f64"),
                      "dcc: error: -D E=f64: an element type is f32, f16, "
                      "bf16, i8, u8, i32 or bool\n");

@@ -287,6 +287,20 @@ Test(parts, scatter)
                    "  t[i in 0..6] : f32 = i; t[i + r] += x[i, r];\n"
                    "  output y = t; }",
                    want, 6);
+    /* all of a tensor, and what comes to be beside it; a range of a loop's */
+    for (int i = 0; i < 3; i++)
+        want[i] = 1 + i;
+    for (int i = 0; i < 4; i++)
+        want[3 + i] = 2 * (4 + i);
+    expect_scatter("model m { input x : f32[3]; input z : f32[4];\n"
+                   "  t[i] = x[i]; t[i in 3..7] = 2 * z[i - 3];\n"
+                   "  output y = t; }", want, 7);
+    for (int i = 0; i < 12; i++)
+        want[i] = 3 * (i + 1);
+    expect_scatter("model m { input x : f32[6, 2];\n"
+                   "  for g in 0..3 { t[j in 2 * g..2 * g + 2, i] ="
+                   " 3 * x[j, i]; }\n"
+                   "  output y = t; }", want, 12);
     /* one after the other */
     for (int i = 0; i < 6; i++)
         want[i] = 0;

@@ -88,7 +88,7 @@ const char *lower_text(Lower *l, const AstExpr *e)
 
 /* ---- types and shapes */
 
-static bool elem_of(ElemKind k, Type *out)
+static bool elem_type(ElemKind k, Type *out)
 {
     switch (k) {
     case ELEM_F32: *out = T_F32; return true;
@@ -106,7 +106,7 @@ static bool elem_of(ElemKind k, Type *out)
 
 bool lower_elem(Lower *l, ElemKind k, Name name, Type *out)
 {
-    if (elem_of(k, out))
+    if (elem_type(k, out))
         return true;
     const Sym *s = k == ELEM_NAMED ? lower_find(l->frame, name.text, S_TYPE)
                                    : NULL;
@@ -210,6 +210,26 @@ static bool taken(Lower *l, Name name)
     return true;
 }
 
+/* A dim's value: an integer or a list of them. What is used as a size is
+ * checked there. */
+static Value dim_value(Lower *l, const AstExpr *e)
+{
+    Value v = const_eval(l, e);
+    bool ok = v.kind == V_INT || v.kind == V_LIST;
+
+    for (int i = 0; i < v.n && v.kind == V_LIST; i++)
+        ok = ok && v.item[i].kind == V_INT;
+    if (v.kind == V_INT && (v.i > MAX_SIZE || v.i < -MAX_SIZE))
+        diag_error(l->d, e->at, "a size is at most 2147483647, not %lld",
+                   (long long)v.i);
+    else if (ok || v.kind == V_BAD)
+        return v;
+    else
+        diag_error(l->d, e->at, "a size is an integer, or a list of them, not "
+                   "%s", const_text(l, v));
+    return (Value){.kind = V_BAD};
+}
+
 static void lower_dim(Lower *l, const AstStmt *s)
 {
     const char *text = defined(l, s->name.text);
@@ -222,15 +242,15 @@ static void lower_dim(Lower *l, const AstStmt *s)
         char *end;
         errno = 0;
         n = strtoll(text, &end, 10);
-        if (end == text || *end || errno || n < 1 || n > MAX_SIZE)
-            diag_error(l->d, (Span){0}, "-D %s=%s: a size is a number from 1 "
-                       "to 2147483647", s->name.text, text);
+        if (end == text || *end || errno || n < -MAX_SIZE || n > MAX_SIZE)
+            diag_error(l->d, (Span){0}, "-D %s=%s: a number is needed, at most "
+                       "2147483647", s->name.text, text);
         else
             v = const_int(n);
     } else if (!s->dim.value) {
         diag_error(l->d, s->at, "sets of sizes are not supported yet");
-    } else if (const_size(l, s->dim.value, "a size", &n)) {
-        v = const_int(n);
+    } else {
+        v = dim_value(l, s->dim.value);
     }
     lower_sym(l, S_VALUE, s->name)->value = v;
 }
@@ -244,7 +264,7 @@ static void lower_type_name(Lower *l, const AstStmt *s)
     if (text) {
         for (int k = ELEM_F32; k < ELEM_F8E4M3 && !ok; k++)
             ok = !strcmp(elem_name((ElemKind)k), text) &&
-                 elem_of((ElemKind)k, &t);
+                 elem_type((ElemKind)k, &t);
         if (!ok)
             diag_error(l->d, (Span){0}, "-D %s=%s: an element type is f32, "
                        "f16, bf16, i8, u8, i32 or bool", s->name.text, text);

@@ -62,7 +62,10 @@ static void give_tensor(Binding *k, int i, const AstExpr *arg)
 
 static bool has_attr(Binding *k, int i)
 {
-    return lower_find(k->f, k->it->attr[i].name.text, S_VALUE) != NULL;
+    const Attr *a = &k->it->attr[i];
+
+    return lower_find(k->f, a->name.text,
+                      a->kind == ATTR_TYPE ? S_TYPE : S_VALUE) != NULL;
 }
 
 static Value same_list(Lower *l, Value v, int64_t n)
@@ -117,6 +120,16 @@ static void set_attr(Binding *k, const Attr *a, Value v, Span at)
     new_sym(k, S_VALUE, a->name.text, at)->value = v;
 }
 
+/* A type attribute's value, a name in the frame in hand. */
+static void set_type(Binding *k, const Attr *a, const AstExpr *value)
+{
+    Type t = T_F32;
+
+    k->ok = lower_elem(k->l, elem_of(value->name.text), value->name, &t) &&
+            k->ok;
+    new_sym(k, S_TYPE, a->name.text, value->at)->type = t;
+}
+
 static void give_attr(Binding *k, int i, const AstExpr *arg)
 {
     if (has_attr(k, i)) {
@@ -125,7 +138,10 @@ static void give_attr(Binding *k, int i, const AstExpr *arg)
         k->ok = false;
         return;
     }
-    set_attr(k, &k->it->attr[i], const_eval(k->l, arg), arg->at);
+    if (k->it->attr[i].kind == ATTR_TYPE)
+        set_type(k, &k->it->attr[i], arg);
+    else
+        set_attr(k, &k->it->attr[i], const_eval(k->l, arg), arg->at);
 }
 
 static void give_named(Binding *k, const Arg *a)
@@ -208,8 +224,10 @@ static void default_attr(Binding *k, int i)
         return;
     }
     enter(k);
-    Value v = const_eval(k->l, a->value);
-    set_attr(k, a, v, a->value->at);
+    if (a->kind == ATTR_TYPE)
+        set_type(k, a, a->value);
+    else
+        set_attr(k, a, const_eval(k->l, a->value), a->value->at);
     leave(k);
 }
 

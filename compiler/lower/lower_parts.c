@@ -250,6 +250,7 @@ static int left_dims(Lower *l, const AstStmt *s)
 bool parts_add(Lower *l, const AstStmt *s, const Declared *own, Sym *sym,
                int from)
 {
+    const bool pending = sym && sym->parts;
     Parts *ps = open_parts(l, s, sym, left_dims(l, s), from);
     Guard where = {0};
     Left left;
@@ -263,7 +264,7 @@ bool parts_add(Lower *l, const AstStmt *s, const Declared *own, Sym *sym,
     Val v = lower_expr(l, s->def.value);
     if (v.bad)
         return false;
-    if (sym && ps->n && !sym->parts) {
+    if (pending && !sym->parts) {
         /* the right side has read what there was: it lies below now */
         if (sym->ref.bad)
             return false;

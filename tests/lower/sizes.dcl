@@ -12,6 +12,8 @@ model sizes {
   input b : f32[F, F, F];
   input c : f32[1, 1, 1, 1, 1, 1, 1, 1, 1];
   input x : f32[4];
+  input g : f32[G];
+  input k : f32[B];
   input e : i32[4] in 5..5;
   y[i in 0..F, j in 0..F, k in 0..F] = x[0];
   require F > 100000 && F % 7 == 1;

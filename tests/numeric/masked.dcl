@@ -26,3 +26,5 @@ model mk_one_reader_of_all {
   output y[i] = max(j) (j <= i ? t[i, j] : 0);
   output z[i] = sum(j) t[i, j];
 }
+model ga_masked { input q : f32[2, 6, 5, 8]; input k : f32[2, 3, 7, 8]; input v : f32[2, 3, 7, 4]; input m : f32[2, 6, 5, 7]; output y = grouped_attention(q, k, v, m); }
+model ga_one { input q : f32[6, 5, 8]; input k : f32[1, 7, 8]; input v : f32[1, 7, 4]; output y = grouped_attention(q, k, v, scale = 1); }

@@ -53,3 +53,15 @@ model u8_product {
 }
 model u8_both { input x : u8[33, 64]; param w : u8[24, 64]; output z[i, j] = u8((sum(k) x[i, k] * w[j, k]) / 5000); }
 model u8_state { input x : u8[16]; state k : u8[16] = 200; output y[i] = k[i]; k[i] = u8(k[i] + x[i]); }
+
+block dense(x: T[.., D]; out, bias = 0, type E = f16) -> y : E[.., out] {
+  param w : E[out, D] = "weight";
+  y[.., o] : E = sum(d) E(x[.., d]) * w[o, d] + bias;
+}
+op cast_to(x: T[..]; type E) -> y: E[..] { y[..] = E(x[..]); }
+model ta_types { type F = bf16; input x : f32[5, 8]; output y = dense(x, out = 4, E = f32); output z = dense[1](x, out = 4, E = F); output u = dense[2](x, out = 3); output v = cast_to(x, E = i8); output w = cast_to(x, F); }
+model ta_lists { dim kernel = [3, 2]; dim pad = 0; dim axis = -1; dim S = [2, 3]; dim R = S;
+  input x : f32[2, 1, 6, 6]; input z : f32[S.., 4];
+  output y = max_pool(x, kernel = kernel, pad = pad);
+  output v = sum(z, axis = axis); output w[i in 0..R[1]] = z[S[0] - 1, i, 0];
+  if (pad) { output t = x; } }
