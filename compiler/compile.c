@@ -1,9 +1,11 @@
 #include "compile.h"
 
+#include "ast.h"
 #include "emit/build.h"
 #include "search/explain.h"
 #include "rewrite/layout.h"
 #include "emit/memory.h"
+#include "emit/names.h"
 #include "rewrite/needed.h"
 #include "rewrite/normalise.h"
 #include "rewrite/number.h"
@@ -60,6 +62,33 @@ void compile_check_options(const CompileOptions *o, Diag *d)
         else
             diag_note(d, (Span){0}, "--variant=%s=%s fits no kernel here",
                       f->name, f->text);
+    }
+}
+
+static Span model_span(const Program *tree, const char *model)
+{
+    for (int i = 0; i < tree->n_item; i++)
+        if (tree->item[i]->kind == ITEM_MODEL &&
+            !strcmp(tree->item[i]->name.text, model))
+            return tree->item[i]->name.at;
+    return (Span){0};
+}
+
+void compile_check_names(Arena *a, Diag *d, const Program *tree,
+                         const char *const *model, int n)
+{
+    for (int i = 0; i < n * n; i++) {
+        const char *of = model[i / n], *other = model[i % n];
+        const char *id = names_model(a, of);
+        const char *word = names_needed(id, names_model(a, other));
+        if (!word)
+            continue;
+        diag_error(d, model_span(tree, other),
+                   "model '%s' has a name that model '%s' needs for itself: "
+                   "'%s_%s'", other, of, id, word);
+        diag_note(d, model_span(tree, of),
+                  "what is emitted for a model is called %s_create, %s_run, "
+                  "...", id, id);
     }
 }
 

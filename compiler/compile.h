@@ -29,6 +29,10 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
                            Report *r);
 
+/* Before: an error for each of the models that has a name which another needs
+ * for its functions. */
+void compile_check_names(Arena *a, Diag *d, const struct Program *tree,
+                         const char *const *model, int n);
 /* After all models: an error for each --variant whose kernel is in none, a
  * note for one of a family that fits no kernel, and for dependent launches
  * where the GPU has none. */

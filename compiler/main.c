@@ -144,6 +144,10 @@ static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
         .standalone = s->line.standalone,
     };
 
+    if (strpbrk(info.header_name, "\"\\\n"))
+        diag_error(s->diag, (Span){0}, "-o: '%s' includes '%s', and such a "
+                   "name cannot be included", info.cu_name, info.header_name);
+    compile_check_names(s->arena, s->diag, s->tree, s->model, s->n_model);
     for (int i = 0; i < s->n_model; i++)
         p[i] = compile_model(s->arena, s->diag, s->tree, s->model[i],
                              &s->line.compile, r);

@@ -2,6 +2,7 @@
 
 #include "emit/cprint.h"
 #include "emit/dependent.h"
+#include "emit/names.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -133,6 +134,16 @@ static const char *short_path(const char *path, size_t rest)
     return path;
 }
 
+/* Letters and digits of s after b's, all else as one _ between them. */
+static void put_words(Buf *b, const char *s)
+{
+    for (; *s; s++)
+        if (isalnum((unsigned char)*s))
+            buf_putc(b, *s);
+        else if (b->len && b->text[b->len - 1] != '_')
+            buf_putc(b, '_');
+}
+
 static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
 {
     Buf b = {0};
@@ -141,15 +152,17 @@ static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
     bool pack = gr->when == WHEN_LOAD && !strcmp(words, "map");
     size_t rest = strlen(g->model) + strlen(words) + strlen("___22");
     path = short_path(path, rest);
-    buf_printf(&b, "%s_%s", g->model, path);
-    if (!pack || !ends_in_pack(path))
-        buf_printf(&b, "_%s", words);
-    for (char *c = b.text; *c; c++)
-        if (!isalnum((unsigned char)*c))
-            *c = '_';
-    const char *name = arena_strdup(g->arena, buf_text(&b));
+    put_words(&b, path);
+    if (!pack || !ends_in_pack(path)) {
+        put_words(&b, b.len ? "_" : "");
+        put_words(&b, words);
+    }
+    const char *base = arena_printf(g->arena, "%s%s",
+                                    names_kernels(g->arena, g->model),
+                                    buf_text(&b));
+    const char *name = base;
     for (int n = 2; map_get(taken, name); n++)
-        name = arena_printf(g->arena, "%s_%d", buf_text(&b), n);
+        name = arena_printf(g->arena, "%s_%d", base, n);
     buf_free(&b);
     map_put(taken, name, (void *)name);
     return name;

@@ -1,49 +1,15 @@
 #include "emit/cprint_text.h"
+#include "emit/names.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <string.h>
 #include <strings.h>
 
 /* ---- names ------------------------------------------------------------- */
 
-static const char *const reserved[] = {
-    "alignas", "alignof", "and", "asm", "auto", "bool", "break", "case",
-    "catch", "char", "class", "const", "constexpr", "continue", "decltype",
-    "default", "delete", "do", "double", "else", "enum", "explicit", "export",
-    "extern", "false", "float", "for", "friend", "goto", "half", "if",
-    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not",
-    "nullptr", "operator", "or", "private", "protected", "public", "register",
-    "return", "short", "signed", "sizeof", "static", "struct", "switch",
-    "template", "this", "throw", "true", "try", "typedef", "typeid",
-    "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
-    "wchar_t", "while", "xor", "threadIdx", "blockIdx", "blockDim", "gridDim",
-    "warpSize", "stream", "grid", "smem", "lane", "warp", "thread", "block",
-    "min", "max", "abs", "main", "workspace", "counters", "signbit", "isnan",
-    "isinf", "NULL", "INFINITY", "NAN", "INT_MAX", "INT_MIN", "EOF", "dim3",
-    "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t",
-    "uint32_t", "uint64_t", "smem_t", "CUtensorMap", "cudaError_t",
-    "cudaStream_t", "cudaSuccess",
-};
-
-/* Whether the runtime or CUDA may have the name, as all that begin like it. */
-static bool is_theirs(const char *id)
-{
-    return !strncmp(id, "dcc_", 4) || !strncmp(id, "__", 2);
-}
-
 const char *cprint_ident(Arena *a, const char *s)
 {
-    bool bare = !*s || isdigit((unsigned char)*s);
-    char *id = arena_printf(a, "%s%s", bare ? "t" : "", s);
-
-    for (char *c = id; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_')
-            *c = '_';
-    bool clash = is_theirs(id);
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        clash |= !strcmp(id, reserved[i]);
-    return clash ? arena_printf(a, "%s_", id) : id;
+    return names_mark(a, s);
 }
 
 CPrint cprint_new(Graph *g, const Kernel *k)
@@ -155,7 +121,7 @@ void text_put(Buf *b, Text t, int need)
 bool text_plain(const char *s)
 {
     for (; *s; s++)
-        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.')
+        if (!names_letter(*s) && *s != '.')
             return false;
     return true;
 }
@@ -279,8 +245,9 @@ static void put_size(Buf *b, const CPrint *p, const Idx *at, int64_t size)
 
     for (int i = 0; *name && p->kernel && i < p->kernel->n_constant; i++) {
         const Constant *c = &p->kernel->constant[i];
-        if (c->value == size && !strncasecmp(c->name, name, n) &&
-            (!c->name[n] || c->name[n] == '_')) {
+        const char *plain = names_plain(p->graph->arena, c->name);
+        if (c->value == size && !strncasecmp(plain, name, n) &&
+            (!plain[n] || plain[n] == '_')) {
             buf_puts(b, c->name);
             return;
         }

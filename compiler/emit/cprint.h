@@ -57,8 +57,8 @@ typedef struct CScope {
 CScope cprint_open(CPrint *p);
 void cprint_close(CPrint *p, CScope s);
 
-/* s as an identifier: other characters become _, keywords and CUDA's own
- * names get a trailing _. */
+/* s as a marked identifier (names.h); the kernel's text has it until
+ * kernel_settle. */
 const char *cprint_ident(Arena *a, const char *s);
 /* An identifier that nothing in the kernel has yet: hint, hint_1, ... */
 const char *cprint_fresh(CPrint *p, const char *hint);
@@ -149,7 +149,8 @@ void kernel_wait_phase(Graph *g, Kernel *k);
  * before the wait. */
 bool kernel_reads_constants(const Expr *e);
 /* What build() made is complete: its phases become one body, which the passes
- * of tree_pass.h improve, and constants that nothing reads go. */
+ * of tree_pass.h improve, constants that nothing reads go, and the user's names
+ * get their last spelling. */
 void kernel_finish(Graph *g, Kernel *k);
 /* Whether text has the identifier id. */
 bool text_mentions(const char *text, const char *id);

@@ -74,7 +74,9 @@ static int find_breaks(const char *s, Break place[MAX_BREAKS])
     bool quoted = false;
 
     for (int i = 0; s[i] && n + 1 < MAX_BREAKS; i++) {
-        if (s[i] == '"' && (i == 0 || s[i - 1] != '\\'))
+        if (quoted && s[i] == '\\' && s[i + 1])
+            i++;
+        else if (s[i] == '"')
             quoted = !quoted;
         if (quoted)
             continue;
@@ -198,7 +200,9 @@ static const char *trailing_comment(const char *s)
     bool quoted = false;
 
     for (; *s; s++) {
-        if (*s == '"')
+        if (quoted && *s == '\\' && s[1])
+            s++;
+        else if (*s == '"')
             quoted = !quoted;
         if (!quoted && s[0] == '/' && s[1] == '/')
             return s;

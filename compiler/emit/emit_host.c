@@ -1,6 +1,8 @@
 /* emit_host.c - a model's host side: tables, steps, and the C API. */
 #include "emit/cprint.h"
 #include "emit/emit.h"
+#include "emit/names.h"
+#include "support/escape.h"
 
 static const char *type_enum(Type t)
 {
@@ -32,7 +34,7 @@ static const char *place_enum(Place p)
 
 static const char *model_ident(const CudaProgram *p)
 {
-    return cprint_ident(p->graph->arena, p->graph->model);
+    return names_model(p->graph->arena, p->graph->model);
 }
 
 /* ---- tables */
@@ -49,7 +51,9 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
 {
     Buf line = {0};
 
-    buf_printf(&line, "{\"%s\", %s, %d, ", name, type_enum(t->type), t->rank);
+    buf_putc(&line, '{');
+    escape_string(&line, name);
+    buf_printf(&line, ", %s, %d, ", type_enum(t->type), t->rank);
     put_list(&line, t->dim, t->rank);
     buf_puts(&line, ", ");
     put_list(&line, t->stride, t->rank);
@@ -162,7 +166,9 @@ static void put_arg(Buf *out, const Tensor *t, bool constant)
     name = buf_text(&whose);
     while (INDENT + b.len + strlen(name) > COLUMNS && (dot = strchr(name, '.')))
         name = dot + 1; /* without the outer blocks */
-    buf_printf(out, "%*s%s%s\n", INDENT, "", buf_text(&b), name);
+    buf_printf(out, "%*s%s", INDENT, "", buf_text(&b));
+    escape_comment(out, name);
+    buf_putc(out, '\n');
     buf_free(&b);
     buf_free(&whose);
 }
@@ -233,12 +239,12 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
                               : "weights are dropped once packed");
     buf_printf(b, "    %d, %d,\n", p->n_load, p->n_run);
     if (p->n_load)
-        buf_printf(b, "    %s_load,\n", m);
+        buf_printf(b, "    %s_load_step,\n", m);
     else
         buf_puts(b, "    nullptr,\n");
     buf_printf(b, "    %s_step,\n", m);
     if (p->n_load)
-        buf_printf(b, "    %s_load_names,\n", m);
+        buf_printf(b, "    %s_load_step_names,\n", m);
     else
         buf_puts(b, "    nullptr,\n");
     buf_printf(b, "    %s_step_names,\n};\n\n", m);
@@ -259,12 +265,12 @@ static void put_api(Buf *b, const CudaProgram *p, const char *m)
     buf_puts(b, "    const void *const inputs[] = {");
     for (int i = 0; i < g->n_input; i++)
         buf_printf(b, "%sin->%s", i ? ", " : "",
-                   cprint_ident(g->arena, g->input[i]->name));
+                   names_field(g->arena, g->input[i]->name));
     buf_puts(b, g->n_input ? "};\n" : "nullptr};\n");
     buf_puts(b, "    void *const outputs[] = {");
     for (int i = 0; i < g->n_output; i++)
         buf_printf(b, "%sout->%s", i ? ", " : "",
-                   cprint_ident(g->arena, g->output[i]->name));
+                   names_field(g->arena, g->output[i]->name));
     buf_puts(b, "};\n    return dcc_model_run(m, inputs, outputs, stream);\n"
                 "}\n\n");
     if (g->n_state)
@@ -288,7 +294,7 @@ void emit_model_host(Buf *b, const CudaProgram *p)
     put_table(b, m, "states", g->state, g->n_state);
     int n_trace = put_trace(b, p, m);
     buf_putc(b, '\n');
-    put_steps(b, p, "load", p->load, p->n_load);
+    put_steps(b, p, "load_step", p->load, p->n_load);
     put_steps(b, p, "step", p->run, p->n_run);
     put_desc(b, p, m, n_trace);
     put_api(b, p, m);
@@ -298,7 +304,7 @@ static void put_fields(Buf *b, Arena *a, Tensor *const *t, int n,
                        const char *type)
 {
     for (int i = 0; i < n; i++) {
-        buf_printf(b, "    %s *%s; /* %s[", type, cprint_ident(a, t[i]->name),
+        buf_printf(b, "    %s *%s; /* %s[", type, names_field(a, t[i]->name),
                    type_name(t[i]->type));
         for (int d = 0; d < t[i]->rank; d++)
             buf_printf(b, "%s%lld", d ? ", " : "", (long long)t[i]->dim[d]);

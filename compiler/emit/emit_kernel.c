@@ -2,6 +2,7 @@
 
 #include "emit/cprint.h"
 #include "group/chain.h"
+#include "support/escape.h"
 
 #include <limits.h>
 #include <string.h>
@@ -18,16 +19,17 @@ static const char *base_name(const char *path)
 enum { LONGEST_SOURCE = 240 };
 
 /* The statement at a span, up to its `;`, blanks and line breaks squeezed. */
-static void put_source(Buf *b, Span at)
+static void put_source(Buf *out, Span at)
 {
     const char *s = at.source->text;
     int n = 0, depth = 0;
+    Buf text = {0}, *b = &text;
 
     for (int line = 1; line < at.line && *s; s++)
         line += *s == '\n';
     s += strnlen(s, (size_t)(at.col > 0 ? at.col - 1 : 0));
     for (; *s && n < LONGEST_SOURCE && depth >= 0; s++) {
-        bool blank = *s == ' ' || *s == '\n' || *s == '\t';
+        bool blank = *s && strchr(" \n\r\t", *s);
         if (s[0] == '/' && s[1] == '/') {
             s += strcspn(s, "\n") - 1;
             continue;
@@ -44,6 +46,8 @@ static void put_source(Buf *b, Span at)
     }
     if (n == LONGEST_SOURCE)
         buf_puts(b, " ...");
+    escape_comment(out, buf_text(b));
+    buf_free(b);
 }
 
 static bool same_span(Span a, Span b)
@@ -55,7 +59,8 @@ static void put_place(Buf *b, Span at)
 {
     Buf place = {0};
 
-    buf_printf(&place, "%s:%d", base_name(at.source->name), at.line);
+    escape_comment(&place, base_name(at.source->name));
+    buf_printf(&place, ":%d", at.line);
     buf_printf(b, "//   %-16s ", buf_text(&place));
     put_source(b, at);
     buf_putc(b, '\n');
@@ -170,8 +175,10 @@ static void put_instances(Buf *b, const Kernel *k)
     if (k->n_instance < 2)
         return;
     buf_printf(b, "// Launches  %d:", k->n_instance);
-    for (int i = 0; i < k->n_instance; i++)
-        buf_printf(b, "%s %s", i ? "," : "", instance_path(k->instance[i]));
+    for (int i = 0; i < k->n_instance; i++) {
+        buf_puts(b, i ? ", " : " ");
+        escape_comment(b, instance_path(k->instance[i]));
+    }
     buf_putc(b, '\n');
 }
 

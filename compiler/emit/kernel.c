@@ -1,4 +1,6 @@
 #include "emit/cprint.h"
+#include "emit/emit.h"
+#include "emit/names.h"
 #include "emit/tree_pass.h"
 
 #include <ctype.h>
@@ -91,11 +93,11 @@ const char *kernel_constant(Graph *g, Kernel *k, const char *name,
 
 const char *kernel_extent(Graph *g, Kernel *k, const Var *v)
 {
-    char *s = arena_strdup(g->arena, v->name && *v->name ? v->name : "i");
+    const char *name = v->name && *v->name ? v->name : "i";
 
-    for (char *c = s; *c; c++)
-        *c = (char)toupper((unsigned char)*c);
-    return kernel_constant(g, k, cprint_ident(g->arena, s), v->extent, NULL);
+    return kernel_constant(g, k,
+                           names_upper(g->arena, cprint_ident(g->arena, name)),
+                           v->extent, NULL);
 }
 
 void kernel_assert(Graph *g, Kernel *k, const char *cond, const char *why)
@@ -171,17 +173,12 @@ bool kernel_reads_constants(const Expr *e)
 
 /* ---- names ------------------------------------------------------------- */
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 bool text_mentions(const char *s, const char *id)
 {
     size_t n = strlen(id);
 
     for (const char *p = s; (p = strstr(p, id)); p++)
-        if ((p == s || !is_word(p[-1])) && !is_word(p[n]))
+        if ((p == s || !names_letter(p[-1])) && !names_letter(p[n]))
             return true;
     return false;
 }
@@ -262,6 +259,67 @@ static void drop_constants(Kernel *k)
     k->n_constant = n;
 }
 
+/* ---- the user's names --------------------------------------------------- */
+
+static void settle_code(Code *c, void *ctx)
+{
+    const Settled *names = ctx;
+    Token *t = arena_array(names->arena, Token, c->n + 1);
+
+    for (int i = 0; i < c->n; i++) {
+        t[i] = c->at[i];
+        t[i].s = names_put(names, t[i].s);
+    }
+    c->at = t;
+}
+
+static void settle_notes(Tree *t, Settled *names)
+{
+    if (!t)
+        return;
+    if (t->kind == TREE_COMMENT || t->kind == TREE_PRAGMA)
+        settle_code(&t->code, names);
+    t->note = names_put(names, t->note);
+    t->else_note = names_put(names, t->else_note);
+    settle_notes(t->body, names);
+    settle_notes(t->otherwise, names);
+    for (int i = 0; i < t->n_item; i++)
+        settle_notes(t->item[i], names);
+}
+
+static void settle_parts(Kernel *k, const Settled *names)
+{
+    for (int i = 0; i < k->n_arg; i++)
+        k->arg[i].name = names_put(names, k->arg[i].name);
+    for (int i = 0; i < k->n_map; i++)
+        k->map[i].name = names_put(names, k->map[i].name);
+    for (int i = 0; i < k->n_constant; i++) {
+        k->constant[i].name = names_put(names, k->constant[i].name);
+        k->constant[i].comment = names_put(names, k->constant[i].comment);
+    }
+    for (int i = 0; i < k->n_assert; i++)
+        k->assert_[i] = names_put(names, k->assert_[i]);
+    for (int i = 0; i < k->n_smem; i++) {
+        k->smem[i].decl = names_put(names, k->smem[i].decl);
+        k->smem[i].comment = names_put(names, k->smem[i].comment);
+    }
+    k->device_code = names_put(names, k->device_code);
+}
+
+static void settle(Graph *g, Kernel *k)
+{
+    Buf text = {0};
+
+    emit_kernel(&text, NULL, k);
+    Settled names = names_settle(g->arena, buf_text(&text));
+    buf_free(&text);
+    settle_parts(k, &names);
+    tree_codes(k->body, settle_code, &names);
+    settle_notes(k->body, &names);
+}
+
+/* ---- the whole ---------------------------------------------------------- */
+
 void kernel_finish(Graph *g, Kernel *k)
 {
     Facts known = {.arena = g->arena};
@@ -270,4 +328,5 @@ void kernel_finish(Graph *g, Kernel *k)
     add_facts(&known, k);
     tree_improve(k->body, &known);
     drop_constants(k);
+    settle(g, k);
 }

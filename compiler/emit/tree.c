@@ -1,5 +1,7 @@
 #include "emit/tree.h"
 
+#include "emit/names.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,17 +127,12 @@ int tree_mentions(const Tree *t, const char *id)
     return s.n;
 }
 
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static bool words_have(const char *s, const char *id)
 {
     size_t n = strlen(id);
 
     for (const char *p = s; p && (p = strstr(p, id)); p++)
-        if ((p == s || !is_word(p[-1])) && !is_word(p[n]))
+        if ((p == s || !names_letter(p[-1])) && !names_letter(p[n]))
             return true;
     return false;
 }

@@ -1,5 +1,7 @@
 #include "emit/tree.h"
 
+#include "emit/names.h"
+
 #include <ctype.h>
 
 /* ---- words ------------------------------------------------------------- */
@@ -43,16 +45,11 @@ static size_t string_length(const char *s)
     return n + (s[n] != 0);
 }
 
-static bool word_char(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static size_t number_length(const char *s)
 {
     size_t n = 0;
 
-    while (word_char(s[n]) || s[n] == '.' ||
+    while (names_letter(s[n]) || s[n] == '.' ||
            ((s[n] == '+' || s[n] == '-') && n &&
             (s[n - 1] == 'e' || s[n - 1] == 'E') && s[1] != 'x'))
         n++;
@@ -66,9 +63,9 @@ static size_t token_length(const char *s, TokenKind *kind)
         *kind = TOKEN_NUMBER;
         return number_length(s);
     }
-    if (word_char(*s)) {
+    if (names_letter(*s)) {
         size_t n = 0;
-        while (word_char(s[n]))
+        while (names_letter(s[n]))
             n++;
         *kind = TOKEN_WORD;
         return n;
@@ -77,9 +74,9 @@ static size_t token_length(const char *s, TokenKind *kind)
         *kind = TOKEN_STRING;
         return string_length(s);
     }
-    if (*s == '@' && word_char(s[1])) {
+    if (*s == '@' && names_letter(s[1])) {
         size_t n = 1;
-        while (word_char(s[n]))
+        while (names_letter(s[n]))
             n++;
         *kind = TOKEN_HOLE;
         return n + (s[n] == '@');

@@ -2,24 +2,11 @@
 #include "emit/emit.h"
 
 #include "oracle/ref_text.h"
+#include "support/escape.h"
 
 #include <inttypes.h>
 
 /* ---- tensors ------------------------------------------------------------- */
-
-static void print_string(Buf *b, const char *s)
-{
-    buf_putc(b, '"');
-    for (; *s; s++) {
-        if (*s == '"' || *s == '\\')
-            buf_putc(b, '\\');
-        if ((unsigned char)*s < ' ')
-            buf_printf(b, "\\%03o", (unsigned)*s);
-        else
-            buf_putc(b, *s);
-    }
-    buf_putc(b, '"');
-}
 
 typedef struct Limit {
     const Tensor *input; /* whose values are indices */
@@ -148,11 +135,11 @@ static void print_tensor(Ref *r, const Tensor *t)
         (t->role == ROLE_INPUT || t->role == ROLE_PARAM))
         draw_range(g, t, &lo, &hi);
     buf_puts(r->b, "    {.name = ");
-    print_string(r->b, pathless ? t->name
+    escape_string(r->b, pathless ? t->name
                                 : arena_printf(a, "%s.%s", t->path, t->name));
     if (t->role == ROLE_PARAM) {
         buf_puts(r->b, ", .weight = ");
-        print_string(r->b, t->weight ? t->weight : t->name);
+        escape_string(r->b, t->weight ? t->weight : t->name);
     }
     buf_printf(r->b, ", .id = %d, .type = %s, .role = DCC_REF_%s,\n     "
                      ".rank = %d, .dim = {",
@@ -219,9 +206,9 @@ static void print_stmt(Ref *r, const Stmt *s, int n, const StmtRow *row)
     for (int i = 0; i < s->n_red; i++)
         terms *= (double)s->red[i]->extent;
     buf_puts(r->b, "    {.path = ");
-    print_string(r->b, ref_label(s));
+    escape_string(r->b, ref_label(s));
     buf_puts(r->b, ", .at = ");
-    print_string(r->b, ref_place(r->arena, users_line(s)));
+    escape_string(r->b, ref_place(r->arena, users_line(s)));
     buf_printf(r->b, ",\n     .arg = m%d_arg%d, .n_arg = %d,\n", r->model, n,
                r->n_arg);
     buf_printf(r->b, "     .all = all_%s,\n     .point = point_%s,\n"
@@ -256,7 +243,7 @@ static void print_model(Ref *r, Graph *g, int number)
     for (int i = 0; i < g->n_stmt; i++)
         print_stmt(r, g->stmt[i], i, &row[i]);
     buf_printf(r->b, "};\n\nstatic const dcc_ref_model m%d = {\n    ", number);
-    print_string(r->b, g->model);
+    escape_string(r->b, g->model);
     buf_printf(r->b, ", m%d_tensors, %d, m%d_stmts, %d};\n", number,
                g->n_tensor, number, g->n_stmt);
 }

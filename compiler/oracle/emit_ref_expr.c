@@ -1,6 +1,8 @@
 /* emit_ref_expr.c - the oracle's names, indices, expressions (ref_text.h). */
 #include "oracle/ref_text.h"
 
+#include "emit/names.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -8,31 +10,6 @@
 #include <stdlib.h>
 
 /* ---- names -------------------------------------------------------------- */
-
-/* What a local name would hide or clash with. */
-static const char *const reserved[] = {
-    "auto", "break", "case", "char", "const", "continue", "default", "do",
-    "double", "else", "enum", "extern", "float", "for", "goto", "if",
-    "inline", "int", "long", "register", "restrict", "return", "short",
-    "signed", "sizeof", "static", "struct", "switch", "typedef", "typeof",
-    "union", "unsigned", "void", "volatile", "while", "asm", "bool", "true",
-    "false", "main", "arg", "v", "at", "offset", "total", "row", "best",
-    "greatest", "term", "r", "min", "max", "sqrt", "cbrt", "exp", "exp2",
-    "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
-    "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf",
-    "erfc", "tgamma", "lgamma", "floor", "ceil", "trunc", "round", "rint",
-    "hypot", "copysign", "fdim", "fma", "pow", "atan2", "fmod", "fabs",
-    "isnan", "INFINITY", "NAN", "I",
-};
-
-static bool is_reserved(const char *text)
-{
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        if (!strcmp(reserved[i], text))
-            return true;
-    size_t n = strlen(text);
-    return !strncmp(text, "int", 3) && n > 5 && !strcmp(text + n - 2, "_t");
-}
 
 const char *ref_ident(Arena *a, const char *text)
 {
@@ -50,7 +27,7 @@ static bool taken(const RefText *r, const char *text)
     for (int i = 0; i < r->n_name; i++)
         if (!strcmp(r->name[i].text, text))
             return true;
-    return is_reserved(text);
+    return false;
 }
 
 const char *ref_name(RefText *r, const void *of, const char *wanted)
@@ -60,10 +37,7 @@ const char *ref_name(RefText *r, const void *of, const char *wanted)
     for (int i = 0; i < r->n_name; i++)
         if (r->name[i].of == of)
             return r->name[i].text;
-    const char *base = ref_ident(a, wanted ? wanted : "");
-    if (!strncmp(base, "dcc_", 4)) /* the runtime's, whatever follows */
-        base = arena_printf(a, "_%s", base);
-    const char *text = base;
+    const char *base = names_mark(a, wanted ? wanted : ""), *text = base;
     for (int n = 2; taken(r, text); n++)
         text = arena_printf(a, "%s_%d", base, n);
     VEC_PUSH(a, r->name, r->n_name, r->cap_name) = (RefName){of, text};
@@ -75,10 +49,8 @@ bool ref_mentions(const char *text, const char *ident)
     const size_t n = strlen(ident);
 
     for (const char *s = text; (s = strstr(s, ident)); s += n) {
-        bool before = s > text && (isalnum((unsigned char)s[-1]) ||
-                                   s[-1] == '_' || s[-1] == '.');
-        bool after = isalnum((unsigned char)s[n]) || s[n] == '_';
-        if (!before && !after)
+        bool before = s > text && (names_letter(s[-1]) || s[-1] == '.');
+        if (!before && !names_letter(s[n]))
             return true;
     }
     return false;

@@ -6,6 +6,9 @@
  * equal layers) share them. */
 #include "oracle/ref_text.h"
 
+#include "emit/names.h"
+#include "support/escape.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -518,10 +521,13 @@ static void print_source(Buf *b, Arena *a, Span at)
         return;
     line += strspn(line, " \t");
     size_t n = strcspn(line, "\r\n");
-    /* a backslash would continue the comment */
-    while (n && (line[n - 1] == '\\' || line[n - 1] == ' '))
+    while (n && line[n - 1] == ' ')
         n--;
-    buf_printf(b, "// %s  %.*s\n", ref_place(a, at), (int)n, line);
+    buf_puts(b, "// ");
+    escape_comment(b, ref_place(a, at));
+    buf_puts(b, "  ");
+    escape_comment(b, arena_strndup(a, line, n));
+    buf_putc(b, '\n');
 }
 
 const char *ref_label(const Stmt *s)
@@ -552,7 +558,10 @@ const char *ref_functions(Ref *r, const Stmt *s)
     if (s->call.source && (s->call.source != s->at.source ||
                            s->call.line != s->at.line))
         print_source(r->b, r->arena, s->call);
-    put_named(r->b, body.text, body.name);
+    buf_free(&text);
+    put_named(&text, body.text, body.name);
+    Settled names = names_settle(r->arena, buf_text(&text));
+    buf_puts(r->b, names_put(&names, buf_text(&text)));
     buf_free(&text);
     return body.name;
 }

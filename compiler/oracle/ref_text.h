@@ -19,7 +19,8 @@ typedef struct RefText {
     RefName *name; int n_name, cap_name;
 } RefText;
 
-/* A C identifier for a variable or tensor, unique in this function. */
+/* A marked identifier (emit/names.h) for a variable or tensor, unique in this
+ * function; ref_functions gives it its last spelling. */
 const char *ref_name(RefText *r, const void *of, const char *wanted);
 /* `text` with everything that no identifier may hold as _. */
 const char *ref_ident(Arena *a, const char *text);

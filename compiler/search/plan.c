@@ -1,3 +1,4 @@
+#include "support/escape.h"
 #include "search/plan.h"
 
 #include "search/offer.h"
@@ -27,12 +28,12 @@ struct Plan {
 /* Path, and a number where several statements have one path. */
 const char *stmt_key(const Graph *g, const Stmt *s)
 {
+    const char *word = escape_word(g->arena, s->path);
     int before = 0;
 
     for (int i = 0; i < g->n_stmt && g->stmt[i] != s; i++)
         before += !strcmp(g->stmt[i]->path, s->path);
-    return before ? arena_printf(g->arena, "%s~%d", s->path, before)
-                  : s->path;
+    return before ? arena_printf(g->arena, "%s~%d", word, before) : word;
 }
 
 static uint64_t key_hash(const Choice *c)

@@ -25,8 +25,8 @@ void m_pool_last(
     const int c = point % (C / VEC) * VEC;
 
     // max over the columns
-    float max_[VEC];
-    dcc_fill(max_, -INFINITY);
+    float max[VEC];
+    dcc_fill(max, -INFINITY);
     #pragma unroll
     for (int r = 0; r < R; ++r) {
         #pragma unroll
@@ -39,7 +39,7 @@ void m_pool_last(
                 dcc_fill(x_frag, -INFINITY);
             #pragma unroll
             for (int v = 0; v < VEC; ++v)
-                max_[v] = fmaxf(max_[v], x_frag[v]);
+                max[v] = fmaxf(max[v], x_frag[v]);
         }
     }
 
@@ -47,7 +47,7 @@ void m_pool_last(
     float y_frag[VEC];
     #pragma unroll
     for (int v = 0; v < VEC; ++v)
-        y_frag[v] = fmaxf(max_[v], 0.0f);
+        y_frag[v] = fmaxf(max[v], 0.0f);
     dcc_store<VEC>(&y[((n * P + p) * Q + q) * C + c], y_frag);
 }
 

@@ -37,14 +37,14 @@ void m_softmax(
     }
 
     // max over the columns
-    float max_ = -INFINITY;
+    float max = -INFINITY;
     #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; ++chunk) {
         #pragma unroll
         for (int v = 0; v < VEC; ++v)
-            max_ = fmaxf(max_, x_frag[chunk][v]);
+            max = fmaxf(max, x_frag[chunk][v]);
     }
-    max_ = dcc_warp_max(max_);
+    max = dcc_warp_max(max);
 
     // sum over the columns
     float t[CHUNKS][VEC];
@@ -53,7 +53,7 @@ void m_softmax(
     for (int chunk = 0; chunk < CHUNKS; ++chunk) {
         #pragma unroll
         for (int v = 0; v < VEC; ++v) {
-            t[chunk][v] = expf(x_frag[chunk][v] - max_);
+            t[chunk][v] = expf(x_frag[chunk][v] - max);
             sum += t[chunk][v];
         }
     }

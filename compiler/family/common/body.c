@@ -1,8 +1,8 @@
 #include "family/common/body.h"
 
+#include "emit/names.h"
 #include "rewrite/needed.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- reads ------------------------------------------------------------- */
@@ -233,10 +233,12 @@ const char *body_step_name(Body *b, int i)
                      : s->op != R_NONE ? reduce_name(s->op)
                                        : "t";
 
+    name = cprint_ident(b->graph->arena, name);
     for (int j = 0; j < b->kernel->n_arg; j++)
-        if (!strcmp(b->kernel->arg[j].name,
-                    cprint_ident(b->graph->arena, name)))
+        if (!strcmp(b->kernel->arg[j].name, name)) {
             name = arena_printf(b->graph->arena, "%s_val", name);
+            break;
+        }
     return cprint_fresh(&b->print, name);
 }
 
@@ -454,7 +456,7 @@ static void flush_stores(Body *b, Buf *in)
 static bool is_name(const char *s)
 {
     for (; *s; s++)
-        if (!isalnum((unsigned char)*s) && !strchr("_[]", *s))
+        if (!names_letter(*s) && !strchr("[]", *s))
             return false;
     return true;
 }

@@ -1,7 +1,7 @@
 #include "family/contract/contract.h"
+#include "emit/names.h"
 #include "group/functions.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -170,9 +170,7 @@ static void name_load(Contract *x, Load *l, const char *id)
     Arena *a = x->g->arena;
 
     l->id = id;
-    l->ID = arena_strdup(a, id);
-    for (char *c = (char *)l->ID; *c; c++)
-        *c = (char)toupper((unsigned char)*c);
+    l->ID = names_upper(a, id);
     l->tile = arena_printf(a, "%s_tile", id);
 }
 

@@ -7,39 +7,6 @@
 
 /* ---- beginning --------------------------------------------------------- */
 
-/* What the texts call their own things: nothing of the source may have these
- * names in the kernel. */
-static const char *const own_names[] = {
-    "m", "n", "k", "i", "j", "e", "m0", "n0", "k_tile", "k_end", "slot",
-    "stage", "acc", "in", "row", "col", "sums", "a_frag", "b_frag", "kk",
-    "tile", "at", "partial", "ahead", "warp_m", "warp_n",
-    "own", "batch", "M", "N", "K", "BM", "BN", "BK", "WM",
-    "WN", "TM", "TN", "STAGES", "SPLIT", "THREADS", "TILES_M", "TILES_N",
-    "K_TILES", "BAND", "K_STEP", "VEC", "smem_t", "ahead_slot",
-    "pair", "pass", "tile_id", "load", "fetch", "store", "load_fragments",
-    "a_lane_row", "a_lane_k", "b_lane_row", "b_lane_k", "lane", "warp",
-    "slice", "slice_k", "c", "s", "sum", "LANES_M",
-    "LANES_N", "SLICES", "ROWS", "part", "p",
-    "step", "steps", "first", "rank", "column", "part", "k0", "k_at", "warp_k",
-    "w_words", "w_off", "COLUMNS", "PARTS", "LANE_K", "STEPS", "DEEP",
-    "TILES", "WARPS_N", "WARPS_K", "X_PAD", "LANE_N", "PARTS",
-    "copy", "of", "next", "ahead_tile", "async", "r", "u",
-    "ring", "piece", "k_warp", "lane_x", "lane_words", "x_words", "x_rows",
-    "x_frag", "w_frag", "none", "low", "high", "WARPS", "PIECE", "PIECES",
-    "PITCH", "CHAINS", "LEAPS",
-};
-enum { N_OWN = sizeof own_names / sizeof *own_names };
-
-/* An argument called like one of them gets an underscore. */
-static void rename_args(Contract *x, Kernel *k)
-{
-    for (int i = 0; i < k->n_arg; i++)
-        for (int j = 0; j < N_OWN; j++)
-            if (!strcmp(k->arg[i].name, own_names[j]))
-                k->arg[i].name = arena_printf(x->g->arena, "%s_",
-                                              own_names[j]);
-}
-
 static const char *describe(Contract *x, const Side *s)
 {
     const char *text = "";
@@ -116,11 +83,8 @@ void contract_names(Contract *x, Kernel *k)
 {
     x->kernel = k;
     kernel_set_args(x->g, (Group *)x->gr, k);
-    rename_args(x, k);
     x->cp = cprint_new(x->g, k);
     contract_name_loads(x);
-    for (int i = 0; i < N_OWN; i++)
-        cprint_fresh(&x->cp, own_names[i]);
 }
 
 void contract_begin(Contract *x, Kernel *k)

@@ -92,16 +92,12 @@ static bool many_rows(const Load *l)
     return l->along_k && l->passes > 1 && !l->stride;
 }
 
-/* The name of v's part of a row: the loader's own names are taken, and split
- * variables have one name. */
+/* The name of v's part of a row; split variables have one name. */
 static const char *kept(Contract *x, const Load *l, const Var *v)
 {
-    static const char *const taken[] = {"row", "k", "off", "reg", "tile", "in"};
     const char *name = cprint_ident(x->g->arena, v->name);
     int same = 1;
 
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        same += !strcmp(name, taken[i]);
     for (int i = 0; i < l->n_need && l->need[i] != v; i++)
         same += !strcmp(l->need[i]->name, v->name);
     return same == 1 ? arena_printf(x->g->arena, "%s_%s", l->id, name)

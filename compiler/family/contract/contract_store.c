@@ -1,4 +1,5 @@
 #include "family/contract/contract_finish.h"
+#include "support/escape.h"
 
 #include <string.h>
 
@@ -290,14 +291,16 @@ static const char *base_name(const char *path)
 }
 
 /* `mlp.dcl:9` where the statement changes. */
-static void add_place(Buf *places, const Stmt *s, const Stmt **last)
+static void add_place(Arena *a, Buf *places, const Stmt *s,
+                      const Stmt **last)
 {
     if (!s || !s->at.source)
         return;
     if (!*last || (*last)->at.line != s->at.line ||
         (*last)->at.source != s->at.source)
         buf_printf(places, "%s%s:%d", places->len ? ", " : "",
-                   base_name(s->at.source->name), s->at.line);
+                   escape_ascii(a, base_name(s->at.source->name)),
+                   s->at.line);
     *last = s;
 }
 
@@ -384,7 +387,7 @@ static void put_steps(Finish *f, Buf *b)
         const Step *s = &x->gr->step[i];
         if (!finish_row_step(s) && !s->tensor)
             continue;
-        add_place(&places, s->source, &last);
+        add_place(x->g->arena, &places, s->source, &last);
         put_step(f, &text, i);
         if (!text.len)
             continue;

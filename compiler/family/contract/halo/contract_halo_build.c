@@ -385,16 +385,6 @@ static void put_body(Halo *h)
     buf_free(&epilogue);
 }
 
-static const char *const own_names[] = {
-    "tile", "image", "p0", "q0", "y0", "x0", "p", "q", "y", "in_row", "from",
-    "to", "tap", "value", "TP", "TQ", "P", "Q", "R", "S", "lane_at", "half",
-    "frag_row", "tq", "TILES", "HEIGHT", "WIDTH", "HALVES", "PITCH",
-    "CHANNELS", "r", "x_frag", "w_frag", "fetch", "slot", "run", "moved",
-    "column", "in", "c", "k", "RUN", "TAPS", "PIECES", "out", "top",
-    "line", "piece", "packed", "at_p", "at_q", "COLS", "j", "i", "pixel",
-    "words",
-};
-
 /* The first tile's input is under way while the weights come in; but where the
  * input has to be waited for and the weights do not, they come before. */
 static void setup_phases(Halo *h, Buf *b)
@@ -423,14 +413,6 @@ void halo_build(Halo *h, Kernel *k)
     Buf b = {0};
 
     contract_names(x, k);
-    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
-        for (int j = 0; j < k->n_arg; j++)
-            if (!strcmp(k->arg[j].name, own_names[i]))
-                k->arg[j].name = arena_printf(x->g->arena, "%s_",
-                                              own_names[i]);
-    contract_name_loads(x);
-    for (size_t i = 0; i < sizeof own_names / sizeof *own_names; i++)
-        cprint_fresh(&x->cp, own_names[i]);
     k->family = "contract_halo";
     k->min_arch = h->f->packs ? "sm_90" : "sm_80";
     k->block = x->t.threads;

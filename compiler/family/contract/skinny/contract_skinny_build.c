@@ -401,24 +401,12 @@ static int resident(const Skinny *s, int blocks)
     return n > per_sm ? per_sm : n < 1 ? 1 : n;
 }
 
-/* Weights called like a loop around their loads get an underscore. */
-static void rename_weights(Skinny *s, Kernel *k)
-{
-    for (int i = 0; i < k->n_arg; i++)
-        if (k->arg[i].tensor == s->x.b.op->read->tensor &&
-            (!strcmp(k->arg[i].name, "u") || !strcmp(k->arg[i].name, "h")))
-            k->arg[i].name =
-                arena_printf(s->x.g->arena, "%s_", k->arg[i].name);
-    contract_name_loads(&s->x);
-}
-
 void skinny_build(Skinny *s, Kernel *k)
 {
     Contract *x = &s->x;
 
     x->beyond = x->c.N % s->columns != 0;
     contract_names(x, k);
-    rename_weights(s, k);
     skinny_frame(x, k, "contract_skinny", s->columns, s->smem);
     k->min_arch = x->t.split > 1 ? "sm_90" : s->f->mma ? "sm_80" : NULL;
     k->min_blocks = resident(s, k->grid[0] * k->grid[2]);

@@ -5,41 +5,14 @@
 
 /* The kernel of a wgmma contraction, from its plan. */
 
-/* What the text calls its own things. */
-static const char *const own_names[] = {
-    "m", "n", "k", "i", "j", "e", "c", "m0", "n0", "k0", "a", "b", "kk",
-    "k_tile", "slot", "step", "tile", "acc", "row", "col", "part", "lane",
-    "warp", "warpgroup", "full", "empty", "find_tile", "at", "m_tile",
-    "n_tile", "batch", "rank", "own_tile", "own", "sums", "arrived", "OWN",
-    "a_ring", "b_ring", "phase", "before", "k_begin", "k_end", "early",
-    "load_weights", "first_tile", "k_first", "EARLY", "tiles_apart",
-    "M", "N", "K", "BM", "BN", "BK", "WM",
-    "STAGES",
-    "CONSUMERS", "SPLIT", "TILES", "TILES_M", "TILES_N", "K_TILES", "BAND",
-    "STRIP", "LEAD", "LEAPS", "fresh", "boxes",
-    "first", "read_ahead", "big", "small", "ready",
-    "spent", "from", "to", "piece", "a_row",
-    "b_big", "b_small", "v", "packed", "q", "top", "line", "out", "COLS",
-    "out_rows", "CLUSTER", "STAGE_BYTES", "PATCH", "smem", "smem_t",
-    "sum",
-};
-enum { N_OWN = sizeof own_names / sizeof *own_names };
-
 /* ---- beginning --------------------------------------------------------- */
 
 static void reserve_names(Wgmma *w)
 {
     Contract *x = &w->x;
 
-    for (int i = 0; i < x->kernel->n_arg; i++)
-        for (int j = 0; j < N_OWN; j++)
-            if (!strcmp(x->kernel->arg[i].name, own_names[j]))
-                x->kernel->arg[i].name =
-                    arena_printf(x->g->arena, "%s_", own_names[j]);
     x->cp = cprint_new(x->g, x->kernel);
     contract_name_loads(x);
-    for (int i = 0; i < N_OWN; i++)
-        cprint_fresh(&x->cp, own_names[i]);
 }
 
 static const char *describe(Graph *g, const Var *const *v, int n)

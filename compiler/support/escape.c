@@ -1,0 +1,96 @@
+#include "escape.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* The length of the UTF-8 sequence of a printable character beyond ASCII at s,
+ * else 0. */
+static size_t utf8(const char *s)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    size_t n = u[0] < 0xc2   ? 0
+               : u[0] < 0xe0 ? 2
+               : u[0] < 0xf0 ? 3
+               : u[0] < 0xf5 ? 4
+                             : 0;
+    unsigned code = n ? u[0] & (0x7f >> n) : 0;
+
+    for (size_t i = 1; i < n; i++) {
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (u[i] & 0x3f);
+    }
+    bool overlong = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000);
+    bool control = code < 0xa0 || (code >= 0x200e && code <= 0x200f) ||
+                   (code >= 0x2028 && code <= 0x202e) ||
+                   (code >= 0x2066 && code <= 0x2069);
+    if (overlong || control || code > 0x10ffff ||
+        (code >= 0xd800 && code < 0xe000))
+        return 0;
+    return n;
+}
+
+void escape_string(Buf *b, const char *s)
+{
+    buf_putc(b, '"');
+    for (size_t n; *s; s += n) {
+        n = utf8(s);
+        if (n) {
+            buf_putn(b, s, n);
+            continue;
+        }
+        n = 1;
+        if (*s == '"' || *s == '\\' || (*s == '?' && s[1] == '?'))
+            buf_printf(b, *s == '?' ? "?\"\"" : "\\%c", *s);
+        else if ((unsigned char)*s < ' ' || (unsigned char)*s > '~')
+            buf_printf(b, "\\%03o", (unsigned char)*s);
+        else
+            buf_putc(b, *s);
+    }
+    buf_putc(b, '"');
+}
+
+static void comment(Buf *b, const char *s, bool ascii)
+{
+    for (size_t n; *s; s += n) {
+        n = ascii ? 0 : utf8(s);
+        bool sign = (s[0] == '*' && s[1] == '/') ||
+                    (s[0] == '/' && s[1] == '*') ||
+                    (s[0] == '?' && s[1] == '?');
+        if (n) {
+            buf_putn(b, s, n);
+        } else if (sign || *s == '\\' || (unsigned char)*s < ' ' ||
+                   (unsigned char)*s > '~') {
+            buf_printf(b, "\\x%02x", (unsigned char)*s);
+            n = 1;
+        } else {
+            buf_putc(b, *s);
+            n = 1;
+        }
+    }
+}
+
+void escape_comment(Buf *b, const char *s)
+{
+    comment(b, s, false);
+}
+
+const char *escape_ascii(Arena *a, const char *s)
+{
+    Buf b = {0};
+
+    comment(&b, s, true);
+    return buf_take(&b, a);
+}
+
+const char *escape_word(Arena *a, const char *s)
+{
+    Buf b = {0};
+
+    for (; *s; s++)
+        if (isalnum((unsigned char)*s) || strchr("._-+/@()[]{}", *s))
+            buf_putc(&b, *s);
+        else
+            buf_printf(&b, "%%%02x", (unsigned char)*s);
+    return buf_take(&b, a);
+}

@@ -1,0 +1,19 @@
+/* escape.h - foreign text (names of files and weights, paths, source lines) in
+ * what dcc writes, so that it is read back as it was and ends nothing early. */
+#ifndef DCC_ESCAPE_H
+#define DCC_ESCAPE_H
+
+#include "buf.h"
+
+/* As a literal of C and C++, quotes included: any bytes but NUL. */
+void escape_string(Buf *b, const char *s);
+/* In a comment of either kind: no line end, comment sign, backslash, trigraph
+ * or control character is left, nor what is no UTF-8 or turns the direction
+ * of writing; those are \xNN. */
+void escape_comment(Buf *b, const char *s);
+/* The same in ASCII alone, for text that is still being made (names.h). */
+const char *escape_ascii(Arena *a, const char *s);
+/* As one word of a line: blanks and what separates words are %NN. */
+const char *escape_word(Arena *a, const char *s);
+
+#endif
