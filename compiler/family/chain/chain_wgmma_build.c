@@ -5,22 +5,6 @@
 
 /* The kernel of a chain, from its plan. */
 
-/* What the text calls its own things. */
-static const char *const own_names[] = {
-    "m", "n", "k", "i", "j", "e", "c", "r", "q", "m0", "j0", "b", "kk", "slot",
-    "phase", "acc", "score", "weight", "most", "sum", "grow", "after", "scale",
-    "rows", "top", "lane", "warp", "warpgroup", "first_slot", "first_phase",
-    "first_ring", "second_ring", "block", "begin", "last", "tile", "at",
-    "batch", "line", "piece", "packed", "out", "from", "to", "before", "base",
-    "part", "more", "again", "score_block", "multiply_block", "weigh_block",
-    "pack_block", "free_first", "free_second", "load_first", "out_rows", "smem",
-    "smem_t", "M", "N", "J", "D", "BM", "BN", "BJ", "WM", "COLS", "STAGES",
-    "CONSUMERS", "K_STEPS", "TILES_M", "BATCHES", "GROUP", "ROWS_BYTES",
-    "FIRST_BYTES", "SECOND_BYTES", "rows_full", "first_full", "first_empty",
-    "second_full", "second_empty",
-};
-enum { N_OWN = sizeof own_names / sizeof *own_names };
-
 /* ---- names ----------------------------------------------------------- */
 
 static const char *tile_id(ChainKernel *w, const Operand *o)
@@ -34,13 +18,7 @@ static void name_all(ChainKernel *w)
     const ChainForm *f = w->f;
     const char *id[3];
 
-    for (int i = 0; i < w->k->n_arg; i++)
-        for (int j = 0; j < N_OWN; j++)
-            if (!strcmp(w->k->arg[i].name, own_names[j]))
-                w->k->arg[i].name = arena_printf(a, "%s_", own_names[j]);
     w->b.cp = cprint_new(w->b.g, w->k);
-    for (int i = 0; i < N_OWN; i++)
-        cprint_fresh(&w->b.cp, own_names[i]);
     id[0] = tile_id(w, &f->a.c.a);
     id[1] = tile_id(w, &f->a.c.b);
     id[2] = tile_id(w, &f->b.c.b);
