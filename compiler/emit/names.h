@@ -14,8 +14,8 @@
  * compilers' own headers), and what begins like the runtime's or CUDA's names.
  * A model's name is global, and the beginning of global names: it also keeps
  * clear of all that those headers declare and libc exports. */
-#ifndef DCC_NAMES_H
-#define DCC_NAMES_H
+#ifndef DCC_EMIT_NAMES_H
+#define DCC_EMIT_NAMES_H
 
 #include "support/arena.h"
 #include "support/buf.h"
