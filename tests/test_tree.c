@@ -107,6 +107,12 @@ Test(tree, loops_of_one_trip)
             "if (m < M && n != 2) {\n    f();\n}\n");
 }
 
+Test(tree, signs_stay_apart)
+{
+    becomes("for (int i = 0; i < 1; ++i)\n    f(-(-(a + i)), -(i), -(-(i)));\n",
+            "f(-(-a), 0, 0);\n");
+}
+
 Test(tree, loops_that_stay)
 {
     stays("for (int i = 0; i < 2; ++i)\n    f(i);\n");
@@ -134,6 +140,16 @@ Test(tree, names_stay_unique)
             "        const int k = g();\n        use(k);\n    }\n}\n",
             "for (int k = 0; k < 9; ++k) {\n    const int k_1 = g();\n"
             "    use(k_1);\n}\n");
+}
+
+/* A name means another thing before its declaration than after. */
+Test(tree, renamed_from_the_declaration_on)
+{
+    becomes("int c = f();\nfor (int i = 0; i < 1; ++i) {\n    use(c);\n"
+            "    int c = g();\n    use(c);\n}\nuse(c);\n",
+            "int c = f();\nuse(c);\nint c_1 = g();\nuse(c_1);\nuse(c);\n");
+    becomes("if (a < b) {\n    const int n = 0;\n} else {\n    f();\n}\n",
+            "if (a >= b) {\n    f();\n}\n");
 }
 
 Test(tree, conditions)

@@ -287,7 +287,12 @@ static Piece fold_unary(Folder *f)
             Piece q = fold_unary(f);
             if (*ops[i] == '!' && q.is_number && q.fresh)
                 return number(f, !q.value);
-            put_piece(f, &p, &q, BINDS_UNARY, false);
+            if (*ops[i] == '-' && !ops[i][1] && is_fresh(&q, 0))
+                return q;
+            /* -(-x) is not --x */
+            bool sign =
+                q.n && q.at[0].kind == TOKEN_MARK && q.binds == BINDS_UNARY;
+            put_piece(f, &p, &q, sign ? BINDS_ATOM : BINDS_UNARY, false);
             return p;
         }
     if (folds(f, "sizeof"))

@@ -222,7 +222,8 @@ static void make_unique(Pass *p, Tree *body, const Tree *list, int at,
                 continue;
             Token id = {.s = fresh_name(p, body, d[j].name),
                         .kind = TOKEN_WORD};
-            tree_replace(p->arena, body, d[j].name, id);
+            for (int k = i; k < body->n_item; k++)
+                tree_replace(p->arena, body->item[k], d[j].name, id);
         }
     }
 }

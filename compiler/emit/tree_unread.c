@@ -372,6 +372,12 @@ static void unread_in(Pass *p, Tree *list)
         unread_in(p, t->otherwise);
         if (t->otherwise && is_empty(t->otherwise))
             t->otherwise = NULL;
+        if (t->otherwise && is_empty(t->body)) {
+            t->code = code_negate(p->arena, t->code);
+            t->body = t->otherwise;
+            t->note = t->else_note;
+            t->otherwise = NULL;
+        }
         if (t->kind == TREE_DECLARE)
             assignments_in(p, list, i);
         if (is_unread(p, list, i) || is_idle(t))
