@@ -31,8 +31,8 @@ typedef struct CSeen {
 typedef struct CPrint {
     Graph *graph;
     CName *name; int n_name, cap_name;
-    const char *local[64];        /* text of E_LOCAL(i) */
-    const char *divisor[64];      /* its dcc_divisor, or NULL */
+    const char *local[MAX_STEPS];   /* text of E_LOCAL(i) */
+    const char *divisor[MAX_STEPS];    /* its dcc_divisor, or NULL */
     const KernelArg *arg; int n_arg;
     const Kernel *kernel;         /* its constants' names are taken; or NULL */
     /* If set: the text of a read (a staged copy in registers or shared

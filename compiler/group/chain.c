@@ -530,7 +530,9 @@ static Group *form(Form *f, Group *const *unit, int n)
                  "are made here";
         return NULL;
     }
-    return whole(f, unit, n);
+    Group *r = whole(f, unit, n);
+    f->why = group_too_long(r, &(Group){0});
+    return f->why ? NULL : r;
 }
 
 Group *chain_form(Graph *g, Group *const *unit, int n, const char **why)

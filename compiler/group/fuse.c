@@ -456,11 +456,11 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
     Shape s = {0};
     bool ok;
 
-    *why = NULL;
-    if (p->chain || c->chain) {
-        *why = "two products and what lies between them are one already";
+    *why = p->chain || c->chain
+               ? "two products and what lies between them are one already"
+               : group_too_long(p, c);
+    if (*why)
         return NULL;
-    }
     if (p->when != c->when) {
         *why = "one runs at load time, the other at run time";
         return NULL;

@@ -4,6 +4,22 @@
 
 #include <stdlib.h>
 
+/* Reductions may get a step more, that stores their value. */
+static int most_steps(const Group *gr)
+{
+    int n = gr->n_step;
+
+    for (int i = 0; i < gr->n_step; i++)
+        n += gr->step[i].op != R_NONE;
+    return n;
+}
+
+const char *group_too_long(const Group *p, const Group *c)
+{
+    return most_steps(p) + most_steps(c) > MAX_STEPS
+               ? "together they have more than 64 steps" : NULL;
+}
+
 int64_t group_rows(const Group *gr)
 {
     int64_t n = 1;

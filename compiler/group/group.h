@@ -25,6 +25,10 @@
 
 #include "graph/graph.h"
 
+/* No group is made of more steps, a store of each reduction's value counted:
+ * what works step by step has room for so many. */
+enum { MAX_STEPS = 64 };
+
 typedef struct Step {
     bool over_cols;
     Reduce op;
@@ -69,6 +73,8 @@ bool place_reads(const Idx *const *store, int rank, Guard where,
                  const Tensor *t);
 bool group_place_reads(const Group *gr, const Tensor *t);
 bool group_reads(const Group *gr, const Tensor *t); /* or a value of its own */
+/* NULL, or that p and c together have more than MAX_STEPS. */
+const char *group_too_long(const Group *p, const Group *c);
 int64_t group_rows(const Group *gr); /* product of extents */
 int64_t group_cols(const Group *gr);
 /* Canonical text: no names, lines or constant tensors' identity; equal text

@@ -187,8 +187,8 @@ typedef struct Touched {
     Graph *g;
     const Expr *const *value; /* of the group's steps */
     int n_value;
-    const Tensor *seen[256];
-    int n;
+    const Tensor **seen;
+    int n, cap;
     double bytes;
 } Touched;
 
@@ -197,8 +197,7 @@ static bool first_time(Touched *t, const Tensor *x)
     for (int i = 0; i < t->n; i++)
         if (t->seen[i] == x)
             return false;
-    if (t->n < (int)(sizeof t->seen / sizeof *t->seen))
-        t->seen[t->n++] = x;
+    VEC_PUSH(t->g->arena, t->seen, t->n, t->cap) = x;
     return true;
 }
 

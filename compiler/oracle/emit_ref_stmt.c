@@ -21,8 +21,7 @@ static void add_arg(Ref *r, const Tensor *t)
     for (int i = 0; i < r->n_arg; i++)
         if (r->arg[i] == t)
             return;
-    if (r->n_arg < REF_MAX_ARGS)
-        r->arg[r->n_arg++] = t;
+    VEC_PUSH(r->graph->arena, r->arg, r->n_arg, r->cap_arg) = t;
 }
 
 static void visit_read(const Expr *e, void *ctx)
@@ -38,7 +37,8 @@ static void visit_read(const Expr *e, void *ctx)
 void ref_find_args(Ref *r, const Stmt *s)
 {
     r->stmt = s;
-    r->n_arg = 0;
+    r->n_arg = r->cap_arg = 0; /* of this graph's arena */
+    r->arg = NULL;
     r->narrow = false;
     add_arg(r, s->tensor);
     expr_visit(s->value, visit_read, r);

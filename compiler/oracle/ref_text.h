@@ -42,8 +42,6 @@ const char *ref_type(Type t);
 
 /* ---- statements: emit_ref_stmt.c */
 
-enum { REF_MAX_ARGS = 256 };
-
 /* The functions of one kind of statement. */
 typedef struct RefBody {
     const char *name; /* suffix of all_, point_, ... */
@@ -58,7 +56,7 @@ typedef struct Ref {
     RefBody *body; int n_body, cap_body; /* over all models */
     /* of the statement in hand */
     const Stmt *stmt;
-    const Tensor *arg[REF_MAX_ARGS]; int n_arg; /* written, then read */
+    const Tensor **arg; int n_arg, cap_arg; /* written, then read */
     bool narrow;       /* reads 16-bit floats */
 } Ref;
 

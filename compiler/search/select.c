@@ -248,12 +248,12 @@ static bool path_around(const Search *x, int a, int b)
     return false;
 }
 
-static int readers(const Search *x, const Tensor *t, int *list, int max)
+static int readers(const Search *x, const Tensor *t, int *list)
 {
     int n = 0;
 
     for (int i = 0; i < x->n_unit; i++)
-        if (x->unit[i].group && reads(x, i, t) && n < max)
+        if (x->unit[i].group && reads(x, i, t))
             list[n++] = i;
     return n;
 }
@@ -351,16 +351,22 @@ static bool reads_too_late(const Search *x, int p, int c)
     return false;
 }
 
+enum { MOST_AGAIN = 63 }; /* readers that each compute a value again */
+
 /* Computing p again in every reader, so that it disappears. */
 static void try_again(Search *x, Candidate *k)
 {
     Group *p = x->unit[k->p].group;
-    int list[64], n = readers(x, k->t, list, 64);
+    int list[x->n_unit + 1], n = readers(x, k->t, list);
     double saves = x->unit[k->p].us;
 
     k->saves = -INFINITY;
-    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p) || n == 64)
+    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p))
         return;
+    if (n > MOST_AGAIN) {
+        k->why = "too many kernels would compute it again";
+        return;
+    }
     if (n < 2 && p->n_step > 1)
         return; /* nothing is gained that its steps one by one would not */
     for (int i = 0; i < n; i++) {
@@ -396,16 +402,21 @@ static void evaluate(Search *x, Candidate *k)
         try_again(x, k);
 }
 
+/* Pairs that are tried with a tensor: a result that joins one reader makes the
+ * others' pairs others, and each pair is a search among variants. The readers
+ * beyond stay kernels of their own. */
+enum { MOST_PAIRS = 64 };
+
 static void add_candidates(Search *x, Tensor *t)
 {
-    int p = -1, list[64];
+    int p = -1, list[x->n_unit + 1];
 
     if (t->role == ROLE_PARAM || t->role == ROLE_INPUT ||
         writer_units(x, t, &p) != 1)
         return;
-    int n = readers(x, t, list, 64);
+    int n = readers(x, t, list);
     const When when = x->unit[p].group->when;
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && i < MOST_PAIRS; i++)
         if (list[i] != p && (when == WHEN_RUN ||
                              x->unit[list[i]].group->when == when))
             VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
@@ -442,7 +453,7 @@ static bool merge_point(Search *x, Candidate *k)
 
 static bool merge_again(Search *x, Candidate *k)
 {
-    int list[64], n = readers(x, k->t, list, 64);
+    int list[x->n_unit + 1], n = readers(x, k->t, list);
     Group *p = x->unit[k->p].group;
     const char *why;
 

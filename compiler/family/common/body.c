@@ -16,13 +16,12 @@ static void add_read(const Expr *e, void *ctx)
     for (int i = 0; i < r->n; i++)
         if (expr_equal(r->read[i], e))
             return;
-    if (r->n < (int)(sizeof r->read / sizeof *r->read))
-        r->read[r->n++] = e;
+    VEC_PUSH(r->arena, r->read, r->n, r->cap) = e;
 }
 
-void reads_of(const Group *gr, const int *step, int n, Reads *r)
+void reads_of(Graph *g, const Group *gr, const int *step, int n, Reads *r)
 {
-    r->n = 0;
+    *r = (Reads){.arena = g->arena};
     for (int i = 0; i < n; i++)
         expr_visit(gr->step[step[i]].value, add_read, r);
 }
@@ -137,7 +136,7 @@ int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
 
     for (int i = 0; i < gr->n_step; i++)
         all[i] = i;
-    reads_of(gr, all, gr->n_step, &r);
+    reads_of(g, gr, all, gr->n_step, &r);
     for (int vec = 2; vec <= most; vec *= 2) {
         if (v->extent % vec &&
             !(partial && all_have_room(g, gr, &r, v, vec)))
@@ -634,7 +633,7 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
     Reads r;
     Buf in = {0};
 
-    reads_of(b->group, step, n, &r);
+    reads_of(b->graph, b->group, step, n, &r);
     for (int i = 0; i < r.n; i++)
         stage_read(b, out, r.read[i]);
     for (int i = 0; i < n; i++) {

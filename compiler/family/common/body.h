@@ -9,8 +9,6 @@
 #include "emit/cprint.h"
 #include "model/model.h"
 
-enum { MAX_STEPS = 64 };
-
 typedef struct Schedule {
     int passes;
     int at[MAX_STEPS];    /* pass of a step over cols, phase of a row step */
@@ -106,10 +104,11 @@ void body_accumulator(Body *b, Buf *out, int i, bool lanes);
 
 /* Distinct reads of a list of steps. */
 typedef struct Reads {
-    const Expr *read[128];
-    int n;
+    const Expr **read;
+    int n, cap;
+    Arena *arena;
 } Reads;
-void reads_of(const Group *gr, const int *step, int n, Reads *r);
+void reads_of(Graph *g, const Group *gr, const int *step, int n, Reads *r);
 bool read_uses(const Expr *e, const Var *v);
 /* Whether s stores lanes as vectors. */
 bool body_stores_vectors(const Body *b, const Step *s);

@@ -436,7 +436,7 @@ void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
         all[i] = i;
         c.value[i] = gr->step[i].value;
     }
-    reads_of(gr, all, gr->n_step, &r);
+    reads_of(g, gr, all, gr->n_step, &r);
     for (int i = 0; i < r.n; i++)
         count_read(&c, r.read[i]);
     t->scatter = t->bytes > 0 ? c.weighted / t->bytes : 1;

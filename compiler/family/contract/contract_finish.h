@@ -6,7 +6,8 @@
 
 #include "family/contract/contract.h"
 
-enum { MAX_STEPS = 64, MAX_VECTORS = 32 };
+/* Of more reads and stores than that, some are done element by element. */
+enum { MAX_VECTORS = 32 };
 
 /* When a read is done: with a point's steps, with those of its columns' points
  * before all of these, or before the sums are there. */

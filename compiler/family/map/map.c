@@ -14,8 +14,6 @@ enum { MOST_PARTS = 32 }; /* that a walk's rows are divided into */
 static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
 {
     (void)o;
-    if (gr->n_step > MAX_STEPS)
-        return "more than 64 steps";
     if (group_cols(gr) > MAX_SERIAL)
         return arena_printf(g->arena, "a thread would go through %lld columns",
                             (long long)group_cols(gr));
@@ -473,7 +471,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     k->grid[0] = (int)((points + threads - 1) / threads);
     k->grid[1] = k->grid[2] = 1;
     if (walk_of(g, gr, o, m.rows, v, &r))
-        k->min_blocks = roll_blocks(gr, o->device, &r, vec, threads);
+        k->min_blocks = roll_blocks(g, gr, o->device, &r, vec, threads);
     for (int i = 0; i < gr->n_rows; i++)
         if (gr->n_rows > 1 && m.rows[i]->extent > 1)
             kernel_extent(g, k, m.rows[i]);

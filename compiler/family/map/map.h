@@ -26,6 +26,9 @@ int64_t window_span(const Window *w);
 /* Tiles along q, the last perhaps in part. */
 int64_t window_tiles(const Window *w);
 
+/* Reads of its window that a walk has at most. */
+enum { WALK_READS = 128 };
+
 /* A walk: down.tile rows of across.tile outputs; across may be no pair. */
 typedef struct Roll {
     Window down, across;
@@ -49,8 +52,8 @@ int roll_stages(const Roll *r);
 /* Threads with work. */
 int64_t roll_points(const Group *gr, const Roll *r, int vec);
 /* Blocks that an SM has room for. */
-int roll_blocks(const Group *gr, const Device *d, const Roll *r, int vec,
-                int threads);
+int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
+                int vec, int threads);
 void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
                const Var *fast, int vec, int threads, const Traffic *t,
                Cost *c);

@@ -87,19 +87,31 @@ static bool whole_rows(const Expr *e, const Roll *r, const Var *const *rows,
     return true;
 }
 
-static int moved_reads(const Group *gr, const Roll *r, Reads *moved)
-{
-    int cols[MAX_STEPS], n = 0;
-    Reads all;
+/* The first of the window's reads, and how many there are, up to one more. */
+typedef struct Moved {
+    const Roll *roll;
+    const Expr *read[MOST_READS + 1];
+    int n;
+} Moved;
 
+static void add_moved(const Expr *e, void *ctx)
+{
+    Moved *m = ctx;
+
+    if (e->kind != E_READ || m->n > MOST_READS || !roll_moves(m->roll, e))
+        return;
+    for (int i = 0; i < m->n; i++)
+        if (expr_equal(m->read[i], e))
+            return;
+    m->read[m->n++] = e;
+}
+
+static int moved_reads(const Group *gr, const Roll *r, Moved *moved)
+{
+    *moved = (Moved){.roll = r};
     for (int i = 0; i < gr->n_step; i++)
         if (is_col_step(&gr->step[i]))
-            cols[n++] = i;
-    reads_of(gr, cols, n, &all);
-    moved->n = 0;
-    for (int i = 0; i < all.n; i++)
-        if (roll_moves(r, all.read[i]))
-            moved->read[moved->n++] = all.read[i];
+            expr_visit(gr->step[i].value, add_moved, moved);
     return moved->n;
 }
 
@@ -112,7 +124,7 @@ int64_t band_rows(const Roll *r)
 double band_row_bytes(const Group *gr, const Roll *r)
 {
     double bytes = 0;
-    Reads moved;
+    Moved moved;
 
     moved_reads(gr, r, &moved);
     for (int i = 0; i < moved.n; i++)
@@ -151,7 +163,7 @@ bool band_fits(const Group *gr, const Device *d, const Roll *r,
                const Var *const *rows)
 {
     int64_t tile = r->down.tile, slots;
-    Reads moved;
+    Moved moved;
 
     if (d->sm < 90 || r->down.q->extent % (tile * r->bands) ||
         moved_reads(gr, r, &moved) > MOST_READS)

@@ -126,7 +126,8 @@ void walk_factors(Walk *w, Buf *out, bool constant, bool early)
     Reads r;
 
     for (int part = 0; part < 2; part++) {
-        reads_of(m->group, part ? step : w->step, part ? n : w->n, &r);
+        reads_of(m->graph, m->group, part ? step : w->step, part ? n : w->n,
+                 &r);
         for (int i = 0; i < r.n; i++)
             if (!roll_moves(w->r, r.read[i]) && !read_by_local(r.read[i]) &&
                 kernel_reads_constants(r.read[i]) == constant &&

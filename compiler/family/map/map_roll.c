@@ -9,6 +9,7 @@
  */
 #include "family/map/map.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ typedef struct RollCheck {
     Graph *graph;
     const Roll *roll;
     const Var *along;
-    int vec;
+    int vec, reads;
     bool good;
 } RollCheck;
 
@@ -40,7 +41,7 @@ static void check_read(const Expr *e, void *ctx)
     if (e->kind != E_READ || !roll_moves(r, e))
         return;
     int bytes = c->vec * type_bytes(e->tensor->type);
-    c->good &= read_uses(e, r->down.q) &&
+    c->good &= ++c->reads <= WALK_READS && read_uses(e, r->down.q) &&
                (!r->across.q || read_uses(e, r->across.q)) &&
                read_kind(c->graph, e, c->along, c->vec, &step) ==
                    READ_VECTOR &&
@@ -49,10 +50,17 @@ static void check_read(const Expr *e, void *ctx)
         c->good &= !idx_has_data(e->at[i]);
 }
 
+/* Rows are counted in ints, a tile's beyond the last included. */
+static bool counts(const Window *w)
+{
+    return !w->q || (w->q->extent < INT_MAX / 4 / w->stride &&
+                     w->s->extent < INT_MAX / 4);
+}
+
 bool roll_fits(Graph *g, const Group *gr, const Roll *r, const Var *along,
                int vec)
 {
-    RollCheck c = {g, r, along, vec, true};
+    RollCheck c = {g, r, along, vec, 0, counts(&r->down) && counts(&r->across)};
 
     for (int i = 0; i < gr->n_step; i++)
         if (is_col_step(&gr->step[i]))
@@ -153,7 +161,8 @@ static double full_steps(const Roll *r)
                     : 1;
 }
 
-static void count_reads(const Group *gr, const Roll *r, int vec, Walk *w)
+static void count_reads(Graph *g, const Group *gr, const Roll *r, int vec,
+                        Walk *w)
 {
     int all[MAX_STEPS];
     double taps = (double)group_cols(gr);
@@ -164,7 +173,7 @@ static void count_reads(const Group *gr, const Roll *r, int vec, Walk *w)
 
     for (int i = 0; i < gr->n_step; i++)
         all[i] = i;
-    reads_of(gr, all, gr->n_step, &reads);
+    reads_of(g, gr, all, gr->n_step, &reads);
     for (int i = 0; i < reads.n; i++) {
         const Expr *e = reads.read[i];
         int bytes = type_bytes(e->tensor->type);
@@ -194,7 +203,7 @@ static void count_reads(const Group *gr, const Roll *r, int vec, Walk *w)
     }
 }
 
-static void walk_of(const Group *gr, const Roll *r, int vec, Walk *w)
+static void walk_of(Graph *g, const Group *gr, const Roll *r, int vec, Walk *w)
 {
     double tile = r->across.tile, taps = (double)group_cols(gr);
     double full = full_steps(r);
@@ -205,7 +214,7 @@ static void walk_of(const Group *gr, const Roll *r, int vec, Walk *w)
     w->start = 80;
     w->shared = r->bands ? band_bytes(gr, r) : 0;
     w->regs = r->bands ? 8 : r->down.q->extent % r->down.tile ? 38 : 28;
-    count_reads(gr, r, vec, w);
+    count_reads(g, gr, r, vec, w);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         if (is_col_step(s)) {
@@ -292,12 +301,12 @@ static double blocks_room(const Device *d, const Walk *w, int threads)
     return fmax(1, fmin(room, floor((double)d->threads_sm / threads)));
 }
 
-int roll_blocks(const Group *gr, const Device *d, const Roll *r, int vec,
-                int threads)
+int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
+                int vec, int threads)
 {
     Walk w;
 
-    walk_of(gr, r, vec, &w);
+    walk_of(g, gr, r, vec, &w);
     return (int)blocks_room(d, &w, threads);
 }
 
@@ -310,7 +319,7 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     double blocks = ceil(points / threads), clk = d->clock_ghz * 1e3;
     Walk w;
 
-    walk_of(gr, r, vec, &w);
+    walk_of(g, gr, r, vec, &w);
     memset(c, 0, sizeof *c);
     if (w.regs > (r->bands ? MOST_BAND_REGS : MOST_REGS)) {
         c->why = "more registers than a thread should have";

@@ -79,7 +79,7 @@ static int window_reads(Walk *w, const Expr **read)
     Reads r;
     int n = 0;
 
-    reads_of(w->m->group, w->step, w->n, &r);
+    reads_of(w->m->graph, w->m->group, w->step, w->n, &r);
     for (int i = 0; i < r.n; i++)
         if (roll_moves(w->r, r.read[i]))
             read[n++] = r.read[i];
@@ -244,7 +244,7 @@ static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n)
 {
     Map *m = w->m;
     Buf body = {0};
-    const char *from[128];
+    const char *from[WALK_READS];
 
     for (int i = 0; i < n; i++)
         from[i] = put_origin(w, out, read[i]);
@@ -641,7 +641,7 @@ static const char *turns(const Walk *w)
 void roll_pass(Map *m)
 {
     Walk w;
-    const Expr *read[128];
+    const Expr *read[WALK_READS];
     const char *sum[MAX_STEPS] = {NULL}, *rows;
     Buf out = {0}, step = {0}, row = {0};
 

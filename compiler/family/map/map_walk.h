@@ -15,8 +15,8 @@ typedef struct Walk {
     const char *tap_r, *tap_s, *taps; /* columns: "r", "s", "[r][s]" */
     const char *p, *q;         /* the thread's first output */
     const char *in_rows;       /* that it reads */
-    const char *ring[128];     /* of each read: slots, or a block's rows */
-    const char *row[128];      /* bands: where the thread's input row 0 is */
+    const char *ring[WALK_READS]; /* of each read: slots, or a block's rows */
+    const char *row[WALK_READS]; /* bands: where the thread's input row 0 is */
     const char *first, *there, *spent, *fetch; /* bands */
     const Expr *early[16];     /* bands: factors that were asked for */
     const char *early_name[16];

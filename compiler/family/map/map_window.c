@@ -82,10 +82,9 @@ static void note_stride(Graph *g, const Group *gr, Window *w)
     int all[MAX_STEPS];
     Reads r;
 
-    (void)g;
     for (int i = 0; i < gr->n_step; i++)
         all[i] = i;
-    reads_of(gr, all, gr->n_step, &r);
+    reads_of(g, gr, all, gr->n_step, &r);
     w->stride = 0;
     for (int i = 0; i < r.n; i++)
         for (int d = 0; d < r.read[i]->tensor->rank; d++)
@@ -207,7 +206,7 @@ static void put_inputs(Map *m, Buf *out, const int *step, int n)
 {
     Reads r;
 
-    reads_of(m->group, step, n, &r);
+    reads_of(m->graph, m->group, step, n, &r);
     for (int i = 0; i < r.n; i++)
         if (read_uses(r.read[i], m->window.q))
             put_input(m, out, r.read[i]);

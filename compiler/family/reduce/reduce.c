@@ -15,8 +15,6 @@ static const char *reduce_applicable(Graph *g, const Group *gr,
 {
     (void)g;
     (void)o;
-    if (gr->n_step > MAX_STEPS)
-        return "more than 64 steps";
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].op != R_NONE)
             return group_rows(gr) > INT32_MAX || group_cols(gr) > INT32_MAX
@@ -78,10 +76,10 @@ static void find_kept(RowReduce *r)
     int passes = r->plan.passes < MAX_STEPS / 8 ? r->plan.passes
                                                 : MAX_STEPS / 8;
 
-    r->kept.n = 0;
+    r->kept = (Reads){0};
     for (int q = 0; q < passes; q++) {
         int step[MAX_STEPS], n = schedule_pass(r->group, &r->plan, q, step);
-        reads_of(r->group, step, n, &of[q]);
+        reads_of(r->graph, r->group, step, n, &of[q]);
     }
     for (int q = 0; q < passes; q++)
         for (int i = 0; i < of[q].n; i++) {
@@ -94,10 +92,9 @@ static void find_kept(RowReduce *r)
                     again |= expr_equal(of[p].read[j], e);
             for (int j = 0; j < r->kept.n; j++)
                 known |= expr_equal(r->kept.read[j], e);
-            if (again && over_cols && !known && !read_by_local(e) &&
-                r->kept.n < (int)(sizeof r->kept.read /
-                                  sizeof *r->kept.read))
-                r->kept.read[r->kept.n++] = e;
+            if (again && over_cols && !known && !read_by_local(e))
+                VEC_PUSH(r->graph->arena, r->kept.read, r->kept.n,
+                         r->kept.cap) = e;
         }
 }
 

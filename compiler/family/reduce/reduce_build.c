@@ -373,7 +373,9 @@ static void load_kept(RowReduce *r, Buf *in, const Expr *e, const char *array)
 static void put_kept_reads(RowReduce *r)
 {
     Body *b = &r->body;
-    const char *array[128], *element[128];
+    const char **array = arena_array(r->graph->arena, const char *,
+                                     2 * r->kept.n + 1);
+    const char **element = array + r->kept.n;
     Buf out = {0}, in = {0}, head = {0};
     int step;
 
@@ -428,7 +430,7 @@ static void put_early_reads(RowReduce *r)
 
     if (!r->kernel->waits || !r->plan.passes || r->flat)
         return;
-    reads_of(r->group, step, n, &reads);
+    reads_of(r->graph, r->group, step, n, &reads);
     CScope scope = cprint_open(p);
     const char *col = name_cols(r, &head);
     for (int i = 0; i < reads.n; i++) {
