@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 typedef struct Session {
@@ -503,6 +504,53 @@ static int command_listing(Session *s)
     }
 }
 
+/* An .onnx file is imported first: for compiling beside the output, else into
+ * a folder that goes again. */
+static int import_models(Session *s, char *folder)
+{
+    CommandLine *l = &s->line;
+    char **file = arena_array(s->arena, char *, l->n_file);
+    bool keep = l->command == COMMAND_COMPILE;
+    int status = 0;
+
+    for (int i = 0; i < l->n_file && !status; i++) {
+        const char *name = l->file[i];
+        file[i] = l->file[i];
+        if (!import_is_onnx(name) || l->command > COMMAND_BUILD)
+            continue;
+        const char *base = keep && l->out && strcmp(l->out, "-")
+                               ? l->out : base_name(name);
+        ImportRequest r = {.onnx = name, .bind = l->bind, .dim = l->dim,
+                           .n_dim = l->n_dim};
+        if (!keep && !*folder &&
+            !mkdtemp(strcpy(folder, "/tmp/dcc-XXXXXX"))) {
+            say_error("cannot make a folder in /tmp: %s", strerror(errno));
+            return 3;
+        }
+        r.dcl = with_ending(s->arena, base, ".dcl");
+        if (!keep)
+            r.dcl = arena_printf(s->arena, "%s/%s", folder, r.dcl);
+        r.weights = with_ending(s->arena, r.dcl, ".safetensors");
+        status = import_file(s->arena, &r);
+        if (!l->weights)
+            l->weights = r.weights;
+        file[i] = (char *)r.dcl;
+    }
+    l->file = file;
+    return status;
+}
+
+static void remove_imported(Session *s, const char *folder)
+{
+    for (int i = 0; *folder && i < s->line.n_file; i++)
+        if (!strncmp(s->line.file[i], folder, strlen(folder))) {
+            unlink(s->line.file[i]);
+            unlink(with_ending(s->arena, s->line.file[i], ".safetensors"));
+        }
+    if (*folder)
+        rmdir(folder);
+}
+
 static int command_of(Session *s)
 {
     static int (*const run[])(Session *) = {
@@ -537,12 +585,16 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "import"))
         return command_import(argc - 1, argv + 1);
     Session s = {.arena = arena_new()};
+    char folder[] = "\0tmp/dcc-XXXXXX";
     bool done;
 
     s.diag = diag_new(s.arena);
     int status = options_parse(s.arena, argc, argv, &s.line, &done);
     if (!status && !done)
+        status = import_models(&s, folder);
+    if (!status && !done)
         status = command_of(&s);
+    remove_imported(&s, folder);
     diag_flush(s.diag);
     if (fflush(stdout) && !status) {
         say_error("cannot write to standard output: %s", strerror(errno));

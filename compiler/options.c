@@ -288,6 +288,7 @@ static const char **text_of(CommandLine *c, OptionId id)
     case O_RESULT: return &c->result;
     case O_JSON: return &c->json;
     case O_KEEP: return &c->keep;
+    case O_BIND: return &c->bind;
     case O_MF: return &c->depend_out;
     default: return NULL;
     }
@@ -347,6 +348,7 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
         return set_word(a, c, o, arg);
     switch (o->id) {
     case O_IN: return add_text(a, &c->in, &c->n_in, arg);
+    case O_DIM: return add_text(a, &c->dim, &c->n_dim, arg);
     case O_FEED: return add_feed(a, c, o, arg);
     case O_DEFINE: return add_define(a, c, o, arg);
     case O_VARIANT: return add_variant(a, c, o, arg);
@@ -367,7 +369,7 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
 static bool may_repeat(const OptionRow *o)
 {
     return !o->value || o->id == O_IN || o->id == O_DEFINE ||
-           o->id == O_VARIANT || o->id == O_FEED;
+           o->id == O_VARIANT || o->id == O_FEED || o->id == O_DIM;
 }
 
 /* One argument that begins with a dash, and its value: *used says how many

@@ -20,6 +20,8 @@ typedef struct CommandLine {
     const char *weights, *result, *json;
     const char **in; int n_in;
     const char **feed; int n_feed;
+    const char **dim; int n_dim; /* of .onnx files */
+    const char *bind;
     bool cpu, gpu, verbose, random, sequence, profile;
     int bench, runs, warm_up, streams; /* 0: not given */
     uint64_t seed;

@@ -141,6 +141,68 @@ static bool valid(Import *c, Block *b)
     return alike(out, b->enters) && batch_bound(c, b) && closed(c, b);
 }
 
+/* Where the number that counts the runs stands in a weight's name, from
+ * `from` on: all runs' names are alike but for it. */
+static bool counts(const char *k0, const char *k1, size_t *at, size_t *len,
+                   int64_t *base)
+{
+    size_t i = 0;
+
+    while (k0[i] && k0[i] == k1[i])
+        i++;
+    while (i > 0 && isdigit((unsigned char)k0[i - 1]))
+        i--;
+    if (!isdigit((unsigned char)k0[i]) || !isdigit((unsigned char)k1[i]))
+        return false;
+    char *e0, *e1;
+    *base = strtoll(k0 + i, &e0, 10);
+    long long next = strtoll(k1 + i, &e1, 10);
+    *at = i;
+    *len = (size_t)(e0 - (k0 + i));
+    return next == *base + 1 && !strcmp(e0, e1) && *base < 1 << 20;
+}
+
+static Value *weight_of_run(const Import *c, const Block *b, const Value *v,
+                            int t)
+{
+    for (int k = 0; k < b->period; k++) {
+        const Stmt *s = c->stmt[b->first + k];
+        for (int u = 0; u < s->n_use; u++)
+            if (s->use[u] == v)
+                return c->stmt[b->first + t * b->period + k]->use[u];
+    }
+    return NULL;
+}
+
+/* How many weights of the first two runs differ by a number that goes up, the
+ * same one: those of one path. */
+static int on_one_path(Import *c, const Block *b)
+{
+    const char *path = NULL;
+    int most = 0;
+
+    for (int i = 0; i < b->n_own; i++) {
+        size_t at, len;
+        int64_t base, first = -1;
+        int n = 0;
+        path = NULL;
+        for (int k = 0; k < b->n_own; k++) {
+            const Value *v = b->own[(i + k) % b->n_own];
+            if (!counts(v->key, weight_of_run(c, b, v, 1)->key, &at, &len,
+                        &base))
+                continue;
+            if (!path) {
+                path = arena_strndup(c->arena, v->key, at);
+                first = base;
+            }
+            n += base == first && strlen(path) == at &&
+                 !strncmp(path, v->key, at);
+        }
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 /* ---- finding them ------------------------------------------------------- */
 
 static int saved(const Block *b)
@@ -148,18 +210,25 @@ static int saved(const Block *b)
     return b->period * (b->times - 1);
 }
 
-/* The best start within a stretch where statements recur after `period`. */
+/* The best start within a stretch where statements recur after `period`: with
+ * the most runs, then with the weights of a run on one path. */
 static void try_stretch(Import *c, int from, int length, int period,
                         Block *best)
 {
+    int path = -1;
+
     for (int o = 0; o < period && o < length; o++) {
         Block b = {.first = from + o, .period = period,
                    .times = (length - o) / period + 1};
-        if (b.times < 2 || saved(&b) <= saved(best))
+        if (b.times < 2 || saved(&b) < saved(best) ||
+            (saved(&b) == saved(best) && path < 0))
             return;
-        if (valid(c, &b)) {
+        if (!valid(c, &b))
+            continue;
+        int here = on_one_path(c, &b);
+        if (saved(&b) > saved(best) || here > path) {
             *best = b;
-            return;
+            path = here;
         }
     }
 }
@@ -206,6 +275,7 @@ void import_blocks(Import *c)
 {
     uint64_t *key = arena_array(c->arena, uint64_t, c->n_stmt + 1);
 
+    import_keys(c);
     for (int i = 0; i < c->n_stmt; i++) {
         c->stmt[i]->place = i;
         key[i] = key_of(c, c->stmt[i]) | 1;
@@ -219,39 +289,6 @@ void import_blocks(Import *c)
 }
 
 /* ---- names -------------------------------------------------------------- */
-
-/* Where the number that counts the runs stands in a weight's name, from
- * `from` on: all runs' names are alike but for it. */
-static bool counts(const char *k0, const char *k1, size_t *at, size_t *len,
-                   int64_t *base)
-{
-    size_t i = 0;
-
-    while (k0[i] && k0[i] == k1[i])
-        i++;
-    while (i > 0 && isdigit((unsigned char)k0[i - 1]))
-        i--;
-    if (!isdigit((unsigned char)k0[i]) || !isdigit((unsigned char)k1[i]))
-        return false;
-    char *e0, *e1;
-    *base = strtoll(k0 + i, &e0, 10);
-    long long next = strtoll(k1 + i, &e1, 10);
-    *at = i;
-    *len = (size_t)(e0 - (k0 + i));
-    return next == *base + 1 && !strcmp(e0, e1) && *base < 1 << 20;
-}
-
-static Value *weight_of_run(const Import *c, const Block *b, const Value *v,
-                            int t)
-{
-    for (int k = 0; k < b->period; k++) {
-        const Stmt *s = c->stmt[b->first + k];
-        for (int u = 0; u < s->n_use; u++)
-            if (s->use[u] == v)
-                return c->stmt[b->first + t * b->period + k]->use[u];
-    }
-    return NULL;
-}
 
 /* The path that most of the block's weights have. */
 static void find_path(Import *c, Block *b, int number)

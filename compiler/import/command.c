@@ -195,6 +195,19 @@ static int run_import(Arena *a, const ImportLine *l)
 }
 #endif
 
+int import_file(Arena *a, const ImportRequest *r)
+{
+    ImportLine l = {.path = r->onnx, .out = r->dcl, .weights = r->weights,
+                    .bind = r->bind, .name = r->name};
+
+    for (int i = 0; i < r->n_dim; i++) {
+        int status = add_dim(a, &l, r->dim[i]);
+        if (status)
+            return status;
+    }
+    return run_import(a, &l);
+}
+
 int command_import(int argc, char **argv)
 {
     Arena *a = arena_new();

@@ -155,10 +155,20 @@ static bool in_block_alone(const Stmt *s, const Value *v)
     return s->block != NULL;
 }
 
-void import_names(Import *c)
+void import_keys(Import *c)
 {
     Map *keys = map_new(c->arena);
 
+    for (int i = 0; i < c->n_stmt; i++) {
+        Stmt *s = c->stmt[i];
+        for (int k = 0; k < s->n_use; k++)
+            if (s->use[k]->known && !s->use[k]->key)
+                key_param(c, keys, s, s->use[k]);
+    }
+}
+
+void import_names(Import *c)
+{
     c->model_name = legal_name(c, c->wanted_name);
     map_put(c->names, c->batch_text, c);
     map_put(c->names, c->type_name, c);
@@ -170,12 +180,6 @@ void import_names(Import *c)
     for (int i = 0; i < c->n_output; i++) {
         Value *v = c->output[i];
         v->dcl = free_name(c, no_index(c, v, legal_name(c, v->name)));
-    }
-    for (int i = 0; i < c->n_stmt; i++) {
-        Stmt *s = c->stmt[i];
-        for (int k = 0; k < s->n_use; k++)
-            if (s->use[k]->known && !s->use[k]->key)
-                key_param(c, keys, s, s->use[k]);
     }
     for (int i = 0; i < c->n_stmt; i++) {
         Stmt *s = c->stmt[i];

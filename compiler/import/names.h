@@ -11,6 +11,8 @@ const char *free_name(Import *c, const char *name);
 /* A short name for what a statement defines, of ONNX's name or its operator;
  * it may be taken. */
 const char *value_name(Import *c, const Value *v);
+/* Names of the weights in their file. */
+void import_keys(Import *c);
 /* Names for all that statements define and read, and for the weights in
  * their file. */
 void import_names(Import *c);
