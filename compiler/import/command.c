@@ -124,22 +124,6 @@ static const char *base_of(Arena *a, const char *path)
     return beside(a, slash ? slash + 1 : path, "");
 }
 
-/* The passes. False after errors, which are in c->messages. */
-static bool import_all(Import *c, Buf *text)
-{
-    if (!import_read(c))
-        return false;
-    import_live(c);
-    import_patterns(c);
-    import_live(c);
-    import_emit(c);
-    if (c->errors)
-        return false;
-    import_blocks(c);
-    import_print(c, text);
-    return !c->errors;
-}
-
 static int write_both(Import *c, const Buf *text, const ImportLine *l)
 {
     const char *out =
@@ -173,7 +157,7 @@ static int run_import(Arena *a, const ImportLine *l)
     }
     c.bind = bind;
     c.wanted_name = l->name ? l->name : base_of(a, l->out ? l->out : l->path);
-    if (import_all(&c, &text))
+    if (import_read(&c) && import_text(&c, &text))
         status = write_both(&c, &text, l);
     fputs(buf_text(&c.messages), stderr);
     buf_free(&c.messages);

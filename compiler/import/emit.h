@@ -22,6 +22,7 @@ struct Stmt {
     bool typed, shaped;      /* ": E" or ": E[B, 4]" stands before the = */
     const char *type;        /* NULL: that of out */
     Value **use; int n_use, cap_use;
+    bool linear;             /* linear(use 0, use 1): a bias may join */
     bool gone;               /* part of a block, or put where it is read */
     bool needed;             /* an output comes from it */
     bool closed;             /* stays a statement of its own */

@@ -60,6 +60,46 @@ static void binary(Import *c, Node *n, const char *op, Bind bind)
               put(c, s, b, bind + 1, fit));
 }
 
+/* A weight [in, out] that only this product reads, as [out, in]: it is
+ * written so. */
+static Value *as_linear(Import *c, Value *w)
+{
+    if (!w->known || !w->is_weight || w->uses != 1 || w->shape.rank != 2 ||
+        w->known->splat || w->known->turned || !onnx_is_float(w->type) ||
+        w->is_output)
+        return NULL;
+    Value *v = value_new(c, w->name);
+    Const *k = arena_new_of(c->arena, Const);
+
+    *k = *w->known;
+    k->turned = true;
+    v->type = w->type;
+    v->shape = (Shape){2, {w->shape.dim[1], w->shape.dim[0]}};
+    v->known = k;
+    v->is_weight = true;
+    return v;
+}
+
+/* linear(x, w) + b is linear(x, w, b). */
+static bool join_bias(Import *c, Node *n)
+{
+    for (int i = 0; i < 2 && !strcmp(n->op, "Add"); i++) {
+        Value *v = same_as(n->in[i]), *b = same_as(n->in[!i]);
+        int64_t last = v->shape.rank ? v->shape.dim[v->shape.rank - 1] : 0;
+        if (!v->stmt || !v->stmt->linear || v->uses != 1 || v->is_output ||
+            !b->known || b->shape.rank != 1 || b->shape.dim[0] != last ||
+            b->type != v->type)
+            continue;
+        Stmt *s = stmt_new(c, n->out[0]);
+        const char *x = arg(c, s, v->stmt->use[0]);
+        const char *w = arg(c, s, v->stmt->use[1]);
+        stmt_text(c, s, BIND_ATOM, "linear(%s, %s, %s)", x, w,
+                  arg(c, s, b));
+        return true;
+    }
+    return false;
+}
+
 void emit_binary(Import *c, Node *n)
 {
     static const struct {
@@ -74,6 +114,8 @@ void emit_binary(Import *c, Node *n)
         {"Xor", "!=", BIND_CMP},
     };
 
+    if (join_bias(c, n))
+        return;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (!strcmp(ops[i].name, n->op)) {
             /* comparisons do not chain */
@@ -451,16 +493,17 @@ void emit_matmul(Import *c, Node *n)
         matmul_vector(c, n);
         return;
     }
-    Value *w = tb ? NULL : exchanged(b);
-    if (tb)
-        w = b;
+    Value *w = tb ? b : exchanged(b);
+    if (!w)
+        w = as_linear(c, b);
     Stmt *s = stmt_new(c, n->out[0]);
     const char *left = arg(c, s, a), *text;
     if (ta)
         left = arena_printf(c->arena, "transposed(%s)", left);
-    if (w && w->shape.rank == 2)
+    if (w && w->shape.rank == 2) {
         text = arena_printf(c->arena, "linear(%s, %s)", left, arg(c, s, w));
-    else if (tb)
+        s->linear = alpha == 1 && !ta;
+    } else if (tb)
         text = arena_printf(c->arena, "matmul(%s, transposed(%s))", left,
                             arg(c, s, b));
     else
@@ -483,6 +526,8 @@ void emit_gemm(Import *c, Node *n)
 
     if (ta)
         x = arena_printf(c->arena, "transpose(%s, perm = [1, 0])", x);
+    if (!tb && !turned)
+        turned = as_linear(c, b);
     if (turned)
         tb = true, b = turned;
     w = arg(c, s, b);

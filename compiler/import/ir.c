@@ -200,7 +200,7 @@ Const *known_new(Import *c, OnnxType t, int64_t n, bool splat)
 {
     Const *k = arena_new_of(c->arena, Const);
 
-    *k = (Const){t, n, splat, NULL};
+    *k = (Const){.type = t, .n = n, .splat = splat};
     k->raw = arena_alloc(c->arena, (size_t)(splat   ? 1
                                             : n > 0 ? n
                                                     : 1) *

@@ -46,6 +46,7 @@ typedef struct Const {
     OnnxType type;
     int64_t n;               /* elements of the tensor */
     bool splat;
+    bool turned;             /* a matrix whose columns lie in memory as rows */
     const unsigned char *raw;
 } Const;
 
@@ -205,10 +206,15 @@ void attr_add_ints(Import *c, Node *n, const char *name, const int64_t *v,
 
 /* import_read.c: the file into nodes, inferred and folded on the way. */
 bool import_read(Import *c);
+bool import_read_bytes(Import *c, const unsigned char *p, size_t n);
+/* All passes over a file that is read. False after errors. */
+bool import_text(Import *c, Buf *text);
 void import_release(Import *c);
 /* table.c */
 const OpInfo *op_find(const char *domain, const char *name, int version,
                       bool *named);
+/* How many operands must be there. */
+int op_needs(const OpInfo *o);
 /* fold.c: contents of n->out where all operands are known. */
 void import_fold(Import *c, Node *n);
 /* Contents that are another's under a new shape. */

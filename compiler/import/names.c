@@ -104,9 +104,9 @@ static const char *key_by_use(Import *c, const Stmt *s, const Value *v)
     bool add = n && !strcmp(n->op, "Add");
     bool product = n && (strstr(n->op, "MatMul") || !strcmp(n->op, "Gemm") ||
                          strstr(n->op, "Conv") || strstr(n->op, "Linear"));
-    const char *what = add || (product && v->shape.rank == 1) ? "bias"
-                       : product                              ? "weight"
-                                                              : "constant";
+    bool row = v->shape.rank <= 1;
+    const char *what = (add || product) && row ? "bias"
+                       : add || product        ? "weight" : "constant";
     Buf b = {0};
 
     if (!slash || slash == name)

@@ -6,6 +6,9 @@
 #include "safetensors.h"
 
 #include <ctype.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { LINE = 84, NESTED = 4 };
 
@@ -315,11 +318,48 @@ static bool narrow(Import *c, const Value *v)
     return true;
 }
 
-/* A splat in full. */
-static const void *all_elements(Import *c, const Const *k)
+/* Rows as columns, in pieces that stay in the cache. */
+static const void *turn(const Value *v, unsigned char *to)
 {
+    enum { PIECE = 32 };
+    size_t size = (size_t)onnx_type_size(v->type);
+    size_t rows = (size_t)v->shape.dim[0], columns = (size_t)v->shape.dim[1];
+    const unsigned char *from = v->known->raw;
+
+    for (size_t i0 = 0; i0 < rows; i0 += PIECE)
+        for (size_t j0 = 0; j0 < columns; j0 += PIECE)
+            for (size_t i = i0; i < rows && i < i0 + PIECE; i++)
+                for (size_t j = j0; j < columns && j < j0 + PIECE; j++)
+                    memcpy(to + (i * columns + j) * size,
+                           from + (j * rows + i) * size, size);
+    return to;
+}
+
+/* Turned weights lie in a file that has no name: they are no second copy in
+ * memory that the system cannot take back. */
+static unsigned char *scratch(Import *c, size_t n, const char *beside)
+{
+    char *name = arena_printf(c->arena, "%s.XXXXXX", beside);
+    int fd = n ? mkstemp(name) : -1;
+    void *p = MAP_FAILED;
+
+    if (fd >= 0) {
+        unlink(name);
+        if (!ftruncate(fd, (off_t)n))
+            p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        close(fd);
+    }
+    return p == MAP_FAILED ? arena_alloc(c->arena, n) : p;
+}
+
+/* A splat in full, a turned matrix as it is written. */
+static const void *all_elements(Import *c, const Value *v, const char *path)
+{
+    const Const *k = v->known;
     size_t size = (size_t)onnx_type_size(k->type);
 
+    if (k->turned)
+        return turn(v, scratch(c, size * (size_t)k->n, path));
     if (!k->splat)
         return k->raw;
     unsigned char *p = arena_alloc(c->arena, size * (size_t)k->n);
@@ -344,7 +384,7 @@ bool import_write_weights(Import *c, const char *path)
                 return false;
             VEC_PUSH(c->arena, out, n, cap) =
                 (dcc_st_out){v->key, file_type(v->type), v->shape.rank,
-                             v->shape.dim, all_elements(c, v->known)};
+                             v->shape.dim, all_elements(c, v, path)};
         }
     if (dcc_st_write(path, out, n, NULL, 0) == DCC_OK)
         return true;

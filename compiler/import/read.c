@@ -117,6 +117,22 @@ static void check_sizes(Import *c, Node *n)
     }
 }
 
+/* What emitting relies on: operands that must be there, a result. */
+static bool enough(Import *c, const Node *n)
+{
+    for (int i = 0; i < op_needs(n->info); i++)
+        if (!node_in(n, i)) {
+            import_error(c, n, "operand %d is missing", i);
+            return false;
+        }
+    for (int i = 0; i < n->n_out; i++)
+        if (n->out[i])
+            return n->n_out <= 64 ||
+                   (import_error(c, n, "%d results", n->n_out), false);
+    import_error(c, n, "it has no result");
+    return false;
+}
+
 /* Shapes, types, contents of what a node makes. */
 static void infer(Import *c, Node *n)
 {
@@ -131,9 +147,12 @@ static void infer(Import *c, Node *n)
         return;
     }
     check_attributes(c, n);
-    if (!operands_known(n))
+    if (!enough(c, n) || !operands_known(n))
         return;
+    int errors = c->errors;
     if (!n->info->infer(c, n)) {
+        if (c->errors == errors)
+            import_error(c, n, "an operand or attribute is missing");
         for (int i = 0; i < n->n_out; i++)
             if (n->out[i])
                 n->out[i]->shape.rank = -1;
@@ -273,11 +292,12 @@ static void read_if(Reader *r, Scope *s, const Onnx__NodeProto *p, Node *n)
     double yes = 0;
     const Onnx__GraphProto *then = graph_of(p, "then_branch");
     const Onnx__GraphProto *other = graph_of(p, "else_branch");
-    bool known = then && other && in_scalar(n, 0, &yes);
+    bool known = then && other && in_scalar(n, 0, &yes) &&
+                 node_in(n, 0)->shape.rank >= 0;
     const Onnx__GraphProto *g = yes != 0 ? then : other;
 
     if (!known) {
-        if (node_in(n, 0) && node_in(n, 0)->shape.rank >= 0)
+        if (!node_in(n, 0) || node_in(n, 0)->shape.rank >= 0)
             import_error(r->c, n, "its condition must be a constant");
         bind_outputs(r, s, p, n, NULL, 0);
         return;
@@ -474,6 +494,10 @@ static void read_outputs(Reader *r, Scope *s, const Onnx__GraphProto *g)
         v->is_output = true;
         VEC_PUSH(c->arena, c->output, c->n_output, c->cap_output) = v;
     }
+    for (int i = 0; i < c->n_output; i++)
+        if (c->output[i]->shape.rank < 0)
+            import_error(c, NULL, "output '%s' could not be worked out",
+                         c->output[i]->name);
     if (!g->n_output)
         import_error(c, NULL, "the graph has no output");
 }
@@ -536,20 +560,12 @@ static const char *folder_of(Arena *a, const char *path)
                            : arena_strndup(a, path, (size_t)(slash - path));
 }
 
-bool import_read(Import *c)
+bool import_read_bytes(Import *c, const unsigned char *p, size_t n)
 {
-    Mapping file;
-    const char *wrong = map_file(c->arena, c->path, true, &file);
-    Scan scan = {.arena = c->arena,
-                 .bytes_message = "TensorProto",
+    Scan scan = {.arena = c->arena, .bytes_message = "TensorProto",
                  .bytes_field = "raw_data"};
 
-    if (wrong) {
-        import_error(c, NULL, "cannot read: %s", wrong);
-        return false;
-    }
-    if (!scan_message(&scan, file.data, file.len,
-                      &onnx__model_proto__descriptor)) {
+    if (!scan_message(&scan, p, n, &onnx__model_proto__descriptor)) {
         import_error(c, NULL, "this is no ONNX model: %s, at byte %zu",
                      scan.error, scan.at);
         buf_free(&scan.out);
@@ -562,13 +578,36 @@ bool import_read(Import *c)
         import_error(c, NULL, "this is no ONNX model");
         return false;
     }
-    Reader r = {.c = c,
-                .model = m,
-                .scan = &scan,
+    Reader r = {.c = c, .model = m, .scan = &scan,
                 .external = {c->arena, folder_of(c->arena, c->path),
                              map_new(c->arena)}};
     read_model(&r);
     c->release = m;
+    return !c->errors;
+}
+
+bool import_read(Import *c)
+{
+    Mapping file;
+    const char *wrong = map_file(c->arena, c->path, true, &file);
+
+    if (wrong) {
+        import_error(c, NULL, "cannot read: %s", wrong);
+        return false;
+    }
+    return import_read_bytes(c, file.data, file.len);
+}
+
+bool import_text(Import *c, Buf *text)
+{
+    import_live(c);
+    import_patterns(c);
+    import_live(c);
+    import_emit(c);
+    if (c->errors)
+        return false;
+    import_blocks(c);
+    import_print(c, text);
     return !c->errors;
 }
 

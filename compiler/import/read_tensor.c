@@ -169,7 +169,7 @@ Value *read_tensor(Reader *r, const Onnx__TensorProto *t, const char *name)
             arena_printf(c->arena, "its type is %s", onnx_type_name(v->type)));
     if (!tensor_shape(r, t, v->name, &v->shape))
         return NULL;
-    *k = (Const){v->type, shape_count(&v->shape), false, NULL};
+    *k = (Const){.type = v->type, .n = shape_count(&v->shape)};
     int64_t bytes = k->n * onnx_type_size(k->type);
     if (t->has_data_location &&
         t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
@@ -352,7 +352,7 @@ static bool bound_input(Import *c, Value *v)
     }
     Const *k = known_new(c, v->type, t->count, false);
     OnnxType from = type_of_file(t->dtype);
-    Const is = {from, t->count, false, t->data};
+    Const is = {.type = from, .n = t->count, .raw = t->data};
     if (!onnx_type_size(from) || onnx_is_float(from) != onnx_is_float(v->type))
         import_error(c, NULL, "--bind: '%s' is %s, the model's is %s", v->name,
                      dcc_st_dtype_name(t->dtype), onnx_type_name(v->type));

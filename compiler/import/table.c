@@ -264,3 +264,36 @@ const OpInfo *op_find(const char *domain, const char *name, int version,
     }
     return NULL;
 }
+
+int op_needs(const OpInfo *o)
+{
+    static const char *const none[] = {"Constant", NULL};
+    static const char *const two[] = {
+        "PRelu", "Div", "Pow", "Mod", "Add", "Sub", "Mul", "Equal",
+        "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or",
+        "Xor", "CastLike", "MatMul", "Gemm", "Conv", "ConvTranspose",
+        "CumSum", "LayerNormalization", "RMSNormalization",
+        "SimplifiedLayerNormalization", "Expand", "Tile", "GridSample",
+        "Gather", "GatherElements", "GatherND", "DequantizeLinear",
+        "ConvInteger", "MatMulInteger", "FusedMatMul", NULL};
+    static const char *const three[] = {
+        "Where", "InstanceNormalization", "GroupNormalization",
+        "ScatterElements", "Scatter", "ScatterND", "OneHot", "Range", "LSTM",
+        "GRU", "RNN", "Attention", "RotaryEmbedding",
+        "SkipLayerNormalization", "SkipSimplifiedLayerNormalization",
+        "MultiHeadAttention", NULL};
+    static const struct {
+        int count;
+        const char *const *name;
+    } lists[] = {{0, none}, {2, two}, {3, three}};
+
+    for (int i = 0; i < 3; i++)
+        for (const char *const *n = lists[i].name; *n; n++)
+            if (!strcmp(*n, o->name))
+                return *o->domain && !strcmp(o->name, "RotaryEmbedding")
+                           ? 4 : lists[i].count;
+    return !strcmp(o->name, "BatchNormalization") ? 5
+           : !strcmp(o->name, "QLinearConv") ||
+                     !strcmp(o->name, "QLinearMatMul") ? 8
+           : !strcmp(o->name, "QuantizeLinear") ? 2 : 1;
+}
