@@ -9,7 +9,7 @@
 #include "rt_main.h"
 #include "safetensors.h"
 
-static size_t rt_bytes(const dcc_tensor *t)
+static size_t rt_run_bytes(const dcc_tensor *t)
 {
     size_t n = dcc_type_size(t->type);
 
@@ -120,7 +120,7 @@ dcc_status rt_before_run(RtProgram *p, int run)
     dcc_status status = DCC_OK;
 
     for (int i = 0; i < d->n_inputs && status == DCC_OK; i++) {
-        size_t bytes = rt_bytes(&d->inputs[i]);
+        size_t bytes = rt_run_bytes(&d->inputs[i]);
 
         if (run && run < p->values[i])
             status = rt_moved("copying inputs",
@@ -147,7 +147,7 @@ dcc_status rt_after_run(RtProgram *p, const RtOptions *o, int run)
         p->host_outputs =
             (void **)calloc((size_t)d->n_outputs + 1, sizeof(void *));
     for (int i = 0; p->host_outputs && i < d->n_outputs; i++) {
-        size_t bytes = rt_bytes(&d->outputs[i]);
+        size_t bytes = rt_run_bytes(&d->outputs[i]);
 
         if (!p->host_outputs[i])
             p->host_outputs[i] = malloc(bytes * (size_t)o->runs);

@@ -171,6 +171,10 @@ Test(chain, apart)
                          " exp(t[b, h, i, j]); z[b, h, i] = sum(j)"
                          " f32(u[b, h, i, j]); output y[b, h, i, e] = (sum(j)"
                          " u[b, h, i, j] * v[b, h, j, e]) + z[b, h, i];");
+    expect(3, false, QKV "s[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+                         " k[b, h, j, d]; p = softmax(s);"
+                         "output y[b, h, i, e] = sum(j) p[b, h, i, j] *"
+                         " v[b, h, j, e];");
     expect(3, false, "input q : f32[2, 512, 64]; input k : f32[2, 512, 64];"
                      "input v : f32[2, 512, 64];"
                      "output y = attention(q, k, v);");

@@ -1,6 +1,7 @@
 #include "group/chain.h"
 
 #include "group/fuse.h"
+#include "rewrite/inplace.h"
 #include "rewrite/normalise.h"
 
 enum { MAX_VARS = 24 };
@@ -513,6 +514,9 @@ static Group *form(Form *f, Group *const *unit, int n)
     f->why = !f->scores ? "the first product leaves more than its points"
              : !f->made ? "both factors are made here"
              : !f->other->read ? "its other factor is computed"
+             : f->made->type != f->other->type ||
+                     type_bytes(f->made->type) != 2
+                 ? "its factors are not both f16 or both bf16"
                                : NULL;
     if (f->why)
         return NULL;
@@ -547,6 +551,10 @@ Group *chain_form(Graph *g, Group *const *unit, int n, const char **why)
             f.why = "it is a chain already";
     if (!f.why)
         r = form(&f, unit, n);
+    if (r && in_place_clash(r)) {
+        f.why = "would overwrite a state that is still read";
+        r = NULL;
+    }
     *why = r ? NULL : f.why ? f.why : "it is no chain";
     return r;
 }

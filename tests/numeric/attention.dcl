@@ -22,6 +22,13 @@ model at_grouped {
   p : f16 = softmax(s);
   output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h / 4, j, e];
 }
+// what is read of each score: in words, and one by one
+model at_bias {
+  input q : f16[2, 2, 70, 64]; input k : f16[2, 2, 150, 64]; input v : f16[2, 2, 150, 64]; input w : f16[2, 70, 150]; input u : f32[70, 150];
+  s[b, h, i, j] : f32 = 0.1 * sum(d) q[b, h, i, d] * k[b, h, j, d] + w[h, i, j] * 2 - u[i, j];
+  p : f16 = softmax(s);
+  output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
+}
 // scores of 10^4, equal ones, and rows that have one element
 model at_huge {
   input q : f16[130, 32]; input k : f16[140, 32]; input v : f16[140, 48];

@@ -134,6 +134,21 @@ static void count_special(const Expr *e, void *ctx)
         f->special += e->fn == F_EXP || e->fn >= F_NORMCDF ? 1 : 2;
 }
 
+/* Reads of neighbouring columns in whole words. */
+static void find_ahead(const Expr *e, void *ctx)
+{
+    ChainForm *f = ctx;
+    IdxPool *p = f->a.g->pool;
+
+    if (e->kind != E_READ || f->rows.ahead || f->J % 2 || e->in.n ||
+        type_bytes(e->tensor->type) != 2 || !expr_uses(e, f->row))
+        return;
+    const Idx *at = cprint_offset(f->a.g, e->tensor, e->at);
+    const Idx *rest = idx_sub(p, at, idx_var(p, f->col));
+    if (idx_affine(at) && !idx_uses(rest, f->col) && idx_align(rest, 2) == 2)
+        f->rows.ahead = e;
+}
+
 /* The body, without what it is where it counts for nothing. */
 static void set_body(ChainForm *f, const Expr *x)
 {
@@ -146,6 +161,7 @@ static void set_body(ChainForm *f, const Expr *x)
         return;
     f->ops += expr_ops(x);
     expr_visit(x, count_special, f);
+    expr_visit(x, find_ahead, f);
 }
 
 const char *chain_find_rows(ChainForm *f)

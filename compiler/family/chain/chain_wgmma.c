@@ -203,6 +203,7 @@ static void plan_regs(ChainKernel *w)
         w->regs = scores + weights + sums + OTHERS;
     else
         w->regs = weights + (scores > sums ? scores : sums) + OTHERS;
+    w->regs += w->f->rows.ahead ? w->bj / 4 : 0;
 }
 
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)

@@ -26,6 +26,8 @@ typedef struct ChainRows {
     Guard live;          /* affine, on the row, the column and batch */
     const Expr *after;   /* multiplies the sums in the end, of row locals */
     int max, sum;        /* between's steps */
+    const Expr *ahead;   /* what is read of each point, two of 16 bits at a
+                            time, before its score is there; or NULL */
 } ChainRows;
 enum { CHAIN_SUM = 60 }; /* the local that is the first product's sum */
 

@@ -166,9 +166,63 @@ static const char *mask(ChainKernel *w)
     return buf_take(&b, a);
 }
 
+typedef struct OwnReads {
+    const ChainForm *f;
+    bool found;
+} OwnReads;
+
 static void note_read(const Expr *e, void *ctx)
 {
-    *(bool *)ctx |= e->kind == E_READ;
+    OwnReads *r = ctx;
+
+    r->found |= e->kind == E_READ &&
+                !(r->f->rows.ahead && expr_equal(e, r->f->rows.ahead));
+}
+
+/* What was read ahead, of element c. */
+static const char *staged(const Expr *read, void *ctx)
+{
+    const ChainKernel *w = ctx;
+    const Expr *ahead = w->f->rows.ahead;
+
+    if (!ahead || !expr_equal(read, ahead))
+        return NULL;
+    return arena_printf(w->b.g->arena,
+                        "dcc_word_value<%s>(&ahead[c / 2], c %% 2)",
+                        type_cname(ahead->tensor->type));
+}
+
+/* The words of a block's points, before its scores are multiplied. */
+static const char *read_block(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    const Expr *e = f->rows.ahead;
+    CPrint *cp = &w->b.cp;
+    CScope scope = cprint_open(cp);
+    Buf b = {0};
+
+    if (!e) {
+        cprint_close(cp, scope);
+        return "";
+    }
+    const char *row = cprint_var(cp, f->row), *col = cprint_var(cp, f->col);
+    buf_puts(&b, "uint32_t ahead[BJ / 4];  // of pairs of columns\n"
+                 "auto read_block = [&](int j0) {\n"
+                 "    #pragma unroll\n"
+                 "    for (int c = 0; c < BJ / 4; ++c) {\n");
+    buf_printf(&b, f->M % w->bm ? "const int %s = min(m0 + top + lane / 4 + "
+                                  "c %% 2 * 8, M - 1);\n"
+                                : "const int %s = m0 + top + lane / 4 + "
+                                  "c %% 2 * 8;\n", row);
+    buf_printf(&b, f->J % w->bj ? "const int %s = min(j0 + c / 2 * 8 + "
+                                  "lane %% 4 * 2, J - 2);\n"
+                                : "const int %s = j0 + c / 2 * 8 + "
+                                  "lane %% 4 * 2;\n", col);
+    buf_printf(&b, "dcc_read(ahead[c], &%s[", cprint_tensor(cp, e->tensor));
+    cprint_element(&b, cp, e->tensor, cprint_offset(w->b.g, e->tensor, e->at));
+    buf_puts(&b, "]);\n    }\n};\n");
+    cprint_close(cp, scope);
+    return buf_take(&b, w->b.g->arena);
 }
 
 /* What a score is besides the sum. */
@@ -178,7 +232,7 @@ static const char *value(ChainKernel *w)
     CPrint *cp = &w->b.cp;
     CScope scope = cprint_open(cp);
     const char *row, *col;
-    bool reads = false;
+    OwnReads reads = {f, false};
     Buf b = {0}, in = {0}, body = {0};
 
     if (f->rows.body->kind == E_LOCAL) {
@@ -188,8 +242,11 @@ static const char *value(ChainKernel *w)
     expr_visit(f->rows.body, note_read, &reads);
     put_element(w, &in, &row, &col);
     cp->local[CHAIN_SUM] = "score[c]";
+    cp->staged = staged;
+    cp->ctx = w;
     const char *text = cprint_bind(&body, cp, f->rows.body, "t");
-    bool inside = reads && (f->M % w->bm || f->J % w->bj);
+    cp->staged = NULL;
+    bool inside = reads.found && (f->M % w->bm || f->J % w->bj);
     if (inside)
         buf_printf(&in, "if (%s < M && %s < J) {\n", row, col);
     cprint_lines(&in, buf_text(&body), inside ? 4 : 0);
@@ -401,11 +458,12 @@ static const char *loop(ChainKernel *w)
         {"PASS", turns ? "dcc_barrier_arrive(1 + (warpgroup + 1) % CONSUMERS, "
                          "256);\n"
                        : ""},
-        {"RESCALE", rescale(w)}};
+        {"RESCALE", rescale(w)},
+        {"READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""}};
 
     if (w->j_tiles == 1)
         return "";
-    template_fill(&b, "chain_wgmma_loop.cu.in", slot, 3);
+    template_fill(&b, "chain_wgmma_loop.cu.in", slot, 4);
     return buf_take(&b, w->b.g->arena);
 }
 
@@ -447,6 +505,8 @@ static void put_kernel(ChainKernel *w)
                               : "kk * 128"},
         {"STATE", state(w)},
         {"WEIGH", weigh(w)},
+        {"AHEAD", read_block(w)},
+        {"READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""},
         {"ABOUT", f->rows.softmax
                       ? "// What rows have so far is scaled where the greatest "
                         "score grows by more\n// than a factor of 2^8.\n"
