@@ -393,8 +393,8 @@ static bool check_sizes(Contraction *c, const char **why)
     c->K = extents(c->k, c->n_k);
     c->batches = extents(c->batch, c->n_batch);
     *why = NULL;
-    if (c->M > INT_MAX / 2 || c->N > INT_MAX / 2 || c->K > INT_MAX / 2)
-        *why = "more than 2^30 rows, columns or terms";
+    if (c->M > INT_MAX / 2 || c->N > INT_MAX / 2 || c->K > INT_MAX / 4)
+        *why = "more than 2^30 rows or columns, or 2^29 terms";
     else if (c->batches > 65535)
         *why = "more than 65535 independent products";
     else if (c->n_m == 0 && c->n_n == 0)

@@ -244,7 +244,12 @@ static void put_product(Body *b, Buf *out, const Var **v, int i, int n,
                         int vec)
 {
     int parts = 0;
+    double all = 1;
 
+    for (int j = i + 1; j < n; j++)
+        all *= (double)v[j]->extent;
+    if (all > INT_MAX) /* extents are ints, their product is none */
+        buf_puts(out, "(long long)");
     for (int j = i + 1; j < n; j++)
         if (v[j]->extent > 1)
             buf_printf(out, "%s%s", parts++ ? " * " : "", count_of(b, v[j]));
@@ -290,7 +295,9 @@ void decompose(Body *b, Buf *out, const Var **v, int n, const char *point,
         put_component(b, &value, v, i, n, point, vec);
         const char *id = cprint_var(&b->print, v[i]);
         if (strcmp(buf_text(&value), id))
-            buf_printf(out, "const int %s = %s;\n", id, buf_text(&value));
+            buf_printf(out, "const %s %s = %s;\n",
+                       v[i]->extent > INT_MAX ? "long long" : "int", id,
+                       buf_text(&value));
         buf_free(&value);
     }
 }

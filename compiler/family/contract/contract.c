@@ -288,6 +288,8 @@ const char *contract_plan(Contract *x)
 
     if (!why)
         why = plan_load(x, &x->b, x->t.bn);
+    if (!why && contract_tiles(x) > INT32_MAX / 32)
+        why = "more tiles than a grid has blocks for";
     double kb = (double)contract_smem(x) / 1024;
     if (!why && kb > x->o->device->smem_block_kb)
         why = "more shared memory than a block may have";

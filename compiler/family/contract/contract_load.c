@@ -75,10 +75,8 @@ void contract_digits(Contract *x, Buf *b, const Side *s, const Load *l,
 
 const char *contract_offset_type(const Load *l)
 {
-    const Tensor *t = l->op->read->tensor;
-
-    return t->span > (1LL << 31) - 1 || tensor_elems(t) > (1LL << 31) - 1
-               ? "long long" : "int";
+    return cprint_wide(l->op->read->tensor, l->op->offset) ? "long long"
+                                                           : "int";
 }
 
 static bool keeps_offset(const Load *l)

@@ -17,7 +17,7 @@ static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
     if (group_cols(gr) > MAX_SERIAL)
         return arena_printf(g->arena, "a thread would go through %lld columns",
                             (long long)group_cols(gr));
-    if (group_rows(gr) / 32 > INT32_MAX)
+    if (group_rows(gr) / 256 > INT32_MAX)
         return "more points than a grid has threads";
     return NULL;
 }
@@ -216,6 +216,10 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
     Traffic t;
     Roll r;
 
+    if (ceil(points / threads) > INT32_MAX) {
+        *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
+        return;
+    }
     map_traffic(g, gr, v, &t);
     const Var **rows = ordered_rows(g, gr);
     if (walk_of(g, gr, o, rows, v, &r)) {
@@ -301,8 +305,9 @@ void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
                  group_cols(gr) <= 64 ? "#pragma unroll\n"
                                       : "#pragma unroll 4\n",
                  arena_printf(m->graph->arena,
-                              "for (int %s = 0; %s < %s; ++%s)", names[i],
-                              names[i],
+                              "for (%s %s = 0; %s < %s; ++%s)",
+                              v->extent < INT32_MAX ? "int" : "long long",
+                              names[i], names[i],
                               kernel_extent(m->graph, m->kernel, v),
                               names[i]), &in);
         buf_free(&in);

@@ -17,8 +17,8 @@ static const char *reduce_applicable(Graph *g, const Group *gr,
     (void)o;
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].op != R_NONE)
-            return group_rows(gr) > INT32_MAX || group_cols(gr) > INT32_MAX
-                       ? "more rows or columns than an int counts" : NULL;
+            return group_rows(gr) / 32 > INT32_MAX
+                       ? "more rows than a grid has blocks for" : NULL;
     return "no reduction";
 }
 
@@ -152,7 +152,8 @@ void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v)
     }
     r->along = r->mode == MODE_COLUMNS ? fastest(r->rows, gr->n_rows)
                                        : fastest(r->cols, gr->n_cols);
-    r->chunks = (int)((cols + r->per_row * step - 1) / (r->per_row * step));
+    int64_t turns = (cols + r->per_row * step - 1) / (r->per_row * step);
+    r->chunks = (int)(turns < INT32_MAX / 16 ? turns : INT32_MAX / 16);
     r->keep = r->mode != MODE_SPLIT && (try_keep(r, true) ||
                                         try_keep(r, false));
     if (r->arrays == 0 && r->chunks == 1 && r->mode != MODE_SPLIT)
@@ -357,6 +358,10 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
     reduce_traffic(&r, &t);
     double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
     double blocks = block_count(&r);
+    if (blocks > INT32_MAX) {
+        *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
+        return;
+    }
     double idle = (double)r.chunks * r.per_row *
                   (r.mode == MODE_COLUMNS ? 1 : r.vec) /
                   ((double)r.n_cols / (r.mode == MODE_SPLIT ? r.share : 1));

@@ -1,6 +1,7 @@
 /* reduce_build.c - the code of family reduce. */
 #include "family/reduce/reduce.h"
 
+#include <limits.h>
 #include <string.h>
 
 static const char *text(RowReduce *r, const char *fmt, ...)
@@ -82,6 +83,17 @@ static const char *name_cols(RowReduce *r, Buf *in)
     return id;
 }
 
+/* What counts up to n, a block's turn beyond it included; and a cast to it. */
+static const char *count_type(int64_t n)
+{
+    return n > INT_MAX / 2 ? "long long" : "int";
+}
+
+static const char *widened(int64_t n)
+{
+    return n > INT_MAX / 2 ? "(long long)" : "";
+}
+
 /* Whether the last turn has threads without columns. */
 static bool has_tail(const RowReduce *r)
 {
@@ -101,7 +113,7 @@ static void put_column(RowReduce *r, Buf *out, const char *col,
     const char *me = r->mode == MODE_COLUMNS ? r->ty : r->thread;
     bool vector = r->mode != MODE_COLUMNS && r->vec > 1;
 
-    buf_printf(out, "const int %s = ", col);
+    buf_printf(out, "const %s %s = ", count_type(r->n_cols), col);
     if (!chunk)
         buf_puts(out, me);
     else
@@ -156,8 +168,9 @@ static void put_plain_loop(RowReduce *r, Buf *out, const Buf *in,
         end = "last";
     }
     put_loop(out, "#pragma unroll 4\n",
-             text(r, "for (int %s = %s; %s < %s; %s += %s)", col, start, col,
-                  end, col, step), in);
+             text(r, "for (%s %s = %s; %s < %s; %s += %s)",
+                  count_type(r->n_cols), col, start, col, end, col, step),
+             in);
 }
 
 static void put_col_loop(RowReduce *r, Buf *out, const Buf *in,
@@ -216,8 +229,9 @@ static void setup_lanes(RowReduce *r, Buf *out)
         return;
     }
     const char *id = row_id(r, true);
-    buf_printf(out, "const int %s = blockIdx.x * (THREADS / LANES) + "
-                    "threadIdx.x / LANES;\n", id);
+    buf_printf(out, "const %s %s = %sblockIdx.x * (THREADS / LANES) + "
+                    "threadIdx.x / LANES;\n", count_type(r->n_rows), id,
+               widened(r->n_rows));
     if (r->n_rows % per_block) {
         kernel_constant(r->graph, r->kernel, "ROWS", r->n_rows, NULL);
         buf_printf(out, "if (%s >= ROWS)  // whole warps only\n    return;\n",
@@ -259,12 +273,15 @@ static void setup_columns(RowReduce *r, Buf *out)
     if (points % r->share) {
         kernel_constant(r->graph, r->kernel, "POINTS", points,
                         r->vec > 1 ? "groups of VEC rows" : "rows");
-        buf_printf(out, "const bool active = blockIdx.x * TX + %s < POINTS;\n"
-                        "const int %s = active ? blockIdx.x * TX + %s "
-                        ": POINTS - 1;\n", tx, id, tx);
+        const char *at = text(r, "%sblockIdx.x * TX + %s", widened(r->n_rows),
+                              tx);
+        buf_printf(out, "const bool active = %s < POINTS;\n"
+                        "const %s %s = active ? %s : POINTS - 1;\n", at,
+                   count_type(r->n_rows), id, at);
         b->store_if = "active";
     } else {
-        buf_printf(out, "const int %s = blockIdx.x * TX + %s;\n", id, tx);
+        buf_printf(out, "const %s %s = %sblockIdx.x * TX + %s;\n",
+                   count_type(r->n_rows), id, widened(r->n_rows), tx);
     }
     put_rows(r, out, id);
 }
@@ -278,8 +295,10 @@ static void setup_split(RowReduce *r, Buf *out)
     kernel_constant(r->graph, r->kernel, "COLS", r->n_cols, NULL);
     kernel_constant(r->graph, r->kernel, "PART", part, "columns of a block");
     setup_block(r, out);
-    buf_puts(out, "const int first = blockIdx.x * PART;\n"
-                  "const int last = min(first + PART, (int)COLS);\n");
+    const char *type = count_type(r->n_cols);
+    buf_printf(out, "const %s first = %sblockIdx.x * PART;\n"
+                    "const %s last = min(first + PART, (%s)COLS);\n",
+               type, widened(r->n_cols), type, type);
 }
 
 /* With one turn a thread, its columns have their names from here on. */

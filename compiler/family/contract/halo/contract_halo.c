@@ -1,5 +1,6 @@
 #include "family/contract/halo/contract_halo.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -192,6 +193,9 @@ static const char *find_window(HaloForm *f)
     if ((f->channel && f->channel->extent > MOST_CHANNELS) ||
         f->length > MOST_TAPS)
         return "many channels or a wide window";
+    if (f->width > INT_MAX / 4 || (f->dim_h >= 0 && t->dim[f->dim_h] >
+                                                        INT_MAX / 4))
+        return "more than 2^29 elements a row, or rows";
     if (!plain_guard(f))
         return "a guard of its own";
     f->align = 8;
@@ -299,6 +303,8 @@ static const char *check(const Halo *h)
         return "a tile twice as wide as the problem";
     if (h->tp > 4 && h->tp / 2 >= extent(h->f->p))
         return "a tile twice as high as the problem";
+    if (h->tiles > INT_MAX / 2 || ceil_div(h->channels, h->bn) > 65535)
+        return "more tiles than a grid has blocks for";
     return (double)h->smem / 1024 > h->x.o->device->smem_block_kb
                ? "more shared memory than a block may have" : NULL;
 }

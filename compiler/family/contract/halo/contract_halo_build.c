@@ -156,10 +156,11 @@ static const char *offset(Halo *h)
     const char *s = "column";
 
     if (f->dim_h >= 0)
-        s = arena_printf(a, "y * %lld + %s", (long long)t->stride[f->dim_h],
-                         s);
+        s = arena_printf(a, "%sy * %lld + %s", wide,
+                         (long long)t->stride[f->dim_h], s);
     if (f->channel)
-        s = arena_printf(a, "c * %lld + %s", (long long)f->stride_channel, s);
+        s = arena_printf(a, "%sc * %lld + %s", wide,
+                         (long long)f->stride_channel, s);
     if (f->image)
         s = arena_printf(a, "%simage * %lld + %s", wide,
                          (long long)f->stride_image, s);
