@@ -4,7 +4,7 @@ static void check_body(Check *c, Body *b);
 
 /* ---- what a definition may define */
 
-static bool may_define(Check *c, const AstStmt *s, const Sym *old)
+static bool may_define(Check *c, const AstStmt *s, Sym *old)
 {
     const char *name = s->name.text;
 
@@ -22,6 +22,7 @@ static bool may_define(Check *c, const AstStmt *s, const Sym *old)
     else
         return true;
     diag_note(c->diag, old->at, "'%s' is declared here", name);
+    old->blamed = true;
     return false;
 }
 
@@ -207,6 +208,9 @@ static void check_note(Check *c, AstStmt *s, Note *n)
         return;
     }
     n->kind = (NoteKind)kind;
+    if (n->kind == AST_NOTE_TILE)
+        diag_error(c->diag, n->name.at, "'@tile' is not supported yet: "
+                   "--variant=KERNEL=TEXT forces a kernel's tiles");
     if (s->kind != STMT_DEF)
         diag_error(c->diag, n->name.at,
                    "a note stands only before a definition");
@@ -280,6 +284,8 @@ static void check_output(Check *c, const AstStmt *s)
         diag_error(c->diag, s->name.at, "'%s' is already an output",
                    s->name.text);
         diag_note(c->diag, sym->at, "'%s' is declared here", s->name.text);
+    } else if (sym->kind != SYM_TENSOR && sym->blamed) {
+        return; /* its own definition was refused */
     } else if (sym->kind != SYM_TENSOR) {
         diag_error(c->diag, s->name.at, "'%s' is %s: an output needs a "
                    "definition of its own", s->name.text, sym_words(sym));

@@ -43,6 +43,7 @@ typedef struct Sym {
     Defined defined;
     bool unread; /* surely defined and not read since */
     bool output;
+    bool blamed; /* an error about it was reported: what follows is quiet */
 } Sym;
 
 /* An index or a pack in use. */

@@ -89,8 +89,10 @@ static void indexed_name(Check *c, Name n)
         diag_error(c->diag, n.at, "'%s' is a list: one value is expected, as "
                    "%s[0]", n.text, n.text);
     else if (s->rank > 0 || s->rank == RANK_PACKS) {
+        static const char *const as[] = {"i", "i, j", "i, j, k", "i, j, k, l"};
         diag_error(c->diag, n.at, "'%s' has dimensions: an indexed definition "
-                   "reads it with indices, as %s[..]", n.text, n.text);
+                   "reads it with indices, as %s[%s]", n.text, n.text,
+                   s->rank > 0 && s->rank <= 4 ? as[s->rank - 1] : "..");
         diag_note(c->diag, s->at, "'%s' is declared here", n.text);
     }
 }

@@ -2,6 +2,17 @@
 
 /* ---- types */
 
+/* "a, b and c" */
+static const char *word_list(Check *c, const char *const *word, int n)
+{
+    const char *s = n ? word[0] : "";
+
+    for (int i = 1; i < n; i++)
+        s = arena_printf(c->arena, "%s%s%s", s, i < n - 1 ? ", " : " and ",
+                         word[i]);
+    return s;
+}
+
 void check_elem(Check *c, ElemKind elem, Name name)
 {
     const char **near = NULL;
@@ -19,8 +30,12 @@ void check_elem(Check *c, ElemKind elem, Name name)
     for (int i = 0; i < c->n_sym; i++)
         if (c->sym[i].kind == SYM_TYPE)
             VEC_PUSH(c->arena, near, n, cap) = c->sym[i].name;
+    const char *hint = scope_hint(c, name.text, near, n);
+    if (!*hint)
+        hint = arena_printf(c->arena, "; the types are %s",
+                            word_list(c, near, n));
     diag_error(c->diag, name.at, "undefined element type '%s'%s", name.text,
-               scope_hint(c, name.text, near, n));
+               hint);
 }
 
 int type_rank(const AstType *t)

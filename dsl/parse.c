@@ -140,6 +140,23 @@ static bool is_comparison(const char *text)
            (text[1] == '=' && (*text == '=' || *text == '!'));
 }
 
+/* What other languages write here, and what this one does. */
+static const char *foreign(const char *text, size_t len)
+{
+    static const char *const word[][2] = {
+        {"and", ": 'and' is '&&'"},
+        {"not", ": 'not' is '!'"},
+        {"@", ": a matrix product is matmul(a, b)"},
+        {"def", ": an operator is 'op name(x: T[..]) -> y { }'"},
+        {"fn", ": an operator is 'op name(x: T[..]) -> y { }'"},
+    };
+
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if (strlen(word[i][0]) == len && !memcmp(word[i][0], text, len))
+            return word[i][1];
+    return "";
+}
+
 void parse_expected(Parser *p, const char *what, bool semicolon)
 {
     bool end = !p->token_len;
@@ -161,8 +178,9 @@ void parse_expected(Parser *p, const char *what, bool semicolon)
                                 "or use parentheses");
         return;
     }
-    diag_error(p->diag, at, "expected %s%s, found %s%s", what,
-               semicolon ? subject(p) : "", word, parse_describe(p));
+    diag_error(p->diag, at, "expected %s%s, found %s%s%s", what,
+               semicolon ? subject(p) : "", word, parse_describe(p),
+               foreign(text, p->token_len));
     if (!semicolon)
         note_unclosed(p, what);
 }

@@ -462,12 +462,10 @@ static unsigned notes_of(Lower *l, const AstStmt *s)
         const Note *n = &s->note[i];
         if (n->kind == AST_NOTE_NOFUSE)
             notes |= NOTE_NOFUSE;
-        else if (n->kind == AST_NOTE_FUSE) {
+        if (n->kind == AST_NOTE_FUSE) {
             notes |= NOTE_FUSE;
             fuse_with(l, n);
-        } else
-            diag_warning(l->d, n->name.at, "'@%s' has no effect yet",
-                         n->name.text);
+        }
     }
     return notes;
 }

@@ -18,7 +18,7 @@ typedef struct Define {
 /* The graph of the model of that name (NULL: the program's first), from a
  * program that dsl_check has accepted. Errors are reported to d, several a
  * run; NULL after any. A define that the model does not have is ignored: ask
- * lower_has_define. */
+ * lower_defines. */
 Graph *lower_model(Arena *a, Diag *d, const struct Program *p,
                    const char *model, const Define *def, int n_def);
 

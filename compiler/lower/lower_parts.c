@@ -611,7 +611,8 @@ void parts_settle(Lower *l, Sym *sym)
     Target before = l->target;
     Whole *whole = l->whole;
 
-    memcpy(aside, l->var + ps->from, sizeof *aside * (size_t)n);
+    if (n)
+        memcpy(aside, l->var + ps->from, sizeof *aside * (size_t)n);
     l->n_var = ps->from;
     l->target = ps->target;
     l->whole = NULL;
@@ -619,7 +620,8 @@ void parts_settle(Lower *l, Sym *sym)
         memcpy(ps->dim, ps->d.dim, sizeof ps->dim);
     sym->parts = NULL;
     sym->ref = ps->base.bad ? stored(l, ps) : merged(l, ps);
-    memcpy(l->var + ps->from, aside, sizeof *aside * (size_t)n);
+    if (n)
+        memcpy(l->var + ps->from, aside, sizeof *aside * (size_t)n);
     l->n_var = n_var;
     before.first = l->g->n_stmt > before.first ? l->g->n_stmt : before.first;
     l->target = before;

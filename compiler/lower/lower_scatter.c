@@ -98,8 +98,8 @@ static const Expr *value_at(Scatter *s, Val v, Type t, const Subst *more, int n)
     const Expr *e = val_as(l, val_retype(l, v, t), t);
     Subst all[2 * MAX_LEFT];
 
-    memcpy(all, s->known, sizeof *all * (size_t)s->n_known);
-    memcpy(all + s->n_known, more, sizeof *all * (size_t)n);
+    for (int i = 0; i < s->n_known + n; i++)
+        all[i] = i < s->n_known ? s->known[i] : more[i - s->n_known];
     e = expr_subst(l->g, e, all, s->n_known + n);
     return part_reads(l, e, s->part.in);
 }
