@@ -639,6 +639,7 @@ Graph *lower_model(Arena *a, Diag *d, const Program *p, const char *model,
                .n_def = n_def, .frame = &f};
     g->at = it->name.at;
     lower_body(&l, &it->body);
+    parts_settle_all(&l);
     if (diag_errors(d) == errors && !g->n_output)
         diag_error(d, it->name.at, "model '%s' has no output", it->name.text);
     if (diag_errors(d) != errors || !graph_check_indices(g))

@@ -47,9 +47,8 @@ static Ref run_body(Lower *l, Frame *f)
 
     l->frame = f;
     lower_body(l, &it->body);
-    Sym *s = lower_find(f, it->result.text, S_TENSOR);
-    if (s && !f->failed)
-        parts_settle(l, s);
+    parts_settle_all(l);
+    const Sym *s = lower_find(f, it->result.text, S_TENSOR);
     if (s && !f->failed)
         r = s->ref;
     else if (diag_errors(l->d) == errors && !l->stop)

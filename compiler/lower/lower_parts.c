@@ -22,6 +22,7 @@ struct Parts {
     Part *part;
     int n, cap;
     Target target;
+    int errors; /* before the first part: later ones may be why parts lack */
 };
 
 static int64_t count(const Part *p)
@@ -40,6 +41,7 @@ static Parts *parts_new(Lower *l, Name name, int rank, int from)
     Parts *ps = arena_new_of(l->a, Parts);
 
     ps->name = l->target.name;
+    ps->errors = diag_errors(l->d);
     ps->at = name;
     ps->base.bad = true;
     ps->rank = rank;
@@ -431,6 +433,8 @@ static bool is_whole(Lower *l, const Parts *ps)
         have += count(&ps->part[i]);
     if (have == all)
         return true;
+    if (diag_errors(l->d) != ps->errors)
+        return false;
     diag_error(l->d, ps->part[ps->n - 1].at,
                "'%s' has a gap: its definitions "
                "give %lld of the %lld elements of %s%s",
@@ -626,4 +630,12 @@ void parts_settle(Lower *l, Sym *sym)
     before.first = l->g->n_stmt > before.first ? l->g->n_stmt : before.first;
     l->target = before;
     l->whole = whole;
+}
+
+void parts_settle_all(Lower *l)
+{
+    for (int i = 0; i < BUCKETS; i++)
+        for (Sym *s = l->frame->bucket[i]; s; s = s->next)
+            if (s->kind == S_TENSOR)
+                parts_settle(l, s);
 }

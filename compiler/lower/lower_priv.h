@@ -249,6 +249,9 @@ Stmt *def_stmt(Lower *l, Tensor *t, const Var **out, int n, const Expr *e);
 /* A name that was defined in parts is a tensor from here on: before it is
  * read. */
 void parts_settle(Lower *l, Sym *sym);
+/* The same of all names of the frame, at its end: gaps are errors also where
+ * nobody reads. */
+void parts_settle_all(Lower *l);
 
 /* lower_whole.c */
 /* An argument or a whole definition: a Ref, made with that name if made. */
