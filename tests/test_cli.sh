@@ -122,6 +122,35 @@ check "a form that is right" 0 "" sh -c '"$1" fmt m.dcl >f.dcl &&
     "$1" fmt --check f.dcl && "$1" fmt - <m.dcl | cmp - f.dcl' sh "$dcc"
 echo 'op  f(x: T[..]) -> y { y=x; }' >g.dcl
 check "a form that is not" 1 "^g.dcl$" "$dcc" fmt --check f.dcl g.dcl
+: >log
+for command in "" run verify bench tune build import fmt ops devices completion
+do
+    page=$src/man/dcc${command:+-$command}.1
+    grep -q "^\.TH" "$page" || echo "no page for dcc $command" >>log
+    # shellcheck disable=SC2086
+    "$dcc" help $command |
+        sed -n 's/^  \(-[hV], \)*\(-[-a-zA-Z]*\).*/\2/p' |
+        while read -r option; do
+            case $command-$option in
+            ?*---help | ?*---version) continue ;;
+            esac
+            grep -q -F -e "$(echo "$option" | sed 's/-/\\-/g')" "$page" ||
+                echo "$page lacks $option" >>log
+        done
+done
+[ ! -s log ]
+point $? "the manual has every option"
+for word in op block model dim type input output param state for in if else \
+    scan as or require inf true false f32 f16 bf16 i8 u8 i32 bool f8e4m3; do
+    grep -q "\"[^ ]*$word" "$src/dsl/dcl.l" || echo "$word is no word" >>log
+    grep -q "^syn keyword.* $word\( \|$\)" \
+        "$src/editors/vim/syntax/dcl.vim" || echo "vim lacks $word" >>log
+    grep -q "b($word|\||$word|\||$word)" \
+        "$src/editors/vscode/syntaxes/dcl.tmLanguage.json" ||
+        echo "VS Code lacks $word" >>log
+done
+[ ! -s log ]
+point $? "editors know every word of the language"
 if command -v bash >/dev/null; then
     cat >complete <<'END'
 eval "$("$1" completion bash)"

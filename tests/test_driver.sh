@@ -270,6 +270,11 @@ grep -q '"p99_us":' log && grep -q "2 streams: .* runs a second" log &&
     grep -q "^step    0 " log
 point $? "with streams, steps and JSON"
 
+if command -v script >/dev/null; then
+    check "a terminal sees that it builds" 0 "dcc: building.*, [0-9]* s" \
+        script -qec "'$dcc' run --cpu --random good.dcl" /dev/null
+fi
+
 # where it finds its runtime
 unset DCC_RUNTIME_DIR
 mkdir -p "un packed/bin" "un packed/share/dcc" elsewhere

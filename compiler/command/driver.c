@@ -263,7 +263,9 @@ static int not_built(Build *b, const char *name, int status, bool oracle)
 
 int driver_built(Build *b, const char *name, pid_t child)
 {
+    b->work.doing = "building";
     int status = work_wait(&b->work, child);
+    b->work.doing = NULL;
 
     return status ? not_built(b, name, status, false) : 0;
 }
@@ -271,7 +273,9 @@ int driver_built(Build *b, const char *name, pid_t child)
 /* With threads if the compiler has them. */
 static int ref_built(Build *b, pid_t child)
 {
+    b->work.doing = "building the oracle";
     int status = work_wait(&b->work, child);
+    b->work.doing = NULL;
 
     if (status)
         status = work_wait(&b->work, start_ref(b, "oracle", "-O2"));

@@ -170,8 +170,22 @@ static void end_child(pid_t pid)
         kill(pid, SIGTERM);
 }
 
+/* "dcc: building, 4 s", on a terminal and from the first second on; 0 seconds
+ * wipes it. */
+static void show_progress(const Work *w, double seconds)
+{
+    enum { COLUMNS = 60 };
+
+    if (!w->doing || !isatty(2))
+        return;
+    fprintf(stderr, "\r%*s\r", COLUMNS, "");
+    if (seconds >= 1)
+        fprintf(stderr, "dcc: %.40s, %.0f s", w->doing, seconds);
+}
+
 int work_wait(Work *w, pid_t pid)
 {
+    double begin = now();
     sigset_t held;
     int status;
 
@@ -186,12 +200,15 @@ int work_wait(Work *w, pid_t pid)
             break;
         if (done < 0 && errno != EINTR)
             return NOT_STARTED;
-        int got = sigwaitinfo(&held, NULL);
+        struct timespec wait = {1, 0};
+        int got = sigtimedwait(&held, NULL, &wait);
+        show_progress(w, now() - begin);
         if (got > 0 && got != SIGCHLD) {
             w->signal = got;
             end_child(pid);
         }
     }
+    show_progress(w, 0);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 

@@ -19,6 +19,8 @@ typedef struct Work {
     bool given;
     sigset_t before;  /* the mask that children get */
     int signal;       /* that came, or 0; then nothing more is started */
+    const char *doing; /* what a terminal is told while work_wait waits, or
+                          NULL */
     bool groups;      /* all children lead process groups */
 } Work;
 

@@ -1,0 +1,1 @@
+au BufRead,BufNewFile *.dcl setfiletype dcl

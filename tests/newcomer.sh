@@ -1,0 +1,136 @@
+#!/bin/sh
+# The README as a newcomer reads it: every block of commands, in order and as
+# it is written, in a clone (or a copy, where there is no git). What needs a
+# GPU, nvcc or torch is skipped with a word where there is none, and so is
+# `make check`, which this is a part of.
+src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
+dcc=${DCC_BIN:-$src/build/dcc}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' HUP INT PIPE TERM
+n=0 bad=0
+mkdir "$work/bin" "$work/home"
+ln -s "$dcc" "$work/bin/dcc"
+if [ -e "$src/.git" ] && command -v git >/dev/null; then
+    git clone -q "$src" "$work/tree" 2>"$work/log" &&
+        git -C "$src" diff HEAD >"$work/patch" &&
+        { [ ! -s "$work/patch" ] ||
+            git -C "$work/tree" apply "$work/patch"; } || exit 1
+else
+    cp -R "$src" "$work/tree"
+    rm -rf "$work/tree/build"
+fi
+cd "$work/tree" || exit 1
+
+have_gpu()
+{
+    command -v nvidia-smi >/dev/null && nvidia-smi -L >/dev/null 2>&1
+}
+
+# a word if a command cannot be run here
+skip()
+{
+    case $1 in
+    *'make check'*) echo "is what this is part of" ;;
+    *gpu/run.py* | *bench.py* | *bench-gpu*)
+        have_gpu && python3 -c 'import torch' 2>/dev/null ||
+            echo "needs a GPU and torch" ;;
+    *'dcc tune'*) have_gpu || echo "needs a GPU" ;;
+    *--plan=r.plan*) have_gpu || echo "needs what dcc tune wrote" ;;
+    *nvcc* | 'dcc build'*)
+        command -v nvcc >/dev/null || echo "needs nvcc" ;;
+    esac
+}
+
+# The commands of README.md, one a line, with `block` between the blocks:
+# lines that are indented by four and no code of a fence.
+awk '/^```/ { fence = !fence; next }
+     fence { next }
+     /^    / {
+         if (!open)
+             print "block"
+         open = 1
+         sub(/^    /, "")
+         if (sub(/\\$/, "")) {
+             printf "%s", $0
+             next
+         }
+         print
+         next
+     }
+     { open = 0 }' README.md >"$work/commands"
+[ "$(grep -c '^block' "$work/commands")" -ge 8 ] || {
+    echo "Bail out! README.md has lost its commands"
+    exit 1
+}
+
+# one shell for all, so that what is exported stays; HOME is empty
+cat >"$work/run" <<'END'
+step()
+{
+    echo "$1" >"$WORK/now"
+    eval "$1"
+}
+END
+while IFS= read -r line; do
+    [ "$line" = block ] && continue
+    why=$(skip "$line")
+    quoted=$(printf '%s' "$line" | sed "s/'/'\\\\''/g")
+    if [ -n "$why" ]; then
+        printf "echo \"skip \$n %s\" >>\"\$WORK/result\"\n" "$why" |
+            sed "s|\\\$n|$quoted #|" >>"$work/run"
+    else
+        cat >>"$work/run" <<END
+if step '$quoted' >"\$WORK/log" 2>&1 </dev/null; then
+    echo '$quoted # ok' >>"\$WORK/result"
+else
+    echo '$quoted # failed' >>"\$WORK/result"
+    cp "\$WORK/log" "\$WORK/failed.\$(wc -l <"\$WORK/result")"
+fi
+END
+    fi
+done <"$work/commands"
+: >"$work/result"
+WORK=$work HOME=$work/home PATH=$work/bin:$PATH \
+    CCACHE_DIR=${CCACHE_DIR:-${HOME:-/tmp}/.ccache} \
+    MAKEFLAGS="-j$(nproc 2>/dev/null || echo 2)" \
+    DCC_EMU_CACHE=${DCC_EMU_CACHE:-$work/cache} \
+    env -u DCC_RUNTIME_DIR -u MAKELEVEL -u DCC_BIN -u DCC_SRC \
+    sh "$work/run"
+while IFS= read -r line; do
+    n=$((n + 1))
+    command=${line% #*} verdict=${line##*# }
+    case $verdict in
+    ok) echo "ok $n - $(echo "$command" | tr '#' ' ')" ;;
+    failed)
+        bad=1
+        echo "not ok $n - $(echo "$command" | tr '#' ' ')"
+        sed -n '1,20s/^/# /p' "$work/failed.$n" ;;
+    *) echo "ok $n - $(echo "${command#skip }" | tr '#' ' ') # SKIP $verdict" ;;
+    esac
+done <"$work/result"
+
+# the manual's models are programs
+awk -v to="$work/manual" '/^```/ {
+         if (fence)
+             close(file)
+         fence = !fence
+         if (fence)
+             file = to "." ++k ".dcl"
+         next
+     }
+     fence { print >file }' dsl/LANGUAGE.md
+for file in "$work"/manual.*.dcl; do
+    grep -q '^model ' "$file" || continue
+    n=$((n + 1))
+    if "$dcc" "$file" -o "$work/manual.cu" >"$work/log" 2>&1; then
+        echo "ok $n - the manual's $(sed -n 's/^\(model [a-z_0-9]*\).*/\1/p' \
+            "$file" | head -n 1)"
+    else
+        bad=1
+        echo "not ok $n - the manual's $(basename "$file")"
+        sed -n '1,10s/^/# /p' "$work/log"
+    fi
+done
+echo "1..$n"
+exit $bad
