@@ -141,6 +141,8 @@ void kernel_assert(Graph *g, Kernel *k, const char *cond, const char *why);
 void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
                  const char *comment);
 void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text);
+/* The same from a tree: what families that quote their code do. */
+void kernel_phase_tree(Graph *g, Kernel *k, const char *label, Tree *tree);
 /* dcc_grid_wait and, by k's trigger point, dcc_grid_trigger, under a comment;
  * "" if k does not wait. The second makes a phase of it. */
 const char *kernel_wait(const Kernel *k);

@@ -118,10 +118,16 @@ void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
         (SmemField){arena_strdup(g->arena, decl), comment, align};
 }
 
-void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text)
+void kernel_phase_tree(Graph *g, Kernel *k, const char *label, Tree *tree)
 {
     VEC_PUSH(g->arena, k->phase, k->n_phase, k->cap_phase) =
-        (Phase){label, tree_parse(g->arena, buf_text(text), k->name)};
+        (Phase){label, tree};
+}
+
+void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text)
+{
+    kernel_phase_tree(g, k, label,
+                      tree_parse(g->arena, buf_text(text), k->name));
 }
 
 /* ---- the wait for the grid --------------------------------------------- */

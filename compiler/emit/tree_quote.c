@@ -163,7 +163,12 @@ static void fill_node(const Filler *f, Tree *t)
     if (t->kind == TREE_STATEMENT && code_declares(t->code, d, &type))
         t->kind = TREE_DECLARE;
     fill_items(f, t);
+    bool place = t->body && t->kind != TREE_FUNCTION && !t->otherwise &&
+                 t->body->n_item == 1 && t->body->item[0]->kind == TREE_HOLE;
     fill_node(f, t->body);
+    if (place && t->body->n_item == 1 &&
+        t->body->item[0]->kind == TREE_STATEMENT)
+        t->body->braces = false;
     fill_node(f, t->otherwise);
 }
 

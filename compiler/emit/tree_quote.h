@@ -11,7 +11,8 @@
  *                        FILL_TREE("BODY", body));
  *     tree_add(a, phase, loop);
  *
- * A filling is text of the language of tree.h, or a tree; "" leaves nothing.
+ * A loop or branch whose body is one hole has braces if what goes in is more
+ * than a statement. A filling is text of the language of tree.h, or a tree; "" leaves nothing.
  * A hole without a filling is a defect of dcc (status 70). A template is a
  * quotation in a file (template.h). */
 #ifndef DCC_TREE_QUOTE_H
@@ -30,6 +31,11 @@ typedef struct Fill {
 #define QUOTE(a, text, ...)                                                 \
     tree_quote((a), (text), (const Fill[]){__VA_ARGS__},                    \
                (int)(sizeof((const Fill[]){__VA_ARGS__}) / sizeof(Fill)))
+
+/* Its text appended to a Buf, where a family's code is still put together as
+ * text. */
+#define PUT_QUOTE(b, a, text, ...)                                          \
+    tree_print((b), QUOTE((a), (text), __VA_ARGS__))
 
 Tree *tree_quote(Arena *a, const char *text, const Fill *fill, int n);
 /* Fills the holes of a tree, in place. */

@@ -2,6 +2,7 @@
  * work over any index maps, gathers, and short sums a point (pooling and
  * depthwise windows), which a thread does one after the other. */
 #include "family/map/map.h"
+#include "emit/tree_quote.h"
 
 #include <math.h>
 #include <string.h>
@@ -259,62 +260,66 @@ static void put_setup(Map *m, int64_t points, int threads)
 {
     Body *b = &m->body;
     Group *gr = m->group;
+    Arena *a = m->graph->arena;
     int vec = m->vec;
-    Buf out = {0};
+    Buf digits = {0};
 
     if (!gr->n_rows || points == 1) {
-        buf_puts(&out, "if (threadIdx.x > 0)\n    return;\n");
         for (int i = 0; i < gr->n_rows; i++)
             cprint_name(&b->print, m->rows[i], "0");
-        kernel_phase(m->graph, m->kernel, "setup: a single point", &out);
-        buf_free(&out);
+        kernel_phase_tree(m->graph, m->kernel, "setup: a single point",
+                          tree_parse(a, "if (threadIdx.x > 0)\n"
+                                        "    return;\n", "map"));
         return;
     }
-    const char *type =
-        points + threads > INT32_MAX ? "long long" : "int";
+    bool wide = points + threads > INT32_MAX;
     const char *id = cprint_fresh(&b->print, "point");
     if (gr->n_rows == 1 && vec == 1)
         id = cprint_var(&b->print, m->rows[0]);
-    buf_printf(&out, "const %s %s = %sblockIdx.x * THREADS + threadIdx.x;\n",
-               type, id, *type == 'l' ? "(long long)" : "");
-    if (points % threads)
-        buf_printf(&out, "if (%s >= POINTS)\n    return;\n", id);
     if (gr->n_rows > 1 || vec > 1)
-        decompose(b, &out, m->rows, gr->n_rows, id, vec);
-    kernel_phase(m->graph, m->kernel,
-                 vec > 1 ? arena_printf(m->graph->arena,
-                               "setup: a thread computes VEC neighbours "
-                               "along %s", m->rows[gr->n_rows - 1]->name)
-                         : "setup: a thread computes one point", &out);
-    buf_free(&out);
+        decompose(b, &digits, m->rows, gr->n_rows, id, vec);
+    Tree *setup = QUOTE(
+        a, "const @type @id = @wide@blockIdx.x * THREADS + threadIdx.x;\n"
+           "@RAGGED\n"
+           "@DIGITS\n",
+        FILL("type", wide ? "long long" : "int"), FILL("id", id),
+        FILL("wide", wide ? "(long long)" : ""),
+        FILL_TREE("RAGGED", points % threads
+                                ? QUOTE(a, "if (@id >= POINTS)\n"
+                                           "    return;\n", FILL("id", id))
+                                : tree_list(a)),
+        FILL("DIGITS", buf_text(&digits)));
+    kernel_phase_tree(m->graph, m->kernel,
+                      vec > 1 ? arena_printf(a, "setup: a thread computes VEC "
+                                                "neighbours along %s",
+                                             m->rows[gr->n_rows - 1]->name)
+                              : "setup: a thread computes one point", setup);
+    buf_free(&digits);
 }
 
 void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
                const Var *without)
 {
     Group *gr = m->group;
-    Buf in = {0};
+    Arena *a = m->graph->arena;
+    Tree *in = tree_parse(a, buf_text(body), m->kernel->name);
 
-    buf_puts(&in, buf_text(body));
     for (int i = gr->n_cols - 1; i >= 0; i--) {
         const Var *v = gr->cols[i];
-        Buf loop = {0};
         if (v->extent == 1 || v == without)
             continue;
-        put_loop(&loop,
-                 group_cols(gr) <= 64 ? "#pragma unroll\n"
-                                      : "#pragma unroll 4\n",
-                 arena_printf(m->graph->arena,
-                              "for (%s %s = 0; %s < %s; ++%s)",
-                              v->extent < INT32_MAX ? "int" : "long long",
-                              names[i], names[i],
-                              kernel_extent(m->graph, m->kernel, v),
-                              names[i]), &in);
-        buf_free(&in);
-        in = loop;
+        in = QUOTE(a, "#pragma unroll @MOST@\n"
+                      "for (@type @i = 0; @i < @n; ++@i) {\n"
+                      "    @BODY\n"
+                      "}\n",
+                   FILL("MOST", group_cols(gr) <= 64 ? "" : "4"),
+                   FILL("type",
+                        v->extent < INT32_MAX ? "int" : "long long"),
+                   FILL("i", names[i]),
+                   FILL("n", kernel_extent(m->graph, m->kernel, v)),
+                   FILL_TREE("BODY", in));
     }
-    buf_puts(out, buf_text(&in));
-    buf_free(&in);
+    tree_print(out, in);
 }
 
 static void put_pass(Map *m, Buf *out, int q)
@@ -358,8 +363,9 @@ static void put_phase(Map *m, Buf *out, int q)
         if (m->plan.last[s] <= m->plan.at[s])
             continue;
         const char *name = body_step_name(b, s);
-        body_declare(b, out, m->group->step[s].type, name, true);
-        buf_puts(out, ";\n");
+        PUT_QUOTE(out, m->graph->arena, "@type @name[VEC];\n",
+                  FILL("type", cprint_ctype(m->group->step[s].type)),
+                  FILL("name", name));
         b->kept[s] = arena_printf(m->graph->arena, "%s[%s]", name, b->lane);
     }
     body_steps(b, out, step, n, true);
@@ -368,18 +374,17 @@ static void put_phase(Map *m, Buf *out, int q)
 static const char *pass_label(Map *m, int q)
 {
     int step[MAX_STEPS], n = schedule_pass(m->group, &m->plan, q, step);
-    Buf s = {0};
+    const char *what = NULL;
 
     for (int i = 0; i < n; i++) {
         const Step *t = &m->group->step[step[i]];
         if (t->op != R_NONE)
-            buf_printf(&s, "%s%s", s.len ? ", " : "", reduce_name(t->op));
+            what = what ? arena_printf(m->graph->arena, "%s, %s", what,
+                                       reduce_name(t->op))
+                        : reduce_name(t->op);
     }
-    const char *label = arena_printf(
-        m->graph->arena, "%s over the columns",
-        s.len ? buf_text(&s) : "values");
-    buf_free(&s);
-    return label;
+    return arena_printf(m->graph->arena, "%s over the columns",
+                        what ? what : "values");
 }
 
 static void put_bodies(Map *m)

@@ -1,6 +1,7 @@
 /* map_factor.c - what a walk has in registers for all its outputs: factors of
  * the window, and what sums begin with. */
 #include "family/map/map_walk.h"
+#include "emit/tree_quote.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,14 +18,17 @@ static bool uses_taps(const Walk *w, const Expr *e)
 static void put_taps(Walk *w, Buf *out, const char *type, const char *name,
                      const char *lanes, bool taps, Buf *in)
 {
+    Arena *a = w->m->graph->arena;
+    const char *r = "", *s = "";
     Buf row = {0};
 
-    buf_printf(out, "%s %s", type, name);
     if (taps)
-        buf_printf(out, "[%s]", walk_size(w, w->r->down.s));
+        r = arena_printf(a, "[%s]", walk_size(w, w->r->down.s));
     if (taps && w->tap_s)
-        buf_printf(out, "[%s]", walk_size(w, w->r->across.s));
-    buf_printf(out, "%s;\n", lanes);
+        s = arena_printf(a, "[%s]", walk_size(w, w->r->across.s));
+    PUT_QUOTE(out, a, "@type @name@@r@@s@@lanes@;\n", FILL("type", type),
+              FILL("name", name), FILL("r", r), FILL("s", s),
+              FILL("lanes", lanes));
     if (taps && w->tap_s) {
         walk_unrolled(w, &row, w->tap_s, walk_size(w, w->r->across.s), in);
         buf_free(in);
@@ -33,7 +37,7 @@ static void put_taps(Walk *w, Buf *out, const char *type, const char *name,
     if (taps)
         walk_unrolled(w, out, w->tap_r, walk_size(w, w->r->down.s), in);
     else
-        buf_puts(out, buf_text(in));
+        tree_print(out, tree_parse(a, buf_text(in), name));
     buf_free(in);
 }
 
@@ -55,7 +59,7 @@ static void put_early(Walk *w, Buf *out, const Expr *e)
     Arena *a = m->graph->arena;
     bool taps = uses_taps(w, e);
     int step;
-    Buf in = {0};
+    Buf in = {0}, at = {0};
 
     if (read_kind(m->graph, e, m->body.along, m->vec, &step) != READ_VECTOR ||
         step != m->vec || guard_truth(e->in) != ALWAYS || w->n_early == MOST)
@@ -67,9 +71,11 @@ static void put_early(Walk *w, Buf *out, const Expr *e)
     const char *one = arena_printf(a, "%s%s", raw, taps ? w->taps : "");
     CScope scope = cprint_open(p);
     walk_name_taps(w, w->tap_r, w->tap_s);
-    buf_printf(&in, "dcc_read(%s, &%s[", one, cprint_tensor(p, e->tensor));
-    cprint_at(&in, p, e->tensor, e->at);
-    buf_puts(&in, "]);\n");
+    cprint_at(&at, p, e->tensor, e->at);
+    PUT_QUOTE(&in, a, "dcc_read(@raw, &@tensor[@at]);\n", FILL("raw", one),
+              FILL("tensor", cprint_tensor(p, e->tensor)),
+              FILL("at", buf_text(&at)));
+    buf_free(&at);
     cprint_close(p, scope);
     put_taps(w, out, arena_printf(a, "dcc_vector<%s, VEC>",
                                   type_cname(e->tensor->type)),
@@ -103,14 +109,16 @@ static void put_factor(Walk *w, Buf *out, const Expr *e)
     CScope scope = cprint_open(&b->print);
     walk_name_taps(w, w->tap_r, w->tap_s);
     if (early)
-        buf_printf(&in, "dcc_load<VEC>(%s, %s.v);\n", array, early);
+        PUT_QUOTE(&in, m->graph->arena, "dcc_load<VEC>(@array, @early.v);\n",
+                  FILL("array", array), FILL("early", early));
     else if (kind == READ_VECTOR)
         body_load(b, &in, e, array);
     else if (lanes)
         window_lanes(m, &in, e, array);
     else
-        buf_printf(&in, "%s = %s;\n", array,
-                   cprint_bind(&in, &b->print, e, NULL));
+        PUT_QUOTE(&in, m->graph->arena, "@array = @value;\n",
+                  FILL("array", array),
+                  FILL("value", cprint_bind(&in, &b->print, e, NULL)));
     cprint_close(&b->print, scope);
     put_taps(w, out, cprint_ctype(e->type), name, lanes ? "[VEC]" : "", taps,
              &in);

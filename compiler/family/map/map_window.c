@@ -1,6 +1,7 @@
 /* map_window.c - pooling and depthwise windows: a thread's neighbouring outputs
  * share the inputs that it loads. */
 #include "family/map/map.h"
+#include "emit/tree_quote.h"
 
 #include <string.h>
 
@@ -149,17 +150,31 @@ static void put_accumulator(Map *m, Buf *out, int i)
 
     b->acc[i] = b->print.local[i] = text_of(
         m, arena_printf(m->graph->arena, "%s[%s]", name, m->turn));
-    buf_printf(out, "%s %s[TILE]%s", cprint_ctype(s->type), name,
-               m->vec > 1 ? "[VEC]" : "");
-    if (s->op == R_SUM) {
-        buf_puts(out, " = {};\n");
-    } else if (m->vec > 1) {
-        buf_printf(out, ";\nfor (int %s = 0; %s < TILE; ++%s)\n"
-                        "    dcc_fill(%s[%s], %s);\n",
-                   m->turn, m->turn, m->turn, name, m->turn, start);
-    } else {
-        buf_printf(out, ";\ndcc_fill(%s, %s);\n", name, start);
-    }
+    Arena *a = m->graph->arena;
+    const Fill fill[] = {FILL("type", cprint_ctype(s->type)),
+                         FILL("name", name), FILL("t", m->turn),
+                         FILL("start", start),
+                         FILL("lanes", m->vec > 1 ? "[VEC]" : "")};
+    const char *text = s->op == R_SUM ? "@type @name[TILE]@lanes@ = {};\n"
+                       : m->vec > 1
+                           ? "@type @name[TILE]@lanes@;\n"
+                             "for (int @t = 0; @t < TILE; ++@t)\n"
+                             "    dcc_fill(@name[@t], @start);\n"
+                           : "@type @name[TILE];\n"
+                             "dcc_fill(@name, @start);\n";
+    tree_print(out, tree_quote(a, text, fill, 5));
+}
+
+/* `body` for each @v of 0..size, unrolled. */
+static void put_each(Map *m, Buf *out, const char *v, const char *size,
+                     const Buf *body)
+{
+    PUT_QUOTE(out, m->graph->arena,
+              "#pragma unroll\n"
+              "for (int @v = 0; @v < @size; ++@v) {\n"
+              "    @BODY\n"
+              "}\n",
+              FILL("v", v), FILL("size", size), FILL("BODY", buf_text(body)));
 }
 
 void window_lanes(Map *m, Buf *out, const Expr *e, const char *array)
@@ -171,11 +186,11 @@ void window_lanes(Map *m, Buf *out, const Expr *e, const char *array)
     cprint_name(&b->print, b->along,
                 arena_printf(m->graph->arena, "(%s + %s)", b->base, b->lane));
     const char *value = cprint_bind(&in, &b->print, e, NULL);
-    buf_printf(&in, "%s[%s] = %s;\n", array, b->lane, value);
+    PUT_QUOTE(&in, m->graph->arena, "@array[@lane] = @value;\n",
+              FILL("array", array), FILL("lane", b->lane),
+              FILL("value", value));
     cprint_close(&b->print, scope);
-    put_loop(out, "#pragma unroll\n",
-             arena_printf(m->graph->arena, "for (int %s = 0; %s < VEC; ++%s)",
-                          b->lane, b->lane, b->lane), &in);
+    put_each(m, out, b->lane, "VEC", &in);
     buf_free(&in);
 }
 
@@ -192,8 +207,8 @@ static void put_input(Map *m, Buf *out, const Expr *e)
     const char *array = cprint_fresh(
         &b->print, arena_printf(m->graph->arena, "%s_frag",
                                 cprint_tensor(&b->print, e->tensor)));
-    body_declare(b, out, e->type, array, true);
-    buf_puts(out, ";\n");
+    PUT_QUOTE(out, m->graph->arena, "@type @array[VEC];\n",
+              FILL("type", cprint_ctype(e->type)), FILL("array", array));
     if (kind == READ_VECTOR)
         body_load(b, out, e, array);
     else
@@ -225,17 +240,18 @@ static void put_turns(Map *m, Buf *out, const int *step, int n,
     const char *s = cprint_var(&b->print, w->s);
 
     body_steps(b, &in, step, n, true);
-    if (w->stride > 1)
-        buf_printf(&body, "const int %s = %s - %lld * %s;\n", s, input,
-                   (long long)w->stride, m->turn);
-    else
-        buf_printf(&body, "const int %s = %s - %s;\n", s, input, m->turn);
-    put_loop(&body, "",
-             arena_printf(m->graph->arena, "if (%s >= 0 && %s < %s)", s, s,
-                          size), &in);
-    put_loop(out, "#pragma unroll\n",
-             arena_printf(m->graph->arena, "for (int %s = 0; %s < TILE; ++%s)",
-                          m->turn, m->turn, m->turn), &body);
+    Arena *a = m->graph->arena;
+    PUT_QUOTE(&body, a, "const int @s = @u - @apart@ @t;\n"
+                        "if (@s >= 0 && @s < @size) {\n"
+                        "    @BODY\n"
+                        "}\n",
+              FILL("s", s), FILL("u", input), FILL("t", m->turn),
+              FILL("apart", w->stride > 1
+                                ? arena_printf(a, "%lld * ",
+                                               (long long)w->stride)
+                                : ""),
+              FILL("size", size), FILL("BODY", buf_text(&in)));
+    put_each(m, out, m->turn, "TILE", &body);
     b->n_held = held;
     cprint_close(&b->print, scope);
     buf_free(&in);
@@ -267,9 +283,7 @@ void window_pass(Map *m, Buf *out)
     cprint_name(&b->print, w->s, input);
     put_inputs(m, &in, step, n);
     put_turns(m, &in, step, n, input);
-    put_loop(&loop, "#pragma unroll\n",
-             arena_printf(m->graph->arena, "for (int %s = 0; %s < SPAN; ++%s)",
-                          input, input, input), &in);
+    put_each(m, &loop, input, "SPAN", &in);
     map_loops(m, out, &loop, names, w->s);
     b->n_held = held;
     cprint_close(&b->print, scope);
@@ -296,8 +310,6 @@ void window_results(Map *m, Buf *out)
     body_steps(b, &in, step, n, true);
     b->n_held = held;
     cprint_close(&b->print, scope);
-    put_loop(out, "#pragma unroll\n",
-             arena_printf(m->graph->arena, "for (int %s = 0; %s < TILE; ++%s)",
-                          m->turn, m->turn, m->turn), &in);
+    put_each(m, out, m->turn, "TILE", &in);
     buf_free(&in);
 }
