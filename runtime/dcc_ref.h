@@ -161,7 +161,7 @@ static inline double dcc_mod(double a, double b)
     return b == 0 ? 0 : a - b * floor(a / b);
 }
 
-/* i32 arithmetic wraps where it is stored. */
+/* i32 arithmetic wraps: where it is stored, divided, compared, converted. */
 static inline int64_t dcc_wrap(int64_t a)
 {
     return (int32_t)(uint32_t)(uint64_t)a;
@@ -260,19 +260,25 @@ static inline dcc_pair dcc_p_mul(dcc_pair x, dcc_pair y)
                               (v == 0 ? 0 : DCC_REF_TINY));
 }
 
-/* Integers: the same without rounding. */
+/* Integers: the same without rounding; they wrap, if they are exact. */
 static inline dcc_pair dcc_p_iadd(dcc_pair x, dcc_pair y)
 {
+    if (x.e + y.e == 0)
+        return dcc_pair_of((double)dcc_wrap((int64_t)(x.v + y.v)), 0);
     return dcc_pair_of(x.v + y.v, x.e + y.e);
 }
 
 static inline dcc_pair dcc_p_isub(dcc_pair x, dcc_pair y)
 {
+    if (x.e + y.e == 0)
+        return dcc_pair_of((double)dcc_wrap((int64_t)(x.v - y.v)), 0);
     return dcc_pair_of(x.v - y.v, x.e + y.e);
 }
 
 static inline dcc_pair dcc_p_imul(dcc_pair x, dcc_pair y)
 {
+    if (x.e + y.e == 0 && fabs(x.v) <= 0x1p31 && fabs(y.v) <= 0x1p31)
+        return dcc_pair_of((double)dcc_wrap((int64_t)x.v * (int64_t)y.v), 0);
     return dcc_pair_of(x.v * y.v,
                        fabs(x.v) * y.e + fabs(y.v) * x.e + x.e * y.e);
 }

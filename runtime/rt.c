@@ -271,11 +271,20 @@ static dcc_status rt_upload_params(dcc_model *m, const RtSource *source)
     return status;
 }
 
+/* As a definition would store it. */
+static int32_t rt_saturated(double value, double lo, double hi)
+{
+    return value != value ? 0
+           : value < lo   ? (int32_t)lo
+           : value > hi   ? (int32_t)hi
+                          : (int32_t)value;
+}
+
 /* The initial value as an element; returns its bytes. */
 static size_t rt_element(dcc_type type, double value, unsigned char *out)
 {
     float f = (float)value;
-    int32_t i32 = (int32_t)value;
+    int32_t i32 = rt_saturated(value, -2147483648.0, 2147483647.0);
     uint16_t h = type == DCC_F16 ? dcc_float_to_half(f)
                                  : dcc_float_to_bfloat(f);
 
@@ -291,10 +300,10 @@ static size_t rt_element(dcc_type type, double value, unsigned char *out)
         memcpy(out, &h, 2);
         break;
     case DCC_I8:
-        out[0] = (unsigned char)(int8_t)i32;
+        out[0] = (unsigned char)(int8_t)rt_saturated(value, -128, 127);
         break;
     case DCC_U8:
-        out[0] = (unsigned char)i32;
+        out[0] = (unsigned char)rt_saturated(value, 0, 255);
         break;
     case DCC_BOOL:
         out[0] = value != 0;

@@ -100,6 +100,11 @@ const char *cprint_ctype(Type t)
     return type_is_float(t) ? "float" : t == T_BOOL ? "bool" : "int";
 }
 
+const char *cprint_arg_ctype(Type t)
+{
+    return type_is_float(t) ? "float" : "int";
+}
+
 /* ---- text with precedence ---------------------------------------------- */
 
 Text text_take(CPrint *p, Buf *b, int prec)

@@ -114,6 +114,8 @@ void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
 const char *cprint_tensor(const CPrint *p, const Tensor *t);
 /* float, int or bool: what a value of type t is computed in. */
 const char *cprint_ctype(Type t);
+/* What an argmax over values of type t compares: float or int. */
+const char *cprint_arg_ctype(Type t);
 /* The start value of a reduction: "0.0f", "-INFINITY", "INT_MIN"... */
 const char *cprint_identity(Reduce r, Type t);
 /* acc with one more value: `acc += x;`, `acc = fmaxf(acc, x);`, ... x is any

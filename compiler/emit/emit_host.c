@@ -57,10 +57,12 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
     put_list(&line, t->dim, t->rank);
     buf_puts(&line, ", ");
     put_list(&line, t->stride, t->rank);
-    buf_printf(&line, ", %s, %zu, %d, %lld, %lld, %.17g},",
+    buf_printf(&line, ", %s, %zu, %d, %lld, %lld, ",
                place_enum(t->place), t->offset, step,
                t->promised ? (long long)t->lo : 0,
-               t->promised ? (long long)t->hi : 0, t->init);
+               t->promised ? (long long)t->hi : 0);
+    escape_number(&line, t->init);
+    buf_puts(&line, "},");
     size_t from = b->len;
     cprint_lines(b, buf_text(&line), 4);
     cprint_settle(b, from);

@@ -1,4 +1,5 @@
 /* lower.c - the driver: models, frames of names, statements. */
+#include "graph/fold.h"
 #include "lower/lower_priv.h"
 
 #include "support/map.h"
@@ -373,7 +374,8 @@ static void lower_state(Lower *l, const AstStmt *s)
         Value v = const_eval(l, s->state);
         if (v.kind == V_STR || v.kind == V_LIST)
             diag_error(l->d, s->state->at, "a state begins as a number");
-        t->init = v.x;
+        /* as a definition stores it; f32 keeps the digits that it was given */
+        t->init = t->type == T_F32 ? v.x : fold_round(v.x, t->type);
     }
     const char *path = lower_path(l, t->path, t->name);
     for (int i = 0; i < l->g->n_state; i++) {

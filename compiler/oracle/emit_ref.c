@@ -147,9 +147,10 @@ static void print_tensor(Ref *r, const Tensor *t)
     for (int d = 0; d < t->rank; d++)
         buf_printf(r->b, "%s%" PRId64, d ? ", " : "", t->dim[d]);
     buf_printf(r->b, "%s}, .lo = %" PRId64 ", .hi = %" PRId64
-                     ", .fan_in = %" PRId64 ",\n     .init = %.17g, "
-                     ".prev = %d, .next = %d},\n",
-               t->rank ? "" : "0", lo, hi, fan_in(t), t->init,
+                     ", .fan_in = %" PRId64 ",\n     .init = ",
+               t->rank ? "" : "0", lo, hi, fan_in(t));
+    escape_number(r->b, t->init);
+    buf_printf(r->b, ", .prev = %d, .next = %d},\n",
                tensor_number(g, t->prev),
                is_state(g, t) ? last_version(g, t) : -1);
 }

@@ -226,13 +226,34 @@ static void number(Buf *b, double v, bool is_float)
     buf_printf(b, "%s%s", s, strpbrk(s, ".e") ? "" : ".0");
 }
 
+/* An int64_t that i32 arithmetic may have left beyond 32 bits. */
+static bool unwrapped(const Expr *e)
+{
+    bool op = (e->kind == E_BINARY || e->kind == E_UNARY) && whole(e);
+
+    return op && (e->fn == F_ADD || e->fn == F_SUB || e->fn == F_MUL ||
+                  e->fn == F_NEG);
+}
+
+/* e where its value counts, and not its last 32 bits alone. */
+static void value(Buf *b, RefText *r, const Expr *e, int prec)
+{
+    if (!unwrapped(e)) {
+        ref_expr(b, r, e, prec);
+        return;
+    }
+    buf_puts(b, "dcc_wrap(");
+    ref_expr(b, r, e, REF_ANY);
+    buf_putc(b, ')');
+}
+
 static void operand(Buf *b, RefText *r, const Expr *e, int prec, bool as_double)
 {
     if (as_double && !type_is_float(e->type)) {
         buf_puts(b, "(double)");
         prec = REF_UNARY;
     }
-    ref_expr(b, r, e, prec);
+    value(b, r, e, prec);
 }
 
 static void plain_call(Buf *b, RefText *r, const Expr *e, const char *name)
@@ -240,7 +261,7 @@ static void plain_call(Buf *b, RefText *r, const Expr *e, const char *name)
     buf_printf(b, "%s(", name);
     for (int i = 0; i < func_arity(e->fn); i++) {
         buf_puts(b, i ? ", " : "");
-        ref_expr(b, r, e->arg[i], REF_ANY);
+        value(b, r, e->arg[i], REF_ANY);
     }
     buf_putc(b, ')');
 }
@@ -265,6 +286,10 @@ static void plain_func(Buf *b, RefText *r, const Expr *e, int prec)
     if (func_arity(e->fn) == 1) {
         buf_puts(b, f->plain);
         ref_expr(b, r, e->arg[0], REF_ATOM);
+    } else if (unwrapped(e)) {
+        ref_expr(b, r, e->arg[0], f->prec);
+        buf_printf(b, " %s ", f->plain);
+        ref_expr(b, r, e->arg[1], f->prec + 1);
     } else {
         operand(b, r, e->arg[0], f->prec + (f->prec < REF_SUM), divide);
         buf_printf(b, " %s ", f->plain);
@@ -283,16 +308,16 @@ static void plain_cast(Buf *b, RefText *r, const Expr *e, int prec)
 
     if (e->type == T_BOOL) {
         buf_puts(b, "(");
-        ref_expr(b, r, a, REF_EQ + 1);
+        value(b, r, a, REF_EQ + 1);
         buf_puts(b, " != 0)");
     } else if (e->type == T_F32) {
         buf_puts(b, prec > REF_UNARY ? "(" : "");
         buf_puts(b, "(double)(float)");
-        ref_expr(b, r, a, REF_ATOM);
+        value(b, r, a, REF_ATOM);
         buf_puts(b, prec > REF_UNARY ? ")" : "");
     } else {
         buf_printf(b, "%s(", round[e->type]);
-        ref_expr(b, r, a, REF_ANY);
+        value(b, r, a, REF_ANY);
         buf_putc(b, ')');
     }
 }

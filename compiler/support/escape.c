@@ -1,6 +1,7 @@
 #include "escape.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 /* The length of the UTF-8 sequence of a printable character beyond ASCII at s,
@@ -81,6 +82,16 @@ const char *escape_ascii(Arena *a, const char *s)
 
     comment(&b, s, true);
     return buf_take(&b, a);
+}
+
+void escape_number(Buf *b, double x)
+{
+    if (isnan(x))
+        buf_puts(b, "NAN");
+    else if (isinf(x))
+        buf_puts(b, x < 0 ? "-INFINITY" : "INFINITY");
+    else
+        buf_printf(b, "%.17g", x);
 }
 
 const char *escape_word(Arena *a, const char *s)

@@ -13,6 +13,8 @@ void escape_string(Buf *b, const char *s);
 void escape_comment(Buf *b, const char *s);
 /* The same in ASCII alone, for text that is still being made (names.h). */
 const char *escape_ascii(Arena *a, const char *s);
+/* A double as C reads it back, infinite or not. */
+void escape_number(Buf *b, double x);
 /* As one word of a line: blanks and what separates words are %NN. */
 const char *escape_word(Arena *a, const char *s);
 

@@ -267,7 +267,7 @@ void body_accumulator(Body *b, Buf *out, int i, bool lanes)
     b->print.local[i] = b->acc[i];
     if (s->op == R_ARGMAX) {
         start = arena_printf(b->graph->arena, "{%s, DCC_NO_INDEX}", start);
-        buf_printf(out, "dcc_arg<%s> %s%s", cprint_ctype(t), name,
+        buf_printf(out, "dcc_arg<%s> %s%s", cprint_arg_ctype(t), name,
                    vector ? "[VEC]" : "");
         b->print.local[i] =
             arena_printf(b->graph->arena, "%s.index", b->acc[i]);
@@ -411,7 +411,7 @@ static void put_argmax(Body *b, Buf *in, int i, const char *value)
     }
     cprint_idx(&at, &b->print, index, 0);
     buf_printf(in, "%s = dcc_op_argmax::apply(%s, dcc_arg<%s>{%s, %s});\n",
-               b->acc[i], b->acc[i], cprint_ctype(s->value->type), value,
+               b->acc[i], b->acc[i], cprint_arg_ctype(s->value->type), value,
                buf_text(&at));
     buf_free(&at);
 }

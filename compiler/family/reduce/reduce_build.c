@@ -495,7 +495,7 @@ static void put_apply(Buf *out, const Step *s, const char *acc,
 static const char *partial_type(RowReduce *r, const Step *s)
 {
     return s->op == R_ARGMAX
-               ? text(r, "dcc_arg<%s>", cprint_ctype(s->value->type))
+               ? text(r, "dcc_arg<%s>", cprint_arg_ctype(s->value->type))
                : cprint_ctype(s->type);
 }
 
