@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times every kernel of some models alone, beside what dcc predicted.
 
-    tests/gpu/profile.py --dcc build/dcc --cases bert_base.f16.b8,... --json F
+    tests/gpu/launches.py --dcc build/dcc --cases bert_base.f16.b8,... --json F
 
 For each case (MODEL.TYPE.bBATCH) dcc emits a program, nvcc builds it (all in
 parallel), and its --profile times each step in a CUDA graph of its own.  The
