@@ -154,8 +154,7 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     c->us = d->launch_us + c->latency + most;
 }
 
-/* More than stays in the L2 until it is read. */
-static bool too_large(double bytes)
+bool model_too_large(double bytes)
 {
     return bytes > 24 << 20;
 }
@@ -168,19 +167,19 @@ static double whole_bytes(const Tensor *t)
 bool model_in_hbm(const Tensor *t)
 {
     return tensor_is_constant(t) || t->role == ROLE_INPUT ||
-           too_large(whole_bytes(t));
+           model_too_large(whole_bytes(t));
 }
 
 bool model_leaves(const Tensor *t)
 {
-    return t->role == ROLE_OUTPUT || too_large(whole_bytes(t));
+    return t->role == ROLE_OUTPUT || model_too_large(whole_bytes(t));
 }
 
 /* Bytes that pass the L2: of weights and of what is too large to stay there
  * all, of the rest half. */
 static double hbm_share(const Tensor *t, double bytes)
 {
-    return tensor_is_constant(t) || too_large(bytes) ? bytes : bytes * 0.5;
+    return tensor_is_constant(t) || model_too_large(bytes) ? bytes : bytes * 0.5;
 }
 
 typedef struct Touched {

@@ -41,6 +41,8 @@ typedef struct Work {
 
 void model_cost(const Device *d, const Work *w, Cost *c);
 
+/* More than stays in the L2 until it is read. */
+bool model_too_large(double bytes);
 /* Whether a run finds t in HBM: weights, inputs, and what is too large to have
  * stayed in the L2 since it was made. */
 bool model_in_hbm(const Tensor *t);

@@ -4,6 +4,7 @@
 #include "group/fuse.h"
 #include "rewrite/hoist.h"
 #include "rewrite/inplace.h"
+#include "rewrite/levels.h"
 #include "rewrite/phase.h"
 
 #include <math.h>
@@ -345,6 +346,7 @@ void tidy(Graph *g)
     simplify_views(g);
     simplify_factors(g);
     split_phases(g);
+    split_long_reductions(g);
     simplify_dead(g);
 }
 

@@ -348,6 +348,33 @@ void reduce_traffic(const RowReduce *r, Traffic *t)
                    (r->threads * thread_overhead(r) + BLOCK_OVERHEAD);
 }
 
+/* Bytes that come from HBM once more for each pass that reads the columns
+ * again: all, if those of the rows that are under way at a time do not stay in
+ * the L2. */
+static double read_again(const RowReduce *r, const Device *d, double in)
+{
+    double blocks = block_count(r);
+    double under_way = fmin(blocks, (double)d->sms * d->threads_sm /
+                                        r->threads);
+
+    if (r->keep || r->plan.passes < 2 ||
+        !model_too_large(in * under_way / blocks))
+        return 0;
+    return in * (r->plan.passes - 1);
+}
+
+/* What runs of less than a line cost of the memory's bandwidth, as a factor. */
+static double narrow_runs(const RowReduce *r)
+{
+    enum { LINE = 128, BETWEEN = 14 }; /* bytes' worth of going on to another */
+    const Expr *read = main_read(r->group);
+
+    if (r->mode != MODE_COLUMNS || !read)
+        return 1;
+    double run = (double)r->share * r->vec * type_bytes(read->tensor->type);
+    return run < LINE ? 1 + BETWEEN / run - (double)BETWEEN / LINE : 1;
+}
+
 static void reduce_cost(Graph *g, const Group *gr, const Options *o,
                         const Variant *v, Cost *c)
 {
@@ -357,7 +384,8 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
     reduce_plan(&r, g, gr, v);
     reduce_traffic(&r, &t);
     double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
-    double blocks = block_count(&r);
+    double blocks = block_count(&r), in;
+    double bytes = model_group_bytes(g, gr, &in, NULL);
     if (blocks > INT32_MAX) {
         *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
         return;
@@ -378,7 +406,8 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
         .padded_flops = t.flops * fmax(1, idle) + t.overhead,
         .efficiency = 0.7,
         .special = t.special * fmax(1, idle),
-        .hbm_bytes = model_group_bytes(g, gr, NULL, NULL),
+        .hbm_bytes = (bytes + read_again(&r, o->device, in)) *
+                     narrow_runs(&r),
         .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
         .scatter = t.scatter,
         .smem_bytes = smem,

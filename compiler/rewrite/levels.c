@@ -1,0 +1,358 @@
+#include "rewrite/levels.h"
+
+#include "rewrite/normalise.h"
+#include "rewrite/simplify.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    FEW = 8192,       /* results that leave a GPU idle */
+    LONG = 1 << 15,   /* terms that do not stay on chip until they are reread */
+    APART = 1 << 11,  /* the same where they are not neighbours in memory */
+    WORTH = 1 << 22,  /* terms of all results: less is read in a launch's time */
+    PIECE = 1024,     /* terms at most of a piece, which stay in registers */
+    PIECE_APART = 256, /* the same of columns */
+    LEAST = 64        /* and at least */
+};
+
+typedef struct Levels {
+    Graph *g;
+    Stmt *sum;       /* s */
+    Stmt *squares;   /* q, or NULL */
+    const Expr *mean; /* q's read of m */
+    const Var *outer[MAX_RANK]; int n_outer; /* which piece */
+    const Var *inner[MAX_RANK]; int n_inner; /* of a piece */
+    int64_t most;    /* terms of a piece */
+    Subst split;     /* of the variable of which both have a part */
+    int64_t piece;   /* terms */
+} Levels;
+
+static int64_t extents(const Var *const *v, int n)
+{
+    int64_t e = 1;
+
+    for (int i = 0; i < n && e < (int64_t)1 << 40; i++)
+        e *= v[i]->extent;
+    return e;
+}
+
+/* ---- finding */
+
+static bool plain_store(const Stmt *s)
+{
+    if (s->where.n || s->n_out != s->tensor->rank)
+        return false;
+    for (int d = 0; d < s->n_out; d++)
+        if (s->out[d]->extent > 1 ? idx_is_var(s->store[d]) != s->out[d]
+                                  : s->store[d]->n || s->store[d]->k)
+            return false;
+    return true;
+}
+
+typedef struct Reuse {
+    const Stmt *s;
+    bool found;
+} Reuse;
+
+/* A read of which one element serves several terms or results. */
+static void note_reuse(const Expr *e, void *ctx)
+{
+    Reuse *r = ctx;
+    const Stmt *s = r->s;
+    bool red = false, all = true;
+
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < s->n_red; i++) {
+        bool uses = s->red[i]->extent == 1 || expr_uses(e, s->red[i]);
+        red |= uses && s->red[i]->extent > 1;
+        all &= uses;
+    }
+    for (int i = 0; i < s->n_out; i++)
+        all &= s->out[i]->extent == 1 || expr_uses(e, s->out[i]);
+    r->found |= red && !all;
+}
+
+typedef struct Apart {
+    const Stmt *s;
+    bool found;
+} Apart;
+
+/* A read whose neighbours in memory belong to other results. */
+static void note_apart(const Expr *e, void *ctx)
+{
+    Apart *a = ctx;
+
+    if (e->kind != E_READ || !e->tensor->rank)
+        return;
+    const Var *v = idx_is_var(e->at[e->tensor->rank - 1]);
+    bool summed = false, result = false;
+    for (int i = 0; i < a->s->n_red; i++)
+        summed |= expr_uses(e, a->s->red[i]);
+    for (int i = 0; v && i < a->s->n_out; i++)
+        result |= v == a->s->out[i] && v->extent > 1;
+    a->found |= summed && result;
+}
+
+/* *most: terms of a piece. */
+static bool is_long(const Stmt *s, int64_t *most)
+{
+    int64_t rows = extents(s->out, s->n_out), cols = extents(s->red, s->n_red);
+    Reuse r = {s, false};
+    Apart a = {s, false};
+
+    expr_visit(s->value, note_apart, &a);
+    if ((s->op != R_SUM && s->op != R_MAX && s->op != R_MIN) || s->notes ||
+        s->when != WHEN_RUN || !plain_store(s) || rows > FEW ||
+        cols < (a.found ? APART : LONG) ||
+        rows * cols < WORTH || s->tensor->prev ||
+        (s->tensor->role != ROLE_TEMP && s->tensor->role != ROLE_OUTPUT))
+        return false;
+    *most = a.found ? PIECE_APART : PIECE;
+    expr_visit(s->value, note_reuse, &r);
+    return !r.found;
+}
+
+static const Stmt *writer(const Graph *g, const Tensor *t)
+{
+    Stmt *s = NULL;
+
+    return tensor_writers(g, t, &s) == 1 ? s : NULL;
+}
+
+/* m = s / n, element by element? */
+static bool is_mean(const Graph *g, const Tensor *m, const Stmt *sum)
+{
+    const Stmt *s = writer(g, m);
+    double n = (double)extents(sum->red, sum->n_red), by;
+
+    if (!s || s->op != R_NONE || !plain_store(s) || m->type != T_F32 ||
+        s->value->kind != E_BINARY || s->n_out != sum->n_out)
+        return false;
+    const Expr *a = s->value->arg[0], *b = s->value->arg[1];
+    if (s->value->fn == F_MUL && a->kind == E_CONST) {
+        const Expr *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (a->kind != E_READ || a->tensor != sum->tensor || b->kind != E_CONST)
+        return false;
+    for (int d = 0; d < a->tensor->rank; d++)
+        if (a->at[d] != s->store[d])
+            return false;
+    by = s->value->fn == F_MUL ? b->num * n
+         : s->value->fn == F_DIV ? n / b->num : 0;
+    return fabs(by - 1) < 1e-6;
+}
+
+/* sum's term in other's variables; NULL if they differ in number. */
+static const Expr *term_of(Graph *g, const Stmt *sum, const Stmt *other)
+{
+    Subst s[2 * MAX_RANK];
+    int n = 0;
+
+    if (sum->n_out != other->n_out || sum->n_red != other->n_red ||
+        sum->n_out > MAX_RANK || sum->n_red > MAX_RANK)
+        return NULL;
+    for (int i = 0; i < sum->n_out + sum->n_red; i++) {
+        int k = i - sum->n_out;
+        const Var *a = k < 0 ? sum->out[i] : sum->red[k];
+        const Var *b = k < 0 ? other->out[i] : other->red[k];
+        if (a->extent != b->extent)
+            return NULL;
+        s[n++] = (Subst){a, idx_var(g->pool, b)};
+    }
+    return expr_subst(g, sum->value, s, n);
+}
+
+/* Is q the sum of squares about the mean of what `sum` sums up? */
+static bool is_squares(Levels *l, const Stmt *q)
+{
+    const Expr *v = q->value;
+
+    if (q->op != R_SUM || q->notes || !plain_store(q) ||
+        q->tensor->prev || v->kind != E_BINARY ||
+        v->fn != F_MUL || v->arg[2] || !expr_equal(v->arg[0], v->arg[1]))
+        return false;
+    v = v->arg[0];
+    if (v->kind != E_BINARY || v->fn != F_SUB || v->arg[1]->kind != E_READ ||
+        v->arg[1]->in.n || !is_mean(l->g, v->arg[1]->tensor, l->sum))
+        return false;
+    for (int d = 0; d < q->n_out; d++)
+        if (v->arg[1]->at[d] != q->store[d])
+            return false;
+    const Expr *term = term_of(l->g, l->sum, q);
+    l->mean = v->arg[1];
+    return term && expr_equal(term, v->arg[0]);
+}
+
+static void find_squares(Levels *l)
+{
+    Graph *g = l->g;
+
+    if (l->sum->op != R_SUM || l->sum->tensor->type != T_F32)
+        return;
+    for (int i = 0; i < g->n_stmt && !l->squares; i++)
+        if (g->stmt[i] != l->sum && is_squares(l, g->stmt[i]))
+            l->squares = g->stmt[i];
+}
+
+/* ---- pieces */
+
+static int64_t largest_divisor(int64_t n, int64_t most)
+{
+    for (int64_t d = most < n ? most : n; d > 1; d--)
+        if (n % d == 0)
+            return d;
+    return 1;
+}
+
+/* A piece is the fastest variables and a part of the next. */
+static bool choose_pieces(Levels *l)
+{
+    const Stmt *s = l->sum;
+    IdxPool *pool = l->g->pool;
+    int i = s->n_red - 1;
+
+    l->piece = 1;
+    for (; i >= 0 && l->piece * s->red[i]->extent <= l->most; i--) {
+        l->inner[l->n_inner++] = s->red[i];
+        l->piece *= s->red[i]->extent;
+    }
+    int64_t d = i < 0 ? 1 : largest_divisor(s->red[i]->extent,
+                                            l->most / l->piece);
+    if (d > 1) {
+        const Var *v = s->red[i--];
+        const Var *high = idx_new_var(pool, v->name, v->extent / d);
+        const Var *low = idx_new_var(pool, v->name, d);
+        l->split = (Subst){v, idx_add(pool, idx_scale(pool, idx_var(pool, high),
+                                                      d),
+                                      idx_var(pool, low))};
+        l->inner[l->n_inner++] = low;
+        l->outer[l->n_outer++] = high;
+        l->piece *= d;
+    }
+    for (; i >= 0; i--)
+        l->outer[l->n_outer++] = s->red[i];
+    return l->piece >= LEAST && l->n_outer > 0 &&
+           l->n_outer + s->n_out <= MAX_RANK;
+}
+
+/* ---- rewriting */
+
+/* A tensor of a value for each piece and result, and a statement about it
+ * before position `at`; its op is the caller's. */
+static Stmt *piece_stmt(Levels *l, int at, const Stmt *like, const Expr *value)
+{
+    Graph *g = l->g;
+    Stmt *s = stmt_insert(g, at);
+    int id = s->id, n = l->n_outer + like->n_out;
+    int64_t dim[MAX_RANK];
+
+    *s = *like;
+    s->id = id;
+    s->out = arena_array(g->arena, const Var *, n);
+    s->store = arena_array(g->arena, const Idx *, n);
+    for (int i = 0; i < n; i++) {
+        s->out[i] = i < l->n_outer ? l->outer[l->n_outer - 1 - i]
+                                   : like->out[i - l->n_outer];
+        s->store[i] = idx_var(g->pool, s->out[i]);
+        dim[i] = s->out[i]->extent;
+    }
+    s->n_out = n;
+    s->red = arena_array(g->arena, const Var *, l->n_inner);
+    for (int i = 0; i < l->n_inner; i++)
+        s->red[i] = l->inner[l->n_inner - 1 - i];
+    s->n_red = l->n_inner;
+    s->tensor = graph_tensor(g, like->tensor->name, like->tensor->type, n, dim);
+    s->tensor->path = like->tensor->path;
+    s->tensor->when = like->tensor->when;
+    s->tensor->at = like->tensor->at;
+    s->value = value;
+    return s;
+}
+
+static const Expr *at_piece(Graph *g, const Stmt *s)
+{
+    return expr_read(g, s->tensor, s->store, (Guard){0}, NULL);
+}
+
+static const Expr *in_pieces(Levels *l, const Expr *e)
+{
+    return l->split.var ? expr_subst(l->g, e, &l->split, 1) : e;
+}
+
+/* The second level: s's terms are those of the pieces. */
+static void over_pieces(Levels *l, Stmt *s, const Expr *value)
+{
+    s->red = arena_array(l->g->arena, const Var *, l->n_outer);
+    for (int i = 0; i < l->n_outer; i++)
+        s->red[i] = l->outer[l->n_outer - 1 - i];
+    s->n_red = l->n_outer;
+    s->value = value;
+}
+
+static const Expr *square(Graph *g, const Expr *e)
+{
+    return expr_binary(g, F_MUL, e, e, T_F32);
+}
+
+/* q_b, and q of all q_b; `part` has the pieces' sums. */
+static void rewrite_squares(Levels *l, int at, const Stmt *part,
+                            const Expr *term)
+{
+    Graph *g = l->g;
+    Stmt *q = l->squares;
+    Subst rows[MAX_RANK];
+
+    /* the pieces' statements are in sum's variables */
+    for (int i = 0; i < q->n_out; i++)
+        rows[i] = (Subst){q->out[i], idx_var(g->pool, l->sum->out[i])};
+    const Expr *m = expr_subst(g, l->mean, rows, q->n_out);
+    const Expr *per = expr_const(g, 1.0 / (double)l->piece, T_F32);
+    Stmt *mean = piece_stmt(l, at, part,
+                            expr_binary(g, F_MUL, at_piece(g, part), per,
+                                        T_F32));
+    mean->op = R_NONE;
+    mean->red = NULL;
+    mean->n_red = 0;
+    const Expr *mb = at_piece(g, mean);
+    Stmt about = *q;
+    about.out = l->sum->out;
+    Stmt *squares = piece_stmt(l, at + 1, &about,
+                               square(g, expr_binary(g, F_SUB, term, mb,
+                                                     T_F32)));
+    const Expr *off = expr_binary(g, F_SUB, mb, m, T_F32);
+    off = expr_binary(g, F_MUL, square(g, off),
+                      expr_const(g, (double)l->piece, T_F32), T_F32);
+    const Expr *all = expr_binary(g, F_ADD, at_piece(g, squares), off, T_F32);
+    for (int i = 0; i < q->n_out; i++)
+        rows[i] = (Subst){l->sum->out[i], idx_var(g->pool, q->out[i])};
+    over_pieces(l, q, expr_subst(g, all, rows, q->n_out));
+}
+
+static void split(Levels *l, int at)
+{
+    Graph *g = l->g;
+    Stmt *s = l->sum;
+    const Expr *term = in_pieces(l, s->value);
+    Stmt *part = piece_stmt(l, at, s, term);
+
+    if (l->squares)
+        rewrite_squares(l, at + 1, part, term);
+    over_pieces(l, s, at_piece(g, part));
+}
+
+void split_long_reductions(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        Levels l = {.g = g, .sum = g->stmt[i]};
+        if (!is_long(l.sum, &l.most) || !choose_pieces(&l))
+            continue;
+        int before = g->n_stmt;
+        find_squares(&l);
+        split(&l, i);
+        i += g->n_stmt - before;
+    }
+}
