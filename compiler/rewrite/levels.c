@@ -10,7 +10,7 @@ enum {
     FEW = 8192,       /* results that leave a GPU idle */
     LONG = 1 << 15,   /* terms that do not stay on chip until reread */
     APART = 1 << 11,  /* the same where they are not neighbours in memory */
-    WORTH = 1 << 22,  /* terms of all results: less is read in a launch's time */
+    WORTH = 1 << 22,  /* terms of all: less is read in a launch's time */
     PIECE = 1024,     /* terms at most of a piece, which stay in registers */
     PIECE_APART = 256, /* the same of columns */
     LEAST = 64        /* and at least */
