@@ -179,7 +179,8 @@ bool model_leaves(const Tensor *t)
  * all, of the rest half. */
 static double hbm_share(const Tensor *t, double bytes)
 {
-    return tensor_is_constant(t) || model_too_large(bytes) ? bytes : bytes * 0.5;
+    return tensor_is_constant(t) || model_too_large(bytes) ? bytes
+                                                          : bytes * 0.5;
 }
 
 typedef struct Touched {
