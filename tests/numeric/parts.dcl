@@ -1,21 +1,14 @@
 // Definitions of parts, which make one tensor
 model pt_slices { input a : f16[3, 8]; input x : f16[3, 4, 8];
   t[b, 0, d] = a[b, d]; t[b, s in 1..5, d] = x[b, s - 1, d] * 2; output t; }
-model pt_radix { input x : f32[3, 5, 4]; z[b, i * 4 + j] = x[b, i, j] + 1; output z; }
 model pt_radix_sum { input x : f16[6, 16]; param w : f16[20, 16]; z[b / 2, b % 2, j] = sum(k) x[b, k] * w[j, k]; output z; }
 model pt_interleave { input x : f32[7]; input y : f32[7]; t[2 * i] = x[i]; t[2 * i + 1] = y[i] * 2; output t; output u = t + 1; }
 model pt_flip { input x : f32[9, 3]; t[8 - i, j] = x[i, j]; output t; output s[j] = t[0, j]; }
-model pt_base { input x : f32[4]; t : f32[10] = 1; t[2 * i + 1] = x[i]; output y = t * 2; }
-model pt_base_range { input x : f32[4]; input z : f32[10]; t = z * 2; t[i in 3..7] = x[i - 3]; output t; }
 model pt_base_radix { input x : f32[3, 4]; t : f32[5, 20] = 0; t[i + 1, 2 * j] = x[i, j]; t[i in 0..3, 2 * j + 11] = x[i, j]; output t; }
 model pt_loop { input x : f16[6, 8]; h = x * 1; for l in 0..5 { h[b, d] : f16 = h[b, d] * 0.5 + x[l, d]; y[l, b, d] = h[b, d]; } output y; }
 model pt_recurrence { input x : f32[6]; t : f32[6] = 0; t[0] = x[0]; for l in 1..6 { t[l] = t[l - 1] * 0.5 + x[l]; } output t; }
-model pt_diagonal { input x : f32[6]; t : f32[6, 6] = 0; t[i, i] = x[i]; output t; }
 model pt_reduce { input x : f16[8, 32]; t[i, 0] = max(j) x[i, j]; t[i, 1] = sum(j) x[i, j]; t[i, 2] = min(j) x[i, j]; output t; }
 model pt_product { input x : f16[64, 64]; param w : f16[64, 64]; param v : f16[32, 64]; t[i, j in 0..64] = sum(k) x[i, k] * w[j, k]; t[i, j in 64..96] = relu(sum(k) x[i, k] * v[j - 64, k]); output t; output s[i] : f32 = mean(j) t[i, j]; }
 model pt_first_plain { input x : f32[3]; input y : f32[4]; t[i] = x[i]; t[i in 3..7] = y[i - 3]; output t; }
 model pt_index { input x : f32[20]; t[0] = 3; t[i in 1..5] = 4 * i; output y[i] = x[t[i]]; }
-model pt_odd { input x : f32[3]; z[3 * i] = x[i]; z[3 * i + 1] = x[i] + 1; z[3 * i + 2] = x[i] + 2; output z; }
-model pt_state { input x : f32[2, 3]; state k : f32[2, 6]; y[b, d] = k[b, d]; k[b, 2 * d] = x[b, d]; output y; }
 model pt_state_radix { input x : f32[2, 3, 2]; state k : f32[2, 6] = 1; y[b, d] = k[b, d]; k[b, 2 * d + e] = x[b, d, e] + k[b, 2 * d + e]; output y; }
-model pt_state_range { input x : f32[2, 3]; state k : f32[2, 6] = 1; y[b, d] = k[b, d]; k[b, d in 2..5] = x[b, d - 2]; output y; }

@@ -4,6 +4,4 @@ model tr_suffix { input x : f16[40, 8]; output y[d in 0..40, j] : f32 = max(k in
 model tr_mean { input x : f32[5, 40]; output y[b, d in 0..40] = mean(k in max(d - 3, 0)..min(d + 4, 40)) x[b, k]; }
 model tr_triangle { input a : f16[64, 64]; input x : f16[64, 32]; output y[i, j] = sum(k in 0..i + 1) a[i, k] * x[k, j]; }
 model tr_lengths { input n : i32[6] in 0..41; input x : f32[6, 40, 5]; output y[b, d] = sum(s in 0..n[b]) x[b, s, d]; output m[b, d] = max(s in 0..n[b]) x[b, s, d]; }
-model tr_inner { input x : f32[12, 12]; output y[] = sum(i, j in 0..i + 1) x[i, j]; output p[i] = prod(j in i..12) x[j, i]; }
-model tr_softmax { input x : f16[9, 20]; m[i] = max(j in 0..i + 1) x[i, j]; s[i] : f32 = sum(j in 0..i + 1) exp(f32(x[i, j]) - m[i]); output y[i, j] : f32 = j <= i ? exp(f32(x[i, j]) - m[i]) / s[i] : 0; }
 model tr_empty { input x : i8[5, 7]; output y[i] = max(k in 0..i) x[i, k]; output z[i] = min(k in i..4) x[i, k]; output s[i] = sum(k in 0..i - 2) x[i, k]; }

@@ -1,14 +1,10 @@
 // Stores where data say: of equal places the last, or the sum
 model sc_last { input ids : i32[30] in 0..9; input x : f32[30, 5]; t : f32[9, 5] = 0; t[ids[i], j] = x[i, j]; output t; }
-model sc_sum { input ids : i32[30] in 0..9; input x : f32[30, 5]; t : f32[9, 5] = 0; t[ids[i], j] += x[i, j]; output t; }
 model sc_out { input ids : i32[30] in -3..12; input x : f32[30, 5]; input z : f32[9, 5]; t = z; t[ids[i], j] = x[i, j]; u = t; u[ids[i], j] += x[i, j]; output u; }
 model sc_two { input a : i32[4, 6] in 0..5; input b : i32[4, 6] in 0..7; input x : f16[4, 6, 16]; t : f16[5, 7, 16] = 0; t[a[i, j], b[i, j], d] = x[i, j, d]; output t; }
-model sc_batch { input p : i32[4] in 0..7; input x : f16[4, 16]; t : f16[4, 7, 16] = -1; t[b, p[b], d] = x[b, d]; output t; }
 model sc_batch_many { input p : i32[4, 3] in 0..7; input x : f16[4, 3]; t : f16[4, 7] = -1; t[b, p[b, i]] = x[b, i]; output t; }
-model sc_batch_sum { input p : i32[4, 9] in 0..7; input x : f32[4, 9]; t : f32[4, 7] = 1; t[b, p[b, i]] += x[b, i]; output t; }
 model sc_pos { input pos : i32 in 0..7; input x : f32[5]; t : f32[7, 5] = 0; t[pos, d] = x[d]; output t; }
 model sc_histogram { input x : i32[100] in 0..10; h : i32[10] = 0; h[x[i]] += 1; output h; }
 model sc_overlap_add { input x : f32[4, 3]; t : f32[6] = 0; t[i + r] += x[i, r]; output t; }
 model sc_of_sum { input ids : i32[6] in 0..9; input x : f16[6, 32]; param w : f16[8, 32]; t : f32[9, 8] = 0; t[ids[i], j] += sum(k) x[i, k] * w[j, k]; output t; }
-model sc_state { input ids : i32[6] in 0..9; input x : f32[6, 3]; state k : f32[9, 3]; k[ids[i], d] = x[i, d]; output y = k * 1; }
 model sc_state_add { input ids : i32[6] in 0..9; input x : f32[6, 3]; state k : f32[9, 3]; k[ids[i], d] += x[i, d]; output y = k * 1; }

@@ -36,12 +36,10 @@ model ty_store_i8 { input x : i32[33] in -50..50; output y[i] : i8 = x[i] * 2; }
 model ty_overflow_f16 { input x : f16[33]; output y[i] = x[i] * 60000; }
 // u8: 0 to 255, in arithmetic i32
 model u8_to { input x : f32[41]; output y[i] = u8(x[i] * 400); output z[i] = u8(x[i] / 0.0); }
-model u8_from_i32 { input x : i32[64, 32] in -400..400; output y[i, j] = u8(x[i, j]); }
 model u8_arith { input x : u8[50]; input z : i8[50]; output y[i] = x[i] * z[i] - x[i]; output w[i] = max(x[i], z[i]); output v[i] = z[i] > 0 ? x[i] : z[i]; }
 model u8_f16 { input x : u8[8, 128]; output y[i, j] : f16 = x[i, j] / 255.0 - 0.5; output z[i] = mean(j) x[i, j]; }
 model u8_max { input x : u8[8, 128]; output y[i] = max(j) x[i, j]; output z[i] = argmin(j) x[i, j]; output s[i] = sum(j) x[i, j]; output p : u8[8, 128] = 255 - x; }
 model u8_index { input ids : u8[20] in 0..30; input t : f16[30, 9]; output y[i, j] = t[ids[i], j]; }
-model u8_unpromised { input ids : u8[20]; input t : f16[30, 9]; output y[i, j] = t[ids[i], j]; }
 model u8_product {
   input x : f32[33, 40];
   param w : i8[24, 40];
