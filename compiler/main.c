@@ -3,6 +3,7 @@
 #include "command/driver.h"
 #include "command/help.h"
 #include "command/output.h"
+#include "command/process.h"
 #include "command/tune.h"
 #include "front.h"
 #include "import/import.h"
@@ -23,6 +24,7 @@ typedef struct Session {
     CommandLine line;
     struct Program *tree;
     const char **model; int n_model; /* those to compile */
+    const char *folder;              /* of what was imported, or NULL */
 } Session;
 
 /* " (did you mean 'B'?)", or what there is, or "". */
@@ -336,7 +338,7 @@ static Driver driver_of(Session *s)
     const CommandLine *l = &s->line;
 
     return (Driver){
-        .arena = s->arena, .header_name = "fused.h",
+        .arena = s->arena, .header_name = "fused.h", .imported = s->folder,
         .arch = emit_arch_flags(l->compile.model.device->sm),
         .place = l->cpu ? DRIVER_CPU : l->gpu ? DRIVER_GPU : DRIVER_ANY,
         .model = s->n_model == 1 ? s->model[0] : NULL,
@@ -504,9 +506,21 @@ static int command_listing(Session *s)
     }
 }
 
+static bool make_folder(Session *s)
+{
+    const char *tmp = getenv("TMPDIR");
+    char *folder = arena_printf(s->arena, "%s/dcc-XXXXXX",
+                                tmp && *tmp ? tmp : "/tmp");
+
+    s->folder = mkdtemp(folder);
+    if (!s->folder)
+        say_error("no folder '%s': %s", folder, strerror(errno));
+    return s->folder != NULL;
+}
+
 /* An .onnx file is imported first: for compiling beside the output, else into
  * a folder that goes again. */
-static int import_models(Session *s, char *folder)
+static int import_models(Session *s)
 {
     CommandLine *l = &s->line;
     char **file = arena_array(s->arena, char *, l->n_file);
@@ -522,14 +536,11 @@ static int import_models(Session *s, char *folder)
                                ? l->out : base_name(name);
         ImportRequest r = {.onnx = name, .bind = l->bind, .dim = l->dim,
                            .n_dim = l->n_dim};
-        if (!keep && !*folder &&
-            !mkdtemp(strcpy(folder, "/tmp/dcc-XXXXXX"))) {
-            say_error("cannot make a folder in /tmp: %s", strerror(errno));
+        if (!keep && !s->folder && !make_folder(s))
             return 3;
-        }
         r.dcl = with_ending(s->arena, base, ".dcl");
         if (!keep)
-            r.dcl = arena_printf(s->arena, "%s/%s", folder, r.dcl);
+            r.dcl = arena_printf(s->arena, "%s/%s", s->folder, r.dcl);
         r.weights = with_ending(s->arena, r.dcl, ".safetensors");
         status = import_file(s->arena, &r);
         if (!l->weights)
@@ -538,17 +549,6 @@ static int import_models(Session *s, char *folder)
     }
     l->file = file;
     return status;
-}
-
-static void remove_imported(Session *s, const char *folder)
-{
-    for (int i = 0; *folder && i < s->line.n_file; i++)
-        if (!strncmp(s->line.file[i], folder, strlen(folder))) {
-            unlink(s->line.file[i]);
-            unlink(with_ending(s->arena, s->line.file[i], ".safetensors"));
-        }
-    if (*folder)
-        rmdir(folder);
 }
 
 static int command_of(Session *s)
@@ -585,16 +585,16 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "import"))
         return command_import(argc - 1, argv + 1);
     Session s = {.arena = arena_new()};
-    char folder[] = "\0tmp/dcc-XXXXXX";
     bool done;
 
     s.diag = diag_new(s.arena);
     int status = options_parse(s.arena, argc, argv, &s.line, &done);
     if (!status && !done)
-        status = import_models(&s, folder);
+        status = import_models(&s);
     if (!status && !done)
         status = command_of(&s);
-    remove_imported(&s, folder);
+    if (s.folder)
+        work_remove(s.folder);
     diag_flush(s.diag);
     if (fflush(stdout) && !status) {
         say_error("cannot write to standard output: %s", strerror(errno));

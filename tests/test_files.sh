@@ -289,6 +289,34 @@ touch -d 2001-01-01 ../out/real.dcl
 [ -z "$(find ../out/real.dcl -newermt 2002-01-01)" ]
 good "fmt -i leaves alone what is in its form" $?
 
+# ---- import, where ONNX's own tests are
+
+onnx=/usr/share/libonnx-testdata/data/node/test_relu/model.onnx
+if [ -e $onnx ] && "$dcc" import $onnx -o ../out/try.dcl >"$log" 2>&1; then
+    cp $onnx ../out/net.onnx
+    ln -s net.onnx ../out/onto.dcl
+    got=0
+    "$dcc" import ../out/net.onnx -o ../out/onto.dcl >"$log" 2>&1 || got=$?
+    cmp -s $onnx ../out/net.onnx || got=overwritten
+    expect "import onto what it reads" 2 "the .dcl would overwrite"
+    printf '#!/bin/sh\nsleep 20\n' >slow
+    chmod +x slow
+    CXX="$work/in/slow" setsid "$dcc" run --cpu --random ../out/net.onnx \
+        >"$log" 2>&1 &
+    pid=$!
+    tries=0
+    until [ "$(ls "$TMPDIR" | grep -c dcc)" -ge 2 ] || [ $tries -ge 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    kill -TERM $pid
+    got=0
+    wait $pid || got=$?
+    [ $tries -lt 100 ] && ! ls "$TMPDIR" | grep -q dcc || got=left
+    expect "an .onnx file that is run leaves nothing when interrupted" 143 ""
+    rm -f slow
+fi
+
 # ---- inputs without an end
 
 for name in /dev/zero "yes |"; do

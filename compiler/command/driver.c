@@ -315,6 +315,8 @@ bool driver_open(Build *b, const Driver *o)
 
 void driver_close(Build *b)
 {
+    if (b->o->imported)
+        work_remove(b->o->imported);
     (b->o->folder || b->keep ? work_keep : work_close)(&b->work);
 }
 

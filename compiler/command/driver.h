@@ -25,6 +25,8 @@ typedef struct Driver {
     DriverPlace place;
     const char *folder;        /* to build in, and to leave; NULL: a new one
                                   that is removed */
+    const char *imported;      /* another folder that goes away with it: a
+                                  signal ends dcc there; or NULL */
     const char *needs;         /* begins the message if DRIVER_GPU has none */
     /* run */
     const char *model;         /* NULL: the only one */

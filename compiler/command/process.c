@@ -69,9 +69,14 @@ static int remove_one(const char *path, const struct stat *st, int kind,
     return 0;
 }
 
+void work_remove(const char *folder)
+{
+    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+}
+
 void work_close(Work *w)
 {
-    nftw(w->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    work_remove(w->dir);
     work_keep(w);
 }
 

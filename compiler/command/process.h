@@ -28,6 +28,8 @@ typedef struct Work {
  * False, with a message on stderr, if it cannot be made. */
 bool work_open(Work *w, Arena *a, const char *folder);
 void work_close(Work *w);
+/* A folder and all in it. */
+void work_remove(const char *folder);
 /* The same, but the folder stays. */
 void work_keep(Work *w);
 

@@ -1,5 +1,6 @@
 #include "import/import.h"
 
+#include "command/output.h"
 #include "import/ir.h"
 #include "safetensors.h"
 #include "support/file.h"
@@ -131,6 +132,12 @@ static int write_both(Import *c, const Buf *text, const ImportLine *l)
     const char *weights =
         l->weights ? l->weights : beside(c->arena, out, ".safetensors");
 
+    const UsedFile in[] = {{l->path, "the model to import"},
+                           {l->bind, "what --bind names"}};
+    const UsedFile to[] = {{out, "the .dcl"}, {weights, "the weights"}};
+
+    if (output_check(in, 2, to, 2))
+        return 2;
     if (!import_write_weights(c, weights))
         return 3;
     if (file_write(buf_text(text), text->len, out))
