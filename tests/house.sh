@@ -23,7 +23,7 @@ includes()
 sources=$(find compiler dsl runtime tests examples -name '*.[chly]' \
     -o -name '*.cuh' -o -name '*.cpp' | grep -v -e '/dcl\.tab\.' \
     -e '/dcl\.yy\.' -e '_dcl\.c$' -e '/devices_dev\.c' \
-    -e '/templates_cu\.c' -e '/runtime_files\.c')
+    -e '/templates_cu\.c' -e '/runtime_files\.c' -e '\.pb-c\.')
 
 own_dir()
 {

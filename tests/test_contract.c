@@ -508,6 +508,29 @@ Test(contract, mma)
     arena_free(a);
 }
 
+/* Variants of wgmma whose text has `words`, for one step of k. */
+static int count_wgmma(int M, int N, const char *words)
+{
+    Build b = gemm(T_F16, "nt", M, N, 64, false);
+    Options o = {.device = device_find(b.arena, "h200")};
+    Variant *v = NULL;
+    int n = family_contract_wgmma.space(b.g, b.gr, &o, &v), found = 0;
+
+    for (int i = 0; i < n; i++)
+        found += strstr(v[i].text, words) != NULL;
+    arena_free(b.arena);
+    return found;
+}
+
+Test(contract, one_tile_takes_no_turns)
+{
+    cr_assert_eq(count_wgmma(256, 256, "pingpong"), 0);
+    cr_assert_eq(count_wgmma(256, 256, "bm="),
+                 count_wgmma(256, 256, "stages=2 "), "rings of one step");
+    cr_assert_gt(count_wgmma(8192, 8192, "pingpong"), 0);
+    cr_assert_gt(count_wgmma(8192, 8192, "stages=4 "), 0);
+}
+
 static void add_tf32(Suite *s)
 {
     add_case(s, gemm(T_F32, "nt", 70, 68, 100, true), "mma", 61);

@@ -43,7 +43,7 @@ bool onnx_is_int(OnnxType t)
 
 /* ---- messages ----------------------------------------------------------- */
 
-enum { MAX_MESSAGES = 100 };
+enum { MAX_MESSAGES = 100, MAX_ERRORS = 1000 };
 
 void import_error(Import *c, const Node *n, const char *fmt, ...)
 {
@@ -62,6 +62,7 @@ void import_error(Import *c, const Node *n, const char *fmt, ...)
         map_put(c->asked, buf_text(&b), c);
         if (c->errors++ < MAX_MESSAGES)
             buf_puts(&c->messages, buf_text(&b));
+        c->fatal = c->fatal || c->errors > MAX_ERRORS;
     }
     buf_free(&b);
 }

@@ -88,7 +88,7 @@ static void check_attributes(Import *c, const Node *n)
         const char *list = n->info->attrs ? n->info->attrs : "";
         size_t len = strlen(name);
         bool known = false;
-        for (const char *p = list; (p = strstr(p, name)); p += len)
+        for (const char *p = list; len && (p = strstr(p, name)); p += len)
             if ((p == list || p[-1] == ',') && (!p[len] || p[len] == ','))
                 known = true;
         if (!known)

@@ -235,6 +235,8 @@ typedef struct Inner {
     Lower *l;
     const AstStmt *s;
     const LeftDim *p;
+    const char *bad[MAX_LEFT]; /* names of which an error was reported */
+    int n_bad;
     bool ok;
 } Inner;
 
@@ -253,6 +255,9 @@ static void push_inner(Inner *in, Name name)
     const Args *left = &in->s->def.left;
     Extent x = {0};
 
+    for (int i = 0; i < in->n_bad; i++)
+        if (!strcmp(in->bad[i], name.text))
+            return;
     if (is_value(l, name.text) || index_find(l, name.text, false) ||
         stands_alone(in, name.text) ||
         lower_find(l->frame, name.text, S_TENSOR))
@@ -266,11 +271,13 @@ static void push_inner(Inner *in, Name name)
                    "nothing says what '%s' runs over: it stands "
                    "alone in no read",
                    name.text);
-    if (x.bad || !x.n) {
-        in->ok = false;
+    if (!x.bad && x.n) {
+        index_push(l, name, false, 1, &x.n, 0);
         return;
     }
-    index_push(l, name, false, 1, &x.n, 0);
+    in->ok = false;
+    if (in->n_bad < MAX_LEFT)
+        in->bad[in->n_bad++] = name.text;
 }
 
 static void inner_names(Inner *in, const AstExpr *e);
@@ -323,7 +330,7 @@ static bool push_all(Lower *l, const AstStmt *s, LeftDim *p, const Declared *d,
                      bool whole)
 {
     int n = s->def.left.n, pos = 0;
-    Inner in = {l, s, p, true};
+    Inner in = {.l = l, .s = s, .p = p, .ok = true};
     bool ok = true;
 
     for (int i = 0; i < n; i++) {

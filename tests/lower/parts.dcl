@@ -14,3 +14,4 @@ model between { input x : f32[4]; t[0] = x[0]; t[1] = t[0]; output y = t; }
 model none { input ids : i32[4]; input x : f32[4]; t[ids[i]] = x[i]; output y = t; }
 model range { input x : f32[4]; t : f32[6] = 0; t[i in 4..4] = x[0]; u : f32[6] = 0; u[i in 0 - 2..2] = x[0]; output y = t; }
 model of_state { input x : f32[4]; state k : f32[3]; k[i / 2] = x[i]; output y = k; }
+model inner { input p : i32[9]; input x : f32[4]; t : f32[4] = 0; t[p[i] + i] = x[i]; output y = t; }

@@ -470,9 +470,16 @@ static bool sensible(const WgmmaForm *f, const Shape *s)
     return s->bn <= 32 || s->bn / 2 < f->x.c.N;
 }
 
-/* Stages that fit `blocks` on an SM, no more than steps. */
+/* Whether no block has a second tile. */
+static bool one_each(const WgmmaForm *f, int64_t tiles)
+{
+    return tiles <= f->x.o->device->sms;
+}
+
+/* Stages that fit `blocks` on an SM, no more than steps; of a single step, and
+ * of tiles in turns, there are more where a block has more tiles. */
 static int stages_for(const WgmmaForm *f, const Shape *s, int blocks,
-                      int split)
+                      int split, int64_t tiles)
 {
     const Device *d = f->x.o->device;
     const Tile tile = {.bm = s->bm, .bn = s->bn, .split = split};
@@ -487,6 +494,8 @@ static int stages_for(const WgmmaForm *f, const Shape *s, int blocks,
         n = MOST_STAGES;
     if (n > k_tiles && k_tiles >= 2 && !s->pingpong)
         n = (int)k_tiles;
+    if (n > 2 && k_tiles < 2 && one_each(f, tiles * split))
+        n = 2;
     /* wgmma_rounds() is worth a stage */
     if (s->pingpong && f->x.special > 0 && n > 2 && k_tiles % n &&
         k_tiles % (n - 1) == 0)
@@ -524,12 +533,14 @@ static void add_shape(Space *s, const Shape *sh)
                     ceil_div(s->form->x.c.N, sh->bn) * s->form->x.c.batches;
     int sms = s->form->x.o->device->sms;
 
+    if (sh->pingpong && one_each(s->form, tiles))
+        return; /* nothing to take turns at */
     for (int split = 1; split <= MOST_SPLIT; split *= 2) {
         int last = 0;
         if (split > 1 && tiles * split > 2 * sms)
             break;
         for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
-            int stages = stages_for(s->form, sh, blocks, split);
+            int stages = stages_for(s->form, sh, blocks, split, tiles);
             if (stages == last)
                 continue;
             last = stages;

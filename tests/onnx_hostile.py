@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""Damaged and hostile ONNX files: an error that names what is wrong, exit
+status 1, never a crash. Files are made here, byte by byte; a test point each
+for those with a text of their own, one for all the damaged ones.
+"""
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+SRC = os.environ.get("DCC_SRC") or os.path.dirname(
+    os.path.dirname(os.path.abspath(__file__)))
+DCC = os.environ.get("DCC_BIN") or os.path.join(SRC, "build/dcc")
+
+
+def varint(v):
+    out = b""
+    v &= (1 << 64) - 1
+    while v > 127:
+        out += bytes([v & 127 | 128])
+        v >>= 7
+    return out + bytes([v])
+
+
+def num(field, v):
+    return varint(field << 3) + varint(v)
+
+
+def part(field, data):
+    data = data.encode() if isinstance(data, str) else data
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def node(op, ins, outs, *attrs):
+    return part(1, b"".join([part(1, i) for i in ins] +
+                            [part(2, o) for o in outs] + [part(4, op)] +
+                            [part(5, a) for a in attrs]))
+
+
+def ints(name, values):
+    return part(1, name) + b"".join(num(8, v) for v in values) + num(20, 7)
+
+
+def info(field, name, dims, kind=1):
+    shape = b"".join(part(1, num(1, d) if isinstance(d, int) else part(2, d))
+                     for d in dims)
+    return part(field, part(1, name) + part(2, part(1, num(1, kind) +
+                                                    part(2, shape))))
+
+
+def weight(name, dims, raw=None, kind=1, external=None):
+    t = b"".join(num(1, d) for d in dims) + num(2, kind) + part(8, name)
+    if raw is not None:
+        t += part(9, raw)
+    for k, v in (external or {}).items():
+        t += part(13, part(1, k) + part(2, v))
+    return part(5, t + (num(14, 1) if external else b""))
+
+
+def model(*parts, opset=17):
+    return num(1, 8) + part(7, b"".join(parts)) + part(8, num(2, opset))
+
+
+X, Y = info(11, "x", [2, 3]), info(12, "y", [2, 3])
+RELU = node("Relu", ["x"], ["y"])
+GOOD = model(node("Conv", ["c", "w"], ["d"], ints("pads", [1, 1, 1, 1])),
+             node("Relu", ["d"], ["y"]), info(11, "c", ["N", 2, 4, 4]),
+             info(12, "y", []), weight("w", [3, 2, 3, 3], b"\0" * 216))
+
+
+def add(**external):
+    return model(node("Add", ["x", "w"], ["y"]), X, Y,
+                 weight("w", [2, 3], external=external))
+
+
+NESTED = b""
+for _ in range(100):
+    NESTED = part(1, part(5, part(6, NESTED)))
+
+CASES = {
+    "empty": (b"", "the model has no graph"),
+    "cut": (GOOD[:40], "are announced"),
+    "varint": (b"\x08" + b"\xff" * 20, "more than 64 bits"),
+    "text": (b"model m { }", "this is no ONNX model"),
+    "nested": (part(7, NESTED), "nested more than 64 deep"),
+    "twice": (part(7, b"") * 2, "'graph' is there twice"),
+    "zero_byte": (model(X, Y, node("Re\0lu", ["x"], ["y"])), "zero byte"),
+    "no_output": (model(X, RELU), "the graph has no output"),
+    "cycle": (model(node("Add", ["x", "b"], ["a"]),
+                    node("Add", ["a", "x"], ["b"]),
+                    node("Relu", ["b"], ["y"]), X, Y),
+              "operand 'b' is not defined by what stands before"),
+    "missing": (model(node("Relu", ["q"], ["y"]), X, Y), "operand 'q'"),
+    "doubled": (model(RELU, RELU, X, Y), "'y' is defined a second time"),
+    "undefined": (model(node("Relu", ["x"], ["z"]), X, Y),
+                  "output 'y' is not defined"),
+    "type": (model(RELU, info(11, "x", [2], 8), Y), "its type is string"),
+    "huge": (model(RELU, info(11, "x", [1 << 40, 1 << 40]), Y),
+             "too many elements"),
+    "negative": (model(RELU, info(11, "x", [-5]), Y), "size -5"),
+    "symbolic": (model(RELU, info(11, "x", ["N", "S"]), Y), "--dim S=N"),
+    "no_operand": (model(node("MatMul", ["x"], ["y"]), X, Y),
+                   "operand 1 is missing"),
+    "operator": (model(node("Frob", ["x"], ["y"]), X, Y),
+                 "node 'y' (Frob, opset 17): the operator is not supported"),
+    "attribute": (model(node("Relu", ["x"], ["y"], ints("frob", [1])), X, Y),
+                  "(Relu, opset 17): attribute 'frob' is not supported"),
+    "no_name": (model(node("Relu", ["x"], ["y"], ints("", [1])), X, Y),
+                "attribute '' is not supported"),
+    "data": (model(node("NonZero", ["x"], ["y"]), X, Y),
+             "depends on its operand's contents"),
+    "weight_size": (model(RELU, X, Y, weight("w", [2, 3], b"1234")),
+                    "4 bytes of data, its shape takes 24"),
+    "weight_huge": (model(RELU, X, Y, weight("w", [1 << 30] * 2, b"")),
+                    "too many elements"),
+    "weight_negative": (model(RELU, X, Y, weight("w", [-1], b"")),
+                        "a negative size"),
+    "climbs": (add(location="../secret"), "must lie in the model's folder"),
+    "absolute": (add(location="/etc/passwd"), "must lie in the model's"),
+    "link": (add(location="link"), "it is a link"),
+    "link_folder": (add(location="up/secret"), "it is a link"),
+    "outside": (add(location="data", offset="100"), "are wanted, it has 24"),
+    "below_zero": (add(location="data", offset="-4"), "is not said properly"),
+    "nowhere": (add(location="nothing"), "No such file"),
+}
+
+
+def dcc(path, out):
+    p = subprocess.run([DCC, "import", path, "-o", out], timeout=60,
+                       capture_output=True, text=True, errors="replace")
+    return p.returncode, p.stderr
+
+
+def two_at_once(work):
+    """All that is not supported is said in one run."""
+    path = os.path.join(work, "two.onnx")
+    with open(path, "wb") as f:
+        f.write(model(node("Frob", ["x"], ["a"]), node("Grob", ["x"], ["b"]),
+                      node("Add", ["a", "b"], ["y"]), X, Y))
+    status, text = dcc(path, work + "/o.dcl")
+    return status == 1 and "(Frob," in text and "(Grob," in text
+
+
+def damaged(work):
+    """Cut anywhere, and with any bytes changed: 0 or 1."""
+    rng = random.Random(1)
+    path = os.path.join(work, "damaged.onnx")
+    for i in range(0, 400):
+        data = bytearray(GOOD[:rng.randrange(len(GOOD))] if i % 2 else GOOD)
+        for _ in range(rng.randint(0, 5) if data else 0):
+            data[rng.randrange(len(data))] = rng.choice([0, 1, 127, 128, 255])
+        with open(path, "wb") as f:
+            f.write(data)
+        status, text = dcc(path, work + "/o.dcl")
+        if status not in (0, 1):
+            return "# damaged %d: exit status %d\n# %s" % (i, status, text)
+    return ""
+
+
+def main():
+    with tempfile.TemporaryDirectory() as top:
+        work = os.path.join(top, "model")
+        os.mkdir(work)
+        for name in ("secret", "model/data"):
+            with open(os.path.join(top, name), "wb") as f:
+                f.write(b"\0" * 24)
+        os.symlink("../secret", work + "/link")
+        os.symlink("..", work + "/up")
+        print("1..%d" % (len(CASES) + 3))
+        for name, (data, want) in CASES.items():
+            path = os.path.join(work, name + ".onnx")
+            with open(path, "wb") as f:
+                f.write(data)
+            status, text = dcc(path, work + "/o.dcl")
+            good = status == 1 and want in text and name + ".onnx" in text
+            print("%s - %s" % ("ok" if good else "not ok", name))
+            if not good:
+                print("# exit status %d: %s" % (status, text[:300]))
+        with open(work + "/good.onnx", "wb") as f:
+            f.write(GOOD)
+        good = dcc(work + "/good.onnx", work + "/o.dcl")[0] == 0
+        print("%s - what is not damaged" % ("ok" if good else "not ok"))
+        print("%s - all of them in one run" %
+              ("ok" if two_at_once(work) else "not ok"))
+        wrong = damaged(work)
+        print("%s - 400 damaged files" % ("not ok" if wrong else "ok"))
+        if wrong:
+            print(wrong)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

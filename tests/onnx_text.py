@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""What `dcc import` writes: layers that repeat are a block and a for, norms
+and activations that were taken apart are one op, a batch is a dim, names and
+weights are kept, the same file gives the same bytes.
+"""
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from onnx_hostile import DCC, info, ints, model, node, num, part, weight
+
+D, LAYERS = 8, 3
+
+
+def scalar(name, v):
+    return weight(name, [], struct.pack("<f", v))
+
+
+def floats(name, dims):
+    n = 1
+    for d in dims:
+        n *= d
+    return weight(name, dims, b"".join(struct.pack("<f", i % 7 / 7 - 0.4)
+                                       for i in range(n)))
+
+
+def layer_norm(x, y, path):
+    t = lambda s: "/%s/%s" % (path, s)
+    last = ints("axes", [-1])
+    return [node("ReduceMean", [x], [t("m")], last),
+            node("Sub", [x, t("m")], [t("d")]),
+            node("Pow", [t("d"), "two"], [t("q")]),
+            node("ReduceMean", [t("q")], [t("v")], last),
+            node("Add", [t("v"), "eps"], [t("e")]),
+            node("Sqrt", [t("e")], [t("s")]),
+            node("Div", [t("d"), t("s")], [t("n")]),
+            node("Mul", [t("n"), path + ".weight"], [t("g")]),
+            node("Add", [t("g"), path + ".bias"], [y]),
+            floats(path + ".weight", [D]), floats(path + ".bias", [D])]
+
+
+def gelu(x, y, path):
+    t = lambda s: "/%s/%s" % (path, s)
+    return [node("Div", [x, "root"], [t("a")]), node("Erf", [t("a")], [t("b")]),
+            node("Add", [t("b"), "one"], [t("c")]),
+            node("Mul", [x, t("c")], [t("d")]),
+            node("Mul", [t("d"), "half"], [y])]
+
+
+def network():
+    parts = [info(11, "x", ["N", 4, D]), info(12, "y", []),
+             scalar("two", 2), scalar("eps", 1e-5), scalar("one", 1),
+             scalar("half", 0.5), scalar("root", 2 ** 0.5)]
+    x = "x"
+    for i in range(LAYERS):
+        p = "encoder.layers.%d" % i
+        parts += layer_norm(x, p + "n", p + ".norm")
+        parts += [node("MatMul", [p + "n", p + ".fc1.weight"], [p + "h"]),
+                  node("Add", [p + ".fc1.bias", p + "h"], [p + "b"]),
+                  floats(p + ".fc1.weight", [D, 4 * D]),
+                  floats(p + ".fc1.bias", [4 * D])]
+        parts += gelu(p + "b", p + "g", p)
+        parts += [node("MatMul", [p + "g", p + ".fc2.weight"], [p + "o"]),
+                  floats(p + ".fc2.weight", [4 * D, D]),
+                  node("Add", [p + "o", x], ["y" if i == LAYERS - 1
+                                             else p + "x"])]
+        x = p + "x"
+    return model(*parts)
+
+
+WANT = """// Imported from net.onnx.
+block layers(x: E[B, 4, 8]) -> y {
+  param norm_weight : E[8] = "norm.weight";
+  param norm_bias : E[8] = "norm.bias";
+  param fc1_weight : E[32, 8] = "fc1.weight";
+  param fc1_bias : E[32] = "fc1.bias";
+  param fc2_weight : E[8, 32] = "fc2.weight";
+"""
+CALL = 'for l in 0..3 { h = layers(h) as "encoder.layers.{l}"; }'
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        def run(*args):
+            p = subprocess.run([DCC] + list(args), cwd=work, text=True,
+                               capture_output=True)
+            return p.returncode, p.stdout + p.stderr
+        with open(work + "/net.onnx", "wb") as f:
+            f.write(network())
+        status, text = run("import", "net.onnx")
+        dcl = open(work + "/net.dcl").read() if not status else ""
+        weights = open(work + "/net.safetensors", "rb").read() if dcl else b""
+        run("import", "net.onnx", "-o", "net2.dcl", "--name", "net")
+        again = open(work + "/net2.dcl").read() if dcl else "-"
+        points = [
+            ("it is imported", not status),
+            ("repeated layers are a block", dcl.startswith(WANT.split("  ")[0])
+             and all(l in dcl for l in WANT.splitlines())),
+            ("and a for", CALL in dcl),
+            ("norms and gelu are one op",
+             "layer_norm(x, norm_weight, norm_bias)" in dcl and
+             "gelu(linear(" in dcl and "erf" not in dcl),
+            ("the batch is a dim", "dim B = 1;" in dcl and
+             "input x : E[B, 4, 8];" in dcl),
+            ("weights keep their names",
+             b'"encoder.layers.2.fc1.weight"' in weights),
+            ("the same bytes again", dcl == again),
+            ("it compiles", run("net.dcl", "-o", "net.cu")[0] == 0),
+            ("in one step too", run("net.onnx", "-o", "one.cu")[0] == 0 and
+             os.path.exists(work + "/one.safetensors")),
+        ]
+        print("1..%d" % len(points))
+        for name, good in points:
+            print("%s - %s" % ("ok" if good else "not ok", name))
+        if not all(p[1] for p in points):
+            print("# " + (text + dcl).replace("\n", "\n# "))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
