@@ -21,3 +21,8 @@ model st_cache_f16 {
   output y[b, d] = sum(j) p[b, j] * k[b, j, d];
 }
 model st_cache_outside { input x : f32[4]; input pos : i32 in -2..9; state k : f32[6, 4]; k[pos, d] = x[d]; output y[i, d] = k[i, d] + 1; }
+// All threads of a row read the old value, one stores the new one.
+model st_row_max { input x : f16[70, 72]; state seen : f32[72] = 0.5; p[b, d] = x[b, d] * 2 + 1; seen[d] = seen[d] * 0.5 + max(b) p[b, d]; output near[b, d] = p[b, d] + seen[d]; }
+model st_row_sum { input x : f32[9, 600]; state m : f32[9]; m[i] = m[i] * 0.5 + sum(k) x[i, k]; output y[i, k] = x[i, k] - m[i]; }
+model st_row_wide { input x : f32[3, 5000]; state m : f32[3]; m[i] = m[i] * 0.5 + sum(k) x[i, k]; output y[i, k] = x[i, k] * m[i]; }
+model st_row_few { input x : f32[37, 6]; state m : f32[37]; m[i] = m[i] * 0.5 + max(k) x[i, k]; output y[i, k] = x[i, k] + m[i]; }

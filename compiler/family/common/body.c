@@ -444,6 +444,8 @@ static void put_store(Body *b, Buf *in, const Step *s, const char *frag,
 /* The stores so far, under their one condition. */
 static void flush_stores(Body *b, Buf *in)
 {
+    if (b->stores.len && b->store_sync)
+        buf_puts(in, b->store_sync);
     if (b->stores.len)
         put_loop(in, "", arena_printf(b->graph->arena, "if (%s)",
                                       b->store_if), &b->stores);
@@ -660,10 +662,31 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
     put_loop(out, "#pragma unroll\n",
              arena_printf(b->graph->arena, "for (int %s = 0; %s < VEC; ++%s)",
                           b->lane, b->lane, b->lane), &in);
+    for (int i = 0; i < n && b->store_sync; i++)
+        if (frag[i]) {
+            buf_puts(out, b->store_sync);
+            break;
+        }
     for (int i = 0; i < n; i++)
         if (frag[i])
             put_vector_store(b, out, step[i], frag[i], width[i]);
     buf_free(&in);
+}
+
+void body_sync(Body *b, const int *step, int n, bool warp)
+{
+    bool writes = false, reads = false;
+
+    for (int i = 0; i < n; i++) {
+        const Step *s = &b->group->step[step[i]];
+        reads |= reads_state(s->value);
+        writes |= s->tensor && s->tensor->prev;
+    }
+    if (reads && writes)
+        b->store_sync = warp
+                            ? "__syncwarp();  // all have read the old value\n"
+                            : "__syncthreads();  // all have read the old "
+                              "value\n";
 }
 
 void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes)

@@ -63,6 +63,8 @@ typedef struct Body {
     const char *store_if; /* condition of every store, or NULL */
     const char *lane_if;  /* of a lane's part in reductions, or NULL: a row's
                              last vector may lie partly in padding */
+    const char *store_sync; /* what threads that read the same state meet at
+                             before one of them overwrites it; or NULL */
     Buf stores;           /* body.c's own: those under that condition */
 } Body;
 
@@ -82,6 +84,10 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
 int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
                   bool partial);
 
+/* Before body_steps of what several threads compute and one stores: sets
+ * store_sync if these overwrite a state that they read. warp: those threads are
+ * of one warp. */
+void body_sync(Body *b, const int *step, int n, bool warp);
 /* Code for `step`, at the variables' present names; `lanes` says whether it is
  * done for VEC values of along. Accumulators and kept values are declared by
  * the caller. */

@@ -659,8 +659,10 @@ static void put_phase(RowReduce *r, int q)
         b->kept[s] = text(r, "%s[%s]", name, b->lane);
     }
     b->store_if = row_store_condition(r);
+    body_sync(b, step, n, r->mode == MODE_LANES);
     body_steps(b, &out, step, n, b->along_rows);
     b->store_if = store_if;
+    b->store_sync = NULL;
     phase(r, q < 0 ? "row values" : "results of the row", &out);
 }
 
