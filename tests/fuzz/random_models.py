@@ -237,6 +237,83 @@ class Model:
         self.add(f"{y}[{', '.join(['i'] + rest)}] = {x}[{', '.join([how] + rest)}];", y,
                  [n] + d[1:])
 
+    def mixed(self):
+        """Integers, booleans and both 16-bit floats, cast into what follows."""
+        d = self.dims(self.r.choice([1, 2, 3]), 1500)
+        at = ", ".join(NAMES[:len(d)])
+        t = self.r.choice(["i8", "u8", "i32", "bool", "f16", "bf16"])
+        low = {"i8": " in -100..100", "u8": " in 0..200", "i32": " in -1000..1000"}
+        a = self.declare("input", d, t, low.get(t, "")) + f"[{at}]"
+        y = self.fresh()
+        b = None
+        same = [v for v in self.t if v[1] == d]
+        if same:
+            b = f"{self.r.choice(same)[0]}[{at}]"
+        n = self.r.choice([2, 3, 7])
+        if t in ("f16", "bf16"):
+            e = f"tanh({a} * 0.5)"
+        elif t == "bool":
+            e = f"({a} ? 0.5 : {b or 'f32(' + a + ')'})"
+        else:
+            e = self.r.choice([
+                f"f32({a}) * 0.01", f"({a} % {n}) * 0.25", f"f32({a} / {n} - {a} % {n}) * 0.1",
+                f"f32(i8({a} * 3)) * 0.01", f"({a} > {n} ? 1.0 : f32({a}) * 0.001)",
+                f"f32(min(max({a}, -{n}), {n})) * 0.5", f"f32(abs({a}) > {n} && {a} != 9)"])
+        more = f" * 0.5 + {b}" if b and t != "bool" else ""
+        self.add(f"{y}[{at}] = {self.type}({e}{more});", y, d)
+
+    def integers(self):
+        """Products and reductions of small integers, exact."""
+        m, n, k = (self.r.choice(DIMS) for _ in range(3))
+        t, u = self.r.choice(["i8", "u8", "i32"]), self.r.choice(["i8", "u8"])
+        a = self.declare("input", [m, k], t, " in 0..7")
+        y = self.fresh()
+        kind = self.r.choice(["product", "reduce", "prod"])
+        if kind == "product":
+            b = self.declare("input", [n, k], u, " in 0..7")
+            self.add(f"{y}[i, j] = {self.type}(0.001 * (sum(k) i32({a}[i, k]) * i32({b}[j, k])));", y,
+                     [m, n])
+        elif kind == "reduce":
+            f = self.r.choice(["sum", "max", "min"])
+            self.body.append(f"{y}_r[i] = {f}(k) {a}[i, k];")
+            self.add(f"{y}[i] = {self.type}({y}_r[i] * 0.01);", y, [m])
+        else:
+            self.body.append(f"{y}_r[i] = prod(k) (1 + f32({a}[i, k]) * 0.01);")
+            self.add(f"{y}[i] = {self.type}({y}_r[i] * 0.1);", y, [m])
+
+    def window(self):
+        """Sums, means and maxima over windows of any step, dilation and offset."""
+        x, d = self.pick(least=1)
+        a = self.r.randrange(len(d))
+        w, step, far = self.r.choice([2, 3, 5]), self.r.choice([1, 2, 3]), self.r.choice([1, 2])
+        first, n = self.r.randint(-3, 2), max(1, d[a] // step)
+        left = ", ".join(f"{v} in 0..{n if i == a else e}"
+                         for i, (v, e) in enumerate(zip(NAMES, d)))
+        at = [f"{v} * {step} + w * {far} + ({first})" if i == a else v
+              for i, v in enumerate(NAMES[:len(d)])]
+        f = self.r.choice(["sum", "mean", "max", "min"])
+        out = self.r.choice(["0", "1"] if f != "max" else ["0", "-inf", "1"])
+        y = self.fresh()
+        fixed = " * 0.2" if f == "sum" else ""
+        wrap = ("max(min(", ", 4), -4)") if out == "-inf" else ("", "")
+        self.body.append(f"{y}_w[{left}] = {f}(w in 0..{w}) ({x}[{', '.join(at)}] or {out}){fixed};")
+        self.add(f"{y} = {wrap[0]}{y}_w{wrap[1]};", y, d[:a] + [n] + d[a + 1:])
+
+    def argext(self):
+        """An index that a later gather uses."""
+        name = self.declare("input", [self.r.choice(DIMS), 9], "f32")
+        x, d = self.pick(least=1)
+        if d[0] < 9:
+            return
+        f, y = self.r.choice(["argmax", "argmin"]), self.fresh()
+        rest = ", ".join(NAMES[1:len(d)])
+        self.body.append(f"{y}_a[i] = {f}(n) {name}[i, n];")
+        left = ", ".join(["i"] + list(NAMES[1:len(d)]))
+        rows = int(self.decl[-1].split("[")[1].split(",")[0]) if self.decl[-1].split()[1] == name \
+            else None
+        if rows:
+            self.add(f"{y}[{left}] = {x}[{y}_a[i]{', ' + rest if rest else ''}];", y, [rows] + d[1:])
+
     def state(self):
         x, d = self.pick(least=1)
         h = self.declare("state", d)
@@ -266,7 +343,8 @@ class Model:
     def make(self):
         steps = [self.unary] * 4 + [self.binary] * 5 + [self.reduction] * 3 + \
             [self.norm] * 2 + [self.linear] * 3 + [self.matmul] * 2 + [self.conv] * 2 + \
-            [self.view] * 6 + [self.gather] + [self.state] + [self.argmax]
+            [self.view] * 6 + [self.gather] + [self.state] + [self.argmax] + \
+            [self.mixed] * 3 + [self.integers] * 2 + [self.window] * 3 + [self.argext]
         for _ in range(self.r.randint(3, 14)):
             self.r.choice(steps)()
             self.t = [t for t in self.t if len(t[1]) <= 5 and prod(t[1]) <= 8000]
