@@ -60,6 +60,24 @@ DCC_DEVICE void dcc_mma_tile(T (&acc)[I][J][4], const uint32_t (&a)[I][4],
         }
 }
 
+// The same of one fragment of a and one of b, two columns of tiles, for sums
+// that lie one after the other, as wgmma leaves them: theirs begin at `at`.
+template <auto MMA, int N>
+DCC_DEVICE void dcc_mma_two(float (&acc)[N], int at, const uint32_t (&a)[4],
+                            const uint32_t (&b)[4])
+{
+#pragma unroll
+    for (int t = 0; t < 2; ++t) {
+        float *const sum = &acc[at + t * 4];
+        float d[4] = {sum[0], sum[1], sum[2], sum[3]};
+        const uint32_t pair[2] = {b[t * 2], b[t * 2 + 1]};
+        MMA(d, a, pair);
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            sum[i] = d[i];
+    }
+}
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
 // dcc_cp_async16, or the same through registers: a lane that waits for copies

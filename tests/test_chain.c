@@ -38,8 +38,10 @@ static const char *text_of(Fixture *f, const Expr *e)
  * behind a bar; or the reason why not. */
 static const char *online(Fixture *f, const char *model)
 {
-    Graph *g = lowered(f, arena_printf(f->arena, "model m { "
-                                       "input x : f32[8, 64]; %s }", model));
+    Graph *g = lowered(f, arena_printf(f->arena,
+                                       "model m { "
+                                       "input x : f32[8, 64]; %s }",
+                                       model));
     const char *why = NULL;
     Online o;
     Buf b = {0};
@@ -50,8 +52,7 @@ static const char *online(Fixture *f, const char *model)
     if (!online_derive(g, gr, gr->step[gr->n_step - 1].tensor, &o, &why))
         return why;
     for (int i = 0; i < o.n_red; i++)
-        buf_printf(&b, "%s%s", i ? ", " : "",
-                   text_of(f, o.red[i].rescale));
+        buf_printf(&b, "%s%s", i ? ", " : "", text_of(f, o.red[i].rescale));
     buf_printf(&b, "; %s | %s", text_of(f, o.rescale), text_of(f, o.after));
     return buf_take(&b, f->arena);
 }
@@ -70,9 +71,8 @@ Test(chain, derived)
     expect_online("1, exp(#0 - #1000); exp(#0 - #1000) | 1 / #1",
                   "m[i] = max(j) x[i, j]; z[i] = sum(j) exp(x[i, j] - m[i]);"
                   "output p[i, j] = exp(x[i, j] - m[i]) / z[i];");
-    expect_online("1; 1 | 1 / #0",
-                  "z[i] = sum(j) exp(x[i, j]);"
-                  "output p[i, j] = exp(x[i, j]) / z[i];");
+    expect_online("1; 1 | 1 / #0", "z[i] = sum(j) exp(x[i, j]);"
+                                   "output p[i, j] = exp(x[i, j]) / z[i];");
     expect_online("1, exp2(#0 - #1000); exp2(#0 - #1000) | 1 / #1",
                   "m[i] = max(j) x[i, j]; z[i] = sum(j) exp2(x[i, j] - m[i]);"
                   "output p[i, j] = exp2(x[i, j] - m[i]) / z[i];");
@@ -123,8 +123,8 @@ static void expect(int n, bool chain, const char *text)
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
     Report r = {0};
-    CudaProgram *p = compiled(&f, arena_printf(f.arena, "model m { %s }",
-                                               text), &r, &o);
+    CudaProgram *p =
+        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
 
     cr_assert(p, "%s: %s", text, diag_text(f.diag));
     cr_expect_eq(p->n_run, n, "%s: %d launches, not %d", text, p->n_run, n);
@@ -133,56 +133,83 @@ static void expect(int n, bool chain, const char *text)
     arena_free(f.arena);
 }
 
-#define QKV "input q : f16[2, 4, 512, 64]; input k : f16[2, 4, 512, 64];"      \
-            "input v : f16[2, 4, 512, 64];"
-#define LAST "p : f16 = softmax(s); output y[b, h, i, e] ="                    \
-             " sum(j) p[b, h, i, j] * v[b, h, j, e];"
+#define QKV                                                       \
+    "input q : f16[2, 4, 512, 64]; input k : f16[2, 4, 512, 64];" \
+    "input v : f16[2, 4, 512, 64];"
+#define LAST                                       \
+    "p : f16 = softmax(s); output y[b, h, i, e] =" \
+    " sum(j) p[b, h, i, j] * v[b, h, j, e];"
 
 Test(chain, attention)
 {
     expect(1, true, QKV "output y = attention(q, k, v, causal = true);");
-    expect(1, true, QKV "s[b, h, i, j] : f32 = 0.1 * sum(d) q[b, h, i, d] *"
-                        " k[b, h, j, d] - 0.01 * abs(f32(i - j));" LAST);
-    expect(1, true, QKV "input m : f16[2, 1, 512, 512];"
-                        "output y = attention(q, k, v, m);");
-    expect(1, true, "input q : f16[2, 512, 8, 64]; input k : f16[2, 512, 2,"
-                    " 64]; input v : f16[2, 512, 2, 64];"
-                    "s[b, h, i, j] : f32 = sum(d) q[b, i, h, d] *"
-                    " k[b, j, h / 4, d]; p : f16 = softmax(s);"
-                    "output y[b, i, h, e] = sum(j) p[b, h, i, j] *"
-                    " v[b, j, h / 4, e];");
+    expect(1, true,
+           QKV "s[b, h, i, j] : f32 = 0.1 * sum(d) q[b, h, i, d] *"
+               " k[b, h, j, d] - 0.01 * abs(f32(i - j));" LAST);
+    expect(1, true,
+           QKV "input m : f16[2, 1, 512, 512];"
+               "output y = attention(q, k, v, m);");
+    expect(1, true,
+           "input q : f16[2, 512, 8, 64]; input k : f16[2, 512, 2,"
+           " 64]; input v : f16[2, 512, 2, 64];"
+           "s[b, h, i, j] : f32 = sum(d) q[b, i, h, d] *"
+           " k[b, j, h / 4, d]; p : f16 = softmax(s);"
+           "output y[b, i, h, e] = sum(j) p[b, h, i, j] *"
+           " v[b, j, h / 4, e];");
     /* an op of the user's, with another name for everything */
-    expect(1, true, QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
-                        " k[b, h, j, d]; g[b, h, i] = max(j) t[b, h, i, j];"
-                        "u[b, h, i, j] : f16 = exp(t[b, h, i, j] -"
-                        " g[b, h, i]); z[b, h, i] = sum(j) f32(u[b, h, i, j]);"
-                        "output y[b, h, i, e] = (sum(j) u[b, h, i, j] *"
-                        " v[b, h, j, e]) / z[b, h, i];");
+    expect(1, true,
+           QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+               " k[b, h, j, d]; g[b, h, i] = max(j) t[b, h, i, j];"
+               "u[b, h, i, j] : f16 = exp(t[b, h, i, j] -"
+               " g[b, h, i]); z[b, h, i] = sum(j) f32(u[b, h, i, j]);"
+               "output y[b, h, i, e] = (sum(j) u[b, h, i, j] *"
+               " v[b, h, j, e]) / z[b, h, i];");
 }
 
 /* Others read the scores; row sums finish the second product other than as a
  * divisor; a factor that is no 16 bits. */
 Test(chain, apart)
 {
-    expect(3, false, QKV "output s[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
-                         " k[b, h, j, d];" LAST);
-    expect(3, false, QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
-                         " k[b, h, j, d]; u[b, h, i, j] : f16 ="
-                         " exp(t[b, h, i, j]); z[b, h, i] = sum(j)"
-                         " f32(u[b, h, i, j]); output y[b, h, i, e] = (sum(j)"
-                         " u[b, h, i, j] * v[b, h, j, e]) + z[b, h, i];");
-    expect(3, false, QKV "s[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
-                         " k[b, h, j, d]; p = softmax(s);"
-                         "output y[b, h, i, e] = sum(j) p[b, h, i, j] *"
-                         " v[b, h, j, e];");
-    expect(3, false, "input q : f32[2, 512, 64]; input k : f32[2, 512, 64];"
-                     "input v : f32[2, 512, 64];"
-                     "output y = attention(q, k, v);");
+    expect(3, false,
+           QKV "output s[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+               " k[b, h, j, d];" LAST);
+    expect(3, false,
+           QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+               " k[b, h, j, d]; u[b, h, i, j] : f16 ="
+               " exp(t[b, h, i, j]); z[b, h, i] = sum(j)"
+               " f32(u[b, h, i, j]); output y[b, h, i, e] = (sum(j)"
+               " u[b, h, i, j] * v[b, h, j, e]) + z[b, h, i];");
+    expect(3, false,
+           QKV "s[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
+               " k[b, h, j, d]; p = softmax(s);"
+               "output y[b, h, i, e] = sum(j) p[b, h, i, j] *"
+               " v[b, h, j, e];");
+    expect(3, false,
+           "input q : f32[2, 512, 64]; input k : f32[2, 512, 64];"
+           "input v : f32[2, 512, 64];"
+           "output y = attention(q, k, v);");
+}
+
+Test(chain, older_gpus)
+{
+    Fixture f = fixture();
+    CompileOptions o = {.model.device = device_find(f.arena, "a100")};
+    Report r = {0};
+    CudaProgram *p = compiled(&f,
+                              "model m { " QKV "output y ="
+                              " attention(q, k, v, causal = true); }",
+                              &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_eq(p->n_run, 1, "%d launches", p->n_run);
+    cr_expect_str_eq(p->run[0].kernel->family, "chain_mma");
+    arena_free(f.arena);
 }
 
 Test(chain, pairs)
 {
-    expect(1, true, "input x : f16[65536, 128]; param w : f16[512, 128];"
-                    "param b : f16[512]; param u : f16[128, 512];"
-                    "output y = linear(gelu(linear(x, w, b)), u);");
+    expect(1, true,
+           "input x : f16[65536, 128]; param w : f16[512, 128];"
+           "param b : f16[512]; param u : f16[128, 512];"
+           "output y = linear(gelu(linear(x, w, b)), u);");
 }

@@ -71,8 +71,13 @@ static Tensor *shadow(Graph *g, const char *name, Type t, const Var *const *v,
 {
     Tensor *x = arena_new_of(g->arena, Tensor);
 
-    *x = (Tensor){.id = -1, .name = name, .path = "", .type = t, .rank = n,
-                  .role = ROLE_TEMP, .when = WHEN_RUN};
+    *x = (Tensor){.id = -1,
+                  .name = name,
+                  .path = "",
+                  .type = t,
+                  .rank = n,
+                  .role = ROLE_TEMP,
+                  .when = WHEN_RUN};
     int64_t stride = 1;
     for (int i = n - 1; i >= 0; i--) { /* rows as aligned as any */
         x->dim[i] = v[i]->extent;
@@ -96,12 +101,12 @@ static const Idx **places(Graph *g, const Var *const *v, int n)
 typedef struct Form {
     Graph *g;
     Group *first, *between, *second;
-    Contraction c;             /* of the second */
+    Contraction c; /* of the second */
     const Operand *made, *other;
-    const Expr *value;         /* the factor that is made here */
+    const Expr *value; /* the factor that is made here */
     Tensor *factor;
     const Tensor *scores;
-    const Var *var[MAX_RANK];  /* of the factor's dimensions, the second's */
+    const Var *var[MAX_RANK]; /* of the factor's dimensions, the second's */
     int n_var;
     const char *why;
 } Form;
@@ -123,7 +128,7 @@ static bool made_here(const Expr *e, Group *const *unit, int n)
 typedef struct Absorb {
     Form *f;
     Group *const *unit;
-    int n, sum;        /* units; the second's step that is the sum */
+    int n, sum; /* units; the second's step that is the sum */
     int uses, taken;
 } Absorb;
 
@@ -194,8 +199,7 @@ static bool factor_vars(Form *f)
     const Group *gr = f->second;
 
     for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
-        const Var *v = i < gr->n_rows ? gr->rows[i]
-                                      : gr->cols[i - gr->n_rows];
+        const Var *v = i < gr->n_rows ? gr->rows[i] : gr->cols[i - gr->n_rows];
         if (i < gr->n_rows && !expr_uses(f->value, v))
             continue;
         if (f->n_var == MAX_RANK) {
@@ -221,7 +225,8 @@ static Group *factor_group(Form *f)
     gr->when = f->second->when;
     gr->step = arena_new_of(g->arena, Step);
     gr->n_step = 1;
-    gr->step[0] = (Step){.value = f->value, .type = T_F32,
+    gr->step[0] = (Step){.value = f->value,
+                         .type = T_F32,
                          .tensor = f->factor,
                          .store = places(g, f->var, f->n_var),
                          .source = f->second->step[0].source};
@@ -426,8 +431,8 @@ static bool reads_others(const Form *f, Group *const *unit, int n)
 /* ---- the whole ------------------------------------------------------- */
 
 typedef struct Localise {
-    int base;             /* of the part's own locals */
-    const Tensor *t;      /* whose reads are a local, too */
+    int base;        /* of the part's own locals */
+    const Tensor *t; /* whose reads are a local, too */
     int local;
 } Localise;
 
@@ -467,15 +472,16 @@ static Group *whole(Form *f, Group *const *unit, int n)
     Group *r = copy_group(g, f->second);
     Chain *c = arena_new_of(g->arena, Chain);
 
-    *c = (Chain){f->first, f->between, f->second, f->scores, f->factor,
-                 f->first->n_step, f->between->n_step};
+    *c = (Chain){f->first,  f->between,       f->second,         f->scores,
+                 f->factor, f->first->n_step, f->between->n_step};
     r->chain = c;
     r->n_step = 0;
-    r->step = arena_array(g->arena, Step, f->first->n_step +
-                          f->between->n_step + f->second->n_step);
+    r->step =
+        arena_array(g->arena, Step,
+                    f->first->n_step + f->between->n_step + f->second->n_step);
     int scores = add_steps(g, r, f->first, (Localise){0, NULL, 0}, f->scores);
-    int factor = add_steps(g, r, f->between,
-                           (Localise){0, f->scores, scores}, f->factor);
+    int factor = add_steps(g, r, f->between, (Localise){0, f->scores, scores},
+                           f->factor);
     add_steps(g, r, f->second, (Localise){0, f->factor, factor}, NULL);
     r->stmt = r->again = NULL;
     r->n_stmt = r->cap_stmt = r->n_again = r->cap_again = 0;
@@ -511,13 +517,12 @@ static Group *form(Form *f, Group *const *unit, int n)
         return NULL;
     f->made = made_operand(&f->c, unit, n - 1);
     f->other = f->made == &f->c.a ? &f->c.b : &f->c.a;
-    f->why = !f->scores ? "the first product leaves more than its points"
-             : !f->made ? "both factors are made here"
+    f->why = !f->scores        ? "the first product leaves more than its points"
+             : !f->made        ? "both factors are made here"
              : !f->other->read ? "its other factor is computed"
-             : f->made->type != f->other->type ||
-                     type_bytes(f->made->type) != 2
+             : f->made->type != f->other->type || type_bytes(f->made->type) != 2
                  ? "its factors are not both f16 or both bf16"
-                               : NULL;
+                 : NULL;
     if (f->why)
         return NULL;
     f->value = f->made->e;

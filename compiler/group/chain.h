@@ -15,9 +15,9 @@
 
 typedef struct Chain {
     Group *first, *between, *second;
-    const Tensor *scores;       /* of first's points; only here */
-    const Tensor *factor;       /* what second multiplies; only here */
-    int n_first, n_between;     /* steps of the group that are theirs */
+    const Tensor *scores;   /* of first's points; only here */
+    const Tensor *factor;   /* what second multiplies; only here */
+    int n_first, n_between; /* steps of the group that are theirs */
 } Chain;
 
 /* unit[0] .. unit[n - 1], in the order of execution, as one chain: the first is

@@ -162,8 +162,8 @@ static const Expr *power_of(Graph *g, const Expr *times, const Expr *e,
                             double power)
 {
     if (power < 0)
-        return expr_binary(g, F_DIV, times ? times : expr_const(g, 1, T_F32),
-                           e, T_F32);
+        return expr_binary(g, F_DIV, times ? times : expr_const(g, 1, T_F32), e,
+                           T_F32);
     return times ? expr_binary(g, F_MUL, times, e, T_F32) : e;
 }
 
@@ -171,8 +171,8 @@ static const Expr *power_of(Graph *g, const Expr *times, const Expr *e,
 static void positive_first(Parts *p)
 {
     for (int i = 1; i < p->n; i++)
-        for (int j = i; j > 0 && p->part[j].times > 0 &&
-                        p->part[j - 1].times < 0; j--) {
+        for (int j = i;
+             j > 0 && p->part[j].times > 0 && p->part[j - 1].times < 0; j--) {
             Part t = p->part[j];
             p->part[j] = p->part[j - 1];
             p->part[j - 1] = t;
@@ -224,9 +224,9 @@ static void take_out(const Derive *d, const Expr *e, double power,
                !uses_cols(d, e->arg[0])) {
         const Expr *row = NULL; /* 0 for whole rows */
         take_out(d, e->arg[1], power, in, &row);
-        row = expr_select(d->g, e->arg[0],
-                          row ? row : expr_const(d->g, 1, T_F32),
-                          expr_const(d->g, 0, T_F32), T_F32);
+        row =
+            expr_select(d->g, e->arg[0], row ? row : expr_const(d->g, 1, T_F32),
+                        expr_const(d->g, 0, T_F32), T_F32);
         *out = power_of(d->g, *out, row, power);
     } else {
         const Expr **to = uses_cols(d, e) ? in : out;

@@ -87,8 +87,8 @@ static bool leads_to(Find *f, int u, int first, int depth)
         return false;
     for (int i = 0; i < f->unit[u]->n_arg; i++) {
         const Tensor *t = f->unit[u]->arg[i];
-        int w = t->role == ROLE_TEMP && !writes(f->unit[u], t)
-                    ? writer(f, t) : -1;
+        int w =
+            t->role == ROLE_TEMP && !writes(f->unit[u], t) ? writer(f, t) : -1;
         if (w >= 0 && w != u && f->out->n < CHAIN_MOST - 1)
             found |= leads_to(f, w, first, depth + 1);
     }
@@ -130,8 +130,8 @@ static void walk(Find *f, int u, int *first, int *n, int depth)
     }
     for (int i = 0; i < f->unit[u]->n_arg; i++) {
         const Tensor *t = f->unit[u]->arg[i];
-        int w = t->role == ROLE_TEMP && !writes(f->unit[u], t)
-                    ? writer(f, t) : -1;
+        int w =
+            t->role == ROLE_TEMP && !writes(f->unit[u], t) ? writer(f, t) : -1;
         if (w >= 0 && f->unit[w]->when == WHEN_RUN)
             walk(f, w, first, n, depth + 1);
     }
@@ -140,8 +140,8 @@ static void walk(Find *f, int u, int *first, int *n, int depth)
 bool chain_find(Graph *g, Group *const *unit, int n, int last,
                 const bool *older, int which, ChainFound *out)
 {
-    Find f = {.g = g, .unit = unit, .n = n, .last = last, .older = older,
-              .out = out};
+    Find f = {
+        .g = g, .unit = unit, .n = n, .last = last, .older = older, .out = out};
     int first[MAX_FIRSTS], n_first = 0;
 
     *out = (ChainFound){.n = 0};

@@ -29,6 +29,16 @@ model at_bias {
   p : f16 = softmax(s);
   output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
 }
+// a band beside few columns: whatever the tile, some rows have none of them
+model at_band {
+  input q : bf16[130, 32]; input k : bf16[17, 32]; input v : bf16[17, 8];
+  s[i, j] : f32 = j > i || i - j > 3 ? -inf : sum(d) q[i, d] * k[j, d];
+  m[i] = max(j) s[i, j];
+  w[i, j] : bf16 = exp(s[i, j] - (m[i] == -inf ? 0 : m[i]));
+  z[i] = sum(j) f32(w[i, j]);
+  o[i, e] = sum(j) w[i, j] * v[j, e];
+  output y[i, e] : f32 = z[i] > 0 ? o[i, e] / z[i] : 0;
+}
 // scores of 10^4, equal ones, and rows that have one element
 model at_huge {
   input q : f16[130, 32]; input k : f16[140, 32]; input v : f16[140, 48];

@@ -103,7 +103,8 @@ static const Expr *take_scale(const Expr *e, double *scale)
                                                     : -1)
                 : e->kind == E_BINARY && e->fn == F_DIV &&
                         e->arg[1]->kind == E_CONST
-                    ? 2 : -1;
+                    ? 2
+                    : -1;
         double x = c < 0 ? 0 : e->arg[c > 0]->num;
         if (c < 0 || !(x > 0) || isinf(x))
             return e;
@@ -181,8 +182,11 @@ const char *chain_find_rows(ChainForm *f)
     if (!is_weight(o->red[1].term, x, o->red[0].step) ||
         !is_weight(o->value, x, o->red[0].step))
         return "other values than exp(x - max)";
-    *r = (ChainRows){.softmax = true, .scale = 1, .after = o->after,
-                     .max = o->red[0].step, .sum = o->red[1].step};
+    *r = (ChainRows){.softmax = true,
+                     .scale = 1,
+                     .after = o->after,
+                     .max = o->red[0].step,
+                     .sum = o->red[1].step};
     Uses u = {r->max, false};
     if (r->after)
         expr_visit(r->after, find_local, &u);

@@ -134,8 +134,6 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
 
     memset(f, 0, sizeof *f);
     f->chain = gr->chain;
-    if (o->device->sm < 90)
-        return "needs sm_90a";
     if (!online_derive(g, f->chain->between, f->chain->factor, &f->online,
                        &why))
         return why;
@@ -158,7 +156,7 @@ static const char *applicable(Graph *g, const Group *gr, const Options *o)
 {
     ChainForm *f = arena_new_of(g->arena, ChainForm);
 
-    return chain_open(f, g, gr, o);
+    return o->device->sm < 90 ? "needs sm_90a" : chain_open(f, g, gr, o);
 }
 
 /* ---- variants -------------------------------------------------------- */
@@ -224,8 +222,12 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     w->m_tiles = (int)ceil_div(f->M, w->bm);
     w->j_tiles = (int)ceil_div(f->J, w->bj);
     w->threads = w->consumers == 1 ? 160 : (w->consumers + 1) * 128;
-    w->b.t = (Tile){.bm = w->bm, .bn = w->bn, .bk = w->bj, .stages = w->stages,
-                    .split = 1, .threads = w->threads};
+    w->b.t = (Tile){.bm = w->bm,
+                    .bn = w->bn,
+                    .bk = w->bj,
+                    .stages = w->stages,
+                    .split = 1,
+                    .threads = w->threads};
     if (f->tb.b.k_major && w->bj % 64)
         return "blocks of columns that are no rows of 128 bytes";
     plan_pack(w);
@@ -235,19 +237,16 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
         return "more shared memory than a block may have";
     if (w->regs > (w->consumers == 3 ? 160 : 240))
         return "more registers than a thread may have";
-    w->resident = w->consumers > 1 || w->regs > 188 ? 1
-                  : w->regs > 128                   ? 2
-                                                    : 3;
-    while (w->resident > 1 &&
-           (size_t)w->resident * (w->smem + 1024) >
-               (size_t)d->smem_sm_kb * 1024)
+    w->resident = w->consumers > 1 || w->regs > 188 ? 1 : w->regs > 128 ? 2 : 3;
+    while (w->resident > 1 && (size_t)w->resident * (w->smem + 1024) >
+                                  (size_t)d->smem_sm_kb * 1024)
         w->resident--;
     return (int64_t)w->m_tiles * f->batches > (1ll << 30)
-               ? "more than 2^30 tiles" : NULL;
+               ? "more than 2^30 tiles"
+               : NULL;
 }
 
-/* Blocks of the batch whose columns the L2 holds while their rows run. */
-static int group_of_batch(const ChainForm *f)
+int chain_group(const ChainForm *f)
 {
     double each = (double)f->J * (double)(f->D + f->N) * 2;
     int n = 4;
@@ -281,7 +280,7 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
                 x->knob[K_BJ] = bj;
                 x->knob[K_CONSUMERS] = c;
                 x->knob[K_STAGES] = stages;
-                x->knob[K_GROUP] = group_of_batch(f);
+                x->knob[K_GROUP] = chain_group(f);
                 x->form = f;
                 if ((bj == one && stages > 1) || n == 63 ||
                     chain_plan(&w, f, x))
@@ -412,8 +411,8 @@ static void parts(const ChainKernel *w, Cost *c, double steps, double clk)
     c->math = each * s.mm;
     c->special = each * s.special;
     c->hbm = f->hbm / (d->hbm_gbs * 1e3);
-    c->l2 = tiles * steps * w->bj * (double)(f->D + f->N) * 2 /
-            (d->l2_gbs * 1e3);
+    c->l2 =
+        tiles * steps * w->bj * (double)(f->D + f->N) * 2 / (d->l2_gbs * 1e3);
     c->latency = d->hbm_latency * 1.3 / clk;
     c->gm_ratio = c->sm_ratio = 1;
     c->wb_ratio = tiles / d->sms / ceil(tiles / d->sms);
@@ -464,6 +463,11 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_chain_wgmma = {
-    .name = "chain_wgmma", .version = 1, .applicable = applicable,
-    .space = space, .cost = cost, .build = build, .chains = true,
+    .name = "chain_wgmma",
+    .version = 1,
+    .applicable = applicable,
+    .space = space,
+    .cost = cost,
+    .build = build,
+    .chains = true,
 };

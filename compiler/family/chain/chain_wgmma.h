@@ -21,22 +21,23 @@
  * of which exp(x - max x) is multiplied; or x itself, with 0 elsewhere. */
 typedef struct ChainRows {
     bool softmax;
-    const Expr *body;    /* of CHAIN_SUM, indices and reads */
-    double scale;        /* > 0; 1 without softmax */
-    Guard live;          /* affine, on the row, the column and batch */
-    const Expr *after;   /* multiplies the sums in the end, of row locals */
-    int max, sum;        /* between's steps */
-    const Expr *ahead;   /* what is read of each point, two of 16 bits at a
-                            time, before its score is there; or NULL */
+    const Expr *body;  /* of CHAIN_SUM, indices and reads */
+    double scale;      /* > 0; 1 without softmax */
+    Guard live;        /* affine, on the row, the column and batch */
+    const Expr *after; /* multiplies the sums in the end, of row locals */
+    int max, sum;      /* between's steps */
+    const Expr *ahead; /* what is read of each point, two of 16 bits at a
+                          time, before its score is there; or NULL */
 } ChainRows;
 enum { CHAIN_SUM = 60 }; /* the local that is the first product's sum */
 
 typedef struct ChainForm {
-    Contract a, b;       /* the first product, the second */
+    Contract a, b; /* the first product, the second */
     Tma ta, tb;
     const Chain *chain;
     const Var *row, *col;
-    const Var *batch[2 * MAX_RANK]; int n_batch; /* slow to fast */
+    const Var *batch[2 * MAX_RANK];
+    int n_batch; /* slow to fast */
     int64_t M, J, D, N, batches;
     Type elem;
     Online online;
@@ -47,23 +48,26 @@ typedef struct ChainForm {
 } ChainForm;
 
 typedef struct ChainKernel {
-    Contract b;          /* first: contract_pairs' callbacks find us by it. A
-                            copy of the form's; its cp prints all */
+    Contract b; /* first: contract_pairs' callbacks find us by it. A
+                   copy of the form's; its cp prints all */
     const ChainForm *f;
     int consumers, bj, stages, group;
-    int bm, bn, pack;    /* bn: N in whole columns of wgmma */
+    int bm, bn, pack; /* bn: N in whole columns of wgmma */
     int d_boxes, n_boxes, m_tiles, j_tiles;
     int resident, threads, regs;
     size_t smem, second_bytes;
     Kernel *k;
-    const char *id[3];   /* of the tiles: rows, the first's columns, the
-                            second's */
-    Type out_type;       /* of what goes through shared memory */
+    const char *id[3]; /* of the tiles: rows, the first's columns, the
+                          second's */
+    Type out_type;     /* of what goes through shared memory */
 } ChainKernel;
 
 /* NULL, or why the family cannot serve the group. */
 const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
                        const Options *o);
+/* Of how many of the batch the rows run together, the longest first: the L2
+ * holds their columns. 1: one after the other. */
+int chain_group(const ChainForm *f);
 /* NULL, or why the variant cannot be. */
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v);
 void chain_build(ChainKernel *w, Group *gr, Kernel *k);
@@ -76,6 +80,19 @@ const char *chain_load_first(ChainKernel *w);
 const char *chain_load_second(ChainKernel *w);
 const char *chain_place(ChainKernel *w);
 const char *chain_range(ChainKernel *w);
+/* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
+ * far; what is read of points ahead of their scores; what a score is besides
+ * the sum, and where it is none; how a block changes what a row has, and the
+ * sums so far; what multiplies them in the end; results from where they lie. */
+void chain_name_all(ChainKernel *w);
+const char *chain_state(const ChainKernel *w);
+const char *chain_read_block(ChainKernel *w);
+const char *chain_value(ChainKernel *w);
+const char *chain_mask(ChainKernel *w);
+const char *chain_weigh(const ChainKernel *w);
+const char *chain_rescale(const ChainKernel *w);
+const char *chain_after(ChainKernel *w);
+const char *chain_direct(ChainKernel *w);
 /* chain_softmax.c: fills f->rows. */
 const char *chain_find_rows(ChainForm *f);
 

@@ -12,7 +12,7 @@ static const char *tile_id(ChainKernel *w, const Operand *o)
     return cprint_tensor(&w->b.cp, o->read->tensor);
 }
 
-static void name_all(ChainKernel *w)
+void chain_name_all(ChainKernel *w)
 {
     Arena *a = w->b.g->arena;
     const ChainForm *f = w->f;
@@ -55,8 +55,7 @@ static void constants(ChainKernel *w)
                         "of the batch that run together");
     if (w->pack)
         kernel_constant(g, k, "COLS", w->pack, "that a warp stores at a time");
-    kernel_constant(g, k, "ROWS_BYTES", (int64_t)w->bm * w->d_boxes * 128,
-                    "");
+    kernel_constant(g, k, "ROWS_BYTES", (int64_t)w->bm * w->d_boxes * 128, "");
     kernel_constant(g, k, "FIRST_BYTES", col * w->d_boxes, "");
     kernel_constant(g, k, "SECOND_BYTES", (int64_t)w->second_bytes,
                     "that TMA brings at a time");
@@ -68,24 +67,29 @@ static void shared_memory(ChainKernel *w)
     Graph *g = w->b.g;
     const char *type = type_cname(w->f->elem);
 
-    kernel_smem(g, w->k, 1024,
-                arena_printf(a, "%s %s_tile[%d][BM][64]", type, w->id[0],
-                             w->d_boxes), NULL);
+    kernel_smem(
+        g, w->k, 1024,
+        arena_printf(a, "%s %s_tile[%d][BM][64]", type, w->id[0], w->d_boxes),
+        NULL);
     kernel_smem(g, w->k, 1024,
                 arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
-                             w->id[1], w->d_boxes), NULL);
+                             w->id[1], w->d_boxes),
+                NULL);
     if (w->f->tb.b.k_major)
         kernel_smem(g, w->k, 1024,
                     arena_printf(a, "%s %s_tile[STAGES][BJ / 64][BN][64]", type,
-                                 w->id[2]), NULL);
+                                 w->id[2]),
+                    NULL);
     else
         kernel_smem(g, w->k, 1024,
                     arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
-                                 w->id[2], w->n_boxes), NULL);
+                                 w->id[2], w->n_boxes),
+                    NULL);
     if (w->pack)
         kernel_smem(g, w->k, 128,
                     arena_printf(a, "%s out_rows[CONSUMERS * 4][16][COLS]",
-                                 type_cname(w->out_type)), NULL);
+                                 type_cname(w->out_type)),
+                    NULL);
     kernel_smem(g, w->k, 8, "uint64_t rows_full", NULL);
     kernel_smem(g, w->k, 8, "uint64_t first_full[STAGES], first_empty[STAGES]",
                 NULL);
@@ -95,19 +99,24 @@ static void shared_memory(ChainKernel *w)
 
 /* ---- scores ---------------------------------------------------------- */
 
-/* That the condition fails, where row and column are called so. */
+/* That the condition fails, where row and column are called so; "" if it never
+ * does. */
 static const char *fails(ChainKernel *w, const Idx *e, const char *row,
                          const char *col)
 {
     IdxPool *p = w->b.g->pool;
     CScope scope = cprint_open(&w->b.cp);
-    Guard g = guard_add(p, (Guard){0}, idx_addc(p, idx_scale(p, e, -1), -1), 0);
+    Cond not = {idx_addc(p, idx_scale(p, e, -1), -1), 0};
+    Guard g = guard_add(p, (Guard){0}, not .e, 0);
+    Truth truth = cond_truth(not );
     Buf b = {0};
 
     cprint_name(&w->b.cp, w->f->row, row);
     cprint_name(&w->b.cp, w->f->col, col);
-    if (g.n)
+    if (truth == MAYBE)
         cprint_condition(&b, &w->b.cp, g);
+    else if (truth == ALWAYS)
+        buf_puts(&b, "true");
     cprint_close(&w->b.cp, scope);
     return buf_take(&b, w->b.g->arena);
 }
@@ -125,12 +134,13 @@ static void put_element(ChainKernel *w, Buf *b, const char **row,
 
     *row = cprint_var(cp, w->f->row);
     *col = cprint_var(cp, w->f->col);
-    buf_printf(b, "const int %s = m0 + top + lane / 4 + c / 2 %% 2 * 8;\n"
-                  "const int %s = j0 + c / 4 * 8 + lane %% 4 * 2 + c %% 2;\n",
+    buf_printf(b,
+               "const int %s = m0 + top + lane / 4 + c / 2 %% 2 * 8;\n"
+               "const int %s = j0 + c / 4 * 8 + lane %% 4 * 2 + c %% 2;\n",
                *row, *col);
 }
 
-static const char *mask(ChainKernel *w)
+const char *chain_mask(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     IdxPool *p = w->b.g->pool;
@@ -143,8 +153,8 @@ static const char *mask(ChainKernel *w)
     for (int i = 0; i < f->rows.live.n; i++) {
         const Idx *e = f->rows.live.cond[i].e, *least = e;
         int64_t r = idx_coef(e, f->row), c = idx_coef(e, f->col);
-        least = idx_addc(p, e, (r < 0 ? r * 63 : 0) +
-                                   (c < 0 ? c * (w->bj - 1) : 0));
+        least = idx_addc(p, e,
+                         (r < 0 ? r * 63 : 0) + (c < 0 ? c * (w->bj - 1) : 0));
         some = or_also(a, some, fails(w, least, "(m0 + warpgroup * 64)", "j0"));
         each = or_also(a, each, fails(w, e, row, col));
     }
@@ -155,9 +165,11 @@ static const char *mask(ChainKernel *w)
     if (*each) {
         buf_printf(&in, "if (%s)\n    score[c] = %s;\n", each,
                    f->rows.softmax ? "-INFINITY" : "0.0f");
-        buf_printf(&b, "if (%s) {\n"
-                       "    #pragma unroll\n"
-                       "    for (int c = 0; c < BJ / 2; ++c) {\n", some);
+        buf_printf(&b,
+                   "if (%s) {\n"
+                   "    #pragma unroll\n"
+                   "    for (int c = 0; c < BJ / 2; ++c) {\n",
+                   some);
         cprint_lines(&b, buf_text(&in), 8);
         buf_puts(&b, "    }\n}\n");
     }
@@ -193,7 +205,7 @@ static const char *staged(const Expr *read, void *ctx)
 }
 
 /* The words of a block's points, before its scores are multiplied. */
-static const char *read_block(ChainKernel *w)
+const char *chain_read_block(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     const Expr *e = f->rows.ahead;
@@ -210,14 +222,18 @@ static const char *read_block(ChainKernel *w)
                  "auto read_block = [&](int j0) {\n"
                  "    #pragma unroll\n"
                  "    for (int c = 0; c < BJ / 4; ++c) {\n");
-    buf_printf(&b, f->M % w->bm ? "const int %s = min(m0 + top + lane / 4 + "
-                                  "c %% 2 * 8, M - 1);\n"
-                                : "const int %s = m0 + top + lane / 4 + "
-                                  "c %% 2 * 8;\n", row);
-    buf_printf(&b, f->J % w->bj ? "const int %s = min(j0 + c / 2 * 8 + "
-                                  "lane %% 4 * 2, J - 2);\n"
-                                : "const int %s = j0 + c / 2 * 8 + "
-                                  "lane %% 4 * 2;\n", col);
+    buf_printf(&b,
+               f->M % w->bm ? "const int %s = min(m0 + top + lane / 4 + "
+                              "c %% 2 * 8, M - 1);\n"
+                            : "const int %s = m0 + top + lane / 4 + "
+                              "c %% 2 * 8;\n",
+               row);
+    buf_printf(&b,
+               f->J % w->bj ? "const int %s = min(j0 + c / 2 * 8 + "
+                              "lane %% 4 * 2, J - 2);\n"
+                            : "const int %s = j0 + c / 2 * 8 + "
+                              "lane %% 4 * 2;\n",
+               col);
     buf_printf(&b, "dcc_read(ahead[c], &%s[", cprint_tensor(cp, e->tensor));
     cprint_element(&b, cp, e->tensor, cprint_offset(w->b.g, e->tensor, e->at));
     buf_puts(&b, "]);\n    }\n};\n");
@@ -226,7 +242,7 @@ static const char *read_block(ChainKernel *w)
 }
 
 /* What a score is besides the sum. */
-static const char *value(ChainKernel *w)
+const char *chain_value(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     CPrint *cp = &w->b.cp;
@@ -262,7 +278,7 @@ static const char *value(ChainKernel *w)
 }
 
 /* What a row has so far. */
-static const char *state(const ChainKernel *w)
+const char *chain_state(const ChainKernel *w)
 {
     Buf b = {0};
 
@@ -275,7 +291,7 @@ static const char *state(const ChainKernel *w)
     return buf_take(&b, w->b.g->arena);
 }
 
-static const char *weigh(const ChainKernel *w)
+const char *chain_weigh(const ChainKernel *w)
 {
     Buf b = {0};
 
@@ -285,7 +301,7 @@ static const char *weigh(const ChainKernel *w)
     return buf_take(&b, w->b.g->arena);
 }
 
-static const char *rescale(const ChainKernel *w)
+const char *chain_rescale(const ChainKernel *w)
 {
     Buf b = {0};
 
@@ -296,7 +312,7 @@ static const char *rescale(const ChainKernel *w)
 }
 
 /* What multiplies a row's sums, and before it what its lanes have to add. */
-static const char *after(ChainKernel *w)
+const char *chain_after(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     CPrint *cp = &w->b.cp;
@@ -311,8 +327,10 @@ static const char *after(ChainKernel *w)
         buf_puts(&row, "sum[r] = dcc_warp_sum<4>(sum[r]);\n");
     }
     if (expr_uses(f->rows.after, f->row))
-        buf_printf(&row, "const int %s = min(m0 + top + lane / 4 + r * 8, M - "
-                         "1);\n", cprint_var(cp, f->row));
+        buf_printf(&row,
+                   "const int %s = min(m0 + top + lane / 4 + r * 8, M - "
+                   "1);\n",
+                   cprint_var(cp, f->row));
     const char *text = cprint_bind(&in, cp, f->rows.after, "t");
     buf_printf(&row, "%safter[r] = %s;\n", buf_text(&in), text);
     buf_puts(&b, "float after[2];\n#pragma unroll\n"
@@ -351,8 +369,9 @@ static void place_pair(Contract *x, Buf *b)
 
 static void place_piece(Contract *x, Buf *b)
 {
-    buf_printf(b, "const int m = m0 + top + line;\n"
-                  "const int n = %s;\n",
+    buf_printf(b,
+               "const int m = m0 + top + line;\n"
+               "const int n = %s;\n",
                x->lines ? "j * COLS" : "j * COLS + piece * 8");
     put_bounds((ChainKernel *)x, b, "n");
 }
@@ -361,12 +380,15 @@ static void place_point(Contract *x, Buf *b)
 {
     const char *column = x->vec >= 2 ? "e" : "c";
 
-    x->sum = arena_printf(x->g->arena, ((ChainKernel *)x)->f->rows.after
+    x->sum = arena_printf(x->g->arena,
+                          ((ChainKernel *)x)->f->rows.after
                               ? "(acc[0][j * 4 + i %% 2 * 2 + %s] * "
                                 "after[i %% 2])"
-                              : "acc[0][j * 4 + i %% 2 * 2 + %s]", column);
-    buf_printf(b, "const int m = m0 + top + i %% 2 * 8 + lane / 4;\n"
-                  "const int n = j * 8 + lane %% 4 * 2%s;\n",
+                              : "acc[0][j * 4 + i %% 2 * 2 + %s]",
+                          column);
+    buf_printf(b,
+               "const int m = m0 + top + i %% 2 * 8 + lane / 4;\n"
+               "const int n = j * 8 + lane %% 4 * 2%s;\n",
                x->vec >= 2 ? "" : " + c");
     put_bounds((ChainKernel *)x, b, "n");
 }
@@ -378,11 +400,10 @@ static const char by_pieces[] =
     "    const int piece = lane % (COLS / 8);\n"
     "    @PIECE@\n"
     "}\n";
-static const char by_lines[] =
-    "#pragma unroll 8\n"
-    "for (int line = 0; line < 16; ++line) {\n"
-    "    @PIECE@\n"
-    "}\n";
+static const char by_lines[] = "#pragma unroll 8\n"
+                               "for (int line = 0; line < 16; ++line) {\n"
+                               "    @PIECE@\n"
+                               "}\n";
 
 static const char *packed(ChainKernel *w)
 {
@@ -395,8 +416,10 @@ static const char *packed(ChainKernel *w)
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
     tree_print(&loop, QUOTE(x->g->arena, x->lines ? by_lines : by_pieces,
                             FILL("PIECE", buf_text(&pieces))));
-    Slot slot[] = {{"WARP", "warpgroup * 4 + warp"}, {"WIDTH", "BN"},
-                   {"PAIRS", buf_text(&pairs)}, {"PIECES", buf_text(&loop)}};
+    Slot slot[] = {{"WARP", "warpgroup * 4 + warp"},
+                   {"WIDTH", "BN"},
+                   {"PAIRS", buf_text(&pairs)},
+                   {"PIECES", buf_text(&loop)}};
     template_fill(&b, "chain_wgmma_packed.cu.in", slot, 4);
     buf_free(&loop);
     buf_free(&pairs);
@@ -405,7 +428,7 @@ static const char *packed(ChainKernel *w)
     return buf_take(&b, x->g->arena);
 }
 
-static const char *direct(ChainKernel *w)
+const char *chain_direct(ChainKernel *w)
 {
     Contract *x = &w->b;
     Buf points = {0}, inner = {0}, b = {0};
@@ -453,12 +476,12 @@ static const char *loop(ChainKernel *w)
     bool turns = w->consumers > 1;
     Buf b = {0};
     Slot slot[] = {
-        {"TURN", turns ? "dcc_barrier_sync(1 + warpgroup, 256);  // its turn\n"
-                       : ""},
+        {"TURN",
+         turns ? "dcc_barrier_sync(1 + warpgroup, 256);  // its turn\n" : ""},
         {"PASS", turns ? "dcc_barrier_arrive(1 + (warpgroup + 1) % CONSUMERS, "
                          "256);\n"
                        : ""},
-        {"RESCALE", rescale(w)},
+        {"RESCALE", chain_rescale(w)},
         {"READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""}};
 
     if (w->j_tiles == 1)
@@ -483,43 +506,46 @@ static void put_kernel(ChainKernel *w)
         {"WAIT", kernel_wait(w->k)},
         {"CONSUMER_WAIT", w->k->waits
                               ? "dcc_grid_wait();  // results, and what scores "
-                                "read\n" : ""},
+                                "read\n"
+                              : ""},
         {"LOAD_ROWS", chain_load_rows(w)},
         {"LOAD_FIRST", chain_load_first(w)},
         {"LOAD_SECOND", chain_load_second(w)},
-        {"ROWS_A", arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0]"
-                                   "[warpgroup * 64])", w->id[0])},
-        {"FIRST_B", arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0])",
-                                 w->id[1])},
-        {"SECOND_B", arena_printf(a, along
-                                         ? "dcc_wgmma_k_major(smem.%s_tile[0])"
-                                         : "dcc_wgmma_mn_major(smem.%s_tile[0],"
-                                           " BJ * 128)", w->id[2])},
+        {"ROWS_A", arena_printf(a,
+                                "dcc_wgmma_k_major(smem.%s_tile[0]"
+                                "[warpgroup * 64])",
+                                w->id[0])},
+        {"FIRST_B",
+         arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0])", w->id[1])},
+        {"SECOND_B", arena_printf(a,
+                                  along ? "dcc_wgmma_k_major(smem.%s_tile[0])"
+                                        : "dcc_wgmma_mn_major(smem.%s_tile[0],"
+                                          " BJ * 128)",
+                                  w->id[2])},
         {"FIRST_TILE", arena_printf(a, "%s_tile", w->id[1])},
         {"SECOND_TILE", arena_printf(a, "%s_tile", w->id[2])},
-        {"FIRST", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj,
-                               type)},
+        {"FIRST", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj, type)},
         {"SECOND", arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->bn,
                                 type, !along)},
-        {"SECOND_STEP", along ? "kk / 4 * (BN * 8) + kk % 4 * 2"
-                              : "kk * 128"},
-        {"STATE", state(w)},
-        {"WEIGH", weigh(w)},
-        {"AHEAD", read_block(w)},
+        {"SECOND_STEP", along ? "kk / 4 * (BN * 8) + kk % 4 * 2" : "kk * 128"},
+        {"STATE", chain_state(w)},
+        {"WEIGH", chain_weigh(w)},
+        {"AHEAD", chain_read_block(w)},
         {"READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""},
         {"ABOUT", f->rows.softmax
                       ? "// What rows have so far is scaled where the greatest "
                         "score grows by more\n// than a factor of 2^8.\n"
                       : ""},
-        {"VALUE", value(w)},
-        {"MASK", mask(w)},
+        {"VALUE", chain_value(w)},
+        {"MASK", chain_mask(w)},
         {"ROUND", f->elem == T_F16 ? "dcc_to_f16" : "dcc_to_bf16"},
         {"OPEN", turns ? "// the warpgroups take turns\n"
                          "if (warpgroup == CONSUMERS - 1)\n"
-                         "    dcc_barrier_arrive(1, 256);\n" : ""},
+                         "    dcc_barrier_arrive(1, 256);\n"
+                       : ""},
         {"LOOP", loop(w)},
-        {"AFTER", after(w)},
-        {"EPILOGUE", w->pack ? packed(w) : direct(w)},
+        {"AFTER", chain_after(w)},
+        {"EPILOGUE", w->pack ? packed(w) : chain_direct(w)},
     };
     Buf b = {0};
 
@@ -558,7 +584,7 @@ void chain_build(ChainKernel *w, Group *gr, Kernel *k)
     for (int i = 0; i < second->n_step; i++)
         if (second->step[i].tensor)
             w->out_type = second->step[i].tensor->type;
-    name_all(w);
+    chain_name_all(w);
     constants(w);
     shared_memory(w);
     chain_maps(w);

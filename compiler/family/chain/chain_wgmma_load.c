@@ -44,7 +44,9 @@ static void add_map(ChainKernel *w, const TmaOperand *o, const char *id,
     TileMap *m = &k->map[k->n_map++];
 
     *m = (TileMap){.name = arena_printf(w->b.g->arena, "%s_map", id),
-                   .offset = o->offset, .rank = o->rank, .swizzle = true};
+                   .offset = o->offset,
+                   .rank = o->rank,
+                   .swizzle = true};
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor == t) {
             m->arg = i;
@@ -107,16 +109,17 @@ static const char *put_copies(ChainKernel *w, const Boxes *x)
     Buf b = {0};
 
     cprint_name(cp, x->along, x->origin);
-    cprint_name(cp, x->fast, !many ? x->first
-                             : zero ? "c * 64"
-                                    : arena_printf(a, "%s + c * 64", x->first));
+    cprint_name(cp, x->fast,
+                !many  ? x->first
+                : zero ? "c * 64"
+                       : arena_printf(a, "%s + c * 64", x->first));
     for (int i = 0; i < x->t->m.n; i++)
         name_axis(w, &x->t->m.axis[i]);
     if (many)
         buf_printf(&b, "#pragma unroll\nfor (int c = 0; c < %d; ++c)\n    ",
                    x->boxes);
-    buf_printf(&b, "dcc_tma_load_%dd(smem.%s_tile%s[%s], &%s_map, ",
-               x->o->rank, x->id, x->slot, many ? "c" : "0", x->id);
+    buf_printf(&b, "dcc_tma_load_%dd(smem.%s_tile%s[%s], &%s_map, ", x->o->rank,
+               x->id, x->slot, many ? "c" : "0", x->id);
     for (int d = 0; d < x->o->rank; d++) {
         cprint_idx(&b, cp, x->o->dim[d].at, 0);
         buf_puts(&b, ", ");
@@ -129,8 +132,16 @@ static const char *put_copies(ChainKernel *w, const Boxes *x)
 const char *chain_load_rows(ChainKernel *w)
 {
     const Tma *t = &w->f->ta;
-    Boxes x = {t, &t->a, w->id[0], "", "rows_full", w->d_boxes,
-               t->k.axis[0].linear, w->f->row, "0", "m0"};
+    Boxes x = {t,
+               &t->a,
+               w->id[0],
+               "",
+               "rows_full",
+               w->d_boxes,
+               t->k.axis[0].linear,
+               w->f->row,
+               "0",
+               "m0"};
 
     return put_copies(w, &x);
 }
@@ -138,8 +149,16 @@ const char *chain_load_rows(ChainKernel *w)
 const char *chain_load_first(ChainKernel *w)
 {
     const Tma *t = &w->f->ta;
-    Boxes x = {t, &t->b, w->id[1], "[first_slot]", "first_full[first_slot]",
-               w->d_boxes, t->k.axis[0].linear, w->f->col, "0", "j0"};
+    Boxes x = {t,
+               &t->b,
+               w->id[1],
+               "[first_slot]",
+               "first_full[first_slot]",
+               w->d_boxes,
+               t->k.axis[0].linear,
+               w->f->col,
+               "0",
+               "j0"};
 
     return put_copies(w, &x);
 }
@@ -148,8 +167,8 @@ const char *chain_load_second(ChainKernel *w)
 {
     const Tma *t = &w->f->tb;
     const Var *n = t->n.axis[0].linear;
-    Boxes x = {t, &t->b, w->id[2], "[slot]", "second_full[slot]", w->n_boxes,
-               n, w->f->col, "0", "j0"};
+    Boxes x = {t,          &t->b, w->id[2],  "[slot]", "second_full[slot]",
+               w->n_boxes, n,     w->f->col, "0",      "j0"};
 
     if (t->b.k_major) {
         x.boxes = w->bj / 64;
@@ -222,8 +241,7 @@ static const char *greatest(ChainKernel *w, const Idx *e, int64_t d, int sign)
     CScope scope = cprint_open(&w->b.cp);
     Buf b = {0};
 
-    e = idx_sub(p, e, idx_scale(p, idx_var(p, f->col),
-                                idx_coef(e, f->col)));
+    e = idx_sub(p, e, idx_scale(p, idx_var(p, f->col), idx_coef(e, f->col)));
     if (idx_coef(e, f->row) > 0)
         e = idx_addc(p, e, idx_coef(e, f->row) * (w->bm - 1));
     cprint_name(&w->b.cp, f->row, "m0");
@@ -246,8 +264,8 @@ const char *chain_range(ChainKernel *w)
         if (c < 0)
             last = arena_printf(a, "min(%s, %s)", last, greatest(w, e, -c, 1));
         if (c > 0)
-            begin = arena_printf(a, "max(%s, %s)", begin,
-                                 greatest(w, e, c, -1));
+            begin =
+                arena_printf(a, "max(%s, %s)", begin, greatest(w, e, c, -1));
     }
     bool cut = strcmp(last, "J - 1"), late = strcmp(begin, "0");
     if (w->j_tiles == 1) {
@@ -255,10 +273,14 @@ const char *chain_range(ChainKernel *w)
                      "\n");
     } else if (cut || late) {
         buf_puts(&b, "// blocks of columns in which there are scores\n");
-        buf_printf(&b, cut ? "const int last = max(0, %s) / BJ;\n"
-                           : "const int last = (%s) / BJ;\n", last);
-        buf_printf(&b, late ? "const int begin = min(last, %s / BJ);\n"
-                            : "const int begin = %s;\n", begin);
+        buf_printf(&b,
+                   cut ? "const int last = max(0, %s) / BJ;\n"
+                       : "const int last = (%s) / BJ;\n",
+                   last);
+        buf_printf(&b,
+                   late ? "const int begin = min(last, %s / BJ);\n"
+                        : "const int begin = %s;\n",
+                   begin);
     } else {
         buf_puts(&b, "const int begin = 0, last = (J - 1) / BJ;\n");
     }

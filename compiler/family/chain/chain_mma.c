@@ -1,0 +1,314 @@
+#include "family/chain/chain_wgmma.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Chains from sm_80 on: the same rows between the products, whose sums lie as
+ * wgmma's do, by cp.async, ldmatrix and mma.sync. A warp has 16 rows. */
+
+enum { K_BJ, K_CONSUMERS, K_GROUP, PAD = 8 /* elements behind a row */ };
+
+/* Elements that lie side by side in pieces of 16 bytes, from where `fast` is a
+ * multiple of 8 on. */
+static bool in_pieces(const ChainForm *f, const Operand *o, const Var *fast)
+{
+    IdxPool *p = f->a.g->pool;
+    const Idx *rest = idx_sub(p, o->offset, idx_var(p, fast));
+
+    return fast->extent % 8 == 0 && idx_coef(o->offset, fast) == 1 &&
+           !idx_uses(rest, fast) && idx_align(rest, 8) == 8 && !o->in.n;
+}
+
+static const char *open_mma(ChainForm *f, Graph *g, const Group *gr,
+                            const Options *o)
+{
+    const char *why = o->device->sm < 80    ? "needs sm_80"
+                      : o->device->sm >= 90 ? "is for GPUs without wgmma"
+                                            : chain_open(f, g, gr, o);
+
+    if (why)
+        return why;
+    if (f->tb.b.k_major)
+        return "columns that are neighbours along the second sum";
+    if (f->a.c.n_k != 1 || f->b.c.n_n != 1 ||
+        !in_pieces(f, &f->a.c.a, f->a.c.k[0]) ||
+        !in_pieces(f, &f->a.c.b, f->a.c.k[0]) ||
+        !in_pieces(f, &f->b.c.b, f->b.c.n[0]))
+        return "factors that are no pieces of 16 bytes";
+    return NULL;
+}
+
+static const char *applicable(Graph *g, const Group *gr, const Options *o)
+{
+    return open_mma(arena_new_of(g->arena, ChainForm), g, gr, o);
+}
+
+static int round_up(int64_t n, int to)
+{
+    return (int)((n + to - 1) / to * to);
+}
+
+static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
+{
+    const Device *d = f->a.o->device;
+
+    memset(w, 0, sizeof *w);
+    w->f = f;
+    w->b = f->b;
+    w->bj = v->knob[K_BJ];
+    w->consumers = v->knob[K_CONSUMERS];
+    w->group = v->knob[K_GROUP];
+    w->stages = 2;
+    w->bm = w->consumers * 64;
+    w->bn = round_up(f->N, 16);
+    w->m_tiles = round_up(f->M, w->bm) / w->bm;
+    w->j_tiles = round_up(f->J, w->bj) / w->bj;
+    w->threads = w->consumers * 128;
+    w->b.t = (Tile){.bm = w->bm,
+                    .bn = w->bn,
+                    .bk = w->bj,
+                    .stages = 2,
+                    .split = 1,
+                    .threads = w->threads};
+    int row = round_up(f->D, 16) + PAD;
+    w->smem = (size_t)(w->bm * row + 2 * w->bj * (row + w->bn + PAD)) * 2;
+    w->regs = w->bj / 2 + w->bj / 4 + w->bn / 2 + 56 +
+              (f->rows.ahead ? w->bj / 4 : 0);
+    w->resident = w->regs <= 128 ? 512 / w->threads : 256 / w->threads;
+    while (w->resident > 1 && (size_t)w->resident * (w->smem + 1024) >
+                                  (size_t)d->smem_sm_kb * 1024)
+        w->resident--;
+    if (w->smem > (size_t)d->smem_block_kb * 1024)
+        return "more shared memory than a block may have";
+    return w->regs > 250 ? "more registers than a thread may have" : NULL;
+}
+
+static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+{
+    static const int widths[] = {64, 128, 32, 16};
+    ChainForm *f = arena_new_of(g->arena, ChainForm);
+    Variant *v = arena_array(g->arena, Variant, 8);
+    int n = 0;
+
+    if (open_mma(f, g, gr, o))
+        return 0;
+    for (int i = 0; i < 8; i++) {
+        ChainKernel w;
+        Variant *x = &v[n];
+        x->knob[K_BJ] = widths[i / 2];
+        x->knob[K_CONSUMERS] = 1 + i % 2;
+        x->knob[K_GROUP] = chain_group(f);
+        x->form = f;
+        if (x->knob[K_BJ] > round_up(f->J, 16) || plan(&w, f, x))
+            continue;
+        x->text = arena_printf(g->arena, "bm=%d bj=%d", w.bm, w.bj);
+        n++;
+    }
+    *out = v;
+    return n;
+}
+
+static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
+                 Cost *c)
+{
+    const ChainForm *f = v->form;
+    const Device *d = o->device;
+    ChainKernel w;
+
+    (void)g;
+    (void)gr;
+    if ((c->why = plan(&w, f, v)))
+        return;
+    c->coef_r = 1;
+    double clk = d->clock_ghz * 1e3, tiles = w.m_tiles * (double)f->batches;
+    double live = f->rows.live.n
+                      ? fmin(1, f->share + 0.5 * (w.bm + w.bj) / (double)f->J)
+                      : 1;
+    double points = tiles * w.bm * w.bj * w.j_tiles * live;
+    double rounds = ceil(tiles / (d->sms * (double)w.resident));
+    double even = tiles / (d->sms * (double)w.resident) / rounds;
+    c->math = 2 * points * (round_up(f->D, 16) + w.bn) / (d->mma_tflops * 1e6);
+    c->special =
+        points * (f->rows.softmax + f->special) / (d->special_gops * 1e3);
+    double alu = points * ((f->rows.softmax ? 7.4 : 1) + 1.1 * f->ops) /
+                 (d->fma_tflops / 2 * 1e6);
+    c->hbm = f->hbm / (d->hbm_gbs * 1e3);
+    c->l2 = points / w.bm * (double)(f->D + f->N) * 2 / (d->l2_gbs * 1e3);
+    c->latency = 2 * d->hbm_latency / clk;
+    /* the waits of a step, and what lanes of a row exchange */
+    double steps = rounds * w.j_tiles * live * 400 / clk;
+    double busy = (1.3 * c->math + 0.5 * (c->special + alu)) / even + steps;
+    c->us = d->launch_us + c->latency + fmax(busy, fmax(c->l2, c->hbm));
+    c->limiter = c->math > c->special ? "tensor cores" : "special functions";
+    c->gm_ratio = c->sm_ratio = 1;
+    c->wb_ratio = even;
+    c->pul = c->math / c->us;
+    c->blocks = tiles;
+    c->threads = w.threads;
+    c->regs = w.regs;
+    c->smem_block = (double)w.smem;
+}
+
+/* ---- building --------------------------------------------------------------
+ */
+
+/* One piece of a tile's line: `number` is the line's of the tensor, fewer than
+ * `size`, and `fast` goes along it. */
+static const char *piece(ChainKernel *w, const Operand *o, const Var *line,
+                         const char *number, const char *size, const Var *fast,
+                         const char *tile)
+{
+    CPrint *cp = &w->b.cp;
+    CScope scope = cprint_open(cp);
+    const Tensor *t = o->read->tensor;
+    const char *id = cprint_var(cp, line);
+    bool cut = round_up(fast->extent, 16) != fast->extent;
+    Buf b = {0};
+
+    cprint_name(cp, fast, "piece * 8");
+    buf_printf(&b,
+               "const int %s = %s;\n"
+               "const bool in = %s < %s%s",
+               id, number, id, size,
+               cut ? arena_printf(w->b.g->arena, " && piece < %lld",
+                                  (long long)fast->extent / 8)
+                   : "");
+    buf_printf(&b,
+               ";\ndcc_cp_async16(&smem.%s[line][piece * 8],\n"
+               "    in ? &%s[",
+               tile, cprint_tensor(cp, t));
+    cprint_element(&b, cp, t, o->offset);
+    buf_printf(&b, "] : %s, in ? 16 : 0);\n", cprint_tensor(cp, t));
+    cprint_close(cp, scope);
+    return buf_take(&b, w->b.g->arena);
+}
+
+static void constants(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    Graph *g = w->b.g;
+    Kernel *k = w->k;
+
+    kernel_constant(g, k, "M", f->M, f->row->name);
+    kernel_constant(g, k, "N", f->N, f->b.c.n[0]->name);
+    kernel_constant(g, k, "J", f->J, f->col->name);
+    kernel_constant(g, k, "BM", w->bm, "rows of a block");
+    kernel_constant(g, k, "WM", 64, "rows of four warps");
+    kernel_constant(g, k, "BJ", w->bj, "columns at a time");
+    kernel_constant(g, k, "BN", w->bn, "columns of the result");
+    kernel_constant(g, k, "K_STEPS", (f->D + 15) / 16,
+                    "16 terms of a score each");
+    kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
+    kernel_constant(g, k, "BATCHES", f->batches, NULL);
+    if (w->group > 1)
+        kernel_constant(g, k, "GROUP", w->group,
+                        "of the batch that run together");
+    kernel_constant(g, k, "THREADS", w->threads, NULL);
+    kernel_constant(g, k, "PAD", PAD, "lines fall on different banks");
+}
+
+static void shared_memory(ChainKernel *w)
+{
+    static const char *const lines[] = {"[BM][K_STEPS * 16 + PAD]",
+                                        "[2][BJ][K_STEPS * 16 + PAD]",
+                                        "[2][BJ][BN + PAD]"};
+
+    for (int i = 0; i < 3; i++)
+        kernel_smem(w->b.g, w->k, 16,
+                    arena_printf(w->b.g->arena, "%s %s_tile%s",
+                                 type_cname(w->f->elem), w->id[i], lines[i]),
+                    NULL);
+}
+
+static void put_kernel(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    Arena *a = w->b.g->arena;
+    const char *tile[3];
+
+    for (int i = 0; i < 3; i++)
+        tile[i] = arena_printf(a, "%s_tile", w->id[i]);
+    const char *place = chain_place(w);
+    Slot slot[] = {
+        {"PLACE", place},
+        {"RANGE", chain_range(w)},
+        {"WAIT", kernel_wait(w->k)},
+        {"LOAD_ROWS",
+         piece(w, &f->a.c.a, f->row, "m0 + line", "M", f->a.c.k[0], tile[0])},
+        {"LOAD_FIRST",
+         piece(w, &f->a.c.b, f->col, "j0 + line", "J", f->a.c.k[0],
+               arena_printf(a, "%s[slot]", tile[1]))},
+        {"LOAD_SECOND",
+         piece(w, &f->b.c.b, f->col, "j0 + line", "J", f->b.c.n[0],
+               arena_printf(a, "%s[slot]", tile[2]))},
+        {"ROWS", tile[0]},
+        {"COLUMNS", tile[1]},
+        {"FACTORS", tile[2]},
+        {"MMA", arena_printf(a, "dcc_mma_m16n8k16_%s", type_name(f->elem))},
+        {"ABOUT", f->rows.softmax
+                      ? "// What rows have so far is scaled where the greatest "
+                        "score grows by more\n// than a factor of 2^8.\n"
+                      : ""},
+        {"STATE", f->rows.softmax
+                      ? arena_printf(a,
+                                     "%smost[0] = most[1] = -INFINITY;\n"
+                                     "sum[0] = sum[1] = 0.0f;\n",
+                                     chain_state(w))
+                      : ""},
+        {"AHEAD", chain_read_block(w)},
+        {"READ", f->rows.ahead ? "read_block(block * BJ);\n" : ""},
+        {"VALUE", chain_value(w)},
+        {"MASK", chain_mask(w)},
+        {"WEIGH", chain_weigh(w)},
+        {"RESCALE", chain_rescale(w)},
+        {"ROUND", f->elem == T_F16 ? "dcc_to_f16" : "dcc_to_bf16"},
+        {"AFTER", chain_after(w)},
+        {"EPILOGUE", chain_direct(w)},
+    };
+    Buf b = {0};
+
+    template_fill(&b, "chain_mma.cu.in", slot,
+                  (int)(sizeof slot / sizeof *slot));
+    kernel_phase(w->b.g, w->k, "setup", &b);
+    buf_free(&b);
+}
+
+static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
+                  Kernel *k)
+{
+    ChainKernel *w = arena_new_of(g->arena, ChainKernel);
+    ChainForm *f = arena_new_of(g->arena, ChainForm);
+
+    open_mma(f, g, gr, o); /* of this group's tensors */
+    plan(w, f, v);
+    w->k = w->b.kernel = k;
+    w->b.width = "BN";
+    kernel_set_args(g, gr, k);
+    chain_name_all(w);
+    constants(w);
+    shared_memory(w);
+    put_kernel(w);
+    k->grid[0] = (int)(w->m_tiles * f->batches);
+    k->grid[1] = k->grid[2] = 1;
+    k->block = w->threads;
+    k->cluster = 1;
+    k->smem_bytes = w->smem;
+    k->min_blocks = w->resident;
+    k->flops = 2.0 * (double)f->M * (double)f->J * (double)(f->D + f->N) *
+               (double)f->batches * f->share;
+    k->bytes = f->hbm;
+    k->family = "chain_mma";
+    k->min_arch = "sm_80";
+    k->where = arena_array(g->arena, const char *, gr->n_step);
+}
+
+const Family family_chain_mma = {
+    .name = "chain_mma",
+    .version = 1,
+    .applicable = applicable,
+    .space = space,
+    .cost = cost,
+    .build = build,
+    .chains = true,
+};
