@@ -5,7 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-enum { MAX_PERIOD = 400, LEAST_SAVED = 4, LEAST_PERIOD = 3 };
+enum { MAX_PERIOD = 400, LEAST_SAVED = 4, LEAST_PERIOD = 2 };
 
 /* ---- which statements are alike ------------------------------------------ */
 

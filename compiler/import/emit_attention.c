@@ -121,6 +121,20 @@ void emit_sdpa(Import *c, Node *n)
     attend(c, n->out[0], &h);
 }
 
+/* Each row sees what precedes and itself: the last row sees all. */
+static Value *causal_mask(Import *c, Value *out, Value *q, Value *k)
+{
+    int64_t rows = q->shape.dim[2], columns = k->shape.dim[2];
+    Value *v = between(c, out, "causal", q->type,
+                       (Shape){2, {rows, columns}});
+    Stmt *s = stmt_new(c, v);
+
+    stmt_left(c, s, index_names);
+    stmt_text(c, s, BIND_COND, "j > i + %lld ? -inf : 0.0",
+              (long long)(columns - rows));
+    return v;
+}
+
 /* What precedes K or V, and the result that holds both. */
 static Value *with_past(Import *c, Node *n, Value *x, int past, int present)
 {
@@ -181,6 +195,15 @@ void emit_attention(Import *c, Node *n)
         h.scale = 1 / sqrt((double)h.q->shape.dim[3]);
     h.k = repeated(c, h.k, heads);
     h.v = repeated(c, h.v, heads);
+    if (h.causal && !ms && node_in(n, 4)) {
+        if (mask) {
+            import_error(c, n, "operands 3 and 4 with attribute 'is_causal' "
+                         "are not supported");
+            return;
+        }
+        h.mask = causal_mask(c, out, h.q, h.k);
+        h.causal = false;
+    }
     if (mask)
         h.mask = added_mask(c, same_as(mask), h.q->type, h.q->shape.dim[2],
                             h.k->shape.dim[2]);

@@ -68,6 +68,10 @@ static Value *as_linear(Import *c, Value *w)
         w->known->splat || w->known->turned || !onnx_is_float(w->type) ||
         w->is_output)
         return NULL;
+    /* turning takes a copy, which large networks are spared */
+    c->turned += w->known->n * onnx_type_size(w->type);
+    if (c->turned > IMPORT_MAX_TURNED)
+        return NULL;
     Value *v = value_new(c, w->name);
     Const *k = arena_new_of(c->arena, Const);
 

@@ -19,6 +19,7 @@ enum {
     IMPORT_MAX_RANK = 8,
     IMPORT_BATCH = 1000003,      /* stands for the batch */
     IMPORT_MAX_FOLD = 1 << 22,   /* elements of a tensor worked out here */
+    IMPORT_MAX_TURNED = 1 << 29, /* bytes of weights written turned */
     IMPORT_MAX_NODES = 200000,   /* after loops are written out */
 };
 
@@ -139,6 +140,7 @@ struct Import {
     Map *names;              /* taken in the .dcl */
     Map *asked;              /* errors said once */
     const char *batch_text, *type_name; /* "B" and "E" */
+    int64_t turned;          /* bytes of weights that are written turned */
     bool uses_type;          /* the text says it */
     int made;                /* nodes and values made here, for names */
     void *release;           /* what import_read keeps alive */
