@@ -356,6 +356,13 @@ void import_emit(Import *c)
     static const char *const sizes[] = {"B", "N", "batch", "the_batch", NULL};
     static const char *const types[] = {"E", "F", "elem", "the_type", NULL};
 
+    for (int i = 0; i < c->n_node; i++) {
+        const Value *w = c->node[i]->n_in > 1 ? c->node[i]->in[1] : NULL;
+        if (w && w->is_weight && w->shape.rank == 2 &&
+            (!strcmp(c->node[i]->op, "MatMul") ||
+             !strcmp(c->node[i]->op, "Gemm")))
+            c->turned += w->known->n * onnx_type_size(w->type);
+    }
     c->batch_text = spare_name(c, sizes);
     c->type_name = spare_name(c, types);
     for (int i = 0; i < c->n_node && !c->fatal; i++) {

@@ -140,7 +140,7 @@ struct Import {
     Map *names;              /* taken in the .dcl */
     Map *asked;              /* errors said once */
     const char *batch_text, *type_name; /* "B" and "E" */
-    int64_t turned;          /* bytes of weights that are written turned */
+    int64_t turned;          /* bytes of weights that could be written turned */
     bool uses_type;          /* the text says it */
     int made;                /* nodes and values made here, for names */
     void *release;           /* what import_read keeps alive */
