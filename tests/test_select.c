@@ -279,6 +279,39 @@ Test(select, equal_layers)
     arena_free(a);
 }
 
+static size_t memory_at_depth(const char *path, const char *layers)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    const Define depth = {"L", layers};
+    Report r = {0};
+    Buf text = {0};
+
+    o.define = &depth;
+    o.n_define = 1;
+    cr_assert(file_read(&text, path));
+    cr_assert(compiled(&f, buf_text(&text), &r, &o), "%s",
+              diag_text(f.diag));
+    size_t used = arena_used(f.arena);
+    buf_free(&text);
+    arena_free(f.arena);
+    return used;
+}
+
+/* Four times the layers take four times the memory, not sixteen times. */
+Test(select, grows_with_the_model)
+{
+    Arena *a = arena_new();
+    const char *path = arena_printf(a, "%s/examples/bert_base.dcl",
+                                    source_dir());
+    size_t few = memory_at_depth(path, "8"), more = memory_at_depth(path, "16"),
+           many = memory_at_depth(path, "40");
+
+    cr_expect_lt(many - more, 5 * (more - few), "%zu, %zu, %zu", few, more,
+                 many);
+    arena_free(a);
+}
+
 /* ---- plans */
 
 static void emit(Fixture *f, const char *text, CompileOptions *o, Report *r,

@@ -218,6 +218,7 @@ typedef struct Rebuild {
     int n_s;
     Became *map; /* open addressing */
     size_t n, cap;
+    Became few[32];
 } Rebuild;
 
 static const Expr *rebuild(Rebuild *r, const Expr *e);
@@ -230,17 +231,33 @@ static Became *find_became(Became *map, size_t cap, const Expr *e)
     return &map[i];
 }
 
+static void rebuild_close(Rebuild *r)
+{
+    if (r->map != r->few)
+        free(r->map);
+}
+
+static void grow(Rebuild *r)
+{
+    size_t cap = 4 * r->cap;
+    Became *map = calloc(cap, sizeof *map);
+
+    if (!map) {
+        fputs("dcc: out of memory\n", stderr);
+        exit(3);
+    }
+    for (size_t i = 0; i < r->cap; i++)
+        if (r->map[i].from)
+            *find_became(map, cap, r->map[i].from) = r->map[i];
+    rebuild_close(r);
+    r->map = map;
+    r->cap = cap;
+}
+
 static void remember(Rebuild *r, const Expr *from, const Expr *to)
 {
-    if (2 * r->n >= r->cap) {
-        size_t cap = r->cap ? 4 * r->cap : 32;
-        Became *map = arena_array(r->graph->arena, Became, cap);
-        for (size_t i = 0; i < r->cap; i++)
-            if (r->map[i].from)
-                *find_became(map, cap, r->map[i].from) = r->map[i];
-        r->map = map;
-        r->cap = cap;
-    }
+    if (2 * r->n >= r->cap)
+        grow(r);
     *find_became(r->map, r->cap, from) = (Became){from, to};
     r->n++;
 }
@@ -326,11 +343,9 @@ static const Expr *rebuild_children(Rebuild *r, const Expr *e)
 
 static const Expr *rebuild(Rebuild *r, const Expr *e)
 {
-    if (r->cap) {
-        const Became *p = find_became(r->map, r->cap, e);
-        if (p->from)
-            return p->to;
-    }
+    const Became *p = find_became(r->map, r->cap, e);
+    if (p->from)
+        return p->to;
     const Expr *to = rebuild_children(r, e);
     if (to != e && !to->span.source && e->span.source)
         to = expr_at(r->graph, to, e->span);
@@ -342,14 +357,23 @@ static const Expr *rebuild(Rebuild *r, const Expr *e)
     return to;
 }
 
+static const Expr *rebuilt(Rebuild *r, const Expr *e)
+{
+    r->map = r->few;
+    r->cap = sizeof r->few / sizeof *r->few;
+    const Expr *to = rebuild(r, e);
+    rebuild_close(r);
+    return to;
+}
+
 const Expr *expr_subst(Graph *g, const Expr *e, const Subst *s, int n)
 {
     Rebuild r = {.graph = g, .s = s, .n_s = n};
-    return rebuild(&r, e);
+    return rebuilt(&r, e);
 }
 
 const Expr *expr_rewrite(Graph *g, const Expr *e, ExprRewrite *f, void *ctx)
 {
     Rebuild r = {.graph = g, .f = f, .ctx = ctx};
-    return rebuild(&r, e);
+    return rebuilt(&r, e);
 }

@@ -190,6 +190,7 @@ typedef struct Touched {
     const Tensor **seen;
     int n, cap;
     double bytes;
+    bool chooses; /* values_choose */
 } Touched;
 
 static bool first_time(Touched *t, const Tensor *x)
@@ -215,9 +216,12 @@ static void add_read(const Expr *e, void *ctx)
 {
     Touched *t = ctx;
 
-    if (e->kind == E_READ && first_time(t, e->tensor))
-        t->bytes += read_bytes(e) *
-                    needed_share(needed_read(t->g, t->value, t->n_value, e));
+    if (e->kind != E_READ || !first_time(t, e->tensor))
+        return;
+    double share = t->chooses ? needed_share(needed_read(t->g, t->value,
+                                                         t->n_value, e))
+                              : 1;
+    t->bytes += read_bytes(e) * share;
 }
 
 double model_group_bytes(Graph *g, const Group *gr, double *in, double *out)
@@ -228,7 +232,7 @@ double model_group_bytes(Graph *g, const Group *gr, double *in, double *out)
 
     for (int i = 0; i < gr->n_step; i++)
         value[i] = gr->step[i].value;
-
+    t.chooses = values_choose(value, gr->n_step);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         expr_visit(s->value, add_read, &t);

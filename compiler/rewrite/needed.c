@@ -93,6 +93,20 @@ Guard needed_read(Graph *g, const Expr *const *value, int n, const Expr *read)
     return w.found;
 }
 
+static void note_select(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_SELECT;
+}
+
+bool values_choose(const Expr *const *value, int n)
+{
+    bool chooses = false;
+
+    for (int i = 0; i < n && !chooses; i++)
+        expr_visit(value[i], note_select, &chooses);
+    return chooses;
+}
+
 /* ---- what statements compute in vain */
 
 typedef struct Uses {

@@ -8,6 +8,8 @@
 /* The conditions that hold wherever one of n values takes `read`; empty if
  * there may be none. */
 Guard needed_read(Graph *g, const Expr *const *value, int n, const Expr *read);
+/* Is there a choice among them at all? If not, there are no such conditions. */
+bool values_choose(const Expr *const *value, int n);
 /* Sets Stmt.needed and Tensor.partly: for what a run computes on its way. */
 void find_needed(Graph *g);
 /* About which share of all points fulfils them. */

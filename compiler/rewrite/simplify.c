@@ -119,42 +119,92 @@ void simplify_exprs(Graph *g)
 
 /* ---- views */
 
-static bool overwritten_later(const Graph *g, const Tensor *t)
+/* How often the graph writes its tensors, by id. */
+typedef struct Writes {
+    int *writers;
+    bool *older; /* a later version keeps parts of it */
+} Writes;
+
+static Writes count_writes(const Graph *g)
 {
+    Writes w = {arena_array(g->arena, int, g->n_tensor + 1),
+                arena_array(g->arena, bool, g->n_tensor + 1)};
+
+    for (int i = 0; i < g->n_stmt; i++)
+        w.writers[g->stmt[i]->tensor->id]++;
     for (int i = 0; i < g->n_tensor; i++)
-        if (g->tensor[i]->prev == t)
-            return true;
-    return t->role == ROLE_STATE;
+        if (g->tensor[i]->prev)
+            w.older[g->tensor[i]->prev->id] = true;
+    return w;
+}
+
+static bool overwritten_later(const Writes *w, const Tensor *t)
+{
+    return w->older[t->id] || t->role == ROLE_STATE;
 }
 
 /* Is s nothing but an index map, so that its readers may read through it? */
-static bool is_view(const Graph *g, const Stmt *s)
+static bool is_view(const Writes *w, const Stmt *s)
 {
     const Expr *v = s->value;
 
     if (s->op != R_NONE || s->where.n || s->tensor->role != ROLE_TEMP ||
-        s->tensor->prev || (s->notes & NOTE_NOFUSE))
+        s->tensor->prev || (s->notes & NOTE_NOFUSE) ||
+        w->writers[s->tensor->id] != 1)
         return false;
-    if (v->kind == E_CONST)
-        return tensor_writers(g, s->tensor, NULL) == 1;
-    return v->kind == E_READ && v->type == s->tensor->type &&
-           !overwritten_later(g, v->tensor) &&
-           tensor_writers(g, s->tensor, NULL) == 1;
+    return v->kind == E_CONST ||
+           (v->kind == E_READ && v->type == s->tensor->type &&
+            !overwritten_later(w, v->tensor));
+}
+
+/* Statements that may be read through: views, or quotients. */
+typedef struct Views {
+    const Stmt **of; /* by tensor id: the one that makes it */
+    const Stmt **list; int n; /* those that a statement reads, each once */
+} Views;
+
+static Views views_open(const Graph *g)
+{
+    return (Views){arena_array(g->arena, const Stmt *, g->n_tensor + 1),
+                   arena_array(g->arena, const Stmt *, g->n_stmt + 1), 0};
+}
+
+static void note_view(const Expr *e, void *ctx)
+{
+    Views *v = ctx;
+
+    if (e->kind != E_READ || !v->of[e->tensor->id])
+        return;
+    for (int i = 0; i < v->n; i++)
+        if (v->list[i] == v->of[e->tensor->id])
+            return;
+    v->list[v->n++] = v->of[e->tensor->id];
+}
+
+/* What views read is no view any more: they were seen through themselves. */
+static void read_through(Graph *g, Views *v, Stmt *s)
+{
+    v->n = 0;
+    expr_visit(s->value, note_view, v);
+    for (int i = 0; i < v->n; i++) {
+        const Stmt *view = v->list[i];
+        const Expr *e = inline_reads(g, s->value, view->tensor, view->value,
+                                     view->store);
+        if (e)
+            s->value = e;
+    }
 }
 
 void simplify_views(Graph *g)
 {
+    Writes w = count_writes(g);
+    Views v = views_open(g);
+
     for (int i = 0; i < g->n_stmt; i++) {
-        Stmt *view = g->stmt[i];
-        if (!is_view(g, view))
-            continue;
-        for (int k = i + 1; k < g->n_stmt; k++) {
-            Stmt *s = g->stmt[k];
-            const Expr *e = inline_reads(g, s->value, view->tensor,
-                                         view->value, view->store);
-            if (e)
-                s->value = e;
-        }
+        Stmt *s = g->stmt[i];
+        read_through(g, &v, s);
+        if (is_view(&w, s))
+            v.of[s->tensor->id] = s;
     }
 }
 
@@ -240,32 +290,32 @@ static void split_sum(Graph *g, int at)
 }
 
 /* A quotient of two tensors that is kept as it is computed. */
-static bool is_quotient(const Graph *g, const Stmt *s)
+static bool is_quotient(const Writes *w, const Stmt *s)
 {
     const Expr *v = s->value;
 
     if (s->op != R_NONE || s->where.n || s->tensor->role != ROLE_TEMP ||
         s->tensor->prev || s->tensor->type != T_F32 ||
         (s->notes & NOTE_NOFUSE) || v->kind != E_BINARY || v->fn != F_DIV ||
-        tensor_writers(g, s->tensor, NULL) != 1)
+        w->writers[s->tensor->id] != 1)
         return false;
     for (int i = 0; i < 2; i++)
         if (v->arg[i]->kind != E_READ ||
-            overwritten_later(g, v->arg[i]->tensor))
+            overwritten_later(w, v->arg[i]->tensor))
             return false;
     return true;
 }
 
 /* A sum of quotients whose divisor the sum does not run over (a softmax's
  * probabilities) reads the quotients' parts: the division comes after it. */
-static void divide_later(Graph *g, int at)
+static void divide_later(Graph *g, Views *quotients, Stmt *s)
 {
-    const Stmt *q = g->stmt[at];
-
-    for (int i = at + 1; i < g->n_stmt; i++) {
-        Stmt *s = g->stmt[i];
-        if (s->op != R_SUM || !type_is_float(s->value->type))
-            continue;
+    if (s->op != R_SUM || !type_is_float(s->value->type))
+        return;
+    quotients->n = 0;
+    expr_visit(s->value, note_view, quotients);
+    for (int i = 0; i < quotients->n; i++) {
+        const Stmt *q = quotients->list[i];
         const Expr *e = inline_reads(g, s->value, q->tensor, q->value,
                                      q->store);
         if (e && split_product(g, s, e).out &&
@@ -276,9 +326,14 @@ static void divide_later(Graph *g, int at)
 
 void simplify_factors(Graph *g)
 {
-    for (int i = 0; i < g->n_stmt; i++)
-        if (is_quotient(g, g->stmt[i]))
-            divide_later(g, i);
+    Writes w = count_writes(g);
+    Views quotients = views_open(g);
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        divide_later(g, &quotients, g->stmt[i]);
+        if (is_quotient(&w, g->stmt[i]))
+            quotients.of[g->stmt[i]->tensor->id] = g->stmt[i];
+    }
     for (int i = 0; i < g->n_stmt; i++) {
         const Stmt *s = g->stmt[i];
         if (s->op == R_SUM && type_is_float(s->value->type))

@@ -14,8 +14,22 @@ typedef struct Slices { /* old tensors, now slices of one */
     int dim; /* the new dimension */
 } Slices;
 
+typedef struct ReaderList {
+    Stmt **stmt;
+    int n, cap;
+} ReaderList;
+
+/* The statements that read each tensor there was before anything was stacked;
+ * those that were stacked have no tensor any more. */
+typedef struct Readers {
+    ReaderList *of; /* by tensor id */
+    int n_tensor;
+    int *asked, stamp;
+} Readers;
+
 typedef struct Stack {
     Graph *g;
+    Readers *readers;
     int k;                  /* statements stacked */
     Stmt *stmt[MAX_STACK];
     Subst map[MAX_STACK][MAX_VARS]; /* statement i's variables in 0's */
@@ -274,6 +288,8 @@ static void make_view(Stack *s, const Stmt *old, Tensor *whole, int dim, int i,
 }
 
 /* Replaces the k statements by one. They are mapped already. */
+static void note_reads(Graph *g, Readers *r, Stmt *s);
+
 static void build_stack(Stack *s, const Expr *const *value)
 {
     Graph *g = s->g;
@@ -329,6 +345,9 @@ static void build_stack(Stack *s, const Expr *const *value)
             g->stmt[kept++] = g->stmt[i];
     }
     g->n_stmt = kept;
+    for (int k = 0; k < s->k; k++)
+        s->stmt[k]->tensor = NULL;
+    note_reads(g, s->readers, n);
 }
 
 /* Are s->stmt[0..k) of one form? Then value[] are their mapped values. */
@@ -349,49 +368,84 @@ static bool stackable(Stack *s, const Expr **value)
     return stack_exprs(s, value, false) != NULL;
 }
 
-typedef struct ReadersOf {
-    const Tensor *t;
-    bool reads;
-} ReadersOf;
+/* ---- who reads what */
 
-static void note_reader(const Expr *e, void *ctx)
+typedef struct AddReads {
+    Readers *r;
+    Arena *arena;
+    Stmt *s;
+} AddReads;
+
+static void add_reader(const Expr *e, void *ctx)
 {
-    ReadersOf *r = ctx;
+    AddReads *a = ctx;
 
-    r->reads |= e->kind == E_READ && e->tensor == r->t;
+    if (e->kind != E_READ || e->tensor->id >= a->r->n_tensor)
+        return; /* a tensor made here is read by what is made here */
+    ReaderList *l = &a->r->of[e->tensor->id];
+    if (!l->n || l->stmt[l->n - 1] != a->s)
+        VEC_PUSH(a->arena, l->stmt, l->n, l->cap) = a->s;
+}
+
+static void note_reads(Graph *g, Readers *r, Stmt *s)
+{
+    AddReads a = {r, g->arena, s};
+
+    expr_visit(s->value, add_reader, &a);
+}
+
+static Readers find_readers(Graph *g)
+{
+    Readers r = {.n_tensor = g->n_tensor};
+
+    r.of = arena_array(g->arena, ReaderList, g->n_tensor + 1);
+    r.asked = arena_array(g->arena, int, g->n_tensor + 1);
+    for (int i = 0; i < g->n_stmt; i++)
+        note_reads(g, &r, g->stmt[i]);
+    return r;
 }
 
 /* The one statement that reads t and is no view made here; NULL if several. */
-static Stmt *only_reader(const Graph *g, const Tensor *t)
+static Stmt *only_reader(const Stack *s, const Tensor *t)
 {
     Stmt *found = NULL;
 
-    for (int i = 0; i < g->n_stmt; i++) {
-        ReadersOf r = {t, false};
-        expr_visit(g->stmt[i]->value, note_reader, &r);
-        if (r.reads && found)
+    if (t->id >= s->readers->n_tensor)
+        return NULL;
+    const ReaderList *l = &s->readers->of[t->id];
+    for (int i = 0; i < l->n; i++) {
+        if (!l->stmt[i]->tensor) /* was stacked */
+            continue;
+        if (found)
             return NULL;
-        if (r.reads)
-            found = g->stmt[i];
+        found = l->stmt[i];
     }
     return found;
+}
+
+static void ask(const Expr *e, void *ctx)
+{
+    Readers *r = ctx;
+
+    if (e->kind == E_READ && e->tensor->id < r->n_tensor)
+        r->asked[e->tensor->id] = r->stamp;
 }
 
 /* Everything else that the statements read must exist before the first. */
 static bool inputs_early(const Stack *s)
 {
-    int first = stmt_position(s->g, s->stmt[0]);
+    Readers *r = s->readers;
 
-    for (int i = first; i < s->g->n_stmt; i++) {
-        const Tensor *t = s->g->stmt[i]->tensor;
-        bool own = false;
-        for (int n = 0; n < s->n_known; n++)
-            for (int k = 0; k < s->k; k++)
-                own |= s->known[n].part[k] == t;
-        ReadersOf r = {t, false};
-        for (int k = 0; k < s->k && !own; k++)
-            expr_visit(s->stmt[k]->value, note_reader, &r);
-        if (r.reads)
+    r->stamp++;
+    for (int k = 0; k < s->k; k++)
+        expr_visit(s->stmt[k]->value, ask, r);
+    for (int n = 0; n < s->n_known; n++)
+        for (int k = 0; k < s->k; k++)
+            if (s->known[n].part[k]->id < r->n_tensor)
+                r->asked[s->known[n].part[k]->id] = 0;
+    for (int i = stmt_position(s->g, s->stmt[0]); i < s->g->n_stmt; i++) {
+        int id = s->g->stmt[i]->tensor->id;
+        if (id < r->n_tensor && r->asked[id] == r->stamp)
             return false;
     }
     return true;
@@ -404,7 +458,7 @@ static bool next_level(Stack *s, const Expr **value)
     const Slices *last = &s->known[s->n_known - 1];
 
     for (int i = 0; i < s->k; i++) {
-        s->stmt[i] = only_reader(s->g, last->part[i]);
+        s->stmt[i] = only_reader(s, last->part[i]);
         if (!s->stmt[i] || s->stmt[i]->op != R_NONE)
             return false;
         for (int k = 0; k < i; k++)
@@ -468,8 +522,10 @@ static bool share_operand(const Stmt *a, const Stmt *b)
 
 void stack_contractions(Graph *g)
 {
+    Readers readers = find_readers(g);
+
     for (int i = 0; i < g->n_stmt; i++) {
-        Stack s = {.g = g};
+        Stack s = {.g = g, .readers = &readers};
         const Expr *value[MAX_STACK];
         if (!is_product(g->stmt[i]))
             continue;

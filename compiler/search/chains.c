@@ -3,10 +3,8 @@
 enum { MAX_FIRSTS = 8 };
 
 typedef struct Find {
-    Graph *g;
-    Group *const *unit;
-    int n, last;
-    const bool *older;
+    const Units *u;
+    int last;
     int path[CHAIN_MOST], n_path; /* from the last one back */
     int seen[64], n_seen;         /* walked through already */
     ChainFound *out;
@@ -20,25 +18,17 @@ static bool writes(const Group *gr, const Tensor *t)
     return false;
 }
 
-static bool touches(const Group *gr, const Tensor *t)
+static Group *group_at(const Find *f, int unit)
 {
-    for (int i = 0; i < gr->n_arg; i++)
-        if (gr->arg[i] == t)
-            return true;
-    return false;
+    return f->u->unit[unit].group;
 }
 
+/* The only unit that writes t, or -1. */
 static int writer(const Find *f, const Tensor *t)
 {
-    int found = -1;
+    const Ints *w = &f->u->writers[t->id];
 
-    for (int i = 0; i < f->n; i++)
-        if (f->unit[i] && writes(f->unit[i], t)) {
-            if (found >= 0)
-                return -1;
-            found = i;
-        }
-    return found;
+    return w->n == 1 ? w->v[0] : -1;
 }
 
 static bool is_member(const Find *f, int u)
@@ -49,22 +39,28 @@ static bool is_member(const Find *f, int u)
     return false;
 }
 
+static bool all_members(const Find *f, const Ints *units)
+{
+    for (int i = 0; i < units->n; i++)
+        if (!is_member(f, units->v[i]))
+            return false;
+    return true;
+}
+
 /* Nobody but the members knows what those before the last store. */
 static bool private(const Find *f)
 {
     const ChainFound *c = f->out;
 
     for (int i = 0; i + 1 < c->n; i++) {
-        const Group *gr = f->unit[c->member[i]];
+        const Group *gr = group_at(f, c->member[i]);
         for (int k = 0; k < gr->n_step; k++) {
             const Tensor *t = gr->step[k].tensor;
-            if (!t)
-                continue;
-            if (t->role != ROLE_TEMP || t->prev || f->older[t->id])
+            if (t && (t->role != ROLE_TEMP || t->prev ||
+                      f->u->later[t->id].n ||
+                      !all_members(f, &f->u->readers[t->id]) ||
+                      !all_members(f, &f->u->writers[t->id])))
                 return false;
-            for (int u = 0; u < f->n; u++)
-                if (f->unit[u] && touches(f->unit[u], t) && !is_member(f, u))
-                    return false;
         }
     }
     return true;
@@ -82,13 +78,13 @@ static bool leads_to(Find *f, int u, int first, int depth)
         f->out->member[f->out->n++] = u;
         return true;
     }
-    if (depth == CHAIN_MOST || f->unit[u]->chain ||
-        (u != f->last && chain_heavy(f->g, f->unit[u])))
+    if (depth == CHAIN_MOST || group_at(f, u)->chain ||
+        (u != f->last && chain_heavy(f->u->g, group_at(f, u))))
         return false;
-    for (int i = 0; i < f->unit[u]->n_arg; i++) {
-        const Tensor *t = f->unit[u]->arg[i];
-        int w =
-            t->role == ROLE_TEMP && !writes(f->unit[u], t) ? writer(f, t) : -1;
+    for (int i = 0; i < group_at(f, u)->n_arg; i++) {
+        const Tensor *t = group_at(f, u)->arg[i];
+        int w = t->role == ROLE_TEMP && !writes(group_at(f, u), t)
+                    ? writer(f, t) : -1;
         if (w >= 0 && w != u && f->out->n < CHAIN_MOST - 1)
             found |= leads_to(f, w, first, depth + 1);
     }
@@ -107,11 +103,11 @@ static void try_first(Find *f, int first)
         !private(f))
         return;
     for (int i = 0; i < c->n; i++)
-        list[i] = f->unit[c->member[i]];
+        list[i] = group_at(f, c->member[i]);
     for (int k = 0; k < list[0]->n_step; k++)
         if (list[0]->step[k].tensor)
             c->scores = list[0]->step[k].tensor;
-    c->group = chain_form(f->g, list, c->n, &c->why);
+    c->group = chain_form(f->u->g, list, c->n, &c->why);
 }
 
 /* The nearest contractions behind unit u. */
@@ -120,32 +116,30 @@ static void walk(Find *f, int u, int *first, int *n, int depth)
     for (int i = 0; i < f->n_seen; i++)
         if (f->seen[i] == u)
             return;
-    if (depth > CHAIN_MOST || f->n_seen == 64 || f->unit[u]->chain)
+    if (depth > CHAIN_MOST || f->n_seen == 64 || group_at(f, u)->chain)
         return;
     f->seen[f->n_seen++] = u;
-    if (u != f->last && chain_heavy(f->g, f->unit[u])) {
+    if (u != f->last && chain_heavy(f->u->g, group_at(f, u))) {
         if (*n < MAX_FIRSTS)
             first[(*n)++] = u;
         return;
     }
-    for (int i = 0; i < f->unit[u]->n_arg; i++) {
-        const Tensor *t = f->unit[u]->arg[i];
-        int w =
-            t->role == ROLE_TEMP && !writes(f->unit[u], t) ? writer(f, t) : -1;
-        if (w >= 0 && f->unit[w]->when == WHEN_RUN)
+    for (int i = 0; i < group_at(f, u)->n_arg; i++) {
+        const Tensor *t = group_at(f, u)->arg[i];
+        int w = t->role == ROLE_TEMP && !writes(group_at(f, u), t)
+                    ? writer(f, t) : -1;
+        if (w >= 0 && group_at(f, w)->when == WHEN_RUN)
             walk(f, w, first, n, depth + 1);
     }
 }
 
-bool chain_find(Graph *g, Group *const *unit, int n, int last,
-                const bool *older, int which, ChainFound *out)
+bool chain_find(const Units *u, int last, int which, ChainFound *out)
 {
-    Find f = {
-        .g = g, .unit = unit, .n = n, .last = last, .older = older, .out = out};
+    Find f = {.u = u, .last = last, .out = out};
     int first[MAX_FIRSTS], n_first = 0;
 
     *out = (ChainFound){.n = 0};
-    if (!chain_heavy(g, unit[last]))
+    if (!chain_heavy(u->g, u->unit[last].group))
         return false;
     walk(&f, last, first, &n_first, 0);
     if (which >= n_first)

@@ -3,6 +3,7 @@
 #define DCC_CHAINS_H
 
 #include "group/chain.h"
+#include "search/units.h"
 
 enum { CHAIN_MOST = 12 };
 
@@ -13,11 +14,9 @@ typedef struct ChainFound {
     const Tensor *scores;      /* what the first product leaves */
 } ChainFound;
 
-/* Walks back from unit[last], a contraction, to the nearest other ones, of
- * which it takes number `which`, and whose results nobody else may need
- * (`older`, by tensor: a later version keeps parts of it). False if there are
- * not so many; units that are gone are NULL. */
-bool chain_find(Graph *g, Group *const *unit, int n, int last,
-                const bool *older, int which, ChainFound *out);
+/* Walks back from unit `last`, a contraction, to the nearest other ones, of
+ * which it takes number `which`, and whose results nobody else may need. False
+ * if there are not so many. */
+bool chain_find(const Units *u, int last, int which, ChainFound *out);
 
 #endif

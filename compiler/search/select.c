@@ -3,44 +3,41 @@
 #include "group/fuse.h"
 #include "search/chains.h"
 #include "search/plan.h"
-#include "rewrite/simplify.h"
 
 #include <math.h>
-
-/* A node of the group graph; NULL group: merged into another. */
-typedef struct Unit {
-    Group *group;
-    uint64_t *reads; /* bit of a tensor's id: the group reads it */
-    double us;
-    int serial; /* identity for the memo; new after each merge */
-    int first;  /* position of its first statement */
-} Unit;
 
 typedef enum { BY_POINT, BY_AGAIN } Way;
 enum { WANTED = 1000000 }; /* microseconds that @fuse is worth */
 
 typedef struct Candidate {
     int p, c;
-    uint64_t state; /* of the units concerned, when evaluated; 0: never */
     Way way;
     Tensor *t;
+    bool stale;     /* a unit concerned is not what was evaluated */
+    bool waits;     /* among the ranked, or to be evaluated */
+    bool gone;
+    bool looked;    /* ahead, since it was evaluated */
     Group *fused;   /* BY_POINT */
     double saves;   /* microseconds */
     const char *why;
 } Candidate;
 
+/* A candidate by what it saved when it was evaluated. */
+typedef struct Ranked {
+    double saves;
+    int cand;
+} Ranked;
+
 typedef struct Search {
     Selection *s;
     Graph *g;
-    Unit *unit;
-    int n_unit, serial;
-    uint64_t *after; /* bit k of row i: unit k must run after unit i */
-    int words;       /* of a row */
-    int *readers;    /* by tensor: changes whenever one that reads it does */
-    bool *older;     /* by tensor: a later version keeps parts of it */
-    int tensor_words;
-    Candidate *cand;
-    int n_cand, cap_cand;
+    Units u;
+    Candidate *cand; int n_cand, cap_cand;
+    Ints *of;        /* by tensor id: candidates over it */
+    Ranked *heap; int n_heap, cap_heap;
+    Ints todo;       /* candidates to be evaluated first */
+    double again;    /* what a microsecond that BY_AGAIN saves counts */
+    bool last;       /* what it refuses is said */
 } Search;
 
 /* ---- what a group would take */
@@ -110,189 +107,46 @@ static double time_of(Search *x, Group *gr)
     return c->family ? c->cost.us : INFINITY;
 }
 
-/* ---- the group graph */
+/* ---- the best candidate */
 
-static bool reads(const Search *x, int unit, const Tensor *t)
+static bool before(const Ranked *a, const Ranked *b)
 {
-    return x->unit[unit].reads[t->id / 64] >> (t->id % 64) & 1;
+    return a->saves != b->saves ? a->saves > b->saves : a->cand < b->cand;
 }
 
-static bool writes(const Group *gr, const Tensor *t)
+/* What is computed again in its readers can no longer join its producer, which
+ * may save more later. */
+static double rank_of(const Search *x, const Candidate *k)
 {
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].tensor == t)
-            return true;
-    return false;
+    return k->way == BY_AGAIN ? k->saves * x->again : k->saves;
 }
 
-typedef struct ReadSet {
-    uint64_t *bits;
-} ReadSet;
-
-static void add_read(const Expr *e, void *ctx)
+static void rank(Search *x, int cand)
 {
-    ReadSet *r = ctx;
+    Ranked r = {rank_of(x, &x->cand[cand]), cand};
+    x->cand[cand].waits = true;
+    VEC_PUSH(x->g->arena, x->heap, x->n_heap, x->cap_heap) = r;
+    int i = x->n_heap - 1;
 
-    if (e->kind == E_READ)
-        r->bits[e->tensor->id / 64] |= (uint64_t)1 << (e->tensor->id % 64);
+    for (; i > 0 && before(&r, &x->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        x->heap[i] = x->heap[(i - 1) / 2];
+    x->heap[i] = r;
 }
 
-/* What the group reads, in values and in places that it stores to. */
-static uint64_t *find_reads(const Search *x, const Group *gr)
+static Ranked take_first(Search *x)
 {
-    ReadSet r = {arena_array(x->g->arena, uint64_t, x->tensor_words)};
+    Ranked top = x->heap[0], last = x->heap[--x->n_heap];
+    int i = 0;
 
-    for (int i = 0; i < gr->n_step; i++)
-        expr_visit(gr->step[i].value, add_read, &r);
-    for (int i = 0; i < gr->n_arg; i++) {
-        const Tensor *t = gr->arg[i];
-        if (group_place_reads(gr, t))
-            r.bits[t->id / 64] |= (uint64_t)1 << (t->id % 64);
+    for (int k; (k = 2 * i + 1) < x->n_heap; i = k) {
+        if (k + 1 < x->n_heap && before(&x->heap[k + 1], &x->heap[k]))
+            k++;
+        if (before(&last, &x->heap[k]))
+            break;
+        x->heap[i] = x->heap[k];
     }
-    return r.bits;
-}
-
-/* All that read what unit i reads have one more or one less beside them. */
-static void touch_readers(Search *x, int i)
-{
-    for (int w = 0; x->unit[i].reads && w < x->tensor_words; w++)
-        for (uint64_t left = x->unit[i].reads[w]; left; left &= left - 1)
-            x->readers[w * 64 + __builtin_ctzll(left)]++;
-}
-
-static void drop_unit(Search *x, int i)
-{
-    touch_readers(x, i);
-    x->unit[i].group = NULL;
-}
-
-static void set_unit(Search *x, int i, Group *gr)
-{
-    Unit *u = &x->unit[i];
-
-    touch_readers(x, i);
-    u->group = gr;
-    u->us = time_of(x, gr); /* finds the group's arguments, too */
-    u->reads = find_reads(x, gr);
-    u->serial = ++x->serial;
-    touch_readers(x, i);
-}
-
-/* Must unit b run after unit a? Flow, and for state: writes after older
- * reads. */
-static bool depends(const Search *x, int a, int b)
-{
-    const Group *p = x->unit[a].group, *c = x->unit[b].group;
-
-    for (int i = 0; i < p->n_step; i++)
-        if (p->step[i].tensor && reads(x, b, p->step[i].tensor))
-            return true;
-    for (int i = 0; i < c->n_step; i++) {
-        const Tensor *t = c->step[i].tensor;
-        for (const Tensor *old = t ? t->prev : NULL; old; old = old->prev)
-            if (reads(x, a, old) || writes(p, old))
-                return true;
-    }
-    return false;
-}
-
-static uint64_t *row(const Search *x, int i)
-{
-    return x->after + (size_t)i * (size_t)x->words;
-}
-
-static void set_order(Search *x, int a, int b)
-{
-    uint64_t bit = (uint64_t)1 << (b % 64);
-
-    if (a != b && x->unit[a].group && x->unit[b].group && depends(x, a, b))
-        row(x, a)[b / 64] |= bit;
-    else
-        row(x, a)[b / 64] &= ~bit;
-}
-
-static void update_order(Search *x, int i)
-{
-    for (int k = 0; k < x->n_unit; k++) {
-        set_order(x, i, k);
-        set_order(x, k, i);
-    }
-}
-
-/* Is there a way from a to b through some other unit? */
-static bool path_around(const Search *x, int a, int b)
-{
-    uint64_t seen[x->words], todo[x->words];
-    uint64_t bit_b = (uint64_t)1 << (b % 64);
-    bool more = true;
-
-    memcpy(todo, row(x, a), sizeof todo);
-    todo[b / 64] &= ~bit_b;
-    memcpy(seen, todo, sizeof seen);
-    while (more) {
-        more = false;
-        for (int i = 0; i < x->n_unit; i++) {
-            if (!(todo[i / 64] >> (i % 64) & 1))
-                continue;
-            todo[i / 64] &= ~((uint64_t)1 << (i % 64));
-            more = true;
-            if (row(x, i)[b / 64] & bit_b)
-                return true;
-            for (int w = 0; w < x->words; w++) {
-                uint64_t fresh = row(x, i)[w] & ~seen[w];
-                todo[w] |= fresh;
-                seen[w] |= fresh;
-            }
-        }
-    }
-    return false;
-}
-
-static int readers(const Search *x, const Tensor *t, int *list)
-{
-    int n = 0;
-
-    for (int i = 0; i < x->n_unit; i++)
-        if (x->unit[i].group && reads(x, i, t))
-            list[n++] = i;
-    return n;
-}
-
-static int writer_units(const Search *x, const Tensor *t, int *first)
-{
-    int n = 0;
-
-    for (int i = 0; i < x->n_unit; i++)
-        if (x->unit[i].group && writes(x->unit[i].group, t) && !n++)
-            *first = i;
-    return n;
-}
-
-/* Does any unit but these two read t, or something that outlives them? */
-static bool needed_elsewhere(const Search *x, const Tensor *t, int p, int c)
-{
-    if (t->role != ROLE_TEMP || t->prev || x->older[t->id])
-        return true;
-    for (int i = 0; i < x->n_unit; i++)
-        if (i != p && i != c && x->unit[i].group && reads(x, i, t))
-            return true;
-    return false;
-}
-
-/* What nobody else reads stays in the registers of the group that p and c
- * have become (or are: p == c). True if that changes it. */
-static bool drop_stores(const Search *x, Group *gr, int p, int c)
-{
-    bool dropped = false;
-
-    for (int i = 0; i < gr->n_step; i++) {
-        Tensor *t = gr->step[i].tensor;
-        if (!t || needed_elsewhere(x, t, p, c) || group_reads(gr, t))
-            continue;
-        gr->step[i].tensor = NULL;
-        dropped = true;
-    }
-    return dropped;
+    x->heap[i] = last;
+    return top;
 }
 
 /* ---- candidates */
@@ -317,38 +171,41 @@ static bool wanted(const Group *c, const Tensor *t)
 
 static void try_point(Search *x, Candidate *k)
 {
-    Group *p = x->unit[k->p].group, *c = x->unit[k->c].group;
-    bool keep = needed_elsewhere(x, k->t, k->p, k->c);
+    const Unit *p = &x->u.unit[k->p], *c = &x->u.unit[k->c];
+    bool keep = units_need(&x->u, k->t, k->p, k->c);
 
     k->saves = -INFINITY;
-    if (pinned(p) || pinned(c)) {
+    if (pinned(p->group) || pinned(c->group)) {
         k->why = "@nofuse";
         return;
     }
-    k->fused = fuse(x->g, p, c, k->t, keep, &k->why);
+    k->fused = fuse(x->g, p->group, c->group, k->t, keep, &k->why);
     if (!k->fused)
         return;
-    drop_stores(x, k->fused, k->p, k->c);
+    units_drop_stores(&x->u, k->fused, k->p, k->c);
     double us = time_of(x, k->fused);
     if (isinf(us)) {
         k->why = "no family serves the two together";
         return;
     }
-    k->saves = x->unit[k->p].us + x->unit[k->c].us - us;
-    if (wanted(c, k->t) && k->saves < WANTED)
+    k->saves = p->us + c->us - us;
+    if (wanted(c->group, k->t) && k->saves < WANTED)
         k->saves += WANTED;
+}
+
+static bool reads_state(const Group *gr)
+{
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i]->role == ROLE_STATE)
+            return true;
+    return false;
 }
 
 /* Computing p again in c reads p's inputs later than p did: wrong where they
  * are states that a unit between the two overwrites. */
-static bool reads_too_late(const Search *x, int p, int c)
+static bool reads_too_late(Search *x, int p, int c)
 {
-    const Group *gr = x->unit[p].group;
-
-    for (int i = 0; i < gr->n_arg; i++)
-        if (gr->arg[i]->role == ROLE_STATE && path_around(x, p, c))
-            return true;
-    return false;
+    return reads_state(x->u.unit[p].group) && units_path_around(&x->u, p, c);
 }
 
 enum { MOST_AGAIN = 63 }; /* readers that each compute a value again */
@@ -356,28 +213,28 @@ enum { MOST_AGAIN = 63 }; /* readers that each compute a value again */
 /* Computing p again in every reader, so that it disappears. */
 static void try_again(Search *x, Candidate *k)
 {
-    Group *p = x->unit[k->p].group;
-    int list[x->n_unit + 1], n = readers(x, k->t, list);
-    double saves = x->unit[k->p].us;
+    const Unit *p = &x->u.unit[k->p];
+    const Ints *readers = &x->u.readers[k->t->id];
+    double saves = p->us;
 
     k->saves = -INFINITY;
-    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p))
+    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p->group))
         return;
-    if (n > MOST_AGAIN) {
+    if (readers->n > MOST_AGAIN) {
         k->why = "too many kernels would compute it again";
         return;
     }
-    if (n < 2 && p->n_step > 1)
+    if (readers->n < 2 && p->group->n_step > 1)
         return; /* nothing is gained that its steps one by one would not */
-    for (int i = 0; i < n; i++) {
-        Unit *c = &x->unit[list[i]];
-        if (reads_too_late(x, k->p, list[i])) {
+    for (int i = 0; i < readers->n; i++) {
+        const Unit *c = &x->u.unit[readers->v[i]];
+        if (reads_too_late(x, k->p, readers->v[i])) {
             k->why = "the state that it reads is overwritten before";
             return;
         }
-        Group *r = pinned(c->group)
-                       ? NULL
-                       : fuse_inline(x->g, p, c->group, k->t, &k->why);
+        Group *r = pinned(c->group) ? NULL
+                                    : fuse_inline(x->g, p->group, c->group,
+                                                  k->t, &k->why);
         if (!r)
             return;
         saves += c->us - time_of(x, r);
@@ -385,15 +242,9 @@ static void try_again(Search *x, Candidate *k)
     k->saves = saves;
 }
 
-/* Changes whenever a unit that the candidate concerns does; never 0. */
-static uint64_t state_of(const Search *x, const Candidate *k)
-{
-    return (uint64_t)x->unit[k->p].serial << 32 |
-           (uint32_t)x->readers[k->t->id];
-}
-
 static void evaluate(Search *x, Candidate *k)
 {
+    k->stale = k->looked = false;
     k->fused = NULL;
     k->why = NULL;
     if (k->way == BY_POINT)
@@ -402,118 +253,196 @@ static void evaluate(Search *x, Candidate *k)
         try_again(x, k);
 }
 
-/* Pairs that are tried with a tensor: a result that joins one reader makes the
- * others' pairs others, and each pair is a search among variants. The readers
- * beyond stay kernels of their own. */
-enum { MOST_PAIRS = 64 };
+static bool alive(Search *x, Candidate *k)
+{
+    k->gone |= k->p == k->c || !x->u.unit[k->p].group ||
+               !x->u.unit[k->c].group ||
+               !units_has(&x->u.unit[k->c].reads, k->t->id) ||
+               !units_has(&x->u.unit[k->p].writes, k->t->id);
+    return !k->gone;
+}
+
+/* To be evaluated: at once, unless it saved something when it was evaluated
+ * last; then when its turn comes. */
+static void find_stale(Search *x, int cand)
+{
+    Candidate *k = &x->cand[cand];
+
+    k->stale = true;
+    if (!k->waits)
+        VEC_PUSH(x->g->arena, x->todo.v, x->todo.n, x->todo.cap) = cand;
+    k->waits = true;
+}
+
+static void add_candidate(Search *x, Tensor *t, int p, int c, Way way)
+{
+    Ints *of = &x->of[t->id];
+
+    for (int i = 0; i < of->n; i++) {
+        Candidate *k = &x->cand[of->v[i]];
+        if (k->p == p && k->way == way && (k->c == c || way == BY_AGAIN) &&
+            alive(x, k))
+            return;
+    }
+    VEC_PUSH(x->g->arena, of->v, of->n, of->cap) = x->n_cand;
+    VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
+        (Candidate){.p = p, .c = c, .way = way, .t = t};
+    find_stale(x, x->n_cand - 1);
+}
 
 static void add_candidates(Search *x, Tensor *t)
 {
-    int p = -1, list[x->n_unit + 1];
+    const Ints *readers = &x->u.readers[t->id];
 
     if (t->role == ROLE_PARAM || t->role == ROLE_INPUT ||
-        writer_units(x, t, &p) != 1)
+        x->u.writers[t->id].n != 1)
         return;
-    int n = readers(x, t, list);
-    const When when = x->unit[p].group->when;
-    for (int i = 0; i < n && i < MOST_PAIRS; i++)
-        if (list[i] != p && (when == WHEN_RUN ||
-                             x->unit[list[i]].group->when == when))
-            VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
-                (Candidate){.p = p, .c = list[i], .way = BY_POINT, .t = t};
-    const Group *gr = x->unit[p].group;
-    if (n && when == WHEN_RUN && gr->n_step == 1 && !gr->n_cols)
-        VEC_PUSH(x->g->arena, x->cand, x->n_cand, x->cap_cand) =
-            (Candidate){.p = p, .c = list[0], .way = BY_AGAIN, .t = t};
+    int p = x->u.writers[t->id].v[0];
+    const Group *gr = x->u.unit[p].group;
+    for (int i = 0; i < readers->n; i++) {
+        int c = readers->v[i];
+        if (c != p && (gr->when == WHEN_RUN ||
+                       x->u.unit[c].group->when == gr->when))
+            add_candidate(x, t, p, c, BY_POINT);
+    }
+    if (readers->n && gr->when == WHEN_RUN && !gr->n_cols)
+        add_candidate(x, t, p, readers->v[0], BY_AGAIN);
 }
 
 /* ---- merging */
 
-static bool merge_point(Search *x, Candidate *k)
+/* What was evaluated of unit i's neighbourhood holds no more. */
+static void touch(Search *x, int i)
+{
+    const Ints *both[] = {&x->u.unit[i].reads, &x->u.unit[i].writes};
+
+    for (int b = 0; b < 2; b++)
+        for (int k = 0; k < both[b]->n; k++) {
+            const Ints *of = &x->of[both[b]->v[k]];
+            for (int c = 0; c < of->n; c++)
+                find_stale(x, of->v[c]);
+        }
+}
+
+/* Candidates of unit p are unit c's. */
+static void rename_unit(Search *x, int p, int c)
+{
+    const Ints *both[] = {&x->u.unit[p].reads, &x->u.unit[p].writes};
+
+    for (int b = 0; b < 2; b++)
+        for (int k = 0; k < both[b]->n; k++) {
+            const Ints *of = &x->of[both[b]->v[k]];
+            for (int i = 0; i < of->n; i++) {
+                Candidate *cand = &x->cand[of->v[i]];
+                cand->p = cand->p == p ? c : cand->p;
+                cand->c = cand->c == p ? c : cand->c;
+            }
+        }
+}
+
+static void change(Search *x, int i, Group *gr)
+{
+    touch(x, i);
+    units_set(&x->u, i, gr);
+    touch(x, i);
+}
+
+static void drop(Search *x, int i)
+{
+    touch(x, i);
+    units_drop(&x->u, i);
+}
+
+static void merge_point(Search *x, Candidate *k)
 {
     int p = k->p, c = k->c; /* k itself is renamed below */
 
-    if (path_around(x, k->p, k->c)) {
+    if (units_path_around(&x->u, p, c)) {
         k->saves = -INFINITY;
         k->why = "another kernel lies between the two";
-        return false;
+        return;
     }
-    set_unit(x, k->c, k->fused);
-    drop_unit(x, k->p);
-    update_order(x, k->p);
-    update_order(x, k->c);
-    for (int i = 0; i < x->n_cand; i++) {
-        if (x->cand[i].p == p)
-            x->cand[i].p = c;
-        if (x->cand[i].c == p)
-            x->cand[i].c = c;
-    }
-    return true;
+    units_join(&x->u, p, c);
+    rename_unit(x, p, c);
+    change(x, c, k->fused);
+    drop(x, p);
 }
 
-static bool merge_again(Search *x, Candidate *k)
+static void merge_again(Search *x, Candidate *k)
 {
-    int list[x->n_unit + 1], n = readers(x, k->t, list);
-    Group *p = x->unit[k->p].group;
+    const Ints *readers = &x->u.readers[k->t->id];
+    int p = k->p, n = readers->n;
+    int *list = arena_array(x->g->arena, int, n + 1);
+    Tensor *t = k->t; /* k may move */
+    Group *gr = x->u.unit[p].group;
     const char *why;
 
-    for (int i = 0; i < n; i++) {
-        if (reads_too_late(x, k->p, list[i])) {
+    memcpy(list, readers->v, sizeof *list * (size_t)n);
+    for (int i = 0; i < n; i++)
+        if (reads_too_late(x, p, list[i])) {
             k->saves = -INFINITY;
-            return false;
+            return;
         }
+    for (int i = 0; i < n; i++) {
+        units_join(&x->u, p, list[i]);
+        change(x, list[i], fuse_inline(x->g, gr, x->u.unit[list[i]].group, t,
+                                       &why));
     }
-    for (int i = 0; i < n; i++)
-        set_unit(x, list[i],
-                 fuse_inline(x->g, p, x->unit[list[i]].group, k->t, &why));
-    drop_unit(x, k->p);
-    update_order(x, k->p);
-    for (int i = 0; i < n; i++)
-        update_order(x, list[i]);
+    drop(x, p);
     /* What p read is now read by each of them. */
-    for (int i = 0; i < p->n_arg; i++)
-        if (p->arg[i] != k->t)
-            add_candidates(x, p->arg[i]);
-    return true;
-}
-
-static bool alive(const Search *x, const Candidate *k)
-{
-    return k->p != k->c && x->unit[k->p].group && x->unit[k->c].group &&
-           reads(x, k->c, k->t) &&
-           writes(x->unit[k->p].group, k->t);
+    for (int i = 0; i < gr->n_arg; i++)
+        if (gr->arg[i] != t)
+            add_candidates(x, gr->arg[i]);
 }
 
 static bool allowed(const Search *x, const Candidate *k)
 {
+    const Group *p = x->u.unit[k->p].group, *c = x->u.unit[k->c].group;
+
     if (x->s->plan && k->way == BY_AGAIN)
-        return plan_again(x->s->plan, x->unit[k->p].group);
-    return !x->s->plan || plan_together(x->s->plan, x->unit[k->p].group,
-                                        x->unit[k->c].group);
+        return plan_again(x->s->plan, p);
+    return !x->s->plan || plan_together(x->s->plan, p, c);
 }
 
-/* The candidate that saves most; with a plan, any that the plan wants. */
+/* With a plan, whatever the plan wants. */
+static bool takes(const Search *x, const Candidate *k)
+{
+    return x->s->plan ? k->saves > -INFINITY && allowed(x, k) : k->saves > 0;
+}
+
+/* Is candidate number `cand`, as things are now, worth it? */
+static bool worth_it(Search *x, int cand)
+{
+    Candidate *k = &x->cand[cand];
+
+    k->waits = false;
+    if (!alive(x, k))
+        return false;
+    if (k->stale)
+        evaluate(x, k);
+    return takes(x, k);
+}
+
+/* The candidate that saves most, or nearly. NULL: none saves anything. */
 static Candidate *best_candidate(Search *x)
 {
-    Candidate *best = NULL;
+    const double nearly = 0.99;
 
-    for (int i = 0; i < x->n_cand; i++) {
-        Candidate *k = &x->cand[i];
-        if (!alive(x, k)) {
-            x->cand[i--] = x->cand[--x->n_cand];
+    for (int i = 0; i < x->todo.n; i++)
+        if (worth_it(x, x->todo.v[i]))
+            rank(x, x->todo.v[i]);
+    x->todo.n = 0;
+    while (x->n_heap) {
+        int cand = take_first(x).cand;
+        Candidate *k = &x->cand[cand];
+        bool fresh = !k->stale;
+        if (!worth_it(x, cand))
             continue;
-        }
-        uint64_t state = state_of(x, k);
-        if (k->state != state) {
-            k->state = state;
-            evaluate(x, k);
-        }
-        bool takes = x->s->plan ? k->saves > -INFINITY && allowed(x, k)
-                                : k->saves > 0;
-        if (takes && (!best || k->saves > best->saves))
-            best = k;
+        if (fresh || !x->n_heap || rank_of(x, k) >= nearly * x->heap[0].saves)
+            return k;
+        rank(x, cand);
     }
-    return best;
+    return NULL;
 }
 
 static void note_refusals(Search *x)
@@ -525,7 +454,7 @@ static void note_refusals(Search *x)
         bool again = k->way == BY_AGAIN;
         if (!alive(x, k) || (again && isinf(k->saves)))
             continue;
-        Unit *p = &x->unit[k->p], *c = &x->unit[k->c];
+        const Unit *p = &x->u.unit[k->p], *c = &x->u.unit[k->c];
         if (!again && !s->plan && wanted(c->group, k->t))
             diag_warning(x->g->diag, c->group->stmt[0]->call,
                          "@fuse is not possible: '%s' %s", k->t->name,
@@ -543,49 +472,38 @@ static void note_refusals(Search *x)
 static bool may_chain(const Search *x, const int *member, int n)
 {
     for (int i = 0; i < n; i++) {
-        if (pinned(x->unit[member[i]].group))
+        const Group *a = x->u.unit[member[i]].group;
+        if (pinned(a))
             return false;
         for (int k = 0; k < n; k++)
             if (i != k && x->s->plan &&
-                !plan_together(x->s->plan, x->unit[member[i]].group,
-                               x->unit[member[k]].group))
+                !plan_together(x->s->plan, a, x->u.unit[member[k]].group))
                 return false;
     }
     return true;
-}
-
-/* Is there a way from a member to another one through some other unit? */
-static bool chain_surrounds(const Search *x, const int *member, int n)
-{
-    bool in[x->n_unit];
-
-    memset(in, 0, sizeof in);
-    for (int i = 0; i < n; i++)
-        in[member[i]] = true;
-    for (int u = 0; u < x->n_unit; u++) {
-        bool after = false, before = false;
-        for (int i = 0; i < n && !in[u] && x->unit[u].group; i++) {
-            int m = member[i];
-            after |= (row(x, m)[u / 64] >> (u % 64) & 1) ||
-                     path_around(x, m, u);
-            before |= (row(x, u)[m / 64] >> (m % 64) & 1) ||
-                      path_around(x, u, m);
-        }
-        if (after && before)
-            return true;
-    }
-    return false;
 }
 
 static void refuse_chain(Search *x, int last, const ChainFound *f,
                          const char *why, double apart, double us)
 {
     Selection *s = x->s;
-    const Group *c = x->unit[last].group;
+    const Group *c = x->u.unit[last].group;
 
+    if (!x->last)
+        return;
     VEC_PUSH(x->g->arena, s->refusal, s->n_refusal, s->cap_refusal) =
-        (Refusal){x->unit[f->member[0]].group->stmt[0], c->stmt[0],
+        (Refusal){x->u.unit[f->member[0]].group->stmt[0], c->stmt[0],
                   f->scores, why, apart, us, false};
+}
+
+static void make_chain(Search *x, int last, const ChainFound *f)
+{
+    for (int i = 0; i < f->n; i++)
+        if (f->member[i] != last)
+            units_join(&x->u, f->member[i], last);
+    change(x, last, f->group);
+    for (int i = 0; i < f->n - 1; i++)
+        drop(x, f->member[i]);
 }
 
 static const char *why_unserved(Search *x, Group *gr)
@@ -601,75 +519,29 @@ static const char *why_unserved(Search *x, Group *gr)
 /* With one of the products behind it. False if there is none. */
 static bool try_chain(Search *x, int last, int which)
 {
-    Group *unit[x->n_unit];
     ChainFound f = {.n = 0};
     double apart = 0;
 
-    for (int i = 0; i < x->n_unit; i++)
-        unit[i] = x->unit[i].group;
-    if (!chain_find(x->g, unit, x->n_unit, last, x->older, which, &f))
+    if (!chain_find(&x->u, last, which, &f))
         return false;
     if (!f.group && !f.why)
         return true;
     if (f.group && (!may_chain(x, f.member, f.n) ||
-                    chain_surrounds(x, f.member, f.n)))
+                    units_surround(&x->u, f.member, f.n)))
         return true;
     double us = f.group ? time_of(x, f.group) : INFINITY;
     for (int i = 0; i < f.n; i++)
-        apart += x->unit[f.member[i]].us;
-    if (f.group && isinf(us)) {
+        apart += x->u.unit[f.member[i]].us;
+    if (f.group && isinf(us))
         f.why = why_unserved(x, f.group);
-    }
     bool first = f.group && !isinf(us) &&
                  preferred(x->s->options,
                            choose_variant(x->s, f.group)->family);
-    if (isinf(us) || (us >= apart && !x->s->plan && !first)) {
+    if (isinf(us) || (us >= apart && !x->s->plan && !first))
         refuse_chain(x, last, &f, isinf(us) ? f.why : NULL, apart, us);
-        return true;
-    }
-    f.group->apart_us = apart;
-    set_unit(x, last, f.group);
-    for (int i = 0; i < f.n - 1; i++) {
-        drop_unit(x, f.member[i]);
-        update_order(x, f.member[i]);
-    }
-    update_order(x, last);
-    return true;
-}
-
-/* ---- launch order */
-
-/* False if some wait for each other, which no merge may bring about. */
-static bool order_groups(Search *x)
-{
-    Selection *s = x->s;
-    bool *done = arena_array(x->g->arena, bool, x->n_unit);
-
-    for (;;) {
-        int next = -1;
-        for (int i = 0; i < x->n_unit; i++) {
-            if (done[i] || !x->unit[i].group ||
-                (next >= 0 && x->unit[i].first > x->unit[next].first))
-                continue;
-            bool ready = true;
-            for (int k = 0; k < x->n_unit && ready; k++)
-                ready = done[k] || !(row(x, k)[i / 64] >> (i % 64) & 1);
-            if (ready)
-                next = i;
-        }
-        if (next < 0)
-            break;
-        done[next] = true;
-        Group *gr = x->unit[next].group;
-        gr->id = s->n_group;
-        VEC_PUSH(x->g->arena, s->group, s->n_group, s->cap_group) = gr;
-    }
-    for (int i = 0; i < x->n_unit; i++) {
-        if (done[i] || !x->unit[i].group)
-            continue;
-        diag_error(x->g->diag, x->unit[i].group->stmt[0]->call,
-                   "a bug in dcc: kernels that wait for each other");
-        return false;
+    else {
+        f.group->apart_us = apart;
+        make_chain(x, last, &f);
     }
     return true;
 }
@@ -693,8 +565,8 @@ static bool check_served(Search *x)
 {
     bool ok = true;
 
-    for (int i = 0; i < x->n_unit; i++) {
-        Group *gr = x->unit[i].group;
+    for (int i = 0; i < x->u.n; i++) {
+        Group *gr = x->u.unit[i].group;
         if (!gr)
             continue;
         Choice *c = choose_variant(x->s, gr);
@@ -710,42 +582,85 @@ static bool check_served(Search *x)
     return ok;
 }
 
+/* False if some wait for each other, which no merge may bring about. */
+static bool order_groups(Search *x)
+{
+    int i = units_order(&x->u);
+
+    if (i >= 0)
+        diag_error(x->g->diag, x->u.unit[i].group->stmt[0]->call,
+                   "a bug in dcc: kernels that wait for each other");
+    return i < 0;
+}
+
+/* Merges whatever saves time, until nothing does. */
+static void merge_all(Search *x)
+{
+    for (int i = 0; i < x->g->n_tensor; i++)
+        add_candidates(x, x->g->tensor[i]);
+    for (Candidate *k; (k = best_candidate(x));)
+        (k->way == BY_POINT ? merge_point : merge_again)(x, k);
+    for (int i = 0; i < x->u.n; i++) {
+        Group *gr = x->u.unit[i].group;
+        if (gr && units_drop_stores(&x->u, gr, i, i))
+            units_set(&x->u, i, gr);
+    }
+    for (int i = 0; i < x->u.n; i++)
+        if (x->u.unit[i].group && x->u.unit[i].group->when == WHEN_RUN)
+            for (int which = 0; try_chain(x, i, which); which++)
+                ;
+}
+
+static Search search_open(Selection *s, double again)
+{
+    Search x = {.s = s, .g = s->graph, .again = again};
+
+    x.of = arena_array(x.g->arena, Ints, x.g->n_tensor + 1);
+    units_open(&x.u, s);
+    return x;
+}
+
+/* Nothing is known of candidates any more. */
+static void forget(Search *x)
+{
+    x->n_cand = x->n_heap = x->todo.n = 0;
+    for (int i = 0; i < x->g->n_tensor; i++)
+        x->of[i].n = 0;
+}
+
+/* Several searches, each of which may end where no single merge helps. Between
+ * positions that no unit of any of them spans they can be mixed: of each such
+ * part the cheapest is taken, and what then saves time is merged. A model of
+ * very many statements, which is one of many equal layers, has fewer. */
+static Search search_all(Selection *s)
+{
+    static const double again[] = {0.8, 1, 1.3};
+    enum { SEARCHES = sizeof again / sizeof *again, MANY = 4096 };
+    int n = s->plan ? 1 : s->graph->n_stmt > MANY ? SEARCHES - 1 : SEARCHES;
+    Search x = search_open(s, again[0]);
+
+    x.last = s->plan != NULL;
+    merge_all(&x);
+    for (int i = 1; i < n; i++) {
+        Search other = search_open(s, again[i]);
+        merge_all(&other);
+        units_take_better(&x.u, &other.u);
+    }
+    if (!s->plan) {
+        forget(&x);
+        x.last = true;
+        merge_all(&x);
+    }
+    return x;
+}
+
 bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
 {
-    Search x = {.s = s, .g = g};
-
     s->graph = g;
     s->options = o;
     s->plan = plan;
     s->choices = map_new(g->arena);
-    x.unit = arena_array(g->arena, Unit, g->n_stmt);
-    x.readers = arena_array(g->arena, int, g->n_tensor + 1);
-    x.tensor_words = g->n_tensor / 64 + 1;
-    x.older = arena_array(g->arena, bool, g->n_tensor + 1);
-    for (int i = 0; i < g->n_tensor; i++)
-        if (g->tensor[i]->prev)
-            x.older[g->tensor[i]->prev->id] = true;
-    for (int i = 0; i < g->n_stmt; i++) {
-        x.n_unit++;
-        set_unit(&x, i, group_of(g, g->stmt[i]));
-        x.unit[i].first = i;
-    }
-    x.words = (x.n_unit + 63) / 64;
-    x.after = arena_array(g->arena, uint64_t, x.words * x.n_unit);
-    for (int i = 0; i < x.n_unit; i++)
-        for (int k = 0; k < x.n_unit; k++)
-            set_order(&x, i, k);
-    for (int i = 0; i < g->n_tensor; i++)
-        add_candidates(&x, g->tensor[i]);
-    for (Candidate *k; (k = best_candidate(&x));)
-        (k->way == BY_POINT ? merge_point : merge_again)(&x, k);
-    for (int i = 0; i < x.n_unit; i++)
-        if (x.unit[i].group && drop_stores(&x, x.unit[i].group, i, i))
-            set_unit(&x, i, x.unit[i].group);
-    for (int i = 0; i < x.n_unit; i++)
-        if (x.unit[i].group && x.unit[i].group->when == WHEN_RUN)
-            for (int which = 0; try_chain(&x, i, which); which++)
-                ;
+    Search x = search_all(s);
     note_refusals(&x);
     if (!check_served(&x))
         return false;

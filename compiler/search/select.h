@@ -4,8 +4,10 @@
  * candidate for fusion at register level (fuse.h), refused with a reason or
  * taken for the time it saves. space and model: each candidate's group is
  * offered to every family; its time is that of the best variant. select: the
- * pair that saves most is fused first, until none saves anything. Groups of
- * equal canonical text are costed once. */
+ * pair that saves most is fused first, until none saves anything; that is done
+ * several times with other weights, and of each part of the model that no group
+ * spans the grouping that takes least is kept. Groups of equal canonical text
+ * are costed once. */
 #ifndef DCC_SELECT_H
 #define DCC_SELECT_H
 

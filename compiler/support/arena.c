@@ -1,5 +1,7 @@
 #include "arena.h"
 
+#include "format.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +84,13 @@ char *arena_vprintf(Arena *a, const char *fmt, va_list ap)
     va_list again;
 
     va_copy(again, ap);
-    int n = vsnprintf(text, sizeof text, fmt, ap);
+    int n = format_plain(text, sizeof text, fmt, ap);
+    if (n < 0) {
+        va_list once;
+        va_copy(once, again);
+        n = vsnprintf(text, sizeof text, fmt, once);
+        va_end(once);
+    }
     char *p = arena_alloc(a, (size_t)n + 1);
     if ((size_t)n < sizeof text)
         memcpy(p, text, (size_t)n + 1);

@@ -1,5 +1,7 @@
 #include "buf.h"
 
+#include "format.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,14 +41,22 @@ void buf_putc(Buf *b, char c)
 
 void buf_vprintf(Buf *b, const char *fmt, va_list ap)
 {
-    va_list again;
+    char text[256]; /* nearly always long enough */
+    va_list again, once;
 
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_copy(once, ap);
+    int n = format_plain(text, sizeof text, fmt, ap);
+    if (n < 0)
+        n = vsnprintf(text, sizeof text, fmt, once);
     reserve(b, (size_t)n);
-    vsnprintf(b->text + b->len, (size_t)n + 1, fmt, again);
+    if ((size_t)n < sizeof text)
+        memcpy(b->text + b->len, text, (size_t)n + 1);
+    else
+        vsnprintf(b->text + b->len, (size_t)n + 1, fmt, again);
     b->len += (size_t)n;
     va_end(again);
+    va_end(once);
 }
 
 void buf_printf(Buf *b, const char *fmt, ...)

@@ -329,6 +329,7 @@ typedef struct Census {
     Traffic *sum;
     double rows, cols, weighted;
     const Expr *value[MAX_STEPS]; /* of the steps */
+    bool chooses; /* values_choose */
 } Census;
 
 /* How many neighbouring elements the nest covers from `fast` on. */
@@ -423,7 +424,9 @@ static void count_read(Census *c, const Expr *e)
     } else if (over_cols && s->window) {
         count /= s->tile; /* one value serves the tile */
     }
-    count *= needed_share(needed_read(c->graph, c->value, c->group->n_step, e));
+    if (c->chooses)
+        count *= needed_share(needed_read(c->graph, c->value,
+                                          c->group->n_step, e));
     if (tensor_elems(e->tensor) * type_bytes(e->tensor->type) <= IN_L1)
         share = 0.1;
     add_access(c, e->tensor, e->at, count, share, over_cols, ops);
@@ -443,6 +446,7 @@ void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
         all[i] = i;
         c.value[i] = gr->step[i].value;
     }
+    c.chooses = values_choose(c.value, gr->n_step);
     reads_of(g, gr, all, gr->n_step, &r);
     for (int i = 0; i < r.n; i++)
         count_read(&c, r.read[i]);

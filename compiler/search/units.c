@@ -1,0 +1,419 @@
+#include "search/units.h"
+
+#include "group/fuse.h"
+
+#include <math.h>
+
+bool units_has(const Ints *list, int x)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->v[i] == x)
+            return true;
+    return false;
+}
+
+static void push(Units *u, Ints *list, int x)
+{
+    VEC_PUSH(u->g->arena, list->v, list->n, list->cap) = x;
+}
+
+/* Lists are kept in order: what they lead to must not depend on the merges
+ * before. */
+static void insert(Units *u, Ints *list, int x)
+{
+    push(u, list, x);
+    for (int i = list->n - 1; i > 0 && list->v[i - 1] > x; i--) {
+        list->v[i] = list->v[i - 1];
+        list->v[i - 1] = x;
+    }
+}
+
+static void take_out(Ints *list, int x)
+{
+    int kept = 0;
+
+    for (int i = 0; i < list->n; i++)
+        if (list->v[i] != x)
+            list->v[kept++] = list->v[i];
+    list->n = kept;
+}
+
+/* ---- what a group touches */
+
+typedef struct Found {
+    Units *u;
+    Ints *list;
+} Found;
+
+static void note(Found *f, const Tensor *t)
+{
+    if (f->u->seen[t->id] == f->u->stamp)
+        return;
+    f->u->seen[t->id] = f->u->stamp;
+    push(f->u, f->list, t->id);
+}
+
+static void note_read(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ)
+        note(ctx, e->tensor);
+}
+
+static void note_place(const Atom *a, void *ctx)
+{
+    if (a->kind == ATOM_DATA && a->data)
+        expr_visit(a->data, note_read, ctx);
+}
+
+/* In values, and in places that it stores to. */
+static void find_reads(Units *u, const Group *gr, Ints *list)
+{
+    Found f = {u, list};
+
+    list->n = 0;
+    u->stamp++;
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        expr_visit(s->value, note_read, &f);
+        for (int d = 0; s->tensor && d < s->tensor->rank; d++)
+            idx_visit(s->store[d], note_place, &f);
+        for (int c = 0; s->tensor && c < s->where.n; c++)
+            idx_visit(s->where.cond[c].e, note_place, &f);
+    }
+}
+
+static void find_writes(Units *u, const Group *gr, Ints *list)
+{
+    Found f = {u, list};
+
+    list->n = 0;
+    u->stamp++;
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor)
+            note(&f, gr->step[i].tensor);
+}
+
+static void leave_lists(Units *u, int i)
+{
+    const Unit *x = &u->unit[i];
+
+    for (int k = 0; k < x->reads.n; k++)
+        take_out(&u->readers[x->reads.v[k]], i);
+    for (int k = 0; k < x->writes.n; k++)
+        take_out(&u->writers[x->writes.v[k]], i);
+}
+
+void units_drop(Units *u, int i)
+{
+    leave_lists(u, i);
+    u->unit[i].group = NULL;
+    u->unit[i].reads.n = u->unit[i].writes.n = 0;
+}
+
+void units_set(Units *u, int i, Group *gr)
+{
+    Unit *x = &u->unit[i];
+
+    leave_lists(u, i);
+    x->group = gr;
+    const Choice *c = choose_variant(u->s, gr); /* finds the arguments, too */
+    x->us = c->family ? c->cost.us : INFINITY;
+    find_reads(u, gr, &x->reads);
+    find_writes(u, gr, &x->writes);
+    for (int k = 0; k < x->reads.n; k++)
+        insert(u, &u->readers[x->reads.v[k]], i);
+    for (int k = 0; k < x->writes.n; k++)
+        insert(u, &u->writers[x->writes.v[k]], i);
+}
+
+void units_open(Units *u, Selection *s)
+{
+    Graph *g = s->graph;
+    Arena *a = g->arena;
+
+    *u = (Units){.s = s, .g = g, .n = g->n_stmt};
+    u->unit = arena_array(a, Unit, g->n_stmt + 1);
+    u->readers = arena_array(a, Ints, g->n_tensor + 1);
+    u->writers = arena_array(a, Ints, g->n_tensor + 1);
+    u->later = arena_array(a, Ints, g->n_tensor + 1);
+    u->seen = arena_array(a, int, g->n_tensor + 1);
+    u->visited = arena_array(a, int, g->n_stmt + 1);
+    u->spans = arena_array(a, int, g->n_stmt + 1);
+    u->todo = arena_array(a, int, g->n_stmt + 1);
+    for (int i = 0; i < g->n_tensor; i++)
+        for (Tensor *old = g->tensor[i]->prev; old; old = old->prev)
+            push(u, &u->later[old->id], i);
+    for (int i = 0; i < g->n_stmt; i++) {
+        u->unit[i].first = u->unit[i].from = u->unit[i].to = i;
+        units_set(u, i, group_of(g, g->stmt[i]));
+    }
+}
+
+static void span(Units *u, int i, int by)
+{
+    for (int k = u->unit[i].from; k < u->unit[i].to; k++)
+        u->spans[k] += by;
+}
+
+void units_join(Units *u, int p, int c)
+{
+    const Unit *x = &u->unit[p];
+    Unit *y = &u->unit[c];
+
+    span(u, p, -1);
+    span(u, c, -1);
+    y->from = x->from < y->from ? x->from : y->from;
+    y->to = x->to > y->to ? x->to : y->to;
+    span(u, c, 1);
+}
+
+static double time_between(const Units *u, int from, int to)
+{
+    double us = 0;
+
+    for (int i = from; i <= to; i++)
+        if (u->unit[i].group)
+            us += u->unit[i].us;
+    return us;
+}
+
+static void take(Units *u, const Units *other, int from, int to)
+{
+    for (int i = from; i <= to; i++)
+        if (u->unit[i].group) {
+            span(u, i, -1);
+            units_drop(u, i);
+        }
+    for (int i = from; i <= to; i++) {
+        const Unit *x = &other->unit[i];
+        if (!x->group)
+            continue;
+        units_set(u, i, x->group);
+        u->unit[i].first = x->first;
+        u->unit[i].from = x->from;
+        u->unit[i].to = x->to;
+        span(u, i, 1);
+    }
+}
+
+void units_take_better(Units *u, const Units *other)
+{
+    const double least = 1e-6; /* microseconds: sums are rounded */
+    int from = 0;
+
+    for (int i = 0; i < u->n; i++) {
+        if (u->spans[i] || other->spans[i])
+            continue;
+        if (time_between(other, from, i) + least < time_between(u, from, i))
+            take(u, other, from, i);
+        from = i + 1;
+    }
+}
+
+/* ---- order */
+
+typedef bool Visit(Units *u, int unit, void *ctx); /* true: go no further */
+
+static bool each(Units *u, const Ints *list, int but, Visit *f, void *ctx)
+{
+    for (int i = 0; i < list->n; i++)
+        if (list->v[i] != but && f(u, list->v[i], ctx))
+            return true;
+    return false;
+}
+
+/* Those that must run after unit a: they read what it writes, or write what
+ * replaces a state that it reads or wrote in part. */
+static bool each_after(Units *u, int a, Visit *f, void *ctx)
+{
+    const Unit *x = &u->unit[a];
+    const Ints *both[] = {&x->reads, &x->writes};
+
+    for (int i = 0; i < x->writes.n; i++)
+        if (each(u, &u->readers[x->writes.v[i]], a, f, ctx))
+            return true;
+    for (int b = 0; b < 2; b++)
+        for (int i = 0; i < both[b]->n; i++) {
+            const Ints *later = &u->later[both[b]->v[i]];
+            for (int k = 0; k < later->n; k++)
+                if (each(u, &u->writers[later->v[k]], a, f, ctx))
+                    return true;
+        }
+    return false;
+}
+
+typedef struct Way {
+    int to, end; /* nothing that begins behind `end` leads to `to` */
+    bool direct, found;
+    int n;       /* of Units.todo */
+} Way;
+
+static bool step(Units *u, int unit, void *ctx)
+{
+    Way *w = ctx;
+
+    if (unit == w->to)
+        return w->found = !w->direct;
+    if (u->visited[unit] != u->stamp && u->unit[unit].from <= w->end) {
+        u->visited[unit] = u->stamp;
+        u->todo[w->n++] = unit;
+    }
+    return false;
+}
+
+bool units_path_around(Units *u, int a, int b)
+{
+    const Unit *x = &u->unit[a], *y = &u->unit[b];
+    Way w = {b, x->to > y->to ? x->to : y->to, true, false, 0};
+
+    while (u->spans[w.end])
+        w.end++;
+    u->stamp++;
+    each_after(u, a, step, &w);
+    w.direct = false;
+    while (w.n && !w.found)
+        each_after(u, u->todo[--w.n], step, &w);
+    return w.found;
+}
+
+typedef struct Ring {
+    const int *member;
+    int n_member, end, n; /* as in Way */
+    bool outside, found;
+} Ring;
+
+static bool leave(Units *u, int unit, void *ctx)
+{
+    Ring *r = ctx;
+
+    for (int i = 0; i < r->n_member; i++)
+        if (r->member[i] == unit)
+            return r->found |= r->outside;
+    if (u->visited[unit] != u->stamp && u->unit[unit].from <= r->end) {
+        u->visited[unit] = u->stamp;
+        u->todo[r->n++] = unit;
+    }
+    return false;
+}
+
+bool units_surround(Units *u, const int *member, int n)
+{
+    Ring r = {.member = member, .n_member = n};
+
+    for (int i = 0; i < n; i++)
+        if (u->unit[member[i]].to > r.end)
+            r.end = u->unit[member[i]].to;
+    while (u->spans[r.end])
+        r.end++;
+    u->stamp++;
+    for (int i = 0; i < n; i++)
+        each_after(u, member[i], leave, &r);
+    r.outside = true;
+    while (r.n && !r.found)
+        each_after(u, u->todo[--r.n], leave, &r);
+    return r.found;
+}
+
+bool units_need(const Units *u, const Tensor *t, int p, int c)
+{
+    const Ints *r = &u->readers[t->id];
+
+    if (t->role != ROLE_TEMP || t->prev || u->later[t->id].n)
+        return true;
+    for (int i = 0; i < r->n; i++)
+        if (r->v[i] != p && r->v[i] != c)
+            return true;
+    return false;
+}
+
+bool units_drop_stores(const Units *u, Group *gr, int p, int c)
+{
+    bool dropped = false;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        Tensor *t = gr->step[i].tensor;
+        if (!t || units_need(u, t, p, c) || group_reads(gr, t))
+            continue;
+        gr->step[i].tensor = NULL;
+        dropped = true;
+    }
+    return dropped;
+}
+
+/* ---- launch order */
+
+typedef struct Ready {
+    int *waits; /* by unit: launches that must come before */
+    int *heap;  /* units that wait for nothing, the first statement on top */
+    int n;
+} Ready;
+
+static void push_ready(const Units *u, Ready *r, int unit)
+{
+    int i = r->n++;
+
+    for (; i > 0; i = (i - 1) / 2) {
+        int up = r->heap[(i - 1) / 2];
+        if (u->unit[up].first <= u->unit[unit].first)
+            break;
+        r->heap[i] = up;
+    }
+    r->heap[i] = unit;
+}
+
+static int pop_ready(const Units *u, Ready *r)
+{
+    int top = r->heap[0], last = r->heap[--r->n], i = 0;
+
+    for (int k; (k = 2 * i + 1) < r->n; i = k) {
+        if (k + 1 < r->n && u->unit[r->heap[k + 1]].first <
+                                u->unit[r->heap[k]].first)
+            k++;
+        if (u->unit[last].first <= u->unit[r->heap[k]].first)
+            break;
+        r->heap[i] = r->heap[k];
+    }
+    r->heap[i] = last;
+    return top;
+}
+
+static bool wait_more(Units *u, int unit, void *ctx)
+{
+    (void)u;
+    ((Ready *)ctx)->waits[unit]++;
+    return false;
+}
+
+static bool wait_less(Units *u, int unit, void *ctx)
+{
+    Ready *r = ctx;
+
+    if (!--r->waits[unit])
+        push_ready(u, r, unit);
+    return false;
+}
+
+int units_order(Units *u)
+{
+    Selection *s = u->s;
+    Ready r = {arena_array(u->g->arena, int, u->n + 1),
+               arena_array(u->g->arena, int, u->n + 1), 0};
+
+    for (int i = 0; i < u->n; i++)
+        if (u->unit[i].group)
+            each_after(u, i, wait_more, &r);
+    for (int i = 0; i < u->n; i++)
+        if (u->unit[i].group && !r.waits[i])
+            push_ready(u, &r, i);
+    while (r.n) {
+        int next = pop_ready(u, &r);
+        Group *gr = u->unit[next].group;
+        gr->id = s->n_group;
+        VEC_PUSH(u->g->arena, s->group, s->n_group, s->cap_group) = gr;
+        each_after(u, next, wait_less, &r);
+    }
+    for (int i = 0; i < u->n; i++)
+        if (u->unit[i].group && r.waits[i])
+            return i;
+    return -1;
+}

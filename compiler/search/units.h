@@ -1,0 +1,60 @@
+/* units.h - the graph of groups that select merges: which reads and writes
+ * which tensor, and what must run after what. All questions are answered from
+ * lists by tensor: their cost does not grow with the model. */
+#ifndef DCC_UNITS_H
+#define DCC_UNITS_H
+
+#include "search/select.h"
+
+typedef struct Ints {
+    int *v, n, cap;
+} Ints;
+
+typedef struct Unit {
+    Group *group;    /* NULL: merged into another */
+    double us;       /* of its best variant; infinite if none serves it */
+    Ints reads, writes; /* ids of tensors, each once */
+    int first;       /* position that decides the order of launches */
+    int from, to;    /* of all of its statements */
+} Unit;
+
+typedef struct Units {
+    Selection *s;
+    Graph *g;
+    Unit *unit; int n;
+    Ints *readers, *writers; /* by tensor id: units */
+    Ints *later;  /* by tensor id: versions that keep parts of it */
+    int *seen;    /* by tensor id, and stamp: met in this walk */
+    int *visited; /* by unit, the same */
+    int stamp;
+    int *spans;   /* by position: units with statements before and behind */
+    int *todo;
+} Units;
+
+/* One unit a statement. */
+void units_open(Units *u, Selection *s);
+/* Unit i is this group from now on. */
+void units_set(Units *u, int i, Group *gr);
+/* Unit p's statements are unit c's from now on. */
+void units_join(Units *u, int p, int c);
+void units_drop(Units *u, int i);
+bool units_has(const Ints *list, int x);
+
+/* Where no unit of either spans a position, the parts before and behind it are
+ * apart in both: u gets those of `other` that take less time. */
+void units_take_better(Units *u, const Units *other);
+
+/* Is there a way from a to b through some other unit? */
+bool units_path_around(Units *u, int a, int b);
+/* Is there a way from one of n units to one of them through some other? */
+bool units_surround(Units *u, const int *member, int n);
+/* Does any unit but these two read t, or something that outlives them? */
+bool units_need(const Units *u, const Tensor *t, int p, int c);
+/* What nobody else reads stays in the registers of the group that p and c
+ * have become (or are: p == c). True if that changes it. */
+bool units_drop_stores(const Units *u, Group *gr, int p, int c);
+/* The groups in launch order into Selection.group. -1, or a unit that waits
+ * for itself. */
+int units_order(Units *u);
+
+#endif
