@@ -40,7 +40,7 @@ has()
         grep -qF "$2" "$work/one.cu"
     point $? "$1 has $2"
 }
-has big_sum "for (long long col = first + "
+has big_dot "for (long long col = first + "
 has big_edge "const long long last = min(first + PART, (long long)COLS)"
 has big_map "/ ((long long)J * I)"
 has big_norm "const long long row = (long long)blockIdx.x"
