@@ -109,6 +109,8 @@ CASES = {
                   "(Relu, opset 17): attribute 'frob' is not supported"),
     "no_name": (model(node("Relu", ["x"], ["y"], ints("", [1])), X, Y),
                 "attribute '' is not supported"),
+    "no_operator": (model(part(1, b"") * 1000, X, Y),
+                    "a node names no operator"),
     "data": (model(node("NonZero", ["x"], ["y"]), X, Y),
              "depends on its operand's contents"),
     "weight_size": (model(RELU, X, Y, weight("w", [2, 3], b"1234")),

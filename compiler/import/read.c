@@ -415,6 +415,11 @@ static void read_node(Reader *r, Scope *s, const Onnx__NodeProto *p)
     Node *n = arena_new_of(c->arena, Node);
 
     n->op = p->op_type ? p->op_type : "";
+    if (!*n->op) {
+        import_error(c, NULL, "a node names no operator");
+        c->fatal = true;
+        return;
+    }
     n->domain = p->domain && !standard(p->domain) ? p->domain : "";
     n->version = version_of(s, n->domain);
     const char *name = p->name && *p->name           ? p->name
