@@ -109,6 +109,12 @@ dcc_status dcc_model_create(dcc_model **out, const dcc_model_desc *desc,
 dcc_status dcc_model_create_with(dcc_model **out, const dcc_model_desc *desc,
                                  const void *const *params);
 
+/* Another handle with `first`'s weights and its own state, memory and graph;
+ * the weights go with the last of them, whichever that is. Handles are
+ * independent of each other; one is of one thread at a time. The text of
+ * dcc_error is the calling thread's. */
+dcc_status dcc_model_create_shared(dcc_model **out, dcc_model *first);
+
 /* What create converted ("fc1.weight: f32 converted to f16"), a line each;
  * "" for nothing. Valid as long as the model. */
 const char *dcc_model_notes(const dcc_model *model);

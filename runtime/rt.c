@@ -8,9 +8,16 @@
 #include "dcc_rt.h"
 #include "safetensors.h"
 
+/* What runs read and never write: of one handle, or of several. */
+typedef struct {
+    int users; /* counted atomically: handles may be of several threads */
+    unsigned char *params, *consts;
+} RtWeights;
+
 struct dcc_model {
     const dcc_model_desc *desc;
     int device;
+    RtWeights *weights; /* params and consts are its own */
     unsigned char *params, *consts, *arena, *state;
     unsigned char *first_state; /* the initial state; NULL if it is all zero */
     void **inputs, **outputs;   /* what the graph was captured with */
@@ -154,8 +161,8 @@ static dcc_status rt_allocate(dcc_model *m)
         unsigned char **at;
         size_t bytes;
     } want[] = {
-        {&m->params, d->params_bytes},
-        {&m->consts, d->consts_bytes},
+        {&m->params, m->weights ? 0 : d->params_bytes},
+        {&m->consts, m->weights ? 0 : d->consts_bytes},
         {&m->arena, d->arena_bytes},
         {&m->state, d->state_bytes},
         {&m->first_state, rt_needs_first_state(d) ? d->state_bytes : 0},
@@ -380,6 +387,19 @@ static dcc_status rt_load_steps(dcc_model *m)
     return status;
 }
 
+/* From now on others may share them. */
+static dcc_status rt_own_weights(dcc_model *m)
+{
+    m->weights = (RtWeights *)calloc(1, sizeof *m->weights);
+    if (!m->weights)
+        return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", m->desc->name);
+    m->weights->users = 1;
+    m->weights->params = m->params;
+    m->weights->consts = m->consts;
+    return DCC_OK;
+}
+
+/* source NULL: the weights are another handle's. */
 static dcc_status rt_fill(dcc_model *m, const RtSource *source)
 {
     dcc_status status = rt_check_device(m);
@@ -390,19 +410,24 @@ static dcc_status rt_fill(dcc_model *m, const RtSource *source)
                                                    cudaStreamNonBlocking));
     if (status == DCC_OK)
         status = rt_allocate(m);
-    if (status == DCC_OK)
+    if (status == DCC_OK && source)
         status = rt_upload_params(m, source);
     if (status == DCC_OK)
         status = rt_make_first_state(m);
     if (status == DCC_OK)
         status = dcc_model_reset(m, m->stream);
-    if (status == DCC_OK)
+    if (status == DCC_OK && source)
         status = rt_load_steps(m);
+    if (status == DCC_OK && source)
+        status = rt_own_weights(m);
+    if (status == DCC_OK && !source)
+        status = rt_cuda(m, "resetting the state",
+                         cudaStreamSynchronize(m->stream));
     return status;
 }
 
 static dcc_status rt_create(dcc_model **out, const dcc_model_desc *desc,
-                            const RtSource *source)
+                            const RtSource *source, RtWeights *shared)
 {
     dcc_model *m = (dcc_model *)calloc(1, sizeof *m);
     const size_t pointers = (size_t)desc->n_inputs + (size_t)desc->n_outputs;
@@ -417,6 +442,12 @@ static dcc_status rt_create(dcc_model **out, const dcc_model_desc *desc,
     }
     m->outputs = m->inputs + desc->n_inputs;
     m->desc = desc;
+    m->weights = shared;
+    if (shared) {
+        __atomic_add_fetch(&shared->users, 1, __ATOMIC_RELAXED);
+        m->params = shared->params;
+        m->consts = shared->consts;
+    }
     status = rt_fill(m, source);
     if (status == DCC_OK)
         *out = m;
@@ -430,7 +461,25 @@ dcc_status dcc_model_create_with(dcc_model **out, const dcc_model_desc *desc,
 {
     RtSource source = {NULL, params};
 
-    return rt_create(out, desc, &source);
+    return rt_create(out, desc, &source, NULL);
+}
+
+dcc_status dcc_model_create_shared(dcc_model **out, dcc_model *first)
+{
+    int device = -1;
+    dcc_status status;
+
+    if (!out || !first)
+        return dcc_fail(DCC_ERR_ARG, "create_shared: a null pointer");
+    *out = NULL;
+    status = rt_cuda(first, "asking for the GPU", cudaGetDevice(&device));
+    if (status == DCC_OK && device != first->device)
+        status = dcc_fail(DCC_ERR_ARG,
+                          "%s: the weights are on GPU %d, the current GPU is "
+                          "%d", first->desc->name, first->device, device);
+    return status == DCC_OK
+               ? rt_create(out, first->desc, NULL, first->weights)
+               : status;
 }
 
 dcc_status dcc_model_create(dcc_model **out, const dcc_model_desc *desc,
@@ -450,7 +499,7 @@ dcc_status dcc_model_create(dcc_model **out, const dcc_model_desc *desc,
             return status;
         source.file = file;
     }
-    status = rt_create(out, desc, &source);
+    status = rt_create(out, desc, &source, NULL);
     dcc_st_close(file);
     return status;
 }
@@ -469,8 +518,12 @@ void dcc_model_destroy(dcc_model *m)
         cudaGraphExecDestroy(m->exec);
     if (m->stream)
         cudaStreamDestroy(m->stream);
-    cudaFree(m->params);
-    cudaFree(m->consts);
+    if (!m->weights || __atomic_sub_fetch(&m->weights->users, 1,
+                                          __ATOMIC_ACQ_REL) == 0) {
+        cudaFree(m->params);
+        cudaFree(m->consts);
+        free(m->weights);
+    }
     cudaFree(m->arena);
     cudaFree(m->state);
     cudaFree(m->first_state);

@@ -260,10 +260,17 @@ static void put_api(Buf *b, const CudaProgram *p, const char *m)
                   "    %s **out, const char *weights_path)\n{\n"
                   "    return dcc_model_create(out, &%s_desc, "
                   "weights_path);\n}\n\n", m, m, m);
+    buf_printf(b, "extern \"C\" dcc_status %s_create_shared(\n"
+                  "    %s **out, %s *first)\n{\n"
+                  "    return dcc_model_create_shared(out, first);\n}\n\n",
+               m, m, m);
     buf_printf(b, "extern \"C\" dcc_status %s_run(\n"
                   "    %s *m, const %s_inputs *in,\n"
                   "    const %s_outputs *out, cudaStream_t stream)\n{\n",
                m, m, m, m);
+    buf_printf(b, "    if (!m || !in || !out)\n"
+                  "        return dcc_fail(DCC_ERR_ARG, \"%s_run: a null "
+                  "pointer\");\n", m);
     buf_puts(b, "    const void *const inputs[] = {");
     for (int i = 0; i < g->n_input; i++)
         buf_printf(b, "%sin->%s", i ? ", " : "",
@@ -338,6 +345,10 @@ void emit_model_header(Buf *b, const CudaProgram *p)
                   "CUDA graph. */\n"
                   "dcc_status %s_create(\n"
                   "    %s **out, const char *weights_path);\n", m, m);
+    buf_printf(b, "/* Another handle with first's weights, and all else its "
+                  "own; the weights go\n * with the last of them. */\n"
+                  "dcc_status %s_create_shared(\n"
+                  "    %s **out, %s *first);\n", m, m, m);
     buf_printf(b, "/* Enqueues one run; one run in flight a handle. */\n"
                   "dcc_status %s_run(\n"
                   "    %s *m, const %s_inputs *in,\n"

@@ -407,10 +407,18 @@ extern "C" dcc_status mlp_create(
     return dcc_model_create(out, &mlp_desc, weights_path);
 }
 
+extern "C" dcc_status mlp_create_shared(
+    mlp **out, mlp *first)
+{
+    return dcc_model_create_shared(out, first);
+}
+
 extern "C" dcc_status mlp_run(
     mlp *m, const mlp_inputs *in,
     const mlp_outputs *out, cudaStream_t stream)
 {
+    if (!m || !in || !out)
+        return dcc_fail(DCC_ERR_ARG, "mlp_run: a null pointer");
     const void *const inputs[] = {in->x};
     void *const outputs[] = {out->y};
     return dcc_model_run(m, inputs, outputs, stream);

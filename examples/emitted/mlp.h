@@ -25,6 +25,10 @@ extern const dcc_model_desc mlp_desc;
 /* Loads weights (safetensors), packs them, captures the CUDA graph. */
 dcc_status mlp_create(
     mlp **out, const char *weights_path);
+/* Another handle with first's weights, and all else its own; the weights go
+ * with the last of them. */
+dcc_status mlp_create_shared(
+    mlp **out, mlp *first);
 /* Enqueues one run; one run in flight a handle. */
 dcc_status mlp_run(
     mlp *m, const mlp_inputs *in,
