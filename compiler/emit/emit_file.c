@@ -158,7 +158,7 @@ static void put_library(Buf *b, CudaProgram *const *p, int n)
                 "{");
     for (int i = 0; i < n; i++)
         buf_printf(b, "&%s_desc, ",
-                   cprint_ident(p[i]->graph->arena, p[i]->graph->model));
+                   names_model(p[i]->graph->arena, p[i]->graph->model));
     buf_puts(b, "0};\n\n#ifdef __CUDACC__\n"
                 "extern \"C\" const int dcc_library_on_cpu = 0;\n#else\n"
                 "extern \"C\" const int dcc_library_on_cpu = 1;\n#endif\n\n"
