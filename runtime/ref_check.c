@@ -72,11 +72,21 @@ static bool is_known(const dcc_ref_value *t, int64_t i)
     return __atomic_load_n(&t->known[i], __ATOMIC_ACQUIRE) == t->check->round;
 }
 
-/* A kernel may keep a value that it need not store in f32, or round it. */
+/* The most that rounding a multiple of `a` to the type is off, of a itself: a
+ * power of two is the least of those with its places. */
+static double any_place(dcc_type type, double a)
+{
+    double unit = type == DCC_F16 ? 0x1p-11 : type == DCC_BF16 ? 0x1p-8 : 0;
+
+    return fmax(half_place(type, a), isfinite(a) ? unit * a : 0);
+}
+
+/* A kernel may keep a value that it need not store in f32, or round it, or a
+ * multiple of it that a sum is of: exp(x - m) in place of that over its sum. */
 static dcc_pair unstored(const dcc_ref_value *t, dcc_pair p)
 {
     if (t->tensor->type != DCC_F32)
-        p.e += half_place(t->tensor->type, fabs(p.v) + p.e);
+        p.e += any_place(t->tensor->type, fabs(p.v) + p.e);
     return p;
 }
 

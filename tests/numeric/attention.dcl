@@ -39,6 +39,12 @@ model at_band {
   o[i, e] = sum(j) w[i, j] * v[j, e];
   output y[i, e] : f32 = z[i] > 0 ? o[i, e] / z[i] : 0;
 }
+// weights are rounded before they are divided, to results that are not
+model at_rounded { input q : bf16[1, 100, 4, 72]; input k : bf16[1, 260, 1, 72]; input v : bf16[1, 260, 1, 64]; input w : bf16[1, 4, 100, 260];
+  s[b, h, i, j] : f32 = j < i - 70 ? -inf : 1.0 * sum(d) q[b, i, h, d] * k[b, j, h / 4, d] + w[b, h, i, j];
+  p : bf16 = softmax(s);
+  output y[b, i, h, e] : f32 = (sum(j) p[b, h, i, j] * v[b, j, h / 4, e]);
+}
 // scores of 10^4, equal ones, and rows that have one element
 model at_huge {
   input q : f16[130, 32]; input k : f16[140, 32]; input v : f16[140, 48];
