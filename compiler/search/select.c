@@ -630,13 +630,11 @@ static void forget(Search *x)
 
 /* Several searches, each of which may end where no single merge helps. Between
  * positions that no unit of any of them spans they can be mixed: of each such
- * part the cheapest is taken, and what then saves time is merged. A model of
- * very many statements, which is one of many equal layers, has fewer. */
+ * part the cheapest is taken, and what then saves time is merged. */
 static Search search_all(Selection *s)
 {
-    static const double again[] = {0.8, 1, 1.3};
-    enum { SEARCHES = sizeof again / sizeof *again, MANY = 4096 };
-    int n = s->plan ? 1 : s->graph->n_stmt > MANY ? SEARCHES - 1 : SEARCHES;
+    static const double again[] = {0.8, 1};
+    int n = s->plan ? 1 : (int)(sizeof again / sizeof *again);
     Search x = search_open(s, again[0]);
 
     x.last = s->plan != NULL;
