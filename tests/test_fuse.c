@@ -76,6 +76,11 @@ Test(fuse, what_goes_together)
            "a,y", NULL);
     expect("input x : f32[4, 6]; a = exp(x); output y = reshape(a, shape = [24]);",
            "a,y", NULL);
+    /* slices, and every second: steps of the kernel that makes all */
+    expect("input x : f32[9]; a = exp(x); output y[i in 0..3] = a[i];", "a,y",
+           NULL);
+    expect("input x : f32[9, 4]; a = exp(x);"
+           " output y[i in 0..4, j in 0..2] = a[2 * i + 1, j + 2];", "a,y", NULL);
     /* a product's epilogue in another arrangement */
     expect("input x : f16[8, 16]; param w : f16[12, 16]; s = linear(x, w);"
            " r = reshape(s, shape = [8, 3, 4]);"
@@ -90,8 +95,8 @@ Test(fuse, refusals)
            "a,y", "reads it at more than one place");
     expect("input x : f32[4]; a = exp(x); output y = concat(a, x, axis = 0);"
            " output z = y + 1;", "y,z", "only a part of the tensor is made here");
-    expect("input x : f32[9]; a = exp(x); output y[i in 0..3] = a[i];", "a,y",
-           "reads only a part of it, or in another arrangement");
+    expect("input x : f32[9]; a = exp(x); output y[i in 0..9] = a[i % 4 * 2];",
+           "a,y", "reads only a part of it, or in another arrangement");
     expect("input x : f32[5, 5]; a = exp(x); output y[i] = a[i, i];", "a,y",
            "reads a diagonal of it");
     expect("input x : f32[5]; a = exp(x); input z : f32[3, 5];"

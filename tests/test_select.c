@@ -375,7 +375,7 @@ Test(plan, of_random_variants)
     Buf cu = {0}, cu_again = {0};
 
     o.want_plan = true;
-    o.random_plan = 7;
+    o.random_plan = o.random_layout = 7;
     emit(&f, text, &o, &first, &cu);
     o.random_plan = 0;
     o.plan_name = "t.plan";

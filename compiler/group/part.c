@@ -85,6 +85,20 @@ static bool solve(Part *f, const Idx *at, const Idx *made)
     return true;
 }
 
+/* Whether p's statement alone makes all of t. */
+static bool makes_all(const Part *f)
+{
+    const Step *s = &f->p->step[f->made];
+    int writers = 0;
+
+    for (int i = 0; i < f->p->n_step; i++)
+        writers += f->p->step[i].tensor == f->t;
+    for (int d = 0; d < f->t->rank; d++)
+        if (s->store[d]->lo > 0 || s->store[d]->hi < f->t->dim[d] - 1)
+            return false;
+    return writers == 1;
+}
+
 static bool find_points(Part *f)
 {
     const Step *s = &f->p->step[f->made];
@@ -186,7 +200,7 @@ Group *fuse_part(Graph *g, const Group *p, const Group *c, const Tensor *t,
     for (int i = 0; i < p->n_step; i++)
         if (p->step[i].tensor == t)
             f.made = i;
-    if (f.made < 0 || c->n_cols || !find_points(&f))
+    if (f.made < 0 || c->n_cols || !makes_all(&f) || !find_points(&f))
         return NULL;
     Group *r = combine(&f, keep);
     if (!r || in_place_clash(r))
