@@ -14,7 +14,7 @@ typedef struct CompileOptions {
     const char *plan_text; size_t plan_len;
     const char *dump;         /* a pass's name, or NULL */
     uint64_t random_plan;     /* seed, 0: none */
-    uint64_t random_layout;   /* the same of layouts, which a plan is made for */
+    uint64_t random_layout;   /* of layouts, which a plan is made for */
     bool explain, trace, want_plan;
     bool ask_dependent;       /* --dependent-launch=on was given */
 } CompileOptions;
