@@ -28,3 +28,10 @@ model mk_one_reader_of_all {
 }
 model ga_masked { input q : f32[2, 6, 5, 8]; input k : f32[2, 3, 7, 8]; input v : f32[2, 3, 7, 4]; input m : f32[2, 6, 5, 7]; output y = grouped_attention(q, k, v, m); }
 model ga_one { input q : f32[6, 5, 8]; input k : f32[1, 7, 8]; input v : f32[1, 7, 4]; output y = grouped_attention(q, k, v, scale = 1); }
+// Read before the sums are done, along the batch's variable.
+model mk_keys_of_batch {
+  input q : f32[2, 3, 64, 32]; input k : f32[2, 3, 64, 32]; input v : f32[2, 3, 64, 16];
+  input m : i32[2, 64];
+  b[i, j, k, l] : f32[2, 1, 64, 64] = (1 - f32(m[i, l])) * -3.4028235e38;
+  output y = attention(q, k, v, b);
+}

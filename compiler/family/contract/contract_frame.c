@@ -421,8 +421,8 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     };
     Buf epilogue = {0}, early = {0};
 
+    load_phases(x); /* names the batch, which early reads may be along */
     contract_early(x, &early);
-    load_phases(x);
     slot[6].text = buf_text(&early);
     memcpy(slot + 8, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, slot, 8 + n_extra);
