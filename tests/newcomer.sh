@@ -35,6 +35,9 @@ skip()
     *gpu/run.py* | *bench.py* | *bench-gpu*)
         have_gpu && python3 -c 'import torch' 2>/dev/null ||
             echo "needs a GPU and torch" ;;
+    *.onnx*)
+        ! "$dcc" import /dev/null 2>&1 | grep -q "without protobuf-c" ||
+            echo "needs a dcc built with protobuf-c" ;;
     *'dcc tune'*) have_gpu || echo "needs a GPU" ;;
     *--plan=r.plan*) have_gpu || echo "needs what dcc tune wrote" ;;
     *nvcc* | 'dcc build'*)

@@ -271,12 +271,16 @@ grep -q '"p99_us":' log && grep -q "2 streams: .* runs a second" log &&
 point $? "with streams, steps and JSON"
 
 if command -v script >/dev/null; then
+    printf '#!/bin/sh\nsleep 2\nexec g++ "$@"\n' >slow-g++
+    chmod +x slow-g++
     check "a terminal sees that it builds" 0 "dcc: building.*, [0-9]* s" \
-        script -qec "'$dcc' run --cpu --random good.dcl" /dev/null
+        script -qec "CXX='$PWD/slow-g++' '$dcc' run --cpu --random good.dcl" \
+        /dev/null
 fi
 
 # where it finds its runtime
 unset DCC_RUNTIME_DIR
+src=$(cd "$src" && pwd -P)
 mkdir -p "un packed/bin" "un packed/share/dcc" elsewhere
 cp "$dcc" "un packed/bin/dcc"
 cp "$dcc" elsewhere

@@ -80,14 +80,16 @@ echo 'model bad { input x : f32[3]; output y[i] = x[i + 1]; }' >bad.dcl
 # ---- the command line
 
 check "no plan to write" 2 "wants -o" "$dcc" tune --cpu two.dcl
-for budget in "" s -3s 12x 5ss 0 nan 1e9h 0x10 "3 s"; do
+check "no budget" 2 "wants a value: TIME" \
+    "$dcc" tune --cpu --budget= two.dcl -o p.plan
+for budget in s -3s 12x 5ss 0 nan 1e9h 0x10 "3 s"; do
     check "a budget of '$budget'" 2 "as 90s, 2m or 1h" \
         "$dcc" tune --cpu --budget="$budget" two.dcl -o p.plan
 done
-check "no jobs" 2 "number of jobs" "$dcc" tune --cpu -j 0 two.dcl -o p.plan
-check "no variants" 2 "number of variants" \
+check "no jobs" 2 "-j is a number from 1 to" "$dcc" tune --cpu -j 0 two.dcl -o p.plan
+check "no variants" 2 "--variants is a number from 1 to" \
     "$dcc" tune --cpu --variants=none two.dcl -o p.plan
-check "an option of others" 2 "no option of dcc tune" \
+check "an option of others" 2 "not of dcc tune" \
     "$dcc" tune --cpu --variant=map=vec=1 two.dcl -o p.plan
 check "an option that only tune has" 2 "option of dcc tune" \
     "$dcc" verify --cpu --budget=1s two.dcl
@@ -106,7 +108,7 @@ mkdir folder bin
 ln -s "$(command -v "${CXX:-g++}")" bin/g++
 check "no make" 3 "make is not found" \
     env PATH="$work/bin" CXX=g++ "$dcc" tune --cpu two.dcl -o p.plan
-check "no runtime" 3 "no runtime in '/nowhere'" \
+check "no runtime" 3 "no runtime in /nowhere" \
     env DCC_RUNTIME_DIR=/nowhere "$dcc" tune --cpu two.dcl -o p.plan
 check "a folder as the plan" 3 "'folder': Is a directory" \
     "$dcc" tune --cpu two.dcl -o folder
@@ -174,7 +176,7 @@ check "what is kept can be made" 0 "" \
 check "and runs" 0 "^step 1 " \
     kept/round0 --random 1 --tune 1
 check "a plan is where tuning may begin" 0 "2 variants measured, 0 failed" \
-    "$dcc" tune --cpu --variants 1 two.dcl --plan=two.plan -o two.plan
+    "$dcc" tune --cpu --variants 1 two.dcl --plan=two.plan -o again.plan
 
 # ---- equal groups, the budget, signals
 
