@@ -31,7 +31,7 @@ model ga_one { input q : f32[6, 5, 8]; input k : f32[1, 7, 8]; input v : f32[1, 
 // Read before the sums are done, along the batch's variable.
 model mk_keys_of_batch {
   input q : f32[2, 3, 64, 32]; input k : f32[2, 3, 64, 32]; input v : f32[2, 3, 64, 16];
-  input m : i32[2, 64];
+  input m : i32[2, 64] in 0..2;
   b[i, j, k, l] : f32[2, 1, 64, 64] = (1 - f32(m[i, l])) * -3.4028235e38;
   output y = attention(q, k, v, b);
 }
