@@ -516,6 +516,17 @@ static const char *why_unserved(Search *x, Group *gr)
     return why ? why : "no variant fits the GPU";
 }
 
+/* Pairs of products alone are predicted to gain more than they do. */
+static bool reduces_between(const Group *gr)
+{
+    const Group *b = gr->chain->between;
+
+    for (int i = 0; b && i < b->n_step; i++)
+        if (b->step[i].op != R_NONE)
+            return true;
+    return false;
+}
+
 /* With one of the products behind it. False if there is none. */
 static bool try_chain(Search *x, int last, int which)
 {
@@ -537,6 +548,11 @@ static bool try_chain(Search *x, int last, int which)
     bool first = f.group && !isinf(us) &&
                  preferred(x->s->options,
                            choose_variant(x->s, f.group)->family);
+    if (f.group && !isinf(us) && !reduces_between(f.group) && !x->s->plan &&
+        !first) {
+        f.why = "nothing is reduced between the products: --variant may ask";
+        us = INFINITY;
+    }
     if (isinf(us) || (us >= apart && !x->s->plan && !first))
         refuse_chain(x, last, &f, isinf(us) ? f.why : NULL, apart, us);
     else {
