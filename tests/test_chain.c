@@ -118,10 +118,14 @@ Test(chain, not_to_be_rescaled)
 }
 
 /* How many kernels a model becomes, and whether the first is a chain. */
-static void expect(int n, bool chain, const char *text)
+static void expect_of(int n, bool chain, const char *text, bool asked)
 {
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
+    Forced ask = {.name = "chain_wgmma", .text = "any"};
+
+    o.forced = &ask;
+    o.n_forced = asked;
     Report r = {0};
     CudaProgram *p =
         compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
@@ -131,6 +135,11 @@ static void expect(int n, bool chain, const char *text)
     cr_expect_eq(!strcmp(p->run[0].kernel->family, "chain_wgmma"), chain,
                  "%s: by %s", text, p->run[0].kernel->family);
     arena_free(f.arena);
+}
+
+static void expect(int n, bool chain, const char *text)
+{
+    expect_of(n, chain, text, false);
 }
 
 #define QKV                                                       \
@@ -206,10 +215,13 @@ Test(chain, older_gpus)
     arena_free(f.arena);
 }
 
+/* With nothing reduced between the products only where --variant asks. */
 Test(chain, pairs)
 {
-    expect(1, true,
-           "input x : f16[65536, 128]; param w : f16[512, 128];"
-           "param b : f16[512]; param u : f16[128, 512];"
-           "output y = linear(gelu(linear(x, w, b)), u);");
+    const char *text = "input x : f16[65536, 128]; param w : f16[512, 128];"
+                       "param b : f16[512]; param u : f16[128, 512];"
+                       "output y = linear(gelu(linear(x, w, b)), u);";
+
+    expect_of(1, true, text, true);
+    expect_of(2, false, text, false);
 }
