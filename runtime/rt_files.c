@@ -291,6 +291,21 @@ static dcc_status rt_make_buffers(RtProgram *p)
     return status;
 }
 
+cudaError_t rt_transfer(const RtProgram *p, void *to, const void *from,
+                        size_t bytes, enum cudaMemcpyKind kind)
+{
+    cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, p->stream);
+
+    return error == cudaSuccess ? cudaStreamSynchronize(p->stream) : error;
+}
+
+cudaError_t rt_fill(const RtProgram *p, void *to, int byte, size_t bytes)
+{
+    cudaError_t error = cudaMemsetAsync(to, byte, bytes, p->stream);
+
+    return error == cudaSuccess ? cudaStreamSynchronize(p->stream) : error;
+}
+
 static dcc_status rt_upload_inputs(RtProgram *p)
 {
     dcc_status status = DCC_OK;
@@ -298,12 +313,8 @@ static dcc_status rt_upload_inputs(RtProgram *p)
     for (int i = 0; i < p->desc->n_inputs && status == DCC_OK; i++)
         status = rt_device_error(
             "copying inputs",
-            cudaMemcpyAsync(p->inputs[i], p->host_inputs[i],
-                            rt_size(&p->desc->inputs[i]),
-                            cudaMemcpyHostToDevice, p->stream));
-    if (status == DCC_OK)
-        status = rt_device_error("copying inputs",
-                                 cudaStreamSynchronize(p->stream));
+            rt_transfer(p, p->inputs[i], p->host_inputs[i],
+                        rt_size(&p->desc->inputs[i]), cudaMemcpyHostToDevice));
     return status;
 }
 
@@ -449,8 +460,9 @@ dcc_status rt_write_outputs(RtProgram *p, const char *path)
 
         all[i] = rt_out(&d->outputs[i], host);
         status = host ? rt_device_error("copying outputs",
-                                        cudaMemcpy(host, p->outputs[i], bytes,
-                                                   cudaMemcpyDeviceToHost))
+                                        rt_transfer(p, host, p->outputs[i],
+                                                    bytes,
+                                                    cudaMemcpyDeviceToHost))
                       : rt_no_memory();
     }
     if (status == DCC_OK) {
@@ -500,12 +512,13 @@ static void rt_gather(const dcc_tensor *t, const unsigned char *from,
 }
 
 typedef struct {
+    const RtProgram *program;
     const dcc_model_desc *desc;
     dcc_st_out *all;
 } RtTrace;
 
-static dcc_status rt_trace_tensor(const dcc_tensor *t, const dcc_frame *frame,
-                                  dcc_st_out *out)
+static dcc_status rt_trace_tensor(const RtProgram *p, const dcc_tensor *t,
+                                  const dcc_frame *frame, dcc_st_out *out)
 {
     size_t span = 1;
     unsigned char *strided, *dense;
@@ -519,8 +532,8 @@ static dcc_status rt_trace_tensor(const dcc_tensor *t, const dcc_frame *frame,
     *out = rt_out(t, dense);
     if (strided && dense)
         status = rt_device_error("copying a traced tensor",
-                                 cudaMemcpy(strided, rt_address(t, frame),
-                                            span, cudaMemcpyDeviceToHost));
+                                 rt_transfer(p, strided, rt_address(t, frame),
+                                             span, cudaMemcpyDeviceToHost));
     else
         status = rt_no_memory();
     if (status == DCC_OK)
@@ -536,8 +549,8 @@ static dcc_status rt_trace_step(void *ctx, int step, const dcc_frame *frame)
 
     for (int i = 0; i < trace->desc->n_trace && status == DCC_OK; i++)
         if (trace->desc->trace[i].step == step)
-            status = rt_trace_tensor(&trace->desc->trace[i], frame,
-                                     &trace->all[i]);
+            status = rt_trace_tensor(trace->program, &trace->desc->trace[i],
+                                     frame, &trace->all[i]);
     return status;
 }
 
@@ -582,7 +595,7 @@ dcc_status rt_trace(RtProgram *p, const char *path)
 {
     const int n = p->desc->n_trace;
     int64_t dim[2];
-    RtTrace trace = {p->desc,
+    RtTrace trace = {p, p->desc,
                      (dcc_st_out *)calloc((size_t)n + 1, sizeof(dcc_st_out))};
     dcc_status status = trace.all ? DCC_OK : rt_no_memory();
 

@@ -73,6 +73,13 @@ dcc_status rt_after_run(RtProgram *p, const RtOptions *o, int run);
 dcc_status rt_write_sequence(RtProgram *p, const RtOptions *o);
 void rt_free_sequence(RtProgram *p);
 
+/* Copies, and fills, after all that the program's stream was given and before
+ * all that comes; returns when done. What cudaMemcpy and cudaMemset do is not
+ * ordered against that stream, which does not wait for the default one. */
+cudaError_t rt_transfer(const RtProgram *p, void *to, const void *from,
+                        size_t bytes, enum cudaMemcpyKind kind);
+cudaError_t rt_fill(const RtProgram *p, void *to, int byte, size_t bytes);
+
 /* Creates the model and its inputs and outputs on the device. */
 dcc_status rt_start(RtProgram *p, RtOptions *o);
 

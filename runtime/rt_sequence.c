@@ -124,14 +124,15 @@ dcc_status rt_before_run(RtProgram *p, int run)
 
         if (run && run < p->values[i])
             status = rt_moved("copying inputs",
-                              cudaMemcpy(p->inputs[i],
-                                         (const char *)p->host_inputs[i] +
-                                             (size_t)run * bytes,
-                                         bytes, cudaMemcpyHostToDevice));
+                              rt_transfer(p, p->inputs[i],
+                                          (const char *)p->host_inputs[i] +
+                                              (size_t)run * bytes,
+                                          bytes, cudaMemcpyHostToDevice));
         else if (run && p->feed[i] >= 0)
             status = rt_moved("feeding an output",
-                              cudaMemcpy(p->inputs[i], p->outputs[p->feed[i]],
-                                         bytes, cudaMemcpyDeviceToDevice));
+                              rt_transfer(p, p->inputs[i],
+                                          p->outputs[p->feed[i]], bytes,
+                                          cudaMemcpyDeviceToDevice));
     }
     return status;
 }
@@ -155,8 +156,8 @@ dcc_status rt_after_run(RtProgram *p, const RtOptions *o, int run)
             return dcc_fail(DCC_ERR_MEMORY, "out of memory");
         status = rt_moved(
             "copying outputs",
-            cudaMemcpy((char *)p->host_outputs[i] + (size_t)run * bytes,
-                       p->outputs[i], bytes, cudaMemcpyDeviceToHost));
+            rt_transfer(p, (char *)p->host_outputs[i] + (size_t)run * bytes,
+                        p->outputs[i], bytes, cudaMemcpyDeviceToHost));
         if (status != DCC_OK)
             return status;
     }

@@ -43,7 +43,7 @@ static dcc_status rt_tune_error(const RtTune *t, int step, cudaError_t error)
                     t->program->desc->name, step, cudaGetErrorString(error));
 }
 
-static cudaError_t rt_tune_copy(unsigned char **copy,
+static cudaError_t rt_tune_copy(const RtTune *t, unsigned char **copy,
                                 const unsigned char *from, size_t bytes)
 {
     cudaError_t error;
@@ -52,7 +52,8 @@ static cudaError_t rt_tune_copy(unsigned char **copy,
         return cudaSuccess;
     error = cudaMalloc((void **)copy, bytes);
     if (error == cudaSuccess)
-        error = cudaMemcpy(*copy, from, bytes, cudaMemcpyDeviceToDevice);
+        error = rt_transfer(t->program, *copy, from, bytes,
+                            cudaMemcpyDeviceToDevice);
     return error;
 }
 
@@ -71,16 +72,17 @@ static cudaError_t rt_tune_copies(RtTune *t, const dcc_frame *f)
     available /= 2;
     while (error == cudaSuccess && t->arenas < RT_ARENAS &&
            t->arenas < t->n && d->arena_bytes && d->arena_bytes < available) {
-        error = rt_tune_copy(&t->arena[t->arenas], f->arena, d->arena_bytes);
+        error = rt_tune_copy(t, &t->arena[t->arenas], f->arena,
+                             d->arena_bytes);
         available -= d->arena_bytes;
         t->arenas++;
     }
     while (error == cudaSuccess && t->weights < RT_WEIGHTS &&
            t->weights < t->n && weights && weights < available) {
-        error = rt_tune_copy(&t->params[t->weights], f->params,
+        error = rt_tune_copy(t, &t->params[t->weights], f->params,
                              d->params_bytes);
         if (error == cudaSuccess)
-            error = rt_tune_copy(&t->consts[t->weights], f->consts,
+            error = rt_tune_copy(t, &t->consts[t->weights], f->consts,
                                  d->consts_bytes);
         available -= weights;
         t->weights++;
@@ -169,7 +171,8 @@ static dcc_status rt_tune_ran(void *ctx, int step, const dcc_frame *frame)
         for (int k = 0; k < d->outputs[i].rank; k++)
             bytes *= (size_t)d->outputs[i].dim[k];
         if (error == cudaSuccess)
-            error = cudaMemset(frame->outputs[i], 0xff, bytes);
+            error = rt_fill(((RtTune *)ctx)->program, frame->outputs[i],
+                            0xff, bytes);
     }
     return rt_tune_error((RtTune *)ctx, step, error);
 }
@@ -205,8 +208,8 @@ static dcc_status rt_tune_step(void *ctx, int step, const dcc_frame *frame)
     if (!rt_tune_listed(t->steps, step))
         return DCC_OK;
     for (int i = 1; i < t->arenas && error == cudaSuccess; i++)
-        error = cudaMemcpy(t->arena[i], frame->arena, d->arena_bytes,
-                           cudaMemcpyDeviceToDevice);
+        error = rt_transfer(t->program, t->arena[i], frame->arena,
+                            d->arena_bytes, cudaMemcpyDeviceToDevice);
     if (error == cudaSuccess)
         error = rt_tune_time(t, step, t->n < 4 ? t->n : 4, 1, &us);
     n = us > 0 ? (int)((float)RT_SPAN_US / us) : t->n;

@@ -54,6 +54,9 @@ includes compiler/emit/*.[ch] compiler/oracle/*.[ch] |
 includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"
 
+grep -nE 'cuda(Memcpy|Memset)\(' runtime/*.c |
+    fail "cudaMemcpy and cudaMemset are not ordered against a program's stream"
+
 # families whose code is quoted (emit/tree_quote.h); the others follow, and a
 # file that is here never prints code again
 quoted="compiler/family/map/map.c compiler/family/map/map_factor.c
