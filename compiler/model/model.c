@@ -54,6 +54,7 @@ static void ratios(const Device *d, const Work *w, double peak, Cost *c)
                                   (d->smem_latency * bc));
     c->wb_ratio = per_sm / ceil(per_sm);
     c->pul = c->gm_ratio * c->sm_ratio * c->wb_ratio * c->coef_r;
+    c->pul_us = w->flops / (peak * 1e6 * c->pul);
 }
 
 static void take(Cost *c, double us, const char *limiter, double *most)

@@ -243,15 +243,15 @@ void explain_variants(Buf *b, const Selection *s, const CudaProgram *p)
 
         buf_printf(b, "variants of %s: %d; it is %s, %s\n", k->name, n,
                    k->family, k->variant);
-        buf_printf(b, "  %9s %9s %9s %9s %9s %9s %5s %4s %-9s family, variant"
+        buf_printf(b, "  %9s %9s %9s %9s %9s %9s %9s %4s %-9s family, variant"
                       "\n", "us", "HBM", "L2", "shared", "math", "latency",
-                   "PUL", "regs", "limiter");
+                   "PUL us", "regs", "limiter");
         for (int j = 0; j < n; j++) {
             const Cost *c = &o[j].cost;
-            buf_printf(b, "  %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %5.2f %4d "
+            buf_printf(b, "  %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %4d "
                           "%-9s %s, %s\n",
                        c->us, c->hbm, c->l2, c->smem,
-                       fmax(c->math, c->special), c->latency, c->pul,
+                       fmax(c->math, c->special), c->latency, c->pul_us,
                        c->regs, c->limiter, o[j].family->name,
                        o[j].variant->text);
         }

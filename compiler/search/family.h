@@ -11,6 +11,7 @@ typedef struct Cost {
     double us;          /* total */
     double hbm, l2, smem, math, special, latency; /* parts */
     double gm_ratio, sm_ratio, wb_ratio, pul;
+    double pul_us;      /* what the work takes at PUL of the peak rate */
     int coef_r;         /* 0: does not fit; `why` says what */
     const char *limiter, *why;
     double blocks;      /* of the grid */

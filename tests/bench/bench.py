@@ -4,6 +4,7 @@
     tests/bench/bench.py --dcc build/dcc --json bench.json
     tests/bench/bench.py --rows big,conv --shapes 4096x --plan-dir plans
     tests/bench/bench.py --variants 8 --json variants.json
+    tests/bench/bench.py --rows holdout --seed 7f408f12
 
 For every shape of the table (shapes.py) dcc emits a program, nvcc builds a
 shared library, all in parallel; one process measures dcc and its rivals in
@@ -13,6 +14,9 @@ activations, random data, each side checked against the product in double
 before. A ratio is the median over rounds of rival's time / dcc's. Rivals:
 PyTorch's kernels, 32 cublasLt heuristics, torch.cudnn_convolution_relu; the
 two quickest of them and PyTorch stay for the turns.
+
+--rows holdout are shapes that nobody tuned for (holdout.py), drawn by --seed,
+the first 8 hex digits of the commit that is measured.
 
 --variants N measures for some shapes N variants of dcc's, most of them those
 predicted quickest, and compares prediction and measurement; --write-plans DIR
@@ -61,6 +65,10 @@ SMALL = {"big": "gemm.f16.136x64x96", "middle": "gemm.f16.64x96x64",
          "up": "up.f16.n2c16h5k24r2s2p0 up.f16.n1c32h4k16r4s2p1",
          "f32": "gemm.f32.65x72x64", "3xtf32": "gemm.3xtf32.64x64x64",
          "tf32": "gemm.tf32.64x72x64",
+         "holdout-gemm": "gemm.f16.72x104x88",
+         "holdout-conv": "conv.f16.n1c16h9k24r3s2 conv.f16.n1c4h8k16r2s2p0",
+         "holdout-dw": "dw.f16.n1c24h9r5s2", "holdout-f32": "gemm.f32.40x24x72",
+         "holdout-tf32": "gemm.tf32.40x24x72",
          "gelu": "gelu.f16.136x64x96 gelu.f16.64x96x64 gelu.f16.40x64x64 "
                  "gelu.f16.1x64x64"}
 
@@ -160,12 +168,12 @@ def offers(text):
     kernel, choice = re.match(r"(\S+): \d+; it is (.*)", head).groups()
     found = []
     for line in lines:
-        us, hbm, l2, shared, math, latency, pul, limiter, text = re.match(
+        us, hbm, l2, shared, math, latency, pul_us, limiter, text = re.match(
             r" *" + r"(\S+) +" * 7 + r"\d+ +(.*?) +(\w+, .*)", line).groups()
         found.append(dict(text=text, predicted_us=float(us), hbm=float(hbm),
                           l2=float(l2), shared=float(shared),
                           math=float(math), latency=float(latency),
-                          pul=float(pul), limiter=limiter))
+                          pul_us=float(pul_us), limiter=limiter))
     return kernel, choice, found
 
 
@@ -442,11 +450,18 @@ def measure_shape(worker, name, built, tuned):
     return case
 
 
-def table_mode(o, builder, worker, report):
+def chosen_rows(o):
     rows = [r for r in spec.table() if r.key in o.rows]
+    if "holdout" in o.rows:
+        rows += spec.holdout_rows(o.seed)
     if o.cpu:
         for r in rows:
             r.shapes = SMALL[r.key].split()
+    return rows
+
+
+def table_mode(o, builder, worker, report):
+    rows = chosen_rows(o)
     names = [n for r in rows for n in r.shapes if re.search(o.shapes, n)]
     start = time.time()
     worker.start()
@@ -657,7 +672,9 @@ def options():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     keys = [r.key for r in spec.table()]
     p.add_argument("--rows", default=",".join(keys),
-                   help="of " + ",".join(keys))
+                   help="of " + ",".join(keys) + ",holdout")
+    p.add_argument("--seed", default="",
+                   help="8 hex digits, which holdout's shapes are drawn by")
     p.add_argument("--shapes", default=".", metavar="REGEX",
                    help="only these of the rows")
     p.add_argument("--shape-list", default="", metavar="A,B",
@@ -686,7 +703,9 @@ def options():
                    help="small shapes, emulated: a test of this script")
     o = p.parse_args()
     o.rows = o.rows.split(",")
-    unknown = set(o.rows) - set(keys)
+    unknown = set(o.rows) - set(keys) - {"holdout"}
+    if "holdout" in o.rows and not re.fullmatch("[0-9a-f]{8}", o.seed):
+        p.error("holdout wants --seed, the commit's first 8 hex digits")
     if unknown:
         p.error("no row is called " + ", ".join(sorted(unknown)))
     o.shape_list = [n for n in o.shape_list.split(",") if n]
@@ -709,7 +728,7 @@ def main():
     builder, worker = Builder(o), Worker(o)
     report = {"machine": run.machine(o),
               "protocol": __doc__.split("\n\n")[2].replace("\n", " "),
-              "options": {"params": o.params, "ms": o.ms,
+              "options": {"params": o.params, "ms": o.ms, "seed": o.seed,
                           "dcc_flag": o.dcc_flag}}
     try:
         mode = variants_mode if o.variants else table_mode

@@ -199,15 +199,16 @@ def error_of(torch, got, want):
 # ---- sides: name; run(i) enqueues node i and returns where its result goes
 
 class DccSide:
-    """params: a model for every set of weights, which are loaded there."""
+    """params: a model for every set of weights, which are loaded there. model:
+    its name in the library, where there are many."""
 
-    def __init__(self, name, path, data, params=False):
+    def __init__(self, name, path, data, params=False, model="bench"):
         self.name, self.data = name, data
         self.stream = data.machine.stream
         if params:
             self.models = [self._loaded(path, k) for k in range(data.sets)]
         else:
-            self.models = [Emitted(path, "bench", "")]
+            self.models = [Emitted(path, model, "")]
 
     def _loaded(self, path, k):
         w = [t.cpu() for t in (self.data.w[k], self.data.b[k])]
@@ -604,23 +605,40 @@ class Bench:
         return {k: v if isinstance(v, str) else float(f"{v:.5g}")
                 for k, v in r.items()}
 
+    def contenders(self, job, sides):
+        """Those that take turns: with `near`, all that were not so many times
+        slower than the quickest. What the others took is known well enough."""
+        if "near" not in job or not sides:
+            return sides
+        limit = job["near"] * min(side.us for side in sides)
+        by_text = {v["text"]: v for v in job["variants"]}
+        for side in sides:
+            if side.us > limit:
+                by_text[side.name].update(us=round(side.us, 3), once=True)
+                side.close()
+        return [side for side in sides if side.us <= limit]
+
     def variants(self, job):
         """Times of some variants of a shape, in turns with PyTorch."""
         shape = bench_shapes.Shape(job["shape"])
         self.torch.backends.cuda.matmul.allow_tf32 = shape.math == "tf32"
         nodes, note = node_count(expected_us(shape)), []
+        nodes = min(nodes, job.get("nodes", nodes))
         data = Data(self.torch, shape, self.machine, nodes)
         want, sides = data.reference(0), []
         for v in job["variants"]:
             answer(at=v["text"])
             try:
                 side = DccSide(v["text"], v["library"], data,
-                               self.o["params"] or shape.packed)
+                               self.o["params"] or shape.packed,
+                               v.get("model", "bench"))
                 v["error"] = self.checked(side, want, TOLERANCE[shape.math])
-                side.us = self.estimate(side, expected_us(shape))
+                side.us = self.estimate(side, max(expected_us(shape),
+                                                  v["predicted_us"]))
                 sides.append(side)
             except ValueError as e:
                 v["wrong"] = str(e)
+        sides = self.contenders(job, sides)
         own, _ = self.rivals(shape, data, note)
         sides += self.screen([own], expected_us(shape), note)
         answer(at="turns")
@@ -641,7 +659,7 @@ class Bench:
 def mark_level(variants, us):
     """`level`: not told apart from the quickest, as quick as that in a third
     of the rounds."""
-    ran = [v for v in variants if "us" in v]
+    ran = [v for v in variants if v["text"] in us]
     for v in ran:
         best = us[min(ran, key=lambda v: v["us"])["text"]]
         wins = sum(a <= b for a, b in zip(us[v["text"]], best))

@@ -2,6 +2,8 @@
 import math
 import re
 
+import holdout
+
 BIG = [(4096, 4096, 4096), (8192, 8192, 8192), (4096, 14336, 4096),
        (4096, 4096, 14336)]
 MIDDLE = [(2048, 2048, 2048), (1024, 1024, 1024), (512, 512, 512),
@@ -236,6 +238,31 @@ def both(what, key, sign, tuned, untuned, only="."):
 class Row:
     def __init__(self, key, title, shapes, bars):
         self.key, self.title, self.shapes, self.bars = key, title, shapes, bars
+
+
+def held_out(seed):
+    """{class: names} of the hold-out: none that the table has."""
+    return holdout.shapes(seed, {n for r in table() for n in r.shapes})
+
+
+def holdout_rows(seed):
+    """The hold-out's rows: what nobody tuned for, untuned."""
+    drawn = held_out(seed)
+
+    def row(key, title, *bars):
+        return Row("holdout-" + key, title + ", hold-out", drawn[key],
+                   [Bar(what, field, ">=", limit, False)
+                    for what, field, limit in bars])
+    return [
+        row("gemm", "f16 products", ("geomean", "ratio", 1.08),
+            ("min", "ratio", 0.93)),
+        row("conv", "conv + bias + relu, f16", ("geomean", "ratio", 1.4),
+            ("min", "ratio", 0.93)),
+        row("dw", "depthwise, 16 MB and more", ("min", "of_copy", 0.8)),
+        row("f32", "f32 exact", ("geomean", "ratio", 1.03),
+            ("min", "ratio", 0.95)),
+        row("tf32", "tf32", ("geomean", "ratio", 1.2),
+            ("min", "ratio", 0.95))]
 
 
 def table():
