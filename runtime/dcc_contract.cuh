@@ -135,7 +135,8 @@ DCC_DEVICE void dcc_multiply(T (&acc)[I][J][4], const V (&a)[I / 4],
 #pragma unroll
         for (int j = 0; j < J * 4; ++j) {
             const int c = i % 2 ? J * 4 - 1 - j : j;
-            acc[i][c / 4][c % 4 ^ 1] += a[i / 4].v[i % 4] * b[c / 4].v[c % 4];
+            T &sum = acc[i][c / 4][c % 4 ^ 1];
+            sum = dcc_mad(a[i / 4].v[i % 4], b[c / 4].v[c % 4], sum);
         }
 }
 
@@ -151,7 +152,8 @@ DCC_DEVICE void dcc_multiply_rows(T (&acc)[I][J][4], V (&a)[I], int k,
 #pragma unroll
         for (int j = 0; j < J * 4; ++j) {
             const int c = i % 2 ? J * 4 - 1 - j : j;
-            acc[i][c / 4][c % 4 ^ 1] += a[i].v[k] * b[c / 4].v[c % 4];
+            T &sum = acc[i][c / 4][c % 4 ^ 1];
+            sum = dcc_mad(a[i].v[k], b[c / 4].v[c % 4], sum);
         }
         if (k == 3)
             a[i] = *reinterpret_cast<const V *>(next + i * APART);
@@ -229,6 +231,18 @@ DCC_DEVICE dcc_tile dcc_tile_in_band(int i, int band, int tiles_m, int tiles_n,
     const int width = tiles_n % strip ? min(strip, tiles_n - left) : strip;
     const int at = place % (height * strip);
     return {first + at / width, left + at % width};
+}
+
+template <class V, int N, class T>
+DCC_DEVICE void dcc_add(V (&to)[N], const T *from)
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        const V x = reinterpret_cast<const V *>(from)[i];
+#pragma unroll
+        for (int c = 0; c < (int)(sizeof(V) / sizeof(T)); ++c)
+            to[i].v[c] = dcc_op_sum::apply(to[i].v[c], x.v[c]);
+    }
 }
 
 // The sum of N such vectors, the next one `apart` elements on.

@@ -319,18 +319,6 @@ template <class V, class T> DCC_DEVICE void dcc_copy(T *to, const T *from)
     *reinterpret_cast<V *>(to) = *reinterpret_cast<const V *>(from);
 }
 
-template <class V, int N, class T>
-DCC_DEVICE void dcc_add(V (&to)[N], const T *from)
-{
-#pragma unroll
-    for (int i = 0; i < N; ++i) {
-        const V x = reinterpret_cast<const V *>(from)[i];
-#pragma unroll
-        for (int c = 0; c < (int)(sizeof(V) / sizeof(T)); ++c)
-            to[i].v[c] += x.v[c];
-    }
-}
-
 template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)
 {
 #pragma unroll
@@ -391,14 +379,46 @@ DCC_DEVICE float dcc_divide(float x, dcc_divisor r)
     return x * r.inverse * r.scale;
 }
 
-// ---- integer arithmetic of the language: floor, 0 for a zero divisor --------
+// ---- integer arithmetic of the language -------------------------------------
 
+// They wrap around, where an overflow of int may be anything. The text calls
+// them where the values' ranges leave 32 bits.
+DCC_DEVICE int32_t dcc_wrap_add(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a + (uint32_t)b);
+}
+
+DCC_DEVICE int32_t dcc_wrap_sub(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a - (uint32_t)b);
+}
+
+DCC_DEVICE int32_t dcc_wrap_mul(int32_t a, int32_t b)
+{
+    return (int32_t)((uint32_t)a * (uint32_t)b);
+}
+
+DCC_DEVICE int32_t dcc_wrap_neg(int32_t a) { return dcc_wrap_sub(0, a); }
+
+DCC_DEVICE int32_t dcc_wrap_abs(int32_t a)
+{
+    return a < 0 ? dcc_wrap_neg(a) : a;
+}
+
+// acc + a * b of either type.
+DCC_DEVICE float dcc_mad(float a, float b, float acc) { return acc + a * b; }
+DCC_DEVICE int32_t dcc_mad(int32_t a, int32_t b, int32_t acc)
+{
+    return dcc_wrap_add(acc, dcc_wrap_mul(a, b));
+}
+
+// Division is the floor; by zero it is 0.
 DCC_DEVICE int32_t dcc_floor_div(int32_t a, int32_t b)
 {
     if (b == 0)
         return 0;
     if (b == -1) // -2^31 / -1 wraps, as on the GPU
-        return (int32_t)(0u - (uint32_t)a);
+        return dcc_wrap_neg(a);
     return a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 
@@ -448,12 +468,20 @@ struct dcc_op_sum {
     {
         return a + b;
     }
+    static __device__ __forceinline__ int32_t apply(int32_t a, int32_t b)
+    {
+        return dcc_wrap_add(a, b);
+    }
 };
 
 struct dcc_op_prod {
     template <class T> static __device__ __forceinline__ T apply(T a, T b)
     {
         return a * b;
+    }
+    static __device__ __forceinline__ int32_t apply(int32_t a, int32_t b)
+    {
+        return dcc_wrap_mul(a, b);
     }
 };
 

@@ -261,6 +261,11 @@ static inline dcc_pair dcc_p_mul(dcc_pair x, dcc_pair y)
 }
 
 /* Integers: the same without rounding; they wrap, if they are exact. */
+static inline dcc_pair dcc_p_ineg(dcc_pair x)
+{
+    return dcc_pair_of(x.e ? -x.v : (double)dcc_wrap((int64_t)-x.v), x.e);
+}
+
 static inline dcc_pair dcc_p_iadd(dcc_pair x, dcc_pair y)
 {
     if (x.e + y.e == 0)
@@ -290,6 +295,7 @@ dcc_pair dcc_p_imod(dcc_pair x, dcc_pair y);
 dcc_pair dcc_p_min(dcc_pair x, dcc_pair y);
 dcc_pair dcc_p_max(dcc_pair x, dcc_pair y);
 dcc_pair dcc_p_abs(dcc_pair x);
+dcc_pair dcc_p_iabs(dcc_pair x);
 /* A comparison that the bounds leave open has e = 1. */
 dcc_pair dcc_p_lt(dcc_pair x, dcc_pair y);
 dcc_pair dcc_p_le(dcc_pair x, dcc_pair y);

@@ -159,7 +159,7 @@ dcc_pair dcc_p_idiv(dcc_pair x, dcc_pair y)
                          floor_quotient(x.v + x.e, y.v - y.e)),
                  farther(v, floor_quotient(x.v - x.e, y.v + y.e),
                          floor_quotient(x.v + x.e, y.v + y.e)));
-    return dcc_pair_of(v, e);
+    return dcc_pair_of(e ? v : (double)dcc_wrap((int64_t)v), e);
 }
 
 dcc_pair dcc_p_imod(dcc_pair x, dcc_pair y)
@@ -192,6 +192,11 @@ dcc_pair dcc_p_max(dcc_pair x, dcc_pair y)
 dcc_pair dcc_p_abs(dcc_pair x)
 {
     return dcc_pair_of(fabs(x.v), x.e);
+}
+
+dcc_pair dcc_p_iabs(dcc_pair x)
+{
+    return x.v < 0 ? dcc_p_ineg(x) : x;
 }
 
 /* ---- conditions ---- */

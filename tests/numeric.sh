@@ -194,7 +194,7 @@ schedule=cooperative" $(files pairs) ;;
             $(files f32_products) ;;
         apart) flavour apart -O1 "$apart" $(files wgmma skinny reduce) ;;
         overflow) flavour overflow "-O1 --overflow" "$apart" \
-            $(files index index_widths) ;;
+            $(files index index_widths values) ;;
         asan) flavour asan "-O1 --asan" "$apart" $(files index norm window) ;;
         esac
     done

@@ -451,13 +451,18 @@ const char *cprint_identity(Reduce r, Type t)
     }
 }
 
-void cprint_combine(Buf *b, Reduce r, Type t, const char *acc, const char *x)
+void cprint_combine(Buf *b, const CPrint *p, const Step *s, int i,
+                    const char *acc, const char *x)
 {
-    const char *f = type_is_float(t) ? "f" : "";
+    const char *f = type_is_float(s->type) ? "f" : "";
+    bool prod = s->op == R_PROD;
 
-    if (r == R_MAX || r == R_MIN || r == R_ARGMAX)
+    if (s->op == R_MAX || s->op == R_MIN || s->op == R_ARGMAX)
         buf_printf(b, "%s = %s%s%s(%s, %s);\n", acc, *f ? "f" : "",
-                   r == R_MIN ? "min" : "max", f, acc, x);
+                   s->op == R_MIN ? "min" : "max", f, acc, x);
+    else if (!*f && (!p->wraps || p->wraps[i]))
+        buf_printf(b, "%s = %s(%s, %s);\n", acc,
+                   text_wrapping(prod ? F_MUL : F_ADD), acc, x);
     else
-        buf_printf(b, "%s %s= %s;\n", acc, r == R_PROD ? "*" : "+", x);
+        buf_printf(b, "%s %s= %s;\n", acc, prod ? "*" : "+", x);
 }

@@ -28,11 +28,18 @@ typedef struct CSeen {
     int node;
 } CSeen;
 
+/* An integer is one of lo..hi. */
+typedef struct CBounds {
+    int64_t lo, hi;
+} CBounds;
+
 typedef struct CPrint {
     Graph *graph;
     CName *name; int n_name, cap_name;
     const char *local[MAX_STEPS];   /* text of E_LOCAL(i) */
     const char *divisor[MAX_STEPS];    /* its dcc_divisor, or NULL */
+    const CBounds *bounds; /* of the locals, or NULL: those of their types */
+    const bool *wraps;     /* locals: a reduction's result may wrap around */
     const KernelArg *arg; int n_arg;
     const Kernel *kernel;         /* its constants' names are taken; or NULL */
     /* If set: the text of a read (a staged copy in registers or shared
@@ -47,6 +54,8 @@ typedef struct CPrint {
 } CPrint;
 
 CPrint cprint_new(Graph *g, const Kernel *k);
+/* The locals are gr's steps: what is known of their values. */
+void cprint_steps(CPrint *p, const Group *gr);
 
 /* What a scope (a loop body, a branch) adds: names and temporaries that end
  * with it. */
@@ -118,9 +127,11 @@ const char *cprint_ctype(Type t);
 const char *cprint_arg_ctype(Type t);
 /* The start value of a reduction: "0.0f", "-INFINITY", "INT_MIN"... */
 const char *cprint_identity(Reduce r, Type t);
-/* acc with one more value: `acc += x;`, `acc = fmaxf(acc, x);`, ... x is any
- * expression. An argmax combines value and index by itself: see reduce.c. */
-void cprint_combine(Buf *b, Reduce r, Type t, const char *acc, const char *x);
+/* acc of step i with one more value: `acc += x;`, `acc = fmaxf(acc, x);`, ...
+ * x is any expression. An argmax combines value and index by itself: see
+ * reduce.c. */
+void cprint_combine(Buf *b, const CPrint *p, const Step *s, int i,
+                    const char *acc, const char *x);
 /* A float literal that reads back exactly: 0.1f, INFINITY. */
 void cprint_float(Buf *b, double v);
 

@@ -381,6 +381,8 @@ static Text compose(CPrint *p, const Expr *e, const Text *arg)
 {
     const Operator *op;
 
+    if (text_wraps(p, e))
+        return compose_call(p, text_wrapping(e->fn), func_arity(e->fn), arg);
     switch (e->kind) {
     case E_SELECT:
         return compose_select(p, arg);

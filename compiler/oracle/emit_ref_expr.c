@@ -78,7 +78,7 @@ static void print_data(Buf *b, const Expr *e, void *ctx)
     RefText *r = ctx;
 
     buf_puts(b, r->pairs ? "dcc_index(" : "(int64_t)(");
-    ref_expr(b, r, e, REF_ANY);
+    ref_value(b, r, e, REF_ANY);
     buf_putc(b, ')');
 }
 
@@ -133,7 +133,7 @@ typedef struct RefFunc {
 
 #define CALL(name, ulps) {name, NULL, NULL, NULL, 0, ulps}
 static const RefFunc funcs[F_COUNT] = {
-    [F_NEG] = {"-", NULL, "dcc_p_neg", "dcc_p_neg", REF_UNARY, 0},
+    [F_NEG] = {"-", NULL, "dcc_p_neg", "dcc_p_ineg", REF_UNARY, 0},
     [F_NOT] = {"!", NULL, "dcc_p_not", "dcc_p_not", REF_UNARY, 0},
     [F_ADD] = {"+", NULL, "dcc_p_add", "dcc_p_iadd", REF_SUM, 0},
     [F_SUB] = {"-", NULL, "dcc_p_sub", "dcc_p_isub", REF_SUM, 0},
@@ -153,7 +153,7 @@ static const RefFunc funcs[F_COUNT] = {
     [F_NE] = {"!=", NULL, "dcc_p_ne", "dcc_p_ne", REF_EQ, 0},
     [F_AND] = {"&&", NULL, "dcc_p_and", "dcc_p_and", REF_AND, 0},
     [F_OR] = {"||", NULL, "dcc_p_or", "dcc_p_or", REF_OR, 0},
-    [F_ABS] = {"fabs", "dcc_iabs", "dcc_p_abs", "dcc_p_abs", 0, 0},
+    [F_ABS] = {"fabs", "dcc_iabs", "dcc_p_abs", "dcc_p_iabs", 0, 0},
     [F_SQRT] = CALL("sqrt", 1),
     [F_RSQRT] = CALL("dcc_rsqrt", 2),
     [F_CBRT] = CALL("cbrt", 1),
@@ -226,19 +226,53 @@ static void number(Buf *b, double v, bool is_float)
     buf_printf(b, "%s%s", s, strpbrk(s, ".e") ? "" : ".0");
 }
 
-/* An int64_t that i32 arithmetic may have left beyond 32 bits. */
+static bool arithmetic(const Expr *e)
+{
+    return (e->kind == E_BINARY || e->kind == E_UNARY) && whole(e);
+}
+
+/* An int64_t that i32 arithmetic may have left beyond 32 bits, whose operands
+ * may be such, too. */
 static bool unwrapped(const Expr *e)
 {
-    bool op = (e->kind == E_BINARY || e->kind == E_UNARY) && whole(e);
+    return arithmetic(e) && (e->fn == F_ADD || e->fn == F_SUB ||
+                             e->fn == F_MUL || e->fn == F_NEG);
+}
 
-    return op && (e->fn == F_ADD || e->fn == F_SUB || e->fn == F_MUL ||
-                  e->fn == F_NEG);
+/* e is within +-2^this as it is printed; beyond LONG_BITS its operands wrap
+ * first. */
+enum { INT_BITS = 31, LONG_BITS = 62 };
+
+static int bits_of(const Expr *e)
+{
+    if (!unwrapped(e))
+        return INT_BITS;
+    int a = bits_of(e->arg[0]), b = e->arg[1] ? bits_of(e->arg[1]) : 0;
+    int most = e->fn == F_MUL ? a + b : (a > b ? a : b) + (e->fn != F_NEG);
+    return most <= LONG_BITS ? most
+           : e->fn == F_MUL  ? 2 * INT_BITS
+                             : INT_BITS + 1;
+}
+
+/* Whether e's operands have room in 64 bits without wrapping. */
+static bool has_room(const Expr *e)
+{
+    int a = bits_of(e->arg[0]), b = e->arg[1] ? bits_of(e->arg[1]) : 0;
+
+    return (e->fn == F_MUL ? a + b : (a > b ? a : b) + 1) <= LONG_BITS;
+}
+
+/* The same of operands that have wrapped. */
+static bool beyond(const Expr *e)
+{
+    return unwrapped(e) || (arithmetic(e) && (e->fn == F_ABS ||
+                                              e->fn == F_DIV));
 }
 
 /* e where its value counts, and not its last 32 bits alone. */
-static void value(Buf *b, RefText *r, const Expr *e, int prec)
+void ref_value(Buf *b, RefText *r, const Expr *e, int prec)
 {
-    if (!unwrapped(e)) {
+    if (r->pairs || !beyond(e)) {
         ref_expr(b, r, e, prec);
         return;
     }
@@ -253,7 +287,7 @@ static void operand(Buf *b, RefText *r, const Expr *e, int prec, bool as_double)
         buf_puts(b, "(double)");
         prec = REF_UNARY;
     }
-    value(b, r, e, prec);
+    ref_value(b, r, e, prec);
 }
 
 static void plain_call(Buf *b, RefText *r, const Expr *e, const char *name)
@@ -261,7 +295,7 @@ static void plain_call(Buf *b, RefText *r, const Expr *e, const char *name)
     buf_printf(b, "%s(", name);
     for (int i = 0; i < func_arity(e->fn); i++) {
         buf_puts(b, i ? ", " : "");
-        value(b, r, e->arg[i], REF_ANY);
+        ref_value(b, r, e->arg[i], REF_ANY);
     }
     buf_putc(b, ')');
 }
@@ -286,7 +320,7 @@ static void plain_func(Buf *b, RefText *r, const Expr *e, int prec)
     if (func_arity(e->fn) == 1) {
         buf_puts(b, f->plain);
         ref_expr(b, r, e->arg[0], REF_ATOM);
-    } else if (unwrapped(e)) {
+    } else if (unwrapped(e) && has_room(e)) {
         ref_expr(b, r, e->arg[0], f->prec);
         buf_printf(b, " %s ", f->plain);
         ref_expr(b, r, e->arg[1], f->prec + 1);
@@ -308,16 +342,16 @@ static void plain_cast(Buf *b, RefText *r, const Expr *e, int prec)
 
     if (e->type == T_BOOL) {
         buf_puts(b, "(");
-        value(b, r, a, REF_EQ + 1);
+        ref_value(b, r, a, REF_EQ + 1);
         buf_puts(b, " != 0)");
     } else if (e->type == T_F32) {
         buf_puts(b, prec > REF_UNARY ? "(" : "");
         buf_puts(b, "(double)(float)");
-        value(b, r, a, REF_ATOM);
+        ref_value(b, r, a, REF_ATOM);
         buf_puts(b, prec > REF_UNARY ? ")" : "");
     } else {
         buf_printf(b, "%s(", round[e->type]);
-        value(b, r, a, REF_ANY);
+        ref_value(b, r, a, REF_ANY);
         buf_putc(b, ')');
     }
 }
@@ -338,7 +372,7 @@ static void plain_read(Buf *b, RefText *r, const Expr *e, int prec)
     buf_putc(b, ']');
     if (guarded) {
         buf_puts(b, " : ");
-        ref_expr(b, r, e->outside, REF_COND);
+        ref_value(b, r, e->outside, REF_COND);
     }
     buf_puts(b, open ? ")" : "");
 }
@@ -368,9 +402,9 @@ static void plain(Buf *b, RefText *r, const Expr *e, int prec)
         buf_puts(b, prec > REF_ANY ? "(" : "");
         ref_expr(b, r, e->arg[0], REF_OR);
         buf_puts(b, " ? ");
-        ref_expr(b, r, e->arg[1], REF_COND);
+        ref_value(b, r, e->arg[1], REF_COND);
         buf_puts(b, " : ");
-        ref_expr(b, r, e->arg[2], REF_COND);
+        ref_value(b, r, e->arg[2], REF_COND);
         buf_puts(b, prec > REF_ANY ? ")" : "");
         break;
     case E_CAST:

@@ -117,13 +117,17 @@ static const char *start_of(const Stmt *s)
 
 static void print_take(Buf *b, RefText *t, const Stmt *s, const char *into)
 {
-    if (s->op == R_SUM || s->op == R_PROD) {
+    if (s->op == R_PROD && is_whole(s)) {
+        buf_printf(b, "%s = dcc_wrap(%s * ", into, into);
+        ref_value(b, t, s->value, REF_UNARY);
+        buf_putc(b, ')');
+    } else if (s->op == R_SUM || s->op == R_PROD) {
         buf_printf(b, "%s %s= ", into, s->op == R_SUM ? "+" : "*");
-        ref_expr(b, t, s->value, REF_ANY);
+        ref_value(b, t, s->value, REF_ANY);
     } else {
         buf_printf(b, "%s = dcc_%s%s(%s, ", into, is_whole(s) ? "i" : "",
                    s->op == R_MAX ? "max" : "min", into);
-        ref_expr(b, t, s->value, REF_ANY);
+        ref_value(b, t, s->value, REF_ANY);
         buf_putc(b, ')');
     }
     buf_puts(b, ";\n");
@@ -260,7 +264,7 @@ static void print_argmax(Buf *b, RefText *t, const Stmt *s, int depth)
     buf_puts(b, "double term = ");
     if (is_whole(s))
         buf_puts(b, "(double)");
-    ref_expr(b, t, s->value, is_whole(s) ? REF_UNARY : REF_ANY);
+    ref_value(b, t, s->value, is_whole(s) ? REF_UNARY : REF_ANY);
     buf_puts(b, ";\n");
     indent(b, depth);
     buf_printf(b, "if (term > greatest) {\n%*sgreatest = term;\n",
@@ -347,7 +351,11 @@ static void print_all(Buf *b, Ref *r)
 
     if (s->op == R_NONE) {
         Buf value = {0};
-        ref_expr(&value, &t, s->value, is_whole(s) ? REF_ATOM : REF_ANY);
+        int prec = is_whole(s) ? REF_ATOM : REF_ANY;
+        if (s->tensor->type == T_I32) /* wraps as it is stored */
+            ref_expr(&value, &t, s->value, prec);
+        else
+            ref_value(&value, &t, s->value, prec);
         print_store(&body, &t, s, depth, buf_text(&value), is_whole(s),
                     s->value->kind == E_READ &&
                         s->value->tensor->type <= s->tensor->type &&

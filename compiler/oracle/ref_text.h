@@ -35,6 +35,8 @@ void ref_idx(Buf *b, RefText *r, const Idx *e, int prec);
 /* A conjunction, in parentheses if there is more than one condition. */
 void ref_guard(Buf *b, RefText *r, Guard g);
 void ref_expr(Buf *b, RefText *r, const Expr *e, int prec);
+/* The same where its value counts, and not its last 32 bits alone. */
+void ref_value(Buf *b, RefText *r, const Expr *e, int prec);
 /* Row-major element offset of at[]. */
 const Idx *ref_offset(Graph *g, const Tensor *t, const Idx *const *at);
 /* dcc_type's constant: DCC_F32, ... */

@@ -184,6 +184,7 @@ void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
     b->kernel = k;
     b->plan = plan;
     b->print = cprint_new(g, k);
+    cprint_steps(&b->print, b->group);
     b->print.staged = staged;
     b->print.ctx = b;
     b->along = along;
@@ -514,7 +515,7 @@ static void put_step(Body *b, Buf *in, int i, const char *frag, bool own)
     if (s->op == R_ARGMAX)
         put_argmax(b, &add, i, text);
     else
-        cprint_combine(&add, s->op, s->type, b->acc[i], text);
+        cprint_combine(&add, &b->print, s, i, b->acc[i], text);
     if (b->lane_if)
         put_loop(in, "", arena_printf(b->graph->arena, "if (%s)", b->lane_if),
                  &add);

@@ -84,6 +84,7 @@ void contract_names(Contract *x, Kernel *k)
     x->kernel = k;
     kernel_set_args(x->g, (Group *)x->gr, k);
     x->cp = cprint_new(x->g, k);
+    cprint_steps(&x->cp, x->gr);
     contract_name_loads(x);
 }
 

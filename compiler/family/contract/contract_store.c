@@ -469,9 +469,12 @@ static void put_many_sums(const Contract *x, Buf *b)
                      depth);
         depth += 4;
     }
-    cprint_lines(b, arena_printf(x->g->arena, x->vec == 1
+    cprint_lines(b, arena_printf(x->g->arena,
+                                 x->vec > 1 ? "dcc_add(sum_vec, %s);\n"
+                                 : x->acc == T_F32
                                      ? "sum += *%s;\n"
-                                     : "dcc_add(sum_vec, %s);\n", from),
+                                     : "sum = dcc_wrap_add(sum, *%s);\n",
+                                 from),
                  depth);
 }
 

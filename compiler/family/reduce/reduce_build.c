@@ -482,14 +482,16 @@ static const char *reduction(const Step *s)
 }
 
 /* acc op= value, for accumulators and partial results of one type. */
-static void put_apply(Buf *out, const Step *s, const char *acc,
+static void put_apply(const RowReduce *r, Buf *out, int i, const char *acc,
                       const char *value)
 {
+    const Step *s = &r->group->step[i];
+
     if (s->op == R_ARGMAX)
         buf_printf(out, "%s = dcc_op_argmax::apply(%s, %s);\n", acc, acc,
                    value);
     else
-        cprint_combine(out, s->op, s->type, acc, value);
+        cprint_combine(out, &r->body.print, s, i, acc, value);
 }
 
 static const char *partial_type(RowReduce *r, const Step *s)
@@ -556,7 +558,7 @@ static void combine_columns(RowReduce *r, Buf *out, int i, const char *acc)
     buf_printf(&get, "%s = smem.%s[0][%s];\n", acc, name, mine);
     buf_printf(&one, "%s %s = smem.%s[0][%s];\n", partial_type(r, s), total,
                name, t);
-    put_apply(&add, s, total, text(r, "smem.%s[%s][%s]", name, y, t));
+    put_apply(r, &add, i, total, text(r, "smem.%s[%s][%s]", name, y, t));
     put_loop(&one, "#pragma unroll 8\n",
              text(r, "for (int %s = 1; %s < TY; ++%s)", y, y, y), &add);
     buf_printf(&one, "smem.%s[0][%s] = %s;\n", name, t, total);

@@ -12,6 +12,7 @@ static void reserve_names(Wgmma *w)
     Contract *x = &w->x;
 
     x->cp = cprint_new(x->g, x->kernel);
+    cprint_steps(&x->cp, x->gr);
     contract_name_loads(x);
 }
 
