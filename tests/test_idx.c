@@ -632,3 +632,34 @@ Test(data, equal_reads_are_one_atom)
     buf_free(&t);
     arena_free(f.arena);
 }
+
+static void put_anything(Buf *b, const struct Expr *e, void *ctx)
+{
+    (void)e;
+    (void)ctx;
+    buf_puts(b, "x");
+}
+
+Test(data, a_guard_narrows_what_it_guards)
+{
+    DataFix f = data_open();
+    IdxPool *p = f.g->pool;
+    const IdxPrinter how = {.data = put_anything, .ints = true};
+    const Idx *at = idx_var(p, f.i);
+    const Expr *e = expr_read(f.g, f.ids, &at, (Guard){0}, NULL);
+    const Idx *x = idx_data(p, e, INT32_MIN, INT32_MAX);
+    Guard in = guard_within(p, (Guard){0}, x, 0, 1024);
+    const Idx *all = idx_scale(p, x, 4096);
+    cr_assert(idx_is_wide(all) && !idx_is_wide(guard_narrow(p, in, all)));
+    cr_assert(guard_narrow(p, in, all)->hi == 1023 * 4096);
+    cr_assert(guard_narrow(p, (Guard){0}, all) == all);
+    const char *want[] = {"x >= 0", "x < 1024"};
+    cr_assert(in.n == 2);
+    for (int i = 0; i < 2; i++) {
+        Buf b = {0};
+        cond_print(&b, in.cond[i], &how);
+        cr_assert_str_eq(buf_text(&b), want[i]);
+        buf_free(&b);
+    }
+    arena_free(f.arena);
+}

@@ -308,14 +308,19 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
     buf_free(&text);
 }
 
-void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at)
+void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
+               Guard known)
 {
-    int dim[MAX_RANK], n = nested_dims(p, t, at, dim);
+    const Idx *narrow[MAX_RANK];
+    int dim[MAX_RANK], n;
 
+    for (int d = 0; d < t->rank; d++)
+        narrow[d] = guard_narrow(p->graph->pool, known, at[d]);
+    n = nested_dims(p, t, narrow, dim);
     if (n < 0)
-        cprint_element(b, p, t, cprint_offset(p->graph, t, at));
+        cprint_element(b, p, t, cprint_offset(p->graph, t, narrow));
     else
-        put_nested(b, p, t, at, dim, n);
+        put_nested(b, p, t, narrow, dim, n);
 }
 
 /* ---- guards and stores ------------------------------------------------- */
@@ -428,7 +433,7 @@ void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
     if (guarded)
         buf_printf(b, "if (%s)\n    ", text_guard(p, where).s);
     buf_printf(b, "%s[", cprint_tensor(p, t));
-    cprint_at(b, p, t, store);
+    cprint_at(b, p, t, store, where);
     buf_puts(b, "] = ");
     cprint_to_storage(b, t->type, value, text);
     buf_puts(b, ";\n");

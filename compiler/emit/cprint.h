@@ -83,8 +83,10 @@ void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec);
 bool cprint_wide(const Tensor *t, const Idx *offset);
 /* The element offset as C, of that type. */
 void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset);
-/* The same from the indices: (n * H + h) * W + w where they are plain. */
-void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at);
+/* The same from the indices: (n * H + h) * W + w where they are plain. It is
+ * computed only where `known` holds. */
+void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
+               Guard known);
 /* A condition, in parentheses if it has several parts; "true" if the guard
  * always holds. */
 void cprint_guard(Buf *b, CPrint *p, Guard g);

@@ -180,7 +180,7 @@ static Text print_load(CPrint *p, const Expr *e)
     if (how)
         buf_printf(&b, "%s(", how);
     buf_printf(&b, "%s[", cprint_tensor(p, t));
-    cprint_at(&b, p, t, e->at);
+    cprint_at(&b, p, t, e->at, e->in);
     buf_puts(&b, how ? "])" : "]");
     return text_take(p, &b, P_ATOM);
 }

@@ -1,4 +1,5 @@
 /* guard.c - conjunctions of affine conditions. */
+#include "graph/graph.h"
 #include "index/idx_priv.h"
 
 Truth cond_truth(Cond c)
@@ -122,6 +123,33 @@ bool guard_uses(Guard g, const Var *v)
         if (idx_uses(g.cond[i].e, v))
             return true;
     return false;
+}
+
+static const Idx *narrow_data(IdxPool *p, const Atom *a, void *ctx)
+{
+    const Guard *known = ctx;
+    int64_t lo = a->lo, hi = a->hi;
+
+    if (a->kind != ATOM_DATA || !a->data)
+        return NULL;
+    for (int i = 0; i < known->n; i++) {
+        const Idx *e = known->cond[i].e; /* x - least >= 0, most - x >= 0 */
+        if (known->cond[i].mod || e->mod || e->n != 1 ||
+            e->term[0].atom->kind != ATOM_DATA ||
+            !expr_equal(e->term[0].atom->data, a->data))
+            continue;
+        if (e->term[0].c == 1 && -e->k > lo)
+            lo = -e->k;
+        if (e->term[0].c == -1 && e->k < hi)
+            hi = e->k;
+    }
+    return lo > hi || (lo == a->lo && hi == a->hi)
+               ? NULL : idx_data(p, a->data, lo, hi);
+}
+
+const Idx *guard_narrow(IdxPool *p, Guard known, const Idx *e)
+{
+    return known.n ? idx_map(p, e, narrow_data, &known) : e;
 }
 
 Guard guard_within(IdxPool *p, Guard g, const Idx *e, int64_t lo, int64_t hi)

@@ -139,6 +139,9 @@ Guard guard_add(IdxPool *p, Guard g, const Idx *e, int64_t mod);
 Guard guard_subst(IdxPool *p, Guard g, const Subst *s, int n);
 Truth guard_truth(Guard g);
 bool guard_uses(Guard g, const Var *v);
+/* e with the ranges that its data have where `known` holds: for printing what
+ * is computed there alone. */
+const Idx *guard_narrow(IdxPool *p, Guard known, const Idx *e);
 /* lo <= e < hi, only the conditions that do not always hold. */
 Guard guard_within(IdxPool *p, Guard g, const Idx *e, int64_t lo, int64_t hi);
 

@@ -241,12 +241,29 @@ static void take_items(Items *out, const Idx *e)
     out->n += e->n;
 }
 
+/* Of one side of a comparison, which is a sum of its own. */
+static Width side_width(const Items *s, int sign)
+{
+    Sums all = {0};
+
+    for (int i = 0; i < s->n; i++) {
+        Item part = s->item[i];
+        if ((part.c > 0) != (sign > 0))
+            continue;
+        part.c = part.c < 0 ? -part.c : part.c;
+        add_item(&all, &part);
+    }
+    if ((s->k > 0) == (sign > 0))
+        add_range(&all, sign, s->k, s->k);
+    return fits_int(&all) ? BY_RANGE : WIDE;
+}
+
 /* Prints the summands whose sign is `sign`, and k if its sign is that too,
  * all with that sign turned to +. "0" if there is none. */
 static void print_side(const Print *p, const Items *s, int sign)
 {
     bool any = false;
-    Width w = width_of(s); /* of both sides, as they are one sum */
+    Width w = side_width(s, sign);
     for (int i = 0; i < s->n; i++) {
         if ((s->item[i].c > 0) != (sign > 0))
             continue;

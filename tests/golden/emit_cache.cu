@@ -35,9 +35,8 @@ void m_cache(
     for (int v = 0; v < VEC; ++v)
         k_frag[v] = x_frag[v];
     const int pos_val = pos[0];
-    if (pos_val >= 0 && (long long)pos_val < 1024)
-        dcc_store<VEC>(&k[((long long)h * 1024 + (long long)pos_val) * D
-            + (long long)d], k_frag);
+    if (pos_val >= 0 && pos_val < 1024)
+        dcc_store<VEC>(&k[(h * 1024 + pos_val) * D + d], k_frag);
 }
 
 extern "C" cudaError_t m_cache_launch(__half *k, const __half *x,

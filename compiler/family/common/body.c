@@ -347,7 +347,7 @@ void body_load(Body *b, Buf *out, const Expr *read, const char *array)
                step == b->vec
                    ? "VEC" : arena_printf(b->graph->arena, "%d", step),
                array, cprint_tensor(p, read->tensor));
-    cprint_at(&load, p, read->tensor, read->at);
+    cprint_at(&load, p, read->tensor, read->at, read->in);
     buf_puts(&load, "]);\n");
     if (guard_truth(read->in) == ALWAYS) {
         body_if_needed(b, out, read, &load);
@@ -567,7 +567,7 @@ static void put_vector_store(Body *b, Buf *out, int i, const char *frag,
         buf_puts(out, b->store_at[i]);
     } else {
         buf_printf(out, "&%s[", cprint_tensor(p, s->tensor));
-        cprint_at(out, p, s->tensor, s->store);
+        cprint_at(out, p, s->tensor, s->store, s->where);
         buf_puts(out, "]");
     }
     buf_printf(out, ", %s%s%s);\n", frag, least ? ", " : "",

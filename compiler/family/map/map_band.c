@@ -259,7 +259,7 @@ static void put_row_start(Walk *w, Buf *out, Buf *inside, const Expr *e)
 
     for (int d = 0; d < t->rank; d++)
         at[d] = within(t, dim, d) ? zero : e->at[d];
-    cprint_at(out, p, t, at);
+    cprint_at(out, p, t, at, (Guard){0});
     if (cond_truth(in[0]) != ALWAYS || cond_truth(in[1]) != ALWAYS)
         cprint_condition(inside, p, (Guard){in, 2});
 }

@@ -71,7 +71,7 @@ static void put_early(Walk *w, Buf *out, const Expr *e)
     const char *one = arena_printf(a, "%s%s", raw, taps ? w->taps : "");
     CScope scope = cprint_open(p);
     walk_name_taps(w, w->tap_r, w->tap_s);
-    cprint_at(&at, p, e->tensor, e->at);
+    cprint_at(&at, p, e->tensor, e->at, (Guard){0});
     PUT_QUOTE(&in, a, "dcc_read(@raw, &@tensor[@at]);\n", FILL("raw", one),
               FILL("tensor", cprint_tensor(p, e->tensor)),
               FILL("at", buf_text(&at)));

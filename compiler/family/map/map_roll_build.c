@@ -180,7 +180,7 @@ static const char *put_origin(Walk *w, Buf *out, const Expr *e)
         at[i] = idx_subst(g->pool, e->at[i], s, w->tap_s ? 2 : 1);
     buf_printf(out, "const %s *%s = &%s[", type_cname(e->tensor->type), row,
                name);
-    cprint_at(out, p, e->tensor, at);
+    cprint_at(out, p, e->tensor, at, (Guard){0});
     buf_puts(out, "];\n");
     return row;
 }
@@ -454,7 +454,7 @@ static void put_store_rows(Walk *w, Buf *out, const int *step, int n)
             cprint_bind_idx(out, p, s->store[d]);
         buf_printf(out, "%s *%s = &%s[", type_cname(s->tensor->type), row,
                    cprint_tensor(p, s->tensor));
-        cprint_at(out, p, s->tensor, s->store);
+        cprint_at(out, p, s->tensor, s->store, (Guard){0});
         buf_puts(out, "];\n");
         b->past[step[i]] = w->r->bands && model_leaves(s->tensor);
         b->store_at[step[i]] = arena_printf(g->arena, "%s + %s * %lld", row,

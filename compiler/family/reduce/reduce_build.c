@@ -457,7 +457,7 @@ static void put_early_reads(RowReduce *r)
         if (!is_early(r, e))
             continue;
         buf_printf(&in, "dcc_prefetch_l2(&%s[", cprint_tensor(p, e->tensor));
-        cprint_at(&in, p, e->tensor, e->at);
+        cprint_at(&in, p, e->tensor, e->at, (Guard){0});
         buf_puts(&in, "]);\n");
     }
     if (in.len) {
@@ -488,8 +488,7 @@ static void put_apply(const RowReduce *r, Buf *out, int i, const char *acc,
     const Step *s = &r->group->step[i];
 
     if (s->op == R_ARGMAX)
-        buf_printf(out, "%s = dcc_op_argmax::apply(%s, %s);\n", acc, acc,
-                   value);
+        buf_printf(out, "%s = dcc_op_argmax::apply(%s, %s);\n", acc, acc, value);
     else
         cprint_combine(out, &r->body.print, s, i, acc, value);
 }
