@@ -156,6 +156,31 @@ DCC_DEVICE uint32_t dcc_pack(__nv_bfloat16 low, __nv_bfloat16 high)
            (uint32_t)__bfloat16_as_ushort(high) << 16;
 }
 
+// Such a register as two values, and back.
+template <class T> DCC_DEVICE void dcc_unpack(float (&v)[2], uint32_t pair)
+{
+    T two[2];
+    memcpy(two, &pair, sizeof two);
+    v[0] = dcc_to_float(two[0]);
+    v[1] = dcc_to_float(two[1]);
+}
+
+template <class T> DCC_DEVICE uint32_t dcc_pack_pair(const float (&v)[2]);
+template <>
+__device__ __forceinline__ uint32_t
+dcc_pack_pair<__half>(const float (&v)[2])
+{
+    const __half2 two = __floats2half2_rn(v[0], v[1]);
+    return dcc_pack(two.x, two.y);
+}
+template <>
+__device__ __forceinline__ uint32_t
+dcc_pack_pair<__nv_bfloat16>(const float (&v)[2])
+{
+    const __nv_bfloat162 two = __floats2bfloat162_rn(v[0], v[1]);
+    return dcc_pack(two.x, two.y);
+}
+
 // ---- fragments: neighbouring elements as an array of values -----------------
 
 DCC_DEVICE void dcc_assign(float &to, float x) { to = x; }

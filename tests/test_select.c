@@ -46,6 +46,18 @@ Test(select, one_kernel)
               " param g : f16[64]; output y = rms_norm(embedding(ids, t), g);");
 }
 
+/* What a product's factor is computed of is no kernel of its own where tensor
+ * cores take the factor from registers. */
+Test(select, computed_factors)
+{
+    expect(1, "input x : f16[4096, 1024]; param w : f16[1024, 1024];"
+              " param s : f16[1024]; h = relu(x) * s; output y = linear(h, w);");
+    expect(1, "input x : bf16[1024, 2048]; param w : bf16[768, 2048];"
+              " param b : bf16[2048]; input m : f32[1024];"
+              " h[i, k] : bf16 = (x[i, k] - m[i]) * 0.5 + b[k];"
+              " output y = linear(h, w);");
+}
+
 /* Equal values are made once; which is no reason to store what is cheap. */
 Test(select, equal_values)
 {

@@ -578,6 +578,35 @@ static const Expr *pointwise_value(Graph *g, const Group *p, const Tensor *t)
     return NULL;
 }
 
+/* A term of a sum of products, of which t is a factor or a part of one. */
+static bool is_product(const Step *s)
+{
+    const Expr *e = s->value;
+
+    while (e->kind == E_CAST)
+        e = e->arg[0];
+    return s->op == R_SUM && e->kind == E_BINARY && e->fn == F_MUL;
+}
+
+bool group_multiplies(Graph *g, const Group *gr)
+{
+    bool product = false;
+    const char *why;
+    Contraction c;
+
+    for (int i = 0; i < gr->n_step; i++)
+        product |= is_product(&gr->step[i]);
+    return product && group_contraction(g, gr, &c, &why) && c.n_m && c.n_n;
+}
+
+/* What t's elements are as factors of products: as t would have them, where
+ * that is what tensor cores take. */
+static const Expr *as_factor(Graph *g, const Expr *value, const Tensor *t)
+{
+    return t->type == T_F16 || t->type == T_BF16 ? expr_cast(g, value, t->type)
+                                                 : value;
+}
+
 Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
                    const char **why)
 {
@@ -596,8 +625,11 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
     if (*why)
         return NULL;
     Group *r = group_copy(g, c);
+    const Expr *factor = as_factor(g, value, t);
     for (int i = 0; i < r->n_step; i++) {
-        r->step[i].value = inline_reads(g, r->step[i].value, t, value,
+        bool product = is_product(&r->step[i]);
+        r->step[i].value = inline_reads(g, r->step[i].value, t,
+                                        product ? factor : value,
                                         made->store);
         if (!r->step[i].value) {
             *why = "only a part of the tensor is made here";

@@ -22,6 +22,9 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
 Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
                    const char **why);
 
+/* Is it a product of matrices, each element of which serves many results? */
+bool group_multiplies(Graph *g, const Group *gr);
+
 /* e with every read of t replaced by value, the expression stored at `store`
  * (a full mixed radix of its variables). NULL if it cannot be. */
 const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,

@@ -224,7 +224,9 @@ static void try_again(Search *x, Candidate *k)
         k->why = "too many kernels would compute it again";
         return;
     }
-    if (readers->n < 2 && p->group->n_step > 1)
+    if (readers->n < 2 && p->group->n_step > 1 &&
+        !(readers->n &&
+          group_multiplies(x->g, x->u.unit[readers->v[0]].group)))
         return; /* nothing is gained that its steps one by one would not */
     for (int i = 0; i < readers->n; i++) {
         const Unit *c = &x->u.unit[readers->v[i]];

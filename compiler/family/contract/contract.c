@@ -326,6 +326,14 @@ static void count_special(const Expr *e, void *ctx)
     x->library |= e->fn < F_NORMCDF;
 }
 
+double contract_specials(const Contract *x, const Expr *e)
+{
+    Contract only = {.g = x->g};
+
+    expr_visit(e, count_special, &only);
+    return only.special;
+}
+
 static void count_read(const Expr *e, void *ctx)
 {
     if (e->kind == E_READ)

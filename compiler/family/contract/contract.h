@@ -112,6 +112,8 @@ typedef struct Contract {
 /* The group as a contraction; false and the reason if it is none. */
 bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
                    const char **why);
+/* Special functions that e takes. */
+double contract_specials(const Contract *x, const Expr *e);
 /* How operands are loaded, whatever the tile: after x->mma and x->elem. */
 void contract_loads(Contract *x);
 /* Sizes the loads for x->t; NULL, or why the tile cannot be. */

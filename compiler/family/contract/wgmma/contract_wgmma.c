@@ -93,7 +93,8 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         return "needs sm_90a";
     if (!contract_open(&f->x, g, gr, o, &why))
         return why;
-    if ((why = check_types(&f->x)) || (why = tma_open(&f->tma, &f->x)))
+    if ((why = check_types(&f->x)) || (why = wgmma_find_rows(f)) ||
+        (why = tma_open(&f->tma, &f->x)) || (why = wgmma_check_rows(f)))
         return why;
     if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
         return "tf32 factors that are not contiguous along the sum";
@@ -174,6 +175,12 @@ static int regs_for(const Device *d, int threads, int n)
     return regs > 255 ? 255 : regs;
 }
 
+/* Of a step's rows of a, as they came and as they are multiplied. */
+static int rows_regs(const Wgmma *w)
+{
+    return w->pre ? w->wm / 64 * 32 + 16 : 0;
+}
+
 /* Registers that a consumer needs besides its sums: for the loop, the tile's
  * place, and one piece of the epilogue. Fitted to the fewest that nvcc 13 took
  * without spills for 70 variants of the examples' kernels. */
@@ -181,7 +188,8 @@ static int other_regs(const Wgmma *w, const WgmmaForm *f)
 {
     int place = (w->tma->m.n > 1 ? 8 : 0) + (w->cluster > 1 ? 8 : 0);
 
-    return 40 + place + f->reads_regs + (w->x.library ? 48 : 0);
+    return 40 + place + f->reads_regs + (w->x.library ? 48 : 0) +
+           rows_regs(w);
 }
 
 int wgmma_budget(const Wgmma *w)
@@ -234,7 +242,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
     }
     int sums = w->wm * t->bn / THREADS_WG;
     int wide = w->x.elem == T_F32 ? 40 : 0; /* what the epilogue reads */
-    w->x.regs = w->consumers == 1   ? sums + wide + 72
+    w->x.regs = w->consumers == 1   ? sums + wide + 72 + rows_regs(w)
                 : w->consumers == 2 ? 168
                                     : 128;
     bool fits = w->consumers == 1 ||
@@ -430,6 +438,10 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     memset(w, 0, sizeof *w);
     w->x = f->x;
     w->tma = &f->tma;
+    w->pre = f->pre;
+    w->pre_columns = f->pre_columns;
+    w->pre_special = f->pre_special;
+    w->pre_ops = f->pre_ops;
     w->x.t = (Tile){.bm = k[KNOB_BM], .bn = k[KNOB_BN], .bk = f->tma.bk,
                     .stages = k[KNOB_STAGES], .split = k[KNOB_SPLIT],
                     .wn = k[KNOB_BN]};
@@ -587,7 +599,8 @@ static void work(const Wgmma *w, Work *out)
     out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                  (double)x->c.batches;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
-    out->special = x->special * tiles * sums / t->split;
+    out->special = x->special * tiles * sums / t->split +
+                   w->pre_special * tiles * t->bm * steps * t->bk;
     out->hbm_bytes = x->hbm_bytes * contract_pages(x, w->m_tiles == 1) +
                      (wgmma_skips(w) ? 0 : x->unread) +
                      (pieces ? 0.6 * x->out_bytes : 0);

@@ -32,6 +32,11 @@ typedef struct WgmmaForm {
     Plane plane;            /* and TMA can take them from there */
     int deals;              /* columns that a lane can have next to each other,
                                or 0 */
+    const Expr *pre;        /* a's value of what TMA brings, of x.c.a; NULL: it
+                               is that */
+    int pre_columns;        /* reads of k alone in it */
+    double pre_special;     /* special functions an element, */
+    double pre_ops;         /* and all instructions */
     int reads_regs;         /* registers of what the epilogue reads */
     bool rows_read;         /* and whether that is of rows */
 } WgmmaForm;
@@ -58,6 +63,9 @@ typedef struct Wgmma {
     bool heads;             /* or for the first line of each row of a and b */
     int spare;              /* registers that a consumer's thread has left */
     bool rows_read;         /* by the epilogue */
+    const Expr *pre;        /* the form's */
+    int pre_columns;
+    double pre_special, pre_ops;
     int spare_rows;         /* with those set aside for what rows read */
     int leaps;              /* turns in which a sum's k_tiles are taken */
     int64_t m_tiles, n_tiles, k_tiles;
@@ -66,6 +74,8 @@ typedef struct Wgmma {
     size_t smem;
     const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
     const char *n_origin;
+    const char *a_columns, *a_value; /* text: what is read of two columns of a
+                               step, and what makes pair[e] a's */
     const char *ahead;      /* the epilogue's text before the products */
 } Wgmma;
 
@@ -121,6 +131,8 @@ int wgmma_early(const Wgmma *w);
 const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
                               const char *first);
 const char *wgmma_fill(Wgmma *w);
+/* The place along k of the k_tile-th tile. */
+const char *wgmma_place(const Wgmma *w);
 const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
                         const char *begin, const char *end);
 /* One more digit: of the number `of`, as cprint_digit; `unit` follows. */
@@ -150,9 +162,21 @@ bool wgmma_rounds(const Wgmma *w);
  * ends second has yet to multiply: it has to tell how far it is. */
 bool wgmma_tells(const Wgmma *w);
 /* The text of the loop over a tile's k, from begin to end, where slot[n] and
- * the next are free for names of its own. */
+ * the next five are free for names of its own. */
 const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                         Slot *slot, int n);
+/* contract_wgmma_rows.c, of an a that is computed. Takes its read as x.c.a and
+ * sets f->pre, or NULL if it is a read alone or b's turn to be refused; the
+ * reason if it cannot be; then whether that read's boxes can be. */
+const char *wgmma_find_rows(WgmmaForm *f);
+const char *wgmma_check_rows(const WgmmaForm *f);
+/* What a tile's rows begin with, before its steps; "" if a is a read. Sets
+ * w->a_columns and w->a_value. */
+const char *wgmma_rows(Wgmma *w);
+/* "warpgroup * WM + ": where a warpgroup's rows of a tile begin. */
+const char *wgmma_top(const Wgmma *w);
+/* Clocks that a scheduler's instructions for a step of a block take. */
+double wgmma_rows_clk(const Wgmma *w);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 const char *wgmma_epilogue(Wgmma *w);

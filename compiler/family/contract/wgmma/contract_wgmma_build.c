@@ -117,6 +117,7 @@ static void shared_memory(Wgmma *w)
 
 typedef struct Uses {
     const Tensor *t;
+    const Expr *mapped; /* what TMA reads, or NULL */
     bool found;
 } Uses;
 
@@ -124,13 +125,14 @@ static void find_use(const Expr *e, void *ctx)
 {
     Uses *u = ctx;
 
-    u->found |= e->kind == E_READ && e->tensor == u->t;
+    u->found |= e->kind == E_READ && e->tensor == u->t &&
+                !(u->mapped && expr_equal(e, u->mapped));
 }
 
 bool wgmma_touches(const Wgmma *w, const Tensor *t)
 {
     const Group *gr = w->x.gr;
-    Uses u = {t, false};
+    Uses u = {t, NULL, false};
 
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
@@ -138,6 +140,9 @@ bool wgmma_touches(const Wgmma *w, const Tensor *t)
             expr_visit(s->value, find_use, &u);
         u.found |= s->tensor == t && !w->boxes.tensor;
     }
+    u.mapped = w->x.c.a.read;
+    if (w->pre)
+        expr_visit(w->pre, find_use, &u);
     return u.found;
 }
 
@@ -422,6 +427,9 @@ static const char *product(const Wgmma *w)
 
     if (w->x.elem == T_F32)
         return arena_printf(a, "dcc_wgmma_m64n%dk8_tf32", w->x.t.bn);
+    if (w->pre)
+        return arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->x.t.bn,
+                            type_name(w->x.elem), !w->tma->b.k_major);
     return arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", w->x.t.bn,
                         type_name(w->x.elem), !w->tma->a.k_major,
                         !w->tma->b.k_major);
@@ -629,15 +637,15 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
                                      : "dcc_mbar_arrive(&smem.empty[%s]);\n",
                               x->terms == 3 ? "slot" : "before")},
         {"SPLIT", split_text(w)},
-        {"COLUMNS", w->ahead},
+        {"COLUMNS", arena_printf(a, "%s%s", w->ahead, wgmma_rows(w))},
         {"EPILOGUE", epilogue},
         {"DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
                                     "    dcc_tma_store_wait_read<0>();\n"
                                   : ""},
-        {"STEPS", ""}, {"LATER", ""}, {"LAST", ""},
+        {"STEPS", ""}, {"", ""}, {"", ""}, {"", ""}, {"", ""}, {"", ""},
     };
     Buf b = {0};
-    int n = (int)(sizeof slot / sizeof *slot) - 3;
+    int n = (int)(sizeof slot / sizeof *slot) - 6;
 
     slot[n] = (Slot){"STEPS", wgmma_steps(w, begin, end, slot, n)};
     template_fill(&b, x->terms == 3 ? "contract_wgmma_3x.cu.in"

@@ -46,7 +46,7 @@ static Clocks step_of(const Wgmma *w)
  * sums, while others multiply. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
-    enum { PAUSE = 350, FEW = 4 };
+    enum { PAUSE = 350, FEW = 4, SLOT = 60 };
     bool shared = crowd(w) >= 1.5;
     double wait = (shared ? 93 : 4) + (w->cluster > 1 ? 40 : 0);
     double math = s->math + wait;
@@ -55,6 +55,8 @@ static double step_clk(const Wgmma *w, const Clocks *s)
     double round = fmax(196 + 40 * far,
                         first < 1 ? 1290.0 / (w->x.t.stages - 1) : 0);
 
+    if (w->pre) /* the slot's wait and fragments, then beside the products */
+        math = fmax(math, wgmma_rows_clk(w) + SLOT / crowd(w));
     if (w->x.terms == 3) {
         double clk = s->math * 64 / w->x.t.bm;
         double busy = w->consumers * w->resident * clk / (clk + PAUSE);
@@ -137,6 +139,8 @@ static double start_clk(const Wgmma *w)
     const Tile *t = &w->x.t;
     double clk = 0.054 * (t->bm + t->bn) * ROW_BYTES - 626;
 
+    if (w->pre) /* rows' values and the first fragments are ahead of it */
+        clk += 600;
     if (w->cluster > 1) /* they start and end together */
         clk += 800;
     if (t->split > 1)

@@ -37,7 +37,12 @@ const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                                           "    dcc_end_second(warpgroup%s);\n",
                                        wgmma_tells(w) ? ", true" : "")
                         : ""};
-    template_fill(&step, "contract_wgmma_step.cu.in", slot, n);
+    slot[n++] = (Slot){"PLACE_K", wgmma_place(w)};
+    slot[n++] = (Slot){"A_COLUMNS", w->a_columns};
+    slot[n++] = (Slot){"A_VALUE", w->a_value};
+    slot[n++] = (Slot){"A_TYPE", type_cname(w->x.elem)};
+    template_fill(&step, w->pre ? "contract_wgmma_regs.cu.in"
+                                : "contract_wgmma_step.cu.in", slot, n);
     if (rounds) {
         buf_printf(&b, "int phase = step / STAGES %% 2, before = 0;\n"
                        "for (int k_tile = %s; k_tile < %s;\n"
