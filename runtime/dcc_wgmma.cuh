@@ -137,6 +137,24 @@ template <int N> DCC_DEVICE void dcc_next_slot(int &slot, int &phase)
     }
 }
 
+// Before a slot of a ring is filled by one thread: it is empty, and as many
+// bytes are to come.
+DCC_DEVICE void dcc_claim_slot(uint64_t *full, uint64_t *empty, int phase,
+                               int bytes)
+{
+    dcc_mbar_wait(empty, phase ^ 1);
+    dcc_mbar_expect_tx(full, bytes);
+}
+
+// A warp has read a slot of a ring, whose readers are warps, and goes on.
+template <int N>
+DCC_DEVICE void dcc_free_slot(uint64_t (&empty)[N], int &slot, int &phase)
+{
+    if (threadIdx.x % 32 == 0)
+        dcc_mbar_arrive(&empty[slot]);
+    dcc_next_slot<N>(slot, phase);
+}
+
 #ifdef DCC_EMU
 
 void dcc_wgmma_fence();
@@ -219,6 +237,13 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
         asm volatile("" : "+r"(a[i])::"memory");
 }
 
+template <int R, int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[R][N])
+{
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+        dcc_wgmma_use(a[i]);
+}
+
 // d = a * b, or d += a * b if `accumulate`; a from shared memory, or (_regs)
 // from registers: as mma.m16n8k16's (m16n8k8's for tf32), warp w holding rows
 // 16 w to 16 w + 15.
@@ -272,6 +297,64 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
     }
 
 #endif
+
+// Begins the products of STEPS times 16 k of a, rows of the tile at `a`, by b,
+// both K-major: the next 64 k are `rows`, `columns` lines of 128 bytes on.
+template <auto WGMMA, int STEPS, int N>
+DCC_DEVICE void dcc_wgmma_rows(float (&d)[N], uint64_t a, int rows, uint64_t b,
+                               int columns)
+{
+    dcc_wgmma_fence();
+#pragma unroll
+    for (int kk = 0; kk < STEPS; ++kk)
+        WGMMA(d, a + kk / 4 * (rows * 8) + kk % 4 * 2,
+              b + kk / 4 * (columns * 8) + kk % 4 * 2, kk > 0);
+    dcc_wgmma_commit();
+}
+
+// The same of a in registers and of b in steps of `step` of its descriptor, of
+// which the fourth goes `next` on from the first; they add to d if `more`.
+template <auto WGMMA, int STEPS, int N>
+DCC_DEVICE void dcc_wgmma_weights(float (&d)[N], uint32_t (&a)[STEPS][4],
+                                  uint64_t b, int step, int next, bool more)
+{
+    dcc_wgmma_use(a);
+    dcc_wgmma_fence();
+#pragma unroll
+    for (int kk = 0; kk < STEPS; ++kk)
+        WGMMA(d, a[kk], b + kk / 4 * next + kk % 4 * step, more || kk > 0);
+    dcc_wgmma_commit();
+}
+
+// All but the N youngest groups are complete, and what follows reads the sums.
+template <int N, class T> DCC_DEVICE void dcc_wgmma_wait(T &sums)
+{
+    dcc_wgmma_wait<N>();
+    dcc_wgmma_use(sums);
+}
+
+// By one thread: boxes of 64 neighbours, side by side along the map's first
+// dimension from c0 on, to the tiles of a slot.
+template <int BOXES, class T, class... At>
+DCC_DEVICE void dcc_tma_load_boxes(T (&tile)[BOXES], const CUtensorMap *map,
+                                   uint64_t *barrier, int c0, At... at)
+{
+#pragma unroll
+    for (int c = 0; c < BOXES; ++c)
+        if constexpr (sizeof...(at) == 1)
+            dcc_tma_load_2d(tile[c], map, c0 + c * 64, at..., barrier);
+        else if constexpr (sizeof...(at) == 2)
+            dcc_tma_load_3d(tile[c], map, c0 + c * 64, at..., barrier);
+        else if constexpr (sizeof...(at) == 3)
+            dcc_tma_load_4d(tile[c], map, c0 + c * 64, at..., barrier);
+        else
+            dcc_tma_load_5d(tile[c], map, c0 + c * 64, at..., barrier);
+}
+
+template <class... Map> DCC_DEVICE void dcc_tma_prefetch_maps(Map... map)
+{
+    (dcc_tma_prefetch_map(map), ...);
+}
 
 // The N blocks of a cluster share the columns of a tile of which each has sums:
 // every thread sends those of block s's columns to `sums` there, where they

@@ -109,6 +109,12 @@ one_file()
         fi
         return
     fi
+    case $label in
+    chain*) # but one from sm_80 on: weights that lie along the second sum
+        want=$(($(grep -c '^model' "$file") - ${#label} / 6))
+        [ "$(grep -c '^// Family *chain_' fused.cu)" = "$want" ]
+        point $? "$label $name: each model is a chain" log ;;
+    esac
     sh "$runtime/emu/dcc-emu-cc" $emu -o program fused.cu >log 2>&1 ||
         { point 1 "$label $name is built" log; return; }
     ${CC:-cc} -std=gnu11 -w -O1 -fopenmp -I"$runtime" -o oracle oracle.c \

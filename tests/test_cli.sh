@@ -185,6 +185,8 @@ check "a variant that a kernel has not" 1 "no legal variant 'bm=7'" \
     "$dcc" m.dcl -o v.cu --variant="$kernel"=bm=7
 check "a variant that no kernel has" 0 "note: --variant=map=vec=3 fits no" \
     "$dcc" m.dcl -o v.cu --variant=map=vec=3
+"$dcc" m.dcl -o v.cu --variant=reduce=any >log 2>&1 && [ ! -s log ]
+point $? "any variant of a family that is there needs no note"
 check "a variant without text" 2 "KERNEL=TEXT" "$dcc" m.dcl --variant=map
 
 # ---- files

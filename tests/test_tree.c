@@ -107,6 +107,21 @@ Test(tree, loops_of_one_trip)
             "if (m < M && n != 2) {\n    f();\n}\n");
 }
 
+Test(tree, loops_that_fall)
+{
+    becomes("for (int i = 0; i >= 0; --i) {\n    if (i > 0)\n        g(i);\n"
+            "    f(i + 1);\n}\n",
+            "f(1);\n");
+    becomes("for (int i = 0; i > 0; i--)\n    f(i);\ng();\n", "g();\n");
+    becomes("for (int i = FOUR; i >= 0; --i)\n    if (i < 5 && i >= 0)\n"
+            "        f(i);\n",
+            "for (int i = FOUR; i >= 0; --i)\n    f(i);\n");
+    becomes("for (int i = FOUR; i < 8; --i)\n    if (i >= 4)\n"
+            "        f(i);\n",
+            "for (int i = FOUR; i < 8; --i)\n    if (i >= 4)\n"
+            "        f(i);\n");
+}
+
 Test(tree, signs_stay_apart)
 {
     becomes("for (int i = 0; i < 1; ++i)\n    f(-(-(a + i)), -(i), -(-(i)));\n",

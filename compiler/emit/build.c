@@ -241,6 +241,10 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
         if (strcmp(f->name, name) && strcmp(f->name, c->family->name))
             continue;
         f->used = true;
+        if (!strcmp(f->text, "any")) {
+            f->fits = true; /* select has chosen the family for it */
+            continue;
+        }
         int v = find_variant(s, gr, c, f->text);
         f->fits |= v >= 0;
         if (v >= 0)

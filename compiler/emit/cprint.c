@@ -1,5 +1,6 @@
 #include "emit/cprint_text.h"
 #include "emit/names.h"
+#include "emit/tree.h"
 
 #include <limits.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static const char *var_text(CPrint *p, const Var *v)
     for (int i = p->n_name - 1; i >= 0; i--)
         if (p->name[i].var == v)
             return p->name[i].text;
-    return v->name;
+    tree_defect(p->kernel ? p->kernel->name : "a kernel",
+                "an index that nothing names", v->name);
 }
 
 const char *cprint_tensor(const CPrint *p, const Tensor *t)

@@ -286,14 +286,20 @@ typedef struct Loop {
     Code first;  /* its initialiser */
     Range range; /* of the variable within the body */
     int trips;   /* 0, 1: so many; -1: at most one; 2: not known */
+    bool down;   /* the variable falls */
 } Loop;
 
-/* The step's amount, if it is `id += amount` or `++id`. */
+/* The step's amount, if it is `id += amount`, `++id` or `--id`. */
 static bool read_step(const Pass *p, Code step, const char *id, Range *r)
 {
-    if (step.n == 2 && (is_word(step, 0, "++") || is_word(step, 1, "++"))) {
-        *r = range_of(1, 1);
-        return token_is(&step.at[is_word(step, 0, "++")], id);
+    for (int down = 0; down < 2; down++) {
+        const char *by_one = down ? "--" : "++";
+        int amount = down ? -1 : 1;
+        if (step.n != 2 ||
+            (!is_word(step, 0, by_one) && !is_word(step, 1, by_one)))
+            continue;
+        *r = range_of(amount, amount);
+        return token_is(&step.at[is_word(step, 0, by_one)], id);
     }
     if (step.n < 3 || !token_is(&step.at[0], id) ||
         !token_is(&step.at[1], "+="))
@@ -319,7 +325,9 @@ static bool read_loop(Pass *p, const Tree *t, Loop *l)
     if (u.written || u.declared || !read_step(p, t->step, l->id, &step))
         return false;
     Range first = code_range(p->facts, l->first);
-    if (!first.known || first.hi + step.hi > INT32_MAX)
+    l->down = step.lo < 0;
+    if (!first.known || first.hi + step.hi > INT32_MAX ||
+        first.lo + step.lo < INT32_MIN)
         return true;
     first.wraps = false;
     facts_add(p->facts, l->id, first);
@@ -336,16 +344,19 @@ static bool read_loop(Pass *p, const Tree *t, Loop *l)
     return true;
 }
 
-/* The range of a loop's variable where its condition is `id < limit`. */
+/* The range of a loop's variable where it rises and its condition is
+ * `id < limit`, or where it falls and that is `id >= limit`. */
 static Range loop_range(const Pass *p, const Tree *t, const Loop *l)
 {
     Range first = code_range(p->facts, l->first);
 
     if (t->code.n < 3 || !token_is(&t->code.at[0], l->id) ||
-        !is_word(t->code, 1, "<") || !first.known)
+        !is_word(t->code, 1, l->down ? ">=" : "<") || !first.known)
         return (Range){0};
     Range limit = code_range(p->facts, (Code){t->code.at + 2, t->code.n - 2});
-    if (!limit.known || limit.hi <= first.lo)
+    if (l->down && limit.known && limit.lo <= first.hi)
+        return range_of(limit.lo, first.hi);
+    if (l->down || !limit.known || limit.hi <= first.lo)
         return (Range){0};
     return range_of(first.lo, limit.hi - 1);
 }

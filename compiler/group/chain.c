@@ -381,6 +381,67 @@ static bool same_points(Form *f)
     return true;
 }
 
+typedef struct Renamed {
+    const Tensor *t;
+    const Expr *by;
+} Renamed;
+
+static const Expr *read_renamed(Graph *g, const Expr *e, void *ctx)
+{
+    const Renamed *r = ctx;
+
+    (void)g;
+    return e->kind == E_READ && e->tensor == r->t ? r->by : NULL;
+}
+
+/* first's rows, of which the columns are last, and of the others the shortest
+ * first. */
+static int score_vars(const Form *f, const Var **v)
+{
+    const Group *b = f->between;
+    int n = 0;
+
+    for (int i = 0; i < b->n_rows + b->n_cols; i++) {
+        const Var *x = i < b->n_rows ? b->rows[i] : b->cols[i - b->n_rows];
+        if (!has(f->first->rows, f->first->n_rows, x))
+            continue;
+        if (n == MAX_RANK)
+            return MAX_RANK + 1;
+        int at = n++;
+        for (; i < b->n_rows && at > 0 && v[at - 1]->extent > x->extent; at--)
+            v[at] = v[at - 1];
+        v[at] = x;
+    }
+    return n;
+}
+
+/* Scores are in no memory: how they would lie there says which factor is whose,
+ * and which rows are a tile's. */
+static bool lay_out_scores(Form *f)
+{
+    Graph *g = f->g;
+    const Var *v[MAX_RANK] = {NULL};
+    const Group *b = f->between;
+    int n = score_vars(f, v);
+
+    if (n > MAX_RANK) {
+        f->why = "its scores have more than 8 indices";
+        return false;
+    }
+    Tensor *t = shadow(g, f->scores->name, f->scores->type, v, n);
+    Renamed r = {f->scores,
+                 expr_read(g, t, places(g, v, n), (Guard){0}, NULL)};
+    for (int i = 0; i < f->first->n_step; i++)
+        if (f->first->step[i].tensor == f->scores) {
+            f->first->step[i].tensor = t;
+            f->first->step[i].store = places(g, v, n);
+        }
+    for (int i = 0; i < b->n_step; i++)
+        b->step[i].value = expr_rewrite(g, b->step[i].value, read_renamed, &r);
+    f->scores = t;
+    return true;
+}
+
 /* The second in between's variables, reading the factor. */
 static bool match_second(Form *f)
 {
@@ -532,7 +593,7 @@ static Group *form(Form *f, Group *const *unit, int n)
     int done = 0;
     for (int round = 0; round < 8 && !done; round++)
         done = match_first(f, unit[0]);
-    if (done < 1 || !same_points(f) || !match_second(f))
+    if (done < 1 || !same_points(f) || !lay_out_scores(f) || !match_second(f))
         return NULL;
     if (reads_others(f, unit, n - 1)) {
         f->why = "the second product is finished with values of its rows that "

@@ -512,9 +512,13 @@ static const char *why_unserved(Search *x, Group *gr)
 {
     const char *why = NULL;
 
-    for (const Family *const *f = family_table; *f && !why; f++)
-        if ((*f)->chains)
-            why = family_refuses(*f, x->g, gr, x->s->options);
+    for (const Family *const *f = family_table; *f; f++) {
+        if (!(*f)->chains)
+            continue;
+        const char *w = family_refuses(*f, x->g, gr, x->s->options);
+        if (!why || !strncmp(why, "needs sm_", 9)) /* of another GPU's */
+            why = w ? w : why;
+    }
     return why ? why : "no variant fits the GPU";
 }
 

@@ -24,7 +24,7 @@ static const char *open_mma(ChainForm *f, Graph *g, const Group *gr,
                             const Options *o)
 {
     const char *why = o->device->sm < 80    ? "needs sm_80"
-                      : o->device->sm >= 90 ? "is for GPUs without wgmma"
+                      : o->device->sm >= 90 ? "needs sm_80 to sm_89"
                                             : chain_open(f, g, gr, o);
 
     if (why)
@@ -246,10 +246,6 @@ static void put_kernel(ChainKernel *w)
         {"COLUMNS", tile[1]},
         {"FACTORS", tile[2]},
         {"MMA", arena_printf(a, "dcc_mma_m16n8k16_%s", type_name(f->elem))},
-        {"ABOUT", f->rows.softmax
-                      ? "// What rows have so far is scaled where the greatest "
-                        "score grows by more\n// than a factor of 2^8.\n"
-                      : ""},
         {"STATE", f->rows.softmax
                       ? arena_printf(a,
                                      "%smost[0] = most[1] = -INFINITY;\n"
@@ -262,7 +258,7 @@ static void put_kernel(ChainKernel *w)
         {"MASK", chain_mask(w)},
         {"WEIGH", chain_weigh(w)},
         {"RESCALE", chain_rescale(w)},
-        {"ROUND", f->elem == T_F16 ? "dcc_to_f16" : "dcc_to_bf16"},
+        {"TYPE", type_cname(f->elem)},
         {"AFTER", chain_after(w)},
         {"EPILOGUE", chain_direct(w)},
     };

@@ -60,6 +60,7 @@ typedef struct ChainKernel {
     const char *id[3]; /* of the tiles: rows, the first's columns, the
                           second's */
     Type out_type;     /* of what goes through shared memory */
+    bool reads;        /* something behind the second product */
 } ChainKernel;
 
 /* NULL, or why the family cannot serve the group. */

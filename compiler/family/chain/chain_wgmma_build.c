@@ -126,18 +126,26 @@ static const char *or_also(Arena *a, const char *s, const char *also)
     return !*also ? s : *s ? arena_printf(a, "%s || %s", s, also) : also;
 }
 
-/* Where a thread's element c lies. */
-static void put_element(ChainKernel *w, Buf *b, const char **row,
-                        const char **col)
+/* `lines` for each of a thread's scores, called x; `ahead`: with the value that
+ * was read for it. */
+static void put_each(ChainKernel *w, Buf *b, const char *row, const char *col,
+                     const char *lines, bool ahead)
 {
-    CPrint *cp = &w->b.cp;
+    Arena *a = w->b.g->arena;
+    const char *value = "", *words = "", *type = "";
 
-    *row = cprint_var(cp, w->f->row);
-    *col = cprint_var(cp, w->f->col);
+    if (ahead) {
+        value = "float value, ";
+        words = "ahead, ";
+        type = arena_printf(a, "<%s>",
+                            type_cname(w->f->rows.ahead->tensor->type));
+    }
     buf_printf(b,
-               "const int %s = m0 + top + lane / 4 + c / 2 %% 2 * 8;\n"
-               "const int %s = j0 + c / 4 * 8 + lane %% 4 * 2 + c %% 2;\n",
-               *row, *col);
+               "dcc_each_score%s(score, %sm0 + top, j0, [&](float &x, %sint %s,"
+               " int %s) {\n",
+               type, words, value, row, col);
+    cprint_lines(b, lines, 4);
+    buf_puts(b, "});\n");
 }
 
 const char *chain_mask(ChainKernel *w)
@@ -147,9 +155,10 @@ const char *chain_mask(ChainKernel *w)
     Arena *a = w->b.g->arena;
     const char *some = "", *each = "", *row, *col;
     CScope scope = cprint_open(&w->b.cp);
-    Buf b = {0}, in = {0};
+    Buf b = {0}, in = {0}, lines = {0};
 
-    put_element(w, &in, &row, &col);
+    row = cprint_var(&w->b.cp, f->row);
+    col = cprint_var(&w->b.cp, f->col);
     for (int i = 0; i < f->rows.live.n; i++) {
         const Idx *e = f->rows.live.cond[i].e, *least = e;
         int64_t r = idx_coef(e, f->row), c = idx_coef(e, f->col);
@@ -163,16 +172,13 @@ const char *chain_mask(ChainKernel *w)
         each = or_also(a, each, arena_printf(a, "%s >= J", col));
     }
     if (*each) {
-        buf_printf(&in, "if (%s)\n    score[c] = %s;\n", each,
-                   f->rows.softmax ? "-INFINITY" : "0.0f");
-        buf_printf(&b,
-                   "if (%s) {\n"
-                   "    #pragma unroll\n"
-                   "    for (int c = 0; c < BJ / 2; ++c) {\n",
-                   some);
-        cprint_lines(&b, buf_text(&in), 8);
-        buf_puts(&b, "    }\n}\n");
+        const char *dead = f->rows.softmax ? "-INFINITY" : "0.0f";
+        buf_printf(&b, "if (%s)\n", some);
+        buf_printf(&lines, "if (%s)\n    x = %s;\n", each, dead);
+        put_each(w, &in, row, col, buf_text(&lines), false);
+        cprint_lines(&b, buf_text(&in), 4);
     }
+    buf_free(&lines);
     buf_free(&in);
     cprint_close(&w->b.cp, scope);
     return buf_take(&b, a);
@@ -191,7 +197,7 @@ static void note_read(const Expr *e, void *ctx)
                 !(r->f->rows.ahead && expr_equal(e, r->f->rows.ahead));
 }
 
-/* What was read ahead, of element c. */
+/* What was read ahead, of a score. */
 static const char *staged(const Expr *read, void *ctx)
 {
     const ChainKernel *w = ctx;
@@ -199,9 +205,7 @@ static const char *staged(const Expr *read, void *ctx)
 
     if (!ahead || !expr_equal(read, ahead))
         return NULL;
-    return arena_printf(w->b.g->arena,
-                        "dcc_word_value<%s>(&ahead[c / 2], c %% 2)",
-                        type_cname(ahead->tensor->type));
+    return "value";
 }
 
 /* The words of a block's points, before its scores are multiplied. */
@@ -256,21 +260,19 @@ const char *chain_value(ChainKernel *w)
         return "";
     }
     expr_visit(f->rows.body, note_read, &reads);
-    put_element(w, &in, &row, &col);
-    cp->local[CHAIN_SUM] = "score[c]";
+    row = cprint_var(cp, f->row);
+    col = cprint_var(cp, f->col);
+    if (reads.found && f->M % w->bm)
+        buf_printf(&in, "%s = min(%s, M - 1);\n", row, row);
+    if (reads.found && f->J % w->bj)
+        buf_printf(&in, "%s = min(%s, J - 1);\n", col, col);
+    cp->local[CHAIN_SUM] = "x";
     cp->staged = staged;
     cp->ctx = w;
     const char *text = cprint_bind(&body, cp, f->rows.body, "t");
     cp->staged = NULL;
-    bool inside = reads.found && (f->M % w->bm || f->J % w->bj);
-    if (inside)
-        buf_printf(&in, "if (%s < M && %s < J) {\n", row, col);
-    cprint_lines(&in, buf_text(&body), inside ? 4 : 0);
-    buf_printf(&in, "%sscore[c] = %s;\n%s", inside ? "    " : "", text,
-               inside ? "}\n" : "");
-    buf_puts(&b, "#pragma unroll\nfor (int c = 0; c < BJ / 2; ++c) {\n");
-    cprint_lines(&b, buf_text(&in), 4);
-    buf_puts(&b, "}\n");
+    buf_printf(&in, "%sx = %s;\n", buf_text(&body), text);
+    put_each(w, &b, row, col, buf_text(&in), f->rows.ahead);
     buf_free(&in);
     buf_free(&body);
     cprint_close(cp, scope);
@@ -293,22 +295,14 @@ const char *chain_state(const ChainKernel *w)
 
 const char *chain_weigh(const ChainKernel *w)
 {
-    Buf b = {0};
-
-    if (!w->f->rows.softmax)
-        return "";
-    template_fill(&b, "chain_wgmma_softmax.cu.in", NULL, 0);
-    return buf_take(&b, w->b.g->arena);
+    return w->f->rows.softmax
+               ? "dcc_soften(score, most, sum, grow, scale, again);\n"
+               : "";
 }
 
 const char *chain_rescale(const ChainKernel *w)
 {
-    Buf b = {0};
-
-    if (!w->f->rows.softmax)
-        return "";
-    template_fill(&b, "chain_wgmma_rescale.cu.in", NULL, 0);
-    return buf_take(&b, w->b.g->arena);
+    return w->f->rows.softmax ? "dcc_grow(acc[0], grow);\n" : "";
 }
 
 /* What multiplies a row's sums, and before it what its lanes have to add. */
@@ -324,7 +318,7 @@ const char *chain_after(ChainKernel *w)
         return "";
     if (f->rows.softmax) {
         cp->local[f->rows.sum] = "sum[r]";
-        buf_puts(&row, "sum[r] = dcc_warp_sum<4>(sum[r]);\n");
+        buf_puts(&b, "dcc_row_sums(sum);\n");
     }
     if (expr_uses(f->rows.after, f->row))
         buf_printf(&row,
@@ -333,10 +327,13 @@ const char *chain_after(ChainKernel *w)
                    cprint_var(cp, f->row));
     const char *text = cprint_bind(&in, cp, f->rows.after, "t");
     buf_printf(&row, "%safter[r] = %s;\n", buf_text(&in), text);
-    buf_puts(&b, "float after[2];\n#pragma unroll\n"
-                 "for (int r = 0; r < 2; ++r) {\n");
+    bool one = !strchr(buf_text(&row), '\n')[1];
+    buf_printf(&b,
+               "float after[2];\n#pragma unroll\n"
+               "for (int r = 0; r < 2; ++r)%s\n",
+               one ? "" : " {");
     cprint_lines(&b, buf_text(&row), 4);
-    buf_puts(&b, "}\n");
+    buf_puts(&b, one ? "" : "}\n");
     buf_free(&in);
     buf_free(&row);
     cprint_close(cp, scope);
@@ -364,7 +361,8 @@ static void place_pair(Contract *x, Buf *b)
                  : "acc[0][j * (COLS / 2) + q * 2 + e]";
     buf_puts(b, "const int m = m0 + top + q % 2 * 8 + lane / 4;\n"
                 "const int n = j * COLS + q / 2 * 8 + lane % 4 * 2;\n");
-    put_bounds(w, b, "n");
+    if (w->reads) /* rows that are not there are packed, but not stored */
+        put_bounds(w, b, "n");
 }
 
 static void place_piece(Contract *x, Buf *b)
@@ -416,7 +414,7 @@ static const char *packed(ChainKernel *w)
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
     tree_print(&loop, QUOTE(x->g->arena, x->lines ? by_lines : by_pieces,
                             FILL("PIECE", buf_text(&pieces))));
-    Slot slot[] = {{"WARP", "warpgroup * 4 + warp"},
+    Slot slot[] = {{"WARP", "warp"},
                    {"WIDTH", "BN"},
                    {"PAIRS", buf_text(&pairs)},
                    {"PIECES", buf_text(&loop)}};
@@ -466,9 +464,9 @@ static const char *prefetch(const ChainKernel *w)
     const char *s = "";
 
     for (int i = 0; i < w->k->n_map; i++)
-        s = arena_printf(w->b.g->arena, "%sdcc_tma_prefetch_map(&%s);\n", s,
+        s = arena_printf(w->b.g->arena, "%s%s&%s", s, i ? ", " : "",
                          w->k->map[i].name);
-    return s;
+    return arena_printf(w->b.g->arena, "dcc_tma_prefetch_maps(%s);\n", s);
 }
 
 static const char *loop(ChainKernel *w)
@@ -482,11 +480,12 @@ static const char *loop(ChainKernel *w)
                          "256);\n"
                        : ""},
         {"RESCALE", chain_rescale(w)},
+        {"TYPE", type_cname(w->f->elem)},
         {"READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""}};
 
     if (w->j_tiles == 1)
         return "";
-    template_fill(&b, "chain_wgmma_loop.cu.in", slot, 4);
+    template_fill(&b, "chain_wgmma_loop.cu.in", slot, 5);
     return buf_take(&b, w->b.g->arena);
 }
 
@@ -527,20 +526,15 @@ static void put_kernel(ChainKernel *w)
         {"FIRST", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj, type)},
         {"SECOND", arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->bn,
                                 type, !along)},
-        {"SECOND_STEP", along ? "kk / 4 * (BN * 8) + kk % 4 * 2" : "kk * 128"},
+        {"SECOND_STEP", along ? "2, BN * 8" : "128, 512"},
         {"STATE", chain_state(w)},
         {"WEIGH", chain_weigh(w)},
         {"AHEAD", chain_read_block(w)},
         {"READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""},
-        {"ABOUT", f->rows.softmax
-                      ? "// What rows have so far is scaled where the greatest "
-                        "score grows by more\n// than a factor of 2^8.\n"
-                      : ""},
         {"VALUE", chain_value(w)},
         {"MASK", chain_mask(w)},
-        {"ROUND", f->elem == T_F16 ? "dcc_to_f16" : "dcc_to_bf16"},
-        {"OPEN", turns ? "// the warpgroups take turns\n"
-                         "if (warpgroup == CONSUMERS - 1)\n"
+        {"TYPE", type_cname(f->elem)},
+        {"OPEN", turns ? "if (warpgroup == CONSUMERS - 1)\n"
                          "    dcc_barrier_arrive(1, 256);\n"
                        : ""},
         {"LOOP", loop(w)},
@@ -574,6 +568,11 @@ static void finish(ChainKernel *w)
     k->where = arena_array(w->b.g->arena, const char *, k->group->n_step);
 }
 
+static void note_any_read(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ;
+}
+
 void chain_build(ChainKernel *w, Group *gr, Kernel *k)
 {
     const Group *second = w->f->chain->second;
@@ -581,9 +580,12 @@ void chain_build(ChainKernel *w, Group *gr, Kernel *k)
     w->k = w->b.kernel = k;
     w->b.width = "BN";
     kernel_set_args(w->b.g, gr, k);
-    for (int i = 0; i < second->n_step; i++)
+    for (int i = 0; i < second->n_step; i++) {
         if (second->step[i].tensor)
             w->out_type = second->step[i].tensor->type;
+        if (second->step[i].op == R_NONE)
+            expr_visit(second->step[i].value, note_any_read, &w->reads);
+    }
     chain_name_all(w);
     constants(w);
     shared_memory(w);

@@ -89,13 +89,12 @@ static void name_axis(ChainKernel *w, const Axis *a)
     cprint_name(&w->b.cp, a->linear, buf_take(&b, w->b.g->arena));
 }
 
-/* A tile: `boxes` of 64 neighbours along `fast`, from `first` on, and of rows
+/* A tile: boxes of 64 neighbours along `fast`, from `first` on, and of rows
  * along `along` from `origin` on. */
 typedef struct Boxes {
     const Tma *t;
     const TmaOperand *o;
     const char *id, *slot, *barrier;
-    int boxes;
     const Var *fast, *along;
     const char *first, *origin;
 } Boxes;
@@ -104,29 +103,21 @@ static const char *put_copies(ChainKernel *w, const Boxes *x)
 {
     CPrint *cp = &w->b.cp;
     CScope scope = cprint_open(cp);
-    Arena *a = w->b.g->arena;
-    bool many = x->boxes > 1, zero = !strcmp(x->first, "0");
     Buf b = {0};
 
     cprint_name(cp, x->along, x->origin);
-    cprint_name(cp, x->fast,
-                !many  ? x->first
-                : zero ? "c * 64"
-                       : arena_printf(a, "%s + c * 64", x->first));
-    for (int i = 0; i < x->t->m.n; i++)
+    cprint_name(cp, x->fast, x->first);
+    for (int i = 0; i < x->t->m.n && x->o == &x->t->a; i++)
         name_axis(w, &x->t->m.axis[i]);
-    if (many)
-        buf_printf(&b, "#pragma unroll\nfor (int c = 0; c < %d; ++c)\n    ",
-                   x->boxes);
-    buf_printf(&b, "dcc_tma_load_%dd(smem.%s_tile%s[%s], &%s_map, ", x->o->rank,
-               x->id, x->slot, many ? "c" : "0", x->id);
+    buf_printf(&b, "dcc_tma_load_boxes(smem.%s_tile%s, &%s_map, &smem.%s",
+               x->id, x->slot, x->id, x->barrier);
     for (int d = 0; d < x->o->rank; d++) {
-        cprint_idx(&b, cp, x->o->dim[d].at, 0);
         buf_puts(&b, ", ");
+        cprint_idx(&b, cp, x->o->dim[d].at, 0);
     }
-    buf_printf(&b, "&smem.%s);\n", x->barrier);
+    buf_puts(&b, ");\n");
     cprint_close(cp, scope);
-    return buf_take(&b, a);
+    return buf_take(&b, w->b.g->arena);
 }
 
 const char *chain_load_rows(ChainKernel *w)
@@ -137,7 +128,6 @@ const char *chain_load_rows(ChainKernel *w)
                w->id[0],
                "",
                "rows_full",
-               w->d_boxes,
                t->k.axis[0].linear,
                w->f->row,
                "0",
@@ -154,7 +144,6 @@ const char *chain_load_first(ChainKernel *w)
                w->id[1],
                "[first_slot]",
                "first_full[first_slot]",
-               w->d_boxes,
                t->k.axis[0].linear,
                w->f->col,
                "0",
@@ -168,10 +157,9 @@ const char *chain_load_second(ChainKernel *w)
     const Tma *t = &w->f->tb;
     const Var *n = t->n.axis[0].linear;
     Boxes x = {t,          &t->b, w->id[2],  "[slot]", "second_full[slot]",
-               w->n_boxes, n,     w->f->col, "0",      "j0"};
+               n,          w->f->col, "0", "j0"};
 
     if (t->b.k_major) {
-        x.boxes = w->bj / 64;
         x.fast = w->f->col;
         x.along = n;
         x.first = "j0";
@@ -190,14 +178,13 @@ static void put_batch(ChainKernel *w, Buf *b, const char *number)
     for (int i = 0; i < f->n_batch; i++) {
         const Var *v = f->batch[i];
         below /= v->extent;
-        buf_printf(b, "const int %s = ", cprint_var(&w->b.cp, v));
-        if (v->extent == 1)
-            buf_puts(b, "0");
-        else {
-            buf_puts(b, number);
-            cprint_digit(b, below, radix > 1 ? v->extent : 0);
-            radix *= v->extent;
+        if (v->extent == 1) {
+            cprint_name(&w->b.cp, v, "0");
+            continue;
         }
+        buf_printf(b, "const int %s = %s", cprint_var(&w->b.cp, v), number);
+        cprint_digit(b, below, radix > 1 ? v->extent : 0);
+        radix *= v->extent;
         buf_puts(b, ";\n");
     }
 }
@@ -211,19 +198,14 @@ const char *chain_place(ChainKernel *w)
         buf_puts(&b, "const int m0 = (TILES_M - 1 - (int)blockIdx.x) * BM;\n");
         number = "0";
     } else if (w->group > 1) {
-        /* the longest first; neighbours read other columns, but few */
+        /* neighbours read other columns, but few */
         buf_puts(&b, "// GROUP of the batch run together, their longest rows "
                      "first\n"
-                     "const int tile = blockIdx.x;\n"
-                     "const int from = tile / (GROUP * TILES_M) * GROUP;\n"
-                     "const int at = tile - from * TILES_M;\n");
-        buf_puts(&b, w->f->batches % w->group
-                         ? "const int more = min((int)GROUP, BATCHES - from);\n"
-                           "const int batch = from + at % more;\n"
-                           "const int m0 = (TILES_M - 1 - at / more) * BM;\n"
-                         : "const int batch = from + at % GROUP;\n"
-                           "const int m0 = (TILES_M - 1 - at / GROUP) * "
-                           "BM;\n");
+                     "const dcc_tile tile =\n"
+                     "    dcc_last_first(blockIdx.x, GROUP, TILES_M, BATCHES);"
+                     "\n"
+                     "const int m0 = tile.m * BM;\n");
+        number = "tile.n";
     } else {
         buf_puts(&b, "const int batch = blockIdx.x / TILES_M;\n"
                      "const int m0 = blockIdx.x % TILES_M * BM;\n");

@@ -1,0 +1,108 @@
+// dcc_chain.cuh - what kernels of chains share: rows of scores between two
+// products. dcc_device.cuh includes it.
+//
+// A thread has N sums of the first product as wgmma and mma.sync leave them:
+// its row r's are those with c / 2 % 2 == r, of columns c / 4 * 8 + c % 2 on,
+// and the four lanes of a row have the others.
+#ifndef DCC_CHAIN_CUH
+#define DCC_CHAIN_CUH
+
+// f(score, row, column) of each of the thread's: its warp's rows are from `row`
+// on, the block's columns from `column` on.
+template <int N, class F>
+DCC_DEVICE void dcc_each_score(float (&score)[N], int row, int column, F f)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        f(score[c], row + lane / 4 + c / 2 % 2 * 8,
+          column + c / 4 * 8 + lane % 4 * 2 + c % 2);
+}
+
+// The same with pairs of values, of each row's neighbouring columns, that were
+// read before: f(score, value, row, column).
+template <class T, int N, class F>
+DCC_DEVICE void dcc_each_score(float (&score)[N],
+                               const uint32_t (&ahead)[N / 2], int row,
+                               int column, F f)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        f(score[c], dcc_word_value<T>(&ahead[c / 2], c % 2),
+          row + lane / 4 + c / 2 % 2 * 8,
+          column + c / 4 * 8 + lane % 4 * 2 + c % 2);
+}
+
+// A tile of rows and what is independent of it, of tile number `i`: `group`
+// at most of `batches` run together, their last rows first.
+DCC_DEVICE dcc_tile dcc_last_first(int i, int group, int tiles, int batches)
+{
+    const int from = i / (group * tiles) * group;
+    const int at = i - from * tiles;
+    const int width = batches % group ? min(group, batches - from) : group;
+    return {tiles - 1 - at / width, from + at % width};
+}
+
+// A block of columns of a softmax: score = exp2(score * scale - base), where
+// base is the greatest scaled score so far, or up to 8 less: what a row has is
+// scaled by `grow` only where the greatest grows by more, for which f16 has
+// room. most, sum: of the row so far, the lane's own part of the sum; `again`:
+// they have something. A row that has nothing is all 0.
+template <int N>
+DCC_DEVICE void dcc_soften(float (&score)[N], float (&most)[2], float (&sum)[2],
+                           float (&grow)[2], float scale, bool again)
+{
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+        const float before = again ? most[r] : -INFINITY;
+        most[r] = score[r * 2];
+#pragma unroll
+        for (int c = 0; c < N; ++c)
+            if (c / 2 % 2 == r)
+                most[r] = fmaxf(most[r], score[c]);
+        most[r] = fmaxf(dcc_warp_max<4>(most[r]), before);
+        if ((most[r] - before) * scale <= 8.0f)
+            most[r] = before;
+        const float base = most[r] == -INFINITY ? 0.0f : most[r] * scale;
+        grow[r] = most[r] == before ? 1.0f : dcc_ex2(before * scale - base);
+        float part[2] = {};
+#pragma unroll
+        for (int c = 0; c < N; ++c)
+            if (c / 2 % 2 == r) {
+                score[c] = dcc_ex2(fmaf(score[c], scale, -base));
+                part[c % 2] += score[c];
+            }
+        sum[r] = (again ? sum[r] * grow[r] : 0.0f) + (part[0] + part[1]);
+    }
+}
+
+// The lanes' parts of rows' sums, added.
+DCC_DEVICE void dcc_row_sums(float (&sum)[2])
+{
+    sum[0] = dcc_warp_sum<4>(sum[0]);
+    sum[1] = dcc_warp_sum<4>(sum[1]);
+}
+
+// Sums of rows, which lie as scores do, times `grow` of the row.
+template <int N> DCC_DEVICE void dcc_grow(float (&sums)[N], const float *grow)
+{
+    if (!__any_sync(0xffffffffu, grow[0] != 1.0f || grow[1] != 1.0f))
+        return;
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        sums[c] *= grow[c / 2 % 2];
+}
+
+// Scores as the next product's operand, rounded to T.
+template <class T, int N>
+DCC_DEVICE void dcc_pack_scores(uint32_t (&weight)[N / 8][4],
+                                const float (&score)[N])
+{
+#pragma unroll
+    for (int c = 0; c < N / 2; ++c)
+        weight[c / 4][c % 4] = dcc_pack(dcc_from_float<T>(score[2 * c]),
+                                        dcc_from_float<T>(score[2 * c + 1]));
+}
+
+#endif
