@@ -82,6 +82,59 @@ block layers(x: E[B, 4, 8]) -> y {
 CALL = 'for l in 0..3 { h = layers(h) as "encoder.layers.{l}"; }'
 
 
+def int_list(name, values):
+    return weight(name, [len(values)],
+                  b"".join(struct.pack("<q", v) for v in values), kind=7)
+
+
+def torch_attention():
+    """What torch.export makes of an attention with a class token before it:
+    heads by reshapes and transposes that undo one another, a softmax whose
+    NaN become 0, a causal mask in numbers, an embedding at 0, 1, .., too"""
+    mask = b"".join(struct.pack("<f", 0 if k <= i else -3.4e38)
+                    for i in range(6) for k in range(6))
+    parts = [info(11, "x", ["N", 5, D]), info(12, "y", []),
+             floats("cls", [1, 1, D]), floats("table", [600, D]),
+             floats("wq", [D, D]), floats("wk", [D, D]), floats("wv", [D, D]),
+             scalar("root", 0.5 ** 0.5), scalar("zero", 0),
+             weight("mask", [1, 1, 6, 6], mask), weight("ids", [1, 6], b"".join(struct.pack("<q", i)
+                                            for i in range(6)), kind=7),
+             int_list("one", [1]),
+             int_list("heads", [0, 6, 2, 4]), int_list("flat", [-1, 6, 4]),
+             int_list("back", [-1, 2, 4, 6]), int_list("all", [0, 6, D]),
+             int_list("zero_i", [0]), int_list("rest", [1, D]),
+             node("Shape", ["x"], ["s"]),
+             node("Slice", ["s", "zero_i", "one"], ["n"]),
+             node("Concat", ["n", "rest"], ["to"], num_attr("axis", 0)),
+             node("Expand", ["cls", "to"], ["c"]),
+             node("Concat", ["c", "x"], ["t"], num_attr("axis", 1)),
+             node("Gather", ["table", "ids"], ["e"]),
+             node("Add", ["t", "e"], ["h"])]
+    for k in "qkv":
+        parts += [node("MatMul", ["h", "w" + k], [k]),
+                  node("Reshape", [k, "heads"], [k + "1"]),
+                  node("Transpose", [k + "1"], [k + "2"],
+                       ints("perm", [0, 2, 1, 3]))]
+    parts += [node("Reshape", ["k2", "flat"], ["k3"]),
+              node("Transpose", ["k3"], ["k4"], ints("perm", [0, 2, 1])),
+              node("Reshape", ["k4", "back"], ["k5"]),
+              node("Mul", ["q2", "root"], ["q6"]),
+              node("Mul", ["k5", "root"], ["k6"]),
+              node("MatMul", ["q6", "k6"], ["a"]),
+              node("Add", ["a", "mask"], ["b"]),
+              node("Softmax", ["b"], ["p"], num_attr("axis", -1)),
+              node("IsNaN", ["p"], ["nan"]),
+              node("Where", ["nan", "zero", "p"], ["r"]),
+              node("MatMul", ["r", "v2"], ["o"]),
+              node("Transpose", ["o"], ["u"], ints("perm", [0, 2, 1, 3])),
+              node("Reshape", ["u", "all"], ["y"])]
+    return model(*parts)
+
+
+def num_attr(name, v):
+    return part(1, name) + num(3, v) + num(20, 2)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         def run(*args):
@@ -95,7 +148,21 @@ def main():
         weights = open(work + "/net.safetensors", "rb").read() if dcl else b""
         run("import", "net.onnx", "-o", "net2.dcl", "--name", "net")
         again = open(work + "/net2.dcl").read() if dcl else "-"
+        with open(work + "/torch.onnx", "wb") as f:
+            f.write(torch_attention())
+        status2, text2 = run("import", "torch.onnx")
+        torch = open(work + "/torch.dcl").read() if not status2 else text2
         points = [
+            ("an attention of torch.export is attention, causal",
+             "attention(" in torch and "causal = true" in torch and
+             "softmax" not in torch and "mask" not in torch),
+            ("its views are one reshape and one transpose each",
+             torch.count("reshape(") == 4 and torch.count("transpose(") == 4),
+            ("a class token is a condition", "j == 0 ? cls[0, 0, k] : "
+             "x[i, j - 1, k] or 0;" in torch),
+            ("numbers that count are an index", "ids[i, j] : i32[1, 6] = j;" in torch),
+            ("it compiles for a batch of 3",
+             run("torch.dcl", "-D", "B=3", "-o", "torch.cu")[0] == 0),
             ("it is imported", not status),
             ("repeated layers are a block", dcl.startswith(WANT.split("  ")[0])
              and all(l in dcl for l in WANT.splitlines())),
@@ -116,7 +183,7 @@ def main():
         for name, good in points:
             print("%s - %s" % ("ok" if good else "not ok", name))
         if not all(p[1] for p in points):
-            print("# " + (text + dcl).replace("\n", "\n# "))
+            print("# " + (text + dcl + torch).replace("\n", "\n# "))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 const char *const index_names[IMPORT_MAX_RANK] = {"i", "j", "k", "l",
                                                   "m", "n", "o", "p"};
@@ -137,25 +138,6 @@ void stmt_left(Import *c, Stmt *s, const char *const *index)
     s->typed = s->shaped = true;
 }
 
-static const char *slot_of(Import *c, Stmt *s, Value *v, Bind bind)
-{
-    int k = 0;
-
-    v = same_as(v);
-    while (k < s->n_use && s->use[k] != v)
-        k++;
-    if (k == s->n_use)
-        VEC_PUSH(c->arena, s->use, s->n_use, s->cap_use) = v;
-    if (k > SLOT_MOST - SLOT_BASE) {
-        import_error(c, v->def, "too many operands");
-        k = 0;
-    }
-    if (v->known)
-        v->is_param = true;
-    return arena_printf(c->arena, "%c%c%c%c", SLOT, k / SLOT_BASE + 1,
-                        k % SLOT_BASE + 1, bind + 1);
-}
-
 /* The number that stands for a constant; NULL where it is no number. */
 static const char *literal(Import *c, Value *v, Bind bind)
 {
@@ -169,6 +151,114 @@ static const char *literal(Import *c, Value *v, Bind bind)
     return *text == '-' && bind > BIND_UNARY
                ? arena_printf(c->arena, "(%s)", text)
                : text;
+}
+
+/* ---- constants that count: position ids, ranges -------------------------- */
+
+/* Integers that are first + sum of step[d] times index d. */
+static bool counts(const Value *v, int64_t *first, int64_t *step)
+{
+    const Const *k = v->known;
+    const Shape *s = &v->shape;
+    int64_t stride = 1;
+
+    if (!onnx_is_int(v->type) || k->splat || k->turned || k->n < 3)
+        return false;
+    *first = known_int(k, 0);
+    for (int d = s->rank - 1; d >= 0; stride *= s->dim[d--])
+        step[d] = s->dim[d] > 1 ? known_int(k, stride) - *first : 0;
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t x = *first, left = i;
+        for (int d = s->rank - 1; d >= 0; left /= s->dim[d--])
+            x += step[d] * (left % s->dim[d]);
+        if (x != known_int(k, i) || x != (int32_t)x)
+            return false;
+    }
+    return true;
+}
+
+/* first + the steps times their indices. */
+static const char *counting_text(Import *c, const Value *v, int64_t first,
+                                 const int64_t *step)
+{
+    const char *text = "";
+
+    if (first)
+        text = arena_printf(c->arena, "%lld", (long long)first);
+    for (int d = 0; d < v->shape.rank; d++) {
+        if (!step[d])
+            continue;
+        const char *sign = step[d] < 0 ? (*text ? " - " : "-")
+                                       : (*text ? " + " : "");
+        long long by = llabs((long long)step[d]);
+        text = by == 1 ? arena_printf(c->arena, "%s%s%s", text, sign,
+                                      index_names[d])
+                       : arena_printf(c->arena, "%s%s%lld * %s", text, sign,
+                                      by, index_names[d]);
+    }
+    return *text ? text : "0";
+}
+
+/* Such a constant, or one number throughout, as a statement right before s,
+ * which reads it; else v. */
+static Value *counted(Import *c, Stmt *s, Value *v)
+{
+    int64_t first, step[IMPORT_MAX_RANK];
+    const char *text = NULL;
+
+    if (v->known->splat && v->shape.rank && v->known->n)
+        text = literal(c, v, BIND_ANY);
+    else if (counts(v, &first, step))
+        text = counting_text(c, v, first, step);
+    if (!text)
+        return v;
+    Value *new = value_new(c, v->name);
+    new->type = v->type;
+    new->shape = v->shape;
+    Stmt *own = stmt_new(c, new);
+    stmt_left(c, own, index_names);
+    stmt_text(c, own, BIND_ADD, "%s", text);
+    int to = c->n_stmt - 1;
+    for (; to > 0 && c->stmt[to] != s; to--)
+        c->stmt[to] = c->stmt[to - 1];
+    if (c->stmt[to] == s) {
+        c->stmt[to + 1] = s;
+        c->stmt[to] = own;
+    }
+    return v->same = new;
+}
+
+/* A weight cannot have a size that a run decides. */
+static void check_batch(Import *c, const Value *v)
+{
+    for (int d = 0; d < v->shape.rank && c->has_batch; d++)
+        if (v->shape.dim[d] >= IMPORT_BATCH && !known_uniform(v->known))
+            import_error(c, v->def, "its contents depend on the batch, which "
+                         "is not fixed; give it: --dim %s=N",
+                         c->batch_name ? c->batch_name : "INPUT.0");
+}
+
+static const char *slot_of(Import *c, Stmt *s, Value *v, Bind bind)
+{
+    int k = 0;
+
+    v = same_as(v);
+    if (v->known && !v->is_param)
+        v = counted(c, s, v);
+    while (k < s->n_use && s->use[k] != v)
+        k++;
+    if (k == s->n_use)
+        VEC_PUSH(c->arena, s->use, s->n_use, s->cap_use) = v;
+    if (k > SLOT_MOST - SLOT_BASE) {
+        import_error(c, v->def, "too many operands");
+        k = 0;
+    }
+    if (v->known && !v->is_param) {
+        check_batch(c, v);
+        v->is_param = true;
+    }
+    return arena_printf(c->arena, "%c%c%c%c", SLOT, k / SLOT_BASE + 1,
+                        k % SLOT_BASE + 1, bind + 1);
 }
 
 const char *operand(Import *c, Stmt *s, Value *v, Bind bind)

@@ -60,6 +60,30 @@ void emit_transpose(Import *c, Node *n)
     }
 }
 
+/* One row of weights and a tensor after it, as a class token stands before
+ * patches: where the row ends is a condition, and what follows can still be
+ * computed where it is read. */
+static bool emit_row_before(Import *c, Node *n, int axis)
+{
+    Value *row = same_as(n->in[0]), *y = n->out[0];
+    const char *at[IMPORT_MAX_RANK];
+
+    if (row->def && !row->known && !strcmp(row->def->op, "Expand"))
+        row = same_as(row->def->in[0]);
+    if (n->n_in != 2 || !row->known || n->in[0]->shape.dim[axis] != 1 ||
+        n->in[1]->shape.dim[axis] < 2 || !onnx_is_float(y->type))
+        return false;
+    Stmt *s = stmt_new(c, y);
+    memcpy(at, index_names, sizeof at);
+    at[axis] = arena_printf(c->arena, "%s - 1", index_names[axis]);
+    const char *x = read_at(c, s, n->in[1], at);
+    at[axis] = "0";
+    stmt_left(c, s, index_names);
+    stmt_text(c, s, BIND_COND, "%s == 0 ? %s : %s or 0", index_names[axis],
+              reading(c, s, row, at, &y->shape), x);
+    return true;
+}
+
 void emit_concat(Import *c, Node *n)
 {
     int axis;
@@ -71,6 +95,8 @@ void emit_concat(Import *c, Node *n)
         emit_same(c, n->out[0], n->in[0]);
         return;
     }
+    if (emit_row_before(c, n, axis))
+        return;
     Stmt *s = stmt_new(c, n->out[0]);
     for (int i = 0; i < n->n_in; i++)
         if (n->in[i]->shape.dim[axis])
@@ -232,7 +258,7 @@ void emit_pad(Import *c, Node *n)
 {
     Value *x = n->in[0], *y = n->out[0];
     const char *mode = attr_text(n, "mode", "constant");
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK], *left[IMPORT_MAX_RANK];
     int64_t before[IMPORT_MAX_RANK], after[IMPORT_MAX_RANK];
     double v = attr_float(n, "value", 0);
     int padded = 0, axis = 0;
@@ -253,6 +279,7 @@ void emit_pad(Import *c, Node *n)
         emit_same(c, y, x);
         return;
     }
+    with = with ? same_as(with) : NULL;
     bool known = !with || value_scalar_is(with, &v);
     Stmt *s = stmt_new(c, y);
     if (fill && padded == 1 && known && before[axis] >= 0 && after[axis] >= 0) {
@@ -275,7 +302,13 @@ void emit_pad(Import *c, Node *n)
                     ? pad_index(c, mode, index_names[i], before[i], after[i],
                                 x->shape.dim[i])
                     : index_names[i];
-    stmt_left(c, s, index_names);
+    /* an index that stands alone would run over what it reads */
+    for (int i = 0; i < x->shape.rank; i++)
+        left[i] = before[i] == 0 && after[i]
+                      ? arena_printf(c->arena, "%s in 0..%s", index_names[i],
+                                     size_text(c, y->shape.dim[i]))
+                      : index_names[i];
+    stmt_left(c, s, left);
     const char *read = read_at(c, s, x, at);
     if (!fill)
         stmt_text(c, s, BIND_ATOM, "%s", read);

@@ -236,6 +236,17 @@ static const char *window_count(Import *c, const Node *n, const Window *o,
     return read_at(c, s, k, index_names + 2 + i);
 }
 
+/* Each window is one element: an adaptive pool of what has its size. */
+static bool single(const Window *o)
+{
+    bool one = true;
+
+    for (int i = 0; i < o->n; i++)
+        one = one && o->size[i] == 1 && o->stride[i] == 1 &&
+              o->before[i] == 0 && o->after[i] == 0;
+    return one;
+}
+
 void emit_average_pool(Import *c, Node *n)
 {
     Value *x = n->in[0];
@@ -245,6 +256,10 @@ void emit_average_pool(Import *c, Node *n)
 
     if (!window_of(c, n, &x->shape, NULL, &o))
         return;
+    if (single(&o)) {
+        emit_same(c, n->out[0], x);
+        return;
+    }
     Stmt *s = stmt_new(c, n->out[0]);
     if (plain_pool(&o, &x->shape)) {
         bool some = o.before[0] || o.before[1];

@@ -542,6 +542,62 @@ static Const *fold_reduce(Import *c, Node *n)
     return k;
 }
 
+/* Index i of dimension d of x, counted from the end where negative; -1: it
+ * is none. */
+static int64_t index_in(const Shape *s, int d, int64_t i)
+{
+    i += i < 0 ? s->dim[d] : 0;
+    return i >= 0 && i < s->dim[d] ? i : -1;
+}
+
+static Const *fold_gather_elements(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *ids = n->in[1], *y = n->out[0];
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Copy t = {k, &y->shape};
+    int axis;
+
+    if (!axis_in(c, n, attr_int(n, "axis", 0), x->shape.rank, &axis))
+        return NULL;
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        index_of(&y->shape, i, at);
+        at[axis] = index_in(&x->shape, axis, known_int(ids->known, i));
+        if (at[axis] < 0)
+            return NULL;
+        copy_element(&t, i, x->known, offset_of(&x->shape, at));
+    }
+    return k;
+}
+
+static Const *fold_gather_nd(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *ids = n->in[1], *y = n->out[0];
+    int batch = (int)attr_int(n, "batch_dims", 0), r = ids->shape.rank;
+    int64_t tuple = r ? ids->shape.dim[r - 1] : 0;
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
+    Copy t = {k, &y->shape};
+
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t at[IMPORT_MAX_RANK], from[IMPORT_MAX_RANK], row = 0;
+        index_of(&y->shape, i, at);
+        for (int d = 0; d < r - 1; d++)
+            row = row * ids->shape.dim[d] + at[d];
+        memcpy(from, at, sizeof from);
+        for (int d = 0; d < tuple; d++) {
+            from[batch + d] =
+                index_in(&x->shape, batch + d,
+                         known_int(ids->known, row * tuple + d));
+            if (from[batch + d] < 0)
+                return NULL;
+        }
+        for (int d = batch + (int)tuple, from_y = r - 1; d < x->shape.rank;)
+            from[d++] = at[from_y++];
+        copy_element(&t, i, x->known, offset_of(&x->shape, from));
+    }
+    return k;
+}
+
 /* ---- all of them -------------------------------------------------------- */
 
 static const struct {
@@ -554,6 +610,8 @@ static const struct {
     {"Flatten", fold_view, true},       {"Transpose", fold_transpose, false},
     {"Expand", fold_expand, false},     {"Tile", fold_tile, false},
     {"Slice", fold_slice, false},       {"Gather", fold_gather, false},
+    {"GatherND", fold_gather_nd, false},
+    {"GatherElements", fold_gather_elements, false},
     {"Concat", fold_concat, false},     {"ScatterND", fold_scatter_nd, false},
     {"NonZero", fold_nonzero, false},   {"Range", fold_range, false},
     {"Trilu", fold_trilu, false},       {"CumSum", fold_cumsum, false},
@@ -566,6 +624,19 @@ static const struct {
 static bool same_type_cast(const Node *n)
 {
     return !strncmp(n->op, "Cast", 4) && n->in[0]->type == n->out[0]->type;
+}
+
+/* An element of the first operand is as good as any other. */
+static bool uniform_view(const Node *n)
+{
+    static const char *const moves[] = {
+        "Expand", "Transpose", "Tile", "Slice", "Concat", "Gather",
+        "GatherND", "GatherElements", NULL};
+
+    for (const char *const *m = moves; *m; m++)
+        if (!strcmp(*m, n->op) && known_uniform(n->in[0]->known))
+            return strcmp(n->op, "Concat") || n->n_in == 1;
+    return false;
 }
 
 /* Whether all operands are known, and few enough. */
@@ -585,18 +656,8 @@ static bool may_fold(const Node *n, bool view)
         if (v->is_weight && v->known->n > SMALL && !view)
             return false;
     }
-    return view || splat || shape_count(&n->out[0]->shape) <= IMPORT_MAX_FOLD;
-}
-
-static bool uniform_view(const Node *n)
-{
-    static const char *const moves[] = {"Expand", "Transpose", "Tile",
-                                        "Slice",  "Concat",    NULL};
-
-    for (const char *const *m = moves; *m; m++)
-        if (!strcmp(*m, n->op) && known_uniform(n->in[0]->known))
-            return strcmp(n->op, "Concat") || n->n_in == 1;
-    return false;
+    return view || splat || uniform_view(n) ||
+           shape_count(&n->out[0]->shape) <= IMPORT_MAX_FOLD;
 }
 
 void import_fold(Import *c, Node *n)
@@ -619,7 +680,8 @@ void import_fold(Import *c, Node *n)
             Const *u = same_elements(c, n->out[0], n->in[0]->known);
             u->splat = u->n > 0 && n->in[0]->known->n > 0;
             k = u;
-        } else if (shape_count(&n->out[0]->shape) <= IMPORT_MAX_FOLD || view) {
+        } else if (shape_count(&n->out[0]->shape) <= IMPORT_MAX_FOLD || view ||
+                   (all_splat(n) && folds[i].fold == fold_where)) {
             k = (view ? fold_view : folds[i].fold)(c, n);
         }
         n->out[0]->is_weight = view && n->in[0]->is_weight;

@@ -300,19 +300,22 @@ bool infer_attention(Import *c, Node *n)
         return false;
     }
     out_set(n, 0, q->type, s);
-    int64_t own = attr_int(n, "kv_num_heads", attr_int(n, "num_heads", 1));
+    bool ms = *n->domain != 0;
+    int64_t heads = attr_int(n, "q_num_heads", attr_int(n, "num_heads", 1));
+    int64_t own = attr_int(n, "kv_num_heads", heads), columns = 0;
     for (int i = 1; i < 3; i++) {
-        const Value *x = i == 1 ? k : v, *past = node_in(n, 3 + i);
+        const Value *x = i == 1 ? k : v, *past = node_in(n, (ms ? 5 : 3) + i);
         Shape p = x->shape;
         if (p.rank == 3)
             p = (Shape){4, {p.dim[0], own, p.dim[1], p.dim[2] / own}};
-        if (past && !*n->domain && past->shape.rank == 4)
+        if (past && past->shape.rank == 4)
             p.dim[2] += past->shape.dim[2];
+        if (i == 1)
+            columns = p.dim[2];
         out_set(n, i, x->type, p);
     }
-    if (node_out(n, 3)) {
-        import_error(c, n, "its result 3 is not supported");
-        return false;
-    }
+    Shape scores = {4, {s.dim[0], s.rank == 4 ? s.dim[1] : heads,
+                        s.dim[s.rank - 2], columns}};
+    out_set(n, 3, q->type, scores);
     return true;
 }

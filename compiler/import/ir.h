@@ -224,6 +224,8 @@ void import_fold(Import *c, Node *n);
 void import_live(Import *c);
 /* pattern.c: norms, activations, attention found in what they were split to */
 void import_patterns(Import *c);
+/* view.c: chains of reshapes and transposes as short ones */
+void import_views(Import *c);
 /* emit.c: nodes into statements */
 void import_emit(Import *c);
 /* block.c: repeated statements into blocks */

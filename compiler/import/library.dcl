@@ -282,6 +282,30 @@ op rnn_state(z: T[S, B, H], h: T[B, H], r: T[D, H, H]; step, dir = 0) -> y: T[B,
   y[n, g] = tanh(z[step, n, g] + sum(i) h[n, i] * r[dir, g, i]);
 }
 
+// scale q k^T in f32, before any mask
+op attention_scores(q: T[.., M, D], k: T[.., N, D]; scale) -> s {
+  s[.., i, j] : f32 = scale * sum(d) q[.., i, d] * k[.., j, d];
+}
+
+// x between -cap and cap, by the hyperbolic tangent
+op soft_cap(x: T[..]; cap) -> y: T[..] { y[..] = cap * tanh(x[..] / cap); }
+
+// softmax along the last dimension; a row that is -inf throughout gives 0
+op softmax_of_seen(x: T[.., D]) -> y: T[.., D] {
+  m[..] = max(d) x[.., d];
+  e[.., d] : f32 = exp(x[.., d] - (m[..] == -inf ? 0 : m[..]));
+  z[..] : f32 = sum(d) e[.., d];
+  y[.., d] = z[..] > 0 ? e[.., d] / z[..] : 0;
+}
+
+// attention with a mask that may hide all of a row, which is 0 then
+op attention_of_seen(q: T[.., M, D], k: T[.., N, D], v: T[.., N, E], mask: U[.., M, N];
+    scale = 1 / sqrt(D)) -> o: T[.., M, E] {
+  s[.., i, j] : f32 = scale * sum(d) q[.., i, d] * k[.., j, d] + mask[.., i, j];
+  p : T = softmax_of_seen(s);
+  o[.., i, e] = sum(j) p[.., i, j] * v[.., j, e];
+}
+
 // The two halves of the last dimension (or its even and odd entries) turned by angles: c and s
 // [B, S, R / 2] are their cosines and sines; what lies beyond R stays.
 op rotary(x: T[B, H, S, D], c: U[B, S, A], s: U[B, S, A]; interleaved = false)

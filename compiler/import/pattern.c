@@ -428,18 +428,37 @@ static int place_of(const Import *c, const Node *n, int from)
     return from;
 }
 
+/* The softmax that makes v, its NaN replaced by 0 or not: a row that sees
+ * nothing. */
+static Node *weights_of(Value *v, bool *zeroed)
+{
+    Node *where = made_by(v, "Where"), *nan;
+    double zero;
+
+    *zeroed = false;
+    if (where && (nan = made_by(where->in[0], "IsNaN")) &&
+        value_scalar_is(where->in[1], &zero) && zero == 0 &&
+        same(where->in[2], nan->in[0]) && where->out[0]->uses == 1) {
+        *zeroed = true;
+        v = where->in[2];
+    }
+    Node *soft = made_by(v, "Softmax");
+    return soft && soft->out[0]->uses == (*zeroed ? 2 : 1) ? soft : NULL;
+}
+
 static Node *match_attention(Import *c, Node *root, int at)
 {
     Node *soft, *n;
     Value *mask;
     double scale;
+    bool zeroed;
 
     if (strcmp(root->op, "MatMul") || *root->domain ||
-        !(soft = made_by(root->in[0], "Softmax")))
+        !(soft = weights_of(root->in[0], &zeroed)))
         return NULL;
     int r = soft->in[0]->shape.rank;
     int64_t axis = attr_int(soft, "axis", soft->version < 13 ? 1 : -1);
-    if (r < 3 || (axis != -1 && axis != r - 1) || soft->out[0]->uses != 1 ||
+    if (r < 3 || (axis != -1 && axis != r - 1) ||
         !(n = scores_of(soft->in[0], &mask, &scale)) || n->domain[0])
         return NULL;
     Value *q = unscaled(n->in[0], &scale), *k = unscaled(n->in[1], &scale);
@@ -455,6 +474,7 @@ static Node *match_attention(Import *c, Node *root, int at)
     if (mask)
         new->in[3] = mask;
     attr_add_float(c, new, "scale", scale);
+    attr_add_int(c, new, "zeroed", zeroed);
     return new;
 }
 

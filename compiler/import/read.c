@@ -608,6 +608,8 @@ bool import_text(Import *c, Buf *text)
     import_live(c);
     import_patterns(c);
     import_live(c);
+    import_views(c);
+    import_live(c);
     import_emit(c);
     if (c->errors)
         return false;

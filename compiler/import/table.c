@@ -216,7 +216,8 @@ static const OpInfo ops[] = {
     {"", "MatMulInteger", 10, 0, infer_matmul, emit_integer, NULL, NULL},
 
     {"", "Attention", 23, 0, infer_attention, emit_attention, NULL,
-     "is_causal,kv_num_heads,q_num_heads,qk_matmul_output_mode,scale,softcap,"
+     "is_causal,kv_num_heads,left_window_size,q_num_heads,"
+     "qk_matmul_output_mode,right_window_size,scale,softcap,"
      "softmax_precision"},
     {"", "RotaryEmbedding", 23, 0, infer_same, emit_rotary, NULL,
      "interleaved,num_heads,rotary_embedding_dim"},
@@ -245,7 +246,8 @@ static const OpInfo ops[] = {
      "axis,epsilon"},
     {"dcc", "RMSNormalization", 1, 0, infer_norm, emit_layer_norm, NULL,
      "axis,epsilon"},
-    {"dcc", "Attention", 1, 0, infer_attention, emit_sdpa, NULL, NULL},
+    {"dcc", "Attention", 1, 0, infer_attention, emit_sdpa, NULL,
+     "scale,zeroed"},
     {"dcc", "Reshape", 1, 0, infer_same, emit_reshape, NULL, NULL},
     {"dcc", "L2Normalization", 1, 0, infer_same, emit_lp_norm, NULL, "axis,p"},
 };
