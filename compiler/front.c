@@ -166,33 +166,68 @@ int command_ops(Arena *a, Diag *d, char **name, int n)
 
 static void put_device(const Device *dev)
 {
+    int n, guesses = 0;
+
+    device_keys(&n);
+    for (int i = 0; i < n; i++)
+        guesses += dev->source[i] == FROM_GUESS;
     printf("%-9s sm_%d  %3d SMs  %5.0f GB/s  %5.1f TFLOP/s f32  "
-           "%4.0f f16 (mma)  %s\n",
+           "%4.0f f16 (mma)  %2d of %d guessed  %s\n",
            dev->name, dev->sm, dev->sms, dev->hbm_gbs, dev->fma_tflops,
-           dev->mma_tflops, dev->title);
+           dev->mma_tflops, guesses, n, dev->title);
+}
+
+/* A GPU's figures, whose they are and what they mean. */
+static void put_figures(const Device *dev)
+{
+    int n;
+    const DeviceKey *k = device_keys(&n);
+
+    put_device(dev);
+    for (int i = 0; i < n; i++)
+        printf("  %-20s %8g %-11s %-9s  %s%s%s\n", k[i].name,
+               device_figure(dev, &k[i]), k[i].unit,
+               source_name(dev->source[i]), k[i].meaning,
+               *dev->remark[i] ? "; " : "", dev->remark[i]);
+}
+
+/* A GPU by its name or file; NULL after saying why not. */
+static const Device *named_device(Arena *a, const char *name)
+{
+    const char **all = arena_array(a, const char *, device_count() + 1);
+    const char *why;
+    const Device *dev = device_file(a, name, &why);
+
+    if (dev || why) {
+        if (!dev)
+            say_error("%s: %s", name, why);
+        return dev;
+    }
+    if ((dev = device_find(a, name)))
+        return dev;
+    for (int i = 0; i < device_count(); i++)
+        all[i] = device_name(a, i);
+    const char *near = near_name(name, all, device_count());
+    say_error("unknown GPU '%s'%s%s%s", name, near ? "; did you mean '" : "",
+              near ? near : "", near ? "'?" : "");
+    return NULL;
 }
 
 int command_devices(Arena *a, char **name, int n)
 {
-    const char **all = arena_array(a, const char *, device_count() + 1);
     int status = 0;
 
-    for (int i = 0; i < device_count(); i++) {
-        all[i] = device_name(a, i);
-        if (!n)
-            put_device(device_find(a, all[i]));
-    }
+    for (int i = 0; i < device_count() && !n; i++)
+        put_device(device_find(a, device_name(a, i)));
+    if (!n)
+        printf("dcc devices GPU: its figures, and which are measured, "
+               "published, fitted or guessed\n");
     for (int i = 0; i < n; i++) {
-        const Device *dev = device_find(a, name[i]);
-        const char *near = near_name(name[i], all, device_count());
-        if (dev) {
-            put_device(dev);
-            continue;
-        }
-        say_error("unknown GPU '%s'%s%s%s", name[i],
-                  near ? "; did you mean '" : "", near ? near : "",
-                  near ? "'?" : "");
-        status = 1;
+        const Device *dev = named_device(a, name[i]);
+        if (dev)
+            put_figures(dev);
+        else
+            status = 1;
     }
     return status;
 }

@@ -479,7 +479,12 @@ static int check_target(Arena *a, CommandLine *c)
     static const char *const archs[] = {"sm_70", "sm_75", "sm_80", "sm_86",
                                         "sm_89", "sm_90", "sm_90a"};
 
-    c->compile.model.device = device_find(a, c->target);
+    const char *why;
+    c->compile.model.device = device_file(a, c->target, &why);
+    if (why)
+        return bad(c, "%s: %s", c->target, why);
+    if (!c->compile.model.device)
+        c->compile.model.device = device_find(a, c->target);
     if (c->compile.model.device)
         return 0;
     for (int i = 0; i < n; i++)

@@ -102,6 +102,24 @@ check "run of two models" 1 "2 models" "$dcc" run --cpu two.dcl
 check "an op that is not there" 1 "no op 'q'" "$dcc" ops q
 check "an op" 0 "op relu" "$dcc" ops relu
 check "the GPUs" 0 "^h200 .*sm_90" "$dcc" devices
+check "a GPU's figures, and whose they are" 0 "hbm_gbs .* measured " \
+    "$dcc" devices h200
+check "what is of another GPU is a guess" 0 "hbm_latency .* guess .*as of h200" \
+    "$dcc" devices h100
+printf 'title = mine\nlike = t4\nsms = 20 # measured: here\n' >mine.dev
+check "a GPU of one's own" 0 "^mine .* 20 SMs" "$dcc" devices mine.dev
+check "code for it" 0 "" "$dcc" m.dcl --target=mine.dev -o mine.cu
+check "is for its architecture" 0 "arch=sm_75" cat mine.cu
+printf 'like = t4\nsmms = 20 # guess\n' >bad.dev
+check "a figure that there is not" 2 "line 2: no such figure" \
+    "$dcc" m.dcl --target=bad.dev -o bad.cu
+printf 'like = t4\nsms = many # guess\n' >bad.dev
+check "a figure that is no number" 1 "line 2: a number" "$dcc" devices bad.dev
+printf 'like = t4\nsms = 20\n' >bad.dev
+check "a figure of nobody's" 1 "line 2: no source" "$dcc" devices bad.dev
+printf 'sms = 20 # guess\n' >bad.dev
+check "a GPU of one figure" 1 "sm is not given" "$dcc" devices bad.dev
+check "a GPU that is not there" 1 "No such file" "$dcc" devices none.dev
 check "fmt of nothing" 2 "wants a FILE" "$dcc" fmt
 
 # ---- -MD, and what shells complete

@@ -1,74 +1,221 @@
 #include "model/device.h"
 
+#include "support/buf.h"
 #include "support/embed.h"
+#include "support/file.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Field {
-    const char *key;
-    size_t offset;
-    bool whole;
-} Field;
-
-#define REAL(f) {#f, offsetof(Device, f), false}
-#define WHOLE(f) {#f, offsetof(Device, f), true}
-static const Field fields[] = {
-    WHOLE(sm), WHOLE(sms), WHOLE(cluster_sms), REAL(clock_ghz),
-    REAL(hbm_gbs), REAL(l2_gbs),
-    REAL(l2_mb), WHOLE(smem_block_kb), WHOLE(smem_sm_kb), WHOLE(regs_sm),
-    WHOLE(threads_sm), WHOLE(blocks_sm), REAL(fma_tflops), REAL(mma_tflops),
-    REAL(wgmma_tflops), REAL(tf32_tflops), REAL(i8_tops),
-    REAL(special_gops), REAL(smem_bytes_clk), REAL(smem_latency),
-    REAL(l2_latency), REAL(hbm_latency), REAL(launch_us),
-    REAL(dependent_launch_us),
+#define REAL(f, unit, meaning) {#f, offsetof(Device, f), false, unit, meaning}
+#define WHOLE(f, unit, meaning) {#f, offsetof(Device, f), true, unit, meaning}
+static const DeviceKey keys[] = {
+    WHOLE(sm, "", "compute capability x 10"),
+    WHOLE(sms, "SMs", "streaming multiprocessors"),
+    WHOLE(cluster_sms, "SMs", "of these, that clusters of 4 or 8 can fill"),
+    REAL(clock_ghz, "GHz", "boost clock"),
+    REAL(hbm_gbs, "GB/s", "memory, reading and writing"),
+    REAL(l2_gbs, "GB/s", "L2 to all SMs"),
+    REAL(l2_mb, "MB", "L2 cache"),
+    REAL(l2_keeps, "", "part of the L2 in which a tensor stays"),
+    WHOLE(smem_block_kb, "KB", "shared memory a block may have"),
+    WHOLE(smem_sm_kb, "KB", "shared memory of an SM"),
+    WHOLE(regs_sm, "registers", "of an SM"),
+    WHOLE(threads_sm, "threads", "of an SM at once"),
+    WHOLE(blocks_sm, "blocks", "of an SM at once"),
+    REAL(fma_tflops, "TFLOP/s", "f32 multiply-adds"),
+    REAL(mma_tflops, "TFLOP/s", "f16 by mma.sync, f32 sums; 0: none"),
+    REAL(wgmma_tflops, "TFLOP/s", "f16 by wgmma; 0: none"),
+    REAL(tf32_tflops, "TFLOP/s", "tf32 by the quickest instruction"),
+    REAL(i8_tops, "TOP/s", "i8 by the quickest instruction"),
+    REAL(mma_tf32_tflops, "TFLOP/s", "tf32 by mma.sync"),
+    REAL(mma_i8_tops, "TOP/s", "i8 by mma.sync"),
+    REAL(mma_reached, "", "part of mma.sync's rates that a loop reaches"),
+    REAL(special_gops, "GOP/s", "exp, rsqrt, division, ..."),
+    REAL(smem_bytes_clk, "bytes/clock", "shared memory of an SM"),
+    REAL(smem_latency, "clocks", "of a load from shared memory"),
+    REAL(l2_latency, "clocks", "of a load from the L2"),
+    REAL(hbm_latency, "clocks", "of a load from memory"),
+    REAL(launch_us, "us", "a dependent node of a CUDA graph"),
+    REAL(dependent_launch_us, "us", "the same by dependent launch; 0: none"),
 };
 #undef REAL
 #undef WHOLE
+enum { N_KEYS = sizeof keys / sizeof *keys };
+_Static_assert((int)N_KEYS <= (int)MOST_FIGURES, "a source for each key");
 
-static void set_field(Device *d, const char *key, size_t n, double value)
+const DeviceKey *device_keys(int *n)
 {
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        const Field *f = &fields[i];
-        if (strlen(f->key) != n || memcmp(f->key, key, n))
-            continue;
-        if (f->whole)
-            *(int *)((char *)d + f->offset) = (int)value;
-        else
-            *(double *)((char *)d + f->offset) = value;
-    }
+    *n = N_KEYS;
+    return keys;
 }
 
-static void read_line(Arena *a, Device *d, const char *p, const char *end)
+double device_figure(const Device *d, const DeviceKey *k)
+{
+    const char *at = (const char *)d + k->offset;
+
+    return k->whole ? *(const int *)at : *(const double *)at;
+}
+
+static const char *const sources[] = {
+    [FROM_GUESS] = "guess",
+    [FROM_FIT] = "fitted",
+    [FROM_MAKER] = "published",
+    [FROM_MEASUREMENT] = "measured",
+};
+enum { N_SOURCES = sizeof sources / sizeof *sources };
+
+const char *source_name(FigureSource s)
+{
+    return sources[s];
+}
+
+static bool is_word(const char *word, const char *p, size_t n)
+{
+    return strlen(word) == n && !memcmp(word, p, n);
+}
+
+/* `source: remark` into d; false if it begins with no source. */
+static bool read_remark(Arena *a, Device *d, int key, const char *p,
+                        const char *end)
+{
+    size_t n = 0;
+
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    while (p + n < end && isalpha((unsigned char)p[n]))
+        n++;
+    for (int s = 0; s < N_SOURCES; s++) {
+        if (!is_word(sources[s], p, n))
+            continue;
+        p += n;
+        while (p < end && (*p == ':' || isspace((unsigned char)*p)))
+            p++;
+        d->source[key] = (FigureSource)s;
+        d->remark[key] = arena_strndup(a, p, (size_t)(end - p));
+        return true;
+    }
+    return false;
+}
+
+/* `value  # source: remark` of a key; what is wrong, or NULL. */
+static const char *set_figure(Arena *a, Device *d, int key, const char *p,
+                              const char *end)
+{
+    const DeviceKey *k = &keys[key];
+    const char *mark = memchr(p, '#', (size_t)(end - p));
+    char *rest;
+    double value = strtod(p, &rest);
+
+    if (rest == p || rest > end || !(value >= 0 && value < 1e9))
+        return "a number is expected";
+    while (rest < end && isspace((unsigned char)*rest))
+        rest++;
+    if (rest != (mark ? mark : end))
+        return "a number is expected, then nothing but a # remark";
+    if (!mark || !read_remark(a, d, key, mark + 1, end))
+        return "no source: # measured, published, fitted or guess, and whose";
+    if (k->whole)
+        *(int *)((char *)d + k->offset) = (int)value;
+    else
+        *(double *)((char *)d + k->offset) = value;
+    return NULL;
+}
+
+/* What another GPU's figures are for this one. */
+static const char *start_like(Arena *a, Device *d, const char *p,
+                              const char *end)
+{
+    const char *name = arena_strndup(a, p, (size_t)(end - p));
+    const Device *other = device_find(a, name);
+    Device own = *d;
+
+    if (!other)
+        return "no GPU is called so";
+    *d = *other;
+    d->name = own.name;
+    d->title = own.title;
+    for (int i = 0; i < N_KEYS; i++) {
+        d->source[i] = FROM_GUESS;
+        d->remark[i] = arena_printf(a, "as of %s", other->name);
+    }
+    return NULL;
+}
+
+static const char *read_line(Arena *a, Device *d, const char *p,
+                             const char *end)
 {
     const char *eq = memchr(p, '=', (size_t)(end - p));
 
-    if (*p == '#' || !eq)
-        return;
+    if (p == end || *p == '#')
+        return NULL;
+    if (!eq)
+        return "key = value is expected";
     size_t n = (size_t)(eq - p);
     while (n && isspace((unsigned char)p[n - 1]))
         n--;
     eq++;
     while (eq < end && *eq == ' ')
         eq++;
-    if (n == 5 && !memcmp(p, "title", 5))
+    if (is_word("title", p, n)) {
         d->title = arena_strndup(a, eq, (size_t)(end - eq));
-    else
-        set_field(d, p, n, strtod(eq, NULL));
+        return NULL;
+    }
+    if (is_word("like", p, n))
+        return start_like(a, d, eq, end);
+    for (int i = 0; i < N_KEYS; i++)
+        if (is_word(keys[i].name, p, n))
+            return set_figure(a, d, i, eq, end);
+    return "no such figure (dcc devices h200 lists them)";
 }
 
-static Device *read_device(Arena *a, const EmbeddedFile *e)
+/* What a model cannot do without. */
+static const char *missing(const Device *d)
+{
+    for (int i = 0; i < N_KEYS; i++)
+        if (!d->remark[i])
+            return keys[i].name;
+    return NULL;
+}
+
+const Device *device_read(Arena *a, const char *name, const char *text,
+                          const char **why)
 {
     Device *d = arena_new_of(a, Device);
-    size_t n = strcspn(e->name, ".");
+    int line = 1;
 
-    d->name = arena_strndup(a, e->name, n);
-    for (const char *p = e->text; *p;) {
+    d->name = d->title = name;
+    *why = NULL;
+    for (const char *p = text; *p && !*why; line++) {
         const char *end = p + strcspn(p, "\n");
-        read_line(a, d, p, end);
+        const char *bad = read_line(a, d, p, end);
+        if (bad)
+            *why = arena_printf(a, "line %d: %s", line, bad);
         p = *end ? end + 1 : end;
     }
+    if (!*why && missing(d))
+        *why = arena_printf(a, "%s is not given", missing(d));
+    return *why ? NULL : d;
+}
+
+const Device *device_file(Arena *a, const char *path, const char **why)
+{
+    const char *base = strrchr(path, '/');
+    size_t n = strlen(path);
+    const Device *d = NULL;
+    Buf text = {0};
+
+    *why = NULL;
+    if (n < 5 || strcmp(path + n - 4, ".dev"))
+        return NULL;
+    base = base ? base + 1 : path;
+    if (!file_read(&text, path))
+        *why = file_error();
+    else
+        d = device_read(a, arena_strndup(a, base, strcspn(base, ".")),
+                        buf_text(&text), why);
+    buf_free(&text);
     return d;
 }
 
@@ -119,8 +266,10 @@ const Device *device_find(Arena *a, const char *target)
     const char *name = typical(target);
     size_t n = strlen(name);
 
+    const char *why;
+
     for (const EmbeddedFile *e = embedded_devices; e->name; e++)
         if (!strncmp(e->name, name, n) && e->name[n] == '.')
-            return read_device(a, e);
+            return device_read(a, arena_strndup(a, e->name, n), e->text, &why);
     return NULL;
 }

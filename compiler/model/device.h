@@ -1,13 +1,21 @@
-/* device.h - a GPU's figures, from devices/NAME.dev (embedded in the binary).
+/* device.h - a GPU's figures, from devices/NAME.dev (embedded in the binary)
+ * or a file of that form.
  *
- * A .dev file is lines `key = value  # comment`; keys are the fields below.
- * Published figures, replaced by measured ones where there are any. */
+ * A .dev file is lines `key = value  # source: remark`; the keys are in
+ * device_keys(), with units and what they mean. The source says whose a figure
+ * is: measured (on this GPU), published, fitted (to what kernels took on it) or
+ * guess. `like = NAME` takes from another GPU what is not given: guesses. */
 #ifndef DCC_DEVICE_H
 #define DCC_DEVICE_H
 
 #include "support/arena.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+typedef enum { FROM_GUESS, FROM_FIT, FROM_MAKER, FROM_MEASUREMENT } FigureSource;
+
+enum { MOST_FIGURES = 80 };
 
 typedef struct Device {
     const char *name;        /* h200 */
@@ -18,19 +26,44 @@ typedef struct Device {
     double clock_ghz;        /* boost */
     double hbm_gbs, l2_gbs;  /* reachable bandwidth */
     double l2_mb;
+    double l2_keeps;         /* part of the L2 in which a tensor stays until it
+                                is read */
     int smem_block_kb, smem_sm_kb, regs_sm, threads_sm, blocks_sm;
-    double fma_tflops, mma_tflops, wgmma_tflops, tf32_tflops, i8_tops;
+    double fma_tflops, mma_tflops, wgmma_tflops;
+    double tf32_tflops, i8_tops; /* by wgmma where there is one, else mma.sync */
+    double mma_tf32_tflops, mma_i8_tops; /* by mma.sync */
+    double mma_reached;      /* part of mma.sync's rates that the best loop
+                                reaches */
     double special_gops;     /* exp, rsqrt, ...: 10^9 a second */
     double smem_bytes_clk;   /* a SM: 128 */
     double smem_latency, l2_latency, hbm_latency; /* clocks */
     double launch_us;        /* one dependent node of a CUDA graph */
     double dependent_launch_us; /* the same by programmatic dependent launch;
                                 0: the GPU has none */
+    FigureSource source[MOST_FIGURES];  /* of each key, in their order */
+    const char *remark[MOST_FIGURES];   /* "" where there is none */
 } Device;
+
+typedef struct DeviceKey {
+    const char *name;
+    size_t offset;
+    bool whole;          /* an int of Device, else a double */
+    const char *unit, *meaning;
+} DeviceKey;
+
+/* All keys; *n of them. */
+const DeviceKey *device_keys(int *n);
+double device_figure(const Device *d, const DeviceKey *k);
+const char *source_name(FigureSource s);
 
 /* NULL if unknown. `target` is a device's name or sm_XX (then a typical one
  * of that architecture). */
 const Device *device_find(Arena *a, const char *target);
+/* From the text of a .dev file; NULL and *why if it is not one. */
+const Device *device_read(Arena *a, const char *name, const char *text,
+                          const char **why);
+/* From a file, if path ends in .dev; else NULL, and *why NULL. */
+const Device *device_file(Arena *a, const char *path, const char **why);
 /* The same GPU with the node cost of dependent launches, or NULL. */
 const Device *device_dependent(Arena *a, const Device *d);
 int device_count(void);

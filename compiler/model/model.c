@@ -11,7 +11,8 @@ static double pipe_rate(const Device *d, Pipe p)
     case PIPE_MMA: return d->mma_tflops;
     case PIPE_WGMMA: return d->wgmma_tflops;
     case PIPE_TF32: return d->tf32_tflops;
-    case PIPE_I8: return d->i8_tops;
+    case PIPE_MMA_TF32: return d->mma_tf32_tflops;
+    case PIPE_MMA_I8: return d->mma_i8_tops;
     }
     return 0;
 }
@@ -155,9 +156,9 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     c->us = d->launch_us + c->latency + most;
 }
 
-bool model_too_large(double bytes)
+bool model_too_large(const Device *d, double bytes)
 {
-    return bytes > 24 << 20;
+    return bytes > d->l2_mb * d->l2_keeps * 1e6;
 }
 
 static double whole_bytes(const Tensor *t)
@@ -165,27 +166,28 @@ static double whole_bytes(const Tensor *t)
     return (double)tensor_elems(t) * type_bytes(t->type);
 }
 
-bool model_in_hbm(const Tensor *t)
+bool model_in_hbm(const Device *d, const Tensor *t)
 {
     return tensor_is_constant(t) || t->role == ROLE_INPUT ||
-           model_too_large(whole_bytes(t));
+           model_too_large(d, whole_bytes(t));
 }
 
-bool model_leaves(const Tensor *t)
+bool model_leaves(const Device *d, const Tensor *t)
 {
-    return t->role == ROLE_OUTPUT || model_too_large(whole_bytes(t));
+    return t->role == ROLE_OUTPUT || model_too_large(d, whole_bytes(t));
 }
 
 /* Bytes that pass the L2: of weights and of what is too large to stay there
  * all, of the rest half. */
-static double hbm_share(const Tensor *t, double bytes)
+static double hbm_share(const Device *d, const Tensor *t, double bytes)
 {
-    return tensor_is_constant(t) || model_too_large(bytes) ? bytes
-                                                          : bytes * 0.5;
+    return tensor_is_constant(t) || model_too_large(d, bytes) ? bytes
+                                                             : bytes / 2;
 }
 
 typedef struct Touched {
     Graph *g;
+    const Device *d;
     const Expr *const *value; /* of the group's steps */
     int n_value;
     const Tensor **seen;
@@ -203,14 +205,14 @@ static bool first_time(Touched *t, const Tensor *x)
     return true;
 }
 
-static double read_bytes(const Expr *e)
+static double read_bytes(const Device *d, const Expr *e)
 {
     double bytes = (double)tensor_elems(e->tensor) * type_bytes(e->type);
 
     for (int i = 0; i < e->tensor->rank; i++)
         if (idx_has_data(e->at[i])) /* a gather touches a part */
             bytes = bytes / e->tensor->dim[i];
-    return hbm_share(e->tensor, bytes);
+    return hbm_share(d, e->tensor, bytes);
 }
 
 static void add_read(const Expr *e, void *ctx)
@@ -222,13 +224,14 @@ static void add_read(const Expr *e, void *ctx)
     double share = t->chooses ? needed_share(needed_read(t->g, t->value,
                                                          t->n_value, e))
                               : 1;
-    t->bytes += read_bytes(e) * share;
+    t->bytes += read_bytes(t->d, e) * share;
 }
 
-double model_group_bytes(Graph *g, const Group *gr, double *in, double *out)
+double model_group_bytes(Graph *g, const Group *gr, const Device *d, double *in,
+                         double *out)
 {
     const Expr *value[gr->n_step + 1];
-    Touched t = {g, value, gr->n_step, .n = 0};
+    Touched t = {g, d, value, gr->n_step, .n = 0};
     double written = 0;
 
     for (int i = 0; i < gr->n_step; i++)
@@ -242,7 +245,7 @@ double model_group_bytes(Graph *g, const Group *gr, double *in, double *out)
         double n = (double)group_rows(gr);
         if (s->over_cols && s->op == R_NONE)
             n *= (double)group_cols(gr);
-        written += hbm_share(s->tensor, n * type_bytes(s->tensor->type)) *
+        written += hbm_share(d, s->tensor, n * type_bytes(s->tensor->type)) *
                    needed_share(s->needed);
     }
     if (in)

@@ -7,7 +7,8 @@
 
 #include "search/family.h"
 
-typedef enum { PIPE_FMA, PIPE_MMA, PIPE_WGMMA, PIPE_TF32, PIPE_I8 } Pipe;
+typedef enum { PIPE_FMA, PIPE_MMA, PIPE_WGMMA, PIPE_TF32,
+               PIPE_MMA_TF32, PIPE_MMA_I8 } Pipe;
 
 typedef struct Work {
     Pipe pipe;
@@ -42,15 +43,16 @@ typedef struct Work {
 void model_cost(const Device *d, const Work *w, Cost *c);
 
 /* More than stays in the L2 until it is read. */
-bool model_too_large(double bytes);
+bool model_too_large(const Device *d, double bytes);
 /* Whether a run finds t in HBM: weights, inputs, and what is too large to have
  * stayed in the L2 since it was made. */
-bool model_in_hbm(const Tensor *t);
+bool model_in_hbm(const Device *d, const Tensor *t);
 /* Whether nobody will find in the L2 what is written to t: an output, or too
  * large to stay there. */
-bool model_leaves(const Tensor *t);
+bool model_leaves(const Device *d, const Tensor *t);
 /* Bytes of a tensor's elements that the group touches (each counted once, and
  * without those that an affine `c ? a : b` masks). */
-double model_group_bytes(Graph *g, const Group *gr, double *in, double *out);
+double model_group_bytes(Graph *g, const Group *gr, const Device *d, double *in,
+                         double *out);
 
 #endif

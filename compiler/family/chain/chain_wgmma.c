@@ -148,7 +148,7 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
         return why;
     f->packs = contract_packs(&f->b);
     f->share = f->rows.live.n ? needed_share(f->rows.live) : 1;
-    f->hbm = model_group_bytes(g, gr, NULL, NULL);
+    f->hbm = model_group_bytes(g, gr, o->device, NULL, NULL);
     return NULL;
 }
 

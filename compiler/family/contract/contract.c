@@ -413,7 +413,8 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         x->ops += s->tensor ? 2 : 0;
     }
     double in;
-    x->hbm_bytes = model_group_bytes(x->g, gr, &in, &x->out_bytes);
+    x->hbm_bytes = model_group_bytes(x->g, gr, x->o->device, &in,
+                                     &x->out_bytes);
     contract_needed(x);
     return true;
 }

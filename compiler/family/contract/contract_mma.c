@@ -181,9 +181,7 @@ static double efficiency(const Contract *x)
 
     if (t->bk < 4 * x->k_step)
         e *= 0.93;
-    e *= 0.7; /* as measured, mma.sync's rate itself included */
-    if (x->k_step != 16) /* of wgmma's rate, which device files give */
-        e *= 0.6;
+    e *= x->o->device->mma_reached;
     return x->terms == 3 ? e * 0.85 / 3 : e;
 }
 
@@ -251,8 +249,8 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
     double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
                     t->split;
-    w.pipe = x.k_step == 8    ? PIPE_TF32
-             : x.k_step == 32 ? PIPE_I8
+    w.pipe = x.k_step == 8    ? PIPE_MMA_TF32
+             : x.k_step == 32 ? PIPE_MMA_I8
                               : PIPE_MMA;
     w.warps_full = t->wm * t->wn >= 4096 ? 4 : t->wm * t->wn >= 2048 ? 6 : 8;
     w.efficiency = efficiency(&x);

@@ -239,7 +239,7 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
         .fill_us = share * ((t.flops + t.overhead) / (d->fma_tflops * 5e5) +
                             t.bytes / (d->l2_gbs * 1e3)),
         .special = t.special,
-        .hbm_bytes = model_group_bytes(g, gr, NULL, NULL),
+        .hbm_bytes = model_group_bytes(g, gr, o->device, NULL, NULL),
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
         .blocks = ceil(points / threads),
@@ -458,7 +458,8 @@ static void put_code(Map *m, int64_t points, int threads, const Var *along)
 static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
                       Kernel *k)
 {
-    Map m = {.graph = g, .group = gr, .kernel = k};
+    Map m = {
+        .graph = g, .group = gr, .kernel = k, .device = o->device};
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
     int64_t points = group_rows(gr) / vec / v->knob[KNOB_TILE];
     Cost c;
@@ -498,7 +499,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
     Traffic t;
     map_traffic(g, gr, v, &t);
     k->flops = t.flops;
-    k->bytes = model_group_bytes(g, gr, NULL, NULL);
+    k->bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }

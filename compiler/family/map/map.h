@@ -84,6 +84,7 @@ typedef struct Map {
     Graph *graph;
     Group *group;
     Kernel *kernel;
+    const Device *device;
     Schedule plan;
     const Var **rows;
     int vec;

@@ -333,7 +333,7 @@ static void put_ahead(Walk *w, Buf *out, const Expr *e, const char *top)
     bool turns = w->r->bands > 1;
     Buf in = {0}, start = {0}, inside = {0};
 
-    if (!model_in_hbm(e->tensor) || rows > w->r->slots ||
+    if (!model_in_hbm(w->m->device, e->tensor) || rows > w->r->slots ||
         (turns && rows > w->r->bands * step))
         return;
     CScope scope = cprint_open(p);

@@ -456,7 +456,8 @@ static void put_store_rows(Walk *w, Buf *out, const int *step, int n)
                    cprint_tensor(p, s->tensor));
         cprint_at(out, p, s->tensor, s->store, (Guard){0});
         buf_puts(out, "];\n");
-        b->past[step[i]] = w->r->bands && model_leaves(s->tensor);
+        b->past[step[i]] = w->r->bands &&
+                           model_leaves(w->m->device, s->tensor);
         b->store_at[step[i]] = arena_printf(g->arena, "%s + %s * %lld", row,
                                             w->k, (long long)idx_coef(at, q));
     }

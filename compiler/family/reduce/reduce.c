@@ -358,7 +358,7 @@ static double read_again(const RowReduce *r, const Device *d, double in)
                                         r->threads);
 
     if (r->keep || r->plan.passes < 2 ||
-        !model_too_large(in * under_way / blocks))
+        !model_too_large(d, in * under_way / blocks))
         return 0;
     return in * (r->plan.passes - 1);
 }
@@ -385,7 +385,7 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
     reduce_traffic(&r, &t);
     double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
     double blocks = block_count(&r), in;
-    double bytes = model_group_bytes(g, gr, &in, NULL);
+    double bytes = model_group_bytes(g, gr, o->device, &in, NULL);
     if (blocks > INT32_MAX) {
         *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
         return;

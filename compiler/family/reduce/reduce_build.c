@@ -751,7 +751,7 @@ static void set_figures(RowReduce *r, const Options *o, const Variant *v)
     family_reduce.cost(r->graph, r->group, o, v, &c);
     reduce_traffic(r, &t);
     k->flops = t.flops;
-    k->bytes = model_group_bytes(r->graph, r->group, NULL, NULL);
+    k->bytes = model_group_bytes(r->graph, r->group, o->device, NULL, NULL);
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }
