@@ -30,7 +30,7 @@ typedef struct Device {
                                 is read */
     int smem_block_kb, smem_sm_kb, regs_sm, threads_sm, blocks_sm;
     double fma_tflops, mma_tflops, wgmma_tflops;
-    double tf32_tflops, i8_tops; /* by wgmma where there is one, else mma.sync */
+    double tf32_tflops, i8_tops; /* by wgmma, else by mma.sync */
     double mma_tf32_tflops, mma_i8_tops; /* by mma.sync */
     double mma_reached;      /* part of mma.sync's rates that the best loop
                                 reaches */
