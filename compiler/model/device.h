@@ -13,7 +13,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum { FROM_GUESS, FROM_FIT, FROM_MAKER, FROM_MEASUREMENT } FigureSource;
+typedef enum {
+    FROM_GUESS,
+    FROM_FIT,
+    FROM_MAKER,
+    FROM_MEASUREMENT
+} FigureSource;
 
 enum { MOST_FIGURES = 80 };
 
