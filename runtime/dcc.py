@@ -39,8 +39,12 @@ class _Tensor(c.Structure):
                 ("lo", _L), ("hi", _L), ("init", c.c_double)]
 
 
+_INTERFACE = 2  # DCC_INTERFACE of dcc_rt.h
+
+
 class _Desc(c.Structure):
-    _fields_ = [("name", c.c_char_p)] + [
+    _fields_ = [("struct_size", c.c_uint32), ("version", c.c_uint32),
+                ("name", c.c_char_p)] + [
         f for s in ("param", "input", "output", "state", "trace")
         for f in ((s + "s", c.POINTER(_Tensor)), ("n_" + s + "s", c.c_int))]
 
@@ -243,6 +247,9 @@ class Library:
         for desc in table:
             if not desc:
                 break
+            if desc.contents.version != _INTERFACE:
+                raise Error(f"{path} is of interface {desc.contents.version}"
+                            f", this dcc.py of {_INTERFACE}: build it anew")
             self._models[desc.contents.name.decode()] = desc
         self.models = list(self._models)
 

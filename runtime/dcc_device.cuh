@@ -15,6 +15,8 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "dcc_rt.h"
+
 #define DCC_DEVICE static __device__ __forceinline__
 
 // ---- vectors: one load or store instruction moves one -----------------------
@@ -790,5 +792,6 @@ DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
 #include "dcc_contract.cuh"
 
 #include "dcc_chain.cuh"
+#include "dcc_check.cuh"
 
 #endif

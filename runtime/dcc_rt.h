@@ -21,18 +21,42 @@
 extern "C" {
 #endif
 
+/* The interface between emitted code and these sources, and the dcc they are
+ * of. An emitted file says which it was written for: others do not compile
+ * with it, and those that were linked anyway are refused when they run. */
+#define DCC_INTERFACE 2
+#define DCC_RUNTIME_VERSION "0.1.0"
+
+#define DCC_TEXT_OF_(x) #x
+#define DCC_TEXT_OF(x) DCC_TEXT_OF_(x)
+#ifdef __cplusplus
+#define DCC_STATIC_ASSERT_ static_assert
+#else
+#define DCC_STATIC_ASSERT_ _Static_assert
+#endif
+#define DCC_EMITTED_FOR(interface_, version)                             \
+    DCC_STATIC_ASSERT_(                                                  \
+        (interface_) == DCC_INTERFACE,                                   \
+        "this file was emitted by dcc " version ", interface "           \
+        #interface_ "; dcc_rt.h is of dcc " DCC_RUNTIME_VERSION          \
+        ", interface " DCC_TEXT_OF(DCC_INTERFACE)                        \
+        ": emit it anew, or use that dcc's runtime")
+
 /* Every buffer starts, and every offset into one is a multiple of, this. */
 enum { DCC_ALIGN = 256 };
 
 /* Which buffer of the frame a tensor lives in. */
 typedef enum {
-    DCC_IN_PARAM,  /* frame.params: raw weights, as declared, row-major */
+    DCC_IN_PARAM,  /* frame.params: raw weights that runs read, as declared,
+                      row-major */
     DCC_IN_CONST,  /* frame.consts: what load steps made of them */
     DCC_IN_ARENA,  /* frame.arena: intermediates of one run */
     DCC_IN_STATE,  /* frame.state: lives from run to run; the counters of
                       split reductions too, zero between launches */
     DCC_IN_INPUT,  /* frame.inputs[offset] */
-    DCC_IN_OUTPUT  /* frame.outputs[offset] */
+    DCC_IN_OUTPUT, /* frame.outputs[offset] */
+    DCC_IN_STAGED  /* frame.staged[ordinal in params]: raw weights that load
+                      steps alone read */
 } dcc_place;
 
 typedef struct {
@@ -54,7 +78,7 @@ typedef struct {
     double init;    /* state: the initial value of every element */
 } dcc_tensor;
 
-/* What a step is given. Pointers are device memory. */
+/* What a step is given. Pointers are memory that the GPU can read. */
 typedef struct {
     unsigned char *params;
     unsigned char *consts;
@@ -62,9 +86,21 @@ typedef struct {
     unsigned char *state;
     void *const *inputs;  /* n_inputs device pointers (load steps: NULL) */
     void *const *outputs; /* n_outputs device pointers (load steps: NULL) */
+    unsigned char *const *staged; /* of each parameter; NULL where a step does
+                                     not read it (runs: NULL) */
 } dcc_frame;
 
+/* What checking a promise found; the GPU writes it. */
 typedef struct {
+    unsigned long long turn; /* which check; what is older was reported */
+    long long at;            /* the first element that breaks the promise */
+    long long value;
+    int input;
+    int unused;
+} dcc_found;
+
+typedef struct dcc_model_desc {
+    uint32_t struct_size, version; /* DCC_MODEL_DESC */
     const char *name;
     const dcc_tensor *params;
     int n_params;
@@ -80,8 +116,6 @@ typedef struct {
     size_t consts_bytes;
     size_t arena_bytes; /* load steps may use it as scratch too */
     size_t state_bytes;
-    int keep_params; /* 1: `step` reads frame.params. 0: they are freed
-                        after the load steps, and `step` sees NULL */
     int n_load_steps;
     int n_steps;
     /* Launches load step `step` (params -> consts), once, in order. */
@@ -93,37 +127,140 @@ typedef struct {
     /* Names for messages, one a step; NULL: steps are called by number. */
     const char *const *load_step_names;
     const char *const *step_names;
+    /* For each load step in turn the parameters in frame.staged that it reads;
+     * -1 ends a step's. NULL where there are none. */
+    const int *load_reads;
+    /* For each step in turn the arguments that it uses: inputs, then outputs
+     * from n_inputs on; -1 ends a step's. */
+    const int *step_args;
+    /* Enqueues a check of every input that is promised to lie in a range, and
+     * writes into *found (device memory) what it finds. NULL: none. */
+    cudaError_t (*check)(const dcc_frame *frame, dcc_found *found,
+                         unsigned long long turn, cudaStream_t stream);
 } dcc_model_desc;
+
+/* The first two fields of a description. */
+#define DCC_MODEL_DESC (uint32_t)sizeof(dcc_model_desc), DCC_INTERFACE
 
 typedef struct dcc_model dcc_model;
 
-/* Reads the weights (NULL is allowed where n_params is 0), checks every
- * parameter's presence, shape, type and values, uploads them, runs the load
- * steps, and prepares the CUDA graph. On error *out is NULL and nothing is
- * left allocated. */
+/* ---- what a program calls
+ *
+ * Threads. A handle is one thread's at a time, whatever is called on it;
+ * handles are independent of each other, also those that share weights, which
+ * any threads may create, run, update and destroy. The text of dcc_error is the
+ * calling thread's. A handle belongs to the GPU that it was created on, and
+ * that GPU must be the calling thread's current one.
+ *
+ * Streams. A run is enqueued on the stream that it is given and follows what is
+ * there; it waits for nothing and nobody (but, if it finds the weights being
+ * replaced, for that). One run in flight a handle: a run may follow another of
+ * the same handle on the same stream, on another stream only in an order that
+ * the caller makes. */
+
+/* How a handle is created: dcc_options_default(), then what is to differ. */
+typedef struct {
+    uint32_t struct_size, version;
+    int device;            /* GPU by number; -1: the current one */
+    const char *weights;   /* .safetensors, or the .json index of several */
+    const void *const *params; /* or, in host memory, each parameter: row-major
+                                  and of the declared type; it is copied */
+    dcc_model *shared;     /* or another handle, whose weights are used */
+    void *workspace;       /* device memory of the caller's for all but the
+                              weights, sizes.workspace bytes, aligned to
+                              DCC_ALIGN; NULL: allocated */
+    size_t workspace_bytes;
+    /* Where device memory comes from; NULL: from the driver. Memory must be
+     * aligned to DCC_ALIGN and usable from any stream at once. release is
+     * called when the GPU no longer uses it. */
+    void *(*alloc)(void *ctx, size_t bytes);
+    void (*release)(void *ctx, void *memory);
+    void *ctx;
+    int graphs; /* at most so many CUDA graphs are kept, by their pointers;
+                   0: 8 */
+    int check;  /* 1: every run checks the inputs that are promised to lie in a
+                   range (`in 0..V`); dcc_model_status has what it finds */
+} dcc_options;
+
+static inline dcc_options dcc_options_default(void)
+{
+    dcc_options o = {(uint32_t)sizeof(dcc_options), DCC_INTERFACE, -1, NULL,
+                     NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0};
+
+    return o;
+}
+
+/* Memory in bytes, known before anything is created. */
+typedef struct {
+    uint32_t struct_size, version; /* DCC_SIZES */
+    size_t weights;   /* of the GPU, once for handles that share them */
+    size_t workspace; /* of the GPU, each handle's: arena, state and the
+                         state's initial value */
+    size_t arena, state;
+    size_t load_peak; /* of the GPU, while the first handle is created, with
+                         what stays: at most 64 MB more */
+    size_t pinned;    /* of the host, page-locked, while weights are loaded */
+} dcc_sizes;
+
+#define DCC_SIZES {(uint32_t)sizeof(dcc_sizes), DCC_INTERFACE, 0, 0, 0, 0, 0, 0}
+
+dcc_status dcc_model_sizes(const dcc_model_desc *desc, dcc_sizes *sizes);
+
+/* Reads the weights (none are needed where n_params is 0), checks every
+ * parameter's presence, shape, type and values, and packs them on the GPU: they
+ * are streamed through page-locked memory, so that no second copy is ever
+ * there. On error *out is NULL and nothing is left allocated. */
+dcc_status dcc_model_create_options(dcc_model **out,
+                                    const dcc_model_desc *desc,
+                                    const dcc_options *options);
+
+/* The same with a weights file, all else by default. */
 dcc_status dcc_model_create(dcc_model **out, const dcc_model_desc *desc,
                             const char *weights_path);
 
-/* The same with parameters in host memory: params[i] is row-major and of the
- * declared type. They are copied. */
+/* The same with parameters in host memory. */
 dcc_status dcc_model_create_with(dcc_model **out, const dcc_model_desc *desc,
                                  const void *const *params);
 
-/* Another handle with `first`'s weights and its own state, memory and graph;
- * the weights go with the last of them, whichever that is. Handles are
- * independent of each other; one is of one thread at a time. The text of
- * dcc_error is the calling thread's. */
+/* Another handle with `first`'s weights and its own state, memory and graphs;
+ * the weights go with the last of them, whichever that is. `first` is used as
+ * by any other call on it. */
 dcc_status dcc_model_create_shared(dcc_model **out, dcc_model *first);
 
-/* What create converted ("fc1.weight: f32 converted to f16"), a line each;
- * "" for nothing. Valid as long as the model. */
+/* Replaces the weights, in place, by those that options.weights or .params
+ * name, for this handle and all that share them. Names, shapes and types are
+ * checked before anything is touched. It waits for the runs of these handles,
+ * and runs that begin meanwhile wait for it; of runs in graphs that the caller
+ * captured the caller takes care. After an error in the middle (a value that
+ * cannot be read) the handles refuse to run until an update succeeds. */
+dcc_status dcc_model_update(dcc_model *model, const dcc_options *options);
+
+/* What create or update converted ("fc1.weight: f32 converted to f16"), a line
+ * each; "" for nothing. Valid until the next of them. */
 const char *dcc_model_notes(const dcc_model *model);
 
+/* The tables of a handle: names, types and shapes. NULL for NULL. */
+const dcc_model_desc *dcc_model_describe(const dcc_model *model);
+
+/* Bytes of a tensor that is row-major as declared. */
+size_t dcc_tensor_bytes(const dcc_tensor *tensor);
+
 /* Enqueues one run on `stream`. Pointers are device memory, row-major as
- * declared, aligned to 16 bytes at least. One run in flight a model. If the
- * stream is being captured, the launches join that capture. */
+ * declared, aligned to 16 bytes at least. The first run records the launches as
+ * a CUDA graph; other pointers are put into a copy of it, or, once `graphs`
+ * of them are kept, into the one that was unused longest. If the stream is
+ * being captured, the launches join that capture. */
 dcc_status dcc_model_run(dcc_model *model, const void *const *inputs,
                          void *const *outputs, cudaStream_t stream);
+
+/* Prepares the graph of a run with these pointers and runs nothing. */
+dcc_status dcc_model_warm(dcc_model *model, const void *const *inputs,
+                          void *const *outputs);
+
+/* What is known of the runs so far, without waiting: DCC_ERR_ARG for an input
+ * that broke its promise (options.check; said once), DCC_ERR_CUDA if the GPU
+ * reported a fault. The next run returns the same. */
+dcc_status dcc_model_status(dcc_model *model);
 
 /* Runs without a graph, one step after another, and waits for each; `after`
  * (may be NULL) is called after the load steps (step -1) and every step. It
@@ -138,7 +275,8 @@ dcc_status dcc_model_run_steps(dcc_model *model, const void *const *inputs,
 /* Sets the states to their initial values, in stream order. */
 dcc_status dcc_model_reset(dcc_model *model, cudaStream_t stream);
 
-/* Waits for the device and frees everything. NULL is allowed. */
+/* Waits for the handle's own runs and frees what is its own. NULL is
+ * allowed. */
 void dcc_model_destroy(dcc_model *model);
 
 /* The generated program's command line (run it with --help). Returns the exit

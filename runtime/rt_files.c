@@ -488,6 +488,7 @@ static const unsigned char *rt_address(const dcc_tensor *t,
     case DCC_IN_INPUT:
         return (const unsigned char *)frame->inputs[t->offset];
     case DCC_IN_OUTPUT:
+    case DCC_IN_STAGED:
         break;
     }
     return (const unsigned char *)frame->outputs[t->offset];

@@ -61,7 +61,7 @@ static cudaError_t rt_tune_copy(const RtTune *t, unsigned char **copy,
 static cudaError_t rt_tune_copies(RtTune *t, const dcc_frame *f)
 {
     const dcc_model_desc *d = t->program->desc;
-    const size_t weights = d->consts_bytes + (f->params ? d->params_bytes : 0);
+    const size_t weights = d->consts_bytes + d->params_bytes;
     size_t available = 0, total = 0;
     cudaError_t error = cudaMemGetInfo(&available, &total);
 

@@ -1,4 +1,4 @@
-/* safetensors.c - the reader of safetensors.h: header parser, lookup. The
+/* safetensors.c - the reader of safetensors.h: header, lookup. The
  * format: 8 bytes little-endian header size, a JSON header of exactly two
  * levels, then the data, which the tensors must cover without gap or overlap.
  */
@@ -12,30 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "safetensors.h"
+#include "safetensors_json.h"
 
 /* The reference implementation's limit too. */
 #define DCC_ST_MAX_HEADER 100000000u
-
-struct dcc_st_file {
-    char *path;
-    const unsigned char *bytes;
-    size_t size;
-    int mapped;
-    char *names;            /* decoded names, one after another */
-    dcc_st_tensor *tensors; /* sorted by name once parsed */
-    int count;
-    int capacity;
-};
-
-/* A position in the header. After an error `failed` stays set and every
- * further step is refused, so callers check once. */
-typedef struct {
-    dcc_st_file *file;
-    const unsigned char *at, *end, *start;
-    char *name; /* next free byte of file->names */
-    int failed;
-} StCursor;
 
 typedef struct {
     const char *name;
@@ -91,224 +71,7 @@ char *dcc_st_shape_text(char *text, size_t size, int rank, const int64_t *dim)
     return text;
 }
 
-/* ---- the header's JSON ---- */
-
-__attribute__((format(printf, 2, 3)))
-static int st_bad(StCursor *c, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    if (c->failed)
-        return 0;
-    c->failed = 1;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    dcc_fail(DCC_ERR_FORMAT, "%s: header byte %zu: %s", c->file->path,
-             (size_t)(c->at - c->start), text);
-    return 0;
-}
-
-static void st_blank(StCursor *c)
-{
-    while (c->at < c->end && (*c->at == ' ' || *c->at == '\t' ||
-                              *c->at == '\n' || *c->at == '\r'))
-        c->at++;
-}
-
-/* Skips blanks and takes the byte if it is next. */
-static int st_take(StCursor *c, char byte)
-{
-    if (c->failed)
-        return 0;
-    st_blank(c);
-    if (c->at == c->end || *c->at != (unsigned char)byte)
-        return 0;
-    c->at++;
-    return 1;
-}
-
-static int st_need(StCursor *c, char byte)
-{
-    if (st_take(c, byte))
-        return 1;
-    if (!c->failed && c->at == c->end)
-        return st_bad(c, "expected '%c', the header ends", byte);
-    return st_bad(c, "expected '%c'", byte);
-}
-
-/* Bytes of the UTF-8 sequence at p, 0 if it is malformed (overlong forms and
- * surrogates included). */
-static int st_utf8_length(const unsigned char *p, const unsigned char *end)
-{
-    unsigned char b = *p, low = 0x80, high = 0xbf;
-    int n;
-
-    if (b < 0x80)
-        return 1;
-    if (b >= 0xc2 && b <= 0xdf)
-        n = 2;
-    else if (b >= 0xe0 && b <= 0xef)
-        n = 3;
-    else if (b >= 0xf0 && b <= 0xf4)
-        n = 4;
-    else
-        return 0;
-    if (b == 0xe0)
-        low = 0xa0;
-    if (b == 0xed)
-        high = 0x9f;
-    if (b == 0xf0)
-        low = 0x90;
-    if (b == 0xf4)
-        high = 0x8f;
-    if (end - p < n || p[1] < low || p[1] > high)
-        return 0;
-    for (int i = 2; i < n; i++)
-        if (p[i] < 0x80 || p[i] > 0xbf)
-            return 0;
-    return n;
-}
-
-static int st_hex4(StCursor *c, unsigned *out)
-{
-    *out = 0;
-    for (int i = 0; i < 4; i++) {
-        unsigned char h = c->at < c->end ? *c->at : 0;
-        unsigned digit;
-
-        if (h >= '0' && h <= '9')
-            digit = h - '0';
-        else if ((h | 32) >= 'a' && (h | 32) <= 'f')
-            digit = (h | 32) - 'a' + 10;
-        else
-            return st_bad(c, "\\u needs four hexadecimal digits");
-        *out = *out << 4 | digit;
-        c->at++;
-    }
-    return 1;
-}
-
-/* \uXXXX, with a second one for a surrogate pair, appended as UTF-8. A code
- * takes at least as many header bytes as it gives. */
-static int st_unicode(StCursor *c)
-{
-    unsigned code, low;
-    char *o = c->name;
-
-    if (!st_hex4(c, &code))
-        return 0;
-    if (code == 0)
-        return st_bad(c, "a name may not hold the character 0");
-    if (code >= 0xdc00 && code <= 0xdfff)
-        return st_bad(c, "unpaired surrogate \\u%04x", code);
-    if (code >= 0xd800 && code <= 0xdbff) {
-        if (c->end - c->at < 2 || c->at[0] != '\\' || c->at[1] != 'u')
-            return st_bad(c, "unpaired surrogate \\u%04x", code);
-        c->at += 2;
-        if (!st_hex4(c, &low))
-            return 0;
-        if (low < 0xdc00 || low > 0xdfff)
-            return st_bad(c, "unpaired surrogate \\u%04x", code);
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    }
-    if (code < 0x80) {
-        *o++ = (char)code;
-    } else if (code < 0x800) {
-        *o++ = (char)(0xc0 | code >> 6);
-        *o++ = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        *o++ = (char)(0xe0 | code >> 12);
-        *o++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *o++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *o++ = (char)(0xf0 | code >> 18);
-        *o++ = (char)(0x80 | (code >> 12 & 0x3f));
-        *o++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *o++ = (char)(0x80 | (code & 0x3f));
-    }
-    c->name = o;
-    return 1;
-}
-
-static int st_escape(StCursor *c)
-{
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-    const char *which;
-
-    if (c->at == c->end)
-        return st_bad(c, "the string does not end");
-    if (*c->at == 'u') {
-        c->at++;
-        return st_unicode(c);
-    }
-    which = *c->at ? strchr(from, *c->at) : NULL;
-    if (!which)
-        return st_bad(c, "unknown escape");
-    *c->name++ = to[which - from];
-    c->at++;
-    return 1;
-}
-
-/* Decodes a string into file->names; NULL after an error. */
-static const char *st_string(StCursor *c)
-{
-    const char *text = c->name;
-
-    if (!st_need(c, '"'))
-        return NULL;
-    while (c->at < c->end && *c->at != '"') {
-        if (*c->at < 0x20) {
-            st_bad(c, "unescaped control character in a string");
-            return NULL;
-        }
-        if (*c->at == '\\') {
-            c->at++;
-            if (!st_escape(c))
-                return NULL;
-            continue;
-        }
-        int n = st_utf8_length(c->at, c->end);
-        if (n == 0) {
-            st_bad(c, "malformed UTF-8");
-            return NULL;
-        }
-        memcpy(c->name, c->at, (size_t)n);
-        c->name += n;
-        c->at += n;
-    }
-    if (c->at == c->end) {
-        st_bad(c, "the string does not end");
-        return NULL;
-    }
-    c->at++;
-    *c->name++ = 0;
-    return text;
-}
-
-/* A size or offset: digits only, no sign, fraction, exponent, leading zero. */
-static int st_number(StCursor *c, int64_t *out)
-{
-    int64_t v = 0;
-
-    st_blank(c);
-    if (c->at == c->end || *c->at < '0' || *c->at > '9')
-        return st_bad(c, "expected a number of digits only");
-    if (*c->at == '0' && c->end - c->at > 1 && c->at[1] >= '0' &&
-        c->at[1] <= '9')
-        return st_bad(c, "a number may not begin with 0");
-    while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
-        if (__builtin_mul_overflow(v, (int64_t)10, &v) ||
-            __builtin_add_overflow(v, (int64_t)(*c->at - '0'), &v))
-            return st_bad(c, "the number is too large");
-        c->at++;
-    }
-    if (c->at < c->end && (*c->at == '.' || (*c->at | 32) == 'e'))
-        return st_bad(c, "expected a whole number");
-    *out = v;
-    return 1;
-}
+/* ---- the header ---- */
 
 /* "[1, 2]" of at most `max` numbers; the count, -1 after an error. */
 static int st_numbers(StCursor *c, int64_t *out, int max, const char *what)
@@ -523,6 +286,11 @@ static void st_sort(dcc_st_file *f, int (*compare)(const void *, const void *))
         qsort(f->tensors, (size_t)f->count, sizeof *f->tensors, compare);
 }
 
+void st_sort_names(dcc_st_file *f)
+{
+    st_sort(f, st_by_name);
+}
+
 /* Tensors must tile the data: no overlap, no gap, nothing left over. Leaves
  * them in the order of their places. */
 static dcc_status st_check_cover(dcc_st_file *f, size_t data_bytes)
@@ -610,7 +378,7 @@ static dcc_status st_load(dcc_st_file *f)
     return status;
 }
 
-static dcc_st_file *st_new(const char *path)
+dcc_st_file *st_new(const char *path)
 {
     dcc_st_file *f = (dcc_st_file *)calloc(1, sizeof *f);
 
@@ -641,7 +409,7 @@ dcc_status dcc_st_parse(dcc_st_file **out, const char *label,
 }
 
 /* Maps the file's bytes; f->bytes stays NULL for an empty one. */
-static dcc_status st_map(dcc_st_file *f)
+dcc_status st_map(dcc_st_file *f)
 {
     struct stat info;
     void *bytes = MAP_FAILED;
@@ -672,6 +440,13 @@ static dcc_status st_map(dcc_st_file *f)
     return DCC_OK;
 }
 
+static int st_is_index(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 5 && strcmp(path + n - 5, ".json") == 0;
+}
+
 dcc_status dcc_st_open(dcc_st_file **out, const char *path)
 {
     dcc_st_file *f = st_new(path);
@@ -682,7 +457,7 @@ dcc_status dcc_st_open(dcc_st_file **out, const char *path)
         return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", path);
     status = st_map(f);
     if (status == DCC_OK)
-        status = st_load(f);
+        status = st_is_index(path) ? st_load_index(f) : st_load(f);
     if (status == DCC_OK)
         *out = f;
     else
@@ -696,6 +471,9 @@ void dcc_st_close(dcc_st_file *f)
         return;
     if (f->mapped)
         munmap((void *)f->bytes, f->size);
+    for (int i = 0; i < f->n_shards; i++)
+        dcc_st_close(f->shards[i]);
+    free(f->shards);
     free(f->tensors);
     free(f->names);
     free(f->path);

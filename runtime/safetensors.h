@@ -52,7 +52,9 @@ typedef struct {
 typedef struct dcc_st_file dcc_st_file;
 
 /* Maps a file and checks all of its header. *out is NULL on error. The file
- * must not be truncated by others while it is open. */
+ * must not be truncated by others while it is open. A path that ends with
+ * .json is the index of several files beside it, which stand for one: its
+ * "weight_map" says which has a tensor. */
 dcc_status dcc_st_open(dcc_st_file **out, const char *path);
 
 /* The same over bytes in memory, which must outlive the file object; `label`
@@ -98,6 +100,15 @@ typedef struct {
  * is DCC_ERR_FORMAT. `change` may be NULL. */
 dcc_status dcc_st_read(const dcc_st_file *file, const dcc_st_want *want,
                        void *dst, dcc_st_change *change);
+
+/* The same for the elements [first, first + count) alone, into dst; count -1:
+ * all. */
+dcc_status dcc_st_read_part(const dcc_st_file *file, const dcc_st_want *want,
+                            int64_t first, int64_t count, void *dst,
+                            dcc_st_change *change);
+
+/* Whether it is there, of a type and shape that can be read; no value is. */
+dcc_status dcc_st_check(const dcc_st_file *file, const dcc_st_want *want);
 
 /* "[2, 3]" into text; returns text. */
 char *dcc_st_shape_text(char *text, size_t size, int rank, const int64_t *dim);

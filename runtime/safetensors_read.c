@@ -165,29 +165,32 @@ static int st_encode(dcc_type type, const float *from, int n,
     return lost;
 }
 
+/* Elements [first, first + n). */
 static dcc_status st_read_floats(const dcc_st_file *f,
                                  const dcc_st_want *want,
-                                 const dcc_st_tensor *t, unsigned char *dst,
+                                 const dcc_st_tensor *t, int64_t first,
+                                 int64_t count, unsigned char *dst,
                                  int64_t *lost)
 {
     const size_t from_size = t->count ? t->bytes / (size_t)t->count : 0;
     const size_t to_size = dcc_type_size(want->type);
     const int same = dcc_st_dtype_of(want->type) == t->dtype;
+    const unsigned char *data = t->data + (size_t)first * from_size;
     float chunk[ST_CHUNK];
 
     *lost = 0;
-    if (same && t->bytes)
-        memcpy(dst, t->data, t->bytes);
+    if (same && count)
+        memcpy(dst, data, (size_t)count * from_size);
     if (same && !want->refuse_nan)
         return DCC_OK;
-    for (int64_t i = 0; i < t->count; i += ST_CHUNK) {
-        int n = t->count - i < ST_CHUNK ? (int)(t->count - i) : ST_CHUNK;
+    for (int64_t i = 0; i < count; i += ST_CHUNK) {
+        int n = count - i < ST_CHUNK ? (int)(count - i) : ST_CHUNK;
 
-        *lost += st_decode(t->dtype, t->data + (size_t)i * from_size, n,
+        *lost += st_decode(t->dtype, data + (size_t)i * from_size, n,
                            want->type != DCC_F32, chunk);
         for (int k = 0; want->refuse_nan && k < n; k++)
             if (chunk[k] != chunk[k])
-                return st_bad_value(f, want, t, i + k, "a NaN");
+                return st_bad_value(f, want, t, first + i + k, "a NaN");
         if (!same)
             *lost += st_encode(want->type, chunk, n,
                                dst + (size_t)i * to_size);
@@ -222,7 +225,8 @@ static int st_integer(const dcc_st_tensor *t, int64_t i, int64_t *out)
 
 static dcc_status st_read_integers(const dcc_st_file *f,
                                    const dcc_st_want *want,
-                                   const dcc_st_tensor *t, unsigned char *dst)
+                                   const dcc_st_tensor *t, int64_t first,
+                                   int64_t count, unsigned char *dst)
 {
     const int64_t low = want->type == DCC_I8    ? INT8_MIN
                         : want->type == DCC_I32 ? INT32_MIN
@@ -233,12 +237,12 @@ static dcc_status st_read_integers(const dcc_st_file *f,
                                                  : 1;
     const size_t size = dcc_type_size(want->type);
 
-    for (int64_t i = 0; i < t->count; i++) {
+    for (int64_t i = 0; i < count; i++) {
         char what[80];
         int64_t v;
         int32_t v32;
         int8_t v8;
-        int fits = st_integer(t, i, &v);
+        int fits = st_integer(t, first + i, &v);
 
         if (!fits || v < low || v > high) {
             if (fits)
@@ -247,7 +251,7 @@ static dcc_status st_read_integers(const dcc_st_file *f,
             else
                 snprintf(what, sizeof what, "a value that is no %s",
                          dcc_type_name(want->type));
-            return st_bad_value(f, want, t, i, what);
+            return st_bad_value(f, want, t, first + i, what);
         }
         v32 = (int32_t)v;
         v8 = (int8_t)v;
@@ -292,11 +296,9 @@ static dcc_status st_check_kind(const dcc_st_file *f, const dcc_st_want *want,
         have == ST_IS_OTHER ? " (this type cannot be converted)" : "");
 }
 
-dcc_status dcc_st_read(const dcc_st_file *f, const dcc_st_want *want,
-                       void *dst, dcc_st_change *change)
+dcc_status dcc_st_check(const dcc_st_file *f, const dcc_st_want *want)
 {
     const dcc_st_tensor *t = dcc_st_find(f, want->name);
-    int64_t lost = 0;
     dcc_status status;
 
     if (!t)
@@ -304,14 +306,27 @@ dcc_status dcc_st_read(const dcc_st_file *f, const dcc_st_want *want,
                         "%s: no tensor \"%.200s\" for the %s of that name",
                         dcc_st_path(f), want->name, want->role);
     status = st_check_kind(f, want, t);
-    if (status == DCC_OK)
-        status = st_check_shape(f, want, t);
+    return status == DCC_OK ? st_check_shape(f, want, t) : status;
+}
+
+dcc_status dcc_st_read_part(const dcc_st_file *f, const dcc_st_want *want,
+                            int64_t first, int64_t count, void *dst,
+                            dcc_st_change *change)
+{
+    const dcc_st_tensor *t = dcc_st_find(f, want->name);
+    int64_t lost = 0;
+    dcc_status status = dcc_st_check(f, want);
+
     if (status != DCC_OK)
         return status;
+    if (count < 0)
+        count = t->count;
     if (st_kind(t->dtype) == ST_IS_FLOAT)
-        status = st_read_floats(f, want, t, (unsigned char *)dst, &lost);
+        status = st_read_floats(f, want, t, first, count,
+                                (unsigned char *)dst, &lost);
     else
-        status = st_read_integers(f, want, t, (unsigned char *)dst);
+        status = st_read_integers(f, want, t, first, count,
+                                  (unsigned char *)dst);
     if (change) {
         change->from = t->dtype;
         change->lost = lost;
@@ -319,4 +334,10 @@ dcc_status dcc_st_read(const dcc_st_file *f, const dcc_st_want *want,
                             dcc_st_dtype_of(want->type) != t->dtype;
     }
     return status;
+}
+
+dcc_status dcc_st_read(const dcc_st_file *f, const dcc_st_want *want,
+                       void *dst, dcc_st_change *change)
+{
+    return dcc_st_read_part(f, want, 0, -1, dst, change);
 }

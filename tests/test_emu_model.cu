@@ -116,9 +116,12 @@ static const dcc_tensor tiny_trace[] = {
     {"y", DCC_F32, 2, {5, 9}, {9, 1}, DCC_IN_OUTPUT, 0, 1, 0, 0, 0},
 };
 static const char *const tiny_load_names[] = {"tiny_w_pack"};
+static const int tiny_step_args[] = {0, -1, 1, 2, -1};
 static const char *const tiny_names[] = {"tiny_h", "tiny_y"};
 
 static const dcc_model_desc tiny_desc = {
+    .struct_size = sizeof(dcc_model_desc),
+    .version = DCC_INTERFACE,
     .name = "tiny",
     .params = tiny_params,
     .n_params = 3,
@@ -134,13 +137,13 @@ static const dcc_model_desc tiny_desc = {
     .consts_bytes = 256,
     .arena_bytes = 256,
     .state_bytes = 256,
-    .keep_params = 1,
     .n_load_steps = 1,
     .n_steps = 2,
     .load_step = tiny_load_step,
     .step = tiny_step,
     .load_step_names = tiny_load_names,
     .step_names = tiny_names,
+    .step_args = tiny_step_args,
 };
 
 // ---- the C interface, against the same in plain loops -----------------------

@@ -399,7 +399,7 @@ static void test_overlap(Mutation m)
     float *h = device<float>(n, false), *y = device<float>(n, false);
     const float *weights = fetch(w, n), *in = fetch(x, n);
 #ifdef DCC_EMU
-    dcc_emu_constant(w, n * sizeof *w);
+    dcc_emu_constant(w, n * sizeof *w, 1);
 #endif
     check(overlap_launch(w, x, h, NONE, DCC_AFTER));
     check(overlap_launch(w, h, y, m, DCC_DEPENDENT));

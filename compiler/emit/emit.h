@@ -22,7 +22,6 @@ typedef struct CudaProgram {
     size_t params_bytes, consts_bytes, arena_bytes, state_bytes;
     size_t workspace_offset;     /* in the arena */
     size_t counter_offset, counter_bytes; /* zeroed once, in state */
-    bool keep_params;            /* run-time kernels read raw params */
     int n_lowered;               /* tensors with a lower id are the source's */
     bool trace;                  /* list the materialised ones of them */
 } CudaProgram;

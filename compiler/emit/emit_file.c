@@ -141,9 +141,12 @@ static void put_includes(Buf *b, const FileInfo *f, const Buf *header,
     }
     buf_puts(b, "#ifdef __CUDACC__  // no model uses all of the runtime\n"
                 "#pragma nv_diag_suppress 177\n#endif\n");
-    for (const EmbeddedFile *e = embedded_runtime; e->name; e++)
-        if (ends_with(e->name, ".c"))
-            put_runtime(b, &done, e);
+    for (int pass = 0; pass < 3; pass++) /* headers, what is weak, sources */
+        for (const EmbeddedFile *e = embedded_runtime; e->name; e++)
+            if (pass == 1 ? !strcmp(e->name, "dcc_standalone.h")
+                          : ends_with(e->name, pass ? ".c" : ".h") &&
+                            strcmp(e->name, "dcc_standalone.h"))
+                put_runtime(b, &done, e);
     for (const EmbeddedFile *e = embedded_runtime; e->name; e++)
         if (!strcmp(e->name, wgmma ? "dcc_wgmma.cuh" : "dcc_device.cuh"))
             put_runtime(b, &done, e);
@@ -202,8 +205,10 @@ static void put_header(Buf *b, CudaProgram *const *p, int n,
     buf_puts(b, "; edits are lost. */\n");
     buf_printf(b, "#ifndef DCC_MODEL_%s\n#define DCC_MODEL_%s\n\n", guard,
                guard);
-    buf_puts(b, "#include \"dcc_rt.h\"\n\n"
-                "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+    buf_printf(b, "#include \"dcc_rt.h\"\n\n"
+                  "DCC_EMITTED_FOR(%d, \"%s\");\n\n", DCC_INTERFACE_VERSION,
+               DCC_VERSION);
+    buf_puts(b, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     for (int i = 0; i < n; i++)
         emit_model_header(b, p[i]);
     buf_puts(b, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");

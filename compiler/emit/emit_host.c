@@ -26,6 +26,7 @@ static const char *place_enum(Place p)
     case PLACE_STATE: return "DCC_IN_STATE";
     case PLACE_INPUT: return "DCC_IN_INPUT";
     case PLACE_OUTPUT: return "DCC_IN_OUTPUT";
+    case PLACE_STAGED: return "DCC_IN_STAGED";
     case PLACE_ARENA:
     case PLACE_NONE: break;
     }
@@ -140,7 +141,16 @@ static int put_trace(Buf *b, const CudaProgram *p, const char *model)
 
 /* ---- steps */
 
-static void put_pointer(Buf *b, const Tensor *t, bool constant)
+static int ordinal(const Tensor *t, Tensor *const *all, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (all[i] == t)
+            return i;
+    return -1;
+}
+
+static void put_pointer(Buf *b, const CudaProgram *p, const Tensor *t,
+                        bool constant)
 {
     static const char *const base[] = {"arena", "params", "consts", "arena",
                                        "state"};
@@ -149,6 +159,9 @@ static void put_pointer(Buf *b, const Tensor *t, bool constant)
     if (t->place == PLACE_INPUT || t->place == PLACE_OUTPUT)
         buf_printf(b, "f->%s[%zu]",
                    t->place == PLACE_INPUT ? "inputs" : "outputs", t->offset);
+    else if (t->place == PLACE_STAGED)
+        buf_printf(b, "f->staged[%d]",
+                   ordinal(t, p->graph->param, p->graph->n_param));
     else if (t->offset)
         buf_printf(b, "(f->%s + %zu)", base[t->place], t->offset);
     else
@@ -156,13 +169,14 @@ static void put_pointer(Buf *b, const Tensor *t, bool constant)
 }
 
 /* A line of a call: the pointer, and whose it is by its path. */
-static void put_arg(Buf *out, const Tensor *t, bool constant)
+static void put_arg(Buf *out, const CudaProgram *p, const Tensor *t,
+                    bool constant)
 {
     enum { COLUMNS = 80, INDENT = 12 };
     Buf b = {0}, whose = {0};
     const char *name, *dot;
 
-    put_pointer(&b, t, constant);
+    put_pointer(&b, p, t, constant);
     buf_puts(&b, ",  // ");
     buf_printf(&whose, "%s%s%s", t->path, *t->path ? "." : "", t->name);
     name = buf_text(&whose);
@@ -181,7 +195,7 @@ static void put_launch(Buf *b, const CudaProgram *p, const Launch *l, int i)
 
     buf_printf(b, "    case %d:\n        return %s_launch(\n", i, k->name);
     for (int a = 0; a < k->n_arg; a++)
-        put_arg(b, l->group->arg[a], k->arg[a].use == ARG_IN);
+        put_arg(b, p, l->group->arg[a], k->arg[a].use == ARG_IN);
     if (k->workspace)
         buf_printf(b, "            f->arena + %zu,  // workspace\n",
                    p->workspace_offset);
@@ -211,6 +225,87 @@ static void put_steps(Buf *b, const CudaProgram *p, const char *what,
     buf_puts(b, "};\n\n");
 }
 
+/* Which arguments of one kind a launch has, each once; -1 ends the list. */
+static void put_uses(Buf *b, const CudaProgram *p, const Launch *l, bool load)
+{
+    const Graph *g = p->graph;
+    Buf line = {0};
+
+    for (int a = 0; a < l->group->n_arg; a++) {
+        const Tensor *t = l->group->arg[a];
+        int at = !load && t->place == PLACE_INPUT ? (int)t->offset
+                 : !load && t->place == PLACE_OUTPUT
+                     ? g->n_input + (int)t->offset
+                 : load && t->place == PLACE_STAGED
+                     ? ordinal(t, g->param, g->n_param) : -1;
+        if (at >= 0)
+            buf_printf(&line, "%d, ", at);
+    }
+    buf_puts(&line, "-1,");
+    cprint_lines(b, buf_text(&line), 4);
+    buf_free(&line);
+}
+
+static bool some_staged(const CudaProgram *p)
+{
+    for (int i = 0; i < p->graph->n_param; i++)
+        if (p->graph->param[i]->place == PLACE_STAGED)
+            return true;
+    return false;
+}
+
+static void put_use_tables(Buf *b, const CudaProgram *p)
+{
+    if (p->n_load && some_staged(p)) {
+        buf_printf(b, "// the parameters that each load step reads, once\n"
+                      "static const int %s_load_reads[] = {\n",
+                   model_ident(p));
+        for (int i = 0; i < p->n_load; i++)
+            put_uses(b, p, &p->load[i], true);
+        buf_puts(b, "};\n");
+    }
+    buf_printf(b, "// the inputs, then outputs, that each step uses\n"
+                  "static const int %s_step_args[] = {\n", model_ident(p));
+    for (int i = 0; i < p->n_run; i++)
+        put_uses(b, p, &p->run[i], false);
+    buf_puts(b, p->n_run ? "};\n\n" : "    -1,\n};\n\n");
+}
+
+static bool some_promise(const Graph *g)
+{
+    for (int i = 0; i < g->n_input; i++)
+        if (g->input[i]->promised)
+            return true;
+    return false;
+}
+
+/* What a run on request checks before it begins. */
+static void put_check(Buf *b, const CudaProgram *p)
+{
+    const Graph *g = p->graph;
+
+    if (!some_promise(g))
+        return;
+    buf_printf(b, "static cudaError_t %s_check(const dcc_frame *f, "
+                  "dcc_found *found,\n"
+                  "    unsigned long long turn, cudaStream_t stream)\n{\n",
+               model_ident(p));
+    for (int i = 0; i < g->n_input; i++) {
+        const Tensor *t = g->input[i];
+        long long n = 1;
+        if (!t->promised)
+            continue;
+        for (int d = 0; d < t->rank; d++)
+            n *= t->dim[d];
+        buf_printf(b, "    dcc_check_promise<%s><<<1, 1024, 0, stream>>>(\n"
+                      "        (const %s *)f->inputs[%d], %lldLL, %lldLL, "
+                      "%lldLL, %d,\n        turn, found);\n",
+                   type_cname(t->type), type_cname(t->type), i, n, (long long)t->lo,
+                   (long long)t->hi, i);
+    }
+    buf_puts(b, "    return cudaGetLastError();\n}\n\n");
+}
+
 /* ---- the description and the C API */
 
 static void put_table_fields(Buf *b, const char *m, const char *what, int n)
@@ -226,19 +321,18 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
     const Graph *g = p->graph;
 
     buf_printf(b, "extern \"C\" const dcc_model_desc %s_desc = {\n"
+                  "    DCC_MODEL_DESC,\n"
                   "    \"%s\",\n", m, g->model);
     put_table_fields(b, m, "params", g->n_param);
     put_table_fields(b, m, "inputs", g->n_input);
     put_table_fields(b, m, "outputs", g->n_output);
     put_table_fields(b, m, "states", g->n_state);
     put_table_fields(b, m, "trace", n_trace);
-    buf_printf(b, "    // bytes of params, consts, arena and state\n"
+    buf_printf(b, "    // bytes of params that runs read, consts, arena and "
+                  "state\n"
                   "    %zu, %zu, %zu, %zu,\n",
                p->params_bytes, p->consts_bytes, p->arena_bytes,
                p->state_bytes);
-    buf_printf(b, "    %d,  // %s\n", p->keep_params,
-               p->keep_params ? "runs read the weights as they are"
-                              : "weights are dropped once packed");
     buf_printf(b, "    %d, %d,\n", p->n_load, p->n_run);
     if (p->n_load)
         buf_printf(b, "    %s_load_step,\n", m);
@@ -249,28 +343,42 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
         buf_printf(b, "    %s_load_step_names,\n", m);
     else
         buf_puts(b, "    nullptr,\n");
-    buf_printf(b, "    %s_step_names,\n};\n\n", m);
+    buf_printf(b, "    %s_step_names,\n", m);
+    if (p->n_load && some_staged(p))
+        buf_printf(b, "    %s_load_reads,\n", m);
+    else
+        buf_puts(b, "    nullptr,\n");
+    buf_printf(b, "    %s_step_args,\n", m);
+    if (some_promise(g))
+        buf_printf(b, "    %s_check,\n};\n\n", m);
+    else
+        buf_puts(b, "    nullptr,\n};\n\n");
 }
 
-static void put_api(Buf *b, const CudaProgram *p, const char *m)
-{
-    const Graph *g = p->graph;
+static const char *const api[] = {
+    "dcc_status %s_create(\n    %s **out, const char *weights_path)",
+    "return dcc_model_create(out, &%s_desc, weights_path);",
+    "dcc_status %s_create_options(\n    %s **out, const dcc_options *options)",
+    "return dcc_model_create_options(out, &%s_desc, options);",
+    "dcc_status %s_create_shared(\n    %s **out, %s *first)",
+    "return dcc_model_create_shared(out, first);",
+    "dcc_status %s_update(\n    %s *m, const char *weights_path)",
+    "dcc_options o = dcc_options_default();\n"
+    "    o.weights = weights_path;\n"
+    "    return dcc_model_update(m, &o);",
+    "dcc_status %s_sizes(dcc_sizes *sizes)",
+    "return dcc_model_sizes(&%s_desc, sizes);",
+    "dcc_status %s_status(%s *m)",
+    "return dcc_model_status(m);",
+    "dcc_status %s_reset(\n    %s *m, cudaStream_t stream)",
+    "return dcc_model_reset(m, stream);",
+    "void %s_destroy(%s *m)",
+    "dcc_model_destroy(m);",
+    NULL
+};
 
-    buf_printf(b, "extern \"C\" dcc_status %s_create(\n"
-                  "    %s **out, const char *weights_path)\n{\n"
-                  "    return dcc_model_create(out, &%s_desc, "
-                  "weights_path);\n}\n\n", m, m, m);
-    buf_printf(b, "extern \"C\" dcc_status %s_create_shared(\n"
-                  "    %s **out, %s *first)\n{\n"
-                  "    return dcc_model_create_shared(out, first);\n}\n\n",
-               m, m, m);
-    buf_printf(b, "extern \"C\" dcc_status %s_run(\n"
-                  "    %s *m, const %s_inputs *in,\n"
-                  "    const %s_outputs *out, cudaStream_t stream)\n{\n",
-               m, m, m, m);
-    buf_printf(b, "    if (!m || !in || !out)\n"
-                  "        return dcc_fail(DCC_ERR_ARG, \"%s_run: a null "
-                  "pointer\");\n", m);
+static void put_arguments(Buf *b, const Graph *g)
+{
     buf_puts(b, "    const void *const inputs[] = {");
     for (int i = 0; i < g->n_input; i++)
         buf_printf(b, "%sin->%s", i ? ", " : "",
@@ -280,14 +388,38 @@ static void put_api(Buf *b, const CudaProgram *p, const char *m)
     for (int i = 0; i < g->n_output; i++)
         buf_printf(b, "%sout->%s", i ? ", " : "",
                    names_field(g->arena, g->output[i]->name));
-    buf_puts(b, "};\n    return dcc_model_run(m, inputs, outputs, stream);\n"
-                "}\n\n");
-    if (g->n_state)
-        buf_printf(b, "extern \"C\" dcc_status %s_reset(\n"
-                      "    %s *m, cudaStream_t stream)\n{\n"
-                      "    return dcc_model_reset(m, stream);\n}\n\n", m, m);
-    buf_printf(b, "extern \"C\" void %s_destroy(%s *m)\n{\n"
-                  "    dcc_model_destroy(m);\n}\n", m, m);
+    buf_puts(b, "};\n");
+}
+
+static void put_run(Buf *b, const CudaProgram *p, const char *m, bool run)
+{
+    const char *what = run ? "run" : "warm";
+
+    buf_printf(b, "extern \"C\" dcc_status %s_%s(\n"
+                  "    %s *m, const %s_inputs *in,\n"
+                  "    const %s_outputs *out%s)\n{\n",
+               m, what, m, m, m, run ? ", cudaStream_t stream" : "");
+    buf_printf(b, "    if (!m || !in || !out)\n"
+                  "        return dcc_fail(DCC_ERR_ARG, \"%s_%s: a null "
+                  "pointer\");\n", m, what);
+    put_arguments(b, p->graph);
+    buf_printf(b, "    return dcc_model_%s(m, inputs, outputs%s);\n}\n\n",
+               what, run ? ", stream" : "");
+}
+
+static void put_api(Buf *b, const CudaProgram *p, const char *m)
+{
+    put_run(b, p, m, true);
+    put_run(b, p, m, false);
+    for (int i = 0; api[i]; i += 2) {
+        if (strstr(api[i], "_reset") && !p->graph->n_state)
+            continue;
+        buf_puts(b, "extern \"C\" ");
+        buf_printf(b, api[i], m, m, m);
+        buf_puts(b, "\n{\n    ");
+        buf_printf(b, api[i + 1], m);
+        buf_puts(b, api[i + 2] ? "\n}\n\n" : "\n}\n");
+    }
 }
 
 void emit_model_host(Buf *b, const CudaProgram *p)
@@ -305,6 +437,8 @@ void emit_model_host(Buf *b, const CudaProgram *p)
     buf_putc(b, '\n');
     put_steps(b, p, "load_step", p->load, p->n_load);
     put_steps(b, p, "step", p->run, p->n_run);
+    put_use_tables(b, p);
+    put_check(b, p);
     put_desc(b, p, m, n_trace);
     put_api(b, p, m);
 }
@@ -327,6 +461,45 @@ static void put_fields(Buf *b, Arena *a, Tensor *const *t, int n,
         buf_puts(b, "    char none;\n");
 }
 
+static void put_prototypes(Buf *b, const CudaProgram *p, const char *m)
+{
+    buf_printf(b, "/* Loads and packs weights (.safetensors, or the .json "
+                  "index of several). */\n"
+                  "dcc_status %s_create(\n    %s **out, const char *weights_path);\n"
+                  "/* The same with more to say: GPU, memory, graphs, checks; "
+                  "see dcc_options. */\n"
+                  "dcc_status %s_create_options(\n"
+                  "    %s **out, const dcc_options *options);\n", m, m, m, m);
+    buf_printf(b, "/* Another handle with first's weights, and all else its "
+                  "own; the weights go\n * with the last of them. */\n"
+                  "dcc_status %s_create_shared(\n    %s **out, %s *first);\n",
+               m, m, m);
+    buf_printf(b, "/* Bytes of memory, before anything is created. */\n"
+                  "dcc_status %s_sizes(dcc_sizes *sizes);\n", m);
+    buf_printf(b, "/* Other weights, in place, for all handles that share "
+                  "them. */\n"
+                  "dcc_status %s_update(\n"
+                  "    %s *m, const char *weights_path);\n",
+               m, m);
+    buf_printf(b, "/* Enqueues one run; one run in flight a handle. */\n"
+                  "dcc_status %s_run(\n"
+                  "    %s *m, const %s_inputs *in,\n"
+                  "    const %s_outputs *out, cudaStream_t stream);\n",
+               m, m, m, m);
+    buf_printf(b, "/* Prepares the CUDA graph of a run, which the first one "
+                  "does else. */\n"
+                  "dcc_status %s_warm(\n"
+                  "    %s *m, const %s_inputs *in, const %s_outputs *out);\n",
+               m, m, m, m);
+    buf_printf(b, "/* What is known of the runs so far, without waiting. */\n"
+                  "dcc_status %s_status(%s *m);\n", m, m);
+    if (p->graph->n_state)
+        buf_printf(b, "/* Sets the state to its initial value. */\n"
+                      "dcc_status %s_reset(\n    %s *m, cudaStream_t stream);\n",
+                   m, m);
+    buf_printf(b, "void %s_destroy(%s *m);\n\n", m, m);
+}
+
 void emit_model_header(Buf *b, const CudaProgram *p)
 {
     const Graph *g = p->graph;
@@ -341,23 +514,5 @@ void emit_model_header(Buf *b, const CudaProgram *p)
     put_fields(b, g->arena, g->output, g->n_output, "void");
     buf_printf(b, "} %s_outputs;\n\n", m);
     buf_printf(b, "extern const dcc_model_desc %s_desc;\n\n", m);
-    buf_printf(b, "/* Loads weights (safetensors), packs them, captures the "
-                  "CUDA graph. */\n"
-                  "dcc_status %s_create(\n"
-                  "    %s **out, const char *weights_path);\n", m, m);
-    buf_printf(b, "/* Another handle with first's weights, and all else its "
-                  "own; the weights go\n * with the last of them. */\n"
-                  "dcc_status %s_create_shared(\n"
-                  "    %s **out, %s *first);\n", m, m, m);
-    buf_printf(b, "/* Enqueues one run; one run in flight a handle. */\n"
-                  "dcc_status %s_run(\n"
-                  "    %s *m, const %s_inputs *in,\n"
-                  "    const %s_outputs *out, cudaStream_t stream);\n",
-               m, m, m, m);
-    if (g->n_state)
-        buf_printf(b, "/* Sets the state to its initial value. */\n"
-                      "dcc_status %s_reset(\n"
-                      "    %s *m, cudaStream_t stream);\n",
-                   m, m);
-    buf_printf(b, "void %s_destroy(%s *m);\n\n", m, m);
+    put_prototypes(b, p, m);
 }

@@ -124,12 +124,25 @@ static size_t append(Tensor *t, Place place, size_t at)
     return at + bytes_of(t);
 }
 
+static bool run_reads(const CudaProgram *p, const Tensor *t)
+{
+    for (int i = 0; i < p->n_run; i++)
+        for (int k = 0; k < p->run[i].group->n_arg; k++)
+            if (p->run[i].group->arg[k] == t)
+                return true;
+    return false;
+}
+
 static void place_fixed(CudaProgram *p)
 {
     Graph *g = p->graph;
 
     for (int i = 0; i < g->n_param; i++)
-        p->params_bytes = append(g->param[i], PLACE_PARAMS, p->params_bytes);
+        if (run_reads(p, g->param[i]))
+            p->params_bytes = append(g->param[i], PLACE_PARAMS,
+                                     p->params_bytes);
+        else
+            g->param[i]->place = PLACE_STAGED;
     for (int i = 0; i < g->n_state; i++)
         p->state_bytes = append(g->state[i], PLACE_STATE, p->state_bytes);
     for (int i = 0; i < g->n_input; i++) {
@@ -140,15 +153,6 @@ static void place_fixed(CudaProgram *p)
         g->output[i]->place = PLACE_OUTPUT;
         g->output[i]->offset = (size_t)i;
     }
-}
-
-static bool run_reads(const CudaProgram *p, const Tensor *t)
-{
-    for (int i = 0; i < p->n_run; i++)
-        for (int k = 0; k < p->run[i].group->n_arg; k++)
-            if (p->run[i].group->arg[k] == t)
-                return true;
-    return false;
 }
 
 static bool is_used(const CudaProgram *p, const Tensor *t)
@@ -174,8 +178,6 @@ static void place_constants(CudaProgram *p)
         if (t->role == ROLE_TEMP && t->when == WHEN_LOAD &&
             is_used(p, t))
             p->consts_bytes = append(t, PLACE_CONSTS, p->consts_bytes);
-        if (t->role == ROLE_PARAM && run_reads(p, t))
-            p->keep_params = true;
     }
 }
 
@@ -223,7 +225,7 @@ void memory_plan(CudaProgram *p)
 void memory_dump(Buf *b, const CudaProgram *p)
 {
     static const char *const name[] = {"-",     "params", "consts", "arena",
-                                       "state", "input",  "output"};
+                                       "state", "input",  "output", "staged"};
 
     buf_printf(b, "params %zu consts %zu arena %zu state %zu bytes\n",
                p->params_bytes, p->consts_bytes, p->arena_bytes,

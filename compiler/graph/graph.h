@@ -33,7 +33,8 @@ typedef enum {
 
 typedef enum {
     PLACE_NONE, PLACE_PARAMS, PLACE_CONSTS, PLACE_ARENA, PLACE_STATE,
-    PLACE_INPUT, PLACE_OUTPUT
+    PLACE_INPUT, PLACE_OUTPUT,
+    PLACE_STAGED /* a parameter that load steps alone read */
 } Place;
 
 typedef struct Stmt Stmt;

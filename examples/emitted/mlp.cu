@@ -393,34 +393,32 @@ static const char *const mlp_step_names[] = {
     "mlp_y_max_exp_sum",
 };
 
+// the inputs, then outputs, that each step uses
+static const int mlp_step_args[] = {
+    0, -1,
+    -1,
+    1, -1,
+};
+
 extern "C" const dcc_model_desc mlp_desc = {
+    DCC_MODEL_DESC,
     "mlp",
     mlp_params_table, 4,
     mlp_inputs_table, 1,
     mlp_outputs_table, 1,
     nullptr, 0,  // states
     nullptr, 0,  // trace
-    // bytes of params, consts, arena and state
+    // bytes of params that runs read, consts, arena and state
     1071360, 0, 264704, 0,
-    1,  // runs read the weights as they are
     0, 3,
     nullptr,
     mlp_step,
     nullptr,
     mlp_step_names,
+    nullptr,
+    mlp_step_args,
+    nullptr,
 };
-
-extern "C" dcc_status mlp_create(
-    mlp **out, const char *weights_path)
-{
-    return dcc_model_create(out, &mlp_desc, weights_path);
-}
-
-extern "C" dcc_status mlp_create_shared(
-    mlp **out, mlp *first)
-{
-    return dcc_model_create_shared(out, first);
-}
 
 extern "C" dcc_status mlp_run(
     mlp *m, const mlp_inputs *in,
@@ -431,6 +429,53 @@ extern "C" dcc_status mlp_run(
     const void *const inputs[] = {in->x};
     void *const outputs[] = {out->y};
     return dcc_model_run(m, inputs, outputs, stream);
+}
+
+extern "C" dcc_status mlp_warm(
+    mlp *m, const mlp_inputs *in,
+    const mlp_outputs *out)
+{
+    if (!m || !in || !out)
+        return dcc_fail(DCC_ERR_ARG, "mlp_warm: a null pointer");
+    const void *const inputs[] = {in->x};
+    void *const outputs[] = {out->y};
+    return dcc_model_warm(m, inputs, outputs);
+}
+
+extern "C" dcc_status mlp_create(
+    mlp **out, const char *weights_path)
+{
+    return dcc_model_create(out, &mlp_desc, weights_path);
+}
+
+extern "C" dcc_status mlp_create_options(
+    mlp **out, const dcc_options *options)
+{
+    return dcc_model_create_options(out, &mlp_desc, options);
+}
+
+extern "C" dcc_status mlp_create_shared(
+    mlp **out, mlp *first)
+{
+    return dcc_model_create_shared(out, first);
+}
+
+extern "C" dcc_status mlp_update(
+    mlp *m, const char *weights_path)
+{
+    dcc_options o = dcc_options_default();
+    o.weights = weights_path;
+    return dcc_model_update(m, &o);
+}
+
+extern "C" dcc_status mlp_sizes(dcc_sizes *sizes)
+{
+    return dcc_model_sizes(&mlp_desc, sizes);
+}
+
+extern "C" dcc_status mlp_status(mlp *m)
+{
+    return dcc_model_status(m);
 }
 
 extern "C" void mlp_destroy(mlp *m)

@@ -4,6 +4,8 @@
 
 #include "dcc_rt.h"
 
+DCC_EMITTED_FOR(2, "0.1.0");
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,17 +24,30 @@ typedef struct mlp_outputs {
 
 extern const dcc_model_desc mlp_desc;
 
-/* Loads weights (safetensors), packs them, captures the CUDA graph. */
+/* Loads and packs weights (.safetensors, or the .json index of several). */
 dcc_status mlp_create(
     mlp **out, const char *weights_path);
+/* The same with more to say: GPU, memory, graphs, checks; see dcc_options. */
+dcc_status mlp_create_options(
+    mlp **out, const dcc_options *options);
 /* Another handle with first's weights, and all else its own; the weights go
  * with the last of them. */
 dcc_status mlp_create_shared(
     mlp **out, mlp *first);
+/* Bytes of memory, before anything is created. */
+dcc_status mlp_sizes(dcc_sizes *sizes);
+/* Other weights, in place, for all handles that share them. */
+dcc_status mlp_update(
+    mlp *m, const char *weights_path);
 /* Enqueues one run; one run in flight a handle. */
 dcc_status mlp_run(
     mlp *m, const mlp_inputs *in,
     const mlp_outputs *out, cudaStream_t stream);
+/* Prepares the CUDA graph of a run, which the first one does else. */
+dcc_status mlp_warm(
+    mlp *m, const mlp_inputs *in, const mlp_outputs *out);
+/* What is known of the runs so far, without waiting. */
+dcc_status mlp_status(mlp *m);
 void mlp_destroy(mlp *m);
 
 #ifdef __cplusplus

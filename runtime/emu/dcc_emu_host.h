@@ -19,6 +19,8 @@ enum cudaError_t {
     cudaErrorInsufficientDriver = 35,
     cudaErrorNoDevice = 100,
     cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchOutOfResources = 701,
     cudaErrorIllegalInstruction = 715,
@@ -58,7 +60,20 @@ typedef struct dcc_emu_stream *cudaStream_t;
 typedef struct dcc_emu_graph *cudaGraph_t;
 typedef struct dcc_emu_graph *cudaGraphExec_t;
 typedef struct dcc_emu_event *cudaEvent_t;
-typedef void *cudaGraphNode_t;
+typedef struct dcc_emu_node *cudaGraphNode_t;
+
+struct cudaGraphEdgeData {
+    int unused;
+};
+struct cudaKernelNodeParams {
+    void *func;
+    dim3 gridDim, blockDim;
+    unsigned sharedMemBytes;
+    void **kernelParams;
+    void **extra; /* the recorded call */
+};
+enum cudaDeviceAttr { cudaDevAttrMemoryPoolsSupported = 115 };
+enum { cudaHostAllocMapped = 2 };
 
 struct cudaGraphExecUpdateResultInfo {
     int result;
@@ -89,10 +104,16 @@ template <class T> static inline cudaError_t cudaMalloc(T **out, size_t bytes)
     return cudaMalloc((void **)out, bytes);
 }
 cudaError_t cudaFree(void *p);
-/* From now on no kernel writes to [p, p + bytes), all of an allocation. */
-void dcc_emu_constant(void *p, size_t bytes);
+cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream);
+cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
+cudaError_t cudaDeviceGetAttribute(int *out, cudaDeviceAttr what, int device);
+/* From now on no kernel writes to [p, p + bytes), all of an allocation; or
+ * again one may. */
+void dcc_emu_constant(void *p, size_t bytes, int constant);
 cudaError_t cudaMallocHost(void **out, size_t bytes);
 cudaError_t cudaFreeHost(void *p);
+cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned flags);
+cudaError_t cudaHostGetDevicePointer(void **out, void *host, unsigned flags);
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind kind);
 cudaError_t cudaMemset(void *to, int byte, size_t bytes);
@@ -125,12 +146,23 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
                               size_t *count);
+cudaError_t cudaStreamGetCaptureInfo(
+    cudaStream_t stream, cudaStreamCaptureStatus *status,
+    unsigned long long *id, cudaGraph_t *graph, const cudaGraphNode_t **last,
+    const cudaGraphEdgeData **edges, size_t *n);
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+                                         cudaKernelNodeParams *out);
+cudaError_t
+cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                 const cudaKernelNodeParams *params);
+cudaError_t cudaGraphUpload(cudaGraphExec_t exec, cudaStream_t stream);
 
 cudaError_t cudaEventCreate(cudaEvent_t *out);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = 0);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to);
 
 /* ---- TMA maps, as the driver's interface has them ---- */

@@ -11,6 +11,11 @@
 
 #include "emu.h"
 
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#else
+#define VALGRIND_STACK_REGISTER(from, to) ((void)0)
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -167,7 +172,18 @@ static void *emu_take_stack(EmuScheduler *s)
     if (p == (char *)MAP_FAILED)
         dcc_emu_fault("no memory for the stack of a thread");
     mprotect(p, guard, PROT_NONE);
+    VALGRIND_STACK_REGISTER(p + guard, p + guard + EMU_STACK);
     return p + guard;
+}
+
+static void emu_free_stack(void *stack)
+{
+    const size_t guard = 4096;
+
+#if EMU_ASAN
+    __asan_unpoison_memory_region(stack, EMU_STACK);
+#endif
+    munmap((char *)stack - guard, EMU_STACK + guard);
 }
 
 static void emu_enter(EmuScheduler *s, EmuThread *t)
@@ -615,12 +631,35 @@ static void emu_prepare_order(EmuScheduler *s, uint64_t seed)
     s->next_start = 0;
 }
 
+/* A thread that ends takes its scheduler with it. */
+struct EmuOwner {
+    EmuScheduler *mine = NULL;
+    ~EmuOwner()
+    {
+        if (!mine)
+            return;
+        for (EmuBlock &b : mine->blocks)
+            free(b.smem);
+        for (void *stack : mine->free_stacks)
+            emu_free_stack(stack);
+        delete mine;
+        emu_scheduler = NULL;
+    }
+};
+
+static void emu_new_scheduler()
+{
+    static thread_local EmuOwner owner;
+
+    owner.mine = emu_scheduler = new EmuScheduler();
+}
+
 /* Runs the cluster whose first block is at `first`. */
 static void emu_run_cluster(const dcc_emu_geometry &g, uint3 first,
                             const std::function<void()> &body)
 {
     if (!emu_scheduler)
-        emu_scheduler = new EmuScheduler();
+        emu_new_scheduler();
     EmuScheduler *s = emu_scheduler;
     const unsigned n = g.cluster.x * g.cluster.y * g.cluster.z;
 

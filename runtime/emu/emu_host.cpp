@@ -5,14 +5,21 @@
 #include <unistd.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
 
 #include "emu.h"
 
 /* What a stream was asked to do while it was capturing. */
+struct dcc_emu_node {
+    std::function<cudaError_t()> call;
+    size_t at; /* in its graph */
+};
+
 struct dcc_emu_graph {
-    std::vector<std::function<cudaError_t()>> calls;
+    std::vector<std::unique_ptr<dcc_emu_node>> nodes;
     std::vector<cudaStream_t> streams; /* that joined the capture */
+    cudaGraphNode_t last = NULL;
 };
 
 struct dcc_emu_stream {
@@ -141,6 +148,33 @@ cudaError_t cudaFreeHost(void *p)
     return cudaSuccess;
 }
 
+cudaError_t cudaHostAlloc(void **out, size_t bytes, unsigned)
+{
+    return cudaMallocHost(out, bytes);
+}
+
+cudaError_t cudaHostGetDevicePointer(void **out, void *host, unsigned)
+{
+    *out = host;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *out, cudaDeviceAttr, int)
+{
+    *out = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t)
+{
+    return cudaMalloc(out, bytes);
+}
+
+cudaError_t cudaFreeAsync(void *p, cudaStream_t)
+{
+    return cudaFree(p);
+}
+
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
                        cudaMemcpyKind)
 {
@@ -164,7 +198,9 @@ static cudaError_t emu_enqueue(cudaStream_t stream,
 {
     if (!stream || !stream->capture)
         return emu_error(call());
-    stream->capture->calls.push_back(std::move(call));
+    auto &nodes = stream->capture->nodes;
+    nodes.emplace_back(new dcc_emu_node{std::move(call), nodes.size()});
+    stream->capture->last = nodes.back().get();
     return cudaSuccess;
 }
 
@@ -246,10 +282,53 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
 
 /* ---- graphs ---- */
 
+static void emu_copy_nodes(const dcc_emu_graph *from, dcc_emu_graph *to)
+{
+    to->nodes.clear();
+    for (const auto &n : from->nodes)
+        to->nodes.emplace_back(new dcc_emu_node(*n));
+}
+
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph,
                                  unsigned long long)
 {
-    *out = new dcc_emu_graph{graph->calls, {}};
+    *out = new dcc_emu_graph();
+    emu_copy_nodes(graph, *out);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t)
+{
+    return cudaSuccess;
+}
+
+/* A node's call stands for its kernel and arguments. */
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+                                         cudaKernelNodeParams *out)
+{
+    memset((void *)out, 0, sizeof *out);
+    out->extra = (void **)node;
+    return cudaSuccess;
+}
+
+cudaError_t
+cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
+                                 const cudaKernelNodeParams *params)
+{
+    if (node->at >= exec->nodes.size())
+        return emu_error(cudaErrorInvalidValue);
+    exec->nodes[node->at]->call = ((cudaGraphNode_t)params->extra)->call;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamGetCaptureInfo(
+    cudaStream_t stream, cudaStreamCaptureStatus *status, unsigned long long *,
+    cudaGraph_t *, const cudaGraphNode_t **last, const cudaGraphEdgeData **,
+    size_t *n)
+{
+    cudaStreamIsCapturing(stream, status);
+    *n = stream && stream->capture && stream->capture->last;
+    *last = *n ? &stream->capture->last : NULL;
     return cudaSuccess;
 }
 
@@ -264,16 +343,16 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo *out)
 {
     out->result = 0;
-    if (exec->calls.size() != graph->calls.size())
+    if (exec->nodes.size() != graph->nodes.size())
         return emu_error(cudaErrorInvalidValue);
-    exec->calls = graph->calls;
+    emu_copy_nodes(graph, exec);
     return cudaSuccess;
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
-    for (const auto &call : exec->calls) {
-        const cudaError_t error = emu_enqueue(stream, call);
+    for (const auto &node : exec->nodes) {
+        const cudaError_t error = emu_enqueue(stream, node->call);
 
         if (error != cudaSuccess)
             return error;
@@ -298,7 +377,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes,
 {
     if (nodes)
         return emu_error(cudaErrorNotSupported);
-    *count = graph->calls.size();
+    *count = graph->nodes.size();
     return cudaSuccess;
 }
 
@@ -332,6 +411,11 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t)
 {
     return cudaSuccess;
 }

@@ -107,7 +107,7 @@ void emu_close_memory(bool closed)
             emu_protect(heap, b.first, b.second);
 }
 
-void dcc_emu_constant(void *p, size_t bytes)
+void dcc_emu_constant(void *p, size_t bytes, int constant)
 {
     EmuHeap &heap = emu_heap();
     std::lock_guard<std::mutex> hold(heap.lock);
@@ -118,7 +118,7 @@ void dcc_emu_constant(void *p, size_t bytes)
     if (block == heap.blocks.end() || block->second.bytes != bytes)
         dcc_emu_fault("dcc_emu_constant: %p is no allocation of %zu bytes", p,
                       bytes);
-    block->second.constant = true;
+    block->second.constant = constant;
     emu_protect(heap, p, block->second);
 }
 

@@ -1,0 +1,446 @@
+/* rt_graph.c - runs (rt_model.h): what is checked before one, the graph that
+ * it is, and how a graph gets other pointers.
+ *
+ * A run is recorded once, on the private stream. Each set of pointers then has
+ * a copy of what was recorded in which the kernels of the steps that use an
+ * argument are given the pointers; so has a set that comes when all copies
+ * are taken. What a kernel is given (pointers, TMA maps) its launcher knows:
+ * the step alone is recorded, and its node's parameters are taken over. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rt_model.h"
+
+/* ---- checks ---- */
+
+static dcc_status rt_check_pointers(const dcc_model *m, const char *role,
+                                    const dcc_tensor *tensors, int n,
+                                    void *const *pointers)
+{
+    if (n && !pointers)
+        return dcc_fail(DCC_ERR_ARG, "%s: the %ss are a null pointer",
+                        m->desc->name, role);
+    for (int i = 0; i < n; i++) {
+        if (!pointers[i])
+            return dcc_fail(DCC_ERR_ARG, "%s: %s \"%s\" is a null pointer",
+                            m->desc->name, role, tensors[i].name);
+        if ((uintptr_t)pointers[i] % 16 != 0)
+            return dcc_fail(DCC_ERR_ARG,
+                            "%s: %s \"%s\" is not aligned to 16 bytes",
+                            m->desc->name, role, tensors[i].name);
+    }
+    return DCC_OK;
+}
+
+dcc_status rt_check_run(const dcc_model *m, void *const *inputs,
+                        void *const *outputs)
+{
+    const dcc_model_desc *d = m->desc;
+    dcc_status status = rt_check_current(m);
+
+    if (status == DCC_OK)
+        status = rt_check_pointers(m, "input", d->inputs, d->n_inputs, inputs);
+    if (status == DCC_OK)
+        status =
+            rt_check_pointers(m, "output", d->outputs, d->n_outputs, outputs);
+    if (status == DCC_OK && m->weights->broken)
+        status = dcc_fail(DCC_ERR_ARG,
+                          "%s: the last update of the weights failed half "
+                          "way: no run until one succeeds", d->name);
+    return status;
+}
+
+/* A promise that an earlier run's check found broken; said once. */
+static dcc_status rt_found(dcc_model *m)
+{
+    const volatile dcc_found *f = m->seen;
+
+    if (!f || f->turn != m->turn)
+        return DCC_OK;
+    m->turn++;
+    return dcc_fail(DCC_ERR_ARG,
+                    "%s: input \"%s\": element %lld is %lld, outside of its "
+                    "promise %lld..%lld", m->desc->name,
+                    m->desc->inputs[f->input].name, f->at, f->value,
+                    (long long)m->desc->inputs[f->input].lo,
+                    (long long)m->desc->inputs[f->input].hi);
+}
+
+dcc_status dcc_model_status(dcc_model *m)
+{
+    cudaError_t error;
+    dcc_status status;
+
+    if (!m)
+        return dcc_fail(DCC_ERR_ARG, "status: a null pointer");
+    status = rt_found(m);
+    if (status != DCC_OK || !m->ran)
+        return status;
+    error = cudaEventQuery(m->done);
+    if (error == cudaErrorNotReady) {
+        cudaGetLastError();
+        return DCC_OK;
+    }
+    return rt_cuda(m, "runs", error);
+}
+
+static dcc_status rt_launch_check(dcc_model *m, const dcc_frame *frame,
+                                  cudaStream_t stream)
+{
+    cudaError_t error;
+
+    if (!m->found)
+        return DCC_OK;
+    error = m->desc->check(frame, m->found, m->turn, stream);
+    if (error == cudaSuccess)
+        error = cudaMemcpyAsync((void *)m->seen, m->found, sizeof *m->found,
+                                cudaMemcpyDeviceToHost, stream);
+    return rt_cuda(m, "checking inputs", error);
+}
+
+/* ---- recording ---- */
+
+#if CUDART_VERSION >= 13000
+#define rt_capture_info cudaStreamGetCaptureInfo
+#elif CUDART_VERSION >= 12030
+#define rt_capture_info cudaStreamGetCaptureInfo_v3
+#endif
+
+/* The node that the stream's next launch will follow; NULL: there is not one
+ * exactly. */
+static cudaGraphNode_t rt_last_node(cudaStream_t stream)
+{
+#ifdef rt_capture_info
+    enum cudaStreamCaptureStatus capturing;
+    const cudaGraphNode_t *last = NULL;
+    const cudaGraphEdgeData *edge = NULL;
+    size_t n = 0;
+
+    if (rt_capture_info(stream, &capturing, NULL, NULL, &last, &edge, &n) ==
+            cudaSuccess && n == 1)
+        return last[0];
+    cudaGetLastError();
+#else
+    (void)stream;
+#endif
+    return NULL;
+}
+
+static dcc_status rt_launch(const dcc_model *m, const dcc_frame *frame,
+                            int from, int to, cudaGraphNode_t *nodes,
+                            cudaStream_t stream)
+{
+    dcc_status status = DCC_OK;
+
+    for (int i = from; i < to && status == DCC_OK; i++) {
+        RT_RANGE(m->desc->step_names ? m->desc->step_names[i] : "step");
+        status = rt_step_error(m, 0, i, m->desc->step(frame, i, stream));
+        if (nodes)
+            nodes[i - from] = rt_last_node(stream);
+        RT_RANGE_END();
+    }
+    return status;
+}
+
+/* The launches of steps [from, to) as a graph, with each one's node. Recording
+ * is the thread's own: others may go on using CUDA meanwhile. */
+static dcc_status rt_record(dcc_model *m, void *const *pointers, int from,
+                            int to, cudaGraph_t *graph, cudaGraphNode_t *nodes)
+{
+    dcc_frame frame = rt_frame(m, pointers, pointers + m->desc->n_inputs);
+    dcc_status status, ended;
+    size_t n = 0;
+
+    *graph = NULL;
+    status = rt_cuda(m, "beginning the capture",
+                     cudaStreamBeginCapture(m->stream,
+                                            cudaStreamCaptureModeThreadLocal));
+    if (status != DCC_OK)
+        return status;
+    status = rt_launch(m, &frame, from, to, nodes, m->stream);
+    if (status != DCC_OK) { /* keep the first error's text */
+        cudaStreamEndCapture(m->stream, graph);
+        cudaGetLastError();
+    } else {
+        ended = rt_cuda(m, "ending the capture",
+                        cudaStreamEndCapture(m->stream, graph));
+        status = ended;
+    }
+    if (status != DCC_OK && *graph) {
+        cudaGraphDestroy(*graph);
+        *graph = NULL;
+    }
+    if (status == DCC_OK && /* a node each, or none is known */
+        (cudaGraphGetNodes(*graph, NULL, &n) != cudaSuccess ||
+         n != (size_t)(to - from)))
+        nodes[0] = NULL;
+    return status;
+}
+
+/* ---- other pointers ---- */
+
+/* Whether the step whose list begins at `uses` uses an argument that changes;
+ * the next list. */
+static const int *rt_uses_changed(const int *uses, void *const *old,
+                                  void *const *now, int *changed)
+{
+    *changed = 0;
+    for (; *uses >= 0; uses++)
+        *changed |= old[*uses] != now[*uses];
+    return uses + 1;
+}
+
+/* Gives the kernel of one step what it is launched with for `pointers`. */
+static dcc_status rt_change_step(dcc_model *m, cudaGraphExec_t exec, int step,
+                                 void *const *pointers)
+{
+    struct cudaKernelNodeParams params;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    dcc_status status =
+        rt_record(m, pointers, step, step + 1, &graph, &node);
+
+    if (status != DCC_OK)
+        return status;
+    memset(&params, 0, sizeof params);
+    status = rt_cuda(m, "reading a node",
+                     node ? cudaGraphKernelNodeGetParams(node, &params)
+                          : cudaErrorNotSupported);
+    if (status == DCC_OK)
+        status = rt_cuda(m, "changing a node",
+                         cudaGraphExecKernelNodeSetParams(
+                             exec, m->nodes[step], &params));
+    cudaGraphDestroy(graph);
+    return status;
+}
+
+static dcc_status rt_change(dcc_model *m, RtGraph *g, void *const *pointers)
+{
+    const int *uses = m->desc->step_args;
+    dcc_status status = DCC_OK;
+
+    for (int i = 0; i < m->desc->n_steps && status == DCC_OK; i++) {
+        int changed;
+
+        uses = rt_uses_changed(uses, g->pointers, pointers, &changed);
+        if (changed)
+            status = rt_change_step(m, g->exec, i, pointers);
+    }
+    return status;
+}
+
+/* ---- the graphs of a handle ---- */
+
+static size_t rt_pointers(const dcc_model *m)
+{
+    return (size_t)m->desc->n_inputs + (size_t)m->desc->n_outputs;
+}
+
+static void rt_take_pointers(const dcc_model *m, RtGraph *g,
+                             void *const *pointers)
+{
+    memcpy(g->pointers, pointers, rt_pointers(m) * sizeof *pointers);
+}
+
+static dcc_status rt_instantiate(dcc_model *m, RtGraph *g)
+{
+    dcc_status status =
+        rt_cuda(m, "instantiating the graph",
+                cudaGraphInstantiateWithFlags(&g->exec, m->recorded, 0));
+
+    if (status != DCC_OK)
+        g->exec = NULL;
+    return status;
+}
+
+static void rt_forget(RtGraph *g)
+{
+    if (g->exec)
+        cudaGraphExecDestroy(g->exec);
+    g->exec = NULL;
+}
+
+static void rt_forget_recorded(dcc_model *m)
+{
+    if (m->recorded)
+        cudaGraphDestroy(m->recorded);
+    m->recorded = NULL;
+}
+
+void rt_free_graphs(dcc_model *m)
+{
+    for (int i = 0; i < m->max_graphs; i++)
+        rt_forget(&m->graph[i]);
+    rt_forget_recorded(m);
+}
+
+static dcc_status rt_fill_graph(dcc_model *m, RtGraph *g,
+                                void *const *pointers)
+{
+    const int known = m->recorded && m->nodes[0] && m->desc->step_args;
+    dcc_status status = DCC_OK;
+
+    if (known && !g->exec) {
+        status = rt_instantiate(m, g);
+        rt_take_pointers(m, g, m->recorded_with);
+    }
+    if (known && status == DCC_OK)
+        status = rt_change(m, g, pointers);
+    if (!known) {
+        rt_forget(g);
+        rt_forget_recorded(m);
+        status = rt_record(m, pointers, 0, m->desc->n_steps, &m->recorded,
+                           m->nodes);
+        if (status == DCC_OK)
+            status = rt_instantiate(m, g);
+        if (status == DCC_OK)
+            memcpy(m->recorded_with, pointers,
+                   rt_pointers(m) * sizeof *pointers);
+    }
+    if (status == DCC_OK)
+        rt_take_pointers(m, g, pointers);
+    else
+        rt_forget(g);
+    return status;
+}
+
+/* The graph with these pointers, made where there is none. */
+static dcc_status rt_find_graph(dcc_model *m, void *const *pointers,
+                                RtGraph **out)
+{
+    const size_t bytes = rt_pointers(m) * sizeof *pointers;
+    RtGraph *oldest = &m->graph[0];
+    dcc_status status = DCC_OK;
+
+    m->runs++;
+    for (int i = 0; i < m->max_graphs; i++) {
+        RtGraph *g = &m->graph[i];
+
+        if (g->exec && memcmp(g->pointers, pointers, bytes) == 0) {
+            g->used = m->runs;
+            *out = g;
+            return DCC_OK;
+        }
+        if (oldest->exec && (!g->exec || g->used < oldest->used))
+            oldest = g;
+    }
+    status = rt_fill_graph(m, oldest, pointers);
+    oldest->used = m->runs;
+    *out = oldest;
+    return status;
+}
+
+/* ---- runs ---- */
+
+/* Inputs, then outputs, as graphs have them. */
+static void rt_arguments(dcc_model *m, void *const *in, void *const *out)
+{
+    const dcc_model_desc *d = m->desc;
+
+    if (d->n_inputs)
+        memcpy(m->arguments, in, (size_t)d->n_inputs * sizeof *in);
+    if (d->n_outputs)
+        memcpy(m->arguments + d->n_inputs, out,
+               (size_t)d->n_outputs * sizeof *out);
+}
+
+/* With the weights' lock held. */
+static dcc_status rt_enqueue(dcc_model *m, void *const *in, void *const *out,
+                             cudaStream_t stream, int capturing)
+{
+    dcc_frame frame = rt_frame(m, in, out);
+    RtGraph *g = NULL;
+    dcc_status status = rt_check_run(m, in, out);
+
+    if (status == DCC_OK)
+        status = rt_launch_check(m, &frame, stream);
+    if (status == DCC_OK && capturing)
+        return rt_launch(m, &frame, 0, m->desc->n_steps, NULL, stream);
+    if (status != DCC_OK)
+        return status;
+    rt_arguments(m, in, out);
+    status = rt_find_graph(m, m->arguments, &g);
+    if (status == DCC_OK)
+        status = rt_cuda(m, "launching the graph",
+                         cudaGraphLaunch(g->exec, stream));
+    if (status == DCC_OK)
+        status = rt_cuda(m, "recording an event",
+                         cudaEventRecord(m->done, stream));
+    m->ran |= status == DCC_OK;
+    return status;
+}
+
+dcc_status dcc_model_run(dcc_model *m, const void *const *inputs,
+                         void *const *outputs, cudaStream_t stream)
+{
+    void *const *in = (void *const *)inputs;
+    enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    dcc_status status;
+
+    if (!m)
+        return dcc_fail(DCC_ERR_ARG, "run: a null pointer");
+    status = rt_found(m);
+    if (status == DCC_OK)
+        status = rt_cuda(m, "asking for the stream's state",
+                         cudaStreamIsCapturing(stream, &capturing));
+    if (status != DCC_OK)
+        return status;
+    pthread_rwlock_rdlock(&m->weights->lock);
+    RT_RANGE(m->desc->name);
+    status = rt_enqueue(m, in, outputs, stream,
+                        capturing != cudaStreamCaptureStatusNone);
+    RT_RANGE_END();
+    pthread_rwlock_unlock(&m->weights->lock);
+    return status;
+}
+
+dcc_status dcc_model_warm(dcc_model *m, const void *const *inputs,
+                          void *const *outputs)
+{
+    void *const *in = (void *const *)inputs;
+    RtGraph *g = NULL;
+    dcc_status status;
+
+    if (!m)
+        return dcc_fail(DCC_ERR_ARG, "warm: a null pointer");
+    pthread_rwlock_rdlock(&m->weights->lock);
+    status = rt_check_run(m, in, outputs);
+    if (status == DCC_OK) {
+        rt_arguments(m, in, outputs);
+        status = rt_find_graph(m, m->arguments, &g);
+    }
+    if (status == DCC_OK)
+        status = rt_cuda(m, "uploading the graph",
+                         cudaGraphUpload(g->exec, m->stream));
+    pthread_rwlock_unlock(&m->weights->lock);
+    return status;
+}
+
+dcc_status dcc_model_run_steps(dcc_model *m, const void *const *inputs,
+                               void *const *outputs, cudaStream_t stream,
+                               dcc_after_step after, void *ctx)
+{
+    void *const *in = (void *const *)inputs;
+    dcc_frame frame;
+    dcc_status status;
+
+    if (!m)
+        return dcc_fail(DCC_ERR_ARG, "run_steps: a null pointer");
+    frame = rt_frame(m, in, outputs);
+    status = rt_check_run(m, in, outputs);
+    if (status == DCC_OK && m->desc->arena_bytes)
+        status = rt_cuda(m, "filling the arena",
+                         cudaMemsetAsync(m->arena, 0xff, m->desc->arena_bytes,
+                                         stream));
+    if (status == DCC_OK && after)
+        status = after(ctx, -1, &frame);
+    for (int i = 0; i < m->desc->n_steps && status == DCC_OK; i++) {
+        status = rt_launch(m, &frame, i, i + 1, NULL, stream);
+        if (status == DCC_OK)
+            status = rt_step_error(m, 0, i, cudaStreamSynchronize(stream));
+        if (status == DCC_OK && after)
+            status = after(ctx, i, &frame);
+    }
+    return status;
+}

@@ -1,0 +1,122 @@
+/* rt_model.h - what rt.c (the life of a handle), rt_load.c (weights) and
+ * rt_graph.c (runs) share; nobody else's business.
+ */
+#ifndef DCC_RT_MODEL_H
+#define DCC_RT_MODEL_H
+
+#include <pthread.h>
+
+#include "dcc_rt.h"
+
+struct dcc_st_file;
+
+/* What runs read and never write: of one handle, or of several, which may be
+ * of several threads. Runs hold the lock for reading while they enqueue. */
+typedef struct {
+    pthread_rwlock_t lock;
+    int users;          /* counted atomically */
+    dcc_model *first;   /* the handles, guarded by `list` */
+    pthread_mutex_t list;
+    unsigned char *params, *consts;
+    int broken;         /* an update ended half way */
+    void *(*alloc)(void *ctx, size_t bytes); /* as of the handle that made it */
+    void (*release)(void *ctx, void *memory);
+    void *ctx;
+} RtWeights;
+
+/* A graph and the pointers in it: inputs, then outputs. */
+typedef struct {
+    cudaGraphExec_t exec;
+    void **pointers;
+    unsigned long long used; /* the run that used it last */
+} RtGraph;
+
+struct dcc_model {
+    const dcc_model_desc *desc;
+    int device;
+    RtWeights *weights;
+    dcc_model *next;            /* of weights->first */
+    unsigned char *arena, *state;
+    unsigned char *first_state; /* the initial state; NULL if it is all zero */
+    void *workspace;            /* the caller's, or NULL */
+    size_t workspace_bytes;
+    void *(*alloc)(void *ctx, size_t bytes);
+    void (*release)(void *ctx, void *memory);
+    void *ctx;
+    int pools;                  /* the driver's memory is stream-ordered */
+    cudaStream_t stream;        /* private: loading, recording */
+    cudaEvent_t done;           /* after the last run */
+    int ran;                    /* it was recorded */
+    /* graphs: `recorded` is what runs were recorded as, with nodes[step] its
+     * kernels (NULL: not one a step); each of `graph` is a copy of it */
+    cudaGraph_t recorded;
+    cudaGraphNode_t *nodes;
+    void **recorded_with;
+    void **arguments;           /* of the run at hand */
+    RtGraph *graph;
+    int max_graphs;
+    unsigned long long runs;
+    /* checks of promises */
+    int check;
+    dcc_found *found;           /* on the GPU */
+    volatile dcc_found *seen;   /* its copy in page-locked memory */
+    unsigned long long turn;
+    char notes[2048];
+};
+
+/* Where weights come from: a file, or host memory. */
+typedef struct {
+    const struct dcc_st_file *file;
+    const void *const *memory;
+} RtSource;
+
+static inline size_t rt_round(size_t bytes)
+{
+    return (bytes + DCC_ALIGN - 1) / DCC_ALIGN * DCC_ALIGN;
+}
+
+/* The caller's or the machine's errors; `doing` is for the text. A CUDA error
+ * of a launch is the generated code's, and rt_step_error says so. */
+dcc_status rt_cuda(const dcc_model *m, const char *doing, cudaError_t error);
+dcc_status rt_step_error(const dcc_model *m, int load, int step,
+                         cudaError_t error);
+dcc_status rt_check_desc(const dcc_model_desc *d);
+
+dcc_frame rt_frame(const dcc_model *m, void *const *inputs,
+                   void *const *outputs);
+
+/* Device memory of a handle, before its private stream's next work. */
+dcc_status rt_take(dcc_model *m, unsigned char **out, size_t bytes);
+void rt_give(dcc_model *m, void *memory);
+
+/* rt_load.c: reads, checks and packs all weights; waits for it. */
+dcc_status rt_load(dcc_model *m, const RtSource *source);
+/* Names, types and shapes alone. */
+dcc_status rt_check_source(dcc_model *m, const RtSource *source);
+/* Bytes of the GPU's memory that staged weights pass through, and of the
+ * host's that is page-locked meanwhile. */
+size_t rt_staging_bytes(const dcc_model_desc *d);
+size_t rt_pinned_bytes(const dcc_model_desc *d);
+
+/* The handle's GPU is the thread's current one. */
+dcc_status rt_check_current(const dcc_model *m);
+
+/* rt_state.c */
+int rt_needs_first_state(const dcc_model_desc *d);
+dcc_status rt_make_first_state(dcc_model *m);
+
+/* rt_graph.c */
+void rt_free_graphs(dcc_model *m);
+dcc_status rt_check_run(const dcc_model *m, void *const *inputs,
+                        void *const *outputs);
+
+#ifdef DCC_NVTX /* -DDCC_NVTX: ranges for Nsight, header only */
+#include <nvtx3/nvToolsExt.h>
+#define RT_RANGE(name) nvtxRangePushA(name)
+#define RT_RANGE_END() nvtxRangePop()
+#else
+#define RT_RANGE(name) ((void)(name))
+#define RT_RANGE_END() ((void)0)
+#endif
+
+#endif
