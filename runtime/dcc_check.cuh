@@ -25,6 +25,5 @@ __global__ void dcc_check_promise(const T *x, long long n, long long lo,
         found->turn = turn;
     }
 }
->>>>>>> 63d7b6a (The emitted C API is a server's: memory known beforehand, weights streamed and replaced in place, graphs by their pointers, promises checked, versions in every struct)
 
 #endif

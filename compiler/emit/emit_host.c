@@ -237,7 +237,8 @@ static void put_uses(Buf *b, const CudaProgram *p, const Launch *l, bool load)
                  : !load && t->place == PLACE_OUTPUT
                      ? g->n_input + (int)t->offset
                  : load && t->place == PLACE_STAGED
-                     ? ordinal(t, g->param, g->n_param) : -1;
+                     ? ordinal(t, g->param, g->n_param)
+                     : -1;
         if (at >= 0)
             buf_printf(&line, "%d, ", at);
     }
@@ -300,8 +301,8 @@ static void put_check(Buf *b, const CudaProgram *p)
         buf_printf(b, "    dcc_check_promise<%s><<<1, 1024, 0, stream>>>(\n"
                       "        (const %s *)f->inputs[%d], %lldLL, %lldLL, "
                       "%lldLL, %d,\n        turn, found);\n",
-                   type_cname(t->type), type_cname(t->type), i, n, (long long)t->lo,
-                   (long long)t->hi, i);
+                   type_cname(t->type), type_cname(t->type), i, n,
+                   (long long)t->lo, (long long)t->hi, i);
     }
     buf_puts(b, "    return cudaGetLastError();\n}\n\n");
 }
@@ -465,7 +466,8 @@ static void put_prototypes(Buf *b, const CudaProgram *p, const char *m)
 {
     buf_printf(b, "/* Loads and packs weights (.safetensors, or the .json "
                   "index of several). */\n"
-                  "dcc_status %s_create(\n    %s **out, const char *weights_path);\n"
+                  "dcc_status %s_create(\n"
+                  "    %s **out, const char *weights_path);\n"
                   "/* The same with more to say: GPU, memory, graphs, checks; "
                   "see dcc_options. */\n"
                   "dcc_status %s_create_options(\n"
@@ -489,13 +491,15 @@ static void put_prototypes(Buf *b, const CudaProgram *p, const char *m)
     buf_printf(b, "/* Prepares the CUDA graph of a run, which the first one "
                   "does else. */\n"
                   "dcc_status %s_warm(\n"
-                  "    %s *m, const %s_inputs *in, const %s_outputs *out);\n",
+                  "    %s *m, const %s_inputs *in,\n"
+                  "    const %s_outputs *out);\n",
                m, m, m, m);
     buf_printf(b, "/* What is known of the runs so far, without waiting. */\n"
                   "dcc_status %s_status(%s *m);\n", m, m);
     if (p->graph->n_state)
         buf_printf(b, "/* Sets the state to its initial value. */\n"
-                      "dcc_status %s_reset(\n    %s *m, cudaStream_t stream);\n",
+                      "dcc_status %s_reset(\n"
+                      "    %s *m, cudaStream_t stream);\n",
                    m, m);
     buf_printf(b, "void %s_destroy(%s *m);\n\n", m, m);
 }

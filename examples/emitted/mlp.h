@@ -45,7 +45,8 @@ dcc_status mlp_run(
     const mlp_outputs *out, cudaStream_t stream);
 /* Prepares the CUDA graph of a run, which the first one does else. */
 dcc_status mlp_warm(
-    mlp *m, const mlp_inputs *in, const mlp_outputs *out);
+    mlp *m, const mlp_inputs *in,
+    const mlp_outputs *out);
 /* What is known of the runs so far, without waiting. */
 dcc_status mlp_status(mlp *m);
 void mlp_destroy(mlp *m);
