@@ -272,7 +272,8 @@ def options():
                     if f.endswith(".dcl"))
     p.add_argument("--dcc", default=os.path.join(TOP, "build/dcc"))
     p.add_argument("--models", default=",".join(models))
-    p.add_argument("--cases", default="own,f16:1,f16:8,f32:1,f32:8",
+    p.add_argument("--cases", default="own,f16:1,f16:8,f16:32,bf16:1,bf16:8,"
+                   "f32:1,f32:8",
                    help="TYPE:BATCH, or own: the model as it is written")
     p.add_argument("--targets", default="h200,sm_80")
     p.add_argument("--dcc-flag", action="append", default=[])

@@ -14,11 +14,13 @@ import reference
 
 IMAGE = {"resnet18": (tv.resnet18, 64), "resnet50": (tv.resnet50, 64),
          "mobilenetv2": (tv.mobilenet_v2, 64), "vgg16": (tv.vgg16, 224),
-         "vit_b16": (tv.vit_b_16, 224)}
+         "vit_b16": (tv.vit_b_16, 224), "densenet121": (tv.densenet121, 64),
+         "efficientnet_b0": (tv.efficientnet_b0, 64),
+         "convnext_tiny": (tv.convnext_tiny, 64)}
 TEXT = {"L": 2, "S": 16}
 
 
-def compare(name, case, theirs, call):
+def compare(name, case, theirs, call, within=1e-12):
     """Loads the case's weights into `theirs` and compares the last output."""
     got = theirs.load_state_dict(case.weights.tensors, strict=False)
     lost = [k for k in got.missing_keys if not k.endswith("num_batches_tracked")
@@ -27,7 +29,7 @@ def compare(name, case, theirs, call):
         want = call(theirs.double().eval())
     ours, = case.ref.values()
     error = ((ours - want).norm() / want.norm()).item()
-    right = error < 1e-12 and not lost and not got.unexpected_keys
+    right = error < within and not lost and not got.unexpected_keys
     print(f"{name:12} {error:.1e} {lost} {got.unexpected_keys}"
           f"{'' if right else '  WRONG'}")
     return right
@@ -58,9 +60,35 @@ def gpt2(name):
         input_ids=ids.long()).logits[:, last])
 
 
+def smollm2(name):
+    case = reference.Case(name, "f32", [2], {**TEXT, "V": 1000}, "cpu")
+    ids = case.inputs[0].get("ids")
+    if ids is None:
+        ids = torch.stack([i["id"] for i in case.inputs], 1)
+    last = slice(None) if name == "smollm2" else -1
+    config = hf.LlamaConfig(
+        vocab_size=1000, hidden_size=576, intermediate_size=1536,
+        num_hidden_layers=TEXT["L"], num_attention_heads=9,
+        num_key_value_heads=3, rms_norm_eps=1e-5, tie_word_embeddings=True,
+        rope_parameters={"rope_type": "default", "rope_theta": 100000.0})
+    return compare(name, case, hf.LlamaForCausalLM(config), lambda m: m(
+        input_ids=ids.long()).logits[:, last], 1e-6)    # their angles are f32
+
+
+def whisper():
+    case = reference.Case("whisper_base", "f32", [1], {"L": 2}, "cpu")
+    config = hf.WhisperConfig(
+        d_model=512, encoder_layers=2, encoder_attention_heads=8,
+        encoder_ffn_dim=2048, num_mel_bins=80)
+    model = hf.models.whisper.modeling_whisper.WhisperEncoder(config)
+    return compare("whisper_base", case, model, lambda m: m(
+        case.inputs[0]["mel"].double()).last_hidden_state)
+
+
 def main():
     right = [image(name) for name in IMAGE]
-    right += [bert(), gpt2("gpt2"), gpt2("gpt2_decode")]
+    right += [bert(), gpt2("gpt2"), gpt2("gpt2_decode"), smollm2("smollm2"),
+              smollm2("smollm2_decode"), whisper()]
     return 0 if all(right) else 1
 
 

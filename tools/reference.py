@@ -21,8 +21,9 @@ import torch
 import nets
 import st
 
-KINDS = {"f16": torch.float16, "f32": torch.float32}
+KINDS = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32}
 STEPS = 3  # runs of a model with state
+CACHED = {"gpt2_decode": 64, "smollm2_decode": 192}  # columns a head of keys
 
 
 def input_shapes(spec, size):
@@ -31,7 +32,18 @@ def input_shapes(spec, size):
         bound = None
         if shape and isinstance(shape[0], tuple) or shape == ((), "S"):
             shape, bound = shape
-        yield name, [size.get(n, n) for n in shape], bound and size[bound]
+        if isinstance(bound, tuple):
+            bound = [min(b, size["V"]) for b in bound]
+        else:
+            bound = bound and size[bound]
+        yield name, [size.get(n, n) for n in shape], bound
+
+
+def array(t):
+    t = t.contiguous().cpu()
+    if t.dtype == torch.bfloat16:
+        return t.view(torch.int16).numpy().view(st.BF16)
+    return t.numpy()
 
 
 class Case:
@@ -47,7 +59,7 @@ class Case:
         self.sizes = {**defaults, **{k: v for k, v in (sizes or {}).items()
                                      if k in defaults}}
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self.stateful = name == "gpt2_decode"
+        self.stateful = name in CACHED
         self.weights = nets.Weights(self.kind, self.device, seed)
         batch = max(batch)
         # a batch norm's statistics need a few images, whatever is asked for
@@ -67,8 +79,12 @@ class Case:
         out = {}
         for name, dims, bound in input_shapes(self.spec, size):
             if bound:
-                t = torch.randint(0, bound, dims, generator=gen,
-                                  device=self.device, dtype=torch.int32)
+                several = isinstance(bound, list)
+                t = torch.randint(0, max(bound) if several else bound, dims,
+                                  generator=gen, device=self.device,
+                                  dtype=torch.int32)
+                if several:
+                    t %= torch.tensor(bound, device=self.device).int()
             else:
                 t = torch.randn(dims, generator=gen, device=self.device)
                 t = t.to(self.kind)
@@ -76,9 +92,10 @@ class Case:
         return out
 
     def cache(self, batch, kind):
-        """The state of gpt2_decode, zero."""
+        """The state of a model that decodes, zero."""
         d = self.sizes
-        return torch.zeros(2, d["L"], batch, d["D"] // 64, d["S"], 64,
+        return torch.zeros(2, d["L"], batch, d["D"] // CACHED[self.name],
+                           d["S"], 64,
                            dtype=kind, device=self.device)
 
     def _reference(self, batch):
@@ -95,16 +112,15 @@ class Case:
         return {n: t[:batch] if t.dim() else t for n, t in tensors.items()}
 
     def write_weights(self, path):
-        st.write(path, {n: t.contiguous().cpu().numpy()
-                        for n, t in self.weights.tensors.items()})
+        st.write(path, {n: array(t) for n, t in self.weights.tensors.items()})
 
     def write_inputs(self, paths, batch):
         for path, i in zip(paths, self.inputs):
-            st.write(path, {n: t.cpu().numpy()
+            st.write(path, {n: array(t)
                             for n, t in self.rows(i, batch).items()})
 
     def write_reference(self, path, batch):
-        st.write(path, {n: t.contiguous().cpu().numpy()
+        st.write(path, {n: array(t)
                         for n, t in self.rows(self.ref, batch).items()})
 
     def input_paths(self, stem):

@@ -7,6 +7,8 @@ TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16,
          "I64": np.int64, "I32": np.int32, "I8": np.int8, "U8": np.uint8,
          "BOOL": np.bool_}
 NAMES = {np.dtype(v): k for k, v in TYPES.items()}
+BF16 = np.dtype([("bf16", np.uint16)])   # numpy has none: its bits
+NAMES[BF16], TYPES["BF16"] = "BF16", BF16
 
 
 def write(path, tensors):

@@ -8,8 +8,9 @@ library (all in parallel), the model's C API runs it on random weights and
 inputs, the outputs are compared with the same network in double, and both
 dcc's graph and PyTorch's own kernels in a CUDA graph (channels-last, cuDNN
 benchmarked, no TF32 for f32) are timed in the same process by the same clock.
---xla times the same networks under JAX's jit too, by xla.py in a process of
-its own afterwards; ratios are to the quicker rival.  compute-sanitizer runs
+--compile has torch.compile make kernels of the same network, in a CUDA graph
+too; --xla times the same networks under JAX's jit too, by xla.py in a process of
+its own afterwards; ratios are to the quickest rival.  compute-sanitizer runs
 the small ones.  Prints a table, writes JSON; exit status 1 if anything is
 wrong, 3 without GPU, nvcc or torch.
 
@@ -33,7 +34,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUNTIME = os.path.join(TOP, "runtime")
-TOLERANCE = {"f16": 1e-2, "f32": 1e-5}
+TOLERANCE = {"f16": 1e-2, "bf16": 8e-2, "f32": 1e-5}    # by the mantissa
 SMALL = ("mlp", "digits")
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
@@ -196,9 +197,27 @@ def event_time(torch, fn, repeats=5, least_us=20000):
     return statistics.median(times)
 
 
-def torch_time(torch, data, batch):
-    """PyTorch's own kernels for the same network, replayed as a CUDA graph."""
-    w = data.weights
+def graph_time(torch, run):
+    """Microseconds of run() replayed as a CUDA graph."""
+    with torch.inference_mode():
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                run()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = run()
+        us = event_time(torch, graph.replay)
+        del out, graph
+    return round(us, 2)
+
+
+def torch_times(torch, data, case, o):
+    """case gains `torch_us`: PyTorch's own kernels for the same network, and
+    `compile_us`: torch.compile's; or a note why not."""
+    w, batch = data.weights, case["batch"]
     w.compute, w.calibrating = data.kind, False
     torch.backends.cudnn.benchmark = True
     keep = dict(w.tensors)
@@ -214,23 +233,20 @@ def torch_time(torch, data, batch):
 
     def run():
         return data.net(w, inputs, data.sizes)
+    ways = {"torch": lambda: run}
+    if o["compile"]:
+        ways["compile"] = lambda: torch.compile(run, mode=o["compile"],
+                                                dynamic=False)
     try:
-        with torch.inference_mode():
-            side = torch.cuda.Stream()
-            side.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(side):
-                for _ in range(3):
-                    run()
-            torch.cuda.synchronize()
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                out = run()
-            us = event_time(torch, graph.replay)
-            del out, graph
+        for name, way in ways.items():
+            try:
+                case[name + "_us"] = graph_time(torch, way())
+            except Exception as e:          # the peer's trouble is not ours
+                case[name + "_note"] = f"{type(e).__name__}: {e}"[:200]
     finally:
         w.compute, w.tensors = torch.float64, keep
         torch.backends.cudnn.benchmark = False    # slow to choose in double
-    return us
+        torch.compiler.reset()
 
 
 def error_of(torch, name, got, ref):
@@ -245,7 +261,7 @@ def error_of(torch, name, got, ref):
 
 
 def run_case(torch, case, data, weights, o):
-    """case gains `error_norm`, `dcc_us`, `torch_us`."""
+    """case gains `error_norm`, `dcc_us` and its rivals' times."""
     batch, kind = case["batch"], data.kind
     ref = data.rows(data.ref, batch)
     outputs = {n: torch.empty(t.shape, device="cuda",
@@ -272,10 +288,7 @@ def run_case(torch, case, data, weights, o):
                   and case["repeats"])
     del outputs, first, ref
     if o["time"] and o["torch"]:
-        try:
-            case["torch_us"] = round(torch_time(torch, data, batch), 2)
-        except Exception as e:              # the peer's trouble is not ours
-            case["torch_note"] = f"{type(e).__name__}: {e}"[:200]
+        torch_times(torch, data, case, o)
 
 
 def worker(path):
@@ -313,7 +326,7 @@ def run_all(o, cases):
     """Feeds the cases to worker processes; one that dies costs one case."""
     ready = [c for c in cases if "library" in c]
     scratch = "/dev/shm" if os.path.isdir("/dev/shm") else o.work
-    options = {"time": not o.no_time, "torch": not o.no_torch_time,
+    options = {"time": not o.no_time, "torch": not o.no_torch_time, "compile": o.compile,
                "batches": o.batches, "sizes": o.sizes, "scratch": scratch}
     while ready and time.time() < o.deadline:
         path = os.path.join(o.work, "cases.json")
@@ -445,21 +458,22 @@ def sanitize_all(o, objects):
 
 # ---- the report
 
-HEAD = (f"{'model':12} {'type':4} {'B':>4} {'error':>9} {'dcc us':>10} "
-        f"{'torch us':>10} {'xla us':>10} {'ratio':>6} {'nvcc s':>7} "
-        f"{'kernels':>7} {'spills':>6}")
+HEAD = (f"{'model':15} {'type':4} {'B':>4} {'error':>9} {'dcc us':>10} "
+        f"{'torch us':>10} {'compile us':>10} {'xla us':>10} {'ratio':>6} "
+        f"{'nvcc s':>7} {'kernels':>7} {'spills':>6}")
 
 
 def row(c):
     def number(key, form):
         return form % c[key] if c.get(key) is not None else "-"
     worst = max(c["error_norm"].values()) if c.get("error_norm") else None
-    rivals = [c[k] for k in ("torch_us", "xla_us") if c.get(k)]
+    rivals = [c[k] for k in ("torch_us", "compile_us", "xla_us") if c.get(k)]
     c["speedup"] = (round(min(rivals) / c["dcc_us"], 3)
                     if rivals and c.get("dcc_us") else None)
-    line = (f"{c['model']:12} {c['type']:4} {c['batch']:4} "
+    line = (f"{c['model']:15} {c['type']:4} {c['batch']:4} "
             f"{'-' if worst is None else '%.1e' % worst:>9} "
             f"{number('dcc_us', '%.1f'):>10} {number('torch_us', '%.1f'):>10} "
+            f"{number('compile_us', '%.1f'):>10} "
             f"{number('xla_us', '%.1f'):>10} {number('speedup', '%.2f'):>6} "
             f"{number('nvcc_s', '%.1f'):>7} "
             f"{number('kernels', '%d'):>7} {number('spill_bytes', '%d'):>6}")
@@ -469,6 +483,9 @@ def row(c):
         line += " (two runs differ)"
     for kernel, n in c.get("spills", {}).items():
         line += f"\n    {kernel} spills {n} bytes"
+    for rival in ("torch", "compile"):
+        if c.get(rival + "_note"):
+            line += f"\n    {rival}: " + c[rival + "_note"].split("\n")[0]
     if c.get("xla_note"):
         line += "\n    xla: " + c["xla_note"].replace("\n", "\n    ")
     if c.get("error"):
@@ -509,6 +526,9 @@ def options():
     p.add_argument("--commit", default="")
     p.add_argument("--no-time", action="store_true")
     p.add_argument("--no-torch-time", action="store_true")
+    p.add_argument("--compile", metavar="MODE", nargs="?", const="default",
+                   help="time torch.compile too: default, "
+                   "max-autotune-no-cudagraphs")
     p.add_argument("--xla", action="store_true", help="time JAX's jit too")
     p.add_argument("--no-sanitizer", action="store_true")
     p.add_argument("--worker", help=argparse.SUPPRESS)
