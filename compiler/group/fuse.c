@@ -3,6 +3,7 @@
 #include "group/part.h"
 #include "rewrite/inplace.h"
 #include "rewrite/normalise.h"
+#include "rewrite/number.h"
 
 enum { MAX_VARS = 24 };
 
@@ -549,7 +550,9 @@ const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
 
     /* indices that would grow beyond what can be computed stay apart */
     return in.failed || (idx_unknowns(g->pool) > unknowns &&
-                         !expr_is_computable(r)) ? NULL : r;
+                         !expr_is_computable(r))
+               ? NULL
+               : number_expr(g, r);
 }
 
 static const Expr *local_value(Graph *g, const Expr *e, void *ctx)
@@ -607,6 +610,30 @@ static const Expr *as_factor(Graph *g, const Expr *value, const Tensor *t)
                                                  : value;
 }
 
+static void again_add(Graph *g, Group *r, Stmt *s)
+{
+    VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = s;
+    for (int i = r->n_again - 1; i > 0 && r->again[i - 1]->id > s->id; i--) {
+        r->again[i] = r->again[i - 1];
+        r->again[i - 1] = s;
+    }
+}
+
+/* What r computes again: what c and p do, and p. In the order of statements,
+ * whatever the order of the search. */
+static void again_lists(Graph *g, Group *r, const Group *p, const Group *c)
+{
+    r->cap_again = 0; /* c's own list stays as it is */
+    r->again = NULL;
+    r->n_again = 0;
+    for (int i = 0; i < c->n_again; i++)
+        again_add(g, r, c->again[i]);
+    for (int i = 0; i < p->n_again; i++)
+        again_add(g, r, p->again[i]);
+    for (int i = 0; i < p->n_stmt; i++)
+        again_add(g, r, p->stmt[i]);
+}
+
 Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
                    const char **why)
 {
@@ -636,15 +663,7 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
             return NULL;
         }
     }
-    r->cap_again = 0; /* c's own list stays as it is */
-    r->again = NULL;
-    r->n_again = 0;
-    for (int i = 0; i < c->n_again; i++)
-        VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = c->again[i];
-    for (int i = 0; i < p->n_again; i++)
-        VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = p->again[i];
-    for (int i = 0; i < p->n_stmt; i++)
-        VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = p->stmt[i];
+    again_lists(g, r, p, c);
     if (in_place_clash(r)) {
         *why = "would overwrite a state that is still read";
         return NULL;

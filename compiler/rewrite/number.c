@@ -98,7 +98,7 @@ static const Expr **find_node(const Expr **node, size_t cap, const Expr *e)
 
 static void grow(Arena *a, Interned *t)
 {
-    size_t cap = t->cap ? 4 * t->cap : 1024;
+    size_t cap = t->cap ? 4 * t->cap : 64;
     const Expr **node = arena_array(a, const Expr *, cap);
 
     for (size_t i = 0; i < t->cap; i++)
@@ -106,6 +106,27 @@ static void grow(Arena *a, Interned *t)
             *find_node(node, cap, t->node[i]) = t->node[i];
     t->node = node;
     t->cap = cap;
+}
+
+static const Expr *intern(Graph *g, const Expr *e, void *ctx)
+{
+    Interned *once = ctx;
+
+    if (2 * once->n >= once->cap)
+        grow(g->arena, once);
+    const Expr **node = find_node(once->node, once->cap, e);
+    if (!*node) {
+        *node = e;
+        once->n++;
+    }
+    return *node;
+}
+
+const Expr *number_expr(Graph *g, const Expr *e)
+{
+    Interned once = {0};
+
+    return expr_rewrite(g, e, intern, &once);
 }
 
 /* ---- statements of one value */
@@ -132,20 +153,6 @@ typedef struct Numbering {
     bool *older;       /* by tensor id: a later version keeps parts of it */
     bool any;          /* tensors with one value were found */
 } Numbering;
-
-static const Expr *intern(Graph *g, const Expr *e, void *ctx)
-{
-    Numbering *n = ctx;
-
-    if (2 * n->once.n >= n->once.cap)
-        grow(g->arena, &n->once);
-    const Expr **node = find_node(n->once.node, n->once.cap, e);
-    if (!*node) {
-        *node = e;
-        n->once.n++;
-    }
-    return *node;
-}
 
 /* Reads of equal tensors as reads of the first. */
 static const Expr *read_first(Graph *g, const Expr *e, void *ctx)
@@ -233,7 +240,7 @@ static Class *class_of(Numbering *n, Stmt *s)
 
     const Expr *e = expr_subst(g, s->value, map, k);
     e = expr_rewrite(g, e, read_first, n);
-    c.value = expr_rewrite(g, e, intern, n);
+    c.value = expr_rewrite(g, e, intern, &n->once);
     c.store = arena_array(g->arena, const Idx *, s->tensor->rank + 1);
     for (int d = 0; d < s->tensor->rank; d++)
         c.store[d] = idx_subst(g->pool, s->store[d], map, k);

@@ -17,4 +17,7 @@
 
 void number(Graph *g);
 
+/* e with equal parts made once, however it came about: costs count parts. */
+const Expr *number_expr(Graph *g, const Expr *e);
+
 #endif
