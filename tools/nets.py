@@ -407,13 +407,17 @@ def whisper_base(w, i, d):
     return {"last_hidden_state": w.norm(x, "layer_norm", 1e-5)}
 
 
-def turned(x, pos):
-    """Rotary positions: [B, heads, S, K], row s at pos[s]."""
-    r = x.shape[-1] // 2
-    at = torch.arange(r, device=x.device, dtype=torch.float64)
+def angles(pos, r, kind):
+    """Cosine and sine of rotary positions, [len(pos), r] each."""
+    at = torch.arange(r, device=pos.device, dtype=torch.float64)
     at = pos[:, None] * 100000.0 ** (-at / r)
-    c, n = at.cos().to(x.dtype), at.sin().to(x.dtype)
-    a, b = x[..., :r], x[..., r:]
+    return at.cos().to(kind), at.sin().to(kind)
+
+
+def turned(x, angle):
+    """[B, heads, S, K], row s turned by row s of the angles."""
+    c, n = angle
+    a, b = x.chunk(2, -1)
     return torch.cat((a * c - b * n, b * c + a * n), -1)
 
 
@@ -436,11 +440,11 @@ def smollm2(w, i, d):
     D = d["D"]
     table = w("model.embed_tokens.weight", d["V"], D, std=D ** -0.5)
     x = F.embedding(i["ids"].long(), table)
-    pos = torch.arange(d["S"], device=x.device)
+    angle = angles(torch.arange(d["S"], device=x.device), 32, x.dtype)
     for l in range(d["L"]):
         p = f"model.layers.{l}."
         q, k, v = llama_qkv(w, x, p, D)
-        a = attend(turned(q, pos), turned(k, pos), v, True)
+        a = attend(turned(q, angle), turned(k, angle), v, True)
         x = llama_rest(w, x, a, p, d)
     return {"logits": F.linear(w.rms(x, "model.norm", 1e-5), table)}
 
@@ -450,15 +454,15 @@ def smollm2_decode(w, i, d):
     D, pos = d["D"], int(i["pos"])
     table = w("model.embed_tokens.weight", d["V"], D, std=D ** -0.5)
     x = F.embedding(i["id"].long(), table)[:, None]
-    at = torch.full((1,), pos, device=x.device)
+    angle = angles(torch.full((1,), pos, device=x.device), 32, x.dtype)
     for l in range(d["L"]):
         p = f"model.layers.{l}."
         q, k, v = llama_qkv(w, x, p, D)
         ks, vs = i["cache"][0][l], i["cache"][1][l]
-        ks[:, :, pos:pos + 1] = turned(k, at)
+        ks[:, :, pos:pos + 1] = turned(k, angle)
         vs[:, :, pos:pos + 1] = v
         upto = d["S"] if i.get("whole") else pos + 1
-        a = attend(turned(q, at), ks[:, :, :upto], vs[:, :, :upto])
+        a = attend(turned(q, angle), ks[:, :, :upto], vs[:, :, :upto])
         x = llama_rest(w, x, a, p, d)
     return {"logits": F.linear(w.rms(x, "model.norm", 1e-5)[:, 0], table)}
 
