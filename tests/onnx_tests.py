@@ -237,7 +237,7 @@ class Case:
 
     def make(self):
         dims = ["--dim=%s.%d=%d" % (t[0], i, d) for t in self.ins
-                for i, d in enumerate(t[2]) if d]
+                for i, d in enumerate(t[2])]
         status, text = self.dcc_import(dims, [])
         if status == 1 and ("onstant" in text or "batch" in text):
             small = [t for t in self.ins if t[1] not in FLOATS or
@@ -254,10 +254,16 @@ class Case:
         if p.returncode:
             self.reason = "dcc: " + " | ".join(
                 p.stderr.splitlines()[:3])[:300]
-        write_st(self.base + ".in", [(legal(t[0]),) + t[1:]
-                                     for t in self.ins])
+        # names as the text has them; what has no elements is not there
+        with open(self.base + ".dcl") as f:
+            names = re.findall(r"^  input (\w+)", f.read(), re.M)
+        full = lambda tensors: [t for t in tensors if 0 not in t[2]]
+        name = lambda t: next((x for x in (legal(t[0]), legal(t[0]) + "_value")
+                               if x in names), legal(t[0]))
+        write_st(self.base + ".in", [(name(t),) + t[1:]
+                                     for t in full(self.ins)])
         write_st(self.base + ".want", [
-            comparable((legal(t[0]),) + t[1:]) for t in self.outs])
+            comparable((legal(t[0]),) + t[1:]) for t in full(self.outs)])
 
     def run(self, program):
         p = subprocess.run(

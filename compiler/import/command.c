@@ -51,7 +51,7 @@ static int add_dim(Arena *a, ImportLine *l, const char *text)
     char *end = NULL;
     long long v = eq ? strtoll(eq + 1, &end, 10) : 0;
 
-    if (!eq || eq == text || end == eq + 1 || *end || v < 1 || v >= 1 << 30)
+    if (!eq || eq == text || end == eq + 1 || *end || v < 0 || v >= 1 << 30)
         return bad("--dim wants NAME=N, not '%s'", text);
     VEC_PUSH(a, l->dim, l->n_dim, l->cap_dim) =
         (Dim){arena_strndup(a, text, (size_t)(eq - text)), v};

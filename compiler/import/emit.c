@@ -18,6 +18,8 @@ const char *type_text(const Import *c, OnnxType t)
         return "bool";
     case OT_INT8:
         return "i8";
+    case OT_UINT8:
+        return "u8";
     case OT_FLOAT:
     case OT_DOUBLE:
         return c->float_type == OT_FLOAT ? c->type_name : "f32";
@@ -228,9 +230,11 @@ static Value *counted(Import *c, Stmt *s, Value *v)
     return v->same = new;
 }
 
-/* A weight cannot have a size that a run decides. */
-static void check_batch(Import *c, const Value *v)
+/* A weight has elements, and no size that a run decides. */
+static void check_weight(Import *c, const Value *v)
 {
+    if (!v->known->n)
+        import_error(c, v->def, "'%s' has no elements", v->name);
     for (int d = 0; d < v->shape.rank && c->has_batch; d++)
         if (v->shape.dim[d] >= IMPORT_BATCH && !known_uniform(v->known))
             import_error(c, v->def, "its contents depend on the batch, which "
@@ -254,7 +258,7 @@ static const char *slot_of(Import *c, Stmt *s, Value *v, Bind bind)
         k = 0;
     }
     if (v->known && !v->is_param) {
-        check_batch(c, v);
+        check_weight(c, v);
         v->is_param = true;
     }
     return arena_printf(c->arena, "%c%c%c%c", SLOT, k / SLOT_BASE + 1,

@@ -209,20 +209,50 @@ static const char *epsilon(Import *c, const Node *n, double onnx, double own)
                                                  number_text(c, OT_FLOAT, e));
 }
 
+/* The batch's own mean or variance, and what is kept of all of them. */
+static Value *of_batch(Import *c, Node *n, Value *x, Value *m, int kept)
+{
+    Value *v = between(c, x, m ? "variance" : "mean", x->type,
+                       n->in[3]->shape);
+    double momentum = attr_float(n, "momentum", 0.9);
+    Stmt *s = stmt_new(c, v);
+    const char *t = arg(c, s, x);
+
+    if (m)
+        stmt_text(c, s, BIND_ATOM, "channel_variance(%s, %s)", t,
+                  arg(c, s, m));
+    else
+        stmt_text(c, s, BIND_ATOM, "channel_mean(%s)", t);
+    if (!node_out(n, kept) || !n->out[kept]->uses)
+        return v;
+    s = stmt_new(c, n->out[kept]);
+    const char *old = operand(c, s, n->in[m ? 4 : 3], BIND_MUL);
+    stmt_text(c, s, BIND_ADD, "%s * %s + %s * %s", old,
+              number_text(c, OT_FLOAT, momentum), operand(c, s, v, BIND_MUL),
+              number_text(c, OT_FLOAT, 1 - momentum));
+    return v;
+}
+
 void emit_batch_norm(Import *c, Node *n)
 {
     bool spatial = attr_int(n, "spatial", 1) != 0;
+    bool training = attr_int(n, "training_mode", 0) != 0;
+    Value *in[5];
     Stmt *s;
 
-    if (attr_int(n, "training_mode", 0) || !spatial) {
-        import_error(c, n, "attribute '%s' is not supported",
-                     spatial ? "training_mode" : "spatial");
+    if (!spatial) {
+        import_error(c, n, "attribute 'spatial' is not supported");
         return;
+    }
+    memcpy(in, n->in, sizeof in);
+    if (training) {
+        in[3] = of_batch(c, n, in[0], NULL, 1);
+        in[4] = of_batch(c, n, in[0], in[3], 2);
     }
     s = stmt_new(c, n->out[0]);
     const char *a[5];
     for (int i = 0; i < 5; i++)
-        a[i] = arg(c, s, n->in[i]);
+        a[i] = arg(c, s, in[i]);
     stmt_text(c, s, BIND_ATOM, "batch_norm(%s, %s, %s, %s, %s%s)", a[0], a[1],
               a[2], a[3], a[4], epsilon(c, n, 1e-5, 1e-5));
 }

@@ -430,10 +430,12 @@ void emit_gelu(Import *c, Node *n)
 
 void emit_dropout(Import *c, Node *n)
 {
-    double training = 0;
+    double training = 0, ratio = 0.5;
+    bool none = node_in(n, 1) && in_scalar(n, 1, &ratio) && ratio == 0;
 
-    if (node_in(n, 2) && (!in_scalar(n, 2, &training) || training)) {
-        import_error(c, n, "training mode is not supported");
+    if (node_in(n, 2) && (!in_scalar(n, 2, &training) || training) && !none) {
+        import_error(c, n, "training_mode and ratio must be constants, and one "
+                     "of them 0: nothing is drawn by chance");
         return;
     }
     emit_same(c, n->out[0], n->in[0]);

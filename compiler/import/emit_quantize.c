@@ -127,18 +127,18 @@ void emit_dynamic_quantize(Import *c, Node *n)
     s = stmt_new(c, scale);
     stmt_left(c, s, index_names);
     const char *high = read_at(c, s, x, at);
-    stmt_text(c, s, BIND_MUL, "(max(max(%s) %s, 0) - %s) / 255.0", buf_text(&b),
-              high, named(c, s, low));
+    stmt_text(c, s, BIND_ATOM, "f32((max(max(%s) %s, 0) - %s) / 255.0)",
+              buf_text(&b), high, named(c, s, low));
     s = stmt_new(c, zero);
     stmt_left(c, s, index_names);
     const char *l = named(c, s, low);
-    stmt_text(c, s, BIND_ATOM, "i32(min(max(rint(-%s / %s), 0.0), 255.0))", l,
+    stmt_text(c, s, BIND_ATOM, "u8(min(max(rint(-%s / %s), 0.0), 255.0))", l,
               named(c, s, scale));
     s = stmt_new(c, y);
     stmt_left(c, s, index_names);
     const char *t = read_at(c, s, x, index_names);
     const char *by = named(c, s, scale);
-    stmt_text(c, s, BIND_ATOM, "i32(min(max(rint(%s / %s) + %s, 0.0), 255.0))",
+    stmt_text(c, s, BIND_ATOM, "u8(min(max(rint(%s / %s) + %s, 0.0), 255.0))",
               t, by, named(c, s, zero));
     buf_free(&b);
 }
@@ -149,7 +149,8 @@ static Value *centred(Import *c, Value *x, Value *zero, int axis)
     double v;
     bool none = !zero || (value_scalar_is(zero, &v) && v == 0);
 
-    if (none && x->type != OT_INT8 && x->type != OT_BOOL)
+    if (none && x->type != OT_INT8 && x->type != OT_BOOL &&
+        x->type != OT_UINT8)
         return x;
     Value *out = between(c, x, "centred", OT_INT32, x->shape);
     Stmt *s = stmt_new(c, out);

@@ -9,6 +9,7 @@ typedef struct Run {
     int64_t steps, batch, hidden;
     int dirs;
     Value *x, *w, *r, *b;
+    Value *lens;            /* [B]: steps of each sequence, or NULL: all */
 } Run;
 
 static Value *zeros(Import *c, const Run *u, const char *suffix)
@@ -132,9 +133,24 @@ static void rnn_step(Import *c, const Run *u, Value *z, int d, int64_t t,
     *h = state;
 }
 
-/* One direction; states[t] is the state after step t. */
+/* x at step t, `past` where the sequence has ended. */
+static Value *lasting(Import *c, const Run *u, Value *x, Value *past,
+                      const char *what, int d, int64_t t)
+{
+    Value *v = step_value(c, u, what, d, t, u->hidden);
+    Stmt *s = stmt_new(c, v);
+    const char *a = arg(c, s, x), *b = arg(c, s, past);
+
+    stmt_text(c, s, BIND_ATOM, "within_length(%s, %s, %s, step = %lld)", a, b,
+              arg(c, s, u->lens), (long long)t);
+    s->closed = true;
+    return v;
+}
+
+/* One direction; states[t] is what the result shows of step t, 0 where the
+ * sequence has ended. */
 static void run_direction(Import *c, const Run *u, int d, bool backward,
-                          Value **states, Value **last_cell)
+                          Value **states, Value **last, Value **last_cell)
 {
     int64_t gates = u->kind == 'L' ? 4 : u->kind == 'G' ? 3 : 1;
     Shape zs = {3, {u->steps, u->batch, gates * u->hidden}};
@@ -149,8 +165,10 @@ static void run_direction(Import *c, const Run *u, int d, bool backward,
               direction(c, d), u->b && u->kind != 'G' ? "" : ", both = false");
     Value *h = initial(c, u, 5, d);
     Value *cell = u->kind == 'L' ? initial(c, u, 6, d) : NULL;
+    Value *nothing = u->lens ? zeros(c, u, "ended") : NULL;
     for (int64_t k = 0; k < u->steps; k++) {
         int64_t t = backward ? u->steps - 1 - k : k;
+        Value *old_h = h, *old_cell = cell;
         if (u->kind == 'L')
             lstm_step(c, u, z, d, t, &h, &cell);
         else if (u->kind == 'G')
@@ -158,7 +176,14 @@ static void run_direction(Import *c, const Run *u, int d, bool backward,
         else
             rnn_step(c, u, z, d, t, &h);
         states[t] = h;
+        if (!u->lens)
+            continue;
+        states[t] = lasting(c, u, h, nothing, "shown", d, t);
+        h = lasting(c, u, h, old_h, "kept", d, t);
+        if (cell)
+            cell = lasting(c, u, cell, old_cell, "kept_cell", d, t);
     }
+    *last = h;
     *last_cell = cell;
 }
 
@@ -250,6 +275,10 @@ void emit_recurrent(Import *c, Node *n)
     u.steps = u.x->shape.dim[0];
     u.batch = u.x->shape.dim[1];
     u.hidden = n->in[2]->shape.dim[2];
+    double length;
+    if (node_in(n, 4) &&
+        (!in_scalar(n, 4, &length) || length != (double)u.steps))
+        u.lens = n->in[4];
     if (u.steps > MAX_STEPS || u.dirs > 2) {
         import_error(c, n, "%lld steps; %d are the most", (long long)u.steps,
                      MAX_STEPS);
@@ -259,10 +288,9 @@ void emit_recurrent(Import *c, Node *n)
     Value **one = arena_array(c->arena, Value *, u.steps);
     for (int d = 0; d < u.dirs; d++) {
         bool back = d == 1 || !strcmp(how, "reverse");
-        run_direction(c, &u, d, back, one, &cells[d]);
+        run_direction(c, &u, d, back, one, &ends[d], &cells[d]);
         for (int64_t t = 0; t < u.steps; t++)
             all[t * u.dirs + d] = one[t];
-        ends[d] = one[back ? 0 : u.steps - 1];
     }
     Shape steps = {4, {u.steps, u.dirs, u.batch, u.hidden}};
     Shape last = {3, {u.dirs, u.batch, u.hidden}};

@@ -291,21 +291,27 @@ void emit_grid_sample(Import *c, Node *n)
         mode = "linear";
     if (!strcmp(mode, "bicubic"))
         mode = "cubic";
-    if (n->in[0]->shape.rank != 4 ||
-        (strcmp(mode, "linear") && strcmp(mode, "nearest"))) {
+    int space = n->in[0]->shape.rank - 2;
+    bool linear = !strcmp(mode, "linear"), cubic = !strcmp(mode, "cubic");
+    bool zeros = !strcmp(pad, "zeros");
+    if (!(space == 2 && (linear || cubic || !strcmp(mode, "nearest"))) &&
+        !(space == 3 && !cubic && zeros)) {
         import_error(c, n,
-                     "attribute 'mode': '%s' over %d dimensions is not "
-                     "supported",
-                     mode, n->in[0]->shape.rank - 2);
+                     "attribute 'mode': '%s' over %d dimensions with %s "
+                     "outside is not supported",
+                     mode, space, pad);
         return;
     }
     Stmt *s = stmt_new(c, n->out[0]);
-    const char *x = arg(c, s, n->in[0]);
-    stmt_text(c, s, BIND_ATOM, "grid_sample(%s, %s%s%s%s%s%s%s%s)", x,
-              arg(c, s, n->in[1]), strcmp(mode, "linear") ? ", mode = \"" : "",
-              strcmp(mode, "linear") ? mode : "",
-              strcmp(mode, "linear") ? "\"" : "",
-              strcmp(pad, "zeros") ? ", outside = \"" : "",
-              strcmp(pad, "zeros") ? pad : "", strcmp(pad, "zeros") ? "\"" : "",
+    const char *x = arg(c, s, n->in[0]), *how = "", *outside = "";
+    if (!linear && !cubic)
+        how = arena_printf(c->arena, ", mode = \"%s\"", mode);
+    if (!zeros)
+        outside = arena_printf(c->arena, ", outside = \"%s\"", pad);
+    stmt_text(c, s, BIND_ATOM, "grid_sample%s(%s, %s%s%s%s)",
+              cubic        ? "_cubic"
+              : space == 3 ? "3d"
+                           : "",
+              x, arg(c, s, n->in[1]), how, outside,
               corners ? ", align_corners = true" : "");
 }

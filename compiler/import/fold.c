@@ -508,6 +508,33 @@ static Const *fold_where(Import *c, Node *n)
     return k;
 }
 
+/* Over no elements. */
+static Const *fold_reduce_empty(Import *c, const Node *n)
+{
+    static const struct {
+        const char *op;
+        double is;
+    } of[] = {{"Sum", 0},      {"Prod", 1},          {"L1", 0},
+              {"L2", 0},       {"SumSquare", 0},     {"Max", -INFINITY},
+              {"Min", INFINITY}, {"LogSum", -INFINITY},
+              {"LogSumExp", -INFINITY}, {"Mean", NAN}};
+    const Value *y = n->out[0];
+    Const *k = known_new(c, y->type, shape_count(&y->shape), true);
+
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        if (strcmp(of[i].op, n->op + 6))
+            continue;
+        if (onnx_is_float(y->type) || isfinite(of[i].is))
+            known_set_float(k, 0, of[i].is);
+        else /* the least or greatest of the type, as i32 has it */
+            known_set_int(k, 0, y->type == OT_BOOL ? of[i].is > 0
+                                : of[i].is < 0     ? INT32_MIN
+                                                   : INT32_MAX);
+        return k;
+    }
+    return NULL;
+}
+
 static Const *fold_reduce(Import *c, Node *n)
 {
     const Value *x = n->in[0], *y = n->out[0];
@@ -517,9 +544,10 @@ static Const *fold_reduce(Import *c, Node *n)
     Const *k = known_new(c, y->type, shape_count(&y->shape), false);
     Shape s = x->shape;
 
+    if (!x->known->n)
+        return fold_reduce_empty(c, n);
     if ((!sum && !prod && strcmp(op, "Max") && strcmp(op, "Min")) ||
-        !reduce_axes(c, n, &axes, &keep) || onnx_is_float(x->type) ||
-        !x->known->n)
+        !reduce_axes(c, n, &axes, &keep) || onnx_is_float(x->type))
         return NULL;
     for (int d = 0; d < s.rank; d++)
         if (axes >> d & 1)
@@ -618,7 +646,11 @@ static const struct {
     {"Cast", fold_unary, false},        {"CastLike", fold_unary, false},
     {"Where", fold_where, false},       {"ReduceSum", fold_reduce, false},
     {"ReduceProd", fold_reduce, false}, {"ReduceMax", fold_reduce, false},
-    {"ReduceMin", fold_reduce, false},
+    {"ReduceMin", fold_reduce, false},  {"ReduceMean", fold_reduce, false},
+    {"ReduceL1", fold_reduce, false},   {"ReduceL2", fold_reduce, false},
+    {"ReduceSumSquare", fold_reduce, false},
+    {"ReduceLogSum", fold_reduce, false},
+    {"ReduceLogSumExp", fold_reduce, false},
 };
 
 static bool same_type_cast(const Node *n)

@@ -229,12 +229,6 @@ bool infer_recurrent(Import *c, Node *n)
         import_error(c, n, "its operands are not of rank 3");
         return false;
     }
-    double all = -1;
-    if (node_in(n, 4) &&
-        (!in_scalar(n, 4, &all) || all != (double)x->shape.dim[batch_first])) {
-        import_error(c, n, "operand 4, sequence_lens, is not supported");
-        return false;
-    }
     int64_t dirs = w->shape.dim[0], hidden = r->shape.dim[2];
     int64_t t = x->shape.dim[batch_first], b = x->shape.dim[!batch_first];
     Shape y = {4, {t, dirs, b, hidden}}, h = {3, {dirs, b, hidden}};

@@ -232,6 +232,78 @@ op grid_sample(x: T[N, C, H, W], grid: U[N, P, Q, 2];
   }
 }
 
+// Keys' cubic convolution with a = -0.75: the weight of a pixel at distance d
+op cubic_weight(d: f32[..]) -> w: f32[..] {
+  w[..] = abs(d[..]) <= 1 ? (1.25 * abs(d[..]) - 2.25) * abs(d[..]) * abs(d[..]) + 1
+      : abs(d[..]) < 2 ? ((3.75 - 0.75 * abs(d[..])) * abs(d[..]) - 6) * abs(d[..]) + 3 : 0;
+}
+
+// Pixel `i` of `size`: itself, or what lies outside as `outside` says: -1 for zeros.
+op pixel_or_outside(i: i32[..]; size, outside, align_corners) -> y: i32[..] {
+  if (outside == "border") {
+    y[..] = max(min(i[..], size - 1), 0);
+  } else if (outside == "reflection" && align_corners) {
+    y[..] = size == 1 ? 0
+        : min(i[..] % max(2 * size - 2, 1), (2 * size - 2 - i[..]) % max(2 * size - 2, 1));
+  } else if (outside == "reflection") {
+    y[..] = min(i[..] % (2 * size), (2 * size - 1 - i[..]) % (2 * size));
+  } else {
+    y[..] = i[..] < 0 || i[..] >= size ? -1 : i[..];
+  }
+}
+
+// grid_sample between 16 pixels by cubic convolution
+op grid_sample_cubic(x: T[N, C, H, W], grid: U[N, P, Q, 2];
+    outside = "zeros", align_corners = false) -> y: T[N, C, P, Q] {
+  if (align_corners) {
+    u[n, p, q] : f32 = (f32(grid[n, p, q, 0]) + 1) / 2 * (W - 1);
+    v[n, p, q] : f32 = (f32(grid[n, p, q, 1]) + 1) / 2 * (H - 1);
+  } else {
+    u[n, p, q] : f32 = ((f32(grid[n, p, q, 0]) + 1) * W - 1) / 2;
+    v[n, p, q] : f32 = ((f32(grid[n, p, q, 1]) + 1) * H - 1) / 2;
+  }
+  i0[n, p, q, s in 0..4] = i32(floor(u[n, p, q])) + s - 1;
+  j0[n, p, q, r in 0..4] = i32(floor(v[n, p, q])) + r - 1;
+  i = pixel_or_outside(i0, size = W, outside = outside, align_corners = align_corners);
+  j = pixel_or_outside(j0, size = H, outside = outside, align_corners = align_corners);
+  a[n, p, q, s in 0..4] : f32 = u[n, p, q] - i0[n, p, q, s];
+  b[n, p, q, r in 0..4] : f32 = v[n, p, q] - j0[n, p, q, r];
+  wa = cubic_weight(a);
+  wb = cubic_weight(b);
+  y[n, c, p, q] = sum(r in 0..4, s in 0..4) (x[n, c, j[n, p, q, r], i[n, p, q, s]] or 0)
+      * wb[n, p, q, r] * wa[n, p, q, s];
+}
+
+// grid_sample of [N, C, D, H, W] with zeros outside: the nearest pixel, or a mean of eight
+op grid_sample3d(x: T[N, C, D, H, W], grid: U[N, O, P, Q, 3];
+    mode = "linear", align_corners = false) -> y: T[N, C, O, P, Q] {
+  if (align_corners) {
+    u[n, o, p, q] : f32 = (f32(grid[n, o, p, q, 0]) + 1) / 2 * (W - 1);
+    v[n, o, p, q] : f32 = (f32(grid[n, o, p, q, 1]) + 1) / 2 * (H - 1);
+    t[n, o, p, q] : f32 = (f32(grid[n, o, p, q, 2]) + 1) / 2 * (D - 1);
+  } else {
+    u[n, o, p, q] : f32 = ((f32(grid[n, o, p, q, 0]) + 1) * W - 1) / 2;
+    v[n, o, p, q] : f32 = ((f32(grid[n, o, p, q, 1]) + 1) * H - 1) / 2;
+    t[n, o, p, q] : f32 = ((f32(grid[n, o, p, q, 2]) + 1) * D - 1) / 2;
+  }
+  if (mode == "nearest") {
+    i[n, o, p, q] = i32(rint(u[n, o, p, q]));
+    j[n, o, p, q] = i32(rint(v[n, o, p, q]));
+    k[n, o, p, q] = i32(rint(t[n, o, p, q]));
+    y[n, c, o, p, q] = x[n, c, k[n, o, p, q], j[n, o, p, q], i[n, o, p, q]] or 0;
+  } else {
+    i[n, o, p, q] = i32(floor(u[n, o, p, q]));
+    j[n, o, p, q] = i32(floor(v[n, o, p, q]));
+    k[n, o, p, q] = i32(floor(t[n, o, p, q]));
+    wu[n, o, p, q, s in 0..2] : f32 = max(1 - abs(u[n, o, p, q] - (i[n, o, p, q] + s)), 0);
+    wv[n, o, p, q, s in 0..2] : f32 = max(1 - abs(v[n, o, p, q] - (j[n, o, p, q] + s)), 0);
+    wt[n, o, p, q, s in 0..2] : f32 = max(1 - abs(t[n, o, p, q] - (k[n, o, p, q] + s)), 0);
+    y[n, c, o, p, q] = sum(e in 0..2, r in 0..2, s in 0..2)
+        (x[n, c, k[n, o, p, q] + e, j[n, o, p, q] + r, i[n, o, p, q] + s] or 0)
+        * wt[n, o, p, q, e] * wv[n, o, p, q, r] * wu[n, o, p, q, s];
+  }
+}
+
 // x W^T + b of an LSTM's, a GRU's or an RNN's input for all steps: x [T, B, I], w [D, G, I] of
 // direction `dir`, b [D, 2 G] whose second half belongs to the state.
 op recurrent_input(x: T[S, B, I], w: T[D, G, I], b: T[D, F] = 0; dir = 0, both = true)
@@ -304,6 +376,19 @@ op attention_of_seen(q: T[.., M, D], k: T[.., N, D], v: T[.., N, E], mask: U[..,
   s[.., i, j] : f32 = scale * sum(d) q[.., i, d] * k[.., j, d] + mask[.., i, j];
   p : T = softmax_of_seen(s);
   o[.., i, e] = sum(j) p[.., i, j] * v[.., j, e];
+}
+
+// x where the sequence has step `step`, what was before where it has ended
+op within_length(x: T[B, H], past: T[B, H], n: i32[B]; step) -> y: T[B, H] {
+  y[b, j] = step < n[b] ? x[b, j] : past[b, j];
+}
+
+// The mean of each channel of [N, C, ..]
+op channel_mean(x: T[N, C, ..]) -> y: T[C] { y[c] = mean(n, ..) x[n, c, ..]; }
+
+// The variance of each channel of [N, C, ..]
+op channel_variance(x: T[N, C, ..], m: T[C]) -> y: T[C] {
+  y[c] = mean(n, ..) (x[n, c, ..] - m[c]) * (x[n, c, ..] - m[c]);
 }
 
 // The two halves of the last dimension (or its even and odd entries) turned by angles: c and s

@@ -117,6 +117,16 @@ static void check_sizes(Import *c, Node *n)
     }
 }
 
+/* Of what has no elements nothing is left to compute. */
+static void know_empty(Import *c, Node *n)
+{
+    for (int i = 0; i < n->n_out; i++) {
+        Value *v = n->out[i];
+        if (v && !v->known && v->shape.rank > 0 && !shape_count(&v->shape))
+            v->known = known_new(c, v->type, 0, false);
+    }
+}
+
 /* What emitting relies on: operands that must be there, a result. */
 static bool enough(Import *c, const Node *n)
 {
@@ -158,6 +168,7 @@ static void infer(Import *c, Node *n)
                 n->out[i]->shape.rank = -1;
         return;
     }
+    know_empty(c, n);
     import_fold(c, n);
     check_sizes(c, n);
     VEC_PUSH(c->arena, c->node, c->n_node, c->cap_node) = n;
@@ -496,6 +507,11 @@ static void read_outputs(Reader *r, Scope *s, const Onnx__GraphProto *g)
         if (v->is_output || v->is_input || v->is_weight ||
             strcmp(v->name, name))
             v = renamed(r, v, name);
+        if (v->shape.rank > 0 && !shape_count(&v->shape)) {
+            import_note(c, "output '%s' has no elements and is left out",
+                        name);
+            continue;
+        }
         v->is_output = true;
         VEC_PUSH(c->arena, c->output, c->n_output, c->cap_output) = v;
     }
@@ -503,8 +519,9 @@ static void read_outputs(Reader *r, Scope *s, const Onnx__GraphProto *g)
         if (c->output[i]->shape.rank < 0)
             import_error(c, NULL, "output '%s' could not be worked out",
                          c->output[i]->name);
-    if (!g->n_output)
-        import_error(c, NULL, "the graph has no output");
+    if (!c->n_output && !c->errors)
+        import_error(c, NULL, g->n_output ? "all of its outputs are empty"
+                                          : "the graph has no output");
 }
 
 static void read_graph(Reader *r)

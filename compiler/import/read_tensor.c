@@ -276,15 +276,16 @@ const Onnx__GraphProto *graph_of(const Onnx__NodeProto *p, const char *name)
 
 /* ---- inputs ------------------------------------------------------------- */
 
+/* -1: not given */
 static int64_t given_dim(Import *c, const char *name)
 {
     for (int i = 0; i < c->n_dim; i++)
         if (!strcmp(c->dim[i].name, name))
             return c->dim[i].value;
-    return 0;
+    return -1;
 }
 
-/* One size of an input; 0 after an error. */
+/* One size of an input; -1 after an error. */
 static int64_t input_size(Import *c, const char *input, int i,
                           const Onnx__TensorShapeProto__Dimension *d)
 {
@@ -293,11 +294,11 @@ static int64_t input_size(Import *c, const char *input, int i,
         d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
     const char *name =
         named && d->dim_param && *d->dim_param ? d->dim_param : NULL;
-    int64_t given = name ? given_dim(c, name) : 0;
+    int64_t given = name ? given_dim(c, name) : -1;
 
-    if (!given)
+    if (given < 0)
         given = given_dim(c, place);
-    if (given)
+    if (given >= 0)
         return given;
     if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
         d->dim_value > 0)
@@ -306,7 +307,7 @@ static int64_t input_size(Import *c, const char *input, int i,
         d->dim_value < -1) {
         import_error(c, NULL, "input '%s': size %lld", input,
                      (long long)d->dim_value);
-        return 0;
+        return -1;
     }
     if (i == 0 && (!c->has_batch || !name || !c->batch_name ||
                    !strcmp(name, c->batch_name))) {
@@ -321,7 +322,7 @@ static int64_t input_size(Import *c, const char *input, int i,
                  "--dim %s=N",
                  input, i, name ? ", '" : "", name ? name : "",
                  name ? "'," : "", name ? name : place);
-    return 0;
+    return -1;
 }
 
 static OnnxType type_of_file(dcc_st_dtype t)
@@ -405,8 +406,13 @@ bool read_input(Reader *r, const Onnx__ValueInfoProto *p, Scope *s)
     v->shape.rank = (int)t->shape->n_dim;
     for (size_t i = 0; i < t->shape->n_dim; i++) {
         v->shape.dim[i] = input_size(c, name, (int)i, t->shape->dim[i]);
-        if (!v->shape.dim[i])
+        if (v->shape.dim[i] < 0)
             return false;
+    }
+    if (!shape_count(&v->shape)) {
+        import_note(c, "input '%s' has no elements and is left out", name);
+        v->known = known_new(c, v->type, 0, false);
+        return true;
     }
     if (shape_count(&v->shape) / (c->has_batch ? IMPORT_BATCH : 1) >=
         (int64_t)1 << 40) {

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+"""Imported networks on a GPU.
+
+    tests/gpu/imported.py --dcc build/dcc --networks FOLDER [--pairs FOLDER]
+                          [--json FILE] [--names A,B]
+
+--networks: those of tests/onnx_networks.py, from packages that are unpacked
+below FOLDER, in f32 and f16, against onnxruntime on the CPU; their time beside
+onnxruntime's own on the GPU where it has one. --pairs: a folder of
+NAME.imported.dcl and NAME.hand.dcl, the same network imported and written by
+hand: the time of both at f16, in turns. All are built first, in parallel.
+Needs nvcc and numpy.
+"""
+import argparse
+import concurrent.futures as futures
+import glob
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                ".."))
+import onnx_networks as nets
+
+TYPES = ("f32", "f16")
+BAR = {"f32": 1e-3, "f16": 2e-2}
+
+
+def command(args):
+    p = subprocess.run(args, capture_output=True, text=True)
+    if p.returncode:
+        raise RuntimeError("%s: %s" % (" ".join(args[:3]), p.stderr[-400:]))
+    return p.stdout + p.stderr
+
+
+def program(dcc, dcl, out, defines):
+    """Emits and compiles; how many kernels a run has."""
+    args = [dcc, dcl, "--main", "--standalone", "--explain", "-o", out + ".cu"]
+    for d in defines:
+        args += ["-D", d]
+    text = command(args)
+    command(["nvcc", "-O2", "-std=c++17", "-gencode",
+             "arch=compute_90a,code=sm_90a", out + ".cu", "-o", out])
+    m = re.search(r"launch graph: (\d+) nodes", text)
+    return int(m.group(1)) if m else 0
+
+
+def session_of(path):
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+    return onnxruntime.InferenceSession(path,
+                                        providers=["CPUExecutionProvider"])
+
+
+def build_network(dcc, folder, work, name):
+    package, file, options, inputs = nets.NETWORKS[name]
+    path = nets.find(folder, package, file)
+    if not path:
+        return None
+    base = os.path.join(work, name)
+    command([dcc, "import", path, "-o", base + ".dcl"] + options)
+    feed = {k: nets.draw(*v) for k, v in inputs.items()}
+    nets.write_st(base + ".in", {nets.legal(k): v for k, v in feed.items()})
+    out = {"path": path, "feed": feed, "kernels": {}}
+    typed = re.search(r"^  type E = (\w+);", open(base + ".dcl").read(), re.M)
+    for t in TYPES if typed else ["f32"]:
+        out["kernels"][t] = program(dcc, base + ".dcl", base + "." + t,
+                                    ["E=" + t] if typed else [])
+    return out
+
+
+def ort_gpu(path, feed, runs):
+    """Median microseconds of onnxruntime on the GPU, data there; or why
+    not."""
+    import onnxruntime
+    if "CUDAExecutionProvider" not in onnxruntime.get_available_providers():
+        return "onnxruntime %s has no CUDA here" % onnxruntime.__version__
+    try:
+        s = onnxruntime.InferenceSession(path, providers=[
+            "CUDAExecutionProvider", "CPUExecutionProvider"])
+        if "CUDAExecutionProvider" not in s.get_providers():
+            return "onnxruntime cannot open its CUDA provider"
+        b = s.io_binding()
+        for k, v in feed.items():
+            b.bind_ortvalue_input(
+                k, onnxruntime.OrtValue.ortvalue_from_numpy(v, "cuda", 0))
+        for o in s.get_outputs():
+            b.bind_output(o.name, "cuda")
+        times = []
+        for i in range(runs):
+            begin = time.perf_counter()
+            s.run_with_iobinding(b)
+            b.synchronize_outputs()
+            times.append((time.perf_counter() - begin) * 1e6)
+        return statistics.median(times[runs // 4:])
+    except Exception as e:
+        return str(e)[:200]
+
+
+def median_us(args):
+    m = re.search(r"median ([0-9.]+) us", command(args))
+    return float(m.group(1)) if m else None
+
+
+def run_network(work, name, built, runs):
+    base = os.path.join(work, name)
+    s = session_of(built["path"])
+    want = dict(zip([o.name for o in s.get_outputs()],
+                    s.run(None, built["feed"])))
+    row = {"name": name, "kernels": built["kernels"], "error": {}, "us": {}}
+    for t in built["kernels"]:
+        args = [base + "." + t, "--weights", base + ".safetensors", "--in",
+                base + ".in", "--out", base + ".out"]
+        command(args)
+        row["error"][t] = float(nets.errors(nets.read_st(base + ".out"), want))
+        row["us"][t] = median_us(args + ["--bench", str(runs)])
+    row["onnxruntime_us"] = ort_gpu(built["path"], built["feed"], runs)
+    row["good"] = all(e <= BAR[t] for t, e in row["error"].items())
+    return row
+
+
+def build_pair(dcc, folder, work, name):
+    kernels = {}
+    for side in ("imported", "hand"):
+        dcl = os.path.join(folder, "%s.%s.dcl" % (name, side))
+        text = open(dcl).read()
+        defines = ["E=f16"] + (["B=8"] if "dim B =" in text else [])
+        if name == "gpt2" and side == "hand":
+            defines.append("S=128")
+        kernels[side] = program(dcc, dcl, os.path.join(
+            work, "%s.%s" % (name, side)), defines)
+    return kernels
+
+
+def run_pair(work, name, kernels, runs):
+    us = {"imported": [], "hand": []}
+    for _ in range(3):
+        for side in us:
+            us[side].append(median_us([
+                os.path.join(work, "%s.%s" % (name, side)), "--random", "1",
+                "--bench", str(runs)]))
+    best = {side: min(v) for side, v in us.items()}
+    return {"name": name, "kernels": kernels, "us": best,
+            "ratio": best["imported"] / best["hand"]}
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--dcc", default="dcc")
+    p.add_argument("--networks")
+    p.add_argument("--pairs")
+    p.add_argument("--names", default="")
+    p.add_argument("--runs", type=int, default=500)
+    p.add_argument("--json")
+    p.add_argument("--work")
+    o = p.parse_args()
+    o.dcc = os.path.abspath(o.dcc)
+    work = os.path.abspath(o.work or tempfile.mkdtemp())
+    os.makedirs(work, exist_ok=True)
+    only = [n for n in o.names.split(",") if n]
+    results = {"networks": [], "pairs": [], "failed": {}}
+    pool = futures.ThreadPoolExecutor(os.cpu_count())
+    jobs = {}
+    for n in nets.NETWORKS if o.networks else []:
+        if not only or n in only:
+            jobs[n] = pool.submit(build_network, o.dcc, o.networks, work, n)
+    for f in sorted(glob.glob(os.path.join(o.pairs or "/", "*.hand.dcl"))):
+        n = os.path.basename(f)[:-len(".hand.dcl")]
+        jobs[n + " pair"] = pool.submit(build_pair, o.dcc, o.pairs, work, n)
+    for n, job in jobs.items():
+        try:
+            built = job.result()
+            if built is None:
+                continue
+            if n.endswith(" pair"):
+                row = run_pair(work, n[:-5], built, o.runs)
+                results["pairs"].append(row)
+            else:
+                row = run_network(work, n, built, o.runs)
+                results["networks"].append(row)
+            print(json.dumps(row), flush=True)
+        except Exception as e:
+            results["failed"][n] = str(e)[:600]
+            print(n, "FAILED", str(e)[:600], flush=True)
+    if o.json:
+        with open(o.json, "w") as f:
+            json.dump(results, f, indent=1)
+    good = all(r["good"] for r in results["networks"])
+    return 0 if good and not results["failed"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
