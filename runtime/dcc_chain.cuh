@@ -105,4 +105,87 @@ DCC_DEVICE void dcc_pack_scores(uint32_t (&weight)[N / 8][4],
                                         dcc_from_float<T>(score[2 * c + 1]));
 }
 
+// What the warps of a block have of M rows: of each the greatest score and the
+// sum so far (dcc_soften), and its N sums.
+template <int WARPS, int M, int N> struct dcc_part {
+    float2 row[WARPS][M];
+    float sum[WARPS][M][N];
+};
+
+// A warp leaves what it has. The lanes' parts of `sum` are added already.
+template <int WARPS, int M, int N>
+DCC_DEVICE void dcc_leave_rows(dcc_part<WARPS, M, N> &part,
+                               const float (&acc)[N / 2],
+                               const float (&most)[2], const float (&sum)[2])
+{
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+        const int m = lane / 4 + r * 8;
+        if (m >= M)
+            continue;
+        if (lane % 4 == 0)
+            part.row[warp][m] = make_float2(most[r], sum[r]);
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n)
+            *reinterpret_cast<float2 *>(
+                &part.sum[warp][m][n * 8 + lane % 4 * 2]) =
+                make_float2(acc[n * 4 + r * 2], acc[n * 4 + r * 2 + 1]);
+    }
+}
+
+// Row m of SPLIT parts together: the greatest score, the sum, and the sums of
+// columns n and n + 1, in the order of the parts.
+struct dcc_joined {
+    float most, sum, v[2];
+};
+
+// Part s is that of the s-th block of the cluster, or the s-th in memory.
+template <int SPLIT, bool CLUSTER, int WARPS, int M, int N>
+DCC_DEVICE dcc_joined dcc_join_rows(const dcc_part<WARPS, M, N> *parts, int m,
+                                    int n, float scale)
+{
+    dcc_joined all = {-INFINITY, 0.0f, {0.0f, 0.0f}};
+    auto part = [&](int s) {
+        if constexpr (CLUSTER)
+            return dcc_cluster_peer(parts, s);
+        else
+            return &parts[s];
+    };
+#pragma unroll 8
+    for (int s = 0; s < SPLIT; ++s)
+#pragma unroll
+        for (int w = 0; w < WARPS; ++w)
+            all.most = fmaxf(all.most, part(s)->row[w][m].x);
+    const float base = all.most == -INFINITY ? 0.0f : all.most;
+#pragma unroll 8
+    for (int s = 0; s < SPLIT; ++s)
+#pragma unroll
+        for (int w = 0; w < WARPS; ++w) {
+            const float2 row = part(s)->row[w][m];
+            const float2 v = *reinterpret_cast<const float2 *>(
+                &part(s)->sum[w][m][n]);
+            const float grow = dcc_ex2((row.x - base) * scale);
+            all.sum += row.y * grow;
+            all.v[0] += v.x * grow;
+            all.v[1] += v.y * grow;
+        }
+    return all;
+}
+
+// The rows of a block's warps, joined, to memory. All threads call.
+template <int THREADS, int WARPS, int M, int N>
+DCC_DEVICE void dcc_leave_part(dcc_part<1, M, N> &to,
+                               const dcc_part<WARPS, M, N> &from, float scale)
+{
+    for (int x = threadIdx.x; x < M * N / 2; x += THREADS) {
+        const int m = x / (N / 2), n = x % (N / 2) * 2;
+        const dcc_joined all = dcc_join_rows<1, false>(&from, m, n, scale);
+        if (n == 0)
+            to.row[0][m] = make_float2(all.most, all.sum);
+        to.sum[0][m][n] = all.v[0];
+        to.sum[0][m][n + 1] = all.v[1];
+    }
+}
+
 #endif

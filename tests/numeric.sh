@@ -11,7 +11,7 @@
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs single mma-sm_80 halo stream ring map bands=1 bands=2
-#             reduce chain chain-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32
+#             reduce chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32
 #             apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
@@ -28,7 +28,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs single mma-sm_80 halo stream ring map bands=1 bands=2 reduce chain chain-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo stream ring map bands=1 bands=2 reduce chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -110,8 +110,10 @@ one_file()
         return
     fi
     case $label in
-    chain*) # but one from sm_80 on: weights that lie along the second sum
-        want=$(($(grep -c '^model' "$file") - ${#label} / 6))
+    chain* | few*)
+        want=$(grep -c '^model' "$file")
+        # weights that lie along the second sum
+        [ "$label" != chain-sm_80 ] || want=$((want - 1))
         [ "$(grep -c '^// Family *chain_' fused.cu)" = "$want" ]
         point $? "$label $name: each model is a chain" log ;;
     esac
@@ -193,6 +195,9 @@ schedule=cooperative" $(files pairs) ;;
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_mma=any" $(files attention) ;;
         chain) flavour $f -O1 "${random}chain_wgmma=any" $(files attention) ;;
+        chain-few) flavour $f -O1 "${random}chain_few=any" $(files decode) ;;
+        few-sm_80) flavour $f -O1 "$apart --target=sm_80 --random-plan=$seed \
+--variant=chain_few=any" $(files decode) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \
             $(files contract tensor_cores f32_products) ;;
         wgmma-*) flavour $f -O1 \

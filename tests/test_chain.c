@@ -215,6 +215,49 @@ Test(chain, older_gpus)
     arena_free(f.arena);
 }
 
+/* What attends with few rows, and in how many launches, on a GPU. */
+static void expect_few(int n, const char *gpu, const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = {.model.device = device_find(f.arena, gpu)};
+    Report r = {0};
+    CudaProgram *p =
+        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
+
+    cr_assert(p, "%s: %s", text, diag_text(f.diag));
+    cr_expect_eq(p->n_run, n, "%s: %d launches, not %d", text, p->n_run, n);
+    cr_expect_str_eq(p->run[p->n_run - 1].kernel->family, "chain_few", "%s",
+                     text);
+    arena_free(f.arena);
+}
+
+/* One new token: a row of its own for each head, what data masks, and the rows
+ * of all heads that share columns. */
+Test(chain, few_rows)
+{
+    static const char *const gpu[] = {"h200", "a100"};
+    const char *cache = "input q : f16[12, 64]; input c : f16[2, 12, 64];"
+                        "input pos : i32 in 0..1024;"
+                        "state k : f16[12, 1024, 64];"
+                        "state v : f16[12, 1024, 64];"
+                        "k[h, pos, d] = c[0, h, d]; v[h, pos, d] = c[1, h, d];"
+                        "s[h, j] : f32 = j <= pos ? sum(d) q[h, d] *"
+                        " k[h, j, d] / 8 : -inf; p : f16 = softmax(s);"
+                        "output y[h, e] = sum(j) p[h, j] * v[h, j, e];";
+    const char *groups = "input q : bf16[4, 2, 32, 128];"
+                         "input k : bf16[4, 4096, 8, 128];"
+                         "input v : bf16[4, 4096, 8, 128];"
+                         "s[b, i, h, j] : f32 = 0.1 * sum(d) q[b, i, h, d] *"
+                         " k[b, j, h / 4, d]; p : bf16 = softmax(s);"
+                         "output y[b, i, h, e] = sum(j) p[b, i, h, j] *"
+                         " v[b, j, h / 4, e];";
+
+    for (int i = 0; i < 2; i++) {
+        expect_few(3, gpu[i], cache);
+        expect_few(1, gpu[i], groups);
+    }
+}
+
 /* With nothing reduced between the products only where --variant asks. */
 Test(chain, pairs)
 {

@@ -34,12 +34,12 @@ static const Step *storing(const Group *gr, const Tensor *t)
 
 bool chain_heavy(Graph *g, const Group *gr)
 {
-    enum { LEAST = 16 }; /* terms that are worth tensor cores */
+    enum { LEAST = 16 }; /* terms and results worth tensor cores */
     Contraction c;
     const char *why;
 
     return !gr->chain && group_contraction(g, gr, &c, &why) && c.K >= LEAST &&
-           c.n_m && c.n_n;
+           ((c.n_m && c.n_n) || c.M * c.N >= LEAST);
 }
 
 /* ---- the second's factor --------------------------------------------- */

@@ -6,7 +6,7 @@ const Family *const family_table[] = {
     &family_contract_halo,
     &family_contract_wgmma, &family_contract_mma,
     &family_contract_simt, &family_chain_wgmma,
-    &family_chain_mma, NULL,
+    &family_chain_mma, &family_chain_few, NULL,
 };
 
 const char *family_refuses(const Family *f, Graph *g, const Group *gr,

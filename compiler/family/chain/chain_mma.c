@@ -9,9 +9,7 @@
 
 enum { K_BJ, K_CONSUMERS, K_GROUP, PAD = 8 /* elements behind a row */ };
 
-/* Elements that lie side by side in pieces of 16 bytes, from where `fast` is a
- * multiple of 8 on. */
-static bool in_pieces(const ChainForm *f, const Operand *o, const Var *fast)
+bool chain_in_pieces(const ChainForm *f, const Operand *o, const Var *fast)
 {
     IdxPool *p = f->a.g->pool;
     const Idx *rest = idx_sub(p, o->offset, idx_var(p, fast));
@@ -32,9 +30,9 @@ static const char *open_mma(ChainForm *f, Graph *g, const Group *gr,
     if (f->tb.b.k_major)
         return "columns that are neighbours along the second sum";
     if (f->a.c.n_k != 1 || f->b.c.n_n != 1 ||
-        !in_pieces(f, &f->a.c.a, f->a.c.k[0]) ||
-        !in_pieces(f, &f->a.c.b, f->a.c.k[0]) ||
-        !in_pieces(f, &f->b.c.b, f->b.c.n[0]))
+        !chain_in_pieces(f, &f->a.c.a, f->a.c.k[0]) ||
+        !chain_in_pieces(f, &f->a.c.b, f->a.c.k[0]) ||
+        !chain_in_pieces(f, &f->b.c.b, f->b.c.n[0]))
         return "factors that are no pieces of 16 bytes";
     return NULL;
 }
@@ -61,6 +59,8 @@ static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     w->group = v->knob[K_GROUP];
     w->stages = 2;
     w->bm = w->consumers * 64;
+    w->slot = w->bj;
+    w->row_at = "m0 + top";
     w->bn = round_up(f->N, 16);
     w->m_tiles = round_up(f->M, w->bm) / w->bm;
     w->j_tiles = round_up(f->J, w->bj) / w->bj;
@@ -153,11 +153,9 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
 /* ---- building --------------------------------------------------------------
  */
 
-/* One piece of a tile's line: `number` is the line's of the tensor, fewer than
- * `size`, and `fast` goes along it. */
-static const char *piece(ChainKernel *w, const Operand *o, const Var *line,
-                         const char *number, const char *size, const Var *fast,
-                         const char *tile)
+const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
+                        const char *number, const char *size, const Var *fast,
+                        const char *tile)
 {
     CPrint *cp = &w->b.cp;
     CScope scope = cprint_open(cp);
@@ -235,12 +233,12 @@ static void put_kernel(ChainKernel *w)
         {"RANGE", chain_range(w)},
         {"WAIT", kernel_wait(w->k)},
         {"LOAD_ROWS",
-         piece(w, &f->a.c.a, f->row, "m0 + line", "M", f->a.c.k[0], tile[0])},
+         chain_piece(w, &f->a.c.a, f->row, "m0 + line", "M", f->a.c.k[0], tile[0])},
         {"LOAD_FIRST",
-         piece(w, &f->a.c.b, f->col, "j0 + line", "J", f->a.c.k[0],
+         chain_piece(w, &f->a.c.b, f->col, "j0 + line", "J", f->a.c.k[0],
                arena_printf(a, "%s[slot]", tile[1]))},
         {"LOAD_SECOND",
-         piece(w, &f->b.c.b, f->col, "j0 + line", "J", f->b.c.n[0],
+         chain_piece(w, &f->b.c.b, f->col, "j0 + line", "J", f->b.c.n[0],
                arena_printf(a, "%s[slot]", tile[2]))},
         {"ROWS", tile[0]},
         {"COLUMNS", tile[1]},

@@ -67,6 +67,26 @@ static bool is_tile_guard(Guard g)
     return g.n > 0;
 }
 
+/* The same where data may be in it, of the batch alone. */
+static bool is_few_guard(const ChainForm *f, Guard g)
+{
+    IdxPool *p = f->a.g->pool;
+
+    for (int i = 0; i < g.n; i++) {
+        const Idx *e = g.cond[i].e;
+        const Var *v = f->col;
+        if (g.cond[i].mod)
+            return false;
+        for (int k = -1; k < f->b.m.n; k++) {
+            v = k < 0 ? v : f->b.m.v[k];
+            e = idx_sub(p, e, idx_scale(p, idx_var(p, v), idx_coef(e, v)));
+            if (idx_uses(e, v))
+                return false;
+        }
+    }
+    return g.n > 0;
+}
+
 /* What a score may be replaced by without effect: -inf, or 0. */
 static bool is_nothing(const ChainForm *f, const Expr *e)
 {
@@ -86,7 +106,8 @@ static const Expr *take_mask(ChainForm *f, const Expr *e)
             break;
         if (then)
             c = expr_unary(g, F_NOT, c, T_BOOL);
-        if (!expr_as_guard(g, c, &live) || !is_tile_guard(live))
+        if (!expr_as_guard(g, c, &live) ||
+            !(f->few ? is_few_guard(f, live) : is_tile_guard(live)))
             break;
         f->rows.live = guard_and(g->pool, f->rows.live, live);
         e = e->arg[then ? 2 : 1];
@@ -162,7 +183,8 @@ static void set_body(ChainForm *f, const Expr *x)
         return;
     f->ops += expr_ops(x);
     expr_visit(x, count_special, f);
-    expr_visit(x, find_ahead, f);
+    if (!f->few)
+        expr_visit(x, find_ahead, f);
 }
 
 const char *chain_find_rows(ChainForm *f)

@@ -91,11 +91,16 @@ static const char *check_maps(ChainForm *f)
     return axis_of(&f->ta.m, f->row) ? NULL : "rows in another order";
 }
 
-static const char *open_products(ChainForm *f, Graph *g, const Options *o)
+const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
+                           const Options *o)
 {
-    const Chain *c = f->chain;
+    const Chain *c = gr->chain;
     const char *why = NULL;
 
+    memset(f, 0, sizeof *f);
+    f->chain = c;
+    if (!online_derive(g, c->between, c->factor, &f->online, &why))
+        return why;
     if (!contract_open(&f->a, g, c->first, o, &why) ||
         !contract_open(&f->b, g, c->second, o, &why))
         return why;
@@ -105,39 +110,43 @@ static const char *open_products(ChainForm *f, Graph *g, const Options *o)
         return "factors that are not all f16 or all bf16";
     if (!f->b.c.a.read || f->b.c.a.read->tensor != c->factor)
         return "results whose rows are neighbours in memory";
-    f->row = find_row(f);
-    if (!f->row || c->between->n_cols != 1)
-        return f->row ? "columns that are not one number" : "no rows";
+    if (c->between->n_cols != 1)
+        return "columns that are not one number";
     f->col = c->between->cols[0];
     f->J = f->col->extent;
-    f->M = f->row->extent;
     f->D = f->a.c.K;
     f->N = f->b.c.N;
+    f->hbm = model_group_bytes(g, gr, o->device, NULL, NULL);
+    return NULL;
+}
+
+static const char *open_rows(ChainForm *f)
+{
+    f->row = find_row(f);
+    if (!f->row)
+        return "no rows";
+    f->M = f->row->extent;
     return make_batch(f);
 }
 
 static const char *check_sizes(const ChainForm *f)
 {
-    enum { MOST = 256, ROWS = 24 };
+    enum { MOST = 256, ROWS = 17 };
 
     if (f->D > MOST || f->N > MOST)
         return "more than 256 columns of a factor";
     if (f->M < ROWS)
-        return "fewer than 24 rows";
+        return "fewer than 17 rows";
     return f->M > (1 << 24) || f->J > (1 << 24) ? "more than 2^24 rows" : NULL;
 }
 
 const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
                        const Options *o)
 {
-    const char *why;
+    const char *why = chain_products(f, g, gr, o);
 
-    memset(f, 0, sizeof *f);
-    f->chain = gr->chain;
-    if (!online_derive(g, f->chain->between, f->chain->factor, &f->online,
-                       &why))
-        return why;
-    why = open_products(f, g, o);
+    if (!why)
+        why = open_rows(f);
     if (!why)
         why = check_sizes(f);
     if (!why)
@@ -148,7 +157,6 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
         return why;
     f->packs = contract_packs(&f->b);
     f->share = f->rows.live.n ? needed_share(f->rows.live) : 1;
-    f->hbm = model_group_bytes(g, gr, o->device, NULL, NULL);
     return NULL;
 }
 
@@ -216,6 +224,8 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     w->stages = v->knob[K_STAGES];
     w->group = v->knob[K_GROUP];
     w->bm = w->consumers * 64;
+    w->slot = w->bj;
+    w->row_at = "m0 + top";
     w->bn = (int)round_up((size_t)f->N, 16);
     w->d_boxes = (int)ceil_div(f->D, 64);
     w->n_boxes = (int)ceil_div(f->N, 64);

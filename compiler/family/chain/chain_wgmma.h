@@ -42,6 +42,9 @@ typedef struct ChainForm {
     Type elem;
     Online online;
     ChainRows rows;
+    bool few;            /* chain_few: `row` is the number of all rows, and
+                            `b.m` has how they are had from it */
+    Guard reach;         /* few: rows.live of the rows themselves */
     bool packs;          /* results go through shared memory as 16 bits */
     double ops, special; /* of a score, besides its exponential */
     double hbm, share;   /* bytes; of the scores that are live */
@@ -61,11 +64,16 @@ typedef struct ChainKernel {
                           second's */
     Type out_type;     /* of what goes through shared memory */
     bool reads;        /* something behind the second product */
+    const char *row_at; /* the first row of a thread's warp */
+    int slot;          /* columns that are loaded at a time */
 } ChainKernel;
 
 /* NULL, or why the family cannot serve the group. */
 const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
                        const Options *o);
+/* The part of it that any chain needs: what is reduced, and both products. */
+const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
+                           const Options *o);
 /* Of how many of the batch the rows run together, the longest first: the L2
  * holds their columns. 1: one after the other. */
 int chain_group(const ChainForm *f);
@@ -80,6 +88,7 @@ const char *chain_load_rows(ChainKernel *w);
 const char *chain_load_first(ChainKernel *w);
 const char *chain_load_second(ChainKernel *w);
 const char *chain_place(ChainKernel *w);
+void chain_batch(ChainKernel *w, Buf *b, const char *number);
 const char *chain_range(ChainKernel *w);
 /* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
  * far; what is read of points ahead of their scores; what a score is besides
@@ -94,6 +103,13 @@ const char *chain_weigh(const ChainKernel *w);
 const char *chain_rescale(const ChainKernel *w);
 const char *chain_after(ChainKernel *w);
 const char *chain_direct(ChainKernel *w);
+/* chain_mma.c: elements that lie side by side in pieces of 16 bytes, from where
+ * `fast` is a multiple of 8 on; one piece of a tile's line, of which `number`
+ * is the line's of the tensor, fewer than `size`, and `fast` goes along it. */
+bool chain_in_pieces(const ChainForm *f, const Operand *o, const Var *fast);
+const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
+                        const char *number, const char *size, const Var *fast,
+                        const char *tile);
 /* chain_softmax.c: fills f->rows. */
 const char *chain_find_rows(ChainForm *f);
 

@@ -141,17 +141,27 @@ static void put_each(ChainKernel *w, Buf *b, const char *row, const char *col,
                             type_cname(w->f->rows.ahead->tensor->type));
     }
     buf_printf(b,
-               "dcc_each_score%s(score, %sm0 + top, j0, [&](float &x, %sint %s,"
+               "dcc_each_score%s(score, %s%s, j0, [&](float &x, %sint %s,"
                " int %s) {\n",
-               type, words, value, row, col);
+               type, words, w->row_at, value, row, col);
     cprint_lines(b, lines, 4);
     buf_puts(b, "});\n");
+}
+
+/* The same of any score of a warpgroup's block. */
+static const char *fails_somewhere(ChainKernel *w, const Idx *e)
+{
+    int64_t r = idx_coef(e, w->f->row), c = idx_coef(e, w->f->col);
+    const Idx *least =
+        idx_addc(w->b.g->pool, e,
+                 (r < 0 ? r * 63 : 0) + (c < 0 ? c * (w->bj - 1) : 0));
+
+    return fails(w, least, "(m0 + warpgroup * 64)", "j0");
 }
 
 const char *chain_mask(ChainKernel *w)
 {
     const ChainForm *f = w->f;
-    IdxPool *p = w->b.g->pool;
     Arena *a = w->b.g->arena;
     const char *some = "", *each = "", *row, *col;
     CScope scope = cprint_open(&w->b.cp);
@@ -160,23 +170,24 @@ const char *chain_mask(ChainKernel *w)
     row = cprint_var(&w->b.cp, f->row);
     col = cprint_var(&w->b.cp, f->col);
     for (int i = 0; i < f->rows.live.n; i++) {
-        const Idx *e = f->rows.live.cond[i].e, *least = e;
-        int64_t r = idx_coef(e, f->row), c = idx_coef(e, f->col);
-        least = idx_addc(p, e,
-                         (r < 0 ? r * 63 : 0) + (c < 0 ? c * (w->bj - 1) : 0));
-        some = or_also(a, some, fails(w, least, "(m0 + warpgroup * 64)", "j0"));
+        const Idx *e = f->rows.live.cond[i].e;
+        if (!f->few)
+            some = or_also(a, some, fails_somewhere(w, e));
         each = or_also(a, each, fails(w, e, row, col));
     }
-    if (f->J % w->bj) {
+    if (f->J % w->slot) {
         some = or_also(a, some, "j0 + BJ > J");
         each = or_also(a, each, arena_printf(a, "%s >= J", col));
     }
+    if (f->few && f->rows.live.n) /* few rows: nothing is gained by it */
+        some = "";
     if (*each) {
         const char *dead = f->rows.softmax ? "-INFINITY" : "0.0f";
-        buf_printf(&b, "if (%s)\n", some);
+        if (*some)
+            buf_printf(&b, "if (%s)\n", some);
         buf_printf(&lines, "if (%s)\n    x = %s;\n", each, dead);
         put_each(w, &in, row, col, buf_text(&lines), false);
-        cprint_lines(&b, buf_text(&in), 4);
+        cprint_lines(&b, buf_text(&in), *some ? 4 : 0);
     }
     buf_free(&lines);
     buf_free(&in);
@@ -264,7 +275,7 @@ const char *chain_value(ChainKernel *w)
     col = cprint_var(cp, f->col);
     if (reads.found && f->M % w->bm)
         buf_printf(&in, "%s = min(%s, M - 1);\n", row, row);
-    if (reads.found && f->J % w->bj)
+    if (reads.found && f->J % w->slot)
         buf_printf(&in, "%s = min(%s, J - 1);\n", col, col);
     cp->local[CHAIN_SUM] = "x";
     cp->staged = staged;

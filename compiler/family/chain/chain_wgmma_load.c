@@ -170,7 +170,7 @@ const char *chain_load_second(ChainKernel *w)
 
 /* ---- the block's place ----------------------------------------------- */
 
-static void put_batch(ChainKernel *w, Buf *b, const char *number)
+void chain_batch(ChainKernel *w, Buf *b, const char *number)
 {
     const ChainForm *f = w->f;
     int64_t below = f->batches, radix = 1;
@@ -210,7 +210,7 @@ const char *chain_place(ChainKernel *w)
         buf_puts(&b, "const int batch = blockIdx.x / TILES_M;\n"
                      "const int m0 = blockIdx.x % TILES_M * BM;\n");
     }
-    put_batch(w, &b, number);
+    chain_batch(w, &b, number);
     return buf_take(&b, w->b.g->arena);
 }
 
