@@ -486,9 +486,9 @@ static void put_apply(const RowReduce *r, Buf *out, int i, const char *acc,
                       const char *value)
 {
     const Step *s = &r->group->step[i];
-
     if (s->op == R_ARGMAX)
-        buf_printf(out, "%s = dcc_op_argmax::apply(%s, %s);\n", acc, acc, value);
+        buf_printf(out, "%s = dcc_op_argmax::apply(%s, %s);\n", acc, acc,
+                   value);
     else
         cprint_combine(out, &r->body.print, s, i, acc, value);
 }
