@@ -112,8 +112,10 @@ static inline int models_in(Arena *a, const char *folder, const char ***list)
 
 /* Compiles every model of a file, one arena each, and calls `look`. Models
  * that are not supported yet are left out. */
-static inline int each_model(const char *path, uint64_t random_plan,
-                             void (*look)(const CudaProgram *, const char *))
+static inline int each_model_for(const char *target, const char *path,
+                                 uint64_t random_plan,
+                                 void (*look)(const CudaProgram *,
+                                              const char *))
 {
     Fixture f = fixture();
     char *file[] = {(char *)path};
@@ -127,6 +129,7 @@ static inline int each_model(const char *path, uint64_t random_plan,
         Fixture own = fixture();
         CompileOptions o = compile_options(&own);
         Report r = {0};
+        o.model.device = device_find(own.arena, target);
         o.random_plan = random_plan;
         p = front_read(own.arena, own.diag, file, 1, true);
         CudaProgram *c = compile_model(own.arena, own.diag, p, model[i], &o,
@@ -141,6 +144,12 @@ static inline int each_model(const char *path, uint64_t random_plan,
     }
     arena_free(f.arena);
     return done;
+}
+
+static inline int each_model(const char *path, uint64_t random_plan,
+                             void (*look)(const CudaProgram *, const char *))
+{
+    return each_model_for("h200", path, random_plan, look);
 }
 
 #endif

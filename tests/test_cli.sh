@@ -259,12 +259,12 @@ done
 cmp good.text again.text >log 2>&1
 point $? "a plan gives the same kernels"
 : >bad.plan
-check "an empty plan" 1 "bad.plan:1:1: error: .*dcc plan 1" $plan
+check "an empty plan" 1 "bad.plan:1:1: error: .*dcc plan 2" $plan
 head -c 300 /dev/urandom >bad.plan
 check "bytes for a plan" 1 "bad.plan:1:1: error" $plan
-edited '1s/1/2/'
-check "a plan of another form" 1 "bad.plan:1:1: error: .*dcc plan 1" $plan
-printf 'dcc plan 1\nmodel m\000' >bad.plan
+edited '1s/2/1/'
+check "a plan of another form" 1 "bad.plan:1:1: error: .*dcc plan 2" $plan
+printf 'dcc plan 2\nmodel m\000' >bad.plan
 check "a NUL in a plan" 1 "NUL" $plan
 edited 's/^model m/model q/'
 check "a plan for another model" 1 "the plan has no model 'm'" $plan
@@ -286,7 +286,7 @@ check "a statement twice" 1 "bad.plan:5:.*two groups" $plan
 edited 's/ [0-9a-f]\{16\} / 0123456789abcdef /'
 check "a plan for another kernel" 1 "bad.plan:4:1: error: .*another kernel" \
     $plan
-edited 's/\(.*[0-9a-f]\{16\}\) .*#/\1 bm=7 #/'
+edited 's/\(.*[0-9a-f]\{16\}\) .* by \(.*\)#/\1 bm=7 by \2#/'
 check "a plan with an illegal variant" 1 "variant 'bm=7' is not legal" $plan
 check "a plan for another size" 1 "another kernel" \
     "$dcc" m.dcl -D B=3 -o p.cu --plan=good.plan

@@ -8,8 +8,8 @@ static int launches(const char *text)
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
     Report r = {0};
-    CudaProgram *p = compiled(&f, arena_printf(f.arena, "model m { %s }",
-                                               text), &r, &o);
+    CudaProgram *p =
+        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
 
     cr_assert(p, "%s: %s", text, diag_text(f.diag));
     int n = p->n_run;
@@ -50,8 +50,9 @@ Test(select, one_kernel)
  * cores take the factor from registers. */
 Test(select, computed_factors)
 {
-    expect(1, "input x : f16[4096, 1024]; param w : f16[1024, 1024];"
-              " param s : f16[1024]; h = relu(x) * s; output y = linear(h, w);");
+    expect(1,
+           "input x : f16[4096, 1024]; param w : f16[1024, 1024];"
+           " param s : f16[1024]; h = relu(x) * s; output y = linear(h, w);");
     expect(1, "input x : bf16[1024, 2048]; param w : bf16[768, 2048];"
               " param b : bf16[2048]; input m : f32[1024];"
               " h[i, k] : bf16 = (x[i, k] - m[i]) * 0.5 + b[k];"
@@ -114,10 +115,15 @@ Test(select, what_the_user_fuses)
         Fixture f = fixture();
         CompileOptions o = compile_options(&f);
         Report r = {0};
-        CudaProgram *p = compiled(&f, arena_printf(f.arena,
-            "model m { input x : f16[512, 1024]; param w : f16[1024, 1024];"
-            " h = linear(x, w); %sm[i] = max(j) h[i, j]; output y = h;"
-            " output k = m; }", note[i]), &r, &o);
+        CudaProgram *p = compiled(
+            &f,
+            arena_printf(
+                f.arena,
+                "model m { input x : f16[512, 1024]; param w : f16[1024, 1024];"
+                " h = linear(x, w); %sm[i] = max(j) h[i, j]; output y = h;"
+                " output k = m; }",
+                note[i]),
+            &r, &o);
         cr_assert(p, "%s", diag_text(f.diag));
         cr_expect_eq(together(p, "y", "m_max"), i == 1);
         arena_free(f.arena);
@@ -131,24 +137,32 @@ Test(select, what_cannot_be_fused)
     CompileOptions o = compile_options(&f);
     Report r = {0};
 
-    cr_assert(compiled(&f, "model m { input x : f32[9]; a[] = sum(i) x[i];\n"
+    cr_assert(compiled(
+        &f,
+        "model m { input x : f32[9]; a[] = sum(i) x[i];\n"
         "@fuse(a) b[i] = x[i] * a; output y = max_of(b); output z = a; }\n"
-        "op max_of(x: T[N]) -> y: T[1] { y[i in 0..1] = max(n) x[n]; }", &r,
-        &o));
+        "op max_of(x: T[N]) -> y: T[1] { y[i in 0..1] = max(n) x[n]; }",
+        &r, &o));
     cr_expect_null(strstr(diag_text(f.diag), "warning"), "%s",
                    diag_text(f.diag));
-    cr_assert(compiled(&f, "model m { input x : f32[9, 9]; @nofuse a = x + 1;\n"
-        "@fuse(a) output y = a * 2; }", &r, &o));
+    cr_assert(compiled(&f,
+                       "model m { input x : f32[9, 9]; @nofuse a = x + 1;\n"
+                       "@fuse(a) output y = a * 2; }",
+                       &r, &o));
     cr_expect(strstr(diag_text(f.diag),
                      "t.dcl:2:1: warning: @fuse is not possible: 'a' @nofuse"),
               "%s", diag_text(f.diag));
-    cr_assert(compiled(&f, "model m { input x : f32[9]; h = x + 1; y = h * 2;\n"
-        "@fuse(x) z = x + y;\n@fuse(h) w = z * 3; output q = w + h; }", &r,
-        &o));
+    cr_assert(
+        compiled(&f,
+                 "model m { input x : f32[9]; h = x + 1; y = h * 2;\n"
+                 "@fuse(x) z = x + y;\n@fuse(h) w = z * 3; output q = w + h; }",
+                 &r, &o));
     cr_expect(strstr(diag_text(f.diag), "t.dcl:2:7: warning: @fuse is not "
-                     "possible: no value of 'x'"), "%s", diag_text(f.diag));
+                                        "possible: no value of 'x'"),
+              "%s", diag_text(f.diag));
     cr_expect(strstr(diag_text(f.diag), "t.dcl:3:7: warning: @fuse is not "
-                     "possible: no value of 'h'"), "%s", diag_text(f.diag));
+                                        "possible: no value of 'h'"),
+              "%s", diag_text(f.diag));
     arena_free(f.arena);
 }
 
@@ -158,6 +172,17 @@ static bool writes(const Group *gr, const Tensor *t)
 {
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+static bool is_made(const CudaProgram *p, const Tensor *t)
+{
+    for (int i = 0; i < p->n_run; i++)
+        if (writes(p->run[i].group, t))
+            return true;
+    for (int i = 0; i < p->n_load; i++)
+        if (writes(p->load[i].group, t))
             return true;
     return false;
 }
@@ -172,6 +197,9 @@ static void check_order(const CudaProgram *p, const char *path)
         const Group *gr = p->run[i].group;
         for (int k = 0; k < gr->n_arg; k++) {
             const Tensor *t = gr->arg[k];
+            cr_expect(t->role != ROLE_TEMP || is_made(p, t),
+                      "%s: launch %d reads %s, which nothing writes", path, i,
+                      t->name);
             for (int s = 0; s < p->n_run; s++)
                 cr_expect(s <= i || writes(gr, t) ||
                               !writes(p->run[s].group, t),
@@ -241,20 +269,30 @@ static void check(const CudaProgram *p, const char *path)
     check_stores(p, path);
 }
 
-static void check_folder(const char *folder, int least)
+static void check_folder(const char *folder, const char *target, int least)
 {
     Arena *a = arena_new();
     const char **file;
     int n = models_in(a, folder, &file), models = 0;
 
     for (int i = 0; i < n; i++)
-        models += each_model(file[i], 0, check);
+        models += each_model_for(target, file[i], 0, check);
     cr_expect_geq(models, least);
     arena_free(a);
 }
 
-Test(select, examples) { check_folder("examples", 8); }
-Test(select, numeric_cases) { check_folder("tests/numeric", 200); }
+Test(select, examples)
+{
+    check_folder("examples", "h200", 8);
+}
+Test(select, numeric_cases)
+{
+    check_folder("tests/numeric", "h200", 200);
+}
+Test(select, other_gpus)
+{
+    check_folder("tests/numeric", "sm_80", 200);
+}
 
 static int kernels_at_depth(const char *path, const char *layers)
 {
@@ -283,8 +321,8 @@ Test(select, equal_layers)
     Arena *a = arena_new();
 
     for (int i = 0; i < 4; i++) {
-        const char *path = arena_printf(a, "%s/examples/%s.dcl", source_dir(),
-                                        name[i]);
+        const char *path =
+            arena_printf(a, "%s/examples/%s.dcl", source_dir(), name[i]);
         cr_expect_eq(kernels_at_depth(path, "3"), kernels_at_depth(path, "5"),
                      "%s", name[i]);
     }
@@ -302,8 +340,7 @@ static size_t memory_at_depth(const char *path, const char *layers)
     o.define = &depth;
     o.n_define = 1;
     cr_assert(file_read(&text, path));
-    cr_assert(compiled(&f, buf_text(&text), &r, &o), "%s",
-              diag_text(f.diag));
+    cr_assert(compiled(&f, buf_text(&text), &r, &o), "%s", diag_text(f.diag));
     size_t used = arena_used(f.arena);
     buf_free(&text);
     arena_free(f.arena);
@@ -314,8 +351,8 @@ static size_t memory_at_depth(const char *path, const char *layers)
 Test(select, grows_with_the_model)
 {
     Arena *a = arena_new();
-    const char *path = arena_printf(a, "%s/examples/bert_base.dcl",
-                                    source_dir());
+    const char *path =
+        arena_printf(a, "%s/examples/bert_base.dcl", source_dir());
     size_t few = memory_at_depth(path, "8"), more = memory_at_depth(path, "16"),
            many = memory_at_depth(path, "40");
 
@@ -326,42 +363,58 @@ Test(select, grows_with_the_model)
 
 /* ---- plans */
 
-static void emit(Fixture *f, const char *text, CompileOptions *o, Report *r,
-                 Buf *cu)
+static CudaProgram *planned(Fixture *f, const char *path, int model,
+                            CompileOptions *o, Report *r, Buf *cu)
 {
-    CudaProgram *p = compiled(f, text, r, o);
+    char *file[] = {(char *)path};
+    struct Program *tree = front_read(f->arena, f->diag, file, 1, true);
+    const char **name;
     Buf header = {0};
-    FileInfo info = {.source = "t.dcl", .command = "dcc", .target = "h200",
-                     .sm = 90, .cu_name = "t.cu", .header_name = "t.h"};
+    FileInfo info = {.source = "t.dcl",
+                     .command = "dcc",
+                     .target = "h200",
+                     .sm = 90,
+                     .cu_name = "t.cu",
+                     .header_name = "t.h"};
 
-    cr_assert(p, "%s", diag_text(f->diag));
+    cr_assert(tree, "%s: %s", path, diag_text(f->diag));
+    if (model >= front_models(f->arena, tree, &name))
+        return NULL;
+    CudaProgram *p = compile_model(f->arena, f->diag, tree, name[model], o, r);
+    cr_assert(p, "%s: %s", path, diag_text(f->diag));
     emit_file(cu, &header, &p, 1, &info);
     buf_free(&header);
+    return p;
 }
 
-/* Written, read, written again: the same plan and the same text. */
-static void round_trip(const char *path)
+/* Written, read, written again: the same plan and the same text. False if the
+ * file has no such model. */
+static bool round_trip(const char *path, int model, const char *target)
 {
     Fixture f = fixture(), again = fixture();
     CompileOptions o = compile_options(&f);
     Report first = {0}, second = {0};
-    Buf text = {0}, cu = {0}, cu_again = {0};
+    Buf cu = {0}, cu_again = {0};
 
-    cr_assert(file_read(&text, path));
+    o.model.device = device_find(f.arena, target);
     o.want_plan = true;
-    emit(&f, buf_text(&text), &o, &first, &cu);
-    o.plan_name = "t.plan";
-    o.plan_text = buf_text(&first.plan);
-    o.plan_len = first.plan.len;
-    emit(&again, buf_text(&text), &o, &second, &cu_again);
-    cr_expect_str_eq(buf_text(&first.plan), buf_text(&second.plan), "%s",
-                     path);
-    cr_expect(!strcmp(buf_text(&cu), buf_text(&cu_again)), "%s", path);
-    Buf *all[] = {&text, &cu, &cu_again, &first.plan, &second.plan};
+    bool is = planned(&f, path, model, &o, &first, &cu) != NULL;
+    if (is) {
+        o.plan_name = "t.plan";
+        o.plan_text = buf_text(&first.plan);
+        o.plan_len = first.plan.len;
+        planned(&again, path, model, &o, &second, &cu_again);
+        cr_expect_str_eq(buf_text(&first.plan), buf_text(&second.plan),
+                         "%s, %s, model %d", path, target, model);
+        cr_expect(!strcmp(buf_text(&cu), buf_text(&cu_again)),
+                  "%s, %s, model %d", path, target, model);
+    }
+    Buf *all[] = {&cu, &cu_again, &first.plan, &second.plan};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         buf_free(all[i]);
     arena_free(f.arena);
     arena_free(again.arena);
+    return is;
 }
 
 Test(plan, round_trip)
@@ -371,8 +424,44 @@ Test(plan, round_trip)
     int n = models_in(a, "examples", &file);
 
     for (int i = 0; i < n; i++)
-        round_trip(file[i]);
+        round_trip(file[i], 0, "h200");
     arena_free(a);
+}
+
+/* Groups of many kinds: chains, values computed again, parts, states. */
+Test(plan, round_trip_of_cases)
+{
+    static const char *const name[] = {"attention",  "block", "inplace",
+                                       "neighbours", "norm",  "number",
+                                       "parts",      "phase"};
+    Arena *a = arena_new();
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        const char *path =
+            arena_printf(a, "%s/tests/numeric/%s.dcl", source_dir(), name[i]);
+        for (int k = 0; round_trip(path, k, "h200"); k++)
+            ;
+        for (int k = 0; round_trip(path, k, "sm_80"); k++)
+            ;
+    }
+    arena_free(a);
+}
+
+static void emit(Fixture *f, const char *text, CompileOptions *o, Report *r,
+                 Buf *cu)
+{
+    CudaProgram *p = compiled(f, text, r, o);
+    Buf header = {0};
+    FileInfo info = {.source = "t.dcl",
+                     .command = "dcc",
+                     .target = "h200",
+                     .sm = 90,
+                     .cu_name = "t.cu",
+                     .header_name = "t.h"};
+
+    cr_assert(p, "%s", diag_text(f->diag));
+    emit_file(cu, &header, &p, 1, &info);
+    buf_free(&header);
 }
 
 /* A random legal variant of every kernel can be planned, too. */
@@ -381,9 +470,8 @@ Test(plan, of_random_variants)
     Fixture f = fixture(), again = fixture();
     CompileOptions o = compile_options(&f);
     Report first = {0}, second = {0};
-    const char *text =
-        "model m { input x : f16[64, 96]; param w : f16[48, 96];"
-        " h = relu(linear(x, w)); output y = softmax(h); }";
+    const char *text = "model m { input x : f16[64, 96]; param w : f16[48, 96];"
+                       " h = relu(linear(x, w)); output y = softmax(h); }";
     Buf cu = {0}, cu_again = {0};
 
     o.want_plan = true;
@@ -400,4 +488,45 @@ Test(plan, of_random_variants)
         buf_free(all[i]);
     arena_free(f.arena);
     arena_free(again.arena);
+}
+
+/* What a plan must not say. */
+static void refused(const char *text, const char *from, const char *to,
+                    const char *message)
+{
+    Fixture f = fixture(), again = fixture();
+    CompileOptions o = compile_options(&f);
+    Report first = {0}, second = {0};
+
+    o.want_plan = true;
+    cr_assert(compiled(&f, text, &first, &o), "%s", diag_text(f.diag));
+    const char *at = strstr(buf_text(&first.plan), from);
+    cr_assert(at, "%s: %s", from, buf_text(&first.plan));
+    o.plan_name = "t.plan";
+    o.plan_text =
+        arena_printf(f.arena, "%.*s%s%s", (int)(at - buf_text(&first.plan)),
+                     buf_text(&first.plan), to, at + strlen(from));
+    o.plan_len = strlen(o.plan_text);
+    cr_expect_null(compiled(&again, text, &second, &o), "%s", o.plan_text);
+    cr_expect(strstr(diag_text(again.diag), message), "%s -> %s: %s", from, to,
+              diag_text(again.diag));
+    buf_free(&first.plan);
+    buf_free(&second.plan);
+    arena_free(f.arena);
+    arena_free(again.arena);
+}
+
+Test(plan, merges_that_cannot_be)
+{
+    const char *text = "model m { input x : f32[64, 32]; a[i] = max(j) x[i, j];"
+                       " b[i, j] = exp(x[i, j] - a[i]); output y[i, j] = "
+                       "b[i, j] * 2; @nofuse output z[i] = x[i, 0] * 3; }";
+
+    refused(text, " a>b", " a>nobody", "no merge of the model's");
+    refused(text, " a>b", " a*b", "cannot be formed");
+    refused(text, " by b>y a>b", "", "cannot be formed");
+    refused(text, " a>b", " z>b", "@nofuse");
+    refused(text, " by b>y", " by !y b>y", "not stored ('y')");
+    refused(text, " a>b", " a>b a>b", "one already");
+    refused(text, " a>b", " a>b!y", "no merge of the model's");
 }

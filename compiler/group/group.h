@@ -55,6 +55,7 @@ typedef struct Group {
     Stmt **again; int n_again, cap_again; /* computed in each reader too */
     const struct Chain *chain; /* two contractions and what lies between them
                                   (chain.h), whose steps these are; or NULL */
+    const struct Merge *made;  /* by these merges (search/merge.h), or NULL */
     /* decided by select */
     const struct Family *family;
     int variant;               /* index into the family's space */

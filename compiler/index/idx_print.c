@@ -224,6 +224,48 @@ static void print_item(const Print *p, const Item *i, int prec, Width w)
     close_if(p, times && prec == RIGHT_OF_MUL);
 }
 
+typedef struct First {
+    int var;
+} First;
+
+static void see_var(const Atom *a, void *ctx)
+{
+    First *f = ctx;
+
+    if (a->kind == ATOM_VAR && a->var->id < f->var)
+        f->var = a->var->id;
+}
+
+/* The first variable of an atom; atoms themselves are numbered as they were
+ * met, which depends on what a search tried before. */
+static int first_var(const Atom *a)
+{
+    First f = {INT_MAX};
+
+    see_var(a, &f);
+    if (a->a)
+        idx_visit(a->a, see_var, &f);
+    if (a->b)
+        idx_visit(a->b, see_var, &f);
+    return f.var;
+}
+
+static void sort_items(Item *item, int n)
+{
+    int key[IDX_MAX_TERMS];
+
+    for (int i = 0; i < n; i++) {
+        Item it = item[i];
+        int k = first_var(it.atom), j = i;
+        for (; j > 0 && key[j - 1] > k; j--) {
+            key[j] = key[j - 1];
+            item[j] = item[j - 1];
+        }
+        key[j] = k;
+        item[j] = it;
+    }
+}
+
 static void take_items(Items *out, const Idx *e)
 {
     int mods = 0;
@@ -238,6 +280,7 @@ static void take_items(Items *out, const Idx *e)
     memmove(&out->item[e->n], out->item, sizeof *out->item * (size_t)mods);
     for (int i = 0; i < e->n; i++)
         out->item[i] = (Item){e->term[i].c, 0, e->term[i].atom, NULL};
+    sort_items(out->item, e->n);
     out->n += e->n;
 }
 

@@ -1,6 +1,7 @@
 #include "support/escape.h"
 #include "search/plan.h"
 
+#include "search/merge.h"
 #include "search/offer.h"
 
 #include <stdio.h>
@@ -11,6 +12,8 @@
 
 typedef struct Line {
     const char *family, *variant;
+    const char *merges; /* as words */
+    Stmt *own;          /* the first of its statements */
     int version;
     uint64_t hash;
     double measured_us; /* 0: not said */
@@ -20,6 +23,7 @@ typedef struct Line {
 
 struct Plan {
     Graph *graph;
+    Line **line; int n_line, cap_line;
     Map *line_of; /* statement key -> Line */
     Map *again;   /* keys of statements computed in each reader */
     Map *stmt;    /* statement key -> Stmt */
@@ -53,10 +57,12 @@ static void put_group(Buf *b, const Selection *s, Group *gr,
     for (int k = 0; k < gr->n_stmt; k++)
         buf_printf(b, "%s%s", k ? "," : "", stmt_key(g, gr->stmt[k]));
     for (int k = 0; k < gr->n_again; k++)
-        buf_printf(b, ",+%s", stmt_key(g, gr->again[k]));
-    buf_printf(b, " : %s/%d %016" PRIx64 " %s # %.2f us predicted",
-               p->family->name, p->family->version, key_hash(c), p->variant,
-               p->predicted_us);
+        buf_printf(b, ",*%s", stmt_key(g, gr->again[k]));
+    buf_printf(b, " : %s/%d %016" PRIx64 " %s", p->family->name,
+               p->family->version, key_hash(c), p->variant);
+    buf_puts(b, gr->made ? " by" : "");
+    merge_print(b, g, gr);
+    buf_printf(b, " # %.2f us predicted", p->predicted_us);
     if (p->measured_us > 0)
         buf_printf(b, ", %.2f measured", p->measured_us);
     buf_putc(b, '\n');
@@ -65,7 +71,7 @@ static void put_group(Buf *b, const Selection *s, Group *gr,
 void plan_write_choices(Buf *b, const Selection *s, const char *target,
                         const PlanChoice *choice)
 {
-    buf_printf(b, "dcc plan 1\n# written by dcc %s\n", DCC_VERSION);
+    buf_printf(b, "dcc plan 2\n# written by dcc %s\n", DCC_VERSION);
     buf_printf(b, "model %s target %s math %s\n", s->graph->model, target,
                math_name[s->options->math]);
     for (int i = 0; i < s->n_group; i++)
@@ -117,7 +123,7 @@ static bool read_names(Reader *r, const char *line, const char **at, Line *l)
 
     for (;;) {
         size_t n = strcspn(p, ", \n");
-        bool again = *p == '+';
+        bool again = *p == '*';
         const char *key = arena_strndup(a, p + again, n - again);
         if (!map_get(r->plan->stmt, key)) {
             diag_error(r->diag, place(r, line, p, (int)n),
@@ -126,6 +132,8 @@ static bool read_names(Reader *r, const char *line, const char **at, Line *l)
         }
         if (!again && map_get(r->plan->line_of, key))
             return bad(r, line, p, "a statement stands in two groups");
+        if (!again && !l->own)
+            l->own = map_get(r->plan->stmt, key);
         if (again)
             map_put(r->plan->again, key, l);
         else
@@ -158,6 +166,10 @@ static bool read_group(Reader *r, const char *line, size_t n)
         sscanf(comment, " # %*f us predicted, %lf measured", &l->measured_us);
         *comment = 0;
     }
+    char *by = strstr(text, " by ");
+    if (by)
+        *by = 0;
+    l->merges = by ? by + 4 : "";
     int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %255[^\n]%n",
                      family, &version, &hash, variant, &used);
     if (got < 4)
@@ -166,7 +178,8 @@ static bool read_group(Reader *r, const char *line, size_t n)
     l->variant = arena_strdup(a, variant);
     l->version = version;
     l->hash = hash;
-    return true;
+    VEC_PUSH(a, plan->line, plan->n_line, plan->cap_line) = l;
+    return l->own || bad(r, line, line, "a group has a statement of its own");
 }
 
 /* model NAME target GPU math MODE: begins the part about a model. */
@@ -192,7 +205,7 @@ static bool read_model(Reader *r, const char *line)
 
 static bool read_line(Reader *r, const char *line, size_t n)
 {
-    if (!n || *line == '#' || !strncmp(line, "dcc plan 1\n", 11))
+    if (!n || *line == '#' || !strncmp(line, "dcc plan 2\n", 11))
         return true;
     if (!strncmp(line, "model ", 6))
         return read_model(r, line);
@@ -214,8 +227,12 @@ Plan *plan_read(Graph *g, const Options *o, const char *name,
     plan->stmt = map_new(g->arena);
     for (int i = 0; i < g->n_stmt; i++)
         map_put(plan->stmt, stmt_key(g, g->stmt[i]), g->stmt[i]);
-    if (strncmp(r.source->text, "dcc plan 1\n", 11)) {
-        bad(&r, text, text, "the first line must be 'dcc plan 1'");
+    if (strncmp(r.source->text, "dcc plan 2\n", 11)) {
+        bad(&r, text, text, "the first line must be 'dcc plan 2'");
+        if (!strncmp(r.source->text, "dcc plan 1\n", 11))
+            diag_note(g->diag, place(&r, text, text, 1),
+                      "this one does not say in which order statements are "
+                      "merged: dcc tune writes a new one");
         return NULL;
     }
     if (strlen(r.source->text) != len) {
@@ -242,23 +259,56 @@ static const Line *line_of(const Plan *p, const Stmt *s)
     return map_get(p->line_of, stmt_key(p->graph, s));
 }
 
-bool plan_together(const Plan *p, const Group *a, const Group *b)
+/* What stands in a line is part of its group. */
+static bool all_made(const Plan *p, const Replay *r)
 {
-    const Line *l = line_of(p, a->stmt[0]);
+    const Graph *g = p->graph;
 
-    for (int i = 0; i < a->n_stmt; i++)
-        if (line_of(p, a->stmt[i]) != l)
-            return false;
-    for (int i = 0; i < b->n_stmt; i++)
-        if (line_of(p, b->stmt[i]) != l)
-            return false;
-    return l != NULL;
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Line *l = line_of(p, g->stmt[i]);
+        if (!l || merge_replayed(r, g->stmt[i]))
+            continue;
+        diag_error(g->diag, l->at, "this group cannot be formed as planned");
+        diag_note(g->diag, g->stmt[i]->call,
+                  "nothing merges this with the others");
+        return false;
+    }
+    return true;
 }
 
-bool plan_again(const Plan *p, const Group *gr)
+/* s is needed, and nothing makes it, or stores it. */
+static void say_missing(const Plan *p, const Stmt *s)
 {
-    return map_get(p->again, stmt_key(p->graph, gr->stmt[0])) &&
-           !line_of(p, gr->stmt[0]);
+    const char *key = stmt_key(p->graph, s);
+
+    if (line_of(p, s))
+        diag_error(p->graph->diag, s->call, "by the plan this is not stored "
+                   "('%s'), and others read it", key);
+    else
+        diag_error(p->graph->diag, s->call,
+                   "the plan has no group for this statement ('%s')", key);
+}
+
+bool plan_apply(const Plan *p, Units *u)
+{
+    Diag *d = p->graph->diag;
+    Replay *r = merge_replay_open(u, p->stmt);
+
+    for (int i = 0; i < p->n_line; i++) {
+        const Line *l = p->line[i];
+        const char *why = merge_replay(r, l->merges, l->own);
+        if (!why)
+            continue;
+        diag_error(d, l->at, "this group cannot be formed as planned");
+        diag_note(d, l->own->call, "%s", why);
+        return false;
+    }
+    if (!all_made(p, r))
+        return false;
+    const Stmt *s = merge_replay_end(r);
+    if (s)
+        say_missing(p, s);
+    return !s;
 }
 
 /* Equal groups become one kernel, so their lines must agree. */

@@ -1,19 +1,21 @@
 /* plan.h - plan files: the grouping and the variants, as text.
  *
- *     dcc plan 1                         (this, and `model`, once a model)
+ *     dcc plan 2                         (this, and `model`, once a model)
  *     model mlp target h200 math exact
- *     group h,h~1,+g : contract_mma/1 0123456789abcdef bm=128 ... # 3.1 us
+ *     group h,h~1,*g : contract_mma/1 0123456789abcdef bm=128 ... by g*h~1
+ *         h>h~1 # 3.1 us                 (one line)
  *
- * One line a group: its statements by path and number (those behind a + are
- * computed in every reader), the family and its
- * version, the hash of its canonical text, the variant. Behind the # stand the
- * predicted and the measured time, which change nothing. Read
+ * One line a group: its statements by path and number (those behind a * are
+ * computed in every reader), the family and its version, the hash of its
+ * canonical text, the variant, and if it was merged by which merges (merge.h).
+ * Behind the # stand the predicted and the measured time, which change nothing.
+ * Read
  * all or nothing: an unknown statement, a changed group or an illegal variant
  * is an error. */
 #ifndef DCC_PLAN_H
 #define DCC_PLAN_H
 
-#include "search/select.h"
+#include "search/units.h"
 
 /* What a plan says of one group. */
 typedef struct PlanChoice {
@@ -31,10 +33,8 @@ void plan_write_choices(Buf *b, const Selection *s, const char *target,
  * plan for another GPU or another --math is an error. */
 Plan *plan_read(Graph *g, const Options *o, const char *name,
                 const char *text, size_t len);
-/* Does the plan have the statements of both groups in one group? */
-bool plan_together(const Plan *p, const Group *a, const Group *b);
-/* Does the plan compute this one-statement group in each of its readers? */
-bool plan_again(const Plan *p, const Group *gr);
+/* Makes the plan's groups of single statements' ones; false after an error. */
+bool plan_apply(const Plan *p, Units *u);
 /* After selection: every group is one of the plan's, of the same canonical
  * text; sets each group's variant. False after an error. */
 bool plan_check(const Plan *p, Selection *s);

@@ -2,6 +2,7 @@
 
 #include "group/fuse.h"
 #include "search/chains.h"
+#include "search/merge.h"
 #include "search/plan.h"
 
 #include <math.h>
@@ -182,7 +183,9 @@ static void try_point(Search *x, Candidate *k)
     k->fused = fuse(x->g, p->group, c->group, k->t, keep, &k->why);
     if (!k->fused)
         return;
-    units_drop_stores(&x->u, k->fused, k->p, k->c);
+    merge_note(x->g, k->fused, keep ? MERGE_KEEP : MERGE_POINT, k->t,
+               (Group *[]){p->group, c->group}, 2);
+    merge_drop_stores(&x->u, k->fused, k->p, k->c);
     double us = time_of(x, k->fused);
     if (isinf(us)) {
         k->why = "no family serves the two together";
@@ -386,30 +389,17 @@ static void merge_again(Search *x, Candidate *k)
             return;
         }
     for (int i = 0; i < n; i++) {
+        Group *c = x->u.unit[list[i]].group;
+        Group *made = fuse_inline(x->g, gr, c, t, &why);
+        merge_note(x->g, made, MERGE_AGAIN, t, (Group *[]){gr, c}, 2);
         units_join(&x->u, p, list[i]);
-        change(x, list[i], fuse_inline(x->g, gr, x->u.unit[list[i]].group, t,
-                                       &why));
+        change(x, list[i], made);
     }
     drop(x, p);
     /* What p read is now read by each of them. */
     for (int i = 0; i < gr->n_arg; i++)
         if (gr->arg[i] != t)
             add_candidates(x, gr->arg[i]);
-}
-
-static bool allowed(const Search *x, const Candidate *k)
-{
-    const Group *p = x->u.unit[k->p].group, *c = x->u.unit[k->c].group;
-
-    if (x->s->plan && k->way == BY_AGAIN)
-        return plan_again(x->s->plan, p);
-    return !x->s->plan || plan_together(x->s->plan, p, c);
-}
-
-/* With a plan, whatever the plan wants. */
-static bool takes(const Search *x, const Candidate *k)
-{
-    return x->s->plan ? k->saves > -INFINITY && allowed(x, k) : k->saves > 0;
 }
 
 /* Is candidate number `cand`, as things are now, worth it? */
@@ -422,7 +412,7 @@ static bool worth_it(Search *x, int cand)
         return false;
     if (k->stale)
         evaluate(x, k);
-    return takes(x, k);
+    return k->saves > 0;
 }
 
 /* The candidate that saves most, or nearly. NULL: none saves anything. */
@@ -477,10 +467,6 @@ static bool may_chain(const Search *x, const int *member, int n)
         const Group *a = x->u.unit[member[i]].group;
         if (pinned(a))
             return false;
-        for (int k = 0; k < n; k++)
-            if (i != k && x->s->plan &&
-                !plan_together(x->s->plan, a, x->u.unit[member[k]].group))
-                return false;
     }
     return true;
 }
@@ -500,6 +486,11 @@ static void refuse_chain(Search *x, int last, const ChainFound *f,
 
 static void make_chain(Search *x, int last, const ChainFound *f)
 {
+    Group *piece[CHAIN_MOST];
+
+    for (int i = 0; i < f->n; i++)
+        piece[i] = x->u.unit[f->member[i]].group;
+    merge_note(x->g, f->group, MERGE_CHAIN, NULL, piece, f->n);
     for (int i = 0; i < f->n; i++)
         if (f->member[i] != last)
             units_join(&x->u, f->member[i], last);
@@ -554,12 +545,11 @@ static bool try_chain(Search *x, int last, int which)
     bool first = f.group && !isinf(us) &&
                  preferred(x->s->options,
                            choose_variant(x->s, f.group)->family);
-    if (f.group && !isinf(us) && !reduces_between(f.group) && !x->s->plan &&
-        !first) {
+    if (f.group && !isinf(us) && !reduces_between(f.group) && !first) {
         f.why = "nothing is reduced between the products: --variant may ask";
         us = INFINITY;
     }
-    if (isinf(us) || (us >= apart && !x->s->plan && !first))
+    if (isinf(us) || (us >= apart && !first) || x->s->plan)
         refuse_chain(x, last, &f, isinf(us) ? f.why : NULL, apart, us);
     else {
         f.group->apart_us = apart;
@@ -609,10 +599,61 @@ static bool order_groups(Search *x)
 {
     int i = units_order(&x->u);
 
-    if (i >= 0)
+    if (i >= 0 && x->s->plan)
+        diag_error(x->g->diag, x->u.unit[i].group->stmt[0]->call,
+                   "the plan's kernels would wait for each other");
+    else if (i >= 0)
         diag_error(x->g->diag, x->u.unit[i].group->stmt[0]->call,
                    "a bug in dcc: kernels that wait for each other");
     return i < 0;
+}
+
+static bool stores_nothing(const Group *gr)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor)
+            return false;
+    return true;
+}
+
+/* What nobody reads is not stored, and who stores nothing does not run: what
+ * it read may be next. */
+static void drop_unread(Search *x)
+{
+    bool again = true;
+
+    while (again) {
+        again = false;
+        for (int i = x->u.n - 1; i >= 0; i--) {
+            Group *gr = x->u.unit[i].group;
+            if (!gr || !merge_drop_stores(&x->u, gr, i, i))
+                continue;
+            if (stores_nothing(gr)) {
+                drop(x, i);
+                again = true;
+            } else {
+                change(x, i, gr);
+            }
+        }
+    }
+}
+
+/* Whatever was merged, what a kernel reads is made by one. */
+static bool check_made(Search *x)
+{
+    for (int i = 0; i < x->u.n; i++) {
+        const Unit *c = &x->u.unit[i];
+        for (int k = 0; c->group && k < c->reads.n; k++) {
+            const Tensor *t = x->g->tensor[c->reads.v[k]];
+            if (t->role != ROLE_TEMP || x->u.writers[t->id].n)
+                continue;
+            diag_error(x->g->diag, c->group->stmt[0]->call,
+                       "a bug in dcc: no kernel makes '%s', which this reads",
+                       t->name);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Merges whatever saves time, until nothing does. */
@@ -622,11 +663,7 @@ static void merge_all(Search *x)
         add_candidates(x, x->g->tensor[i]);
     for (Candidate *k; (k = best_candidate(x));)
         (k->way == BY_POINT ? merge_point : merge_again)(x, k);
-    for (int i = 0; i < x->u.n; i++) {
-        Group *gr = x->u.unit[i].group;
-        if (gr && units_drop_stores(&x->u, gr, i, i))
-            units_set(&x->u, i, gr);
-    }
+    drop_unread(x);
     for (int i = 0; i < x->u.n; i++)
         if (x->u.unit[i].group && x->u.unit[i].group->when == WHEN_RUN)
             for (int which = 0; try_chain(x, i, which); which++)
@@ -650,27 +687,37 @@ static void forget(Search *x)
         x->of[i].n = 0;
 }
 
+/* The plan's groups. What else could have been merged is evaluated, for what
+ * is said of it. */
+static bool take_plan(Search *x)
+{
+    if (!plan_apply(x->s->plan, &x->u))
+        return false;
+    for (int i = 0; i < x->g->n_tensor; i++)
+        add_candidates(x, x->g->tensor[i]);
+    for (int i = 0; i < x->todo.n; i++)
+        worth_it(x, x->todo.v[i]);
+    return true;
+}
+
 /* Several searches, each of which may end where no single merge helps. Between
  * positions that no unit of any of them spans they can be mixed: of each such
  * part the cheapest is taken, and what then saves time is merged. */
 static Search search_all(Selection *s)
 {
     static const double again[] = {0.8, 1};
-    int n = s->plan ? 1 : (int)(sizeof again / sizeof *again);
+    int n = (int)(sizeof again / sizeof *again);
     Search x = search_open(s, again[0]);
 
-    x.last = s->plan != NULL;
     merge_all(&x);
     for (int i = 1; i < n; i++) {
         Search other = search_open(s, again[i]);
         merge_all(&other);
         units_take_better(&x.u, &other.u);
     }
-    if (!s->plan) {
-        forget(&x);
-        x.last = true;
-        merge_all(&x);
-    }
+    forget(&x);
+    x.last = true;
+    merge_all(&x);
     return x;
 }
 
@@ -680,9 +727,12 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     s->options = o;
     s->plan = plan;
     s->choices = map_new(g->arena);
-    Search x = search_all(s);
+    Search x = plan ? search_open(s, 1) : search_all(s);
+    if (plan && !take_plan(&x))
+        return false;
     note_refusals(&x);
     if (!check_served(&x))
         return false;
-    return order_groups(&x) && (!plan || plan_check(plan, s));
+    return check_made(&x) && order_groups(&x) &&
+           (!plan || plan_check(plan, s));
 }

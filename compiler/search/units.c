@@ -103,9 +103,16 @@ static void leave_lists(Units *u, int i)
         take_out(&u->writers[x->writes.v[k]], i);
 }
 
+static void span(Units *u, int i, int by)
+{
+    for (int k = u->unit[i].from; k < u->unit[i].to; k++)
+        u->spans[k] += by;
+}
+
 void units_drop(Units *u, int i)
 {
     leave_lists(u, i);
+    span(u, i, -1);
     u->unit[i].group = NULL;
     u->unit[i].reads.n = u->unit[i].writes.n = 0;
 }
@@ -149,18 +156,11 @@ void units_open(Units *u, Selection *s)
     }
 }
 
-static void span(Units *u, int i, int by)
-{
-    for (int k = u->unit[i].from; k < u->unit[i].to; k++)
-        u->spans[k] += by;
-}
-
 void units_join(Units *u, int p, int c)
 {
     const Unit *x = &u->unit[p];
     Unit *y = &u->unit[c];
 
-    span(u, p, -1);
     span(u, c, -1);
     y->from = x->from < y->from ? x->from : y->from;
     y->to = x->to > y->to ? x->to : y->to;
@@ -180,10 +180,8 @@ static double time_between(const Units *u, int from, int to)
 static void take(Units *u, const Units *other, int from, int to)
 {
     for (int i = from; i <= to; i++)
-        if (u->unit[i].group) {
-            span(u, i, -1);
+        if (u->unit[i].group)
             units_drop(u, i);
-        }
     for (int i = from; i <= to; i++) {
         const Unit *x = &other->unit[i];
         if (!x->group)
@@ -324,20 +322,6 @@ bool units_need(const Units *u, const Tensor *t, int p, int c)
         if (r->v[i] != p && r->v[i] != c)
             return true;
     return false;
-}
-
-bool units_drop_stores(const Units *u, Group *gr, int p, int c)
-{
-    bool dropped = false;
-
-    for (int i = 0; i < gr->n_step; i++) {
-        Tensor *t = gr->step[i].tensor;
-        if (!t || units_need(u, t, p, c) || group_reads(gr, t))
-            continue;
-        gr->step[i].tensor = NULL;
-        dropped = true;
-    }
-    return dropped;
 }
 
 /* ---- launch order */

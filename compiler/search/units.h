@@ -50,9 +50,6 @@ bool units_path_around(Units *u, int a, int b);
 bool units_surround(Units *u, const int *member, int n);
 /* Does any unit but these two read t, or something that outlives them? */
 bool units_need(const Units *u, const Tensor *t, int p, int c);
-/* What nobody else reads stays in the registers of the group that p and c
- * have become (or are: p == c). True if that changes it. */
-bool units_drop_stores(const Units *u, Group *gr, int p, int c);
 /* The groups in launch order into Selection.group. -1, or a unit that waits
  * for itself. */
 int units_order(Units *u);

@@ -1,0 +1,296 @@
+#include "search/merge.h"
+
+#include "group/chain.h"
+#include "group/fuse.h"
+#include "search/chains.h"
+#include "search/plan.h"
+
+/* ---- noting */
+
+/* The statement of gr, or of those computed again in it, that makes t. */
+static Stmt *maker(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->tensor == t)
+            return gr->stmt[i];
+    return gr->stmt[0];
+}
+
+void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
+                Group *const *piece, int n)
+{
+    Merge *m = arena_new_of(g->arena, Merge);
+
+    m->kind = kind;
+    m->piece = arena_array(g->arena, Stmt *, n);
+    m->before = arena_array(g->arena, const Merge *, n);
+    for (int i = 0; i < n; i++) {
+        m->piece[i] = i || !t ? piece[i]->stmt[0] : maker(piece[i], t);
+        if (piece[i]->made)
+            m->before[m->n_before++] = piece[i]->made;
+    }
+    m->n_piece = n;
+    gr->made = m;
+}
+
+bool merge_drop_stores(const Units *u, Group *gr, int p, int c)
+{
+    bool dropped = false;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        Tensor *t = gr->step[i].tensor;
+        if (!t || units_need(u, t, p, c) || group_reads(gr, t))
+            continue;
+        gr->step[i].tensor = NULL;
+        merge_note(u->g, gr, MERGE_DROP, t, &gr, 1);
+        dropped = true;
+    }
+    return dropped;
+}
+
+/* ---- as words */
+
+typedef struct Printed {
+    Buf *b;
+    const Graph *g;
+    const Merge **seen; int n, cap;
+} Printed;
+
+static void print(Printed *p, const Merge *m)
+{
+    static const char *const sign[] = {[MERGE_POINT] = ">", [MERGE_KEEP] = ">>",
+                                       [MERGE_AGAIN] = "*", [MERGE_CHAIN] = "&",
+                                       [MERGE_DROP] = ""};
+
+    for (int i = 0; i < p->n; i++)
+        if (p->seen[i] == m)
+            return;
+    VEC_PUSH(p->g->arena, p->seen, p->n, p->cap) = m;
+    for (int i = 0; i < m->n_before; i++)
+        print(p, m->before[i]);
+    buf_puts(p->b, m->kind == MERGE_DROP ? " !" : " ");
+    for (int i = 0; i < m->n_piece; i++)
+        buf_printf(p->b, "%s%s", i ? sign[m->kind] : "",
+                   stmt_key(p->g, m->piece[i]));
+}
+
+void merge_print(Buf *b, const Graph *g, const Group *gr)
+{
+    Printed p = {.b = b, .g = g};
+
+    if (gr->made)
+        print(&p, gr->made);
+}
+
+/* ---- again from words */
+
+typedef struct Piece {
+    Group *alone; /* the statement's own group */
+    Group *group; /* what it has become */
+    int of;       /* the piece that it is part of, or itself */
+    bool made;    /* it is part of a finished group */
+} Piece;
+
+struct Replay {
+    Units *u;
+    const Map *stmt_of;
+    int *place;   /* by statement id: its position, which is its unit */
+    Piece *piece; /* by unit */
+    const char *why;
+};
+
+Replay *merge_replay_open(Units *u, const Map *stmt_of)
+{
+    Replay *r = arena_new_of(u->g->arena, Replay);
+
+    *r = (Replay){.u = u, .stmt_of = stmt_of};
+    r->place = arena_array(u->g->arena, int, u->g->n_made + 1);
+    r->piece = arena_array(u->g->arena, Piece, u->n + 1);
+    for (int i = 0; i < u->n; i++) {
+        Group *gr = u->unit[i].group;
+        r->place[u->g->stmt[i]->id] = i;
+        r->piece[i] = (Piece){.alone = gr, .group = gr, .of = i};
+    }
+    return r;
+}
+
+static bool refuse(Replay *r, const char *why)
+{
+    if (!r->why)
+        r->why = why ? why : "nothing can be made of these";
+    return false;
+}
+
+static MergeKind kind_of(const char *sign)
+{
+    return *sign == '*'    ? MERGE_AGAIN
+           : *sign == '&'  ? MERGE_CHAIN
+           : sign[1] == '>' ? MERGE_KEEP
+                            : MERGE_POINT;
+}
+
+/* What a word says; list: the pieces' units, first: the statement that it
+ * begins with. Returns how many pieces there are, or 0. */
+static int read_word(Replay *r, const char *word, int *list, Stmt **first,
+                     MergeKind *kind)
+{
+    bool drop = *word == '!';
+    int n = 0;
+
+    *kind = MERGE_DROP;
+    for (word += drop; n < CHAIN_MOST;) {
+        size_t len = strcspn(word, ">*&!");
+        Stmt *s = map_get(r->stmt_of,
+                          arena_strndup(r->u->g->arena, word, len));
+        if (!s)
+            return 0;
+        *first = n ? *first : s;
+        int place = r->place[s->id];
+        list[n++] = r->piece[place].of;
+        word += len;
+        if (!*word)
+            return drop == (n == 1) ? n : 0;
+        if (drop || *word == '!')
+            return 0;
+        if (n > 1 && kind_of(word) != *kind)
+            return 0;
+        *kind = kind_of(word);
+        word += 1 + (*kind == MERGE_KEEP);
+    }
+    return 0;
+}
+
+static bool stores(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t)
+            return true;
+    return false;
+}
+
+static bool drop_store(Replay *r, Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor == t && !group_reads(gr, t)) {
+            gr->step[i].tensor = NULL;
+            merge_note(r->u->g, gr, MERGE_DROP, t, &gr, 1);
+            return true;
+        }
+    return refuse(r, "it does not store that");
+}
+
+static Group *merged(Replay *r, MergeKind kind, const Tensor *t,
+                     Group **piece, int n)
+{
+    Graph *g = r->u->g;
+
+    if (kind == MERGE_CHAIN)
+        return chain_form(g, piece, n, &r->why);
+    if (n != 2 || !stores(piece[0], t) || !group_reads(piece[1], t))
+        return NULL;
+    if (kind == MERGE_AGAIN)
+        return fuse_inline(g, piece[0], piece[1], t, &r->why);
+    return fuse(g, piece[0], piece[1], t, kind == MERGE_KEEP, &r->why);
+}
+
+/* The pieces of list[] are different ones that may be merged. */
+static bool find_pieces(Replay *r, const int *list, int n, Group **piece)
+{
+    for (int i = 0; i < n; i++) {
+        piece[i] = r->piece[list[i]].group;
+        for (int k = 0; k < i; k++)
+            if (list[i] == list[k])
+                return refuse(r, "these are one already");
+        for (int k = 0; k < piece[i]->n_stmt && n > 1; k++)
+            if (piece[i]->stmt[k]->notes & NOTE_NOFUSE)
+                return refuse(r, "@nofuse");
+    }
+    return true;
+}
+
+static bool take_word(Replay *r, const char *word)
+{
+    int list[CHAIN_MOST];
+    Group *piece[CHAIN_MOST];
+    Stmt *first = NULL;
+    MergeKind kind;
+    int n = read_word(r, word, list, &first, &kind);
+
+    if (!n)
+        return refuse(r, "it is no merge of the model's statements");
+    if (!find_pieces(r, list, n, piece))
+        return false;
+    if (kind == MERGE_DROP)
+        return drop_store(r, piece[0], first->tensor);
+    Group *gr = merged(r, kind, first->tensor, piece, n);
+    if (!gr)
+        return refuse(r, NULL);
+    r->why = NULL;
+    for (int i = 0; i < n && kind == MERGE_CHAIN; i++)
+        gr->apart_us += choose_variant(r->u->s, piece[i])->cost.us;
+    merge_note(r->u->g, gr, kind,
+               kind == MERGE_CHAIN ? NULL : first->tensor, piece, n);
+    r->piece[list[n - 1]].group = gr;
+    for (int i = 0; i + 1 < n && kind != MERGE_AGAIN; i++)
+        for (int k = 0; k < r->u->n; k++)
+            if (r->piece[k].of == list[i])
+                r->piece[k].of = list[n - 1];
+    return true;
+}
+
+/* The units of `root` are one; the other pieces are as they were. */
+static void finish(Replay *r, int root)
+{
+    Group *gr = r->piece[root].group;
+
+    for (int i = 0; i < r->u->n; i++) {
+        Piece *p = &r->piece[i];
+        if (i != root && p->of == root) {
+            units_join(r->u, i, root);
+            units_drop(r->u, i);
+        }
+        if (p->of == root)
+            p->made = true;
+        else if (!p->made)
+            *p = (Piece){.alone = p->alone, .group = p->alone, .of = i};
+    }
+    units_set(r->u, root, gr);
+}
+
+const char *merge_replay(Replay *r, const char *words, Stmt *own)
+{
+    Arena *a = r->u->g->arena;
+
+    r->why = NULL;
+    for (words += strspn(words, " "); *words; words += strspn(words, " ")) {
+        size_t n = strcspn(words, " ");
+        const char *word = arena_strndup(a, words, n);
+        if (!take_word(r, word))
+            return arena_printf(a, "'%s': %s", word, r->why);
+        words += n;
+    }
+    finish(r, r->piece[r->place[own->id]].of);
+    return NULL;
+}
+
+bool merge_replayed(const Replay *r, const Stmt *s)
+{
+    return r->piece[r->place[s->id]].made;
+}
+
+const Stmt *merge_replay_end(Replay *r)
+{
+    Units *u = r->u;
+
+    for (int i = 0; i < u->n; i++)
+        if (!r->piece[i].made)
+            units_drop(u, i);
+    for (int i = 0; i < u->n; i++) {
+        const Piece *p = &r->piece[i];
+        const Stmt *s = u->g->stmt[i];
+        if (units_need(u, s->tensor, p->of, p->of) &&
+            !(p->made && stores(r->piece[p->of].group, s->tensor)))
+            return s;
+    }
+    return NULL;
+}
