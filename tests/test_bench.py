@@ -69,9 +69,22 @@ def ranked(work):
     assert pul[1] < 0.95, pul
 
 
+def split_rows(work):
+    """Rows that begin inside a sector of the L2 cost TMA time: four blocks
+    share them, and a little more is predicted than for aligned ones."""
+    builder, best = bench.Builder(options(work)), {}
+    for k in (2520, 2528):
+        status, text = builder.dcc(f"gemm.f16.2840x1672x{k}",
+                                   "--dump=variants")
+        assert status == 0, text
+        assert ("cluster=4" in text) == (k % 16 != 0), k
+        best[k] = bench.offers(text)[2][0]["predicted_us"]
+    assert best[2520] > 1.1 * best[2528], best
+
+
 def main():
     bad = 0
-    tests = drawn, offered, ranked
+    tests = drawn, offered, ranked, split_rows
     with tempfile.TemporaryDirectory() as work:
         for i, test in enumerate(tests):
             try:

@@ -37,6 +37,8 @@ static const DeviceKey keys[] = {
     REAL(smem_latency, "clocks", "of a load from shared memory"),
     REAL(l2_latency, "clocks", "of a load from the L2"),
     REAL(hbm_latency, "clocks", "of a load from memory"),
+    REAL(hbm_uneven, "", "part of a last round that the memory is idle"),
+    REAL(tma_split_row_clk, "clocks", "TMA's, of a row that splits a sector"),
     REAL(launch_us, "us", "a dependent node of a CUDA graph"),
     REAL(dependent_launch_us, "us", "the same by dependent launch; 0: none"),
 };

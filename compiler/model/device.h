@@ -42,6 +42,9 @@ typedef struct Device {
     double special_gops;     /* exp, rsqrt, ...: 10^9 a second */
     double smem_bytes_clk;   /* a SM: 128 */
     double smem_latency, l2_latency, hbm_latency; /* clocks */
+    double hbm_uneven;       /* part of the last tiles' time that the memory
+                                waits where not all SMs have one */
+    double tma_split_row_clk; /* TMA, of a row that begins inside a sector */
     double launch_us;        /* one dependent node of a CUDA graph */
     double dependent_launch_us; /* the same by programmatic dependent launch;
                                 0: the GPU has none */

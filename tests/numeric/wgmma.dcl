@@ -53,3 +53,6 @@ model wg_mn_b_whole { input x : f16[150, 200]; input z : f16[200, 128]; input r 
 model wg_leaps { input x : f16[40, 8192]; param w : f16[72, 8192]; param b : f16[72]; output y = relu(linear(x, w, b)); }
 model wg_leaps_ahead { input x : f16[64, 8192]; input w : f16[136, 8192]; output y = linear(x, w); }
 model wg_leaps_split { input x : bf16[40, 16384]; param w : bf16[32, 16384]; output y = linear(x, w); }
+
+// Rows that begin inside a sector: blocks of a cluster share more of them.
+model wg_split_rows { input x : f16[600, 200]; input w : f16[264, 200]; output y = linear(x, w); }

@@ -446,6 +446,17 @@ Patch tma_patch(const Tma *t, int bm)
     return best;
 }
 
+bool tma_off_sectors(const TmaOperand *o)
+{
+    enum { SECTOR = 32 };
+    int size = type_bytes(o->op->read->tensor->type);
+
+    for (int i = 1; i < o->rank && o->k_major; i++)
+        if (o->dim[i].extent > 1 && o->dim[i].stride * size % SECTOR)
+            return true;
+    return o->k_major && o->offset * size % SECTOR;
+}
+
 int64_t tma_k_tiles(const Tma *t)
 {
     int64_t n = ceil_div(inner_k(t)->extent, t->bk);

@@ -71,6 +71,9 @@ Patch tma_patch(const Tma *t, int bm);
 /* Whether o's rows can lie in a slot in another order, n at a time: their
  * dimension of the map becomes three. Merges others as far as that needs. */
 bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n);
+/* Whether rows of its boxes begin in the middle of the L2's sectors: TMA takes
+ * its time over such a row. */
+bool tma_off_sectors(const TmaOperand *o);
 /* Steps over k: the last axis in pieces of bk, the others one by one. */
 int64_t tma_k_tiles(const Tma *t);
 /* Where rows of pixels begin and end in a's dimension d, as an im2col map has

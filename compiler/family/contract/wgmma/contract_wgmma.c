@@ -1,5 +1,6 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Contractions by wgmma on sm_90a: which, in what variants, at what cost. The
@@ -289,8 +290,10 @@ static const char *plan_tiles(Wgmma *w)
         w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
     if (w->tiles * t->split > 1 << 30)
         return "more than 2^30 tiles";
+    int part = tma->b.k_major ? 8 : tma->bk;
     if (w->cluster > 1 && (t->split > 1 || w->patch.tiles < w->cluster ||
-                           t->bn % (tma->b.k_major ? 16 : 2 * tma->bk) ||
+                           t->bn % (part * w->cluster) ||
+                           (w->deal && w->deal / 2 % w->cluster) ||
                            (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
     if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
@@ -544,6 +547,9 @@ static void add_shape(Space *s, const Shape *sh)
     int64_t tiles = tma_patch(&s->form->tma, sh->bm).tiles *
                     ceil_div(s->form->x.c.N, sh->bn) * s->form->x.c.batches;
     int sms = s->form->x.o->device->sms;
+    /* copies take the time: more blocks share them */
+    bool off = tma_off_sectors(&s->form->tma.a) ||
+               tma_off_sectors(&s->form->tma.b);
 
     if (sh->pingpong && one_each(s->form, tiles))
         return; /* nothing to take turns at */
@@ -558,6 +564,8 @@ static void add_shape(Space *s, const Shape *sh)
             last = stages;
             if (split == 1)
                 add_variant(s, sh, stages, 2, 1);
+            if (split == 1 && off)
+                add_variant(s, sh, stages, 4, 1);
             add_variant(s, sh, stages, 1, split);
         }
     }
@@ -578,7 +586,28 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
     return s.n;
 }
 
+double wgmma_sms(const Wgmma *w)
+{
+    const Device *d = w->x.o->device;
+
+    return (w->x.t.split > 2 || w->cluster > 2) && d->cluster_sms
+               ? d->cluster_sms
+               : d->sms;
+}
+
 /* ---- cost -------------------------------------------------------------- */
+
+/* How much longer weights that one tile reads come from memory where some SMs
+ * have a tile more than others: the last ones are asked for by few. */
+static double uneven(const Wgmma *w)
+{
+    const Device *d = w->x.o->device;
+    double each = wgmma_blocks(w) / d->sms;
+
+    if (w->m_tiles > 1 || each <= 1)
+        return 1;
+    return 1 + d->hbm_uneven * (ceil(each) / each - 1);
+}
 
 static void work(const Wgmma *w, Work *out)
 {
@@ -601,7 +630,8 @@ static void work(const Wgmma *w, Work *out)
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     out->special = x->special * tiles * sums / t->split +
                    w->pre_special * tiles * t->bm * steps * t->bk;
-    out->hbm_bytes = x->hbm_bytes * contract_pages(x, w->m_tiles == 1) +
+    out->hbm_bytes = x->hbm_bytes * contract_pages(x, w->m_tiles == 1) *
+                         uneven(w) +
                      (wgmma_skips(w) ? 0 : x->unread) +
                      (pieces ? 0.6 * x->out_bytes : 0);
     /* Neighbours ask for the same boxes at about the same time, and the L2

@@ -91,6 +91,8 @@ typedef struct WgmmaDigits {
     int n;
 } WgmmaDigits;
 
+/* SMs on which blocks of a cluster find room. */
+double wgmma_sms(const Wgmma *w);
 /* Blocks that the work is dealt to. */
 double wgmma_blocks(const Wgmma *w);
 /* Tile rows of a band: the tiles that run at one time then span about as many

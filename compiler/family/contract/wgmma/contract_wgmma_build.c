@@ -378,7 +378,7 @@ static void finish(Wgmma *w)
 {
     Contract *x = &w->x;
     Kernel *k = x->kernel;
-    int64_t most = (int64_t)x->o->device->sms * w->resident / w->cluster;
+    int64_t most = (int64_t)wgmma_sms(w) * w->resident / w->cluster;
     bool split = x->t.split > 1; /* then a block has one tile */
 
     k->grid[0] = split ? (int)w->tiles * x->t.split

@@ -38,6 +38,20 @@ static Clocks step_of(const Wgmma *w)
     return (Clocks){bm * bn / 32, bm / 64 * 4 * (16 + bn / 4), bm + bn};
 }
 
+/* Clocks of TMA for a step's rows that begin in the middle of a sector; its
+ * clock is the boost clock, however hot the tensor cores are. */
+static double copies_clk(const Wgmma *w)
+{
+    const Device *d = w->x.o->device;
+    double rows = 0;
+
+    if (tma_off_sectors(&w->tma->a))
+        rows += w->x.t.bm;
+    if (tma_off_sectors(&w->tma->b))
+        rows += (double)w->x.t.bn / w->cluster;
+    return rows * d->tma_split_row_clk * clk_us(d) / (d->clock_ghz * 1e3);
+}
+
 /* Clocks that a step of one block takes of its SM. Products wait a little for
  * each slot, more where blocks of a cluster fill it together, or where several
  * blocks take turns; a slot's round through the ring takes its time whatever is
@@ -62,7 +76,7 @@ static double step_clk(const Wgmma *w, const Clocks *s)
         double busy = w->consumers * w->resident * clk / (clk + PAUSE);
         math = s->math / fmin(1, busy) / 0.95;
     }
-    return fmax(fmax(math, s->reads + 5), round / crowd(w));
+    return fmax(fmax(math, s->reads + 5), fmax(round / crowd(w), copies_clk(w)));
 }
 
 /* Whether the epilogue of a tile reads what belongs to its rows, or 4-byte
@@ -208,14 +222,6 @@ static double short_rows_clk(const Wgmma *w, double tiles, double steps)
     return tiles * steps * (w->x.t.bm + w->x.t.bn) * 12.6;
 }
 
-/* SMs on which blocks of a cluster find room. */
-static double usable_sms(const Wgmma *w)
-{
-    const Device *d = w->x.o->device;
-
-    return w->x.t.split > 2 && d->cluster_sms ? d->cluster_sms : d->sms;
-}
-
 static const char *limiter(const Cost *c, double ring)
 {
     const char *name = "latency";
@@ -235,7 +241,7 @@ void wgmma_time(const Wgmma *w, Cost *c)
     const Device *d = w->x.o->device;
     Clocks s = step_of(w);
     double steps = (double)w->k_tiles / w->x.t.split;
-    double tiles = ceil(wgmma_blocks(w) / usable_sms(w));
+    double tiles = ceil(wgmma_blocks(w) / wgmma_sms(w));
     double clk = clk_us(d), multiply = steps * step_clk(w, &s);
     /* SMs without a block leave the others more power: a higher clock. */
     double idle = fmin(1, wgmma_blocks(w) / d->sms);
