@@ -76,7 +76,8 @@ static double step_clk(const Wgmma *w, const Clocks *s)
         double busy = w->consumers * w->resident * clk / (clk + PAUSE);
         math = s->math / fmin(1, busy) / 0.95;
     }
-    return fmax(fmax(math, s->reads + 5), fmax(round / crowd(w), copies_clk(w)));
+    math = fmax(math, s->reads + 5);
+    return fmax(math, fmax(round / crowd(w), copies_clk(w)));
 }
 
 /* Whether the epilogue of a tile reads what belongs to its rows, or 4-byte
