@@ -233,6 +233,42 @@ static Value *of_batch(Import *c, Node *n, Value *x, Value *m, int kept)
     return v;
 }
 
+static Value *copy_of(Import *c, const Value *v)
+{
+    Value *new = between(c, v, "scaled", v->type, v->shape);
+    Const *k = known_new(c, v->type, v->known->n, false);
+
+    for (int64_t i = 0; i < k->n; i++)
+        known_set_float(k, i, known_float(v->known, i));
+    new->known = k;
+    return new;
+}
+
+/* Variances beyond f16 become 1 and the gain what makes up for it, so that
+ * another float type means the same network. */
+static void keep_in_range(Import *c, Node *n, Value **in)
+{
+    const double most = 32768;
+    double eps = attr_float(n, "epsilon", 1e-5);
+    const Const *var = in[4]->known;
+    bool large = false;
+
+    for (int64_t i = 0; var && i < var->n; i++)
+        large = large || known_float(var, i) > most;
+    if (!large || !in[1]->known || in[1]->known->n != var->n)
+        return;
+    in[1] = copy_of(c, in[1]);
+    in[4] = copy_of(c, in[4]);
+    for (int64_t i = 0; i < var->n; i++) {
+        double v = known_float(var, i), g = known_float(in[1]->known, i);
+        if (v <= most)
+            continue;
+        known_set_float((Const *)in[1]->known, i,
+                        g * sqrt((1 + eps) / (v + eps)));
+        known_set_float((Const *)in[4]->known, i, 1);
+    }
+}
+
 void emit_batch_norm(Import *c, Node *n)
 {
     bool spatial = attr_int(n, "spatial", 1) != 0;
@@ -248,6 +284,8 @@ void emit_batch_norm(Import *c, Node *n)
     if (training) {
         in[3] = of_batch(c, n, in[0], NULL, 1);
         in[4] = of_batch(c, n, in[0], in[3], 2);
+    } else {
+        keep_in_range(c, n, in);
     }
     s = stmt_new(c, n->out[0]);
     const char *a[5];
