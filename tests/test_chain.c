@@ -252,6 +252,16 @@ Test(chain, few_rows)
                          "output y[b, i, h, e] = sum(j) p[b, i, h, j] *"
                          " v[b, j, h / 4, e];";
 
+    /* no sum of so many terms goes in two levels, if it lies between */
+    const char *far = "input q : f16[2, 32, 1, 128];"
+                      "input k : f16[2, 2, 65536, 128];"
+                      "input v : f16[2, 2, 65536, 128];"
+                      "s[b, h, i, j] : f32 = 0.1 * sum(d) q[b, h, i, d] *"
+                      " k[b, h / 16, j, d]; p : f16 = softmax(s);"
+                      "output y[b, h, i, e] = sum(j) p[b, h, i, j] *"
+                      " v[b, h / 16, j, e];";
+
+    expect_few(1, gpu[0], far);
     for (int i = 0; i < 2; i++) {
         expect_few(3, gpu[i], cache);
         expect_few(1, gpu[i], groups);

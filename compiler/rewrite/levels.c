@@ -95,6 +95,77 @@ static void note_apart(const Expr *e, void *ctx)
     a->found |= summed && result;
 }
 
+/* ---- between two products: chain.h has these in one pass */
+
+enum { DEPTH = 6 };
+
+typedef struct Reach {
+    const Graph *g;
+    const Tensor *t; /* what is looked for; NULL: what a product leaves */
+    int depth;
+    bool found;
+} Reach;
+
+static void note_short(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ && (e->tensor->type == T_F16 ||
+                                          e->tensor->type == T_BF16);
+}
+
+static bool is_short(const Expr *e)
+{
+    bool found = false;
+
+    expr_visit(e, note_short, &found);
+    return found;
+}
+
+/* A sum of products of 16 bits. */
+static bool is_product(const Stmt *s)
+{
+    const Expr *e = s->value;
+
+    while (e->kind == E_CAST)
+        e = e->arg[0];
+    return s->op == R_SUM && e->kind == E_BINARY && e->fn == F_MUL &&
+           is_short(e->arg[0]) && is_short(e->arg[1]);
+}
+
+static void reach(const Expr *e, void *ctx)
+{
+    Reach *r = ctx;
+    Stmt *s = NULL;
+
+    if (e->kind != E_READ || r->found || r->depth == DEPTH)
+        return;
+    r->found = e->tensor == r->t;
+    if (r->found || tensor_writers(r->g, e->tensor, &s) != 1)
+        return;
+    if (is_product(s)) {
+        r->found = !r->t;
+        return;
+    }
+    r->depth++;
+    expr_visit(s->value, reach, r);
+    r->depth--;
+}
+
+/* Is s about what one product leaves, for another over the same columns? */
+static bool lies_between(const Graph *g, const Stmt *s)
+{
+    Reach r = {.g = g};
+    int64_t cols = extents(s->red, s->n_red);
+
+    expr_visit(s->value, reach, &r);
+    bool behind = r.found;
+    r = (Reach){.g = g, .t = s->tensor};
+    for (int i = 0; i < g->n_stmt && behind && !r.found; i++)
+        if (is_product(g->stmt[i]) &&
+            extents(g->stmt[i]->red, g->stmt[i]->n_red) == cols)
+            expr_visit(g->stmt[i]->value, reach, &r);
+    return behind && r.found;
+}
+
 /* *most: terms of a piece. */
 static bool is_long(const Stmt *s, int64_t *most)
 {
@@ -348,7 +419,8 @@ void split_long_reductions(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++) {
         Levels l = {.g = g, .sum = g->stmt[i]};
-        if (!is_long(l.sum, &l.most) || !choose_pieces(&l))
+        if (!is_long(l.sum, &l.most) || lies_between(g, l.sum) ||
+            !choose_pieces(&l))
             continue;
         int before = g->n_stmt;
         find_squares(&l);
