@@ -181,9 +181,10 @@ bool compile_ref(Arena *a, Diag *d, const struct Program *tree,
     Graph **g = arena_array(a, Graph *, n);
 
     for (int i = 0; i < n; i++)
-        g[i] = lower_model(a, d, tree, model[i], o->define, o->n_define);
+        g[i] = (o->gradients ? lower_model_gradients : lower_model)(
+            a, d, tree, model[i], o->define, o->n_define);
     if (diag_errors(d))
         return false;
-    emit_ref(b, g, n);
+    emit_ref(b, g, n, o->gradients);
     return true;
 }

@@ -16,6 +16,7 @@ typedef struct CompileOptions {
     uint64_t random_plan;     /* seed, 0: none */
     uint64_t random_layout;   /* of layouts, which a plan is made for */
     bool explain, trace, want_plan;
+    bool gradients;           /* of the oracle: a table to check them by */
     bool ask_dependent;       /* --dependent-launch=on was given */
 } CompileOptions;
 

@@ -410,11 +410,30 @@ static int command_bench(Session *s)
     return status ? status : build_and(s, driver_run, false, &d);
 }
 
+/* Needs the oracle alone. */
+static int verify_gradients(Session *s, Driver *d)
+{
+    Buf ref = {0};
+    int status = 1;
+
+    d->place = DRIVER_CPU;
+    if (compile_ref(s->arena, s->diag, s->tree, s->model, s->n_model,
+                    &s->line.compile, &ref)) {
+        diag_flush(s->diag);
+        d->ref = &ref;
+        status = driver_gradients(d);
+    }
+    buf_free(&ref);
+    return status;
+}
+
 static int command_verify(Session *s)
 {
     int status = begin(s, NULL, false);
     Driver d = driver_of(s);
 
+    if (!status && s->line.compile.gradients)
+        return verify_gradients(s, &d);
     return status ? status : build_and(s, driver_verify, true, &d);
 }
 

@@ -305,6 +305,7 @@ static bool *flag_of(CommandLine *c, OptionId id)
     case O_GPU: return &c->gpu;
     case O_VERBOSE: return &c->verbose;
     case O_RANDOM: return &c->random;
+    case O_GRADIENTS: return &c->compile.gradients;
     case O_SEQUENCE: return &c->sequence;
     case O_PROFILE: return &c->profile;
     case O_MD: return &c->depend;

@@ -120,6 +120,8 @@ const OptionRow option_table[] = {
      "work there, and leave sources, programs and logs"},
     {"--cpu", NULL, VALUE_NONE, PLACES, O_CPU, "on the CPU, emulated"},
     {"--gpu", NULL, VALUE_NONE, PLACES, O_GPU, "on the GPU or not at all"},
+    {"--gradients", NULL, VALUE_NONE, VERIFY, O_GRADIENTS,
+     "gradients against derivatives of the forward pass, in double"},
     {"--verbose", NULL, VALUE_NONE, VERIFY, O_VERBOSE,
      "a line for each tensor"},
     {"--dim", "NAME=N", VALUE_TEXT, IMPORT | MODELS, O_DIM,

@@ -286,6 +286,7 @@ struct AstStmt {
         struct {
             Range range;
             Body body;
+            bool params; /* `for w in params`: no range */
         } loop; /* FOR, SCAN */
         struct {
             AstExpr *cond;
@@ -320,12 +321,14 @@ typedef struct Attr {
 
 typedef enum ItemKind { ITEM_OP, ITEM_BLOCK, ITEM_MODEL } ItemKind;
 
-/* The three ops without a body, which are the compiler's own. */
+/* The ops without a body, which are the compiler's own. */
 typedef enum ViewKind {
     VIEW_NONE,
     VIEW_RESHAPE,
     VIEW_TRANSPOSE,
     VIEW_CONCAT, /* any number of tensors */
+    VIEW_GRAD,
+    VIEW_STOP,
 } ViewKind;
 
 struct Item {

@@ -185,7 +185,10 @@ static void dump_tail(Buf *b, const AstStmt *s, int indent)
         break;
     case STMT_FOR:
     case STMT_SCAN:
-        dump_range(b, &s->loop.range);
+        if (s->loop.params)
+            buf_puts(b, " params");
+        else
+            dump_range(b, &s->loop.range);
         dump_body(b, &s->loop.body, indent);
         break;
     case STMT_IF:

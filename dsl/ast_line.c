@@ -433,7 +433,10 @@ void line_stmt(Line *l, const AstStmt *s)
     case STMT_SCAN:
         buf_printf(&l->text, "%s %s in ", s->kind == STMT_FOR ? "for" : "scan",
                    s->name.text);
-        put_range(l, &s->loop.range, 0);
+        if (s->loop.params)
+            buf_puts(&l->text, "params");
+        else
+            put_range(l, &s->loop.range, 0);
         break;
     case STMT_IF:
         buf_puts(&l->text, "if (");

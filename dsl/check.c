@@ -238,7 +238,7 @@ static void check_note(Check *c, AstStmt *s, Note *n)
 static void check_definition(Check *c, AstStmt *s)
 {
     Sym *old = scope_find(c, SPACE_TENSOR, s->name.text);
-    bool state = old && old->kind == SYM_STATE;
+    bool state = old && (old->kind == SYM_STATE || old->kind == SYM_TRAINED);
 
     if (s->def.indexed) {
         check_left(c, s, old != NULL, state);
@@ -259,8 +259,9 @@ static void check_definition(Check *c, AstStmt *s)
     if (s->def.output && c->item->kind != ITEM_MODEL)
         diag_error(c->diag, s->at, "an output stands only in a model");
     if (state && s->def.output)
-        diag_error(c->diag, s->at, "state '%s' cannot be an output: define an "
-                   "output from it", s->name.text);
+        diag_error(c->diag, s->at, "%s '%s' cannot be an output: define an "
+                   "output from it", old->kind == SYM_STATE ? "state"
+                   : "parameter", s->name.text);
     if (state || (old && !fine))
         return;
     Sym *sym = scope_add(c, SYM_TENSOR, s->name);
@@ -349,20 +350,35 @@ static void check_dim(Check *c, AstStmt *s)
     scope_declare(c, list ? SYM_LIST : SYM_SIZE, s->name, 0);
 }
 
+/* for w in params { } */
+static void check_params_loop(Check *c, AstStmt *s)
+{
+    if (c->item->kind != ITEM_MODEL)
+        diag_error(c->diag, s->at, "'for .. in params' stands only in a model");
+    if (scope_find(c, SPACE_VALUE, s->name.text))
+        diag_error(c->diag, s->name.at, "'%s' is in use", s->name.text);
+    scope_declare(c, SYM_TRAINED, s->name, RANK_UNKNOWN);
+}
+
 static void check_loop(Check *c, AstStmt *s)
 {
     bool outermost = !c->loop;
 
     if (s->kind == STMT_SCAN)
         diag_error(c->diag, s->at, "'scan' is not supported yet");
-    check_range(c, &s->loop.range);
-    scope_declare(c, s->kind == STMT_FOR ? SYM_FOR : SYM_SCAN, s->name, 0);
+    if (s->loop.params) {
+        check_params_loop(c, s);
+    } else {
+        check_range(c, &s->loop.range);
+        scope_declare(c, s->kind == STMT_FOR ? SYM_FOR : SYM_SCAN, s->name, 0);
+    }
     if (outermost)
         c->loop = s;
     check_body(c, &s->loop.body);
     if (outermost)
         c->loop = NULL;
-    Sym *var = scope_find(c, SPACE_VALUE, s->name.text);
+    Sym *var = scope_find(c, s->loop.params ? SPACE_TENSOR : SPACE_VALUE,
+                          s->name.text);
     if (var)
         var->defined = DEFINED_NO;
 }
@@ -444,9 +460,10 @@ static void collect(Check *c, const Body *b, const AstStmt *loop)
 
 static void find_view(Check *c, Item *it)
 {
-    static const char *const names[] = {"reshape", "transpose", "concat"};
+    static const char *const names[] = {"reshape", "transpose", "concat",
+                                        "grad", "stop"};
 
-    for (int i = 0; i < 3 && it->library; i++)
+    for (int i = 0; i < 5 && it->library; i++)
         if (!strcmp(it->name.text, names[i]))
             it->view = (ViewKind)(VIEW_RESHAPE + i);
     if (!it->has_body && !it->view)

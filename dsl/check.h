@@ -25,6 +25,7 @@ typedef enum SymKind {
     SYM_INPUT,
     SYM_PARAM,
     SYM_STATE,
+    SYM_TRAINED, /* w of `for w in params`: a tensor, and a text */
     SYM_TENSOR, /* defined by a definition */
 } SymKind;
 

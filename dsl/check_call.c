@@ -304,6 +304,26 @@ static void add_edge(Check *c, Item *to, Span at)
         (Edge){c->item, to, at, false};
 }
 
+/* rank(x): a number at compile time, of a tensor's name. */
+static bool check_rank(Check *c, AstExpr *e)
+{
+    const Args *a = &e->call.args;
+
+    if (strcmp(e->call.name.text, "rank"))
+        return false;
+    if (!only_values(c, e, "function"))
+        return true;
+    const AstExpr *x = a->n == 1 && a->arg[0].kind == ARG_VALUE
+                           ? a->arg[0].value : NULL;
+    Sym *s = x && x->kind == EXPR_NAME
+                 ? scope_find(c, SPACE_TENSOR, x->name.text) : NULL;
+    if (!sym_is_tensor(s))
+        diag_error(c->diag, e->at, "'rank' takes the name of a tensor");
+    else
+        scope_read(s);
+    return true;
+}
+
 void check_call(Check *c, AstExpr *e, Mode mode)
 {
     if (scope_find(c, SPACE_TYPE, e->call.name.text)) {
@@ -318,7 +338,8 @@ void check_call(Check *c, AstExpr *e, Mode mode)
     if (e->call.func) {
         check_function(c, e, mode);
     } else if (!e->call.item) {
-        unknown_callee(c, e->call.name);
+        if (!check_rank(c, e))
+            unknown_callee(c, e->call.name);
     } else if (check_allowed(c, e, e->call.item, mode)) {
         add_edge(c, (Item *)e->call.item, e->call.name.at);
         check_arguments(c, e, mode);

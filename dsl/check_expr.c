@@ -30,6 +30,8 @@ static void const_name(Check *c, Name n)
         diag_error(c->diag, n.at, "'%s' is an index, a compile-time value is "
                    "expected", n.text);
     } else if ((s = scope_find(c, SPACE_TENSOR, n.text))) {
+        if (s->kind == SYM_TRAINED)
+            return;
         if (s->kind == SYM_LIST)
             diag_error(c->diag, n.at, "'%s' is a list: one value is expected, "
                        "as %s[0]", n.text, n.text);

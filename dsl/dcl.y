@@ -255,6 +255,13 @@ bare: DIM NAME '=' expr ';' {
         $$->loop.range = $4;
         $$->loop.body = $5;
     }
+    | FOR NAME IN NAME body {
+        $$ = build_stmt(p, STMT_FOR, @$, $2, NULL);
+        $$->loop.params = true;
+        $$->loop.body = $5;
+        if (strcmp($4.text, "params"))
+            diag_error(p->diag, $4.at, "expected a range a..b, or 'params'");
+    }
     | SCAN NAME IN range body {
         $$ = build_stmt(p, STMT_SCAN, @$, $2, NULL);
         $$->loop.range = $4;

@@ -16,7 +16,7 @@ const char *sym_words(const Sym *s)
     static const char *const words[] = {
         "a size", "an attribute", "a loop variable", "a scan's variable",
         "a type", "a list", "an argument", "an input",
-        "a parameter", "a state", "a tensor",
+        "a parameter", "a state", "a loop's parameter", "a tensor",
     };
 
     return words[s->kind];

@@ -56,7 +56,9 @@ typedef struct {
                        values are drawn from [0.5, 1.5) */
     double init;    /* state: the value before the first run */
     int prev;       /* the version that a partial write keeps, or -1 */
-    int next;       /* state's first version: the number of its last one */
+    int next;       /* state's first version, or a parameter that runs write:
+                       the number of its last one; else -1 */
+    int stopped;    /* 1: its derivative is 0 (dual numbers only) */
 } dcc_ref_tensor;
 
 typedef struct dcc_ref_value dcc_ref_value;
@@ -83,12 +85,19 @@ typedef struct {
                            variable; NULL: the store is not affine */
 } dcc_ref_stmt;
 
+/* Numbers of tensors: `is` is the gradient of `loss` by `by`. */
+typedef struct {
+    int loss, by, is;
+} dcc_ref_gradient;
+
 typedef struct {
     const char *name;
     const dcc_ref_tensor *tensor;
     int n_tensor;
     const dcc_ref_stmt *stmt;
     int n_stmt;
+    const dcc_ref_gradient *gradient; /* only to check them */
+    int n_gradient;
 } dcc_ref_model;
 
 /* A tensor's elements while a trace is checked. Either all known exactly, or
@@ -189,6 +198,9 @@ double dcc_ref_round(dcc_type type, double a);
 #define DCC_PARALLEL_4 DCC_PRAGMA(omp parallel for collapse(4))
 #define DCC_SUM(name) DCC_PRAGMA(omp simd reduction(+ : name))
 
+#ifdef DCC_REF_DUAL
+#include "dcc_ref_dual.h"
+#else
 /* ---- values with bounds ---- */
 
 #define DCC_REF_U 0x1p-24     /* half an ulp of f32 at 1 */
@@ -355,5 +367,6 @@ dcc_pair dcc_fold_argmax(dcc_ref_value *const *arg, const int64_t *v,
                          int64_t extent,
                          dcc_pair (*term)(dcc_ref_value *const *arg,
                                           const int64_t *v, int64_t r));
+#endif /* DCC_REF_DUAL */
 
 #endif

@@ -137,6 +137,7 @@ typedef struct dcc_model_desc {
      * writes into *found (device memory) what it finds. NULL: none. */
     cudaError_t (*check)(const dcc_frame *frame, dcc_found *found,
                          unsigned long long turn, cudaStream_t stream);
+    int trains; /* 1: runs write parameters */
 } dcc_model_desc;
 
 /* The first two fields of a description. */

@@ -13,6 +13,7 @@ typedef struct {
     const char *model, *weights, *in, *out, *against, *check;
     const char *save_weights, *save_in;
     const char *runs, *random, *tolerance, *budget, *only;
+    const char *gradients;
     bool tf32, verbose, help, list;
 } Options;
 
@@ -43,6 +44,7 @@ static void help(const char *program)
            "  --check TRACE        checks a program's trace, tensor by tensor\n"
            "  --budget N           terms to evaluate per tensor of a trace\n"
            "                       before only points are taken; default 2e7\n"
+           "  --gradients N        every gradient along N random directions\n"
            "  --only LIST          checks only t3,t9 of a trace, and prints a\n"
            "                       line for each\n"
            "  --tf32               bounds for products in tf32\n"
@@ -80,6 +82,7 @@ static int options(Options *o, int argc, char **argv)
         {"--tolerance", &o->tolerance, NULL},
         {"--budget", &o->budget, NULL},
         {"--only", &o->only, NULL},
+        {"--gradients", &o->gradients, NULL},
         {"--tf32", NULL, &o->tf32},
         {"--verbose", NULL, &o->verbose},
         {"--help", NULL, &o->help},
@@ -401,12 +404,13 @@ static int program(const dcc_ref_model *model, const Options *o)
 {
     RefRun run = {model, ref_alloc((size_t)model->n_tensor, sizeof(double *)),
                   ref_alloc((size_t)model->n_tensor, sizeof(int)), 0};
-    double runs = 1, seed = 0, tolerance = -1, budget = 2e7;
+    double runs = 1, seed = 0, tolerance = -1, budget = 2e7, directions = 0;
     bool good = true;
 
     if (!number(o->runs, 1, &runs) || !number(o->random, 0, &seed) ||
         !number(o->tolerance, 0, &tolerance) ||
-        !number(o->budget, 0, &budget))
+        !number(o->budget, 0, &budget) ||
+        !number(o->gradients, 1, &directions))
         return bad_option(o->program, "not a number that fits", "");
     dcc_ref_product = o->tf32 ? 0x1p-10 : 0;
     dcc_status status = give(&run, o, (uint64_t)seed);
@@ -420,6 +424,8 @@ static int program(const dcc_ref_model *model, const Options *o)
         status = save_outputs(&run, o->out);
     if (status == DCC_OK)
         status = judge(&run, o, tolerance, budget, (uint64_t)seed, &good);
+    if (status == DCC_OK && directions > 0)
+        good &= ref_gradients(&run, (int)directions, (uint64_t)seed);
     for (int i = 0; i < model->n_tensor; i++)
         free(run.t[i]);
     free(run.t);
@@ -432,7 +438,7 @@ static int states(const dcc_ref_model *m)
     int n = 0;
 
     for (int i = 0; i < m->n_tensor; i++)
-        n += m->tensor[i].role == DCC_REF_STATE;
+        n += m->tensor[i].role == DCC_REF_STATE || m->tensor[i].next >= 0;
     return n;
 }
 

@@ -39,6 +39,10 @@ dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
                      uint64_t seed, const char *only, bool verbose,
                      bool *good);
 
+/* ref_gradient.c: every gradient along so many random directions, within 1e-9
+ * of |gradient| |direction|. */
+bool ref_gradients(const RefRun *run, int directions, uint64_t seed);
+
 /* "[3, 4]" of a linear offset. */
 const char *ref_where(char *text, size_t size, const dcc_ref_tensor *t,
                       int64_t offset);

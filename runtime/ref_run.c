@@ -36,7 +36,7 @@ static void find_lifetimes(RefRun *run)
 
         if (t->role != DCC_REF_TEMP && t->role != DCC_REF_STATE)
             needed(run, i, forever);
-        if (t->role == DCC_REF_STATE && t->next >= 0) {
+        if (t->next >= 0) {
             needed(run, i, forever);
             needed(run, t->next, forever);
         }
@@ -100,7 +100,7 @@ static void again(RefRun *run)
     for (int i = 0; i < m->n_tensor; i++) {
         const dcc_ref_tensor *t = &m->tensor[i];
 
-        if (t->role != DCC_REF_STATE || t->next < 0 || t->next == i)
+        if (t->next < 0 || t->next == i)
             continue;
         memcpy(run->t[i], run->t[t->next],
                (size_t)ref_count(t) * sizeof(double));
@@ -116,8 +116,39 @@ static void again(RefRun *run)
     }
 }
 
+/* Parameters that runs write, as they were given, and back again. */
+static double **keep_parameters(const RefRun *run)
+{
+    const dcc_ref_model *m = run->model;
+    double **kept = ref_alloc((size_t)m->n_tensor + 1, sizeof *kept);
+
+    for (int i = 0; i < m->n_tensor; i++) {
+        const dcc_ref_tensor *t = &m->tensor[i];
+        const size_t n = (size_t)ref_count(t);
+
+        if (t->role != DCC_REF_PARAM || t->next < 0)
+            continue;
+        kept[i] = ref_alloc(n, sizeof(double));
+        memcpy(kept[i], run->t[i], n * sizeof(double));
+    }
+    return kept;
+}
+
+static void restore_parameters(RefRun *run, double **kept)
+{
+    for (int i = 0; i < run->model->n_tensor; i++) {
+        if (!kept[i])
+            continue;
+        free(run->t[i]);
+        run->t[i] = kept[i];
+    }
+    free(kept);
+}
+
 void ref_run(RefRun *run, int runs)
 {
+    double **kept = keep_parameters(run);
+
     find_lifetimes(run);
     begin_states(run);
     for (int r = 0; r < runs; r++) {
@@ -126,6 +157,7 @@ void ref_run(RefRun *run, int runs)
         for (int s = 0; s < run->model->n_stmt; s++)
             statement(run, s);
     }
+    restore_parameters(run, kept);
 }
 
 /* ---- comparing ---- */

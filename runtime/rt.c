@@ -367,8 +367,9 @@ static void rt_settle_weights(const dcc_model *m, int settled)
 #ifdef DCC_EMU
     if (m->alloc)
         return;
-    dcc_emu_constant(m->weights->params, rt_round(m->desc->params_bytes),
-                     settled);
+    if (!m->desc->trains)
+        dcc_emu_constant(m->weights->params, rt_round(m->desc->params_bytes),
+                         settled);
     dcc_emu_constant(m->weights->consts, rt_round(m->desc->consts_bytes),
                      settled);
 #else
@@ -543,6 +544,10 @@ dcc_status dcc_model_create_options(dcc_model **out,
         status = rt_check_options(desc, o);
     if (status != DCC_OK)
         return status;
+    if (o->shared && desc->trains)
+        return dcc_fail(DCC_ERR_ARG,
+                        "%s: its runs write the weights, which are of one "
+                        "handle", desc->name);
     if (o->shared) {
         if (o->shared->desc != desc)
             return dcc_fail(DCC_ERR_ARG,

@@ -153,7 +153,7 @@ static void build(void)
     scratch_make(work.dir, sizeof work.dir, "ref");
     work.arena = arena_new();
     Graph *g[] = {linear_model(work.arena), window_model(work.arena)};
-    emit_ref(&text, g, 2);
+    emit_ref(&text, g, 2, false);
     snprintf(path, sizeof path, "%s/ref.c", work.dir);
     cr_assert(file_write(text.text, text.len, path));
     buf_free(&text);

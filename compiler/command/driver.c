@@ -569,3 +569,44 @@ int driver_verify(const Driver *o)
     driver_close(&b);
     return status;
 }
+
+/* ---- dcc verify --gradients --------------------------------------------- */
+
+static int gradients_of(Build *b, const Model *m)
+{
+    Command c = model_command(b, "oracle", m);
+
+    number_option(b, &c, "--random", b->o->seed);
+    option(b, &c, "--gradients", "4");
+    printf("%s, seed %llu, in double\n", m->name,
+           (unsigned long long)b->o->seed);
+    fflush(stdout);
+    return driver_verdict(b, work_run(&b->work, &c, NULL));
+}
+
+int driver_gradients(const Driver *o)
+{
+    Build b;
+    Model *model;
+
+    if (!driver_open(&b, o))
+        return MACHINE;
+    int status = ref_built(&b, start_ref(&b, "oracle", "-O2"));
+    int n = status ? 0 : list_models(&b, &model), wrong = 0;
+    for (int i = 0; i < n && !b.work.signal; i++) {
+        if (o->model && strcmp(o->model, model[i].name))
+            continue;
+        int one = gradients_of(&b, &model[i]);
+        wrong += one == 1;
+        status = worse(status, one);
+    }
+    if (b.work.signal)
+        status = 128 + b.work.signal;
+    else if (wrong)
+        printf("verify: gradients of %d of %d model%s WRONG\n", wrong, n,
+               n == 1 ? "" : "s");
+    else if (!status)
+        printf("verify: the gradients are correct\n");
+    driver_close(&b);
+    return status;
+}

@@ -51,6 +51,7 @@ typedef struct Driver {
  * is missing or failed; 70 a defect in what dcc emitted. */
 int driver_run(const Driver *o);
 int driver_verify(const Driver *o);
+int driver_gradients(const Driver *o); /* the oracle alone, made for it */
 int driver_build(const Driver *o);
 
 #endif

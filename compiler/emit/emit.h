@@ -61,6 +61,6 @@ void emit_model_host(Buf *b, const CudaProgram *p);
 void emit_model_header(Buf *b, const CudaProgram *p);
 /* The oracle: plain C in double, one program for all the models; from the
  * graphs as lowered, before simplify. */
-void emit_ref(Buf *b, Graph *const *graph, int n_graph);
+void emit_ref(Buf *b, Graph *const *graph, int n_graph, bool gradients);
 
 #endif

@@ -72,7 +72,7 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
 
 static const char *tensor_label(const Tensor *t)
 {
-    return t->role == ROLE_PARAM ? t->weight : t->name;
+    return t->weight ? t->weight : t->name;
 }
 
 static void put_table(Buf *b, const char *model, const char *what,
@@ -351,9 +351,12 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
         buf_puts(b, "    nullptr,\n");
     buf_printf(b, "    %s_step_args,\n", m);
     if (some_promise(g))
-        buf_printf(b, "    %s_check,\n};\n\n", m);
+        buf_printf(b, "    %s_check,\n", m);
     else
-        buf_puts(b, "    nullptr,\n};\n\n");
+        buf_puts(b, "    nullptr,\n");
+    if (g->trains)
+        buf_puts(b, "    1,  // a run writes parameters\n");
+    buf_puts(b, "};\n\n");
 }
 
 static const char *const api[] = {

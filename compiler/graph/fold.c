@@ -97,6 +97,11 @@ static double logistic(double x)
     return 1 / (1 + exp(-x));
 }
 
+static double itself(double x)
+{
+    return x;
+}
+
 static bool fold_call(Func f, double a, double b, double *out)
 {
     static double (*const one[F_COUNT])(double) = {
@@ -111,7 +116,7 @@ static bool fold_call(Func f, double a, double b, double *out)
         [F_ERFC] = erfc,    [F_TGAMMA] = tgamma, [F_LGAMMA] = lgamma,
         [F_FLOOR] = floor,  [F_CEIL] = ceil,     [F_TRUNC] = trunc,
         [F_ROUND] = round,  [F_RINT] = rint,     [F_NORMCDF] = normcdf,
-        [F_LOGISTIC] = logistic, [F_GELU] = gelu,
+        [F_LOGISTIC] = logistic, [F_GELU] = gelu, [F_STOP] = itself,
     };
     static double (*const two[F_COUNT])(double, double) = {
         [F_POW] = pow,      [F_ATAN2] = atan2, [F_FMOD] = fmod,

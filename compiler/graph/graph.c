@@ -96,6 +96,11 @@ Stmt *graph_stmt(Graph *g)
     return s;
 }
 
+bool tensor_is_trained(const Tensor *t)
+{
+    return t->role == ROLE_STATE && t->weight;
+}
+
 bool tensor_is_constant(const Tensor *t)
 {
     return t->role == ROLE_PARAM ||

@@ -45,13 +45,15 @@ typedef struct Tensor {
     int id;
     const char *name;   /* as in the source; temporaries have a made name */
     const char *path;   /* block path, "" at the top; name for emission */
-    const char *weight; /* ROLE_PARAM: its name in the weights file */
+    const char *weight; /* ROLE_PARAM: its name in the weights file; a
+                           ROLE_STATE that has one is a trained parameter */
     Type type;
     int rank;
     int64_t dim[MAX_RANK];
     Role role;
     When when;          /* LOAD: depends on params only */
     bool partly;        /* needed in part: the rest may be anything */
+    bool stopped;       /* no gradient passes through what makes it */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
                            or known of a temporary */
     int64_t lo, hi;
@@ -87,7 +89,8 @@ typedef enum {
     F_FDIM, F_FMA,
     /* what simplify makes of 1 + erf and the like; no words of the language */
     F_NORMCDF, F_GELU /* x normcdf(x) */, F_LOGISTIC,
-    F_GELU16 /* gelu(x + y), see functions.h */, F_COUNT
+    F_GELU16 /* gelu(x + y), see functions.h */,
+    F_STOP /* x, for gradients a constant; gone after lowering */, F_COUNT
 } Func;
 const char *func_name(Func f); /* exp, +, ... as in the source */
 int func_arity(Func f);
@@ -128,6 +131,11 @@ struct Stmt {
 };
 enum { NOTE_NOFUSE = 1, NOTE_FUSE = 2 };
 
+/* `is` is the gradient of `loss` by `by`. */
+typedef struct Gradient {
+    Tensor *loss, *by, *is;
+} Gradient;
+
 typedef struct Graph {
     Arena *arena;
     IdxPool *pool;
@@ -139,8 +147,10 @@ typedef struct Graph {
     int n_made;         /* statements so far, for their ids */
     Tensor **input; int n_input, cap_input;    /* in order of declaration */
     Tensor **output; int n_output, cap_output;
-    Tensor **param; int n_param, cap_param;
+    Tensor **param; int n_param, cap_param;    /* trained ones too */
     Tensor **state; int n_state, cap_state;    /* first versions */
+    bool trains;        /* a run writes parameters */
+    Gradient *gradient; int n_gradient, cap_gradient; /* those asked for */
 } Graph;
 
 Graph *graph_new(Arena *a, Diag *d, const char *model);
@@ -148,6 +158,8 @@ Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
                      const int64_t *dim); /* appended; TEMP, row-major */
 Stmt *graph_stmt(Graph *g);               /* appended, zeroed, with id */
 int64_t tensor_elems(const Tensor *t);
+/* A parameter that runs write, or a later version of one. */
+bool tensor_is_trained(const Tensor *t);
 /* No launch of a run writes it: a parameter, or made of such at load time. */
 bool tensor_is_constant(const Tensor *t);
 void tensor_row_major(Tensor *t);         /* sets stride and span */

@@ -39,8 +39,7 @@ Sym *lower_sym(Lower *l, SymKind kind, Name name)
     return s;
 }
 
-/* The name has no meaning any more. */
-static void forget(Frame *f, const Sym *s)
+void lower_forget(Frame *f, const Sym *s)
 {
     Sym **p = &f->bucket[bucket(s->name)];
 
@@ -354,7 +353,8 @@ static void lower_param(Lower *l, const AstStmt *s)
             diag_note(l->d, old->at, "it is declared here too");
         }
         l->g->n_tensor = n_tensor; /* one tensor for one path */
-        lower_find(l->frame, s->name.text, S_TENSOR)->ref = ref_tensor(old);
+        lower_find(l->frame, s->name.text, S_TENSOR)->ref =
+            ref_tensor(grad_param_reads(l, i));
         return;
     }
     VEC_PUSH(l->a, l->g->param, l->g->n_param, l->g->cap_param) = t;
@@ -425,7 +425,7 @@ static void lower_for(Lower *l, const AstStmt *s)
         Sym *v = lower_sym(l, S_VALUE, s->name);
         v->value = const_int(i);
         lower_body(l, &s->loop.body);
-        forget(l->frame, v);
+        lower_forget(l->frame, v);
         if (diag_errors(l->d) != errors)
             break;
     }
@@ -483,7 +483,12 @@ static void lower_stmt(Lower *l, const AstStmt *s)
     case STMT_REQUIRE: lower_require(l, s); break;
     case STMT_DEF: lower_def(l, s); break;
     case STMT_OUTPUT: lower_output(l, s); break;
-    case STMT_FOR: lower_for(l, s); break;
+    case STMT_FOR:
+        if (s->loop.params)
+            grad_for_params(l, s);
+        else
+            lower_for(l, s);
+        break;
     case STMT_IF: lower_if(l, s); break;
     case STMT_SCAN:
         diag_error(l->d, s->at, "'scan' is not supported yet");
@@ -624,8 +629,8 @@ int lower_defines(Arena *a, const Program *p, const char *model,
     return l.n;
 }
 
-Graph *lower_model(Arena *a, Diag *d, const Program *p, const char *model,
-                   const Define *def, int n_def)
+static Graph *lower_all(Arena *a, Diag *d, const Program *p, const char *model,
+                        const Define *def, int n_def, bool gradients)
 {
     const Item *it = find_model(p, model);
     int errors = diag_errors(d);
@@ -638,14 +643,29 @@ Graph *lower_model(Arena *a, Diag *d, const Program *p, const char *model,
     Graph *g = graph_new(a, d, it->name.text);
     Frame f = {.item = it, .path = "", .prefix = ""};
     Lower l = {.a = a, .d = d, .g = g, .p = g->pool, .prog = p, .def = def,
-               .n_def = n_def, .frame = &f};
+               .n_def = n_def, .frame = &f, .keep_stops = gradients};
     g->at = it->name.at;
     lower_body(&l, &it->body);
     parts_settle_all(&l);
+    if (gradients && diag_errors(d) == errors)
+        grad_all(&l);
+    grad_finish(&l);
     if (diag_errors(d) == errors && !g->n_output)
         diag_error(d, it->name.at, "model '%s' has no output", it->name.text);
     if (diag_errors(d) != errors || !graph_check_indices(g))
         return NULL;
     mark_when(&l);
     return g;
+}
+
+Graph *lower_model(Arena *a, Diag *d, const Program *p, const char *model,
+                   const Define *def, int n_def)
+{
+    return lower_all(a, d, p, model, def, n_def, false);
+}
+
+Graph *lower_model_gradients(Arena *a, Diag *d, const Program *p,
+                             const char *model, const Define *def, int n_def)
+{
+    return lower_all(a, d, p, model, def, n_def, true);
 }

@@ -22,6 +22,12 @@ typedef struct Define {
 Graph *lower_model(Arena *a, Diag *d, const struct Program *p,
                    const char *model, const Define *def, int n_def);
 
+/* The same, and where no gradient is asked for those of the sum of all outputs,
+ * each element times a number, by every input and parameter of floats; for
+ * `dcc verify --gradients`. */
+Graph *lower_model_gradients(Arena *a, Diag *d, const struct Program *p,
+                             const char *model, const Define *def, int n_def);
+
 /* The names that -D may give of a model, or of all (NULL). */
 int lower_defines(Arena *a, const struct Program *p, const char *model,
                   const char ***name);

@@ -69,6 +69,21 @@ static bool too_deep(Lower *l, const AstExpr *e)
     return true;
 }
 
+/* What has no body. */
+static Ref call_own(Lower *l, Frame *f, const AstExpr *e, const Bound *b)
+{
+    Ref r;
+
+    if (f->item->view == VIEW_GRAD)
+        return grad_of(l, e, b, f->label, f->scalar_args);
+    if (f->item->view == VIEW_STOP)
+        return grad_stop(l, b, f->label);
+    l->frame = f;
+    r = view_of(l, &b[0].ref, f->label);
+    l->frame = f->up;
+    return r;
+}
+
 static Ref call_inside(Lower *l, Frame *f, const AstExpr *e, const Bound *b)
 {
     Span own = l->call;
@@ -77,9 +92,7 @@ static Ref call_inside(Lower *l, Frame *f, const AstExpr *e, const Bound *b)
     Ref r;
 
     if (f->item->view != VIEW_NONE) {
-        l->frame = f;
-        r = view_of(l, &b[0].ref, f->label);
-        l->frame = f->up;
+        r = call_own(l, f, e, b);
     } else {
         diag_call(l->d, e->at, f->item->name.text);
         l->depth++;

@@ -100,6 +100,23 @@ static bool all_const(Lower *l, const Args *a)
     return true;
 }
 
+/* rank(x) */
+static bool is_rank(const AstExpr *e)
+{
+    return !e->call.func && !e->call.item &&
+           !strcmp(e->call.name.text, "rank");
+}
+
+static Value eval_rank(Lower *l, const AstExpr *e)
+{
+    const AstExpr *x = e->call.args.arg[0].value;
+    const Sym *s = lower_find(l->frame, x->name.text, S_TENSOR);
+
+    if (!s)
+        diag_error(l->d, e->at, "'%s' is not defined here", x->name.text);
+    return s && !s->ref.bad ? const_int(s->ref.rank) : bad();
+}
+
 bool const_is(Lower *l, const AstExpr *e)
 {
     switch (e->kind) {
@@ -111,7 +128,7 @@ bool const_is(Lower *l, const AstExpr *e)
     case EXPR_READ:
         return value_sym(l, e->read.name.text) && all_const(l, &e->read.at);
     case EXPR_CALL:
-        return e->call.func && all_const(l, &e->call.args);
+        return is_rank(e) || (e->call.func && all_const(l, &e->call.args));
     case EXPR_UNARY:
         return const_is(l, e->unary.value);
     case EXPR_BINARY:
@@ -154,6 +171,8 @@ static Value eval_name(Lower *l, const AstExpr *e, Name name)
     if (s)
         return s->value;
     s = lower_find(l->frame, name.text, S_TENSOR);
+    if (s && s->owner == OWN_TRAINED) /* its name in the weights file */
+        return (Value){.kind = V_STR, .s = l->g->param[s->trained]->weight};
     if (s && s->ref.bad)
         return bad();
     if (s) {
@@ -364,7 +383,7 @@ Value const_eval(Lower *l, const AstExpr *e)
     }
     case EXPR_NAME: return eval_name(l, e, e->name);
     case EXPR_READ: return eval_item(l, e);
-    case EXPR_CALL: return eval_function(l, e);
+    case EXPR_CALL: return is_rank(e) ? eval_rank(l, e) : eval_function(l, e);
     case EXPR_CAST: return eval_cast(l, e);
     case EXPR_UNARY: return eval_unary(l, e);
     case EXPR_BINARY: return eval_binary(l, e);

@@ -163,7 +163,7 @@ Ref def_copy(Lower *l, const char *name, const Ref *r, Type t)
 static const char *owner_word(Owner o)
 {
     static const char *const word[] = {"", "an input", "an output", "a param",
-                                       "a state", "a parameter"};
+                                       "a state", "a parameter", "a param"};
 
     return word[o];
 }
@@ -373,6 +373,7 @@ static Tensor *next_version(Lower *l, const Sym *sym)
     t->path = old->path;
     t->role = ROLE_STATE;
     t->init = old->init;
+    t->weight = old->weight;
     t->prev = old;
     return t;
 }
@@ -542,7 +543,10 @@ void lower_def(Lower *l, const AstStmt *s)
     Declared d;
 
     l->target = (Target){full_name(l, s->name.text), s->at, l->g->n_stmt};
-    if (state && state->owner == OWN_STATE) {
+    if (state && state->owner == OWN_TRAINED)
+        grad_begin_write(l, state);
+    if (state &&
+        (state->owner == OWN_STATE || state->owner == OWN_TRAINED)) {
         def_state(l, s, state);
     } else if (in_parts(l, s, state)) {
         def_part(l, s, state);

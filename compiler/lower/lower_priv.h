@@ -56,7 +56,8 @@ typedef struct Ref {
 
 typedef enum { S_VALUE, S_TYPE, S_PACK, S_TENSOR } SymKind;
 typedef enum {
-    OWN_LOCAL, OWN_INPUT, OWN_OUTPUT, OWN_WEIGHT, OWN_STATE, OWN_ARG
+    OWN_LOCAL, OWN_INPUT, OWN_OUTPUT, OWN_WEIGHT, OWN_STATE, OWN_ARG,
+    OWN_TRAINED /* w of `for w in params` */
 } Owner;
 
 typedef struct Sym {
@@ -73,6 +74,7 @@ typedef struct Sym {
     bool read;
     bool by_output;        /* `output` is written on its definition */
     bool whole;            /* defined without indices, or over what it was */
+    int trained;           /* OWN_TRAINED: the parameter's number */
     struct Parts *parts;   /* defined in parts and not read since; ref has the
                               rank only: see lower_parts.h */
 } Sym;
@@ -125,6 +127,17 @@ typedef struct Whole {
     Span shaped_by; /* where the shape so far comes from */
 } Whole;
 
+/* What loops over parameters make of one (lower_grad.c). */
+typedef struct Trained {
+    Tensor *param;  /* as declared */
+    Tensor *master; /* made for it; NULL: none, or the parameter itself */
+    Tensor *now;    /* the master as it stands; NULL: no loop saw it yet */
+    Tensor *reads;  /* what others read */
+    bool assigned;
+} Trained;
+
+struct Adjoint;
+
 typedef struct Lower {
     Arena *a;
     Diag *d;
@@ -143,6 +156,10 @@ typedef struct Lower {
     const char *const *with; int n_with; /* @fuse's names */
     int depth, nest, work; /* of calls, of expressions; all written out */
     bool stop;        /* a limit was hit */
+    Trained *trained; int n_trained, cap_trained; /* as g->param */
+    struct Adjoint **pass; int n_pass, cap_pass;  /* backward passes */
+    bool stops;       /* some expression has an F_STOP, */
+    bool keep_stops;  /* which stays: derivatives will be checked */
 } Lower;
 
 enum {
@@ -158,6 +175,7 @@ enum {
 /* lower.c: frames, names, statements */
 Sym *lower_find(const Frame *f, const char *name, SymKind kind);
 Sym *lower_sym(Lower *l, SymKind kind, Name name);
+void lower_forget(Frame *f, const Sym *s); /* it has no meaning any more */
 void lower_body(Lower *l, const Body *b);
 bool lower_work(Lower *l, Span at); /* counts; false past the limit */
 /* Shape of a written type in the current frame; false after an error. A pack
@@ -276,6 +294,19 @@ typedef struct Bound {
 } Bound;
 /* Evaluates the arguments of a call and fills f with the names they bind. */
 bool bind_call(Lower *l, Frame *f, const AstExpr *call, Bound *b);
+
+/* lower_grad.c */
+void grad_for_params(Lower *l, const AstStmt *s);
+/* A definition of a loop's parameter follows. */
+void grad_begin_write(Lower *l, const Sym *sym);
+/* What reads of parameter `number` read at this point. */
+Tensor *grad_param_reads(Lower *l, int number);
+Ref grad_of(Lower *l, const AstExpr *e, const Bound *b, const char *label,
+            bool scalar);
+Ref grad_stop(Lower *l, const Bound *b, const char *label);
+/* The gradients of all outputs by all inputs and parameters, to be checked. */
+void grad_all(Lower *l);
+void grad_finish(Lower *l);
 
 /* lower_view.c */
 /* reshape and transpose, in the callee's frame; attributes are names there. */

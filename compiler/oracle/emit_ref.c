@@ -83,7 +83,8 @@ static int tensor_number(const Graph *g, const Tensor *t)
 
 static bool same_state(const Tensor *a, const Tensor *b)
 {
-    return a->role == ROLE_STATE && b->role == ROLE_STATE &&
+    return a->role == ROLE_STATE && b->role == ROLE_STATE && !a->weight &&
+           !b->weight &&
            !strcmp(a->name, b->name) &&
            !strcmp(a->path ? a->path : "", b->path ? b->path : "");
 }
@@ -106,7 +107,7 @@ static bool is_state(const Graph *g, const Tensor *t)
     for (int i = 0; i < g->n_state; i++)
         if (g->state[i] == t)
             return true;
-    return false;
+    return tensor_is_trained(t) && !t->prev;
 }
 
 static int64_t fan_in(const Tensor *t)
@@ -131,28 +132,30 @@ static void print_tensor(Ref *r, const Tensor *t)
                     t->role == ROLE_OUTPUT;
     int64_t lo = 0, hi = 0;
 
+    Role own = tensor_is_trained(t) && !t->prev ? ROLE_PARAM : t->role;
     if (!type_is_float(t->type) &&
         (t->role == ROLE_INPUT || t->role == ROLE_PARAM))
         draw_range(g, t, &lo, &hi);
     buf_puts(r->b, "    {.name = ");
     escape_string(r->b, pathless ? t->name
                                 : arena_printf(a, "%s.%s", t->path, t->name));
-    if (t->role == ROLE_PARAM) {
+    if (own == ROLE_PARAM) {
         buf_puts(r->b, ", .weight = ");
         escape_string(r->b, t->weight ? t->weight : t->name);
     }
     buf_printf(r->b, ", .id = %d, .type = %s, .role = DCC_REF_%s,\n     "
                      ".rank = %d, .dim = {",
-               t->id, ref_type(t->type), role[t->role], t->rank);
+               t->id, ref_type(t->type), role[own], t->rank);
     for (int d = 0; d < t->rank; d++)
         buf_printf(r->b, "%s%" PRId64, d ? ", " : "", t->dim[d]);
     buf_printf(r->b, "%s}, .lo = %" PRId64 ", .hi = %" PRId64
                      ", .fan_in = %" PRId64 ",\n     .init = ",
                t->rank ? "" : "0", lo, hi, fan_in(t));
     escape_number(r->b, t->init);
-    buf_printf(r->b, ", .prev = %d, .next = %d},\n",
+    buf_printf(r->b, ", .prev = %d, .next = %d%s},\n",
                tensor_number(g, t->prev),
-               is_state(g, t) ? last_version(g, t) : -1);
+               is_state(g, t) ? last_version(g, t) : -1,
+               r->dual && t->stopped ? ", .stopped = 1" : "");
 }
 
 static Span users_line(const Stmt *s)
@@ -226,6 +229,18 @@ static void print_stmt(Ref *r, const Stmt *s, int n, const StmtRow *row)
         buf_puts(r->b, "NULL},\n");
 }
 
+static void print_gradients(Ref *r, const Graph *g, int number)
+{
+    buf_printf(r->b, "static const dcc_ref_gradient m%d_gradients[] = {\n",
+               number);
+    for (int i = 0; i < g->n_gradient; i++)
+        buf_printf(r->b, "    {%d, %d, %d},\n",
+                   tensor_number(g, g->gradient[i].loss),
+                   tensor_number(g, g->gradient[i].by),
+                   tensor_number(g, g->gradient[i].is));
+    buf_puts(r->b, "    {-1, -1, -1}};\n\n");
+}
+
 static void print_model(Ref *r, Graph *g, int number)
 {
     StmtRow *row = arena_array(r->arena, StmtRow, g->n_stmt + 1);
@@ -243,15 +258,24 @@ static void print_model(Ref *r, Graph *g, int number)
                number);
     for (int i = 0; i < g->n_stmt; i++)
         print_stmt(r, g->stmt[i], i, &row[i]);
-    buf_printf(r->b, "};\n\nstatic const dcc_ref_model m%d = {\n    ", number);
+    buf_puts(r->b, "};\n\n");
+    if (r->dual)
+        print_gradients(r, g, number);
+    buf_printf(r->b, "static const dcc_ref_model m%d = {\n    ", number);
     escape_string(r->b, g->model);
-    buf_printf(r->b, ", m%d_tensors, %d, m%d_stmts, %d};\n", number,
+    buf_printf(r->b, ", m%d_tensors, %d, m%d_stmts, %d", number,
                g->n_tensor, number, g->n_stmt);
+    if (r->dual)
+        buf_printf(r->b, ",\n    m%d_gradients, %d};\n", number,
+                   g->n_gradient);
+    else
+        buf_puts(r->b, ", NULL, 0};\n");
 }
 
-void emit_ref(Buf *b, Graph *const *graph, int n_graph)
+void emit_ref(Buf *b, Graph *const *graph, int n_graph, bool gradients)
 {
-    Ref r = {.b = b, .arena = n_graph ? graph[0]->arena : NULL};
+    Ref r = {.b = b, .arena = n_graph ? graph[0]->arena : NULL,
+             .dual = gradients};
 
     buf_puts(b,
              "/* The meaning of a model in double, printed by dcc from the "
@@ -263,7 +287,10 @@ void emit_ref(Buf *b, Graph *const *graph, int n_graph)
              " *        RUNTIME/safetensors*.c -lm\n"
              " * all_X computes a tensor; point_X one element and a bound on "
              "what a correct\n"
-             " * kernel may be off by; store_X where that element goes. */\n"
+             " * kernel may be off by; store_X where that element goes. */\n");
+    if (gradients)
+        buf_puts(b, "#define DCC_REF_DUAL /* derivatives, no bounds */\n");
+    buf_puts(b,
              "#include \"dcc_ref.h\"\n\n"
              "#define min dcc_imin\n"
              "#define max dcc_imax\n");

@@ -55,6 +55,7 @@ typedef struct Ref {
     Arena *arena;
     Graph *graph;
     int model;         /* its number */
+    bool dual;         /* with a table of gradients, for ref_gradient.c */
     RefBody *body; int n_body, cap_body; /* over all models */
     /* of the statement in hand */
     const Stmt *stmt;

@@ -1,0 +1,512 @@
+#include "adjoint/adjoint.h"
+
+#include "adjoint/derive.h"
+#include "adjoint/invert.h"
+
+typedef struct Readers {
+    int *stmt; int n, cap;
+} Readers;
+
+struct Adjoint {
+    Graph *g;
+    Tensor *loss;
+    Stmt **stmt;          /* of the forward pass, in order */
+    int n_tensor, n_stmt;
+    bool *live;           /* by tensor: the loss may depend on it */
+    Readers *readers;     /* by tensor: live statements */
+    Tensor **cotangent;   /* by tensor; NULL: not made yet */
+    Tensor **chosen;      /* by statement: which point a max or min took */
+    Span at, call;
+};
+
+/* ---- what depends on what */
+
+typedef struct Reading {
+    Adjoint *a;
+    int stmt;
+} Reading;
+
+static void note_read(const Expr *e, void *ctx)
+{
+    Reading *r = ctx;
+    Adjoint *a = r->a;
+
+    if (e->kind != E_READ || !type_is_float(e->tensor->type))
+        return;
+    a->live[e->tensor->id] = true;
+    Readers *by = &a->readers[e->tensor->id];
+    if (!by->n || by->stmt[by->n - 1] != r->stmt)
+        VEC_PUSH(a->g->arena, by->stmt, by->n, by->cap) = r->stmt;
+}
+
+Adjoint *adjoint_new(Graph *g, Tensor *loss)
+{
+    Adjoint *a = arena_new_of(g->arena, Adjoint);
+
+    *a = (Adjoint){.g = g, .loss = loss, .n_tensor = g->n_tensor,
+                   .n_stmt = g->n_stmt};
+    a->stmt = arena_array(g->arena, Stmt *, a->n_stmt + 1);
+    memcpy(a->stmt, g->stmt, sizeof *a->stmt * (size_t)a->n_stmt);
+    a->live = arena_array(g->arena, bool, a->n_tensor);
+    a->readers = arena_array(g->arena, Readers, a->n_tensor);
+    a->cotangent = arena_array(g->arena, Tensor *, a->n_tensor);
+    a->chosen = arena_array(g->arena, Tensor *, a->n_stmt + 1);
+    a->live[loss->id] = true;
+    for (int i = a->n_stmt - 1; i >= 0; i--) {
+        const Stmt *s = a->stmt[i];
+        Reading r = {a, i};
+        if (!a->live[s->tensor->id] || s->op == R_ARGMAX)
+            continue;
+        expr_visit(s->value, note_read, &r);
+        Tensor *old = s->tensor->prev;
+        if (old) {
+            a->live[old->id] = true;
+            Readers *by = &a->readers[old->id];
+            if (!by->n || by->stmt[by->n - 1] != i)
+                VEC_PUSH(g->arena, by->stmt, by->n, by->cap) = i;
+        }
+    }
+    return a;
+}
+
+const Tensor *adjoint_loss(const Adjoint *a)
+{
+    return a->loss;
+}
+
+/* ---- statements of the backward pass */
+
+static Stmt *new_stmt(Adjoint *a, Tensor *t, const Tensor *of)
+{
+    Graph *g = a->g;
+    Stmt *s = graph_stmt(g);
+
+    t->path = of->path;
+    t->at = a->at;
+    s->tensor = t;
+    s->store = arena_array(g->arena, const Idx *, t->rank + 1);
+    s->path = *t->path ? arena_printf(g->arena, "%s.%s", t->path, t->name)
+                       : t->name;
+    s->at = a->at;
+    s->call = a->call;
+    return s;
+}
+
+/* New variables, one for each dimension of t, and the element they name. */
+static const Idx **element(Graph *g, const Tensor *t, const Var **v)
+{
+    static const char *const names[MAX_RANK] = {"i", "j", "k", "l",
+                                                "m", "n", "o", "p"};
+    const Idx **u = arena_array(g->arena, const Idx *, MAX_RANK);
+
+    for (int d = 0; d < t->rank; d++) {
+        v[d] = idx_new_var(g->pool, names[d], t->dim[d]);
+        u[d] = idx_var(g->pool, v[d]);
+    }
+    return u;
+}
+
+static void set_out(Graph *g, Stmt *s, const Var *const *v, int n)
+{
+    s->out = arena_array(g->arena, const Var *, n + 1);
+    s->n_out = n;
+    for (int i = 0; i < n; i++) {
+        s->out[i] = v[i];
+        s->store[i] = idx_var(g->pool, v[i]);
+    }
+}
+
+static const Expr *element_of(Graph *g, Tensor *t, const Idx **u)
+{
+    return expr_read(g, t, u, (Guard){0}, NULL);
+}
+
+/* ---- reductions other than sums */
+
+/* The place of a point in the order of the reduction, from 0. */
+static const Idx *place_of(Graph *g, const Stmt *s)
+{
+    const Idx *place = idx_const(g->pool, 0);
+
+    for (int i = 0; i < s->n_red; i++)
+        place = idx_add(g->pool, idx_scale(g->pool, place, s->red[i]->extent),
+                        idx_var(g->pool, s->red[i]));
+    return place;
+}
+
+/* Which point a maximum or minimum took, the first of equals, for all that s
+ * is written for. */
+static Tensor *choose(Adjoint *a, int number)
+{
+    Graph *g = a->g;
+    const Stmt *s = a->stmt[number];
+    int64_t dim[MAX_RANK], all = 1;
+    Subst by[MAX_RANK * 2];
+
+    if (a->chosen[number])
+        return a->chosen[number];
+    for (int i = 0; i < s->n_out; i++)
+        dim[i] = s->out[i]->extent;
+    for (int i = 0; i < s->n_red; i++)
+        all *= s->red[i]->extent;
+    Tensor *t = graph_tensor(
+        g, arena_printf(g->arena, "%s_place", s->tensor->name), T_I32,
+        s->n_out, dim);
+    Stmt *c = new_stmt(a, t, s->tensor);
+    const Var *v = idx_new_var(g->pool, s->red[0]->name, all);
+    const Idx *rest = idx_var(g->pool, v);
+    set_out(g, c, s->out, s->n_out);
+    for (int i = s->n_red - 1; i >= 0; i--) {
+        int64_t n = s->red[i]->extent;
+        by[i] = (Subst){s->red[i], i ? idx_mod(g->pool, rest, n) : rest};
+        rest = idx_floor(g->pool, rest, n);
+    }
+    c->red = arena_array(g->arena, const Var *, 1);
+    c->red[c->n_red++] = v;
+    c->op = R_ARGMAX;
+    c->value = expr_subst(g, s->value, by, s->n_red);
+    if (s->op == R_MIN)
+        c->value = expr_unary(g, F_NEG, c->value, T_F32);
+    return a->chosen[number] = t;
+}
+
+/* The product of all other terms, for every point of a prod. */
+static const Expr *others(Adjoint *a, const Stmt *s)
+{
+    Graph *g = a->g;
+    const Var *out[MAX_RANK];
+    int64_t dim[MAX_RANK];
+    const Idx *at[MAX_RANK];
+    Subst by[MAX_RANK * 2];
+    int n = s->n_out + s->n_red;
+
+    if (n > MAX_RANK) {
+        diag_error(g->diag, s->at, "the gradient of a product over %d indices "
+                   "for %d others is not supported: at most %d together",
+                   s->n_red, s->n_out, (int)MAX_RANK);
+        return NULL;
+    }
+    const Expr *own = expr_const(g, 1, T_BOOL);
+    Tensor *t = NULL;
+    for (int i = 0; i < n; i++) {
+        out[i] = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
+        dim[i] = out[i]->extent;
+        at[i] = idx_var(g->pool, out[i]);
+    }
+    t = graph_tensor(g, arena_printf(g->arena, "%s_others", s->tensor->name),
+                     T_F32, n, dim);
+    Stmt *c = new_stmt(a, t, s->tensor);
+    set_out(g, c, out, n);
+    c->red = arena_array(g->arena, const Var *, s->n_red + 1);
+    for (int i = 0; i < s->n_red; i++) {
+        const Var *v = idx_new_var(g->pool, s->red[i]->name,
+                                   s->red[i]->extent);
+        by[i] = (Subst){s->red[i], idx_var(g->pool, v)};
+        c->red[c->n_red++] = v;
+        own = expr_binary(
+            g, F_AND, own,
+            expr_binary(g, F_EQ, expr_index(g, by[i].by),
+                        expr_index(g, idx_var(g->pool, s->red[i])), T_BOOL),
+            T_BOOL);
+    }
+    c->op = R_PROD;
+    c->value = expr_select(g, own, expr_const(g, 1, T_F32),
+                           expr_subst(g, s->value, by, s->n_red), T_F32);
+    return expr_read(g, t, at, (Guard){0}, NULL);
+}
+
+static const Expr *both(Graph *g, const Expr *a, const Expr *b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    return expr_binary(g, F_AND, a, b, T_BOOL);
+}
+
+/* p for the terms of s becomes p for its result. False after an error. */
+static bool through_reduction(Adjoint *a, int number, Partial *p)
+{
+    Graph *g = a->g;
+    const Stmt *s = a->stmt[number];
+
+    if (s->op == R_PROD) {
+        const Expr *rest = others(a, s);
+        if (rest)
+            p->by = derive_times(g, p->by, rest);
+        return rest != NULL;
+    }
+    if (s->op != R_MAX && s->op != R_MIN)
+        return true;
+    const Idx *at[MAX_RANK];
+    for (int i = 0; i < s->n_out; i++)
+        at[i] = idx_var(g->pool, s->out[i]);
+    const Expr *took = expr_read(g, choose(a, number), at, (Guard){0}, NULL);
+    took = expr_binary(g, F_EQ, took, expr_index(g, place_of(g, s)), T_BOOL);
+    p->when = both(g, p->when, took);
+    return true;
+}
+
+/* ---- what one read of one statement gives */
+
+/* Finite wherever what it reads is: a guard may then stand at the other factor
+ * of a product with it. */
+static bool is_tame(const Expr *e)
+{
+    switch (e->kind) {
+    case E_CONST:
+    case E_INDEX:
+    case E_READ: return true;
+    case E_CAST:
+    case E_UNARY:
+        return (e->kind == E_CAST || e->fn == F_NEG || e->fn == F_TANH) &&
+               is_tame(e->arg[0]);
+    case E_BINARY:
+        return (e->fn == F_MUL || e->fn == F_ADD || e->fn == F_SUB) &&
+               !e->arg[2] && is_tame(e->arg[0]) && is_tame(e->arg[1]);
+    case E_SELECT: return is_tame(e->arg[1]) && is_tame(e->arg[2]);
+    case E_LOCAL: break;
+    }
+    return false;
+}
+
+/* The cotangent of what s stores, at the points of the set. */
+static const Expr *result_at(Adjoint *a, const Stmt *s, const Inverse *set,
+                             Guard in)
+{
+    Graph *g = a->g;
+    Tensor *t = a->cotangent[s->tensor->id];
+    const Idx *at[MAX_RANK];
+
+    for (int d = 0; d < t->rank; d++)
+        at[d] = idx_subst(g->pool, s->store[d], set->known, set->n_known);
+    return expr_read(g, t, at, in, in.n ? expr_const(g, 0, t->type) : NULL);
+}
+
+typedef struct Gift {
+    Adjoint *a;
+    const Tensor *of; /* whose cotangent is made */
+    const Idx **u;
+    const Var *v[MAX_RANK];
+    const Expr *sum; /* of what was given so far; NULL: 0 */
+    int n;
+} Gift;
+
+/* A sum over what u does not determine is a statement of its own. */
+static const Expr *summed(Gift *to, const Stmt *s, const Inverse *set,
+                          const Expr *e)
+{
+    Adjoint *a = to->a;
+    Graph *g = a->g;
+    const Tensor *t = to->of;
+
+    if (!set->n_left)
+        return e;
+    Tensor *sum = graph_tensor(
+        g, arena_printf(g->arena, "d_%s_by_%s", t->name, s->tensor->name),
+        T_F32, t->rank, t->dim);
+    Stmt *c = new_stmt(a, sum, t);
+    set_out(g, c, to->v, t->rank);
+    c->red = arena_array(g->arena, const Var *, set->n_left + 1);
+    for (int i = 0; i < set->n_left; i++)
+        c->red[c->n_red++] = set->left[i];
+    c->op = R_SUM;
+    c->value = e;
+    return element_of(g, sum, to->u);
+}
+
+static void give_set(Gift *to, const Stmt *s, const Partial *p,
+                     const Inverse *set)
+{
+    Adjoint *a = to->a;
+    Graph *g = a->g;
+    const Expr *zero = expr_const(g, 0, T_F32), *when = set->when;
+    Guard in = guard_subst(g->pool, p->read->in, set->known, set->n_known), c;
+
+    in = guard_and(g->pool, in, guard_subst(g->pool, s->where, set->known,
+                                            set->n_known));
+    in = guard_and(g->pool, in, set->in);
+    if (p->when) {
+        const Expr *e = expr_subst(g, p->when, set->known, set->n_known);
+        if (expr_as_guard(g, e, &c))
+            in = guard_and(g->pool, in, c);
+        else
+            when = both(g, when, e);
+    }
+    if (guard_truth(in) == NEVER)
+        return;
+    const Expr *by = expr_subst(g, p->by, set->known, set->n_known);
+    bool split = is_tame(by);
+    const Expr *e = result_at(a, s, set, split ? in : (Guard){0});
+    if (by->kind != E_CONST || by->num != 1)
+        e = expr_binary(g, F_MUL, e, by, T_F32);
+    e = expr_confine(g, e);
+    if (!split)
+        when = in.n ? both(g, expr_of_guard(g, in), when) : when;
+    if (when)
+        e = expr_select(g, expr_confine(g, when), e, zero, T_F32);
+    to->sum = derive_plus(g, to->sum, summed(to, s, set, e));
+    to->n++;
+}
+
+static bool give_read(Gift *to, int number, Partial p)
+{
+    Graph *g = to->a->g;
+    const Stmt *s = to->a->stmt[number];
+    int n = s->n_out + s->n_red, sets;
+    const Var **var = arena_array(g->arena, const Var *, n + 1);
+
+    if (!through_reduction(to->a, number, &p))
+        return false;
+    for (int i = 0; i < n; i++)
+        var[i] = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
+    const Inverse *set = invert(g, var, n, p.read->at, to->u, to->of->rank,
+                                &sets);
+    for (int i = 0; i < sets; i++)
+        give_set(to, s, &p, &set[i]);
+    return true;
+}
+
+/* What a later version keeps of the tensor. */
+static void give_kept(Gift *to, const Stmt *s)
+{
+    Graph *g = to->a->g;
+    const Expr *zero = expr_const(g, 0, T_F32);
+    const Expr *e = element_of(g, to->a->cotangent[s->tensor->id], to->u);
+    int sets;
+    const Inverse *set = invert(g, s->out, s->n_out, s->store, to->u,
+                                to->of->rank, &sets);
+
+    for (int i = 0; i < sets; i++) {
+        Guard in = guard_and(g->pool, set[i].in,
+                             guard_subst(g->pool, s->where, set[i].known,
+                                         set[i].n_known));
+        const Expr *written = both(g, expr_of_guard(g, in), set[i].when);
+        e = expr_select(g, expr_confine(g, written), zero, e, T_F32);
+    }
+    to->sum = derive_plus(g, to->sum, e);
+    to->n++;
+}
+
+static bool give_all(Gift *to)
+{
+    Adjoint *a = to->a;
+    const Readers *by = &a->readers[to->of->id];
+
+    for (int i = 0; i < by->n; i++) {
+        const Stmt *s = a->stmt[by->stmt[i]];
+        Partials p = {0};
+        if (!a->cotangent[s->tensor->id] || s->tensor->stopped)
+            continue;
+        if (!derive(a->g, s->value, to->of, s->at, &p))
+            return false;
+        for (int k = 0; k < p.n; k++)
+            if (!give_read(to, by->stmt[i], p.of[k]))
+                return false;
+        if (s->tensor->prev == to->of)
+            give_kept(to, s);
+    }
+    return true;
+}
+
+/* ---- cotangents */
+
+/* A sum's own tensor is f32, whatever becomes of it: what comes back to it has
+ * the type of the tensor that it comes from. */
+static Type cotangent_type(const Adjoint *a, const Tensor *t, const Expr *e,
+                           bool wanted)
+{
+    bool reduced = false;
+
+    if (wanted)
+        return T_F32;
+    for (int i = 0; i < a->n_stmt; i++)
+        if (a->stmt[i]->tensor == t)
+            reduced = a->stmt[i]->op != R_NONE;
+    if (!reduced)
+        return t->type;
+    if (e->kind == E_BINARY && e->fn == F_MUL && e->arg[1]->kind == E_CONST)
+        e = e->arg[0];
+    return e->kind == E_READ ? e->tensor->type : t->type;
+}
+
+/* The tensor that e reads whole, if e is nothing else. */
+static Tensor *read_whole(const Expr *e, const Tensor *like, const Idx **u)
+{
+    if (e->kind != E_READ || e->in.n || e->tensor->rank != like->rank)
+        return NULL;
+    for (int d = 0; d < like->rank; d++)
+        if (e->at[d] != u[d] || e->tensor->dim[d] != like->dim[d])
+            return NULL;
+    return e->tensor;
+}
+
+static bool make(Adjoint *a, Tensor *t, bool wanted)
+{
+    Graph *g = a->g;
+    Gift to = {.a = a, .of = t};
+
+    to.u = element(g, t, to.v);
+    if (t == a->loss)
+        to.sum = expr_const(g, 1, T_F32);
+    if (!give_all(&to))
+        return false;
+    if (!to.sum)
+        to.sum = expr_const(g, 0, T_F32);
+    Type type = cotangent_type(a, t, to.sum, wanted);
+    Tensor *whole = read_whole(to.sum, t, to.u);
+    if (whole && whole->type == type) {
+        a->cotangent[t->id] = whole;
+        return true;
+    }
+    Tensor *d = graph_tensor(g, arena_printf(g->arena, "d_%s", t->name), type,
+                             t->rank, t->dim);
+    Stmt *s = new_stmt(a, d, t);
+    set_out(g, s, to.v, t->rank);
+    s->value = to.sum;
+    a->cotangent[t->id] = d;
+    return true;
+}
+
+/* Marks what lies between w and the loss and has no cotangent yet; does w reach
+ * it at all? */
+static bool mark(Adjoint *a, const Tensor *w, bool *marked)
+{
+    int *queue = arena_array(a->g->arena, int, a->n_tensor + 1), n = 0;
+    bool reached = w == a->loss;
+
+    marked[w->id] = true;
+    queue[n++] = w->id;
+    for (int i = 0; i < n; i++) {
+        const Readers *by = &a->readers[queue[i]];
+        for (int k = 0; k < by->n; k++) {
+            const Tensor *t = a->stmt[by->stmt[k]]->tensor;
+            reached |= t == a->loss || a->cotangent[t->id];
+            if (marked[t->id] || a->cotangent[t->id] || t->stopped ||
+                !type_is_float(t->type))
+                continue;
+            marked[t->id] = true;
+            queue[n++] = t->id;
+        }
+    }
+    return reached;
+}
+
+Tensor *adjoint(Adjoint *a, Tensor *w, Span at, Span call)
+{
+    bool *marked = arena_array(a->g->arena, bool, a->n_tensor + 1);
+
+    if (w->id >= a->n_tensor || !a->live[w->id])
+        return NULL;
+    if (a->cotangent[w->id] && a->cotangent[w->id]->type == T_F32)
+        return a->cotangent[w->id];
+    a->at = at;
+    a->call = call;
+    if (!mark(a, w, marked))
+        return NULL;
+    for (int i = a->n_stmt - 1; i >= 0; i--) {
+        Tensor *t = a->stmt[i]->tensor;
+        if (t->id < a->n_tensor && marked[t->id] && t != w &&
+            !a->cotangent[t->id] && !make(a, t, false))
+            return NULL;
+    }
+    return make(a, w, true) ? a->cotangent[w->id] : NULL;
+}

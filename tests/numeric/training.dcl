@@ -1,0 +1,91 @@
+// Training steps: gradients, parameters that a run writes, second derivatives.
+
+// all that a small network needs, one update
+model tr_mlp {
+  dim B = 9;
+  type E = f32;
+  input x : E[B, 13];
+  input t : i32[B] in 0..5;
+  input lr : f32;
+  param w1 : E[7, 13];
+  param b1 : E[7];
+  param w2 : E[5, 7];
+  z = linear(relu(linear(x, w1, b1)), w2);
+  p = log_softmax(z);
+  loss[] : f32 = -sum(b) f32(p[b, t[b]]) / B;
+  for w in params { w = w - lr * grad(loss, w); }
+  output loss;
+}
+
+// f32 masters behind f16 parameters, which are read below as well
+block tr_momentum(w: T[..], g: T[..], lr: f32) -> y {
+  state m : f32[..];
+  m[..] = 0.9 * m[..] + g[..];
+  y[..] = w[..] - lr * m[..];
+}
+model tr_half {
+  input x : f16[4, 16];
+  input lr : f32;
+  param w : f16[8, 16] = "half.weight";
+  param frozen : f16[8];
+  y = tanh(linear(x, w, frozen));
+  loss[] : f32 = sum(i, j) f32(y[i, j]) * y[i, j] / 32;
+  for v in params {
+    if ("{v}" != "frozen") { v = tr_momentum(v, grad(loss, v), lr) as "m.{v}"; }
+  }
+  output loss;
+  output after[i, j] = w[i, j] * 2;
+}
+
+// a convolution with a stride, a pool, a norm over columns
+model tr_conv {
+  input x : f32[2, 3, 9, 10];
+  param w : f32[4, 3, 3, 3];
+  param g : f32[4];
+  param b : f32[4];
+  c = conv2d(x, w, stride = 2, pad = 1);
+  m[k] : f32 = mean(n, p, q) c[n, k, p, q];
+  v[k] : f32 = mean(n, p, q) (c[n, k, p, q] - m[k]) * (c[n, k, p, q] - m[k]);
+  y = max_pool(relu(batch_norm(c, g, b, m, v)), kernel = 2);
+  loss[] = sum(n, k, p, q) y[n, k, p, q] * y[n, k, p, q];
+  for u in params { u = u - 0.01 * grad(loss, u); }
+  output loss;
+  output dx = grad(loss, x);
+}
+
+// a table, tied to the last product
+model tr_tied {
+  input ids : i32[6] in 0..11;
+  param e : f32[11, 8];
+  h = embedding(ids, e);
+  z = linear(tanh(h), e);
+  loss[] = mean(i, v) z[i, v] * z[i, v];
+  for u in params { if (rank(u) > 1) { u = u - 0.1 * grad(loss, u); } }
+  output loss;
+}
+
+// the gradient of a gradient, and what no gradient passes
+model tr_second {
+  input x : f32[5];
+  input s : f32[5];
+  a[] = sum(i) x[i] * x[i] * x[i] + sum(i) exp(s[i]) * stop(x[i]);
+  g = grad(a, x);
+  b[] = sum(i) g[i] * g[i] * s[i];
+  output h = grad(b, x);
+  output k = grad(b, s);
+  output d = grad(a, s);
+}
+
+// products, minima, ties, states and a window that is clamped
+model tr_mixed {
+  input x : f32[4, 6];
+  input n : i32[4] in 0..6;
+  state k : f32[4, 6];
+  k[i, n[i]] = x[i, 0] * x[i, 1];
+  p[i] = prod(j) (x[i, j] + 2);
+  m[i] = min(j in 0..6) x[i, max(j - 1, 0)];
+  q[i, j] = x[i, j] > 0 ? log(x[i, j]) : 0;
+  y[i, j] = p[i] * m[i] + q[i, j] * k[i, j] + fmod(x[i, j], 0.7);
+  loss[] = sum(i, j) y[i, j] * (i + j);
+  output g = grad(loss, x);
+}
