@@ -37,7 +37,7 @@ Test(select, one_kernel)
               " param g : f16[32]; param b : f16[32]; param m : f16[32];"
               " param v : f16[32]; output y = relu(batch_norm(conv2d(x, w,"
               " pad = 1), g, b, m, v) + x);");
-    expect(2, "input x : f16[16, 256]; param a : f16[64, 256];"
+    expect(1, "input x : f16[16, 256]; param a : f16[64, 256];"
               " param b : f16[64, 256]; param c : f16[64, 256];"
               " param d : f16[64]; param e : f16[64]; param f : f16[64];"
               " q = linear(x, a, d); k = linear(x, b, e); v = linear(x, c, f);"
@@ -131,6 +131,24 @@ Test(select, what_the_user_fuses)
 }
 
 /* @fuse that no rule allows is said. */
+/* What meets at one point is made there, where no sum is made twice for it. */
+Test(select, halves)
+{
+    expect(1, "input x : f16[4, 256]; param w : f16[1024, 256];"
+              " h = linear(x, w);"
+              " output y[s, f in 0..512] = silu(h[s, f]) * h[s, 512 + f];");
+    expect(1, "input x : f16[512, 256]; param w : f16[512, 256];"
+              " param v : f16[512, 256]; param b : f16[512];"
+              " param c : f16[512]; g = linear(x, w, b);"
+              " u = linear(x, v, c); output y = gelu(g) * u;");
+    expect(1, "input x : f16[1, 256]; param w : f16[512, 256];"
+              " param v : f16[512, 256]; g = linear(x, w);"
+              " u = linear(x, v); output y = silu(g) * u;");
+    expect(2, "input x : f16[512, 256]; param w : f16[1024, 256];"
+              " h = linear(x, w);"
+              " output y[s, f in 0..768] = h[s, f] * h[s, 256 + f];");
+}
+
 Test(select, what_cannot_be_fused)
 {
     Fixture f = fixture();

@@ -38,7 +38,8 @@ bool chain_heavy(Graph *g, const Group *gr)
     Contraction c;
     const char *why;
 
-    return !gr->chain && group_contraction(g, gr, &c, &why) && c.K >= LEAST &&
+    return !gr->chain && group_contraction(g, gr, &c, &why) &&
+           c.parts == 1 && c.K >= LEAST &&
            ((c.n_m && c.n_n) || c.M * c.N >= LEAST);
 }
 
@@ -576,6 +577,10 @@ static Group *form(Form *f, Group *const *unit, int n)
     f->scores = only_result(unit[0]);
     if (!group_contraction(f->g, f->second, &f->c, &f->why))
         return NULL;
+    if (f->c.parts > 1) {
+        f->why = "the second is several sums";
+        return NULL;
+    }
     f->made = made_operand(&f->c, unit, n - 1);
     f->other = f->made == &f->c.a ? &f->c.b : &f->c.a;
     f->why = !f->scores        ? "the first product leaves more than its points"

@@ -11,7 +11,10 @@ enum { MAX_FACTORS = 6 };
 typedef struct Form {
     Graph *graph;
     const Group *group;
-    const Step *sum;
+    const Step *sum;       /* the first */
+    const Var **rows; int n_rows; /* the nest's, and `part` */
+    const Var *part;       /* of several sums; or NULL */
+    int parts;
     const Expr *factor[MAX_FACTORS];
     int n_factor;
     const Expr *side[2];   /* the product's two operands */
@@ -20,29 +23,31 @@ typedef struct Form {
 
 /* ---- the sum and its factors ------------------------------------------- */
 
-/* The only reduction, with everything after it a value a row. */
-static const Step *find_sum(const Group *gr, const char **why)
+/* The reductions, all sums, with everything after them a value a row. */
+static bool find_sums(Form *f, const char **why)
 {
-    const Step *sum = NULL;
+    const Group *gr = f->group;
 
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
-        if (s->op != R_NONE && sum) {
+        if (s->op != R_NONE && f->sum &&
+            (s->op != R_SUM || s->type != f->sum->type)) {
             *why = "more than one reduction";
-            return NULL;
+            return false;
         }
-        if (s->op != R_NONE)
-            sum = s;
-        else if (s->over_cols && (sum || s->tensor)) {
+        if (s->op != R_NONE) {
+            f->sum = f->sum ? f->sum : s;
+            f->parts++;
+        } else if (s->over_cols && (f->sum || s->tensor)) {
             *why = "values for every column besides the sum";
-            return NULL;
+            return false;
         }
     }
-    if (!sum || sum->op != R_SUM) {
-        *why = sum ? "a reduction other than a sum" : "no sum";
-        return NULL;
+    if (!f->sum || f->sum->op != R_SUM) {
+        *why = f->sum ? "a reduction other than a sum" : "no sum";
+        return false;
     }
-    return sum;
+    return true;
 }
 
 /* Locals of the steps before the sum are written out in its term. */
@@ -86,8 +91,8 @@ static double shared_rows(const Form *f, const Expr *a, const Expr *b)
 {
     double n = 1;
 
-    for (int i = 0; i < f->group->n_rows; i++) {
-        const Var *v = f->group->rows[i];
+    for (int i = 0; i < f->n_rows; i++) {
+        const Var *v = f->rows[i];
         if (expr_uses(a, v) && expr_uses(b, v))
             n *= (double)v->extent;
     }
@@ -204,9 +209,8 @@ static void find_along(Form *f, Operand *o)
     o->vec = 1;
     if (!o->read)
         return;
-    for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
-        const Var *v = i < gr->n_rows ? gr->rows[i]
-                                      : gr->cols[i - gr->n_rows];
+    for (int i = 0; i < f->n_rows + gr->n_cols; i++) {
+        const Var *v = i < f->n_rows ? f->rows[i] : gr->cols[i - f->n_rows];
         int vec = vector_along(f->graph, o, v);
         if (!vec || (o->along && (vec < o->vec ||
                                   (vec == o->vec &&
@@ -309,8 +313,8 @@ static bool split_rows(Form *f, Contraction *c)
     const Group *gr = f->group;
     bool ok = gr->n_cols <= MAX_RANK;
 
-    for (int i = 0; i < gr->n_rows && ok; i++) {
-        const Var *v = gr->rows[i];
+    for (int i = 0; i < f->n_rows && ok; i++) {
+        const Var *v = f->rows[i];
         bool a = expr_uses(c->a.e, v), b = expr_uses(c->b.e, v);
         if (a && b)
             ok = add_var(c->batch, &c->n_batch, v);
@@ -357,22 +361,108 @@ static int choose_b(const Form *f, const Var *along)
         const Expr *mine = f->side[s], *other = f->side[!s];
         if (along && expr_uses(mine, along) && !expr_uses(other, along))
             return s;
-        for (int i = 0; i < f->group->n_rows; i++)
-            if (expr_uses(mine, f->group->rows[i]))
-                size[s] *= (double)f->group->rows[i]->extent;
+        for (int i = 0; i < f->n_rows; i++)
+            if (expr_uses(mine, f->rows[i]))
+                size[s] *= (double)f->rows[i]->extent;
     }
     return size[0] > size[1] ? 0 : 1;
+}
+
+/* ---- several sums ------------------------------------------------------ */
+
+/* The read of a that b has elsewhere, by a number in one dimension: moved by
+ * that times `part`. NULL if they differ in more. */
+static const Expr *moved(Form *f, const Expr *a, const Expr *b)
+{
+    Graph *g = f->graph;
+    const Idx **at = arena_array(g->arena, const Idx *, MAX_RANK);
+    int n = 0;
+
+    if (a->tensor != b->tensor || a->in.n || b->in.n)
+        return NULL;
+    for (int d = 0; d < a->tensor->rank; d++) {
+        const Idx *by = idx_sub(g->pool, b->at[d], a->at[d]);
+        at[d] = a->at[d];
+        if (!idx_is_const(by))
+            return NULL;
+        if (by->k) {
+            at[d] = idx_add(g->pool, at[d],
+                            idx_scale(g->pool, idx_var(g->pool, f->part),
+                                      by->k));
+            n++;
+        }
+    }
+    return n == 1 ? expr_read(g, a->tensor, at, a->in, a->outside) : NULL;
+}
+
+/* a where part is 0, b where it is 1; NULL if there is none. */
+static const Expr *merge_terms(Form *f, const Expr *a, const Expr *b)
+{
+    const Expr *arg[3] = {0};
+
+    if (expr_equal(a, b))
+        return a;
+    if (a->kind != b->kind || a->fn != b->fn || a->type != b->type)
+        return NULL;
+    if (a->kind == E_READ)
+        return moved(f, a, b);
+    if (a->kind != E_UNARY && a->kind != E_BINARY && a->kind != E_CAST)
+        return NULL;
+    for (int i = 0; i < 3; i++) {
+        if (!a->arg[i] != !b->arg[i])
+            return NULL;
+        arg[i] = a->arg[i] ? merge_terms(f, a->arg[i], b->arg[i]) : NULL;
+        if (a->arg[i] && !arg[i])
+            return NULL;
+    }
+    Expr *e = arena_new_of(f->graph->arena, Expr);
+    *e = *a;
+    memcpy(e->arg, arg, sizeof arg);
+    return e;
+}
+
+/* The term of all sums, over the rows and `part`. */
+static const Expr *find_term(Form *f, const char **why)
+{
+    Graph *g = f->graph;
+    const Group *gr = f->group;
+    const Expr *all = NULL, *first = NULL;
+    int n = 0;
+
+    f->rows = gr->rows;
+    f->n_rows = gr->n_rows;
+    if (f->parts > 1) {
+        f->part = idx_new_var(g->pool, "part", f->parts);
+        f->rows = arena_array(g->arena, const Var *, gr->n_rows + 1);
+        memcpy(f->rows, gr->rows, sizeof(Var *) * (size_t)gr->n_rows);
+        f->rows[f->n_rows++] = f->part;
+    }
+    for (int i = 0; i < gr->n_step; i++) {
+        if (gr->step[i].op == R_NONE)
+            continue;
+        const Expr *e = expr_rewrite(g, gr->step[i].value, inline_local,
+                                     (void *)gr);
+        Subst here = {f->part, idx_const(g->pool, n)};
+        first = first ? first : e;
+        if (n == 1)
+            all = merge_terms(f, first, e);
+        if (n++ && (!all || !expr_equal(expr_subst(g, all, &here, 1), e))) {
+            *why = "sums that are no neighbours in one product";
+            return NULL;
+        }
+    }
+    return all ? all : first;
 }
 
 static bool find_factors(Form *f, const char **why)
 {
     const Group *gr = f->group;
 
-    f->sum = find_sum(gr, why);
-    if (!f->sum)
+    if (!find_sums(f, why))
         return false;
-    const Expr *term = expr_rewrite(f->graph, f->sum->value, inline_local,
-                                    (void *)gr);
+    const Expr *term = find_term(f, why);
+    if (!term)
+        return false;
     if (!add_factors(f, term) || f->n_factor < 2) {
         *why = f->n_factor < 2 ? "the term is no product"
                                : "a product of more than six factors";
@@ -422,6 +512,12 @@ bool group_contraction(Graph *g, const Group *gr, Contraction *c,
         *why = "nothing to sum over";
         return false;
     }
+    c->parts = f.parts;
+    c->part = f.part;
+    if (c->part && !among(c->n, c->n_n, c->part)) {
+        *why = "sums that do not differ in what belongs to columns";
+        return false;
+    }
     order_k(c);
     if (f.out) {
         sort_vars(c->m, c->n_m, f.out);
@@ -431,6 +527,7 @@ bool group_contraction(Graph *g, const Group *gr, Contraction *c,
         move_last(c->m, c->n_m, c->a.along);
     if (!among(c->n, c->n_n, along) && c->b.vec > 1)
         move_last(c->n, c->n_n, c->b.along);
+    move_last(c->n, c->n_n, c->part);
     settle_along(c, &c->a, c->m, c->n_m);
     settle_along(c, &c->b, c->n, c->n_n);
     return check_sizes(c, why);

@@ -1,5 +1,6 @@
 #include "group/fuse.h"
 
+#include "group/halves.h"
 #include "group/part.h"
 #include "rewrite/inplace.h"
 #include "rewrite/normalise.h"
@@ -393,16 +394,6 @@ static const Expr *localise(Graph *g, const Expr *e, void *ctx)
     return NULL;
 }
 
-static void add_stmts(Graph *g, Group *to, const Group *from)
-{
-    for (int i = 0; i < from->n_stmt; i++)
-        VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) =
-            from->stmt[i];
-    for (int i = 0; i < from->n_again; i++)
-        VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) =
-            from->again[i];
-}
-
 static Group *combine(Fusion *f, const Shape *s, bool keep)
 {
     Graph *g = f->g;
@@ -436,8 +427,8 @@ static Group *combine(Fusion *f, const Shape *s, bool keep)
     for (int i = 0; i < n_p && !keep; i++)
         if (r->step[i].tensor == f->t)
             r->step[i].tensor = NULL;
-    add_stmts(g, r, f->p);
-    add_stmts(g, r, f->c);
+    group_add_stmts(g, r, f->p);
+    group_add_stmts(g, r, f->c);
     return r;
 }
 
@@ -471,9 +462,13 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
         return NULL;
     }
     if (!map_points(&f)) {
-        Group *part = fuse_part(g, p, c, t, keep);
-        *why = part ? NULL : f.why;
-        return part;
+        Group *other = fuse_part(g, p, c, t, keep);
+        if (!other)
+            other = fuse_halves(g, p, c, t, keep);
+        if (!other)
+            other = fuse_beside(g, p, c, t, keep);
+        *why = other ? NULL : f.why;
+        return other;
     }
     if (!f.p->n_cols)
         ok = shape_of_pointwise(&f, &s);

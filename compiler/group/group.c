@@ -20,6 +20,16 @@ const char *group_too_long(const Group *p, const Group *c)
                ? "together they have more than 64 steps" : NULL;
 }
 
+void group_add_stmts(Graph *g, Group *to, const Group *from)
+{
+    for (int i = 0; i < from->n_stmt; i++)
+        VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) =
+            from->stmt[i];
+    for (int i = 0; i < from->n_again; i++)
+        VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) =
+            from->again[i];
+}
+
 int64_t group_rows(const Group *gr)
 {
     int64_t n = 1;

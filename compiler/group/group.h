@@ -76,6 +76,8 @@ bool group_place_reads(const Group *gr, const Tensor *t);
 bool group_reads(const Group *gr, const Tensor *t); /* or a value of its own */
 /* NULL, or that p and c together have more than MAX_STEPS. */
 const char *group_too_long(const Group *p, const Group *c);
+/* `to` computes what `from` does, too. */
+void group_add_stmts(Graph *g, Group *to, const Group *from);
 int64_t group_rows(const Group *gr); /* product of extents */
 int64_t group_cols(const Group *gr);
 /* Canonical text: no names, lines or constant tensors' identity; equal text
@@ -84,7 +86,10 @@ int64_t group_cols(const Group *gr);
 void group_canon(Buf *b, const Group *gr);
 void group_dump(Buf *b, const Group *gr);
 
-/* A group as a contraction: rows split by which operand uses them. Filled by
+/* Several sums of one point are columns of one product if their terms differ
+ * in the place of one read alone, by equal steps: silu(gate) * up.
+ *
+ * A group as a contraction: rows split by which operand uses them. Filled by
  * group_contraction; false and *why if it is none. */
 typedef struct Operand {
     const Expr *e;      /* the factor: a read, or any expression (prologue) */
@@ -103,6 +108,9 @@ typedef struct Contraction {
     const Var *k[MAX_RANK]; int n_k;         /* cols; fastest is the last */
     Operand a, b;
     int64_t M, N, K, batches;
+    int parts;          /* sums of one point, side by side as columns: the
+                           fastest n is `part`, and sum i its value i; or 1 */
+    const Var *part;
 } Contraction;
 bool group_contraction(Graph *g, const Group *gr, Contraction *c,
                        const char **why);

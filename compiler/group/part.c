@@ -159,16 +159,6 @@ static void add_step(Part *f, Group *r, Step s)
     r->step[r->n_step++] = s;
 }
 
-static void add_stmts(Graph *g, Group *to, const Group *from)
-{
-    for (int i = 0; i < from->n_stmt; i++)
-        VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) =
-            from->stmt[i];
-    for (int i = 0; i < from->n_again; i++)
-        VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) =
-            from->again[i];
-}
-
 static Group *combine(Part *f, bool keep)
 {
     Graph *g = f->g;
@@ -187,8 +177,8 @@ static Group *combine(Part *f, bool keep)
         add_step(f, r, f->c->step[i]);
     if (!keep)
         r->step[f->made].tensor = NULL;
-    add_stmts(g, r, f->p);
-    add_stmts(g, r, f->c);
+    group_add_stmts(g, r, f->p);
+    group_add_stmts(g, r, f->c);
     return f->failed ? NULL : r;
 }
 

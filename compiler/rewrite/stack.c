@@ -36,7 +36,9 @@ typedef struct Stack {
     const Var *j;
     Slices *known;
     int n_known, cap_known;
-    struct { Tensor *part[MAX_STACK], *whole; } made[16];
+    bool meet;              /* a reader has all parts of a point: they are
+                               neighbours, else each is a run of its own */
+    struct { Tensor *part[MAX_STACK], *whole; int dim; } made[16];
     int n_made;
     int n_load;             /* load statements inserted at the front */
 } Stack;
@@ -90,33 +92,52 @@ static bool same_shape(const Tensor *a, const Tensor *b)
     return true;
 }
 
-/* whole[i, ...] = part[...], before everything else; `at` is where it is read,
- * for names. */
+/* whole[.., i, ..] = part[..], i being dimension `dim`, before everything else;
+ * `at` is where it is read, for names. */
 static void copy_part(Stack *s, Tensor *whole, Tensor *part,
-                      const Idx *const *at, int i)
+                      const Idx *const *at, int i, int dim)
 {
     Graph *g = s->g;
     Stmt *c = load_copy(g, part, at);
     const Idx **store = arena_array(g->arena, const Idx *, whole->rank);
 
-    store[0] = idx_const(g->pool, i);
-    for (int d = 0; d < part->rank; d++)
-        store[d + 1] = c->store[d];
+    for (int d = 0; d < whole->rank; d++)
+        store[d] = d < dim   ? c->store[d]
+                   : d > dim ? c->store[d - 1]
+                             : idx_const(g->pool, i);
     c->tensor = whole;
     c->store = store;
     s->n_load++;
 }
 
+/* Where the parts of a parameter go: outside, or inside of what the result's
+ * points walk. */
+static int param_dim(const Stack *s, const Tensor *t, const Idx *const *at)
+{
+    const Stmt *a = s->stmt[0];
+    int dim = 0;
+
+    for (int d = 0; d < t->rank && s->meet; d++)
+        for (int i = 0; i < a->n_out; i++)
+            if (idx_uses(at[d], a->out[i]))
+                dim = d + 1;
+    return dim;
+}
+
 static Tensor *stack_params(Stack *s, Tensor *const *part,
-                            const Idx *const *at)
+                            const Idx *const *at, int new)
 {
     Graph *g = s->g;
-    int64_t dim[MAX_RANK] = {s->k};
+    int64_t dim[MAX_RANK];
 
     for (int i = 0; i < s->n_made; i++)
-        if (!memcmp(s->made[i].part, part, sizeof *part * (size_t)s->k))
+        if (s->made[i].dim == new &&
+            !memcmp(s->made[i].part, part, sizeof *part * (size_t)s->k))
             return s->made[i].whole;
-    memcpy(dim + 1, part[0]->dim, sizeof *dim * (size_t)part[0]->rank);
+    for (int d = 0; d <= part[0]->rank; d++)
+        dim[d] = d < new   ? part[0]->dim[d]
+                 : d > new ? part[0]->dim[d - 1]
+                           : s->k;
     const char *name = arena_printf(g->arena, "%s_packed", part[0]->name);
     Tensor *whole = graph_tensor(g, name, part[0]->type, part[0]->rank + 1,
                                  dim);
@@ -124,8 +145,9 @@ static Tensor *stack_params(Stack *s, Tensor *const *part,
     whole->when = WHEN_LOAD;
     whole->at = part[0]->at;
     for (int i = 0; i < s->k; i++)
-        copy_part(s, whole, part[i], at, i);
+        copy_part(s, whole, part[i], at, i, new);
     if (s->n_made < 16) {
+        s->made[s->n_made].dim = new;
         memcpy(s->made[s->n_made].part, part, sizeof *part * (size_t)s->k);
         s->made[s->n_made++].whole = whole;
     }
@@ -183,8 +205,9 @@ static const Expr *stack_read(Stack *s, const Expr *const *e, bool build)
         return build ? read_slice(s, part[0], sl->whole, sl->dim, e[0]) : e[0];
     if (!params || part[0]->rank + 1 > MAX_RANK)
         return NULL;
-    return build ? read_slice(s, part[0], stack_params(s, part, e[0]->at),
-                              0, e[0])
+    int dim = param_dim(s, part[0], e[0]->at);
+    return build ? read_slice(s, part[0],
+                              stack_params(s, part, e[0]->at, dim), dim, e[0])
                  : e[0];
 }
 
@@ -237,7 +260,8 @@ static int stmt_position(const Graph *g, const Stmt *s)
 }
 
 /* Before which dimension of the result j goes: before the first that a
- * parameter's variables index, so that (j, n) is one long n. */
+ * parameter's variables index, so that (j, n) is one long n; or last, so that
+ * (n, j) is. */
 typedef struct ParamUse {
     const Var *v;
     bool used;
@@ -296,7 +320,7 @@ static void build_stack(Stack *s, const Expr *const *value)
     Stmt *a = s->stmt[0];
     Tensor *t = a->tensor;
     int64_t dims[MAX_RANK];
-    int dim = new_dim(a);
+    int dim = s->meet ? t->rank : new_dim(a);
 
     s->j = idx_new_var(g->pool, "part", s->k);
     const Expr *e = stack_exprs(s, value, true);
@@ -476,9 +500,41 @@ static void follow(Stack *s)
         build_stack(s, value);
 }
 
+enum { MAX_WAY = 4 };
+
+/* The pointwise statements that alone read t, and what is made of it. */
+static int way_from(const Stack *s, const Tensor *t, const Stmt *way[MAX_WAY])
+{
+    int n = 0;
+
+    while (n < MAX_WAY) {
+        const Stmt *reader = only_reader(s, t);
+        if (!reader || reader->op != R_NONE)
+            break;
+        way[n++] = reader;
+        t = reader->tensor;
+    }
+    return n;
+}
+
+/* Do both parts of the last level end in one value? */
+static bool parts_meet(const Stack *s)
+{
+    const Slices *last = &s->known[s->n_known - 1];
+    const Stmt *a[MAX_WAY], *b[MAX_WAY];
+
+    if (s->k != 2)
+        return false;
+    int n = way_from(s, last->part[0], a), k = way_from(s, last->part[1], b);
+    for (int i = 0; i < n * k; i++)
+        if (a[i / k] == b[i % k])
+            return true;
+    return false;
+}
+
 /* Does every result along the way become a view that its readers see through?
  * An output or a part of a concatenation would have to be copied. */
-static bool worth_it(Stack dry)
+static bool worth_it(Stack dry, bool *meet)
 {
     const Expr *value[MAX_STACK];
     bool good = true;
@@ -495,6 +551,7 @@ static bool worth_it(Stack dry)
                     tensor_writers(dry.g, t, NULL) == 1;
         }
     } while (good && next_level(&dry, value));
+    *meet = parts_meet(&dry);
     return good;
 }
 
@@ -538,7 +595,7 @@ void stack_contractions(Graph *g)
             if (!stackable(&s, value))
                 s.k--;
         }
-        if (s.k < 2 || !stackable(&s, value) || !worth_it(s))
+        if (s.k < 2 || !stackable(&s, value) || !worth_it(s, &s.meet))
             continue;
         build_stack(&s, value);
         follow(&s);

@@ -340,10 +340,17 @@ static void count_read(const Expr *e, void *ctx)
         *(double *)ctx += 1.5;
 }
 
+const Var *contract_fast(const Contract *x)
+{
+    int n = x->c.n_n - (x->c.parts > 1);
+
+    return n ? x->c.n[n - 1] : NULL;
+}
+
 /* Whether columns are stored one by one: rows end within a vector. */
 static bool one_by_one(const Contract *x)
 {
-    const Var *v = x->c.n_n ? x->c.n[x->c.n_n - 1] : NULL;
+    const Var *v = contract_fast(x);
 
     if (!v || v->extent % 4 == 0)
         return false;
@@ -394,6 +401,10 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
     if (!group_contraction(g, gr, &x->c, why))
         return false;
     Contraction *c = &x->c;
+    if (c->parts > 2) {
+        *why = "more than two sums of a point";
+        return false;
+    }
     make_side(g, &x->m, "m", "M", c->m, c->n_m, c->M);
     make_side(g, &x->n, "n", "N", c->n, c->n_n, c->N);
     make_side(g, &x->k, "k", "K", c->k, c->n_k, c->K);
@@ -412,6 +423,8 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         }
         x->ops += s->tensor ? 2 : 0;
     }
+    x->ops /= x->c.parts; /* of a column, of which a point has some */
+    x->special /= x->c.parts;
     double in;
     x->hbm_bytes = model_group_bytes(x->g, gr, x->o->device, &in,
                                      &x->out_bytes);

@@ -95,7 +95,8 @@ typedef struct Contract {
     Guard needed;           /* of the results: on one variable of m, one of n
                                and those of the batch */
     double unread;          /* bytes of memory among all results, the rest */
-    int vec;                /* columns a thread finishes at a time */
+    int vec;                /* columns a thread finishes at a time: of
+                               c.parts a point */
     const char *sum;        /* the sum of column e of them in registers, or
                                NULL: it is in shared memory, in `sums` */
     bool beyond;            /* whole tiles may lie beyond N */
@@ -114,6 +115,8 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
                    const char **why);
 /* Special functions that e takes. */
 double contract_specials(const Contract *x, const Expr *e);
+/* The variable in which neighbouring points of a row differ; or NULL. */
+const Var *contract_fast(const Contract *x);
 /* How operands are loaded, whatever the tile: after x->mma and x->elem. */
 void contract_loads(Contract *x);
 /* Sizes the loads for x->t; NULL, or why the tile cannot be. */

@@ -59,7 +59,7 @@ bool contract_packs(Contract *x)
         if (finish_row_step(s))
             expr_visit(s->value, find_row_read, &reads);
     }
-    if (stores != 1 || reads.found)
+    if (stores != 1 || reads.found || x->c.parts > 1)
         return false;
     x->lines = contract_columns(x, 8) < 8;
     return !x->lines || is_run(x, stored);

@@ -1,6 +1,7 @@
 #include "family/contract/contract_finish.h"
 #include "support/escape.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* The steps after the sum of a contraction: what is evaluated, by how many
@@ -97,26 +98,34 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
 
 const Var *finish_fast(const Contract *x)
 {
-    return x->patch_n ? x->column : x->n.n ? x->n.v[x->n.n - 1] : NULL;
+    return x->patch_n ? x->column : contract_fast(x);
+}
+
+/* Points that a thread finishes at a time. */
+static int points(const Contract *x)
+{
+    return x->vec / x->c.parts;
 }
 
 int finish_choose(Finish *f, int most)
 {
     const Contract *x = f->x;
-    bool whole = x->n.n > 1 || x->patch_n; /* rows end within a tile */
+    int parts = x->c.parts;
+    /* rows end within a tile */
+    bool whole = x->n.n - (parts > 1) > 1 || x->patch_n;
 
-    for (int vec = most; vec > 1 && f->fast; vec /= 2) {
-        if ((f->fast->extent % vec && whole) || x->t.bn % vec)
+    for (int vec = most / parts; vec > 1 && f->fast; vec /= 2) {
+        if ((f->fast->extent % vec && whole) || x->t.bn % (vec * parts))
             continue;
         for (int i = 0; i < x->gr->n_step; i++) {
             const Tensor *t = x->gr->step[i].tensor;
             if (t && vec * type_bytes(t->type) <= 16 &&
                 finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
                            f->where[i], vec))
-                return vec;
+                return vec * parts;
         }
     }
-    return 1;
+    return parts;
 }
 
 static bool zero(const Expr *e)
@@ -135,8 +144,8 @@ static Vector *add_vector(Finish *f, const Tensor *t, const char *suffix)
     v->id = cprint_fresh(&x->cp,
                          arena_printf(x->g->arena, "%s_%s",
                                       cprint_tensor(&x->cp, t), suffix));
-    v->piece = x->vec < most ? x->vec : most;
-    v->count = x->vec / v->piece;
+    v->piece = points(x) < most ? points(x) : most;
+    v->count = points(x) / v->piece;
     return v;
 }
 
@@ -147,7 +156,7 @@ static void find_vector_read(const Expr *e, void *ctx)
     if (e->kind != E_READ || !zero(e->outside) ||
         !finish_vectorises(f, e->tensor,
                            cprint_offset(f->x->g, e->tensor, e->at), e->in,
-                           f->x->vec))
+                           points(f->x)))
         return;
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read && expr_equal(f->vec[i].read, e))
@@ -516,11 +525,64 @@ void finish_loads(Finish *f, Buf *b)
 
 void finish_sum(Finish *f, const char *text)
 {
-    const Group *gr = f->x->gr;
+    const Contract *x = f->x;
+    int n = 0;
 
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].op == R_SUM)
-            f->x->cp.local[i] = text;
+    for (int i = 0; i < x->gr->n_step; i++) {
+        if (x->gr->step[i].op != R_SUM)
+            continue;
+        f->x->cp.local[i] = x->c.parts == 1
+                                ? text
+                                : arena_printf(x->g->arena, "%s_%d", text, n);
+        n++;
+    }
+}
+
+static bool in_name(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+/* `text`, an expression of a column e, for column i of the two of point e. */
+static const char *of_column(Arena *a, const char *text, int i)
+{
+    Buf b = {0};
+
+    for (const char *p = text; *p; p++) {
+        bool column = *p == 'e' && (p == text || !in_name(p[-1])) &&
+                      !in_name(p[1]);
+        bool pair = column && strspn(p + 1, " /%2") >= 4 && p[4] == '2' &&
+                    !in_name(p[5]);
+        if (pair && p[2] == '/') {
+            buf_putc(&b, 'e');
+        } else if (pair) {
+            buf_printf(&b, "%d", i);
+        } else if (column) {
+            buf_printf(&b, i ? "(2 * e + %d)" : "2 * e", i);
+        } else {
+            buf_putc(&b, *p);
+        }
+        p += pair ? 4 : 0;
+    }
+    return buf_take(&b, a);
+}
+
+/* const float sum = sum_vec[e / 4].v[e % 4]; or each of a point's. */
+static void put_sums(const Contract *x, Buf *b)
+{
+    Arena *a = x->g->arena;
+    int piece = x->vec < 4 ? x->vec : 4;
+    const char *type = x->acc == T_F32 ? "float" : "int";
+    const char *text =
+        x->sum ? x->sum
+               : arena_printf(a, "sum_vec[e / %d].v[e %% %d%s]", piece, piece,
+                              x->swapped ? " ^ 1" : "");
+
+    if (x->c.parts == 1)
+        buf_printf(b, "const %s sum = %s;\n", type, text);
+    for (int i = 0; x->c.parts > 1 && i < x->c.parts; i++)
+        buf_printf(b, "const %s sum_%d = %s;\n", type, i,
+                   of_column(a, text, i));
 }
 
 void finish_columns(Finish *f, Buf *b)
@@ -530,16 +592,11 @@ void finish_columns(Finish *f, Buf *b)
     Buf body = {0};
 
     if (x->vec > 1) {
-        int piece = x->vec < 4 ? x->vec : 4;
-        cprint_name(&x->cp, f->fast,
-                    arena_printf(x->g->arena, "(%s + e)",
-                                 name_of(&x->cp, f->fast)));
-        if (x->sum)
-            buf_printf(&body, "const float sum = %s;\n", x->sum);
-        else
-            buf_printf(&body, "const %s sum = sum_vec[e / %d].v[e %% %d%s];\n",
-                       x->acc == T_F32 ? "float" : "int", piece, piece,
-                       x->swapped ? " ^ 1" : "");
+        if (f->fast)
+            cprint_name(&x->cp, f->fast,
+                        arena_printf(x->g->arena, "(%s + e)",
+                                     name_of(&x->cp, f->fast)));
+        put_sums(x, &body);
     }
     x->cp.staged = staged_read;
     x->cp.ctx = f;
@@ -547,8 +604,9 @@ void finish_columns(Finish *f, Buf *b)
     x->cp.staged = NULL;
     if (f->partial) {
         Buf all = {0};
-        buf_printf(&all, "if (%s < %s) {\n", name_of(&x->cp, f->fast),
-                   x->n.size);
+        buf_printf(&all, x->c.parts > 1 ? "if (%s < %s / %d) {\n"
+                                        : "if (%s < %s) {\n",
+                   name_of(&x->cp, f->fast), x->n.size, x->c.parts);
         cprint_lines(&all, buf_text(&body), 4);
         buf_puts(&all, "}\n");
         buf_free(&body);
@@ -557,7 +615,7 @@ void finish_columns(Finish *f, Buf *b)
     cprint_close(&x->cp, scope);
     if (x->vec > 1) {
         buf_printf(b, "#pragma unroll\nfor (int e = 0; e < %d; ++e) {\n",
-                   x->vec);
+                   points(x));
         cprint_lines(b, buf_text(&body), 4);
         buf_puts(b, "}\n");
     } else {
@@ -582,15 +640,17 @@ void finish_prepare(Finish *f, Contract *x, int most)
         f->store[i] = gr->step[i].store;
         f->where[i] = gr->step[i].where;
     }
+    for (int i = 0; x->c.parts > 1 && i < x->c.parts; i++)
+        cprint_fresh(&x->cp, arena_printf(x->g->arena, "sum_%d", i));
     f->fast = finish_fast(x);
     bool lines = f->pack && x->lines; /* of pairs, wherever rows begin */
     x->vec = lines ? most : finish_choose(f, most);
-    f->partial = f->fast && f->fast->extent % x->vec;
+    f->partial = f->fast && f->fast->extent % points(x);
     f->linear_m = !x->patch && make_linear(f, &x->m);
     f->linear_n = !x->patch_n && make_linear(f, &x->n);
     if (f->linear_n)
         f->fast = x->n.linear;
-    if (x->vec == 1)
+    if (points(x) == 1)
         return;
     for (int i = 0; i < gr->n_step; i++) {
         const Tensor *t = gr->step[i].tensor;
@@ -598,7 +658,7 @@ void finish_prepare(Finish *f, Contract *x, int most)
             expr_visit(f->value[i], find_vector_read, f);
         if (t && (lines ||
                   finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
-                                    f->where[i], x->vec)))
+                                    f->where[i], points(x))))
             f->vector_store[i] = add_vector(f, t, "out") != NULL;
     }
 }

@@ -227,6 +227,8 @@ static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
         return "factors that are not of one 16-bit type";
     if (x->c.batches > 1)
         return "several products";
+    if (x->c.parts > 1)
+        return "several sums of a point";
     x->mma = true;
     x->elem = a;
     contract_loads(x);
