@@ -343,10 +343,10 @@ Group *fuse_beside(Graph *g, const Group *p, const Group *c, const Tensor *t,
     if (h.failed || h.n < 2)
         return NULL;
     for (int k = 0; k < p->n_step && !found; k++) {
-        if (p->step[k].over_cols && p->step[k].tensor && p->step[k].op == R_NONE)
+        const Step *s = &p->step[k];
+        if (s->over_cols && s->tensor && s->op == R_NONE)
             return NULL;
-        found = p->step[k].tensor == t &&
-                match(&h, h.at[0], &p->step[k], map, &n) &&
+        found = s->tensor == t && match(&h, h.at[0], s, map, &n) &&
                 find_locals(&h, map, n, local);
     }
     if (!found)
