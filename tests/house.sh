@@ -65,6 +65,14 @@ compiler/family/map/map_window.c"
 grep -nE 'buf_(printf|putc|putn|puts)\(|printf\([^"]*"[^"]*[;{][^"]*"' $quoted |
     fail "families quote their code: QUOTE, not printf"
 
+# what the model knows of a GPU is in devices/*.dev, with its source; the cost
+# files of the families follow
+figures="compiler/model/model.c compiler/model/model.h"
+# shellcheck disable=SC2086
+sed -e 's,/\*.*\*/,,' -e 's,/\*.*,,' -e 's,^ \*.*,,' -e 's,"[^"]*",,g' \
+    $figures | grep -nE '(^|[^A-Za-z0-9_.])([3-9]|[0-9]{2,}|[0-9]+\.[0-9]+|[0-9]e[0-9])' |
+    fail "no figure of a GPU is in the model's code: devices/*.dev"
+
 # a file that is not named there is missing from the dist tarball
 find compiler dsl runtime templates examples -name '*.[chly]' \
     -o -name '*.cuh' -o -name '*.cpp' -o -name '*.dev' -o -name '*.cu.in' \

@@ -82,9 +82,23 @@ def split_rows(work):
     assert best[2520] > 1.1 * best[2528], best
 
 
+def short_rows(work):
+    """Rows that end inside a box cost each block that gets them: sharing is
+    no gain; 48 of 64 channels no reason against TMA."""
+    builder = bench.Builder(options(work))
+    status, text = builder.dcc("conv.f16.n4c96h40k96r3s1", "--dump=variants")
+    assert status == 0, text
+    us = {v["text"]: v["predicted_us"] for v in bench.offers(text)[2]}
+    form = ("contract_wgmma, bm=64 bn=96 stages=10 consumers=1 "
+            "schedule=cooperative cluster={} split=1")
+    assert us[form.format(1)] <= us[form.format(2)]
+    status, text = builder.dcc("conv.f16.n4c48h160k96r3s2", "--dump=variants")
+    assert status == 0 and "wgmma" in bench.offers(text)[1], text
+
+
 def main():
     bad = 0
-    tests = drawn, offered, ranked, split_rows
+    tests = drawn, offered, ranked, split_rows, short_rows
     with tempfile.TemporaryDirectory() as work:
         for i, test in enumerate(tests):
             try:

@@ -22,6 +22,18 @@ typedef enum {
 
 enum { MOST_FIGURES = 80 };
 
+/* What is the same on all GPUs. */
+enum {
+    KB = 1024,
+    WARP = 32,
+    SCHEDULERS = 4,          /* of an SM */
+    BLOCK_THREADS = 1024,
+    THREAD_REGS = 255,
+    REGS_UNIT = 8,           /* registers are given out by as many */
+    KILO = 1000,             /* GHz or GB/s: clocks or MB a ms */
+    MEGA = 1000000
+};
+
 typedef struct Device {
     const char *name;        /* h200 */
     const char *title;       /* NVIDIA H200 SXM */
@@ -44,10 +56,17 @@ typedef struct Device {
     double smem_latency, l2_latency, hbm_latency; /* clocks */
     double hbm_uneven;       /* part of the last tiles' time that the memory
                                 waits where not all SMs have one */
-    double tma_split_row_clk; /* TMA, of a row that begins inside a sector */
+    double tma_row_clk;      /* TMA, of a row of 128 bytes; of one that */
+    double tma_odd_row_clk;  /* begins inside a sector, or ends inside its */
+    double tma_few_terms_clk; /* box; where all do so for want of terms */
     double launch_us;        /* one dependent node of a CUDA graph */
     double dependent_launch_us; /* the same by programmatic dependent launch;
                                 0: the GPU has none */
+    /* What the memory has to be asked by: part of the SMs; warps of an SM, or
+     * bytes of copies under way. */
+    double ask_sms, ask_warps, ask_warps_first, ask_kb;
+    double fma_warps, mma_warps; /* of an SM, that reach a pipe's rate */
+    double late_waves;       /* waves of blocks whose latency nothing hides */
     FigureSource source[MOST_FIGURES];  /* of each key, in their order */
     const char *remark[MOST_FIGURES];   /* "" where there is none */
 } Device;

@@ -20,15 +20,16 @@ static double pipe_rate(const Device *d, Pipe p)
 /* Blocks that one SM holds at once; 0 and the reason if a block cannot run. */
 static int occupancy(const Device *d, const Work *w, const char **why)
 {
-    double smem = (w->smem_block + 1023) / 1024;
-    int regs = (w->regs + 7) / 8 * 8, n = d->blocks_sm;
+    double smem = (w->smem_block + KB - 1) / KB;
+    int regs = (w->regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT;
+    int n = d->blocks_sm;
 
     *why = NULL;
-    if (w->threads > 1024)
+    if (w->threads > BLOCK_THREADS)
         *why = "more than 1024 threads a block";
     else if (smem > d->smem_block_kb)
         *why = "more shared memory than a block may have";
-    else if (regs > 255)
+    else if (regs > THREAD_REGS)
         *why = "more than 255 registers a thread";
     else if (regs * w->threads > d->regs_sm)
         *why = "more registers than an SM has";
@@ -48,14 +49,14 @@ static void ratios(const Device *d, const Work *w, double peak, Cost *c)
     double bc = w->bank_conflict > 1 ? w->bank_conflict : 1;
     double per_sm = w->blocks / d->sms;
 
-    c->gm_ratio = fmin(1, of_tb / (peak * 1e3 / d->hbm_gbs));
+    c->gm_ratio = fmin(1, of_tb / (peak * KILO / d->hbm_gbs));
     c->sm_ratio = 1;
     if (w->thread_loads > 0)
         c->sm_ratio = fmin(1, w->thread_ops / w->thread_loads /
                                   (d->smem_latency * bc));
     c->wb_ratio = per_sm / ceil(per_sm);
     c->pul = c->gm_ratio * c->sm_ratio * c->wb_ratio * c->coef_r;
-    c->pul_us = w->flops / (peak * 1e6 * c->pul);
+    c->pul_us = w->flops / (peak * MEGA * c->pul);
 }
 
 static void take(Cost *c, double us, const char *limiter, double *most)
@@ -68,23 +69,22 @@ static void take(Cost *c, double us, const char *limiter, double *most)
 
 /* A few SMs cannot ask for all of the memory's bandwidth; neither can few
  * warps, or few bytes under way, on each: latency times bandwidth, loaded. */
-static double asked(const Work *w, double blocks, double warps)
+static double asked(const Device *d, const Work *w, double blocks,
+                    double warps)
 {
-    enum { ENOUGH = 32 << 10 };
-    double by_warps = fmin(1, (warps + 4) / 20);
-    double by_copies = fmin(1, blocks * w->in_flight / ENOUGH);
+    double by_warps = fmin(1, (warps + d->ask_warps_first) / d->ask_warps);
+    double by_copies = fmin(1, blocks * w->in_flight / (d->ask_kb * KB));
 
     return fmax(by_warps, by_copies);
 }
 
 /* The part of the pipe's rate that the warps of n blocks on an SM reach. */
-static double pace(const Work *w, double n)
+static double pace(const Device *d, const Work *w, double n)
 {
-    enum { SCHEDULERS = 4 };
-    double full = w->warps_full            ? w->warps_full
-                  : w->pipe == PIPE_FMA ? 12
-                                        : 8;
-    double warps = n * w->threads / 32.0, each = warps / SCHEDULERS;
+    double full = w->warps_full         ? w->warps_full
+                  : w->pipe == PIPE_FMA ? d->fma_warps
+                                        : d->mma_warps;
+    double warps = n * w->threads / WARP, each = warps / SCHEDULERS;
 
     if (!w->lone)
         return fmin(1, warps / full);
@@ -93,13 +93,14 @@ static double pace(const Work *w, double n)
 
 /* The same of all n blocks that it gets, of which it holds `resident` at once;
  * with w->lone those of the last wave are fewer. */
-static double issued(const Work *w, double n, double resident)
+static double issued(const Device *d, const Work *w, double n,
+                     double resident)
 {
     double last = fmod(n, resident);
 
     if (!w->lone || n <= resident || last == 0)
-        return pace(w, fmin(n, resident));
-    return n / ((n - last) / pace(w, resident) + last / pace(w, last));
+        return pace(d, w, fmin(n, resident));
+    return n / ((n - last) / pace(d, w, resident) + last / pace(d, w, last));
 }
 
 void model_cost(const Device *d, const Work *w, Cost *c)
@@ -125,23 +126,24 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     double per_sm = ceil(w->blocks / sms);
     double busy = fmin(w->blocks, d->sms) / d->sms;
     double balance = w->blocks / (per_sm * d->sms);
-    double warps = fmin(resident, per_sm) * w->threads / 32.0;
-    double issue = issued(w, per_sm, resident);
-    double reach = fmin(1, busy / 0.6) *
-                   asked(w, fmin(resident, per_sm), warps);
+    double warps = fmin(resident, per_sm) * w->threads / WARP;
+    double issue = issued(d, w, per_sm, resident);
+    double reach = fmin(1, busy / d->ask_sms) *
+                   asked(d, w, fmin(resident, per_sm), warps);
     double eff = w->efficiency > 0 ? w->efficiency : 1;
     double scatter = w->scatter > 1 ? w->scatter : 1;
     double padded = fmax(w->padded_flops, w->flops);
 
-    c->hbm = w->hbm_bytes / (d->hbm_gbs * 1e3) / reach;
-    c->l2 = w->l2_bytes * scatter / (d->l2_gbs * 1e3) / reach;
+    c->hbm = w->hbm_bytes / (d->hbm_gbs * KILO) / reach;
+    c->l2 = w->l2_bytes * scatter / (d->l2_gbs * KILO) / reach;
     c->smem = w->smem_bytes /
-              (d->smem_bytes_clk * d->sms * d->clock_ghz * 1e3) / balance;
-    c->math = padded / (peak * 1e6 * eff * issue) / balance;
-    c->special = w->special / (d->special_gops * 1e3) / balance;
+              (d->smem_bytes_clk * d->sms * d->clock_ghz * KILO) / balance;
+    c->math = padded / (peak * MEGA * eff * issue) / balance;
+    c->special = w->special / (d->special_gops * KILO) / balance;
     double waves = ceil(w->blocks / (sms * resident));
-    double load = d->hbm_latency / (d->clock_ghz * 1e3);
-    c->latency = (w->fill_us + w->serial_steps * load) * fmin(waves, 8);
+    double load = d->hbm_latency / (d->clock_ghz * KILO);
+    c->latency = (w->fill_us + w->serial_steps * load) *
+                 fmin(waves, d->late_waves);
 
     double most = 0;
     c->limiter = "launch";
@@ -158,7 +160,7 @@ void model_cost(const Device *d, const Work *w, Cost *c)
 
 bool model_too_large(const Device *d, double bytes)
 {
-    return bytes > d->l2_mb * d->l2_keeps * 1e6;
+    return bytes > d->l2_mb * d->l2_keeps * MEGA;
 }
 
 static double whole_bytes(const Tensor *t)

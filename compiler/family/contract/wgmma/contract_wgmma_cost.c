@@ -38,18 +38,48 @@ static Clocks step_of(const Wgmma *w)
     return (Clocks){bm * bn / 32, bm / 64 * 4 * (16 + bn / 4), bm + bn};
 }
 
-/* Clocks of TMA for a step's rows that begin in the middle of a sector; its
- * clock is the boost clock, however hot the tensor cores are. */
+/* A matrix of so few terms that no row fills a box. */
+static bool few_terms(const Wgmma *w)
+{
+    const Axes *k = &w->tma->k;
+
+    return k->n == 1 && k->axis[0].extent < w->tma->bk;
+}
+
+/* The part of the steps whose rows end inside a box, where there are others or
+ * a window. */
+static double short_share(const Wgmma *w)
+{
+    const Axis *k = &w->tma->k.axis[w->tma->k.n - 1];
+    int64_t steps = (k->extent + w->tma->bk - 1) / w->tma->bk;
+
+    return k->extent % w->tma->bk && !few_terms(w) ? 1.0 / (double)steps : 0;
+}
+
+/* Clocks of TMA for an operand's rows, in the mean of its steps. Those that
+ * begin inside a sector of the L2 take longer for the block that asks; those
+ * that end inside a box for each that gets them. */
+static double rows_clk(const Wgmma *w, const TmaOperand *o, double asked,
+                       double got)
+{
+    const Device *d = w->x.o->device;
+    double part = o->k_major ? short_share(w) : 0;
+    double whole = tma_off_sectors(o) ? d->tma_odd_row_clk : d->tma_row_clk;
+
+    return (1 - part) * asked * whole +
+           part * fmax(asked * whole, got * d->tma_odd_row_clk);
+}
+
+/* Of a step. TMA's clock is the boost clock, however hot the tensor cores
+ * are. */
 static double copies_clk(const Wgmma *w)
 {
     const Device *d = w->x.o->device;
-    double rows = 0;
+    double bm = w->x.t.bm, bn = w->stays ? 0 : w->x.t.bn;
+    double clk = rows_clk(w, &w->tma->a, bm, bm) +
+                 rows_clk(w, &w->tma->b, bn / w->cluster, bn);
 
-    if (tma_off_sectors(&w->tma->a))
-        rows += w->x.t.bm;
-    if (tma_off_sectors(&w->tma->b))
-        rows += (double)w->x.t.bn / w->cluster;
-    return rows * d->tma_split_row_clk * clk_us(d) / (d->clock_ghz * 1e3);
+    return clk * clk_us(d) / (d->clock_ghz * KILO);
 }
 
 /* Clocks that a step of one block takes of its SM. Products wait a little for
@@ -212,15 +242,16 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     return more * (epilogue - hidden_clk(w) + 105);
 }
 
-/* Clocks of the copies of an SM's tiles where their rows end inside a box: TMA
- * takes its time over such a row. */
-static double short_rows_clk(const Wgmma *w, double tiles, double steps)
+/* Clocks of an SM's tiles where there are few terms: measured on 1x1
+ * convolutions, in which all of TMA's rows are short ones. */
+static double few_terms_clk(const Wgmma *w, double tiles, double steps)
 {
-    const Axes *k = &w->tma->k;
+    const Device *d = w->x.o->device;
 
-    if (k->axis[k->n - 1].extent >= w->tma->bk)
-        return 0;
-    return tiles * steps * (w->x.t.bm + w->x.t.bn) * 12.6;
+    return !few_terms(w) ? 0
+                         : tiles * steps * (w->x.t.bm + w->x.t.bn) *
+                               d->tma_few_terms_clk * clk_us(d) /
+                               (d->clock_ghz * KILO);
 }
 
 static const char *limiter(const Cost *c, double ring)
@@ -254,7 +285,7 @@ void wgmma_time(const Wgmma *w, Cost *c)
     c->smem = tiles * steps * s.reads / clk;
     c->latency = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
     c->limiter = limiter(c, busy > c->math * 1.3 ? busy : 0);
-    busy = fmax(busy, short_rows_clk(w, tiles, steps) / clk);
+    busy = fmax(busy, few_terms_clk(w, tiles, steps) / clk);
     double most = fmax(fmax(busy, c->special), fmax(c->hbm, c->l2));
     double us = d->launch_us + c->latency + most;
     /* The clock falls until products and shared memory can be fed. */
