@@ -48,8 +48,9 @@ DCC_DEVICE dcc_tile dcc_last_first(int i, int group, int tiles, int batches)
 // base is the greatest scaled score so far, or up to 8 less: what a row has is
 // scaled by `grow` only where the greatest grows by more, for which f16 has
 // room. most, sum: of the row so far, the lane's own part of the sum; `again`:
-// they have something. A row that has nothing is all 0.
-template <int N>
+// they have something. A row that has nothing is all 0. EXACT: `most` is the
+// greatest score itself.
+template <bool EXACT = false, int N>
 DCC_DEVICE void dcc_soften(float (&score)[N], float (&most)[2], float (&sum)[2],
                            float (&grow)[2], float scale, bool again)
 {
@@ -62,7 +63,7 @@ DCC_DEVICE void dcc_soften(float (&score)[N], float (&most)[2], float (&sum)[2],
             if (c / 2 % 2 == r)
                 most[r] = fmaxf(most[r], score[c]);
         most[r] = fmaxf(dcc_warp_max<4>(most[r]), before);
-        if ((most[r] - before) * scale <= 8.0f)
+        if (!EXACT && (most[r] - before) * scale <= 8.0f)
             most[r] = before;
         const float base = most[r] == -INFINITY ? 0.0f : most[r] * scale;
         grow[r] = most[r] == before ? 1.0f : dcc_ex2(before * scale - base);

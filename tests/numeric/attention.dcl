@@ -80,3 +80,43 @@ model at_linear {
   s[b, i, j] : f16 = j > i ? 0 : 0.01 * sum(d) q[b, i, d] * k[b, j, d];
   output y[b, i, e] = sum(j) s[b, i, j] * v[b, j, e];
 }
+// other bases of exponentials than the greatest score: with a sink, none below
+// a number, none at all; a sum that more is added to; powers of 2
+model at_sink { input q : f16[2, 90, 64]; input k : f16[2, 200, 64]; input v : f16[2, 200, 64]; input sink : f32[2];
+  s[b, i, j] : f32 = j > i + 100 ? -inf : 0.7 * sum(d) q[b, i, d] * k[b, j, d];
+  m[b, i] = max(max(j) s[b, i, j], sink[b]);
+  w[b, i, j] : f16 = exp(s[b, i, j] - m[b, i]);
+  z[b, i] = (sum(j) f32(w[b, i, j])) + exp(sink[b] - m[b, i]);
+  p[b, i, j] : f16 = w[b, i, j] / z[b, i];
+  output y[b, i, e] = sum(j) p[b, i, j] * v[b, j, e];
+}
+model at_floor { input q : f16[100, 32]; input k : f16[150, 32]; input v : f16[150, 40];
+  s[i, j] : f32 = j > i - 40 ? -inf : 0.5 * sum(d) q[i, d] * k[j, d];
+  m[i] = max(-10000, max(j) s[i, j]);
+  w[i, j] : f16 = exp(s[i, j] - m[i]);
+  z[i] = sum(j) f32(w[i, j]);
+  o[i, e] : f32 = sum(j) w[i, j] * v[j, e];
+  output y[i, e] : f16 = o[i, e] / max(z[i], 0.001);
+}
+model at_more { input q : f16[100, 32]; input k : f16[310, 32]; input v : f16[310, 32];
+  s[i, j] : f32 = 1.0 * sum(d) q[i, d] * k[j, d];
+  m[i] = max(j) s[i, j];
+  w[i, j] = exp(s[i, j] - m[i]);
+  z[i] = 1 + sum(j) w[i, j];
+  p[i, j] : f16 = w[i, j] / z[i];
+  output y[i, e] = sum(j) p[i, j] * v[j, e];
+}
+model at_two { input q : bf16[70, 64]; input k : bf16[140, 64]; input v : bf16[140, 64];
+  s[i, j] : f32 = 0.3 * sum(d) q[i, d] * k[j, d];
+  m[i] = max(j) s[i, j];
+  w[i, j] = exp2(s[i, j] - m[i]);
+  z[i] = sum(j) w[i, j];
+  p[i, j] : bf16 = w[i, j] / z[i];
+  output y[i, e] = sum(j) p[i, j] * v[j, e];
+}
+model at_free { input q : f16[2, 70, 64]; input k : f16[2, 140, 64]; input v : f16[2, 140, 64];
+  w[b, i, j] : f16 = exp(0.1 * sum(d) q[b, i, d] * k[b, j, d]);
+  z[b, i] = sum(j) f32(w[b, i, j]);
+  o[b, i, e] : f32 = sum(j) w[b, i, j] * v[b, j, e];
+  output y[b, i, e] : f16 = o[b, i, e] / z[b, i];
+}

@@ -48,3 +48,12 @@ model de_linear {
   s[b, i, j] : f16 = j > i + 444 ? 0 : 0.01 * sum(d) q[b, i, d] * k[b, j, d];
   output y[b, i, e] = sum(j) s[b, i, j] * v[b, j, e];
 }
+// a sink, and what it is divided by
+model de_sink { input q : f16[2, 8, 64]; input k : f16[2, 300, 64]; input v : f16[2, 300, 64]; input sink : f32[8];
+  s[b, h, j] : f32 = 0.5 * sum(d) q[b, h, d] * k[b, j, d];
+  m[b, h] = max(max(j) s[b, h, j], sink[h]);
+  w[b, h, j] = exp(s[b, h, j] - m[b, h]);
+  z[b, h] = (sum(j) w[b, h, j]) + exp(sink[h] - m[b, h]);
+  p[b, h, j] : f16 = w[b, h, j] / z[b, h];
+  output y[b, h, e] = sum(j) p[b, h, j] * v[b, j, e];
+}

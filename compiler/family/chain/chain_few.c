@@ -389,8 +389,10 @@ static const char *after(ChainKernel *w)
 
     if (f->rows.after) {
         cprint_name(cp, f->row, "m");
-        if (f->rows.softmax)
+        if (f->rows.softmax) {
             cp->local[f->rows.sum] = "all.sum";
+            cp->local[f->rows.max] = chain_greatest(w, "all.most");
+        }
         const char *text = cprint_bind(&b, cp, f->rows.after, "t");
         buf_printf(&b, "const float after = %s;\n", text);
     }

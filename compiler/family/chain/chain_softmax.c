@@ -5,6 +5,8 @@
 /* The rows between the products: max x, sum exp(x - max) and exp(x - max), by
  * which a softmax and all that is like one is had; or no reductions at all. */
 
+enum { LOCAL_MAX = CHAIN_SUM + 1 }; /* where no step is the maximum */
+
 static bool is_infinite(const Expr *e)
 {
     while (e->kind == E_CAST && type_is_float(e->type))
@@ -25,13 +27,17 @@ static bool is_max(const Expr *e, int max)
     return e->kind == E_LOCAL && e->local == max;
 }
 
-/* Whether e is exp(x - max). */
-static bool is_weight(const Expr *e, const Expr *x, int max)
+/* e is exp(x - base) or exp2 of that: its base, or NULL. */
+static const Expr *base_of(const Expr *e, const Expr *x, Func *exp)
 {
-    const Expr *d = e->kind == E_UNARY && e->fn == F_EXP ? e->arg[0] : NULL;
+    bool is = e->kind == E_UNARY && (e->fn == F_EXP || e->fn == F_EXP2);
+    const Expr *d = is ? e->arg[0] : NULL;
 
-    return d && d->kind == E_BINARY && d->fn == F_SUB &&
-           expr_equal(d->arg[0], x) && is_max(d->arg[1], max);
+    if (!d || d->kind != E_BINARY || d->fn != F_SUB ||
+        !expr_equal(d->arg[0], x))
+        return NULL;
+    *exp = e->fn;
+    return d->arg[1];
 }
 
 /* The first product's steps, written out down to its sum. */
@@ -187,6 +193,98 @@ static void set_body(ChainForm *f, const Expr *x)
         expr_visit(x, find_ahead, f);
 }
 
+static bool has_local(const Expr *e, int local)
+{
+    Uses u = {local, false};
+
+    expr_visit(e, find_local, &u);
+    return u.found;
+}
+
+/* Whether e goes with 1 / sum, so that it does not matter which number near the
+ * greatest score weights are relative to. */
+static bool over_sum(const Expr *e, int sum)
+{
+    const Expr *const *a = e->arg;
+
+    if (e->kind == E_SELECT)
+        return a[0]->kind == E_BINARY && a[0]->arg[0]->kind == E_LOCAL &&
+               a[0]->arg[1]->kind == E_CONST && a[0]->arg[1]->num == 0 &&
+               over_sum(a[1], sum) && a[2]->kind == E_CONST && a[2]->num == 0;
+    if (e->kind != E_BINARY)
+        return false;
+    if (e->fn == F_DIV && a[1]->kind == E_LOCAL && a[1]->local == sum)
+        return !has_local(a[0], sum);
+    return e->fn == F_MUL && (has_local(a[0], sum)
+                                  ? over_sum(a[0], sum) && !has_local(a[1], sum)
+                                  : over_sum(a[1], sum));
+}
+
+/* The sum of weights, in the end, is had of the kernel's own. */
+static const Expr *put_sum(Graph *g, const Expr *e, void *ctx)
+{
+    const ChainForm *f = ctx;
+
+    return e->kind == E_LOCAL && e->local == f->rows.sum
+               ? expr_binary(g, F_MUL, e, f->rows.sum_by, T_F32)
+               : NULL;
+}
+
+/* Weights are exp(x - base), where the base is any value of the row, such as
+ * one that the greatest score and something else give: the kernel's are
+ * exp(x - max), and what is summed of them differs by exp(max - base). */
+static void change_base(ChainForm *f, const Expr *base, Func exp)
+{
+    Graph *g = f->a.g;
+    ChainRows *r = &f->rows;
+    const Expr *max = expr_local(g, r->max, T_F32);
+
+    r->sum_by = expr_unary(g, exp, expr_binary(g, F_SUB, max, base, T_F32),
+                           T_F32);
+    r->after = r->after ? expr_rewrite(g, r->after, put_sum, f)
+                        : expr_const(g, 1, T_F32);
+    r->after = expr_binary(g, F_MUL, r->after, r->sum_by, T_F32);
+}
+
+/* x, of which the weights are: those of the sum and those of the product. */
+static const char *find_base(ChainForm *f)
+{
+    static const char *const why = "other values than exp(x - max)";
+    const Online *o = &f->online;
+    ChainRows *r = &f->rows;
+    bool max = o->red[0].op == R_MAX;
+    const Expr *e = o->red[max].term, *zero = NULL, *x, *base;
+    Func exp = F_EXP, same = F_EXP;
+
+    if (o->n_red != 1 + max || o->red[max].op != R_SUM)
+        return "other reductions than max x and sum exp(x - max)";
+    r->max = max ? o->red[0].step : LOCAL_MAX;
+    if (max) {
+        x = o->red[0].term;
+        base = base_of(e, x, &exp);
+        zero = base_of(o->value, x, &same);
+    } else { /* sum exp(x), of scores or in them: a base of 0 */
+        const Expr *v = expr_rewrite(f->a.g, o->value, write_out,
+                                     (void *)f->chain);
+        e = expr_rewrite(f->a.g, e, write_out, (void *)f->chain);
+        bool is = e->kind == E_UNARY && (e->fn == F_EXP || e->fn == F_EXP2);
+        x = is ? e->arg[0] : NULL;
+        base = is ? expr_const(f->a.g, 0, T_F32) : NULL;
+        exp = same = e->fn;
+        zero = is && expr_equal(v, e) ? base : NULL;
+    }
+    if (!base || !zero || !expr_equal(base, zero) || exp != same ||
+        expr_uses(base, f->col))
+        return why;
+    r->body = x;
+    r->base2 = exp == F_EXP2;
+    if (!is_max(base, r->max))
+        change_base(f, base, exp);
+    r->exact = r->after && (has_local(r->after, r->max) ||
+                            !over_sum(r->after, r->sum));
+    return NULL;
+}
+
 const char *chain_find_rows(ChainForm *f)
 {
     const Online *o = &f->online;
@@ -197,23 +295,14 @@ const char *chain_find_rows(ChainForm *f)
         set_body(f, o->value);
         return NULL;
     }
-    if (o->n_red != 2 || o->red[0].op != R_MAX || o->red[1].op != R_SUM ||
-        o->red[0].rescale)
-        return "other reductions than max x and sum exp(x - max)";
-    const Expr *x = o->red[0].term;
-    if (!is_weight(o->red[1].term, x, o->red[0].step) ||
-        !is_weight(o->value, x, o->red[0].step))
-        return "other values than exp(x - max)";
     *r = (ChainRows){.softmax = true,
                      .scale = 1,
                      .after = o->after,
-                     .max = o->red[0].step,
-                     .sum = o->red[1].step};
-    Uses u = {r->max, false};
-    if (r->after)
-        expr_visit(r->after, find_local, &u);
-    if (u.found) /* the kernel has some value that is near it */
-        return "results that need the greatest score itself";
-    set_body(f, x);
+                     .max = LOCAL_MAX,
+                     .sum = o->red[o->n_red - 1].step};
+    const char *why = find_base(f);
+    if (why)
+        return why;
+    set_body(f, r->body);
     return NULL;
 }

@@ -25,7 +25,10 @@ typedef struct ChainRows {
     double scale;      /* > 0; 1 without softmax */
     Guard live;        /* affine, on the row, the column and batch */
     const Expr *after; /* multiplies the sums in the end, of row locals */
-    int max, sum;      /* between's steps */
+    int max, sum;      /* between's steps, or a local of its own */
+    const Expr *sum_by; /* of weights of another base: see chain_softmax.c */
+    bool base2;        /* the weights are powers of 2 */
+    bool exact;        /* `after` has the greatest score itself */
     const Expr *ahead; /* what is read of each point, two of 16 bits at a
                           time, before its score is there; or NULL */
 } ChainRows;
@@ -102,6 +105,7 @@ const char *chain_mask(ChainKernel *w);
 const char *chain_weigh(const ChainKernel *w);
 const char *chain_rescale(const ChainKernel *w);
 const char *chain_after(ChainKernel *w);
+const char *chain_greatest(const ChainKernel *w, const char *most);
 const char *chain_direct(ChainKernel *w);
 /* chain_mma.c: elements that lie side by side in pieces of 16 bytes, from where
  * `fast` is a multiple of 8 on; one piece of a tile's line, of which `number`

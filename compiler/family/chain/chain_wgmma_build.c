@@ -298,7 +298,8 @@ const char *chain_state(const ChainKernel *w)
     if (!w->f->rows.softmax)
         return "";
     buf_puts(&b, "const float scale = ");
-    cprint_float(&b, (float)(w->f->rows.scale * M_LOG2E));
+    cprint_float(&b, (float)(w->f->rows.scale *
+                             (w->f->rows.base2 ? 1 : M_LOG2E)));
     buf_puts(&b, ";  // of scores, in powers of two\n"
                  "float most[2], sum[2], grow[2];\n");
     return buf_take(&b, w->b.g->arena);
@@ -306,14 +307,29 @@ const char *chain_state(const ChainKernel *w)
 
 const char *chain_weigh(const ChainKernel *w)
 {
-    return w->f->rows.softmax
-               ? "dcc_soften(score, most, sum, grow, scale, again);\n"
-               : "";
+    const ChainRows *r = &w->f->rows;
+
+    return !r->softmax ? ""
+           : r->exact
+               ? "dcc_soften<true>(score, most, sum, grow, scale, again);\n"
+               : "dcc_soften(score, most, sum, grow, scale, again);\n";
 }
 
 const char *chain_rescale(const ChainKernel *w)
 {
     return w->f->rows.softmax ? "dcc_grow(acc[0], grow);\n" : "";
+}
+
+const char *chain_greatest(const ChainKernel *w, const char *most)
+{
+    Buf b = {0};
+
+    if (w->f->rows.scale == 1)
+        return most;
+    buf_printf(&b, "(%s * ", most);
+    cprint_float(&b, (float)w->f->rows.scale);
+    buf_puts(&b, ")");
+    return buf_take(&b, w->b.g->arena);
 }
 
 /* What multiplies a row's sums, and before it what its lanes have to add. */
@@ -329,6 +345,7 @@ const char *chain_after(ChainKernel *w)
         return "";
     if (f->rows.softmax) {
         cp->local[f->rows.sum] = "sum[r]";
+        cp->local[f->rows.max] = chain_greatest(w, "most[r]");
         buf_puts(&b, "dcc_row_sums(sum);\n");
     }
     if (expr_uses(f->rows.after, f->row))
