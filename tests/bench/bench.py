@@ -69,6 +69,12 @@ SMALL = {"big": "gemm.f16.136x64x96", "middle": "gemm.f16.64x96x64",
          "holdout-conv": "conv.f16.n1c16h9k24r3s2 conv.f16.n1c4h8k16r2s2p0",
          "holdout-dw": "dw.f16.n1c24h9r5s2", "holdout-f32": "gemm.f32.40x24x72",
          "holdout-tf32": "gemm.tf32.40x24x72",
+         "attention": "at.f16.b1h2g1m40j56d64c0w0 at.f16.b1h2g2m64j64d32c1w0",
+         "decode": "at.f16.b2h4g2m1j100d64c0w0",
+         "flex": "relbias.f16.b1h2g2m48j48d64c0w0 "
+                 "alibi.f16.b1h2g2m48j48d64c1w0 cap.f16.b1h2g2m48j48d64c1w0 "
+                 "doc.f16.b1h2g2m48j48d64c0w0",
+         "holdout-attention": "at.f16.b1h2g1m70j70d40c1w20",
          "gelu": "gelu.f16.136x64x96 gelu.f16.64x96x64 gelu.f16.40x64x64 "
                  "gelu.f16.1x64x64"}
 

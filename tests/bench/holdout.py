@@ -7,6 +7,8 @@ them meet are drawn. Every seed has some of each stratum.
 """
 import random
 
+import attention
+
 # hidden sizes, and what feeds on them: f16 of 2 GB and more are left out
 WIDTHS = [192, 256, 320, 384, 512, 640, 768, 896, 960, 1024, 1152, 1280, 1536,
           1600, 1792, 2048, 2304, 2560, 3072, 3584, 4096, 4608, 5120]
@@ -121,4 +123,5 @@ def shapes(seed, known):
             "conv": convolutions(r, 6, known),
             "dw": depthwise(r, 9, known),
             "f32": products(r, 8, "f32", 4e10, known),
-            "tf32": products(r, 8, "tf32", 2e11, known)}
+            "tf32": products(r, 8, "tf32", 2e11, known),
+            "attention": attention.drawn(seed)}

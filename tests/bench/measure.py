@@ -17,6 +17,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "gpu")]
+import attention                # noqa: E402
 import shapes as bench_shapes   # noqa: E402
 from run import Emitted         # noqa: E402
 
@@ -132,10 +133,15 @@ class Data:
         if shape.kind in bench_shapes.ROW_TEXT:  # all the bytes are theirs
             self.turns *= math.ceil(ROTATE_BYTES / shape.bytes / ACTIVATIONS)
         taps = math.prod(shape.w) / shape.b
+        if shape.kind in attention.KINDS:
+            taps = 1
         self.x = self.rotated(self.turns, shape.x)
         self.w = self.rotated(self.sets, shape.w, 1 / math.sqrt(taps))
         self.b = self.rotated(self.sets, (shape.b,))
         self.y = self.rotated(self.turns, shape.y)
+        if shape.kind in attention.KINDS:
+            for b in self.b:
+                attention.prepare(torch, shape.kind, b)
 
     def rotated(self, count, dims, scale=1.0):
         n = math.prod(dims)
@@ -159,6 +165,8 @@ class Data:
         """Node i's result in double."""
         torch, s = self.torch, self.shape
         x, w, b, _ = (t.double() for t in self.at(i))
+        if s.kind in attention.KINDS:
+            return attention.reference(torch, s.kind, s.at, x, w, b)
         if s.kind in bench_shapes.ROW_TEXT:
             return row_call(torch, s.kind)(x, w, b)
         if s.kind in ("gemm", "gelu"):
@@ -339,6 +347,10 @@ def row_call(torch, kind):
     }[kind]
 
 
+def attention_calls(torch, shape, data):
+    return attention.calls(torch, shape.kind, shape.at, data)
+
+
 def row_calls(torch, shape, data):
     call = row_call(torch, shape.kind)
     calls = {"PyTorch": lambda x, w, b, y, k: call(x, w, b)}
@@ -437,7 +449,8 @@ class Bench:
             name = "PyTorch" + (" addmm, gelu" if shape.kind == "gelu" else "")
             own = TorchSide(name, data, product_call(self.torch, shape))
         else:
-            ways = (row_calls if shape.kind in bench_shapes.ROW_TEXT
+            ways = (attention_calls if shape.kind in attention.KINDS
+                    else row_calls if shape.kind in bench_shapes.ROW_TEXT
                     else window_calls)
             calls = ways(self.torch, shape, data)
             own, *others = [TorchSide(n, data, c) for n, c in calls.items()]

@@ -2,6 +2,7 @@
 import math
 import re
 
+import attention
 import holdout
 
 BIG = [(4096, 4096, 4096), (8192, 8192, 8192), (4096, 14336, 4096),
@@ -27,6 +28,7 @@ UPS = [(512, 32, 256, 2, 0), (256, 64, 128, 2, 0), (128, 128, 64, 2, 0),
        (512, 8, 256, 4, 1), (256, 16, 128, 4, 1), (128, 32, 64, 4, 1)]
 ROWS = [(8192, 768), (8192, 4096), (4096, 16384), (65536, 1024)]
 STATS = [(401408, 64), (100352, 512), (25088, 1024)]    # pixels, channels
+LONG, SHORT = "d128", "d64"     # attention over 100 GFLOP, and the others
 READ_GBS = 4480     # what the GPU reads at most; skinny products aim at it
 
 CONV_TEXT = """op conv(x: T[N, H, W, C], w: T[K, R, S, C], b: T[K];
@@ -71,7 +73,8 @@ class Shape:
     """A problem. kind: gemm (y = x w^T), gelu (+ bias, exact gelu), conv
     (+ bias, relu; channels last), dw (depthwise, the same), up (transposed,
     channels last, nothing after it); softmax, norm (of layers), rms (of x + w)
-    along rows, stats (mean and variance of columns). type: f16, f32. math: dcc's
+    along rows, stats (mean and variance of columns); attention's are
+    attention.py's. type: f16, f32. math: dcc's
     --math. Sizes in elements."""
 
     def __init__(self, name):
@@ -80,7 +83,13 @@ class Shape:
         self.type = "f16" if self.math == "f16" else "f32"
         if self.math == "f32":
             self.math = "exact"
-        if self.kind in ROW_TEXT:
+        if self.kind in attention.KINDS:
+            self.at = attention.fields(name)
+            b, h, g, m, j, d = (self.at[c] for c in "bhgmjd")
+            self.x = self.y = (b, h, m, d)
+            self.w, self.b = (2, b, g, j, d), attention.extra(self.kind,
+                                                              self.at)
+        elif self.kind in ROW_TEXT:
             m, n = (int(v) for v in rest.split("x"))
             self.x, self.y, self.b = (m, n), (m, n), n
             self.w = (m, n) if self.kind == "rms" else (n,)
@@ -111,7 +120,7 @@ class Shape:
 
     @property
     def biased(self):
-        return self.kind not in ("gemm", "up", "softmax", "stats")
+        return self.kind not in ("gemm", "up", "softmax", "stats", "at", "cap")
 
     @property
     def weighted(self):
@@ -119,7 +128,9 @@ class Shape:
 
     @property
     def flops(self):
-        """2 a multiply-add; taps on the padding count."""
+        """2 a multiply-add; taps on the padding count, masked scores do not."""
+        if self.kind in attention.KINDS:
+            return self.at["flops"]
         if self.kind in ROW_TEXT:
             return 8 * math.prod(self.x)
         if self.kind in ("gemm", "gelu"):
@@ -162,6 +173,8 @@ class Shape:
 
     def dcl(self, weights="input"):
         """The model, named `bench`; weights: `input` or `param`."""
+        if self.kind in attention.KINDS:
+            return attention.dcl(self.kind, self.at)
         weights = "param" if self.packed else weights
         def tensor(role, name, shape):
             return f"  {role} {name} : {self.type}{list(shape)};\n"
@@ -262,7 +275,9 @@ def holdout_rows(seed):
         row("f32", "f32 exact", ("geomean", "ratio", 1.03),
             ("min", "ratio", 0.95)),
         row("tf32", "tf32", ("geomean", "ratio", 1.2),
-            ("min", "ratio", 0.95))]
+            ("min", "ratio", 0.95)),
+        row("attention", "attention, f16", ("geomean", "ratio", 1.3),
+            ("min", "ratio", 0.9))]
 
 
 def table():
@@ -305,6 +320,17 @@ def table():
         Row("stats", "mean and variance of columns, f16",
             [f"stats.f16.{m}x{n}" for m, n in STATS],
             [Bar("min", "gbs", ">=", 0.85 * READ_GBS, False)]),
+        Row("attention", "attention, f16", attention.known(),
+            [Bar("geomean", "ratio", ">=", 1.0, False, LONG),
+             Bar("min", "ratio", ">=", 0.9, False, LONG),
+             Bar("geomean", "ratio", ">=", 1.3, False, SHORT),
+             Bar("min", "ratio", ">=", 0.95, False, SHORT)]),
+        Row("decode", "attention of few queries, f16", attention.decode(),
+            [Bar("geomean", "ratio", ">=", 1.3, False),
+             Bar("min", "gbs", ">=", 0.8 * 4270, False,
+                 "j65536|j16384|b8h32|b4h32|b32h32")]),
+        Row("flex", "attention with other scores, f16", attention.flex(),
+            [Bar("min", "ratio", ">=", 1.0, False)]),
         Row("f32", "f32 exact", gemms(F32_BIG + F32_SMALL, "f32"),
             both("min", "ratio", ">=", 0.93, 0.9, "2048x|4096x|8192x") +
             both("geomean", "ratio", ">=", 1.2, 0.9, "1024x|512x|128x")),

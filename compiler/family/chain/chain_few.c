@@ -22,25 +22,44 @@ static bool among(const Var *const *v, int n, const Var *x)
     return false;
 }
 
-/* The rows are those that the first product's columns do not use, as many as a
- * warp can have; the others are of the batch. */
+/* As many of the rows that the first product's columns do not use as a warp can
+ * have, as a set of c->m. */
+static unsigned most_rows(ChainForm *f)
+{
+    const Contraction *c = &f->b.c;
+    unsigned best = 0;
+
+    f->M = 1;
+    for (unsigned set = 1; set < 1u << c->n_m; set++) {
+        int64_t rows = 1;
+        for (int i = 0; i < c->n_m && rows; i++)
+            if (set >> i & 1)
+                rows = among(f->a.c.m, f->a.c.n_m, c->m[i]) && rows <= ROWS
+                           ? rows * c->m[i]->extent
+                           : 0;
+        if (rows > f->M && rows <= ROWS) {
+            best = set;
+            f->M = rows;
+        }
+    }
+    return best;
+}
+
+/* The other rows are of the batch. */
 static const char *split_rows(ChainForm *f)
 {
     Contraction *c = &f->b.c;
     const Var *row[MAX_RANK];
+    unsigned set = most_rows(f);
     int n = 0;
 
-    f->M = 1;
     for (int i = 0; i < c->n_m; i++) {
-        const Var *v = c->m[i];
-        if (among(f->a.c.m, f->a.c.n_m, v) && f->M * v->extent <= ROWS) {
-            row[n++] = v;
-            f->M *= v->extent;
-        } else if (c->n_batch == MAX_RANK) {
+        if (set >> i & 1)
+            row[n++] = c->m[i];
+        else if (c->n_batch == MAX_RANK)
             return "more than 8 variables of one kind";
-        } else {
-            c->batch[c->n_batch++] = v;
-        }
+        else
+            c->batch[c->n_batch++] = c->m[i];
     }
     memcpy(c->m, row, sizeof *row * (size_t)n);
     c->n_m = n;
@@ -250,14 +269,18 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
                    (w.group == 1 ? 0 : by_cluster(&w) ? MEET : MEMORY);
     double busy = (rounds * steps * step + merge) / clk;
     c->hbm = f->hbm / (d->hbm_gbs * 1e3);
-    c->l2 = f->hbm / (d->l2_gbs * 1e3);
+    double read = (double)f->batches * (double)f->J * (double)(f->D + f->N) * 2;
+    c->l2 = fmax(read, f->hbm) / (d->l2_gbs * 1e3);
     c->latency = (1.6 * d->hbm_latency + merge) / clk;
-    c->us = d->launch_us + 1.6 * d->hbm_latency / clk + fmax(busy, c->hbm);
+    c->us = d->launch_us + 1.6 * d->hbm_latency / clk +
+            fmax(busy, fmax(c->hbm, c->l2));
     c->math = 2.0 * ROWS * (double)f->J * (double)(f->D + w.bn) *
               (double)f->batches / (d->mma_tflops * 1e6);
     c->special = (double)ROWS * (double)f->J * (double)f->batches *
                  (f->rows.softmax + f->special) / (d->special_gops * 1e3);
-    c->limiter = c->hbm > busy ? "HBM" : "latency";
+    c->limiter = fmax(c->hbm, c->l2) <= busy ? "latency"
+                 : c->hbm > c->l2           ? "HBM"
+                                            : "L2";
     c->gm_ratio = c->sm_ratio = 1;
     c->wb_ratio = blocks / (d->sms * w.resident) /
                   ceil(blocks / (d->sms * (double)w.resident));
