@@ -186,13 +186,15 @@ static Sym *define(Lower *l, Name name, Ref r)
         diag_note(l->d, s->at, "'%s' is declared here", name.text);
         return s;
     }
-    if (s && !s->read && !s->ref.bad) {
+    /* what was wrong since may have been the definition that would read it */
+    if (s && !s->read && !s->ref.bad && s->errors == diag_errors(l->d)) {
         diag_error(l->d, name.at, "'%s' is defined again before it was read",
                    name.text);
         diag_note(l->d, s->at, "'%s' is defined here", name.text);
     }
     s = lower_sym(l, S_TENSOR, name);
     s->ref = r;
+    s->errors = diag_errors(l->d);
     return s;
 }
 

@@ -72,6 +72,7 @@ typedef struct Sym {
     Ref ref;               /* S_TENSOR */
     Owner owner;
     bool read;
+    int errors;            /* how many there were when it was defined */
     bool by_output;        /* `output` is written on its definition */
     bool whole;            /* defined without indices, or over what it was */
     int trained;           /* OWN_TRAINED: the parameter's number */

@@ -10,5 +10,9 @@ model defs {
   for i in 0..2 { a = x + i; }
   if (N > 4) { b = x; }
   c = b + 1;
+  h = x + 1;
+  v : f32[5] = 0;
+  k[i] = v[i] + h[i];
+  h = k;
   output d = x;
 }
