@@ -169,7 +169,11 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
         memory_dump(&r->dump, p);
     if (o->want_plan)
         plan_write(&r->plan, s, o->model.device->name);
-    if (o->explain)
+    if (o->explain && o->json && r->explain.len)
+        buf_puts(&r->explain, ",\n");
+    if (o->explain && o->json)
+        explain_json(&r->explain, s, p, o->more);
+    else if (o->explain)
         explain(&r->explain, s, p);
     return p;
 }

@@ -4,6 +4,7 @@
 
 #include "emit/emit.h"
 #include "lower/lower.h"
+#include "search/explain_json.h"
 #include "search/select.h"
 
 typedef struct CompileOptions {
@@ -17,6 +18,9 @@ typedef struct CompileOptions {
     uint64_t random_layout;   /* of layouts, which a plan is made for */
     bool explain, trace, want_plan;
     bool gradients;           /* of the oracle: a table to check them by */
+    bool json;                /* explain as JSON: a model's object, and commas
+                                 between them */
+    ExplainMore *more;  /* what the JSON has besides, or NULL */
     bool ask_dependent;       /* --dependent-launch=on was given */
 } CompileOptions;
 

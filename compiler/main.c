@@ -4,13 +4,16 @@
 #include "command/help.h"
 #include "command/output.h"
 #include "command/process.h"
+#include "command/report.h"
 #include "command/tune.h"
 #include "front.h"
 #include "import/import.h"
 #include "options.h"
+#include "support/escape.h"
 #include "support/file.h"
 #include "support/near.h"
 #include "support/say.h"
+#include "version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -170,10 +173,25 @@ static bool open_session(Session *s, bool only_one)
            read_plan(s);
 }
 
-static int print_report(const Report *r)
+/* The objects of the models as one. */
+static void put_json(Buf *b, const Session *s, const Report *r)
+{
+    buf_puts(b, "{\"dcc\":\"" DCC_VERSION "\",\"schema\":1,\"command\":");
+    escape_json(b, s->line.text);
+    buf_printf(b, ",\"models\":[%s]}\n", buf_text(&r->explain));
+}
+
+static int print_report(const Session *s, const Report *r)
 {
     fputs(buf_text(&r->dump), stdout);
-    fputs(buf_text(&r->explain), stdout);
+    if (s->line.compile.json && r->explain.len) {
+        Buf json = {0};
+        put_json(&json, s, r);
+        fputs(buf_text(&json), stdout);
+        buf_free(&json);
+    } else {
+        fputs(buf_text(&r->explain), stdout);
+    }
     if (!fflush(stdout))
         return 0;
     say_error("cannot write to standard output: %s",
@@ -251,7 +269,7 @@ static void put_depend(Buf *b, const CommandLine *l, const OutPlace *p)
 static int check_files(Session *s, const OutPlace *p)
 {
     const CommandLine *l = &s->line;
-    UsedFile *in = arena_array(s->arena, UsedFile, l->n_file + l->n_in + 2);
+    UsedFile *in = arena_array(s->arena, UsedFile, l->n_file + l->n_in + 3);
     const UsedFile out[] = {{p->cu, l->out ? "-o" : "the .cu"},
                             {p->header, "the header"},
                             {l->plan_out, "--write-plan"},
@@ -266,6 +284,7 @@ static int check_files(Session *s, const OutPlace *p)
         in[n++] = (UsedFile){l->in[i], "an input"};
     in[n++] = (UsedFile){l->weights, "the weights"};
     in[n++] = (UsedFile){l->plan_in, "the plan to read"};
+    in[n++] = (UsedFile){l->times, "the profile"};
     return output_check(in, n, out, sizeof out / sizeof *out);
 }
 
@@ -304,13 +323,13 @@ static int write_cuda(Session *s, const OutPlace *p)
         OutFile out[] = {{&r.plan, l->plan_out}, {&cu, p->cu},
                          {&header, p->header}, {&depend, p->depend}};
         diag_flush(s->diag);
-        status = print_report(&r);
+        status = print_report(s, &r);
         if (!status)
             status = output_write(out, 4);
         if (!status && !l->out && p->cu)
             fprintf(stderr, "dcc: wrote %s and %s\n", p->cu, p->header);
     } else {
-        print_report(&r);
+        print_report(s, &r);
     }
     buf_free(&cu);
     buf_free(&header);
@@ -365,7 +384,7 @@ static int build_and(Session *s, int (*run)(const Driver *), bool verify,
               (!verify || compile_ref(s->arena, s->diag, s->tree, s->model,
                                       s->n_model, &l->compile, &ref));
     diag_flush(s->diag);
-    print_report(&r);
+    print_report(s, &r);
     d->cu = &cu;
     d->header = &header;
     d->ref = verify ? &ref : NULL;
@@ -435,6 +454,40 @@ static int command_verify(Session *s)
     if (!status && s->line.compile.gradients)
         return verify_gradients(s, &d);
     return status ? status : build_and(s, driver_verify, true, &d);
+}
+
+static int command_report(Session *s)
+{
+    const CommandLine *l = &s->line;
+    CompileOptions *o = &s->line.compile;
+    ExplainMore more = {.with_text = true};
+    Buf cu = {0}, header = {0}, json = {0}, page = {0};
+    Report r = {0};
+    int status = begin(s, l->out, l->times != NULL);
+
+    if (!status && l->times)
+        status = report_times(s->arena, l->times, &more);
+    if (status)
+        return status;
+    o->explain = o->json = true;
+    o->more = &more;
+    status = 1;
+    if (make_cuda(s, &cu, &header, &r, "fused.cu", false)) {
+        diag_flush(s->diag);
+        put_json(&json, s, &r);
+        status = report_fits(l->times, &more);
+    }
+    if (!status) {
+        report_page(&page, &json);
+        OutFile out[] = {{&page, l->out}};
+        status = output_write(out, 1);
+    }
+    buf_free(&cu);
+    buf_free(&header);
+    buf_free(&json);
+    buf_free(&page);
+    free_report(&r);
+    return status;
 }
 
 static int command_build(Session *s)
@@ -576,6 +629,7 @@ static int command_of(Session *s)
         [COMMAND_COMPILE] = command_compile, [COMMAND_RUN] = command_run,
         [COMMAND_VERIFY] = command_verify,   [COMMAND_TUNE] = command_tune,
         [COMMAND_BENCH] = command_bench,     [COMMAND_BUILD] = command_build,
+        [COMMAND_REPORT] = command_report,
         [COMMAND_FMT] = command_listing,     [COMMAND_OPS] = command_listing,
         [COMMAND_DEVICES] = command_listing, [COMMAND_HELP] = command_help,
         [COMMAND_COMPLETION] = command_completion,

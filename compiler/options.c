@@ -290,6 +290,7 @@ static const char **text_of(CommandLine *c, OptionId id)
     case O_KEEP: return &c->keep;
     case O_BIND: return &c->bind;
     case O_MF: return &c->depend_out;
+    case O_TIMES: return &c->times;
     default: return NULL;
     }
 }
@@ -299,7 +300,6 @@ static bool *flag_of(CommandLine *c, OptionId id)
     switch (id) {
     case O_MAIN: return &c->with_main;
     case O_STANDALONE: return &c->standalone;
-    case O_EXPLAIN: return &c->compile.explain;
     case O_TRACE: return &c->compile.trace;
     case O_CPU: return &c->cpu;
     case O_GPU: return &c->gpu;
@@ -333,6 +333,15 @@ static int set_word(Arena *a, CommandLine *c, const OptionRow *o,
     return 0;
 }
 
+static int set_explain(CommandLine *c, const char *how)
+{
+    c->compile.explain = true;
+    c->compile.json = how != NULL;
+    return !how || !strcmp(how, "json")
+               ? 0 : bad(c, "--explain is plain or --explain=json, not '%s'",
+                         how);
+}
+
 static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
                       const char *arg)
 {
@@ -348,6 +357,7 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
     if (o->kind == VALUE_WORD || o->kind == VALUE_PASS)
         return set_word(a, c, o, arg);
     switch (o->id) {
+    case O_EXPLAIN: return set_explain(c, arg);
     case O_IN: return add_text(a, &c->in, &c->n_in, arg);
     case O_DIM: return add_text(a, &c->dim, &c->n_dim, arg);
     case O_FEED: return add_feed(a, c, o, arg);
@@ -370,7 +380,7 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
 
 static bool may_repeat(const OptionRow *o)
 {
-    return !o->value || o->id == O_IN || o->id == O_DEFINE ||
+    return !o->value || o->id == O_EXPLAIN || o->id == O_IN || o->id == O_DEFINE ||
            o->id == O_VARIANT || o->id == O_FEED || o->id == O_DIM;
 }
 
@@ -400,14 +410,14 @@ static int take_option(Arena *a, CommandLine *c, char **argv, int left,
         return bad(c, "'%s' takes no value", name);
     value = eq ? eq + 1 : value;
     *used = 1;
-    if (o->value && !value) {
+    if (o->value && !value && o->kind != VALUE_MAYBE) {
         if (left < 2 || (argv[1][0] == '-' && argv[1][1] &&
                          option_find(argv[1], c->command)))
             return bad(c, "option '%s' wants a value: %s", name, o->value);
         value = argv[1];
         *used = 2;
     }
-    if (o->value && !*value)
+    if (value && !*value)
         return bad(c, "option '%s' wants a value: %s", name, o->value);
     if (c->given & 1ull << o->id && !may_repeat(o))
         return bad(c, "'%s' is given twice", name);
@@ -523,6 +533,11 @@ static int check_out(const CommandLine *c)
         return bad(c, "a program from standard input wants -o FILE");
     if (c->command == COMMAND_TUNE && !out)
         return bad(c, "dcc tune wants -o MODEL.plan");
+    if (c->command == COMMAND_REPORT && !out)
+        return bad(c, "dcc report wants -o REPORT.html");
+    if (c->compile.json && c->compile.dump)
+        return bad(c, "--explain=json and --dump would both write to standard "
+                      "output");
     if (c->command == COMMAND_BUILD && !out)
         return bad(c, "dcc build wants -o LIB.so");
     if (c->command == COMMAND_BUILD && !strcmp(out, "-"))

@@ -28,6 +28,7 @@ typedef struct CommandLine {
     int variants, jobs;      /* tune */
     double budget;           /* seconds, 0: none */
     const char *keep;        /* a folder, or NULL */
+    const char *times;       /* report: a profile, or NULL */
     bool in_place, check;    /* fmt */
     const char *text;        /* the command, without paths, for banners */
     uint64_t given;          /* bits 1 << OptionId */

@@ -6,9 +6,11 @@ enum {
     COMPILE = 1 << COMMAND_COMPILE, RUN = 1 << COMMAND_RUN,
     VERIFY = 1 << COMMAND_VERIFY, TUNE = 1 << COMMAND_TUNE,
     BENCH = 1 << COMMAND_BENCH, BUILD = 1 << COMMAND_BUILD,
+    REPORT = 1 << COMMAND_REPORT,
     IMPORT = 1 << COMMAND_IMPORT, FMT = 1 << COMMAND_FMT,
-    MODELS = COMPILE | RUN | VERIFY | TUNE | BENCH | BUILD,
-    PICKS = MODELS & ~TUNE, RUNS = RUN | BENCH, PLACES = MODELS & ~COMPILE,
+    MODELS = COMPILE | RUN | VERIFY | TUNE | BENCH | BUILD | REPORT,
+    PICKS = MODELS & ~TUNE, RUNS = RUN | BENCH, 
+    PLACES = MODELS & ~COMPILE & ~REPORT,
     ALL = ~0
 };
 
@@ -32,6 +34,10 @@ const CommandRow command_table[] = {
      "Writes the best as a plan, for --plan. Interrupted, it keeps what it "
      "has.",
      COMMAND_TUNE},
+    {"report", "[options] MODEL.dcl... -o REPORT.html", "a page of decisions",
+     "Kernels with their lines and text, predicted times beside measured ones,\n"
+     "a roofline, memory over time: one file, for a browser.",
+     COMMAND_REPORT},
     {"build", "[options] MODEL.dcl... -o LIB.so", "build a shared library",
      "For programs that load one: dcc.py beside the runtime does, from "
      "Python.",
@@ -56,6 +62,7 @@ const OptionRow option_table[] = {
      "the .cu; its header goes beside it as .h"},
     {"-o", "PLAN", VALUE_FILE, TUNE, O_OUT, "the plan; a must"},
     {"-o", "LIB.so", VALUE_FILE, BUILD, O_OUT, "the library; a must"},
+    {"-o", "REPORT.html", VALUE_FILE, REPORT, O_OUT, "the page; a must"},
     {"-o", "FILE", VALUE_FILE, IMPORT, O_OUT,
      "the .dcl; its weights go beside it"},
     {"-D", "NAME=VALUE", VALUE_TEXT, MODELS, O_DEFINE,
@@ -87,7 +94,9 @@ const OptionRow option_table[] = {
     {"--random-plan", "SEED", VALUE_TEXT, PICKS, O_RANDOM_PLAN,
      "random legal variants (a test)"},
     {"--dump", "PASS", VALUE_PASS, PICKS, O_DUMP, "what a pass produced"},
-    {"--explain", NULL, VALUE_NONE, PICKS, O_EXPLAIN,
+    {"--explain", "json", VALUE_MAYBE, COMPILE, O_EXPLAIN,
+     "every decision with its numbers; as JSON with =json"},
+    {"--explain", NULL, VALUE_NONE, PICKS & ~COMPILE & ~REPORT, O_EXPLAIN,
      "every decision with its numbers"},
     {"--weights", "FILE", VALUE_FILE, RUNS, O_WEIGHTS,
      "the parameters, .safetensors"},
@@ -110,6 +119,8 @@ const OptionRow option_table[] = {
      "N copies of the model at a time"},
     {"--profile", NULL, VALUE_NONE, BENCH, O_PROFILE,
      "a table of the steps of a run, each timed alone"},
+    {"--profile", "FILE", VALUE_FILE, REPORT, O_TIMES,
+     "the step table that dcc bench --profile printed"},
     {"--json", "FILE", VALUE_FILE, RUNS, O_JSON, "the timings as JSON"},
     {"--budget", "TIME", VALUE_TEXT, TUNE, O_BUDGET,
      "end after 90s, 2m or 1h"},
@@ -169,6 +180,7 @@ const char *command_title(CommandId id)
     static const char *const title[] = {
         [COMMAND_COMPILE] = "dcc MODEL.dcl", [COMMAND_RUN] = "dcc run",
         [COMMAND_VERIFY] = "dcc verify",     [COMMAND_TUNE] = "dcc tune",
+        [COMMAND_REPORT] = "dcc report",
         [COMMAND_BENCH] = "dcc bench",       [COMMAND_BUILD] = "dcc build",
         [COMMAND_IMPORT] = "dcc import",     [COMMAND_FMT] = "dcc fmt",
         [COMMAND_OPS] = "dcc ops",

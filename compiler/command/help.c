@@ -55,7 +55,8 @@ static void put_option(Buf *b, const OptionRow *o)
 
     buf_printf(b, "  %s%s", short_name, o->name);
     if (o->value)
-        buf_printf(b, "%s%s", o->name[1] == '-' ? "=" : " ", o->value);
+        buf_printf(b, o->kind == VALUE_MAYBE  ? "[=%s]"
+                      : o->name[1] == '-' ? "=%s" : " %s", o->value);
     Buf help = {0};
     buf_puts(&help, o->help);
     for (int i = 0; o->kind == VALUE_PASS && dump_passes[i]; i++)
@@ -189,7 +190,8 @@ static bool is_repeated(const OptionRow *o)
 static void put_values(Buf *b, Arena *a, const Shell *shell)
 {
     for (const OptionRow *o = option_table; o->name; o++) {
-        if (!o->value || o->kind == VALUE_TEXT || is_repeated(o))
+        if (!o->value || o->kind == VALUE_TEXT || o->kind == VALUE_MAYBE ||
+            is_repeated(o))
             continue;
         buf_printf(b, "        %s) ", o->name);
         if (o->kind == VALUE_FILE || o->kind == VALUE_FOLDER) {

@@ -7,7 +7,7 @@ static size_t round_up(size_t n)
     return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static size_t bytes_of(const Tensor *t)
+size_t memory_bytes(const Tensor *t)
 {
     return round_up((size_t)t->span * (size_t)type_bytes(t->type));
 }
@@ -31,7 +31,7 @@ static Life *life_of(Lives *l, Tensor *t)
         if (l->life[i].t == t)
             return &l->life[i];
     Life *n = &VEC_PUSH(l->g->arena, l->life, l->n, l->cap);
-    *n = (Life){t, -1, -1, bytes_of(t)};
+    *n = (Life){t, -1, -1, memory_bytes(t)};
     return n;
 }
 
@@ -121,7 +121,7 @@ static size_t append(Tensor *t, Place place, size_t at)
 {
     t->place = place;
     t->offset = at;
-    return at + bytes_of(t);
+    return at + memory_bytes(t);
 }
 
 static bool run_reads(const CudaProgram *p, const Tensor *t)
@@ -234,6 +234,6 @@ void memory_dump(Buf *b, const CudaProgram *p)
         const Tensor *t = p->graph->tensor[i];
         if (t->place != PLACE_NONE)
             buf_printf(b, "  %-7s %10zu %10zu  %s\n", name[t->place],
-                       t->offset, bytes_of(t), t->name);
+                       t->offset, memory_bytes(t), t->name);
     }
 }

@@ -11,6 +11,8 @@
 
 #include "emit/emit.h"
 
+/* What a tensor takes, padding included. */
+size_t memory_bytes(const Tensor *t);
 void memory_plan(CudaProgram *p);
 void memory_dump(Buf *b, const CudaProgram *p);
 

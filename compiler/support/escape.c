@@ -51,6 +51,32 @@ void escape_string(Buf *b, const char *s)
     buf_putc(b, '"');
 }
 
+void escape_json(Buf *b, const char *s)
+{
+    buf_putc(b, '"');
+    for (size_t n; *s; s += n) {
+        const unsigned char c = (unsigned char)*s;
+
+        n = utf8(s);
+        if (n) {
+            buf_putn(b, s, n);
+            continue;
+        }
+        n = 1;
+        if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else if (c == '\n')
+            buf_puts(b, "\\n");
+        else if (c < ' ' || c == '<' || c == 127)
+            buf_printf(b, "\\u%04x", c);
+        else if (c < 127)
+            buf_putc(b, *s);
+        else
+            buf_puts(b, "\\ufffd");
+    }
+    buf_putc(b, '"');
+}
+
 static void comment(Buf *b, const char *s, bool ascii)
 {
     for (size_t n; *s; s += n) {

@@ -7,6 +7,9 @@
 
 /* As a literal of C and C++, quotes included: any bytes but NUL. */
 void escape_string(Buf *b, const char *s);
+/* As a string of JSON, quotes included, that may stand in a page's script:
+ * what is no UTF-8 is U+FFFD. */
+void escape_json(Buf *b, const char *s);
 /* In a comment of either kind: no line end, comment sign, backslash, trigraph
  * or control character is left, nor what is no UTF-8 or turns the direction
  * of writing; those are \xNN. */
