@@ -380,8 +380,9 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
 
 static bool may_repeat(const OptionRow *o)
 {
-    return !o->value || o->id == O_EXPLAIN || o->id == O_IN || o->id == O_DEFINE ||
-           o->id == O_VARIANT || o->id == O_FEED || o->id == O_DIM;
+    return !o->value || o->id == O_EXPLAIN || o->id == O_IN ||
+           o->id == O_DEFINE || o->id == O_VARIANT || o->id == O_FEED ||
+           o->id == O_DIM;
 }
 
 /* One argument that begins with a dash, and its value: *used says how many

@@ -209,17 +209,73 @@ static int distinct(const CudaProgram *p, const Launch *launch, int n)
     return count;
 }
 
-void explain(Buf *b, const Selection *s, const CudaProgram *p)
+/* What the launches are limited by, and how long. */
+static void put_limits(Buf *b, const CudaProgram *p)
+{
+    bool *said = arena_array(p->graph->arena, bool, p->n_run + 1);
+    const char *comma = "";
+
+    buf_puts(b, "limited by");
+    for (int i = 0; i < p->n_run; i++) {
+        const char *limiter = p->run[i].kernel->limiter;
+        double us = 0;
+
+        for (int k = i; k < p->n_run && !said[i] && limiter; k++) {
+            if (strcmp(p->run[k].kernel->limiter, limiter))
+                continue;
+            us += p->run[k].group->predicted_us;
+            said[k] = k > i;
+        }
+        if (said[i] || !limiter)
+            continue;
+        buf_printf(b, "%s %s %.1f us", comma, limiter, us);
+        comma = ",";
+    }
+    buf_puts(b, "\n");
+}
+
+/* The kernels that take most of a run. */
+static void put_longest(Buf *b, const CudaProgram *p)
+{
+    enum { SHOWN = 3 };
+    const Kernel *done[SHOWN] = {0};
+
+    for (int n = 0; n < SHOWN; n++) {
+        const Kernel *most = NULL;
+        double longest = 0;
+
+        for (int i = 0; i < p->n_kernel; i++) {
+            const Kernel *k = p->kernel[i];
+            double us = k->predicted_us * k->n_instance;
+
+            if (k->group->when == WHEN_LOAD || us <= longest ||
+                k == done[0] || k == done[1])
+                continue;
+            most = k;
+            longest = us;
+        }
+        if (!most)
+            return;
+        done[n] = most;
+        buf_printf(b, "%s %s: %d x %.2f us, %s\n", n ? "       " : "longest",
+                   most->name, most->n_instance, most->predicted_us,
+                   most->family);
+    }
+}
+
+static void put_summary(Buf *b, const Selection *s, const CudaProgram *p)
 {
     double total = 0;
+    int chains = 0;
 
+    for (int i = 0; i < p->n_run; i++) {
+        total += p->run[i].group->predicted_us;
+        chains += p->run[i].group->chain != NULL;
+    }
     buf_printf(b, "model %s on %s\n", s->graph->model,
                s->options->device->title);
-    for (int i = 0; i < p->n_run; i++) {
-        put_group(b, s, &p->run[i], i);
-        total += p->run[i].group->predicted_us;
-    }
-    put_load(b, p);
+    buf_printf(b, "predicted %.1f us a run; %d variants costed, %d launches "
+                  "are chains of two products\n", total, s->evaluated, chains);
     buf_printf(b, "launch graph: %d nodes (%d kernels, 0 copies, 0 memsets), "
                   "%d distinct kernels; at load time %d launches, %d kernels\n",
                p->n_run, p->n_run, distinct(p, p->run, p->n_run), p->n_load,
@@ -228,8 +284,16 @@ void explain(Buf *b, const Selection *s, const CudaProgram *p)
                   "state %.1f MB\n",
                (double)p->params_bytes / 1e6, (double)p->consts_bytes / 1e6,
                (double)p->arena_bytes / 1e6, (double)p->state_bytes / 1e6);
-    buf_printf(b, "predicted %.1f us a run; %d variants costed\n", total,
-               s->evaluated);
+    put_limits(b, p);
+    put_longest(b, p);
+}
+
+void explain(Buf *b, const Selection *s, const CudaProgram *p)
+{
+    put_summary(b, s, p);
+    for (int i = 0; i < p->n_run; i++)
+        put_group(b, s, &p->run[i], i);
+    put_load(b, p);
 }
 
 /* ---- --dump=variants: what the model thinks of every legal variant */

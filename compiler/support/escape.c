@@ -4,9 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The length of the UTF-8 sequence of a printable character beyond ASCII at s,
- * else 0. */
-static size_t utf8(const char *s)
+/* The length of the UTF-8 sequence beyond ASCII at s, and its code; else 0. */
+static size_t sequence(const char *s, unsigned *code)
 {
     const unsigned char *u = (const unsigned char *)s;
     size_t n = u[0] < 0xc2   ? 0
@@ -14,21 +13,28 @@ static size_t utf8(const char *s)
                : u[0] < 0xf0 ? 3
                : u[0] < 0xf5 ? 4
                              : 0;
-    unsigned code = n ? u[0] & (0x7f >> n) : 0;
 
+    *code = n ? u[0] & (0x7f >> n) : 0;
     for (size_t i = 1; i < n; i++) {
         if ((u[i] & 0xc0) != 0x80)
             return 0;
-        code = code << 6 | (u[i] & 0x3f);
+        *code = *code << 6 | (u[i] & 0x3f);
     }
-    bool overlong = (n == 3 && code < 0x800) || (n == 4 && code < 0x10000);
+    bool overlong = (n == 3 && *code < 0x800) || (n == 4 && *code < 0x10000);
+    return overlong || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000)
+               ? 0 : n;
+}
+
+/* The same of a printable character. */
+static size_t utf8(const char *s)
+{
+    unsigned code;
+    size_t n = sequence(s, &code);
     bool control = code < 0xa0 || (code >= 0x200e && code <= 0x200f) ||
                    (code >= 0x2028 && code <= 0x202e) ||
                    (code >= 0x2066 && code <= 0x2069);
-    if (overlong || control || code > 0x10ffff ||
-        (code >= 0xd800 && code < 0xe000))
-        return 0;
-    return n;
+
+    return control ? 0 : n;
 }
 
 void escape_string(Buf *b, const char *s)
@@ -56,10 +62,14 @@ void escape_json(Buf *b, const char *s)
     buf_putc(b, '"');
     for (size_t n; *s; s += n) {
         const unsigned char c = (unsigned char)*s;
+        unsigned code;
 
-        n = utf8(s);
+        n = sequence(s, &code);
         if (n) {
-            buf_putn(b, s, n);
+            if (utf8(s))
+                buf_putn(b, s, n);
+            else
+                buf_printf(b, "\\u%04x", code);
             continue;
         }
         n = 1;
