@@ -193,7 +193,10 @@ static void put_launch(Buf *b, const CudaProgram *p, const Launch *l, int i)
 {
     const Kernel *k = l->kernel;
 
-    buf_printf(b, "    case %d:\n        return %s_launch(\n", i, k->name);
+    enum { COLUMNS = 80, AROUND = 23 }; /* of "        return _launch(" */
+    buf_printf(b, "    case %d:\n        return%s%s_launch(\n", i,
+               strlen(k->name) + AROUND > COLUMNS ? "\n            " : " ",
+               k->name);
     for (int a = 0; a < k->n_arg; a++)
         put_arg(b, p, l->group->arg[a], k->arg[a].use == ARG_IN);
     if (k->workspace)
