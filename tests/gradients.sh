@@ -33,7 +33,8 @@ if [ $# -gt 0 ]; then
         check "${f##*/}" "$f"
     done
 else
-    for f in gather index map params parts phase ranges scatter training; do
+    for f in gather index map optimizer params parts phase ranges scatter \
+        training; do
         check "$f" "$src/tests/numeric/$f.dcl"
     done
     check mlp "$src/examples/mlp.dcl" -D B=2

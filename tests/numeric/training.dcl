@@ -60,7 +60,9 @@ model tr_tied {
   h = embedding(ids, e);
   z = linear(tanh(h), e);
   loss[] = mean(i, v) z[i, v] * z[i, v];
-  for u in params { if (rank(u) > 1) { u = u - 0.1 * grad(loss, u); } }
+  for u in params {
+    if (rank(u) > 1) { u = u - 0.1 * grad(loss, u); }
+  }
   output loss;
 }
 
