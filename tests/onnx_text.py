@@ -152,7 +152,14 @@ def main():
             f.write(torch_attention())
         status2, text2 = run("import", "torch.onnx")
         torch = open(work + "/torch.dcl").read() if not status2 else text2
+        with open(work + "/relu.onnx", "wb") as f:
+            f.write(model(node("Relu", ["x"], ["y"]), info(11, "x", [2]),
+                          info(12, "y", [2])))
+        run("import", "relu.onnx")
         points = [
+            ("a model does not hide the op that it calls",
+             "model relu_net {" in open(work + "/relu.dcl").read() and
+             run("relu.dcl", "-o", "relu.cu")[0] == 0),
             ("an attention of torch.export is attention, causal",
              "attention(" in torch and "causal = true" in torch and
              "softmax" not in torch and "mask" not in torch),

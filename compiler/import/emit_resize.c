@@ -294,6 +294,10 @@ void emit_grid_sample(Import *c, Node *n)
     int space = n->in[0]->shape.rank - 2;
     bool linear = !strcmp(mode, "linear"), cubic = !strcmp(mode, "cubic");
     bool zeros = !strcmp(pad, "zeros");
+    if (!zeros && strcmp(pad, "border") && strcmp(pad, "reflection")) {
+        import_error(c, n, "attribute 'padding_mode': '%s'", pad);
+        return;
+    }
     if (!(space == 2 && (linear || cubic || !strcmp(mode, "nearest"))) &&
         !(space == 3 && !cubic && zeros)) {
         import_error(c, n,

@@ -89,6 +89,8 @@ bool infer_topk(Import *c, Node *n);
 bool infer_einsum(Import *c, Node *n);
 bool infer_resize(Import *c, Node *n);
 bool infer_grid_sample(Import *c, Node *n);
+bool infer_scatter_elements(Import *c, Node *n);
+bool infer_scatter_nd(Import *c, Node *n);
 bool infer_recurrent(Import *c, Node *n);
 bool infer_quantize(Import *c, Node *n);
 bool infer_attention(Import *c, Node *n);

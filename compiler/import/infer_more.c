@@ -216,6 +216,52 @@ bool infer_grid_sample(Import *c, Node *n)
     return true;
 }
 
+/* ---- scatters ----------------------------------------------------------- */
+
+static bool do_not_go_together(Import *c, const Node *n)
+{
+    import_error(c, n, "its operands do not go together");
+    return false;
+}
+
+bool infer_scatter_elements(Import *c, Node *n)
+{
+    const Value *x = in_need(c, n, 0), *ids = in_need(c, n, 1);
+    const Value *u = in_need(c, n, 2);
+    int axis;
+
+    if (!x || !ids || !u)
+        return false;
+    if (!shape_same(&ids->shape, &u->shape) ||
+        x->shape.rank != u->shape.rank || !onnx_is_int(ids->type) ||
+        !axis_in(c, n, attr_int(n, "axis", 0), x->shape.rank, &axis))
+        return do_not_go_together(c, n);
+    for (int d = 0; d < x->shape.rank; d++)
+        if (d != axis && u->shape.dim[d] > x->shape.dim[d])
+            return do_not_go_together(c, n);
+    return infer_same(c, n);
+}
+
+bool infer_scatter_nd(Import *c, Node *n)
+{
+    const Value *x = in_need(c, n, 0), *ids = in_need(c, n, 1);
+    const Value *u = in_need(c, n, 2);
+
+    if (!x || !ids || !u)
+        return false;
+    int q = ids->shape.rank;
+    int64_t depth = q > 0 ? ids->shape.dim[q - 1] : 0;
+    if (q < 1 || depth < 1 || depth > x->shape.rank ||
+        !onnx_is_int(ids->type) ||
+        q - 1 + x->shape.rank - depth != u->shape.rank)
+        return do_not_go_together(c, n);
+    for (int d = 0; d < u->shape.rank; d++)
+        if (u->shape.dim[d] != (d < q - 1 ? ids->shape.dim[d]
+                                          : x->shape.dim[depth + d - q + 1]))
+            return do_not_go_together(c, n);
+    return infer_same(c, n);
+}
+
 /* ---- LSTM, GRU, RNN ----------------------------------------------------- */
 
 bool infer_recurrent(Import *c, Node *n)
@@ -229,6 +275,9 @@ bool infer_recurrent(Import *c, Node *n)
         import_error(c, n, "its operands are not of rank 3");
         return false;
     }
+    if (node_in(n, 4) && (n->in[4]->shape.rank != 1 ||
+                          n->in[4]->shape.dim[0] != x->shape.dim[!batch_first]))
+        return do_not_go_together(c, n);
     int64_t dirs = w->shape.dim[0], hidden = r->shape.dim[2];
     int64_t t = x->shape.dim[batch_first], b = x->shape.dim[!batch_first];
     Shape y = {4, {t, dirs, b, hidden}}, h = {3, {dirs, b, hidden}};
@@ -270,6 +319,34 @@ bool infer_quantize(Import *c, Node *n)
 
 /* ---- attention (opset 23; com.microsoft's MultiHeadAttention) ----------- */
 
+static bool heads_fit(const Shape *q, const Shape *k, const Shape *v)
+{
+    return q->rank != 4 || (q->dim[1] >= k->dim[1] && k->dim[1] > 0 &&
+                            q->dim[1] % k->dim[1] == 0 &&
+                            v->dim[1] == k->dim[1] && q->dim[3] == k->dim[3]);
+}
+
+/* Ranks and sizes that emitting relies on. */
+static bool attention_fits(const Node *n, bool ms)
+{
+    const Shape *q = &n->in[0]->shape, *k = &n->in[1]->shape;
+    const Shape *v = &n->in[2]->shape;
+    const Value *mask = node_in(n, ms ? 5 : 3), *count = node_in(n, ms ? 4 : 6);
+
+    if (k->rank != q->rank || v->rank != q->rank || k->dim[0] != q->dim[0] ||
+        v->dim[0] != q->dim[0] || !heads_fit(q, k, v) ||
+        (mask && mask->shape.rank > 4) ||
+        (count && count->shape.rank != (ms ? 2 : 1)) ||
+        (count && count->shape.dim[0] != q->dim[0]))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const Value *past = node_in(n, (ms ? 6 : 4) + i);
+        if (past && past->shape.rank != 4)
+            return false;
+    }
+    return !node_in(n, ms ? 6 : 4) == !node_in(n, ms ? 7 : 5);
+}
+
 bool infer_attention(Import *c, Node *n)
 {
     Value *q = in_need(c, n, 0), *k = node_in(n, 1), *v = node_in(n, 2);
@@ -279,12 +356,16 @@ bool infer_attention(Import *c, Node *n)
         return false;
     }
     Shape s = q->shape;
+    if (!attention_fits(n, *n->domain != 0))
+        return do_not_go_together(c, n);
     if (s.rank == 4 && v->shape.rank == 4) {
         s.dim[3] = v->shape.dim[3];
     } else if (s.rank == 3 && v->shape.rank == 3) {
         int64_t heads = attr_int(n, "q_num_heads", attr_int(n, "num_heads", 0));
         int64_t own = attr_int(n, "kv_num_heads", heads);
-        if (heads < 1 || own < 1 || v->shape.dim[2] % own) {
+        if (heads < 1 || own < 1 || v->shape.dim[2] % own || heads % own ||
+            k->shape.dim[2] % own || s.dim[2] % heads ||
+            s.dim[2] / heads != k->shape.dim[2] / own) {
             import_error(c, n, "the number of heads does not fit");
             return false;
         }

@@ -167,9 +167,26 @@ void import_keys(Import *c)
     }
 }
 
+/* Some statement calls an op of this name. */
+static bool called(const Import *c, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (int i = 0; i < c->n_stmt; i++)
+        for (const char *p = c->stmt[i]->text; (p = strstr(p, name)); p += n) {
+            bool whole = p == c->stmt[i]->text ||
+                         !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
+            if (whole && p[n] == '(')
+                return true;
+        }
+    return false;
+}
+
 void import_names(Import *c)
 {
     c->model_name = legal_name(c, c->wanted_name);
+    if (called(c, c->model_name)) /* a model hides an op of its name */
+        c->model_name = arena_printf(c->arena, "%s_net", c->model_name);
     map_put(c->names, c->batch_text, c);
     map_put(c->names, c->type_name, c);
     for (int i = 0; i < c->n_input; i++) {

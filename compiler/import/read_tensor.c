@@ -231,6 +231,13 @@ static bool read_attribute(Reader *r, const Onnx__AttributeProto *p,
                (!type && p->has_s)) {
         a->kind = 's';
         a->s = bytes_text(c, &p->s);
+        /* it may become part of a text, where these mean something */
+        for (const char *t = a->s; *t; t++)
+            if ((unsigned char)*t < ' ') {
+                import_error(c, NULL, "attribute '%s' has a byte that is no "
+                             "text", a->name);
+                return false;
+            }
     } else if (p->t) {
         a->kind = 't';
         a->t = read_tensor(r, p->t, NULL);

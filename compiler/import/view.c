@@ -122,8 +122,8 @@ static int chain_of(Node *n, Node **chain)
     return count;
 }
 
-/* Neighbours in both orders become one; sizes of 1 go. */
-static void join(Atoms *a)
+/* Sizes of 1 go, and with `join` neighbours in both orders become one. */
+static void tidy(Atoms *a, bool join)
 {
     int place[MAX_ATOMS], kept = 0, list[MAX_ATOMS];
 
@@ -139,7 +139,7 @@ static void join(Atoms *a)
              p < a->n && between == before; p++)
             if (a->size[a->now[p]] != 1)
                 between = a->now[p];
-        if (before >= 0 && between == k) {
+        if (join && before >= 0 && between == k) {
             a->size[before] *= a->size[k];
             a->size[k] = 1;
             place[before] = place[k];
@@ -254,11 +254,26 @@ static Node *write(Import *c, Node *n, Value *x, Atoms *a, bool inner,
     return last;
 }
 
+/* How many nodes it takes. */
+static int cost(const Atoms *a, const Shape *x, const Shape *y, bool inner)
+{
+    Shape s = shape_in(a, a->now), f = shape_in(a, a->first);
+
+    if (a->n > IMPORT_MAX_RANK)
+        return MAX_CHAIN;
+    if (identity(a))
+        return 1;
+    if (!inner)
+        return 1 + !ungrouped(a);
+    return 3 - shape_same(&s, y) - shape_same(&f, x);
+}
+
 static Node *shorter(Import *c, Node *n, Out *to)
 {
     Node *chain[MAX_CHAIN];
     int count = chain_of(n, chain);
-    Atoms a;
+    const Shape *y = &n->out[0]->shape;
+    Atoms a, joined;
 
     if (count < 2)
         return n;
@@ -271,17 +286,15 @@ static Node *shorter(Import *c, Node *n, Out *to)
             return n;
     }
     bool inner = a.n != x->shape.rank;
-    if (inner)
-        join(&a);
-    if (a.n > IMPORT_MAX_RANK)
-        return n;
-    bool turns = !identity(&a);
-    int need = turns ? 1 + inner + (inner || !ungrouped(&a)) : 1;
-    Shape s = shape_in(&a, a.now), f = shape_in(&a, a.first);
-    if (turns && inner)
-        need -= shape_same(&s, &n->out[0]->shape) +
-                shape_same(&f, &x->shape);
-    return need < count ? write(c, n, x, &a, inner, to) : n;
+    if (inner) {
+        joined = a;
+        tidy(&joined, true);
+        tidy(&a, false);
+        if (cost(&joined, &x->shape, y, true) <= cost(&a, &x->shape, y, true))
+            a = joined;
+    }
+    return cost(&a, &x->shape, y, inner) < count ? write(c, n, x, &a, inner, to)
+                                                 : n;
 }
 
 void import_views(Import *c)

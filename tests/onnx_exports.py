@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""The example networks as torchvision and transformers export them, imported,
+beside those that are written by hand:
+
+    tests/onnx_exports.py [--keep FOLDER] [--no-run] [NAME...]
+
+Needs torch, torchvision, transformers and onnxscript. Each network gets random
+weights, is exported by torch.onnx.export (torch.export) and imported; both
+.dcl are compiled at batch 8, in f32 and f16, and their kernels counted. Unless
+--no-run, the oracle runs the imported one in f32 on the input that torch ran.
+--keep leaves NAME.imported.dcl and NAME.hand.dcl, which tests/gpu/imported.py
+--pairs times. Exit status 1 if a network has more kernels imported than by
+hand (but for those in MORE) or another result.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from onnx_networks import DCC, SRC, command, read_st, write_st
+
+# ours, where it comes from, our defines
+NETWORKS = {
+    "resnet18": ("resnet18", "torchvision"),
+    "resnet50": ("resnet50", "torchvision"),
+    "mobilenet_v2": ("mobilenetv2", "torchvision"),
+    "vgg16": ("vgg16", "torchvision"),
+    "vit_b_16": ("vit_b16", "torchvision"),
+    "bert": ("bert_base", "transformers"),
+    "gpt2": ("gpt2", "transformers"),
+}
+MORE = {"bert": 1}  # transformers' has a pooler
+BATCH = 8
+
+
+def build(name):
+    if NETWORKS[name][1] == "torchvision":
+        import torchvision
+        return (getattr(torchvision.models, name)(weights=None),
+                torch.randn(BATCH, 3, 224, 224))
+    import transformers as t
+    if name == "bert":
+        return (t.BertModel(t.BertConfig()),
+                torch.randint(0, 30000, (BATCH, 128)))
+    return (t.GPT2LMHeadModel(t.GPT2Config(use_cache=False)),
+            torch.randint(0, 50000, (BATCH, 128)))
+
+
+def export(name, path):
+    torch.manual_seed(1)
+    model, x = build(name)
+    model.eval()
+    for p in model.parameters():
+        if p.dim() < 2:
+            p.data.add_(0.1 * torch.randn_like(p))
+    for k, b in model.named_buffers():
+        if k.endswith("running_mean"):
+            b.normal_(0, 0.1)
+        if k.endswith("running_var"):
+            b.uniform_(0.5, 1.5)
+    with torch.no_grad():
+        y = model(x)
+    y = y if isinstance(y, torch.Tensor) else list(y.values())[0]
+    torch.onnx.export(model, (x,), path, dynamo=True, external_data=False,
+                      input_names=["x"], verbose=False)
+    return x.numpy(), y.numpy()
+
+
+def kernels(dcl, defines):
+    args = [DCC, dcl, "--explain", "-o", dcl + ".cu"]
+    for d in defines:
+        args += ["-D", d]
+    p = subprocess.run(args, capture_output=True, text=True)
+    if p.returncode:
+        raise RuntimeError(p.stderr[-500:])
+    return int(re.search(r"launch graph: (\d+) nodes",
+                         p.stdout + p.stderr).group(1))
+
+
+def oracle(base, x):
+    write_st(base + ".in", {"x": x})
+    command([DCC, "--emit=ref", base + ".imported.dcl", "-o", base + ".c"])
+    r = SRC + "/runtime"
+    command(["sh", "-c", "cc -std=gnu11 -w -O2 -fopenmp -I %s -o %s.ref %s.c "
+             "%s/ref*.c %s/base.c %s/safetensors*.c -lm" %
+             (r, base, base, r, r, r)])
+    command([base + ".ref", "--weights", base + ".imported.safetensors",
+             "--in", base + ".in", "--out", base + ".out"])
+    return list(read_st(base + ".out").values())
+
+
+def one(name, work, run):
+    base = os.path.join(work, name)
+    x, y = export(name, base + ".onnx")
+    command([DCC, "import", base + ".onnx", "-o", base + ".imported.dcl"])
+    hand = os.path.join(SRC, "examples", NETWORKS[name][0] + ".dcl")
+    shutil.copy(hand, base + ".hand.dcl")
+    line, good = "%-13s" % name, True
+    for t in ("f32", "f16"):
+        more = ["S=128"] if name == "gpt2" else []
+        ours = kernels(base + ".imported.dcl", ["E=" + t])
+        theirs = kernels(base + ".hand.dcl", ["E=" + t, "B=%d" % BATCH] + more)
+        good = good and ours <= theirs + MORE.get(name, 0)
+        line += " %s: %d kernels imported, %d by hand;" % (t, ours, theirs)
+    if run:
+        same = [g for g in oracle(base, x) if g.size == y.size]
+        e = min(np.linalg.norm(g.reshape(y.shape).astype(np.float64) - y) /
+                np.linalg.norm(y.astype(np.float64)) for g in same)
+        good = good and e <= 1e-4
+        line += " error %.2g" % e
+    print(line + ("" if good else " WRONG"), flush=True)
+    os.unlink(base + ".onnx")
+    return good
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--keep")
+    p.add_argument("--no-run", action="store_true")
+    p.add_argument("names", nargs="*")
+    o = p.parse_args()
+    work = o.keep or tempfile.mkdtemp()
+    os.makedirs(work, exist_ok=True)
+    good = True
+    for name in o.names or NETWORKS:
+        good = one(name, work, not o.no_run) and good
+    if not o.keep:
+        shutil.rmtree(work)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
