@@ -185,3 +185,50 @@ Test(fuse, again)
                  " h = a; output y = h;", "a", "h",
                  "would overwrite a state that is still read");
 }
+
+static bool same_kernel(Graph *g, Group *a, Group *b)
+{
+    Buf x = {0}, y = {0};
+
+    group_args(g, a);
+    group_args(g, b);
+    group_canon(&x, a);
+    group_canon(&y, b);
+    bool same = !strcmp(buf_text(&x), buf_text(&y));
+    buf_free(&x);
+    buf_free(&y);
+    return same;
+}
+
+/* One arithmetic is one kernel, however its statements came together, and
+ * however a view orders the dimensions of one memory. */
+Test(fuse, one_arithmetic_is_one_kernel)
+{
+    Fixture f = fixture();
+    const char *why = NULL;
+    Graph *g = prepared(&f, "model m { input x : f32[8, 6]; input z : f32[6, 8];"
+                            " @nofuse t = x * 2 + 1; output a = exp(t);"
+                            " @nofuse output b = exp(x * 2 + 1);"
+                            " @nofuse output c[i, j] = exp(z[j, i] * 2 + 1);"
+                            " @nofuse output d = exp(x * 2 + 1.5);"
+                            " output e[i, j] = t[i, j] * t[i, j]; }");
+    Group *t = group_of(g, writer(g, "t"));
+    Group *b = group_of(g, writer(g, "b"));
+    Group *a = fuse(g, t, group_of(g, writer(g, "a")), t->step[0].tensor,
+                    false, &why);
+    Group *e = fuse(g, t, group_of(g, writer(g, "e")), t->step[0].tensor,
+                    false, &why);
+
+    cr_assert(a && e, "%s", why);
+    for (int i = 0; i < g->n_tensor; i++) {
+        Tensor *x = g->tensor[i];
+        bool turned = !strcmp(x->name, "z");
+        x->stride[turned] = 6;
+        x->stride[!turned] = 1;
+    }
+    cr_expect(same_kernel(g, a, b));
+    cr_expect(same_kernel(g, group_of(g, writer(g, "c")), b));
+    cr_expect(!same_kernel(g, group_of(g, writer(g, "d")), b));
+    cr_expect(!same_kernel(g, e, b));
+    arena_free(f.arena);
+}

@@ -122,15 +122,20 @@ static bool ends_in_pack(const char *path)
     return n > 5 && !strcmp(path + n - 5, "_pack");
 }
 
-/* Outer components of a path go until a call of the kernel's launcher, in the
- * steps of the model, fits a line. */
-static const char *short_path(const char *path, size_t rest)
+/* Outer components of a path, then the last words go until a call of the
+ * kernel's launcher, in the steps of the model, fits a line. */
+static const char *short_path(const char *path, char *words, size_t rest)
 {
     const size_t most = 80 - strlen("        return _launch(");
     const char *dot;
+    char *last;
 
-    while (rest + strlen(path) > most && (dot = strchr(path, '.')))
+    while (rest + strlen(words) + strlen(path) > most &&
+           (dot = strchr(path, '.')))
         path = dot + 1;
+    while (rest + strlen(words) + strlen(path) > most &&
+           (last = strrchr(words, '_')))
+        *last = 0;
     return path;
 }
 
@@ -148,10 +153,10 @@ static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
 {
     Buf b = {0};
 
-    const char *path = last_path(gr), *words = group_words(g, gr);
+    char *words = arena_strdup(g->arena, group_words(g, gr));
     bool pack = gr->when == WHEN_LOAD && !strcmp(words, "map");
-    size_t rest = strlen(g->model) + strlen(words) + strlen("___22");
-    path = short_path(path, rest);
+    const char *path = short_path(last_path(gr), words,
+                                  strlen(g->model) + strlen("___22"));
     put_words(&b, path);
     if (!pack || !ends_in_pack(path)) {
         put_words(&b, b.len ? "_" : "");

@@ -166,6 +166,8 @@ bool group_reads(const Group *gr, const Tensor *t)
 
 typedef struct Canon {
     const Group *group;
+    int uses[MAX_STEPS], user[MAX_STEPS]; /* a step that uses it */
+    int number[MAX_STEPS]; /* of those that have one; -1: part of its reader */
 } Canon;
 
 static void canon_expr(Buf *b, const Canon *c, const Expr *e);
@@ -264,14 +266,26 @@ static int arg_number(const Group *gr, const Tensor *t)
     return -1;
 }
 
+/* Dimensions from the largest stride to the smallest: a view may have another
+ * order of its own, and ones that are always at 0. */
 static void canon_access(Buf *b, const Canon *c, const Tensor *t,
                          const Idx *const *at)
 {
+    int dim[MAX_RANK], n = 0;
+
+    for (int d = 0; d < t->rank; d++) {
+        if (idx_is_const(at[d]) && !at[d]->k)
+            continue;
+        int j = n++;
+        for (; j > 0 && t->stride[dim[j - 1]] < t->stride[d]; j--)
+            dim[j] = dim[j - 1];
+        dim[j] = d;
+    }
     buf_printf(b, "%c%d:%s(", tensor_is_constant(t) ? 'w' : 'a',
                arg_number(c->group, t), type_name(t->type));
-    for (int d = 0; d < t->rank; d++) {
-        buf_printf(b, "%s%lld*", d ? "," : "", (long long)t->stride[d]);
-        canon_idx(b, c, at[d]);
+    for (int i = 0; i < n; i++) {
+        buf_printf(b, "%s%lld*", i ? "," : "", (long long)t->stride[dim[i]]);
+        canon_idx(b, c, at[dim[i]]);
     }
     buf_puts(b, ")");
 }
@@ -293,7 +307,11 @@ static void canon_expr(Buf *b, const Canon *c, const Expr *e)
             canon_expr(b, c, e->outside);
         break;
     case E_LOCAL:
-        buf_printf(b, "$%d", e->local);
+        if (c->number[e->local] < 0) {
+            canon_expr(b, c, c->group->step[e->local].value);
+            return;
+        }
+        buf_printf(b, "$%d", c->number[e->local]);
         break;
     default:
         buf_puts(b, e->kind == E_CAST ? "cast" : func_name(e->fn));
@@ -308,9 +326,63 @@ static void canon_expr(Buf *b, const Canon *c, const Expr *e)
     buf_printf(b, ":%s", type_name(e->type));
 }
 
+static void use_local(Canon *c, const Expr *e, int step, int times)
+{
+    if (e->kind == E_LOCAL) {
+        c->uses[e->local] += times;
+        c->user[e->local] = step;
+    }
+}
+
+typedef struct Inside {
+    Canon *c;
+    int step;
+} Inside;
+
+/* In an index it is never a part. */
+static void use_inside(const Expr *e, void *ctx)
+{
+    Inside *u = ctx;
+
+    use_local(u->c, e, u->step, 2);
+}
+
+/* Locals of e as often as its text has them. */
+static void use_locals(Canon *c, const Expr *e, int step)
+{
+    use_local(c, e, step, 1);
+    if (e->kind == E_READ || e->kind == E_INDEX)
+        expr_visit(e, use_inside, &(Inside){c, step});
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        use_locals(c, e->arg[i], step);
+}
+
+/* A value that one other step uses, once, and as often as it is made, is part
+ * of that step: whether it was fused or computed again there is no matter. */
+static bool is_part(const Canon *c, int i)
+{
+    const Step *s = &c->group->step[i];
+
+    return !c->group->chain && s->op == R_NONE && !s->tensor &&
+           c->uses[i] == 1 && s->type == s->value->type &&
+           c->group->step[c->user[i]].over_cols == s->over_cols;
+}
+
+static void number_steps(Canon *c)
+{
+    int n = 0;
+
+    for (int i = 0; i < c->group->n_step; i++)
+        use_locals(c, c->group->step[i].value, i);
+    for (int i = 0; i < c->group->n_step; i++)
+        c->number[i] = is_part(c, i) ? -1 : n++;
+}
+
 void group_canon(Buf *b, const Group *gr)
 {
-    Canon c = {gr};
+    Canon c = {.group = gr};
+
+    number_steps(&c);
 
     for (int i = 0; i < gr->n_rows; i++)
         buf_printf(b, "r%d<%lld ", i, (long long)gr->rows[i]->extent);
@@ -324,6 +396,8 @@ void group_canon(Buf *b, const Group *gr)
                    gr->chain->n_between);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
+        if (c.number[i] < 0)
+            continue;
         buf_printf(b, ";%s %s %s ", s->over_cols ? "cols" : "row",
                    reduce_name(s->op), type_name(s->type));
         canon_expr(b, &c, s->value);
