@@ -129,6 +129,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
 
     if (!g)
         return NULL;
+    g->word = o->word;
     p->n_lowered = g->n_tensor;
     p->trace = o->trace;
     if (dump_here(o, "graph"))

@@ -16,6 +16,7 @@ typedef struct CompileOptions {
     const char *dump;         /* a pass's name, or NULL */
     uint64_t random_plan;     /* seed, 0: none */
     uint64_t random_layout;   /* of layouts, which a plan is made for */
+    const char *word;         /* "B8": this is one of a set of sizes; or NULL */
     bool explain, trace, want_plan;
     bool gradients;           /* of the oracle: a table to check them by */
     bool json;                /* explain as JSON: a model's object, and commas
@@ -32,6 +33,12 @@ typedef struct Report {
 
 /* NULL after errors in d. */
 CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
+                           const char *model, const CompileOptions *o,
+                           Report *r);
+
+/* The same for a model that may have a set of sizes: then a program for each,
+ * which the last one has (emit.h). */
+CudaProgram *compile_sizes(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
                            Report *r);
 

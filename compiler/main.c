@@ -155,7 +155,7 @@ static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
                    "name cannot be included", info.cu_name, info.header_name);
     compile_check_names(s->arena, s->diag, s->tree, s->model, s->n_model);
     for (int i = 0; i < s->n_model; i++)
-        p[i] = compile_model(s->arena, s->diag, s->tree, s->model[i],
+        p[i] = compile_sizes(s->arena, s->diag, s->tree, s->model[i],
                              &s->line.compile, r);
     if (!diag_errors(s->diag))
         compile_check_options(&s->line.compile, s->diag);

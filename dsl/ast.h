@@ -243,7 +243,7 @@ typedef struct Note {
 } Note;
 
 typedef enum StmtKind {
-    STMT_DIM,     /* dim B = e;  dim B in {1, 8}; (the latter is refused) */
+    STMT_DIM,     /* dim B = e;  dim B in {1, 8}; */
     STMT_TYPE,    /* type E = f16; */
     STMT_INPUT,   /* input ids : i32[B] in 0..V; */
     STMT_PARAM,   /* param w : f16[N, K] = "fc.weight"; */

@@ -336,9 +336,6 @@ static bool is_list(Check *c, const AstExpr *e)
 
 static void check_dim(Check *c, AstStmt *s)
 {
-    if (s->dim.choices.n)
-        diag_error(c->diag, s->at, "a size with several values ('dim %s in "
-                   "{..}') is not supported yet", s->name.text);
     for (int i = 0; i < s->dim.choices.n; i++)
         check_expr(c, s->dim.choices.arg[i].value, MODE_CONST);
     bool list = s->dim.value && is_list(c, s->dim.value);

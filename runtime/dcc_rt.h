@@ -76,6 +76,8 @@ typedef struct {
                        where the runtime sees the values (dcc_main);
                        lo == hi: no promise */
     double init;    /* state: the initial value of every element */
+    int varies;     /* of a model with a set of sizes: 1 + the dimension that
+                       is a multiple of the size; 0: none is */
 } dcc_tensor;
 
 /* What a step is given. Pointers are memory that the GPU can read. */
@@ -138,6 +140,13 @@ typedef struct dcc_model_desc {
     cudaError_t (*check)(const dcc_frame *frame, dcc_found *found,
                          unsigned long long turn, cudaStream_t stream);
     int trains; /* 1: runs write parameters */
+    /* `dim B in {1, 8}`: its name, its values, ascending, and for each a
+     * description of which inputs, outputs, arena_bytes, steps and check
+     * count; the last is this one. NULL, 0: the model has no such set. */
+    const char *size_name;
+    const int64_t *sizes;
+    const struct dcc_model_desc *const *of_sizes;
+    int n_sizes;
 } dcc_model_desc;
 
 /* The first two fields of a description. */
@@ -253,6 +262,18 @@ size_t dcc_tensor_bytes(const dcc_tensor *tensor);
  * being captured, the launches join that capture. */
 dcc_status dcc_model_run(dcc_model *model, const void *const *inputs,
                          void *const *outputs, cudaStream_t stream);
+
+/* The same of a model with a set of sizes (`dim B in {1, 8, 32}`), for `size` of
+ * them, 1 to the largest: shapes are those of that size. A size of the set runs
+ * its own kernels; one between runs the next one's on copies of the inputs and
+ * outputs in the handle's memory, so that nothing beyond the caller's is read
+ * or written. size 0: the largest. */
+dcc_status dcc_model_run_size(dcc_model *model, int64_t size,
+                              const void *const *inputs,
+                              void *const *outputs, cudaStream_t stream);
+dcc_status dcc_model_warm_size(dcc_model *model, int64_t size,
+                               const void *const *inputs,
+                               void *const *outputs);
 
 /* Prepares the graph of a run with these pointers and runs nothing. */
 dcc_status dcc_model_warm(dcc_model *model, const void *const *inputs,

@@ -92,6 +92,15 @@ DCC_ONCE(st_number);
 DCC_ONCE(st_sort_names);
 DCC_ONCE(st_string);
 DCC_ONCE(st_take);
+DCC_ONCE(dcc_model_run_size);
+DCC_ONCE(dcc_model_warm_size);
+DCC_ONCE(rt_arena_bytes);
+DCC_ONCE(rt_make_sizes);
+DCC_ONCE(rt_free_sizes);
+DCC_ONCE(rt_place_sizes);
+DCC_ONCE(rt_size_of);
+DCC_ONCE(rt_copy_inputs);
+DCC_ONCE(rt_copy_outputs);
 
 #undef DCC_ONCE
 

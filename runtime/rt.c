@@ -58,11 +58,11 @@ static int rt_is_defect(cudaError_t error)
            error == cudaErrorLaunchOutOfResources;
 }
 
-dcc_status rt_step_error(const dcc_model *m, int load, int step,
-                         cudaError_t error)
+dcc_status rt_step_error(const dcc_model *m, const dcc_model_desc *run,
+                         int step, cudaError_t error)
 {
     const char *const *names =
-        load ? m->desc->load_step_names : m->desc->step_names;
+        run ? run->step_names : m->desc->load_step_names;
     char doing[300];
 
     if (error == cudaSuccess)
@@ -76,7 +76,7 @@ dcc_status rt_step_error(const dcc_model *m, int load, int step,
     if (step < 0)
         snprintf(doing, sizeof doing, "load steps");
     else
-        snprintf(doing, sizeof doing, "%sstep %d%s%s", load ? "load " : "",
+        snprintf(doing, sizeof doing, "%sstep %d%s%s", run ? "" : "load ",
                  step, names ? " " : "", names ? names[step] : "");
     return rt_is_defect(error) ? rt_failed(m, DCC_ERR_BUG, doing, error)
                                : rt_cuda(m, doing, error);
@@ -138,7 +138,7 @@ static size_t rt_workspace_bytes(const dcc_model_desc *d)
 {
     const size_t state = rt_round(d->state_bytes);
 
-    return rt_round(d->arena_bytes) + state +
+    return rt_arena_bytes(d) + state +
            (rt_needs_first_state(d) ? state : 0);
 }
 
@@ -154,7 +154,7 @@ dcc_status dcc_model_sizes(const dcc_model_desc *d, dcc_sizes *s)
         return rt_other_version("dcc_sizes", s->struct_size, s->version);
     s->weights = rt_round(d->params_bytes) + rt_round(d->consts_bytes);
     s->workspace = rt_workspace_bytes(d);
-    s->arena = d->arena_bytes;
+    s->arena = rt_arena_bytes(d);
     s->state = d->state_bytes;
     s->load_peak = s->weights + s->workspace + rt_staging_bytes(d);
     s->pinned = rt_pinned_bytes(d);
@@ -249,9 +249,13 @@ static dcc_status rt_check_device(dcc_model *m)
                         m->desc->name,
                         error ? cudaGetErrorString(error) : "none is there");
     }
-    if (m->device >= count)
+    if (m->device >= count) {
+        const int asked = m->device;
+
+        m->device = -1;
         return dcc_fail(DCC_ERR_ARG, "%s: no GPU %d: there are %d",
-                        m->desc->name, m->device, count);
+                        m->desc->name, asked, count);
+    }
     if (m->device < 0)
         return rt_cuda(m, "choosing the GPU", cudaGetDevice(&m->device));
     return rt_cuda(m, "choosing the GPU", cudaSetDevice(m->device));
@@ -324,7 +328,7 @@ static void rt_leave(dcc_model *m)
 static dcc_status rt_take_workspace(dcc_model *m)
 {
     const dcc_model_desc *d = m->desc;
-    const size_t arena = rt_round(d->arena_bytes);
+    const size_t arena = rt_arena_bytes(d);
     const size_t state = rt_round(d->state_bytes);
     unsigned char *at = (unsigned char *)m->workspace;
     dcc_status status = DCC_OK;
@@ -429,6 +433,8 @@ static dcc_status rt_fill(dcc_model *m, const RtSource *source)
     if (status == DCC_OK)
         status = rt_take_workspace(m);
     if (status == DCC_OK)
+        rt_place_sizes(m);
+    if (status == DCC_OK)
         status = rt_make_check(m);
     if (status == DCC_OK)
         status = rt_make_first_state(m);
@@ -437,12 +443,21 @@ static dcc_status rt_fill(dcc_model *m, const RtSource *source)
     if (status == DCC_OK && source)
         status = rt_load(m, source);
     if (status == DCC_OK)
-        status = rt_step_error(m, 1, -1, cudaStreamSynchronize(m->stream));
+        status = rt_step_error(m, NULL, -1, cudaStreamSynchronize(m->stream));
     if (status == DCC_OK && source)
         rt_settle_weights(m, 1);
     if (status == DCC_OK)
         rt_join(m);
     return status;
+}
+
+static void rt_free_host(dcc_model *m)
+{
+    rt_free_sizes(m);
+    if (m->graph)
+        free(m->graph[0].pointers);
+    free(m->graph);
+    free(m);
 }
 
 static dcc_model *rt_new(const dcc_model_desc *desc, const dcc_options *o)
@@ -461,24 +476,19 @@ static dcc_model *rt_new(const dcc_model_desc *desc, const dcc_options *o)
     m->ctx = o->ctx;
     m->check = o->check;
     m->max_graphs = o->graphs ? o->graphs : 8;
-    m->nodes = (cudaGraphNode_t *)calloc((size_t)desc->n_steps + 1,
-                                         sizeof *m->nodes);
     m->graph = (RtGraph *)calloc((size_t)m->max_graphs, sizeof *m->graph);
     if (m->graph)
         m->graph[0].pointers = (void **)calloc(
-            (pointers + 1) * ((size_t)m->max_graphs + 2), sizeof(void *));
-    if (!m->nodes || !m->graph || !m->graph[0].pointers) {
-        free(m->nodes);
-        free(m->graph);
-        free(m);
+            (pointers + 1) * ((size_t)m->max_graphs + 1), sizeof(void *));
+    if (rt_make_sizes(m) != DCC_OK || !m->graph || !m->graph[0].pointers) {
+        rt_free_host(m);
         return NULL;
     }
     for (int i = 1; i < m->max_graphs; i++)
         m->graph[i].pointers =
             m->graph[0].pointers + (pointers + 1) * (size_t)i;
-    m->recorded_with =
+    m->arguments =
         m->graph[0].pointers + (pointers + 1) * (size_t)m->max_graphs;
-    m->arguments = m->recorded_with + pointers + 1;
     return m;
 }
 
@@ -486,7 +496,7 @@ static dcc_status rt_create(dcc_model **out, const dcc_model_desc *desc,
                             const dcc_options *o, const RtSource *source)
 {
     dcc_model *m = rt_new(desc, o);
-    int before = -1;
+    int before = -1, other;
     dcc_status status;
 
     if (!m)
@@ -498,13 +508,14 @@ static dcc_status rt_create(dcc_model **out, const dcc_model_desc *desc,
     }
     cudaGetDevice(&before);
     status = rt_check_device(m);
+    other = m->device >= 0 && m->device != before;
     if (status == DCC_OK)
         status = rt_fill(m, source);
     if (status == DCC_OK)
         *out = m;
     else
         dcc_model_destroy(m);
-    if (before >= 0)
+    if (before >= 0 && other)
         cudaSetDevice(before);
     cudaGetLastError();
     return status;
@@ -678,7 +689,7 @@ void dcc_model_destroy(dcc_model *m)
     if (!m)
         return;
     cudaGetDevice(&before);
-    if (before != m->device)
+    if (m->device >= 0 && before != m->device)
         cudaSetDevice(m->device);
     if (m->ran)
         cudaEventSynchronize(m->done);
@@ -700,11 +711,8 @@ void dcc_model_destroy(dcc_model *m)
         cudaStreamSynchronize(m->stream);
         cudaStreamDestroy(m->stream);
     }
-    if (before >= 0 && before != m->device)
+    if (before >= 0 && m->device >= 0 && before != m->device)
         cudaSetDevice(before);
     cudaGetLastError();
-    free(m->nodes);
-    free(m->graph[0].pointers);
-    free(m->graph);
-    free(m);
+    rt_free_host(m);
 }

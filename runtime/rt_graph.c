@@ -85,14 +85,14 @@ dcc_status dcc_model_status(dcc_model *m)
     return rt_cuda(m, "runs", error);
 }
 
-static dcc_status rt_launch_check(dcc_model *m, const dcc_frame *frame,
-                                  cudaStream_t stream)
+static dcc_status rt_launch_check(dcc_model *m, const RtSize *s,
+                                  const dcc_frame *frame, cudaStream_t stream)
 {
     cudaError_t error;
 
     if (!m->found)
         return DCC_OK;
-    error = m->desc->check(frame, m->found, m->turn, stream);
+    error = s->desc->check(frame, m->found, m->turn, stream);
     if (error == cudaSuccess)
         error = cudaMemcpyAsync((void *)m->seen, m->found, sizeof *m->found,
                                 cudaMemcpyDeviceToHost, stream);
@@ -127,15 +127,15 @@ static cudaGraphNode_t rt_last_node(cudaStream_t stream)
     return NULL;
 }
 
-static dcc_status rt_launch(const dcc_model *m, const dcc_frame *frame,
-                            int from, int to, cudaGraphNode_t *nodes,
-                            cudaStream_t stream)
+static dcc_status rt_launch(const dcc_model *m, const dcc_model_desc *d,
+                            const dcc_frame *frame, int from, int to,
+                            cudaGraphNode_t *nodes, cudaStream_t stream)
 {
     dcc_status status = DCC_OK;
 
     for (int i = from; i < to && status == DCC_OK; i++) {
-        RT_RANGE(m->desc->step_names ? m->desc->step_names[i] : "step");
-        status = rt_step_error(m, 0, i, m->desc->step(frame, i, stream));
+        RT_RANGE(d->step_names ? d->step_names[i] : "step");
+        status = rt_step_error(m, d, i, d->step(frame, i, stream));
         if (nodes)
             nodes[i - from] = rt_last_node(stream);
         RT_RANGE_END();
@@ -145,10 +145,11 @@ static dcc_status rt_launch(const dcc_model *m, const dcc_frame *frame,
 
 /* The launches of steps [from, to) as a graph, with each one's node. Recording
  * is the thread's own: others may go on using CUDA meanwhile. */
-static dcc_status rt_record(dcc_model *m, void *const *pointers, int from,
-                            int to, cudaGraph_t *graph, cudaGraphNode_t *nodes)
+static dcc_status rt_record(dcc_model *m, const RtSize *s,
+                            void *const *pointers, int from, int to,
+                            cudaGraph_t *graph, cudaGraphNode_t *nodes)
 {
-    dcc_frame frame = rt_frame(m, pointers, pointers + m->desc->n_inputs);
+    dcc_frame frame = rt_frame(m, pointers, pointers + s->desc->n_inputs);
     dcc_status status, ended;
     size_t n = 0;
 
@@ -158,7 +159,7 @@ static dcc_status rt_record(dcc_model *m, void *const *pointers, int from,
                                             cudaStreamCaptureModeThreadLocal));
     if (status != DCC_OK)
         return status;
-    status = rt_launch(m, &frame, from, to, nodes, m->stream);
+    status = rt_launch(m, s->desc, &frame, from, to, nodes, m->stream);
     if (status != DCC_OK) { /* keep the first error's text */
         cudaStreamEndCapture(m->stream, graph);
         cudaGetLastError();
@@ -192,14 +193,15 @@ static const int *rt_uses_changed(const int *uses, void *const *old,
 }
 
 /* Gives the kernel of one step what it is launched with for `pointers`. */
-static dcc_status rt_change_step(dcc_model *m, cudaGraphExec_t exec, int step,
+static dcc_status rt_change_step(dcc_model *m, const RtSize *s,
+                                 cudaGraphExec_t exec, int step,
                                  void *const *pointers)
 {
     struct cudaKernelNodeParams params;
     cudaGraph_t graph;
     cudaGraphNode_t node;
     dcc_status status =
-        rt_record(m, pointers, step, step + 1, &graph, &node);
+        rt_record(m, s, pointers, step, step + 1, &graph, &node);
 
     if (status != DCC_OK)
         return status;
@@ -210,22 +212,23 @@ static dcc_status rt_change_step(dcc_model *m, cudaGraphExec_t exec, int step,
     if (status == DCC_OK)
         status = rt_cuda(m, "changing a node",
                          cudaGraphExecKernelNodeSetParams(
-                             exec, m->nodes[step], &params));
+                             exec, s->nodes[step], &params));
     cudaGraphDestroy(graph);
     return status;
 }
 
 static dcc_status rt_change(dcc_model *m, RtGraph *g, void *const *pointers)
 {
-    const int *uses = m->desc->step_args;
+    const RtSize *s = &m->size[g->size];
+    const int *uses = s->desc->step_args;
     dcc_status status = DCC_OK;
 
-    for (int i = 0; i < m->desc->n_steps && status == DCC_OK; i++) {
+    for (int i = 0; i < s->desc->n_steps && status == DCC_OK; i++) {
         int changed;
 
         uses = rt_uses_changed(uses, g->pointers, pointers, &changed);
         if (changed)
-            status = rt_change_step(m, g->exec, i, pointers);
+            status = rt_change_step(m, s, g->exec, i, pointers);
     }
     return status;
 }
@@ -247,7 +250,8 @@ static dcc_status rt_instantiate(dcc_model *m, RtGraph *g)
 {
     dcc_status status =
         rt_cuda(m, "instantiating the graph",
-                cudaGraphInstantiateWithFlags(&g->exec, m->recorded, 0));
+                cudaGraphInstantiateWithFlags(&g->exec,
+                                          m->size[g->size].recorded, 0));
 
     if (status != DCC_OK)
         g->exec = NULL;
@@ -261,43 +265,51 @@ static void rt_forget(RtGraph *g)
     g->exec = NULL;
 }
 
-static void rt_forget_recorded(dcc_model *m)
+static void rt_forget_recorded(RtSize *s)
 {
-    if (m->recorded)
-        cudaGraphDestroy(m->recorded);
-    m->recorded = NULL;
+    if (s->recorded)
+        cudaGraphDestroy(s->recorded);
+    s->recorded = NULL;
 }
 
 void rt_free_graphs(dcc_model *m)
 {
     for (int i = 0; i < m->max_graphs; i++)
         rt_forget(&m->graph[i]);
-    rt_forget_recorded(m);
+    for (int i = 0; i < m->n_sizes; i++)
+        rt_forget_recorded(&m->size[i]);
 }
 
-static dcc_status rt_fill_graph(dcc_model *m, RtGraph *g,
+static dcc_status rt_record_all(dcc_model *m, RtSize *s, void *const *pointers)
+{
+    dcc_status status;
+
+    rt_forget_recorded(s);
+    status = rt_record(m, s, pointers, 0, s->desc->n_steps, &s->recorded,
+                       s->nodes);
+    if (status == DCC_OK)
+        memcpy(s->recorded_with, pointers, rt_pointers(m) * sizeof *pointers);
+    return status;
+}
+
+static dcc_status rt_fill_graph(dcc_model *m, RtGraph *g, int size,
                                 void *const *pointers)
 {
-    const int known = m->recorded && m->nodes[0] && m->desc->step_args;
+    RtSize *s = &m->size[size];
+    const int known = s->recorded && s->nodes[0] && s->desc->step_args;
     dcc_status status = DCC_OK;
 
-    if (known && !g->exec) {
-        status = rt_instantiate(m, g);
-        rt_take_pointers(m, g, m->recorded_with);
-    }
-    if (known && status == DCC_OK)
-        status = rt_change(m, g, pointers);
-    if (!known) {
+    if (!known || g->size != size)
         rt_forget(g);
-        rt_forget_recorded(m);
-        status = rt_record(m, pointers, 0, m->desc->n_steps, &m->recorded,
-                           m->nodes);
-        if (status == DCC_OK)
-            status = rt_instantiate(m, g);
-        if (status == DCC_OK)
-            memcpy(m->recorded_with, pointers,
-                   rt_pointers(m) * sizeof *pointers);
+    g->size = size;
+    if (!known)
+        status = rt_record_all(m, s, pointers);
+    if (!g->exec && status == DCC_OK) {
+        status = rt_instantiate(m, g);
+        rt_take_pointers(m, g, s->recorded_with);
     }
+    if (status == DCC_OK)
+        status = rt_change(m, g, pointers);
     if (status == DCC_OK)
         rt_take_pointers(m, g, pointers);
     else
@@ -306,9 +318,10 @@ static dcc_status rt_fill_graph(dcc_model *m, RtGraph *g,
 }
 
 /* The graph with these pointers, made where there is none. */
-static dcc_status rt_find_graph(dcc_model *m, void *const *pointers,
-                                RtGraph **out)
+static dcc_status rt_find_graph(dcc_model *m, const RtSize *s,
+                                void *const *pointers, RtGraph **out)
 {
+    const int size = (int)(s - m->size);
     const size_t bytes = rt_pointers(m) * sizeof *pointers;
     RtGraph *oldest = &m->graph[0];
     dcc_status status = DCC_OK;
@@ -317,7 +330,8 @@ static dcc_status rt_find_graph(dcc_model *m, void *const *pointers,
     for (int i = 0; i < m->max_graphs; i++) {
         RtGraph *g = &m->graph[i];
 
-        if (g->exec && memcmp(g->pointers, pointers, bytes) == 0) {
+        if (g->exec && g->size == size &&
+            memcmp(g->pointers, pointers, bytes) == 0) {
             g->used = m->runs;
             *out = g;
             return DCC_OK;
@@ -325,7 +339,7 @@ static dcc_status rt_find_graph(dcc_model *m, void *const *pointers,
         if (oldest->exec && (!g->exec || g->used < oldest->used))
             oldest = g;
     }
-    status = rt_fill_graph(m, oldest, pointers);
+    status = rt_fill_graph(m, oldest, size, pointers);
     oldest->used = m->runs;
     *out = oldest;
     return status;
@@ -345,42 +359,61 @@ static void rt_arguments(dcc_model *m, void *const *in, void *const *out)
                (size_t)d->n_outputs * sizeof *out);
 }
 
+static dcc_status rt_run_graph(dcc_model *m, const RtSize *s,
+                               void *const *in, void *const *out,
+                               cudaStream_t stream)
+{
+    RtGraph *g = NULL;
+    dcc_status status;
+
+    rt_arguments(m, in, out);
+    status = rt_find_graph(m, s, m->arguments, &g);
+    return status == DCC_OK ? rt_cuda(m, "launching the graph",
+                                      cudaGraphLaunch(g->exec, stream))
+                            : status;
+}
+
 /* With the weights' lock held. */
-static dcc_status rt_enqueue(dcc_model *m, void *const *in, void *const *out,
+static dcc_status rt_enqueue(dcc_model *m, RtSize *s, int64_t size,
+                             void *const *in, void *const *out,
                              cudaStream_t stream, int capturing)
 {
-    dcc_frame frame = rt_frame(m, in, out);
-    RtGraph *g = NULL;
+    const int between = size && size != s->value;
+    void *const *own_in = between ? s->own : in;
+    void *const *own_out = between ? s->own + s->desc->n_inputs : out;
+    dcc_frame frame = rt_frame(m, own_in, own_out);
     dcc_status status = rt_check_run(m, in, out);
 
+    if (status == DCC_OK && between)
+        status = rt_copy_inputs(m, s, size, in, stream, capturing);
     if (status == DCC_OK)
-        status = rt_launch_check(m, &frame, stream);
-    if (status == DCC_OK && capturing)
-        return rt_launch(m, &frame, 0, m->desc->n_steps, NULL, stream);
-    if (status != DCC_OK)
-        return status;
-    rt_arguments(m, in, out);
-    status = rt_find_graph(m, m->arguments, &g);
+        status = rt_launch_check(m, s, &frame, stream);
     if (status == DCC_OK)
-        status = rt_cuda(m, "launching the graph",
-                         cudaGraphLaunch(g->exec, stream));
-    if (status == DCC_OK)
+        status = capturing ? rt_launch(m, s->desc, &frame, 0,
+                                       s->desc->n_steps, NULL, stream)
+                           : rt_run_graph(m, s, own_in, own_out, stream);
+    if (status == DCC_OK && between)
+        status = rt_copy_outputs(m, s, size, out, stream);
+    if (status == DCC_OK && !capturing)
         status = rt_cuda(m, "recording an event",
                          cudaEventRecord(m->done, stream));
-    m->ran |= status == DCC_OK;
+    m->ran |= status == DCC_OK && !capturing;
     return status;
 }
 
-dcc_status dcc_model_run(dcc_model *m, const void *const *inputs,
-                         void *const *outputs, cudaStream_t stream)
+dcc_status dcc_model_run_size(dcc_model *m, int64_t size,
+                              const void *const *inputs, void *const *outputs,
+                              cudaStream_t stream)
 {
     void *const *in = (void *const *)inputs;
     enum cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
+    RtSize *s;
     dcc_status status;
 
     if (!m)
         return dcc_fail(DCC_ERR_ARG, "run: a null pointer");
-    status = rt_found(m);
+    s = rt_size_of(m, size);
+    status = s ? rt_found(m) : DCC_ERR_ARG;
     if (status == DCC_OK)
         status = rt_cuda(m, "asking for the stream's state",
                          cudaStreamIsCapturing(stream, &capturing));
@@ -388,9 +421,45 @@ dcc_status dcc_model_run(dcc_model *m, const void *const *inputs,
         return status;
     pthread_rwlock_rdlock(&m->weights->lock);
     RT_RANGE(m->desc->name);
-    status = rt_enqueue(m, in, outputs, stream,
+    status = rt_enqueue(m, s, size, in, outputs, stream,
                         capturing != cudaStreamCaptureStatusNone);
     RT_RANGE_END();
+    pthread_rwlock_unlock(&m->weights->lock);
+    return status;
+}
+
+dcc_status dcc_model_run(dcc_model *m, const void *const *inputs,
+                         void *const *outputs, cudaStream_t stream)
+{
+    return dcc_model_run_size(m, 0, inputs, outputs, stream);
+}
+
+dcc_status dcc_model_warm_size(dcc_model *m, int64_t size,
+                               const void *const *inputs,
+                               void *const *outputs)
+{
+    void *const *in = (void *const *)inputs;
+    RtGraph *g = NULL;
+    RtSize *s;
+    dcc_status status;
+
+    if (!m)
+        return dcc_fail(DCC_ERR_ARG, "warm: a null pointer");
+    s = rt_size_of(m, size);
+    if (!s)
+        return DCC_ERR_ARG;
+    pthread_rwlock_rdlock(&m->weights->lock);
+    status = rt_check_run(m, in, outputs);
+    if (status == DCC_OK) {
+        if (size && size != s->value)
+            rt_arguments(m, s->own, s->own + s->desc->n_inputs);
+        else
+            rt_arguments(m, in, outputs);
+        status = rt_find_graph(m, s, m->arguments, &g);
+    }
+    if (status == DCC_OK)
+        status = rt_cuda(m, "uploading the graph",
+                         cudaGraphUpload(g->exec, m->stream));
     pthread_rwlock_unlock(&m->weights->lock);
     return status;
 }
@@ -398,23 +467,7 @@ dcc_status dcc_model_run(dcc_model *m, const void *const *inputs,
 dcc_status dcc_model_warm(dcc_model *m, const void *const *inputs,
                           void *const *outputs)
 {
-    void *const *in = (void *const *)inputs;
-    RtGraph *g = NULL;
-    dcc_status status;
-
-    if (!m)
-        return dcc_fail(DCC_ERR_ARG, "warm: a null pointer");
-    pthread_rwlock_rdlock(&m->weights->lock);
-    status = rt_check_run(m, in, outputs);
-    if (status == DCC_OK) {
-        rt_arguments(m, in, outputs);
-        status = rt_find_graph(m, m->arguments, &g);
-    }
-    if (status == DCC_OK)
-        status = rt_cuda(m, "uploading the graph",
-                         cudaGraphUpload(g->exec, m->stream));
-    pthread_rwlock_unlock(&m->weights->lock);
-    return status;
+    return dcc_model_warm_size(m, 0, inputs, outputs);
 }
 
 dcc_status dcc_model_run_steps(dcc_model *m, const void *const *inputs,
@@ -436,9 +489,10 @@ dcc_status dcc_model_run_steps(dcc_model *m, const void *const *inputs,
     if (status == DCC_OK && after)
         status = after(ctx, -1, &frame);
     for (int i = 0; i < m->desc->n_steps && status == DCC_OK; i++) {
-        status = rt_launch(m, &frame, i, i + 1, NULL, stream);
+        status = rt_launch(m, m->desc, &frame, i, i + 1, NULL, stream);
         if (status == DCC_OK)
-            status = rt_step_error(m, 0, i, cudaStreamSynchronize(stream));
+            status = rt_step_error(m, m->desc, i,
+                                   cudaStreamSynchronize(stream));
         if (status == DCC_OK && after)
             status = after(ctx, i, &frame);
     }

@@ -304,7 +304,7 @@ static dcc_status rt_load_steps(RtLoad *l)
         if (reads)
             status = fits ? rt_stage(l, reads) : rt_stage_mapped(l, reads);
         if (status == DCC_OK)
-            status = rt_step_error(m, 1, i,
+            status = rt_step_error(m, NULL, i,
                                    m->desc->load_step(&frame, i, m->stream));
         if (!fits) /* the next one may not find these */
             memset(l->staged, 0,
@@ -405,7 +405,7 @@ dcc_status rt_load(dcc_model *m, const RtSource *source)
     if (status == DCC_OK)
         status = rt_send_all(&l);
     if (status == DCC_OK)
-        status = rt_step_error(m, 1, -1, cudaStreamSynchronize(m->stream));
+        status = rt_step_error(m, NULL, -1, cudaStreamSynchronize(m->stream));
     rt_close_load(&l);
     RT_RANGE_END();
     rt_note_changes(m, &l.changes);

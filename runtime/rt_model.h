@@ -27,9 +27,24 @@ typedef struct {
 /* A graph and the pointers in it: inputs, then outputs. */
 typedef struct {
     cudaGraphExec_t exec;
+    int size;                /* which RtSize it is of */
     void **pointers;
     unsigned long long used; /* the run that used it last */
 } RtGraph;
+
+/* One of a set of sizes, or all of a model without one. */
+typedef struct {
+    const dcc_model_desc *desc;
+    int64_t value;           /* of the set; 0 without one */
+    /* what runs were recorded as, and with which pointers; nodes[step] are its
+     * kernels (nodes[0] NULL: not one a step) */
+    cudaGraph_t recorded;
+    cudaGraphNode_t *nodes;
+    void **recorded_with;
+    void **own;              /* inputs and outputs in the handle's memory, for
+                                sizes below `value` */
+    int filled;              /* all rows of these hold something */
+} RtSize;
 
 struct dcc_model {
     const dcc_model_desc *desc;
@@ -47,14 +62,11 @@ struct dcc_model {
     cudaStream_t stream;        /* private: loading, recording */
     cudaEvent_t done;           /* after the last run */
     int ran;                    /* it was recorded */
-    /* graphs: `recorded` is what runs were recorded as, with nodes[step] its
-     * kernels (NULL: not one a step); each of `graph` is a copy of it */
-    cudaGraph_t recorded;
-    cudaGraphNode_t *nodes;
-    void **recorded_with;
-    void **arguments;           /* of the run at hand */
-    RtGraph *graph;
+    RtSize *size;
+    int n_sizes;
+    RtGraph *graph;             /* copies of what was recorded */
     int max_graphs;
+    void **arguments;           /* of the run at hand */
     unsigned long long runs;
     /* checks of promises */
     int check;
@@ -76,10 +88,11 @@ static inline size_t rt_round(size_t bytes)
 }
 
 /* The caller's or the machine's errors; `doing` is for the text. A CUDA error
- * of a launch is the generated code's, and rt_step_error says so. */
+ * of a launch is the generated code's, and rt_step_error says so (`run`: whose
+ * step it is; NULL: a load step). */
 dcc_status rt_cuda(const dcc_model *m, const char *doing, cudaError_t error);
-dcc_status rt_step_error(const dcc_model *m, int load, int step,
-                         cudaError_t error);
+dcc_status rt_step_error(const dcc_model *m, const dcc_model_desc *run,
+                         int step, cudaError_t error);
 dcc_status rt_check_desc(const dcc_model_desc *d);
 
 dcc_frame rt_frame(const dcc_model *m, void *const *inputs,
@@ -104,6 +117,21 @@ dcc_status rt_check_current(const dcc_model *m);
 /* rt_state.c */
 int rt_needs_first_state(const dcc_model_desc *d);
 dcc_status rt_make_first_state(dcc_model *m);
+
+/* rt_size.c: those of the handle's memory that a set of sizes needs; they lie
+ * behind the arena. */
+size_t rt_arena_bytes(const dcc_model_desc *d);
+dcc_status rt_make_sizes(dcc_model *m);
+void rt_free_sizes(dcc_model *m);
+void rt_place_sizes(dcc_model *m);
+/* The size that runs `size`; NULL after an error. */
+RtSize *rt_size_of(dcc_model *m, int64_t size);
+/* Copies of a run of less than a size: inputs before it, outputs after. */
+dcc_status rt_copy_inputs(dcc_model *m, RtSize *s, int64_t size,
+                          void *const *from, cudaStream_t stream,
+                          int capturing);
+dcc_status rt_copy_outputs(dcc_model *m, const RtSize *s, int64_t size,
+                           void *const *to, cudaStream_t stream);
 
 /* rt_graph.c */
 void rt_free_graphs(dcc_model *m);

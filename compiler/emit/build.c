@@ -162,9 +162,10 @@ static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
         put_words(&b, b.len ? "_" : "");
         put_words(&b, words);
     }
-    const char *base = arena_printf(g->arena, "%s%s",
+    const char *base = arena_printf(g->arena, "%s%s%s%s",
                                     names_kernels(g->arena, g->model),
-                                    buf_text(&b));
+                                    g->word ? g->word : "",
+                                    g->word ? "_" : "", buf_text(&b));
     const char *name = base;
     for (int n = 2; map_get(taken, name); n++)
         name = arena_printf(g->arena, "%s_%d", base, n);
@@ -290,7 +291,7 @@ static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
 
 static void add_launch(CudaProgram *p, Launch *load, Launch *run, Group *gr)
 {
-    Launch l = {gr->kernel, gr, gr->when, false};
+    Launch l = {gr->kernel, gr, gr->when, false, p};
 
     if (gr->when == WHEN_LOAD)
         load[p->n_load++] = l;

@@ -12,6 +12,7 @@ typedef struct Launch {
     When when;
     bool dependent;     /* it may begin before the launch ahead has ended; its
                            kernel waits */
+    const struct CudaProgram *of; /* that made it */
 } Launch;
 
 typedef struct CudaProgram {
@@ -24,6 +25,11 @@ typedef struct CudaProgram {
     size_t counter_offset, counter_bytes; /* zeroed once, in state */
     int n_lowered;               /* tensors with a lower id are the source's */
     bool trace;                  /* list the materialised ones of them */
+    /* the largest of a set of sizes: all of them, itself the last, and what
+     * they are of; they share params, consts and state, and `load` is all
+     * their loading. Else set.name is NULL */
+    SizeSet set;
+    struct CudaProgram **size;
 } CudaProgram;
 
 /* What the file says about itself; no dates, hosts or absolute paths. */

@@ -34,6 +34,8 @@ static void put_banner(Buf *b, CudaProgram *const *p, int n,
     for (int i = 0; i < n; i++) {
         kernels += p[i]->n_kernel;
         launches += p[i]->n_run;
+        for (int k = 0; k + 1 < p[i]->set.n; k++)
+            kernels += p[i]->size[k]->n_kernel;
     }
     Buf name = {0};
 
@@ -108,9 +110,12 @@ static bool needs_wgmma(const Kernel *k)
 static bool uses_wgmma(CudaProgram *const *p, int n)
 {
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < p[i]->n_kernel; k++)
-            if (needs_wgmma(p[i]->kernel[k]))
-                return true;
+        for (int z = p[i]->set.n ? 0 : -1; z < p[i]->set.n; z++) {
+            const CudaProgram *one = z < 0 ? p[i] : p[i]->size[z];
+            for (int k = 0; k < one->n_kernel; k++)
+                if (needs_wgmma(one->kernel[k]))
+                    return true;
+        }
     return false;
 }
 
@@ -214,6 +219,14 @@ static void put_header(Buf *b, CudaProgram *const *p, int n,
     buf_puts(b, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
 }
 
+static void put_kernels(Buf *cu, const CudaProgram *p)
+{
+    for (int k = 0; k < p->n_kernel; k++) {
+        emit_kernel(cu, p, p->kernel[k]);
+        buf_putc(cu, '\n');
+    }
+}
+
 void emit_file(Buf *cu, Buf *header, CudaProgram *const *p, int n,
                const FileInfo *f)
 {
@@ -221,10 +234,9 @@ void emit_file(Buf *cu, Buf *header, CudaProgram *const *p, int n,
     put_banner(cu, p, n, f);
     put_includes(cu, f, header, uses_wgmma(p, n));
     for (int i = 0; i < n; i++) {
-        for (int k = 0; k < p[i]->n_kernel; k++) {
-            emit_kernel(cu, p[i], p[i]->kernel[k]);
-            buf_putc(cu, '\n');
-        }
+        for (int k = 0; k + 1 < p[i]->set.n; k++)
+            put_kernels(cu, p[i]->size[k]);
+        put_kernels(cu, p[i]);
         emit_model_host(cu, p[i]);
     }
     if (f->library)

@@ -33,9 +33,15 @@ static const char *place_enum(Place p)
     return "DCC_IN_ARENA";
 }
 
+/* What names of the host side begin with; of one of a set of sizes, but the
+ * last, with its word. */
 static const char *model_ident(const CudaProgram *p)
 {
-    return names_model(p->graph->arena, p->graph->model);
+    Arena *a = p->graph->arena;
+    const char *id = names_model(a, p->graph->model);
+
+    return p->graph->word && !p->set.name
+               ? arena_printf(a, "%s_%s", id, p->graph->word) : id;
 }
 
 /* ---- tables */
@@ -63,6 +69,8 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
                t->promised ? (long long)t->lo : 0,
                t->promised ? (long long)t->hi : 0);
     escape_number(&line, t->init);
+    if (t->varies)
+        buf_printf(&line, ", %d", t->varies);
     buf_puts(&line, "},");
     size_t from = b->len;
     cprint_lines(b, buf_text(&line), 4);
@@ -141,16 +149,7 @@ static int put_trace(Buf *b, const CudaProgram *p, const char *model)
 
 /* ---- steps */
 
-static int ordinal(const Tensor *t, Tensor *const *all, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (all[i] == t)
-            return i;
-    return -1;
-}
-
-static void put_pointer(Buf *b, const CudaProgram *p, const Tensor *t,
-                        bool constant)
+static void put_pointer(Buf *b, const Tensor *t, bool constant)
 {
     static const char *const base[] = {"arena", "params", "consts", "arena",
                                        "state"};
@@ -160,8 +159,7 @@ static void put_pointer(Buf *b, const CudaProgram *p, const Tensor *t,
         buf_printf(b, "f->%s[%zu]",
                    t->place == PLACE_INPUT ? "inputs" : "outputs", t->offset);
     else if (t->place == PLACE_STAGED)
-        buf_printf(b, "f->staged[%d]",
-                   ordinal(t, p->graph->param, p->graph->n_param));
+        buf_printf(b, "f->staged[%zu]", t->offset);
     else if (t->offset)
         buf_printf(b, "(f->%s + %zu)", base[t->place], t->offset);
     else
@@ -169,14 +167,13 @@ static void put_pointer(Buf *b, const CudaProgram *p, const Tensor *t,
 }
 
 /* A line of a call: the pointer, and whose it is by its path. */
-static void put_arg(Buf *out, const CudaProgram *p, const Tensor *t,
-                    bool constant)
+static void put_arg(Buf *out, const Tensor *t, bool constant)
 {
     enum { COLUMNS = 80, INDENT = 12 };
     Buf b = {0}, whose = {0};
     const char *name, *dot;
 
-    put_pointer(&b, p, t, constant);
+    put_pointer(&b, t, constant);
     buf_puts(&b, ",  // ");
     buf_printf(&whose, "%s%s%s", t->path, *t->path ? "." : "", t->name);
     name = buf_text(&whose);
@@ -189,16 +186,17 @@ static void put_arg(Buf *out, const CudaProgram *p, const Tensor *t,
     buf_free(&whose);
 }
 
-static void put_launch(Buf *b, const CudaProgram *p, const Launch *l, int i)
+static void put_launch(Buf *b, const Launch *l, int i)
 {
     const Kernel *k = l->kernel;
+    const CudaProgram *p = l->of;
 
     enum { COLUMNS = 80, AROUND = 23 }; /* of "        return _launch(" */
     buf_printf(b, "    case %d:\n        return%s%s_launch(\n", i,
                strlen(k->name) + AROUND > COLUMNS ? "\n            " : " ",
                k->name);
     for (int a = 0; a < k->n_arg; a++)
-        put_arg(b, p, l->group->arg[a], k->arg[a].use == ARG_IN);
+        put_arg(b, l->group->arg[a], k->arg[a].use == ARG_IN);
     if (k->workspace)
         buf_printf(b, "            f->arena + %zu,  // workspace\n",
                    p->workspace_offset);
@@ -219,7 +217,7 @@ static void put_steps(Buf *b, const CudaProgram *p, const char *what,
                   "    cudaStream_t stream)\n{\n    switch (step) {\n",
                model_ident(p), what);
     for (int i = 0; i < n; i++)
-        put_launch(b, p, &l[i], i);
+        put_launch(b, &l[i], i);
     buf_puts(b, "    }\n    return cudaErrorInvalidValue;\n}\n\n");
     buf_printf(b, "static const char *const %s_%s_names[] = {\n",
                model_ident(p), what);
@@ -240,7 +238,7 @@ static void put_uses(Buf *b, const CudaProgram *p, const Launch *l, bool load)
                  : !load && t->place == PLACE_OUTPUT
                      ? g->n_input + (int)t->offset
                  : load && t->place == PLACE_STAGED
-                     ? ordinal(t, g->param, g->n_param)
+                     ? (int)t->offset
                      : -1;
         if (at >= 0)
             buf_printf(&line, "%d, ", at);
@@ -320,17 +318,25 @@ static void put_table_fields(Buf *b, const char *m, const char *what, int n)
         buf_printf(b, "    nullptr, 0,  // %s\n", what);
 }
 
+/* Sizes of a set leave parameters and loading to the last. */
+static bool owns_params(const CudaProgram *p)
+{
+    return !p->graph->word || p->set.name;
+}
+
 static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
 {
     const Graph *g = p->graph;
 
-    buf_printf(b, "extern \"C\" const dcc_model_desc %s_desc = {\n"
+    buf_printf(b, "%s const dcc_model_desc %s_desc = {\n"
                   "    DCC_MODEL_DESC,\n"
-                  "    \"%s\",\n", m, g->model);
-    put_table_fields(b, m, "params", g->n_param);
+                  "    \"%s\",\n",
+               g->word && !p->set.name ? "static" : "extern \"C\"", m,
+               g->model);
+    put_table_fields(b, m, "params", owns_params(p) ? g->n_param : 0);
     put_table_fields(b, m, "inputs", g->n_input);
     put_table_fields(b, m, "outputs", g->n_output);
-    put_table_fields(b, m, "states", g->n_state);
+    put_table_fields(b, m, "states", owns_params(p) ? g->n_state : 0);
     put_table_fields(b, m, "trace", n_trace);
     buf_printf(b, "    // bytes of params that runs read, consts, arena and "
                   "state\n"
@@ -359,6 +365,11 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
         buf_puts(b, "    nullptr,\n");
     if (g->trains)
         buf_puts(b, "    1,  // a run writes parameters\n");
+    else if (p->set.name)
+        buf_puts(b, "    0,\n");
+    if (p->set.name)
+        buf_printf(b, "    \"%s\", %s_sizes_of, %s_of_sizes, %d,\n",
+                   p->set.name, m, m, p->set.n);
     buf_puts(b, "};\n\n");
 }
 
@@ -410,8 +421,14 @@ static void put_run(Buf *b, const CudaProgram *p, const char *m, bool run)
                   "        return dcc_fail(DCC_ERR_ARG, \"%s_%s: a null "
                   "pointer\");\n", m, what);
     put_arguments(b, p->graph);
-    buf_printf(b, "    return dcc_model_%s(m, inputs, outputs%s);\n}\n\n",
-               what, run ? ", stream" : "");
+    if (p->set.name)
+        buf_printf(b, "    return dcc_model_%s_size(m, in->%s, inputs, outputs"
+                      "%s);\n}\n\n", what,
+                   names_field(p->graph->arena, p->set.name),
+                   run ? ", stream" : "");
+    else
+        buf_printf(b, "    return dcc_model_%s(m, inputs, outputs%s);\n}\n\n",
+                   what, run ? ", stream" : "");
 }
 
 static void put_api(Buf *b, const CudaProgram *p, const char *m)
@@ -429,6 +446,34 @@ static void put_api(Buf *b, const CudaProgram *p, const char *m)
     }
 }
 
+/* A size of a set that is not the last: its steps, and what they are given. */
+static void put_size(Buf *b, const CudaProgram *p)
+{
+    const Graph *g = p->graph;
+    const char *m = model_ident(p);
+
+    buf_printf(b, "// ---- %s\n\n", g->word);
+    put_table(b, m, "inputs", g->input, g->n_input);
+    put_table(b, m, "outputs", g->output, g->n_output);
+    buf_putc(b, '\n');
+    put_steps(b, p, "step", p->run, p->n_run);
+    put_use_tables(b, p);
+    put_check(b, p);
+    put_desc(b, p, m, 0);
+}
+
+static void put_sizes(Buf *b, const CudaProgram *p, const char *m)
+{
+    buf_printf(b, "static const int64_t %s_sizes_of[] = {", m);
+    for (int i = 0; i < p->set.n; i++)
+        buf_printf(b, "%s%lld", i ? ", " : "", (long long)p->set.value[i]);
+    buf_printf(b, "};\nstatic const dcc_model_desc *const %s_of_sizes[] = {\n",
+               m);
+    for (int i = 0; i < p->set.n; i++)
+        buf_printf(b, "    &%s_desc,\n", model_ident(p->size[i]));
+    buf_puts(b, "};\n\n");
+}
+
 void emit_model_host(Buf *b, const CudaProgram *p)
 {
     const Graph *g = p->graph;
@@ -436,6 +481,8 @@ void emit_model_host(Buf *b, const CudaProgram *p)
 
     buf_printf(b, "// ==== model %s: tensors, steps and the C API\n\n",
                g->model);
+    for (int i = 0; i + 1 < p->set.n; i++)
+        put_size(b, p->size[i]);
     put_table(b, m, "params", g->param, g->n_param);
     put_table(b, m, "inputs", g->input, g->n_input);
     put_table(b, m, "outputs", g->output, g->n_output);
@@ -446,25 +493,45 @@ void emit_model_host(Buf *b, const CudaProgram *p)
     put_steps(b, p, "step", p->run, p->n_run);
     put_use_tables(b, p);
     put_check(b, p);
+    if (p->set.name)
+        put_sizes(b, p, m);
     put_desc(b, p, m, n_trace);
     put_api(b, p, m);
 }
 
-static void put_fields(Buf *b, Arena *a, Tensor *const *t, int n,
+/* "B", "2 * B" for the dimension that varies with a set. */
+static void put_dim(Buf *b, const CudaProgram *p, const Tensor *t, int d)
+{
+    int64_t times = t->varies == d + 1
+                        ? t->dim[d] / p->set.value[p->set.n - 1] : 0;
+
+    if (times > 1)
+        buf_printf(b, "%lld * ", (long long)times);
+    if (times)
+        buf_puts(b, p->set.name);
+    else
+        buf_printf(b, "%lld", (long long)t->dim[d]);
+}
+
+static void put_fields(Buf *b, const CudaProgram *p, Tensor *const *t, int n,
                        const char *type)
 {
+    Arena *a = p->graph->arena;
+
     for (int i = 0; i < n; i++) {
         buf_printf(b, "    %s *%s; /* %s[", type, names_field(a, t[i]->name),
                    type_name(t[i]->type));
-        for (int d = 0; d < t[i]->rank; d++)
-            buf_printf(b, "%s%lld", d ? ", " : "", (long long)t[i]->dim[d]);
+        for (int d = 0; d < t[i]->rank; d++) {
+            buf_puts(b, d ? ", " : "");
+            put_dim(b, p, t[i], d);
+        }
         buf_puts(b, "]");
         if (t[i]->promised)
             buf_printf(b, " in %lld..%lld", (long long)t[i]->lo,
                        (long long)t[i]->hi);
         buf_puts(b, " */\n");
     }
-    if (!n)
+    if (!n && !p->set.name)
         buf_puts(b, "    char none;\n");
 }
 
@@ -519,9 +586,14 @@ void emit_model_header(Buf *b, const CudaProgram *p)
                   "bytes */\n\n", g->model);
     buf_printf(b, "typedef struct dcc_model %s;\n\n", m);
     buf_printf(b, "typedef struct %s_inputs {\n", m);
-    put_fields(b, g->arena, g->input, g->n_input, "const void");
+    if (p->set.name)
+        buf_printf(b, "    int64_t %s; /* 1 to %lld: the next of the sizes "
+                      "that were compiled runs */\n",
+                   names_field(g->arena, p->set.name),
+                   (long long)p->set.value[p->set.n - 1]);
+    put_fields(b, p, g->input, g->n_input, "const void");
     buf_printf(b, "} %s_inputs;\n\ntypedef struct %s_outputs {\n", m, m);
-    put_fields(b, g->arena, g->output, g->n_output, "void");
+    put_fields(b, p, g->output, g->n_output, "void");
     buf_printf(b, "} %s_outputs;\n\n", m);
     buf_printf(b, "extern const dcc_model_desc %s_desc;\n\n", m);
     put_prototypes(b, p, m);

@@ -142,7 +142,7 @@ static void place_fixed(CudaProgram *p)
             p->params_bytes = append(g->param[i], PLACE_PARAMS,
                                      p->params_bytes);
         else
-            g->param[i]->place = PLACE_STAGED;
+            append(g->param[i], PLACE_STAGED, (size_t)i); /* its ordinal */
     for (int i = 0; i < g->n_state; i++)
         p->state_bytes = append(g->state[i], PLACE_STATE, p->state_bytes);
     for (int i = 0; i < g->n_input; i++) {
@@ -220,6 +220,74 @@ void memory_plan(CudaProgram *p)
     p->arena_bytes = place_arena(&l);
     share_versions(p->graph);
     reserve_scratch(p);
+}
+
+/* ---- sets of sizes */
+
+static void share_params(CudaProgram **p, int n)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < p[0]->graph->n_param; i++) {
+        bool read = false;
+        for (int k = 0; k < n; k++)
+            read |= p[k]->graph->param[i]->place == PLACE_PARAMS;
+        size_t next = at;
+        for (int k = 0; k < n && read; k++)
+            next = append(p[k]->graph->param[i], PLACE_PARAMS, at);
+        at = next;
+    }
+    for (int k = 0; k < n; k++)
+        p[k]->params_bytes = at;
+}
+
+static void move_constants(CudaProgram *p, size_t by)
+{
+    for (int i = 0; i < p->graph->n_tensor; i++)
+        if (p->graph->tensor[i]->place == PLACE_CONSTS)
+            p->graph->tensor[i]->offset += by;
+}
+
+/* All that is loaded becomes the last one's. */
+static void share_loading(CudaProgram **p, int n, const int *same)
+{
+    CudaProgram *last = p[n - 1];
+    size_t *base = arena_array(last->graph->arena, size_t, n), bytes = 0;
+    int launches = 0, at = 0;
+
+    for (int k = 0; k < n; k++)
+        launches += same[k] == k ? p[k]->n_load : 0;
+    Launch *all = arena_array(last->graph->arena, Launch, launches + 1);
+    for (int k = 0; k < n; k++) {
+        if (same[k] == k) {
+            base[k] = bytes;
+            bytes += p[k]->consts_bytes;
+            for (int i = 0; i < p[k]->n_load; i++)
+                all[at++] = p[k]->load[i];
+        }
+        move_constants(p[k], base[same[k]]);
+    }
+    for (int k = 0; k < n; k++) {
+        p[k]->consts_bytes = bytes;
+        p[k]->n_load = 0;
+    }
+    last->load = all;
+    last->n_load = launches;
+}
+
+void memory_share(CudaProgram **p, int n, const int *same)
+{
+    size_t counters = 0;
+
+    share_params(p, n);
+    share_loading(p, n, same);
+    for (int k = 0; k < n; k++)
+        if (p[k]->counter_bytes > counters)
+            counters = p[k]->counter_bytes;
+    for (int k = 0; k < n; k++) {
+        p[k]->state_bytes = p[k]->counter_offset + counters;
+        p[k]->counter_bytes = counters;
+    }
 }
 
 void memory_dump(Buf *b, const CudaProgram *p)

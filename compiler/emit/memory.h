@@ -13,6 +13,11 @@
 
 /* What a tensor takes, padding included. */
 size_t memory_bytes(const Tensor *t);
+/* The same for the programs of a set of sizes after each had its own: params
+ * and state lie in the same places; the constants of p[i] are those of
+ * p[same[i]], same[i] <= i, which are loaded alike. The last one's loading is
+ * then everyone's. */
+void memory_share(CudaProgram **p, int n, const int *same);
 void memory_plan(CudaProgram *p);
 void memory_dump(Buf *b, const CudaProgram *p);
 

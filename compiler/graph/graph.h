@@ -58,6 +58,8 @@ typedef struct Tensor {
                            or known of a temporary */
     int64_t lo, hi;
     double init;        /* ROLE_STATE: value before the first run */
+    int varies;         /* 1 + the dimension that is a multiple of a set's
+                           size; 0: none is */
     struct Tensor *prev;
     Span at;            /* the declaration */
     /* physical; set by layout and memory */
@@ -136,12 +138,24 @@ typedef struct Gradient {
     Tensor *loss, *by, *is;
 } Gradient;
 
+/* `dim B in {1, 8, 32}`: the model is for all of these, and this graph for the
+ * last. */
+enum { MAX_SET = 16 };
+typedef struct SizeSet {
+    const char *name; /* NULL: the model has none */
+    int64_t value[MAX_SET]; /* ascending */
+    int n;
+    Span at;
+} SizeSet;
+
 typedef struct Graph {
     Arena *arena;
     IdxPool *pool;
     Diag *diag;
     const char *model;  /* name */
     Span at;
+    SizeSet set;
+    const char *word;   /* one of a set: "B8" in its kernels' names; or NULL */
     Tensor **tensor; int n_tensor, cap_tensor;
     Stmt **stmt; int n_stmt, cap_stmt;
     int n_made;         /* statements so far, for their ids */

@@ -230,6 +230,52 @@ static Value dim_value(Lower *l, const AstExpr *e)
     return (Value){.kind = V_BAD};
 }
 
+/* The values of a set, ascending; false after an error. */
+static bool read_set(Lower *l, const AstStmt *s)
+{
+    SizeSet *set = &l->g->set;
+
+    for (int i = 0; i < s->dim.choices.n; i++) {
+        int64_t n;
+        if (!const_size(l, s->dim.choices.arg[i].value, "a size", &n))
+            return false;
+        int at = set->n;
+        for (; at > 0 && set->value[at - 1] >= n; at--)
+            set->value[at] = set->value[at - 1];
+        set->value[at] = n;
+        set->n++;
+        if (at + 1 < set->n && set->value[at + 1] == n) {
+            diag_error(l->d, s->dim.choices.arg[i].value->at,
+                       "%lld is in the set twice", (long long)n);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* `dim B in {..}` is the largest unless a definition says otherwise. */
+static Value set_value(Lower *l, const AstStmt *s)
+{
+    SizeSet *set = &l->g->set;
+    Value bad = {.kind = V_BAD};
+
+    if (l->frame->item->kind != ITEM_MODEL || l->frame->up)
+        diag_error(l->d, s->at, "a set of sizes is a model's; a block has its "
+                   "sizes from the caller");
+    else if (set->name)
+        diag_error(l->d, s->at, "a model has one set of sizes, and '%s' is "
+                   "one already", set->name);
+    else if (s->dim.choices.n < 2 || s->dim.choices.n > MAX_SET)
+        diag_error(l->d, s->at, "a set has 2 to %d sizes; one alone is "
+                   "'dim %s = ..;'", (int)MAX_SET, s->name.text);
+    else if (read_set(l, s)) {
+        set->name = s->name.text;
+        set->at = s->at;
+        return const_int(set->value[set->n - 1]);
+    }
+    return bad;
+}
+
 static void lower_dim(Lower *l, const AstStmt *s)
 {
     const char *text = defined(l, s->name.text);
@@ -248,7 +294,7 @@ static void lower_dim(Lower *l, const AstStmt *s)
         else
             v = const_int(n);
     } else if (!s->dim.value) {
-        diag_error(l->d, s->at, "sets of sizes are not supported yet");
+        v = set_value(l, s);
     } else {
         v = dim_value(l, s->dim.value);
     }
@@ -614,6 +660,17 @@ static void add_defines(Names *l, const Body *b)
             add_defines(l, &s->branch.no);
         }
     }
+}
+
+bool lower_has_set(const Program *p, const char *model)
+{
+    const Item *it = find_model(p, model);
+
+    for (int i = 0; it && i < it->body.n; i++)
+        if (it->body.stmt[i]->kind == STMT_DIM &&
+            it->body.stmt[i]->dim.choices.n)
+            return true;
+    return false;
 }
 
 int lower_defines(Arena *a, const Program *p, const char *model,

@@ -28,6 +28,9 @@ Graph *lower_model(Arena *a, Diag *d, const struct Program *p,
 Graph *lower_model_gradients(Arena *a, Diag *d, const struct Program *p,
                              const char *model, const Define *def, int n_def);
 
+/* Whether the model has a `dim B in {..}`. */
+bool lower_has_set(const struct Program *p, const char *model);
+
 /* The names that -D may give of a model, or of all (NULL). */
 int lower_defines(Arena *a, const struct Program *p, const char *model,
                   const char ***name);

@@ -119,6 +119,9 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes,
 cudaError_t cudaMemset(void *to, int byte, size_t bytes);
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                             cudaMemcpyKind kind, cudaStream_t stream = 0);
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t bytes, size_t rows,
+                              cudaMemcpyKind kind, cudaStream_t stream = 0);
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes,
                             cudaStream_t stream = 0);
 

@@ -211,6 +211,20 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
                        [=] { return cudaMemcpy(to, from, bytes, kind); });
 }
 
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t bytes, size_t rows,
+                              cudaMemcpyKind, cudaStream_t stream)
+{
+    if (bytes > to_pitch || bytes > from_pitch)
+        return emu_error(cudaErrorInvalidValue);
+    return emu_enqueue(stream, [=] {
+        for (size_t i = 0; i < rows; i++)
+            memcpy((char *)to + i * to_pitch,
+                   (const char *)from + i * from_pitch, bytes);
+        return cudaSuccess;
+    });
+}
+
 cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes,
                             cudaStream_t stream)
 {

@@ -1,5 +1,4 @@
 model m {
-  dim B in {1, 8, 32};
   type E = f8e4m3;
   input x : f32[4, 4];
   h : f32[4] = 0;

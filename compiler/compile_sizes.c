@@ -1,0 +1,295 @@
+/* compile_sizes.c - models with a set of sizes (compile.h): that it may be one,
+ * a program for each, and what they share. */
+#include "compile.h"
+
+#include "emit/memory.h"
+#include "graph/restrict.h"
+
+/* Up to this size all are looked at; beyond, those near powers of two and the
+ * set's own too. */
+enum { LOOK_AT_ALL = 128 };
+
+typedef struct Sizes {
+    Arena *arena;
+    Diag *diag;
+    const struct Program *tree;
+    const char *model;
+    const CompileOptions *o;
+    SizeSet set;
+    CudaProgram **p;
+    int *same; /* of each the first that is loaded alike */
+} Sizes;
+
+/* The options with the set being `value`. */
+static CompileOptions options_of(const Sizes *s, Arena *a, int64_t value)
+{
+    CompileOptions o = *s->o;
+    Define *define = arena_array(a, Define, o.n_define + 1);
+
+    for (int i = 0; i < o.n_define; i++)
+        define[i] = s->o->define[i];
+    define[o.n_define++] = (Define){
+        s->set.name, arena_printf(a, "%lld", (long long)value)};
+    o.define = define;
+    return o;
+}
+
+static Graph *lower_size(const Sizes *s, Arena *a, int64_t value)
+{
+    CompileOptions o = options_of(s, a, value);
+
+    return lower_model(a, s->diag, s->tree, s->model, o.define, o.n_define);
+}
+
+/* ---- whether the set may be one */
+
+static bool looked_at(const Sizes *s, int64_t n)
+{
+    bool near = n <= LOOK_AT_ALL;
+
+    for (int64_t p = 2 * LOOK_AT_ALL; p <= n + 1; p *= 2)
+        near |= n >= p - 1 && n <= p + 1;
+    for (int i = 0; i < s->set.n; i++)
+        near |= n >= s->set.value[i] - 1 && n <= s->set.value[i] + 1;
+    return near;
+}
+
+/* A dimension that differs is a multiple of the size. */
+static bool check_multiples(const Sizes *s, const Graph *a, int64_t n,
+                            Tensor *const *small, Tensor *const *big, int count)
+{
+    int64_t most = s->set.value[s->set.n - 1];
+
+    for (int i = 0; i < count; i++)
+        for (int d = 0; d < big[i]->rank; d++) {
+            int64_t x = small[i]->dim[d], y = big[i]->dim[d];
+            if (x == y || (y % most == 0 && y / most * n == x))
+                continue;
+            diag_error(a->diag, big[i]->at, "dimension %d of '%s' is %lld for "
+                       "%s = %lld and %lld for %lld: it can only be a multiple "
+                       "of a set's size", d, big[i]->name, (long long)x,
+                       s->set.name, (long long)n, (long long)y,
+                       (long long)most);
+            return false;
+        }
+    return true;
+}
+
+/* A size that a run may ask for, against the one whose kernels it runs, in
+ * memory of its own. */
+static bool check_size(const Sizes *s, const Graph *next, int64_t n, bool own)
+{
+    Arena *a = arena_new();
+    Graph *g = lower_size(s, a, n);
+    const char *name = s->set.name;
+    bool good = g && (own ? graph_same_interface(g, next, name)
+                          : graph_restricts(g, next, name, n == 1));
+
+    if (!good)
+        diag_note(s->diag, s->set.at, "%s = %lld is looked at, which a run may "
+                  "ask for", name, (long long)n);
+    arena_free(a);
+    return good;
+}
+
+/* Those from `from` on up to the set's i-th size. */
+static bool check_below(const Sizes *s, const Graph *big, int64_t from, int i)
+{
+    int64_t most = s->set.value[i];
+    Graph *next = lower_size(s, s->arena, most);
+
+    if (!next)
+        return false;
+    next->set = s->set; /* for messages */
+    if (!check_size(s, big, most, true) ||
+        !check_multiples(s, next, most, next->input, big->input,
+                         next->n_input) ||
+        !check_multiples(s, next, most, next->output, big->output,
+                         next->n_output))
+        return false;
+    for (int64_t n = from; n < most; n++)
+        if (looked_at(s, n) && !check_size(s, next, n, false))
+            return false;
+    return true;
+}
+
+static bool check_set(const Sizes *s, const Graph *big)
+{
+    if (s->o->plan_name || s->o->want_plan) {
+        diag_error(s->diag, s->set.at, "a plan is of one size, and '%s' is a "
+                   "set: -D %s=.. picks one", s->set.name, s->set.name);
+        return false;
+    }
+    if (big->trains) {
+        diag_error(s->diag, s->set.at, "a model that trains has one size: "
+                   "-D %s=.. picks it", s->set.name);
+        return false;
+    }
+    for (int i = 0; i < s->set.n; i++)
+        if (!check_below(s, big, i ? s->set.value[i - 1] + 1 : 1, i))
+            return false;
+    return true;
+}
+
+/* ---- what is loaded alike */
+
+/* Text without the size's word, and without what depends on its length: lines
+ * and rules. */
+static void put_without_word(Buf *b, const char *text, const char *word)
+{
+    size_t n = strlen(word);
+
+    for (; *text; text++)
+        if (*text == '_' && !strncmp(text + 1, word, n) && text[n + 1] == '_')
+            text += n;
+        else if (!strncmp(text, "----", 4))
+            text += strspn(text, "-") - 1;
+        else if (*text != ' ' && *text != '\n')
+            buf_putc(b, *text);
+}
+
+/* All that loading does, as text without the size's word. */
+static const char *loading(const Sizes *s, const CudaProgram *p)
+{
+    Buf all = {0}, one = {0};
+
+    for (int i = 0; i < p->n_load; i++) {
+        const Launch *l = &p->load[i];
+        one.len = 0;
+        emit_kernel(&one, p, l->kernel);
+        put_without_word(&all, buf_text(&one), p->graph->word);
+        for (int k = 0; k < l->group->n_arg; k++) {
+            const Tensor *t = l->group->arg[k];
+            buf_printf(&all, "%s %d %zu\n",
+                       t->role == ROLE_PARAM ? t->weight : t->name,
+                       t->role == ROLE_PARAM ? -1 : (int)t->place,
+                       t->role == ROLE_PARAM ? 0 : t->offset);
+        }
+    }
+    buf_printf(&all, "%zu", p->consts_bytes);
+    buf_free(&one);
+    return buf_take(&all, s->arena);
+}
+
+/* The kernels of loading, where another size does it. */
+static void drop_loading(CudaProgram *p)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->n_kernel; i++) {
+        bool runs = false;
+        for (int k = 0; k < p->n_run; k++)
+            runs |= p->run[k].kernel == p->kernel[i];
+        if (runs)
+            p->kernel[n++] = p->kernel[i];
+    }
+    p->n_kernel = n;
+    p->n_load = 0;
+}
+
+static void find_same(Sizes *s)
+{
+    const char **text = arena_array(s->arena, const char *, s->set.n);
+
+    for (int i = 0; i < s->set.n; i++) {
+        text[i] = loading(s, s->p[i]);
+        s->same[i] = i;
+        for (int k = i - 1; k >= 0; k--)
+            if (!strcmp(text[k], text[i]))
+                s->same[i] = s->same[k];
+    }
+    for (int i = 0; i < s->set.n; i++)
+        if (s->same[i] != i)
+            drop_loading(s->p[i]);
+}
+
+/* "packed weights: one copy for B = 1, 8, 32", or of which there are more. */
+static void explain_packing(const Sizes *s, Report *r)
+{
+    buf_printf(&r->explain, "sizes: %s in {", s->set.name);
+    for (int i = 0; i < s->set.n; i++)
+        buf_printf(&r->explain, "%s%lld", i ? ", " : "",
+                   (long long)s->set.value[i]);
+    buf_puts(&r->explain, "}; packed weights:");
+    for (int i = 0; i < s->set.n; i++) {
+        if (s->same[i] != i)
+            continue;
+        buf_printf(&r->explain, " %.1f MB for %s =",
+                   (double)s->p[i]->consts_bytes / 1e6, s->set.name);
+        for (int k = i; k < s->set.n; k++)
+            if (s->same[k] == i)
+                buf_printf(&r->explain, " %lld", (long long)s->set.value[k]);
+        buf_putc(&r->explain, ';');
+    }
+    buf_puts(&r->explain, " what is not packed there is once\n");
+}
+
+/* ---- the whole */
+
+static void mark_varying(Tensor *const *small, Tensor *const *big, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int d = 0; d < big[i]->rank; d++)
+            if (small[i]->dim[d] != big[i]->dim[d])
+                big[i]->varies = d + 1;
+}
+
+static void mark_all(const Sizes *s)
+{
+    const Graph *first = s->p[0]->graph, *last = s->p[s->set.n - 1]->graph;
+
+    mark_varying(first->input, last->input, last->n_input);
+    mark_varying(first->output, last->output, last->n_output);
+    for (int k = 0; k + 1 < s->set.n; k++) {
+        Graph *g = s->p[k]->graph;
+        for (int i = 0; i < g->n_input; i++)
+            g->input[i]->varies = last->input[i]->varies;
+        for (int i = 0; i < g->n_output; i++)
+            g->output[i]->varies = last->output[i]->varies;
+    }
+}
+
+static CudaProgram *compile_set(Sizes *s, Report *r)
+{
+    int n = s->set.n;
+
+    s->p = arena_array(s->arena, CudaProgram *, n);
+    s->same = arena_array(s->arena, int, n);
+    for (int i = 0; i < n; i++) {
+        CompileOptions o = options_of(s, s->arena, s->set.value[i]);
+        o.word = arena_printf(s->arena, "%s%lld", s->set.name,
+                              (long long)s->set.value[i]);
+        if (o.explain)
+            buf_printf(&r->explain, "%s%s = %lld\n", i ? "\n" : "",
+                       s->set.name, (long long)s->set.value[i]);
+        s->p[i] = compile_model(s->arena, s->diag, s->tree, s->model, &o, r);
+        if (!s->p[i])
+            return NULL;
+    }
+    mark_all(s);
+    find_same(s);
+    if (s->o->explain)
+        explain_packing(s, r);
+    memory_share(s->p, n, s->same);
+    s->p[n - 1]->set = s->set;
+    s->p[n - 1]->size = s->p;
+    return s->p[n - 1];
+}
+
+CudaProgram *compile_sizes(Arena *a, Diag *d, const struct Program *tree,
+                           const char *model, const CompileOptions *o,
+                           Report *r)
+{
+    Sizes s = {.arena = a, .diag = d, .tree = tree, .model = model, .o = o};
+    Graph *g;
+
+    if (!lower_has_set(tree, model))
+        return compile_model(a, d, tree, model, o, r);
+    g = lower_model(a, d, tree, model, o->define, o->n_define);
+    if (!g)
+        return NULL;
+    s.set = g->set;
+    if (!s.set.name)
+        return compile_model(a, d, tree, model, o, r);
+    return check_set(&s, g) ? compile_set(&s, r) : NULL;
+}

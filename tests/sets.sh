@@ -1,0 +1,139 @@
+#!/bin/sh
+# `dim B in {..}`: every size of a set is bit for bit what its own file
+# computes; one between two of them is what the next computes there, and about
+# what its own file does; nothing beyond the caller's buffers is touched (the
+# address sanitizer looks); and a set that something depends on is an error.
+src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
+dcc=${DCC_BIN:-$src/build/dcc}
+cc="$src/runtime/emu/dcc-emu-cc"
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+cd "$work" || exit 1
+n=0
+
+verdict() # STATUS TEXT
+{
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $n - $2"
+    else
+        head -20 log | sed 's/^/# /'
+        echo "not ok $n - $2"
+    fi
+}
+
+build() # DCL OUT [FLAG...]
+{
+    file=$1 out=$2
+    shift 2
+    "$dcc" "$file" -o "$out.cu" "$@" &&
+        sh "$cc" -O1 --asan -I. -o "$out" "$out.cu" driver.o
+}
+
+# same FILE OF: each line of FILE is in OF; close: with a number near it
+same()
+{
+    awk 'NR == FNR { v[$1] = $2; next }
+         v[$1] != $2 { print "differs: " $0 ", not " v[$1]; bad = 1 }
+         END { exit bad || !FNR }' "$2" "$1"
+}
+close_to()
+{
+    awk 'NR == FNR { v[$1] = $3; next }
+         { d = $3 - v[$1]; a = v[$1] < 0 ? -v[$1] : v[$1]
+           if (!($1 in v) || d * d > (0.01 + 0.03 * a) ^ 2) {
+               print "differs: " $0 ", not near " v[$1]
+               bad = 1
+           } }
+         END { exit bad || !FNR }' "$2" "$1"
+}
+
+# check MODEL TARGET BETWEEN SIZE..: the set's sizes and one between
+check()
+{
+    model=$1 target=$2 between=$3
+    shift 3
+    file=$src/tests/sets/$model.dcl
+    name=$(sed -n 's/^  dim \([A-Z]\) in .*/\1/p' "$file")
+    build "$file" set "--target=$target" >log 2>&1
+    verdict $? "$model for $target: a set of sizes compiles"
+    next=
+    for size; do
+        build "$file" own -D "$name=$size" "--target=$target" >log 2>&1 &&
+            ./own 0 >"own$size" 2>>log && ./set "$size" >got 2>>log &&
+            same got "own$size" >>log
+        verdict $? "$model for $target: $name = $size is its own file's"
+        [ -n "$next" ] || [ "$size" -lt "$between" ] || next=$size
+    done
+    build "$file" own -D "$name=$between" "--target=$target" >log 2>&1 &&
+        ./own 0 >ownb 2>>log && ./set "$between" >got 2>>log &&
+        same got "own$next" >>log && close_to got ownb >>log
+    verdict $? "$model for $target: $name = $between"
+    "$dcc" "$file" --explain "--target=$target" 2>&1 | grep '^sizes: ' >log
+    verdict $? "$model for $target: $(cut -d: -f2- log)"
+}
+sh "$cc" -O1 --asan -c -o driver.o "$src/tests/sets/driver.cpp" >log 2>&1
+verdict $? "the driver compiles"
+check attention h200 3 1 4 9
+check conv h200 4 2 5
+check rows h200 7 3 16 70
+check rows v100 50 70
+for bad in 0 -1 71; do
+    ./set $bad >log 2>&1
+    [ "$bad" = 0 ] || grep "R is $bad, not 1 to 70" log >/dev/null
+    verdict $? "a run of R = $bad"
+done
+
+# ---- sets that are none
+reject() # TEXT PROGRAM
+{
+    printf '%s\n' "$2" >bad.dcl
+    "$dcc" bad.dcl -o bad.cu >log 2>&1
+    [ $? = 1 ] && grep -F "$1" log >/dev/null
+    verdict $? "an error: $1"
+}
+reject "the range of 'b', over which sum goes, depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : f32[B]; output y[] = sum(b) x[b]; }'
+reject "what is reduced here depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : f32[B, 4]; output y[i] = mean(b) x[b, i]; }'
+reject "the shape of the state 's' depends on 'B'" 'model m {
+  dim B in {1, 2}; input x : f32[B]; state s : f32[B]; s[b] = x[b] + s[b];
+  output y = s; }'
+reject "the shape of the parameter 'w' depends on 'B'" 'model m {
+  dim B in {1, 2}; input x : f32[B]; param w : f32[B]; output y = x * w; }'
+reject "a value, an index or a condition here depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : f32[B]; output y[b in 0..B] = x[B - 1 - b]; }'
+reject "a value, an index or a condition here depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : f32[B]; output y[b] = x[b] / B; }'
+reject "a value, an index or a condition here depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : f32[B]; output y[b in 0..B] = x[b + 1] or 0; }'
+reject "a value, an index or a condition here depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : f32[4 * B];
+  output y[i in 0..4, b in 0..B] = x[i * B + b]; }'
+reject "a value, an index or a condition here depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : f32[B]; input i : i32[B]; output y[b] = x[i[b]]; }'
+reject "depends on 'B', a set" 'model m {
+  dim B in {2, 8}; input x : f32[B]; h = x; if (B == 5) { h = exp(h); }
+  output y = h; }'
+reject "depends on 'B', a set" 'model m {
+  dim B in {2, 8}; input x : f32[B]; h = x * 2; if (B == 5) { h = h * 3; }
+  output y = h; }'
+reject "it can only be a multiple of a set's size" 'model m {
+  dim B in {2, 8}; input x : f32[B + 1]; output y = x * 2; }'
+reject "more than one dimension of 'x' depends" 'model m {
+  dim B in {2, 8}; input x : f32[B, B]; output y = x * 2; }'
+reject "the range of 'x' depends on 'B'" 'model m {
+  dim B in {2, 8}; input x : i32[B] in 0..B; output y = x * 2; }'
+reject "a set has 2 to 16 sizes" 'model m {
+  dim B in {8}; input x : f32[B]; output y = x; }'
+reject "8 is in the set twice" 'model m {
+  dim B in {8, 2, 8}; input x : f32[B]; output y = x; }'
+reject "a model has one set of sizes, and 'B' is one already" 'model m {
+  dim B in {2, 8}; dim C in {1, 2}; input x : f32[B, C]; output y = x; }'
+reject "a set of sizes is a model's" 'block k(x: T[N]) -> y {
+  dim B in {2, 8}; y = x * B; }
+model m { input x : f32[4]; output y = k(x); }'
+reject "requirement 'B % 8 == 0' does not hold (B = 1)" 'model m {
+  dim B in {8, 16}; require B % 8 == 0; input x : f32[B]; output y = x * 2; }'
+echo "1..$n"
