@@ -12,8 +12,9 @@
  * statement writes and of tensors differ; no reduction's, no index, number,
  * condition, parameter or state. An error in a's diag says what does otherwise.
  *
- * Where a's size is 1 (`one`) its indices of one point are numbers, and statements may
- * be fewer or more: then their reductions, in order, are the same. */
+ * Where a's size is 1 (`one`) its indices of one point are numbers, and
+ * statements may be fewer or more: then their reductions, in order, are the
+ * same. */
 bool graph_restricts(Graph *a, const Graph *b, const char *name, bool one);
 
 /* The part of it that two sizes need which run kernels of their own: the same

@@ -31,7 +31,8 @@ static std::vector<int64_t> shape(const dcc_tensor *t, int64_t size)
     std::vector<int64_t> dim(t->dim, t->dim + t->rank);
     if (t->varies && size > 0)
         dim[(size_t)t->varies - 1] =
-            dim[(size_t)t->varies - 1] / net_desc.sizes[net_desc.n_sizes - 1] * size;
+            dim[(size_t)t->varies - 1] /
+            net_desc.sizes[net_desc.n_sizes - 1] * size;
     return dim;
 }
 
