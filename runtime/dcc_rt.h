@@ -264,10 +264,10 @@ dcc_status dcc_model_run(dcc_model *model, const void *const *inputs,
                          void *const *outputs, cudaStream_t stream);
 
 /* The same of a model with a set of sizes (`dim B in {1, 8, 32}`), for `size`
- * of them, 1 to the largest: shapes are those of that size. A size of the set runs
- * its own kernels; one between runs the next one's on copies of the inputs and
- * outputs in the handle's memory, so that nothing beyond the caller's is read
- * or written. size 0: the largest. */
+ * of them, 1 to the largest: shapes are those of that size. A size of the set
+ * runs its own kernels; one between runs the next one's on copies of the
+ * inputs and outputs in the handle's memory, so that nothing beyond the
+ * caller's is read or written. size 0: the largest. */
 dcc_status dcc_model_run_size(dcc_model *model, int64_t size,
                               const void *const *inputs,
                               void *const *outputs, cudaStream_t stream);
