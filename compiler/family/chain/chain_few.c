@@ -237,9 +237,10 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost ------------------------------------------------------------ */
 
-/* Clocks: of a warp's step beside its loads, of what an SM can read in one, and
- * of a merge: in a block, in a cluster, through memory. */
-enum { STEP = 450, STEP_16 = 200, SM_BYTES = 44, MERGE = 250, MEET = 900,
+/* Clocks: of a warp's step beside its loads, and of a merge: in a block, in a
+ * cluster, through memory. Bytes that an SM reads in one: on an H200 half of
+ * the SMs read 2360 GB/s with one step under way, 2600 with two or more. */
+enum { STEP = 450, STEP_16 = 200, SM_BYTES = 23, MERGE = 250, MEET = 900,
        MEMORY = 3000 };
 
 static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
@@ -261,19 +262,19 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     double steps = ceil(w.j_tiles / (double)w.group);
     double bytes = w.slot * (double)(f->D + f->N) * 2; /* of a block's step */
     double flight = fmin(steps, w.stages - 1) * bytes * at_once;
-    double rate = fmin(SM_BYTES, flight / d->hbm_latency);
+    double rate = fmin(w.stages > 2 ? SM_BYTES : 0.9 * SM_BYTES,
+                       flight / d->hbm_latency);
     double step = fmax(at_once * bytes / rate,
                        STEP + STEP_16 * w.bj / 16 * fmax(1, at_once *
                            w.consumers / 8));
     double merge = MERGE + 12.0 * w.consumers * w.group +
                    (w.group == 1 ? 0 : by_cluster(&w) ? MEET : MEMORY);
-    double busy = (rounds * steps * step + merge) / clk;
+    double busy = rounds * steps * step / clk;
     c->hbm = f->hbm / (d->hbm_gbs * 1e3);
     double read = (double)f->batches * (double)f->J * (double)(f->D + f->N) * 2;
     c->l2 = fmax(read, f->hbm) / (d->l2_gbs * 1e3);
-    c->latency = (1.6 * d->hbm_latency + merge) / clk;
-    c->us = d->launch_us + 1.6 * d->hbm_latency / clk +
-            fmax(busy, fmax(c->hbm, c->l2));
+    c->latency = (2.4 * d->hbm_latency + merge) / clk;
+    c->us = d->launch_us + c->latency + fmax(busy, fmax(c->hbm, c->l2));
     c->math = 2.0 * ROWS * (double)f->J * (double)(f->D + w.bn) *
               (double)f->batches / (d->mma_tflops * 1e6);
     c->special = (double)ROWS * (double)f->J * (double)f->batches *
