@@ -343,10 +343,12 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
               patch_elems(h) * 2 * (size_t)(h->copies + 1) +
               (f->packs ? (size_t)t->threads / 32 * 16 * (size_t)h->bn * 2
                         : (size_t)t->bm * (size_t)(t->bn + 8) * 4) + 64;
-    /* of many k, nvcc reads fragments further ahead than registers last */
+    /* of many k, nvcc reads fragments further ahead than registers last, and
+     * it has special functions of many sums under way at once */
     int sums = h->wm / 16 * h->bn / 8 * 4;
     h->x.regs = sums + h->bn / 4 + 60 +
-                (sums >= 128 && h->depth > 64 ? h->depth / 4 : 0);
+                (sums >= 128 && h->depth > 64 ? h->depth / 4 : 0) +
+                (sums >= 64 && h->x.special > 0 ? 5 * sums / 8 : 0);
     const Device *d = f->x.o->device;
     double room = floor(fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
                              d->regs_sm / (h->x.regs * 1.0) / t->threads));

@@ -161,7 +161,9 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     if (s->wide)
         s->smem = even;
     /* what finds the next piece stays in registers beside a piece's own */
-    s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44);
+    int digits = s->x.m.n + s->x.k.n; /* of a row's place, and a term's */
+    s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44) +
+                (digits > 2 ? 6 * (digits - 2) : 0);
     return check(s);
 }
 
