@@ -129,6 +129,8 @@ void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v)
     r->threads = v->knob[KNOB_THREADS];
     r->vec = v->knob[KNOB_VEC];
     r->share = v->knob[KNOB_SHARE];
+    /* nvcc would rather spill than not have an SM full of small blocks */
+    r->resident = r->threads <= 64 ? 8 : 0;
     r->n_rows = group_rows(gr);
     r->n_cols = group_cols(gr);
     order(g, gr, &r->rows, &r->cols, r->mode == MODE_COLUMNS);

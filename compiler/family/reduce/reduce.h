@@ -27,6 +27,7 @@ typedef struct RowReduce {
     int64_t n_rows, n_cols;    /* products of extents */
     int mode, threads, vec, share;
     const Var *along;          /* vectorised variable, if vec > 1 */
+    int resident;              /* blocks that an SM shall have room for, or 0 */
     int per_row;               /* threads that share a row, in one block */
     int chunks;                /* a thread's turns through the columns */
     bool keep;                 /* columns stay in registers between passes */

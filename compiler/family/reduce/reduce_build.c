@@ -728,21 +728,18 @@ static void put_partials(RowReduce *r)
 
 static void set_grid(RowReduce *r)
 {
-    enum { SMALL = 64, SEVERAL = 8 };
     Kernel *k = r->kernel;
     int64_t per_block = r->mode == MODE_LANES     ? r->threads / r->share
                         : r->mode == MODE_COLUMNS ? r->share
                                                   : 1;
 
     k->block = r->threads;
-    if (r->threads <= SMALL) /* nvcc spills to have an SM full of such blocks */
-        k->min_blocks = SEVERAL;
-    k->grid[0] = (int)((row_points(r) + per_block - 1) / per_block);
-    k->grid[1] = k->grid[2] = 1;
-    if (r->mode == MODE_SPLIT) {
-        k->grid[1] = k->grid[0];
-        k->grid[0] = r->share;
-    }
+    k->min_blocks = r->resident;
+    int blocks = (int)((row_points(r) + per_block - 1) / per_block);
+    bool split = r->mode == MODE_SPLIT;
+    k->grid[0] = split ? r->share : blocks;
+    k->grid[1] = split ? blocks : 1;
+    k->grid[2] = 1;
 }
 
 static void set_figures(RowReduce *r, const Options *o, const Variant *v)
