@@ -3,6 +3,7 @@
 #include "command/driver.h"
 #include "command/help.h"
 #include "command/output.h"
+#include "command/probe.h"
 #include "command/process.h"
 #include "command/report.h"
 #include "command/tune.h"
@@ -578,6 +579,17 @@ static int command_listing(Session *s)
     }
 }
 
+static int command_probe(Session *s)
+{
+    const CommandLine *l = &s->line;
+
+    if (l->n_file) {
+        say_error("dcc probe takes no file: '%s'", l->file[0]);
+        return 2;
+    }
+    return probe_gpu(s->arena, l->out ? l->out : "-");
+}
+
 static bool make_folder(Session *s)
 {
     const char *tmp = getenv("TMPDIR");
@@ -633,6 +645,7 @@ static int command_of(Session *s)
         [COMMAND_FMT] = command_listing,     [COMMAND_OPS] = command_listing,
         [COMMAND_DEVICES] = command_listing, [COMMAND_HELP] = command_help,
         [COMMAND_COMPLETION] = command_completion,
+        [COMMAND_PROBE] = command_probe,
     };
 
     /* import parses its own */

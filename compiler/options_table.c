@@ -8,8 +8,9 @@ enum {
     BENCH = 1 << COMMAND_BENCH, BUILD = 1 << COMMAND_BUILD,
     REPORT = 1 << COMMAND_REPORT,
     IMPORT = 1 << COMMAND_IMPORT, FMT = 1 << COMMAND_FMT,
+    PROBE = 1 << COMMAND_PROBE,
     MODELS = COMPILE | RUN | VERIFY | TUNE | BENCH | BUILD | REPORT,
-    PICKS = MODELS & ~TUNE, RUNS = RUN | BENCH, 
+    PICKS = MODELS & ~TUNE, RUNS = RUN | BENCH,
     PLACES = MODELS & ~COMPILE & ~REPORT,
     ALL = ~0
 };
@@ -50,6 +51,10 @@ const CommandRow command_table[] = {
      "Signatures of all, or definitions of some.", COMMAND_OPS},
     {"devices", "[GPU...]", "the GPUs known",
      "What the performance model knows of them.", COMMAND_DEVICES},
+    {"probe", "[--gpu] [-o GPU.dev]", "measure the GPU at hand",
+     "Its figures as a file that --target takes; to standard output without\n"
+     "-o. Wants nvcc.",
+     COMMAND_PROBE},
     {"completion", "bash | zsh", "words that a shell completes",
      "eval \"$(dcc completion bash)\" in one's ~/.bashrc, or the same for zsh.",
      COMMAND_COMPLETION},
@@ -65,6 +70,7 @@ const OptionRow option_table[] = {
     {"-o", "REPORT.html", VALUE_FILE, REPORT, O_OUT, "the page; a must"},
     {"-o", "FILE", VALUE_FILE, IMPORT, O_OUT,
      "the .dcl; its weights go beside it"},
+    {"-o", "GPU.dev", VALUE_FILE, PROBE, O_OUT, "the file; default: printed"},
     {"-D", "NAME=VALUE", VALUE_TEXT, MODELS, O_DEFINE,
      "replace a model's dim or type"},
     {"--target", "GPU", VALUE_GPU, MODELS, O_TARGET,
@@ -130,7 +136,7 @@ const OptionRow option_table[] = {
     {"--keep", "FOLDER", VALUE_FOLDER, TUNE, O_KEEP,
      "work there, and leave sources, programs and logs"},
     {"--cpu", NULL, VALUE_NONE, PLACES, O_CPU, "on the CPU, emulated"},
-    {"--gpu", NULL, VALUE_NONE, PLACES, O_GPU, "on the GPU or not at all"},
+    {"--gpu", NULL, VALUE_NONE, PLACES | PROBE, O_GPU, "on the GPU or not at all"},
     {"--gradients", NULL, VALUE_NONE, VERIFY, O_GRADIENTS,
      "gradients against derivatives of the forward pass, in double"},
     {"--verbose", NULL, VALUE_NONE, VERIFY, O_VERBOSE,
@@ -185,6 +191,7 @@ const char *command_title(CommandId id)
         [COMMAND_IMPORT] = "dcc import",     [COMMAND_FMT] = "dcc fmt",
         [COMMAND_OPS] = "dcc ops",
         [COMMAND_DEVICES] = "dcc devices",   [COMMAND_HELP] = "dcc help",
+        [COMMAND_PROBE] = "dcc probe",
         [COMMAND_COMPLETION] = "dcc completion",
     };
 

@@ -120,6 +120,10 @@ check "a figure of nobody's" 1 "line 2: no source" "$dcc" devices bad.dev
 printf 'sms = 20 # guess\n' >bad.dev
 check "a GPU of one figure" 1 "sm is not given" "$dcc" devices bad.dev
 check "a GPU that is not there" 1 "No such file" "$dcc" devices none.dev
+check "a probe of a file" 2 "takes no file" "$dcc" probe m.dcl
+if ! ls /dev/nvidia0 >/dev/null 2>&1; then
+    check "a probe of no GPU" 3 "there is no NVIDIA GPU" "$dcc" probe -o own.dev
+fi
 check "fmt of nothing" 2 "wants a FILE" "$dcc" fmt
 
 # ---- -MD, and what shells complete
@@ -141,7 +145,7 @@ check "a form that is right" 0 "" sh -c '"$1" fmt m.dcl >f.dcl &&
 echo 'op  f(x: T[..]) -> y { y=x; }' >g.dcl
 check "a form that is not" 1 "^g.dcl$" "$dcc" fmt --check f.dcl g.dcl
 : >log
-for command in "" run verify bench tune build import fmt ops devices completion
+for command in "" run verify bench tune build import fmt ops devices probe completion
 do
     page=$src/man/dcc${command:+-$command}.1
     grep -q "^\.TH" "$page" || echo "no page for dcc $command" >>log

@@ -34,8 +34,7 @@ const char *driver_nvcc(Build *b)
     return name;
 }
 
-/* Asks the driver, if there is one. */
-static bool have_gpu(void)
+bool driver_have_gpu(void)
 {
     void *lib = dlopen("libcuda.so.1", RTLD_NOW);
     int (*init)(unsigned), (*count)(int *), n = 0;
@@ -53,7 +52,7 @@ static bool choose(Build *b)
 {
     const DriverPlace place = b->o->place;
     bool have_nvcc = have_command(&b->work, driver_nvcc(b));
-    bool gpu = place != DRIVER_CPU && (b->o->compile_only || have_gpu());
+    bool gpu = place != DRIVER_CPU && (b->o->compile_only || driver_have_gpu());
 
     if (place == DRIVER_GPU && (!gpu || !have_nvcc)) {
         say_error("%s: %s",

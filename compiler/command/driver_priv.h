@@ -17,6 +17,8 @@ typedef struct Build {
 
 const char *driver_env(const char *name, const char *otherwise);
 const char *driver_nvcc(Build *b);
+/* Asks the GPU's driver, if there is one. */
+bool driver_have_gpu(void);
 /* Opens the folder, decides where to run, writes the texts that there are.
  * False after a message. */
 bool driver_open(Build *b, const Driver *o);

@@ -202,6 +202,10 @@ def measure_mode(o):
                    for v in c["variants"]))
 
 
+def short(x):
+    return float(f"{x:.4g}") if isinstance(x, float) else x
+
+
 def write(path, report):
     """One variant a line."""
     keep = ("text", "us", "predicted_us", "pul_us", "chosen", "rank", "once",
@@ -212,7 +216,7 @@ def write(path, report):
         head = {k: v for k, v in c.items() if k != "variants"}
         out += [("," if i else "") + json.dumps(name) + ": " +
                 json.dumps(head)[:-1] + ', "variants": [']
-        out += [",\n".join(json.dumps({k: v[k] for k in keep if k in v})
+        out += [",\n".join(json.dumps({k: short(v[k]) for k in keep if k in v})
                            for v in c["variants"]) + "]}"]
     with open(path + ".new", "w") as f:
         f.write("\n".join(out) + "}}\n")
