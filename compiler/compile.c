@@ -110,6 +110,7 @@ static Options *model_options(Arena *a, const CompileOptions *o)
 
     *model = o->model;
     prefer_families(a, o, model);
+    model->plans = o->want_plan || o->plan_name;
     const Device *d = device_dependent(a, model->device);
     model->dependent &= d != NULL;
     if (model->dependent)

@@ -191,6 +191,15 @@ DCC_DEVICE void dcc_move_by_one(T (&to)[C][R][P], const T (&from)[C][R][P])
         out[i] = in[i] >> 16 | in[min(i + 1, words - 1)] << 16;
 }
 
+// The sum of N neighbouring lanes, of which lane / N is the same, in each.
+template <int N> DCC_DEVICE float dcc_lanes_sum(float x)
+{
+#pragma unroll
+    for (int i = 1; i < N; i *= 2)
+        x += __shfl_xor_sync(0xffffffffu, x, i);
+    return x;
+}
+
 // Where piece `piece` (8 elements of 16 bits) of a row of COLS (16, 32 or 64)
 // is kept in shared memory: pieces change places with the row, so that neither
 // those of 8 rows nor those of a row meet in a bank.

@@ -167,19 +167,18 @@ template <class T> DCC_DEVICE void dcc_unpack(float (&v)[2], uint32_t pair)
     v[1] = dcc_to_float(two[1]);
 }
 
-template <class T> DCC_DEVICE uint32_t dcc_pack_pair(const float (&v)[2]);
+template <class T> DCC_DEVICE uint32_t dcc_pack_pair(float low, float high);
 template <>
-__device__ __forceinline__ uint32_t
-dcc_pack_pair<__half>(const float (&v)[2])
+__device__ __forceinline__ uint32_t dcc_pack_pair<__half>(float low, float high)
 {
-    const __half2 two = __floats2half2_rn(v[0], v[1]);
+    const __half2 two = __floats2half2_rn(low, high);
     return dcc_pack(two.x, two.y);
 }
 template <>
 __device__ __forceinline__ uint32_t
-dcc_pack_pair<__nv_bfloat16>(const float (&v)[2])
+dcc_pack_pair<__nv_bfloat16>(float low, float high)
 {
-    const __nv_bfloat162 two = __floats2bfloat162_rn(v[0], v[1]);
+    const __nv_bfloat162 two = __floats2bfloat162_rn(low, high);
     return dcc_pack(two.x, two.y);
 }
 

@@ -356,6 +356,129 @@ template <class... Map> DCC_DEVICE void dcc_tma_prefetch_maps(Map... map)
     (dcc_tma_prefetch_map(map), ...);
 }
 
+// ---- a from registers, computed ---------------------------------------------
+
+// A warp's fragments of 16 rows of a K-major slot, from lane % 16's row. Its
+// pieces of 16 bytes are swizzled.
+template <int K, class T, int BK>
+DCC_DEVICE void dcc_read_rows(uint32_t (&to)[K][4], const T (&row)[BK])
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int kk = 0; kk < K; ++kk)
+        dcc_ldmatrix_x4(to[kk], &row[((kk * 2 + lane / 16) ^ lane % 8) * 8]);
+}
+
+// Each of a fragment's elements x becomes value(x, h, c): h is 0 or 1, of rows
+// lane / 4 and that + 8, c of columns lane % 4 * 2, + 1, + 8 and + 9.
+template <class T, class F>
+DCC_DEVICE void dcc_make_rows(uint32_t (&at)[4], const F &value)
+{
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+        float x[2];
+        dcc_unpack<T>(x, at[r]);
+        at[r] = dcc_pack_pair<T>(value(x[0], r % 2, r / 2 * 2),
+                                 value(x[1], r % 2, r / 2 * 2 + 1));
+    }
+}
+
+// The next products' fragments take the place of those that are done with:
+// behind the wait, which keeps the registers until then.
+template <int R, int K>
+DCC_DEVICE void dcc_wgmma_take(uint32_t (&a)[R][K][4],
+                               const uint32_t (&next)[R][K][4])
+{
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+            dcc_wgmma_use(a[i][k]);
+#pragma unroll
+            for (int r = 0; r < 4; ++r)
+                a[i][k][r] = next[i][k][r];
+            dcc_wgmma_use(a[i][k]);
+        }
+}
+
+// All lanes of a warp: n constants are in the L1 from now on, as far as a line
+// a lane goes.
+template <class T> DCC_DEVICE void dcc_touch(const T *from, int n)
+{
+    enum { LINE = 128 / sizeof(T) };
+    const int at = (int)threadIdx.x % 32 * LINE;
+#ifndef DCC_EMU
+    uint32_t word;
+    if (at < n)
+        asm volatile("ld.global.nc.b32 %0, [%1];"
+                     : "=r"(word)
+                     : "l"((unsigned long long)(from + at) & ~3ull));
+#else
+    (void)from, (void)n, (void)at;
+#endif
+}
+
+// The same columns of what belongs to them, from the first.
+template <class T> DCC_DEVICE dcc_f32x4 dcc_load_columns(const T *from)
+{
+    float low[2], high[2];
+    dcc_load<2>(low, from);
+    dcc_load<2>(high, from + 8);
+    return {{low[0], low[1], high[0], high[1]}};
+}
+
+// ---- values of rows from pieces of them ------------------------------------
+
+// Two neighbouring lanes have a row's N pieces by turns; 0 beyond the last.
+template <int N> struct dcc_pieces { float v[(N + 1) / 2]; };
+
+// They are `apart` elements one from the next.
+template <int N>
+DCC_DEVICE dcc_pieces<N> dcc_read_pieces(const float *from, int apart)
+{
+    dcc_pieces<N> to;
+#pragma unroll
+    for (int q = 0; q < (N + 1) / 2; ++q) {
+        const int piece = q * 2 + (int)threadIdx.x % 2;
+        to.v[q] = piece < N ? from[(long long)piece * apart] : 0.0f;
+    }
+    return to;
+}
+
+template <int N> DCC_DEVICE float dcc_sum_pieces(const dcc_pieces<N> &piece)
+{
+    float sum = 0.0f;
+#pragma unroll
+    for (int q = 0; q < (N + 1) / 2; ++q)
+        sum += piece.v[q];
+    return sum + __shfl_xor_sync(0xffffffffu, sum, 1);
+}
+
+// The squares about `mean` of a row, of pieces of SIZE columns, each with its
+// sum and the squares about its own mean (Chan, Golub and LeVeque).
+template <int SIZE, int N>
+DCC_DEVICE float dcc_sum_squares(const dcc_pieces<N> &sum,
+                                 const dcc_pieces<N> &squares, float mean)
+{
+    dcc_pieces<N> all;
+#pragma unroll
+    for (int q = 0; q < (N + 1) / 2; ++q) {
+        const float off = sum.v[q] * (1.0f / SIZE) - mean;
+        const bool there = N % 2 == 0 || q * 2 + (int)threadIdx.x % 2 < N;
+        all.v[q] = there ? squares.v[q] + off * off * SIZE : 0.0f;
+    }
+    return dcc_sum_pieces(all);
+}
+
+// What two lanes have of each of 16 rows, to the four that have fragments of
+// rows lane / 4 and that + 8.
+DCC_DEVICE void dcc_deal_rows(float (&to)[2], float x)
+{
+    const int from = (int)threadIdx.x % 32 / 4 * 2;
+    to[0] = __shfl_sync(0xffffffffu, x, from);
+    to[1] = __shfl_sync(0xffffffffu, x, from + 16);
+}
+
 // The N blocks of a cluster share the columns of a tile of which each has sums:
 // every thread sends those of block s's columns to `sums` there, where they
 // count against `arrived`. Those of its own stay: a thread reads what it wrote.

@@ -170,7 +170,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         random="$overlap --random-plan=$seed --variant="
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
-            $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
+            $(files contract conv tensor_cores wgmma wgmma_conv prologue norm norms \
                 f32_products phase layouts) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\

@@ -53,10 +53,63 @@ Test(select, computed_factors)
     expect(1,
            "input x : f16[4096, 1024]; param w : f16[1024, 1024];"
            " param s : f16[1024]; h = relu(x) * s; output y = linear(h, w);");
-    expect(1, "input x : bf16[1024, 2048]; param w : bf16[768, 2048];"
-              " param b : bf16[2048]; input m : f32[1024];"
-              " h[i, k] : bf16 = (x[i, k] - m[i]) * 0.5 + b[k];"
-              " output y = linear(h, w);");
+    expect(1, "input x : f16[4096, 1024]; param w : f16[1024, 1024];"
+              " param s : f16[1024]; h = relu(x) * s; output y = linear(h, w);");
+}
+
+static int launches_by(const char *family, const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Forced forced = {.name = family, .text = "any"};
+    Report r = {0};
+
+    o.forced = &forced;
+    o.n_forced = 1;
+    CudaProgram *p = compiled(&f, arena_printf(f.arena, "model m { %s }",
+                                               text), &r, &o);
+    cr_assert(p, "%s: %s", text, diag_text(f.diag));
+    int n = p->n_run;
+    arena_free(f.arena);
+    return n;
+}
+
+/* Norms of rows that a product makes and products take are no kernels, whoever
+ * wrote them; others are. */
+Test(select, norms_in_products)
+{
+    const char *wgmma = "contract_wgmma";
+    const char *before = "input x : f16[128, 64]; input r : f16[128, 96];"
+                         " param v : f16[96, 64]; param w : f16[64, 96];"
+                         " param u : f16[64, 96]; param g : f16[96];"
+                         " h = linear(x, v) + r;";
+    const struct {
+        int n;
+        const char *text;
+    } t[] = {
+        {2, "output y = linear(layer_norm(h), w);"},
+        {2, "output y = linear(rms_norm(h, g), w); output z = h;"},
+        {2, "q[i] : f32 = sum(k) f32(h[i, k]) * h[i, k];"
+            " n[i, k] : f16 = h[i, k] / sqrt(q[i] + 1) - g[k];"
+            " output y = linear(n, w);"},
+        {3, "n = layer_norm(h); output y = linear(n, w);"
+            " output z = relu(linear(n, u));"},
+        {3, "n = layer_norm(h); f = linear(n, w);"
+            " output y[i, j] = (sum(k) f[i, k] * w[k, j]) + n[i, j];"},
+        /* the largest of a row is no sum; the norm is a result */
+        {3, "q[i] = max(k) h[i, k]; n[i, k] : f16 = h[i, k] - q[i];"
+            " output y = linear(n, w);"},
+        {3, "n = layer_norm(h); output y = linear(n, w); output z = n;"},
+    };
+
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        Arena *a = arena_new();
+        const char *text = arena_printf(a, "%s %s", before, t[i].text);
+        int n = launches_by(wgmma, text);
+        cr_expect_eq(n, t[i].n, "%s: %d launches, not %d", t[i].text, n,
+                     t[i].n);
+        arena_free(a);
+    }
 }
 
 /* Equal values are made once; which is no reason to store what is cheap. */
@@ -186,21 +239,13 @@ Test(select, what_cannot_be_fused)
 
 /* ---- properties of every model */
 
-static bool writes(const Group *gr, const Tensor *t)
-{
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].tensor == t)
-            return true;
-    return false;
-}
-
 static bool is_made(const CudaProgram *p, const Tensor *t)
 {
     for (int i = 0; i < p->n_run; i++)
-        if (writes(p->run[i].group, t))
+        if (group_stores(p->run[i].group, t))
             return true;
     for (int i = 0; i < p->n_load; i++)
-        if (writes(p->load[i].group, t))
+        if (group_stores(p->load[i].group, t))
             return true;
     return false;
 }
@@ -219,8 +264,8 @@ static void check_order(const CudaProgram *p, const char *path)
                       "%s: launch %d reads %s, which nothing writes", path, i,
                       t->name);
             for (int s = 0; s < p->n_run; s++)
-                cr_expect(s <= i || writes(gr, t) ||
-                              !writes(p->run[s].group, t),
+                cr_expect(s <= i || group_stores(gr, t) ||
+                              !group_stores(p->run[s].group, t),
                           "%s: launch %d reads %s, which launch %d writes",
                           path, i, t->name, s);
         }
@@ -228,7 +273,7 @@ static void check_order(const CudaProgram *p, const char *path)
     for (int i = 0; i < g->n_output; i++) {
         bool made = false;
         for (int s = 0; s < p->n_run; s++)
-            made |= writes(p->run[s].group, g->output[i]);
+            made |= group_stores(p->run[s].group, g->output[i]);
         cr_expect(made, "%s: nothing writes %s", path, g->output[i]->name);
     }
 }

@@ -90,14 +90,6 @@ static int subject_of(const Tune *t, const Kernel *k)
     return -1;
 }
 
-static bool writes_tensor(const Group *gr, const Tensor *x)
-{
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].tensor == x)
-            return true;
-    return false;
-}
-
 /* The oracle computes a result from what was traced; what was not is a part
  * of the same check, and so may be the fault of who made it. */
 static void spread_blame(Tune *t, int step, bool *blame)
@@ -108,9 +100,9 @@ static void spread_blame(Tune *t, int step, bool *blame)
     blame[t->step[step].subject] = true;
     for (int a = 0; a < gr->n_arg; a++) {
         int maker = step - 1;
-        if (writes_tensor(gr, gr->arg[a]))
+        if (group_stores(gr, gr->arg[a]))
             continue;
-        while (maker >= 0 && !writes_tensor(p->run[maker].group, gr->arg[a]))
+        while (maker >= 0 && !group_stores(p->run[maker].group, gr->arg[a]))
             maker--;
         if (maker >= 0 && emit_traced_after(p, gr->arg[a]) != maker)
             spread_blame(t, maker, blame);

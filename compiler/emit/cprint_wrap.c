@@ -209,9 +209,11 @@ static Bounds of_step(const CPrint *p, const Group *gr, const Step *s)
 
 void cprint_steps(CPrint *p, const Group *gr)
 {
-    Bounds *list = arena_array(p->graph->arena, Bounds, gr->n_step + 1);
+    Bounds *list = arena_array(p->graph->arena, Bounds, MAX_STEPS);
     bool *wraps = arena_array(p->graph->arena, bool, gr->n_step + 1);
 
+    for (int i = 0; i < MAX_STEPS; i++) /* a family may number more of them */
+        list[i] = of_type(T_I32);
     p->bounds = list;
     p->wraps = wraps;
     for (int i = 0; i < gr->n_step; i++) {

@@ -98,10 +98,8 @@ static void put_table(Buf *b, const char *model, const char *what,
 static int made_by(const CudaProgram *p, const Tensor *t)
 {
     for (int i = p->n_run - 1; i >= 0; i--) {
-        const Group *gr = p->run[i].group;
-        for (int k = 0; k < gr->n_step; k++)
-            if (gr->step[k].tensor == t)
-                return i;
+        if (group_stores(p->run[i].group, t))
+            return i;
     }
     return -1;
 }

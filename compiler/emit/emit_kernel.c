@@ -1,4 +1,5 @@
 #include "emit/emit.h"
+#include "group/norm.h"
 
 #include "emit/cprint.h"
 #include "group/chain.h"
@@ -81,6 +82,28 @@ static void put_vars(Buf *b, const Var **v, int n)
         buf_printf(b, "%s%s", i ? ", " : "", v[i]->name);
 }
 
+static void put_stored(Buf *b, const Step *s)
+{
+    if (s->tensor) {
+        buf_printf(b, ", stored to %s: ", s->tensor->name);
+        put_shape(b, s->tensor);
+    }
+    buf_putc(b, '\n');
+}
+
+/* Steps about rows of which a product has, or another had, pieces. */
+static void put_about_rows(Buf *b, const Step *step, int n, const char *what)
+{
+    for (int i = 0; i < n; i++) {
+        const Step *s = &step[i];
+        buf_puts(b, "//       ");
+        buf_printf(b, s->op == R_NONE ? "each row: " : "%s over %s: ",
+                   reduce_name(s->op), what);
+        buf_printf(b, "%s in registers", type_name(s->type));
+        put_stored(b, s);
+    }
+}
+
 /* What step i is and where its value lives. */
 static void put_step(Buf *b, const Kernel *k, int i)
 {
@@ -101,11 +124,7 @@ static void put_step(Buf *b, const Kernel *k, int i)
     }
     buf_printf(b, ": %s in %s", type_name(s->type),
                where ? where : "registers");
-    if (s->tensor) {
-        buf_printf(b, ", stored to %s: ", s->tensor->name);
-        put_shape(b, s->tensor);
-    }
-    buf_putc(b, '\n');
+    put_stored(b, s);
 }
 
 static void put_statements(Buf *b, const Kernel *k)
@@ -114,6 +133,11 @@ static void put_statements(Buf *b, const Kernel *k)
     Span call = {0}, at = {0};
 
     buf_puts(b, "// Computes\n");
+    if (gr->merge) {
+        put_place(b, gr->merge->step[gr->merge->n_step - 1].source->at);
+        put_about_rows(b, gr->merge->step, gr->merge->n_step,
+                       "pieces of a row");
+    }
     for (int i = 0; i < gr->n_step; i++) {
         const Stmt *s = gr->step[i].source;
         if (s && s->call.source && !same_span(s->call, call) &&
@@ -123,6 +147,11 @@ static void put_statements(Buf *b, const Kernel *k)
             put_place(b, at = s->at);
         put_step(b, k, i);
     }
+    if (gr->pieces)
+        put_about_rows(b, gr->pieces->step, gr->pieces->n_step,
+                       gr->pieces->size == NORM_LEAST
+                           ? "16 of its columns, each row"
+                           : "32 of its columns, each row");
 }
 
 static void put_extents(Buf *b, const char *what, const Var **v, int n)

@@ -8,14 +8,6 @@
 
 /* ---- arguments --------------------------------------------------------- */
 
-static bool stores_to(const Group *gr, const Tensor *t)
-{
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].tensor == t)
-            return true;
-    return false;
-}
-
 typedef struct Finder {
     const Tensor *tensor;
     bool found;
@@ -28,12 +20,16 @@ static void find_read(const Expr *e, void *ctx)
     f->found |= e->kind == E_READ && e->tensor == f->tensor;
 }
 
+static void find_in_step(const Step *s, void *ctx)
+{
+    expr_visit(s->value, find_read, ctx);
+}
+
 static bool reads_from(const Group *gr, const Tensor *t)
 {
     Finder f = {t, false};
 
-    for (int i = 0; i < gr->n_step; i++)
-        expr_visit(gr->step[i].value, find_read, &f);
+    group_visit(gr, find_in_step, &f);
     return f.found;
 }
 
@@ -58,7 +54,7 @@ void kernel_set_args(Graph *g, Group *gr, Kernel *k)
     for (int i = 0; i < gr->n_arg; i++) {
         Tensor *t = gr->arg[i];
         const char *name = arg_name(g->arena, k, t);
-        ArgUse use = !stores_to(gr, t)   ? ARG_IN
+        ArgUse use = !group_stores(gr, t)   ? ARG_IN
                      : reads_from(gr, t) ? ARG_INOUT
                                          : ARG_OUT;
         k->arg[k->n_arg++] = (KernelArg){.name = name, .tensor = t, .use = use};

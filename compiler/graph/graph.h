@@ -52,6 +52,7 @@ typedef struct Tensor {
     int64_t dim[MAX_RANK];
     Role role;
     When when;          /* LOAD: depends on params only */
+    bool of_rows;       /* a value a row that a norm may have (norm.h) */
     bool partly;        /* needed in part: the rest may be anything */
     bool stopped;       /* no gradient passes through what makes it */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
@@ -130,6 +131,8 @@ struct Stmt {
     Span call;                  /* the user's own line */
     unsigned notes;             /* NOTE_* */
     Tensor **with; int n_with, cap_with; /* NOTE_FUSE: those it reads */
+    Tensor *pieces;             /* of a sum over rows: where a product may leave
+                                   what it has of it (norm.h); or NULL */
 };
 enum { NOTE_NOFUSE = 1, NOTE_FUSE = 2 };
 

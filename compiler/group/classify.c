@@ -55,7 +55,7 @@ static const Expr *inline_local(Graph *g, const Expr *e, void *ctx)
 {
     const Group *gr = ctx;
 
-    if (e->kind != E_LOCAL)
+    if (e->kind != E_LOCAL || e->local < 0)
         return NULL;
     return expr_rewrite(g, gr->step[e->local].value, inline_local, ctx);
 }

@@ -432,6 +432,15 @@ static Group *combine(Fusion *f, const Shape *s, bool keep)
     return r;
 }
 
+/* What is more than its steps takes no others. */
+static const char *closed(const Group *p, const Group *c)
+{
+    if (p->chain || c->chain)
+        return "two products and what lies between them are one already";
+    return p->merge || p->pieces || c->merge || c->pieces
+               ? "it has a part in a norm already" : NULL;
+}
+
 /* Does c store where a result of p says? */
 static bool places_read_any(const Group *c, const Group *p)
 {
@@ -448,9 +457,9 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
     Shape s = {0};
     bool ok;
 
-    *why = p->chain || c->chain
-               ? "two products and what lies between them are one already"
-               : group_too_long(p, c);
+    *why = closed(p, c);
+    if (!*why)
+        *why = group_too_long(p, c);
     if (*why)
         return NULL;
     if (p->when != c->when) {
@@ -635,10 +644,10 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
     const Step *made = &p->step[p->n_step - 1];
     const Expr *value = pointwise_value(g, p, t);
 
-    *why = NULL;
-    if (p->chain || c->chain)
-        *why = "two products and what lies between them are one already";
-    else if (p->when != c->when)
+    *why = closed(p, c);
+    if (*why)
+        return NULL;
+    if (p->when != c->when)
         *why = "one runs at load time, the other at run time";
     else if (!value)
         *why = "it is more than one pointwise expression";

@@ -1,6 +1,7 @@
 #include "group/group.h"
 
 #include "group/chain.h"
+#include "group/norm.h"
 
 #include <stdlib.h>
 
@@ -90,25 +91,61 @@ static void add_data(const Idx *e, Args *a)
         add_atom(e->term[i].atom, a);
 }
 
+void group_visit(const Group *gr, StepVisit *f, void *ctx)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        f(&gr->step[i], ctx);
+    for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
+        f(&gr->merge->step[i], ctx);
+    for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
+        f(&gr->pieces->step[i], ctx);
+}
+
+typedef struct Stores {
+    const Tensor *t;
+    bool found;
+} Stores;
+
+static void note_store(const Step *s, void *ctx)
+{
+    Stores *x = ctx;
+
+    x->found |= s->tensor == x->t;
+}
+
+bool group_stores(const Group *gr, const Tensor *t)
+{
+    Stores x = {t, false};
+
+    group_visit(gr, note_store, &x);
+    return x.found;
+}
+
+static void add_stored(const Step *s, void *ctx)
+{
+    if (s->tensor)
+        add_arg(ctx, s->tensor);
+}
+
+static void add_reads(const Step *s, void *ctx)
+{
+    expr_visit(s->value, add_read, ctx);
+    if (!s->tensor)
+        return;
+    for (int d = 0; d < s->tensor->rank; d++)
+        add_data(s->store[d], ctx);
+    for (int c = 0; c < s->where.n; c++)
+        add_data(s->where.cond[c].e, ctx);
+}
+
 void group_args(Graph *g, Group *gr)
 {
     Args a = {g, gr, 0};
 
     gr->arg = NULL;
     gr->n_arg = 0;
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].tensor)
-            add_arg(&a, gr->step[i].tensor);
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        expr_visit(s->value, add_read, &a);
-        if (!s->tensor)
-            continue;
-        for (int d = 0; d < s->tensor->rank; d++)
-            add_data(s->store[d], &a);
-        for (int c = 0; c < s->where.n; c++)
-            add_data(s->where.cond[c].e, &a);
-    }
+    group_visit(gr, add_stored, &a);
+    group_visit(gr, add_reads, &a);
 }
 
 /* ---- reads in places */
@@ -168,6 +205,7 @@ typedef struct Canon {
     const Group *group;
     int uses[MAX_STEPS], user[MAX_STEPS]; /* a step that uses it */
     int number[MAX_STEPS]; /* of those that have one; -1: part of its reader */
+    bool own; /* steps ahead or behind, numbered by themselves */
 } Canon;
 
 static void canon_expr(Buf *b, const Canon *c, const Expr *e);
@@ -193,7 +231,10 @@ static void canon_var(Buf *b, const Canon *c, const Var *v)
             buf_printf(b, "d%d", i);
             return;
         }
-    buf_puts(b, "?");
+    if (gr->merge && gr->merge->over == v)
+        buf_puts(b, "p");
+    else
+        buf_puts(b, "?");
 }
 
 static void canon_atom(Buf *b, const Canon *c, const Atom *a)
@@ -307,6 +348,10 @@ static void canon_expr(Buf *b, const Canon *c, const Expr *e)
             canon_expr(b, c, e->outside);
         break;
     case E_LOCAL:
+        if (c->own || e->local < 0) {
+            buf_printf(b, "$%d", e->local);
+            break;
+        }
         if (c->number[e->local] < 0) {
             canon_expr(b, c, c->group->step[e->local].value);
             return;
@@ -328,7 +373,7 @@ static void canon_expr(Buf *b, const Canon *c, const Expr *e)
 
 static void use_local(Canon *c, const Expr *e, int step, int times)
 {
-    if (e->kind == E_LOCAL) {
+    if (e->kind == E_LOCAL && e->local >= 0) {
         c->uses[e->local] += times;
         c->user[e->local] = step;
     }
@@ -378,6 +423,22 @@ static void number_steps(Canon *c)
         c->number[i] = is_part(c, i) ? -1 : n++;
 }
 
+static void canon_step(Buf *b, const Canon *c, const Step *s)
+{
+    buf_printf(b, ";%s %s %s ", s->over_cols ? "cols" : "row",
+               reduce_name(s->op), type_name(s->type));
+    canon_expr(b, c, s->value);
+    if (!s->tensor)
+        return;
+    buf_puts(b, "->");
+    canon_access(b, c, s->tensor, s->store);
+    canon_guard(b, c, s->where);
+    if (s->needed.n) {
+        buf_puts(b, "needed");
+        canon_guard(b, c, s->needed);
+    }
+}
+
 void group_canon(Buf *b, const Group *gr)
 {
     Canon c = {.group = gr};
@@ -394,23 +455,19 @@ void group_canon(Buf *b, const Group *gr)
     if (gr->chain)
         buf_printf(b, "chain %d %d ", gr->chain->n_first,
                    gr->chain->n_between);
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        if (c.number[i] < 0)
-            continue;
-        buf_printf(b, ";%s %s %s ", s->over_cols ? "cols" : "row",
-                   reduce_name(s->op), type_name(s->type));
-        canon_expr(b, &c, s->value);
-        if (!s->tensor)
-            continue;
-        buf_puts(b, "->");
-        canon_access(b, &c, s->tensor, s->store);
-        canon_guard(b, &c, s->where);
-        if (s->needed.n) {
-            buf_puts(b, "needed");
-            canon_guard(b, &c, s->needed);
-        }
-    }
+    for (int i = 0; i < gr->n_step; i++)
+        if (c.number[i] >= 0)
+            canon_step(b, &c, &gr->step[i]);
+    c.own = true;
+    if (gr->merge)
+        buf_printf(b, ";merge %lld ", (long long)gr->merge->over->extent);
+    for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
+        canon_step(b, &c, &gr->merge->step[i]);
+    if (gr->pieces)
+        buf_printf(b, ";pieces %d of %d ", gr->pieces->size,
+                   c.number[gr->pieces->value]);
+    for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
+        canon_step(b, &c, &gr->pieces->step[i]);
 }
 
 /* ---- for people */
@@ -438,11 +495,11 @@ static void dump_part(Buf *b, const Chain *c, int i)
                   c->second->n_cols);
 }
 
-static void dump_step(Buf *b, int i, const Step *s)
+static void dump_step(Buf *b, int i, const Step *s, const char *over)
 {
     buf_printf(b, "  $%d : %s = ", i, type_name(s->type));
     if (s->op != R_NONE)
-        buf_printf(b, "%s over cols ", reduce_name(s->op));
+        buf_printf(b, "%s over %s ", reduce_name(s->op), over);
     else if (s->over_cols)
         buf_puts(b, "for cols ");
     expr_dump(b, s->value);
@@ -468,9 +525,21 @@ void group_dump(Buf *b, const Group *gr)
     dump_vars(b, "rows", gr->rows, gr->n_rows);
     if (gr->n_cols)
         dump_vars(b, "cols", gr->cols, gr->n_cols);
+    if (gr->merge)
+        buf_printf(b, "  rows first: called #-1, #-2, ..., over pieces %s<%lld"
+                      "\n", gr->merge->over->name,
+                   (long long)gr->merge->over->extent);
+    for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
+        dump_step(b, i, &gr->merge->step[i], "pieces");
     for (int i = 0; i < gr->n_step; i++) {
         if (gr->chain)
             dump_part(b, gr->chain, i);
-        dump_step(b, i, &gr->step[i]);
+        dump_step(b, i, &gr->step[i], "cols");
     }
+    if (gr->pieces)
+        buf_printf(b, "  pieces: of $%d, called #0, %d neighbours along %s\n",
+                   gr->pieces->value, gr->pieces->size,
+                   gr->pieces->along->name);
+    for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
+        dump_step(b, i + 1, &gr->pieces->step[i], "a piece");
 }

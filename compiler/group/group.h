@@ -44,6 +44,9 @@ typedef struct Step {
 struct Kernel;
 struct Family;
 struct Chain;
+struct Pieces;
+struct Merge;
+struct RowMerge;
 
 typedef struct Group {
     int id;
@@ -56,12 +59,16 @@ typedef struct Group {
     const struct Chain *chain; /* two contractions and what lies between them
                                   (chain.h), whose steps these are; or NULL */
     const struct Merge *made;  /* by these merges (search/merge.h), or NULL */
+    const struct RowMerge *merge; /* of rows, ahead of the steps: norm.h, or */
+    const struct Pieces *pieces; /* behind them; or NULL */
     /* decided by select */
     const struct Family *family;
     int variant;               /* index into the family's space */
     double predicted_us;
     double measured_us;        /* a plan's, of this variant; 0: none */
-    double apart_us;           /* a chain's, as the kernels that it replaces */
+    double apart_us;           /* a chain's, as the kernels that it replaces;
+                                  with a merge, what norms as kernels take */
+    double norm_us;            /* with a merge, what they take without */
     struct Kernel *kernel;     /* shared by equal groups */
     Tensor **arg; int n_arg;   /* actual arguments, in kernel-param order */
 } Group;
@@ -69,6 +76,10 @@ typedef struct Group {
 /* The distinct tensors a group touches, in order of first appearance: the
  * stored ones first, then those read. This is the order of kernel params. */
 void group_args(Graph *g, Group *gr);
+/* Every step, of what is ahead of the steps and behind them too. */
+typedef void StepVisit(const Step *s, void *ctx);
+void group_visit(const Group *gr, StepVisit *f, void *ctx);
+bool group_stores(const Group *gr, const Tensor *t);
 /* Does what decides where something is stored read t? */
 bool place_reads(const Idx *const *store, int rank, Guard where,
                  const Tensor *t);

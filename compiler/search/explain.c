@@ -165,6 +165,10 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
     if (gr->chain)
         buf_printf(b, "    two products as one kernel: apart they and what lies "
                       "between would take %.2f us\n", gr->apart_us);
+    if (gr->merge && gr->norm_us > 0)
+        buf_printf(b, "    takes a norm of rows on its way: the kernels that it "
+                      "is of take %.2f us so, with one of its own %.2f us\n",
+                   gr->norm_us, gr->apart_us);
     put_edges(b, l);
     buf_printf(b, "    computes\n");
     for (int k = 0; k < gr->n_stmt; k++)

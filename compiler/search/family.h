@@ -33,6 +33,8 @@ typedef struct Options {
     bool dependent;      /* launches overlap, where the GPU can (sm_90) */
     const char *const *prefer; int n_prefer; /* families that get all that they
                             can serve, whatever it costs */
+    bool plans;          /* a plan file is read or written: what those cannot
+                            say (norm.h) is left out */
 } Options;
 enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
 

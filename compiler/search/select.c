@@ -1,8 +1,10 @@
 #include "search/select.h"
 
 #include "group/fuse.h"
+#include "group/norm.h"
 #include "search/chains.h"
 #include "search/merge.h"
+#include "search/norms.h"
 #include "search/plan.h"
 
 #include <math.h>
@@ -223,6 +225,11 @@ static void try_again(Search *x, Candidate *k)
     k->saves = -INFINITY;
     if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p->group))
         return;
+    if (norm_of_rows(p->group, k->t) && readers->n &&
+        group_multiplies(x->g, x->u.unit[readers->v[0]].group)) {
+        k->why = "it is a norm, which products take with its values of rows";
+        return;
+    }
     if (readers->n > MOST_AGAIN) {
         k->why = "too many kernels would compute it again";
         return;
@@ -718,6 +725,8 @@ static Search search_all(Selection *s)
     forget(&x);
     x.last = true;
     merge_all(&x);
+    if (!s->options->plans)
+        norms_place(&x.u);
     return x;
 }
 
@@ -727,6 +736,8 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     s->options = o;
     s->plan = plan;
     s->choices = map_new(g->arena);
+    if (o->device->sm == 90 && !o->plans) /* what takes norms is wgmma */
+        norm_prepare(g);
     Search x = plan ? search_open(s, 1) : search_all(s);
     if (plan && !take_plan(&x))
         return false;

@@ -16,5 +16,7 @@ const char *family_refuses(const Family *f, Graph *g, const Group *gr,
         return "no two products with what lies between them";
     if (!f->chains && gr->chain)
         return "two products with what lies between them";
+    if ((gr->merge || gr->pieces) && f != &family_contract_wgmma)
+        return "rows whose statistics products make and take";
     return f->applicable(g, gr, o);
 }

@@ -65,6 +65,15 @@ static void note_place(const Atom *a, void *ctx)
         expr_visit(a->data, note_read, ctx);
 }
 
+static void note_reads(const Step *s, void *ctx)
+{
+    expr_visit(s->value, note_read, ctx);
+    for (int d = 0; s->tensor && d < s->tensor->rank; d++)
+        idx_visit(s->store[d], note_place, ctx);
+    for (int c = 0; s->tensor && c < s->where.n; c++)
+        idx_visit(s->where.cond[c].e, note_place, ctx);
+}
+
 /* In values, and in places that it stores to. */
 static void find_reads(Units *u, const Group *gr, Ints *list)
 {
@@ -72,14 +81,13 @@ static void find_reads(Units *u, const Group *gr, Ints *list)
 
     list->n = 0;
     u->stamp++;
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        expr_visit(s->value, note_read, &f);
-        for (int d = 0; s->tensor && d < s->tensor->rank; d++)
-            idx_visit(s->store[d], note_place, &f);
-        for (int c = 0; s->tensor && c < s->where.n; c++)
-            idx_visit(s->where.cond[c].e, note_place, &f);
-    }
+    group_visit(gr, note_reads, &f);
+}
+
+static void note_write(const Step *s, void *ctx)
+{
+    if (s->tensor)
+        note(ctx, s->tensor);
 }
 
 static void find_writes(Units *u, const Group *gr, Ints *list)
@@ -88,9 +96,7 @@ static void find_writes(Units *u, const Group *gr, Ints *list)
 
     list->n = 0;
     u->stamp++;
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].tensor)
-            note(&f, gr->step[i].tensor);
+    group_visit(gr, note_write, &f);
 }
 
 static void leave_lists(Units *u, int i)

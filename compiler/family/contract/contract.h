@@ -97,6 +97,8 @@ typedef struct Contract {
     double unread;          /* bytes of memory among all results, the rest */
     int vec;                /* columns a thread finishes at a time: of
                                c.parts a point */
+    const char *keep;       /* where a result stays whose pieces are summed
+                               (norm.h), as `sum`; or NULL */
     const char *sum;        /* the sum of column e of them in registers, or
                                NULL: it is in shared memory, in `sums` */
     bool beyond;            /* whole tiles may lie beyond N */

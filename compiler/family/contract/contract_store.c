@@ -1,4 +1,5 @@
 #include "family/contract/contract_finish.h"
+#include "group/norm.h"
 #include "support/escape.h"
 
 #include <ctype.h>
@@ -369,6 +370,11 @@ static void put_step(Finish *f, Buf *b, int i)
             id = cprint_bind_name(b, &x->cp, f->value[i], hint);
         buf_free(&value);
         x->cp.local[i] = id;
+    }
+    if (x->keep && x->gr->pieces->value == i) { /* as it is read again */
+        cprint_to_storage(&value, s->tensor->type, s->type, id);
+        buf_printf(b, "%s = dcc_to_float(%s);\n", x->keep, buf_text(&value));
+        buf_free(&value);
     }
     if (!s->tensor)
         return;

@@ -1,5 +1,7 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
+#include "group/norm.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -95,8 +97,11 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
     if (!contract_open(&f->x, g, gr, o, &why))
         return why;
     if ((why = check_types(&f->x)) || (why = wgmma_find_rows(f)) ||
-        (why = tma_open(&f->tma, &f->x)) || (why = wgmma_check_rows(f)))
+        (why = tma_open(&f->tma, &f->x)) || (why = wgmma_check_rows(f)) ||
+        (why = wgmma_check_pieces(f)))
         return why;
+    if (gr->pieces) /* a sum, a difference and its square; lanes' sums */
+        f->x.ops += 2.5 * gr->pieces->n_step;
     if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
         return "tf32 factors that are not contiguous along the sum";
     f->packs = contract_packs(&f->x);
@@ -298,9 +303,10 @@ static const char *plan_tiles(Wgmma *w)
         return "tiles that a cluster cannot share";
     if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
         return "too few steps to split";
-    if (t->split > MOST_SPLIT || t->bn % t->split ||
-        w->own % (w->pack ? 16 : 32))
+    if (t->split > MOST_SPLIT || t->bn % t->split || w->own % 16)
         return "columns that a cluster cannot share";
+    if (w->x.gr->pieces && !wgmma_has_pieces(w))
+        return "columns that are no whole pieces of rows";
     return NULL;
 }
 
@@ -551,11 +557,14 @@ static void add_shape(Space *s, const Shape *sh)
     bool off = tma_off_sectors(&s->form->tma.a) ||
                tma_off_sectors(&s->form->tma.b);
 
-    if (sh->pingpong && one_each(s->form, tiles))
-        return; /* nothing to take turns at */
+    /* nothing to take turns at; and rows are computed beside the products of
+       others better than one's own */
+    if (sh->pingpong && (one_each(s->form, tiles) || s->form->pre))
+        return;
     for (int split = 1; split <= MOST_SPLIT; split *= 2) {
         int last = 0;
-        if (split > 1 && tiles * split > 2 * sms)
+        /* those of a norm would each merge the rows' pieces */
+        if (split > 1 && (tiles * split > 2 * sms || s->form->x.gr->merge))
             break;
         for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
             int stages = stages_for(s->form, sh, blocks, split, tiles);

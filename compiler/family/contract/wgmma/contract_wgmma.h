@@ -74,8 +74,8 @@ typedef struct Wgmma {
     size_t smem;
     const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
     const char *n_origin;
-    const char *a_columns, *a_value; /* text: what is read of two columns of a
-                               step, and what makes pair[e] a's */
+    const char *a_columns, *a_value; /* text: what is read of columns of a step,
+                               and what makes x a's */
     const char *ahead;      /* the epilogue's text before the products */
 } Wgmma;
 
@@ -133,8 +133,8 @@ int wgmma_early(const Wgmma *w);
 const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
                               const char *first);
 const char *wgmma_fill(Wgmma *w);
-/* The place along k of the k_tile-th tile. */
-const char *wgmma_place(const Wgmma *w);
+/* The place along k of the tile of that number. */
+const char *wgmma_place(const Wgmma *w, const char *k_tile);
 const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
                         const char *begin, const char *end);
 /* One more digit: of the number `of`, as cprint_digit; `unit` follows. */
@@ -175,10 +175,18 @@ const char *wgmma_check_rows(const WgmmaForm *f);
 /* What a tile's rows begin with, before its steps; "" if a is a read. Sets
  * w->a_columns and w->a_value. */
 const char *wgmma_rows(Wgmma *w);
+const char *wgmma_touch_columns(Wgmma *w);
 /* "warpgroup * WM + ": where a warpgroup's rows of a tile begin. */
 const char *wgmma_top(const Wgmma *w);
 /* Clocks that a scheduler's instructions for a step of a block take. */
 double wgmma_rows_clk(const Wgmma *w);
+/* contract_wgmma_pieces.c, of a group with pieces. NULL, or why it is not
+ * served; whether a variant's blocks finish whole pieces; where a result takes
+ * its sum's place in `sums`, or NULL; the text behind the epilogue, or "". */
+const char *wgmma_check_pieces(const WgmmaForm *f);
+bool wgmma_has_pieces(const Wgmma *w);
+const char *wgmma_keep(const Wgmma *w, const char *sums, const char *sum);
+const char *wgmma_pieces(Wgmma *w, const char *sums);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 const char *wgmma_epilogue(Wgmma *w);

@@ -555,8 +555,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
 {
     Contract *x = &w->x;
     Arena *a = x->g->arena;
-    bool split = x->t.split > 1;
-    bool cluster = w->cluster > 1;
+    bool split = x->t.split > 1, cluster = w->cluster > 1;
     const char *own = split || cluster ? "first_tile" : "blockIdx.x";
     const char *all = cluster ? "tiles_apart" : split ? "TILES" : "gridDim.x";
     const char *epilogue = wgmma_epilogue(w);
@@ -595,7 +594,8 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         {"DECLARE", declare},
         {"PLACE", arena_printf(a, "%s%s", wgmma_has_early(w) ? "" : declare, found)},
         {"SHRINK", budget(w, false)},
-        {"GROW", budget(w, true)},
+        {"GROW", arena_printf(a, "%s%s", budget(w, true),
+                              wgmma_touch_columns(w))},
         {"SWEEP", sweep(w)},
         {"BLOCK", own},
         {"BLOCKS", all},

@@ -1,5 +1,7 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
+#include "group/norm.h"
+
 #include <math.h>
 
 /* What a variant of wgmma costs: the timeline of a block in clocks, and power.
@@ -90,7 +92,7 @@ static double copies_clk(const Wgmma *w)
  * sums, while others multiply. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
-    enum { PAUSE = 350, FEW = 4, SLOT = 60 };
+    enum { PAUSE = 350, FEW = 4, SLOT = 100, ROWS = 3 };
     bool shared = crowd(w) >= 1.5;
     double wait = (shared ? 93 : 4) + (w->cluster > 1 ? 40 : 0);
     double math = s->math + wait;
@@ -100,7 +102,7 @@ static double step_clk(const Wgmma *w, const Clocks *s)
                         first < 1 ? 1290.0 / (w->x.t.stages - 1) : 0);
 
     if (w->pre) /* the slot's wait and fragments, then beside the products */
-        math = fmax(math, wgmma_rows_clk(w) + SLOT / crowd(w));
+        math = fmax(math, ROWS * wgmma_rows_clk(w) + SLOT / crowd(w));
     if (w->x.terms == 3) {
         double clk = s->math * 64 / w->x.t.bm;
         double busy = w->consumers * w->resident * clk / (clk + PAUSE);
@@ -184,8 +186,10 @@ static double start_clk(const Wgmma *w)
     const Tile *t = &w->x.t;
     double clk = 0.054 * (t->bm + t->bn) * ROW_BYTES - 626;
 
+    if (w->x.gr->merge) /* reads of pieces, and sums of two lanes */
+        clk += 250 + 4.0 * (double)w->x.gr->merge->over->extent;
     if (w->pre) /* rows' values and the first fragments are ahead of it */
-        clk += 600;
+        clk += 1000;
     if (w->cluster > 1) /* they start and end together */
         clk += 800;
     if (t->split > 1)

@@ -18,12 +18,14 @@ bool wgmma_has_early(const Wgmma *w)
     return is_early(w, &w->x.a) || is_early(w, &w->x.b);
 }
 
-const char *wgmma_place(const Wgmma *w)
+const char *wgmma_place(const Wgmma *w, const char *k_tile)
 {
-    return w->leaps == 1        ? "k_tile"
-           : w->x.t.split == 1 ? "dcc_leap<K_TILES, LEAPS>(k_tile)"
-                               : "dcc_leap<K_TILES / SPLIT, LEAPS>(k_tile, "
-                                 "k_begin)";
+    const char *how = w->leaps == 1        ? "%s"
+                      : w->x.t.split == 1 ? "dcc_leap<K_TILES, LEAPS>(%s)"
+                                          : "dcc_leap<K_TILES / SPLIT, LEAPS>"
+                                            "(%s, k_begin)";
+
+    return arena_printf(w->x.g->arena, how, k_tile);
 }
 
 /* The variables of k from k_tile. */
@@ -37,7 +39,7 @@ static void name_k(Wgmma *w, WgmmaDigits *d)
     bool steps = k->n == 1 || radix > 1;
     cprint_name(cp, inner->linear, steps ? "k0" : "0");
     if (steps)
-        wgmma_digit(w, d, "k0", wgmma_place(w), 1, k->n > 1 ? radix : 0, " * BK");
+        wgmma_digit(w, d, "k0", wgmma_place(w, "k_tile"), 1, k->n > 1 ? radix : 0, " * BK");
     for (int i = k->n - 2; i >= 0; i--) {
         wgmma_digit(w, d, cprint_var(cp, k->axis[i].linear), "k_tile", radix,
                     i > 0 ? k->axis[i].extent : 0, "");

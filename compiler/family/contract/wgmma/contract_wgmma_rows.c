@@ -1,5 +1,7 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
+#include "group/norm.h"
+
 #include <string.h>
 
 /* A factor that is computed of what TMA brings: a warpgroup reads its rows of
@@ -87,9 +89,12 @@ const char *wgmma_find_rows(WgmmaForm *f)
 const char *wgmma_check_rows(const WgmmaForm *f)
 {
     const Tma *t = &f->tma;
+    const Group *gr = f->x.gr;
 
     if (!f->pre)
-        return NULL;
+        return gr->merge ? "a norm that is no factor" : NULL;
+    if (gr->merge && gr->n_step + MAX_READS + gr->merge->n_step > MAX_STEPS)
+        return "more than 64 steps with those of its rows";
     if (t->m.n != 1 || t->k.n != 1)
         return "a factor that is computed, of windows";
     return t->a.k_major ? NULL : "a factor that is computed, transposed";
@@ -104,6 +109,9 @@ typedef struct Rows {
     const Expr *row[MAX_READS]; int n_row;
     const Expr *column[MAX_READS]; int n_column;
     const char *name[MAX_READS]; /* of the columns' fragments */
+    const char *array[MAX_READS]; /* of the rows' values */
+    const Tensor *piece[NORM_STEPS]; int n_piece;
+    const char *piece_id[NORM_STEPS];
 } Rows;
 
 static const Expr *on_axis(Graph *g, const Axis *a, const Expr *e)
@@ -151,8 +159,6 @@ static const Expr *hoist(Rows *r, const Expr *e)
     Graph *g = r->w->x.g;
     int first = r->w->x.gr->n_step, i = 0;
 
-    if (e->kind == E_LOCAL)
-        return e;
     if (of_row(r, e)) {
         while (i < r->n_row && !expr_equal(r->row[i], e))
             i++;
@@ -205,14 +211,14 @@ static const char *staged(const Expr *read, void *ctx)
     const Rows *r = ctx;
 
     if (expr_equal(read, r->tile))
-        return "pair[e]";
+        return "x";
     for (int i = 0; i < r->n_column; i++)
         if (expr_equal(read, r->column[i]))
-            return arena_printf(r->w->x.g->arena, "%s[e]", r->name[i]);
+            return arena_printf(r->w->x.g->arena, "%s.v[c]", r->name[i]);
     return NULL;
 }
 
-/* Whether a pair of neighbours along k is one load. */
+/* Whether two neighbours along k are one load. */
 static bool in_pairs(const Rows *r, const Expr *e)
 {
     const Wgmma *w = r->w;
@@ -220,7 +226,7 @@ static bool in_pairs(const Rows *r, const Expr *e)
     const Var *k = k_number(w);
     const Idx *at = cprint_offset(w->x.g, e->tensor, e->at);
 
-    if (w->x.c.K % 2 || e->in.n || idx_coef(at, k) != 1)
+    if (w->x.c.K % w->x.t.bk || e->in.n || idx_coef(at, k) != 1)
         return false;
     const Idx *rest = idx_sub(p, at, idx_var(p, k));
     return !idx_uses(rest, k) && idx_align(rest, 2) >= 2;
@@ -231,7 +237,7 @@ static bool has_tail(const Wgmma *w)
     return w->x.c.K % w->x.t.bk != 0;
 }
 
-/* float g_pair[2]; dcc_load<2>(g_pair, &g[k]); */
+/* const dcc_f32x4 g_frag = dcc_load_columns(&g[k]); */
 static void put_column(Rows *r, Buf *b, int i)
 {
     Wgmma *w = r->w;
@@ -240,29 +246,29 @@ static void put_column(Rows *r, Buf *b, int i)
     CScope scope = cprint_open(cp);
     Buf at = {0};
 
-    r->name[i] = cprint_fresh(cp, arena_printf(w->x.g->arena, "%s_pair",
+    r->name[i] = cprint_fresh(cp, arena_printf(w->x.g->arena, "%s_frag",
                                                cprint_tensor(cp, e->tensor)));
-    buf_printf(b, "float %s[2]%s;\n", r->name[i], has_tail(w) ? " = {}" : "");
     if (in_pairs(r, e)) {
         cprint_name(cp, k_number(w), "k");
         cprint_element(&at, cp, e->tensor,
                        cprint_offset(w->x.g, e->tensor, e->at));
-        buf_printf(b, "%sdcc_load<2>(%s, &%s[%s]);\n",
-                   has_tail(w) ? "if (k < K)\n    " : "", r->name[i],
+        buf_printf(b, "const dcc_f32x4 %s = dcc_load_columns(&%s[%s]);\n",
+                   r->name[i],
                    cprint_tensor(cp, e->tensor), buf_text(&at));
     } else {
-        cprint_name(cp, k_number(w), "(k + e)");
+        cprint_name(cp, k_number(w), "(k + c / 2 * 8 + c % 2)");
         cprint_expr(&at, cp, e);
-        buf_printf(b, "#pragma unroll\nfor (int e = 0; e < 2; ++e)\n"
-                      "    %s%s[e] = %s;\n",
-                   has_tail(w) ? "if (k + e < K)\n        " : "", r->name[i],
-                   buf_text(&at));
+        buf_printf(b, "dcc_f32x4 %s = {};\n#pragma unroll\n"
+                      "for (int c = 0; c < 4; ++c)\n    %s%s.v[c] = %s;\n",
+                   r->name[i],
+                   has_tail(w) ? "if (k + c / 2 * 8 + c % 2 < K)\n        "
+                               : "", r->name[i], buf_text(&at));
     }
     buf_free(&at);
     cprint_close(cp, scope);
 }
 
-/* What is read of columns, for two neighbours. */
+/* What is read of columns, for those of a fragment. */
 static const char *columns_text(Rows *r)
 {
     Buf b = {0};
@@ -272,7 +278,7 @@ static const char *columns_text(Rows *r)
     return buf_take(&b, r->w->x.g->arena);
 }
 
-/* pair[0], pair[1]: from what the slot has to the factor. */
+/* From x, which the slot has, to the factor. */
 static const char *value_text(Rows *r)
 {
     Wgmma *w = r->w;
@@ -280,16 +286,37 @@ static const char *value_text(Rows *r)
     CScope scope = cprint_open(cp);
     Buf b = {0};
 
-    cprint_name(cp, k_number(w), "(k + e)");
+    cprint_name(cp, k_number(w), "(k + c / 2 * 8 + c % 2)");
     cp->staged = staged;
     cp->ctx = r;
     const char *value = cprint_bind(&b, cp, r->value, "t");
     cp->staged = NULL;
     if (has_tail(w))
-        value = arena_printf(w->x.g->arena, "k + e < K ? %s : 0.0f", value);
-    buf_printf(&b, "pair[e] = %s;\n", value);
+        value = arena_printf(w->x.g->arena,
+                             "k + c / 2 * 8 + c %% 2 < K ? %s : 0.0f", value);
+    buf_printf(&b, "return %s;\n", value);
     cprint_close(cp, scope);
     return buf_take(&b, w->x.g->arena);
+}
+
+/* Names of the arrays of values of rows, which are locals from now on. */
+static void declare_rows(Rows *r, Buf *b)
+{
+    Wgmma *w = r->w;
+
+    for (int i = 0; i < r->n_row; i++) {
+        const char *id = cprint_fresh(&w->x.cp, "of_row");
+        buf_printf(b, "%s%s[WM / 64][2]", i ? ", " : "float ", id);
+        w->x.cp.local[w->x.gr->n_step + i] =
+            arena_printf(w->x.g->arena, "%s[i][h]", id);
+        r->array[i] = id;
+    }
+    buf_puts(b, r->n_row ? ";\n" : "");
+}
+
+static bool cut_rows(const Wgmma *w)
+{
+    return w->x.c.M % w->x.t.bm || w->cluster > 1;
 }
 
 /* Values of the rows of a thread's fragments. */
@@ -298,15 +325,8 @@ static void put_rows(Rows *r, Buf *b)
     Wgmma *w = r->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
-    bool cut = w->x.c.M % w->x.t.bm || w->cluster > 1;
     Buf in = {0};
 
-    for (int i = 0; i < r->n_row; i++) {
-        const char *id = cprint_fresh(cp, "row_value");
-        buf_printf(b, "float %s[WM / 64][2];\n", id);
-        cp->local[w->x.gr->n_step + i] =
-            arena_printf(w->x.g->arena, "%s[i][h]", id);
-    }
     cprint_name(cp, row_number(w), "m");
     for (int i = 0; i < r->n_row; i++) {
         const char *value = cprint_bind(&in, cp, r->row[i], "t");
@@ -320,7 +340,8 @@ static void put_rows(Rows *r, Buf *b)
                       "    #pragma unroll\n"
                       "    for (int h = 0; h < 2; ++h) {\n"
                       "        const int m = %s%s%s;\n",
-                   cut ? "min(" : "", m, cut ? ", M - 1)" : "");
+                   cut_rows(w) ? "min(" : "", m,
+                   cut_rows(w) ? ", M - 1)" : "");
         cprint_lines(b, buf_text(&in), 8);
         buf_puts(b, "    }\n");
     }
@@ -328,9 +349,167 @@ static void put_rows(Rows *r, Buf *b)
     cprint_close(cp, scope);
 }
 
+/* ---- values of rows from pieces ------------------------------------------ */
+
+static int merge_local(const Wgmma *w, int step)
+{
+    return w->x.gr->n_step + MAX_READS + step;
+}
+
+/* The merge's values as locals of the kernel's text: its own are numbered from
+ * 0 on, those of the group's values from -1 down. */
+typedef struct Numbers {
+    const Wgmma *w;
+    bool own;
+} Numbers;
+
+static const Expr *renumber(Graph *g, const Expr *e, void *ctx)
+{
+    const Numbers *n = ctx;
+
+    if (e->kind != E_LOCAL || (e->local >= 0) != n->own)
+        return NULL;
+    return expr_local(g, merge_local(n->w, n->own ? e->local : -1 - e->local),
+                      e->type);
+}
+
+/* The array of a lane's pieces, which are read when they are first wanted. */
+static const char *pieces_of(Rows *r, Buf *b, const Expr *read)
+{
+    Wgmma *w = r->w;
+    const Var *over = w->x.gr->merge->over;
+    const Tensor *t = read->tensor;
+    Subst none = {over, idx_const(w->x.g->pool, 0)};
+    Buf at = {0};
+
+    for (int i = 0; i < r->n_piece; i++)
+        if (r->piece[i] == t)
+            return r->piece_id[i];
+    const char *id = cprint_fresh(&w->x.cp, "pieces");
+    const Expr *first = on_axis(w->x.g, &w->tma->m.axis[0],
+                                expr_subst(w->x.g, read, &none, 1));
+    cprint_element(&at, &w->x.cp, t, cprint_offset(w->x.g, t, first->at));
+    buf_printf(b, "const auto %s = dcc_read_pieces<PIECES>(&%s[%s], %lld);\n",
+               id, cprint_tensor(&w->x.cp, t), buf_text(&at),
+               (long long)t->stride[0]);
+    buf_free(&at);
+    r->piece[r->n_piece] = t;
+    return r->piece_id[r->n_piece++] = id;
+}
+
+/* A sum over the pieces of both lanes. */
+static const char *sum_pieces(Rows *r, Buf *b, const char *const *part,
+                              const char *const *sum, int i)
+{
+    Wgmma *w = r->w;
+    const RowMerge *m = w->x.gr->merge;
+    const char *id = cprint_fresh(&w->x.cp, "row_sum");
+
+    if (m->about[i] < 0)
+        buf_printf(b, "const float %s = dcc_sum_pieces(%s);\n", id, part[i]);
+    else
+        buf_printf(b, "const float %s = dcc_sum_squares<%d>(%s, %s, %s);\n", id, m->size, sum[i], part[i],
+                   w->x.cp.local[merge_local(w, m->about[i])]);
+    return id;
+}
+
+/* The first column's tiles store what others read of rows. */
+static void store_row(Wgmma *w, Buf *b, const Step *s, const char *id)
+{
+    CPrint *cp = &w->x.cp;
+    const Idx *at = cprint_offset(w->x.g, s->tensor, s->store);
+    const Axis *m = &w->tma->m.axis[0];
+    Buf e = {0};
+
+    if (m->n > 1)
+        at = idx_subst(w->x.g->pool, at, m->sub, m->n);
+    cprint_element(&e, cp, s->tensor, at);
+    buf_printf(b, "if (n0 == 0 && lane %% 2 == 0%s)\n    %s[%s] = ",
+               cut_rows(w) ? " && row < M" : "",
+               cprint_tensor(cp, s->tensor), buf_text(&e));
+    buf_free(&e);
+    cprint_to_storage(b, s->tensor->type, s->type, id);
+    buf_puts(b, ";\n");
+}
+
+/* One row, of two lanes; then to the four that have it in their fragments. */
+static void put_row(Rows *r, Buf *b)
+{
+    Wgmma *w = r->w;
+    Graph *g = w->x.g;
+    const RowMerge *m = w->x.gr->merge;
+    CPrint *cp = &w->x.cp;
+    Numbers own = {w, true}, other = {w, false};
+    const char *part[NORM_STEPS] = {NULL}, *sum[NORM_STEPS] = {NULL};
+
+    for (int i = 0; i < m->n_step; i++) {
+        if (m->step[i].op == R_NONE)
+            continue;
+        part[i] = pieces_of(r, b, m->part[i]);
+        sum[i] = m->about[i] < 0 ? NULL : pieces_of(r, b, m->sum[i]);
+    }
+    for (int i = 0; i < m->n_step; i++) {
+        const Step *s = &m->step[i];
+        const Expr *e = on_axis(g, &w->tma->m.axis[0], s->value);
+        const char *id = s->op != R_NONE
+                             ? sum_pieces(r, b, part, sum, i)
+                             : cprint_bind_name(b, cp,
+                                                expr_rewrite(g, e, renumber,
+                                                             &own), "row");
+        cp->local[merge_local(w, i)] = id;
+        if (s->tensor)
+            store_row(w, b, s, id);
+    }
+    for (int i = 0; i < r->n_row; i++) {
+        const Expr *e = expr_rewrite(g, r->row[i], renumber, &other);
+        const char *text = cprint_bind(b, cp, e, "row");
+        buf_printf(b, "dcc_deal_rows(%s[i], %s);\n", r->array[i], text);
+    }
+}
+
+static void put_merge(Rows *r, Buf *b)
+{
+    Wgmma *w = r->w;
+    CPrint *cp = &w->x.cp;
+    CScope scope = cprint_open(cp);
+    Buf in = {0};
+
+    kernel_constant(w->x.g, w->x.kernel, "PIECES",
+                    w->x.gr->merge->over->extent, "of rows, with sums each");
+    cprint_name(cp, row_number(w), "m");
+    put_row(r, &in);
+    buf_printf(b, "// Values of rows: two lanes have a row's pieces.\n"
+                  "#pragma unroll\nfor (int i = 0; i < WM / 64; ++i) {\n"
+                  "    const int %s = m0 + %swarp * 16 + i * 64 + lane / 2;\n"
+                  "%s", cut_rows(w) ? "row" : "m", wgmma_top(w),
+               cut_rows(w) ? "    const int m = min(row, M - 1);\n" : "");
+    cprint_lines(b, buf_text(&in), 4);
+    buf_puts(b, "}\n");
+    buf_free(&in);
+    cprint_close(cp, scope);
+}
+
 const char *wgmma_top(const Wgmma *w)
 {
     return !w->pingpong && w->consumers > 1 ? "warpgroup * WM + " : "";
+}
+
+/* Constants of columns are asked for before the wait for the grid. */
+const char *wgmma_touch_columns(Wgmma *w)
+{
+    CPrint *cp = &w->x.cp;
+    Buf b = {0};
+
+    if (!w->pre)
+        return "";
+    Rows r = open_rows(w);
+    for (int i = 0; i < r.n_column; i++) {
+        const Tensor *t = r.column[i]->tensor;
+        if (kernel_reads_constants(r.column[i]) && in_pairs(&r, r.column[i]) &&
+            tensor_elems(t) == w->x.c.K)
+            buf_printf(&b, "dcc_touch(%s, K);\n", cprint_tensor(cp, t));
+    }
+    return buf_take(&b, w->x.g->arena);
 }
 
 const char *wgmma_rows(Wgmma *w)
@@ -342,9 +521,13 @@ const char *wgmma_rows(Wgmma *w)
         return "";
     Rows r = open_rows(w);
     buf_printf(&b, "const int a_row = %swarp * 16 + lane %% 16;\n"
-                   "uint32_t a[WM / 64][BK / 16][4];  // rows of a step\n",
+                   "uint32_t a[WM / 64][BK / 16][4] = {};  // of a step\n",
                wgmma_top(w));
-    put_rows(&r, &b);
+    declare_rows(&r, &b);
+    if (w->x.gr->merge)
+        put_merge(&r, &b);
+    else
+        put_rows(&r, &b);
     w->a_columns = columns_text(&r);
     w->a_value = value_text(&r);
     return buf_take(&b, w->x.g->arena);

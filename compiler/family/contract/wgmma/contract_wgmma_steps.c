@@ -37,7 +37,8 @@ const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                                           "    dcc_end_second(warpgroup%s);\n",
                                        wgmma_tells(w) ? ", true" : "")
                         : ""};
-    slot[n++] = (Slot){"PLACE_K", wgmma_place(w)};
+    slot[n++] = (Slot){"PLACE_K", wgmma_place(w, rounds ? "(k_tile + slot)"
+                                                     : "k_tile")};
     slot[n++] = (Slot){"A_COLUMNS", w->a_columns};
     slot[n++] = (Slot){"A_VALUE", w->a_value};
     slot[n++] = (Slot){"A_TYPE", type_cname(w->x.elem)};

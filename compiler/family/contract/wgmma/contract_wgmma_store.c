@@ -136,6 +136,7 @@ static void place_point(Contract *x, Buf *b)
     Wgmma *w = (Wgmma *)x; /* x is its first member */
 
     x->sum = point_sum(w);
+    x->keep = wgmma_keep(w, sums_of(w), x->sum);
     put_place(w, b, point_row(w), point_columns(w));
 }
 
@@ -146,8 +147,11 @@ static void place_columns(Contract *x, Buf *b)
 
 static void place_row(Contract *x, Buf *b)
 {
-    x->sum = point_sum((Wgmma *)x);
-    put_place((Wgmma *)x, b, point_row((Wgmma *)x), NULL);
+    Wgmma *w = (Wgmma *)x;
+
+    x->sum = point_sum(w);
+    x->keep = wgmma_keep(w, sums_of(w), x->sum);
+    put_place(w, b, point_row(w), NULL);
 }
 
 /* The same of a pair of columns, and of a piece of a line. */
@@ -157,6 +161,7 @@ static void place_pair(Contract *x, Buf *b)
 
     x->sum = arena_printf(x->g->arena, "%s[i][j * (COLS / 2) + q * 2 + e]",
                           sums_of(w));
+    x->keep = x->gr->pieces ? x->sum : NULL;
     put_place(w, b, "top + i * 64 + q % 2 * 8 + lane / 4",
               "j * COLS + q / 2 * 8 + lane % 4 * 2");
 }
@@ -304,10 +309,13 @@ int wgmma_result_bytes(const Contract *x)
 }
 
 /* Columns that a thread stores at a time. Pairs of four-byte elements are whole
- * sectors of memory as the sums lie; of shorter ones, 8 after an exchange. */
+ * sectors of memory as the sums lie; of shorter ones, 8 after an exchange, if
+ * there are as many of each lane. */
 static int most_columns(const Wgmma *w)
 {
-    return w->deal ? w->deal : wgmma_result_bytes(&w->x) == 4 ? 2 : 8;
+    bool pairs = wgmma_result_bytes(&w->x) == 4 || w->own % 32;
+
+    return w->deal ? w->deal : pairs ? 2 : 8;
 }
 
 /* The reads ahead of a tile's products: those of its columns; and those of the
@@ -417,5 +425,8 @@ static const char *direct_text(Wgmma *w)
 const char *wgmma_epilogue(Wgmma *w)
 {
     w->ahead = "";
-    return w->pack ? packed_text(w) : direct_text(w);
+    const char *text = w->pack ? packed_text(w) : direct_text(w);
+
+    return arena_printf(w->x.g->arena, "%s%s", text,
+                        wgmma_pieces(w, sums_of(w)));
 }

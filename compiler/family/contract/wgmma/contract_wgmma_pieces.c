@@ -1,0 +1,155 @@
+#include "family/contract/wgmma/contract_wgmma.h"
+
+#include "group/norm.h"
+
+#include <string.h>
+
+/* Sums over pieces of a row's results, behind the epilogue: results have taken
+ * their sums' place in registers, four lanes have the columns of a piece. */
+
+const char *wgmma_check_pieces(const WgmmaForm *f)
+{
+    const Contract *x = &f->x;
+
+    if (!x->gr->pieces)
+        return NULL;
+    if (f->tma.m.n != 1)
+        return "statistics of rows that are no number";
+    if (wgmma_result_bytes(x) != 2)
+        return "statistics of results that are not of 16 bits";
+    return x->terms == 3 ? "statistics of 3xtf32" : NULL;
+}
+
+bool wgmma_has_pieces(const Wgmma *w)
+{
+    return w->own % w->x.gr->pieces->size == 0 && (!w->deal || w->deal == 8);
+}
+
+const char *wgmma_keep(const Wgmma *w, const char *sums, const char *sum)
+{
+    Arena *a = w->x.g->arena;
+    const char *e = w->x.vec == 8 ? "e" : "(c * 4 + e)";
+
+    if (!w->x.gr->pieces)
+        return NULL;
+    if (w->deal || w->x.vec < 4)
+        return sum;
+    return arena_printf(a, "%s[i / 2][j * 16 + %s / 2 * 4 + i %% 2 * 2 + "
+                           "%s %% 2]", sums, e, e);
+}
+
+/* Lanes that have a piece, each as many results of it: 8 neighbours, or 2 of
+ * every 8. */
+static bool neighbours(const Wgmma *w)
+{
+    return w->deal || w->x.vec >= 4;
+}
+
+static int lanes(const Wgmma *w)
+{
+    return neighbours(w) ? w->x.gr->pieces->size / 8 : 4;
+}
+
+/* Result c of the thread's 8 of 32 columns of number q; or of its piece q. */
+static const char *result(const Wgmma *w, const char *sums)
+{
+    Arena *a = w->x.g->arena;
+
+    if (w->deal)
+        return arena_printf(a, "%s[i][c / 2 * (BN / 8) + q * 4 + h * 2 + "
+                               "c %% 2]", sums);
+    return arena_printf(a, "%s[i][q * %d + c / 2 * 4 + h * 2 + c %% 2]", sums,
+                        neighbours(w) ? 16 : w->x.gr->pieces->size / 2);
+}
+
+static void put_sum(Wgmma *w, Buf *b, const Step *s, const char *id)
+{
+    CPrint *cp = &w->x.cp;
+    CScope scope = cprint_open(cp);
+    Buf in = {0};
+    const char *value = cprint_bind(&in, cp, s->value, "t");
+
+    bool one = !in.len;
+    buf_printf(b, "float %s = 0.0f;\n#pragma unroll\n"
+                  "for (int c = 0; c < %d; ++c)%s\n", id,
+               neighbours(w) ? 8 : w->x.gr->pieces->size / 4, one ? "" : " {");
+    buf_printf(&in, "%s += %s;\n", id, value);
+    cprint_lines(b, buf_text(&in), 4);
+    buf_printf(b, "%s%s = dcc_lanes_sum<%d>(%s);\n", one ? "" : "}\n", id,
+               lanes(w), id);
+    buf_free(&in);
+    cprint_close(cp, scope);
+}
+
+static void put_store(Wgmma *w, Buf *b, const Step *s, const char *id)
+{
+    Contract *x = &w->x;
+    Graph *g = x->g;
+    CPrint *cp = &x->cp;
+    const Idx *at = cprint_offset(g, s->tensor, s->store);
+    Buf e = {0};
+
+    at = idx_subst(g->pool, at, x->m.sub, x->m.n);
+    cprint_element(&e, cp, s->tensor, at);
+    buf_printf(b, "%s[%s] = %s;\n", cprint_tensor(cp, s->tensor), buf_text(&e),
+               id);
+    buf_free(&e);
+}
+
+/* One piece of one row. */
+static void put_piece(Wgmma *w, Buf *b, const char *sums)
+{
+    Contract *x = &w->x;
+    const Pieces *p = x->gr->pieces;
+    CPrint *cp = &x->cp;
+    CScope scope = cprint_open(cp);
+    const char *local[MAX_STEPS];
+    Buf stores = {0};
+
+    memcpy(local, cp->local, sizeof local);
+    cprint_name(cp, x->m.linear, "m");
+    cprint_name(cp, p->along, "n");
+    cp->local[0] = result(w, sums);
+    for (int i = 0; i < p->n_step; i++) {
+        const char *id = cprint_fresh(cp, "piece_sum");
+        put_sum(w, b, &p->step[i], id);
+        put_store(w, &stores, &p->step[i], id);
+        cp->local[1 + i] = id;
+    }
+    buf_printf(b, "if (lane %% %d == 0%s%s) {\n", lanes(w),
+               x->c.M % x->t.bm || w->cluster > 1 ? " && m < M" : "",
+               x->c.N % x->t.bn ? " && n < N" : "");
+    cprint_lines(b, buf_text(&stores), 4);
+    buf_puts(b, "}\n");
+    buf_free(&stores);
+    memcpy(cp->local, local, sizeof local);
+    cprint_close(cp, scope);
+}
+
+const char *wgmma_pieces(Wgmma *w, const char *sums)
+{
+    Buf b = {0}, in = {0};
+    const Pieces *p = w->x.gr->pieces;
+
+    if (!p)
+        return "";
+    int step = lanes(w) == 4 ? p->size : 32;
+    put_piece(w, &in, sums);
+    buf_printf(&b, "// Of each row, sums over pieces of %d columns: %d lanes "
+                   "have them.\n"
+                   "#pragma unroll\n"
+                   "for (int i = 0; i < WM / 64; ++i)\n"
+                   "    #pragma unroll\n"
+                   "    for (int h = 0; h < 2; ++h) {\n"
+                   "        const int m = m0 + %swarp * 16 + i * 64 + h * 8 + "
+                   "lane / 4;\n"
+                   "        #pragma unroll\n"
+                   "        for (int q = 0; q < %s / %d; ++q) {\n"
+                   "            const int n = n0 + q * %d%s;\n",
+               p->size, lanes(w), wgmma_top(w), w->x.width, step, step,
+               lanes(w) == 4 ? "" : " + lane % 4 * 8");
+    cprint_lines(&b, buf_text(&in), 12);
+    buf_puts(&b, "        }\n    }\n");
+    buf_free(&in);
+    return buf_take(&b, w->x.g->arena);
+}

@@ -1,0 +1,11 @@
+/* norms.h - which norms lose their kernel (group/norm.h). */
+#ifndef DCC_NORMS_H
+#define DCC_NORMS_H
+
+#include "search/units.h"
+
+/* Wherever a product makes what a norm is of, and products take its result:
+ * units change if the model predicts less time, or --variant asks for wgmma. */
+void norms_place(Units *u);
+
+#endif
