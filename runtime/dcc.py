@@ -36,7 +36,8 @@ class _Tensor(c.Structure):
     _fields_ = [("name", c.c_char_p), ("type", c.c_int), ("rank", c.c_int),
                 ("dim", _L * _RANK), ("stride", _L * _RANK),
                 ("place", c.c_int), ("offset", _Z), ("step", c.c_int),
-                ("lo", _L), ("hi", _L), ("init", c.c_double)]
+                ("lo", _L), ("hi", _L), ("init", c.c_double),
+                ("varies", c.c_int)]
 
 
 _INTERFACE = 2  # DCC_INTERFACE of dcc_rt.h

@@ -50,6 +50,8 @@ DCC_ONCE(dcc_type_size);
 DCC_ONCE(dcc_write_text);
 DCC_ONCE(rt_after_run);
 DCC_ONCE(rt_before_run);
+DCC_ONCE(rt_fill);
+DCC_ONCE(rt_transfer);
 DCC_ONCE(rt_check_current);
 DCC_ONCE(rt_check_desc);
 DCC_ONCE(rt_check_names);

@@ -54,6 +54,12 @@ includes compiler/emit/*.[ch] compiler/oracle/*.[ch] |
 includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"
 
+sed -nE '/^(static|typedef)/d; /;$/d; s/^[a-z].*\<((rt|dcc)_[a-z0-9_]+)\(.*/\1/p' \
+    runtime/rt*.c runtime/base.c runtime/safetensors*.c | sort -u |
+    while read -r name; do
+        grep -q "^DCC_ONCE($name);" runtime/dcc_standalone.h || echo "$name"
+    done |
+    fail "two --standalone files in one program would both define"
 grep -nE 'cuda(Memcpy|Memset)\(' runtime/*.c |
     fail "cudaMemcpy and cudaMemset are not ordered against a program's stream"
 
