@@ -55,8 +55,8 @@ def sources():
     """(language, flags, text) of each translation unit to look at."""
     c = "".join("#include <%s.h>\n" % h for h in C_HEADERS)
     own = "".join('#include "%s"\n' % f for f in sorted(os.listdir(runtime))
-                  if f.endswith(".h") and not f.startswith("ref")
-                  and f != "dcc_ref.h")
+                  if f.endswith(".h")
+                  and not f.startswith(("ref", "dcc_ref")))
     cu = own + '#include "dcc_device.cuh"\n#include "dcc_wgmma.cuh"\n'
     gpu = ["-std=gnu++17", "-I" + cuda, "-I" + runtime, "-include",
            "cuda_runtime.h", "-D__CUDACC__", "-D__CUDA_ARCH__=900",

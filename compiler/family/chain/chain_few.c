@@ -273,7 +273,7 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     c->hbm = f->hbm / (d->hbm_gbs * 1e3);
     double read = (double)f->batches * (double)f->J * (double)(f->D + f->N) * 2;
     c->l2 = fmax(read, f->hbm) / (d->l2_gbs * 1e3);
-    c->latency = (2.4 * d->hbm_latency + merge) / clk;
+    c->latency = rounds * (2.4 * d->hbm_latency + merge) / clk;
     c->us = d->launch_us + c->latency + fmax(busy, fmax(c->hbm, c->l2));
     c->math = 2.0 * ROWS * (double)f->J * (double)(f->D + w.bn) *
               (double)f->batches / (d->mma_tflops * 1e6);
