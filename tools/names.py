@@ -83,6 +83,7 @@ def globals_of(text):
     """Identifiers at file scope, and enumerators; C++ namespaces are not."""
     text = re.sub(r'"(\\.|[^"\\])*"|\'(\\.|[^\'\\])*\'', '""', text)
     text = re.sub(r"\btemplate\s*<[^{;]*?>\s*(?=[A-Za-z_])", "", text)
+    text = re.sub(r"\b(dcc_\w+)\s*<[^;{}()]*?>", r"\1", text)
     found, depth, parens, open_enum, head = set(), 0, 0, False, []
     for token in re.findall(r'[A-Za-z_]\w*|""|[^\s\w]', text):
         if token == "{":
