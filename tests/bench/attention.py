@@ -57,7 +57,7 @@ def drawn(seed):
         h = g * r.choice([1, 1, 2, 4, 8])
         b = r.choice([1, 2, 4, 8])
         c = r.choice([0, 1])
-        w = r.randrange(64, s // 2) if c and len(found) % 4 > 1 else 0
+        w = r.randrange(s // 8, s // 2) if c and len(found) % 4 > 1 else 0
         n = name(b, h, g, s, s, d, c, w)
         if h <= 64 and (fields(n)["flops"] > 50e9) == bool(large) and \
                 b * h * s * d < 1 << 27:
