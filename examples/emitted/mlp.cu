@@ -50,8 +50,8 @@ void mlp_h_matmul_relu_add(
     smem_t &smem = dcc_shared<smem_t, 99328>();
 
     // setup
-    // A ring of STAGES slots in shared memory: TMA fills a slot and completes
-    // `full`, the consumers' warps free it by arriving at `empty`.
+    // A ring: TMA fills a slot (`full`), the consumers' warps free it
+    // (`empty`).
     const int warpgroup = dcc_warpgroup(), lane = threadIdx.x % 32;
     auto find_tile = [](int tile, int &m0, int &n0) {
         // in bands: blocks that run at one time read few distinct tiles
@@ -68,8 +68,7 @@ void mlp_h_matmul_relu_add(
     }
     __syncthreads();
 
-    if (warpgroup == CONSUMERS) {
-        // load: one thread runs ahead of the consumers
+    if (warpgroup == CONSUMERS) {  // load: one thread runs ahead
         if (threadIdx.x % 128 == 0) {
             int m0, n0;
             auto load_weights = [&](int k_tile, int slot) {

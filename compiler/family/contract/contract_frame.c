@@ -328,7 +328,11 @@ static const char *store_calls(Contract *x)
             s = arena_printf(a, "%s%s%s", s, x->spread ? "" : "    ",
                              call(x, l, "store", "ahead_slot"));
     }
-    return *s && !x->spread ? arena_printf(a, "if (ahead) {\n%s}\n", s) : s;
+    const char *end = strchr(s, '\n');
+    const char *form = end && !end[1] ? "if (ahead)\n%s"
+                                      : "if (ahead) {\n%s}\n";
+
+    return *s && !x->spread ? arena_printf(a, form, s) : s;
 }
 
 /* A block without a result that anybody reads has nothing to do. */
