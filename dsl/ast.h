@@ -220,6 +220,25 @@ struct AstExpr {
     };
 };
 
+/* What a parameter may begin as. */
+typedef enum StartKind {
+    START_NONE,
+    START_NUMBER,  /* a everywhere */
+    START_UNIFORM, /* drawn from [a, b) */
+    START_NORMAL,  /* drawn with mean a and standard deviation b */
+} StartKind;
+
+/* A word of `param w : .. = normal(0.02);`, which is one only there. The
+ * distribution's spread is scaled by `fan`: 1 / sqrt(inputs of an output), or
+ * / sqrt(the mean of inputs and outputs). */
+typedef struct Starter {
+    const char *name;
+    StartKind kind;
+    enum { FAN_NONE, FAN_IN, FAN_MEAN } fan;
+    int n_args, n_required;
+    struct { const char *name; double value; } arg[2];
+} Starter;
+
 /* ------------------------------------------------------------- statements */
 
 typedef struct Body {
@@ -273,6 +292,8 @@ struct AstStmt {
         struct {
             bool has_path;
             String path; /* the last part of the name in the weights file */
+            AstExpr *start; /* initial value: a number, or an initialiser's
+                               name or call; NULL: none */
         } param;
         AstExpr *state; /* initial value, or NULL: 0 */
         AstExpr *require;

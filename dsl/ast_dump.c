@@ -173,6 +173,10 @@ static void dump_tail(Buf *b, const AstStmt *s, int indent)
             buf_puts(b, " = ");
             dump_string(b, &s->param.path);
         }
+        if (s->param.start) {
+            buf_puts(b, " or ");
+            dump_expr(b, s->param.start);
+        }
         break;
     case STMT_STATE:
         dump_value(b, s->state);

@@ -408,6 +408,10 @@ void line_stmt(Line *l, const AstStmt *s)
             buf_puts(&l->text, " = ");
             put_string(l, &s->param.path);
         }
+        if (s->param.start) {
+            buf_puts(&l->text, s->param.has_path ? " or " : " = ");
+            line_expr(l, s->param.start, 2);
+        }
         buf_putc(&l->text, ';');
         break;
     case STMT_STATE:

@@ -378,6 +378,16 @@ static Span end_of(Loc at)
     return (Span){at.at.source, at.end_line, at.end_col - 1, 1};
 }
 
+void build_param(AstStmt *s, AstExpr *e)
+{
+    if (e && e->kind == EXPR_STRING) {
+        s->param.has_path = true;
+        s->param.path = e->string;
+    } else {
+        s->param.start = e;
+    }
+}
+
 AstStmt *build_stmt(Parser *p, StmtKind kind, Loc at, Name name, AstType *type)
 {
     AstStmt *s = arena_new_of(p->arena, AstStmt);

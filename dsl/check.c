@@ -296,6 +296,66 @@ static void check_output(Check *c, const AstStmt *s)
     }
 }
 
+static void check_start_args(Check *c, const AstExpr *e, const Starter *st)
+{
+    const Args *args = &e->call.args;
+    bool given[2] = {false, false};
+
+    if (e->call.index || e->call.has_as)
+        diag_error(c->diag, e->at, "initialiser '%s' has no path: no index and "
+                   "no 'as'", st->name);
+    for (int i = 0; i < args->n; i++) {
+        const Arg *x = &args->arg[i];
+        int k = i;
+        if (x->kind == ARG_NAMED)
+            for (k = 0; k < st->n_args && strcmp(st->arg[k].name,
+                                                 x->name.text); k++)
+                ;
+        check_expr(c, x->value, MODE_CONST);
+        if (k >= st->n_args)
+            diag_error(c->diag, x->at, x->kind == ARG_NAMED
+                       ? "initialiser '%s' has no argument of that name"
+                       : "initialiser '%s' takes no such argument", st->name);
+        else if (given[k])
+            diag_error(c->diag, x->at, "'%s' is given twice", st->arg[k].name);
+        else
+            given[k] = true;
+    }
+    for (int k = 0; k < st->n_required; k++)
+        if (!given[k])
+            diag_error(c->diag, e->at, "initialiser '%s' needs '%s'", st->name,
+                       st->arg[k].name);
+}
+
+/* What a parameter begins as. */
+static void check_start(Check *c, AstExpr *e)
+{
+    static const char *const names[] = {"zeros", "ones", "normal", "uniform",
+                                        "kaiming", "kaiming_uniform", "xavier",
+                                        "xavier_uniform"};
+    bool call = e && e->kind == EXPR_CALL;
+    Name n = call ? e->call.name
+             : e && e->kind == EXPR_NAME ? e->name : (Name){0};
+    const Starter *st = n.text ? dsl_find_starter(n.text) : NULL;
+
+    if (!e)
+        return;
+    if (st && call)
+        check_start_args(c, e, st);
+    else if (st && st->n_required)
+        diag_error(c->diag, e->at, "initialiser '%s' needs '%s': %s(..)",
+                   st->name, st->arg[0].name, st->name);
+    else if (!st && call && !dsl_find_function(n.text))
+        diag_error(c->diag, n.at, "undefined initialiser '%s'%s", n.text,
+                   scope_hint(c, n.text, names,
+                              (int)(sizeof names / sizeof *names)));
+    else if (!st && e->kind == EXPR_STRING)
+        diag_error(c->diag, e->at, "a parameter begins as a number or by an "
+                   "initialiser");
+    else if (!st)
+        check_expr(c, e, MODE_CONST);
+}
+
 /* input, param, state: from outside of the run. */
 static void check_outer(Check *c, AstStmt *s)
 {
@@ -318,8 +378,9 @@ static void check_outer(Check *c, AstStmt *s)
         if (s->input.from && s->type->elem < ELEM_I8)
             diag_error(c->diag, s->input.from->at,
                        "only an integer input has a range");
-    } else if (s->kind == STMT_PARAM && s->param.has_path) {
+    } else if (s->kind == STMT_PARAM) {
         check_string(c, &s->param.path);
+        check_start(c, s->param.start);
     } else if (s->kind == STMT_STATE && s->state) {
         check_expr(c, s->state, MODE_CONST);
     }

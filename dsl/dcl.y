@@ -231,10 +231,15 @@ bare: DIM NAME '=' expr ';' {
     | PARAM NAME ':' type ';' {
         $$ = build_stmt(p, STMT_PARAM, @$, $2, $4);
     }
-    | PARAM NAME ':' type '=' string ';' {
+    | PARAM NAME ':' type '=' expr ';' {
+        $$ = build_stmt(p, STMT_PARAM, @$, $2, $4);
+        build_param($$, $6);
+    }
+    | PARAM NAME ':' type '=' string OR expr ';' {
         $$ = build_stmt(p, STMT_PARAM, @$, $2, $4);
         $$->param.has_path = true;
         $$->param.path = $6;
+        $$->param.start = $8;
     }
     | STATE NAME ':' type ';' {
         $$ = build_stmt(p, STMT_STATE, @$, $2, $4);

@@ -30,6 +30,9 @@ Item *dsl_find_model(const Program *p, const char *name);
 /* The scalar function of that name, else NULL. */
 const Function *dsl_find_function(const char *name);
 
+/* The initialiser of that name, else NULL. */
+const Starter *dsl_find_starter(const char *name);
+
 /* The name in `names` most like `name`, or NULL if none is near enough. */
 const char *dsl_nearest(const char *name, const char *const *names, int n);
 

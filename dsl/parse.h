@@ -90,6 +90,8 @@ AstType *build_type(Parser *p, Loc at, Name name);
 Arg build_arg(ArgKind kind, Loc at, Name name, AstExpr *value, Range range);
 void build_left(Parser *p, Args *left);
 void build_note(Parser *p, Note *note);
+/* What stands after the `=` of a parameter: a lone string is its name. */
+void build_param(AstStmt *s, AstExpr *e);
 AstStmt *build_stmt(Parser *p, StmtKind kind, Loc at, Name name, AstType *type);
 void build_item(Parser *p, Item *it, Loc at, ItemKind kind);
 

@@ -81,6 +81,28 @@ const Function *dsl_find_function(const char *name)
     return NULL;
 }
 
+const Starter *dsl_find_starter(const char *name)
+{
+    /* a gain of sqrt(2) is relu's; the spread of a uniform distribution is
+     * sqrt(3) of its standard deviation */
+    static const Starter starter[] = {
+        {"zeros", START_NUMBER, FAN_NONE, 0, 0, {{"", 0}}},
+        {"ones", START_NUMBER, FAN_NONE, 0, 0, {{"", 1}}},
+        {"normal", START_NORMAL, FAN_NONE, 2, 1, {{"std", 0}, {"mean", 0}}},
+        {"uniform", START_UNIFORM, FAN_NONE, 2, 2, {{"low", 0}, {"high", 0}}},
+        {"kaiming", START_NORMAL, FAN_IN, 1, 0, {{"gain", 1.4142135623730951}}},
+        {"kaiming_uniform", START_UNIFORM, FAN_IN, 1, 0,
+         {{"gain", 1.4142135623730951}}},
+        {"xavier", START_NORMAL, FAN_MEAN, 1, 0, {{"gain", 1}}},
+        {"xavier_uniform", START_UNIFORM, FAN_MEAN, 1, 0, {{"gain", 1}}},
+    };
+
+    for (size_t i = 0; i < sizeof starter / sizeof *starter; i++)
+        if (!strcmp(starter[i].name, name))
+            return &starter[i];
+    return NULL;
+}
+
 const char *dsl_nearest(const char *name, const char *const *names, int n)
 {
     return near_name(name, names, n);

@@ -37,10 +37,10 @@ class _Tensor(c.Structure):
                 ("dim", _L * _RANK), ("stride", _L * _RANK),
                 ("place", c.c_int), ("offset", _Z), ("step", c.c_int),
                 ("lo", _L), ("hi", _L), ("init", c.c_double),
-                ("varies", c.c_int)]
+                ("varies", c.c_int), ("begin", c.c_int), ("spread", c.c_double)]
 
 
-_INTERFACE = 2  # DCC_INTERFACE of dcc_rt.h
+_INTERFACE = 3  # DCC_INTERFACE of dcc_rt.h
 
 
 class _Desc(c.Structure):
@@ -195,7 +195,7 @@ class Model:
                        for t in d.inputs[:d.n_inputs]}
         self.outputs = {t.name.decode(): (_TYPES[t.type], _shape(t))
                         for t in d.outputs[:d.n_outputs]}
-        if d.n_params and weights is None:
+        if weights is None and any(not t.begin for t in d.params[:d.n_params]):
             raise Error(f"{self.name} has parameters: name a weights file")
         path = None if weights is None else str(weights).encode()
         library._call("dcc_model_create", c.byref(self._handle), desc,

@@ -36,6 +36,14 @@ typedef enum {
     DCC_U8
 } dcc_type;
 
+/* What a parameter is where no weights file has it. */
+typedef enum {
+    DCC_BEGIN_NONE,    /* a file must have it */
+    DCC_BEGIN_NUMBER,  /* a everywhere */
+    DCC_BEGIN_UNIFORM, /* in [a, b) */
+    DCC_BEGIN_NORMAL   /* mean a, standard deviation b */
+} dcc_begin;
+
 /* Bytes of one element. */
 size_t dcc_type_size(dcc_type type);
 

@@ -54,7 +54,10 @@ typedef struct {
     int64_t lo, hi; /* integer inputs: drawn from [lo, hi) */
     int64_t fan_in; /* parameters: --random's variance is 1 / fan_in; 0: the
                        values are drawn from [0.5, 1.5) */
-    double init;    /* state: the value before the first run */
+    double init;    /* state: the value before the first run; parameter: the
+                       first number of `begin` */
+    int begin;      /* parameter where no file has it: a dcc_begin */
+    double spread;  /* its second number */
     int prev;       /* the version that a partial write keeps, or -1 */
     int next;       /* state's first version, or a parameter that runs write:
                        the number of its last one; else -1 */

@@ -24,7 +24,7 @@ extern "C" {
 /* The interface between emitted code and these sources, and the dcc they are
  * of. An emitted file says which it was written for: others do not compile
  * with it, and those that were linked anyway are refused when they run. */
-#define DCC_INTERFACE 2
+#define DCC_INTERFACE 3
 #define DCC_RUNTIME_VERSION "0.1.0"
 
 #define DCC_TEXT_OF_(x) #x
@@ -75,9 +75,12 @@ typedef struct {
     int64_t lo, hi; /* integer input: the promise lo <= value < hi, checked
                        where the runtime sees the values (dcc_main);
                        lo == hi: no promise */
-    double init;    /* state: the initial value of every element */
+    double init;    /* state: the initial value of every element; param: the
+                       first number of `begin` */
     int varies;     /* of a model with a set of sizes: 1 + the dimension that
                        is a multiple of the size; 0: none is */
+    int begin;      /* param: what it is where no file has it, a dcc_begin */
+    double spread;  /* its second number */
 } dcc_tensor;
 
 /* What a step is given. Pointers are memory that the GPU can read. */
@@ -174,7 +177,8 @@ typedef struct {
     int device;            /* GPU by number; -1: the current one */
     const char *weights;   /* .safetensors, or the .json index of several */
     const void *const *params; /* or, in host memory, each parameter: row-major
-                                  and of the declared type; it is copied */
+                                  and of the declared type; it is copied. NULL
+                                  for one that has an initialiser */
     dcc_model *shared;     /* or another handle, whose weights are used */
     void *workspace;       /* device memory of the caller's for all but the
                               weights, sizes.workspace bytes, aligned to
@@ -190,12 +194,14 @@ typedef struct {
                    0: 8 */
     int check;  /* 1: every run checks the inputs that are promised to lie in a
                    range (`in 0..V`); dcc_model_status has what it finds */
+    uint64_t seed; /* of the parameters that no file has and an initialiser
+                      draws (dcc_init.h) */
 } dcc_options;
 
 static inline dcc_options dcc_options_default(void)
 {
     dcc_options o = {(uint32_t)sizeof(dcc_options), DCC_INTERFACE, -1, NULL,
-                     NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0};
+                     NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 1};
 
     return o;
 }
@@ -216,10 +222,12 @@ typedef struct {
 
 dcc_status dcc_model_sizes(const dcc_model_desc *desc, dcc_sizes *sizes);
 
-/* Reads the weights (none are needed where n_params is 0), checks every
- * parameter's presence, shape, type and values, and packs them on the GPU: they
- * are streamed through page-locked memory, so that no second copy is ever
- * there. On error *out is NULL and nothing is left allocated. */
+/* Reads the weights (none are needed where every parameter has an initialiser,
+ * which then fills it), checks every parameter's presence, shape, type and
+ * values, and packs them on the GPU: they are streamed through page-locked
+ * memory, so that no second copy is ever there. A parameter with an initialiser
+ * that the file lacks is filled, and dcc_model_notes says so. On error *out is
+ * NULL and nothing is left allocated. */
 dcc_status dcc_model_create_options(dcc_model **out,
                                     const dcc_model_desc *desc,
                                     const dcc_options *options);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dcc_init.h"
 #include "ref_main.h"
 
 enum { REF_USER = 1, REF_USAGE = 2, REF_MACHINE = 3 };
@@ -13,7 +14,7 @@ typedef struct {
     const char *model, *weights, *in, *out, *against, *check;
     const char *save_weights, *save_in;
     const char *runs, *random, *tolerance, *budget, *only;
-    const char *gradients;
+    const char *gradients, *seed;
     bool tf32, verbose, help, list;
 } Options;
 
@@ -26,7 +27,7 @@ static void usage(FILE *to, const char *program)
             "          [--check TRACE [--budget N] [--only LIST] [--tf32] "
             "[--verbose]]\n"
             "          [--random SEED [--save-weights FILE] "
-            "[--save-in FILE]]\n",
+            "[--save-in FILE]] [--seed N]\n",
             program);
 }
 
@@ -50,6 +51,7 @@ static void help(const char *program)
            "  --tf32               bounds for products in tf32\n"
            "  --verbose            lists every traced tensor\n"
            "  --random SEED        draws parameters and inputs not given\n"
+           "  --seed N             of the parameters' initialisers\n"
            "  --save-weights FILE  writes the parameters that ran\n"
            "  --save-in FILE       writes the inputs that ran\n"
            "  --list               the models, each with how many states\n");
@@ -83,6 +85,7 @@ static int options(Options *o, int argc, char **argv)
         {"--budget", &o->budget, NULL},
         {"--only", &o->only, NULL},
         {"--gradients", &o->gradients, NULL},
+        {"--seed", &o->seed, NULL},
         {"--tf32", NULL, &o->tf32},
         {"--verbose", NULL, &o->verbose},
         {"--help", NULL, &o->help},
@@ -334,7 +337,20 @@ static dcc_status save_outputs(const RefRun *run, const char *path)
 
 /* ---- the program ---- */
 
-static dcc_status give(RefRun *run, const Options *o, uint64_t seed)
+static void begin(const dcc_ref_tensor *t, uint64_t seed, double *out)
+{
+    const int64_t n = ref_count(t);
+    const uint64_t key = dcc_init_key(t->weight, seed);
+
+    for (int64_t i = 0; i < n; i++) {
+        double x = dcc_init_value((dcc_begin)t->begin, t->init, t->spread, key,
+                                  (uint64_t)i);
+        out[i] = dcc_ref_round(t->type, (double)(float)x);
+    }
+}
+
+static dcc_status give(RefRun *run, const Options *o, uint64_t seed,
+                       uint64_t begin_seed)
 {
     dcc_st_file *weights = NULL, *in = NULL;
     dcc_status status = DCC_OK;
@@ -351,7 +367,10 @@ static dcc_status give(RefRun *run, const Options *o, uint64_t seed)
         if (!is_given(t))
             continue;
         run->t[i] = ref_alloc((size_t)ref_count(t), sizeof(double));
-        if (file)
+        if (t->begin && !(file ? dcc_st_find(file, t->weight) != NULL
+                               : o->random != NULL))
+            begin(t, begin_seed, run->t[i]);
+        else if (file)
             status = load(t, file, run->t[i]);
         else if (o->random)
             draw(t, &state, run->t[i]);
@@ -405,15 +424,17 @@ static int program(const dcc_ref_model *model, const Options *o)
     RefRun run = {model, ref_alloc((size_t)model->n_tensor, sizeof(double *)),
                   ref_alloc((size_t)model->n_tensor, sizeof(int)), 0};
     double runs = 1, seed = 0, tolerance = -1, budget = 2e7, directions = 0;
+    double begins = 1;
     bool good = true;
 
-    if (!number(o->runs, 1, &runs) || !number(o->random, 0, &seed) ||
+    if (!number(o->seed, 0, &begins) || !number(o->runs, 1, &runs) ||
+        !number(o->random, 0, &seed) ||
         !number(o->tolerance, 0, &tolerance) ||
         !number(o->budget, 0, &budget) ||
         !number(o->gradients, 1, &directions))
         return bad_option(o->program, "not a number that fits", "");
     dcc_ref_product = o->tf32 ? 0x1p-10 : 0;
-    dcc_status status = give(&run, o, (uint64_t)seed);
+    dcc_status status = give(&run, o, (uint64_t)seed, (uint64_t)begins);
     if (status == DCC_OK && o->save_weights)
         status = save(&run, o->save_weights, DCC_REF_PARAM);
     if (status == DCC_OK && o->save_in)

@@ -521,6 +521,15 @@ static dcc_status rt_create(dcc_model **out, const dcc_model_desc *desc,
     return status;
 }
 
+/* Needs no file: every parameter has an initialiser. */
+static int rt_begins(const dcc_model_desc *d)
+{
+    for (int i = 0; i < d->n_params; i++)
+        if (d->params[i].begin == DCC_BEGIN_NONE)
+            return 0;
+    return 1;
+}
+
 /* Opens what the options name; the file is closed by the caller. */
 static dcc_status rt_open_source(const dcc_model_desc *d, const dcc_options *o,
                                  RtSource *source, dcc_st_file **file)
@@ -530,7 +539,8 @@ static dcc_status rt_open_source(const dcc_model_desc *d, const dcc_options *o,
     *file = NULL;
     source->file = NULL;
     source->memory = o->params;
-    if (d->n_params == 0 || o->params)
+    source->seed = o->seed;
+    if (d->n_params == 0 || o->params || (!o->weights && rt_begins(d)))
         return DCC_OK;
     if (!o->weights)
         return dcc_fail(DCC_ERR_ARG, "%s: needs a weights file", d->name);

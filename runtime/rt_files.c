@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dcc_init.h"
 #include "dcc_rt.h"
 #include "rt_main.h"
 #include "safetensors.h"
@@ -226,10 +227,19 @@ static dcc_status rt_read_inputs(RtProgram *p, const RtOptions *o)
 
 /* ---- start and stop ---- */
 
-static dcc_status rt_draw_params(RtProgram *p, uint64_t seed)
+/* Parameter i, where it has an initialiser. */
+static void rt_begin_param(const RtProgram *p, const RtOptions *o, int i)
+{
+    const dcc_tensor *t = &p->desc->params[i];
+
+    dcc_init_fill((dcc_begin)t->begin, t->init, t->spread, t->name, o->begin,
+                  t->type, 0, (size_t)rt_count(t), p->host_params[i]);
+}
+
+static dcc_status rt_draw_params(RtProgram *p, const RtOptions *o)
 {
     const dcc_model_desc *d = p->desc;
-    uint64_t state = seed;
+    uint64_t state = o->seed;
 
     p->host_params = (void **)calloc((size_t)d->n_params + 1, sizeof(void *));
     if (!p->host_params)
@@ -238,7 +248,11 @@ static dcc_status rt_draw_params(RtProgram *p, uint64_t seed)
         p->host_params[i] = malloc(rt_size(&d->params[i]));
         if (!p->host_params[i])
             return rt_no_memory();
-        rt_draw(&d->params[i], 1, &state, (unsigned char *)p->host_params[i]);
+        if (d->params[i].begin)
+            rt_begin_param(p, o, i);
+        else
+            rt_draw(&d->params[i], 1, &state,
+                    (unsigned char *)p->host_params[i]);
     }
     return DCC_OK;
 }
@@ -247,15 +261,14 @@ static dcc_status rt_make_model(RtProgram *p, const RtOptions *o)
 {
     dcc_status status;
 
-    if (o->weights || !o->random) {
-        status = dcc_model_create(&p->model, p->desc, o->weights);
-    } else {
-        status = rt_draw_params(p, o->seed);
-        if (status == DCC_OK)
-            status =
-                dcc_model_create_with(&p->model, p->desc,
-                                      (const void *const *)p->host_params);
-    }
+    dcc_options how = dcc_options_default();
+
+    how.seed = o->begin;
+    how.weights = o->weights;
+    status = o->random && !o->weights ? rt_draw_params(p, o) : DCC_OK;
+    how.params = (const void *const *)p->host_params;
+    if (status == DCC_OK)
+        status = dcc_model_create_options(&p->model, p->desc, &how);
     if (status == DCC_OK) {
         const char *note = dcc_model_notes(p->model);
 
@@ -319,10 +332,10 @@ static dcc_status rt_upload_inputs(RtProgram *p)
 }
 
 /* The parameters as they ran, read once more: they are not kept. */
-static dcc_status rt_load_params(RtProgram *p, const char *path)
+static dcc_status rt_load_params(RtProgram *p, const RtOptions *o)
 {
-    dcc_st_file *file;
-    dcc_status status = dcc_st_open(&file, path);
+    dcc_st_file *file = NULL;
+    dcc_status status = o->weights ? dcc_st_open(&file, o->weights) : DCC_OK;
 
     if (status != DCC_OK)
         return status;
@@ -336,9 +349,12 @@ static dcc_status rt_load_params(RtProgram *p, const char *path)
                             t->dim,  1,       "parameter"};
 
         p->host_params[i] = malloc(rt_size(t));
-        status = p->host_params[i]
-                     ? dcc_st_read(file, &want, p->host_params[i], NULL)
-                     : rt_no_memory();
+        if (!p->host_params[i])
+            status = rt_no_memory();
+        else if (t->begin && (!file || !dcc_st_find(file, t->name)))
+            rt_begin_param(p, o, i);
+        else
+            status = dcc_st_read(file, &want, p->host_params[i], NULL);
     }
     dcc_st_close(file);
     return status;
@@ -359,7 +375,7 @@ static dcc_status rt_save(RtProgram *p, const RtOptions *o)
     int n = 0;
 
     if (d->n_params && !p->host_params)
-        status = rt_load_params(p, o->weights);
+        status = rt_load_params(p, o);
     if (status != DCC_OK)
         return status;
     all = (dcc_st_out *)calloc((size_t)(d->n_params + d->n_inputs + 1),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dcc_init.h"
 #include "rt_model.h"
 #include "safetensors.h"
 
@@ -107,6 +108,17 @@ size_t rt_pinned_bytes(const dcc_model_desc *d)
 
 /* ---- notes */
 
+/* Parameter i is filled by its initialiser. */
+static int rt_is_drawn(const dcc_model_desc *d, const RtSource *source, int i)
+{
+    const dcc_tensor *p = &d->params[i];
+
+    if (p->begin == DCC_BEGIN_NONE)
+        return 0;
+    return source->file ? !dcc_st_find(source->file, p->name)
+                        : !source->memory || !source->memory[i];
+}
+
 static void rt_note(dcc_model *m, const char *line)
 {
     size_t at = strlen(m->notes);
@@ -133,6 +145,28 @@ static void rt_note_changes(dcc_model *m, const RtChanges *changes)
             rt_note(m, line);
         }
     }
+}
+
+/* A file was given and lacks some that have initialisers. */
+static void rt_note_drawn(dcc_model *m, const RtSource *source)
+{
+    const dcc_model_desc *d = m->desc;
+    int n = 0, first = 0;
+    char line[400];
+
+    for (int i = d->n_params - 1; i >= 0 && source->file; i--)
+        if (rt_is_drawn(d, source, i)) {
+            first = i;
+            n++;
+        }
+    if (n == 0)
+        return;
+    snprintf(line, sizeof line,
+             "the weights file lacks %d parameter%s (%s\"%.200s\"): as "
+             "initialised, seed %llu", n, n == 1 ? "" : "s",
+             n == 1 ? "" : "first: ", d->params[first].name,
+             (unsigned long long)source->seed);
+    rt_note(m, line);
 }
 
 static void rt_note_change(RtLoad *l, int i, const dcc_st_change *change,
@@ -169,6 +203,11 @@ static dcc_status rt_read_piece(RtLoad *l, int i, size_t first, size_t n,
     dcc_st_want want = rt_want(p);
 
     memset(change, 0, sizeof *change);
+    if (rt_is_drawn(l->m->desc, l->source, i)) {
+        dcc_init_fill((dcc_begin)p->begin, p->init, p->spread, p->name,
+                      l->source->seed, p->type, first, n, to);
+        return DCC_OK;
+    }
     if (l->source->file)
         return dcc_st_read_part(l->source->file, &want, (int64_t)first,
                                 (int64_t)n, to, change);
@@ -231,6 +270,8 @@ dcc_status rt_check_source(dcc_model *m, const RtSource *source)
         dcc_st_want want = rt_want(&m->desc->params[i]);
         dcc_status status;
 
+        if (rt_is_drawn(m->desc, source, i))
+            continue;
         if (!source->file && !source->memory[i])
             return dcc_fail(DCC_ERR_ARG,
                             "%s: parameter \"%s\" is a null pointer",
@@ -408,6 +449,7 @@ dcc_status rt_load(dcc_model *m, const RtSource *source)
         status = rt_step_error(m, NULL, -1, cudaStreamSynchronize(m->stream));
     rt_close_load(&l);
     RT_RANGE_END();
+    rt_note_drawn(m, source);
     rt_note_changes(m, &l.changes);
     return status;
 }

@@ -21,7 +21,8 @@ static void rt_usage(FILE *to, const char *program)
             "          [--profile N] [--reach] [--tune N [--steps LIST]]\n"
             "          [--sequence] [--feed INPUT=OUTPUT]...\n"
             "          [--warm-up N] [--streams N] [--percentiles]\n"
-            "          [--random SEED [--save FILE]] [--describe] [--help]\n",
+            "          [--random SEED [--save FILE]] [--seed N] [--describe] "
+            "[--help]\n",
             program);
 }
 
@@ -49,6 +50,7 @@ static void rt_help(const char *program)
            "  --trace FILE    the last run goes step by step and every\n"
            "                  materialised tensor is written\n"
            "  --random SEED   draws what no file gives\n"
+           "  --seed N        of the parameters' initialisers (default 1)\n"
            "  --save FILE     writes the parameters and inputs that ran\n"
            "  --describe      lists parameters, inputs and outputs\n");
 }
@@ -60,6 +62,14 @@ static int rt_lacks(const char *program, const char *what, const char *option)
     fprintf(stderr, "%s: error: the model has %s: needs %s FILE or --random\n",
             program, what, option);
     return RT_USAGE;
+}
+
+static int rt_lacks_params(const dcc_model_desc *d)
+{
+    for (int i = 0; i < d->n_params; i++)
+        if (d->params[i].begin == DCC_BEGIN_NONE)
+            return 1;
+    return 0;
 }
 
 static int rt_bad_option(const char *program, const char *text,
@@ -84,10 +94,14 @@ static int rt_numeric_option(RtOptions *o, const char *name, const char *value)
 {
     long long number;
 
-    if (strcmp(name, "--random") == 0) {
-        o->random = 1;
+    if (strcmp(name, "--random") == 0 || strcmp(name, "--seed") == 0) {
         if (!rt_parse_number(value, 0, &number))
             return 0;
+        if (name[2] == 's') {
+            o->begin = (uint64_t)number;
+            return 1;
+        }
+        o->random = 1;
         o->seed = (uint64_t)number;
         return 1;
     }
@@ -141,6 +155,7 @@ static int rt_options(RtOptions *o, int argc, char **argv)
         {"--profile", NULL},
         {"--tune", NULL},       {"--feed", NULL},
         {"--warm-up", NULL},    {"--streams", NULL},
+        {"--seed", NULL},
     };
     const int n = (int)(sizeof known / sizeof *known);
 
@@ -479,6 +494,7 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
     memset(&p, 0, sizeof p);
     o.program = argc > 0 ? argv[0] : "program";
     o.runs = 1;
+    o.begin = 1;
     bad = rt_options(&o, argc, argv);
     if (bad)
         return bad;
@@ -493,7 +509,7 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
         rt_describe(p.desc);
         return 0;
     }
-    if (p.desc->n_params && !o.weights && !o.random)
+    if (rt_lacks_params(p.desc) && !o.weights && !o.random)
         return rt_lacks(o.program, "parameters", "--weights");
     if (p.desc->n_inputs && !o.n_in && !o.random)
         return rt_lacks(o.program, "inputs", "--in");

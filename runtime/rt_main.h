@@ -25,6 +25,7 @@ typedef struct {
     int runs, bench, profile, tune;
     int random; /* --random was given */
     uint64_t seed;
+    uint64_t begin; /* --seed, of initialisers */
     int help, describe, reach;
     int runs_given;
     int warm_up, streams, percentiles; /* --bench; 0: not given */

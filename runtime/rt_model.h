@@ -80,6 +80,7 @@ struct dcc_model {
 typedef struct {
     const struct dcc_st_file *file;
     const void *const *memory;
+    uint64_t seed; /* of what neither has */
 } RtSource;
 
 static inline size_t rt_round(size_t bytes)

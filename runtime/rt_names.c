@@ -172,7 +172,8 @@ dcc_status rt_check_names(const RtOptions *o, const dcc_model_desc *d)
     if (o->weights)
         status = dcc_st_open(&weights, o->weights);
     for (int i = 0; i < d->n_params && weights; i++)
-        rt_check_one(&e, &weights, 1, &d->params[i], d->params, d->n_params,
+        if (!d->params[i].begin || dcc_st_find(weights, d->params[i].name))
+            rt_check_one(&e, &weights, 1, &d->params[i], d->params, d->n_params,
                      "parameter");
     for (int k = 0; k < o->n_in && status == DCC_OK; k++)
         status = dcc_st_open(&in[k], o->in[k]);

@@ -39,4 +39,25 @@ else
     done
     check mlp "$src/examples/mlp.dcl" -D B=2
 fi
+# What initialisers draw is the same in the emitted program and the oracle.
+if [ $# -eq 0 ]; then
+    n=$((n + 1))
+    tmp=$(mktemp -d) || exit 1
+    if "$dcc" run "$src/tests/numeric/start.dcl" --cpu --random --seed 5 \
+        --out "$tmp/o" >"$log" 2>&1 &&
+        "$dcc" "$src/tests/numeric/start.dcl" --emit=ref -o "$tmp/r.c" \
+            >>"$log" 2>&1 &&
+        cc -O1 -I "$src/runtime" "$tmp/r.c" "$src"/runtime/ref*.c \
+            "$src"/runtime/base.c "$src"/runtime/safetensors*.c -lm \
+            -o "$tmp/r" >>"$log" 2>&1 &&
+        "$tmp/r" --seed 5 --against "$tmp/o" --tolerance 0 >>"$log" 2>&1 &&
+        ! "$tmp/r" --seed 6 --against "$tmp/o" --tolerance 0 >/dev/null 2>&1
+    then
+        echo "ok - initialisers"
+    else
+        echo "not ok - initialisers"
+        sed -n '1,15s/^/# /p' "$log"
+    fi
+    rm -rf "$tmp"
+fi
 echo "1..$n"

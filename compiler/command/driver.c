@@ -362,6 +362,7 @@ static int run_program(Build *b)
     option(b, &c, "--out", o->out);
     if (o->random)
         number_option(b, &c, "--random", o->seed);
+    number_option(b, &c, "--seed", o->seed);
     if (o->runs)
         number_option(b, &c, "--runs", (uint64_t)o->runs);
     if (o->bench)

@@ -69,8 +69,12 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
                t->promised ? (long long)t->lo : 0,
                t->promised ? (long long)t->hi : 0);
     escape_number(&line, t->init);
-    if (t->varies)
+    if (t->varies || t->begin != BEGIN_NONE)
         buf_printf(&line, ", %d", t->varies);
+    if (t->begin != BEGIN_NONE) {
+        buf_printf(&line, ", %s, ", begin_enum(t->begin));
+        escape_number(&line, t->spread);
+    }
     buf_puts(&line, "},");
     size_t from = b->len;
     cprint_lines(b, buf_text(&line), 4);

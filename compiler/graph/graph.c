@@ -24,6 +24,14 @@ const char *type_name(Type t)
     return types[t].name;
 }
 
+const char *begin_enum(Begin b)
+{
+    static const char *const name[] = {"DCC_BEGIN_NONE", "DCC_BEGIN_NUMBER",
+                                       "DCC_BEGIN_UNIFORM", "DCC_BEGIN_NORMAL"};
+
+    return name[b];
+}
+
 const char *type_cname(Type t)
 {
     return types[t].cname;

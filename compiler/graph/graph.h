@@ -37,6 +37,15 @@ typedef enum {
     PLACE_STAGED /* a parameter that load steps alone read */
 } Place;
 
+/* What a parameter is where no weights file has it. */
+typedef enum {
+    BEGIN_NONE,    /* a file must have it */
+    BEGIN_NUMBER,  /* `init` everywhere */
+    BEGIN_UNIFORM, /* drawn from [init, spread) */
+    BEGIN_NORMAL   /* drawn; mean init, standard deviation spread */
+} Begin;
+const char *begin_enum(Begin b); /* as in emitted code */
+
 typedef struct Stmt Stmt;
 
 /* A tensor version. Redefinition and a write to `state` make a new Tensor;
@@ -59,6 +68,8 @@ typedef struct Tensor {
                            or known of a temporary */
     int64_t lo, hi;
     double init;        /* ROLE_STATE: value before the first run */
+    Begin begin;        /* ROLE_PARAM, trained or not */
+    double spread;
     int varies;         /* 1 + the dimension that is a multiple of a set's
                            size; 0: none is */
     struct Tensor *prev;

@@ -389,6 +389,7 @@ static void lower_param(Lower *l, const AstStmt *s)
         return;
     t->role = ROLE_PARAM;
     t->weight = lower_path(l, l->frame->path, last);
+    start_param(l, s->param.start, t);
     for (int i = 0; i < l->g->n_param; i++) {
         Tensor *old = l->g->param[i];
         if (strcmp(old->weight, t->weight))
@@ -398,6 +399,7 @@ static void lower_param(Lower *l, const AstStmt *s)
                        t->weight, full_type(l, t), full_type(l, old));
             diag_note(l->d, old->at, "it is declared here too");
         }
+        start_merge(l, old, t);
         l->g->n_tensor = n_tensor; /* one tensor for one path */
         lower_find(l->frame, s->name.text, S_TENSOR)->ref =
             ref_tensor(grad_param_reads(l, i));

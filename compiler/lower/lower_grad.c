@@ -59,6 +59,9 @@ static Tensor *master(Lower *l, Trained *t)
     t->now->path = p->path;
     t->now->at = p->at;
     t->now->weight = p->weight;
+    t->now->begin = p->begin;
+    t->now->init = p->init;
+    t->now->spread = p->spread;
     return t->master = t->now;
 }
 

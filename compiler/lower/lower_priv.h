@@ -253,6 +253,12 @@ const Idx *range_index(Lower *l, const AstExpr *e);
 const Idx *range_index_val(Lower *l, const AstExpr *e, Val *v);
 Val lower_read(Lower *l, const AstExpr *e);
 
+/* lower_start.c */
+/* t begins as `e` says, which may be NULL. */
+void start_param(Lower *l, const AstExpr *e, Tensor *t);
+/* `t` is another declaration of the parameter `old`. */
+void start_merge(Lower *l, Tensor *old, const Tensor *t);
+
 /* lower_def.c */
 void lower_def(Lower *l, const AstStmt *s);
 /* A tensor with value v at l->var[from..], which are its dimensions; in a

@@ -152,6 +152,10 @@ static void print_tensor(Ref *r, const Tensor *t)
                      ", .fan_in = %" PRId64 ",\n     .init = ",
                t->rank ? "" : "0", lo, hi, fan_in(t));
     escape_number(r->b, t->init);
+    if (t->begin != BEGIN_NONE) {
+        buf_printf(r->b, ", .begin = %s, .spread = ", begin_enum(t->begin));
+        escape_number(r->b, t->spread);
+    }
     buf_printf(r->b, ", .prev = %d, .next = %d%s},\n",
                tensor_number(g, t->prev),
                is_state(g, t) ? last_version(g, t) : -1,

@@ -4,7 +4,7 @@
 
 #include "dcc_rt.h"
 
-DCC_EMITTED_FOR(2, "0.1.0");
+DCC_EMITTED_FOR(3, "0.1.0");
 
 #ifdef __cplusplus
 extern "C" {
