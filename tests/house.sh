@@ -64,11 +64,12 @@ grep -nE 'cuda(Memcpy|Memset)\(' runtime/*.c |
     fail "cudaMemcpy and cudaMemset are not ordered against a program's stream"
 
 # families whose code is quoted (emit/tree_quote.h); the others follow, and a
-# file that is here never prints code again
-quoted="compiler/family/map/map.c compiler/family/map/map_factor.c
-compiler/family/map/map_window.c"
+# folder that is here never prints code again
+quoted=$(find compiler/family/common compiler/family/map \
+    compiler/family/reduce -name '*.[ch]')
 # shellcheck disable=SC2086
-grep -nE 'buf_(printf|putc|putn|puts)\(|printf\([^"]*"[^"]*[;{][^"]*"' $quoted |
+grep -nE '\bBuf\b|buf_[a-z]+\(|printf\([^"]*"[^"]*[;{][^"]*"' $quoted |
+    grep -vE 'kernel_assert|"\{%s, DCC_NO_INDEX\}"' |
     fail "families quote their code: QUOTE, not printf"
 
 # what the model knows of a GPU is in devices/*.dev, with its source; the cost

@@ -1,6 +1,6 @@
 #include "emit/cprint_text.h"
 #include "emit/names.h"
-#include "emit/tree.h"
+#include "emit/tree_quote.h"
 
 #include <limits.h>
 #include <string.h>
@@ -167,9 +167,12 @@ static void put_idx(Buf *b, CPrint *p, const Idx *e, int prec, bool wide)
     idx_print(b, n ? idx_subst(p->graph->pool, e, zero, n) : e, &how, prec);
 }
 
-void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec)
+const char *cprint_idx(CPrint *p, const Idx *e, int prec)
 {
-    put_idx(b, p, e, prec, false);
+    Buf b = {0};
+
+    put_idx(&b, p, e, prec, false);
+    return buf_take(&b, p->graph->arena);
 }
 
 const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at)
@@ -182,12 +185,14 @@ const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at)
     return sum;
 }
 
-void cprint_digit(Buf *b, int64_t below, int64_t extent)
+const char *cprint_digit(Arena *a, const char *number, int64_t below,
+                         int64_t extent)
 {
     if (below > 1)
-        buf_printf(b, " / %lld", (long long)below);
+        number = arena_printf(a, "%s / %lld", number, (long long)below);
     if (extent > 0)
-        buf_printf(b, " %% %lld", (long long)extent);
+        number = arena_printf(a, "%s %% %lld", number, (long long)extent);
+    return number;
 }
 
 bool cprint_wide(const Tensor *t, const Idx *offset)
@@ -196,9 +201,12 @@ bool cprint_wide(const Tensor *t, const Idx *offset)
            idx_is_wide(offset);
 }
 
-void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset)
+const char *cprint_element(CPrint *p, const Tensor *t, const Idx *offset)
 {
-    put_idx(b, p, offset, 0, cprint_wide(t, offset));
+    Buf b = {0};
+
+    put_idx(&b, p, offset, 0, cprint_wide(t, offset));
+    return buf_take(&b, p->graph->arena);
 }
 
 /* ---- elements of a tensor ---------------------------------------------- */
@@ -310,19 +318,19 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
     buf_free(&text);
 }
 
-void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
-               Guard known)
+const char *cprint_at(CPrint *p, const Tensor *t, const Idx **at, Guard known)
 {
     const Idx *narrow[MAX_RANK];
     int dim[MAX_RANK], n;
+    Buf b = {0};
 
     for (int d = 0; d < t->rank; d++)
         narrow[d] = guard_narrow(p->graph->pool, known, at[d]);
     n = nested_dims(p, t, narrow, dim);
     if (n < 0)
-        cprint_element(b, p, t, cprint_offset(p->graph, t, narrow));
-    else
-        put_nested(b, p, t, narrow, dim, n);
+        return cprint_element(p, t, cprint_offset(p->graph, t, narrow));
+    put_nested(&b, p, t, narrow, dim, n);
+    return buf_take(&b, p->graph->arena);
 }
 
 /* ---- guards and stores ------------------------------------------------- */
@@ -349,14 +357,17 @@ Text text_guard(CPrint *p, Guard g)
     return text_take(p, &b, n == 0 ? P_ATOM : n == 1 ? P_EQ : P_AND);
 }
 
-void cprint_guard(Buf *b, CPrint *p, Guard g)
+const char *cprint_guard(CPrint *p, Guard g)
 {
-    text_put(b, text_guard(p, g), P_EQ);
+    Buf b = {0};
+
+    text_put(&b, text_guard(p, g), P_EQ);
+    return buf_take(&b, p->graph->arena);
 }
 
-void cprint_condition(Buf *b, CPrint *p, Guard g)
+const char *cprint_condition(CPrint *p, Guard g)
 {
-    buf_puts(b, text_guard(p, g).s);
+    return text_guard(p, g).s;
 }
 
 /* ---- stores and reductions --------------------------------------------- */
@@ -378,7 +389,8 @@ static int inside_call(const char *f, const char *text)
     return 0;
 }
 
-void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)
+const char *cprint_to_storage(Arena *a, Type storage, Type value,
+                              const char *text)
 {
     bool from_float = type_is_float(value);
     const char *load = storage == T_F16    ? "__half2float"
@@ -386,59 +398,53 @@ void cprint_to_storage(Buf *b, Type storage, Type value, const char *text)
                                            : "";
     int n = *load ? inside_call(load, text) : 0;
 
-    if (n) { /* a copy: no way there and back */
-        buf_putn(b, text + strlen(load) + 1, (size_t)n);
-        return;
-    }
+    if (n) /* a copy: no way there and back */
+        return arena_strndup(a, text + strlen(load) + 1, (size_t)n);
     switch (storage) {
     case T_F16:
-        buf_printf(b, "__float2half_rn(%s)", text);
-        break;
+        return arena_printf(a, "__float2half_rn(%s)", text);
     case T_BF16:
-        buf_printf(b, "__float2bfloat16_rn(%s)", text);
-        break;
+        return arena_printf(a, "__float2bfloat16_rn(%s)", text);
     case T_F32:
-        if (from_float || text_plain(text))
-            buf_puts(b, text);
-        else
-            buf_printf(b, "(float)(%s)", text);
-        break;
+        return from_float || text_plain(text)
+                   ? text
+                   : arena_printf(a, "(float)(%s)", text);
     case T_I32:
-        buf_printf(b, from_float ? "dcc_to_i32(%s)" : "%s", text);
-        break;
+        return from_float ? arena_printf(a, "dcc_to_i32(%s)", text) : text;
     case T_I8:
-        buf_printf(b, value == T_BOOL || value == T_I8 ? "%s"
-                                                       : "dcc_to_i8(%s)",
-                   text);
-        break;
+        return value == T_BOOL || value == T_I8
+                   ? text
+                   : arena_printf(a, "dcc_to_i8(%s)", text);
     case T_U8:
-        buf_printf(b, value == T_BOOL || value == T_U8 ? "%s"
-                                                       : "dcc_to_u8(%s)",
-                   text);
-        break;
+        return value == T_BOOL || value == T_U8
+                   ? text
+                   : arena_printf(a, "dcc_to_u8(%s)", text);
     case T_BOOL:
-        if (value == T_BOOL)
-            buf_puts(b, text);
-        else if (from_float)
-            buf_printf(b, "dcc_to_bool(%s)", text);
-        else
-            buf_printf(b, text_plain(text) ? "%s != 0" : "(%s) != 0", text);
         break;
     }
+    if (value == T_BOOL)
+        return text;
+    if (from_float)
+        return arena_printf(a, "dcc_to_bool(%s)", text);
+    return arena_printf(a, text_plain(text) ? "%s != 0" : "(%s) != 0", text);
 }
 
-void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
+void cprint_store(Tree *list, CPrint *p, const Tensor *t, const Idx **store,
                   Guard where, Type value, const char *text)
 {
-    bool guarded = guard_truth(where) != ALWAYS;
+    Tree *one = QUOTE(
+        list->arena, "@tensor[@at] = @value;\n",
+        FILL("tensor", cprint_tensor(p, t)),
+        FILL("at", cprint_at(p, t, store, where)),
+        FILL("value", cprint_to_storage(list->arena, t->type, value, text)));
 
-    if (guarded)
-        buf_printf(b, "if (%s)\n    ", text_guard(p, where).s);
-    buf_printf(b, "%s[", cprint_tensor(p, t));
-    cprint_at(b, p, t, store, where);
-    buf_puts(b, "] = ");
-    cprint_to_storage(b, t->type, value, text);
-    buf_puts(b, ";\n");
+    if (guard_truth(where) == ALWAYS)
+        tree_add(list, one);
+    else
+        PUT(list,
+            "if (@where)\n"
+            "    @STORE\n",
+            FILL("where", cprint_condition(p, where)), FILL_TREE("STORE", one));
 }
 
 const char *cprint_identity(Reduce r, Type t)
@@ -458,18 +464,23 @@ const char *cprint_identity(Reduce r, Type t)
     }
 }
 
-void cprint_combine(Buf *b, const CPrint *p, const Step *s, int i,
+void cprint_combine(Tree *list, const CPrint *p, const Step *s, int i,
                     const char *acc, const char *x)
 {
-    const char *f = type_is_float(s->type) ? "f" : "";
-    bool prod = s->op == R_PROD;
+    bool f = type_is_float(s->type), prod = s->op == R_PROD;
+    const char *call = NULL;
 
-    if (s->op == R_MAX || s->op == R_MIN || s->op == R_ARGMAX)
-        buf_printf(b, "%s = %s%s%s(%s, %s);\n", acc, *f ? "f" : "",
-                   s->op == R_MIN ? "min" : "max", f, acc, x);
-    else if (!*f && (!p->wraps || p->wraps[i]))
-        buf_printf(b, "%s = %s(%s, %s);\n", acc,
-                   text_wrapping(prod ? F_MUL : F_ADD), acc, x);
+    if (s->op == R_MIN)
+        call = f ? "fminf" : "min";
+    else if (s->op == R_MAX || s->op == R_ARGMAX)
+        call = f ? "fmaxf" : "max";
+    else if (!f && (!p->wraps || p->wraps[i]))
+        call = text_wrapping(prod ? F_MUL : F_ADD);
+    if (call)
+        PUT(list, "@acc = @call(@acc, @x);\n", FILL("acc", acc),
+            FILL("call", call), FILL("x", x));
+    else if (prod)
+        PUT(list, "@acc *= @x;\n", FILL("acc", acc), FILL("x", x));
     else
-        buf_printf(b, "%s %s= %s;\n", acc, prod ? "*" : "+", x);
+        PUT(list, "@acc += @x;\n", FILL("acc", acc), FILL("x", x));
 }

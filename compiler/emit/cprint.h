@@ -78,48 +78,48 @@ const char *cprint_var(CPrint *p, const Var *v);
 
 /* Element offset of tensor[at] (or store[]) as an index. */
 const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at);
-void cprint_idx(Buf *b, CPrint *p, const Idx *e, int prec);
+const char *cprint_idx(CPrint *p, const Idx *e, int prec);
 /* Whether the offset is long long: an int could overflow on the way to it. */
 bool cprint_wide(const Tensor *t, const Idx *offset);
 /* The element offset as C, of that type. */
-void cprint_element(Buf *b, CPrint *p, const Tensor *t, const Idx *offset);
+const char *cprint_element(CPrint *p, const Tensor *t, const Idx *offset);
 /* The same from the indices: (n * H + h) * W + w where they are plain. It is
  * computed only where `known` holds. */
-void cprint_at(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
-               Guard known);
+const char *cprint_at(CPrint *p, const Tensor *t, const Idx **at, Guard known);
 /* A condition, in parentheses if it has several parts; "true" if the guard
  * always holds. */
-void cprint_guard(Buf *b, CPrint *p, Guard g);
-void cprint_condition(Buf *b, CPrint *p, Guard g); /* never in parentheses */
-/* " / 196 % 14": the digit of a mixed-radix number, whose text is before, that
- * `below` of its units make one of; extent 0: the first, with none above. */
-void cprint_digit(Buf *b, int64_t below, int64_t extent);
+const char *cprint_guard(CPrint *p, Guard g);
+const char *cprint_condition(CPrint *p, Guard g); /* never in parentheses */
+/* "m / 196 % 14": the digit of a mixed-radix number that `below` of its units
+ * make one of; extent 0: the first, with none above. */
+const char *cprint_digit(Arena *a, const char *number, int64_t below,
+                         int64_t extent);
 /* A value as float or int (f32, i32, bool as C's): loads converted. All on one
  * line, nothing bound; in parentheses unless it is a name or a call. */
-void cprint_expr(Buf *b, CPrint *p, const Expr *e);
+const char *cprint_expr(CPrint *p, const Expr *e);
 
 /* Counts e's sub-results, so that what several expressions share is bound by
  * the first cprint_bind that needs it. Optional before cprint_bind. */
 void cprint_count(CPrint *p, const Expr *e);
-/* Appends `const float t = ...;` lines to body for what is used more than once
+/* Appends `const float t = ...;` to body for what is used more than once
  * (a load of the same element included) and for parts of long expressions, and
  * returns e's text, not parenthesised. The temporaries live until the
  * enclosing cprint_close. `hint` names parts ("t" if NULL). */
-const char *cprint_bind(Buf *body, CPrint *p, const Expr *e,
-                        const char *hint);
+const char *cprint_bind(Tree *body, CPrint *p, const Expr *e, const char *hint);
 /* The same, and the result too has a name: returns an identifier or literal. */
-const char *cprint_bind_name(Buf *body, CPrint *p, const Expr *e,
+const char *cprint_bind_name(Tree *body, CPrint *p, const Expr *e,
                              const char *hint);
 
 /* The same for the data in an index or guard, so that printing it loads
  * nothing. */
-void cprint_bind_idx(Buf *body, CPrint *p, const Idx *e);
-void cprint_bind_guard(Buf *body, CPrint *p, Guard g);
+void cprint_bind_idx(Tree *body, CPrint *p, const Idx *e);
+void cprint_bind_guard(Tree *body, CPrint *p, Guard g);
 
 /* Text converting a float or int value to a tensor's storage type. */
-void cprint_to_storage(Buf *b, Type storage, Type value, const char *text);
+const char *cprint_to_storage(Arena *a, Type storage, Type value,
+                              const char *text);
 /* `y[offset] = value;`, with `if (where)` around it if need be. */
-void cprint_store(Buf *b, CPrint *p, const Tensor *t, const Idx **store,
+void cprint_store(Tree *list, CPrint *p, const Tensor *t, const Idx **store,
                   Guard where, Type value, const char *text);
 /* The tensor's name in this kernel. */
 const char *cprint_tensor(const CPrint *p, const Tensor *t);
@@ -132,10 +132,10 @@ const char *cprint_identity(Reduce r, Type t);
 /* acc of step i with one more value: `acc += x;`, `acc = fmaxf(acc, x);`, ...
  * x is any expression. An argmax combines value and index by itself: see
  * reduce.c. */
-void cprint_combine(Buf *b, const CPrint *p, const Step *s, int i,
+void cprint_combine(Tree *list, const CPrint *p, const Step *s, int i,
                     const char *acc, const char *x);
 /* A float literal that reads back exactly: 0.1f, INFINITY. */
-void cprint_float(Buf *b, double v);
+const char *cprint_float(Arena *a, double v);
 
 /* Copies text with each line indented by `indent` columns, lines beyond 80
  * columns broken at their outermost operator or comma. */
@@ -155,9 +155,7 @@ const char *kernel_extent(Graph *g, Kernel *k, const Var *v);
 void kernel_assert(Graph *g, Kernel *k, const char *cond, const char *why);
 void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
                  const char *comment);
-void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text);
-/* The same from a tree: what families that quote their code do. */
-void kernel_phase_tree(Graph *g, Kernel *k, const char *label, Tree *tree);
+void kernel_phase(Graph *g, Kernel *k, const char *label, Tree *tree);
 /* dcc_grid_wait and, by k's trigger point, dcc_grid_trigger, under a comment;
  * "" if k does not wait. The second makes a phase of it. */
 const char *kernel_wait(const Kernel *k);

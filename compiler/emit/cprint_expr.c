@@ -1,4 +1,5 @@
 #include "emit/cprint_text.h"
+#include "emit/tree_quote.h"
 
 #include <limits.h>
 #include <math.h>
@@ -134,23 +135,21 @@ void cprint_count(CPrint *p, const Expr *e)
 
 /* ---- expressions ------------------------------------------------------- */
 
-void cprint_float(Buf *b, double v)
+const char *cprint_float(Arena *a, double v)
 {
     char s[48];
     float f = (float)v;
 
-    if (isnan(f)) {
-        buf_puts(b, "NAN");
-    } else if (isinf(f)) {
-        buf_puts(b, f < 0 ? "-INFINITY" : "INFINITY");
-    } else {
-        for (int digits = 1; digits <= 9; digits++) {
-            snprintf(s, sizeof s, "%.*g", digits, f);
-            if (strtof(s, NULL) == f)
-                break;
-        }
-        buf_printf(b, "%s%sf", s, strpbrk(s, ".e") ? "" : ".0");
+    if (isnan(f))
+        return "NAN";
+    if (isinf(f))
+        return f < 0 ? "-INFINITY" : "INFINITY";
+    for (int digits = 1; digits <= 9; digits++) {
+        snprintf(s, sizeof s, "%.*g", digits, f);
+        if (strtof(s, NULL) == f)
+            break;
     }
+    return arena_printf(a, "%s%sf", s, strpbrk(s, ".e") ? "" : ".0");
 }
 
 static Text print_const(CPrint *p, const Expr *e)
@@ -158,7 +157,7 @@ static Text print_const(CPrint *p, const Expr *e)
     Buf b = {0};
 
     if (type_is_float(e->type))
-        cprint_float(&b, e->num);
+        buf_puts(&b, cprint_float(p->graph->arena, e->num));
     else if (e->type == T_BOOL)
         buf_puts(&b, e->num != 0 ? "true" : "false");
     else if (e->num <= INT_MIN)
@@ -180,12 +179,12 @@ static Text print_load(CPrint *p, const Expr *e)
     if (how)
         buf_printf(&b, "%s(", how);
     buf_printf(&b, "%s[", cprint_tensor(p, t));
-    cprint_at(&b, p, t, e->at, e->in);
+    buf_puts(&b, cprint_at(p, t, e->at, e->in));
     buf_puts(&b, how ? "])" : "]");
     return text_take(p, &b, P_ATOM);
 }
 
-static Text print_read(Buf *body, CPrint *p, const Expr *e, const char *hint)
+static Text print_read(Tree *body, CPrint *p, const Expr *e, const char *hint)
 {
     const char *staged = p->staged ? p->staged(e, p->ctx) : NULL;
 
@@ -414,18 +413,20 @@ static const char *name_hint(const Expr *e, const char *hint, CPrint *p)
     return hint ? hint : "t";
 }
 
-static const char *bind_text(Buf *body, CPrint *p, const Expr *e, Text t,
+static const char *bind_text(Tree *body, CPrint *p, const Expr *e, Text t,
                              const char *hint)
 {
     const char *id = cprint_fresh(p, name_hint(e, hint, p));
 
-    buf_printf(body, "const %s %s = %s;\n", cprint_ctype(e->type), id, t.s);
+    PUT(body, "const @type @id = @value;\n",
+        FILL("type", cprint_ctype(e->type)), FILL("id", id),
+        FILL("value", t.s));
     return id;
 }
 
 /* Reads inside e's index arithmetic get names first: an address is computed
  * from plain identifiers. */
-void cprint_bind_idx(Buf *body, CPrint *p, const Idx *e)
+void cprint_bind_idx(Tree *body, CPrint *p, const Idx *e)
 {
     if (!idx_has_data(e))
         return;
@@ -440,13 +441,13 @@ void cprint_bind_idx(Buf *body, CPrint *p, const Idx *e)
     }
 }
 
-void cprint_bind_guard(Buf *body, CPrint *p, Guard g)
+void cprint_bind_guard(Tree *body, CPrint *p, Guard g)
 {
     for (int i = 0; i < g.n; i++)
         cprint_bind_idx(body, p, g.cond[i].e);
 }
 
-static void bind_indices(Buf *body, CPrint *p, const Expr *e)
+static void bind_indices(Tree *body, CPrint *p, const Expr *e)
 {
     if (e->kind == E_INDEX)
         cprint_bind_idx(body, p, e->idx);
@@ -458,7 +459,7 @@ static void bind_indices(Buf *body, CPrint *p, const Expr *e)
 }
 
 /* e's operands are printed; the longest become temporaries until e fits. */
-static Text compose_short(Buf *body, CPrint *p, const Expr *e, Text *arg,
+static Text compose_short(Tree *body, CPrint *p, const Expr *e, Text *arg,
                           const char *hint)
 {
     Text t = compose(p, e, arg);
@@ -494,7 +495,7 @@ static Text int_value(CPrint *p, const Expr *e, Text t)
     return text_take(p, &b, P_UNARY);
 }
 
-static Text print_new(Buf *body, CPrint *p, const Expr *e, const char *hint)
+static Text print_new(Tree *body, CPrint *p, const Expr *e, const char *hint)
 {
     Text arg[3] = {{0}};
     Buf b = {0};
@@ -507,7 +508,7 @@ static Text print_new(Buf *body, CPrint *p, const Expr *e, const char *hint)
     case E_LOCAL:
         return (Text){p->local[e->local], P_ATOM};
     case E_INDEX:
-        cprint_idx(&b, p, e->idx, 0);
+        buf_puts(&b, cprint_idx(p, e->idx, 0));
         return text_take(p, &b, text_plain(buf_text(&b)) ? P_ATOM : P_ADD);
     case E_READ:
         return print_read(body, p, e, hint);
@@ -533,7 +534,7 @@ static bool worth_binding(const Expr *e, const char *text)
     return true;
 }
 
-Text text_expr(Buf *body, CPrint *p, const Expr *e, const char *hint)
+Text text_expr(Tree *body, CPrint *p, const Expr *e, const char *hint)
 {
     int n = find_seen(p, e);
 
@@ -547,19 +548,22 @@ Text text_expr(Buf *body, CPrint *p, const Expr *e, const char *hint)
     return (Text){id, P_ATOM};
 }
 
-void cprint_expr(Buf *b, CPrint *p, const Expr *e)
+const char *cprint_expr(CPrint *p, const Expr *e)
 {
-    text_put(b, text_expr(NULL, p, e, NULL), P_ATOM);
+    Buf b = {0};
+
+    text_put(&b, text_expr(NULL, p, e, NULL), P_ATOM);
+    return buf_take(&b, p->graph->arena);
 }
 
-const char *cprint_bind(Buf *body, CPrint *p, const Expr *e, const char *hint)
+const char *cprint_bind(Tree *body, CPrint *p, const Expr *e, const char *hint)
 {
     if (find_seen(p, e) < 0)
         count(p, e);
     return text_expr(body, p, e, hint).s;
 }
 
-const char *cprint_bind_name(Buf *body, CPrint *p, const Expr *e,
+const char *cprint_bind_name(Tree *body, CPrint *p, const Expr *e,
                              const char *hint)
 {
     if (find_seen(p, e) < 0)

@@ -25,6 +25,6 @@ Text text_guard(CPrint *p, Guard g);
 bool text_wraps(const CPrint *p, const Expr *e);
 const char *text_wrapping(Func f);
 /* e's value; temporaries go to body, NULL: everything inline. */
-Text text_expr(Buf *body, CPrint *p, const Expr *e, const char *hint);
+Text text_expr(Tree *body, CPrint *p, const Expr *e, const char *hint);
 
 #endif

@@ -114,16 +114,10 @@ void kernel_smem(Graph *g, Kernel *k, int align, const char *decl,
         (SmemField){arena_strdup(g->arena, decl), comment, align};
 }
 
-void kernel_phase_tree(Graph *g, Kernel *k, const char *label, Tree *tree)
+void kernel_phase(Graph *g, Kernel *k, const char *label, Tree *tree)
 {
     VEC_PUSH(g->arena, k->phase, k->n_phase, k->cap_phase) =
         (Phase){label, tree};
-}
-
-void kernel_phase(Graph *g, Kernel *k, const char *label, const Buf *text)
-{
-    kernel_phase_tree(g, k, label,
-                      tree_parse(g->arena, buf_text(text), k->name));
 }
 
 /* ---- the wait for the grid --------------------------------------------- */
@@ -149,12 +143,8 @@ const char *kernel_wait(const Kernel *k)
 
 void kernel_wait_phase(Graph *g, Kernel *k)
 {
-    Buf b = {0};
-
-    buf_puts(&b, kernel_wait(k));
-    if (b.len)
-        kernel_phase(g, k, "", &b);
-    buf_free(&b);
+    if (k->waits)
+        kernel_phase(g, k, "", tree_parse(g->arena, kernel_wait(k), k->name));
 }
 
 static void note_changing(const Expr *e, void *ctx)
@@ -195,12 +185,11 @@ static Tree *join_phases(Graph *g, const Kernel *k)
     for (int i = 0; i < k->n_phase; i++) {
         const char *label = k->phase[i].label;
         if (i)
-            tree_add(g->arena, t, tree_new(g->arena, TREE_BLANK, (Code){0}));
+            tree_add(t, tree_new(g->arena, TREE_BLANK, (Code){0}));
         if (label && *label)
-            tree_add(
-                g->arena, t,
-                tree_comment(g->arena, arena_printf(g->arena, "// %s", label)));
-        tree_add(g->arena, t, k->phase[i].tree);
+            tree_add(t, tree_comment(g->arena,
+                                     arena_printf(g->arena, "// %s", label)));
+        tree_add(t, k->phase[i].tree);
     }
     return t;
 }

@@ -27,7 +27,10 @@ Tree *tree_new(Arena *a, TreeKind kind, Code code)
 
 Tree *tree_list(Arena *a)
 {
-    return tree_new(a, TREE_LIST, (Code){0});
+    Tree *t = tree_new(a, TREE_LIST, (Code){0});
+
+    t->arena = a;
+    return t;
 }
 
 Tree *tree_comment(Arena *a, const char *text)
@@ -38,14 +41,14 @@ Tree *tree_comment(Arena *a, const char *text)
     return tree_new(a, TREE_COMMENT, (Code){t, 1});
 }
 
-void tree_add(Arena *a, Tree *list, Tree *t)
+void tree_add(Tree *list, Tree *t)
 {
     if (t->kind != TREE_LIST || t->braces) {
-        VEC_PUSH(a, list->item, list->n_item, list->cap_item) = t;
+        VEC_PUSH(list->arena, list->item, list->n_item, list->cap_item) = t;
         return;
     }
     for (int i = 0; i < t->n_item; i++)
-        tree_add(a, list, t->item[i]);
+        tree_add(list, t->item[i]);
 }
 
 /* Tokens are never written: copies share them. */

@@ -66,6 +66,7 @@ struct Tree {
     Code code, init, step, tail;
     Tree *body, *otherwise;  /* lists */
     Tree **item; int n_item, cap_item;
+    Arena *arena;            /* of a list: where it grows */
     const char *note;        /* "// ..." at the end of its (first) line */
     const char *else_note;
 };
@@ -82,7 +83,7 @@ Tree *tree_list(Arena *a);
 Tree *tree_new(Arena *a, TreeKind kind, Code code);
 Tree *tree_comment(Arena *a, const char *text); /* with its // */
 /* Appends t; the items of a list without braces one by one. */
-void tree_add(Arena *a, Tree *list, Tree *t);
+void tree_add(Tree *list, Tree *t);
 Tree *tree_copy(Arena *a, const Tree *t);
 
 /* ---- asking ------------------------------------------------------------ */

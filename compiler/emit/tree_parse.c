@@ -277,9 +277,9 @@ static Tree *parse_body(Parser *p, const char **note)
     }
     Tree *t = tree_list(p->arena);
     while (here(p)->kind == LEX_PRAGMA || here(p)->kind == LEX_COMMENT) {
-        tree_add(p->arena, t, parse_statement(p));
+        tree_add(t, parse_statement(p));
     }
-    tree_add(p->arena, t, parse_statement(p));
+    tree_add(t, parse_statement(p));
     return t;
 }
 

@@ -235,7 +235,7 @@ static void splice(Pass *p, Tree *out, Tree *body, const Tree *list, int at,
     for (int i = 0; i < body->n_item; i++) {
         if (body->item[i]->kind == TREE_DECLARE)
             learn(p, body->item[i]);
-        tree_add(p->arena, out, body->item[i]);
+        tree_add(out, body->item[i]);
     }
     p->changed = true;
 }
@@ -273,7 +273,7 @@ static void turn_skips(Pass *p, Tree *body)
         Tree *rest = tree_list(p->arena);
         rest->braces = true;
         for (int j = i + 1; j < body->n_item; j++)
-            tree_add(p->arena, rest, body->item[j]);
+            tree_add(rest, body->item[j]);
         body->n_item = rest->n_item ? i + 1 : i;
         t->code = code_negate(p->arena, t->code);
         t->body = rest;
@@ -388,7 +388,7 @@ static void unloop(Pass *p, Tree *out, Tree *t, const Loop *l, const Tree *list,
         code[0] = c;
         memcpy(code + 1, t->init.at, sizeof *code * (size_t)t->init.n);
         code[1].space = true;
-        tree_add(p->arena, body,
+        tree_add(body,
                  tree_new(p->arena, TREE_DECLARE, (Code){code, t->init.n + 1}));
     } else {
         tree_replace(p->arena, t->body, l->id, l->first.at[0]);
@@ -399,10 +399,10 @@ static void unloop(Pass *p, Tree *out, Tree *t, const Loop *l, const Tree *list,
             test->code = code_replace(p->arena, t->code, l->id, l->first.at[0]);
         test->body = t->body;
         test->note = t->note;
-        tree_add(p->arena, body, test);
+        tree_add(body, test);
     } else {
         for (int i = 0; i < t->body->n_item; i++)
-            tree_add(p->arena, body, t->body->item[i]);
+            tree_add(body, t->body->item[i]);
     }
     splice(p, out, body, list, at, head);
 }
@@ -417,7 +417,7 @@ static void improve_loop(Pass *p, Tree *out, Tree *t, const Tree *list, int at,
         forget_names(p, t->init);
         improve_list(p, t->body, &t->init);
         p->facts->n = known;
-        tree_add(p->arena, out, t);
+        tree_add(out, t);
         return;
     }
     if (l.trips == 0) {
@@ -430,7 +430,7 @@ static void improve_loop(Pass *p, Tree *out, Tree *t, const Tree *list, int at,
     if (l.trips == 2 || has_jump(t->body)) {
         improve_body(p, t->body, l.id,
                      l.trips == 2 ? loop_range(p, t, &l) : l.range, &t->init);
-        tree_add(p->arena, out, t);
+        tree_add(out, t);
         return;
     }
     improve_body(p, t->body, l.id, l.range, &t->init);
@@ -493,7 +493,7 @@ static void improve_if(Pass *p, Tree *out, Tree *t, const Tree *list, int at,
         p->changed = true;
     } else {
         t->code = drop_known(p, t->code);
-        tree_add(p->arena, out, t);
+        tree_add(out, t);
     }
 }
 
@@ -525,7 +525,7 @@ static void improve_one(Pass *p, Tree *out, Tree *t, const Tree *list, int at,
     default:
         break;
     }
-    tree_add(p->arena, out, t);
+    tree_add(out, t);
 }
 
 /* head: what the list's owner declares for it, or NULL. */

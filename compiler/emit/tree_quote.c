@@ -18,6 +18,14 @@ static const Fill *find(const Filler *f, const char *s, size_t n)
     tree_defect(f->what, "no filling of the hole", s);
 }
 
+/* A filling's text; NULL: it is a tree. */
+static const char *text_of(const Filler *f, const Fill *fill)
+{
+    if (fill->text || fill->tree)
+        return fill->text;
+    return arena_printf(f->arena, "%lld", fill->number);
+}
+
 static size_t hole_name(const char *s)
 {
     size_t n = 0;
@@ -32,11 +40,11 @@ static const Fill *filling(const Filler *f, const Token *hole)
     return find(f, hole->s + 1, hole_name(hole->s + 1));
 }
 
-static Code code_of(const Filler *f, const Fill *fill)
+static Code code_of(const Filler *f, const Fill *fill, const char *text)
 {
-    if (!fill->text)
+    if (!text)
         tree_defect(f->what, "statements in an expression's hole", fill->name);
-    return code_parse(f->arena, fill->text, fill->name);
+    return code_parse(f->arena, text, fill->name);
 }
 
 typedef struct Made {
@@ -83,8 +91,9 @@ static void fill_code(const Filler *f, Code *c)
             continue;
         }
         const Fill *with = filling(f, &t);
-        Code code = code_of(f, with);
-        size_t len = strlen(with->text);
+        const char *text = text_of(f, with);
+        Code code = code_of(f, with, text);
+        size_t len = strlen(text);
         for (int j = 0; j < code.n; j++) {
             Token own = code.at[j];
             if (!j)
@@ -92,7 +101,7 @@ static void fill_code(const Filler *f, Code *c)
             put(f, &m, own, !j);
         }
         from_hole = code.n > 0;
-        blank = len ? with->text[len - 1] == ' ' : t.space;
+        blank = len ? text[len - 1] == ' ' : t.space;
     }
     *c = (Code){m.at, m.n};
 }
@@ -111,7 +120,8 @@ static const char *fill_text(const Filler *f, const char *s)
             continue;
         }
         const Fill *with = find(f, s + 1, n);
-        buf_puts(&b, with->text ? with->text : "");
+        const char *text = text_of(f, with);
+        buf_puts(&b, text ? text : "");
         s += 1 + n + (s[1 + n] == '@');
     }
     return buf_take(&b, f->arena);
@@ -127,13 +137,13 @@ static void fill_items(const Filler *f, Tree *list)
         Tree *t = list->item[i];
         if (t->kind != TREE_HOLE) {
             fill_node(f, t);
-            tree_add(f->arena, out, t);
+            tree_add(out, t);
             continue;
         }
         const Fill *with = filling(f, t->code.at);
-        tree_add(f->arena, out,
-                 with->tree ? tree_copy(f->arena, with->tree)
-                            : tree_parse(f->arena, with->text, with->name));
+        tree_add(out, with->tree
+                          ? tree_copy(f->arena, with->tree)
+                          : tree_parse(f->arena, text_of(f, with), with->name));
     }
     list->item = out->item;
     list->n_item = out->n_item;
@@ -183,4 +193,9 @@ Tree *tree_quote(Arena *a, const char *text, const Fill *fill, int n)
 
     tree_fill(a, t, fill, n, text);
     return t;
+}
+
+void tree_put(Tree *list, const char *text, const Fill *fill, int n)
+{
+    tree_add(list, tree_quote(list->arena, text, fill, n));
 }

@@ -9,12 +9,15 @@
  *                           "}\n",
  *                        FILL("i", index), FILL("n", extent),
  *                        FILL_TREE("BODY", body));
- *     tree_add(a, phase, loop);
+ *     tree_add(phase, loop);
+ *
+ * PUT(phase, "...", ...) appends at once. TEMPLATE(a, "name", ...) is a
+ * template (template.h).
  *
  * A loop or branch whose body is one hole has braces if what goes in is more
- * than a statement. A filling is text of the language of tree.h, or a tree; "" leaves nothing.
- * A hole without a filling is a defect of dcc (status 70). A template is a
- * quotation in a file (template.h). */
+ * than a statement. A filling is text of the language of tree.h, or a tree; ""
+ * leaves nothing. A hole without a filling is a defect of dcc (status 70). A
+ * template is a quotation in a file (template.h). */
 #ifndef DCC_TREE_QUOTE_H
 #define DCC_TREE_QUOTE_H
 
@@ -23,21 +26,21 @@
 typedef struct Fill {
     const char *name;
     const char *text; /* or: */
-    const Tree *tree; /* copied */
+    const Tree *tree; /* copied; or neither: */
+    long long number;
 } Fill;
 
-#define FILL(name, text) ((Fill){(name), (text), NULL})
-#define FILL_TREE(name, tree) ((Fill){(name), NULL, (tree)})
-#define QUOTE(a, text, ...)                                                 \
-    tree_quote((a), (text), (const Fill[]){__VA_ARGS__},                    \
-               (int)(sizeof((const Fill[]){__VA_ARGS__}) / sizeof(Fill)))
-
-/* Its text appended to a Buf, where a family's code is still put together as
- * text. */
-#define PUT_QUOTE(b, a, text, ...)                                          \
-    tree_print((b), QUOTE((a), (text), __VA_ARGS__))
+#define FILL(name, text) ((Fill){(name), (text), NULL, 0})
+#define FILL_TREE(name, tree) ((Fill){(name), NULL, (tree), 0})
+#define FILL_INT(name, n) ((Fill){(name), NULL, NULL, (n)})
+#define FILLS(...)               \
+    (const Fill[]){__VA_ARGS__}, \
+        (int)(sizeof((const Fill[]){__VA_ARGS__}) / sizeof(Fill))
+#define QUOTE(a, text, ...) tree_quote((a), (text), FILLS(__VA_ARGS__))
+#define PUT(list, text, ...) tree_put((list), (text), FILLS(__VA_ARGS__))
 
 Tree *tree_quote(Arena *a, const char *text, const Fill *fill, int n);
+void tree_put(Tree *list, const char *text, const Fill *fill, int n);
 /* Fills the holes of a tree, in place. */
 void tree_fill(Arena *a, Tree *t, const Fill *fill, int n, const char *what);
 

@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/chain/chain_wgmma.h"
 
 #include <math.h>

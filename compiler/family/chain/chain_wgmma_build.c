@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/chain/chain_wgmma.h"
 
 #include <math.h>
@@ -298,8 +299,9 @@ const char *chain_state(const ChainKernel *w)
     if (!w->f->rows.softmax)
         return "";
     buf_puts(&b, "const float scale = ");
-    cprint_float(&b, (float)(w->f->rows.scale *
-                             (w->f->rows.base2 ? 1 : M_LOG2E)));
+    buf_puts(&b, cprint_float(w->b.g->arena,
+                              (float)(w->f->rows.scale *
+                                      (w->f->rows.base2 ? 1 : M_LOG2E))));
     buf_puts(&b, ";  // of scores, in powers of two\n"
                  "float most[2], sum[2], grow[2];\n");
     return buf_take(&b, w->b.g->arena);
@@ -327,7 +329,7 @@ const char *chain_greatest(const ChainKernel *w, const char *most)
     if (w->f->rows.scale == 1)
         return most;
     buf_printf(&b, "(%s * ", most);
-    cprint_float(&b, (float)w->f->rows.scale);
+    buf_puts(&b, cprint_float(w->b.g->arena, (float)w->f->rows.scale));
     buf_puts(&b, ")");
     return buf_take(&b, w->b.g->arena);
 }

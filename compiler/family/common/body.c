@@ -183,6 +183,7 @@ void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
     b->group = nest_plain(g, gr);
     b->kernel = k;
     b->plan = plan;
+    b->stores = tree_list(g->arena);
     b->print = cprint_new(g, k);
     cprint_steps(&b->print, b->group);
     b->print.staged = staged;
@@ -196,34 +197,6 @@ void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
 }
 
 /* ---- code -------------------------------------------------------------- */
-
-void put_block(Buf *out, const Buf *inner)
-{
-    const char *s = buf_text(inner);
-
-    while (*s) {
-        size_t n = strcspn(s, "\n");
-        if (n)
-            buf_puts(out, "    ");
-        buf_putn(out, s, n);
-        buf_putc(out, '\n');
-        s += n + (s[n] == '\n');
-    }
-}
-
-void put_loop(Buf *out, const char *pragma, const char *head,
-              const Buf *inner)
-{
-    const char *s = buf_text(inner);
-    const char *end = strchr(s, '\n');
-    bool single = end && !end[1] && strncmp(s, "//", 2) &&
-                  strncmp(s, "const ", 6);
-
-    buf_printf(out, "%s%s%s\n", pragma, head, single ? "" : " {");
-    put_block(out, inner);
-    if (!single)
-        buf_puts(out, "}\n");
-}
 
 const char *body_step_name(Body *b, int i)
 {
@@ -242,11 +215,10 @@ const char *body_step_name(Body *b, int i)
     return cprint_fresh(&b->print, name);
 }
 
-void body_declare(Body *b, Buf *out, Type t, const char *name, bool lanes)
+void body_declare(Body *b, Tree *out, Type t, const char *name, bool lanes)
 {
-    buf_printf(out, "%s %s", cprint_ctype(t), name);
-    if (lanes && b->vec > 1)
-        buf_puts(out, "[VEC]");
+    PUT(out, "@type @name@@lanes;\n", FILL("type", cprint_ctype(t)),
+        FILL("name", name), FILL("lanes", lanes && b->vec > 1 ? "[VEC]" : ""));
 }
 
 static const char *lane_of(Body *b, const char *array, bool lanes)
@@ -256,7 +228,7 @@ static const char *lane_of(Body *b, const char *array, bool lanes)
                : array;
 }
 
-void body_accumulator(Body *b, Buf *out, int i, bool lanes)
+void body_accumulator(Body *b, Tree *out, int i, bool lanes)
 {
     const Step *s = &b->group->step[i];
     const char *name = body_step_name(b, i);
@@ -268,29 +240,29 @@ void body_accumulator(Body *b, Buf *out, int i, bool lanes)
     b->print.local[i] = b->acc[i];
     if (s->op == R_ARGMAX) {
         start = arena_printf(b->graph->arena, "{%s, DCC_NO_INDEX}", start);
-        buf_printf(out, "dcc_arg<%s> %s%s", cprint_arg_ctype(t), name,
-                   vector ? "[VEC]" : "");
         b->print.local[i] =
             arena_printf(b->graph->arena, "%s.index", b->acc[i]);
-        if (vector)
-            buf_printf(out,
-                       ";\nfor (int %s = 0; %s < VEC; ++%s)\n    %s = %s;\n",
-                       b->lane, b->lane, b->lane, b->acc[i], start);
-        else
-            buf_printf(out, " = %s;\n", start);
+        PUT(out,
+            vector ? "dcc_arg<@type> @name[VEC];\n"
+                     "for (int @lane = 0; @lane < VEC; ++@lane)\n"
+                     "    @acc = @start;\n"
+                   : "dcc_arg<@type> @name = @start;\n",
+            FILL("type", cprint_arg_ctype(t)), FILL("name", name),
+            FILL("lane", b->lane), FILL("acc", b->acc[i]),
+            FILL("start", start));
         return;
     }
-    body_declare(b, out, t, name, lanes);
-    if (!vector)
-        buf_printf(out, " = %s;\n", start);
-    else if (s->op == R_SUM)
-        buf_puts(out, " = {};\n");
-    else
-        buf_printf(out, ";\ndcc_fill(%s, %s);\n", name, start);
+    PUT(out,
+        !vector          ? "@type @name = @start;\n"
+        : s->op == R_SUM ? "@type @name[VEC] = {};\n"
+                         : "@type @name[VEC];\n"
+                           "dcc_fill(@name, @start);\n",
+        FILL("type", cprint_ctype(t)), FILL("name", name),
+        FILL("start", start));
 }
 
 /* Names for the reads in an index that do not use along. */
-static void bind_data(Body *b, Buf *out, const Expr *read)
+static void bind_data(Body *b, Tree *out, const Expr *read)
 {
     for (int i = 0; i < read->tensor->rank; i++)
         cprint_bind_idx(out, &b->print, read->at[i]);
@@ -317,53 +289,52 @@ static Guard lanes_need(Body *b, const Expr *read)
     return lanes;
 }
 
-void body_if_needed(Body *b, Buf *out, const Expr *read, Buf *load)
+void body_if_needed(Body *b, Tree *out, const Expr *read, const Tree *load)
 {
     Guard in = lanes_need(b, read);
-    Buf condition = {0};
 
-    if (in.n) {
-        cprint_condition(&condition, &b->print, in);
-        put_loop(out, "", arena_printf(b->graph->arena,
-                                       "if (%s)  // else it is masked",
-                                       buf_text(&condition)), load);
-    } else {
-        buf_puts(out, buf_text(load));
-    }
-    buf_free(&condition);
-    buf_free(load);
+    if (in.n)
+        PUT(out,
+            "if (@condition) {  // else it is masked\n"
+            "    @LOAD\n"
+            "}\n",
+            FILL("condition", cprint_condition(&b->print, in)),
+            FILL_TREE("LOAD", load));
+    else
+        PUT(out, "@LOAD\n", FILL_TREE("LOAD", load));
 }
 
-void body_load(Body *b, Buf *out, const Expr *read, const char *array)
+void body_load(Body *b, Tree *out, const Expr *read, const char *array)
 {
     CPrint *p = &b->print;
+    Arena *a = b->graph->arena;
     int step;
-    Buf load = {0};
 
     if (read_kind(b->graph, read, b->along, b->vec, &step) != READ_VECTOR)
         step = 1;
     bind_data(b, out, read);
-    buf_printf(&load, "dcc_load<%s>(%s, &%s[",
-               step == b->vec
-                   ? "VEC" : arena_printf(b->graph->arena, "%d", step),
-               array, cprint_tensor(p, read->tensor));
-    cprint_at(&load, p, read->tensor, read->at, read->in);
-    buf_puts(&load, "]);\n");
+    Tree *load = QUOTE(
+        a, "dcc_load<@n>(@array, &@tensor[@at]);\n",
+        FILL("n", step == b->vec ? "VEC" : arena_printf(a, "%d", step)),
+        FILL("array", array), FILL("tensor", cprint_tensor(p, read->tensor)),
+        FILL("at", cprint_at(p, read->tensor, read->at, read->in)));
     if (guard_truth(read->in) == ALWAYS) {
-        body_if_needed(b, out, read, &load);
+        body_if_needed(b, out, read, load);
         return;
     }
-    buf_puts(out, "if (");
-    cprint_condition(out, p, read->in);
-    buf_printf(out, ")\n    %selse\n    dcc_fill(%s, %s);\n",
-               buf_text(&load), array,
-               cprint_bind(out, p, read->outside, NULL));
-    buf_free(&load);
+    const char *in = cprint_condition(p, read->in);
+    PUT(out,
+        "if (@in)\n"
+        "    @LOAD\n"
+        "else\n"
+        "    dcc_fill(@array, @outside);\n",
+        FILL("in", in), FILL_TREE("LOAD", load), FILL("array", array),
+        FILL("outside", cprint_bind(out, p, read->outside, NULL)));
 }
 
 /* Brings what the lanes share, and what they take from a vector, into
  * registers. */
-static void stage_read(Body *b, Buf *out, const Expr *e)
+static void stage_read(Body *b, Tree *out, const Expr *e)
 {
     int step;
 
@@ -378,7 +349,6 @@ static void stage_read(Body *b, Buf *out, const Expr *e)
             &b->print, arena_printf(b->graph->arena, "%s_frag",
                                     cprint_tensor(&b->print, e->tensor)));
         body_declare(b, out, e->type, array, true);
-        buf_puts(out, ";\n");
         body_load(b, out, e, array);
         body_hold(b, e, lane_of(b, array, true));
         break;
@@ -398,11 +368,10 @@ static const Expr *stored_value(const Step *s, bool used)
     return s->value;
 }
 
-static void put_argmax(Body *b, Buf *in, int i, const char *value)
+static void put_argmax(Body *b, Tree *in, int i, const char *value)
 {
     const Step *s = &b->group->step[i];
     const Idx *index = idx_const(b->graph->pool, 0);
-    Buf at = {0};
 
     for (int c = 0; c < b->group->n_cols; c++) {
         const Var *v = b->group->cols[c];
@@ -410,48 +379,51 @@ static void put_argmax(Body *b, Buf *in, int i, const char *value)
                         idx_scale(b->graph->pool, index, v->extent),
                         idx_var(b->graph->pool, v));
     }
-    cprint_idx(&at, &b->print, index, 0);
-    buf_printf(in, "%s = dcc_op_argmax::apply(%s, dcc_arg<%s>{%s, %s});\n",
-               b->acc[i], b->acc[i], cprint_arg_ctype(s->value->type), value,
-               buf_text(&at));
-    buf_free(&at);
+    PUT(in,
+        "@acc = dcc_op_argmax::apply(@acc, dcc_arg<@ctype>{@value, @at});\n",
+        FILL("acc", b->acc[i]), FILL("ctype", cprint_arg_ctype(s->value->type)),
+        FILL("value", value), FILL("at", cprint_idx(&b->print, index, 0)));
 }
 
 /* Stores value to s's tensor, or to its fragment for a vector store later. */
-static void put_store(Body *b, Buf *in, const Step *s, const char *frag,
+static void put_store(Body *b, Tree *in, const Step *s, const char *frag,
                       const char *value, Type type)
 {
-    Buf store = {0};
+    Type kept = s->tensor->type;
 
     if (frag) {
-        bool same = !strcmp(cprint_ctype(type), cprint_ctype(s->tensor->type));
-        buf_printf(in, "%s = ", frag);
-        if (same || type_is_float(s->tensor->type))
-            buf_puts(in, value);
-        else
-            cprint_to_storage(in, s->tensor->type, type, value);
-        buf_puts(in, ";\n");
+        if (strcmp(cprint_ctype(type), cprint_ctype(kept)) &&
+            !type_is_float(kept))
+            value = cprint_to_storage(b->graph->arena, kept, type, value);
+        PUT(in, "@frag = @value;\n", FILL("frag", frag), FILL("value", value));
         return;
     }
     for (int i = 0; i < s->tensor->rank; i++)
         cprint_bind_idx(in, &b->print, s->store[i]);
     cprint_bind_guard(in, &b->print, s->where);
-    cprint_store(&store, &b->print, s->tensor, s->store, s->where, type,
-                 value);
-    buf_puts(b->store_if ? &b->stores : in, buf_text(&store));
-    buf_free(&store);
+    cprint_store(b->store_if ? b->stores : in, &b->print, s->tensor, s->store,
+                 s->where, type, value);
+}
+
+static void put_sync(Body *b, Tree *in)
+{
+    PUT(in, "@sync();  // all have read the old value\n",
+        FILL("sync", b->store_sync));
 }
 
 /* The stores so far, under their one condition. */
-static void flush_stores(Body *b, Buf *in)
+static void flush_stores(Body *b, Tree *in)
 {
-    if (b->stores.len && b->store_sync)
-        buf_puts(in, b->store_sync);
-    if (b->stores.len)
-        put_loop(in, "", arena_printf(b->graph->arena, "if (%s)",
-                                      b->store_if), &b->stores);
-    buf_free(&b->stores);
-    b->stores = (Buf){0};
+    if (!b->stores->n_item)
+        return;
+    if (b->store_sync)
+        put_sync(b, in);
+    PUT(in,
+        "if (@store_if) {\n"
+        "    @STORES\n"
+        "}\n",
+        FILL("store_if", b->store_if), FILL_TREE("STORES", b->stores));
+    b->stores = tree_list(b->graph->arena);
 }
 
 /* An identifier or an element of an array. */
@@ -480,29 +452,31 @@ static bool reads_state(const Expr *e)
 }
 
 /* Step i's value, named where it is used again; and its store. */
-static void put_pointwise(Body *b, Buf *in, int i, bool used,
-                          const char *frag, bool own)
+static void put_pointwise(Body *b, Tree *in, int i, bool used, const char *frag,
+                          bool own)
 {
     const Step *s = &b->group->step[i];
     const Expr *e = stored_value(s, used);
     const char *text = cprint_bind(in, &b->print, e, "t");
 
     if (b->kept[i]) {
-        buf_printf(in, "%s = %s;\n", b->kept[i], text);
+        PUT(in, "@kept = @text;\n", FILL("kept", b->kept[i]),
+            FILL("text", text));
         text = b->print.local[i] = b->kept[i];
     } else if (used && is_name(text) && !reads_state(e)) {
         b->print.local[i] = text;
     } else if (used) {
         const char *name = body_step_name(b, i);
-        buf_printf(in, "const %s %s = %s;\n", cprint_ctype(s->type), name,
-                   text);
+        PUT(in, "const @type @name = @text;\n",
+            FILL("type", cprint_ctype(s->type)), FILL("name", name),
+            FILL("text", text));
         text = b->print.local[i] = name;
     }
     if (s->tensor && own)
         put_store(b, in, s, frag, text, used ? s->type : e->type);
 }
 
-static void put_step(Body *b, Buf *in, int i, const char *frag, bool own)
+static void put_step(Body *b, Tree *in, int i, const char *frag, bool own)
 {
     const Step *s = &b->group->step[i];
 
@@ -511,17 +485,19 @@ static void put_step(Body *b, Buf *in, int i, const char *frag, bool own)
         return;
     }
     const char *text = cprint_bind(in, &b->print, s->value, "t");
-    Buf add = {0};
+    Tree *add = tree_list(b->graph->arena);
     if (s->op == R_ARGMAX)
-        put_argmax(b, &add, i, text);
+        put_argmax(b, add, i, text);
     else
-        cprint_combine(&add, &b->print, s, i, b->acc[i], text);
+        cprint_combine(add, &b->print, s, i, b->acc[i], text);
     if (b->lane_if)
-        put_loop(in, "", arena_printf(b->graph->arena, "if (%s)", b->lane_if),
-                 &add);
+        PUT(in,
+            "if (@lane_if) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("lane_if", b->lane_if), FILL_TREE("BODY", add));
     else
-        buf_puts(in, buf_text(&add));
-    buf_free(&add);
+        tree_add(in, add);
 }
 
 /* A step of this list that stores a whole vector: its fragment's name. */
@@ -538,40 +514,40 @@ static const char *store_frag(Body *b, const Step *s, int *step)
                                      cprint_tensor(&b->print, s->tensor)));
 }
 
-static void put_vector_store(Body *b, Buf *out, int i, const char *frag,
+static void put_vector_store(Body *b, Tree *out, int i, const char *frag,
                              int step)
 {
     CPrint *p = &b->print;
+    Arena *a = b->graph->arena;
     const Step *s = &b->group->step[i];
-    const char *least = b->least[i];
-    bool guarded = guard_truth(s->where) != ALWAYS;
+    const char *least = b->least[i], *at = b->store_at[i], *where = NULL;
 
-    for (int d = 0; d < s->tensor->rank && !b->store_at[i]; d++)
+    for (int d = 0; d < s->tensor->rank && !at; d++)
         cprint_bind_idx(out, p, s->store[d]);
     cprint_bind_guard(out, p, s->where);
-    if (guarded || b->store_if) {
-        buf_puts(out, "if (");
-        if (b->store_if)
-            buf_printf(out, "%s%s", b->store_if, guarded ? " && " : "");
-        if (guarded)
-            (b->store_if ? cprint_guard : cprint_condition)(out, p, s->where);
-        buf_puts(out, ")\n    ");
-    }
-    buf_puts(out, least ? "dcc_store_max" : "dcc_store");
-    if (step == b->vec)
-        buf_puts(out, "<VEC");
+    if (guard_truth(s->where) != ALWAYS)
+        where = b->store_if ? arena_printf(a, "%s && %s", b->store_if,
+                                           cprint_guard(p, s->where))
+                            : cprint_condition(p, s->where);
+    if (!at)
+        at = arena_printf(a, "&%s[%s]", cprint_tensor(p, s->tensor),
+                          cprint_at(p, s->tensor, s->store, s->where));
+    Tree *store =
+        QUOTE(a, "@store<@n@@past>(@at, @frag@@least);\n",
+              FILL("store", least ? "dcc_store_max" : "dcc_store"),
+              FILL("n", step == b->vec ? "VEC" : arena_printf(a, "%d", step)),
+              FILL("past", b->past[i] ? ", DCC_PAST" : ""), FILL("at", at),
+              FILL("frag", frag),
+              FILL("least", least ? arena_printf(a, ", %s", least) : ""));
+    if (!where)
+        where = b->store_if;
+    if (where)
+        PUT(out,
+            "if (@where)\n"
+            "    @STORE\n",
+            FILL("where", where), FILL_TREE("STORE", store));
     else
-        buf_printf(out, "<%d", step);
-    buf_puts(out, b->past[i] ? ", DCC_PAST>(" : ">(");
-    if (b->store_at[i]) {
-        buf_puts(out, b->store_at[i]);
-    } else {
-        buf_printf(out, "&%s[", cprint_tensor(p, s->tensor));
-        cprint_at(out, p, s->tensor, s->store, s->where);
-        buf_puts(out, "]");
-    }
-    buf_printf(out, ", %s%s%s);\n", frag, least ? ", " : "",
-               least ? least : "");
+        tree_add(out, store);
 }
 
 /* Whether step i belongs to this pass, not computed again for its value. */
@@ -587,7 +563,7 @@ static bool is_own(const Body *b, const int *step, int n, int i)
 
 typedef struct Divisors {
     Body *body;
-    Buf *out;
+    Tree *out;
 } Divisors;
 
 static void put_divisor(const Expr *e, void *ctx)
@@ -606,12 +582,12 @@ static void put_divisor(const Expr *e, void *ctx)
     const char *id = cprint_fresh(
         &b->print, arena_printf(b->graph->arena, "%s_divisor",
                                 s->source ? s->source->tensor->name : "row"));
-    buf_printf(d->out, "const dcc_divisor %s = dcc_divisor_of(%s);\n", id,
-               b->print.local[by]);
+    PUT(d->out, "const dcc_divisor @id = dcc_divisor_of(@row);\n",
+        FILL("id", id), FILL("row", b->print.local[by]));
     b->print.divisor[by] = id;
 }
 
-void body_divisors(Body *b, Buf *out, const int *step, int n)
+void body_divisors(Body *b, Tree *out, const int *step, int n)
 {
     Divisors d = {b, out};
 
@@ -620,7 +596,7 @@ void body_divisors(Body *b, Buf *out, const int *step, int n)
             expr_visit(b->group->step[step[i]].value, put_divisor, &d);
 }
 
-static void scalar_steps(Body *b, Buf *out, const int *step, int n)
+static void scalar_steps(Body *b, Tree *out, const int *step, int n)
 {
     for (int i = 0; i < n; i++)
         cprint_count(&b->print, b->group->step[step[i]].value);
@@ -629,12 +605,12 @@ static void scalar_steps(Body *b, Buf *out, const int *step, int n)
     flush_stores(b, out);
 }
 
-static void lane_steps(Body *b, Buf *out, const int *step, int n)
+static void lane_steps(Body *b, Tree *out, const int *step, int n)
 {
     const char *frag[MAX_STEPS] = {NULL};
     int width[MAX_STEPS];
     Reads r;
-    Buf in = {0};
+    Tree *in = tree_list(b->graph->arena);
 
     reads_of(b->graph, b->group, step, n, &r);
     for (int i = 0; i < r.n; i++)
@@ -646,7 +622,6 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
         frag[i] = store_frag(b, s, &width[i]);
         if (frag[i]) {
             body_declare(b, out, s->tensor->type, frag[i], true);
-            buf_puts(out, ";\n");
         }
     }
     CScope scope = cprint_open(&b->print);
@@ -655,23 +630,24 @@ static void lane_steps(Body *b, Buf *out, const int *step, int n)
     for (int i = 0; i < n; i++)
         cprint_count(&b->print, b->group->step[step[i]].value);
     for (int i = 0; i < n; i++)
-        put_step(b, &in, step[i],
-                 frag[i] ? lane_of(b, frag[i], true) : NULL,
+        put_step(b, in, step[i], frag[i] ? lane_of(b, frag[i], true) : NULL,
                  is_own(b, step, n, step[i]));
-    flush_stores(b, &in);
+    flush_stores(b, in);
     cprint_close(&b->print, scope);
-    put_loop(out, "#pragma unroll\n",
-             arena_printf(b->graph->arena, "for (int %s = 0; %s < VEC; ++%s)",
-                          b->lane, b->lane, b->lane), &in);
+    PUT(out,
+        "#pragma unroll\n"
+        "for (int @lane = 0; @lane < VEC; ++@lane) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("lane", b->lane), FILL_TREE("BODY", in));
     for (int i = 0; i < n && b->store_sync; i++)
         if (frag[i]) {
-            buf_puts(out, b->store_sync);
+            put_sync(b, out);
             break;
         }
     for (int i = 0; i < n; i++)
         if (frag[i])
             put_vector_store(b, out, step[i], frag[i], width[i]);
-    buf_free(&in);
 }
 
 void body_sync(Body *b, const int *step, int n, bool warp)
@@ -684,13 +660,10 @@ void body_sync(Body *b, const int *step, int n, bool warp)
         writes |= s->tensor && s->tensor->prev;
     }
     if (reads && writes)
-        b->store_sync = warp
-                            ? "__syncwarp();  // all have read the old value\n"
-                            : "__syncthreads();  // all have read the old "
-                              "value\n";
+        b->store_sync = warp ? "__syncwarp" : "__syncthreads";
 }
 
-void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes)
+void body_steps(Body *b, Tree *out, const int *step, int n, bool lanes)
 {
     if (n && lanes && b->vec > 1)
         lane_steps(b, out, step, n);

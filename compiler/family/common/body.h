@@ -7,6 +7,7 @@
 #define DCC_BODY_H
 
 #include "emit/cprint.h"
+#include "emit/tree_quote.h"
 #include "model/model.h"
 
 typedef struct Schedule {
@@ -63,9 +64,10 @@ typedef struct Body {
     const char *store_if; /* condition of every store, or NULL */
     const char *lane_if;  /* of a lane's part in reductions, or NULL: a row's
                              last vector may lie partly in padding */
-    const char *store_sync; /* what threads that read the same state meet at
-                             before one of them overwrites it; or NULL */
-    Buf stores;           /* body.c's own: those under that condition */
+    const char
+        *store_sync; /* the call at which threads that read the same state
+                      meet before one of them overwrites it; or NULL */
+    Tree *stores;    /* body.c's own: those under that condition */
 } Body;
 
 /* Sets graph .. print, arguments included; vec and along as given. The plan is
@@ -91,22 +93,22 @@ void body_sync(Body *b, const int *step, int n, bool warp);
 /* Code for `step`, at the variables' present names; `lanes` says whether it is
  * done for VEC values of along. Accumulators and kept values are declared by
  * the caller. */
-void body_steps(Body *b, Buf *out, const int *step, int n, bool lanes);
+void body_steps(Body *b, Tree *out, const int *step, int n, bool lanes);
 /* Loads a read into `array` ("x_frag" or "x_frag[c]"), VEC values. */
-void body_load(Body *b, Buf *out, const Expr *read, const char *array);
+void body_load(Body *b, Tree *out, const Expr *read, const char *array);
 const Held *body_held(const Body *b, const Expr *read);
 void body_hold(Body *b, const Expr *read, const char *text);
 /* Before the passes over columns: what values of the row divide them. */
-void body_divisors(Body *b, Buf *out, const int *step, int n);
+void body_divisors(Body *b, Tree *out, const int *step, int n);
 /* `load` brings read into registers: where the thread needs it. Nothing looks
- * at what is there instead. Takes load. */
-void body_if_needed(Body *b, Buf *out, const Expr *read, Buf *load);
+ * at what is there instead. */
+void body_if_needed(Body *b, Tree *out, const Expr *read, const Tree *load);
 /* A fresh name for step i's value. */
 const char *body_step_name(Body *b, int i);
-/* "float m[VEC]" without a semicolon; plain if there are no vectors. */
-void body_declare(Body *b, Buf *out, Type t, const char *name, bool lanes);
+/* `float m[VEC];`; plain if there are no vectors. */
+void body_declare(Body *b, Tree *out, Type t, const char *name, bool lanes);
 /* Accumulator of reduction step i: declares and initialises it. */
-void body_accumulator(Body *b, Buf *out, int i, bool lanes);
+void body_accumulator(Body *b, Tree *out, int i, bool lanes);
 
 /* Distinct reads of a list of steps. */
 typedef struct Reads {
@@ -122,12 +124,6 @@ bool body_stores_vectors(const Body *b, const Step *s);
  * once that step is done. */
 bool read_by_local(const Expr *e);
 
-/* text as a block's inside: every line 4 columns deeper. */
-void put_block(Buf *out, const Buf *inner);
-/* A loop or `if` around it, without braces if it is one statement. */
-void put_loop(Buf *out, const char *pragma, const char *head,
-              const Buf *inner);
-
 /* Rows or cols from the slowest to the fastest in memory, by the strides of
  * the tensor `main` is stored to or read from. */
 void order_vars(Graph *g, const Var **v, int n, const Idx *offset);
@@ -136,7 +132,7 @@ const Expr *main_read(const Group *gr); /* of the largest tensor, or NULL */
 
 /* `const int h = point / W % H;` for all v, the fastest being the last, which
  * counts in units of vec. `extent` gives each variable's enumerator. */
-void decompose(Body *b, Buf *out, const Var **v, int n, const char *point,
+void decompose(Body *b, Tree *out, const Var **v, int n, const char *point,
                int vec);
 
 /* For cost: operations a run, special ones among them, what addresses, guards

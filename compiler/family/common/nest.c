@@ -240,65 +240,66 @@ static const char *count_of(Body *b, const Var *v)
 }
 
 /* The product of v[i + 1] .. v[n - 1], in units of vec: "H * W / VEC". */
-static void put_product(Body *b, Buf *out, const Var **v, int i, int n,
-                        int vec)
+static const char *product(Body *b, const Var **v, int i, int n, int vec)
 {
-    int parts = 0;
+    Arena *a = b->graph->arena;
+    const char *text = NULL, *wide;
     double all = 1;
 
     for (int j = i + 1; j < n; j++)
         all *= (double)v[j]->extent;
-    if (all > INT_MAX) /* extents are ints, their product is none */
-        buf_puts(out, "(long long)");
+    /* extents are ints, their product may be none */
+    wide = all > INT_MAX ? "(long long)" : "";
     for (int j = i + 1; j < n; j++)
         if (v[j]->extent > 1)
-            buf_printf(out, "%s%s", parts++ ? " * " : "", count_of(b, v[j]));
-    if (vec > 1)
-        buf_puts(out, " / VEC");
+            text = text ? arena_printf(a, "%s * %s", text, count_of(b, v[j]))
+                        : arena_printf(a, "%s%s", wide, count_of(b, v[j]));
+    if (!text)
+        text = wide;
+    return vec > 1 ? arena_printf(a, "%s / VEC", text) : text;
 }
 
-static void put_component(Body *b, Buf *out, const Var **v, int i, int n,
-                          const char *point, int vec)
+/* v[i] of the mixed-radix number `point`: "point / (H * W) % C". */
+static const char *component(Body *b, const Var **v, int i, int n,
+                             const char *point, int vec)
 {
+    Arena *a = b->graph->arena;
     bool slowest = true, fastest = true;
     const Tiled *t = tiled(b, v[i]);
-    Buf below = {0};
+    const char *text = point;
 
     for (int j = 0; j < i; j++)
         slowest &= v[j]->extent == 1;
     for (int j = i + 1; j < n; j++)
         fastest &= v[j]->extent == 1;
-    put_product(b, &below, v, i, n, vec);
-    buf_puts(out, point);
-    if (!fastest)
-        buf_printf(out, strpbrk(buf_text(&below), " ") ? " / (%s)" : " / %s",
-                   buf_text(&below));
+    if (!fastest) {
+        const char *below = product(b, v, i, n, vec);
+        text = arena_printf(a, strpbrk(below, " ") ? "%s / (%s)" : "%s / %s",
+                            text, below);
+    }
     if (!slowest)
-        buf_printf(out, !t && fastest && vec > 1 ? " %% (%s / VEC)" : " %% %s",
-                   count_of(b, v[i]));
+        text = arena_printf(
+            a, !t && fastest && vec > 1 ? "%s %% (%s / VEC)" : "%s %% %s", text,
+            count_of(b, v[i]));
     if (t)
-        buf_printf(out, " * %s", t->tile);
-    if (fastest && vec > 1)
-        buf_puts(out, " * VEC");
-    buf_free(&below);
+        text = arena_printf(a, "%s * %s", text, t->tile);
+    return fastest && vec > 1 ? arena_printf(a, "%s * VEC", text) : text;
 }
 
-void decompose(Body *b, Buf *out, const Var **v, int n, const char *point,
+void decompose(Body *b, Tree *out, const Var **v, int n, const char *point,
                int vec)
 {
     for (int i = 0; i < n; i++) {
-        Buf value = {0};
         if (v[i]->extent == 1) {
             cprint_name(&b->print, v[i], "0");
             continue;
         }
-        put_component(b, &value, v, i, n, point, vec);
+        const char *value = component(b, v, i, n, point, vec);
         const char *id = cprint_var(&b->print, v[i]);
-        if (strcmp(buf_text(&value), id))
-            buf_printf(out, "const %s %s = %s;\n",
-                       v[i]->extent > INT_MAX ? "long long" : "int", id,
-                       buf_text(&value));
-        buf_free(&value);
+        if (strcmp(value, id))
+            PUT(out, "const @type @id = @value;\n",
+                FILL("type", v[i]->extent > INT_MAX ? "long long" : "int"),
+                FILL("id", id), FILL("value", value));
     }
 }
 

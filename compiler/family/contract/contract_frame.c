@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/contract.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/contract.h"
 
 #include <string.h>
@@ -471,7 +472,7 @@ static void put_fetch(Contract *x, const Load *l, Buf *b)
     Buf body = {0}, value = {0};
 
     const char *text = cprint_bind(&body, &x->cp, e, l->id);
-    cprint_to_storage(&value, x->elem, e->type, text);
+    buf_puts(&value, cprint_to_storage(x->g->arena, x->elem, e->type, text));
     if (body.len && *in) {
         buf_printf(b, "%s = %s;\nif (%s) {\n", to, zero_of(x->elem), in);
         cprint_lines(b, buf_text(&body), 4);

@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/contract_finish.h"
 
 /* The epilogue of a contraction whose tile of sums is in shared memory: which

@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/contract_finish.h"
 #include "group/norm.h"
 #include "support/escape.h"
@@ -365,21 +366,24 @@ static void put_step(Finish *f, Buf *b, int i)
                            : s->source ? s->source->tensor->name : "t";
         id = cprint_bind(b, &x->cp, f->value[i], hint);
         if (s->tensor)
-            cprint_to_storage(&value, s->tensor->type, s->type, id);
+            buf_puts(&value, cprint_to_storage(x->g->arena, s->tensor->type,
+                                               s->type, id));
         if (!s->tensor || value.len > ROOM || used_later(f, i))
             id = cprint_bind_name(b, &x->cp, f->value[i], hint);
         buf_free(&value);
         x->cp.local[i] = id;
     }
     if (x->keep && x->gr->pieces->value == i) { /* as it is read again */
-        cprint_to_storage(&value, s->tensor->type, s->type, id);
+        buf_puts(&value,
+                 cprint_to_storage(x->g->arena, s->tensor->type, s->type, id));
         buf_printf(b, "%s = dcc_to_float(%s);\n", x->keep, buf_text(&value));
         buf_free(&value);
     }
     if (!s->tensor)
         return;
     if (f->vector_store[i]) {
-        cprint_to_storage(&value, s->tensor->type, s->type, id);
+        buf_puts(&value,
+                 cprint_to_storage(x->g->arena, s->tensor->type, s->type, id));
         buf_printf(b, "%s = %s;\n", element(f, finish_vector(f, i)),
                    buf_text(&value));
     } else {

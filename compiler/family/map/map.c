@@ -262,14 +262,16 @@ static void put_setup(Map *m, int64_t points, int threads)
     Group *gr = m->group;
     Arena *a = m->graph->arena;
     int vec = m->vec;
-    Buf digits = {0};
+    Tree *digits = tree_list(m->graph->arena);
 
     if (!gr->n_rows || points == 1) {
         for (int i = 0; i < gr->n_rows; i++)
             cprint_name(&b->print, m->rows[i], "0");
-        kernel_phase_tree(m->graph, m->kernel, "setup: a single point",
-                          tree_parse(a, "if (threadIdx.x > 0)\n"
-                                        "    return;\n", "map"));
+        kernel_phase(m->graph, m->kernel, "setup: a single point",
+                     tree_parse(a,
+                                "if (threadIdx.x > 0)\n"
+                                "    return;\n",
+                                "map"));
         return;
     }
     bool wide = points + threads > INT32_MAX;
@@ -277,32 +279,35 @@ static void put_setup(Map *m, int64_t points, int threads)
     if (gr->n_rows == 1 && vec == 1)
         id = cprint_var(&b->print, m->rows[0]);
     if (gr->n_rows > 1 || vec > 1)
-        decompose(b, &digits, m->rows, gr->n_rows, id, vec);
+        decompose(b, digits, m->rows, gr->n_rows, id, vec);
     Tree *setup = QUOTE(
-        a, "const @type @id = @wide@blockIdx.x * THREADS + threadIdx.x;\n"
-           "@RAGGED\n"
-           "@DIGITS\n",
+        a,
+        "const @type @id = @wide@blockIdx.x * THREADS + threadIdx.x;\n"
+        "@RAGGED\n"
+        "@DIGITS\n",
         FILL("type", wide ? "long long" : "int"), FILL("id", id),
         FILL("wide", wide ? "(long long)" : ""),
-        FILL_TREE("RAGGED", points % threads
-                                ? QUOTE(a, "if (@id >= POINTS)\n"
-                                           "    return;\n", FILL("id", id))
-                                : tree_list(a)),
-        FILL("DIGITS", buf_text(&digits)));
-    kernel_phase_tree(m->graph, m->kernel,
-                      vec > 1 ? arena_printf(a, "setup: a thread computes VEC "
-                                                "neighbours along %s",
-                                             m->rows[gr->n_rows - 1]->name)
-                              : "setup: a thread computes one point", setup);
-    buf_free(&digits);
+        FILL_TREE("RAGGED", points % threads ? QUOTE(a,
+                                                     "if (@id >= POINTS)\n"
+                                                     "    return;\n",
+                                                     FILL("id", id))
+                                             : tree_list(a)),
+        FILL_TREE("DIGITS", digits));
+    kernel_phase(m->graph, m->kernel,
+                 vec > 1 ? arena_printf(a,
+                                        "setup: a thread computes VEC "
+                                        "neighbours along %s",
+                                        m->rows[gr->n_rows - 1]->name)
+                         : "setup: a thread computes one point",
+                 setup);
 }
 
-void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
+void map_loops(Map *m, Tree *out, const Tree *body, const char **names,
                const Var *without)
 {
     Group *gr = m->group;
     Arena *a = m->graph->arena;
-    Tree *in = tree_parse(a, buf_text(body), m->kernel->name);
+    const Tree *in = body;
 
     for (int i = gr->n_cols - 1; i >= 0; i--) {
         const Var *v = gr->cols[i];
@@ -319,16 +324,16 @@ void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
                    FILL("n", kernel_extent(m->graph, m->kernel, v)),
                    FILL_TREE("BODY", in));
     }
-    tree_print(out, in);
+    PUT(out, "@LOOPS\n", FILL_TREE("LOOPS", in));
 }
 
-static void put_pass(Map *m, Buf *out, int q)
+static void put_pass(Map *m, Tree *out, int q)
 {
     Body *b = &m->body;
     Group *gr = m->group;
     const char *names[MAX_RANK * 2] = {0};
     int step[MAX_STEPS], n = schedule_pass(gr, &m->plan, q, step);
-    Buf in = {0};
+    Tree *in = tree_list(m->graph->arena);
 
     for (int i = 0; i < n; i++)
         if (gr->step[step[i]].op != R_NONE)
@@ -341,17 +346,16 @@ static void put_pass(Map *m, Buf *out, int q)
         else
             names[i] = cprint_var(&b->print, gr->cols[i]);
     }
-    body_steps(b, &in, step, n, true);
-    map_loops(m, out, &in, names, NULL);
+    body_steps(b, in, step, n, true);
+    map_loops(m, out, in, names, NULL);
     if (group_cols(gr) > 1) { /* else there is no loop for names to end with */
         b->n_held = held;
         cprint_close(&b->print, scope);
     }
-    buf_free(&in);
 }
 
 /* Row values that a later loop over lanes needs stay in an array. */
-static void put_phase(Map *m, Buf *out, int q)
+static void put_phase(Map *m, Tree *out, int q)
 {
     Body *b = &m->body;
     int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, q, step);
@@ -363,9 +367,9 @@ static void put_phase(Map *m, Buf *out, int q)
         if (m->plan.last[s] <= m->plan.at[s])
             continue;
         const char *name = body_step_name(b, s);
-        PUT_QUOTE(out, m->graph->arena, "@type @name[VEC];\n",
-                  FILL("type", cprint_ctype(m->group->step[s].type)),
-                  FILL("name", name));
+        PUT(out, "@type @name[VEC];\n",
+            FILL("type", cprint_ctype(m->group->step[s].type)),
+            FILL("name", name));
         b->kept[s] = arena_printf(m->graph->arena, "%s[%s]", name, b->lane);
     }
     body_steps(b, out, step, n, true);
@@ -390,24 +394,22 @@ static const char *pass_label(Map *m, int q)
 static void put_bodies(Map *m)
 {
     for (int q = -1; q < m->plan.passes; q++) {
-        Buf out = {0};
+        Tree *out = tree_list(m->graph->arena);
         if (q >= 0) {
             if (m->window.tile > 1)
-                window_pass(m, &out);
+                window_pass(m, out);
             else
-                put_pass(m, &out, q);
-            kernel_phase(m->graph, m->kernel, pass_label(m, q), &out);
-            buf_free(&out);
-            out = (Buf){0};
+                put_pass(m, out, q);
+            kernel_phase(m->graph, m->kernel, pass_label(m, q), out);
+            out = tree_list(m->graph->arena);
         }
         if (m->window.tile > 1 && q == 0)
-            window_results(m, &out);
+            window_results(m, out);
         else
-            put_phase(m, &out, q);
-        if (out.len)
+            put_phase(m, out, q);
+        if (out->n_item)
             kernel_phase(m->graph, m->kernel,
-                         m->plan.passes ? "results" : "compute", &out);
-        buf_free(&out);
+                         m->plan.passes ? "results" : "compute", out);
     }
 }
 

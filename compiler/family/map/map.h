@@ -94,13 +94,13 @@ typedef struct Map {
 } Map;
 
 /* Loops over all of cols but `without` (or NULL) around `body`. */
-void map_loops(Map *m, Buf *out, const Buf *body, const char **names,
+void map_loops(Map *m, Tree *out, const Tree *body, const char **names,
                const Var *without);
 /* The only pass and the phase after it, for a tile of outputs. */
-void window_pass(Map *m, Buf *out);
-void window_results(Map *m, Buf *out);
+void window_pass(Map *m, Tree *out);
+void window_results(Map *m, Tree *out);
 /* One value a lane into `array`, where they are no vector. */
-void window_lanes(Map *m, Buf *out, const Expr *e, const char *array);
+void window_lanes(Map *m, Tree *out, const Expr *e, const char *array);
 /* A walk's constants and tiles; all its phases. */
 void roll_tiles(Map *m);
 void roll_pass(Map *m);

@@ -244,9 +244,9 @@ static const char *read_once(const Walk *w, const char *row)
                         shared, row, (long long)band_rows(r) - shared);
 }
 
-/* Where row w->u of the block's begins, the columns at 0, and whether there is
- * such a row ("" if there always is). */
-static void put_row_start(Walk *w, Buf *out, Buf *inside, const Expr *e)
+/* Where row w->u of the block's begins, the columns at 0; *inside: whether
+ * there is such a row, NULL if there always is. */
+static const char *row_start(Walk *w, const char **inside, const Expr *e)
 {
     CPrint *p = &w->m->body.print;
     IdxPool *pool = w->m->graph->pool;
@@ -259,71 +259,75 @@ static void put_row_start(Walk *w, Buf *out, Buf *inside, const Expr *e)
 
     for (int d = 0; d < t->rank; d++)
         at[d] = within(t, dim, d) ? zero : e->at[d];
-    cprint_at(out, p, t, at, (Guard){0});
-    if (cond_truth(in[0]) != ALWAYS || cond_truth(in[1]) != ALWAYS)
-        cprint_condition(inside, p, (Guard){in, 2});
+    *inside = cond_truth(in[0]) != ALWAYS || cond_truth(in[1]) != ALWAYS
+                  ? cprint_condition(p, (Guard){in, 2})
+                  : NULL;
+    return cprint_at(p, t, at, (Guard){0});
 }
 
 /* Its copy. */
-static void put_copy(Walk *w, Buf *out, const Expr *e, int i)
+static void put_copy(Walk *w, Tree *out, const Expr *e, int i)
 {
-    const char *slot = slot_of(w, w->u);
-    Buf start = {0}, inside = {0};
+    const char *slot = slot_of(w, w->u), *inside;
+    const char *start = row_start(w, &inside, e);
+    Tree *copy =
+        QUOTE(out->arena,
+              "dcc_bulk_load(smem.@ring[@slot], &@tensor[@start], "
+              "@bytes, &smem.@there[@slot], @once);\n",
+              FILL("ring", w->ring[i]), FILL("slot", slot),
+              FILL("tensor", cprint_tensor(&w->m->body.print, e->tensor)),
+              FILL("start", start), FILL_INT("bytes", row_bytes(e, w->r)),
+              FILL("there", w->there), FILL("once", read_once(w, w->u)));
 
-    put_row_start(w, &start, &inside, e);
-    if (inside.len)
-        buf_printf(out, "if (%s)\n    ", buf_text(&inside));
-    buf_printf(out, "dcc_bulk_load(smem.%s[%s], &%s[%s], %lld, &smem.%s[%s], "
-                    "%s);\n", w->ring[i], slot,
-               cprint_tensor(&w->m->body.print, e->tensor), buf_text(&start),
-               row_bytes(e, w->r), w->there, slot, read_once(w, w->u));
-    if (inside.len)
-        buf_printf(out, "else\n    dcc_mbar_arrive(&smem.%s[%s]);\n", w->there,
-                   slot);
-    buf_free(&start);
-    buf_free(&inside);
+    if (inside)
+        PUT(out,
+            "if (@inside)\n"
+            "    @COPY\n"
+            "else\n"
+            "    dcc_mbar_arrive(&smem.@there[@slot]);\n",
+            FILL("inside", inside), FILL_TREE("COPY", copy),
+            FILL("there", w->there), FILL("slot", slot));
+    else
+        tree_add(out, copy);
 }
 
 /* fetch(u): the copies of the block's row u. */
-static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n,
+static void put_fetch(Walk *w, Tree *out, const Expr *const *read, int n,
                       const char *top)
 {
     CPrint *p = &w->m->body.print;
-    Buf in = {0};
+    Tree *in = tree_list(out->arena);
     CScope scope = cprint_open(p);
-    const char *u = w->u;
 
-    walk_name_taps(w, u, "0");
+    walk_name_taps(w, w->u, "0");
     cprint_name(p, w->r->down.q, top);
     for (int i = 0; i < n; i++)
-        put_copy(w, &in, read[i], i);
-    buf_printf(out, "const auto %s = [&](int %s) {\n", w->fetch, u);
-    put_block(out, &in);
-    buf_puts(out, "};\n");
+        put_copy(w, in, read[i], i);
+    PUT(out,
+        "const auto @fetch = [&](int @u) {\n"
+        "    @IN\n"
+        "};\n",
+        FILL("fetch", w->fetch), FILL("u", w->u), FILL_TREE("IN", in));
     cprint_close(p, scope);
-    buf_free(&in);
 }
 
 /* The block's row that is needed as number `turn`, the bands' in turns; those
  * below all bands come last. */
-static void put_turn(Walk *w, Buf *out, const char *turn, bool last)
+static void put_turn(Walk *w, Tree *out, const char *turn, bool last)
 {
-    long long step = w->r->down.tile * (long long)w->r->down.stride;
-
-    buf_printf(out, "const int %s = ", w->u);
-    if (last)
-        buf_printf(out, "%s < BANDS * %lld\n    ? ", turn, step);
-    buf_printf(out, "%s %% BANDS * %lld + %s / BANDS", turn, step, turn);
-    if (last)
-        buf_printf(out, " : %s", turn);
-    buf_puts(out, ";\n");
+    PUT(out,
+        last ? "const int @u = @turn < BANDS * @step ? "
+               "@turn % BANDS * @step + @turn / BANDS : @turn;\n"
+             : "const int @u = @turn % BANDS * @step + @turn / BANDS;\n",
+        FILL("u", w->u), FILL("turn", turn),
+        FILL_INT("step", w->r->down.tile * (long long)w->r->down.stride));
 }
 
 /* A line each of the rows that are needed first, where they are in HBM: the
  * copies, which begin once there are barriers and then take long to begin, find
  * these in the L2 (depthwise 3x3 on an H200, 19 MB: 11.04 us instead of 11.60;
  * two lines each would be in the copies' way: 11.76). */
-static void put_ahead(Walk *w, Buf *out, const Expr *e, const char *top)
+static void put_ahead(Walk *w, Tree *out, const Expr *e, const char *top)
 {
     enum { LINE = 128 };
     CPrint *p = &w->m->body.print;
@@ -331,64 +335,76 @@ static void put_ahead(Walk *w, Buf *out, const Expr *e, const char *top)
     int64_t rows = (w->m->kernel->block + lines - 1) / lines;
     int64_t step = w->r->down.tile * (int64_t)w->r->down.stride;
     bool turns = w->r->bands > 1;
-    Buf in = {0}, start = {0}, inside = {0};
 
     if (!model_in_hbm(w->m->device, e->tensor) || rows > w->r->slots ||
         (turns && rows > w->r->bands * step))
         return;
     CScope scope = cprint_open(p);
+    Tree *row = tree_list(out->arena);
     const char *turn = turns ? cprint_fresh(p, "turn") : w->u;
-    const char *line = cprint_fresh(p, "line");
-    buf_printf(&in, "const int %s = threadIdx.x / %lld, %s = threadIdx.x %% "
-                    "%lld;\n", turn, (long long)lines, line, (long long)lines);
+    const char *line = cprint_fresh(p, "line"), *inside;
     if (turns)
-        put_turn(w, &in, turn, false);
+        put_turn(w, row, turn, false);
     walk_name_taps(w, w->u, "0");
     cprint_name(p, w->r->down.q, top);
-    put_row_start(w, &start, &inside, e);
-    if (inside.len)
-        buf_printf(&in, "if (%s)\n    ", buf_text(&inside));
-    buf_printf(&in, "dcc_prefetch_l2(&%s[%s + %s * %d]);\n",
-               cprint_tensor(p, e->tensor), buf_text(&start), line,
-               LINE / type_bytes(e->tensor->type));
-    buf_puts(out, "{  // a line each of the rows that come first\n");
-    put_block(out, &in);
-    buf_puts(out, "}\n");
+    const char *start = row_start(w, &inside, e);
+    Tree *ahead = QUOTE(
+        out->arena, "dcc_prefetch_l2(&@tensor[@start + @line * @elements]);\n",
+        FILL("tensor", cprint_tensor(p, e->tensor)), FILL("start", start),
+        FILL("line", line),
+        FILL_INT("elements", LINE / type_bytes(e->tensor->type)));
+    if (inside)
+        ahead = QUOTE(out->arena,
+                      "if (@inside)\n"
+                      "    @AHEAD\n",
+                      FILL("inside", inside), FILL_TREE("AHEAD", ahead));
+    PUT(out,
+        "{  // a line each of the rows that come first\n"
+        "    const int @turn = threadIdx.x / @lines, "
+        "@line = threadIdx.x % @lines;\n"
+        "    @ROW\n"
+        "    @AHEAD\n"
+        "}\n",
+        FILL("turn", turn), FILL_INT("lines", lines), FILL("line", line),
+        FILL_TREE("ROW", row), FILL_TREE("AHEAD", ahead));
     cprint_close(p, scope);
-    buf_free(&in);
-    buf_free(&start);
-    buf_free(&inside);
 }
 
 /* Barriers and the first copies, in the order in which their rows are needed:
  * from several warps they would come in any order, at the same time, and so
  * all of them late. */
-static void put_first(Walk *w, Buf *out, int n)
+static void put_first(Walk *w, Tree *out, int n)
 {
-    Map *m = w->m;
-    CPrint *p = &m->body.print;
-    Buf in = {0}, each = {0};
+    CPrint *p = &w->m->body.print;
+    Tree *row = tree_list(out->arena), *spent = tree_list(out->arena);
     const char *k = w->u, *u = k;
 
     if (w->r->bands > 1) {
         k = cprint_fresh(p, "turn");
-        put_turn(w, &in, k, true);
+        put_turn(w, row, k, true);
     }
-    buf_printf(&in, "dcc_mbar_init(&smem.%s[%s], %d);\n", w->there, u, n);
     if (w->spent)
-        buf_printf(&in, "dcc_mbar_init(&smem.%s[%s], WARPS);\n", w->spent, u);
-    buf_printf(&in, "dcc_fence_mbar_init();\n%s(%s);\n", w->fetch, u);
-    put_loop(&each, "#pragma unroll 1\n", arena_printf(
-                 m->graph->arena, "for (int %s = 0; %s < SLOTS; ++%s)", k, k,
-                 k), &in);
-    put_loop(out, "", "if (threadIdx.x == 0)", &each);
-    buf_puts(out, "__syncthreads();\n");
-    buf_free(&in);
-    buf_free(&each);
+        PUT(spent, "dcc_mbar_init(&smem.@spent[@u], WARPS);\n",
+            FILL("spent", w->spent), FILL("u", u));
+    PUT(out,
+        "if (threadIdx.x == 0) {\n"
+        "    #pragma unroll 1\n"
+        "    for (int @k = 0; @k < SLOTS; ++@k) {\n"
+        "        @ROW\n"
+        "        dcc_mbar_init(&smem.@there[@u], @n);\n"
+        "        @SPENT\n"
+        "        dcc_fence_mbar_init();\n"
+        "        @fetch(@u);\n"
+        "    }\n"
+        "}\n"
+        "__syncthreads();\n",
+        FILL("k", k), FILL_TREE("ROW", row), FILL("there", w->there),
+        FILL("u", u), FILL_INT("n", n), FILL_TREE("SPENT", spent),
+        FILL("fetch", w->fetch));
 }
 
 /* The thread's place in a row. */
-static const char *put_origin(Walk *w, Buf *out, const Expr *e, int i)
+static const char *put_origin(Walk *w, Tree *out, const Expr *e, int i)
 {
     CPrint *p = &w->m->body.print;
     Graph *g = w->m->graph;
@@ -401,15 +417,15 @@ static const char *put_origin(Walk *w, Buf *out, const Expr *e, int i)
         at[d] = !within(e->tensor, down_dim(e, w->r), d) ? zero
                 : w->r->across.s ? idx_subst(g->pool, e->at[d], &s, 1)
                                  : e->at[d];
-    buf_printf(out, "const %s *%s = smem.%s[%s] + ",
-               type_cname(e->tensor->type), row, w->ring[i],
-               *w->first ? w->first : "0");
-    cprint_element(out, p, e->tensor, cprint_offset(g, e->tensor, at));
-    buf_puts(out, ";\n");
+    PUT(out, "const @type *@row = smem.@ring[@first] + @at;\n",
+        FILL("type", type_cname(e->tensor->type)), FILL("row", row),
+        FILL("ring", w->ring[i]), FILL("first", *w->first ? w->first : "0"),
+        FILL("at",
+             cprint_element(p, e->tensor, cprint_offset(g, e->tensor, at))));
     return row;
 }
 
-void band_begin(Walk *w, Buf *out, const Expr *const *read, int n)
+void band_begin(Walk *w, Tree *out, const Expr *const *read, int n)
 {
     Map *m = w->m;
     Arena *a = m->graph->arena;
@@ -423,13 +439,14 @@ void band_begin(Walk *w, Buf *out, const Expr *const *read, int n)
         const char *v = cprint_ident(a, w->r->down.q->name);
         top = cprint_fresh(p, arena_printf(a, "%s_top", v));
         w->first = cprint_fresh(p, "first");
-        buf_printf(out, "const int %s = %s / (BANDS * ROWS) * (BANDS * ROWS);\n"
-                        "const int %s = ", top, w->p, w->first);
-        if (w->r->down.stride > 1)
-            buf_printf(out, "(%s - %s) * %lld;\n", w->p, top,
-                       (long long)w->r->down.stride);
-        else
-            buf_printf(out, "%s - %s;\n", w->p, top);
+        PUT(out,
+            w->r->down.stride > 1
+                ? "const int @top = @p / (BANDS * ROWS) * (BANDS * ROWS);\n"
+                  "const int @first = (@p - @top) * @stride;\n"
+                : "const int @top = @p / (BANDS * ROWS) * (BANDS * ROWS);\n"
+                  "const int @first = @p - @top;\n",
+            FILL("top", top), FILL("p", w->p), FILL("first", w->first),
+            FILL_INT("stride", w->r->down.stride));
     }
     for (int i = 0; i < n; i++)
         put_ahead(w, out, read[i], top);
@@ -439,51 +456,57 @@ void band_begin(Walk *w, Buf *out, const Expr *const *read, int n)
         w->row[i] = put_origin(w, out, read[i], i);
 }
 
-void band_wait(Walk *w, Buf *out, const char *u)
+void band_wait(Walk *w, Tree *out, const char *u)
 {
-    buf_printf(out, "dcc_mbar_wait(&smem.%s[%s], ", w->there, own_slot(w, u));
-    if (goes_round(w))
-        buf_printf(out, "%s / SLOTS & 1);\n", u);
-    else
-        buf_puts(out, "0);\n");
+    PUT(out,
+        goes_round(w) ? "dcc_mbar_wait(&smem.@there[@slot], @u / SLOTS & 1);\n"
+                      : "dcc_mbar_wait(&smem.@there[@slot], 0);\n",
+        FILL("there", w->there), FILL("slot", own_slot(w, u)), FILL("u", u));
 }
 
-void band_release(Walk *w, Buf *out, const char *u)
+void band_release(Walk *w, Tree *out, const char *u)
 {
     if (!goes_round(w))
         return;
-    buf_printf(out, "__syncwarp();\n"
-                    "if (threadIdx.x %% 32 == 0)\n"
-                    "    dcc_mbar_arrive(&smem.%s[%s %% SLOTS]);\n"
-                    "if (threadIdx.x == 0 && %s >= %d && %s < IN_ROWS - SLOTS "
-                    "+ %d) {\n"
-                    "    dcc_mbar_wait(&smem.%s[(%s - %d) %% SLOTS], "
-                    "(%s - %d) / SLOTS & 1);\n"
-                    "    %s(%s - %d + SLOTS);\n"
-                    "}\n", w->spent, u, u, BEHIND, u, BEHIND, w->spent, u,
-               BEHIND, u, BEHIND, w->fetch, u, BEHIND);
+    PUT(out,
+        "__syncwarp();\n"
+        "if (threadIdx.x % 32 == 0)\n"
+        "    dcc_mbar_arrive(&smem.@spent[@u % SLOTS]);\n"
+        "if (threadIdx.x == 0 && @u >= @BEHIND && @u < IN_ROWS - SLOTS + "
+        "@BEHIND) {\n"
+        "    dcc_mbar_wait(&smem.@spent[(@u - @BEHIND) % SLOTS], (@u - "
+        "@BEHIND) / SLOTS & 1);\n"
+        "    @fetch(@u - @BEHIND + SLOTS);\n"
+        "}\n",
+        FILL("spent", w->spent), FILL("u", u), FILL_INT("BEHIND", BEHIND),
+        FILL("fetch", w->fetch));
 }
 
-static void put_load(Walk *w, Buf *out, const Expr *e, const char *to,
+static void put_load(Walk *w, Tree *out, const Expr *e, const char *to,
                      const char *from, const char *inside)
 {
     if (!inside) {
-        buf_printf(out, "dcc_load<VEC>(%s,\n    %s);\n", to, from);
+        PUT(out,
+            "dcc_load<VEC>(@to,\n"
+            "    @from);\n",
+            FILL("to", to), FILL("from", from));
         return;
     }
-    buf_printf(out, "dcc_load_if<VEC>(%s, %s,\n    %s", to, inside, from);
+    const char *outside = "";
     if (e->outside && e->outside->num != 0)
-        buf_printf(out, ", %s", cprint_bind(out, &w->m->body.print, e->outside,
-                                            NULL));
-    buf_puts(out, ");\n");
+        outside =
+            arena_printf(out->arena, ", %s",
+                         cprint_bind(out, &w->m->body.print, e->outside, NULL));
+    PUT(out, "dcc_load_if<VEC>(@to, @inside, @from@@outside);\n",
+        FILL("to", to), FILL("inside", inside), FILL("from", from),
+        FILL("outside", outside));
 }
 
-void band_column(Walk *w, Buf *out, const Expr *e, int i, const char *u,
+void band_column(Walk *w, Tree *out, const Expr *e, int i, const char *u,
                  const char *frag)
 {
     CPrint *p = &w->m->body.print;
     Arena *a = w->m->graph->arena;
-    Buf row = {0}, column = {0};
     CScope scope = cprint_open(p);
     const char *outer = w->u, *inside = NULL;
     const char *from = arena_printf(
@@ -493,11 +516,13 @@ void band_column(Walk *w, Buf *out, const Expr *e, int i, const char *u,
 
     w->u = u;
     walk_name_taps(w, u, w->j);
-    walk_inside(w, &row, &column, e);
-    buf_puts(&row, buf_text(&column));
-    if (row.len) {
+    Inside where = walk_inside(w, e);
+    if (!*where.row && *where.column)
+        where.column += strlen(" && ");
+    if (*where.row || *where.column) {
         inside = cprint_fresh(p, "in");
-        buf_printf(out, "const bool %s =%s;\n", inside, buf_text(&row) + 3);
+        PUT(out, "const bool @inside = @row@@column;\n", FILL("inside", inside),
+            FILL("row", where.row), FILL("column", where.column));
     }
     if (w->r->across.s)
         from = arena_printf(a, "%s + %s * %lld", from, w->j,
@@ -505,6 +530,4 @@ void band_column(Walk *w, Buf *out, const Expr *e, int i, const char *u,
     put_load(w, out, e, arena_printf(a, "%s[%s]", frag, w->j), from, inside);
     cprint_close(p, scope);
     w->u = outer;
-    buf_free(&row);
-    buf_free(&column);
 }

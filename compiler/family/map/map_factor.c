@@ -15,30 +15,27 @@ static bool uses_taps(const Walk *w, const Expr *e)
 }
 
 /* `type name[R][S]lanes;`, what `taps` says, and the loops around `in`. */
-static void put_taps(Walk *w, Buf *out, const char *type, const char *name,
-                     const char *lanes, bool taps, Buf *in)
+static void put_taps(Walk *w, Tree *out, const char *type, const char *name,
+                     const char *lanes, bool taps, Tree *in)
 {
     Arena *a = w->m->graph->arena;
     const char *r = "", *s = "";
-    Buf row = {0};
+    Tree *row = tree_list(w->m->graph->arena);
 
     if (taps)
         r = arena_printf(a, "[%s]", walk_size(w, w->r->down.s));
     if (taps && w->tap_s)
         s = arena_printf(a, "[%s]", walk_size(w, w->r->across.s));
-    PUT_QUOTE(out, a, "@type @name@@r@@s@@lanes@;\n", FILL("type", type),
-              FILL("name", name), FILL("r", r), FILL("s", s),
-              FILL("lanes", lanes));
+    PUT(out, "@type @name@@r@@s@@lanes@;\n", FILL("type", type),
+        FILL("name", name), FILL("r", r), FILL("s", s), FILL("lanes", lanes));
     if (taps && w->tap_s) {
-        walk_unrolled(w, &row, w->tap_s, walk_size(w, w->r->across.s), in);
-        buf_free(in);
-        *in = row;
+        walk_unrolled(row, w->tap_s, walk_size(w, w->r->across.s), in);
+        in = row;
     }
     if (taps)
-        walk_unrolled(w, out, w->tap_r, walk_size(w, w->r->down.s), in);
+        walk_unrolled(out, w->tap_r, walk_size(w, w->r->down.s), in);
     else
-        tree_print(out, tree_parse(a, buf_text(in), name));
-    buf_free(in);
+        tree_add(out, in);
 }
 
 static const char *factor_name(Walk *w, const Expr *e, const char *what)
@@ -51,7 +48,7 @@ static const char *factor_name(Walk *w, const Expr *e, const char *what)
 
 /* Asks for a factor, as it lies in memory, if its lanes are a vector: nothing
  * waits for it yet. */
-static void put_early(Walk *w, Buf *out, const Expr *e)
+static void put_early(Walk *w, Tree *out, const Expr *e)
 {
     enum { MOST = sizeof w->early / sizeof *w->early };
     Map *m = w->m;
@@ -59,7 +56,7 @@ static void put_early(Walk *w, Buf *out, const Expr *e)
     Arena *a = m->graph->arena;
     bool taps = uses_taps(w, e);
     int step;
-    Buf in = {0}, at = {0};
+    Tree *in = tree_list(w->m->graph->arena);
 
     if (read_kind(m->graph, e, m->body.along, m->vec, &step) != READ_VECTOR ||
         step != m->vec || guard_truth(e->in) != ALWAYS || w->n_early == MOST)
@@ -71,15 +68,14 @@ static void put_early(Walk *w, Buf *out, const Expr *e)
     const char *one = arena_printf(a, "%s%s", raw, taps ? w->taps : "");
     CScope scope = cprint_open(p);
     walk_name_taps(w, w->tap_r, w->tap_s);
-    cprint_at(&at, p, e->tensor, e->at, (Guard){0});
-    PUT_QUOTE(&in, a, "dcc_read(@raw, &@tensor[@at]);\n", FILL("raw", one),
-              FILL("tensor", cprint_tensor(p, e->tensor)),
-              FILL("at", buf_text(&at)));
-    buf_free(&at);
+    PUT(in, "dcc_read(@raw, &@tensor[@at]);\n", FILL("raw", one),
+        FILL("tensor", cprint_tensor(p, e->tensor)),
+        FILL("at", cprint_at(p, e->tensor, e->at, (Guard){0})));
     cprint_close(p, scope);
-    put_taps(w, out, arena_printf(a, "dcc_vector<%s, VEC>",
-                                  type_cname(e->tensor->type)),
-             raw, "", taps, &in);
+    put_taps(
+        w, out,
+        arena_printf(a, "dcc_vector<%s, VEC>", type_cname(e->tensor->type)),
+        raw, "", taps, in);
     w->early[w->n_early] = e;
     w->early_name[w->n_early++] = one;
 }
@@ -92,13 +88,13 @@ static const char *early_name(const Walk *w, const Expr *e)
     return NULL;
 }
 
-static void put_factor(Walk *w, Buf *out, const Expr *e)
+static void put_factor(Walk *w, Tree *out, const Expr *e)
 {
     Map *m = w->m;
     Body *b = &m->body;
     bool taps = uses_taps(w, e);
     int width;
-    Buf in = {0};
+    Tree *in = tree_list(w->m->graph->arena);
     ReadKind kind = read_kind(m->graph, e, b->along, m->vec, &width);
     const char *name = factor_name(w, e, "frag"), *early = early_name(w, e);
     const char *array = name;
@@ -109,24 +105,23 @@ static void put_factor(Walk *w, Buf *out, const Expr *e)
     CScope scope = cprint_open(&b->print);
     walk_name_taps(w, w->tap_r, w->tap_s);
     if (early)
-        PUT_QUOTE(&in, m->graph->arena, "dcc_load<VEC>(@array, @early.v);\n",
-                  FILL("array", array), FILL("early", early));
+        PUT(in, "dcc_load<VEC>(@array, @early.v);\n", FILL("array", array),
+            FILL("early", early));
     else if (kind == READ_VECTOR)
-        body_load(b, &in, e, array);
+        body_load(b, in, e, array);
     else if (lanes)
-        window_lanes(m, &in, e, array);
+        window_lanes(m, in, e, array);
     else
-        PUT_QUOTE(&in, m->graph->arena, "@array = @value;\n",
-                  FILL("array", array),
-                  FILL("value", cprint_bind(&in, &b->print, e, NULL)));
+        PUT(in, "@array = @value;\n", FILL("array", array),
+            FILL("value", cprint_bind(in, &b->print, e, NULL)));
     cprint_close(&b->print, scope);
     put_taps(w, out, cprint_ctype(e->type), name, lanes ? "[VEC]" : "", taps,
-             &in);
+             in);
     body_hold(b, e, lanes ? arena_printf(m->graph->arena, "%s[%s]", array,
                                          b->lane) : array);
 }
 
-void walk_factors(Walk *w, Buf *out, bool constant, bool early)
+void walk_factors(Walk *w, Tree *out, bool constant, bool early)
 {
     Map *m = w->m;
     int step[MAX_STEPS];
@@ -210,7 +205,7 @@ static const char *stored_bound(Walk *w, int j, const Step *s,
                                 const Expr **rest)
 {
     const Expr *e = s->value;
-    Buf text = {0};
+    Tree *text = tree_list(w->m->graph->arena);
 
     if (!s->tensor || w->m->plan.uses[j] || e->type != T_F32 ||
         (s->tensor->type != T_F16 && s->tensor->type != T_BF16) ||
@@ -223,7 +218,7 @@ static const char *stored_bound(Walk *w, int j, const Step *s,
             fabs(c->num) > 256)
             continue;
         *rest = e->arg[1 - k];
-        return cprint_bind(&text, &w->m->body.print, c, NULL);
+        return cprint_bind(text, &w->m->body.print, c, NULL);
     }
     return NULL;
 }

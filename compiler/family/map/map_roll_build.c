@@ -3,20 +3,22 @@
 
 #include <string.h>
 
-static const char *head(Walk *w, const char *v, const char *to)
+/* `pragma` and `for (v up to `to`) inner`. */
+static void put_walk(Tree *out, const char *pragma, const char *v,
+                     const char *to, const Tree *inner)
 {
-    return arena_printf(w->m->graph->arena, "for (int %s = 0; %s < %s; ++%s)",
-                        v, v, to, v);
+    PUT(out,
+        "#pragma @pragma\n"
+        "for (int @v = 0; @v < @to; ++@v) {\n"
+        "    @INNER\n"
+        "}\n",
+        FILL("pragma", pragma), FILL("v", v), FILL("to", to),
+        FILL_TREE("INNER", inner));
 }
 
-void walk_unrolled(Walk *w, Buf *out, const char *v, const char *to,
-                   Buf *inner)
+void walk_unrolled(Tree *out, const char *v, const char *to, const Tree *inner)
 {
-    Buf loop = {0};
-
-    put_loop(&loop, "#pragma unroll\n", head(w, v, to), inner);
-    buf_puts(out, buf_text(&loop));
-    buf_free(&loop);
+    put_walk(out, "unroll", v, to, inner);
 }
 
 const char *walk_size(Walk *w, const Var *v)
@@ -89,7 +91,7 @@ static int window_reads(Walk *w, const Expr **read)
 /* A cond of a column (`v` along q) that holds from some column of the span on,
  * or up to one, wherever the tile lies: so only the others ask. Likewise of a
  * row. */
-static void put_place(Walk *w, Buf *out, Cond c, const Window *q, const char *v)
+static const char *place(Walk *w, Cond c, const Window *q, const char *v)
 {
     Graph *g = w->m->graph;
     int64_t cs = idx_coef(c.e, q->s), cq = idx_coef(c.e, q->q);
@@ -103,20 +105,17 @@ static void put_place(Walk *w, Buf *out, Cond c, const Window *q, const char *v)
     int64_t worst = known ? rest->k + (cq < 0 ? cq * last : 0) : 0;
     int64_t from = known && cs > 0 ? (-worst + cs - 1) / cs : 0;
     int64_t to = known && cs < 0 ? worst / -cs : window_span(q) - 1;
-    Buf text = {0};
 
     if (known && worst >= 0 && (cs > 0 || to >= window_span(q) - 1))
-        return;
-    cprint_condition(&text, &w->m->body.print, (Guard){&c, 1});
+        return "";
+    const char *in = cprint_condition(&w->m->body.print, (Guard){&c, 1});
     if (known && cs > 0 && from < window_span(q))
-        buf_printf(out, " && (%s >= %lld || %s)", v, (long long)from,
-                   buf_text(&text));
-    else if (known && cs < 0 && worst >= 0)
-        buf_printf(out, " && (%s <= %lld || %s)", v, (long long)to,
-                   buf_text(&text));
-    else
-        buf_printf(out, " && %s", buf_text(&text));
-    buf_free(&text);
+        return arena_printf(g->arena, " && (%s >= %lld || %s)", v,
+                            (long long)from, in);
+    if (known && cs < 0 && worst >= 0)
+        return arena_printf(g->arena, " && (%s <= %lld || %s)", v,
+                            (long long)to, in);
+    return arena_printf(g->arena, " && %s", in);
 }
 
 static bool uses_window(const Idx *e, const Window *w)
@@ -124,34 +123,35 @@ static bool uses_window(const Idx *e, const Window *w)
     return w->q && (idx_uses(e, w->q) || idx_uses(e, w->s));
 }
 
-void walk_inside(Walk *w, Buf *row, Buf *column, const Expr *e)
+Inside walk_inside(Walk *w, const Expr *e)
 {
     Map *m = w->m;
+    Arena *a = m->graph->arena;
     const Window *q = &w->r->across, *p = &w->r->down;
+    const char *row = "", *column = "";
 
     if (!w->r->bands)
-        buf_printf(row, "%s < %s", w->u, w->in_rows);
+        row = arena_printf(a, " && %s < %s", w->u, w->in_rows);
     if (q->q && q->q->extent % q->tile)
-        buf_printf(column, " && %s * %lld + %s < %lld", w->q,
-                   (long long)q->stride, w->j,
-                   (long long)((q->q->extent - 1) * q->stride +
-                               q->s->extent));
+        column = arena_printf(
+            a, " && %s * %lld + %s < %lld", w->q, (long long)q->stride, w->j,
+            (long long)((q->q->extent - 1) * q->stride + q->s->extent));
     for (int i = 0; i < e->in.n; i++) {
         Cond c = e->in.cond[i];
+        bool of_column = uses_window(c.e, q);
+        const char **to = of_column ? &column : &row, *more;
         if (cond_truth(c) == ALWAYS)
             continue;
-        if (uses_window(c.e, q) && !uses_window(c.e, p)) {
-            put_place(w, column, c, q, w->j);
-            continue;
-        }
-        if (w->r->bands && uses_window(c.e, p) && !uses_window(c.e, q)) {
-            put_place(w, row, c, p, w->u);
-            continue;
-        }
-        Buf *out = uses_window(c.e, q) ? column : row;
-        buf_puts(out, " && ");
-        cprint_condition(out, &m->body.print, (Guard){&c, 1});
+        if (of_column && !uses_window(c.e, p))
+            more = place(w, c, q, w->j);
+        else if (w->r->bands && uses_window(c.e, p) && !of_column)
+            more = place(w, c, p, w->u);
+        else
+            more = arena_printf(
+                a, " && %s", cprint_condition(&m->body.print, (Guard){&c, 1}));
+        *to = arena_printf(a, "%s%s", *to, more);
     }
+    return (Inside){*row ? row + strlen(" && ") : "", column};
 }
 
 static bool zero_outside(const Expr *e)
@@ -167,7 +167,7 @@ long long walk_pitch(Walk *w, const Expr *e, const Window *q)
 }
 
 /* `const __half *x_row = &x[...];`: the first column of input row 0. */
-static const char *put_origin(Walk *w, Buf *out, const Expr *e)
+static const char *put_origin(Walk *w, Tree *out, const Expr *e)
 {
     CPrint *p = &w->m->body.print;
     Graph *g = w->m->graph;
@@ -178,15 +178,15 @@ static const char *put_origin(Walk *w, Buf *out, const Expr *e)
 
     for (int i = 0; i < e->tensor->rank; i++)
         at[i] = idx_subst(g->pool, e->at[i], s, w->tap_s ? 2 : 1);
-    buf_printf(out, "const %s *%s = &%s[", type_cname(e->tensor->type), row,
-               name);
-    cprint_at(out, p, e->tensor, at, (Guard){0});
-    buf_puts(out, "];\n");
+    PUT(out, "const @type *@row = &@name[@at];\n",
+        FILL("type", type_cname(e->tensor->type)), FILL("row", row),
+        FILL("name", name),
+        FILL("at", cprint_at(p, e->tensor, at, (Guard){0})));
     return row;
 }
 
 /* One column's copy. */
-static void put_copy(Walk *w, Buf *out, const Expr *e, const char *ring,
+static void put_copy(Walk *w, Tree *out, const Expr *e, const char *ring,
                      const char *from, const char *inside)
 {
     Map *m = w->m;
@@ -199,51 +199,57 @@ static void put_copy(Walk *w, Buf *out, const Expr *e, const char *ring,
     if (w->tap_s)
         from = arena_printf(m->graph->arena, "%s + %s * %lld", from, w->j,
                             walk_pitch(w, e, &w->r->across));
-    if (zero_outside(e)) {
-        buf_printf(out, "dcc_cp_async%d(%s,\n    %s, %s ? %d : 0);\n", bytes,
-                   slot, from, inside, bytes);
-    } else {
-        buf_printf(out, "if (%s)\n    dcc_cp_async%d(%s,\n        %s);\n"
-                        "else\n    dcc_fill(%s, ",
-                   inside, bytes, slot, from, slot);
-        cprint_to_storage(out, e->tensor->type, e->type,
-                          cprint_bind(out, p, e->outside, NULL));
-        buf_puts(out, ");\n");
-    }
+    PUT(out,
+        zero_outside(e) ? "dcc_cp_async@bytes(@slot, @from, "
+                          "@inside ? @bytes : 0);\n"
+                        : "if (@inside)\n"
+                          "    dcc_cp_async@bytes(@slot, @from);\n"
+                          "else\n"
+                          "    dcc_fill(@slot, @outside);\n",
+        FILL_INT("bytes", bytes), FILL("slot", slot), FILL("from", from),
+        FILL("inside", inside),
+        FILL("outside",
+             zero_outside(e)
+                 ? ""
+                 : cprint_to_storage(m->graph->arena, e->tensor->type, e->type,
+                                     cprint_bind(out, p, e->outside, NULL))));
 }
 
 /* All columns of the row, then its neighbour's origin. */
-static void put_copies(Walk *w, Buf *out, const Expr *e, const char *ring,
+static void put_copies(Walk *w, Tree *out, const Expr *e, const char *ring,
                        const char *from)
 {
     CPrint *p = &w->m->body.print;
-    Arena *a = w->m->graph->arena;
-    Buf row = {0}, column = {0}, in = {0};
+    Tree *in = tree_list(out->arena);
     CScope scope = cprint_open(p);
     const char *there = cprint_fresh(p, "there"), *inside = there;
+    Inside where = walk_inside(w, e);
 
-    walk_inside(w, &row, &column, e);
-    buf_printf(out, "const bool %s = %s;\n", there, buf_text(&row));
-    if (column.len) {
+    if (*where.column) {
         inside = cprint_fresh(p, "in");
-        buf_printf(&in, "const bool %s = %s%s;\n", inside, there,
-                   buf_text(&column));
+        PUT(in, "const bool @inside = @there@@column;\n",
+            FILL("inside", inside), FILL("there", there),
+            FILL("column", where.column));
     }
-    put_copy(w, &in, e, ring, from, inside);
-    walk_unrolled(w, out, w->j, "SPAN", &in);
-    buf_puts(out, arena_printf(a, "%s += %lld;\n", from,
-                               walk_pitch(w, e, &w->r->down)));
+    put_copy(w, in, e, ring, from, inside);
+    PUT(out,
+        "const bool @there = @row;\n"
+        "#pragma unroll\n"
+        "for (int @j = 0; @j < SPAN; ++@j) {\n"
+        "    @IN\n"
+        "}\n"
+        "@from += @pitch;\n",
+        FILL("there", there), FILL("row", where.row), FILL("j", w->j),
+        FILL_TREE("IN", in), FILL("from", from),
+        FILL_INT("pitch", walk_pitch(w, e, &w->r->down)));
     cprint_close(p, scope);
-    buf_free(&row);
-    buf_free(&column);
-    buf_free(&in);
 }
 
 /* fetch(u): the copies of input row u, one group; row after row. */
-static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n)
+static void put_fetch(Walk *w, Tree *out, const Expr *const *read, int n)
 {
     Map *m = w->m;
-    Buf body = {0};
+    Tree *body = tree_list(w->m->graph->arena);
     const char *from[WALK_READS];
 
     for (int i = 0; i < n; i++)
@@ -251,22 +257,21 @@ static void put_fetch(Walk *w, Buf *out, const Expr *const *read, int n)
     CScope scope = cprint_open(&m->body.print);
     walk_name_taps(w, w->u, w->j);
     for (int i = 0; i < n; i++) {
-        Buf one = {0};
-        put_copies(w, &one, read[i], w->ring[i], from[i]);
-        if (n > 1)
-            put_loop(&body, "", "", &one);
-        else
-            buf_puts(&body, buf_text(&one));
-        buf_free(&one);
+        Tree *one = tree_list(body->arena);
+        put_copies(w, one, read[i], w->ring[i], from[i]);
+        one->braces = n > 1;
+        tree_add(body, one);
     }
     cprint_close(&m->body.print, scope);
-    buf_puts(&body, "dcc_cp_commit();\n");
-    buf_printf(out, "const auto fetch = [&](int %s) {\n", w->u);
-    put_block(out, &body);
-    buf_puts(out, "};\n#pragma unroll\n");
-    buf_printf(out, "for (int %s = 0; %s < STAGES - 1; ++%s)\n"
-                    "    fetch(%s);\n", w->u, w->u, w->u, w->u);
-    buf_free(&body);
+    PUT(out,
+        "const auto fetch = [&](int @u) {\n"
+        "    @BODY\n"
+        "    dcc_cp_commit();\n"
+        "};\n"
+        "#pragma unroll\n"
+        "for (int @u = 0; @u < STAGES - 1; ++@u)\n"
+        "    fetch(@u);\n",
+        FILL("u", w->u), FILL_TREE("BODY", body));
 }
 
 /* ---- sums -------------------------------------------------------------- */
@@ -279,7 +284,7 @@ static const char *start_of(Walk *w, int i)
     return w->start[i] ? w->start[i] : cprint_identity(s->op, s->type);
 }
 
-static void put_sums(Walk *w, Buf *out)
+static void put_sums(Walk *w, Tree *out)
 {
     Map *m = w->m;
     Body *b = &m->body;
@@ -292,10 +297,12 @@ static void put_sums(Walk *w, Buf *out)
         const char *name = body_step_name(b, i);
         b->acc[i] = name;
         bool zero = s->op == R_SUM && !w->start[i];
-        buf_printf(out, "%s %s[LIVE][TILE][VEC]%s;\n", cprint_ctype(s->type),
-                   name, zero ? " = {}" : "");
+        PUT(out, "@type @name[LIVE][TILE][VEC]@zero;\n",
+            FILL("type", cprint_ctype(s->type)), FILL("name", name),
+            FILL("zero", zero ? " = {}" : ""));
         if (!zero)
-            buf_printf(out, "dcc_fill(%s, %s);\n", name, start_of(w, i));
+            PUT(out, "dcc_fill(@name, @of);\n", FILL("name", name),
+                FILL("of", start_of(w, i)));
     }
 }
 
@@ -314,58 +321,64 @@ static void name_sums(Walk *w, const char *const *sum, const char *a)
 }
 
 /* The products of one input row. */
-static void put_products(Walk *w, Buf *out)
+static void put_products(Walk *w, Tree *out)
 {
     Map *m = w->m;
     Body *b = &m->body;
     const Window *down = &w->r->down;
-    Buf in = {0}, loop = {0};
+    Tree *in = tree_list(w->m->graph->arena),
+         *loop = tree_list(w->m->graph->arena);
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
 
     walk_name_taps(w, w->tap_r, w->tap_s);
-    body_steps(b, &in, w->step, w->n, true);
+    body_steps(b, in, w->step, w->n, true);
     b->n_held = held;
     cprint_close(&b->print, scope);
-    walk_unrolled(w, &loop, w->k, "TILE", &in);
+    walk_unrolled(loop, w->k, "TILE", in);
     if (w->tap_s) {
-        buf_free(&in);
         in = loop;
-        loop = (Buf){0};
-        walk_unrolled(w, &loop, w->tap_s, walk_size(w, w->r->across.s), &in);
+        loop = tree_list(w->m->graph->arena);
+        walk_unrolled(loop, w->tap_s, walk_size(w, w->r->across.s), in);
     }
-    buf_free(&in);
-    in = (Buf){0};
+    in = tree_list(w->m->graph->arena);
     if (w->r->bands) { /* a warp's sums have no rows of others */
-        put_loop(&in, "", arena_printf(
-                     m->graph->arena, "if (%s >= %s && %s < ROWS + %s)", w->t,
-                     w->a, w->t, w->a), &loop);
-        buf_free(&loop);
+        PUT(in,
+            "if (@t >= @a && @t < ROWS + @a) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("t", w->t), FILL("a", w->a), FILL_TREE("BODY", loop));
         loop = in;
-        in = (Buf){0};
+        in = tree_list(w->m->graph->arena);
     }
     if (down->stride == 1) {
-        walk_unrolled(w, out, w->tap_r, walk_size(w, down->s), &loop);
+        walk_unrolled(out, w->tap_r, walk_size(w, down->s), loop);
     } else {
-        buf_printf(&in, "const int %s = %s * %lld + %s;\n", w->tap_r, w->a,
-                   (long long)down->stride, w->i);
-        put_loop(&in, "", arena_printf(m->graph->arena, "if (%s < %s)",
-                                       w->tap_r, walk_size(w, down->s)), &loop);
-        walk_unrolled(w, out, w->a, "LIVE", &in);
+        PUT(in, "const int @tap_r = @a * @stride + @i;\n",
+            FILL("tap_r", w->tap_r), FILL("a", w->a),
+            FILL_INT("stride", down->stride), FILL("i", w->i));
+        PUT(in,
+            "if (@tap_r < @size) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("tap_r", w->tap_r), FILL("size", walk_size(w, down->s)),
+            FILL_TREE("BODY", loop));
+        walk_unrolled(out, w->a, "LIVE", in);
     }
-    buf_free(&in);
-    buf_free(&loop);
 }
 
 /* One column of a slot of the thread's own. */
-static void put_slot(Walk *w, Buf *out, int i, const char *u, const char *frag)
+static void put_slot(Walk *w, Tree *out, int i, const char *u, const char *frag)
 {
-    buf_printf(out, "dcc_load<VEC>(%s[%s],\n    smem.%s[%s %% STAGES][%s]"
-                    "[threadIdx.x]);\n", frag, w->j, w->ring[i], u, w->j);
+    PUT(out,
+        "dcc_load<VEC>(@frag[@j],\n"
+        "    smem.@ring[@u % STAGES][@j][threadIdx.x]);\n",
+        FILL("frag", frag), FILL("j", w->j), FILL("ring", w->ring[i]),
+        FILL("u", u));
 }
 
 /* One input row into registers: the next is called for, this one awaited. */
-static void put_fragments(Walk *w, Buf *out, const Expr *const *read, int n,
+static void put_fragments(Walk *w, Tree *out, const Expr *const *read, int n,
                           const char *u)
 {
     Map *m = w->m;
@@ -376,22 +389,23 @@ static void put_fragments(Walk *w, Buf *out, const Expr *const *read, int n,
     if (w->r->bands)
         band_wait(w, out, u);
     else
-        buf_printf(out, "fetch(%s + STAGES - 1);\n"
-                        "dcc_cp_wait<STAGES - 1>();\n", u);
+        PUT(out,
+            "fetch(@u + STAGES - 1);\n"
+            "dcc_cp_wait<STAGES - 1>();\n",
+            FILL("u", u));
     for (int i = 0; i < n; i++) {
-        Buf in = {0};
+        Tree *in = tree_list(w->m->graph->arena);
         const char *frag = cprint_fresh(
             &b->print, arena_printf(arena, "%s_frag",
                                     cprint_tensor(&b->print,
                                                   read[i]->tensor)));
-        buf_printf(out, "%s %s[SPAN][VEC];\n", cprint_ctype(read[i]->type),
-                   frag);
+        PUT(out, "@type @frag[SPAN][VEC];\n",
+            FILL("type", cprint_ctype(read[i]->type)), FILL("frag", frag));
         if (w->r->bands)
-            band_column(w, &in, read[i], i, u, frag);
+            band_column(w, in, read[i], i, u, frag);
         else
-            put_slot(w, &in, i, u, frag);
-        walk_unrolled(w, out, w->j, "SPAN", &in);
-        buf_free(&in);
+            put_slot(w, in, i, u, frag);
+        walk_unrolled(out, w->j, "SPAN", in);
         const char *at = w->k;
         if (q->q && q->stride > 1)
             at = arena_printf(arena, "%s * %lld", at, (long long)q->stride);
@@ -405,24 +419,26 @@ static void put_fragments(Walk *w, Buf *out, const Expr *const *read, int n,
 }
 
 /* One input row: it comes into registers and is used. */
-static void put_row(Walk *w, Buf *out, const Expr *const *read, int n)
+static void put_row(Walk *w, Tree *out, const Expr *const *read, int n)
 {
     const Window *down = &w->r->down;
     int64_t last = (down->tile + roll_live(w->r) - 1) * down->stride;
-    Buf in = {0};
+    Tree *in = tree_list(w->m->graph->arena);
 
     if (down->stride > 1)
-        buf_printf(out, "const int %s = %s * %lld + %s;\n", w->u, w->t,
-                   (long long)down->stride, w->i);
-    put_fragments(w, &in, read, n, down->stride > 1 ? w->u : w->t);
-    put_products(w, &in);
+        PUT(out, "const int @u = @t * @stride + @i;\n", FILL("u", w->u),
+            FILL("t", w->t), FILL_INT("stride", down->stride), FILL("i", w->i));
+    put_fragments(w, in, read, n, down->stride > 1 ? w->u : w->t);
+    put_products(w, in);
     if (w->r->bands && last > window_span(down))
-        put_loop(out, "", arena_printf(w->m->graph->arena, "if (%s < %lld)",
-                                       w->u, (long long)window_span(down)),
-                 &in);
+        PUT(out,
+            "if (@u < @span) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("u", w->u), FILL_INT("span", window_span(down)),
+            FILL_TREE("BODY", in));
     else
-        buf_puts(out, buf_text(&in));
-    buf_free(&in);
+        tree_add(out, in);
 }
 
 /* `__half *y_row = &y[...];`: where the thread's first column of a row is
@@ -431,7 +447,7 @@ static void put_row(Walk *w, Buf *out, const Expr *const *read, int n)
  * What is not read soon goes past the caches (depthwise 3x3 on an H200, 19 MB:
  * 10.98 us instead of 11.38); what is, stays (mobilenetv2 at batch 32 would
  * take 2.5% longer if all its results went past them). */
-static void put_store_rows(Walk *w, Buf *out, const int *step, int n)
+static void put_store_rows(Walk *w, Tree *out, const int *step, int n)
 {
     Body *b = &w->m->body;
     CPrint *p = &b->print;
@@ -452,10 +468,10 @@ static void put_store_rows(Walk *w, Buf *out, const int *step, int n)
             p, arena_printf(g->arena, "%s_row", cprint_tensor(p, s->tensor)));
         for (int d = 0; d < s->tensor->rank; d++)
             cprint_bind_idx(out, p, s->store[d]);
-        buf_printf(out, "%s *%s = &%s[", type_cname(s->tensor->type), row,
-                   cprint_tensor(p, s->tensor));
-        cprint_at(out, p, s->tensor, s->store, (Guard){0});
-        buf_puts(out, "];\n");
+        PUT(out, "@type *@row = &@tensor[@at];\n",
+            FILL("type", type_cname(s->tensor->type)), FILL("row", row),
+            FILL("tensor", cprint_tensor(p, s->tensor)),
+            FILL("at", cprint_at(p, s->tensor, s->store, (Guard){0})));
         b->past[step[i]] = w->r->bands &&
                            model_leaves(w->m->device, s->tensor);
         b->store_at[step[i]] = arena_printf(g->arena, "%s + %s * %lld", row,
@@ -464,14 +480,16 @@ static void put_store_rows(Walk *w, Buf *out, const int *step, int n)
 }
 
 /* The oldest row of sums is complete. */
-static void put_results(Walk *w, Buf *out)
+static void put_results(Walk *w, Tree *out)
 {
     Map *m = w->m;
     Body *b = &m->body;
     Arena *arena = m->graph->arena;
     const Window *q = &w->r->across;
     int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, 0, step);
-    Buf in = {0}, guarded = {0}, row = {0};
+    Tree *in = tree_list(w->m->graph->arena),
+         *guarded = tree_list(w->m->graph->arena),
+         *row = tree_list(w->m->graph->arena);
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
     const char *p = cprint_fresh(
@@ -479,22 +497,28 @@ static void put_results(Walk *w, Buf *out)
                                 cprint_ident(arena, w->r->down.q->name)));
 
     cprint_name(&b->print, w->r->down.q, p);
-    buf_printf(&row, "const int %s = %s + %s - (LIVE - 1);\n", p, w->p, w->t);
-    put_store_rows(w, &row, step, n);
+    PUT(row, "const int @p = @p2 + @t - (LIVE - 1);\n", FILL("p", p),
+        FILL("p2", w->p), FILL("t", w->t));
+    put_store_rows(w, row, step, n);
     if (q->q)
         cprint_name(&b->print, q->q, arena_printf(arena, "(%s + %s)", w->q,
                                                   w->k));
-    body_steps(b, &in, step, n, true);
+    body_steps(b, in, step, n, true);
     b->n_held = held;
     cprint_close(&b->print, scope);
     if (q->q && q->q->extent % q->tile)
-        put_loop(&guarded, "", arena_printf(arena, "if (%s + %s < %s)", w->q,
-                                            w->k, walk_size(w, q->q)), &in);
-    walk_unrolled(w, &row, w->k, "TILE", guarded.len ? &guarded : &in);
-    put_loop(out, "", arena_printf(arena, "if (%s >= LIVE - 1)", w->t), &row);
-    buf_free(&in);
-    buf_free(&guarded);
-    buf_free(&row);
+        PUT(guarded,
+            "if (@q + @k < @size) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("q", w->q), FILL("k", w->k), FILL("size", walk_size(w, q->q)),
+            FILL_TREE("BODY", in));
+    walk_unrolled(row, w->k, "TILE", guarded->n_item ? guarded : in);
+    PUT(out,
+        "if (@t >= LIVE - 1) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("t", w->t), FILL_TREE("BODY", row));
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -550,7 +574,7 @@ void roll_tiles(Map *m)
 }
 
 /* How far this thread goes. */
-static const char *put_end(Walk *w, Buf *out)
+static const char *put_end(Walk *w, Tree *out)
 {
     const Window *p = &w->r->down;
 
@@ -565,10 +589,12 @@ static const char *put_end(Walk *w, Buf *out)
     CPrint *c = &w->m->body.print;
     const char *rows = cprint_fresh(c, "rows");
     w->in_rows = cprint_fresh(c, "in_rows");
-    buf_printf(out, "const int %s = min((int)ROWS, %s - %s);\n"
-                    "const int %s = (%s - 1) * %lld + %s;\n", rows,
-               walk_size(w, p->q), w->p, w->in_rows, rows, (long long)p->stride,
-               walk_size(w, p->s));
+    PUT(out,
+        "const int @rows = min((int)ROWS, @size - @p);\n"
+        "const int @in_rows = (@rows - 1) * @stride + @size2;\n",
+        FILL("rows", rows), FILL("size", walk_size(w, p->q)), FILL("p", w->p),
+        FILL("in_rows", w->in_rows), FILL_INT("stride", p->stride),
+        FILL("size2", walk_size(w, p->s)));
     return rows;
 }
 
@@ -600,28 +626,25 @@ static void put_start(Walk *w, const Expr *const *read, int n,
 {
     Map *m = w->m;
     bool bands = w->r->bands > 0;
-    Buf out = {0};
+    Tree *out = tree_list(w->m->graph->arena);
 
-    walk_factors(w, &out, true, bands);
-    if (out.len)
-        kernel_phase(m->graph, m->kernel, "load: factors into registers",
-                     &out);
-    buf_free(&out);
-    out = (Buf){0};
+    walk_factors(w, out, true, bands);
+    if (out->n_item)
+        kernel_phase(m->graph, m->kernel, "load: factors into registers", out);
+    out = tree_list(w->m->graph->arena);
     kernel_wait_phase(m->graph, m->kernel);
-    *rows = put_end(w, &out);
+    *rows = put_end(w, out);
     if (bands) {
-        walk_factors(w, &out, false, true);
-        band_begin(w, &out, read, n);
-        walk_factors(w, &out, true, false);
+        walk_factors(w, out, false, true);
+        band_begin(w, out, read, n);
+        walk_factors(w, out, true, false);
     } else {
         for (int i = 0; i < n; i++)
             w->ring[i] = ring_of(w, read[i]);
-        put_fetch(w, &out, read, n);
+        put_fetch(w, out, read, n);
     }
-    walk_factors(w, &out, false, false);
-    kernel_phase(m->graph, m->kernel, "load: input rows come in ahead", &out);
-    buf_free(&out);
+    walk_factors(w, out, false, false);
+    kernel_phase(m->graph, m->kernel, "load: input rows come in ahead", out);
 }
 
 /* Iterations side by side in the text: slots and rows of sums change places
@@ -635,8 +658,9 @@ static const char *turns(const Walk *w)
 
     return r->bands && each * (r->across.q ? r->across.tile : 1) *
                                (r->down.tile + roll_live(r) - 1) <
-                           MOST_PRODUCTS ? "#pragma unroll\n"
-                                         : "#pragma unroll LIVE\n";
+                           MOST_PRODUCTS
+               ? "unroll"
+               : "unroll LIVE";
 }
 
 void roll_pass(Map *m)
@@ -644,39 +668,36 @@ void roll_pass(Map *m)
     Walk w;
     const Expr *read[WALK_READS];
     const char *sum[MAX_STEPS] = {NULL}, *rows;
-    Buf out = {0}, step = {0}, row = {0};
+    Tree *out = tree_list(m->graph->arena), *step = tree_list(m->graph->arena),
+         *row = tree_list(m->graph->arena);
 
     open_walk(&w, m);
     int n = window_reads(&w, read);
     put_start(&w, read, n, &rows);
     walk_starts(&w);
-    put_sums(&w, &out);
+    put_sums(&w, out);
     for (int i = 0; i < m->group->n_step; i++)
         sum[i] = m->body.acc[i];
     CScope scope = cprint_open(&m->body.print);
     int held = m->body.n_held;
     name_sums(&w, sum, w.a);
-    put_row(&w, &row, read, n);
+    put_row(&w, row, read, n);
     if (w.r->down.stride > 1)
-        walk_unrolled(&w, &step, w.i,
-                 arena_printf(m->graph->arena, "%lld",
-                              (long long)w.r->down.stride), &row);
+        walk_unrolled(
+            step, w.i,
+            arena_printf(m->graph->arena, "%lld", (long long)w.r->down.stride),
+            row);
     else
-        buf_puts(&step, buf_text(&row));
+        tree_add(step, row);
     m->body.n_held = held;
     cprint_close(&m->body.print, scope);
     name_sums(&w, sum, "LIVE - 1");
-    put_results(&w, &step);
+    put_results(&w, step);
     for (int i = 0; i < m->group->n_step; i++)
         if (sum[i])
-            buf_printf(&step, "dcc_shift(%s, %s);\n", sum[i],
-                       start_of(&w, i));
-    put_loop(&out, turns(&w),
-             head(&w, w.t, arena_printf(m->graph->arena, "%s + LIVE - 1",
-                                        rows)), &step);
-    kernel_phase(m->graph, m->kernel,
-                 "walk down the rows of the input", &out);
-    buf_free(&out);
-    buf_free(&step);
-    buf_free(&row);
+            PUT(step, "dcc_shift(@sum, @of);\n", FILL("sum", sum[i]),
+                FILL("of", start_of(&w, i)));
+    put_walk(out, turns(&w), w.t,
+             arena_printf(m->graph->arena, "%s + LIVE - 1", rows), step);
+    kernel_phase(m->graph, m->kernel, "walk down the rows of the input", out);
 }

@@ -29,11 +29,13 @@ typedef struct Walk {
 const char *walk_size(Walk *w, const Var *v);
 
 /* `for (v up to `to`) inner`, unrolled. */
-void walk_unrolled(Walk *w, Buf *out, const char *v, const char *to,
-                   Buf *inner);
-/* Inside the tensor, and read at all, of input row w->u: *row what does not
- * depend on the column, *column (" && ...") what does. */
-void walk_inside(Walk *w, Buf *row, Buf *column, const Expr *e);
+void walk_unrolled(Tree *out, const char *v, const char *to, const Tree *inner);
+/* Inside the tensor, and read at all, of input row w->u: what does not depend
+ * on the column, and " && ..." what does. */
+typedef struct Inside {
+    const char *row, *column;
+} Inside;
+Inside walk_inside(Walk *w, const Expr *e);
 /* Elements from a column to the next. */
 long long walk_pitch(Walk *w, const Expr *e, const Window *q);
 /* Calls the window's columns 0, the place in it `s` and `r`. */
@@ -42,19 +44,19 @@ void walk_name_taps(Walk *w, const char *r, const char *s);
 /* Of the window, and of the results: what is the same for all outputs, and was
  * made at load time or was not; early: asked for only, where that is
  * possible. */
-void walk_factors(Walk *w, Buf *out, bool constant, bool early);
+void walk_factors(Walk *w, Tree *out, bool constant, bool early);
 /* A factor that is added to a sum, and to nothing else: where results are of
  * 16 bits the sum begins with it. And a constant that is the least that is
  * stored: stores see to it. */
 void walk_starts(Walk *w);
 
 /* Shared memory, what the rows' copies need, and the first of them. */
-void band_begin(Walk *w, Buf *out, const Expr *const *read, int n);
+void band_begin(Walk *w, Tree *out, const Expr *const *read, int n);
 /* Waits for input row `u`, and gives its slot back once it is in registers. */
-void band_wait(Walk *w, Buf *out, const char *u);
-void band_release(Walk *w, Buf *out, const char *u);
+void band_wait(Walk *w, Tree *out, const char *u);
+void band_release(Walk *w, Tree *out, const char *u);
 /* Column w->j of input row `u` into `frag`. */
-void band_column(Walk *w, Buf *out, const Expr *e, int i, const char *u,
+void band_column(Walk *w, Tree *out, const Expr *e, int i, const char *u,
                  const char *frag);
 
 #endif

@@ -141,7 +141,7 @@ static const char *text_of(Map *m, const char *array)
 }
 
 /* `float y_sum[TILE][VEC]`, at the identity. */
-static void put_accumulator(Map *m, Buf *out, int i)
+static void put_accumulator(Map *m, Tree *out, int i)
 {
     Body *b = &m->body;
     const Step *s = &m->group->step[i];
@@ -150,51 +150,46 @@ static void put_accumulator(Map *m, Buf *out, int i)
 
     b->acc[i] = b->print.local[i] = text_of(
         m, arena_printf(m->graph->arena, "%s[%s]", name, m->turn));
-    Arena *a = m->graph->arena;
-    const Fill fill[] = {FILL("type", cprint_ctype(s->type)),
-                         FILL("name", name), FILL("t", m->turn),
-                         FILL("start", start),
-                         FILL("lanes", m->vec > 1 ? "[VEC]" : "")};
-    const char *text = s->op == R_SUM ? "@type @name[TILE]@lanes@ = {};\n"
-                       : m->vec > 1
-                           ? "@type @name[TILE]@lanes@;\n"
-                             "for (int @t = 0; @t < TILE; ++@t)\n"
-                             "    dcc_fill(@name[@t], @start);\n"
-                           : "@type @name[TILE];\n"
-                             "dcc_fill(@name, @start);\n";
-    tree_print(out, tree_quote(a, text, fill, 5));
+    PUT(out,
+        s->op == R_SUM ? "@type @name[TILE]@lanes@ = {};\n"
+        : m->vec > 1   ? "@type @name[TILE]@lanes@;\n"
+                         "for (int @t = 0; @t < TILE; ++@t)\n"
+                         "    dcc_fill(@name[@t], @start);\n"
+                       : "@type @name[TILE];\n"
+                         "dcc_fill(@name, @start);\n",
+        FILL("type", cprint_ctype(s->type)), FILL("name", name),
+        FILL("t", m->turn), FILL("start", start),
+        FILL("lanes", m->vec > 1 ? "[VEC]" : ""));
 }
 
 /* `body` for each @v of 0..size, unrolled. */
-static void put_each(Map *m, Buf *out, const char *v, const char *size,
-                     const Buf *body)
+static void put_each(Tree *out, const char *v, const char *size,
+                     const Tree *body)
 {
-    PUT_QUOTE(out, m->graph->arena,
-              "#pragma unroll\n"
-              "for (int @v = 0; @v < @size; ++@v) {\n"
-              "    @BODY\n"
-              "}\n",
-              FILL("v", v), FILL("size", size), FILL("BODY", buf_text(body)));
+    PUT(out,
+        "#pragma unroll\n"
+        "for (int @v = 0; @v < @size; ++@v) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("v", v), FILL("size", size), FILL_TREE("BODY", body));
 }
 
-void window_lanes(Map *m, Buf *out, const Expr *e, const char *array)
+void window_lanes(Map *m, Tree *out, const Expr *e, const char *array)
 {
     Body *b = &m->body;
-    Buf in = {0};
+    Tree *in = tree_list(m->graph->arena);
     CScope scope = cprint_open(&b->print);
 
     cprint_name(&b->print, b->along,
                 arena_printf(m->graph->arena, "(%s + %s)", b->base, b->lane));
-    const char *value = cprint_bind(&in, &b->print, e, NULL);
-    PUT_QUOTE(&in, m->graph->arena, "@array[@lane] = @value;\n",
-              FILL("array", array), FILL("lane", b->lane),
-              FILL("value", value));
+    const char *value = cprint_bind(in, &b->print, e, NULL);
+    PUT(in, "@array[@lane] = @value;\n", FILL("array", array),
+        FILL("lane", b->lane), FILL("value", value));
     cprint_close(&b->print, scope);
-    put_each(m, out, b->lane, "VEC", &in);
-    buf_free(&in);
+    put_each(out, b->lane, "VEC", in);
 }
 
-static void put_input(Map *m, Buf *out, const Expr *e)
+static void put_input(Map *m, Tree *out, const Expr *e)
 {
     Body *b = &m->body;
     int width;
@@ -207,8 +202,8 @@ static void put_input(Map *m, Buf *out, const Expr *e)
     const char *array = cprint_fresh(
         &b->print, arena_printf(m->graph->arena, "%s_frag",
                                 cprint_tensor(&b->print, e->tensor)));
-    PUT_QUOTE(out, m->graph->arena, "@type @array[VEC];\n",
-              FILL("type", cprint_ctype(e->type)), FILL("array", array));
+    PUT(out, "@type @array[VEC];\n", FILL("type", cprint_ctype(e->type)),
+        FILL("array", array));
     if (kind == READ_VECTOR)
         body_load(b, out, e, array);
     else
@@ -217,7 +212,7 @@ static void put_input(Map *m, Buf *out, const Expr *e)
 }
 
 /* The inputs at the place that s is called at present. */
-static void put_inputs(Map *m, Buf *out, const int *step, int n)
+static void put_inputs(Map *m, Tree *out, const int *step, int n)
 {
     Reads r;
 
@@ -228,44 +223,42 @@ static void put_inputs(Map *m, Buf *out, const int *step, int n)
 }
 
 /* for each output t of the tile that this input belongs to */
-static void put_turns(Map *m, Buf *out, const int *step, int n,
+static void put_turns(Map *m, Tree *out, const int *step, int n,
                       const char *input)
 {
     Body *b = &m->body;
     const Window *w = &m->window;
     const char *size = kernel_extent(m->graph, m->kernel, w->s);
-    Buf in = {0}, body = {0};
+    Tree *in = tree_list(m->graph->arena), *body = tree_list(m->graph->arena);
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
     const char *s = cprint_var(&b->print, w->s);
 
-    body_steps(b, &in, step, n, true);
+    body_steps(b, in, step, n, true);
     Arena *a = m->graph->arena;
-    PUT_QUOTE(&body, a, "const int @s = @u - @apart@ @t;\n"
-                        "if (@s >= 0 && @s < @size) {\n"
-                        "    @BODY\n"
-                        "}\n",
-              FILL("s", s), FILL("u", input), FILL("t", m->turn),
-              FILL("apart", w->stride > 1
-                                ? arena_printf(a, "%lld * ",
-                                               (long long)w->stride)
-                                : ""),
-              FILL("size", size), FILL("BODY", buf_text(&in)));
-    put_each(m, out, m->turn, "TILE", &body);
+    PUT(body,
+        "const int @s = @u - @apart@ @t;\n"
+        "if (@s >= 0 && @s < @size) {\n"
+        "    @BODY\n"
+        "}\n",
+        FILL("s", s), FILL("u", input), FILL("t", m->turn),
+        FILL("apart", w->stride > 1
+                          ? arena_printf(a, "%lld * ", (long long)w->stride)
+                          : ""),
+        FILL("size", size), FILL_TREE("BODY", in));
+    put_each(out, m->turn, "TILE", body);
     b->n_held = held;
     cprint_close(&b->print, scope);
-    buf_free(&in);
-    buf_free(&body);
 }
 
-void window_pass(Map *m, Buf *out)
+void window_pass(Map *m, Tree *out)
 {
     Body *b = &m->body;
     Group *gr = m->group;
     const Window *w = &m->window;
     const char *names[MAX_RANK * 2] = {0};
     int step[MAX_STEPS], n = schedule_pass(gr, &m->plan, 0, step);
-    Buf in = {0}, loop = {0};
+    Tree *in = tree_list(m->graph->arena), *loop = tree_list(m->graph->arena);
 
     m->turn = cprint_fresh(&b->print, "t");
     for (int i = 0; i < n; i++)
@@ -281,22 +274,20 @@ void window_pass(Map *m, Buf *out)
     }
     const char *input = cprint_fresh(&b->print, "u");
     cprint_name(&b->print, w->s, input);
-    put_inputs(m, &in, step, n);
-    put_turns(m, &in, step, n, input);
-    put_each(m, &loop, input, "SPAN", &in);
-    map_loops(m, out, &loop, names, w->s);
+    put_inputs(m, in, step, n);
+    put_turns(m, in, step, n, input);
+    put_each(loop, input, "SPAN", in);
+    map_loops(m, out, loop, names, w->s);
     b->n_held = held;
     cprint_close(&b->print, scope);
-    buf_free(&in);
-    buf_free(&loop);
 }
 
-void window_results(Map *m, Buf *out)
+void window_results(Map *m, Tree *out)
 {
     Body *b = &m->body;
     int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, 0, step);
     const char *q = NULL;
-    Buf in = {0};
+    Tree *in = tree_list(m->graph->arena);
 
     if (!n)
         return;
@@ -307,9 +298,8 @@ void window_results(Map *m, Buf *out)
             q = b->print.name[i].text;
     cprint_name(&b->print, m->window.q,
                 arena_printf(m->graph->arena, "(%s + %s)", q, m->turn));
-    body_steps(b, &in, step, n, true);
+    body_steps(b, in, step, n, true);
     b->n_held = held;
     cprint_close(&b->print, scope);
-    put_each(m, out, m->turn, "TILE", &in);
-    buf_free(&in);
+    put_each(out, m->turn, "TILE", in);
 }

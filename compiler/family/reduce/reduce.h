@@ -1,5 +1,6 @@
 /* reduce.h - what the parts of family reduce share (reduce.c: which variants
- * there are and what they cost; reduce_build.c: their code).
+ * there are and what they cost; reduce_build.c: their code; reduce_combine.c:
+ * how threads' results meet).
  *
  * Four ways to spread a row's columns over threads:
  *   lanes    4 to 32 lanes of a warp a row, several rows a block
@@ -43,6 +44,12 @@ void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v);
 void reduce_traffic(const RowReduce *r, Traffic *t);
 /* Whether a thread has several elements that a value of the row divides. */
 bool reduce_many_quotients(const RowReduce *r);
+/* "sum", "max": the reduction's word in the runtime's calls. */
+const char *reduce_call(const Step *s);
+/* The accumulators of reduction i become one, in all threads of the row. */
+void reduce_combine(RowReduce *r, Tree *out, int i);
+/* A phase: the last block of a row takes what the others left. */
+void reduce_partials(RowReduce *r);
 void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
                   Kernel *k);
 

@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/halo/contract_halo.h"
 
 #include <string.h>
@@ -117,7 +118,8 @@ static void put_weights(Halo *h, Buf *b)
     put_run(h, &run);
     contract_digits(x, &body, l->side, l, n);
     const char *text = cprint_bind(&body, &x->cp, l->op->e, l->id);
-    cprint_to_storage(&value, x->elem, l->op->e->type, text);
+    buf_puts(&value,
+             cprint_to_storage(x->g->arena, x->elem, l->op->e->type, text));
     buf_puts(b, "// The weights, 0 where there are none.\n"
                 "#pragma unroll 2\n"
                 "for (int k = lane; k < K_STEPS * 16; k += 32) {\n"

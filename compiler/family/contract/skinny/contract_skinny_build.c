@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/skinny/contract_skinny.h"
 
 #include <string.h>
@@ -273,7 +274,8 @@ static void put_x_value(Skinny *s, Buf *b, int vec)
     } else {
         Buf body = {0};
         const char *text = cprint_bind(&body, &x->cp, e, l->id);
-        cprint_to_storage(&value, x->elem, e->type, text);
+        buf_puts(&value,
+                 cprint_to_storage(x->g->arena, x->elem, e->type, text));
         if (in.len) {
             buf_printf(b, "%s = dcc_from_float<%s>(0.0f);\nif (%s) {\n", to,
                        type_cname(x->elem), buf_text(&in));

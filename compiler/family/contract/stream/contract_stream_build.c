@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/stream/contract_stream.h"
 
 #include <string.h>
@@ -175,7 +176,8 @@ static void put_x_value(Stream *s, Buf *b, const char *to)
     } else {
         const Expr *e = l->op->e;
         const char *text = cprint_bind(&body, &x->cp, e, l->id);
-        cprint_to_storage(&value, x->elem, e->type, text);
+        buf_puts(&value,
+                 cprint_to_storage(x->g->arena, x->elem, e->type, text));
         if (in.len)
             buf_printf(b, "if (%s) {\n", buf_text(&in));
         cprint_lines(b, buf_text(&body), in.len ? 4 : 0);

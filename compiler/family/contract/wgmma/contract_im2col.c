@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 /* Tiles of a convolution that are runs of output pixels, by im2col maps: where

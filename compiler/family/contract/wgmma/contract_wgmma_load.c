@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 #include <string.h>

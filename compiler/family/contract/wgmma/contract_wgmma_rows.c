@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 #include "group/norm.h"
@@ -428,7 +429,7 @@ static void store_row(Wgmma *w, Buf *b, const Step *s, const char *id)
                cut_rows(w) ? " && row < M" : "",
                cprint_tensor(cp, s->tensor), buf_text(&e));
     buf_free(&e);
-    cprint_to_storage(b, s->tensor->type, s->type, id);
+    buf_puts(b, cprint_to_storage(w->x.g->arena, s->tensor->type, s->type, id));
     buf_puts(b, ";\n");
 }
 

@@ -1,4 +1,5 @@
 /* contract_wgmma_steps.c - the loop over a tile's k. */
+#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 /* Beside another warpgroup's functions, what stands between two steps' products

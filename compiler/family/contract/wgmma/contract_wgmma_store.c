@@ -1,3 +1,4 @@
+#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 /* The epilogue of a wgmma contraction: from sums in registers to memory. */

@@ -1,0 +1,217 @@
+/* reduce_combine.c - threads' partial results become a row's. */
+#include "family/reduce/reduce.h"
+
+#include <string.h>
+
+const char *reduce_call(const Step *s)
+{
+    return s->op == R_SUM    ? "sum"
+           : s->op == R_PROD ? "prod"
+           : s->op == R_MAX  ? "max"
+           : s->op == R_MIN  ? "min"
+                             : "argmax";
+}
+
+/* acc op= value, for accumulators and partial results of one type. */
+static void put_apply(const RowReduce *r, Tree *out, int i, const char *acc,
+                      const char *value)
+{
+    const Step *s = &r->group->step[i];
+    if (s->op == R_ARGMAX)
+        PUT(out, "@acc = dcc_op_argmax::apply(@acc, @value);\n",
+            FILL("acc", acc), FILL("value", value));
+    else
+        cprint_combine(out, &r->body.print, s, i, acc, value);
+}
+
+static const char *partial_type(RowReduce *r, const Step *s)
+{
+    return s->op == R_ARGMAX ? arena_printf(r->graph->arena, "dcc_arg<%s>",
+                                            cprint_arg_ctype(s->value->type))
+                             : cprint_ctype(s->type);
+}
+
+static void combine_lanes(RowReduce *r, Tree *out, const Step *s,
+                          const char *acc)
+{
+    PUT(out, "@acc = dcc_warp_@reduction@@lanes(@acc);\n", FILL("acc", acc),
+        FILL("reduction", reduce_call(s)),
+        FILL("lanes", r->share < 32 ? "<LANES>" : ""));
+}
+
+static void combine_block(RowReduce *r, Tree *out, const Step *s,
+                          const char *acc)
+{
+    const char *type = partial_type(r, s);
+    const char *field = s->op == R_ARGMAX        ? "scratch_arg"
+                        : type_is_float(s->type) ? "scratch"
+                                                 : "scratch_int";
+    const char *decl =
+        arena_printf(r->graph->arena, "%s %s[WARPS]", type, field);
+    bool known = false;
+
+    for (int i = 0; i < r->kernel->n_smem; i++)
+        known |= !strcmp(r->kernel->smem[i].decl, decl);
+    if (!known) {
+        kernel_smem(r->graph, r->kernel, 0, decl, "one partial result a warp");
+        r->kernel->smem_bytes +=
+            (size_t)r->threads / 32 * (s->op == R_ARGMAX ? 8 : 4);
+    }
+    PUT(out, "@acc = dcc_block_@reduction<WARPS>(@acc, smem.@field);\n",
+        FILL("acc", acc), FILL("reduction", reduce_call(s)),
+        FILL("field", field));
+}
+
+/* `one` for each of a thread's lanes. */
+static Tree *each_lane(RowReduce *r, Tree *one)
+{
+    if (r->vec == 1)
+        return one;
+    return QUOTE(r->graph->arena,
+                 "#pragma unroll\n"
+                 "for (int @lane = 0; @lane < VEC; ++@lane) {\n"
+                 "    @ONE\n"
+                 "}\n",
+                 FILL("lane", r->body.lane), FILL_TREE("ONE", one));
+}
+
+/* Partial results of TY threads meet in shared memory; a thread a row adds
+ * them up in the order of ty, and all take the result. */
+static void combine_columns(RowReduce *r, Tree *out, int i, const char *acc)
+{
+    const Step *s = &r->group->step[i];
+    CPrint *p = &r->body.print;
+    Arena *a = r->graph->arena;
+    bool vector = r->vec > 1;
+    const char *name = arena_strndup(a, acc, strcspn(acc, "["));
+    const char *rows = vector ? "VEC * TX" : "TX";
+    const char *mine = vector ? arena_printf(r->graph->arena, "%s * TX + %s",
+                                             r->body.lane, r->thread)
+                              : r->thread;
+    Tree *add = tree_list(a);
+
+    if (r->per_row == 1)
+        return;
+    CScope scope = cprint_open(p);
+    const char *t = cprint_fresh(p, "t"), *y = cprint_fresh(p, "y");
+    const char *total = cprint_fresh(p, "total");
+    kernel_smem(r->graph, r->kernel, 0,
+                arena_printf(r->graph->arena, "%s %s[TY][%s]",
+                             partial_type(r, s), name, rows),
+                "of each thread");
+    r->kernel->smem_bytes +=
+        (size_t)r->threads * (size_t)r->vec * (s->op == R_ARGMAX ? 8 : 4);
+    Tree *put = QUOTE(a, "smem.@name[@ty][@mine] = @acc;\n", FILL("name", name),
+                      FILL("ty", r->ty), FILL("mine", mine), FILL("acc", acc));
+    Tree *get = QUOTE(a, "@acc = smem.@name[0][@mine];\n", FILL("acc", acc),
+                      FILL("name", name), FILL("mine", mine));
+    put_apply(r, add, i, total,
+              arena_printf(r->graph->arena, "smem.%s[%s][%s]", name, y, t));
+    PUT(out,
+        "@PUT\n"
+        "__syncthreads();\n"
+        "for (int @t = threadIdx.x; @t < @rows; @t += TX * TY) {\n"
+        "    @type @total = smem.@name[0][@t];\n"
+        "    #pragma unroll 8\n"
+        "    for (int @y = 1; @y < TY; ++@y) {\n"
+        "        @ADD\n"
+        "    }\n"
+        "    smem.@name[0][@t] = @total;\n"
+        "}\n"
+        "__syncthreads();\n"
+        "@GET\n",
+        FILL("t", t), FILL("rows", rows), FILL("type", partial_type(r, s)),
+        FILL("total", total), FILL("name", name), FILL("y", y),
+        FILL_TREE("PUT", each_lane(r, put)), FILL_TREE("ADD", add),
+        FILL_TREE("GET", each_lane(r, get)));
+    cprint_close(p, scope);
+}
+
+void reduce_combine(RowReduce *r, Tree *out, int i)
+{
+    const Step *s = &r->group->step[i];
+    const char *acc = r->body.acc[i];
+
+    if (r->mode == MODE_LANES)
+        combine_lanes(r, out, s, acc);
+    else if (r->mode == MODE_COLUMNS)
+        combine_columns(r, out, i, acc);
+    else
+        combine_block(r, out, s, acc);
+}
+
+/* ---- split: the last block of a row finishes it ------------------------ */
+
+/* The partial results of reduction i: where they are, what the block leaves,
+ * and what the last one makes of all. */
+static void put_partial(RowReduce *r, int i, const char *row, Tree *where,
+                        Tree *save, Tree *sum)
+{
+    Kernel *k = r->kernel;
+    const Step *s = &r->group->step[i];
+    bool arg = s->op == R_ARGMAX;
+    const char *acc = r->body.acc[i], *type = partial_type(r, s);
+    const char *part =
+        cprint_fresh(&r->body.print,
+                     arena_printf(r->graph->arena, "part_%s", reduce_call(s)));
+
+    PUT(where, "@type *@part = reinterpret_cast<@type *>(workspace@at)@row;\n",
+        FILL("type", type), FILL("part", part),
+        FILL("at", k->workspace
+                       ? arena_printf(r->graph->arena, " + %zu", k->workspace)
+                       : ""),
+        FILL("row", r->n_rows > 1
+                        ? arena_printf(r->graph->arena, " + %s * SPLITS", row)
+                        : ""));
+    k->workspace +=
+        ((size_t)r->n_rows * (size_t)r->share * (arg ? 8 : 4) + 255) / 256 *
+        256;
+    PUT(save, "@part[blockIdx.x] = @acc;\n", FILL("part", part),
+        FILL("acc", acc));
+    PUT(sum,
+        arg ? "@acc = {@none, DCC_NO_INDEX};\n"
+              "if (threadIdx.x < SPLITS)\n"
+              "    @acc = {__ldcg(&@part[threadIdx.x].value), "
+              "__ldcg(&@part[threadIdx.x].index)};\n"
+            : "@acc = @none;\n"
+              "if (threadIdx.x < SPLITS)\n"
+              "    @acc = __ldcg(&@part[threadIdx.x]);\n",
+        FILL("acc", acc), FILL("part", part),
+        FILL("none", cprint_identity(s->op, arg ? s->value->type : s->type)));
+    combine_block(r, sum, s, acc);
+}
+
+void reduce_partials(RowReduce *r)
+{
+    Kernel *k = r->kernel;
+    Arena *a = r->graph->arena;
+    const char *row = r->n_rows > 1 ? "blockIdx.y" : "0";
+    Tree *out = tree_list(a), *save = tree_list(a), *sum = tree_list(a);
+
+    kernel_smem(r->graph, k, 0, "bool last", "this block arrived last");
+    k->smem_bytes += 4;
+    for (int i = 0; i < r->group->n_step; i++)
+        if (r->group->step[i].op != R_NONE)
+            put_partial(r, i, row, out, save, sum);
+    PUT(out,
+        "if (threadIdx.x == 0) {\n"
+        "    @SAVE\n"
+        "    __threadfence();\n"
+        "    smem.last = atomicAdd(&counters[@row], 1u) == SPLITS - 1;\n"
+        "}\n"
+        "__syncthreads();\n"
+        "if (!smem.last)\n"
+        "    return;\n"
+        "if (threadIdx.x == 0)\n"
+        "    counters[@row] = 0;\n"
+        "__threadfence();\n"
+        "@SUM\n",
+        FILL("row", row), FILL_TREE("SAVE", save), FILL_TREE("SUM", sum));
+    k->coop_counters = true;
+    k->n_counters = (int)r->n_rows;
+    kernel_assert(r->graph, k, "SPLITS <= THREADS",
+                  "a thread takes one partial result");
+    kernel_phase(r->graph, k,
+                 "the last block of the row to arrive combines all of them",
+                 out);
+}
