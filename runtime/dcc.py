@@ -15,6 +15,8 @@ time. A library of `dcc build --cpu` has host memory for a GPU's.
 Python's standard library only.
 """
 import ctypes as c
+import math
+import sys
 
 _TYPES = ["f32", "f16", "bf16", "i8", "i32", "bool", "u8"]
 _BYTES = [4, 2, 2, 1, 4, 1, 1]
@@ -40,14 +42,17 @@ class _Tensor(c.Structure):
                 ("varies", c.c_int), ("begin", c.c_int), ("spread", c.c_double)]
 
 
-_INTERFACE = 3  # DCC_INTERFACE of dcc_rt.h
+_INTERFACE = 4  # DCC_INTERFACE of dcc_rt.h
 
 
 class _Desc(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("version", c.c_uint32),
                 ("name", c.c_char_p)] + [
         f for s in ("param", "input", "output", "state", "trace")
-        for f in ((s + "s", c.POINTER(_Tensor)), ("n_" + s + "s", c.c_int))]
+        for f in ((s + "s", c.POINTER(_Tensor)), ("n_" + s + "s", c.c_int))
+    ] + [("bytes", _Z * 4), ("steps", c.c_int * 2), ("tables", _P * 7),
+         ("trains", c.c_int), ("size_name", c.c_char_p),
+         ("sizes", c.POINTER(_L)), ("of_sizes", _P), ("n_sizes", c.c_int)]
 
 
 # ---- DLPack (github.com/dmlc/dlpack, version 0)
@@ -64,50 +69,44 @@ class _DLTensor(c.Structure):
 
 
 class _Managed(c.Structure):
-    pass
+    _fields_ = [("tensor", _DLTensor), ("context", _P), ("deleter", _P)]
 
 
-_DELETER = c.CFUNCTYPE(None, c.POINTER(_Managed))
-_Managed._fields_ = [("tensor", _DLTensor), ("context", _P),
-                     ("deleter", _DELETER)]
-_CAPSULE = c.CFUNCTYPE(None, _P)
 _api = c.pythonapi
 _api.PyCapsule_GetPointer.restype = _P
 _api.PyCapsule_GetPointer.argtypes = [c.py_object, c.c_char_p]
-_api.PyCapsule_IsValid.argtypes = [_P, c.c_char_p]
+_api.PyCapsule_IsValid.argtypes = [c.py_object, c.c_char_p]
 _api.PyCapsule_New.restype = c.py_object
-_api.PyCapsule_New.argtypes = [_P, c.c_char_p, _CAPSULE]
-_api.PyCapsule_SetName.argtypes = [c.py_object, c.c_char_p]
-_raw = c.PYFUNCTYPE(_P, _P, c.c_char_p)(("PyCapsule_GetPointer", _api))
-_lent = {}  # address of what others hold: what keeps it alive
+_api.PyCapsule_New.argtypes = [_P, c.c_char_p, _P]
+_lent = {}  # what others hold: its struct, shape, tensor and capsule
 
 
-@_DELETER
-def _give_back(managed):
-    _lent.pop(c.addressof(managed.contents), None)
+def _take_back():
+    """Forgets what others gave back, or never took. They may do so while an
+    exception is on its way, or in any thread: no Python code runs then, the
+    library only notes it in the struct."""
+    for at, t in list(_lent.items()):
+        if not t[0].context or (_api.PyCapsule_IsValid(t[3], b"dltensor")
+                                and sys.getrefcount(t[3]) <= 2):
+            _lent.pop(at, None)
 
 
-@_CAPSULE
-def _drop(capsule):
-    if _api.PyCapsule_IsValid(capsule, b"dltensor"):  # nobody took it
-        _lent.pop(_raw(capsule, b"dltensor"), None)
-
-
-def _shape(t):
-    return tuple(t.dim[:t.rank])
+def _shape(t, size=1, of=1):
+    """A tensor's shape; of a set of sizes, that of `size`."""
+    dim = list(t.dim[:t.rank])
+    if t.varies:
+        dim[t.varies - 1] = dim[t.varies - 1] // of * size
+    return tuple(dim)
 
 
 class Tensor:
     """Memory of a model's output; speaks DLPack."""
 
-    def __init__(self, library, info, device):
-        self._library, self.shape, self.type = library, _shape(info), \
-            _TYPES[info.type]
-        self._code, self._device = _CODES[info.type], device
-        count = 1
-        for n in self.shape:
-            count *= n
-        self.bytes = count * _BYTES[info.type]
+    def __init__(self, library, info, shape, device):
+        self._library, self.shape, self._device = library, shape, device
+        self.type, self._code = _TYPES[info.type], _CODES[info.type]
+        self.bytes = math.prod(shape) * _BYTES[info.type]
+        _take_back()
         self.data = library._alloc(self.bytes)
 
     def __del__(self):
@@ -122,10 +121,12 @@ class Tensor:
         shape = (_L * max(n, 1))(*self.shape)
         m.tensor = _DLTensor(self.data, _Device(*self._device), n,
                              *self._code, 1, shape, None, 0)
-        m.deleter = _give_back
-        _lent[c.addressof(m)] = (m, shape, self)
+        m.context = 1  # the library's, until it is given back
+        m.deleter = c.cast(self._library._lib.dcc_library_give_back, _P)
         self._library._cuda("wait", _P(0))
-        return _api.PyCapsule_New(c.addressof(m), b"dltensor", _drop)
+        capsule = _api.PyCapsule_New(c.addressof(m), b"dltensor", None)
+        _lent[c.addressof(m)] = m, shape, self, capsule
+        return capsule
 
     def tobytes(self):
         """A copy in host memory, row-major."""
@@ -144,8 +145,8 @@ class Tensor:
 class _Input:
     """An argument: its address on the device, and what keeps it there."""
 
-    def __init__(self, library, info, value, device):
-        name, n = info.name.decode(), info.rank
+    def __init__(self, library, info, value, wanted, device):
+        name = info.name.decode()
         if not hasattr(value, "__dlpack__"):
             raise Error(f"{name}: {type(value).__name__} has no __dlpack__")
         if value.__dlpack_device__()[0] == _CUDA:
@@ -160,28 +161,24 @@ class _Input:
             raise Error(f"{name}: elements are wanted as "
                         f"{_TYPES[info.type]}, not of DLPack's type "
                         f"{t.code} with {t.bits} bits")
-        if shape != _shape(info):
+        if shape != wanted:
             raise Error(f"{name}: the shape is {list(shape)}, "
-                        f"the model's {list(_shape(info))}")
-        self._check_strides(name, t, n)
+                        f"the model's {list(wanted)}")
+        step = 1
+        for d in reversed(range(info.rank)):
+            if t.strides and t.shape[d] > 1 and t.strides[d] != step:
+                raise Error(f"{name}: not contiguous; .contiguous() of "
+                            "torch and ascontiguousarray of numpy make it so")
+            step *= t.shape[d]
         self._copy, self.data = None, (t.data or 0) + t.byte_offset
         if t.device.type == _CUDA and t.device.id != device[1]:
             raise Error(f"{name}: on GPU {t.device.id}, the model is on "
                         f"{device[1]}")
         if t.device.type != _CUDA or self.data % 16:
-            self._copy = Tensor(library, info, device)
+            self._copy = Tensor(library, info, wanted, device)
             library._cuda("copy", _P(self._copy.data), _P(self.data),
                           _Z(self._copy.bytes))
             self.data = self._copy.data
-
-    @staticmethod
-    def _check_strides(name, t, n):
-        step = 1
-        for d in reversed(range(n)):
-            if t.strides and t.shape[d] > 1 and t.strides[d] != step:
-                raise Error(f"{name}: not contiguous; .contiguous() of "
-                            "torch and ascontiguousarray of numpy make it so")
-            step *= t.shape[d]
 
 
 class Model:
@@ -204,20 +201,37 @@ class Model:
         library._cuda("device", c.byref(number))
         self._device = (_CPU, 0) if library.on_cpu else (_CUDA, number.value)
 
+    def _size(self, d, inputs):
+        """Of a set of sizes, which one: as named, or as an input's shape."""
+        name, largest = d.size_name.decode(), d.sizes[d.n_sizes - 1]
+        size = inputs.pop(name, None)
+        for t in d.inputs[:d.n_inputs]:
+            shape, at = inputs.get(t.name.decode()), t.varies - 1
+            shape = getattr(shape, "shape", ())
+            if size is None and at >= 0 and len(shape) == t.rank:
+                size = shape[at] // (t.dim[at] // largest)
+        size = largest if size is None else size
+        if not 1 <= size <= largest:
+            raise Error(f"{self.name}: {name} is {size}, not 1 to {largest}")
+        return size, largest
+
     def __call__(self, *, stream=0, **inputs):
         """One run: a dict of outputs. With the number of a CUDA stream it is
-        enqueued there, and the outputs are that stream's."""
+        enqueued there, and the outputs are that stream's. Of a model for
+        `dim B in {1, 8}`, B is as the inputs' shapes, or given as B=5."""
         d = self._desc.contents
+        size = self._size(d, inputs) if d.n_sizes else (0, 1)
         wrong = set(inputs) ^ set(self.inputs)
         if wrong:
             raise Error(f"{self.name} takes {', '.join(self.inputs)}; "
                         f"{', '.join(sorted(wrong))} is missing or unknown")
         given = [_Input(self._library, t, inputs[t.name.decode()],
-                        self._device) for t in d.inputs[:d.n_inputs]]
-        made = [Tensor(self._library, t, self._device)
+                        _shape(t, *size), self._device)
+                 for t in d.inputs[:d.n_inputs]]
+        made = [Tensor(self._library, t, _shape(t, *size), self._device)
                 for t in d.outputs[:d.n_outputs]]
         self._library._call(
-            "dcc_model_run", self._handle,
+            "dcc_model_run_size", self._handle, _L(size[0]),
             (_P * (len(given) + 1))(*[g.data for g in given]),
             (_P * (len(made) + 1))(*[t.data for t in made]), _P(stream))
         if not stream or any(g._copy for g in given):

@@ -24,7 +24,7 @@ extern "C" {
 /* The interface between emitted code and these sources, and the dcc they are
  * of. An emitted file says which it was written for: others do not compile
  * with it, and those that were linked anyway are refused when they run. */
-#define DCC_INTERFACE 3
+#define DCC_INTERFACE 4
 #define DCC_RUNTIME_VERSION "0.1.0"
 
 #define DCC_TEXT_OF_(x) #x
@@ -41,6 +41,12 @@ extern "C" {
         #interface_ "; dcc_rt.h is of dcc " DCC_RUNTIME_VERSION          \
         ", interface " DCC_TEXT_OF(DCC_INTERFACE)                        \
         ": emit it anew, or use that dcc's runtime")
+
+/* Every struct that a program hands over begins with its size and the interface
+ * that it is of; what is handed another's, or none, says so:
+ *     mlp_inputs in = {DCC_HEAD(mlp_inputs), ...}; */
+#define DCC_HEAD_FIELDS uint32_t struct_size, version
+#define DCC_HEAD(type) (uint32_t)sizeof(type), DCC_INTERFACE
 
 /* Every buffer starts, and every offset into one is a multiple of, this. */
 enum { DCC_ALIGN = 256 };
@@ -105,7 +111,7 @@ typedef struct {
 } dcc_found;
 
 typedef struct dcc_model_desc {
-    uint32_t struct_size, version; /* DCC_MODEL_DESC */
+    DCC_HEAD_FIELDS;
     const char *name;
     const dcc_tensor *params;
     int n_params;
@@ -152,9 +158,6 @@ typedef struct dcc_model_desc {
     int n_sizes;
 } dcc_model_desc;
 
-/* The first two fields of a description. */
-#define DCC_MODEL_DESC (uint32_t)sizeof(dcc_model_desc), DCC_INTERFACE
-
 typedef struct dcc_model dcc_model;
 
 /* ---- what a program calls
@@ -173,7 +176,7 @@ typedef struct dcc_model dcc_model;
 
 /* How a handle is created: dcc_options_default(), then what is to differ. */
 typedef struct {
-    uint32_t struct_size, version;
+    DCC_HEAD_FIELDS;
     int device;            /* GPU by number; -1: the current one */
     const char *weights;   /* .safetensors, or the .json index of several */
     const void *const *params; /* or, in host memory, each parameter: row-major
@@ -200,15 +203,15 @@ typedef struct {
 
 static inline dcc_options dcc_options_default(void)
 {
-    dcc_options o = {(uint32_t)sizeof(dcc_options), DCC_INTERFACE, -1, NULL,
-                     NULL, NULL, NULL, 0, NULL, NULL, NULL, 0, 0, 1};
+    dcc_options o = {DCC_HEAD(dcc_options), -1, NULL, NULL, NULL, NULL, 0,
+                     NULL, NULL, NULL, 0, 0, 1};
 
     return o;
 }
 
 /* Memory in bytes, known before anything is created. */
 typedef struct {
-    uint32_t struct_size, version; /* DCC_SIZES */
+    DCC_HEAD_FIELDS;  /* DCC_SIZES */
     size_t weights;   /* of the GPU, once for handles that share them */
     size_t workspace; /* of the GPU, each handle's: arena, state and the
                          state's initial value */
@@ -218,7 +221,7 @@ typedef struct {
     size_t pinned;    /* of the host, page-locked, while weights are loaded */
 } dcc_sizes;
 
-#define DCC_SIZES {(uint32_t)sizeof(dcc_sizes), DCC_INTERFACE, 0, 0, 0, 0, 0, 0}
+#define DCC_SIZES {DCC_HEAD(dcc_sizes), 0, 0, 0, 0, 0, 0}
 
 dcc_status dcc_model_sizes(const dcc_model_desc *desc, dcc_sizes *sizes);
 
@@ -263,6 +266,10 @@ const dcc_model_desc *dcc_model_describe(const dcc_model *model);
 /* Bytes of a tensor that is row-major as declared. */
 size_t dcc_tensor_bytes(const dcc_tensor *tensor);
 
+/* For emitted code: whether a struct of the caller's has so many bytes and is
+ * of this interface. */
+dcc_status dcc_check_head(const char *name, const void *head, size_t bytes);
+
 /* Enqueues one run on `stream`. Pointers are device memory, row-major as
  * declared, aligned to 16 bytes at least. The first run records the launches as
  * a CUDA graph; other pointers are put into a copy of it, or, once `graphs`
@@ -275,7 +282,7 @@ dcc_status dcc_model_run(dcc_model *model, const void *const *inputs,
  * of them, 1 to the largest: shapes are those of that size. A size of the set
  * runs its own kernels; one between runs the next one's on copies of the
  * inputs and outputs in the handle's memory, so that nothing beyond the
- * caller's is read or written. size 0: the largest. */
+ * caller's is read or written. Of a model without a set it is 0. */
 dcc_status dcc_model_run_size(dcc_model *model, int64_t size,
                               const void *const *inputs,
                               void *const *outputs, cudaStream_t stream);

@@ -82,24 +82,29 @@ dcc_status rt_step_error(const dcc_model *m, const dcc_model_desc *run,
                                : rt_cuda(m, doing, error);
 }
 
-static dcc_status rt_other_version(const char *what, uint32_t size,
-                                   uint32_t version)
+dcc_status dcc_check_head(const char *name, const void *head, size_t bytes)
 {
+    uint32_t is[2];
+
+    memcpy(is, head, sizeof is);
+    if (is[0] == bytes && is[1] == DCC_INTERFACE)
+        return DCC_OK;
+    if (is[1] == 0 || is[1] > 1000)
+        return dcc_fail(DCC_ERR_ARG,
+                        "%s does not begin with its size and version: %s x = "
+                        "{DCC_HEAD(%s), ...}", name, name, name);
     return dcc_fail(DCC_ERR_ARG,
                     "%s is of interface %u (%u bytes), these runtime sources "
-                    "are of dcc " DCC_RUNTIME_VERSION ", interface %d: emit "
-                    "and compile all of it with one dcc",
-                    what, version, size, DCC_INTERFACE);
+                    "are of dcc " DCC_RUNTIME_VERSION ", interface %d (%zu "
+                    "bytes): emit and compile all of it with one dcc",
+                    name, is[1], is[0], DCC_INTERFACE, bytes);
 }
 
 dcc_status rt_check_desc(const dcc_model_desc *d)
 {
     if (!d)
         return dcc_fail(DCC_ERR_ARG, "no model: a null pointer");
-    if (d->struct_size != sizeof *d || d->version != DCC_INTERFACE)
-        return rt_other_version("the emitted model", d->struct_size,
-                                d->version);
-    return DCC_OK;
+    return dcc_check_head("the emitted model", d, sizeof *d);
 }
 
 static dcc_status rt_check_options(const dcc_model_desc *d,
@@ -108,8 +113,8 @@ static dcc_status rt_check_options(const dcc_model_desc *d,
     if (!o)
         return dcc_fail(DCC_ERR_ARG, "%s: options are a null pointer",
                         d->name);
-    if (o->struct_size != sizeof *o || o->version != DCC_INTERFACE)
-        return rt_other_version("dcc_options", o->struct_size, o->version);
+    if (dcc_check_head("dcc_options", o, sizeof *o) != DCC_OK)
+        return DCC_ERR_ARG;
     if (!!o->weights + !!o->params + !!o->shared > 1)
         return dcc_fail(DCC_ERR_ARG,
                         "%s: weights, params and shared: one of them",
@@ -150,8 +155,8 @@ dcc_status dcc_model_sizes(const dcc_model_desc *d, dcc_sizes *s)
         return status;
     if (!s)
         return dcc_fail(DCC_ERR_ARG, "%s: sizes is a null pointer", d->name);
-    if (s->struct_size != sizeof *s || s->version != DCC_INTERFACE)
-        return rt_other_version("dcc_sizes", s->struct_size, s->version);
+    if (dcc_check_head("dcc_sizes", s, sizeof *s) != DCC_OK)
+        return DCC_ERR_ARG;
     s->weights = rt_round(d->params_bytes) + rt_round(d->consts_bytes);
     s->workspace = rt_workspace_bytes(d);
     s->arena = rt_arena_bytes(d);

@@ -401,6 +401,11 @@ static dcc_status rt_enqueue(dcc_model *m, RtSize *s, int64_t size,
     return status;
 }
 
+static int64_t rt_largest(const dcc_model *m)
+{
+    return m && m->desc->n_sizes ? m->desc->sizes[m->desc->n_sizes - 1] : 0;
+}
+
 dcc_status dcc_model_run_size(dcc_model *m, int64_t size,
                               const void *const *inputs, void *const *outputs,
                               cudaStream_t stream)
@@ -431,7 +436,7 @@ dcc_status dcc_model_run_size(dcc_model *m, int64_t size,
 dcc_status dcc_model_run(dcc_model *m, const void *const *inputs,
                          void *const *outputs, cudaStream_t stream)
 {
-    return dcc_model_run_size(m, 0, inputs, outputs, stream);
+    return dcc_model_run_size(m, rt_largest(m), inputs, outputs, stream);
 }
 
 dcc_status dcc_model_warm_size(dcc_model *m, int64_t size,
@@ -467,7 +472,7 @@ dcc_status dcc_model_warm_size(dcc_model *m, int64_t size,
 dcc_status dcc_model_warm(dcc_model *m, const void *const *inputs,
                           void *const *outputs)
 {
-    return dcc_model_warm_size(m, 0, inputs, outputs);
+    return dcc_model_warm_size(m, rt_largest(m), inputs, outputs);
 }
 
 dcc_status dcc_model_run_steps(dcc_model *m, const void *const *inputs,

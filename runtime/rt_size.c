@@ -123,8 +123,8 @@ RtSize *rt_size_of(dcc_model *m, int64_t size)
 {
     const dcc_model_desc *d = m->desc;
 
-    if (size == 0)
-        return &m->size[m->n_sizes - 1];
+    if (size == 0 && !d->n_sizes)
+        return &m->size[0];
     for (int i = 0; i < d->n_sizes && size > 0; i++)
         if (size <= d->sizes[i])
             return &m->size[i];

@@ -240,7 +240,8 @@ library = dcc.load("many.so")
 m = library.model("w.st")
 print(library.models, library.on_cpu, m.inputs["token"], m.outputs["y"])
 first = m._desc.contents.inputs
-token, pos = (dcc.Tensor(library, first[i], (1, 0)) for i in range(2))
+token, pos = (dcc.Tensor(library, t, dcc._shape(t), (1, 0))
+              for t in first[:2])
 library._cuda("copy", dcc._P(token.data), struct.pack("<2i", 5, 7), dcc._Z(8))
 library._cuda("copy", dcc._P(pos.data), struct.pack("<i", 1), dcc._Z(4))
 for i in range(3):
@@ -256,8 +257,61 @@ for wrong in {"token": pos, "pos": pos}, {"token": 3, "pos": pos}, {}:
         print(error)
 del token, out
 gc.collect()
+dcc._take_back()
 print(len(dcc._lent), "lent")
 END
+    cat >set.dcl <<'END'
+model set {
+  dim B in {2, 8};
+  input x : f32[B, 3];
+  input c : f32[2 * B];
+  output y = x * 2;
+  output z = c + 1;
+}
+END
+    cat >sizes.py <<'END'
+import struct, sys
+sys.path.insert(0, sys.argv[1])
+import dcc
+
+m = dcc.load("set.so").model()
+d = m._desc.contents
+
+
+def floats(t, b):
+    shape = dcc._shape(t, b, 8)
+    x = dcc.Tensor(m._library, t, shape, (1, 0))
+    n = x.bytes // 4
+    m._library._cuda("copy", dcc._P(x.data), struct.pack("<%df" % n, *range(n)),
+                     dcc._Z(x.bytes))
+    return x
+
+
+for b in 1, 2, 5, 8:
+    out = m(x=floats(d.inputs[0], b), c=floats(d.inputs[1], b))
+    for t, f in (out["y"], lambda i: 2.0 * i), (out["z"], lambda i: i + 1.0):
+        n = t.bytes // 4
+        assert struct.unpack("<%df" % n, t.tobytes()) == tuple(
+            map(f, range(n))), (b, t.shape)
+    print(b, out["y"].shape, out["z"].shape)
+for wrong in (5, 6), (9, 9), (0, 0):
+    try:
+        m(x=floats(d.inputs[0], wrong[0]), c=floats(d.inputs[1], wrong[1]))
+    except dcc.Error as error:
+        print(error)
+try:
+    m(x=floats(d.inputs[0], 3), c=floats(d.inputs[1], 3), B=2)
+except dcc.Error as error:
+    print(error)
+END
+    "$dcc" build --cpu set.dcl -o set.so >log 2>&1
+    check "a set of sizes from Python" 0 "^5 (5, 3) (10,)$" \
+        python3 sizes.py "$src/runtime"
+    grep -q "^c: the shape is \[12\], the model's \[10\]$" log &&
+        grep -q "^set: B is 9, not 1 to 8$" log &&
+        grep -q "^set: B is 0, not 1 to 8$" log &&
+        grep -q "^x: the shape is \[3, 3\], the model's \[2, 3\]$" log
+    point $? "whose sizes agree"
     check "from Python" 0 "^0 lent$" python3 use.py "$src/runtime"
     grep -q "^8 10$" log && grep -q "^9.0 11.0$" log &&
         grep -q "shape is \[\], the model's \[2\]" log &&

@@ -116,6 +116,9 @@ Test(names, reserved)
     cr_expect_str_eq(names_field(a, "x"), "x");
     cr_expect_str_eq(names_field(a, "half_"), "half__");
     cr_expect_str_eq(names_field(a, "free"), "free", "a field may be");
+    cr_expect_str_eq(names_field(a, "version"), "version_", "it has one");
+    cr_expect_str_eq(names_field(a, "struct_size"), "struct_size_");
+    cr_expect_str_eq(names_field(a, "version_"), "version__");
     cr_expect_str_eq(names_model(a, "free"), "free_", "a model may not");
     cr_expect_str_eq(names_model(a, "timer"), "timer_", "timer_create is");
     cr_expect_str_eq(names_model(a, "mlp"), "mlp");

@@ -331,7 +331,7 @@ static void put_desc(Buf *b, const CudaProgram *p, const char *m, int n_trace)
     const Graph *g = p->graph;
 
     buf_printf(b, "%s const dcc_model_desc %s_desc = {\n"
-                  "    DCC_MODEL_DESC,\n"
+                  "    DCC_HEAD(dcc_model_desc),\n"
                   "    \"%s\",\n",
                g->word && !p->set.name ? "static" : "extern \"C\"", m,
                g->model);
@@ -422,6 +422,9 @@ static void put_run(Buf *b, const CudaProgram *p, const char *m, bool run)
     buf_printf(b, "    if (!m || !in || !out)\n"
                   "        return dcc_fail(DCC_ERR_ARG, \"%s_%s: a null "
                   "pointer\");\n", m, what);
+    buf_printf(b, "    if (dcc_check_head(\"%s_inputs\", in, sizeof *in) ||\n"
+                  "        dcc_check_head(\"%s_outputs\", out, sizeof *out))\n"
+                  "        return DCC_ERR_ARG;\n", m, m);
     put_arguments(b, p->graph);
     if (p->set.name)
         buf_printf(b, "    return dcc_model_%s_size(m, in->%s, inputs, outputs"
@@ -533,8 +536,6 @@ static void put_fields(Buf *b, const CudaProgram *p, Tensor *const *t, int n,
                        (long long)t[i]->hi);
         buf_puts(b, " */\n");
     }
-    if (!n && !p->set.name)
-        buf_puts(b, "    char none;\n");
 }
 
 static void put_prototypes(Buf *b, const CudaProgram *p, const char *m)
@@ -587,14 +588,17 @@ void emit_model_header(Buf *b, const CudaProgram *p)
     buf_printf(b, "/* ---- model %s: device memory, row-major, aligned to 16 "
                   "bytes */\n\n", g->model);
     buf_printf(b, "typedef struct dcc_model %s;\n\n", m);
-    buf_printf(b, "typedef struct %s_inputs {\n", m);
+    buf_printf(b, "/* %s_inputs in = {DCC_HEAD(%s_inputs), ...}; and so the "
+                  "outputs */\n", m, m);
+    buf_printf(b, "typedef struct %s_inputs {\n    DCC_HEAD_FIELDS;\n", m);
     if (p->set.name)
         buf_printf(b, "    int64_t %s; /* 1 to %lld: the next of the sizes "
                       "that were compiled runs */\n",
                    names_field(g->arena, p->set.name),
                    (long long)p->set.value[p->set.n - 1]);
     put_fields(b, p, g->input, g->n_input, "const void");
-    buf_printf(b, "} %s_inputs;\n\ntypedef struct %s_outputs {\n", m, m);
+    buf_printf(b, "} %s_inputs;\n\ntypedef struct %s_outputs {\n"
+                  "    DCC_HEAD_FIELDS;\n", m, m);
     put_fields(b, p, g->output, g->n_output, "void");
     buf_printf(b, "} %s_outputs;\n\n", m);
     buf_printf(b, "extern const dcc_model_desc %s_desc;\n\n", m);

@@ -131,11 +131,18 @@ static const char *stem(Arena *a, const char *id)
 
 /* A name whose stem is reserved has one underscore more than the user gave it,
  * so that no two become one. */
+/* DCC_HEAD_FIELDS of dcc_rt.h */
+static bool is_head(const char *id)
+{
+    return strcmp(id, "struct_size") == 0 || strcmp(id, "version") == 0;
+}
+
 const char *names_field(Arena *a, const char *s)
 {
     const char *id = identifier(a, s);
 
-    return is_reserved(stem(a, id)) ? arena_printf(a, "%s_", id) : id;
+    return is_reserved(stem(a, id)) || is_head(stem(a, id))
+               ? arena_printf(a, "%s_", id) : id;
 }
 
 const char *names_model(Arena *a, const char *s)

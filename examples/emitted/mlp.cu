@@ -400,7 +400,7 @@ static const int mlp_step_args[] = {
 };
 
 extern "C" const dcc_model_desc mlp_desc = {
-    DCC_MODEL_DESC,
+    DCC_HEAD(dcc_model_desc),
     "mlp",
     mlp_params_table, 4,
     mlp_inputs_table, 1,
@@ -425,6 +425,9 @@ extern "C" dcc_status mlp_run(
 {
     if (!m || !in || !out)
         return dcc_fail(DCC_ERR_ARG, "mlp_run: a null pointer");
+    if (dcc_check_head("mlp_inputs", in, sizeof *in) ||
+        dcc_check_head("mlp_outputs", out, sizeof *out))
+        return DCC_ERR_ARG;
     const void *const inputs[] = {in->x};
     void *const outputs[] = {out->y};
     return dcc_model_run(m, inputs, outputs, stream);
@@ -436,6 +439,9 @@ extern "C" dcc_status mlp_warm(
 {
     if (!m || !in || !out)
         return dcc_fail(DCC_ERR_ARG, "mlp_warm: a null pointer");
+    if (dcc_check_head("mlp_inputs", in, sizeof *in) ||
+        dcc_check_head("mlp_outputs", out, sizeof *out))
+        return DCC_ERR_ARG;
     const void *const inputs[] = {in->x};
     void *const outputs[] = {out->y};
     return dcc_model_warm(m, inputs, outputs);

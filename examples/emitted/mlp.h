@@ -4,7 +4,7 @@
 
 #include "dcc_rt.h"
 
-DCC_EMITTED_FOR(3, "0.1.0");
+DCC_EMITTED_FOR(4, "0.1.0");
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,11 +14,14 @@ extern "C" {
 
 typedef struct dcc_model mlp;
 
+/* mlp_inputs in = {DCC_HEAD(mlp_inputs), ...}; and so the outputs */
 typedef struct mlp_inputs {
+    DCC_HEAD_FIELDS;
     const void *x; /* f16[128, 512] */
 } mlp_inputs;
 
 typedef struct mlp_outputs {
+    DCC_HEAD_FIELDS;
     void *y; /* f16[128, 10] */
 } mlp_outputs;
 

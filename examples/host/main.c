@@ -24,8 +24,8 @@ static int classify(mlp *model, const float *row, float *probability)
     int bad = cudaMalloc((void **)&x, D * sizeof *x) != cudaSuccess ||
               cudaMalloc((void **)&y, C * sizeof *y) != cudaSuccess;
     if (!bad) {
-        mlp_inputs in = {.x = x};
-        mlp_outputs out = {.y = y};
+        mlp_inputs in = {DCC_HEAD(mlp_inputs), .x = x};
+        mlp_outputs out = {DCC_HEAD(mlp_outputs), .y = y};
         cudaMemcpy(x, row, D * sizeof *x, cudaMemcpyHostToDevice);
         bad = mlp_run(model, &in, &out, 0) != DCC_OK;
         bad |= cudaMemcpy(probability, y, C * sizeof *y,

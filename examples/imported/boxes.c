@@ -108,8 +108,8 @@ static int detect(const char *weights, const float *x, float *y)
     int bad = cudaMalloc((void **)&in, 3 * PIXELS * sizeof *x) ||
               cudaMalloc((void **)&out, PIXELS * sizeof *y);
     if (!bad) {
-        det_inputs i = {.x = in};
-        det_outputs o = {.sigmoid_0_tmp_0 = out};
+        det_inputs i = {DCC_HEAD(det_inputs), .x = in};
+        det_outputs o = {DCC_HEAD(det_outputs), .sigmoid_0_tmp_0 = out};
         bad = cudaMemcpy(in, x, 3 * PIXELS * sizeof *x,
                          cudaMemcpyHostToDevice) != cudaSuccess ||
               det_run(model, &i, &o, 0) != DCC_OK ||

@@ -80,8 +80,10 @@ static int detect(vad *model, const float *sample, size_t steps, float *likely)
                   cudaSuccess ||
               cudaMemset(state[i], 0, STATE * sizeof(float)) != cudaSuccess;
     for (size_t t = 0; t < steps && !bad; t++) {
-        vad_inputs in = {.input_ = x, .state_ = state[t % 2]};
-        vad_outputs out = {.stateN = state[(t + 1) % 2], .output_ = y};
+        vad_inputs in = {DCC_HEAD(vad_inputs), .input_ = x,
+                         .state_ = state[t % 2]};
+        vad_outputs out = {DCC_HEAD(vad_outputs),
+                           .stateN = state[(t + 1) % 2], .output_ = y};
         memmove(window, window + STEP, BEFORE * sizeof *window);
         memcpy(window + BEFORE, sample + t * STEP, STEP * sizeof *window);
         bad = cudaMemcpy(x, window, sizeof window, cudaMemcpyHostToDevice) !=

@@ -68,8 +68,8 @@ struct Params {
 struct Caller {
     void *x = 0, *ids = 0, *y = 0;
     cudaStream_t stream = 0;
-    net_inputs in;
-    net_outputs out;
+    net_inputs in = {DCC_HEAD(net_inputs)};
+    net_outputs out = {DCC_HEAD(net_outputs)};
     std::vector<uint8_t> host;
 
     explicit Caller(unsigned seed)
@@ -131,8 +131,8 @@ static void two_models()
     cudaMalloc(&dy, y.size() * 4);
     cudaMemcpy(dx, x.data(), x.size() * 4, cudaMemcpyHostToDevice);
     cudaDeviceSynchronize();
-    other_inputs in = {dx};
-    other_outputs out = {dy};
+    other_inputs in = {DCC_HEAD(other_inputs), dx};
+    other_outputs out = {DCC_HEAD(other_outputs), dy};
     good = good && c.run(m) && other_run(o, &in, &out, 0) == DCC_OK;
     cudaDeviceSynchronize();
     cudaMemcpy(y.data(), dy, y.size() * 4, cudaMemcpyDeviceToHost);
@@ -336,7 +336,7 @@ static void graphs()
 
     Caller *c = callers[0], *d = callers[1];
     good = net_warm(few, &c->in, &c->out) == DCC_OK;
-    net_inputs mixed = {c->x, d->ids};
+    net_inputs mixed = {DCC_HEAD(net_inputs), c->x, d->ids};
     good = good && net_warm(few, &mixed, &d->out) == DCC_OK &&
            net_reset(few, c->stream) == DCC_OK && c->run(few) &&
            c->host == expect[0];
@@ -474,6 +474,21 @@ static void mistakes()
     report(net_run(m, &in, &out, 0) == DCC_ERR_ARG &&
                strstr(dcc_error(), "\"y\" is not aligned to 16"),
            "an output that is misaligned");
+    out = c.out;
+    in.struct_size -= 8;
+    report(net_run(m, &in, &out, 0) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "net_inputs is of interface 4 (16 bytes)"),
+           "inputs of another header");
+    in = c.in;
+    out.version = 2;
+    report(net_warm(m, &in, &out) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "net_outputs is of interface 2 "),
+           "outputs of another version");
+    memset((void *)&out, 0, sizeof out);
+    out.y = c.y;
+    report(net_run(m, &in, &out, 0) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "net_outputs x = {DCC_HEAD(net_outputs)"),
+           "outputs that do not say what they are");
     s.struct_size = 8;
     report(net_sizes(&s) == DCC_ERR_ARG && strstr(dcc_error(), "interface"),
            "a struct of another version");
@@ -499,7 +514,7 @@ static void mistakes()
     old.version = 1;
     report(dcc_model_create_with(&none, &old, p.at) == DCC_ERR_ARG &&
                strstr(dcc_error(), "interface 1 ") &&
-               strstr(dcc_error(), "interface 2"),
+               strstr(dcc_error(), "interface 4"),
            "an emitted model of another version");
     report(c.run(m), "and the handle still runs");
     net_destroy(m);
