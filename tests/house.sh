@@ -66,10 +66,10 @@ grep -nE 'cuda(Memcpy|Memset)\(' runtime/*.c |
 # families whose code is quoted (emit/tree_quote.h); the others follow, and a
 # folder that is here never prints code again
 quoted=$(find compiler/family/common compiler/family/map \
-    compiler/family/reduce -name '*.[ch]')
+    compiler/family/reduce compiler/family/contract -name '*.[ch]')
 # shellcheck disable=SC2086
 grep -nE '\bBuf\b|buf_[a-z]+\(|printf\([^"]*"[^"]*[;{][^"]*"' $quoted |
-    grep -vE 'kernel_assert|"\{%s, DCC_NO_INDEX\}"' |
+    grep -vE '"(\{%s, DCC_NO_INDEX\}|%s = \{\})"' |
     fail "families quote their code: QUOTE, not printf"
 
 # what the model knows of a GPU is in devices/*.dev, with its source; the cost

@@ -425,7 +425,7 @@ static const char *after(ChainKernel *w)
     return buf_take(&b, w->b.g->arena);
 }
 
-static void put_point(Contract *x, Buf *b)
+static void put_point(Contract *x, Tree *b)
 {
     ChainKernel *w = (ChainKernel *)x; /* x is its first member */
     const char *column = x->vec >= 2 ? "e" : "c";
@@ -435,9 +435,10 @@ static void put_point(Contract *x, Buf *b)
                                            : "all.v[%s]",
                           column);
     if (x->vec < 2)
-        buf_puts(b, "const int n = n0 + c;\n");
+        PUT(b, "const int n = n0 + c;\n");
     if (w->f->N % w->bn)
-        buf_puts(b, "if (n >= N)\n    continue;\n");
+        PUT(b, "if (n >= N)\n"
+               "    continue;\n");
 }
 
 /* The loop over a block's results: of which parts each is. */
@@ -445,26 +446,24 @@ static const char *finish_rows(ChainKernel *w, const char *join,
                                const char *parts, const char *from)
 {
     Contract *x = &w->b;
-    Buf points = {0}, inner = {0}, b = {0};
+    Arena *a = x->g->arena;
+    Tree *points = tree_list(a);
+    Buf b = {0};
 
-    contract_points(x, &points, 2, put_point, NULL);
-    if (x->vec < 2) {
-        buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
-        cprint_lines(&inner, buf_text(&points), 4);
-        buf_puts(&inner, "}\n");
-    } else {
-        buf_puts(&inner, buf_text(&points));
-    }
-    Slot slot[] = {{"COLUMN", x->vec >= 2 ? "n" : "n0"},
-                   {"FROM", from},
-                   {"JOIN", join},
-                   {"PARTS", parts},
-                   {"AFTER", after(w)},
-                   {"POINTS", buf_text(&inner)}};
-    template_fill(&b, "chain_few_merge.cu.in", slot, 6);
-    buf_free(&points);
-    buf_free(&inner);
-    return buf_take(&b, x->g->arena);
+    contract_points(x, points, 2, put_point, NULL);
+    if (x->vec < 2)
+        points = QUOTE(a,
+                       "#pragma unroll\n"
+                       "for (int c = 0; c < 2; ++c) {\n"
+                       "    @POINTS\n"
+                       "}\n",
+                       FILL_TREE("POINTS", points));
+    tree_print(&b, TEMPLATE(a, "chain_few_merge.cu.in",
+                            FILL("COLUMN", x->vec >= 2 ? "n" : "n0"),
+                            FILL("FROM", from), FILL("JOIN", join),
+                            FILL("PARTS", parts), FILL("AFTER", after(w)),
+                            FILL_TREE("POINTS", points)));
+    return buf_take(&b, a);
 }
 
 static const char *merge(ChainKernel *w)

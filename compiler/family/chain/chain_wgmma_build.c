@@ -372,39 +372,44 @@ const char *chain_after(ChainKernel *w)
 
 /* ---- epilogue -------------------------------------------------------- */
 
-static void put_bounds(ChainKernel *w, Buf *b, const char *column)
+static void put_bounds(ChainKernel *w, Tree *b, const char *column)
 {
     bool rows = w->f->M % w->bm, columns = w->f->N % w->bn;
 
     if (rows || columns)
-        buf_printf(b, "if (%s%s%s%s)\n    continue;\n", rows ? "m >= M" : "",
-                   rows && columns ? " || " : "", columns ? column : "",
-                   columns ? " >= N" : "");
+        PUT(b,
+            rows && columns ? "if (m >= M || @column >= N)\n"
+                              "    continue;\n"
+            : rows          ? "if (m >= M)\n"
+                              "    continue;\n"
+                            : "if (@column >= N)\n"
+                              "    continue;\n",
+            FILL("column", column));
 }
 
-static void place_pair(Contract *x, Buf *b)
+static void place_pair(Contract *x, Tree *b)
 {
     ChainKernel *w = (ChainKernel *)x; /* x is its first member */
 
     x->sum = w->f->rows.after
                  ? "(acc[0][j * (COLS / 2) + q * 2 + e] * after[q % 2])"
                  : "acc[0][j * (COLS / 2) + q * 2 + e]";
-    buf_puts(b, "const int m = m0 + top + q % 2 * 8 + lane / 4;\n"
-                "const int n = j * COLS + q / 2 * 8 + lane % 4 * 2;\n");
+    PUT(b, "const int m = m0 + top + q % 2 * 8 + lane / 4;\n"
+           "const int n = j * COLS + q / 2 * 8 + lane % 4 * 2;\n");
     if (w->reads) /* rows that are not there are packed, but not stored */
         put_bounds(w, b, "n");
 }
 
-static void place_piece(Contract *x, Buf *b)
+static void place_piece(Contract *x, Tree *b)
 {
-    buf_printf(b,
-               "const int m = m0 + top + line;\n"
-               "const int n = %s;\n",
-               x->lines ? "j * COLS" : "j * COLS + piece * 8");
+    PUT(b, x->lines ? "const int m = m0 + top + line;\n"
+                      "const int n = j * COLS;\n"
+                    : "const int m = m0 + top + line;\n"
+                      "const int n = j * COLS + piece * 8;\n");
     put_bounds((ChainKernel *)x, b, "n");
 }
 
-static void place_point(Contract *x, Buf *b)
+static void place_point(Contract *x, Tree *b)
 {
     const char *column = x->vec >= 2 ? "e" : "c";
 
@@ -414,10 +419,10 @@ static void place_point(Contract *x, Buf *b)
                                 "after[i %% 2])"
                               : "acc[0][j * 4 + i %% 2 * 2 + %s]",
                           column);
-    buf_printf(b,
-               "const int m = m0 + top + i %% 2 * 8 + lane / 4;\n"
-               "const int n = j * 8 + lane %% 4 * 2%s;\n",
-               x->vec >= 2 ? "" : " + c");
+    PUT(b,
+        "const int m = m0 + top + i % 2 * 8 + lane / 4;\n"
+        "const int n = j * 8 + lane % 4 * 2@c;\n",
+        FILL("c", x->vec >= 2 ? "" : " + c"));
     put_bounds((ChainKernel *)x, b, "n");
 }
 
@@ -436,44 +441,41 @@ static const char by_lines[] = "#pragma unroll 8\n"
 static const char *packed(ChainKernel *w)
 {
     Contract *x = &w->b;
-    Buf pairs = {0}, pieces = {0}, ahead = {0}, loop = {0}, b = {0};
+    Arena *a = x->g->arena;
+    Tree *pairs = tree_list(a), *pieces = tree_list(a);
+    Buf b = {0};
 
-    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", &ahead, 0);
-    contract_pieces(x, &pieces, place_piece,
+    contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", tree_list(a),
+                   0);
+    contract_pieces(x, pieces, place_piece,
                     x->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
-    tree_print(&loop, QUOTE(x->g->arena, x->lines ? by_lines : by_pieces,
-                            FILL("PIECE", buf_text(&pieces))));
-    Slot slot[] = {{"WARP", "warp"},
-                   {"WIDTH", "BN"},
-                   {"PAIRS", buf_text(&pairs)},
-                   {"PIECES", buf_text(&loop)}};
-    template_fill(&b, "chain_wgmma_packed.cu.in", slot, 4);
-    buf_free(&loop);
-    buf_free(&pairs);
-    buf_free(&pieces);
-    buf_free(&ahead);
-    return buf_take(&b, x->g->arena);
+    tree_print(&b, TEMPLATE(a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
+                            FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
+                            FILL_TREE("PIECES",
+                                      QUOTE(a, x->lines ? by_lines : by_pieces,
+                                            FILL_TREE("PIECE", pieces)))));
+    return buf_take(&b, a);
 }
 
 const char *chain_direct(ChainKernel *w)
 {
     Contract *x = &w->b;
-    Buf points = {0}, inner = {0}, b = {0};
+    Arena *a = x->g->arena;
+    Tree *points = tree_list(a);
+    Buf b = {0};
 
-    contract_points(x, &points, 2, place_point, NULL);
-    if (x->vec < 2) {
-        buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
-        cprint_lines(&inner, buf_text(&points), 4);
-        buf_puts(&inner, "}\n");
-    } else {
-        buf_puts(&inner, buf_text(&points));
-    }
-    Slot slot[] = {{"POINTS", buf_text(&inner)}, {"WIDTH", "BN"}};
-    template_fill(&b, "contract_wgmma_pairs.cu.in", slot, 2);
-    buf_free(&points);
-    buf_free(&inner);
-    return buf_take(&b, x->g->arena);
+    contract_points(x, points, 2, place_point, NULL);
+    if (x->vec < 2)
+        points = QUOTE(a,
+                       "#pragma unroll\n"
+                       "for (int c = 0; c < 2; ++c) {\n"
+                       "    @POINTS\n"
+                       "}\n",
+                       FILL_TREE("POINTS", points));
+    tree_print(&b, TEMPLATE(a, "contract_wgmma_pairs.cu.in",
+                            FILL_TREE("POINTS", points), FILL("WIDTH", "BN")));
+    return buf_take(&b, a);
 }
 
 /* ---- the whole ------------------------------------------------------- */

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/contract.h"
 #include "emit/names.h"
 #include "group/functions.h"

@@ -160,9 +160,9 @@ void contract_begin(Contract *x, Kernel *k);
 /* Its first part: x->kernel, arguments and names. */
 void contract_names(Contract *x, Kernel *k);
 /* `const int head = blockIdx.z % 12;` for the variables of both operands. */
-void contract_batch(Contract *x, Buf *b);
+void contract_batch(Contract *x, Tree *b);
 void contract_body(Contract *x, const char *main, const char *to_sums,
-                   const Slot *extra, int n_extra);
+                   const Fill *extra, int n_extra);
 
 /* contract_needed.c: may tiles that nobody reads be left out, and which share
  * is left; the condition of a tile at m0 and n0 to be one, or NULL. */
@@ -171,34 +171,34 @@ double contract_live(const Contract *x);
 const char *contract_unread(Contract *x, const char *m0, const char *n0);
 
 /* The parts. contract_load.c: */
-void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load);
+void contract_loader(Contract *x, Load *l, Tree *setup, Tree *load);
 bool contract_async(const Contract *x);
 /* contract_store.c: from `sums` in shared memory to the stored tensors. With
  * x->cluster a block finishes ROWS of the tile's rows, and adds up what the
  * cluster has of them. */
-void contract_epilogue(Contract *x, Buf *b);
+void contract_epilogue(Contract *x, Tree *b);
 int contract_rows(const Contract *x); /* that a block finishes */
 /* Before it, and before the sums: loads that need not wait for them. */
-void contract_early(Contract *x, Buf *b);
+void contract_early(Contract *x, Tree *b);
 /* The same for one thread's `vec` neighbouring columns, at most `most`. `place`
  * prints where they are: m and n, or with x->patch the variables of m, which it
  * names; and sets x->sum. */
-typedef void ContractPlace(Contract *x, Buf *b);
+typedef void ContractPlace(Contract *x, Tree *b);
 /* What is read ahead of the sums: a vector of 16 bytes for each of a thread's
  * `pieces`, of which `piece` is the number, as far as `regs` registers hold. */
 typedef struct ContractAhead {
     int pieces, regs;
     const char *piece;
-    Buf declare, reads;
+    Tree *declare, *reads;  /* lists, the caller's; as those below */
     int column_regs;        /* and of what belongs to columns */
-    Buf columns;
+    Tree *columns;
     int by;                 /* 0, or the columns of a point where a loop over
                                them is outside that over rows: `by_columns` is
                                what is done once there */
     ContractPlace *column_place, *row_place; /* then in place of `place` */
-    Buf by_columns;
+    Tree *by_columns;
 } ContractAhead;
-void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
+void contract_points(Contract *x, Tree *b, int most, ContractPlace *place,
                      ContractAhead *ahead);
 /* contract_pack.c: the same in two halves, where contract_packs(): pairs of
  * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
@@ -208,15 +208,15 @@ void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
 bool contract_packs(Contract *x);
 /* Neighbouring columns, `most` or fewer, that some store takes at once. */
 int contract_columns(const Contract *x, int most);
-void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
-                    const char *pack, Buf *ahead, int regs);
-void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
+void contract_pairs(Contract *x, Tree *b, ContractPlace *place,
+                    const char *pack, Tree *ahead, int regs);
+void contract_pieces(Contract *x, Tree *b, ContractPlace *place,
                      const char *from);
 
 /* l->row_part and l->k_part, for a plain read. */
 void contract_split_offset(Contract *x, Load *l);
 /* Declares the variables of s that l's operand uses, of the number `text`. */
-void contract_digits(Contract *x, Buf *b, const Side *s, const Load *l,
+void contract_digits(Contract *x, Tree *b, const Side *s, const Load *l,
                      const char *text);
 /* "long long" where offsets of the operand's elements need it. */
 const char *contract_offset_type(const Load *l);

@@ -51,23 +51,27 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
 bool finish_ahead(const Contract *x, const Vector *v);
 /* dcc_f32x4 r_vec[2], s_vec[2]; those that are read then;
  * zero: with = {}, as where a read has a condition */
-void finish_declare(Finish *f, Buf *b, ReadWhen when, bool zero);
+void finish_declared(Tree *b, const char *type, const char *names);
+void finish_declare(Finish *f, Tree *b, ReadWhen when, bool zero);
 /* if (..) dcc_read(r_vec, &r[..]); */
-void finish_read(Finish *f, Buf *b, const Vector *v);
+void finish_read(Finish *f, Tree *b, const Vector *v);
 /* Names the variables of a side: digits of its number, or the number alone. */
-void finish_side(Finish *f, Buf *b, const Side *s, bool linear);
+void finish_side(Finish *f, Tree *b, const Side *s, bool linear);
 void finish_sum(Finish *f, const char *text);
 /* The sums of this thread's columns, and the vectors that go with them. */
-void finish_loads(Finish *f, Buf *b);
+void finish_loads(Finish *f, Tree *b);
 /* The loop over a thread's columns. */
-void finish_columns(Finish *f, Buf *b);
+void finish_columns(Finish *f, Tree *b);
 /* The vector that step i stores. */
 Vector *finish_vector(Finish *f, int step);
 const char *finish_type(const Finish *f, const Tensor *t, const Vector *v);
 /* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
-void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step);
+void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step);
 /* dcc_copy<dcc_f16x8>(&y[..], from); */
-void finish_vector_copy(Finish *f, Buf *b, const Vector *v, int step,
+void finish_vector_copy(Finish *f, Tree *b, const Vector *v, int step,
                         const char *from);
+
+/* dcc_store_line<COLS>(&y[..], from, line, N - n); by the whole warp */
+void finish_line(Finish *f, Tree *b, int step, const char *from);
 
 #endif

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/contract.h"
 
 #include <string.h>
@@ -102,65 +101,70 @@ void contract_begin(Contract *x, Kernel *k)
 
 enum { BAND_ROWS = 8 };
 
-void contract_batch(Contract *x, Buf *b)
+void contract_batch(Contract *x, Tree *b)
 {
     const Contraction *c = &x->c;
     int64_t radix = c->batches;
 
     for (int i = 0; i < c->n_batch; i++) {
         radix /= c->batch[i]->extent;
-        buf_printf(b, "const int %s = blockIdx.z",
-                   cprint_var(&x->cp, c->batch[i]));
-        cprint_digit(b, radix, i > 0 ? c->batch[i]->extent : 0);
-        buf_puts(b, ";\n");
+        PUT(b, "const int @v = @digit;\n",
+            FILL("v", cprint_var(&x->cp, c->batch[i])),
+            FILL("digit", cprint_digit(b->arena, "blockIdx.z", radix,
+                                       i > 0 ? c->batch[i]->extent : 0)));
     }
 }
 
-static void place_tile(Contract *x, Buf *b)
+static void place_tile(Contract *x, Tree *b)
 {
     const char *tile = x->cluster ? "tile" : "(int)blockIdx.x";
     int64_t tiles_m = (x->c.M + x->t.bm - 1) / x->t.bm;
     int64_t tiles_n = (x->c.N + x->t.bn - 1) / x->t.bn;
 
     if (tiles_m == 1 || tiles_n == 1) {
-        buf_printf(b, "const int m0 = %s%s;\n", tiles_m > 1 ? tile : "0",
-                   tiles_m > 1 ? " * BM" : "");
-        buf_printf(b, "const int n0 = %s%s;\n", tiles_n > 1 ? tile : "0",
-                   tiles_n > 1 ? " * BN" : "");
+        PUT(b, "const int m0 = @tile;\n",
+            FILL("tile",
+                 tiles_m > 1 ? arena_printf(b->arena, "%s * BM", tile) : "0"));
+        PUT(b, "const int n0 = @tile;\n",
+            FILL("tile",
+                 tiles_n > 1 ? arena_printf(b->arena, "%s * BN", tile) : "0"));
         return;
     }
     kernel_constant(x->g, x->kernel, "TILES_M", tiles_m, NULL);
     if (tiles_m <= BAND_ROWS) {
-        buf_printf(b, "const int m0 = %s %% TILES_M * BM;\n"
-                      "const int n0 = %s / TILES_M * BN;\n", tile, tile);
+        PUT(b,
+            "const int m0 = @tile % TILES_M * BM;\n"
+            "const int n0 = @tile / TILES_M * BN;\n",
+            FILL("tile", tile));
         return;
     }
     kernel_constant(x->g, x->kernel, "TILES_N", tiles_n, NULL);
     kernel_constant(x->g, x->kernel, "BAND", BAND_ROWS,
                     "tile rows that run together");
-    buf_printf(b, "// in bands: blocks that run at one time read few distinct "
-                  "tiles\n"
-                  "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
-                  "TILES_N);\n"
-                  "const int m0 = at.m * BM, n0 = at.n * BN;\n",
-               tile);
+    PUT(b,
+        "// in bands: blocks that run at one time read few distinct tiles\n"
+        "const dcc_tile at = dcc_tile_in_band(@tile, BAND, TILES_M, TILES_N);\n"
+        "const int m0 = at.m * BM, n0 = at.n * BN;\n",
+        FILL("tile", tile));
 }
 
-static void put_tile(Contract *x, Buf *b)
+static void put_tile(Contract *x, Tree *b)
 {
     const char *rank = x->cluster ? "rank" : "(int)blockIdx.y";
 
     if (x->cluster)
-        buf_puts(b, "const int rank = blockIdx.x % SPLIT, "
-                    "tile = blockIdx.x / SPLIT;\n");
+        PUT(b, "const int rank = blockIdx.x % SPLIT, tile = blockIdx.x / "
+               "SPLIT;\n");
     place_tile(x, b);
     contract_batch(x, b);
     if (x->t.split > 1)
-        buf_printf(b, "int k_tile = %s * K_TILES / SPLIT;\n"
-                      "const int k_end = (%s + 1) * K_TILES / SPLIT;\n",
-                   rank, rank);
+        PUT(b,
+            "int k_tile = @rank * K_TILES / SPLIT;\n"
+            "const int k_end = (@rank + 1) * K_TILES / SPLIT;\n",
+            FILL("rank", rank));
     else
-        buf_puts(b, "int k_tile = 0;\nconst int k_end = K_TILES;\n");
+        PUT(b, "int k_tile = 0;\n"
+               "const int k_end = K_TILES;\n");
 }
 
 /* ---- figures ----------------------------------------------------------- */
@@ -208,10 +212,10 @@ static void finish(Contract *x)
 
 /* ---- phases ------------------------------------------------------------ */
 
-static const char *call(Contract *x, const Load *l, const char *verb,
-                        const char *args)
+static void put_call(Tree *b, const Load *l, const char *verb, const char *args)
 {
-    return arena_printf(x->g->arena, "%s_%s(%s);\n", verb, l->id, args);
+    PUT(b, "@verb@_@id(@args);\n", FILL("verb", verb), FILL("id", l->id),
+        FILL("args", args));
 }
 
 static bool looks_up(const Operand *o)
@@ -237,215 +241,198 @@ static bool ahead_of_wait(const Contract *x, const Load *l)
 }
 
 /* The whole of an operand's tile. */
-static const char *load_call(Contract *x, const Load *l, const char *k_tile,
-                             const char *slot)
+static void put_load(Tree *b, const Load *l, const char *k_tile,
+                     const char *slot)
 {
-    return call(x, l, "load", arena_printf(x->g->arena, "%s, %s", k_tile,
-                                           slot));
+    put_call(b, l, "load", arena_printf(b->arena, "%s, %s", k_tile, slot));
 }
 
 /* Calls that begin a tile's copies; `whole`: and end them, less those that
  * came before the wait. */
-static const char *load_calls(Contract *x, const char *k_tile,
-                              const char *slot, bool whole)
+static Tree *load_calls(Contract *x, const char *k_tile, const char *slot,
+                        bool whole)
 {
-    Arena *a = x->g->arena;
-    const char *s = "";
+    Tree *calls = tree_list(x->g->arena);
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
         if (whole && ahead_of_wait(x, l))
             continue;
         if (l->async) {
-            s = arena_printf(a, "%s%s", s, load_call(x, l, k_tile, slot));
+            put_load(calls, l, k_tile, slot);
             continue;
         }
-        s = arena_printf(a, "%s%s", s, call(x, l, "fetch", k_tile));
+        put_call(calls, l, "fetch", k_tile);
         if (whole)
-            s = arena_printf(a, "%s%s", s, call(x, l, "store", slot));
+            put_call(calls, l, "store", slot);
     }
-    return s;
+    return calls;
 }
 
 /* Those of a tile that there is. */
-static const char *within(const Contract *x, const char *calls)
+static Tree *within(Tree *calls)
 {
-    const char *end = strchr(calls, '\n');
-    bool one = !end || !end[1];
-    Buf b = {0};
-
-    if (!*calls)
-        return "";
-    buf_printf(&b, "if (k_tile + s < k_end)%s\n", one ? "" : " {");
-    cprint_lines(&b, calls, 4);
-    buf_puts(&b, one ? "" : "}\n");
-    return buf_take(&b, x->g->arena);
+    if (!calls->n_item)
+        return calls;
+    return QUOTE(calls->arena,
+                 "if (k_tile + s < k_end) {\n"
+                 "    @CALLS\n"
+                 "}\n",
+                 FILL_TREE("CALLS", calls));
 }
 
 /* The same part by part, on the way through a tile's products. Behind the last
  * tile it comes once more, which does not matter. */
-static const char *part_calls(Contract *x)
+static Tree *part_calls(Contract *x)
 {
     Arena *a = x->g->arena;
-    const char *s = "";
+    Tree *calls = tree_list(a);
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
         if (l->async)
-            s = arena_printf(a, "%s    load_%s(ahead_tile, ahead_slot, part, "
-                                "PARTS);\n", s, l->id);
+            put_call(calls, l, "load", "ahead_tile, ahead_slot, part, PARTS");
     }
-    if (!*s)
-        return "";
-    return arena_printf(a, "if (k %% (STEPS / PARTS) == 0) {\n"
-                           "    const int part = k / (STEPS / PARTS);\n"
-                           "%s    if (part == PARTS - 1)\n"
-                           "        dcc_cp_commit();\n}\n", s);
+    if (!calls->n_item)
+        return calls;
+    return QUOTE(a,
+                 "if (k % (STEPS / PARTS) == 0) {\n"
+                 "    const int part = k / (STEPS / PARTS);\n"
+                 "    @CALLS\n"
+                 "    if (part == PARTS - 1)\n"
+                 "        dcc_cp_commit();\n"
+                 "}\n",
+                 FILL_TREE("CALLS", calls));
 }
 
-/* The copies that go through registers begin. */
-static const char *fetch_calls(Contract *x)
+/* The copies that go through registers: `fetch` begins one, `store` ends it. */
+static Tree *register_calls(Contract *x, const char *verb, const char *args)
 {
-    const char *s = "";
+    Tree *calls = tree_list(x->g->arena);
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
         if (!l->async)
-            s = arena_printf(x->g->arena, "%s%s", s,
-                             call(x, l, "fetch", "ahead_tile"));
+            put_call(calls, l, verb, args);
     }
-    return s;
+    return calls;
 }
 
 /* What went to registers is stored after the products of the stage. */
-static const char *store_calls(Contract *x)
+static Tree *store_calls(Contract *x)
+{
+    Tree *calls = register_calls(x, "store", "ahead_slot");
+
+    if (!calls->n_item || x->spread)
+        return calls;
+    return QUOTE(x->g->arena,
+                 "if (ahead) {\n"
+                 "    @CALLS\n"
+                 "}\n",
+                 FILL_TREE("CALLS", calls));
+}
+
+/* The wait for the grid, behind the first tiles of what load time made. A
+ * block without a result that anybody reads has nothing to do. */
+static Tree *wait_code(Contract *x)
 {
     Arena *a = x->g->arena;
-    const char *s = "";
-
-    for (int i = 0; i < 2; i++) {
-        const Load *l = i ? &x->b : &x->a;
-        if (!l->async)
-            s = arena_printf(a, "%s%s%s", s, x->spread ? "" : "    ",
-                             call(x, l, "store", "ahead_slot"));
-    }
-    const char *end = strchr(s, '\n');
-    const char *form = end && !end[1] ? "if (ahead)\n%s"
-                                      : "if (ahead) {\n%s}\n";
-
-    return *s && !x->spread ? arena_printf(a, form, s) : s;
-}
-
-/* A block without a result that anybody reads has nothing to do. */
-static const char *unread_text(Contract *x)
-{
-    const char *unread = x->t.split == 1 ? contract_unread(x, "m0", "n0")
-                                         : NULL;
-
-    return unread ? arena_printf(x->g->arena,
-                                 "if (%s)  // nobody reads this tile\n"
-                                 "    return;\n", unread)
-                  : "";
-}
-
-/* The wait for the grid, behind the first tiles of what load time made. */
-static const char *wait_text(Contract *x)
-{
-    const char *calls = "";
-    Buf b = {0};
+    Tree *calls = tree_list(a), *code = tree_list(a);
 
     if (waits_first(x))
-        return "";
+        return code;
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
         if (ahead_of_wait(x, l))
-            calls = arena_printf(x->g->arena, "%s%s", calls,
-                                 load_call(x, l, "k_tile + s", "s"));
+            put_load(calls, l, "k_tile + s", "s");
     }
-    if (!*calls)
-        return arena_printf(x->g->arena, "%s%s", kernel_wait(x->kernel),
-                            unread_text(x));
-    buf_puts(&b, "// Weights do not depend on the launches before.\n"
-                 "for (int s = 0; s < STAGES - 1; ++s)\n");
-    cprint_lines(&b, within(x, calls), 4);
-    buf_puts(&b, kernel_wait(x->kernel));
-    return buf_take(&b, x->g->arena);
+    if (calls->n_item)
+        PUT(code,
+            "// Weights do not depend on the launches before.\n"
+            "for (int s = 0; s < STAGES - 1; ++s)\n"
+            "    @CALLS\n",
+            FILL_TREE("CALLS", within(calls)));
+    PUT(code, "@WAIT\n", FILL("WAIT", kernel_wait(x->kernel)));
+    const char *unread = calls->n_item == 0 && x->t.split == 1
+                             ? contract_unread(x, "m0", "n0")
+                             : NULL;
+    if (unread)
+        PUT(code,
+            "if (@unread)  // nobody reads this tile\n"
+            "    return;\n",
+            FILL("unread", unread));
+    return code;
 }
 
 static void phase_from(Contract *x, const char *label, const char *name,
-                       const Slot *slot, int n)
+                       const Fill *fill, int n)
 {
-    Buf b = {0};
-
-    template_fill(&b, name, slot, n);
-    kernel_phase(x->g, x->kernel, label, &b);
-    buf_free(&b);
+    kernel_phase(x->g, x->kernel, label,
+                 template_tree(x->g->arena, name, fill, n));
 }
 
 static void load_phases(Contract *x)
 {
-    Buf setup = {0}, load = {0};
+    Tree *setup = tree_list(x->g->arena), *load = tree_list(x->g->arena);
 
     if (waits_first(x))
         kernel_wait_phase(x->g, x->kernel);
-    put_tile(x, &setup);
-    contract_loader(x, &x->a, &setup, &load);
-    contract_loader(x, &x->b, &setup, &load);
-    kernel_phase(x->g, x->kernel, "setup", &setup);
-    kernel_phase(x->g, x->kernel, "load", &load);
-    buf_free(&setup);
-    buf_free(&load);
+    put_tile(x, setup);
+    contract_loader(x, &x->a, setup, load);
+    contract_loader(x, &x->b, setup, load);
+    kernel_phase(x->g, x->kernel, "setup", setup);
+    kernel_phase(x->g, x->kernel, "load", load);
 }
 
 /* Blocks that share a tile meet in memory. */
 static void split_phase(Contract *x)
 {
-    Slot slot[] = {{"T", type_cname(x->acc)},
-                   {"SLICES", x->parts > 1 ? "SLICES" : "1"}};
-
-    phase_from(x, "split K", "contract_split.cu.in", slot, 2);
+    kernel_phase(x->g, x->kernel, "split K",
+                 TEMPLATE(x->g->arena, "contract_split.cu.in",
+                          FILL("T", type_cname(x->acc)),
+                          FILL("SLICES", x->parts > 1 ? "SLICES" : "1")));
     x->partial = true;
 }
 
 enum { MAX_SLOTS = 24 };
 
 void contract_body(Contract *x, const char *main, const char *to_sums,
-                   const Slot *extra, int n_extra)
+                   const Fill *extra, int n_extra)
 {
+    enum { WAIT = 0, EARLY };
+    Arena *a = x->g->arena;
     bool async = contract_async(x);
-    Slot slot[MAX_SLOTS] = {
-        {"AHEAD", within(x, load_calls(x, "k_tile + s", "s", true))},
-        {"MORE", x->spread ? part_calls(x)
-                           : load_calls(x, "k_tile + STAGES - 1", "ahead_slot",
-                                        false)},
-        {"STORE", store_calls(x)},
-        {"COMMIT", async ? "dcc_cp_commit();\n" : ""},
-        {"WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""},
-        {"DEPEND", wait_text(x)},
-        {"EARLY", ""},
-        {"FETCH", x->spread ? fetch_calls(x) : ""},
+    Tree *early = tree_list(a), *none = tree_list(a);
+    Fill fill[MAX_SLOTS] = {
+        [WAIT] = FILL("WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""),
+        [EARLY] = FILL_TREE("EARLY", early),
+        FILL_TREE("AHEAD", within(load_calls(x, "k_tile + s", "s", true))),
+        FILL_TREE("MORE", x->spread ? part_calls(x)
+                                    : load_calls(x, "k_tile + STAGES - 1",
+                                                 "ahead_slot", false)),
+        FILL_TREE("STORE", store_calls(x)),
+        FILL("COMMIT", async ? "dcc_cp_commit();\n" : ""),
+        FILL_TREE("DEPEND", wait_code(x)),
+        FILL_TREE("FETCH",
+                  x->spread ? register_calls(x, "fetch", "ahead_tile") : none),
     };
-    Buf epilogue = {0}, early = {0};
 
     load_phases(x); /* names the batch, which early reads may be along */
-    contract_early(x, &early);
-    slot[6].text = buf_text(&early);
-    memcpy(slot + 8, extra, sizeof *extra * (size_t)n_extra);
-    phase_from(x, "multiply", main, slot, 8 + n_extra);
-    slot[4].text = async ? "dcc_cp_wait<0>();\n" : "";
-    template_fill(&epilogue, to_sums, slot, 8 + n_extra);
+    contract_early(x, early);
+    memcpy(fill + 8, extra, sizeof *extra * (size_t)n_extra);
+    phase_from(x, "multiply", main, fill, 8 + n_extra);
+    fill[WAIT].text = async ? "dcc_cp_wait<0>();\n" : "";
+    Tree *epilogue = template_tree(a, to_sums, fill, 8 + n_extra);
     if (x->t.split > 1 && !x->cluster) {
-        kernel_phase(x->g, x->kernel, "sums", &epilogue);
-        buf_free(&epilogue);
+        kernel_phase(x->g, x->kernel, "sums", epilogue);
+        epilogue = tree_list(a);
         split_phase(x);
     }
     if (x->cluster)
-        buf_puts(&epilogue, "dcc_cluster_sync();  // all have their sums\n");
-    contract_epilogue(x, &epilogue);
+        PUT(epilogue, "dcc_cluster_sync();  // all have their sums\n");
+    contract_epilogue(x, epilogue);
     if (x->cluster)
-        buf_puts(&epilogue, "dcc_cluster_sync();  // others read our sums\n");
-    kernel_phase(x->g, x->kernel, "epilogue", &epilogue);
-    buf_free(&epilogue);
-    buf_free(&early);
+        PUT(epilogue, "dcc_cluster_sync();  // others read our sums\n");
+    kernel_phase(x->g, x->kernel, "epilogue", epilogue);
     finish(x);
 }

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/contract.h"
 
 #include <string.h>
@@ -42,10 +41,11 @@ typedef bool Wants(const Load *l, const Var *v);
 
 /* Declares the wanted variables of a side from its number `text`:
  * `const int p = m / 9, q = m % 9;` */
-static void put_digits(Contract *x, Buf *b, const Side *s, const Load *l,
+static void put_digits(Contract *x, Tree *b, const Side *s, const Load *l,
                        const char *text, Wants *wants)
 {
-    const char *sep = "const int ";
+    Arena *a = x->g->arena;
+    const char *digits = "";
 
     cprint_name(&x->cp, s->linear, text);
     if (s->n == 1)
@@ -53,12 +53,13 @@ static void put_digits(Contract *x, Buf *b, const Side *s, const Load *l,
     for (int i = 0; i < s->n && s->n > 1; i++) {
         if (!wants(l, s->v[i]))
             continue;
-        buf_printf(b, "%s%s = %s", sep, cprint_var(&x->cp, s->v[i]), text);
-        cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
-        sep = ", ";
+        const char *id = cprint_var(&x->cp, s->v[i]);
+        digits = arena_printf(
+            a, "%s%s%s = %s", digits, *digits ? ", " : "", id,
+            cprint_digit(a, text, below(s, i), i > 0 ? s->v[i]->extent : 0));
     }
-    if (*sep == ',')
-        buf_puts(b, ";\n");
+    if (*digits)
+        PUT(b, "const int @digits;\n", FILL("digits", digits));
 }
 
 static bool value_wants(const Load *l, const Var *v)
@@ -66,7 +67,7 @@ static bool value_wants(const Load *l, const Var *v)
     return expr_uses(l->op->e, v);
 }
 
-void contract_digits(Contract *x, Buf *b, const Side *s, const Load *l,
+void contract_digits(Contract *x, Tree *b, const Side *s, const Load *l,
                      const char *text)
 {
     put_digits(x, b, s, l, text, value_wants);
@@ -112,27 +113,28 @@ static bool skips_rows(const Load *l)
     return l->along_k && l->side->extent < l->rows;
 }
 
-static void declare_kept(Contract *x, const Load *l, Buf *b)
+static void declare_kept(Contract *x, const Load *l, Tree *b)
 {
-    const char *dim = many_rows(l)
-                          ? arena_printf(x->g->arena, "[%s_PASSES]", l->ID)
-                          : "";
+    Arena *a = x->g->arena;
+    const char *dim = many_rows(l) ? arena_printf(a, "[%s_PASSES]", l->ID) : "";
+    const char *ints = "";
 
-    bool with_offset = keeps_offset(l) && !strcmp(contract_offset_type(l),
-                                                  "int");
-    if (keeps_offset(l))
-        buf_printf(b, "%s %s_off%s%s", contract_offset_type(l), l->id, dim,
-                   with_offset && l->n_need ? "" : ";\n");
+    if (keeps_offset(l) && !strcmp(contract_offset_type(l), "int"))
+        ints = arena_printf(a, "%s_off%s", l->id, dim);
+    else if (keeps_offset(l))
+        PUT(b, "@type @id@_off@dim;\n", FILL("type", contract_offset_type(l)),
+            FILL("id", l->id), FILL("dim", dim));
     for (int i = 0; i < l->n_need; i++)
-        buf_printf(b, "%s%s%s", i || with_offset ? ", " : "int ",
-                   kept(x, l, l->need[i]), dim);
-    buf_puts(b, l->n_need ? ";\n" : "");
+        ints = arena_printf(a, "%s%s%s%s", ints, *ints ? ", " : "",
+                            kept(x, l, l->need[i]), dim);
+    if (*ints)
+        PUT(b, "int @ints;\n", FILL("ints", ints));
     if (skips_rows(l))
-        buf_printf(b, "bool %s_in%s;\n", l->id, dim);
+        PUT(b, "bool @id@_in@dim;\n", FILL("id", l->id), FILL("dim", dim));
 }
 
 /* The body that fills what is kept, for the row `text`. */
-static void fill_kept(Contract *x, const Load *l, Buf *b)
+static void fill_kept(Contract *x, const Load *l, Tree *b)
 {
     CScope scope = cprint_open(&x->cp);
     const Side *s = l->side;
@@ -144,16 +146,16 @@ static void fill_kept(Contract *x, const Load *l, Buf *b)
         const char *id = arena_printf(x->g->arena, "%s%s",
                                       kept(x, l, s->v[i]),
                                       many_rows(l) ? "[i]" : "");
-        buf_printf(b, "%s = %s", id, s->name);
-        cprint_digit(b, below(s, i), i > 0 ? s->v[i]->extent : 0);
-        buf_puts(b, ";\n");
+        PUT(b, "@id = @digit;\n", FILL("id", id),
+            FILL("digit", cprint_digit(x->g->arena, s->name, below(s, i),
+                                       i > 0 ? s->v[i]->extent : 0)));
         cprint_name(&x->cp, s->v[i], id);
     }
-    if (keeps_offset(l)) {
-        buf_printf(b, "%s_off%s = ", l->id, many_rows(l) ? "[i]" : "");
-        cprint_element(b, &x->cp, l->op->read->tensor, l->row_part);
-        buf_puts(b, ";\n");
-    }
+    if (keeps_offset(l))
+        PUT(b, "@id@_off@pass = @offset;\n", FILL("id", l->id),
+            FILL("pass", many_rows(l) ? "[i]" : ""),
+            FILL("offset",
+                 cprint_element(&x->cp, l->op->read->tensor, l->row_part)));
     cprint_close(&x->cp, scope);
 }
 
@@ -184,7 +186,7 @@ static bool one_kept(const Load *l)
 }
 
 /* `const int x_off = 768 * (m0 + x_row);` */
-static void keep_one(Contract *x, const Load *l, const char *row, Buf *b)
+static void keep_one(Contract *x, const Load *l, const char *row, Tree *b)
 {
     CScope scope = cprint_open(&x->cp);
     const Side *s = l->side;
@@ -193,68 +195,62 @@ static void keep_one(Contract *x, const Load *l, const char *row, Buf *b)
     const char *name = offset ? arena_printf(x->g->arena, "%s_off", l->id)
                               : kept(x, l, l->need[0]);
     const char *type = offset ? contract_offset_type(l) : "int";
-    Buf value = {0};
 
     cprint_name(&x->cp, s->linear, in);
     if (s->n == 1)
         cprint_name(&x->cp, s->v[0], in);
     if (offset)
-        cprint_element(&value, &x->cp, l->op->read->tensor, l->row_part);
-    else
-        buf_puts(&value, row);
-    if (many_rows(l))
-        buf_printf(b, "%s %s[%s_PASSES];\n#pragma unroll\n"
-                      "for (int i = 0; i < %s_PASSES; ++i)\n"
-                      "    %s[i] = %s;\n", type, name, l->ID, l->ID, name,
-                   buf_text(&value));
-    else
-        buf_printf(b, "const %s %s = %s;\n", type, name, buf_text(&value));
-    buf_free(&value);
+        row = cprint_element(&x->cp, l->op->read->tensor, l->row_part);
+    PUT(b,
+        many_rows(l) ? "@type @name[@ID@_PASSES];\n"
+                       "#pragma unroll\n"
+                       "for (int i = 0; i < @ID@_PASSES; ++i)\n"
+                       "    @name[i] = @value;\n"
+                     : "const @type @name = @value;\n",
+        FILL("type", type), FILL("name", name), FILL("ID", l->ID),
+        FILL("value", row));
     cprint_close(&x->cp, scope);
 }
 
-static void setup_rows(Contract *x, const Load *l, Buf *b)
+static void setup_rows(Contract *x, const Load *l, Tree *b)
 {
+    Arena *a = x->g->arena;
     const Side *s = l->side;
     bool clamp = s->extent % l->rows || l->partial;
-    Buf row = {0}, body = {0};
+    Tree *body = tree_list(a);
 
     if (!keeps_offset(l) && !l->n_need && !skips_rows(l))
         return;
-    buf_printf(&row, "%s0 + %s_row", s->name, l->id);
-    if (many_rows(l))
-        buf_printf(&row, " + i * %s_STEP", l->ID);
+    const char *row = arena_printf(
+        a, many_rows(l) ? "%s0 + %s_row + i * %s_STEP" : "%s0 + %s_row",
+        s->name, l->id, l->ID);
     if (one_kept(l)) {
-        keep_one(x, l, buf_text(&row), b);
-        buf_free(&row);
+        keep_one(x, l, row, b);
         return;
     }
     declare_kept(x, l, b);
-    if (skips_rows(l)) {
-        buf_printf(&body, "%s_in%s = %s < %s;\n", l->id,
-                   many_rows(l) ? "[i]" : "", buf_text(&row), s->size);
-        buf_printf(&body, "const int %s = min(%s, %s - 1);\n", s->name,
-                   buf_text(&row), s->size);
-    } else if (clamp && l->along_k) {
-        buf_printf(&body, "int %s = %s;\n"
-                          "if (%s >= %s)  // some row: no matter which\n"
-                          "    %s -= %s;\n", s->name, buf_text(&row), s->name,
-                   s->size, s->name, s->size);
-    } else if (clamp)
-        buf_printf(&body, "const int %s = min(%s, %s);\n", s->name,
-                   buf_text(&row), last_row(x, l));
-    else
-        buf_printf(&body, "const int %s = %s;\n", s->name, buf_text(&row));
-    fill_kept(x, l, &body);
-    if (many_rows(l))
-        buf_printf(b, "#pragma unroll\n"
-                      "for (int i = 0; i < %s_PASSES; ++i) {\n", l->ID);
-    else
-        buf_puts(b, "{\n");
-    cprint_lines(b, buf_text(&body), 4);
-    buf_puts(b, "}\n");
-    buf_free(&row);
-    buf_free(&body);
+    PUT(body,
+        skips_rows(l) ? "@id@_in@pass = @row < @size;\n"
+                        "const int @name = min(@row, @size - 1);\n"
+        : clamp && l->along_k
+            ? "int @name = @row;\n"
+              "if (@name >= @size)  // some row: no matter which\n"
+              "    @name -= @size;\n"
+        : clamp ? "const int @name = min(@row, @last);\n"
+                : "const int @name = @row;\n",
+        FILL("id", l->id), FILL("pass", many_rows(l) ? "[i]" : ""),
+        FILL("row", row), FILL("size", s->size), FILL("name", s->name),
+        FILL("last", last_row(x, l)));
+    fill_kept(x, l, body);
+    PUT(b,
+        many_rows(l) ? "#pragma unroll\n"
+                       "for (int i = 0; i < @ID@_PASSES; ++i) {\n"
+                       "    @BODY\n"
+                       "}\n"
+                     : "{\n"
+                       "    @BODY\n"
+                       "}\n",
+        FILL("ID", l->ID), FILL_TREE("BODY", body));
 }
 
 /* Whether a thread copies several k of each of its rows, one by one. */
@@ -295,7 +291,7 @@ static void load_constants(Contract *x, const Load *l)
         constant_of(x, l, "COPIES", l->copies);
 }
 
-static void put_setup(Contract *x, const Load *l, Buf *b)
+static void put_setup(Contract *x, const Load *l, Tree *b)
 {
     const char *minor = !l->along_k ? l->size
                         : many_k(l) ? arena_printf(x->g->arena, "%s_K_STEP",
@@ -304,22 +300,20 @@ static void put_setup(Contract *x, const Load *l, Buf *b)
     const char *a = l->along_k ? "k" : "row", *c = l->along_k ? "row" : "k";
 
     load_constants(x, l);
-    buf_printf(b, "// %s: a thread copies %d element%s along %s", l->id,
-               l->vec, l->vec > 1 ? "s" : "",
-               l->along_k ? "k" : l->side->name);
-    if (l->copies > 1)
-        buf_printf(b, ", %d times", l->copies);
-    if (l->vec > 1) {
-        buf_printf(b, "\nconst int %s_%s = threadIdx.x %% (%s / %d) * %d;\n",
-                   l->id, a, minor, l->vec, l->vec);
-        buf_printf(b, "const int %s_%s = threadIdx.x / (%s / %d);\n", l->id,
-                   c, minor, l->vec);
-    } else {
-        buf_printf(b, "\nconst int %s_%s = threadIdx.x %% %s;\n", l->id, a,
-                   minor);
-        buf_printf(b, "const int %s_%s = threadIdx.x / %s;\n", l->id, c,
-                   minor);
-    }
+    PUT(b,
+        l->vec > 1
+            ? "// @id: a thread copies @vec elements along @along@@times\n"
+              "const int @id@_@a = threadIdx.x % (@minor / @vec) * @vec;\n"
+              "const int @id@_@c = threadIdx.x / (@minor / @vec);\n"
+            : "// @id: a thread copies 1 element along @along@@times\n"
+              "const int @id@_@a = threadIdx.x % @minor;\n"
+              "const int @id@_@c = threadIdx.x / @minor;\n",
+        FILL("id", l->id), FILL_INT("vec", l->vec),
+        FILL("along", l->along_k ? "k" : l->side->name),
+        FILL("times", l->copies > 1
+                          ? arena_printf(x->g->arena, ", %d times", l->copies)
+                          : ""),
+        FILL("a", a), FILL("c", c), FILL("minor", minor));
     setup_rows(x, l, b);
 }
 
@@ -353,37 +347,35 @@ static void name_kept(Contract *x, const Load *l)
 }
 
 /* "x_off[i] + tap", the element's offset. */
-static void put_offset(Contract *x, const Load *l, Buf *b)
+static const char *offset_text(Contract *x, const Load *l)
 {
+    Arena *a = x->g->arena;
     bool k = !(idx_is_const(l->k_part) && l->k_part->k == 0);
+    const char *row = NULL;
 
     if (keeps_offset(l))
-        buf_printf(b, "%s_off%s", l->id, many_rows(l) ? "[i]" : "");
-    if (keeps_offset(l) && k)
-        buf_puts(b, " + ");
-    if (k)
-        cprint_element(b, &x->cp, l->op->read->tensor, l->k_part);
-    if (!k && !keeps_offset(l))
-        buf_puts(b, "0");
+        row = arena_printf(a, "%s_off%s", l->id, many_rows(l) ? "[i]" : "");
+    if (!k)
+        return row ? row : "0";
+    const char *of_k = cprint_element(&x->cp, l->op->read->tensor, l->k_part);
+    return row ? arena_printf(a, "%s + %s", row, of_k) : of_k;
 }
 
 /* Condition of the copy, or "" if it always happens. */
 static const char *inside(Contract *x, const Load *l, bool guards)
 {
-    Buf b = {0};
-    bool tail = x->c.K % x->t.bk != 0;
+    Arena *a = x->g->arena;
+    const char *in = "";
 
-    if (tail)
-        buf_printf(&b, "%s < K", x->k.name);
+    if (x->c.K % x->t.bk != 0)
+        in = arena_printf(a, "%s < K", x->k.name);
     if (skips_rows(l))
-        buf_printf(&b, "%s%s_in%s", tail ? " && " : "", l->id,
-                   many_rows(l) ? "[i]" : "");
-    tail |= skips_rows(l);
-    if (guards && guard_truth(l->op->in) != ALWAYS) {
-        buf_puts(&b, tail ? " && " : "");
-        cprint_guard(&b, &x->cp, l->op->in);
-    }
-    return buf_take(&b, x->g->arena);
+        in = arena_printf(a, "%s%s%s_in%s", in, *in ? " && " : "", l->id,
+                          many_rows(l) ? "[i]" : "");
+    if (guards && guard_truth(l->op->in) != ALWAYS)
+        in = arena_printf(a, "%s%s%s", in, *in ? " && " : "",
+                          cprint_guard(&x->cp, l->op->in));
+    return in;
 }
 
 /* Bytes of a copy: behind the last k of a row is padding, which stays there. */
@@ -400,37 +392,33 @@ static const char *copied_bytes(const Contract *x, const Load *l)
 /* " + (i * (X_STEP * 768) + x_at)": a copy's distance from the first. */
 static const char *distance(Contract *x, const Load *l)
 {
+    Arena *a = x->g->arena;
     bool wide = !strcmp(contract_offset_type(l), "long long");
-    const char *rows = "", *k = many_k(l) ? arena_printf(x->g->arena, "%s_at",
-                                                         l->id)
-                                          : "";
+    const char *rows = "",
+               *k = many_k(l) ? arena_printf(a, "%s_at", l->id) : "";
 
     if (l->passes > 1)
-        rows = arena_printf(x->g->arena, "i * (%s_STEP * %lld%s)%s", l->ID,
+        rows = arena_printf(a, "i * (%s_STEP * %lld%s)%s", l->ID,
                             (long long)l->stride, wide ? "LL" : "",
                             *k ? " + " : "");
-    return *rows || *k ? arena_printf(x->g->arena, " +\n    (%s%s)", rows, k)
-                       : "";
+    return *rows || *k ? arena_printf(a, " + (%s%s)", rows, k) : "";
 }
 
-static void put_async(Contract *x, const Load *l, Buf *b)
+static void put_async(Contract *x, const Load *l, Tree *b)
 {
-    const char *in = inside(x, l, true);
-    Buf at = {0};
+    const char *in = inside(x, l, true), *at = offset_text(x, l);
 
-    put_offset(x, l, &at);
-    if (*in)
-        buf_printf(b, "const bool in = %s;\n", in);
-    buf_printf(b, "dcc_cp_async%d%s(&%s,\n    &%s[", l->bytes,
-               l->bytes == 16 ? "_shared" : "", slot_text(x, l),
-               cprint_tensor(&x->cp, l->op->read->tensor));
-    if (*in)
-        buf_printf(b, "in ? %s : 0],%sin ? %s : 0);\n", buf_text(&at),
-                   at.len > 36 ? "\n    " : " ", copied_bytes(x, l));
-    else
-        buf_printf(b, "%s]%s);\n", buf_text(&at),
-                   l->stride ? distance(x, l) : "");
-    buf_free(&at);
+    PUT(b,
+        *in ? "const bool in = @in;\n"
+              "dcc_cp_async@bytes@@shared(&@slot, &@tensor[in ? @at : 0], "
+              "in ? @copied : 0);\n"
+            : "dcc_cp_async@bytes@@shared(&@slot, &@tensor[@at]@distance);\n",
+        FILL("in", in), FILL_INT("bytes", l->bytes),
+        FILL("shared", l->bytes == 16 ? "_shared" : ""),
+        FILL("slot", slot_text(x, l)),
+        FILL("tensor", cprint_tensor(&x->cp, l->op->read->tensor)),
+        FILL("at", at), FILL("copied", copied_bytes(x, l)),
+        FILL("distance", l->stride ? distance(x, l) : ""));
 }
 
 static const char *reg(Contract *x, const Load *l)
@@ -449,69 +437,77 @@ static const char *zero_of(Type t)
                          : "0";
 }
 
-static void put_plain_fetch(Contract *x, const Load *l, Buf *b)
+static void put_plain_fetch(Contract *x, const Load *l, Tree *b)
 {
     const char *in = inside(x, l, true);
 
-    buf_printf(b, "%s = ", reg(x, l));
-    if (*in)
-        buf_printf(b, "%s ? ", in);
-    buf_printf(b, "%s[", cprint_tensor(&x->cp, l->op->read->tensor));
-    put_offset(x, l, b);
-    buf_puts(b, "]");
-    if (*in)
-        buf_printf(b, " : %s", zero_of(x->elem));
-    buf_puts(b, ";\n");
+    PUT(b,
+        *in ? "@reg = @in ? @tensor[@at] : @zero;\n" : "@reg = @tensor[@at];\n",
+        FILL("reg", reg(x, l)), FILL("in", in),
+        FILL("tensor", cprint_tensor(&x->cp, l->op->read->tensor)),
+        FILL("at", offset_text(x, l)), FILL("zero", zero_of(x->elem)));
 }
 
 /* An expression through a register: value, conversion, 0 in k's tail. */
-static void put_fetch(Contract *x, const Load *l, Buf *b)
+static void put_fetch(Contract *x, const Load *l, Tree *b)
 {
     const Expr *e = l->op->e;
-    const char *in = inside(x, l, false), *to = reg(x, l);
-    Buf body = {0}, value = {0};
+    const char *in = inside(x, l, false);
+    Tree *body = tree_list(b->arena);
+    const char *text = cprint_bind(body, &x->cp, e, l->id);
 
-    const char *text = cprint_bind(&body, &x->cp, e, l->id);
-    buf_puts(&value, cprint_to_storage(x->g->arena, x->elem, e->type, text));
-    if (body.len && *in) {
-        buf_printf(b, "%s = %s;\nif (%s) {\n", to, zero_of(x->elem), in);
-        cprint_lines(b, buf_text(&body), 4);
-        buf_printf(b, "    %s = %s;\n}\n", to, buf_text(&value));
-    } else {
-        buf_puts(b, buf_text(&body));
-        if (*in)
-            buf_printf(b, "%s = %s ? %s : %s;\n", to, in, buf_text(&value),
-                       zero_of(x->elem));
-        else
-            buf_printf(b, "%s = %s;\n", to, buf_text(&value));
-    }
-    buf_free(&body);
-    buf_free(&value);
+    PUT(b,
+        !*in            ? "@BODY\n"
+                          "@to = @value;\n"
+        : !body->n_item ? "@to = @in ? @value : @zero;\n"
+                        : "@to = @zero;\n"
+                          "if (@in) {\n"
+                          "    @BODY\n"
+                          "    @to = @value;\n"
+                          "}\n",
+        FILL_TREE("BODY", body), FILL("to", reg(x, l)), FILL("in", in),
+        FILL("value", cprint_to_storage(b->arena, x->elem, e->type, text)),
+        FILL("zero", zero_of(x->elem)));
 }
 
 /* `const int k = ...` and its variables. */
-static void put_k(Contract *x, const Load *l, Buf *b)
+static void put_k(Contract *x, const Load *l, Tree *b)
 {
-    buf_printf(b, "const int %s = k_tile * BK + %s_%s", x->k.name, l->id,
-               many_k(l) && !l->stride ? "at" : "k");
-    if (!l->along_k && l->passes > 1)
-        buf_printf(b, " + i * %s_STEP", l->ID);
-    buf_puts(b, ";\n");
+    PUT(b,
+        !l->along_k && l->passes > 1
+            ? "const int @k = k_tile * BK + @id@_@at + i * @ID@_STEP;\n"
+            : "const int @k = k_tile * BK + @id@_@at;\n",
+        FILL("k", x->k.name), FILL("id", l->id),
+        FILL("at", many_k(l) && !l->stride ? "at" : "k"), FILL("ID", l->ID));
     put_digits(x, b, &x->k, l, x->k.name, loop_wants);
 }
 
-static bool one_statement(const char *text)
+/* The numbers of a copy: its pass and its k. */
+static void put_copy(const Contract *x, const Load *l, Tree *b,
+                     const char *copy, const char *all)
 {
-    const char *end = strchr(text, ';');
-
-    return end && !strcmp(end, ";\n") && !strchr(text, '{');
+    if (short_parts(x, l))
+        PUT(b,
+            "if (@copy >= @all)\n"
+            "    break;\n",
+            FILL("copy", copy), FILL("all", all));
+    if (many_k(l) && l->passes > 1)
+        PUT(b, "const int i = copy / (BK / @ID@_K_STEP);\n", FILL("ID", l->ID));
+    if (many_k(l))
+        PUT(b,
+            "const int @id@_at = @from@copy % (BK / @ID@_K_STEP) * "
+            "@ID@_K_STEP;\n",
+            FILL("id", l->id), FILL("ID", l->ID),
+            FILL("from",
+                 l->stride ? "" : arena_printf(b->arena, "%s_k + ", l->id)));
 }
 
-/* The loop over the copies of a part, or of all, up to its body: a copy's
- * number, its pass and its k. */
-static void put_copy(const Contract *x, const Load *l, Buf *b)
+/* The loop over the copies of a part, or of all, around `body`. */
+static void put_copies(const Contract *x, const Load *l, Tree *b,
+                       const Tree *body)
 {
-    Arena *a = x->g->arena;
+    Arena *a = b->arena;
+    Tree *number = tree_list(a);
     const char *copy = many_k(l) ? "copy" : "i";
     const char *all = arena_printf(a, "%s_%s", l->ID,
                                    many_k(l) ? "COPIES" : "PASSES");
@@ -519,107 +515,105 @@ static void put_copy(const Contract *x, const Load *l, Buf *b)
                                               ? "(%s - 1) / of + 1"
                                               : "%s / of", all);
 
-    if (!in_parts(x, l))
-        buf_printf(b, "for (int %s = 0; %s < %s; ++%s) {\n", copy, copy, all,
-                   copy);
-    else
-        buf_printf(b, "for (int j = 0; j < %s; ++j) {\n"
-                      "    const int %s = part * (%s) + j;\n", of_part, copy,
-                   of_part);
-    if (short_parts(x, l))
-        buf_printf(b, "    if (%s >= %s)\n        break;\n", copy, all);
-    if (many_k(l) && l->passes > 1)
-        buf_printf(b, "    const int i = copy / (BK / %s_K_STEP);\n", l->ID);
-    if (many_k(l))
-        buf_printf(b, "    const int %s_at = %s%scopy %% (BK / %s_K_STEP) * "
-                      "%s_K_STEP;\n", l->id, l->stride ? "" : l->id,
-                   l->stride ? "" : "_k + ", l->ID, l->ID);
+    put_copy(x, l, number, copy, all);
+    PUT(number, "@BODY\n", FILL_TREE("BODY", body));
+    PUT(b,
+        in_parts(x, l) ? "#pragma unroll\n"
+                         "for (int j = 0; j < @of_part; ++j) {\n"
+                         "    const int @copy = part * (@of_part) + j;\n"
+                         "    @BODY\n"
+                         "}\n"
+                       : "#pragma unroll\n"
+                         "for (int @copy = 0; @copy < @all; ++@copy) {\n"
+                         "    @BODY\n"
+                         "}\n",
+        FILL("of_part", of_part), FILL("copy", copy), FILL("all", all),
+        FILL_TREE("BODY", number));
 }
 
-/* The loop over copies around `body`. */
-static void put_passes(const Contract *x, const Load *l, Buf *b,
-                       const Buf *head, const Buf *body)
+/* The copies of a part, or of all; `head` is what they need to know of k. */
+static void put_passes(const Contract *x, const Load *l, Tree *b, Tree *head,
+                       Tree *body)
 {
-    bool parts = in_parts(x, l), loop = l->copies > 1;
+    bool loop = l->copies > 1;
     /* k is one for all */
     bool outside = !loop || (l->along_k && (!many_k(l) || l->stride));
-    bool bare = !parts && outside && one_statement(buf_text(body));
 
-    if (parts && !loop)
-        buf_puts(b, "if (part > 0)  // it is one copy\n    return;\n");
+    if (in_parts(x, l) && !loop)
+        PUT(b, "if (part > 0)  // it is one copy\n"
+               "    return;\n");
     if (outside)
-        cprint_lines(b, buf_text(head), 0);
-    if (loop && bare)
-        buf_printf(b, "#pragma unroll\n"
-                      "for (int i = 0; i < %s_PASSES; ++i)\n", l->ID);
-    else if (loop) {
-        buf_puts(b, "#pragma unroll\n");
-        put_copy(x, l, b);
-    }
-    if (!outside)
-        cprint_lines(b, buf_text(head), 4);
-    cprint_lines(b, buf_text(body), loop ? 4 : 0);
-    if (loop && !bare)
-        buf_puts(b, "}\n");
+        tree_add(b, head);
+    else
+        PUT(head, "@BODY\n", FILL_TREE("BODY", body));
+    if (loop)
+        put_copies(x, l, b, outside ? body : head);
+    else
+        tree_add(b, body);
 }
 
 /* auto NAME = [&](PARAMS) { body }; */
-static void put_routine(Buf *b, const Load *l, const char *verb,
-                        const char *params, const Buf *body)
+static void put_routine(Tree *b, const Load *l, const char *verb,
+                        const char *params, Tree *body)
 {
-    buf_printf(b, "auto %s_%s = [&](%s) {\n", verb, l->id, params);
     if (l->partial)
-        buf_printf(b, "    if (threadIdx.x < %d) {\n",
-                   l->chunks * l->major);
-    cprint_lines(b, buf_text(body), l->partial ? 8 : 4);
-    if (l->partial)
-        buf_puts(b, "    }\n");
-    buf_puts(b, "};\n");
+        body = QUOTE(b->arena,
+                     "if (threadIdx.x < @threads) {\n"
+                     "    @BODY\n"
+                     "}\n",
+                     FILL_INT("threads", l->chunks * l->major),
+                     FILL_TREE("BODY", body));
+    PUT(b,
+        "auto @verb@_@id = [&](@params) {\n"
+        "    @BODY\n"
+        "};\n",
+        FILL("verb", verb), FILL("id", l->id), FILL("params", params),
+        FILL_TREE("BODY", body));
 }
 
-static void put_loop(Contract *x, Load *l, Buf *b)
+static void put_loop(Contract *x, Load *l, Tree *b)
 {
+    Arena *a = b->arena;
     CScope scope = cprint_open(&x->cp);
-    Buf head = {0}, body = {0}, all = {0};
+    Tree *head = tree_list(a), *body = tree_list(a), *all = tree_list(a);
 
-    put_k(x, l, &head);
+    put_k(x, l, head);
     name_kept(x, l);
     if (l->async)
-        put_async(x, l, &body);
+        put_async(x, l, body);
     else if (l->plain)
-        put_plain_fetch(x, l, &body);
+        put_plain_fetch(x, l, body);
     else
-        put_fetch(x, l, &body);
-    put_passes(x, l, &all, &head, &body);
-    const char *params = arena_printf(
-        x->g->arena, "int k_tile%s%s", l->async ? ", int slot" : "",
-        !in_parts(x, l)   ? ""
-        : l->copies > 1 ? ", int part = 0, int of = 1"
-                        : ", int part = 0, int = 1");
-    put_routine(b, l, l->async ? "load" : "fetch", params, &all);
+        put_fetch(x, l, body);
+    put_passes(x, l, all, head, body);
+    const char *params =
+        arena_printf(a, "int k_tile%s%s", l->async ? ", int slot" : "",
+                     !in_parts(x, l) ? ""
+                     : l->copies > 1 ? ", int part = 0, int of = 1"
+                                     : ", int part = 0, int = 1");
+    put_routine(b, l, l->async ? "load" : "fetch", params, all);
     cprint_close(&x->cp, scope);
-    buf_free(&head);
-    buf_free(&body);
-    buf_free(&all);
 }
 
-void contract_loader(Contract *x, Load *l, Buf *setup, Buf *load)
+void contract_loader(Contract *x, Load *l, Tree *setup, Tree *load)
 {
+    Arena *a = x->g->arena;
+    Tree *head = tree_list(a), *all = tree_list(a);
+
     put_setup(x, l, setup);
-    if (!l->async) {
-        buf_printf(setup, "%s %s_reg", type_cname(x->elem), l->id);
-        if (l->copies > 1)
-            buf_printf(setup, "[%s_%s]", l->ID,
-                       many_k(l) ? "COPIES" : "PASSES");
-        buf_puts(setup, ";\n");
-    }
+    if (!l->async)
+        PUT(setup, "@type @id@_reg@copies;\n",
+            FILL("type", type_cname(x->elem)), FILL("id", l->id),
+            FILL("copies",
+                 l->copies == 1
+                     ? ""
+                     : arena_printf(a, "[%s_%s]", l->ID,
+                                    many_k(l) ? "COPIES" : "PASSES")));
     put_loop(x, l, load);
     if (l->async)
         return;
-    Buf head = {0}, body = {0}, all = {0};
-    buf_printf(&body, "%s = %s;\n", slot_text(x, l), reg(x, l));
-    put_passes(x, l, &all, &head, &body);
-    put_routine(load, l, "store", "int slot", &all);
-    buf_free(&body);
-    buf_free(&all);
+    put_passes(x, l, all, head,
+               QUOTE(a, "@slot = @reg;\n", FILL("slot", slot_text(x, l)),
+                     FILL("reg", reg(x, l))));
+    put_routine(load, l, "store", "int slot", all);
 }

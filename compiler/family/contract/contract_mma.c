@@ -275,8 +275,8 @@ static void cost(Graph *g, const Group *gr, const Options *o,
 /* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four
  * matrices of 8 rows and 16 bytes: a's go along m first, b's along k first; a
  * 16-bit tile stored the other way is transposed by it. */
-static void lane_place(const Contract *x, const Load *l, bool is_a, Slot *row,
-                       Slot *k)
+static void lane_place(const Contract *x, const Load *l, bool is_a, Fill *row,
+                       Fill *k)
 {
     bool wide = x->k_step == 8;
 
@@ -294,43 +294,46 @@ static void lane_place(const Contract *x, const Load *l, bool is_a, Slot *row,
 }
 
 /* The statement that reads fragment `index`. */
-static const char *fragment(Contract *x, const Load *l, const char *side,
-                            const char *index)
+static Tree *fragment(Contract *x, const Load *l, const char *side,
+                      const char *index)
 {
     Arena *a = x->g->arena;
     bool is_a = *side == 'a';
     const char *row = arena_printf(a, "[%s_lane_row + %s * 16]", side, index);
     const char *k = arena_printf(a, "[kk + %s_lane_k]", side);
-    const char *at = arena_printf(a, "&smem.%s[stage]%s%s", l->tile,
-                                  l->k_major ? row : k, l->k_major ? k : row);
-    const char *to = arena_printf(a, "%s_frag[kk / K_STEP %% 2][%s]", side,
-                                  index);
+    const Fill at =
+        FILL("at", arena_printf(a, "&smem.%s[stage]%s%s", l->tile,
+                                l->k_major ? row : k, l->k_major ? k : row));
+    const Fill to = FILL(
+        "to", arena_printf(a, "%s_frag[kk / K_STEP %% 2][%s]", side, index));
 
     if (l->k_major || x->k_step == 16)
-        return arena_printf(a, "dcc_ldmatrix_x4%s(%s,\n    %s);\n",
-                            l->k_major ? "" : "_trans", to, at);
-    const char *next = arena_printf(a, "4 * (%s + %s_PAD)", l->size, l->ID);
-    return arena_printf(
-        a, "{\n    const float *const at =\n        %s;\n"
-           "    %s[0] = __float_as_uint(at[0]);\n"
-           "    %s[%d] = __float_as_uint(at[8]);\n"
-           "    %s[%d] = __float_as_uint(at[%s]);\n"
-           "    %s[3] = __float_as_uint(at[%s + 8]);\n}\n",
-        at, to, to, is_a ? 1 : 2, to, is_a ? 2 : 1, next, to, next);
+        return QUOTE(a, "dcc_ldmatrix_x4@trans(@to, @at);\n", to, at,
+                     FILL("trans", l->k_major ? "" : "_trans"));
+    return QUOTE(
+        a,
+        "{\n"
+        "    const float *const at = @at;\n"
+        "    @to[0] = __float_as_uint(at[0]);\n"
+        "    @to[@low] = __float_as_uint(at[8]);\n"
+        "    @to[@high] = __float_as_uint(at[@next]);\n"
+        "    @to[3] = __float_as_uint(at[@next + 8]);\n"
+        "}\n",
+        to, at, FILL_INT("low", is_a ? 1 : 2), FILL_INT("high", is_a ? 2 : 1),
+        FILL("next", arena_printf(a, "4 * (%s + %s_PAD)", l->size, l->ID)));
 }
 
 /* Which warp of its slice of k this is. */
-static const char *place(const Contract *x)
+static Tree *place(const Contract *x)
 {
-    int warps = tile_warps(&x->t);
-
-    if (x->parts == 1)
-        return "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n";
-    return arena_printf(x->g->arena,
-                        "const int lane = threadIdx.x %% 32;\n"
-                        "const int warp = threadIdx.x / 32 %% %d;\n"
-                        "const int slice = threadIdx.x / 32 / %d;\n",
-                        warps, warps);
+    return QUOTE(x->g->arena,
+                 x->parts == 1
+                     ? "const int lane = threadIdx.x % 32, "
+                       "warp = threadIdx.x / 32;\n"
+                     : "const int lane = threadIdx.x % 32;\n"
+                       "const int warp = threadIdx.x / 32 % @warps;\n"
+                       "const int slice = threadIdx.x / 32 / @warps;\n",
+                 FILL_INT("warps", tile_warps(&x->t)));
 }
 
 static const char *mma_name(const Contract *x)
@@ -353,15 +356,18 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
     if (plan_mma(&x))
         return;
     contract_begin(&x, k);
-    Slot extra[] = {
-        {"A_ROW", NULL}, {"A_K", NULL}, {"B_ROW", NULL}, {"B_K", NULL},
-        {"A_FRAGMENT", fragment(&x, &x.a, "a", "i")},
-        {"B_FRAGMENT", fragment(&x, &x.b, "b", "j")},
-        {"MMA", mma_name(&x)},
-        {"T", x.acc == T_F32 ? "float" : "int"},
-        {"PLACE", place(&x)},
-        {"STEPS", x.parts > 1 ? "BK / SLICES" : "BK"},
-        {"SLICE", x.parts > 1 ? "slice * BM + " : ""},
+    Fill extra[] = {
+        FILL("A_ROW", NULL),
+        FILL("A_K", NULL),
+        FILL("B_ROW", NULL),
+        FILL("B_K", NULL),
+        FILL_TREE("A_FRAGMENT", fragment(&x, &x.a, "a", "i")),
+        FILL_TREE("B_FRAGMENT", fragment(&x, &x.b, "b", "j")),
+        FILL("MMA", mma_name(&x)),
+        FILL("T", x.acc == T_F32 ? "float" : "int"),
+        FILL_TREE("PLACE", place(&x)),
+        FILL("STEPS", x.parts > 1 ? "BK / SLICES" : "BK"),
+        FILL("SLICE", x.parts > 1 ? "slice * BM + " : ""),
     };
     lane_place(&x, &x.a, true, &extra[0], &extra[1]);
     lane_place(&x, &x.b, false, &extra[2], &extra[3]);

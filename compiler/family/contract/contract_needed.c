@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/contract.h"
 
 #include "rewrite/needed.h"
@@ -82,13 +81,10 @@ const char *contract_unread(Contract *x, const char *m0, const char *n0)
         const Idx *most = most_in_tile(x, x->needed.cond[i].e);
         const Idx *none = idx_addc(p, idx_scale(p, most, -1), -1);
         Guard g = guard_add(p, (Guard){0}, none, 0);
-        Buf b = {0};
         if (!g.n || guard_truth(g) != MAYBE)
             continue;
-        cprint_condition(&b, &x->cp, g);
         text = arena_printf(x->g->arena, "%s%s%s", text ? text : "",
-                            text ? " || " : "", buf_text(&b));
-        buf_free(&b);
+                            text ? " || " : "", cprint_condition(&x->cp, g));
     }
     cprint_close(&x->cp, scope);
     return text;

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/contract_finish.h"
 
 #include <string.h>
@@ -66,7 +65,7 @@ bool contract_packs(Contract *x)
     return !x->lines || is_run(x, stored);
 }
 
-static void open_points(Finish *f, Contract *x, Buf *b, int vec,
+static void open_points(Finish *f, Contract *x, Tree *b, int vec,
                         ContractPlace *place)
 {
     finish_prepare(f, x, vec);
@@ -119,48 +118,51 @@ static bool in_a_row(const Finish *f, const Vector *v)
 }
 
 /* dcc_f32x2 r_vec[BN / 8], s_vec[BN / 8]; of each group. */
-static void declare_ahead(Finish *f, Buf *b, bool some)
+static void declare_ahead(Finish *f, Tree *b, bool some)
 {
-    const char *last = "";
+    const char *last = NULL, *names = NULL;
 
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
         if (v->when != READ_EARLY)
             continue;
         const char *type = finish_type(f, v->read->tensor, v);
-        if (strcmp(type, last))
-            buf_printf(b, "%s%s ", *last ? ";\n" : "", type);
-        else
-            buf_puts(b, ", ");
-        buf_printf(b, "%s[%s / %d]", v->id, f->x->width, group(f->x));
+        const char *one = arena_printf(b->arena, "%s[%s / %d]", v->id,
+                                       f->x->width, group(f->x));
         if (v->count > 1)
-            buf_printf(b, "[%d]", v->count);
+            one = arena_printf(b->arena, "%s[%d]", one, v->count);
         if (some || guard_truth(v->read->in) != ALWAYS)
-            buf_puts(b, " = {}");
+            one = arena_printf(b->arena, "%s = {}", one);
+        if (last && !strcmp(type, last)) {
+            names = arena_printf(b->arena, "%s, %s", names, one);
+            continue;
+        }
+        finish_declared(b, last, names);
         last = type;
+        names = one;
     }
-    buf_puts(b, ";\n");
+    finish_declared(b, last, names);
 }
 
 /* Reads all of v's columns by one call, or those of group `at`. */
-static void read_ahead(Finish *f, Buf *calls, Buf *loop, Vector *v,
+static void read_ahead(Finish *f, Tree *calls, Tree *loop, Vector *v,
                        const char *at)
 {
     Arena *a = f->x->g->arena;
+    CPrint *cp = &f->x->cp;
     const char *id = v->id;
 
     if (in_a_row(f, v) && v->count == 1) {
-        CScope scope = cprint_open(&f->x->cp);
-        cprint_name(&f->x->cp, f->fast,
+        CScope scope = cprint_open(cp);
+        cprint_name(cp, f->fast,
                     arena_printf(a, "n0 + lane %% 4 * %d", f->x->vec));
         const Tensor *t = v->read->tensor;
-        Buf from = {0};
-        cprint_element(&from, &f->x->cp, t,
-                       cprint_offset(f->x->g, t, v->read->at));
-        buf_printf(calls, "dcc_read_apart<%d>(%s, &%s[%s]);\n", group(f->x),
-                   id, cprint_tensor(&f->x->cp, t), buf_text(&from));
-        buf_free(&from);
-        cprint_close(&f->x->cp, scope);
+        PUT(calls, "dcc_read_apart<@group>(@id, &@tensor[@from]);\n",
+            FILL_INT("group", group(f->x)), FILL("id", id),
+            FILL("tensor", cprint_tensor(cp, t)),
+            FILL("from", cprint_element(
+                             cp, t, cprint_offset(f->x->g, t, v->read->at))));
+        cprint_close(cp, scope);
     } else {
         v->id = arena_printf(a, "%s[%s]", id, at);
         finish_read(f, loop, v);
@@ -168,36 +170,39 @@ static void read_ahead(Finish *f, Buf *calls, Buf *loop, Vector *v,
     v->id = arena_printf(a, "%s[%s]", id, at);
 }
 
-/* Their text; `at`: the number of a group of columns. */
-static void put_ahead(Finish *f, Buf *b, const char *at)
+/* Their code; `at`: the number of a group of columns. */
+static void put_ahead(Finish *f, Tree *b, const char *at)
 {
     Contract *x = f->x;
     CScope scope = cprint_open(&x->cp);
     bool cut = x->c.N % x->t.bn;
-    Buf in = {0}, loop = {0};
+    Tree *in = tree_list(b->arena), *loop = tree_list(b->arena);
 
-    buf_puts(b, "// What belongs to columns comes in during the products.\n");
+    PUT(b, "// What belongs to columns comes in during the products.\n");
     declare_ahead(f, b, cut);
-    finish_side(f, &in, &x->n, f->linear_n);
+    if (cut)
+        PUT(in, "if (n >= N)\n"
+                "    continue;\n");
+    finish_side(f, in, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].when == READ_EARLY)
-            read_ahead(f, b, &loop, &f->vec[i], at);
-    if (loop.len) {
-        buf_printf(b, "#pragma unroll\n"
-                      "for (int %s = 0; %s < %s / %d; ++%s) {\n"
-                      "    const int n = n0 + %s * %d + lane %% 4 * %d;\n%s",
-                   at, at, x->width, group(x), at, at, group(x), x->vec, cut ? "    if (n >= N)\n        continue;\n" : "");
-        cprint_lines(b, buf_text(&in), 4);
-        cprint_lines(b, buf_text(&loop), 4);
-        buf_puts(b, "}\n");
-    }
-    buf_free(&in);
-    buf_free(&loop);
+            read_ahead(f, b, loop, &f->vec[i], at);
+    if (loop->n_item)
+        PUT(b,
+            "#pragma unroll\n"
+            "for (int @at = 0; @at < @width / @group; ++@at) {\n"
+            "    const int n = n0 + @at * @group + lane % 4 * @vec;\n"
+            "    @IN\n"
+            "    @LOOP\n"
+            "}\n",
+            FILL("at", at), FILL("width", x->width),
+            FILL_INT("group", group(x)), FILL_INT("vec", x->vec),
+            FILL_TREE("IN", in), FILL_TREE("LOOP", loop));
     cprint_close(&x->cp, scope);
 }
 
-void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
-                    const char *pack, Buf *ahead, int regs)
+void contract_pairs(Contract *x, Tree *b, ContractPlace *place,
+                    const char *pack, Tree *ahead, int regs)
 {
     Finish f = {.pack = pack};
     CScope scope = cprint_open(&x->cp);
@@ -205,32 +210,13 @@ void contract_pairs(Contract *x, Buf *b, ContractPlace *place,
     open_points(&f, x, b, 2, place);
     if (choose_ahead(&f, regs))
         put_ahead(&f, ahead, "c");
-    buf_puts(b, "const int c = j * (COLS / 8) + q / 2;\n"); /* if it is used */
+    PUT(b, "const int c = j * (COLS / 8) + q / 2;\n"); /* if it is used */
     finish_loads(&f, b);
     finish_columns(&f, b);
     cprint_close(&x->cp, scope);
 }
 
-/* A line of the columns of `from` to memory, by the whole warp. */
-static void put_line(Finish *f, Buf *b, const Step *s, int step,
-                     const char *from)
-{
-    CPrint *cp = &f->x->cp;
-    Buf at = {0};
-
-    if (guard_truth(f->where[step]) != ALWAYS) {
-        buf_puts(b, "if (");
-        cprint_guard(b, cp, f->where[step]);
-        buf_puts(b, ")\n    ");
-    }
-    cprint_element(&at, cp, s->tensor,
-                   cprint_offset(f->x->g, s->tensor, f->store[step]));
-    buf_printf(b, "dcc_store_line<COLS>(&%s[%s], %s, line, N - n);\n",
-               cprint_tensor(cp, s->tensor), buf_text(&at), from);
-    buf_free(&at);
-}
-
-void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
+void contract_pieces(Contract *x, Tree *b, ContractPlace *place,
                      const char *from)
 {
     Finish f = {.pack = NULL};
@@ -239,7 +225,7 @@ void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
     open_points(&f, x, b, x->lines ? 1 : 8, place);
     for (int i = 0; i < x->gr->n_step && x->lines; i++)
         if (x->gr->step[i].tensor)
-            put_line(&f, b, &x->gr->step[i], i, from);
+            finish_line(&f, b, i, from);
     for (int i = 0; i < x->gr->n_step; i++)
         if (f.vector_store[i])
             finish_vector_copy(&f, b, finish_vector(&f, i), i, from);
@@ -248,7 +234,7 @@ void contract_pieces(Contract *x, Buf *b, ContractPlace *place,
 
 /* ---- as the sums lie --------------------------------------------------- */
 
-static void put_point(Finish *f, Buf *b, ContractPlace *place)
+static void put_point(Finish *f, Tree *b, ContractPlace *place)
 {
     Contract *x = f->x;
 
@@ -266,6 +252,7 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
     Contract *x = f->x;
     CScope scope = cprint_open(&x->cp);
     int regs = a->regs;
+    bool some = false;
 
     for (int i = 0; i < f->n_vec && x->vec == 8; i++) {
         Vector *v = &f->vec[i];
@@ -274,14 +261,17 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
             v->count > 1 || !a->pieces || a->pieces * 4 > regs)
             continue;
         regs -= a->pieces * 4;
-        buf_printf(&a->declare, "%s %s[%d]%s;\n",
-                   finish_type(f, v->read->tensor, v), id, a->pieces,
-                   guard_truth(v->read->in) == ALWAYS ? "" : " = {}");
-        if (!a->reads.len)
-            put_point(f, &a->reads, place);
+        PUT(a->declare,
+            guard_truth(v->read->in) == ALWAYS ? "@type @id[@pieces];\n"
+                                               : "@type @id[@pieces] = {};\n",
+            FILL("type", finish_type(f, v->read->tensor, v)), FILL("id", id),
+            FILL_INT("pieces", a->pieces));
+        if (!some)
+            put_point(f, a->reads, place);
+        some = true;
         v->when = READ_EARLY;
         v->id = arena_printf(x->g->arena, "%s[%s]", id, a->piece);
-        finish_read(f, &a->reads, v);
+        finish_read(f, a->reads, v);
     }
     cprint_close(&x->cp, scope);
 }
@@ -291,22 +281,22 @@ static void put_by_columns(Finish *f, ContractAhead *a)
 {
     Contract *x = f->x;
 
-    a->column_place(x, &a->by_columns);
+    a->column_place(x, a->by_columns);
     if (!x->patch_n)
-        finish_side(f, &a->by_columns, &x->n, f->linear_n);
+        finish_side(f, a->by_columns, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++) {
         Vector *v = &f->vec[i];
         if (v->when == READ_POINT && finish_ahead(x, v) &&
             !finish_uses(&x->m, v->read))
             v->when = READ_COLUMNS;
     }
-    finish_declare(f, &a->by_columns, READ_COLUMNS, false);
+    finish_declare(f, a->by_columns, READ_COLUMNS, false);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].when == READ_COLUMNS)
-            finish_read(f, &a->by_columns, &f->vec[i]);
+            finish_read(f, a->by_columns, &f->vec[i]);
 }
 
-void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
+void contract_points(Contract *x, Tree *b, int most, ContractPlace *place,
                      ContractAhead *ahead)
 {
     Finish f = {0};
@@ -317,7 +307,7 @@ void contract_points(Contract *x, Buf *b, int most, ContractPlace *place,
     scope = cprint_open(&x->cp);
     finish_sum(&f, "sum");
     if (ahead && choose_ahead(&f, ahead->column_regs))
-        put_ahead(&f, &ahead->columns, "j");
+        put_ahead(&f, ahead->columns, "j");
     if (ahead)
         put_rows_ahead(&f, ahead, place);
     if (ahead && ahead->by == x->vec) {

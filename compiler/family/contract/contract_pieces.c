@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/contract_finish.h"
 
 /* The epilogue of a contraction whose tile of sums is in shared memory: which
@@ -10,18 +9,20 @@ int contract_rows(const Contract *x)
 }
 
 /* Where piece i of the tile is. */
-static void put_where(const Contract *x, Buf *b, const char *i)
+static void put_where(const Contract *x, Tree *b, const char *i)
 {
     const char *first = x->cluster ? "rank * ROWS + " : "";
 
-    if (x->vec > 1)
-        buf_printf(b, "const int row = %s%s / (BN / %d);\n"
-                      "const int col = %s %% (BN / %d) * %d;\n",
-                   first, i, x->vec, i, x->vec, x->vec);
-    else
-        buf_printf(b, "const int row = %s%s / BN;\n"
-                      "const int col = %s %% BN;\n", first, i, i);
-    buf_puts(b, "const int m = m0 + row;\nconst int n = n0 + col;\n");
+    PUT(b,
+        x->vec > 1 ? "const int row = @first@@i / (BN / @vec);\n"
+                     "const int col = @i % (BN / @vec) * @vec;\n"
+                     "const int m = m0 + row;\n"
+                     "const int n = n0 + col;\n"
+                   : "const int row = @first@@i / BN;\n"
+                     "const int col = @i % BN;\n"
+                     "const int m = m0 + row;\n"
+                     "const int n = n0 + col;\n",
+        FILL("first", first), FILL("i", i), FILL_INT("vec", x->vec));
 }
 
 /* What a point within the problem is: "m < M && n < N"; or what one outside
@@ -51,48 +52,51 @@ static bool one_each(const Contract *x)
     return pieces(x) == x->t.threads && !x->cluster;
 }
 
-static void put_points(Finish *f, Buf *b)
+static void put_points(Finish *f, Tree *b)
 {
     Contract *x = f->x;
     const char *outside = bounds(x, false, true);
-    Buf where = {0}, body = {0};
     CScope scope = cprint_open(&x->cp);
 
+    put_where(x, b, one_each(x) ? "threadIdx.x" : "i");
     if (*outside)
-        buf_printf(&body, "if (%s)\n    %s;\n", outside,
-                   one_each(x) ? "return" : "continue");
+        PUT(b,
+            "if (@outside)\n"
+            "    @leave;\n",
+            FILL("outside", outside),
+            FILL("leave", one_each(x) ? "return" : "continue"));
     finish_sum(f, "sum");
-    finish_side(f, &body, &x->m, f->linear_m);
-    finish_side(f, &body, &x->n, f->linear_n);
-    finish_loads(f, &body);
-    finish_columns(f, &body);
+    finish_side(f, b, &x->m, f->linear_m);
+    finish_side(f, b, &x->n, f->linear_n);
+    finish_loads(f, b);
+    finish_columns(f, b);
     cprint_close(&x->cp, scope);
-    put_where(x, &where, one_each(x) ? "threadIdx.x" : "i");
-    cprint_lines(b, buf_text(&where), 4);
-    cprint_lines(b, buf_text(&body), 4);
-    buf_free(&where);
-    buf_free(&body);
 }
 
 /* The loop over a thread's pieces of the tile, i; several at a time where
  * loads would wait for each other. */
-static void put_loop(Contract *x, Buf *b, bool loads)
+static void put_loop(Contract *x, Tree *b, bool loads, const Tree *body)
 {
     int n = pieces(x), threads = x->t.threads;
-    const char *rows = x->cluster ? "ROWS" : "BM";
 
     if (loads && n >= 2 * threads)
-        buf_printf(b, "#pragma unroll %d\n", n >= 4 * threads ? 4 : 2);
-    if (n % threads || x->cluster)
-        buf_printf(b, "for (int i = threadIdx.x; i < %s * BN / %d; "
-                      "i += THREADS) {\n", rows, x->vec);
-    else if (n == threads)
-        buf_puts(b, "{\n");
-    else
-        buf_printf(b, "for (int pass = 0; pass < BM * BN / %d / THREADS; "
-                      "++pass) {\n"
-                      "    const int i = pass * THREADS + threadIdx.x;\n",
-                   x->vec);
+        PUT(b, "#pragma unroll @n\n", FILL_INT("n", n >= 4 * threads ? 4 : 2));
+    PUT(b,
+        n % threads || x->cluster
+            ? "for (int i = threadIdx.x; i < @rows * BN / @vec; "
+              "i += THREADS) {\n"
+              "    @BODY\n"
+              "}\n"
+        : n == threads
+            ? "{\n"
+              "    @BODY\n"
+              "}\n"
+            : "for (int pass = 0; pass < BM * BN / @vec / THREADS; ++pass) {\n"
+              "    const int i = pass * THREADS + threadIdx.x;\n"
+              "    @BODY\n"
+              "}\n",
+        FILL("rows", x->cluster ? "ROWS" : "BM"), FILL_INT("vec", x->vec),
+        FILL_TREE("BODY", body));
 }
 
 /* ---- early loads --------------------------------------------- */
@@ -200,45 +204,47 @@ static const char *early_bounds(const Contract *x, bool rows)
                              : "", some && *in ? " && " : "", in);
 }
 
-void contract_early(Contract *x, Buf *b)
+void contract_early(Contract *x, Tree *b)
 {
     Finish *f = finish_of(x);
     int regs = choose_early(f);
     bool rows = early_rows(f);
     const char *in = early_bounds(x, rows);
-    Buf body = {0}, loads = {0};
+    Tree *loads = tree_list(b->arena);
 
     if (!regs)
         return;
     x->regs += regs;
-    buf_puts(b, "// What the epilogue reads besides the sums, meanwhile.\n");
+    PUT(b, "// What the epilogue reads besides the sums, meanwhile.\n");
     finish_declare(f, b, READ_EARLY, *in);
     CScope scope = cprint_open(&x->cp);
-    finish_side(f, &loads, &x->m, f->linear_m);
-    finish_side(f, &loads, &x->n, f->linear_n);
+    finish_side(f, loads, &x->m, f->linear_m);
+    finish_side(f, loads, &x->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].when == READ_EARLY)
-            finish_read(f, &loads, &f->vec[i]);
+            finish_read(f, loads, &f->vec[i]);
     cprint_close(&x->cp, scope);
-    buf_printf(&body, "const int m = m0 + %sthreadIdx.x / (BN / %d);\n"
-                      "const int n = n0 + threadIdx.x %% (BN / %d) * %d;\n",
-               x->cluster ? "rank * ROWS + " : "", x->vec, x->vec, x->vec);
     if (*in)
-        buf_printf(&body, "if (%s) {\n", in);
-    cprint_lines(&body, buf_text(&loads), *in ? 4 : 0);
-    buf_puts(&body, *in ? "}\n" : "");
-    buf_puts(b, "{\n");
-    cprint_lines(b, buf_text(&body), 4);
-    buf_puts(b, "}\n");
-    buf_free(&loads);
-    buf_free(&body);
+        loads = QUOTE(b->arena,
+                      "if (@in) {\n"
+                      "    @LOADS\n"
+                      "}\n",
+                      FILL("in", in), FILL_TREE("LOADS", loads));
+    PUT(b,
+        "{\n"
+        "    const int m = m0 + @first@threadIdx.x / (BN / @vec);\n"
+        "    const int n = n0 + threadIdx.x % (BN / @vec) * @vec;\n"
+        "    @LOADS\n"
+        "}\n",
+        FILL("first", x->cluster ? "rank * ROWS + " : ""),
+        FILL_INT("vec", x->vec), FILL_TREE("LOADS", loads));
 }
 
-void contract_epilogue(Contract *x, Buf *b)
+void contract_epilogue(Contract *x, Tree *b)
 {
     Finish *f = finish_of(x);
+    Tree *body = tree_list(b->arena);
 
-    put_loop(x, b, f->n_vec > 0);
-    put_points(f, b);
-    buf_puts(b, "}\n");
+    put_points(f, body);
+    put_loop(x, b, f->n_vec > 0, body);
 }

@@ -288,50 +288,59 @@ static void cost(Graph *g, const Group *gr, const Options *o,
 /* ---- text -------------------------------------------------------------- */
 
 /* Its slice of k. */
-static const char *place(Contract *x)
+static Tree *place(Contract *x)
 {
     const Tile *t = &x->t;
+    Tree *code = tree_list(x->g->arena);
 
     kernel_constant(x->g, x->kernel, "LANES_M", lanes_m(t), NULL);
     kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
     kernel_constant(x->g, x->kernel, "STEPS", steps(t),
                     "k of a tile that a thread multiplies");
-    if (slices(t) == 1)
-        return "";
-    return arena_printf(x->g->arena,
-                        "const int slice = threadIdx.x / %d;\n"
-                        "const int slice_k = slice * STEPS;\n",
-                        slice_threads(t));
+    if (slices(t) > 1)
+        PUT(code,
+            "const int slice = threadIdx.x / @threads;\n"
+            "const int slice_k = slice * STEPS;\n",
+            FILL_INT("threads", slice_threads(t)));
+    return code;
 }
 
-/* Text about a's factors: all threads read those of one k, or four k of their
+/* Code about a's factors: all threads read those of one k, or four k of their
  * rows at a time. */
-static void put_a(const Contract *x, const char *from, Slot slot[4])
+static void put_a(const Contract *x, const char *from, Fill fill[4])
 {
     Arena *a = x->g->arena;
-    const char *tile = x->a.tile;
+    const Fill tile = FILL("tile", x->a.tile), first = FILL("from", from);
+    Tree *none = tree_list(a);
 
-    slot[0] = (Slot){"A_FRAG", x->rows ? "[TM]" : "[2][TM / 4]"};
-    slot[1] = (Slot){"A_FIRST", ""};
-    slot[2] = (Slot){"A_READ", ""};
     if (!x->rows) {
-        slot[2].text = arena_printf(
-            a, "dcc_read_apart<LANES_M * 4>(a_frag[k %% 2],\n"
-               "    &smem.%s[stage][%sk][own.m]);\n", tile, from);
-        slot[3] = (Slot){"PRODUCTS",
-                         "dcc_multiply(acc, a_frag[k % 2], b_frag[k % 2]);\n"};
+        fill[0] = FILL("A_FRAG", "[2][TM / 4]");
+        fill[1] = FILL_TREE("A_FIRST", none);
+        fill[2] = FILL_TREE("A_READ",
+                            QUOTE(a,
+                                  "dcc_read_apart<LANES_M * 4>(a_frag[k % 2], "
+                                  "&smem.@tile[stage][@from@k][own.m]);\n",
+                                  tile, first));
+        fill[3] = FILL("PRODUCTS",
+                       "dcc_multiply(acc, a_frag[k % 2], b_frag[k % 2]);\n");
         return;
     }
     kernel_constant(x->g, x->kernel, "NEXT_ROW",
                     lanes_m(&x->t) * (x->t.bk + x->a.pad),
                     "elements from a lane's row to its next");
-    slot[1].text = arena_printf(
-        a, "dcc_read_apart<NEXT_ROW>(a_frag, &smem.%s[0][own.m][%s0]);\n",
-        tile, from);
-    slot[3] = (Slot){"PRODUCTS", arena_printf(
-        a, "dcc_multiply_rows<NEXT_ROW>(acc, a_frag, k %% 4, b_frag[k %% 2],\n"
-           "    &smem.%s[k < STEPS - 1 ? stage : next][own.m]\n"
-           "        [%s(k + 1) %% STEPS]);\n", tile, from)};
+    fill[0] = FILL("A_FRAG", "[TM]");
+    fill[1] = FILL_TREE("A_FIRST", QUOTE(a,
+                                         "dcc_read_apart<NEXT_ROW>(a_frag, "
+                                         "&smem.@tile[0][own.m][@from@0]);\n",
+                                         tile, first));
+    fill[2] = FILL_TREE("A_READ", none);
+    fill[3] = FILL_TREE(
+        "PRODUCTS",
+        QUOTE(a,
+              "dcc_multiply_rows<NEXT_ROW>(acc, a_frag, k % 4, b_frag[k % 2], "
+              "&smem.@tile[k < STEPS - 1 ? stage : next][own.m]"
+              "[@from@(k + 1) % STEPS]);\n",
+              tile, first));
 }
 
 static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
@@ -346,18 +355,22 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         return;
     bool sliced = slices(&x.t) > 1;
     contract_begin(&x, k);
-    Slot extra[] = {
-        {NULL, NULL}, {NULL, NULL}, {NULL, NULL}, {NULL, NULL}, /* put_a */
-        {"T", x.acc == T_F32 ? "float" : "int"},
-        {"VECTOR", x.acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"},
-        {"PLACE", place(&x)},
-        {"B_TILE", x.b.tile},
-        {"TOGETHER", x.rows ? ", 1" : ""},
-        {"OWN",
-         x.rows ? "\n    dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN, 1"
-                : " dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN"},
-        {"FROM", sliced ? "slice_k + " : ""},
-        {"SLICE", sliced ? "slice * BM + " : ""},
+    Fill extra[] = {
+        {0},
+        {0},
+        {0},
+        {0}, /* put_a */
+        FILL("T", x.acc == T_F32 ? "float" : "int"),
+        FILL("VECTOR", x.acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"),
+        FILL_TREE("PLACE", place(&x)),
+        FILL("B_TILE", x.b.tile),
+        FILL("TOGETHER", x.rows ? ", 1" : ""),
+        FILL("OWN",
+             x.rows
+                 ? "\n    dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN, 1"
+                 : " dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN"),
+        FILL("FROM", sliced ? "slice_k + " : ""),
+        FILL("SLICE", sliced ? "slice * BM + " : ""),
     };
     put_a(&x, sliced ? "slice_k + " : "", extra);
     contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/contract_finish.h"
 #include "group/norm.h"
 #include "support/escape.h"
@@ -203,93 +202,119 @@ const char *finish_type(const Finish *f, const Tensor *t,
                         v->piece);
 }
 
-void finish_read(Finish *f, Buf *b, const Vector *v)
+/* `one`, where the guard holds. */
+static void put_where(CPrint *cp, Tree *b, Guard where, const Tree *one)
+{
+    if (guard_truth(where) == ALWAYS)
+        PUT(b, "@ONE\n", FILL_TREE("ONE", one));
+    else
+        PUT(b,
+            "if (@where)\n"
+            "    @ONE\n",
+            FILL("where", cprint_guard(cp, where)), FILL_TREE("ONE", one));
+}
+
+void finish_read(Finish *f, Tree *b, const Vector *v)
 {
     CPrint *cp = &f->x->cp;
     const Tensor *t = v->read->tensor;
-    Buf at = {0};
 
-    cprint_element(&at, cp, t, cprint_offset(f->x->g, t, v->read->at));
-    if (guard_truth(v->read->in) != ALWAYS) {
-        buf_puts(b, "if (");
-        cprint_guard(b, cp, v->read->in);
-        buf_puts(b, ")\n    ");
-    }
-    buf_printf(b, "dcc_read(%s, &%s[%s]);\n", v->id, cprint_tensor(cp, t),
-               buf_text(&at));
-    buf_free(&at);
+    put_where(
+        cp, b, v->read->in,
+        QUOTE(b->arena, "dcc_read(@id, &@tensor[@at]);\n", FILL("id", v->id),
+              FILL("tensor", cprint_tensor(cp, t)),
+              FILL("at", cprint_element(
+                             cp, t, cprint_offset(f->x->g, t, v->read->at)))));
+}
+
+/* "y_out[2]" */
+static const char *declarator(const Finish *f, const Vector *v)
+{
+    return v->count > 1
+               ? arena_printf(f->x->g->arena, "%s[%d]", v->id, v->count)
+               : v->id;
 }
 
 /* dcc_f32x4 y_out[2]; zero: with = {} */
-static void put_vector(Finish *f, Buf *b, const Vector *v, const Tensor *t,
+static void put_vector(Finish *f, Tree *b, const Vector *v, const Tensor *t,
                        bool zero)
 {
-    buf_printf(b, "%s %s", finish_type(f, t, v), v->id);
-    if (v->count > 1)
-        buf_printf(b, "[%d]", v->count);
-    buf_puts(b, zero ? " = {};\n" : ";\n");
+    PUT(b, zero ? "@type @vector = {};\n" : "@type @vector;\n",
+        FILL("type", finish_type(f, t, v)), FILL("vector", declarator(f, v)));
 }
 
-void finish_declare(Finish *f, Buf *b, ReadWhen when, bool zero)
+/* Vectors of one type; none if that is NULL. */
+void finish_declared(Tree *b, const char *type, const char *names)
 {
-    const char *last = "";
+    if (type)
+        PUT(b, "@type @names;\n", FILL("type", type), FILL("names", names));
+}
+
+void finish_declare(Finish *f, Tree *b, ReadWhen when, bool zero)
+{
+    const char *last = NULL, *names = NULL;
 
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
         if (!v->read || v->when != when)
             continue;
         const char *type = finish_type(f, v->read->tensor, v);
-        if (!strcmp(type, last))
-            buf_printf(b, ", %s", v->id);
-        else
-            buf_printf(b, "%s%s %s", *last ? ";\n" : "", type, v->id);
-        if (v->count > 1)
-            buf_printf(b, "[%d]", v->count);
-        buf_puts(b, zero || guard_truth(v->read->in) != ALWAYS ? " = {}" : "");
+        const char *one = declarator(f, v);
+        if (zero || guard_truth(v->read->in) != ALWAYS)
+            one = arena_printf(b->arena, "%s = {}", one);
+        if (last && !strcmp(type, last)) {
+            names = arena_printf(b->arena, "%s, %s", names, one);
+            continue;
+        }
+        finish_declared(b, last, names);
         last = type;
+        names = one;
     }
-    buf_puts(b, *last ? ";\n" : "");
+    finish_declared(b, last, names);
 }
 
-/* `if (where)`, and the address of the vector that a step stores. */
-static const char *store_place(Finish *f, Buf *b, int step)
+/* The address of the vector that a step stores. */
+static const char *store_place(Finish *f, int step)
 {
     Contract *x = f->x;
-    CPrint *cp = &x->cp;
     const Tensor *t = x->gr->step[step].tensor;
-    Buf at = {0};
 
-    if (guard_truth(f->where[step]) != ALWAYS) {
-        buf_puts(b, "if (");
-        cprint_guard(b, cp, f->where[step]);
-        buf_puts(b, ")\n    ");
-    }
-    cprint_element(&at, cp, t, cprint_offset(x->g, t, f->store[step]));
-    const char *s = arena_printf(x->g->arena, "&%s[%s]", cprint_tensor(cp, t),
-                                 buf_text(&at));
-    buf_free(&at);
-    return s;
+    return arena_printf(
+        x->g->arena, "&%s[%s]", cprint_tensor(&x->cp, t),
+        cprint_element(&x->cp, t, cprint_offset(x->g, t, f->store[step])));
 }
 
-void finish_vector_store(Finish *f, Buf *b, const Vector *v, int step)
+void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
 {
     const Tensor *t = f->x->gr->step[step].tensor;
-    const char *place = store_place(f, b, step);
 
-    if (v->count > 1)
-        buf_printf(b, "dcc_write(%s, %s);\n", place, v->id);
-    else
-        buf_printf(b, "*reinterpret_cast<%s *>(%s) = %s;\n",
-                   finish_type(f, t, v), place, v->id);
+    put_where(&f->x->cp, b, f->where[step],
+              QUOTE(b->arena,
+                    v->count > 1
+                        ? "dcc_write(@place, @id);\n"
+                        : "*reinterpret_cast<@type *>(@place) = @id;\n",
+                    FILL("place", store_place(f, step)), FILL("id", v->id),
+                    FILL("type", finish_type(f, t, v))));
 }
 
-void finish_vector_copy(Finish *f, Buf *b, const Vector *v, int step,
+void finish_vector_copy(Finish *f, Tree *b, const Vector *v, int step,
                         const char *from)
 {
     const Tensor *t = f->x->gr->step[step].tensor;
-    const char *place = store_place(f, b, step);
 
-    buf_printf(b, "dcc_copy<%s>(%s, %s);\n", finish_type(f, t, v), place, from);
+    put_where(&f->x->cp, b, f->where[step],
+              QUOTE(b->arena, "dcc_copy<@type>(@place, @from);\n",
+                    FILL("type", finish_type(f, t, v)),
+                    FILL("place", store_place(f, step)), FILL("from", from)));
+}
+
+void finish_line(Finish *f, Tree *b, int step, const char *from)
+{
+    put_where(&f->x->cp, b, f->where[step],
+              QUOTE(b->arena,
+                    "dcc_store_line<COLS>(@place, @from, line, "
+                    "N - n);\n",
+                    FILL("place", store_place(f, step)), FILL("from", from)));
 }
 
 /* ---- text ---------------------------------------------------- */
@@ -301,18 +326,19 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* `mlp.dcl:9` where the statement changes. */
-static void add_place(Arena *a, Buf *places, const Stmt *s,
-                      const Stmt **last)
+/* `mlp.dcl:9` where the statement changes, after `places`. */
+static const char *add_place(Arena *a, const char *places, const Stmt *s,
+                             const Stmt **last)
 {
     if (!s || !s->at.source)
-        return;
+        return places;
     if (!*last || (*last)->at.line != s->at.line ||
         (*last)->at.source != s->at.source)
-        buf_printf(places, "%s%s:%d", places->len ? ", " : "",
-                   escape_ascii(a, base_name(s->at.source->name)),
-                   s->at.line);
+        places = arena_printf(a, "%s%s%s:%d", places, *places ? ", " : "",
+                              escape_ascii(a, base_name(s->at.source->name)),
+                              s->at.line);
     *last = s;
+    return places;
 }
 
 Vector *finish_vector(Finish *f, int step)
@@ -351,13 +377,12 @@ static bool used_later(const Finish *f, int i)
 }
 
 /* Step i's value, named if others use it or it is long, and its store. */
-static void put_step(Finish *f, Buf *b, int i)
+static void put_step(Finish *f, Tree *b, int i)
 {
     enum { ROOM = 46 };
     Contract *x = f->x;
     const Step *s = &x->gr->step[i];
-    const char *id = x->cp.local[i];
-    Buf value = {0};
+    const char *id = x->cp.local[i], *value = "";
 
     if (x->gone[i])
         return;
@@ -366,60 +391,51 @@ static void put_step(Finish *f, Buf *b, int i)
                            : s->source ? s->source->tensor->name : "t";
         id = cprint_bind(b, &x->cp, f->value[i], hint);
         if (s->tensor)
-            buf_puts(&value, cprint_to_storage(x->g->arena, s->tensor->type,
-                                               s->type, id));
-        if (!s->tensor || value.len > ROOM || used_later(f, i))
+            value = cprint_to_storage(b->arena, s->tensor->type, s->type, id);
+        if (!s->tensor || strlen(value) > ROOM || used_later(f, i))
             id = cprint_bind_name(b, &x->cp, f->value[i], hint);
-        buf_free(&value);
         x->cp.local[i] = id;
     }
-    if (x->keep && x->gr->pieces->value == i) { /* as it is read again */
-        buf_puts(&value,
-                 cprint_to_storage(x->g->arena, s->tensor->type, s->type, id));
-        buf_printf(b, "%s = dcc_to_float(%s);\n", x->keep, buf_text(&value));
-        buf_free(&value);
-    }
-    if (!s->tensor)
-        return;
-    if (f->vector_store[i]) {
-        buf_puts(&value,
-                 cprint_to_storage(x->g->arena, s->tensor->type, s->type, id));
-        buf_printf(b, "%s = %s;\n", element(f, finish_vector(f, i)),
-                   buf_text(&value));
-    } else {
+    if (s->tensor)
+        value = cprint_to_storage(b->arena, s->tensor->type, s->type, id);
+    if (x->keep && x->gr->pieces->value == i) /* as it is read again */
+        PUT(b, "@keep = dcc_to_float(@value);\n", FILL("keep", x->keep),
+            FILL("value", value));
+    if (s->tensor && f->vector_store[i])
+        PUT(b, "@element = @value;\n",
+            FILL("element", element(f, finish_vector(f, i))),
+            FILL("value", value));
+    else if (s->tensor)
         cprint_store(b, &x->cp, s->tensor, f->store[i], f->where[i], s->type,
                      id);
-    }
-    buf_free(&value);
 }
 
-static void put_steps(Finish *f, Buf *b)
+static void put_steps(Finish *f, Tree *b)
 {
     Contract *x = f->x;
     const Stmt *last = NULL;
-    Buf places = {0}, text = {0}; /* statements that have text together */
+    const char *places = ""; /* statements that have code together */
 
     for (int i = 0; i < x->gr->n_step; i++)
         if (finish_row_step(&x->gr->step[i]) && !x->gone[i])
             cprint_count(&x->cp, f->value[i]);
     for (int i = 0; i < x->gr->n_step; i++) {
         const Step *s = &x->gr->step[i];
+        Tree *code = tree_list(b->arena);
         if (!finish_row_step(s) && !s->tensor)
             continue;
-        add_place(x->g->arena, &places, s->source, &last);
-        put_step(f, &text, i);
-        if (!text.len)
+        places = add_place(b->arena, places, s->source, &last);
+        put_step(f, code, i);
+        if (!code->n_item)
             continue;
-        if (places.len)
-            buf_printf(b, "// %s\n", buf_text(&places));
-        buf_puts(b, buf_text(&text));
-        buf_free(&places);
-        buf_free(&text);
+        if (*places)
+            PUT(b, "// @places\n", FILL("places", places));
+        tree_add(b, code);
+        places = "";
     }
-    buf_free(&places);
 }
 
-void finish_side(Finish *f, Buf *b, const Side *s, bool linear)
+void finish_side(Finish *f, Tree *b, const Side *s, bool linear)
 {
     CPrint *cp = &f->x->cp;
     int64_t radix = 1;
@@ -432,10 +448,10 @@ void finish_side(Finish *f, Buf *b, const Side *s, bool linear)
         return;
     }
     for (int i = s->n - 1; i >= 0; i--) {
-        buf_printf(b, "const int %s = %s", cprint_var(cp, s->v[i]), s->name);
-        cprint_digit(b, radix, i > 0 ? s->v[i]->extent : 0);
+        PUT(b, "const int @v = @digit;\n", FILL("v", cprint_var(cp, s->v[i])),
+            FILL("digit", cprint_digit(b->arena, s->name, radix,
+                                       i > 0 ? s->v[i]->extent : 0)));
         radix *= s->v[i]->extent;
-        buf_puts(b, ";\n");
     }
 }
 
@@ -453,7 +469,7 @@ static bool many_sums(const Contract *x)
 }
 
 /* The sum, or vectors of sums, of all blocks of a tile and slices of k. */
-static void put_many_sums(const Contract *x, Buf *b)
+static void put_many_sums(const Contract *x, Tree *b)
 {
     int piece = x->vec < 4 ? x->vec : 4;
     bool sliced = x->parts > 1 && !x->partial;
@@ -464,40 +480,47 @@ static void put_many_sums(const Contract *x, Buf *b)
                                              : "&sums[row][%s]", col);
 
     if (x->vec > 1 && !x->cluster) {
-        buf_printf(b, "dcc_%sx%d sum_vec[%d];\ndcc_add_up<%s>(sum_vec, %s);\n",
-                   type_name(x->acc), piece, x->vec / piece,
-                   sliced ? "SLICES" : "SPLIT",
-                   sliced ? "&sums[row][col], BM * (BN + 8)"
-                          : "&partial[row * BN + col], BM * BN");
+        PUT(b,
+            sliced ? "dcc_@type@x@piece sum_vec[@n];\n"
+                     "dcc_add_up<SLICES>(sum_vec, &sums[row][col], "
+                     "BM * (BN + 8));\n"
+                   : "dcc_@type@x@piece sum_vec[@n];\n"
+                     "dcc_add_up<SPLIT>(sum_vec, &partial[row * BN + col], "
+                     "BM * BN);\n",
+            FILL("type", type_name(x->acc)), FILL_INT("piece", piece),
+            FILL_INT("n", x->vec / piece));
         return;
     }
     if (x->cluster)
         from = arena_printf(x->g->arena, "dcc_cluster_peer(%s, s)", from);
-    if (x->vec == 1)
-        buf_printf(b, "%s sum = 0;\n", x->acc == T_F32 ? "float" : "int");
-    else
-        buf_printf(b, "dcc_%sx%d sum_vec[%d] = {};\n", type_name(x->acc), piece,
-                   x->vec / piece);
-    int depth = 0;
-    if (x->cluster || x->partial) {
-        buf_puts(b, "#pragma unroll\nfor (int s = 0; s < SPLIT; ++s)\n");
-        depth += 4;
-    }
-    if (sliced) {
-        cprint_lines(b, "#pragma unroll\nfor (int p = 0; p < SLICES; ++p)\n",
-                     depth);
-        depth += 4;
-    }
-    cprint_lines(b, arena_printf(x->g->arena,
-                                 x->vec > 1 ? "dcc_add(sum_vec, %s);\n"
-                                 : x->acc == T_F32
-                                     ? "sum += *%s;\n"
-                                     : "sum = dcc_wrap_add(sum, *%s);\n",
-                                 from),
-                 depth);
+    Tree *add = QUOTE(b->arena,
+                      x->vec > 1        ? "dcc_add(sum_vec, @from);\n"
+                      : x->acc == T_F32 ? "sum += *@from;\n"
+                                        : "sum = dcc_wrap_add(sum, *@from);\n",
+                      FILL("from", from));
+    if (sliced)
+        add = QUOTE(b->arena,
+                    "#pragma unroll\n"
+                    "for (int p = 0; p < SLICES; ++p)\n"
+                    "    @ADD\n",
+                    FILL_TREE("ADD", add));
+    if (x->cluster || x->partial)
+        add = QUOTE(b->arena,
+                    "#pragma unroll\n"
+                    "for (int s = 0; s < SPLIT; ++s)\n"
+                    "    @ADD\n",
+                    FILL_TREE("ADD", add));
+    PUT(b,
+        x->vec == 1 ? "@ctype sum = 0;\n"
+                      "@ADD\n"
+                    : "dcc_@type@x@piece sum_vec[@n] = {};\n"
+                      "@ADD\n",
+        FILL("ctype", x->acc == T_F32 ? "float" : "int"),
+        FILL("type", type_name(x->acc)), FILL_INT("piece", piece),
+        FILL_INT("n", x->vec / piece), FILL_TREE("ADD", add));
 }
 
-void finish_loads(Finish *f, Buf *b)
+void finish_loads(Finish *f, Tree *b)
 {
     Contract *x = f->x;
     const char *type = x->acc == T_F32 ? "float" : "int";
@@ -508,19 +531,21 @@ void finish_loads(Finish *f, Buf *b)
         return;
     }
     if (x->vec == 1) {
-        buf_printf(b, "const %s sum = %s;\n", type,
-                   x->sum       ? x->sum
-                   : x->swapped ? "sums[row][col ^ 1]"
-                                : "sums[row][col]");
+        PUT(b, "const @type sum = @sum;\n", FILL("type", type),
+            FILL("sum", x->sum       ? x->sum
+                        : x->swapped ? "sums[row][col ^ 1]"
+                                     : "sums[row][col]"));
         return;
     }
     int piece = x->vec < 4 ? x->vec : 4;
     if (!x->sum && many_sums(x))
         put_many_sums(x, b);
     else if (!x->sum)
-        buf_printf(b, "%s%d sum_vec[%d];\n"
-                      "dcc_read(sum_vec, &sums[row][col]);\n", vec, piece,
-                   x->vec / piece);
+        PUT(b,
+            "@vec@@piece sum_vec[@n];\n"
+            "dcc_read(sum_vec, &sums[row][col]);\n",
+            FILL("vec", vec), FILL_INT("piece", piece),
+            FILL_INT("n", x->vec / piece));
     finish_declare(f, b, READ_POINT, false);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read && f->vec[i].when == READ_POINT)
@@ -556,29 +581,28 @@ static bool in_name(char c)
 /* `text`, an expression of a column e, for column i of the two of point e. */
 static const char *of_column(Arena *a, const char *text, int i)
 {
-    Buf b = {0};
+    const char *made = "";
 
     for (const char *p = text; *p; p++) {
         bool column = *p == 'e' && (p == text || !in_name(p[-1])) &&
                       !in_name(p[1]);
         bool pair = column && strspn(p + 1, " /%2") >= 4 && p[4] == '2' &&
                     !in_name(p[5]);
-        if (pair && p[2] == '/') {
-            buf_putc(&b, 'e');
-        } else if (pair) {
-            buf_printf(&b, "%d", i);
-        } else if (column) {
-            buf_printf(&b, i ? "(2 * e + %d)" : "2 * e", i);
-        } else {
-            buf_putc(&b, *p);
-        }
+        if (pair && p[2] == '/')
+            made = arena_printf(a, "%se", made);
+        else if (pair)
+            made = arena_printf(a, "%s%d", made, i);
+        else if (column)
+            made = arena_printf(a, i ? "%s(2 * e + %d)" : "%s2 * e", made, i);
+        else
+            made = arena_printf(a, "%s%c", made, *p);
         p += pair ? 4 : 0;
     }
-    return buf_take(&b, a);
+    return made;
 }
 
 /* const float sum = sum_vec[e / 4].v[e % 4]; or each of a point's. */
-static void put_sums(const Contract *x, Buf *b)
+static void put_sums(const Contract *x, Tree *b)
 {
     Arena *a = x->g->arena;
     int piece = x->vec < 4 ? x->vec : 4;
@@ -589,55 +613,57 @@ static void put_sums(const Contract *x, Buf *b)
                               x->swapped ? " ^ 1" : "");
 
     if (x->c.parts == 1)
-        buf_printf(b, "const %s sum = %s;\n", type, text);
+        PUT(b, "const @type sum = @text;\n", FILL("type", type),
+            FILL("text", text));
     for (int i = 0; x->c.parts > 1 && i < x->c.parts; i++)
-        buf_printf(b, "const %s sum_%d = %s;\n", type, i,
-                   of_column(a, text, i));
+        PUT(b, "const @type sum_@i = @text;\n", FILL("type", type),
+            FILL_INT("i", i), FILL("text", of_column(a, text, i)));
 }
 
-void finish_columns(Finish *f, Buf *b)
+void finish_columns(Finish *f, Tree *b)
 {
     Contract *x = f->x;
     CScope scope = cprint_open(&x->cp);
-    Buf body = {0};
+    Tree *body = tree_list(b->arena);
 
     if (x->vec > 1) {
         if (f->fast)
             cprint_name(&x->cp, f->fast,
                         arena_printf(x->g->arena, "(%s + e)",
                                      name_of(&x->cp, f->fast)));
-        put_sums(x, &body);
+        put_sums(x, body);
     }
     x->cp.staged = staged_read;
     x->cp.ctx = f;
-    put_steps(f, &body);
+    put_steps(f, body);
     x->cp.staged = NULL;
-    if (f->partial) {
-        Buf all = {0};
-        buf_printf(&all, x->c.parts > 1 ? "if (%s < %s / %d) {\n"
-                                        : "if (%s < %s) {\n",
-                   name_of(&x->cp, f->fast), x->n.size, x->c.parts);
-        cprint_lines(&all, buf_text(&body), 4);
-        buf_puts(&all, "}\n");
-        buf_free(&body);
-        body = all;
-    }
+    if (f->partial)
+        body =
+            QUOTE(b->arena,
+                  x->c.parts > 1 ? "if (@n < @size / @parts) {\n"
+                                   "    @BODY\n"
+                                   "}\n"
+                                 : "if (@n < @size) {\n"
+                                   "    @BODY\n"
+                                   "}\n",
+                  FILL("n", name_of(&x->cp, f->fast)), FILL("size", x->n.size),
+                  FILL_INT("parts", x->c.parts), FILL_TREE("BODY", body));
     cprint_close(&x->cp, scope);
-    if (x->vec > 1) {
-        buf_printf(b, "#pragma unroll\nfor (int e = 0; e < %d; ++e) {\n",
-                   points(x));
-        cprint_lines(b, buf_text(&body), 4);
-        buf_puts(b, "}\n");
-    } else {
-        buf_puts(b, buf_text(&body));
-    }
+    if (x->vec > 1)
+        PUT(b,
+            "#pragma unroll\n"
+            "for (int e = 0; e < @points; ++e) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL_INT("points", points(x)), FILL_TREE("BODY", body));
+    else
+        tree_add(b, body);
     for (int i = 0; i < x->gr->n_step; i++)
         if (f->vector_store[i] && f->pack)
-            buf_printf(b, "%s = *reinterpret_cast<const uint32_t *>(&%s);\n",
-                       f->pack, finish_vector(f, i)->id);
+            PUT(b, "@pack = *reinterpret_cast<const uint32_t *>(&@id);\n",
+                FILL("pack", f->pack), FILL("id", finish_vector(f, i)->id));
         else if (f->vector_store[i])
             finish_vector_store(f, b, finish_vector(f, i), i);
-    buf_free(&body);
 }
 
 void finish_prepare(Finish *f, Contract *x, int most)

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/halo/contract_halo.h"
 
 #include <string.h>
@@ -82,7 +81,7 @@ static void shared_memory(Halo *h)
 /* ---- weights ----------------------------------------------------------- */
 
 /* The run's variables from `run`, the number of an element of it. */
-static void put_run(Halo *h, Buf *b)
+static void put_run(Halo *h, Tree *b)
 {
     const HaloForm *f = h->f;
     Contract *x = &h->x;
@@ -95,55 +94,55 @@ static void put_run(Halo *h, Buf *b)
             cprint_name(&x->cp, v, "run");
             return;
         }
-        buf_printf(b, "const int %s = run", cprint_var(&x->cp, v));
-        cprint_digit(b, below, i > 0 ? v->extent : 0);
-        buf_puts(b, ";\n");
+        PUT(b, "const int @v = @digit;\n", FILL("v", cprint_var(&x->cp, v)),
+            FILL("digit",
+                 cprint_digit(b->arena, "run", below, i > 0 ? v->extent : 0)));
     }
 }
 
 /* A lane has the same k of several rows at once. */
-static void put_weights(Halo *h, Buf *b)
+static void put_weights(Halo *h, Tree *b)
 {
     const HaloForm *f = h->f;
     Contract *x = &h->x;
     const Load *l = halo_weights(f, x);
     CScope scope = cprint_open(&x->cp);
-    Buf body = {0}, value = {0}, run = {0};
+    Tree *body = tree_list(b->arena), *run = tree_list(b->arena);
     const char *n = f->swapped ? "m" : "n", *type = type_cname(x->elem);
 
     if (f->channel)
         cprint_name(&x->cp, f->channel, "c");
     if (f->r)
         cprint_name(&x->cp, f->r, "r");
-    put_run(h, &run);
-    contract_digits(x, &body, l->side, l, n);
-    const char *text = cprint_bind(&body, &x->cp, l->op->e, l->id);
-    buf_puts(&value,
-             cprint_to_storage(x->g->arena, x->elem, l->op->e->type, text));
-    buf_puts(b, "// The weights, 0 where there are none.\n"
-                "#pragma unroll 2\n"
-                "for (int k = lane; k < K_STEPS * 16; k += 32) {\n"
-                "    const int run = k % TAPS - LEAD, "
-                "r = k / TAPS % ROWS_R;\n"
-                "    const int c = k / (TAPS * ROWS_R);\n"
-                "    const bool in = run >= 0 && run < RUN && r < R && "
-                "c < CHANNELS;\n");
-    cprint_lines(b, buf_text(&run), 4);
-    buf_printf(b, "    #pragma unroll %d\n"
-                  "    for (int i = 0; i < BN / (THREADS / 32); ++i) {\n"
-                  "        const int row = i * (THREADS / 32) + warp, "
-                  "%s = %s0 + row;\n"
-                  "        %s value = dcc_from_float<%s>(0.0f);\n"
-                  "        if (in && %s < N) {\n", HALO_WEIGHTS_AHEAD, n, n,
-               type, type, n);
-    cprint_lines(b, buf_text(&body), 12);
-    buf_printf(b, "            value = %s;\n        }\n"
-                  "        smem.%s[row][k] = value;\n    }\n}\n",
-               buf_text(&value), l->tile);
+    put_run(h, run);
+    contract_digits(x, body, l->side, l, n);
+    const char *text = cprint_bind(body, &x->cp, l->op->e, l->id);
+    PUT(b,
+        "// The weights, 0 where there are none.\n"
+        "#pragma unroll 2\n"
+        "for (int k = lane; k < K_STEPS * 16; k += 32) {\n"
+        "    const int run = k % TAPS - LEAD, r = k / TAPS % ROWS_R;\n"
+        "    const int c = k / (TAPS * ROWS_R);\n"
+        "    const bool in = run >= 0 && run < RUN && r < R && c < CHANNELS;\n"
+        "    @DIGITS\n"
+        "    #pragma unroll @ahead\n"
+        "    for (int i = 0; i < BN / (THREADS / 32); ++i) {\n"
+        "        const int row = i * (THREADS / 32) + warp, @n = @n@0 + row;\n"
+        "        @type value = dcc_from_float<@type>(0.0f);\n"
+        "        if (in && @n < N) {\n"
+        "            @BODY\n"
+        "            value = @value;\n"
+        "        }\n"
+        "        smem.@tile[row][k] = value;\n"
+        "    }\n"
+        "}\n",
+        FILL_TREE("DIGITS", run),
+        FILL("ahead", arena_printf(b->arena, "%d", HALO_WEIGHTS_AHEAD)),
+        FILL("n", n), FILL("type", type), FILL_TREE("BODY", body),
+        FILL("value",
+             cprint_to_storage(b->arena, x->elem, l->op->e->type, text)),
+        FILL("tile", l->tile));
     cprint_close(&x->cp, scope);
-    buf_free(&body);
-    buf_free(&value);
-    buf_free(&run);
 }
 
 /* ---- input ------------------------------------------------------------- */
@@ -171,55 +170,59 @@ static const char *offset(Halo *h)
     return s;
 }
 
-static void put_tile(Halo *h, Buf *b)
+static void put_tile(Halo *h, Tree *b)
 {
     const HaloForm *f = h->f;
 
-    buf_puts(b, "const int q0 = tile % TILES_Q * TQ;\n"
-                "const int p0 = tile / TILES_Q % TILES_P * TP;\n");
+    PUT(b, "const int q0 = tile % TILES_Q * TQ;\n"
+           "const int p0 = tile / TILES_Q % TILES_P * TP;\n");
     if (f->image)
-        buf_puts(b, "const int image = tile / (TILES_Q * TILES_P);\n");
+        PUT(b, "const int image = tile / (TILES_Q * TILES_P);\n");
 }
 
 /* The copies of a tile's input: 0 outside. */
-static void put_fetch(Halo *h, Buf *b)
+static void put_fetch(Halo *h, Tree *b)
 {
     Contract *x = &h->x;
-    const char *tile = halo_input(h->f, x)->tile;
-    const char *name =
-        cprint_tensor(&x->cp, halo_input(h->f, x)->op->read->tensor);
-    int vec = h->f->align, bytes = vec * 2;
-    Buf place = {0};
+    const Load *l = halo_input(h->f, x);
+    Tree *place = tree_list(b->arena);
 
-    put_tile(h, &place);
-    buf_puts(b, "const auto fetch = [&](int tile, int slot) {\n");
-    cprint_lines(b, buf_text(&place), 4);
-    buf_printf(b, "    const int y0 = p0 * STEP_P - %d, "
-                  "x0 = q0 * STEP_Q - %d;\n"
-                  "    for (int i = threadIdx.x; i < CHANNELS * IN_ROWS * "
-                  "(PITCH / %d);\n         i += THREADS) {\n"
-                  "        const int j = i %% (PITCH / %d) * %d, "
-                  "in_row = i / (PITCH / %d) %% IN_ROWS;\n"
-                  "        const int c = i / (PITCH / %d * IN_ROWS);\n"
-                  "        const int y = y0 + in_row, column = x0 + j;\n"
-                  "        const bool in = y >= 0 && y < HEIGHT && "
-                  "column >= 0 && column < WIDTH;\n",
-               -h->f->first_p, -(h->f->first_q - h->lead - h->shift), vec, vec,
-               vec, vec, vec);
-    buf_printf(b, "        dcc_cp_async%d(&smem.%s[slot][c][in_row][j],\n"
-                  "            &%s[in ? %s : 0],\n            in ? %d : 0);\n"
-                  "    }\n    dcc_cp_commit();\n};\n",
-               bytes, tile, name, offset(h), bytes);
-    buf_free(&place);
+    put_tile(h, place);
+    PUT(b,
+        "const auto fetch = [&](int tile, int slot) {\n"
+        "    @PLACE\n"
+        "    const int y0 = p0 * STEP_P - @first_p, "
+        "x0 = q0 * STEP_Q - @first_q;\n"
+        "    for (int i = threadIdx.x; i < CHANNELS * IN_ROWS * (PITCH / "
+        "@vec); "
+        "i += THREADS) {\n"
+        "        const int j = i % (PITCH / @vec) * @vec, "
+        "in_row = i / (PITCH / @vec) % IN_ROWS;\n"
+        "        const int c = i / (PITCH / @vec * IN_ROWS);\n"
+        "        const int y = y0 + in_row, column = x0 + j;\n"
+        "        const bool in = y >= 0 && y < HEIGHT && "
+        "column >= 0 && column < WIDTH;\n"
+        "        dcc_cp_async@bytes(&smem.@tile[slot][c][in_row][j], "
+        "&@name[in ? @offset : 0], in ? @bytes : 0);\n"
+        "    }\n"
+        "    dcc_cp_commit();\n"
+        "};\n",
+        FILL_TREE("PLACE", place), FILL_INT("first_p", -h->f->first_p),
+        FILL_INT("first_q", -(h->f->first_q - h->lead - h->shift)),
+        FILL_INT("vec", h->f->align), FILL_INT("bytes", h->f->align * 2),
+        FILL("tile", l->tile),
+        FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
+        FILL("offset", offset(h)));
 }
 
 /* Every word of the input moved by one element. */
-static void put_moved(Halo *h, Buf *b)
+static void put_moved(Halo *h, Tree *b)
 {
     if (h->copies > 1)
-        buf_printf(b, "dcc_move_by_one<THREADS>(smem.moved, smem.%s[slot]);\n"
-                      "__syncthreads();\n",
-                   halo_input(h->f, &h->x)->tile);
+        PUT(b,
+            "dcc_move_by_one<THREADS>(smem.moved, smem.@tile[slot]);\n"
+            "__syncthreads();\n",
+            FILL("tile", halo_input(h->f, &h->x)->tile));
 }
 
 /* ---- epilogue ---------------------------------------------------------- */
@@ -234,112 +237,111 @@ static const char leave_swapped[] =
     "        [warp * WM + i * 16 + e / 2 * 8 + lane / 4] = acc[i][j][e];\n";
 
 /* n, and the pixel as `p` and `q`, at row and col; or leaves the loop. */
-static void put_pixel(Halo *h, Buf *b, const char *p, const char *q)
+static void put_pixel(Halo *h, Tree *b, const char *p, const char *q)
 {
     const HaloForm *f = h->f;
     CPrint *cp = &h->x.cp;
-    const char *pixel = f->swapped ? "col" : "row", *sep = "";
-    Buf out = {0};
+    Arena *a = b->arena;
+    const char *pixel = f->swapped ? "col" : "row", *out = "";
 
-    buf_printf(b, "const int %s;\n"
-                  "const int %s = p0 + %s / TQ;\n"
-                  "const int %s = q0 + %s %% TQ;\n",
-               f->swapped ? "m = m0 + row" : "n = n0 + col", p, pixel, q,
-               pixel);
+    PUT(b,
+        "const int @own;\n"
+        "const int @p = p0 + @pixel / TQ;\n"
+        "const int @q = q0 + @pixel % TQ;\n",
+        FILL("own", f->swapped ? "m = m0 + row" : "n = n0 + col"), FILL("p", p),
+        FILL("pixel", pixel), FILL("q", q));
     if (f->image)
         cprint_name(cp, f->image, "image");
     if (f->p)
         cprint_name(cp, f->p, p);
     cprint_name(cp, f->q, q);
-    if (extent(f->p) % h->tp) {
-        buf_printf(&out, "%s >= P", p);
-        sep = " || ";
-    }
-    if (extent(f->q) % h->tq) {
-        buf_printf(&out, "%s%s >= Q", sep, q);
-        sep = " || ";
-    }
+    if (extent(f->p) % h->tp)
+        out = arena_printf(a, "%s >= P", p);
+    if (extent(f->q) % h->tq)
+        out = arena_printf(a, "%s%s%s >= Q", out, *out ? " || " : "", q);
     if (h->channels % h->bn)
-        buf_printf(&out, "%s%s >= N", sep, f->swapped ? "m" : "n");
-    if (out.len)
-        buf_printf(b, "if (%s)\n    continue;\n", buf_text(&out));
-    buf_free(&out);
+        out = arena_printf(a, "%s%s%s >= N", out, *out ? " || " : "",
+                           f->swapped ? "m" : "n");
+    if (*out)
+        PUT(b,
+            "if (@out)\n"
+            "    continue;\n",
+            FILL("out", out));
 }
 
 /* Where the point is: contract_points' callback. */
-static void place_point(Contract *x, Buf *b)
+static void place_point(Contract *x, Tree *b)
 {
     Halo *h = (Halo *)x; /* x is its first member */
     const char *of = h->f->swapped ? "BM" : "BN";
 
     if (x->vec > 1)
-        buf_printf(b, "const int row = i / (%s / %d), "
-                      "col = i %% (%s / %d) * %d;\n", of, x->vec, of, x->vec,
-                   x->vec);
+        PUT(b,
+            "const int row = i / (@of / @vec), col = i % (@of / @vec) * "
+            "@vec;\n",
+            FILL("of", of), FILL_INT("vec", x->vec));
     else
-        buf_printf(b, "const int row = i / %s, col = i %% %s;\n", of, of);
+        PUT(b, "const int row = i / @of, col = i % @of;\n", FILL("of", of));
     put_pixel(h, b, "p", "q");
 }
 
 /* The same of a pair whose row and col are there, and of 8 columns. */
-static void place_pair(Contract *x, Buf *b)
+static void place_pair(Contract *x, Tree *b)
 {
     x->sum = "acc[i][c][q % 2 * 2 + e]";
     put_pixel((Halo *)x, b, "at_p", "at_q");
 }
 
-static void place_piece(Contract *x, Buf *b)
+static void place_piece(Contract *x, Tree *b)
 {
     put_pixel((Halo *)x, b, "at_p", "at_q");
 }
 
 /* 16-bit results by way of a warp's rows; *early: what needs no tile. */
-static void put_packed(Halo *h, Buf *b, Buf *early)
+static void put_packed(Halo *h, Tree *b, Tree *early)
 {
     enum { EARLY_REGS = 32 };
     Contract *x = &h->x;
-    Buf pairs = {0}, pieces = {0};
+    Tree *pairs = tree_list(h->x.g->arena), *pieces = tree_list(h->x.g->arena);
 
     x->width = "BN";
-    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", early,
+    contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", early,
                    EARLY_REGS);
-    contract_pieces(x, &pieces, place_piece,
+    contract_pieces(x, pieces, place_piece,
                     "&out[line][dcc_packed_at<COLS>(line, piece)]");
-    Slot slot[] = {{"PAIRS", buf_text(&pairs)}, {"PIECES", buf_text(&pieces)}};
-    template_fill(b, "contract_halo_packed.cu.in", slot, 2);
-    buf_free(&pairs);
-    buf_free(&pieces);
+    tree_add(b,
+             TEMPLATE(b->arena, "contract_halo_packed.cu.in",
+                      FILL_TREE("PAIRS", pairs), FILL_TREE("PIECES", pieces)));
 }
 
-static void put_points(Halo *h, Buf *b)
+static void put_points(Halo *h, Tree *b)
 {
     Contract *x = &h->x;
-    Buf points = {0}, all = {0};
+    Arena *a = b->arena;
+    Tree *points = tree_list(a);
 
-    contract_points(x, &points, 8, place_point, NULL);
-    buf_printf(&all, "#pragma unroll 2\n"
-                     "for (int i = threadIdx.x; i < BM * BN / %d; "
-                     "i += THREADS) {\n", x->vec);
-    cprint_lines(&all, buf_text(&points), 4);
-    buf_puts(&all, "}\n");
-    Slot slot[] = {{"SUMS", h->f->swapped ? "BM + 4" : "BN + 8"},
-                   {"LEAVE", h->f->swapped ? leave_swapped : leave},
-                   {"POINTS", buf_text(&all)}};
-    template_fill(b, "contract_halo_sums.cu.in", slot, 3);
-    buf_free(&points);
-    buf_free(&all);
+    contract_points(x, points, 8, place_point, NULL);
+    points = QUOTE(a,
+                   "#pragma unroll 2\n"
+                   "for (int i = threadIdx.x; i < BM * BN / @vec; "
+                   "i += THREADS) {\n"
+                   "    @POINTS\n"
+                   "}\n",
+                   FILL_INT("vec", x->vec), FILL_TREE("POINTS", points));
+    tree_add(b, TEMPLATE(a, "contract_halo_sums.cu.in",
+                         FILL("SUMS", h->f->swapped ? "BM + 4" : "BN + 8"),
+                         FILL("LEAVE", h->f->swapped ? leave_swapped : leave),
+                         FILL_TREE("POINTS", points)));
 }
 
 /* ---- the whole --------------------------------------------------------- */
 
-static const char *text_of(Halo *h, void (*put)(Halo *, Buf *))
+static Tree *code_of(Halo *h, void (*put)(Halo *, Tree *))
 {
-    Buf b = {0}, lines = {0};
+    Tree *code = tree_list(h->x.g->arena);
 
-    put(h, &b);
-    cprint_lines(&lines, buf_text(&b), 0);
-    buf_free(&b);
-    return buf_take(&lines, h->x.g->arena);
+    put(h, code);
+    return code;
 }
 
 /* Where pixel tq of the patch's row begins. */
@@ -357,63 +359,60 @@ static const char *patch_row(Halo *h)
 static void put_body(Halo *h)
 {
     Contract *x = &h->x;
+    Arena *a = x->g->arena;
     bool two = h->group == 2;
-    Buf b = {0}, early = {0}, epilogue = {0};
+    Tree *early = tree_list(a), *epilogue = tree_list(a);
 
     if (h->f->packs)
-        put_packed(h, &epilogue, &early);
+        put_packed(h, epilogue, early);
     else
-        put_points(h, &epilogue);
-    Slot slot[] = {
-        {"TILE", text_of(h, put_tile)},
-        {"MOVED", text_of(h, put_moved)},
-        {"PATCH", patch_row(h)},
-        {"W_TILE", halo_weights(h->f, x)->tile},
-        {"COLUMN", h->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"},
-        {"LANE_ROW", two ? " + lane % 4 / 2 * DILATION" : ""},
-        {"LANE_TAP", two ? "lane % 2 * 2" : "lane % 4 * 2"},
-        {"SHIFT", arena_printf(x->g->arena, "%d", h->shift)},
-        {"MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
-                                 : "dcc_mma_m16n8k16_bf16"},
-        {"FREE", h->f->packs ? "" : " and the sums"},
-        {"EARLY", buf_text(&early)},
-        {"EPILOGUE", buf_text(&epilogue)},
-    };
-
-    template_fill(&b, "contract_halo.cu.in", slot,
-                  (int)(sizeof slot / sizeof *slot));
-    kernel_phase(x->g, x->kernel, "tiles", &b);
-    buf_free(&b);
-    buf_free(&early);
-    buf_free(&epilogue);
+        put_points(h, epilogue);
+    kernel_phase(
+        x->g, x->kernel, "tiles",
+        TEMPLATE(a, "contract_halo.cu.in",
+                 FILL_TREE("TILE", code_of(h, put_tile)),
+                 FILL_TREE("MOVED", code_of(h, put_moved)),
+                 FILL("PATCH", patch_row(h)),
+                 FILL("W_TILE", halo_weights(h->f, x)->tile),
+                 FILL("COLUMN",
+                      h->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"),
+                 FILL("LANE_ROW", two ? " + lane % 4 / 2 * DILATION" : ""),
+                 FILL("LANE_TAP", two ? "lane % 2 * 2" : "lane % 4 * 2"),
+                 FILL_INT("SHIFT", h->shift),
+                 FILL("MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+                                              : "dcc_mma_m16n8k16_bf16"),
+                 FILL("FREE", h->f->packs ? "" : " and the sums"),
+                 FILL_TREE("EARLY", early), FILL_TREE("EPILOGUE", epilogue)));
 }
 
 /* The first tile's input is under way while the weights come in; but where the
  * input has to be waited for and the weights do not, they come before. */
-static void setup_phases(Halo *h, Buf *b)
+static void setup_phases(Halo *h)
 {
     Contract *x = &h->x;
+    Tree *setup = tree_list(x->g->arena), *load = tree_list(x->g->arena);
     bool early = x->kernel->waits &&
                  kernel_reads_constants(halo_weights(h->f, x)->op->e);
 
+    PUT(setup,
+        "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
+        "const int @n@0 = blockIdx.y * BN;\n",
+        FILL("n", h->f->swapped ? "m" : "n"));
     if (early)
-        put_weights(h, b);
-    kernel_phase(x->g, x->kernel, "setup", b);
+        put_weights(h, setup);
+    kernel_phase(x->g, x->kernel, "setup", setup);
     kernel_wait_phase(x->g, x->kernel);
-    buf_free(b);
-    *b = (Buf){0};
-    buf_puts(b, "// What a tile's pixels read: 0 outside.\n");
-    put_fetch(h, b);
-    buf_puts(b, "fetch(blockIdx.x, 0);\n");
+    PUT(load, "// What a tile's pixels read: 0 outside.\n");
+    put_fetch(h, load);
+    PUT(load, "fetch(blockIdx.x, 0);\n");
     if (!early)
-        put_weights(h, b);
-    kernel_phase(x->g, x->kernel, "load", b);
+        put_weights(h, load);
+    kernel_phase(x->g, x->kernel, "load", load);
 }
 
 void halo_build(Halo *h, Kernel *k)
 {
     Contract *x = &h->x;
-    Buf b = {0};
 
     contract_names(x, k);
     k->family = "contract_halo";
@@ -430,10 +429,6 @@ void halo_build(Halo *h, Kernel *k)
     k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
     constants(h);
     shared_memory(h);
-    buf_puts(&b, "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
-                 "const int ");
-    buf_printf(&b, "%s0 = blockIdx.y * BN;\n", h->f->swapped ? "m" : "n");
-    setup_phases(h, &b);
-    buf_free(&b);
+    setup_phases(h);
     put_body(h);
 }

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/skinny/contract_skinny.h"
 
 #include <string.h>
@@ -25,27 +24,27 @@ void skinny_constants(Contract *x, int k_step, int lane_k)
 void skinny_put_sums(Contract *x, const SkinnySums *of)
 {
     bool split = x->t.split > 1;
-    Slot slot[] = {
-        {"COLUMN", of->column},
-        {"ROW", of->row},
-        {"TILES", of->tiles},
-        {"ROWS", of->rows},
-        {"ARRIVED", split ? "dcc_cluster_wait();\n" : ""},
-        {"TO", split ? "*dcc_cluster_peer(at, column / BN)" : "*at"},
-        {"PART", split ? arena_printf(x->g->arena, "rank * %s + %s", of->warps,
-                                      of->warp)
-                       : of->warp},
-        {"SYNC", split ? "dcc_cluster_sync();" : "__syncthreads();"},
+    Fill slot[] = {
+        FILL("COLUMN", of->column),
+        FILL("ROW", of->row),
+        FILL("TILES", of->tiles),
+        FILL("ROWS", of->rows),
+        FILL("ARRIVED", split ? "dcc_cluster_wait();\n" : ""),
+        FILL("TO", split ? "*dcc_cluster_peer(at, column / BN)" : "*at"),
+        FILL("PART", split ? arena_printf(x->g->arena, "rank * %s + %s",
+                                          of->warps, of->warp)
+                           : of->warp),
+        FILL("SYNC", split ? "dcc_cluster_sync();" : "__syncthreads();"),
     };
-    Buf b = {0};
+    Tree *b = tree_list(x->g->arena);
 
-    template_fill(&b, of->mma ? "contract_skinny_mma_sums.cu.in"
-                              : "contract_skinny_float_sums.cu.in", slot, 8);
-    kernel_phase(x->g, x->kernel, "sums", &b);
-    buf_free(&b);
-    contract_epilogue(x, &b);
-    kernel_phase(x->g, x->kernel, "epilogue", &b);
-    buf_free(&b);
+    kernel_phase(x->g, x->kernel, "sums",
+                 template_tree(b->arena,
+                               of->mma ? "contract_skinny_mma_sums.cu.in"
+                                       : "contract_skinny_float_sums.cu.in",
+                               slot, 8));
+    contract_epilogue(x, b);
+    kernel_phase(x->g, x->kernel, "epilogue", b);
 }
 
 void skinny_frame(Contract *x, Kernel *k, const char *family, int columns,
@@ -127,172 +126,179 @@ static bool ragged(const Skinny *s)
     return !s->f->k_major && s->x.c.N % s->lane_n != 0;
 }
 
-static void put_rows(Skinny *s, Buf *b)
+static void put_rows(Skinny *s, Tree *b)
 {
     Contract *x = &s->x;
     const Load *w = &x->b;
     bool cut = x->c.N % s->columns;
     const char *type = contract_offset_type(w);
     CScope scope = cprint_open(&x->cp);
-    Buf at = {0};
 
     cprint_name(&x->cp, s->f->n, "column");
-    cprint_element(&at, &x->cp, w->op->read->tensor, w->row_part);
-    if (s->f->k_major) {
-        buf_printf(b, "%s w_off[TILES][2];\n#pragma unroll\n"
-                      "for (int i = 0; i < TILES; ++i)\n    #pragma unroll\n"
-                      "    for (int h = 0; h < 2; ++h) {\n", type);
-        buf_printf(b, "        const int column = %sfirst + warp_n + i * 16 + "
-                      "h * 8 + lane / 4%s;\n", cut ? "min(" : "",
-                   cut ? ", N - 1)" : "");
-        buf_printf(b, "        w_off[i][h] = %s;\n    }\n", buf_text(&at));
-    } else {
-        bool clamp = cut && !ragged(s);
-        buf_printf(b, "const int column = %sfirst + warp_n + lane / 4 * "
-                      "LANE_N%s;\n", clamp ? "min(" : "",
-                   clamp ? ", N - LANE_N)" : "");
-        buf_printf(b, "const %s w_off = %s;\n", type, buf_text(&at));
-    }
+    const char *at = cprint_element(&x->cp, w->op->read->tensor, w->row_part);
+    bool clamp = cut && !ragged(s);
+    PUT(b,
+        s->f->k_major
+            ? "@type w_off[TILES][2];\n"
+              "#pragma unroll\n"
+              "for (int i = 0; i < TILES; ++i)\n"
+              "    #pragma unroll\n"
+              "    for (int h = 0; h < 2; ++h) {\n"
+              "        const int column = @least@first + warp_n + i * 16 + "
+              "h * 8 + lane / 4@most;\n"
+              "        w_off[i][h] = @at;\n"
+              "    }\n"
+            : "const int column = @least@first + warp_n + lane / 4 * "
+              "LANE_N@most;\n"
+              "const @type w_off = @at;\n",
+        FILL("type", type), FILL("at", at), FILL("least", clamp ? "min(" : ""),
+        FILL("most", !clamp          ? ""
+                     : s->f->k_major ? ", N - 1)"
+                                     : ", N - LANE_N)"));
     cprint_close(&x->cp, scope);
-    buf_free(&at);
 }
 
 static void put_setup(Skinny *s)
 {
     Contract *x = &s->x;
-    Buf b = {0};
+    Tree *b = tree_list(s->x.g->arena);
 
     if (x->t.split > 1)
-        buf_puts(&b, "const int rank = blockIdx.x % SPLIT;\n"
-                     "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
-                     "const int n0 = first + rank * BN;\nconst int m0 = 0;\n"
-                     "const int k0 = rank * BK;\n"
-                     "dcc_cluster_arrive();  // each block is there\n");
+        PUT(b, "const int rank = blockIdx.x % SPLIT;\n"
+               "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
+               "const int n0 = first + rank * BN;\n"
+               "const int m0 = 0;\n"
+               "const int k0 = rank * BK;\n"
+               "dcc_cluster_arrive();  // each block is there\n");
     else
-        buf_puts(&b, "const int first = blockIdx.x * COLUMNS;\n"
-                     "const int n0 = first;\nconst int m0 = 0;\n"
-                     "const int k0 = 0;\n");
+        PUT(b, "const int first = blockIdx.x * COLUMNS;\n"
+               "const int n0 = first;\n"
+               "const int m0 = 0;\n"
+               "const int k0 = 0;\n");
     if (x->t.split > 1 && (int64_t)x->t.bk * x->t.split != x->c.K)
-        buf_puts(&b, "const int steps = min(STEPS, "
-                     "(K - k0 + K_STEP - 1) / K_STEP);\n");
+        PUT(b,
+            "const int steps = min(STEPS, (K - k0 + K_STEP - 1) / K_STEP);\n");
     else
-        buf_puts(&b, "const int steps = STEPS;\n");
-    contract_batch(x, &b);
-    buf_printf(&b, "const int lane = threadIdx.x %% 32, "
-                   "warp = threadIdx.x / 32;\n"
-                   "const int warp_n = warp %% WARPS_N * (COLUMNS / WARPS_N);\n"
-                   "const int warp_k = warp / WARPS_N;\n");
-    put_rows(s, &b);
-    kernel_phase(x->g, x->kernel, "setup", &b);
-    buf_free(&b);
+        PUT(b, "const int steps = STEPS;\n");
+    contract_batch(x, b);
+    PUT(b, "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
+           "const int warp_n = warp % WARPS_N * (COLUMNS / WARPS_N);\n"
+           "const int warp_k = warp / WARPS_N;\n");
+    put_rows(s, b);
+    kernel_phase(x->g, x->kernel, "setup", b);
 }
 
 /* ---- weights ----------------------------------------------------------- */
 
 /* dcc_stream<16>(w_words[u][i][h], &w[w_off[i][h] + k], bytes); */
-static void put_stream(Skinny *s, Buf *b, const char *to, const char *k,
-                       const char *off, int indent)
+static Tree *stream(Skinny *s, const char *to, const char *k, const char *off)
 {
     Contract *x = &s->x;
+    Arena *a = x->g->arena;
     const Tensor *t = x->b.op->read->tensor;
     CScope scope = cprint_open(&x->cp);
-    int most = s->f->k_major ? s->lane_k : s->lane_n;
+    int most = s->f->k_major ? s->lane_k : s->lane_n, size = s->f->size;
     int piece = s->f->align < most ? s->f->align : most;
-    Buf at = {0};
+    const char *bytes = "";
 
     cprint_name(&x->cp, s->f->k, k);
-    cprint_element(&at, &x->cp, t, x->b.k_part);
-    buf_printf(b, "%*sdcc_stream<%d>(%s,\n%*s&%s[%s + %s]", indent, "",
-               piece * s->f->size, to, indent + 4, "",
-               cprint_tensor(&x->cp, t), off, buf_text(&at));
     if (tail(s) && s->f->k_major)
-        buf_printf(b, ", (K - %s) * %d", k, s->f->size);
+        bytes = arena_printf(a, ", (K - %s) * %d", k, size);
     else if (ragged(s))
-        buf_printf(b, ", %s%s(N - column) * %d%s", tail(s) ? k : "",
-                   tail(s) ? " < K ? " : "", s->f->size,
-                   tail(s) ? " : 0" : "");
+        bytes = arena_printf(a,
+                             tail(s) ? ", %s < K ? (N - column) * %d : 0"
+                                     : ", %.0s(N - column) * %d",
+                             k, size);
     else if (tail(s))
-        buf_printf(b, ", %s < K ? %d : 0", k, s->lane_n * s->f->size);
-    buf_puts(b, ");\n");
+        bytes = arena_printf(a, ", %s < K ? %d : 0", k, s->lane_n * size);
+    Tree *one =
+        QUOTE(a, "dcc_stream<@piece>(@to, &@tensor[@off + @at]@bytes);\n",
+              FILL_INT("piece", piece * size), FILL("to", to),
+              FILL("tensor", cprint_tensor(&x->cp, t)), FILL("off", off),
+              FILL("at", cprint_element(&x->cp, t, x->b.k_part)),
+              FILL("bytes", bytes));
     cprint_close(&x->cp, scope);
-    buf_free(&at);
+    return one;
 }
 
-static void put_fetch(Skinny *s, Buf *b)
+static void put_fetch(Skinny *s, Tree *b)
 {
-    if (s->f->k_major)
-        buf_puts(b, "uint32_t w_words[DEEP][TILES][2][4];\n");
-    else
-        buf_printf(b, "uint32_t w_words[DEEP][LANE_K][%d];\n",
-                   s->lane_n * s->f->size / 4);
-    buf_puts(b, "auto fetch = [&](int u, int step) {\n"
-                "    const int k = k0 + step * K_STEP + lane % 4 * LANE_K;\n"
-                "    #pragma unroll\n");
-    if (s->f->k_major) {
-        buf_puts(b, "    for (int i = 0; i < TILES; ++i)\n"
-                    "        #pragma unroll\n"
-                    "        for (int h = 0; h < 2; ++h)\n");
-        put_stream(s, b, "w_words[u][i][h]", "k", "w_off[i][h]", 12);
-    } else {
-        buf_puts(b, "    for (int i = 0; i < LANE_K; ++i)\n");
-        put_stream(s, b, "w_words[u][i]", "(k + i)", "w_off", 8);
-    }
-    buf_printf(b, "};\n#pragma unroll\nfor (int u = 0; u < DEEP; ++u)\n"
-                  "%s    fetch(u, warp_k + u * WARPS_K);\n",
-               uneven(s) ? "    if (warp_k + u * WARPS_K < steps)\n    " : "");
+    bool k_major = s->f->k_major;
+
+    PUT(b,
+        k_major ? "uint32_t w_words[DEEP][TILES][2][4];\n"
+                  "auto fetch = [&](int u, int step) {\n"
+                  "    const int k = k0 + step * K_STEP + lane % 4 * LANE_K;\n"
+                  "    #pragma unroll\n"
+                  "    for (int i = 0; i < TILES; ++i)\n"
+                  "        #pragma unroll\n"
+                  "        for (int h = 0; h < 2; ++h)\n"
+                  "            @STREAM\n"
+                  "};\n"
+                : "uint32_t w_words[DEEP][LANE_K][@words];\n"
+                  "auto fetch = [&](int u, int step) {\n"
+                  "    const int k = k0 + step * K_STEP + lane % 4 * LANE_K;\n"
+                  "    #pragma unroll\n"
+                  "    for (int i = 0; i < LANE_K; ++i)\n"
+                  "        @STREAM\n"
+                  "};\n",
+        FILL_INT("words", s->lane_n * s->f->size / 4),
+        FILL_TREE("STREAM",
+                  k_major ? stream(s, "w_words[u][i][h]", "k", "w_off[i][h]")
+                          : stream(s, "w_words[u][i]", "(k + i)", "w_off")));
+    PUT(b, uneven(s) ? "#pragma unroll\n"
+                       "for (int u = 0; u < DEEP; ++u)\n"
+                       "    if (warp_k + u * WARPS_K < steps)\n"
+                       "        fetch(u, warp_k + u * WARPS_K);\n"
+                     : "#pragma unroll\n"
+                       "for (int u = 0; u < DEEP; ++u)\n"
+                       "    fetch(u, warp_k + u * WARPS_K);\n");
 }
 
 /* ---- x ----------------------------------------------------------------- */
 
 /* The value of one element of x, or its copy. */
-static void put_x_value(Skinny *s, Buf *b, int vec)
+static void put_x_value(Skinny *s, Tree *b, int vec)
 {
     Contract *x = &s->x;
     const Load *l = &x->a;
     const Expr *e = l->op->e;
-    const char *to = arena_printf(x->g->arena, "smem.%s[m][k_at]", l->tile);
-    bool cut = (int64_t)x->t.bk * x->t.split != x->c.K;
-    Buf value = {0}, in = {0}, at = {0};
+    Arena *a = b->arena;
+    const char *to = arena_printf(a, "smem.%s[m][k_at]", l->tile), *in = "";
+    Tree *body = tree_list(a);
 
-    if (cut)
-        buf_puts(&in, "k < K");
-    if (vec && guard_truth(l->op->in) != ALWAYS) {
-        buf_puts(&in, cut ? " && " : "");
-        cprint_guard(&in, &x->cp, l->op->in);
-    }
+    if ((int64_t)x->t.bk * x->t.split != x->c.K)
+        in = "k < K";
+    if (vec && guard_truth(l->op->in) != ALWAYS)
+        in = arena_printf(a, "%s%s%s", in, *in ? " && " : "",
+                          cprint_guard(&x->cp, l->op->in));
     if (vec) {
-        cprint_element(&at, &x->cp, l->op->read->tensor, l->op->offset);
-        const char *name = cprint_tensor(&x->cp, l->op->read->tensor);
-        if (in.len)
-            buf_printf(b, "const bool in = %s;\n"
-                          "dcc_cp_async%d(&%s,\n    &%s[in ? %s : 0],\n"
-                          "    in ? %d : 0);\n", buf_text(&in), l->bytes, to,
-                       name, buf_text(&at), l->bytes);
-        else
-            buf_printf(b, "dcc_cp_async%d(&%s,\n    &%s[%s]);\n", l->bytes, to,
-                       name, buf_text(&at));
-    } else {
-        Buf body = {0};
-        const char *text = cprint_bind(&body, &x->cp, e, l->id);
-        buf_puts(&value,
-                 cprint_to_storage(x->g->arena, x->elem, e->type, text));
-        if (in.len) {
-            buf_printf(b, "%s = dcc_from_float<%s>(0.0f);\nif (%s) {\n", to,
-                       type_cname(x->elem), buf_text(&in));
-            cprint_lines(b, buf_text(&body), 4);
-            buf_printf(b, "    %s = %s;\n}\n", to, buf_text(&value));
-        } else {
-            buf_puts(b, buf_text(&body));
-            buf_printf(b, "%s = %s;\n", to, buf_text(&value));
-        }
-        buf_free(&body);
+        const Tensor *t = l->op->read->tensor;
+        PUT(b,
+            *in ? "const bool in = @in;\n"
+                  "dcc_cp_async@bytes(&@to, &@name[in ? @at : 0], "
+                  "in ? @bytes : 0);\n"
+                : "dcc_cp_async@bytes(&@to, &@name[@at]);\n",
+            FILL("in", in), FILL_INT("bytes", l->bytes), FILL("to", to),
+            FILL("name", cprint_tensor(&x->cp, t)),
+            FILL("at", cprint_element(&x->cp, t, l->op->offset)));
+        return;
     }
-    buf_free(&value);
-    buf_free(&in);
-    buf_free(&at);
+    const char *text = cprint_bind(body, &x->cp, e, l->id);
+    PUT(b,
+        *in ? "@to = dcc_from_float<@type>(0.0f);\n"
+              "if (@in) {\n"
+              "    @BODY\n"
+              "    @to = @value;\n"
+              "}\n"
+            : "@BODY\n"
+              "@to = @value;\n",
+        FILL("to", to), FILL("type", type_cname(x->elem)), FILL("in", in),
+        FILL_TREE("BODY", body),
+        FILL("value", cprint_to_storage(a, x->elem, e->type, text)));
 }
 
-static void put_x(Skinny *s, Buf *b)
+static void put_x(Skinny *s, Tree *b)
 {
     Contract *x = &s->x;
     const Load *l = &x->a;
@@ -300,24 +306,28 @@ static void put_x(Skinny *s, Buf *b)
                   x->c.K % l->vec == 0;
     int vec = copied ? l->vec : 1;
     CScope scope = cprint_open(&x->cp);
-    Buf body = {0};
+    Tree *body = tree_list(s->x.g->arena);
 
-    buf_printf(b, "// The rows of %s, while the first weights are under way.\n",
-               l->id);
-    buf_printf(&body, "const int m = i / (BK / %d), k_at = i %% (BK / %d) * %d;"
-                      "\nconst int k = k0 + k_at;\n", vec, vec, vec);
-    contract_digits(x, &body, l->side, l, "m");
-    contract_digits(x, &body, &x->k, l, "k");
-    put_x_value(s, &body, copied ? vec : 0);
-    buf_printf(b, "for (int i = threadIdx.x; i < BM * (BK / %d); "
-                  "i += THREADS) {\n", vec);
-    cprint_lines(b, buf_text(&body), 4);
-    buf_puts(b, "}\n");
-    if (copied)
-        buf_puts(b, "dcc_cp_commit();\ndcc_cp_wait<0>();\n");
-    buf_puts(b, "__syncthreads();\n");
+    PUT(b, "// The rows of @id, while the first weights are under way.\n",
+        FILL("id", l->id));
+    PUT(body,
+        "const int m = i / (BK / @vec), k_at = i % (BK / @vec) * @vec;\n"
+        "const int k = k0 + k_at;\n",
+        FILL_INT("vec", vec));
+    contract_digits(x, body, l->side, l, "m");
+    contract_digits(x, body, &x->k, l, "k");
+    put_x_value(s, body, copied ? vec : 0);
+    PUT(b,
+        "for (int i = threadIdx.x; i < BM * (BK / @vec); i += THREADS) {\n"
+        "    @BODY\n"
+        "}\n"
+        "@COPIED\n"
+        "__syncthreads();\n",
+        FILL_INT("vec", vec), FILL_TREE("BODY", body),
+        FILL("COPIED", copied ? "dcc_cp_commit();\n"
+                                "dcc_cp_wait<0>();\n"
+                              : ""));
     cprint_close(&x->cp, scope);
-    buf_free(&body);
 }
 
 /* They are no parameters: something before this launch writes them. */
@@ -328,17 +338,16 @@ static bool weights_wait(const Skinny *s)
 
 static void put_load(Skinny *s)
 {
-    Buf b = {0};
+    Tree *b = tree_list(s->x.g->arena);
 
     if (weights_wait(s))
         kernel_wait_phase(s->x.g, s->x.kernel);
-    put_fetch(s, &b);
+    put_fetch(s, b);
     if (!weights_wait(s))
-        buf_puts(&b, kernel_wait(s->x.kernel));
-    contract_early(&s->x, &b);
-    put_x(s, &b);
-    kernel_phase(s->x.g, s->x.kernel, "load", &b);
-    buf_free(&b);
+        PUT(b, "@WAIT\n", FILL("WAIT", kernel_wait(s->x.kernel)));
+    contract_early(&s->x, b);
+    put_x(s, b);
+    kernel_phase(s->x.g, s->x.kernel, "load", b);
 }
 
 /* ---- multiply ---------------------------------------------------------- */
@@ -351,20 +360,17 @@ static void put_multiply(Skinny *s)
                                                  : "contract_skinny_mma_n.cu.in"
                        : s->f->k_major ? "contract_skinny_float_k.cu.in"
                                        : "contract_skinny_float_n.cu.in";
-    Slot slot[] = {
-        {"X_TILE", x->a.tile},
-        {"ROWS", arena_printf(a, "%d", (x->t.bm + 7) / 8)},
-        {"MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
-                                 : "dcc_mma_m16n8k16_bf16"},
-        {"WEIGHT", type_cname(x->b.op->read->tensor->type)},
-        {"SKIP", uneven(s) ? "if (step + u * WARPS_K >= steps)\n    break;\n"
-                           : ""},
+    Fill slot[] = {
+        FILL("X_TILE", x->a.tile),
+        FILL("ROWS", arena_printf(a, "%d", (x->t.bm + 7) / 8)),
+        FILL("MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+                                     : "dcc_mma_m16n8k16_bf16"),
+        FILL("WEIGHT", type_cname(x->b.op->read->tensor->type)),
+        FILL("SKIP",
+             uneven(s) ? "if (step + u * WARPS_K >= steps)\n    break;\n" : ""),
     };
-    Buf b = {0};
 
-    template_fill(&b, file, slot, 5);
-    kernel_phase(x->g, x->kernel, "multiply", &b);
-    buf_free(&b);
+    kernel_phase(x->g, x->kernel, "multiply", template_tree(a, file, slot, 5));
 }
 
 /* ---- the sums ---------------------------------------------------------- */

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/stream/contract_stream.h"
 
 #include <string.h>
@@ -63,27 +62,27 @@ static void shared_memory(Stream *s)
 static void put_setup(Stream *s)
 {
     Contract *x = &s->x;
-    Buf b = {0};
+    Tree *b = tree_list(s->x.g->arena);
 
     if (s->wide)
-        buf_puts(&b, "// There is more shared memory than is used: no SM takes "
-                     "more blocks than\n// another where they begin beside "
-                     "launches before them.\n");
+        PUT(b, "// There is more shared memory than is used: no SM takes more "
+               "blocks than\n"
+               "// another where they begin beside launches before them.\n");
     if (x->t.split > 1)
-        buf_puts(&b, "const int rank = blockIdx.x % SPLIT;\n"
-                     "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
-                     "const int n0 = first + rank * BN;\nconst int m0 = 0;\n"
-                     "dcc_cluster_arrive();  // each block is there\n");
+        PUT(b, "const int rank = blockIdx.x % SPLIT;\n"
+               "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
+               "const int n0 = first + rank * BN;\n"
+               "const int m0 = 0;\n"
+               "dcc_cluster_arrive();  // each block is there\n");
     else
-        buf_puts(&b, "const int first = blockIdx.x * BN;\n"
-                     "const int n0 = first;\nconst int m0 = 0;\n");
-    contract_batch(x, &b);
-    buf_puts(&b, "const int lane = threadIdx.x % 32, "
-                 "warp = threadIdx.x / 32;\n");
-    buf_printf(&b, "const int k_warp = %swarp * PIECES * PIECE;\n",
-               x->t.split > 1 ? "rank * BK + " : "");
-    kernel_phase(x->g, x->kernel, "setup", &b);
-    buf_free(&b);
+        PUT(b, "const int first = blockIdx.x * BN;\n"
+               "const int n0 = first;\n"
+               "const int m0 = 0;\n");
+    contract_batch(x, b);
+    PUT(b, "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n");
+    PUT(b, "const int k_warp = @rank@warp * PIECES * PIECE;\n",
+        FILL("rank", x->t.split > 1 ? "rank * BK + " : ""));
+    kernel_phase(x->g, x->kernel, "setup", b);
 }
 
 static bool cut(const Stream *s)
@@ -93,48 +92,49 @@ static bool cut(const Stream *s)
 
 /* ---- weights ----------------------------------------------------------- */
 
-static void put_fetch(Stream *s, Buf *b)
+static void put_fetch(Stream *s, Tree *b)
 {
     Contract *x = &s->x;
     const Load *l = &x->b;
     const Tensor *t = l->op->read->tensor;
     bool beyond = x->c.N % s->columns;
     CScope scope = cprint_open(&x->cp);
-    Buf row = {0}, at = {0};
 
     cprint_name(&x->cp, s->f->n, "column");
-    cprint_element(&row, &x->cp, t, l->row_part);
     cprint_name(&x->cp, s->f->k, "k");
-    cprint_element(&at, &x->cp, t, l->k_part);
-    buf_printf(b, "auto &ring = smem.%s[warp];\n", l->tile);
-    buf_puts(b, "auto fetch = [&](int slot) {\n"
-                "    #pragma unroll\n"
-                "    for (int i = 0; i < 8 * PIECE / LANE_K; i += 32) {\n"
-                "        const int c = (i + lane) / (PIECE / LANE_K);\n"
-                "        const int k_at = (i + lane) % (PIECE / LANE_K) * "
-                "LANE_K;\n");
-    buf_printf(b, "        const int column = %sfirst + slot %% TILES * 8 + "
-                  "c%s;\n", beyond ? "min(" : "", beyond ? ", N - 1)" : "");
-    buf_puts(b, "        const int k = k_warp + slot / TILES * PIECE + "
-                "k_at;\n");
-    buf_printf(b, "        const %s w_off = %s;\n", contract_offset_type(l),
-               buf_text(&row));
-    buf_printf(b, "        dcc_cp_async16(&ring[slot %% STAGES][c][k_at],\n"
-                  "            &%s[w_off + %s%s%s]%s);\n",
-               cprint_tensor(&x->cp, t), cut(s) ? "(k < K ? " : "",
-               buf_text(&at), cut(s) ? " : 0)" : "",
-               cut(s) ? ", k < K ? 16 : 0" : "");
-    buf_puts(b, "    }\n};\n");
+    const char *at = cprint_element(&x->cp, t, l->k_part);
+    PUT(b,
+        "auto &ring = smem.@tile[warp];\n"
+        "auto fetch = [&](int slot) {\n"
+        "    #pragma unroll\n"
+        "    for (int i = 0; i < 8 * PIECE / LANE_K; i += 32) {\n"
+        "        const int c = (i + lane) / (PIECE / LANE_K);\n"
+        "        const int k_at = (i + lane) % (PIECE / LANE_K) * LANE_K;\n"
+        "        const int column = @least@first + slot % TILES * 8 + c@most;\n"
+        "        const int k = k_warp + slot / TILES * PIECE + k_at;\n"
+        "        const @type w_off = @row;\n"
+        "        dcc_cp_async16(&ring[slot % STAGES][c][k_at], "
+        "&@tensor[w_off + @at]@bytes);\n"
+        "    }\n"
+        "};\n",
+        FILL("tile", l->tile), FILL("least", beyond ? "min(" : ""),
+        FILL("most", beyond ? ", N - 1)" : ""),
+        FILL("type", contract_offset_type(l)),
+        FILL("row", cprint_element(&x->cp, t, l->row_part)),
+        FILL("tensor", cprint_tensor(&x->cp, t)),
+        FILL("at",
+             cut(s) ? arena_printf(b->arena, "(k < K ? %s : 0)", at) : at),
+        FILL("bytes", cut(s) ? ", k < K ? 16 : 0" : ""));
     cprint_close(&x->cp, scope);
-    buf_free(&row);
-    buf_free(&at);
 }
 
-static void put_first(Buf *b)
+static void put_first(Tree *b)
 {
-    buf_puts(b, "#pragma unroll\n"
-                "for (int slot = 0; slot < STAGES; ++slot) {\n"
-                "    fetch(slot);\n    dcc_cp_commit();\n}\n");
+    PUT(b, "#pragma unroll\n"
+           "for (int slot = 0; slot < STAGES; ++slot) {\n"
+           "    fetch(slot);\n"
+           "    dcc_cp_commit();\n"
+           "}\n");
 }
 
 /* ---- x ----------------------------------------------------------------- */
@@ -144,94 +144,97 @@ static bool whole(const Stream *s)
     return stream_whole(&s->x, s->lane_k);
 }
 
-/* The guard of x's reads, or nothing. */
-static void put_in(Stream *s, Buf *in)
+/* The guard of x's reads, or "". */
+static const char *inside(Stream *s)
 {
     Contract *x = &s->x;
+    const char *in = cut(s) ? "k < K" : "";
 
-    if (cut(s))
-        buf_puts(in, "k < K");
-    if (whole(s) && guard_truth(x->a.op->in) != ALWAYS) {
-        buf_puts(in, cut(s) ? " && " : "");
-        cprint_guard(in, &x->cp, x->a.op->in);
-    }
+    if (!whole(s) || guard_truth(x->a.op->in) == ALWAYS)
+        return in;
+    return arena_printf(x->g->arena, "%s%s%s", in, *in ? " && " : "",
+                        cprint_guard(&x->cp, x->a.op->in));
 }
 
 /* One element of x, or all of the lane's, to `to`. */
-static void put_x_value(Stream *s, Buf *b, const char *to)
+static void put_x_value(Stream *s, Tree *b, const char *to)
 {
     Contract *x = &s->x;
     const Load *l = &x->a;
-    Buf value = {0}, in = {0}, body = {0};
+    const char *in = inside(s);
+    Tree *body = tree_list(b->arena);
 
-    put_in(s, &in);
     if (whole(s)) {
-        Buf at = {0};
-        cprint_element(&at, &x->cp, l->op->read->tensor, l->op->offset);
-        if (in.len)
-            buf_printf(b, "if (%s)\n    ", buf_text(&in));
-        buf_printf(b, "dcc_read(%s, &%s[%s]);\n", to,
-                   cprint_tensor(&x->cp, l->op->read->tensor), buf_text(&at));
-        buf_free(&at);
+        const Tensor *t = l->op->read->tensor;
+        PUT(body, "dcc_read(@to, &@tensor[@at]);\n", FILL("to", to),
+            FILL("tensor", cprint_tensor(&x->cp, t)),
+            FILL("at", cprint_element(&x->cp, t, l->op->offset)));
     } else {
         const Expr *e = l->op->e;
-        const char *text = cprint_bind(&body, &x->cp, e, l->id);
-        buf_puts(&value,
-                 cprint_to_storage(x->g->arena, x->elem, e->type, text));
-        if (in.len)
-            buf_printf(b, "if (%s) {\n", buf_text(&in));
-        cprint_lines(b, buf_text(&body), in.len ? 4 : 0);
-        buf_printf(b, "%s%s.v[e] = %s;\n", in.len ? "    " : "", to,
-                   buf_text(&value));
-        if (in.len)
-            buf_puts(b, "}\n");
+        const char *text = cprint_bind(body, &x->cp, e, l->id);
+        PUT(body, "@to.v[e] = @value;\n", FILL("to", to),
+            FILL("value", cprint_to_storage(b->arena, x->elem, e->type, text)));
     }
-    buf_free(&body);
-    buf_free(&value);
-    buf_free(&in);
+    if (*in)
+        PUT(b,
+            "if (@in) {\n"
+            "    @BODY\n"
+            "}\n",
+            FILL("in", in), FILL_TREE("BODY", body));
+    else
+        tree_add(b, body);
 }
 
 /* fetch_x(piece): the lane's k of a piece, of each row that it has. */
-static void put_x(Stream *s, Buf *b)
+static void put_x(Stream *s, Tree *b)
 {
     Contract *x = &s->x;
     const Load *l = &x->a;
     const char *elem = type_cname(x->elem);
     CScope scope = cprint_open(&x->cp);
-    Buf inner = {0}, row = {0};
+    Tree *inner = tree_list(s->x.g->arena), *row = tree_list(s->x.g->arena);
 
     const char *m = !s->f->mma          ? "j"
                     : x->t.bm % 16 && (x->t.bm > 8 || x->t.bm % 8)
                         ? "min(j * 8 + lane / 4, BM - 1)"
                         : "j * 8 + lane / 4";
 
-    buf_printf(b, "using lane_x = dcc_vector<%s, LANE_K>;\n", elem);
-    buf_printf(b, "lane_x x_rows[%s][STEPS];\n",
-               !s->f->mma ? "BM" : x->t.bm <= 8 ? "1" : "2 * ROWS");
-    buf_printf(&row, "const int m = %s;\n", m);
-    contract_digits(x, &row, l->side, l, "m");
-    buf_printf(&inner, "const int k = k_warp + piece * PIECE + i * K_STEP + "
-                       "lane %% 4 * LANE_K%s;\n", whole(s) ? "" : " + e");
-    contract_digits(x, &inner, &x->k, l, "k");
-    put_x_value(s, &inner, "x_rows[j][i]");
-    buf_printf(b, "auto fetch_%s = [&](int piece) {\n"
-                  "    #pragma unroll\n"
-                  "    for (int j = 0; j < %s; ++j) {\n", l->id,
-               !s->f->mma ? "BM" : x->t.bm <= 8 ? "1" : "2 * ROWS");
-    cprint_lines(b, buf_text(&row), 8);
-    buf_puts(b, "        #pragma unroll\n"
-                "        for (int i = 0; i < STEPS; ++i) {\n");
-    if (cut(s) || (whole(s) && guard_truth(l->op->in) != ALWAYS))
-        buf_puts(b, "            x_rows[j][i] = {};\n");
+    const char *rows = !s->f->mma ? "BM" : x->t.bm <= 8 ? "1" : "2 * ROWS";
+
+    PUT(row, "const int m = @m;\n", FILL("m", m));
+    contract_digits(x, row, l->side, l, "m");
+    PUT(inner,
+        "const int k = k_warp + piece * PIECE + i * K_STEP + "
+        "lane % 4 * LANE_K@e;\n",
+        FILL("e", whole(s) ? "" : " + e"));
+    contract_digits(x, inner, &x->k, l, "k");
+    put_x_value(s, inner, "x_rows[j][i]");
     if (!whole(s))
-        buf_puts(b, "            #pragma unroll\n"
-                    "            for (int e = 0; e < LANE_K; ++e) {\n");
-    cprint_lines(b, buf_text(&inner), whole(s) ? 12 : 16);
-    buf_printf(b, "%s        }\n    }\n};\n",
-               whole(s) ? "" : "            }\n");
+        inner = QUOTE(b->arena,
+                      "#pragma unroll\n"
+                      "for (int e = 0; e < LANE_K; ++e) {\n"
+                      "    @INNER\n"
+                      "}\n",
+                      FILL_TREE("INNER", inner));
+    PUT(b,
+        "using lane_x = dcc_vector<@elem, LANE_K>;\n"
+        "lane_x x_rows[@rows][STEPS];\n"
+        "auto fetch_@id = [&](int piece) {\n"
+        "    #pragma unroll\n"
+        "    for (int j = 0; j < @rows; ++j) {\n"
+        "        @ROW\n"
+        "        #pragma unroll\n"
+        "        for (int i = 0; i < STEPS; ++i) {\n"
+        "            @NONE\n"
+        "            @INNER\n"
+        "        }\n"
+        "    }\n"
+        "};\n",
+        FILL("elem", elem), FILL("rows", rows), FILL("id", l->id),
+        FILL_TREE("ROW", row),
+        FILL("NONE", *inside(s) ? "x_rows[j][i] = {};\n" : ""),
+        FILL_TREE("INNER", inner));
     cprint_close(&x->cp, scope);
-    buf_free(&inner);
-    buf_free(&row);
 }
 
 /* ---- x through the ring ------------------------------------------------ */
@@ -251,97 +254,111 @@ static bool once(const Stream *s)
 /* One operand's part of a slot, 16 bytes a lane. Rows lie PIECE apart; every
  * other one has its halves of 2 K_STEP swapped, so that lanes read rows side
  * by side from different banks. `row` declares the row of the tensor. */
-static void put_ring_load(Stream *s, Buf *b, const Load *l, const char *rows,
-                          const char *row, const char *element)
+static void put_ring_load(Stream *s, Tree *b, const Load *l, const char *rows,
+                          const Tree *row, const char *element)
 {
     Contract *x = &s->x;
     bool is_x = l == &x->a;
     bool part = is_x && x->t.bm * s->piece % (32 * s->lane_k);
-    const char *name = cprint_tensor(&x->cp, l->op->read->tensor);
-    Buf in = {0};
+    const char *in = is_x ? inside(s) : cut(s) ? "k < K" : "";
+    Tree *among = tree_list(b->arena);
 
-    if (is_x)
-        put_in(s, &in);
-    else if (cut(s))
-        buf_puts(&in, "k < K");
-    buf_printf(b, "    #pragma unroll\n"
-                  "    for (int i = 0; i < %s * PIECE / LANE_K; i += 32) {\n"
-                  "        const int r = (i + lane) / (PIECE / LANE_K);\n"
-                  "        const int k_at = (i + lane) %% (PIECE / LANE_K) * "
-                  "LANE_K;\n", rows);
     if (part)
-        buf_puts(b, "        if (r >= BM)\n            break;\n");
-    cprint_lines(b, row, 8);
-    if (in.len)
-        buf_printf(b, "        const bool in = %s;\n", buf_text(&in));
-    buf_printf(b, "        const int at = k_at ^ r %% 2 * K_STEP;\n"
-                  "        %s&%s_ring[piece %% STAGES][r][at], "
-                  "&%s[%s%s%s]%s);\n    }\n",
-               is_x      ? "dcc_copy16(async, "
-               : once(s) ? "dcc_cp_stream16("
-                         : "dcc_cp_async16(",
-               l->id, name, in.len ? "in ? " : "",
-               element, in.len ? " : 0" : "", in.len ? ", in ? 16 : 0" : "");
-    buf_free(&in);
+        PUT(among, "if (r >= BM)\n"
+                   "    break;\n");
+    PUT(among, "@ROW\n", FILL_TREE("ROW", row));
+    if (*in)
+        PUT(among, "const bool in = @in;\n", FILL("in", in));
+    PUT(b,
+        "#pragma unroll\n"
+        "for (int i = 0; i < @rows * PIECE / LANE_K; i += 32) {\n"
+        "    const int r = (i + lane) / (PIECE / LANE_K);\n"
+        "    const int k_at = (i + lane) % (PIECE / LANE_K) * LANE_K;\n"
+        "    @AMONG\n"
+        "    const int at = k_at ^ r % 2 * K_STEP;\n"
+        "    @copy(@async&@id@_ring[piece % STAGES][r][at], "
+        "&@name[@element]@bytes);\n"
+        "}\n",
+        FILL("rows", rows), FILL_TREE("AMONG", among),
+        FILL("copy", is_x      ? "dcc_copy16"
+                     : once(s) ? "dcc_cp_stream16"
+                               : "dcc_cp_async16"),
+        FILL("async", is_x ? "async, " : ""), FILL("id", l->id),
+        FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
+        FILL("element",
+             *in ? arena_printf(b->arena, "in ? %s : 0", element) : element),
+        FILL("bytes", *in ? ", in ? 16 : 0" : ""));
 }
 
-/* Begins a lambda that fetches a piece: its first k, and that of a lane. */
-static const char *open_fetch(const Stream *s, Buf *b, const Load *l,
-                              const char *more)
+/* A lambda that fetches a piece of an operand: `load`, a lane's part of it;
+ * `row` declares the lane's k, and what else its place is made of. */
+static void put_ring_fetch(const Stream *s, Tree *b, const Load *l,
+                           const char *more, const Tree *load)
 {
-    buf_printf(b, "auto &%s_ring = smem.%s[warp];\n"
-                  "auto fetch_%s = [&](int piece%s) {\n", l->id, l->tile,
-               l->id, more);
-    if (s->leaps == 1)
-        return "const int k = k_warp + piece * PIECE + k_at;\n";
-    buf_puts(b, "    const int k0 = k_warp + dcc_leap<PIECES, LEAPS>(piece) * "
-                "PIECE;\n");
-    return "const int k = k0 + k_at;\n";
+    PUT(b,
+        s->leaps == 1 ? "auto &@id@_ring = smem.@tile[warp];\n"
+                        "auto fetch_@id = [&](int piece@more) {\n"
+                        "    @LOAD\n"
+                        "};\n"
+                      : "auto &@id@_ring = smem.@tile[warp];\n"
+                        "auto fetch_@id = [&](int piece@more) {\n"
+                        "    const int k0 = k_warp + "
+                        "dcc_leap<PIECES, LEAPS>(piece) * PIECE;\n"
+                        "    @LOAD\n"
+                        "};\n",
+        FILL("id", l->id), FILL("tile", l->tile), FILL("more", more),
+        FILL_TREE("LOAD", load));
 }
 
-static void put_ring_weights(Stream *s, Buf *b)
+/* A lane's first k of a piece. */
+static const char *lane_k(const Stream *s)
+{
+    return s->leaps == 1 ? "k_warp + piece * PIECE + k_at" : "k0 + k_at";
+}
+
+static void put_ring_weights(Stream *s, Tree *b)
 {
     Contract *x = &s->x;
     const Load *l = &x->b;
     const Tensor *t = l->op->read->tensor;
     bool beyond = x->c.N % s->columns;
     CScope scope = cprint_open(&x->cp);
-    Buf row = {0}, at = {0}, text = {0};
+    Tree *row = tree_list(b->arena), *load = tree_list(b->arena);
 
     cprint_name(&x->cp, s->f->n, "column");
-    cprint_element(&row, &x->cp, t, l->row_part);
     cprint_name(&x->cp, s->f->k, "k");
-    cprint_element(&at, &x->cp, t, l->k_part);
-    buf_printf(&text, "const int column = %sfirst + r%s;\n%s"
-                      "const %s w_off = %s;\n", beyond ? "min(" : "",
-               beyond ? ", N - 1)" : "", open_fetch(s, b, l, ""),
-               contract_offset_type(l), buf_text(&row));
-    put_ring_load(s, b, l, "TILES * 8", buf_text(&text),
-                  arena_printf(x->g->arena, "w_off + %s", buf_text(&at)));
-    buf_puts(b, "};\n");
+    PUT(row,
+        "const int column = @least@first + r@most;\n"
+        "const int k = @k;\n"
+        "const @type w_off = @row;\n",
+        FILL("least", beyond ? "min(" : ""),
+        FILL("most", beyond ? ", N - 1)" : ""), FILL("k", lane_k(s)),
+        FILL("type", contract_offset_type(l)),
+        FILL("row", cprint_element(&x->cp, t, l->row_part)));
+    put_ring_load(s, load, l, "TILES * 8", row,
+                  arena_printf(b->arena, "w_off + %s",
+                               cprint_element(&x->cp, t, l->k_part)));
+    put_ring_fetch(s, b, l, "", load);
     cprint_close(&x->cp, scope);
-    buf_free(&text);
-    buf_free(&row);
-    buf_free(&at);
 }
 
-static void put_ring_x(Stream *s, Buf *b)
+static void put_ring_x(Stream *s, Tree *b)
 {
     Contract *x = &s->x;
     const Load *l = &x->a;
     CScope scope = cprint_open(&x->cp);
-    Buf row = {0}, at = {0};
+    Tree *row = tree_list(b->arena), *load = tree_list(b->arena);
 
-    buf_printf(&row, "const int m = r;\n%s",
-               open_fetch(s, b, l, ", bool async"));
-    contract_digits(x, &row, l->side, l, "m");
-    contract_digits(x, &row, &x->k, l, "k");
-    cprint_element(&at, &x->cp, l->op->read->tensor, l->op->offset);
-    put_ring_load(s, b, l, "BM", buf_text(&row), buf_text(&at));
-    buf_puts(b, "};\n");
+    PUT(row,
+        "const int m = r;\n"
+        "const int k = @k;\n",
+        FILL("k", lane_k(s)));
+    contract_digits(x, row, l->side, l, "m");
+    contract_digits(x, row, &x->k, l, "k");
+    put_ring_load(s, load, l, "BM", row,
+                  cprint_element(&x->cp, l->op->read->tensor, l->op->offset));
+    put_ring_fetch(s, b, l, ", bool async", load);
     cprint_close(&x->cp, scope);
-    buf_free(&row);
-    buf_free(&at);
 }
 
 /* Copies of one lane are done in their order: those of x that had to wait come
@@ -351,28 +368,31 @@ static void put_ring(Stream *s)
     Contract *x = &s->x;
     const Kernel *k = x->kernel;
     bool ahead = k->waits && kernel_reads_constants(x->b.op->e);
-    const char *w = x->b.id, *a = x->a.id;
-    Buf b = {0};
+    Tree *b = tree_list(x->g->arena);
 
     if (!ahead)
         kernel_wait_phase(x->g, x->kernel);
-    put_ring_weights(s, &b);
-    put_ring_x(s, &b);
-    buf_printf(&b, "#pragma unroll 1\n"
-                   "for (int piece = 0; piece < STAGES; ++piece) {\n"
-                   "    fetch_%s(piece);\n", w);
-    if (!ahead)
-        buf_printf(&b, "    fetch_%s(piece, true);\n", a);
-    buf_puts(&b, "    dcc_cp_commit();\n}\n");
-    if (ahead) {
-        buf_puts(&b, kernel_wait(k));
-        buf_printf(&b, "#pragma unroll\n"
-                       "for (int piece = 0; piece < STAGES; ++piece)\n"
-                       "    fetch_%s(piece, false);\n", a);
-    }
-    contract_early(x, &b);
-    kernel_phase(x->g, x->kernel, "load", &b);
-    buf_free(&b);
+    put_ring_weights(s, b);
+    put_ring_x(s, b);
+    PUT(b,
+        ahead ? "#pragma unroll 1\n"
+                "for (int piece = 0; piece < STAGES; ++piece) {\n"
+                "    fetch_@w(piece);\n"
+                "    dcc_cp_commit();\n"
+                "}\n"
+                "@WAIT\n"
+                "#pragma unroll\n"
+                "for (int piece = 0; piece < STAGES; ++piece)\n"
+                "    fetch_@x(piece, false);\n"
+              : "#pragma unroll 1\n"
+                "for (int piece = 0; piece < STAGES; ++piece) {\n"
+                "    fetch_@w(piece);\n"
+                "    fetch_@x(piece, true);\n"
+                "    dcc_cp_commit();\n"
+                "}\n",
+        FILL("w", x->b.id), FILL("x", x->a.id), FILL("WAIT", kernel_wait(k)));
+    contract_early(x, b);
+    kernel_phase(x->g, x->kernel, "load", b);
 }
 
 /* x comes first, unless it has to be waited for and weights have not. */
@@ -380,24 +400,24 @@ static void put_load(Stream *s)
 {
     Contract *x = &s->x;
     bool constant = kernel_reads_constants(x->b.op->e);
-    const char *first = arena_printf(x->g->arena, "fetch_%s(0);\n", x->a.id);
-    Buf b = {0};
+    Tree *b = tree_list(s->x.g->arena);
 
     if (!constant)
         kernel_wait_phase(x->g, x->kernel);
-    put_fetch(s, &b);
-    put_x(s, &b);
+    put_fetch(s, b);
+    put_x(s, b);
     if (x->kernel->waits && constant) {
-        put_first(&b);
-        buf_puts(&b, kernel_wait(x->kernel));
-        buf_puts(&b, first);
+        put_first(b);
+        PUT(b,
+            "@WAIT\n"
+            "fetch_@x(0);\n",
+            FILL("WAIT", kernel_wait(x->kernel)), FILL("x", x->a.id));
     } else {
-        buf_puts(&b, first);
-        put_first(&b);
+        PUT(b, "fetch_@x(0);\n", FILL("x", x->a.id));
+        put_first(b);
     }
-    contract_early(x, &b);
-    kernel_phase(x->g, x->kernel, "load", &b);
-    buf_free(&b);
+    contract_early(x, b);
+    kernel_phase(x->g, x->kernel, "load", b);
 }
 
 /* ---- multiply ---------------------------------------------------------- */
@@ -409,25 +429,24 @@ static void put_multiply(Stream *s)
     const char *file = s->ring     ? "contract_stream_ring.cu.in"
                        : s->f->mma ? "contract_stream_mma.cu.in"
                                    : "contract_stream_float.cu.in";
-    Slot slot[] = {
-        {"MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
-                                 : "dcc_mma_m16n8k16_bf16"},
-        {"NONE", x->t.bm <= 8 ? "const uint32_t none[4] = {};\n" : ""},
-        {"HIGH", x->t.bm <= 8 ? "none"
-                 : s->ring    ? "x_words[2 * j + 1].v"
-                              : "x_words(x_rows[2 * j + 1][i]).v"},
-        {"WEIGHT", type_cname(x->b.op->read->tensor->type)},
-        {"MORE", s->pieces == 1 ? ""
-                 : arena_printf(a, "if (piece + 1 < PIECES)\n"
-                                   "    fetch_%s(piece + 1);\n", x->a.id)},
-        {"W", x->b.id},
-        {"X", x->a.id},
+    Fill slot[] = {
+        FILL("MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+                                     : "dcc_mma_m16n8k16_bf16"),
+        FILL("NONE", x->t.bm <= 8 ? "const uint32_t none[4] = {};\n" : ""),
+        FILL("HIGH", x->t.bm <= 8 ? "none"
+                     : s->ring    ? "x_words[2 * j + 1].v"
+                                  : "x_words(x_rows[2 * j + 1][i]).v"),
+        FILL("WEIGHT", type_cname(x->b.op->read->tensor->type)),
+        FILL("MORE", s->pieces == 1 ? ""
+                                    : arena_printf(a,
+                                                   "if (piece + 1 < PIECES)\n"
+                                                   "    fetch_%s(piece + 1);\n",
+                                                   x->a.id)),
+        FILL("W", x->b.id),
+        FILL("X", x->a.id),
     };
-    Buf b = {0};
 
-    template_fill(&b, file, slot, 7);
-    kernel_phase(x->g, x->kernel, "multiply", &b);
-    buf_free(&b);
+    kernel_phase(x->g, x->kernel, "multiply", template_tree(a, file, slot, 7));
 }
 
 static void put_sums(Stream *s)

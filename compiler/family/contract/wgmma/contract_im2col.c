@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 /* Tiles of a convolution that are runs of output pixels, by im2col maps: where
@@ -47,26 +46,32 @@ static const Idx *tap(const Wgmma *w, const TmaDim *d)
     return idx_addc(p, idx_sub(p, d->at, pixel), -d->at->k);
 }
 
-void wgmma_im2col_copy(Wgmma *w, Buf *b)
+void wgmma_im2col_copy(Wgmma *w, Tree *b)
 {
     CPrint *cp = &w->x.cp;
     const TmaOperand *a = &w->tma->a;
     IdxPool *p = w->x.g->pool;
     int n = w->tma->pixels;
 
-    buf_printf(b, "dcc_tma_im2col_%dd(smem.%s[slot], &%s_map, ", n + 2,
-               w->x.a.tile, w->x.a.id);
+    Arena *arena = b->arena;
+    const char *at = "";
+
     for (int d = 0; d < a->rank; d++) {
         const TmaDim *dim = &a->dim[d];
-        cprint_idx(b, cp, d && d <= n ? idx_sub(p, dim->at, tap(w, dim))
-                                      : dim->at, 0);
-        buf_puts(b, ", ");
+        at = arena_printf(
+            arena, "%s%s, ", at,
+            cprint_idx(cp,
+                       d && d <= n ? idx_sub(p, dim->at, tap(w, dim)) : dim->at,
+                       0));
     }
     if (a->rank == n + 1)
-        buf_puts(b, "0, ");
-    for (int d = 1; d <= n; d++) {
-        cprint_idx(b, cp, tap(w, &a->dim[d]), 0);
-        buf_puts(b, ", ");
-    }
-    buf_puts(b, "&smem.full[slot]);\n");
+        at = arena_printf(arena, "%s0, ", at);
+    for (int d = 1; d <= n; d++)
+        at = arena_printf(arena, "%s%s, ", at,
+                          cprint_idx(cp, tap(w, &a->dim[d]), 0));
+    PUT(b,
+        "dcc_tma_im2col_@n@d(smem.@tile[slot], &@id@_map, "
+        "@at&smem.full[slot]);\n",
+        FILL_INT("n", n + 2), FILL("tile", w->x.a.tile), FILL("id", w->x.a.id),
+        FILL("at", at));
 }

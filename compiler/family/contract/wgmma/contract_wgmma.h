@@ -74,9 +74,9 @@ typedef struct Wgmma {
     size_t smem;
     const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
     const char *n_origin;
-    const char *a_columns, *a_value; /* text: what is read of columns of a step,
+    Tree *a_columns, *a_value; /* code: what is read of columns of a step,
                                and what makes x a's */
-    const char *ahead;      /* the epilogue's text before the products */
+    Tree *ahead;               /* the epilogue's code before the products */
 } Wgmma;
 
 /* What find_tile computes: batch variables, origins. */
@@ -130,13 +130,12 @@ bool wgmma_has_early(const Wgmma *w);
  * steps it loads there, EARLY, and the loads. */
 bool wgmma_runs_ahead(const Wgmma *w);
 int wgmma_early(const Wgmma *w);
-const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
-                              const char *first);
-const char *wgmma_fill(Wgmma *w);
+Tree *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p, const char *first);
+Tree *wgmma_fill(Wgmma *w);
 /* The place along k of the tile of that number. */
 const char *wgmma_place(const Wgmma *w, const char *k_tile);
-const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
-                        const char *begin, const char *end);
+Tree *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
+                  const char *begin, const char *end);
 /* One more digit: of the number `of`, as cprint_digit; `unit` follows. */
 void wgmma_digit(Wgmma *w, WgmmaDigits *d, const char *name, const char *of,
                  int64_t below, int64_t extent, const char *unit);
@@ -154,7 +153,7 @@ bool wgmma_skips(const Wgmma *w);
  * tile begins at, and the copy from there on. */
 void wgmma_im2col_map(const Wgmma *w, TileMap *m);
 void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d);
-void wgmma_im2col_copy(Wgmma *w, Buf *b);
+void wgmma_im2col_copy(Wgmma *w, Tree *b);
 /* contract_wgmma_cost.c: the time of what model_cost() found possible; c has
  * the times that HBM and the L2 take. */
 void wgmma_time(const Wgmma *w, Cost *c);
@@ -165,8 +164,8 @@ bool wgmma_rounds(const Wgmma *w);
 bool wgmma_tells(const Wgmma *w);
 /* The text of the loop over a tile's k, from begin to end, where slot[n] and
  * the next five are free for names of its own. */
-const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
-                        Slot *slot, int n);
+Tree *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
+                  Fill *fill, int n);
 /* contract_wgmma_rows.c, of an a that is computed. Takes its read as x.c.a and
  * sets f->pre, or NULL if it is a read alone or b's turn to be refused; the
  * reason if it cannot be; then whether that read's boxes can be. */
@@ -174,8 +173,8 @@ const char *wgmma_find_rows(WgmmaForm *f);
 const char *wgmma_check_rows(const WgmmaForm *f);
 /* What a tile's rows begin with, before its steps; "" if a is a read. Sets
  * w->a_columns and w->a_value. */
-const char *wgmma_rows(Wgmma *w);
-const char *wgmma_touch_columns(Wgmma *w);
+Tree *wgmma_rows(Wgmma *w);
+Tree *wgmma_touch_columns(Wgmma *w);
 /* "warpgroup * WM + ": where a warpgroup's rows of a tile begin. */
 const char *wgmma_top(const Wgmma *w);
 /* Clocks that a scheduler's instructions for a step of a block take. */
@@ -186,10 +185,10 @@ double wgmma_rows_clk(const Wgmma *w);
 const char *wgmma_check_pieces(const WgmmaForm *f);
 bool wgmma_has_pieces(const Wgmma *w);
 const char *wgmma_keep(const Wgmma *w, const char *sums, const char *sum);
-const char *wgmma_pieces(Wgmma *w, const char *sums);
+void wgmma_pieces(Wgmma *w, Tree *b, const char *sums);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
-const char *wgmma_epilogue(Wgmma *w);
+Tree *wgmma_epilogue(Wgmma *w);
 /* Pieces of 32 columns of what belongs to rows that are read at once, of those
  * of a tile: all, or an equal part for which there are registers; 0: none. */
 int wgmma_rows_ahead(const Wgmma *w);

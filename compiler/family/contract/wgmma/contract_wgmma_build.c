@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 #include <math.h>
@@ -264,7 +263,7 @@ typedef struct Band {
     const char *m, *n;
 } Band;
 
-static Band put_band(Wgmma *w, Buf *b, const char *of)
+static Band put_band(Wgmma *w, Tree *b, const char *of)
 {
     int rows = wgmma_band(w), columns = wgmma_strip(w);
     Arena *a = w->x.g->arena;
@@ -281,50 +280,52 @@ static Band put_band(Wgmma *w, Buf *b, const char *of)
                     "tile rows that run together");
     kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
                     "tile columns of neighbours");
-    buf_printf(b, "// in bands: blocks that run at one time read few distinct "
-                  "tiles\n"
-                  "const dcc_tile at = dcc_tile_in_band(%s, BAND, TILES_M, "
-                  "TILES_N, STRIP);\n", of);
+    PUT(b,
+        "// in bands: blocks that run at one time read few distinct tiles\n"
+        "const dcc_tile at = dcc_tile_in_band(@of, BAND, TILES_M, TILES_N, "
+        "STRIP);\n",
+        FILL("of", of));
     return (Band){"at.m", "at.n"};
 }
 
 /* Origins along m's axes: m_tile is a mixed-radix number of their tiles. */
-static void put_origins(Wgmma *w, Buf *b, const char *m_tile)
+static void put_origins(Wgmma *w, Tree *b, const char *m_tile)
 {
     const Tma *t = w->tma;
     int64_t radix = 1;
 
     if (w->cluster > 1) {
-        buf_printf(b, "const int own_tile = %s * CLUSTER + "
-                      "(int)dcc_cluster_rank();\n", m_tile);
+        PUT(b,
+            "const int own_tile = @m_tile * CLUSTER + "
+            "(int)dcc_cluster_rank();\n",
+            FILL("m_tile", m_tile));
         m_tile = "own_tile";
     }
     if (!w->x.patch) {
-        buf_printf(b, strcmp(m_tile, "0") ? "m0 = %s * BM;\n" : "m0 = %s;\n",
-                   m_tile);
+        PUT(b, strcmp(m_tile, "0") ? "m0 = @m_tile * BM;\n" : "m0 = 0;\n",
+            FILL("m_tile", m_tile));
         return;
     }
     if (w->cluster == 1 && w->patch.tiles > 1) {
-        buf_printf(b, "const int m_tile = %s;\n", m_tile);
+        PUT(b, "const int m_tile = @m_tile;\n", FILL("m_tile", m_tile));
         m_tile = "m_tile";
     }
     for (int i = t->m.n - 1; i >= 0; i--) {
-        buf_printf(b, "%s = ", w->origin[i]);
-        if (w->patch.count[i] == 1) {
-            buf_puts(b, "0;\n");
-            continue;
-        }
-        buf_puts(b, m_tile);
         bool above = radix * w->patch.count[i] < w->patch.tiles;
-        cprint_digit(b, radix, above ? w->patch.count[i] : 0);
+        const char *at = "0";
+        if (w->patch.count[i] > 1) {
+            at = cprint_digit(b->arena, m_tile, radix,
+                              above ? w->patch.count[i] : 0);
+            if (w->patch.tile[i] > 1)
+                at = arena_printf(b->arena, "%s * %d", at, w->patch.tile[i]);
+        }
+        PUT(b, "@origin = @at;\n", FILL("origin", w->origin[i]),
+            FILL("at", at));
         radix *= w->patch.count[i];
-        if (w->patch.tile[i] > 1)
-            buf_printf(b, " * %d", w->patch.tile[i]);
-        buf_puts(b, ";\n");
     }
 }
 
-static void put_batch(Wgmma *w, Buf *b, const WgmmaPlaces *names)
+static void put_batch(Wgmma *w, Tree *b, const WgmmaPlaces *names)
 {
     const Contraction *c = &w->x.c;
     int64_t radix = c->batches;
@@ -333,26 +334,28 @@ static void put_batch(Wgmma *w, Buf *b, const WgmmaPlaces *names)
         if (c->batch[i]->extent == 1)
             continue;
         radix /= c->batch[i]->extent;
-        buf_printf(b, "%s = batch", names->name[p]);
-        cprint_digit(b, radix, p++ > 0 ? c->batch[i]->extent : 0);
-        buf_puts(b, ";\n");
+        PUT(b, "@name = @digit;\n", FILL("name", names->name[p]),
+            FILL("digit", cprint_digit(b->arena, "batch", radix,
+                                       p > 0 ? c->batch[i]->extent : 0)));
+        p++;
     }
 }
 
-static const char *find_tile(Wgmma *w, const WgmmaPlaces *p)
+static Tree *find_tile(Wgmma *w, const WgmmaPlaces *p)
 {
     const Contraction *c = &w->x.c;
     bool many = c->batches > 1;
-    Buf b = {0};
+    Tree *b = tree_list(w->x.g->arena);
 
     if (many)
-        buf_puts(&b, "const int batch = tile / (TILES_M * TILES_N);\n");
-    Band band = put_band(w, &b, many ? "tile % (TILES_M * TILES_N)" : "tile");
-    put_origins(w, &b, band.m);
-    buf_printf(&b, w->n_tiles > 1 ? "n0 = %s * BN;\n" : "n0 = %s;\n", band.n);
+        PUT(b, "const int batch = tile / (TILES_M * TILES_N);\n");
+    Band band = put_band(w, b, many ? "tile % (TILES_M * TILES_N)" : "tile");
+    put_origins(w, b, band.m);
+    PUT(b, w->n_tiles > 1 ? "n0 = @n * BN;\n" : "n0 = @n;\n",
+        FILL("n", band.n));
     if (many)
-        put_batch(w, &b, p);
-    return buf_take(&b, w->x.g->arena);
+        put_batch(w, b, p);
+    return b;
 }
 
 /* ---- multiply ---------------------------------------------------------- */
@@ -398,27 +401,25 @@ static void finish(Wgmma *w)
     k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
 }
 
-static const char *split_text(Wgmma *w)
+static Tree *split_code(Wgmma *w)
 {
-    Buf b = {0};
-
-    if (w->x.t.split < 2)
-        return "";
-    template_fill(&b, "contract_wgmma_split.cu.in", NULL, 0);
-    return buf_take(&b, w->x.g->arena);
+    return w->x.t.split < 2
+               ? tree_list(w->x.g->arena)
+               : TEMPLATE(w->x.g->arena, "contract_wgmma_split.cu.in");
 }
 
 /* Registers move from the producer's warpgroup to the consumers': 3 x 168 or
  * 4 x 128 at the start, and as many after. */
-static const char *budget(const Wgmma *w, bool consumer)
+static Tree *budget(const Wgmma *w, bool consumer)
 {
     int all = w->consumers == 3 ? 4 * 128 : 3 * 168, most = wgmma_budget(w);
+    Tree *b = tree_list(w->x.g->arena);
 
-    if (w->consumers == 1)
-        return "";
-    return arena_printf(w->x.g->arena, "dcc_registers_%s<%d>();\n",
-                        consumer ? "grow" : "shrink",
-                        consumer ? most : all - w->consumers * most);
+    if (w->consumers > 1)
+        PUT(b, "dcc_registers_@change<@n>();\n",
+            FILL("change", consumer ? "grow" : "shrink"),
+            FILL_INT("n", consumer ? most : all - w->consumers * most));
+    return b;
 }
 
 /* The wrapper of one product. */
@@ -445,36 +446,33 @@ static const char *later_tile(const Wgmma *w)
 /* Two warpgroups multiply in turns, so that one's products hide the other's
  * epilogue, and so that each waits for every phase of a slot in order: a wait
  * for a phase beyond the next would pass at once. */
-static const char *turn_text(const Wgmma *w)
+static Tree *turn_code(const Wgmma *w)
 {
     if (!w->pingpong)
-        return "";
-    return arena_printf(w->x.g->arena,
-                        "// The warpgroups take turns: one multiplies while "
-                        "the other stores.\n"
-                        "if (%s)\n"
-                        "    dcc_barrier_sync(1 + warpgroup, 256);\n",
-                        later_tile(w));
+        return tree_list(w->x.g->arena);
+    return QUOTE(w->x.g->arena,
+                 "// The warpgroups take turns: one multiplies while the other "
+                 "stores.\n"
+                 "if (@later)\n"
+                 "    dcc_barrier_sync(1 + warpgroup, 256);\n",
+                 FILL("later", later_tile(w)));
 }
 
-static const char *pass_text(const Wgmma *w)
+static Tree *pass_code(const Wgmma *w)
 {
-    if (w->pingpong)
-        return "dcc_barrier_arrive(2 - warpgroup, 256);\n";
-    if (wgmma_tells(w))
-        return arena_printf(w->x.g->arena, "dcc_end_first(warpgroup, %s);\n",
-                            later_tile(w));
-    return w->lead ? "dcc_end_first(warpgroup);\n" : "";
+    return QUOTE(w->x.g->arena,
+                 w->pingpong      ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
+                 : wgmma_tells(w) ? "dcc_end_first(warpgroup, @later);\n"
+                 : w->lead        ? "dcc_end_first(warpgroup);\n"
+                                  : "",
+                 FILL("later", later_tile(w)));
 }
 
-static const char *prefetch(const Wgmma *w)
+static void put_prefetch(const Wgmma *w, Tree *b)
 {
-    const char *s = "";
-
     for (int i = 0; i < w->x.kernel->n_map; i++)
-        s = arena_printf(w->x.g->arena, "%sdcc_tma_prefetch_map(&%s);\n", s,
-                         w->x.kernel->map[i].name);
-    return s;
+        PUT(b, "dcc_tma_prefetch_map(&@map);\n",
+            FILL("map", w->x.kernel->map[i].name));
 }
 
 static const char *read_by(const Wgmma *w, const TmaOperand *o)
@@ -488,68 +486,100 @@ static const char *read_by(const Wgmma *w, const TmaOperand *o)
 }
 
 /* Asks the L2 for b, or for the first lines of a and b. */
-static const char *sweep(const Wgmma *w)
+static Tree *sweep(const Wgmma *w)
 {
-    Arena *a = w->x.g->arena;
-
-    if (w->sweeps)
-        return arena_printf(a, "dcc_sweep_l2<CONSUMERS * 128>(%s, N * K);\n",
-                            read_by(w, &w->tma->b));
-    if (!w->heads)
-        return "";
-    const char *leaps = wgmma_streams(w) ? ", LEAPS" : "";
-    return arena_printf(a, "dcc_sweep_heads_l2<CONSUMERS * 128%s>(%s, M, K);\n"
-                           "dcc_sweep_heads_l2<CONSUMERS * 128%s>(%s, N, K);\n",
-                        leaps, read_by(w, &w->tma->a), leaps,
-                        read_by(w, &w->tma->b));
+    return QUOTE(
+        w->x.g->arena,
+        w->sweeps  ? "dcc_sweep_l2<CONSUMERS * 128>(@b, N * K);\n"
+        : w->heads ? "dcc_sweep_heads_l2<CONSUMERS * 128@leaps>(@a, M, K);\n"
+                     "dcc_sweep_heads_l2<CONSUMERS * 128@leaps>(@b, N, K);\n"
+                   : "",
+        FILL("leaps", wgmma_streams(w) ? ", LEAPS" : ""),
+        FILL("a", read_by(w, &w->tma->a)), FILL("b", read_by(w, &w->tma->b)));
 }
 
 /* One thread sets up the ring; where loads are ahead, it is the one that loads,
  * and sets up what it needs to begin. */
-static const char *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
+static Tree *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
 {
     Arena *a = w->x.g->arena;
-    bool ahead = wgmma_runs_ahead(w), split = w->x.t.split > 1;
     const char *readers = arena_printf(a, "smem.full, 1, smem.empty, %s%s",
                                        w->cluster > 1 ? "CLUSTER * " : "",
                                        w->pingpong ? "4" : "CONSUMERS * 4");
-    Buf b = {0}, in = {0};
+    Tree *in = tree_list(a);
 
     if (w->x.terms == 1)
-        buf_puts(&in, prefetch(w));
-    if (ahead) {
-        buf_printf(&b, "// The loader begins before the others know the ring.\n"
-                       "dcc_ring_init<CONSUMERS * 128>(%s);\n"
-                       "if (threadIdx.x == CONSUMERS * 128) {\n", readers);
-        buf_puts(&in, wgmma_first_loads(w, p, first));
-    } else {
-        buf_puts(&b, "if (threadIdx.x == 0) {\n");
-        buf_printf(&in, "dcc_ring_init(%s);\n%s%sdcc_fence_mbar_init();\n%s",
-                   readers,
-                   w->x.terms == 3 ? "dcc_ring_init(smem.ready, 3, smem.spent, "
-                                     "CONSUMERS * 4);\n"
-                                   : "",
-                   split ? "dcc_mbar_init(&smem.arrived, 1);\n" : "",
-                   split ? "dcc_mbar_expect_tx(&smem.arrived, "
-                           "BM * (BN - OWN) * 4);\n"
-                         : "");
-    }
-    cprint_lines(&b, buf_text(&in), 4);
-    buf_puts(&b, "}\n");
-    buf_free(&in);
-    return buf_take(&b, a);
+        put_prefetch(w, in);
+    if (wgmma_runs_ahead(w))
+        return QUOTE(a,
+                     "// The loader begins before the others know the ring.\n"
+                     "dcc_ring_init<CONSUMERS * 128>(@readers);\n"
+                     "if (threadIdx.x == CONSUMERS * 128) {\n"
+                     "    @IN\n"
+                     "    @FIRST\n"
+                     "}\n",
+                     FILL("readers", readers), FILL_TREE("IN", in),
+                     FILL_TREE("FIRST", wgmma_first_loads(w, p, first)));
+    PUT(in, "dcc_ring_init(@readers);\n", FILL("readers", readers));
+    if (w->x.terms == 3)
+        PUT(in, "dcc_ring_init(smem.ready, 3, smem.spent, CONSUMERS * 4);\n");
+    PUT(in, w->x.t.split > 1
+                ? "dcc_mbar_init(&smem.arrived, 1);\n"
+                  "dcc_fence_mbar_init();\n"
+                  "dcc_mbar_expect_tx(&smem.arrived, BM * (BN - OWN) * 4);\n"
+                : "dcc_fence_mbar_init();\n");
+    return QUOTE(a,
+                 "if (threadIdx.x == 0) {\n"
+                 "    @IN\n"
+                 "}\n",
+                 FILL_TREE("IN", in));
 }
 
 /* Loader and consumers leave out the same tiles. */
-static const char *unread_text(Wgmma *w)
+static Tree *unread_code(Wgmma *w)
 {
     const char *unread = wgmma_skips(w) && !wgmma_has_early(w)
                              ? contract_unread(&w->x, "m0", "n0") : NULL;
+    Tree *b = tree_list(w->x.g->arena);
 
-    return unread ? arena_printf(w->x.g->arena,
-                                 "if (%s)  // nobody reads this tile\n"
-                                 "    continue;\n", unread)
-                  : "";
+    if (unread)
+        PUT(b,
+            "if (@unread)  // nobody reads this tile\n"
+            "    continue;\n",
+            FILL("unread", unread));
+    return b;
+}
+
+/* Trees one after the other. */
+static Tree *both(Tree *first, Tree *then)
+{
+    tree_add(first, then);
+    return first;
+}
+
+/* All threads know the ring; blocks that split K know their part. */
+static const char *sync_code(const Wgmma *w)
+{
+    return w->cluster > 1 ? "dcc_cluster_meet();\n"
+           : w->x.t.split > 1
+               ? "__syncthreads();\n"
+                 "dcc_cluster_arrive_relaxed();  // others may send\n"
+                 "const int rank = (int)dcc_cluster_rank();\n"
+                 "const int k_begin = rank * K_TILES / SPLIT;\n"
+                 "const int k_end = (rank + 1) * K_TILES / SPLIT;\n"
+               : "__syncthreads();\n";
+}
+
+/* Which tiles are a cluster's. */
+static const char *own_tiles(const Wgmma *w)
+{
+    return w->cluster > 1
+               ? "const int first_tile = (int)blockIdx.x / CLUSTER;\n"
+                 "const int tiles_apart = (int)gridDim.x / CLUSTER;\n"
+           : w->x.t.split > 1
+               ? "const int first_tile = (int)blockIdx.x / SPLIT;"
+                 "  // its only one\n"
+               : "";
 }
 
 static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
@@ -559,100 +589,100 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
     bool split = x->t.split > 1, cluster = w->cluster > 1;
     const char *own = split || cluster ? "first_tile" : "blockIdx.x";
     const char *all = cluster ? "tiles_apart" : split ? "TILES" : "gridDim.x";
-    const char *epilogue = wgmma_epilogue(w);
-    const char *declare = arena_printf(a, "int %s;\n",
-                                       wgmma_list(w, p, "", ""));
-    const char *found = arena_printf(a, "find_tile(tile%s);\n",
-                                     wgmma_list(w, p, "", ", "));
+    Tree *epilogue = wgmma_epilogue(w);
+    Tree *declare =
+        QUOTE(a, "int @names;\n", FILL("names", wgmma_list(w, p, "", "")));
+    Tree *found = QUOTE(a, "find_tile(tile@args);\n",
+                        FILL("args", wgmma_list(w, p, "", ", ")));
     bool ahead = wgmma_runs_ahead(w);
     const char *begin = split ? "k_begin" : "0";
     const char *end = split ? "k_end" : "K_TILES";
-    Slot slot[] = {
-        {"SET_UP", set_up(w, p, own)},
-        {"RING_AT", ahead ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;"
-                            "\nint k_first = EARLY;  // the steps before are "
-                            "under way\n"
-                          : "int slot = 0, phase = 0;\n"},
-        {"K_FIRST", ahead ? "k_first" : begin},
-        {"NEXT_TILE", ahead ? "k_first = 0;\n" : ""},
-        {"SYNC", cluster ? "dcc_cluster_meet();\n"
-                 : split ? "__syncthreads();\n"
-                           "dcc_cluster_arrive_relaxed();  // others may send\n"
-                           "const int rank = (int)dcc_cluster_rank();\n"
-                           "const int k_begin = rank * K_TILES / SPLIT;\n"
-                           "const int k_end = (rank + 1) * K_TILES / SPLIT;\n"
-                         : "__syncthreads();\n"},
-        {"TILES", cluster ? "const int first_tile = (int)blockIdx.x / CLUSTER;\n"
-                            "const int tiles_apart = (int)gridDim.x / "
-                            "CLUSTER;\n"
-                  : split ? "const int first_tile = (int)blockIdx.x / SPLIT;"
-                            "  // its only one\n"
-                          : ""},
-        {"REFS", wgmma_list(w, p, "int &", ", ")},
-        {"NAMES", wgmma_list(w, p, "", ", ")},
-        {"UNREAD", unread_text(w)},
-        {"FIND", find_tile(w, p)},
-        {"DECLARE", declare},
-        {"PLACE", arena_printf(a, "%s%s", wgmma_has_early(w) ? "" : declare, found)},
-        {"SHRINK", budget(w, false)},
-        {"GROW", arena_printf(a, "%s%s", budget(w, true),
-                              wgmma_touch_columns(w))},
-        {"SWEEP", sweep(w)},
-        {"BLOCK", own},
-        {"BLOCKS", all},
-        {"BEGIN", begin},
-        {"END", end},
-        {"AHEAD", wgmma_ahead(w, p, own, begin, end)},
-        {"FILL", wgmma_fill(w)},
-        {"WAIT", x->kernel->waits
-                     ? "dcc_grid_wait();  // the epilogue touches memory\n"
-                     : ""},
-        {"SHARE", split ? "n0 += rank * OWN;  // what this block finishes\n"
-                        : ""},
-        {"MET", split ? "__syncwarp();\ndcc_cluster_wait();\n" : ""},
-        {"LEAVE", cluster ? "// Nobody leaves while others may still write to "
+    Fill fill[] = {
+        FILL_TREE("SET_UP", set_up(w, p, own)),
+        FILL("RING_AT",
+             ahead ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;"
+                     "\nint k_first = EARLY;  // the steps before are "
+                     "under way\n"
+                   : "int slot = 0, phase = 0;\n"),
+        FILL("K_FIRST", ahead ? "k_first" : begin),
+        FILL("NEXT_TILE", ahead ? "k_first = 0;\n" : ""),
+        FILL("SYNC", sync_code(w)),
+        FILL("TILES", own_tiles(w)),
+        FILL("REFS", wgmma_list(w, p, "int &", ", ")),
+        FILL("NAMES", wgmma_list(w, p, "", ", ")),
+        FILL_TREE("UNREAD", unread_code(w)),
+        FILL_TREE("FIND", find_tile(w, p)),
+        FILL_TREE("DECLARE", declare),
+        FILL_TREE("PLACE", wgmma_has_early(w)
+                               ? found
+                               : both(tree_copy(a, declare), found)),
+        FILL_TREE("SHRINK", budget(w, false)),
+        FILL_TREE("GROW", both(budget(w, true), wgmma_touch_columns(w))),
+        FILL_TREE("SWEEP", sweep(w)),
+        FILL("BLOCK", own),
+        FILL("BLOCKS", all),
+        FILL("BEGIN", begin),
+        FILL("END", end),
+        FILL_TREE("AHEAD", wgmma_ahead(w, p, own, begin, end)),
+        FILL_TREE("FILL", wgmma_fill(w)),
+        FILL("WAIT", x->kernel->waits
+                         ? "dcc_grid_wait();  // the epilogue touches memory\n"
+                         : ""),
+        FILL("SHARE",
+             split ? "n0 += rank * OWN;  // what this block finishes\n" : ""),
+        FILL("MET", split ? "__syncwarp();\ndcc_cluster_wait();\n" : ""),
+        FILL("LEAVE", cluster
+                          ? "// Nobody leaves while others may still write to "
                             "its shared memory.\n"
-                            "__syncwarp();\ndcc_cluster_sync();\n" : ""},
-        {"FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"},
-        {"FIRST", w->pingpong
-                      ? arena_printf(a, "%s + warpgroup * %s", own, all)
-                      : own},
-        {"NEXT", w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all},
-        {"SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
-                 : split     ? ""
-                             : "step += K_TILES;\n"},
-        {"TURN", turn_text(w)},
-        {"PASS", pass_text(w)},
-        {"A_DESC", descriptor(w, &w->tma->a, &x->a, true)},
-        {"B_DESC", descriptor(w, &w->tma->b, &x->b, false)},
-        {"A_STEP", w->tma->a.k_major ? "2" : "128"},
-        {"B_STEP", w->tma->b.k_major ? "2" : "128"},
-        {"WGMMA", product(w)},
-        {"K_STEP", x->elem == T_F32 ? "8" : "16"},
-        {"A_TILE", x->a.tile},
-        {"B_TILE", x->b.tile},
-        {"ELECT", cluster ? "lane < CLUSTER" : "lane == 0"},
-        {"FREE", arena_printf(a, cluster
-                                     ? "dcc_mbar_arrive_at(&smem.empty[%s], "
-                                       "lane);\n"
-                                     : "dcc_mbar_arrive(&smem.empty[%s]);\n",
-                              x->terms == 3 ? "slot" : "before")},
-        {"SPLIT", split_text(w)},
-        {"COLUMNS", arena_printf(a, "%s%s", w->ahead, wgmma_rows(w))},
-        {"EPILOGUE", epilogue},
-        {"DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
-                                    "    dcc_tma_store_wait_read<0>();\n"
-                                  : ""},
-        {"STEPS", ""}, {"", ""}, {"", ""}, {"", ""}, {"", ""}, {"", ""},
+                            "__syncwarp();\ndcc_cluster_sync();\n"
+                          : ""),
+        FILL("FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"),
+        FILL("FIRST", w->pingpong
+                          ? arena_printf(a, "%s + warpgroup * %s", own, all)
+                          : own),
+        FILL("NEXT",
+             w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all),
+        FILL("SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
+                     : split     ? ""
+                                 : "step += K_TILES;\n"),
+        FILL_TREE("TURN", turn_code(w)),
+        FILL_TREE("PASS", pass_code(w)),
+        FILL("A_DESC", descriptor(w, &w->tma->a, &x->a, true)),
+        FILL("B_DESC", descriptor(w, &w->tma->b, &x->b, false)),
+        FILL("A_STEP", w->tma->a.k_major ? "2" : "128"),
+        FILL("B_STEP", w->tma->b.k_major ? "2" : "128"),
+        FILL("WGMMA", product(w)),
+        FILL("K_STEP", x->elem == T_F32 ? "8" : "16"),
+        FILL("A_TILE", x->a.tile),
+        FILL("B_TILE", x->b.tile),
+        FILL("ELECT", cluster ? "lane < CLUSTER" : "lane == 0"),
+        FILL_TREE("FREE",
+                  QUOTE(a,
+                        cluster ? "dcc_mbar_arrive_at(&smem.empty[@slot], "
+                                  "lane);\n"
+                                : "dcc_mbar_arrive(&smem.empty[@slot]);\n",
+                        FILL("slot", x->terms == 3 ? "slot" : "before"))),
+        FILL_TREE("SPLIT", split_code(w)),
+        FILL_TREE("COLUMNS", both(tree_copy(a, w->ahead), wgmma_rows(w))),
+        FILL_TREE("EPILOGUE", epilogue),
+        FILL("DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
+                                        "    dcc_tma_store_wait_read<0>();\n"
+                                      : ""),
+        {0},
+        {0},
+        {0},
+        {0},
+        {0},
+        {0},
     };
-    Buf b = {0};
-    int n = (int)(sizeof slot / sizeof *slot) - 6;
+    int n = (int)(sizeof fill / sizeof *fill) - 6;
 
-    slot[n] = (Slot){"STEPS", wgmma_steps(w, begin, end, slot, n)};
-    template_fill(&b, x->terms == 3 ? "contract_wgmma_3x.cu.in"
-                                    : "contract_wgmma.cu.in", slot, n + 1);
-    kernel_phase(x->g, x->kernel, "setup", &b);
-    buf_free(&b);
+    fill[n] = FILL_TREE("STEPS", wgmma_steps(w, begin, end, fill, n));
+    kernel_phase(x->g, x->kernel, "setup",
+                 template_tree(a,
+                               x->terms == 3 ? "contract_wgmma_3x.cu.in"
+                                             : "contract_wgmma.cu.in",
+                               fill, n + 1));
 }
 
 void wgmma_build(Wgmma *w, Kernel *k)

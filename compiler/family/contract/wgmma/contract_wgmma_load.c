@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 #include <string.h>
@@ -51,39 +50,40 @@ static void name_k(Wgmma *w, WgmmaDigits *d)
 void wgmma_digit(Wgmma *w, WgmmaDigits *d, const char *name, const char *of,
                  int64_t below, int64_t extent, const char *unit)
 {
-    Buf b = {0};
+    Arena *a = w->x.g->arena;
 
-    buf_puts(&b, of);
-    cprint_digit(&b, below, extent);
-    buf_puts(&b, unit);
     d->name[d->n] = name;
     d->of[d->n] = of;
-    d->text[d->n++] = arena_strdup(w->x.g->arena, buf_text(&b));
-    buf_free(&b);
+    d->text[d->n++] =
+        arena_printf(a, "%s%s", cprint_digit(a, of, below, extent), unit);
 }
 
-/* Declares the digits that `text` mentions, those of a number together where a
+/* Declares the digits that `code` mentions, those of a number together where a
  * line has room, and then has that. */
-static void put_digits(const WgmmaDigits *d, Buf *b, const Buf *text)
+static void put_digits(const WgmmaDigits *d, Tree *b, Tree *code)
 {
     enum { ROOM = 58 };
+    const char *line = NULL;
     int width = 0;
 
     for (int i = 0, last = -1; i < d->n; i++) {
         int more = (int)(strlen(d->name[i]) + strlen(d->text[i])) + 5;
-        if (!text_mentions(buf_text(text), d->name[i]))
+        if (!tree_mentions(code, d->name[i]))
             continue;
         bool joins = last >= 0 && !strcmp(d->of[i], d->of[last]) &&
                      width + more <= ROOM;
-        if (last >= 0)
-            buf_puts(b, joins ? ", " : ";\n");
-        buf_printf(b, "%s%s = %s", joins ? "" : "const int ", d->name[i],
-                   d->text[i]);
+        if (line && !joins)
+            PUT(b, "const int @line;\n", FILL("line", line));
+        line = joins
+                   ? arena_printf(b->arena, "%s, %s = %s", line, d->name[i],
+                                  d->text[i])
+                   : arena_printf(b->arena, "%s = %s", d->name[i], d->text[i]);
         width = joins ? width + more : more + 8;
         last = i;
     }
-    buf_puts(b, width ? ";\n" : "");
-    buf_puts(b, buf_text(text));
+    if (line)
+        PUT(b, "const int @line;\n", FILL("line", line));
+    tree_add(b, code);
 }
 
 /* What leaves the L2 first, for what is read again sooner: weights that no
@@ -105,7 +105,27 @@ static bool passes(const Wgmma *w, const TmaOperand *o)
            b > 0.5 * l2 && band < 0.3 * l2;
 }
 
-static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
+/* The coordinates of a box: "k0, n0 + i * 64, ". */
+static const char *coordinates(Wgmma *w, const TmaOperand *o, bool shared)
+{
+    Arena *a = w->x.g->arena;
+    const char *s = "";
+
+    for (int d = 0; d < o->rank; d++) {
+        const Idx *at = o->dim[d].at;
+        bool dealt = wgmma_dealt(w, o, d);
+        if (dealt)
+            at = idx_floor(w->x.g->pool, at, w->deal);
+        s = arena_printf(a, "%s%s%s", s, dealt ? "0, " : "",
+                         cprint_idx(&w->x.cp, at, 0));
+        if (dealt && shared)
+            s = arena_printf(a, "%s, rank * %d", s, w->deal / 2 / w->cluster);
+        s = arena_printf(a, "%s%s", s, dealt && !shared ? ", 0, " : ", ");
+    }
+    return s;
+}
+
+static void put_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
                      const Axis *side, const char *origin, const char *rows)
 {
     CPrint *cp = &w->x.cp;
@@ -113,13 +133,10 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
     CScope scope = cprint_open(cp);
     bool shared = w->cluster > 1 && o == &w->tma->b;
     const char *piece = "";
-    int rank = o->rank + (w->deal && o == &w->tma->b ? 2 : 0);
 
     if (shared)
         rows = arena_printf(a, "%s / CLUSTER", rows);
     if (!o->k_major) {
-        buf_printf(b, "#pragma unroll\nfor (int i = 0; i < %s / 64; ++i)\n    ",
-                   rows);
         cprint_name(cp, side->linear, arena_printf(a, "%s + i * 64", origin));
         piece = "[i]";
     }
@@ -131,26 +148,25 @@ static void put_copy(Wgmma *w, Buf *b, const TmaOperand *o, const Load *l,
                                      o->k_major ? "" : " + i * 64"));
         piece = o->k_major ? arena_printf(a, "[%s]", part)
                            : arena_printf(a, "[%s / 64 + i]", part);
-        buf_printf(b, "dcc_tma_share_%dd(smem.%s[slot]%s, &%s_map, ", rank,
-                   l->tile, piece, l->id);
-    } else {
-        buf_printf(b, "dcc_tma_%s_%dd(smem.%s[slot]%s, &%s_map, ",
-                   passes(w, o) ? "stream" : "load", rank, l->tile, piece,
-                   l->id);
     }
-    for (int d = 0; d < o->rank; d++) {
-        const Idx *at = o->dim[d].at;
-        bool dealt = wgmma_dealt(w, o, d);
-        if (dealt)
-            at = idx_floor(w->x.g->pool, at, w->deal);
-        buf_puts(b, dealt ? "0, " : "");
-        cprint_idx(b, cp, at, 0);
-        if (dealt && shared)
-            buf_printf(b, ", rank * %d", w->deal / 2 / w->cluster);
-        buf_puts(b, dealt && !shared ? ", 0, " : ", ");
-    }
-    buf_printf(b, "&smem.full[slot]%s);\n",
-               shared ? ", (1 << CLUSTER) - 1" : "");
+    Tree *copy =
+        QUOTE(a,
+              "dcc_tma_@how@_@rank@d(smem.@tile[slot]@piece, &@id@_map, "
+              "@coordinates&smem.full[slot]@all);\n",
+              FILL("how", shared         ? "share"
+                          : passes(w, o) ? "stream"
+                                         : "load"),
+              FILL_INT("rank", o->rank + (w->deal && o == &w->tma->b ? 2 : 0)),
+              FILL("tile", l->tile), FILL("piece", piece), FILL("id", l->id),
+              FILL("coordinates", coordinates(w, o, shared)),
+              FILL("all", shared ? ", (1 << CLUSTER) - 1" : ""));
+    if (!o->k_major)
+        copy = QUOTE(a,
+                     "#pragma unroll\n"
+                     "for (int i = 0; i < @rows / 64; ++i)\n"
+                     "    @COPY\n",
+                     FILL("rows", rows), FILL_TREE("COPY", copy));
+    tree_add(b, copy);
     cprint_close(cp, scope);
 }
 
@@ -170,50 +186,52 @@ static void name_coordinates(Wgmma *w, WgmmaDigits *d)
 
 /* The copies of the operands that are weights, or of the others, behind what
  * their coordinates are. */
-static void put_copies(Wgmma *w, Buf *b, bool weights)
+static void put_copies(Wgmma *w, Tree *b, bool weights)
 {
     const Tma *t = w->tma;
     CScope scope = cprint_open(&w->x.cp);
     WgmmaDigits d = {.n = 0};
-    Buf copies = {0};
+    Tree *copies = tree_list(w->x.g->arena);
 
     name_coordinates(w, &d);
     if (is_early(w, &w->x.a) == weights && w->patch.im2col)
-        wgmma_im2col_copy(w, &copies);
+        wgmma_im2col_copy(w, copies);
     else if (is_early(w, &w->x.a) == weights)
-        put_copy(w, &copies, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
+        put_copy(w, copies, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
                  w->origin[t->m.n - 1], "BM");
     if (is_early(w, &w->x.b) == weights)
-        put_copy(w, &copies, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
-    if (text_mentions(buf_text(&copies), "rank") && w->cluster > 1)
-        buf_puts(b, "const int rank = (int)dcc_cluster_rank();\n");
-    put_digits(&d, b, &copies);
+        put_copy(w, copies, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
+    if (tree_mentions(copies, "rank") && w->cluster > 1)
+        PUT(b, "const int rank = (int)dcc_cluster_rank();\n");
+    put_digits(&d, b, copies);
     cprint_close(&w->x.cp, scope);
-    buf_free(&copies);
 }
 
-const char *wgmma_fill(Wgmma *w)
+Tree *wgmma_fill(Wgmma *w)
 {
-    Buf b = {0};
+    Tree *b = tree_list(w->x.g->arena);
 
     if (w->stays)
-        buf_printf(&b, "if (--early < 0) {\n"
-                       "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
-                       "    if (early < K_TILES - STAGES)  // they are there\n"
-                       "        dcc_mbar_expect_tx(&smem.full[slot],\n"
-                       "            STAGE_BYTES - (int)sizeof smem.%s[0]);\n"
-                       "    else\n"
-                       "        load_weights(k_tile, slot);\n}\n",
-                   w->x.b.tile);
+        PUT(b,
+            "if (--early < 0) {\n"
+            "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
+            "    if (early < K_TILES - STAGES)  // they are there\n"
+            "        dcc_mbar_expect_tx(&smem.full[slot],\n"
+            "            STAGE_BYTES - (int)sizeof smem.@tile[0]);\n"
+            "    else\n"
+            "        load_weights(k_tile, slot);\n"
+            "}\n",
+            FILL("tile", w->x.b.tile));
     else if (wgmma_has_early(w))
-        buf_puts(&b, "if (--early < 0) {\n"
-                     "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
-                     "    load_weights(k_tile, slot);\n}\n");
+        PUT(b, "if (--early < 0) {\n"
+               "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
+               "    load_weights(k_tile, slot);\n"
+               "}\n");
     else
-        buf_puts(&b, "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
-                     "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
-    put_copies(w, &b, false);
-    return buf_take(&b, w->x.g->arena);
+        PUT(b, "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
+               "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
+    put_copies(w, b, false);
+    return b;
 }
 
 /* Narrow tiles took longer: their steps are over sooner than loads are issued,
@@ -239,57 +257,65 @@ int wgmma_early(const Wgmma *w)
     return w->k_tiles < steps ? (int)w->k_tiles : steps;
 }
 
-const char *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p,
-                              const char *first)
+Tree *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p, const char *first)
 {
-    Buf b = {0}, in = {0};
+    Tree *copies = tree_list(w->x.g->arena);
 
-    buf_puts(&in, "const int slot = k_tile;\n"
-                  "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
-    put_copies(w, &in, false);
-    buf_printf(&b, "int %s;\nfind_tile(%s%s);\n"
-                   "for (int k_tile = 0; k_tile < EARLY; ++k_tile) {\n",
-               wgmma_list(w, p, "", ""), first, wgmma_list(w, p, "", ", "));
-    cprint_lines(&b, buf_text(&in), 4);
-    buf_puts(&b, "}\n");
-    buf_free(&in);
-    return buf_take(&b, w->x.g->arena);
+    put_copies(w, copies, false);
+    return QUOTE(w->x.g->arena,
+                 "int @names;\n"
+                 "find_tile(@first@@args);\n"
+                 "for (int k_tile = 0; k_tile < EARLY; ++k_tile) {\n"
+                 "    const int slot = k_tile;\n"
+                 "    dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n"
+                 "    @COPIES\n"
+                 "}\n",
+                 FILL("names", wgmma_list(w, p, "", "")), FILL("first", first),
+                 FILL("args", wgmma_list(w, p, "", ", ")),
+                 FILL_TREE("COPIES", copies));
 }
 
-const char *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
-                        const char *begin, const char *end)
+Tree *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
+                  const char *begin, const char *end)
 {
+    Arena *a = w->x.g->arena;
     bool shared = w->x.terms == 3; /* its warp has other threads in the loop */
     bool zero = !strcmp(begin, "0");
-    Buf b = {0}, in = {0}, copies = {0};
+    Tree *code = tree_list(a), *in = tree_list(a), *copies = tree_list(a);
 
     if (wgmma_has_early(w)) {
-        put_copies(w, &copies, true);
-        buf_printf(&b, "int %s;\n"
-                       "auto load_weights = [&](int k_tile, int slot) {\n"
-                       "    dcc_mbar_expect_tx(&smem.full[slot], "
-                       "STAGE_BYTES);\n", wgmma_list(w, p, "", ""));
-        cprint_lines(&b, buf_text(&copies), 4);
-        buf_puts(&b, "};\n"
-                     "int early = 0;  // slots whose weights are under way\n");
-        buf_puts(&in, "// Weights do not depend on the launches before.\n");
-        const char *at = zero ? "early" : "k_begin + early";
+        put_copies(w, copies, true);
+        PUT(code,
+            "int @names;\n"
+            "auto load_weights = [&](int k_tile, int slot) {\n"
+            "    dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n"
+            "    @COPIES\n"
+            "};\n"
+            "int early = 0;  // slots whose weights are under way\n",
+            FILL("names", wgmma_list(w, p, "", "")),
+            FILL_TREE("COPIES", copies));
         /* constant coordinates, one after the other, are had at once */
-        buf_printf(&in, "find_tile(%s%s);\n%s"
-                        "for (; early < STAGES && %s < %s; ++early)\n"
-                        "    load_weights(%s, early);\n", first,
-                   wgmma_list(w, p, "", ", "),
-                   zero ? "" : "#pragma unroll 1\n", at, end, at);
+        PUT(in,
+            zero ? "// Weights do not depend on the launches before.\n"
+                   "find_tile(@first@@args);\n"
+                   "for (; early < STAGES && early < @end; ++early)\n"
+                   "    load_weights(early, early);\n"
+                 : "// Weights do not depend on the launches before.\n"
+                   "find_tile(@first@@args);\n"
+                   "#pragma unroll 1\n"
+                   "for (; early < STAGES && k_begin + early < @end; ++early)\n"
+                   "    load_weights(k_begin + early, early);\n",
+            FILL("first", first), FILL("args", wgmma_list(w, p, "", ", ")),
+            FILL("end", end));
     }
-    buf_puts(&in, kernel_wait(w->x.kernel));
-    if (shared && w->x.kernel->waits) {
-        buf_puts(&b, "if (threadIdx.x % 128 == 0) {\n");
-        cprint_lines(&b, buf_text(&in), 4);
-        buf_puts(&b, "}\n");
-    } else {
-        buf_puts(&b, buf_text(&in));
-    }
-    buf_free(&in);
-    buf_free(&copies);
-    return buf_take(&b, w->x.g->arena);
+    PUT(in, "@WAIT\n", FILL("WAIT", kernel_wait(w->x.kernel)));
+    if (shared && w->x.kernel->waits)
+        PUT(code,
+            "if (threadIdx.x % 128 == 0) {\n"
+            "    @IN\n"
+            "}\n",
+            FILL_TREE("IN", in));
+    else
+        tree_add(code, in);
+    return code;
 }

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 #include "group/norm.h"
@@ -63,49 +62,49 @@ static const char *result(const Wgmma *w, const char *sums)
                         neighbours(w) ? 16 : w->x.gr->pieces->size / 2);
 }
 
-static void put_sum(Wgmma *w, Buf *b, const Step *s, const char *id)
+static void put_sum(Wgmma *w, Tree *b, const Step *s, const char *id)
 {
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
-    Buf in = {0};
-    const char *value = cprint_bind(&in, cp, s->value, "t");
+    Tree *in = tree_list(w->x.g->arena);
+    const char *value = cprint_bind(in, cp, s->value, "t");
 
-    bool one = !in.len;
-    buf_printf(b, "float %s = 0.0f;\n#pragma unroll\n"
-                  "for (int c = 0; c < %d; ++c)%s\n", id,
-               neighbours(w) ? 8 : w->x.gr->pieces->size / 4, one ? "" : " {");
-    buf_printf(&in, "%s += %s;\n", id, value);
-    cprint_lines(b, buf_text(&in), 4);
-    buf_printf(b, "%s%s = dcc_lanes_sum<%d>(%s);\n", one ? "" : "}\n", id,
-               lanes(w), id);
-    buf_free(&in);
+    PUT(in, "@id += @value;\n", FILL("id", id), FILL("value", value));
+    PUT(b,
+        "float @id = 0.0f;\n"
+        "#pragma unroll\n"
+        "for (int c = 0; c < @results; ++c) {\n"
+        "    @IN\n"
+        "}\n"
+        "@id = dcc_lanes_sum<@lanes>(@id);\n",
+        FILL("id", id),
+        FILL_INT("results", neighbours(w) ? 8 : w->x.gr->pieces->size / 4),
+        FILL_TREE("IN", in), FILL_INT("lanes", lanes(w)));
     cprint_close(cp, scope);
 }
 
-static void put_store(Wgmma *w, Buf *b, const Step *s, const char *id)
+static void put_store(Wgmma *w, Tree *b, const Step *s, const char *id)
 {
     Contract *x = &w->x;
     Graph *g = x->g;
     CPrint *cp = &x->cp;
     const Idx *at = cprint_offset(g, s->tensor, s->store);
-    Buf e = {0};
 
     at = idx_subst(g->pool, at, x->m.sub, x->m.n);
-    cprint_element(&e, cp, s->tensor, at);
-    buf_printf(b, "%s[%s] = %s;\n", cprint_tensor(cp, s->tensor), buf_text(&e),
-               id);
-    buf_free(&e);
+    PUT(b, "@tensor[@at] = @id;\n",
+        FILL("tensor", cprint_tensor(cp, s->tensor)),
+        FILL("at", cprint_element(cp, s->tensor, at)), FILL("id", id));
 }
 
 /* One piece of one row. */
-static void put_piece(Wgmma *w, Buf *b, const char *sums)
+static void put_piece(Wgmma *w, Tree *b, const char *sums)
 {
     Contract *x = &w->x;
     const Pieces *p = x->gr->pieces;
     CPrint *cp = &x->cp;
     CScope scope = cprint_open(cp);
     const char *local[MAX_STEPS];
-    Buf stores = {0};
+    Tree *stores = tree_list(w->x.g->arena);
 
     memcpy(local, cp->local, sizeof local);
     cprint_name(cp, x->m.linear, "m");
@@ -114,43 +113,47 @@ static void put_piece(Wgmma *w, Buf *b, const char *sums)
     for (int i = 0; i < p->n_step; i++) {
         const char *id = cprint_fresh(cp, "piece_sum");
         put_sum(w, b, &p->step[i], id);
-        put_store(w, &stores, &p->step[i], id);
+        put_store(w, stores, &p->step[i], id);
         cp->local[1 + i] = id;
     }
-    buf_printf(b, "if (lane %% %d == 0%s%s) {\n", lanes(w),
-               x->c.M % x->t.bm || w->cluster > 1 ? " && m < M" : "",
-               x->c.N % x->t.bn ? " && n < N" : "");
-    cprint_lines(b, buf_text(&stores), 4);
-    buf_puts(b, "}\n");
-    buf_free(&stores);
+    PUT(b,
+        "if (lane % @lanes == 0@rows@@columns) {\n"
+        "    @STORES\n"
+        "}\n",
+        FILL_INT("lanes", lanes(w)),
+        FILL("rows", x->c.M % x->t.bm || w->cluster > 1 ? " && m < M" : ""),
+        FILL("columns", x->c.N % x->t.bn ? " && n < N" : ""),
+        FILL_TREE("STORES", stores));
     memcpy(cp->local, local, sizeof local);
     cprint_close(cp, scope);
 }
 
-const char *wgmma_pieces(Wgmma *w, const char *sums)
+void wgmma_pieces(Wgmma *w, Tree *b, const char *sums)
 {
-    Buf b = {0}, in = {0};
+    Tree *in = tree_list(b->arena);
     const Pieces *p = w->x.gr->pieces;
 
     if (!p)
-        return "";
-    int step = lanes(w) == 4 ? p->size : 32;
-    put_piece(w, &in, sums);
-    buf_printf(&b, "// Of each row, sums over pieces of %d columns: %d lanes "
-                   "have them.\n"
-                   "#pragma unroll\n"
-                   "for (int i = 0; i < WM / 64; ++i)\n"
-                   "    #pragma unroll\n"
-                   "    for (int h = 0; h < 2; ++h) {\n"
-                   "        const int m = m0 + %swarp * 16 + i * 64 + h * 8 + "
-                   "lane / 4;\n"
-                   "        #pragma unroll\n"
-                   "        for (int q = 0; q < %s / %d; ++q) {\n"
-                   "            const int n = n0 + q * %d%s;\n",
-               p->size, lanes(w), wgmma_top(w), w->x.width, step, step,
-               lanes(w) == 4 ? "" : " + lane % 4 * 8");
-    cprint_lines(&b, buf_text(&in), 12);
-    buf_puts(&b, "        }\n    }\n");
-    buf_free(&in);
-    return buf_take(&b, w->x.g->arena);
+        return;
+    put_piece(w, in, sums);
+    PUT(b,
+        "// Of each row, sums over pieces of @size columns: @lanes lanes have "
+        "them.\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < WM / 64; ++i)\n"
+        "    #pragma unroll\n"
+        "    for (int h = 0; h < 2; ++h) {\n"
+        "        const int m = m0 + @top@warp * 16 + i * 64 + h * 8 + "
+        "lane / 4;\n"
+        "        #pragma unroll\n"
+        "        for (int q = 0; q < @width / @step; ++q) {\n"
+        "            const int n = n0 + q * @step@@lane;\n"
+        "            @IN\n"
+        "        }\n"
+        "    }\n",
+        FILL_INT("size", p->size), FILL_INT("lanes", lanes(w)),
+        FILL("top", wgmma_top(w)), FILL("width", w->x.width),
+        FILL_INT("step", lanes(w) == 4 ? p->size : 32),
+        FILL("lane", lanes(w) == 4 ? "" : " + lane % 4 * 8"),
+        FILL_TREE("IN", in));
 }

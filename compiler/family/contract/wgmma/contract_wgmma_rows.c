@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 #include "group/norm.h"
@@ -239,80 +238,88 @@ static bool has_tail(const Wgmma *w)
 }
 
 /* const dcc_f32x4 g_frag = dcc_load_columns(&g[k]); */
-static void put_column(Rows *r, Buf *b, int i)
+static void put_column(Rows *r, Tree *b, int i)
 {
     Wgmma *w = r->w;
     CPrint *cp = &w->x.cp;
     const Expr *e = r->column[i];
     CScope scope = cprint_open(cp);
-    Buf at = {0};
+    const char *at;
 
     r->name[i] = cprint_fresh(cp, arena_printf(w->x.g->arena, "%s_frag",
                                                cprint_tensor(cp, e->tensor)));
     if (in_pairs(r, e)) {
         cprint_name(cp, k_number(w), "k");
-        cprint_element(&at, cp, e->tensor,
-                       cprint_offset(w->x.g, e->tensor, e->at));
-        buf_printf(b, "const dcc_f32x4 %s = dcc_load_columns(&%s[%s]);\n",
-                   r->name[i],
-                   cprint_tensor(cp, e->tensor), buf_text(&at));
+        at = cprint_element(cp, e->tensor,
+                            cprint_offset(w->x.g, e->tensor, e->at));
+        PUT(b, "const dcc_f32x4 @name = dcc_load_columns(&@tensor[@at]);\n",
+            FILL("name", r->name[i]),
+            FILL("tensor", cprint_tensor(cp, e->tensor)), FILL("at", at));
     } else {
         cprint_name(cp, k_number(w), "(k + c / 2 * 8 + c % 2)");
-        cprint_expr(&at, cp, e);
-        buf_printf(b, "dcc_f32x4 %s = {};\n#pragma unroll\n"
-                      "for (int c = 0; c < 4; ++c)\n    %s%s.v[c] = %s;\n",
-                   r->name[i],
-                   has_tail(w) ? "if (k + c / 2 * 8 + c % 2 < K)\n        "
-                               : "", r->name[i], buf_text(&at));
+        at = cprint_expr(cp, e);
+        PUT(b,
+            has_tail(w) ? "dcc_f32x4 @name = {};\n"
+                          "#pragma unroll\n"
+                          "for (int c = 0; c < 4; ++c)\n"
+                          "    if (k + c / 2 * 8 + c % 2 < K)\n"
+                          "        @name.v[c] = @at;\n"
+                        : "dcc_f32x4 @name = {};\n"
+                          "#pragma unroll\n"
+                          "for (int c = 0; c < 4; ++c)\n"
+                          "    @name.v[c] = @at;\n",
+            FILL("name", r->name[i]), FILL("at", at));
     }
-    buf_free(&at);
     cprint_close(cp, scope);
 }
 
 /* What is read of columns, for those of a fragment. */
-static const char *columns_text(Rows *r)
+static Tree *columns_code(Rows *r)
 {
-    Buf b = {0};
+    Tree *b = tree_list(r->w->x.g->arena);
 
     for (int i = 0; i < r->n_column; i++)
-        put_column(r, &b, i);
-    return buf_take(&b, r->w->x.g->arena);
+        put_column(r, b, i);
+    return b;
 }
 
 /* From x, which the slot has, to the factor. */
-static const char *value_text(Rows *r)
+static Tree *value_code(Rows *r)
 {
     Wgmma *w = r->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
-    Buf b = {0};
+    Tree *b = tree_list(r->w->x.g->arena);
 
     cprint_name(cp, k_number(w), "(k + c / 2 * 8 + c % 2)");
     cp->staged = staged;
     cp->ctx = r;
-    const char *value = cprint_bind(&b, cp, r->value, "t");
+    const char *value = cprint_bind(b, cp, r->value, "t");
     cp->staged = NULL;
     if (has_tail(w))
         value = arena_printf(w->x.g->arena,
                              "k + c / 2 * 8 + c %% 2 < K ? %s : 0.0f", value);
-    buf_printf(&b, "return %s;\n", value);
+    PUT(b, "return @value;\n", FILL("value", value));
     cprint_close(cp, scope);
-    return buf_take(&b, w->x.g->arena);
+    return b;
 }
 
 /* Names of the arrays of values of rows, which are locals from now on. */
-static void declare_rows(Rows *r, Buf *b)
+static void declare_rows(Rows *r, Tree *b)
 {
     Wgmma *w = r->w;
+    const char *names = "";
 
     for (int i = 0; i < r->n_row; i++) {
         const char *id = cprint_fresh(&w->x.cp, "of_row");
-        buf_printf(b, "%s%s[WM / 64][2]", i ? ", " : "float ", id);
+        names = arena_printf(b->arena, "%s%s%s[WM / 64][2]", names,
+                             i ? ", " : "", id);
         w->x.cp.local[w->x.gr->n_step + i] =
             arena_printf(w->x.g->arena, "%s[i][h]", id);
         r->array[i] = id;
     }
-    buf_puts(b, r->n_row ? ";\n" : "");
+    if (r->n_row)
+        PUT(b, "float @names;\n", FILL("names", names));
 }
 
 static bool cut_rows(const Wgmma *w)
@@ -321,32 +328,32 @@ static bool cut_rows(const Wgmma *w)
 }
 
 /* Values of the rows of a thread's fragments. */
-static void put_rows(Rows *r, Buf *b)
+static void put_rows(Rows *r, Tree *b)
 {
     Wgmma *w = r->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
-    Buf in = {0};
+    Tree *in = tree_list(r->w->x.g->arena);
 
     cprint_name(cp, row_number(w), "m");
     for (int i = 0; i < r->n_row; i++) {
-        const char *value = cprint_bind(&in, cp, r->row[i], "t");
-        buf_printf(&in, "%s = %s;\n", cp->local[w->x.gr->n_step + i], value);
+        const char *value = cprint_bind(in, cp, r->row[i], "t");
+        PUT(in, "@local = @value;\n",
+            FILL("local", cp->local[w->x.gr->n_step + i]),
+            FILL("value", value));
     }
-    if (r->n_row) {
-        const char *m = arena_printf(w->x.g->arena,
-                                     "m0 + %swarp * 16 + i * 64 + h * 8 + "
-                                     "lane / 4", wgmma_top(w));
-        buf_printf(b, "#pragma unroll\nfor (int i = 0; i < WM / 64; ++i)\n"
-                      "    #pragma unroll\n"
-                      "    for (int h = 0; h < 2; ++h) {\n"
-                      "        const int m = %s%s%s;\n",
-                   cut_rows(w) ? "min(" : "", m,
-                   cut_rows(w) ? ", M - 1)" : "");
-        cprint_lines(b, buf_text(&in), 8);
-        buf_puts(b, "    }\n");
-    }
-    buf_free(&in);
+    if (r->n_row)
+        PUT(b,
+            "#pragma unroll\n"
+            "for (int i = 0; i < WM / 64; ++i)\n"
+            "    #pragma unroll\n"
+            "    for (int h = 0; h < 2; ++h) {\n"
+            "        const int m = @least@m0 + @top@warp * 16 + i * 64 + h * 8 "
+            "+ lane / 4@most;\n"
+            "        @IN\n"
+            "    }\n",
+            FILL("least", cut_rows(w) ? "min(" : ""), FILL("top", wgmma_top(w)),
+            FILL("most", cut_rows(w) ? ", M - 1)" : ""), FILL_TREE("IN", in));
     cprint_close(cp, scope);
 }
 
@@ -375,13 +382,12 @@ static const Expr *renumber(Graph *g, const Expr *e, void *ctx)
 }
 
 /* The array of a lane's pieces, which are read when they are first wanted. */
-static const char *pieces_of(Rows *r, Buf *b, const Expr *read)
+static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
 {
     Wgmma *w = r->w;
     const Var *over = w->x.gr->merge->over;
     const Tensor *t = read->tensor;
     Subst none = {over, idx_const(w->x.g->pool, 0)};
-    Buf at = {0};
 
     for (int i = 0; i < r->n_piece; i++)
         if (r->piece[i] == t)
@@ -389,17 +395,18 @@ static const char *pieces_of(Rows *r, Buf *b, const Expr *read)
     const char *id = cprint_fresh(&w->x.cp, "pieces");
     const Expr *first = on_axis(w->x.g, &w->tma->m.axis[0],
                                 expr_subst(w->x.g, read, &none, 1));
-    cprint_element(&at, &w->x.cp, t, cprint_offset(w->x.g, t, first->at));
-    buf_printf(b, "const auto %s = dcc_read_pieces<PIECES>(&%s[%s], %lld);\n",
-               id, cprint_tensor(&w->x.cp, t), buf_text(&at),
-               (long long)t->stride[0]);
-    buf_free(&at);
+    PUT(b,
+        "const auto @id = dcc_read_pieces<PIECES>(&@tensor[@at], @stride);\n",
+        FILL("id", id), FILL("tensor", cprint_tensor(&w->x.cp, t)),
+        FILL("at",
+             cprint_element(&w->x.cp, t, cprint_offset(w->x.g, t, first->at))),
+        FILL_INT("stride", t->stride[0]));
     r->piece[r->n_piece] = t;
     return r->piece_id[r->n_piece++] = id;
 }
 
 /* A sum over the pieces of both lanes. */
-static const char *sum_pieces(Rows *r, Buf *b, const char *const *part,
+static const char *sum_pieces(Rows *r, Tree *b, const char *const *part,
                               const char *const *sum, int i)
 {
     Wgmma *w = r->w;
@@ -407,34 +414,37 @@ static const char *sum_pieces(Rows *r, Buf *b, const char *const *part,
     const char *id = cprint_fresh(&w->x.cp, "row_sum");
 
     if (m->about[i] < 0)
-        buf_printf(b, "const float %s = dcc_sum_pieces(%s);\n", id, part[i]);
+        PUT(b, "const float @id = dcc_sum_pieces(@part);\n", FILL("id", id),
+            FILL("part", part[i]));
     else
-        buf_printf(b, "const float %s = dcc_sum_squares<%d>(%s, %s, %s);\n", id, m->size, sum[i], part[i],
-                   w->x.cp.local[merge_local(w, m->about[i])]);
+        PUT(b, "const float @id = dcc_sum_squares<@size>(@sum, @part, @n);\n",
+            FILL("id", id), FILL_INT("size", m->size), FILL("sum", sum[i]),
+            FILL("part", part[i]),
+            FILL("n", w->x.cp.local[merge_local(w, m->about[i])]));
     return id;
 }
 
 /* The first column's tiles store what others read of rows. */
-static void store_row(Wgmma *w, Buf *b, const Step *s, const char *id)
+static void store_row(Wgmma *w, Tree *b, const Step *s, const char *id)
 {
     CPrint *cp = &w->x.cp;
     const Idx *at = cprint_offset(w->x.g, s->tensor, s->store);
     const Axis *m = &w->tma->m.axis[0];
-    Buf e = {0};
 
     if (m->n > 1)
         at = idx_subst(w->x.g->pool, at, m->sub, m->n);
-    cprint_element(&e, cp, s->tensor, at);
-    buf_printf(b, "if (n0 == 0 && lane %% 2 == 0%s)\n    %s[%s] = ",
-               cut_rows(w) ? " && row < M" : "",
-               cprint_tensor(cp, s->tensor), buf_text(&e));
-    buf_free(&e);
-    buf_puts(b, cprint_to_storage(w->x.g->arena, s->tensor->type, s->type, id));
-    buf_puts(b, ";\n");
+    PUT(b,
+        "if (n0 == 0 && lane % 2 == 0@row)\n"
+        "    @tensor[@at] = @value;\n",
+        FILL("row", cut_rows(w) ? " && row < M" : ""),
+        FILL("tensor", cprint_tensor(cp, s->tensor)),
+        FILL("at", cprint_element(cp, s->tensor, at)),
+        FILL("value",
+             cprint_to_storage(b->arena, s->tensor->type, s->type, id)));
 }
 
 /* One row, of two lanes; then to the four that have it in their fragments. */
-static void put_row(Rows *r, Buf *b)
+static void put_row(Rows *r, Tree *b)
 {
     Wgmma *w = r->w;
     Graph *g = w->x.g;
@@ -464,29 +474,39 @@ static void put_row(Rows *r, Buf *b)
     for (int i = 0; i < r->n_row; i++) {
         const Expr *e = expr_rewrite(g, r->row[i], renumber, &other);
         const char *text = cprint_bind(b, cp, e, "row");
-        buf_printf(b, "dcc_deal_rows(%s[i], %s);\n", r->array[i], text);
+        PUT(b, "dcc_deal_rows(@array[i], @text);\n", FILL("array", r->array[i]),
+            FILL("text", text));
     }
 }
 
-static void put_merge(Rows *r, Buf *b)
+static void put_merge(Rows *r, Tree *b)
 {
     Wgmma *w = r->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
-    Buf in = {0};
+    Tree *in = tree_list(r->w->x.g->arena);
 
     kernel_constant(w->x.g, w->x.kernel, "PIECES",
                     w->x.gr->merge->over->extent, "of rows, with sums each");
     cprint_name(cp, row_number(w), "m");
-    put_row(r, &in);
-    buf_printf(b, "// Values of rows: two lanes have a row's pieces.\n"
-                  "#pragma unroll\nfor (int i = 0; i < WM / 64; ++i) {\n"
-                  "    const int %s = m0 + %swarp * 16 + i * 64 + lane / 2;\n"
-                  "%s", cut_rows(w) ? "row" : "m", wgmma_top(w),
-               cut_rows(w) ? "    const int m = min(row, M - 1);\n" : "");
-    cprint_lines(b, buf_text(&in), 4);
-    buf_puts(b, "}\n");
-    buf_free(&in);
+    put_row(r, in);
+    PUT(b,
+        cut_rows(w) ? "// Values of rows: two lanes have a row's pieces.\n"
+                      "#pragma unroll\n"
+                      "for (int i = 0; i < WM / 64; ++i) {\n"
+                      "    const int row = m0 + @top@warp * 16 + i * 64 + "
+                      "lane / 2;\n"
+                      "    const int m = min(row, M - 1);\n"
+                      "    @IN\n"
+                      "}\n"
+                    : "// Values of rows: two lanes have a row's pieces.\n"
+                      "#pragma unroll\n"
+                      "for (int i = 0; i < WM / 64; ++i) {\n"
+                      "    const int m = m0 + @top@warp * 16 + i * 64 + "
+                      "lane / 2;\n"
+                      "    @IN\n"
+                      "}\n",
+        FILL("top", wgmma_top(w)), FILL_TREE("IN", in));
     cprint_close(cp, scope);
 }
 
@@ -496,42 +516,44 @@ const char *wgmma_top(const Wgmma *w)
 }
 
 /* Constants of columns are asked for before the wait for the grid. */
-const char *wgmma_touch_columns(Wgmma *w)
+Tree *wgmma_touch_columns(Wgmma *w)
 {
     CPrint *cp = &w->x.cp;
-    Buf b = {0};
+    Tree *b = tree_list(w->x.g->arena);
 
     if (!w->pre)
-        return "";
+        return b;
     Rows r = open_rows(w);
     for (int i = 0; i < r.n_column; i++) {
         const Tensor *t = r.column[i]->tensor;
         if (kernel_reads_constants(r.column[i]) && in_pairs(&r, r.column[i]) &&
             tensor_elems(t) == w->x.c.K)
-            buf_printf(&b, "dcc_touch(%s, K);\n", cprint_tensor(cp, t));
+            PUT(b, "dcc_touch(@tensor, K);\n",
+                FILL("tensor", cprint_tensor(cp, t)));
     }
-    return buf_take(&b, w->x.g->arena);
+    return b;
 }
 
-const char *wgmma_rows(Wgmma *w)
+Tree *wgmma_rows(Wgmma *w)
 {
-    Buf b = {0};
+    Tree *b = tree_list(w->x.g->arena);
 
-    w->a_columns = w->a_value = "";
+    w->a_columns = w->a_value = tree_list(b->arena);
     if (!w->pre)
-        return "";
+        return b;
     Rows r = open_rows(w);
-    buf_printf(&b, "const int a_row = %swarp * 16 + lane %% 16;\n"
-                   "uint32_t a[WM / 64][BK / 16][4] = {};  // of a step\n",
-               wgmma_top(w));
-    declare_rows(&r, &b);
+    PUT(b,
+        "const int a_row = @top@warp * 16 + lane % 16;\n"
+        "uint32_t a[WM / 64][BK / 16][4] = {};  // of a step\n",
+        FILL("top", wgmma_top(w)));
+    declare_rows(&r, b);
     if (w->x.gr->merge)
-        put_merge(&r, &b);
+        put_merge(&r, b);
     else
-        put_rows(&r, &b);
-    w->a_columns = columns_text(&r);
-    w->a_value = value_text(&r);
-    return buf_take(&b, w->x.g->arena);
+        put_rows(&r, b);
+    w->a_columns = columns_code(&r);
+    w->a_value = value_code(&r);
+    return b;
 }
 
 double wgmma_rows_clk(const Wgmma *w)

@@ -1,5 +1,4 @@
 /* contract_wgmma_steps.c - the loop over a tile's k. */
-#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 /* Beside another warpgroup's functions, what stands between two steps' products
@@ -17,51 +16,61 @@ bool wgmma_rounds(const Wgmma *w)
  * turn, wait for them: 6272 x 2048 x 512 with residuals in tiles of 64 x 128
  * took 41.9 us, not 29.2; with a bias and relu 28.7, not 24.4. Without turns
  * straight code is the quicker, by up to 5%. */
-static const char ahead[] = "#pragma unroll 1  // reads stay ahead of it\n";
+static const char ahead[] = "unroll 1  // reads stay ahead of it";
 
 bool wgmma_tells(const Wgmma *w)
 {
     return w->lead && w->lead + w->k_tiles <= w->x.t.stages;
 }
 
-const char *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
-                        Slot *slot, int n)
+Tree *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
+                  Fill *fill, int n)
 {
     Arena *a = w->x.g->arena;
     bool rounds = wgmma_rounds(w);
-    Buf step = {0}, b = {0};
+    Tree *last = tree_list(a);
 
-    slot[n++] = (Slot){"LATER", arena_printf(a, rounds ? "k_tile + slot > %s"
-                                                       : "k_tile > %s", begin)};
-    slot[n++] = (Slot){
-        "LAST", w->lead ? arena_printf(a, "if (k_tile == K_TILES - LEAD)\n"
-                                          "    dcc_end_second(warpgroup%s);\n",
-                                       wgmma_tells(w) ? ", true" : "")
-                        : ""};
-    slot[n++] = (Slot){"PLACE_K", wgmma_place(w, rounds ? "(k_tile + slot)"
-                                                     : "k_tile")};
-    slot[n++] = (Slot){"A_COLUMNS", w->a_columns};
-    slot[n++] = (Slot){"A_VALUE", w->a_value};
-    slot[n++] = (Slot){"A_TYPE", type_cname(w->x.elem)};
-    template_fill(&step, w->pre ? "contract_wgmma_regs.cu.in"
-                                : "contract_wgmma_step.cu.in", slot, n);
-    if (rounds) {
-        buf_printf(&b, "int phase = step / STAGES %% 2, before = 0;\n"
-                       "for (int k_tile = %s; k_tile < %s;\n"
-                       "     k_tile += STAGES, phase ^= 1)\n"
+    if (w->lead)
+        PUT(last,
+            "if (k_tile == K_TILES - LEAD)\n"
+            "    dcc_end_second(warpgroup@tells);\n",
+            FILL("tells", wgmma_tells(w) ? ", true" : ""));
+    fill[n++] = FILL(
+        "LATER",
+        arena_printf(a, rounds ? "k_tile + slot > %s" : "k_tile > %s", begin));
+    fill[n++] = FILL_TREE("LAST", last);
+    fill[n++] =
+        FILL("PLACE_K", wgmma_place(w, rounds ? "(k_tile + slot)" : "k_tile"));
+    fill[n++] = FILL_TREE("A_COLUMNS", w->a_columns);
+    fill[n++] = FILL_TREE("A_VALUE", w->a_value);
+    fill[n++] = FILL("A_TYPE", type_cname(w->x.elem));
+    Tree *step = template_tree(
+        a, w->pre ? "contract_wgmma_regs.cu.in" : "contract_wgmma_step.cu.in",
+        fill, n);
+    Tree *loop =
+        QUOTE(a,
+              rounds ? "int phase = step / STAGES % 2, before = 0;\n"
+                       "for (int k_tile = @begin; k_tile < @end; "
+                       "k_tile += STAGES, phase ^= 1)\n"
                        "    #pragma unroll\n"
-                       "    for (int slot = 0; slot < STAGES; ++slot) {\n",
-                   begin, end);
-        cprint_lines(&b, buf_text(&step), 8);
-        buf_puts(&b, "    }\n");
-    } else {
-        buf_printf(&b, "int slot = step %% STAGES, phase = step / STAGES %% 2, "
-                       "before = slot;\n%s"
-                       "for (int k_tile = %s; k_tile < %s; ++k_tile) {\n",
-                   w->pingpong && *w->ahead ? ahead : "", begin, end);
-        cprint_lines(&b, buf_text(&step), 4);
-        buf_puts(&b, "    dcc_next_slot<STAGES>(slot, phase);\n}\n");
-    }
-    buf_free(&step);
-    return buf_take(&b, a);
+                       "    for (int slot = 0; slot < STAGES; ++slot) {\n"
+                       "        @STEP\n"
+                       "    }\n"
+              : w->pingpong && w->ahead->n_item
+                  ? "int slot = step % STAGES, phase = step / STAGES % 2, "
+                    "before = slot;\n"
+                    "#pragma @pragma\n"
+                    "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
+                    "    @STEP\n"
+                    "    dcc_next_slot<STAGES>(slot, phase);\n"
+                    "}\n"
+                  : "int slot = step % STAGES, phase = step / STAGES % 2, "
+                    "before = slot;\n"
+                    "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
+                    "    @STEP\n"
+                    "    dcc_next_slot<STAGES>(slot, phase);\n"
+                    "}\n",
+              FILL("begin", begin), FILL("end", end), FILL("pragma", ahead),
+              FILL_TREE("STEP", step));
+    return loop;
 }

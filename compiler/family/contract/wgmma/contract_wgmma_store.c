@@ -1,43 +1,38 @@
-#include "emit/cprint_old.h"
 #include "family/contract/wgmma/contract_wgmma.h"
 
 /* The epilogue of a wgmma contraction: from sums in registers to memory. */
 
 /* Bounds of rows, of columns or of both: leaves the loop's body where the point
  * is outside. */
-static void put_bounds(Wgmma *w, Buf *b, bool rows, bool columns)
+static void put_bounds(Wgmma *w, Tree *b, bool rows, bool columns)
 {
     Contract *x = &w->x;
+    Arena *a = b->arena;
     const Tma *t = w->tma;
-    const char *sep = "";
-    Buf in = {0};
+    const char *out = "";
 
-    if (rows && !x->patch && (x->c.M % x->t.bm || w->cluster > 1)) {
-        buf_puts(&in, "m >= M");
-        sep = " || ";
-    }
-    if (rows && x->patch && w->patch.rows < x->t.bm) {
-        buf_printf(&in, "row >= PATCH");
-        sep = " || ";
-    }
+    if (rows && !x->patch && (x->c.M % x->t.bm || w->cluster > 1))
+        out = "m >= M";
+    if (rows && x->patch && w->patch.rows < x->t.bm)
+        out = "row >= PATCH";
     for (int i = 0; rows && x->patch && i < t->m.n; i++)
         if (t->m.axis[i].extent % w->patch.tile[i] ||
-            (i == 0 && w->cluster > 1)) {
-            buf_printf(&in, "%s", sep);
-            cprint_idx(&in, &x->cp, idx_var(x->g->pool, t->m.axis[i].linear),
-                       1);
-            buf_printf(&in, " >= %lld", (long long)t->m.axis[i].extent);
-            sep = " || ";
-        }
+            (i == 0 && w->cluster > 1))
+            out = arena_printf(
+                a, "%s%s%s >= %lld", out, *out ? " || " : "",
+                cprint_idx(&x->cp, idx_var(x->g->pool, t->m.axis[i].linear), 1),
+                (long long)t->m.axis[i].extent);
     if (columns && x->c.N % x->t.bn)
-        buf_printf(&in, "%sn >= N", sep);
-    if (in.len)
-        buf_printf(b, "if (%s)\n    continue;\n", buf_text(&in));
-    buf_free(&in);
+        out = arena_printf(a, "%s%sn >= N", out, *out ? " || " : "");
+    if (*out)
+        PUT(b,
+            "if (@out)\n"
+            "    continue;\n",
+            FILL("out", out));
 }
 
 /* The variables of m at row `row` of a patch. */
-static void put_patch(Wgmma *w, Buf *b)
+static void put_patch(Wgmma *w, Tree *b)
 {
     Contract *x = &w->x;
     const Tma *t = w->tma;
@@ -46,46 +41,43 @@ static void put_patch(Wgmma *w, Buf *b)
     for (int i = t->m.n - 1; i >= 0; i--) {
         const Axis *a = &t->m.axis[i];
         int tile = w->patch.tile[i];
-        buf_printf(b, "const int %s = %s", cprint_var(&x->cp, a->linear),
-                   w->origin[i]);
-        if (tile > 1) {
-            buf_puts(b, " + row");
-            cprint_digit(b, radix, radix * tile < x->t.bm ? tile : 0);
-        }
-        buf_puts(b, ";\n");
+        const char *id = cprint_var(&x->cp, a->linear), *at = w->origin[i];
+        if (tile > 1)
+            at = arena_printf(b->arena, "%s + %s", at,
+                              cprint_digit(b->arena, "row", radix,
+                                           radix * tile < x->t.bm ? tile : 0));
+        PUT(b, "const int @id = @at;\n", FILL("id", id), FILL("at", at));
         radix *= tile;
     }
 }
 
 /* The digits of axes that are several variables. */
-static void put_digits(Wgmma *w, Buf *b)
+static void put_digits(Wgmma *w, Tree *b)
 {
     Contract *x = &w->x;
 
     for (int i = 0; i < w->tma->m.n; i++) {
         const Axis *a = &w->tma->m.axis[i];
         for (int j = 0; a->n > 1 && j < a->n; j++) {
-            Buf e = {0};
-            cprint_idx(&e, &x->cp, a->sub[j].by, 0);
-            buf_printf(b, "const int %s = %s;\n",
-                       cprint_var(&x->cp, a->v[j]), buf_text(&e));
-            buf_free(&e);
+            const char *e = cprint_idx(&x->cp, a->sub[j].by, 0);
+            PUT(b, "const int @var = @e;\n",
+                FILL("var", cprint_var(&x->cp, a->v[j])), FILL("e", e));
         }
     }
 }
 
 /* m and n at a row and column of the tile, or one of them (the other's text is
  * NULL); or leaves the loop. */
-static void put_place(Wgmma *w, Buf *b, const char *row, const char *col)
+static void put_place(Wgmma *w, Tree *b, const char *row, const char *col)
 {
     if (row && w->x.patch) {
-        buf_printf(b, "const int row = %s;\n", row);
+        PUT(b, "const int row = @row;\n", FILL("row", row));
         put_patch(w, b);
     } else if (row) {
-        buf_printf(b, "const int m = m0 + %s;\n", row);
+        PUT(b, "const int m = m0 + @row;\n", FILL("row", row));
     }
     if (col)
-        buf_printf(b, "const int n = n0 + %s;\n", col);
+        PUT(b, "const int n = n0 + @col;\n", FILL("col", col));
     put_bounds(w, b, row, col);
     if (row && w->x.patch)
         put_digits(w, b);
@@ -132,7 +124,7 @@ static const char *point_sum(const Wgmma *w)
 }
 
 /* Where the point is: contract_points' callbacks. */
-static void place_point(Contract *x, Buf *b)
+static void place_point(Contract *x, Tree *b)
 {
     Wgmma *w = (Wgmma *)x; /* x is its first member */
 
@@ -141,12 +133,12 @@ static void place_point(Contract *x, Buf *b)
     put_place(w, b, point_row(w), point_columns(w));
 }
 
-static void place_columns(Contract *x, Buf *b)
+static void place_columns(Contract *x, Tree *b)
 {
     put_place((Wgmma *)x, b, NULL, point_columns((Wgmma *)x));
 }
 
-static void place_row(Contract *x, Buf *b)
+static void place_row(Contract *x, Tree *b)
 {
     Wgmma *w = (Wgmma *)x;
 
@@ -156,7 +148,7 @@ static void place_row(Contract *x, Buf *b)
 }
 
 /* The same of a pair of columns, and of a piece of a line. */
-static void place_pair(Contract *x, Buf *b)
+static void place_pair(Contract *x, Tree *b)
 {
     Wgmma *w = (Wgmma *)x;
 
@@ -167,7 +159,7 @@ static void place_pair(Contract *x, Buf *b)
               "j * COLS + q / 2 * 8 + lane % 4 * 2");
 }
 
-static void place_piece(Contract *x, Buf *b)
+static void place_piece(Contract *x, Tree *b)
 {
     put_place((Wgmma *)x, b, "top + i * 64 + line",
               x->lines ? "j * COLS" : "j * COLS + piece * 8");
@@ -260,36 +252,30 @@ void wgmma_boxes_map(Wgmma *w)
 }
 
 /* By way of shared memory. */
-static const char *packed_text(Wgmma *w)
+static Tree *packed_code(Wgmma *w)
 {
     Contract *x = &w->x;
-    Buf pairs = {0}, pieces = {0}, ahead = {0}, loop = {0}, b = {0};
+    Arena *a = x->g->arena;
+    Tree *pairs = tree_list(a), *pieces = tree_list(a);
     bool rows = !w->pingpong && w->consumers > 1;
+    const char *top = rows ? "warpgroup * WM + warp * 16" : "warp * 16";
+    const char *warp = w->consumers > 1 ? "warpgroup * 4 + warp" : "warp";
 
-    contract_pairs(x, &pairs, place_pair, "packed[q / 4][q % 4]", &ahead,
+    contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", w->ahead,
                    w->spare);
-    contract_pieces(x, &pieces, place_piece,
+    contract_pieces(x, pieces, place_piece,
                     x->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
-    w->ahead = arena_strdup(x->g->arena, buf_text(&ahead));
-    tree_print(&loop, QUOTE(x->g->arena, x->lines ? by_lines : by_pieces,
-                            FILL("PIECE", buf_text(&pieces))));
-    Slot slot[] = {{"TOP", rows ? "warpgroup * WM + warp * 16" : "warp * 16"},
-                   {"WARP", w->consumers > 1 ? "warpgroup * 4 + warp" : "warp"},
-                   {"WIDTH", x->width},
-                   {"PAIRS", buf_text(&pairs)},
-                   {"PIECES", buf_text(&loop)}};
-    if (w->boxes.tensor) {
-        slot[2] = (Slot){"MAP", x->kernel->map[x->kernel->n_map - 1].name};
-        template_fill(&b, "contract_wgmma_boxes.cu.in", slot, 4);
-    } else {
-        template_fill(&b, "contract_wgmma_packed.cu.in", slot, 5);
-    }
-    buf_free(&pairs);
-    buf_free(&pieces);
-    buf_free(&ahead);
-    buf_free(&loop);
-    return buf_take(&b, x->g->arena);
+    if (w->boxes.tensor)
+        return TEMPLATE(a, "contract_wgmma_boxes.cu.in", FILL("TOP", top),
+                        FILL("WARP", warp),
+                        FILL("MAP", x->kernel->map[x->kernel->n_map - 1].name),
+                        FILL_TREE("PAIRS", pairs));
+    Tree *loop =
+        QUOTE(a, x->lines ? by_lines : by_pieces, FILL_TREE("PIECE", pieces));
+    return TEMPLATE(a, "contract_wgmma_packed.cu.in", FILL("TOP", top),
+                    FILL("WARP", warp), FILL("WIDTH", x->width),
+                    FILL_TREE("PAIRS", pairs), FILL_TREE("PIECES", loop));
 }
 
 int wgmma_columns(const Contract *x)
@@ -321,29 +307,26 @@ static int most_columns(const Wgmma *w)
 
 /* The reads ahead of a tile's products: those of its columns; and those of the
  * first `part` pieces of 32 columns, the next ones when these are done with. */
-static const char *ahead_text(Wgmma *w, ContractAhead *ahead, int part)
+static void put_ahead(Wgmma *w, const ContractAhead *ahead, int part)
 {
-    Buf b = {0};
-
-    buf_puts(&b, buf_text(&ahead->columns));
-    if (ahead->reads.len) {
-        buf_printf(&b, "// What belongs to single results comes in during the "
-                       "products, as much as\n// registers hold.\n%s"
-                       "auto read_ahead = [&](int first) {\n"
-                       "    #pragma unroll\n"
-                       "    for (int j = first; j < first + %d; ++j)\n"
-                       "        #pragma unroll\n"
-                       "        for (int i = 0; i < WM / 32; ++i) {\n",
-                   buf_text(&ahead->declare), part);
-        cprint_lines(&b, buf_text(&ahead->reads), 12);
-        buf_puts(&b, "        }\n};\nread_ahead(0);\n");
-    }
-    const char *s = arena_strdup(w->x.g->arena, buf_text(&b));
-    buf_free(&b);
-    buf_free(&ahead->columns);
-    buf_free(&ahead->declare);
-    buf_free(&ahead->reads);
-    return s;
+    tree_add(w->ahead, ahead->columns);
+    if (ahead->reads->n_item)
+        PUT(w->ahead,
+            "// What belongs to single results comes in during the products, "
+            "as much as\n"
+            "// registers hold.\n"
+            "@DECLARE\n"
+            "auto read_ahead = [&](int first) {\n"
+            "    #pragma unroll\n"
+            "    for (int j = first; j < first + @part; ++j)\n"
+            "        #pragma unroll\n"
+            "        for (int i = 0; i < WM / 32; ++i) {\n"
+            "            @READS\n"
+            "        }\n"
+            "};\n"
+            "read_ahead(0);\n",
+            FILL_TREE("DECLARE", ahead->declare), FILL_INT("part", part),
+            FILL_TREE("READS", ahead->reads));
 }
 
 enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
@@ -365,12 +348,18 @@ static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
 
     *part = wgmma_rows_ahead(w);
     *a = (ContractAhead){
+        .declare = tree_list(w->x.g->arena),
+        .reads = tree_list(w->x.g->arena),
+        .columns = tree_list(w->x.g->arena),
+        .by_columns = tree_list(w->x.g->arena),
         /* lanes that exchange sums stay together */
         .by = w->deal                     ? w->deal
               : w->x.c.N % w->x.t.bn == 0 ? 8
                                           : 0,
-        .column_place = place_columns, .row_place = place_row,
-        .pieces = *part * (w->wm / 32), .regs = w->spare_rows,
+        .column_place = place_columns,
+        .row_place = place_row,
+        .pieces = *part * (w->wm / 32),
+        .regs = w->spare_rows,
         .column_regs = w->deal ? w->spare : 0,
         .piece = *part == 1    ? "i"
                  : *part < all ? arena_printf(w->x.g->arena,
@@ -383,51 +372,48 @@ static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
 
 /* As the sums lie: pairs of a thread's columns, 8 after an exchange with its
  * neighbours, or those that b's order gives it. */
-static const char *direct_text(Wgmma *w)
+static Tree *direct_code(Wgmma *w)
 {
     Contract *x = &w->x;
-    Buf points = {0}, b = {0}, inner = {0};
+    Arena *a = x->g->arena;
+    Tree *points = tree_list(a), *again = tree_list(a);
     ContractAhead ahead;
     int part;
 
     plan_ahead(w, &ahead, &part);
-    contract_points(x, &points, most_columns(w), place_point, &ahead);
-    const char *again = "";
-    if (ahead.reads.len && part < x->t.bn / 32)
-        again = arena_printf(x->g->arena,
-                             "if (j > 0 && j %% %d == 0)\n"
-                             "    read_ahead(j);\n", part);
-    w->ahead = ahead_text(w, &ahead, part);
-    if (!w->deal && (x->vec == 4 || x->vec == 1)) {
-        buf_puts(&inner, "#pragma unroll\nfor (int c = 0; c < 2; ++c) {\n");
-        cprint_lines(&inner, buf_text(&points), 4);
-        buf_puts(&inner, "}\n");
-    } else {
-        buf_puts(&inner, buf_text(&points));
-    }
-    Slot slot[] = {{"POINTS", buf_text(&inner)}, {"SUMS", sums_of(w)},
-                   {"WIDTH", x->width}, {"AGAIN", again},
-                   {"COLUMNS", buf_text(&ahead.by_columns)}};
-    if (w->deal) {
-        slot[1] = (Slot){"GROUP", arena_printf(x->g->arena, "%d", w->deal * 4)};
-        slot[2] = (Slot){"B", x->b.id};
-        template_fill(&b, "contract_wgmma_dealt.cu.in", slot, 5);
-    } else if (x->vec >= 4) {
-        template_fill(&b, "contract_wgmma_rows.cu.in", slot, 5);
-    } else {
-        template_fill(&b, "contract_wgmma_pairs.cu.in", slot, 3);
-    }
-    buf_free(&points);
-    buf_free(&inner);
-    buf_free(&ahead.by_columns);
-    return buf_take(&b, x->g->arena);
+    contract_points(x, points, most_columns(w), place_point, &ahead);
+    if (ahead.reads->n_item && part < x->t.bn / 32)
+        PUT(again,
+            "if (j > 0 && j % @part == 0)\n"
+            "    read_ahead(j);\n",
+            FILL_INT("part", part));
+    put_ahead(w, &ahead, part);
+    if (!w->deal && (x->vec == 4 || x->vec == 1))
+        points = QUOTE(a,
+                       "#pragma unroll\n"
+                       "for (int c = 0; c < 2; ++c) {\n"
+                       "    @POINTS\n"
+                       "}\n",
+                       FILL_TREE("POINTS", points));
+    const Fill of[] = {FILL_TREE("POINTS", points),
+                       FILL("SUMS", sums_of(w)),
+                       FILL("WIDTH", x->width),
+                       FILL_TREE("AGAIN", again),
+                       FILL_TREE("COLUMNS", ahead.by_columns),
+                       FILL_INT("GROUP", w->deal * 4),
+                       FILL("B", x->b.id)};
+    return template_tree(a,
+                         w->deal       ? "contract_wgmma_dealt.cu.in"
+                         : x->vec >= 4 ? "contract_wgmma_rows.cu.in"
+                                       : "contract_wgmma_pairs.cu.in",
+                         of, (int)(sizeof of / sizeof *of));
 }
 
-const char *wgmma_epilogue(Wgmma *w)
+Tree *wgmma_epilogue(Wgmma *w)
 {
-    w->ahead = "";
-    const char *text = w->pack ? packed_text(w) : direct_text(w);
+    w->ahead = tree_list(w->x.g->arena);
+    Tree *code = w->pack ? packed_code(w) : direct_code(w);
 
-    return arena_printf(w->x.g->arena, "%s%s", text,
-                        wgmma_pieces(w, sums_of(w)));
+    wgmma_pieces(w, code, sums_of(w));
+    return code;
 }
