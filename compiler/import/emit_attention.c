@@ -88,9 +88,78 @@ typedef struct Heads {
     bool causal, zeroed;     /* zeroed: a row that sees nothing is 0 */
 } Heads;
 
-/* softmax(scale q k^T + mask) v by one op. */
-static void attend(Import *c, Value *out, const Heads *h)
+/* What v [B, G R, N, D] has R times in a row, [B, G, N, D]: v itself where
+ * nothing stands twice. */
+static Value *unrepeated(Import *c, Value *v)
 {
+    Value *all = same_as(v), *e, *x;
+    int r = all->shape.rank;
+
+    if (!all->def || all->known || r < 3 || r >= IMPORT_MAX_RANK ||
+        strcmp(all->def->op, "Reshape"))
+        return v;
+    e = same_as(all->def->in[0]);
+    if (!e->def || e->known || strcmp(e->def->op, "Expand") ||
+        e->shape.rank != r + 1)
+        return v;
+    x = same_as(e->def->in[0]);
+    Shape s = all->shape;
+    s.dim[r - 3] = e->shape.dim[r - 3];
+    if (x->shape.rank != r + 1 || x->shape.dim[r - 2] != 1 ||
+        shape_count(&x->shape) != shape_count(&s) ||
+        s.dim[r - 3] * e->shape.dim[r - 2] != all->shape.dim[r - 3] ||
+        s.dim[r - 2] != e->shape.dim[r - 1] || s.dim[r - 1] != e->shape.dim[r])
+        return v;
+    Value *own = between(c, all, "own", all->type, s);
+    emit_reshape_to(c, own, x);
+    return own;
+}
+
+/* m [.., M, N] for each head. */
+static Value *mask_of_heads(Import *c, Value *m, int64_t heads)
+{
+    Shape s = {m->shape.rank < 3 ? 3 : m->shape.rank, {0}};
+    int lacks = s.rank - m->shape.rank;
+
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = i < lacks ? 1 : m->shape.dim[i - lacks];
+    if (s.dim[s.rank - 3] == heads)
+        return m;
+    s.dim[s.rank - 3] = heads;
+    Value *v = between(c, m, "of_heads", m->type, s);
+    Stmt *st = stmt_new(c, v);
+    stmt_left(c, st, index_names);
+    stmt_text(c, st, BIND_ATOM, "%s", reading(c, st, m, index_names, &s));
+    hoist(c, st);
+    return v;
+}
+
+/* Keys and values that heads of q share stay as few as they are. */
+static bool share_heads(Import *c, Heads *h)
+{
+    int r = h->q->shape.rank;
+    int64_t heads = r < 3 ? 1 : h->q->shape.dim[r - 3];
+    Value *k, *v;
+
+    if (r < 3 || h->zeroed)
+        return false;
+    k = unrepeated(c, h->k);
+    v = unrepeated(c, h->v);
+    if (k->shape.dim[r - 3] != v->shape.dim[r - 3])
+        return false;
+    h->k = k;
+    h->v = v;
+    if (h->k->shape.dim[r - 3] == heads)
+        return false;
+    if (h->mask)
+        h->mask = mask_of_heads(c, h->mask, heads);
+    return true;
+}
+
+/* softmax(scale q k^T + mask) v by one op. */
+static void attend(Import *c, Value *out, Heads *h)
+{
+    bool grouped = share_heads(c, h);
     double usual = 1 / sqrt((double)h->q->shape.dim[h->q->shape.rank - 1]);
     Stmt *s = stmt_new(c, out);
     const char *q = arg(c, s, h->q), *k = arg(c, s, h->k);
@@ -99,7 +168,10 @@ static void attend(Import *c, Value *out, const Heads *h)
         h->mask ? arena_printf(c->arena, ", %s", named(c, s, h->mask)) : "";
 
     stmt_text(c, s, BIND_ATOM, "%s(%s, %s, %s%s%s%s)",
-              h->zeroed ? "attention_of_seen" : "attention", q, k, v, mask,
+              h->zeroed ? "attention_of_seen"
+              : grouped ? "grouped_attention"
+                        : "attention",
+              q, k, v, mask,
               h->causal ? ", causal = true" : "",
               fabs(h->scale / usual - 1) < 1e-6
                   ? ""

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Elements up to which contents of the file's weights are worked out too. */
+/* Elements up to which contents of the file's weights are worked out too;
+ * masks always are. */
 enum { SMALL = 4096 };
 
 /* ---- by index: each element of the result is one of an operand's --------- */
@@ -685,7 +686,8 @@ static bool may_fold(const Node *n, bool view)
         if (!v->known)
             return false;
         splat = splat && known_uniform(v->known);
-        if (v->is_weight && v->known->n > SMALL && !view)
+        if (v->is_weight && v->known->n > SMALL && !view &&
+            v->type != OT_BOOL)
             return false;
     }
     return view || splat || uniform_view(n) ||

@@ -371,6 +371,35 @@ static Value *unscaled(Value *v, double *scale)
     return v;
 }
 
+/* The same where the product stands below views that nothing else reads. */
+static Value *unscaled_below(Value *v, double *scale)
+{
+    static const char *const views[] = {"Reshape", "Transpose", "Squeeze",
+                                        "Unsqueeze", "Flatten"};
+    Node *view = NULL;
+    double x;
+
+    for (Value *at = bare(v); at->def && !at->known && at->uses == 1;) {
+        Node *n = at->def;
+        bool moves = false;
+        for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+            moves = moves || (!*n->domain && !strcmp(n->op, views[i]));
+        if (!moves && view && (!strcmp(n->op, "Mul") || !strcmp(n->op, "Div")))
+            for (int i = 0; i < (*n->op == 'M' ? 2 : 1); i++)
+                if (value_scalar_is(n->in[!i], &x) &&
+                    shape_same(&n->in[i]->shape, &at->shape)) {
+                    *scale = *n->op == 'M' ? *scale * x : *scale / x;
+                    view->in[0] = n->in[i];
+                    return v;
+                }
+        if (!moves)
+            break;
+        view = n;
+        at = n->in[0];
+    }
+    return unscaled(v, scale);
+}
+
 /* The scores below a softmax: scale q k^T + mask. */
 static Node *scores_of(Value *v, Value **mask, double *scale)
 {
@@ -461,12 +490,13 @@ static Node *match_attention(Import *c, Node *root, int at)
     if (r < 3 || (axis != -1 && axis != r - 1) ||
         !(n = scores_of(soft->in[0], &mask, &scale)) || n->domain[0])
         return NULL;
-    Value *q = unscaled(n->in[0], &scale), *k = unscaled(n->in[1], &scale);
     Value *v = root->in[1];
     int place = place_of(c, soft, at);
-    if (q->shape.rank != r || k->shape.rank != r || v->shape.rank != r ||
-        (mask && mask->shape.rank > r) || place < 0)
+    if (n->in[0]->shape.rank != r || n->in[1]->shape.rank != r ||
+        v->shape.rank != r || (mask && mask->shape.rank > r) || place < 0)
         return NULL;
+    Value *q = unscaled_below(n->in[0], &scale);
+    Value *k = unscaled_below(n->in[1], &scale);
     Node *new = node_new(c, "Attention", root->name, mask ? 4 : 3, 1);
     new->in[0] = q;
     new->in[1] = exchanged(c, k, &c->node[place]);

