@@ -391,6 +391,14 @@ op channel_variance(x: T[N, C, ..], m: T[C]) -> y: T[C] {
   y[c] = mean(n, ..) (x[n, c, ..] - m[c]) * (x[n, c, ..] - m[c]);
 }
 
+// The two halves of the last dimension turned by angles: c and s are their cosines and sines, of
+// both halves.
+op rotated(x: T[.., D], c: U[.., D], s: U[.., D]) -> y {
+  dim R = D / 2;
+  y[.., d in 0..R] : T = x[.., d] * c[.., d] - x[.., d + R] * s[.., d];
+  y[.., d in R..D] : T = x[.., d] * c[.., d] + x[.., d - R] * s[.., d];
+}
+
 // The two halves of the last dimension (or its even and odd entries) turned by angles: c and s
 // [B, S, R / 2] are their cosines and sines; what lies beyond R stays.
 op rotary(x: T[B, H, S, D], c: U[B, S, A], s: U[B, S, A]; interleaved = false)

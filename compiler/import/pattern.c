@@ -508,6 +508,81 @@ static Node *match_attention(Import *c, Node *root, int at)
     return new;
 }
 
+/* ---- rotary positions --------------------------------------------------- */
+
+/* v is half of x's last dimension, the lower or the upper one. */
+static bool half_of(Import *c, Value *v, Value *x, bool upper)
+{
+    int r = x->shape.rank;
+    int64_t half = x->shape.dim[r - 1] / 2;
+    Node *n = made_by(v, "Slice");
+    SliceAxis s[IMPORT_MAX_RANK];
+
+    if (v->shape.rank != r || v->shape.dim[r - 1] != half)
+        return false;
+    if (n && same(n->in[0], x) && slice_of(c, n, s)) {
+        bool whole = true;
+        for (int i = 0; i < r - 1; i++)
+            whole = whole && s[i].first == 0 && s[i].step == 1 &&
+                    s[i].count == x->shape.dim[i];
+        return whole && s[r - 1].step == 1 &&
+               s[r - 1].first == (upper ? half : 0);
+    }
+    n = made_by(v, "Split");
+    int axis;
+    return n && same(n->in[0], x) && n->n_out == 2 &&
+           axis_of(c, n, 0, r, &axis) && axis == r - 1 &&
+           bare(v) == n->out[upper];
+}
+
+/* v is x with its halves exchanged, the one that comes first negated. */
+static bool half_turned(Import *c, Value *v, Value *x)
+{
+    Node *n = made_by(v, "Concat"), *neg;
+    int axis, r = x->shape.rank;
+
+    return n && n->n_in == 2 && r >= 2 && x->shape.dim[r - 1] % 2 == 0 &&
+           shape_same(&v->shape, &x->shape) && axis_of(c, n, 1, r, &axis) &&
+           axis == r - 1 && (neg = made_by(n->in[0], "Neg")) &&
+           half_of(c, neg->in[0], x, true) && half_of(c, n->in[1], x, false);
+}
+
+/* A number for each element of a row of x. */
+static bool is_table(const Value *v, const Value *x)
+{
+    int r = v->shape.rank;
+
+    return r >= 1 && v->shape.dim[r - 1] == x->shape.dim[x->shape.rank - 1] &&
+           v->type == x->type && !(v->known && known_uniform(v->known));
+}
+
+/* x cos + (x turned) sin */
+static Node *match_rotary(Import *c, Node *root)
+{
+    Node *a, *b;
+
+    if (strcmp(root->op, "Add") || *root->domain)
+        return NULL;
+    for (int i = 0; i < 8; i++) {
+        if (!(a = made_by(root->in[i & 1], "Mul")) ||
+            !(b = made_by(root->in[!(i & 1)], "Mul")))
+            return NULL;
+        Value *x = bare(a->in[i >> 1 & 1]), *turned = b->in[i >> 2];
+        if (!shape_same(&x->shape, &root->out[0]->shape) ||
+            !half_turned(c, turned, x))
+            continue;
+        Value *cosine = a->in[!(i >> 1 & 1)], *sine = b->in[!(i >> 2)];
+        if (!is_table(cosine, x) || !is_table(sine, x))
+            return NULL;
+        Node *n = node_new(c, "Rotated", root->name, 3, 1);
+        n->in[0] = x;
+        n->in[1] = cosine;
+        n->in[2] = sine;
+        return n;
+    }
+    return NULL;
+}
+
 /* ---- all ---------------------------------------------------------------- */
 
 /* An operand is not spread out where the operator does so itself. */
@@ -548,6 +623,8 @@ void import_patterns(Import *c)
             new = match_softmax(c, n);
         if (!new)
             new = match_attention(c, n, i);
+        if (!new)
+            new = match_rotary(c, n);
         if (!new)
             continue;
         new->out[0] = n->out[0];

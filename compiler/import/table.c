@@ -249,6 +249,8 @@ static const OpInfo ops[] = {
      "axis,epsilon"},
     {"dcc", "Attention", 1, 0, infer_attention, emit_sdpa, NULL,
      "scale,zeroed"},
+    {"dcc", "Rotated", 1, 0, infer_same, emit_text, "rotated($0, $1, $2)",
+     NULL},
     {"dcc", "Reshape", 1, 0, infer_same, emit_reshape, NULL, NULL},
     {"dcc", "L2Normalization", 1, 0, infer_same, emit_lp_norm, NULL, "axis,p"},
 };
