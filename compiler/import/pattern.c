@@ -608,8 +608,52 @@ static void drop_expands(Node *n)
     }
 }
 
+static bool is_concat(const Node *n)
+{
+    return !n->dead && !*n->domain && !strcmp(n->op, "Concat") &&
+           n->out[0] && !n->out[0]->known;
+}
+
+/* A concatenation that begins as an earlier one does continues that one: so a
+ * dense block's grows, where an exporter lists all of it each time. */
+static void continue_concats(Import *c)
+{
+    enum { BACK = 64 };
+    Node *last[BACK];
+    int count = 0;
+
+    for (int i = 0; i < c->n_node; i++) {
+        Node *n = c->node[i], *longest = NULL;
+        if (!is_concat(n))
+            continue;
+        for (int k = count > BACK ? count - BACK : 0; k < count; k++) {
+            Node *m = last[k % BACK];
+            bool begins = m->n_in > 1 && m->n_in < n->n_in &&
+                          attr_int(m, "axis", 1) == attr_int(n, "axis", 1) &&
+                          m->out[0]->shape.rank == n->out[0]->shape.rank &&
+                          m->out[0]->type == n->out[0]->type;
+            for (int u = 0; begins && u < m->n_in; u++)
+                begins = m->in[u] == n->in[u];
+            if (begins && (!longest || m->n_in > longest->n_in))
+                longest = m;
+        }
+        Node *as_it_was = arena_new_of(c->arena, Node);
+        *as_it_was = *n;
+        last[count++ % BACK] = as_it_was;
+        if (!longest)
+            continue;
+        Value **in = arena_array(c->arena, Value *, n->n_in);
+        int rest = n->n_in - longest->n_in;
+        in[0] = longest->out[0];
+        memcpy(in + 1, n->in + longest->n_in, sizeof *in * (size_t)rest);
+        n->in = in;
+        n->n_in = rest + 1;
+    }
+}
+
 void import_patterns(Import *c)
 {
+    continue_concats(c);
     for (int i = c->n_node - 1; i >= 0; i--) {
         Node *n = c->node[i], *new;
         if (n->dead || n->n_out < 1 || !n->out[0] || n->out[0]->known ||
