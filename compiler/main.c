@@ -135,6 +135,26 @@ static const char *source_names(Session *s)
     return buf_take(&b, s->arena);
 }
 
+/* dcc train: before anything is built. */
+static void check_trains(Session *s, CudaProgram *const *p)
+{
+    const char *name = s->line.train;
+    int trains = 0;
+
+    for (int i = 0; i < s->n_model; i++)
+        if (!name || !strcmp(s->model[i], name))
+            trains += p[i] && p[i]->graph->trains;
+    if (name && !trains)
+        diag_error(s->diag, (Span){0}, "model '%s' does not train: it assigns "
+                   "no parameter in 'for w in params'", name);
+    else if (!trains)
+        diag_error(s->diag, (Span){0}, "no model trains: none assigns its "
+                   "parameters in 'for w in params'");
+    else if (trains > 1)
+        diag_error(s->diag, (Span){0}, "%d models train; --model=NAME picks "
+                   "one", trains);
+}
+
 /* Compiles the chosen models to text. False after errors. */
 static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
                       const char *cu_name, bool own_header)
@@ -158,6 +178,8 @@ static bool make_cuda(Session *s, Buf *cu, Buf *header, Report *r,
     for (int i = 0; i < s->n_model; i++)
         p[i] = compile_sizes(s->arena, s->diag, s->tree, s->model[i],
                              &s->line.compile, r);
+    if (!diag_errors(s->diag) && s->line.command == COMMAND_TRAIN)
+        check_trains(s, p);
     if (!diag_errors(s->diag))
         compile_check_options(&s->line.compile, s->diag);
     if (diag_errors(s->diag))
@@ -270,12 +292,13 @@ static void put_depend(Buf *b, const CommandLine *l, const OutPlace *p)
 static int check_files(Session *s, const OutPlace *p)
 {
     const CommandLine *l = &s->line;
-    UsedFile *in = arena_array(s->arena, UsedFile, l->n_file + l->n_in + 3);
+    UsedFile *in = arena_array(s->arena, UsedFile, l->n_file + l->n_in + 5);
     const UsedFile out[] = {{p->cu, l->out ? "-o" : "the .cu"},
                             {p->header, "the header"},
                             {l->plan_out, "--write-plan"},
                             {p->depend, l->depend_out ? "-MF" : "-MD"},
                             {l->result, "--out"},
+                            {l->save, "--save"},
                             {l->json, "--json"}};
     int n = 0;
 
@@ -284,6 +307,8 @@ static int check_files(Session *s, const OutPlace *p)
     for (int i = 0; i < l->n_in; i++)
         in[n++] = (UsedFile){l->in[i], "an input"};
     in[n++] = (UsedFile){l->weights, "the weights"};
+    in[n++] = (UsedFile){l->data, "the data"};
+    in[n++] = (UsedFile){l->validate, "the data to validate on"};
     in[n++] = (UsedFile){l->plan_in, "the plan to read"};
     in[n++] = (UsedFile){l->times, "the profile"};
     return output_check(in, n, out, sizeof out / sizeof *out);
@@ -428,6 +453,39 @@ static int command_bench(Session *s)
     d.profile = l->profile;
     d.percentiles = true;
     return status ? status : build_and(s, driver_run, false, &d);
+}
+
+/* All models of the files: one trains, another may look on. */
+static int command_train(Session *s)
+{
+    CommandLine *l = &s->line;
+
+    l->train = l->model;
+    l->model = NULL;
+    int status = begin(s, NULL, false);
+    if (!status && l->train) {
+        const char **all, *name = l->train;
+        int n = front_models(s->arena, s->tree, &all), i = 0;
+        while (i < n && strcmp(all[i], name))
+            i++;
+        if (i == n)
+            diag_error(s->diag, (Span){0}, "there is no model '%s'%s", name,
+                       hint(s, name, all, n));
+        status = i == n;
+    }
+    Driver d = driver_of(s);
+    d.model = l->train;
+    d.data = l->data;
+    d.save = l->save;
+    d.validate = l->validate;
+    d.validate_with = l->validate_with;
+    d.set = l->set;
+    d.n_set = l->n_set;
+    d.steps = l->steps;
+    d.every = l->every;
+    d.resume = l->resume;
+    d.seeded = l->given >> O_SEED & 1;
+    return status ? status : build_and(s, driver_train, false, &d);
 }
 
 /* Needs the oracle alone. */
@@ -642,6 +700,7 @@ static int command_of(Session *s)
         [COMMAND_VERIFY] = command_verify,   [COMMAND_TUNE] = command_tune,
         [COMMAND_BENCH] = command_bench,     [COMMAND_BUILD] = command_build,
         [COMMAND_REPORT] = command_report,
+        [COMMAND_TRAIN] = command_train,
         [COMMAND_FMT] = command_listing,     [COMMAND_OPS] = command_listing,
         [COMMAND_DEVICES] = command_listing, [COMMAND_HELP] = command_help,
         [COMMAND_COMPLETION] = command_completion,

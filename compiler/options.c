@@ -220,14 +220,26 @@ static int add_text(Arena *a, const char ***list, int *n, const char *arg)
     return 0;
 }
 
-static int add_feed(Arena *a, CommandLine *c, const OptionRow *row,
-                    const char *arg)
+/* "a=b" as it is. */
+static int add_pair(Arena *a, CommandLine *c, const OptionRow *row,
+                    const char ***list, int *n, const char *arg)
 {
     const char *name, *value;
 
     if (split_pair(a, arg, &name, &value))
         return not_pair(c, row, arg);
-    return add_text(a, &c->feed, &c->n_feed, arg);
+    return add_text(a, list, n, arg);
+}
+
+/* A number of steps. */
+static int set_steps(CommandLine *c, const OptionRow *o, const char *arg,
+                     uint64_t *v)
+{
+    const uint64_t most = 1000000000000;
+
+    return number(arg, v) && *v >= 1 && *v <= most
+               ? 0 : bad(c, "%s is a number from 1 to 10^12, not '%s'",
+                         o->name, arg);
 }
 
 /* Which of the words "a|b|c", or -1 after a message. */
@@ -291,6 +303,10 @@ static const char **text_of(CommandLine *c, OptionId id)
     case O_BIND: return &c->bind;
     case O_MF: return &c->depend_out;
     case O_TIMES: return &c->times;
+    case O_DATA: return &c->data;
+    case O_SAVE: return &c->save;
+    case O_VALIDATE: return &c->validate;
+    case O_VALIDATE_WITH: return &c->validate_with;
     default: return NULL;
     }
 }
@@ -308,6 +324,7 @@ static bool *flag_of(CommandLine *c, OptionId id)
     case O_GRADIENTS: return &c->compile.gradients;
     case O_SEQUENCE: return &c->sequence;
     case O_PROFILE: return &c->profile;
+    case O_RESUME: return &c->resume;
     case O_MD: return &c->depend;
     case O_IN_PLACE: return &c->in_place;
     case O_CHECK: return &c->check;
@@ -360,7 +377,10 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
     case O_EXPLAIN: return set_explain(c, arg);
     case O_IN: return add_text(a, &c->in, &c->n_in, arg);
     case O_DIM: return add_text(a, &c->dim, &c->n_dim, arg);
-    case O_FEED: return add_feed(a, c, o, arg);
+    case O_FEED: return add_pair(a, c, o, &c->feed, &c->n_feed, arg);
+    case O_SET: return add_pair(a, c, o, &c->set, &c->n_set, arg);
+    case O_STEPS: return set_steps(c, o, arg, &c->steps);
+    case O_EVERY: return set_steps(c, o, arg, &c->every);
     case O_DEFINE: return add_define(a, c, o, arg);
     case O_VARIANT: return add_variant(a, c, o, arg);
     case O_RANDOM_PLAN:
@@ -382,7 +402,7 @@ static bool may_repeat(const OptionRow *o)
 {
     return !o->value || o->id == O_EXPLAIN || o->id == O_IN ||
            o->id == O_DEFINE || o->id == O_VARIANT || o->id == O_FEED ||
-           o->id == O_DIM;
+           o->id == O_DIM || o->id == O_SET;
 }
 
 /* One argument that begins with a dash, and its value: *used says how many
@@ -534,6 +554,12 @@ static int check_out(const CommandLine *c)
         return bad(c, "a program from standard input wants -o FILE");
     if (c->command == COMMAND_TUNE && !out)
         return bad(c, "dcc tune wants -o MODEL.plan");
+    if (c->command == COMMAND_TRAIN &&
+        (!c->data || !c->steps || !c->save))
+        return bad(c, "dcc train wants --data FILE, --steps N and --save "
+                      "FILE");
+    if (c->validate_with && !c->validate)
+        return bad(c, "--validate-with wants --validate FILE");
     if (c->command == COMMAND_REPORT && !out)
         return bad(c, "dcc report wants -o REPORT.html");
     if (c->compile.json && c->compile.dump)

@@ -25,6 +25,12 @@ typedef struct CommandLine {
     bool cpu, gpu, verbose, random, sequence, profile;
     int bench, runs, warm_up, streams; /* 0: not given */
     uint64_t seed;
+    /* train */
+    const char *train;                 /* --model there, or NULL */
+    const char *data, *save, *validate, *validate_with;
+    const char **set; int n_set;       /* "lr=0.01" */
+    uint64_t steps, every;             /* 0: not given */
+    bool resume;
     int variants, jobs;      /* tune */
     double budget;           /* seconds, 0: none */
     const char *keep;        /* a folder, or NULL */

@@ -245,8 +245,15 @@ dcc_status dcc_model_create_with(dcc_model **out, const dcc_model_desc *desc,
 
 /* Another handle with `first`'s weights and its own state, memory and graphs;
  * the weights go with the last of them, whichever that is. `first` is used as
- * by any other call on it. */
+ * by any other call on it. Where `first` trains, only it does: the other is of
+ * a model that does not, all of whose parameters `first` has by their names
+ * (dcc_model_share, or dcc_options.shared). A run of that one finds
+ * the parameters as the runs of `first` that were enqueued before have left
+ * them; where there was one since its last, it waits for that and copies
+ * them. */
 dcc_status dcc_model_create_shared(dcc_model **out, dcc_model *first);
+dcc_status dcc_model_share(dcc_model **out, const dcc_model_desc *desc,
+                           dcc_model *first);
 
 /* Replaces the weights, in place, by those that options.weights or .params
  * name, for this handle and all that share them. Names, shapes and types are
@@ -311,6 +318,17 @@ dcc_status dcc_model_run_steps(dcc_model *model, const void *const *inputs,
 
 /* Sets the states to their initial values, in stream order. */
 dcc_status dcc_model_reset(dcc_model *model, cudaStream_t stream);
+
+/* Writes what a run leaves to the next as .safetensors: parameters, if runs
+ * write them, and states. It waits for the handle's runs. The file takes the
+ * place of what was there when all of it is on the disk, or not at all. As a
+ * weights file it has the trained parameters. */
+dcc_status dcc_model_save(dcc_model *model, const char *path);
+
+/* Goes on from there: the handle's next run is the one that would have
+ * followed. A file of another model, of other shapes, or one that is cut off
+ * is DCC_ERR_FORMAT, and nothing is changed. */
+dcc_status dcc_model_load(dcc_model *model, const char *path);
 
 /* Waits for the handle's own runs and frees what is its own. NULL is
  * allowed. */

@@ -288,6 +288,7 @@ static dcc_status rt_new_weights(dcc_model *m)
     if (!w)
         return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", m->desc->name);
     w->users = 1;
+    w->desc = m->desc;
     pthread_rwlock_init(&w->lock, NULL);
     pthread_mutex_init(&w->list, NULL);
     w->alloc = m->alloc;
@@ -307,6 +308,20 @@ static void rt_join(dcc_model *m)
     pthread_mutex_unlock(&w->list);
 }
 
+/* The last user frees them, and is then one less of those whose copies they
+ * are. */
+static void rt_drop_weights(const dcc_model *m, RtWeights *w)
+{
+    if (!w || __atomic_sub_fetch(&w->users, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    rt_drop_weights(m, w->of);
+    rt_give_to(m, w->params, w->release, w->ctx);
+    rt_give_to(m, w->consts, w->release, w->ctx);
+    pthread_rwlock_destroy(&w->lock);
+    pthread_mutex_destroy(&w->list);
+    free(w);
+}
+
 static void rt_leave(dcc_model *m)
 {
     RtWeights *w = m->weights;
@@ -320,13 +335,7 @@ static void rt_leave(dcc_model *m)
             break;
         }
     pthread_mutex_unlock(&w->list);
-    if (__atomic_sub_fetch(&w->users, 1, __ATOMIC_ACQ_REL) > 0)
-        return;
-    rt_give_to(m, w->params, w->release, w->ctx);
-    rt_give_to(m, w->consts, w->release, w->ctx);
-    pthread_rwlock_destroy(&w->lock);
-    pthread_mutex_destroy(&w->list);
-    free(w);
+    rt_drop_weights(m, w);
 }
 
 /* The caller's workspace, or memory of our own. */
@@ -419,9 +428,17 @@ static int rt_has_pools(int device)
     return pools;
 }
 
-/* source NULL: the weights are another handle's. */
-static dcc_status rt_fill(dcc_model *m, const RtSource *source)
+static dcc_status rt_load_or_copy(dcc_model *m, const RtSource *source)
 {
+    return source ? rt_load(m, source) : rt_copy_trained(m);
+}
+
+/* source NULL: the weights are another handle's; `trained`: or copies of what
+ * that one trains. */
+static dcc_status rt_fill(dcc_model *m, const RtSource *source,
+                          RtWeights *trained)
+{
+    const int own = source || trained;
     dcc_status status = rt_cuda(m, "creating a stream",
                                 cudaStreamCreateWithFlags(
                                     &m->stream, cudaStreamNonBlocking));
@@ -431,9 +448,13 @@ static dcc_status rt_fill(dcc_model *m, const RtSource *source)
         status = rt_cuda(m, "creating an event",
                          cudaEventCreateWithFlags(&m->done,
                                                   cudaEventDisableTiming));
-    if (status == DCC_OK && source)
+    if (status == DCC_OK && own)
         status = rt_new_weights(m);
-    if (status == DCC_OK && source)
+    if (status == DCC_OK && trained) {
+        m->weights->of = trained;
+        __atomic_add_fetch(&trained->users, 1, __ATOMIC_RELAXED);
+    }
+    if (status == DCC_OK && own)
         status = rt_take_weights(m);
     if (status == DCC_OK)
         status = rt_take_workspace(m);
@@ -445,11 +466,11 @@ static dcc_status rt_fill(dcc_model *m, const RtSource *source)
         status = rt_make_first_state(m);
     if (status == DCC_OK)
         status = dcc_model_reset(m, m->stream);
-    if (status == DCC_OK && source)
-        status = rt_load(m, source);
+    if (status == DCC_OK && own)
+        status = rt_load_or_copy(m, source);
     if (status == DCC_OK)
         status = rt_step_error(m, NULL, -1, cudaStreamSynchronize(m->stream));
-    if (status == DCC_OK && source)
+    if (status == DCC_OK && own)
         rt_settle_weights(m, 1);
     if (status == DCC_OK)
         rt_join(m);
@@ -501,21 +522,26 @@ static dcc_status rt_create(dcc_model **out, const dcc_model_desc *desc,
                             const dcc_options *o, const RtSource *source)
 {
     dcc_model *m = rt_new(desc, o);
+    RtWeights *trained = NULL;
     int before = -1, other;
     dcc_status status;
 
     if (!m)
         return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", desc->name);
     if (o->shared) {
-        m->weights = o->shared->weights;
         m->device = o->shared->device;
+        if (o->shared->desc != desc)
+            trained = o->shared->weights;
+    }
+    if (o->shared && !trained) {
+        m->weights = o->shared->weights;
         __atomic_add_fetch(&m->weights->users, 1, __ATOMIC_RELAXED);
     }
     cudaGetDevice(&before);
     status = rt_check_device(m);
     other = m->device >= 0 && m->device != before;
     if (status == DCC_OK)
-        status = rt_fill(m, source);
+        status = rt_fill(m, source, trained);
     if (status == DCC_OK)
         *out = m;
     else
@@ -570,15 +596,11 @@ dcc_status dcc_model_create_options(dcc_model **out,
         status = rt_check_options(desc, o);
     if (status != DCC_OK)
         return status;
-    if (o->shared && desc->trains)
-        return dcc_fail(DCC_ERR_ARG,
-                        "%s: its runs write the weights, which are of one "
-                        "handle", desc->name);
     if (o->shared) {
-        if (o->shared->desc != desc)
-            return dcc_fail(DCC_ERR_ARG,
-                            "%s: shared is a handle of model %s", desc->name,
-                            o->shared->desc->name);
+        if (o->shared->desc != desc || desc->trains)
+            status = rt_check_shares(desc, o->shared);
+        if (status != DCC_OK)
+            return status;
         if (o->device >= 0 && o->device != o->shared->device)
             return dcc_fail(DCC_ERR_ARG,
                             "%s: the weights are on GPU %d, not %d",
@@ -610,7 +632,8 @@ dcc_status dcc_model_create(dcc_model **out, const dcc_model_desc *desc,
     return dcc_model_create_options(out, desc, &o);
 }
 
-dcc_status dcc_model_create_shared(dcc_model **out, dcc_model *first)
+dcc_status dcc_model_share(dcc_model **out, const dcc_model_desc *desc,
+                           dcc_model *first)
 {
     dcc_options o = dcc_options_default();
     int device = -1;
@@ -625,7 +648,12 @@ dcc_status dcc_model_create_shared(dcc_model **out, dcc_model *first)
                         "%s: the weights are on GPU %d, the current GPU is "
                         "%d", first->desc->name, first->device, device);
     o.shared = first;
-    return dcc_model_create_options(out, first->desc, &o);
+    return dcc_model_create_options(out, desc, &o);
+}
+
+dcc_status dcc_model_create_shared(dcc_model **out, dcc_model *first)
+{
+    return dcc_model_share(out, first ? first->desc : NULL, first);
 }
 
 const char *dcc_model_notes(const dcc_model *m)
@@ -663,6 +691,25 @@ dcc_status rt_check_current(const dcc_model *m)
     return status;
 }
 
+dcc_status rt_replace_weights(dcc_model *m, const RtSource *source)
+{
+    RtWeights *w = m->weights;
+    dcc_status status;
+
+    pthread_rwlock_wrlock(&w->lock);
+    status = rt_wait_for_runs(m);
+    if (status == DCC_OK) {
+        w->broken = 1;
+        rt_settle_weights(m, 0);
+        status = rt_load_or_copy(m, source);
+        rt_settle_weights(m, 1);
+        w->broken = status != DCC_OK;
+        __atomic_add_fetch(&w->written, 1, __ATOMIC_ACQ_REL);
+    }
+    pthread_rwlock_unlock(&w->lock);
+    return status;
+}
+
 dcc_status dcc_model_update(dcc_model *m, const dcc_options *o)
 {
     RtSource source;
@@ -677,22 +724,16 @@ dcc_status dcc_model_update(dcc_model *m, const dcc_options *o)
     if (status == DCC_OK && o->shared)
         status = dcc_fail(DCC_ERR_ARG, "%s: update: weights or params",
                           m->desc->name);
+    if (status == DCC_OK && m->weights->of)
+        status = dcc_fail(DCC_ERR_ARG,
+                          "%s: update: its weights are those of %s",
+                          m->desc->name, m->weights->of->desc->name);
     if (status == DCC_OK)
         status = rt_open_source(m->desc, o, &source, &file);
     if (status == DCC_OK)
         status = rt_check_source(m, &source);
-    if (status == DCC_OK) {
-        pthread_rwlock_wrlock(&m->weights->lock);
-        status = rt_wait_for_runs(m);
-        if (status == DCC_OK) {
-            m->weights->broken = 1;
-            rt_settle_weights(m, 0);
-            status = rt_load(m, &source);
-            rt_settle_weights(m, 1);
-            m->weights->broken = status != DCC_OK;
-        }
-        pthread_rwlock_unlock(&m->weights->lock);
-    }
+    if (status == DCC_OK)
+        status = rt_replace_weights(m, &source);
     dcc_st_close(file);
     return status;
 }

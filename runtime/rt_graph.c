@@ -373,6 +373,16 @@ static dcc_status rt_run_graph(dcc_model *m, const RtSize *s,
                             : status;
 }
 
+/* For those that have copies of what this run writes. */
+static void rt_count_writes(dcc_model *m, dcc_status status, int capturing)
+{
+    if (!m->desc->trains || status != DCC_OK)
+        return;
+    __atomic_add_fetch(&m->weights->written, 1, __ATOMIC_ACQ_REL);
+    if (capturing)
+        __atomic_store_n(&m->weights->captured, 1, __ATOMIC_RELEASE);
+}
+
 /* With the weights' lock held. */
 static dcc_status rt_enqueue(dcc_model *m, RtSize *s, int64_t size,
                              void *const *in, void *const *out,
@@ -398,6 +408,7 @@ static dcc_status rt_enqueue(dcc_model *m, RtSize *s, int64_t size,
         status = rt_cuda(m, "recording an event",
                          cudaEventRecord(m->done, stream));
     m->ran |= status == DCC_OK && !capturing;
+    rt_count_writes(m, status, capturing);
     return status;
 }
 
@@ -422,6 +433,8 @@ dcc_status dcc_model_run_size(dcc_model *m, int64_t size,
     if (status == DCC_OK)
         status = rt_cuda(m, "asking for the stream's state",
                          cudaStreamIsCapturing(stream, &capturing));
+    if (status == DCC_OK)
+        status = rt_follow(m, capturing != cudaStreamCaptureStatusNone);
     if (status != DCC_OK)
         return status;
     pthread_rwlock_rdlock(&m->weights->lock);
@@ -487,6 +500,9 @@ dcc_status dcc_model_run_steps(dcc_model *m, const void *const *inputs,
         return dcc_fail(DCC_ERR_ARG, "run_steps: a null pointer");
     frame = rt_frame(m, in, outputs);
     status = rt_check_run(m, in, outputs);
+    if (status == DCC_OK)
+        status = rt_follow(m, 0);
+    rt_count_writes(m, status, 0);
     if (status == DCC_OK && m->desc->arena_bytes)
         status = rt_cuda(m, "filling the arena",
                          cudaMemsetAsync(m->arena, 0xff, m->desc->arena_bytes,

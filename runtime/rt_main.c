@@ -22,8 +22,9 @@ static void rt_usage(FILE *to, const char *program)
             "          [--sequence] [--feed INPUT=OUTPUT]...\n"
             "          [--warm-up N] [--streams N] [--percentiles]\n"
             "          [--random SEED [--save FILE]] [--seed N] [--describe] "
-            "[--help]\n",
-            program);
+            "[--help]\n"
+            "   or: %s --train ...\n",
+            program, program);
 }
 
 static void rt_help(const char *program)
@@ -490,6 +491,8 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
     dcc_status status;
     int bad;
 
+    if (argc > 1 && strcmp(argv[1], "--train") == 0)
+        return rt_train_main(models, n_models, argc, argv);
     memset(&o, 0, sizeof o);
     memset(&p, 0, sizeof p);
     o.program = argc > 0 ? argv[0] : "program";

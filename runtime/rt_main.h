@@ -54,6 +54,10 @@ typedef struct {
     int writing;        /* an I/O error now is about an output file */
 } RtProgram;
 
+/* rt_train.c: `PROGRAM --train ...`; the exit status. */
+int rt_train_main(const dcc_model_desc *const *models, int n_models, int argc,
+                  char **argv);
+
 /* 0 after a message if an output is an input. */
 int rt_check_outputs(RtOptions *o);
 /* Standard input, pipes and devices among the inputs become files. */

@@ -11,8 +11,16 @@
 struct dcc_st_file;
 
 /* What runs read and never write: of one handle, or of several, which may be
- * of several threads. Runs hold the lock for reading while they enqueue. */
-typedef struct {
+ * of several threads. Runs hold the lock for reading while they enqueue. The
+ * runs of a model that trains write it: that has one handle, and models that
+ * share its parameters have copies, made anew before a run that would find
+ * older ones. */
+typedef struct RtWeights {
+    const dcc_model_desc *desc; /* whose they are */
+    struct RtWeights *of;       /* whose copies they are, or NULL */
+    unsigned long long written; /* how often, counted atomically */
+    unsigned long long copied;  /* written of `of`, when they were copied */
+    int captured;       /* runs are in graphs of the caller's: not counted */
     pthread_rwlock_t lock;
     int users;          /* counted atomically */
     dcc_model *first;   /* the handles, guarded by `list` */
@@ -111,6 +119,23 @@ dcc_status rt_check_source(dcc_model *m, const RtSource *source);
  * host's that is page-locked meanwhile. */
 size_t rt_staging_bytes(const dcc_model_desc *d);
 size_t rt_pinned_bytes(const dcc_model_desc *d);
+
+/* Waits for the runs of all handles that share the weights, and replaces them
+ * by a source that was checked. */
+dcc_status rt_replace_weights(dcc_model *m, const RtSource *source);
+
+/* rt_share.c: whether `d` may share what `first` trains; and copies of it, as
+ * it is now, for the handle's next run. */
+dcc_status rt_check_shares(const dcc_model_desc *d, const dcc_model *first);
+dcc_status rt_copy_trained(dcc_model *m);
+dcc_status rt_follow(dcc_model *m, int capturing);
+
+/* rt_save.c: dcc_model_save with more metadata, key, value; dcc_model_load of
+ * a file that is open. */
+enum { RT_METADATA = 16 };
+dcc_status rt_save_with(dcc_model *m, const char *path,
+                        const char *const *more, int n_more);
+dcc_status rt_load_saved(dcc_model *m, const struct dcc_st_file *file);
 
 /* The handle's GPU is the thread's current one. */
 dcc_status rt_check_current(const dcc_model *m);

@@ -189,19 +189,18 @@ static int st_entry(StCursor *c, dcc_st_tensor *t)
     return st_check_size(c, t, range);
 }
 
-/* "__metadata__": strings to strings, checked and dropped */
+/* "__metadata__": strings to strings, decoded one after another */
 static int st_metadata(StCursor *c)
 {
+    c->file->metadata = c->name;
     if (!st_need(c, '{'))
         return 0;
     if (st_take(c, '}'))
         return 1;
     do {
-        char *keep = c->name;
-
         if (!st_string(c) || !st_need(c, ':') || !st_string(c))
             return 0;
-        c->name = keep;
+        c->file->n_metadata++;
     } while (st_take(c, ','));
     return st_need(c, '}');
 }
@@ -493,6 +492,20 @@ int dcc_st_count(const dcc_st_file *f)
 const dcc_st_tensor *dcc_st_at(const dcc_st_file *f, int i)
 {
     return &f->tensors[i];
+}
+
+const char *dcc_st_metadata(const dcc_st_file *f, const char *key)
+{
+    const char *at = f->metadata;
+
+    for (int i = 0; i < f->n_metadata; i++) {
+        const char *value = at + strlen(at) + 1;
+
+        if (strcmp(at, key) == 0)
+            return value;
+        at = value + strlen(value) + 1;
+    }
+    return NULL;
 }
 
 const dcc_st_tensor *dcc_st_find(const dcc_st_file *f, const char *name)

@@ -74,6 +74,9 @@ const dcc_st_tensor *dcc_st_at(const dcc_st_file *file, int i);
 /* NULL if there is none of that name. */
 const dcc_st_tensor *dcc_st_find(const dcc_st_file *file, const char *name);
 
+/* What the file's metadata says of a key; NULL: nothing. */
+const char *dcc_st_metadata(const dcc_st_file *file, const char *key);
+
 const char *dcc_st_dtype_name(dcc_st_dtype dtype);
 dcc_st_dtype dcc_st_dtype_of(dcc_type type);
 
@@ -127,6 +130,12 @@ typedef struct {
  * n_metadata key, value pairs. */
 dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
                         const char *const *metadata, int n_metadata);
+
+/* The same, and the file is on the disk when it takes its place: what `path`
+ * was before or all that is new, whatever happens to the machine. */
+dcc_status dcc_st_write_durable(const char *path, const dcc_st_out *tensors,
+                                int n, const char *const *metadata,
+                                int n_metadata);
 
 /* Writes a text file in the same manner. */
 dcc_status dcc_write_text(const char *path, const char *text);

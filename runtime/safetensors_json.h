@@ -12,6 +12,8 @@ struct dcc_st_file {
     size_t size;
     int mapped;
     char *names;            /* decoded names, one after another */
+    const char *metadata;   /* among them: key, value, key, value */
+    int n_metadata;         /* pairs */
     dcc_st_tensor *tensors; /* sorted by name once parsed */
     int count;
     int capacity;

@@ -16,6 +16,7 @@ typedef struct {
     char *text;
     size_t length, capacity;
     int failed;
+    int durable; /* the file is to be on the disk */
 } StText;
 
 static void st_put(StText *o, const char *bytes, size_t n)
@@ -234,6 +235,30 @@ static int st_open_temporary(const char *target, const struct stat *old,
     return -1;
 }
 
+/* 0, or the errno of what failed. Where files cannot be synced they are as
+ * safe as they get. */
+static int st_sync(int fd)
+{
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
+}
+
+/* So that the new name is on the disk, too. */
+static void st_sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4200] = ".";
+    int fd;
+
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s",
+                 slash == path ? 1 : (int)(slash - path), path);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd);
+    close(fd);
+}
+
 /* Writes the file in place of `target`; 0 or an errno. */
 static int st_replace(const char *target, const struct stat *old,
                       const StText *header, const dcc_st_out *tensors, int n)
@@ -247,12 +272,16 @@ static int st_replace(const char *target, const struct stat *old,
     if (fd < 0)
         return errno;
     error = st_write_all(fd, header, tensors, n);
+    if (!error && header->durable)
+        error = st_sync(fd);
     if (close(fd) != 0 && !error)
         error = errno;
     if (!error && rename(temporary, target) != 0)
         error = errno;
     if (error)
         unlink(temporary);
+    else if (header->durable)
+        st_sync_folder(target);
     return error;
 }
 
@@ -365,11 +394,12 @@ static dcc_status st_written(const char *path, int error)
     return DCC_OK;
 }
 
-dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
-                        const char *const *metadata, int n_metadata)
+static dcc_status st_write_tensors(const char *path, const dcc_st_out *tensors,
+                                   int n, const char *const *metadata,
+                                   int n_metadata, int durable)
 {
     const dcc_st_out nothing = {NULL, DCC_ST_BOOL, 0, NULL, NULL};
-    StText header = {NULL, 0, 0, 0};
+    StText header = {NULL, 0, 0, 0, durable};
     dcc_status status = st_check_out(path, tensors, n);
     int error;
 
@@ -385,9 +415,22 @@ dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
     return st_written(path, error);
 }
 
+dcc_status dcc_st_write(const char *path, const dcc_st_out *tensors, int n,
+                        const char *const *metadata, int n_metadata)
+{
+    return st_write_tensors(path, tensors, n, metadata, n_metadata, 0);
+}
+
+dcc_status dcc_st_write_durable(const char *path, const dcc_st_out *tensors,
+                                int n, const char *const *metadata,
+                                int n_metadata)
+{
+    return st_write_tensors(path, tensors, n, metadata, n_metadata, 1);
+}
+
 dcc_status dcc_write_text(const char *path, const char *text)
 {
-    StText all = {NULL, 0, 0, 0};
+    StText all = {NULL, 0, 0, 0, 0};
     int error;
 
     st_puts(&all, text);

@@ -161,13 +161,14 @@ static pid_t start_cpu(Build *b, const char *name)
     command_add(w, &c, "sh");
     command_add(w, &c, arena_printf(w->arena, "%s/emu/dcc-emu-cc",
                                     b->runtime));
-    command_split(w, &c, driver_env("DCC_EMU_FLAGS", "-O1"));
+    command_split(w, &c, driver_env("DCC_EMU_FLAGS",
+                                    b->o->steps ? "-O2" : "-O1"));
     command_add(w, &c, "-o");
     add_program(b, &c, name);
     return work_start(w, &c, log_path(b, name));
 }
 
-static pid_t start_program(Build *b, const char *name)
+pid_t driver_start(Build *b, const char *name)
 {
     return b->gpu ? start_gpu(b, name) : start_cpu(b, name);
 }
@@ -230,7 +231,7 @@ static bool compiles_probe(Build *b, bool oracle)
                    strlen(oracle ? c : cu)))
         return false;
     return work_wait(&b->work, oracle ? start_ref(b, "probe", "-O0")
-                                      : start_program(b, "probe")) == 0;
+                                      : driver_start(b, "probe")) == 0;
 }
 
 /* Says why `name` was not built: the exit status. What only dcc can have done
@@ -334,7 +335,7 @@ int driver_verdict(Build *b, int status)
 
 /* ---- dcc run ------------------------------------------------------------ */
 
-static void option(Build *b, Command *c, const char *name, const char *value)
+void driver_option(Build *b, Command *c, const char *name, const char *value)
 {
     if (!value)
         return;
@@ -342,10 +343,9 @@ static void option(Build *b, Command *c, const char *name, const char *value)
     command_add(&b->work, c, value);
 }
 
-static void number_option(Build *b, Command *c, const char *name,
-                          uint64_t value)
+void driver_number(Build *b, Command *c, const char *name, uint64_t value)
 {
-    option(b, c, name, arena_printf(b->work.arena, "%llu",
+    driver_option(b, c, name, arena_printf(b->work.arena, "%llu",
                                     (unsigned long long)value));
 }
 
@@ -355,31 +355,31 @@ static int run_program(Build *b)
     Command c = {.name = o->percentiles ? "dcc bench" : "dcc run"};
 
     command_add(&b->work, &c, work_path(&b->work, "program"));
-    option(b, &c, "--model", o->model);
-    option(b, &c, "--weights", o->weights);
+    driver_option(b, &c, "--model", o->model);
+    driver_option(b, &c, "--weights", o->weights);
     for (int i = 0; i < o->n_in; i++)
-        option(b, &c, "--in", o->in[i]);
-    option(b, &c, "--out", o->out);
+        driver_option(b, &c, "--in", o->in[i]);
+    driver_option(b, &c, "--out", o->out);
     if (o->random)
-        number_option(b, &c, "--random", o->seed);
-    number_option(b, &c, "--seed", o->seed);
+        driver_number(b, &c, "--random", o->seed);
+    driver_number(b, &c, "--seed", o->seed);
     if (o->runs)
-        number_option(b, &c, "--runs", (uint64_t)o->runs);
+        driver_number(b, &c, "--runs", (uint64_t)o->runs);
     if (o->bench)
-        number_option(b, &c, "--bench", (uint64_t)o->bench);
-    option(b, &c, "--json", o->json);
+        driver_number(b, &c, "--bench", (uint64_t)o->bench);
+    driver_option(b, &c, "--json", o->json);
     for (int i = 0; i < o->n_feed; i++)
-        option(b, &c, "--feed", o->feed[i]);
+        driver_option(b, &c, "--feed", o->feed[i]);
     if (o->sequence)
         command_add(&b->work, &c, "--sequence");
     if (o->warm_up)
-        number_option(b, &c, "--warm-up", (uint64_t)o->warm_up);
+        driver_number(b, &c, "--warm-up", (uint64_t)o->warm_up);
     if (o->streams)
-        number_option(b, &c, "--streams", (uint64_t)o->streams);
+        driver_number(b, &c, "--streams", (uint64_t)o->streams);
     if (o->percentiles)
         command_add(&b->work, &c, "--percentiles");
     if (o->profile)
-        number_option(b, &c, "--profile", b->gpu ? 20 : 1);
+        driver_number(b, &c, "--profile", b->gpu ? 20 : 1);
     return driver_verdict(b, work_run(&b->work, &c, NULL));
 }
 
@@ -389,7 +389,7 @@ int driver_run(const Driver *o)
 
     if (!driver_open(&b, o))
         return MACHINE;
-    int status = driver_built(&b, "program", start_program(&b, "program"));
+    int status = driver_built(&b, "program", driver_start(&b, "program"));
     if (!status)
         status = run_program(&b);
     driver_close(&b);
@@ -432,14 +432,14 @@ static Command model_command(Build *b, const char *program, const Model *m)
     Command c = {.name = "dcc verify"};
 
     command_add(&b->work, &c, work_path(&b->work, program));
-    option(b, &c, "--model", m->name);
+    driver_option(b, &c, "--model", m->name);
     return c;
 }
 
 static void files_options(Build *b, Command *c)
 {
-    option(b, c, "--weights", work_path(&b->work, "weights"));
-    option(b, c, "--in", work_path(&b->work, "in"));
+    driver_option(b, c, "--weights", work_path(&b->work, "weights"));
+    driver_option(b, c, "--in", work_path(&b->work, "in"));
 }
 
 /* Runs the emitted program for one model, its messages to a log that is shown
@@ -461,9 +461,9 @@ static int draw(Build *b, const Model *m)
 {
     Command c = model_command(b, "oracle", m);
 
-    number_option(b, &c, "--random", b->o->seed);
-    option(b, &c, "--save-weights", work_path(&b->work, "weights"));
-    option(b, &c, "--save-in", work_path(&b->work, "in"));
+    driver_number(b, &c, "--random", b->o->seed);
+    driver_option(b, &c, "--save-weights", work_path(&b->work, "weights"));
+    driver_option(b, &c, "--save-in", work_path(&b->work, "in"));
     return run_quietly(b, &c);
 }
 
@@ -476,17 +476,17 @@ static int run_both(Build *b, const Model *m)
     Command c = model_command(b, "program", m);
 
     files_options(b, &c);
-    option(b, &c, "--trace", work_path(&b->work, "trace"));
+    driver_option(b, &c, "--trace", work_path(&b->work, "trace"));
     if (once)
-        option(b, &c, "--out", work_path(&b->work, "out"));
+        driver_option(b, &c, "--out", work_path(&b->work, "out"));
     int status = run_quietly(b, &c);
     if (status || once)
         return status;
     c = model_command(b, "program", m);
     files_options(b, &c);
-    option(b, &c, "--out", work_path(&b->work, "out"));
+    driver_option(b, &c, "--out", work_path(&b->work, "out"));
     if (m->state)
-        option(b, &c, "--runs", "3");
+        driver_option(b, &c, "--runs", "3");
     return run_quietly(b, &c);
 }
 
@@ -495,11 +495,11 @@ static int judge(Build *b, const Model *m)
     Command c = model_command(b, "oracle", m);
 
     files_options(b, &c);
-    option(b, &c, "--against", work_path(&b->work, "out"));
-    option(b, &c, "--check", work_path(&b->work, "trace"));
-    number_option(b, &c, "--random", b->o->seed);
+    driver_option(b, &c, "--against", work_path(&b->work, "out"));
+    driver_option(b, &c, "--check", work_path(&b->work, "trace"));
+    driver_number(b, &c, "--random", b->o->seed);
     if (m->state)
-        option(b, &c, "--runs", "3");
+        driver_option(b, &c, "--runs", "3");
     if (b->o->tf32)
         command_add(&b->work, &c, "--tf32");
     if (b->o->verbose)
@@ -561,7 +561,7 @@ int driver_verify(const Driver *o)
     if (!driver_open(&b, o))
         return MACHINE;
     pid_t ref = start_ref(&b, "oracle", driver_ref_flags);
-    pid_t program = start_program(&b, "program");
+    pid_t program = driver_start(&b, "program");
     int status = driver_built(&b, "program", program);
     status = worse(ref_built(&b, ref), status);
     if (!status)
@@ -576,8 +576,8 @@ static int gradients_of(Build *b, const Model *m)
 {
     Command c = model_command(b, "oracle", m);
 
-    number_option(b, &c, "--random", b->o->seed);
-    option(b, &c, "--gradients", "4");
+    driver_number(b, &c, "--random", b->o->seed);
+    driver_option(b, &c, "--gradients", "4");
     printf("%s, seed %llu, in double\n", m->name,
            (unsigned long long)b->o->seed);
     fflush(stdout);

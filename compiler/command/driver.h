@@ -1,10 +1,10 @@
 /* driver.h - builds what dcc emitted, runs it, checks it.
  *
- * `dcc run` and `dcc verify`. Everything is built in a folder that is removed
- * afterwards. On a GPU if there is one and nvcc is found, else on the CPU, by
- * g++ and the emulator of the runtime folder ($DCC_RUNTIME_DIR, else where
- * dcc was installed); stderr says which. Environment: NVCC, CC, CXX name
- * other compilers; DCC_EMU_FLAGS is given to dcc-emu-cc (--asan, -O0). */
+ * `dcc run`, `dcc verify`, `dcc train`. Everything is built in a folder that
+ * is removed afterwards. On a GPU if there is one and nvcc is found, else on
+ * the CPU, by g++ and the emulator of the runtime folder ($DCC_RUNTIME_DIR,
+ * else where dcc was installed); stderr says which. Environment: NVCC, CC, CXX
+ * name other compilers; DCC_EMU_FLAGS is given to dcc-emu-cc (--asan, -O0). */
 #ifndef DCC_DRIVER_H
 #define DCC_DRIVER_H
 
@@ -38,6 +38,11 @@ typedef struct Driver {
     int warm_up, streams;      /* bench; 0: not given */
     bool profile, percentiles;
     bool random;               /* draw what no file gives, from `seed` */
+    /* train */
+    const char *data, *save, *validate, *validate_with;
+    const char **set; int n_set;   /* "lr=0.01" */
+    uint64_t steps, every;         /* every 0: not given */
+    bool resume, seeded;           /* seeded: the command line has a seed */
     /* verify */
     const Buf *ref;            /* the oracle of the same models */
     uint64_t seed;
@@ -53,5 +58,6 @@ int driver_run(const Driver *o);
 int driver_verify(const Driver *o);
 int driver_gradients(const Driver *o); /* the oracle alone, made for it */
 int driver_build(const Driver *o);
+int driver_train(const Driver *o);
 
 #endif

@@ -28,6 +28,11 @@ void driver_show_log(const char *path, int lines);
 /* The runtime's files of some patterns (NULL-terminated). */
 void driver_sources(Build *b, Command *c, const char *const *pattern);
 extern const char driver_ref_flags[];
+/* Starts to build NAME from NAME.cu. */
+pid_t driver_start(Build *b, const char *name);
+/* A program's option, if it has a value. */
+void driver_option(Build *b, Command *c, const char *name, const char *value);
+void driver_number(Build *b, Command *c, const char *name, uint64_t value);
 /* Waits for a build of NAME.cu whose log is NAME.log: 0, or an exit status
  * after saying why not. */
 int driver_built(Build *b, const char *name, pid_t child);

@@ -82,9 +82,12 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
     buf_free(&line);
 }
 
-static const char *tensor_label(const Tensor *t)
+/* States are of blocks, too: their paths tell them apart. */
+static void put_label(Buf *b, const Tensor *t)
 {
-    return t->weight ? t->weight : t->name;
+    if (!t->weight && t->role == ROLE_STATE && *t->path)
+        buf_printf(b, "%s.", t->path);
+    buf_puts(b, t->weight ? t->weight : t->name);
 }
 
 static void put_table(Buf *b, const char *model, const char *what,
@@ -93,8 +96,12 @@ static void put_table(Buf *b, const char *model, const char *what,
     if (!n)
         return;
     buf_printf(b, "static const dcc_tensor %s_%s_table[] = {\n", model, what);
-    for (int i = 0; i < n; i++)
-        put_tensor(b, t[i], tensor_label(t[i]), 0);
+    for (int i = 0; i < n; i++) {
+        Buf label = {0};
+        put_label(&label, t[i]);
+        put_tensor(b, t[i], buf_text(&label), 0);
+        buf_free(&label);
+    }
     buf_puts(b, "};\n");
 }
 
@@ -381,7 +388,7 @@ static const char *const api[] = {
     "dcc_status %s_create_options(\n    %s **out, const dcc_options *options)",
     "return dcc_model_create_options(out, &%s_desc, options);",
     "dcc_status %s_create_shared(\n    %s **out, %s *first)",
-    "return dcc_model_create_shared(out, first);",
+    "return dcc_model_share(out, &%s_desc, first);",
     "dcc_status %s_update(\n    %s *m, const char *weights_path)",
     "dcc_options o = dcc_options_default();\n"
     "    o.weights = weights_path;\n"
@@ -390,6 +397,10 @@ static const char *const api[] = {
     "return dcc_model_sizes(&%s_desc, sizes);",
     "dcc_status %s_status(%s *m)",
     "return dcc_model_status(m);",
+    "dcc_status %s_save(\n    %s *m, const char *path)",
+    "return dcc_model_save(m, path);",
+    "dcc_status %s_load(\n    %s *m, const char *path)",
+    "return dcc_model_load(m, path);",
     "dcc_status %s_reset(\n    %s *m, cudaStream_t stream)",
     "return dcc_model_reset(m, stream);",
     "void %s_destroy(%s *m)",
@@ -436,12 +447,20 @@ static void put_run(Buf *b, const CudaProgram *p, const char *m, bool run)
                    what, run ? ", stream" : "");
 }
 
+/* What only a model has whose runs leave something to the next. */
+static bool has_call(const Graph *g, const char *call)
+{
+    if (strstr(call, "_save(") || strstr(call, "_load("))
+        return g->n_state || g->trains;
+    return g->n_state || !strstr(call, "_reset(");
+}
+
 static void put_api(Buf *b, const CudaProgram *p, const char *m)
 {
     put_run(b, p, m, true);
     put_run(b, p, m, false);
     for (int i = 0; api[i]; i += 2) {
-        if (strstr(api[i], "_reset") && !p->graph->n_state)
+        if (!has_call(p->graph, api[i]))
             continue;
         buf_puts(b, "extern \"C\" ");
         buf_printf(b, api[i], m, m, m);
@@ -549,7 +568,8 @@ static void put_prototypes(Buf *b, const CudaProgram *p, const char *m)
                   "dcc_status %s_create_options(\n"
                   "    %s **out, const dcc_options *options);\n", m, m, m, m);
     buf_printf(b, "/* Another handle with first's weights, and all else its "
-                  "own; the weights go\n * with the last of them. */\n"
+                  "own; the weights go\n * with the last of them. first may "
+                  "be of a model that trains them. */\n"
                   "dcc_status %s_create_shared(\n    %s **out, %s *first);\n",
                m, m, m);
     buf_printf(b, "/* Bytes of memory, before anything is created. */\n"
@@ -572,6 +592,12 @@ static void put_prototypes(Buf *b, const CudaProgram *p, const char *m)
                m, m, m, m);
     buf_printf(b, "/* What is known of the runs so far, without waiting. */\n"
                   "dcc_status %s_status(%s *m);\n", m, m);
+    if (p->graph->n_state || p->graph->trains)
+        buf_printf(b, "/* What runs leave to the next, as a file, and on from "
+                      "it. */\n"
+                      "dcc_status %s_save(\n    %s *m, const char *path);\n"
+                      "dcc_status %s_load(\n    %s *m, const char *path);\n",
+                   m, m, m, m);
     if (p->graph->n_state)
         buf_printf(b, "/* Sets the state to its initial value. */\n"
                       "dcc_status %s_reset(\n"

@@ -138,7 +138,7 @@ static void place_fixed(CudaProgram *p)
     Graph *g = p->graph;
 
     for (int i = 0; i < g->n_param; i++)
-        if (run_reads(p, g->param[i]) || tensor_is_trained(g->param[i]))
+        if (run_reads(p, g->param[i]) || g->trains) /* saved, shared */
             p->params_bytes = append(g->param[i], PLACE_PARAMS,
                                      p->params_bytes);
         else

@@ -462,7 +462,7 @@ extern "C" dcc_status mlp_create_options(
 extern "C" dcc_status mlp_create_shared(
     mlp **out, mlp *first)
 {
-    return dcc_model_create_shared(out, first);
+    return dcc_model_share(out, &mlp_desc, first);
 }
 
 extern "C" dcc_status mlp_update(

@@ -34,7 +34,7 @@ dcc_status mlp_create(
 dcc_status mlp_create_options(
     mlp **out, const dcc_options *options);
 /* Another handle with first's weights, and all else its own; the weights go
- * with the last of them. */
+ * with the last of them. first may be of a model that trains them. */
 dcc_status mlp_create_shared(
     mlp **out, mlp *first);
 /* Bytes of memory, before anything is created. */

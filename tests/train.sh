@@ -1,0 +1,160 @@
+#!/bin/sh
+# dcc train: a run that is killed at random moments and goes on leaves the
+# bytes of one that was left alone; what it refuses; what a full disk leaves.
+#
+#   tests/train.sh [KILLS]      default 4
+#
+# DCC_BIN  the compiler; DCC_SRC the source tree; TRAIN_SEED of the moments
+src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
+dcc=${DCC_BIN:-$src/build/dcc}
+export DCC_RUNTIME_DIR="$src/runtime" OMP_NUM_THREADS=1
+kills=${1:-4}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+export DCC_EMU_CACHE="${DCC_EMU_CACHE:-$work}"
+cd "$work" || exit 1
+n=0
+
+# point STATUS NAME: a line of TAP, with the log if it failed
+point()
+{
+    n=$((n + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        sed -n '1,12s/^/# /p' log
+    fi
+}
+
+# program NAME OPTION...: builds it of tests/train.dcl
+program()
+{
+    name=$1
+    shift
+    "$dcc" "$src/tests/train.dcl" -o "$name.cu" --main "$@" >log 2>&1 &&
+        sh "$src/runtime/emu/dcc-emu-cc" -O1 -o "$name" "$name.cu" >>log 2>&1
+}
+
+# train SAVE OPTION...
+train()
+{
+    save=$1
+    shift
+    ./p --train --data rows --save "$save" --set lr=0.01 --steps 900 \
+        --every 25 --weights w --validate rows --validate-with look "$@" \
+        >"$save.log" 2>&1
+    status=$?
+    cat "$save.log" >log
+    return $status
+}
+
+# same A B: all that two runs have left
+same()
+{
+    for end in safetensors jsonl svg; do
+        cmp "$1.$end" "$2.$end" >>log 2>&1 || return 1
+    done
+}
+
+# fails STATUS TEXT OPTION...: with that exit status and those words
+fails()
+{
+    wanted=$1 text=$2
+    shift 2
+    ./p --train "$@" >log 2>&1
+    got=$?
+    echo "exit status $got, wanted $wanted and: $text" >>log
+    [ $got = "$wanted" ] && grep -q -- "$text" log
+    point $? "$text"
+}
+
+program p
+point $? "a program that trains is built"
+./p --model rows --random 3 --save rows >log 2>&1 &&
+    ./p --model step --random 5 --save w >log 2>&1
+point $? "its data"
+
+train a.safetensors
+point $? "trains"
+train b.safetensors && same a b
+point $? "the same bytes twice"
+train c.safetensors --seed 2 && ! cmp -s a.safetensors c.safetensors
+point $? "others with another seed"
+
+./p --model look --weights a.safetensors --random 1 --out look >log 2>&1
+point $? "the saved file is one of weights"
+
+# ---- moments
+seconds()
+{
+    awk -v s="${TRAIN_SEED:-1}$1" 'BEGIN { srand(s); printf "%.3f", rand() / 3 }'
+}
+i=0 hit=0
+while [ $i -lt "$kills" ]; do
+    train k.safetensors --resume &
+    child=$!
+    sleep "$(seconds $i)"
+    # the program, which is the shell's child
+    kill -9 $(ps -o pid= --ppid $child) 2>/dev/null
+    wait $child 2>/dev/null
+    [ $? = 137 ] && hit=$((hit + 1))
+    i=$((i + 1))
+done
+train k.safetensors --resume && same a k && ! ls k.*.tmp >>log 2>&1 &&
+    [ $((2 * hit)) -ge "$kills" ]
+point $? "killed $hit times and resumed: the same bytes"
+
+./p --train --data rows --save s.safetensors --set lr=0.01 --steps 100000 \
+    --weights w >log 2>&1 &
+child=$!
+sleep 0.5
+kill -TERM $child
+wait $child
+[ $? = 143 ] && grep -q 'resume goes on' log && [ -s s.safetensors ]
+point $? "a signal ends it with the state saved"
+
+# ---- what it refuses
+may="--data rows --steps 2000 --set lr=0.01 --weights w"
+cp a.safetensors old.safetensors
+fails 1 'is there already: --resume' $may --save old.safetensors
+head -c 600 a.safetensors >cut.safetensors
+fails 1 'cut.safetensors: ' $may --save cut.safetensors --resume
+cp w foreign.safetensors
+fails 1 'no state of dcc train' $may --save foreign.safetensors --resume
+./p --model step --random 9 --save other >/dev/null 2>&1
+fails 1 'was begun with' --data other --steps 2000 --set lr=0.01 \
+    --save old.safetensors --resume
+fails 1 'was begun with --seed 1' $may --seed 7 --save old.safetensors --resume
+fails 1 'no tensor "lr".*--set lr=VALUE' --data rows --steps 9 --weights w \
+    --save x.safetensors
+fails 1 'no tensor "x"' --data a.safetensors --steps 9 --set lr=1 --weights w \
+    --save x.safetensors
+fails 1 'model look does not train' $may --model look --save x.safetensors
+fails 1 'the loss is .* from step' --data rows --steps 40 --set lr=1e30 \
+    --weights w --save nan.safetensors
+[ ! -e nan.safetensors ]
+point $? "nothing is saved then"
+LC_ALL=C sed 's/"dcc.model":"step"/"dcc.model":"stop"/' a.safetensors \
+    >model.safetensors
+fails 1 'of the model stop, not of step' $may --save model.safetensors --resume
+LC_ALL=C sed 's/\[16,13\]/[13,16]/g' a.safetensors >shape.safetensors
+fails 1 'has shape .13, 16. in the file, the model needs .16, 13.' $may \
+    --save shape.safetensors --resume
+LC_ALL=C sed 's/state:adamw.fc1.bias.m/state:adamw.fc1.bias.q/' a.safetensors \
+    >name.safetensors
+fails 1 'no tensor "state:adamw.fc1.bias.m"' $may --save name.safetensors \
+    --resume
+
+# ---- a disk that is full
+cp a.safetensors full.safetensors && cp a.jsonl full.jsonl
+(
+    ulimit -f 8
+    ./p --train --data rows --steps 1000 --set lr=0.01 --save full.safetensors \
+        --resume >log 2>&1
+)
+[ $? = 3 ] && grep -q 'cannot write' log && cmp full.safetensors a.safetensors \
+    >>log && ! ls full.*.tmp >>log 2>&1
+point $? "a full disk leaves the last state"
+echo "1..$n"
