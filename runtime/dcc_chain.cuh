@@ -106,31 +106,32 @@ DCC_DEVICE void dcc_pack_scores(uint32_t (&weight)[N / 8][4],
                                         dcc_from_float<T>(score[2 * c + 1]));
 }
 
-// What the warps of a block have of M rows: of each the greatest score and the
-// sum so far (dcc_soften), and its N sums.
-template <int WARPS, int M, int N> struct dcc_part {
-    float2 row[WARPS][M];
-    float sum[WARPS][M][N];
+// What the teams of a block have of M rows: of each the greatest score and the
+// sum so far (dcc_soften), and its N sums. A team has columns of its own.
+template <int TEAMS, int M, int N> struct dcc_part {
+    float2 row[TEAMS][M];
+    float sum[TEAMS][M][N];
 };
 
-// A warp leaves what it has. The lanes' parts of `sum` are added already.
-template <int WARPS, int M, int N>
-DCC_DEVICE void dcc_leave_rows(dcc_part<WARPS, M, N> &part,
+// A warp leaves what it has of 16 rows from `top` on. The lanes' parts of `sum`
+// are added already.
+template <int TEAMS, int M, int N>
+DCC_DEVICE void dcc_leave_rows(dcc_part<TEAMS, M, N> &part, int team, int top,
                                const float (&acc)[N / 2],
                                const float (&most)[2], const float (&sum)[2])
 {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int r = 0; r < 2; ++r) {
-        const int m = lane / 4 + r * 8;
+        const int m = top + lane / 4 + r * 8;
         if (m >= M)
             continue;
         if (lane % 4 == 0)
-            part.row[warp][m] = make_float2(most[r], sum[r]);
+            part.row[team][m] = make_float2(most[r], sum[r]);
 #pragma unroll
         for (int n = 0; n < N / 8; ++n)
             *reinterpret_cast<float2 *>(
-                &part.sum[warp][m][n * 8 + lane % 4 * 2]) =
+                &part.sum[team][m][n * 8 + lane % 4 * 2]) =
                 make_float2(acc[n * 4 + r * 2], acc[n * 4 + r * 2 + 1]);
     }
 }
@@ -141,51 +142,65 @@ struct dcc_joined {
     float most, sum, v[2];
 };
 
-// Part s is that of the s-th block of the cluster, or the s-th in memory.
-template <int SPLIT, bool CLUSTER, int WARPS, int M, int N>
-DCC_DEVICE dcc_joined dcc_join_rows(const dcc_part<WARPS, M, N> *parts, int m,
+// Part s is that of the s-th block of the cluster, or the s-th in memory. Some
+// are read at a time, before they are needed.
+template <int SPLIT, bool CLUSTER, int TEAMS, int M, int N>
+DCC_DEVICE dcc_joined dcc_join_rows(const dcc_part<TEAMS, M, N> *parts, int m,
                                     int n, float scale)
 {
+    constexpr int ALL = SPLIT * TEAMS, STEP = ALL < 8 ? ALL : 8;
     dcc_joined all = {-INFINITY, 0.0f, {0.0f, 0.0f}};
-    auto part = [&](int s) {
-        if constexpr (CLUSTER)
-            return dcc_cluster_peer(parts, s);
-        else
-            return &parts[s];
-    };
-#pragma unroll 8
-    for (int s = 0; s < SPLIT; ++s)
+    for (int i0 = 0; i0 < ALL; i0 += STEP) {
+        float2 row[STEP], v[STEP];
+        float most = all.most;
 #pragma unroll
-        for (int w = 0; w < WARPS; ++w)
-            all.most = fmaxf(all.most, part(s)->row[w][m].x);
-    const float base = all.most == -INFINITY ? 0.0f : all.most;
-#pragma unroll 8
-    for (int s = 0; s < SPLIT; ++s)
-#pragma unroll
-        for (int w = 0; w < WARPS; ++w) {
-            const float2 row = part(s)->row[w][m];
-            const float2 v = *reinterpret_cast<const float2 *>(
-                &part(s)->sum[w][m][n]);
-            const float grow = dcc_ex2((row.x - base) * scale);
-            all.sum += row.y * grow;
-            all.v[0] += v.x * grow;
-            all.v[1] += v.y * grow;
+        for (int i = 0; i < STEP; ++i) {
+            row[i] = make_float2(-INFINITY, 0.0f);
+            v[i] = make_float2(0.0f, 0.0f);
+            if (ALL % STEP && i0 + i >= ALL)
+                continue;
+            const int s = (i0 + i) / TEAMS, team = (i0 + i) % TEAMS;
+            const dcc_part<TEAMS, M, N> *part = &parts[CLUSTER ? 0 : s];
+            if constexpr (CLUSTER)
+                part = dcc_cluster_peer(parts, s);
+            row[i] = part->row[team][m];
+            v[i] = *reinterpret_cast<const float2 *>(&part->sum[team][m][n]);
         }
+#pragma unroll
+        for (int i = 0; i < STEP; ++i)
+            most = fmaxf(most, row[i].x);
+        const float base = most == -INFINITY ? 0.0f : most;
+        const float before = dcc_ex2((all.most - base) * scale);
+        all.most = most;
+        all.sum *= before;
+        all.v[0] *= before;
+        all.v[1] *= before;
+#pragma unroll
+        for (int i = 0; i < STEP; ++i) {
+            const float grow = dcc_ex2((row[i].x - base) * scale);
+            all.sum += row[i].y * grow;
+            all.v[0] += v[i].x * grow;
+            all.v[1] += v[i].y * grow;
+        }
+    }
     return all;
 }
 
-// The rows of a block's warps, joined, to memory. All threads call.
-template <int THREADS, int WARPS, int M, int N>
+// The rows of SPLIT parts, joined, of N columns from n0 on, to memory. All
+// threads call.
+template <int THREADS, int SPLIT, bool CLUSTER, int TEAMS, int M, int BN, int N>
 DCC_DEVICE void dcc_leave_part(dcc_part<1, M, N> &to,
-                               const dcc_part<WARPS, M, N> &from, float scale)
+                               const dcc_part<TEAMS, M, BN> &from, int n0,
+                               float scale)
 {
-    for (int x = threadIdx.x; x < M * N / 2; x += THREADS) {
+    for (int x = threadIdx.x; x < M * (N / 2); x += THREADS) {
         const int m = x / (N / 2), n = x % (N / 2) * 2;
-        const dcc_joined all = dcc_join_rows<1, false>(&from, m, n, scale);
+        const dcc_joined all =
+            dcc_join_rows<SPLIT, CLUSTER>(&from, m, n0 + n, scale);
         if (n == 0)
             to.row[0][m] = make_float2(all.most, all.sum);
-        to.sum[0][m][n] = all.v[0];
-        to.sum[0][m][n + 1] = all.v[1];
+        *reinterpret_cast<float2 *>(&to.sum[0][m][n]) =
+            make_float2(all.v[0], all.v[1]);
     }
 }
 

@@ -6,24 +6,22 @@
 
 /* Chains of few rows, such as attention of one new token over a long past: the
  * columns are what is read, at memory speed. All rows that share columns, up to
- * 16, are a warp's; warps and blocks have different columns, and what they have
- * of each row in the end is merged in their order: through the shared memory of
- * a cluster, or through the workspace by the last block. From sm_80 on. */
+ * 128, are a team's of warps, 16 rows a warp; teams and blocks have different
+ * columns, and what they have of each row in the end is merged in their order:
+ * through the shared memory of a cluster, and through the workspace by the last
+ * to arrive there. From sm_80 on. */
 
-enum { K_BJ, K_WARPS, K_STAGES, K_SPLIT };
-enum { ROWS = 16, PAD = 8 /* elements behind a row */, MOST_CLUSTER = 8 };
+enum { K_BJ, K_TEAMS, K_STAGES, K_SPLIT, K_CLUSTER };
+enum {
+    ROWS = 128,
+    WARP_ROWS = 16,
+    MOST_WARPS = 16,
+    PAD = 8 /* elements behind a row */
+};
 
 /* ---- the form -------------------------------------------------------- */
 
-static bool among(const Var *const *v, int n, const Var *x)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i] == x)
-            return true;
-    return false;
-}
-
-/* As many of the rows that the first product's columns do not use as a warp can
+/* As many of the rows that the first product's columns do not use as a team can
  * have, as a set of c->m. */
 static unsigned most_rows(ChainForm *f)
 {
@@ -35,7 +33,8 @@ static unsigned most_rows(ChainForm *f)
         int64_t rows = 1;
         for (int i = 0; i < c->n_m && rows; i++)
             if (set >> i & 1)
-                rows = among(f->a.c.m, f->a.c.n_m, c->m[i]) && rows <= ROWS
+                rows = chain_among(f->a.c.m, f->a.c.n_m, c->m[i]) &&
+                               rows <= ROWS
                            ? rows * c->m[i]->extent
                            : 0;
         if (rows > f->M && rows <= ROWS) {
@@ -154,82 +153,106 @@ static const char *applicable(Graph *g, const Group *gr, const Options *o)
 
 /* ---- variants -------------------------------------------------------- */
 
-static int round_up(int64_t n, int to)
+/* Warps of a team. */
+static int team_warps(const ChainKernel *w)
 {
-    return (int)((n + to - 1) / to * to);
+    return w->consumers / w->teams;
 }
 
-static bool by_cluster(const ChainKernel *w)
+/* What is left of all rows' sums goes through the workspace. */
+static bool by_memory(const ChainKernel *w)
 {
-    return w->group > 1 && w->group <= MOST_CLUSTER &&
-           w->f->a.o->device->sm >= 90 && w->bn % (2 * w->group) == 0;
+    return w->group > w->cluster;
+}
+
+/* How columns may be shared out. */
+static const char *check_split(const ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    size_t rows = (size_t)w->bm * (chain_round_up(f->D, 16) + PAD) * 2;
+    size_t part = (size_t)w->teams * (size_t)f->M * (8 + (size_t)w->bn * 4);
+
+    if (rows + part > w->smem)
+        return "a ring that holds no rows' sums";
+    if (w->group > w->j_tiles)
+        return "more blocks than blocks of columns";
+    if (w->cluster > 1 && (f->a.o->device->sm < 90 || w->group % w->cluster ||
+                           w->bn % (2 * w->cluster)))
+        return "no clusters of so many blocks";
+    return (double)f->batches * w->group > 1 << 24 ? "more than 2^24 blocks"
+                                                   : NULL;
 }
 
 /* Here `consumers` are warps, and `group` blocks share a row's columns. */
 static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 {
-    const Device *d = f->a.o->device;
-
-    memset(w, 0, sizeof *w);
-    w->f = f;
-    w->b = f->b;
+    chain_plan_open(w, f);
     w->bj = v->knob[K_BJ];
-    w->consumers = v->knob[K_WARPS];
+    w->teams = v->knob[K_TEAMS];
     w->stages = v->knob[K_STAGES];
     w->group = v->knob[K_SPLIT];
-    w->bm = ROWS;
-    w->row_at = "0";
-    w->slot = w->bj * w->consumers;
-    w->bn = round_up(f->N, 16);
-    w->m_tiles = 1;
-    w->j_tiles = round_up(f->J, w->slot) / w->slot;
-    w->threads = w->consumers * 32;
-    w->b.t = (Tile){.bm = ROWS,
-                    .bn = w->bn,
-                    .bk = w->bj,
-                    .stages = w->stages,
-                    .split = 1,
-                    .threads = w->threads};
-    int row = round_up(f->D, 16) + PAD;
-    int ring = w->slot * w->stages * (row + w->bn + PAD) * 2;
-    int part = w->consumers * (int)f->M * (8 + w->bn * 4);
-    w->smem = (size_t)(ROWS * row * 2 + ring + part + 16);
+    w->cluster = v->knob[K_CLUSTER];
+    w->bm = chain_round_up(f->M, WARP_ROWS);
+    w->consumers = w->teams * w->bm / WARP_ROWS;
+    w->row_at = w->bm > WARP_ROWS ? "top" : "0";
+    chain_tile(w, w->bj * w->teams, w->consumers * 32);
+    int row = chain_round_up(f->D, 16) + PAD;
+    w->smem = (size_t)(w->bm * row + w->slot * w->stages * (row + w->bn + PAD));
+    w->smem = w->smem * 2 + 16;
     w->regs = w->bj / 2 + w->bj / 4 + w->bn / 2 + 72;
-    if (w->smem > (size_t)d->smem_block_kb * 1024)
-        return "more shared memory than a block may have";
-    if (w->regs > 250)
-        return "more registers than a thread may have";
-    if (w->group > w->j_tiles)
-        return "more blocks than blocks of columns";
-    w->resident = (w->regs <= 128 ? 512 : 256) / w->threads;
-    while (w->resident > 1 && (size_t)w->resident * (w->smem + 1024) >
-                                  (size_t)d->smem_sm_kb * 1024)
-        w->resident--;
-    return (double)f->batches * w->group > 1 << 24 ? "more than 2^24 blocks"
-                                                   : NULL;
+    const char *why =
+        chain_fits(w, (w->regs <= 128 ? 512 : 256) / w->threads, 250);
+    return why ? why : check_split(w);
+}
+
+/* Blocks that share the columns, and how many of them are a cluster: powers of
+ * two, and as many as fill the GPU once or more. */
+static int splits(const ChainForm *f, int (*out)[2])
+{
+    const Device *d = f->a.o->device;
+    int n = 0;
+
+    for (int cluster = 1; cluster <= 8; cluster *= 2)
+        for (int i = 0; i < 14; i++) {
+            double sms = cluster > 2 ? d->cluster_sms : d->sms;
+            double fill = (i - 7) * sms / (double)f->batches / cluster;
+            int s = (i < 8 ? 1 << i : (int)fill) * cluster, k = 0;
+            while (k < n && (out[k][0] != s || out[k][1] != cluster))
+                k++;
+            if (k < n || s < 1 || s > 1024)
+                continue;
+            out[n][0] = s;
+            out[n++][1] = cluster;
+        }
+    return n;
 }
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 {
-    static const int split[] = {1, 2, 4, 8, 16, 32, 64, 128};
+    enum { SPLITS = 4 * 14, TILES = 4 * 2 * 5 };
     ChainForm *f = arena_new_of(g->arena, ChainForm);
-    Variant *v = arena_array(g->arena, Variant, 8 * 12);
-    int n = 0;
+    int split[SPLITS][2], n = 0;
 
     if (open_few(f, g, gr, o))
         return 0;
-    for (int i = 0; i < 8 * 12; i++) {
+    int n_split = splits(f, split);
+    Variant *v = arena_array(g->arena, Variant, (size_t)(n_split * TILES + 1));
+    for (int i = 0; i < n_split * TILES; i++) {
         ChainKernel w;
         Variant *x = &v[n];
-        x->knob[K_SPLIT] = split[i / 12];
-        x->knob[K_WARPS] = i % 2 ? 8 : 4;
-        x->knob[K_BJ] = i / 2 % 2 ? 32 : 16;
-        x->knob[K_STAGES] = 2 + i / 4 % 3;
+        x->knob[K_SPLIT] = split[i / TILES][0];
+        x->knob[K_CLUSTER] = split[i / TILES][1];
+        x->knob[K_TEAMS] = 1 << i % 4;
+        x->knob[K_BJ] = i / 4 % 2 ? 32 : 16;
+        x->knob[K_STAGES] = 2 + i / 8 % 5;
         x->form = f;
-        if (plan(&w, f, x))
+        int rows = chain_round_up(f->M, WARP_ROWS);
+        int warps = x->knob[K_TEAMS] * rows / WARP_ROWS;
+        if (warps > MOST_WARPS || warps < 4 || plan(&w, f, x))
             continue;
-        x->text = arena_printf(g->arena, "bj=%d warps=%d stages=%d split=%d",
-                               w.bj, w.consumers, w.stages, w.group);
+        x->text = arena_printf(
+            g->arena, "bj=%d warps=%d stages=%d split=%d cluster=%d", w.bj,
+            w.consumers, w.stages, w.group, w.cluster);
         n++;
     }
     *out = v;
@@ -255,9 +278,9 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     (void)gr;
     if ((c->why = plan(&w, f, v)))
         return;
-    c->coef_r = 1;
     double clk = d->clock_ghz * 1e3, blocks = (double)f->batches * w.group;
-    double sms = by_cluster(&w) && w.group > 2 ? d->cluster_sms : d->sms;
+    chain_count(&w, c, blocks);
+    double sms = w.cluster > 2 ? d->cluster_sms : d->sms;
     double at_once = fmin(w.resident, ceil(blocks / sms));
     double rounds = ceil(blocks / (sms * w.resident));
     double steps = ceil(w.j_tiles / (double)w.group);
@@ -269,9 +292,8 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
                        STEP + STEP_16 * w.bj / 16 * fmax(1, at_once *
                            w.consumers / 8));
     double merge = MERGE + 12.0 * w.consumers * w.group +
-                   (w.group == 1 ? 0 : by_cluster(&w) ? MEET : MEMORY);
+                   (w.cluster > 1 ? MEET : 0) + (by_memory(&w) ? MEMORY : 0);
     double busy = rounds * steps * step / clk;
-    c->hbm = f->hbm / (d->hbm_gbs * 1e3);
     double read = (double)f->batches * (double)f->J * (double)(f->D + f->N) * 2;
     c->l2 = fmax(read, f->hbm) / (d->l2_gbs * 1e3);
     c->latency = rounds * (2.4 * d->hbm_latency + merge) / clk;
@@ -283,14 +305,7 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     c->limiter = fmax(c->hbm, c->l2) <= busy ? "latency"
                  : c->hbm > c->l2           ? "HBM"
                                             : "L2";
-    c->gm_ratio = c->sm_ratio = 1;
-    c->wb_ratio = blocks / (d->sms * w.resident) /
-                  ceil(blocks / (d->sms * (double)w.resident));
     c->pul = c->math / c->us;
-    c->blocks = blocks;
-    c->threads = w.threads;
-    c->regs = w.regs;
-    c->smem_block = (double)w.smem;
 }
 
 /* ---- building -------------------------------------------------------- */
@@ -304,25 +319,28 @@ static void constants(ChainKernel *w)
     kernel_constant(g, k, "M", f->M, "rows");
     kernel_constant(g, k, "N", f->N, f->b.c.n[0]->name);
     kernel_constant(g, k, "J", f->J, f->col->name);
-    kernel_constant(g, k, "BJ", w->bj, "columns of a warp at a time");
+    kernel_constant(g, k, "BJ", w->bj, "columns of a team at a time");
     kernel_constant(g, k, "BN", w->bn, "columns of the result");
     kernel_constant(g, k, "K_STEPS", (f->D + 15) / 16,
                     "16 terms of a score each");
-    kernel_constant(g, k, "WARPS", w->consumers, NULL);
+    kernel_constant(g, k, "ROWS", w->bm, "whole rows of mma");
+    kernel_constant(g, k, "TEAM", team_warps(w) * 32, "threads with all rows");
+    kernel_constant(g, k, "TEAMS", w->teams, NULL);
     kernel_constant(g, k, "THREADS", w->threads, NULL);
     kernel_constant(g, k, "STAGES", w->stages, NULL);
     kernel_constant(g, k, "SPLIT", w->group, "blocks that share the columns");
-    kernel_constant(g, k, "COLS", by_cluster(w) ? w->bn / w->group : w->bn,
+    kernel_constant(g, k, "CLUSTER", w->cluster, NULL);
+    kernel_constant(g, k, "COLS", w->bn / w->cluster,
                     "of the result that a block finishes");
     kernel_constant(g, k, "PAD", PAD, "lines fall on different banks");
 }
 
 static void shared_memory(ChainKernel *w)
 {
-    static const char *const lines[] = {"[16][K_STEPS * 16 + PAD]",
-                                        "[WARPS][STAGES][BJ][K_STEPS * 16 + "
+    static const char *const lines[] = {"[ROWS][K_STEPS * 16 + PAD]",
+                                        "[TEAMS][STAGES][BJ][K_STEPS * 16 + "
                                         "PAD]",
-                                        "[WARPS][STAGES][BJ][BN + PAD]"};
+                                        "[TEAMS][STAGES][BJ][BN + PAD]"};
     Graph *g = w->b.g;
 
     for (int i = 0; i < 3; i++)
@@ -330,8 +348,7 @@ static void shared_memory(ChainKernel *w)
                     arena_printf(g->arena, "%s %s_tile%s",
                                  type_cname(w->f->elem), w->id[i], lines[i]),
                     NULL);
-    kernel_smem(g, w->k, 16, "dcc_part<WARPS, M, BN> part", NULL);
-    if (w->group > 1 && !by_cluster(w))
+    if (by_memory(w))
         kernel_smem(g, w->k, 4, "int is_last", NULL);
 }
 
@@ -345,6 +362,12 @@ static const char *place(ChainKernel *w)
     else
         buf_puts(&b, "const int batch = blockIdx.x;\n");
     chain_batch(w, &b, "batch");
+    if (team_warps(w) > 1)
+        buf_puts(&b, w->teams > 1
+                         ? "const int team = threadIdx.x / TEAM;\n"
+                           "const int member = threadIdx.x % TEAM;\n"
+                           "const int top = member / 32 * 16;  // its rows\n"
+                         : "const int top = warp * 16;  // its rows\n");
     return buf_take(&b, w->b.g->arena);
 }
 
@@ -384,16 +407,16 @@ static const char *range(ChainKernel *w)
     }
     bool cut = strcmp(last, "J - 1"), late = strcmp(first, "0");
     if (!cut && !late && w->group == 1)
-        return "const int begin = 0, end = (J - 1) / (WARPS * BJ) + 1;\n";
+        return "const int begin = 0, end = (J - 1) / (TEAMS * BJ) + 1;\n";
     buf_puts(&b, cut || late ? "// blocks of columns in which there are "
                                "scores, and those of this part\n"
                              : "// the blocks of columns of this part\n");
     buf_printf(&b,
-               cut ? "const int last = max(0, %s) / (WARPS * BJ);\n"
-                   : "const int last = (%s) / (WARPS * BJ);\n",
+               cut ? "const int last = max(0, %s) / (TEAMS * BJ);\n"
+                   : "const int last = (%s) / (TEAMS * BJ);\n",
                last);
     buf_printf(&b,
-               late ? "const int first = min(last, %s / (WARPS * BJ));\n"
+               late ? "const int first = min(last, %s / (TEAMS * BJ));\n"
                     : "const int first = %s;\n",
                first);
     buf_puts(&b,
@@ -441,9 +464,13 @@ static void put_point(Contract *x, Tree *b)
                "    continue;\n");
 }
 
-/* The loop over a block's results: of which parts each is. */
-static const char *finish_rows(ChainKernel *w, const char *join,
-                               const char *parts, const char *from)
+/* Where the results are that a merge has, and of which parts they are. */
+typedef struct Merge {
+    const char *join, *parts, *from, *at;
+} Merge;
+
+/* The loop over a block's results. */
+static const char *finish_rows(ChainKernel *w, const Merge *m)
 {
     Contract *x = &w->b;
     Arena *a = x->g->arena;
@@ -458,40 +485,68 @@ static const char *finish_rows(ChainKernel *w, const char *join,
                        "    @POINTS\n"
                        "}\n",
                        FILL_TREE("POINTS", points));
-    tree_print(&b, TEMPLATE(a, "chain_few_merge.cu.in",
-                            FILL("COLUMN", x->vec >= 2 ? "n" : "n0"),
-                            FILL("FROM", from), FILL("JOIN", join),
-                            FILL("PARTS", parts), FILL("AFTER", after(w)),
+    const char *column = x->vec >= 2 ? "n" : "n0";
+    tree_print(&b, TEMPLATE(a, "chain_few_merge.cu.in", FILL("COLUMN", column),
+                            FILL("FROM", m->from), FILL("JOIN", m->join),
+                            FILL("PARTS", m->parts),
+                            FILL("AT", arena_printf(a, "%s%s", column, m->at)),
+                            FILL("AFTER", after(w)),
                             FILL_TREE("POINTS", points)));
     return buf_take(&b, a);
 }
 
+/* Through the workspace: of a cluster each block has other columns there. */
+static const char *merge_memory(ChainKernel *w)
+{
+    bool cluster = w->cluster > 1;
+    Merge m = {"SPLIT / CLUSTER, false", "parts", cluster ? "n_first" : "0",
+               cluster ? " - n_first" : ""};
+
+    return arena_printf(
+        w->b.g->arena,
+        "%s"
+        "// What is joined is left in the workspace; the last to arrive joins "
+        "that, in\n"
+        "// the order of the parts whoever it is.\n"
+        "%s"
+        "auto *const parts =\n"
+        "    reinterpret_cast<dcc_part<1, M, COLS> *>(workspace) +\n"
+        "    place * (SPLIT / CLUSTER);\n"
+        "dcc_leave_part<THREADS, CLUSTER, %s>(\n"
+        "    parts[part / CLUSTER], part_rows, %s, scale);\n"
+        "%s%s",
+        cluster ? "dcc_cluster_sync();\n" : "__syncthreads();\n",
+        cluster ? "const int place = batch * CLUSTER + part % CLUSTER;\n"
+                  "const int n_first = part % CLUSTER * COLS;\n"
+                : "const int place = batch;\n",
+        cluster ? "true" : "false", cluster ? "n_first" : "0",
+        cluster ? "dcc_cluster_arrive();\n"
+                  "const bool joins = dcc_last_of(SPLIT / CLUSTER, "
+                  "&counters[place],\n    &smem.is_last);\n"
+                  "dcc_cluster_wait();  // others may have read\n"
+                  "if (!joins)\n"
+                  "    return;\n"
+                : "if (!dcc_last_of(SPLIT, &counters[place], "
+                  "&smem.is_last))\n"
+                  "    return;\n",
+        finish_rows(w, &m));
+}
+
 static const char *merge(ChainKernel *w)
 {
-    Arena *a = w->b.g->arena;
+    static const Merge block = {"1, false", "&part_rows", "0", ""};
+    static const Merge cluster = {"CLUSTER, true", "&part_rows", "part * COLS",
+                                  ""};
 
-    if (w->group == 1)
-        return arena_printf(a, "__syncthreads();\n%s",
-                            finish_rows(w, "1, false", "&smem.part", "0"));
-    if (by_cluster(w))
-        return arena_printf(a,
-                            "dcc_cluster_sync();\n%sdcc_cluster_sync();  // "
-                            "others may read\n",
-                            finish_rows(w, "SPLIT, true", "&smem.part",
-                                        "part * COLS"));
-    return arena_printf(
-        a,
-        "__syncthreads();\n"
-        "// Each part leaves its rows in the workspace; the last to arrive "
-        "joins them,\n"
-        "// in their order whoever it is.\n"
-        "auto *const parts =\n"
-        "    reinterpret_cast<dcc_part<1, M, BN> *>(workspace) + batch * SPLIT;"
-        "\n"
-        "dcc_leave_part<THREADS>(parts[part], smem.part, scale);\n"
-        "if (!dcc_last_of(SPLIT, &counters[batch], &smem.is_last))\n"
-        "    return;\n%s",
-        finish_rows(w, "SPLIT, false", "parts", "0"));
+    if (by_memory(w))
+        return merge_memory(w);
+    if (w->cluster == 1)
+        return arena_printf(w->b.g->arena, "__syncthreads();\n%s",
+                            finish_rows(w, &block));
+    return arena_printf(w->b.g->arena,
+                        "dcc_cluster_sync();\n%sdcc_cluster_sync();  // others "
+                        "may read\n",
+                        finish_rows(w, &cluster));
 }
 
 static const char *state(ChainKernel *w)
@@ -511,6 +566,8 @@ static void put_kernel(ChainKernel *w)
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
     const char *tile[3];
+    bool alone = team_warps(w) == 1;
+    const char *team = alone ? "warp" : w->teams == 1 ? "0" : "team";
 
     for (int i = 0; i < 3; i++)
         tile[i] = arena_printf(a, "%s_tile", w->id[i]);
@@ -518,15 +575,25 @@ static void put_kernel(ChainKernel *w)
     Slot slot[] = {
         {"PLACE", at},
         {"RANGE", range(w)},
+        {"TEAM", team},
+        {"FIRST", w->row_at},
+        {"LANE", alone ? "lane" : w->teams == 1 ? "threadIdx.x" : "member"},
+        {"SYNC", alone           ? "__syncwarp();\n"
+                 : w->teams == 1 ? "__syncthreads();\n"
+                                 : "dcc_barrier_sync(1 + team, TEAM);\n"},
+        {"PART", arena_printf(a,
+                              "auto &part_rows = *reinterpret_cast<"
+                              "dcc_part<TEAMS, M, BN> *>(\n    smem.%s);\n",
+                              tile[1])},
         {"WAIT", kernel_wait(w->k)},
         {"LOAD_ROWS", chain_piece(w, &f->a.c.a, f->row, "line", "M",
                                   f->a.c.k[0], tile[0])},
         {"LOAD_FIRST",
          chain_piece(w, &f->a.c.b, f->col, "j0 + line", "J", f->a.c.k[0],
-                     arena_printf(a, "%s[warp][slot]", tile[1]))},
+                     arena_printf(a, "%s[%s][slot]", tile[1], team))},
         {"LOAD_SECOND",
          chain_piece(w, &f->b.c.b, f->col, "j0 + line", "J", f->b.c.n[0],
-                     arena_printf(a, "%s[warp][slot]", tile[2]))},
+                     arena_printf(a, "%s[%s][slot]", tile[2], team))},
         {"ROWS", tile[0]},
         {"COLUMNS", tile[1]},
         {"FACTORS", tile[2]},
@@ -556,31 +623,17 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 
     open_few(f, g, gr, o); /* of this group's tensors */
     plan(w, f, v);
-    w->k = w->b.kernel = k;
-    w->b.width = "BN";
-    kernel_set_args(g, gr, k);
-    chain_name_all(w);
-    if (w->group > 1 && !by_cluster(w)) {
+    chain_begin(w, gr, k);
+    if (by_memory(w)) {
+        int64_t parts = f->batches * w->group;
         k->coop_counters = true;
-        k->n_counters = (int)f->batches;
-        k->workspace = (size_t)f->batches * (size_t)w->group * (size_t)f->M *
-                       (size_t)(8 + w->bn * 4);
+        k->n_counters = (int)f->batches * w->cluster;
+        k->workspace = (size_t)(parts * f->M * (8 + w->bn / w->cluster * 4));
     }
     constants(w);
     shared_memory(w);
     put_kernel(w);
-    k->grid[0] = (int)(f->batches * w->group);
-    k->grid[1] = k->grid[2] = 1;
-    k->block = w->threads;
-    k->cluster = by_cluster(w) ? w->group : 1;
-    k->smem_bytes = w->smem;
-    k->min_blocks = w->resident;
-    k->flops = 2.0 * (double)f->M * (double)f->J * (double)(f->D + f->N) *
-               (double)f->batches;
-    k->bytes = f->hbm;
-    k->family = "chain_few";
-    k->min_arch = "sm_80";
-    k->where = arena_array(g->arena, const char *, gr->n_step);
+    chain_end(w, "chain_few", "sm_80");
 }
 
 const Family family_chain_few = {

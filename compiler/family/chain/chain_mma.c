@@ -43,46 +43,21 @@ static const char *applicable(Graph *g, const Group *gr, const Options *o)
     return open_mma(arena_new_of(g->arena, ChainForm), g, gr, o);
 }
 
-static int round_up(int64_t n, int to)
-{
-    return (int)((n + to - 1) / to * to);
-}
-
 static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 {
-    const Device *d = f->a.o->device;
-
-    memset(w, 0, sizeof *w);
-    w->f = f;
-    w->b = f->b;
+    chain_plan_open(w, f);
     w->bj = v->knob[K_BJ];
     w->consumers = v->knob[K_CONSUMERS];
     w->group = v->knob[K_GROUP];
     w->stages = 2;
     w->bm = w->consumers * 64;
-    w->slot = w->bj;
     w->row_at = "m0 + top";
-    w->bn = round_up(f->N, 16);
-    w->m_tiles = round_up(f->M, w->bm) / w->bm;
-    w->j_tiles = round_up(f->J, w->bj) / w->bj;
-    w->threads = w->consumers * 128;
-    w->b.t = (Tile){.bm = w->bm,
-                    .bn = w->bn,
-                    .bk = w->bj,
-                    .stages = 2,
-                    .split = 1,
-                    .threads = w->threads};
-    int row = round_up(f->D, 16) + PAD;
+    chain_tile(w, w->bj, w->consumers * 128);
+    int row = chain_round_up(f->D, 16) + PAD;
     w->smem = (size_t)(w->bm * row + 2 * w->bj * (row + w->bn + PAD)) * 2;
     w->regs = w->bj / 2 + w->bj / 4 + w->bn / 2 + 56 +
               (f->rows.ahead ? w->bj / 4 : 0);
-    w->resident = w->regs <= 128 ? 512 / w->threads : 256 / w->threads;
-    while (w->resident > 1 && (size_t)w->resident * (w->smem + 1024) >
-                                  (size_t)d->smem_sm_kb * 1024)
-        w->resident--;
-    if (w->smem > (size_t)d->smem_block_kb * 1024)
-        return "more shared memory than a block may have";
-    return w->regs > 250 ? "more registers than a thread may have" : NULL;
+    return chain_fits(w, (w->regs <= 128 ? 512 : 256) / w->threads, 250);
 }
 
 static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
@@ -101,7 +76,7 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
         x->knob[K_CONSUMERS] = 1 + i % 2;
         x->knob[K_GROUP] = chain_group(f);
         x->form = f;
-        if (x->knob[K_BJ] > round_up(f->J, 16) || plan(&w, f, x))
+        if (x->knob[K_BJ] > chain_round_up(f->J, 16) || plan(&w, f, x))
             continue;
         x->text = arena_printf(g->arena, "bm=%d bj=%d", w.bm, w.bj);
         n++;
@@ -121,20 +96,19 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     (void)gr;
     if ((c->why = plan(&w, f, v)))
         return;
-    c->coef_r = 1;
     double clk = d->clock_ghz * 1e3, tiles = w.m_tiles * (double)f->batches;
+    double rounds = chain_count(&w, c, tiles);
     double live = f->rows.live.n
                       ? fmin(1, f->share + 0.5 * (w.bm + w.bj) / (double)f->J)
                       : 1;
     double points = tiles * w.bm * w.bj * w.j_tiles * live;
-    double rounds = ceil(tiles / (d->sms * (double)w.resident));
-    double even = tiles / (d->sms * (double)w.resident) / rounds;
-    c->math = 2 * points * (round_up(f->D, 16) + w.bn) / (d->mma_tflops * 1e6);
+    double even = c->wb_ratio;
+    c->math = 2 * points * (chain_round_up(f->D, 16) + w.bn) /
+              (d->mma_tflops * 1e6);
     c->special =
         points * (f->rows.softmax + f->special) / (d->special_gops * 1e3);
     double alu = points * ((f->rows.softmax ? 7.4 : 1) + 1.1 * f->ops) /
                  (d->fma_tflops / 2 * 1e6);
-    c->hbm = f->hbm / (d->hbm_gbs * 1e3);
     c->l2 = points / w.bm * (double)(f->D + f->N) * 2 / (d->l2_gbs * 1e3);
     c->latency = 2 * d->hbm_latency / clk;
     /* the waits of a step, and what lanes of a row exchange */
@@ -142,17 +116,10 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     double busy = (1.3 * c->math + 0.5 * (c->special + alu)) / even + steps;
     c->us = d->launch_us + c->latency + fmax(busy, fmax(c->l2, c->hbm));
     c->limiter = c->math > c->special ? "tensor cores" : "special functions";
-    c->gm_ratio = c->sm_ratio = 1;
-    c->wb_ratio = even;
     c->pul = c->math / c->us;
-    c->blocks = tiles;
-    c->threads = w.threads;
-    c->regs = w.regs;
-    c->smem_block = (double)w.smem;
 }
 
-/* ---- building --------------------------------------------------------------
- */
+/* ---- building -------------------------------------------------------- */
 
 const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
                         const char *number, const char *size, const Var *fast,
@@ -162,7 +129,7 @@ const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
     CScope scope = cprint_open(cp);
     const Tensor *t = o->read->tensor;
     const char *id = cprint_var(cp, line);
-    bool cut = round_up(fast->extent, 16) != fast->extent;
+    bool cut = chain_round_up(fast->extent, 16) != fast->extent;
     Buf b = {0};
 
     cprint_name(cp, fast, "piece * 8");
@@ -277,25 +244,11 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 
     open_mma(f, g, gr, o); /* of this group's tensors */
     plan(w, f, v);
-    w->k = w->b.kernel = k;
-    w->b.width = "BN";
-    kernel_set_args(g, gr, k);
-    chain_name_all(w);
+    chain_begin(w, gr, k);
     constants(w);
     shared_memory(w);
     put_kernel(w);
-    k->grid[0] = (int)(w->m_tiles * f->batches);
-    k->grid[1] = k->grid[2] = 1;
-    k->block = w->threads;
-    k->cluster = 1;
-    k->smem_bytes = w->smem;
-    k->min_blocks = w->resident;
-    k->flops = 2.0 * (double)f->M * (double)f->J * (double)(f->D + f->N) *
-               (double)f->batches * f->share;
-    k->bytes = f->hbm;
-    k->family = "chain_mma";
-    k->min_arch = "sm_80";
-    k->where = arena_array(g->arena, const char *, gr->n_step);
+    chain_end(w, "chain_mma", "sm_80");
 }
 
 const Family family_chain_mma = {

@@ -11,14 +11,6 @@ enum { K_BJ, K_CONSUMERS, K_STAGES, K_GROUP };
 
 /* ---- the form -------------------------------------------------------- */
 
-static bool among(const Var *const *v, int n, const Var *x)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i] == x)
-            return true;
-    return false;
-}
-
 /* The longest of the rows that the first product's columns do not use. */
 static const Var *find_row(const ChainForm *f)
 {
@@ -26,7 +18,7 @@ static const Var *find_row(const ChainForm *f)
     const Var *best = NULL;
 
     for (int i = 0; i < a->n_m; i++)
-        if (among(b->m, b->n_m, a->m[i]) &&
+        if (chain_among(b->m, b->n_m, a->m[i]) &&
             (!best || a->m[i]->extent >= best->extent))
             best = a->m[i];
     return best;
@@ -214,46 +206,26 @@ static void plan_regs(ChainKernel *w)
 
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 {
-    const Device *d = f->a.o->device;
-
-    memset(w, 0, sizeof *w);
-    w->f = f;
-    w->b = f->b;
+    chain_plan_open(w, f);
     w->bj = v->knob[K_BJ];
     w->consumers = v->knob[K_CONSUMERS];
     w->stages = v->knob[K_STAGES];
     w->group = v->knob[K_GROUP];
     w->bm = w->consumers * 64;
-    w->slot = w->bj;
     w->row_at = "m0 + top";
-    w->bn = (int)round_up((size_t)f->N, 16);
     w->d_boxes = (int)ceil_div(f->D, 64);
     w->n_boxes = (int)ceil_div(f->N, 64);
-    w->m_tiles = (int)ceil_div(f->M, w->bm);
-    w->j_tiles = (int)ceil_div(f->J, w->bj);
-    w->threads = w->consumers == 1 ? 160 : (w->consumers + 1) * 128;
-    w->b.t = (Tile){.bm = w->bm,
-                    .bn = w->bn,
-                    .bk = w->bj,
-                    .stages = w->stages,
-                    .split = 1,
-                    .threads = w->threads};
+    chain_tile(w, w->bj,
+               w->consumers == 1 ? 160 : (w->consumers + 1) * 128);
     if (f->tb.b.k_major && w->bj % 64)
         return "blocks of columns that are no rows of 128 bytes";
     plan_pack(w);
     plan_smem(w);
     plan_regs(w);
-    if (w->smem > (size_t)d->smem_block_kb * 1024)
-        return "more shared memory than a block may have";
-    if (w->regs > (w->consumers == 3 ? 160 : 240))
-        return "more registers than a thread may have";
-    w->resident = w->consumers > 1 || w->regs > 188 ? 1 : w->regs > 128 ? 2 : 3;
-    while (w->resident > 1 && (size_t)w->resident * (w->smem + 1024) >
-                                  (size_t)d->smem_sm_kb * 1024)
-        w->resident--;
-    return (int64_t)w->m_tiles * f->batches > (1ll << 30)
-               ? "more than 2^30 tiles"
-               : NULL;
+    if ((int64_t)w->m_tiles * f->batches > (1ll << 30))
+        return "more than 2^30 tiles";
+    int blocks = w->consumers > 1 || w->regs > 188 ? 1 : w->regs > 128 ? 2 : 3;
+    return chain_fits(w, blocks, w->consumers == 3 ? 160 : 240);
 }
 
 int chain_group(const ChainForm *f)
@@ -420,19 +392,13 @@ static void parts(const ChainKernel *w, Cost *c, double steps, double clk)
 
     c->math = each * s.mm;
     c->special = each * s.special;
-    c->hbm = f->hbm / (d->hbm_gbs * 1e3);
+    chain_count(w, c, tiles);
     c->l2 =
         tiles * steps * w->bj * (double)(f->D + f->N) * 2 / (d->l2_gbs * 1e3);
     c->latency = d->hbm_latency * 1.3 / clk;
-    c->gm_ratio = c->sm_ratio = 1;
-    c->wb_ratio = tiles / d->sms / ceil(tiles / d->sms);
     c->pul = 2 * f->share * (double)f->M * (double)f->J *
              (double)(f->D + f->N) * (double)f->batches /
              (d->wgmma_tflops * 1e6);
-    c->blocks = tiles;
-    c->threads = w->threads;
-    c->regs = w->regs;
-    c->smem_block = (double)w->smem;
 }
 
 static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
@@ -447,7 +413,6 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     (void)gr;
     if ((c->why = chain_plan(&w, f, v)))
         return;
-    c->coef_r = 1;
     double longest = w.j_tiles, steps = longest;
     if (f->rows.live.n)
         steps = live_steps(&w, &longest);

@@ -69,6 +69,7 @@ typedef struct ChainKernel {
     bool reads;        /* something behind the second product */
     const char *row_at; /* the first row of a thread's warp */
     int slot;          /* columns that are loaded at a time */
+    int teams, cluster; /* chain_few: of warps; of the blocks of a group */
 } ChainKernel;
 
 /* NULL, or why the family cannot serve the group. */
@@ -83,6 +84,19 @@ int chain_group(const ChainForm *f);
 /* NULL, or why the variant cannot be. */
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v);
 void chain_build(ChainKernel *w, Group *gr, Kernel *k);
+/* chain_plan.c: whether x is one of v; n as whole pieces. A plan: what the form
+ * says; then, with the rows, columns and stages known, the tile; then, with
+ * shared memory and registers known, how many of at most so many blocks an SM
+ * holds, and why none. A cost: what counts, and in how many rounds the blocks
+ * run. A kernel: what it is called with, and after its text the rest. */
+bool chain_among(const Var *const *v, int n, const Var *x);
+int chain_round_up(int64_t n, int to);
+void chain_plan_open(ChainKernel *w, const ChainForm *f);
+void chain_tile(ChainKernel *w, int slot, int threads);
+const char *chain_fits(ChainKernel *w, int blocks, int regs);
+double chain_count(const ChainKernel *w, Cost *c, double blocks);
+void chain_begin(ChainKernel *w, Group *gr, Kernel *k);
+void chain_end(ChainKernel *w, const char *family, const char *min_arch);
 /* chain_wgmma_load.c: the maps; the copies of the block's rows, of a block of
  * the first product's columns at j0, and of the second's; where the block is,
  * and from which block of columns to which there may be live scores. */

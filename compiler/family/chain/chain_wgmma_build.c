@@ -581,25 +581,6 @@ static void put_kernel(ChainKernel *w)
     buf_free(&b);
 }
 
-static void finish(ChainKernel *w)
-{
-    const ChainForm *f = w->f;
-    Kernel *k = w->k;
-
-    k->grid[0] = (int)(w->m_tiles * f->batches);
-    k->grid[1] = k->grid[2] = 1;
-    k->block = w->threads;
-    k->cluster = 1;
-    k->smem_bytes = w->smem;
-    k->min_blocks = w->resident;
-    k->flops = 2.0 * (double)f->M * (double)f->J * (double)(f->D + f->N) *
-               (double)f->batches * f->share;
-    k->bytes = f->hbm;
-    k->family = "chain_wgmma";
-    k->min_arch = "sm_90a";
-    k->where = arena_array(w->b.g->arena, const char *, k->group->n_step);
-}
-
 static void note_any_read(const Expr *e, void *ctx)
 {
     *(bool *)ctx |= e->kind == E_READ;
@@ -609,19 +590,16 @@ void chain_build(ChainKernel *w, Group *gr, Kernel *k)
 {
     const Group *second = w->f->chain->second;
 
-    w->k = w->b.kernel = k;
-    w->b.width = "BN";
-    kernel_set_args(w->b.g, gr, k);
+    chain_begin(w, gr, k);
     for (int i = 0; i < second->n_step; i++) {
         if (second->step[i].tensor)
             w->out_type = second->step[i].tensor->type;
         if (second->step[i].op == R_NONE)
             expr_visit(second->step[i].value, note_any_read, &w->reads);
     }
-    chain_name_all(w);
     constants(w);
     shared_memory(w);
     chain_maps(w);
     put_kernel(w);
-    finish(w);
+    chain_end(w, "chain_wgmma", "sm_90a");
 }

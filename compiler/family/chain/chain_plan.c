@@ -1,0 +1,100 @@
+#include "family/chain/chain_wgmma.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the plans, the costs and the kernels of all chains have in common. */
+
+bool chain_among(const Var *const *v, int n, const Var *x)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}
+
+int chain_round_up(int64_t n, int to)
+{
+    return (int)((n + to - 1) / to * to);
+}
+
+void chain_plan_open(ChainKernel *w, const ChainForm *f)
+{
+    memset(w, 0, sizeof *w);
+    w->f = f;
+    w->b = f->b;
+    w->bn = chain_round_up(f->N, 16);
+    w->m_tiles = w->group = w->cluster = 1;
+}
+
+void chain_tile(ChainKernel *w, int slot, int threads)
+{
+    const ChainForm *f = w->f;
+
+    w->slot = slot;
+    w->threads = threads;
+    w->m_tiles = chain_round_up(f->M, w->bm) / w->bm;
+    w->j_tiles = chain_round_up(f->J, slot) / slot;
+    w->b.t = (Tile){.bm = w->bm,
+                    .bn = w->bn,
+                    .bk = w->bj,
+                    .stages = w->stages,
+                    .split = 1,
+                    .threads = threads};
+}
+
+const char *chain_fits(ChainKernel *w, int blocks, int regs)
+{
+    const Device *d = w->f->a.o->device;
+
+    for (w->resident = blocks; w->resident > 1; w->resident--)
+        if ((size_t)w->resident * (w->smem + 1024) <=
+            (size_t)d->smem_sm_kb * 1024)
+            break;
+    if (w->smem > (size_t)d->smem_block_kb * 1024)
+        return "more shared memory than a block may have";
+    return w->regs > regs || blocks < 1 ? "more registers than a thread may have"
+                                        : NULL;
+}
+
+double chain_count(const ChainKernel *w, Cost *c, double blocks)
+{
+    const Device *d = w->f->a.o->device;
+    double slots = (double)d->sms * w->resident, rounds = ceil(blocks / slots);
+
+    c->coef_r = c->gm_ratio = c->sm_ratio = 1;
+    c->wb_ratio = blocks / slots / rounds;
+    c->blocks = blocks;
+    c->threads = w->threads;
+    c->regs = w->regs;
+    c->smem_block = (double)w->smem;
+    c->hbm = w->f->hbm / (d->hbm_gbs * 1e3);
+    return rounds;
+}
+
+void chain_begin(ChainKernel *w, Group *gr, Kernel *k)
+{
+    w->k = w->b.kernel = k;
+    w->b.width = "BN";
+    kernel_set_args(w->b.g, gr, k);
+    chain_name_all(w);
+}
+
+void chain_end(ChainKernel *w, const char *family, const char *min_arch)
+{
+    const ChainForm *f = w->f;
+    Kernel *k = w->k;
+
+    k->grid[0] = (int)(w->m_tiles * f->batches * (f->few ? w->group : 1));
+    k->grid[1] = k->grid[2] = 1;
+    k->block = w->threads;
+    k->cluster = w->cluster;
+    k->smem_bytes = w->smem;
+    k->min_blocks = w->resident;
+    k->flops = 2.0 * (double)f->M * (double)f->J * (double)(f->D + f->N) *
+               (double)f->batches * f->share;
+    k->bytes = f->hbm;
+    k->family = family;
+    k->min_arch = min_arch;
+    k->where = arena_array(f->a.g->arena, const char *, k->group->n_step);
+}
