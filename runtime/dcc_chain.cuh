@@ -148,7 +148,7 @@ template <int SPLIT, bool CLUSTER, int TEAMS, int M, int N>
 DCC_DEVICE dcc_joined dcc_join_rows(const dcc_part<TEAMS, M, N> *parts, int m,
                                     int n, float scale)
 {
-    constexpr int ALL = SPLIT * TEAMS, STEP = ALL < 8 ? ALL : 8;
+    constexpr int ALL = SPLIT * TEAMS, STEP = ALL < 16 ? ALL : 16;
     dcc_joined all = {-INFINITY, 0.0f, {0.0f, 0.0f}};
     for (int i0 = 0; i0 < ALL; i0 += STEP) {
         float2 row[STEP], v[STEP];

@@ -281,18 +281,19 @@ DCC_DEVICE void dcc_leave_tile(T *to, const T (*sums)[PITCH])
 }
 
 // Whether this block is the last of n that share a counter, which is zero
-// again then: what the others wrote before is visible to it. All threads call.
+// again then: what the others wrote before is visible to it. All threads call;
+// one's fences are for all, since they meet before and after.
 DCC_DEVICE bool dcc_last_of(unsigned int n, unsigned int *counter, int *flag)
 {
-    __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
+        __threadfence();
         *flag = atomicAdd(counter, 1u) == n - 1;
         if (*flag)
             *counter = 0;
+        __threadfence();
     }
     __syncthreads();
-    __threadfence();
     return *flag;
 }
 

@@ -199,9 +199,12 @@ static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     int row = chain_round_up(f->D, 16) + PAD;
     w->smem = (size_t)(w->bm * row + w->slot * w->stages * (row + w->bn + PAD));
     w->smem = w->smem * 2 + 16;
-    w->regs = w->bj / 2 + w->bj / 4 + w->bn / 2 + 72;
-    const char *why =
-        chain_fits(w, (w->regs <= 128 ? 512 : 256) / w->threads, 250);
+    w->regs = w->bj / 2 + w->bj / 4 + w->bn / 2 + 56;
+    int rows = chain_round_up(f->D, 16) / 4;
+    w->holds = w->regs + rows <= (w->threads > 256 ? 128 : 224);
+    w->regs += w->holds ? rows : 0;
+    const char *why = chain_fits(
+        w, 65536 / (chain_round_up(w->regs, 8) * w->threads), 250);
     return why ? why : check_split(w);
 }
 
@@ -261,11 +264,45 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
 
 /* ---- cost ------------------------------------------------------------ */
 
-/* Clocks: of a warp's step beside its loads, and of a merge: in a block, in a
- * cluster, through memory. Bytes that an SM reads in one: on an H200 half of
- * the SMs read 2360 GB/s with one step under way, 2600 with two or more. */
-enum { STEP = 450, STEP_16 = 200, SM_BYTES = 23, MERGE = 250, MEET = 900,
-       MEMORY = 3000 };
+/* As decoding took on an H200, in clocks. A warp's step waits for one thing
+ * after the other: for scores, lanes of a row, weights and sums. */
+static double lone_step(const ChainKernel *w)
+{
+    return 300 + w->bj / 16.0 * (150 + 1.5 * (double)(w->f->D + w->bn));
+}
+
+/* Of an SM that has so many blocks at a time: what it has to issue, to move
+ * through shared memory, and to read, of which so much is under way. */
+static double step_clk(const ChainKernel *w, double blocks)
+{
+    enum { SM_BYTES = 36 }; /* that an SM reads in a clock */
+    double wait = 3.5 * w->f->a.o->device->hbm_latency / (w->stages - 1);
+    double width = (double)w->f->D + w->bn, warps = blocks * w->consumers;
+    double bytes = blocks * w->slot * width * 2;
+    double issue = warps / 4 * w->bj / 16 * (90 + width / 2);
+    double shared = bytes * (1 + team_warps(w)) +
+                    (w->holds ? 0 : warps * 32 * (double)w->f->D);
+
+    return fmax(fmax(fmax(lone_step(w), issue), wait),
+                fmax(shared / w->f->a.o->device->smem_bytes_clk,
+                     bytes / SM_BYTES));
+}
+
+/* What the parts of M rows have becomes one: in a block, in a cluster, through
+ * memory, of which each thread has so many pairs of columns. */
+static double merge_clk(const ChainKernel *w)
+{
+    enum { BLOCK = 150, CLUSTER = 500, MEMORY = 2200, READ = 700 };
+    double pairs = (double)w->f->M * w->bn / 2 / w->threads / w->cluster;
+    double parts = (double)w->group / w->cluster, clk = BLOCK;
+
+    clk += ceil(pairs) * 8 * w->teams * w->cluster;
+    if (w->cluster > 1)
+        clk += CLUSTER + ceil(pairs) * 20 * w->teams * w->cluster;
+    if (by_memory(w))
+        clk += MEMORY + ceil(pairs) * (READ * ceil(parts / 16) + 8 * parts);
+    return clk;
+}
 
 static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
                  Cost *c)
@@ -279,28 +316,23 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
     if ((c->why = plan(&w, f, v)))
         return;
     double clk = d->clock_ghz * 1e3, blocks = (double)f->batches * w.group;
-    chain_count(&w, c, blocks);
     double sms = w.cluster > 2 ? d->cluster_sms : d->sms;
     double at_once = fmin(w.resident, ceil(blocks / sms));
     double rounds = ceil(blocks / (sms * w.resident));
     double steps = ceil(w.j_tiles / (double)w.group);
-    double bytes = w.slot * (double)(f->D + f->N) * 2; /* of a block's step */
-    double flight = fmin(steps, w.stages - 1) * bytes * at_once;
-    double rate = fmin(w.stages > 2 ? SM_BYTES : 0.9 * SM_BYTES,
-                       flight / d->hbm_latency);
-    double step = fmax(at_once * bytes / rate,
-                       STEP + STEP_16 * w.bj / 16 * fmax(1, at_once *
-                           w.consumers / 8));
-    double merge = MERGE + 12.0 * w.consumers * w.group +
-                   (w.cluster > 1 ? MEET : 0) + (by_memory(&w) ? MEMORY : 0);
-    double busy = rounds * steps * step / clk;
+    chain_count(&w, c, blocks);
+    double busy = rounds * steps * step_clk(&w, at_once) / clk;
     double read = (double)f->batches * (double)f->J * (double)(f->D + f->N) * 2;
     c->l2 = fmax(read, f->hbm) / (d->l2_gbs * 1e3);
-    c->latency = rounds * (2.4 * d->hbm_latency + merge) / clk;
-    c->us = d->launch_us + c->latency + fmax(busy, fmax(c->hbm, c->l2));
-    c->math = 2.0 * ROWS * (double)f->J * (double)(f->D + w.bn) *
+    c->latency = (rounds * (2.4 * d->hbm_latency + merge_clk(&w)) +
+                  lone_step(&w)) / clk;
+    /* memory waits where it is almost the limit, too */
+    double most = pow(pow(busy, 4) + pow(fmax(c->hbm, c->l2), 4), 0.25);
+    /* clusters crowd on some of the SMs' groups */
+    c->us = d->launch_us + c->latency + most * (w.cluster > 2 ? 1.15 : 1);
+    c->math = 2.0 * w.bm * (double)f->J * (double)(f->D + w.bn) *
               (double)f->batches / (d->mma_tflops * 1e6);
-    c->special = (double)ROWS * (double)f->J * (double)f->batches *
+    c->special = (double)w.bm * (double)f->J * (double)f->batches *
                  (f->rows.softmax + f->special) / (d->special_gops * 1e3);
     c->limiter = fmax(c->hbm, c->l2) <= busy ? "latency"
                  : c->hbm > c->l2           ? "HBM"
@@ -561,23 +593,74 @@ static const char *state(ChainKernel *w)
                         s);
 }
 
+/* A thread's pieces of a block of columns, of which each has `width` elements,
+ * as `count` says: a loop, and which piece it is at. The same of each line
+ * where that can be. */
+typedef struct Pieces {
+    const char *from, *to, *step, *at;
+} Pieces;
+
+static Pieces pieces_of(const ChainKernel *w, const char *count, int64_t width)
+{
+    Arena *a = w->b.g->arena;
+    int n = chain_round_up(width, 16) / 8, team = team_warps(w) * 32;
+    const char *lane = team == 32      ? "lane"
+                       : w->teams == 1 ? "(int)threadIdx.x"
+                                       : "member";
+
+    if (team % n == 0 && w->bj % (team / n) == 0)
+        return (Pieces){
+            "0", "BJ", arena_printf(a, "TEAM / (%s)", count),
+            arena_printf(a,
+                         "const int line = x + %s / (%s), piece = %s %% (%s);"
+                         "\n",
+                         lane, count, lane, count)};
+    return (Pieces){
+        lane, arena_printf(a, "BJ * (%s)", count), "TEAM",
+        arena_printf(a, "const int line = x / (%s), piece = x %% (%s);\n",
+                     count, count)};
+}
+
 static void put_kernel(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
-    const char *tile[3];
+    const char *tile[3], *columns = f->J % w->slot ? "J" : NULL;
     bool alone = team_warps(w) == 1;
     const char *team = alone ? "warp" : w->teams == 1 ? "0" : "team";
 
     for (int i = 0; i < 3; i++)
         tile[i] = arena_printf(a, "%s_tile", w->id[i]);
     const char *at = place(w);
+    Pieces first = pieces_of(w, "K_STEPS * 2", f->D);
+    Pieces second = pieces_of(w, "BN / 8", f->N);
+    const char *hold = arena_printf(
+        a,
+        "uint32_t held[K_STEPS][4];  // the rows\n"
+        "#pragma unroll\n"
+        "for (int kk = 0; kk < K_STEPS; ++kk)\n"
+        "    dcc_ldmatrix_x4(held[kk],\n        &smem.%s[%s + lane %% 16]"
+        "[kk * 16 + lane / 16 * 8]);\n",
+        tile[0], w->row_at);
+    const char *piece = arena_printf(
+        a,
+        "uint32_t a[4];\n"
+        "dcc_ldmatrix_x4(a,\n    &smem.%s[%s + lane %% 16]"
+        "[kk * 16 + lane / 16 * 8]);\n",
+        tile[0], w->row_at);
     Slot slot[] = {
         {"PLACE", at},
         {"RANGE", range(w)},
         {"TEAM", team},
         {"FIRST", w->row_at},
-        {"LANE", alone ? "lane" : w->teams == 1 ? "threadIdx.x" : "member"},
+        {"FIRST_FROM", first.from},
+        {"FIRST_TO", first.to},
+        {"FIRST_STEP", first.step},
+        {"FIRST_AT", first.at},
+        {"SECOND_FROM", second.from},
+        {"SECOND_TO", second.to},
+        {"SECOND_STEP", second.step},
+        {"SECOND_AT", second.at},
         {"SYNC", alone           ? "__syncwarp();\n"
                  : w->teams == 1 ? "__syncthreads();\n"
                                  : "dcc_barrier_sync(1 + team, TEAM);\n"},
@@ -586,17 +669,19 @@ static void put_kernel(ChainKernel *w)
                               "dcc_part<TEAMS, M, BN> *>(\n    smem.%s);\n",
                               tile[1])},
         {"WAIT", kernel_wait(w->k)},
-        {"LOAD_ROWS", chain_piece(w, &f->a.c.a, f->row, "line", "M",
-                                  f->a.c.k[0], tile[0])},
+        {"LOAD_ROWS", chain_piece(w, &f->a.c.a, f->row, "line",
+                                  f->M % w->bm ? "M" : NULL, f->a.c.k[0],
+                                  tile[0])},
         {"LOAD_FIRST",
-         chain_piece(w, &f->a.c.b, f->col, "j0 + line", "J", f->a.c.k[0],
+         chain_piece(w, &f->a.c.b, f->col, "j0 + line", columns, f->a.c.k[0],
                      arena_printf(a, "%s[%s][slot]", tile[1], team))},
         {"LOAD_SECOND",
-         chain_piece(w, &f->b.c.b, f->col, "j0 + line", "J", f->b.c.n[0],
+         chain_piece(w, &f->b.c.b, f->col, "j0 + line", columns, f->b.c.n[0],
                      arena_printf(a, "%s[%s][slot]", tile[2], team))},
-        {"ROWS", tile[0]},
         {"COLUMNS", tile[1]},
         {"FACTORS", tile[2]},
+        {"HOLD", w->holds ? hold : ""},
+        {"ROW_PIECE", w->holds ? "const auto &a = held[kk];\n" : piece},
         {"MMA", arena_printf(a, "dcc_mma_m16n8k16_%s", type_name(f->elem))},
         {"STATE", state(w)},
         {"VALUE", chain_value(w)},

@@ -127,25 +127,26 @@ const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
 {
     CPrint *cp = &w->b.cp;
     CScope scope = cprint_open(cp);
-    const Tensor *t = o->read->tensor;
-    const char *id = cprint_var(cp, line);
+    const char *id = cprint_var(cp, line), *t = NULL;
     bool cut = chain_round_up(fast->extent, 16) != fast->extent;
     Buf b = {0};
 
     cprint_name(cp, fast, "piece * 8");
-    buf_printf(&b,
-               "const int %s = %s;\n"
-               "const bool in = %s < %s%s",
-               id, number, id, size,
-               cut ? arena_printf(w->b.g->arena, " && piece < %lld",
-                                  (long long)fast->extent / 8)
-                   : "");
-    buf_printf(&b,
-               ";\ndcc_cp_async16(&smem.%s[line][piece * 8],\n"
-               "    in ? &%s[",
-               tile, cprint_tensor(cp, t));
-    cprint_element(&b, cp, t, o->offset);
-    buf_printf(&b, "] : %s, in ? 16 : 0);\n", cprint_tensor(cp, t));
+    t = cprint_tensor(cp, o->read->tensor);
+    buf_printf(&b, "const int %s = %s;\n", id, number);
+    if (size || cut)
+        buf_puts(&b, "const bool in = ");
+    if (size)
+        buf_printf(&b, "%s < %s%s", id, size, cut ? " && " : "");
+    if (cut)
+        buf_printf(&b, "piece < %lld", (long long)fast->extent / 8);
+    buf_printf(&b, "%sdcc_cp_async16(&smem.%s[line][piece * 8],\n    %s&%s[",
+               size || cut ? ";\n" : "", tile, size || cut ? "in ? " : "", t);
+    cprint_element(&b, cp, o->read->tensor, o->offset);
+    if (size || cut)
+        buf_printf(&b, "] : %s, in ? 16 : 0);\n", t);
+    else
+        buf_puts(&b, "]);\n");
     cprint_close(cp, scope);
     return buf_take(&b, w->b.g->arena);
 }
@@ -191,7 +192,7 @@ static void put_kernel(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
-    const char *tile[3];
+    const char *tile[3], *columns = f->J % w->slot ? "J" : NULL;
 
     for (int i = 0; i < 3; i++)
         tile[i] = arena_printf(a, "%s_tile", w->id[i]);
@@ -201,12 +202,13 @@ static void put_kernel(ChainKernel *w)
         {"RANGE", chain_range(w)},
         {"WAIT", kernel_wait(w->k)},
         {"LOAD_ROWS",
-         chain_piece(w, &f->a.c.a, f->row, "m0 + line", "M", f->a.c.k[0], tile[0])},
+         chain_piece(w, &f->a.c.a, f->row, "m0 + line",
+                     f->M % w->bm ? "M" : NULL, f->a.c.k[0], tile[0])},
         {"LOAD_FIRST",
-         chain_piece(w, &f->a.c.b, f->col, "j0 + line", "J", f->a.c.k[0],
+         chain_piece(w, &f->a.c.b, f->col, "j0 + line", columns, f->a.c.k[0],
                arena_printf(a, "%s[slot]", tile[1]))},
         {"LOAD_SECOND",
-         chain_piece(w, &f->b.c.b, f->col, "j0 + line", "J", f->b.c.n[0],
+         chain_piece(w, &f->b.c.b, f->col, "j0 + line", columns, f->b.c.n[0],
                arena_printf(a, "%s[slot]", tile[2]))},
         {"ROWS", tile[0]},
         {"COLUMNS", tile[1]},

@@ -70,6 +70,7 @@ typedef struct ChainKernel {
     const char *row_at; /* the first row of a thread's warp */
     int slot;          /* columns that are loaded at a time */
     int teams, cluster; /* chain_few: of warps; of the blocks of a group */
+    bool holds;        /* chain_few: the rows stay in registers */
 } ChainKernel;
 
 /* NULL, or why the family cannot serve the group. */
@@ -123,7 +124,8 @@ const char *chain_greatest(const ChainKernel *w, const char *most);
 const char *chain_direct(ChainKernel *w);
 /* chain_mma.c: elements that lie side by side in pieces of 16 bytes, from where
  * `fast` is a multiple of 8 on; one piece of a tile's line, of which `number`
- * is the line's of the tensor, fewer than `size`, and `fast` goes along it. */
+ * is the line's of the tensor, there if it is less than `size`, if that is not
+ * NULL, and `fast` goes along it. */
 bool chain_in_pieces(const ChainForm *f, const Operand *o, const Var *fast);
 const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
                         const char *number, const char *size, const Var *fast,
