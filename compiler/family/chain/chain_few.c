@@ -437,6 +437,12 @@ static const char *range(ChainKernel *w)
         if (c > 0)
             first = arena_printf(a, "max(%s, %s)", first, reached(w, e, c, -1));
     }
+    for (int i = 0; i < f->rows.n_upto; i++)
+        last = arena_printf(a, "min(%s, %s)", last,
+                            (cprint_expr)(&w->b.cp, f->rows.upto[i]));
+    for (int i = 0; i < f->rows.n_from; i++)
+        first = arena_printf(a, "max(%s, %s)", first,
+                             (cprint_expr)(&w->b.cp, f->rows.from[i]));
     bool cut = strcmp(last, "J - 1"), late = strcmp(first, "0");
     if (!cut && !late && w->group == 1)
         return "const int begin = 0, end = (J - 1) / (TEAMS * BJ) + 1;\n";
@@ -458,6 +464,29 @@ static const char *range(ChainKernel *w)
                    ";\nconst int end = first + (last + 1 - first) * (part + 1) "
                    "/ SPLIT;\n");
     return buf_take(&b, a);
+}
+
+static void note_made(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ && !tensor_is_constant(e->tensor))
+        *(bool *)ctx = true;
+}
+
+/* The range waits for what others may write. */
+static bool range_waits(const ChainKernel *w)
+{
+    const ChainRows *r = &w->f->rows;
+    bool waits = false;
+
+    for (int i = 0; i < r->n_upto; i++)
+        expr_visit(r->upto[i], note_made, &waits);
+    for (int i = 0; i < r->n_from; i++)
+        expr_visit(r->from[i], note_made, &waits);
+    for (int i = 0; i < w->f->reach.n; i++) {
+        const Expr *e = expr_index(w->b.g, w->f->reach.cond[i].e);
+        expr_visit(e, note_made, &waits);
+    }
+    return waits;
 }
 
 static const char *after(ChainKernel *w)
@@ -631,7 +660,8 @@ static void put_kernel(ChainKernel *w)
 
     for (int i = 0; i < 3; i++)
         tile[i] = arena_printf(a, "%s_tile", w->id[i]);
-    const char *at = place(w);
+    const char *at = place(w), *columns_at = range(w);
+    bool late = range_waits(w);
     Pieces first = pieces_of(w, "K_STEPS * 2", f->D);
     Pieces second = pieces_of(w, "BN / 8", f->N);
     const char *hold = arena_printf(
@@ -650,7 +680,8 @@ static void put_kernel(ChainKernel *w)
         tile[0], w->row_at);
     Slot slot[] = {
         {"PLACE", at},
-        {"RANGE", range(w)},
+        {"EARLY_RANGE", late ? "" : columns_at},
+        {"RANGE", late ? columns_at : ""},
         {"TEAM", team},
         {"FIRST", w->row_at},
         {"FIRST_FROM", first.from},

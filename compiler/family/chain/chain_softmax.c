@@ -95,7 +95,7 @@ static bool is_few_guard(const ChainForm *f, Guard g)
 }
 
 /* What a score may be replaced by without effect: -inf, or 0. */
-static bool is_nothing(const ChainForm *f, const Expr *e)
+bool chain_is_nothing(const ChainForm *f, const Expr *e)
 {
     return f->rows.softmax ? is_infinite(e) : e->kind == E_CONST && e->num == 0;
 }
@@ -106,10 +106,10 @@ static const Expr *take_mask(ChainForm *f, const Expr *e)
     Graph *g = f->a.g;
 
     while (e->kind == E_SELECT) {
-        bool then = is_nothing(f, e->arg[1]);
+        bool then = chain_is_nothing(f, e->arg[1]);
         Guard live = {0};
         const Expr *c = e->arg[0];
-        if (!then && !is_nothing(f, e->arg[2]))
+        if (!then && !chain_is_nothing(f, e->arg[2]))
             break;
         if (then)
             c = expr_unary(g, F_NOT, c, T_BOOL);
@@ -183,6 +183,8 @@ static void set_body(ChainForm *f, const Expr *x)
 {
     x = expr_rewrite(f->a.g, x, write_out, (void *)f->chain);
     x = take_mask(f, x);
+    if (f->few)
+        chain_find_reach(f, x);
     if (f->rows.softmax)
         x = take_scale(x, &f->rows.scale);
     f->rows.body = x;

@@ -17,6 +17,8 @@
 #include "group/chain.h"
 #include "group/online.h"
 
+enum { CHAIN_BOUNDS = 4 };
+
 /* What becomes of scores: x = scale * body where they are live, -inf elsewhere,
  * of which exp(x - max x) is multiplied; or x itself, with 0 elsewhere. */
 typedef struct ChainRows {
@@ -24,6 +26,10 @@ typedef struct ChainRows {
     const Expr *body;  /* of CHAIN_SUM, indices and reads */
     double scale;      /* > 0; 1 without softmax */
     Guard live;        /* affine, on the row, the column and batch */
+    /* few: columns that data leave, of all rows: none beyond any `upto`, none
+       before any `from` */
+    const Expr *upto[CHAIN_BOUNDS], *from[CHAIN_BOUNDS];
+    int n_upto, n_from;
     const Expr *after; /* multiplies the sums in the end, of row locals */
     int max, sum;      /* between's steps, or a local of its own */
     const Expr *sum_by; /* of weights of another base: see chain_softmax.c */
@@ -130,7 +136,11 @@ bool chain_in_pieces(const ChainForm *f, const Operand *o, const Var *fast);
 const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
                         const char *number, const char *size, const Var *fast,
                         const char *tile);
-/* chain_softmax.c: fills f->rows. */
+/* chain_softmax.c: fills f->rows; what a score may be replaced by without
+ * effect: -inf, or 0. */
 const char *chain_find_rows(ChainForm *f);
+bool chain_is_nothing(const ChainForm *f, const Expr *e);
+/* chain_reach.c: f->rows.upto and from, of a score that is selected. */
+void chain_find_reach(ChainForm *f, const Expr *e);
 
 #endif
