@@ -1,5 +1,6 @@
 /* test_chain.c - two products and what lies between them: how reductions over
  * columns are had block by block, and which models become such kernels. */
+#include "compiler/emit/emit.h"
 #include "compiler/group/fuse.h"
 #include "compiler/group/online.h"
 #include "compiler/support/buf.h"
@@ -266,6 +267,63 @@ Test(chain, few_rows)
         expect_few(3, gpu[i], cache);
         expect_few(1, gpu[i], groups);
     }
+}
+
+/* The text of the kernel that attends with 5 rows to 4096 columns, of which
+ * those count that `live` says. */
+static const char *text_where(Fixture *f, const char *live)
+{
+    CompileOptions o = {.model.device = device_find(f->arena, "h200")};
+    const char *model = arena_printf(
+        f->arena,
+        "model m { input q : f16[2, 5, 64]; input k : f16[2, 4096, 64];"
+        "input v : f16[2, 4096, 64]; input seen : i32[2] in 0..4000;input any : i32[2]; input each : i32[4096];"
+        "s[b, i, j] : f32 = %s; p : f16 = softmax(s);"
+        "output y[b, i, e] = sum(j) p[b, i, j] * v[b, j, e]; }",
+        live);
+    Report r = {0};
+    CudaProgram *p = compiled(f, model, &r, &o);
+    Buf b = {0};
+
+    cr_assert(p, "%s: %s", live, diag_text(f->diag));
+    cr_expect_str_eq(p->run[p->n_run - 1].kernel->family, "chain_few");
+    emit_kernel(&b, p, p->run[p->n_run - 1].kernel);
+    return buf_take(&b, f->arena);
+}
+
+/* Columns beyond what data say are not loaded: for all rows of a block, so the
+ * last row's bound above and the first one's below. */
+Test(chain, data_bound_columns)
+{
+    static const char x[] = "sum(d) q[b, i, d] * k[b, j, d]";
+    static const char *const cases[][3] = {
+        {"j <= seen[b] ? %s : -inf", "min(J - 1, seen[b_])", NULL},
+        {"j + 3 < seen[b] ? %s : -inf", "min(J - 1, (seen[b_] - 3 + -1))", NULL},
+        {"j > seen[b] + i ? -inf : %s", "min(J - 1, (seen[b_] + 4))", NULL},
+        {"seen[b] - i >= j ? %s : -inf", "min(J - 1, seen[b_])", NULL},
+        {"j < seen[b] || j > seen[1 - b] ? -inf : %s",
+         "min(J - 1, seen[1 - b_])", "max(0, seen[b_])"},
+        {"j - i >= seen[b] && i < 4 ? %s : -inf", "last = (J - 1)",
+         "max(0, seen[b_])"},
+        {"j < any[b] ? %s : -inf", "min(J - 1, dcc_wrap_add(any[b_], -1))",
+         NULL},
+        {"j > any[b] + i ? -inf : %s", "last = (J - 1)", NULL},
+        {"j <= each[j] ? %s : -inf", "last = (J - 1)", NULL},
+        {"j <= seen[b] || j > 4000 ? %s : -inf", "last = (J - 1)", NULL},
+        {"j <= seen[b] ? %s : 0", "last = (J - 1)", NULL}};
+    Fixture f = fixture();
+
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        const char *const *c = cases[i];
+        Buf live = {0};
+        const char *at = strstr(c[0], "%s");
+        buf_printf(&live, "%.*s%s%s", (int)(at - c[0]), c[0], x, at + 2);
+        const char *text = text_where(&f, buf_take(&live, f.arena));
+        for (int k = 1; k < 3 && c[k]; k++)
+            cr_expect(strstr(text, c[k]), "%s: no %s in\n%.1500s", c[0], c[k],
+                      strstr(text, "blockIdx"));
+    }
+    arena_free(f.arena);
 }
 
 /* With nothing reduced between the products only where --variant asks. */

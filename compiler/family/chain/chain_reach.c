@@ -42,15 +42,37 @@ static const Expr *extreme(const ChainForm *f, const Expr *e, int sign)
     return plain && !expr_uses(e, f->col) ? e : NULL;
 }
 
-static void add(ChainForm *f, const Expr **to, int *n, const Expr *e, int sign,
-                int more)
+/* Whether no value of e, or on the way to it, may wrap around. */
+static bool stays(const Expr *e, int64_t *lo, int64_t *hi)
+{
+    int64_t l[2], h[2];
+
+    if (e->kind == E_CONST || e->kind == E_INDEX) {
+        *lo = e->kind == E_CONST ? (int64_t)e->num : e->idx->lo;
+        *hi = e->kind == E_CONST ? (int64_t)e->num : e->idx->hi;
+    } else if (e->kind == E_READ) {
+        *lo = e->tensor->promised ? e->tensor->lo : INT32_MIN;
+        *hi = e->tensor->promised ? e->tensor->hi - 1 : INT32_MAX;
+    } else {
+        if (!stays(e->arg[0], &l[0], &h[0]) || !stays(e->arg[1], &l[1], &h[1]))
+            return false;
+        *lo = e->fn == F_ADD ? l[0] + l[1] : l[0] - h[1];
+        *hi = e->fn == F_ADD ? h[0] + h[1] : h[0] - l[1];
+    }
+    return *lo >= INT32_MIN && *hi <= INT32_MAX;
+}
+
+static void add(ChainForm *f, const Expr **to, int *n, const Expr *b,
+                const Idx *less, int sign, int more)
 {
     Graph *g = f->a.g;
+    const Expr *e = expr_binary(g, F_SUB, b, expr_index(g, less), T_I32);
+    const Expr *most = extreme(f, e, sign);
+    int64_t lo, hi;
 
-    e = *n < CHAIN_BOUNDS ? extreme(f, e, sign) : NULL;
-    if (e)
-        to[(*n)++] = expr_binary(g, F_ADD, e, expr_const(g, more, T_I32),
-                                 T_I32);
+    if (most && *n < CHAIN_BOUNDS && stays(e, &lo, &hi))
+        to[(*n)++] = expr_binary(g, F_ADD, most, expr_const(g, more, T_I32),
+                                 T_I32); /* wraps to where nothing is cut */
 }
 
 /* Scores are where a < b, say. */
@@ -71,11 +93,10 @@ static void add_comparison(ChainForm *f, Func fn, const Expr *a, const Expr *b)
         b->type != T_I32)
         return;
     const Idx *rest = idx_sub(g->pool, a->idx, idx_var(g->pool, f->col));
-    b = expr_binary(g, F_SUB, b, expr_index(g, rest), T_I32);
     if (fn == F_LT || fn == F_LE || fn == F_EQ)
-        add(f, r->upto, &r->n_upto, b, 1, fn == F_LT ? -1 : 0);
+        add(f, r->upto, &r->n_upto, b, rest, 1, fn == F_LT ? -1 : 0);
     if (fn == F_GT || fn == F_GE || fn == F_EQ)
-        add(f, r->from, &r->n_from, b, -1, fn == F_GT ? 1 : 0);
+        add(f, r->from, &r->n_from, b, rest, -1, fn == F_GT ? 1 : 0);
 }
 
 /* Scores are where c holds, or where it does not. */
