@@ -107,10 +107,11 @@ DCC_DEVICE void dcc_pack_scores(uint32_t (&weight)[N / 8][4],
 }
 
 // What the teams of a block have of M rows: of each the greatest score and the
-// sum so far (dcc_soften), and its N sums. A team has columns of its own.
+// sum so far (dcc_soften), and its N sums, of rows on different banks. A team
+// has columns of its own.
 template <int TEAMS, int M, int N> struct dcc_part {
     float2 row[TEAMS][M];
-    float sum[TEAMS][M][N];
+    float sum[TEAMS][M][N + 8];
 };
 
 // A warp leaves what it has of 16 rows from `top` on. The lanes' parts of `sum`
@@ -193,6 +194,8 @@ DCC_DEVICE void dcc_leave_part(dcc_part<1, M, N> &to,
                                const dcc_part<TEAMS, M, BN> &from, int n0,
                                float scale)
 {
+    constexpr int AT_ONCE = SPLIT * TEAMS < 16 ? 16 / (SPLIT * TEAMS) : 1;
+#pragma unroll AT_ONCE
     for (int x = threadIdx.x; x < M * (N / 2); x += THREADS) {
         const int m = x / (N / 2), n = x % (N / 2) * 2;
         const dcc_joined all =

@@ -165,12 +165,18 @@ static bool by_memory(const ChainKernel *w)
     return w->group > w->cluster;
 }
 
+/* Of dcc_part with one team, of so many columns of the result. */
+static size_t part_bytes(const ChainForm *f, int columns)
+{
+    return (size_t)f->M * (8 + ((size_t)columns + 8) * 4);
+}
+
 /* How columns may be shared out. */
 static const char *check_split(const ChainKernel *w)
 {
     const ChainForm *f = w->f;
     size_t rows = (size_t)w->bm * (chain_round_up(f->D, 16) + PAD) * 2;
-    size_t part = (size_t)w->teams * (size_t)f->M * (8 + (size_t)w->bn * 4);
+    size_t part = part_bytes(f, w->bn) * (size_t)w->teams;
 
     if (rows + part > w->smem)
         return "a ring that holds no rows' sums";
@@ -289,18 +295,21 @@ static double step_clk(const ChainKernel *w, double blocks)
 }
 
 /* What the parts of M rows have becomes one: in a block, in a cluster, through
- * memory, of which each thread has so many pairs of columns. */
+ * memory, of which each thread has so many pairs of columns, four at a time. */
 static double merge_clk(const ChainKernel *w)
 {
-    enum { BLOCK = 150, CLUSTER = 500, MEMORY = 2200, READ = 700 };
+    enum { BLOCK = 400, CLUSTER = 600, MEMORY = 2600, READ = 800 };
     double pairs = (double)w->f->M * w->bn / 2 / w->threads / w->cluster;
-    double parts = (double)w->group / w->cluster, clk = BLOCK;
+    double parts = (double)w->group / w->cluster;
+    double clk = BLOCK + 10.0 * (double)w->f->M;
 
-    clk += ceil(pairs) * 8 * w->teams * w->cluster;
+    clk += ceil(pairs) * 12 * w->teams * w->cluster;
     if (w->cluster > 1)
-        clk += CLUSTER + ceil(pairs) * 20 * w->teams * w->cluster;
+        clk += CLUSTER + ceil(pairs / 4) * 200 * ceil(w->teams *
+                                                      w->cluster / 16.0);
     if (by_memory(w))
-        clk += MEMORY + ceil(pairs) * (READ * ceil(parts / 16) + 8 * parts);
+        clk += MEMORY + ceil(pairs / 4) * READ * ceil(parts / 16) +
+               ceil(pairs) * 12 * parts;
     return clk;
 }
 
@@ -546,10 +555,13 @@ static const char *finish_rows(ChainKernel *w, const Merge *m)
                        "    @POINTS\n"
                        "}\n",
                        FILL_TREE("POINTS", points));
-    const char *column = x->vec >= 2 ? "n" : "n0";
+    const char *column = x->vec >= 2 ? "n" : "n0", *unroll = "";
+    int parts = by_memory(w) ? w->group / w->cluster : w->teams * w->cluster;
+    if (parts < 16)
+        unroll = arena_printf(a, "#pragma unroll %d\n", 16 / parts);
     tree_print(&b, TEMPLATE(a, "chain_few_merge.cu.in", FILL("COLUMN", column),
-                            FILL("FROM", m->from), FILL("JOIN", m->join),
-                            FILL("PARTS", m->parts),
+                            FILL("UNROLL", unroll), FILL("FROM", m->from),
+                            FILL("JOIN", m->join), FILL("PARTS", m->parts),
                             FILL("AT", arena_printf(a, "%s%s", column, m->at)),
                             FILL("AFTER", after(w)),
                             FILL_TREE("POINTS", points)));
@@ -744,7 +756,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
         int64_t parts = f->batches * w->group;
         k->coop_counters = true;
         k->n_counters = (int)f->batches * w->cluster;
-        k->workspace = (size_t)(parts * f->M * (8 + w->bn / w->cluster * 4));
+        k->workspace = (size_t)parts * part_bytes(f, w->bn / w->cluster);
     }
     constants(w);
     shared_memory(w);

@@ -224,7 +224,7 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     plan_regs(w);
     if ((int64_t)w->m_tiles * f->batches > (1ll << 30))
         return "more than 2^30 tiles";
-    int blocks = w->consumers > 1 || w->regs > 188 ? 1 : w->regs > 128 ? 2 : 3;
+    int blocks = w->consumers > 1 || w->regs > 188 ? 1 : w->regs > 136 ? 2 : 3;
     return chain_fits(w, blocks, w->consumers == 3 ? 160 : 240);
 }
 
@@ -300,8 +300,9 @@ static Clocks step_of(const ChainKernel *w)
 }
 
 /* As attentions took on an H200: the clock falls under products, and what else
- * a warpgroup does holds them up, more where nobody orders the warpgroups. */
-enum { STEP = 50, UNORDERED = 150, MASKED = 100, LONE_STEP = 600 };
+ * a warpgroup does holds them up, more where nobody orders the warpgroups and
+ * there are fewer than three. */
+enum { STEP = 50, UNORDERED = 200, CROWD = 50, MASKED = 100, LONE_STEP = 600 };
 
 static double issue(const Clocks *s)
 {
@@ -314,7 +315,7 @@ static double step_clk(const ChainKernel *w, const Clocks *s, double n)
     double lone = issue(s) + 1.4 * s->mm + LONE_STEP;
     double all = fmax(1.36 * s->mm + 0.3 * s->special, issue(s)) + STEP;
 
-    all += w->consumers == 1 ? UNORDERED : 0;
+    all += w->consumers > 1 ? 0 : n < 3 ? UNORDERED : CROWD;
     all += w->f->rows.live.n ? MASKED : 0;
     return fmax(lone, n * all);
 }
