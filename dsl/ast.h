@@ -350,6 +350,7 @@ typedef enum ViewKind {
     VIEW_CONCAT, /* any number of tensors */
     VIEW_GRAD,
     VIEW_STOP,
+    VIEW_RANDOM,
 } ViewKind;
 
 struct Item {

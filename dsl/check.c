@@ -519,9 +519,9 @@ static void collect(Check *c, const Body *b, const AstStmt *loop)
 static void find_view(Check *c, Item *it)
 {
     static const char *const names[] = {"reshape", "transpose", "concat",
-                                        "grad", "stop"};
+                                        "grad", "stop", "random"};
 
-    for (int i = 0; i < 5 && it->library; i++)
+    for (int i = 0; i < 6 && it->library; i++)
         if (!strcmp(it->name.text, names[i]))
             it->view = (ViewKind)(VIEW_RESHAPE + i);
     if (!it->has_body && !it->view)

@@ -794,6 +794,7 @@ DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
 #include "dcc_contract.cuh"
 
 #include "dcc_chain.cuh"
+#include "dcc_random.cuh"
 #include "dcc_check.cuh"
 
 #endif

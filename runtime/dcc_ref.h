@@ -32,6 +32,7 @@
 #include <stdint.h>
 
 #include "dcc_base.h"
+#include "dcc_init.h"
 
 /* ---- tables ---- */
 
@@ -171,6 +172,16 @@ static inline double dcc_rsqrt(double a)
 static inline double dcc_mod(double a, double b)
 {
     return b == 0 ? 0 : a - b * floor(a / b);
+}
+
+/* As dcc_device.cuh has it. */
+static inline double dcc_random(int64_t n, int64_t place, int64_t which)
+{
+    const uint32_t counter[4] = {(uint32_t)place, (uint32_t)n, 0, 0};
+    uint32_t r[4];
+
+    dcc_philox(counter, (uint32_t)which, 0, r);
+    return (double)(r[0] >> 8) * 0x1p-24;
 }
 
 /* i32 arithmetic wraps: where it is stored, divided, compared, converted. */
@@ -329,6 +340,13 @@ dcc_pair dcc_p_call2(double (*f)(double, double), dcc_pair x, dcc_pair y,
                      double ulps);
 dcc_pair dcc_p_exp(double (*f)(double), dcc_pair x); /* exp, exp2, expm1 */
 dcc_pair dcc_p_fma(dcc_pair x, dcc_pair y, dcc_pair z);
+
+/* Of integers, which are exact. */
+static inline dcc_pair dcc_p_random(dcc_pair n, dcc_pair place, dcc_pair which)
+{
+    return dcc_exact(
+        dcc_random((int64_t)n.v, (int64_t)place.v, (int64_t)which.v));
+}
 
 /* A reduction while it runs. */
 typedef struct {

@@ -71,6 +71,12 @@ static inline dcc_pair dcc_p_fma(dcc_pair x, dcc_pair y, dcc_pair z)
     return dcc_p_add(dcc_p_mul(x, y), z);
 }
 
+static inline dcc_pair dcc_p_random(dcc_pair n, dcc_pair place, dcc_pair which)
+{
+    return dcc_exact(
+        dcc_random((int64_t)n.v, (int64_t)place.v, (int64_t)which.v));
+}
+
 static inline dcc_pair dcc_p_mod(dcc_pair x, dcc_pair y)
 {
     return dcc_pair_of(dcc_mod(x.v, y.v),

@@ -33,7 +33,7 @@ if [ $# -gt 0 ]; then
         check "${f##*/}" "$f"
     done
 else
-    for f in gather index map optimizer params parts phase ranges scatter \
+    for f in gather index map optimizer params parts phase random ranges scatter \
         training; do
         check "$f" "$src/tests/numeric/$f.dcl"
     done

@@ -246,6 +246,8 @@ static const char *function(CPrint *p, Func f, bool is_float)
         return "dcc_logistic";
     case F_GELU16:
         return "dcc_gelu16";
+    case F_RANDOM:
+        return "dcc_random";
     default:
         return arena_printf(p->graph->arena, "%sf", func_name(f));
     }

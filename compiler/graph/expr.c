@@ -309,18 +309,30 @@ const Expr *expr_binary(Graph *g, Func f, const Expr *a, const Expr *b,
     return e;
 }
 
-const Expr *expr_fma(Graph *g, const Expr *a, const Expr *b, const Expr *c,
-                     Type t)
+const Expr *expr_ternary(Graph *g, Func f, const Expr *a, const Expr *b,
+                         const Expr *c, Type t)
 {
     const Expr *arg[3] = {a, b, c};
-    const Expr *folded = fold_const(g, F_FMA, arg, t);
+    const Expr *folded = f == F_FMA ? fold_const(g, f, arg, t) : NULL;
     if (folded)
         return folded;
     Expr *e = make(g, E_BINARY, t);
-    e->fn = F_FMA;
+    e->fn = f;
     for (int i = 0; i < 3; i++)
         e->arg[i] = arg[i];
     return e;
+}
+
+const Expr *expr_fma(Graph *g, const Expr *a, const Expr *b, const Expr *c,
+                     Type t)
+{
+    return expr_ternary(g, F_FMA, a, b, c, t);
+}
+
+const Expr *expr_random(Graph *g, const Expr *n, const Expr *place,
+                        const Expr *which)
+{
+    return expr_ternary(g, F_RANDOM, n, place, which, T_F32);
 }
 
 static const Expr *arm(Graph *g, const Expr *e, Type t)

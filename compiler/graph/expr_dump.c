@@ -41,6 +41,7 @@ static const FuncInfo funcs[F_COUNT] = {
     [F_ROUND] = {"round", 1, 0, 3},   [F_RINT] = {"rint", 1, 0, 1},
     [F_HYPOT] = {"hypot", 2, 0, 16},  [F_COPYSIGN] = {"copysign", 2, 0, 1},
     [F_FDIM] = {"fdim", 2, 0, 2},     [F_FMA] = {"fma", 3, 0, 2},
+    [F_RANDOM] = {"random", 3, 0, 80},
     [F_NORMCDF] = {"normcdf", 1, 0, 11},
     [F_GELU] = {"gelu", 1, 0, 11},
     [F_LOGISTIC] = {"logistic", 1, 0, 4},

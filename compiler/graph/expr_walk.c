@@ -315,8 +315,8 @@ static const Expr *rebuild_operator(Rebuild *r, const Expr *e)
     case E_UNARY:
         return expr_unary(g, e->fn, a[0], e->type);
     case E_BINARY:
-        return e->fn == F_FMA ? expr_fma(g, a[0], a[1], a[2], e->type)
-                              : expr_binary(g, e->fn, a[0], a[1], e->type);
+        return a[2] ? expr_ternary(g, e->fn, a[0], a[1], a[2], e->type)
+                    : expr_binary(g, e->fn, a[0], a[1], e->type);
     case E_SELECT:
         return expr_select(g, a[0], a[1], a[2], e->type);
     default:

@@ -101,6 +101,7 @@ typedef enum {
     F_COSH, F_TANH, F_ASINH, F_ACOSH, F_ATANH, F_ERF, F_ERFC, F_TGAMMA,
     F_LGAMMA, F_FLOOR, F_CEIL, F_TRUNC, F_ROUND, F_RINT, F_HYPOT, F_COPYSIGN,
     F_FDIM, F_FMA,
+    F_RANDOM /* of a count, a place and which: f32 in [0, 1) */,
     /* what simplify makes of 1 + erf and the like; no words of the language */
     F_NORMCDF, F_GELU /* x normcdf(x) */, F_LOGISTIC,
     F_GELU16 /* gelu(x + y), see functions.h */,
@@ -217,6 +218,12 @@ const Expr *expr_select(Graph *g, const Expr *c, const Expr *a, const Expr *b,
 /* a * b + c, rounded once: an E_BINARY with three arguments. */
 const Expr *expr_fma(Graph *g, const Expr *a, const Expr *b, const Expr *c,
                      Type t);
+/* Philox4x32-10 as dcc_random has it, of three integers. */
+const Expr *expr_random(Graph *g, const Expr *n, const Expr *place,
+                        const Expr *which);
+/* f of three arguments. */
+const Expr *expr_ternary(Graph *g, Func f, const Expr *a, const Expr *b,
+                         const Expr *c, Type t);
 const Expr *expr_cast(Graph *g, const Expr *a, Type t);
 const Expr *expr_subst(Graph *g, const Expr *e, const Subst *s, int n);
 /* e for more points than it was made for, where its value does not matter:

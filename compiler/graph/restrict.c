@@ -109,7 +109,8 @@ static const Expr *translate_new(Restrict *r, const Expr *e)
     case E_READ: return translate_read(r, e);
     case E_UNARY: return expr_unary(r->a, e->fn, arg[0], e->type);
     case E_BINARY:
-        return arg[2] ? expr_fma(r->a, arg[0], arg[1], arg[2], e->type)
+        return arg[2] ? expr_ternary(r->a, e->fn, arg[0], arg[1], arg[2],
+                                     e->type)
                       : expr_binary(r->a, e->fn, arg[0], arg[1], e->type);
     case E_SELECT:
         return expr_select(r->a, arg[0], arg[1], arg[2], e->type);

@@ -78,6 +78,8 @@ static Ref call_own(Lower *l, Frame *f, const AstExpr *e, const Bound *b)
         return grad_of(l, e, b, f->label, f->scalar_args);
     if (f->item->view == VIEW_STOP)
         return grad_stop(l, b, f->label);
+    if (f->item->view == VIEW_RANDOM)
+        return random_of(l, e, b, f->label, f->scalar);
     l->frame = f;
     r = view_of(l, &b[0].ref, f->label);
     l->frame = f->up;

@@ -159,6 +159,7 @@ typedef struct Lower {
     bool stop;        /* a limit was hit */
     Trained *trained; int n_trained, cap_trained; /* as g->param */
     struct Adjoint **pass; int n_pass, cap_pass;  /* backward passes */
+    int n_random;     /* draws so far */
     bool stops;       /* some expression has an F_STOP, */
     bool keep_stops;  /* which stays: derivatives will be checked */
 } Lower;
@@ -314,6 +315,10 @@ Ref grad_stop(Lower *l, const Bound *b, const char *label);
 /* The gradients of all outputs by all inputs and parameters, to be checked. */
 void grad_all(Lower *l);
 void grad_finish(Lower *l);
+
+/* lower_random.c */
+Ref random_of(Lower *l, const AstExpr *e, const Bound *b, const char *label,
+              bool scalar);
 
 /* lower_view.c */
 /* reshape and transpose, in the callee's frame; attributes are names there. */

@@ -189,6 +189,7 @@ static const RefFunc funcs[F_COUNT] = {
     [F_COPYSIGN] = CALL("copysign", 0),
     [F_FDIM] = CALL("fdim", 1),
     [F_STOP] = {"dcc_stop", NULL, "dcc_p_stop", NULL, 0, 0},
+    [F_RANDOM] = {"dcc_random", NULL, "dcc_p_random", "dcc_p_random", 0, 0},
     [F_FMA] = {"fma", NULL, "dcc_p_fma", "dcc_p_fma", 0, 0},
 };
 
