@@ -294,8 +294,8 @@ struct AstStmt {
             String path; /* the last part of the name in the weights file */
             AstExpr *start; /* initial value: a number, or an initialiser's
                                name or call; NULL: none */
-        } param;
-        AstExpr *state; /* initial value, or NULL: 0 */
+        } param; /* PARAM, STATE: without a start that is 0, and with a path it
+                    is in the weights file */
         AstExpr *require;
         struct {
             bool output;  /* `output t .. = e;` */

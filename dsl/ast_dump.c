@@ -169,17 +169,17 @@ static void dump_tail(Buf *b, const AstStmt *s, int indent)
         dump_range(b, &s->input);
         break;
     case STMT_PARAM:
+    case STMT_STATE:
         if (s->param.has_path) {
             buf_puts(b, " = ");
             dump_string(b, &s->param.path);
         }
-        if (s->param.start) {
+        if (s->param.has_path && s->param.start) {
             buf_puts(b, " or ");
             dump_expr(b, s->param.start);
+        } else {
+            dump_value(b, s->param.start);
         }
-        break;
-    case STMT_STATE:
-        dump_value(b, s->state);
         break;
     case STMT_REQUIRE:
         dump_expr(b, s->require);

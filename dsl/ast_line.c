@@ -403,7 +403,8 @@ void line_stmt(Line *l, const AstStmt *s)
         buf_putc(&l->text, ';');
         break;
     case STMT_PARAM:
-        put_declaration(l, "param", s);
+    case STMT_STATE:
+        put_declaration(l, s->kind == STMT_PARAM ? "param" : "state", s);
         if (s->param.has_path) {
             buf_puts(&l->text, " = ");
             put_string(l, &s->param.path);
@@ -411,14 +412,6 @@ void line_stmt(Line *l, const AstStmt *s)
         if (s->param.start) {
             buf_puts(&l->text, s->param.has_path ? " or " : " = ");
             line_expr(l, s->param.start, 2);
-        }
-        buf_putc(&l->text, ';');
-        break;
-    case STMT_STATE:
-        put_declaration(l, "state", s);
-        if (s->state) {
-            buf_puts(&l->text, " = ");
-            line_expr(l, s->state, 2);
         }
         buf_putc(&l->text, ';');
         break;

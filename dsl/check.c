@@ -378,11 +378,11 @@ static void check_outer(Check *c, AstStmt *s)
         if (s->input.from && s->type->elem < ELEM_I8)
             diag_error(c->diag, s->input.from->at,
                        "only an integer input has a range");
-    } else if (s->kind == STMT_PARAM) {
+    } else if (s->kind == STMT_PARAM || s->param.has_path) {
         check_string(c, &s->param.path);
         check_start(c, s->param.start);
-    } else if (s->kind == STMT_STATE && s->state) {
-        check_expr(c, s->state, MODE_CONST);
+    } else if (s->param.start) {
+        check_expr(c, s->param.start, MODE_CONST);
     }
     scope_declare(c, kind, s->name, type_rank(s->type));
 }

@@ -304,12 +304,12 @@ static void add_edge(Check *c, Item *to, Span at)
         (Edge){c->item, to, at, false};
 }
 
-/* rank(x): a number at compile time, of a tensor's name. */
+/* rank(x), size(x): numbers at compile time, of a tensor's name. */
 static bool check_rank(Check *c, AstExpr *e)
 {
     const Args *a = &e->call.args;
 
-    if (strcmp(e->call.name.text, "rank"))
+    if (strcmp(e->call.name.text, "rank") && strcmp(e->call.name.text, "size"))
         return false;
     if (!only_values(c, e, "function"))
         return true;
@@ -318,7 +318,8 @@ static bool check_rank(Check *c, AstExpr *e)
     Sym *s = x && x->kind == EXPR_NAME
                  ? scope_find(c, SPACE_TENSOR, x->name.text) : NULL;
     if (!sym_is_tensor(s))
-        diag_error(c->diag, e->at, "'rank' takes the name of a tensor");
+        diag_error(c->diag, e->at, "'%s' takes the name of a tensor",
+                   e->call.name.text);
     else
         scope_read(s);
     return true;

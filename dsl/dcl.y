@@ -246,7 +246,13 @@ bare: DIM NAME '=' expr ';' {
     }
     | STATE NAME ':' type '=' expr ';' {
         $$ = build_stmt(p, STMT_STATE, @$, $2, $4);
-        $$->state = $6;
+        build_param($$, $6);
+    }
+    | STATE NAME ':' type '=' string OR expr ';' {
+        $$ = build_stmt(p, STMT_STATE, @$, $2, $4);
+        $$->param.has_path = true;
+        $$->param.path = $6;
+        $$->param.start = $8;
     }
     | REQUIRE expr ';' {
         $$ = build_stmt(p, STMT_REQUIRE, @$, (Name){0}, NULL);

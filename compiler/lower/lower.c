@@ -394,7 +394,11 @@ static void lower_param(Lower *l, const AstStmt *s)
         Tensor *old = l->g->param[i];
         if (strcmp(old->weight, t->weight))
             continue;
-        if (!same_tensor(old, t)) {
+        if (grad_is_state(l, i)) {
+            diag_error(l->d, s->at, "\"%s\" of the weights file is declared "
+                       "elsewhere, too: a state is of one place", t->weight);
+            diag_note(l->d, old->at, "it is declared here");
+        } else if (!same_tensor(old, t)) {
             diag_error(l->d, s->at, "param \"%s\" is %s here, but %s elsewhere",
                        t->weight, full_type(l, t), full_type(l, old));
             diag_note(l->d, old->at, "it is declared here too");
@@ -408,9 +412,32 @@ static void lower_param(Lower *l, const AstStmt *s)
     VEC_PUSH(l->a, l->g->param, l->g->n_param, l->g->cap_param) = t;
 }
 
+/* A state that is in the weights file, among the parameters: one that runs
+ * write. */
+static void named_state(Lower *l, const AstStmt *s, Tensor *t)
+{
+    const char *last = const_string(l, &s->param.path);
+
+    if (!last)
+        return;
+    t->weight = lower_path(l, l->frame->path, last);
+    start_param(l, s->param.start, t);
+    for (int i = 0; i < l->g->n_param; i++) {
+        const Tensor *old = l->g->param[i];
+        if (strcmp(old->weight, t->weight))
+            continue;
+        diag_error(l->d, s->at, "\"%s\" of the weights file is declared "
+                   "elsewhere, too: a state is of one place", t->weight);
+        diag_note(l->d, old->at, "it is declared here");
+    }
+    l->g->trains = true;
+    VEC_PUSH(l->a, l->g->param, l->g->n_param, l->g->cap_param) = t;
+}
+
 static void lower_state(Lower *l, const AstStmt *s)
 {
     Tensor *t = declare(l, s, OWN_STATE);
+    const AstExpr *start = s->param.start;
 
     if (!t)
         return;
@@ -418,10 +445,14 @@ static void lower_state(Lower *l, const AstStmt *s)
     if (l->frame->scalar)
         diag_error(l->d, s->at, "a block with state cannot be called inside a "
                    "definition with indices");
-    if (s->state) {
-        Value v = const_eval(l, s->state);
+    if (s->param.has_path) {
+        named_state(l, s, t);
+        return;
+    }
+    if (start) {
+        Value v = const_eval(l, start);
         if (v.kind == V_STR || v.kind == V_LIST)
-            diag_error(l->d, s->state->at, "a state begins as a number");
+            diag_error(l->d, start->at, "a state begins as a number");
         /* as a definition stores it; f32 keeps the digits that it was given */
         t->init = t->type == T_F32 ? v.x : fold_round(v.x, t->type);
     }

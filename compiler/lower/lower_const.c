@@ -100,11 +100,12 @@ static bool all_const(Lower *l, const Args *a)
     return true;
 }
 
-/* rank(x) */
+/* rank(x), size(x) */
 static bool is_rank(const AstExpr *e)
 {
     return !e->call.func && !e->call.item &&
-           !strcmp(e->call.name.text, "rank");
+           (!strcmp(e->call.name.text, "rank") ||
+            !strcmp(e->call.name.text, "size"));
 }
 
 static Value eval_rank(Lower *l, const AstExpr *e)
@@ -114,7 +115,14 @@ static Value eval_rank(Lower *l, const AstExpr *e)
 
     if (!s)
         diag_error(l->d, e->at, "'%s' is not defined here", x->name.text);
-    return s && !s->ref.bad ? const_int(s->ref.rank) : bad();
+    if (!s || s->ref.bad)
+        return bad();
+    if (*e->call.name.text == 'r')
+        return const_int(s->ref.rank);
+    int64_t n = 1;
+    for (int d = 0; d < s->ref.rank; d++)
+        n *= s->ref.dim[d];
+    return const_int(n);
 }
 
 bool const_is(Lower *l, const AstExpr *e)

@@ -148,7 +148,7 @@ void grad_for_params(Lower *l, const AstStmt *s)
     int n = l->g->n_param, errors = diag_errors(l->d), floats = 0;
 
     for (int i = 0; i < n && !l->stop; i++) {
-        if (!type_is_float(l->g->param[i]->type))
+        if (!type_is_float(l->g->param[i]->type) || grad_is_state(l, i))
             continue;
         floats++;
         if (!lower_work(l, s->at))
@@ -160,6 +160,12 @@ void grad_for_params(Lower *l, const AstStmt *s)
     if (!floats)
         diag_error(l->d, s->at, "there is no parameter yet: 'for %s in params' "
                    "is for those declared or called above", s->name.text);
+}
+
+bool grad_is_state(Lower *l, int number)
+{
+    return l->g->param[number]->role == ROLE_STATE &&
+           !(number < l->n_trained && l->trained[number].assigned);
 }
 
 Tensor *grad_param_reads(Lower *l, int number)

@@ -309,6 +309,8 @@ void grad_for_params(Lower *l, const AstStmt *s);
 void grad_begin_write(Lower *l, const Sym *sym);
 /* What reads of parameter `number` read at this point. */
 Tensor *grad_param_reads(Lower *l, int number);
+/* Parameter `number` is a state that is in the weights file. */
+bool grad_is_state(Lower *l, int number);
 Ref grad_of(Lower *l, const AstExpr *e, const Bound *b, const char *label,
             bool scalar);
 Ref grad_stop(Lower *l, const Bound *b, const char *label);
