@@ -198,8 +198,9 @@ static const Expr *hoist(Lower *l, const AstExpr *e, Val term, int from)
     for (int i = 0; i < n_red; i++)
         if (l->var[from + i]->extent > 1)
             s->red[s->n_red++] = l->var[from + i];
-    if (!s->n_red)
-        s->red[s->n_red++] = l->var[from];
+    if (!s->n_red) /* of extent 1 all, or an empty pack */
+        s->red[s->n_red++] = n_red ? l->var[from]
+                                   : idx_new_var(l->p, "i", 1);
     s->op = reduce_of(e->reduce.op);
     return expr_read(l->g, t, at, (Guard){0}, NULL);
 }
