@@ -21,8 +21,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "gradients"))
 import cases as C  # noqa: E402
 
+FILES = 8
 BOUND = {"f32": 1e-5, "f16": 2e-2}
-HEAD = """op weighed(y: T[..], u: f32[..]) -> s: f32 { s[] = sum(..) f32(y[..]) * (u[..] - 0.5); }
+HEAD = C.OWN_OPS + """op weighed(y: T[..], u: f32[..]) -> s: f32 { s[] = sum(..) f32(y[..]) * (u[..] - 0.5); }
 """
 
 
@@ -51,20 +52,22 @@ def program(case, kind):
     return "\n".join(lines) + "\n}\n"
 
 
-def groups(kind):
+def groups(o, kind):
     """Lists of cases, one for each file."""
-    every = C.OPS + C.PROGRAMS + C.NETWORKS
+    every = [c for c in C.OPS + C.PROGRAMS + C.NETWORKS
+             if not o.cases or c[0] in o.cases]
     if kind == "f16":
         every = [c for c in every if c[0] not in C.BENDS]
-    n = 8
-    return [every[i::n] for i in range(n)]
+    return [every[i::FILES] for i in range(FILES)]
 
 
 def emit(o):
     os.makedirs(o.emit, exist_ok=True)
     bad = 0
     for kind in o.types:
-        for i, group in enumerate(groups(kind)):
+        for i, group in enumerate(groups(o, kind)):
+            if not group:
+                continue
             base = os.path.join(o.emit, "%s_%d" % (kind, i))
             with open(base + ".dcl", "w") as f:
                 f.write(HEAD + "".join(program(c, kind) for c in group))
@@ -178,9 +181,34 @@ def names_for(torch):
         g, = torch.autograd.grad(a, x, create_graph=True)
         return (g * g).sum() * 10
 
+    def norm(x, g, c):
+        return F.layer_norm(x, x.shape[-1:], g, c)
+
+    def layer(x, wq, bq, wk, bk, wv, bv, wo, bo, g, c, wi, bi, wu, bu, p, e,
+              first=False, causal=False):
+        def heads(w, b):
+            return F.linear(n, w, b).unflatten(2, (2, -1)).transpose(1, 2)
+        n = norm(x, g, c) if first else x
+        o = F.scaled_dot_product_attention(heads(wq, bq), heads(wk, bk),
+                                           heads(wv, bv), is_causal=causal)
+        r = x + F.linear(o.transpose(1, 2).flatten(2), wo, bo)
+        t = norm(r, p, e) if first else norm(r, g, c)
+        y = (r if first else t) + F.linear(F.gelu(F.linear(t, wi, bi)), wu, bu)
+        return y if first else norm(y, p, e)
+
     own = dict(locals())
     own.update(torch=torch, F=F)
     return own
+
+
+def begin(own, case, x):
+    """What a network's first layer is given."""
+    F, torch = own["F"], own["torch"]
+    if case[0] == "vit":
+        q = F.conv2d(x["x"], x["wp"], x["bp"], 4).flatten(2).transpose(1, 2)
+        return torch.cat((x["k"].expand(len(q), 1, -1), q), 1) + x["ws"]
+    h = x["wt"][x["ids"]] + x["ws"]
+    return own["norm"](h, x["ga"], x["ca"]) if case[0] == "bert_s128" else h
 
 
 def drawn(case, kind, seed):
@@ -195,13 +223,10 @@ def drawn(case, kind, seed):
         if how in "pu":
             x = rng.uniform(0.5 if how == "p" else 0, 1.5 if how == "p" else 1,
                             dims)
-        if name in WEIGHTS and len(dims) > 1:
+        if name[0] in "wuv" and how == "f" and len(dims) > 1:
             x = x / np.sqrt(np.prod(dims[1:]))
         out[name] = x.astype("f4" if kind == "f32" else "f2")
     return out
-
-
-WEIGHTS = {"w", "u", "v"}
 
 
 def expected(torch, own, case, given):
@@ -209,7 +234,7 @@ def expected(torch, own, case, given):
                                    else torch.int64) for k, v in given.items()}
     for v in x.values():
         v.requires_grad_(v.dtype == torch.float64)
-    y = eval(case[3], dict(own, **x))
+    y = eval(case[3], dict(own, **x, h0=lambda: begin(own, case, x)))
     which = case[2].count("dropout(")
     r = torch.from_numpy(draws(7, which, y.numel())).reshape(y.shape) - 0.5
     loss = (y * r).sum()
@@ -239,14 +264,26 @@ def judge(case, kind, got, loss, want):
 
 # ---- running
 
+def build_runtime(o):
+    """For the GPU, once: an archive."""
+    runtime = os.path.join(HERE, "..", "runtime")
+    c = [os.path.abspath(os.path.join(runtime, f))
+         for f in sorted(os.listdir(runtime))
+         if f.endswith(".c") and f.startswith(("rt", "base", "safet"))]
+    where = os.path.join(o.run, "runtime")
+    os.makedirs(where, exist_ok=True)
+    subprocess.run(["nvcc", "-O2", "-c", "-I", os.path.abspath(runtime)] + c,
+                   cwd=where, check=True)
+    subprocess.run("ar rcs libdccrt.a *.o", shell=True, cwd=where, check=True)
+
+
 def build(o, base):
     runtime = os.path.join(HERE, "..", "runtime")
     if o.gpu:
-        c = [os.path.join(runtime, f) for f in sorted(os.listdir(runtime))
-             if f.endswith(".c") and f.startswith(("rt", "base", "safet"))]
         command = ["nvcc", "-std=c++17", "-gencode",
                    "arch=compute_90a,code=sm_90a", "-I", runtime, "-o",
-                   base + ".exe", base + ".cu"] + c
+                   base + ".exe", base + ".cu",
+                   os.path.join(o.run, "runtime", "libdccrt.a")]
     else:
         command = ["sh", os.path.join(runtime, "emu", "dcc-emu-cc"), "-o",
                    base + ".exe", base + ".cu"]
@@ -270,7 +307,7 @@ def run_file(o, torch, own, kind, i):
     base = os.path.join(o.run, "%s_%d" % (kind, i))
     status, log = build(o, base)
     out = []
-    for case in groups(kind)[i]:
+    for case in groups(o, kind)[i]:
         if status:
             out.append((case[0], kind, float("inf"), "not built: " + log))
             continue
@@ -284,11 +321,13 @@ def run_file(o, torch, own, kind, i):
 def run(o):
     import torch
     own = names_for(torch)
+    if o.gpu:
+        build_runtime(o)
     torch.set_num_threads(1)
     rows = []
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         jobs = [pool.submit(run_file, o, torch, own, kind, i)
-                for kind in o.types for i in range(8)]
+                for kind in o.types for i in range(FILES) if groups(o, kind)[i]]
         for j in concurrent.futures.as_completed(jobs):
             rows += j.result()
             for name, kind, worst, words in j.result():
@@ -318,6 +357,8 @@ def main():
     p.add_argument("--cpu", action="store_true")
     p.add_argument("--types", type=lambda s: s.split(","),
                    default=["f32", "f16"])
+    p.add_argument("--cases", type=lambda s: s.split(","), default=[],
+                   help="these alone: as at --emit, so at --run")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--json", metavar="FILE")

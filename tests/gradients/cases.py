@@ -254,6 +254,70 @@ PROGRAMS = [
      "  g = grad(a, x);  y = square_sum(g) * 10;", "second(x, w, t)"),
 ]
 
-NETWORKS = []
+
+
+def _transformer(name, dcl, torch, first, layers, d, last="", options=""):
+    """A network of encoder layers between the lines of `first` and `last`."""
+    words, lines, call = first.split(), [], "h"
+    for i in range(layers):
+        own = ["wq%d:D,D", "bq%d:D", "wk%d:D,D", "bk%d:D", "wv%d:D,D", "bv%d:D",
+               "wo%d:D,D", "bo%d:D", "g%d:D:p", "c%d:D", "wi%d:I,D", "bi%d:I",
+               "wu%d:D,I", "bu%d:D", "p%d:D:p", "e%d:D"]
+        own = [w % i for w in own]
+        args = ", ".join(w.split(":")[0] for w in own)
+        words += [w.replace("D", str(d)).replace("I", str(2 * d)) for w in own]
+        lines.append("h = encoder_layer(h, %s, heads = 2%s);" % (args, options))
+        call = "layer(%s, %s%s)" % (call, args, options.replace(
+            "true", "True"))
+    words += last.split()
+    return (name, " ".join(words), dcl[0] + "\n  " + "\n  ".join(
+        lines + [dcl[1]]), torch % call.replace("(h,", "(%s," % "h0()"))
+
+
+OWN_OPS = """op encoder_layer(x: T[B, S, D], wq: T[D, D], bq: T[D], wk: T[D, D], bk: T[D], wv: T[D, D],
+    bv: T[D], wo: T[D, D], bo: T[D], g: T[D], c: T[D], wi: T[I, D], bi: T[I], wu: T[D, I],
+    bu: T[D], p: T[D], e: T[D]; heads, first = false, causal = false) -> y: T[B, S, D] {
+  dim K = D / heads;
+  if (first) { n = layer_norm(x, g, c); } else { n = x; }
+  a = linear(n, wq, bq);
+  k = linear(n, wk, bk);
+  v = linear(n, wv, bv);
+  ah[b, h in 0..heads, s, d in 0..K] = a[b, s, h * K + d];
+  kh[b, h in 0..heads, s, d in 0..K] = k[b, s, h * K + d];
+  vh[b, h in 0..heads, s, d in 0..K] = v[b, s, h * K + d];
+  o = attention(ah, kh, vh, causal = causal);
+  m[b, s, d in 0..D] = o[b, d / K, s, d % K];
+  r = x + linear(m, wo, bo);
+  if (first) { t = layer_norm(r, p, e); }
+  else {
+    r = layer_norm(r, g, c);
+    t = r;
+  }
+  y = r + linear(gelu(linear(t, wi, bi)), wu, bu);
+  if (!first) { y = layer_norm(y, p, e); }
+}
+"""
+
+NETWORKS = [
+    ("mlp_tanh", "x:16,20 wa:32,20 ba:32 wb:24,32 bb:24 wc:10,24 t:16:i10",
+     "y = cross_entropy(linear(tanh(linear(tanh(linear(x, wa, ba)), wb, bb)), wc), t);",
+     "F.cross_entropy(F.linear(torch.tanh(F.linear(torch.tanh(F.linear(x, wa, ba)), wb, bb)), wc),"
+     " t)"),
+    _transformer("bert_s128", ("e[b, s, d] = wt[ids[b, s], d] + ws[s, d];  h = layer_norm(e, ga, ca);",
+                               "y = h;"), "%s", "ids:1,128:i50 wt:50,32 ws:128,32 ga:32:p ca:32",
+                 2, 32),
+    _transformer("gpt2_tied", ("h[b, s, d] = wt[ids[b, s], d] + ws[s, d];",
+                               "y = cross_entropy(linear(layer_norm(h, ga, ca), wt), t);"),
+                 "F.cross_entropy(F.linear(norm(%s, ga, ca), wt).flatten(0, 1), t.flatten())",
+                 "ids:2,24:i60 wt:60,32 ws:24,32 ga:32:p ca:32 t:2,24:i60", 2, 32,
+                 options=", first = true, causal = true"),
+    _transformer("vit", ("q = conv2d(x, wp, bp, stride = 4);\n"
+                         "  h[n, t in 0..17, d] ="
+                         " (t == 0 ? k[d] : q[n, d, (t - 1) / 4, (t - 1) % 4] or 0) + ws[t, d];",
+                         "o[n, d] = h[n, 0, d];  y = linear(layer_norm(o, ga, ca), wl, bl);"),
+                 "F.linear(norm(%s[:, 0], ga, ca), wl, bl)",
+                 "x:2,3,16,16 wp:32,3,4,4 bp:32 k:32 ws:17,32 ga:32:p ca:32 wl:10,32 bl:10", 2, 32,
+                 options=", first = true"),
+]
 
 BENDS = {"picked", "select", "max_pool", "max_pool_even", "window_max", "row_min"}
