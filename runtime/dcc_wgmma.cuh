@@ -222,13 +222,6 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(float (&d)[N])
         asm volatile("" : "+f"(d[i])::"memory");
 }
 
-template <int R, int N> DCC_DEVICE void dcc_wgmma_use(float (&d)[R][N])
-{
-#pragma unroll
-    for (int i = 0; i < R; ++i)
-        dcc_wgmma_use(d[i]);
-}
-
 // Registers of a are written by now: before the fence.
 template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
 {
@@ -237,16 +230,18 @@ template <int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[N])
         asm volatile("" : "+r"(a[i])::"memory");
 }
 
-template <int R, int N> DCC_DEVICE void dcc_wgmma_use(uint32_t (&a)[R][N])
+template <class T, int R, int N> DCC_DEVICE void dcc_wgmma_use(T (&x)[R][N])
 {
 #pragma unroll
     for (int i = 0; i < R; ++i)
-        dcc_wgmma_use(a[i]);
+        dcc_wgmma_use(x[i]);
 }
 
 // d = a * b, or d += a * b if `accumulate`; a from shared memory, or (_regs)
 // from registers: as mma.m16n8k16's (m16n8k8's for tf32), warp w holding rows
-// 16 w to 16 w + 15.
+// 16 w to 16 w + 15. These are read while the products are under way, and nvcc
+// 13 leaves them alone up to a wait that follows without a loop's turn between;
+// beyond one they are taken for free, and get other values while they are read.
 #define DCC_WGMMA(N, T, P0, P1, P2, P3, P4, P5, P6, P7)                        \
     template <int TRANS_A, int TRANS_B>                                        \
     DCC_DEVICE void dcc_wgmma_m64n##N##k16_##T(float (&d)[N / 2], uint64_t a,  \
@@ -384,21 +379,17 @@ DCC_DEVICE void dcc_make_rows(uint32_t (&at)[4], const F &value)
 }
 
 // The next products' fragments take the place of those that are done with:
-// behind the wait, which keeps the registers until then.
+// behind the wait.
 template <int R, int K>
 DCC_DEVICE void dcc_wgmma_take(uint32_t (&a)[R][K][4],
                                const uint32_t (&next)[R][K][4])
 {
+    dcc_wgmma_use(a);
 #pragma unroll
     for (int i = 0; i < R; ++i)
 #pragma unroll
-        for (int k = 0; k < K; ++k) {
-            dcc_wgmma_use(a[i][k]);
-#pragma unroll
-            for (int r = 0; r < 4; ++r)
-                a[i][k][r] = next[i][k][r];
-            dcc_wgmma_use(a[i][k]);
-        }
+        for (int k = 0; k < K; ++k)
+            dcc_fill(a[i][k], next[i][k]);
 }
 
 // All lanes of a warp: n constants are in the L1 from now on, as far as a line

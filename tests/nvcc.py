@@ -12,7 +12,8 @@ run: --cache keeps what ptxas said of each, keyed by text, runtime and nvcc.
 
 A kernel fails that spills, keeps arrays in local memory, or that ptxas warns
 of: C7508 says that a register budget was ignored, C7510 that wgmma was
-serialised. Prints a row a case and what failed, writes a table of all kernels:
+serialised. So does one that writes to registers of products that are under way
+(sass.py; where there is cuobjdump). Prints a row a case and what failed, writes a table of all kernels:
 registers, how many launch bounds allow, spilled bytes, variant. Exit status 1
 if anything fails, 3 without nvcc.
 """
@@ -30,6 +31,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "tests", "gpu"))
+import sass  # noqa: E402
 from run import say, shell  # noqa: E402
 
 RUNTIME = os.path.join(TOP, "runtime")
@@ -98,6 +100,8 @@ def fingerprint():
     """Of what a kernel's code depends on besides its text and target."""
     status, text = shell(["nvcc", "--version"], 60)
     h = hashlib.sha256(text.encode())
+    h.update(open(sass.__file__, "rb").read())
+    h.update(b"cuobjdump" if shutil.which("cuobjdump") else b"")
     for name in sorted(os.listdir(RUNTIME)):
         if name.endswith((".cuh", ".h")):
             h.update(open(os.path.join(RUNTIME, name), "rb").read())
@@ -118,15 +122,17 @@ def add_kernels(o, case, found):
         case["kernels"].append(key)
 
 
-def nvcc(o, arch, text, *flags):
-    """(exit status, what nvcc said) of a .cu file's text"""
+def nvcc(o, arch, text, *flags, look=None):
+    """(exit status, what nvcc said, what look finds in the result) of a .cu
+    file's text"""
     with tempfile.TemporaryDirectory(dir=o.work) as folder:
         path = os.path.join(folder, "unit.cu")
         with open(path, "w") as f:
             f.write(text)
-        return shell(["nvcc", "-std=c++17", *arch.split(), "-I", RUNTIME, "-I",
-                      o.work, path, *flags, "-o", path + ".out"],
-                     o.timeout)
+        status, said = shell(["nvcc", "-std=c++17", *arch.split(), "-I",
+                              RUNTIME, "-I", o.work, path, *flags, "-o",
+                              path + ".out"], o.timeout)
+        return status, said, look(path + ".out") if look and not status else {}
 
 
 def read_ptxas(text):
@@ -156,8 +162,9 @@ def compile_unit(o, keys, found):
     text = "".join(sorted(heads))
     for key in keys:
         text += re.sub(r"\bKERNEL\b", "k" + key, found[key]["code"])
-    status, said = nvcc(o, found[keys[0]]["arch"], text, "-O3", "-Xptxas",
-                        "-v", "-cubin")
+    look = sass.kernels if "wgmma" in text else None
+    status, said, races = nvcc(o, found[keys[0]]["arch"], text, "-O3",
+                               "-Xptxas", "-v", "-cubin", look=look)
     by = {} if status else read_ptxas(said)
     if (status or None in by) and len(keys) > 1:
         for key in keys:                # who is it
@@ -167,14 +174,16 @@ def compile_unit(o, keys, found):
     else:
         for key in keys:
             found[key]["result"] = by["k" + key]
+            if (races or {}).get("k" + key):
+                by["k" + key]["warnings"].append(races["k" + key])
         if None in by:
             by["k" + keys[0]]["warnings"] += by[None]["warnings"]
 
 
 def compile_host(o, case):
     """The file around the kernels."""
-    status, said = nvcc(o, case["arch"], without_bodies(case["text"]),
-                        "-O0", "-c")
+    status, said, _ = nvcc(o, case["arch"], without_bodies(case["text"]),
+                           "-O0", "-c")
     if status:
         case["error"] = f"nvcc: exit status {status}\n    {tail(said)}"
 

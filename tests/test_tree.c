@@ -175,6 +175,10 @@ Test(tree, conditions)
     becomes("const int row = threadIdx.x / 32;\nif (row < 4)\n    f(row);\n",
             "const int row = threadIdx.x / 32;\nf(row);\n");
     becomes("// only then\nif (FOUR == 5)  // never\n    f();\n", "");
+    becomes("auto f = [&](int (&to)[FOUR], int ONE) {\n"
+            "    if (FOUR > 3)\n        g(to, ONE > 0);\n};\nf(a, 2);\n",
+            "auto f = [&](int (&to)[FOUR], int ONE) {\n"
+            "    g(to, ONE > 0);\n};\nf(a, 2);\n");
     stays("if (threadIdx.x < 127)\n    f();\n");
     stays("int row = threadIdx.x / 32;\nstep(row);\nif (row < 4)\n"
           "    f(row);\n");

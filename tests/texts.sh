@@ -1,7 +1,8 @@
 #!/bin/sh
 # What a reader of emitted text counts on, over the examples, two targets, both
 # types and three batches: a kernel has fewer than 200 lines, from its first to
-# its closing brace, and a line at most 80 columns.
+# its closing brace, and a line at most 80 columns. And what nvcc does: products
+# of registers are waited for in the turn of a loop that begins them.
 #
 #   tests/texts.sh [NAME...]     a test point for each model and target
 #
@@ -24,6 +25,34 @@ long_texts()
              first = 0
          }
          length > 80 { print "line " NR ": " length " columns" }' "$1"
+}
+
+# lost_factors FILE: a line for each product of registers in a loop that waits
+# for it in a later turn, or only on some way: nvcc does not keep the registers
+# that long. A line's indentation says which loop it is in.
+lost_factors()
+{
+    awk 'function indent(s) { match(s, /^ */); return RLENGTH }
+         /^extern "C" __global__/ { n = 0; lambda = "" }
+         /auto [a-z_]+ = \[&\]/ { lambda = $2; inner = indent($0) }
+         lambda && /^ *};$/ && indent($0) == inner { lambda = "" }
+         /^ *for \(.*\{$/ && before !~ /#pragma unroll$/ {
+             loop[++n] = indent($0); open[n] = ""
+         }
+         /_regs<|_regs\(|dcc_wgmma_weights/ {
+             if (lambda)
+                 products = products "|" lambda "\\("
+             else if (n)
+                 open[n] = NR
+         }
+         products && $0 ~ substr(products, 2) && n { open[n] = NR }
+         /dcc_wgmma_wait<0>/ && n && indent($0) == loop[n] + 4 { open[n] = "" }
+         /^ *}$/ && n && indent($0) == loop[n] {
+             if (open[n])
+                 print "line " open[n] ": its loop turns before it is done"
+             --n
+         }
+         { before = $0 }' "$1"
 }
 
 # point STATUS NAME: with the log if it failed
@@ -59,8 +88,8 @@ model()
             "$dcc" "$src/examples/$1.dcl" -D E=$type -D B=$batch \
                 --target="$2" -o "$work/x.cu" >"$work/said" 2>&1 ||
                 cat "$work/said" >>"$work/log"
-            long_texts "$work/x.cu" | sed "s/^/$type B=$batch: /" \
-                >>"$work/log"
+            { long_texts "$work/x.cu"; lost_factors "$work/x.cu"; } |
+                sed "s/^/$type B=$batch: /" >>"$work/log"
         done
     done
     [ ! -s "$work/log" ]
@@ -76,7 +105,8 @@ chains()
         "$dcc" "$src/tests/numeric/attention.dcl" --target="$1" \
             --variant="$2=any" --random-plan=$seed -o "$work/x.cu" \
             >>"$work/log" 2>&1
-        long_texts "$work/x.cu" | grep -v '^line 4:' >>"$work/log"
+        { long_texts "$work/x.cu"; lost_factors "$work/x.cu"; } |
+            grep -v '^line 4:' >>"$work/log"
     done
     [ ! -s "$work/log" ]
     point $? "chains for $1"
@@ -90,6 +120,23 @@ point $? "a kernel of 199 lines may be"
 long_texts "$work/x.cu" >"$work/log"
 [ "$(wc -l <"$work/log")" -eq 2 ] && grep -q '^long_one: 200 lines' "$work/log"
 point $? "one of 200 and a line of 81 columns are found"
+
+# turn INDENTATION: a loop whose wait stands there
+turn()
+{
+    printf '%s\n' 'extern "C" __global__' 'void f(' '{' \
+        '    for (int k = 0; k < K; ++k) {' '        #pragma unroll' \
+        '        for (int i = 0; i < 4; ++i)' \
+        '            dcc_wgmma_m64n64k16_f16_regs<0>(acc, a[i], b, 1);' \
+        '        if (k + 1 < K)' "$1dcc_wgmma_wait<0>();" '    }' '}'
+}
+
+turn '        ' >"$work/x.cu"
+turn '            ' >"$work/y.cu"
+lost_factors "$work/x.cu" >"$work/log"
+[ ! -s "$work/log" ] && [ "$(lost_factors "$work/y.cu")" = \
+    "line 7: its loop turns before it is done" ]
+point $? "products of registers whose loop may turn before a wait are found"
 
 if [ $# = 0 ]; then
     chains h200 chain_wgmma

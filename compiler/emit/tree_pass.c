@@ -133,11 +133,16 @@ static void learn(Pass *p, const Tree *t)
     }
 }
 
+/* Words but those of arrays' extents, which a head cannot declare. */
 static void forget_names(Pass *p, Code head)
 {
-    for (int i = 0; i < head.n; i++)
-        if (head.at[i].kind == TOKEN_WORD)
+    int depth = 0;
+
+    for (int i = 0; i < head.n; i++) {
+        depth += token_is(&head.at[i], "[") - token_is(&head.at[i], "]");
+        if (head.at[i].kind == TOKEN_WORD && !depth)
             facts_add(p->facts, head.at[i].s, (Range){0});
+    }
 }
 
 /* ---- what moves out of its scope */

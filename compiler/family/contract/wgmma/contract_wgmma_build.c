@@ -582,6 +582,34 @@ static const char *own_tiles(const Wgmma *w)
                : "";
 }
 
+/* One lane of a warp frees the slot before, of all blocks that share it. */
+static const char *elect(const Wgmma *w)
+{
+    return w->cluster > 1 ? "lane < CLUSTER" : "lane == 0";
+}
+
+static Tree *free_slot(const Wgmma *w)
+{
+    return QUOTE(w->x.g->arena,
+                 w->cluster > 1
+                     ? "dcc_mbar_arrive_at(&smem.empty[@slot], lane);\n"
+                     : "dcc_mbar_arrive(&smem.empty[@slot]);\n",
+                 FILL("slot", w->x.terms == 3 ? "slot" : "before"));
+}
+
+/* The last products; where a's rows are computed, the loop waits for them. */
+static Tree *done_code(const Wgmma *w)
+{
+    if (w->pre)
+        return QUOTE(w->x.g->arena, "dcc_wgmma_use(acc);\n");
+    return QUOTE(w->x.g->arena,
+                 "dcc_wgmma_wait<0>();\n"
+                 "dcc_wgmma_use(acc);\n"
+                 "if (@elect)\n"
+                 "    @FREE\n",
+                 FILL("elect", elect(w)), FILL_TREE("FREE", free_slot(w)));
+}
+
 static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
 {
     Contract *x = &w->x;
@@ -655,13 +683,9 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         FILL("K_STEP", x->elem == T_F32 ? "8" : "16"),
         FILL("A_TILE", x->a.tile),
         FILL("B_TILE", x->b.tile),
-        FILL("ELECT", cluster ? "lane < CLUSTER" : "lane == 0"),
-        FILL_TREE("FREE",
-                  QUOTE(a,
-                        cluster ? "dcc_mbar_arrive_at(&smem.empty[@slot], "
-                                  "lane);\n"
-                                : "dcc_mbar_arrive(&smem.empty[@slot]);\n",
-                        FILL("slot", x->terms == 3 ? "slot" : "before"))),
+        FILL("ELECT", elect(w)),
+        FILL_TREE("FREE", free_slot(w)),
+        FILL_TREE("DONE", done_code(w)),
         FILL_TREE("SPLIT", split_code(w)),
         FILL_TREE("COLUMNS", both(tree_copy(a, w->ahead), wgmma_rows(w))),
         FILL_TREE("EPILOGUE", epilogue),

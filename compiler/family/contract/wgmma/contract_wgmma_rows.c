@@ -542,9 +542,7 @@ Tree *wgmma_rows(Wgmma *w)
     if (!w->pre)
         return b;
     Rows r = open_rows(w);
-    PUT(b,
-        "const int a_row = @top@warp * 16 + lane % 16;\n"
-        "uint32_t a[WM / 64][BK / 16][4] = {};  // of a step\n",
+    PUT(b, "const int a_row = @top@warp * 16 + lane % 16;\n",
         FILL("top", wgmma_top(w)));
     declare_rows(&r, b);
     if (w->x.gr->merge)

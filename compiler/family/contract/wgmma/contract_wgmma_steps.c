@@ -7,7 +7,7 @@
  * from them. */
 bool wgmma_rounds(const Wgmma *w)
 {
-    return w->pingpong && w->x.special > 0 &&
+    return w->pingpong && !w->pre && w->x.special > 0 &&
            w->k_tiles % w->x.t.stages == 0;
 }
 
@@ -23,6 +23,22 @@ bool wgmma_tells(const Wgmma *w)
     return w->lead && w->lead + w->k_tiles <= w->x.t.stages;
 }
 
+/* Where a's rows are computed, the loop is the template's. */
+static Tree *steps_of_rows(const Wgmma *w, Fill *fill, int n)
+{
+    Arena *a = w->x.g->arena;
+    Tree *unroll = tree_list(a);
+
+    if (w->pingpong && w->ahead->n_item)
+        PUT(unroll, "#pragma @pragma\n", FILL("pragma", ahead));
+    fill[n++] = FILL("PLACE_K", wgmma_place(w, "k_tile"));
+    fill[n++] = FILL_TREE("A_COLUMNS", w->a_columns);
+    fill[n++] = FILL_TREE("A_VALUE", w->a_value);
+    fill[n++] = FILL("A_TYPE", type_cname(w->x.elem));
+    fill[n++] = FILL_TREE("UNROLL", unroll);
+    return template_tree(a, "contract_wgmma_regs.cu.in", fill, n);
+}
+
 Tree *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                   Fill *fill, int n)
 {
@@ -35,18 +51,13 @@ Tree *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
             "if (k_tile == K_TILES - LEAD)\n"
             "    dcc_end_second(warpgroup@tells);\n",
             FILL("tells", wgmma_tells(w) ? ", true" : ""));
+    fill[n++] = FILL_TREE("LAST", last);
+    if (w->pre)
+        return steps_of_rows(w, fill, n);
     fill[n++] = FILL(
         "LATER",
         arena_printf(a, rounds ? "k_tile + slot > %s" : "k_tile > %s", begin));
-    fill[n++] = FILL_TREE("LAST", last);
-    fill[n++] =
-        FILL("PLACE_K", wgmma_place(w, rounds ? "(k_tile + slot)" : "k_tile"));
-    fill[n++] = FILL_TREE("A_COLUMNS", w->a_columns);
-    fill[n++] = FILL_TREE("A_VALUE", w->a_value);
-    fill[n++] = FILL("A_TYPE", type_cname(w->x.elem));
-    Tree *step = template_tree(
-        a, w->pre ? "contract_wgmma_regs.cu.in" : "contract_wgmma_step.cu.in",
-        fill, n);
+    Tree *step = template_tree(a, "contract_wgmma_step.cu.in", fill, n);
     Tree *loop =
         QUOTE(a,
               rounds ? "int phase = step / STAGES % 2, before = 0;\n"
