@@ -368,6 +368,28 @@ Test(expr, rewriting_and_visiting_reach_data)
     close_fix(&f);
 }
 
+/* x[..] becomes a local, and locals get new numbers. */
+static const Expr *renumber(Graph *g, const Expr *e, void *ctx)
+{
+    const Fix *f = ctx;
+    if (e->kind == E_LOCAL)
+        return expr_local(g, e->local + 10, e->type);
+    return e->kind == E_READ && e->tensor == f->x ? expr_local(g, 3, T_F32)
+                                                  : NULL;
+}
+
+/* A cast that is none any more leaves its operand, which has its new number. */
+Test(expr, what_is_left_of_a_rewritten_whole_is_not_rewritten_again)
+{
+    Fix f = open_fix();
+    const Expr *in = expr_local(f.g, 5, T_F32);
+    const Expr *x = expr_cast(f.g, f.xj, T_F32);
+    text_is(expr_rewrite(f.g, x, renumber, &f), "#3");
+    text_is(expr_rewrite(f.g, bin(&f, F_ADD, x, in, T_F32), renumber, &f),
+            "#3 + #15");
+    close_fix(&f);
+}
+
 Test(expr, shared_parts_are_rebuilt_once)
 {
     Fix f = open_fix();

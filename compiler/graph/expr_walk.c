@@ -341,6 +341,17 @@ static const Expr *rebuild_children(Rebuild *r, const Expr *e)
     }
 }
 
+/* Whether nothing is left of e but a part of it, which was rebuilt by then: a
+ * cast that is none any more, a read of what is outside. */
+static bool is_part(const Expr *e, const Expr *to)
+{
+    bool leaf = to->kind == E_CONST || to->kind == E_INDEX ||
+                to->kind == E_READ || to->kind == E_LOCAL;
+
+    return leaf && (to->kind != e->kind ||
+                    (to->kind == E_READ && to->tensor != e->tensor));
+}
+
 static const Expr *rebuild(Rebuild *r, const Expr *e)
 {
     const Became *p = find_became(r->map, r->cap, e);
@@ -349,7 +360,8 @@ static const Expr *rebuild(Rebuild *r, const Expr *e)
     const Expr *to = rebuild_children(r, e);
     if (to != e && !to->span.source && e->span.source)
         to = expr_at(r->graph, to, e->span);
-    const Expr *by = r->f ? r->f(r->graph, to, r->ctx) : NULL;
+    const Expr *by = r->f && !is_part(e, to) ? r->f(r->graph, to, r->ctx)
+                                             : NULL;
     if (by)
         to = by;
     if (e->kind != E_CONST && e->kind != E_LOCAL)

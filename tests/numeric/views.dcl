@@ -40,3 +40,5 @@ model vn_int_div { input x : i32[40]; output y = x / 3 + x % 5; output z = (x - 
 model vn_i32_index_value { input x : i32[4, 6]; output y[i, j] = x[i, j] * j + i; output m[i] = max(j) (x[i, j] + j); output a[i] = argmax(j) (x[i, j] * (0 - j)); }
 model vn_minmax_types { input x : i8[5, 7]; output a[i] = max(j) x[i, j]; output b[j] = min(i) x[i, j]; output c[i] = prod(j in 0..3) x[i, j]; input h : f16[5, 7]; output d[i] = max(j) h[i, j]; output e[j] = argmax(i) h[i, j]; }
 model vn_double_softmax_share { input x : f16[4, 40]; e = softmax(x); output y = e * e; output z = log_softmax(x); output s[i] = sum(j) e[i, j]; }
+// Casts that are none in the kernel that fuses them.
+model vn_cast_away { input x : f32[33, 40]; param w : f32[30, 40]; t[i, j] = sum(k) x[i, k] * w[j, k]; a[i, j] : i8 = i8(f32(t[i, j])); b[i, j] : i32 = i32(f32(a[i, j])); output y[i in 0..33, j in 0..29] = b[i, j + 1]; output t; }
