@@ -23,7 +23,7 @@ model de_window {
   o[h, i, e] = sum(j) p[h, i, j] * v[h, j, e];
   output y = o + 1;
 }
-// more rows than a warp has: each group by itself; to f32, with what is behind
+// more rows than a warp has; to f32, with what is behind
 model de_many {
   input q : f16[12, 7, 32]; input k : f16[2, 530, 32]; input v : f16[2, 530, 16]; input x : f32[12, 7, 16];
   s[h, i, j] : f32 = 0.2 * sum(d) q[h, i, d] * k[h / 6, j, d];
@@ -56,4 +56,17 @@ model de_sink { input q : f16[2, 8, 64]; input k : f16[2, 300, 64]; input v : f1
   z[b, h] = (sum(j) w[b, h, j]) + exp(sink[h] - m[b, h]);
   p[b, h, j] : f16 = w[b, h, j] / z[b, h];
   output y[b, h, e] = sum(j) p[b, h, j] * v[b, j, e];
+}
+// as many rows as a team of warps has, and more; how many columns count
+model de_team {
+  input q : bf16[12, 16, 48]; input k : bf16[2, 333, 48]; input v : bf16[2, 333, 80]; input n : i32[2] in 1..334;
+  s[h, i, j] : f32 = j < n[h / 6] ? 0.2 * sum(d) q[h, i, d] * k[h / 6, j, d] : -inf;
+  p : bf16 = softmax(s);
+  output y[h, i, e] = sum(j) p[h, i, j] * v[h / 6, j, e];
+}
+model de_more {
+  input q : f16[12, 24, 32]; input k : f16[2, 200, 32]; input v : f16[2, 200, 32];
+  s[h, i, j] : f32 = j > i + 170 ? -inf : 0.2 * sum(d) q[h, i, d] * k[h / 6, j, d];
+  p : f16 = softmax(s);
+  output y[h, i, e] = sum(j) p[h, i, j] * v[h / 6, j, e];
 }
