@@ -336,10 +336,11 @@ static void add_kernel(Suite *s, Build *b, const Family *f,
 {
     Kernel *k = arena_new_of(b->arena, Kernel);
     CudaProgram p = {.graph = b->g};
+    const char *why;
 
     k->name = arena_printf(b->arena, "%s_%d_%s", b->g->model, s->n++,
                            f->name);
-    f->build(b->g, b->gr, o, v, k);
+    f->build(f->open(b->g, b->gr, o, &why), v, k);
     kernel_finish(b->g, k);
     cr_assert(k->n_phase > 0, "%s was not built", k->name);
     emit_kernel(&s->cu, &p, k);
@@ -366,13 +367,14 @@ static void add_case(Suite *s, Build b, const char *only, int step)
                    i ? "nullptr" : "&want");
     for (int f = 0; f < 2; f++) {
         Variant *v = NULL;
-        if ((only && !strstr(family[f]->name, only)) ||
-            family[f]->applicable(b.g, b.gr, &o))
+        const char *why;
+        const void *form = family[f]->open(b.g, b.gr, &o, &why);
+        if ((only && !strstr(family[f]->name, only)) || !form)
             continue;
-        int n = family[f]->space(b.g, b.gr, &o, &v), best = 0;
+        int n = family[f]->space(form, &v), best = 0;
         Cost c, least = {.us = INFINITY};
         for (int i = 0; i < n; i++) {
-            family[f]->cost(b.g, b.gr, &o, &v[i], &c);
+            family[f]->cost(form, &v[i], &c);
             if (c.coef_r && c.us < least.us) {
                 least = c;
                 best = i;
@@ -514,7 +516,9 @@ static int count_wgmma(int M, int N, const char *words)
     Build b = gemm(T_F16, "nt", M, N, 64, false);
     Options o = {.device = device_find(b.arena, "h200")};
     Variant *v = NULL;
-    int n = family_contract_wgmma.space(b.g, b.gr, &o, &v), found = 0;
+    const char *why;
+    const void *form = family_contract_wgmma.open(b.g, b.gr, &o, &why);
+    int n = family_contract_wgmma.space(form, &v), found = 0;
 
     for (int i = 0; i < n; i++)
         found += strstr(v[i].text, words) != NULL;

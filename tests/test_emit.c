@@ -449,10 +449,14 @@ static int cheapest(Build *b, const Family *f, const Options *o, Variant **v,
     double least = INFINITY;
     int best_v = 0;
 
-    *n = f->space(b->g, b->gr, o, v);
+    const char *why;
+    const void *form = f->open(b->g, b->gr, o, &why);
+
+    cr_assert(form, "%s", why);
+    *n = f->space(form, v);
     cr_assert(*n > 0);
     for (int i = 0; i < *n; i++) {
-        f->cost(b->g, b->gr, o, &(*v)[i], &c);
+        f->cost(form, &(*v)[i], &c);
         if (c.coef_r && c.us < least) {
             least = c.us;
             best_v = i;
@@ -465,9 +469,10 @@ static void put_kernel(Buf *out, Build *b, const Family *f, const Options *o,
                        const Variant *v, Kernel *k, const char *name)
 {
     CudaProgram p = {.graph = b->g};
+    const char *why;
 
     k->name = name;
-    f->build(b->g, b->gr, o, v, k);
+    f->build(f->open(b->g, b->gr, o, &why), v, k);
     kernel_finish(b->g, k);
     k->predicted_us = 1; /* golden text outlives changes of the model */
     k->limiter = "HBM";
@@ -657,9 +662,7 @@ static void add_case(Suite *s, Build b, const Family *f, int stride)
     Options o = {.device = s->device};
     Variant *v;
     int n, first = cheapest(&b, f, &o, &v, &n);
-    const char *why = f->applicable(b.g, b.gr, &o);
 
-    cr_assert_null(why, "%s: %s", b.g->model, why);
     group_args(b.g, b.gr);
     write_data(s, &b);
     buf_puts(&s->main_, "    {\n");

@@ -176,23 +176,22 @@ static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
 
 /* ---- which variant */
 
-static bool fits(Selection *s, Group *gr, const Choice *c, int i)
+static bool fits(const Choice *c, int i)
 {
-    Cost cost = {0};
+    Cost cost;
 
-    c->family->cost(s->graph, gr, s->options, &c->variant[i], &cost);
+    choice_cost(c, i, &cost);
     return cost.coef_r && !isinf(cost.us);
 }
 
-static int random_variant(Selection *s, Group *gr, const Choice *c,
-                          uint64_t seed)
+static int random_variant(const Choice *c, uint64_t seed)
 {
     uint64_t h = hash_text(c->key, strlen(c->key)) ^ seed;
 
     for (int tries = 0; tries < 64; tries++) {
         h = hash_text((const char *)&h, sizeof h);
         int i = (int)(h % (uint64_t)c->n_variant);
-        if (fits(s, gr, c, i))
+        if (fits(c, i))
             return i;
     }
     return c->best;
@@ -217,17 +216,16 @@ static bool has_words(const char *text, const char *want)
 }
 
 /* The cheapest legal variant that has these words; -1: none. */
-static int find_variant(Selection *s, Group *gr, const Choice *c,
-                        const char *want)
+static int find_variant(const Choice *c, const char *want)
 {
     double least = INFINITY;
     int best = -1;
 
     for (int i = 0; i < c->n_variant; i++) {
-        Cost cost = {0};
+        Cost cost;
         if (!has_words(c->variant[i].text, want))
             continue;
-        c->family->cost(s->graph, gr, s->options, &c->variant[i], &cost);
+        choice_cost(c, i, &cost);
         if (cost.coef_r && cost.us < least) {
             least = cost.us;
             best = i;
@@ -251,7 +249,7 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
             f->fits = true; /* select has chosen the family for it */
             continue;
         }
-        int v = find_variant(s, gr, c, f->text);
+        int v = find_variant(c, f->text);
         f->fits |= v >= 0;
         if (v >= 0)
             return v;
@@ -269,15 +267,27 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
 
 /* ---- kernels */
 
+/* Its code, of this group's tensors. */
+static void build_kernel(Selection *s, Group *gr, Kernel *k)
+{
+    const Choice *c = choose_variant(s, gr);
+    const char *why;
+    const void *form = family_open(c->family, s->graph, gr, s->options, &why);
+
+    if (!form)
+        tree_defect(k->name, "not the family's any more", why);
+    c->family->build(form, &c->variant[gr->variant], k);
+}
+
 /* The kernel of a group whose variant is settled; its text is not made yet. */
 static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
                           const char *name)
 {
     Kernel *k = arena_new_of(s->graph->arena, Kernel);
     const Variant *v = &c->variant[gr->variant];
-    Cost cost = {0};
+    Cost cost;
 
-    c->family->cost(s->graph, gr, s->options, v, &cost);
+    choice_cost(c, gr->variant, &cost);
     k->name = name;
     k->family = c->family->name;
     k->variant = v->text;
@@ -312,7 +322,7 @@ static Kernel *kernel_of(Selection *s, Group *gr, Map *kernels, Map *taken,
     const char *name = kernel_name(s->graph, taken, gr);
     int planned = gr->variant;
     if (seed)
-        gr->variant = random_variant(s, gr, c, seed);
+        gr->variant = random_variant(c, seed);
     gr->variant = forced_variant(s, gr, c, name, forced, n_forced,
                                  gr->variant);
     if (gr->variant < 0)
@@ -351,8 +361,7 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
     for (int i = 0; i < p->n_kernel; i++) {
         Kernel *k = p->kernel[i];
         Group *gr = k->instance[0];
-        const Choice *c = choose_variant(s, gr);
-        c->family->build(g, gr, s->options, &c->variant[gr->variant], k);
+        build_kernel(s, gr, k);
         kernel_finish(g, k);
         dependent_check(k);
     }

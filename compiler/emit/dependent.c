@@ -27,11 +27,10 @@ static Footprint footprint(Selection *s, const Kernel *k)
     const Device *d = s->options->device;
     Group *gr = k->instance[0];
     const Choice *c = choose_variant(s, gr);
-    Cost cost = {0};
+    Cost cost;
     Footprint f;
 
-    c->family->cost(s->graph, gr, s->options, &c->variant[gr->variant],
-                    &cost);
+    choice_cost(c, gr->variant, &cost);
     f.threads = fmax(cost.threads, 32);
     f.regs = ceil(cost.regs / 8.0) * 8 * f.threads;
     f.smem_kb = ceil(cost.smem_block / 1024) + 1;

@@ -145,10 +145,9 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
 {
     Group *gr = l->group;
     const Choice *c = choose_variant((Selection *)s, gr);
-    Cost cost = {0};
+    Cost cost;
 
-    c->family->cost(s->graph, gr, s->options, &c->variant[gr->variant],
-                    &cost);
+    choice_cost(c, gr->variant, &cost);
     buf_printf(b, "  %3d %s\n", i, l->kernel->name);
     buf_printf(b, "    %s, %s  (%d variants)\n", c->family->name,
                c->variant[gr->variant].text, c->n_variant);

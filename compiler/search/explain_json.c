@@ -193,10 +193,9 @@ static void put_launch(Buf *b, const Selection *s, const CudaProgram *p,
 {
     Group *gr = l->group;
     const Choice *c = choose_variant((Selection *)s, gr);
-    Cost cost = {0};
+    Cost cost;
 
-    c->family->cost(s->graph, gr, s->options, &c->variant[gr->variant],
-                    &cost);
+    choice_cost(c, gr->variant, &cost);
     next(b);
     buf_putc(b, '{');
     put_int(b, "kernel", kernel_index(p, l->kernel));

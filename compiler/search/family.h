@@ -23,8 +23,6 @@ enum { MAX_KNOBS = 8 };
 typedef struct Variant {
     int knob[MAX_KNOBS]; /* the family's own meaning */
     const char *text;    /* "bm=128 bn=64 ..." as in plan files */
-    const void *form;    /* the family's analysis of the group, shared by its
-                            variants; NULL: cost and build make it again */
 } Variant;
 
 typedef struct Options {
@@ -41,23 +39,24 @@ enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
 typedef struct Family {
     const char *name;
     int version;         /* part of plan keys; bumped when kernels change */
-    /* NULL if it can serve the group, else the reason. */
-    const char *(*applicable)(Graph *g, const Group *gr, const Options *o);
+    /* The form: what the family makes of a group, found once and in g's arena,
+     * with g, gr and o in it as far as the rest need them. NULL and *why, the
+     * reason, if the family cannot serve the group. */
+    const void *(*open)(Graph *g, const Group *gr, const Options *o,
+                        const char **why);
     /* All legal variants, best guesses first is not required; returns count. */
-    int (*space)(Graph *g, const Group *gr, const Options *o, Variant **out);
-    void (*cost)(Graph *g, const Group *gr, const Options *o,
-                 const Variant *v, Cost *c);
+    int (*space)(const void *form, Variant **out);
+    void (*cost)(const void *form, const Variant *v, Cost *c);
     /* If k->waits the text has kernel_wait() in each thread before it touches
      * what a run writes, and at least once in every block; before that it may
      * read what kernel_reads_constants(), and writes nothing. */
-    void (*build)(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k);
+    void (*build)(const void *form, const Variant *v, Kernel *k);
     bool chains;         /* serves chains (group/chain.h), and nothing else */
 } Family;
 
-/* NULL if f can serve the group, else the reason. */
-const char *family_refuses(const Family *f, Graph *g, const Group *gr,
-                           const Options *o);
+/* f's form of a group; NULL and *why if f cannot serve it. */
+const void *family_open(const Family *f, Graph *g, const Group *gr,
+                        const Options *o, const char **why);
 
 extern const Family family_chain_mma, family_chain_few, family_chain_wgmma,
     family_map, family_reduce,

@@ -20,12 +20,14 @@ int offer_all(const Selection *s, Group *gr, Offer **out)
 
     for (const Family *const *f = family_table; *f; f++) {
         Variant *v = NULL;
-        if (family_refuses(*f, g, gr, s->options))
+        const char *why;
+        const void *form = family_open(*f, g, gr, s->options, &why);
+        if (!form)
             continue;
-        int count = (*f)->space(g, gr, s->options, &v);
+        int count = (*f)->space(form, &v);
         for (int i = 0; i < count; i++) {
             Cost c = {0};
-            (*f)->cost(g, gr, s->options, &v[i], &c);
+            (*f)->cost(form, &v[i], &c);
             if (c.coef_r && !isinf(c.us)) {
                 VEC_PUSH(g->arena, list, n, cap) = (Offer){*f, &v[i], c, n};
                 list[n - 1].at = n;
@@ -42,15 +44,17 @@ static Choice *cost_family(Selection *s, Group *gr, const Family *f)
 {
     Choice *c = arena_new_of(s->graph->arena, Choice);
     Variant *v = NULL;
+    const char *why;
 
-    if (family_refuses(f, s->graph, gr, s->options))
+    c->form = family_open(f, s->graph, gr, s->options, &why);
+    if (!c->form)
         return NULL;
-    c->n_variant = f->space(s->graph, gr, s->options, &v);
+    c->n_variant = f->space(c->form, &v);
     c->variant = v;
     c->cost.us = INFINITY;
     for (int i = 0; i < c->n_variant; i++) {
         Cost cost = {0};
-        f->cost(s->graph, gr, s->options, &v[i], &cost);
+        f->cost(c->form, &v[i], &cost);
         if (!cost.coef_r || cost.us >= c->cost.us)
             continue;
         c->family = f;

@@ -61,16 +61,17 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
     best->cost.us = INFINITY;
     for (const Family *const *f = family_table; *f; f++) {
         Variant *v = NULL;
-        const char *why = family_refuses(*f, s->graph, gr, s->options);
-        if (why) {
+        const char *why;
+        const void *form = family_open(*f, s->graph, gr, s->options, &why);
+        if (!form) {
             best->why = best->why ? best->why : why;
             continue;
         }
         bool first = preferred(s->options, *f);
-        int n = (*f)->space(s->graph, gr, s->options, &v);
+        int n = (*f)->space(form, &v);
         for (int i = 0; i < n; i++) {
             Cost c = {0};
-            (*f)->cost(s->graph, gr, s->options, &v[i], &c);
+            (*f)->cost(form, &v[i], &c);
             s->evaluated++;
             bool after = best->family &&
                          first < preferred(s->options, best->family);
@@ -79,6 +80,7 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
             if (!c.coef_r || after || (!before && c.us >= best->cost.us))
                 continue;
             best->family = *f;
+            best->form = form;
             best->variant = v;
             best->n_variant = n;
             best->best = i;
@@ -86,6 +88,12 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
         }
     }
     return best;
+}
+
+void choice_cost(const Choice *c, int variant, Cost *cost)
+{
+    memset(cost, 0, sizeof *cost);
+    c->family->cost(c->form, &c->variant[variant], cost);
 }
 
 Choice *choose_variant(Selection *s, Group *gr)
@@ -513,7 +521,8 @@ static const char *why_unserved(Search *x, Group *gr)
     for (const Family *const *f = family_table; *f; f++) {
         if (!(*f)->chains)
             continue;
-        const char *w = family_refuses(*f, x->g, gr, x->s->options);
+        const char *w;
+        family_open(*f, x->g, gr, x->s->options, &w);
         if (!why || !strncmp(why, "needs sm_", 9)) /* of another GPU's */
             why = w ? w : why;
     }
@@ -572,7 +581,8 @@ static void say_why(Search *x, Group *gr)
 
     diag_error(d, gr->stmt[0]->call, "no kernel family can compute this");
     for (const Family *const *f = family_table; *f; f++) {
-        const char *why = family_refuses(*f, x->g, gr, x->s->options);
+        const char *why;
+        family_open(*f, x->g, gr, x->s->options, &why);
         if ((*f)->chains != (gr->chain != NULL))
             continue;
         diag_note(d, gr->stmt[0]->call, "%s: %s", (*f)->name,

@@ -17,6 +17,7 @@
 /* The best variant of a group and what the runners-up would take. */
 typedef struct Choice {
     const Family *family;
+    const void *form;       /* the family's, of the first such group */
     const Variant *variant; /* all legal ones of the family */
     int n_variant, best;
     Cost cost;
@@ -57,5 +58,7 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan,
                    Selection *s);
 /* The choice for a group; group_args is called. Memoised. */
 Choice *choose_variant(Selection *s, Group *gr);
+/* What that variant of it would cost. */
+void choice_cost(const Choice *c, int variant, Cost *cost);
 
 #endif

@@ -9,8 +9,7 @@ const Family *const family_table[] = {
     &family_chain_mma, &family_chain_few, NULL,
 };
 
-const char *family_refuses(const Family *f, Graph *g, const Group *gr,
-                           const Options *o)
+static const char *other_shape(const Family *f, const Group *gr)
 {
     if (f->chains && !gr->chain)
         return "no two products with what lies between them";
@@ -18,5 +17,12 @@ const char *family_refuses(const Family *f, Graph *g, const Group *gr,
         return "two products with what lies between them";
     if ((gr->merge || gr->pieces) && f != &family_contract_wgmma)
         return "rows whose statistics products make and take";
-    return f->applicable(g, gr, o);
+    return NULL;
+}
+
+const void *family_open(const Family *f, Graph *g, const Group *gr,
+                        const Options *o, const char **why)
+{
+    *why = other_shape(f, gr);
+    return *why ? NULL : f->open(g, gr, o, why);
 }

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/chain/chain_wgmma.h"
 
 #include <math.h>
@@ -146,9 +145,14 @@ static const char *open_few(ChainForm *f, Graph *g, const Group *gr,
     return why;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
-    return open_few(arena_new_of(g->arena, ChainForm), g, gr, o);
+    ChainForm *f = arena_new_of(g->arena, ChainForm);
+
+    *why = open_few(f, g, gr, o);
+    f->gr = gr;
+    return *why ? NULL : f;
 }
 
 /* ---- variants -------------------------------------------------------- */
@@ -236,16 +240,15 @@ static int splits(const ChainForm *f, int (*out)[2])
     return n;
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     enum { SPLITS = 4 * 14, TILES = 4 * 2 * 5 };
-    ChainForm *f = arena_new_of(g->arena, ChainForm);
+    const ChainForm *f = form;
+    Graph *g = f->a.g;
     int split[SPLITS][2], n = 0;
-
-    if (open_few(f, g, gr, o))
-        return 0;
     int n_split = splits(f, split);
     Variant *v = arena_array(g->arena, Variant, (size_t)(n_split * TILES + 1));
+
     for (int i = 0; i < n_split * TILES; i++) {
         ChainKernel w;
         Variant *x = &v[n];
@@ -254,7 +257,6 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
         x->knob[K_TEAMS] = 1 << i % 4;
         x->knob[K_BJ] = i / 4 % 2 ? 32 : 16;
         x->knob[K_STAGES] = 2 + i / 8 % 5;
-        x->form = f;
         int rows = chain_round_up(f->M, WARP_ROWS);
         int warps = x->knob[K_TEAMS] * rows / WARP_ROWS;
         if (warps > MOST_WARPS || warps < 4 || plan(&w, f, x))
@@ -313,15 +315,12 @@ static double merge_clk(const ChainKernel *w)
     return clk;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
-                 Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    const ChainForm *f = v->form;
-    const Device *d = o->device;
+    const ChainForm *f = form;
+    const Device *d = f->a.o->device;
     ChainKernel w;
 
-    (void)g;
-    (void)gr;
     if ((c->why = plan(&w, f, v)))
         return;
     double clk = d->clock_ghz * 1e3, blocks = (double)f->batches * w.group;
@@ -393,23 +392,21 @@ static void shared_memory(ChainKernel *w)
         kernel_smem(g, w->k, 4, "int is_last", NULL);
 }
 
-static const char *place(ChainKernel *w)
+static Tree *place(ChainKernel *w)
 {
-    Buf b = {0};
+    Tree *code = tree_list(w->b.g->arena);
 
-    if (w->group > 1)
-        buf_puts(&b, "const int part = blockIdx.x % SPLIT;\n"
-                     "const int batch = blockIdx.x / SPLIT;\n");
-    else
-        buf_puts(&b, "const int batch = blockIdx.x;\n");
-    chain_batch(w, &b, "batch");
+    PUT(code, w->group > 1 ? "const int part = blockIdx.x % SPLIT;\n"
+                             "const int batch = blockIdx.x / SPLIT;\n"
+                           : "const int batch = blockIdx.x;\n");
+    chain_batch(w, code, "batch");
     if (team_warps(w) > 1)
-        buf_puts(&b, w->teams > 1
-                         ? "const int team = threadIdx.x / TEAM;\n"
-                           "const int member = threadIdx.x % TEAM;\n"
-                           "const int top = member / 32 * 16;  // its rows\n"
-                         : "const int top = warp * 16;  // its rows\n");
-    return buf_take(&b, w->b.g->arena);
+        PUT(code, w->teams > 1
+                      ? "const int team = threadIdx.x / TEAM;\n"
+                        "const int member = threadIdx.x % TEAM;\n"
+                        "const int top = member / 32 * 16;  // its rows\n"
+                      : "const int top = warp * 16;  // its rows\n");
+    return code;
 }
 
 /* The quotient by d of what the condition leaves for columns, in the row where
@@ -419,7 +416,6 @@ static const char *reached(ChainKernel *w, const Idx *e, int64_t d, int sign)
     const Side *s = &w->f->b.m;
     IdxPool *p = w->b.g->pool;
     const Var *col = w->f->col;
-    Buf b = {0};
 
     e = idx_sub(p, e, idx_scale(p, idx_var(p, col), idx_coef(e, col)));
     for (int i = 0; i < s->n; i++) {
@@ -427,16 +423,15 @@ static const char *reached(ChainKernel *w, const Idx *e, int64_t d, int sign)
         Subst at = {s->v[i], idx_const(p, rises ? s->v[i]->extent - 1 : 0)};
         e = idx_subst(p, e, &at, 1);
     }
-    cprint_idx(&b, &w->b.cp, idx_scale(p, idx_floor(p, e, d), sign), 0);
-    return buf_take(&b, w->b.g->arena);
+    return cprint_idx(&w->b.cp, idx_scale(p, idx_floor(p, e, d), sign), 0);
 }
 
-static const char *range(ChainKernel *w)
+static Tree *range(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
     const char *last = "J - 1", *first = "0";
-    Buf b = {0};
+    Tree *code = tree_list(a);
 
     for (int i = 0; i < f->reach.n; i++) {
         const Idx *e = f->reach.cond[i].e;
@@ -448,31 +443,33 @@ static const char *range(ChainKernel *w)
     }
     for (int i = 0; i < f->rows.n_upto; i++)
         last = arena_printf(a, "min(%s, %s)", last,
-                            (cprint_expr)(&w->b.cp, f->rows.upto[i]));
+                            cprint_expr(&w->b.cp, f->rows.upto[i]));
     for (int i = 0; i < f->rows.n_from; i++)
         first = arena_printf(a, "max(%s, %s)", first,
-                             (cprint_expr)(&w->b.cp, f->rows.from[i]));
+                             cprint_expr(&w->b.cp, f->rows.from[i]));
     bool cut = strcmp(last, "J - 1"), late = strcmp(first, "0");
-    if (!cut && !late && w->group == 1)
-        return "const int begin = 0, end = (J - 1) / (TEAMS * BJ) + 1;\n";
-    buf_puts(&b, cut || late ? "// blocks of columns in which there are "
-                               "scores, and those of this part\n"
-                             : "// the blocks of columns of this part\n");
-    buf_printf(&b,
-               cut ? "const int last = max(0, %s) / (TEAMS * BJ);\n"
-                   : "const int last = (%s) / (TEAMS * BJ);\n",
-               last);
-    buf_printf(&b,
-               late ? "const int first = min(last, %s / (TEAMS * BJ));\n"
-                    : "const int first = %s;\n",
-               first);
-    buf_puts(&b,
-             w->group == 1
-                 ? "const int begin = first, end = last + 1;\n"
-                 : "const int begin = first + (last + 1 - first) * part / SPLIT"
-                   ";\nconst int end = first + (last + 1 - first) * (part + 1) "
-                   "/ SPLIT;\n");
-    return buf_take(&b, a);
+    if (!cut && !late && w->group == 1) {
+        PUT(code, "const int begin = 0, end = (J - 1) / (TEAMS * BJ) + 1;\n");
+        return code;
+    }
+    PUT(code, cut || late ? "// blocks of columns in which there are scores, "
+                            "and those of this part\n"
+                          : "// the blocks of columns of this part\n");
+    PUT(code,
+        cut ? "const int last = max(0, @last) / (TEAMS * BJ);\n"
+            : "const int last = (@last) / (TEAMS * BJ);\n",
+        FILL("last", last));
+    PUT(code,
+        late ? "const int first = min(last, @first / (TEAMS * BJ));\n"
+             : "const int first = @first;\n",
+        FILL("first", first));
+    PUT(code,
+        w->group == 1
+            ? "const int begin = first, end = last + 1;\n"
+            : "const int begin = first + (last + 1 - first) * part / SPLIT;\n"
+              "const int end = first + (last + 1 - first) * (part + 1) / "
+              "SPLIT;\n");
+    return code;
 }
 
 static void note_made(const Expr *e, void *ctx)
@@ -498,12 +495,12 @@ static bool range_waits(const ChainKernel *w)
     return waits;
 }
 
-static const char *after(ChainKernel *w)
+static Tree *after(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     CPrint *cp = &w->b.cp;
+    Tree *code = tree_list(w->b.g->arena);
     CScope scope = cprint_open(cp);
-    Buf b = {0};
 
     if (f->rows.after) {
         cprint_name(cp, f->row, "m");
@@ -511,11 +508,11 @@ static const char *after(ChainKernel *w)
             cp->local[f->rows.sum] = "all.sum";
             cp->local[f->rows.max] = chain_greatest(w, "all.most");
         }
-        const char *text = cprint_bind(&b, cp, f->rows.after, "t");
-        buf_printf(&b, "const float after = %s;\n", text);
+        const char *text = cprint_bind(code, cp, f->rows.after, "t");
+        PUT(code, "const float after = @text;\n", FILL("text", text));
     }
     cprint_close(cp, scope);
-    return buf_take(&b, w->b.g->arena);
+    return code;
 }
 
 static void put_point(Contract *x, Tree *b)
@@ -540,13 +537,16 @@ typedef struct Merge {
 } Merge;
 
 /* The loop over a block's results. */
-static const char *finish_rows(ChainKernel *w, const Merge *m)
+static Tree *finish_rows(ChainKernel *w, const Merge *m)
 {
     Contract *x = &w->b;
     Arena *a = x->g->arena;
-    Tree *points = tree_list(a);
-    Buf b = {0};
+    Tree *points = tree_list(a), *unroll = tree_list(a);
+    const char *column = x->vec >= 2 ? "n" : "n0";
+    int parts = by_memory(w) ? w->group / w->cluster : w->teams * w->cluster;
 
+    if (parts < 16)
+        PUT(unroll, "#pragma unroll @n\n", FILL_INT("n", 16 / parts));
     contract_points(x, points, 2, put_point, NULL);
     if (x->vec < 2)
         points = QUOTE(a,
@@ -555,57 +555,56 @@ static const char *finish_rows(ChainKernel *w, const Merge *m)
                        "    @POINTS\n"
                        "}\n",
                        FILL_TREE("POINTS", points));
-    const char *column = x->vec >= 2 ? "n" : "n0", *unroll = "";
-    int parts = by_memory(w) ? w->group / w->cluster : w->teams * w->cluster;
-    if (parts < 16)
-        unroll = arena_printf(a, "#pragma unroll %d\n", 16 / parts);
-    tree_print(&b, TEMPLATE(a, "chain_few_merge.cu.in", FILL("COLUMN", column),
-                            FILL("UNROLL", unroll), FILL("FROM", m->from),
-                            FILL("JOIN", m->join), FILL("PARTS", m->parts),
-                            FILL("AT", arena_printf(a, "%s%s", column, m->at)),
-                            FILL("AFTER", after(w)),
-                            FILL_TREE("POINTS", points)));
-    return buf_take(&b, a);
+    return TEMPLATE(a, "chain_few_merge.cu.in", FILL("COLUMN", column),
+                    FILL_TREE("UNROLL", unroll), FILL("FROM", m->from),
+                    FILL("JOIN", m->join), FILL("PARTS", m->parts),
+                    FILL("AT", arena_printf(a, "%s%s", column, m->at)),
+                    FILL_TREE("AFTER", after(w)), FILL_TREE("POINTS", points));
 }
 
-/* Through the workspace: of a cluster each block has other columns there. */
-static const char *merge_memory(ChainKernel *w)
+/* Through the workspace: of a cluster each block has other columns there. What
+ * is joined is left there; the last to arrive joins that. */
+static Tree *merge_memory(ChainKernel *w)
 {
     bool cluster = w->cluster > 1;
     Merge m = {"SPLIT / CLUSTER, false", "parts", cluster ? "n_first" : "0",
                cluster ? " - n_first" : ""};
 
-    return arena_printf(
+    return QUOTE(
         w->b.g->arena,
-        "%s"
-        "// What is joined is left in the workspace; the last to arrive joins "
-        "that, in\n"
-        "// the order of the parts whoever it is.\n"
-        "%s"
-        "auto *const parts =\n"
-        "    reinterpret_cast<dcc_part<1, M, COLS> *>(workspace) +\n"
-        "    place * (SPLIT / CLUSTER);\n"
-        "dcc_leave_part<THREADS, CLUSTER, %s>(\n"
-        "    parts[part / CLUSTER], part_rows, %s, scale);\n"
-        "%s%s",
-        cluster ? "dcc_cluster_sync();\n" : "__syncthreads();\n",
-        cluster ? "const int place = batch * CLUSTER + part % CLUSTER;\n"
+        cluster ? "dcc_cluster_sync();\n"
+                  "// What is joined is left in the workspace; the last to "
+                  "arrive joins that, in\n"
+                  "// the order of the parts whoever it is.\n"
+                  "const int place = batch * CLUSTER + part % CLUSTER;\n"
                   "const int n_first = part % CLUSTER * COLS;\n"
-                : "const int place = batch;\n",
-        cluster ? "true" : "false", cluster ? "n_first" : "0",
-        cluster ? "dcc_cluster_arrive();\n"
+                  "auto *const parts = reinterpret_cast<dcc_part<1, M, COLS> "
+                  "*>(workspace) + place * (SPLIT / CLUSTER);\n"
+                  "dcc_leave_part<THREADS, CLUSTER, true>("
+                  "parts[part / CLUSTER], part_rows, n_first, scale);\n"
+                  "dcc_cluster_arrive();\n"
                   "const bool joins = dcc_last_of(SPLIT / CLUSTER, "
-                  "&counters[place],\n    &smem.is_last);\n"
+                  "&counters[place], &smem.is_last);\n"
                   "dcc_cluster_wait();  // others may have read\n"
                   "if (!joins)\n"
                   "    return;\n"
-                : "if (!dcc_last_of(SPLIT, &counters[place], "
-                  "&smem.is_last))\n"
-                  "    return;\n",
-        finish_rows(w, &m));
+                  "@ROWS\n"
+                : "__syncthreads();\n"
+                  "// What is joined is left in the workspace; the last to "
+                  "arrive joins that, in\n"
+                  "// the order of the parts whoever it is.\n"
+                  "const int place = batch;\n"
+                  "auto *const parts = reinterpret_cast<dcc_part<1, M, COLS> "
+                  "*>(workspace) + place * (SPLIT / CLUSTER);\n"
+                  "dcc_leave_part<THREADS, CLUSTER, false>("
+                  "parts[part / CLUSTER], part_rows, 0, scale);\n"
+                  "if (!dcc_last_of(SPLIT, &counters[place], &smem.is_last))\n"
+                  "    return;\n"
+                  "@ROWS\n",
+        FILL_TREE("ROWS", finish_rows(w, &m)));
 }
 
-static const char *merge(ChainKernel *w)
+static Tree *merge(ChainKernel *w)
 {
     static const Merge block = {"1, false", "&part_rows", "0", ""};
     static const Merge cluster = {"CLUSTER, true", "&part_rows", "part * COLS",
@@ -613,32 +612,30 @@ static const char *merge(ChainKernel *w)
 
     if (by_memory(w))
         return merge_memory(w);
-    if (w->cluster == 1)
-        return arena_printf(w->b.g->arena, "__syncthreads();\n%s",
-                            finish_rows(w, &block));
-    return arena_printf(w->b.g->arena,
-                        "dcc_cluster_sync();\n%sdcc_cluster_sync();  // others "
-                        "may read\n",
-                        finish_rows(w, &cluster));
+    return QUOTE(
+        w->b.g->arena,
+        w->cluster == 1 ? "__syncthreads();\n"
+                          "@ROWS\n"
+                        : "dcc_cluster_sync();\n"
+                          "@ROWS\n"
+                          "dcc_cluster_sync();  // others may read\n",
+        FILL_TREE("ROWS", finish_rows(w, w->cluster == 1 ? &block : &cluster)));
 }
 
-static const char *state(ChainKernel *w)
+static Tree *state(ChainKernel *w)
 {
-    const char *s = chain_state(w);
-
-    return arena_printf(w->b.g->arena,
-                        *s ? "%smost[0] = most[1] = -INFINITY;\n"
-                             "sum[0] = sum[1] = 0.0f;\n"
-                           : "%sconst float scale = 1.0f;\n"
-                             "float most[2] = {}, sum[2] = {};\n",
-                        s);
+    if (w->f->rows.softmax)
+        return chain_start(w);
+    return QUOTE(w->b.g->arena, "const float scale = 1.0f;\n"
+                                "float most[2] = {}, sum[2] = {};\n");
 }
 
 /* A thread's pieces of a block of columns, of which each has `width` elements,
  * as `count` says: a loop, and which piece it is at. The same of each line
  * where that can be. */
 typedef struct Pieces {
-    const char *from, *to, *step, *at;
+    const char *from, *to, *step;
+    Tree *at;
 } Pieces;
 
 static Pieces pieces_of(const ChainKernel *w, const char *count, int64_t width)
@@ -650,16 +647,31 @@ static Pieces pieces_of(const ChainKernel *w, const char *count, int64_t width)
                                        : "member";
 
     if (team % n == 0 && w->bj % (team / n) == 0)
-        return (Pieces){
-            "0", "BJ", arena_printf(a, "TEAM / (%s)", count),
-            arena_printf(a,
-                         "const int line = x + %s / (%s), piece = %s %% (%s);"
-                         "\n",
-                         lane, count, lane, count)};
-    return (Pieces){
-        lane, arena_printf(a, "BJ * (%s)", count), "TEAM",
-        arena_printf(a, "const int line = x / (%s), piece = x %% (%s);\n",
-                     count, count)};
+        return (Pieces){"0", "BJ", arena_printf(a, "TEAM / (%s)", count),
+                        QUOTE(a,
+                              "const int line = x + @lane / (@count), "
+                              "piece = @lane % (@count);\n",
+                              FILL("lane", lane), FILL("count", count))};
+    return (Pieces){lane, arena_printf(a, "BJ * (%s)", count), "TEAM",
+                    QUOTE(a,
+                          "const int line = x / (@count), "
+                          "piece = x % (@count);\n",
+                          FILL("count", count))};
+}
+
+/* The rows in registers, or one piece of them. */
+static Tree *row_pieces(const ChainKernel *w, bool all)
+{
+    return QUOTE(w->b.g->arena,
+                 all ? "uint32_t held[K_STEPS][4];  // the rows\n"
+                       "#pragma unroll\n"
+                       "for (int kk = 0; kk < K_STEPS; ++kk)\n"
+                       "    dcc_ldmatrix_x4(held[kk], &smem.@id@_tile"
+                       "[@row_at + lane % 16][kk * 16 + lane / 16 * 8]);\n"
+                     : "uint32_t a[4];\n"
+                       "dcc_ldmatrix_x4(a, &smem.@id@_tile"
+                       "[@row_at + lane % 16][kk * 16 + lane / 16 * 8]);\n",
+                 FILL("id", w->id[0]), FILL("row_at", w->row_at));
 }
 
 static void put_kernel(ChainKernel *w)
@@ -672,84 +684,73 @@ static void put_kernel(ChainKernel *w)
 
     for (int i = 0; i < 3; i++)
         tile[i] = arena_printf(a, "%s_tile", w->id[i]);
-    const char *at = place(w), *columns_at = range(w);
+    Tree *at = place(w), *columns_at = range(w), *none = tree_list(a);
     bool late = range_waits(w);
     Pieces first = pieces_of(w, "K_STEPS * 2", f->D);
     Pieces second = pieces_of(w, "BN / 8", f->N);
-    const char *hold = arena_printf(
-        a,
-        "uint32_t held[K_STEPS][4];  // the rows\n"
-        "#pragma unroll\n"
-        "for (int kk = 0; kk < K_STEPS; ++kk)\n"
-        "    dcc_ldmatrix_x4(held[kk],\n        &smem.%s[%s + lane %% 16]"
-        "[kk * 16 + lane / 16 * 8]);\n",
-        tile[0], w->row_at);
-    const char *piece = arena_printf(
-        a,
-        "uint32_t a[4];\n"
-        "dcc_ldmatrix_x4(a,\n    &smem.%s[%s + lane %% 16]"
-        "[kk * 16 + lane / 16 * 8]);\n",
-        tile[0], w->row_at);
-    Slot slot[] = {
-        {"PLACE", at},
-        {"EARLY_RANGE", late ? "" : columns_at},
-        {"RANGE", late ? columns_at : ""},
-        {"TEAM", team},
-        {"FIRST", w->row_at},
-        {"FIRST_FROM", first.from},
-        {"FIRST_TO", first.to},
-        {"FIRST_STEP", first.step},
-        {"FIRST_AT", first.at},
-        {"SECOND_FROM", second.from},
-        {"SECOND_TO", second.to},
-        {"SECOND_STEP", second.step},
-        {"SECOND_AT", second.at},
-        {"SYNC", alone           ? "__syncwarp();\n"
-                 : w->teams == 1 ? "__syncthreads();\n"
-                                 : "dcc_barrier_sync(1 + team, TEAM);\n"},
-        {"PART", arena_printf(a,
-                              "auto &part_rows = *reinterpret_cast<"
-                              "dcc_part<TEAMS, M, BN> *>(\n    smem.%s);\n",
-                              tile[1])},
-        {"WAIT", kernel_wait(w->k)},
-        {"LOAD_ROWS", chain_piece(w, &f->a.c.a, f->row, "line",
-                                  f->M % w->bm ? "M" : NULL, f->a.c.k[0],
-                                  tile[0])},
-        {"LOAD_FIRST",
-         chain_piece(w, &f->a.c.b, f->col, "j0 + line", columns, f->a.c.k[0],
-                     arena_printf(a, "%s[%s][slot]", tile[1], team))},
-        {"LOAD_SECOND",
-         chain_piece(w, &f->b.c.b, f->col, "j0 + line", columns, f->b.c.n[0],
-                     arena_printf(a, "%s[%s][slot]", tile[2], team))},
-        {"COLUMNS", tile[1]},
-        {"FACTORS", tile[2]},
-        {"HOLD", w->holds ? hold : ""},
-        {"ROW_PIECE", w->holds ? "const auto &a = held[kk];\n" : piece},
-        {"MMA", arena_printf(a, "dcc_mma_m16n8k16_%s", type_name(f->elem))},
-        {"STATE", state(w)},
-        {"VALUE", chain_value(w)},
-        {"MASK", chain_mask(w)},
-        {"WEIGH", chain_weigh(w)},
-        {"RESCALE", chain_rescale(w)},
-        {"TYPE", type_cname(f->elem)},
-        {"SUMS", f->rows.softmax ? "dcc_row_sums(sum);\n" : ""},
-        {"MERGE", merge(w)},
+    const Fill fill[] = {
+        FILL_TREE("PLACE", at),
+        FILL_TREE("EARLY_RANGE", late ? none : columns_at),
+        FILL_TREE("RANGE", late ? columns_at : none),
+        FILL("TEAM", team),
+        FILL("FIRST", w->row_at),
+        FILL("FIRST_FROM", first.from),
+        FILL("FIRST_TO", first.to),
+        FILL("FIRST_STEP", first.step),
+        FILL_TREE("FIRST_AT", first.at),
+        FILL("SECOND_FROM", second.from),
+        FILL("SECOND_TO", second.to),
+        FILL("SECOND_STEP", second.step),
+        FILL_TREE("SECOND_AT", second.at),
+        FILL("SYNC", alone           ? "__syncwarp();\n"
+                     : w->teams == 1 ? "__syncthreads();\n"
+                                     : "dcc_barrier_sync(1 + team, TEAM);\n"),
+        FILL_TREE("PART",
+                  QUOTE(a,
+                        "auto &part_rows = *reinterpret_cast<dcc_part<TEAMS, "
+                        "M, BN> *>(smem.@tile);\n",
+                        FILL("tile", tile[1]))),
+        FILL("WAIT", kernel_wait(w->k)),
+        FILL_TREE("LOAD_ROWS",
+                  chain_piece(w, &f->a.c.a, f->row, "line",
+                              f->M % w->bm ? "M" : NULL, f->a.c.k[0], tile[0])),
+        FILL_TREE("LOAD_FIRST",
+                  chain_piece(w, &f->a.c.b, f->col, "j0 + line", columns,
+                              f->a.c.k[0],
+                              arena_printf(a, "%s[%s][slot]", tile[1], team))),
+        FILL_TREE("LOAD_SECOND",
+                  chain_piece(w, &f->b.c.b, f->col, "j0 + line", columns,
+                              f->b.c.n[0],
+                              arena_printf(a, "%s[%s][slot]", tile[2], team))),
+        FILL("COLUMNS", tile[1]),
+        FILL("FACTORS", tile[2]),
+        FILL_TREE("HOLD", w->holds ? row_pieces(w, true) : none),
+        FILL_TREE("ROW_PIECE", w->holds
+                                   ? QUOTE(a, "const auto &a = held[kk];\n")
+                                   : row_pieces(w, false)),
+        FILL("MMA", arena_printf(a, "dcc_mma_m16n8k16_%s", type_name(f->elem))),
+        FILL_TREE("STATE", state(w)),
+        FILL_TREE("VALUE", chain_value(w)),
+        FILL_TREE("MASK", chain_mask(w)),
+        FILL("WEIGH", chain_weigh(w)),
+        FILL("RESCALE", chain_rescale(w)),
+        FILL("TYPE", type_cname(f->elem)),
+        FILL("SUMS", f->rows.softmax ? "dcc_row_sums(sum);\n" : ""),
+        FILL_TREE("MERGE", merge(w)),
     };
-    Buf b = {0};
 
-    template_fill(&b, "chain_few.cu.in", slot,
-                  (int)(sizeof slot / sizeof *slot));
-    kernel_phase(w->b.g, w->k, "setup", &b);
-    buf_free(&b);
+    kernel_phase(w->b.g, w->k, "setup",
+                 template_tree(a, "chain_few.cu.in", fill,
+                               (int)(sizeof fill / sizeof *fill)));
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
+    const ChainForm *f = form;
+    Graph *g = f->a.g;
+    Group *gr = (Group *)f->gr;
     ChainKernel *w = arena_new_of(g->arena, ChainKernel);
-    ChainForm *f = arena_new_of(g->arena, ChainForm);
 
-    open_few(f, g, gr, o); /* of this group's tensors */
     plan(w, f, v);
     chain_begin(w, gr, k);
     if (by_memory(w)) {
@@ -767,7 +768,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 const Family family_chain_few = {
     .name = "chain_few",
     .version = 1,
-    .applicable = applicable,
+    .open = open,
     .space = space,
     .cost = cost,
     .build = build,

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/chain/chain_wgmma.h"
 #include "model/model.h"
 
@@ -38,9 +37,14 @@ static const char *open_mma(ChainForm *f, Graph *g, const Group *gr,
     return NULL;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
-    return open_mma(arena_new_of(g->arena, ChainForm), g, gr, o);
+    ChainForm *f = arena_new_of(g->arena, ChainForm);
+
+    *why = open_mma(f, g, gr, o);
+    f->gr = gr;
+    return *why ? NULL : f;
 }
 
 static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
@@ -60,22 +64,20 @@ static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     return chain_fits(w, (w->regs <= 128 ? 512 : 256) / w->threads, 250);
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     static const int widths[] = {64, 128, 32, 16};
-    ChainForm *f = arena_new_of(g->arena, ChainForm);
+    const ChainForm *f = form;
+    Graph *g = f->a.g;
     Variant *v = arena_array(g->arena, Variant, 8);
     int n = 0;
 
-    if (open_mma(f, g, gr, o))
-        return 0;
     for (int i = 0; i < 8; i++) {
         ChainKernel w;
         Variant *x = &v[n];
         x->knob[K_BJ] = widths[i / 2];
         x->knob[K_CONSUMERS] = 1 + i % 2;
         x->knob[K_GROUP] = chain_group(f);
-        x->form = f;
         if (x->knob[K_BJ] > chain_round_up(f->J, 16) || plan(&w, f, x))
             continue;
         x->text = arena_printf(g->arena, "bm=%d bj=%d", w.bm, w.bj);
@@ -85,15 +87,12 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
     return n;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
-                 Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    const ChainForm *f = v->form;
-    const Device *d = o->device;
+    const ChainForm *f = form;
+    const Device *d = f->a.o->device;
     ChainKernel w;
 
-    (void)g;
-    (void)gr;
     if ((c->why = plan(&w, f, v)))
         return;
     double clk = d->clock_ghz * 1e3, tiles = w.m_tiles * (double)f->batches;
@@ -121,34 +120,35 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
 
 /* ---- building -------------------------------------------------------- */
 
-const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
-                        const char *number, const char *size, const Var *fast,
-                        const char *tile)
+Tree *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
+                  const char *number, const char *size, const Var *fast,
+                  const char *tile)
 {
     CPrint *cp = &w->b.cp;
     CScope scope = cprint_open(cp);
-    const char *id = cprint_var(cp, line), *t = NULL;
-    bool cut = chain_round_up(fast->extent, 16) != fast->extent;
-    Buf b = {0};
+    Arena *a = w->b.g->arena;
+    const Tensor *t = o->read->tensor;
+    const char *id = cprint_var(cp, line), *in = "";
 
-    cprint_name(cp, fast, "piece * 8");
-    t = cprint_tensor(cp, o->read->tensor);
-    buf_printf(&b, "const int %s = %s;\n", id, number);
-    if (size || cut)
-        buf_puts(&b, "const bool in = ");
     if (size)
-        buf_printf(&b, "%s < %s%s", id, size, cut ? " && " : "");
-    if (cut)
-        buf_printf(&b, "piece < %lld", (long long)fast->extent / 8);
-    buf_printf(&b, "%sdcc_cp_async16(&smem.%s[line][piece * 8],\n    %s&%s[",
-               size || cut ? ";\n" : "", tile, size || cut ? "in ? " : "", t);
-    cprint_element(&b, cp, o->read->tensor, o->offset);
-    if (size || cut)
-        buf_printf(&b, "] : %s, in ? 16 : 0);\n", t);
-    else
-        buf_puts(&b, "]);\n");
+        in = arena_printf(a, "%s < %s", id, size);
+    if (chain_round_up(fast->extent, 16) != fast->extent)
+        in = arena_printf(a, "%s%spiece < %lld", in, *in ? " && " : "",
+                          (long long)fast->extent / 8);
+    cprint_name(cp, fast, "piece * 8");
+    Tree *code = QUOTE(a,
+                       *in ? "const int @id = @number;\n"
+                             "const bool in = @in;\n"
+                             "dcc_cp_async16(&smem.@tile[line][piece * 8], "
+                             "in ? &@tensor[@at] : @tensor, in ? 16 : 0);\n"
+                           : "const int @id = @number;\n"
+                             "dcc_cp_async16(&smem.@tile[line][piece * 8], "
+                             "&@tensor[@at]);\n",
+                       FILL("id", id), FILL("number", number), FILL("in", in),
+                       FILL("tile", tile), FILL("tensor", cprint_tensor(cp, t)),
+                       FILL("at", cprint_element(cp, t, o->offset)));
     cprint_close(cp, scope);
-    return buf_take(&b, w->b.g->arena);
+    return code;
 }
 
 static void constants(ChainKernel *w)
@@ -196,55 +196,50 @@ static void put_kernel(ChainKernel *w)
 
     for (int i = 0; i < 3; i++)
         tile[i] = arena_printf(a, "%s_tile", w->id[i]);
-    const char *place = chain_place(w);
-    Slot slot[] = {
-        {"PLACE", place},
-        {"RANGE", chain_range(w)},
-        {"WAIT", kernel_wait(w->k)},
-        {"LOAD_ROWS",
-         chain_piece(w, &f->a.c.a, f->row, "m0 + line",
-                     f->M % w->bm ? "M" : NULL, f->a.c.k[0], tile[0])},
-        {"LOAD_FIRST",
-         chain_piece(w, &f->a.c.b, f->col, "j0 + line", columns, f->a.c.k[0],
-               arena_printf(a, "%s[slot]", tile[1]))},
-        {"LOAD_SECOND",
-         chain_piece(w, &f->b.c.b, f->col, "j0 + line", columns, f->b.c.n[0],
-               arena_printf(a, "%s[slot]", tile[2]))},
-        {"ROWS", tile[0]},
-        {"COLUMNS", tile[1]},
-        {"FACTORS", tile[2]},
-        {"MMA", arena_printf(a, "dcc_mma_m16n8k16_%s", type_name(f->elem))},
-        {"STATE", f->rows.softmax
-                      ? arena_printf(a,
-                                     "%smost[0] = most[1] = -INFINITY;\n"
-                                     "sum[0] = sum[1] = 0.0f;\n",
-                                     chain_state(w))
-                      : ""},
-        {"AHEAD", chain_read_block(w)},
-        {"READ", f->rows.ahead ? "read_block(block * BJ);\n" : ""},
-        {"VALUE", chain_value(w)},
-        {"MASK", chain_mask(w)},
-        {"WEIGH", chain_weigh(w)},
-        {"RESCALE", chain_rescale(w)},
-        {"TYPE", type_cname(f->elem)},
-        {"AFTER", chain_after(w)},
-        {"EPILOGUE", chain_direct(w)},
+    Tree *place = chain_place(w);
+    const Fill fill[] = {
+        FILL_TREE("PLACE", place),
+        FILL_TREE("RANGE", chain_range(w)),
+        FILL("WAIT", kernel_wait(w->k)),
+        FILL_TREE("LOAD_ROWS",
+                  chain_piece(w, &f->a.c.a, f->row, "m0 + line",
+                              f->M % w->bm ? "M" : NULL, f->a.c.k[0], tile[0])),
+        FILL_TREE("LOAD_FIRST",
+                  chain_piece(w, &f->a.c.b, f->col, "j0 + line", columns,
+                              f->a.c.k[0],
+                              arena_printf(a, "%s[slot]", tile[1]))),
+        FILL_TREE("LOAD_SECOND",
+                  chain_piece(w, &f->b.c.b, f->col, "j0 + line", columns,
+                              f->b.c.n[0],
+                              arena_printf(a, "%s[slot]", tile[2]))),
+        FILL("ROWS", tile[0]),
+        FILL("COLUMNS", tile[1]),
+        FILL("FACTORS", tile[2]),
+        FILL("MMA", arena_printf(a, "dcc_mma_m16n8k16_%s", type_name(f->elem))),
+        FILL_TREE("STATE", chain_start(w)),
+        FILL_TREE("AHEAD", chain_read_block(w)),
+        FILL("READ", f->rows.ahead ? "read_block(block * BJ);\n" : ""),
+        FILL_TREE("VALUE", chain_value(w)),
+        FILL_TREE("MASK", chain_mask(w)),
+        FILL("WEIGH", chain_weigh(w)),
+        FILL("RESCALE", chain_rescale(w)),
+        FILL("TYPE", type_cname(f->elem)),
+        FILL_TREE("AFTER", chain_after(w)),
+        FILL_TREE("EPILOGUE", chain_direct(w)),
     };
-    Buf b = {0};
 
-    template_fill(&b, "chain_mma.cu.in", slot,
-                  (int)(sizeof slot / sizeof *slot));
-    kernel_phase(w->b.g, w->k, "setup", &b);
-    buf_free(&b);
+    kernel_phase(w->b.g, w->k, "setup",
+                 template_tree(a, "chain_mma.cu.in", fill,
+                               (int)(sizeof fill / sizeof *fill)));
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
+    const ChainForm *f = form;
+    Graph *g = f->a.g;
+    Group *gr = (Group *)f->gr;
     ChainKernel *w = arena_new_of(g->arena, ChainKernel);
-    ChainForm *f = arena_new_of(g->arena, ChainForm);
 
-    open_mma(f, g, gr, o); /* of this group's tensors */
     plan(w, f, v);
     chain_begin(w, gr, k);
     constants(w);
@@ -256,7 +251,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 const Family family_chain_mma = {
     .name = "chain_mma",
     .version = 1,
-    .applicable = applicable,
+    .open = open,
     .space = space,
     .cost = cost,
     .build = build,

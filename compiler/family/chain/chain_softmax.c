@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/chain/chain_wgmma.h"
 
 #include <math.h>

@@ -152,11 +152,14 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
     return NULL;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
     ChainForm *f = arena_new_of(g->arena, ChainForm);
 
-    return o->device->sm < 90 ? "needs sm_90a" : chain_open(f, g, gr, o);
+    *why = o->device->sm < 90 ? "needs sm_90a" : chain_open(f, g, gr, o);
+    f->gr = gr;
+    return *why ? NULL : f;
 }
 
 /* ---- variants -------------------------------------------------------- */
@@ -240,15 +243,14 @@ int chain_group(const ChainForm *f)
     return f->batches < n ? (int)f->batches : n;
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     static const int widths[] = {128, 176, 160, 144, 112, 96, 80, 64, 48, 32};
-    ChainForm *f = arena_new_of(g->arena, ChainForm);
+    const ChainForm *f = form;
+    Graph *g = f->a.g;
     Variant *v = arena_array(g->arena, Variant, 64);
     int n = 0;
 
-    if (chain_open(f, g, gr, o))
-        return 0;
     int one = (int)round_up((size_t)f->J, f->tb.b.k_major ? 64 : 16);
     for (int c = 1; c <= 3; c++)
         for (int i = -1; i < (int)(sizeof widths / sizeof *widths); i++) {
@@ -263,7 +265,6 @@ static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
                 x->knob[K_CONSUMERS] = c;
                 x->knob[K_STAGES] = stages;
                 x->knob[K_GROUP] = chain_group(f);
-                x->form = f;
                 if ((bj == one && stages > 1) || n == 63 ||
                     chain_plan(&w, f, x))
                     continue;
@@ -402,16 +403,13 @@ static void parts(const ChainKernel *w, Cost *c, double steps, double clk)
              (d->wgmma_tflops * 1e6);
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
-                 Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    const Device *d = o->device;
-    const ChainForm *f = v->form;
+    const ChainForm *f = form;
+    const Device *d = f->a.o->device;
     double clk = d->clock_ghz * 1e3;
     ChainKernel w;
 
-    (void)g;
-    (void)gr;
     if ((c->why = chain_plan(&w, f, v)))
         return;
     double longest = w.j_tiles, steps = longest;
@@ -427,13 +425,13 @@ static void cost(Graph *g, const Group *gr, const Options *o, const Variant *v,
                                         : "special functions";
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
+    const ChainForm *f = form;
+    Graph *g = f->a.g;
+    Group *gr = (Group *)f->gr;
     ChainKernel *w = arena_new_of(g->arena, ChainKernel);
-    ChainForm *f = arena_new_of(g->arena, ChainForm);
 
-    chain_open(f, g, gr, o); /* of this group's tensors */
     chain_plan(w, f, v);
     chain_build(w, gr, k);
 }
@@ -441,7 +439,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 const Family family_chain_wgmma = {
     .name = "chain_wgmma",
     .version = 1,
-    .applicable = applicable,
+    .open = open,
     .space = space,
     .cost = cost,
     .build = build,

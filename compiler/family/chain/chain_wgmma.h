@@ -41,6 +41,7 @@ typedef struct ChainRows {
 enum { CHAIN_SUM = 60 }; /* the local that is the first product's sum */
 
 typedef struct ChainForm {
+    const Group *gr;
     Contract a, b; /* the first product, the second */
     Tma ta, tb;
     const Chain *chain;
@@ -108,34 +109,35 @@ void chain_end(ChainKernel *w, const char *family, const char *min_arch);
  * the first product's columns at j0, and of the second's; where the block is,
  * and from which block of columns to which there may be live scores. */
 void chain_maps(ChainKernel *w);
-const char *chain_load_rows(ChainKernel *w);
-const char *chain_load_first(ChainKernel *w);
-const char *chain_load_second(ChainKernel *w);
-const char *chain_place(ChainKernel *w);
-void chain_batch(ChainKernel *w, Buf *b, const char *number);
-const char *chain_range(ChainKernel *w);
+Tree *chain_load_rows(ChainKernel *w);
+Tree *chain_load_first(ChainKernel *w);
+Tree *chain_load_second(ChainKernel *w);
+Tree *chain_place(ChainKernel *w);
+void chain_batch(ChainKernel *w, Tree *b, const char *number);
+Tree *chain_range(ChainKernel *w);
 /* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
  * far; what is read of points ahead of their scores; what a score is besides
  * the sum, and where it is none; how a block changes what a row has, and the
  * sums so far; what multiplies them in the end; results from where they lie. */
 void chain_name_all(ChainKernel *w);
-const char *chain_state(const ChainKernel *w);
-const char *chain_read_block(ChainKernel *w);
-const char *chain_value(ChainKernel *w);
-const char *chain_mask(ChainKernel *w);
+Tree *chain_state(const ChainKernel *w);
+Tree *chain_start(const ChainKernel *w); /* with nothing in it yet */
+Tree *chain_read_block(ChainKernel *w);
+Tree *chain_value(ChainKernel *w);
+Tree *chain_mask(ChainKernel *w);
 const char *chain_weigh(const ChainKernel *w);
 const char *chain_rescale(const ChainKernel *w);
-const char *chain_after(ChainKernel *w);
+Tree *chain_after(ChainKernel *w);
 const char *chain_greatest(const ChainKernel *w, const char *most);
-const char *chain_direct(ChainKernel *w);
+Tree *chain_direct(ChainKernel *w);
 /* chain_mma.c: elements that lie side by side in pieces of 16 bytes, from where
  * `fast` is a multiple of 8 on; one piece of a tile's line, of which `number`
  * is the line's of the tensor, there if it is less than `size`, if that is not
  * NULL, and `fast` goes along it. */
 bool chain_in_pieces(const ChainForm *f, const Operand *o, const Var *fast);
-const char *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
-                        const char *number, const char *size, const Var *fast,
-                        const char *tile);
+Tree *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
+                  const char *number, const char *size, const Var *fast,
+                  const char *tile);
 /* chain_softmax.c: fills f->rows; what a score may be replaced by without
  * effect: -inf, or 0. */
 const char *chain_find_rows(ChainForm *f);

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/chain/chain_wgmma.h"
 
 #include <math.h>
@@ -110,16 +109,14 @@ static const char *fails(ChainKernel *w, const Idx *e, const char *row,
     Cond not = {idx_addc(p, idx_scale(p, e, -1), -1), 0};
     Guard g = guard_add(p, (Guard){0}, not .e, 0);
     Truth truth = cond_truth(not );
-    Buf b = {0};
+    const char *text = truth == ALWAYS ? "true" : "";
 
     cprint_name(&w->b.cp, w->f->row, row);
     cprint_name(&w->b.cp, w->f->col, col);
     if (truth == MAYBE)
-        cprint_condition(&b, &w->b.cp, g);
-    else if (truth == ALWAYS)
-        buf_puts(&b, "true");
+        text = cprint_condition(&w->b.cp, g);
     cprint_close(&w->b.cp, scope);
-    return buf_take(&b, w->b.g->arena);
+    return text;
 }
 
 static const char *or_also(Arena *a, const char *s, const char *also)
@@ -127,26 +124,26 @@ static const char *or_also(Arena *a, const char *s, const char *also)
     return !*also ? s : *s ? arena_printf(a, "%s || %s", s, also) : also;
 }
 
-/* `lines` for each of a thread's scores, called x; `ahead`: with the value that
+/* `code` for each of a thread's scores, called x; `ahead`: with the value that
  * was read for it. */
-static void put_each(ChainKernel *w, Buf *b, const char *row, const char *col,
-                     const char *lines, bool ahead)
+static Tree *each_score(ChainKernel *w, const char *row, const char *col,
+                        const Tree *code, bool ahead)
 {
     Arena *a = w->b.g->arena;
-    const char *value = "", *words = "", *type = "";
 
-    if (ahead) {
-        value = "float value, ";
-        words = "ahead, ";
-        type = arena_printf(a, "<%s>",
-                            type_cname(w->f->rows.ahead->tensor->type));
-    }
-    buf_printf(b,
-               "dcc_each_score%s(score, %s%s, j0, [&](float &x, %sint %s,"
-               " int %s) {\n",
-               type, words, w->row_at, value, row, col);
-    cprint_lines(b, lines, 4);
-    buf_puts(b, "});\n");
+    return QUOTE(
+        a,
+        ahead ? "dcc_each_score<@type>(score, ahead, @row_at, j0, "
+                "[&](float &x, float value, int @row, int @col) {\n"
+                "    @CODE\n"
+                "});\n"
+              : "dcc_each_score(score, @row_at, j0, "
+                "[&](float &x, int @row, int @col) {\n"
+                "    @CODE\n"
+                "});\n",
+        FILL("type", ahead ? type_cname(w->f->rows.ahead->tensor->type) : ""),
+        FILL("row_at", w->row_at), FILL("row", row), FILL("col", col),
+        FILL_TREE("CODE", code));
 }
 
 /* The same of any score of a warpgroup's block. */
@@ -160,13 +157,12 @@ static const char *fails_somewhere(ChainKernel *w, const Idx *e)
     return fails(w, least, "(m0 + warpgroup * 64)", "j0");
 }
 
-const char *chain_mask(ChainKernel *w)
+Tree *chain_mask(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
     const char *some = "", *each = "", *row, *col;
     CScope scope = cprint_open(&w->b.cp);
-    Buf b = {0}, in = {0}, lines = {0};
 
     row = cprint_var(&w->b.cp, f->row);
     col = cprint_var(&w->b.cp, f->col);
@@ -180,20 +176,23 @@ const char *chain_mask(ChainKernel *w)
         some = or_also(a, some, "j0 + BJ > J");
         each = or_also(a, each, arena_printf(a, "%s >= J", col));
     }
-    if (f->few && f->rows.live.n) /* few rows: nothing is gained by it */
-        some = "";
-    if (*each) {
-        const char *dead = f->rows.softmax ? "-INFINITY" : "0.0f";
-        if (*some)
-            buf_printf(&b, "if (%s)\n", some);
-        buf_printf(&lines, "if (%s)\n    x = %s;\n", each, dead);
-        put_each(w, &in, row, col, buf_text(&lines), false);
-        cprint_lines(&b, buf_text(&in), *some ? 4 : 0);
-    }
-    buf_free(&lines);
-    buf_free(&in);
     cprint_close(&w->b.cp, scope);
-    return buf_take(&b, a);
+    if (!*each)
+        return tree_list(a);
+    Tree *code =
+        each_score(w, row, col,
+                   QUOTE(a,
+                         "if (@each)\n"
+                         "    x = @dead;\n",
+                         FILL("each", each),
+                         FILL("dead", f->rows.softmax ? "-INFINITY" : "0.0f")),
+                   false);
+    if (!*some || (f->few && f->rows.live.n)) /* nothing is gained by it */
+        return code;
+    return QUOTE(a,
+                 "if (@some)\n"
+                 "    @CODE\n",
+                 FILL("some", some), FILL_TREE("CODE", code));
 }
 
 typedef struct OwnReads {
@@ -221,90 +220,92 @@ static const char *staged(const Expr *read, void *ctx)
 }
 
 /* The words of a block's points, before its scores are multiplied. */
-const char *chain_read_block(ChainKernel *w)
+Tree *chain_read_block(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     const Expr *e = f->rows.ahead;
     CPrint *cp = &w->b.cp;
-    CScope scope = cprint_open(cp);
-    Buf b = {0};
+    Tree *code = tree_list(w->b.g->arena);
 
-    if (!e) {
-        cprint_close(cp, scope);
-        return "";
-    }
+    if (!e)
+        return code;
+    CScope scope = cprint_open(cp);
     const char *row = cprint_var(cp, f->row), *col = cprint_var(cp, f->col);
-    buf_puts(&b, "uint32_t ahead[BJ / 4];  // of pairs of columns\n"
-                 "auto read_block = [&](int j0) {\n"
-                 "    #pragma unroll\n"
-                 "    for (int c = 0; c < BJ / 4; ++c) {\n");
-    buf_printf(&b,
-               f->M % w->bm ? "const int %s = min(m0 + top + lane / 4 + "
-                              "c %% 2 * 8, M - 1);\n"
-                            : "const int %s = m0 + top + lane / 4 + "
-                              "c %% 2 * 8;\n",
-               row);
-    buf_printf(&b,
-               f->J % w->bj ? "const int %s = min(j0 + c / 2 * 8 + "
-                              "lane %% 4 * 2, J - 2);\n"
-                            : "const int %s = j0 + c / 2 * 8 + "
-                              "lane %% 4 * 2;\n",
-               col);
-    buf_printf(&b, "dcc_read(ahead[c], &%s[", cprint_tensor(cp, e->tensor));
-    cprint_element(&b, cp, e->tensor, cprint_offset(w->b.g, e->tensor, e->at));
-    buf_puts(&b, "]);\n    }\n};\n");
+    bool cut_m = f->M % w->bm, cut_j = f->J % w->bj;
+    PUT(code,
+        "uint32_t ahead[BJ / 4];  // of pairs of columns\n"
+        "auto read_block = [&](int j0) {\n"
+        "    #pragma unroll\n"
+        "    for (int c = 0; c < BJ / 4; ++c) {\n"
+        "        const int @row = @least_m@m0 + top + lane / 4 + "
+        "c % 2 * 8@most_m;\n"
+        "        const int @col = @least_j@j0 + c / 2 * 8 + "
+        "lane % 4 * 2@most_j;\n"
+        "        dcc_read(ahead[c], &@tensor[@at]);\n"
+        "    }\n"
+        "};\n",
+        FILL("row", row), FILL("col", col),
+        FILL("least_m", cut_m ? "min(" : ""),
+        FILL("most_m", cut_m ? ", M - 1)" : ""),
+        FILL("least_j", cut_j ? "min(" : ""),
+        FILL("most_j", cut_j ? ", J - 2)" : ""),
+        FILL("tensor", cprint_tensor(cp, e->tensor)),
+        FILL("at", cprint_element(cp, e->tensor,
+                                  cprint_offset(w->b.g, e->tensor, e->at))));
     cprint_close(cp, scope);
-    return buf_take(&b, w->b.g->arena);
+    return code;
 }
 
 /* What a score is besides the sum. */
-const char *chain_value(ChainKernel *w)
+Tree *chain_value(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     CPrint *cp = &w->b.cp;
-    CScope scope = cprint_open(cp);
-    const char *row, *col;
     OwnReads reads = {f, false};
-    Buf b = {0}, in = {0}, body = {0};
+    Tree *in = tree_list(w->b.g->arena);
 
-    if (f->rows.body->kind == E_LOCAL) {
-        cprint_close(cp, scope);
-        return "";
-    }
+    if (f->rows.body->kind == E_LOCAL)
+        return in;
+    CScope scope = cprint_open(cp);
     expr_visit(f->rows.body, note_read, &reads);
-    row = cprint_var(cp, f->row);
-    col = cprint_var(cp, f->col);
+    const char *row = cprint_var(cp, f->row), *col = cprint_var(cp, f->col);
     if (reads.found && f->M % w->bm)
-        buf_printf(&in, "%s = min(%s, M - 1);\n", row, row);
+        PUT(in, "@row = min(@row, M - 1);\n", FILL("row", row));
     if (reads.found && f->J % w->slot)
-        buf_printf(&in, "%s = min(%s, J - 1);\n", col, col);
+        PUT(in, "@col = min(@col, J - 1);\n", FILL("col", col));
     cp->local[CHAIN_SUM] = "x";
     cp->staged = staged;
     cp->ctx = w;
-    const char *text = cprint_bind(&body, cp, f->rows.body, "t");
+    const char *text = cprint_bind(in, cp, f->rows.body, "t");
     cp->staged = NULL;
-    buf_printf(&in, "%sx = %s;\n", buf_text(&body), text);
-    put_each(w, &b, row, col, buf_text(&in), f->rows.ahead);
-    buf_free(&in);
-    buf_free(&body);
+    PUT(in, "x = @text;\n", FILL("text", text));
     cprint_close(cp, scope);
-    return buf_take(&b, w->b.g->arena);
+    return each_score(w, row, col, in, f->rows.ahead);
 }
 
 /* What a row has so far. */
-const char *chain_state(const ChainKernel *w)
+Tree *chain_state(const ChainKernel *w)
 {
-    Buf b = {0};
+    Arena *a = w->b.g->arena;
+    double scale = w->f->rows.scale * (w->f->rows.base2 ? 1 : M_LOG2E);
 
     if (!w->f->rows.softmax)
-        return "";
-    buf_puts(&b, "const float scale = ");
-    buf_puts(&b, cprint_float(w->b.g->arena,
-                              (float)(w->f->rows.scale *
-                                      (w->f->rows.base2 ? 1 : M_LOG2E))));
-    buf_puts(&b, ";  // of scores, in powers of two\n"
-                 "float most[2], sum[2], grow[2];\n");
-    return buf_take(&b, w->b.g->arena);
+        return tree_list(a);
+    return QUOTE(a,
+                 "const float scale = @scale;  // of scores, in powers of "
+                 "two\n"
+                 "float most[2], sum[2], grow[2];\n",
+                 FILL("scale", cprint_float(a, (float)scale)));
+}
+
+Tree *chain_start(const ChainKernel *w)
+{
+    Tree *code = chain_state(w);
+
+    if (w->f->rows.softmax)
+        PUT(code, "most[0] = most[1] = -INFINITY;\n"
+                  "sum[0] = sum[1] = 0.0f;\n");
+    return code;
 }
 
 const char *chain_weigh(const ChainKernel *w)
@@ -324,50 +325,43 @@ const char *chain_rescale(const ChainKernel *w)
 
 const char *chain_greatest(const ChainKernel *w, const char *most)
 {
-    Buf b = {0};
+    Arena *a = w->b.g->arena;
 
-    if (w->f->rows.scale == 1)
-        return most;
-    buf_printf(&b, "(%s * ", most);
-    buf_puts(&b, cprint_float(w->b.g->arena, (float)w->f->rows.scale));
-    buf_puts(&b, ")");
-    return buf_take(&b, w->b.g->arena);
+    return w->f->rows.scale == 1
+               ? most
+               : arena_printf(a, "(%s * %s)", most,
+                              cprint_float(a, (float)w->f->rows.scale));
 }
 
 /* What multiplies a row's sums, and before it what its lanes have to add. */
-const char *chain_after(ChainKernel *w)
+Tree *chain_after(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     CPrint *cp = &w->b.cp;
-    CScope scope = cprint_open(cp);
-    Arena *a = w->b.g->arena;
-    Buf b = {0}, in = {0}, row = {0};
+    Tree *code = tree_list(w->b.g->arena), *row = tree_list(w->b.g->arena);
 
     if (!f->rows.after)
-        return "";
+        return code;
+    CScope scope = cprint_open(cp);
     if (f->rows.softmax) {
         cp->local[f->rows.sum] = "sum[r]";
         cp->local[f->rows.max] = chain_greatest(w, "most[r]");
-        buf_puts(&b, "dcc_row_sums(sum);\n");
+        PUT(code, "dcc_row_sums(sum);\n");
     }
     if (expr_uses(f->rows.after, f->row))
-        buf_printf(&row,
-                   "const int %s = min(m0 + top + lane / 4 + r * 8, M - "
-                   "1);\n",
-                   cprint_var(cp, f->row));
-    const char *text = cprint_bind(&in, cp, f->rows.after, "t");
-    buf_printf(&row, "%safter[r] = %s;\n", buf_text(&in), text);
-    bool one = !strchr(buf_text(&row), '\n')[1];
-    buf_printf(&b,
-               "float after[2];\n#pragma unroll\n"
-               "for (int r = 0; r < 2; ++r)%s\n",
-               one ? "" : " {");
-    cprint_lines(&b, buf_text(&row), 4);
-    buf_puts(&b, one ? "" : "}\n");
-    buf_free(&in);
-    buf_free(&row);
+        PUT(row, "const int @m = min(m0 + top + lane / 4 + r * 8, M - 1);\n",
+            FILL("m", cprint_var(cp, f->row)));
+    const char *text = cprint_bind(row, cp, f->rows.after, "t");
+    PUT(row, "after[r] = @text;\n", FILL("text", text));
+    PUT(code,
+        "float after[2];\n"
+        "#pragma unroll\n"
+        "for (int r = 0; r < 2; ++r) {\n"
+        "    @ROW\n"
+        "}\n",
+        FILL_TREE("ROW", row));
     cprint_close(cp, scope);
-    return buf_take(&b, a);
+    return code;
 }
 
 /* ---- epilogue -------------------------------------------------------- */
@@ -438,32 +432,29 @@ static const char by_lines[] = "#pragma unroll 8\n"
                                "    @PIECE@\n"
                                "}\n";
 
-static const char *packed(ChainKernel *w)
+static Tree *packed(ChainKernel *w)
 {
     Contract *x = &w->b;
     Arena *a = x->g->arena;
     Tree *pairs = tree_list(a), *pieces = tree_list(a);
-    Buf b = {0};
 
     contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", tree_list(a),
                    0);
     contract_pieces(x, pieces, place_piece,
                     x->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
-    tree_print(&b, TEMPLATE(a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
-                            FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
-                            FILL_TREE("PIECES",
-                                      QUOTE(a, x->lines ? by_lines : by_pieces,
-                                            FILL_TREE("PIECE", pieces)))));
-    return buf_take(&b, a);
+    return TEMPLATE(
+        a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
+        FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
+        FILL_TREE("PIECES", QUOTE(a, x->lines ? by_lines : by_pieces,
+                                  FILL_TREE("PIECE", pieces))));
 }
 
-const char *chain_direct(ChainKernel *w)
+Tree *chain_direct(ChainKernel *w)
 {
     Contract *x = &w->b;
     Arena *a = x->g->arena;
     Tree *points = tree_list(a);
-    Buf b = {0};
 
     contract_points(x, points, 2, place_point, NULL);
     if (x->vec < 2)
@@ -473,112 +464,114 @@ const char *chain_direct(ChainKernel *w)
                        "    @POINTS\n"
                        "}\n",
                        FILL_TREE("POINTS", points));
-    tree_print(&b, TEMPLATE(a, "contract_wgmma_pairs.cu.in",
-                            FILL_TREE("POINTS", points), FILL("WIDTH", "BN")));
-    return buf_take(&b, a);
+    return TEMPLATE(a, "contract_wgmma_pairs.cu.in",
+                    FILL_TREE("POINTS", points), FILL("WIDTH", "BN"));
 }
 
 /* ---- the whole ------------------------------------------------------- */
 
-static const char *registers(const ChainKernel *w, bool consumer)
+static Tree *registers(const ChainKernel *w, bool consumer)
 {
     int most = w->consumers == 3 ? 160 : 240;
     int rest = w->consumers == 3 ? 32 : 24;
+    Tree *code = tree_list(w->b.g->arena);
 
-    if (w->consumers == 1)
-        return "";
-    return arena_printf(w->b.g->arena, "dcc_registers_%s<%d>();\n",
-                        consumer ? "grow" : "shrink", consumer ? most : rest);
+    if (w->consumers > 1)
+        PUT(code, "dcc_registers_@change<@n>();\n",
+            FILL("change", consumer ? "grow" : "shrink"),
+            FILL_INT("n", consumer ? most : rest));
+    return code;
 }
 
-static const char *prefetch(const ChainKernel *w)
+static Tree *prefetch(const ChainKernel *w)
 {
-    const char *s = "";
+    Arena *a = w->b.g->arena;
+    const char *maps = "";
 
     for (int i = 0; i < w->k->n_map; i++)
-        s = arena_printf(w->b.g->arena, "%s%s&%s", s, i ? ", " : "",
-                         w->k->map[i].name);
-    return arena_printf(w->b.g->arena, "dcc_tma_prefetch_maps(%s);\n", s);
+        maps =
+            arena_printf(a, "%s%s&%s", maps, i ? ", " : "", w->k->map[i].name);
+    return QUOTE(a, "dcc_tma_prefetch_maps(@maps);\n", FILL("maps", maps));
 }
 
-static const char *loop(ChainKernel *w)
+static Tree *loop(ChainKernel *w)
 {
+    Arena *a = w->b.g->arena;
     bool turns = w->consumers > 1;
-    Buf b = {0};
-    Slot slot[] = {
-        {"TURN",
-         turns ? "dcc_barrier_sync(1 + warpgroup, 256);  // its turn\n" : ""},
-        {"PASS", turns ? "dcc_barrier_arrive(1 + (warpgroup + 1) % CONSUMERS, "
-                         "256);\n"
-                       : ""},
-        {"RESCALE", chain_rescale(w)},
-        {"TYPE", type_cname(w->f->elem)},
-        {"READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""}};
 
     if (w->j_tiles == 1)
-        return "";
-    template_fill(&b, "chain_wgmma_loop.cu.in", slot, 5);
-    return buf_take(&b, w->b.g->arena);
+        return tree_list(a);
+    return TEMPLATE(
+        a, "chain_wgmma_loop.cu.in",
+        FILL("TURN",
+             turns ? "dcc_barrier_sync(1 + warpgroup, 256);  // its turn\n"
+                   : ""),
+        FILL("PASS", turns ? "dcc_barrier_arrive(1 + (warpgroup + 1) % "
+                             "CONSUMERS, 256);\n"
+                           : ""),
+        FILL("RESCALE", chain_rescale(w)), FILL("TYPE", type_cname(w->f->elem)),
+        FILL("READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""));
 }
 
 static void put_kernel(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
-    const char *type = type_name(f->elem), *places = chain_place(w);
+    const char *type = type_name(f->elem);
+    Tree *places = chain_place(w);
     bool along = f->tb.b.k_major;
     bool turns = w->consumers > 1 && w->j_tiles > 1;
-    Slot slot[] = {
-        {"PLACE", places},
-        {"RANGE", chain_range(w)},
-        {"PREFETCH", prefetch(w)},
-        {"SHRINK", registers(w, false)},
-        {"GROW", registers(w, true)},
-        {"WAIT", kernel_wait(w->k)},
-        {"CONSUMER_WAIT", w->k->waits
-                              ? "dcc_grid_wait();  // results, and what scores "
-                                "read\n"
-                              : ""},
-        {"LOAD_ROWS", chain_load_rows(w)},
-        {"LOAD_FIRST", chain_load_first(w)},
-        {"LOAD_SECOND", chain_load_second(w)},
-        {"ROWS_A", arena_printf(a,
-                                "dcc_wgmma_k_major(smem.%s_tile[0]"
-                                "[warpgroup * 64])",
-                                w->id[0])},
-        {"FIRST_B",
-         arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0])", w->id[1])},
-        {"SECOND_B", arena_printf(a,
-                                  along ? "dcc_wgmma_k_major(smem.%s_tile[0])"
-                                        : "dcc_wgmma_mn_major(smem.%s_tile[0],"
-                                          " BJ * 128)",
-                                  w->id[2])},
-        {"FIRST_TILE", arena_printf(a, "%s_tile", w->id[1])},
-        {"SECOND_TILE", arena_printf(a, "%s_tile", w->id[2])},
-        {"FIRST", arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj, type)},
-        {"SECOND", arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->bn,
-                                type, !along)},
-        {"SECOND_STEP", along ? "2, BN * 8" : "128, 512"},
-        {"STATE", chain_state(w)},
-        {"WEIGH", chain_weigh(w)},
-        {"AHEAD", chain_read_block(w)},
-        {"READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""},
-        {"VALUE", chain_value(w)},
-        {"MASK", chain_mask(w)},
-        {"TYPE", type_cname(f->elem)},
-        {"OPEN", turns ? "if (warpgroup == CONSUMERS - 1)\n"
-                         "    dcc_barrier_arrive(1, 256);\n"
-                       : ""},
-        {"LOOP", loop(w)},
-        {"AFTER", chain_after(w)},
-        {"EPILOGUE", w->pack ? packed(w) : chain_direct(w)},
+    const Fill fill[] = {
+        FILL_TREE("PLACE", places),
+        FILL_TREE("RANGE", chain_range(w)),
+        FILL_TREE("PREFETCH", prefetch(w)),
+        FILL_TREE("SHRINK", registers(w, false)),
+        FILL_TREE("GROW", registers(w, true)),
+        FILL("WAIT", kernel_wait(w->k)),
+        FILL("CONSUMER_WAIT",
+             w->k->waits ? "dcc_grid_wait();  // results, and what scores "
+                           "read\n"
+                         : ""),
+        FILL_TREE("LOAD_ROWS", chain_load_rows(w)),
+        FILL_TREE("LOAD_FIRST", chain_load_first(w)),
+        FILL_TREE("LOAD_SECOND", chain_load_second(w)),
+        FILL("ROWS_A", arena_printf(a,
+                                    "dcc_wgmma_k_major(smem.%s_tile[0]"
+                                    "[warpgroup * 64])",
+                                    w->id[0])),
+        FILL("FIRST_B",
+             arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0])", w->id[1])),
+        FILL("SECOND_B",
+             arena_printf(a,
+                          along ? "dcc_wgmma_k_major(smem.%s_tile[0])"
+                                : "dcc_wgmma_mn_major(smem.%s_tile[0],"
+                                  " BJ * 128)",
+                          w->id[2])),
+        FILL("FIRST_TILE", arena_printf(a, "%s_tile", w->id[1])),
+        FILL("SECOND_TILE", arena_printf(a, "%s_tile", w->id[2])),
+        FILL("FIRST",
+             arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj, type)),
+        FILL("SECOND", arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->bn,
+                                    type, !along)),
+        FILL("SECOND_STEP", along ? "2, BN * 8" : "128, 512"),
+        FILL_TREE("STATE", chain_state(w)),
+        FILL("WEIGH", chain_weigh(w)),
+        FILL_TREE("AHEAD", chain_read_block(w)),
+        FILL("READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""),
+        FILL_TREE("VALUE", chain_value(w)),
+        FILL_TREE("MASK", chain_mask(w)),
+        FILL("TYPE", type_cname(f->elem)),
+        FILL("OPEN", turns ? "if (warpgroup == CONSUMERS - 1)\n"
+                             "    dcc_barrier_arrive(1, 256);\n"
+                           : ""),
+        FILL_TREE("LOOP", loop(w)),
+        FILL_TREE("AFTER", chain_after(w)),
+        FILL_TREE("EPILOGUE", w->pack ? packed(w) : chain_direct(w)),
     };
-    Buf b = {0};
 
-    template_fill(&b, "chain_wgmma.cu.in", slot,
-                  (int)(sizeof slot / sizeof *slot));
-    kernel_phase(w->b.g, w->k, "setup", &b);
-    buf_free(&b);
+    kernel_phase(w->b.g, w->k, "setup",
+                 template_tree(a, "chain_wgmma.cu.in", fill,
+                               (int)(sizeof fill / sizeof *fill)));
 }
 
 static void note_any_read(const Expr *e, void *ctx)

@@ -1,4 +1,3 @@
-#include "emit/cprint_old.h"
 #include "family/chain/chain_wgmma.h"
 
 #include <string.h>
@@ -78,7 +77,6 @@ static void name_axis(ChainKernel *w, const Axis *a)
     IdxPool *p = w->b.g->pool;
     const Idx *e = idx_const(p, 0);
     int64_t radix = 1;
-    Buf b = {0};
 
     if (a->n == 1)
         return;
@@ -86,8 +84,7 @@ static void name_axis(ChainKernel *w, const Axis *a)
         e = idx_add(p, e, idx_scale(p, idx_var(p, a->v[i]), radix));
         radix *= a->v[i]->extent;
     }
-    cprint_idx(&b, &w->b.cp, e, 2);
-    cprint_name(&w->b.cp, a->linear, buf_take(&b, w->b.g->arena));
+    cprint_name(&w->b.cp, a->linear, cprint_idx(&w->b.cp, e, 2));
 }
 
 /* A tile: boxes of 64 neighbours along `fast`, from `first` on, and of rows
@@ -100,28 +97,28 @@ typedef struct Boxes {
     const char *first, *origin;
 } Boxes;
 
-static const char *put_copies(ChainKernel *w, const Boxes *x)
+static Tree *copies(ChainKernel *w, const Boxes *x)
 {
     CPrint *cp = &w->b.cp;
+    Arena *a = w->b.g->arena;
     CScope scope = cprint_open(cp);
-    Buf b = {0};
+    const char *at = "";
 
     cprint_name(cp, x->along, x->origin);
     cprint_name(cp, x->fast, x->first);
     for (int i = 0; i < x->t->m.n && x->o == &x->t->a; i++)
         name_axis(w, &x->t->m.axis[i]);
-    buf_printf(&b, "dcc_tma_load_boxes(smem.%s_tile%s, &%s_map, &smem.%s",
-               x->id, x->slot, x->id, x->barrier);
-    for (int d = 0; d < x->o->rank; d++) {
-        buf_puts(&b, ", ");
-        cprint_idx(&b, cp, x->o->dim[d].at, 0);
-    }
-    buf_puts(&b, ");\n");
+    for (int d = 0; d < x->o->rank; d++)
+        at = arena_printf(a, "%s, %s", at, cprint_idx(cp, x->o->dim[d].at, 0));
     cprint_close(cp, scope);
-    return buf_take(&b, w->b.g->arena);
+    return QUOTE(a,
+                 "dcc_tma_load_boxes(smem.@id@_tile@slot, &@id@_map, "
+                 "&smem.@barrier@@at);\n",
+                 FILL("id", x->id), FILL("slot", x->slot),
+                 FILL("barrier", x->barrier), FILL("at", at));
 }
 
-const char *chain_load_rows(ChainKernel *w)
+Tree *chain_load_rows(ChainKernel *w)
 {
     const Tma *t = &w->f->ta;
     Boxes x = {t,
@@ -134,10 +131,10 @@ const char *chain_load_rows(ChainKernel *w)
                "0",
                "m0"};
 
-    return put_copies(w, &x);
+    return copies(w, &x);
 }
 
-const char *chain_load_first(ChainKernel *w)
+Tree *chain_load_first(ChainKernel *w)
 {
     const Tma *t = &w->f->ta;
     Boxes x = {t,
@@ -150,10 +147,10 @@ const char *chain_load_first(ChainKernel *w)
                "0",
                "j0"};
 
-    return put_copies(w, &x);
+    return copies(w, &x);
 }
 
-const char *chain_load_second(ChainKernel *w)
+Tree *chain_load_second(ChainKernel *w)
 {
     const Tma *t = &w->f->tb;
     const Var *n = t->n.axis[0].linear;
@@ -166,12 +163,12 @@ const char *chain_load_second(ChainKernel *w)
         x.first = "j0";
         x.origin = "0";
     }
-    return put_copies(w, &x);
+    return copies(w, &x);
 }
 
 /* ---- the block's place ----------------------------------------------- */
 
-void chain_batch(ChainKernel *w, Buf *b, const char *number)
+void chain_batch(ChainKernel *w, Tree *b, const char *number)
 {
     const ChainForm *f = w->f;
     int64_t below = f->batches, radix = 1;
@@ -183,36 +180,35 @@ void chain_batch(ChainKernel *w, Buf *b, const char *number)
             cprint_name(&w->b.cp, v, "0");
             continue;
         }
-        buf_printf(b, "const int %s = %s", cprint_var(&w->b.cp, v), number);
-        cprint_digit(b, below, radix > 1 ? v->extent : 0);
+        const char *id = cprint_var(&w->b.cp, v);
+        PUT(b, "const int @id = @digit;\n", FILL("id", id),
+            FILL("digit", cprint_digit(b->arena, number, below,
+                                       radix > 1 ? v->extent : 0)));
         radix *= v->extent;
-        buf_puts(b, ";\n");
     }
 }
 
-const char *chain_place(ChainKernel *w)
+Tree *chain_place(ChainKernel *w)
 {
-    Buf b = {0};
-    const char *number = "batch";
+    Tree *code = tree_list(w->b.g->arena);
 
     if (w->f->batches == 1) {
-        buf_puts(&b, "const int m0 = (TILES_M - 1 - (int)blockIdx.x) * BM;\n");
-        number = "0";
+        PUT(code, "const int m0 = (TILES_M - 1 - (int)blockIdx.x) * BM;\n");
+        chain_batch(w, code, "0");
     } else if (w->group > 1) {
         /* neighbours read other columns, but few */
-        buf_puts(&b, "// GROUP of the batch run together, their longest rows "
-                     "first\n"
-                     "const dcc_tile tile =\n"
-                     "    dcc_last_first(blockIdx.x, GROUP, TILES_M, BATCHES);"
-                     "\n"
-                     "const int m0 = tile.m * BM;\n");
-        number = "tile.n";
+        PUT(code, "// GROUP of the batch run together, their longest rows "
+                  "first\n"
+                  "const dcc_tile tile = dcc_last_first(blockIdx.x, GROUP, "
+                  "TILES_M, BATCHES);\n"
+                  "const int m0 = tile.m * BM;\n");
+        chain_batch(w, code, "tile.n");
     } else {
-        buf_puts(&b, "const int batch = blockIdx.x / TILES_M;\n"
-                     "const int m0 = blockIdx.x % TILES_M * BM;\n");
+        PUT(code, "const int batch = blockIdx.x / TILES_M;\n"
+                  "const int m0 = blockIdx.x % TILES_M * BM;\n");
+        chain_batch(w, code, "batch");
     }
-    chain_batch(w, &b, number);
-    return buf_take(&b, w->b.g->arena);
+    return code;
 }
 
 /* e without the column, at the row of the tile where it is greatest; as text
@@ -222,24 +218,23 @@ static const char *greatest(ChainKernel *w, const Idx *e, int64_t d, int sign)
     const ChainForm *f = w->f;
     IdxPool *p = w->b.g->pool;
     CScope scope = cprint_open(&w->b.cp);
-    Buf b = {0};
 
     e = idx_sub(p, e, idx_scale(p, idx_var(p, f->col), idx_coef(e, f->col)));
     if (idx_coef(e, f->row) > 0)
         e = idx_addc(p, e, idx_coef(e, f->row) * (w->bm - 1));
     cprint_name(&w->b.cp, f->row, "m0");
-    cprint_idx(&b, &w->b.cp, idx_scale(p, idx_floor(p, e, d), sign), 0);
+    const char *text =
+        cprint_idx(&w->b.cp, idx_scale(p, idx_floor(p, e, d), sign), 0);
     cprint_close(&w->b.cp, scope);
-    return buf_take(&b, w->b.g->arena);
+    return text;
 }
 
 /* The blocks of columns from `begin` to `last` in which a score may live. */
-const char *chain_range(ChainKernel *w)
+Tree *chain_range(ChainKernel *w)
 {
     const ChainForm *f = w->f;
     Arena *a = w->b.g->arena;
     const char *last = "J - 1", *begin = "0";
-    Buf b = {0};
 
     for (int i = 0; i < f->rows.live.n; i++) {
         const Idx *e = f->rows.live.cond[i].e;
@@ -251,23 +246,21 @@ const char *chain_range(ChainKernel *w)
                 arena_printf(a, "max(%s, %s)", begin, greatest(w, e, c, -1));
     }
     bool cut = strcmp(last, "J - 1"), late = strcmp(begin, "0");
-    if (w->j_tiles == 1) {
-        buf_puts(&b, "const int begin = 0, last = 0;  // all columns at once"
-                     "\n");
-    } else if (cut || late) {
-        buf_puts(&b, "// blocks of columns in which there are scores\n");
-        buf_printf(&b,
-                   cut ? "const int last = max(0, %s) / BJ;\n"
-                       : "const int last = (%s) / BJ;\n",
-                   last);
-        buf_printf(&b,
-                   late ? "const int begin = min(last, %s / BJ);\n"
-                        : "const int begin = %s;\n",
-                   begin);
-    } else {
-        buf_puts(&b, "const int begin = 0, last = (J - 1) / BJ;\n");
-    }
-    return buf_take(&b, a);
+    return QUOTE(
+        a,
+        w->j_tiles == 1
+            ? "const int begin = 0, last = 0;  // all columns at once\n"
+        : !cut && !late ? "const int begin = 0, last = (J - 1) / BJ;\n"
+        : !late         ? "// blocks of columns in which there are scores\n"
+                          "const int last = max(0, @last) / BJ;\n"
+                          "const int begin = @begin;\n"
+        : cut           ? "// blocks of columns in which there are scores\n"
+                          "const int last = max(0, @last) / BJ;\n"
+                          "const int begin = min(last, @begin / BJ);\n"
+                        : "// blocks of columns in which there are scores\n"
+                          "const int last = (@last) / BJ;\n"
+                          "const int begin = min(last, @begin / BJ);\n",
+        FILL("last", last), FILL("begin", begin));
 }
 
 void chain_maps(ChainKernel *w)

@@ -67,11 +67,13 @@ static const char *open_mma(Contract *x, Graph *g, const Group *gr,
     return NULL;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
-    Contract x;
+    Contract *f = arena_new_of(g->arena, Contract);
 
-    return open_mma(&x, g, gr, o);
+    *why = open_mma(f, g, gr, o);
+    return *why ? NULL : f;
 }
 
 static int64_t padded(int64_t n, int64_t tile)
@@ -153,20 +155,15 @@ static void add_shape(Contract *x, const Shape *s, Variant *v, int *n,
             }
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     enum { MOST = 4000 };
-    Contract *form = arena_new_of(g->arena, Contract), x;
+    Contract x = *(const Contract *)form;
     int n = 0;
 
-    *out = arena_array(g->arena, Variant, MOST);
-    if (open_mma(form, g, gr, o))
-        return 0;
-    x = *form;
+    *out = arena_array(x.g->arena, Variant, MOST);
     for (int i = 0; i < N_SHAPES; i++)
         add_shape(&x, &shapes[i], *out, &n, MOST);
-    for (int i = 0; i < n; i++)
-        (*out)[i].form = form;
     return n;
 }
 
@@ -231,17 +228,13 @@ static double ends_clocks(const Contract *x)
     return setup + late + fmax(results, 4) * x->ops * 5 + 1100;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o,
-                 const Variant *v, Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    Contract x;
+    Contract x = *(const Contract *)form;
+    const Device *d = x.o->device;
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    if (v->form)
-        x = *(const Contract *)v->form;
-    else if ((c->why = open_mma(&x, g, gr, o)))
-        return;
     x.t = contract_tile(v);
     if ((c->why = plan_mma(&x)))
         return;
@@ -261,13 +254,13 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     w.thread_loads = (t->wm + t->wn) / 16.0;
     w.bank_conflict = 1;
     contract_work(&x, &w);
-    double clk = o->device->clock_ghz * 1e3;
+    double clk = d->clock_ghz * 1e3;
     w.serial_us = 1.2 * loop_clocks(&x) / clk;
     w.fill_us += ends_clocks(&x) / clk;
-    model_cost(o->device, &w, c);
+    model_cost(d, &w, c);
     /* Blocks in a row: 500 clocks each that no other hides, of convolutions
      * with few terms on an H200. */
-    double late = fmax(0, blocks / o->device->sms - 16) * 500 / clk;
+    double late = fmax(0, blocks / d->sms - 16) * 500 / clk;
     c->latency += late;
     c->us += late;
 }
@@ -345,13 +338,10 @@ static const char *mma_name(const Contract *x)
                                : "dcc_mma_tf32";
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
-    Contract x;
+    Contract x = *(const Contract *)form;
 
-    if (open_mma(&x, g, gr, o))
-        return;
     x.t = contract_tile(v);
     if (plan_mma(&x))
         return;
@@ -372,7 +362,7 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
     lane_place(&x, &x.a, true, &extra[0], &extra[1]);
     lane_place(&x, &x.b, false, &extra[2], &extra[3]);
     for (int i = 1; i < 4 && x.parts > 1; i += 2)
-        extra[i].text = arena_printf(g->arena, "slice * (BK / SLICES) + %s",
+        extra[i].text = arena_printf(x.g->arena, "slice * (BK / SLICES) + %s",
                                      extra[i].text);
     contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
                   (int)(sizeof extra / sizeof *extra));
@@ -382,5 +372,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_mma = {
-    "contract_mma", 2, applicable, space, cost, build, false,
+    "contract_mma", 2, open, space, cost, build, false,
 };

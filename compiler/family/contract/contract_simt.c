@@ -58,11 +58,13 @@ static const char *open_simt(Contract *x, Graph *g, const Group *gr,
     return NULL;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
-    Contract x;
+    Contract *f = arena_new_of(g->arena, Contract);
 
-    return open_simt(&x, g, gr, o);
+    *why = open_simt(f, g, gr, o);
+    return *why ? NULL : f;
 }
 
 static bool sensible(const Contract *x, const Tile *t)
@@ -181,19 +183,15 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
         }
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     enum { MOST = 4000 };
-    Contract *form = arena_new_of(g->arena, Contract);
+    const Contract *x = form;
     int n = 0;
 
-    *out = arena_array(g->arena, Variant, MOST);
-    if (open_simt(form, g, gr, o))
-        return 0;
+    *out = arena_array(x->g->arena, Variant, MOST);
     for (int i = 0; i < N_SHAPES; i++)
-        add_shape(form, &shapes[i], *out, &n, MOST);
-    for (int i = 0; i < n; i++)
-        (*out)[i].form = form;
+        add_shape(x, &shapes[i], *out, &n, MOST);
     return n;
 }
 
@@ -240,17 +238,13 @@ static bool alone(const Contract *x)
            2 * (contract_smem(x) + 1024) > (size_t)d->smem_sm_kb * 1024;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o,
-                 const Variant *v, Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    Contract x;
+    Contract x = *(const Contract *)form;
+    const Device *d = x.o->device;
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    if (v->form)
-        x = *(const Contract *)v->form;
-    else if ((c->why = open_simt(&x, g, gr, o)))
-        return;
     x.t = contract_tile(v);
     if ((c->why = plan_simt(&x)))
         return;
@@ -267,22 +261,20 @@ static void cost(Graph *g, const Group *gr, const Options *o,
     w.thread_loads = t->wm + t->wn;
     w.bank_conflict = 1;
     contract_work(&x, &w);
-    if (blocks <= o->device->sms || alone(&x))
-        w.fill_us += k_steps / t->bk * 60 / (o->device->clock_ghz * 1e3);
+    if (blocks <= d->sms || alone(&x))
+        w.fill_us += k_steps / t->bk * 60 / (d->clock_ghz * 1e3);
     if (slices(t) > 1) /* their sums go through shared memory */
-        w.fill_us += slices(t) * t->bm * t->bn /
-                     (16e3 * o->device->clock_ghz);
-    if (x.cluster && blocks > o->device->sms) /* clusters wait for each other */
+        w.fill_us += slices(t) * t->bm * t->bn / (16e3 * d->clock_ghz);
+    if (x.cluster && blocks > d->sms) /* clusters wait for each other */
         w.fill_us += 2.5;
     if (t->split > 1 && !x.cluster) /* more than the sums' way: measured */
         w.fill_us += slices(t) > 1 ? 3 : 5;
     /* the results of a wave leave when its products are done */
-    w.fill_us += x.out_bytes / (o->device->hbm_gbs * 1e3) /
-                 fmax(1, blocks / (2 * o->device->sms));
+    w.fill_us +=
+        x.out_bytes / (d->hbm_gbs * 1e3) / fmax(1, blocks / (2 * d->sms));
     if (slices(t) > 1 && x.cluster) /* and all of them from block to block */
-        w.fill_us += 4.0 * slices(t) * t->bm * t->bn /
-                     (20e3 * o->device->clock_ghz);
-    model_cost(o->device, &w, c);
+        w.fill_us += 4.0 * slices(t) * t->bm * t->bn / (20e3 * d->clock_ghz);
+    model_cost(d, &w, c);
 }
 
 /* ---- text -------------------------------------------------------------- */
@@ -343,13 +335,10 @@ static void put_a(const Contract *x, const char *from, Fill fill[4])
               tile, first));
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
-    Contract x;
+    Contract x = *(const Contract *)form;
 
-    if (open_simt(&x, g, gr, o))
-        return;
     x.t = contract_tile(v);
     if (plan_simt(&x))
         return;
@@ -380,5 +369,5 @@ static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
 }
 
 const Family family_contract_simt = {
-    "contract_simt", 2, applicable, space, cost, build, false,
+    "contract_simt", 2, open, space, cost, build, false,
 };

@@ -12,17 +12,6 @@ enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS };
 enum { MAX_SERIAL = 1024 };
 enum { MOST_PARTS = 32 }; /* that a walk's rows are divided into */
 
-static const char *map_applicable(Graph *g, const Group *gr, const Options *o)
-{
-    (void)o;
-    if (group_cols(gr) > MAX_SERIAL)
-        return arena_printf(g->arena, "a thread would go through %lld columns",
-                            (long long)group_cols(gr));
-    if (group_rows(gr) / 256 > INT32_MAX)
-        return "more points than a grid has threads";
-    return NULL;
-}
-
 /* Rows from slow to fast, as the main result lies in memory. */
 static const Var **ordered_rows(Graph *g, const Group *gr)
 {
@@ -39,6 +28,33 @@ static const Var **ordered_rows(Graph *g, const Group *gr)
         v[0] = t;
     }
     return v;
+}
+
+/* The analysis of a nest. */
+typedef struct MapForm {
+    Graph *g;
+    const Group *gr;
+    const Options *o;
+    const Var **rows; /* slow to fast */
+    const Var *fast;  /* the last of them, or NULL */
+} MapForm;
+
+static const void *map_open(Graph *g, const Group *gr, const Options *o,
+                            const char **why)
+{
+    MapForm *f = arena_new_of(g->arena, MapForm);
+
+    *why = group_rows(gr) / 256 > INT32_MAX
+               ? "more points than a grid has threads"
+               : NULL;
+    if (group_cols(gr) > MAX_SERIAL)
+        *why = arena_printf(g->arena, "a thread would go through %lld columns",
+                            (long long)group_cols(gr));
+    if (*why)
+        return NULL;
+    *f = (MapForm){.g = g, .gr = gr, .o = o, .rows = ordered_rows(g, gr)};
+    f->fast = gr->n_rows ? f->rows[gr->n_rows - 1] : NULL;
+    return f;
 }
 
 static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
@@ -60,17 +76,16 @@ static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
 }
 
 /* The walk of variant v; false if it is none. */
-static bool walk_of(Graph *g, const Group *gr, const Options *o,
-                    const Var **rows, const Variant *v, Roll *r)
+static bool walk_of(const MapForm *f, const Variant *v, Roll *r)
 {
     if (!v->knob[KNOB_ROWS])
         return false;
-    roll_find(g, gr, rows, gr->n_rows ? rows[gr->n_rows - 1] : NULL, r);
+    roll_find(f->g, f->gr, f->rows, f->fast, r);
     r->down.tile = v->knob[KNOB_ROWS];
     r->across.tile = v->knob[KNOB_TILE];
     r->bands = v->knob[KNOB_BANDS];
     if (r->bands)
-        r->slots = band_slots(gr, o->device, r);
+        r->slots = band_slots(f->gr, f->o->device, r);
     return true;
 }
 
@@ -96,18 +111,16 @@ static int64_t across_extent(const Roll *r)
 }
 
 /* Walks: the rows in 1, 2, ... equal parts, the last perhaps smaller. */
-static void add_walks(Graph *g, const Group *gr, const Options *o,
-                      const Var **rows, int widest, Variant *v, int *n)
+static void add_walks(const MapForm *f, int widest, Variant *v, int *n)
 {
     enum { LEAST = 3 };
-    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
     Roll r;
 
-    if (o->device->sm < 80 || !roll_find(g, gr, rows, fast, &r))
+    if (f->o->device->sm < 80 || !roll_find(f->g, f->gr, f->rows, f->fast, &r))
         return;
     int64_t extent = r.down.q->extent, across = across_extent(&r);
     for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
-        if (!roll_fits(g, gr, &r, fast, vec))
+        if (!roll_fits(f->g, f->gr, &r, f->fast, vec))
             continue;
         int64_t last = 0;
         for (int part = 1; part <= MOST_PARTS; part++) {
@@ -117,60 +130,58 @@ static void add_walks(Graph *g, const Group *gr, const Options *o,
             last = many;
             for (int threads = 64; threads <= 128; threads *= 2)
                 for (int tile = 1; tile <= 4 && tile <= across; tile *= 2)
-                    add_variant(g, v, n, vec, threads, tile, (int)many, 0);
+                    add_variant(f->g, v, n, vec, threads, tile, (int)many, 0);
         }
     }
 }
 
 /* Walks of blocks that share their input rows. */
-static void add_bands(Graph *g, const Group *gr, const Options *o,
-                      const Var **rows, int widest, Variant *v, int *n)
+static void add_bands(const MapForm *f, int widest, Variant *v, int *n)
 {
     enum { FEWEST = 32, LEAST = 3 };
     static const int tile[] = {1, 2, 4, 7, 8, 14};
-    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
     Roll r;
 
-    if (!roll_find(g, gr, rows, fast, &r))
+    if (!roll_find(f->g, f->gr, f->rows, f->fast, &r))
         return;
     int64_t extent = r.down.q->extent, across = across_extent(&r);
     for (int vec = 2; vec <= widest && vec <= 8; vec *= 2) {
-        if (!roll_fits(g, gr, &r, fast, vec))
+        if (!roll_fits(f->g, f->gr, &r, f->fast, vec))
             continue;
         for (int parts = 1; parts <= MOST_PARTS && parts <= extent; parts++)
             for (int i = 0; i < 6 && tile[i] <= across; i++)
                 for (r.bands = 1; r.bands <= 4; r.bands *= 2) {
                     r.down.tile = (int)(extent / parts);
                     r.across.tile = tile[i];
-                    int64_t threads = band_threads(gr, &r, rows, vec);
+                    int64_t threads = band_threads(f->gr, &r, f->rows, vec);
                     if (extent % parts == 0 && threads >= FEWEST &&
                         (parts == 1 || r.down.tile >= LEAST) &&
-                        threads <= 1024 && band_fits(gr, o->device, &r, rows))
-                        add_variant(g, v, n, vec, (int)threads, tile[i],
+                        threads <= 1024 &&
+                        band_fits(f->gr, f->o->device, &r, f->rows))
+                        add_variant(f->g, v, n, vec, (int)threads, tile[i],
                                     r.down.tile, r.bands);
                 }
     }
 }
 
-static int map_space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int map_space(const void *form, Variant **out)
 {
-    const Var **rows = ordered_rows(g, gr);
-    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    const MapForm *f = form;
+    Graph *g = f->g;
     Variant *v = arena_array(g->arena, Variant,
                              32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * 3);
-    int n = 0, widest = 1;
+    int n = 0,
+        widest = f->fast ? widest_vector(g, f->gr, f->fast, 16, false) : 1;
     Window w;
 
-    if (gr->n_rows)
-        widest = widest_vector(g, gr, fast, 16, false);
-    window_find(g, gr, fast, &w);
+    window_find(g, f->gr, f->fast, &w);
     for (int vec = 1; vec <= widest; vec *= 2)
         for (int threads = 128; threads <= 256; threads *= 2)
             for (int tile = 1; tile <= 4; tile *= 2)
                 if (tile == 1 || (w.q && w.q->extent % tile == 0 && vec < 16))
                     add_variant(g, v, &n, vec, threads, tile, 0, 0);
-    add_walks(g, gr, o, rows, widest, v, &n);
-    add_bands(g, gr, o, rows, widest, v, &n);
+    add_walks(f, widest, v, &n);
+    add_bands(f, widest, v, &n);
     *out = v;
     return n;
 }
@@ -184,31 +195,33 @@ static void note_gather(const Expr *e, void *ctx)
         *gather |= idx_has_data(e->at[i]);
 }
 
-static void map_traffic(Graph *g, const Group *gr, const Variant *v,
-                        Traffic *t)
+static void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
 {
-    const Var **rows = ordered_rows(g, gr);
-    const Var *fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    const Group *gr = f->gr;
+    const Var *fast = f->fast;
     int vec = v->knob[KNOB_VEC], tile = v->knob[KNOB_TILE];
     Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32 * vec};
     Window w;
 
-    window_find(g, gr, fast, &w);
+    window_find(f->g, gr, fast, &w);
     if (w.q) {
         w.tile = tile;
         s.window = w.q;
         s.tile = tile;
         s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
     }
-    group_traffic(g, gr, &s, t);
+    group_traffic(f->g, gr, &s, t);
     /* finding the point, once a thread */
     t->overhead += 2.0 * (double)group_rows(gr) / vec / tile *
                    (8 + 6 * gr->n_rows);
 }
 
-static void map_cost(Graph *g, const Group *gr, const Options *o,
-                     const Variant *v, Cost *c)
+static void map_cost(const void *form, const Variant *v, Cost *c)
 {
+    const MapForm *f = form;
+    Graph *g = f->g;
+    const Group *gr = f->gr;
+    const Device *d = f->o->device;
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
     int tile = v->knob[KNOB_TILE];
     double points = ceil((double)group_rows(gr) / vec / tile);
@@ -221,15 +234,13 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
         *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
         return;
     }
-    map_traffic(g, gr, v, &t);
-    const Var **rows = ordered_rows(g, gr);
-    if (walk_of(g, gr, o, rows, v, &r)) {
-        roll_cost(g, gr, o, &r, rows[gr->n_rows - 1], vec, threads, &t, c);
+    map_traffic(f, v, &t);
+    if (walk_of(f, v, &r)) {
+        roll_cost(g, gr, f->o, &r, f->fast, vec, threads, &t, c);
         return;
     }
     for (int i = 0; i < gr->n_step; i++)
         expr_visit(gr->step[i].value, note_gather, &gather);
-    const Device *d = o->device;
     double share = cols > 1 ? MAP_BESIDE : 0;
     Work w = {
         .pipe = PIPE_FMA,
@@ -239,7 +250,7 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
         .fill_us = share * ((t.flops + t.overhead) / (d->fma_tflops * 5e5) +
                             t.bytes / (d->l2_gbs * 1e3)),
         .special = t.special,
-        .hbm_bytes = model_group_bytes(g, gr, o->device, NULL, NULL),
+        .hbm_bytes = model_group_bytes(g, gr, d, NULL, NULL),
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
         .blocks = ceil(points / threads),
@@ -248,8 +259,7 @@ static void map_cost(Graph *g, const Group *gr, const Options *o,
         .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
         .serial_steps = gather + (cols > 16 ? (double)cols / 16 : 0) +
-                        load_rounds(g, gr, gr->n_rows ? rows[gr->n_rows - 1]
-                                                      : NULL, tile),
+                        load_rounds(g, gr, f->fast, tile),
     };
     model_cost(d, &w, c);
 }
@@ -414,8 +424,7 @@ static void put_bodies(Map *m)
 }
 
 /* Which of its rows' values a thread has, and the sizes of that. */
-static void set_tiles(Map *m, const Options *o, const Var *along,
-                      const Variant *v)
+static void set_tiles(Map *m, const MapForm *f, const Variant *v)
 {
     Graph *g = m->graph;
     Kernel *k = m->kernel;
@@ -423,11 +432,11 @@ static void set_tiles(Map *m, const Options *o, const Var *along,
 
     if (m->vec > 1)
         kernel_constant(g, k, "VEC", m->vec, NULL);
-    if (walk_of(g, m->group, o, m->rows, v, &m->roll)) {
+    if (walk_of(f, v, &m->roll)) {
         roll_tiles(m);
         return;
     }
-    window_find(g, m->group, along, &m->window);
+    window_find(g, m->group, f->fast, &m->window);
     m->window.tile = tile;
     if (tile == 1)
         return;
@@ -457,51 +466,51 @@ static void put_code(Map *m, int64_t points, int threads, const Var *along)
         put_bodies(m);
 }
 
-static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                      Kernel *k)
+static void map_build(const void *form, const Variant *v, Kernel *k)
 {
-    Map m = {
-        .graph = g, .group = gr, .kernel = k, .device = o->device};
+    const MapForm *f = form;
+    Graph *g = f->g;
+    Group *gr = (Group *)f->gr;
+    Map m = {.graph = g, .group = gr, .kernel = k, .device = f->o->device};
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
     int64_t points = group_rows(gr) / vec / v->knob[KNOB_TILE];
     Cost c;
     Roll r;
 
-    m.rows = ordered_rows(g, gr);
+    m.rows = f->rows;
     m.vec = vec;
-    if (walk_of(g, gr, o, m.rows, v, &r))
+    if (walk_of(f, v, &r))
         points = roll_points(gr, &r, vec);
     while (!v->knob[KNOB_BANDS] && threads > 32 && threads / 2 >= points)
         threads /= 2;
     m.group = (Group *)nest_plain(g, gr);
     schedule_make(m.group, &m.plan);
-    const Var *along = gr->n_rows ? m.rows[gr->n_rows - 1] : NULL;
-    body_init(&m.body, g, gr, k, &m.plan, vec > 1 ? along : NULL, vec);
+    body_init(&m.body, g, gr, k, &m.plan, vec > 1 ? f->fast : NULL, vec);
     m.group = (Group *)m.body.group;
     k->family = "map";
     k->variant = v->text;
     k->block = threads;
     k->grid[0] = (int)((points + threads - 1) / threads);
     k->grid[1] = k->grid[2] = 1;
-    if (walk_of(g, gr, o, m.rows, v, &r))
-        k->min_blocks = roll_blocks(g, gr, o->device, &r, vec, threads);
+    if (walk_of(f, v, &r))
+        k->min_blocks = roll_blocks(g, gr, f->o->device, &r, vec, threads);
     for (int i = 0; i < gr->n_rows; i++)
         if (gr->n_rows > 1 && m.rows[i]->extent > 1)
             kernel_extent(g, k, m.rows[i]);
     for (int i = 0; i < gr->n_cols; i++)
         if (gr->cols[i]->extent > 1)
             kernel_extent(g, k, gr->cols[i]);
-    set_tiles(&m, o, along, v);
+    set_tiles(&m, f, v);
     kernel_constant(g, k, "THREADS", threads, NULL);
     if (points % threads && points > 1)
         kernel_constant(g, k, "POINTS", points,
                         vec > 1 ? "groups of VEC" : NULL);
-    put_code(&m, points, threads, along);
-    map_cost(g, gr, o, v, &c);
+    put_code(&m, points, threads, f->fast);
+    map_cost(form, v, &c);
     Traffic t;
-    map_traffic(g, gr, v, &t);
+    map_traffic(f, v, &t);
     k->flops = t.flops;
-    k->bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
+    k->bytes = model_group_bytes(g, gr, f->o->device, NULL, NULL);
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }
@@ -509,7 +518,7 @@ static void map_build(Graph *g, Group *gr, const Options *o, const Variant *v,
 const Family family_map = {
     .name = "map",
     .version = 1,
-    .applicable = map_applicable,
+    .open = map_open,
     .space = map_space,
     .cost = map_cost,
     .build = map_build,

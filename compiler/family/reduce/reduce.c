@@ -10,18 +10,6 @@ enum { MAX_VARIANTS = 128, MOST_KEPT = 64 };
 /* Instructions' worth of starting a block. */
 enum { BLOCK_OVERHEAD = 2000 };
 
-static const char *reduce_applicable(Graph *g, const Group *gr,
-                                     const Options *o)
-{
-    (void)g;
-    (void)o;
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].op != R_NONE)
-            return group_rows(gr) / 32 > INT32_MAX
-                       ? "more rows than a grid has blocks for" : NULL;
-    return "no reduction";
-}
-
 static const Var **copy_vars(Graph *g, const Var **v, int n)
 {
     const Var **w = arena_array(g->arena, const Var *, n + 1);
@@ -51,20 +39,49 @@ static void ones_first(const Var **v, int n)
     }
 }
 
-static void order(Graph *g, const Group *gr, const Var ***rows,
-                  const Var ***cols, bool rows_by_store)
+static void order(ReduceForm *f)
 {
+    Graph *g = f->graph;
+    const Group *gr = f->plain;
     const Expr *read = main_read(gr);
     const Idx *from = read ? cprint_offset(g, read->tensor, read->at) : NULL;
     const Idx *to = main_store(g, gr);
 
-    *rows = copy_vars(g, gr->rows, gr->n_rows);
-    *cols = copy_vars(g, gr->cols, gr->n_cols);
-    order_vars(g, *cols, gr->n_cols, from ? from : to);
-    order_vars(g, *rows, gr->n_rows,
-               rows_by_store || !from ? (to ? to : from) : from);
-    ones_first(*rows, gr->n_rows);
-    ones_first(*cols, gr->n_cols);
+    f->rows = copy_vars(g, gr->rows, gr->n_rows);
+    f->stored_rows = copy_vars(g, gr->rows, gr->n_rows);
+    f->cols = copy_vars(g, gr->cols, gr->n_cols);
+    order_vars(g, f->cols, gr->n_cols, from ? from : to);
+    order_vars(g, f->rows, gr->n_rows, from ? from : to);
+    order_vars(g, f->stored_rows, gr->n_rows, to ? to : from);
+    ones_first(f->rows, gr->n_rows);
+    ones_first(f->stored_rows, gr->n_rows);
+    ones_first(f->cols, gr->n_cols);
+}
+
+static const char *refuse(const Group *gr)
+{
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op != R_NONE)
+            return group_rows(gr) / 32 > INT32_MAX
+                       ? "more rows than a grid has blocks for"
+                       : NULL;
+    return "no reduction";
+}
+
+static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
+                               const char **why)
+{
+    ReduceForm *f = arena_new_of(g->arena, ReduceForm);
+
+    if ((*why = refuse(gr)))
+        return NULL;
+    f->graph = g;
+    f->group = gr;
+    f->plain = nest_plain(g, gr);
+    f->options = o;
+    order(f);
+    schedule_make(f->plain, &f->plan);
+    return f;
 }
 
 /* ---- plan -------------------------------------------------------------- */
@@ -119,11 +136,12 @@ static bool try_keep(RowReduce *r, bool values)
            r->arrays * elements <= room;
 }
 
-void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v)
+void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
 {
+    const Group *gr = f->plain;
+
     memset(r, 0, sizeof *r);
-    gr = nest_plain(g, gr);
-    r->graph = g;
+    r->graph = f->graph;
     r->group = (Group *)gr;
     r->mode = v->knob[KNOB_MODE];
     r->threads = v->knob[KNOB_THREADS];
@@ -133,8 +151,9 @@ void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v)
     r->resident = r->threads <= 64 ? 8 : 0;
     r->n_rows = group_rows(gr);
     r->n_cols = group_cols(gr);
-    order(g, gr, &r->rows, &r->cols, r->mode == MODE_COLUMNS);
-    schedule_make(gr, &r->plan);
+    r->rows = r->mode == MODE_COLUMNS ? f->stored_rows : f->rows;
+    r->cols = f->cols;
+    r->plan = f->plan;
     int64_t step = r->vec, cols = r->n_cols;
     switch (r->mode) {
     case MODE_LANES:
@@ -210,16 +229,15 @@ static void add_along_cols(Space *s, const Group *gr, int vec)
 }
 
 /* One pass whose only results are row values. */
-static bool splits(const Group *gr)
+static bool splits(const ReduceForm *f)
 {
-    Schedule plan;
+    const Group *gr = f->plain;
 
-    schedule_make(gr, &plan);
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].over_cols && gr->step[i].op == R_NONE &&
             gr->step[i].tensor)
             return false;
-    return plan.passes == 1 && gr->when == WHEN_RUN;
+    return f->plan.passes == 1 && gr->when == WHEN_RUN;
 }
 
 static int loops(const Var **v, int n)
@@ -231,29 +249,27 @@ static int loops(const Var **v, int n)
     return k;
 }
 
-static int reduce_space(Graph *g, const Group *gr, const Options *o,
-                        Variant **out)
+static int reduce_space(const void *form, Variant **out)
 {
+    const ReduceForm *f = form;
+    Graph *g = f->graph;
+    const Group *gr = f->plain;
     Space s = {g, arena_array(g->arena, Variant, MAX_VARIANTS), 0};
-    const Var **rows, **cols;
-
-    gr = nest_plain(g, gr); /* as reduce_plan: the same rows are fastest */
     int64_t n_rows = group_rows(gr), n_cols = group_cols(gr);
+    const Var *col = fastest(f->cols, gr->n_cols);
+    const Var *row = fastest(f->stored_rows, gr->n_rows);
+    int widest =
+        col ? widest_vector(g, gr, col, 8, loops(f->cols, gr->n_cols) == 1) : 1;
 
-    order(g, gr, &rows, &cols, false);
-    const Var *col = fastest(cols, gr->n_cols);
-    int widest = col ? widest_vector(g, gr, col, 8,
-                                     loops(cols, gr->n_cols) == 1) : 1;
     for (int vec = widest; vec >= 1 && vec * 4 > widest; vec /= 2) {
         add_along_cols(&s, gr, vec);
-        int most = o->device->sms * 2 / (int)(n_rows < 4096 ? n_rows : 4096);
-        for (int share = 4; splits(gr) && share <= most && share <= 256;
+        int most =
+            f->options->device->sms * 2 / (int)(n_rows < 4096 ? n_rows : 4096);
+        for (int share = 4; splits(f) && share <= most && share <= 256;
              share *= 2)
             if (n_cols / share >= 1024)
                 add(&s, MODE_SPLIT, 256, vec, share);
     }
-    order(g, gr, &rows, &cols, true);
-    const Var *row = fastest(rows, gr->n_rows);
     widest = row ? widest_vector(g, gr, row, 8, false) : 1;
     for (int vec = widest; row && vec >= 1 && vec * 4 > widest; vec /= 2)
         for (int threads = 64; threads <= 512; threads *= 2)
@@ -377,17 +393,18 @@ static double narrow_runs(const RowReduce *r)
     return run < LINE ? 1 + BETWEEN / run - (double)BETWEEN / LINE : 1;
 }
 
-static void reduce_cost(Graph *g, const Group *gr, const Options *o,
-                        const Variant *v, Cost *c)
+static void reduce_cost(const void *form, const Variant *v, Cost *c)
 {
+    const ReduceForm *f = form;
+    const Device *d = f->options->device;
     RowReduce r;
     Traffic t;
 
-    reduce_plan(&r, g, gr, v);
+    reduce_plan(&r, f, v);
     reduce_traffic(&r, &t);
     double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
     double blocks = block_count(&r), in;
-    double bytes = model_group_bytes(g, gr, o->device, &in, NULL);
+    double bytes = model_group_bytes(f->graph, f->group, d, &in, NULL);
     if (blocks > INT32_MAX) {
         *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
         return;
@@ -408,8 +425,7 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
         .padded_flops = t.flops * fmax(1, idle) + t.overhead,
         .efficiency = 0.7,
         .special = t.special * fmax(1, idle),
-        .hbm_bytes = (bytes + read_again(&r, o->device, in)) *
-                     narrow_runs(&r),
+        .hbm_bytes = (bytes + read_again(&r, d, in)) * narrow_runs(&r),
         .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
         .scatter = t.scatter,
         .smem_bytes = smem,
@@ -421,13 +437,13 @@ static void reduce_cost(Graph *g, const Group *gr, const Options *o,
         .fill_us = combine * fmax(1, r.plan.passes),
         .serial_steps = serial_loads(&r),
     };
-    model_cost(o->device, &w, c);
+    model_cost(d, &w, c);
 }
 
 const Family family_reduce = {
     .name = "reduce",
     .version = 1,
-    .applicable = reduce_applicable,
+    .open = reduce_open,
     .space = reduce_space,
     .cost = reduce_cost,
     .build = reduce_build,

@@ -18,6 +18,17 @@ enum { MODE_LANES, MODE_BLOCK, MODE_COLUMNS, MODE_SPLIT };
 /* KNOB_SHARE: lanes a row (lanes), TX (columns), blocks a row (split). */
 enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE };
 
+/* The analysis of a nest, with rows and columns from slow to fast: as what is
+ * read lies in memory, and rows also as what is stored does. */
+typedef struct ReduceForm {
+    Graph *graph;
+    const Group *group; /* as it came, and as nest_plain has it */
+    const Group *plain;
+    const Options *options;
+    const Var **rows, **stored_rows, **cols;
+    Schedule plan;
+} ReduceForm;
+
 typedef struct RowReduce {
     Body body;
     Graph *graph;
@@ -40,7 +51,7 @@ typedef struct RowReduce {
 } RowReduce;
 
 /* Everything but body and kernel, from a variant. */
-void reduce_plan(RowReduce *r, Graph *g, const Group *gr, const Variant *v);
+void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
 void reduce_traffic(const RowReduce *r, Traffic *t);
 /* Whether a thread has several elements that a value of the row divides. */
 bool reduce_many_quotients(const RowReduce *r);
@@ -50,7 +61,6 @@ const char *reduce_call(const Step *s);
 void reduce_combine(RowReduce *r, Tree *out, int i);
 /* A phase: the last block of a row takes what the others left. */
 void reduce_partials(RowReduce *r);
-void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k);
+void reduce_build(const void *form, const Variant *v, Kernel *k);
 
 #endif

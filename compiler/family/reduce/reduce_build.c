@@ -595,26 +595,29 @@ static void set_grid(RowReduce *r)
     k->grid[2] = 1;
 }
 
-static void set_figures(RowReduce *r, const Options *o, const Variant *v)
+static void set_figures(RowReduce *r, const ReduceForm *f, const Variant *v)
 {
     Kernel *k = r->kernel;
     Traffic t;
     Cost c;
 
-    family_reduce.cost(r->graph, r->group, o, v, &c);
+    family_reduce.cost(f, v, &c);
     reduce_traffic(r, &t);
     k->flops = t.flops;
-    k->bytes = model_group_bytes(r->graph, r->group, o->device, NULL, NULL);
+    k->bytes =
+        model_group_bytes(f->graph, r->group, f->options->device, NULL, NULL);
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }
 
-void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+void reduce_build(const void *form, const Variant *v, Kernel *k)
 {
+    const ReduceForm *f = form;
+    Graph *g = f->graph;
+    Group *gr = (Group *)f->group;
     RowReduce r;
 
-    reduce_plan(&r, g, gr, v);
+    reduce_plan(&r, f, v);
     r.kernel = k;
     body_init(&r.body, g, gr, k, &r.plan, r.vec > 1 ? r.along : NULL, r.vec);
     r.group = (Group *)r.body.group;
@@ -649,5 +652,5 @@ void reduce_build(Graph *g, Group *gr, const Options *o, const Variant *v,
             reduce_partials(&r);
         put_phase(&r, q);
     }
-    set_figures(&r, o, v);
+    set_figures(&r, f, v);
 }

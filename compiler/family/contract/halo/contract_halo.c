@@ -253,11 +253,13 @@ static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
     return why;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
-    HaloForm f;
+    HaloForm *f = arena_new_of(g->arena, HaloForm);
 
-    return open_halo(&f, g, gr, o);
+    *why = open_halo(f, g, gr, o);
+    return *why ? NULL : f;
 }
 
 /* ---- variants ---------------------------------------------------------- */
@@ -365,19 +367,17 @@ static const char *variant_text(const Halo *h)
                         h->bn, h->wm);
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
-    HaloForm *f = arena_new_of(g->arena, HaloForm);
+    const HaloForm *f = form;
     int n = 0, k[4];
 
-    *out = arena_array(g->arena, Variant, 4 * 3 * 3 * 3);
-    if (open_halo(f, g, gr, o))
-        return 0;
+    *out = arena_array(f->x.g->arena, Variant, 4 * 3 * 3 * 3);
     for (k[0] = 2; k[0] <= 16; k[0] *= 2)
         for (k[1] = 8; k[1] <= 32; k[1] *= 2)
             for (k[2] = 16; k[2] <= 64; k[2] *= 2)
                 for (k[3] = 16; k[3] <= 64; k[3] *= 2) {
-                    Variant v = {.form = f};
+                    Variant v = {.text = NULL};
                     Halo h;
                     memcpy(v.knob, k, sizeof k);
                     if (k[0] * k[1] % k[3] || halo_plan(&h, f, &v))
@@ -510,37 +510,28 @@ static void work(const Halo *h, Work *w)
     w->fill_us = (d->hbm_latency + 500 + setup_wait(h)) / clk;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o,
-                 const Variant *v, Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    HaloForm own;
-    const HaloForm *f = v->form;
     Halo h;
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    if (!f) {
-        c->why = open_halo(&own, g, gr, o);
-        f = &own;
-    }
-    if (c->why || (c->why = halo_plan(&h, f, v)))
+    if ((c->why = halo_plan(&h, form, v)))
         return;
     work(&h, &w);
-    model_cost(o->device, &w, c);
+    model_cost(h.x.o->device, &w, c);
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
-    HaloForm f;
     Halo h;
 
-    if (open_halo(&f, g, gr, o) || halo_plan(&h, &f, v))
+    if (halo_plan(&h, form, v))
         return;
     k->variant = variant_text(&h);
     halo_build(&h, k);
 }
 
 const Family family_contract_halo = {
-    "contract_halo", 1, applicable, space, cost, build, false,
+    "contract_halo", 1, open, space, cost, build, false,
 };

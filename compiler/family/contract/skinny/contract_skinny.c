@@ -96,11 +96,13 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
     return find_matrix(f);
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
-    SkinnyForm f;
+    SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
 
-    return skinny_open(&f, g, gr, o);
+    *why = skinny_open(f, g, gr, o);
+    return *why ? NULL : f;
 }
 
 /* ---- variants ---------------------------------------------------------- */
@@ -204,7 +206,7 @@ static const char *variant_text(const Skinny *s)
 static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
                         int *n)
 {
-    Variant one = {.form = f};
+    Variant one = {.text = NULL};
     Skinny s;
 
     memcpy(one.knob, knob, 5 * sizeof *knob);
@@ -214,15 +216,13 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
     v[(*n)++] = one;
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     enum { MOST = 1000 };
-    SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
+    const SkinnyForm *f = form;
     int n = 0, k[5];
 
-    *out = arena_array(g->arena, Variant, MOST);
-    if (skinny_open(f, g, gr, o))
-        return 0;
+    *out = arena_array(f->x.g->arena, Variant, MOST);
     int least = f->k_major ? 16 : 8, most = f->k_major ? 32 : 128 / f->size;
     for (k[0] = least; k[0] <= most; k[0] *= 2)
         for (k[1] = 1; k[1] <= 4; k[1] *= 2)
@@ -364,37 +364,28 @@ static void work(const Skinny *s, Work *w)
         w->fill_us += (d->l2_latency + 4.0 * t->bm * t->bk / t->threads) / clk;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o,
-                 const Variant *v, Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    SkinnyForm own;
-    const SkinnyForm *f = v->form;
     Skinny s;
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    if (!f) {
-        c->why = skinny_open(&own, g, gr, o);
-        f = &own;
-    }
-    if (c->why || (c->why = skinny_plan(&s, f, v)))
+    if ((c->why = skinny_plan(&s, form, v)))
         return;
     work(&s, &w);
-    model_cost(o->device, &w, c);
+    model_cost(s.x.o->device, &w, c);
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
-    SkinnyForm f;
     Skinny s;
 
-    if (skinny_open(&f, g, gr, o) || skinny_plan(&s, &f, v))
+    if (skinny_plan(&s, form, v))
         return;
     k->variant = variant_text(&s);
     skinny_build(&s, k);
 }
 
 const Family family_contract_skinny = {
-    "contract_skinny", 1, applicable, space, cost, build, false,
+    "contract_skinny", 1, open, space, cost, build, false,
 };

@@ -27,11 +27,13 @@ static const char *open_stream(SkinnyForm *f, Graph *g, const Group *gr,
     return NULL;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
-    SkinnyForm f;
+    SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
 
-    return open_stream(&f, g, gr, o);
+    *why = open_stream(f, g, gr, o);
+    return *why ? NULL : f;
 }
 
 bool stream_whole(const Contract *x, int lane_k)
@@ -178,7 +180,7 @@ static const char *variant_text(const Stream *s)
 static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
                         int *n)
 {
-    Variant one = {.form = f};
+    Variant one = {.text = NULL};
     Stream s;
 
     memcpy(one.knob, knob, 6 * sizeof *knob);
@@ -188,17 +190,15 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
     v[(*n)++] = one;
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     static const int warps[] = {2, 3, 4, 6, 8, 12, 16};
     static const int stages[] = {1, 2, 3, 4, 6, 8};
     enum { MOST = 4000 };
-    SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
+    const SkinnyForm *f = form;
     int n = 0, k[6];
 
-    *out = arena_array(g->arena, Variant, MOST);
-    if (open_stream(f, g, gr, o))
-        return 0;
+    *out = arena_array(f->x.g->arena, Variant, MOST);
     int least = 64 / f->size * 2; /* 128 bytes of a column */
     for (k[KNOB_COLUMNS] = 16; k[KNOB_COLUMNS] <= 128; k[KNOB_COLUMNS] *= 2)
         for (int w = 0; w < 7; w++)
@@ -356,37 +356,28 @@ static void work(const Stream *s, Work *w)
     w->fill_us *= (1 + (room > 1 ? 0.15 : 0.5) * (waves - 1)) / waves;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o,
-                 const Variant *v, Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    SkinnyForm own;
-    const SkinnyForm *f = v->form;
     Stream s;
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    if (!f) {
-        c->why = open_stream(&own, g, gr, o);
-        f = &own;
-    }
-    if (c->why || (c->why = stream_plan(&s, f, v)))
+    if ((c->why = stream_plan(&s, form, v)))
         return;
     work(&s, &w);
-    model_cost(o->device, &w, c);
+    model_cost(s.x.o->device, &w, c);
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
-    SkinnyForm f;
     Stream s;
 
-    if (open_stream(&f, g, gr, o) || stream_plan(&s, &f, v))
+    if (stream_plan(&s, form, v))
         return;
     k->variant = variant_text(&s);
     stream_build(&s, k);
 }
 
 const Family family_contract_stream = {
-    "contract_stream", 1, applicable, space, cost, build, false,
+    "contract_stream", 1, open, space, cost, build, false,
 };

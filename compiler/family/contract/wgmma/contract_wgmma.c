@@ -115,11 +115,13 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
     return NULL;
 }
 
-static const char *applicable(Graph *g, const Group *gr, const Options *o)
+static const void *open(Graph *g, const Group *gr, const Options *o,
+                        const char **why)
 {
     WgmmaForm *f = arena_new_of(g->arena, WgmmaForm);
 
-    return open_wgmma(f, g, gr, o);
+    *why = open_wgmma(f, g, gr, o);
+    return *why ? NULL : f;
 }
 
 /* ---- variants ---------------------------------------------------------- */
@@ -539,9 +541,8 @@ static void add_variant(Space *s, const Shape *sh, int stages, int cluster,
 
     if (s->n == s->most || stages < 2)
         return;
-    *v = (Variant){.knob = {sh->bm, sh->bn, stages, sh->consumers,
-                            sh->pingpong, cluster, split},
-                   .form = s->form};
+    *v = (Variant){.knob = {sh->bm, sh->bn, stages, sh->consumers, sh->pingpong,
+                            cluster, split}};
     if (wgmma_plan(&w, s->form, v))
         return;
     v->text = variant_text(s->g, v->knob);
@@ -580,15 +581,13 @@ static void add_shape(Space *s, const Shape *sh)
     }
 }
 
-static int space(Graph *g, const Group *gr, const Options *o, Variant **out)
+static int space(const void *form, Variant **out)
 {
     enum { MOST = 400 };
-    WgmmaForm *form = arena_new_of(g->arena, WgmmaForm);
+    Graph *g = ((const WgmmaForm *)form)->x.g;
     Space s = {.form = form, .g = g, .most = MOST};
 
     *out = s.v = arena_array(g->arena, Variant, MOST);
-    if (open_wgmma(form, g, gr, o))
-        return 0;
     for (int i = 0; i < N_SHAPES; i++)
         if (sensible(form, &shapes[i]))
             add_shape(&s, &shapes[i]);
@@ -662,40 +661,30 @@ static void work(const Wgmma *w, Work *out)
     out->warps_full = 4;
 }
 
-static void cost(Graph *g, const Group *gr, const Options *o,
-                 const Variant *v, Cost *c)
+static void cost(const void *form, const Variant *v, Cost *c)
 {
-    const WgmmaForm *f = v->form;
     Wgmma w;
     Work n = {0};
 
     memset(c, 0, sizeof *c);
-    if (!f) {
-        WgmmaForm *made = arena_new_of(g->arena, WgmmaForm);
-        if ((c->why = open_wgmma(made, g, gr, o)))
-            return;
-        f = made;
-    }
-    if ((c->why = wgmma_plan(&w, f, v)))
+    if ((c->why = wgmma_plan(&w, form, v)))
         return;
     work(&w, &n);
-    model_cost(o->device, &n, c);
+    model_cost(w.x.o->device, &n, c);
     if (c->coef_r)
         wgmma_time(&w, c);
 }
 
-static void build(Graph *g, Group *gr, const Options *o, const Variant *v,
-                  Kernel *k)
+static void build(const void *form, const Variant *v, Kernel *k)
 {
-    WgmmaForm *f = arena_new_of(g->arena, WgmmaForm);
     Wgmma w;
 
-    if (open_wgmma(f, g, gr, o) || wgmma_plan(&w, f, v))
+    if (wgmma_plan(&w, form, v))
         return;
     wgmma_build(&w, k);
     k->variant = v->text;
 }
 
 const Family family_contract_wgmma = {
-    "contract_wgmma", 1, applicable, space, cost, build, false,
+    "contract_wgmma", 1, open, space, cost, build, false,
 };
