@@ -25,14 +25,3 @@ Tree *template_tree(Arena *a, const char *name, const Fill *fill, int n)
     tree_fill(a, t, fill, n, name);
     return t;
 }
-
-void template_fill(Buf *b, const char *name, const Slot *slot, int n)
-{
-    Arena *a = arena_new();
-    Fill *fill = arena_array(a, Fill, n + 1);
-
-    for (int i = 0; i < n; i++)
-        fill[i] = FILL(slot[i].name, slot[i].text);
-    tree_print(b, template_tree(a, name, fill, n));
-    arena_free(a);
-}

@@ -7,19 +7,10 @@
 #define DCC_TEMPLATE_H
 
 #include "emit/tree_quote.h"
-#include "support/buf.h"
 
 /* Template `name` with its slots filled, a list. An unknown template or slot
  * is a defect of dcc: the process ends with status 70. */
 Tree *template_tree(Arena *a, const char *name, const Fill *fill, int n);
 #define TEMPLATE(a, name, ...) template_tree((a), (name), FILLS(__VA_ARGS__))
-
-typedef struct Slot {
-    const char *name; /* between the @s */
-    const char *text;
-} Slot;
-
-/* The same, its text appended to b. */
-void template_fill(Buf *b, const char *name, const Slot *slot, int n);
 
 #endif

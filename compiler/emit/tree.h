@@ -1,8 +1,8 @@
 /* tree.h - the code of a kernel as a tree.
  *
  * Statements are nodes, expressions are lists of tokens. A tree comes from text
- * in the C that kernels are written in (tree_parse: a template, or what a
- * family prints) or from a quotation with holes (tree_quote.h); passes that all
+ * in the C that kernels are written in (tree_parse: a template) or from a
+ * quotation with holes (tree_quote.h); passes that all
  * kernels share work on it (tree_pass.h); tree_print writes it. What a tree
  * prints does not depend on how the text that it came from was laid out: one
  * statement is one line, and cprint_lines breaks the long ones.

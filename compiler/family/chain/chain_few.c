@@ -542,12 +542,12 @@ static Tree *finish_rows(ChainKernel *w, const Merge *m)
     Contract *x = &w->b;
     Arena *a = x->g->arena;
     Tree *points = tree_list(a), *unroll = tree_list(a);
-    const char *column = x->vec >= 2 ? "n" : "n0";
     int parts = by_memory(w) ? w->group / w->cluster : w->teams * w->cluster;
 
     if (parts < 16)
         PUT(unroll, "#pragma unroll @n\n", FILL_INT("n", 16 / parts));
-    contract_points(x, points, 2, put_point, NULL);
+    contract_points(x, points, 2, put_point, NULL); /* sets x->vec */
+    const char *column = x->vec >= 2 ? "n" : "n0";
     if (x->vec < 2)
         points = QUOTE(a,
                        "#pragma unroll\n"
