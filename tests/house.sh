@@ -38,19 +38,56 @@ own_dir()
     }'
 }
 
-includes compiler/support/*.[ch] | own_dir compiler/support |
+# What each file sees, and through whom: file:who > who:seen, paths from here
+reaches()
+{
+    # shellcheck disable=SC2046
+    includes $(find compiler dsl -name '*.[chly]') | awk -F: '
+        function exists(path,    line, there) {
+            there = (getline line < path) >= 0
+            close(path)
+            return there
+        }
+        {
+            to = "compiler/" $3
+            if (!exists(to)) to = "dsl/" $3
+            if (!exists(to)) {
+                to = $1
+                sub(/[^\/]*$/, "", to)
+                to = to $3
+            }
+            sees[$1] = sees[$1] " " to
+        }
+        function walk(file, at, via,    i, n, next_at) {
+            n = split(sees[at], next_at, " ")
+            for (i = 1; i <= n; i++)
+                if (!((file, next_at[i]) in known)) {
+                    known[file, next_at[i]] = 1
+                    print file ":" via ":" next_at[i]
+                    walk(file, next_at[i], via " > " next_at[i])
+                }
+        }
+        END { for (file in sees) walk(file, file, "") }'
+}
+
+seen=$(mktemp) || exit 1
+trap 'rm -f "$report" "$seen"' EXIT
+reaches >"$seen"
+grep '^compiler/support/' "$seen" | grep -v ':compiler/support/[^:]*$' |
     fail "compiler/support includes libc only"
-includes dsl/*.[chly] | grep -v -e ':support/' | own_dir dsl |
-    grep -v -e ':dcl\.tab\.h$' -e ':dcl\.yy\.h$' | fail "dsl adds support only"
-compiler=$(find compiler -name '*.[ch]')
-# shellcheck disable=SC2086
-includes $compiler | grep '[:/]ast\.h$' |
-    grep -v -e '^compiler/lower/' -e '^compiler/compile\.c:' |
+grep '^dsl/' "$seen" | grep -v -e ':dsl/[^:]*$' -e ':compiler/support/[^:]*$' |
+    fail "dsl adds support only"
+grep ':dsl/ast\.h$' "$seen" |
+    grep -v -e '^dsl/' -e '^compiler/lower/' -e '^compiler/compile\.c:' |
     fail "only lower and compile.c see the AST"
-includes compiler/emit/*.[ch] compiler/oracle/*.[ch] |
+grep -e '^compiler/emit/' -e '^compiler/oracle/' "$seen" |
     grep -v -e '^compiler/emit/build\.[ch]:' -e '^compiler/emit/dependent\.[ch]:' |
-    grep -e ':model/' -e ':search/' |
+    grep -e ':compiler/model/[^:]*$' -e ':compiler/search/[^:]*$' |
     fail "emitters get finished kernels: no model, no search"
+grep -e '^compiler/model/' -e '^compiler/group/' -e '^compiler/graph/' \
+    -e '^compiler/index/' -e '^compiler/rewrite/' "$seen" |
+    grep -e ':compiler/search/[^:]*$' -e ':compiler/family/[^:]*$' |
+    fail "what select chooses from knows nothing of select"
 includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"
 

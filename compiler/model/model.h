@@ -5,7 +5,9 @@
 #ifndef DCC_MODEL_H
 #define DCC_MODEL_H
 
-#include "search/family.h"
+#include "group/group.h"
+#include "model/cost.h"
+#include "model/device.h"
 
 typedef enum { PIPE_FMA, PIPE_MMA, PIPE_WGMMA, PIPE_TF32,
                PIPE_MMA_TF32, PIPE_MMA_I8 } Pipe;

@@ -2,22 +2,9 @@
 #ifndef DCC_FAMILY_H
 #define DCC_FAMILY_H
 
-#include "model/device.h"
 #include "emit/kernel.h"
-
-/* What a variant would cost; times in microseconds. The paper's ratios
- * (DeepCuts, section 4) rank variants, the times choose between groupings. */
-typedef struct Cost {
-    double us;          /* total */
-    double hbm, l2, smem, math, special, latency; /* parts */
-    double gm_ratio, sm_ratio, wb_ratio, pul;
-    double pul_us;      /* what the work takes at PUL of the peak rate */
-    int coef_r;         /* 0: does not fit; `why` says what */
-    const char *limiter, *why;
-    double blocks;      /* of the grid */
-    int threads, regs;  /* a block's threads, a thread's registers (est.) */
-    double smem_block;  /* bytes of shared memory a block */
-} Cost;
+#include "model/cost.h"
+#include "model/device.h"
 
 enum { MAX_KNOBS = 8 };
 typedef struct Variant {

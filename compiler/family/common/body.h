@@ -9,6 +9,7 @@
 #include "emit/cprint.h"
 #include "emit/tree_quote.h"
 #include "model/model.h"
+#include "search/family.h"
 
 typedef struct Schedule {
     int passes;
