@@ -39,6 +39,18 @@ else
     done
     check mlp "$src/examples/mlp.dcl" -D B=2
 fi
+# Random statements; the whole is tests/random_gradients.py --count 10000.
+if [ $# -eq 0 ]; then
+    n=$((n + 1))
+    if DCC_BIN=$dcc python3 "$src/tests/random_gradients.py" --count 40 \
+        --batch 20 --jobs 2 >"$log" 2>&1; then
+        echo "ok - random statements"
+    else
+        echo "not ok - random statements"
+        sed -n '1,40s/^/# /p' "$log"
+    fi
+fi
+
 # What initialisers draw is the same in the emitted program and the oracle.
 if [ $# -eq 0 ]; then
     n=$((n + 1))

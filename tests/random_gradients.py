@@ -240,10 +240,11 @@ class Model:
             self.bound = [("abcd"[d] + "_", k) for d, k in enumerate(n[:-1])]
             at = ", ".join(v for v, _ in self.bound)
             comma = ", " if at else ""
+            left = ", ".join("%s in 0..%d" % b for b in self.bound)
             self.line.append("k%s[%s] = %s(q) %s[%s%sq];" % (
                 name, at, self.some("argmax", "argmin"), src, at, comma))
             self.line.append("%s[%s] : f32 = %s[%s%sk%s[%s]] * %s;" % (
-                name, at, src, at, comma, name, at, self.value(1)))
+                name, left, src, at, comma, name, at, self.value(1)))
             dims = n[:-1]
         else:  # an operator of the library
             of = [t for t in sorted(self.tensor) if len(self.tensor[t]) >= 1]
@@ -276,7 +277,17 @@ SQUARED = "op square(x: T[..]) -> y: T[..] { y[..] = x[..] * x[..]; }\n"
 
 
 def dcc(o, *args):
-    return subprocess.run([o.dcc] + list(args), capture_output=True, text=True)
+    return subprocess.run([o.dcc] + list(args), capture_output=True, text=True,
+                          env=o.env)
+
+
+def quick_compiler(o, tmp):
+    """The oracles run for less time than optimising them takes."""
+    path = os.path.join(tmp, "cc")
+    with open(path, "w") as f:
+        f.write('#!/bin/sh\nexec %s "$@" -O0\n' % os.environ.get("CC", "cc"))
+    os.chmod(path, 0o755)
+    o.env = dict(os.environ, CC=path)
 
 
 def batch(o, first, n):
@@ -331,6 +342,13 @@ def main():
         HERE, "..", "build", "dcc")))
     p.add_argument("--show", action="store_true", help="what dcc refuses")
     o = p.parse_args()
+    with tempfile.TemporaryDirectory() as tmp:
+        quick_compiler(o, tmp)
+        wrong = every(o)
+    sys.exit(wrong)
+
+
+def every(o):
     n, wrong, refused = 0, 0, collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         jobs = [pool.submit(batch, o, i, min(o.batch, o.count - i))
@@ -346,7 +364,7 @@ def main():
         print("refused %d: %s" % (times, say))
     print("%d models verified, %d wrong, %d refused" % (
         n - wrong, wrong, sum(refused.values())))
-    sys.exit(wrong != 0 or n == 0)
+    return wrong != 0 or n == 0
 
 
 if __name__ == "__main__":
