@@ -32,3 +32,25 @@ model steps {
   output good = ok * 1;
   output r = rate * 1;
 }
+// The second step's gradient is not finite: it is skipped, and nothing is left of it.
+model skips {
+  input x : f32[4, 6];
+  param w : f32[3, 6];
+  state n : i32;
+  state scale : f32 = 1024;
+  loss = square_sum(linear(x, w)) / (n == 1 ? 0.0 : 1.0);
+  scaled = loss * scale;
+  s : f32 = 0;
+  for v in params { s = s + square_sum(grad(scaled, v)); }
+  ok = finite(s);
+  for v in params {
+    g = grad(scaled, v) / scale;
+    v = adam(v, g, 0.01, ok) as "adam.{v}";
+    v = sgd(v, clip_by_norm(g, limit = 1), 0.01, ok, momentum = 0.9, nesterov = true) as "sgd.{v}";
+  }
+  scale = scaler(scale, ok, interval = 2);
+  n = n + 1;
+  output y = linear(x, w);
+  output good = ok * 1;
+  output now = scale * 1;
+}
