@@ -39,6 +39,10 @@ SMALL = ("mlp", "digits")
 sys.path.insert(0, os.path.join(TOP, "tools"))
 
 
+INTERFACE = int(re.search(r"#define DCC_INTERFACE (\d+)", open(
+    os.path.join(RUNTIME, "dcc_rt.h")).read()).group(1))
+
+
 def say(*words):
     print(*words, flush=True)
 
@@ -146,7 +150,10 @@ class Emitted:
         body = re.search(r"struct[^{};]*\{([^}]*)\}\s*%s\s*;" % struct, header)
         body = body or re.search(r"struct\s+%s\s*\{([^}]*)\}" % struct, header)
         text = re.sub(r"/\*.*?\*/|//[^\n]*", "", body.group(1), flags=re.S)
-        return re.findall(r"(\w+)\s*;", text)
+        names = re.findall(r"(\w+)\s*;", text)
+        if names[:1] != ["DCC_HEAD_FIELDS"]:
+            raise RuntimeError(f"{struct} does not begin with DCC_HEAD_FIELDS")
+        return names[1:]
 
     def _check(self, call, *args):
         status = getattr(self.lib, f"{self.name}_{call}")(*args)
@@ -155,9 +162,11 @@ class Emitted:
                                f"{self.lib.dcc_error().decode()}")
 
     def _struct(self, side, tensors):
+        """DCC_HEAD_FIELDS, two words that a pointer is as wide as; pointers"""
         fields = self.fields[side]
-        return (ctypes.c_void_p * len(fields))(
-            *(tensors[f].data_ptr() for f in fields))
+        words = ctypes.c_uint64 * (1 + len(fields))
+        return words(ctypes.sizeof(words) | INTERFACE << 32,
+                     *(tensors[f].data_ptr() for f in fields))
 
     def runner(self, inputs, outputs, stream):
         """A function that enqueues one run."""
