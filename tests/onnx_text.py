@@ -90,7 +90,8 @@ def int_list(name, values):
 def torch_attention():
     """What torch.export makes of an attention with a class token before it:
     heads by reshapes and transposes that undo one another, a softmax whose
-    NaN become 0, a causal mask in numbers, an embedding at 0, 1, .., too"""
+    NaN become 0, a causal mask in numbers, an embedding at 0, 1, .., too; half
+    of the scale stands below the heads' views"""
     mask = b"".join(struct.pack("<f", 0 if k <= i else -3.4e38)
                     for i in range(6) for k in range(6))
     parts = [info(11, "x", ["N", 5, D]), info(12, "y", []),
@@ -112,15 +113,16 @@ def torch_attention():
              node("Add", ["t", "e"], ["h"])]
     for k in "qkv":
         parts += [node("MatMul", ["h", "w" + k], [k]),
-                  node("Reshape", [k, "heads"], [k + "1"]),
+                  node("Mul", [k, "root"], [k + "s"]),
+                  node("Reshape", [k + "s" if k == "q" else k, "heads"],
+                       [k + "1"]),
                   node("Transpose", [k + "1"], [k + "2"],
                        ints("perm", [0, 2, 1, 3]))]
     parts += [node("Reshape", ["k2", "flat"], ["k3"]),
               node("Transpose", ["k3"], ["k4"], ints("perm", [0, 2, 1])),
               node("Reshape", ["k4", "back"], ["k5"]),
-              node("Mul", ["q2", "root"], ["q6"]),
               node("Mul", ["k5", "root"], ["k6"]),
-              node("MatMul", ["q6", "k6"], ["a"]),
+              node("MatMul", ["q2", "k6"], ["a"]),
               node("Add", ["a", "mask"], ["b"]),
               node("Softmax", ["b"], ["p"], num_attr("axis", -1)),
               node("IsNaN", ["p"], ["nan"]),
@@ -129,6 +131,55 @@ def torch_attention():
               node("Transpose", ["o"], ["u"], ints("perm", [0, 2, 1, 3])),
               node("Reshape", ["u", "all"], ["y"])]
     return model(*parts)
+
+
+def llama_attention():
+    """Two heads of queries share one of keys and values, which an exporter
+    writes out; rotary positions; a causal mask of two that are bool; and a
+    dense block, all of it listed each time."""
+    b, s, h, g, d = 2, 6, 4, 2, 4
+    mask = lambda name, f: weight(name, [1, 1, s, s], bytes(
+        int(f(i, k)) for i in range(s) for k in range(s)), kind=9)
+    p = [info(11, "x", [b, s, h * d]), info(12, "y", []), info(12, "z", []),
+         floats("cos", [1, 1, s, d]), floats("sin", [1, 1, s, d]),
+         scalar("half", 0.25), scalar("low", -3.4e38), scalar("zero", 0),
+         mask("seen", lambda i, k: k <= i), mask("all", lambda i, k: 1),
+         int_list("first", [0]), int_list("mid", [d // 2]),
+         int_list("end", [d]), int_list("last", [3]), int_list("two", [2]),
+         int_list("wide", [b, g, h // g, s, d]), int_list("full", [b, h, s, d]),
+         node("And", ["seen", "all"], ["m"]),
+         node("Where", ["m", "zero", "low"], ["bias"])]
+    for k, n in (("q", h), ("k", g), ("v", g)):
+        p += [floats("w" + k, [h * d, n * d]), int_list("to" + k, [0, s, n, d]),
+              node("MatMul", ["x", "w" + k], [k]),
+              node("Reshape", [k, "to" + k], [k + "1"]),
+              node("Transpose", [k + "1"], [k + "2"],
+                   ints("perm", [0, 2, 1, 3]))]
+    for k in "qk":
+        p += [node("Slice", [k + "2", "mid", "end", "last"], [k + "b"]),
+              node("Slice", [k + "2", "first", "mid", "last"], [k + "a"]),
+              node("Neg", [k + "b"], [k + "n"]),
+              node("Concat", [k + "n", k + "a"], [k + "t"],
+                   num_attr("axis", 3)),
+              node("Mul", [k + "t", "sin"], [k + "i"]),
+              node("Mul", [k + "2", "cos"], [k + "c"]),
+              node("Add", [k + "c", k + "i"], [k + "r"])]
+    for k, x in (("k", "kr"), ("v", "v2")):
+        p += [node("Unsqueeze", [x, "two"], [k + "u"]),
+              node("Expand", [k + "u", "wide"], [k + "e"]),
+              node("Reshape", [k + "e", "full"], [k + "f"])]
+    p += [node("Transpose", ["kf"], ["keys"], ints("perm", [0, 1, 3, 2])),
+          node("MatMul", ["qr", "keys"], ["s0"]),
+          node("Mul", ["s0", "half"], ["s1"]),
+          node("Add", ["s1", "bias"], ["s2"]),
+          node("Softmax", ["s2"], ["p"], num_attr("axis", -1)),
+          node("MatMul", ["p", "vf"], ["y"])]
+    for i, of in enumerate((["x"], ["x", "e0"], ["x", "e0", "e1"])):
+        c = of[0] if i == 0 else "c%d" % i
+        p += [node("Concat", of, [c], num_attr("axis", 2))] if i else []
+        p += [floats("d%d" % i, [h * d * (i + 1), h * d]),
+              node("MatMul", [c, "d%d" % i], ["e%d" % i if i < 2 else "z"])]
+    return model(*p)
 
 
 def num_attr(name, v):
@@ -156,13 +207,27 @@ def main():
             f.write(model(node("Relu", ["x"], ["y"]), info(11, "x", [2]),
                           info(12, "y", [2])))
         run("import", "relu.onnx")
+        with open(work + "/llama.onnx", "wb") as f:
+            f.write(llama_attention())
+        status3, text3 = run("import", "llama.onnx")
+        llama = open(work + "/llama.dcl").read() if not status3 else text3
+        for name in ("mine.dcl", "mine.safetensors"):
+            with open(work + "/" + name, "w") as f:
+                f.write("mine")
+        os.rename(work + "/relu.onnx", work + "/mine.onnx")
+        onto = [run("import", "mine.onnx"),
+                run("import", "mine.onnx", "-o", "mine.dcl"),
+                run("mine.onnx", "-o", "mine.cu")]
+        kept = [open(work + "/mine" + e).read() for e in
+                (".dcl", ".safetensors")]
         points = [
             ("a model does not hide the op that it calls",
              "model relu_net {" in open(work + "/relu.dcl").read() and
              run("relu.dcl", "-o", "relu.cu")[0] == 0),
             ("an attention of torch.export is attention, causal",
              "attention(" in torch and "causal = true" in torch and
-             "softmax" not in torch and "mask" not in torch),
+             "softmax" not in torch and "mask" not in torch and
+             "0.7" not in torch),
             ("its views are one reshape and one transpose each",
              torch.count("reshape(") == 4 and torch.count("transpose(") == 4),
             ("a class token is a condition", "j == 0 ? cls[0, 0, k] : "
@@ -170,6 +235,18 @@ def main():
             ("numbers that count are an index", "ids[i, j] : i32[1, 6] = j;" in torch),
             ("it compiles for a batch of 3",
              run("torch.dcl", "-D", "B=3", "-o", "torch.cu")[0] == 0),
+            ("keys that heads share are grouped attention, causal, scaled",
+             "grouped_attention(" in llama and "causal = true" in llama and
+             "Expand" not in llama and "scale = 0.25" in llama),
+            ("rotary positions are one op", llama.count("rotated(") == 3),
+            ("it compiles, too",
+             run("llama.dcl", "-o", "llama.cu")[0] == 0),
+            ("a concatenation continues the one before",
+             "concat(c1, linear(c1, d1), axis = 2)" in llama),
+            ("files that no import made stay", kept == ["mine", "mine"] and
+             all(o[0] == 1 and "no import made it" in o[1] for o in onto)),
+            ("those of one are written anew", run("import", "net.onnx")[0] ==
+             0),
             ("it is imported", not status),
             ("repeated layers are a block", dcl.startswith(WANT.split("  ")[0])
              and all(l in dcl for l in WANT.splitlines())),
@@ -190,7 +267,7 @@ def main():
         for name, good in points:
             print("%s - %s" % ("ok" if good else "not ok", name))
         if not all(p[1] for p in points):
-            print("# " + (text + dcl + torch).replace("\n", "\n# "))
+            print("# " + (text + dcl + torch + llama).replace("\n", "\n# "))
     return 0
 
 

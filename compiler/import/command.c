@@ -17,6 +17,7 @@ typedef struct ImportLine {
     Dim *dim;
     int n_dim, cap_dim;
     bool done;
+    bool derived;            /* the caller said neither name */
 } ImportLine;
 
 static const char usage[] =
@@ -125,6 +126,29 @@ static const char *base_of(Arena *a, const char *path)
     return beside(a, slash ? slash + 1 : path, "");
 }
 
+/* A file whose name the caller did not say is written over only where an
+ * import made it: it begins with `mark` after `skip` bytes. */
+static bool may_write(Import *c, const char *path, bool said, size_t skip,
+                      const char *mark)
+{
+    char begin[80] = "";
+    size_t n = strlen(mark);
+    FILE *f = said ? NULL : fopen(path, "rb");
+
+    if (!f)
+        return true;
+    bool ours = fread(begin, 1, skip + n, f) == skip + n &&
+                !memcmp(begin + skip, mark, n);
+    fclose(f);
+    if (ours && !skip)
+        import_note(c, "'%s', of an earlier import, is written anew", path);
+    else if (!ours)
+        import_error(c, NULL,
+                     "'%s' is there already, and no import made it; -o says "
+                     "where the result goes", path);
+    return ours;
+}
+
 static int write_both(Import *c, const Buf *text, const ImportLine *l)
 {
     const char *out =
@@ -132,12 +156,17 @@ static int write_both(Import *c, const Buf *text, const ImportLine *l)
     const char *weights =
         l->weights ? l->weights : beside(c->arena, out, ".safetensors");
 
+    bool said = l->out && !l->derived;
     const UsedFile in[] = {{l->path, "the model to import"},
                            {l->bind, "what --bind names"}};
     const UsedFile to[] = {{out, "the .dcl"}, {weights, "the weights"}};
 
     if (output_check(in, 2, to, 2))
         return 2;
+    if (!may_write(c, out, said, 0, IMPORT_TEXT_BEGIN) ||
+        !may_write(c, weights, l->weights && !l->derived, 8,
+                   IMPORT_WEIGHTS_BEGIN))
+        return 1;
     if (!import_write_weights(c, weights))
         return 3;
     if (file_write(buf_text(text), text->len, out))
@@ -189,7 +218,7 @@ static int run_import(Arena *a, const ImportLine *l)
 int import_file(Arena *a, const ImportRequest *r)
 {
     ImportLine l = {.path = r->onnx, .out = r->dcl, .weights = r->weights,
-                    .bind = r->bind, .name = r->name};
+                    .bind = r->bind, .name = r->name, .derived = true};
 
     for (int i = 0; i < r->n_dim; i++) {
         int status = add_dim(a, &l, r->dim[i]);

@@ -30,6 +30,12 @@ typedef enum {
     OT_UINT64, OT_COMPLEX64, OT_COMPLEX128, OT_BFLOAT16, OT_TYPES
 } OnnxType;
 
+/* How a file of weights and a program begin that are made here. */
+#define IMPORT_MADE_BY {"made_by", "dcc import"}
+#define IMPORT_WEIGHTS_BEGIN \
+    "{\"__metadata__\":{\"made_by\":\"dcc import\"}"
+#define IMPORT_TEXT_BEGIN "// Imported from "
+
 const char *onnx_type_name(OnnxType t); /* "float32", "int64", ... */
 int onnx_type_size(OnnxType t);         /* bytes; 0: not a plain type */
 bool onnx_is_float(OnnxType t);

@@ -275,7 +275,7 @@ void import_print(Import *c, Buf *out)
     }
     buf_putn(&blocks, buf_text(&model), model.len);
     const char *base = strrchr(c->path, '/');
-    buf_printf(out, "// Imported from %s.\n", base ? base + 1 : c->path);
+    buf_printf(out, IMPORT_TEXT_BEGIN "%s.\n", base ? base + 1 : c->path);
     print_library(c, out, buf_text(&blocks));
     buf_putn(out, buf_text(&blocks), blocks.len);
     buf_free(&model);
@@ -370,6 +370,7 @@ static const void *all_elements(Import *c, const Value *v, const char *path)
 
 bool import_write_weights(Import *c, const char *path)
 {
+    static const char *const made_by[] = IMPORT_MADE_BY;
     Map *done = map_new(c->arena);
     dcc_st_out *out = NULL;
     int n = 0, cap = 0;
@@ -386,7 +387,7 @@ bool import_write_weights(Import *c, const char *path)
                 (dcc_st_out){v->key, file_type(v->type), v->shape.rank,
                              v->shape.dim, all_elements(c, v, path)};
         }
-    if (dcc_st_write(path, out, n, NULL, 0) == DCC_OK)
+    if (dcc_st_write(path, out, n, made_by, 1) == DCC_OK)
         return true;
     import_error(c, NULL, "%s", dcc_error());
     return false;
