@@ -133,10 +133,10 @@ def torch_attention():
     return model(*parts)
 
 
-def llama_attention():
+def llama_attention(choice=False):
     """Two heads of queries share one of keys and values, which an exporter
     writes out; rotary positions; a causal mask of two that are bool; and a
-    dense block, all of it listed each time."""
+    dense block, all of it listed each time. The mask is added, or chooses."""
     b, s, h, g, d = 2, 6, 4, 2, 4
     mask = lambda name, f: weight(name, [1, 1, s, s], bytes(
         int(f(i, k)) for i in range(s) for k in range(s)), kind=9)
@@ -171,6 +171,7 @@ def llama_attention():
     p += [node("Transpose", ["kf"], ["keys"], ints("perm", [0, 1, 3, 2])),
           node("MatMul", ["qr", "keys"], ["s0"]),
           node("Mul", ["s0", "half"], ["s1"]),
+          node("Where", ["m", "s1", "low"], ["s2"]) if choice else
           node("Add", ["s1", "bias"], ["s2"]),
           node("Softmax", ["s2"], ["p"], num_attr("axis", -1)),
           node("MatMul", ["p", "vf"], ["y"])]
@@ -209,6 +210,9 @@ def main():
         run("import", "relu.onnx")
         with open(work + "/llama.onnx", "wb") as f:
             f.write(llama_attention())
+        with open(work + "/choice.onnx", "wb") as f:
+            f.write(llama_attention(True))
+        run("import", "choice.onnx")
         status3, text3 = run("import", "llama.onnx")
         llama = open(work + "/llama.dcl").read() if not status3 else text3
         for name in ("mine.dcl", "mine.safetensors"):
@@ -238,6 +242,10 @@ def main():
             ("keys that heads share are grouped attention, causal, scaled",
              "grouped_attention(" in llama and "causal = true" in llama and
              "Expand" not in llama and "scale = 0.25" in llama),
+            ("a mask that chooses is one that is added", open(
+                work + "/choice.dcl").read().replace("model choice", "") ==
+             llama.replace("model llama", "").replace("llama.onnx",
+                                                      "choice.onnx")),
             ("rotary positions are one op", llama.count("rotated(") == 3),
             ("it compiles, too",
              run("llama.dcl", "-o", "llama.cu")[0] == 0),

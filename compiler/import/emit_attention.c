@@ -99,8 +99,8 @@ static Value *unrepeated(Import *c, Value *v)
         strcmp(all->def->op, "Reshape"))
         return v;
     e = same_as(all->def->in[0]);
-    if (!e->def || e->known || strcmp(e->def->op, "Expand") ||
-        e->shape.rank != r + 1)
+    if (!e->def || e->known || e->shape.rank != r + 1 ||
+        (strcmp(e->def->op, "Expand") && strcmp(e->def->op, "Tile")))
         return v;
     x = same_as(e->def->in[0]);
     Shape s = all->shape;

@@ -400,13 +400,35 @@ static Value *unscaled_below(Value *v, double *scale)
     return unscaled(v, scale);
 }
 
-/* The scores below a softmax: scale q k^T + mask. */
-static Node *scores_of(Value *v, Value **mask, double *scale)
+/* What a choice between scores and a number far below them adds to them. */
+static Value *mask_of_choice(Import *c, const Node *where)
 {
-    Node *add = made_by(v, "Add"), *n;
+    const Value *seen = where->in[0];
+    double low;
 
-    *mask = NULL;
+    if (!seen->known || known_uniform(seen->known) || seen->shape.rank < 2 ||
+        !value_scalar_is(where->in[2], &low) || low > -1e30 ||
+        !shape_same(&where->in[1]->shape, &where->out[0]->shape))
+        return NULL;
+    Value *m = value_new(c, arena_printf(c->arena, "%s_added", seen->name));
+    Const *k = known_new(c, where->in[2]->type, seen->known->n, false);
+    for (int64_t i = 0; i < k->n; i++)
+        known_set_float(k, i, known_int(seen->known, i) ? 0 : low);
+    m->type = where->in[2]->type;
+    m->shape = seen->shape;
+    m->known = k;
+    return m;
+}
+
+/* The scores below a softmax: scale q k^T + mask. */
+static Node *scores_of(Import *c, Value *v, Value **mask, double *scale)
+{
+    Node *add = made_by(v, "Add"), *n = made_by(v, "Where");
+
     *scale = 1;
+    *mask = n && n->n_in == 3 ? mask_of_choice(c, n) : NULL;
+    if (*mask)
+        return made_by(unscaled(n->in[1], scale), "MatMul");
     if (!add)
         return made_by(unscaled(v, scale), "MatMul");
     for (int i = 0; i < 2; i++) {
@@ -488,7 +510,7 @@ static Node *match_attention(Import *c, Node *root, int at)
     int r = soft->in[0]->shape.rank;
     int64_t axis = attr_int(soft, "axis", soft->version < 13 ? 1 : -1);
     if (r < 3 || (axis != -1 && axis != r - 1) ||
-        !(n = scores_of(soft->in[0], &mask, &scale)) || n->domain[0])
+        !(n = scores_of(c, soft->in[0], &mask, &scale)) || n->domain[0])
         return NULL;
     Value *v = root->in[1];
     int place = place_of(c, soft, at);
