@@ -40,6 +40,10 @@ skip()
             echo "needs a dcc built with protobuf-c" ;;
     *'dcc tune'*) have_gpu || echo "needs a GPU" ;;
     *--plan=r.plan*) have_gpu || echo "needs what dcc tune wrote" ;;
+    *cmake*)
+        command -v cmake >/dev/null && command -v nvcc >/dev/null ||
+            echo "needs cmake and nvcc" ;;
+    'make deb'*) command -v dpkg-deb >/dev/null || echo "needs dpkg-deb" ;;
     *nvcc* | 'dcc build'*)
         command -v nvcc >/dev/null || echo "needs nvcc" ;;
     esac
