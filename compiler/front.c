@@ -7,14 +7,50 @@
 #include "support/near.h"
 #include "support/say.h"
 
+#include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-static const Source *read_source(Diag *d, const char *name)
+enum { MOST_FILES = 2000 };
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A program beside a name that is not there, like it. */
+static const char *file_near(Arena *a, const char *name)
+{
+    const char *slash = strrchr(name, '/'), *near = NULL;
+    char *folder = slash ? arena_strndup(a, name, (size_t)(slash - name) + 1)
+                         : NULL;
+    DIR *all = access(name, F_OK) ? opendir(folder ? folder : ".") : NULL;
+    const char **file = NULL;
+    int n = 0, cap = 0;
+
+    for (struct dirent *e; all && n < MOST_FILES && (e = readdir(all));) {
+        const char *dot = strrchr(e->d_name, '.');
+        if (dot && (!strcmp(dot, ".dcl") || !strcmp(dot, ".onnx")))
+            VEC_PUSH(a, file, n, cap) = arena_strdup(a, e->d_name);
+    }
+    if (all)
+        closedir(all);
+    if (n)
+        qsort(file, (size_t)n, sizeof *file, by_name);
+    near = near_name(slash ? slash + 1 : name, file, n);
+    return near && folder ? arena_printf(a, "%s%s", folder, near) : near;
+}
+
+static const Source *read_source(Arena *a, Diag *d, const char *name)
 {
     Buf text = {0};
 
     if (!file_read(&text, name)) {
-        diag_error(d, (Span){0}, "cannot read '%s': %s", name, file_error());
+        const char *why = file_error(), *near = file_near(a, name);
+        diag_error(d, (Span){0}, "cannot read '%s': %s%s%s%s", name, why,
+                   near ? "; did you mean '" : "",
+                   near ? near : "", near ? "'?" : "");
         buf_free(&text);
         return NULL;
     }
@@ -36,7 +72,7 @@ static Program *parse(Arena *a, Diag *d, char **file, int n)
     const Source **source = arena_array(a, const Source *, n + 1);
 
     for (int i = 0; i < n; i++)
-        source[i] = read_source(d, file[i]);
+        source[i] = read_source(a, d, file[i]);
     return diag_errors(d) ? NULL : dsl_parse(a, d, source, n);
 }
 
@@ -115,7 +151,7 @@ int command_fmt(Arena *a, Diag *d, char **file, int n, bool in_place,
         return 2;
     }
     for (int i = 0; i < n; i++) {
-        const Source *source = read_source(d, file[i]);
+        const Source *source = read_source(a, d, file[i]);
         Program *p = source ? dsl_parse(a, d, &source, 1) : NULL;
         if (!p || diag_errors(d))
             continue;

@@ -67,6 +67,17 @@ static const char *habit(const char *arg)
     static const struct {
         const char *begin, *says;
     } habits[] = {
+        {"--arch", "; --target=sm_90 says which GPU"},
+        {"--device", "; --target=GPU says for which, dcc devices has them"},
+        {"--output", "; did you mean '-o'?"},
+        {"--define", "; did you mean '-D'?"},
+        {"--batch", "; -D B=8 replaces a size, as the model calls it"},
+        {"--fp16", "; -D E=f16 replaces a type, as the model calls it"},
+        {"--half", "; -D E=f16 replaces a type, as the model calls it"},
+        {"--dtype", "; -D E=f16 replaces a type, as the model calls it"},
+        {"--precision", "; -D E=f16 replaces a type, as the model calls it"},
+        {"--input", "; did you mean '--in'?"},
+        {"--tolerance", "; it is computed from the program"},
         {"-help", "; did you mean '--help'?"},
         {"-version", "; did you mean '--version'?"},
         {"-v", "; --version prints the version, --explain what is done"},
@@ -94,8 +105,11 @@ static const char *habit(const char *arg)
 static int unknown_option(Arena *a, const CommandLine *c, const char *arg,
                           const char *name)
 {
-    const char *why = strncmp(name, "--", 2) ? habit(name) : NULL;
+    const char *why = habit(name), *size = name + strspn(name, "-");
 
+    if (!why && *size >= 'A' && *size <= 'Z')
+        why = arena_printf(a, "; -D %s=VALUE replaces a model's dim or type",
+                           arena_strndup(a, size, strcspn(size, "=")));
     return bad(c, "unknown option '%s'%s", arg,
                why ? why : option_hint(a, c, name));
 }
@@ -498,6 +512,13 @@ static int check_first(Arena *a, const CommandLine *c)
                        command_title(command_find(c->file[i])->id));
     if (!name || strpbrk(name, "./") || !strcmp(name, "-") || is_there(name))
         return 0;
+    const char *model = arena_printf(a, "%s.dcl", name);
+    if (is_there(model))
+        return bad(c, "there is no command and no file '%s'; did you mean "
+                      "'%s'?", name, model);
+    if (!strcmp(name, "version"))
+        return bad(c, "there is no command '%s'; did you mean '--version'?",
+                   name);
     for (const CommandRow *k = command_table + 1; k->name; k++)
         names[n++] = k->name;
     return bad(c, "there is no command and no file '%s'%s", name,
@@ -523,8 +544,15 @@ static int check_target(Arena *a, CommandLine *c)
         name[i] = device_name(a, i);
     for (int i = 0; i < 7; i++)
         name[n + i] = archs[i];
+    const char *sm = c->target + strspn(c->target, "0123456789") ==
+                             strchr(c->target, 0)
+                         ? arena_printf(a, "sm_%s", c->target) : c->target;
+    bool number = false;
+    for (int i = 0; i < 7; i++)
+        number |= sm != c->target && !strcmp(sm, archs[i]);
     return bad(c, "unknown GPU '%s'%s (dcc devices lists them)", c->target,
-               hint(a, c->target, name, n + 7));
+               number ? arena_printf(a, "; did you mean '%s'?", sm)
+                      : hint(a, c->target, name, n + 7));
 }
 
 /* What then would be overwritten is said where files are compared. */
@@ -536,11 +564,47 @@ static bool is_input(const CommandLine *c, const char *out)
     return false;
 }
 
+static bool is_plan(const CommandLine *c, const char *out)
+{
+    return (c->plan_in && !strcmp(c->plan_in, out)) ||
+           (c->plan_out && !strcmp(c->plan_out, out));
+}
+
+/* A name that says that it is something else: what, and how that is made. */
+static int check_ending(const CommandLine *c)
+{
+    static const struct {
+        const char *end, *is;
+        int made_by; /* CommandId; -1: of no command */
+    } kinds[] = {
+        {".cu", "CUDA C: dcc MODEL.dcl -o writes it", COMMAND_COMPILE},
+        {".so", "a shared library: dcc build makes it", COMMAND_BUILD},
+        {".plan", "a plan: dcc tune writes it", COMMAND_TUNE},
+        {".html", "a page: dcc report writes it", COMMAND_REPORT},
+        {".dev", "a GPU's figures: dcc probe writes it", COMMAND_PROBE},
+        {".ptx", "PTX: nvcc -ptx makes it of the .cu", -1},
+        {".cubin", "machine code: nvcc -cubin makes it of the .cu", -1},
+        {".o", "an object: nvcc -c makes it of the .cu", -1},
+        {".a", "an archive: nvcc -lib makes it of the .cu", -1},
+        {".safetensors", "tensors: dcc run --out writes them", -1},
+        {".onnx", "an ONNX file, which dcc import reads", -1},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (ends_with(c->out, kinds[i].end) &&
+            kinds[i].made_by != (int)c->command)
+            return bad(c, "-o names what is written; '%s' is called as %s",
+                       c->out, kinds[i].is);
+    return 0;
+}
+
 static int check_out(const CommandLine *c)
 {
     const char *out = c->out;
     bool cu = c->command == COMMAND_COMPILE && !c->ref;
 
+    if (out && !is_input(c, out) && !is_plan(c, out) && check_ending(c))
+        return 2;
     if (cu && ends_with(out, ".h"))
         return bad(c, "-o names the .cu; '%s' is the header's place", out);
     if (ends_with(out, ".dcl") && !is_input(c, out))
@@ -596,6 +660,11 @@ static int check_files(const CommandLine *c)
         for (int k = 0; k < i; k++)
             if (!strcmp(c->file[i], c->file[k]))
                 return bad(c, "'%s' is given twice", c->file[i]);
+    for (int i = 0; i < c->n_file; i++)
+        if (strchr(c->file[i], '=') && !strpbrk(c->file[i], "./") &&
+            !is_there(c->file[i]))
+            return bad(c, "there is no file '%s'; -D %s replaces a model's "
+                          "dim or type", c->file[i], c->file[i]);
     for (int i = 0; i < c->n_file; i++)
         if (ends_with(c->file[i], ".cu"))
             return bad(c, "'%s' is called as what dcc writes, not as a "

@@ -1,4 +1,5 @@
 #include "check.h"
+#include "support/near.h"
 
 /* ---- types */
 
@@ -30,7 +31,13 @@ void check_elem(Check *c, ElemKind elem, Name name)
     for (int i = 0; i < c->n_sym; i++)
         if (c->sym[i].kind == SYM_TYPE)
             VEC_PUSH(c->arena, near, n, cap) = c->sym[i].name;
-    const char *hint = scope_hint(c, name.text, near, n);
+    const char *same = near_type(name.text);
+    const char *hint = same ? arena_printf(c->arena, " (did you mean '%s'?)",
+                                           same)
+                            : scope_hint(c, name.text, near, n);
+    if (same)
+        hint = arena_printf(c->arena, "%s; the types are %s", hint,
+                            word_list(c, near, n));
     if (!*hint)
         hint = arena_printf(c->arena, "; the types are %s",
                             word_list(c, near, n));

@@ -147,6 +147,12 @@ static const char *foreign(const char *text, size_t len)
         {"and", ": 'and' is '&&'"},
         {"not", ": 'not' is '!'"},
         {"@", ": a matrix product is matmul(a, b)"},
+        {"import", ": all files go on the command line"},
+        {"include", ": all files go on the command line"},
+        {"module", ": a network is 'model name { }'"},
+        {"class", ": a network is 'model name { }'"},
+        {"func", ": an operator is 'op name(x: T[..]) -> y { }'"},
+        {"function", ": an operator is 'op name(x: T[..]) -> y { }'"},
         {"def", ": an operator is 'op name(x: T[..]) -> y { }'"},
         {"fn", ": an operator is 'op name(x: T[..]) -> y { }'"},
     };
@@ -155,6 +161,51 @@ static const char *foreign(const char *text, size_t len)
         if (strlen(word[i][0]) == len && !memcmp(word[i][0], text, len))
             return word[i][1];
     return "";
+}
+
+/* The first words of statements that other languages have. */
+static const char *foreign_statement(const Parser *p)
+{
+    static const char *const word[][2] = {
+        {"int", ": a size is 'dim N = 4;'"},
+        {"let", ": a definition is 't[i] = ..;' or 't = ..;'"},
+        {"var", ": a definition is 't[i] = ..;' or 't = ..;'"},
+        {"const", ": a definition is 't[i] = ..;', a size 'dim N = 4;'"},
+        {"auto", ": a definition is 't[i] = ..;' or 't = ..;'"},
+        {"return", ": a model's result is 'output y = ..;'"},
+        {"float", ": a definition is 't[i] : f32 = ..;'"},
+        {"tensor", ": a definition is 't[i] = ..;' or 't = ..;'"},
+    };
+
+    for (size_t i = 0; p->first == TOK_NAME && p->subject &&
+                       i < sizeof word / sizeof *word; i++)
+        if (!strcmp(p->subject, word[i][0]))
+            return word[i][1];
+    return "";
+}
+
+/* What of the token at hand, among what is around it, is said otherwise. */
+static const char *foreign_here(const Parser *p, const char *what)
+{
+    const char *text = p->source->text + p->token_offset, *before = text;
+    char open = p->n_bracket ? p->bracket[p->n_bracket - 1].c : 0;
+    bool opens = p->token_len && *text == '[';
+
+    /* what opens is on the stack already */
+    if (opens)
+        open = p->n_bracket > 1 ? p->bracket[p->n_bracket - 2].c : 0;
+    while (before > p->source->text && strchr(" \t\r\n", before[-1]))
+        before--;
+    if (opens && before > p->source->text && before[-1] == ']')
+        return ": all indices are in one pair of brackets, as in x[i, j]";
+    if (p->token_len == 1 && *text == ':' && open == '[')
+        return ": an index stands for all of a dimension, as in "
+               "y[i] = x[i, 0]";
+    if (p->token_len == 3 && !memcmp(text, "dim", 3) && open == '(')
+        return ": it is a reserved word; PyTorch's dim is called axis";
+    if (!strcmp(what, "'..'"))
+        return ": a range is 'a..b'";
+    return foreign_statement(p);
 }
 
 void parse_expected(Parser *p, const char *what, bool semicolon)
@@ -173,14 +224,21 @@ void parse_expected(Parser *p, const char *what, bool semicolon)
         at.col = p->last_col;
         at.len = 1;
     }
+    if (!end && p->token_len == 2 && !memcmp(text, "==", 2) &&
+        strstr(what, "'='")) {
+        diag_error(p->diag, at, "a definition has one '='");
+        return;
+    }
     if (!end && is_comparison(text) && !strstr(what, "expression")) {
         diag_error(p->diag, at, "comparisons do not chain: join them by '&&' "
                                 "or use parentheses");
         return;
     }
+    const char *instead = foreign(text, p->token_len);
+    if (!*instead)
+        instead = foreign_here(p, what);
     diag_error(p->diag, at, "expected %s%s, found %s%s%s", what,
-               semicolon ? subject(p) : "", word, parse_describe(p),
-               foreign(text, p->token_len));
+               semicolon ? subject(p) : "", word, parse_describe(p), instead);
     if (!semicolon)
         note_unclosed(p, what);
 }

@@ -32,6 +32,7 @@ typedef struct Parser {
     int last_line, last_col; /* the end of the token before the last */
     bool alone;   /* only blanks so far on this line */
     bool in_hole; /* inside the {} of a string */
+    bool odd_letter, odd_space; /* has been said */
     Span quote;   /* the string's opening quote */
     Bracket bracket[DSL_MAX_NESTING];
     int n_bracket;

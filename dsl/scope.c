@@ -205,8 +205,12 @@ void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
     for (int i = 0; i < c->n_bound && indices; i++)
         if (!c->bound[i].pack)
             VEC_PUSH(c->arena, near, n, cap) = c->bound[i].name;
-    diag_error(c->diag, name.at, "%s '%s'%s", what, name.text,
-               scope_hint(c, name.text, near, n));
+    const char *hint = scope_hint(c, name.text, near, n);
+    /* a letter is most likely meant as an index */
+    if (!*hint && indices && strlen(name.text) == 1)
+        hint = arena_printf(c->arena, ": an index stands on the left, or in a "
+                            "reduction, as sum(%s)", name.text);
+    diag_error(c->diag, name.at, "%s '%s'%s", what, name.text, hint);
 }
 
 /* ---- arms of an `if` */

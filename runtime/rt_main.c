@@ -172,6 +172,8 @@ static int rt_options(RtOptions *o, int argc, char **argv)
         if (++i == argc)
             return rt_bad_option(o->program, "a value must follow ",
                                  argv[i - 1]);
+        if (known[k].at && *known[k].at)
+            return rt_bad_option(o->program, "given twice: ", argv[i - 1]);
         if (known[k].at) {
             *known[k].at = argv[i];
         } else if (strcmp(known[k].name, "--in") == 0) {
@@ -189,6 +191,10 @@ static int rt_options(RtOptions *o, int argc, char **argv)
     }
     if (o->json && !o->bench)
         return rt_bad_option(o->program, "--json needs ", "--bench");
+    if ((o->streams || o->percentiles) && !o->bench)
+        return rt_bad_option(o->program, o->streams ? "--streams needs "
+                                                    : "--percentiles needs ",
+                             "--bench");
     return 0;
 }
 

@@ -64,6 +64,64 @@ st shape.st '{"fc.weight":{"dtype":"F32","shape":[6,5],"data_offsets":[0,120]},"
 st kind.st '{"fc.weight":{"dtype":"I32","shape":[5,6],"data_offsets":[0,120]},"fc.bias":{"dtype":"F32","shape":[5],"data_offsets":[120,140]}}' 140
 st none.st '{"q":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
 head -c 100 all.st >cut.st
+echo 'model s { dim B in {1, 8}; input x : f32[B, 3]; output y = x * 2; }' >set.dcl
+ed() # SCRIPT FILE: m.dcl with a mistake
+{
+    sed "$1" m.dcl >"$2"
+}
+ed 's/"fc.weight"/“fc.weight”/' quotes.dcl
+ed "s/\"fc.weight\"/'fc.weight'/" single.dcl
+ed 's/"fc.weight"/"fc.weight/' unclosed.dcl
+ed '1i # a comment' hash.dcl
+ed '1i /* a comment */' block.dcl
+ed 's/dim B = 4;/int B = 4;/' intb.dcl
+ed 's/x\[i, k\]/x[i][k]/' brackets.dcl
+ed 's/h\[i, j\] = relu/h[i, j] := relu/' assign.dcl
+ed 's/h\[i, j\] =/h[i, j] ==/' equal.dcl
+ed 's/f32/float/' float.dcl
+ed 's/: E\[B, 6\]/: E(B, 6)/' paren.dcl
+ed 's/output y/return y/' return.dcl
+ed 's/  output y.*/  y = x ** 2; output y;/' power.dcl
+ed 's/  output y.*/  y = x ^ 2; output y;/' hat.dcl
+ed 's/  output y.*/  output y = x @ w;/' at.dcl
+ed 's/  output y.*/  output y = softmax(x, dim = -1);/' dim.dcl
+ed 's/  output y.*/  output y = linear(x);/' few.dcl
+ed 's/  output y.*/  output y = relu(x, x);/' many.dcl
+ed 's/  output y.*/  for l in range(4) { y = x; } output y;/' range.dcl
+ed 's/  output y.*/  for l in 0..4 y = x; output y;/' nobrace.dcl
+ed 's/  output y.*/  if B > 2 { y = x; } output y;/' ifc.dcl
+ed 's/  output y.*/  output y = x[:, 0];/' slice.dcl
+ed 's/  output y.*/  output y[i] = x[i, -1];/' last.dcl
+ed 's/  output y.*/  output y[i] = x[i];/' rank.dcl
+ed 's/  output y.*/  output y[i] = sum(k) x[i, k]*0.5/' nosemiend.dcl
+ed 's/  output y.*/  output y = x.T;/' dot.dcl
+ed 's/  output y.*/  output y = X * 2;/' case.dcl
+ed 's/  output y.*//' nooutput.dcl
+ed 's/  output y.*/  output y = x; output y = x;/' twice.dcl
+ed 's/  output y.*/  output y = x and x;/' and.dcl
+ed 's/  output y.*/  output y = x * .5;/' point.dcl
+ed 's/  output y.*/  output y = x * 1.;/' point2.dcl
+ed 's/  output y.*/  output y[i] = sum(x[i, k]);/' sumcall.dcl
+ed 's/  output y.*/  output y[i] = x[i, k];/' free.dcl
+ed 's/^model m/module m/' module.dcl
+ed '1i import "lib.dcl";' import.dcl
+ed 's/model m {/model m() {/' args.dcl
+ed 's/model m {/model {/' noname.dcl
+sed 's/\[B, 6\];/[B, 6;/' m.dcl >bracket.dcl
+sed 's/  dim/\xc2\xa0 dim/' m.dcl >nbsp.dcl
+sed 's/\bB\b/é/g' m.dcl >accent.dcl
+cat >a.json <<'X'
+{"x": [1,2]}
+X
+cp all.st m.pt
+echo 'print("hi")' > m.py
+st over.st '{"fc.weight":{"dtype":"F32","shape":[5,6],"data_offsets":[0,120]},"fc.bias":{"dtype":"F32","shape":[5],"data_offsets":[100,120]}}' 120
+st odd.st '{"fc.weight":{"dtype":"F32","shape":[5,6],"data_offsets":[0,100]},"fc.bias":{"dtype":"F32","shape":[5],"data_offsets":[100,120]}}' 120
+st json.st '{"fc.weight":{"dtype":"F32","shape":[5,6],"data_offsets":[0,120]},"fc.bias"' 140
+st tr.st '{"x":{"dtype":"F32","shape":[6,4],"data_offsets":[0,96]},"ids":{"dtype":"I32","shape":[4],"data_offsets":[96,112]}}' 112
+st b1.st '{"x":{"dtype":"F32","shape":[1,6],"data_offsets":[0,24]},"ids":{"dtype":"I32","shape":[1],"data_offsets":[24,28]}}' 28
+sed 's/dcc plan 2/dcc plan 9/' m.plan >v9.plan
+head -3 m.plan >cut.plan
 
 cp -R . "$work/fixture"
 say()

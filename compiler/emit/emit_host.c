@@ -614,8 +614,7 @@ void emit_model_header(Buf *b, const CudaProgram *p)
     buf_printf(b, "/* ---- model %s: device memory, row-major, aligned to 16 "
                   "bytes */\n\n", g->model);
     buf_printf(b, "typedef struct dcc_model %s;\n\n", m);
-    buf_printf(b, "/* %s_inputs in = {DCC_HEAD(%s_inputs), ...}; and so the "
-                  "outputs */\n", m, m);
+    buf_puts(b, "/* what is handed over is = {DCC_HEAD(its type), ...} */\n");
     buf_printf(b, "typedef struct %s_inputs {\n    DCC_HEAD_FIELDS;\n", m);
     if (p->set.name)
         buf_printf(b, "    int64_t %s; /* 1 to %lld: the next of the sizes "

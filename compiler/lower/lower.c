@@ -3,6 +3,7 @@
 #include "lower/lower_priv.h"
 
 #include "support/map.h"
+#include "support/near.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -301,6 +302,16 @@ static void lower_dim(Lower *l, const AstStmt *s)
     lower_sym(l, S_VALUE, s->name)->value = v;
 }
 
+static const char *type_like(const char *text)
+{
+    const char *name[ELEM_F8E4M3];
+
+    for (int k = ELEM_F32; k < ELEM_F8E4M3; k++)
+        name[k - ELEM_F32] = elem_name((ElemKind)k);
+    const char *near = near_type(text);
+    return near ? near : near_name(text, name, ELEM_F8E4M3 - ELEM_F32);
+}
+
 static void lower_type_name(Lower *l, const AstStmt *s)
 {
     const char *text = defined(l, s->name.text);
@@ -311,9 +322,12 @@ static void lower_type_name(Lower *l, const AstStmt *s)
         for (int k = ELEM_F32; k < ELEM_F8E4M3 && !ok; k++)
             ok = !strcmp(elem_name((ElemKind)k), text) &&
                  elem_type((ElemKind)k, &t);
+        const char *near = ok ? NULL : type_like(text);
         if (!ok)
             diag_error(l->d, (Span){0}, "-D %s=%s: an element type is f32, "
-                       "f16, bf16, i8, u8, i32 or bool", s->name.text, text);
+                       "f16, bf16, i8, u8, i32 or bool%s%s%s", s->name.text,
+                       text, near ? "; did you mean '" : "", near ? near : "",
+                       near ? "'?" : "");
     } else {
         ok = lower_type(l, s->type, &t);
     }

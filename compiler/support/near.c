@@ -49,3 +49,19 @@ const char *near_name(const char *name, const char *const *names, int n)
     }
     return best;
 }
+
+const char *near_type(const char *name)
+{
+    static const char *const same[][2] = {
+        {"float", "f32"}, {"float32", "f32"}, {"fp32", "f32"},
+        {"float16", "f16"}, {"fp16", "f16"}, {"half", "f16"},
+        {"bfloat16", "bf16"}, {"bfloat", "bf16"}, {"int8", "i8"},
+        {"uint8", "u8"}, {"byte", "u8"}, {"int", "i32"}, {"int32", "i32"},
+        {"i64", "i32"}, {"int64", "i32"}, {"long", "i32"},
+    };
+
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (!strcasecmp(name, same[i][0]))
+            return same[i][1];
+    return NULL;
+}

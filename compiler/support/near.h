@@ -6,4 +6,7 @@
  * letters; NULL if none is near enough. */
 const char *near_name(const char *name, const char *const *names, int n);
 
+/* The element type that numpy, PyTorch or C call `name`; NULL if it is none. */
+const char *near_type(const char *name);
+
 #endif

@@ -14,7 +14,7 @@ extern "C" {
 
 typedef struct dcc_model mlp;
 
-/* mlp_inputs in = {DCC_HEAD(mlp_inputs), ...}; and so the outputs */
+/* what is handed over is = {DCC_HEAD(its type), ...} */
 typedef struct mlp_inputs {
     DCC_HEAD_FIELDS;
     const void *x; /* f16[128, 512] */
