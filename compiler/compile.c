@@ -147,7 +147,8 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
         return NULL;
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
-    layout(g, o->model.math != MATH_EXACT, o->random_layout);
+    layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
+           o->packed);
     find_needed(g);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);

@@ -16,6 +16,8 @@ typedef struct CompileOptions {
     const char *dump;         /* a pass's name, or NULL */
     uint64_t random_plan;     /* seed, 0: none */
     uint64_t random_layout;   /* of layouts, which a plan is made for */
+    const struct Packings *pack_as; /* weights, as another size's, or NULL */
+    struct Packings *packed;  /* NULL, or what was packed how */
     const char *word;         /* "B8": this is one of a set of sizes; or NULL */
     bool explain, trace, want_plan;
     bool gradients;           /* of the oracle: a table to check them by */

@@ -4,10 +4,14 @@
 
 #include "emit/memory.h"
 #include "graph/restrict.h"
+#include "rewrite/layout.h"
 
 /* Up to this size all are looked at; beyond, those near powers of two and the
  * set's own too. */
 enum { LOOK_AT_ALL = 128 };
+
+/* A second packing is worth its memory if all sizes together gain so much. */
+#define WORTH_TWO 1.01
 
 typedef struct Sizes {
     Arena *arena;
@@ -19,6 +23,16 @@ typedef struct Sizes {
     CudaProgram **p;
     int *same; /* of each the first that is loaded alike */
 } Sizes;
+
+/* A program for each size, and how they came about. */
+typedef struct Round {
+    CudaProgram **p;
+    Packings *packed;
+    int *same;
+    int n_packing; /* that differ */
+    double us;     /* predicted, a run of each size */
+    Report r;
+} Round;
 
 /* The options with the set being `value`. */
 static CompileOptions options_of(const Sizes *s, Arena *a, int64_t value)
@@ -187,25 +201,27 @@ static void drop_loading(CudaProgram *p)
     p->n_load = 0;
 }
 
-static void find_same(Sizes *s)
+static void find_same(const Sizes *s, Round *r)
 {
     const char **text = arena_array(s->arena, const char *, s->set.n);
 
+    r->n_packing = 0;
     for (int i = 0; i < s->set.n; i++) {
-        text[i] = loading(s, s->p[i]);
-        s->same[i] = i;
+        text[i] = loading(s, r->p[i]);
+        r->same[i] = i;
         for (int k = i - 1; k >= 0; k--)
             if (!strcmp(text[k], text[i]))
-                s->same[i] = s->same[k];
+                r->same[i] = r->same[k];
+        r->n_packing += r->same[i] == i;
     }
-    for (int i = 0; i < s->set.n; i++)
-        if (s->same[i] != i)
-            drop_loading(s->p[i]);
 }
 
-/* "packed weights: one copy for B = 1, 8, 32", or of which there are more. */
-static void explain_packing(const Sizes *s, Report *r)
+/* "packed weights: 42.5 MB for B = 1 8 32;", or more than one packing, and what
+ * a run of each size takes with the other choice. */
+static void explain_packing(const Sizes *s, Report *r, double us, double other)
 {
+    bool two = false;
+
     buf_printf(&r->explain, "sizes: %s in {", s->set.name);
     for (int i = 0; i < s->set.n; i++)
         buf_printf(&r->explain, "%s%lld", i ? ", " : "",
@@ -222,6 +238,15 @@ static void explain_packing(const Sizes *s, Report *r)
         buf_putc(&r->explain, ';');
     }
     buf_puts(&r->explain, " what is not packed there is once\n");
+    for (int i = 0; i < s->set.n; i++)
+        two |= s->same[i] != 0;
+    if (two && other > 0)
+        buf_printf(&r->explain, "two packings are worth it: a run of each size "
+                   "takes %.1f us, %.1f with the best one for all\n", us,
+                   other);
+    else if (other > 0)
+        buf_printf(&r->explain, "one packing for all: a run of each size takes "
+                   "%.1f us, %.1f with each its own\n", us, other);
 }
 
 /* ---- the whole */
@@ -249,27 +274,103 @@ static void mark_all(const Sizes *s)
     }
 }
 
-static CudaProgram *compile_set(Sizes *s, Report *r)
+static double predicted(const CudaProgram *p)
+{
+    double us = 0;
+
+    for (int i = 0; i < p->n_run; i++)
+        us += p->run[i].group->predicted_us;
+    return us;
+}
+
+/* Every size, packed as it likes best or as `as` says. */
+static bool compile_round(const Sizes *s, const Packings *as, Round *r)
 {
     int n = s->set.n;
 
-    s->p = arena_array(s->arena, CudaProgram *, n);
-    s->same = arena_array(s->arena, int, n);
+    *r = (Round){.p = arena_array(s->arena, CudaProgram *, n),
+                 .packed = arena_array(s->arena, Packings, n),
+                 .same = arena_array(s->arena, int, n)};
     for (int i = 0; i < n; i++) {
         CompileOptions o = options_of(s, s->arena, s->set.value[i]);
         o.word = arena_printf(s->arena, "%s%lld", s->set.name,
                               (long long)s->set.value[i]);
-        if (o.explain)
-            buf_printf(&r->explain, "%s%s = %lld\n", i ? "\n" : "",
+        o.pack_as = as;
+        o.packed = &r->packed[i];
+        if (o.explain && !o.json)
+            buf_printf(&r->r.explain, "%s%s = %lld\n", i ? "\n" : "",
                        s->set.name, (long long)s->set.value[i]);
-        s->p[i] = compile_model(s->arena, s->diag, s->tree, s->model, &o, r);
-        if (!s->p[i])
-            return NULL;
+        r->p[i] =
+            compile_model(s->arena, s->diag, s->tree, s->model, &o, &r->r);
+        if (!r->p[i])
+            return false;
+        r->us += predicted(r->p[i]);
     }
+    find_same(s, r);
+    return true;
+}
+
+static void free_round(Round *r)
+{
+    buf_free(&r->r.explain);
+    buf_free(&r->r.dump);
+    buf_free(&r->r.plan);
+}
+
+/* One packing for all sizes where that costs little: *r becomes that round.
+ * What the best one would take instead, or 0. */
+static double choose_packing(const Sizes *s, Round *r)
+{
+    Round best = {0}, own = *r;
+
+    for (int i = 0; i < s->set.n && own.n_packing > 1; i++) {
+        Round one;
+        if (own.same[i] != i || !compile_round(s, &own.packed[i], &one))
+            continue;
+        bool better = one.n_packing == 1 && (!best.p || one.us < best.us);
+        Round *loser = better ? &best : &one;
+        free_round(loser);
+        if (better)
+            best = one;
+    }
+    if (best.p && best.us <= own.us * WORTH_TWO) {
+        free_round(r);
+        *r = best;
+        return own.us;
+    }
+    free_round(&best);
+    return best.us;
+}
+
+static void take_round(Sizes *s, const Round *c, Report *r)
+{
+    s->p = c->p;
+    s->same = c->same;
+    if (s->o->json && r->explain.len && c->r.explain.len)
+        buf_puts(&r->explain, ",\n");
+    buf_putn(&r->explain, buf_text(&c->r.explain), c->r.explain.len);
+    buf_putn(&r->dump, buf_text(&c->r.dump), c->r.dump.len);
+    r->selection = c->r.selection;
+    for (int i = 0; i < s->set.n; i++)
+        if (s->same[i] != i)
+            drop_loading(s->p[i]);
+}
+
+static CudaProgram *compile_set(Sizes *s, Report *r)
+{
+    int n = s->set.n;
+    Round c;
+
+    if (!compile_round(s, NULL, &c)) {
+        free_round(&c);
+        return NULL;
+    }
+    double other = choose_packing(s, &c);
+    take_round(s, &c, r);
     mark_all(s);
-    find_same(s);
-    if (s->o->explain)
-        explain_packing(s, r);
+    if (s->o->explain && !s->o->json)
+        explain_packing(s, r, c.us, other);
+    free_round(&c);
     memory_share(s->p, n, s->same);
     s->p[n - 1]->set = s->set;
     s->p[n - 1]->size = s->p;

@@ -85,6 +85,22 @@ for bad in 0 -1 71; do
     verdict $? "a run of R = $bad"
 done
 
+# ---- packing
+packing() # MODEL TEXT
+{
+    printf '%s\n' "$1" >packing.dcl
+    "$dcc" packing.dcl -o packing.cu --explain 2>&1 | grep "$2" >log
+    verdict $? "$(cat log)"
+}
+packing "$(cat "$src/tests/sets/rows.dcl")" '^one packing for all: '
+packing "$(sed -e 's/dim B = [0-9]*/dim B in {1, 8, 32}/' -e 's/f16/f32/' \
+    "$src/examples/mlp.dcl")" '^two packings are worth it: '
+if command -v python3 >/dev/null; then
+    "$dcc" packing.dcl -o packing.cu --explain=json 2>log |
+        python3 -m json.tool >/dev/null 2>>log
+    verdict $? "a set's --explain=json"
+fi
+
 # ---- sets that are none
 reject() # TEXT PROGRAM
 {

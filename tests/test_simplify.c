@@ -26,7 +26,7 @@ static void print_passes(Arena *a, const char *path, Buf *b)
         normalise(g);
         buf_puts(b, "-- normalise\n");
         graph_dump(b, g);
-        layout(g, false, 0);
+        layout(g, false, 0, NULL, NULL);
         buf_puts(b, "-- layout\n");
         layout_dump(b, g);
     }

@@ -437,13 +437,17 @@ static int64_t rows_of(const Stmt *s, const Expr *a, const Expr *w)
 
 /* Exact f32 products of many rows: tiles of the weights are copied four columns
  * of the result at a time, where a sum's terms would come one by one. */
-static const Var *columns(const Stmt *s, const Expr *a, const Expr *w)
+static bool wants_columns(const Stmt *s, const Expr *a, const Expr *w)
 {
     enum { MANY = 17 }; /* beyond the families for few rows */
+
+    return w->type == T_F32 && rows_of(s, a, w) >= MANY;
+}
+
+static const Var *columns(const Stmt *s, const Expr *a, const Expr *w)
+{
     const Var *best = NULL;
 
-    if (w->type != T_F32 || rows_of(s, a, w) < MANY)
-        return NULL;
     for (int d = 0; d < s->tensor->rank; d++) {
         const Var *v = idx_is_var(s->store[d]);
         if (v && s->tensor->stride[d] == 1 && v->extent % 4 == 0 &&
@@ -660,7 +664,38 @@ static bool is_weights(const Expr *e)
     return true;
 }
 
-static void pack_weights(Graph *g, bool f32_along_sum)
+/* What this graph alone would do. */
+static PackHow own_way(const Stmt *s, const Expr *a, const Expr *w,
+                       bool f32_along_sum)
+{
+    const Var *v = !f32_along_sum && wants_columns(s, a, w) ? columns(s, a, w)
+                                                            : NULL;
+    PackHow how = v ? PACK_COLUMNS : PACK_ALONG;
+
+    v = v ? v : wanted(s, a, w);
+    return v && !good_enough(s, a, w, v, f32_along_sum) ? how : PACK_NOT;
+}
+
+/* As told, or by itself; noted. */
+static PackHow way(Graph *g, const Stmt *s, const Expr *a, const Expr *w,
+                   bool f32_along_sum, const Packings *as, Packings *made)
+{
+    const char *weight = w->tensor->weight;
+    PackHow how = own_way(s, a, w, f32_along_sum);
+    int nth = 0;
+
+    for (int i = 0; i < made->n; i++)
+        nth += !strcmp(made->way[i].weight, weight);
+    for (int i = 0; as && i < as->n; i++)
+        if (as->way[i].nth == nth && !strcmp(as->way[i].weight, weight))
+            how = as->way[i].how;
+    VEC_PUSH(g->arena, made->way, made->n, made->cap) =
+        (PackWay){weight, nth, how};
+    return how;
+}
+
+static void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
+                         Packings *made)
 {
     Packing p = {0};
 
@@ -671,11 +706,13 @@ static void pack_weights(Graph *g, bool f32_along_sum)
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
+            if (!is_weights(w))
+                continue;
+            PackHow how = way(g, s, f[1 - k], w, f32_along_sum, as, made);
             const Var *along = wanted(s, f[1 - k], w);
-            const Var *v = f32_along_sum ? NULL : columns(s, f[1 - k], w);
-            v = v ? v : along;
-            if (!is_weights(w) || !v ||
-                good_enough(s, f[1 - k], w, v, f32_along_sum))
+            const Var *v = how == PACK_COLUMNS ? columns(s, f[1 - k], w)
+                                               : along;
+            if (how == PACK_NOT || !v)
                 continue;
             int before = g->n_stmt;
             const Expr *packed = pack(g, &p, s, w, along ? along : v, v);
@@ -688,9 +725,11 @@ static void pack_weights(Graph *g, bool f32_along_sum)
     }
 }
 
-void layout(Graph *g, bool f32_along_sum, uint64_t seed)
+void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
+            Packings *made)
 {
     Layouts l = {.g = g};
+    Packings ways = {0};
 
     l.parent = arena_array(g->arena, int, g->n_tensor);
     l.vote = arena_alloc(g->arena, sizeof *l.vote * (size_t)g->n_tensor);
@@ -714,7 +753,7 @@ void layout(Graph *g, bool f32_along_sum, uint64_t seed)
     if (seed)
         choose_at_random(&l, seed);
     pad_rows(g);
-    pack_weights(g, f32_along_sum);
+    pack_weights(g, f32_along_sum, as, made ? made : &ways);
 }
 
 void layout_dump(Buf *b, const Graph *g)

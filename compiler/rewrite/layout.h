@@ -16,7 +16,22 @@
 
 #include "graph/graph.h"
 
-void layout(Graph *g, bool f32_along_sum, uint64_t seed);
+typedef enum PackHow { PACK_NOT, PACK_ALONG, PACK_COLUMNS } PackHow;
+
+/* How the nth read of a parameter by a product is packed: not, along the sum,
+ * by columns of the result. */
+typedef struct PackWay {
+    const char *weight;
+    int nth;
+    PackHow how;
+} PackWay;
+
+typedef struct Packings { PackWay *way; int n, cap; } Packings;
+
+/* `as` has ways to pack instead of the graph's own, or is NULL; those taken are
+ * added to `made`, if not NULL. */
+void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
+            Packings *made);
 void layout_dump(Buf *b, const Graph *g);
 
 #endif
