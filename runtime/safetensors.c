@@ -429,13 +429,13 @@ dcc_status st_map(dcc_st_file *f)
     }
     if (!ok)
         dcc_fail(DCC_ERR_IO, "%s: %s", f->path, strerror(errno));
-    close(fd);
-    if (!ok)
-        return DCC_ERR_IO;
-    if (bytes != MAP_FAILED) {
-        f->bytes = (const unsigned char *)bytes;
-        f->mapped = 1;
+    if (bytes == MAP_FAILED) {
+        close(fd);
+        return ok ? DCC_OK : DCC_ERR_IO;
     }
+    f->bytes = (const unsigned char *)bytes;
+    f->mapped = 1;
+    f->fd = fd;
     return DCC_OK;
 }
 
@@ -468,8 +468,10 @@ void dcc_st_close(dcc_st_file *f)
 {
     if (!f)
         return;
-    if (f->mapped)
+    if (f->mapped) {
         munmap((void *)f->bytes, f->size);
+        close(f->fd);
+    }
     for (int i = 0; i < f->n_shards; i++)
         dcc_st_close(f->shards[i]);
     free(f->shards);

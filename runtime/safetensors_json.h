@@ -10,7 +10,7 @@ struct dcc_st_file {
     char *path;
     const unsigned char *bytes;
     size_t size;
-    int mapped;
+    int mapped, fd;         /* of a file that is mapped */
     char *names;            /* decoded names, one after another */
     const char *metadata;   /* among them: key, value, key, value */
     int n_metadata;         /* pairs */

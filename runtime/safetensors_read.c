@@ -1,11 +1,14 @@
 /* safetensors_read.c - dcc_st_read of safetensors.h: one tensor of a file,
  * checked against what is wanted and converted to it.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "safetensors.h"
+#include "safetensors_json.h"
 
 typedef enum { ST_IS_BOOL, ST_IS_INT, ST_IS_FLOAT, ST_IS_OTHER } StKind;
 
@@ -66,7 +69,7 @@ static dcc_status st_bad_value(const dcc_st_file *f, const dcc_st_want *want,
 
 /* ---- floats, through chunks of float ---- */
 
-enum { ST_CHUNK = 512 };
+enum { ST_CHUNK = 2048 };
 
 /* The float on d's way to a 16-bit type: rounded to odd, so that rounding
  * again gives what rounding d once would. */
@@ -165,6 +168,47 @@ static int st_encode(dcc_type type, const float *from, int n,
     return lost;
 }
 
+/* The file, or the shard, that has these bytes. */
+static const dcc_st_file *st_owner(const dcc_st_file *f,
+                                   const unsigned char *at)
+{
+    for (int i = 0; i < f->n_shards; i++)
+        if (at >= f->shards[i]->bytes &&
+            at < f->shards[i]->bytes + f->shards[i]->size)
+            return f->shards[i];
+    return f;
+}
+
+/* Bytes of a tensor. Mapped ones are read: they would be a fault where somebody
+ * has cut the file off since it was opened. */
+static dcc_status st_get(const dcc_st_file *f, const unsigned char *at,
+                         size_t n, unsigned char *to)
+{
+    const dcc_st_file *o = st_owner(f, at);
+
+    if (!o->mapped) {
+        if (n)
+            memcpy(to, at, n);
+        return DCC_OK;
+    }
+    while (n) {
+        const ssize_t got = pread(o->fd, to, n, (off_t)(at - o->bytes));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return dcc_fail(DCC_ERR_IO, "%s: %s", o->path, strerror(errno));
+        if (got == 0)
+            return dcc_fail(DCC_ERR_IO, "%s: ends at byte %zu, it had %zu when "
+                            "it was opened", o->path,
+                            (size_t)(at - o->bytes), o->size);
+        at += got;
+        to += got;
+        n -= (size_t)got;
+    }
+    return DCC_OK;
+}
+
 /* Elements [first, first + n). */
 static dcc_status st_read_floats(const dcc_st_file *f,
                                  const dcc_st_want *want,
@@ -177,17 +221,24 @@ static dcc_status st_read_floats(const dcc_st_file *f,
     const int same = dcc_st_dtype_of(want->type) == t->dtype;
     const unsigned char *data = t->data + (size_t)first * from_size;
     float chunk[ST_CHUNK];
+    unsigned char raw[ST_CHUNK * 8];
+    dcc_status status = DCC_OK;
 
     *lost = 0;
-    if (same && count)
-        memcpy(dst, data, (size_t)count * from_size);
-    if (same && !want->refuse_nan)
-        return DCC_OK;
+    if (same)
+        status = st_get(f, data, (size_t)count * from_size, dst);
+    if (status != DCC_OK || (same && !want->refuse_nan))
+        return status;
     for (int64_t i = 0; i < count; i += ST_CHUNK) {
         int n = count - i < ST_CHUNK ? (int)(count - i) : ST_CHUNK;
 
-        *lost += st_decode(t->dtype, data + (size_t)i * from_size, n,
-                           want->type != DCC_F32, chunk);
+        if (!same)
+            status = st_get(f, data + (size_t)i * from_size,
+                            (size_t)n * from_size, raw);
+        if (status != DCC_OK)
+            return status;
+        *lost += st_decode(t->dtype, same ? dst + (size_t)i * from_size : raw,
+                           n, want->type != DCC_F32, chunk);
         for (int k = 0; want->refuse_nan && k < n; k++)
             if (chunk[k] != chunk[k])
                 return st_bad_value(f, want, t, first + i + k, "a NaN");
@@ -200,13 +251,13 @@ static dcc_status st_read_floats(const dcc_st_file *f,
 
 /* ---- integers and bool ---- */
 
-/* Element i; false for a U64 beyond the signed range. */
-static int st_integer(const dcc_st_tensor *t, int64_t i, int64_t *out)
+/* The element at `from`; false for a U64 beyond the signed range. */
+static int st_integer(const dcc_st_tensor *t, const unsigned char *from,
+                      int64_t *out)
 {
-    const size_t size = t->bytes / (size_t)t->count;
     uint64_t u = 0;
 
-    memcpy(&u, t->data + (size_t)i * size, size);
+    memcpy(&u, from, t->bytes / (size_t)t->count);
     switch (t->dtype) {
     case DCC_ST_I8:
         *out = (int8_t)u;
@@ -236,14 +287,25 @@ static dcc_status st_read_integers(const dcc_st_file *f,
                          : want->type == DCC_I32 ? INT32_MAX
                                                  : 1;
     const size_t size = dcc_type_size(want->type);
+    const size_t from_size = t->count ? t->bytes / (size_t)t->count : 0;
+    unsigned char raw[ST_CHUNK * 8];
+    dcc_status status = DCC_OK;
 
     for (int64_t i = 0; i < count; i++) {
         char what[80];
         int64_t v;
         int32_t v32;
         int8_t v8;
-        int fits = st_integer(t, first + i, &v);
+        int fits;
 
+        if (i % ST_CHUNK == 0)
+            status = st_get(f, t->data + (size_t)(first + i) * from_size,
+                            (size_t)(count - i < ST_CHUNK ? count - i
+                                                          : ST_CHUNK) *
+                                from_size, raw);
+        if (status != DCC_OK)
+            return status;
+        fits = st_integer(t, raw + (size_t)(i % ST_CHUNK) * from_size, &v);
         if (!fits || v < low || v > high) {
             if (fits)
                 snprintf(what, sizeof what, "%lld, which is no %s,",

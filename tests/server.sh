@@ -126,4 +126,21 @@ mkdir alone &&
     sh "$cc" -O0 -I. -o two alone/net.cu alone/other.cu two.cpp >>log 2>&1 &&
     ./two >>log 2>&1
 verdict $? "two --standalone models in one program"
+
+# ---- ranges for Nsight, where there are nvtx3's headers
+for cuda in "${CUDA_HOME:-/usr/local/cuda}" /usr; do
+    [ ! -e "$cuda/include/nvtx3/nvToolsExt.h" ] ||
+        ln -sfn "$cuda/include/nvtx3" nvtx3
+done
+if [ -e nvtx3 ]; then
+    { "$dcc" "$src/tests/server/other.dcl" -o range.cu --main --standalone &&
+        sh "$cc" -O0 -DDCC_NVTX -I. -o range range.cu -ldl &&
+        ${CC:-cc} -shared -fPIC -I. -o inject.so "$src/tests/server/nvtx.c" &&
+        NVTX_INJECTION64_PATH=$PWD/inject.so ./range --random 1; } >log 2>&1 &&
+        grep -q '^push other$' log && grep -q '^push other_' log &&
+        [ "$(grep -c ^push log)" = "$(grep -c ^pop log)" ]
+    verdict $? "NVTX ranges of runs and their steps"
+else
+    skip "NVTX ranges of runs and their steps" "needs nvtx3"
+fi
 echo "1..$n"

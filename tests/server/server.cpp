@@ -14,8 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -283,6 +287,114 @@ static void sizes()
     report(count.now == 0, "all memory went back");
 }
 
+static std::vector<uint8_t> first_run(net *weights, unsigned seed);
+
+// An allocator that fails at its nth call, gives memory that is misaligned, or
+// does something to a file meanwhile.
+struct Hostile {
+    Counted count;
+    int calls = 0, fails = -1, misaligns = -1;
+    const char *truncates = 0;
+};
+
+static void *take_hostile(void *ctx, size_t bytes)
+{
+    Hostile *h = (Hostile *)ctx;
+    if (h->truncates && truncate(h->truncates, 5000))
+        return 0;
+    if (h->calls++ == h->fails)
+        return 0;
+    void *p = take_counted(&h->count, bytes + 16);
+    return h->calls - 1 == h->misaligns ? (char *)p + 16 : p;
+}
+
+static void release_hostile(void *ctx, void *p)
+{
+    Hostile *h = (Hostile *)ctx;
+    release_counted(&h->count, (uintptr_t)p % DCC_ALIGN ? (char *)p - 16 : p);
+}
+
+static std::string copied(const char *path)
+{
+    const std::string to = "hostile.safetensors";
+    std::ifstream in(path, std::ios::binary);
+    std::ofstream(to, std::ios::binary) << in.rdbuf();
+    return to;
+}
+
+static void allocators(const char *const *weights)
+{
+    bool good = true;
+    int n = 0;
+
+    for (bool made = false; !made && n < 20; n++) {
+        Hostile h;
+        dcc_options o = dcc_options_default();
+        net *m = (net *)1;
+        h.fails = n;
+        o.weights = weights[0];
+        o.alloc = take_hostile;
+        o.release = release_hostile;
+        o.ctx = &h;
+        const dcc_status status = net_create_options(&m, &o);
+        made = status == DCC_OK;
+        good = good && (made || (status == DCC_ERR_MEMORY && !m &&
+                                 h.count.now == 0));
+        net_destroy(made ? m : 0);
+        good = good && h.count.now == 0;
+    }
+    report(good && n > 3 && n < 20, "an allocator that fails, at each call");
+    good = true;
+    for (int i = 0; i + 2 < n; i++) {
+        Hostile h;
+        dcc_options o = dcc_options_default();
+        net *m = (net *)1;
+        h.misaligns = i;
+        o.weights = weights[0];
+        o.alloc = take_hostile;
+        o.release = release_hostile;
+        o.ctx = &h;
+        good = good && net_create_options(&m, &o) == DCC_ERR_ARG && !m &&
+               strstr(dcc_error(), "not aligned") && h.count.now == 0;
+    }
+    report(good, "an allocator that gives misaligned memory, at each call");
+}
+
+static void files(const char *const *weights)
+{
+    if (strstr(weights[0], ".json"))
+        return;
+    const std::string path = copied(weights[0]);
+    dcc_options o = dcc_options_default();
+    Hostile h;
+    net *m = 0;
+
+    h.truncates = path.c_str();
+    o.weights = path.c_str();
+    o.alloc = take_hostile;
+    o.release = release_hostile;
+    o.ctx = &h;
+    bool good = net_create_options(&m, &o) != DCC_OK && !m &&
+                strstr(dcc_error(), path.c_str()) && h.count.now == 0;
+    report(good, "a file that is cut off while it is read");
+
+    good = net_create(&m, weights[0]) == DCC_OK;
+    const std::vector<uint8_t> was = first_run(m, 3);
+    const char *wrong[] = {path.c_str(), "/nonexistent", "/dev/null",
+                           "other.safetensors", "/"};
+    const std::string header =
+        "{\"q\":{\"dtype\":\"F16\",\"shape\":[2,2],\"data_offsets\":[0,8]}}";
+    std::ofstream(wrong[3], std::ios::binary)
+        << (char)header.size() << std::string(7, 0) << header
+        << std::string(8, 0);
+    for (const char *w : wrong) {
+        good = good && net_update(m, w) != DCC_OK && strstr(dcc_error(), w);
+        good = good && first_run(m, 3) == was;
+    }
+    report(good, "an update with a wrong file leaves the weights as they are");
+    net_destroy(m);
+}
+
 static void describe()
 {
     net *m = made(1);
@@ -537,6 +649,8 @@ int main(int argc, char **argv)
         graphs();
         captured();
         update(argv + 1);
+        allocators(argv + 1);
+        files(argv + 1);
         promises();
         mistakes();
         if (!alone)
