@@ -10,7 +10,7 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             pairs single mma-sm_80 halo stream ring map bands=1 bands=2
+#             pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2
 #             reduce chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32
 #             apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
@@ -28,7 +28,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs single mma-sm_80 halo stream ring map bands=1 bands=2 reduce chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2 reduce chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -116,6 +116,9 @@ one_file()
         [ "$label" != chain-sm_80 ] || want=$((want - 1))
         [ "$(grep -c '^// Family *chain_' fused.cu)" = "$want" ]
         point $? "$label $name: each model is a chain" log ;;
+    rows)
+        [ "$(grep -c "// Values of rows, of" fused.cu)" -ge 3 ]
+        point $? "$label $name: products compute values of rows" log ;;
     esac
     sh "$runtime/emu/dcc-emu-cc" $emu -o program fused.cu >log 2>&1 ||
         { point 1 "$label $name is built" log; return; }
@@ -185,6 +188,7 @@ schedule=cooperative" $(files pairs) ;;
             $(files halo layouts) ;;
         stream) flavour $f -O1 "${random}contract_stream=any" \
             $(files skinny contract layouts) ;;
+        rows) flavour $f -O1 "${random}contract_skinny=any" $(files few_rows) ;;
         ring) flavour $f -O1 "${random}contract_stream=x=ring" \
             $(files skinny) ;;
         map) flavour $f -O1 "${random}map=any" $(files window layouts) ;;

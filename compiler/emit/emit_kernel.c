@@ -136,7 +136,7 @@ static void put_statements(Buf *b, const Kernel *k)
     if (gr->merge) {
         put_place(b, gr->merge->step[gr->merge->n_step - 1].source->at);
         put_about_rows(b, gr->merge->step, gr->merge->n_step,
-                       "pieces of a row");
+                       gr->merge->size ? "pieces of a row" : "a row");
     }
     for (int i = 0; i < gr->n_step; i++) {
         const Stmt *s = gr->step[i].source;

@@ -460,7 +460,8 @@ void group_canon(Buf *b, const Group *gr)
             canon_step(b, &c, &gr->step[i]);
     c.own = true;
     if (gr->merge)
-        buf_printf(b, ";merge %lld ", (long long)gr->merge->over->extent);
+        buf_printf(b, ";%s %lld ", gr->merge->size ? "merge" : "rows",
+                   (long long)gr->merge->over->extent);
     for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
         canon_step(b, &c, &gr->merge->step[i]);
     if (gr->pieces)
@@ -526,11 +527,13 @@ void group_dump(Buf *b, const Group *gr)
     if (gr->n_cols)
         dump_vars(b, "cols", gr->cols, gr->n_cols);
     if (gr->merge)
-        buf_printf(b, "  rows first: called #-1, #-2, ..., over pieces %s<%lld"
-                      "\n", gr->merge->over->name,
+        buf_printf(b, "  rows first: called #-1, #-2, ..., over %s%s<%lld"
+                      "\n", gr->merge->size ? "pieces " : "",
+                   gr->merge->over->name,
                    (long long)gr->merge->over->extent);
     for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
-        dump_step(b, i, &gr->merge->step[i], "pieces");
+        dump_step(b, i, &gr->merge->step[i],
+                  gr->merge->size ? "pieces" : "a row");
     for (int i = 0; i < gr->n_step; i++) {
         if (gr->chain)
             dump_part(b, gr->chain, i);

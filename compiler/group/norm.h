@@ -33,7 +33,8 @@ typedef struct Pieces {
  * the group has it as E_LOCAL(-1 - i). */
 typedef struct RowMerge {
     const Var *over;
-    int size;               /* columns of a piece */
+    int size;               /* columns of a piece; 0: whole rows, of which
+                               step values are sums or maxima */
     Step *step; int n_step;
     const Expr *part[NORM_STEPS]; /* of a sum: the read of its pieces, */
     const Expr *sum[NORM_STEPS];  /* of squares: that of what is summed, too, */

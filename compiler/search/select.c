@@ -6,6 +6,7 @@
 #include "search/merge.h"
 #include "search/norms.h"
 #include "search/plan.h"
+#include "search/rows.h"
 
 #include <math.h>
 
@@ -735,8 +736,10 @@ static Search search_all(Selection *s)
     forget(&x);
     x.last = true;
     merge_all(&x);
-    if (!s->options->plans)
+    if (!s->options->plans) {
         norms_place(&x.u);
+        rows_place(&x.u);
+    }
     return x;
 }
 

@@ -1,5 +1,7 @@
 #include "search/family.h"
 
+#include "group/norm.h"
+
 const Family *const family_table[] = {
     &family_map, &family_reduce, &family_contract_skinny,
     &family_contract_stream,
@@ -15,7 +17,10 @@ static const char *other_shape(const Family *f, const Group *gr)
         return "no two products with what lies between them";
     if (!f->chains && gr->chain)
         return "two products with what lies between them";
-    if ((gr->merge || gr->pieces) && f != &family_contract_wgmma)
+    bool whole = gr->merge && !gr->merge->size;
+    if (whole && f != &family_contract_skinny)
+        return "values of rows that a product computes first";
+    if (!whole && (gr->merge || gr->pieces) && f != &family_contract_wgmma)
         return "rows whose statistics products make and take";
     return NULL;
 }

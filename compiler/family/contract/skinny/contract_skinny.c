@@ -82,6 +82,8 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
     f->mma = tensor_core_types(x);
     if (x->c.M > MOST_ROWS)
         return "too many rows";
+    if ((why = skinny_check_rows(x)))
+        return why;
     if (x->c.N < 4 * x->c.M)
         return "too few columns";
     if (!w->read || guard_truth(w->in) != ALWAYS)
@@ -190,7 +192,8 @@ const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v)
     size_t parts = (size_t)(t->split * s->warps_k);
     s->smem = (size_t)t->bm * (size_t)(t->bk + s->pad) *
                   (size_t)type_bytes(s->x.elem) +
-              parts * (size_t)t->bm * (size_t)(t->bn + 8) * 4 + 16;
+              parts * (size_t)t->bm * (size_t)(t->bn + 8) * 4 + 16 +
+              (size_t)skinny_row_values(&s->x) * (size_t)t->bm * 4;
     s->x.regs = s->words * s->deep + sums(s) + 44;
     return check(s);
 }
@@ -360,6 +363,7 @@ static void work(const Skinny *s, Work *w)
         w->fill_us += x_bytes / 70 / clk;
     if (t->split > 1) /* measured on an H200, with 2 to 8 blocks */
         w->fill_us += 0.9;
+    w->fill_us += skinny_rows_clk(s) / clk;
     if (!x->a.async) /* x comes through registers */
         w->fill_us += (d->l2_latency + 4.0 * t->bm * t->bk / t->threads) / clk;
 }

@@ -45,6 +45,13 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
 /* NULL, or why the variant cannot be. */
 const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v);
 void skinny_build(Skinny *s, Kernel *k);
+/* contract_skinny_rows.c, of a group that computes values of its rows first
+ * (row_values.h). NULL, or why it is not served; how many they are; clocks that
+ * it takes; the text, after which x->a's values are made of them. */
+const char *skinny_check_rows(const Contract *x);
+int skinny_row_values(const Contract *x);
+double skinny_rows_clk(const Skinny *s);
+void skinny_put_rows(Skinny *s, Tree *b);
 
 /* ---- what contract_stream has in common with it ------------------------ */
 

@@ -346,6 +346,7 @@ static void put_load(Skinny *s)
     if (!weights_wait(s))
         PUT(b, "@WAIT\n", FILL("WAIT", kernel_wait(s->x.kernel)));
     contract_early(&s->x, b);
+    skinny_put_rows(s, b);
     put_x(s, b);
     kernel_phase(s->x.g, s->x.kernel, "load", b);
 }
