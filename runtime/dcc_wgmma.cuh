@@ -409,6 +409,50 @@ template <class T> DCC_DEVICE void dcc_touch(const T *from, int n)
 #endif
 }
 
+template <class... T> DCC_DEVICE void dcc_touch_columns(int n, const T *...from)
+{
+    (dcc_touch(from, n), ...);
+}
+
+// What this thread will read is on its way to the L1.
+template <class T> DCC_DEVICE void dcc_touch(const T *at)
+{
+#ifndef DCC_EMU
+    uint32_t word;
+    asm volatile("ld.global.b32 %0, [%1];"
+                 : "=r"(word)
+                 : "l"((unsigned long long)at & ~3ull));
+#else
+    (void)at;
+#endif
+}
+
+template <class... T> DCC_DEVICE void dcc_touch_each(const T *...at)
+{
+    (dcc_touch(at), ...);
+}
+
+// Each of a thread's sums of COLS columns, from n0 on and before `end`, becomes
+// change(sum, i, n): i of the rows 8 apart that it has, n its column. DEAL of
+// its columns lie side by side: by the order of b's rows, or as sums do.
+template <int COLS, int DEAL, int R, int C, class F>
+DCC_DEVICE void dcc_each_sum(float (&sums)[R][C], int n0, int end,
+                             const F &change)
+{
+    const int first = n0 + (int)threadIdx.x % 4 * DEAL;
+#pragma unroll
+    for (int j = 0; j < COLS / (4 * DEAL); ++j)
+        if (first + j * 4 * DEAL < end)
+#pragma unroll
+            for (int i = 0; i < 2 * R; ++i)
+#pragma unroll
+                for (int e = 0; e < DEAL; ++e) {
+                    const int at = e / 2 * (COLS / DEAL) + j * 4;
+                    float &sum = sums[i / 2][at + i % 2 * 2 + e % 2];
+                    sum = change(sum, i, first + j * 4 * DEAL + e);
+                }
+}
+
 // The same columns of what belongs to them, from the first.
 template <class T> DCC_DEVICE dcc_f32x4 dcc_load_columns(const T *from)
 {
@@ -420,12 +464,23 @@ template <class T> DCC_DEVICE dcc_f32x4 dcc_load_columns(const T *from)
 
 // ---- values of rows from pieces of them ------------------------------------
 
+// The sum of value(0), ..., value(N - 1) of LANES lanes.
+template <int N, int LANES, class F>
+DCC_DEVICE float dcc_piece_sum(const F &value)
+{
+    float sum = 0.0f;
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        sum += value(c);
+    return dcc_lanes_sum<LANES>(sum);
+}
+
 // Two neighbouring lanes have a row's N pieces by turns; 0 beyond the last.
 template <int N> struct dcc_pieces { float v[(N + 1) / 2]; };
 
 // They are `apart` elements one from the next.
 template <int N>
-DCC_DEVICE dcc_pieces<N> dcc_read_pieces(const float *from, int apart)
+DCC_DEVICE dcc_pieces<N> dcc_read_parts(const float *from, int apart)
 {
     dcc_pieces<N> to;
 #pragma unroll

@@ -145,6 +145,8 @@ struct Stmt {
     Tensor **with; int n_with, cap_with; /* NOTE_FUSE: those it reads */
     Tensor *pieces;             /* of a sum over rows: where a product may leave
                                    what it has of it (norm.h); or NULL */
+    const struct Fold *fold;    /* of a product of a norm (fold.h); or NULL */
+    bool for_fold;              /* it is there for such alone */
 };
 enum { NOTE_NOFUSE = 1, NOTE_FUSE = 2 };
 

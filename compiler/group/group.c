@@ -97,6 +97,8 @@ void group_visit(const Group *gr, StepVisit *f, void *ctx)
         f(&gr->step[i], ctx);
     for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
         f(&gr->merge->step[i], ctx);
+    if (gr->merge && gr->merge->fold)
+        f(gr->merge->fold, ctx);
     for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
         f(&gr->pieces->step[i], ctx);
 }
@@ -190,12 +192,16 @@ bool group_place_reads(const Group *gr, const Tensor *t)
     return false;
 }
 
+static void note_value(const Step *s, void *ctx)
+{
+    expr_visit(s->value, note_place_expr, ctx);
+}
+
 bool group_reads(const Group *gr, const Tensor *t)
 {
     PlaceRead r = {t, group_place_reads(gr, t)};
 
-    for (int i = 0; i < gr->n_step && !r.found; i++)
-        expr_visit(gr->step[i].value, note_place_expr, &r);
+    group_visit(gr, note_value, &r);
     return r.found;
 }
 
@@ -464,6 +470,8 @@ void group_canon(Buf *b, const Group *gr)
                    (long long)gr->merge->over->extent);
     for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
         canon_step(b, &c, &gr->merge->step[i]);
+    if (gr->merge && gr->merge->fold)
+        canon_step(b, &c, gr->merge->fold);
     if (gr->pieces)
         buf_printf(b, ";pieces %d of %d ", gr->pieces->size,
                    c.number[gr->pieces->value]);
@@ -534,6 +542,10 @@ void group_dump(Buf *b, const Group *gr)
     for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
         dump_step(b, i, &gr->merge->step[i],
                   gr->merge->size ? "pieces" : "a row");
+    if (gr->merge && gr->merge->fold) {
+        buf_puts(b, "  the sum, called $0, is then");
+        dump_step(b, 0, gr->merge->fold, "");
+    }
     for (int i = 0; i < gr->n_step; i++) {
         if (gr->chain)
             dump_part(b, gr->chain, i);

@@ -68,7 +68,7 @@ void norm_prepare(Graph *g)
         if (!w.found || w.other)
             continue;
         int64_t dim[] = {s->red[0]->extent / NORM_LEAST, rows};
-        s->pieces = graph_tensor(g, arena_printf(g->arena, "%s_pieces",
+        s->pieces = graph_tensor(g, arena_printf(g->arena, "%s_parts",
                                                  s->tensor->name),
                                  T_F32, 2, dim);
         s->pieces->path = s->tensor->path;

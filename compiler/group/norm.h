@@ -39,6 +39,8 @@ typedef struct RowMerge {
     const Expr *part[NORM_STEPS]; /* of a sum: the read of its pieces, */
     const Expr *sum[NORM_STEPS];  /* of squares: that of what is summed, too, */
     int about[NORM_STEPS];        /* and the mean's step; else -1 */
+    const Step *fold;       /* what becomes of the group's sum, E_LOCAL(0) here,
+                               before its steps have it (fold.h); or NULL */
 } RowMerge;
 
 typedef struct Norm {

@@ -1,10 +1,11 @@
-/* row_values.h - values of few rows, computed again by each product that takes them.
+/* row_values.h - values of few rows, computed again by each product that takes
+ * them.
  *
  * A nest that reduces rows and stores values of rows (the mean and the variance
  * of a norm, the maximum of a row), or elements made of them, needs no kernel
  * where products of few rows read them: each block of those reads the rows
- * anyway, and reduces them while its weights are under way. The product's group has them as a
- * RowMerge over whole rows (norm.h), of which `size` is 0. */
+ * anyway, and reduces them while its weights are under way. The product's group
+ * has them as a RowMerge over whole rows (norm.h), of which `size` is 0. */
 #ifndef DCC_ROW_VALUES_H
 #define DCC_ROW_VALUES_H
 

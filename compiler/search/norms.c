@@ -1,5 +1,6 @@
 #include "search/norms.h"
 
+#include "group/fold.h"
 #include "group/fuse.h"
 #include "group/norm.h"
 
@@ -142,6 +143,11 @@ static bool form_readers(NormPlace *x)
                           ? norm_product(g, &x->norm, c, i == x->first,
                                          keep && i == x->first, &x->why)
                           : norm_reader(g, &x->norm, c, &x->why);
+        Group *folded = product[i] && x->group[i]
+                            ? fold_product(g, c, x->group[i], x->norm.y,
+                                           x->norm.x) : NULL;
+        if (folded && time_of(x, folded) < time_of(x, x->group[i]))
+            x->group[i] = folded;
         if (x->group[i] && isinf(time_of(x, x->group[i]))) {
             x->group[i] = NULL;
             x->why = "no family takes it with the norm on its way";

@@ -1,5 +1,6 @@
 #include "search/select.h"
 
+#include "group/fold.h"
 #include "group/fuse.h"
 #include "group/norm.h"
 #include "search/chains.h"
@@ -42,6 +43,7 @@ typedef struct Search {
     Ints todo;       /* candidates to be evaluated first */
     double again;    /* what a microsecond that BY_AGAIN saves counts */
     bool last;       /* what it refuses is said */
+    bool folded;     /* norms have their places */
 } Search;
 
 /* ---- what a group would take */
@@ -320,10 +322,11 @@ static void add_candidates(Search *x, Tensor *t)
         return;
     int p = x->u.writers[t->id].v[0];
     const Group *gr = x->u.unit[p].group;
-    for (int i = 0; i < readers->n; i++) {
+    for (int i = 0; i < readers->n && !gr->stmt[0]->for_fold; i++) {
         int c = readers->v[i];
-        if (c != p && (gr->when == WHEN_RUN ||
-                       x->u.unit[c].group->when == gr->when))
+        const Group *to = x->u.unit[c].group;
+        if (c != p && !to->stmt[0]->for_fold &&
+            (gr->when == WHEN_RUN || to->when == gr->when))
             add_candidate(x, t, p, c, BY_POINT);
     }
     if (readers->n && gr->when == WHEN_RUN && !gr->n_cols)
@@ -634,6 +637,12 @@ static bool stores_nothing(const Group *gr)
     return true;
 }
 
+/* Norms will read it, or not. */
+static bool for_fold(const Group *gr)
+{
+    return gr->n_stmt && gr->stmt[0]->for_fold;
+}
+
 /* What nobody reads is not stored, and who stores nothing does not run: what
  * it read may be next. */
 static void drop_unread(Search *x)
@@ -644,6 +653,8 @@ static void drop_unread(Search *x)
         again = false;
         for (int i = x->u.n - 1; i >= 0; i--) {
             Group *gr = x->u.unit[i].group;
+            if (gr && for_fold(gr) && !x->folded)
+                continue;
             if (!gr || !merge_drop_stores(&x->u, gr, i, i))
                 continue;
             if (stores_nothing(gr)) {
@@ -739,6 +750,8 @@ static Search search_all(Selection *s)
     if (!s->options->plans) {
         norms_place(&x.u);
         rows_place(&x.u);
+        x.folded = true;
+        drop_unread(&x);
     }
     return x;
 }
@@ -749,8 +762,10 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     s->options = o;
     s->plan = plan;
     s->choices = map_new(g->arena);
-    if (o->device->sm == 90 && !o->plans) /* what takes norms is wgmma */
+    if (o->device->sm == 90 && !o->plans) { /* what takes norms is wgmma */
         norm_prepare(g);
+        fold_prepare(g);
+    }
     Search x = plan ? search_open(s, 1) : search_all(s);
     if (plan && !take_plan(&x))
         return false;

@@ -179,6 +179,20 @@ Tree *wgmma_touch_columns(Wgmma *w);
 const char *wgmma_top(const Wgmma *w);
 /* Clocks that a scheduler's instructions for a step of a block take. */
 double wgmma_rows_clk(const Wgmma *w);
+/* Of a group whose sums are corrected by rows' values (fold.h). The correction
+ * of numbers m and n; the code that has the rows' values, in two parts, and the
+ * correction in which they are locals, of sums i of a thread. */
+const Expr *wgmma_fold_value(const Wgmma *w);
+const Expr *wgmma_fold_rows(Wgmma *w, Tree *before, Tree *behind);
+/* contract_wgmma_fold.c. NULL, or why it is not served; the code before the
+ * products, and that behind them. */
+const char *wgmma_check_fold(const WgmmaForm *f);
+void wgmma_fold(Wgmma *w, Tree *before, Tree *behind);
+/* contract_wgmma_touch.c: what the epilogue of blocks that share a tile will
+ * read comes into the L1. */
+void wgmma_touch_reads(Wgmma *w, Tree *b);
+/* The row of a thread's sums i of their tile. */
+const char *wgmma_point_row(const Wgmma *w);
 /* contract_wgmma_pieces.c, of a group with pieces. NULL, or why it is not
  * served; whether a variant's blocks finish whole pieces; where a result takes
  * its sum's place in `sums`, or NULL; the text behind the epilogue, or "". */

@@ -470,9 +470,12 @@ static Tree *pass_code(const Wgmma *w)
 
 static void put_prefetch(const Wgmma *w, Tree *b)
 {
+    const char *maps = "";
+
     for (int i = 0; i < w->x.kernel->n_map; i++)
-        PUT(b, "dcc_tma_prefetch_map(&@map);\n",
-            FILL("map", w->x.kernel->map[i].name));
+        maps = arena_printf(b->arena, "%s%s&%s", maps, i ? ", " : "",
+                            w->x.kernel->map[i].name);
+    PUT(b, "dcc_tma_prefetch_maps(@maps);\n", FILL("maps", maps));
 }
 
 static const char *read_by(const Wgmma *w, const TmaOperand *o)

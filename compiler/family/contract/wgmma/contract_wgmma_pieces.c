@@ -69,16 +69,14 @@ static void put_sum(Wgmma *w, Tree *b, const Step *s, const char *id)
     Tree *in = tree_list(w->x.g->arena);
     const char *value = cprint_bind(in, cp, s->value, "t");
 
-    PUT(in, "@id += @value;\n", FILL("id", id), FILL("value", value));
     PUT(b,
-        "float @id = 0.0f;\n"
-        "#pragma unroll\n"
-        "for (int c = 0; c < @results; ++c) {\n"
+        "const float @id = dcc_piece_sum<@results, @lanes>([&](int c) {\n"
         "    @IN\n"
-        "}\n"
-        "@id = dcc_lanes_sum<@lanes>(@id);\n",
+        "    return @value;\n"
+        "});\n",
         FILL("id", id),
         FILL_INT("results", neighbours(w) ? 8 : w->x.gr->pieces->size / 4),
+        FILL("value", value),
         FILL_TREE("IN", in), FILL_INT("lanes", lanes(w)));
     cprint_close(cp, scope);
 }

@@ -91,10 +91,14 @@ const char *wgmma_check_rows(const WgmmaForm *f)
     const Tma *t = &f->tma;
     const Group *gr = f->x.gr;
 
-    if (!f->pre)
-        return gr->merge ? "a norm that is no factor" : NULL;
+    if (!f->pre && gr->merge && !gr->merge->fold)
+        return "a norm that is no factor";
+    if (gr->merge && t->m.n != 1)
+        return "rows' values of windows";
     if (gr->merge && gr->n_step + MAX_READS + gr->merge->n_step > MAX_STEPS)
         return "more than 64 steps with those of its rows";
+    if (!f->pre)
+        return gr->merge ? wgmma_check_fold(f) : NULL;
     if (t->m.n != 1 || t->k.n != 1)
         return "a factor that is computed, of windows";
     return t->a.k_major ? NULL : "a factor that is computed, transposed";
@@ -112,6 +116,8 @@ typedef struct Rows {
     const char *array[MAX_READS]; /* of the rows' values */
     const Tensor *piece[NORM_STEPS]; int n_piece;
     const char *piece_id[NORM_STEPS];
+    bool fold;              /* of a sum's correction, not of a factor */
+    Tree *reads;            /* of pieces, ahead of what is made of them */
 } Rows;
 
 static const Expr *on_axis(Graph *g, const Axis *a, const Expr *e)
@@ -142,10 +148,35 @@ static void find_memory(const Expr *e, void *ctx)
     *(bool *)ctx |= e->kind == E_READ || e->kind == E_LOCAL;
 }
 
+typedef struct Locals {
+    bool sum, row;
+} Locals;
+
+static void note_locals(const Expr *e, void *ctx)
+{
+    Locals *l = ctx;
+
+    l->sum |= e->kind == E_LOCAL && e->local >= 0;
+    l->row |= e->kind == E_LOCAL && e->local < 0;
+}
+
+/* Of a correction: what is made of merged values alone, or of one number. */
+static bool of_merged(const Rows *r, const Expr *e)
+{
+    Locals l = {false, false};
+
+    expr_visit(e, note_locals, &l);
+    return l.row && !l.sum && r->n_row < MAX_READS &&
+           !expr_uses(e, r->w->tma->n.axis[0].linear);
+}
+
 /* Whether e is a value a row that is worth a register. */
 static bool of_row(const Rows *r, const Expr *e)
 {
     bool memory = false;
+
+    if (r->fold)
+        return of_merged(r, e);
 
     if (expr_uses(e, k_number(r->w)) || r->n_row == MAX_READS)
         return false;
@@ -392,15 +423,16 @@ static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
     for (int i = 0; i < r->n_piece; i++)
         if (r->piece[i] == t)
             return r->piece_id[i];
-    const char *id = cprint_fresh(&w->x.cp, "pieces");
+    const char *id = cprint_fresh(&w->x.cp, "part");
     const Expr *first = on_axis(w->x.g, &w->tma->m.axis[0],
                                 expr_subst(w->x.g, read, &none, 1));
-    PUT(b,
-        "const auto @id = dcc_read_pieces<PIECES>(&@tensor[@at], @stride);\n",
+    PUT(r->reads ? r->reads : b,
+        "const auto @id = dcc_read_parts<@pieces>(&@tensor[@at], @stride);\n",
         FILL("id", id), FILL("tensor", cprint_tensor(&w->x.cp, t)),
         FILL("at",
              cprint_element(&w->x.cp, t, cprint_offset(w->x.g, t, first->at))),
-        FILL_INT("stride", t->stride[0]));
+        FILL_INT("stride", t->stride[0]),
+        FILL_INT("pieces", over->extent));
     r->piece[r->n_piece] = t;
     return r->piece_id[r->n_piece++] = id;
 }
@@ -411,7 +443,8 @@ static const char *sum_pieces(Rows *r, Tree *b, const char *const *part,
 {
     Wgmma *w = r->w;
     const RowMerge *m = w->x.gr->merge;
-    const char *id = cprint_fresh(&w->x.cp, "row_sum");
+    const char *id = cprint_fresh(&w->x.cp, m->about[i] < 0 ? "row_sum"
+                                                            : "squares");
 
     if (m->about[i] < 0)
         PUT(b, "const float @id = dcc_sum_pieces(@part);\n", FILL("id", id),
@@ -486,8 +519,6 @@ static void put_merge(Rows *r, Tree *b)
     CScope scope = cprint_open(cp);
     Tree *in = tree_list(r->w->x.g->arena);
 
-    kernel_constant(w->x.g, w->x.kernel, "PIECES",
-                    w->x.gr->merge->over->extent, "of rows, with sums each");
     cprint_name(cp, row_number(w), "m");
     put_row(r, in);
     PUT(b,
@@ -508,6 +539,61 @@ static void put_merge(Rows *r, Tree *b)
                       "}\n",
         FILL("top", wgmma_top(w)), FILL_TREE("IN", in));
     cprint_close(cp, scope);
+}
+
+const Expr *wgmma_fold_value(const Wgmma *w)
+{
+    Graph *g = w->x.g;
+
+    return on_axis(g, &w->tma->n.axis[0],
+                   on_axis(g, &w->tma->m.axis[0],
+                           w->x.gr->merge->fold->value));
+}
+
+/* The reads of pieces before the products, and what is made of them behind
+ * these: of the 64 rows that a warpgroup has. */
+static void put_merge_around(Rows *r, Tree *before, Tree *behind)
+{
+    Wgmma *w = r->w;
+    Tree *in = tree_list(before->arena);
+    const char *id = cprint_fresh(&w->x.cp, "row_m");
+
+    r->reads = tree_list(before->arena);
+    cprint_name(&w->x.cp, row_number(w), id);
+    put_row(r, in);
+    PUT(before,
+        "// Two lanes have a row's pieces.\n"
+        "const int @id = @least@m0 + @top@warp * 16 + lane / 2@most;\n"
+        "@READS\n",
+        FILL("id", id), FILL("least", cut_rows(w) ? "min(" : ""),
+        FILL("top", wgmma_top(w)),
+        FILL("most", cut_rows(w) ? ", M - 1)" : ""),
+        FILL_TREE("READS", r->reads));
+    PUT(behind,
+        cut_rows(w) ? "const int row = m0 + @top@warp * 16 + lane / 2;\n"
+                      "for (int i = 0; i < 1; ++i) {\n"
+                      "    @IN\n"
+                      "}\n"
+                    : "for (int i = 0; i < 1; ++i) {\n"
+                      "    @IN\n"
+                      "}\n",
+        FILL("top", wgmma_top(w)), FILL_TREE("IN", in));
+}
+
+const Expr *wgmma_fold_rows(Wgmma *w, Tree *before, Tree *behind)
+{
+    Rows r = {.w = w, .fold = true};
+
+    r.value = hoist(&r, wgmma_fold_value(w));
+    declare_rows(&r, before);
+    if (w->wm > 64)
+        put_merge(&r, before);
+    else
+        put_merge_around(&r, before, behind);
+    for (int i = 0; i < r.n_row; i++)
+        w->x.cp.local[w->x.gr->n_step + i] =
+            arena_printf(w->x.g->arena, "%s[i / 2][i %% 2]", r.array[i]);
+    return r.value;
 }
 
 const char *wgmma_top(const Wgmma *w)

@@ -89,8 +89,7 @@ static const char *sums_of(const Wgmma *w)
     return w->x.t.split > 1 ? "own" : "acc";
 }
 
-/* The row of a thread's sums i of their tile. */
-static const char *point_row(const Wgmma *w)
+const char *wgmma_point_row(const Wgmma *w)
 {
     return !w->pingpong && w->consumers > 1
                ? "warpgroup * WM + warp * 16 + i / 2 * 64 + i % 2 * 8 + "
@@ -130,7 +129,7 @@ static void place_point(Contract *x, Tree *b)
 
     x->sum = point_sum(w);
     x->keep = wgmma_keep(w, sums_of(w), x->sum);
-    put_place(w, b, point_row(w), point_columns(w));
+    put_place(w, b, wgmma_point_row(w), point_columns(w));
 }
 
 static void place_columns(Contract *x, Tree *b)
@@ -144,7 +143,7 @@ static void place_row(Contract *x, Tree *b)
 
     x->sum = point_sum(w);
     x->keep = wgmma_keep(w, sums_of(w), x->sum);
-    put_place(w, b, point_row(w), NULL);
+    put_place(w, b, wgmma_point_row(w), NULL);
 }
 
 /* The same of a pair of columns, and of a piece of a line. */
@@ -413,7 +412,11 @@ Tree *wgmma_epilogue(Wgmma *w)
 {
     w->ahead = tree_list(w->x.g->arena);
     Tree *code = w->pack ? packed_code(w) : direct_code(w);
+    Tree *all = tree_list(w->x.g->arena);
 
-    wgmma_pieces(w, code, sums_of(w));
-    return code;
+    wgmma_touch_reads(w, w->ahead);
+    wgmma_fold(w, w->ahead, all);
+    tree_add(all, code);
+    wgmma_pieces(w, all, sums_of(w));
+    return all;
 }

@@ -1,0 +1,129 @@
+#include "family/contract/wgmma/contract_wgmma.h"
+
+#include "group/norm.h"
+
+/* Sums that rows' values and columns' correct before the epilogue has them. */
+
+enum { MOST_COLUMNS = 8 }; /* reads of them */
+
+typedef struct Columns {
+    const Wgmma *w;
+    const Expr *read[MOST_COLUMNS]; int n;
+} Columns;
+
+static const Step *fold_of(const Wgmma *w)
+{
+    return w->x.gr->merge ? w->x.gr->merge->fold : NULL;
+}
+
+static const Var *column_number(const Wgmma *w)
+{
+    return w->tma->n.axis[0].linear;
+}
+
+static void find_column(const Expr *e, void *ctx)
+{
+    Columns *c = ctx;
+
+    if (e->kind != E_READ || c->n == MOST_COLUMNS ||
+        !expr_uses(e, column_number(c->w)))
+        return;
+    for (int i = 0; i < c->n; i++)
+        if (expr_equal(c->read[i], e))
+            return;
+    c->read[c->n++] = e;
+}
+
+static const Idx *place_of(const Wgmma *w, const Expr *e)
+{
+    return cprint_offset(w->x.g, e->tensor, e->at);
+}
+
+/* Neighbours lie side by side. */
+static bool side_by_side(const Wgmma *w, const Expr *e)
+{
+    IdxPool *p = w->x.g->pool;
+    const Var *n = column_number(w);
+    const Idx *at = place_of(w, e);
+
+    return idx_coef(at, n) == 1 &&
+           !idx_uses(idx_sub(p, at, idx_var(p, n)), n) && !e->in.n &&
+           e->tensor->type == T_F32;
+}
+
+const char *wgmma_check_fold(const WgmmaForm *f)
+{
+    Wgmma w = {.x = f->x, .tma = &f->tma};
+    Columns c = {.w = &w};
+
+    if (f->tma.n.n != 1 || f->x.c.N % 8 || f->x.c.n_batch || f->x.terms == 3)
+        return "a norm's correction of such columns";
+    expr_visit(wgmma_fold_value(&w), find_column, &c);
+    for (int i = 0; i < c.n; i++)
+        if (!side_by_side(&w, c.read[i]))
+            return "a norm's sums of columns that do not lie side by side";
+    return NULL;
+}
+
+static bool cut_columns(const Wgmma *w)
+{
+    return w->x.c.N % w->x.t.bn != 0;
+}
+
+/* By the number n of each sum's column, and i of its row among a thread's. */
+static void put_fold(Wgmma *w, Tree *b, const Expr *value, const char *sums)
+{
+    CPrint *cp = &w->x.cp;
+    CScope scope = cprint_open(cp);
+    Tree *body = tree_list(b->arena);
+
+    cprint_name(cp, column_number(w), "n");
+    cp->local[0] = "sum";
+    const char *text = cprint_bind(body, cp, value, "t");
+    PUT(b,
+        "// What the norm of rows makes of sums over them.\n"
+        "dcc_each_sum<@width, @deal>(@sums, n0, @end, "
+        "[&](float sum, int i, int n) {\n"
+        "    @BODY\n"
+        "    return @value;\n"
+        "});\n",
+        FILL("width", w->x.width), FILL_INT("deal", w->deal ? w->deal : 2),
+        FILL("sums", sums), FILL("end", cut_columns(w) ? "N" : "INT_MAX"),
+        FILL_TREE("BODY", body), FILL("value", text));
+    cprint_close(cp, scope);
+}
+
+/* What is read behind the products is in the L1 by then. */
+static void put_touches(Wgmma *w, Tree *b)
+{
+    CPrint *cp = &w->x.cp;
+    CScope scope = cprint_open(cp);
+    Columns c = {.w = w};
+
+    const char *args = cut_columns(w)
+                           ? arena_printf(b->arena, "min(N - n0, (int)%s)",
+                                          w->x.width)
+                           : w->x.width;
+
+    expr_visit(wgmma_fold_value(w), find_column, &c);
+    cprint_name(cp, column_number(w), "n0");
+    for (int i = 0; i < c.n; i++)
+        args = arena_printf(b->arena, "%s, &%s[%s]", args,
+                            cprint_tensor(cp, c.read[i]->tensor),
+                            cprint_element(cp, c.read[i]->tensor,
+                                           place_of(w, c.read[i])));
+    if (c.n)
+        PUT(b, "dcc_touch_columns(@args);\n", FILL("args", args));
+    cprint_close(cp, scope);
+}
+
+void wgmma_fold(Wgmma *w, Tree *before, Tree *behind)
+{
+    if (!fold_of(w))
+        return;
+    const char *local = w->x.cp.local[0];
+    put_touches(w, before);
+    const Expr *value = wgmma_fold_rows(w, before, behind);
+    put_fold(w, behind, value, w->x.t.split > 1 ? "own" : "acc");
+    w->x.cp.local[0] = local;
+}

@@ -1,0 +1,101 @@
+#include "family/contract/wgmma/contract_wgmma.h"
+
+/* Reads that a split's epilogue would wait for: a block has few sums of its
+ * tile, and no registers are set aside for what these are finished with. */
+
+enum { MOST_TOUCHED = 12 };
+
+typedef struct Touched {
+    const Wgmma *w;
+    const Expr *read[MOST_TOUCHED]; int n;
+} Touched;
+
+/* A read by the numbers of rows and columns. */
+static const Expr *by_numbers(const Wgmma *w, const Expr *e)
+{
+    const Axis *m = &w->tma->m.axis[0], *n = &w->tma->n.axis[0];
+
+    if (m->n > 1)
+        e = expr_subst(w->x.g, e, m->sub, m->n);
+    return n->n > 1 ? expr_subst(w->x.g, e, n->sub, n->n) : e;
+}
+
+static void find_touched(const Expr *e, void *ctx)
+{
+    Touched *t = ctx;
+
+    if (e->kind != E_READ || e->in.n || t->n == MOST_TOUCHED)
+        return;
+    e = by_numbers(t->w, e);
+    for (int i = 0; i < t->n; i++)
+        if (expr_equal(t->read[i], e))
+            return;
+    t->read[t->n++] = e;
+}
+
+/* Those of columns alone, of rows alone or of both. */
+static Tree *touched(Wgmma *w, const Touched *t, bool rows, bool columns)
+{
+    CPrint *cp = &w->x.cp;
+    const Var *m = w->tma->m.axis[0].linear, *n = w->tma->n.axis[0].linear;
+    CScope scope = cprint_open(cp);
+    Arena *a = w->x.g->arena;
+    const char *all = "";
+
+    if (rows)
+        cprint_name(cp, m, "m");
+    if (columns)
+        cprint_name(cp, n, "n");
+    for (int i = 0; i < t->n; i++) {
+        const Expr *e = t->read[i];
+        if (expr_uses(e, m) == rows && expr_uses(e, n) == columns)
+            all = arena_printf(a, "%s%s&%s[%s]", all, *all ? ", " : "",
+                               cprint_tensor(cp, e->tensor),
+                               cprint_element(cp, e->tensor,
+                                              cprint_offset(w->x.g, e->tensor,
+                                                            e->at)));
+    }
+    cprint_close(cp, scope);
+    return *all ? QUOTE(a, "dcc_touch_each(@all);\n", FILL("all", all))
+                : tree_list(a);
+}
+
+void wgmma_touch_reads(Wgmma *w, Tree *b)
+{
+    const Contract *x = &w->x;
+    Touched t = {.w = w};
+
+    if (x->t.split == 1 || !w->rows_read || x->patch || w->tma->m.n != 1 ||
+        w->tma->n.n != 1)
+        return;
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (x->gr->step[i].op == R_NONE)
+            expr_visit(x->value[i], find_touched, &t);
+    Tree *rows = touched(w, &t, true, false);
+    Tree *columns = touched(w, &t, false, true);
+    Tree *all = touched(w, &t, true, true);
+    if (!rows->n_item && !columns->n_item && !all->n_item)
+        return;
+    const char *m = wgmma_point_row(w);
+    if (x->c.M % x->t.bm || w->cluster > 1)
+        m = arena_printf(b->arena, "min(m0 + %s, M - 1)", m);
+    else
+        m = arena_printf(b->arena, "m0 + %s", m);
+    PUT(b,
+        "// What the epilogue reads is in the L1 by then.\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < WM / 32; ++i) {\n"
+        "    const int m = @m;\n"
+        "    @ROWS\n"
+        "    #pragma unroll\n"
+        "    for (int j = 0; j < OWN / 8; ++j) {\n"
+        "        const int n = @n;\n"
+        "        @COLUMNS\n"
+        "        @ALL\n"
+        "    }\n"
+        "}\n",
+        FILL("m", m), FILL_TREE("ROWS", rows),
+        FILL("n", x->c.N % x->t.bn ? "min(n0 + j * 8 + lane % 4 * 2, N - 1)"
+                                   : "n0 + j * 8 + lane % 4 * 2"),
+        FILL_TREE("COLUMNS", columns), FILL_TREE("ALL", all));
+}

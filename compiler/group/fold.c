@@ -1,0 +1,594 @@
+#include "group/fold.h"
+
+#include "group/fuse.h"
+#include "group/norm.h"
+#include "rewrite/simplify.h"
+
+#include <string.h>
+
+enum { MAX_VARS = 24, LEAST_ROWS = 64 };
+
+/* ---- y as R K x + R' K' + ... -------------------------------------------- */
+
+typedef struct Search {
+    const Var *col;
+    const Expr *x;          /* the only read of rows and columns */
+    bool bad;
+} Search;
+
+static bool of_columns(const Expr *e)
+{
+    return (e->tensor->role == ROLE_PARAM || e->tensor->when == WHEN_LOAD) &&
+           !e->in.n && !tensor_is_trained(e->tensor);
+}
+
+static void find_x(const Expr *e, void *ctx)
+{
+    Search *s = ctx;
+
+    s->bad |= e->kind == E_INDEX || e->kind == E_LOCAL;
+    if (e->kind != E_READ || e->tensor->of_rows || of_columns(e))
+        return;
+    s->bad |= e->in.n || (s->x && !expr_equal(s->x, e)) ||
+              !expr_uses(e, s->col);
+    s->x = e;
+}
+
+/* scale x + shift; NULL: 0. */
+typedef struct Affine {
+    const Expr *scale, *shift;
+    bool bad;
+} Affine;
+
+static const Expr *join(Graph *g, Func f, const Expr *a, const Expr *b)
+{
+    return expr_binary(g, f, a, b, T_F32);
+}
+
+static const Expr *sum_of(Graph *g, Func f, const Expr *a, const Expr *b)
+{
+    if (!b)
+        return a;
+    if (a)
+        return join(g, f, a, b);
+    return f == F_SUB ? expr_unary(g, F_NEG, b, T_F32) : b;
+}
+
+static Affine affine(Graph *g, const Expr *e, const Expr *x);
+
+static Affine affine_product(Graph *g, Affine a, Affine b, Func f)
+{
+    Affine r = {.bad = a.bad || b.bad || (a.scale && b.scale) ||
+                       (f == F_DIV && b.scale)};
+    const Affine *with = b.scale ? &b : &a;
+    const Expr *by = b.scale ? a.shift : b.shift;
+
+    if (!by)
+        r.bad = true;
+    if (r.bad)
+        return r;
+    r.scale = with->scale ? join(g, f, with->scale, by) : NULL;
+    r.shift = with->shift ? join(g, f, with->shift, by) : NULL;
+    return r;
+}
+
+static Affine affine_sum(Graph *g, Affine a, Affine b, Func f)
+{
+    return (Affine){sum_of(g, f, a.scale, b.scale),
+                    sum_of(g, f, a.shift, b.shift), a.bad || b.bad};
+}
+
+static bool has(const Expr *e, const Expr *x)
+{
+    if (expr_equal(e, x))
+        return true;
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        if (has(e->arg[i], x))
+            return true;
+    return false;
+}
+
+static Affine affine(Graph *g, const Expr *e, const Expr *x)
+{
+    const Expr *a = e->arg[0], *b = e->arg[1];
+
+    if (expr_equal(e, x))
+        return (Affine){.scale = expr_const(g, 1, T_F32)};
+    if (!has(e, x))
+        return (Affine){.shift = e};
+    if (e->kind == E_CAST && e->type == T_F32)
+        return affine(g, a, x);
+    if (e->kind == E_UNARY && e->fn == F_NEG)
+        return affine_sum(g, (Affine){.bad = false}, affine(g, a, x), F_SUB);
+    if (e->kind != E_BINARY)
+        return (Affine){.bad = true};
+    if (e->fn == F_MUL || e->fn == F_DIV) {
+        Affine r = affine_product(g, affine(g, a, x), affine(g, b, x), e->fn);
+        return e->arg[2] ? affine_sum(g, r, affine(g, e->arg[2], x), F_ADD)
+                         : r;
+    }
+    if (e->fn == F_ADD || e->fn == F_SUB)
+        return affine_sum(g, affine(g, a, x), affine(g, b, x), e->fn);
+    return (Affine){.bad = true};
+}
+
+/* A product's factors of rows and those of columns; NULL: 1. */
+typedef struct Split {
+    const Expr *row, *column;
+    bool bad;
+} Split;
+
+static void find_rows(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ && e->tensor->of_rows;
+}
+
+static void put_factor(Graph *g, Split *s, const Expr *e, bool below,
+                       const Var *col)
+{
+    bool rows = false, columns = expr_uses(e, col);
+
+    if (e->kind == E_BINARY && !e->arg[2] &&
+        (e->fn == F_MUL || e->fn == F_DIV)) {
+        put_factor(g, s, e->arg[0], below, col);
+        put_factor(g, s, e->arg[1], below != (e->fn == F_DIV), col);
+        return;
+    }
+    if (e->kind == E_UNARY && e->fn == F_NEG) {
+        put_factor(g, s, expr_const(g, -1, T_F32), false, col);
+        put_factor(g, s, e->arg[0], below, col);
+        return;
+    }
+    expr_visit(e, find_rows, &rows);
+    s->bad |= rows && columns;
+    const Expr **to = columns ? &s->column : &s->row;
+    if (!*to && !below && !(e->kind == E_CONST && e->num == 1)) {
+        *to = e;
+        return;
+    }
+    if (*to || below)
+        *to = join(g, below ? F_DIV : F_MUL,
+                   *to ? *to : expr_const(g, 1, T_F32), e);
+}
+
+static Split split(Graph *g, const Expr *e, const Var *col)
+{
+    Split s = {.bad = false};
+
+    put_factor(g, &s, e, false, col);
+    return s;
+}
+
+typedef struct Terms {
+    Split scale, term[FOLD_TERMS];
+    int n;
+    bool bad;
+} Terms;
+
+static void put_terms(Graph *g, Terms *t, const Expr *e, bool minus,
+                      const Var *col)
+{
+    bool sum = e->kind == E_BINARY && (e->fn == F_ADD || e->fn == F_SUB);
+
+    if (sum && expr_uses(e, col)) {
+        put_terms(g, t, e->arg[0], minus, col);
+        put_terms(g, t, e->arg[1], minus != (e->fn == F_SUB), col);
+        return;
+    }
+    if (t->n == FOLD_TERMS) {
+        t->bad = true;
+        return;
+    }
+    if (minus)
+        e = expr_unary(g, F_NEG, e, T_F32);
+    t->term[t->n] = split(g, e, col);
+    t->bad |= t->term[t->n++].bad;
+}
+
+/* ---- what is made at load time ------------------------------------------- */
+
+typedef struct Made {
+    Graph *g;
+    const Tensor *w;
+    int k;
+    const Var *var[MAX_RANK]; /* of the statement that is being made */
+    const Idx **at;           /* w's element there */
+} Made;
+
+static void new_vars(Made *m, const Stmt *p)
+{
+    m->at = arena_array(m->g->arena, const Idx *, m->w->rank + 1);
+    for (int d = 0; d < m->w->rank; d++) {
+        m->var[d] = idx_new_var(m->g->pool,
+                                d == m->k ? p->red[0]->name
+                                          : arena_printf(m->g->arena, "%c",
+                                                         'n' + d),
+                                m->w->dim[d]);
+        m->at[d] = idx_var(m->g->pool, m->var[d]);
+    }
+}
+
+static const Expr *w_there(const Made *m, Tensor *w)
+{
+    return expr_read(m->g, w, m->at, (Guard){0}, NULL);
+}
+
+/* An expression of columns, of w's k. */
+static const Expr *there(const Made *m, const Expr *e, const Var *col)
+{
+    Subst s = {col, m->at[m->k]};
+
+    return expr_subst(m->g, e, &s, 1);
+}
+
+/* A statement that makes a tensor of w's dimensions but `but` (-1: of all). */
+static Stmt *make(const Made *m, const char *name, Type type, int but,
+                  Reduce op, const Expr *value)
+{
+    Graph *g = m->g;
+    int64_t dim[MAX_RANK];
+    int n = 0;
+
+    Stmt *s = load_stmt(g, m->w);
+    s->out = arena_array(g->arena, const Var *, m->w->rank + 1);
+    s->store = arena_array(g->arena, const Idx *, m->w->rank + 1);
+    for (int d = 0; d < m->w->rank; d++) {
+        if (d == but || op == R_MAX)
+            continue;
+        dim[n] = m->w->dim[d];
+        s->out[n] = m->var[d];
+        s->store[n++] = m->at[d];
+    }
+    s->n_out = n;
+    s->op = op;
+    if (op != R_NONE) {
+        s->red = arena_array(g->arena, const Var *, 1);
+        s->red[0] = m->var[m->k];
+        s->n_red = 1;
+    }
+    s->value = value;
+    s->tensor = graph_tensor(g, arena_printf(g->arena, "%s_%s", m->w->name,
+                                             name), type, n, dim);
+    s->tensor->path = m->w->path;
+    s->tensor->when = WHEN_LOAD;
+    s->tensor->at = m->w->at;
+    s->path = arena_printf(g->arena, "%s%s%s_%s", m->w->path,
+                           *m->w->path ? "." : "", m->w->name, name);
+    s->for_fold = true;
+    return s;
+}
+
+static const Expr *f32(Graph *g, double v)
+{
+    return expr_const(g, v, T_F32);
+}
+
+/* w' of K; its greatest factor as an expression. */
+static Tensor *make_weights(Made *m, const Stmt *p, const Expr *column,
+                            const Var *col, const Expr **most)
+{
+    Graph *g = m->g;
+    static const Idx *none[1];
+
+    new_vars(m, p);
+    const Expr *k = there(m, column, col);
+    Stmt *max = make(m, "most", T_F32, -1, R_MAX,
+                     join(g, F_MAX, expr_unary(g, F_ABS, k, T_F32),
+                          f32(g, 1e-30)));
+    *most = expr_read(g, max->tensor, none, (Guard){0}, NULL);
+    new_vars(m, p);
+    k = there(m, column, col);
+    return make(m, "scaled", m->w->type, -1, R_NONE,
+                join(g, F_MUL, join(g, F_DIV, k, *most),
+                     w_there(m, (Tensor *)m->w)))->tensor;
+}
+
+static Tensor *make_sum(Made *m, const Stmt *p, const char *name, Tensor *w,
+                        const Expr *column, const Var *col)
+{
+    Graph *g = m->g;
+
+    new_vars(m, p);
+    const Expr *e = w_there(m, w);
+    if (column)
+        e = join(g, F_MUL, there(m, column, col), e);
+    return make(m, name, T_F32, m->k, R_SUM, e)->tensor;
+}
+
+/* ---- which products ------------------------------------------------------ */
+
+static const Expr *strip(const Expr *e)
+{
+    while (e->kind == E_CAST && e->type == T_F32)
+        e = e->arg[0];
+    return e;
+}
+
+static bool sixteen(const Tensor *t)
+{
+    return t->type == T_F16 || t->type == T_BF16;
+}
+
+/* The dimension of w that p sums over alone; or -1. */
+static int summed(const Stmt *p, const Expr *w)
+{
+    int k = -1;
+
+    for (int d = 0; d < w->tensor->rank; d++) {
+        if (!idx_uses(w->at[d], p->red[0]))
+            continue;
+        if (k >= 0 || idx_is_var(w->at[d]) != p->red[0])
+            return -1;
+        k = d;
+    }
+    return k >= 0 && w->tensor->dim[k] == p->red[0]->extent ? k : -1;
+}
+
+static const Stmt *maker(const Graph *g, const Tensor *t)
+{
+    Stmt *s = NULL;
+
+    return tensor_writers(g, t, &s) == 1 ? s : NULL;
+}
+
+/* s's variable that is p's sum. */
+static const Var *column_of(Graph *g, const Stmt *s, const Expr *y,
+                            const Stmt *p)
+{
+    Subst map[MAX_VARS];
+    int n = invert_store(g, s->tensor, s->store, y->at, map, MAX_VARS);
+    const Var *col = NULL;
+
+    for (int i = 0; i < n; i++) {
+        if (!idx_uses(map[i].by, p->red[0]))
+            continue;
+        if (col || idx_is_var(map[i].by) != p->red[0])
+            return NULL;
+        col = map[i].var;
+    }
+    return col;
+}
+
+static bool find_terms(Graph *g, const Stmt *s, const Var *col, Terms *t)
+{
+    Search find = {.col = col};
+
+    expr_visit(s->value, find_x, &find);
+    if (find.bad || !find.x || !sixteen(find.x->tensor))
+        return false;
+    Affine a = affine(g, s->value, find.x);
+    if (a.bad || !a.scale)
+        return false;
+    *t = (Terms){.scale = split(g, a.scale, col)};
+    if (a.shift)
+        put_terms(g, t, a.shift, false, col);
+    return !t->bad && !t->scale.bad && t->scale.row;
+}
+
+static const Expr *times(Graph *g, const Expr *a, const Expr *b)
+{
+    return !a ? b : !b ? a : join(g, F_MUL, a, b);
+}
+
+/* Takes a factor equal to `one` out of e; NULL is 1. */
+static const Expr *take_out(Graph *g, const Expr *e, const Expr *one,
+                            bool *found)
+{
+    if (*found || !e)
+        return e;
+    if (expr_equal(e, one)) {
+        *found = true;
+        return NULL;
+    }
+    if (e->kind != E_BINARY || e->fn != F_MUL || e->arg[2])
+        return e;
+    const Expr *a = take_out(g, e->arg[0], one, found);
+    return times(g, a, take_out(g, e->arg[1], one, found));
+}
+
+/* e without all factors of `by`; *found is false if it lacks one. */
+static const Expr *without(Graph *g, const Expr *e, const Expr *by,
+                           bool *found)
+{
+    bool one = false;
+
+    if (by->kind == E_BINARY && by->fn == F_MUL && !by->arg[2]) {
+        e = without(g, e, by->arg[0], found);
+        return without(g, e, by->arg[1], found);
+    }
+    e = take_out(g, e, by, &one);
+    *found &= one;
+    return e;
+}
+
+static bool same(const Expr *a, const Expr *b)
+{
+    return a && b ? expr_equal(a, b) : a == b;
+}
+
+static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w)
+{
+    const Stmt *s = maker(g, y->tensor);
+    int k = summed(p, w);
+    Terms t;
+
+    if (!s || s->op != R_NONE || s->when != WHEN_RUN || s->where.n || k < 0)
+        return;
+    const Var *col = column_of(g, s, y, p);
+    if (!col || !find_terms(g, s, col, &t))
+        return;
+    Made m = {.g = g, .w = w->tensor, .k = k};
+    Fold *f = arena_new_of(g->arena, Fold);
+    const Expr *most = NULL;
+    *f = (Fold){.y = y->tensor, .w = w->tensor, .k = k, .by = w->tensor};
+    if (t.scale.column)
+        f->by = make_weights(&m, p, t.scale.column, col, &most);
+    f->scale = times(g, t.scale.row, most);
+    for (int i = 0; i < t.n; i++) {
+        bool own = same(t.term[i].column, t.scale.column);
+        const char *name = i == 0 ? "sum" : i == 1 ? "sum_1" : "sum_2";
+        f->row[f->n] = t.term[i].row;
+        f->inner[f->n] = own;
+        if (own && t.term[i].row)
+            f->row[f->n] = without(g, t.term[i].row, t.scale.row,
+                                   &f->inner[f->n]);
+        if (own && !f->inner[f->n])
+            f->row[f->n] = times(g, t.term[i].row, most);
+        f->column[f->n++] = own ? make_sum(&m, p, name, f->by, NULL, col)
+                                : make_sum(&m, p, name, w->tensor,
+                                           t.term[i].column, col);
+    }
+    p->fold = f;
+}
+
+static void try_product(Graph *g, Stmt *p)
+{
+    int64_t rows = 1;
+
+    if (p->op != R_SUM || p->n_red != 1 || p->when != WHEN_RUN ||
+        p->value->kind != E_BINARY || p->value->fn != F_MUL ||
+        p->value->arg[2] || p->red[0]->extent % 16)
+        return;
+    const Expr *a = strip(p->value->arg[0]), *b = strip(p->value->arg[1]);
+    if (a->kind != E_READ || b->kind != E_READ || a->in.n || b->in.n)
+        return;
+    const Expr *y = of_columns(a) ? b : a, *w = of_columns(a) ? a : b;
+    if (of_columns(y) || !of_columns(w) || !sixteen(w->tensor) ||
+        y->tensor->type != w->tensor->type || y->tensor->role != ROLE_TEMP ||
+        y->tensor->prev)
+        return;
+    for (int i = 0; i < p->n_out; i++)
+        rows *= expr_uses(y, p->out[i]) ? p->out[i]->extent : 1;
+    if (rows >= LEAST_ROWS)
+        fold(g, p, y, w);
+}
+
+void fold_prepare(Graph *g)
+{
+    int n = g->n_stmt;
+    Stmt **stmt = arena_array(g->arena, Stmt *, n + 1);
+
+    memcpy(stmt, g->stmt, sizeof *stmt * (size_t)n);
+    for (int i = 0; i < n; i++)
+        try_product(g, stmt[i]);
+}
+
+const Fold *fold_of(const Step *s, const Tensor *y)
+{
+    const Fold *f = s->source ? s->source->fold : NULL;
+
+    return f && f->y == y && s->op == R_SUM ? f : NULL;
+}
+
+/* ---- of a group ---------------------------------------------------------- */
+
+typedef struct Find {
+    const Tensor *t;
+    const Expr *read;
+} Find;
+
+static void note_read(const Expr *e, void *ctx)
+{
+    Find *f = ctx;
+
+    if (e->kind == E_READ && e->tensor == f->t)
+        f->read = e;
+}
+
+static const Expr *read_of(const Expr *e, const Tensor *t)
+{
+    Find f = {t, NULL};
+
+    expr_visit(e, note_read, &f);
+    return f.read;
+}
+
+typedef struct Rows {
+    const RowMerge *m;
+    bool missing;
+} Rows;
+
+/* A value of rows by the merge's number of it. */
+static const Expr *by_number(Graph *g, const Expr *e, void *ctx)
+{
+    Rows *r = ctx;
+
+    if (e->kind != E_READ || !e->tensor->of_rows)
+        return NULL;
+    for (int i = 0; i < r->m->n_step; i++) {
+        const Stmt *s = r->m->step[i].source;
+        if (s && s->tensor == e->tensor)
+            return expr_local(g, -1 - i, T_F32);
+    }
+    r->missing = true;
+    return NULL;
+}
+
+static const Expr *of_rows(Graph *g, Rows *r, const Expr *e)
+{
+    return e ? expr_rewrite(g, e, by_number, r) : NULL;
+}
+
+/* t at w's place but for k. */
+static const Expr *column(Graph *g, Tensor *t, const Expr *w, int k)
+{
+    const Idx **at = arena_array(g->arena, const Idx *, t->rank + 1);
+    int n = 0;
+
+    for (int d = 0; d < w->tensor->rank; d++)
+        if (d != k)
+            at[n++] = w->at[d];
+    return expr_read(g, t, at, (Guard){0}, NULL);
+}
+
+static const Expr *corrected(Graph *g, const Fold *f, Rows *r, const Expr *w)
+{
+    const Expr *e = expr_local(g, 0, T_F32);
+
+    for (int inner = 1; inner >= 0; inner--) {
+        for (int i = 0; i < f->n; i++)
+            if (f->inner[i] == (bool)inner)
+                e = join(g, F_ADD, e,
+                         times(g, of_rows(g, r, f->row[i]),
+                               column(g, f->column[i], w, f->k)));
+        if (inner)
+            e = join(g, F_MUL, of_rows(g, r, f->scale), e);
+    }
+    return e;
+}
+
+Group *fold_product(Graph *g, const Group *c, const Group *r, const Tensor *y,
+                    const Tensor *x)
+{
+    const Fold *f = NULL;
+    int at = 0;
+
+    while (at < c->n_step && !(f = fold_of(&c->step[at], y)))
+        at++;
+    if (!f || r->n_step != c->n_step)
+        return NULL;
+    const Expr *w = read_of(c->step[at].value, f->w);
+    const Expr *there = read_of(r->step[at].value, x);
+    for (int i = 0; i < r->n_step; i++)
+        if (i != at && r->step[i].op == R_SUM)
+            return NULL;
+    if (!w || !there)
+        return NULL;
+    Rows rows = {r->merge, false};
+    Step *sum = arena_new_of(g->arena, Step);
+    *sum = (Step){.op = R_NONE, .type = T_F32, .source = c->step[at].source,
+                  .value = corrected(g, f, &rows, w)};
+    if (rows.missing)
+        return NULL;
+    Group *to = arena_new_of(g->arena, Group);
+    RowMerge *m = arena_new_of(g->arena, RowMerge);
+    *to = *r;
+    *m = *r->merge;
+    m->fold = sum;
+    to->merge = m;
+    to->step = arena_array(g->arena, Step, r->n_step);
+    memcpy(to->step, r->step, sizeof(Step) * (size_t)r->n_step);
+    to->step[at].value = join(g, F_MUL, there,
+                              expr_read(g, f->by, w->at, w->in, w->outside));
+    return to;
+}
