@@ -183,9 +183,14 @@ static int regs_for(const Device *d, int threads, int n)
     return regs > 255 ? 255 : regs;
 }
 
-/* Of a step's rows of a, as they came and as they are multiplied. */
+/* Of a step's rows of a, as they came and as they are multiplied; or of what
+ * corrects sums, and the pieces that it is made of. */
 static int rows_regs(const Wgmma *w)
 {
+    const RowMerge *m = w->x.gr->merge;
+
+    if (m && m->fold)
+        return w->wm / 64 * 4 + 12 + (w->wm == 64 ? (int)m->over->extent : 0);
     return w->pre ? w->wm / 64 * 32 + 16 : 0;
 }
 
