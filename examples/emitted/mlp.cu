@@ -61,8 +61,7 @@ void mlp_h_matmul_relu_add(
         n0 = at.n * BN;
     };
     if (threadIdx.x == 0) {
-        dcc_tma_prefetch_map(&x_map);
-        dcc_tma_prefetch_map(&w1_map);
+        dcc_tma_prefetch_maps(&x_map, &w1_map);
         dcc_ring_init(smem.full, 1, smem.empty, CONSUMERS * 4);
         dcc_fence_mbar_init();
     }

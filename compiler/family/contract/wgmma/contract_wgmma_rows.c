@@ -550,6 +550,27 @@ const Expr *wgmma_fold_value(const Wgmma *w)
                            w->x.gr->merge->fold->value));
 }
 
+/* A number that is no row's comes in with the pieces. */
+static const char *staged_number(const Expr *read, void *ctx)
+{
+    Rows *r = ctx;
+    CPrint *cp = &r->w->x.cp;
+    const Tensor *t = read->tensor;
+
+    if (t->rank > 0 || t->type != T_F32)
+        return NULL;
+    for (int i = 0; i < r->n_column; i++)
+        if (expr_equal(r->column[i], read))
+            return r->name[i];
+    if (r->n_column == MAX_READS)
+        return NULL;
+    const char *id = cprint_fresh(cp, "number");
+    PUT(r->reads, "const float @id = @tensor[0];\n", FILL("id", id),
+        FILL("tensor", cprint_tensor(cp, t)));
+    r->column[r->n_column] = read;
+    return r->name[r->n_column++] = id;
+}
+
 /* The reads of pieces before the products, and what is made of them behind
  * these: of the 64 rows that a warpgroup has. */
 static void put_merge_around(Rows *r, Tree *before, Tree *behind)
@@ -560,7 +581,10 @@ static void put_merge_around(Rows *r, Tree *before, Tree *behind)
 
     r->reads = tree_list(before->arena);
     cprint_name(&w->x.cp, row_number(w), id);
+    w->x.cp.staged = staged_number;
+    w->x.cp.ctx = r;
     put_row(r, in);
+    w->x.cp.staged = NULL;
     PUT(before,
         "// Two lanes have a row's pieces.\n"
         "const int @id = @least@m0 + @top@warp * 16 + lane / 2@most;\n"
