@@ -610,7 +610,7 @@ const Expr *wgmma_fold_rows(Wgmma *w, Tree *before, Tree *behind)
 
     r.value = hoist(&r, wgmma_fold_value(w));
     declare_rows(&r, before);
-    if (w->wm > 64)
+    if (w->consumers > 1 || w->wm > 64) /* others multiply meanwhile */
         put_merge(&r, before);
     else
         put_merge_around(&r, before, behind);
