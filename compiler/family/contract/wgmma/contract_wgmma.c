@@ -567,6 +567,9 @@ static void add_shape(Space *s, const Shape *sh)
        others better than one's own */
     if (sh->pingpong && (one_each(s->form, tiles) || s->form->pre))
         return;
+    /* nvcc spills what corrects so many sums of a row */
+    if (sh->pingpong && sh->bn > 128 && s->form->x.gr->merge)
+        return;
     for (int split = 1; split <= MOST_SPLIT; split *= 2) {
         int last = 0;
         /* those of a norm would each merge the rows' pieces */
