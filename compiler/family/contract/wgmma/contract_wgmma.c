@@ -190,7 +190,8 @@ static int rows_regs(const Wgmma *w)
     const RowMerge *m = w->x.gr->merge;
 
     if (m && m->fold)
-        return w->wm / 64 * 4 + 12 + (w->consumers == 1 ? (int)m->over->extent : 0);
+        return w->wm / 64 * 4 + 12 +
+               (w->consumers == 1 ? (int)m->over->extent : 0);
     return w->pre ? w->wm / 64 * 32 + 16 : 0;
 }
 

@@ -185,7 +185,7 @@ static void find_of_rows(const Expr *e, void *ctx)
 }
 
 /* Whether the epilogue makes elements of a norm of its rows: bert's products
- * took up to 1 us more than others with a residual, and over 1 us at batch 8. */
+ * took up to 1 us more than others with a residual, over 1 us at batch 8. */
 static bool makes_norms(const Wgmma *w)
 {
     bool found = false;
