@@ -128,6 +128,24 @@ static int leaps(const Stream *s)
     return s->pieces % 4 == 0 ? 4 : s->pieces % 2 == 0 ? 2 : 1;
 }
 
+static void count_read(const Expr *e, void *n)
+{
+    *(int *)n += e->kind == E_READ;
+}
+
+/* Registers of what an x that is computed reads besides: many of these are
+ * under way at one time. */
+static int reads_regs(const Operand *x)
+{
+    enum { EACH = 18 };
+    int reads = 0;
+
+    if (x->read)
+        return 0;
+    expr_visit(x->e, count_read, &reads);
+    return reads > 1 ? (reads - 1) * EACH : 0;
+}
+
 const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
 {
     memset(s, 0, sizeof *s);
@@ -165,7 +183,7 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     /* what finds the next piece stays in registers beside a piece's own */
     int digits = s->x.m.n + s->x.k.n; /* of a row's place, and a term's */
     s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44) +
-                (digits > 2 ? 6 * (digits - 2) : 0);
+                (digits > 2 ? 6 * (digits - 2) : 0) + reads_regs(&f->x.c.a);
     return check(s);
 }
 
