@@ -175,6 +175,8 @@ Test(tree, conditions)
     becomes("const int row = threadIdx.x / 32;\nif (row < 4)\n    f(row);\n",
             "const int row = threadIdx.x / 32;\nf(row);\n");
     becomes("// only then\nif (FOUR == 5)  // never\n    f();\n", "");
+    becomes("if ((a < b && c))\n    f();\nif ((a) < (b))\n    f();\n",
+            "if (a < b && c)\n    f();\nif ((a) < (b))\n    f();\n");
     becomes("auto f = [&](int (&to)[FOUR], int ONE) {\n"
             "    if (FOUR > 3)\n        g(to, ONE > 0);\n};\nf(a, 2);\n",
             "auto f = [&](int (&to)[FOUR], int ONE) {\n"

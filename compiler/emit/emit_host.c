@@ -4,6 +4,8 @@
 #include "emit/names.h"
 #include "support/escape.h"
 
+#include <stdio.h>
+
 static const char *type_enum(Type t)
 {
     switch (t) {
@@ -235,11 +237,24 @@ static void put_steps(Buf *b, const CudaProgram *p, const char *what,
     buf_puts(b, "};\n\n");
 }
 
+/* A number of a table of them, in lines of 80 columns. */
+static void put_number(Buf *b, int x, int *column)
+{
+    int width = snprintf(NULL, 0, " %d,", x);
+
+    if (*column == 0 || *column + width > 80) {
+        buf_puts(b, *column ? "\n   " : "   ");
+        *column = 3;
+    }
+    buf_printf(b, " %d,", x);
+    *column += width;
+}
+
 /* Which arguments of one kind a launch has, each once; -1 ends the list. */
-static void put_uses(Buf *b, const CudaProgram *p, const Launch *l, bool load)
+static void put_uses(Buf *b, const CudaProgram *p, const Launch *l, bool load,
+                     int *column)
 {
     const Graph *g = p->graph;
-    Buf line = {0};
 
     for (int a = 0; a < l->group->n_arg; a++) {
         const Tensor *t = l->group->arg[a];
@@ -250,11 +265,9 @@ static void put_uses(Buf *b, const CudaProgram *p, const Launch *l, bool load)
                      ? (int)t->offset
                      : -1;
         if (at >= 0)
-            buf_printf(&line, "%d, ", at);
+            put_number(b, at, column);
     }
-    buf_puts(&line, "-1,");
-    cprint_lines(b, buf_text(&line), 4);
-    buf_free(&line);
+    put_number(b, -1, column);
 }
 
 static bool some_staged(const CudaProgram *p)
@@ -267,19 +280,24 @@ static bool some_staged(const CudaProgram *p)
 
 static void put_use_tables(Buf *b, const CudaProgram *p)
 {
+    int column = 0;
+
     if (p->n_load && some_staged(p)) {
         buf_printf(b, "// the parameters that each load step reads, once\n"
                       "static const int %s_load_reads[] = {\n",
                    model_ident(p));
-        for (int i = 0; i < p->n_load; i++)
-            put_uses(b, p, &p->load[i], true);
+        for (int i = 0; i < p->n_load; i++) { /* a line each */
+            put_uses(b, p, &p->load[i], true, &column);
+            buf_puts(b, "\n");
+            column = 0;
+        }
         buf_puts(b, "};\n");
     }
     buf_printf(b, "// the inputs, then outputs, that each step uses\n"
                   "static const int %s_step_args[] = {\n", model_ident(p));
     for (int i = 0; i < p->n_run; i++)
-        put_uses(b, p, &p->run[i], false);
-    buf_puts(b, p->n_run ? "};\n\n" : "    -1,\n};\n\n");
+        put_uses(b, p, &p->run[i], false, &column);
+    buf_puts(b, p->n_run ? "\n};\n\n" : "    -1,\n};\n\n");
 }
 
 static bool some_promise(const Graph *g)

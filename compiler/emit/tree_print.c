@@ -60,10 +60,25 @@ static bool put_body(Buf *b, const Tree *body, const char *note, int indent)
     return true;
 }
 
+/* A condition without parentheses of its own. */
+static Code bare(Code c)
+{
+    while (c.n > 2 && token_is(&c.at[0], "(")) {
+        int depth = 0, i = 0;
+        do {
+            depth += token_is(&c.at[i], "(") - token_is(&c.at[i], ")");
+        } while (depth > 0 && ++i < c.n);
+        if (i != c.n - 1)
+            return c;
+        c = (Code){c.at + 1, c.n - 2};
+    }
+    return c;
+}
+
 static void put_if(Buf *b, const Tree *t, int indent)
 {
     buf_puts(b, "if (");
-    code_print(b, t->code);
+    code_print(b, bare(t->code));
     buf_putc(b, ')');
     bool brace = put_body(b, t->body, t->note, indent);
     const Tree *other = t->otherwise;

@@ -393,9 +393,7 @@ static const char *const mlp_step_names[] = {
 
 // the inputs, then outputs, that each step uses
 static const int mlp_step_args[] = {
-    0, -1,
-    -1,
-    1, -1,
+    0, -1, -1, 1, -1,
 };
 
 extern "C" const dcc_model_desc mlp_desc = {
