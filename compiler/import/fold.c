@@ -64,100 +64,130 @@ static Const *fold_view(Import *c, Node *n)
     return same_elements(c, n->out[0], n->in[0]->known);
 }
 
-static Const *fold_transpose(Import *c, Node *n)
+/* Where in n's first operand the element at an index of its result stands;
+ * -1: nowhere. */
+typedef int64_t Source(const Node *n, const void *how, const int64_t *at);
+
+static Const *copied(Import *c, const Node *n, const Value *y, Source *source,
+                     const void *how)
 {
-    const Value *x = n->in[0], *y = n->out[0];
-    int count;
-    const int64_t *perm = attr_ints(n, "perm", &count);
-    Const *k = known_new(c, y->type, x->known->n, false);
+    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
     Copy t = {k, &y->shape};
 
     for (int64_t i = 0; i < k->n; i++) {
-        int64_t at[IMPORT_MAX_RANK], from[IMPORT_MAX_RANK];
+        int64_t at[IMPORT_MAX_RANK];
         index_of(&y->shape, i, at);
-        for (int d = 0; d < y->shape.rank; d++)
-            from[perm ? perm[d] : y->shape.rank - 1 - d] = at[d];
-        copy_element(&t, i, x->known, offset_of(&x->shape, from));
+        int64_t from = source(n, how, at);
+        if (from < 0)
+            return NULL;
+        copy_element(&t, i, n->in[0]->known, from);
     }
     return k;
+}
+
+static int64_t source_transpose(const Node *n, const void *how,
+                                const int64_t *at)
+{
+    const Shape *x = &n->in[0]->shape;
+    const int64_t *perm = how;
+    int64_t from[IMPORT_MAX_RANK];
+
+    for (int d = 0; d < x->rank; d++)
+        from[perm ? perm[d] : x->rank - 1 - d] = at[d];
+    return offset_of(x, from);
+}
+
+static Const *fold_transpose(Import *c, Node *n)
+{
+    int count;
+
+    return copied(c, n, n->out[0], source_transpose,
+                  attr_ints(n, "perm", &count));
+}
+
+static int64_t source_expand(const Node *n, const void *how, const int64_t *at)
+{
+    (void)how;
+    return offset_broadcast(&n->in[0]->shape, &n->out[0]->shape, at);
 }
 
 static Const *fold_expand(Import *c, Node *n)
 {
-    const Value *x = n->in[0], *y = n->out[0];
-    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
-    Copy t = {k, &y->shape};
+    return copied(c, n, n->out[0], source_expand, NULL);
+}
 
-    for (int64_t i = 0; i < k->n; i++) {
-        int64_t at[IMPORT_MAX_RANK];
-        index_of(&y->shape, i, at);
-        copy_element(&t, i, x->known,
-                     offset_broadcast(&x->shape, &y->shape, at));
-    }
-    return k;
+static int64_t source_tile(const Node *n, const void *how, const int64_t *at)
+{
+    const Shape *x = &n->in[0]->shape;
+    int64_t from[IMPORT_MAX_RANK];
+
+    (void)how;
+    for (int d = 0; d < x->rank; d++)
+        from[d] = at[d] % x->dim[d];
+    return offset_of(x, from);
 }
 
 static Const *fold_tile(Import *c, Node *n)
 {
-    const Value *x = n->in[0], *y = n->out[0];
-    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
-    Copy t = {k, &y->shape};
+    return copied(c, n, n->out[0], source_tile, NULL);
+}
 
-    for (int64_t i = 0; i < k->n; i++) {
-        int64_t at[IMPORT_MAX_RANK];
-        index_of(&y->shape, i, at);
-        for (int d = 0; d < y->shape.rank; d++)
-            at[d] %= x->shape.dim[d];
-        copy_element(&t, i, x->known, offset_of(&x->shape, at));
-    }
-    return k;
+static int64_t source_slice(const Node *n, const void *how, const int64_t *at)
+{
+    const Shape *x = &n->in[0]->shape;
+    const SliceAxis *s = how;
+    int64_t from[IMPORT_MAX_RANK];
+
+    for (int d = 0; d < x->rank; d++)
+        from[d] = s[d].first + s[d].step * at[d];
+    return offset_of(x, from);
 }
 
 static Const *fold_slice(Import *c, Node *n)
 {
-    const Value *x = n->in[0], *y = n->out[0];
     SliceAxis s[IMPORT_MAX_RANK];
-    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
-    Copy t = {k, &y->shape};
 
-    if (!slice_of(c, n, s))
-        return NULL;
-    for (int64_t i = 0; i < k->n; i++) {
-        int64_t at[IMPORT_MAX_RANK];
-        index_of(&y->shape, i, at);
-        for (int d = 0; d < y->shape.rank; d++)
-            at[d] = s[d].first + s[d].step * at[d];
-        copy_element(&t, i, x->known, offset_of(&x->shape, at));
-    }
-    return k;
+    return slice_of(c, n, s) ? copied(c, n, n->out[0], source_slice, s) : NULL;
+}
+
+/* Index i of dimension d of x, counted from the end where negative; -1: it
+ * is none. */
+static int64_t index_in(const Shape *s, int d, int64_t i)
+{
+    i += i < 0 ? s->dim[d] : 0;
+    return i >= 0 && i < s->dim[d] ? i : -1;
+}
+
+static int64_t source_gather(const Node *n, const void *how, const int64_t *at)
+{
+    const Value *x = n->in[0], *ids = n->in[1];
+    int axis = *(const int *)how;
+    int64_t from[IMPORT_MAX_RANK];
+
+    for (int d = 0; d < x->shape.rank; d++)
+        if (d != axis)
+            from[d] = at[d < axis ? d : d - 1 + ids->shape.rank];
+    from[axis] =
+        index_in(&x->shape, axis,
+                 known_int(ids->known, offset_of(&ids->shape, at + axis)));
+    return offset_of(&x->shape, from);
 }
 
 static Const *fold_gather(Import *c, Node *n)
 {
-    const Value *x = n->in[0], *ids = n->in[1], *y = n->out[0];
-    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
-    Copy t = {k, &y->shape};
+    const Value *x = n->in[0], *ids = n->in[1];
     int axis;
 
     if (!axis_of(c, n, 0, x->shape.rank, &axis))
         return NULL;
-    for (int64_t i = 0; i < k->n; i++) {
-        int64_t at[IMPORT_MAX_RANK], from[IMPORT_MAX_RANK];
-        index_of(&y->shape, i, at);
-        for (int d = 0; d < axis; d++)
-            from[d] = at[d];
-        int64_t id = known_int(ids->known, offset_of(&ids->shape, at + axis));
-        from[axis] = id < 0 ? id + x->shape.dim[axis] : id;
-        if (from[axis] < 0 || from[axis] >= x->shape.dim[axis]) {
-            import_error(c, n, "index %lld of %lld", (long long)id,
+    for (int64_t i = 0; i < (ids->known->splat ? 1 : ids->known->n); i++)
+        if (index_in(&x->shape, axis, known_int(ids->known, i)) < 0) {
+            import_error(c, n, "index %lld of %lld",
+                         (long long)known_int(ids->known, i),
                          (long long)x->shape.dim[axis]);
             return NULL;
         }
-        for (int d = axis + 1; d < x->shape.rank; d++)
-            from[d] = at[d - 1 + ids->shape.rank];
-        copy_element(&t, i, x->known, offset_of(&x->shape, from));
-    }
-    return k;
+    return copied(c, n, n->out[0], source_gather, &axis);
 }
 
 static Const *fold_concat(Import *c, Node *n)
@@ -181,28 +211,32 @@ static Const *fold_concat(Import *c, Node *n)
     return k;
 }
 
+/* A part of a split: the axis, and where the part begins. */
+typedef struct Part {
+    int axis;
+    int64_t first;
+} Part;
+
+static int64_t source_part(const Node *n, const void *how, const int64_t *at)
+{
+    const Shape *x = &n->in[0]->shape;
+    const Part *p = how;
+    int64_t from[IMPORT_MAX_RANK];
+
+    memcpy(from, at, sizeof *from * (size_t)x->rank);
+    from[p->axis] += p->first;
+    return offset_of(x, from);
+}
+
 static void fold_split(Import *c, Node *n)
 {
-    const Value *x = n->in[0];
-    int axis;
-    int64_t first = 0;
+    Part p = {0, 0};
 
-    if (!axis_of(c, n, 0, x->shape.rank, &axis))
+    if (!axis_of(c, n, 0, n->in[0]->shape.rank, &p.axis))
         return;
-    for (int o = 0; o < n->n_out; o++) {
-        Value *y = n->out[o];
-        if (!y)
-            return;
-        Const *k = known_new(c, y->type, shape_count(&y->shape), false);
-        Copy t = {k, &y->shape};
-        for (int64_t i = 0; i < k->n; i++) {
-            int64_t at[IMPORT_MAX_RANK];
-            index_of(&y->shape, i, at);
-            at[axis] += first;
-            copy_element(&t, i, x->known, offset_of(&x->shape, at));
-        }
-        first += y->shape.dim[axis];
-        y->known = k;
+    for (int o = 0; o < n->n_out && n->out[o]; o++) {
+        n->out[o]->known = copied(c, n, n->out[o], source_part, &p);
+        p.first += n->out[o]->shape.dim[p.axis];
     }
 }
 
@@ -571,60 +605,56 @@ static Const *fold_reduce(Import *c, Node *n)
     return k;
 }
 
-/* Index i of dimension d of x, counted from the end where negative; -1: it
- * is none. */
-static int64_t index_in(const Shape *s, int d, int64_t i)
+static int64_t source_gather_elements(const Node *n, const void *how,
+                                      const int64_t *at)
 {
-    i += i < 0 ? s->dim[d] : 0;
-    return i >= 0 && i < s->dim[d] ? i : -1;
+    const Value *x = n->in[0], *ids = n->in[1];
+    int axis = *(const int *)how;
+    int64_t from[IMPORT_MAX_RANK];
+
+    memcpy(from, at, sizeof *from * (size_t)x->shape.rank);
+    from[axis] =
+        index_in(&x->shape, axis,
+                 known_int(ids->known, offset_of(&ids->shape, at)));
+    return from[axis] < 0 ? -1 : offset_of(&x->shape, from);
 }
 
 static Const *fold_gather_elements(Import *c, Node *n)
 {
-    const Value *x = n->in[0], *ids = n->in[1], *y = n->out[0];
-    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
-    Copy t = {k, &y->shape};
     int axis;
 
-    if (!axis_in(c, n, attr_int(n, "axis", 0), x->shape.rank, &axis))
-        return NULL;
-    for (int64_t i = 0; i < k->n; i++) {
-        int64_t at[IMPORT_MAX_RANK];
-        index_of(&y->shape, i, at);
-        at[axis] = index_in(&x->shape, axis, known_int(ids->known, i));
-        if (at[axis] < 0)
-            return NULL;
-        copy_element(&t, i, x->known, offset_of(&x->shape, at));
+    return axis_in(c, n, attr_int(n, "axis", 0), n->in[0]->shape.rank, &axis)
+               ? copied(c, n, n->out[0], source_gather_elements, &axis) : NULL;
+}
+
+static int64_t source_gather_nd(const Node *n, const void *how,
+                                const int64_t *at)
+{
+    const Value *x = n->in[0], *ids = n->in[1];
+    int batch = *(const int *)how, r = ids->shape.rank;
+    int64_t tuple = r ? ids->shape.dim[r - 1] : 0, row = 0;
+    int64_t from[IMPORT_MAX_RANK] = {0};
+
+    for (int d = 0; d < r - 1; d++)
+        row = row * ids->shape.dim[d] + at[d];
+    for (int d = 0; d < batch; d++)
+        from[d] = at[d];
+    for (int d = batch; d < batch + tuple; d++) {
+        from[d] = index_in(&x->shape, d,
+                           known_int(ids->known, row * tuple + d - batch));
+        if (from[d] < 0)
+            return -1;
     }
-    return k;
+    for (int d = batch + (int)tuple, from_y = r - 1; d < x->shape.rank;)
+        from[d++] = at[from_y++];
+    return offset_of(&x->shape, from);
 }
 
 static Const *fold_gather_nd(Import *c, Node *n)
 {
-    const Value *x = n->in[0], *ids = n->in[1], *y = n->out[0];
-    int batch = (int)attr_int(n, "batch_dims", 0), r = ids->shape.rank;
-    int64_t tuple = r ? ids->shape.dim[r - 1] : 0;
-    Const *k = known_new(c, y->type, shape_count(&y->shape), false);
-    Copy t = {k, &y->shape};
+    int batch = (int)attr_int(n, "batch_dims", 0);
 
-    for (int64_t i = 0; i < k->n; i++) {
-        int64_t at[IMPORT_MAX_RANK], from[IMPORT_MAX_RANK], row = 0;
-        index_of(&y->shape, i, at);
-        for (int d = 0; d < r - 1; d++)
-            row = row * ids->shape.dim[d] + at[d];
-        memcpy(from, at, sizeof from);
-        for (int d = 0; d < tuple; d++) {
-            from[batch + d] =
-                index_in(&x->shape, batch + d,
-                         known_int(ids->known, row * tuple + d));
-            if (from[batch + d] < 0)
-                return NULL;
-        }
-        for (int d = batch + (int)tuple, from_y = r - 1; d < x->shape.rank;)
-            from[d++] = at[from_y++];
-        copy_element(&t, i, x->known, offset_of(&x->shape, from));
-    }
-    return k;
+    return copied(c, n, n->out[0], source_gather_nd, &batch);
 }
 
 /* ---- all of them -------------------------------------------------------- */
