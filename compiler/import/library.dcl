@@ -51,10 +51,11 @@ op truncated_quotient(a: T[..], b: T[..]) -> y: T[..] {
   y[..] = (a[..] < 0) == (b[..] < 0) ? abs(a[..]) / abs(b[..]) : -(abs(a[..]) / abs(b[..]));
 }
 
-// The remainder of a / b, of b's sign
+// The remainder of a / b, of b's sign, as 0 is too
 op floored_remainder(a: T[..], b: T[..]) -> y: T[..] {
-  y[..] = fmod(a[..], b[..]) != 0 && (fmod(a[..], b[..]) < 0) != (b[..] < 0)
-      ? fmod(a[..], b[..]) + b[..] : fmod(a[..], b[..]);
+  y[..] = fmod(a[..], b[..]) == 0 ? copysign(0.0, b[..])
+      : (fmod(a[..], b[..]) < 0) != (b[..] < 0) ? fmod(a[..], b[..]) + b[..]
+      : fmod(a[..], b[..]);
 }
 
 // The last two dimensions exchanged.
