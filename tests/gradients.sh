@@ -34,7 +34,7 @@ if [ $# -gt 0 ]; then
     done
 else
     for f in gather index map optimizer params parts phase random ranges scatter \
-        training; do
+        tables training; do
         check "$f" "$src/tests/numeric/$f.dcl"
     done
     check mlp "$src/examples/mlp.dcl" -D B=2

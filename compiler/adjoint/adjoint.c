@@ -2,6 +2,7 @@
 
 #include "adjoint/derive.h"
 #include "adjoint/invert.h"
+#include "adjoint/scatter.h"
 
 typedef struct Readers {
     int *stmt; int n, cap;
@@ -78,18 +79,7 @@ const Tensor *adjoint_loss(const Adjoint *a)
 
 static Stmt *new_stmt(Adjoint *a, Tensor *t, const Tensor *of)
 {
-    Graph *g = a->g;
-    Stmt *s = graph_stmt(g);
-
-    t->path = of->path;
-    t->at = a->at;
-    s->tensor = t;
-    s->store = arena_array(g->arena, const Idx *, t->rank + 1);
-    s->path = *t->path ? arena_printf(g->arena, "%s.%s", t->path, t->name)
-                       : t->name;
-    s->at = a->at;
-    s->call = a->call;
-    return s;
+    return scatter_stmt(a->g, t, of, a->at, a->call);
 }
 
 /* New variables, one for each dimension of t, and the element they name. */
@@ -104,16 +94,6 @@ static const Idx **element(Graph *g, const Tensor *t, const Var **v)
         u[d] = idx_var(g->pool, v[d]);
     }
     return u;
-}
-
-static void set_out(Graph *g, Stmt *s, const Var *const *v, int n)
-{
-    s->out = arena_array(g->arena, const Var *, n + 1);
-    s->n_out = n;
-    for (int i = 0; i < n; i++) {
-        s->out[i] = v[i];
-        s->store[i] = idx_var(g->pool, v[i]);
-    }
 }
 
 static const Expr *element_of(Graph *g, Tensor *t, const Idx **u)
@@ -155,7 +135,7 @@ static Tensor *choose(Adjoint *a, int number)
     Stmt *c = new_stmt(a, t, s->tensor);
     const Var *v = idx_new_var(g->pool, s->red[0]->name, all);
     const Idx *rest = idx_var(g->pool, v);
-    set_out(g, c, s->out, s->n_out);
+    scatter_out(g, c, s->out, s->n_out);
     for (int i = s->n_red - 1; i >= 0; i--) {
         int64_t n = s->red[i]->extent;
         by[i] = (Subst){s->red[i], i ? idx_mod(g->pool, rest, n) : rest};
@@ -196,7 +176,7 @@ static const Expr *others(Adjoint *a, const Stmt *s)
     t = graph_tensor(g, arena_printf(g->arena, "%s_others", s->tensor->name),
                      T_F32, n, dim);
     Stmt *c = new_stmt(a, t, s->tensor);
-    set_out(g, c, out, n);
+    scatter_out(g, c, out, n);
     c->red = arena_array(g->arena, const Var *, s->n_red + 1);
     for (int i = 0; i < s->n_red; i++) {
         const Var *v = idx_new_var(g->pool, s->red[i]->name,
@@ -304,7 +284,7 @@ static const Expr *summed(Gift *to, const Stmt *s, const Inverse *set,
         g, arena_printf(g->arena, "d_%s_by_%s", t->name, s->tensor->name),
         T_F32, t->rank, t->dim);
     Stmt *c = new_stmt(a, sum, t);
-    set_out(g, c, to->v, t->rank);
+    scatter_out(g, c, to->v, t->rank);
     c->red = arena_array(g->arena, const Var *, set->n_left + 1);
     for (int i = 0; i < set->n_left; i++)
         c->red[c->n_red++] = set->left[i];
@@ -341,9 +321,13 @@ static void give_set(Gift *to, const Stmt *s, const Partial *p,
     e = expr_confine(g, e);
     if (!split)
         when = in.n ? both(g, expr_of_guard(g, in), when) : when;
-    if (when)
+    Scatter sc = {.graph = g, .of = to->of, .from = s->tensor, .v = to->v,
+                  .u = to->u, .left = set->left, .n_left = set->n_left,
+                  .at = a->at, .call = a->call};
+    const Expr *rows = when ? scatter_sum(&sc, when, e) : NULL;
+    if (when && !rows)
         e = expr_select(g, expr_confine(g, when), e, zero, T_F32);
-    to->sum = derive_plus(g, to->sum, summed(to, s, set, e));
+    to->sum = derive_plus(g, to->sum, rows ? rows : summed(to, s, set, e));
     to->n++;
 }
 
@@ -409,20 +393,62 @@ static bool give_all(Gift *to)
 
 /* ---- cotangents */
 
+static const Expr *bare(const Expr *e)
+{
+    while (e->kind == E_CAST)
+        e = e->arg[0];
+    return e;
+}
+
+/* The type of 16 bits that all factors of a sum of products have; else f32.
+ * Numbers are no factors. */
+static Type factors_type(const Expr *e)
+{
+    e = bare(e);
+    if (e->kind == E_READ)
+        return type_bytes(e->tensor->type) == 2 ? e->tensor->type : T_F32;
+    if (e->kind != E_BINARY || e->arg[2] || (e->fn != F_MUL && e->fn != F_DIV))
+        return T_F32;
+    if (bare(e->arg[1])->kind == E_CONST)
+        return factors_type(e->arg[0]);
+    Type x = factors_type(e->arg[0]);
+    return e->fn == F_MUL && x == factors_type(e->arg[1]) ? x : T_F32;
+}
+
+static bool is_product(const Expr *e)
+{
+    e = bare(e);
+    return e->kind == E_BINARY && e->fn == F_MUL &&
+           bare(e->arg[1])->kind != E_CONST;
+}
+
+static const Expr *without_scale(const Expr *e)
+{
+    e = bare(e);
+    return e->kind == E_BINARY && !e->arg[2] &&
+                   bare(e->arg[1])->kind == E_CONST
+               ? without_scale(e->arg[0]) : e;
+}
+
 /* A sum's own tensor is f32, whatever becomes of it: what comes back to it has
- * the type of the tensor that it comes from. */
+ * the type of the tensor that it comes from, and where it is a sum of products
+ * of tensors of 16 bits, as the scores of an attention, theirs: the products
+ * with it are then of such tensors, too. */
 static Type cotangent_type(const Adjoint *a, const Tensor *t, const Expr *e,
                            bool wanted)
 {
-    bool reduced = false;
+    const Stmt *sum = NULL;
 
     if (wanted)
         return T_F32;
     for (int i = 0; i < a->n_stmt; i++)
         if (a->stmt[i]->tensor == t)
-            reduced = a->stmt[i]->op != R_NONE;
-    if (!reduced)
+            sum = a->stmt[i]->op != R_NONE ? a->stmt[i] : NULL;
+    if (!sum)
         return t->type;
+    if (sum->op == R_SUM && is_product(without_scale(sum->value)) &&
+        factors_type(sum->value) != T_F32)
+        return factors_type(sum->value);
     if (e->kind == E_BINARY && e->fn == F_MUL && e->arg[1]->kind == E_CONST)
         e = e->arg[0];
     return e->kind == E_READ ? e->tensor->type : t->type;
@@ -460,7 +486,7 @@ static bool make(Adjoint *a, Tensor *t, bool wanted)
     Tensor *d = graph_tensor(g, arena_printf(g->arena, "d_%s", t->name), type,
                              t->rank, t->dim);
     Stmt *s = new_stmt(a, d, t);
-    set_out(g, s, to.v, t->rank);
+    scatter_out(g, s, to.v, t->rank);
     s->value = to.sum;
     a->cotangent[t->id] = d;
     return true;

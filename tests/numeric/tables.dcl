@@ -1,0 +1,22 @@
+// Gradients of tables that data look rows up in, large enough for a product with which rows are one (scatter.c).
+model tb_plain {
+  input ids : i32[4, 32] in 0..512;
+  input r : f32[4, 32, 64];
+  param e : f32[512, 64];
+  x = embedding(ids, e);
+  loss[] = sum(b, s, d) x[b, s, d] * r[b, s, d];
+  for w in params { w = w - 0.1 * grad(loss, w); }
+  output loss;
+}
+// tied to the last product, of 16 bits, beside a table that is too small
+model tb_tied {
+  input ids : i32[129] in 0..520;
+  input seg : i32[129] in 0..2;
+  param e : f16[520, 64];
+  param p : f16[2, 64];
+  h[n, d] = e[ids[n], d] + p[seg[n], d];
+  z = linear(tanh(h), e);
+  loss[] : f32 = mean(i, v) f32(z[i, v]) * z[i, v];
+  for w in params { w = w - 0.1 * grad(loss, w); }
+  output loss;
+}
