@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_VARIANTS = 128, MOST_KEPT = 64 };
+enum { MAX_VARIANTS = 192, MOST_KEPT = 64 };
 /* Instructions' worth of starting a block. */
 enum { BLOCK_OVERHEAD = 2000 };
 
@@ -147,6 +147,7 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
     r->threads = v->knob[KNOB_THREADS];
     r->vec = v->knob[KNOB_VEC];
     r->share = v->knob[KNOB_SHARE];
+    r->parts = v->knob[KNOB_PARTS] > 1 ? v->knob[KNOB_PARTS] : 1;
     /* nvcc would rather spill than not have an SM full of small blocks */
     r->resident = r->threads <= 64 ? 8 : 0;
     r->n_rows = group_rows(gr);
@@ -161,6 +162,7 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
         break;
     case MODE_COLUMNS:
         r->per_row = r->threads / r->share;
+        cols = (cols + r->parts - 1) / r->parts;
         step = 1;
         break;
     case MODE_SPLIT:
@@ -175,9 +177,9 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
                                        : fastest(r->cols, gr->n_cols);
     int64_t turns = (cols + r->per_row * step - 1) / (r->per_row * step);
     r->chunks = (int)(turns < INT32_MAX / 16 ? turns : INT32_MAX / 16);
-    r->keep = r->mode != MODE_SPLIT && (try_keep(r, true) ||
-                                        try_keep(r, false));
-    if (r->arrays == 0 && r->chunks == 1 && r->mode != MODE_SPLIT)
+    const bool whole = r->mode != MODE_SPLIT && r->parts == 1;
+    r->keep = whole && (try_keep(r, true) || try_keep(r, false));
+    if (r->arrays == 0 && r->chunks == 1 && whole)
         r->keep = true;
     r->flat = r->keep && r->chunks == 1;
     if (!r->keep) {
@@ -208,6 +210,32 @@ static void add(Space *s, int mode, int threads, int vec, int share)
     v->knob[KNOB_SHARE] = share;
     v->text = arena_printf(s->graph->arena, "%s threads=%d vec=%d share=%d",
                            mode_names[mode], threads, vec, share);
+}
+
+/* Blocks of a strip of rows that are neighbours share their columns: as many
+ * as give each SM one block, or some. */
+static void add_parts(Space *s, const Group *gr, const Device *d, int vec)
+{
+    const int64_t rows = group_rows(gr), cols = group_cols(gr);
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_ARGMAX)
+            return;
+    for (int threads = 128; threads <= 512; threads *= 2)
+        for (int tx = 4; tx <= 32; tx *= 2) {
+            int64_t strips = (rows / vec + tx - 1) / tx;
+            for (int parts = 4; parts <= 512 && parts * strips <= 4 * d->sms;
+                 parts *= 2) {
+                if (cols < 4 * parts * (threads / tx) ||
+                    (parts > 4 && parts * strips < d->sms))
+                    continue;
+                add(s, MODE_COLUMNS, threads, vec, tx);
+                Variant *v = &s->v[s->n - 1];
+                v->knob[KNOB_PARTS] = parts;
+                v->text = arena_printf(s->graph->arena, "%s parts=%d", v->text,
+                                       parts);
+            }
+        }
 }
 
 static void add_along_cols(Space *s, const Group *gr, int vec)
@@ -276,6 +304,8 @@ static int reduce_space(const void *form, Variant **out)
             for (int tx = 4; tx <= 32; tx *= 2)
                 if (threads / tx < 2 * n_cols)
                     add(&s, MODE_COLUMNS, threads, vec, tx);
+    if (row && splits(f) && s.n < MAX_VARIANTS / 2)
+        add_parts(&s, gr, f->options->device, widest);
     *out = s.v;
     return s.n;
 }
@@ -288,7 +318,7 @@ static double block_count(const RowReduce *r)
     case MODE_LANES:
         return ceil((double)r->n_rows * r->share / r->threads);
     case MODE_COLUMNS:
-        return ceil((double)r->n_rows / r->vec / r->share);
+        return ceil((double)r->n_rows / r->vec / r->share) * r->parts;
     case MODE_SPLIT:
         return (double)r->n_rows * r->share;
     default:
@@ -411,12 +441,15 @@ static void reduce_cost(const void *form, const Variant *v, Cost *c)
     }
     double idle = (double)r.chunks * r.per_row *
                   (r.mode == MODE_COLUMNS ? 1 : r.vec) /
-                  ((double)r.n_cols / (r.mode == MODE_SPLIT ? r.share : 1));
+                  ((double)r.n_cols /
+                   (r.mode == MODE_SPLIT ? r.share : r.parts));
     double smem = 0;
     if (r.mode == MODE_COLUMNS && r.per_row > 1)
         smem = 16.0 * blocks * r.threads * r.vec * r.plan.passes;
     double combine = r.mode == MODE_LANES     ? 0.05
                      : r.mode == MODE_SPLIT   ? 1.5
+                     : r.parts > 1 ? 1.6 + 0.006 * r.per_row +
+                                         0.05 * r.parts / r.per_row
                      : r.mode == MODE_COLUMNS ? 0.1 + 0.006 * r.per_row
                                               : 0.1 + r.threads / 4096.0;
     Work w = {

@@ -6,7 +6,8 @@
  *   lanes    4 to 32 lanes of a warp a row, several rows a block
  *   block    a thread block a row
  *   columns  TX threads side by side along the rows that are neighbours in
- *            memory, TY of them sharing each row's columns
+ *            memory, TY of them sharing each row's columns; in parts, several
+ *            such blocks share the columns, and the last to arrive adds up
  *   split    several blocks a row; the last to arrive adds their results up,
  *            in a fixed order */
 #ifndef DCC_REDUCE_H
@@ -15,8 +16,9 @@
 #include "family/common/body.h"
 
 enum { MODE_LANES, MODE_BLOCK, MODE_COLUMNS, MODE_SPLIT };
-/* KNOB_SHARE: lanes a row (lanes), TX (columns), blocks a row (split). */
-enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE };
+/* KNOB_SHARE: lanes a row (lanes), TX (columns), blocks a row (split).
+ * KNOB_PARTS: blocks that share the columns (columns); 0 or 1: one. */
+enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE, KNOB_PARTS };
 
 /* The analysis of a nest, with rows and columns from slow to fast: as what is
  * read lies in memory, and rows also as what is stored does. */
@@ -38,6 +40,7 @@ typedef struct RowReduce {
     const Var **rows, **cols;  /* slow to fast */
     int64_t n_rows, n_cols;    /* products of extents */
     int mode, threads, vec, share;
+    int parts;                 /* blocks that share columns (MODE_COLUMNS) */
     const Var *along;          /* vectorised variable, if vec > 1 */
     int resident;              /* blocks that an SM shall have room for, or 0 */
     int per_row;               /* threads that share a row, in one block */
@@ -59,8 +62,10 @@ bool reduce_many_quotients(const RowReduce *r);
 const char *reduce_call(const Step *s);
 /* The accumulators of reduction i become one, in all threads of the row. */
 void reduce_combine(RowReduce *r, Tree *out, int i);
-/* A phase: the last block of a row takes what the others left. */
+/* A phase: the last block of a row, or of TX of them, takes what the others
+ * left. */
 void reduce_partials(RowReduce *r);
+void reduce_part_columns(RowReduce *r);
 void reduce_build(const void *form, const Variant *v, Kernel *k);
 
 #endif

@@ -172,7 +172,7 @@ static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
         if (r->vec > 1)
             step = text(r, "%s * VEC", step);
     }
-    if (r->mode == MODE_SPLIT) {
+    if (r->mode == MODE_SPLIT || r->parts > 1) {
         start = text(r, "first + %s", start);
         end = "last";
     }
@@ -272,6 +272,19 @@ static void setup_block(RowReduce *r, Tree *out)
     put_rows(r, out, id);
 }
 
+/* The columns of a block that shares a row's with others. */
+static void setup_part(RowReduce *r, Tree *out, int64_t part)
+{
+    const char *type = count_type(r->n_cols);
+
+    kernel_constant(r->graph, r->kernel, "PART", part, "columns of a block");
+    PUT(out,
+        "const @type first = @widened@blockIdx.x * PART;\n"
+        "const @type last = min(first + PART, (@type)@cols);\n",
+        FILL("type", type), FILL("widened", widened(r->n_cols)),
+        FILL("cols", cols_size(r)));
+}
+
 static void setup_columns(RowReduce *r, Tree *out)
 {
     Body *b = &r->body;
@@ -289,10 +302,11 @@ static void setup_columns(RowReduce *r, Tree *out)
         "const int @ty = threadIdx.x / TX;\n",
         FILL("tx", tx), FILL("ty", r->ty));
     const char *id = row_id(r, r->vec == 1);
+    const char *block = r->parts > 1 ? "blockIdx.y" : "blockIdx.x";
     if (points % r->share) {
         kernel_constant(r->graph, r->kernel, "POINTS", points,
                         r->vec > 1 ? "groups of VEC rows" : "rows");
-        const char *at = text(r, "%sblockIdx.x * TX + %s", widened(r->n_rows),
+        const char *at = text(r, "%s%s * TX + %s", widened(r->n_rows), block,
                               tx);
         PUT(out,
             "const bool active = @at < POINTS;\n"
@@ -301,11 +315,17 @@ static void setup_columns(RowReduce *r, Tree *out)
             FILL("id", id));
         b->store_if = "active";
     } else {
-        PUT(out, "const @type @id = @widened@blockIdx.x * TX + @tx;\n",
+        PUT(out, "const @type @id = @widened@@block * TX + @tx;\n",
             FILL("type", count_type(r->n_rows)), FILL("id", id),
-            FILL("widened", widened(r->n_rows)), FILL("tx", tx));
+            FILL("widened", widened(r->n_rows)), FILL("block", block),
+            FILL("tx", tx));
     }
     put_rows(r, out, id);
+    if (r->parts == 1)
+        return;
+    kernel_constant(r->graph, r->kernel, "PARTS", r->parts,
+                    "blocks that share the columns");
+    setup_part(r, out, (r->n_cols + r->parts - 1) / r->parts);
 }
 
 static void setup_split(RowReduce *r, Tree *out)
@@ -314,14 +334,8 @@ static void setup_split(RowReduce *r, Tree *out)
 
     part = (part + r->vec - 1) / r->vec * r->vec;
     kernel_constant(r->graph, r->kernel, "SPLITS", r->share, "blocks a row");
-    kernel_constant(r->graph, r->kernel, "COLS", r->n_cols, NULL);
-    kernel_constant(r->graph, r->kernel, "PART", part, "columns of a block");
     setup_block(r, out);
-    const char *type = count_type(r->n_cols);
-    PUT(out,
-        "const @type first = @widened@blockIdx.x * PART;\n"
-        "const @type last = min(first + PART, (@type)COLS);\n",
-        FILL("type", type), FILL("widened", widened(r->n_cols)));
+    setup_part(r, out, part);
 }
 
 /* With one turn a thread, its columns have their names from here on. */
@@ -589,8 +603,8 @@ static void set_grid(RowReduce *r)
     k->block = r->threads;
     k->min_blocks = r->resident;
     int blocks = (int)((row_points(r) + per_block - 1) / per_block);
-    bool split = r->mode == MODE_SPLIT;
-    k->grid[0] = split ? r->share : blocks;
+    bool split = r->mode == MODE_SPLIT || r->parts > 1;
+    k->grid[0] = !split ? blocks : r->parts > 1 ? r->parts : r->share;
     k->grid[1] = split ? blocks : 1;
     k->grid[2] = 1;
 }
@@ -650,6 +664,8 @@ void reduce_build(const void *form, const Variant *v, Kernel *k)
             put_pass(&r, q);
         if (r.mode == MODE_SPLIT && q >= 0)
             reduce_partials(&r);
+        if (r.parts > 1 && q >= 0)
+            reduce_part_columns(&r);
         put_phase(&r, q);
     }
     set_figures(&r, f, v);

@@ -77,7 +77,8 @@ static Tree *each_lane(RowReduce *r, Tree *one)
 
 /* Partial results of TY threads meet in shared memory; a thread a row adds
  * them up in the order of ty, and all take the result. */
-static void combine_columns(RowReduce *r, Tree *out, int i, const char *acc)
+static void combine_columns(RowReduce *r, Tree *out, int i, const char *acc,
+                            bool again)
 {
     const Step *s = &r->group->step[i];
     CPrint *p = &r->body.print;
@@ -95,12 +96,14 @@ static void combine_columns(RowReduce *r, Tree *out, int i, const char *acc)
     CScope scope = cprint_open(p);
     const char *t = cprint_fresh(p, "t"), *y = cprint_fresh(p, "y");
     const char *total = cprint_fresh(p, "total");
-    kernel_smem(r->graph, r->kernel, 0,
-                arena_printf(r->graph->arena, "%s %s[TY][%s]",
-                             partial_type(r, s), name, rows),
-                "of each thread");
-    r->kernel->smem_bytes +=
-        (size_t)r->threads * (size_t)r->vec * (s->op == R_ARGMAX ? 8 : 4);
+    if (!again) {
+        kernel_smem(r->graph, r->kernel, 0,
+                    arena_printf(r->graph->arena, "%s %s[TY][%s]",
+                                 partial_type(r, s), name, rows),
+                    "of each thread");
+        r->kernel->smem_bytes +=
+            (size_t)r->threads * (size_t)r->vec * (s->op == R_ARGMAX ? 8 : 4);
+    }
     Tree *put = QUOTE(a, "smem.@name[@ty][@mine] = @acc;\n", FILL("name", name),
                       FILL("ty", r->ty), FILL("mine", mine), FILL("acc", acc));
     Tree *get = QUOTE(a, "@acc = smem.@name[0][@mine];\n", FILL("acc", acc),
@@ -135,7 +138,7 @@ void reduce_combine(RowReduce *r, Tree *out, int i)
     if (r->mode == MODE_LANES)
         combine_lanes(r, out, s, acc);
     else if (r->mode == MODE_COLUMNS)
-        combine_columns(r, out, i, acc);
+        combine_columns(r, out, i, acc, false);
     else
         combine_block(r, out, s, acc);
 }
@@ -213,5 +216,90 @@ void reduce_partials(RowReduce *r)
                   "a thread takes one partial result");
     kernel_phase(r->graph, k,
                  "the last block of the row to arrive combines all of them",
+                 out);
+}
+
+/* ---- columns in parts --------------------------------------------------- */
+
+/* The partial results of reduction i, of all rows, a part after another. */
+static void put_strip(RowReduce *r, int i, const char *first, Tree *where,
+                      Tree *save, Tree *sum)
+{
+    Kernel *k = r->kernel;
+    Arena *a = r->graph->arena;
+    const Step *s = &r->group->step[i];
+    const char *acc = r->body.acc[i], *type = partial_type(r, s);
+    const char *part = cprint_fresh(
+        &r->body.print, arena_printf(a, "part_%s", reduce_call(s)));
+    const char *p = cprint_fresh(&r->body.print, "p");
+    const char *mine = r->vec > 1
+                           ? arena_printf(a, "%s + %s", first, r->body.lane)
+                           : first;
+    Tree *add = tree_list(a);
+
+    PUT(where, "@type *@part = reinterpret_cast<@type *>(workspace@at);\n",
+        FILL("type", type), FILL("part", part),
+        FILL("at", k->workspace ? arena_printf(a, " + %zu", k->workspace)
+                                : ""));
+    k->workspace += ((size_t)r->parts * (size_t)k->grid[1] * (size_t)r->share *
+                         (size_t)r->vec * 4 + 255) / 256 * 256;
+    tree_add(save, each_lane(r, QUOTE(a, "@part[blockIdx.x * STRIPS + @mine] = "
+                                         "@acc;\n",
+                                      FILL("part", part), FILL("mine", mine),
+                                      FILL("acc", acc))));
+    put_apply(r, add, i, acc,
+              arena_printf(a, "__ldcg(&%s[%s * STRIPS + %s])", part, p, mine));
+    PUT(sum,
+        "@NONE\n"
+        "for (int @p = @ty; @p < PARTS; @p += TY) {\n"
+        "    @ADD\n"
+        "}\n",
+        FILL("p", p), FILL("ty", r->ty),
+        FILL_TREE("NONE",
+                  each_lane(r, QUOTE(a, "@acc = @none;\n", FILL("acc", acc),
+                                     FILL("none", cprint_identity(s->op,
+                                                                  s->type))))),
+        FILL_TREE("ADD", each_lane(r, add)));
+    combine_columns(r, sum, i, acc, true);
+}
+
+void reduce_part_columns(RowReduce *r)
+{
+    Kernel *k = r->kernel;
+    Arena *a = r->graph->arena;
+    const char *first = cprint_fresh(&r->body.print, "strip");
+    Tree *out = tree_list(a), *save = tree_list(a), *sum = tree_list(a);
+
+    kernel_constant(r->graph, k, "STRIPS",
+                    (int64_t)k->grid[1] * r->share * r->vec,
+                    "rows, whole blocks of them");
+    kernel_smem(r->graph, k, 0, "bool last", "this block arrived last");
+    k->smem_bytes += 4;
+    PUT(out, "const int @first = (blockIdx.y * TX + @tx)@vec;\n",
+        FILL("first", first), FILL("tx", r->thread),
+        FILL("vec", r->vec > 1 ? " * VEC" : ""));
+    for (int i = 0; i < r->group->n_step; i++)
+        if (r->group->step[i].op != R_NONE)
+            put_strip(r, i, first, out, save, sum);
+    PUT(out,
+        "if (@ty == 0) {\n"
+        "    @SAVE\n"
+        "}\n"
+        "__threadfence();\n"
+        "__syncthreads();\n"
+        "if (threadIdx.x == 0)\n"
+        "    smem.last = atomicAdd(&counters[blockIdx.y], 1u) == PARTS - 1;\n"
+        "__syncthreads();\n"
+        "if (!smem.last)\n"
+        "    return;\n"
+        "if (threadIdx.x == 0)\n"
+        "    counters[blockIdx.y] = 0;\n"
+        "__threadfence();\n"
+        "@SUM\n",
+        FILL("ty", r->ty), FILL_TREE("SAVE", save), FILL_TREE("SUM", sum));
+    k->coop_counters = true;
+    k->n_counters = k->grid[1];
+    kernel_phase(r->graph, k,
+                 "the last block of the rows to arrive combines all parts",
                  out);
 }
