@@ -2,7 +2,7 @@
 //
 //   tools/text_rows.py dsl/LANGUAGE.md --rows text.safetensors --held-out rest.safetensors
 //   dcc train examples/chargpt_train.dcl --data text.safetensors --validate rest.safetensors \
-//       --steps 1000 --save chargpt.safetensors
+//       --steps 500 --save chargpt.safetensors
 block dense(x: T[.., D]; out, std = 0.02) -> y {
   param w : T[out, D] = "weight" or normal(std);
   param b : T[out] = "bias" or zeros;

@@ -1,4 +1,4 @@
-// Handwritten digits of 8 x 8 pixels: a convolutional network from its random beginning to 98% of images that it never
+// Handwritten digits of 8 x 8 pixels: a convolutional network from its random beginning to about 98% of images that it never
 // saw. `digits_train` trains; `digits_check` looks at other images with the same parameters.
 //
 //   dcc train examples/digits_train.dcl --data examples/digits/train.safetensors \
