@@ -23,9 +23,8 @@ void m_best(
     enum {
         D = 100000, VEC = 4,
         SPLITS = 16,  // blocks a row
-        COLS = 100000,
-        PART = 6252,  // columns of a block
         THREADS = 256, WARPS = 8,
+        PART = 6252,  // columns of a block
     };
     static_assert(SPLITS <= THREADS, "a thread takes one partial result");
     struct smem_t {
@@ -39,7 +38,7 @@ void m_best(
     // setup: SPLITS blocks share a row
     const int i = blockIdx.y;
     const int first = blockIdx.x * PART;
-    const int last = min(first + PART, (int)COLS);
+    const int last = min(first + PART, (int)D);
 
     // argmax, min, sum over the columns
     dcc_arg<float> argmax = {-INFINITY, DCC_NO_INDEX};
