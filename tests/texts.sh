@@ -112,6 +112,19 @@ chains()
     point $? "chains for $1"
 }
 
+# drawn MODEL: layouts and variants that nobody would choose
+drawn()
+{
+    : >"$work/log"
+    for seed in 1 2 3 4; do
+        "$dcc" "$src/examples/$1.dcl" -D E=f16 --random-plan=$seed \
+            -o "$work/x.cu" >"$work/said" 2>&1 ||
+            { echo "seed $seed:"; cat "$work/said"; } >>"$work/log"
+    done
+    [ ! -s "$work/log" ]
+    point $? "drawn plans of $1"
+}
+
 kernel 199 >"$work/x.cu"
 long_texts "$work/x.cu" >"$work/log"
 [ ! -s "$work/log" ]
@@ -141,6 +154,9 @@ point $? "products of registers whose loop may turn before a wait are found"
 if [ $# = 0 ]; then
     chains h200 chain_wgmma
     chains sm_80 chain_mma
+    drawn gpt2
+    drawn bert_base
+    drawn smollm2
     for file in "$src"/examples/*.dcl; do
         set -- "$@" "$(basename "$file" .dcl)"
     done

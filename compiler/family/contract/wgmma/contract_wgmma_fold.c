@@ -51,6 +51,19 @@ static bool side_by_side(const Wgmma *w, const Expr *e)
            e->tensor->type == T_F32;
 }
 
+/* By the layout, the norm's rows may be what are columns of the tile. */
+static bool rows_are_columns(const Wgmma *w)
+{
+    const RowMerge *m = w->x.gr->merge;
+    const Var *n = column_number(w);
+
+    for (int i = 0; i < m->n_step; i++)
+        if (expr_uses(m->step[i].value, n) ||
+            (m->part[i] && expr_uses(m->part[i], n)))
+            return true;
+    return false;
+}
+
 const char *wgmma_check_fold(const WgmmaForm *f)
 {
     Wgmma w = {.x = f->x, .tma = &f->tma};
@@ -58,6 +71,8 @@ const char *wgmma_check_fold(const WgmmaForm *f)
 
     if (f->tma.n.n != 1 || f->x.c.N % 8 || f->x.c.n_batch || f->x.terms == 3)
         return "a norm's correction of such columns";
+    if (rows_are_columns(&w))
+        return "a norm of what are the tile's columns";
     expr_visit(wgmma_fold_value(&w), find_column, &c);
     for (int i = 0; i < c.n; i++)
         if (!side_by_side(&w, c.read[i]))
