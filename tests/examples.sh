@@ -31,6 +31,8 @@ sizes()
     smollm2) echo B=2 S=9 D=192 L=1 F=96 V=101 ;;
     smollm2_decode) echo B=2 S=9 D=384 L=2 F=96 V=101 ;;
     dlrm) echo B=3 V=100 ;;
+    digits_train) echo B=3 ;;
+    chargpt_train) echo B=2 S=9 ;;
     *) echo unknown ;;
     esac
 }
