@@ -209,19 +209,20 @@ static void try_point(Search *x, Candidate *k)
         k->saves += WANTED;
 }
 
-static bool reads_state(const Group *gr)
+/* A state, a trained parameter: something that another unit replaces. */
+static bool reads_replaced(const Search *x, const Group *gr)
 {
     for (int i = 0; i < gr->n_arg; i++)
-        if (gr->arg[i]->role == ROLE_STATE)
+        if (x->u.later[gr->arg[i]->id].n)
             return true;
     return false;
 }
 
 /* Computing p again in c reads p's inputs later than p did: wrong where they
- * are states that a unit between the two overwrites. */
+ * are what a unit between the two overwrites. */
 static bool reads_too_late(Search *x, int p, int c)
 {
-    return reads_state(x->u.unit[p].group) && units_path_around(&x->u, p, c);
+    return reads_replaced(x, x->u.unit[p].group) && units_path_around(&x->u, p, c);
 }
 
 enum { MOST_AGAIN = 63 }; /* readers that each compute a value again */

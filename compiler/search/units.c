@@ -3,6 +3,7 @@
 #include "group/fuse.h"
 
 #include <math.h>
+#include <string.h>
 
 bool units_has(const Ints *list, int x)
 {
@@ -137,29 +138,6 @@ void units_set(Units *u, int i, Group *gr)
         insert(u, &u->readers[x->reads.v[k]], i);
     for (int k = 0; k < x->writes.n; k++)
         insert(u, &u->writers[x->writes.v[k]], i);
-}
-
-void units_open(Units *u, Selection *s)
-{
-    Graph *g = s->graph;
-    Arena *a = g->arena;
-
-    *u = (Units){.s = s, .g = g, .n = g->n_stmt};
-    u->unit = arena_array(a, Unit, g->n_stmt + 1);
-    u->readers = arena_array(a, Ints, g->n_tensor + 1);
-    u->writers = arena_array(a, Ints, g->n_tensor + 1);
-    u->later = arena_array(a, Ints, g->n_tensor + 1);
-    u->seen = arena_array(a, int, g->n_tensor + 1);
-    u->visited = arena_array(a, int, g->n_stmt + 1);
-    u->spans = arena_array(a, int, g->n_stmt + 1);
-    u->todo = arena_array(a, int, g->n_stmt + 1);
-    for (int i = 0; i < g->n_tensor; i++)
-        for (Tensor *old = g->tensor[i]->prev; old; old = old->prev)
-            push(u, &u->later[old->id], i);
-    for (int i = 0; i < g->n_stmt; i++) {
-        u->unit[i].first = u->unit[i].from = u->unit[i].to = i;
-        units_set(u, i, group_of(g, g->stmt[i]));
-    }
 }
 
 void units_join(Units *u, int p, int c)
@@ -383,27 +361,94 @@ static bool wait_less(Units *u, int unit, void *ctx)
     return false;
 }
 
+/* Into `order` those that can run, each behind what it waits for and else as
+ * the statements are; how many these are. */
+static int sort_units(Units *u, Ready *r, int *order)
+{
+    int n = 0;
+
+    r->waits = arena_array(u->g->arena, int, u->n + 1);
+    r->heap = arena_array(u->g->arena, int, u->n + 1);
+    for (int i = 0; i < u->n; i++)
+        if (u->unit[i].group)
+            each_after(u, i, wait_more, r);
+    for (int i = 0; i < u->n; i++)
+        if (u->unit[i].group && !r->waits[i])
+            push_ready(u, r, i);
+    while (r->n) {
+        order[n] = pop_ready(u, r);
+        each_after(u, order[n++], wait_less, r);
+    }
+    return n;
+}
+
 int units_order(Units *u)
 {
     Selection *s = u->s;
-    Ready r = {arena_array(u->g->arena, int, u->n + 1),
-               arena_array(u->g->arena, int, u->n + 1), 0};
+    Ready r = {0};
+    int *order = arena_array(u->g->arena, int, u->n + 1);
+    int n = sort_units(u, &r, order);
 
-    for (int i = 0; i < u->n; i++)
-        if (u->unit[i].group)
-            each_after(u, i, wait_more, &r);
-    for (int i = 0; i < u->n; i++)
-        if (u->unit[i].group && !r.waits[i])
-            push_ready(u, &r, i);
-    while (r.n) {
-        int next = pop_ready(u, &r);
-        Group *gr = u->unit[next].group;
+    for (int i = 0; i < n; i++) {
+        Group *gr = u->unit[order[i]].group;
         gr->id = s->n_group;
         VEC_PUSH(u->g->arena, s->group, s->n_group, s->cap_group) = gr;
-        each_after(u, next, wait_less, &r);
     }
     for (int i = 0; i < u->n; i++)
         if (u->unit[i].group && r.waits[i])
             return i;
     return -1;
+}
+
+static void open_units(Units *u)
+{
+    Graph *g = u->g;
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        u->unit[i].first = u->unit[i].from = u->unit[i].to = i;
+        units_set(u, i, group_of(g, g->stmt[i]));
+    }
+}
+
+/* Behind an update of a parameter there may be statements that read what it
+ * was, a gradient of another for one: these go ahead, so that nothing waits
+ * for what stands behind it. False if they did already. */
+static bool sort_statements(Units *u)
+{
+    Graph *g = u->g;
+    Ready r = {0};
+    int *order = arena_array(g->arena, int, u->n + 1);
+    Stmt **stmt = arena_array(g->arena, Stmt *, u->n + 1);
+    bool moved = false;
+
+    if (sort_units(u, &r, order) < u->n)
+        return false;
+    for (int i = 0; i < u->n; i++) {
+        stmt[i] = g->stmt[order[i]];
+        moved |= order[i] != i;
+    }
+    memcpy(g->stmt, stmt, sizeof *stmt * (size_t)u->n);
+    return moved;
+}
+
+void units_open(Units *u, Selection *s)
+{
+    Graph *g = s->graph;
+    Arena *a = g->arena;
+
+    *u = (Units){.s = s, .g = g, .n = g->n_stmt};
+    u->unit = arena_array(a, Unit, g->n_stmt + 1);
+    u->readers = arena_array(a, Ints, g->n_tensor + 1);
+    u->writers = arena_array(a, Ints, g->n_tensor + 1);
+    u->later = arena_array(a, Ints, g->n_tensor + 1);
+    u->seen = arena_array(a, int, g->n_tensor + 1);
+    u->visited = arena_array(a, int, g->n_stmt + 1);
+    u->spans = arena_array(a, int, g->n_stmt + 1);
+    u->todo = arena_array(a, int, g->n_stmt + 1);
+    for (int i = 0; i < g->n_tensor; i++)
+        for (Tensor *old = g->tensor[i]->prev; old; old = old->prev)
+            push(u, &u->later[old->id], i);
+    open_units(u);
+    if (sort_statements(u))
+        open_units(u);
 }

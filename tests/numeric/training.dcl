@@ -91,3 +91,14 @@ model tr_mixed {
   loss[] = sum(i, j) y[i, j] * (i + j);
   output g = grad(loss, x);
 }
+
+// A gradient that another one needs stands behind the update of what both read.
+model tr_batch_norm {
+  input x : f32[4, 2, 5, 5];
+  param w : f32[6, 2, 3, 3] = "w" or kaiming();
+  param g : f32[6] = "bn.weight" or ones;
+  param b : f32[6] = "bn.bias" or zeros;
+  h = batch_norm_train(conv2d(x, w, pad = 1), g, b) as "bn";
+  output loss[] = mean(i, c, p, q) (h[i, c, p, q] - x[i, 0, p, q]) * (h[i, c, p, q] - x[i, 0, p, q]);
+  for v in params { v = sgd(v, grad(loss, v), 0.1, momentum = 0.9) as "sgd.{v}"; }
+}
