@@ -222,7 +222,8 @@ static bool reads_replaced(const Search *x, const Group *gr)
  * are what a unit between the two overwrites. */
 static bool reads_too_late(Search *x, int p, int c)
 {
-    return reads_replaced(x, x->u.unit[p].group) && units_path_around(&x->u, p, c);
+    return reads_replaced(x, x->u.unit[p].group) &&
+           units_path_around(&x->u, p, c);
 }
 
 enum { MOST_AGAIN = 63 }; /* readers that each compute a value again */
