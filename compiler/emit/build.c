@@ -267,16 +267,24 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
 
 /* ---- kernels */
 
-/* Its code, of this group's tensors. */
-static void build_kernel(Selection *s, Group *gr, Kernel *k)
+/* Of this group itself: the choice's may be of an equal one, with other
+ * tensors, that was met on the way. */
+static const void *form_of(Selection *s, Group *gr, const Choice *c,
+                           const char *name)
 {
-    const Choice *c = choose_variant(s, gr);
     const char *why;
     const void *form = family_open(c->family, s->graph, gr, s->options, &why);
 
     if (!form)
-        tree_defect(k->name, "not the family's any more", why);
-    c->family->build(form, &c->variant[gr->variant], k);
+        tree_defect(name, "not the family's any more", why);
+    return form;
+}
+
+static void build_kernel(Selection *s, Group *gr, Kernel *k)
+{
+    const Choice *c = choose_variant(s, gr);
+
+    c->family->build(form_of(s, gr, c, k->name), &c->variant[gr->variant], k);
 }
 
 /* The kernel of a group whose variant is settled; its text is not made yet. */
@@ -285,9 +293,9 @@ static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
 {
     Kernel *k = arena_new_of(s->graph->arena, Kernel);
     const Variant *v = &c->variant[gr->variant];
-    Cost cost;
+    Cost cost = {0};
 
-    choice_cost(c, gr->variant, &cost);
+    c->family->cost(form_of(s, gr, c, name), v, &cost);
     k->name = name;
     k->family = c->family->name;
     k->variant = v->text;
