@@ -12,6 +12,7 @@ against.  Needs a GPU and nvcc.
 import argparse
 import atexit
 import concurrent.futures as futures
+import glob
 import json
 import os
 import re
@@ -21,9 +22,8 @@ import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUNTIME = os.path.join(TOP, "runtime")
-PARTS = ("base", "rt", "rt_files", "rt_main", "rt_names", "rt_profile",
-         "rt_sequence", "rt_stream", "rt_tma", "rt_tune", "safetensors",
-         "safetensors_read", "safetensors_write")
+PARTS = [os.path.basename(f)[:-2] for kind in ("base", "rt*", "safetensors*")
+         for f in sorted(glob.glob(os.path.join(RUNTIME, kind + ".c")))]
 
 
 def shell(command, timeout=300):
