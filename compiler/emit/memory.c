@@ -23,13 +23,14 @@ typedef struct Lives {
     Graph *g;
     Life *life;
     int n, cap;
+    int *of; /* by tensor id: 1 + its life's number, or 0 */
 } Lives;
 
 static Life *life_of(Lives *l, Tensor *t)
 {
-    for (int i = 0; i < l->n; i++)
-        if (l->life[i].t == t)
-            return &l->life[i];
+    if (l->of[t->id])
+        return &l->life[l->of[t->id] - 1];
+    l->of[t->id] = l->n + 1;
     Life *n = &VEC_PUSH(l->g->arena, l->life, l->n, l->cap);
     *n = (Life){t, -1, -1, memory_bytes(t)};
     return n;
@@ -124,21 +125,22 @@ static size_t append(Tensor *t, Place place, size_t at)
     return at + memory_bytes(t);
 }
 
-static bool run_reads(const CudaProgram *p, const Tensor *t)
+/* By tensor id: an argument of one of n launches. */
+static void mark_used(bool *used, const Launch *launch, int n)
 {
-    for (int i = 0; i < p->n_run; i++)
-        for (int k = 0; k < p->run[i].group->n_arg; k++)
-            if (p->run[i].group->arg[k] == t)
-                return true;
-    return false;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < launch[i].group->n_arg; k++)
+            used[launch[i].group->arg[k]->id] = true;
 }
 
 static void place_fixed(CudaProgram *p)
 {
     Graph *g = p->graph;
+    bool *used = arena_array(g->arena, bool, g->n_tensor + 1);
 
+    mark_used(used, p->run, p->n_run);
     for (int i = 0; i < g->n_param; i++)
-        if (run_reads(p, g->param[i]) || g->trains) /* saved, shared */
+        if (used[g->param[i]->id] || g->trains) /* saved, shared */
             p->params_bytes = append(g->param[i], PLACE_PARAMS,
                                      p->params_bytes);
         else
@@ -155,28 +157,17 @@ static void place_fixed(CudaProgram *p)
     }
 }
 
-static bool is_used(const CudaProgram *p, const Tensor *t)
-{
-    const Launch *all[] = {p->load, p->run};
-    const int n[] = {p->n_load, p->n_run};
-
-    for (int w = 0; w < 2; w++)
-        for (int i = 0; i < n[w]; i++)
-            for (int k = 0; k < all[w][i].group->n_arg; k++)
-                if (all[w][i].group->arg[k] == t)
-                    return true;
-    return false;
-}
-
 /* What load-time kernels make; a tensor that was fused away has no place. */
 static void place_constants(CudaProgram *p)
 {
     Graph *g = p->graph;
+    bool *used = arena_array(g->arena, bool, g->n_tensor + 1);
 
+    mark_used(used, p->load, p->n_load);
+    mark_used(used, p->run, p->n_run);
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
-        if (t->role == ROLE_TEMP && t->when == WHEN_LOAD &&
-            is_used(p, t))
+        if (t->role == ROLE_TEMP && t->when == WHEN_LOAD && used[t->id])
             p->consts_bytes = append(t, PLACE_CONSTS, p->consts_bytes);
     }
 }
@@ -212,7 +203,9 @@ static void reserve_scratch(CudaProgram *p)
 
 void memory_plan(CudaProgram *p)
 {
-    Lives l = {.g = p->graph};
+    Lives l = {.g = p->graph,
+               .of = arena_array(p->graph->arena, int,
+                                 p->graph->n_tensor + 1)};
 
     place_fixed(p);
     place_constants(p);

@@ -100,7 +100,7 @@ static void note_apart(const Expr *e, void *ctx)
 enum { DEPTH = 6 };
 
 typedef struct Reach {
-    const Graph *g;
+    Stmt *const *maker; /* by tensor id: the only statement that writes it */
     const Tensor *t; /* what is looked for; NULL: what a product leaves */
     int depth;
     bool found;
@@ -134,12 +134,12 @@ static bool is_product(const Stmt *s)
 static void reach(const Expr *e, void *ctx)
 {
     Reach *r = ctx;
-    Stmt *s = NULL;
 
     if (e->kind != E_READ || r->found || r->depth == DEPTH)
         return;
     r->found = e->tensor == r->t;
-    if (r->found || tensor_writers(r->g, e->tensor, &s) != 1)
+    const Stmt *s = r->maker[e->tensor->id];
+    if (r->found || !s)
         return;
     if (is_product(s)) {
         r->found = !r->t;
@@ -151,14 +151,14 @@ static void reach(const Expr *e, void *ctx)
 }
 
 /* Is s about what one product leaves, for another over the same columns? */
-static bool lies_between(const Graph *g, const Stmt *s)
+static bool lies_between(const Graph *g, Stmt *const *maker, const Stmt *s)
 {
-    Reach r = {.g = g};
+    Reach r = {.maker = maker};
     int64_t cols = extents(s->red, s->n_red);
 
     expr_visit(s->value, reach, &r);
     bool behind = r.found;
-    r = (Reach){.g = g, .t = s->tensor};
+    r = (Reach){.maker = maker, .t = s->tensor};
     for (int i = 0; i < g->n_stmt && behind && !r.found; i++)
         if (is_product(g->stmt[i]) &&
             extents(g->stmt[i]->red, g->stmt[i]->n_red) == cols)
@@ -417,14 +417,17 @@ static void split(Levels *l, int at)
 
 void split_long_reductions(Graph *g)
 {
+    Stmt **maker = tensor_makers(g);
+
     for (int i = 0; i < g->n_stmt; i++) {
         Levels l = {.g = g, .sum = g->stmt[i]};
-        if (!is_long(l.sum, &l.most) || lies_between(g, l.sum) ||
+        if (!is_long(l.sum, &l.most) || lies_between(g, maker, l.sum) ||
             !choose_pieces(&l))
             continue;
         int before = g->n_stmt;
         find_squares(&l);
         split(&l, i);
         i += g->n_stmt - before;
+        maker = tensor_makers(g);
     }
 }

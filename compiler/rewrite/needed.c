@@ -167,12 +167,60 @@ static bool places_with(const Stmt *s, const Tensor *t)
     return place_reads(s->store, s->tensor->rank, s->where, t);
 }
 
-static Guard needed_of(Graph *g, const Stmt *maker)
-{
-    Uses u = {.g = g, .t = maker->tensor, .maker = maker};
+/* By tensor id: the statements that read it, write it or what replaces it, or
+ * store where it says. */
+typedef struct Concerned {
+    Graph *g;
+    struct { const Stmt **stmt; int n, cap; } *of;
+    const Stmt *now;
+} Concerned;
 
+static void concern(Concerned *c, const Tensor *t)
+{
+    int n = c->of[t->id].n;
+
+    if (!n || c->of[t->id].stmt[n - 1] != c->now)
+        VEC_PUSH(c->g->arena, c->of[t->id].stmt, c->of[t->id].n,
+                 c->of[t->id].cap) = c->now;
+}
+
+static void concern_read(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ)
+        concern(ctx, e->tensor);
+}
+
+static void concern_place(const Atom *a, void *ctx)
+{
+    if (a->data)
+        expr_visit(a->data, concern_read, ctx);
+}
+
+static Concerned find_concerned(Graph *g)
+{
+    Concerned c = {.g = g};
+
+    c.of = arena_alloc(g->arena, sizeof *c.of * (size_t)(g->n_tensor + 1));
     for (int i = 0; i < g->n_stmt; i++) {
-        u.reader = g->stmt[i];
+        const Stmt *s = c.now = g->stmt[i];
+        expr_visit(s->value, concern_read, &c);
+        for (int d = 0; d < s->tensor->rank; d++)
+            idx_visit(s->store[d], concern_place, &c);
+        for (int k = 0; k < s->where.n; k++)
+            idx_visit(s->where.cond[k].e, concern_place, &c);
+        concern(&c, s->tensor);
+        if (s->tensor->prev)
+            concern(&c, s->tensor->prev);
+    }
+    return c;
+}
+
+static Guard needed_of(const Concerned *c, const Stmt *maker)
+{
+    Uses u = {.g = c->g, .t = maker->tensor, .maker = maker};
+
+    for (int i = 0; i < c->of[u.t->id].n; i++) {
+        u.reader = c->of[u.t->id].stmt[i];
         if ((u.reader != maker && u.reader->tensor == u.t) ||
             u.reader->tensor->prev == u.t || places_with(u.reader, u.t))
             return (Guard){0};
@@ -204,6 +252,7 @@ static void note_masked(const Expr *e, void *ctx)
 void find_needed(Graph *g)
 {
     Masked m = {arena_array(g->arena, bool, g->n_tensor), false};
+    Concerned c = find_concerned(g);
 
     for (int i = 0; i < g->n_stmt; i++) {
         m.chooses = false;
@@ -217,7 +266,7 @@ void find_needed(Graph *g)
         if (s->when != WHEN_RUN || t->role != ROLE_TEMP || t->prev ||
             !m.read[t->id])
             continue;
-        s->needed = needed_of(g, s);
+        s->needed = needed_of(&c, s);
         t->partly = s->needed.n > 0;
     }
 }

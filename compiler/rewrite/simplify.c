@@ -19,6 +19,22 @@ int tensor_writers(const Graph *g, const Tensor *t, Stmt **first)
     return n;
 }
 
+Stmt **tensor_makers(const Graph *g)
+{
+    Stmt **maker = arena_array(g->arena, Stmt *, g->n_tensor + 1);
+    bool *twice = arena_array(g->arena, bool, g->n_tensor + 1);
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        int id = g->stmt[i]->tensor->id;
+        twice[id] |= maker[id] != NULL;
+        maker[id] = g->stmt[i];
+    }
+    for (int i = 0; i < g->n_tensor; i++)
+        if (twice[i])
+            maker[i] = NULL;
+    return maker;
+}
+
 Stmt *stmt_insert(Graph *g, int before)
 {
     Stmt *s = graph_stmt(g); /* appended: move it down */

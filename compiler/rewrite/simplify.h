@@ -24,6 +24,8 @@ void stack_contractions(Graph *g); /* stack.c */
 
 /* How many statements write t, and the first of them. */
 int tensor_writers(const Graph *g, const Tensor *t, Stmt **first);
+/* By tensor id: the only statement that writes it, or NULL. */
+Stmt **tensor_makers(const Graph *g);
 Stmt *stmt_insert(Graph *g, int before); /* fresh statement at a position */
 /* A load-time statement about parameter w, before all that run; its path is
  * the parameter's and "_pack". */

@@ -14,6 +14,12 @@
 typedef enum { BY_POINT, BY_AGAIN } Way;
 enum { WANTED = 1000000 }; /* microseconds that @fuse is worth */
 
+/* Two groups, and which of the tensors that they store others need. */
+typedef struct Pair {
+    const Group *p, *c;
+    uint64_t needed;
+} Pair;
+
 typedef struct Candidate {
     int p, c;
     Way way;
@@ -21,10 +27,10 @@ typedef struct Candidate {
     bool stale;     /* a unit concerned is not what was evaluated */
     bool waits;     /* among the ranked, or to be evaluated */
     bool gone;
-    bool looked;    /* ahead, since it was evaluated */
     Group *fused;   /* BY_POINT */
     double saves;   /* microseconds */
     const char *why;
+    Pair of;        /* that this was said of */
 } Candidate;
 
 /* A candidate by what it saved when it was evaluated. */
@@ -183,6 +189,33 @@ static bool wanted(const Group *c, const Tensor *t)
     return false;
 }
 
+/* The stored tensors of both that others read, a bit each. */
+static uint64_t needed_of(const Search *x, const Candidate *k)
+{
+    const int of[] = {k->p, k->c};
+    uint64_t bits = units_need(&x->u, k->t, k->p, k->c);
+
+    for (int i = 0; i < 2; i++) {
+        const Unit *w = &x->u.unit[of[i]];
+        for (int j = 0; j < w->writes.n; j++)
+            bits = bits * 2 + units_need(&x->u, x->g->tensor[w->writes.v[j]],
+                                         k->p, k->c);
+    }
+    return bits;
+}
+
+/* Whether what was said of the two holds still. */
+static bool as_before(const Search *x, Candidate *k)
+{
+    const Unit *p = &x->u.unit[k->p], *c = &x->u.unit[k->c];
+    const Pair of = {p->group, c->group, needed_of(x, k)};
+    bool same = of.p == k->of.p && of.c == k->of.c &&
+                of.needed == k->of.needed && p->writes.n + c->writes.n < 63;
+
+    k->of = of;
+    return same;
+}
+
 static void try_point(Search *x, Candidate *k)
 {
     const Unit *p = &x->u.unit[k->p], *c = &x->u.unit[k->c];
@@ -269,7 +302,9 @@ static void try_again(Search *x, Candidate *k)
 
 static void evaluate(Search *x, Candidate *k)
 {
-    k->stale = k->looked = false;
+    k->stale = false;
+    if (k->way == BY_POINT && as_before(x, k))
+        return;
     k->fused = NULL;
     k->why = NULL;
     if (k->way == BY_POINT)
@@ -386,6 +421,7 @@ static void merge_point(Search *x, Candidate *k)
     if (units_path_around(&x->u, p, c)) {
         k->saves = -INFINITY;
         k->why = "another kernel lies between the two";
+        k->of.p = NULL; /* perhaps not for ever */
         return;
     }
     units_join(&x->u, p, c);

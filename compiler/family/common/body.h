@@ -153,6 +153,10 @@ typedef struct Spread {
     double taken;      /* of those reads, the share that is loaded */
     int tile;          /* with window: outputs of a thread along it */
 } Spread;
-void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t);
+/* What a nest computes and touches, taken once; then its traffic however it is
+ * spread. */
+typedef struct Census Census;
+const Census *census_take(Graph *g, const Group *gr);
+void census_traffic(const Census *c, const Spread *s, Traffic *t);
 
 #endif

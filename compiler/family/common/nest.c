@@ -323,15 +323,22 @@ static void add_special(const Expr *e, void *ctx)
 /* Bytes of a tensor that every SM soon has in its L1 in full. */
 enum { IN_L1 = 32 << 10 };
 
-typedef struct Census {
+/* A load or store of all points: what is the same however they are spread. */
+typedef struct Access {
+    const Expr *read; /* NULL: a store */
+    const Tensor *tensor;
+    const Idx *offset;
+    bool over_cols;
+    double share; /* of the elements that somebody needs */
+    int guards;
+} Access;
+
+struct Census {
     Graph *graph;
     const Group *group;
-    const Spread *spread;
-    Traffic *sum;
-    double rows, cols, weighted;
-    const Expr *value[MAX_STEPS]; /* of the steps */
-    bool chooses; /* values_choose */
-} Census;
+    double rows, cols, flops, special;
+    Access *access; int n, cap;
+};
 
 /* How many neighbouring elements the nest covers from `fast` on. */
 static double contiguous_run(const Group *gr, const Idx *offset,
@@ -355,20 +362,17 @@ static double contiguous_run(const Group *gr, const Idx *offset,
 }
 
 /* By how much neighbouring threads' accesses waste 32-byte sectors. */
-static double waste(const Census *c, const Tensor *t, const Idx **at,
-                    bool over_cols)
+static double waste(const Census *c, const Spread *s, const Access *x)
 {
-    const Spread *s = c->spread;
-    const Idx *offset = cprint_offset(c->graph, t, at);
-    double bytes = type_bytes(t->type), most = 32 / bytes;
-    const Var *fast = over_cols && s->col ? s->col : s->row;
+    double bytes = type_bytes(x->tensor->type), most = 32 / bytes;
+    const Var *fast = x->over_cols && s->col ? s->col : s->row;
 
     if (!fast)
         return most; /* one thread's, alone */
-    if (!idx_uses(offset, fast))
+    if (!idx_uses(x->offset, fast))
         return 1;
-    double step = (double)llabs(idx_coef(offset, fast));
-    double run = contiguous_run(c->group, offset, fast);
+    double step = (double)llabs(idx_coef(x->offset, fast));
+    double run = contiguous_run(c->group, x->offset, fast);
     if (fast == s->row)
         run = fmin(run, s->rows_warp);
     if (step == 0)
@@ -376,80 +380,110 @@ static double waste(const Census *c, const Tensor *t, const Idx **at,
     return fmin(most, fmax(step, most / fmax(run, 1)));
 }
 
-/* One access of n elements in all, of which a share goes beyond the L1. */
-static void add_access(Census *c, const Tensor *t, const Idx **at, double n,
-                       double share, bool over_cols, double ops)
+/* n elements in all, of which a share goes beyond the L1. */
+static void add_access(const Census *c, const Spread *s, const Access *x,
+                       double n, double share, double ops, Traffic *t)
 {
-    const Spread *s = c->spread;
-    const Idx *offset = cprint_offset(c->graph, t, at);
-    const Var *fast = over_cols && s->col ? s->col : s->row;
-    double bytes = n * share * type_bytes(t->type);
+    const Var *fast = x->over_cols && s->col ? s->col : s->row;
+    double bytes = n * share * type_bytes(x->tensor->type);
 
-    if (fast && !idx_uses(offset, fast))
+    if (fast && !idx_uses(x->offset, fast))
         bytes /= 32; /* one request serves the warp */
-    c->sum->bytes += bytes;
-    c->weighted += bytes * waste(c, t, at, over_cols);
-    c->sum->overhead += 2 * n * ops;
+    t->bytes += bytes;
+    t->scatter += bytes * waste(c, s, x);
+    t->overhead += 2 * n * ops;
 }
 
-static void count_step(Census *c, const Step *s)
+static void count_read(const Census *c, const Spread *s, const Access *x,
+                       Traffic *t)
 {
-    double n = c->rows * (is_col_step(s) ? c->cols : 1), special = 0;
-
-    expr_visit(s->value, add_special, &special);
-    c->sum->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
-    c->sum->special += n * special;
-    if (!s->tensor)
-        return;
-    bool over_cols = s->over_cols && s->op == R_NONE;
-    add_access(c, s->tensor, s->store, c->rows * (over_cols ? c->cols : 1), 1,
-               over_cols, 3.0 / c->spread->vec);
-}
-
-static void count_read(Census *c, const Expr *e)
-{
-    const Spread *s = c->spread;
-    bool over_cols = uses_cols(c->group, e);
+    const Expr *e = x->read;
     int step;
     ReadKind kind = read_kind(c->graph, e, s->along, s->vec, &step);
-    double ops = 3 + 2 * e->in.n;
+    double ops = 3 + 2 * x->guards;
 
     if (kind == READ_BROADCAST)
         ops /= s->vec;
     else if (kind == READ_VECTOR)
         ops /= step;
-    double count = c->rows * (over_cols ? c->cols : 1), share = 1;
-    if (over_cols && s->window && read_uses(e, s->window)) {
+    double count = c->rows * (x->over_cols ? c->cols : 1), share = 1;
+    if (x->over_cols && s->window && read_uses(e, s->window)) {
         count *= s->taken;
         share = 0.6; /* the L1 has part of what neighbours read */
-    } else if (over_cols && s->window) {
+    } else if (x->over_cols && s->window) {
         count /= s->tile; /* one value serves the tile */
     }
-    if (c->chooses)
-        count *= needed_share(needed_read(c->graph, c->value,
-                                          c->group->n_step, e));
-    if (tensor_elems(e->tensor) * type_bytes(e->tensor->type) <= IN_L1)
+    count *= x->share;
+    if (tensor_elems(x->tensor) * type_bytes(x->tensor->type) <= IN_L1)
         share = 0.1;
-    add_access(c, e->tensor, e->at, count, share, over_cols, ops);
+    add_access(c, s, x, count, share, ops, t);
 }
 
-void group_traffic(Graph *g, const Group *gr, const Spread *s, Traffic *t)
+static void take_step(Census *c, const Step *s)
 {
-    Census c = {.graph = g, .group = gr, .spread = s, .sum = t,
-                .rows = (double)group_rows(gr),
-                .cols = (double)group_cols(gr)};
+    double n = c->rows * (is_col_step(s) ? c->cols : 1), special = 0;
+
+    expr_visit(s->value, add_special, &special);
+    c->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
+    c->special += n * special;
+    if (s->tensor)
+        VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) = (Access){
+            .tensor = s->tensor,
+            .offset = cprint_offset(c->graph, s->tensor, s->store),
+            .over_cols = s->over_cols && s->op == R_NONE};
+}
+
+static void take_reads(Census *c)
+{
+    const Group *gr = c->group;
+    const Expr *value[MAX_STEPS];
     int all[MAX_STEPS];
     Reads r;
 
-    memset(t, 0, sizeof *t);
     for (int i = 0; i < gr->n_step; i++) {
-        count_step(&c, &gr->step[i]);
         all[i] = i;
-        c.value[i] = gr->step[i].value;
+        value[i] = gr->step[i].value;
     }
-    c.chooses = values_choose(c.value, gr->n_step);
-    reads_of(g, gr, all, gr->n_step, &r);
-    for (int i = 0; i < r.n; i++)
-        count_read(&c, r.read[i]);
-    t->scatter = t->bytes > 0 ? c.weighted / t->bytes : 1;
+    bool chooses = values_choose(value, gr->n_step);
+    reads_of(c->graph, gr, all, gr->n_step, &r);
+    for (int i = 0; i < r.n; i++) {
+        const Expr *e = r.read[i];
+        VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) = (Access){
+            .read = e,
+            .tensor = e->tensor,
+            .offset = cprint_offset(c->graph, e->tensor, e->at),
+            .over_cols = uses_cols(gr, e),
+            .share = chooses ? needed_share(needed_read(c->graph, value,
+                                                        gr->n_step, e))
+                             : 1,
+            .guards = e->in.n};
+    }
+}
+
+const Census *census_take(Graph *g, const Group *gr)
+{
+    Census *c = arena_new_of(g->arena, Census);
+
+    c->graph = g;
+    c->group = gr;
+    c->rows = (double)group_rows(gr);
+    c->cols = (double)group_cols(gr);
+    for (int i = 0; i < gr->n_step; i++)
+        take_step(c, &gr->step[i]);
+    take_reads(c);
+    return c;
+}
+
+void census_traffic(const Census *c, const Spread *s, Traffic *t)
+{
+    *t = (Traffic){.flops = c->flops, .special = c->special};
+    for (int i = 0; i < c->n; i++) {
+        const Access *x = &c->access[i];
+        if (x->read)
+            count_read(c, s, x, t);
+        else
+            add_access(c, s, x, c->rows * (x->over_cols ? c->cols : 1), 1,
+                       3.0 / s->vec, t);
+    }
+    t->scatter = t->bytes > 0 ? t->scatter / t->bytes : 1;
 }

@@ -37,7 +37,19 @@ typedef struct MapForm {
     const Options *o;
     const Var **rows; /* slow to fast */
     const Var *fast;  /* the last of them, or NULL */
+    Window window;
+    const Census *census;
+    double bytes;     /* model_group_bytes */
+    bool gather;      /* an address depends on another load */
 } MapForm;
+
+static void note_gather(const Expr *e, void *ctx)
+{
+    bool *gather = ctx;
+
+    for (int i = 0; e->kind == E_READ && i < e->tensor->rank; i++)
+        *gather |= idx_has_data(e->at[i]);
+}
 
 static const void *map_open(Graph *g, const Group *gr, const Options *o,
                             const char **why)
@@ -54,6 +66,11 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
         return NULL;
     *f = (MapForm){.g = g, .gr = gr, .o = o, .rows = ordered_rows(g, gr)};
     f->fast = gr->n_rows ? f->rows[gr->n_rows - 1] : NULL;
+    window_find(g, gr, f->fast, &f->window);
+    f->census = census_take(g, gr);
+    f->bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, note_gather, &f->gather);
     return f;
 }
 
@@ -186,31 +203,21 @@ static int map_space(const void *form, Variant **out)
     return n;
 }
 
-/* Whether an address depends on another load. */
-static void note_gather(const Expr *e, void *ctx)
-{
-    bool *gather = ctx;
-
-    for (int i = 0; e->kind == E_READ && i < e->tensor->rank; i++)
-        *gather |= idx_has_data(e->at[i]);
-}
-
 static void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
 {
     const Group *gr = f->gr;
     const Var *fast = f->fast;
     int vec = v->knob[KNOB_VEC], tile = v->knob[KNOB_TILE];
     Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32 * vec};
-    Window w;
+    Window w = f->window;
 
-    window_find(f->g, gr, fast, &w);
     if (w.q) {
         w.tile = tile;
         s.window = w.q;
         s.tile = tile;
         s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
     }
-    group_traffic(f->g, gr, &s, t);
+    census_traffic(f->census, &s, t);
     /* finding the point, once a thread */
     t->overhead += 2.0 * (double)group_rows(gr) / vec / tile *
                    (8 + 6 * gr->n_rows);
@@ -226,7 +233,6 @@ static void map_cost(const void *form, const Variant *v, Cost *c)
     int tile = v->knob[KNOB_TILE];
     double points = ceil((double)group_rows(gr) / vec / tile);
     int64_t cols = group_cols(gr);
-    bool gather = false;
     Traffic t;
     Roll r;
 
@@ -239,8 +245,6 @@ static void map_cost(const void *form, const Variant *v, Cost *c)
         roll_cost(g, gr, f->o, &r, f->fast, vec, threads, &t, c);
         return;
     }
-    for (int i = 0; i < gr->n_step; i++)
-        expr_visit(gr->step[i].value, note_gather, &gather);
     double share = cols > 1 ? MAP_BESIDE : 0;
     Work w = {
         .pipe = PIPE_FMA,
@@ -250,7 +254,7 @@ static void map_cost(const void *form, const Variant *v, Cost *c)
         .fill_us = share * ((t.flops + t.overhead) / (d->fma_tflops * 5e5) +
                             t.bytes / (d->l2_gbs * 1e3)),
         .special = t.special,
-        .hbm_bytes = model_group_bytes(g, gr, d, NULL, NULL),
+        .hbm_bytes = f->bytes,
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
         .blocks = ceil(points / threads),
@@ -258,7 +262,7 @@ static void map_cost(const void *form, const Variant *v, Cost *c)
         .regs = 24 + 3 * vec + 2 * gr->n_step + (tile > 1 ? tile * vec : 0),
         .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
-        .serial_steps = gather + (cols > 16 ? (double)cols / 16 : 0) +
+        .serial_steps = f->gather + (cols > 16 ? (double)cols / 16 : 0) +
                         load_rounds(g, gr, f->fast, tile),
     };
     model_cost(d, &w, c);
@@ -510,7 +514,7 @@ static void map_build(const void *form, const Variant *v, Kernel *k)
     Traffic t;
     map_traffic(f, v, &t);
     k->flops = t.flops;
-    k->bytes = model_group_bytes(g, gr, f->o->device, NULL, NULL);
+    k->bytes = f->bytes;
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }

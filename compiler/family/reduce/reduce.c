@@ -68,6 +68,69 @@ static const char *refuse(const Group *gr)
     return "no reduction";
 }
 
+/* ---- what several passes need ------------------------------------------ */
+
+static bool has_read(const Reads *r, const Expr *e)
+{
+    for (int i = 0; i < r->n; i++)
+        if (expr_equal(r->read[i], e))
+            return true;
+    return false;
+}
+
+static bool over_cols(const Group *gr, const Expr *read)
+{
+    for (int c = 0; c < gr->n_cols; c++)
+        if (read_uses(read, gr->cols[c]))
+            return true;
+    return false;
+}
+
+/* Reads over cols that more than one pass needs. */
+static void find_reads(const ReduceForm *f, const Schedule *plan, Reads *kept)
+{
+    Reads of[MAX_STEPS / 8];
+    const Group *gr = f->plain;
+    int passes = plan->passes < MAX_STEPS / 8 ? plan->passes : MAX_STEPS / 8;
+
+    for (int q = 0; q < passes; q++) {
+        int step[MAX_STEPS], n = schedule_pass(gr, plan, q, step);
+        reads_of(f->graph, gr, step, n, &of[q]);
+    }
+    for (int q = 0; q < passes; q++)
+        for (int i = 0; i < of[q].n; i++) {
+            const Expr *e = of[q].read[i];
+            bool again = false;
+            for (int p = q + 1; p < passes; p++)
+                again |= has_read(&of[p], e);
+            if (again && over_cols(gr, e) && !has_read(kept, e) &&
+                !read_by_local(e))
+                VEC_PUSH(f->graph->arena, kept->read, kept->n, kept->cap) = e;
+        }
+}
+
+static void find_keep(const ReduceForm *f, bool values, Keep *k)
+{
+    Schedule plan = f->plan;
+
+    for (int i = 0; i < f->plain->n_step; i++) {
+        const Step *s = &f->plain->step[i];
+        k->value[i] = plan.kept[i] = values && s->op == R_NONE &&
+                                     s->over_cols && plan.last[i] > plan.at[i];
+        k->arrays += k->value[i];
+    }
+    find_reads(f, &plan, &k->reads);
+    k->arrays += k->reads.n;
+}
+
+static void count_divisions(const Expr *e, void *ctx)
+{
+    double *n = ctx;
+
+    *n += e->kind == E_BINARY && e->fn == F_DIV && type_is_float(e->type) &&
+          e->arg[1]->kind == E_LOCAL;
+}
+
 static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
                                const char **why)
 {
@@ -81,57 +144,30 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
     f->options = o;
     order(f);
     schedule_make(f->plain, &f->plan);
+    for (int values = 0; values < 2; values++)
+        find_keep(f, values, &f->keep[values]);
+    f->census = census_take(g, f->plain);
+    for (int i = 0; i < f->plain->n_step; i++)
+        if (f->plain->step[i].over_cols)
+            expr_visit(f->plain->step[i].value, count_divisions,
+                       &f->quotients);
+    f->bytes = model_group_bytes(g, gr, o->device, &f->in, NULL);
     return f;
 }
 
 /* ---- plan -------------------------------------------------------------- */
 
-/* Reads over cols that more than one pass needs. */
-static void find_kept(RowReduce *r)
-{
-    Reads of[MAX_STEPS / 8];
-    int passes = r->plan.passes < MAX_STEPS / 8 ? r->plan.passes
-                                                : MAX_STEPS / 8;
-
-    r->kept = (Reads){0};
-    for (int q = 0; q < passes; q++) {
-        int step[MAX_STEPS], n = schedule_pass(r->group, &r->plan, q, step);
-        reads_of(r->graph, r->group, step, n, &of[q]);
-    }
-    for (int q = 0; q < passes; q++)
-        for (int i = 0; i < of[q].n; i++) {
-            const Expr *e = of[q].read[i];
-            bool again = false, over_cols = false, known = false;
-            for (int c = 0; c < r->group->n_cols; c++)
-                over_cols |= read_uses(e, r->group->cols[c]);
-            for (int p = q + 1; p < passes; p++)
-                for (int j = 0; j < of[p].n; j++)
-                    again |= expr_equal(of[p].read[j], e);
-            for (int j = 0; j < r->kept.n; j++)
-                known |= expr_equal(r->kept.read[j], e);
-            if (again && over_cols && !known && !read_by_local(e))
-                VEC_PUSH(r->graph->arena, r->kept.read, r->kept.n,
-                         r->kept.cap) = e;
-        }
-}
-
 /* Values and reads that several passes need stay in registers, if there is
- * room: values too if `values`. */
-static bool try_keep(RowReduce *r, bool values)
+ * room. */
+static bool try_keep(RowReduce *r, const Keep *k)
 {
     int room = 65536 / r->threads - 40, elements = r->chunks * r->vec;
 
     if (room > 168)
         room = 168;
-    r->arrays = 0;
-    for (int i = 0; i < r->group->n_step; i++) {
-        const Step *s = &r->group->step[i];
-        r->plan.kept[i] = values && s->op == R_NONE && s->over_cols &&
-                          r->plan.last[i] > r->plan.at[i];
-        r->arrays += r->plan.kept[i];
-    }
-    find_kept(r);
-    r->arrays += r->kept.n;
+    memcpy(r->plan.kept, k->value, sizeof k->value);
+    r->kept = k->reads;
+    r->arrays = k->arrays;
     return r->arrays > 0 && elements <= MOST_KEPT &&
            r->arrays * elements <= room;
 }
@@ -178,7 +214,8 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
     int64_t turns = (cols + r->per_row * step - 1) / (r->per_row * step);
     r->chunks = (int)(turns < INT32_MAX / 16 ? turns : INT32_MAX / 16);
     const bool whole = r->mode != MODE_SPLIT && r->parts == 1;
-    r->keep = whole && (try_keep(r, true) || try_keep(r, false));
+    r->keep =
+        whole && (try_keep(r, &f->keep[1]) || try_keep(r, &f->keep[0]));
     if (r->arrays == 0 && r->chunks == 1 && whole)
         r->keep = true;
     r->flat = r->keep && r->chunks == 1;
@@ -352,34 +389,23 @@ static double thread_overhead(const RowReduce *r)
            r->plan.passes * (turn * r->chunks + rounds);
 }
 
-static void count_divisions(const Expr *e, void *ctx)
-{
-    int *n = ctx;
-
-    *n += e->kind == E_BINARY && e->fn == F_DIV && type_is_float(e->type) &&
-          e->arg[1]->kind == E_LOCAL;
-}
-
 bool reduce_many_quotients(const RowReduce *r)
 {
     return r->mode != MODE_COLUMNS && (r->chunks > 1 || r->vec > 1);
 }
 
 /* Divisions by a value of the row are products (body_divisors). */
-static void cheap_divisions(const RowReduce *r, Traffic *t)
+static void cheap_divisions(const RowReduce *r, double quotients, Traffic *t)
 {
     enum { DIVISION = 8, PRODUCTS = 2 };
-    int n = 0;
+    double n = reduce_many_quotients(r) ? quotients : 0;
 
-    for (int i = 0; i < r->group->n_step; i++)
-        if (r->group->step[i].over_cols && reduce_many_quotients(r))
-            expr_visit(r->group->step[i].value, count_divisions, &n);
-    t->flops -= (DIVISION - PRODUCTS) * (double)n * (double)r->n_rows *
+    t->flops -= (DIVISION - PRODUCTS) * n * (double)r->n_rows *
                 (double)r->n_cols;
-    t->special -= (double)n * (double)r->n_rows * (double)r->n_cols;
+    t->special -= n * (double)r->n_rows * (double)r->n_cols;
 }
 
-void reduce_traffic(const RowReduce *r, Traffic *t)
+void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t)
 {
     bool columns = r->mode == MODE_COLUMNS;
     const Var *row = fastest(r->rows, r->group->n_rows);
@@ -390,8 +416,8 @@ void reduce_traffic(const RowReduce *r, Traffic *t)
                 .rows_warp = columns ? r->share * r->vec
                                      : 32 / r->per_row};
 
-    group_traffic(r->graph, r->group, &s, t);
-    cheap_divisions(r, t);
+    census_traffic(f->census, &s, t);
+    cheap_divisions(r, f->quotients, t);
     t->overhead += 2 * block_count(r) *
                    (r->threads * thread_overhead(r) + BLOCK_OVERHEAD);
 }
@@ -431,10 +457,9 @@ static void reduce_cost(const void *form, const Variant *v, Cost *c)
     Traffic t;
 
     reduce_plan(&r, f, v);
-    reduce_traffic(&r, &t);
+    reduce_traffic(&r, f, &t);
     double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
-    double blocks = block_count(&r), in;
-    double bytes = model_group_bytes(f->graph, f->group, d, &in, NULL);
+    double blocks = block_count(&r);
     if (blocks > INT32_MAX) {
         *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
         return;
@@ -458,7 +483,7 @@ static void reduce_cost(const void *form, const Variant *v, Cost *c)
         .padded_flops = t.flops * fmax(1, idle) + t.overhead,
         .efficiency = 0.7,
         .special = t.special * fmax(1, idle),
-        .hbm_bytes = (bytes + read_again(&r, d, in)) * narrow_runs(&r),
+        .hbm_bytes = (f->bytes + read_again(&r, d, f->in)) * narrow_runs(&r),
         .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
         .scatter = t.scatter,
         .smem_bytes = smem,

@@ -20,6 +20,14 @@ enum { MODE_LANES, MODE_BLOCK, MODE_COLUMNS, MODE_SPLIT };
  * KNOB_PARTS: blocks that share the columns (columns); 0 or 1: one. */
 enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE, KNOB_PARTS };
 
+/* What several passes need, which may stay in registers between them: reads
+ * over cols, and values (Schedule.kept) or none. */
+typedef struct Keep {
+    bool value[MAX_STEPS];
+    Reads reads;
+    int arrays; /* of registers: reads and values */
+} Keep;
+
 /* The analysis of a nest, with rows and columns from slow to fast: as what is
  * read lies in memory, and rows also as what is stored does. */
 typedef struct ReduceForm {
@@ -29,6 +37,10 @@ typedef struct ReduceForm {
     const Options *options;
     const Var **rows, **stored_rows, **cols;
     Schedule plan;
+    Keep keep[2];           /* without and with values */
+    const Census *census;
+    double quotients;       /* divisions by a value of the row, an element */
+    double bytes, in;       /* model_group_bytes of group */
 } ReduceForm;
 
 typedef struct RowReduce {
@@ -55,7 +67,7 @@ typedef struct RowReduce {
 
 /* Everything but body and kernel, from a variant. */
 void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
-void reduce_traffic(const RowReduce *r, Traffic *t);
+void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t);
 /* Whether a thread has several elements that a value of the row divides. */
 bool reduce_many_quotients(const RowReduce *r);
 /* "sum", "max": the reduction's word in the runtime's calls. */

@@ -616,10 +616,9 @@ static void set_figures(RowReduce *r, const ReduceForm *f, const Variant *v)
     Cost c;
 
     family_reduce.cost(f, v, &c);
-    reduce_traffic(r, &t);
+    reduce_traffic(r, f, &t);
     k->flops = t.flops;
-    k->bytes =
-        model_group_bytes(f->graph, r->group, f->options->device, NULL, NULL);
+    k->bytes = f->bytes;
     k->predicted_us = c.us;
     k->limiter = c.limiter;
 }
