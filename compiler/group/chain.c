@@ -14,16 +14,6 @@ static bool has(const Var *const *list, int n, const Var *v)
     return false;
 }
 
-static Group *copy_group(Graph *g, const Group *gr)
-{
-    Group *c = arena_new_of(g->arena, Group);
-
-    *c = *gr;
-    c->step = arena_array(g->arena, Step, gr->n_step);
-    memcpy(c->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
-    return c;
-}
-
 static const Step *storing(const Group *gr, const Tensor *t)
 {
     for (int i = 0; i < gr->n_step; i++)
@@ -177,7 +167,7 @@ static const Expr *absorb(Graph *g, const Expr *e, void *ctx)
  * is. */
 static void absorb_rows(Form *f, Group *const *unit, int n)
 {
-    Group *gr = copy_group(f->g, f->second);
+    Group *gr = group_copy(f->g, f->second);
     const Expr *value = f->value;
     Absorb a = {.f = f, .unit = unit, .n = n};
 
@@ -335,7 +325,7 @@ static int match_first(Form *f, const Group *unit)
     Subst s[MAX_VARS];
     Reads r = {.t = f->scores};
 
-    f->first = copy_group(g, unit);
+    f->first = group_copy(g, unit);
     for (int i = 0; i < f->between->n_step; i++)
         expr_visit(f->between->step[i].value, note_read, &r);
     f->why = "reads its scores at more than one place";
@@ -448,7 +438,7 @@ static bool match_second(Form *f)
 {
     Graph *g = f->g;
     const Step *made = storing(f->between, f->factor);
-    Group *gr = copy_group(g, f->second);
+    Group *gr = group_copy(g, f->second);
     int sum = 0;
 
     while (gr->step[sum].op == R_NONE)
@@ -531,7 +521,7 @@ static int add_steps(Graph *g, Group *to, const Group *part, Localise l,
 static Group *whole(Form *f, Group *const *unit, int n)
 {
     Graph *g = f->g;
-    Group *r = copy_group(g, f->second);
+    Group *r = group_copy(g, f->second);
     Chain *c = arena_new_of(g->arena, Chain);
 
     *c = (Chain){f->first,  f->between,       f->second,         f->scores,

@@ -49,16 +49,6 @@ Group *group_of(Graph *g, Stmt *s)
     return gr;
 }
 
-static Group *group_copy(Graph *g, const Group *gr)
-{
-    Group *c = arena_new_of(g->arena, Group);
-
-    *c = *gr;
-    c->step = arena_array(g->arena, Step, gr->n_step);
-    memcpy(c->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
-    return c;
-}
-
 int invert_store(Graph *g, const Tensor *t, const Idx **store, const Idx **at,
                  Subst *s, int max)
 {

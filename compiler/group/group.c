@@ -170,6 +170,16 @@ static void note_place_atom(const Atom *a, void *ctx)
         expr_visit(a->data, note_place_expr, ctx);
 }
 
+Group *group_copy(Graph *g, const Group *gr)
+{
+    Group *c = arena_new_of(g->arena, Group);
+
+    *c = *gr;
+    c->step = arena_array(g->arena, Step, gr->n_step);
+    memcpy(c->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
+    return c;
+}
+
 bool place_reads(const Idx *const *store, int rank, Guard where,
                  const Tensor *t)
 {

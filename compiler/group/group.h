@@ -76,6 +76,8 @@ typedef struct Group {
 /* The distinct tensors a group touches, in order of first appearance: the
  * stored ones first, then those read. This is the order of kernel params. */
 void group_args(Graph *g, Group *gr);
+/* With steps of its own. */
+Group *group_copy(Graph *g, const Group *gr);
 /* Every step, of what is ahead of the steps and behind them too. */
 typedef void StepVisit(const Step *s, void *ctx);
 void group_visit(const Group *gr, StepVisit *f, void *ctx);

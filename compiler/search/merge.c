@@ -33,19 +33,20 @@ void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
     gr->made = m;
 }
 
-bool merge_drop_stores(const Units *u, Group *gr, int p, int c)
+Group *merge_drop_stores(const Units *u, Group *gr, int p, int c)
 {
-    bool dropped = false;
+    Group *of = gr;
 
     for (int i = 0; i < gr->n_step; i++) {
         Tensor *t = gr->step[i].tensor;
         if (!t || units_need(u, t, p, c) || group_reads(gr, t))
             continue;
-        gr->step[i].tensor = NULL;
+        if (gr == of)
+            gr = group_copy(u->g, of);
         merge_note(u->g, gr, MERGE_DROP, t, &gr, 1);
-        dropped = true;
+        gr->step[i].tensor = NULL;
     }
-    return dropped;
+    return gr;
 }
 
 /* ---- as words */

@@ -29,8 +29,8 @@ typedef struct Merge {
 void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
                 Group *const *piece, int n);
 /* What nobody else reads stays in the registers of the group that p and c
- * have become (or are: p == c). True if that changes it. */
-bool merge_drop_stores(const Units *u, Group *gr, int p, int c);
+ * have become (or are: p == c): another group, or gr if nothing changes. */
+Group *merge_drop_stores(const Units *u, Group *gr, int p, int c);
 
 /* The merges as words: `a>b` POINT, `a>>b` KEEP, `a*b` AGAIN, `a&b&c` CHAIN,
  * `!a` DROP. Nothing for a group of one statement. */

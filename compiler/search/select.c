@@ -6,6 +6,7 @@
 #include "search/chains.h"
 #include "search/merge.h"
 #include "search/norms.h"
+#include "search/pair.h"
 #include "search/plan.h"
 #include "search/rows.h"
 
@@ -13,12 +14,6 @@
 
 typedef enum { BY_POINT, BY_AGAIN } Way;
 enum { WANTED = 1000000 }; /* microseconds that @fuse is worth */
-
-/* Two groups, and which of the tensors that they store others need. */
-typedef struct Pair {
-    const Group *p, *c;
-    uint64_t needed;
-} Pair;
 
 typedef struct Candidate {
     int p, c;
@@ -30,7 +25,6 @@ typedef struct Candidate {
     Group *fused;   /* BY_POINT */
     double saves;   /* microseconds */
     const char *why;
-    Pair of;        /* that this was said of */
 } Candidate;
 
 /* A candidate by what it saved when it was evaluated. */
@@ -43,6 +37,7 @@ typedef struct Search {
     Selection *s;
     Graph *g;
     Units u;
+    Pairs *pairs;
     Candidate *cand; int n_cand, cap_cand;
     Ints *of;        /* by tensor id: candidates over it */
     Ranked *heap; int n_heap, cap_heap;
@@ -189,55 +184,23 @@ static bool wanted(const Group *c, const Tensor *t)
     return false;
 }
 
-/* The stored tensors of both that others read, a bit each. */
-static uint64_t needed_of(const Search *x, const Candidate *k)
-{
-    const int of[] = {k->p, k->c};
-    uint64_t bits = units_need(&x->u, k->t, k->p, k->c);
-
-    for (int i = 0; i < 2; i++) {
-        const Unit *w = &x->u.unit[of[i]];
-        for (int j = 0; j < w->writes.n; j++)
-            bits = bits * 2 + units_need(&x->u, x->g->tensor[w->writes.v[j]],
-                                         k->p, k->c);
-    }
-    return bits;
-}
-
-/* Whether what was said of the two holds still. */
-static bool as_before(const Search *x, Candidate *k)
-{
-    const Unit *p = &x->u.unit[k->p], *c = &x->u.unit[k->c];
-    const Pair of = {p->group, c->group, needed_of(x, k)};
-    bool same = of.p == k->of.p && of.c == k->of.c &&
-                of.needed == k->of.needed && p->writes.n + c->writes.n < 63;
-
-    k->of = of;
-    return same;
-}
-
 static void try_point(Search *x, Candidate *k)
 {
     const Unit *p = &x->u.unit[k->p], *c = &x->u.unit[k->c];
-    bool keep = units_need(&x->u, k->t, k->p, k->c);
 
     k->saves = -INFINITY;
     if (pinned(p->group) || pinned(c->group)) {
         k->why = "@nofuse";
         return;
     }
-    k->fused = fuse(x->g, p->group, c->group, k->t, keep, &k->why);
-    if (!k->fused)
-        return;
-    merge_note(x->g, k->fused, keep ? MERGE_KEEP : MERGE_POINT, k->t,
-               (Group *[]){p->group, c->group}, 2);
-    merge_drop_stores(&x->u, k->fused, k->p, k->c);
-    double us = time_of(x, k->fused);
-    if (isinf(us)) {
+    const Pair *pair = pair_fuse(x->pairs, &x->u, k->p, k->c, k->t);
+    k->fused = pair->made;
+    k->why = pair->why;
+    if (k->fused && isinf(pair->us))
         k->why = "no family serves the two together";
+    if (isinf(pair->us))
         return;
-    }
-    k->saves = p->us + c->us - us;
+    k->saves = p->us + c->us - pair->us;
     if (wanted(c->group, k->t) && k->saves < WANTED)
         k->saves += WANTED;
 }
@@ -290,12 +253,14 @@ static void try_again(Search *x, Candidate *k)
             k->why = "the state that it reads is overwritten before";
             return;
         }
-        Group *r = pinned(c->group) ? NULL
-                                    : fuse_inline(x->g, p->group, c->group,
-                                                  k->t, &k->why);
-        if (!r)
+        const Pair *pair = pinned(c->group)
+                               ? NULL
+                               : pair_again(x->pairs, p->group, c->group,
+                                            k->t);
+        k->why = pair ? pair->why : k->why;
+        if (!pair || !pair->made)
             return;
-        saves += c->us - time_of(x, r);
+        saves += c->us - pair->us;
     }
     k->saves = saves;
 }
@@ -303,8 +268,6 @@ static void try_again(Search *x, Candidate *k)
 static void evaluate(Search *x, Candidate *k)
 {
     k->stale = false;
-    if (k->way == BY_POINT && as_before(x, k))
-        return;
     k->fused = NULL;
     k->why = NULL;
     if (k->way == BY_POINT)
@@ -421,7 +384,6 @@ static void merge_point(Search *x, Candidate *k)
     if (units_path_around(&x->u, p, c)) {
         k->saves = -INFINITY;
         k->why = "another kernel lies between the two";
-        k->of.p = NULL; /* perhaps not for ever */
         return;
     }
     units_join(&x->u, p, c);
@@ -437,7 +399,6 @@ static void merge_again(Search *x, Candidate *k)
     int *list = arena_array(x->g->arena, int, n + 1);
     Tensor *t = k->t; /* k may move */
     Group *gr = x->u.unit[p].group;
-    const char *why;
 
     memcpy(list, readers->v, sizeof *list * (size_t)n);
     for (int i = 0; i < n; i++)
@@ -447,10 +408,8 @@ static void merge_again(Search *x, Candidate *k)
         }
     for (int i = 0; i < n; i++) {
         Group *c = x->u.unit[list[i]].group;
-        Group *made = fuse_inline(x->g, gr, c, t, &why);
-        merge_note(x->g, made, MERGE_AGAIN, t, (Group *[]){gr, c}, 2);
         units_join(&x->u, p, list[i]);
-        change(x, list[i], made);
+        change(x, list[i], pair_again(x->pairs, gr, c, t)->made);
     }
     drop(x, p);
     /* What p read is now read by each of them. */
@@ -693,13 +652,14 @@ static void drop_unread(Search *x)
             Group *gr = x->u.unit[i].group;
             if (gr && for_fold(gr) && !x->folded)
                 continue;
-            if (!gr || !merge_drop_stores(&x->u, gr, i, i))
+            Group *kept = gr ? merge_drop_stores(&x->u, gr, i, i) : NULL;
+            if (kept == gr)
                 continue;
-            if (stores_nothing(gr)) {
+            if (stores_nothing(kept)) {
                 drop(x, i);
                 again = true;
             } else {
-                change(x, i, gr);
+                change(x, i, kept);
             }
         }
     }
@@ -737,9 +697,9 @@ static void merge_all(Search *x)
                 ;
 }
 
-static Search search_open(Selection *s, double again)
+static Search search_open(Selection *s, Pairs *pairs, double again)
 {
-    Search x = {.s = s, .g = s->graph, .again = again};
+    Search x = {.s = s, .g = s->graph, .pairs = pairs, .again = again};
 
     x.of = arena_array(x.g->arena, Ints, x.g->n_tensor + 1);
     units_open(&x.u, s);
@@ -774,11 +734,12 @@ static Search search_all(Selection *s)
 {
     static const double again[] = {0.8, 1};
     int n = (int)(sizeof again / sizeof *again);
-    Search x = search_open(s, again[0]);
+    Pairs *pairs = pairs_new(s);
+    Search x = search_open(s, pairs, again[0]);
 
     merge_all(&x);
     for (int i = 1; i < n; i++) {
-        Search other = search_open(s, again[i]);
+        Search other = search_open(s, pairs, again[i]);
         merge_all(&other);
         units_take_better(&x.u, &other.u);
     }
@@ -804,7 +765,7 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
         norm_prepare(g);
         fold_prepare(g);
     }
-    Search x = plan ? search_open(s, 1) : search_all(s);
+    Search x = plan ? search_open(s, pairs_new(s), 1) : search_all(s);
     if (plan && !take_plan(&x))
         return false;
     note_refusals(&x);

@@ -48,6 +48,7 @@ typedef struct Selection {
     const Options *options;
     const Plan *plan;       /* NULL: the model decides */
     Group **group; int n_group, cap_group; /* in launch order */
+    Group **alone;          /* by statement id: its own, before any merge */
     Refusal *refusal; int n_refusal, cap_refusal;
     Map *choices;           /* canonical text -> Choice */
     int evaluated;          /* variants costed */

@@ -406,7 +406,10 @@ static void open_units(Units *u)
 
     for (int i = 0; i < g->n_stmt; i++) {
         u->unit[i].first = u->unit[i].from = u->unit[i].to = i;
-        units_set(u, i, group_of(g, g->stmt[i]));
+        Group **alone = &u->s->alone[g->stmt[i]->id];
+        if (!*alone)
+            *alone = group_of(g, g->stmt[i]);
+        units_set(u, i, *alone);
     }
 }
 
@@ -448,6 +451,8 @@ void units_open(Units *u, Selection *s)
     for (int i = 0; i < g->n_tensor; i++)
         for (Tensor *old = g->tensor[i]->prev; old; old = old->prev)
             push(u, &u->later[old->id], i);
+    if (!s->alone)
+        s->alone = arena_array(a, Group *, g->n_made + 1);
     open_units(u);
     if (sort_statements(u))
         open_units(u);
