@@ -223,7 +223,7 @@ static int find_variant(const Choice *c, const char *want)
 
     for (int i = 0; i < c->n_variant; i++) {
         Cost cost;
-        if (!has_words(c->variant[i].text, want))
+        if (!has_words(choice_text(c, i), want))
             continue;
         choice_cost(c, i, &cost);
         if (cost.coef_r && cost.us < least) {
@@ -259,7 +259,7 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
                    "kernel '%s' (%s) has no legal variant '%s'", name,
                    c->family->name, f->text);
         diag_note(s->graph->diag, gr->stmt[0]->call,
-                  "its first choice is '%s'", c->variant[c->best].text);
+                  "its first choice is '%s'", choice_text(c, c->best));
         return -1;
     }
     return otherwise;
@@ -298,7 +298,7 @@ static Kernel *new_kernel(Selection *s, Group *gr, const Choice *c,
     c->family->cost(form_of(s, gr, c, name), v, &cost);
     k->name = name;
     k->family = c->family->name;
-    k->variant = v->text;
+    k->variant = choice_text(c, gr->variant);
     k->predicted_us = cost.us;
     k->regs = cost.regs;
     k->measured_us = gr->measured_us;

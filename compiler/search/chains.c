@@ -23,6 +23,16 @@ static Group *group_at(const Find *f, int unit)
     return f->u->unit[unit].group;
 }
 
+/* Units keep whether they are products. */
+static bool heavy(const Units *u, int unit)
+{
+    Unit *x = &u->unit[unit];
+
+    if (x->weight == UNKNOWN)
+        x->weight = chain_heavy(u->g, x->group) ? HEAVY : LIGHT;
+    return x->weight == HEAVY;
+}
+
 /* The only unit that writes t, or -1. */
 static int writer(const Find *f, const Tensor *t)
 {
@@ -79,7 +89,7 @@ static bool leads_to(Find *f, int u, int first, int depth)
         return true;
     }
     if (depth == CHAIN_MOST || group_at(f, u)->chain ||
-        (u != f->last && chain_heavy(f->u->g, group_at(f, u))))
+        (u != f->last && heavy(f->u, u)))
         return false;
     for (int i = 0; i < group_at(f, u)->n_arg; i++) {
         const Tensor *t = group_at(f, u)->arg[i];
@@ -119,7 +129,7 @@ static void walk(Find *f, int u, int *first, int *n, int depth)
     if (depth > CHAIN_MOST || f->n_seen == 64 || group_at(f, u)->chain)
         return;
     f->seen[f->n_seen++] = u;
-    if (u != f->last && chain_heavy(f->u->g, group_at(f, u))) {
+    if (u != f->last && heavy(f->u, u)) {
         if (*n < MAX_FIRSTS)
             first[(*n)++] = u;
         return;
@@ -139,7 +149,7 @@ bool chain_find(const Units *u, int last, int which, ChainFound *out)
     int first[MAX_FIRSTS], n_first = 0;
 
     *out = (ChainFound){.n = 0};
-    if (!chain_heavy(u->g, u->unit[last].group))
+    if (!heavy(u, last))
         return false;
     walk(&f, last, first, &n_first, 0);
     if (which >= n_first)

@@ -150,7 +150,7 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
     choice_cost(c, gr->variant, &cost);
     buf_printf(b, "  %3d %s\n", i, l->kernel->name);
     buf_printf(b, "    %s, %s  (%d variants)\n", c->family->name,
-               c->variant[gr->variant].text, c->n_variant);
+               choice_text(c, gr->variant), c->n_variant);
     buf_printf(b, "    predicted %.2f us, limited by %s; HBM %.2f, L2 %.2f, "
                   "shared %.2f, math %.2f, latency %.2f\n",
                cost.us, cost.limiter, cost.hbm, cost.l2, cost.smem,

@@ -9,7 +9,8 @@
 enum { MAX_KNOBS = 8 };
 typedef struct Variant {
     int knob[MAX_KNOBS]; /* the family's own meaning */
-    const char *text;    /* "bm=128 bn=64 ..." as in plan files */
+    const char *text;    /* "bm=128 bn=64 ..." as in plan files; NULL: the
+                            family's text() says it */
 } Variant;
 
 typedef struct Options {
@@ -39,6 +40,8 @@ typedef struct Family {
      * read what kernel_reads_constants(), and writes nothing. */
     void (*build)(const void *form, const Variant *v, Kernel *k);
     bool chains;         /* serves chains (group/chain.h), and nothing else */
+    /* Of variants without a text; they are too many to print all. */
+    const char *(*text)(const void *form, const Variant *v);
 } Family;
 
 /* f's form of a group; NULL and *why if f cannot serve it. */

@@ -86,7 +86,7 @@ void plan_write(Buf *b, const Selection *s, const char *target)
     for (int i = 0; i < s->n_group; i++) {
         Group *gr = s->group[i];
         const Choice *c = choose_variant((Selection *)s, gr);
-        all[gr->id] = (PlanChoice){gr->family, c->variant[gr->variant].text,
+        all[gr->id] = (PlanChoice){gr->family, choice_text(c, gr->variant),
                                    gr->predicted_us, 0};
     }
     plan_write_choices(b, s, target, all);
@@ -315,7 +315,7 @@ bool plan_apply(const Plan *p, Units *u)
 static bool set_variant(Selection *s, Group *gr, Choice *c, const Line *l)
 {
     for (int i = 0; i < c->n_variant; i++) {
-        if (strcmp(c->variant[i].text, l->variant))
+        if (strcmp(choice_text(c, i), l->variant))
             continue;
         gr->family = c->family;
         gr->variant = i;
@@ -326,7 +326,7 @@ static bool set_variant(Selection *s, Group *gr, Choice *c, const Line *l)
             return true;
         }
         diag_error(s->graph->diag, l->at, "an equal group has another "
-                   "variant, '%s'", c->variant[c->best].text);
+                   "variant, '%s'", choice_text(c, c->best));
         return false;
     }
     diag_error(s->graph->diag, l->at, "variant '%s' is not legal for this "

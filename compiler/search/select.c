@@ -94,6 +94,13 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
     return best;
 }
 
+const char *choice_text(const Choice *c, int variant)
+{
+    const Variant *v = &c->variant[variant];
+
+    return v->text ? v->text : c->family->text(c->form, v);
+}
+
 void choice_cost(const Choice *c, int variant, Cost *cost)
 {
     memset(cost, 0, sizeof *cost);
@@ -249,10 +256,6 @@ static void try_again(Search *x, Candidate *k)
         return; /* nothing is gained that its steps one by one would not */
     for (int i = 0; i < readers->n; i++) {
         const Unit *c = &x->u.unit[readers->v[i]];
-        if (reads_too_late(x, k->p, readers->v[i])) {
-            k->why = "the state that it reads is overwritten before";
-            return;
-        }
         const Pair *pair = pinned(c->group)
                                ? NULL
                                : pair_again(x->pairs, p->group, c->group,
@@ -262,6 +265,11 @@ static void try_again(Search *x, Candidate *k)
             return;
         saves += c->us - pair->us;
     }
+    for (int i = 0; i < readers->n && saves > 0; i++)
+        if (reads_too_late(x, k->p, readers->v[i])) {
+            k->why = "the state that it reads is overwritten before";
+            return;
+        }
     k->saves = saves;
 }
 

@@ -59,6 +59,7 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan,
                    Selection *s);
 /* The choice for a group; group_args is called. Memoised. */
 Choice *choose_variant(Selection *s, Group *gr);
+const char *choice_text(const Choice *c, int variant);
 /* What that variant of it would cost. */
 void choice_cost(const Choice *c, int variant, Cost *cost);
 

@@ -130,6 +130,7 @@ void units_set(Units *u, int i, Group *gr)
 
     leave_lists(u, i);
     x->group = gr;
+    x->weight = UNKNOWN;
     const Choice *c = choose_variant(u->s, gr); /* finds the arguments, too */
     x->us = c->family ? c->cost.us : INFINITY;
     find_reads(u, gr, &x->reads);

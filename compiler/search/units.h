@@ -16,6 +16,7 @@ typedef struct Unit {
     Ints reads, writes; /* ids of tensors, each once */
     int first;       /* position that decides the order of launches */
     int from, to;    /* of all of its statements */
+    enum { UNKNOWN, LIGHT, HEAVY } weight; /* chains.c's own */
 } Unit;
 
 typedef struct Units {

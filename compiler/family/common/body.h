@@ -156,7 +156,7 @@ typedef struct Spread {
 /* What a nest computes and touches, taken once; then its traffic however it is
  * spread. */
 typedef struct Census Census;
-const Census *census_take(Graph *g, const Group *gr);
-void census_traffic(const Census *c, const Spread *s, Traffic *t);
+Census *census_take(Graph *g, const Group *gr);
+void census_traffic(Census *c, const Spread *s, Traffic *t);
 
 #endif

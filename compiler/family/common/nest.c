@@ -333,11 +333,17 @@ typedef struct Access {
     int guards;
 } Access;
 
+typedef struct Known {
+    Spread spread;
+    Traffic traffic;
+} Known;
+
 struct Census {
     Graph *graph;
     const Group *group;
     double rows, cols, flops, special;
     Access *access; int n, cap;
+    Known *known; int n_known, cap_known; /* asked for before */
 };
 
 /* How many neighbouring elements the nest covers from `fast` on. */
@@ -460,7 +466,7 @@ static void take_reads(Census *c)
     }
 }
 
-const Census *census_take(Graph *g, const Group *gr)
+Census *census_take(Graph *g, const Group *gr)
 {
     Census *c = arena_new_of(g->arena, Census);
 
@@ -474,7 +480,15 @@ const Census *census_take(Graph *g, const Group *gr)
     return c;
 }
 
-void census_traffic(const Census *c, const Spread *s, Traffic *t)
+static bool same_spread(const Spread *a, const Spread *b)
+{
+    return a->row == b->row && a->col == b->col && a->along == b->along &&
+           a->vec == b->vec && a->rows_warp == b->rows_warp &&
+           a->window == b->window && a->taken == b->taken &&
+           a->tile == b->tile;
+}
+
+static void add_up(const Census *c, const Spread *s, Traffic *t)
 {
     *t = (Traffic){.flops = c->flops, .special = c->special};
     for (int i = 0; i < c->n; i++) {
@@ -486,4 +500,16 @@ void census_traffic(const Census *c, const Spread *s, Traffic *t)
                        3.0 / s->vec, t);
     }
     t->scatter = t->bytes > 0 ? t->scatter / t->bytes : 1;
+}
+
+void census_traffic(Census *c, const Spread *s, Traffic *t)
+{
+    for (int i = 0; i < c->n_known; i++)
+        if (same_spread(&c->known[i].spread, s)) {
+            *t = c->known[i].traffic;
+            return;
+        }
+    add_up(c, s, t);
+    VEC_PUSH(c->graph->arena, c->known, c->n_known, c->cap_known) =
+        (Known){*s, *t};
 }

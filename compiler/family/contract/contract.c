@@ -516,13 +516,12 @@ Tile contract_tile(const Variant *v)
                   .wm = k[4], .wn = k[5], .split = k[6], .threads = k[7]};
 }
 
-void contract_knobs(const Contract *x, const Tile *t, Variant *v)
+void contract_knobs(const Tile *t, Variant *v)
 {
     int knob[] = {t->bm, t->bn, t->bk, t->stages,
                   t->wm, t->wn, t->split, t->threads};
 
     memcpy(v->knob, knob, sizeof knob);
-    v->text = contract_text(x, t);
 }
 
 const char *contract_text(const Contract *x, const Tile *t)

@@ -111,6 +111,13 @@ static const char *text(const Contract *x, const Tile *t)
                                              slices(t));
 }
 
+static const char *text_of(const void *form, const Variant *v)
+{
+    const Tile t = contract_tile(v);
+
+    return text(form, &t);
+}
+
 static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
                          int most)
 {
@@ -121,8 +128,7 @@ static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
         x->t.split = split[i];
         if (contract_plan(x))
             continue;
-        contract_knobs(x, &x->t, &v[*n]);
-        v[(*n)++].text = text(x, &x->t);
+        contract_knobs(&x->t, &v[(*n)++]);
     }
 }
 
@@ -372,5 +378,11 @@ static void build(const void *form, const Variant *v, Kernel *k)
 }
 
 const Family family_contract_mma = {
-    "contract_mma", 2, open, space, cost, build, false,
+    .name = "contract_mma",
+    .version = 2,
+    .open = open,
+    .space = space,
+    .cost = cost,
+    .build = build,
+    .text = text_of,
 };

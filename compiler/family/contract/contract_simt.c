@@ -123,6 +123,13 @@ static const char *text(const Contract *x, const Tile *t)
                         slices(t));
 }
 
+static const char *text_of(const void *form, const Variant *v)
+{
+    const Tile t = contract_tile(v);
+
+    return text(form, &t);
+}
+
 static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
 {
     Contract y = *x;
@@ -130,8 +137,7 @@ static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
     y.t = *t;
     if (plan_simt(&y))
         return;
-    contract_knobs(&y, t, &v[*n]);
-    v[(*n)++].text = text(&y, t);
+    contract_knobs(t, &v[(*n)++]);
 }
 
 /* Whether no SM gets two blocks: long tiles are for a block by itself, many of
@@ -369,5 +375,11 @@ static void build(const void *form, const Variant *v, Kernel *k)
 }
 
 const Family family_contract_simt = {
-    "contract_simt", 2, open, space, cost, build, false,
+    .name = "contract_simt",
+    .version = 2,
+    .open = open,
+    .space = space,
+    .cost = cost,
+    .build = build,
+    .text = text_of,
 };

@@ -38,7 +38,7 @@ typedef struct MapForm {
     const Var **rows; /* slow to fast */
     const Var *fast;  /* the last of them, or NULL */
     Window window;
-    const Census *census;
+    Census *census;
     double bytes;     /* model_group_bytes */
     bool gather;      /* an address depends on another load */
 } MapForm;

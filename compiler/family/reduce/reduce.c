@@ -146,6 +146,7 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
     schedule_make(f->plain, &f->plan);
     for (int values = 0; values < 2; values++)
         find_keep(f, values, &f->keep[values]);
+    f->read = main_read(f->plain);
     f->census = census_take(g, f->plain);
     for (int i = 0; i < f->plain->n_step; i++)
         if (f->plain->step[i].over_cols)
@@ -438,10 +439,9 @@ static double read_again(const RowReduce *r, const Device *d, double in)
 }
 
 /* What runs of less than a line cost of the memory's bandwidth, as a factor. */
-static double narrow_runs(const RowReduce *r)
+static double narrow_runs(const RowReduce *r, const Expr *read)
 {
     enum { LINE = 128, BETWEEN = 14 }; /* bytes' worth of going on to another */
-    const Expr *read = main_read(r->group);
 
     if (r->mode != MODE_COLUMNS || !read)
         return 1;
@@ -483,7 +483,8 @@ static void reduce_cost(const void *form, const Variant *v, Cost *c)
         .padded_flops = t.flops * fmax(1, idle) + t.overhead,
         .efficiency = 0.7,
         .special = t.special * fmax(1, idle),
-        .hbm_bytes = (f->bytes + read_again(&r, d, f->in)) * narrow_runs(&r),
+        .hbm_bytes = (f->bytes + read_again(&r, d, f->in)) *
+                     narrow_runs(&r, f->read),
         .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
         .scatter = t.scatter,
         .smem_bytes = smem,

@@ -38,9 +38,10 @@ typedef struct ReduceForm {
     const Var **rows, **stored_rows, **cols;
     Schedule plan;
     Keep keep[2];           /* without and with values */
-    const Census *census;
+    Census *census;
     double quotients;       /* divisions by a value of the row, an element */
     double bytes, in;       /* model_group_bytes of group */
+    const Expr *read;       /* main_read, or NULL */
 } ReduceForm;
 
 typedef struct RowReduce {

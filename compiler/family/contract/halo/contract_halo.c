@@ -533,5 +533,10 @@ static void build(const void *form, const Variant *v, Kernel *k)
 }
 
 const Family family_contract_halo = {
-    "contract_halo", 1, open, space, cost, build, false,
+    .name = "contract_halo",
+    .version = 1,
+    .open = open,
+    .space = space,
+    .cost = cost,
+    .build = build,
 };

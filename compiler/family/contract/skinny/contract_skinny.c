@@ -391,5 +391,10 @@ static void build(const void *form, const Variant *v, Kernel *k)
 }
 
 const Family family_contract_skinny = {
-    "contract_skinny", 1, open, space, cost, build, false,
+    .name = "contract_skinny",
+    .version = 1,
+    .open = open,
+    .space = space,
+    .cost = cost,
+    .build = build,
 };

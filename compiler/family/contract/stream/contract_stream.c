@@ -397,5 +397,10 @@ static void build(const void *form, const Variant *v, Kernel *k)
 }
 
 const Family family_contract_stream = {
-    "contract_stream", 1, open, space, cost, build, false,
+    .name = "contract_stream",
+    .version = 1,
+    .open = open,
+    .space = space,
+    .cost = cost,
+    .build = build,
 };

@@ -695,5 +695,10 @@ static void build(const void *form, const Variant *v, Kernel *k)
 }
 
 const Family family_contract_wgmma = {
-    "contract_wgmma", 1, open, space, cost, build, false,
+    .name = "contract_wgmma",
+    .version = 1,
+    .open = open,
+    .space = space,
+    .cost = cost,
+    .build = build,
 };
