@@ -1,7 +1,7 @@
 #include "compile.h"
 
 #include "ast.h"
-#include "emit/build.h"
+#include "search/build.h"
 #include "search/explain.h"
 #include "rewrite/layout.h"
 #include "emit/memory.h"

@@ -112,7 +112,7 @@ static inline double nest_value(NestEval *n, Graph *g, const Expr *e)
         if (!nest_holds(n, g, e->in))
             return nest_value(n, g, e->outside);
         return nest_data(n, e->tensor)[nest_idx(
-            n, g, cprint_offset(g, e->tensor, e->at))];
+            n, g, tensor_offset(g, e->tensor, e->at))];
     default:
         return nest_apply(e->fn, nest_value(n, g, e->arg[0]),
                           e->arg[1] ? nest_value(n, g, e->arg[1]) : 0);
@@ -134,7 +134,7 @@ static inline void nest_store(NestEval *n, Graph *g, const Step *s, double x)
 {
     if (s->tensor && nest_holds(n, g, s->where))
         nest_data(n, s->tensor)[nest_idx(
-            n, g, cprint_offset(g, s->tensor, s->store))] = x;
+            n, g, tensor_offset(g, s->tensor, s->store))] = x;
 }
 
 static inline double nest_reduce(NestEval *n, Graph *g, const Step *s)

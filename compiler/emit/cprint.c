@@ -175,16 +175,6 @@ const char *cprint_idx(CPrint *p, const Idx *e, int prec)
     return buf_take(&b, p->graph->arena);
 }
 
-const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at)
-{
-    const Idx *sum = idx_const(g->pool, 0);
-
-    for (int i = 0; i < t->rank; i++)
-        sum = idx_add(g->pool, sum,
-                      idx_scale(g->pool, at[i], t->stride[i]));
-    return sum;
-}
-
 const char *cprint_digit(Arena *a, const char *number, int64_t below,
                          int64_t extent)
 {
@@ -288,7 +278,7 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
                        const int *dim, int n)
 {
     Buf text = {0}, next = {0};
-    bool wide = cprint_wide(t, cprint_offset(p->graph, t, at));
+    bool wide = cprint_wide(t, tensor_offset(p->graph, t, at));
     int64_t last = n ? t->stride[dim[n - 1]] : 1;
 
     if (!n)
@@ -328,7 +318,7 @@ const char *cprint_at(CPrint *p, const Tensor *t, const Idx **at, Guard known)
         narrow[d] = guard_narrow(p->graph->pool, known, at[d]);
     n = nested_dims(p, t, narrow, dim);
     if (n < 0)
-        return cprint_element(p, t, cprint_offset(p->graph, t, narrow));
+        return cprint_element(p, t, tensor_offset(p->graph, t, narrow));
     put_nested(&b, p, t, narrow, dim, n);
     return buf_take(&b, p->graph->arena);
 }

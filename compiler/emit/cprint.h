@@ -76,8 +76,6 @@ void cprint_name(CPrint *p, const Var *v, const char *text);
 /* A fresh identifier made of v's own name; v is called that from now on. */
 const char *cprint_var(CPrint *p, const Var *v);
 
-/* Element offset of tensor[at] (or store[]) as an index. */
-const Idx *cprint_offset(Graph *g, const Tensor *t, const Idx **at);
 const char *cprint_idx(CPrint *p, const Idx *e, int prec);
 /* Whether the offset is long long: an int could overflow on the way to it. */
 bool cprint_wide(const Tensor *t, const Idx *offset);

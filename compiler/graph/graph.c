@@ -65,6 +65,32 @@ const char *reduce_name(Reduce r)
     return name[r];
 }
 
+/* ---- what index expressions ask of data */
+
+static uint64_t data_hash(const Expr *e)
+{
+    return ((uint64_t)e->kind << 32) +
+           (e->tensor ? (uint64_t)e->tensor->id : 0);
+}
+
+static const Idx *data_as_idx(IdxPool *p, const Expr *e)
+{
+    if (e->kind == E_INDEX)
+        return e->idx;
+    return e->kind == E_CONST && e->num >= -0x1p53 && e->num <= 0x1p53 &&
+                   e->num == (double)(int64_t)e->num
+               ? idx_const(p, (int64_t)e->num)
+               : NULL;
+}
+
+static const Expr *data_subst(void *g, const Expr *e, const Subst *s, int n)
+{
+    return expr_subst(g, e, s, n);
+}
+
+static const DataOps data_ops = {expr_equal,  data_hash,  expr_uses,
+                                 data_as_idx, data_subst, expr_dump};
+
 Graph *graph_new(Arena *a, Diag *d, const char *model)
 {
     Graph *g = arena_new_of(a, Graph);
@@ -72,7 +98,7 @@ Graph *graph_new(Arena *a, Diag *d, const char *model)
     g->pool = idx_pool(a);
     g->diag = d;
     g->model = arena_strdup(a, model);
-    idx_pool_graph(g->pool, g);
+    idx_pool_data(g->pool, &data_ops, g);
     return g;
 }
 
@@ -92,6 +118,46 @@ Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
     tensor_row_major(x);
     VEC_PUSH(g->arena, g->tensor, g->n_tensor, g->cap_tensor) = x;
     return x;
+}
+
+const Idx *tensor_offset(Graph *g, const Tensor *t, const Idx **at)
+{
+    const Idx *sum = idx_const(g->pool, 0);
+
+    for (int i = 0; i < t->rank; i++)
+        sum = idx_add(g->pool, sum,
+                      idx_scale(g->pool, at[i], t->stride[i]));
+    return sum;
+}
+
+typedef struct PlaceRead {
+    const Tensor *t;
+    bool found;
+} PlaceRead;
+
+static void note_place_expr(const Expr *e, void *ctx)
+{
+    PlaceRead *r = ctx;
+
+    r->found |= e->kind == E_READ && e->tensor == r->t;
+}
+
+static void note_place_atom(const Atom *a, void *ctx)
+{
+    if (a->kind == ATOM_DATA && a->data)
+        expr_visit(a->data, note_place_expr, ctx);
+}
+
+bool place_reads(const Idx *const *store, int rank, Guard where,
+                 const Tensor *t)
+{
+    PlaceRead r = {t, false};
+
+    for (int d = 0; d < rank; d++)
+        idx_visit(store[d], note_place_atom, &r);
+    for (int i = 0; i < where.n; i++)
+        idx_visit(where.cond[i].e, note_place_atom, &r);
+    return r.found;
 }
 
 Stmt *graph_stmt(Graph *g)

@@ -189,6 +189,11 @@ Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
                      const int64_t *dim); /* appended; TEMP, row-major */
 Stmt *graph_stmt(Graph *g);               /* appended, zeroed, with id */
 int64_t tensor_elems(const Tensor *t);
+/* Element offset of t[at] (or store[]) as an index. */
+const Idx *tensor_offset(Graph *g, const Tensor *t, const Idx **at);
+/* Does what decides where something is stored read t? */
+bool place_reads(const Idx *const *store, int rank, Guard where,
+                 const Tensor *t);
 /* A parameter that runs write, or a later version of one. */
 bool tensor_is_trained(const Tensor *t);
 /* No launch of a run writes it: a parameter, or made of such at load time. */

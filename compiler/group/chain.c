@@ -1,7 +1,8 @@
 #include "group/chain.h"
 
 #include "group/fuse.h"
-#include "rewrite/inplace.h"
+#include "group/clash.h"
+#include "group/split.h"
 #include "rewrite/normalise.h"
 
 enum { MAX_VARS = 24 };

@@ -1,4 +1,3 @@
-#include "emit/cprint.h"
 #include "group/group.h"
 
 #include <limits.h>
@@ -227,7 +226,7 @@ static void make_operand(Form *f, Operand *o, const Expr *e)
     *o = (Operand){.e = e, .type = exact_type(e), .vec = 1};
     if (e->kind == E_READ && guard_truth(e->in) != NEVER) {
         o->read = e;
-        o->offset = cprint_offset(f->graph, e->tensor, e->at);
+        o->offset = tensor_offset(f->graph, e->tensor, e->at);
         o->in = e->in;
     }
     find_along(f, o);
@@ -471,7 +470,7 @@ static bool find_factors(Form *f, const char **why)
     split_factors(f);
     for (int i = gr->n_step - 1; i >= 0; i--)
         if (gr->step[i].tensor)
-            f->out = cprint_offset(f->graph, gr->step[i].tensor,
+            f->out = tensor_offset(f->graph, gr->step[i].tensor,
                                    gr->step[i].store);
     return true;
 }

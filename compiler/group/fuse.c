@@ -1,10 +1,10 @@
 #include "group/fuse.h"
 
+#include "group/clash.h"
 #include "group/halves.h"
 #include "group/part.h"
-#include "rewrite/inplace.h"
+#include "group/split.h"
 #include "rewrite/normalise.h"
-#include "rewrite/number.h"
 
 enum { MAX_VARS = 24 };
 
@@ -47,28 +47,6 @@ Group *group_of(Graph *g, Stmt *s)
     };
     VEC_PUSH(g->arena, gr->stmt, gr->n_stmt, gr->cap_stmt) = s;
     return gr;
-}
-
-int invert_store(Graph *g, const Tensor *t, const Idx **store, const Idx **at,
-                 Subst *s, int max)
-{
-    int n = 0;
-
-    for (int d = 0; d < t->rank; d++) {
-        const Var *v[MAX_VARS];
-        int k = idx_radix(store[d], t->dim[d], v, MAX_VARS);
-        if (k < 0 || n + k > max)
-            return -1;
-        int64_t below = 1;
-        for (int j = k - 1; j >= 0; j--) { /* from the fastest */
-            const Idx *e = idx_floor(g->pool, at[d], below);
-            if (j > 0)
-                e = idx_mod(g->pool, e, v[j]->extent);
-            s[n++] = (Subst){v[j], e};
-            below *= v[j]->extent;
-        }
-    }
-    return n;
 }
 
 /* ---- point by point */
@@ -489,65 +467,6 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
 }
 
 /* ---- by computing again */
-
-typedef struct Inline {
-    const Tensor *t;
-    const Expr *value;
-    const Idx **store;
-    bool failed;
-    Guard in; /* added to every read inside */
-} Inline;
-
-static const Expr *add_guard(Graph *g, const Expr *e, void *ctx)
-{
-    const Inline *in = ctx;
-
-    if (e->kind != E_READ)
-        return NULL;
-    const Expr *out = e->outside ? e->outside : expr_const(g, 0, e->type);
-    return expr_read(g, e->tensor, e->at, guard_and(g->pool, e->in, in->in),
-                     out);
-}
-
-static const Expr *inline_read(Graph *g, const Expr *e, void *ctx)
-{
-    Inline *in = ctx;
-    Subst s[MAX_VARS];
-
-    if (e->kind != E_READ || e->tensor != in->t)
-        return NULL;
-    int n = invert_store(g, in->t, in->store, e->at, s, MAX_VARS);
-    if (n < 0) {
-        in->failed = true;
-        return NULL;
-    }
-    const Expr *v = expr_subst(g, in->value, s, n);
-    if (!e->in.n)
-        return v;
-    bool plain = v->kind == E_READ &&
-                 (!v->in.n || expr_equal(v->outside, e->outside));
-    if (plain)
-        return expr_read(g, v->tensor, v->at,
-                         guard_and(g->pool, v->in, e->in), e->outside);
-    Inline inner = {.in = e->in};
-    return expr_select(g, expr_of_guard(g, e->in),
-                       expr_rewrite(g, v, add_guard, &inner), e->outside,
-                       e->type);
-}
-
-const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
-                         const Expr *value, const Idx **store)
-{
-    Inline in = {.t = t, .value = value, .store = store};
-    int unknowns = idx_unknowns(g->pool);
-    const Expr *r = expr_rewrite(g, e, inline_read, &in);
-
-    /* indices that would grow beyond what can be computed stay apart */
-    return in.failed || (idx_unknowns(g->pool) > unknowns &&
-                         !expr_is_computable(r))
-               ? NULL
-               : number_expr(g, r);
-}
 
 static const Expr *local_value(Graph *g, const Expr *e, void *ctx)
 {

@@ -7,6 +7,7 @@
 #define DCC_FUSE_H
 
 #include "group/group.h"
+#include "rewrite/inline.h"
 
 /* One statement as a nest. */
 Group *group_of(Graph *g, Stmt *s);
@@ -24,15 +25,5 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
 
 /* Is it a product of matrices, each element of which serves many results? */
 bool group_multiplies(Graph *g, const Group *gr);
-
-/* e with every read of t replaced by value, the expression stored at `store`
- * (a full mixed radix of its variables). NULL if it cannot be. */
-const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
-                         const Expr *value, const Idx **store);
-
-/* For each variable of store[], its value where the tensor is read at at[].
- * -1 if store is no full mixed radix. At most max. */
-int invert_store(Graph *g, const Tensor *t, const Idx **store, const Idx **at,
-                 Subst *s, int max);
 
 #endif

@@ -152,24 +152,6 @@ void group_args(Graph *g, Group *gr)
 
 /* ---- reads in places */
 
-typedef struct PlaceRead {
-    const Tensor *t;
-    bool found;
-} PlaceRead;
-
-static void note_place_expr(const Expr *e, void *ctx)
-{
-    PlaceRead *r = ctx;
-
-    r->found |= e->kind == E_READ && e->tensor == r->t;
-}
-
-static void note_place_atom(const Atom *a, void *ctx)
-{
-    if (a->kind == ATOM_DATA && a->data)
-        expr_visit(a->data, note_place_expr, ctx);
-}
-
 Group *group_copy(Graph *g, const Group *gr)
 {
     Group *c = arena_new_of(g->arena, Group);
@@ -178,18 +160,6 @@ Group *group_copy(Graph *g, const Group *gr)
     c->step = arena_array(g->arena, Step, gr->n_step);
     memcpy(c->step, gr->step, sizeof(Step) * (size_t)gr->n_step);
     return c;
-}
-
-bool place_reads(const Idx *const *store, int rank, Guard where,
-                 const Tensor *t)
-{
-    PlaceRead r = {t, false};
-
-    for (int d = 0; d < rank; d++)
-        idx_visit(store[d], note_place_atom, &r);
-    for (int i = 0; i < where.n; i++)
-        idx_visit(where.cond[i].e, note_place_atom, &r);
-    return r.found;
 }
 
 bool group_place_reads(const Group *gr, const Tensor *t)
@@ -202,14 +172,26 @@ bool group_place_reads(const Group *gr, const Tensor *t)
     return false;
 }
 
+typedef struct ValueRead {
+    const Tensor *t;
+    bool found;
+} ValueRead;
+
+static void note_expr(const Expr *e, void *ctx)
+{
+    ValueRead *r = ctx;
+
+    r->found |= e->kind == E_READ && e->tensor == r->t;
+}
+
 static void note_value(const Step *s, void *ctx)
 {
-    expr_visit(s->value, note_place_expr, ctx);
+    expr_visit(s->value, note_expr, ctx);
 }
 
 bool group_reads(const Group *gr, const Tensor *t)
 {
-    PlaceRead r = {t, group_place_reads(gr, t)};
+    ValueRead r = {t, group_place_reads(gr, t)};
 
     group_visit(gr, note_value, &r);
     return r.found;

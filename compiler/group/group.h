@@ -83,8 +83,6 @@ typedef void StepVisit(const Step *s, void *ctx);
 void group_visit(const Group *gr, StepVisit *f, void *ctx);
 bool group_stores(const Group *gr, const Tensor *t);
 /* Does what decides where something is stored read t? */
-bool place_reads(const Idx *const *store, int rank, Guard where,
-                 const Tensor *t);
 bool group_place_reads(const Group *gr, const Tensor *t);
 bool group_reads(const Group *gr, const Tensor *t); /* or a value of its own */
 /* NULL, or that p and c together have more than MAX_STEPS. */

@@ -1,7 +1,7 @@
 #include "group/norm.h"
 
-#include "emit/cprint.h"
 #include "group/fuse.h"
+#include "group/split.h"
 #include "rewrite/normalise.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 #include "group/part.h"
 
-#include "rewrite/inplace.h"
+#include "group/clash.h"
+#include "group/split.h"
 #include "rewrite/normalise.h"
 
 #include <string.h>

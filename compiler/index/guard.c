@@ -1,5 +1,4 @@
 /* guard.c - conjunctions of affine conditions. */
-#include "graph/graph.h"
 #include "index/idx_priv.h"
 
 Truth cond_truth(Cond c)
@@ -136,7 +135,8 @@ static const Idx *narrow_data(IdxPool *p, const Atom *a, void *ctx)
         const Idx *e = known->cond[i].e; /* x - least >= 0, most - x >= 0 */
         if (known->cond[i].mod || e->mod || e->n != 1 ||
             e->term[0].atom->kind != ATOM_DATA ||
-            !expr_equal(e->term[0].atom->data, a->data))
+            !a->data || !e->term[0].atom->data ||
+            !a->of->equal(e->term[0].atom->data, a->data))
             continue;
         if (e->term[0].c == 1 && -e->k > lo)
             lo = -e->k;

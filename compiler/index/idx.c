@@ -1,5 +1,4 @@
 /* idx.c - making index expressions: sums, minima, rebuilding. */
-#include "graph/graph.h"
 #include "index/idx_priv.h"
 
 /* Chained hash tables: every Idx and every Atom hangs in one. */
@@ -16,7 +15,8 @@ typedef struct Table {
 
 struct IdxPool {
     Arena *arena;
-    struct Graph *graph;
+    const DataOps *of; /* data atoms */
+    void *owner;       /* of their expressions */
     Table idx, atom;
     const Atom **var_atom; /* by variable id */
     int n_var, cap_var;
@@ -82,9 +82,10 @@ IdxPool *idx_pool(Arena *a)
     return p;
 }
 
-void idx_pool_graph(IdxPool *p, struct Graph *g)
+void idx_pool_data(IdxPool *p, const DataOps *of, void *owner)
 {
-    p->graph = g;
+    p->of = of;
+    p->owner = owner;
 }
 
 int idx_unknowns(const IdxPool *p)
@@ -115,8 +116,7 @@ static uint64_t atom_hash(const Atom *a)
     h = mix(h, a->a ? (uint64_t)a->a->id : 0);
     h = mix(h, a->b ? (uint64_t)a->b->id : 0);
     if (a->data) {
-        h = mix(h, a->data->kind);
-        h = mix(h, a->data->tensor ? (uint64_t)a->data->tensor->id : 0);
+        h = mix(h, a->of->hash(a->data));
         h = mix(mix(h, (uint64_t)a->lo), (uint64_t)a->hi);
     }
     return h;
@@ -129,7 +129,7 @@ static bool atom_same(const Atom *a, const Atom *b)
     if (a->kind != ATOM_DATA)
         return true;
     return a->lo == b->lo && a->hi == b->hi && a->data && b->data &&
-           expr_equal(a->data, b->data);
+           a->of->equal(a->data, b->data);
 }
 
 const Atom *atom_intern(IdxPool *p, Atom key)
@@ -439,22 +439,16 @@ const Idx *idx_max(IdxPool *p, const Idx *a, const Idx *b)
     return min_max(p, ATOM_MAX, a, b);
 }
 
-static bool small_integer(const Expr *e)
-{
-    return e->kind == E_CONST && e->num >= -0x1p53 && e->num <= 0x1p53 &&
-           e->num == (double)(int64_t)e->num;
-}
-
 const Idx *idx_data(IdxPool *p, const struct Expr *data, int64_t lo,
                     int64_t hi)
 {
-    if (data->kind == E_INDEX)
-        return data->idx;
-    if (small_integer(data))
-        return idx_const(p, (int64_t)data->num);
+    const Idx *e = p->of->as_idx(p, data);
+
+    if (e)
+        return e;
     Range r = range_limit(lo, hi);
     return idx_atom(p, atom_intern(p, (Atom){.kind = ATOM_DATA, .data = data,
-                                            .size = 1, .lo = r.lo,
+                                            .of = p->of, .size = 1, .lo = r.lo,
                                             .hi = r.hi}));
 }
 
@@ -508,7 +502,7 @@ static const Idx *subst_atom(IdxPool *p, const Atom *a, void *ctx)
             return l->s[i].by;
     if (a->kind == ATOM_VAR || !a->data)
         return NULL;
-    const Expr *e = expr_subst(p->graph, a->data, l->s, l->n);
+    const struct Expr *e = a->of->subst(p->owner, a->data, l->s, l->n);
     return e == a->data ? NULL : idx_data(p, e, a->lo, a->hi);
 }
 

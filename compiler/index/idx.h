@@ -31,6 +31,9 @@ typedef struct Var {
 } Var;
 
 typedef struct Idx Idx;
+typedef struct IdxPool IdxPool;
+typedef struct Subst Subst;
+struct DataOps;
 typedef enum { ATOM_VAR, ATOM_FLOOR, ATOM_MIN, ATOM_MAX, ATOM_DATA } AtomKind;
 
 typedef struct Atom {
@@ -39,7 +42,8 @@ typedef struct Atom {
     const Var *var;          /* ATOM_VAR */
     const Idx *a, *b;        /* FLOOR: a / d; MIN, MAX: a, b */
     int64_t d;               /* FLOOR */
-    const struct Expr *data; /* DATA: an integer expression (a read) */
+    const struct Expr *data; /* DATA: an integer expression (a read), */
+    const struct DataOps *of; /* of which these answer */
     int depth;               /* of floors, minima and maxima in each other */
     int size;                /* atoms in it, written out, itself included */
     int64_t lo, hi;
@@ -70,14 +74,23 @@ struct Idx {
 /* lo == -IDX_INF, hi == IDX_INF: no bound known. */
 #define IDX_INF ((int64_t)1 << 62)
 
-typedef struct IdxPool IdxPool;
+/* What is asked of data atoms' expressions; whoever has expressions answers. */
+typedef struct DataOps {
+    bool (*equal)(const struct Expr *a, const struct Expr *b);
+    uint64_t (*hash)(const struct Expr *e);
+    bool (*uses)(const struct Expr *e, const Var *v);
+    /* What is an index by itself; else NULL. */
+    const Idx *(*as_idx)(IdxPool *p, const struct Expr *e);
+    const struct Expr *(*subst)(void *owner, const struct Expr *e,
+                                const Subst *s, int n);
+    void (*dump)(Buf *b, const struct Expr *e);
+} DataOps;
 
 IdxPool *idx_pool(Arena *a);
 /* How many unknowns were made so far. */
 int idx_unknowns(const IdxPool *p);
-struct Graph;
-/* The graph whose expressions data atoms hold; graph_new sets it. */
-void idx_pool_graph(IdxPool *p, struct Graph *g);
+/* Before the first data atom. */
+void idx_pool_data(IdxPool *p, const DataOps *of, void *owner);
 Arena *idx_arena(IdxPool *p);
 const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent);
 
@@ -104,10 +117,10 @@ bool idx_affine(const Idx *e);                     /* variables only */
 bool idx_has_data(const Idx *e);
 
 /* A substitution, applied everywhere at once, data's reads included. */
-typedef struct Subst {
+struct Subst {
     const Var *var;
     const Idx *by;
-} Subst;
+};
 const Idx *idx_subst(IdxPool *p, const Idx *e, const Subst *s, int n);
 
 /* Rebuilds e: f gives what a variable or data atom becomes, NULL to keep it. */

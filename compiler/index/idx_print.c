@@ -1,5 +1,4 @@
 /* idx_print.c - index expressions and conditions as C, and for dumps. */
-#include "graph/graph.h"
 #include "index/idx.h"
 
 #include <inttypes.h>
@@ -175,6 +174,17 @@ static void print_division(const Print *p, const Idx *a, int64_t d, char op,
     buf_putc(p->b, ')');
 }
 
+static void put_data(const Print *p, const Atom *a)
+{
+    if (p->how->data) {
+        p->how->data(p->b, a->data, p->how->ctx);
+        return;
+    }
+    buf_putc(p->b, '{');
+    a->of->dump(p->b, a->data);
+    buf_putc(p->b, '}');
+}
+
 static void print_atom(const Print *p, const Atom *a, int prec)
 {
     Width w = BY_RANGE;
@@ -198,7 +208,7 @@ static void print_atom(const Print *p, const Atom *a, int prec)
         break;
     case ATOM_DATA:
         if (a->data)
-            p->how->data(p->b, a->data, p->how->ctx);
+            put_data(p, a);
         else
             buf_puts(p->b, "dcc_unknown");
         break;
@@ -422,15 +432,7 @@ static void dump_var(Buf *b, const Var *v, void *ctx)
     buf_puts(b, v->name);
 }
 
-static void dump_data(Buf *b, const struct Expr *e, void *ctx)
-{
-    (void)ctx;
-    buf_putc(b, '{');
-    expr_dump(b, e);
-    buf_putc(b, '}');
-}
-
-static const IdxPrinter dump_printer = {.var = dump_var, .data = dump_data};
+static const IdxPrinter dump_printer = {.var = dump_var};
 
 void idx_dump(Buf *b, const Idx *e)
 {

@@ -1,5 +1,4 @@
 /* idx_query.c - questions about index expressions. */
-#include "graph/graph.h"
 #include "index/idx.h"
 
 bool idx_is_const(const Idx *e)
@@ -39,7 +38,7 @@ bool idx_uses(const Idx *e, const Var *v)
         const Atom *a = e->term[i].atom;
         if (a->var == v || (a->a && idx_uses(a->a, v)) ||
             (a->b && idx_uses(a->b, v)) ||
-            (a->data && expr_uses(a->data, v)))
+            (a->data && a->of->uses(a->data, v)))
             return true;
     }
     return false;
@@ -79,9 +78,10 @@ int64_t idx_align(const Idx *e, int64_t most)
 
 int idx_radix(const Idx *e, int64_t extent, const Var **v, int max)
 {
-    int order[MAX_RANK * 4];
+    enum { MOST = 32 };
+    int order[MOST];
     int64_t step = 1;
-    if (e->k != 0 || e->n > max || e->n > MAX_RANK * 4)
+    if (e->k != 0 || e->n > max || e->n > MOST)
         return -1;
     for (int i = 0; i < e->n; i++) { /* by coefficient; a tie: by extent */
         const IdxTerm *t = &e->term[i];

@@ -1,15 +1,7 @@
 #include "rewrite/inplace.h"
 
-#include "group/fuse.h"
+#include "rewrite/inline.h"
 #include "rewrite/simplify.h"
-
-typedef struct Reading {
-    const Tensor *written;  /* whose older versions are looked for */
-    const Idx *const *own;  /* where it is written */
-    bool any, elsewhere;    /* reads one; reads one at another element */
-    const bool *tainted;    /* by step: computed again from an old element */
-    bool uses_tainted;
-} Reading;
 
 static bool is_older(const Tensor *t, const Tensor *written)
 {
@@ -19,12 +11,10 @@ static bool is_older(const Tensor *t, const Tensor *written)
     return false;
 }
 
-static void note(const Expr *e, void *ctx)
+void older_note(const Expr *e, void *ctx)
 {
-    Reading *r = ctx;
+    OlderReads *r = ctx;
 
-    if (e->kind == E_LOCAL && r->tainted)
-        r->uses_tainted |= r->tainted[e->local];
     if (e->kind != E_READ || !is_older(e->tensor, r->written))
         return;
     r->any = true;
@@ -33,59 +23,12 @@ static void note(const Expr *e, void *ctx)
         r->elsewhere |= e->at[d] != r->own[d];
 }
 
-/* What decides where a step stores every point may look at, at any time. */
-static bool store_reads(const Idx *const *store, int rank, Guard where,
-                        const Tensor *written)
+bool older_places(const Idx *const *store, int rank, Guard where,
+                  const Tensor *written)
 {
     for (const Tensor *old = written->prev; old; old = old->prev)
         if (place_reads(store, rank, where, old))
             return true;
-    return false;
-}
-
-/* A value over the columns may be computed again in a later pass over them;
- * a reduction's result, or a value a row, is kept. */
-static void find_tainted(const Group *gr, Reading r, bool *tainted)
-{
-    r.tainted = tainted;
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        r.any = r.uses_tainted = false;
-        expr_visit(s->value, note, &r);
-        tainted[i] = s->over_cols && s->op == R_NONE &&
-                     (r.any || r.uses_tainted);
-    }
-}
-
-static bool step_clashes(const Group *gr, int store)
-{
-    const Step *s = &gr->step[store];
-    Reading r = {.written = s->tensor, .own = s->store};
-    bool tainted[gr->n_step];
-
-    memset(tainted, 0, sizeof tainted);
-    find_tainted(gr, r, tainted);
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *k = &gr->step[i];
-        Reading now = r;
-        now.tainted = tainted;
-        expr_visit(k->value, note, &now);
-        if (now.elsewhere || (now.any && s->where.n) ||
-            (i > store && (now.any || now.uses_tainted)) ||
-            (k->tensor && store_reads(k->store, k->tensor->rank, k->where,
-                                      s->tensor)))
-            return true;
-    }
-    return false;
-}
-
-bool in_place_clash(const Group *gr)
-{
-    for (int i = 0; i < gr->n_step; i++) {
-        const Tensor *t = gr->step[i].tensor;
-        if (t && t->prev && step_clashes(gr, i))
-            return true;
-    }
     return false;
 }
 
@@ -174,8 +117,8 @@ void simplify_in_place(Graph *g)
         for (Tensor *old = s->tensor->prev; old; old = old->prev)
             if (place_reads(s->store, s->tensor->rank, s->where, old))
                 copy_old(g, i++, old);
-        Reading r = {.written = s->tensor, .own = s->store};
-        expr_visit(s->value, note, &r);
+        OlderReads r = {.written = s->tensor, .own = s->store};
+        expr_visit(s->value, older_note, &r);
         if (r.elsewhere || (r.any && s->where.n))
             detour(g, i++);
     }

@@ -6,11 +6,18 @@
 #ifndef DCC_INPLACE_H
 #define DCC_INPLACE_H
 
-#include "group/group.h"
+#include "graph/graph.h"
 
-/* Would the nest read an older version of a tensor that it writes, where or
- * when another point of it may have overwritten it? */
-bool in_place_clash(const Group *gr);
+/* Reads of older versions of a tensor that is written. */
+typedef struct OlderReads {
+    const Tensor *written;
+    const Idx *const *own;  /* where it is written */
+    bool any, elsewhere;    /* reads one; reads one at another element */
+} OlderReads;
+void older_note(const Expr *e, void *ctx); /* for expr_visit */
+/* What decides where a step stores every point may look at, at any time. */
+bool older_places(const Idx *const *store, int rank, Guard where,
+                  const Tensor *written);
 
 /* Statements that do so alone get a temporary between value and store. */
 void simplify_in_place(Graph *g);

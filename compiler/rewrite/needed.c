@@ -1,7 +1,5 @@
 #include "rewrite/needed.h"
 
-#include "group/group.h"
-
 #include <math.h>
 
 enum { MOST_VISITS = 4096 }; /* shared parts are visited on every way */

@@ -1,25 +1,20 @@
 #include "rewrite/normalise.h"
 
-typedef struct Found {
-    const Var *v;
-    int64_t d;
-} Found;
+static bool search(const Idx *e, Splittable *f);
 
-static bool search(const Idx *e, Found *f);
-
-static bool search_atom(const Atom *a, Found *f)
+static bool search_atom(const Atom *a, Splittable *f)
 {
     if (a->kind == ATOM_FLOOR) {
         const Var *v = idx_is_var(a->a);
         if (v && v->extent % a->d == 0 && v->extent > a->d) {
-            *f = (Found){v, a->d};
+            *f = (Splittable){v, a->d};
             return true;
         }
     }
     return (a->a && search(a->a, f)) || (a->b && search(a->b, f));
 }
 
-static bool search(const Idx *e, Found *f)
+static bool search(const Idx *e, Splittable *f)
 {
     for (int i = 0; i < e->n; i++)
         if (search_atom(e->term[i].atom, f))
@@ -29,7 +24,7 @@ static bool search(const Idx *e, Found *f)
 
 bool idx_splittable(const Idx *e, const Var **v, int64_t *d)
 {
-    Found f = {0};
+    Splittable f = {0};
 
     if (!search(e, &f))
         return false;
@@ -38,15 +33,15 @@ bool idx_splittable(const Idx *e, const Var **v, int64_t *d)
     return true;
 }
 
-static void search_guard(Guard g, Found *f)
+static void search_guard(Guard g, Splittable *f)
 {
     for (int i = 0; i < g.n && !f->v; i++)
         search(g.cond[i].e, f);
 }
 
-static void search_expr(const Expr *e, void *ctx)
+void splittable_note(const Expr *e, void *ctx)
 {
-    Found *f = ctx;
+    Splittable *f = ctx;
 
     if (f->v)
         return;
@@ -71,8 +66,8 @@ const Idx **access_subst(Graph *g, const Idx **at, int rank, const Subst *s,
 
 /* ---- statements */
 
-static const Var **list_split(Graph *g, const Var **list, int *n, const Var *v,
-                              const Var *v1, const Var *v2)
+const Var **list_split(Graph *g, const Var **list, int *n, const Var *v,
+                       const Var *v1, const Var *v2)
 {
     const Var **to = arena_array(g->arena, const Var *, *n + 1);
     int k = 0;
@@ -89,9 +84,8 @@ static const Var **list_split(Graph *g, const Var **list, int *n, const Var *v,
     return to;
 }
 
-/* The two halves of v and the substitution v := d * v1 + v2. */
-static Subst halves(Graph *g, const Var *v, int64_t d, const Var **v1,
-                    const Var **v2)
+Subst var_halves(Graph *g, const Var *v, int64_t d, const Var **v1,
+                 const Var **v2)
 {
     IdxPool *p = g->pool;
 
@@ -105,7 +99,7 @@ static Subst halves(Graph *g, const Var *v, int64_t d, const Var **v1,
 static void stmt_split(Graph *g, Stmt *s, const Var *v, int64_t d)
 {
     const Var *v1, *v2;
-    Subst sub = halves(g, v, d, &v1, &v2);
+    Subst sub = var_halves(g, v, d, &v1, &v2);
 
     s->out = list_split(g, s->out, &s->n_out, v, v1, v2);
     s->red = list_split(g, s->red, &s->n_red, v, v1, v2);
@@ -125,8 +119,8 @@ static bool in_list(const Var **list, int n, const Var *v)
 static void stmt_normalise(Graph *g, Stmt *s)
 {
     for (;;) {
-        Found f = {0};
-        expr_visit(s->value, search_expr, &f);
+        Splittable f = {0};
+        expr_visit(s->value, splittable_note, &f);
         for (int i = 0; i < s->tensor->rank && !f.v; i++)
             search(s->store[i], &f);
         /* An argmax's value is its variable, which stays whole. */
@@ -140,54 +134,4 @@ void normalise(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++)
         stmt_normalise(g, g->stmt[i]);
-}
-
-/* ---- groups */
-
-void group_subst(Graph *g, Group *gr, const Subst *s, int n)
-{
-    for (int i = 0; i < gr->n_step; i++) {
-        Step *st = &gr->step[i];
-        st->value = expr_subst(g, st->value, s, n);
-        if (!st->tensor)
-            continue;
-        st->store = access_subst(g, st->store, st->tensor->rank, s, n);
-        st->where = guard_subst(g->pool, st->where, s, n);
-        st->needed = guard_subst(g->pool, st->needed, s, n);
-    }
-}
-
-const Var *group_split(Graph *g, Group *gr, const Var *v, int64_t d)
-{
-    const Var *v1, *v2;
-    Subst sub = halves(g, v, d, &v1, &v2);
-
-    gr->rows = list_split(g, gr->rows, &gr->n_rows, v, v1, v2);
-    gr->cols = list_split(g, gr->cols, &gr->n_cols, v, v1, v2);
-    group_subst(g, gr, &sub, 1);
-    return v2;
-}
-
-static bool has_argmax(const Group *gr)
-{
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].op == R_ARGMAX)
-            return true;
-    return false;
-}
-
-void group_normalise(Graph *g, Group *gr)
-{
-    for (;;) {
-        Found f = {0};
-        for (int i = 0; i < gr->n_step && !f.v; i++) {
-            Step *s = &gr->step[i];
-            expr_visit(s->value, search_expr, &f);
-            for (int d = 0; s->tensor && d < s->tensor->rank && !f.v; d++)
-                search(s->store[d], &f);
-        }
-        if (!f.v || (has_argmax(gr) && in_list(gr->cols, gr->n_cols, f.v)))
-            return;
-        group_split(g, gr, f.v, f.d);
-    }
 }

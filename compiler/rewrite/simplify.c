@@ -1,8 +1,8 @@
 #include "rewrite/simplify.h"
 
-#include "group/functions.h"
-#include "group/fuse.h"
+#include "rewrite/functions.h"
 #include "rewrite/hoist.h"
+#include "rewrite/inline.h"
 #include "rewrite/inplace.h"
 #include "rewrite/levels.h"
 #include "rewrite/phase.h"

@@ -171,7 +171,7 @@ static void find_ahead(const Expr *e, void *ctx)
     if (e->kind != E_READ || f->rows.ahead || f->J % 2 || e->in.n ||
         type_bytes(e->tensor->type) != 2 || !expr_uses(e, f->row))
         return;
-    const Idx *at = cprint_offset(f->a.g, e->tensor, e->at);
+    const Idx *at = tensor_offset(f->a.g, e->tensor, e->at);
     const Idx *rest = idx_sub(p, at, idx_var(p, f->col));
     if (idx_affine(at) && !idx_uses(rest, f->col) && idx_align(rest, 2) == 2)
         f->rows.ahead = e;

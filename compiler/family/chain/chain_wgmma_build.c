@@ -251,7 +251,7 @@ Tree *chain_read_block(ChainKernel *w)
         FILL("most_j", cut_j ? ", J - 2)" : ""),
         FILL("tensor", cprint_tensor(cp, e->tensor)),
         FILL("at", cprint_element(cp, e->tensor,
-                                  cprint_offset(w->b.g, e->tensor, e->at))));
+                                  tensor_offset(w->b.g, e->tensor, e->at))));
     cprint_close(cp, scope);
     return code;
 }

@@ -74,7 +74,7 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
     if (guard_uses(e->in, along) ||
         (e->outside && e->outside->kind != E_CONST))
         return READ_SCALAR;
-    *step = vector_step(g, e->tensor, cprint_offset(g, e->tensor, e->at),
+    *step = vector_step(g, e->tensor, tensor_offset(g, e->tensor, e->at),
                         along, vec);
     return *step > 1 ? READ_VECTOR : READ_SCALAR;
 }
@@ -83,7 +83,7 @@ static int store_step(Graph *g, const Step *s, const Var *along, int vec)
 {
     if (guard_uses(s->where, along))
         return 1;
-    return vector_step(g, s->tensor, cprint_offset(g, s->tensor, s->store),
+    return vector_step(g, s->tensor, tensor_offset(g, s->tensor, s->store),
                        along, vec);
 }
 
@@ -113,7 +113,7 @@ static bool all_have_room(Graph *g, const Group *gr, const Reads *r,
         if (!type_is_float(s->type) || s->op == R_ARGMAX ||
             (s->tensor && s->over_cols && s->op == R_NONE &&
              (store_step(g, s, v, vec) == 1 ||
-              !has_room(g, s->tensor, cprint_offset(g, s->tensor, s->store),
+              !has_room(g, s->tensor, tensor_offset(g, s->tensor, s->store),
                         v, vec))))
             return false;
     }
@@ -121,7 +121,7 @@ static bool all_have_room(Graph *g, const Group *gr, const Reads *r,
         const Expr *e = r->read[i];
         if (read_uses(e, v) &&
             (read_kind(g, e, v, vec, &step) != READ_VECTOR ||
-             !has_room(g, e->tensor, cprint_offset(g, e->tensor, e->at), v,
+             !has_room(g, e->tensor, tensor_offset(g, e->tensor, e->at), v,
                        vec)))
             return false;
     }

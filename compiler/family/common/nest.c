@@ -158,7 +158,7 @@ const Idx *main_store(Graph *g, const Group *gr)
                                        tensor_elems(best->tensor)))
             best = s;
     }
-    return best ? cprint_offset(g, best->tensor, best->store) : NULL;
+    return best ? tensor_offset(g, best->tensor, best->store) : NULL;
 }
 
 typedef struct Largest {
@@ -435,7 +435,7 @@ static void take_step(Census *c, const Step *s)
     if (s->tensor)
         VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) = (Access){
             .tensor = s->tensor,
-            .offset = cprint_offset(c->graph, s->tensor, s->store),
+            .offset = tensor_offset(c->graph, s->tensor, s->store),
             .over_cols = s->over_cols && s->op == R_NONE};
 }
 
@@ -457,7 +457,7 @@ static void take_reads(Census *c)
         VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) = (Access){
             .read = e,
             .tensor = e->tensor,
-            .offset = cprint_offset(c->graph, e->tensor, e->at),
+            .offset = tensor_offset(c->graph, e->tensor, e->at),
             .over_cols = uses_cols(gr, e),
             .share = chooses ? needed_share(needed_read(c->graph, value,
                                                         gr->n_step, e))

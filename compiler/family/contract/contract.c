@@ -121,7 +121,7 @@ static bool computed_along_k(const Contract *x, const Operand *o)
         return false;
     expr_visit(o->e, find_largest, &most);
     return most.read && k->extent >= 8 &&
-           idx_coef(cprint_offset(x->g, most.read->tensor, most.read->at),
+           idx_coef(tensor_offset(x->g, most.read->tensor, most.read->at),
                     k) == 1;
 }
 
@@ -358,7 +358,7 @@ static bool one_by_one(const Contract *x)
         const Step *s = &x->gr->step[i];
         if (!s->tensor)
             continue;
-        const Idx *at = cprint_offset(x->g, s->tensor, s->store);
+        const Idx *at = tensor_offset(x->g, s->tensor, s->store);
         at = idx_sub(x->g->pool, at, idx_var(x->g->pool, v));
         if (tensor_run(s->tensor, at, v->extent) < (v->extent + 3) / 4 * 4)
             return true;

@@ -36,7 +36,7 @@ static void find_row_read(const Expr *e, void *ctx)
 static bool is_run(const Contract *x, const Step *s)
 {
     const Var *fast = x->n.n == 1 ? x->n.v[0] : NULL;
-    const Idx *offset = cprint_offset(x->g, s->tensor, s->store);
+    const Idx *offset = tensor_offset(x->g, s->tensor, s->store);
 
     return fast && idx_affine(offset) && idx_coef(offset, fast) == 1 &&
            !guard_uses(s->where, fast);
@@ -111,7 +111,7 @@ static bool choose_ahead(Finish *f, int regs)
 static bool in_a_row(const Finish *f, const Vector *v)
 {
     const Contract *x = f->x;
-    const Idx *offset = cprint_offset(x->g, v->read->tensor, v->read->at);
+    const Idx *offset = tensor_offset(x->g, v->read->tensor, v->read->at);
 
     return x->c.N % x->t.bn == 0 && (f->linear_n || x->n.n <= 1) &&
            guard_truth(v->read->in) == ALWAYS && idx_affine(offset);
@@ -161,7 +161,7 @@ static void read_ahead(Finish *f, Tree *calls, Tree *loop, Vector *v,
             FILL_INT("group", group(f->x)), FILL("id", id),
             FILL("tensor", cprint_tensor(cp, t)),
             FILL("from", cprint_element(
-                             cp, t, cprint_offset(f->x->g, t, v->read->at))));
+                             cp, t, tensor_offset(f->x->g, t, v->read->at))));
         cprint_close(cp, scope);
     } else {
         v->id = arena_printf(a, "%s[%s]", id, at);

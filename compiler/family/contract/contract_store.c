@@ -38,7 +38,7 @@ static void find_quotient(const Expr *e, void *ctx)
         d->found |= quotient_of(e->idx, d->v);
     if (e->kind != E_READ)
         return;
-    d->found |= quotient_of(cprint_offset(d->g, e->tensor, e->at), d->v);
+    d->found |= quotient_of(tensor_offset(d->g, e->tensor, e->at), d->v);
     for (int i = 0; i < e->in.n; i++)
         d->found |= quotient_of(e->in.cond[i].e, d->v);
 }
@@ -70,7 +70,7 @@ static bool make_linear(Finish *f, const Side *s)
         for (int j = 0; j < st->tensor->rank; j++)
             n.store[i][j] = idx_subst(g->pool, f->store[i][j], s->sub, s->n);
         n.where[i] = guard_subst(g->pool, f->where[i], s->sub, s->n);
-        d.found |= quotient_of(cprint_offset(g, st->tensor, n.store[i]), d.v);
+        d.found |= quotient_of(tensor_offset(g, st->tensor, n.store[i]), d.v);
         for (int j = 0; j < n.where[i].n; j++)
             d.found |= quotient_of(n.where[i].cond[j].e, d.v);
     }
@@ -121,7 +121,7 @@ int finish_choose(Finish *f, int most)
         for (int i = 0; i < x->gr->n_step; i++) {
             const Tensor *t = x->gr->step[i].tensor;
             if (t && vec * type_bytes(t->type) <= 16 &&
-                finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
+                finish_vectorises(f, t, tensor_offset(x->g, t, f->store[i]),
                            f->where[i], vec))
                 return vec * parts;
         }
@@ -156,7 +156,7 @@ static void find_vector_read(const Expr *e, void *ctx)
 
     if (e->kind != E_READ || !zero(e->outside) ||
         !finish_vectorises(f, e->tensor,
-                           cprint_offset(f->x->g, e->tensor, e->at), e->in,
+                           tensor_offset(f->x->g, e->tensor, e->at), e->in,
                            points(f->x)))
         return;
     for (int i = 0; i < f->n_vec; i++)
@@ -224,7 +224,7 @@ void finish_read(Finish *f, Tree *b, const Vector *v)
         QUOTE(b->arena, "dcc_read(@id, &@tensor[@at]);\n", FILL("id", v->id),
               FILL("tensor", cprint_tensor(cp, t)),
               FILL("at", cprint_element(
-                             cp, t, cprint_offset(f->x->g, t, v->read->at)))));
+                             cp, t, tensor_offset(f->x->g, t, v->read->at)))));
 }
 
 /* "y_out[2]" */
@@ -281,7 +281,7 @@ static const char *store_place(Finish *f, int step)
 
     return arena_printf(
         x->g->arena, "&%s[%s]", cprint_tensor(&x->cp, t),
-        cprint_element(&x->cp, t, cprint_offset(x->g, t, f->store[step])));
+        cprint_element(&x->cp, t, tensor_offset(x->g, t, f->store[step])));
 }
 
 void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
@@ -693,7 +693,7 @@ void finish_prepare(Finish *f, Contract *x, int most)
         if (finish_row_step(&gr->step[i]))
             expr_visit(f->value[i], find_vector_read, f);
         if (t && (lines ||
-                  finish_vectorises(f, t, cprint_offset(x->g, t, f->store[i]),
+                  finish_vectorises(f, t, tensor_offset(x->g, t, f->store[i]),
                                     f->where[i], points(x))))
             f->vector_store[i] = add_vector(f, t, "out") != NULL;
     }

@@ -421,7 +421,7 @@ static const char *put_origin(Walk *w, Tree *out, const Expr *e, int i)
         FILL("type", type_cname(e->tensor->type)), FILL("row", row),
         FILL("ring", w->ring[i]), FILL("first", *w->first ? w->first : "0"),
         FILL("at",
-             cprint_element(p, e->tensor, cprint_offset(g, e->tensor, at))));
+             cprint_element(p, e->tensor, tensor_offset(g, e->tensor, at))));
     return row;
 }
 

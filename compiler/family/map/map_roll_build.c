@@ -161,7 +161,7 @@ static bool zero_outside(const Expr *e)
 
 long long walk_pitch(Walk *w, const Expr *e, const Window *q)
 {
-    const Idx *offset = cprint_offset(w->m->graph, e->tensor, e->at);
+    const Idx *offset = tensor_offset(w->m->graph, e->tensor, e->at);
 
     return q->q ? (long long)idx_coef(offset, q->s) : 0;
 }
@@ -459,7 +459,7 @@ static void put_store_rows(Walk *w, Tree *out, const int *step, int n)
         if (!s->tensor || s->op != R_NONE || b->vec == 1 ||
             !body_stores_vectors(b, s))
             continue;
-        const Idx *at = cprint_offset(g, s->tensor, s->store);
+        const Idx *at = tensor_offset(g, s->tensor, s->store);
         const Idx *columns = idx_scale(g->pool, idx_var(g->pool, q),
                                        idx_coef(at, q));
         if (idx_uses(idx_sub(g->pool, at, columns), q))

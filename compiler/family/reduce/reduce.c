@@ -44,7 +44,7 @@ static void order(ReduceForm *f)
     Graph *g = f->graph;
     const Group *gr = f->plain;
     const Expr *read = main_read(gr);
-    const Idx *from = read ? cprint_offset(g, read->tensor, read->at) : NULL;
+    const Idx *from = read ? tensor_offset(g, read->tensor, read->at) : NULL;
     const Idx *to = main_store(g, gr);
 
     f->rows = copy_vars(g, gr->rows, gr->n_rows);

@@ -36,7 +36,7 @@ static void find_column(const Expr *e, void *ctx)
 
 static const Idx *place_of(const Wgmma *w, const Expr *e)
 {
-    return cprint_offset(w->x.g, e->tensor, e->at);
+    return tensor_offset(w->x.g, e->tensor, e->at);
 }
 
 /* Neighbours lie side by side. */

@@ -86,7 +86,7 @@ static void put_store(Wgmma *w, Tree *b, const Step *s, const char *id)
     Contract *x = &w->x;
     Graph *g = x->g;
     CPrint *cp = &x->cp;
-    const Idx *at = cprint_offset(g, s->tensor, s->store);
+    const Idx *at = tensor_offset(g, s->tensor, s->store);
 
     at = idx_subst(g->pool, at, x->m.sub, x->m.n);
     PUT(b, "@tensor[@at] = @id;\n",

@@ -81,7 +81,7 @@ const char *wgmma_find_rows(WgmmaForm *f)
     f->pre_ops = operations(x, f->pre);
     *a = (Operand){.e = r.tile, .read = r.tile, .type = x->elem, .vec = 1,
                    .in = r.tile->in,
-                   .offset = cprint_offset(x->g, r.tile->tensor,
+                   .offset = tensor_offset(x->g, r.tile->tensor,
                                            r.tile->at)};
     return NULL;
 }
@@ -255,7 +255,7 @@ static bool in_pairs(const Rows *r, const Expr *e)
     const Wgmma *w = r->w;
     IdxPool *p = w->x.g->pool;
     const Var *k = k_number(w);
-    const Idx *at = cprint_offset(w->x.g, e->tensor, e->at);
+    const Idx *at = tensor_offset(w->x.g, e->tensor, e->at);
 
     if (w->x.c.K % w->x.t.bk || e->in.n || idx_coef(at, k) != 1)
         return false;
@@ -282,7 +282,7 @@ static void put_column(Rows *r, Tree *b, int i)
     if (in_pairs(r, e)) {
         cprint_name(cp, k_number(w), "k");
         at = cprint_element(cp, e->tensor,
-                            cprint_offset(w->x.g, e->tensor, e->at));
+                            tensor_offset(w->x.g, e->tensor, e->at));
         PUT(b, "const dcc_f32x4 @name = dcc_load_columns(&@tensor[@at]);\n",
             FILL("name", r->name[i]),
             FILL("tensor", cprint_tensor(cp, e->tensor)), FILL("at", at));
@@ -430,7 +430,7 @@ static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
         "const auto @id = dcc_read_parts<@pieces>(&@tensor[@at], @stride);\n",
         FILL("id", id), FILL("tensor", cprint_tensor(&w->x.cp, t)),
         FILL("at",
-             cprint_element(&w->x.cp, t, cprint_offset(w->x.g, t, first->at))),
+             cprint_element(&w->x.cp, t, tensor_offset(w->x.g, t, first->at))),
         FILL_INT("stride", t->stride[0]),
         FILL_INT("pieces", over->extent));
     r->piece[r->n_piece] = t;
@@ -461,7 +461,7 @@ static const char *sum_pieces(Rows *r, Tree *b, const char *const *part,
 static void store_row(Wgmma *w, Tree *b, const Step *s, const char *id)
 {
     CPrint *cp = &w->x.cp;
-    const Idx *at = cprint_offset(w->x.g, s->tensor, s->store);
+    const Idx *at = tensor_offset(w->x.g, s->tensor, s->store);
     const Axis *m = &w->tma->m.axis[0];
 
     if (m->n > 1)

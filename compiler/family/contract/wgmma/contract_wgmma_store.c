@@ -220,7 +220,7 @@ void wgmma_find_plane(const WgmmaForm *f, Plane *p)
         guard_truth(s->where) != ALWAYS || s->tensor == c->a.read->tensor ||
         s->tensor == c->b.read->tensor)
         return;
-    const Idx *offset = cprint_offset(x->g, s->tensor, s->store);
+    const Idx *offset = tensor_offset(x->g, s->tensor, s->store);
     Plane found = {s->tensor, offset->k, 0};
     if (!idx_affine(offset) || !walks(offset, c->m, c->n_m, &found.pitch) ||
         !walks(offset, c->n, c->n_n, &step) || step != 1 ||

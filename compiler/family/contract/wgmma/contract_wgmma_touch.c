@@ -52,7 +52,7 @@ static Tree *touched(Wgmma *w, const Touched *t, bool rows, bool columns)
             all = arena_printf(a, "%s%s&%s[%s]", all, *all ? ", " : "",
                                cprint_tensor(cp, e->tensor),
                                cprint_element(cp, e->tensor,
-                                              cprint_offset(w->x.g, e->tensor,
+                                              tensor_offset(w->x.g, e->tensor,
                                                             e->at)));
     }
     cprint_close(cp, scope);

@@ -1,4 +1,4 @@
-#include "emit/dependent.h"
+#include "search/dependent.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
-#include "emit/build.h"
+#include "search/build.h"
 
 #include "emit/cprint.h"
-#include "emit/dependent.h"
+#include "search/dependent.h"
 #include "emit/names.h"
 
 #include <ctype.h>
