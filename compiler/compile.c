@@ -9,6 +9,7 @@
 #include "rewrite/needed.h"
 #include "rewrite/normalise.h"
 #include "rewrite/number.h"
+#include "search/bounds.h"
 #include "search/plan.h"
 #include "rewrite/simplify.h"
 
@@ -118,6 +119,19 @@ static Options *model_options(Arena *a, const CompileOptions *o)
     return model;
 }
 
+/* What of the model depends on the size that it is compiled for. */
+static void mark_sized(Graph *g, const Sized *z)
+{
+    for (int i = 0; i < g->n_input; i++)
+        g->input[i]->varies = z->input[i];
+    for (int i = 0; i < g->n_output; i++)
+        g->output[i]->varies = z->output[i];
+    if (z->between && z->value > 1) {
+        g->run = idx_new_var(g->pool, z->name, z->value + 1);
+        g->most = z->value;
+    }
+}
+
 /* The picture of the whole compiler. */
 CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
                            const char *model, const CompileOptions *o,
@@ -131,6 +145,8 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
     if (!g)
         return NULL;
     g->word = o->word;
+    if (o->sized)
+        mark_sized(g, o->sized);
     p->n_lowered = g->n_tensor;
     p->trace = o->trace;
     if (dump_here(o, "graph"))
@@ -163,6 +179,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
         return NULL;
     if (dump_here(o, "select"))
         dump_groups(&r->dump, s);
+    bound_groups(s);
     if (!build_kernels(s, o->forced, o->n_forced, o->random_plan, p))
         return NULL;
     if (dump_here(o, "variants"))

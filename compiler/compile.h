@@ -19,6 +19,7 @@ typedef struct CompileOptions {
     const struct Packings *pack_as; /* weights, as another size's, or NULL */
     struct Packings *packed;  /* NULL, or what was packed how */
     const char *word;         /* "B8": this is one of a set of sizes; or NULL */
+    const struct Sized *sized; /* what it is of that set; or NULL */
     bool explain, trace, want_plan;
     bool gradients;           /* of the oracle: a table to check them by */
     bool json;                /* explain as JSON: a model's object, and commas
@@ -26,6 +27,14 @@ typedef struct CompileOptions {
     ExplainMore *more;  /* what the JSON has besides, or NULL */
     bool ask_dependent;       /* --dependent-launch=on was given */
 } CompileOptions;
+
+/* One of a set of sizes. */
+typedef struct Sized {
+    const char *name;         /* of the set */
+    int64_t value;
+    bool between;             /* it serves sizes below it */
+    const int *input, *output; /* Tensor.varies of each */
+} Sized;
 
 /* What compiling a model gave besides the program. */
 typedef struct Report {

@@ -20,6 +20,7 @@ typedef struct Sizes {
     const char *model;
     const CompileOptions *o;
     SizeSet set;
+    int *input, *output; /* Tensor.varies of each */
     CudaProgram **p;
     int *same; /* of each the first that is loaded alike */
 } Sizes;
@@ -127,6 +128,30 @@ static bool check_below(const Sizes *s, const Graph *big, int64_t from, int i)
     return true;
 }
 
+/* 1 + the dimension in which each tensor differs, or 0. */
+static int *differing(const Sizes *s, Tensor *const *small, Tensor *const *big,
+                      int n)
+{
+    int *varies = arena_array(s->arena, int, n + 1);
+
+    for (int i = 0; i < n; i++)
+        for (int d = 0; d < big[i]->rank; d++)
+            if (small[i]->dim[d] != big[i]->dim[d])
+                varies[i] = d + 1;
+    return varies;
+}
+
+static bool find_varying(Sizes *s, const Graph *big)
+{
+    Graph *small = lower_size(s, s->arena, s->set.value[0]);
+
+    if (!small)
+        return false;
+    s->input = differing(s, small->input, big->input, big->n_input);
+    s->output = differing(s, small->output, big->output, big->n_output);
+    return true;
+}
+
 static bool check_set(const Sizes *s, const Graph *big)
 {
     if (s->o->plan_name || s->o->want_plan) {
@@ -216,6 +241,22 @@ static void find_same(const Sizes *s, Round *r)
     }
 }
 
+/* Between sizes: nothing, or what is copied, and why. */
+static void explain_between(const Sizes *s, Buf *b)
+{
+    for (int i = 0; i < s->set.n; i++) {
+        const Graph *g = s->p[i]->graph;
+        for (int k = 0; k < g->n_input + g->n_output; k++) {
+            const Tensor *t = k < g->n_input ? g->input[k]
+                                             : g->output[k - g->n_input];
+            if (t->copied)
+                buf_printf(b, "below %s = %lld '%s' is copied: %s\n",
+                           s->set.name, (long long)s->set.value[i], t->name,
+                           t->copied);
+        }
+    }
+}
+
 /* "packed weights: 42.5 MB for B = 1 8 32;", or more than one packing, and what
  * a run of each size takes with the other choice. */
 static void explain_packing(const Sizes *s, Report *r, double us, double other)
@@ -238,6 +279,7 @@ static void explain_packing(const Sizes *s, Report *r, double us, double other)
         buf_putc(&r->explain, ';');
     }
     buf_puts(&r->explain, " what is not packed there is once\n");
+    explain_between(s, &r->explain);
     for (int i = 0; i < s->set.n; i++)
         two |= s->same[i] != 0;
     if (two && other > 0)
@@ -251,28 +293,6 @@ static void explain_packing(const Sizes *s, Report *r, double us, double other)
 
 /* ---- the whole */
 
-static void mark_varying(Tensor *const *small, Tensor *const *big, int n)
-{
-    for (int i = 0; i < n; i++)
-        for (int d = 0; d < big[i]->rank; d++)
-            if (small[i]->dim[d] != big[i]->dim[d])
-                big[i]->varies = d + 1;
-}
-
-static void mark_all(const Sizes *s)
-{
-    const Graph *first = s->p[0]->graph, *last = s->p[s->set.n - 1]->graph;
-
-    mark_varying(first->input, last->input, last->n_input);
-    mark_varying(first->output, last->output, last->n_output);
-    for (int k = 0; k + 1 < s->set.n; k++) {
-        Graph *g = s->p[k]->graph;
-        for (int i = 0; i < g->n_input; i++)
-            g->input[i]->varies = last->input[i]->varies;
-        for (int i = 0; i < g->n_output; i++)
-            g->output[i]->varies = last->output[i]->varies;
-    }
-}
 
 static double predicted(const CudaProgram *p)
 {
@@ -296,6 +316,11 @@ static bool compile_round(const Sizes *s, const Packings *as, Round *r)
         o.word = arena_printf(s->arena, "%s%lld", s->set.name,
                               (long long)s->set.value[i]);
         o.pack_as = as;
+        Sized sized = {.name = s->set.name, .value = s->set.value[i],
+                       .between = s->set.value[i] >
+                                  (i ? s->set.value[i - 1] : 0) + 1,
+                       .input = s->input, .output = s->output};
+        o.sized = &sized;
         o.packed = &r->packed[i];
         if (o.explain && !o.json)
             buf_printf(&r->r.explain, "%s%s = %lld\n", i ? "\n" : "",
@@ -367,7 +392,6 @@ static CudaProgram *compile_set(Sizes *s, Report *r)
     }
     double other = choose_packing(s, &c);
     take_round(s, &c, r);
-    mark_all(s);
     if (s->o->explain && !s->o->json)
         explain_packing(s, r, c.us, other);
     free_round(&c);
@@ -392,5 +416,5 @@ CudaProgram *compile_sizes(Arena *a, Diag *d, const struct Program *tree,
     s.set = g->set;
     if (!s.set.name)
         return compile_model(a, d, tree, model, o, r);
-    return check_set(&s, g) ? compile_set(&s, r) : NULL;
+    return check_set(&s, g) && find_varying(&s, g) ? compile_set(&s, r) : NULL;
 }

@@ -42,7 +42,7 @@ class _Tensor(c.Structure):
                 ("varies", c.c_int), ("begin", c.c_int), ("spread", c.c_double)]
 
 
-_INTERFACE = 4  # DCC_INTERFACE of dcc_rt.h
+_INTERFACE = 5  # DCC_INTERFACE of dcc_rt.h
 
 
 class _Desc(c.Structure):

@@ -24,7 +24,7 @@ extern "C" {
 /* The interface between emitted code and these sources, and the dcc they are
  * of. An emitted file says which it was written for: others do not compile
  * with it, and those that were linked anyway are refused when they run. */
-#define DCC_INTERFACE 4
+#define DCC_INTERFACE 5
 #define DCC_RUNTIME_VERSION "0.1.0"
 
 #define DCC_TEXT_OF_(x) #x
@@ -85,6 +85,9 @@ typedef struct {
                        first number of `begin` */
     int varies;     /* of a model with a set of sizes: 1 + the dimension that
                        is a multiple of the size; 0: none is */
+    int copied;     /* of one that varies: 1: a run of a size between two has
+                       the next one's of it in the handle's memory; 0: kernels
+                       keep within the run's */
     int begin;      /* param: what it is where no file has it, a dcc_begin */
     double spread;  /* its second number */
 } dcc_tensor;
@@ -99,6 +102,7 @@ typedef struct {
     void *const *outputs; /* n_outputs device pointers (load steps: NULL) */
     unsigned char *const *staged; /* of each parameter; NULL where a step does
                                      not read it (runs: NULL) */
+    int64_t size; /* a run's of a set of sizes; of others 0 */
 } dcc_frame;
 
 /* What checking a promise found; the GPU writes it. */
@@ -142,7 +146,7 @@ typedef struct dcc_model_desc {
      * -1 ends a step's. NULL where there are none. */
     const int *load_reads;
     /* For each step in turn the arguments that it uses: inputs, then outputs
-     * from n_inputs on; -1 ends a step's. */
+     * from n_inputs on, and behind them the run's size; -1 ends a step's. */
     const int *step_args;
     /* Enqueues a check of every input that is promised to lie in a range, and
      * writes into *found (device memory) what it finds. NULL: none. */
@@ -287,9 +291,11 @@ dcc_status dcc_model_run(dcc_model *model, const void *const *inputs,
 
 /* The same of a model with a set of sizes (`dim B in {1, 8, 32}`), for `size`
  * of them, 1 to the largest: shapes are those of that size. A size of the set
- * runs its own kernels; one between runs the next one's on copies of the
- * inputs and outputs in the handle's memory, so that nothing beyond the
- * caller's is read or written. Of a model without a set it is 0. */
+ * runs its own kernels; one between runs the next one's, with the size in their
+ * bounds and TMA maps, so that nothing beyond the caller's inputs and outputs
+ * is read or written; a tensor of which they cannot keep within the run's
+ * (dcc_tensor.copied) is copied to and from the handle's memory. Of a model
+ * without a set it is 0. */
 dcc_status dcc_model_run_size(dcc_model *model, int64_t size,
                               const void *const *inputs,
                               void *const *outputs, cudaStream_t stream);

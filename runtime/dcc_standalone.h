@@ -106,6 +106,7 @@ DCC_ONCE(rt_repeat);
 DCC_ONCE(rt_replace_weights);
 DCC_ONCE(rt_save_with);
 DCC_ONCE(rt_settle_inputs);
+DCC_ONCE(rt_arguments);
 DCC_ONCE(rt_size_of);
 DCC_ONCE(rt_staging_bytes);
 DCC_ONCE(rt_start);

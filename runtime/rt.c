@@ -278,6 +278,7 @@ dcc_frame rt_frame(const dcc_model *m, void *const *inputs,
     frame.inputs = inputs;
     frame.outputs = outputs;
     frame.staged = NULL;
+    frame.size = 0;
     return frame;
 }
 

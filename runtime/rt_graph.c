@@ -143,6 +143,12 @@ static dcc_status rt_launch(const dcc_model *m, const dcc_model_desc *d,
     return status;
 }
 
+/* The run's size among its arguments. */
+static int64_t rt_size_in(const dcc_model_desc *d, void *const *pointers)
+{
+    return (int64_t)(uintptr_t)pointers[rt_pointers(d) - 1];
+}
+
 /* The launches of steps [from, to) as a graph, with each one's node. Recording
  * is the thread's own: others may go on using CUDA meanwhile. */
 static dcc_status rt_record(dcc_model *m, const RtSize *s,
@@ -154,6 +160,7 @@ static dcc_status rt_record(dcc_model *m, const RtSize *s,
     size_t n = 0;
 
     *graph = NULL;
+    frame.size = rt_size_in(s->desc, pointers);
     status = rt_cuda(m, "beginning the capture",
                      cudaStreamBeginCapture(m->stream,
                                             cudaStreamCaptureModeThreadLocal));
@@ -235,15 +242,10 @@ static dcc_status rt_change(dcc_model *m, RtGraph *g, void *const *pointers)
 
 /* ---- the graphs of a handle ---- */
 
-static size_t rt_pointers(const dcc_model *m)
-{
-    return (size_t)m->desc->n_inputs + (size_t)m->desc->n_outputs;
-}
-
 static void rt_take_pointers(const dcc_model *m, RtGraph *g,
                              void *const *pointers)
 {
-    memcpy(g->pointers, pointers, rt_pointers(m) * sizeof *pointers);
+    memcpy(g->pointers, pointers, rt_pointers(m->desc) * sizeof *pointers);
 }
 
 static dcc_status rt_instantiate(dcc_model *m, RtGraph *g)
@@ -288,7 +290,7 @@ static dcc_status rt_record_all(dcc_model *m, RtSize *s, void *const *pointers)
     status = rt_record(m, s, pointers, 0, s->desc->n_steps, &s->recorded,
                        s->nodes);
     if (status == DCC_OK)
-        memcpy(s->recorded_with, pointers, rt_pointers(m) * sizeof *pointers);
+        memcpy(s->recorded_with, pointers, rt_pointers(m->desc) * sizeof *pointers);
     return status;
 }
 
@@ -322,7 +324,7 @@ static dcc_status rt_find_graph(dcc_model *m, const RtSize *s,
                                 void *const *pointers, RtGraph **out)
 {
     const int size = (int)(s - m->size);
-    const size_t bytes = rt_pointers(m) * sizeof *pointers;
+    const size_t bytes = rt_pointers(m->desc) * sizeof *pointers;
     RtGraph *oldest = &m->graph[0];
     dcc_status status = DCC_OK;
 
@@ -347,26 +349,12 @@ static dcc_status rt_find_graph(dcc_model *m, const RtSize *s,
 
 /* ---- runs ---- */
 
-/* Inputs, then outputs, as graphs have them. */
-static void rt_arguments(dcc_model *m, void *const *in, void *const *out)
-{
-    const dcc_model_desc *d = m->desc;
-
-    if (d->n_inputs)
-        memcpy(m->arguments, in, (size_t)d->n_inputs * sizeof *in);
-    if (d->n_outputs)
-        memcpy(m->arguments + d->n_inputs, out,
-               (size_t)d->n_outputs * sizeof *out);
-}
-
 static dcc_status rt_run_graph(dcc_model *m, const RtSize *s,
-                               void *const *in, void *const *out,
                                cudaStream_t stream)
 {
     RtGraph *g = NULL;
     dcc_status status;
 
-    rt_arguments(m, in, out);
     status = rt_find_graph(m, s, m->arguments, &g);
     return status == DCC_OK ? rt_cuda(m, "launching the graph",
                                       cudaGraphLaunch(g->exec, stream))
@@ -389,11 +377,13 @@ static dcc_status rt_enqueue(dcc_model *m, RtSize *s, int64_t size,
                              cudaStream_t stream, int capturing)
 {
     const int between = size && size != s->value;
-    void *const *own_in = between ? s->own : in;
-    void *const *own_out = between ? s->own + s->desc->n_inputs : out;
-    dcc_frame frame = rt_frame(m, own_in, own_out);
+    dcc_frame frame =
+        rt_frame(m, m->arguments, m->arguments + s->desc->n_inputs);
     dcc_status status = rt_check_run(m, in, out);
 
+    frame.size = size;
+    if (status == DCC_OK)
+        rt_arguments(m, s, size, in, out);
     if (status == DCC_OK && between)
         status = rt_copy_inputs(m, s, size, in, stream, capturing);
     if (status == DCC_OK)
@@ -401,7 +391,7 @@ static dcc_status rt_enqueue(dcc_model *m, RtSize *s, int64_t size,
     if (status == DCC_OK)
         status = capturing ? rt_launch(m, s->desc, &frame, 0,
                                        s->desc->n_steps, NULL, stream)
-                           : rt_run_graph(m, s, own_in, own_out, stream);
+                           : rt_run_graph(m, s, stream);
     if (status == DCC_OK && between)
         status = rt_copy_outputs(m, s, size, out, stream);
     if (status == DCC_OK && !capturing)
@@ -469,10 +459,7 @@ dcc_status dcc_model_warm_size(dcc_model *m, int64_t size,
     pthread_rwlock_rdlock(&m->weights->lock);
     status = rt_check_run(m, in, outputs);
     if (status == DCC_OK) {
-        if (size && size != s->value)
-            rt_arguments(m, s->own, s->own + s->desc->n_inputs);
-        else
-            rt_arguments(m, in, outputs);
+        rt_arguments(m, s, size, in, outputs);
         status = rt_find_graph(m, s, m->arguments, &g);
     }
     if (status == DCC_OK)
@@ -499,6 +486,7 @@ dcc_status dcc_model_run_steps(dcc_model *m, const void *const *inputs,
     if (!m)
         return dcc_fail(DCC_ERR_ARG, "run_steps: a null pointer");
     frame = rt_frame(m, in, outputs);
+    frame.size = rt_largest(m);
     status = rt_check_run(m, in, outputs);
     if (status == DCC_OK)
         status = rt_follow(m, 0);

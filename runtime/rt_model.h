@@ -32,7 +32,8 @@ typedef struct RtWeights {
     void *ctx;
 } RtWeights;
 
-/* A graph and the pointers in it: inputs, then outputs. */
+/* A graph and the pointers in it: inputs, then outputs, then the run's size as
+ * one. */
 typedef struct {
     cudaGraphExec_t exec;
     int size;                /* which RtSize it is of */
@@ -49,8 +50,9 @@ typedef struct {
     cudaGraph_t recorded;
     cudaGraphNode_t *nodes;
     void **recorded_with;
-    void **own;              /* inputs and outputs in the handle's memory, for
-                                sizes below `value` */
+    void **own;              /* inputs and outputs that are copied (dcc_tensor)
+                                in the handle's memory, for sizes below
+                                `value`; NULL for the others */
     int filled;              /* all rows of these hold something */
 } RtSize;
 
@@ -152,6 +154,14 @@ void rt_free_sizes(dcc_model *m);
 void rt_place_sizes(dcc_model *m);
 /* The size that runs `size`; NULL after an error. */
 RtSize *rt_size_of(dcc_model *m, int64_t size);
+/* How many arguments a run has: inputs, outputs, its size. */
+static inline size_t rt_pointers(const dcc_model_desc *d)
+{
+    return (size_t)d->n_inputs + (size_t)d->n_outputs + 1;
+}
+/* m->arguments: the caller's, or the handle's copies. */
+void rt_arguments(dcc_model *m, const RtSize *s, int64_t size,
+                  void *const *in, void *const *out);
 /* Copies of a run of less than a size: inputs before it, outputs after. */
 dcc_status rt_copy_inputs(dcc_model *m, RtSize *s, int64_t size,
                           void *const *from, cudaStream_t stream,

@@ -1,10 +1,12 @@
 /* rt_size.c - models with a set of sizes (rt_model.h): which one runs, and what
  * a run of a size between two of them needs.
  *
- * Such a run has the next size's inputs and outputs in memory of the handle:
- * the caller's are copied into their first rows, and its results out of them.
- * The rows behind are of an earlier run, or copies of these: rows never read
- * each other, and kernels may rely on what inputs promise. */
+ * Such a run has the next size's kernels, which are told how many there are.
+ * Of a tensor within which they cannot keep (dcc_tensor.copied) it has the next
+ * size's in memory of the handle: the caller's input is copied into its first
+ * rows, and a result out of them. The rows behind are of an earlier run, or
+ * copies of these: rows never read each other, and kernels may rely on what
+ * inputs promise. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,14 +25,20 @@ static const dcc_model_desc *rt_desc_of(const dcc_model_desc *d, int i)
 
 /* ---- memory */
 
+/* Of a tensor in the handle's memory, or 0. */
+static size_t rt_copy_bytes(const dcc_tensor *t)
+{
+    return t->varies && t->copied ? rt_round(dcc_tensor_bytes(t)) : 0;
+}
+
 static size_t rt_arguments_bytes(const dcc_model_desc *d)
 {
     size_t bytes = 0;
 
     for (int i = 0; i < d->n_inputs; i++)
-        bytes += rt_round(dcc_tensor_bytes(&d->inputs[i]));
+        bytes += rt_copy_bytes(&d->inputs[i]);
     for (int i = 0; i < d->n_outputs; i++)
-        bytes += rt_round(dcc_tensor_bytes(&d->outputs[i]));
+        bytes += rt_copy_bytes(&d->outputs[i]);
     return bytes;
 }
 
@@ -65,7 +73,7 @@ dcc_status rt_make_sizes(dcc_model *m)
 {
     const dcc_model_desc *d = m->desc;
     const size_t n = (size_t)rt_count_sizes(d);
-    const size_t pointers = (size_t)d->n_inputs + (size_t)d->n_outputs + 1;
+    const size_t pointers = rt_pointers(d);
 
     m->size = (RtSize *)calloc(n, sizeof *m->size);
     if (!m->size)
@@ -95,6 +103,12 @@ void rt_free_sizes(dcc_model *m)
     free(m->size);
 }
 
+static void rt_place(void **own, const dcc_tensor *t, unsigned char **at)
+{
+    *own = rt_copy_bytes(t) ? *at : NULL;
+    *at += rt_copy_bytes(t);
+}
+
 void rt_place_sizes(dcc_model *m)
 {
     const dcc_model_desc *d = m->desc;
@@ -106,14 +120,10 @@ void rt_place_sizes(dcc_model *m)
 
         if (!rt_has_between(d, k))
             continue;
-        for (int i = 0; i < d->n_inputs; i++) {
-            *own++ = at;
-            at += rt_round(dcc_tensor_bytes(&one->inputs[i]));
-        }
-        for (int i = 0; i < d->n_outputs; i++) {
-            *own++ = at;
-            at += rt_round(dcc_tensor_bytes(&one->outputs[i]));
-        }
+        for (int i = 0; i < d->n_inputs; i++)
+            rt_place(own++, &one->inputs[i], &at);
+        for (int i = 0; i < d->n_outputs; i++)
+            rt_place(own++, &one->outputs[i], &at);
     }
 }
 
@@ -135,6 +145,21 @@ RtSize *rt_size_of(dcc_model *m, int64_t size)
     else
         dcc_fail(DCC_ERR_ARG, "%s: has no set of sizes", d->name);
     return NULL;
+}
+
+void rt_arguments(dcc_model *m, const RtSize *s, int64_t size,
+                  void *const *in, void *const *out)
+{
+    const int n_inputs = s->desc->n_inputs, n_outputs = s->desc->n_outputs;
+
+    for (int i = 0; i < n_inputs + n_outputs; i++) {
+        void *own = size != s->value ? s->own[i] : NULL;
+
+        m->arguments[i] = own            ? own
+                          : i < n_inputs ? in[i]
+                                         : out[i - n_inputs];
+    }
+    m->arguments[n_inputs + n_outputs] = (void *)(uintptr_t)size;
 }
 
 /* ---- copies */
@@ -205,6 +230,8 @@ dcc_status rt_copy_inputs(dcc_model *m, RtSize *s, int64_t size,
     for (int i = 0; i < s->desc->n_inputs && status == DCC_OK; i++) {
         RtRows r = rt_rows(&s->desc->inputs[i], size, s->value);
 
+        if (!s->own[i])
+            continue;
         status = rt_copy_rows(m, s->own[i], r.rows, from[i], r.some, r.some,
                               &r, stream);
         if (fill && status == DCC_OK)
@@ -223,6 +250,8 @@ dcc_status rt_copy_outputs(dcc_model *m, const RtSize *s, int64_t size,
     for (int i = 0; i < s->desc->n_outputs && status == DCC_OK; i++) {
         RtRows r = rt_rows(&s->desc->outputs[i], size, s->value);
 
+        if (!own[i])
+            continue;
         status = rt_copy_rows(m, to[i], r.some, own[i], r.rows, r.some, &r,
                               stream);
     }

@@ -15,8 +15,11 @@ const char *cprint_ident(Arena *a, const char *s)
 
 CPrint cprint_new(Graph *g, const Kernel *k)
 {
-    return (CPrint){
-        .graph = g, .arg = k->arg, .n_arg = k->n_arg, .kernel = k};
+    CPrint p = {.graph = g, .arg = k->arg, .n_arg = k->n_arg, .kernel = k};
+
+    if (k->run)
+        cprint_name(&p, g->run, k->run);
+    return p;
 }
 
 static bool taken(const CPrint *p, const char *id)
@@ -27,6 +30,8 @@ static bool taken(const CPrint *p, const char *id)
     for (int i = 0; i < p->n_arg; i++)
         if (!strcmp(p->arg[i].name, id))
             return true;
+    if (p->kernel && p->kernel->run && !strcmp(p->kernel->run, id))
+        return true;
     for (int i = 0; p->kernel && i < p->kernel->n_constant; i++)
         if (!strcmp(p->kernel->constant[i].name, id))
             return true;

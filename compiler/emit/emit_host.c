@@ -72,7 +72,7 @@ static void put_tensor(Buf *b, const Tensor *t, const char *name, int step)
                t->promised ? (long long)t->hi : 0);
     escape_number(&line, t->init);
     if (t->varies || t->begin != BEGIN_NONE)
-        buf_printf(&line, ", %d", t->varies);
+        buf_printf(&line, ", %d, %d", t->varies, t->copied != NULL);
     if (t->begin != BEGIN_NONE) {
         buf_printf(&line, ", %s, ", begin_enum(t->begin));
         escape_number(&line, t->spread);
@@ -208,6 +208,8 @@ static void put_launch(Buf *b, const Launch *l, int i)
                k->name);
     for (int a = 0; a < k->n_arg; a++)
         put_arg(b, l->group->arg[a], k->arg[a].use == ARG_IN);
+    if (k->run)
+        buf_printf(b, "            (int)f->size,  // %s\n", k->run);
     if (k->workspace)
         buf_printf(b, "            f->arena + %zu,  // workspace\n",
                    p->workspace_offset);
@@ -267,6 +269,8 @@ static void put_uses(Buf *b, const CudaProgram *p, const Launch *l, bool load,
         if (at >= 0)
             put_number(b, at, column);
     }
+    if (!load && l->kernel->run)
+        put_number(b, g->n_input + g->n_output, column);
     put_number(b, -1, column);
 }
 
@@ -293,8 +297,9 @@ static void put_use_tables(Buf *b, const CudaProgram *p)
         }
         buf_puts(b, "};\n");
     }
-    buf_printf(b, "// the inputs, then outputs, that each step uses\n"
-                  "static const int %s_step_args[] = {\n", model_ident(p));
+    buf_printf(b, "// the inputs, then outputs%s, that each step uses\n"
+                  "static const int %s_step_args[] = {\n",
+               p->graph->run ? ", then the run's size" : "", model_ident(p));
     for (int i = 0; i < p->n_run; i++)
         put_uses(b, p, &p->run[i], false, &column);
     buf_puts(b, p->n_run ? "\n};\n\n" : "    -1,\n};\n\n");
@@ -322,14 +327,16 @@ static void put_check(Buf *b, const CudaProgram *p)
     for (int i = 0; i < g->n_input; i++) {
         const Tensor *t = g->input[i];
         long long n = 1;
+        bool within = g->run && t->varies && !t->copied;
         if (!t->promised)
             continue;
         for (int d = 0; d < t->rank; d++)
             n *= t->dim[d];
         buf_printf(b, "    dcc_check_promise<%s><<<1, 1024, 0, stream>>>(\n"
-                      "        (const %s *)f->inputs[%d], %lldLL, %lldLL, "
+                      "        (const %s *)f->inputs[%d], %lldLL%s, %lldLL, "
                       "%lldLL, %d,\n        turn, found);\n",
-                   type_cname(t->type), type_cname(t->type), i, n,
+                   type_cname(t->type), type_cname(t->type), i,
+                   within ? n / g->most : n, within ? " * f->size" : "",
                    (long long)t->lo, (long long)t->hi, i);
     }
     buf_puts(b, "    return cudaGetLastError();\n}\n\n");

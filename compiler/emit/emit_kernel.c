@@ -268,7 +268,8 @@ static void put_pointer(Buf *b, const Kernel *k, const KernelArg *a,
 
 static int n_params(const Kernel *k)
 {
-    int n = (k->workspace > 0) + k->coop_counters + k->n_map;
+    int n = (k->run != NULL) + (k->workspace > 0) + k->coop_counters +
+            k->n_map;
 
     for (int i = 0; i < k->n_arg; i++)
         n += !k->arg[i].mapped;
@@ -311,7 +312,10 @@ static void put_param(Buf *b, Buf *comment, const Kernel *k, int i)
         buf_printf(b, "const __grid_constant__ CUtensorMap %s",
                    k->map[map].name);
         put_box(comment, &k->map[map]);
-    } else if (i == n_arg && k->workspace) {
+    } else if (i == n_arg && k->run) {
+        buf_printf(b, "const int %s", k->run);
+        buf_puts(comment, "how many this run has");
+    } else if (i == n_arg + (k->run != NULL) && k->workspace) {
         buf_printf(b, "unsigned char *%sworkspace",
                    k->waits ? "" : "__restrict__ ");
         buf_printf(comment, "scratch, %zu bytes", k->workspace);
@@ -471,6 +475,10 @@ static void put_call_args(Buf *b, const Kernel *k)
             buf_printf(b, "%s%s", comma, k->arg[i].name);
             comma = ", ";
         }
+    if (k->run) {
+        buf_printf(b, "%s%s", comma, k->run);
+        comma = ", ";
+    }
     if (k->workspace) {
         buf_printf(b, "%sworkspace", comma);
         comma = ", ";
@@ -502,16 +510,32 @@ static void put_table(Buf *b, const char *type, const TileMap *m,
     buf_puts(b, "};\n");
 }
 
+static void put_map_dims(Buf *b, const Kernel *k, const TileMap *m)
+{
+    bool fixed = true;
+
+    for (int i = 0; i < m->rank; i++)
+        fixed &= !m->of_run[i];
+    buf_printf(b, "%sconst uint64_t %s_dim[] = {", fixed ? "static " : "",
+               m->name);
+    for (int i = 0; i < m->rank; i++) {
+        buf_puts(b, i ? ", " : "");
+        if (m->of_run[i])
+            buf_printf(b, "%lldull * %s", (long long)m->of_run[i], k->run);
+        else
+            buf_printf(b, "%lld", (long long)m->dim[i]);
+    }
+    buf_puts(b, "};\n");
+}
+
 /* What the map covers; whether it takes steps. */
-static bool put_map_tables(Buf *b, const TileMap *m)
+static bool put_map_tables(Buf *b, const Kernel *k, const TileMap *m)
 {
     const char *of = m->name;
     bool steps = false;
 
-    buf_printf(b, "static const uint64_t %s_dim[] = {", of);
-    for (int i = 0; i < m->rank; i++)
-        buf_printf(b, "%s%lld", i ? ", " : "", (long long)m->dim[i]);
-    buf_printf(b, "};\nstatic const uint64_t %s_stride[] = {", of);
+    put_map_dims(b, k, m);
+    buf_printf(b, "static const uint64_t %s_stride[] = {", of);
     for (int i = 1; i < m->rank; i++)
         buf_printf(b, "%s%lld", i > 1 ? ", " : "", (long long)m->stride[i]);
     buf_puts(b, "};\n");
@@ -543,7 +567,7 @@ static const char *swizzle_name(const Kernel *k, const TileMap *m)
 static void put_map(Buf *b, const Kernel *k, const TileMap *m)
 {
     const char *of = m->name;
-    bool steps = put_map_tables(b, m);
+    bool steps = put_map_tables(b, k, m);
 
     buf_printf(b, "CUtensorMap %s;\n"
                   "status = dcc_tma_encode%s(&%s, %s, %d, %s", of,
@@ -593,6 +617,8 @@ void emit_launcher_head(Buf *b, const Kernel *k)
         put_pointer(&head, k, &k->arg[i], false);
         buf_puts(&head, ", ");
     }
+    if (k->run)
+        buf_printf(&head, "int %s, ", k->run);
     buf_printf(&head, "%s%s%scudaStream_t stream)",
                k->workspace ? "unsigned char *workspace, " : "",
                k->coop_counters ? "unsigned int *counters, " : "",

@@ -45,6 +45,21 @@ static const char *arg_name(Arena *a, const Kernel *k, const Tensor *t)
     return id;
 }
 
+/* "B_run", in the kernel how many of them there are. */
+static const char *run_name(Graph *g, const Kernel *k)
+{
+    const char *base = arena_printf(g->arena, "%s_run", g->run->name);
+    const char *id = cprint_ident(g->arena, base);
+
+    for (int n = 1, i = 0; i < k->n_arg; i++)
+        if (!strcmp(k->arg[i].name, id)) {
+            id = arena_printf(g->arena, "%s_%d", cprint_ident(g->arena, base),
+                              n++);
+            i = -1;
+        }
+    return id;
+}
+
 void kernel_set_args(Graph *g, Group *gr, Kernel *k)
 {
     if (!gr->n_arg)
@@ -59,6 +74,7 @@ void kernel_set_args(Graph *g, Group *gr, Kernel *k)
                                          : ARG_OUT;
         k->arg[k->n_arg++] = (KernelArg){.name = name, .tensor = t, .use = use};
     }
+    k->run = gr->bounded ? run_name(g, k) : NULL;
     k->group = gr;
     if (!k->n_instance)
         VEC_PUSH(g->arena, k->instance, k->n_instance, k->cap_instance) = gr;
@@ -282,6 +298,7 @@ static void settle_parts(Kernel *k, const Settled *names)
 {
     for (int i = 0; i < k->n_arg; i++)
         k->arg[i].name = names_put(names, k->arg[i].name);
+    k->run = names_put(names, k->run);
     for (int i = 0; i < k->n_map; i++)
         k->map[i].name = names_put(names, k->map[i].name);
     for (int i = 0; i < k->n_constant; i++) {

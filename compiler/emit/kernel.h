@@ -28,6 +28,7 @@ typedef struct TileMap {
     int64_t offset;      /* elements from its start to the map's origin */
     int rank;
     int64_t dim[5];      /* elements */
+    int64_t of_run[5];   /* not 0: instead, times the run's size */
     int64_t stride[5];   /* bytes; [0] is not used */
     int box[5], step[5]; /* step: of the elements in a box */
     int pixels;          /* im2col (dcc_tma_encode_im2col): so many, box[0]
@@ -77,12 +78,15 @@ typedef struct Kernel {
     const char *trigger_why; /* the reason, for --explain; NULL: no launch
                             follows */
     /* The launcher is
-     *   cudaError_t <name>_launch(<arg 0>, ..., [unsigned char *workspace,]
+     *   cudaError_t <name>_launch(<arg 0>, ..., [int <run>,]
+     *                             [unsigned char *workspace,]
      *                             [unsigned int *counters,] [dcc_edge edge,]
      *                             cudaStream_t);
      * and the kernel has the same parameters but the edge, if it waits, and
      * the stream, by those names. */
     KernelArg *arg; int n_arg;
+    const char *run;     /* the parameter that is the run's size of a set
+                            (Graph.run), an int after the arguments; or NULL */
     TileMap map[4]; int n_map; /* parameters after all others */
     Constant *constant; int n_constant, cap_constant;
     const char **assert_; int n_assert; /* static_assert texts */

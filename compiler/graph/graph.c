@@ -388,3 +388,23 @@ void graph_dump(Buf *b, const Graph *g)
     for (int i = 0; i < g->n_stmt; i++)
         dump_stmt(b, g->stmt[i]);
 }
+
+const Var *guard_run(const Graph *g, Guard in, Guard *rest)
+{
+    const Var *v = NULL;
+    Cond *others = arena_array(g->arena, Cond, in.n + 1);
+    int n = 0;
+
+    for (int i = 0; i < in.n; i++) {
+        const Idx *e = in.cond[i].e;
+        if (!g->run || !idx_uses(e, g->run)) {
+            others[n++] = in.cond[i];
+            continue;
+        }
+        for (int k = 0; k < e->n; k++) /* of_v * run - 1 - v >= 0 */
+            if (e->term[k].c == -1)
+                v = e->term[k].atom->var;
+    }
+    *rest = (Guard){others, n};
+    return v;
+}

@@ -72,6 +72,8 @@ typedef struct Tensor {
     double spread;
     int varies;         /* 1 + the dimension that is a multiple of a set's
                            size; 0: none is */
+    const char *copied;     /* of one that varies: why a run of less than the size
+                           has a copy; NULL: kernels keep within it */
     struct Tensor *prev;
     Span at;            /* the declaration */
     /* physical; set by layout and memory */
@@ -173,6 +175,9 @@ typedef struct Graph {
     Span at;
     SizeSet set;
     const char *word;   /* one of a set: "B8" in its kernels' names; or NULL */
+    const Var *run;     /* one of a set that also serves sizes below it: how
+                           many a run has, 1 to `most`; or NULL */
+    int64_t most;
     Tensor **tensor; int n_tensor, cap_tensor;
     Stmt **stmt; int n_stmt, cap_stmt;
     int n_made;         /* statements so far, for their ids */
@@ -208,6 +213,10 @@ bool expr_is_computable(const Expr *e);
  * of which too little is known (idx.h). False if there is one. */
 bool graph_check_indices(Graph *g);
 void graph_dump(Buf *b, const Graph *g);  /* --dump; golden tests */
+
+/* The variable of which a guard says how many values a run has, by the run's
+ * size (Graph.run), and the rest of the guard; NULL if it does not. */
+const Var *guard_run(const Graph *g, Guard in, Guard *rest);
 
 /* expr.c: making and rewriting. All take the graph for arena and pool. */
 const Expr *expr_const(Graph *g, double num, Type t);

@@ -69,6 +69,7 @@ typedef struct Group {
     double apart_us;           /* a chain's, as the kernels that it replaces;
                                   with a merge, what norms as kernels take */
     double norm_us;            /* with a merge, what they take without */
+    bool bounded;              /* its guards speak of the run's size */
     struct Kernel *kernel;     /* shared by equal groups */
     Tensor **arg; int n_arg;   /* actual arguments, in kernel-param order */
 } Group;

@@ -56,6 +56,8 @@ static void add_map(ChainKernel *w, const TmaOperand *o, const char *id,
         const TmaDim *dim = &o->dim[d];
         int box = d == 0 ? 64 : dim->axis == axis ? rows : 1;
         m->dim[d] = dim->extent;
+        if (o->run == d + 1)
+            m->of_run[d] = dim->extent / w->b.g->most;
         m->stride[d] = dim->stride * type_bytes(t->type);
         m->box[d] = box * dim->step;
         m->step[d] = dim->step;

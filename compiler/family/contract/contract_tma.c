@@ -132,6 +132,27 @@ static const char *window_dim(const Tma *t, const Axes *side, TmaOperand *o,
     return NULL;
 }
 
+/* The dimension that ends with the run's size: v's, which is its slowest
+ * part. */
+static const char *find_run(const Tma *t, const Axes *side, TmaOperand *o,
+                            const Var *v)
+{
+    const Expr *outside = o->op->read->outside;
+
+    if (!outside || outside->kind != E_CONST || outside->num != 0)
+        return "a value other than 0 beyond the run's size";
+    for (int d = 0; d < o->rank; d++) {
+        const Var *at = idx_is_var(o->dim[d].at);
+        const Axes *all[] = {side, &t->batch};
+        for (int s = 0; at && s < 2; s++)
+            for (int i = 0; i < all[s]->n; i++)
+                if (all[s]->axis[i].linear == at &&
+                    all[s]->axis[i].v[0] == v)
+                    o->run = d + 1;
+    }
+    return o->run ? NULL : "the run's size within a dimension";
+}
+
 /* Guards that are not just "inside the tensor" are beyond TMA. */
 static const char *check_guard(const Tma *t, const TmaOperand *o)
 {
@@ -228,6 +249,8 @@ bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n)
 {
     bool can = false;
 
+    if (o->run)
+        return false;
     for (int d = 1; d < o->rank; d++)
         can |= o->dim[d].axis == rows && idx_is_var(o->dim[d].at) &&
                o->dim[d].extent % n == 0;
@@ -261,7 +284,7 @@ static const char *check_dims(const Tma *t, TmaOperand *o)
 }
 
 static const char *open_operand(Tma *t, TmaOperand *o, const Operand *op,
-                                const Axes *side)
+                                const Axes *side, const Var *run)
 {
     IdxPool *p = t->x->g->pool;
     const Idx *at[MAX_RANK], *rest;
@@ -292,7 +315,9 @@ static const char *open_operand(Tma *t, TmaOperand *o, const Operand *op,
             return "an operand that does not use one of its rows";
     }
     sort_dims(t, side, o);
-    return check_dims(t, o);
+    if ((why = check_dims(t, o)))
+        return why;
+    return run ? find_run(t, side, o, run) : NULL;
 }
 
 /* ---- im2col ------------------------------------------------------------ */
@@ -357,9 +382,22 @@ static int count_pixels(const Tma *t)
     return n;
 }
 
+/* The operand without the condition on the run's size, which a map has as the
+ * extent of a dimension. */
+static const Operand *without_run(Graph *g, const Operand *o, const Var **run)
+{
+    Operand *out = arena_new_of(g->arena, Operand);
+
+    *out = *o;
+    *run = guard_run(g, o->in, &out->in);
+    return out;
+}
+
 const char *tma_open(Tma *t, Contract *x)
 {
     const Contraction *c = &x->c;
+    const Operand *a, *b;
+    const Var *run[2];
     const char *why;
 
     memset(t, 0, sizeof *t);
@@ -369,9 +407,11 @@ const char *tma_open(Tma *t, Contract *x)
         return "a factor that is computed";
     if (!idx_affine(c->a.offset) || !idx_affine(c->b.offset))
         return "an index that is not affine";
-    make_axes(x->g, &t->m, c->m, c->n_m, &c->a, NULL);
-    make_axes(x->g, &t->n, c->n, c->n_n, &c->b, NULL);
-    make_axes(x->g, &t->k, c->k, c->n_k, &c->a, &c->b);
+    a = without_run(x->g, &c->a, &run[0]);
+    b = without_run(x->g, &c->b, &run[1]);
+    make_axes(x->g, &t->m, c->m, c->n_m, a, NULL);
+    make_axes(x->g, &t->n, c->n, c->n_n, b, NULL);
+    make_axes(x->g, &t->k, c->k, c->n_k, a, b);
     for (int i = 0; i < c->n_batch; i++) {
         Axis *a = &t->batch.axis[t->batch.n++];
         a->v[a->n++] = c->batch[i];
@@ -379,8 +419,8 @@ const char *tma_open(Tma *t, Contract *x)
     }
     if (!t->m.n || t->n.n != 1)
         return t->m.n ? "columns that are not one number" : "no rows";
-    if (!(why = open_operand(t, &t->a, &c->a, &t->m)))
-        why = open_operand(t, &t->b, &c->b, &t->n);
+    if (!(why = open_operand(t, &t->a, a, &t->m, run[0])))
+        why = open_operand(t, &t->b, b, &t->n, run[1]);
     if (!why && !t->a.k_major && t->m.n > 1)
         why = "a patch of rows that are neighbours in memory";
     t->pixels = why ? 0 : count_pixels(t);

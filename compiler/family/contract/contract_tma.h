@@ -43,6 +43,8 @@ typedef struct TmaOperand {
     int rank;
     int64_t offset;     /* elements, of the map's origin */
     bool k_major;       /* neighbours along k; else along m or n */
+    int run;            /* of a tensor of which a run has so many (Graph.run):
+                           1 + the dimension that ends with them; else 0 */
 } TmaOperand;
 
 typedef struct Tma {

@@ -22,6 +22,7 @@
 typedef struct Plane {
     const Tensor *tensor;   /* NULL: it is none */
     int64_t offset, pitch;  /* elements */
+    bool run;               /* of as many rows as a run has */
 } Plane;
 
 /* The analysis of a group, shared by its variants. */

@@ -200,6 +200,8 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
                     w->x.t.bn / w->deal, 1);
             add_dim(m, w->deal / 2, stride * 2, w->deal / 2 / w->cluster, 1);
         } else {
+            if (o->run == d + 1)
+                m->of_run[m->rank] = dim->extent / w->x.g->most;
             add_dim(m, dim->extent, stride, box_of(w, o, d) * dim->step,
                     dim->step);
         }
@@ -724,7 +726,7 @@ void wgmma_build(Wgmma *w, Kernel *k)
     reserve_names(w);
     /* Before a wait for the grid TMA has the time to ask for the first steps'
      * weights itself: no gain was measured. */
-    w->sweeps = !k->waits && wgmma_sweeps(w);
+    w->sweeps = !k->waits && !w->tma->b.run && wgmma_sweeps(w);
     w->heads = wgmma_runs_ahead(w) && wgmma_asks_heads(w);
     constants(w);
     if (wgmma_runs_ahead(w))

@@ -210,18 +210,21 @@ void wgmma_find_plane(const WgmmaForm *f, Plane *p)
     const Contract *x = &f->x;
     const Contraction *c = &x->c;
     const Step *s = NULL;
+    const Var *run;
+    Guard where;
     int64_t step;
 
     *p = (Plane){.tensor = NULL};
     for (int i = 0; i < x->gr->n_step; i++)
         if (x->gr->step[i].tensor)
             s = &x->gr->step[i];
+    run = guard_run(x->g, s->where, &where);
     if (!f->packs || x->lines || x->terms == 3 || c->batches > 1 ||
-        guard_truth(s->where) != ALWAYS || s->tensor == c->a.read->tensor ||
+        guard_truth(where) != ALWAYS || (run && run != c->m[0]) || s->tensor == c->a.read->tensor ||
         s->tensor == c->b.read->tensor)
         return;
     const Idx *offset = tensor_offset(x->g, s->tensor, s->store);
-    Plane found = {s->tensor, offset->k, 0};
+    Plane found = {s->tensor, offset->k, 0, run != NULL};
     if (!idx_affine(offset) || !walks(offset, c->m, c->n_m, &found.pitch) ||
         !walks(offset, c->n, c->n_n, &step) || step != 1 ||
         found.pitch < c->N || found.pitch % 8 || found.offset % 8)
@@ -241,10 +244,12 @@ void wgmma_boxes_map(Wgmma *w)
             m->arg = i;
             k->arg[i].mapped = !wgmma_touches(w, w->boxes.tensor);
         }
+    int64_t of_run = w->boxes.run ? w->x.c.M / w->x.g->most : 0;
     *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map",
                                         k->arg[m->arg].name),
                    .arg = m->arg, .offset = w->boxes.offset, .rank = 2,
                    .dim = {w->x.c.N, w->x.c.M},
+                   .of_run = {0, of_run},
                    .stride = {0, w->boxes.pitch * 2},
                    .box = {w->pack, 16}, .step = {1, 1},
                    .swizzle = true};
