@@ -78,6 +78,7 @@ verdict $? "the driver compiles"
 check attention h200 3 1 4 9
 check conv h200 4 2 5
 check rows h200 7 3 16 70
+check direct h200 5 6
 check rows v100 50 70
 for bad in 0 -1 71; do
     ./set $bad >log 2>&1

@@ -124,6 +124,27 @@ bool guard_uses(Guard g, const Var *v)
     return false;
 }
 
+/* v <= e with e + 1 a multiple of vec holds for all or none of them. */
+static bool cond_parts(Cond c, const Var *v, int vec)
+{
+    bool last = idx_coef(c.e, v) == -1 && !c.mod && (c.e->k + 1) % vec == 0;
+
+    for (int i = 0; i < c.e->n && last; i++) {
+        const Atom *a = c.e->term[i].atom;
+        last = a->var == v || (a->kind == ATOM_VAR &&
+                               c.e->term[i].c % vec == 0);
+    }
+    return !last && idx_uses(c.e, v);
+}
+
+bool guard_parts(Guard g, const Var *v, int vec)
+{
+    for (int i = 0; i < g.n; i++)
+        if (cond_parts(g.cond[i], v, vec))
+            return true;
+    return false;
+}
+
 static const Idx *narrow_data(IdxPool *p, const Atom *a, void *ctx)
 {
     const Guard *known = ctx;

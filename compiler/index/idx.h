@@ -152,6 +152,8 @@ Guard guard_add(IdxPool *p, Guard g, const Idx *e, int64_t mod);
 Guard guard_subst(IdxPool *p, Guard g, const Subst *s, int n);
 Truth guard_truth(Guard g);
 bool guard_uses(Guard g, const Var *v);
+/* Whether it may differ among `vec` aligned neighbours along v. */
+bool guard_parts(Guard g, const Var *v, int vec);
 /* e with the ranges that its data have where `known` holds: for printing what
  * is computed there alone. */
 const Idx *guard_narrow(IdxPool *p, Guard known, const Idx *e);

@@ -4,7 +4,7 @@
 
 #include "dcc_rt.h"
 
-DCC_EMITTED_FOR(4, "0.1.0");
+DCC_EMITTED_FOR(5, "0.1.0");
 
 #ifdef __cplusplus
 extern "C" {

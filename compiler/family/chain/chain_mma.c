@@ -13,9 +13,11 @@ bool chain_in_pieces(const ChainForm *f, const Operand *o, const Var *fast)
 {
     IdxPool *p = f->a.g->pool;
     const Idx *rest = idx_sub(p, o->offset, idx_var(p, fast));
+    Guard in;
 
+    guard_run(f->a.g, o->in, &in);
     return fast->extent % 8 == 0 && idx_coef(o->offset, fast) == 1 &&
-           !idx_uses(rest, fast) && idx_align(rest, 8) == 8 && !o->in.n;
+           !idx_uses(rest, fast) && idx_align(rest, 8) == 8 && !in.n;
 }
 
 static const char *open_mma(ChainForm *f, Graph *g, const Group *gr,
@@ -135,6 +137,9 @@ Tree *chain_piece(ChainKernel *w, const Operand *o, const Var *line,
     if (chain_round_up(fast->extent, 16) != fast->extent)
         in = arena_printf(a, "%s%spiece < %lld", in, *in ? " && " : "",
                           (long long)fast->extent / 8);
+    if (o->in.n) /* the run's size */
+        in = arena_printf(a, "%s%s%s", in, *in ? " && " : "",
+                          cprint_guard(cp, o->in));
     cprint_name(cp, fast, "piece * 8");
     Tree *code = QUOTE(a,
                        *in ? "const int @id = @number;\n"

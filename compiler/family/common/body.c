@@ -71,7 +71,7 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
         return READ_SCALAR;
     if (!along || !read_uses(e, along))
         return READ_BROADCAST;
-    if (guard_uses(e->in, along) ||
+    if (guard_parts(e->in, along, vec) ||
         (e->outside && e->outside->kind != E_CONST))
         return READ_SCALAR;
     *step = vector_step(g, e->tensor, tensor_offset(g, e->tensor, e->at),
@@ -81,7 +81,7 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
 
 static int store_step(Graph *g, const Step *s, const Var *along, int vec)
 {
-    if (guard_uses(s->where, along))
+    if (guard_parts(s->where, along, vec))
         return 1;
     return vector_step(g, s->tensor, tensor_offset(g, s->tensor, s->store),
                        along, vec);
