@@ -25,6 +25,7 @@ static const char *file_near(Arena *a, const char *name)
     const char *slash = strrchr(name, '/'), *near = NULL;
     char *folder = slash ? arena_strndup(a, name, (size_t)(slash - name) + 1)
                          : NULL;
+    const char *whole = arena_printf(a, "%s.dcl", name);
     DIR *all = access(name, F_OK) ? opendir(folder ? folder : ".") : NULL;
     const char **file = NULL;
     int n = 0, cap = 0;
@@ -36,6 +37,8 @@ static const char *file_near(Arena *a, const char *name)
     }
     if (all)
         closedir(all);
+    if (!access(whole, F_OK))
+        return whole;
     if (n)
         qsort(file, (size_t)n, sizeof *file, by_name);
     near = near_name(slash ? slash + 1 : name, file, n);

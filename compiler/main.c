@@ -18,6 +18,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -656,7 +657,8 @@ static bool make_folder(Session *s)
 
     s->folder = mkdtemp(folder);
     if (!s->folder)
-        say_error("no folder '%s': %s", folder, strerror(errno));
+        say_error("no folder in '%s'%s: %s", tmp && *tmp ? tmp : "/tmp",
+                  tmp && *tmp ? " (TMPDIR)" : "", strerror(errno));
     return s->folder != NULL;
 }
 
@@ -712,7 +714,7 @@ static int command_of(Session *s)
 }
 
 /* A standard stream that the caller closed must not be the next file that is
- * opened; writing to it stays an error. */
+ * opened; writing to it stays an error, as beyond a file's limit. */
 static void hold_streams(void)
 {
     int fd;
@@ -722,6 +724,7 @@ static void hold_streams(void)
     while (fd >= 0 && fd <= 2);
     if (fd > 2)
         close(fd);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 int main(int argc, char **argv)

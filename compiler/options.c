@@ -61,6 +61,11 @@ static const char *option_hint(Arena *a, const CommandLine *c,
     return *text ? text : hint(a, name, all, n_all);
 }
 
+static bool is_there(const char *name)
+{
+    return access(name, F_OK) == 0;
+}
+
 /* What those used to other compilers type. */
 static const char *habit(const char *arg)
 {
@@ -91,6 +96,15 @@ static const char *habit(const char *arg)
         {"-I", "; nothing is included: all files go on the command line"},
         {"-l", "; it is nvcc's"},
         {"-L", "; it is nvcc's"},
+        {"-MM", "; -MD writes dependencies, -MF says where"},
+        {"-MP", "; -MD writes dependencies, -MF says where"},
+        {"-MT", "; -MD writes dependencies, -MF says where"},
+        {"-MQ", "; -MD writes dependencies, -MF says where"},
+        {"--watch", "; make and -MD build what has changed"},
+        {"--verbose", "; --explain says what is done"},
+        {"--debug", "; --dump=PASS prints what a pass made"},
+        {"--gpu-arch", "; --target=sm_90 says which GPU"},
+        {"--gpus", "; --target=GPU says for which, dcc devices has them"},
         {"-W", "; there are no warnings to choose"},
         {"-f", "; it is nvcc's"},
         {NULL, NULL},
@@ -107,6 +121,8 @@ static int unknown_option(Arena *a, const CommandLine *c, const char *arg,
 {
     const char *why = habit(name), *size = name + strspn(name, "-");
 
+    if (!why && *arg == '-' && is_there(arg))
+        why = arena_printf(a, "; the file of that name is ./%s", arg);
     if (!why && *size >= 'A' && *size <= 'Z')
         why = arena_printf(a, "; -D %s=VALUE replaces a model's dim or type",
                            arena_strndup(a, size, strcspn(size, "=")));
@@ -480,11 +496,6 @@ static const char *command_text(Arena *a, int argc, char **argv)
     return buf_take(&b, a);
 }
 
-static bool is_there(const char *name)
-{
-    return access(name, F_OK) == 0;
-}
-
 static bool is_model_command(CommandId id)
 {
     return id <= COMMAND_BUILD;
@@ -655,7 +666,7 @@ static int count_standard(const CommandLine *c)
 static int check_files(const CommandLine *c)
 {
     if (!c->n_file)
-        return bad(c, "no .dcl file is given");
+        return bad(c, "no .dcl file is given (- is standard input)");
     for (int i = 0; i < c->n_file; i++)
         for (int k = 0; k < i; k++)
             if (!strcmp(c->file[i], c->file[k]))

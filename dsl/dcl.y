@@ -221,6 +221,10 @@ bare: DIM NAME '=' expr ';' {
         $$ = build_stmt(p, STMT_DIM, @$, $2, NULL);
         $$->dim.choices = $5;
     }
+    | DIM NAME IN '{' '}' ';' {
+        $$ = NULL;
+        diag_error(p->diag, @4.at, "a set has 2 to 16 sizes, as {1, 8}");
+    }
     | TYPE NAME '=' type_name ';' {
         $$ = build_stmt(p, STMT_TYPE, @$, $2, build_type(p, @4, $4));
     }

@@ -155,6 +155,7 @@ static const char *foreign(const char *text, size_t len)
         {"function", ": an operator is 'op name(x: T[..]) -> y { }'"},
         {"def", ": an operator is 'op name(x: T[..]) -> y { }'"},
         {"fn", ": an operator is 'op name(x: T[..]) -> y { }'"},
+        {"then", ": a choice of values is c ? a : b"},
     };
 
     for (size_t i = 0; i < sizeof word / sizeof *word; i++)
@@ -184,6 +185,43 @@ static const char *foreign_statement(const Parser *p)
     return "";
 }
 
+static bool is_word(const Parser *p, const char *word)
+{
+    return p->token_len == strlen(word) &&
+           !memcmp(p->source->text + p->token_offset, word, p->token_len);
+}
+
+static bool begins_statement(const Parser *p)
+{
+    static const char *const word[] = {"dim", "input", "type", "param",
+                                       "output", "state", "for", "require"};
+
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        if (is_word(p, word[i]))
+            return true;
+    return false;
+}
+
+/* The same by what would have been right. */
+static const char *instead_of(const Parser *p, const char *what)
+{
+    bool dim = p->first == TOK_DIM;
+
+    if (!strcmp(what, "'..'"))
+        return ": a range is 'a..b'";
+    if (!strcmp(what, "'{'") && dim)
+        return ": a set of sizes is '{1, 8, 32}'";
+    if (!strcmp(what, "a name") && is_word(p, "(") && p->first == TOK_FOR)
+        return ": a loop is 'for i in 0..4 { }'";
+    if (!strcmp(what, "':'") && (is_word(p, ")") || is_word(p, ",")))
+        return ": an argument has a type, as in x: T[..]";
+    if (!strcmp(what, "'->'"))
+        return ": it names its result, as in 'op f(x: T[..]) -> y { }'";
+    if (strstr(what, "'model'") && begins_statement(p))
+        return ": statements stand in a 'model name { }'";
+    return "";
+}
+
 /* What of the token at hand, among what is around it, is said otherwise. */
 static const char *foreign_here(const Parser *p, const char *what)
 {
@@ -203,9 +241,13 @@ static const char *foreign_here(const Parser *p, const char *what)
                "y[i] = x[i, 0]";
     if (p->token_len == 3 && !memcmp(text, "dim", 3) && open == '(')
         return ": it is a reserved word; PyTorch's dim is called axis";
-    if (!strcmp(what, "'..'"))
-        return ": a range is 'a..b'";
-    return foreign_statement(p);
+    if (is_word(p, "?") && open == '[')
+        return ": sizes are known when a model is compiled; 'dim B in {1, 8};' "
+               "is several";
+    if (is_word(p, "if") && p->last_line == p->line)
+        return ": a choice of values is c ? a : b";
+    const char *instead = instead_of(p, what);
+    return *instead ? instead : foreign_statement(p);
 }
 
 void parse_expected(Parser *p, const char *what, bool semicolon)
@@ -218,6 +260,8 @@ void parse_expected(Parser *p, const char *what, bool semicolon)
                            && !strcmp(what, "a name") ? "the reserved word "
                                                       : "";
 
+    if (p->bad_line == at.line && p->bad_col == at.col)
+        return; /* that follows from what the scanner has said */
     semicolon = semicolon && in_statements(p);
     if (semicolon && p->last_line < at.line) {
         at.line = p->last_line;

@@ -173,6 +173,12 @@ static const Later *find_later(const Check *c, const char *name,
     return NULL;
 }
 
+/* As sizes are called mostly. */
+static bool is_upper(const char *name)
+{
+    return !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
+}
+
 void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
                    bool indices)
 {
@@ -210,6 +216,9 @@ void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
     if (!*hint && indices && strlen(name.text) == 1)
         hint = arena_printf(c->arena, ": an index stands on the left, or in a "
                             "reduction, as sum(%s)", name.text);
+    if (!*hint && !indices && is_upper(name.text))
+        hint = arena_printf(c->arena, ": 'dim %s = 8;' declares one",
+                            name.text);
     diag_error(c->diag, name.at, "%s '%s'%s", what, name.text, hint);
 }
 

@@ -290,7 +290,8 @@ static dcc_status rt_record_all(dcc_model *m, RtSize *s, void *const *pointers)
     status = rt_record(m, s, pointers, 0, s->desc->n_steps, &s->recorded,
                        s->nodes);
     if (status == DCC_OK)
-        memcpy(s->recorded_with, pointers, rt_pointers(m->desc) * sizeof *pointers);
+        memcpy(s->recorded_with, pointers,
+               rt_pointers(m->desc) * sizeof *pointers);
     return status;
 }
 

@@ -56,7 +56,11 @@ bool work_open(Work *w, Arena *a, const char *folder)
         free(real);
         return true;
     }
-    say_error("no folder '%s': %s", folder ? folder : dir, strerror(errno));
+    if (folder)
+        say_error("no folder '%s': %s", folder, strerror(errno));
+    else
+        say_error("no folder in '%s'%s: %s", tmp && *tmp ? tmp : "/tmp",
+                  tmp && *tmp ? " (TMPDIR)" : "", strerror(errno));
     sigprocmask(SIG_SETMASK, &w->before, NULL);
     return false;
 }

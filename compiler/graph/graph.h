@@ -72,7 +72,7 @@ typedef struct Tensor {
     double spread;
     int varies;         /* 1 + the dimension that is a multiple of a set's
                            size; 0: none is */
-    const char *copied;     /* of one that varies: why a run of less than the size
+    const char *copied; /* of one that varies: why a run of less than the size
                            has a copy; NULL: kernels keep within it */
     struct Tensor *prev;
     Span at;            /* the declaration */

@@ -582,14 +582,28 @@ static const char *folder_of(Arena *a, const char *path)
                            : arena_strndup(a, path, (size_t)(slash - path));
 }
 
+/* A model's first bytes are no text: tags and lengths. */
+static bool is_text(const unsigned char *p, size_t n)
+{
+    enum { LOOKED_AT = 64 };
+
+    for (size_t i = 0; i < n && i < LOOKED_AT; i++)
+        if (p[i] < ' ' && p[i] != '\t' && p[i] != '\r' && p[i] != '\n')
+            return false;
+    return n > 0;
+}
+
 bool import_read_bytes(Import *c, const unsigned char *p, size_t n)
 {
     Scan scan = {.arena = c->arena, .bytes_message = "TensorProto",
                  .bytes_field = "raw_data"};
 
     if (!scan_message(&scan, p, n, &onnx__model_proto__descriptor)) {
-        import_error(c, NULL, "this is no ONNX model: %s, at byte %zu",
-                     scan.error, scan.at);
+        if (is_text(p, n))
+            import_error(c, NULL, "this is no ONNX model: it is text");
+        else
+            import_error(c, NULL, "this is no ONNX model: %s, at byte %zu",
+                         scan.error, scan.at);
         buf_free(&scan.out);
         return false;
     }

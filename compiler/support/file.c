@@ -17,7 +17,7 @@ static bool is_standard(const char *path)
 
 const char *file_error(void)
 {
-    if (errno == EFBIG)
+    if (errno == EOVERFLOW)
         return "it does not end within 64 MB";
     return strerror(errno);
 }
@@ -37,7 +37,7 @@ static bool read_all(Buf *b, int fd)
             return n == 0;
         buf_putn(b, chunk, (size_t)n);
         if (b->len > limit) {
-            errno = EFBIG;
+            errno = EOVERFLOW;
             return false;
         }
     }

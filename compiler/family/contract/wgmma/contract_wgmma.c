@@ -396,7 +396,8 @@ bool wgmma_asks_heads(const Wgmma *w)
            c->batches == 1 &&
            (double)(c->M + c->N) <= blocks * w->consumers * 128 &&
            w->tma->a.k_major && w->tma->b.k_major && !w->tma->a.run &&
-           !w->tma->b.run && w->tma->a.dim[0].extent == c->K && w->tma->b.dim[0].extent == c->K &&
+           !w->tma->b.run && w->tma->a.dim[0].extent == c->K &&
+           w->tma->b.dim[0].extent == c->K &&
            gapless(&w->tma->a, c->M * c->K) && gapless(&w->tma->b, c->N * c->K);
 }
 

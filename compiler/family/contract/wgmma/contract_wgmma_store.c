@@ -220,7 +220,8 @@ void wgmma_find_plane(const WgmmaForm *f, Plane *p)
             s = &x->gr->step[i];
     run = guard_run(x->g, s->where, &where);
     if (!f->packs || x->lines || x->terms == 3 || c->batches > 1 ||
-        guard_truth(where) != ALWAYS || (run && run != c->m[0]) || s->tensor == c->a.read->tensor ||
+        guard_truth(where) != ALWAYS || (run && run != c->m[0]) ||
+        s->tensor == c->a.read->tensor ||
         s->tensor == c->b.read->tensor)
         return;
     const Idx *offset = tensor_offset(x->g, s->tensor, s->store);
