@@ -216,7 +216,7 @@ static const char *instead_of(const Parser *p, const char *what)
     if (!strcmp(what, "':'") && (is_word(p, ")") || is_word(p, ",")))
         return ": an argument has a type, as in x: T[..]";
     if (!strcmp(what, "'->'"))
-        return ": it names its result, as in 'op f(x: T[..]) -> y { }'";
+        return ": an op names its result, as in 'op f(x: T[..]) -> y { }'";
     if (strstr(what, "'model'") && begins_statement(p))
         return ": statements stand in a 'model name { }'";
     return "";
@@ -261,7 +261,10 @@ void parse_expected(Parser *p, const char *what, bool semicolon)
                                                       : "";
 
     if (p->bad_line == at.line && p->bad_col == at.col)
-        return; /* that follows from what the scanner has said */
+        return; /* that follows from what the scanner has said, */
+    if (p->failed && strstr(what, "'model'") && begins_statement(p))
+        return; /* and this from where a '}' was taken for the model's */
+    p->failed = true;
     semicolon = semicolon && in_statements(p);
     if (semicolon && p->last_line < at.line) {
         at.line = p->last_line;

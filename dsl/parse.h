@@ -34,6 +34,7 @@ typedef struct Parser {
     bool in_hole; /* inside the {} of a string */
     bool odd_letter, odd_space; /* has been said */
     Span quote;   /* the string's opening quote */
+    bool failed;  /* a syntax error was reported */
     int bad_line, bad_col; /* of the token of which the scanner has said that
                               it is none */
     Bracket bracket[DSL_MAX_NESTING];

@@ -216,7 +216,8 @@ void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
     if (!*hint && indices && strlen(name.text) == 1)
         hint = arena_printf(c->arena, ": an index stands on the left, or in a "
                             "reduction, as sum(%s)", name.text);
-    if (!*hint && !indices && is_upper(name.text))
+    if (!*hint && !indices && c->item->kind == ITEM_MODEL &&
+        is_upper(name.text))
         hint = arena_printf(c->arena, ": 'dim %s = 8;' declares one",
                             name.text);
     diag_error(c->diag, name.at, "%s '%s'%s", what, name.text, hint);

@@ -108,6 +108,27 @@ ed '1i import "lib.dcl";' import.dcl
 ed 's/model m {/model m() {/' args.dcl
 ed 's/model m {/model {/' noname.dcl
 sed 's/\[B, 6\];/[B, 6;/' m.dcl >bracket.dcl
+ed 's/model m {/model 2m {/' digit.dcl
+ed 's/dim B = 4;/dim B in {};/' emptyset.dcl
+ed 's/dim B = 4;/dim B in 1..8;/' rangeset.dcl
+ed 's/dim B = 4;/dim B in [1, 8];/' listset.dcl
+ed 's/dim B = 4;//' nosize.dcl
+ed 's/dim B = 4;/dim B = None;/' none.dcl
+ed 's/E\[B, 6\]/E[?, 6]/' question.dcl
+ed 's/  output y.*/  for (int i = 0; i < 4; i++) { y = x; } output y;/' cfor.dcl
+ed 's/  output y.*/  output y = if x > 0 then x else 0;/' then.dcl
+ed 's/  output y.*/  output y = x if x > 0 else 0;/' ifelse.dcl
+ed 's/  output y.*/  output y = relu x;/' juxtaposed.dcl
+ed 's/  output y.*/  output y[i] += x[i, 0];/' adds.dcl
+ed 's/  output y.*/  output y = twice(x);/' op1.dcl
+ed '1i op twice(x) -> y { y = x * 2; }' untyped.dcl
+ed '1i op twice(x: T[..]) { y = x * 2; }' noresult.dcl
+ed '1i op twice(x: T[..]) -> y { z = x * 2; }' otherresult.dcl
+ed '1i op twice(x: T[..]) -> y { y = twice(x); }' itself.dcl
+ed 's/input x : E/input x : i64/' i64.dcl
+ed 's/^model m {//' nomodel.dcl
+cp m.dcl ./-dash.dcl
+cp m.dcl 'a b%s.dcl'
 sed 's/  dim/\xc2\xa0 dim/' m.dcl >nbsp.dcl
 sed 's/\bB\b/é/g' m.dcl >accent.dcl
 cat >a.json <<'X'

@@ -292,7 +292,7 @@ static void lower_dim(Lower *l, const AstStmt *s)
         if (end == text || *end || errno || n < -MAX_SIZE || n > MAX_SIZE)
             diag_error(l->d, (Span){0}, "-D %s=%s: a number is needed, at most "
                        "2147483647%s", s->name.text, text,
-                       strchr(text, '=') ? "; each size has its own -D" : "");
+                       strchr(text, ',') ? "; each size has its own -D" : "");
         else
             v = const_int(n);
     } else if (!s->dim.value) {
