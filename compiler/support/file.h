@@ -12,7 +12,8 @@
 enum { FILE_LIMIT_MB = 64 };
 
 /* Reads a whole file into b. False, with errno set, if it cannot: a directory
- * is EISDIR, more than FILE_LIMIT_MB is EOVERFLOW; b then holds what was read. */
+ * is EISDIR, more than FILE_LIMIT_MB is EOVERFLOW; b then holds what was
+ * read. */
 bool file_read(Buf *b, const char *path);
 
 /* Writes text to path. A regular file is replaced at once by a new one with
