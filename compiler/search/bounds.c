@@ -202,7 +202,7 @@ static Group *bound_group(Bounder *b, const Group *gr)
 
 /* ---- kernels for them */
 
-static int same_variant(const Choice *c, const char *text)
+static int find_variant(const Choice *c, const char *text)
 {
     for (int i = 0; i < c->n_variant; i++) {
         Cost cost;
@@ -212,23 +212,21 @@ static int same_variant(const Choice *c, const char *text)
         if (cost.coef_r)
             return i;
     }
-    return c->best;
+    return -1;
 }
 
-/* As without the condition, if the family can: sums are then of one order. */
+/* The same kernel with the condition: what a size of the set itself runs is as
+ * quick as without, and sums are of one order. */
 static bool choose_again(Selection *s, const Group *old, Group *gr)
 {
     const char *text =
         choose_variant(s, (Group *)old)->variant[old->variant].text;
-    Choice *c = offer_family(s, gr, old->family->name);
+    const Choice *c = offer_family(s, gr, old->family->name);
+    int same = c ? find_variant(c, text) : -1;
 
-    if (!c)
-        c = choose_variant(s, gr);
-    if (!c->family)
+    if (same < 0)
         return false;
-    gr->family = c->family;
-    gr->variant = c->family == old->family ? same_variant(c, text) : c->best;
-    gr->predicted_us = c->cost.us;
+    gr->variant = same;
     return true;
 }
 
@@ -261,7 +259,8 @@ void bound_groups(Selection *s)
             continue;
         made = bound_group(&b, gr);
         if (made && !choose_again(s, gr, made)) {
-            b.why = "no family has such a kernel with conditions";
+            b.why = arena_printf(g->arena, "its kernel, of %s, has no such "
+                                 "condition", gr->family->name);
             made = NULL;
         }
         if (made)

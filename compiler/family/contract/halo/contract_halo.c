@@ -149,13 +149,19 @@ static const char *take_dimension(HaloForm *f, int d)
     return NULL;
 }
 
-/* The guard says no more than that both coordinates are inside. */
-static bool plain_guard(const HaloForm *f)
+/* The guard says no more than that both coordinates are inside, and the image
+ * one of the run's. */
+static bool plain_guard(HaloForm *f)
 {
     const Expr *read = input(f)->read;
     IdxPool *p = f->x.g->pool;
+    const Var *run;
+    Guard in;
 
-    for (int i = 0; i < read->in.n; i++) {
+    if ((run = guard_run(f->x.g, read->in, &in)) && run != f->image)
+        return false;
+    f->run_images = run != NULL;
+    for (int i = 0; i < in.n; i++) {
         bool found = false;
         for (int j = 0; j < 2; j++) {
             int d = j ? f->dim_h : f->dim_w;
@@ -163,10 +169,10 @@ static bool plain_guard(const HaloForm *f)
                 continue;
             const Idx *e = read->at[d];
             const Idx *last = idx_const(p, read->tensor->dim[d] - 1);
-            found |= read->in.cond[i].e == e ||
-                     read->in.cond[i].e == idx_sub(p, last, e);
+            found |= in.cond[i].e == e ||
+                     in.cond[i].e == idx_sub(p, last, e);
         }
-        if (!found || read->in.cond[i].mod)
+        if (!found || in.cond[i].mod)
             return false;
     }
     return true;

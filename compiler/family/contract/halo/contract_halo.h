@@ -27,6 +27,7 @@ typedef struct HaloForm {
     bool swapped;                  /* b does, a has the weights: rows of the
                                       result lie along the pixels */
     const Var *image, *p, *q;      /* of m, or n; image and p may be NULL */
+    bool run_images;               /* a run may have fewer images */
     const Var *channel, *r;        /* of k; they may be NULL */
     const Var *run[MAX_RANK]; int n_run; /* of k, from slow to fast */
     int64_t length, width;         /* of a run, of a row of the input */

@@ -180,6 +180,19 @@ static void put_tile(Halo *h, Tree *b)
         PUT(b, "const int image = tile / (TILES_Q * TILES_P);\n");
 }
 
+/* " && image < B_run", where a run may have fewer. */
+static const char *run_images(const Halo *h)
+{
+    const HaloForm *f = h->f;
+    int64_t each = f->run_images ? f->image->extent / h->x.g->most : 0;
+
+    return each > 1 ? arena_printf(h->x.g->arena, " && image < %lld * %s",
+                                   (long long)each, h->x.kernel->run)
+           : each   ? arena_printf(h->x.g->arena, " && image < %s",
+                                 h->x.kernel->run)
+                    : "";
+}
+
 /* The copies of a tile's input: 0 outside. */
 static void put_fetch(Halo *h, Tree *b)
 {
@@ -201,7 +214,7 @@ static void put_fetch(Halo *h, Tree *b)
         "        const int c = i / (PITCH / @vec * IN_ROWS);\n"
         "        const int y = y0 + in_row, column = x0 + j;\n"
         "        const bool in = y >= 0 && y < HEIGHT && "
-        "column >= 0 && column < WIDTH;\n"
+        "column >= 0 && column < WIDTH@run;\n"
         "        dcc_cp_async@bytes(&smem.@tile[slot][c][in_row][j], "
         "&@name[in ? @offset : 0], in ? @bytes : 0);\n"
         "    }\n"
@@ -212,7 +225,7 @@ static void put_fetch(Halo *h, Tree *b)
         FILL_INT("vec", h->f->align), FILL_INT("bytes", h->f->align * 2),
         FILL("tile", l->tile),
         FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
-        FILL("offset", offset(h)));
+        FILL("offset", offset(h)), FILL("run", run_images(h)));
 }
 
 /* Every word of the input moved by one element. */
