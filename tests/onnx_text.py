@@ -187,6 +187,33 @@ def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
 
+def padded_as_tensorflow():
+    """A convolution of stride 2 whose padding is worked out in floats from
+    sizes, ceil(n / 2) * 2 + 1 - n and at least 0, by ops of every sort that
+    exporters write it in: Clip, Max of three, ReduceMax, ReduceMean, Sum."""
+    return model(
+        info(11, "x", [1, 2, 7, 8]), info(12, "y", []), floats("w", [3, 2, 3, 3]),
+        scalar("two", 2), scalar("one_f", 1), scalar("zero", 0), scalar("top", 9),
+        int_list("hw", [2, 3]), int_list("first", [0]), int_list("rest", [0] * 2),
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "hw"], ["n"], num_attr("axis", 0)),
+        node("Cast", ["n"], ["f"], num_attr("to", 1)),
+        node("Div", ["f", "two"], ["half"]), node("Ceil", ["half"], ["up"]),
+        node("Mul", ["up", "two"], ["even"]),
+        node("Sum", ["even", "one_f", "zero"], ["reach"]),
+        node("Sub", ["reach", "f"], ["over"]),
+        node("Clip", ["over", "zero", "top"], ["some"]),
+        node("Max", ["some", "zero", "one_f"], ["all"]),
+        node("ReduceMax", ["all"], ["most"], ints("axes", [0])),
+        node("ReduceMean", ["most"], ["mean"], ints("axes", [0])),
+        node("Min", ["all", "mean"], ["after"]),
+        node("Cast", ["after"], ["after_i"], num_attr("to", 7)),
+        node("Concat", ["rest", "rest", "rest", "after_i"], ["pads"],
+             num_attr("axis", 0)),
+        node("Pad", ["x", "pads"], ["p"]),
+        node("Conv", ["p", "w"], ["y"], ints("strides", [2, 2])))
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         def run(*args):
@@ -213,6 +240,10 @@ def main():
         with open(work + "/choice.onnx", "wb") as f:
             f.write(llama_attention(True))
         run("import", "choice.onnx")
+        with open(work + "/same.onnx", "wb") as f:
+            f.write(padded_as_tensorflow())
+        status4, text4 = run("import", "same.onnx")
+        same = open(work + "/same.dcl").read() if not status4 else text4
         status3, text3 = run("import", "llama.onnx")
         llama = open(work + "/llama.dcl").read() if not status3 else text3
         for name in ("mine.dcl", "mine.safetensors"):
@@ -251,6 +282,9 @@ def main():
              run("llama.dcl", "-o", "llama.cu")[0] == 0),
             ("a concatenation continues the one before",
              "concat(c1, linear(c1, d1), axis = 2)" in llama),
+            ("padding that is worked out in floats is numbers",
+             "k in 0..9, l in 0..9] : E[1, 2, 9, 9] = x[" in same and
+             "ceil" not in same and "max" not in same),
             ("files that no import made stay", kept == ["mine", "mine"] and
              all(o[0] == 1 and "no import made it" in o[1] for o in onto)),
             ("those of one are written anew", run("import", "net.onnx")[0] ==
@@ -275,7 +309,7 @@ def main():
         for name, good in points:
             print("%s - %s" % ("ok" if good else "not ok", name))
         if not all(p[1] for p in points):
-            print("# " + (text + dcl + torch + llama).replace("\n", "\n# "))
+            print("# " + (text + dcl + torch + llama + same).replace("\n", "\n# "))
     return 0
 
 

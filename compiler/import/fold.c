@@ -438,10 +438,9 @@ static bool binary_float(const char *op, double a, double b, double *y)
 }
 
 /* C's division is ONNX's; by zero, and overflow, nothing is worked out. */
-static bool binary_int(const Node *n, int64_t a, int64_t b, int64_t *y)
+static bool binary_int(const char *op, bool fmod, int64_t a, int64_t b,
+                       int64_t *y)
 {
-    const char *op = n->op;
-
     if (!strcmp(op, "Add"))
         return !__builtin_add_overflow(a, b, y);
     if (!strcmp(op, "Sub"))
@@ -452,7 +451,7 @@ static bool binary_int(const Node *n, int64_t a, int64_t b, int64_t *y)
         if (b == 0 || b == -1)
             return *y = *op == 'D' ? -a : 0, b != 0 && a != INT64_MIN;
         *y = *op == 'D' ? a / b : a % b;
-        if (*op == 'M' && !attr_int(n, "fmod", 0) && *y && (*y < 0) != (b < 0))
+        if (*op == 'M' && !fmod && *y && (*y < 0) != (b < 0))
             *y += b;
         return true;
     }
@@ -480,6 +479,7 @@ static Const *fold_binary(Import *c, Node *n)
 {
     const Value *y = n->out[0], *a = n->in[0], *b = n->in[1];
     bool whole = !onnx_is_float(a->type) && !onnx_is_float(b->type);
+    bool like_c = attr_int(n, "fmod", 0);
     int64_t count = shape_count(&y->shape);
     Const *k = known_new(c, y->type, count, all_splat(n) && count > 1);
 
@@ -489,7 +489,7 @@ static Const *fold_binary(Import *c, Node *n)
         index_of(&y->shape, i, at);
         int64_t p = offset_broadcast(&a->shape, &y->shape, at);
         int64_t q = offset_broadcast(&b->shape, &y->shape, at);
-        if (whole ? !binary_int(n, known_int(a->known, p),
+        if (whole ? !binary_int(n->op, like_c, known_int(a->known, p),
                                 known_int(b->known, q), &v)
                   : !binary_float(n->op, known_float(a->known, p),
                                   known_float(b->known, q), &f))
@@ -519,6 +519,87 @@ static Const *fold_unary(Import *c, Node *n)
             return NULL;
         if (cast && y->type == OT_BOOL)
             known_set_int(k, i, f != 0);
+    }
+    return k;
+}
+
+/* A number that is being worked out: `real` where its type is a float's. */
+typedef struct {
+    double real;
+    int64_t whole;
+} Number;
+
+static Number number_of(const Value *v, int64_t i)
+{
+    return onnx_is_float(v->type)
+               ? (Number){.real = known_float(v->known, i)}
+               : (Number){.whole = known_int(v->known, i)};
+}
+
+static void set_number(Const *k, int64_t i, Number v)
+{
+    if (onnx_is_float(k->type))
+        known_set_float(k, i, v.real);
+    else
+        known_set_int(k, i, v.whole);
+}
+
+/* `to` becomes `to op v`, both of type t. */
+static bool combine(const char *op, OnnxType t, Number *to, Number v)
+{
+    return onnx_is_float(t)
+               ? binary_float(op, to->real, v.real, &to->real)
+               : binary_int(op, false, to->whole, v.whole, &to->whole);
+}
+
+/* Between attributes up to opset 6, between operands since. */
+static Const *fold_clip(Import *c, Node *n)
+{
+    const Value *x = n->in[0], *bound[2] = {node_in(n, 1), node_in(n, 2)};
+    const char *const name[2] = {"min", "max"}, *const op[2] = {"Max", "Min"};
+    Const *k = known_new(c, x->type, x->known->n,
+                         known_uniform(x->known) && x->known->n > 1);
+
+    for (int64_t i = 0; i < (k->splat ? 1 : k->n); i++) {
+        Number v = number_of(x, i);
+        for (int side = 0; side < 2; side++) {
+            Number b = {.real = attr_float(n, name[side],
+                                           side ? INFINITY : -INFINITY),
+                        .whole = side ? INT64_MAX : INT64_MIN};
+            if (bound[side])
+                b = number_of(bound[side], 0);
+            if (!combine(op[side], x->type, &v, b))
+                return NULL;
+        }
+        set_number(k, i, v);
+    }
+    return k;
+}
+
+/* Min, Max, Sum and Mean of any number of operands. */
+static Const *fold_several(Import *c, Node *n)
+{
+    const Value *y = n->out[0];
+    int64_t count = shape_count(&y->shape);
+    Const *k = known_new(c, y->type, count, all_splat(n) && count > 1);
+    bool mean = !strcmp(n->op, "Mean"), extreme = !strcmp(n->op, "Min") ||
+                                                  !strcmp(n->op, "Max");
+
+    for (int64_t i = 0; i < (k->splat ? 1 : count); i++) {
+        int64_t at[IMPORT_MAX_RANK];
+        Number v = {0};
+        index_of(&y->shape, i, at);
+        for (int j = 0; j < n->n_in; j++) {
+            const Value *x = n->in[j];
+            Number e = number_of(
+                x, offset_broadcast(&x->shape, &y->shape, at));
+            if (!j)
+                v = e;
+            else if (!combine(extreme ? n->op : "Add", y->type, &v, e))
+                return NULL;
+        }
+        v.real /= mean ? n->n_in : 1;
+        set_number(k, i, v);
     }
     return k;
 }
@@ -575,32 +656,35 @@ static Const *fold_reduce(Import *c, Node *n)
     const Value *x = n->in[0], *y = n->out[0];
     const char *op = n->op + 6;
     unsigned axes;
-    bool keep, sum = !strcmp(op, "Sum"), prod = !strcmp(op, "Prod");
+    bool keep, mean = !strcmp(op, "Mean");
+    const char *by = !strcmp(op, "Sum") || mean ? "Add"
+                     : !strcmp(op, "Prod")      ? "Mul"
+                     : !strcmp(op, "Max") || !strcmp(op, "Min") ? op : NULL;
     Const *k = known_new(c, y->type, shape_count(&y->shape), false);
     Shape s = x->shape;
 
     if (!x->known->n)
         return fold_reduce_empty(c, n);
-    if ((!sum && !prod && strcmp(op, "Max") && strcmp(op, "Min")) ||
-        !reduce_axes(c, n, &axes, &keep) || onnx_is_float(x->type))
+    if (!by || (mean && !onnx_is_float(x->type)) || !reduce_axes(c, n, &axes, &keep))
         return NULL;
     for (int d = 0; d < s.rank; d++)
         if (axes >> d & 1)
             s.dim[d] = 1;
+    Number *sum = arena_array(c->arena, Number, k->n + 1);
     bool *seen = arena_array(c->arena, bool, k->n + 1);
     for (int64_t i = 0; i < x->known->n; i++) {
-        int64_t at[IMPORT_MAX_RANK], v = known_int(x->known, i), old;
+        int64_t at[IMPORT_MAX_RANK];
         index_of(&x->shape, i, at);
         int64_t to = offset_broadcast(&s, &x->shape, at);
-        old = known_int(k, to);
-        if (seen[to] && (sum    ? __builtin_add_overflow(old, v, &v)
-                         : prod ? __builtin_mul_overflow(old, v, &v)
-                                : false))
+        if (!seen[to])
+            sum[to] = number_of(x, i);
+        else if (!combine(by, x->type, &sum[to], number_of(x, i)))
             return NULL;
-        if (seen[to] && !sum && !prod)
-            v = (*op == 'M' && op[1] == 'a') == (old > v) ? old : v;
-        known_set_int(k, to, v);
         seen[to] = true;
+    }
+    for (int64_t i = 0; i < k->n; i++) {
+        sum[i].real *= mean ? (double)k->n / (double)x->known->n : 1;
+        set_number(k, i, sum[i]);
     }
     return k;
 }
@@ -675,6 +759,9 @@ static const struct {
     {"NonZero", fold_nonzero, false},   {"Range", fold_range, false},
     {"Trilu", fold_trilu, false},       {"CumSum", fold_cumsum, false},
     {"Cast", fold_unary, false},        {"CastLike", fold_unary, false},
+    {"Clip", fold_clip, false},         {"Min", fold_several, false},
+    {"Max", fold_several, false},       {"Sum", fold_several, false},
+    {"Mean", fold_several, false},
     {"Where", fold_where, false},       {"ReduceSum", fold_reduce, false},
     {"ReduceProd", fold_reduce, false}, {"ReduceMax", fold_reduce, false},
     {"ReduceMin", fold_reduce, false},  {"ReduceMean", fold_reduce, false},
