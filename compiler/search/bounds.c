@@ -202,11 +202,11 @@ static Group *bound_group(Bounder *b, const Group *gr)
 
 /* ---- kernels for them */
 
-static int find_variant(const Choice *c, const char *text)
+static int find_variant(const Choice *c, const Variant *v)
 {
     for (int i = 0; i < c->n_variant; i++) {
         Cost cost;
-        if (strcmp(c->variant[i].text, text))
+        if (memcmp(c->variant[i].knob, v->knob, sizeof v->knob))
             continue;
         choice_cost(c, i, &cost);
         if (cost.coef_r)
@@ -219,10 +219,10 @@ static int find_variant(const Choice *c, const char *text)
  * quick as without, and sums are of one order. */
 static bool choose_again(Selection *s, const Group *old, Group *gr)
 {
-    const char *text =
-        choose_variant(s, (Group *)old)->variant[old->variant].text;
+    const Variant *was =
+        &choose_variant(s, (Group *)old)->variant[old->variant];
     const Choice *c = offer_family(s, gr, old->family->name);
-    int same = c ? find_variant(c, text) : -1;
+    int same = c ? find_variant(c, was) : -1;
 
     if (same < 0)
         return false;
