@@ -20,7 +20,7 @@ typedef enum {
     FROM_MEASUREMENT
 } FigureSource;
 
-enum { MOST_FIGURES = 80 };
+enum { MOST_FIGURES = 100 };
 
 /* What is the same on all GPUs. */
 enum {
@@ -30,6 +30,12 @@ enum {
     BLOCK_THREADS = 1024,
     THREAD_REGS = 255,
     REGS_UNIT = 8,           /* registers are given out by as many */
+    WARPGROUP = 128,         /* threads, */
+    WGMMA_M = 64,            /* and rows of its products */
+    WGMMA_OPS = 4096,        /* of an SM in a clock, 16 bits */
+    MMA_M = 16, MMA_N = 8, MMA_K = 16, /* of an mma.sync of 16 bits */
+    L2_SECTOR = 32, L2_LINE = 128, /* bytes */
+    VECTOR_BYTES = 16,       /* of the widest access */
     KILO = 1000,             /* GHz or GB/s: clocks or MB a ms */
     MEGA = 1000000
 };
@@ -59,6 +65,29 @@ typedef struct Device {
     double tma_row_clk;      /* TMA, of a row of 128 bytes; of one that */
     double tma_odd_row_clk;  /* begins inside a sector, or ends inside its */
     double tma_few_terms_clk; /* box; where all do so for want of terms */
+    /* A block's timeline, clocks: until it has asked the memory for anything;
+     * of a ring's slot, whatever is in it; of barriers in a block, a cluster,
+     * and through memory; of an instruction that waits for the one before. */
+    double start_clk, slot_clk, sync_clk, cluster_clk, memory_clk;
+    double dependent_clk;
+    double dsm_bytes_clk;    /* of an SM: to its cluster's shared memories, */
+    double sm_bytes_clk;     /* from or to the L2 */
+    /* Instructions: of a copy of a vector to shared memory; of a guard, or an
+     * index of a window; of a loop's round. */
+    double copy_ops, guard_ops, round_ops;
+    double far_rows;         /* how much longer memory takes over rows of a KB
+                                and more that one row of tiles reads */
+    double run_bytes;        /* of memory's time: from a run to another one */
+    double lone_warp;        /* part of FMA's rate that a scheduler's one warp
+                                reaches where it has the registers of two */
+    double hidden_ops;       /* a result, beside products and stores */
+    double softmax_ops;      /* a score, beside its exponential */
+    double issue_reached;    /* part of the issue slots that a loop reaches */
+    double beside;           /* part of the shorter of two limits that shows */
+    double l2_shared;        /* of loads that neighbours do at one time, the
+                                part that the L2 sees */
+    double power_math, power_smem; /* parts of wgmma's and of shared memory's
+                                least time that power makes of a product */
     double launch_us;        /* one dependent node of a CUDA graph */
     double dependent_launch_us; /* the same by programmatic dependent launch;
                                 0: the GPU has none */

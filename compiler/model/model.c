@@ -103,6 +103,44 @@ static double issued(const Device *d, const Work *w, double n,
     return n / ((n - last) / pace(d, w, resident) + last / pace(d, w, last));
 }
 
+double model_us(const Device *d, double clk)
+{
+    return clk / (d->clock_ghz * KILO);
+}
+
+double model_room(const Device *d, double threads, double regs, double smem)
+{
+    double all = ceil(regs / REGS_UNIT) * REGS_UNIT * threads;
+    double room = fmin(floor(d->threads_sm / threads),
+                       floor((double)d->smem_sm_kb * KB / (smem + KB)));
+
+    return fmax(1, all > 0 ? fmin(room, floor(d->regs_sm / all)) : room);
+}
+
+double model_runs(const Device *d, double run)
+{
+    return run < L2_LINE ? 1 + d->run_bytes * (1 / run - 1.0 / L2_LINE) : 1;
+}
+
+double model_mma_clk(const Device *d)
+{
+    double ops = 2.0 * MMA_M * MMA_N * MMA_K;
+
+    return ops * SCHEDULERS * d->sms * d->clock_ghz / (d->mma_tflops * KILO);
+}
+
+/* What wgmma takes of the power that the GPU has: its clock falls until the
+ * products and shared memory can be fed, on all SMs or on a few. */
+static double power_us(const Device *d, const Work *w, double peak)
+{
+    if (w->pipe != PIPE_WGMMA && w->pipe != PIPE_TF32)
+        return 0;
+    double math = w->padded_flops / w->efficiency / (peak * MEGA);
+    double smem = w->smem_bytes /
+                  (d->smem_bytes_clk * d->sms * d->clock_ghz * KILO);
+    return math * d->power_math + smem * d->power_smem;
+}
+
 void model_cost(const Device *d, const Work *w, Cost *c)
 {
     double peak = pipe_rate(d, w->pipe);
@@ -140,7 +178,8 @@ void model_cost(const Device *d, const Work *w, Cost *c)
               (d->smem_bytes_clk * d->sms * d->clock_ghz * KILO) / balance;
     c->math = padded / (peak * MEGA * eff * issue) / balance;
     c->special = w->special / (d->special_gops * KILO) / balance;
-    double waves = ceil(w->blocks / (sms * resident));
+    double waves = w->waves > 0 ? w->waves
+                                : ceil(w->blocks / (sms * resident));
     double load = d->hbm_latency / (d->clock_ghz * KILO);
     c->latency = (w->fill_us + w->serial_steps * load) *
                  fmin(waves, d->late_waves);
@@ -153,6 +192,7 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     take(c, c->smem, "shared memory", &most);
     take(c, c->math, w->pipe == PIPE_FMA ? "FMA" : "tensor cores", &most);
     take(c, c->special, "special functions", &most);
+    take(c, power_us(d, w, peak), "power", &most);
     if (c->latency + d->launch_us > most)
         c->limiter = c->latency > d->launch_us ? "latency" : "launch";
     c->us = d->launch_us + c->latency + most;

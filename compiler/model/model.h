@@ -33,15 +33,26 @@ typedef struct Work {
     double fill_us;        /* pipeline fill and drain of one block: estimate */
     double serial_us;      /* what a block takes between filling and draining
                               even if it has the SM for itself */
+    double waves;          /* of blocks, in which fill_us and serial_us are
+                              counted; 0: as blocks fit on an SM */
     double in_flight;      /* bytes of copies that a block has under way without
                               a warp waiting for them; 0: loads of warps */
-    int warps_full;        /* warps on an SM that reach the pipe's rate; 0: the
+    double warps_full;     /* warps on an SM that reach the pipe's rate; 0: the
                               usual number */
     double lone;           /* where the rate is that of a scheduler's warps: the
                               part of it that one warp alone reaches; else 0 */
     double serial_steps;   /* dependent global loads one after the other */
 } Work;
 
+/* Clocks of an SM as microseconds. */
+double model_us(const Device *d, double clk);
+/* Blocks of so many threads, registers and bytes of shared memory that an SM
+ * holds, at least 1. */
+double model_room(const Device *d, double threads, double regs, double smem);
+/* The memory's time for runs of so many bytes over that for whole lines. */
+double model_runs(const Device *d, double run);
+/* Clocks of a scheduler's tensor core for an mma.sync of 16 bits. */
+double model_mma_clk(const Device *d);
 void model_cost(const Device *d, const Work *w, Cost *c);
 
 /* More than stays in the L2 until it is read. */

@@ -194,7 +194,7 @@ static const char *check_split(const ChainKernel *w)
 }
 
 /* Here `consumers` are warps, and `group` blocks share a row's columns. */
-static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
+const char *chain_few_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 {
     chain_plan_open(w, f);
     w->bj = v->knob[K_BJ];
@@ -259,7 +259,7 @@ static int space(const void *form, Variant **out)
         x->knob[K_STAGES] = 2 + i / 8 % 5;
         int rows = chain_round_up(f->M, WARP_ROWS);
         int warps = x->knob[K_TEAMS] * rows / WARP_ROWS;
-        if (warps > MOST_WARPS || warps < 4 || plan(&w, f, x))
+        if (warps > MOST_WARPS || warps < 4 || chain_few_plan(&w, f, x))
             continue;
         x->text = arena_printf(
             g->arena, "bj=%d warps=%d stages=%d split=%d cluster=%d", w.bj,
@@ -268,84 +268,6 @@ static int space(const void *form, Variant **out)
     }
     *out = v;
     return n;
-}
-
-/* ---- cost ------------------------------------------------------------ */
-
-/* As decoding took on an H200, in clocks. A warp's step waits for one thing
- * after the other: for scores, lanes of a row, weights and sums. */
-static double lone_step(const ChainKernel *w)
-{
-    return 300 + w->bj / 16.0 * (150 + 1.5 * (double)(w->f->D + w->bn));
-}
-
-/* Of an SM that has so many blocks at a time: what it has to issue, to move
- * through shared memory, and to read, of which so much is under way. */
-static double step_clk(const ChainKernel *w, double blocks)
-{
-    enum { SM_BYTES = 36 }; /* that an SM reads in a clock */
-    double wait = 3.5 * w->f->a.o->device->hbm_latency / (w->stages - 1);
-    double width = (double)w->f->D + w->bn, warps = blocks * w->consumers;
-    double bytes = blocks * w->slot * width * 2;
-    double issue = warps / 4 * w->bj / 16 * (90 + width / 2);
-    double shared = bytes * (1 + team_warps(w)) +
-                    (w->holds ? 0 : warps * 32 * (double)w->f->D);
-
-    return fmax(fmax(fmax(lone_step(w), issue), wait),
-                fmax(shared / w->f->a.o->device->smem_bytes_clk,
-                     bytes / SM_BYTES));
-}
-
-/* What the parts of M rows have becomes one: in a block, in a cluster, through
- * memory, of which each thread has so many pairs of columns, four at a time. */
-static double merge_clk(const ChainKernel *w)
-{
-    enum { BLOCK = 400, CLUSTER = 600, MEMORY = 2600, READ = 800 };
-    double pairs = (double)w->f->M * w->bn / 2 / w->threads / w->cluster;
-    double parts = (double)w->group / w->cluster;
-    double clk = BLOCK + 10.0 * (double)w->f->M;
-
-    clk += ceil(pairs) * 12 * w->teams * w->cluster;
-    if (w->cluster > 1)
-        clk += CLUSTER + ceil(pairs / 4) * 200 * ceil(w->teams *
-                                                      w->cluster / 16.0);
-    if (by_memory(w))
-        clk += MEMORY + ceil(pairs / 4) * READ * ceil(parts / 16) +
-               ceil(pairs) * 12 * parts;
-    return clk;
-}
-
-static void cost(const void *form, const Variant *v, Cost *c)
-{
-    const ChainForm *f = form;
-    const Device *d = f->a.o->device;
-    ChainKernel w;
-
-    if ((c->why = plan(&w, f, v)))
-        return;
-    double clk = d->clock_ghz * 1e3, blocks = (double)f->batches * w.group;
-    double sms = w.cluster > 2 ? d->cluster_sms : d->sms;
-    double at_once = fmin(w.resident, ceil(blocks / sms));
-    double rounds = ceil(blocks / (sms * w.resident));
-    double steps = ceil(w.j_tiles / (double)w.group);
-    chain_count(&w, c, blocks);
-    double busy = rounds * steps * step_clk(&w, at_once) / clk;
-    double read = (double)f->batches * (double)f->J * (double)(f->D + f->N) * 2;
-    c->l2 = fmax(read, f->hbm) / (d->l2_gbs * 1e3);
-    c->latency = (rounds * (2.4 * d->hbm_latency + merge_clk(&w)) +
-                  lone_step(&w)) / clk;
-    /* memory waits where it is almost the limit, too */
-    double most = pow(pow(busy, 4) + pow(fmax(c->hbm, c->l2), 4), 0.25);
-    /* clusters crowd on some of the SMs' groups */
-    c->us = d->launch_us + c->latency + most * (w.cluster > 2 ? 1.15 : 1);
-    c->math = 2.0 * w.bm * (double)f->J * (double)(f->D + w.bn) *
-              (double)f->batches / (d->mma_tflops * 1e6);
-    c->special = (double)w.bm * (double)f->J * (double)f->batches *
-                 (f->rows.softmax + f->special) / (d->special_gops * 1e3);
-    c->limiter = fmax(c->hbm, c->l2) <= busy ? "latency"
-                 : c->hbm > c->l2           ? "HBM"
-                                            : "L2";
-    c->pul = c->math / c->us;
 }
 
 /* ---- building -------------------------------------------------------- */
@@ -751,7 +673,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
     Group *gr = (Group *)f->gr;
     ChainKernel *w = arena_new_of(g->arena, ChainKernel);
 
-    plan(w, f, v);
+    chain_few_plan(w, f, v);
     chain_begin(w, gr, k);
     if (by_memory(w)) {
         int64_t parts = f->batches * w->group;
@@ -770,7 +692,7 @@ const Family family_chain_few = {
     .version = 1,
     .open = open,
     .space = space,
-    .cost = cost,
+    .cost = chain_few_cost,
     .build = build,
     .chains = true,
 };

@@ -49,7 +49,7 @@ static const void *open(Graph *g, const Group *gr, const Options *o,
     return *why ? NULL : f;
 }
 
-static const char *plan(ChainKernel *w, const ChainForm *f, const Variant *v)
+const char *chain_mma_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 {
     chain_plan_open(w, f);
     w->bj = v->knob[K_BJ];
@@ -80,44 +80,14 @@ static int space(const void *form, Variant **out)
         x->knob[K_BJ] = widths[i / 2];
         x->knob[K_CONSUMERS] = 1 + i % 2;
         x->knob[K_GROUP] = chain_group(f);
-        if (x->knob[K_BJ] > chain_round_up(f->J, 16) || plan(&w, f, x))
+        if (x->knob[K_BJ] > chain_round_up(f->J, 16) ||
+            chain_mma_plan(&w, f, x))
             continue;
         x->text = arena_printf(g->arena, "bm=%d bj=%d", w.bm, w.bj);
         n++;
     }
     *out = v;
     return n;
-}
-
-static void cost(const void *form, const Variant *v, Cost *c)
-{
-    const ChainForm *f = form;
-    const Device *d = f->a.o->device;
-    ChainKernel w;
-
-    if ((c->why = plan(&w, f, v)))
-        return;
-    double clk = d->clock_ghz * 1e3, tiles = w.m_tiles * (double)f->batches;
-    double rounds = chain_count(&w, c, tiles);
-    double live = f->rows.live.n
-                      ? fmin(1, f->share + 0.5 * (w.bm + w.bj) / (double)f->J)
-                      : 1;
-    double points = tiles * w.bm * w.bj * w.j_tiles * live;
-    double even = c->wb_ratio;
-    c->math = 2 * points * (chain_round_up(f->D, 16) + w.bn) /
-              (d->mma_tflops * 1e6);
-    c->special =
-        points * (f->rows.softmax + f->special) / (d->special_gops * 1e3);
-    double alu = points * ((f->rows.softmax ? 7.4 : 1) + 1.1 * f->ops) /
-                 (d->fma_tflops / 2 * 1e6);
-    c->l2 = points / w.bm * (double)(f->D + f->N) * 2 / (d->l2_gbs * 1e3);
-    c->latency = 2 * d->hbm_latency / clk;
-    /* the waits of a step, and what lanes of a row exchange */
-    double steps = rounds * w.j_tiles * live * 400 / clk;
-    double busy = (1.3 * c->math + 0.5 * (c->special + alu)) / even + steps;
-    c->us = d->launch_us + c->latency + fmax(busy, fmax(c->l2, c->hbm));
-    c->limiter = c->math > c->special ? "tensor cores" : "special functions";
-    c->pul = c->math / c->us;
 }
 
 /* ---- building -------------------------------------------------------- */
@@ -245,7 +215,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
     Group *gr = (Group *)f->gr;
     ChainKernel *w = arena_new_of(g->arena, ChainKernel);
 
-    plan(w, f, v);
+    chain_mma_plan(w, f, v);
     chain_begin(w, gr, k);
     constants(w);
     shared_memory(w);
@@ -258,7 +228,7 @@ const Family family_chain_mma = {
     .version = 1,
     .open = open,
     .space = space,
-    .cost = cost,
+    .cost = chain_mma_cost,
     .build = build,
     .chains = true,
 };

@@ -57,21 +57,6 @@ const char *chain_fits(ChainKernel *w, int blocks, int regs)
                                         : NULL;
 }
 
-double chain_count(const ChainKernel *w, Cost *c, double blocks)
-{
-    const Device *d = w->f->a.o->device;
-    double slots = (double)d->sms * w->resident, rounds = ceil(blocks / slots);
-
-    c->coef_r = c->gm_ratio = c->sm_ratio = 1;
-    c->wb_ratio = blocks / slots / rounds;
-    c->blocks = blocks;
-    c->threads = w->threads;
-    c->regs = w->regs;
-    c->smem_block = (double)w->smem;
-    c->hbm = w->f->hbm / (d->hbm_gbs * 1e3);
-    return rounds;
-}
-
 void chain_begin(ChainKernel *w, Group *gr, Kernel *k)
 {
     w->k = w->b.kernel = k;

@@ -91,18 +91,25 @@ const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
 int chain_group(const ChainForm *f);
 /* NULL, or why the variant cannot be. */
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v);
+const char *chain_few_plan(ChainKernel *w, const ChainForm *f,
+                           const Variant *v);
+const char *chain_mma_plan(ChainKernel *w, const ChainForm *f,
+                           const Variant *v);
+/* chain_cost.c */
+void chain_wgmma_cost(const void *form, const Variant *v, Cost *c);
+void chain_few_cost(const void *form, const Variant *v, Cost *c);
+void chain_mma_cost(const void *form, const Variant *v, Cost *c);
 void chain_build(ChainKernel *w, Group *gr, Kernel *k);
 /* chain_plan.c: whether x is one of v; n as whole pieces. A plan: what the form
  * says; then, with the rows, columns and stages known, the tile; then, with
  * shared memory and registers known, how many of at most so many blocks an SM
- * holds, and why none. A cost: what counts, and in how many rounds the blocks
- * run. A kernel: what it is called with, and after its text the rest. */
+ * holds, and why none. A kernel: what it is called with, and after its text the
+ * rest. */
 bool chain_among(const Var *const *v, int n, const Var *x);
 int chain_round_up(int64_t n, int to);
 void chain_plan_open(ChainKernel *w, const ChainForm *f);
 void chain_tile(ChainKernel *w, int slot, int threads);
 const char *chain_fits(ChainKernel *w, int blocks, int regs);
-double chain_count(const ChainKernel *w, Cost *c, double blocks);
 void chain_begin(ChainKernel *w, Group *gr, Kernel *k);
 void chain_end(ChainKernel *w, const char *family, const char *min_arch);
 /* chain_wgmma_load.c: the maps; the copies of the block's rows, of a block of

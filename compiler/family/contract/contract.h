@@ -132,6 +132,8 @@ int64_t contract_tiles(const Contract *x); /* of one product */
 /* The cost that both families share; the pipe's part (pipe, efficiency,
  * smem_bytes of the inner loop, thread_ops) is set by the caller. */
 void contract_work(const Contract *x, Work *w);
+/* Instructions of a thread's copy of a vector. */
+double contract_copy_ops(const Contract *x, const Load *l);
 /* How much longer memory takes over weights that a lone row of tiles reads, in
  * pieces of 128 bytes or so from rows far apart: an H200 read 134 MB in 31.0 us
  * as they lie, in 35.5 us by boxes of 128 bytes by 64 rows. */

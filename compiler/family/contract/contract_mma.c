@@ -1,4 +1,4 @@
-#include "family/contract/contract.h"
+#include "family/contract/contract_mma.h"
 #include "emit/template.h"
 
 #include <math.h>
@@ -173,23 +173,8 @@ static int space(const void *form, Variant **out)
     return n;
 }
 
-/* Fraction of mma.sync's rate that a warp's inner loop reaches: small warp
- * tiles spend their time on fragments. */
-static double efficiency(const Contract *x)
-{
-    const Tile *t = &x->t;
-    double area = (double)t->wm * t->wn;
-    double e = area >= 4096 ? 0.85 : area >= 2048 ? 0.75
-               : area >= 1024 ? 0.6 : area >= 512 ? 0.45 : 0.3;
-
-    if (t->bk < 4 * x->k_step)
-        e *= 0.93;
-    e *= x->o->device->mma_reached;
-    return x->terms == 3 ? e * 0.85 / 3 : e;
-}
-
 /* Sums and two sets of fragments stay in registers. */
-static const char *plan_mma(Contract *x)
+const char *mma_plan(Contract *x)
 {
     const char *why = contract_plan(x);
 
@@ -197,78 +182,6 @@ static const char *plan_mma(Contract *x)
         contract_regs(x, x->t.wm * x->t.wn / 32 +
                              (x->t.wm + x->t.wn) / (x->terms == 3 ? 1 : 2));
     return why;
-}
-
-/* Clocks of a copy's instructions, one warp on a scheduler. */
-static double copy_clocks(const Load *l)
-{
-    return l->passes * (15.0 + 20 * l->n_need) * (l->async ? 1 : 1.5);
-}
-
-/* Clocks of the loop over k in one block: with few warps each instruction
- * waits for the one before it, at about six clocks. */
-static double loop_clocks(const Contract *x)
-{
-    const Tile *t = &x->t;
-    double tiles = (double)((x->c.K + t->bk - 1) / t->bk);
-    double steps = (double)t->bk / x->k_step / x->parts;
-    double mmas = t->wm / 16.0 * t->wn / 8.0 * x->terms;
-    double step = fmax(8 * mmas, 30) + (t->wm + t->wn) / 4.0 + 16;
-    double tile = 60 + steps * step + copy_clocks(&x->a) + copy_clocks(&x->b);
-
-    tile = fmax(tile, 800.0 / (t->stages - 1));
-    return ceil(tiles / t->split) * tile;
-}
-
-/* Clocks before the first tile's products and after the last one's: 1100 is
- * what 20 variants of convolutions at batch 1 took on an H200 besides the rest,
- * the root mean square error being 15%. */
-static double ends_clocks(const Contract *x)
-{
-    const Tile *t = &x->t;
-    double results = (double)contract_rows(x) * t->bn / t->threads;
-    double setup = x->a.passes * (10.0 + 25 * x->a.n_need) +
-                   x->b.passes * (10.0 + 25 * x->b.n_need);
-    double late = results > 8 ? 300 : 0;
-
-    return setup + late + fmax(results, 4) * x->ops * 5 + 1100;
-}
-
-static void cost(const void *form, const Variant *v, Cost *c)
-{
-    Contract x = *(const Contract *)form;
-    const Device *d = x.o->device;
-    Work w = {0};
-
-    memset(c, 0, sizeof *c);
-    x.t = contract_tile(v);
-    if ((c->why = plan_mma(&x)))
-        return;
-    const Tile *t = &x.t;
-    double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
-    double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
-                    t->split;
-    w.pipe = x.k_step == 8    ? PIPE_MMA_TF32
-             : x.k_step == 32 ? PIPE_MMA_I8
-                              : PIPE_MMA;
-    w.warps_full = t->wm * t->wn >= 4096 ? 4 : t->wm * t->wn >= 2048 ? 6 : 8;
-    w.efficiency = efficiency(&x);
-    /* every warp reads its rows of both tiles */
-    w.smem_bytes = blocks * steps * t->threads / 32 * (t->wm + t->wn) *
-                   t->bk * type_bytes(x.elem);
-    w.thread_ops = 2.0 * t->wm * t->wn * 16 / 32;
-    w.thread_loads = (t->wm + t->wn) / 16.0;
-    w.bank_conflict = 1;
-    contract_work(&x, &w);
-    double clk = d->clock_ghz * 1e3;
-    w.serial_us = 1.2 * loop_clocks(&x) / clk;
-    w.fill_us += ends_clocks(&x) / clk;
-    model_cost(d, &w, c);
-    /* Blocks in a row: 500 clocks each that no other hides, of convolutions
-     * with few terms on an H200. */
-    double late = fmax(0, blocks / d->sms - 16) * 500 / clk;
-    c->latency += late;
-    c->us += late;
 }
 
 /* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four
@@ -349,7 +262,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
     Contract x = *(const Contract *)form;
 
     x.t = contract_tile(v);
-    if (plan_mma(&x))
+    if (mma_plan(&x))
         return;
     contract_begin(&x, k);
     Fill extra[] = {
@@ -382,7 +295,7 @@ const Family family_contract_mma = {
     .version = 2,
     .open = open,
     .space = space,
-    .cost = cost,
+    .cost = mma_cost,
     .build = build,
     .text = text_of,
 };

@@ -1,4 +1,4 @@
-#include "family/contract/contract.h"
+#include "family/contract/contract_simt.h"
 #include "emit/template.h"
 
 #include <math.h>
@@ -35,15 +35,15 @@ static int lanes_m(const Tile *t)
 }
 
 /* Threads that have all sums of a tile. */
-static int slice_threads(const Tile *t)
+int simt_slice_threads(const Tile *t)
 {
     return t->bm / t->wm * (t->bn / t->wn);
 }
 
 /* Parts of each tile's k, multiplied by threads of their own. */
-static int slices(const Tile *t)
+int simt_slices(const Tile *t)
 {
-    return t->threads / slice_threads(t);
+    return t->threads / simt_slice_threads(t);
 }
 
 static const char *open_simt(Contract *x, Graph *g, const Group *gr,
@@ -75,9 +75,9 @@ static bool sensible(const Contract *x, const Tile *t)
 }
 
 /* k of a tile that a thread multiplies. */
-static int steps(const Tile *t)
+int simt_steps(const Tile *t)
 {
-    return t->bk / slices(t);
+    return t->bk / simt_slices(t);
 }
 
 /* Whether a's tile keeps the rows that lie along k: four k are copied at once,
@@ -85,11 +85,11 @@ static int steps(const Tile *t)
 static bool keeps_rows(const Contract *x)
 {
     return x->a.k_vec == VECTOR && x->t.wm <= 8 &&
-           steps(&x->t) % VECTOR == 0;
+           simt_steps(&x->t) % VECTOR == 0;
 }
 
 /* Sums, the factors of two k, of four of a's rows, what the copies keep. */
-static const char *plan_simt(Contract *x)
+const char *simt_plan(Contract *x)
 {
     enum { LIMIT = 240, PARTS = 4, UNROLLED = 2048 };
     const Tile *t = &x->t;
@@ -108,11 +108,11 @@ static const char *plan_simt(Contract *x)
     inner += older ? 36 : !needs ? 0 : t->wm * t->wn < 128 ? 8 : 24;
     inner += uneven && t->wm * t->wn < 128 ? 16 : 0;
     contract_regs(x, inner);
-    x->spread = steps(t) < 2 * PARTS ? steps(t) / 2 : PARTS;
+    x->spread = simt_steps(t) < 2 * PARTS ? simt_steps(t) / 2 : PARTS;
     if (!why && x->regs > LIMIT)
         why = "more registers than a thread may have";
     int most = older ? UNROLLED / 4 : needs ? UNROLLED / 2 : UNROLLED;
-    if (!why && steps(t) * t->wm * t->wn > most)
+    if (!why && simt_steps(t) * t->wm * t->wn > most)
         why = "more products in a row than the instruction cache should have";
     return why;
 }
@@ -120,7 +120,7 @@ static const char *plan_simt(Contract *x)
 static const char *text(const Contract *x, const Tile *t)
 {
     return arena_printf(x->g->arena, "%s slices=%d", contract_text(x, t),
-                        slices(t));
+                        simt_slices(t));
 }
 
 static const char *text_of(const void *form, const Variant *v)
@@ -135,7 +135,7 @@ static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
     Contract y = *x;
 
     y.t = *t;
-    if (plan_simt(&y))
+    if (simt_plan(&y))
         return;
     contract_knobs(t, &v[(*n)++]);
 }
@@ -179,7 +179,7 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
         for (int stages = async ? 4 : 2; stages >= 2; stages--) {
             Tile t = {.bm = s->bm, .bn = s->bn, .bk = bk, .stages = stages,
                       .split = 1, .wm = s->tm, .wn = s->tn};
-            t.threads = slice_threads(&t);
+            t.threads = simt_slice_threads(&t);
             bool short_k = x->c.K <= 3 * bk;
             if (t.threads < LANES || *n + 24 > most || !sensible(x, &t) ||
                 (bk == 64 && (x->a.k_vec < VECTOR || s->tm > 8)) ||
@@ -201,88 +201,6 @@ static int space(const void *form, Variant **out)
     return n;
 }
 
-/* ---- cost -------------------------------------------------------------- */
-
-/* What the copies of a tile cost in instructions: addresses, k's digits for the
- * guards of a window, and a value that goes through registers is computed. */
-static double copy_ops(const Contract *x, const Load *l)
-{
-    double parts = l->copies < x->spread ? l->copies : x->spread;
-
-    if (!l->async)
-        return l->copies * (10 + 3 * expr_ops(l->op->e));
-    if (l->stride || !l->along_k)
-        return 3 * l->copies;
-    if (l->turned)
-        return (6 + l->n_need) * l->copies;
-    return l->n_need ? 8 * l->copies + 20 * parts : 3 * l->copies;
-}
-
-/* Fraction of the issue slots that multiply: for each k there are, besides,
- * reads of shared memory; once a tile, copies, a barrier and the loop. The
- * device's rate has the waits for operands in it. Where shared memory is read
- * all the time, the reads queue: measured. So are rows, whose reads come at
- * once. */
-static double efficiency(const Contract *x)
-{
-    const Tile *t = &x->t;
-    double sums = (double)t->wm * t->wn, k = steps(t);
-    double reads = (t->wm + t->wn) / 4.0;
-    double copies = copy_ops(x, &x->a) + copy_ops(x, &x->b);
-    double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
-
-    return sums * k / ((sums + reads) * k + copies + 40 + 4 * x->spread) /
-           (1 + 1.2 * pow(busy, 6)) * (x->rows ? 0.93 : 1);
-}
-
-/* A block alone on its SM waits at each tile's barrier. */
-static bool alone(const Contract *x)
-{
-    const Device *d = x->o->device;
-
-    return 2 * x->t.threads * (x->regs + 16) > d->regs_sm ||
-           2 * (contract_smem(x) + 1024) > (size_t)d->smem_sm_kb * 1024;
-}
-
-static void cost(const void *form, const Variant *v, Cost *c)
-{
-    Contract x = *(const Contract *)form;
-    const Device *d = x.o->device;
-    Work w = {0};
-
-    memset(c, 0, sizeof *c);
-    x.t = contract_tile(v);
-    if ((c->why = plan_simt(&x)))
-        return;
-    const Tile *t = &x.t;
-    double k_steps = (double)x.c.K / t->split;
-    double blocks = (double)contract_tiles(&x) * (double)x.c.batches *
-                    t->split;
-    w.pipe = PIPE_FMA;
-    w.efficiency = efficiency(&x);
-    w.lone = t->wm * t->wn >= 128 ? 0.55 : 0.9; /* measured */
-    /* lanes share vectors: a warp's read takes two rows of the banks */
-    w.smem_bytes = blocks * k_steps * slice_threads(t) * (t->wn + t->wm) * 2;
-    w.thread_ops = 8.0 * t->wm * t->wn;
-    w.thread_loads = t->wm + t->wn;
-    w.bank_conflict = 1;
-    contract_work(&x, &w);
-    if (blocks <= d->sms || alone(&x))
-        w.fill_us += k_steps / t->bk * 60 / (d->clock_ghz * 1e3);
-    if (slices(t) > 1) /* their sums go through shared memory */
-        w.fill_us += slices(t) * t->bm * t->bn / (16e3 * d->clock_ghz);
-    if (x.cluster && blocks > d->sms) /* clusters wait for each other */
-        w.fill_us += 2.5;
-    if (t->split > 1 && !x.cluster) /* more than the sums' way: measured */
-        w.fill_us += slices(t) > 1 ? 3 : 5;
-    /* the results of a wave leave when its products are done */
-    w.fill_us +=
-        x.out_bytes / (d->hbm_gbs * 1e3) / fmax(1, blocks / (2 * d->sms));
-    if (slices(t) > 1 && x.cluster) /* and all of them from block to block */
-        w.fill_us += 4.0 * slices(t) * t->bm * t->bn / (20e3 * d->clock_ghz);
-    model_cost(d, &w, c);
-}
-
 /* ---- text -------------------------------------------------------------- */
 
 /* Its slice of k. */
@@ -293,13 +211,13 @@ static Tree *place(Contract *x)
 
     kernel_constant(x->g, x->kernel, "LANES_M", lanes_m(t), NULL);
     kernel_constant(x->g, x->kernel, "LANES_N", lanes_n(t), NULL);
-    kernel_constant(x->g, x->kernel, "STEPS", steps(t),
+    kernel_constant(x->g, x->kernel, "STEPS", simt_steps(t),
                     "k of a tile that a thread multiplies");
-    if (slices(t) > 1)
+    if (simt_slices(t) > 1)
         PUT(code,
             "const int slice = threadIdx.x / @threads;\n"
             "const int slice_k = slice * STEPS;\n",
-            FILL_INT("threads", slice_threads(t)));
+            FILL_INT("threads", simt_slice_threads(t)));
     return code;
 }
 
@@ -346,9 +264,9 @@ static void build(const void *form, const Variant *v, Kernel *k)
     Contract x = *(const Contract *)form;
 
     x.t = contract_tile(v);
-    if (plan_simt(&x))
+    if (simt_plan(&x))
         return;
-    bool sliced = slices(&x.t) > 1;
+    bool sliced = simt_slices(&x.t) > 1;
     contract_begin(&x, k);
     Fill extra[] = {
         {0},
@@ -379,7 +297,7 @@ const Family family_contract_simt = {
     .version = 2,
     .open = open,
     .space = space,
-    .cost = cost,
+    .cost = simt_cost,
     .build = build,
     .text = text_of,
 };

@@ -51,7 +51,14 @@ int roll_live(const Roll *r);
 int roll_stages(const Roll *r);
 /* Threads with work. */
 int64_t roll_points(const Group *gr, const Roll *r, int vec);
-/* Blocks that an SM has room for. */
+/* Registers of a walk's thread beside what it keeps: where all tiles are whole,
+ * where the last one is not, with rows that a block shares; and the most that
+ * it should have. */
+enum {
+    ROLL_REGS = 28, ROLL_RAGGED_REGS = 38, BAND_REGS = 8,
+    ROLL_MOST_REGS = 200, BAND_MOST_REGS = 250
+};
+/* map_roll_cost.c: blocks that an SM has room for. */
 int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
                 int vec, int threads);
 void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
@@ -75,9 +82,6 @@ double band_bytes(const Group *gr, const Roll *r);
 /* Of the time that windows take on units which do not limit them, the share
  * that is not hidden behind what does. */
 #define MAP_BESIDE 0.06
-/* The same of walks, where both the SMs and the memory are busy: from depthwise
- * convolutions of five shapes, timed on an H200. */
-#define ROLL_BESIDE 0.14
 
 typedef struct Map {
     Body body;

@@ -320,7 +320,7 @@ static const char *check(const Halo *h)
 }
 
 /* Of one copy of a tile's input. */
-static size_t patch_elems(const Halo *h)
+size_t halo_patch(const Halo *h)
 {
     return (size_t)(extent(h->f->channel) * h->in_rows * h->pitch);
 }
@@ -348,7 +348,7 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     h->tiles_q = ceil_div(extent(f->q), h->tq);
     h->tiles = h->tiles_p * h->tiles_q * extent(f->image);
     h->smem = (size_t)h->bn * (size_t)(h->depth + 8) * 2 +
-              patch_elems(h) * 2 * (size_t)(h->copies + 1) +
+              halo_patch(h) * 2 * (size_t)(h->copies + 1) +
               (f->packs ? (size_t)t->threads / 32 * 16 * (size_t)h->bn * 2
                         : (size_t)t->bm * (size_t)(t->bn + 8) * 4) + 64;
     /* of many k, nvcc reads fragments further ahead than registers last, and
@@ -394,140 +394,6 @@ static int space(const void *form, Variant **out)
     return n;
 }
 
-/* ---- cost -------------------------------------------------------------- */
-
-/* What a tile takes of an SM, in clocks of each unit: counted from the code
- * that nvcc makes. */
-typedef struct Clocks {
-    double issue, smem, mma;
-} Clocks;
-
-static void tile_clocks(const Halo *h, Clocks *c)
-{
-    const Tile *t = &h->x.t;
-    const Device *d = h->x.o->device;
-    double warps = t->threads / 32.0, results = (double)t->bm * t->bn;
-    double steps = h->depth / 16.0, i = h->wm / 16.0, j = h->bn / 8.0;
-    double patch = (double)patch_elems(h);
-    double copies = patch / h->f->align / 32;
-    double odd = h->copies > 1 ? patch / 2 / 32 : 0; /* words moved by one */
-
-    c->issue = (warps * (steps * (4 * i + j / 2 + i * j + 1) + 2 * i * j + 60) +
-                copies * 35 + odd * 12 +
-                results / 32 * h->x.ops) / 4;
-    c->smem = (warps * steps * (4 * i + 2 * j) * 128 + results * 8 +
-               patch * 2 + odd * 3 * 128) / d->smem_bytes_clk;
-    /* an mma.sync is 16 x 8 x 16 multiply-adds */
-    c->mma = warps * steps * i * j * 4096 * d->sms * d->clock_ghz /
-             (d->mma_tflops * 1e3);
-}
-
-/* A tile by itself: one phase after the other, none at its unit's rate. */
-static double tile_chain(const Halo *h)
-{
-    const Tile *t = &h->x.t;
-    const Device *d = h->x.o->device;
-    double steps = h->depth / 16.0, i = h->wm / 16.0, j = h->bn / 8.0;
-    double mma = 4 * 4096 * d->sms * d->clock_ghz / (d->mma_tflops * 1e3);
-    double turns = ceil(t->threads / 128.0); /* warps of one scheduler */
-
-    return turns * steps * i * j * mma + 700 +
-           turns * t->bm * t->bn / t->threads * h->x.ops * 2;
-}
-
-/* The weights, an element at a time: instructions on an SM, and how long a
- * block waits for HALO_WEIGHTS_AHEAD rows of two columns of them at once. */
-static double setup_clocks(const Halo *h)
-{
-    return (double)h->bn * h->depth / 32 * 5 / 4;
-}
-
-static double setup_wait(const Halo *h)
-{
-    double rows = h->bn / (h->x.t.threads / 32.0);
-    const Device *d = h->x.o->device;
-
-    return d->hbm_latency + ceil(h->depth / 64.0) * (d->l2_latency + 90) *
-                                ceil(rows / HALO_WEIGHTS_AHEAD);
-}
-
-/* Blocks that fit on an SM; halo_plan makes no more than 4 at once. */
-static double resident(const Halo *h)
-{
-    const Device *d = h->x.o->device;
-    double regs = ceil(h->x.regs / 8.0) * 8 * h->x.t.threads;
-    double fit = fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
-                      fmin(d->regs_sm / regs,
-                           (double)d->threads_sm / h->x.t.threads));
-
-    return fmax(1, floor(fit));
-}
-
-/* Clocks of an SM for all its blocks: they share its units, or each goes
- * through its tiles; the two get in each other's way. */
-static double sm_clocks(const Halo *h, double blocks)
-{
-    enum { REACHED = 85 }; /* percent of a unit's rate */
-    const Device *d = h->x.o->device;
-    double each = ceil((double)h->tiles / h->grid);
-    double all = ceil(blocks / d->sms), waves = ceil(all / resident(h));
-    Clocks c;
-
-    tile_clocks(h, &c);
-    double most = fmax(c.issue, fmax(c.smem, c.mma)) * 100 / REACHED;
-    double shared = all * each * most, alone = waves * each * tile_chain(h);
-    return fmax(shared, alone) + 0.25 * fmin(shared, alone) +
-           all * setup_clocks(h);
-}
-
-static void work(const Halo *h, Work *w)
-{
-    const Contract *x = &h->x;
-    const Tile *t = &x->t;
-    const Device *d = x->o->device;
-    double clk = d->clock_ghz * 1e3;
-    double n_tiles = (double)ceil_div(h->channels, h->bn);
-    double blocks = h->grid * n_tiles;
-    double tiles = (double)h->tiles * n_tiles;
-    double waves = ceil(blocks / (resident(h) * d->sms));
-    double patch = (double)patch_elems(h) * 2;
-
-    w->pipe = PIPE_MMA;
-    w->efficiency = 0.85;
-    w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K;
-    w->padded_flops = 2 * tiles * t->bm * t->bn * h->depth;
-    w->special = x->special * tiles * t->bm * t->bn;
-    w->hbm_bytes = x->hbm_bytes;
-    w->l2_bytes = tiles * patch + x->out_bytes +
-                  blocks * h->bn * (double)x->c.K * 2;
-    w->scatter = 1;
-    w->blocks = blocks;
-    w->threads = t->threads;
-    w->regs = x->regs;
-    w->smem_block = (double)h->smem;
-    w->block_ops = w->padded_flops / blocks;
-    w->block_bytes = w->l2_bytes / blocks;
-    w->thread_ops = 16;
-    w->thread_loads = 1;
-    /* nothing waits for what is written: the share that is read is under way */
-    w->in_flight = patch * w->l2_bytes / (tiles * patch);
-    w->warps_full = 4;
-    w->serial_us = sm_clocks(h, blocks) / clk / waves;
-    w->fill_us = (d->hbm_latency + 500 + setup_wait(h)) / clk;
-}
-
-static void cost(const void *form, const Variant *v, Cost *c)
-{
-    Halo h;
-    Work w = {0};
-
-    memset(c, 0, sizeof *c);
-    if ((c->why = halo_plan(&h, form, v)))
-        return;
-    work(&h, &w);
-    model_cost(h.x.o->device, &w, c);
-}
-
 static void build(const void *form, const Variant *v, Kernel *k)
 {
     Halo h;
@@ -543,6 +409,6 @@ const Family family_contract_halo = {
     .version = 1,
     .open = open,
     .space = space,
-    .cost = cost,
+    .cost = halo_cost,
     .build = build,
 };

@@ -75,5 +75,9 @@ static inline Load *halo_weights(const HaloForm *f, Contract *x)
 /* NULL, or why the variant cannot be. */
 const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v);
 void halo_build(Halo *h, Kernel *k);
+/* Elements of the input that a tile brings. */
+size_t halo_patch(const Halo *h);
+/* contract_halo_cost.c */
+void halo_cost(const void *form, const Variant *v, Cost *c);
 
 #endif

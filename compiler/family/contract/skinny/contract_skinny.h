@@ -45,12 +45,13 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
 /* NULL, or why the variant cannot be. */
 const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v);
 void skinny_build(Skinny *s, Kernel *k);
+/* contract_skinny_cost.c */
+void skinny_cost(const void *form, const Variant *v, Cost *c);
 /* contract_skinny_rows.c, of a group that computes values of its rows first
- * (row_values.h). NULL, or why it is not served; how many they are; clocks that
- * it takes; the text, after which x->a's values are made of them. */
+ * (row_values.h). NULL, or why it is not served; how many they are; the text,
+ * after which x->a's values are made of them. */
 const char *skinny_check_rows(const Contract *x);
 int skinny_row_values(const Contract *x);
-double skinny_rows_clk(const Skinny *s);
 void skinny_put_rows(Skinny *s, Tree *b);
 
 /* ---- what contract_stream has in common with it ------------------------ */
@@ -58,6 +59,10 @@ void skinny_put_rows(Skinny *s, Tree *b);
 /* Blocks of t.threads and this much shared memory that an SM has room for. */
 double skinny_room(const Contract *x, size_t smem);
 
+/* The memory's time over that of blocks which are all there from the start:
+ * where there are many they go where there is room, and only the last ones are
+ * uneven. */
+double skinny_uneven(const Device *d, double blocks, double room);
 /* What both know of their cost: clusters of t.split blocks share `columns`
  * columns, and each block has `parts` sums of each result. */
 void skinny_work(const Contract *x, const SkinnyForm *f, int columns,

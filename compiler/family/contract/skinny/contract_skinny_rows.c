@@ -48,33 +48,6 @@ int skinny_row_values(const Contract *x)
     return x->gr->merge ? x->gr->merge->n_step : 0;
 }
 
-/* Reductions of a row. */
-static int reductions(const RowMerge *m)
-{
-    int n = 0;
-
-    for (int i = 0; i < m->n_step; i++)
-        n += m->step[i].op != R_NONE;
-    return n;
-}
-
-double skinny_rows_clk(const Skinny *s)
-{
-    /* FILL: an element that is made of them and others, of a thread: gpt2's
-       token took 0.6 us more for one row, and 3.3 us for 8 */
-    enum { EACH = 4 /* a lane's element */, WARP = 150 /* their sum */,
-           SYNC = 60, FILL = 200 };
-    const RowMerge *m = s->x.gr->merge;
-    int warps = s->x.t.threads / 32;
-
-    if (!m)
-        return 0;
-    double rows = (s->x.t.bm + warps - 1) / warps;
-    double lane = (double)m->over->extent / 32;
-    return SYNC + rows * reductions(m) * (EACH * lane + WARP) +
-           FILL * (double)s->x.t.bm * s->x.t.bk / s->x.t.threads;
-}
-
 /* The merge's values as locals of the kernel's text, behind the steps': its own
  * are numbered from 0 on, those of the group's values from -1 down. */
 typedef struct Numbers {

@@ -39,5 +39,7 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v);
 /* LANE_K of x can be copied as they lie in memory. */
 bool stream_whole(const Contract *x, int lane_k);
 void stream_build(Stream *s, Kernel *k);
+/* contract_stream_cost.c */
+void stream_cost(const void *form, const Variant *v, Cost *c);
 
 #endif

@@ -131,7 +131,7 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static size_t ring_bytes(const Wgmma *w)
+size_t wgmma_ring_bytes(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
 
@@ -238,7 +238,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
     t->threads = w->consumers * THREADS_WG +
                  (w->consumers > 1 || three ? THREADS_WG : 32);
-    w->smem = (ring_bytes(w) + small_bytes(&w->x, t->bn) +
+    w->smem = (wgmma_ring_bytes(w) + small_bytes(&w->x, t->bn) +
                pack_bytes(w->consumers, w->pack) +
                sent_bytes(t) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
@@ -613,78 +613,6 @@ double wgmma_sms(const Wgmma *w)
                : d->sms;
 }
 
-/* ---- cost -------------------------------------------------------------- */
-
-/* How much longer weights that one tile reads come from memory where some SMs
- * have a tile more than others: the last ones are asked for by few. */
-static double uneven(const Wgmma *w)
-{
-    const Device *d = w->x.o->device;
-    double each = wgmma_blocks(w) / d->sms;
-
-    if (w->m_tiles > 1 || each <= 1)
-        return 1;
-    return 1 + d->hbm_uneven * (ceil(each) / each - 1);
-}
-
-static void work(const Wgmma *w, Work *out)
-{
-    const Contract *x = &w->x;
-    const Tile *t = &x->t;
-    double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
-    double steps = (double)w->k_tiles / t->split;
-    int rows = t->bm + (w->stays ? 0 : t->bn);
-    double loads = rows * (double)ROW_BYTES * steps;
-    /* Single sectors of rows, as the sums lie: 3.5 TB/s were measured into the
-     * L2, 2.3 to 2.8 TB/s through it. */
-    bool pieces = wgmma_result_bytes(x) == 4 && !w->deal;
-    double live = wgmma_skips(w) ? contract_live(x) : 1;
-    double sectors = 2.15 * 4 * live * (double)x->c.M * (double)x->c.N *
-                     (double)x->c.batches;
-
-    out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
-    out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-                 (double)x->c.batches;
-    out->padded_flops = 2 * tiles * sums * steps * t->bk;
-    out->special = x->special * tiles * sums / t->split +
-                   w->pre_special * tiles * t->bm * steps * t->bk;
-    out->hbm_bytes = x->hbm_bytes * contract_pages(x, w->m_tiles == 1) *
-                         uneven(w) +
-                     (wgmma_skips(w) ? 0 : x->unread) +
-                     (pieces ? 0.6 * x->out_bytes : 0);
-    /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read: 18 TB/s of loads were measured. Where all have
-     * the same rows, 13; their weights have one that asks. */
-    double lone = (rows - t->bm) * (double)ROW_BYTES * steps * 0.45 +
-                  loads * 0.55;
-    out->l2_bytes = tiles * (w->m_tiles > 1 ? loads * 0.42 : lone) +
-                    (pieces ? sectors : x->out_bytes);
-    out->scatter = 1;
-    out->blocks = tiles;
-    out->threads = t->threads;
-    out->regs = x->regs;
-    out->smem_block = (double)w->smem;
-    out->block_ops = 2 * sums * steps * t->bk;
-    out->block_bytes = loads + x->out_bytes / tiles;
-    out->bank_conflict = 1;
-    out->in_flight = (double)ring_bytes(w) * (t->stages - 1) / t->stages;
-    out->warps_full = 4;
-}
-
-static void cost(const void *form, const Variant *v, Cost *c)
-{
-    Wgmma w;
-    Work n = {0};
-
-    memset(c, 0, sizeof *c);
-    if ((c->why = wgmma_plan(&w, form, v)))
-        return;
-    work(&w, &n);
-    model_cost(w.x.o->device, &n, c);
-    if (c->coef_r)
-        wgmma_time(&w, c);
-}
-
 static void build(const void *form, const Variant *v, Kernel *k)
 {
     Wgmma w;
@@ -700,6 +628,6 @@ const Family family_contract_wgmma = {
     .version = 1,
     .open = open,
     .space = space,
-    .cost = cost,
+    .cost = wgmma_cost,
     .build = build,
 };

@@ -155,9 +155,10 @@ bool wgmma_skips(const Wgmma *w);
 void wgmma_im2col_map(const Wgmma *w, TileMap *m);
 void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d);
 void wgmma_im2col_copy(Wgmma *w, Tree *b);
-/* contract_wgmma_cost.c: the time of what model_cost() found possible; c has
- * the times that HBM and the L2 take. */
-void wgmma_time(const Wgmma *w, Cost *c);
+/* contract_wgmma_cost.c */
+void wgmma_cost(const void *form, const Variant *v, Cost *c);
+/* Of all stages. */
+size_t wgmma_ring_bytes(const Wgmma *w);
 /* contract_wgmma_steps.c: whether tiles are taken as whole rounds. */
 bool wgmma_rounds(const Wgmma *w);
 /* Whether the ring has room for the next tile beside what the warpgroup that
@@ -178,8 +179,6 @@ Tree *wgmma_rows(Wgmma *w);
 Tree *wgmma_touch_columns(Wgmma *w);
 /* "warpgroup * WM + ": where a warpgroup's rows of a tile begin. */
 const char *wgmma_top(const Wgmma *w);
-/* Clocks that a scheduler's instructions for a step of a block take. */
-double wgmma_rows_clk(const Wgmma *w);
 /* Of a group whose sums are corrected by rows' values (fold.h). The correction
  * of numbers m and n; the code that has the rows' values, in two parts, and the
  * correction in which they are locals, of sums i of a thread. */

@@ -3,41 +3,51 @@
 #include "group/norm.h"
 
 #include <math.h>
+#include <string.h>
 
-/* What a variant of wgmma costs: the timeline of a block in clocks, and power.
- * Clocks are those of the tensor cores under load (wgmma_tflops). The constants
- * were fitted to 140 variants of 17 products timed on an H200; the root mean
- * square error was 5%, and the quickest was the pick or 1% quicker for 15. */
+/* What a variant of wgmma costs: the timeline of a block in clocks. */
 
-enum { ROW_BYTES = TMA_ROW, OPS_CLK = 4096 /* of an SM, 16 bits */ };
+/* Clocks of the tensor cores under load in a microsecond. */
+static double loaded_clk_us(const Device *d)
+{
+    return d->wgmma_tflops * MEGA / (d->sms * (double)WGMMA_OPS);
+}
+
+/* Clocks of TMA's and the SM's clock, which does not fall under load, as
+ * clocks of the tensor cores. */
+static double as_loaded(const Device *d, double clk)
+{
+    return clk * loaded_clk_us(d) / (d->clock_ghz * KILO);
+}
 
 /* Blocks that share an SM, as far as there are any. */
 static double crowd(const Wgmma *w)
 {
-    return fmax(1, fmin(w->resident,
-                        wgmma_blocks(w) / w->x.o->device->sms));
+    return fmax(1, fmin(w->resident, wgmma_blocks(w) / w->x.o->device->sms));
 }
 
-static double clk_us(const Device *d)
+static bool is_crowded(const Wgmma *w)
 {
-    return d->wgmma_tflops * 1e6 / (d->sms * (double)OPS_CLK);
+    return floor(2 * crowd(w)) > 2;
 }
 
 /* Of one step of a block: products; shared memory read by them, and written by
- * TMA, 128 bytes a clock. 3xtf32: three products with a from registers; b's
- * parts are read once more and written. */
+ * TMA, a row a clock. 3xtf32: three products with a from registers; b's parts
+ * are read once more and written. */
 typedef struct Clocks {
     double math, reads, writes;
 } Clocks;
 
 static Clocks step_of(const Wgmma *w)
 {
-    double bm = w->x.t.bm, bn = w->x.t.bn;
+    double bm = w->x.t.bm, bn = w->x.t.bn, groups = bm / WGMMA_M;
+    /* a row has twice as many elements of 16 bits as of 32, and the products
+     * take half as long */
+    double math = bm * bn * TMA_ROW / WGMMA_OPS * w->x.terms;
 
-    if (w->x.terms == 3)
-        return (Clocks){3 * bm * bn / 32, bm / 64 * 3 * bn + bm + bn,
-                        bm + 2 * bn};
-    return (Clocks){bm * bn / 32, bm / 64 * 4 * (16 + bn / 4), bm + bn};
+    if (w->x.terms > 1)
+        return (Clocks){math, groups * w->x.terms * bn + bm + bn, bm + 2 * bn};
+    return (Clocks){math, bm + groups * bn, bm + bn};
 }
 
 /* A matrix of so few terms that no row fills a box. */
@@ -61,8 +71,8 @@ static double short_share(const Wgmma *w)
 /* Clocks of TMA for an operand's rows, in the mean of its steps. Those that
  * begin inside a sector of the L2 take longer for the block that asks; those
  * that end inside a box for each that gets them. */
-static double rows_clk(const Wgmma *w, const TmaOperand *o, double asked,
-                       double got)
+static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
+                        double got)
 {
     const Device *d = w->x.o->device;
     double part = o->k_major ? short_share(w) : 0;
@@ -72,44 +82,57 @@ static double rows_clk(const Wgmma *w, const TmaOperand *o, double asked,
            part * fmax(asked * whole, got * d->tma_odd_row_clk);
 }
 
-/* Of a step. TMA's clock is the boost clock, however hot the tensor cores
- * are. */
-static double copies_clk(const Wgmma *w)
+/* Of a step. Where there are few terms all of TMA's rows are short ones. */
+static double copies(const Wgmma *w)
 {
     const Device *d = w->x.o->device;
     double bm = w->x.t.bm, bn = w->stays ? 0 : w->x.t.bn;
-    double clk = rows_clk(w, &w->tma->a, bm, bm) +
-                 rows_clk(w, &w->tma->b, bn / w->cluster, bn);
 
-    return clk * clk_us(d) / (d->clock_ghz * KILO);
+    if (few_terms(w))
+        return as_loaded(d, (bm + w->x.t.bn) * d->tma_few_terms_clk);
+    return as_loaded(d, copy_rows(w, &w->tma->a, bm, bm) +
+                            copy_rows(w, &w->tma->b, bn / w->cluster, bn));
+}
+
+/* A thread's part of a step's rows becomes values in registers: conversions
+ * both ways, and what is read of columns, which rows share; each instruction
+ * waits for others of its thread, as long as another's do not fill in. */
+static double rows_values(const Wgmma *w)
+{
+    double lanes = (double)w->x.t.bm / WGMMA_M * WARP;
+    double columns = w->pre_columns * (double)WGMMA_M / w->wm;
+
+    return lanes * (2 + w->pre_ops + columns) * w->x.o->device->dependent_clk /
+           2;
 }
 
 /* Clocks that a step of one block takes of its SM. Products wait a little for
- * each slot, more where blocks of a cluster fill it together, or where several
- * blocks take turns; a slot's round through the ring takes its time whatever is
- * in it, longer where it comes from HBM: the first ones, or all if few blocks
- * share what they read. 3xtf32: a warpgroup takes its time over fragments and
- * sums, while others multiply. */
+ * each slot where several blocks take turns, or blocks of a cluster fill it
+ * together; a slot's round through the ring takes its time whatever is in it,
+ * the longer the fewer there are. 3xtf32: a warpgroup takes its time over
+ * fragments and sums, while others multiply. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
-    enum { PAUSE = 350, FEW = 4, SLOT = 100, ROWS = 3 };
-    bool shared = crowd(w) >= 1.5;
-    double wait = (shared ? 93 : 4) + (w->cluster > 1 ? 40 : 0);
-    double math = s->math + wait;
-    double first = (double)w->x.t.stages * w->x.t.split / (double)w->k_tiles;
-    double far = w->m_tiles >= FEW ? fmin(1, first) : 1;
-    double round = fmax(196 + 40 * far,
-                        first < 1 ? 1290.0 / (w->x.t.stages - 1) : 0);
+    const Device *d = w->x.o->device;
+    const Tile *t = &w->x.t;
+    bool first = (double)t->stages * t->split >= (double)w->k_tiles;
+    double wait = is_crowded(w) ? d->sync_clk : 0;
+    double math =
+        s->math + (w->cluster > 1 ? fmax(wait, d->sync_clk / 2) : wait);
+    double round = d->slot_clk;
 
+    if (!first)
+        round = fmax(round, 2 * d->hbm_latency / (t->stages - 1));
     if (w->pre) /* the slot's wait and fragments, then beside the products */
-        math = fmax(math, ROWS * wgmma_rows_clk(w) + SLOT / crowd(w));
-    if (w->x.terms == 3) {
-        double clk = s->math * 64 / w->x.t.bm;
-        double busy = w->consumers * w->resident * clk / (clk + PAUSE);
-        math = s->math / fmin(1, busy) / 0.95;
+        math = fmax(math, rows_values(w) + d->sync_clk / crowd(w));
+    if (w->x.terms > 1) {
+        double clk = s->math * WGMMA_M / t->bm;
+        double busy =
+            w->consumers * w->resident * clk / (clk + 2 * d->slot_clk);
+        math = s->math / fmin(1, busy);
     }
-    math = fmax(math, s->reads + 5);
-    return fmax(math, fmax(round / crowd(w), copies_clk(w)));
+    math = fmax(math, s->reads);
+    return fmax(math, fmax(round / crowd(w), copies(w)));
 }
 
 /* Whether the epilogue of a tile reads what belongs to its rows, or 4-byte
@@ -123,60 +146,51 @@ static bool reads_rows(const Wgmma *w)
  * the next part is asked for when that is done with. */
 static double late_clk(const Wgmma *w)
 {
-    int part = wgmma_rows_ahead(w), all = w->x.t.bn / 32;
-    int each = w->pingpong ? 110 : w->consumers == 1 ? 1800 : 600;
+    const Device *d = w->x.o->device;
+    int part = wgmma_rows_ahead(w), all = w->x.t.bn / WARP;
 
     if (!reads_rows(w))
         return 0;
-    return 250 + each * (part ? all / part - 1 : 0);
+    return d->l2_latency + (w->pingpong ? d->sync_clk : d->hbm_latency) *
+                               (part ? all / part - 1 : 0);
 }
 
-/* Clocks of a tile's stores, where threads have neighbours to store. */
+/* Whether neighbours store pieces of sectors. */
+static bool in_pieces(const Wgmma *w)
+{
+    return !w->deal && (wgmma_result_bytes(&w->x) > 2 || !w->pack);
+}
+
+/* Clocks of a tile's stores. */
 static double stores_clk(const Wgmma *w)
 {
-    enum { BYTES_CLK = 34 };
+    int bytes = wgmma_result_bytes(&w->x);
+    /* of a lane's pair a whole sector goes out */
+    double sectors = in_pieces(w) ? (double)L2_SECTOR / (2 * 2 * 2 * bytes) : 1;
 
-    return (double)w->x.t.bm * w->own * wgmma_result_bytes(&w->x) / BYTES_CLK;
+    return (double)w->x.t.bm * w->own * bytes * fmax(1, sectors) /
+           w->x.o->device->sm_bytes_clk;
 }
 
 /* Clocks of a tile's epilogue. It is as long as its stores and instructions, of
- * all the warps that are in it at a time; through shared memory longer; where
- * neighbours exchange sums its stores count, which are pieces of lines. */
+ * all the warps that are in it at a time. */
 static double epilogue_clk(const Wgmma *w)
 {
-    enum {
-        PLAIN = 5, /* instructions a result that the stores hide */
-        BOXES = 9, /* or boxes, which need none themselves */
-        TIGHT = 16 /* with fewer registers to spare few are under way */
-    };
-    const Tile *t = &w->x.t;
+    const Device *d = w->x.o->device;
     bool together = !w->pingpong && w->consumers > 1;
-    double sums = (double)t->bm * w->own;
-    double each = together && !w->deal ? w->consumers : w->pingpong ? 1.6
-                                        : crowd(w) >= 1.5 ? 2
-                                                          : 1.3;
+    double results = (double)w->wm * w->own / WARPGROUP;
+    double others = together && !w->deal ? w->consumers : is_crowded(w) ? 2 : 1;
+    double hidden = d->hidden_ops * (w->boxes.tensor && together ? 2 : 1);
+    double each = fmax(0, w->x.ops - hidden) * others;
 
-    if (wgmma_result_bytes(&w->x) == 4 && !w->deal) /* the L2 counts */
-        return 400 + sums * (10 + 4 * w->x.special) / 128 *
-                         (w->pingpong ? 0.65 : 1);
-    if (!w->pack && !w->deal) {
-        double result = !together ? 32 : w->consumers == 3 ? 38 : 26;
-        return 500 + sums / 128 * (result + 4 * w->x.special *
-                                                (together ? 1 : 1.6));
-    }
-    int hidden = together && w->boxes.tensor ? BOXES : PLAIN;
-    double more = (double)w->wm * w->own / 128 * fmax(0, w->x.ops - hidden) *
-                  (w->spare < TIGHT ? 1.3 : 1);
-    if (w->deal)
-        return 150 + late_clk(w) + stores_clk(w) + more * each;
-    return 182 + (w->boxes.tensor ? 93 : 0) + sums * 0.097 + more * each;
+    return 2 * d->sync_clk + late_clk(w) + stores_clk(w) + results * each;
 }
 
 /* Clocks of an epilogue during which the other warpgroup of a tile still
- * multiplies: of its last steps, 0.4 as measured. */
+ * multiplies. */
 static double hidden_clk(const Wgmma *w)
 {
-    return fmin(w->lead * step_of(w).math / 2 * 0.4, epilogue_clk(w) / 2);
+    return fmin(w->lead * step_of(w).math / (2 * 2), epilogue_clk(w) / 2);
 }
 
 static void find_of_rows(const Expr *e, void *ctx)
@@ -184,8 +198,7 @@ static void find_of_rows(const Expr *e, void *ctx)
     *(bool *)ctx |= e->kind == E_READ && e->tensor->of_rows;
 }
 
-/* Whether the epilogue makes elements of a norm of its rows: bert's products
- * took up to 1 us more than others with a residual, over 1 us at batch 8. */
+/* Whether the epilogue makes elements of a norm of its rows. */
 static bool makes_norms(const Wgmma *w)
 {
     bool found = false;
@@ -200,43 +213,40 @@ static bool makes_norms(const Wgmma *w)
  * blocks of a cluster wait for each other. */
 static double start_clk(const Wgmma *w)
 {
+    const Device *d = w->x.o->device;
     const Tile *t = &w->x.t;
-    double clk = 0.054 * (t->bm + t->bn) * ROW_BYTES - 626;
+    double clk = (double)(t->bm + t->bn) * TMA_ROW / d->sm_bytes_clk;
 
     if (w->x.gr->merge) /* reads of pieces, and sums of two lanes */
-        clk += 250 + 4.0 * (double)w->x.gr->merge->over->extent;
+        clk += d->l2_latency +
+               d->dependent_clk * (double)w->x.gr->merge->over->extent;
     if (w->pre) /* rows' values and the first fragments are ahead of it */
-        clk += 1000;
+        clk += 2 * d->start_clk;
     if (makes_norms(w))
-        clk += 2600;
-    if (w->cluster > 1) /* they start and end together */
-        clk += 800;
+        clk += d->memory_clk;
+    if (w->cluster > 1 || t->split > 1) /* they start and end together */
+        clk += d->cluster_clk;
     if (t->split > 1)
-        clk += 840 + (double)t->bm * (t->bn - w->own) * 4 * 0.093 * crowd(w);
+        clk += (double)t->bm * (t->bn - w->own) * (2 * 2) / d->dsm_bytes_clk *
+               crowd(w);
     return clk;
 }
 
 /* Clocks by which products are held up by an epilogue beside them: while they
- * keep the tensor cores busy, a warp gets 0.28 instructions a clock, and what
- * it takes beyond is taken from them. */
+ * keep the tensor cores busy, few instructions fit beside. */
 static double held_up_clk(const Wgmma *w)
 {
-    enum { BESIDE = 7 }; /* instructions a result that fit beside */
-    double more = w->x.ops - BESIDE;
-    double each = wgmma_rounds(w) ? 0.9 : 1.4;
+    const Device *d = w->x.o->device;
+    double more = w->x.ops - d->hidden_ops;
 
-    return more > 0 ? 100 + each * w->wm * w->own / 128 * more : 0;
+    return more > 0 ? d->sync_clk + (double)w->wm * w->own / WARPGROUP * more
+                    : 0;
 }
 
-/* Clocks of a tile of a lone consumer that neighbours on its SM do not hide: as
- * 1x1 convolutions take, of 16-bit pieces of lines with residuals more. */
+/* Clocks of a tile of a lone consumer that neighbours on its SM do not hide. */
 static double lone_tile_clk(const Wgmma *w)
 {
-    bool pieces = !w->pack && wgmma_result_bytes(&w->x) == 2;
-
-    if (w->deal)
-        return reads_rows(w) ? 300 + 9.0 * w->x.t.bn : 5.0 * w->x.t.bn;
-    return 300 + (pieces ? 14.5 : 4.5) * w->x.t.bn;
+    return w->x.o->device->sync_clk + stores_clk(w) * (reads_rows(w) ? 2 : 1);
 }
 
 /* Clocks of the epilogues before the last of an SM with so many tiles, as far
@@ -244,80 +254,106 @@ static double lone_tile_clk(const Wgmma *w)
  * share, whose ring does not go on to the next. */
 static double between_clk(const Wgmma *w, double tiles, double multiply)
 {
-    enum { TURN = 500 }; /* of two tiles: the waits, and the first products */
+    const Device *d = w->x.o->device;
     double epilogue = epilogue_clk(w), more = tiles - 1;
 
     if (w->x.t.split > 1)
-        return (ceil(tiles / w->resident) - 1) * (1090 + start_clk(w)) +
+        return (ceil(tiles / w->resident) - 1) *
+                   (2 * d->hbm_latency + start_clk(w)) +
                more * epilogue;
     if (w->pingpong && w->deal && !reads_rows(w)) /* of two tiles at a time */
         return more * (fmax(fmax(held_up_clk(w),
-                                 (epilogue + TURN - multiply) / 2),
-                            stores_clk(w) - multiply) + 64);
+                                 (epilogue + d->start_clk - multiply) / 2),
+                            stores_clk(w) - multiply) +
+                       d->sync_clk);
     if (w->pingpong)
-        return more * (fmax(held_up_clk(w), 1.6 * epilogue - multiply) + 64);
+        return more *
+               (fmax(held_up_clk(w), 2 * epilogue - multiply) + d->sync_clk);
     if (w->consumers == 1 && w->resident > 1)
-        return more * fmax(fmax(held_up_clk(w), 0.02 * epilogue),
-                           lone_tile_clk(w));
-    /* one's epilogue is beside the other's products: seen with gelu alone */
-    if (w->lead && w->x.special > 0)
-        epilogue += held_up_clk(w) / 2;
-    return more * (epilogue - hidden_clk(w) + 105);
+        return more * fmax(held_up_clk(w), lone_tile_clk(w));
+    return more * (epilogue - hidden_clk(w) + d->sync_clk);
 }
 
-/* Clocks of an SM's tiles where there are few terms: measured on 1x1
- * convolutions, in which all of TMA's rows are short ones. */
-static double few_terms_clk(const Wgmma *w, double tiles, double steps)
-{
-    const Device *d = w->x.o->device;
-
-    return !few_terms(w) ? 0
-                         : tiles * steps * (w->x.t.bm + w->x.t.bn) *
-                               d->tma_few_terms_clk * clk_us(d) /
-                               (d->clock_ghz * KILO);
-}
-
-static const char *limiter(const Cost *c, double ring)
-{
-    const char *name = "latency";
-    double most = fmax(ring, c->latency);
-
-    if (c->math > most)
-        most = c->math, name = "tensor cores";
-    if (c->smem > most)
-        most = c->smem, name = "shared memory";
-    if (c->l2 > most)
-        most = c->l2, name = "L2";
-    return c->hbm > most ? "HBM" : name;
-}
-
-void wgmma_time(const Wgmma *w, Cost *c)
+/* The times of the SM with the most tiles. SMs without a block leave the others
+ * more power: a higher clock. */
+static void timeline(const Wgmma *w, Work *out)
 {
     const Device *d = w->x.o->device;
     Clocks s = step_of(w);
     double steps = (double)w->k_tiles / w->x.t.split;
-    double tiles = ceil(wgmma_blocks(w) / wgmma_sms(w));
-    double clk = clk_us(d), multiply = steps * step_clk(w, &s);
-    /* SMs without a block leave the others more power: a higher clock. */
-    double idle = fmin(1, wgmma_blocks(w) / d->sms);
-    double quick = clk * fmin(1.15, 1 / sqrt(idle));
-    double busy = tiles * multiply / quick +
-                  between_clk(w, tiles, multiply) / clk;
+    double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
+    double clk = loaded_clk_us(d), multiply = steps * step_clk(w, &s);
+    double quick =
+        fmin(d->clock_ghz * KILO, clk / sqrt(fmin(1, blocks / d->sms)));
 
-    c->math = tiles * steps * s.math / quick;
-    c->smem = tiles * steps * s.reads / clk;
-    c->latency = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
-    c->limiter = limiter(c, busy > c->math * 1.3 ? busy : 0);
-    busy = fmax(busy, few_terms_clk(w, tiles, steps) / clk);
-    double most = fmax(fmax(busy, c->special), fmax(c->hbm, c->l2));
-    double us = d->launch_us + c->latency + most;
-    /* The clock falls until products and shared memory can be fed. */
-    double peak = w->x.elem == T_F32 ? d->tf32_tflops : d->wgmma_tflops;
-    double work = wgmma_blocks(w) * steps * s.math * OPS_CLK / 1e6;
-    if (w->x.elem == T_F32)
-        work /= 2;
-    double power = d->launch_us + 0.64 +
-                   work / peak * (0.809 + 0.283 * (s.reads + s.writes) /
-                                              s.math);
-    c->us = pow(pow(us, 8) + pow(power, 8), 1.0 / 8);
+    out->smem_bytes = blocks * steps * (s.reads + s.writes) * TMA_ROW;
+    out->waves = 1;
+    out->serial_us =
+        tiles * multiply / quick + between_clk(w, tiles, multiply) / clk;
+    out->fill_us = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
+}
+
+/* How much longer weights that one tile reads come from memory where some SMs
+ * have a tile more than others: the last ones are asked for by few. */
+static double uneven(const Wgmma *w)
+{
+    const Device *d = w->x.o->device;
+    double each = wgmma_blocks(w) / d->sms;
+
+    if (w->m_tiles > 1 || each <= 1)
+        return 1;
+    return 1 + d->hbm_uneven * (ceil(each) / each - 1);
+}
+
+static void work(const Wgmma *w, Work *out)
+{
+    const Contract *x = &w->x;
+    const Device *d = x->o->device;
+    const Tile *t = &x->t;
+    double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
+    double steps = (double)w->k_tiles / t->split;
+    double a = t->bm * (double)TMA_ROW * steps;
+    double b = w->stays ? 0 : t->bn * (double)TMA_ROW * steps;
+    /* single sectors of rows, as the sums lie, go out in parts */
+    double parts = in_pieces(w) && wgmma_result_bytes(x) > 2 ? x->out_bytes : 0;
+
+    out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
+    out->efficiency = 1.0 / x->terms;
+    out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
+                 (double)x->c.batches;
+    out->padded_flops = 2 * tiles * sums * steps * t->bk;
+    out->special = x->special * tiles * sums / t->split +
+                   w->pre_special * tiles * t->bm * steps * t->bk;
+    out->hbm_bytes =
+        x->hbm_bytes * contract_pages(x, w->m_tiles == 1) * uneven(w) +
+        (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
+    /* Neighbours ask for the same boxes at about the same time, and the L2
+     * serves them with one read; weights of one tile have one that asks. */
+    out->l2_bytes =
+        tiles * (a * d->l2_shared + b * (w->m_tiles > 1 ? d->l2_shared : 1)) +
+        x->out_bytes + parts;
+    out->scatter = 1;
+    out->blocks = tiles;
+    out->cluster = t->split > 2 || w->cluster > 2 ? 2 * 2 : 0;
+    out->threads = t->threads;
+    out->regs = x->regs;
+    out->smem_block = (double)w->smem;
+    out->block_ops = 2 * sums * steps * t->bk;
+    out->block_bytes = a + b + x->out_bytes / tiles;
+    out->bank_conflict = 1;
+    out->in_flight = (double)wgmma_ring_bytes(w) * (t->stages - 1) / t->stages;
+    out->warps_full = WARPGROUP / WARP;
+}
+
+void wgmma_cost(const void *form, const Variant *v, Cost *c)
+{
+    Wgmma w;
+    Work n = {0};
+
+    memset(c, 0, sizeof *c);
+    if ((c->why = wgmma_plan(&w, form, v)))
+        return;
+    work(&w, &n);
+    timeline(&w, &n);
+    model_cost(w.x.o->device, &n, c);
 }

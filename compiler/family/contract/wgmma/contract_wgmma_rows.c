@@ -663,13 +663,3 @@ Tree *wgmma_rows(Wgmma *w)
     w->a_value = value_code(&r);
     return b;
 }
-
-double wgmma_rows_clk(const Wgmma *w)
-{
-    enum { ROWS = 64, ELEMENTS = 32 /* of a thread, 64 rows of a step */ };
-    double rows = (double)w->wm / ROWS;
-    /* conversions both ways; of columns a load and two more */
-    double each = 1.5 + w->pre_ops + 3.3 * w->pre_columns / (4 * rows);
-
-    return w->x.t.bm / ROWS * ELEMENTS * each;
-}

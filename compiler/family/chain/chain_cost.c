@@ -1,0 +1,287 @@
+#include "family/chain/chain_wgmma.h"
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What chains of two products cost. */
+
+/* Points are scores, `all` of them by a kernel's steps; a block reads `columns`
+ * of what belongs to a column. */
+static void chain_work(const ChainKernel *w, Work *out, double blocks,
+                       double points, double columns)
+{
+    const ChainForm *f = w->f;
+    double width = (double)chain_round_up(f->D, MMA_K) + w->bn;
+
+    memset(out, 0, sizeof *out);
+    out->flops = 2 * f->share * (double)f->M * (double)f->J *
+                 (double)(f->D + f->N) * (double)f->batches;
+    out->padded_flops = 2 * points * width;
+    out->special = points * (f->rows.softmax + f->special);
+    out->efficiency = 1;
+    out->hbm_bytes = f->hbm;
+    out->l2_bytes = columns * (double)(f->D + f->N) * 2;
+    out->scatter = 1;
+    out->blocks = blocks;
+    out->threads = w->threads;
+    /* a producer's warps leave theirs to the others */
+    int room = f->a.o->device->regs_sm / (w->threads * w->resident);
+    out->regs = (int)fmin(w->regs, room / REGS_UNIT * REGS_UNIT);
+    out->smem_block = (double)w->smem;
+    out->block_ops = out->padded_flops / blocks;
+    out->block_bytes = out->l2_bytes / blocks;
+    out->in_flight = (double)w->smem * (w->stages - 1) / w->stages;
+    out->warps_full = SCHEDULERS;
+    out->waves = 1;
+}
+
+/* Instructions of a score: maximum, scale, sum, half a conversion and half of
+ * scaling the sums; and what it is besides. */
+static double score_ops(const ChainForm *f)
+{
+    return (f->rows.softmax ? f->a.o->device->softmax_ops : 1) + f->ops;
+}
+
+/* ---- chain_wgmma --------------------------------------------------------- */
+
+/* Clocks of a warpgroup's step, a block of columns: of the SM's tensor cores,
+ * whose clock falls under load, its special functions, and its other
+ * arithmetic, as it takes beside the others. */
+typedef struct Clocks {
+    double mm, special, alu;
+} Clocks;
+
+static Clocks step_of(const ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    const Device *d = f->a.o->device;
+    double points = (double)WGMMA_M * w->bj, each = d->sms * d->clock_ghz;
+    double width = (double)chain_round_up(f->D, MMA_K) + w->bn;
+
+    return (Clocks){
+        .mm = 2 * points * width * each / (d->wgmma_tflops * KILO),
+        .special =
+            points * (f->rows.softmax + f->special) * each / d->special_gops,
+        .alu = points * score_ops(f) / (SCHEDULERS * WARP) / d->issue_reached,
+    };
+}
+
+static double issue(const Clocks *s)
+{
+    return s->special + s->alu;
+}
+
+/* Of n warpgroups of an SM that all do one: products beside the rest of others,
+ * less where nobody orders the warpgroups. */
+static double step_clk(const ChainKernel *w, const Clocks *s, double n)
+{
+    const Device *d = w->f->a.o->device;
+    double lone = issue(s) + s->mm + 2 * (d->slot_clk + d->sync_clk);
+    double all = fmax(s->mm + d->beside * s->special, issue(s)) + d->sync_clk;
+
+    if (w->consumers < 2)
+        all += floor(n) > 2 ? d->sync_clk : d->slot_clk;
+    all += w->f->rows.live.n ? d->sync_clk : 0;
+    return fmax(lone, n * all);
+}
+
+/* Of the beginning and the end of n tiles that an SM has at a time: the first
+ * step has nothing beside it. */
+static double tile_clk(const ChainKernel *w, double n, double step)
+{
+    const Device *d = w->f->a.o->device;
+
+    return d->start_clk * (w->consumers > 1 ? 2 * (2 + w->consumers) : 1 + n) +
+           step / 2;
+}
+
+/* The last column, or the first, of a live score where the block's rows begin
+ * at m0: by one condition, and of the batch's first. */
+static int64_t bound(const ChainKernel *w, const Idx *e, int64_t m0)
+{
+    int64_t r = idx_coef(e, w->f->row), c = idx_coef(e, w->f->col);
+    double most = (double)(e->k + r * (r > 0 ? m0 + w->bm - 1 : m0));
+
+    return (int64_t)floor(most / (double)llabs(c)) * (c < 0 ? 1 : -1);
+}
+
+/* Blocks of columns of a tile, on average; and of the one with the most. */
+static double live_steps(const ChainKernel *w, double *longest)
+{
+    const ChainForm *f = w->f;
+    double all = 0;
+
+    *longest = 1;
+    for (int t = 0; t < w->m_tiles; t++) {
+        int64_t last = f->J - 1, begin = 0;
+        for (int i = 0; i < f->rows.live.n; i++) {
+            const Idx *e = f->rows.live.cond[i].e;
+            int64_t c = idx_coef(e, f->col);
+            int64_t at = c ? bound(w, e, (int64_t)t * w->bm) : 0;
+            if (c < 0 && at < last)
+                last = at;
+            if (c > 0 && at > begin)
+                begin = at;
+        }
+        double n = 1;
+        if (last >= begin)
+            n = (double)(last / w->bj - begin / w->bj + 1);
+        all += n;
+        *longest = fmax(*longest, n);
+    }
+    return all / w->m_tiles;
+}
+
+/* Clocks of the SM that ends last. */
+static double busy_clk(const ChainKernel *w, double steps, double longest)
+{
+    Clocks s = step_of(w);
+    double tiles = (double)w->m_tiles * (double)w->f->batches;
+    double sms = w->f->a.o->device->sms, slots = sms * w->resident;
+    double at_once = fmin(w->resident, ceil(tiles / sms));
+    double step = step_clk(w, &s, at_once * w->consumers);
+    double lone = step_clk(w, &s, w->consumers);
+    double all = steps * step + tile_clk(w, at_once, step);
+
+    if (steps == longest)
+        return ceil(tiles / slots) * all;
+    /* the longest come first, the others fill the gaps */
+    return fmax(longest * lone + tile_clk(w, 1, lone),
+                tiles / (sms * at_once) * all);
+}
+
+void chain_wgmma_cost(const void *form, const Variant *v, Cost *c)
+{
+    const ChainForm *f = form;
+    const Device *d = f->a.o->device;
+    ChainKernel w;
+    Work n;
+
+    memset(c, 0, sizeof *c);
+    if ((c->why = chain_plan(&w, f, v)))
+        return;
+    double longest = w.j_tiles, steps = longest;
+    if (f->rows.live.n)
+        steps = live_steps(&w, &longest);
+    double tiles = (double)w.m_tiles * (double)f->batches;
+    double columns = tiles * steps * w.bj;
+    chain_work(&w, &n, tiles, columns * w.bm, columns);
+    n.pipe = PIPE_WGMMA;
+    n.serial_us = model_us(d, busy_clk(&w, steps, longest));
+    n.fill_us = model_us(d, d->hbm_latency);
+    model_cost(d, &n, c);
+}
+
+/* ---- chain_few ----------------------------------------------------------- */
+
+/* A warp's step waits for one thing after the other: for scores, lanes of a
+ * row, weights and sums. */
+static double lone_step(const ChainKernel *w)
+{
+    const Device *d = w->f->a.o->device;
+    double width = (double)w->f->D + w->bn;
+
+    return d->slot_clk + (double)w->bj / MMA_M * d->smem_latency *
+                             (log2(WARP) + width / MMA_M);
+}
+
+/* Of an SM that has so many blocks at a time: what it has to issue, to move
+ * through shared memory, and to read, of which so much is under way. */
+static double few_step_clk(const ChainKernel *w, double blocks)
+{
+    const Device *d = w->f->a.o->device;
+    double wait = (2 * d->hbm_latency + lone_step(w)) / (w->stages - 1);
+    double width = (double)w->f->D + w->bn, warps = blocks * w->consumers;
+    double bytes = blocks * w->slot * width * 2;
+    double team = (double)w->consumers / w->teams;
+    double issue =
+        warps / SCHEDULERS * w->bj / MMA_M * (d->sync_clk + width / 2);
+    double shared =
+        bytes * (1 + team) + (w->holds ? 0 : warps * WARP * (double)w->f->D);
+
+    return fmax(fmax(fmax(lone_step(w), issue), wait),
+                fmax(shared / d->smem_bytes_clk, bytes / d->sm_bytes_clk));
+}
+
+/* What the parts of M rows have becomes one: in a block, in a cluster, through
+ * memory, of which each thread has so many pairs of columns, four at a time. */
+static double merge_clk(const ChainKernel *w)
+{
+    const Device *d = w->f->a.o->device;
+    double pairs = (double)w->f->M * w->bn / 2 / w->threads / w->cluster;
+    double parts = (double)w->group / w->cluster, each = 2 * d->dependent_clk;
+    double rounds = ceil(pairs / (2 * 2)), half = (double)WARP / 2;
+    double clk = 2 * d->slot_clk + each * (double)w->f->M;
+
+    clk += ceil(pairs) * each * w->teams * w->cluster;
+    if (w->cluster > 1)
+        clk += d->cluster_clk +
+               rounds * d->l2_latency * ceil(w->teams * w->cluster / half);
+    if (w->group > w->cluster)
+        clk += d->memory_clk + rounds * d->hbm_latency * ceil(parts / half) +
+               ceil(pairs) * each * parts;
+    return clk;
+}
+
+void chain_few_cost(const void *form, const Variant *v, Cost *c)
+{
+    const ChainForm *f = form;
+    const Device *d = f->a.o->device;
+    ChainKernel w;
+    Work n;
+
+    memset(c, 0, sizeof *c);
+    if ((c->why = chain_few_plan(&w, f, v)))
+        return;
+    double blocks = (double)f->batches * w.group;
+    double sms = w.cluster > 2 ? d->cluster_sms : d->sms;
+    double at_once = fmin(w.resident, ceil(blocks / sms));
+    double rounds = ceil(blocks / (sms * w.resident));
+    double steps = ceil(w.j_tiles / (double)w.group);
+    double columns = (double)f->batches * (double)f->J;
+    chain_work(&w, &n, blocks, columns * w.bm, columns);
+    n.pipe = PIPE_MMA;
+    n.cluster = w.cluster;
+    n.l2_bytes = fmax(n.l2_bytes, f->hbm);
+    /* memory waits where it is almost the limit, too */
+    double busy = model_us(d, rounds * steps * few_step_clk(&w, at_once));
+    double read = n.hbm_bytes / (d->hbm_gbs * KILO), less = fmin(busy, read);
+    n.serial_us = fmax(busy, read) + d->beside * less * less / fmax(busy, read);
+    n.fill_us = model_us(d, rounds * (2 * d->hbm_latency + merge_clk(&w)) +
+                                lone_step(&w));
+    model_cost(d, &n, c);
+}
+
+/* ---- chain_mma ----------------------------------------------------------- */
+
+void chain_mma_cost(const void *form, const Variant *v, Cost *c)
+{
+    const ChainForm *f = form;
+    const Device *d = f->a.o->device;
+    ChainKernel w;
+    Work n;
+
+    memset(c, 0, sizeof *c);
+    if ((c->why = chain_mma_plan(&w, f, v)))
+        return;
+    double tiles = w.m_tiles * (double)f->batches;
+    double rounds = ceil(tiles / ((double)d->sms * w.resident));
+    double live = f->rows.live.n
+                      ? fmin(1, f->share + (w.bm + w.bj) / (2.0 * (double)f->J))
+                      : 1;
+    double points = tiles * w.bm * w.bj * w.j_tiles * live;
+    double alu = points * score_ops(f) / (d->fma_tflops / 2 * MEGA);
+    /* the waits of a step, and what lanes of a row exchange */
+    double steps = rounds * w.j_tiles * live * 2 * d->slot_clk;
+    chain_work(&w, &n, tiles, points, points / w.bm);
+    n.pipe = PIPE_MMA;
+    double math = n.padded_flops / (d->mma_tflops * MEGA);
+    double special = n.special / (d->special_gops * KILO);
+    double even = tiles / (rounds * d->sms * w.resident);
+    n.serial_us = (math + (special + alu) / 2) / d->issue_reached / even +
+                  model_us(d, steps);
+    n.fill_us = model_us(d, 2 * d->hbm_latency);
+    model_cost(d, &n, c);
+}

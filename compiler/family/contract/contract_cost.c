@@ -1,0 +1,82 @@
+#include "family/contract/contract.h"
+
+#include <math.h>
+
+/* Instructions of a copy: its address and guards; a value that goes through
+ * registers is there twice. A thread's instruction takes as long as a byte of
+ * shared memory. */
+double contract_copy_ops(const Contract *x, const Load *l)
+{
+    const Device *d = x->o->device;
+
+    return (d->copy_ops + d->guard_ops * l->n_need) * (l->async ? 1 : 2);
+}
+
+/* Neighbouring threads that read no neighbours waste most of each sector. */
+static double load_scatter(const Load *l)
+{
+    return l->op->along || !l->op->read ? 1 : 2 * 2;
+}
+
+double contract_pages(const Contract *x, bool lone)
+{
+    const Device *d = x->o->device;
+
+    return lone && x->c.K * type_bytes(x->c.b.type) >= KB ? d->far_rows : 1;
+}
+
+/* Clocks in which blocks that split k have added up their sums: each sends what
+ * it has of the others' and reads theirs, or the last one reads all. */
+static double split_clk(const Contract *x, double sums)
+{
+    const Device *d = x->o->device;
+    double bytes = sums * sizeof(float);
+
+    if (x->cluster)
+        return d->cluster_clk + 2 * bytes / d->dsm_bytes_clk;
+    return d->memory_clk + bytes * (x->t.split + 1) / d->sm_bytes_clk;
+}
+
+void contract_work(const Contract *x, Work *w)
+{
+    const Device *d = x->o->device;
+    const Tile *t = &x->t;
+    const Contraction *c = &x->c;
+    double live = t->split == 1 ? contract_live(x) : 1;
+    double tiles = (double)contract_tiles(x) * (double)c->batches * live;
+    double blocks = tiles * t->split;
+    double sums = (double)t->bm * t->bn;
+    double k_len = ceil(ceil((double)c->K / t->bk) / t->split) * t->bk;
+    int size = type_bytes(x->elem);
+    double a = t->bm * k_len * size, b = t->bn * k_len * size;
+    double scatter_a = load_scatter(&x->a), scatter_b = load_scatter(&x->b);
+    double copies = t->bm * k_len / x->a.vec * contract_copy_ops(x, &x->a) +
+                    t->bn * k_len / x->b.vec * contract_copy_ops(x, &x->b);
+    double through = 2 * sums * sizeof(float); /* written and read */
+
+    w->flops =
+        2.0 * (double)c->M * (double)c->N * (double)c->K * (double)c->batches;
+    w->padded_flops = 2.0 * blocks * sums * k_len;
+    w->special = x->special * tiles * sums;
+    w->hbm_bytes = x->hbm_bytes * contract_pages(x, c->M <= t->bm) +
+                   (live < 1 ? 0 : x->unread);
+    w->blocks = blocks;
+    w->cluster = x->cluster ? t->split : 1;
+    w->threads = t->threads;
+    w->regs = x->regs;
+    w->smem_block = (double)contract_smem(x);
+    double split_bytes = t->split > 1 && !x->cluster ? through : 0;
+    w->block_bytes = a + b + split_bytes + x->out_bytes / blocks;
+    w->l2_bytes =
+        blocks * (a * scatter_a + b * scatter_b + split_bytes) + x->out_bytes;
+    w->scatter = 1;
+    w->block_ops = 2 * sums * k_len;
+    w->smem_bytes += blocks * (a + b + copies + through / t->split);
+    /* filling the ring, draining the sums */
+    double clk =
+        d->start_clk + d->hbm_latency + sums / t->threads * d->dependent_clk;
+    w->fill_us += model_us(d, clk + (t->split > 1 ? split_clk(x, sums) : 0));
+    w->serial_steps = contract_async(x) ? 0 : 1;
+    if (x->a.async && x->b.async)
+        w->in_flight = (double)contract_ring(x) * (t->stages - 1) / t->stages;
+}

@@ -1,0 +1,18 @@
+/* contract_simt.h - what is counted of contractions on the ordinary pipes. */
+#ifndef DCC_FAMILY_CONTRACT_SIMT_H
+#define DCC_FAMILY_CONTRACT_SIMT_H
+
+#include "family/contract/contract.h"
+
+/* Threads that have all sums of a tile. */
+int simt_slice_threads(const Tile *t);
+/* Parts of each tile's k, multiplied by threads of their own. */
+int simt_slices(const Tile *t);
+/* k of a tile that a thread multiplies. */
+int simt_steps(const Tile *t);
+/* NULL, or why x->t cannot be. */
+const char *simt_plan(Contract *x);
+/* contract_simt_cost.c */
+void simt_cost(const void *form, const Variant *v, Cost *c);
+
+#endif

@@ -1,0 +1,86 @@
+#include "family/contract/contract_simt.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What the copies of a tile cost a thread in instructions; a value that is
+ * computed on its way is. */
+static double copy_ops(const Contract *x, const Load *l)
+{
+    double ops = l->async ? 0 : expr_ops(l->op->e) * l->vec;
+
+    return l->copies * (contract_copy_ops(x, l) + ops);
+}
+
+/* Fraction of the issue slots that multiply: for each k there are, besides,
+ * reads of shared memory; once a tile, copies, a barrier and the loop. Where
+ * shared memory is read all the time, the reads queue. */
+static double efficiency(const Contract *x)
+{
+    const Device *d = x->o->device;
+    const Tile *t = &x->t;
+    double sums = (double)t->wm * t->wn, k = simt_steps(t);
+    double reads = (double)(t->wm + t->wn) * sizeof(float) / VECTOR_BYTES;
+    double copies = copy_ops(x, &x->a) + copy_ops(x, &x->b);
+    double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
+
+    return sums * k / ((sums + reads) * k + copies + d->round_ops) /
+           (1 + busy * busy * busy * busy);
+}
+
+/* A block alone on its SM waits at each tile's barrier. */
+static bool is_alone(const Contract *x)
+{
+    return model_room(x->o->device, x->t.threads, x->regs,
+                      (double)contract_smem(x)) < 2;
+}
+
+/* Clocks at the beginning and the end of a block, beside those of
+ * contract_work(). */
+static double ends_clk(const Contract *x, double blocks, double k_steps)
+{
+    const Device *d = x->o->device;
+    const Tile *t = &x->t;
+    double slices = simt_slices(t);
+    double bytes = slices * t->bm * t->bn * sizeof(float), clk = 0;
+
+    if (blocks <= d->sms || is_alone(x))
+        clk += k_steps / t->bk * d->sync_clk;
+    if (slices > 1) /* their sums go through shared memory */
+        clk += 2 * bytes / d->smem_bytes_clk;
+    if (t->split > 1 && (!x->cluster || blocks > d->sms))
+        clk += 2 * d->memory_clk; /* blocks wait for each other */
+    if (slices > 1 && x->cluster) /* and all of them from block to block */
+        clk += bytes / d->dsm_bytes_clk;
+    return clk;
+}
+
+void simt_cost(const void *form, const Variant *v, Cost *c)
+{
+    Contract x = *(const Contract *)form;
+    const Device *d = x.o->device;
+    Work w = {0};
+
+    memset(c, 0, sizeof *c);
+    x.t = contract_tile(v);
+    if ((c->why = simt_plan(&x)))
+        return;
+    const Tile *t = &x.t;
+    double k_steps = (double)x.c.K / t->split;
+    double blocks = (double)contract_tiles(&x) * (double)x.c.batches * t->split;
+    w.pipe = PIPE_FMA;
+    w.efficiency = efficiency(&x);
+    w.lone = 2 * x.regs > THREAD_REGS ? d->lone_warp : d->issue_reached;
+    /* lanes share vectors: a warp's read takes two rows of the banks */
+    w.smem_bytes =
+        2 * blocks * k_steps * simt_slice_threads(t) * (t->wn + t->wm);
+    w.thread_ops = 2 * t->wm * t->wn * sizeof(float);
+    w.thread_loads = t->wm + t->wn;
+    w.bank_conflict = 1;
+    contract_work(&x, &w);
+    w.fill_us += model_us(d, ends_clk(&x, blocks, k_steps));
+    /* the results of a wave leave when its products are done */
+    w.fill_us +=
+        x.out_bytes / (d->hbm_gbs * KILO) / fmax(1, blocks / (2 * d->sms));
+    model_cost(d, &w, c);
+}
