@@ -10,7 +10,8 @@ steps that become smaller; a step stays if the objective falls. The calibration
 is what ranking.py and bench.py --variants measured and the tree keeps. The
 objective is the mean over its groups of what the pick among the measured
 variants loses (as a logarithm, WEIGHT times), of the error of the predicted
-times of those within 1.5 times the best, and a quarter of that of all.
+times of those within 1.5 times the best, a quarter of that of all, and a
+quarter of what Spearman's rank correlation of the near ones lacks.
 
 --halves refits twice, on every other group, from figures that --perturb moved
 at random, and prints for each fit what the pick loses over all groups: the
@@ -108,7 +109,9 @@ def objective(found):
     for rows in found.values():
         best = min(rows)[0]
         near = [r for r in rows if r[0] <= NEAR * best]
-        total += WEIGHT * math.log(loss(rows)) + error(near) + error(rows) / 4
+        rank = bench.rank_correlation(*zip(*near)) if len(near) > 4 else 1
+        total += WEIGHT * math.log(loss(rows)) + error(near) + \
+            error(rows) / 4 + (1 - (rank or 0)) / 4
     return total / len(found)
 
 
@@ -121,7 +124,7 @@ def fit(model, start, names, rounds):
     value = dict(start)
     best = objective(model.rows(value, names))
     for i in range(rounds):
-        step = 1 + 0.4 / 2 ** i
+        step = 1 + 0.3 / 2 ** i
         for key in value:
             for factor in (step, 1 / step):
                 tried = dict(value, **{key: value[key] * factor})
