@@ -145,6 +145,11 @@ for f in $figures; do
         sed "s,^,$f:,"
 done | fail "no figure of a GPU is in the model's code: devices/*.dev"
 
+# and nothing else of a family says what a variant costs
+find compiler/family -name '*.c' ! -name '*_cost.c' -exec \
+    grep -nE '\b(Cost \*|Work )[a-z]+|\bmodel_cost\(' /dev/null {} + |
+    fail "what a variant costs is in a file *_cost.c"
+
 # a file that is not named there is missing from the dist tarball
 find compiler dsl runtime templates examples -name '*.[chly]' \
     -o -name '*.cuh' -o -name '*.cpp' -o -name '*.dev' -o -name '*.cu.in' \

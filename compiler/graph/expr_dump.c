@@ -15,7 +15,7 @@ typedef struct FuncInfo {
 static const FuncInfo funcs[F_COUNT] = {
     [F_NEG] = {"-", 1, 0, 1},         [F_NOT] = {"!", 1, 0, 1},
     [F_ADD] = {"+", 2, 4, 1},         [F_SUB] = {"-", 2, 4, 1},
-    [F_MUL] = {"*", 2, 5, 1},         [F_DIV] = {"/", 2, 5, 8},
+    [F_MUL] = {"*", 2, 5, 1},         [F_DIV] = {"/", 2, 5, EXPR_DIVISION},
     [F_MOD] = {"%", 2, 5, 16},        [F_MIN] = {"min", 2, 0, 1},
     [F_MAX] = {"max", 2, 0, 1},       [F_POW] = {"pow", 2, 0, 40},
     [F_ATAN2] = {"atan2", 2, 0, 40},  [F_FMOD] = {"fmod", 2, 0, 20},

@@ -262,6 +262,7 @@ typedef void ExprVisit(const Expr *e, void *ctx);
 void expr_visit(const Expr *e, ExprVisit *f, void *ctx);
 bool expr_uses(const Expr *e, const Var *v);
 bool expr_equal(const Expr *a, const Expr *b); /* structurally */
+enum { EXPR_DIVISION = 8 }; /* operations of a division */
 int expr_ops(const Expr *e); /* scalar operations; exp, erf... count more */
 void expr_dump(Buf *b, const Expr *e);
 /* The affine condition that e is, as a guard: comparisons of indices and

@@ -50,6 +50,7 @@ static const DeviceKey keys[] = {
     REAL(sm_bytes_clk, "bytes/clock", "between an SM and the L2"),
     REAL(dependent_clk, "clocks", "of an instruction that waits for the one before"),
     REAL(copy_ops, "instructions", "of a copy of a vector to shared memory"),
+    REAL(access_ops, "instructions", "of a load or store, its address in it"),
     REAL(guard_ops, "instructions", "of a guard, or the index of a window's dimension"),
     REAL(round_ops, "instructions", "of a loop's round"),
     REAL(far_rows, "", "of memory's time, for one tile's rows far apart"),

@@ -72,9 +72,9 @@ typedef struct Device {
     double dependent_clk;
     double dsm_bytes_clk;    /* of an SM: to its cluster's shared memories, */
     double sm_bytes_clk;     /* from or to the L2 */
-    /* Instructions: of a copy of a vector to shared memory; of a guard, or an
-     * index of a window; of a loop's round. */
-    double copy_ops, guard_ops, round_ops;
+    /* Instructions: of a copy of a vector to shared memory; of a load or store;
+     * of a guard, or an index of a window; of a loop's round. */
+    double copy_ops, access_ops, guard_ops, round_ops;
     double far_rows;         /* how much longer memory takes over rows of a KB
                                 and more that one row of tiles reads */
     double run_bytes;        /* of memory's time: from a run to another one */

@@ -153,10 +153,12 @@ typedef struct Spread {
     double taken;      /* of those reads, the share that is loaded */
     int tile;          /* with window: outputs of a thread along it */
 } Spread;
-/* What a nest computes and touches, taken once; then its traffic however it is
- * spread. */
+/* Whether a column moves this read. */
+bool uses_cols(const Group *gr, const Expr *read);
+/* census_cost.c: what a nest computes and touches, taken once; then its traffic
+ * however it is spread. */
 typedef struct Census Census;
-Census *census_take(Graph *g, const Group *gr);
+Census *census_take(Graph *g, const Group *gr, const Device *d);
 void census_traffic(Census *c, const Spread *s, Traffic *t);
 
 #endif

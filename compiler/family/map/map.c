@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ROWS 0: no walk; BANDS 0: of threads on their own */
-enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS };
 enum { MAX_SERIAL = 1024 };
 enum { MOST_PARTS = 32 }; /* that a walk's rows are divided into */
 
@@ -29,19 +27,6 @@ static const Var **ordered_rows(Graph *g, const Group *gr)
     }
     return v;
 }
-
-/* The analysis of a nest. */
-typedef struct MapForm {
-    Graph *g;
-    const Group *gr;
-    const Options *o;
-    const Var **rows; /* slow to fast */
-    const Var *fast;  /* the last of them, or NULL */
-    Window window;
-    Census *census;
-    double bytes;     /* model_group_bytes */
-    bool gather;      /* an address depends on another load */
-} MapForm;
 
 static void note_gather(const Expr *e, void *ctx)
 {
@@ -67,7 +52,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     *f = (MapForm){.g = g, .gr = gr, .o = o, .rows = ordered_rows(g, gr)};
     f->fast = gr->n_rows ? f->rows[gr->n_rows - 1] : NULL;
     window_find(g, gr, f->fast, &f->window);
-    f->census = census_take(g, gr);
+    f->census = census_take(g, gr, o->device);
     f->bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
     for (int i = 0; i < gr->n_step; i++)
         expr_visit(gr->step[i].value, note_gather, &f->gather);
@@ -92,8 +77,7 @@ static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
     ++*n;
 }
 
-/* The walk of variant v; false if it is none. */
-static bool walk_of(const MapForm *f, const Variant *v, Roll *r)
+bool map_walk(const MapForm *f, const Variant *v, Roll *r)
 {
     if (!v->knob[KNOB_ROWS])
         return false;
@@ -104,22 +88,6 @@ static bool walk_of(const MapForm *f, const Variant *v, Roll *r)
     if (r->bands)
         r->slots = band_slots(f->gr, f->o->device, r);
     return true;
-}
-
-/* Loads one after the other, each waiting for memory: a window's tile goes
- * through the taps across it one by one, and only the first ones find nothing
- * that a neighbour brought. */
-static double load_rounds(Graph *g, const Group *gr, const Var *fast, int tile)
-{
-    Window pair[MAX_RANK], w;
-    double rounds = 1 + (tile - 1) * 0.25;
-    int n = tile > 1 ? window_pairs(g, gr, fast, pair, MAX_RANK) : 0;
-
-    window_find(g, gr, fast, &w);
-    for (int i = 0; i < n; i++)
-        if (pair[i].q != w.q && pair[i].s != w.s)
-            rounds *= (double)pair[i].stride;
-    return rounds;
 }
 
 static int64_t across_extent(const Roll *r)
@@ -201,71 +169,6 @@ static int map_space(const void *form, Variant **out)
     add_bands(f, widest, v, &n);
     *out = v;
     return n;
-}
-
-static void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
-{
-    const Group *gr = f->gr;
-    const Var *fast = f->fast;
-    int vec = v->knob[KNOB_VEC], tile = v->knob[KNOB_TILE];
-    Spread s = {.row = fast, .along = fast, .vec = vec, .rows_warp = 32 * vec};
-    Window w = f->window;
-
-    if (w.q) {
-        w.tile = tile;
-        s.window = w.q;
-        s.tile = tile;
-        s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
-    }
-    census_traffic(f->census, &s, t);
-    /* finding the point, once a thread */
-    t->overhead += 2.0 * (double)group_rows(gr) / vec / tile *
-                   (8 + 6 * gr->n_rows);
-}
-
-static void map_cost(const void *form, const Variant *v, Cost *c)
-{
-    const MapForm *f = form;
-    Graph *g = f->g;
-    const Group *gr = f->gr;
-    const Device *d = f->o->device;
-    int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
-    int tile = v->knob[KNOB_TILE];
-    double points = ceil((double)group_rows(gr) / vec / tile);
-    int64_t cols = group_cols(gr);
-    Traffic t;
-    Roll r;
-
-    if (ceil(points / threads) > INT32_MAX) {
-        *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
-        return;
-    }
-    map_traffic(f, v, &t);
-    if (walk_of(f, v, &r)) {
-        roll_cost(g, gr, f->o, &r, f->fast, vec, threads, &t, c);
-        return;
-    }
-    double share = cols > 1 ? MAP_BESIDE : 0;
-    Work w = {
-        .pipe = PIPE_FMA,
-        .flops = t.flops,
-        .padded_flops = t.flops + t.overhead,
-        .efficiency = 0.5,
-        .fill_us = share * ((t.flops + t.overhead) / (d->fma_tflops * 5e5) +
-                            t.bytes / (d->l2_gbs * 1e3)),
-        .special = t.special,
-        .hbm_bytes = f->bytes,
-        .l2_bytes = t.bytes,
-        .scatter = t.scatter,
-        .blocks = ceil(points / threads),
-        .threads = threads,
-        .regs = 24 + 3 * vec + 2 * gr->n_step + (tile > 1 ? tile * vec : 0),
-        .block_ops = t.flops / fmax(1, points / threads),
-        .block_bytes = t.bytes / fmax(1, points / threads),
-        .serial_steps = f->gather + (cols > 16 ? (double)cols / 16 : 0) +
-                        load_rounds(g, gr, f->fast, tile),
-    };
-    model_cost(d, &w, c);
 }
 
 /* ---- build ------------------------------------------------------------- */
@@ -436,7 +339,7 @@ static void set_tiles(Map *m, const MapForm *f, const Variant *v)
 
     if (m->vec > 1)
         kernel_constant(g, k, "VEC", m->vec, NULL);
-    if (walk_of(f, v, &m->roll)) {
+    if (map_walk(f, v, &m->roll)) {
         roll_tiles(m);
         return;
     }
@@ -483,7 +386,7 @@ static void map_build(const void *form, const Variant *v, Kernel *k)
 
     m.rows = f->rows;
     m.vec = vec;
-    if (walk_of(f, v, &r))
+    if (map_walk(f, v, &r))
         points = roll_points(gr, &r, vec);
     while (!v->knob[KNOB_BANDS] && threads > 32 && threads / 2 >= points)
         threads /= 2;
@@ -496,7 +399,7 @@ static void map_build(const void *form, const Variant *v, Kernel *k)
     k->block = threads;
     k->grid[0] = (int)((points + threads - 1) / threads);
     k->grid[1] = k->grid[2] = 1;
-    if (walk_of(f, v, &r))
+    if (map_walk(f, v, &r))
         k->min_blocks = roll_blocks(g, gr, f->o->device, &r, vec, threads);
     for (int i = 0; i < gr->n_rows; i++)
         if (gr->n_rows > 1 && m.rows[i]->extent > 1)

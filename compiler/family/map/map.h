@@ -79,9 +79,28 @@ double band_row_bytes(const Group *gr, const Roll *r);
 /* Shared memory for them and their barriers. */
 double band_bytes(const Group *gr, const Roll *r);
 
-/* Of the time that windows take on units which do not limit them, the share
- * that is not hidden behind what does. */
-#define MAP_BESIDE 0.06
+/* ROWS 0: no walk; BANDS 0: of threads on their own */
+enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS };
+
+/* The analysis of a nest. */
+typedef struct MapForm {
+    Graph *g;
+    const Group *gr;
+    const Options *o;
+    const Var **rows; /* slow to fast */
+    const Var *fast;  /* the last of them, or NULL */
+    Window window;
+    Census *census;
+    double bytes;     /* model_group_bytes */
+    bool gather;      /* an address depends on another load */
+} MapForm;
+
+/* The walk of variant v; false if it is none. */
+bool map_walk(const MapForm *f, const Variant *v, Roll *r);
+/* map_cost.c */
+enum { MAP_REGS = 24 }; /* of a thread, beside its values */
+void map_traffic(const MapForm *f, const Variant *v, Traffic *t);
+void map_cost(const void *form, const Variant *v, Cost *c);
 
 typedef struct Map {
     Body body;

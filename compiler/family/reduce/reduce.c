@@ -7,8 +7,6 @@
 #include <string.h>
 
 enum { MAX_VARIANTS = 192, MOST_KEPT = 64 };
-/* Instructions' worth of starting a block. */
-enum { BLOCK_OVERHEAD = 2000 };
 
 static const Var **copy_vars(Graph *g, const Var **v, int n)
 {
@@ -20,7 +18,7 @@ static const Var **copy_vars(Graph *g, const Var **v, int n)
 }
 
 /* The fastest variable that is a loop at all. */
-static const Var *fastest(const Var **v, int n)
+const Var *reduce_fastest(const Var **v, int n)
 {
     return n && v[n - 1]->extent > 1 ? v[n - 1] : NULL;
 }
@@ -147,7 +145,7 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
     for (int values = 0; values < 2; values++)
         find_keep(f, values, &f->keep[values]);
     f->read = main_read(f->plain);
-    f->census = census_take(g, f->plain);
+    f->census = census_take(g, f->plain, o->device);
     for (int i = 0; i < f->plain->n_step; i++)
         if (f->plain->step[i].over_cols)
             expr_visit(f->plain->step[i].value, count_divisions,
@@ -210,8 +208,8 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
         r->per_row = r->threads;
         break;
     }
-    r->along = r->mode == MODE_COLUMNS ? fastest(r->rows, gr->n_rows)
-                                       : fastest(r->cols, gr->n_cols);
+    r->along = r->mode == MODE_COLUMNS ? reduce_fastest(r->rows, gr->n_rows)
+                                       : reduce_fastest(r->cols, gr->n_cols);
     int64_t turns = (cols + r->per_row * step - 1) / (r->per_row * step);
     r->chunks = (int)(turns < INT32_MAX / 16 ? turns : INT32_MAX / 16);
     const bool whole = r->mode != MODE_SPLIT && r->parts == 1;
@@ -322,8 +320,8 @@ static int reduce_space(const void *form, Variant **out)
     const Group *gr = f->plain;
     Space s = {g, arena_array(g->arena, Variant, MAX_VARIANTS), 0};
     int64_t n_rows = group_rows(gr), n_cols = group_cols(gr);
-    const Var *col = fastest(f->cols, gr->n_cols);
-    const Var *row = fastest(f->stored_rows, gr->n_rows);
+    const Var *col = reduce_fastest(f->cols, gr->n_cols);
+    const Var *row = reduce_fastest(f->stored_rows, gr->n_rows);
     int widest =
         col ? widest_vector(g, gr, col, 8, loops(f->cols, gr->n_cols) == 1) : 1;
 
@@ -346,157 +344,6 @@ static int reduce_space(const void *form, Variant **out)
         add_parts(&s, gr, f->options->device, widest);
     *out = s.v;
     return s.n;
-}
-
-/* ---- cost -------------------------------------------------------------- */
-
-static double block_count(const RowReduce *r)
-{
-    switch (r->mode) {
-    case MODE_LANES:
-        return ceil((double)r->n_rows * r->share / r->threads);
-    case MODE_COLUMNS:
-        return ceil((double)r->n_rows / r->vec / r->share) * r->parts;
-    case MODE_SPLIT:
-        return (double)r->n_rows * r->share;
-    default:
-        return (double)r->n_rows;
-    }
-}
-
-/* Waits for memory, one after the other, of one thread. */
-static double serial_loads(const RowReduce *r)
-{
-    double turns = r->chunks > 4 ? r->chunks / 4.0 : 1;
-
-    if (r->mode == MODE_COLUMNS && r->chunks > 4) /* four, then one by one */
-        turns = 1.4 * (r->chunks / 4 + r->chunks % 4);
-    if (r->keep)
-        return 1 + (r->chunks > 16 ? r->chunks / 16.0 : 0);
-    return turns + (r->plan.passes - 1) * turns * 0.4;
-}
-
-/* What a thread does besides the nest's own operations: finding its row and
- * columns, and combining results with others. */
-static double thread_overhead(const RowReduce *r)
-{
-    double turn = 3 + (r->group->n_cols > 1 ? 8 : 0), rounds = 1;
-
-    for (int n = r->per_row; r->mode != MODE_COLUMNS && n > 1; n /= 2)
-        rounds += r->mode == MODE_LANES ? 3 : 5;
-    if (r->mode == MODE_COLUMNS)
-        rounds = 6 * r->vec;
-    return 16 + 6 * r->group->n_rows +
-           r->plan.passes * (turn * r->chunks + rounds);
-}
-
-bool reduce_many_quotients(const RowReduce *r)
-{
-    return r->mode != MODE_COLUMNS && (r->chunks > 1 || r->vec > 1);
-}
-
-/* Divisions by a value of the row are products (body_divisors). */
-static void cheap_divisions(const RowReduce *r, double quotients, Traffic *t)
-{
-    enum { DIVISION = 8, PRODUCTS = 2 };
-    double n = reduce_many_quotients(r) ? quotients : 0;
-
-    t->flops -= (DIVISION - PRODUCTS) * n * (double)r->n_rows *
-                (double)r->n_cols;
-    t->special -= n * (double)r->n_rows * (double)r->n_cols;
-}
-
-void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t)
-{
-    bool columns = r->mode == MODE_COLUMNS;
-    const Var *row = fastest(r->rows, r->group->n_rows);
-    Spread s = {.row = columns || r->mode == MODE_LANES ? row : NULL,
-                .col = columns ? NULL : fastest(r->cols, r->group->n_cols),
-                .along = r->along,
-                .vec = r->vec,
-                .rows_warp = columns ? r->share * r->vec
-                                     : 32 / r->per_row};
-
-    census_traffic(f->census, &s, t);
-    cheap_divisions(r, f->quotients, t);
-    t->overhead += 2 * block_count(r) *
-                   (r->threads * thread_overhead(r) + BLOCK_OVERHEAD);
-}
-
-/* Bytes that come from HBM once more for each pass that reads the columns
- * again: all, if those of the rows that are under way at a time do not stay in
- * the L2. */
-static double read_again(const RowReduce *r, const Device *d, double in)
-{
-    double blocks = block_count(r);
-    double under_way = fmin(blocks, (double)d->sms * d->threads_sm /
-                                        r->threads);
-
-    if (r->keep || r->plan.passes < 2 ||
-        !model_too_large(d, in * under_way / blocks))
-        return 0;
-    return in * (r->plan.passes - 1);
-}
-
-/* What runs of less than a line cost of the memory's bandwidth, as a factor. */
-static double narrow_runs(const RowReduce *r, const Expr *read)
-{
-    enum { LINE = 128, BETWEEN = 14 }; /* bytes' worth of going on to another */
-
-    if (r->mode != MODE_COLUMNS || !read)
-        return 1;
-    double run = (double)r->share * r->vec * type_bytes(read->tensor->type);
-    return run < LINE ? 1 + BETWEEN / run - (double)BETWEEN / LINE : 1;
-}
-
-static void reduce_cost(const void *form, const Variant *v, Cost *c)
-{
-    const ReduceForm *f = form;
-    const Device *d = f->options->device;
-    RowReduce r;
-    Traffic t;
-
-    reduce_plan(&r, f, v);
-    reduce_traffic(&r, f, &t);
-    double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
-    double blocks = block_count(&r);
-    if (blocks > INT32_MAX) {
-        *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
-        return;
-    }
-    double idle = (double)r.chunks * r.per_row *
-                  (r.mode == MODE_COLUMNS ? 1 : r.vec) /
-                  ((double)r.n_cols /
-                   (r.mode == MODE_SPLIT ? r.share : r.parts));
-    double smem = 0;
-    if (r.mode == MODE_COLUMNS && r.per_row > 1)
-        smem = 16.0 * blocks * r.threads * r.vec * r.plan.passes;
-    double combine = r.mode == MODE_LANES     ? 0.05
-                     : r.mode == MODE_SPLIT   ? 1.5
-                     : r.parts > 1 ? 1.6 + 0.006 * r.per_row +
-                                         0.05 * r.parts / r.per_row
-                     : r.mode == MODE_COLUMNS ? 0.1 + 0.006 * r.per_row
-                                              : 0.1 + r.threads / 4096.0;
-    Work w = {
-        .pipe = PIPE_FMA,
-        .flops = t.flops,
-        .padded_flops = t.flops * fmax(1, idle) + t.overhead,
-        .efficiency = 0.7,
-        .special = t.special * fmax(1, idle),
-        .hbm_bytes = (f->bytes + read_again(&r, d, f->in)) *
-                     narrow_runs(&r, f->read),
-        .l2_bytes = t.bytes * (1 + (again - 1) * 0.7),
-        .scatter = t.scatter,
-        .smem_bytes = smem,
-        .blocks = blocks,
-        .threads = r.threads,
-        .regs = 32 + 2 * r.vec + r.arrays * r.chunks * r.vec,
-        .block_ops = t.flops / blocks,
-        .block_bytes = t.bytes / blocks,
-        .fill_us = combine * fmax(1, r.plan.passes),
-        .serial_steps = serial_loads(&r),
-    };
-    model_cost(d, &w, c);
 }
 
 const Family family_reduce = {

@@ -68,6 +68,12 @@ typedef struct RowReduce {
 
 /* Everything but body and kernel, from a variant. */
 void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
+/* The fastest variable that is a loop at all, or NULL. */
+const Var *reduce_fastest(const Var **v, int n);
+/* reduce_cost.c */
+enum { REDUCE_AHEAD = 4 }; /* turns of a thread whose loads are under way */
+enum { REDUCE_REGS = 32 }; /* of a thread, beside its values */
+void reduce_cost(const void *form, const Variant *v, Cost *c);
 void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t);
 /* Whether a thread has several elements that a value of the row divides. */
 bool reduce_many_quotients(const RowReduce *r);

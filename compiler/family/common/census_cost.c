@@ -1,0 +1,227 @@
+#include "family/common/body.h"
+
+#include "model/model.h"
+#include "rewrite/needed.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What a nest computes and touches: counted once, then for a spread. */
+
+static void add_special(const Expr *e, void *ctx)
+{
+    double *n = ctx;
+
+    if (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA)
+        *n += 1;
+    else if (e->kind == E_UNARY && e->fn >= F_NORMCDF)
+        *n += e->fn == F_LOGISTIC ? 2 : 1;
+    else if (e->kind == E_BINARY &&
+             (e->fn == F_POW || e->fn == F_ATAN2 || e->fn == F_FMOD ||
+              (e->fn == F_DIV && type_is_float(e->type) &&
+               e->arg[1]->kind != E_CONST)))
+        *n += 1;
+}
+
+/* A load or store of all points: what is the same however they are spread. */
+typedef struct Access {
+    const Expr *read; /* NULL: a store */
+    const Tensor *tensor;
+    const Idx *offset;
+    bool over_cols;
+    double share; /* of the elements that somebody needs */
+    int guards;
+} Access;
+
+typedef struct Known {
+    Spread spread;
+    Traffic traffic;
+} Known;
+
+struct Census {
+    Graph *graph;
+    const Group *group;
+    const Device *device;
+    double rows, cols, flops, special;
+    Access *access;
+    int n, cap;
+    Known *known;
+    int n_known, cap_known; /* asked for before */
+};
+
+/* How many neighbouring elements the nest covers from `fast` on. */
+static double contiguous_run(const Group *gr, const Idx *offset,
+                             const Var *fast)
+{
+    int64_t run = llabs(idx_coef(offset, fast)) * fast->extent;
+    bool more = run > 0; /* 0: `fast` occurs in a floor or a gather only */
+
+    while (more) {
+        more = false;
+        for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
+            const Var *v =
+                i < gr->n_rows ? gr->rows[i] : gr->cols[i - gr->n_rows];
+            if (v->extent > 1 && idx_coef(offset, v) == run) {
+                run *= v->extent;
+                more = true;
+            }
+        }
+    }
+    return (double)run;
+}
+
+/* By how much neighbouring threads' accesses waste sectors. */
+static double waste(const Census *c, const Spread *s, const Access *x)
+{
+    double bytes = type_bytes(x->tensor->type), most = L2_SECTOR / bytes;
+    const Var *fast = x->over_cols && s->col ? s->col : s->row;
+
+    if (!fast)
+        return most; /* one thread's, alone */
+    if (!idx_uses(x->offset, fast))
+        return 1;
+    double step = (double)llabs(idx_coef(x->offset, fast));
+    double run = contiguous_run(c->group, x->offset, fast);
+    if (fast == s->row)
+        run = fmin(run, s->rows_warp);
+    if (step == 0)
+        step = 1;
+    return fmin(most, fmax(step, most / fmax(run, 1)));
+}
+
+/* Whether every SM soon has all of a tensor in its L1: an eighth of what that
+ * and shared memory have together. */
+static bool in_l1(const Device *d, const Tensor *t)
+{
+    return (double)tensor_elems(t) * type_bytes(t->type) <=
+           (double)d->smem_sm_kb * KB / (2 * SCHEDULERS);
+}
+
+/* n elements in all, of which a share goes beyond the L1. */
+static void add_access(const Census *c, const Spread *s, const Access *x,
+                       double n, double share, double ops, Traffic *t)
+{
+    const Var *fast = x->over_cols && s->col ? s->col : s->row;
+    double bytes = n * share * type_bytes(x->tensor->type);
+
+    if (fast && !idx_uses(x->offset, fast))
+        bytes /= WARP; /* one request serves the warp */
+    t->bytes += bytes;
+    t->scatter += bytes * waste(c, s, x);
+    t->overhead += 2 * n * ops;
+}
+
+static void count_read(const Census *c, const Spread *s, const Access *x,
+                       Traffic *t)
+{
+    const Expr *e = x->read;
+    int step;
+    ReadKind kind = read_kind(c->graph, e, s->along, s->vec, &step);
+    double ops = c->device->access_ops + 2 * x->guards;
+
+    if (kind == READ_BROADCAST)
+        ops /= s->vec;
+    else if (kind == READ_VECTOR)
+        ops /= step;
+    double count = c->rows * (x->over_cols ? c->cols : 1), share = 1;
+    if (x->over_cols && s->window && read_uses(e, s->window)) {
+        count *= s->taken;
+        share = c->device->l2_shared; /* the L1 has what neighbours read */
+    } else if (x->over_cols && s->window) {
+        count /= s->tile; /* one value serves the tile */
+    }
+    count *= x->share;
+    if (in_l1(c->device, x->tensor)) /* each SM asks once */
+        share = fmin(share,
+                     c->device->sms * (double)tensor_elems(x->tensor) / count);
+    add_access(c, s, x, count, share, ops, t);
+}
+
+static void take_step(Census *c, const Step *s)
+{
+    double n = c->rows * (is_col_step(s) ? c->cols : 1), special = 0;
+
+    expr_visit(s->value, add_special, &special);
+    c->flops += n * (expr_ops(s->value) + (s->op != R_NONE));
+    c->special += n * special;
+    if (s->tensor)
+        VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) =
+            (Access){.tensor = s->tensor,
+                     .offset = tensor_offset(c->graph, s->tensor, s->store),
+                     .over_cols = s->over_cols && s->op == R_NONE};
+}
+
+static void take_reads(Census *c)
+{
+    const Group *gr = c->group;
+    const Expr *value[MAX_STEPS];
+    int all[MAX_STEPS];
+    Reads r;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        all[i] = i;
+        value[i] = gr->step[i].value;
+    }
+    bool chooses = values_choose(value, gr->n_step);
+    reads_of(c->graph, gr, all, gr->n_step, &r);
+    for (int i = 0; i < r.n; i++) {
+        const Expr *e = r.read[i];
+        VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) =
+            (Access){.read = e,
+                     .tensor = e->tensor,
+                     .offset = tensor_offset(c->graph, e->tensor, e->at),
+                     .over_cols = uses_cols(gr, e),
+                     .share = chooses ? needed_share(needed_read(
+                                            c->graph, value, gr->n_step, e))
+                                      : 1,
+                     .guards = e->in.n};
+    }
+}
+
+Census *census_take(Graph *g, const Group *gr, const Device *d)
+{
+    Census *c = arena_new_of(g->arena, Census);
+
+    c->graph = g;
+    c->group = gr;
+    c->device = d;
+    c->rows = (double)group_rows(gr);
+    c->cols = (double)group_cols(gr);
+    for (int i = 0; i < gr->n_step; i++)
+        take_step(c, &gr->step[i]);
+    take_reads(c);
+    return c;
+}
+
+static bool same_spread(const Spread *a, const Spread *b)
+{
+    return a->row == b->row && a->col == b->col && a->along == b->along &&
+           a->vec == b->vec && a->rows_warp == b->rows_warp &&
+           a->window == b->window && a->taken == b->taken && a->tile == b->tile;
+}
+
+static void add_up(const Census *c, const Spread *s, Traffic *t)
+{
+    *t = (Traffic){.flops = c->flops, .special = c->special};
+    for (int i = 0; i < c->n; i++) {
+        const Access *x = &c->access[i];
+        if (x->read)
+            count_read(c, s, x, t);
+        else
+            add_access(c, s, x, c->rows * (x->over_cols ? c->cols : 1), 1,
+                       c->device->access_ops / s->vec, t);
+    }
+    t->scatter = t->bytes > 0 ? t->scatter / t->bytes : 1;
+}
+
+void census_traffic(Census *c, const Spread *s, Traffic *t)
+{
+    for (int i = 0; i < c->n_known; i++)
+        if (same_spread(&c->known[i].spread, s)) {
+            *t = c->known[i].traffic;
+            return;
+        }
+    add_up(c, s, t);
+    VEC_PUSH(c->graph->arena, c->known, c->n_known, c->cap_known) =
+        (Known){*s, *t};
+}

@@ -1,0 +1,88 @@
+#include "family/map/map.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Loads one after the other, each waiting for memory: a window's tile goes
+ * through the taps across it one by one, and only the first ones find nothing
+ * that a neighbour brought. */
+static double load_rounds(Graph *g, const Group *gr, const Var *fast, int tile)
+{
+    Window pair[MAX_RANK], w;
+    double rounds = 1 + (tile - 1) / (2.0 * 2);
+    int n = tile > 1 ? window_pairs(g, gr, fast, pair, MAX_RANK) : 0;
+
+    window_find(g, gr, fast, &w);
+    for (int i = 0; i < n; i++)
+        if (pair[i].q != w.q && pair[i].s != w.s)
+            rounds *= (double)pair[i].stride;
+    return rounds;
+}
+
+void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
+{
+    const Group *gr = f->gr;
+    const Var *fast = f->fast;
+    int vec = v->knob[KNOB_VEC], tile = v->knob[KNOB_TILE];
+    Spread s = {
+        .row = fast, .along = fast, .vec = vec, .rows_warp = WARP * vec};
+    Window w = f->window;
+
+    if (w.q) {
+        w.tile = tile;
+        s.window = w.q;
+        s.tile = tile;
+        s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
+    }
+    census_traffic(f->census, &s, t);
+    /* finding the point, once a thread */
+    t->overhead += 2.0 * (double)group_rows(gr) / vec / tile *
+                   f->o->device->guard_ops * (2 + gr->n_rows);
+}
+
+void map_cost(const void *form, const Variant *v, Cost *c)
+{
+    const MapForm *f = form;
+    Graph *g = f->g;
+    const Group *gr = f->gr;
+    const Device *d = f->o->device;
+    int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
+    int tile = v->knob[KNOB_TILE];
+    double points = ceil((double)group_rows(gr) / vec / tile);
+    int64_t cols = group_cols(gr);
+    Traffic t;
+    Roll r;
+
+    if (ceil(points / threads) > INT32_MAX) {
+        *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
+        return;
+    }
+    map_traffic(f, v, &t);
+    if (map_walk(f, v, &r)) {
+        roll_cost(g, gr, f->o, &r, f->fast, vec, threads, &t, c);
+        return;
+    }
+    /* of the time of what does not limit it, a part is not hidden */
+    double share = cols > 1 ? d->beside / (2 * 2) : 0, ahead = WARP / 2.0;
+    Work w = {
+        .pipe = PIPE_FMA,
+        .flops = t.flops,
+        .padded_flops = t.flops + t.overhead,
+        .efficiency = 1.0 / 2,
+        .fill_us =
+            share * ((t.flops + t.overhead) / (d->fma_tflops * MEGA / 2) +
+                     t.bytes / (d->l2_gbs * KILO)),
+        .special = t.special,
+        .hbm_bytes = f->bytes,
+        .l2_bytes = t.bytes,
+        .scatter = t.scatter,
+        .blocks = ceil(points / threads),
+        .threads = threads,
+        .regs = MAP_REGS + 2 * (vec + gr->n_step) + tile * vec,
+        .block_ops = t.flops / fmax(1, points / threads),
+        .block_bytes = t.bytes / fmax(1, points / threads),
+        .serial_steps = f->gather + (cols > ahead ? (double)cols / ahead : 0) +
+                        load_rounds(g, gr, f->fast, tile),
+    };
+    model_cost(d, &w, c);
+}

@@ -1,0 +1,162 @@
+#include "family/reduce/reduce.h"
+
+#include <math.h>
+
+/* What a variant of reduce costs. */
+
+static double block_count(const RowReduce *r)
+{
+    switch (r->mode) {
+    case MODE_LANES:
+        return ceil((double)r->n_rows * r->share / r->threads);
+    case MODE_COLUMNS:
+        return ceil((double)r->n_rows / r->vec / r->share) * r->parts;
+    case MODE_SPLIT:
+        return (double)r->n_rows * r->share;
+    default:
+        return (double)r->n_rows;
+    }
+}
+
+/* Waits for memory, one after the other, of one thread. */
+static double serial_loads(const RowReduce *r, const Device *d)
+{
+    double turns = fmax(1, (double)r->chunks / REDUCE_AHEAD);
+    double kept = (double)r->chunks / (REDUCE_AHEAD * REDUCE_AHEAD);
+
+    if (r->mode == MODE_COLUMNS && turns > 1) /* some, then one by one */
+        turns = r->chunks / REDUCE_AHEAD + r->chunks % REDUCE_AHEAD;
+    if (r->keep)
+        return 1 + (kept > 1 ? kept : 0);
+    /* later passes find it in the L2 */
+    return turns * (1 + (r->plan.passes - 1) * d->l2_latency / d->hbm_latency);
+}
+
+/* What a thread does besides the nest's own operations: finding its row and
+ * columns, and combining results with others. */
+static double thread_overhead(const RowReduce *r, const Device *d)
+{
+    double turn = d->guard_ops * (r->group->n_cols > 1 ? 2 : 1);
+    double rounds = 1;
+
+    for (int n = r->per_row; r->mode != MODE_COLUMNS && n > 1; n /= 2)
+        rounds += d->copy_ops;
+    if (r->mode == MODE_COLUMNS)
+        rounds = d->copy_ops * r->vec;
+    return d->guard_ops * (2 + r->group->n_rows) +
+           r->plan.passes * (turn * r->chunks + rounds);
+}
+
+bool reduce_many_quotients(const RowReduce *r)
+{
+    return r->mode != MODE_COLUMNS && (r->chunks > 1 || r->vec > 1);
+}
+
+/* Divisions by a value of the row are products (body_divisors): two. */
+static void cheap_divisions(const RowReduce *r, double quotients, Traffic *t)
+{
+    double n = reduce_many_quotients(r) ? quotients : 0;
+
+    n *= (double)r->n_rows * (double)r->n_cols;
+    t->flops -= (EXPR_DIVISION - 2) * n;
+    t->special -= n;
+}
+
+void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t)
+{
+    bool columns = r->mode == MODE_COLUMNS;
+    const Var *row = reduce_fastest(r->rows, r->group->n_rows);
+    Spread s = {.row = columns || r->mode == MODE_LANES ? row : NULL,
+                .col =
+                    columns ? NULL : reduce_fastest(r->cols, r->group->n_cols),
+                .along = r->along,
+                .vec = r->vec,
+                .rows_warp = columns ? r->share * r->vec : WARP / r->per_row};
+
+    census_traffic(f->census, &s, t);
+    cheap_divisions(r, f->quotients, t);
+    t->overhead += 2 * block_count(r) *
+                   (r->threads * thread_overhead(r, f->options->device) +
+                    f->options->device->round_ops * WARP);
+}
+
+/* Bytes that come from HBM once more for each pass that reads the columns
+ * again: all, if those of the rows that are under way at a time do not stay in
+ * the L2. */
+static double read_again(const RowReduce *r, const Device *d, double in)
+{
+    double blocks = block_count(r);
+    double under_way =
+        fmin(blocks, (double)d->sms * d->threads_sm / r->threads);
+
+    if (r->keep || r->plan.passes < 2 ||
+        !model_too_large(d, in * under_way / blocks))
+        return 0;
+    return in * (r->plan.passes - 1);
+}
+
+/* What runs of less than a line cost of the memory's bandwidth, as a factor. */
+static double narrow_runs(const RowReduce *r, const Device *d, const Expr *read)
+{
+    if (r->mode != MODE_COLUMNS || !read)
+        return 1;
+    return model_runs(d, (double)r->share * r->vec *
+                             type_bytes(read->tensor->type));
+}
+
+/* Clocks in which threads' results have become one. */
+static double combine_clk(const RowReduce *r, const Device *d)
+{
+    double each = 2 * d->dependent_clk * r->per_row;
+
+    if (r->mode == MODE_LANES)
+        return d->sync_clk;
+    if (r->mode == MODE_SPLIT)
+        return d->memory_clk;
+    if (r->parts > 1)
+        return d->memory_clk + each + d->sync_clk * r->parts / r->per_row;
+    return 2 * d->sync_clk + (r->mode == MODE_COLUMNS ? each : r->threads / 2);
+}
+
+void reduce_cost(const void *form, const Variant *v, Cost *c)
+{
+    const ReduceForm *f = form;
+    const Device *d = f->options->device;
+    RowReduce r;
+    Traffic t;
+
+    reduce_plan(&r, f, v);
+    reduce_traffic(&r, f, &t);
+    double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
+    double blocks = block_count(&r);
+    if (blocks > INT32_MAX) {
+        *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
+        return;
+    }
+    double idle =
+        (double)r.chunks * r.per_row * (r.mode == MODE_COLUMNS ? 1 : r.vec) /
+        ((double)r.n_cols / (r.mode == MODE_SPLIT ? r.share : r.parts));
+    double smem = 0;
+    if (r.mode == MODE_COLUMNS && r.per_row > 1)
+        smem = VECTOR_BYTES * blocks * r.threads * r.vec * r.plan.passes;
+    Work w = {
+        .pipe = PIPE_FMA,
+        .flops = t.flops,
+        .padded_flops = t.flops * fmax(1, idle) + t.overhead,
+        .efficiency = d->issue_reached,
+        .special = t.special * fmax(1, idle),
+        .hbm_bytes =
+            (f->bytes + read_again(&r, d, f->in)) * narrow_runs(&r, d, f->read),
+        .l2_bytes = t.bytes * again,
+        .scatter = t.scatter,
+        .smem_bytes = smem,
+        .blocks = blocks,
+        .threads = r.threads,
+        .regs = REDUCE_REGS + 2 * r.vec + r.arrays * r.chunks * r.vec,
+        .block_ops = t.flops / blocks,
+        .block_bytes = t.bytes / blocks,
+        .fill_us = model_us(d, combine_clk(&r, d) * fmax(1, r.plan.passes)),
+        .serial_steps = serial_loads(&r, d),
+    };
+    model_cost(d, &w, c);
+}
