@@ -33,7 +33,7 @@ import shapes as spec
 from run import say, tail
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KEPT = ["h200-ranking.json", "h200-variants.json"]
+KEPT = ["h200-ranking.json", "h200-losers.json", "h200-variants.json"]
 LINE = re.compile(r"^(\w+) = (\S+)(\s*# fitted.*)$")
 WEIGHT, NEAR = 4.0, 1.5
 FAR = 3.0       # times the best: slower ones are not asked for

@@ -126,6 +126,10 @@ static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
     for (int i = 0; i < n_split && *n < most; i++) {
         x->t = *base;
         x->t.split = split[i];
+        /* no ring is deeper than its steps, but one of three */
+        int64_t steps = (x->c.K + x->t.bk - 1) / x->t.bk;
+        if (x->t.stages > 3 && (x->t.stages - 1) * split[i] >= steps)
+            continue;
         if (contract_plan(x))
             continue;
         contract_knobs(&x->t, &v[(*n)++]);
@@ -150,7 +154,7 @@ static void add_shape(Contract *x, const Shape *s, Variant *v, int *n,
                 t.bk = bk;
                 t.stages = depths[d];
                 t.threads = tile_warps(&t) * 32 * many;
-                bool deep = t.stages > 4 && (t.stages - 2) * bk >= x->c.K;
+                bool deep = t.stages > 3 && (t.stages - 1) * bk >= x->c.K;
                 if (many > 1 && (!small || t.threads > 512 ||
                                  bk / many < 2 * x->k_step))
                     break;

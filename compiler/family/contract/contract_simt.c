@@ -161,6 +161,9 @@ static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
         t.split = split[i];
         if (t.bk > 32 && !one_each(x, &t))
             break;
+        /* no ring is deeper than its steps, but one of three */
+        if (t.stages > 3 && (t.stages - 1) * t.bk * t.split >= x->c.K)
+            break;
         add_variant(x, &t, v, n);
         for (int s = 2; s <= t.bk / 4 && s * base->threads <= 512; s *= 2) {
             t.threads = s * base->threads;
@@ -183,7 +186,8 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
             bool short_k = x->c.K <= 3 * bk;
             if (t.threads < LANES || *n + 24 > most || !sensible(x, &t) ||
                 (bk == 64 && (x->a.k_vec < VECTOR || s->tm > 8)) ||
-                (bk == 8 && !short_k) || (stages == 2 && async && !short_k))
+                (bk == 8 && !short_k) || (stages == 2 && async && !short_k) ||
+                (stages > 2 && (stages - 1) * bk >= x->c.K))
                 continue;
             add_shares(x, &t, v, n);
         }

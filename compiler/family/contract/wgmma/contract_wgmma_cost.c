@@ -89,7 +89,7 @@ static double copies(const Wgmma *w)
     double bm = w->x.t.bm, bn = w->stays ? 0 : w->x.t.bn;
 
     if (few_terms(w))
-        return as_loaded(d, (bm + w->x.t.bn) * d->tma_few_terms_clk);
+        return as_loaded(d, (bm + bn / w->cluster) * d->tma_few_terms_clk);
     return as_loaded(d, copy_rows(w, &w->tma->a, bm, bm) +
                             copy_rows(w, &w->tma->b, bn / w->cluster, bn));
 }
@@ -328,10 +328,11 @@ static void work(const Wgmma *w, Work *out)
         x->hbm_bytes * contract_pages(x, w->m_tiles == 1) * uneven(w) +
         (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
     /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read; weights of one tile have one that asks. */
-    out->l2_bytes =
-        tiles * (a * d->l2_shared + b * (w->m_tiles > 1 ? d->l2_shared : 1)) +
-        x->out_bytes + parts;
+     * serves them with one read; fewer do where blocks share a tile's k, and
+     * weights of one tile have one that asks. */
+    double shared = t->split > 1 ? (1 + d->l2_shared) / 2 : d->l2_shared;
+    out->l2_bytes = tiles * (a * shared + b * (w->m_tiles > 1 ? shared : 1)) +
+                    x->out_bytes + parts;
     out->scatter = 1;
     out->blocks = tiles;
     out->cluster = t->split > 2 || w->cluster > 2 ? 2 * 2 : 0;
