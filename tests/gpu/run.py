@@ -9,8 +9,8 @@ inputs, the outputs are compared with the same network in double, and both
 dcc's graph and PyTorch's own kernels in a CUDA graph (channels-last, cuDNN
 benchmarked, no TF32 for f32) are timed in the same process by the same clock.
 --compile has torch.compile make kernels of the same network, in a CUDA graph
-too; --xla times the same networks under JAX's jit too, by xla.py in a process of
-its own afterwards; ratios are to the quickest rival.  compute-sanitizer runs
+too, by compiled.py; --xla times the same networks under JAX's jit, by xla.py;
+both run afterwards.  Ratios are to the quickest rival.  compute-sanitizer runs
 the small ones.  Prints a table, writes JSON; exit status 1 if anything is
 wrong, 3 without GPU, nvcc or torch.
 
@@ -206,8 +206,8 @@ def event_time(torch, fn, repeats=5, least_us=20000):
     return statistics.median(times)
 
 
-def graph_time(torch, run):
-    """Microseconds of run() replayed as a CUDA graph."""
+def graph_of(torch, run):
+    """(run() as a CUDA graph, what it returns: the same memory every time)"""
     with torch.inference_mode():
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -218,20 +218,16 @@ def graph_time(torch, run):
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             out = run()
-        us = event_time(torch, graph.replay)
-        del out, graph
-    return round(us, 2)
+    return graph, out
 
 
-def torch_times(torch, data, case, o):
-    """case gains `torch_us`: PyTorch's own kernels for the same network, and
-    `compile_us`: torch.compile's; or a note why not."""
-    w, batch = data.weights, case["batch"]
+def torch_net(torch, data, batch):
+    """The network as PyTorch is quickest at it: a function that runs it."""
+    w = data.weights
     w.compute, w.calibrating = data.kind, False
     torch.backends.cudnn.benchmark = True
-    keep = dict(w.tensors)
     last = torch.channels_last
-    for n, t in keep.items():
+    for n, t in w.tensors.items():
         if t.dim() == 4:
             w.tensors[n] = t.to(memory_format=last)
     inputs = {n: t.to(memory_format=last) if t.dim() == 4 else t
@@ -240,22 +236,23 @@ def torch_times(torch, data, case, o):
         inputs["cache"] = data.cache(batch, data.kind)
         inputs["pos"], inputs["whole"] = data.sizes["S"] - 1, True
 
-    def run():
-        return data.net(w, inputs, data.sizes)
-    ways = {"torch": lambda: run}
-    if o["compile"]:
-        ways["compile"] = lambda: torch.compile(run, mode=o["compile"],
-                                                dynamic=False)
+    return lambda: data.net(w, inputs, data.sizes)
+
+
+def torch_time(torch, data, case):
+    """case gains `torch_us`: PyTorch's own kernels for the same network; or a
+    note why not."""
+    w = data.weights
+    keep = dict(w.tensors)
     try:
-        for name, way in ways.items():
-            try:
-                case[name + "_us"] = graph_time(torch, way())
-            except Exception as e:          # the peer's trouble is not ours
-                case[name + "_note"] = f"{type(e).__name__}: {e}"[:200]
+        graph, out = graph_of(torch, torch_net(torch, data, case["batch"]))
+        case["torch_us"] = round(event_time(torch, graph.replay), 2)
+        del graph, out
+    except Exception as e:              # the peer's trouble is not ours
+        case["torch_note"] = f"{type(e).__name__}: {e}"[:200]
     finally:
         w.compute, w.tensors = torch.float64, keep
         torch.backends.cudnn.benchmark = False    # slow to choose in double
-        torch.compiler.reset()
 
 
 def error_of(torch, name, got, ref):
@@ -297,7 +294,7 @@ def run_case(torch, case, data, weights, o):
                   and case["repeats"])
     del outputs, first, ref
     if o["time"] and o["torch"]:
-        torch_times(torch, data, case, o)
+        torch_time(torch, data, case)
 
 
 def worker(path):
@@ -335,7 +332,7 @@ def run_all(o, cases):
     """Feeds the cases to worker processes; one that dies costs one case."""
     ready = [c for c in cases if "library" in c]
     scratch = "/dev/shm" if os.path.isdir("/dev/shm") else o.work
-    options = {"time": not o.no_time, "torch": not o.no_torch_time, "compile": o.compile,
+    options = {"time": not o.no_time, "torch": not o.no_torch_time,
                "batches": o.batches, "sizes": o.sizes, "scratch": scratch}
     while ready and time.time() < o.deadline:
         path = os.path.join(o.work, "cases.json")
@@ -374,7 +371,15 @@ def run_all(o, cases):
         c["error"] = "no time left"
 
 
-# ---- XLA
+# ---- rivals that compile, in processes of their own
+
+def run_compiled(o, cases):
+    """Cases gain compiled.py's figures, or `compile_note`: why not."""
+    left = {case_name(c): c for c in cases}
+    rival_lines(o, left, "compiled.py", "--mode", o.compile, "--work", o.work)
+    if left:
+        say(f"torch.compile: {len(left)} cases not run")
+
 
 def run_xla(o, cases):
     """Cases gain xla.py's figures, or `xla_note`, which says why not."""
@@ -383,7 +388,7 @@ def run_xla(o, cases):
         return
     left = {case_name(c): c for c in cases}
     while left and time.time() < o.deadline:
-        begun, status = xla_lines(o, left)
+        begun, status = rival_lines(o, left, "xla.py")
         if not begun:
             break
         left.pop(begun)["xla_note"] = f"ended with status {status}"
@@ -391,18 +396,19 @@ def run_xla(o, cases):
         say(f"xla: {len(left)} cases not run")
 
 
-def xla_lines(o, left):
-    """Takes what xla.py did out of `left`: (case it died in or None, status)"""
-    log, begun = os.path.join(o.work, "xla.log"), None
+def rival_lines(o, left, script, *flags):
+    """Takes what a script did out of `left`: (case it died in or None, status)
+    """
+    log, begun = os.path.join(o.work, script + ".log"), None
     p = subprocess.Popen(
-        [sys.executable, os.path.join(TOP, "tests/gpu/xla.py"), "--cases",
-         ",".join(left), *[f"-D{d}" for d in o.D]],
+        [sys.executable, os.path.join(TOP, "tests/gpu", script), "--cases",
+         ",".join(left), *[f"-D{d}" for d in o.D], *flags],
         stdout=subprocess.PIPE, stderr=open(log, "w"), text=True)
     timer = threading.Timer(max(0, o.deadline - time.time()), p.kill)
     timer.start()
     for line in p.stdout:
         if not line.startswith("{"):
-            say("xla:", line.strip())
+            say(script + ":", line.strip())
             continue
         message = json.loads(line)
         begun = message.get("begin")
@@ -412,7 +418,8 @@ def xla_lines(o, left):
             say(row(done))
     timer.cancel()
     if p.wait():
-        say(f"xla: ended with status {p.returncode}", tail(open(log).read()))
+        say(f"{script}: ended with status {p.returncode}",
+            tail(open(log).read()))
     return begun, p.returncode
 
 
@@ -581,6 +588,8 @@ def main():
     build_all(o, objects, cases)
     say(HEAD)
     run_all(o, cases)
+    if o.compile:
+        run_compiled(o, cases)
     if o.xla:
         run_xla(o, cases)
     report["sanitizer"] = sanitize_all(o, objects)

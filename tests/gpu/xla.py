@@ -41,7 +41,7 @@ import run                                      # noqa: E402
 import nets                                     # noqa: E402
 import reference                                # noqa: E402
 
-KINDS = {"f16": jnp.float16, "f32": jnp.float32}
+KINDS = {"f16": jnp.float16, "bf16": jnp.bfloat16, "f32": jnp.float32}
 NHWC, HWIO = (0, 2, 3, 1), (2, 3, 1, 0)
 LOOP = 32               # runs in one call
 LOOP_BELOW_US = 2000    # above, the GPU hides Python's part of a call
@@ -58,10 +58,12 @@ class Tensor:
     """
     attention = None    # implementation of jax.nn.dot_product_attention
     attends = False     # one was traced
+    device = "cpu"      # what the text makes of numbers alone
 
-    def __init__(self, array, order=None):
+    def __init__(self, array, order=None, name=None):
         self.array = array
         self.order = tuple(order or range(array.ndim))
+        self.name = name    # of a weight; of a convolution's, and its axis
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -91,15 +93,37 @@ class Tensor:
         """f of every element."""
         return Tensor(f(self.array), self.order)
 
-    def __add__(self, other):
+    @property
+    def dtype(self):
+        return getattr(torch, self.array.dtype.name)
+
+    @property
+    def mT(self):
+        return self.transpose(-1, -2)
+
+    def meet(self, other, f):
+        """f of both, broadcast as PyTorch does, laid out as the longer."""
+        other = tensor(other)
         missing = len(self.order) - len(other.order)
         if missing < 0:
-            return other + self
+            return other.meet(self, lambda a, b: f(b, a))
         if missing:
             other = Tensor(other.plain.reshape((1,) * missing + other.shape))
-        return Tensor(self.array + other.held(self.order), self.order)
+        return Tensor(f(self.array, other.held(self.order)), self.order)
+
+    def __add__(self, other):
+        return self.meet(other, jnp.add)
+
+    def __sub__(self, other):
+        return self.meet(other, jnp.subtract)
+
+    def __mul__(self, other):
+        return self.meet(other, jnp.multiply)
 
     def __getitem__(self, key):
+        if isinstance(key, tuple):
+            key = tuple(k.numpy() if isinstance(k, torch.Tensor) else k
+                        for k in key)
         return Tensor(self.plain[key])
 
     def __setitem__(self, key, value):
@@ -115,12 +139,19 @@ class Tensor:
     def argmax(self, axis):
         return Tensor(self.plain.argmax(axis))
 
-    def mean(self, axes):
+    def mean(self, axes, keepdim=False):
+        places = tuple(map(self.place, axes))
+        if keepdim:
+            return self.map(lambda a: a.mean(places, keepdims=True))
         kept = [a for a in self.order if a not in axes]
-        return Tensor(self.array.mean(tuple(map(self.place, axes))),
+        return Tensor(self.array.mean(places),
                       [sorted(kept).index(a) for a in kept])
 
+    def permute(self, *axes):
+        return Tensor(self.array, [axes.index(a) for a in self.order])
+
     def transpose(self, a, b):
+        a, b = a % self.array.ndim, b % self.array.ndim
         swap = {a: b, b: a}
         return Tensor(self.array, [swap.get(x, x) for x in self.order])
 
@@ -129,6 +160,9 @@ class Tensor:
         parts = range(size, self.array.shape[place], size)
         return [Tensor(p, self.order)
                 for p in jnp.split(self.array, list(parts), place)]
+
+    def chunk(self, n, axis):
+        return self.split(self.array.shape[self.place(axis)] // n, axis)
 
     def expand(self, *sizes):
         sizes = [old if n < 0 else n for n, old in zip(sizes, self.shape)]
@@ -156,6 +190,13 @@ class Tensor:
         return Tensor(self.array.reshape(shape), order)
 
 
+def tensor(x):
+    """Numbers that the text made by PyTorch's own calls are constants."""
+    if not isinstance(x, torch.Tensor):
+        return x
+    return Tensor(jnp.asarray(x.float().numpy(), str(x.dtype)[6:]))
+
+
 def linear(x, weight, bias=None):
     y = Tensor(jnp.einsum("...k,nk->...n", x.plain, weight.plain))
     return y if bias is None else y + bias
@@ -166,8 +207,35 @@ def conv2d(x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
         x.held(NHWC), weight.held(HWIO), (stride, stride),
         [(padding, padding)] * 2, rhs_dilation=(dilation, dilation),
         dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=groups)
-    y = Tensor(y, NHWC)
+    y = Tensor(y, NHWC, (weight.name, 0))
     return y if bias is None else y + bias[:, None, None]
+
+
+def conv1d(x, weight, bias=None, stride=1, padding=0):
+    y = lax.conv_general_dilated(
+        x.held((0, 2, 1)), weight.held((2, 1, 0)), (stride,),
+        [(padding, padding)], dimension_numbers=("NHC", "HIO", "NHC"))
+    y = Tensor(y, (0, 2, 1))
+    return y if bias is None else y + bias[:, None]
+
+
+def conv_transpose2d(x, weight, bias=None, stride=1, padding=0):
+    """A convolution of x with stride - 1 zeros between its points; the
+    weight's axes are in, out."""
+    edge = weight.shape[2] - 1 - padding
+    y = lax.conv_general_dilated(
+        x.held(NHWC), weight.held((2, 3, 0, 1))[::-1, ::-1], (1, 1),
+        [(edge, edge)] * 2, lhs_dilation=(stride, stride),
+        dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    y = Tensor(y, NHWC, (weight.name, 1))
+    return y if bias is None else y + bias[:, None, None]
+
+
+def avg_pool2d(x, size):
+    a, window = x.held(NHWC), (1, size, size, 1)
+    total = lax.reduce_window(a.astype(jnp.float32), 0.0, lax.add, window,
+                              window, "VALID")
+    return Tensor((total / size ** 2).astype(a.dtype), NHWC)
 
 
 def max_pool2d(x, size, stride=None, padding=0, *_, **__):
@@ -185,7 +253,20 @@ def layer_norm(x, shape, weight, bias, eps):
     return Tensor((a * weight.plain + bias.plain).astype(x.array.dtype))
 
 
-def attention(q, k, v, is_causal=False):
+def rms_norm(x, shape, weight, eps):
+    a = x.plain.astype(jnp.float32)
+    a = a * lax.rsqrt((a * a).mean(-1, keepdims=True) + eps)
+    return Tensor((a * weight.plain).astype(x.array.dtype))
+
+
+def cat(parts, axis):
+    """Images stay as they lie."""
+    order = parts[0].order
+    return Tensor(jnp.concatenate([p.held(order) for p in parts],
+                                  parts[0].place(axis)), order)
+
+
+def attention(q, k, v, is_causal=False, enable_gqa=False):
     """PyTorch's axes are batch, head, position, channel."""
     order, Tensor.attends = (0, 2, 1, 3), True
     return Tensor(jax.nn.dot_product_attention(
@@ -199,21 +280,31 @@ def gelu(x, approximate="none"):
 
 FUNCTIONS = {
     "addmm": lambda bias, x, w: Tensor(x.plain @ w.plain) + bias,
-    "cat": lambda parts, axis: Tensor(
-        jnp.concatenate([p.plain for p in parts], axis)),
+    "avg_pool2d": avg_pool2d,
+    "bmm": lambda a, b: Tensor(a.plain @ b.plain),
+    "cat": cat,
+    "conv1d": conv1d,
     "conv2d": conv2d,
+    "conv_transpose2d": conv_transpose2d,
     "embedding": lambda ids, w, *_, **__: Tensor(
         w.plain.at[ids.plain].get(mode="promise_in_bounds")),
     "gelu": gelu,
     "layer_norm": layer_norm,
+    "leaky_relu": lambda x, negative_slope, **_: x.map(
+        lambda a: jax.nn.leaky_relu(a, negative_slope)),
     "linear": linear,
     "max_pool2d": max_pool2d,
     "relu": lambda x, **_: x.map(jax.nn.relu),
     "relu6": lambda x, **_: x.map(jax.nn.relu6),
+    "rms_norm": rms_norm,
     "scaled_dot_product_attention": attention,
     "sigmoid": lambda x: x.map(jax.nn.sigmoid),
+    "silu": lambda x, **_: x.map(jax.nn.silu),
     "softmax": lambda x, dim, **_: x.map(
         lambda a: jax.nn.softmax(a, x.place(dim))),
+    "stack": lambda parts, axis: Tensor(
+        jnp.stack([p.plain for p in parts], axis)),
+    "tanh": lambda x: x.map(jnp.tanh),
 }
 
 
@@ -233,28 +324,29 @@ class Weights(nets.Weights):
         self.orders[name] = order
         held = self.shapes[name] = tuple(shape[a] for a in order)
         if self.arrays is None:
-            return Tensor(jnp.zeros(held, KINDS[self.kind]), order)
-        return Tensor(self.arrays[name], order)
-
-    def conv(self, x, path, *args, **kwargs):
-        y = super().conv(x, path, *args, **kwargs)
-        y.path = path
-        return y
+            return Tensor(jnp.zeros(held, KINDS[self.kind]), order, name)
+        return Tensor(self.arrays[name], order, name)
 
     def bn(self, x, path, gain=1.0, eps=1e-5):
-        self.norms[x.path] = path, eps
-        return x + self(path + ".folded", x.shape[1])[:, None, None]
+        c = x.shape[1]
+        self.norms[path] = x.name, eps
+        if not x.name:                          # no convolution ahead of it
+            x = x * self(path + ".scale", c)[:, None, None]
+        return x + self(path + ".folded", c)[:, None, None]
 
     def packed(self, tensors):
         """PyTorch's weights by name as JAX's, folded and in order."""
         values = dict(tensors)
-        for conv, (path, eps) in self.norms.items():
+        for path, (conv, eps) in self.norms.items():
             g, b, m, v = (tensors[f"{path}.{n}"].double() for n in (
                 "weight", "bias", "running_mean", "running_var"))
             scale = g / (v + eps).sqrt()
             values[path + ".folded"] = b - m * scale
-            weight = tensors[conv + ".weight"].double()
-            values[conv + ".weight"] = weight * scale[:, None, None, None]
+            values[path + ".scale"] = scale
+            if conv:
+                weight, axis = conv
+                values[weight] = tensors[weight].double() * scale.reshape(
+                    (-1,) + (1,) * (3 - axis))
         return {n: to_jax(values[n].to(reference.KINDS[self.kind]), order)
                 for n, order in self.orders.items()}
 
@@ -286,10 +378,10 @@ class Network:
                 self.inputs[n] = jax.ShapeDtypeStruct(
                     dims, jnp.int32 if bound else kind)
         self.state = []
-        if self.model == "gpt2_decode":
+        if self.model in reference.CACHED:
             d = self.sizes
-            one = jax.ShapeDtypeStruct(
-                (self.batch, d["D"] // 64, d["S"], 64), kind)
+            heads = d["D"] // reference.CACHED[self.model]
+            one = jax.ShapeDtypeStruct((self.batch, heads, d["S"], 64), kind)
             self.state = [[one] * d["L"]] * 2
         self.weights, Tensor.attends = Weights(self.kind), False
         jax.eval_shape(lambda i, s: self.apply(self.weights, i, s),
@@ -338,7 +430,7 @@ class Network:
 
     def attentions(self):
         """Implementations worth a try; cuDNN has none for f32."""
-        cudnn = (self.attends and self.kind == "f16" and
+        cudnn = (self.attends and self.kind != "f32" and
                  jax.default_backend() == "gpu")
         return (None, "cudnn") if cudnn else (None,)
 
