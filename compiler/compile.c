@@ -2,6 +2,7 @@
 
 #include "ast.h"
 #include "search/build.h"
+#include "rewrite/embed.h"
 #include "search/explain.h"
 #include "rewrite/layout.h"
 #include "emit/memory.h"
@@ -165,6 +166,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
         graph_dump(&r->dump, g);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
            o->packed);
+    embed(g);
     find_needed(g);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);

@@ -6,8 +6,8 @@ enum { ALIGN = 256 };
 
 static Tensor *base_of(Tensor *t)
 {
-    while (t->prev)
-        t = t->prev;
+    while (t->prev || t->host)
+        t = t->prev ? t->prev : t->host;
     return t;
 }
 
@@ -62,7 +62,8 @@ static void check_arena(const CudaProgram *p, const char *path)
 
     for (int i = 0; i < g->n_tensor; i++) {
         const Tensor *t = g->tensor[i];
-        if (t->place != PLACE_ARENA || t->prev || !life_of(p, t, &life[n]))
+        if (t->place != PLACE_ARENA || base_of(g->tensor[i]) != t ||
+            !life_of(p, t, &life[n]))
             continue;
         cr_expect_eq(t->offset % ALIGN, 0, "%s: %s", path, t->name);
         cr_expect_leq(t->offset + bytes_of(t), p->arena_bytes, "%s: %s", path,
@@ -140,9 +141,47 @@ static void check_versions(const CudaProgram *p, const char *path)
         }
 }
 
+/* Element number n of t, in elements of its host. */
+static int64_t place_of(const Tensor *t, int64_t n)
+{
+    int64_t at = t->first;
+
+    for (int d = t->rank - 1; d >= 0; d--) {
+        at += n % t->dim[d] * t->stride[d];
+        n /= t->dim[d];
+    }
+    return at;
+}
+
+/* Guests lie where they should, each element in its host and there alone. */
+static void check_guests(const CudaProgram *p, const char *path)
+{
+    Graph *g = p->graph;
+    char **taken = arena_array(g->arena, char *, g->n_tensor);
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i], *in = t->host;
+        if (!in)
+            continue;
+        int64_t size = (int64_t)bytes_of(in) / type_bytes(in->type);
+        cr_expect_eq(t->offset, in->offset + (size_t)(t->first *
+                                                      type_bytes(t->type)));
+        cr_expect_eq(t->offset % 16, 0, "%s: %s", path, t->name);
+        if (!taken[in->id])
+            taken[in->id] = arena_array(g->arena, char, (int)size);
+        for (int64_t n = 0; n < tensor_elems(t); n++) {
+            int64_t at = place_of(t, n);
+            cr_assert(at >= 0 && at < size && !taken[in->id][at],
+                      "%s: %s in %s", path, t->name, in->name);
+            taken[in->id][at] = 1;
+        }
+    }
+}
+
 static void check(const CudaProgram *p, const char *path)
 {
     check_arena(p, path);
+    check_guests(p, path);
     check_fixed(p, path, PLACE_PARAMS, p->params_bytes);
     check_fixed(p, path, PLACE_CONSTS, p->consts_bytes);
     check_fixed(p, path, PLACE_STATE, p->state_bytes - p->counter_bytes);
@@ -167,6 +206,41 @@ static void check_folder(const char *folder, uint64_t random_plan, int least)
 Test(memory, examples) { check_folder("examples", 0, 8); }
 Test(memory, numeric_cases) { check_folder("tests/numeric", 0, 200); }
 Test(memory, random_variants) { check_folder("tests/numeric", 5, 200); }
+
+static int launches(const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f, text, &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    int n = p->n_run;
+    arena_free(f.arena);
+    return n;
+}
+
+/* What grows is made in place: there is a launch for each definition. */
+Test(memory, growing_is_not_copied)
+{
+    const char *head = "model m { input x : f16[2, 16, 14, 14];\n"
+                       "  param w1 : f16[8, 16, 3, 3];"
+                       "  param w2 : f16[8, 24, 3, 3];\n"
+                       "  @nofuse a = exp(x);";
+    const char *tail = "  output y[n, c] = sum(p, q) a[n, c, p, q]; }";
+    const char *step[] = {"  @nofuse b = conv2d(a, w1, pad = 1);"
+                          "  a = concat(a, b, axis = 1);",
+                          "  @nofuse c = conv2d(a, w2, pad = 1);"
+                          "  a = concat(a, c, axis = 1);"};
+    Arena *a = arena_new();
+
+    for (int n = 0; n <= 2; n++)
+        cr_expect_eq(launches(arena_printf(a, "%s%s%s%s", head,
+                                           n > 0 ? step[0] : "",
+                                           n > 1 ? step[1] : "", tail)),
+                     2 + n, "%d", n);
+    arena_free(a);
+}
 
 /* A chain needs room for two of its tensors only. */
 Test(memory, is_used_again)

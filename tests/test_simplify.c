@@ -111,6 +111,36 @@ Test(stack, needs_one_form)
     arena_free(a);
 }
 
+/* Lookups in tables of one width are one where places and columns of ids grow
+ * in equal steps, and nobody else reads the tables. */
+Test(lookups, of_one_form)
+{
+    static const struct { int left; const char *text; } cases[] = {
+        {2, "z[i, 0, k] = a[ids[i, 0], k]; z[i, 1, k] = b[ids[i, 1], k];"
+            " z[i, 2, k] = c[ids[i, 2], k];"},
+        {2, "z[i, 2, k] = a[ids[i, 0], k]; z[i, 1, k] = b[ids[i, 1], k];"
+            " z[i, 0, k] = c[ids[i, 2], k];"},
+        {3, "z[i, 0, k] = a[ids[i, 0], k]; z[i, 1, k] = b[ids[i, 1], k];"
+            " z[i, 2, k] = c[ids[i, 0], k];"},
+        {4, "z[i, 0, k] = a[ids[i, 0], k]; z[i, 1, k] = d[ids[i, 1], k];"
+            " z[i, 2, k] = c[jds[i, 2], k];"},
+        {4, "z[i, 0, k] = a[ids[i, 0], k]; z[i, 1, k] = a[ids[i, 1], k];"
+            " z[i, 2, k] = a[ids[i, 2], k];"},
+        {3, "z[i, 0, k] = a[ids[i, 0], k]; @nofuse z[i, 1, k] ="
+            " b[ids[i, 1], k]; z[i, 2, k] = c[ids[i, 2], k];"},
+    };
+    Arena *a = arena_new();
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        cr_expect_eq(statements(arena_printf(a,
+            "model m { input ids : i32[5, 3]; input jds : i32[5, 3];"
+            " param a : f16[9, 8]; param b : f16[7, 8]; param c : f16[9, 8];"
+            " param d : f32[9, 8]; z[i, 3, k in 0..8] = f16(ids[i, 0] * k);"
+            " %s output y = exp(z); }", cases[i].text),
+            R_NONE), cases[i].left + 1, "%s", cases[i].text);
+    arena_free(a);
+}
+
 /* Names of load-time copies say what they copy; none is called "i". */
 Test(stack, indices_have_names)
 {

@@ -107,12 +107,14 @@ static void put_table(Buf *b, const char *model, const char *what,
     buf_puts(b, "};\n");
 }
 
-/* The last launch that writes t. */
+/* The last launch that writes t or what lies in it. */
 static int made_by(const CudaProgram *p, const Tensor *t)
 {
     for (int i = p->n_run - 1; i >= 0; i--) {
-        if (group_stores(p->run[i].group, t))
-            return i;
+        const Group *gr = p->run[i].group;
+        for (int k = 0; k < gr->n_arg; k++)
+            if (tensor_lies_in(gr->arg[k], t) && group_stores(gr, gr->arg[k]))
+                return i;
     }
     return -1;
 }

@@ -36,12 +36,23 @@ static Life *life_of(Lives *l, Tensor *t)
     return n;
 }
 
-/* The version whose memory a chain of partial writes shares. */
+/* The version whose memory a chain of partial writes shares, or the tensor
+ * in a part of which t lies. */
 static Tensor *base_of(Tensor *t)
 {
-    while (t->prev)
-        t = t->prev;
+    while (t->prev || t->host)
+        t = t->prev ? t->prev : t->host;
     return t;
+}
+
+/* How many bytes behind its base's beginning t does. */
+static size_t first_byte(const Tensor *t)
+{
+    size_t first = 0;
+
+    for (; t->host; t = t->host)
+        first += (size_t)t->first * (size_t)type_bytes(t->type);
+    return first;
 }
 
 static void find_lives(Lives *l, const Launch *launch, int n, int start,
@@ -179,7 +190,7 @@ static void share_versions(Graph *g)
         if (t == base)
             continue;
         t->place = base->place;
-        t->offset = base->offset;
+        t->offset = base->offset + first_byte(t);
     }
 }
 

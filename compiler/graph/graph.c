@@ -139,7 +139,7 @@ static void note_place_expr(const Expr *e, void *ctx)
 {
     PlaceRead *r = ctx;
 
-    r->found |= e->kind == E_READ && e->tensor == r->t;
+    r->found |= e->kind == E_READ && tensor_lies_in(r->t, e->tensor);
 }
 
 static void note_place_atom(const Atom *a, void *ctx)
@@ -204,11 +204,20 @@ void tensor_row_major(Tensor *t)
         t->align *= 2;
 }
 
+bool tensor_lies_in(const Tensor *t, const Tensor *in)
+{
+    while (t && t != in)
+        t = t->host;
+    return t != NULL;
+}
+
 int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent)
 {
     int64_t row = t->span;
     bool whole = false;
 
+    if (t->host) /* behind its rows are others' */
+        return extent;
     for (int d = 0; d < t->rank; d++) {
         if (t->dim[d] == 1)
             continue;

@@ -75,6 +75,9 @@ typedef struct Tensor {
     const char *copied; /* of one that varies: why a run of less than the size
                            has a copy; NULL: kernels keep within it */
     struct Tensor *prev;
+    struct Tensor *host; /* it lies in a part of that one (embed.h), `first`
+                            elements behind its beginning; or NULL */
+    int64_t first;
     Span at;            /* the declaration */
     /* physical; set by layout and memory */
     int64_t stride[MAX_RANK]; /* in elements */
@@ -204,6 +207,8 @@ bool tensor_is_trained(const Tensor *t);
 /* No launch of a run writes it: a parameter, or made of such at load time. */
 bool tensor_is_constant(const Tensor *t);
 void tensor_row_major(Tensor *t);         /* sets stride and span */
+/* Does t lie in a part of `in`, or in a part of a part? */
+bool tensor_lies_in(const Tensor *t, const Tensor *in);
 /* Elements of t that a run of `extent` neighbours from `from` on may touch:
  * those, and the padding of t's rows where the run is a whole row. */
 int64_t tensor_run(const Tensor *t, const Idx *from, int64_t extent);

@@ -409,6 +409,32 @@ static const char *closed(const Group *p, const Group *c)
                ? "it has a part in a norm already" : NULL;
 }
 
+typedef struct Wider {
+    const Tensor *part;
+    bool found;
+} Wider;
+
+static void note_wider(const Expr *e, void *ctx)
+{
+    Wider *w = ctx;
+
+    w->found |= e->kind == E_READ && e->tensor != w->part &&
+                tensor_lies_in(w->part, e->tensor);
+}
+
+/* Does c read something of which a result of p is a part? */
+static bool reads_wider(const Group *c, const Group *p)
+{
+    for (int i = 0; i < p->n_step; i++) {
+        Wider w = {p->step[i].tensor, false};
+        for (int k = 0; w.part && w.part->host && k < c->n_step; k++)
+            expr_visit(c->step[k].value, note_wider, &w);
+        if (w.found)
+            return true;
+    }
+    return false;
+}
+
 /* Does c store where a result of p says? */
 static bool places_read_any(const Group *c, const Group *p)
 {
@@ -436,6 +462,10 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
     }
     if (places_read_any(c, p)) {
         *why = "it says where the other stores";
+        return NULL;
+    }
+    if (reads_wider(c, p)) {
+        *why = "reads it as a part of another tensor";
         return NULL;
     }
     if (!map_points(&f)) {

@@ -181,7 +181,7 @@ static void note_expr(const Expr *e, void *ctx)
 {
     ValueRead *r = ctx;
 
-    r->found |= e->kind == E_READ && e->tensor == r->t;
+    r->found |= e->kind == E_READ && tensor_lies_in(r->t, e->tensor);
 }
 
 static void note_value(const Step *s, void *ctx)

@@ -24,7 +24,7 @@ static bool step_alone(const Step *s)
     if (!s->tensor)
         return true;
     return !s->where.n && s->tensor->role == ROLE_TEMP && !s->tensor->prev &&
-           type_is_float(s->tensor->type);
+           !s->tensor->host && type_is_float(s->tensor->type);
 }
 
 bool rows_alone(const Group *gr)

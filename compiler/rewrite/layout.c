@@ -1,6 +1,8 @@
 #include "rewrite/layout.h"
 
+#include "rewrite/embed.h"
 #include "rewrite/simplify.h"
+#include "rewrite/walk.h"
 
 /* ---- classes of tensors with one layout */
 
@@ -8,6 +10,8 @@ typedef struct Layouts {
     Graph *g;
     int *parent;               /* union-find by tensor id */
     double (*vote)[MAX_RANK];  /* of a class: for each innermost dimension */
+    bool *sums;                /* of a class: sums or windows voted */
+    bool *decided;             /* by tensor: and nearly all for one dimension */
 } Layouts;
 
 static int root(Layouts *l, int i)
@@ -51,36 +55,27 @@ static void unite(const Expr *e, void *ctx)
     u->l->parent[root(u->l, e->tensor->id)] = root(u->l, t->id);
 }
 
+/* A tensor that is copied into a part of another, which it may become
+ * (embed.h). */
+static bool unite_copied(Layouts *l, const Stmt *s)
+{
+    int dim[MAX_RANK];
+    const Tensor *a = embed_copied(s, dim);
+    bool same = a && a->rank == s->tensor->rank;
+
+    for (int i = 0; same && i < a->rank; i++)
+        same = dim[i] == i || a->dim[i] == 1;
+    if (same)
+        l->parent[root(l, a->id)] = root(l, s->tensor->id);
+    return same;
+}
+
 /* ---- votes */
 
 static void vote(Layouts *l, const Tensor *t, int dim, double weight)
 {
     l->vote[t->id][dim] += weight * (double)tensor_elems(t);
-}
-
-static bool in_list(const Var *const *list, int n, const Var *v)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
-    return false;
-}
-
-/* The variable that walks e step by step: coefficient 1, and whatever else is
- * in e moves in steps of at least its extent (a head's offset). */
-static const Var *walker(const Idx *e)
-{
-    const Var *v = NULL;
-
-    for (int i = 0; i < e->n; i++)
-        if (e->term[i].c == 1 && e->term[i].atom->kind == ATOM_VAR && !v)
-            v = e->term[i].atom->var;
-    for (int i = 0; v && i < e->n; i++) {
-        int64_t c = e->term[i].c;
-        if ((c > 0 ? c : -c) < v->extent && e->term[i].atom->var != v)
-            return NULL;
-    }
-    return v;
+    l->sums[t->id] |= weight >= 0.5; /* less: as declared */
 }
 
 enum { WORTH = 4 }; /* extents from which loading along is worth anything */
@@ -92,47 +87,15 @@ static int best_dim(const Expr *read, const Var *const *list, int n)
     int best = -1;
 
     for (int d = 0; d < read->tensor->rank; d++) {
-        const Var *v = walker(read->at[d]);
+        const Var *v = walk_var(read->at[d]);
         /* The last of equals: it is the contiguous one as declared. */
         if (v && v->extent >= WORTH && v->extent >= best_size &&
-            in_list(list, n, v)) {
+            walk_in_list(list, n, v)) {
             best = d;
             best_size = v->extent;
         }
     }
     return best;
-}
-
-static bool stmt_product(const Stmt *s, const Expr **a, const Expr **b)
-{
-    const Expr *e = s->value;
-
-    if (s->op != R_SUM || e->kind != E_BINARY || e->fn != F_MUL ||
-        e->arg[0]->kind != E_READ || e->arg[1]->kind != E_READ)
-        return false;
-    *a = e->arg[0];
-    *b = e->arg[1];
-    return true;
-}
-
-/* A window: several of the nest's variables in one index. */
-static bool has_window(const Expr *read)
-{
-    for (int d = 0; d < read->tensor->rank; d++)
-        if (read->at[d]->n > 1)
-            return true;
-    return false;
-}
-
-/* The variables of `out` that only `a` (not b) indexes. */
-static int only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v)
-{
-    int n = 0;
-
-    for (int i = 0; i < s->n_out; i++)
-        if (expr_uses(a, s->out[i]) && !expr_uses(b, s->out[i]))
-            v[n++] = s->out[i];
-    return n;
 }
 
 /* An operand is best loaded along a summed variable; along a variable of its
@@ -147,15 +110,18 @@ static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
                          const Expr *b)
 {
     const Var *own[32];
-    int n = only_in(s, a, b, own), last = a->tensor->rank - 1;
+    int n = walk_only_in(s, a, b, own), last = a->tensor->rank - 1;
     int d = best_dim(a, (const Var *const *)s->red, s->n_red);
-    const Var *v = last < 0 ? NULL : walker(a->at[last]);
 
-    if (d < 0 && !has_window(a)) /* a window's images are far apart */
+    while (last > 0 && a->tensor->dim[last] < WORTH)
+        last--; /* parts of a stack */
+    const Var *v = last < 0 ? NULL : walk_var(a->at[last]);
+
+    if (d < 0 && !walk_has_window(a)) /* a window's images are far apart */
         d = best_dim(a, own, n);
     if (d >= 0)
         vote(l, a->tensor, d, 1);
-    if (v && v->extent >= WORTH && d != last && in_list(own, n, v))
+    if (v && v->extent >= WORTH && d != last && walk_in_list(own, n, v))
         vote(l, a->tensor, last, 1);
 }
 
@@ -169,12 +135,12 @@ typedef struct Windows {
 static int channel_dim(const Stmt *s, const Expr *read)
 {
     const Expr *a, *b;
-    bool product = stmt_product(s, &a, &b);
+    bool product = walk_product(s, &a, &b);
 
     for (int d = read->tensor->rank - 1; d >= 0; d--) {
-        const Var *v = walker(read->at[d]);
+        const Var *v = walk_var(read->at[d]);
         if (v && v->extent >= WORTH &&
-            in_list((const Var *const *)s->out, s->n_out, v) &&
+            walk_in_list((const Var *const *)s->out, s->n_out, v) &&
             (!product || (expr_uses(a, v) && expr_uses(b, v))))
             return d;
     }
@@ -188,7 +154,7 @@ static void vote_window(const Expr *e, void *ctx)
     Windows *w = ctx;
     const Stmt *s = w->s;
 
-    if (e->kind != E_READ || !has_window(e))
+    if (e->kind != E_READ || !walk_has_window(e))
         return;
     int d = channel_dim(s, e);
     if (d < 0)
@@ -222,7 +188,7 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     if (s->when != WHEN_RUN)
         return;
     Windows w = {l, s};
-    bool product = stmt_product(s, &a, &b);
+    bool product = walk_product(s, &a, &b);
     if (!product)
         vote(l, s->tensor, s->tensor->rank - 1, 0.01);
     if (s->op != R_NONE && (!product || !sums_along(s, a)))
@@ -235,13 +201,59 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     vote_result(l, s, b, a);
 }
 
-/* y[0, k, p] = f(x[k, p]): what x is best laid out for is good for y too. */
+/* Those of a class are its root's. */
+static void gather_votes(Layouts *l)
+{
+    for (int i = 0; i < l->g->n_tensor; i++) {
+        int r = root(l, i);
+        for (int d = 0; r != i && d < l->g->tensor[i]->rank; d++) {
+            l->vote[r][d] += l->vote[i][d];
+            l->vote[i][d] = 0;
+        }
+    }
+}
+
+/* Has one dimension clearly more than any other? */
+static bool is_decided(const double *vote, int rank)
+{
+    double most = 0, next = 0;
+
+    for (int d = 0; d < rank; d++) {
+        if (vote[d] > most) {
+            next = most;
+            most = vote[d];
+        } else if (vote[d] > next) {
+            next = vote[d];
+        }
+    }
+    return next < most / 2;
+}
+
+static void note_decided(Layouts *l)
+{
+    Graph *g = l->g;
+    double (*sum)[MAX_RANK] =
+        arena_alloc(g->arena, sizeof *sum * (size_t)g->n_tensor);
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        l->sums[root(l, i)] |= l->sums[i];
+        for (int d = 0; d < g->tensor[i]->rank; d++)
+            sum[root(l, i)][d] += l->vote[i][d];
+    }
+    for (int i = 0; i < g->n_tensor; i++)
+        l->decided[i] = l->sums[root(l, i)] &&
+                        is_decided(sum[root(l, i)], g->tensor[i]->rank);
+}
+
+/* y[0, k, p] = f(x[k, p]): what x is best laid out for is good for y too,
+ * unless who reads y has said what is. */
 static void inherit(const Expr *e, void *ctx)
 {
     Union *u = ctx;
     const Tensor *t = u->s->tensor;
 
-    if (e->kind != E_READ || same_dims(e->tensor, t) || !is_free(e->tensor))
+    if (e->kind != E_READ || same_dims(e->tensor, t) || !is_free(e->tensor) ||
+        u->l->decided[t->id])
         return;
     for (int i = 0; i < e->tensor->rank; i++)
         for (int d = 0; d < t->rank; d++)
@@ -305,13 +317,7 @@ static void choose(Layouts *l)
 {
     Graph *g = l->g;
 
-    for (int i = 0; i < g->n_tensor; i++) {
-        int r = root(l, i);
-        for (int d = 0; r != i && d < g->tensor[i]->rank; d++) {
-            l->vote[r][d] += l->vote[i][d];
-            l->vote[i][d] = 0;
-        }
-    }
+    gather_votes(l);
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
         const double *v = l->vote[root(l, i)];
@@ -414,11 +420,11 @@ static void pad_rows(Graph *g)
 static const Var *wanted(const Stmt *s, const Expr *a, const Expr *w)
 {
     for (int d = 0; d < a->tensor->rank; d++) {
-        const Var *v = walker(a->at[d]);
+        const Var *v = walk_var(a->at[d]);
         if (!v || a->tensor->stride[d] != 1 || v->extent < WORTH)
             continue;
-        if (in_list((const Var *const *)s->red, s->n_red, v) ||
-            (has_window(a) && expr_uses(w, v)))
+        if (walk_in_list((const Var *const *)s->red, s->n_red, v) ||
+            (walk_has_window(a) && expr_uses(w, v)))
             return v;
     }
     return NULL;
@@ -430,7 +436,7 @@ static int64_t rows_of(const Stmt *s, const Expr *a, const Expr *w)
     const Var *own[32];
     int64_t rows = 1;
 
-    for (int i = only_in(s, a, w, own); i-- > 0;)
+    for (int i = walk_only_in(s, a, w, own); i-- > 0;)
         rows *= own[i]->extent;
     return rows;
 }
@@ -534,7 +540,7 @@ static bool good_enough(const Stmt *s, const Expr *a, const Expr *w,
     if (stride_along(w, v) == 1)
         return true;
     if (only_along_sum(s, a, w, f32_along_sum) &&
-        in_list((const Var *const *)s->red, s->n_red, v))
+        walk_in_list((const Var *const *)s->red, s->n_red, v))
         return false;
     for (int i = 0; i < s->n_out; i++)
         if (s->out[i]->extent >= 8 && stride_along(w, s->out[i]) == 1)
@@ -702,7 +708,7 @@ static void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
         const Expr *f[2];
-        if (s->when != WHEN_RUN || !stmt_product(s, &f[0], &f[1]))
+        if (s->when != WHEN_RUN || !walk_product(s, &f[0], &f[1]))
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
@@ -733,20 +739,25 @@ void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
 
     l.parent = arena_array(g->arena, int, g->n_tensor);
     l.vote = arena_alloc(g->arena, sizeof *l.vote * (size_t)g->n_tensor);
+    l.decided = arena_array(g->arena, bool, g->n_tensor);
+    l.sums = arena_array(g->arena, bool, g->n_tensor);
     for (int i = 0; i < g->n_tensor; i++) {
         l.parent[i] = i;
         tensor_row_major(g->tensor[i]);
     }
+    bool *copied = arena_array(g->arena, bool, g->n_stmt + 1);
     for (int i = 0; i < g->n_stmt; i++) {
         Union u = {&l, g->stmt[i]};
         if (u.s->op == R_NONE)
             expr_visit(u.s->value, unite, &u);
-        if (u.s->tensor->rank)
+        copied[i] = unite_copied(&l, u.s);
+        if (u.s->tensor->rank && !copied[i])
             vote_stmt(&l, u.s);
     }
+    note_decided(&l);
     for (int i = 0; i < g->n_stmt; i++) {
         Union u = {&l, g->stmt[i]};
-        if (u.s->op == R_NONE)
+        if (u.s->op == R_NONE && !copied[i])
             expr_visit(u.s->value, inherit, &u);
     }
     choose(&l);

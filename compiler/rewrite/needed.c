@@ -262,7 +262,7 @@ void find_needed(Graph *g)
         Stmt *s = g->stmt[i];
         Tensor *t = s->tensor;
         if (s->when != WHEN_RUN || t->role != ROLE_TEMP || t->prev ||
-            !m.read[t->id])
+            t->host || !m.read[t->id])
             continue;
         s->needed = needed_of(&c, s);
         t->partly = s->needed.n > 0;

@@ -424,6 +424,7 @@ void tidy(Graph *g)
 void simplify(Graph *g)
 {
     stack_contractions(g);
+    stack_lookups(g);
     simplify_views(g);
     hoist_params(g);
     simplify_dead(g);

@@ -21,6 +21,7 @@ void simplify_factors(Graph *g); /* sum(k) a[k] * c becomes c * sum(k) a[k],
                                     also where a[k] * c was a tensor's */
 void simplify_dead(Graph *g);
 void stack_contractions(Graph *g); /* stack.c */
+void stack_lookups(Graph *g);      /* lookup.c */
 
 /* How many statements write t, and the first of them. */
 int tensor_writers(const Graph *g, const Tensor *t, Stmt **first);

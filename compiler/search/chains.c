@@ -66,7 +66,7 @@ static bool private(const Find *f)
         const Group *gr = group_at(f, c->member[i]);
         for (int k = 0; k < gr->n_step; k++) {
             const Tensor *t = gr->step[k].tensor;
-            if (t && (t->role != ROLE_TEMP || t->prev ||
+            if (t && (t->role != ROLE_TEMP || t->prev || t->host ||
                       f->u->later[t->id].n ||
                       !all_members(f, &f->u->readers[t->id]) ||
                       !all_members(f, &f->u->writers[t->id])))

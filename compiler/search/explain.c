@@ -87,6 +87,22 @@ static void put_again(Buf *b, const Group *gr)
     }
 }
 
+/* What it stores in a part of another tensor, which so needs no copy. */
+static void put_guests(Buf *b, const Group *gr)
+{
+    for (int i = 0; i < gr->n_step; i++) {
+        const Tensor *t = gr->step[i].tensor, *in = t ? t->host : NULL;
+        int64_t first = in ? t->first : 0;
+
+        for (; in && in->host; in = in->host)
+            first += in->first;
+        if (in)
+            buf_printf(b, "    '%s' lies in '%s' from element %lld on: it is "
+                          "not copied there\n", t->name, in->name,
+                       (long long)first);
+    }
+}
+
 /* A product with an f32 factor stays off the tensor cores: say which cast
  * would change it. */
 typedef struct Wide {
@@ -174,6 +190,7 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
         if (!k || strcmp(gr->stmt[k]->path, gr->stmt[k - 1]->path))
             put_statement(b, gr->stmt[k]); /* a sum and its factor are one */
     put_again(b, gr);
+    put_guests(b, gr);
     put_notes(b, gr);
     put_casts(b, gr);
     put_refusals(b, s, gr);

@@ -239,7 +239,8 @@ static void try_again(Search *x, Candidate *k)
     double saves = p->us;
 
     k->saves = -INFINITY;
-    if (k->t->role != ROLE_TEMP || k->t->prev || pinned(p->group))
+    if (k->t->role != ROLE_TEMP || k->t->prev || k->t->host ||
+        pinned(p->group))
         return;
     if (norm_of_rows(p->group, k->t) && readers->n &&
         group_multiplies(x->g, x->u.unit[readers->v[0]].group)) {
@@ -326,7 +327,7 @@ static void add_candidates(Search *x, Tensor *t)
     const Ints *readers = &x->u.readers[t->id];
 
     if (t->role == ROLE_PARAM || t->role == ROLE_INPUT ||
-        x->u.writers[t->id].n != 1)
+        x->u.writers[t->id].n != 1 || x->u.guests[t->id].n)
         return;
     int p = x->u.writers[t->id].v[0];
     const Group *gr = x->u.unit[p].group;
@@ -680,7 +681,8 @@ static bool check_made(Search *x)
         const Unit *c = &x->u.unit[i];
         for (int k = 0; c->group && k < c->reads.n; k++) {
             const Tensor *t = x->g->tensor[c->reads.v[k]];
-            if (t->role != ROLE_TEMP || x->u.writers[t->id].n)
+            if (t->role != ROLE_TEMP || x->u.writers[t->id].n ||
+                x->u.guests[t->id].n)
                 continue;
             diag_error(x->g->diag, c->group->stmt[0]->call,
                        "a bug in dcc: no kernel makes '%s', which this reads",

@@ -56,8 +56,14 @@ static void note(Found *f, const Tensor *t)
 
 static void note_read(const Expr *e, void *ctx)
 {
-    if (e->kind == E_READ)
-        note(ctx, e->tensor);
+    Found *f = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    note(f, e->tensor);
+    const Ints *guests = &f->u->guests[e->tensor->id];
+    for (int i = 0; i < guests->n; i++)
+        note(f, f->u->g->tensor[guests->v[i]]);
 }
 
 static void note_place(const Atom *a, void *ctx)
@@ -445,13 +451,17 @@ void units_open(Units *u, Selection *s)
     u->readers = arena_array(a, Ints, g->n_tensor + 1);
     u->writers = arena_array(a, Ints, g->n_tensor + 1);
     u->later = arena_array(a, Ints, g->n_tensor + 1);
+    u->guests = arena_array(a, Ints, g->n_tensor + 1);
     u->seen = arena_array(a, int, g->n_tensor + 1);
     u->visited = arena_array(a, int, g->n_stmt + 1);
     u->spans = arena_array(a, int, g->n_stmt + 1);
     u->todo = arena_array(a, int, g->n_stmt + 1);
-    for (int i = 0; i < g->n_tensor; i++)
+    for (int i = 0; i < g->n_tensor; i++) {
         for (Tensor *old = g->tensor[i]->prev; old; old = old->prev)
             push(u, &u->later[old->id], i);
+        for (Tensor *in = g->tensor[i]->host; in; in = in->host)
+            push(u, &u->guests[in->id], i);
+    }
     if (!s->alone)
         s->alone = arena_array(a, Group *, g->n_made + 1);
     open_units(u);

@@ -25,6 +25,8 @@ typedef struct Units {
     Unit *unit; int n;
     Ints *readers, *writers; /* by tensor id: units */
     Ints *later;  /* by tensor id: versions that keep parts of it */
+    Ints *guests; /* by tensor id: those that lie in it; who reads it reads
+                     them */
     int *seen;    /* by tensor id, and stamp: met in this walk */
     int *visited; /* by unit, the same */
     int stamp;

@@ -1,0 +1,54 @@
+#include "rewrite/walk.h"
+
+bool walk_in_list(const Var *const *list, int n, const Var *v)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+const Var *walk_var(const Idx *e)
+{
+    const Var *v = NULL;
+
+    for (int i = 0; i < e->n; i++)
+        if (e->term[i].c == 1 && e->term[i].atom->kind == ATOM_VAR && !v)
+            v = e->term[i].atom->var;
+    for (int i = 0; v && i < e->n; i++) {
+        int64_t c = e->term[i].c;
+        if ((c > 0 ? c : -c) < v->extent && e->term[i].atom->var != v)
+            return NULL;
+    }
+    return v;
+}
+
+bool walk_product(const Stmt *s, const Expr **a, const Expr **b)
+{
+    const Expr *e = s->value;
+
+    if (s->op != R_SUM || e->kind != E_BINARY || e->fn != F_MUL ||
+        e->arg[0]->kind != E_READ || e->arg[1]->kind != E_READ)
+        return false;
+    *a = e->arg[0];
+    *b = e->arg[1];
+    return true;
+}
+
+bool walk_has_window(const Expr *read)
+{
+    for (int d = 0; d < read->tensor->rank; d++)
+        if (read->at[d]->n > 1)
+            return true;
+    return false;
+}
+
+int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_out; i++)
+        if (expr_uses(a, s->out[i]) && !expr_uses(b, s->out[i]))
+            v[n++] = s->out[i];
+    return n;
+}

@@ -1,0 +1,18 @@
+/* walk.h - how statements walk along what they read. */
+#ifndef DCC_WALK_H
+#define DCC_WALK_H
+
+#include "graph/graph.h"
+
+/* The variable that walks e step by step: coefficient 1, and whatever else is
+ * in e moves in steps of at least its extent (a head's offset). */
+const Var *walk_var(const Idx *e);
+/* A window: several of the nest's variables in one index. */
+bool walk_has_window(const Expr *read);
+/* Is s a sum of products of two reads? */
+bool walk_product(const Stmt *s, const Expr **a, const Expr **b);
+/* The variables of s's points that only `a` (not b) indexes: into v[]. */
+int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v);
+bool walk_in_list(const Var *const *list, int n, const Var *v);
+
+#endif
