@@ -239,10 +239,19 @@ Test(select, what_cannot_be_fused)
 
 /* ---- properties of every model */
 
+/* t or what lies in it. */
+static bool stores_of(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_arg; i++)
+        if (tensor_lies_in(gr->arg[i], t) && group_stores(gr, gr->arg[i]))
+            return true;
+    return false;
+}
+
 static bool is_made(const CudaProgram *p, const Tensor *t)
 {
     for (int i = 0; i < p->n_run; i++)
-        if (group_stores(p->run[i].group, t))
+        if (stores_of(p->run[i].group, t))
             return true;
     for (int i = 0; i < p->n_load; i++)
         if (group_stores(p->load[i].group, t))
@@ -265,7 +274,7 @@ static void check_order(const CudaProgram *p, const char *path)
                       t->name);
             for (int s = 0; s < p->n_run; s++)
                 cr_expect(s <= i || group_stores(gr, t) ||
-                              !group_stores(p->run[s].group, t),
+                              !stores_of(p->run[s].group, t),
                           "%s: launch %d reads %s, which launch %d writes",
                           path, i, t->name, s);
         }

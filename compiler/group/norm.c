@@ -276,7 +276,8 @@ static bool looks_like(const Group *gr)
            !gr->chain && !gr->merge && !gr->pieces && gr->when == WHEN_RUN &&
            last->op == R_NONE && last->over_cols && last->tensor &&
            last->tensor->role == ROLE_TEMP && !last->tensor->prev &&
-           !last->tensor->host && !last->where.n && gr->cols[0]->extent % NORM_LEAST == 0;
+           !last->tensor->host && !last->where.n &&
+           gr->cols[0]->extent % NORM_LEAST == 0;
 }
 
 /* Where x is, and where its elements are. */
