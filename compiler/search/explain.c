@@ -93,10 +93,13 @@ static void put_guests(Buf *b, const Group *gr)
     for (int i = 0; i < gr->n_step; i++) {
         const Tensor *t = gr->step[i].tensor, *in = t ? t->host : NULL;
         int64_t first = in ? t->first : 0;
+        bool said = false;
 
+        for (int k = 0; k < i; k++)
+            said |= gr->step[k].tensor == t;
         for (; in && in->host; in = in->host)
             first += in->first;
-        if (in)
+        if (in && !said)
             buf_printf(b, "    '%s' lies in '%s' from element %lld on: it is "
                           "not copied there\n", t->name, in->name,
                        (long long)first);

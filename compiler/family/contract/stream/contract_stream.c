@@ -128,22 +128,29 @@ static int leaps(const Stream *s)
     return s->pieces % 4 == 0 ? 4 : s->pieces % 2 == 0 ? 2 : 1;
 }
 
-static void count_read(const Expr *e, void *n)
+typedef struct Reads {
+    int all, guarded;
+} Reads;
+
+static void count_read(const Expr *e, void *ctx)
 {
-    *(int *)n += e->kind == E_READ;
+    Reads *n = ctx;
+
+    n->all += e->kind == E_READ;
+    n->guarded += e->kind == E_READ && e->in.n;
 }
 
 /* Registers of what an x that is computed reads besides: many of these are
- * under way at one time. */
+ * under way at one time; and of a window's places, each with its condition. */
 static int reads_regs(const Operand *x)
 {
-    enum { EACH = 18 };
-    int reads = 0;
+    enum { EACH = 18, WINDOW = 36 };
+    Reads n = {0};
 
     if (x->read)
         return 0;
-    expr_visit(x->e, count_read, &reads);
-    return reads > 1 ? (reads - 1) * EACH : 0;
+    expr_visit(x->e, count_read, &n);
+    return (n.all > 1 ? (n.all - 1) * EACH : 0) + (n.guarded ? WINDOW : 0);
 }
 
 const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
