@@ -188,6 +188,16 @@ static int kernel_index(const CudaProgram *p, const Kernel *k)
     return i;
 }
 
+/* Of what it computes last: with norms folded, its statements are those of its
+ * rows, too. */
+static const char *path_of(const Group *gr)
+{
+    for (int i = gr->n_step - 1; i >= 0; i--)
+        if (gr->step[i].source && gr->step[i].source->path)
+            return gr->step[i].source->path;
+    return gr->stmt[gr->n_stmt - 1]->path;
+}
+
 static void put_launch(Buf *b, const Selection *s, const CudaProgram *p,
                        const Launch *l, double measured)
 {
@@ -199,7 +209,7 @@ static void put_launch(Buf *b, const Selection *s, const CudaProgram *p,
     next(b);
     buf_putc(b, '{');
     put_int(b, "kernel", kernel_index(p, l->kernel));
-    put_text(b, "path", gr->stmt[gr->n_stmt - 1]->path);
+    put_text(b, "path", path_of(gr));
     put_flag(b, "overlaps", l->dependent);
     put_number(b, "predicted_us", gr->predicted_us);
     put_number(b, "measured_us", measured > 0 ? measured : NAN);
