@@ -589,7 +589,8 @@ static void mistakes()
     out = c.out;
     in.struct_size -= 8;
     report(net_run(m, &in, &out, 0) == DCC_ERR_ARG &&
-               strstr(dcc_error(), "net_inputs is of interface 4 (16 bytes)"),
+               strstr(dcc_error(), "net_inputs is of interface " DCC_TEXT_OF(
+                                         DCC_INTERFACE) " (16 bytes)"),
            "inputs of another header");
     in = c.in;
     out.version = 2;
@@ -626,7 +627,7 @@ static void mistakes()
     old.version = 1;
     report(dcc_model_create_with(&none, &old, p.at) == DCC_ERR_ARG &&
                strstr(dcc_error(), "interface 1 ") &&
-               strstr(dcc_error(), "interface 4"),
+               strstr(dcc_error(), "interface " DCC_TEXT_OF(DCC_INTERFACE)),
            "an emitted model of another version");
     report(c.run(m), "and the handle still runs");
     net_destroy(m);
