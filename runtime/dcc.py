@@ -39,7 +39,8 @@ class _Tensor(c.Structure):
                 ("dim", _L * _RANK), ("stride", _L * _RANK),
                 ("place", c.c_int), ("offset", _Z), ("step", c.c_int),
                 ("lo", _L), ("hi", _L), ("init", c.c_double),
-                ("varies", c.c_int), ("begin", c.c_int), ("spread", c.c_double)]
+                ("varies", c.c_int), ("copied", c.c_int), ("begin", c.c_int),
+                ("spread", c.c_double)]
 
 
 _INTERFACE = 5  # DCC_INTERFACE of dcc_rt.h
