@@ -152,6 +152,15 @@ void group_args(Graph *g, Group *gr)
 
 /* ---- reads in places */
 
+GroupKnown *group_known(const Group *gr)
+{
+    GroupKnown *k = &((Group *)gr)->known;
+
+    if (k->of != gr)
+        *k = (GroupKnown){.of = gr};
+    return k;
+}
+
 Group *group_copy(Graph *g, const Group *gr)
 {
     Group *c = arena_new_of(g->arena, Group);

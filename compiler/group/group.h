@@ -41,12 +41,22 @@ typedef struct Step {
     const Stmt *source; /* for comments */
 } Step;
 
+struct Group;
 struct Kernel;
 struct Family;
 struct Chain;
 struct Pieces;
 struct Merge;
 struct RowMerge;
+
+/* What was found out about a finished group. A copy, which may become another
+ * group, knows nothing: `of` is the group it was found of. */
+typedef struct GroupKnown {
+    const struct Group *of;
+    void *choice;         /* select's */
+    const void *contract; /* contract_open's form, or */
+    const char *no_contract;
+} GroupKnown;
 
 typedef struct Group {
     int id;
@@ -71,12 +81,15 @@ typedef struct Group {
     double norm_us;            /* with a merge, what they take without */
     bool bounded;              /* its guards speak of the run's size */
     struct Kernel *kernel;     /* shared by equal groups */
+    GroupKnown known;
     Tensor **arg; int n_arg;   /* actual arguments, in kernel-param order */
 } Group;
 
 /* The distinct tensors a group touches, in order of first appearance: the
  * stored ones first, then those read. This is the order of kernel params. */
 void group_args(Graph *g, Group *gr);
+/* From now on the group must not change. */
+GroupKnown *group_known(const Group *gr);
 /* With steps of its own. */
 Group *group_copy(Graph *g, const Group *gr);
 /* Every step, of what is ahead of the steps and behind them too. */

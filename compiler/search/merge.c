@@ -169,12 +169,15 @@ static bool stores(const Group *gr, const Tensor *t)
     return false;
 }
 
-static bool drop_store(Replay *r, Group *gr, const Tensor *t)
+static bool drop_store(Replay *r, Group **of, const Tensor *t)
 {
+    Group *gr = *of;
+
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].tensor == t && !group_reads(gr, t)) {
-            gr->step[i].tensor = NULL;
-            merge_note(r->u->g, gr, MERGE_DROP, t, &gr, 1);
+            *of = group_copy(r->u->g, gr);
+            (*of)->step[i].tensor = NULL;
+            merge_note(r->u->g, *of, MERGE_DROP, t, &gr, 1);
             return true;
         }
     return refuse(r, "it does not store that");
@@ -222,7 +225,7 @@ static bool take_word(Replay *r, const char *word)
     if (!find_pieces(r, list, n, piece))
         return false;
     if (kind == MERGE_DROP)
-        return drop_store(r, piece[0], first->tensor);
+        return drop_store(r, &r->piece[list[0]].group, first->tensor);
     Group *gr = merged(r, kind, first->tensor, piece, n);
     if (!gr)
         return refuse(r, NULL);

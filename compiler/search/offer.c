@@ -76,6 +76,6 @@ Choice *offer_family(Selection *s, Group *gr, const char *family)
     if (!c)
         return NULL;
     c->key = old->key;
-    map_put(s->choices, c->key, c);
-    return c;
+    *old = *c; /* of all equal groups */
+    return old;
 }

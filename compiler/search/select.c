@@ -109,8 +109,11 @@ void choice_cost(const Choice *c, int variant, Cost *cost)
 
 Choice *choose_variant(Selection *s, Group *gr)
 {
+    GroupKnown *known = group_known(gr);
     Buf key = {0};
 
+    if (known->choice)
+        return known->choice;
     group_args(s->graph, gr);
     group_canon(&key, gr);
     Choice *c = map_get(s->choices, key.text);
@@ -119,6 +122,7 @@ Choice *choose_variant(Selection *s, Group *gr)
         map_put(s->choices, key.text, c);
     }
     buf_free(&key);
+    known->choice = c;
     return c;
 }
 

@@ -391,10 +391,9 @@ static void make_values(Contract *x)
         functions_to_16_bits(x->g, x->gr, x->value, x->gone);
 }
 
-bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
-                   const char **why)
+static bool open(Contract *x, Graph *g, const Group *gr, const Options *o,
+                 const char **why)
 {
-    memset(x, 0, sizeof *x);
     x->g = g;
     x->gr = gr;
     x->o = o;
@@ -429,6 +428,23 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
     x->hbm_bytes = model_group_bytes(x->g, gr, x->o->device, &in,
                                      &x->out_bytes);
     contract_needed(x);
+    return true;
+}
+
+bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
+                   const char **why)
+{
+    GroupKnown *known = group_known(gr);
+
+    if (!known->contract && !known->no_contract) {
+        Contract *form = arena_new_of(g->arena, Contract);
+        if (open(form, g, gr, o, &known->no_contract))
+            known->contract = form;
+    }
+    *why = known->no_contract;
+    if (!known->contract)
+        return false;
+    *x = *(const Contract *)known->contract;
     return true;
 }
 
@@ -508,6 +524,14 @@ int contract_splits(const Contract *x, const Tile *t, int split[10])
     return n;
 }
 
+Variant *contract_variants(const Contract *x, const Variant *v, int n)
+{
+    Variant *all = arena_array(x->g->arena, Variant, n + 1);
+
+    memcpy(all, v, sizeof *v * (size_t)n);
+    return all;
+}
+
 Tile contract_tile(const Variant *v)
 {
     const int *k = v->knob;
@@ -522,6 +546,7 @@ void contract_knobs(const Tile *t, Variant *v)
                   t->wm, t->wn, t->split, t->threads};
 
     memcpy(v->knob, knob, sizeof knob);
+    v->text = NULL;
 }
 
 const char *contract_text(const Contract *x, const Tile *t)

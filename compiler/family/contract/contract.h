@@ -141,6 +141,8 @@ double contract_pages(const Contract *x, bool lone);
 /* "bm=.. bn=.. ..." from `v`. */
 const char *contract_text(const Contract *x, const Tile *t);
 Tile contract_tile(const Variant *v);
+/* n of them in the arena: how many there are is known at the end. */
+Variant *contract_variants(const Contract *x, const Variant *v, int n);
 void contract_knobs(const Tile *t, Variant *v);
 /* Splits of K worth trying for a tile: fills at most 10, returns how many. */
 int contract_splits(const Contract *x, const Tile *t, int split[10]);

@@ -169,11 +169,12 @@ static int space(const void *form, Variant **out)
 {
     enum { MOST = 4000 };
     Contract x = *(const Contract *)form;
+    Variant v[MOST];
     int n = 0;
 
-    *out = arena_array(x.g->arena, Variant, MOST);
     for (int i = 0; i < N_SHAPES; i++)
-        add_shape(&x, &shapes[i], *out, &n, MOST);
+        add_shape(&x, &shapes[i], v, &n, MOST);
+    *out = contract_variants(&x, v, n);
     return n;
 }
 
