@@ -198,6 +198,13 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     c->us = d->launch_us + c->latency + most;
 }
 
+double model_least(const Device *d, Pipe p, double flops)
+{
+    double rate = pipe_rate(d, p);
+
+    return rate > 0 ? d->launch_us + flops / (rate * MEGA) : 0;
+}
+
 bool model_too_large(const Device *d, double bytes)
 {
     return bytes > d->l2_mb * d->l2_keeps * MEGA;

@@ -55,6 +55,9 @@ double model_runs(const Device *d, double run);
 double model_mma_clk(const Device *d);
 void model_cost(const Device *d, const Work *w, Cost *c);
 
+/* No kernel that does so much on a pipe takes less. */
+double model_least(const Device *d, Pipe p, double flops);
+
 /* More than stays in the L2 until it is read. */
 bool model_too_large(const Device *d, double bytes);
 /* Whether a run finds t in HBM: weights, inputs, and what is too large to have

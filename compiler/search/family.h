@@ -40,6 +40,8 @@ typedef struct Family {
      * read what kernel_reads_constants(), and writes nothing. */
     void (*build)(const void *form, const Variant *v, Kernel *k);
     bool chains;         /* serves chains (group/chain.h), and nothing else */
+    /* Microseconds that every variant takes, or fewer; NULL: none are known. */
+    double (*least)(const void *form);
     /* Of variants without a text; they are too many to print all. */
     const char *(*text)(const void *form, const Variant *v);
 } Family;

@@ -49,83 +49,6 @@ typedef struct Search {
 
 /* ---- what a group would take */
 
-static bool preferred(const Options *o, const Family *f)
-{
-    for (int i = 0; i < o->n_prefer; i++)
-        if (!strcmp(o->prefer[i], f->name))
-            return true;
-    return false;
-}
-
-static Choice *cost_all(Selection *s, Group *gr, const char *key)
-{
-    Choice *best = arena_new_of(s->graph->arena, Choice);
-
-    best->key = key;
-    best->cost.us = INFINITY;
-    for (const Family *const *f = family_table; *f; f++) {
-        Variant *v = NULL;
-        const char *why;
-        const void *form = family_open(*f, s->graph, gr, s->options, &why);
-        if (!form) {
-            best->why = best->why ? best->why : why;
-            continue;
-        }
-        bool first = preferred(s->options, *f);
-        int n = (*f)->space(form, &v);
-        for (int i = 0; i < n; i++) {
-            Cost c = {0};
-            (*f)->cost(form, &v[i], &c);
-            s->evaluated++;
-            bool after = best->family &&
-                         first < preferred(s->options, best->family);
-            bool before = best->family &&
-                          first > preferred(s->options, best->family);
-            if (!c.coef_r || after || (!before && c.us >= best->cost.us))
-                continue;
-            best->family = *f;
-            best->form = form;
-            best->variant = v;
-            best->n_variant = n;
-            best->best = i;
-            best->cost = c;
-        }
-    }
-    return best;
-}
-
-const char *choice_text(const Choice *c, int variant)
-{
-    const Variant *v = &c->variant[variant];
-
-    return v->text ? v->text : c->family->text(c->form, v);
-}
-
-void choice_cost(const Choice *c, int variant, Cost *cost)
-{
-    memset(cost, 0, sizeof *cost);
-    c->family->cost(c->form, &c->variant[variant], cost);
-}
-
-Choice *choose_variant(Selection *s, Group *gr)
-{
-    GroupKnown *known = group_known(gr);
-    Buf key = {0};
-
-    if (known->choice)
-        return known->choice;
-    group_args(s->graph, gr);
-    group_canon(&key, gr);
-    Choice *c = map_get(s->choices, key.text);
-    if (!c) {
-        c = cost_all(s, gr, arena_strdup(s->graph->arena, key.text));
-        map_put(s->choices, key.text, c);
-    }
-    buf_free(&key);
-    known->choice = c;
-    return c;
-}
-
 static double time_of(Search *x, Group *gr)
 {
     Choice *c = choose_variant(x->s, gr);
@@ -573,8 +496,8 @@ static bool try_chain(Search *x, int last, int which)
     if (f.group && isinf(us))
         f.why = why_unserved(x, f.group);
     bool first = f.group && !isinf(us) &&
-                 preferred(x->s->options,
-                           choose_variant(x->s, f.group)->family);
+                 family_preferred(x->s->options,
+                                  choose_variant(x->s, f.group)->family);
     if (f.group && !isinf(us) && !reduces_between(f.group) && !first) {
         f.why = "nothing is reduced between the products: --variant may ask";
         us = INFINITY;

@@ -57,6 +57,8 @@ typedef struct Selection {
 /* False after a located error. */
 bool select_groups(Graph *g, const Options *o, const Plan *plan,
                    Selection *s);
+/* Does --variant name the family? */
+bool family_preferred(const Options *o, const Family *f);
 /* The choice for a group; group_args is called. Memoised. */
 Choice *choose_variant(Selection *s, Group *gr);
 const char *choice_text(const Choice *c, int variant);

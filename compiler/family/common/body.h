@@ -160,5 +160,6 @@ bool uses_cols(const Group *gr, const Expr *read);
 typedef struct Census Census;
 Census *census_take(Graph *g, const Group *gr, const Device *d);
 void census_traffic(Census *c, const Spread *s, Traffic *t);
+double census_flops(const Census *c);
 
 #endif

@@ -214,6 +214,11 @@ static void add_up(const Census *c, const Spread *s, Traffic *t)
     t->scatter = t->bytes > 0 ? t->scatter / t->bytes : 1;
 }
 
+double census_flops(const Census *c)
+{
+    return c->flops;
+}
+
 void census_traffic(Census *c, const Spread *s, Traffic *t)
 {
     for (int i = 0; i < c->n_known; i++)

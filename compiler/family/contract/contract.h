@@ -132,6 +132,7 @@ int64_t contract_tiles(const Contract *x); /* of one product */
 /* The cost that both families share; the pipe's part (pipe, efficiency,
  * smem_bytes of the inner loop, thread_ops) is set by the caller. */
 void contract_work(const Contract *x, Work *w);
+double contract_flops(const Contract *x); /* useful ones */
 /* Instructions of a thread's copy of a vector. */
 double contract_copy_ops(const Contract *x, const Load *l);
 /* How much longer memory takes over weights that a lone row of tiles reads, in

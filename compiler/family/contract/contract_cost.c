@@ -37,6 +37,14 @@ static double split_clk(const Contract *x, double sums)
     return d->memory_clk + bytes * (x->t.split + 1) / d->sm_bytes_clk;
 }
 
+double contract_flops(const Contract *x)
+{
+    const Contraction *c = &x->c;
+
+    return 2.0 * (double)c->M * (double)c->N * (double)c->K *
+           (double)c->batches;
+}
+
 void contract_work(const Contract *x, Work *w)
 {
     const Device *d = x->o->device;
@@ -54,8 +62,7 @@ void contract_work(const Contract *x, Work *w)
                     t->bn * k_len / x->b.vec * contract_copy_ops(x, &x->b);
     double through = 2 * sums * sizeof(float); /* written and read */
 
-    w->flops =
-        2.0 * (double)c->M * (double)c->N * (double)c->K * (double)c->batches;
+    w->flops = contract_flops(x);
     w->padded_flops = 2.0 * blocks * sums * k_len;
     w->special = x->special * tiles * sums;
     w->hbm_bytes = x->hbm_bytes * contract_pages(x, c->M <= t->bm) +

@@ -301,6 +301,7 @@ const Family family_contract_mma = {
     .open = open,
     .space = space,
     .cost = mma_cost,
+    .least = mma_least,
     .build = build,
     .text = text_of,
 };

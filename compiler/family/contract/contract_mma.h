@@ -7,6 +7,7 @@
 /* NULL, or why x->t cannot be. */
 const char *mma_plan(Contract *x);
 /* contract_mma_cost.c */
+double mma_least(const void *form);
 void mma_cost(const void *form, const Variant *v, Cost *c);
 
 #endif

@@ -57,6 +57,20 @@ static double warps_full(const Contract *x)
     return x->o->device->mma_warps * fmin(1, WARP / sqrt(area));
 }
 
+static Pipe pipe_of(const Contract *x)
+{
+    return x->elem == T_F32  ? PIPE_MMA_TF32
+           : x->elem == T_I8 ? PIPE_MMA_I8
+                             : PIPE_MMA;
+}
+
+double mma_least(const void *form)
+{
+    const Contract *x = form;
+
+    return model_least(x->o->device, pipe_of(x), contract_flops(x));
+}
+
 void mma_cost(const void *form, const Variant *v, Cost *c)
 {
     Contract x = *(const Contract *)form;
@@ -70,9 +84,7 @@ void mma_cost(const void *form, const Variant *v, Cost *c)
     const Tile *t = &x.t;
     double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
     double blocks = (double)contract_tiles(&x) * (double)x.c.batches * t->split;
-    w.pipe = x.elem == T_F32  ? PIPE_MMA_TF32
-             : x.elem == T_I8 ? PIPE_MMA_I8
-                              : PIPE_MMA;
+    w.pipe = pipe_of(&x);
     w.warps_full = warps_full(&x);
     w.efficiency = efficiency(&x);
     /* every warp reads its rows of both tiles */

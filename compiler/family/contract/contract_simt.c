@@ -303,6 +303,7 @@ const Family family_contract_simt = {
     .open = open,
     .space = space,
     .cost = simt_cost,
+    .least = simt_least,
     .build = build,
     .text = text_of,
 };

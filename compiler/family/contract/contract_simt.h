@@ -13,6 +13,7 @@ int simt_steps(const Tile *t);
 /* NULL, or why x->t cannot be. */
 const char *simt_plan(Contract *x);
 /* contract_simt_cost.c */
+double simt_least(const void *form);
 void simt_cost(const void *form, const Variant *v, Cost *c);
 
 #endif

@@ -55,6 +55,13 @@ static double ends_clk(const Contract *x, double blocks, double k_steps)
     return clk;
 }
 
+double simt_least(const void *form)
+{
+    const Contract *x = form;
+
+    return model_least(x->o->device, PIPE_FMA, contract_flops(x));
+}
+
 void simt_cost(const void *form, const Variant *v, Cost *c)
 {
     Contract x = *(const Contract *)form;

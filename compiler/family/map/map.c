@@ -428,5 +428,6 @@ const Family family_map = {
     .open = map_open,
     .space = map_space,
     .cost = map_cost,
+    .least = map_least,
     .build = map_build,
 };

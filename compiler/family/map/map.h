@@ -100,6 +100,7 @@ bool map_walk(const MapForm *f, const Variant *v, Roll *r);
 /* map_cost.c */
 enum { MAP_REGS = 24 }; /* of a thread, beside its values */
 void map_traffic(const MapForm *f, const Variant *v, Traffic *t);
+double map_least(const void *form);
 void map_cost(const void *form, const Variant *v, Cost *c);
 
 typedef struct Map {

@@ -40,6 +40,13 @@ void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
                    f->o->device->guard_ops * (2 + gr->n_rows);
 }
 
+double map_least(const void *form)
+{
+    const MapForm *f = form;
+
+    return model_least(f->o->device, PIPE_FMA, census_flops(f->census));
+}
+
 void map_cost(const void *form, const Variant *v, Cost *c)
 {
     const MapForm *f = form;

@@ -352,5 +352,6 @@ const Family family_reduce = {
     .open = reduce_open,
     .space = reduce_space,
     .cost = reduce_cost,
+    .least = reduce_least,
     .build = reduce_build,
 };

@@ -118,6 +118,18 @@ static double combine_clk(const RowReduce *r, const Device *d)
     return 2 * d->sync_clk + (r->mode == MODE_COLUMNS ? each : r->threads / 2);
 }
 
+double reduce_least(const void *form)
+{
+    const ReduceForm *f = form;
+    Traffic t = {.flops = census_flops(f->census)};
+    const RowReduce all = {.mode = MODE_BLOCK, .vec = 2,
+                           .n_rows = group_rows(f->plain),
+                           .n_cols = group_cols(f->plain)};
+
+    cheap_divisions(&all, f->quotients, &t);
+    return model_least(f->options->device, PIPE_FMA, t.flops);
+}
+
 void reduce_cost(const void *form, const Variant *v, Cost *c)
 {
     const ReduceForm *f = form;

@@ -1,0 +1,128 @@
+#include "search/select.h"
+
+#include <math.h>
+
+enum { MOST_FAMILIES = 32 };
+
+bool family_preferred(const Options *o, const Family *f)
+{
+    for (int i = 0; i < o->n_prefer; i++)
+        if (!strcmp(o->prefer[i], f->name))
+            return true;
+    return false;
+}
+
+/* A family that can serve the group. */
+typedef struct Server {
+    const Family *family;
+    const void *form;
+    bool preferred;
+    int at;       /* in the table, which decides between equal costs */
+    double least; /* no variant takes less */
+} Server;
+
+static bool before(const Server *a, const Server *b)
+{
+    if (a->preferred != b->preferred)
+        return a->preferred;
+    return a->least != b->least ? a->least < b->least : a->at < b->at;
+}
+
+/* Those that may be cheapest go first. */
+static int open_all(Selection *s, Group *gr, Server *list, const char **why)
+{
+    int n = 0;
+
+    for (int at = 0; family_table[at]; at++) {
+        const Family *f = family_table[at];
+        const char *no;
+        Server new = {f, family_open(f, s->graph, gr, s->options, &no),
+                      family_preferred(s->options, f), at, 0};
+        if (!new.form) {
+            *why = *why ? *why : no;
+            continue;
+        }
+        if (f->least)
+            new.least = f->least(new.form);
+        int i = n++;
+        for (; i > 0 && before(&new, &list[i - 1]); i--)
+            list[i] = list[i - 1];
+        list[i] = new;
+    }
+    return n;
+}
+
+static void cost_family(Selection *s, const Server *f, int best_at,
+                        Choice *best)
+{
+    Variant *v = NULL;
+    int n = f->family->space(f->form, &v);
+
+    for (int i = 0; i < n; i++) {
+        Cost c = {0};
+        f->family->cost(f->form, &v[i], &c);
+        s->evaluated++;
+        if (!c.coef_r || c.us > best->cost.us ||
+            (c.us == best->cost.us && (best->form == f->form ||
+                                       f->at > best_at)))
+            continue;
+        best->family = f->family;
+        best->form = f->form;
+        best->variant = v;
+        best->n_variant = n;
+        best->best = i;
+        best->cost = c;
+    }
+}
+
+/* The cheapest variant of all families, of preferred ones if there are. */
+static Choice *cost_all(Selection *s, Group *gr, const char *key)
+{
+    Choice *best = arena_new_of(s->graph->arena, Choice);
+    Server list[MOST_FAMILIES], *from = NULL;
+    int n = open_all(s, gr, list, &best->why);
+
+    best->key = key;
+    best->cost.us = INFINITY;
+    for (int i = 0; i < n; i++) {
+        if (from && (from->preferred > list[i].preferred ||
+                     list[i].least > best->cost.us))
+            continue;
+        cost_family(s, &list[i], from ? from->at : -1, best);
+        if (best->form == list[i].form)
+            from = &list[i];
+    }
+    return best;
+}
+
+const char *choice_text(const Choice *c, int variant)
+{
+    const Variant *v = &c->variant[variant];
+
+    return v->text ? v->text : c->family->text(c->form, v);
+}
+
+void choice_cost(const Choice *c, int variant, Cost *cost)
+{
+    memset(cost, 0, sizeof *cost);
+    c->family->cost(c->form, &c->variant[variant], cost);
+}
+
+Choice *choose_variant(Selection *s, Group *gr)
+{
+    GroupKnown *known = group_known(gr);
+    Buf key = {0};
+
+    if (known->choice)
+        return known->choice;
+    group_args(s->graph, gr);
+    group_canon(&key, gr);
+    Choice *c = map_get(s->choices, key.text);
+    if (!c) {
+        c = cost_all(s, gr, arena_strdup(s->graph->arena, key.text));
+        map_put(s->choices, key.text, c);
+    }
+    buf_free(&key);
+    known->choice = c;
+    return c;
+}
