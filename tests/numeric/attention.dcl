@@ -120,3 +120,21 @@ model at_free { input q : f16[2, 70, 64]; input k : f16[2, 140, 64]; input v : f
   o[b, i, e] : f32 = sum(j) w[b, i, j] * v[b, j, e];
   output y[b, i, e] : f16 = o[b, i, e] / z[b, i];
 }
+// three heads that the next product has in one row, one of them only: what reads
+// the heads apart keeps them so
+model at_rows {
+  input q : f16[2, 3, 50, 40]; input k : f16[2, 3, 50, 40]; input v : f16[2, 3, 50, 40]; input x : f16[2, 50, 72]; param w : f16[72, 120];
+  a = attention(q, k, v);
+  output y[b, i, e] = x[b, i, e] + sum(d) a[b, d / 40, i, d % 40] * w[e, d];
+}
+model at_rows_apart {
+  input q : f16[2, 3, 50, 40]; input k : f16[2, 3, 50, 40]; input v : f16[2, 3, 50, 40]; param w : f16[72, 120];
+  a = attention(q, k, v);
+  h[b, i, d in 0..120] = a[b, d / 40, i, d % 40];
+  output y[b, i, e] = sum(d) h[b, i, d] * w[e, d];
+  output z[b, n, i] = sum(d) a[b, n, i, d];
+}
+model at_rows_f32 {
+  input q : f32[2, 3, 50, 16]; input k : f32[2, 3, 50, 16]; input v : f32[2, 3, 50, 16]; param w : f32[24, 48];
+  output y = linear(reshape(transpose(attention(q, k, v), perm = [0, 2, 1, 3]), shape = [100, 48]), w);
+}
