@@ -334,9 +334,10 @@ void emit_one_hot(Import *c, Node *n)
             at[k++] = index_names[i];
     Stmt *s = stmt_new(c, y);
     const char *zero[] = {"0"}, *one[] = {"1"};
-    off = read_at(c, s, values, zero);
-    on = read_at(c, s, values, one);
-    if (values->known) {
+    if (!values->known) {
+        off = read_at(c, s, values, zero);
+        on = read_at(c, s, values, one);
+    } else {
         off = number_text(c, y->type, known_float(values->known, 0));
         on = number_text(c, y->type, known_float(values->known, 1));
     }

@@ -361,8 +361,30 @@ static void norm_statistics(Import *c, Node *n, Value *x, int axis)
               number_text(c, OT_FLOAT, attr_float(n, "epsilon", 1e-5)));
 }
 
+/* Over one dimension that is not the last. */
+static void norm_along(Import *c, Node *n, int axis)
+{
+    Stmt *s = stmt_new(c, n->out[0]);
+    int64_t perm[IMPORT_MAX_RANK];
+    int r = n->in[0]->shape.rank;
+
+    for (int i = 0; i < r; i++)
+        perm[i] = i == axis ? r - 1 : i == r - 1 ? axis : i;
+    const char *turn = list_text(c, perm, r), *x = arg(c, s, n->in[0]);
+    const char *g = named(c, s, n->in[1]), *b = named(c, s, n->in[2]);
+    stmt_text(c, s, BIND_ATOM,
+              "transpose(layer_norm(transpose(%s, perm = %s), %s, %s%s), "
+              "perm = %s)", x, turn, g, b, epsilon(c, n, 1e-5, 1e-5), turn);
+}
+
 void emit_layer_norm(Import *c, Node *n)
 {
+    int along = (int)attr_int(n, "along", -1);
+
+    if (along >= 0 && along < n->in[0]->shape.rank - 1) {
+        norm_along(c, n, along);
+        return;
+    }
     Value *x = n->in[0], *y = n->out[0], *g = node_in(n, 1);
     Value *b = node_in(n, 2), *out = y;
     bool rms = strcmp(n->op, "LayerNormalization") != 0;

@@ -100,6 +100,7 @@ struct Node {
     const char *name;        /* ONNX's, or made of an output's */
     const char *op, *domain; /* domain "" is ONNX's own */
     int version;             /* of the domain's operator set */
+    const char *scope;       /* the module's path that PyTorch says, or NULL */
     const OpInfo *info;
     NodeAttr *attr; int n_attr;
     Value **in; int n_in;    /* NULL: left out */

@@ -1,7 +1,6 @@
 #include "import/names.h"
 
 #include "dsl/dsl.h"
-#include "dsl/dsl.h"
 #include "import/block.h"
 
 #include <ctype.h>
@@ -96,32 +95,71 @@ static const char *name_of_param(Import *c, const char *key)
     return strlen(name) > 60 ? "weight" : name;
 }
 
-/* The path of the node that reads a weight without a name of its own. */
+static bool is_linear(const Stmt *s)
+{
+    return s->text && !strncmp(s->text, "linear(", 7);
+}
+
+/* "a.b.weight" beside a row called "a.b.bias" in one statement, or NULL. */
+static const char *key_by_bias(Import *c, const Stmt *s)
+{
+    for (int i = 0; is_linear(s) && i < s->n_use; i++) {
+        const Value *b = s->use[i];
+        const char *tail = b->known && b->shape.rank == 1
+                               ? strstr(b->name, "bias") : NULL;
+        if (tail && !tail[4])
+            return arena_printf(c->arena, "%.*sweight",
+                                (int)(tail - b->name), b->name);
+    }
+    return NULL;
+}
+
+/* The path of the module whose node n is, or NULL. */
+static const char *path_of(Import *c, const Node *n)
+{
+    const char *name = n ? n->name : "", *slash = strrchr(name, '/');
+    Buf b = {0};
+
+    if (n && n->scope)
+        return n->scope;
+    if (!slash || slash == name)
+        return NULL;
+    for (const char *p = *name == '/' ? name + 1 : name; p < slash; p++)
+        buf_putc(&b, *p == '/' ? '.' : *p);
+    return buf_take(&b, c->arena);
+}
+
+/* By the node that reads a weight without a name of its own. */
 static const char *key_by_use(Import *c, const Stmt *s, const Value *v)
 {
     const Node *n = s->out->def;
-    const char *name = n ? n->name : "", *slash = strrchr(name, '/');
     bool add = n && !strcmp(n->op, "Add");
     bool product = n && (strstr(n->op, "MatMul") || !strcmp(n->op, "Gemm") ||
                          strstr(n->op, "Conv") || strstr(n->op, "Linear"));
     bool row = v->shape.rank <= 1;
     const char *what = (add || product) && row ? "bias"
                        : add || product        ? "weight" : "constant";
-    Buf b = {0};
+    const char *key = v->shape.rank == 2 ? key_by_bias(c, s) : NULL;
+    const char *path = path_of(c, n);
 
-    if (!slash || slash == name)
-        return what;
-    for (const char *p = *name == '/' ? name + 1 : name; p < slash; p++)
-        buf_putc(&b, *p == '/' ? '.' : *p);
-    buf_printf(&b, ".%s", what);
-    return buf_take(&b, c->arena);
+    return key ? key : path ? arena_printf(c->arena, "%s.%s", path, what) : what;
 }
 
-static bool nameless(const char *name)
+/* What exporters call what has no name. */
+static bool numbered(const char *name, const char *head)
+{
+    size_t n = strlen(head);
+
+    return !strncmp(name, head, n) && name[n] &&
+           strspn(name + n, "0123456789") == strlen(name + n);
+}
+
+static bool nameless(const Stmt *s, const char *name)
 {
     return !strncmp(name, "onnx::", 6) || strstr(name, "_output_0") ||
            !strncmp(name, "t_", 2) || isdigit((unsigned char)*name) ||
-           !strncmp(name, "/", 1);
+           !strncmp(name, "/", 1) ||
+           (numbered(name, "val_") && is_linear(s));
 }
 
 /* No quote, brace or control character can stand in a string. */
@@ -137,7 +175,7 @@ static const char *legal_key(Import *c, const char *name)
 
 static void key_param(Import *c, Map *keys, const Stmt *s, Value *v)
 {
-    const char *key = nameless(v->name) ? key_by_use(c, s, v) : v->name;
+    const char *key = nameless(s, v->name) ? key_by_use(c, s, v) : v->name;
     const char *k = key = legal_key(c, key);
 
     for (int i = 2; map_get(keys, k); i++)

@@ -1,7 +1,7 @@
 /* What exporters take apart is put together again: activations, norms,
  * softmax, attention. A pattern looks from its last node back; the nodes that
  * it replaces die if nothing else needs them. */
-#include "import/infer.h"
+#include "import/pattern.h"
 
 #include <math.h>
 
@@ -12,7 +12,7 @@ static bool near(double a, double b)
 
 /* The node that makes v by operator `op`, casts that change nothing and views
  * that only add or drop sizes of 1 left aside. */
-static Value *bare(Value *v)
+Value *pattern_bare(Value *v)
 {
     while (v && v->def && !v->known) {
         const Node *n = v->def;
@@ -27,16 +27,16 @@ static Value *bare(Value *v)
     return v;
 }
 
-static Node *made_by(Value *v, const char *op)
+Node *pattern_made_by(Value *v, const char *op)
 {
-    v = bare(v);
+    v = pattern_bare(v);
     return v && v->def && !v->known && !strcmp(v->def->op, op) ? v->def
                                                                : NULL;
 }
 
-static bool same(Value *a, Value *b)
+bool pattern_same(Value *a, Value *b)
 {
-    return a && b && bare(a) == bare(b);
+    return a && b && pattern_bare(a) == pattern_bare(b);
 }
 
 /* The other operand where one is this number. */
@@ -67,20 +67,20 @@ static void factors(Value *v, Product *p, int depth)
     double x;
     Node *n;
 
-    v = bare(v);
+    v = pattern_bare(v);
     if (value_scalar_is(v, &x)) {
         p->number *= x;
-    } else if (depth < 6 && (n = made_by(v, "Mul"))) {
+    } else if (depth < 6 && (n = pattern_made_by(v, "Mul"))) {
         factors(n->in[0], p, depth + 1);
         factors(n->in[1], p, depth + 1);
-    } else if (depth < 6 && (n = made_by(v, "Div")) &&
+    } else if (depth < 6 && (n = pattern_made_by(v, "Div")) &&
                value_scalar_is(n->in[1], &x) && onnx_is_float(v->type)) {
         factors(n->in[0], p, depth + 1);
         p->number /= x;
-    } else if ((n = made_by(v, "Pow")) && value_scalar_is(n->in[1], &x) &&
+    } else if ((n = pattern_made_by(v, "Pow")) && value_scalar_is(n->in[1], &x) &&
                (x == 2 || x == 3) && p->n + x <= MAX_FACTORS) {
         for (int i = 0; i < (int)x; i++)
-            p->factor[p->n++] = bare(n->in[0]);
+            p->factor[p->n++] = pattern_bare(n->in[0]);
     } else if (p->n < MAX_FACTORS) {
         p->factor[p->n++] = v;
     } else {
@@ -98,12 +98,20 @@ static Product product_of(Value *v)
     return p;
 }
 
+bool pattern_square(Value *v, Value *x)
+{
+    Product p = product_of(v);
+
+    return p.n == 2 && near(p.number, 1) && pattern_same(p.factor[0], x) &&
+           pattern_same(p.factor[1], x);
+}
+
 /* v is number times x. */
 static bool times(Value *v, Value *x, double number)
 {
     Product p = product_of(v);
 
-    return p.n == 1 && same(p.factor[0], x) && near(p.number, number);
+    return p.n == 1 && pattern_same(p.factor[0], x) && near(p.number, number);
 }
 
 /* 0.7978.. (x + 0.044715 x^3) */
@@ -113,22 +121,22 @@ static bool tanh_argument(Value *v, Value *x)
     Node *add;
 
     if (p.n == 1 && near(p.number, 0.7978845608) &&
-        (add = made_by(p.factor[0], "Add")))
+        (add = pattern_made_by(p.factor[0], "Add")))
         for (int i = 0; i < 2; i++) {
             Product cube = product_of(add->in[!i]);
-            if (same(add->in[i], x) && cube.n == 3 &&
-                near(cube.number, 0.044715) && same(cube.factor[0], x) &&
-                same(cube.factor[1], x) && same(cube.factor[2], x))
+            if (pattern_same(add->in[i], x) && cube.n == 3 &&
+                near(cube.number, 0.044715) && pattern_same(cube.factor[0], x) &&
+                pattern_same(cube.factor[1], x) && pattern_same(cube.factor[2], x))
                 return true;
         }
     if (p.n != 2 || !near(p.number, 0.7978845608))
         return false;
     for (int i = 0; i < 2; i++) {
-        Value *square = (add = made_by(p.factor[!i], "Add"))
+        Value *square = (add = pattern_made_by(p.factor[!i], "Add"))
                             ? beside_number(add, 1) : NULL;
         Product s = square ? product_of(square) : (Product){0};
-        if (same(p.factor[i], x) && s.n == 2 && near(s.number, 0.044715) &&
-            same(s.factor[0], x) && same(s.factor[1], x))
+        if (pattern_same(p.factor[i], x) && s.n == 2 && near(s.number, 0.044715) &&
+            pattern_same(s.factor[0], x) && pattern_same(s.factor[1], x))
             return true;
     }
     return false;
@@ -141,41 +149,41 @@ static Node *activation(Import *c, Node *root, Value *x, Value *f, double k)
     Value *inner;
     double low = 0, high = 0;
 
-    if ((n = made_by(f, "Add")) && near(k, 0.5) &&
+    if ((n = pattern_made_by(f, "Add")) && near(k, 0.5) &&
         (inner = beside_number(n, 1))) {
-        Node *erf = made_by(inner, "Erf"), *tan = made_by(inner, "Tanh");
+        Node *erf = pattern_made_by(inner, "Erf"), *tan = pattern_made_by(inner, "Tanh");
         if (erf && times(erf->in[0], x, 0.70710678118))
             new = node_new(c, "Gelu", root->name, 1, 1);
         else if (tan && tanh_argument(tan->in[0], x)) {
             new = node_new(c, "Gelu", root->name, 1, 1);
             attr_add_text(c, new, "approximate", "tanh");
         }
-    } else if ((n = made_by(f, "Sigmoid")) && near(k, 1)) {
-        if (same(n->in[0], x) || times(n->in[0], x, 1))
+    } else if ((n = pattern_made_by(f, "Sigmoid")) && near(k, 1)) {
+        if (pattern_same(n->in[0], x) || times(n->in[0], x, 1))
             new = node_new(c, "Silu", root->name, 1, 1);
         else if (times(n->in[0], x, 1.702))
             new = node_new(c, "QuickGelu", root->name, 1, 1);
-    } else if ((n = made_by(f, "Tanh")) && near(k, 1)) {
-        Node *plus = made_by(n->in[0], "Softplus");
-        if (plus && same(plus->in[0], x))
+    } else if ((n = pattern_made_by(f, "Tanh")) && near(k, 1)) {
+        Node *plus = pattern_made_by(n->in[0], "Softplus");
+        if (plus && pattern_same(plus->in[0], x))
             new = node_new(c, "Mish", root->name, 1, 1);
-    } else if ((n = made_by(f, "HardSigmoid")) && near(k, 1)) {
-        if (same(n->in[0], x) &&
+    } else if ((n = pattern_made_by(f, "HardSigmoid")) && near(k, 1)) {
+        if (pattern_same(n->in[0], x) &&
             near(attr_float(n, "alpha", 0.2), 1.0 / 6) &&
             near(attr_float(n, "beta", 0.5), 0.5))
             new = node_new(c, "HardSwish", root->name, 1, 1);
-    } else if ((n = made_by(f, "Clip")) && near(k, 1.0 / 6)) {
-        Node *add = made_by(n->in[0], "Add");
+    } else if ((n = pattern_made_by(f, "Clip")) && near(k, 1.0 / 6)) {
+        Node *add = pattern_made_by(n->in[0], "Add");
         high = attr_float(n, "max", 0);
         low = attr_float(n, "min", 0);
         in_scalar(n, 1, &low);
         in_scalar(n, 2, &high);
         inner = add ? beside_number(add, 3) : NULL;
-        if (low == 0 && near(high, 6) && inner && same(inner, x))
+        if (low == 0 && near(high, 6) && inner && pattern_same(inner, x))
             new = node_new(c, "HardSwish", root->name, 1, 1);
     }
     if (new)
-        new->in[0] = bare(x);
+        new->in[0] = pattern_bare(x);
     return new;
 }
 
@@ -201,7 +209,7 @@ static Node *match_product(Import *c, Node *root)
 /* The operand of a mean over the last dimension alone that stays as 1. */
 static Value *row_mean(Import *c, Value *v)
 {
-    Node *n = made_by(v, "ReduceMean");
+    Node *n = pattern_made_by(v, "ReduceMean");
     unsigned axes;
     bool keep;
 
@@ -213,16 +221,16 @@ static Value *row_mean(Import *c, Value *v)
 /* sqrt(mean(x^2) + eps): x, which must be `of` if that is given */
 static bool root_mean_square(Import *c, Value *v, Value *of, double *eps)
 {
-    Node *root = made_by(v, "Sqrt"), *add;
+    Node *root = pattern_made_by(v, "Sqrt"), *add;
 
-    if (!root || !(add = made_by(root->in[0], "Add")))
+    if (!root || !(add = pattern_made_by(root->in[0], "Add")))
         return false;
     for (int i = 0; i < 2; i++) {
         Value *square = row_mean(c, add->in[!i]);
         Product p = square ? product_of(square) : (Product){0};
         if (value_scalar_is(add->in[i], eps) && p.n == 2 &&
-            near(p.number, 1) && same(p.factor[0], of) &&
-            same(p.factor[1], of))
+            near(p.number, 1) && pattern_same(p.factor[0], of) &&
+            pattern_same(p.factor[1], of))
             return true;
     }
     return false;
@@ -231,18 +239,18 @@ static bool root_mean_square(Import *c, Value *v, Value *of, double *eps)
 /* v is x over its root mean square: x */
 static Value *normed(Import *c, Value *v, double *eps)
 {
-    Node *n = made_by(v, "Div"), *inverse;
+    Node *n = pattern_made_by(v, "Div"), *inverse;
 
     if (n && root_mean_square(c, n->in[1], n->in[0], eps))
         return n->in[0];
-    if (!(n = made_by(v, "Mul")))
+    if (!(n = pattern_made_by(v, "Mul")))
         return NULL;
     for (int i = 0; i < 2; i++) {
         Value *root = NULL;
         double one;
-        if ((inverse = made_by(n->in[i], "Reciprocal")))
+        if ((inverse = pattern_made_by(n->in[i], "Reciprocal")))
             root = inverse->in[0];
-        else if ((inverse = made_by(n->in[i], "Div")) &&
+        else if ((inverse = pattern_made_by(n->in[i], "Div")) &&
                  value_scalar_is(inverse->in[0], &one) && one == 1)
             root = inverse->in[1];
         if (root && root_mean_square(c, root, n->in[!i], eps))
@@ -254,9 +262,9 @@ static Value *normed(Import *c, Value *v, double *eps)
 /* x of d = x - mean(x) */
 static Value *centred_of(Import *c, Value *d)
 {
-    Node *n = made_by(d, "Sub");
+    Node *n = pattern_made_by(d, "Sub");
 
-    if (!n || !same(row_mean(c, n->in[1]), n->in[0]))
+    if (!n || !pattern_same(row_mean(c, n->in[1]), n->in[0]))
         return NULL;
     return n->in[0];
 }
@@ -271,7 +279,7 @@ static bool is_row(const Value *v, const Value *x)
 /* The other operand of a product or sum with a row of constants. */
 static Value *beside_row(Value *v, const char *op, Value **row)
 {
-    Node *n = made_by(v, op);
+    Node *n = pattern_made_by(v, op);
 
     for (int i = 0; n && i < 2; i++)
         if (is_row(n->in[i], v)) {
@@ -286,7 +294,7 @@ static Node *norm_node(Import *c, Node *root, const char *op, Value *x,
 {
     Node *n = node_new(c, op, root->name, b ? 3 : g ? 2 : 1, 1);
 
-    n->in[0] = bare(x);
+    n->in[0] = pattern_bare(x);
     if (g)
         n->in[1] = g;
     if (b)
@@ -320,11 +328,11 @@ static Node *match_norm(Import *c, Node *root)
 static bool row_reduction(Import *c, Value *v, const char *op, Value *of,
                           unsigned *axes)
 {
-    Node *n = made_by(v, op);
+    Node *n = pattern_made_by(v, op);
     bool keep;
 
     return n && reduce_axes(c, n, axes, &keep) && keep &&
-           !(*axes & (*axes - 1)) && *axes && same(n->in[0], of);
+           !(*axes & (*axes - 1)) && *axes && pattern_same(n->in[0], of);
 }
 
 static Node *match_softmax(Import *c, Node *root)
@@ -332,11 +340,11 @@ static Node *match_softmax(Import *c, Node *root)
     unsigned axes, other;
     Node *e, *less;
 
-    if (strcmp(root->op, "Div") || !(e = made_by(root->in[0], "Exp")) ||
+    if (strcmp(root->op, "Div") || !(e = pattern_made_by(root->in[0], "Exp")) ||
         !row_reduction(c, root->in[1], "ReduceSum", root->in[0], &axes))
         return NULL;
     Value *x = e->in[0];
-    if ((less = made_by(x, "Sub")) &&
+    if ((less = pattern_made_by(x, "Sub")) &&
         row_reduction(c, less->in[1], "ReduceMax", less->in[0], &other) &&
         other == axes)
         x = less->in[0];
@@ -358,15 +366,15 @@ static Value *unscaled(Value *v, double *scale)
     double x;
     Node *n;
 
-    v = bare(v);
-    while ((n = made_by(v, "Mul")) || (n = made_by(v, "Div"))) {
+    v = pattern_bare(v);
+    while ((n = pattern_made_by(v, "Mul")) || (n = pattern_made_by(v, "Div"))) {
         if (value_scalar_is(n->in[1], &x))
             *scale = *n->op == 'M' ? *scale * x : *scale / x;
         else if (*n->op == 'M' && value_scalar_is(n->in[0], &x))
             *scale *= x;
         else
             break;
-        v = bare(n->in[value_scalar_is(n->in[1], &x) ? 0 : 1]);
+        v = pattern_bare(n->in[value_scalar_is(n->in[1], &x) ? 0 : 1]);
     }
     return v;
 }
@@ -379,7 +387,7 @@ static Value *unscaled_below(Value *v, double *scale)
     Node *view = NULL;
     double x;
 
-    for (Value *at = bare(v); at->def && !at->known && at->uses == 1;) {
+    for (Value *at = pattern_bare(v); at->def && !at->known && at->uses == 1;) {
         Node *n = at->def;
         bool moves = false;
         for (size_t i = 0; i < sizeof views / sizeof *views; i++)
@@ -423,17 +431,17 @@ static Value *mask_of_choice(Import *c, const Node *where)
 /* The scores below a softmax: scale q k^T + mask. */
 static Node *scores_of(Import *c, Value *v, Value **mask, double *scale)
 {
-    Node *add = made_by(v, "Add"), *n = made_by(v, "Where");
+    Node *add = pattern_made_by(v, "Add"), *n = pattern_made_by(v, "Where");
 
     *scale = 1;
     *mask = n && n->n_in == 3 ? mask_of_choice(c, n) : NULL;
     if (*mask)
-        return made_by(unscaled(n->in[1], scale), "MatMul");
+        return pattern_made_by(unscaled(n->in[1], scale), "MatMul");
     if (!add)
-        return made_by(unscaled(v, scale), "MatMul");
+        return pattern_made_by(unscaled(v, scale), "MatMul");
     for (int i = 0; i < 2; i++) {
         *scale = 1;
-        n = made_by(unscaled(add->in[i], scale), "MatMul");
+        n = pattern_made_by(unscaled(add->in[i], scale), "MatMul");
         if (n && !add->in[!i]->known) {
             *mask = add->in[!i];
             return n;
@@ -483,17 +491,17 @@ static int place_of(const Import *c, const Node *n, int from)
  * nothing. */
 static Node *weights_of(Value *v, bool *zeroed)
 {
-    Node *where = made_by(v, "Where"), *nan;
+    Node *where = pattern_made_by(v, "Where"), *nan;
     double zero;
 
     *zeroed = false;
-    if (where && (nan = made_by(where->in[0], "IsNaN")) &&
+    if (where && (nan = pattern_made_by(where->in[0], "IsNaN")) &&
         value_scalar_is(where->in[1], &zero) && zero == 0 &&
-        same(where->in[2], nan->in[0]) && where->out[0]->uses == 1) {
+        pattern_same(where->in[2], nan->in[0]) && where->out[0]->uses == 1) {
         *zeroed = true;
         v = where->in[2];
     }
-    Node *soft = made_by(v, "Softmax");
+    Node *soft = pattern_made_by(v, "Softmax");
     return soft && soft->out[0]->uses == (*zeroed ? 2 : 1) ? soft : NULL;
 }
 
@@ -537,12 +545,12 @@ static bool half_of(Import *c, Value *v, Value *x, bool upper)
 {
     int r = x->shape.rank;
     int64_t half = x->shape.dim[r - 1] / 2;
-    Node *n = made_by(v, "Slice");
+    Node *n = pattern_made_by(v, "Slice");
     SliceAxis s[IMPORT_MAX_RANK];
 
     if (v->shape.rank != r || v->shape.dim[r - 1] != half)
         return false;
-    if (n && same(n->in[0], x) && slice_of(c, n, s)) {
+    if (n && pattern_same(n->in[0], x) && slice_of(c, n, s)) {
         bool whole = true;
         for (int i = 0; i < r - 1; i++)
             whole = whole && s[i].first == 0 && s[i].step == 1 &&
@@ -550,22 +558,22 @@ static bool half_of(Import *c, Value *v, Value *x, bool upper)
         return whole && s[r - 1].step == 1 &&
                s[r - 1].first == (upper ? half : 0);
     }
-    n = made_by(v, "Split");
+    n = pattern_made_by(v, "Split");
     int axis;
-    return n && same(n->in[0], x) && n->n_out == 2 &&
+    return n && pattern_same(n->in[0], x) && n->n_out == 2 &&
            axis_of(c, n, 0, r, &axis) && axis == r - 1 &&
-           bare(v) == n->out[upper];
+           pattern_bare(v) == n->out[upper];
 }
 
 /* v is x with its halves exchanged, the one that comes first negated. */
 static bool half_turned(Import *c, Value *v, Value *x)
 {
-    Node *n = made_by(v, "Concat"), *neg;
+    Node *n = pattern_made_by(v, "Concat"), *neg;
     int axis, r = x->shape.rank;
 
     return n && n->n_in == 2 && r >= 2 && x->shape.dim[r - 1] % 2 == 0 &&
            shape_same(&v->shape, &x->shape) && axis_of(c, n, 1, r, &axis) &&
-           axis == r - 1 && (neg = made_by(n->in[0], "Neg")) &&
+           axis == r - 1 && (neg = pattern_made_by(n->in[0], "Neg")) &&
            half_of(c, neg->in[0], x, true) && half_of(c, n->in[1], x, false);
 }
 
@@ -586,10 +594,10 @@ static Node *match_rotary(Import *c, Node *root)
     if (strcmp(root->op, "Add") || *root->domain)
         return NULL;
     for (int i = 0; i < 8; i++) {
-        if (!(a = made_by(root->in[i & 1], "Mul")) ||
-            !(b = made_by(root->in[!(i & 1)], "Mul")))
+        if (!(a = pattern_made_by(root->in[i & 1], "Mul")) ||
+            !(b = pattern_made_by(root->in[!(i & 1)], "Mul")))
             return NULL;
-        Value *x = bare(a->in[i >> 1 & 1]), *turned = b->in[i >> 2];
+        Value *x = pattern_bare(a->in[i >> 1 & 1]), *turned = b->in[i >> 2];
         if (!shape_same(&x->shape, &root->out[0]->shape) ||
             !half_turned(c, turned, x))
             continue;
@@ -618,7 +626,7 @@ static void drop_expands(Node *n)
     for (const char *const *o = ops; *o; o++)
         known = known || !strcmp(*o, n->op);
     for (int i = 0; known && i < n->n_in; i++) {
-        Node *e = made_by(n->in[i], "Expand");
+        Node *e = pattern_made_by(n->in[i], "Expand");
         Shape s = {0};
         if (!e)
             continue;
@@ -683,6 +691,8 @@ void import_patterns(Import *c)
             continue;
         drop_expands(n);
         new = match_norm(c, n);
+        if (!new)
+            new = match_moments(c, n);
         if (!new)
             new = match_product(c, n);
         if (!new)

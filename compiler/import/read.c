@@ -420,6 +420,25 @@ static void read_loop(Reader *r, Scope *s, const Onnx__NodeProto *p, Node *n)
 
 /* ---- nodes -------------------------------------------------------------- */
 
+/* "['', 'encoder', 'encoder.0', 'linear']": the module before the last. */
+static const char *scope_of(Arena *a, const Onnx__NodeProto *p)
+{
+    const char *text = NULL, *at = NULL, *before = NULL;
+
+    for (size_t i = 0; i < p->n_metadata_props && !text; i++)
+        if (!strcmp(p->metadata_props[i]->key, "pkg.torch.onnx.name_scopes"))
+            text = p->metadata_props[i]->value;
+    for (const char *q = text; q && (q = strchr(q, '\'')); q++) {
+        const char *end = strchr(q + 1, '\'');
+        if (!end)
+            break;
+        before = at, at = q + 1, q = end;
+    }
+    const char *end = before ? strchr(before, '\'') : NULL;
+    return end && end > before
+               ? arena_strndup(a, before, (size_t)(end - before)) : NULL;
+}
+
 static void read_node(Reader *r, Scope *s, const Onnx__NodeProto *p)
 {
     Import *c = r->c;
@@ -437,6 +456,7 @@ static void read_node(Reader *r, Scope *s, const Onnx__NodeProto *p)
                        : p->n_output && p->output[0] ? p->output[0]
                                                      : n->op;
     n->name = prefixed(r, s, name);
+    n->scope = scope_of(c->arena, p);
     n->in = operands(r, s, p, n);
     n->n_in = (int)p->n_input;
     read_attributes(r, s, p, n);

@@ -244,7 +244,7 @@ static const OpInfo ops[] = {
     {"dcc", "HardSwish", 1, 0, infer_same, emit_text, "hard_swish($0)", NULL},
     {"dcc", "Gelu", 1, 0, infer_same, emit_gelu, NULL, "approximate"},
     {"dcc", "LayerNormalization", 1, 0, infer_norm, emit_layer_norm, NULL,
-     "axis,epsilon"},
+     "axis,epsilon,along"},
     {"dcc", "RMSNormalization", 1, 0, infer_norm, emit_layer_norm, NULL,
      "axis,epsilon"},
     {"dcc", "Attention", 1, 0, infer_attention, emit_sdpa, NULL,
