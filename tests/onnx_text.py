@@ -183,6 +183,48 @@ def llama_attention(choice=False):
     return model(*p)
 
 
+def time_first():
+    """As torch.nn.MultiheadAttention is exported: rows are turned around
+    before the product and back behind the next one, which sees them all in
+    one dimension; its weight has lost its name."""
+    s, b = 5, 2
+    ids = lambda name, v: part(5, part(8, name) + num(2, 7) + num(1, len(v)) +
+                               part(9, struct.pack("<%dq" % len(v), *v)))
+    return model(
+        info(11, "x", [b, s, D]), info(12, "y", []),
+        floats("val_3", [D, D]), floats("in_proj_bias", [D]),
+        floats("out.weight", [D, D]), floats("out.bias", [D]),
+        ids("rows", [s * b, D]), ids("back", [s, b, D]),
+        node("Transpose", ["x"], ["t"], ints("perm", [1, 0, 2])),
+        node("MatMul", ["t", "val_3"], ["m"]),
+        node("Add", ["m", "in_proj_bias"], ["a"]),
+        node("Transpose", ["a"], ["u"], ints("perm", [1, 0, 2])),
+        node("Relu", ["u"], ["r"]),
+        node("Transpose", ["r"], ["v"], ints("perm", [1, 0, 2])),
+        node("Reshape", ["v", "rows"], ["f"]),
+        node("Gemm", ["f", "out.weight", "out.bias"], ["g"],
+             num_attr("transB", 1)),
+        node("Reshape", ["g", "back"], ["o"]),
+        node("Transpose", ["o"], ["w"], ints("perm", [1, 0, 2])),
+        node("Add", ["w", "x"], ["y"]))
+
+
+def moments(axis, over):
+    """A norm as Keras writes it."""
+    gain = [1, 1, D] if axis == 2 else [1, D, 1]
+    size = [2, 4, D] if axis == 2 else [2, D, 4]
+    return model(
+        info(11, "x", size), info(12, "y", []), scalar("eps", 1e-3),
+        scalar("one", 1), floats("g", gain), floats("b", gain),
+        node("ReduceMean", ["x"], ["m"], ints("axes", over)),
+        node("Sub", ["x", "m"], ["d"]), node("Mul", ["d", "d"], ["q"]),
+        node("ReduceMean", ["q"], ["v"], ints("axes", over)),
+        node("Add", ["v", "eps"], ["e"]), node("Sqrt", ["e"], ["s"]),
+        node("Div", ["one", "s"], ["r"]), node("Mul", ["r", "g"], ["k"]),
+        node("Mul", ["x", "k"], ["xk"]), node("Mul", ["m", "k"], ["mk"]),
+        node("Sub", ["b", "mk"], ["c"]), node("Add", ["xk", "c"], ["y"]))
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -246,6 +288,15 @@ def main():
         same = open(work + "/same.dcl").read() if not status4 else text4
         status3, text3 = run("import", "llama.onnx")
         llama = open(work + "/llama.dcl").read() if not status3 else text3
+        dcls = {}
+        for name, data in (("turned", time_first()),
+                           ("keras", moments(2, [-1])),
+                           ("keras_columns", moments(1, [1])),
+                           ("keras_both", moments(2, [1, 2]))):
+            with open(work + "/%s.onnx" % name, "wb") as f:
+                f.write(data)
+            code, said = run("import", name + ".onnx")
+            dcls[name] = said if code else open(work + "/%s.dcl" % name).read()
         for name in ("mine.dcl", "mine.safetensors"):
             with open(work + "/" + name, "w") as f:
                 f.write("mine")
@@ -289,6 +340,18 @@ def main():
              all(o[0] == 1 and "no import made it" in o[1] for o in onto)),
             ("those of one are written anew", run("import", "net.onnx")[0] ==
              0),
+            ("rows that are turned around and back stay as they are",
+             dcls["turned"].count("transpose") == 0 and
+             dcls["turned"].count("reshape") == 0),
+            ("a weight without a name has its bias's",
+             "param in_proj_weight : E[8, 8];" in dcls["turned"]),
+            ("a norm by moments is a norm",
+             "layer_norm(x, g, b, eps = 0.001)" in dcls["keras"]),
+            ("along another dimension, too", "layer_norm(transpose(x, perm = "
+             "[0, 2, 1]), g, b" in dcls["keras_columns"]),
+            ("over two dimensions it stays as it is",
+             "layer_norm" not in dcls["keras_both"] and
+             "output y" in dcls["keras_both"]),
             ("it is imported", not status),
             ("repeated layers are a block", dcl.startswith(WANT.split("  ")[0])
              and all(l in dcl for l in WANT.splitlines())),
@@ -309,7 +372,8 @@ def main():
         for name, good in points:
             print("%s - %s" % ("ok" if good else "not ok", name))
         if not all(p[1] for p in points):
-            print("# " + (text + dcl + torch + llama + same).replace("\n", "\n# "))
+            print("# " + (text + dcl + torch + llama + same +
+                          "".join(dcls.values())).replace("\n", "\n# "))
     return 0
 
 

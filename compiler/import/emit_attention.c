@@ -252,7 +252,8 @@ static Value *with_past(Import *c, Node *n, Value *x, int past, int present)
 typedef struct Seen {
     Value *mask;             /* bool, or added */
     Value *count;            /* [B]: so many columns count */
-    Value *padding;          /* [B, columns]: 0 where nothing is seen */
+    Value *padding;          /* [B, columns]: 0 where nothing is seen; or [B]:
+                                so many columns are */
     double filter;           /* what `padding` adds there */
     bool causal;
     int64_t left, right;     /* of a window; -1: no end */
@@ -303,7 +304,11 @@ static const char *shown(Import *c, Stmt *s, const Seen *w, const Shape *to)
         if (is_bool)
             text = arena_printf(c->arena, "(%s) ? 0.0 : -inf", text);
     }
-    if (w->padding)
+    if (w->padding && w->padding->shape.rank == 1)
+        text = arena_printf(c->arena, "l >= %s ? %s : %s",
+                            read_at(c, s, w->padding, of_batch),
+                            number_text(c, OT_FLOAT, w->filter), text);
+    else if (w->padding)
         text = arena_printf(c->arena, "%s == 0 ? %s : %s",
                             read_at(c, s, w->padding, of_batch),
                             number_text(c, OT_FLOAT, w->filter), text);
@@ -413,7 +418,9 @@ static Value *biased(Import *c, Value *x, Value *bias, int64_t first)
     const char *at[] = {first ? arena_printf(c->arena, "%lld + k",
                                              (long long)first)
                               : "k"};
-    stmt_left(c, s, index_names);
+    const char *left[] = {"i", "j", arena_printf(c->arena, "k in 0..%s",
+                                                 size_text(c, x->shape.dim[2]))};
+    stmt_left(c, s, left);
     const char *a = read_at(c, s, x, index_names);
     stmt_text(c, s, BIND_ADD, "%s + %s", a, read_at(c, s, bias, at));
     return v;
@@ -425,7 +432,9 @@ static void heads_and_past(Import *c, Node *n, Heads *h, bool ms)
     int64_t own = attr_int(n, "kv_num_heads", heads);
     Value *bias = ms ? node_in(n, 3) : NULL;
 
-    if (n->in[0]->shape.rank == 3) {
+    if (n->in[0]->shape.rank == 3 && n->in[1]->shape.rank == 4) {
+        h->q = heads_of(c, biased(c, h->q, bias, 0), heads);
+    } else if (n->in[0]->shape.rank == 3) {
         int64_t d = h->q->shape.dim[2], e = h->k->shape.dim[2];
         h->q = heads_of(c, biased(c, h->q, bias, 0), heads);
         h->k = heads_of(c, biased(c, h->k, bias, d), own);
@@ -437,7 +446,7 @@ static void heads_and_past(Import *c, Node *n, Heads *h, bool ms)
     h->v = repeated(c, h->v, h->q->shape.dim[1]);
 }
 
-static Seen seen_of(Import *c, Node *n, bool ms)
+static Seen seen_of(Node *n, bool ms)
 {
     Value *past = node_in(n, ms ? 6 : 4), *mask = node_in(n, ms ? 5 : 3);
     Seen w = {.mask = mask ? same_as(mask) : NULL,
@@ -449,9 +458,6 @@ static Seen seen_of(Import *c, Node *n, bool ms)
               .right = attr_int(n, "right_window_size", -1),
               .before = past ? past->shape.dim[2] : 0};
 
-    if (w.padding && w.padding->shape.rank != 2)
-        import_error(c, n, "operand 4 of rank %d is not supported",
-                     w.padding->shape.rank);
     return w;
 }
 
@@ -474,7 +480,7 @@ void emit_attention(Import *c, Node *n)
                .k = n->in[1],
                .v = n->in[2],
                .softcap = attr_float(n, "softcap", 0)};
-    Seen w = seen_of(c, n, ms);
+    Seen w = seen_of(n, ms);
     Value *out = n->out[0];
 
     if (node_in(n, ms ? 8 : 99)) {

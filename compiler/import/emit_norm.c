@@ -83,8 +83,8 @@ static void reduce_one(Import *c, Node *n, const Reduction *r, unsigned axes,
 {
     Value *x = n->in[0], *y = n->out[0];
     const char *at[IMPORT_MAX_RANK], *text;
-    int axis = __builtin_ctz(axes);
-    bool one = !(axes & (axes - 1)), whole = !onnx_is_float(x->type);
+    int axis = axes ? __builtin_ctz(axes) : 0;
+    bool one = axes && !(axes & (axes - 1)), whole = !onnx_is_float(x->type);
     Stmt *s = stmt_new(c, y);
 
     if (one && r->call && x->shape.rank > (keep ? 0 : 1) && !whole) {
@@ -94,8 +94,9 @@ static void reduce_one(Import *c, Node *n, const Reduction *r, unsigned axes,
         return;
     }
     text = reduced(c, s, x, axes, keep, at);
-    text = arena_printf(c->arena, "%s(%s) %s", r->how, text,
-                        around(c, r->before, read_at(c, s, x, at)));
+    const char *term = around(c, r->before, read_at(c, s, x, at));
+    text = axes ? arena_printf(c->arena, "%s(%s) %s", r->how, text, term)
+                : term;
     text = around(c, r->after, text);
     if (whole && (!strcmp(r->how, "mean") || !strcmp(n->op, "ReduceL2")))
         text = arena_printf(c->arena, "i32(%s)", text);
@@ -115,8 +116,8 @@ void emit_reduce(Import *c, Node *n)
         emit_same(c, n->out[0], n->in[0]);
         return;
     }
-    if (!axes) {
-        import_error(c, n, "a reduction over no axis");
+    if (!axes && !strcmp(n->op, "ReduceLogSumExp")) {
+        emit_same(c, n->out[0], n->in[0]);
         return;
     }
     if (!strcmp(n->op, "ReduceLogSumExp")) {

@@ -488,6 +488,19 @@ static void matmul_vector(Import *c, Node *n)
     stmt_text(c, s, BIND_ANY, "sum(d) %s * %s", x, w);
 }
 
+static Value *turned_by(Import *c, Value *v, const int64_t *perm)
+{
+    Shape s = v->shape;
+
+    for (int i = 0; i < s.rank; i++)
+        s.dim[i] = v->shape.dim[perm[i]];
+    Value *to = between(c, v, "turned", v->type, s);
+    Stmt *st = stmt_new(c, to);
+    stmt_text(c, st, BIND_ATOM, "transpose(%s, perm = %s)", arg(c, st, v),
+              list_text(c, perm, s.rank));
+    return to;
+}
+
 void emit_matmul(Import *c, Node *n)
 {
     Value *a = n->in[0], *b = n->in[1];
@@ -501,6 +514,11 @@ void emit_matmul(Import *c, Node *n)
     Value *w = tb ? b : exchanged(b);
     if (!w)
         w = as_linear(c, b);
+    int64_t perm[IMPORT_MAX_RANK];
+    if (batch_is_turned(n, false, a->shape.rank, perm))
+        a = turned_by(c, a, perm);
+    if (batch_is_turned(n, true, b->shape.rank, perm))
+        b = turned_by(c, b, perm);
     Stmt *s = stmt_new(c, n->out[0]);
     const char *left = arg(c, s, a), *text;
     if (ta)

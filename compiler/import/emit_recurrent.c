@@ -1,6 +1,8 @@
 /* LSTM, GRU and RNN, written out over time. */
 #include "import/emit.h"
 
+#include <strings.h>
+
 enum { MAX_STEPS = 4096 };
 
 typedef struct Run {
@@ -10,6 +12,8 @@ typedef struct Run {
     int dirs;
     Value *x, *w, *r, *b;
     Value *lens;            /* [B]: steps of each sequence, or NULL: all */
+    bool own;               /* activations of its own, a bound, tied gates */
+    const char *act[2][3];  /* then of each direction: "f = "Relu", .." */
 } Run;
 
 static Value *zeros(Import *c, const Run *u, const char *suffix)
@@ -65,6 +69,12 @@ static const char *peepholes(Import *c, const Run *u, Stmt *s, int d)
              : "";
 }
 
+/* The library's ops that take activations are called so. */
+static const char *with(const Run *u)
+{
+    return u->own ? "_with" : "";
+}
+
 static void lstm_step(Import *c, const Run *u, Value *z, int d, int64_t t,
                       Value **h, Value **cell)
 {
@@ -80,14 +90,21 @@ static void lstm_step(Import *c, const Run *u, Value *z, int d, int64_t t,
     s = stmt_new(c, next);
     in = arg(c, s, a);
     old = arg(c, s, *cell);
-    stmt_text(c, s, BIND_ATOM, "lstm_cell(%s, %s%s)", in, old,
-              peepholes(c, u, s, d));
+    const char *more = "";
+    if (u->own)
+        more = arena_printf(
+            c->arena, "%s%s%s", u->act[d][0], u->act[d][1],
+            attr_int(u->n, "input_forget", 0) ? ", tied = true" : "");
+    stmt_text(c, s, BIND_ATOM, "lstm_cell%s(%s, %s%s%s)", with(u), in, old,
+              peepholes(c, u, s, d), more);
     s->closed = true;
     s = stmt_new(c, state);
     in = arg(c, s, a);
     old = arg(c, s, next);
-    stmt_text(c, s, BIND_ATOM, "lstm_state(%s, %s%s)", in, old,
-              peepholes(c, u, s, d));
+    more = u->own ? arena_printf(c->arena, "%s%s", u->act[d][0],
+                                 u->act[d][2]) : "";
+    stmt_text(c, s, BIND_ATOM, "lstm_state%s(%s, %s%s%s)", with(u), in, old,
+              peepholes(c, u, s, d), more);
     s->closed = true;
     *h = state;
     *cell = next;
@@ -104,8 +121,9 @@ static void gru_step(Import *c, const Run *u, Value *z, int d, int64_t t,
     const char *r = arg(c, s, u->r);
     const char *b = u->b ? arena_printf(c->arena, ", %s", arg(c, s, u->b)) : "";
 
-    stmt_text(c, s, BIND_ATOM, "gru_gates(%s, %s, %s%s, step = %lld%s)", in,
-              old, r, b, (long long)t, direction(c, d));
+    stmt_text(c, s, BIND_ATOM, "gru_gates%s(%s, %s, %s%s, step = %lld%s%s)",
+              with(u), in, old, r, b, (long long)t, direction(c, d),
+              u->own ? u->act[d][0] : "");
     s->closed = true;
     s = stmt_new(c, state);
     in = arg(c, s, z);
@@ -113,9 +131,10 @@ static void gru_step(Import *c, const Run *u, Value *z, int d, int64_t t,
     old = arg(c, s, *h);
     r = arg(c, s, u->r);
     b = u->b ? arena_printf(c->arena, ", %s", arg(c, s, u->b)) : "";
-    stmt_text(c, s, BIND_ATOM, "gru_state(%s, %s, %s, %s%s, step = %lld%s%s)",
-              in, gate, old, r, b, (long long)t, direction(c, d),
-              linear ? ", linear = true" : "");
+    stmt_text(c, s, BIND_ATOM,
+              "gru_state%s(%s, %s, %s, %s%s, step = %lld%s%s%s)", with(u), in,
+              gate, old, r, b, (long long)t, direction(c, d),
+              linear ? ", linear = true" : "", u->own ? u->act[d][1] : "");
     s->closed = true;
     *h = state;
 }
@@ -127,8 +146,9 @@ static void rnn_step(Import *c, const Run *u, Value *z, int d, int64_t t,
     Stmt *s = stmt_new(c, state);
     const char *in = arg(c, s, z), *old = arg(c, s, *h);
 
-    stmt_text(c, s, BIND_ATOM, "rnn_state(%s, %s, %s, step = %lld%s)", in, old,
-              arg(c, s, u->r), (long long)t, direction(c, d));
+    stmt_text(c, s, BIND_ATOM, "rnn_state%s(%s, %s, %s, step = %lld%s%s)",
+              with(u), in, old, arg(c, s, u->r), (long long)t, direction(c, d),
+              u->own ? u->act[d][0] : "");
     s->closed = true;
     *h = state;
 }
@@ -216,28 +236,81 @@ static void gather_values(Import *c, Value *out, Value **v, int n, Shape as)
               as.rank == 4 ? "[2, 0, 1, 3]" : "[1, 0, 2]");
 }
 
-static bool usual_functions(Import *c, const Node *n, char kind, int dirs)
+typedef struct Activation {
+    const char *name;
+    int numbers;             /* of alpha and beta, those it has */
+    double alpha, beta;      /* where the node does not say */
+} Activation;
+
+static const Activation activations[] = {
+    {"Sigmoid", 0, 0, 0},     {"Tanh", 0, 0, 0},
+    {"Relu", 0, 0, 0},        {"Affine", 2, 1, 0},
+    {"LeakyRelu", 1, 0.01, 0}, {"ThresholdedRelu", 1, 1, 0},
+    {"ScaledTanh", 2, 1, 1},  {"HardSigmoid", 2, 0.2, 0.5},
+    {"Elu", 1, 1, 0},         {"Softsign", 0, 0, 0},
+    {"Softplus", 0, 0, 0},    {0}};
+
+static const Activation *activation_of(const char *name)
+{
+    for (const Activation *a = activations; a->name; a++)
+        if (!strcasecmp(a->name, name))
+            return a;
+    return NULL;
+}
+
+/* The next number of a list that all activations share. */
+static double next_number(const Node *n, const char *list, int *at,
+                          double otherwise)
+{
+    const NodeAttr *a = attr_find(n, list);
+
+    return a && *at < a->n && a->kind == 'F' ? a->floats[(*at)++] : otherwise;
+}
+
+/* ", f = "Elu", f_alpha = 0.8": what the library's ops take. */
+static const char *said(Import *c, const Run *u, int i, const Activation *f,
+                        double alpha, double beta)
+{
+    static const char *const letter[] = {"f", "g", "h"};
+    const char *l = letter[i];
+    const NodeAttr *clip = attr_find(u->n, "clip");
+    Buf b = {0};
+
+    buf_printf(&b, ", %s = \"%s\"", l, f->name);
+    if (f->numbers > 0)
+        buf_printf(&b, ", %s_alpha = %s", l, number_text(c, OT_FLOAT, alpha));
+    if (f->numbers > 1)
+        buf_printf(&b, ", %s_beta = %s", l, number_text(c, OT_FLOAT, beta));
+    if (clip && (i == 0 || u->kind == 'G'))
+        buf_printf(&b, ", bound = %s", number_text(c, OT_FLOAT, clip->f));
+    return buf_take(&b, c->arena);
+}
+
+/* What the gates are activated by. */
+static bool find_functions(Import *c, Run *u)
 {
     static const char *const usual[] = {"Sigmoid", "Tanh", "Tanh"};
-    const NodeAttr *a = attr_find(n, "activations");
-    int each = kind == 'L' ? 3 : kind == 'G' ? 2 : 1;
+    const NodeAttr *list = attr_find(u->n, "activations");
+    int each = u->kind == 'L' ? 3 : u->kind == 'G' ? 2 : 1, na = 0, nb = 0;
 
-    for (int i = 0; a && i < a->n && a->kind == 'S'; i++) {
-        const char *want = kind == 'R' ? "Tanh" : usual[i % each];
-        if (strcmp(a->strings[i], want)) {
-            import_error(c, n,
-                         "attribute 'activations': '%s' is not "
-                         "supported",
-                         a->strings[i]);
+    u->own = attr_find(u->n, "clip") || attr_int(u->n, "input_forget", 0);
+    for (int k = 0; k < each * u->dirs; k++) {
+        const char *name = usual[u->kind == 'R' ? 1 : k % each];
+        const char *own = list && list->kind == 'S' && k < list->n
+                              ? list->strings[k] : name;
+        const Activation *f = activation_of(own);
+        if (!f) {
+            import_error(c, u->n,
+                         "attribute 'activations': '%s' is not supported",
+                         own);
             return false;
         }
-    }
-    (void)dirs;
-    if (attr_find(n, "clip") || attr_int(n, "input_forget", 0)) {
-        import_error(c, n,
-                     "attribute 'clip' or 'input_forget' is not "
-                     "supported");
-        return false;
+        u->own = u->own || strcmp(f->name, name);
+        double alpha = f->numbers > 0 ? next_number(u->n, "activation_alpha",
+                                                    &na, f->alpha) : 0;
+        double beta = f->numbers > 1 ? next_number(u->n, "activation_beta",
+                                                   &nb, f->beta) : 0;
+        u->act[k / each][k % each] = said(c, u, k % each, f, alpha, beta);
     }
     return true;
 }
@@ -269,7 +342,11 @@ void emit_recurrent(Import *c, Node *n)
              .b = node_in(n, 3)};
     Value *cells[2] = {0}, *ends[2] = {0};
 
-    if (!usual_functions(c, n, u.kind, u.dirs))
+    if (u.dirs > 2) {
+        import_error(c, n, "%d directions", u.dirs);
+        return;
+    }
+    if (!find_functions(c, &u))
         return;
     u.x = time_first(c, n);
     u.steps = u.x->shape.dim[0];
@@ -279,7 +356,7 @@ void emit_recurrent(Import *c, Node *n)
     if (node_in(n, 4) &&
         (!in_scalar(n, 4, &length) || length != (double)u.steps))
         u.lens = n->in[4];
-    if (u.steps > MAX_STEPS || u.dirs > 2) {
+    if (u.steps > MAX_STEPS) {
         import_error(c, n, "%lld steps; %d are the most", (long long)u.steps,
                      MAX_STEPS);
         return;

@@ -150,6 +150,31 @@ bool infer_cast(Import *c, Node *n)
 
 /* ---- products ----------------------------------------------------------- */
 
+bool batch_is_turned(const Node *n, bool second, int rank, int64_t *perm)
+{
+    if (rank < 3 || !attr_int(n, second ? "transBatchB" : "transBatchA", 0))
+        return false;
+    for (int i = 0; i < rank; i++)
+        perm[i] = i == rank - 1 ? i : i == rank - 2 ? 0 : i + 1;
+    return true;
+}
+
+static Shape product_shape(const Node *n, const Value *v, bool second)
+{
+    int64_t perm[IMPORT_MAX_RANK];
+    Shape s = v->shape, old = s;
+
+    if (batch_is_turned(n, second, s.rank, perm))
+        for (int i = 0; i < s.rank; i++)
+            s.dim[i] = old.dim[perm[i]];
+    old = s;
+    if (attr_int(n, second ? "transB" : "transA", 0) && s.rank >= 2) {
+        s.dim[s.rank - 1] = old.dim[s.rank - 2];
+        s.dim[s.rank - 2] = old.dim[s.rank - 1];
+    }
+    return s;
+}
+
 bool infer_matmul(Import *c, Node *n)
 {
     Value *a = in_need(c, n, 0), *b = in_need(c, n, 1);
@@ -157,16 +182,8 @@ bool infer_matmul(Import *c, Node *n)
 
     if (!a || !b)
         return false;
-    x = a->shape;
-    y = b->shape;
-    if (attr_int(n, "transA", 0) && x.rank >= 2) {
-        x.dim[x.rank - 1] = a->shape.dim[x.rank - 2];
-        x.dim[x.rank - 2] = a->shape.dim[x.rank - 1];
-    }
-    if (attr_int(n, "transB", 0) && y.rank >= 2) {
-        y.dim[y.rank - 1] = b->shape.dim[y.rank - 2];
-        y.dim[y.rank - 2] = b->shape.dim[y.rank - 1];
-    }
+    x = product_shape(n, a, false);
+    y = product_shape(n, b, true);
     bool row = x.rank == 1, column = y.rank == 1;
     if (!x.rank || !y.rank) {
         import_error(c, n, "a matrix product of a scalar");

@@ -44,6 +44,9 @@ typedef struct Einsum {
     int64_t size[128];
 } Einsum;
 bool einsum_of(Import *c, const Node *n, Einsum *e);
+/* com.microsoft's: the order in which a factor's dimensions are read whose rows
+ * come before the batch. */
+bool batch_is_turned(const Node *n, bool second, int rank, int64_t *perm);
 /* The axis of an operator whose attribute it is. */
 bool axis_of(Import *c, const Node *n, int64_t otherwise, int rank, int *out);
 

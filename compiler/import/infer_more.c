@@ -333,10 +333,13 @@ static bool attention_fits(const Node *n, bool ms)
     const Shape *v = &n->in[2]->shape;
     const Value *mask = node_in(n, ms ? 5 : 3), *count = node_in(n, ms ? 4 : 6);
 
-    if (k->rank != q->rank || v->rank != q->rank || k->dim[0] != q->dim[0] ||
-        v->dim[0] != q->dim[0] || !heads_fit(q, k, v) ||
+    bool apart = ms && q->rank == 3 && k->rank == 4 && v->rank == 4;
+    if ((k->rank != q->rank && !apart) || v->rank != k->rank ||
+        k->dim[0] != q->dim[0] || v->dim[0] != q->dim[0] ||
+        (apart ? k->dim[1] != v->dim[1] || k->dim[2] != v->dim[2]
+               : !heads_fit(q, k, v)) ||
         (mask && mask->shape.rank > 4) ||
-        (count && count->shape.rank != (ms ? 2 : 1)) ||
+        (count && count->shape.rank != 1 && (!ms || count->shape.rank != 2)) ||
         (count && count->shape.dim[0] != q->dim[0]))
         return false;
     for (int i = 0; i < 2; i++) {
@@ -370,6 +373,11 @@ bool infer_attention(Import *c, Node *n)
             return false;
         }
         s.dim[2] = v->shape.dim[2] / own * heads;
+    } else if (s.rank == 3) { /* keys and values are apart by heads already */
+        if (attr_int(n, "num_heads", 0) != v->shape.dim[1] ||
+            s.dim[2] != v->shape.dim[1] * k->shape.dim[3])
+            return do_not_go_together(c, n);
+        s.dim[2] = v->shape.dim[1] * v->shape.dim[3];
     } else {
         import_error(c, n, "operands of rank %d and %d", s.rank, v->shape.rank);
         return false;

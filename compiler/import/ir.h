@@ -224,6 +224,9 @@ const OpInfo *op_find(const char *domain, const char *name, int version,
                       bool *named);
 /* How many operands must be there. */
 int op_needs(const OpInfo *o);
+/* old.c: a node of an early version as one of a later version, where that is
+ * more than a number. */
+void node_of_today(Import *c, Node *n);
 /* fold.c: contents of n->out where all operands are known. */
 void import_fold(Import *c, Node *n);
 /* Contents that are another's under a new shape. */

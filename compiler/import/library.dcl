@@ -355,6 +355,79 @@ op rnn_state(z: T[S, B, H], h: T[B, H], r: T[D, H, H]; step, dir = 0) -> y: T[B,
   y[n, g] = tanh(z[step, n, g] + sum(i) h[n, i] * r[dir, g, i]);
 }
 
+// An activation of ONNX's recurrent operators, of x kept between -bound and bound
+op activated(x: T[..]; kind, alpha = 0, beta = 0, bound = inf) -> y: T[..] {
+  v[..] : f32 = max(min(x[..], bound), -bound);
+  if (kind == "Sigmoid") { y[..] = sigmoid(v[..]); }
+  if (kind == "Tanh") { y[..] = tanh(v[..]); }
+  if (kind == "Relu") { y[..] = max(v[..], 0); }
+  if (kind == "Affine") { y[..] = alpha * v[..] + beta; }
+  if (kind == "LeakyRelu") { y[..] = v[..] < 0 ? alpha * v[..] : v[..]; }
+  if (kind == "ThresholdedRelu") { y[..] = v[..] > alpha ? v[..] : 0; }
+  if (kind == "ScaledTanh") { y[..] = alpha * tanh(beta * v[..]); }
+  if (kind == "HardSigmoid") { y[..] = max(min(alpha * v[..] + beta, 1), 0); }
+  if (kind == "Elu") { y[..] = v[..] < 0 ? alpha * expm1(v[..]) : v[..]; }
+  if (kind == "Softsign") { y[..] = v[..] / (1 + abs(v[..])); }
+  if (kind == "Softplus") { y[..] = softplus(v[..]); }
+}
+
+// The new cell of an LSTM with activations of its own: f of the gates, g of what comes in; tied: the
+// forget gate is what the input gate leaves
+op lstm_cell_with(a: T[B, G], c: T[B, H], p: T[D, P] = 0;
+    dir = 0, f, f_alpha = 0, f_beta = 0, g, g_alpha = 0, g_beta = 0, bound = inf, tied = false)
+    -> y: T[B, H] {
+  u[n, j in 0..H] : f32 = a[n, j] + p[dir, j] * c[n, j];
+  v[n, j in 0..H] : f32 = a[n, 2 * H + j] + p[dir, 2 * H + j] * c[n, j];
+  w[n, j in 0..H] : f32 = a[n, 3 * H + j];
+  i = activated(u, kind = f, alpha = f_alpha, beta = f_beta, bound = bound);
+  x = activated(w, kind = g, alpha = g_alpha, beta = g_beta, bound = bound);
+  if (tied) {
+    y[n, j] = (1 - i[n, j]) * c[n, j] + i[n, j] * x[n, j];
+  } else {
+    k = activated(v, kind = f, alpha = f_alpha, beta = f_beta, bound = bound);
+    y[n, j] = k[n, j] * c[n, j] + i[n, j] * x[n, j];
+  }
+}
+
+// The new state of such an LSTM: h of its new cell
+op lstm_state_with(a: T[B, G], c: T[B, H], p: T[D, P] = 0;
+    dir = 0, f, f_alpha = 0, f_beta = 0, h, h_alpha = 0, h_beta = 0, bound = inf) -> y: T[B, H] {
+  u[n, j in 0..H] : f32 = a[n, H + j] + p[dir, H + j] * c[n, j];
+  o = activated(u, kind = f, alpha = f_alpha, beta = f_beta, bound = bound);
+  x = activated(c, kind = h, alpha = h_alpha, beta = h_beta);
+  y[n, j] = o[n, j] * x[n, j];
+}
+
+// gru_gates with an activation of its own
+op gru_gates_with(a: T[S, B, G], h: T[B, H], r: T[D, G, H], b: T[D, F] = 0;
+    step, dir = 0, f, f_alpha = 0, f_beta = 0, bound = inf) -> y: T[B, 2 * H] {
+  u[n, g in 0..2 * H] : f32 = a[step, n, g] + b[dir, G + g] + sum(i) h[n, i] * r[dir, g, i];
+  v = activated(u, kind = f, alpha = f_alpha, beta = f_beta, bound = bound);
+  y[n, g] = v[n, g];
+}
+
+// gru_state with an activation of its own
+op gru_state_with(a: T[S, B, G], gate: T[B, E], h: T[B, H], r: T[D, G, H], b: T[D, F] = 0;
+    step, dir = 0, linear = false, g, g_alpha = 0, g_beta = 0, bound = inf) -> y: T[B, H] {
+  if (linear) {
+    u[m, j in 0..H] : f32 = a[step, m, 2 * H + j]
+        + gate[m, H + j] * (b[dir, G + 2 * H + j] + sum(i) h[m, i] * r[dir, 2 * H + j, i]);
+  } else {
+    u[m, j in 0..H] : f32 = a[step, m, 2 * H + j] + b[dir, G + 2 * H + j]
+        + sum(i) gate[m, H + i] * h[m, i] * r[dir, 2 * H + j, i];
+  }
+  n = activated(u, kind = g, alpha = g_alpha, beta = g_beta, bound = bound);
+  y[m, j in 0..H] = (1 - gate[m, j]) * n[m, j] + gate[m, j] * h[m, j];
+}
+
+// rnn_state with an activation of its own
+op rnn_state_with(z: T[S, B, H], h: T[B, H], r: T[D, H, H];
+    step, dir = 0, f, f_alpha = 0, f_beta = 0, bound = inf) -> y: T[B, H] {
+  u[n, g] : f32 = z[step, n, g] + sum(i) h[n, i] * r[dir, g, i];
+  v = activated(u, kind = f, alpha = f_alpha, beta = f_beta, bound = bound);
+  y[n, g] = v[n, g];
+}
+
 // scale q k^T in f32, before any mask
 op attention_scores(q: T[.., M, D], k: T[.., N, D]; scale) -> s {
   s[.., i, j] : f32 = scale * sum(d) q[.., i, d] * k[.., j, d];

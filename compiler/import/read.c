@@ -148,6 +148,7 @@ static void infer(Import *c, Node *n)
 {
     bool named = false;
 
+    node_of_today(c, n);
     n->info = op_find(n->domain, n->op, n->version, &named);
     if (!n->info) {
         import_error(c, n,

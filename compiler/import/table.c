@@ -9,7 +9,8 @@
 #define CONV "auto_pad,kernel_shape,pads,strides,dilations,group"
 #define RECURRENT                                                \
     "direction,hidden_size,layout,activations,activation_alpha," \
-    "activation_beta,input_forget,linear_before_reset,clip"
+    "activation_beta,input_forget,linear_before_reset,clip," \
+    "output_sequence"
 #define BROADCAST "axis,broadcast,consumed_inputs"
 #define REDUCE "axes,keepdims,noop_with_empty_axes"
 #define UNARY(name, since, text)                                           \
@@ -191,7 +192,7 @@ static const OpInfo ops[] = {
     {"", "OneHot", 9, 0, infer_one_hot, emit_one_hot, NULL, "axis"},
     {"", "EyeLike", 9, 0, infer_eye, emit_eye, NULL, "dtype,k"},
     {"", "Trilu", 14, 0, infer_same, emit_trilu, NULL, "upper"},
-    {"", "Range", 11, 0, infer_range, emit_range, NULL, NULL},
+    {"", "Range", 11, 0, infer_range, emit_range, NULL, "stash_type"},
     {"", "Shape", 1, 0, infer_shape, emit_constant, NULL, "start,end"},
     {"", "Size", 1, 0, infer_size, emit_constant, NULL, NULL},
     {"", "Constant", 1, 0, infer_constant, emit_constant, NULL,
@@ -201,7 +202,7 @@ static const OpInfo ops[] = {
     {"", "NonZero", 9, 0, infer_nonzero, emit_constant, NULL, NULL},
 
     {"", "LSTM", 1, 0, infer_recurrent, emit_recurrent, NULL, RECURRENT},
-    {"", "GRU", 3, 0, infer_recurrent, emit_recurrent, NULL, RECURRENT},
+    {"", "GRU", 1, 0, infer_recurrent, emit_recurrent, NULL, RECURRENT},
     {"", "RNN", 1, 0, infer_recurrent, emit_recurrent, NULL, RECURRENT},
 
     {"", "QuantizeLinear", 10, 0, infer_quantize, emit_quantize, NULL,
@@ -223,7 +224,7 @@ static const OpInfo ops[] = {
     {"", "RotaryEmbedding", 23, 0, infer_same, emit_rotary, NULL,
      "interleaved,num_heads,rotary_embedding_dim"},
     {MS, "FusedMatMul", 1, 0, infer_matmul, emit_matmul, NULL,
-     "alpha,transA,transB"},
+     "alpha,transA,transB,transBatchA,transBatchB"},
     {MS, "Gelu", 1, 0, infer_same, emit_gelu, NULL, NULL},
     {MS, "FastGelu", 1, 0, infer_same, emit_gelu, NULL, NULL},
     {MS, "BiasGelu", 1, 0, infer_same, emit_gelu, NULL, NULL},

@@ -10,7 +10,8 @@ onnxruntime's own on the GPU where it has one and, of those that come from
 PyTorch, beside PyTorch in a CUDA graph: the package's own module or
 transformers', else what onnx2torch makes of the file. --pairs: a folder of
 NAME.imported.dcl and NAME.hand.dcl, the same network imported and written by
-hand: the time of both at f16, in turns. All are built first, in parallel.
+hand: the time of both at f16, in turns. All are built first, in parallel. Rows
+of FILE that this run has none for stay in it, with the commit they are of.
 Needs nvcc and numpy; onnx2torch for some of PyTorch's times.
 """
 import argparse
@@ -205,7 +206,21 @@ def machine(o):
     smi = lambda what: first(["nvidia-smi", "--query-gpu=" + what,
                               "--format=csv,noheader"])
     return {"gpu": smi("name"), "driver": smi("driver_version"),
-            "toolkit": first(["nvcc", "--version"]), "commit": o.commit}
+            "toolkit": first(["nvcc", "--version"])}
+
+
+def before(path):
+    """What a file of results has already."""
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        return json.load(f)
+
+
+def merged(old, rows):
+    names = [r["name"] for r in rows]
+    return sorted([r for r in old if r["name"] not in names] + rows,
+                  key=lambda r: r["name"])
 
 
 def main():
@@ -223,6 +238,7 @@ def main():
     work = os.path.abspath(o.work or tempfile.mkdtemp())
     os.makedirs(work, exist_ok=True)
     only = [n for n in o.names.split(",") if n]
+    old = before(o.json)
     results = machine(o)
     results.update(networks=[], pairs=[], failed={})
     pool = futures.ThreadPoolExecutor(os.cpu_count())
@@ -235,6 +251,8 @@ def main():
             jobs[n] = pool.submit(build_network, o.dcc, o.networks, work, n)
     for f in sorted(glob.glob(os.path.join(o.pairs or "/", "*.hand.dcl"))):
         n = os.path.basename(f)[:-len(".hand.dcl")]
+        if only and n not in only:
+            continue
         jobs[n + " pair"] = pool.submit(build_pair, o.dcc, o.pairs, work, n)
     futures.wait(jobs.values())     # compilers would disturb what is timed
     for n, job in jobs.items():
@@ -245,14 +263,18 @@ def main():
             pair = n.endswith(" pair")
             row = (run_pair(work, n[:-5], built, o.runs) if pair else
                    run_network(o.networks, work, n, built, o.runs))
+            row["commit"] = o.commit
             results["pairs" if pair else "networks"].append(row)
             print(json.dumps(row), flush=True)
         except Exception as e:
             results["failed"][n] = str(e)[:600]
             print(n, "FAILED", str(e)[:600], flush=True)
         if o.json:
+            whole = dict(results)
+            for key in ("networks", "pairs"):
+                whole[key] = merged(old.get(key, []), results[key])
             with open(o.json, "w") as f:
-                json.dump(results, f, indent=1)
+                json.dump(whole, f, indent=1)
     good = all(r["good"] for r in results["networks"])
     return 0 if good and not results["failed"] else 1
 
