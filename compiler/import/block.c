@@ -271,10 +271,41 @@ static void take_block(Import *c, Block *b, uint64_t *key)
     VEC_PUSH(c->arena, c->block, c->n_block, c->cap_block) = kept;
 }
 
+/* What several read, a mask of all layers, stands right after what it is of:
+ * in the middle of the first layer it would make that unlike the others. What
+ * weights make belongs to its layer. */
+static void early(Import *c)
+{
+    for (int i = 0; i < c->n_stmt; i++)
+        c->stmt[i]->place = i;
+    for (int i = 0; i < c->n_stmt; i++) {
+        Stmt *s = c->stmt[i];
+        int to = 0;
+        bool of_layer = s->out->uses < 2 || s->closed;
+        for (int u = 0; u < s->n_use; u++) {
+            const Value *v = s->use[u];
+            of_layer = of_layer || (v->known && v->is_weight &&
+                                    onnx_is_float(v->type) &&
+                                    v->shape.rank > 1);
+            if (place_of(v) >= to)
+                to = place_of(v) + 1;
+        }
+        if (of_layer)
+            continue;
+        for (int k = i; k > to; k--) {
+            c->stmt[k] = c->stmt[k - 1];
+            c->stmt[k]->place = k;
+        }
+        c->stmt[to] = s;
+        s->place = to;
+    }
+}
+
 void import_blocks(Import *c)
 {
     uint64_t *key = arena_array(c->arena, uint64_t, c->n_stmt + 1);
 
+    early(c);
     import_keys(c);
     for (int i = 0; i < c->n_stmt; i++) {
         c->stmt[i]->place = i;

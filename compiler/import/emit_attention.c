@@ -418,8 +418,9 @@ static Value *biased(Import *c, Value *x, Value *bias, int64_t first)
     const char *at[] = {first ? arena_printf(c->arena, "%lld + k",
                                              (long long)first)
                               : "k"};
-    const char *left[] = {"i", "j", arena_printf(c->arena, "k in 0..%s",
-                                                 size_text(c, x->shape.dim[2]))};
+    const char *wide = size_text(c, x->shape.dim[2]);
+    const char *left[] = {"i", "j",
+                          arena_printf(c->arena, "k in 0..%s", wide)};
     stmt_left(c, s, left);
     const char *a = read_at(c, s, x, index_names);
     stmt_text(c, s, BIND_ADD, "%s + %s", a, read_at(c, s, bias, at));

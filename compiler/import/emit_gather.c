@@ -116,17 +116,48 @@ void emit_gather_elements(Import *c, Node *n)
     stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, at));
 }
 
+/* Column k of indices that are known, where it is a number, an index of its
+ * own place, or both: "2", "j", "j + 1"; else NULL. */
+static const char *column_text(Import *c, const Value *ids,
+                               const char *const *index, int k)
+{
+    int q = ids->shape.rank, which = -1;
+    int64_t depth = ids->shape.dim[q - 1], n = ids->known->n / depth;
+    int64_t first = known_int(ids->known, k), stride[IMPORT_MAX_RANK];
+
+    stride[q - 1] = depth;
+    for (int d = q - 2; d >= 0; d--) {
+        stride[d] = d == q - 2 ? depth : stride[d + 1] * ids->shape.dim[d + 1];
+        if (ids->shape.dim[d] > 1 && which < 0 &&
+            known_int(ids->known, stride[d] + k) == first + 1)
+            which = d;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = which < 0 ? 0 : i * depth / stride[which] %
+                                         ids->shape.dim[which];
+        if (known_int(ids->known, i * depth + k) != first + at)
+            return NULL;
+    }
+    return which < 0 ? arena_printf(c->arena, "%lld", (long long)first)
+           : first   ? arena_printf(c->arena, "%s + %lld", index[which],
+                                    (long long)first)
+                     : index[which];
+}
+
 /* Coordinate k of the indices, counted from the front. */
 static const char *coordinate(Import *c, Stmt *s, Value *ids,
-                              const char *const *index, int k, int64_t size)
+                              const char *const *index, int k)
 {
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK], *text = NULL;
     int q = ids->shape.rank;
 
+    if (ids->known && !ids->known->turned)
+        text = column_text(c, ids, index, k);
+    if (text)
+        return text;
     for (int i = 0; i < q - 1; i++)
         at[i] = index[i];
     at[q - 1] = arena_printf(c->arena, "%d", k);
-    (void)size;
     return read_at(c, s, ids, at);
 }
 
@@ -171,7 +202,7 @@ void emit_gather_nd(Import *c, Node *n)
     for (int i = 0; i < r; i++)
         at[i] = i < batch ? index_names[i]
                 : i < batch + depth
-                    ? coordinate(c, s, ids, index_names, i - batch, 0)
+                    ? coordinate(c, s, ids, index_names, i - batch)
                     : index_names[q - 1 + i - batch - depth];
     stmt_left(c, s, index_names);
     stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, at));

@@ -103,6 +103,28 @@ static bool join_bias(Import *c, Node *n)
     return false;
 }
 
+/* x && true is x, spread out where the other is larger. */
+static bool join_true(Import *c, Node *n)
+{
+    for (int i = 0; i < 2 && !strcmp(n->op, "And"); i++) {
+        Value *t = same_as(n->in[i]), *x = same_as(n->in[!i]);
+        Value *y = n->out[0];
+        if (!t->known || !t->known->n || !known_uniform(t->known) ||
+            !known_int(t->known, 0) || x->known)
+            continue;
+        if (shape_same(&x->shape, &y->shape)) {
+            emit_same(c, y, x);
+            return true;
+        }
+        Stmt *s = stmt_new(c, y);
+        stmt_left(c, s, index_names);
+        stmt_text(c, s, BIND_ATOM, "%s",
+                  reading(c, s, x, index_names, &y->shape));
+        return true;
+    }
+    return false;
+}
+
 void emit_binary(Import *c, Node *n)
 {
     static const struct {
@@ -117,7 +139,7 @@ void emit_binary(Import *c, Node *n)
         {"Xor", "!=", BIND_CMP},
     };
 
-    if (join_bias(c, n))
+    if (join_bias(c, n) || join_true(c, n))
         return;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (!strcmp(ops[i].name, n->op)) {

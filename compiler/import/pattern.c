@@ -125,8 +125,10 @@ static bool tanh_argument(Value *v, Value *x)
         for (int i = 0; i < 2; i++) {
             Product cube = product_of(add->in[!i]);
             if (pattern_same(add->in[i], x) && cube.n == 3 &&
-                near(cube.number, 0.044715) && pattern_same(cube.factor[0], x) &&
-                pattern_same(cube.factor[1], x) && pattern_same(cube.factor[2], x))
+                near(cube.number, 0.044715) &&
+                pattern_same(cube.factor[0], x) &&
+                pattern_same(cube.factor[1], x) &&
+                pattern_same(cube.factor[2], x))
                 return true;
         }
     if (p.n != 2 || !near(p.number, 0.7978845608))
@@ -135,8 +137,9 @@ static bool tanh_argument(Value *v, Value *x)
         Value *square = (add = pattern_made_by(p.factor[!i], "Add"))
                             ? beside_number(add, 1) : NULL;
         Product s = square ? product_of(square) : (Product){0};
-        if (pattern_same(p.factor[i], x) && s.n == 2 && near(s.number, 0.044715) &&
-            pattern_same(s.factor[0], x) && pattern_same(s.factor[1], x))
+        if (pattern_same(p.factor[i], x) && s.n == 2 &&
+            near(s.number, 0.044715) && pattern_same(s.factor[0], x) &&
+            pattern_same(s.factor[1], x))
             return true;
     }
     return false;

@@ -134,7 +134,3 @@ model at_rows_apart {
   output y[b, i, e] = sum(d) h[b, i, d] * w[e, d];
   output z[b, n, i] = sum(d) a[b, n, i, d];
 }
-model at_rows_f32 {
-  input q : f32[2, 3, 50, 16]; input k : f32[2, 3, 50, 16]; input v : f32[2, 3, 50, 16]; param w : f32[24, 48];
-  output y = linear(reshape(transpose(attention(q, k, v), perm = [0, 2, 1, 3]), shape = [100, 48]), w);
-}

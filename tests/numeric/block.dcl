@@ -72,3 +72,8 @@ model bl_transformer_f32 {
   for l in 0..2 { h = encoder[l](h, heads = 2); }
   output y = h;
 }
+// heads in one row, in f32
+model bl_rows_f32 {
+  input q : f32[2, 3, 50, 16]; input k : f32[2, 3, 50, 16]; input v : f32[2, 3, 50, 16]; param w : f32[24, 48];
+  output y = linear(reshape(transpose(attention(q, k, v), perm = [0, 2, 1, 3]), shape = [100, 48]), w);
+}
