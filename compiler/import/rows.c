@@ -94,7 +94,7 @@ static bool regroups_rows(const Node *n)
            x->dim[x->rank - 1] == y->dim[y->rank - 1];
 }
 
-/* The shape of a node's rows, ahead of the last dimension, is that of `like`. */
+/* Ahead of its last dimension v has the shape of `like`. */
 static void set_rows(Value *v, const Shape *like)
 {
     int64_t last = v->shape.dim[v->shape.rank - 1];
