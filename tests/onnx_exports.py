@@ -6,9 +6,9 @@ beside those that are written by hand:
 
 Needs torch, torchvision, transformers and onnxscript. Each network gets random
 weights, is exported by torch.onnx.export (torch.export) and imported; both
-.dcl are compiled at batch 8, in f32 and f16, and their kernels counted. Unless
---no-run, the oracle runs the imported one in f32 on the input that torch ran.
---keep leaves NAME.imported.dcl and NAME.hand.dcl, which tests/gpu/imported.py
+.dcl are compiled at batch 8, in f32 and f16, and their kernels counted; before
+that stand how long importing took and its memory. Unless --no-run, the oracle
+runs the imported one in f32 on the input that torch ran. --keep leaves NAME.imported.dcl and NAME.hand.dcl, which tests/gpu/imported.py
 --pairs times. Exit status 1 if a network has more kernels imported than by
 hand or another result.
 """
@@ -24,7 +24,8 @@ import numpy as np
 import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from onnx_networks import DCC, SRC, command, read_st, write_st
+from onnx_networks import (DCC, SRC, command, measured, read_st,
+                           write_st)
 
 # ours, where it comes from, our sizes beside the batch
 NETWORKS = {
@@ -116,10 +117,11 @@ def oracle(base, x):
 def one(name, work, run):
     base = os.path.join(work, name)
     x, y = export(name, base + ".onnx")
-    command([DCC, "import", base + ".onnx", "-o", base + ".imported.dcl"])
+    took = measured([DCC, "import", base + ".onnx", "-o",
+                     base + ".imported.dcl"])
     hand = os.path.join(SRC, "examples", NETWORKS[name][0] + ".dcl")
     shutil.copy(hand, base + ".hand.dcl")
-    line, good = "%-13s" % name, True
+    line, good = "%-15s import %.2f s, %.0f MB;" % ((name,) + took), True
     for t in ("f32", "f16"):
         more = NETWORKS[name][2]
         ours = kernels(base + ".imported.dcl", ["E=" + t])
