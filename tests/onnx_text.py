@@ -225,6 +225,20 @@ def moments(axis, over):
         node("Sub", ["b", "mk"], ["c"]), node("Add", ["xk", "c"], ["y"]))
 
 
+def dynamic_int8():
+    """A product of integers whose sums f16 does not hold: a scale follows."""
+    return model(
+        info(11, "x", [2, D]), info(12, "y", []),
+        weight("w", [D, D], bytes(i % 100 for i in range(D * D)), kind=3),
+        weight("wz", [], b"\0", kind=3), scalar("ws", 0.01),
+        floats("b", [D]),
+        node("DynamicQuantizeLinear", ["x"], ["q", "s", "z"]),
+        node("MatMulInteger", ["q", "w", "z", "wz"], ["i"]),
+        node("Cast", ["i"], ["f"], num_attr("to", 1)),
+        node("Mul", ["s", "ws"], ["k"]), node("Mul", ["f", "k"], ["m"]),
+        node("Add", ["m", "b"], ["y"]))
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -292,7 +306,8 @@ def main():
         for name, data in (("turned", time_first()),
                            ("keras", moments(2, [-1])),
                            ("keras_columns", moments(1, [1])),
-                           ("keras_both", moments(2, [1, 2]))):
+                           ("keras_both", moments(2, [1, 2])),
+                           ("int8", dynamic_int8())):
             with open(work + "/%s.onnx" % name, "wb") as f:
                 f.write(data)
             code, said = run("import", name + ".onnx")
@@ -343,6 +358,9 @@ def main():
             ("rows that are turned around and back stay as they are",
              dcls["turned"].count("transpose") == 0 and
              dcls["turned"].count("reshape") == 0),
+            ("integer sums and their scales are f32",
+             ": E = f32(matmul(" in dcls["int8"] and
+             "s_value[] : f32 =" in dcls["int8"]),
             ("a weight without a name has its bias's",
              "param in_proj_weight : E[8, 8];" in dcls["turned"]),
             ("a norm by moments is a norm",

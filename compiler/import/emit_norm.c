@@ -408,6 +408,10 @@ void emit_layer_norm(Import *c, Node *n)
     if (!g || shape_count(&g->shape) != row) {
         double one = 1;
         bool uniform = !g || value_scalar_is(g, &one);
+        if (row > IMPORT_MAX_FOLD) {
+            import_error(c, n, "rows of %lld elements", (long long)row);
+            return;
+        }
         double *v = arena_array(c->arena, double, row);
         for (int64_t i = 0; i < row; i++)
             v[i] = one;

@@ -58,6 +58,7 @@ static void binary(Import *c, Node *n, const char *op, Bind bind)
     const char *left = put(c, s, a, bind, fit);
     stmt_text(c, s, bind, "%s %s %s", left, op,
               put(c, s, b, bind + 1, fit));
+    s->typed = a->wide || b->wide;
 }
 
 /* A weight [in, out] that only this product reads, as [out, in]: it is
@@ -265,6 +266,23 @@ void emit_div(Import *c, Node *n)
     stmt_text(c, s, BIND_ATOM, "truncated_quotient(%s, %s)", a, b);
 }
 
+/* An integer product's sum that nodes multiply and nothing else reads. */
+static bool is_wide_sum(const Import *c, const Value *x, const Value *y)
+{
+    const Node *made = x->def;
+
+    if (x->type != OT_INT32 || !onnx_is_float(y->type) || y->is_output ||
+        !made || x->known ||
+        (strcmp(made->op, "MatMulInteger") && strcmp(made->op, "ConvInteger")))
+        return false;
+    for (int i = 0; i < c->n_node; i++)
+        for (int k = 0; k < c->node[i]->n_in; k++)
+            if (c->node[i]->in[k] == y && !c->node[i]->dead &&
+                strcmp(c->node[i]->op, "Mul"))
+                return false;
+    return true;
+}
+
 void emit_cast(Import *c, Node *n)
 {
     Value *x = same_as(n->in[0]), *y = n->out[0];
@@ -273,6 +291,10 @@ void emit_cast(Import *c, Node *n)
     if (!strcmp(from, to)) {
         emit_same(c, y, x);
         return;
+    }
+    if (is_wide_sum(c, x, y)) {
+        y->wide = true;
+        to = "f32";
     }
     Stmt *s = stmt_new(c, y);
     if (y->type == OT_BOOL)

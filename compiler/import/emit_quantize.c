@@ -122,10 +122,12 @@ void emit_dynamic_quantize(Import *c, Node *n)
     }
     Stmt *s = stmt_new(c, low);
     stmt_left(c, s, index_names);
+    s->type = "f32";
     stmt_text(c, s, BIND_ATOM, "min(min(%s) %s, 0)", buf_text(&b),
               read_at(c, s, x, at));
     s = stmt_new(c, scale);
     stmt_left(c, s, index_names);
+    s->type = "f32"; /* small, and multiplied by what is smaller */
     const char *high = read_at(c, s, x, at);
     stmt_text(c, s, BIND_ATOM, "f32((max(max(%s) %s, 0) - %s) / 255.0)",
               buf_text(&b), high, named(c, s, low));

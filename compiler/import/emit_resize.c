@@ -122,6 +122,10 @@ static Value *resize_axis(Import *c, Node *n, Value *x, Value *out,
         import_error(c, n, "a scale of %g with antialias", t->scale);
         return NULL;
     }
+    if (t->out > IMPORT_MAX_FOLD / t->n) {
+        import_error(c, n, "a size of %lld", (long long)t->out);
+        return NULL;
+    }
     size_t all = (size_t)t->n * (size_t)t->out;
     t->weight = arena_array(c->arena, double, all);
     t->index = arena_array(c->arena, double, all);
@@ -277,7 +281,8 @@ void emit_resize(Import *c, Node *n)
         Shape s = x->shape;
         s.dim[i] = t.out;
         Value *out = i == last ? y : between(c, y, index_names[i], y->type, s);
-        x = resize_axis(c, n, x, out, &m, &t);
+        if (!(x = resize_axis(c, n, x, out, &m, &t)))
+            return;
     }
 }
 

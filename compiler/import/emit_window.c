@@ -219,8 +219,14 @@ static const char *window_count(Import *c, const Node *n, const Window *o,
 {
     int64_t low = pads ? -o->before[i] : 0;
     int64_t high = x->dim[2 + i] + (pads ? o->after[i] : 0);
-    double *v = arena_array(c->arena, double, o->out[i]);
     bool alike_all = true;
+
+    if (o->out[i] > IMPORT_MAX_FOLD / o->size[i]) {
+        import_error(c, n, "a window of %lld at %lld places",
+                     (long long)o->size[i], (long long)o->out[i]);
+        return "1.0";
+    }
+    double *v = arena_array(c->arena, double, o->out[i]);
 
     for (int64_t p = 0; p < o->out[i]; p++) {
         for (int64_t r = 0; r < o->size[i]; r++) {

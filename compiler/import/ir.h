@@ -78,6 +78,8 @@ typedef struct Value {
     bool is_param;           /* a constant that statements read */
     bool printed;
     struct Value *spread;    /* itself, broadcast for attention */
+    bool wide;               /* f32 in the .dcl: an integer sum that a scale
+                                is still to come to, which f16 may not hold */
 } Value;
 
 typedef struct NodeAttr {
