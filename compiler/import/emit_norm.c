@@ -135,14 +135,14 @@ void emit_arg(Import *c, Node *n)
     const char *at[IMPORT_MAX_RANK];
     bool keep = attr_int(n, "keepdims", 1) != 0;
     bool last = attr_int(n, "select_last_index", 0) != 0;
-    bool least = !strcmp(n->op, "ArgMin");
+    const char *how = !strcmp(n->op, "ArgMin") ? "argmin" : "argmax";
     int axis;
 
     if (!axis_of(c, n, 0, x->shape.rank, &axis))
         return;
     Stmt *s = stmt_new(c, n->out[0]);
-    if (!last && !least && x->shape.rank > (keep ? 0 : 1)) {
-        stmt_text(c, s, BIND_ATOM, "argmax(%s, axis = %d%s)", arg(c, s, x),
+    if (!last && x->shape.rank > (keep ? 0 : 1)) {
+        stmt_text(c, s, BIND_ATOM, "%s(%s, axis = %d%s)", how, arg(c, s, x),
                   axis, keep ? ", keep = true" : "");
         return;
     }
@@ -153,11 +153,10 @@ void emit_arg(Import *c, Node *n)
     const char *term = read_at(c, s, x, at);
     const char *range =
         arena_printf(c->arena, "r in 0..%s", size_text(c, x->shape.dim[axis]));
-    term = least ? arena_printf(c->arena, "(-%s)", term) : term;
     if (last)
-        stmt_text(c, s, BIND_ADD, "%lld - argmax(%s) %s", top, range, term);
+        stmt_text(c, s, BIND_ADD, "%lld - %s(%s) %s", top, how, range, term);
     else
-        stmt_text(c, s, BIND_ATOM, "argmax(%s) %s", range, term);
+        stmt_text(c, s, BIND_ATOM, "%s(%s) %s", how, range, term);
 }
 
 /* ---- softmax ------------------------------------------------------------ */
