@@ -40,6 +40,27 @@ if ! python3 "$src/tests/server/weights.py" >log 2>&1; then
     exit
 fi
 
+# the tables as dcc.py has them: sizes, and where the last fields are
+cat >table.cpp <<'END'
+#include <stddef.h>
+#include <stdio.h>
+#include "dcc_rt.h"
+int main()
+{
+    printf("%d %zu %zu %zu %zu %zu\n", DCC_INTERFACE, sizeof(dcc_tensor),
+           offsetof(dcc_tensor, lo), offsetof(dcc_tensor, spread),
+           sizeof(dcc_model_desc), offsetof(dcc_model_desc, n_sizes));
+}
+END
+{ sh "$cc" -O0 -o table table.cpp && ./table >table.c.txt &&
+    PYTHONPATH=$src/runtime PYTHONDONTWRITEBYTECODE=1 python3 -c 'if 1:
+    from ctypes import sizeof
+    from dcc import _Desc as d, _Tensor as t, _INTERFACE as i
+    print(i, sizeof(t), t.lo.offset, t.spread.offset, sizeof(d),
+          d.n_sizes.offset)' >table.py.txt && diff table.c.txt table.py.txt
+} >log 2>&1
+verdict $? "dcc.py reads the tables as dcc_rt.h has them"
+
 build() # OUT FLAG...
 {
     out=$1
