@@ -145,6 +145,10 @@ for f in $figures; do
         sed "s,^,$f:,"
 done | fail "no figure of a GPU is in the model's code: devices/*.dev"
 
+for f in compiler/model/devices/*.dev; do
+    awk -v f="$f" '/# fitted/ { ++n } END { if (n > 40) print f ": " n }' "$f"
+done | fail "at most 40 figures of a GPU are fitted"
+
 # and nothing else of a family says what a variant costs
 find compiler/family -name '*.c' ! -name '*_cost.c' -exec \
     grep -nE '\b(Cost \*|Work )[a-z]+|\bmodel_cost\(' /dev/null {} + |
