@@ -305,6 +305,15 @@ static double uneven(const Wgmma *w)
     return 1 + d->hbm_uneven * (ceil(each) / each - 1);
 }
 
+/* How much longer weights that one tile reads take from rows far apart: the
+ * more, the fewer rows a box has. */
+static double far_rows(const Wgmma *w)
+{
+    double more = contract_pages(&w->x, w->m_tiles == 1) - 1;
+
+    return 1 + more * WGMMA_M / w->x.t.bn;
+}
+
 static void work(const Wgmma *w, Work *out)
 {
     const Contract *x = &w->x;
@@ -324,9 +333,8 @@ static void work(const Wgmma *w, Work *out)
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     out->special = x->special * tiles * sums / t->split +
                    w->pre_special * tiles * t->bm * steps * t->bk;
-    out->hbm_bytes =
-        x->hbm_bytes * contract_pages(x, w->m_tiles == 1) * uneven(w) +
-        (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
+    out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +
+                     (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
     /* Neighbours ask for the same boxes at about the same time, and the L2
      * serves them with one read; fewer do where blocks share a tile's k, and
      * weights of one tile have one that asks. */
