@@ -582,6 +582,57 @@ DCC_DEVICE void dcc_share_sums(float (&own)[R][D], const float (&acc)[R][C],
     dcc_join_sums<N>(own, sums, threads);
 }
 
+// The sums of a tile whose k is in N parts: each block leaves its own at
+// `left`, and is done (true); but the last one to do so gets all of them added
+// up, in the order of the parts. The `threads` that have sums call.
+template <int N, int R, int C>
+DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
+                               int threads, unsigned int *counter, int *flag)
+{
+    constexpr int FOURS = R * C / 4, GROUP = FOURS % 4 ? 2 : 4;
+    float4 *const mine = left + part * FOURS * threads + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < FOURS; ++i) {
+        const float *const v = &sums[i * 4 / C][i * 4 % C];
+        mine[i * threads] = make_float4(v[0], v[1], v[2], v[3]);
+    }
+    dcc_barrier_sync(1, threads);
+    if (threadIdx.x == 0) {
+        __threadfence();
+        *flag = atomicAdd(counter, 1u) == N - 1;
+        if (*flag)
+            *counter = 0;
+        __threadfence();
+    }
+    dcc_barrier_sync(1, threads);
+    if (!*flag)
+        return true;
+#pragma unroll
+    for (int i = 0; i < FOURS; i += GROUP) {
+        float4 sum[GROUP];
+#pragma unroll 4
+        for (int s = 0; s < N; ++s)
+#pragma unroll
+            for (int j = 0; j < GROUP; ++j) {
+                const float4 v =
+                    left[(s * FOURS + i + j) * threads + threadIdx.x];
+                sum[j].x = s ? sum[j].x + v.x : v.x;
+                sum[j].y = s ? sum[j].y + v.y : v.y;
+                sum[j].z = s ? sum[j].z + v.z : v.z;
+                sum[j].w = s ? sum[j].w + v.w : v.w;
+            }
+#pragma unroll
+        for (int j = 0; j < GROUP; ++j) {
+            float *const to = &sums[(i + j) * 4 / C][(i + j) * 4 % C];
+            to[0] = sum[j].x;
+            to[1] = sum[j].y;
+            to[2] = sum[j].z;
+            to[3] = sum[j].w;
+        }
+    }
+    return false;
+}
+
 // Line `line` of what dcc_pack_rows left, its first `count` columns, to memory
 // of any alignment: as words from the first whole one on, and single elements
 // before and behind them. All lanes of the warp take part; without branches, so

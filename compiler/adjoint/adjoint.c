@@ -370,6 +370,21 @@ static void give_kept(Gift *to, const Stmt *s)
     to->n++;
 }
 
+/* `x > 0` behind y = max(x, 0) is y > 0: of the two y is what others read. */
+static void from_result(Graph *g, const Stmt *s, Partial *p)
+{
+    const Expr *e = s->value, *w = p->when;
+
+    if (s->op != R_NONE || s->where.n || e->kind != E_BINARY ||
+        e->fn != F_MAX || e->arg[1]->kind != E_CONST || e->arg[1]->num != 0 ||
+        !w || w->kind != E_BINARY || w->fn != F_GT ||
+        !expr_equal(w->arg[0], e->arg[0]) || !expr_equal(w->arg[1], e->arg[1]))
+        return;
+    p->when = expr_binary(g, F_GT, expr_read(g, s->tensor, s->store, (Guard){0},
+                                             NULL),
+                          w->arg[1], T_BOOL);
+}
+
 static bool give_all(Gift *to)
 {
     Adjoint *a = to->a;
@@ -382,9 +397,11 @@ static bool give_all(Gift *to)
             continue;
         if (!derive(a->g, s->value, to->of, s->at, &p))
             return false;
-        for (int k = 0; k < p.n; k++)
+        for (int k = 0; k < p.n; k++) {
+            from_result(a->g, s, &p.of[k]);
             if (!give_read(to, by->stmt[i], p.of[k]))
                 return false;
+        }
         if (s->tensor->prev == to->of)
             give_kept(to, s);
     }

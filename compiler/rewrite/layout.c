@@ -98,25 +98,27 @@ static int best_dim(const Expr *read, const Var *const *list, int n)
     return best;
 }
 
-/* An operand is best loaded along a summed variable; along a variable of its
- * own is as good where the tensor already lies so. */
 /* Whether some dimension of a is summed over by itself. */
 static bool sums_along(const Stmt *s, const Expr *a)
 {
     return best_dim(a, (const Var *const *)s->red, s->n_red) >= 0;
 }
 
+/* An operand is best loaded along a summed variable; along a variable of its
+ * own is as good where the tensor already lies so. */
 static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
                          const Expr *b)
 {
     const Var *own[32];
     int n = walk_only_in(s, a, b, own), last = a->tensor->rank - 1;
-    int d = best_dim(a, (const Var *const *)s->red, s->n_red);
+    int d = walk_sole_own(s, a, own, n);
 
     while (last > 0 && a->tensor->dim[last] < WORTH)
         last--; /* parts of a stack */
     const Var *v = last < 0 ? NULL : walk_var(a->at[last]);
 
+    if (d < 0)
+        d = best_dim(a, (const Var *const *)s->red, s->n_red);
     if (d < 0 && !walk_has_window(a)) /* a window's images are far apart */
         d = best_dim(a, own, n);
     if (d >= 0)

@@ -9,8 +9,9 @@
 enum {
     FEW = 8192,       /* results that leave a GPU idle */
     LONG = 1 << 15,   /* terms that do not stay on chip until reread */
-    APART = 1 << 11,  /* the same where they are not neighbours in memory */
+    APART = 1 << 10,  /* the same where they are not neighbours in memory */
     WORTH = 1 << 22,  /* terms of all: less is read in a launch's time */
+    WORTH_APART = 1 << 19, /* but a block would take its time over columns */
     PIECE = 1024,     /* terms at most of a piece, which stay in registers */
     PIECE_APART = 256, /* the same of columns */
     LEAST = 64        /* and at least */
@@ -79,7 +80,8 @@ typedef struct Apart {
     bool found;
 } Apart;
 
-/* A read whose neighbours in memory belong to other results. */
+/* A read whose neighbours in memory belong to other results; as they will where
+ * the sum is over pixels of images (layout.h). */
 static void note_apart(const Expr *e, void *ctx)
 {
     Apart *a = ctx;
@@ -87,12 +89,15 @@ static void note_apart(const Expr *e, void *ctx)
     if (e->kind != E_READ || !e->tensor->rank)
         return;
     const Var *v = idx_is_var(e->at[e->tensor->rank - 1]);
-    bool summed = false, result = false;
+    int summed = 0;
+    bool result = false, images = false;
     for (int i = 0; i < a->s->n_red; i++)
-        summed |= expr_uses(e, a->s->red[i]);
-    for (int i = 0; v && i < a->s->n_out; i++)
+        summed += a->s->red[i]->extent > 1 && expr_uses(e, a->s->red[i]);
+    for (int i = 0; i < a->s->n_out; i++) {
         result |= v == a->s->out[i] && v->extent > 1;
-    a->found |= summed && result;
+        images |= a->s->n_out == 1 && expr_uses(e, a->s->out[i]);
+    }
+    a->found |= summed && (result || (images && summed > 2));
 }
 
 /* ---- between two products: chain.h has these in one pass */
@@ -150,6 +155,46 @@ static void reach(const Expr *e, void *ctx)
     r->depth--;
 }
 
+static bool reaches(Stmt *const *maker, const Stmt *from, const Tensor *t)
+{
+    Reach r = {.maker = maker, .t = t};
+
+    expr_visit(from->value, reach, &r);
+    return r.found;
+}
+
+typedef struct Reader {
+    const Tensor *t;
+    bool found;
+} Reader;
+
+static void note_reader(const Expr *e, void *ctx)
+{
+    Reader *r = ctx;
+
+    r->found |= e->kind == E_READ && e->tensor == r->t;
+}
+
+/* Whether all that read s, or values of its rows that do, are on the way to
+ * `product`: a batch norm's mean has the running one besides, on the way to a
+ * gradient of weights. */
+static bool leads_there(const Graph *g, Stmt *const *maker, const Stmt *s,
+                        const Stmt *product, int depth)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *t = g->stmt[i];
+        Reader r = {s->tensor, false};
+        expr_visit(t->value, note_reader, &r);
+        if (!r.found || t == product)
+            continue;
+        if (!reaches(maker, product, t->tensor) ||
+            (depth && t->op == R_NONE && t->n_out == s->n_out &&
+             !leads_there(g, maker, t, product, depth - 1)))
+            return false;
+    }
+    return true;
+}
+
 /* Is s about what one product leaves, for another over the same columns? */
 static bool lies_between(const Graph *g, Stmt *const *maker, const Stmt *s)
 {
@@ -157,17 +202,17 @@ static bool lies_between(const Graph *g, Stmt *const *maker, const Stmt *s)
     int64_t cols = extents(s->red, s->n_red);
 
     expr_visit(s->value, reach, &r);
-    bool behind = r.found;
-    r = (Reach){.maker = maker, .t = s->tensor};
-    for (int i = 0; i < g->n_stmt && behind && !r.found; i++)
+    for (int i = 0; i < g->n_stmt && r.found; i++)
         if (is_product(g->stmt[i]) &&
-            extents(g->stmt[i]->red, g->stmt[i]->n_red) == cols)
-            expr_visit(g->stmt[i]->value, reach, &r);
-    return behind && r.found;
+            extents(g->stmt[i]->red, g->stmt[i]->n_red) == cols &&
+            reaches(maker, g->stmt[i], s->tensor) &&
+            leads_there(g, maker, s, g->stmt[i], 2))
+            return true;
+    return false;
 }
 
-/* *most: terms of a piece. */
-static bool is_long(const Stmt *s, int64_t *most)
+/* *most: terms of a piece; *apart: those of a column. */
+static bool is_long(const Stmt *s, int64_t *most, bool *apart)
 {
     int64_t rows = extents(s->out, s->n_out), cols = extents(s->red, s->n_red);
     Reuse r = {s, false};
@@ -177,10 +222,11 @@ static bool is_long(const Stmt *s, int64_t *most)
     if ((s->op != R_SUM && s->op != R_MAX && s->op != R_MIN) || s->notes ||
         s->when != WHEN_RUN || !plain_store(s) || rows > FEW ||
         cols < (a.found ? APART : LONG) ||
-        rows * cols < WORTH || s->tensor->prev ||
+        rows * cols < (a.found ? WORTH_APART : WORTH) || s->tensor->prev ||
         (s->tensor->role != ROLE_TEMP && s->tensor->role != ROLE_OUTPUT))
         return false;
     *most = a.found ? PIECE_APART : PIECE;
+    *apart = a.found;
     expr_visit(s->value, note_reuse, &r);
     return !r.found;
 }
@@ -421,11 +467,14 @@ void split_long_reductions(Graph *g)
 
     for (int i = 0; i < g->n_stmt; i++) {
         Levels l = {.g = g, .sum = g->stmt[i]};
-        if (!is_long(l.sum, &l.most) || lies_between(g, maker, l.sum) ||
+        bool apart = false;
+        if (!is_long(l.sum, &l.most, &apart) || lies_between(g, maker, l.sum) ||
             !choose_pieces(&l))
             continue;
         int before = g->n_stmt;
         find_squares(&l);
+        if (apart && !l.squares) /* the reduce family has parts of columns */
+            continue;
         split(&l, i);
         i += g->n_stmt - before;
         maker = tensor_makers(g);

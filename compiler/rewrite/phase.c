@@ -89,6 +89,11 @@ static void note_floor(const Atom *at, void *ctx)
         f->a = -d / c;
 }
 
+static bool is_zero(const Expr *e)
+{
+    return e->kind == E_CONST && e->num == 0;
+}
+
 /* A factor that is 0 where a congruence of its own does not hold. */
 static bool find_factor(Phase *f, const Expr *e)
 {
@@ -100,6 +105,8 @@ static bool find_factor(Phase *f, const Expr *e)
         return find_factor(f, e->arg[0]) || find_factor(f, e->arg[1]);
     if (e->kind == E_BINARY && e->fn == F_DIV)
         return find_factor(f, e->arg[0]);
+    if (e->kind == E_SELECT && is_zero(e->arg[2]))
+        return find_factor(f, e->arg[1]);
     if (e->kind != E_READ || !e->in.n || e->outside->kind != E_CONST ||
         e->outside->num != 0)
         return false;
@@ -117,6 +124,7 @@ static bool find_factor(Phase *f, const Expr *e)
 typedef struct Taps {
     const Var *p, *r; /* there are fewer of r than r' and f say */
     Guard in;
+    bool moves; /* factors with p, too */
     bool found;
 } Taps;
 
@@ -128,12 +136,14 @@ static bool reads_at(const Expr *e, const Var *v)
     return false;
 }
 
-/* A factor that has r in its place, and not p, is 0 beyond r's extent. */
+/* A factor that has r in its place, and not p if another has, is 0 beyond r's
+ * extent. */
 static const Expr *guard_taps(Graph *g, const Expr *e, void *ctx)
 {
     Taps *t = ctx;
 
-    if (e->kind != E_READ || !reads_at(e, t->r) || reads_at(e, t->p) ||
+    if (e->kind != E_READ || !reads_at(e, t->r) ||
+        reads_at(e, t->p) != t->moves ||
         (e->in.n && (e->outside->kind != E_CONST || e->outside->num != 0)))
         return NULL;
     t->found = true;
@@ -152,8 +162,12 @@ static const Expr *longer_sum(Phase *f, int64_t whole)
 
     t.in = guard_within(g->pool, t.in, by.by, 0, f->r->extent);
     f->longer = r;
-    const Expr *e = expr_rewrite(g, expr_subst(g, f->s->value, &by, 1),
-                                 guard_taps, &t);
+    const Expr *longer = expr_subst(g, f->s->value, &by, 1);
+    const Expr *e = expr_rewrite(g, longer, guard_taps, &t);
+    if (!t.found) {
+        t.moves = true;
+        e = expr_rewrite(g, longer, guard_taps, &t);
+    }
     return t.found ? e : NULL;
 }
 

@@ -6,6 +6,7 @@
 #include "rewrite/inline.h"
 #include "rewrite/inplace.h"
 #include "rewrite/levels.h"
+#include "rewrite/number.h"
 #include "rewrite/phase.h"
 
 #include <math.h>
@@ -419,6 +420,7 @@ void tidy(Graph *g)
     simplify_dead(g);
     join_heads(g);
     simplify_factors(g);
+    number(g); /* sums whose factors alone differed are one */
     split_phases(g);
     split_long_reductions(g);
     simplify_dead(g);

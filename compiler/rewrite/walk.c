@@ -52,3 +52,23 @@ int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v)
             v[n++] = s->out[i];
     return n;
 }
+
+int walk_sole_own(const Stmt *s, const Expr *a, const Var *const *own, int n)
+{
+    int found = -1, summed = 0;
+
+    for (int d = 0; d < a->tensor->rank; d++) {
+        const Idx *e = a->at[d];
+        const Var *v = NULL; /* the longest counts */
+        for (int i = 0; i < e->n; i++)
+            if (e->term[i].atom->kind == ATOM_VAR &&
+                (!v || e->term[i].atom->var->extent > v->extent))
+                v = e->term[i].atom->var;
+        bool sum = v && walk_in_list((const Var *const *)s->red, s->n_red, v);
+        if (e->n && !sum && (found >= 0 || !v || !walk_in_list(own, n, v)))
+            return -1;
+        found = e->n && !sum ? d : found;
+        summed += sum;
+    }
+    return summed > 1 ? found : -1;
+}

@@ -15,4 +15,8 @@ bool walk_product(const Stmt *s, const Expr **a, const Expr **b);
 int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v);
 bool walk_in_list(const Var *const *list, int n, const Var *v);
 
+/* The one dimension that is not summed over, of several (channels, where pixels
+ * are): with it innermost the others are one number. Else -1. */
+int walk_sole_own(const Stmt *s, const Expr *a, const Var *const *own, int n);
+
 #endif

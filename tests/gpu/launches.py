@@ -60,9 +60,9 @@ def build(o, case):
         return None
 
 
-def measure(o, case, steps):
-    out = shell([os.path.join(o.work, case), "--random", "1", "--profile",
-                 "20", "--bench", "50"])
+def measure(o, case, steps, data=("--random", "1")):
+    out = shell([os.path.join(o.work, case), *data, "--profile", "20",
+                 "--bench", "50"])
     us = [float(x) for x in re.findall(r"^step +\d+ +([\d.]+) us", out, re.M)]
     whole = float(re.search(r"median ([\d.]+) us", out).group(1))
     kernels = {}

@@ -465,7 +465,8 @@ Tree *chain_direct(ChainKernel *w)
                        "}\n",
                        FILL_TREE("POINTS", points));
     return TEMPLATE(a, "contract_wgmma_pairs.cu.in",
-                    FILL_TREE("POINTS", points), FILL("WIDTH", "BN"));
+                    FILL_TREE("POINTS", points), FILL("WIDTH", "BN"),
+                    FILL("AGAIN", ""));
 }
 
 /* ---- the whole ------------------------------------------------------- */

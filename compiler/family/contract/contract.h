@@ -189,10 +189,10 @@ void contract_early(Contract *x, Tree *b);
  * prints where they are: m and n, or with x->patch the variables of m, which it
  * names; and sets x->sum. */
 typedef void ContractPlace(Contract *x, Tree *b);
-/* What is read ahead of the sums: a vector of 16 bytes for each of a thread's
- * `pieces`, of which `piece` is the number, as far as `regs` registers hold. */
+/* What is read ahead of the sums: a vector for each of a thread's `pieces`, of
+ * which `piece` is the number, as far as `regs` registers hold. */
 typedef struct ContractAhead {
-    int pieces, regs;
+    int pieces, regs, vec;  /* of pieces of so many columns */
     const char *piece;
     Tree *declare, *reads;  /* lists, the caller's; as those below */
     int column_regs;        /* and of what belongs to columns */

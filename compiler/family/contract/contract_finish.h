@@ -7,7 +7,7 @@
 #include "family/contract/contract.h"
 
 /* Of more reads and stores than that, some are done element by element. */
-enum { MAX_VECTORS = 32 };
+enum { MAX_VECTORS = 32, MAX_SCALARS = 4 };
 
 /* When a read is done: with a point's steps, with those of its columns' points
  * before all of these, or before the sums are there. */
@@ -32,6 +32,9 @@ struct Finish {
     bool linear_m, linear_n;
     Vector vec[MAX_VECTORS]; int n_vec;
     const char *pack;      /* takes the stored columns instead of memory */
+    const Expr *scalar[MAX_SCALARS]; /* reads of f32 numbers (a rate), and */
+    const char *scalar_id[MAX_SCALARS]; /* the locals that have them */
+    int n_scalar;
 };
 
 /* Fills f and x->vec, of at most `most` columns. */

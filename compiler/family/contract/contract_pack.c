@@ -251,16 +251,20 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
 {
     Contract *x = f->x;
     CScope scope = cprint_open(&x->cp);
-    int regs = a->regs;
+    int regs = a->regs, each = a->pieces * a->vec / 2;
     bool some = false;
 
-    for (int i = 0; i < f->n_vec && x->vec == 8; i++) {
+    for (int i = 0; i < f->n_vec && x->vec == a->vec; i++) {
         Vector *v = &f->vec[i];
         const char *id = v->id;
         if (!finish_ahead(x, v) || !finish_uses(&x->m, v->read) ||
-            v->count > 1 || !a->pieces || a->pieces * 4 > regs)
+            v->count > 1 || !a->pieces)
             continue;
-        regs -= a->pieces * 4;
+        int own = v->piece * type_bytes(v->read->tensor->type) > 4 ? 2 : 1;
+        own = a->vec == 8 ? each : a->pieces * own;
+        if (own > regs)
+            continue;
+        regs -= own;
         PUT(a->declare,
             guard_truth(v->read->in) == ALWAYS ? "@type @id[@pieces];\n"
                                                : "@type @id[@pieces] = {};\n",
@@ -274,6 +278,37 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
         finish_read(f, a->reads, v);
     }
     cprint_close(&x->cp, scope);
+}
+
+static void find_scalar(const Expr *e, void *ctx)
+{
+    Finish *f = ctx;
+
+    if (e->kind != E_READ || e->tensor->rank || e->type != T_F32 || e->in.n ||
+        f->n_scalar == MAX_SCALARS)
+        return;
+    for (int i = 0; i < f->n_scalar; i++)
+        if (f->scalar[i]->tensor == e->tensor)
+            return;
+    f->scalar[f->n_scalar++] = e;
+}
+
+/* Numbers that all points read: a store between them might change what is in
+ * memory, as far as nvcc knows. */
+static void put_scalars(Finish *f, ContractAhead *a)
+{
+    Contract *x = f->x;
+
+    for (int i = 0; i < x->gr->n_step; i++)
+        if (finish_row_step(&x->gr->step[i]) && !x->gone[i])
+            expr_visit(f->value[i], find_scalar, f);
+    for (int i = 0; i < f->n_scalar; i++) {
+        const char *t = cprint_tensor(&x->cp, f->scalar[i]->tensor);
+        f->scalar_id[i] = cprint_fresh(&x->cp,
+                                       arena_printf(x->g->arena, "%s_val", t));
+        PUT(a->columns, "const float @id = @tensor[0];\n",
+            FILL("id", f->scalar_id[i]), FILL("tensor", t));
+    }
 }
 
 /* What belongs to columns, before all of their points. */
@@ -310,6 +345,8 @@ void contract_points(Contract *x, Tree *b, int most, ContractPlace *place,
         put_ahead(&f, ahead->columns, "j");
     if (ahead)
         put_rows_ahead(&f, ahead, place);
+    if (ahead)
+        put_scalars(&f, ahead);
     if (ahead && ahead->by == x->vec) {
         put_by_columns(&f, ahead);
         ahead->row_place(x, b);

@@ -10,8 +10,7 @@ static int64_t coef(const Operand *o, const Var *v)
     return idx_coef(o->offset, v);
 }
 
-/* Whether o walks u and v (v fast) as one number. */
-static bool one_number(const Operand *o, const Var *u, const Var *v)
+bool tma_one_number(const Operand *o, const Var *u, const Var *v)
 {
     return !guard_uses(o->in, u) && !guard_uses(o->in, v) &&
            coef(o, u) == coef(o, v) * v->extent;
@@ -37,6 +36,13 @@ static void finish_axis(Graph *g, Axis *a)
     }
 }
 
+void tma_axis(Graph *g, Axis *a, const Var *const *v, int n)
+{
+    memcpy(a->v, v, sizeof *v * (size_t)n);
+    a->n = n;
+    finish_axis(g, a);
+}
+
 /* Groups v, slow to fast, into axes that both operands (NULL: any) agree on. */
 static void make_axes(Graph *g, Axes *out, const Var *const *v, int n,
                       const Operand *a, const Operand *b)
@@ -44,8 +50,8 @@ static void make_axes(Graph *g, Axes *out, const Var *const *v, int n,
     for (int i = 0; i < n; i++) {
         Axis *last = out->n ? &out->axis[out->n - 1] : NULL;
         const Var *u = last ? last->v[last->n - 1] : NULL;
-        bool joins = u && (!a || one_number(a, u, v[i])) &&
-                     (!b || one_number(b, u, v[i]));
+        bool joins = u && (!a || tma_one_number(a, u, v[i])) &&
+                     (!b || tma_one_number(b, u, v[i]));
         if (!joins)
             last = &out->axis[out->n++];
         last->v[last->n++] = v[i];
@@ -154,14 +160,14 @@ static const char *find_run(const Tma *t, const Axes *side, TmaOperand *o,
 }
 
 /* Guards that are not just "inside the tensor" are beyond TMA. */
-static const char *check_guard(const Tma *t, const TmaOperand *o)
+const char *tma_check_guard(const TmaOperand *o, IdxPool *pool)
 {
     const Expr *read = o->op->read;
     const Tensor *x = read->tensor;
     Guard in = {0};
 
     for (int d = 0; d < x->rank; d++)
-        in = guard_within(t->x->g->pool, in, read->at[d], 0, x->dim[d]);
+        in = guard_within(pool, in, read->at[d], 0, x->dim[d]);
     for (int i = 0; i < o->op->in.n; i++) {
         bool found = cond_truth(o->op->in.cond[i]) == ALWAYS;
         for (int j = 0; j < in.n && !found; j++)
@@ -283,8 +289,8 @@ static const char *check_dims(const Tma *t, TmaOperand *o)
     return NULL;
 }
 
-static const char *open_operand(Tma *t, TmaOperand *o, const Operand *op,
-                                const Axes *side, const Var *run)
+const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
+                        const Axes *side, const Var *run)
 {
     IdxPool *p = t->x->g->pool;
     const Idx *at[MAX_RANK], *rest;
@@ -294,7 +300,7 @@ static const char *open_operand(Tma *t, TmaOperand *o, const Operand *op,
     if (!op->read || op->read->tensor->type != t->x->elem)
         return "a factor that is computed";
     const Tensor *x = op->read->tensor;
-    if ((why = check_guard(t, o)))
+    if ((why = tma_check_guard(o, p)))
         return why;
     rest = on_axes(t, op->offset);
     for (int d = 0; d < x->rank; d++) {
@@ -335,8 +341,7 @@ int tma_upper(const TmaDim *d)
 
 /* Whether dimension d is pixels: its axis, and taps that move them by what the
  * instruction can say. */
-static bool slides(const Tma *t, const TmaDim *d, int most_corner,
-                   int most_offset)
+static bool slides(const Tma *t, const TmaDim *d, int n)
 {
     int64_t offset = 0;
 
@@ -354,15 +359,12 @@ static bool slides(const Tma *t, const TmaDim *d, int most_corner,
             return false;
         offset += c * (v->extent - 1);
     }
-    return offset <= most_offset && llabs(d->at->k) < most_corner &&
-           llabs((int64_t)tma_upper(d)) < most_corner;
+    return tma_reaches(d, n, offset);
 }
 
 /* Dimensions of pixels, if a is channels, pixels, and perhaps images. */
 static int count_pixels(const Tma *t)
 {
-    static const int corner[] = {0, 32767, 127, 15};
-    static const int offset[] = {0, 65535, 255, 31};
     const TmaOperand *a = &t->a;
     int n = t->m.n;
 
@@ -377,7 +379,7 @@ static int count_pixels(const Tma *t)
     if (n < 1 || n > 3)
         return 0;
     for (int i = 1; i <= n; i++)
-        if (!slides(t, &a->dim[i], corner[n], offset[n]))
+        if (!slides(t, &a->dim[i], n))
             return 0;
     return n;
 }
@@ -393,38 +395,55 @@ static const Operand *without_run(Graph *g, const Operand *o, const Var **run)
     return out;
 }
 
-const char *tma_open(Tma *t, Contract *x)
+/* Without an im2col map along k. */
+static const char *open_boxes(Tma *t)
 {
+    Contract *x = t->x;
     const Contraction *c = &x->c;
     const Operand *a, *b;
     const Var *run[2];
     const char *why;
 
-    memset(t, 0, sizeof *t);
-    t->x = x;
-    t->bk = TMA_ROW / type_bytes(x->elem);
-    if (!c->a.read || !c->b.read)
-        return "a factor that is computed";
-    if (!idx_affine(c->a.offset) || !idx_affine(c->b.offset))
-        return "an index that is not affine";
     a = without_run(x->g, &c->a, &run[0]);
     b = without_run(x->g, &c->b, &run[1]);
     make_axes(x->g, &t->m, c->m, c->n_m, a, NULL);
     make_axes(x->g, &t->n, c->n, c->n_n, b, NULL);
     make_axes(x->g, &t->k, c->k, c->n_k, a, b);
-    for (int i = 0; i < c->n_batch; i++) {
-        Axis *a = &t->batch.axis[t->batch.n++];
-        a->v[a->n++] = c->batch[i];
-        finish_axis(x->g, a);
-    }
     if (!t->m.n || t->n.n != 1)
         return t->m.n ? "columns that are not one number" : "no rows";
-    if (!(why = open_operand(t, &t->a, a, &t->m, run[0])))
-        why = open_operand(t, &t->b, b, &t->n, run[1]);
+    if (!(why = tma_operand(t, &t->a, a, &t->m, run[0])))
+        why = tma_operand(t, &t->b, b, &t->n, run[1]);
     if (!why && !t->a.k_major && t->m.n > 1)
         why = "a patch of rows that are neighbours in memory";
     t->pixels = why ? 0 : count_pixels(t);
     return why;
+}
+
+static void begin(Tma *t, Contract *x)
+{
+    const Contraction *c = &x->c;
+
+    memset(t, 0, sizeof *t);
+    t->x = x;
+    t->bk = TMA_ROW / type_bytes(x->elem);
+    for (int i = 0; i < c->n_batch; i++)
+        tma_axis(x->g, &t->batch.axis[t->batch.n++], &c->batch[i], 1);
+}
+
+const char *tma_open(Tma *t, Contract *x)
+{
+    const Contraction *c = &x->c;
+    const char *why;
+
+    if (!c->a.read || !c->b.read)
+        return "a factor that is computed";
+    if (!idx_affine(c->a.offset) || !idx_affine(c->b.offset))
+        return "an index that is not affine";
+    begin(t, x);
+    if (!(why = open_boxes(t)))
+        return NULL;
+    begin(t, x);
+    return tma_slide(t) ? why : NULL;
 }
 
 /* ---- tiles ------------------------------------------------------------- */

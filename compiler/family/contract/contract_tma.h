@@ -6,7 +6,9 @@
  * dimensions are either an axis with its stride, or a dimension of the tensor
  * whose index mixes several (a window), with zeros outside. Where the window
  * slides over pixels of images, an im2col map goes from one pixel to the next,
- * from row to row and image to image: no tile is cut off. */
+ * from row to row and image to image: no tile is cut off. Where the sum is over
+ * the pixels (gradients of weights) such a map goes along it, and a box of
+ * channels has a tap of its own. */
 #ifndef DCC_FAMILY_CONTRACT_TMA_H
 #define DCC_FAMILY_CONTRACT_TMA_H
 
@@ -45,6 +47,9 @@ typedef struct TmaOperand {
     bool k_major;       /* neighbours along k; else along m or n */
     int run;            /* of a tensor of which a run has so many (Graph.run):
                            1 + the dimension that ends with them; else 0 */
+    int slides;         /* dimensions from dim[1] on that an im2col map walks
+                           as k does; the rows are taps and, fastest, whole
+                           boxes of channels. 0: there is no such map */
 } TmaOperand;
 
 typedef struct Tma {
@@ -54,6 +59,7 @@ typedef struct Tma {
     TmaOperand a, b;
     int pixels;         /* dimensions of a's that an im2col map slides along,
                            from dim[1] on; 0: there is no such map */
+    Axis pixel[MAX_RANK]; /* k's variables, where an operand slides */
 } Tma;
 
 /* A tile's extent along each axis of m; `rows` of them are used. */
@@ -78,9 +84,20 @@ bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n);
 bool tma_off_sectors(const TmaOperand *o);
 /* Steps over k: the last axis in pieces of bk, the others one by one. */
 int64_t tma_k_tiles(const Tma *t);
-/* Where rows of pixels begin and end in a's dimension d, as an im2col map has
- * it: from the first element, and from the last. */
+/* Where rows of pixels begin and end in dimension d, as an im2col map has it:
+ * from the first element, and from the last. */
 int tma_lower(const TmaDim *d);
 int tma_upper(const TmaDim *d);
+/* contract_slide.c: whether `offset` reaches no tap that an im2col map of n
+ * dimensions lacks, nor its corners in d; and the operands of a sum over
+ * pixels, after t->x alone is set: NULL, or why not. */
+bool tma_reaches(const TmaDim *d, int n, int64_t offset);
+const char *tma_slide(Tma *t);
+/* What tma_slide shares with tma_open. */
+void tma_axis(Graph *g, Axis *a, const Var *const *v, int n);
+bool tma_one_number(const Operand *o, const Var *u, const Var *v);
+const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
+                        const Axes *side, const Var *run);
+const char *tma_check_guard(const TmaOperand *o, IdxPool *pool);
 
 #endif

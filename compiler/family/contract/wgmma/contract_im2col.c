@@ -1,14 +1,20 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
 /* Tiles of a convolution that are runs of output pixels, by im2col maps: where
- * a row of an image ends, the run goes on in the next one. */
+ * a row of an image ends, the run goes on in the next one. Or steps of a sum
+ * over pixels, which are such runs. */
 
-void wgmma_im2col_map(const Wgmma *w, TileMap *m)
+/* Dimensions of o that runs go through. */
+static int pixels_of(const Wgmma *w, const TmaOperand *o)
 {
-    const TmaOperand *a = &w->tma->a;
-    int n = w->tma->pixels;
+    return o->slides ? o->slides : w->tma->pixels;
+}
 
-    m->pixels = w->x.t.bm;
+void wgmma_im2col_map(const Wgmma *w, const TmaOperand *a, TileMap *m)
+{
+    int n = pixels_of(w, a);
+
+    m->pixels = a->slides ? w->tma->bk : w->x.t.bm;
     m->box[0] = w->tma->bk;
     for (int d = 1; d <= n; d++) {
         m->lower[d - 1] = tma_lower(&a->dim[d]);
@@ -46,12 +52,13 @@ static const Idx *tap(const Wgmma *w, const TmaDim *d)
     return idx_addc(p, idx_sub(p, d->at, pixel), -d->at->k);
 }
 
-void wgmma_im2col_copy(Wgmma *w, Tree *b)
+/* The copy of the run whose pixels have names, to smem.@tile[slot]@piece. */
+static void put_run(Wgmma *w, Tree *b, const TmaOperand *a, const Load *l,
+                    const char *piece)
 {
     CPrint *cp = &w->x.cp;
-    const TmaOperand *a = &w->tma->a;
     IdxPool *p = w->x.g->pool;
-    int n = w->tma->pixels;
+    int n = pixels_of(w, a);
 
     Arena *arena = b->arena;
     const char *at = "";
@@ -70,8 +77,57 @@ void wgmma_im2col_copy(Wgmma *w, Tree *b)
         at = arena_printf(arena, "%s%s, ", at,
                           cprint_idx(cp, tap(w, &a->dim[d]), 0));
     PUT(b,
-        "dcc_tma_im2col_@n@d(smem.@tile[slot], &@id@_map, "
+        "dcc_tma_im2col_@n@d(smem.@tile[slot]@piece, &@id@_map, "
         "@at&smem.full[slot]);\n",
-        FILL_INT("n", n + 2), FILL("tile", w->x.a.tile), FILL("id", w->x.a.id),
-        FILL("at", at));
+        FILL_INT("n", n + 2), FILL("tile", l->tile), FILL("piece", piece),
+        FILL("id", l->id), FILL("at", at));
+}
+
+void wgmma_im2col_copy(Wgmma *w, Tree *b)
+{
+    put_run(w, b, &w->tma->a, &w->x.a, "");
+}
+
+void wgmma_slide_pixel(Wgmma *w, WgmmaDigits *d)
+{
+    CPrint *cp = &w->x.cp;
+    const Axis *k = &w->tma->k.axis[0];
+    int64_t radix = 1;
+
+    for (int i = k->n - 1; i >= 0; i--) {
+        const char *v = cprint_ident(w->x.g->arena, k->v[i]->name);
+        const char *id =
+            cprint_fresh(cp, arena_printf(w->x.g->arena, "%s0", v));
+        wgmma_digit(w, d, id, "k_tile * BK", radix, i > 0 ? k->v[i]->extent : 0,
+                    "");
+        radix *= k->v[i]->extent;
+        cprint_name(cp, k->v[i], id);
+    }
+}
+
+void wgmma_slide_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
+                      const char *origin, const char *rows)
+{
+    CPrint *cp = &w->x.cp;
+    CScope scope = cprint_open(cp);
+    const Axis *side = o->dim[0].axis;
+    Tree *in = tree_list(b->arena);
+    int64_t radix = 1;
+
+    PUT(in, "const int row = @origin + i * 64;\n", FILL("origin", origin));
+    for (int i = side->n - 1; i >= 0; i--) {
+        PUT(in, "const int @v = @digit;\n",
+            FILL("v", cprint_var(cp, side->v[i])),
+            FILL("digit", cprint_digit(b->arena, "row", radix,
+                                       i > 0 ? side->v[i]->extent : 0)));
+        radix *= side->v[i]->extent;
+    }
+    put_run(w, in, o, l, "[i]");
+    PUT(b,
+        "#pragma unroll\n"
+        "for (int i = 0; i < @rows / 64; ++i) {  // each has its tap\n"
+        "    @IN\n"
+        "}\n",
+        FILL("rows", rows), FILL_TREE("IN", in));
+    cprint_close(cp, scope);
 }

@@ -31,7 +31,7 @@ static const Shape shapes[] = {
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
-       KNOB_CLUSTER, KNOB_SPLIT };
+       KNOB_CLUSTER, KNOB_SPLIT, KNOB_PARTS };
 
 /* ---- which groups ------------------------------------------------------ */
 
@@ -144,19 +144,24 @@ static size_t small_bytes(const Contract *x, int bn)
     return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
 }
 
-/* Blocks that share a tile finish its columns as products have them. */
-static int deal_columns(const WgmmaForm *f, int split)
+int wgmma_sharers(const Wgmma *w)
 {
-    return split > 1 ? 0 : f->deals;
+    return w->x.t.split * w->parts;
+}
+
+/* Blocks that share a tile finish its columns as products have them. */
+static int deal_columns(const WgmmaForm *f, int sharers)
+{
+    return sharers > 1 ? 0 : f->deals;
 }
 
 /* Columns that a warp's stores cover at a time: lines of 128 bytes, if they
  * divide what the block finishes. */
-static int pack_columns(const WgmmaForm *f, int bn, int split)
+static int pack_columns(const WgmmaForm *f, int bn, int split, int parts)
 {
     int own = bn / split;
 
-    if (!f->packs || deal_columns(f, split))
+    if (!f->packs || deal_columns(f, split * parts))
         return 0;
     return own % 32 ? 16 : own % 64 ? 32 : 64;
 }
@@ -222,7 +227,7 @@ static bool leads(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
 
-    return w->consumers == 2 && !w->pingpong && t->split == 1 &&
+    return w->consumers == 2 && !w->pingpong && wgmma_sharers(w) == 1 &&
            w->x.terms != 3 && t->bm * t->bn >= 64 * (t->bm + t->bn);
 }
 
@@ -240,7 +245,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
                  (w->consumers > 1 || three ? THREADS_WG : 32);
     w->smem = (wgmma_ring_bytes(w) + small_bytes(&w->x, t->bn) +
                pack_bytes(w->consumers, w->pack) +
-               sent_bytes(t) + 1023) / 1024 * 1024;
+               sent_bytes(t) + (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
     /* Boxes leave during the next tile's products, or the other warpgroup's. A
@@ -249,7 +254,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
     size_t more = pack_bytes(w->consumers, w->pack) + 1024;
     int64_t tiles = w->patch.tiles * ceil_div(w->x.c.N, t->bn);
     if (f->plane.tensor && w->pack && !w->x.patch && w->consumers > 1 &&
-        t->split == 1 && (tiles > d->sms || leads(w)) &&
+        wgmma_sharers(w) == 1 && (tiles > d->sms || leads(w)) &&
         (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
         w->boxes = f->plane;
         w->smem = (w->smem + more + 1023) / 1024 * 1024;
@@ -301,15 +306,17 @@ static const char *plan_tiles(Wgmma *w)
     w->stage_bytes = (size_t)(rows + t->bn) * ROW_BYTES;
     if (leads(w)) /* over slots that the other one has freed */
         w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
-    if (w->tiles * t->split > 1 << 30)
+    if (w->tiles * wgmma_sharers(w) > 1 << 30)
         return "more than 2^30 tiles";
     int part = tma->b.k_major ? 8 : tma->bk;
-    if (w->cluster > 1 && (t->split > 1 || w->patch.tiles < w->cluster ||
+    if (w->cluster > 1 && (wgmma_sharers(w) > 1 || tma->b.slides ||
+                           w->patch.tiles < w->cluster ||
                            t->bn % (part * w->cluster) ||
                            (w->deal && w->deal / 2 % w->cluster) ||
                            (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
-    if (t->split > 1 && (w->pingpong || w->k_tiles < 2 * t->split))
+    if (wgmma_sharers(w) > 1 &&
+        (w->pingpong || w->k_tiles < 2 * wgmma_sharers(w)))
         return "too few steps to split";
     if (t->split > MOST_SPLIT || t->bn % t->split || w->own % 16)
         return "columns that a cluster cannot share";
@@ -320,20 +327,20 @@ static const char *plan_tiles(Wgmma *w)
 
 bool wgmma_skips(const Wgmma *w)
 {
-    return !w->pingpong && w->cluster == 1 && w->x.t.split == 1 &&
+    return !w->pingpong && w->cluster == 1 && wgmma_sharers(w) == 1 &&
            w->tma->m.n == 1;
 }
 
 double wgmma_blocks(const Wgmma *w)
 {
-    return (double)w->tiles * w->cluster * w->x.t.split *
+    return (double)w->tiles * w->cluster * wgmma_sharers(w) *
            (wgmma_skips(w) ? contract_live(&w->x) : 1);
 }
 
 int wgmma_strip(const Wgmma *w)
 {
     enum { NEIGHBOURS = 16 };
-    int tiles = NEIGHBOURS / w->cluster / w->x.t.split, best = 1;
+    int tiles = NEIGHBOURS / w->cluster / wgmma_sharers(w), best = 1;
     double least = 0;
 
     for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
@@ -374,7 +381,7 @@ bool wgmma_sweeps(const Wgmma *w)
                    w->x.o->device->sms * (double)w->resident;
 
     return at_once && w->m_tiles >= FEW && c->batches == 1 &&
-           w->cluster == 1 && w->x.t.split == 1 && w->x.terms == 1 &&
+           w->cluster == 1 && wgmma_sharers(w) == 1 && w->x.terms == 1 &&
            elements * type_bytes(w->x.elem) <= MOST_BYTES &&
            gapless(&w->tma->b, elements);
 }
@@ -407,7 +414,7 @@ static bool stays(const Wgmma *w)
 {
     const Contract *x = &w->x;
 
-    return w->n_tiles == 1 && x->c.batches == 1 && x->t.split == 1 &&
+    return w->n_tiles == 1 && x->c.batches == 1 && wgmma_sharers(w) == 1 &&
            w->cluster == 1 && x->terms != 3 &&
            x->t.stages % w->k_tiles == 0 &&
            w->tiles > (double)w->resident * x->o->device->sms &&
@@ -441,8 +448,9 @@ static int leaps(const Wgmma *w)
     int64_t k_tiles = w->k_tiles / w->x.t.split;
     int64_t bytes = k_tiles * w->x.t.bk * type_bytes(w->x.elem);
 
-    if (!from_memory(w, LEAPS) || tma->k.n > 1 || tma->b.rank != 2 ||
-        !tma->b.k_major || w->x.c.K * type_bytes(w->x.elem) % FAR ||
+    if (w->parts > 1 || !from_memory(w, LEAPS) || tma->k.n > 1 ||
+        tma->b.rank != 2 || !tma->b.k_major ||
+        w->x.c.K * type_bytes(w->x.elem) % FAR ||
         w->k_tiles % (w->x.t.split * LEAPS))
         return 1;
     return bytes < (w->m_tiles == 1 ? LEAPS : 2) * FAR ? 1 : LEAPS;
@@ -466,11 +474,12 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->consumers = k[KNOB_CONSUMERS];
     w->pingpong = k[KNOB_PINGPONG];
     w->cluster = k[KNOB_CLUSTER];
+    w->parts = k[KNOB_PARTS];
     w->patch = tma_patch(w->tma, w->x.t.bm);
     w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
     w->own = w->x.t.bn / w->x.t.split;
-    w->deal = deal_columns(f, w->x.t.split);
-    w->pack = pack_columns(f, w->x.t.bn, w->x.t.split);
+    w->deal = deal_columns(f, wgmma_sharers(w));
+    w->pack = pack_columns(f, w->x.t.bn, w->x.t.split, w->parts);
     if ((why = plan_sizes(w, f)))
         return why;
     w->x.t.wm = w->wm;
@@ -485,11 +494,15 @@ static const char *variant_text(Graph *g, const int *k)
 {
     return arena_printf(g->arena,
                         "bm=%d bn=%d stages=%d consumers=%d schedule=%s "
-                        "cluster=%d split=%d",
+                        "cluster=%d split=%d%s",
                         k[KNOB_BM], k[KNOB_BN], k[KNOB_STAGES],
                         k[KNOB_CONSUMERS],
                         k[KNOB_PINGPONG] ? "pingpong" : "cooperative",
-                        k[KNOB_CLUSTER], k[KNOB_SPLIT]);
+                        k[KNOB_CLUSTER], k[KNOB_SPLIT],
+                        k[KNOB_PARTS] == 1
+                            ? ""
+                            : arena_printf(g->arena, " parts=%d",
+                                           k[KNOB_PARTS]));
 }
 
 /* Tiles of which half would do are left out. */
@@ -509,14 +522,15 @@ static bool one_each(const WgmmaForm *f, int64_t tiles)
 /* Stages that fit `blocks` on an SM, no more than steps; of a single step, and
  * of tiles in turns, there are more where a block has more tiles. */
 static int stages_for(const WgmmaForm *f, const Shape *s, int blocks,
-                      int split, int64_t tiles)
+                      int split, int parts, int64_t tiles)
 {
     const Device *d = f->x.o->device;
     const Tile tile = {.bm = s->bm, .bn = s->bn, .split = split};
-    int64_t k_tiles = ceil_div(tma_k_tiles(&f->tma), split);
+    int64_t k_tiles = ceil_div(tma_k_tiles(&f->tma), split * parts);
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
-    room -= (int)(pack_bytes(s->consumers, pack_columns(f, s->bn, split)) +
-                  sent_bytes(&tile));
+    room -= (int)(pack_bytes(s->consumers,
+                             pack_columns(f, s->bn, split, parts)) +
+                  sent_bytes(&tile) + 16);
     int n = (room - (int)small_bytes(&f->x, s->bn)) /
             ((s->bm + s->bn) * ROW_BYTES + 16);
 
@@ -541,7 +555,7 @@ typedef struct Space {
 } Space;
 
 static void add_variant(Space *s, const Shape *sh, int stages, int cluster,
-                        int split)
+                        int split, int parts)
 {
     Variant *v = &s->v[s->n];
     Wgmma w;
@@ -549,11 +563,33 @@ static void add_variant(Space *s, const Shape *sh, int stages, int cluster,
     if (s->n == s->most || stages < 2)
         return;
     *v = (Variant){.knob = {sh->bm, sh->bn, stages, sh->consumers, sh->pingpong,
-                            cluster, split}};
+                            cluster, split, parts}};
     if (wgmma_plan(&w, s->form, v))
         return;
     v->text = variant_text(s->g, v->knob);
     s->n++;
+}
+
+/* Parts of a long sum, of which a block has one and the last one of a tile adds
+ * all up, for as many blocks as SMs hold or half as many. */
+static void add_parts(Space *s, const Shape *sh, int blocks, int split,
+                      int64_t tiles)
+{
+    enum { STEPS = 8 }; /* of a part, at least */
+    const Device *d = s->form->x.o->device;
+    int sms = split > 2 && d->cluster_sms ? d->cluster_sms : d->sms;
+    int64_t most = tma_k_tiles(&s->form->tma) / (STEPS * split);
+    int64_t parts = sms * blocks / (tiles * split);
+
+    if (sh->pingpong || s->form->x.gr->merge || s->form->x.gr->pieces ||
+        s->form->pre || s->form->x.terms == 3)
+        return;
+    if (parts > most)
+        parts = most;
+    for (int i = 0; i < 2 && parts >= 2; i++, parts /= 2)
+        add_variant(s, sh,
+                    stages_for(s->form, sh, blocks, split, (int)parts, tiles),
+                    1, split, (int)parts);
 }
 
 static void add_shape(Space *s, const Shape *sh)
@@ -578,15 +614,16 @@ static void add_shape(Space *s, const Shape *sh)
         if (split > 1 && (tiles * split > 2 * sms || s->form->x.gr->merge))
             break;
         for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
-            int stages = stages_for(s->form, sh, blocks, split, tiles);
+            int stages = stages_for(s->form, sh, blocks, split, 1, tiles);
+            add_parts(s, sh, blocks, split, tiles);
             if (stages == last)
                 continue;
             last = stages;
             if (split == 1)
-                add_variant(s, sh, stages, 2, 1);
+                add_variant(s, sh, stages, 2, 1, 1);
             if (split == 1 && off)
-                add_variant(s, sh, stages, 4, 1);
-            add_variant(s, sh, stages, 1, split);
+                add_variant(s, sh, stages, 4, 1, 1);
+            add_variant(s, sh, stages, 1, split, 1);
         }
     }
 }

@@ -6,7 +6,8 @@
  * Ping-pong: each has a tile of its own, and one's epilogue runs while the
  * other multiplies. The blocks of a cluster share columns of b, or a tile: then
  * each sums a slice of k, sends the sums of the others' columns to them, and
- * finishes its own.
+ * finishes its own. A long k may be in parts, too, each a block's or cluster's:
+ * these leave their sums in the workspace, and the last one adds all up.
  *
  * A thread's sums are pairs of columns, eight apart. The map of b is such that
  * its rows lie in a slot in another order, by which a thread has 4 pairs in a
@@ -47,6 +48,7 @@ typedef struct Wgmma {
     const Tma *tma;
     Patch patch;
     int consumers, cluster;
+    int parts;              /* of k, whose sums meet in memory */
     bool pingpong;
     bool stays;             /* b, in its slots: one for all tiles, and a slot
                                has always the same k */
@@ -92,6 +94,9 @@ typedef struct WgmmaDigits {
     int n;
 } WgmmaDigits;
 
+/* Blocks that have a tile's sums over their parts of k: those of a cluster, in
+ * several parts. */
+int wgmma_sharers(const Wgmma *w);
 /* SMs on which blocks of a cluster find room. */
 double wgmma_sms(const Wgmma *w);
 /* Blocks that the work is dealt to. */
@@ -150,11 +155,15 @@ bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d);
 int wgmma_result_bytes(const Contract *x);
 /* Whether all that wait for a slot can leave out the same tiles. */
 bool wgmma_skips(const Wgmma *w);
-/* contract_im2col.c, where the patch is im2col: the map of a, the pixel that a
- * tile begins at, and the copy from there on. */
-void wgmma_im2col_map(const Wgmma *w, TileMap *m);
+/* contract_im2col.c, where the patch is im2col, or an operand slides: its map;
+ * the pixel that a tile begins at, and the copy from there on; that of a step
+ * of the sum, and copies of `rows` rows from `origin` on. */
+void wgmma_im2col_map(const Wgmma *w, const TmaOperand *a, TileMap *m);
 void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d);
 void wgmma_im2col_copy(Wgmma *w, Tree *b);
+void wgmma_slide_pixel(Wgmma *w, WgmmaDigits *d);
+void wgmma_slide_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
+                      const char *origin, const char *rows);
 /* contract_wgmma_cost.c */
 void wgmma_cost(const void *form, const Variant *v, Cost *c);
 /* Of all stages. */

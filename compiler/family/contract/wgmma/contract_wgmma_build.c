@@ -52,6 +52,8 @@ static void constants(Wgmma *w)
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
         kernel_constant(g, k, "OWN", w->own, "its columns that one finishes");
     }
+    if (w->parts > 1)
+        kernel_constant(g, k, "PARTS", w->parts, "of k, as many blocks");
     if (w->cluster > 1)
         kernel_constant(g, k, "CLUSTER", w->cluster,
                         "blocks, one below the other, that share columns");
@@ -111,6 +113,8 @@ static void shared_memory(Wgmma *w)
         kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
     if (w->x.t.split > 1)
         kernel_smem(w->x.g, k, 8, "uint64_t arrived", NULL);
+    if (w->parts > 1)
+        kernel_smem(w->x.g, k, 4, "int is_last", NULL);
 }
 
 /* ---- tensor maps ------------------------------------------------------- */
@@ -157,7 +161,7 @@ static int box_of(const Wgmma *w, const TmaOperand *o, int d)
     const Tma *t = w->tma;
     const Axis *a = o->dim[d].axis;
 
-    if (!a)
+    if (!a || (d && o->slides))
         return 1;
     if (d == 0 || a == &t->k.axis[t->k.n - 1])
         return w->tma->bk;
@@ -206,8 +210,8 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
                     dim->step);
         }
     }
-    if (w->patch.im2col && o == &w->tma->a)
-        wgmma_im2col_map(w, m);
+    if (o->slides || (w->patch.im2col && o == &w->tma->a))
+        wgmma_im2col_map(w, o, m);
 }
 
 /* ---- the place of a tile ----------------------------------------------- */
@@ -275,7 +279,7 @@ static Band put_band(Wgmma *w, Tree *b, const char *of)
     if (w->m_tiles <= rows && columns == 1)
         return (Band){arena_printf(a, "%s %% TILES_M", of),
                       arena_printf(a, "%s / TILES_M", of)};
-    if (w->m_tiles < rows ||
+    if (w->m_tiles < rows || w->parts > 1 ||
         wgmma_blocks(w) <= w->x.o->device->sms * (double)w->resident)
         rows = (int)w->m_tiles; /* all run at once */
     kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
@@ -385,9 +389,16 @@ static void finish(Wgmma *w)
     Contract *x = &w->x;
     Kernel *k = x->kernel;
     int64_t most = (int64_t)wgmma_sms(w) * w->resident / w->cluster;
-    bool split = x->t.split > 1; /* then a block has one tile */
+    bool split = x->t.split > 1;
+    bool one = wgmma_sharers(w) > 1; /* a block has one tile */
 
-    k->grid[0] = split ? (int)w->tiles * x->t.split
+    if (w->parts > 1) {
+        k->coop_counters = true;
+        k->n_counters = (int)w->tiles * x->t.split;
+        k->workspace = (size_t)w->tiles * (size_t)w->parts *
+                       (size_t)(x->t.bm * x->t.bn) * 4;
+    }
+    k->grid[0] = one ? (int)w->tiles * wgmma_sharers(w)
                        : (int)((w->tiles < most ? w->tiles : most) *
                                w->cluster);
     k->grid[1] = k->grid[2] = 1;
@@ -405,9 +416,18 @@ static void finish(Wgmma *w)
 
 static Tree *split_code(Wgmma *w)
 {
-    return w->x.t.split < 2
-               ? tree_list(w->x.g->arena)
-               : TEMPLATE(w->x.g->arena, "contract_wgmma_split.cu.in");
+    bool split = w->x.t.split > 1;
+    Tree *code = split
+                     ? TEMPLATE(w->x.g->arena, "contract_wgmma_split.cu.in")
+                     : tree_list(w->x.g->arena);
+
+    if (w->parts > 1)
+        tree_add(code, TEMPLATE(w->x.g->arena, "contract_wgmma_parts.cu.in",
+                                FILL("SUMS", split ? "own" : "acc"),
+                                FILL("WIDTH", w->x.width),
+                                FILL("PLACE", split ? "tile * SPLIT + rank"
+                                                    : "tile")));
+    return code;
 }
 
 /* Registers move from the producer's warpgroup to the consumers': 3 x 168 or
@@ -565,6 +585,17 @@ static Tree *both(Tree *first, Tree *then)
 /* All threads know the ring; blocks that split K know their part. */
 static const char *sync_code(const Wgmma *w)
 {
+    if (w->parts > 1 && w->x.t.split > 1)
+        return "__syncthreads();\n"
+               "dcc_cluster_arrive_relaxed();  // others may send\n"
+               "const int rank = (int)dcc_cluster_rank();\n"
+               "const int piece = part * SPLIT + rank;\n"
+               "const int k_begin = piece * K_TILES / (PARTS * SPLIT);\n"
+               "const int k_end = (piece + 1) * K_TILES / (PARTS * SPLIT);\n";
+    if (w->parts > 1)
+        return "__syncthreads();\n"
+               "const int k_begin = part * K_TILES / PARTS;\n"
+               "const int k_end = (part + 1) * K_TILES / PARTS;\n";
     return w->cluster > 1 ? "dcc_cluster_meet();\n"
            : w->x.t.split > 1
                ? "__syncthreads();\n"
@@ -578,6 +609,14 @@ static const char *sync_code(const Wgmma *w)
 /* Which tiles are a cluster's. */
 static const char *own_tiles(const Wgmma *w)
 {
+    if (w->parts > 1 && w->x.t.split > 1)
+        return "const int first_tile = (int)blockIdx.x / SPLIT % TILES;"
+               "  // its only one\n"
+               "const int part = (int)blockIdx.x / (SPLIT * TILES);\n";
+    if (w->parts > 1)
+        return "const int first_tile = (int)blockIdx.x % TILES;"
+               "  // its only one\n"
+               "const int part = (int)blockIdx.x / TILES;\n";
     return w->cluster > 1
                ? "const int first_tile = (int)blockIdx.x / CLUSTER;\n"
                  "const int tiles_apart = (int)gridDim.x / CLUSTER;\n"
@@ -620,16 +659,17 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
     Contract *x = &w->x;
     Arena *a = x->g->arena;
     bool split = x->t.split > 1, cluster = w->cluster > 1;
-    const char *own = split || cluster ? "first_tile" : "blockIdx.x";
-    const char *all = cluster ? "tiles_apart" : split ? "TILES" : "gridDim.x";
+    bool one = wgmma_sharers(w) > 1; /* a block has one tile */
+    const char *own = one || cluster ? "first_tile" : "blockIdx.x";
+    const char *all = cluster ? "tiles_apart" : one ? "TILES" : "gridDim.x";
     Tree *epilogue = wgmma_epilogue(w);
     Tree *declare =
         QUOTE(a, "int @names;\n", FILL("names", wgmma_list(w, p, "", "")));
     Tree *found = QUOTE(a, "find_tile(tile@args);\n",
                         FILL("args", wgmma_list(w, p, "", ", ")));
     bool ahead = wgmma_runs_ahead(w);
-    const char *begin = split ? "k_begin" : "0";
-    const char *end = split ? "k_end" : "K_TILES";
+    const char *begin = one ? "k_begin" : "0";
+    const char *end = one ? "k_end" : "K_TILES";
     Fill fill[] = {
         FILL_TREE("SET_UP", set_up(w, p, own)),
         FILL("RING_AT",
@@ -676,7 +716,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         FILL("NEXT",
              w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all),
         FILL("SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
-                     : split     ? ""
+                     : one       ? ""
                                  : "step += K_TILES;\n"),
         FILL_TREE("TURN", turn_code(w)),
         FILL_TREE("PASS", pass_code(w)),

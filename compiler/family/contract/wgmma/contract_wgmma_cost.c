@@ -115,7 +115,7 @@ static double step_clk(const Wgmma *w, const Clocks *s)
 {
     const Device *d = w->x.o->device;
     const Tile *t = &w->x.t;
-    bool first = (double)t->stages * t->split >= (double)w->k_tiles;
+    bool first = (double)t->stages * wgmma_sharers(w) >= (double)w->k_tiles;
     double wait = is_crowded(w) ? d->sync_clk : 0;
     double math =
         s->math + (w->cluster > 1 ? fmax(wait, d->sync_clk / 2) : wait);
@@ -209,6 +209,17 @@ static bool makes_norms(const Wgmma *w)
     return found;
 }
 
+/* Clocks until the last block of a tile has what the others left. */
+static double gather_clk(const Wgmma *w)
+{
+    const Device *d = w->x.o->device;
+    double bytes = (double)(w->x.t.bm * w->own) * sizeof(float);
+
+    return w->parts == 1 ? 0
+                         : 2 * d->hbm_latency +
+                               bytes * (w->parts + 1) / d->sm_bytes_clk;
+}
+
 /* Clocks from the launch to the first product, beyond launch_us, and what
  * blocks of a cluster wait for each other. */
 static double start_clk(const Wgmma *w)
@@ -229,7 +240,7 @@ static double start_clk(const Wgmma *w)
     if (t->split > 1)
         clk += (double)t->bm * (t->bn - w->own) * (2 * 2) / d->dsm_bytes_clk *
                crowd(w);
-    return clk;
+    return clk + gather_clk(w);
 }
 
 /* Clocks by which products are held up by an epilogue beside them: while they
@@ -257,7 +268,7 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     const Device *d = w->x.o->device;
     double epilogue = epilogue_clk(w), more = tiles - 1;
 
-    if (w->x.t.split > 1)
+    if (wgmma_sharers(w) > 1)
         return (ceil(tiles / w->resident) - 1) *
                    (2 * d->hbm_latency + start_clk(w)) +
                more * epilogue;
@@ -280,7 +291,7 @@ static void timeline(const Wgmma *w, Work *out)
 {
     const Device *d = w->x.o->device;
     Clocks s = step_of(w);
-    double steps = (double)w->k_tiles / w->x.t.split;
+    double steps = (double)w->k_tiles / wgmma_sharers(w);
     double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
     double clk = loaded_clk_us(d), multiply = steps * step_clk(w, &s);
     double quick =
@@ -320,7 +331,7 @@ static void work(const Wgmma *w, Work *out)
     const Device *d = x->o->device;
     const Tile *t = &x->t;
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
-    double steps = (double)w->k_tiles / t->split;
+    double steps = (double)w->k_tiles / wgmma_sharers(w);
     double a = t->bm * (double)TMA_ROW * steps;
     double b = w->stays ? 0 : t->bn * (double)TMA_ROW * steps;
     /* single sectors of rows, as the sums lie, go out in parts */
@@ -331,7 +342,7 @@ static void work(const Wgmma *w, Work *out)
     out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
                  (double)x->c.batches;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
-    out->special = x->special * tiles * sums / t->split +
+    out->special = x->special * tiles * sums / wgmma_sharers(w) +
                    w->pre_special * tiles * t->bm * steps * t->bk;
     out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +
                      (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
@@ -340,7 +351,9 @@ static void work(const Wgmma *w, Work *out)
      * weights of one tile have one that asks. */
     double shared = t->split > 1 ? (1 + d->l2_shared) / 2 : d->l2_shared;
     out->l2_bytes = tiles * (a * shared + b * (w->m_tiles > 1 ? shared : 1)) +
-                    x->out_bytes + parts;
+                    x->out_bytes + parts +
+                    (w->parts > 1 ? 2 * tiles * sums / t->split * sizeof(float)
+                                  : 0);
     out->scatter = 1;
     out->blocks = tiles;
     out->cluster = t->split > 2 || w->cluster > 2 ? 2 * 2 : 0;

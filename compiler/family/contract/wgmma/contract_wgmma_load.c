@@ -101,7 +101,7 @@ static bool passes(const Wgmma *w, const TmaOperand *o)
         return false;
     if (w->m_tiles == 1)
         return b > l2;
-    return w->cluster == 1 && w->x.t.split == 1 && w->x.c.batches == 1 &&
+    return w->cluster == 1 && wgmma_sharers(w) == 1 && w->x.c.batches == 1 &&
            b > 0.5 * l2 && band < 0.3 * l2;
 }
 
@@ -134,6 +134,10 @@ static void put_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
     bool shared = w->cluster > 1 && o == &w->tma->b;
     const char *piece = "";
 
+    if (o->slides) {
+        wgmma_slide_copy(w, b, o, l, origin, rows);
+        return;
+    }
     if (shared)
         rows = arena_printf(a, "%s / CLUSTER", rows);
     if (!o->k_major) {
@@ -179,6 +183,8 @@ static void name_coordinates(Wgmma *w, WgmmaDigits *d)
     name_k(w, d);
     if (w->patch.im2col)
         wgmma_im2col_pixel(w, d);
+    if (t->a.slides || t->b.slides)
+        wgmma_slide_pixel(w, d);
     for (int i = 0; i < t->m.n && !w->patch.im2col; i++)
         cprint_name(cp, t->m.axis[i].linear, w->origin[i]);
     cprint_name(cp, t->n.axis[0].linear, w->n_origin);
@@ -244,7 +250,7 @@ bool wgmma_runs_ahead(const Wgmma *w)
     bool wide = w->consumers > 1 || w->x.t.bn >= WIDE;
 
     return !w->x.kernel->waits && w->x.terms == 1 && w->cluster == 1 &&
-           w->x.t.split == 1 && (wide || wgmma_streams(w)) && !w->stays &&
+           wgmma_sharers(w) == 1 && (wide || wgmma_streams(w)) && !w->stays &&
            !skips;
 }
 
