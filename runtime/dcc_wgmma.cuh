@@ -392,46 +392,6 @@ DCC_DEVICE void dcc_wgmma_take(uint32_t (&a)[R][K][4],
             dcc_fill(a[i][k], next[i][k]);
 }
 
-// All lanes of a warp: n constants are in the L1 from now on, as far as a line
-// a lane goes.
-template <class T> DCC_DEVICE void dcc_touch(const T *from, int n)
-{
-    enum { LINE = 128 / sizeof(T) };
-    const int at = (int)threadIdx.x % 32 * LINE;
-#ifndef DCC_EMU
-    uint32_t word;
-    if (at < n)
-        asm volatile("ld.global.nc.b32 %0, [%1];"
-                     : "=r"(word)
-                     : "l"((unsigned long long)(from + at) & ~3ull));
-#else
-    (void)from, (void)n, (void)at;
-#endif
-}
-
-template <class... T> DCC_DEVICE void dcc_touch_columns(int n, const T *...from)
-{
-    (dcc_touch(from, n), ...);
-}
-
-// What this thread will read is on its way to the L1.
-template <class T> DCC_DEVICE void dcc_touch(const T *at)
-{
-#ifndef DCC_EMU
-    uint32_t word;
-    asm volatile("ld.global.b32 %0, [%1];"
-                 : "=r"(word)
-                 : "l"((unsigned long long)at & ~3ull));
-#else
-    (void)at;
-#endif
-}
-
-template <class... T> DCC_DEVICE void dcc_touch_each(const T *...at)
-{
-    (dcc_touch(at), ...);
-}
-
 // Each of a thread's sums of COLS columns, from n0 on and before `end`, becomes
 // change(sum, i, n): i of the rows 8 apart that it has, n its column. DEAL of
 // its columns lie side by side: by the order of b's rows, or as sums do.

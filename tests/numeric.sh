@@ -117,7 +117,7 @@ one_file()
         [ "$(grep -c '^// Family *chain_' fused.cu)" = "$want" ]
         point $? "$label $name: each model is a chain" log ;;
     rows)
-        [ "$(grep -c "// Values of rows, of" fused.cu)" -ge 3 ]
+        [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
         point $? "$label $name: products compute values of rows" log ;;
     esac
     sh "$runtime/emu/dcc-emu-cc" $emu -o program fused.cu >log 2>&1 ||

@@ -337,11 +337,11 @@ launches()
 load time ($most, $kernels, $load)"
 }
 launches resnet50 60 36 12
-launches bert_base 74 8 10
-launches bert_base 74 8 10 -D B=8
-launches gpt2 64 12 7
+launches bert_base 74 8 8
+launches bert_base 74 8 8 -D B=8
+launches gpt2 64 12 2
 launches gpt2_decode 64 12 2
-launches vit_b16 64 12 7
+launches vit_b16 64 12 2
 launches resnet18 30 24 12
 launches vgg16 30 20 10
 launches mobilenetv2 65 35 20

@@ -89,19 +89,42 @@ static void put_stored(Buf *b, const Step *s)
         put_shape(b, s->tensor);
     }
     buf_putc(b, '\n');
+    if (s->tensor && s->tensor->says)
+        buf_printf(b, "//         %s\n", s->tensor->says);
 }
 
-/* Steps about rows of which a product has, or another had, pieces. */
-static void put_about_rows(Buf *b, const Step *step, int n, const char *what)
+/* Steps about rows of which a product has, or another had, pieces. `about`:
+ * the mean's step of each sum of squares, -1: none; or NULL. */
+static void put_about_rows(Buf *b, const Step *step, int n, const char *what,
+                           const int *about)
 {
     for (int i = 0; i < n; i++) {
         const Step *s = &step[i];
+        bool squares = about && s->op != R_NONE && about[i] >= 0;
         buf_puts(b, "//       ");
-        buf_printf(b, s->op == R_NONE ? "each row: " : "%s over %s: ",
+        buf_printf(b,
+                   s->op == R_NONE ? "each row: "
+                   : squares       ? "%s of squares about the mean over %s: "
+                                   : "%s over %s: ",
                    reduce_name(s->op), what);
         buf_printf(b, "%s in registers", type_name(s->type));
         put_stored(b, s);
     }
+}
+
+static void put_said(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ && e->tensor->says)
+        buf_printf(ctx, "//         %s: %s\n", e->tensor->name,
+                   e->tensor->says);
+}
+
+/* What the norm of its rows makes of a product's sums. */
+static void put_fold(Buf *b, const Group *gr)
+{
+    buf_puts(b, "//       each sum, of rows as they are, becomes that of the "
+                "norm's, by\n");
+    expr_visit(gr->merge->fold->value, put_said, b);
 }
 
 /* What step i is and where its value lives. */
@@ -136,7 +159,10 @@ static void put_statements(Buf *b, const Kernel *k)
     if (gr->merge) {
         put_place(b, gr->merge->step[gr->merge->n_step - 1].source->at);
         put_about_rows(b, gr->merge->step, gr->merge->n_step,
-                       gr->merge->size ? "pieces of a row" : "a row");
+                       gr->merge->size ? "pieces of a row" : "a row",
+                       gr->merge->about);
+        if (gr->merge->fold)
+            put_fold(b, gr);
     }
     for (int i = 0; i < gr->n_step; i++) {
         const Stmt *s = gr->step[i].source;
@@ -151,7 +177,7 @@ static void put_statements(Buf *b, const Kernel *k)
         put_about_rows(b, gr->pieces->step, gr->pieces->n_step,
                        gr->pieces->size == NORM_LEAST
                            ? "16 of its columns, each row"
-                           : "32 of its columns, each row");
+                           : "32 of its columns, each row", NULL);
 }
 
 static void put_extents(Buf *b, const char *what, const Var **v, int n)

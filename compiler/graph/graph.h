@@ -78,6 +78,7 @@ typedef struct Tensor {
     struct Tensor *host; /* it lies in a part of that one (embed.h), `first`
                             elements behind its beginning; or NULL */
     int64_t first;
+    const char *says;   /* what it is, where that is no statement's; or NULL */
     Span at;            /* the declaration */
     /* physical; set by layout and memory */
     int64_t stride[MAX_RANK]; /* in elements */

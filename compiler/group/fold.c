@@ -221,9 +221,10 @@ static const Expr *there(const Made *m, const Expr *e, const Var *col)
     return expr_subst(m->g, e, &s, 1);
 }
 
-/* A statement that makes a tensor of w's dimensions but `but` (-1: of all). */
-static Stmt *make(const Made *m, const char *name, Type type, int but,
-                  Reduce op, const Expr *value)
+/* A statement that makes a tensor of w's dimensions: `op` over k, or all points
+ * of which there is one for each k (R_NONE, `but` -1) or for all of them. */
+static Tensor *make(const Made *m, const char *name, Type type, int but,
+                    Reduce op, const Expr *value, const char *says)
 {
     Graph *g = m->g;
     int64_t dim[MAX_RANK];
@@ -233,7 +234,7 @@ static Stmt *make(const Made *m, const char *name, Type type, int but,
     s->out = arena_array(g->arena, const Var *, m->w->rank + 1);
     s->store = arena_array(g->arena, const Idx *, m->w->rank + 1);
     for (int d = 0; d < m->w->rank; d++) {
-        if (d == but || op == R_MAX)
+        if (d == but)
             continue;
         dim[n] = m->w->dim[d];
         s->out[n] = m->var[d];
@@ -254,8 +255,9 @@ static Stmt *make(const Made *m, const char *name, Type type, int but,
     s->tensor->at = m->w->at;
     s->path = arena_printf(g->arena, "%s%s%s_%s", m->w->path,
                            *m->w->path ? "." : "", m->w->name, name);
+    s->tensor->says = says;
     s->for_fold = true;
-    return s;
+    return s->tensor;
 }
 
 static const Expr *f32(Graph *g, double v)
@@ -263,28 +265,62 @@ static const Expr *f32(Graph *g, double v)
     return expr_const(g, v, T_F32);
 }
 
-/* w' of K; its greatest factor as an expression. */
-static Tensor *make_weights(Made *m, const Stmt *p, const Expr *column,
-                            const Var *col, const Expr **most)
+/* What make() made of each of w's other dimensions, at m's point. */
+static const Expr *of_column(const Made *m, Tensor *t)
+{
+    const Idx **at = arena_array(m->g->arena, const Idx *, t->rank + 1);
+    int n = 0;
+
+    for (int d = 0; d < m->w->rank; d++)
+        if (d != m->k)
+            at[n++] = m->at[d];
+    return expr_read(m->g, t, at, (Guard){0}, NULL);
+}
+
+/* The same number everywhere: at the first place. */
+static const Expr *first_of(Graph *g, Tensor *t)
+{
+    const Idx **at = arena_array(g->arena, const Idx *, t->rank + 1);
+
+    for (int d = 0; d < t->rank; d++)
+        at[d] = idx_const(g->pool, 0);
+    return expr_read(g, t, at, (Guard){0}, NULL);
+}
+
+/* s, of K: the same for all columns, so that what makes them makes it, too. */
+static Tensor *make_most(Made *m, const Stmt *p, const Expr *column,
+                         const Var *col)
 {
     Graph *g = m->g;
-    static const Idx *none[1];
 
     new_vars(m, p);
     const Expr *k = there(m, column, col);
-    Stmt *max = make(m, "most", T_F32, -1, R_MAX,
-                     join(g, F_MAX, expr_unary(g, F_ABS, k, T_F32),
-                          f32(g, 1e-30)));
-    *most = expr_read(g, max->tensor, none, (Guard){0}, NULL);
-    new_vars(m, p);
-    k = there(m, column, col);
-    return make(m, "scaled", m->w->type, -1, R_NONE,
-                join(g, F_MUL, join(g, F_DIV, k, *most),
-                     w_there(m, (Tensor *)m->w)))->tensor;
+    return make(m, "range", T_F32, m->k, R_MAX,
+                join(g, F_MAX, expr_unary(g, F_ABS, k, T_F32),
+                     f32(g, 1e-30)),
+                "the greatest of the norm's factors");
 }
 
-static Tensor *make_sum(Made *m, const Stmt *p, const char *name, Tensor *w,
-                        const Expr *column, const Var *col)
+/* w' of K and s: what sums over it, on the way or not, takes as it is
+ * stored. */
+static Tensor *make_weights(Made *m, const Stmt *p, const Expr *column,
+                            const Var *col, Tensor *most)
+{
+    Graph *g = m->g;
+
+    new_vars(m, p);
+    const Expr *k = there(m, column, col);
+    const Expr *e = join(g, F_MUL, join(g, F_DIV, k, of_column(m, most)),
+                         w_there(m, (Tensor *)m->w));
+    return make(m, "scaled", m->w->type, -1, R_NONE,
+                expr_cast(g, expr_cast(g, e, m->w->type), T_F32),
+                "the weights times the norm's factors over the greatest");
+}
+
+/* The sums of w', or of K' w: those as s times sums of K' w / s, which the
+ * kernel that makes s and w' makes on its way. */
+static Tensor *make_sum(Made *m, const Stmt *p, Tensor *w, const Expr *column,
+                        const Var *col, Tensor *most, const char *name)
 {
     Graph *g = m->g;
 
@@ -292,7 +328,16 @@ static Tensor *make_sum(Made *m, const Stmt *p, const char *name, Tensor *w,
     const Expr *e = w_there(m, w);
     if (column)
         e = join(g, F_MUL, there(m, column, col), e);
-    return make(m, name, T_F32, m->k, R_SUM, e)->tensor;
+    const char *says = column ? "sums of the weights times what the norm adds"
+                              : "sums of the scaled weights: what means add";
+    if (!column || !most)
+        return make(m, name, T_F32, m->k, R_SUM, e, says);
+    e = join(g, F_DIV, e, of_column(m, most));
+    Tensor *part = make(m, arena_printf(g->arena, "%s_sum", name), T_F32, m->k,
+                        R_SUM, e, NULL);
+    new_vars(m, p);
+    return make(m, name, T_F32, m->k, R_NONE,
+                join(g, F_MUL, of_column(m, part), of_column(m, most)), says);
 }
 
 /* ---- which products ------------------------------------------------------ */
@@ -419,14 +464,18 @@ static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w)
         return;
     Made m = {.g = g, .w = w->tensor, .k = k};
     Fold *f = arena_new_of(g->arena, Fold);
+    Tensor *range = NULL;
     const Expr *most = NULL;
     *f = (Fold){.y = y->tensor, .w = w->tensor, .k = k, .by = w->tensor};
-    if (t.scale.column)
-        f->by = make_weights(&m, p, t.scale.column, col, &most);
+    if (t.scale.column) {
+        range = make_most(&m, p, t.scale.column, col);
+        f->by = make_weights(&m, p, t.scale.column, col, range);
+        most = first_of(g, range);
+    }
     f->scale = times(g, t.scale.row, most);
     for (int i = 0; i < t.n; i++) {
         bool own = same(t.term[i].column, t.scale.column);
-        const char *name = i == 0 ? "sum" : i == 1 ? "sum_1" : "sum_2";
+        const char *name = own ? "sums" : i == t.n - 1 ? "shift" : "term";
         f->row[f->n] = t.term[i].row;
         f->inner[f->n] = own;
         if (own && t.term[i].row)
@@ -434,9 +483,9 @@ static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w)
                                    &f->inner[f->n]);
         if (own && !f->inner[f->n])
             f->row[f->n] = times(g, t.term[i].row, most);
-        f->column[f->n++] = own ? make_sum(&m, p, name, f->by, NULL, col)
-                                : make_sum(&m, p, name, w->tensor,
-                                           t.term[i].column, col);
+        f->column[f->n++] = make_sum(&m, p, own ? f->by : w->tensor,
+                                     own ? NULL : t.term[i].column, col,
+                                     range, name);
     }
     p->fold = f;
 }

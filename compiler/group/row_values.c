@@ -232,3 +232,38 @@ Group *rows_taken(Graph *g, const Group *r, const Group *c, bool first,
     *why = NULL;
     return to;
 }
+
+/* The step whose sum e is a multiple of; or -1. */
+static int mean_of(const RowMerge *m, const Expr *e)
+{
+    bool scaled = e->kind == E_BINARY && !e->arg[2] &&
+                  (e->fn == F_MUL || e->fn == F_DIV) &&
+                  e->arg[0]->kind == E_LOCAL && e->arg[1]->kind == E_CONST;
+    int of = scaled ? e->arg[0]->local : -1;
+
+    return of >= 0 && m->step[of].op == R_SUM ? of : -1;
+}
+
+static void find_value(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_LOCAL;
+}
+
+const char *row_value_name(const RowMerge *m, int step)
+{
+    const Step *s = &m->step[step];
+    bool value = s->op == R_NONE, about = false;
+    int of = value ? mean_of(m, s->value) : step;
+
+    if (!value && s->op != R_SUM)
+        return "row_max";
+    if (of < 0)
+        return "of_row";
+    const Expr *e = m->step[of].value;
+    bool square = e->kind == E_BINARY && e->fn == F_MUL && !e->arg[2] &&
+                  expr_equal(e->arg[0], e->arg[1]);
+    expr_visit(e, find_value, &about);
+    if (m->about[of] >= 0 || (square && about))
+        return value ? "variance" : "squares";
+    return value ? square ? "mean_square" : "mean" : "row_sum";
+}

@@ -9,7 +9,7 @@
 #ifndef DCC_ROW_VALUES_H
 #define DCC_ROW_VALUES_H
 
-#include "group/group.h"
+#include "group/norm.h"
 
 /* Whether gr reduces rows and makes values of those, or points of values of
  * those, from what may be read later. */
@@ -18,5 +18,8 @@ bool rows_alone(const Group *gr);
  * has no kernel of its own, and is counted as c's. NULL, and the reason. */
 Group *rows_taken(Graph *g, const Group *r, const Group *c, bool first,
                   const char **why);
+
+/* What a value of rows is called: "mean", "variance", ... or "of_row". */
+const char *row_value_name(const RowMerge *m, int step);
 
 #endif

@@ -249,6 +249,12 @@ static void add_candidate(Search *x, Tensor *t, int p, int c, Way way)
     find_stale(x, x->n_cand - 1);
 }
 
+/* Norms will read it, or not. */
+static bool for_fold(const Group *gr)
+{
+    return gr->n_stmt && gr->stmt[0]->for_fold;
+}
+
 static void add_candidates(Search *x, Tensor *t)
 {
     const Ints *readers = &x->u.readers[t->id];
@@ -258,10 +264,10 @@ static void add_candidates(Search *x, Tensor *t)
         return;
     int p = x->u.writers[t->id].v[0];
     const Group *gr = x->u.unit[p].group;
-    for (int i = 0; i < readers->n && !gr->stmt[0]->for_fold; i++) {
+    for (int i = 0; i < readers->n && for_fold(gr) == x->folded; i++) {
         int c = readers->v[i];
         const Group *to = x->u.unit[c].group;
-        if (c != p && !to->stmt[0]->for_fold &&
+        if (c != p && for_fold(to) == x->folded &&
             (gr->when == WHEN_RUN || to->when == gr->when))
             add_candidate(x, t, p, c, BY_POINT);
     }
@@ -570,12 +576,6 @@ static bool stores_nothing(const Group *gr)
     return true;
 }
 
-/* Norms will read it, or not. */
-static bool for_fold(const Group *gr)
-{
-    return gr->n_stmt && gr->stmt[0]->for_fold;
-}
-
 /* What nobody reads is not stored, and who stores nothing does not run: what
  * it read may be next. */
 static void drop_unread(Search *x)
@@ -620,13 +620,18 @@ static bool check_made(Search *x)
     return true;
 }
 
-/* Merges whatever saves time, until nothing does. */
-static void merge_all(Search *x)
+static void merge_candidates(Search *x)
 {
     for (int i = 0; i < x->g->n_tensor; i++)
         add_candidates(x, x->g->tensor[i]);
     for (Candidate *k; (k = best_candidate(x));)
         (k->way == BY_POINT ? merge_point : merge_again)(x, k);
+}
+
+/* Merges whatever saves time, until nothing does. */
+static void merge_all(Search *x)
+{
+    merge_candidates(x);
     drop_unread(x);
     for (int i = 0; i < x->u.n; i++)
         if (x->u.unit[i].group && x->u.unit[i].group->when == WHEN_RUN)
@@ -688,6 +693,7 @@ static Search search_all(Selection *s)
         rows_place(&x.u);
         x.folded = true;
         drop_unread(&x);
+        merge_candidates(&x);
     }
     return x;
 }

@@ -53,6 +53,9 @@ void skinny_cost(const void *form, const Variant *v, Cost *c);
 const char *skinny_check_rows(const Contract *x);
 int skinny_row_values(const Contract *x);
 void skinny_put_rows(Skinny *s, Tree *b);
+/* Before the wait for the grid: constants that x's elements are made of come
+ * into the L1. */
+Tree *skinny_touch_constants(Skinny *s);
 
 /* ---- what contract_stream has in common with it ------------------------ */
 

@@ -343,6 +343,7 @@ static void put_load(Skinny *s)
     if (weights_wait(s))
         kernel_wait_phase(s->x.g, s->x.kernel);
     put_fetch(s, b);
+    tree_add(b, skinny_touch_constants(s));
     if (!weights_wait(s))
         PUT(b, "@WAIT\n", FILL("WAIT", kernel_wait(s->x.kernel)));
     contract_early(&s->x, b);

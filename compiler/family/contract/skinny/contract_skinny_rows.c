@@ -1,6 +1,7 @@
 #include "family/contract/skinny/contract_skinny.h"
 
 #include "group/norm.h"
+#include "group/row_values.h"
 
 #include <string.h>
 
@@ -70,6 +71,132 @@ static const Expr *of_row(const Contract *x, const Expr *e)
     return x->m.n > 1 ? expr_subst(x->g, e, x->m.sub, x->m.n) : e;
 }
 
+/* ---- rows in registers -------------------------------------------------- */
+
+enum { MOST_READS = 2, MOST_REGS = 64 };
+
+/* The reads along a row that a warp's lanes keep, `vec` neighbours at a time:
+ * all reductions take them from there. */
+typedef struct Kept {
+    const Contract *x;
+    const Expr *read[MOST_READS];
+    const char *id[MOST_READS];
+    int n, vec;             /* vec 0: they are read again and again */
+} Kept;
+
+static int pieces_of(const Kept *k)
+{
+    return (int)k->x->gr->merge->over->extent / (32 * k->vec);
+}
+
+static void note_kept(const Expr *e, void *ctx)
+{
+    Kept *k = ctx;
+    IdxPool *p = k->x->g->pool;
+    const Var *over = k->x->gr->merge->over;
+
+    if (e->kind != E_READ || !expr_uses(e, over))
+        return;
+    e = of_row(k->x, e);
+    for (int i = 0; i < k->n; i++)
+        if (expr_equal(k->read[i], e))
+            return;
+    const Idx *at = cprint_offset(k->x->g, e->tensor, e->at);
+    const Idx *rest = idx_sub(p, at, idx_var(p, over));
+    int most = 16 / type_bytes(e->tensor->type);
+    if (k->n == MOST_READS || e->in.n || idx_coef(at, over) != 1 ||
+        idx_uses(rest, over)) {
+        k->vec = 0;
+        return;
+    }
+    while (k->vec > 1 && (k->vec > most || idx_align(rest, k->vec) < k->vec))
+        k->vec /= 2;
+    k->read[k->n++] = e;
+}
+
+static Kept keep_reads(const Contract *x)
+{
+    const RowMerge *m = x->gr->merge;
+    int64_t all = m->over->extent;
+    Kept k = {.x = x, .vec = 8};
+
+    while (k.vec > 1 && all % (32 * k.vec))
+        k.vec /= 2;
+    for (int i = 0; i < m->n_step; i++)
+        expr_visit(m->step[i].value, note_kept, &k);
+    if (k.vec < 2 || !k.n || all / 32 * k.n > MOST_REGS)
+        k.vec = k.n = 0;
+    return k;
+}
+
+/* dcc_load<8>(h_row[piece], &h[..]); */
+static void put_kept(Contract *x, Tree *b, Kept *k)
+{
+    CPrint *cp = &x->cp;
+    CScope scope = cprint_open(cp);
+
+    cprint_name(cp, x->gr->merge->over,
+                arena_printf(b->arena, "(piece * 32 + lane) * %d", k->vec));
+    for (int i = 0; i < k->n; i++) {
+        const Tensor *t = k->read[i]->tensor;
+        k->id[i] = cprint_fresh(cp, arena_printf(b->arena, "%s_row",
+                                                 cprint_tensor(cp, t)));
+        PUT(b,
+            "float @id[@pieces][@vec];\n"
+            "#pragma unroll\n"
+            "for (int piece = 0; piece < @pieces; ++piece)\n"
+            "    dcc_load<@vec>(@id[piece], &@tensor[@at]);\n",
+            FILL("id", k->id[i]), FILL_INT("vec", k->vec),
+            FILL_INT("pieces", pieces_of(k)),
+            FILL("tensor", cprint_tensor(cp, t)),
+            FILL("at", cprint_element(cp, t,
+                                      cprint_offset(x->g, t, k->read[i]->at))));
+    }
+    cprint_close(cp, scope);
+}
+
+static const char *kept_read(const Expr *read, void *ctx)
+{
+    const Kept *k = ctx;
+
+    for (int i = 0; i < k->n; i++)
+        if (expr_equal(k->read[i], read))
+            return arena_printf(k->x->g->arena, "%s[piece][v]", k->id[i]);
+    return NULL;
+}
+
+/* ---- their text --------------------------------------------------------- */
+
+static void put_kept_reduction(Contract *x, Tree *b, const Step *s,
+                               const Expr *e, const char *id, Kept *k)
+{
+    CPrint *cp = &x->cp;
+    CScope scope = cprint_open(cp);
+    Tree *in = tree_list(b->arena);
+
+    cprint_name(cp, x->gr->merge->over,
+                arena_printf(b->arena, "((piece * 32 + lane) * %d + v)",
+                             k->vec));
+    cp->staged = kept_read;
+    cp->ctx = k;
+    const char *value = cprint_bind(in, cp, e, "t");
+    cp->staged = NULL;
+    cprint_combine(in, cp, s, 0, id, value);
+    PUT(b,
+        "float @id = @first;\n"
+        "#pragma unroll\n"
+        "for (int piece = 0; piece < @pieces; ++piece)\n"
+        "    #pragma unroll\n"
+        "    for (int v = 0; v < @vec; ++v) {\n"
+        "        @IN\n"
+        "    }\n"
+        "@id = dcc_warp_@op(@id);\n",
+        FILL("id", id), FILL("first", cprint_identity(s->op, s->type)),
+        FILL_INT("pieces", pieces_of(k)), FILL_INT("vec", k->vec),
+        FILL_TREE("IN", in), FILL("op", s->op == R_SUM ? "sum" : "max"));
+    cprint_close(cp, scope);
+}
+
 static void put_reduction(Contract *x, Tree *b, const Step *s, const Expr *e,
                           const char *id)
 {
@@ -125,17 +252,22 @@ static void put_row(Contract *x, Tree *b, const char *const *field)
 {
     const RowMerge *m = x->gr->merge;
     Numbers own = {x->gr->n_step, true};
+    Kept kept = keep_reads(x);
 
+    put_kept(x, b, &kept);
     for (int i = 0; i < m->n_step; i++) {
         const Step *s = &m->step[i];
         const Expr *e = expr_rewrite(x->g, of_row(x, s->value), renumber,
                                      &own);
         const char *id;
         if (s->op != R_NONE) {
-            id = cprint_fresh(&x->cp, s->op == R_SUM ? "row_sum" : "row_max");
-            put_reduction(x, b, s, e, id);
+            id = cprint_fresh(&x->cp, row_value_name(m, i));
+            if (kept.vec)
+                put_kept_reduction(x, b, s, e, id, &kept);
+            else
+                put_reduction(x, b, s, e, id);
         } else {
-            id = cprint_bind_name(b, &x->cp, e, "row");
+            id = cprint_bind_name(b, &x->cp, e, row_value_name(m, i));
         }
         x->cp.local[own.first + i] = id;
     }
@@ -154,30 +286,87 @@ void skinny_put_rows(Skinny *s, Tree *b)
     Numbers other = {x->gr->n_step, false};
     Operand *op = arena_new_of(a, Operand);
     Tree *in = tree_list(a);
+    bool one = x->t.bm == 1; /* each warp computes them for itself */
 
     if (!m)
         return;
-    for (int i = 0; i < m->n_step; i++)
+    for (int i = 0; i < m->n_step && !one; i++)
         if (wanted(x, i)) {
-            field[i] = cprint_fresh(&x->cp, "of_row");
+            field[i] = cprint_fresh(&x->cp, row_value_name(m, i));
             kernel_smem(x->g, x->kernel, 4,
                         arena_printf(a, "float %s[BM]", field[i]), NULL);
         }
     CScope scope = cprint_open(&x->cp);
-    cprint_name(&x->cp, x->m.n == 1 ? x->m.v[0] : x->m.linear, "m");
+    cprint_name(&x->cp, x->m.n == 1 ? x->m.v[0] : x->m.linear, one ? "0" : "m");
     put_row(x, in, field);
     PUT(b,
-        "// Values of rows, of which each warp has some.\n"
-        "for (int m = warp; m < BM; m += THREADS / 32) {\n"
-        "    @IN\n"
-        "}\n"
-        "__syncthreads();\n",
+        one ? "// Values of the row: each warp has them.\n"
+              "@IN\n"
+            : "// Values of rows, of which each warp has some.\n"
+              "for (int m = warp; m < BM; m += THREADS / 32) {\n"
+              "    @IN\n"
+              "}\n"
+              "__syncthreads();\n",
         FILL_TREE("IN", in));
     cprint_close(&x->cp, scope);
     for (int i = 0; i < m->n_step; i++)
         x->cp.local[other.first + i] =
-            field[i] ? arena_printf(a, "smem.%s[m]", field[i]) : NULL;
+            one        ? x->cp.local[other.first + i]
+            : field[i] ? arena_printf(a, "smem.%s[m]", field[i])
+                       : NULL;
     *op = *x->a.op;
     op->e = expr_rewrite(x->g, op->e, renumber, &other);
     x->a.op = op;
+}
+
+/* ---- constants of x's elements ------------------------------------------ */
+
+typedef struct Constants {
+    Contract *x;
+    Tree *b;
+    const Expr *done[MOST_READS + 2];
+    int n;
+} Constants;
+
+static void put_constant(const Expr *e, void *ctx)
+{
+    Constants *c = ctx;
+    Contract *x = c->x;
+    const Var *k = x->k.v[0];
+
+    if (e->kind != E_READ || e->in.n || !kernel_reads_constants(e) ||
+        c->n == MOST_READS + 2 || !expr_uses(e, k))
+        return;
+    for (int i = 0; i < x->m.n; i++)
+        if (expr_uses(e, x->m.v[i]))
+            return;
+    for (int i = 0; i < c->n; i++)
+        if (expr_equal(c->done[i], e))
+            return;
+    c->done[c->n++] = e;
+    const Idx *at = cprint_offset(x->g, e->tensor, e->at);
+    if (idx_coef(at, k) != 1)
+        return;
+    CScope scope = cprint_open(&x->cp);
+    cprint_name(&x->cp, k, "k0");
+    PUT(c->b, "dcc_touch_block(&@tensor[@at], @n);\n",
+        FILL("tensor", cprint_tensor(&x->cp, e->tensor)),
+        FILL("at", cprint_element(&x->cp, e->tensor, at)),
+        FILL("n", (int64_t)x->t.bk * x->t.split != x->c.K ? "min(BK, K - k0)"
+                                                          : "BK"));
+    cprint_close(&x->cp, scope);
+}
+
+Tree *skinny_touch_constants(Skinny *s)
+{
+    Contract *x = &s->x;
+    Constants c = {.x = x, .b = tree_list(x->g->arena)};
+
+    if (!x->a.op->read && x->k.n == 1 && !x->c.n_batch)
+        expr_visit(x->a.op->e, put_constant, &c);
+    return c.b->n_item ? QUOTE(x->g->arena,
+                               "// Constants of @id's elements, meanwhile.\n"
+                               "@TOUCH\n",
+                               FILL("id", x->a.id), FILL_TREE("TOUCH", c.b))
+                       : c.b;
 }

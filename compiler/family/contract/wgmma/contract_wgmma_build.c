@@ -654,6 +654,18 @@ static Tree *done_code(const Wgmma *w)
                  FILL("elect", elect(w)), FILL_TREE("FREE", free_slot(w)));
 }
 
+/* Behind a wait for a cluster nothing is in the L1: it comes before what the
+ * epilogue will read does. */
+static const char *consumer_wait(const Wgmma *w)
+{
+    return arena_printf(
+        w->x.g->arena, "%s%s",
+        w->x.t.split > 1 ? "dcc_cluster_wait();  // others may be sent to\n"
+                         : "",
+        w->x.kernel->waits ? "dcc_grid_wait();  // the epilogue touches memory\n"
+                           : "");
+}
+
 static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
 {
     Contract *x = &w->x;
@@ -698,9 +710,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         FILL("END", end),
         FILL_TREE("AHEAD", wgmma_ahead(w, p, own, begin, end)),
         FILL_TREE("FILL", wgmma_fill(w)),
-        FILL("WAIT", x->kernel->waits
-                         ? "dcc_grid_wait();  // the epilogue touches memory\n"
-                         : ""),
+        FILL("WAIT", consumer_wait(w)),
         FILL("SHARE",
              split ? "n0 += rank * OWN;  // what this block finishes\n" : ""),
         FILL("MET", split ? "__syncwarp();\ndcc_cluster_wait();\n" : ""),

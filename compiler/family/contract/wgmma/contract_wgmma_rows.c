@@ -1,6 +1,7 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
 #include "group/norm.h"
+#include "group/row_values.h"
 
 #include <string.h>
 
@@ -335,6 +336,29 @@ static Tree *value_code(Rows *r)
     return b;
 }
 
+static void find_root(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_UNARY &&
+                    (e->fn == F_RSQRT || e->fn == F_SQRT);
+}
+
+/* What a value a row is called: of a norm they have names. */
+static const char *row_hint(const Rows *r, const Expr *e)
+{
+    const Expr *a = e->arg[0], *b = e->arg[1];
+    bool root = false;
+
+    expr_visit(e, find_root, &root);
+    if (root)
+        return e->kind == E_BINARY ? "scale" : "rstd";
+    bool minus = e->kind == E_BINARY && e->fn == F_MUL &&
+                 a->kind == E_CONST && a->num == -1 && b->kind == E_LOCAL;
+    if (minus && b->local < 0)
+        return arena_printf(r->w->x.g->arena, "minus_%s",
+                            row_value_name(r->w->x.gr->merge, -1 - b->local));
+    return "of_row";
+}
+
 /* Names of the arrays of values of rows, which are locals from now on. */
 static void declare_rows(Rows *r, Tree *b)
 {
@@ -342,7 +366,7 @@ static void declare_rows(Rows *r, Tree *b)
     const char *names = "";
 
     for (int i = 0; i < r->n_row; i++) {
-        const char *id = cprint_fresh(&w->x.cp, "of_row");
+        const char *id = cprint_fresh(&w->x.cp, row_hint(r, r->row[i]));
         names = arena_printf(b->arena, "%s%s%s[WM / 64][2]", names,
                              i ? ", " : "", id);
         w->x.cp.local[w->x.gr->n_step + i] =
@@ -443,8 +467,7 @@ static const char *sum_pieces(Rows *r, Tree *b, const char *const *part,
 {
     Wgmma *w = r->w;
     const RowMerge *m = w->x.gr->merge;
-    const char *id = cprint_fresh(&w->x.cp, m->about[i] < 0 ? "row_sum"
-                                                            : "squares");
+    const char *id = cprint_fresh(&w->x.cp, row_value_name(m, i));
 
     if (m->about[i] < 0)
         PUT(b, "const float @id = dcc_sum_pieces(@part);\n", FILL("id", id),
@@ -499,14 +522,15 @@ static void put_row(Rows *r, Tree *b)
                              ? sum_pieces(r, b, part, sum, i)
                              : cprint_bind_name(b, cp,
                                                 expr_rewrite(g, e, renumber,
-                                                             &own), "row");
+                                                             &own),
+                                                row_value_name(m, i));
         cp->local[merge_local(w, i)] = id;
         if (s->tensor)
             store_row(w, b, s, id);
     }
     for (int i = 0; i < r->n_row; i++) {
         const Expr *e = expr_rewrite(g, r->row[i], renumber, &other);
-        const char *text = cprint_bind(b, cp, e, "row");
+        const char *text = cprint_bind(b, cp, e, row_hint(r, r->row[i]));
         PUT(b, "dcc_deal_rows(@array[i], @text);\n", FILL("array", r->array[i]),
             FILL("text", text));
     }
@@ -557,16 +581,21 @@ static const char *staged_number(const Expr *read, void *ctx)
     CPrint *cp = &r->w->x.cp;
     const Tensor *t = read->tensor;
 
-    if (t->rank > 0 || t->type != T_F32)
+    for (int i = 0; i < t->rank; i++)
+        if (!idx_is_const(read->at[i]))
+            return NULL;
+    if (t->type != T_F32)
         return NULL;
     for (int i = 0; i < r->n_column; i++)
         if (expr_equal(r->column[i], read))
             return r->name[i];
     if (r->n_column == MAX_READS)
         return NULL;
-    const char *id = cprint_fresh(cp, "number");
-    PUT(r->reads, "const float @id = @tensor[0];\n", FILL("id", id),
-        FILL("tensor", cprint_tensor(cp, t)));
+    const char *id = cprint_fresh(cp, "range");
+    PUT(r->reads, "const float @id = @tensor[@at];\n", FILL("id", id),
+        FILL("tensor", cprint_tensor(cp, t)),
+        FILL("at", cprint_element(cp, t,
+                                  cprint_offset(r->w->x.g, t, read->at))));
     r->column[r->n_column] = read;
     return r->name[r->n_column++] = id;
 }
