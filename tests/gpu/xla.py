@@ -33,6 +33,7 @@ os.environ.setdefault(      # CUDA graphs, as the other two have them
     "CONDITIONAL,WHILE,DYNAMIC_SLICE_FUSION")
 import jax                                      # noqa: E402
 import jax.numpy as jnp                         # noqa: E402
+import numpy                                    # noqa: E402
 import torch                                    # noqa: E402
 from jax import lax                             # noqa: E402
 
@@ -242,7 +243,7 @@ def max_pool2d(x, size, stride=None, padding=0, *_, **__):
     a, edge = x.held(NHWC), (padding, padding)
     step = stride or size
     return Tensor(lax.reduce_window(
-        a, jnp.array(-jnp.inf, a.dtype), lax.max, (1, size, size, 1),
+        a, numpy.array(-numpy.inf, a.dtype), lax.max, (1, size, size, 1),
         (1, step, step, 1), ((0, 0), edge, edge, (0, 0))), NHWC)
 
 

@@ -1,0 +1,488 @@
+#!/usr/bin/env python3
+"""Training steps of examples/ on a GPU, beside PyTorch, torch.compile and XLA.
+
+    tests/gpu/train.py --dcc build/dcc --json tests/gpu/results/h200-train.json
+    tests/gpu/train.py --rows bert_base.f16.b8,mlp_dlrm.f16.b2048 --xla --compile
+
+A row is a network, an element type and a batch. The step is the same for all:
+forward, the loss (cross entropy; the mean square for bert_base and mlp_dlrm),
+backward, and w - rate * g for every parameter, which is f32; in f16 the loss is
+scaled by 1024 and the rate by its inverse, and the rivals have autocast. Batch
+norms have the statistics of the batch. f32 is exact in the rivals and 3xtf32
+in dcc.
+
+- time: a step in dcc's graph and in a CUDA graph of PyTorch's own kernels
+  (channels last, cuDNN benchmarked, SGD fused), medians, us; --compile:
+  torch.compile's forward and backward in such a graph; --xla: JAX's jit of the
+  step (xla_train.py) in a process of its own.
+- memory: what create and a run take of the GPU, beside the peak of PyTorch's
+  allocator in such a step.
+- gradients: each parameter's against f64, norm-relative (those below 1e-6 of the
+  largest: of that one's), the worst one's, beside PyTorch's own.
+- ten steps at a rate at which the loss falls by a tenth: the error of w10 - w0
+  against f64, all parameters as one vector, beside PyTorch's own.
+
+Prints JSON lines as it goes, writes them as JSON; exit status 1 if a row is
+wrong or failed, 3 without a GPU, nvcc or torch. Wrong is a gradient off by more
+than 1e-5 (f32) or 2e-2 (f16), where relu and max stand by more than twice
+PyTorch's own, and ten steps by more than twice PyTorch's own.
+"""
+import argparse
+import concurrent.futures as futures
+import gc
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import run
+
+ROWS = ("mlp_dlrm.f16.b2048 resnet18.f16.b32 bert_base.f16.b8 gpt2.f16.b4 "
+        "resnet50.f16.b32 resnet18.f32.b32 bert_base.f32.b8").split()
+SCALE = {"f16": 1024.0, "f32": 1.0}
+TARGETS = {"mlp_dlrm": "E[B, 1]", "bert_base": "E[B, S, D]",
+           "gpt2": "i32[B, S] in 0..V"}
+SQUARES = ("mlp_dlrm", "bert_base")
+SMOOTH = ("bert_base", "gpt2", "vit_b16")
+BOUND = {"f32": 1e-5, "f16": 2e-2}
+STEPS = 10
+FAR = 2.0 ** 30     # w - FAR * g holds g, to f32's rounding
+
+
+# ---- the program
+
+def program(model, kind):
+    """The example with a loss and a step instead of its output."""
+    text = open(run.model_path(model)).read()
+    text = re.sub(r'  param m : T\[C\] = "running_mean";.*\n'
+                  r'  y = batch_norm\(x, g, b, m, v\);',
+                  '  y = batch_norm_train(x, g, b) as "";', text)
+    at = text.rindex("output ")
+    name, value = re.match(r"output (\w+) = (.*);", text[at:]).groups()
+    return text[:at] + f"""input target : {TARGETS.get(
+        model, "i32[B] in 0..1000")};
+  input rate : f32;
+  {name} = {value};
+  output loss = {"mse" if model in SQUARES else "cross_entropy"}({name}, target);
+  scaled = loss * {SCALE[kind]};
+  for v in params {{ v = v - rate * grad(scaled, v); }}
+}}
+"""
+
+
+def build(o, objects, row):
+    stem = os.path.join(o.work, row["row"])
+    model, kind, batch = row["row"].split(".")
+    with open(stem + ".dcl", "w") as f:
+        f.write(program(model, kind))
+    start = time.time()
+    math = ["--math=3xtf32"] if kind == "f32" else []
+    status, text = run.shell(
+        [o.dcc, stem + ".dcl", "-o", stem + ".cu", f"--target={o.target}",
+         f"-DB={batch[1:]}", f"-DE={kind}", *math, *o.dcc_flag])
+    row["dcc_s"] = round(time.time() - start, 2)
+    if status:
+        row["error"] = f"dcc: exit status {status}\n{run.tail(text)}"
+        return row
+    start = time.time()
+    status, text = run.shell(
+        ["nvcc", "-O3", "-std=c++17", *run.arch_flags(o.arch), "-Xcompiler",
+         "-fPIC", "-split-compile=4", "-I", run.RUNTIME, stem + ".cu",
+         "-shared", *objects, "-o", stem + ".so"], 600)
+    row["nvcc_s"] = round(time.time() - start, 1)
+    if status:
+        row["error"] = f"nvcc: exit status {status}\n{run.tail(text)}"
+    return row
+
+
+# ---- one row, in a process of its own
+
+class Weights:
+    """nets.Weights with leaves that train: f32 or f64, batch norms of the batch."""
+
+    def __new__(cls, torch, nets, kind, tensors=None):
+        class Trained(nets.Weights):
+            def __call__(self, name, *shape, std=None, mean=0.0):
+                if name not in self.tensors:
+                    super().__call__(name, *shape, std=std, mean=mean)
+                return self.tensors[name]
+
+            def bn(self, x, path, gain=1.0, eps=1e-5):
+                c = x.shape[1]
+                g = self(path + ".weight", c, mean=gain, std=0.1 * gain)
+                b = self(path + ".bias", c)
+                for name, value in (("mean", 0.0), ("var", 1.0)):
+                    self.kept.setdefault(f"{path}.running_{name}", torch.full(
+                        (c,), value, device=x.device, dtype=self.kind))
+                m, v = (self.kept[f"{path}.running_{n}"]
+                        for n in ("mean", "var"))
+                return torch.nn.functional.batch_norm(x, m, v, g, b, True, 0.1,
+                                                      eps)
+        w = Trained(kind, "cuda")
+        w.compute, w.kept = kind, {}
+        for name, t in (tensors or {}).items():
+            t = t.detach().to(kind, copy=True)
+            if t.dim() == 4:
+                t = t.to(memory_format=torch.channels_last)
+            w.tensors[name] = t.requires_grad_()
+        return w
+
+
+class Row:
+    """A row's data, PyTorch's way to train it, and dcc's."""
+
+    def __init__(self, torch, name, work, scratch):
+        import nets
+        import reference
+        self.torch, self.nets, self.name = torch, nets, name
+        self.model, self.kind, batch = name.split(".")
+        self.library = os.path.join(work, name + ".so")
+        self.file = os.path.join(scratch, name + ".safetensors")
+        self.net, self.sizes, spec = nets.NETS[self.model]
+        size = {**self.sizes, "B": int(batch[1:])}
+        gen = torch.Generator("cuda").manual_seed(1)
+        kind, self.inputs = reference.KINDS[self.kind], {}
+        for n, dims, bound in reference.input_shapes(spec, size):
+            t = torch.randint(0, bound, dims, generator=gen, device="cuda",
+                              dtype=torch.int32) if bound else torch.randn(
+                                  dims, generator=gen, device="cuda").to(kind)
+            self.inputs[n] = t
+        w = Weights(torch, nets, torch.float32)
+        with torch.no_grad():
+            y = next(iter(self.net(w, {n: t if t.dtype == torch.int32 else
+                                       t.float() for n, t in self.inputs.items()},
+                                   self.sizes).values()))
+        if self.model in SQUARES:
+            self.target = torch.rand(y.shape, generator=gen, device="cuda"
+                                     ).to(kind)
+        else:
+            self.target = torch.randint(0, y.shape[-1], y.shape[:-1],
+                                        generator=gen, device="cuda",
+                                        dtype=torch.int32)
+        self.start = {n: t.detach() for n, t in w.tensors.items()}
+        del y
+
+    def stepper(self, kind, compiled=None):
+        """(weights, step): step(rate) trains once and returns the loss."""
+        torch, F = self.torch, self.torch.nn.functional
+        w = Weights(torch, self.nets, kind, self.start)
+        mixed = self.kind == "f16" and kind == torch.float32
+        scale = SCALE["f16" if mixed else "f32"]
+        given = {n: t if t.dtype == torch.int32 else
+                 (t if mixed else t.to(kind)).to(
+                     memory_format=torch.channels_last if t.dim() == 4
+                     else torch.preserve_format)
+                 for n, t in self.inputs.items()}
+        squares = self.model in SQUARES
+        target = (self.target.to(torch.float64 if kind == torch.float64 else
+                                 torch.float32) if squares
+                  else self.target.long().flatten())
+
+        def loss():
+            with torch.autocast("cuda", torch.float16, enabled=mixed):
+                y = next(iter(self.net(w, given, self.sizes).values()))
+            if kind != torch.float64:
+                y = y.float()
+            return (F.mse_loss(y, target) if squares else
+                    F.cross_entropy(y.flatten(0, -2), target)) * scale
+        if compiled:
+            loss = torch.compile(loss, mode=compiled, dynamic=False)
+        params = list(w.tensors.values())
+        opt = torch.optim.SGD(params, lr=0.0, fused=True)
+
+        def step(rate=0.0, backward=False):
+            opt.param_groups[0]["lr"] = rate / scale
+            s = loss()
+            s.backward()
+            if backward:
+                return s
+            opt.step()
+            opt.zero_grad(set_to_none=True)
+            return s.detach() / scale
+        return w, step
+
+    def graph_us(self, step):
+        """The median of a step in a CUDA graph."""
+        torch = self.torch
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                step()
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            step()
+        us = run.event_time(torch, graph.replay)
+        return round(us, 1)
+
+    def free(self):
+        gc.collect()
+        self.torch.cuda.empty_cache()
+
+    def times_dcc(self, out):
+        torch = self.torch
+        import reference
+        import st
+        st.write(self.file, {n: reference.array(t)
+                             for n, t in self.start.items()})
+        self.free()
+        before = torch.cuda.mem_get_info()[0]
+        handle = run.Emitted(self.library, self.model, self.file)
+        stream = torch.cuda.Stream()
+        self.rate = torch.zeros((), device="cuda")
+        self.loss = torch.zeros((), device="cuda")
+        given = {n: t.contiguous() for n, t in self.inputs.items()}
+        given.update(target=self.target, rate=self.rate)
+        self.given, self.stream = given, stream
+        with torch.cuda.stream(stream):
+            step = handle.runner(given, {"loss": self.loss}, stream)
+            step()
+            stream.synchronize()
+            out["dcc_mb"] = round((before - torch.cuda.mem_get_info()[0]) / 1e6)
+            out["dcc_us"] = round(run.event_time(torch, step), 1)
+        handle.destroy()
+
+    def times_torch(self, out):
+        torch = self.torch
+        before = torch.cuda.memory_allocated()
+        w, step = self.stepper(torch.float32)
+        step()
+        torch.cuda.synchronize()
+        torch.cuda.reset_peak_memory_stats()
+        step()
+        torch.cuda.synchronize()
+        out["torch_mb"] = round((torch.cuda.max_memory_allocated() - before)
+                                / 1e6)
+        out["torch_us"] = self.graph_us(step)
+
+    def times_compile(self, out, mode):
+        start = time.time()
+        w, step = self.stepper(self.torch.float32, mode)
+        out["compile_us"] = self.graph_us(step)
+        out["compile_s"] = round(time.time() - start, 1)
+
+    def ten(self, kind, rate):
+        """(first loss, last loss, parameters after ten steps)"""
+        w, step = self.stepper(kind)
+        losses = [step(rate) for _ in range(STEPS)]
+        return losses[0].item(), losses[-1].item(), {
+            n: t.detach() for n, t in w.tensors.items()}
+
+    def dcc(self, rate, steps):
+        """(first loss, last loss, parameters) of a handle of its own"""
+        import st
+        path, losses = self.file + ".out", []
+        handle = run.Emitted(self.library, self.model, self.file)
+        with self.torch.cuda.stream(self.stream):
+            self.rate.fill_(rate / SCALE[self.kind])
+            step = handle.runner(self.given, {"loss": self.loss}, self.stream)
+            for _ in range(steps):
+                step()
+                losses.append(self.loss.clone())
+            self.stream.synchronize()
+        handle._check("save", handle.handle, path.encode())
+        handle.destroy()
+        got = st.read(path)
+        out = {n: self.torch.from_numpy(got[n].copy()).cuda()
+               for n in self.start}
+        os.remove(path)
+        return losses[0].item(), losses[-1].item(), out
+
+    def gradient(self, kind):
+        w, step = self.stepper(kind)
+        scale = SCALE[self.kind] if kind == self.torch.float32 else 1.0
+        step(backward=True)
+        return {n: t.grad.double() / scale for n, t in w.tensors.items()}
+
+    def worst(self, got, want):
+        """[error, parameter] of the worst gradient"""
+        sizes = {n: g.norm().item() for n, g in want.items()}
+        most = max(sizes.values())
+        return list(max(
+            ((got[n] - g).norm().item() /
+             (most if sizes[n] < 1e-6 * most else sizes[n]), n)
+            for n, g in want.items()))
+
+    def gradients(self, out):
+        torch = self.torch
+        want = self.gradient(torch.float64)
+        self.free()
+        own = self.worst(self.gradient(torch.float32), want)
+        got = {n: (self.start[n].double() - w.double()) / FAR
+               for n, w in self.dcc(FAR, 1)[2].items()}
+        mine = self.worst(got, want)
+        out.update(dcc_gradient=mine, torch_gradient=own)
+        out["ok"] = out.get("ok", True) and mine[0] <= (
+            BOUND[self.kind] if self.model in SMOOTH else 2 * own[0])
+
+    def error(self, got, want):
+        """Of w10 - w0, all parameters as one vector."""
+        far = size = 0.0
+        for n, w in want.items():
+            far += (got[n].double() - w).square().sum().item()
+            size += (w - self.start[n].double()).square().sum().item()
+        return (far / size) ** 0.5
+
+    def errors(self, out):
+        torch, rate = self.torch, 1e-4
+        for _ in range(24):
+            first, last, _w = self.ten(torch.float32, rate)
+            if last <= 0.9 * first:
+                break
+            rate *= 2 if last > 0.99 * first else 1.3
+        del _w
+        self.free()
+        want = self.ten(torch.float64, rate)
+        self.free()
+        own, dcc = self.ten(torch.float32, rate), self.dcc(rate, STEPS)
+        out.update(rate=rate, losses={"f64": want[:2], "torch": own[:2],
+                                      "dcc": dcc[:2]},
+                   torch_error=self.error(own[2], want[2]),
+                   dcc_error=self.error(dcc[2], want[2]))
+        out["ok"] = (out.get("ok", True) and
+                     out["dcc_error"] <= 2 * out["torch_error"])
+
+
+def worker(path):
+    import torch
+    job = json.load(open(path))
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = True
+    out = {"row": job["row"]}
+    row = Row(torch, job["row"], job["work"], job["scratch"])
+    every = {"dcc": row.times_dcc, "torch": row.times_torch,
+             "gradients": row.gradients, "errors": row.errors,
+             "compile": lambda out: row.times_compile(out, job["compile"])}
+    for name in job["parts"]:
+        part = every[name]
+        start = time.time()
+        try:
+            part(out)
+        except Exception as e:
+            out[name + "_note"] = f"{type(e).__name__}: {e}"[:400]
+        row.free()
+        out[name + "_part_s"] = round(time.time() - start, 1)
+        with open(path + ".out", "w") as f:
+            json.dump(out, f)
+    if os.path.exists(row.file):
+        os.remove(row.file)
+    return 0
+
+
+def run_row(o, row, parts):
+    """Feeds one row to a process; what it wrote last counts."""
+    path = os.path.join(o.work, f"{row['row']}.{parts[0]}.json")
+    scratch = "/dev/shm" if os.path.isdir("/dev/shm") else o.work
+    with open(path, "w") as f:
+        json.dump({"row": row["row"], "work": o.work, "scratch": scratch,
+                   "compile": o.compile, "parts": parts}, f)
+    left = max(1, o.deadline - time.time())
+    status, text = run.shell([sys.executable, os.path.abspath(__file__),
+                              "--worker", path], left)
+    if os.path.exists(path + ".out"):
+        row.update(json.load(open(path + ".out")))
+    if status:
+        row["error"] = f"exit status {status}\n{run.tail(text)}"
+
+
+# ---- the report
+
+def finish(row):
+    rivals = [row[k] for k in ("torch_us", "compile_us", "xla_us")
+              if row.get(k)]
+    if rivals and row.get("dcc_us"):
+        row["speedup"] = round(min(rivals) / row["dcc_us"], 3)
+    run.say(json.dumps(row))
+
+
+def options():
+    p = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    p.add_argument("--rows", type=lambda s: s.split(","), default=ROWS)
+    p.add_argument("--dcc", default=os.path.join(run.TOP, "build/dcc"))
+    p.add_argument("--dcc-flag", action="append", default=[])
+    p.add_argument("--target", default="h200")
+    p.add_argument("--arch", default="90a")
+    p.add_argument("--work", help="folder to build in, and to leave")
+    p.add_argument("--json")
+    p.add_argument("--budget", type=float, default=570, help="seconds in all")
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--commit", default="")
+    p.add_argument("--no-errors", action="store_true", help="times alone")
+    p.add_argument("--compile", metavar="MODE", nargs="?", const="default")
+    p.add_argument("--xla", action="store_true")
+    p.add_argument("--emit-only", action="store_true",
+                   help="no GPU: dcc and nvcc alone")
+    p.add_argument("--worker", help=argparse.SUPPRESS)
+    o = p.parse_args()
+    o.deadline = time.time() + o.budget
+    return o
+
+
+def write(o, report):
+    if o.json:
+        with open(o.json + ".part", "w") as f:
+            json.dump(report, f, indent=1)
+        os.replace(o.json + ".part", o.json)
+
+
+def main():
+    o = options()
+    if o.worker:
+        return worker(o.worker)
+    if not shutil.which("nvcc"):
+        run.say("no nvcc: skipped")
+        return 3
+    if not o.emit_only and run.shell(["nvidia-smi", "-L"], 60)[0]:
+        run.say("no GPU: skipped")
+        return 3
+    o.work = o.work or tempfile.mkdtemp(prefix="dcc-train-")
+    os.makedirs(o.work, exist_ok=True)
+    rows = [{"row": name} for name in o.rows]
+    report = {**run.machine(o), "rows": rows}
+    objects = run.build_runtime(o)
+    with futures.ThreadPoolExecutor(o.jobs) as pool:
+        built = [pool.submit(build, o, objects, r) for r in rows]
+        # a row begins when all are built: building beside it would be timed
+        futures.wait(built)
+    run.say(f"built in {o.budget - (o.deadline - time.time()):.0f} s")
+    passes = [["dcc", "torch"] + (
+        [] if o.no_errors else ["gradients", "errors"])]
+    passes += [["compile"]] if o.compile else []
+    for parts in [] if o.emit_only else passes:
+        for r in rows:
+            if "error" not in r:
+                run_row(o, r, parts)
+            finish(r)
+            write(o, report)
+    if o.xla and not o.emit_only:
+        xla(o, rows)
+        write(o, report)
+    return 0 if all(r.get("ok") or o.no_errors and "error" not in r
+                    for r in rows) else 1
+
+
+def xla(o, rows):
+    """Rows gain xla_us, or xla_note, which says why not."""
+    script = os.path.join(run.TOP, "tests/gpu/xla_train.py")
+    for r in rows:
+        left = o.deadline - time.time()
+        if left < 10:
+            r["xla_note"] = "no time left"
+            continue
+        status, text = run.shell([sys.executable, script, r["row"]],
+                                 left)
+        said = [line for line in text.splitlines() if line.startswith("{")]
+        r.update(json.loads(said[-1]) if said else {
+            "xla_note": f"exit status {status}: {run.tail(text, 3)}"[:400]})
+        finish(r)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
