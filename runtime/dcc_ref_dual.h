@@ -236,11 +236,33 @@ static inline double dcc_dual_angle(double (*f)(double), double x)
     return 0; /* floor, ceil, trunc, round, rint */
 }
 
+/* psi(x), by its recurrence up to 20 and the asymptotic series there. */
+static inline double dcc_digamma(double x)
+{
+    double less = 0;
+
+    if (x < 0.5)
+        return dcc_digamma(1 - x) - M_PI / tan(M_PI * x);
+    for (; x < 20; x++)
+        less += 1 / x;
+    double r = 1 / (x * x);
+    return log(x) - 0.5 / x - r * (1 / 12.0 - r * (1 / 120.0 - r / 252)) -
+           less;
+}
+
+static inline double dcc_dual_gamma(double (*f)(double), double x, double y)
+{
+    if (f == lgamma || f == tgamma)
+        return (f == lgamma ? 1 : y) * dcc_digamma(x);
+    return 0;
+}
+
 static inline dcc_pair dcc_p_call(double (*f)(double), dcc_pair x, double ulps)
 {
     double y = f(x.v), d = dcc_dual_first(f, x.v, y);
 
     (void)ulps;
+    d = d != 0 ? d : dcc_dual_gamma(f, x.v, y);
     return dcc_chain(y, d != 0 ? d : dcc_dual_angle(f, x.v), x.e);
 }
 

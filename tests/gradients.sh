@@ -33,7 +33,7 @@ if [ $# -gt 0 ]; then
         check "${f##*/}" "$f"
     done
 else
-    for f in gather index map optimizer params parts phase random ranges scatter \
+    for f in gather index map math optimizer params parts phase random ranges scatter \
         tables training; do
         check "$f" "$src/tests/numeric/$f.dcl"
     done

@@ -200,6 +200,40 @@ static const Expr *by_angle(Graph *g, Func f, const Expr *x, const Expr *y)
     }
 }
 
+/* lgamma's derivative, off by less than 1e-13: psi(z) = psi(z + 8) less eight
+ * inverses, and there the asymptotic series (DLMF 5.11.2); below 1/2 by
+ * reflection. */
+static const Expr *digamma(Graph *g, const Expr *x)
+{
+    static const double series[] = {1 / 12.0, -1 / 120.0, 1 / 252.0,
+                                    -1 / 240.0, 1 / 132.0, -691 / 32760.0};
+    const Expr *low = expr_binary(g, F_LT, x, num(g, 0.5), T_BOOL);
+    const Expr *z = expr_select(
+        g, low, expr_binary(g, F_SUB, num(g, 1), x, T_F32), x, T_F32);
+    const Expr *r = quotient(g, num(g, 1), plus(g, z, 8)), *r2 = mul(g, r, r);
+    const Expr *less = num(g, series[5]), *psi = call(g, F_LOG, plus(g, z, 8));
+
+    for (int k = 4; k >= 0; k--)
+        less = plus(g, mul(g, less, r2), series[k]);
+    less = mul(g, plus(g, mul(g, less, r), 0.5), r);
+    for (int k = 0; k < 8; k++)
+        less = derive_plus(g, less, quotient(g, num(g, 1), plus(g, z, k)));
+    psi = expr_binary(g, F_SUB, psi, less, T_F32);
+    const Expr *turned = quotient(
+        g, num(g, M_PI), call(g, F_TAN, mul(g, num(g, M_PI), x)));
+    return expr_select(g, low, expr_binary(g, F_SUB, psi, turned, T_F32), psi,
+                       T_F32);
+}
+
+static const Expr *by_gamma(Graph *g, Func f, const Expr *x, const Expr *y)
+{
+    switch (f) {
+    case F_LGAMMA: return digamma(g, x);
+    case F_TGAMMA: return mul(g, y, digamma(g, x));
+    default: return NULL;
+    }
+}
+
 static bool is_step(Func f)
 {
     return f >= F_FLOOR && f <= F_RINT;
@@ -227,6 +261,8 @@ static void into_unary(Walk *w, const Expr *e, const Expr *a)
         const Expr *by = by_power(g, e->fn, x, e);
         if (!by)
             by = by_angle(g, e->fn, x, e);
+        if (!by)
+            by = by_gamma(g, e->fn, x, e);
         if (by)
             give_times(w, x, a, by);
         else

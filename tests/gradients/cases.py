@@ -115,6 +115,8 @@ PROGRAMS = [
     ("cumulative", "x:3,8", "y[b, i in 0..8] = sum(k in 0..i + 1) x[b, k];", "x.cumsum(1)"),
     ("roll", "x:3,8", "y[b, i in 0..8] = x[b, (i + 5) % 8] * 2;", "x.roll(-5, 1) * 2"),
     ("flip", "x:3,8", "y[b, i in 0..8] = x[b, 7 - i] * x[b, i];", "x.flip(1) * x"),
+    ("gamma", "x:5,7 p:5,7:p", "y[i, j] = lgamma(x[i, j] * 1.7 + 0.3) * 0.1 + lgamma(p[i, j] * 9) - tgamma(p[i, j]);",
+     "torch.lgamma(x * 1.7 + 0.3) * 0.1 + torch.lgamma(p * 9) - torch.lgamma(p).exp()"),
     ("diagonal", "x:6,6", "y[i] = x[i, i] * x[i, 0];", "x.diagonal() * x[:, 0]"),
     ("trace_of_product", "a:5,6 b:6,5", "y[] = sum(i, j) a[i, j] * b[j, i];",
      "(a * b.T).sum()"),
