@@ -370,19 +370,14 @@ static void give_kept(Gift *to, const Stmt *s)
     to->n++;
 }
 
-/* `x > 0` behind y = max(x, 0) is y > 0: of the two y is what others read. */
-static void from_result(Graph *g, const Stmt *s, Partial *p)
+/* A read of what s stores, at its points; NULL where that may be something
+ * else than its value by then. */
+static const Expr *kept_value(Graph *g, const Stmt *s)
 {
-    const Expr *e = s->value, *w = p->when;
-
-    if (s->op != R_NONE || s->where.n || e->kind != E_BINARY ||
-        e->fn != F_MAX || e->arg[1]->kind != E_CONST || e->arg[1]->num != 0 ||
-        !w || w->kind != E_BINARY || w->fn != F_GT ||
-        !expr_equal(w->arg[0], e->arg[0]) || !expr_equal(w->arg[1], e->arg[1]))
-        return;
-    p->when = expr_binary(g, F_GT, expr_read(g, s->tensor, s->store, (Guard){0},
-                                             NULL),
-                          w->arg[1], T_BOOL);
+    if (s->op != R_NONE || s->where.n || s->tensor->prev ||
+        s->tensor->role != ROLE_TEMP)
+        return NULL;
+    return expr_read(g, s->tensor, s->store, (Guard){0}, NULL);
 }
 
 static bool give_all(Gift *to)
@@ -395,13 +390,11 @@ static bool give_all(Gift *to)
         Partials p = {0};
         if (!a->cotangent[s->tensor->id] || s->tensor->stopped)
             continue;
-        if (!derive(a->g, s->value, to->of, s->at, &p))
+        if (!derive(a->g, s->value, kept_value(a->g, s), to->of, s->at, &p))
             return false;
-        for (int k = 0; k < p.n; k++) {
-            from_result(a->g, s, &p.of[k]);
+        for (int k = 0; k < p.n; k++)
             if (!give_read(to, by->stmt[i], p.of[k]))
                 return false;
-        }
         if (s->tensor->prev == to->of)
             give_kept(to, s);
     }

@@ -13,6 +13,7 @@ typedef struct Walk {
     Graph *g;
     Span at;
     const Tensor *t;
+    const Expr *whole, *kept; /* what is derived; NULL, or a read of it */
     Node *node; int n, cap; /* arguments before what takes them */
     int *slot; int slots;   /* open addressing: 1 + number, 0: free */
     bool failed;
@@ -289,8 +290,10 @@ static void into_power(Walk *w, const Expr *e, const Expr *a)
 static void into_extreme(Walk *w, const Expr *e, const Expr *a)
 {
     const Expr *x = e->arg[0], *y = e->arg[1];
-    const Expr *first = expr_binary(w->g, e->fn == F_MAX ? F_GT : F_LT, x, y,
-                                    T_BOOL);
+    /* max(x, y) > y where x > y: of relu's argument nothing is needed. */
+    bool by_kept = e == w->whole && w->kept && y->kind == E_CONST;
+    const Expr *first = expr_binary(w->g, e->fn == F_MAX ? F_GT : F_LT,
+                                    by_kept ? w->kept : x, y, T_BOOL);
 
     give_where(w, x, first, a);
     give_unless(w, y, first, a);
@@ -413,9 +416,10 @@ static void into(Walk *w, const Expr *e, const Expr *a, Partials *out)
     }
 }
 
-bool derive(Graph *g, const Expr *e, const Tensor *t, Span at, Partials *out)
+bool derive(Graph *g, const Expr *e, const Expr *kept, const Tensor *t, Span at,
+            Partials *out)
 {
-    Walk w = {.g = g, .at = at, .t = t};
+    Walk w = {.g = g, .at = at, .t = t, .whole = e, .kept = kept};
 
     grow_slots(&w);
     if (!collect(&w, e))

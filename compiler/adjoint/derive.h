@@ -24,9 +24,11 @@ typedef struct Partials {
     Partial *of; int n, cap;
 } Partials;
 
-/* By what e reads of t, conditions and indices left alone. False after an
- * error: a function that has no rule. `at` is where e stands. */
-bool derive(Graph *g, const Expr *e, const Tensor *t, Span at, Partials *out);
+/* By what e reads of t, conditions and indices left alone. `kept` is a read of
+ * what e is stored as, or NULL: which side a maximum took may be seen there.
+ * False after an error: a function that has no rule. `at` is where e stands. */
+bool derive(Graph *g, const Expr *e, const Expr *kept, const Tensor *t, Span at,
+            Partials *out);
 
 /* a * b, where a may be `c ? x : 0`: the product is within. */
 const Expr *derive_times(Graph *g, const Expr *a, const Expr *b);

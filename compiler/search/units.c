@@ -1,6 +1,7 @@
 #include "search/units.h"
 
 #include "group/fuse.h"
+#include "search/lean.h"
 
 #include <math.h>
 #include <string.h>
@@ -321,6 +322,7 @@ typedef struct Ready {
     int *waits; /* by unit: launches that must come before */
     int *heap;  /* units that wait for nothing, the first statement on top */
     int n;
+    Lean *lean; /* picks the next one instead, where it is there */
 } Ready;
 
 static void push_ready(const Units *u, Ready *r, int unit)
@@ -350,6 +352,15 @@ static int pop_ready(const Units *u, Ready *r)
     }
     r->heap[i] = last;
     return top;
+}
+
+/* The one that lean_next picks, for which no heap is needed. */
+static int pop_lean(Ready *r)
+{
+    int i = lean_next(r->lean, r->heap, r->n), unit = r->heap[i];
+
+    r->heap[i] = r->heap[--r->n];
+    return unit;
 }
 
 static bool wait_more(Units *u, int unit, void *ctx)
@@ -383,7 +394,7 @@ static int sort_units(Units *u, Ready *r, int *order)
         if (u->unit[i].group && !r->waits[i])
             push_ready(u, r, i);
     while (r->n) {
-        order[n] = pop_ready(u, r);
+        order[n] = r->lean ? pop_lean(r) : pop_ready(u, r);
         each_after(u, order[n++], wait_less, r);
     }
     return n;
@@ -392,7 +403,7 @@ static int sort_units(Units *u, Ready *r, int *order)
 int units_order(Units *u)
 {
     Selection *s = u->s;
-    Ready r = {0};
+    Ready r = {.lean = u->g->trains ? lean_open(u) : NULL};
     int *order = arena_array(u->g->arena, int, u->n + 1);
     int n = sort_units(u, &r, order);
 

@@ -1,0 +1,98 @@
+#include "search/lean.h"
+
+struct Lean {
+    Units *u;
+    Ints *touches; /* by unit: tensors of a run, a tensor's first version */
+    int *left;     /* by tensor: units that touch it and have not run */
+    bool *held;    /* by tensor */
+};
+
+static const Tensor *base_of(const Tensor *t)
+{
+    while (t->prev)
+        t = t->prev;
+    return t;
+}
+
+static void touch(Lean *l, int unit, const Ints *list)
+{
+    const Graph *g = l->u->g;
+    Ints *to = &l->touches[unit];
+
+    for (int i = 0; i < list->n; i++) {
+        const Tensor *t = base_of(g->tensor[list->v[i]]);
+        if (t->role != ROLE_TEMP || t->when != WHEN_RUN ||
+            units_has(to, t->id))
+            continue;
+        VEC_PUSH(g->arena, to->v, to->n, to->cap) = t->id;
+        l->left[t->id]++;
+    }
+}
+
+Lean *lean_open(Units *u)
+{
+    Arena *a = u->g->arena;
+    Lean *l = arena_new_of(a, Lean);
+
+    *l = (Lean){.u = u};
+    l->touches = arena_array(a, Ints, u->n + 1);
+    l->left = arena_array(a, int, u->g->n_tensor + 1);
+    l->held = arena_array(a, bool, u->g->n_tensor + 1);
+    for (int i = 0; i < u->n; i++)
+        if (u->unit[i].group) {
+            touch(l, i, &u->unit[i].reads);
+            touch(l, i, &u->unit[i].writes);
+        }
+    return l;
+}
+
+static int64_t bytes(const Lean *l, int tensor)
+{
+    const Tensor *t = l->u->g->tensor[tensor];
+
+    return t->span * type_bytes(t->type);
+}
+
+/* What is held more behind the unit than before it. */
+static int64_t grows(const Lean *l, int unit)
+{
+    const Ints *t = &l->touches[unit];
+    int64_t by = 0;
+
+    for (int i = 0; i < t->n; i++) {
+        if (!l->held[t->v[i]])
+            by += bytes(l, t->v[i]);
+        if (l->left[t->v[i]] == 1)
+            by -= bytes(l, t->v[i]);
+    }
+    return by;
+}
+
+static void run(Lean *l, int unit)
+{
+    const Ints *t = &l->touches[unit];
+
+    for (int i = 0; i < t->n; i++) {
+        l->held[t->v[i]] = true;
+        l->left[t->v[i]]--;
+    }
+}
+
+int lean_next(Lean *l, const int *ready, int n)
+{
+    int best = 0;
+    int64_t least = 1;
+
+    for (int i = 0; i < n; i++) {
+        int64_t by = grows(l, ready[i]);
+        bool first = l->u->unit[ready[i]].first <
+                     l->u->unit[ready[best]].first;
+        by = by > 0 ? 1 : by;
+        if (by < least || (by == least && first)) {
+            best = i;
+            least = by;
+        }
+    }
+    run(l, ready[best]);
+    return best;
+}
