@@ -4,6 +4,7 @@
 #include "search/build.h"
 #include "rewrite/embed.h"
 #include "search/explain.h"
+#include "rewrite/keep.h"
 #include "rewrite/layout.h"
 #include "emit/memory.h"
 #include "emit/names.h"
@@ -133,10 +134,11 @@ static void mark_sized(Graph *g, const Sized *z)
     }
 }
 
-/* The picture of the whole compiler. */
-CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
-                           const char *model, const CompileOptions *o,
-                           Report *r)
+/* The picture of the whole compiler; `most` bytes are kept of the forward
+ * pass. */
+static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
+                                 const char *model, const CompileOptions *o,
+                                 int64_t most, Report *r)
 {
     Selection *s = r->selection = arena_new_of(a, Selection);
     Options *chosen = model_options(a, o);
@@ -164,6 +166,7 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
         return NULL;
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
+    s->keep = keep(g, chosen->device, most);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
            o->packed);
     embed(g);
@@ -191,12 +194,84 @@ CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
         memory_dump(&r->dump, p);
     if (o->want_plan)
         plan_write(&r->plan, s, o->model.device->name);
-    if (o->explain && o->json && r->explain.len)
+    return p;
+}
+
+/* What a handle takes of a GPU, inputs and outputs apart. */
+static int64_t all_bytes(const CudaProgram *p)
+{
+    return (int64_t)(p->params_bytes + p->consts_bytes + p->arena_bytes +
+                     p->state_bytes);
+}
+
+static int64_t limit_of(const CudaProgram *p, const CompileOptions *o)
+{
+    int64_t other = all_bytes(p) - (int64_t)p->arena_bytes;
+
+    return o->memory_share
+               ? other + (int64_t)(o->memory / 100 * (double)p->arena_bytes)
+               : (int64_t)o->memory;
+}
+
+static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
+{
+    diag_error(d, p->graph->at, "--memory: '%s' needs %.1f MB, which is more "
+               "than %.1f MB", p->graph->model, (double)all_bytes(p) / 1e6,
+               (double)limit / 1e6);
+    if (k->n)
+        diag_note(d, (Span){0}, "%d of %d parts of the forward pass are "
+                  "computed again there", k->n, k->parts);
+    else
+        diag_note(d, (Span){0}, "there is nothing that could be computed again "
+                  "instead of being kept");
+}
+
+/* Keeps less until --memory holds: what else there is beside what is kept
+ * follows from the kernels, and is known when they are there. */
+static CudaProgram *compile_within(Arena *a, Diag *d,
+                                   const struct Program *tree,
+                                   const char *model, const CompileOptions *o,
+                                   Report *r)
+{
+    enum { TRIES = 5 };
+    size_t dumped = r->dump.len, planned = r->plan.len;
+    int64_t most = INT64_MAX;
+    CudaProgram *p = compile_once(a, d, tree, model, o, most, r);
+
+    if (!p || !o->memory)
+        return p;
+    const int64_t limit = limit_of(p, o);
+    for (int i = 0; i < TRIES && all_bytes(p) > limit; i++) {
+        int64_t now = r->selection->keep.held + r->selection->keep.part;
+        most = (most < now ? most : now) - (all_bytes(p) - limit);
+        if (most <= 0)
+            break;
+        r->dump.len = dumped;
+        r->plan.len = planned;
+        p = compile_once(a, d, tree, model, o, most, r);
+        if (!p)
+            return NULL;
+    }
+    if (all_bytes(p) <= limit)
+        return p;
+    cannot(d, p, &r->selection->keep, limit);
+    return NULL;
+}
+
+CudaProgram *compile_model(Arena *a, Diag *d, const struct Program *tree,
+                           const char *model, const CompileOptions *o,
+                           Report *r)
+{
+    CudaProgram *p = compile_within(a, d, tree, model, o, r);
+
+    if (!p || !o->explain)
+        return p;
+    if (o->json && r->explain.len)
         buf_puts(&r->explain, ",\n");
-    if (o->explain && o->json)
-        explain_json(&r->explain, s, p, o->more);
-    else if (o->explain)
-        explain(&r->explain, s, p);
+    if (o->json)
+        explain_json(&r->explain, r->selection, p, o->more);
+    else
+        explain(&r->explain, r->selection, p);
     return p;
 }
 

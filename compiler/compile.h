@@ -26,6 +26,8 @@ typedef struct CompileOptions {
                                  between them */
     ExplainMore *more;  /* what the JSON has besides, or NULL */
     bool ask_dependent;       /* --dependent-launch=on was given */
+    double memory;            /* bytes that a handle may take, 0: any number; */
+    bool memory_share;        /* or percent of its intermediates without it */
 } CompileOptions;
 
 /* One of a set of sizes. */

@@ -315,6 +315,24 @@ static int set_budget(CommandLine *c, const char *arg)
     return 0;
 }
 
+static int set_memory(CommandLine *c, const char *arg)
+{
+    static const char unit[] = "KMG%";
+    static const double bytes[] = {1e3, 1e6, 1e9, 1};
+    char *end;
+    double v = strtod(arg, &end);
+    const char *u = *end ? strchr(unit, *end) : NULL;
+
+    if (end == arg || strspn(arg, "0123456789.") != (size_t)(end - arg) ||
+        (*end && (!u || end[1])) || !(v > 0) || v > 1e15 ||
+        (*end == '%' && v > 100))
+        return bad(c, "--memory is bytes, as 800M or 2G, or a percentage, as "
+                   "60%%, not '%s'", arg);
+    c->compile.memory = v * (u ? bytes[u - unit] : 1);
+    c->compile.memory_share = *end == '%';
+    return 0;
+}
+
 /* ---- options */
 
 /* Where a text goes as it is, or NULL. */
@@ -422,6 +440,7 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
     case O_WARM_UP: return set_count(c, o, arg, MAX_RUNS, &c->warm_up);
     case O_STREAMS: return set_count(c, o, arg, MAX_STREAMS, &c->streams);
     case O_BUDGET: return set_budget(c, arg);
+    case O_MEMORY: return set_memory(c, arg);
     case O_VARIANTS: return set_count(c, o, arg, MAX_VARIANTS, &c->variants);
     case O_JOBS: return set_count(c, o, arg, MAX_JOBS, &c->jobs);
     default: return 0; /* --help, --version */

@@ -86,6 +86,9 @@ const OptionRow option_table[] = {
      "f32 contractions (default exact)"},
     {"--dependent-launch", "on|off", VALUE_WORD, MODELS, O_DEPENDENT,
      "kernels begin before those ahead have ended (default on, from sm_90)"},
+    {"--memory", "BYTES|PERCENT", VALUE_TEXT, MODELS, O_MEMORY,
+     "what a model may take of the GPU, as 800M, 2G, or of its intermediates\n"
+     "as 60%: what does not fit is computed again for the gradients"},
     {"--main", NULL, VALUE_NONE, COMPILE, O_MAIN,
      "add a main(): with the runtime, a program"},
     {"--standalone", NULL, VALUE_NONE, COMPILE, O_STANDALONE,

@@ -28,12 +28,12 @@ point()
     fi
 }
 
-# program NAME OPTION...: builds it of tests/train.dcl
+# program NAME FILE OPTION...: builds it of tests/FILE
 program()
 {
-    name=$1
-    shift
-    "$dcc" "$src/tests/train.dcl" -o "$name.cu" --main "$@" >log 2>&1 &&
+    name=$1 file=$2
+    shift 2
+    "$dcc" "$src/tests/$file" -o "$name.cu" --main "$@" >log 2>&1 &&
         sh "$src/runtime/emu/dcc-emu-cc" -O1 -o "$name" "$name.cu" >>log 2>&1
 }
 
@@ -70,7 +70,7 @@ fails()
     point $? "$text"
 }
 
-program p
+program p train.dcl
 point $? "a program that trains is built"
 ./p --model rows --random 3 --save rows >log 2>&1 &&
     ./p --model step --random 5 --save w >log 2>&1
@@ -114,6 +114,46 @@ kill -TERM $child
 wait $child
 [ $? = 143 ] && grep -q 'resume goes on' log && [ -s s.safetensors ]
 point $? "a signal ends it with the state saved"
+
+# ---- less memory: the same bytes
+# intermediates MEMORY: of the model deep, in MB
+intermediates()
+{
+    "$dcc" "$src/tests/train_more.dcl" --model deep -o d.cu \
+        --memory="$1" --explain 2>>log | sed -n 's/^memory.*arena \([0-9.]*\) MB.*/\1/p'
+}
+: >log
+echo "$(intermediates 100%) $(intermediates 50%)" | tee -a log |
+    awk '{ exit !($2 > 0 && $2 <= 0.5 * $1 + 0.05) }'
+point $? "half the memory is enough"
+program q train_more.dcl &&
+    program d train_more.dcl --model deep --memory=50% &&
+    ./d --random 3 --runs 5 --out half >>log 2>&1 &&
+    ./q --model deep --random 3 --runs 5 --out whole >>log 2>&1 &&
+    cmp half whole >>log 2>&1
+point $? "and the same comes out"
+"$dcc" "$src/tests/train_more.dcl" --model deep -o d.cu --memory=90K >log 2>&1
+[ $? = 1 ] && grep -q "'deep' needs 0.* MB, which is more than 0.1 MB" log
+point $? "too little is an error"
+
+# ---- running statistics, and steps that are skipped
+train_norm()
+{
+    ./q --train --model fit --data "$1" --save "$2" --steps 40 --every 20 \
+        --validate rows --validate-with fitted >log 2>&1
+}
+train_norm rows norm.safetensors && ./q --model fitted --weights \
+    norm.safetensors --in rows --out fitted >>log 2>&1
+n1=$(sed -n 's/.*"validation":{"loss":\([0-9.]*\).*/\1/p' norm.jsonl | tail -1)
+n2=$(od -An -tf4 -j $(($(wc -c <fitted) - 4)) fitted | tr -d ' ')
+echo "validation $n1, the saved file's $n2" >>log
+awk -v a="$n1" -v b="$n2" 'BEGIN { d = a - b; exit !(a > 0 && d * d < 1e-10) }'
+point $? "validation reads the running statistics, which are saved"
+./q --model spoil --random 3 --out spoilt >log 2>&1 &&
+    train_norm spoilt skip.safetensors &&
+    grep -q '"skipped":1' skip.jsonl && grep -q '"skipped":0' skip.jsonl &&
+    tail -1 skip.jsonl | grep -q '"validation":{"loss":[0-9]'
+point $? "a step with NaN is reported and skipped"
 
 # ---- what it refuses
 may="--data rows --steps 2000 --set lr=0.01 --weights w"

@@ -16,6 +16,7 @@ Stmt *scatter_stmt(Graph *g, Tensor *t, const Tensor *of, Span at, Span call)
                        : t->name;
     s->at = at;
     s->call = call;
+    s->behind = true;
     return s;
 }
 

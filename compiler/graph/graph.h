@@ -153,6 +153,8 @@ struct Stmt {
                                    what it has of it (norm.h); or NULL */
     const struct Fold *fold;    /* of a product of a norm (fold.h); or NULL */
     bool for_fold;              /* it is there for such alone */
+    bool behind;                /* of gradients; from keep on also what stands
+                                   behind the first of these */
 };
 enum { NOTE_NOFUSE = 1, NOTE_FUSE = 2 };
 

@@ -286,6 +286,70 @@ static void put_longest(Buf *b, const CudaProgram *p)
     }
 }
 
+/* ---- what the forward pass leaves to gradients */
+
+static bool launches_at(const Launch *l, const Tensor *t)
+{
+    for (int k = 0; k < l->group->n_arg; k++)
+        if (l->group->arg[k] == t)
+            return true;
+    return false;
+}
+
+static bool is_forward(const Launch *l)
+{
+    for (int i = 0; i < l->group->n_stmt; i++)
+        if (!l->group->stmt[i]->behind)
+            return true;
+    return false;
+}
+
+/* In the arena, made by a launch of the forward pass, and read by one that is
+ * of gradients alone. */
+static bool is_kept(const CudaProgram *p, const Tensor *t)
+{
+    bool made = false;
+
+    for (int i = 0; i < p->n_run; i++) {
+        if (!launches_at(&p->run[i], t))
+            continue;
+        if (!is_forward(&p->run[i]))
+            return made;
+        made = true;
+    }
+    return false;
+}
+
+static void put_kept(Buf *b, const Selection *s, const CudaProgram *p)
+{
+    const Graph *g = p->graph;
+    const Keep *k = &s->keep;
+    Buf list = {0};
+    double all = 0;
+    int n = 0;
+
+    if (!k->wanted)
+        return;
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i];
+        if (t->place != PLACE_ARENA || t->prev || !is_kept(p, t))
+            continue;
+        double mb = (double)(t->span * type_bytes(t->type)) / 1e6;
+        buf_printf(&list, "    %9.3f MB  %s%s%s\n", mb, t->path,
+                   *t->path ? "." : "", t->name);
+        all += mb;
+        n++;
+    }
+    buf_printf(b, "kept for gradients: %d tensors, %.1f MB\n", n, all);
+    if (k->n)
+        buf_printf(b, "computed again for them: %d of %d parts of the forward "
+                      "pass, %.1f MB, of which one part's are there at a time "
+                      "(%.1f MB at most); about %.0f us\n",
+                   k->n, k->parts, (double)k->again / 1e6,
+                   (double)k->part / 1e6, k->us);
+    buf_puts(b, buf_take(&list, g->arena));
+}
+
 static void put_summary(Buf *b, const Selection *s, const CudaProgram *p)
 {
     double total = 0;
@@ -307,6 +371,7 @@ static void put_summary(Buf *b, const Selection *s, const CudaProgram *p)
                   "state %.1f MB\n",
                (double)p->params_bytes / 1e6, (double)p->consts_bytes / 1e6,
                (double)p->arena_bytes / 1e6, (double)p->state_bytes / 1e6);
+    put_kept(b, s, p);
     put_limits(b, p);
     put_longest(b, p);
 }

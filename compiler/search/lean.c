@@ -85,8 +85,8 @@ int lean_next(Lean *l, const int *ready, int n)
 
     for (int i = 0; i < n; i++) {
         int64_t by = grows(l, ready[i]);
-        bool first = l->u->unit[ready[i]].first <
-                     l->u->unit[ready[best]].first;
+        bool first = l->u->unit[ready[i]].from <
+                     l->u->unit[ready[best]].from;
         by = by > 0 ? 1 : by;
         if (by < least || (by == least && first)) {
             best = i;

@@ -11,6 +11,7 @@
 #ifndef DCC_SELECT_H
 #define DCC_SELECT_H
 
+#include "rewrite/keep.h"
 #include "search/family.h"
 #include "support/map.h"
 
@@ -44,6 +45,7 @@ typedef struct Forced { /* --variant NAME=TEXT */
 typedef struct Plan Plan;
 
 typedef struct Selection {
+    Keep keep;            /* of the forward pass, for gradients */
     Graph *graph;
     const Options *options;
     const Plan *plan;       /* NULL: the model decides */

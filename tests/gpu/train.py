@@ -15,8 +15,9 @@ in dcc.
   (channels last, cuDNN benchmarked, SGD fused), medians, us; --compile:
   torch.compile's forward and backward in such a graph; --xla: JAX's jit of the
   step (xla_train.py) in a process of its own.
-- memory: what create and a run take of the GPU, beside the peak of PyTorch's
-  allocator in such a step.
+- memory: dcc_mb is what a handle takes (NAME_sizes), torch_mb the peak of
+  PyTorch's allocator in such a step, gpu_mb what the GPU has less after a run of
+  dcc: its kernels and graph, too.
 - gradients: each parameter's against f64, norm-relative (those below 1e-6 of the
   largest: of that one's), the worst one's, beside PyTorch's own.
 - ten steps at a rate at which the loss falls by a tenth: the error of w10 - w0
@@ -29,6 +30,7 @@ PyTorch's own, and ten steps by more than twice PyTorch's own.
 """
 import argparse
 import concurrent.futures as futures
+import ctypes
 import gc
 import json
 import os
@@ -80,7 +82,7 @@ def build(o, objects, row):
     with open(stem + ".dcl", "w") as f:
         f.write(program(model, kind))
     start = time.time()
-    math = ["--math=3xtf32"] if kind == "f32" else []
+    math = ["--math=" + o.math] if kind == "f32" else []
     status, text = run.shell(
         [o.dcc, stem + ".dcl", "-o", stem + ".cu", f"--target={o.target}",
          f"-DB={batch[1:]}", f"-DE={kind}", *math, *o.dcc_flag])
@@ -233,6 +235,10 @@ class Row:
         self.free()
         before = torch.cuda.mem_get_info()[0]
         handle = run.Emitted(self.library, self.model, self.file)
+        # dcc_sizes: its head, then weights and what each handle has
+        sizes = (ctypes.c_uint64 * 7)(56 | run.INTERFACE << 32)
+        handle._check("sizes", sizes)
+        out["dcc_mb"] = round(sum(sizes[1:3]) / 1e6)
         stream = torch.cuda.Stream()
         self.rate = torch.zeros((), device="cuda")
         self.loss = torch.zeros((), device="cuda")
@@ -243,7 +249,7 @@ class Row:
             step = handle.runner(given, {"loss": self.loss}, stream)
             step()
             stream.synchronize()
-            out["dcc_mb"] = round((before - torch.cuda.mem_get_info()[0]) / 1e6)
+            out["gpu_mb"] = round((before - torch.cuda.mem_get_info()[0]) / 1e6)
             out["dcc_us"] = round(run.event_time(torch, step), 1)
         handle.destroy()
 
@@ -349,46 +355,70 @@ class Row:
 
 
 def worker(path):
+    """The rows of a file one by one; begun ones are crossed out there."""
     import torch
     job = json.load(open(path))
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
-    out = {"row": job["row"]}
-    row = Row(torch, job["row"], job["work"], job["scratch"])
-    every = {"dcc": row.times_dcc, "torch": row.times_torch,
-             "gradients": row.gradients, "errors": row.errors,
-             "compile": lambda out: row.times_compile(out, job["compile"])}
-    for name in job["parts"]:
-        part = every[name]
-        start = time.time()
-        try:
-            part(out)
-        except Exception as e:
-            out[name + "_note"] = f"{type(e).__name__}: {e}"[:400]
-        row.free()
-        out[name + "_part_s"] = round(time.time() - start, 1)
-        with open(path + ".out", "w") as f:
-            json.dump(out, f)
-    if os.path.exists(row.file):
-        os.remove(row.file)
+    while job["rows"]:
+        name = job["rows"].pop(0)
+        with open(path, "w") as f:
+            json.dump(job, f)
+        one_row(torch, name, job)
+        gc.collect()
+        torch.cuda.empty_cache()
     return 0
 
 
-def run_row(o, row, parts):
-    """Feeds one row to a process; what it wrote last counts."""
-    path = os.path.join(o.work, f"{row['row']}.{parts[0]}.json")
+def one_row(torch, name, job):
+    """The parts of a row; what is known of it so far is in a file."""
+    out = {"row": name}
+    row = Row(torch, name, job["work"], job["scratch"])
+    every = {"dcc": row.times_dcc, "torch": row.times_torch,
+             "gradients": row.gradients, "errors": row.errors,
+             "compile": lambda out: row.times_compile(out, job["compile"])}
+    for part in job["parts"]:
+        start = time.time()
+        try:
+            every[part](out)
+        except Exception as e:
+            out[part + "_note"] = f"{type(e).__name__}: {e}"[:400]
+        row.free()
+        out[part + "_part_s"] = round(time.time() - start, 1)
+        with open(os.path.join(job["work"], name + ".out"), "w") as f:
+            json.dump(out, f)
+    if os.path.exists(row.file):
+        os.remove(row.file)
+    torch.compiler.reset()
+
+
+def run_rows(o, rows, parts):
+    """Feeds rows to a process, and to another one if that dies."""
+    path = os.path.join(o.work, parts[0] + ".json")
     scratch = "/dev/shm" if os.path.isdir("/dev/shm") else o.work
-    with open(path, "w") as f:
-        json.dump({"row": row["row"], "work": o.work, "scratch": scratch,
-                   "compile": o.compile, "parts": parts}, f)
-    left = max(1, o.deadline - time.time())
-    status, text = run.shell([sys.executable, os.path.abspath(__file__),
-                              "--worker", path], left)
-    if os.path.exists(path + ".out"):
-        row.update(json.load(open(path + ".out")))
-    if status:
-        row["error"] = f"exit status {status}\n{run.tail(text)}"
+    left = [r for r in rows if "error" not in r]
+    while left and time.time() < o.deadline:
+        with open(path, "w") as f:
+            json.dump({"rows": [r["row"] for r in left], "work": o.work,
+                       "scratch": scratch, "compile": o.compile,
+                       "parts": parts}, f)
+        status, text = run.shell([sys.executable, os.path.abspath(__file__),
+                                  "--worker", path],
+                                 max(1, o.deadline - time.time()))
+        names = json.load(open(path))["rows"]
+        done = [r for r in left if r["row"] not in names]
+        for r in done:
+            said = os.path.join(o.work, r["row"] + ".out")
+            if os.path.exists(said):
+                r.update(json.load(open(said)))
+        if status:
+            at = done[-1] if done else left[0]
+            at["error"] = f"exit status {status}\n{run.tail(text)}"
+            done = done or [at]
+        left = [r for r in left if r not in done]
+    for r in rows:
+        finish(r)
 
 
 # ---- the report
@@ -414,7 +444,9 @@ def options():
     p.add_argument("--budget", type=float, default=570, help="seconds in all")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--commit", default="")
-    p.add_argument("--no-errors", action="store_true", help="times alone")
+    p.add_argument("--parts", type=lambda s: s.split(","), default=[
+        "dcc", "torch", "gradients", "errors"], help="these alone")
+    p.add_argument("--math", default="3xtf32", help="of f32")
     p.add_argument("--compile", metavar="MODE", nargs="?", const="default")
     p.add_argument("--xla", action="store_true")
     p.add_argument("--emit-only", action="store_true",
@@ -448,24 +480,18 @@ def main():
     report = {**run.machine(o), "rows": rows}
     objects = run.build_runtime(o)
     with futures.ThreadPoolExecutor(o.jobs) as pool:
-        built = [pool.submit(build, o, objects, r) for r in rows]
-        # a row begins when all are built: building beside it would be timed
-        futures.wait(built)
+        # rows begin when all are built: building beside them would be timed
+        list(pool.map(lambda r: build(o, objects, r), rows))
     run.say(f"built in {o.budget - (o.deadline - time.time()):.0f} s")
-    passes = [["dcc", "torch"] + (
-        [] if o.no_errors else ["gradients", "errors"])]
-    passes += [["compile"]] if o.compile else []
+    passes = [o.parts] + ([["compile"]] if o.compile else [])
     for parts in [] if o.emit_only else passes:
-        for r in rows:
-            if "error" not in r:
-                run_row(o, r, parts)
-            finish(r)
-            write(o, report)
+        run_rows(o, rows, parts)
+        write(o, report)
     if o.xla and not o.emit_only:
         xla(o, rows)
         write(o, report)
-    return 0 if all(r.get("ok") or o.no_errors and "error" not in r
-                    for r in rows) else 1
+    bad = [r for r in rows if "error" in r or not r.get("ok", True)]
+    return 1 if bad else 0
 
 
 def xla(o, rows):

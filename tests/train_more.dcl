@@ -1,0 +1,57 @@
+// What else tests/train.sh trains.
+//
+// A batch norm whose running statistics the other model reads, and a step
+// that is skipped where its loss or a gradient is not finite.
+block normed(x: T[N, D]; training) -> z {
+  param w : T[16, D] = "fc1.weight" or kaiming;
+  param g : T[16] = "norm.weight" or ones;
+  param b : T[16] = "norm.bias" or zeros;
+  param v : T[5, 16] = "fc2.weight" or xavier;
+  h = linear(x, w);
+  if (training) {
+    n = batch_norm_train(h, g, b) as "norm";
+  } else {
+    param m : T[16] = "norm.running_mean";
+    param s : T[16] = "norm.running_var";
+    n = batch_norm(h, g, b, m, s);
+  }
+  z = linear(tanh(n), v);
+}
+model fit {
+  input x : f16[8, 13];
+  input t : i32[8] in 0..5;
+  state scale : f32 = 65536;
+  output loss = cross_entropy(normed(x, training = true) as "", t);
+  scaled = loss * scale;
+  s : f32 = 0;
+  for w in params { s = s + square_sum(grad(scaled, w)); }
+  ok = finite(s);
+  for w in params { w = sgd(w, grad(scaled, w) / scale, 0.1, ok) as "sgd.{w}"; }
+  scale = scaler(scale, ok, interval = 5) as "";
+  output skipped = ok ? 0 : 1;
+}
+model fitted {
+  input x : f16[70, 13];
+  input t : i32[70] in 0..5;
+  output loss = cross_entropy(normed(x, training = false) as "", t);
+}
+// Layers enough for --memory.
+block layer(x: T[N, D]) -> y {
+  param w : T[D, D] = xavier;
+  y = x + tanh(linear(x, w));
+}
+model deep {
+  input x : f32[256, 32];
+  input z : f32[256, 32];
+  h = x;
+  for l in 0..12 { h = layer[l](h); }
+  output loss = mse(h, z);
+  for w in params { w = w - 0.5 * grad(loss, w); }
+}
+// The rows of which one is not a number.
+model spoil {
+  input a : f16[70, 13];
+  input b : i32[70] in 0..5;
+  output x[i, j] : f16 = i == 33 ? sqrt(a[i, j] - 1000) : a[i, j];
+  output t = b;
+}
