@@ -463,20 +463,13 @@ static Tree *finish_rows(ChainKernel *w, const Merge *m)
 {
     Contract *x = &w->b;
     Arena *a = x->g->arena;
-    Tree *points = tree_list(a), *unroll = tree_list(a);
+    Tree *points = chain_points(w, put_point);
+    Tree *unroll = tree_list(a);
     int parts = by_memory(w) ? w->group / w->cluster : w->teams * w->cluster;
 
     if (parts < 16)
         PUT(unroll, "#pragma unroll @n\n", FILL_INT("n", 16 / parts));
-    contract_points(x, points, 2, put_point, NULL); /* sets x->vec */
     const char *column = x->vec >= 2 ? "n" : "n0";
-    if (x->vec < 2)
-        points = QUOTE(a,
-                       "#pragma unroll\n"
-                       "for (int c = 0; c < 2; ++c) {\n"
-                       "    @POINTS\n"
-                       "}\n",
-                       FILL_TREE("POINTS", points));
     return TEMPLATE(a, "chain_few_merge.cu.in", FILL("COLUMN", column),
                     FILL_TREE("UNROLL", unroll), FILL("FROM", m->from),
                     FILL("JOIN", m->join), FILL("PARTS", m->parts),

@@ -83,3 +83,19 @@ void chain_end(ChainKernel *w, const char *family, const char *min_arch)
     k->min_arch = min_arch;
     k->where = arena_array(f->a.g->arena, const char *, k->group->n_step);
 }
+
+Tree *chain_points(ChainKernel *w, ContractPlace *place)
+{
+    Contract *x = &w->b;
+    Tree *points = tree_list(x->g->arena);
+
+    contract_points(x, points, 2, place, NULL);
+    if (x->vec >= 2)
+        return points;
+    return QUOTE(x->g->arena,
+                 "#pragma unroll\n"
+                 "for (int c = 0; c < 2; ++c) {\n"
+                 "    @POINTS\n"
+                 "}\n",
+                 FILL_TREE("POINTS", points));
+}

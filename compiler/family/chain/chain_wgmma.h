@@ -108,6 +108,8 @@ void chain_build(ChainKernel *w, Group *gr, Kernel *k);
 bool chain_among(const Var *const *v, int n, const Var *x);
 int chain_round_up(int64_t n, int to);
 void chain_plan_open(ChainKernel *w, const ChainForm *f);
+/* What is done at two neighbouring columns of the result; sets w->b.vec. */
+Tree *chain_points(ChainKernel *w, ContractPlace *place);
 void chain_tile(ChainKernel *w, int slot, int threads);
 const char *chain_fits(ChainKernel *w, int blocks, int regs);
 void chain_begin(ChainKernel *w, Group *gr, Kernel *k);

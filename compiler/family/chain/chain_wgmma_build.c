@@ -452,21 +452,9 @@ static Tree *packed(ChainKernel *w)
 
 Tree *chain_direct(ChainKernel *w)
 {
-    Contract *x = &w->b;
-    Arena *a = x->g->arena;
-    Tree *points = tree_list(a);
-
-    contract_points(x, points, 2, place_point, NULL);
-    if (x->vec < 2)
-        points = QUOTE(a,
-                       "#pragma unroll\n"
-                       "for (int c = 0; c < 2; ++c) {\n"
-                       "    @POINTS\n"
-                       "}\n",
-                       FILL_TREE("POINTS", points));
-    return TEMPLATE(a, "contract_wgmma_pairs.cu.in",
-                    FILL_TREE("POINTS", points), FILL("WIDTH", "BN"),
-                    FILL("AGAIN", ""));
+    return TEMPLATE(w->b.g->arena, "contract_wgmma_pairs.cu.in",
+                    FILL_TREE("POINTS", chain_points(w, place_point)),
+                    FILL("WIDTH", "BN"), FILL("AGAIN", ""));
 }
 
 /* ---- the whole ------------------------------------------------------- */
