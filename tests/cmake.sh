@@ -9,18 +9,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' HUP INT PIPE TERM
 unset DCC_RUNTIME_DIR MAKEFLAGS MAKELEVEL MFLAGS
 n=0 bad=0
-
-point()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        bad=1
-        echo "not ok $n - $2"
-        tail -20 "$work/log" | sed 's/^/# /'
-    fi
-}
+. "$src/tests/point.sh"
 
 cd "$work" || exit 1
 make -s -C "$(dirname "$dcc")" install prefix="$work/first" >log 2>&1 &&

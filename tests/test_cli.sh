@@ -8,19 +8,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cd "$work" || exit 1
 n=0 bad=0
-
-# point STATUS NAME: a line of TAP, with the log if it failed
-point()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        bad=1
-        echo "not ok $n - $2"
-        sed -n '1,15s/^/# /p' log
-    fi
-}
+. "$src/tests/point.sh"
 
 # check NAME STATUS PATTERN COMMAND...: exit status, a line of the output, and
 # no file more or less after a failure

@@ -11,6 +11,7 @@ export TMPDIR="$work/tmp"
 mkdir "$TMPDIR"
 cd "$work" || exit 1
 n=0 bad=0
+. "$src/tests/point.sh"
 
 # check NAME STATUS PATTERN COMMAND...: exit status, and a line of the output
 check()
@@ -103,20 +104,6 @@ else
     echo "not ok $n - an interrupted run leaves nothing"
     echo "# exit status $status; left: $(ls "$TMPDIR")"
 fi
-
-# point STATUS NAME
-point()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        bad=1
-        echo "not ok $n - $2"
-        sed -n '1,15s/^/# /p' log
-        ls "$TMPDIR" | sed 's/^/# left: /'
-    fi
-}
 
 # nobody reads what it says: it ends by SIGPIPE, as others do
 (
