@@ -145,30 +145,52 @@ void reduce_combine(RowReduce *r, Tree *out, int i)
 
 /* ---- split: the last block of a row finishes it ------------------------ */
 
+/* The last of several blocks to arrive finishes for all: there are n counters
+ * of them. */
+static void count_arrivals(RowReduce *r, int n)
+{
+    Kernel *k = r->kernel;
+
+    kernel_smem(r->graph, k, 0, "bool last", "this block arrived last");
+    k->smem_bytes += 4;
+    k->coop_counters = true;
+    k->n_counters = n;
+}
+
+/* A place in the workspace for n partial results of s; its name. `row`: where
+ * the row's begin. */
+static const char *put_place(RowReduce *r, const Step *s, size_t n,
+                             const char *row, Tree *where)
+{
+    Kernel *k = r->kernel;
+    Arena *a = r->graph->arena;
+    const char *part = cprint_fresh(
+        &r->body.print, arena_printf(a, "part_%s", reduce_call(s)));
+
+    PUT(where, "@type *@part = reinterpret_cast<@type *>(workspace@at)@row;\n",
+        FILL("type", partial_type(r, s)), FILL("part", part),
+        FILL("at", k->workspace ? arena_printf(a, " + %zu", k->workspace)
+                                : ""),
+        FILL("row", row));
+    k->workspace += (n * (s->op == R_ARGMAX ? 8 : 4) + 255) / 256 * 256;
+    return part;
+}
+
 /* The partial results of reduction i: where they are, what the block leaves,
  * and what the last one makes of all. */
 static void put_partial(RowReduce *r, int i, const char *row, Tree *where,
                         Tree *save, Tree *sum)
 {
-    Kernel *k = r->kernel;
     const Step *s = &r->group->step[i];
     bool arg = s->op == R_ARGMAX;
-    const char *acc = r->body.acc[i], *type = partial_type(r, s);
+    const char *acc = r->body.acc[i];
     const char *part =
-        cprint_fresh(&r->body.print,
-                     arena_printf(r->graph->arena, "part_%s", reduce_call(s)));
+        put_place(r, s, (size_t)r->n_rows * (size_t)r->share,
+                  r->n_rows > 1
+                      ? arena_printf(r->graph->arena, " + %s * SPLITS", row)
+                      : "",
+                  where);
 
-    PUT(where, "@type *@part = reinterpret_cast<@type *>(workspace@at)@row;\n",
-        FILL("type", type), FILL("part", part),
-        FILL("at", k->workspace
-                       ? arena_printf(r->graph->arena, " + %zu", k->workspace)
-                       : ""),
-        FILL("row", r->n_rows > 1
-                        ? arena_printf(r->graph->arena, " + %s * SPLITS", row)
-                        : ""));
-    k->workspace +=
-        ((size_t)r->n_rows * (size_t)r->share * (arg ? 8 : 4) + 255) / 256 *
-        256;
     PUT(save, "@part[blockIdx.x] = @acc;\n", FILL("part", part),
         FILL("acc", acc));
     PUT(sum,
@@ -191,8 +213,7 @@ void reduce_partials(RowReduce *r)
     const char *row = r->n_rows > 1 ? "blockIdx.y" : "0";
     Tree *out = tree_list(a), *save = tree_list(a), *sum = tree_list(a);
 
-    kernel_smem(r->graph, k, 0, "bool last", "this block arrived last");
-    k->smem_bytes += 4;
+    count_arrivals(r, (int)r->n_rows);
     for (int i = 0; i < r->group->n_step; i++)
         if (r->group->step[i].op != R_NONE)
             put_partial(r, i, row, out, save, sum);
@@ -210,8 +231,6 @@ void reduce_partials(RowReduce *r)
         "__threadfence();\n"
         "@SUM\n",
         FILL("row", row), FILL_TREE("SAVE", save), FILL_TREE("SUM", sum));
-    k->coop_counters = true;
-    k->n_counters = (int)r->n_rows;
     kernel_assert(r->graph, k, "SPLITS <= THREADS",
                   "a thread takes one partial result");
     kernel_phase(r->graph, k,
@@ -225,24 +244,19 @@ void reduce_partials(RowReduce *r)
 static void put_strip(RowReduce *r, int i, const char *first, Tree *where,
                       Tree *save, Tree *sum)
 {
-    Kernel *k = r->kernel;
     Arena *a = r->graph->arena;
     const Step *s = &r->group->step[i];
-    const char *acc = r->body.acc[i], *type = partial_type(r, s);
-    const char *part = cprint_fresh(
-        &r->body.print, arena_printf(a, "part_%s", reduce_call(s)));
+    const char *acc = r->body.acc[i];
+    const char *part = put_place(r, s,
+                                 (size_t)r->parts * (size_t)r->kernel->grid[1] *
+                                     (size_t)r->share * (size_t)r->vec,
+                                 "", where);
     const char *p = cprint_fresh(&r->body.print, "p");
     const char *mine = r->vec > 1
                            ? arena_printf(a, "%s + %s", first, r->body.lane)
                            : first;
     Tree *add = tree_list(a);
 
-    PUT(where, "@type *@part = reinterpret_cast<@type *>(workspace@at);\n",
-        FILL("type", type), FILL("part", part),
-        FILL("at", k->workspace ? arena_printf(a, " + %zu", k->workspace)
-                                : ""));
-    k->workspace += ((size_t)r->parts * (size_t)k->grid[1] * (size_t)r->share *
-                         (size_t)r->vec * 4 + 255) / 256 * 256;
     tree_add(save, each_lane(r, QUOTE(a, "@part[blockIdx.x * STRIPS + @mine] = "
                                          "@acc;\n",
                                       FILL("part", part), FILL("mine", mine),
@@ -273,8 +287,7 @@ void reduce_part_columns(RowReduce *r)
     kernel_constant(r->graph, k, "STRIPS",
                     (int64_t)k->grid[1] * r->share * r->vec,
                     "rows, whole blocks of them");
-    kernel_smem(r->graph, k, 0, "bool last", "this block arrived last");
-    k->smem_bytes += 4;
+    count_arrivals(r, k->grid[1]);
     PUT(out, "const int @first = (blockIdx.y * TX + @tx)@vec;\n",
         FILL("first", first), FILL("tx", r->thread),
         FILL("vec", r->vec > 1 ? " * VEC" : ""));
@@ -297,8 +310,6 @@ void reduce_part_columns(RowReduce *r)
         "__threadfence();\n"
         "@SUM\n",
         FILL("ty", r->ty), FILL_TREE("SAVE", save), FILL_TREE("SUM", sum));
-    k->coop_counters = true;
-    k->n_counters = k->grid[1];
     kernel_phase(r->graph, k,
                  "the last block of the rows to arrive combines all parts",
                  out);
