@@ -237,6 +237,33 @@ Test(select, what_cannot_be_fused)
     arena_free(f.arena);
 }
 
+/* Pointwise kernels of the same points that read the same are one, unless one
+ * waits for the other. */
+Test(select, siblings)
+{
+    static const struct { int launches; const char *text; } cases[] = {
+        {1, "output y = x * 2; output z = exp(x);"},
+        {2, "@nofuse y = x * 2; output u = y; output z = exp(x);"},
+        {2, "output y = x * 2; output z[i in 0..3, j] = exp(x[i, j]);"},
+        {2, "output y = x * 2; output z = exp(w);"},
+        {1, "y[i, j in 0..32] = x[i, j] - x[i, j + 32];"
+            " y[i, j in 32..64] = x[i, j - 32] + x[i, j]; output y;"},
+    };
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Report r = {0};
+        CudaProgram *p = compiled(&f, arena_printf(f.arena,
+            "model m { input x : f16[64, 64]; input w : f16[64, 64]; %s }",
+            cases[i].text), &r, &o);
+        cr_assert(p, "%s", diag_text(f.diag));
+        cr_expect_eq(p->n_run, cases[i].launches, "%s: %d", cases[i].text,
+                     p->n_run);
+    }
+    arena_free(f.arena);
+}
+
 /* ---- properties of every model */
 
 /* t or what lies in it. */

@@ -78,6 +78,7 @@ typedef struct Group {
     double measured_us;        /* a plan's, of this variant; 0: none */
     double apart_us;           /* a chain's, as the kernels that it replaces;
                                   with a merge, what norms as kernels take */
+    double beside_us; /* of two that stood beside each other, apart */
     double norm_us;            /* with a merge, what they take without */
     bool bounded;              /* its guards speak of the run's size */
     struct Kernel *kernel;     /* shared by equal groups */

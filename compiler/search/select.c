@@ -9,6 +9,7 @@
 #include "search/pair.h"
 #include "search/plan.h"
 #include "search/rows.h"
+#include "search/siblings.h"
 
 #include <math.h>
 
@@ -691,6 +692,7 @@ static Search search_all(Selection *s)
     if (!s->options->plans) {
         norms_place(&x.u);
         rows_place(&x.u);
+        siblings_place(&x.u);
         x.folded = true;
         drop_unread(&x);
         merge_candidates(&x);

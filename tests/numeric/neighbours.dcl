@@ -75,3 +75,11 @@ model gn_self_product { input x : f32[12, 12]; output y = matmul(x, x); }
 model gn_param_packed_and_gathered { input x : f16[1, 16, 5, 5]; input ids : i32[4] in 0..16; param w : f16[16, 16, 3, 3];
   output y = conv2d(x, w, pad = 1); output z[i, c, r, s] = w[ids[i], c, r, s]; }
 model gn_inplace_chain { input x : f32[4, 6]; input a : f32[6]; input b : f32[4, 1]; h = x; h = h + a; h = h + b; h = h * a; h = h - x; output y = h; }
+// Pointwise kernels of the same points that read the same
+model gn_siblings { input x : f16[7, 40]; input w : f16[7, 40]; output y = x * 2; output z = exp(x) + w; output u = w - 1; }
+model gn_siblings_rotary { input x : f16[2, 3, 5, 16]; param w : f16[16, 16]; h = linear(x, w);
+  c[s in 0..5, d in 0..8] : f16 = cos(s * 0.1 * d); n[s in 0..5, d in 0..8] : f16 = sin(s * 0.1 * d);
+  y[b, k, s, d in 0..8] = h[b, k, s, d] * c[s, d] - h[b, k, s, d + 8] * n[s, d];
+  y[b, k, s, d in 8..16] = h[b, k, s, d] * c[s, d - 8] + h[b, k, s, d - 8] * n[s, d - 8];
+  output o[b, k, i, j] = sum(d) y[b, k, i, d] * y[b, k, j, d]; }
+model gn_siblings_waiting { input x : f32[6, 20]; a = exp(x); m[i] = max(j) a[i, j]; output y = x * 2; output z[i, j] = x[i, j] - m[i]; }

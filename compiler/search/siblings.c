@@ -1,0 +1,60 @@
+#include "search/siblings.h"
+
+#include "group/siblings.h"
+
+
+enum { MOST_READERS = 16 }; /* of one tensor: a table that all read tells none
+                               that it is another's sibling */
+
+static bool pinned(const Group *gr)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->notes & NOTE_NOFUSE)
+            return true;
+    return false;
+}
+
+static bool place(Units *u, int a, int b)
+{
+    Unit *x = &u->unit[a], *y = &u->unit[b];
+    int both[] = {a, b};
+
+    if (pinned(x->group) || pinned(y->group))
+        return false;
+    Group *gr = fuse_siblings(u->g, x->group, y->group);
+    if (!gr || units_surround(u, both, 2))
+        return false;
+    const Choice *c = choose_variant(u->s, gr);
+    if (!c->family || c->cost.us >= x->us + y->us)
+        return false;
+    gr->beside_us = x->us + y->us;
+    units_join(u, a, b);
+    units_set(u, b, gr);
+    units_drop(u, a);
+    return true;
+}
+
+/* The first sibling behind unit i takes it in. */
+static bool find_sibling(Units *u, int i)
+{
+    const Ints *reads = &u->unit[i].reads;
+
+    for (int r = 0; r < reads->n; r++) {
+        const Ints *list = &u->readers[reads->v[r]];
+        for (int k = 0; k < list->n && list->n <= MOST_READERS; k++) {
+            int j = list->v[k];
+            if (j > i && !u->unit[j].group->n_cols && place(u, i, j))
+                return true;
+        }
+    }
+    return false;
+}
+
+void siblings_place(Units *u)
+{
+    for (int i = 0; i < u->n; i++) {
+        const Group *gr = u->unit[i].group;
+        if (gr && gr->when == WHEN_RUN && !gr->n_cols)
+            find_sibling(u, i);
+    }
+}
