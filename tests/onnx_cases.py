@@ -278,6 +278,11 @@ def reductions():
             select_last_index=1)
     case("CumSum_11", 11, "CumSum", [x, np.array(1, np.int32)],
          [np.cumsum(x, 1)], const=[1])
+    far = np.array([[1, np.inf, 2, 3]], np.float32)
+    case("CumSum_inf", 14, "CumSum", [far, np.array(1)], [np.array(
+        [[0, 1, np.inf, np.inf]], np.float32)], const=[1], exclusive=1)
+    case("CumSum_inf_back", 14, "CumSum", [far, np.array(1)], [np.array(
+        [[np.inf, np.inf, 5, 3]], np.float32)], const=[1], reverse=1)
     flat = x.reshape(2, 12)
     soft = np.exp(flat) / np.exp(flat).sum(1, keepdims=True)
     hard = (flat == flat.max(1, keepdims=True)).astype(np.float32)

@@ -74,10 +74,11 @@ op lower_triangle(x: T[.., M, N]; k = 0) -> y: T[.., M, N] {
 // The sum up to each place along `axis`, with or without that place, from either end.
 op cumulative_sum(x: T[A.., D @ axis, B..]; axis, exclusive = false, reverse = false)
     -> y: T[A.., D, B..] {
+  dim own = exclusive ? 0 : 1;  // the element's own place counts
   if (reverse) {
-    y[A.., i, B..] = sum(d) (exclusive ? d > i : d >= i) * x[A.., d, B..];
+    y[A.., i, B..] = sum(d in i + 1 - own..D) x[A.., d, B..];
   } else {
-    y[A.., i, B..] = sum(d) (exclusive ? d < i : d <= i) * x[A.., d, B..];
+    y[A.., i, B..] = sum(d in 0..i + own) x[A.., d, B..];
   }
 }
 
