@@ -297,14 +297,14 @@ DCC_DEVICE bool dcc_last_of(unsigned int n, unsigned int *counter, int *flag)
     return *flag;
 }
 
-// All lanes of a warp: n constants are on their way to the L1, as far as a line
+// All lanes of a warp: n constants are on their way to the L2, as far as a line
 // a lane goes.
 template <class T> DCC_DEVICE void dcc_touch(const T *from, int n)
 {
     enum { LINE = 128 / sizeof(T) };
     const int at = (int)threadIdx.x % 32 * LINE;
     if (at < n)
-        dcc_prefetch_l1(from + at);
+        dcc_prefetch_l2(from + at);
 }
 
 template <class... T> DCC_DEVICE void dcc_touch_columns(int n, const T *...from)
@@ -317,13 +317,13 @@ template <class T> DCC_DEVICE void dcc_touch_block(const T *from, int n)
 {
     enum { LINE = 128 / sizeof(T) };
     for (int at = threadIdx.x * LINE; at < n; at += blockDim.x * LINE)
-        dcc_prefetch_l1(from + at);
+        dcc_prefetch_l2(from + at);
 }
 
-// What this thread will read is on its way to the L1.
+// What this thread will read is on its way to the L2.
 template <class... T> DCC_DEVICE void dcc_touch_each(const T *...at)
 {
-    (dcc_prefetch_l1(at), ...);
+    (dcc_prefetch_l2(at), ...);
 }
 
 #endif

@@ -37,6 +37,7 @@ typedef struct Skinny {
     int words;      /* registers of weights in a step */
     int pad;        /* elements after a row of x in shared memory */
     size_t smem;
+    void *constants; /* contract_skinny_rows.c's */
 } Skinny;
 
 /* The analysis; NULL, or why the group is none. */
@@ -54,8 +55,13 @@ const char *skinny_check_rows(const Contract *x);
 int skinny_row_values(const Contract *x);
 void skinny_put_rows(Skinny *s, Tree *b);
 /* Before the wait for the grid: constants that x's elements are made of come
- * into the L1. */
-Tree *skinny_touch_constants(Skinny *s);
+ * into registers, if each thread has the same of them for all rows, in so many
+ * turns; or into the L2 (0). */
+int skinny_turns(const Skinny *s);
+void skinny_put_constants(Skinny *s, Tree *b);
+/* Then values that take them, and the loop around these. */
+void skinny_keep_constants(Skinny *s, bool on);
+Tree *skinny_turn_code(Tree *body);
 
 /* ---- what contract_stream has in common with it ------------------------ */
 

@@ -310,13 +310,21 @@ static void put_x(Skinny *s, Tree *b)
 
     PUT(b, "// The rows of @id, while the first weights are under way.\n",
         FILL("id", l->id));
-    PUT(body,
-        "const int m = i / (BK / @vec), k_at = i % (BK / @vec) * @vec;\n"
-        "const int k = k0 + k_at;\n",
-        FILL_INT("vec", vec));
+    if (!s->constants)
+        PUT(body,
+            "const int m = i / (BK / @vec), k_at = i % (BK / @vec) * @vec;\n"
+            "const int k = k0 + k_at;\n",
+            FILL_INT("vec", vec));
     contract_digits(x, body, l->side, l, "m");
     contract_digits(x, body, &x->k, l, "k");
+    skinny_keep_constants(s, true);
     put_x_value(s, body, copied ? vec : 0);
+    skinny_keep_constants(s, false);
+    if (s->constants) {
+        tree_add(b, skinny_turn_code(body));
+        cprint_close(&x->cp, scope);
+        return;
+    }
     PUT(b,
         "for (int i = threadIdx.x; i < BM * (BK / @vec); i += THREADS) {\n"
         "    @BODY\n"
@@ -343,7 +351,7 @@ static void put_load(Skinny *s)
     if (weights_wait(s))
         kernel_wait_phase(s->x.g, s->x.kernel);
     put_fetch(s, b);
-    tree_add(b, skinny_touch_constants(s));
+    skinny_put_constants(s, b);
     if (!weights_wait(s))
         PUT(b, "@WAIT\n", FILL("WAIT", kernel_wait(s->x.kernel)));
     contract_early(&s->x, b);

@@ -101,7 +101,7 @@ static void note_kept(const Expr *e, void *ctx)
     for (int i = 0; i < k->n; i++)
         if (expr_equal(k->read[i], e))
             return;
-    const Idx *at = cprint_offset(k->x->g, e->tensor, e->at);
+    const Idx *at = tensor_offset(k->x->g, e->tensor, e->at);
     const Idx *rest = idx_sub(p, at, idx_var(p, over));
     int most = 16 / type_bytes(e->tensor->type);
     if (k->n == MOST_READS || e->in.n || idx_coef(at, over) != 1 ||
@@ -150,7 +150,7 @@ static void put_kept(Contract *x, Tree *b, Kept *k)
             FILL_INT("pieces", pieces_of(k)),
             FILL("tensor", cprint_tensor(cp, t)),
             FILL("at", cprint_element(cp, t,
-                                      cprint_offset(x->g, t, k->read[i]->at))));
+                                      tensor_offset(x->g, t, k->read[i]->at))));
     }
     cprint_close(cp, scope);
 }
@@ -319,54 +319,136 @@ void skinny_put_rows(Skinny *s, Tree *b)
     x->a.op = op;
 }
 
-/* ---- constants of x's elements ------------------------------------------ */
+/* ---- constants of the elements of x --------------------------------------*/
+
+enum { MOST_CONSTANTS = 4, CONSTANT_REGS = 8 };
 
 typedef struct Constants {
-    Contract *x;
-    Tree *b;
-    const Expr *done[MOST_READS + 2];
-    int n;
+    const Contract *x;
+    const Expr *read[MOST_CONSTANTS]; int n;
+    const char *id[MOST_CONSTANTS]; /* where a thread has its own of them */
 } Constants;
 
-static void put_constant(const Expr *e, void *ctx)
+static void note_constant(const Expr *e, void *ctx)
 {
     Constants *c = ctx;
-    Contract *x = c->x;
-    const Var *k = x->k.v[0];
+    const Contract *x = c->x;
 
     if (e->kind != E_READ || e->in.n || !kernel_reads_constants(e) ||
-        c->n == MOST_READS + 2 || !expr_uses(e, k))
+        c->n == MOST_CONSTANTS || !expr_uses(e, x->k.v[0]) ||
+        idx_coef(tensor_offset(x->g, e->tensor, e->at), x->k.v[0]) != 1)
         return;
     for (int i = 0; i < x->m.n; i++)
         if (expr_uses(e, x->m.v[i]))
             return;
     for (int i = 0; i < c->n; i++)
-        if (expr_equal(c->done[i], e))
+        if (expr_equal(c->read[i], e))
             return;
-    c->done[c->n++] = e;
-    const Idx *at = cprint_offset(x->g, e->tensor, e->at);
-    if (idx_coef(at, k) != 1)
-        return;
+    c->read[c->n++] = e;
+}
+
+static Constants constants_of(const Skinny *s)
+{
+    const Contract *x = &s->x;
+    Constants c = {.x = x};
+
+    if (!x->a.op->read && x->k.n == 1 && !x->c.n_batch)
+        expr_visit(x->a.op->e, note_constant, &c);
+    return c;
+}
+
+int skinny_turns(const Skinny *s)
+{
+    const Contract *x = &s->x;
+    int turns = x->t.bk / x->t.threads, n = constants_of(s).n;
+
+    return n && x->t.bk % x->t.threads == 0 && n * turns <= CONSTANT_REGS &&
+                   (int64_t)x->t.bk * x->t.split == x->c.K
+               ? turns : 0;
+}
+
+static const char *kept_constant(const Expr *read, void *ctx)
+{
+    const Constants *c = ctx;
+
+    for (int i = 0; i < c->n; i++)
+        if (expr_equal(c->read[i], read))
+            return arena_printf(c->x->g->arena, "%s[turn]", c->id[i]);
+    return NULL;
+}
+
+/* They stay where they are read. */
+static void put_asked(Skinny *s, Tree *b, const Constants *c)
+{
+    Contract *x = &s->x;
     CScope scope = cprint_open(&x->cp);
-    cprint_name(&x->cp, k, "k0");
-    PUT(c->b, "dcc_touch_block(&@tensor[@at], @n);\n",
-        FILL("tensor", cprint_tensor(&x->cp, e->tensor)),
-        FILL("at", cprint_element(&x->cp, e->tensor, at)),
-        FILL("n", (int64_t)x->t.bk * x->t.split != x->c.K ? "min(BK, K - k0)"
-                                                          : "BK"));
+    bool cut = (int64_t)x->t.bk * x->t.split != x->c.K;
+
+    cprint_name(&x->cp, x->k.v[0], "k0");
+    for (int i = 0; i < c->n; i++) {
+        const Expr *e = c->read[i];
+        const Idx *at = tensor_offset(x->g, e->tensor, e->at);
+        PUT(b, "dcc_touch_block(&@tensor[@at], @n);\n",
+            FILL("tensor", cprint_tensor(&x->cp, e->tensor)),
+            FILL("at", cprint_element(&x->cp, e->tensor, at)),
+            FILL("n", cut ? "min(BK, K - k0)" : "BK"));
+    }
     cprint_close(&x->cp, scope);
 }
 
-Tree *skinny_touch_constants(Skinny *s)
+void skinny_put_constants(Skinny *s, Tree *b)
 {
     Contract *x = &s->x;
-    Constants c = {.x = x, .b = tree_list(x->g->arena)};
+    Constants *c = arena_new_of(b->arena, Constants);
+    CScope scope = cprint_open(&x->cp);
+    Tree *in = tree_list(b->arena);
 
-    if (!x->a.op->read && x->k.n == 1 && !x->c.n_batch)
-        expr_visit(x->a.op->e, put_constant, &c);
-    return c.b->n_item ? QUOTE(x->g->arena,
-                               "// Constants of @id's elements, meanwhile.\n"
-                               "@TOUCH\n",
-                               FILL("id", x->a.id), FILL_TREE("TOUCH", c.b))
-                       : c.b;
+    *c = constants_of(s);
+    if (c->n)
+        PUT(b, "// Constants of @id's elements, meanwhile.\n",
+            FILL("id", x->a.id));
+    if (c->n && !skinny_turns(s))
+        put_asked(s, b, c);
+    if (c->n && skinny_turns(s)) {
+        cprint_name(&x->cp, x->k.v[0], "k");
+        for (int i = 0; i < c->n; i++) {
+            const Tensor *t = c->read[i]->tensor;
+            c->id[i] = cprint_fresh(
+                &x->cp, arena_printf(b->arena, "%s_own",
+                                     cprint_tensor(&x->cp, t)));
+            PUT(b, "float @id[BK / THREADS];\n", FILL("id", c->id[i]));
+            PUT(in, "@id[turn] = @value;\n", FILL("id", c->id[i]),
+                FILL("value", cprint_bind(in, &x->cp, c->read[i], "t")));
+        }
+        PUT(b,
+            "#pragma unroll\n"
+            "for (int turn = 0; turn < BK / THREADS; ++turn) {\n"
+            "    const int k = k0 + turn * THREADS + threadIdx.x;\n"
+            "    @IN\n"
+            "}\n",
+            FILL_TREE("IN", in));
+        s->constants = c;
+    }
+    cprint_close(&x->cp, scope);
+}
+
+Tree *skinny_turn_code(Tree *body)
+{
+    return QUOTE(body->arena,
+                 "#pragma unroll\n"
+                 "for (int turn = 0; turn < BK / THREADS; ++turn)\n"
+                 "    #pragma unroll\n"
+                 "    for (int m = 0; m < BM; ++m) {\n"
+                 "        const int k_at = turn * THREADS + threadIdx.x;\n"
+                 "        const int k = k0 + k_at;\n"
+                 "        @BODY\n"
+                 "    }\n"
+                 "__syncthreads();\n",
+                 FILL_TREE("BODY", body));
+}
+
+void skinny_keep_constants(Skinny *s, bool on)
+{
+    s->x.cp.staged = on && s->constants ? kept_constant : NULL;
+    s->x.cp.ctx = s->constants;
 }
