@@ -606,7 +606,8 @@ static void add_shape(Space *s, const Shape *sh)
     if (sh->pingpong && (one_each(s->form, tiles) || s->form->pre))
         return;
     /* nvcc spills what corrects so many sums of a row */
-    if (sh->pingpong && sh->bn > 128 && s->form->x.gr->merge)
+    if ((sh->pingpong || sh->consumers == 3) && sh->bn > 128 &&
+        s->form->x.gr->merge)
         return;
     for (int split = 1; split <= MOST_SPLIT; split *= 2) {
         int last = 0;
