@@ -34,12 +34,6 @@ DCC_DEVICE void dcc_stream8(uint32_t *to, const void *global)
                  : "l"(global));
 }
 
-// prefetch: a load whose word nobody reads would be left out.
-DCC_DEVICE void dcc_prefetch_l1(const void *global)
-{
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(global));
-}
-
 DCC_DEVICE void dcc_stream4(uint32_t *to, const void *global)
 {
     asm volatile("ld.global.L1::no_allocate.u32 %0, [%1];"

@@ -20,7 +20,6 @@ static inline void dcc_stream8(uint32_t *to, const void *global)
         to[i] = ((const uint32_t *)global)[i];
 }
 
-static inline void dcc_prefetch_l1(const void *) {}
 static inline void dcc_stream4(uint32_t *to, const void *global)
 {
     to[0] = *(const uint32_t *)global;

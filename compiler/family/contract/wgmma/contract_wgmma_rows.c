@@ -595,7 +595,7 @@ static const char *staged_number(const Expr *read, void *ctx)
     PUT(r->reads, "const float @id = @tensor[@at];\n", FILL("id", id),
         FILL("tensor", cprint_tensor(cp, t)),
         FILL("at", cprint_element(cp, t,
-                                  cprint_offset(r->w->x.g, t, read->at))));
+                                  tensor_offset(r->w->x.g, t, read->at))));
     r->column[r->n_column] = read;
     return r->name[r->n_column++] = id;
 }
