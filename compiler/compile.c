@@ -4,7 +4,7 @@
 #include "search/build.h"
 #include "rewrite/embed.h"
 #include "search/explain.h"
-#include "rewrite/keep.h"
+#include "search/keep.h"
 #include "rewrite/layout.h"
 #include "emit/memory.h"
 #include "emit/names.h"

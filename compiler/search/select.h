@@ -11,7 +11,7 @@
 #ifndef DCC_SELECT_H
 #define DCC_SELECT_H
 
-#include "rewrite/keep.h"
+#include "search/keep.h"
 #include "search/family.h"
 #include "support/map.h"
 

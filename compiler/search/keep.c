@@ -1,4 +1,4 @@
-#include "rewrite/keep.h"
+#include "search/keep.h"
 
 #include <math.h>
 
