@@ -78,6 +78,12 @@ static void run(Lean *l, int unit)
     }
 }
 
+/* By what they say alone: several units may have a statement in common. */
+static bool before(const Unit *x, const Unit *y)
+{
+    return x->first != y->first ? x->first < y->first : x->to < y->to;
+}
+
 int lean_next(Lean *l, const int *ready, int n)
 {
     int best = 0;
@@ -85,8 +91,7 @@ int lean_next(Lean *l, const int *ready, int n)
 
     for (int i = 0; i < n; i++) {
         int64_t by = grows(l, ready[i]);
-        bool first = l->u->unit[ready[i]].from <
-                     l->u->unit[ready[best]].from;
+        bool first = before(&l->u->unit[ready[i]], &l->u->unit[ready[best]]);
         by = by > 0 ? 1 : by;
         if (by < least || (by == least && first)) {
             best = i;
