@@ -6,21 +6,27 @@
 
 // Each image turned, stretched, slanted and shifted a little, differently in each step: u has five draws for each. What is
 // read between pixels is interpolated, and 0 outside.
-op another_hand(x: T[N, C, H, W], n: i32; turn = 0.25, stretch = 0.15, shift = 0.7) -> y: T[N, C, H, W] {
+op another_hand(x: T[N, C, H, W], n: i32; turn = 0.25, stretch = 0.15, shift = 0.7)
+    -> y: T[N, C, H, W] {
   none[b in 0..N, k in 0..5] : f32 = 0;
   r = random(n, none);
   u[b, k] = 2 * r[b, k] - 1;
-  g[b, i in 0..H, j in 0..W] : f32 = (i - (H - 1) / 2.0) * (1 + stretch * u[b, 0]) * cos(turn * u[b, 1])
+  g[b, i in 0..H, j in 0..W] : f32 =
+      (i - (H - 1) / 2.0) * (1 + stretch * u[b, 0]) * cos(turn * u[b, 1])
       + (j - (W - 1) / 2.0) * sin(turn * u[b, 1]) + (H - 1) / 2.0 + shift * u[b, 2];
-  h[b, i in 0..H, j in 0..W] : f32 = (j - (W - 1) / 2.0) * (1 + stretch * u[b, 0]) * cos(turn * u[b, 1])
-      - (i - (H - 1) / 2.0) * (sin(turn * u[b, 1]) + stretch * u[b, 3]) + (W - 1) / 2.0 + shift * u[b, 4];
+  h[b, i in 0..H, j in 0..W] : f32 =
+      (j - (W - 1) / 2.0) * (1 + stretch * u[b, 0]) * cos(turn * u[b, 1])
+      - (i - (H - 1) / 2.0) * (sin(turn * u[b, 1]) + stretch * u[b, 3]) + (W - 1) / 2.0
+      + shift * u[b, 4];
   p[b, i, j] = i32(floor(g[b, i, j]));
   q[b, i, j] = i32(floor(h[b, i, j]));
   v[b, i, j] = g[b, i, j] - p[b, i, j];
   w[b, i, j] = h[b, i, j] - q[b, i, j];
-  y[b, c, i, j] = (1 - v[b, i, j]) * ((1 - w[b, i, j]) * (x[b, c, p[b, i, j], q[b, i, j]] or 0)
+  y[b, c, i, j] = (1 - v[b, i, j])
+      * ((1 - w[b, i, j]) * (x[b, c, p[b, i, j], q[b, i, j]] or 0)
           + w[b, i, j] * (x[b, c, p[b, i, j], q[b, i, j] + 1] or 0))
-      + v[b, i, j] * ((1 - w[b, i, j]) * (x[b, c, p[b, i, j] + 1, q[b, i, j]] or 0)
+      + v[b, i, j]
+      * ((1 - w[b, i, j]) * (x[b, c, p[b, i, j] + 1, q[b, i, j]] or 0)
           + w[b, i, j] * (x[b, c, p[b, i, j] + 1, q[b, i, j] + 1] or 0));
 }
 block unit(x: T[N, C, H, W]; out, stride) -> y {
