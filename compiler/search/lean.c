@@ -7,10 +7,11 @@ struct Lean {
     bool *held;    /* by tensor */
 };
 
+/* Whose memory t shares. */
 static const Tensor *base_of(const Tensor *t)
 {
-    while (t->prev)
-        t = t->prev;
+    while (t->prev || t->host)
+        t = t->prev ? t->prev : t->host;
     return t;
 }
 
