@@ -2,6 +2,7 @@
 
 struct Lean {
     Units *u;
+    int *from;     /* by unit: the position of its group's first statement */
     Ints *touches; /* by unit: tensors of a run, a tensor's first version */
     int *left;     /* by tensor: units that touch it and have not run */
     bool *held;    /* by tensor */
@@ -30,6 +31,25 @@ static void touch(Lean *l, int unit, const Ints *list)
     }
 }
 
+/* Of what the groups are, not of how they came to be: a plan's are the same. */
+static void find_from(Lean *l)
+{
+    const Units *u = l->u;
+    const Graph *g = u->g;
+    int *at = arena_array(g->arena, int, g->n_made + 1);
+
+    for (int i = 0; i < g->n_stmt; i++)
+        at[g->stmt[i]->id] = i;
+    l->from = arena_array(g->arena, int, u->n + 1);
+    for (int i = 0; i < u->n; i++) {
+        const Group *gr = u->unit[i].group;
+        l->from[i] = u->unit[i].first;
+        for (int k = 0; gr && k < gr->n_stmt; k++)
+            if (at[gr->stmt[k]->id] < l->from[i])
+                l->from[i] = at[gr->stmt[k]->id];
+    }
+}
+
 Lean *lean_open(Units *u)
 {
     Arena *a = u->g->arena;
@@ -39,6 +59,7 @@ Lean *lean_open(Units *u)
     l->touches = arena_array(a, Ints, u->n + 1);
     l->left = arena_array(a, int, u->g->n_tensor + 1);
     l->held = arena_array(a, bool, u->g->n_tensor + 1);
+    find_from(l);
     for (int i = 0; i < u->n; i++)
         if (u->unit[i].group) {
             touch(l, i, &u->unit[i].reads);
@@ -79,9 +100,13 @@ static void run(Lean *l, int unit)
     }
 }
 
-/* By what they say alone: several units may have a statement in common. */
-static bool before(const Unit *x, const Unit *y)
+/* Several units may have a statement in common. */
+static bool before(const Lean *l, int a, int b)
 {
+    const Unit *x = &l->u->unit[a], *y = &l->u->unit[b];
+
+    if (l->from[a] != l->from[b])
+        return l->from[a] < l->from[b];
     return x->first != y->first ? x->first < y->first : x->to < y->to;
 }
 
@@ -92,7 +117,7 @@ int lean_next(Lean *l, const int *ready, int n)
 
     for (int i = 0; i < n; i++) {
         int64_t by = grows(l, ready[i]);
-        bool first = before(&l->u->unit[ready[i]], &l->u->unit[ready[best]]);
+        bool first = before(l, ready[i], ready[best]);
         by = by > 0 ? 1 : by;
         if (by < least || (by == least && first)) {
             best = i;
