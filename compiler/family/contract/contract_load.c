@@ -303,11 +303,11 @@ static void put_setup(Contract *x, const Load *l, Tree *b)
     PUT(b,
         l->vec > 1
             ? "// @id: a thread copies @vec elements along @along@@times\n"
-              "const int @id@_@a = threadIdx.x % (@minor / @vec) * @vec;\n"
-              "const int @id@_@c = threadIdx.x / (@minor / @vec);\n"
+              "const int @id@_@a = threadIdx.x % (@minor / @vec) * @vec, "
+              "@id@_@c = threadIdx.x / (@minor / @vec);\n"
             : "// @id: a thread copies 1 element along @along@@times\n"
-              "const int @id@_@a = threadIdx.x % @minor;\n"
-              "const int @id@_@c = threadIdx.x / @minor;\n",
+              "const int @id@_@a = threadIdx.x % @minor, "
+              "@id@_@c = threadIdx.x / @minor;\n",
         FILL("id", l->id), FILL_INT("vec", l->vec),
         FILL("along", l->along_k ? "k" : l->side->name),
         FILL("times", l->copies > 1

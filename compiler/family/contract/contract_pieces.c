@@ -16,12 +16,10 @@ static void put_where(const Contract *x, Tree *b, const char *i)
     PUT(b,
         x->vec > 1 ? "const int row = @first@@i / (BN / @vec);\n"
                      "const int col = @i % (BN / @vec) * @vec;\n"
-                     "const int m = m0 + row;\n"
-                     "const int n = n0 + col;\n"
+                     "const int m = m0 + row, n = n0 + col;\n"
                    : "const int row = @first@@i / BN;\n"
                      "const int col = @i % BN;\n"
-                     "const int m = m0 + row;\n"
-                     "const int n = n0 + col;\n",
+                     "const int m = m0 + row, n = n0 + col;\n",
         FILL("first", first), FILL("i", i), FILL_INT("vec", x->vec));
 }
 
