@@ -50,8 +50,7 @@ void mlp_h_matmul_relu_add(
     smem_t &smem = dcc_shared<smem_t, 99328>();
 
     // setup
-    // A ring: TMA fills a slot (`full`), the consumers' warps free it
-    // (`empty`).
+    // A ring: TMA fills slots (`full`), consumers' warps free them (`empty`).
     const int warpgroup = dcc_warpgroup(), lane = threadIdx.x % 32;
     auto find_tile = [](int tile, int &m0, int &n0) {
         // in bands: blocks that run at one time read few distinct tiles
@@ -135,8 +134,8 @@ void mlp_h_matmul_relu_add(
             dcc_mbar_arrive(&smem.empty[before]);
 
         // epilogue
-        // By the order of w1's rows in their slots a thread has neighbouring
-        // columns. Rows go fastest: what belongs to columns is read once.
+        // By the order of w1's rows a thread has neighbouring columns.
+        // Rows go fastest: what belongs to columns is read once.
         const int n = n0 + lane % 4 * 8;
         #pragma unroll
         for (int i = 0; i < WM / 32; ++i) {

@@ -313,34 +313,35 @@ static int most_columns(const Wgmma *w)
 /* The reads ahead of a tile's products: those of its columns; and those of the
  * first `part` pieces of columns, the next ones when these are done with. Of
  * blocks in several parts the last one alone reads: behind the products. */
-static void put_ahead(Wgmma *w, const ContractAhead *ahead, int part,
+static void put_ahead(Wgmma *w, const ContractAhead *ahead, int part, bool once,
                       Tree *behind)
 {
-    bool early = w->parts == 1;
+    Tree *to = w->parts == 1 ? w->ahead : behind;
 
     tree_add(w->ahead, ahead->columns);
-    if (ahead->reads->n_item)
-        PUT(early ? w->ahead : behind,
-            early ? "// What belongs to single results comes in during the "
-                    "products, as much as\n"
-                    "// registers hold.\n"
-                  : "// What belongs to single results is read ahead, as much as"
-                    "\n"
-                    "// registers hold.\n");
-    if (ahead->reads->n_item)
-        PUT(early ? w->ahead : behind,
-            "@DECLARE\n"
-            "auto read_ahead = [&](int first) {\n"
-            "    #pragma unroll\n"
-            "    for (int j = first; j < first + @part; ++j)\n"
-            "        #pragma unroll\n"
-            "        for (int i = 0; i < WM / 32; ++i) {\n"
-            "            @READS\n"
-            "        }\n"
-            "};\n"
-            "read_ahead(0);\n",
-            FILL_TREE("DECLARE", ahead->declare), FILL_INT("part", part),
-            FILL_TREE("READS", ahead->reads));
+    if (!ahead->reads->n_item)
+        return;
+    PUT(to, "// Single results' reads are made ahead, as many as registers "
+            "hold.\n"
+            "@DECLARE\n", FILL_TREE("DECLARE", ahead->declare));
+    PUT(to,
+        once
+            ? "#pragma unroll\n"
+              "for (int j = 0; j < @part; ++j)\n"
+              "    #pragma unroll\n"
+              "    for (int i = 0; i < WM / 32; ++i) {\n"
+              "        @READS\n"
+              "    }\n"
+            : "auto read_ahead = [&](int first) {\n"
+              "    #pragma unroll\n"
+              "    for (int j = first; j < first + @part; ++j)\n"
+              "        #pragma unroll\n"
+              "        for (int i = 0; i < WM / 32; ++i) {\n"
+              "            @READS\n"
+              "        }\n"
+              "};\n"
+              "read_ahead(0);\n",
+        FILL_INT("part", part), FILL_TREE("READS", ahead->reads));
 }
 
 enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
@@ -414,13 +415,13 @@ static Tree *direct_code(Wgmma *w)
 
     plan_ahead(w, &ahead, &part);
     contract_points(x, points, most_columns(w), place_point, &ahead);
-    if (ahead.reads->n_item && part < (ahead.vec == 2 ? w->own / 8
-                                                      : x->t.bn / 32))
+    bool once = part >= (ahead.vec == 2 ? w->own / 8 : x->t.bn / 32);
+    if (ahead.reads->n_item && !once)
         PUT(again,
             "if (j > 0 && j % @part == 0)\n"
             "    read_ahead(j);\n",
             FILL_INT("part", part));
-    put_ahead(w, &ahead, part, behind);
+    put_ahead(w, &ahead, part, once, behind);
     if (!w->deal && (x->vec == 4 || x->vec == 1))
         points = QUOTE(a,
                        "#pragma unroll\n"
