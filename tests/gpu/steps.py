@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
 import gradients as files       # noqa: E402  safetensors
 import launches                 # noqa: E402
-from run import event_time      # noqa: E402
+from run import event_time, graph_time      # noqa: E402
 
 TOP = os.path.dirname(os.path.dirname(HERE))
 CASES = ("mlp_dlrm.f16.b2048,resnet18.f16.b32,resnet50.f16.b32,"
@@ -135,18 +135,7 @@ def torch_step(torch, m, call, x, kind):
         y.float().pow(2).mean().backward()
         opt.step()
         opt.zero_grad(set_to_none=False)
-    side = torch.cuda.Stream()
-    side.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(side):
-        for _ in range(3):
-            step()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        step()
-    us = event_time(torch, graph.replay)
-    del graph
-    return us
+    return graph_time(torch, step, trains=True)
 
 
 def gradients(torch, m, call, x, cast):

@@ -209,18 +209,7 @@ class Row:
 
     def graph_us(self, step):
         """The median of a step in a CUDA graph."""
-        torch = self.torch
-        side = torch.cuda.Stream()
-        side.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(side):
-            for _ in range(3):
-                step()
-        torch.cuda.synchronize()
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            step()
-        us = run.event_time(torch, graph.replay)
-        return round(us, 1)
+        return run.graph_time(self.torch, step, trains=True)
 
     def free(self):
         gc.collect()
