@@ -105,14 +105,17 @@ void contract_batch(Contract *x, Tree *b)
 {
     const Contraction *c = &x->c;
     int64_t radix = c->batches;
+    const char *all = NULL;
 
     for (int i = 0; i < c->n_batch; i++) {
         radix /= c->batch[i]->extent;
-        PUT(b, "const int @v = @digit;\n",
-            FILL("v", cprint_var(&x->cp, c->batch[i])),
-            FILL("digit", cprint_digit(b->arena, "blockIdx.z", radix,
-                                       i > 0 ? c->batch[i]->extent : 0)));
+        all = arena_printf(b->arena, "%s%s%s = %s", all ? all : "",
+                           all ? ", " : "", cprint_var(&x->cp, c->batch[i]),
+                           cprint_digit(b->arena, "blockIdx.z", radix,
+                                        i > 0 ? c->batch[i]->extent : 0));
     }
+    if (all)
+        PUT(b, "const int @all;\n", FILL("all", all));
 }
 
 static void place_tile(Contract *x, Tree *b)

@@ -483,14 +483,8 @@ static void put_k(Contract *x, const Load *l, Tree *b)
 }
 
 /* The numbers of a copy: its pass and its k. */
-static void put_copy(const Contract *x, const Load *l, Tree *b,
-                     const char *copy, const char *all)
+static void put_copy(const Load *l, Tree *b)
 {
-    if (short_parts(x, l))
-        PUT(b,
-            "if (@copy >= @all)\n"
-            "    break;\n",
-            FILL("copy", copy), FILL("all", all));
     if (many_k(l) && l->passes > 1)
         PUT(b, "const int i = copy / (BK / @ID@_K_STEP);\n", FILL("ID", l->ID));
     if (many_k(l))
@@ -502,32 +496,33 @@ static void put_copy(const Contract *x, const Load *l, Tree *b,
                  l->stride ? "" : arena_printf(b->arena, "%s_k + ", l->id)));
 }
 
-/* The loop over the copies of a part, or of all, around `body`. */
+/* The loop over the copies of a part, or of all, around `body`. Parts that are
+   not equally long take every `of`th copy. */
 static void put_copies(const Contract *x, const Load *l, Tree *b,
                        const Tree *body)
 {
-    Arena *a = b->arena;
-    Tree *number = tree_list(a);
-    const char *copy = many_k(l) ? "copy" : "i";
-    const char *all = arena_printf(a, "%s_%s", l->ID,
-                                   many_k(l) ? "COPIES" : "PASSES");
-    const char *of_part = arena_printf(a, short_parts(x, l)
-                                              ? "(%s - 1) / of + 1"
-                                              : "%s / of", all);
+    Tree *number = tree_list(b->arena);
 
-    put_copy(x, l, number, copy, all);
+    put_copy(l, number);
     PUT(number, "@BODY\n", FILL_TREE("BODY", body));
     PUT(b,
-        in_parts(x, l) ? "#pragma unroll\n"
-                         "for (int j = 0; j < @of_part; ++j) {\n"
-                         "    const int @copy = part * (@of_part) + j;\n"
-                         "    @BODY\n"
-                         "}\n"
-                       : "#pragma unroll\n"
-                         "for (int @copy = 0; @copy < @all; ++@copy) {\n"
-                         "    @BODY\n"
-                         "}\n",
-        FILL("of_part", of_part), FILL("copy", copy), FILL("all", all),
+        !in_parts(x, l)     ? "#pragma unroll\n"
+                              "for (int @copy = 0; @copy < @all; ++@copy) {\n"
+                              "    @BODY\n"
+                              "}\n"
+        : short_parts(x, l) ? "#pragma unroll\n"
+                              "for (int @copy = part; @copy < @all; "
+                              "@copy += of) {\n"
+                              "    @BODY\n"
+                              "}\n"
+                            : "#pragma unroll\n"
+                              "for (int j = 0; j < @all / of; ++j) {\n"
+                              "    const int @copy = part * (@all / of) + j;\n"
+                              "    @BODY\n"
+                              "}\n",
+        FILL("copy", many_k(l) ? "copy" : "i"),
+        FILL("all", arena_printf(b->arena, "%s_%s", l->ID,
+                                 many_k(l) ? "COPIES" : "PASSES")),
         FILL_TREE("BODY", number));
 }
 
