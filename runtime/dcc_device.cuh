@@ -792,8 +792,8 @@ DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
 #endif // sm_80
 
 #include "dcc_contract.cuh"
-
 #include "dcc_chain.cuh"
+#include "dcc_scan.cuh"
 #include "dcc_random.cuh"
 #include "dcc_check.cuh"
 

@@ -11,7 +11,7 @@
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2
-#             reduce chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32
+#             reduce prefix chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32
 #             apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
@@ -28,7 +28,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2 reduce chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2 reduce prefix chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -195,6 +195,7 @@ schedule=cooperative" $(files pairs) ;;
         bands=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce ahead layouts) ;;
+        prefix) flavour $f -O1 "${random}prefix=any" $(files prefix) ;;
         chain-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_mma=any" $(files attention) ;;

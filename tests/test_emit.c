@@ -1,6 +1,6 @@
-/* test_emit.c - kernels of the families map and reduce, from nests built by
- * hand: their text against golden files, and what they compute, on the
- * emulator, against the nests' meaning in double. DCC_GOLDEN_WRITE=1 writes
+/* test_emit.c - kernels of the families map, prefix and reduce, from nests
+ * built by hand: their text against golden files, and what they compute, on
+ * the emulator, against the nests' meaning in double. DCC_GOLDEN_WRITE=1 writes
  * the golden files anew. */
 #include "compiler/emit/cprint.h"
 #include "compiler/model/device.h"
@@ -308,6 +308,28 @@ static Build positive(int N)
     return b;
 }
 
+/* ---- a nest of family prefix ------------------------------------------- */
+
+/* Each row's running sum, halved. */
+static Build running_sum(Type t, int rows, int n)
+{
+    Build b = start("running_sum");
+    const Var *r = var(&b, "r", rows), *i = var(&b, "i", n),
+              *k = var(&b, "k", n);
+    Tensor *y = tensor(&b, "y", T_F32, 2, DIMS(rows, n));
+    Tensor *x = tensor(&b, "x", t, 2, DIMS(rows, n));
+    Guard in = guard_add(b.g->pool, (Guard){0},
+                         idx_sub(b.g->pool, ix(&b, i), ix(&b, k)), 0);
+
+    nest(&b, 2, VARS(r, i), 1, VARS(k));
+    const Expr *sum = local(&b, true, R_SUM,
+                            expr_read(b.g, x, AT(ix(&b, r), ix(&b, k)), in,
+                                      num(&b, 0)));
+    store(&b, step(&b, false, R_NONE, op(&b, F_MUL, sum, num(&b, 0.5))), y,
+          AT(ix(&b, r), ix(&b, i)));
+    return b;
+}
+
 /* ---- nests of family reduce -------------------------------------------- */
 
 /* Over the last axis; over the middle one of [rows / 16, n, 16] if `middle`. */
@@ -563,6 +585,8 @@ Test(emit, golden)
            "columns threads=128 vec=8 share=16");
     golden(best(3, 100000), &family_reduce,
            "split threads=256 vec=4 share=16");
+    golden(running_sum(T_F16, 48, 2000), &family_prefix,
+           "block threads=128 vec=8");
 }
 
 /* Every golden kernel compiles for old and new GPUs without a warning, and
@@ -773,27 +797,4 @@ Test(emit, reduce)
     add_case(&s, gemv(50, 264), &family_reduce, 7);
     finish(&s);
     arena_free(a);
-}
-
-/* A sentence's last words go to its next line; a table's lines stay. */
-Test(emit, comments)
-{
-    static const char sentence[] =
-        "// Each of the blocks of a tile leaves its own sums in the workspace "
-        "beside\n// the others'.\n";
-    static const char table[] =
-        "// Family    contract_wgmma, bm=128 bn=128 stages=4 consumers=2 "
-        "schedule=pingpong\n// Launches  2: a, b\n// Needs     sm_90a\n";
-    Buf b = {0};
-
-    cprint_lines(&b, sentence, 8);
-    cr_expect_str_eq(buf_text(&b),
-        "        // Each of the blocks of a tile leaves its own sums in the "
-        "workspace\n        // beside the others'.\n");
-    buf_free(&b);
-    cprint_lines(&b, table, 8);
-    cr_expect(strstr(buf_text(&b), "\n        // Launches  2: a, b\n"
-                                   "        // Needs     sm_90a\n"),
-              "%s", buf_text(&b));
-    buf_free(&b);
 }

@@ -1,5 +1,6 @@
 /* The tree of a kernel: what is parsed is printed again, whatever its layout;
  * what the passes take out, and what they leave alone. */
+#include "emit/cprint.h"
 #include "emit/tree_pass.h"
 #include "emit/tree_quote.h"
 
@@ -253,4 +254,27 @@ Test(tree, quotations)
     quotes("auto f = [](int tile@MORE@) {\n    @NONE@\n};\n", names, 5,
            "auto f = [](int tile, int &m0) {\n};\n");
     arena_free(a);
+}
+
+/* A sentence's last words go to its next line; a table's lines stay. */
+Test(tree, comments)
+{
+    static const char sentence[] =
+        "// Each of the blocks of a tile leaves its own sums in the workspace "
+        "beside\n// the others'.\n";
+    static const char table[] =
+        "// Family    contract_wgmma, bm=128 bn=128 stages=4 consumers=2 "
+        "schedule=pingpong\n// Launches  2: a, b\n// Needs     sm_90a\n";
+    Buf b = {0};
+
+    cprint_lines(&b, sentence, 8);
+    cr_expect_str_eq(buf_text(&b),
+        "        // Each of the blocks of a tile leaves its own sums in the "
+        "workspace\n        // beside the others'.\n");
+    buf_free(&b);
+    cprint_lines(&b, table, 8);
+    cr_expect(strstr(buf_text(&b), "\n        // Launches  2: a, b\n"
+                                   "        // Needs     sm_90a\n"),
+              "%s", buf_text(&b));
+    buf_free(&b);
 }

@@ -51,7 +51,7 @@ const void *family_open(const Family *f, Graph *g, const Group *gr,
                         const Options *o, const char **why);
 
 extern const Family family_chain_mma, family_chain_few, family_chain_wgmma,
-    family_map, family_reduce,
+    family_map, family_prefix, family_reduce,
     family_contract_simt,
     family_contract_mma, family_contract_wgmma, family_contract_skinny,
     family_contract_stream, family_contract_halo;

@@ -3,7 +3,7 @@
 #include "group/norm.h"
 
 const Family *const family_table[] = {
-    &family_map, &family_reduce, &family_contract_skinny,
+    &family_map, &family_prefix, &family_reduce, &family_contract_skinny,
     &family_contract_stream,
     &family_contract_halo,
     &family_contract_wgmma, &family_contract_mma,
