@@ -437,7 +437,7 @@ static Tree *after(ChainKernel *w)
     return code;
 }
 
-static void put_point(Contract *x, Tree *b)
+static void put_point(ContractBuild *x, Tree *b)
 {
     ChainKernel *w = (ChainKernel *)x; /* x is its first member */
     const char *column = x->vec >= 2 ? "e" : "c";
@@ -461,7 +461,7 @@ typedef struct Merge {
 /* The loop over a block's results. */
 static Tree *finish_rows(ChainKernel *w, const Merge *m)
 {
-    Contract *x = &w->b;
+    ContractBuild *x = &w->b;
     Arena *a = x->g->arena;
     Tree *points = chain_points(w, put_point);
     Tree *unroll = tree_list(a);

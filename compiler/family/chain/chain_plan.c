@@ -22,7 +22,8 @@ void chain_plan_open(ChainKernel *w, const ChainForm *f)
 {
     memset(w, 0, sizeof *w);
     w->f = f;
-    w->b = f->b;
+    w->b = (ContractBuild){.f = &f->b, .g = f->b.g};
+    w->plan = (ContractPlan){.f = &f->b};
     w->bn = chain_round_up(f->N, 16);
     w->m_tiles = w->group = w->cluster = 1;
 }
@@ -35,7 +36,7 @@ void chain_tile(ChainKernel *w, int slot, int threads)
     w->threads = threads;
     w->m_tiles = chain_round_up(f->M, w->bm) / w->bm;
     w->j_tiles = chain_round_up(f->J, slot) / slot;
-    w->b.t = (Tile){.bm = w->bm,
+    w->plan.t = (Tile){.bm = w->bm,
                     .bn = w->bn,
                     .bk = w->bj,
                     .stages = w->stages,
@@ -53,13 +54,15 @@ const char *chain_fits(ChainKernel *w, int blocks, int regs)
             break;
     if (w->smem > (size_t)d->smem_block_kb * 1024)
         return "more shared memory than a block may have";
-    return w->regs > regs || blocks < 1 ? "more registers than a thread may have"
-                                        : NULL;
+    return w->regs > regs || blocks < 1
+               ? "more registers than a thread may have"
+               : NULL;
 }
 
 void chain_begin(ChainKernel *w, Group *gr, Kernel *k)
 {
     w->k = w->b.kernel = k;
+    w->b.p = &w->plan;
     w->b.width = "BN";
     kernel_set_args(w->b.g, gr, k);
     chain_name_all(w);
@@ -86,7 +89,7 @@ void chain_end(ChainKernel *w, const char *family, const char *min_arch)
 
 Tree *chain_points(ChainKernel *w, ContractPlace *place)
 {
-    Contract *x = &w->b;
+    ContractBuild *x = &w->b;
     Tree *points = tree_list(x->g->arena);
 
     contract_points(x, points, 2, place, NULL);

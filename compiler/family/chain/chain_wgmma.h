@@ -61,8 +61,9 @@ typedef struct ChainForm {
 } ChainForm;
 
 typedef struct ChainKernel {
-    Contract b; /* first: contract_pairs' callbacks find us by it. A
-                   copy of the form's; its cp prints all */
+    ContractBuild b; /* first: contract_pairs' callbacks find us by it; of
+                        the form's b, its cp prints all */
+    ContractPlan plan; /* of b */
     const ChainForm *f;
     int consumers, bj, stages, group;
     int bm, bn, pack; /* bn: N in whole columns of wgmma */

@@ -381,7 +381,7 @@ static void put_bounds(ChainKernel *w, Tree *b, const char *column)
             FILL("column", column));
 }
 
-static void place_pair(Contract *x, Tree *b)
+static void place_pair(ContractBuild *x, Tree *b)
 {
     ChainKernel *w = (ChainKernel *)x; /* x is its first member */
 
@@ -394,16 +394,16 @@ static void place_pair(Contract *x, Tree *b)
         put_bounds(w, b, "n");
 }
 
-static void place_piece(Contract *x, Tree *b)
+static void place_piece(ContractBuild *x, Tree *b)
 {
-    PUT(b, x->lines ? "const int m = m0 + top + line;\n"
+    PUT(b, x->f->lines ? "const int m = m0 + top + line;\n"
                       "const int n = j * COLS;\n"
                     : "const int m = m0 + top + line;\n"
                       "const int n = j * COLS + piece * 8;\n");
     put_bounds((ChainKernel *)x, b, "n");
 }
 
-static void place_point(Contract *x, Tree *b)
+static void place_point(ContractBuild *x, Tree *b)
 {
     const char *column = x->vec >= 2 ? "e" : "c";
 
@@ -434,19 +434,19 @@ static const char by_lines[] = "#pragma unroll 8\n"
 
 static Tree *packed(ChainKernel *w)
 {
-    Contract *x = &w->b;
+    ContractBuild *x = &w->b;
     Arena *a = x->g->arena;
     Tree *pairs = tree_list(a), *pieces = tree_list(a);
 
     contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", tree_list(a),
                    0);
     contract_pieces(x, pieces, place_piece,
-                    x->lines ? "out"
+                    x->f->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
     return TEMPLATE(
         a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
         FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
-        FILL_TREE("PIECES", QUOTE(a, x->lines ? by_lines : by_pieces,
+        FILL_TREE("PIECES", QUOTE(a, x->f->lines ? by_lines : by_pieces,
                                   FILL_TREE("PIECE", pieces))));
 }
 

@@ -1,5 +1,4 @@
 #include "family/contract/contract.h"
-#include "emit/names.h"
 #include "group/functions.h"
 
 #include <math.h>
@@ -165,31 +164,6 @@ static void plan_kind(Contract *x, Load *l)
         l->pad = 16;
 }
 
-static void name_load(Contract *x, Load *l, const char *id)
-{
-    Arena *a = x->g->arena;
-
-    l->id = id;
-    l->ID = names_upper(a, id);
-    l->tile = arena_printf(a, "%s_tile", id);
-}
-
-void contract_name_loads(Contract *x)
-{
-    const char *id[2];
-
-    for (int i = 0; i < 2; i++) {
-        const Operand *o = i ? x->b.op : x->a.op;
-        id[i] = i ? "b" : "a";
-        if (o->read)
-            id[i] = cprint_tensor(&x->cp, o->read->tensor);
-    }
-    if (!strcmp(id[0], id[1]))
-        id[1] = arena_printf(x->g->arena, "%s_b", id[1]);
-    name_load(x, &x->a, id[0]);
-    name_load(x, &x->b, id[1]);
-}
-
 /* What e has besides c times the side's number. */
 static const Idx *beyond(Contract *x, const Side *s, const Idx *e, int64_t *c)
 {
@@ -237,68 +211,71 @@ void contract_loads(Contract *x)
 
 /* The k that neighbouring threads copy of one row of a turned tile: 8 of four
  * rows fall on different banks; more where there are threads for more. */
-static int turned_step(const Contract *x, int rows)
+static int turned_step(const Tile *t, int rows)
 {
     int step = 8;
 
-    while (step < x->t.bk && x->t.threads / step > rows)
+    while (step < t->bk && t->threads / step > rows)
         step *= 2;
-    return step < x->t.bk ? step : x->t.bk;
+    return step < t->bk ? step : t->bk;
 }
 
-static const char *plan_load(const Contract *x, Load *l, int rows)
+static const char *plan_load(const ContractPlan *p, Load *l, int rows)
 {
-    l->k_step = l->turned ? turned_step(x, rows) : x->t.bk;
+    const Tile *t = &p->t;
+    int64_t K = p->f->c.K;
+
+    l->k_step = l->turned ? turned_step(t, rows) : t->bk;
     int minor = l->along_k ? l->k_step : rows;
-    int major = l->along_k ? rows : x->t.bk;
+    int major = l->along_k ? rows : t->bk;
 
     l->rows = rows;
     l->major = major;
     l->chunks = minor / l->vec;
-    if (!l->chunks || l->chunks > x->t.threads || x->t.threads % l->chunks)
+    if (!l->chunks || l->chunks > t->threads || t->threads % l->chunks)
         return "a tile's row does not divide the threads";
-    l->step = x->t.threads / l->chunks;
+    l->step = t->threads / l->chunks;
     l->partial = l->step > major;
     l->passes = l->partial ? 1 : major / l->step;
     if (!l->partial && major % l->step)
         return "the threads do not divide a tile";
-    l->copies = l->passes * (l->turned ? x->t.bk / l->k_step : 1);
-    l->stride = l->partial || l->side->extent % rows || x->c.K % x->t.bk
-                    ? 0 : l->even;
+    l->copies = l->passes * (l->turned ? t->bk / l->k_step : 1);
+    l->stride = l->partial || l->side->extent % rows || K % t->bk ? 0 : l->even;
     return l->copies > 64 ? "more than 64 copies a thread" : NULL;
 }
 
 /* Blocks of a cluster read each other's sums; else they go through memory. */
-static bool in_cluster(const Contract *x)
+static bool in_cluster(const ContractPlan *p)
 {
-    int s = x->t.split;
+    int s = p->t.split;
 
-    return x->o->device->sm >= 90 && (s == 2 || s == 4 || s == 8);
+    return p->f->o->device->sm >= 90 && (s == 2 || s == 4 || s == 8);
 }
 
-const char *contract_plan(Contract *x)
+const char *contract_plan(ContractPlan *p, const Contract *f, const Tile *t,
+                          bool rows)
 {
-    x->cluster = in_cluster(x);
-    x->parts = x->t.threads * x->t.wm * x->t.wn /
-               (x->t.bm * x->t.bn * (x->mma ? 32 : 1));
-
-    if (x->turn)
-        turn(x, &x->a, !x->rows);
-    const char *why = plan_load(x, &x->a, x->t.bm);
+    *p = (ContractPlan){.f = f, .t = *t, .a = f->a, .b = f->b, .rows = rows};
+    p->cluster = in_cluster(p);
+    p->parts =
+        t->threads * t->wm * t->wn / (t->bm * t->bn * (f->mma ? 32 : 1));
+    if (f->turn)
+        turn(f, &p->a, !rows);
+    const char *why = plan_load(p, &p->a, t->bm);
 
     if (!why)
-        why = plan_load(x, &x->b, x->t.bn);
-    if (!why && contract_tiles(x) > INT32_MAX / 32)
+        why = plan_load(p, &p->b, t->bn);
+    if (!why && contract_tiles(f, t) > INT32_MAX / 32)
         why = "more tiles than a grid has blocks for";
-    double kb = (double)contract_smem(x) / 1024;
-    if (!why && kb > x->o->device->smem_block_kb)
+    double kb = (double)contract_smem(p) / 1024;
+    if (!why && kb > f->o->device->smem_block_kb)
         why = "more shared memory than a block may have";
     return why;
 }
 
-bool contract_async(const Contract *x)
+bool contract_async(const Load *a, const Load *b)
 {
-    return x->a.async || x->b.async;
+    return a->async || b->async;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -450,31 +427,31 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
 
 /* ---- sizes ------------------------------------------------------------- */
 
-static size_t tile_elems(const Contract *x, const Load *l)
+static size_t tile_elems(const ContractPlan *p, const Load *l)
 {
-    return l->k_major ? (size_t)l->rows * (size_t)(x->t.bk + l->pad)
-                      : (size_t)x->t.bk * (size_t)(l->rows + l->pad);
+    return l->k_major ? (size_t)l->rows * (size_t)(p->t.bk + l->pad)
+                      : (size_t)p->t.bk * (size_t)(l->rows + l->pad);
 }
 
-size_t contract_ring(const Contract *x)
+size_t contract_ring(const ContractPlan *p)
 {
-    size_t elems = tile_elems(x, &x->a) + tile_elems(x, &x->b);
+    size_t elems = tile_elems(p, &p->a) + tile_elems(p, &p->b);
 
-    return elems * (size_t)(x->t.stages * type_bytes(x->elem));
+    return elems * (size_t)(p->t.stages * type_bytes(p->f->elem));
 }
 
-static size_t sums_bytes(const Contract *x)
+static size_t sums_bytes(const ContractPlan *p)
 {
-    size_t parts = x->parts > 1 ? (size_t)x->parts : 1;
+    size_t parts = p->parts > 1 ? (size_t)p->parts : 1;
 
-    return parts * (size_t)x->t.bm * (size_t)(x->t.bn + SUM_PAD) * 4;
+    return parts * (size_t)p->t.bm * (size_t)(p->t.bn + SUM_PAD) * 4;
 }
 
-size_t contract_smem(const Contract *x)
+size_t contract_smem(const ContractPlan *p)
 {
-    size_t ring = contract_ring(x), sums = sums_bytes(x);
+    size_t ring = contract_ring(p), sums = sums_bytes(p);
 
-    bool flag = x->t.split > 1 && !x->cluster;
+    bool flag = p->t.split > 1 && !p->cluster;
 
     return (ring > sums ? ring : sums) + (flag ? 16 : 0);
 }
@@ -484,9 +461,9 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-int64_t contract_tiles(const Contract *x)
+int64_t contract_tiles(const Contract *f, const Tile *t)
 {
-    return ceil_div(x->c.M, x->t.bm) * ceil_div(x->c.N, x->t.bn);
+    return ceil_div(f->c.M, t->bm) * ceil_div(f->c.N, t->bn);
 }
 
 /* Registers that an operand's copies keep from tile to tile. */
@@ -497,11 +474,11 @@ static int load_regs(const Load *l)
     return rows + (l->async ? 0 : l->copies);
 }
 
-void contract_regs(Contract *x, int inner)
+void contract_regs(ContractPlan *p, int inner)
 {
-    int regs = inner + 40 + load_regs(&x->a) + load_regs(&x->b);
+    int regs = inner + 40 + load_regs(&p->a) + load_regs(&p->b);
 
-    x->regs = regs > 255 ? 255 : regs;
+    p->regs = regs > 255 ? 255 : regs;
 }
 
 int contract_splits(const Contract *x, const Tile *t, int split[10])
@@ -524,9 +501,9 @@ int contract_splits(const Contract *x, const Tile *t, int split[10])
     return n;
 }
 
-Variant *contract_variants(const Contract *x, const Variant *v, int n)
+Variant *contract_variants(Arena *a, const Variant *v, int n)
 {
-    Variant *all = arena_array(x->g->arena, Variant, n + 1);
+    Variant *all = arena_array(a, Variant, n + 1);
 
     memcpy(all, v, sizeof *v * (size_t)n);
     return all;

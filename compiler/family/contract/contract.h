@@ -5,7 +5,12 @@
  * A kernel of theirs computes tiles of BM x BN sums over K. m, n and k are
  * mixed-radix numbers of the nest's variables (Side); an operand's tile is
  * loaded by a Load; sums go through shared memory to the epilogue, where each
- * thread finishes `vec` neighbouring columns at a time. */
+ * thread finishes `vec` neighbouring columns at a time.
+ *
+ * What the analysis finds of a group (Contract), what a variant decides of it
+ * (ContractPlan) and what its text is made with (ContractBuild) are three
+ * things, and each knows those before it; an engine of its own has three
+ * likewise (WgmmaForm, Wgmma, WgmmaBuild). */
 #ifndef DCC_FAMILY_CONTRACT_H
 #define DCC_FAMILY_CONTRACT_H
 
@@ -35,82 +40,102 @@ typedef struct Tile {
  * dimension (k if along_k, else the operand's rows) in steps of `vec`, then
  * along the other in `passes` of `step`. */
 typedef struct Load {
+    /* whatever the tile: */
     const Operand *op;
-    const char *id;         /* prefix of its names: the tensor's */
-    const char *ID;         /* in upper case, for constants */
-    const char *tile;       /* its shared-memory field */
     const Side *side;       /* m or n */
     const char *size;       /* "BM" */
-    int rows;               /* BM or BN */
     bool along_k;
+    bool plain;             /* a read of the tile's type, 0 outside */
+    int k_vec;              /* along_k: elements of a copy, if not turned */
+    int pad;                /* elements after each row of the tile */
+    int64_t even;           /* turned: from row to row, if k is as it lies */
+    const Var *need[MAX_RANK]; int n_need; /* rows kept for guards */
+    const Idx *row_part, *k_part; /* of the offset; read only */
+    /* a plan may turn it: */
     bool k_major;           /* tile[rows][BK + PAD], else [BK][rows + PAD] */
     bool turned;            /* along_k, yet not k_major: single elements, all
                                threads `k_step` k of `step` rows at a time */
-    int k_step, copies;     /* turned: passes for each k_step of BK's k */
-    int64_t even;           /* turned: from row to row, if k is as it lies */
-    int64_t stride;         /* that, where every row and k is there, so that
-                               copies differ in constants; else 0 */
-    bool plain;             /* a read of the tile's type, 0 outside */
     bool async;             /* cp.async; else through registers */
-    int pad;                /* elements after each row of the tile */
     int vec, bytes;         /* of one copy: elements, bytes */
-    int k_vec;              /* along_k: elements of a copy, if not turned */
+    /* of a plan: */
+    int rows;               /* BM or BN */
+    int k_step, copies;     /* turned: passes for each k_step of BK's k */
+    int64_t stride;         /* `even`, where every row and k is there, so that
+                               copies differ in constants; else 0 */
     int chunks;             /* copies along the minor dimension */
     int major;              /* extent of the other dimension */
     int step, passes;
     bool partial;           /* some threads have nothing to copy */
-    const Var *need[MAX_RANK]; int n_need; /* rows kept for guards */
-    const Idx *row_part, *k_part; /* of the offset; read only */
+    /* of a build, from its arguments: */
+    const char *id;         /* prefix of its names: the tensor's */
+    const char *ID;         /* in upper case, for constants */
+    const char *tile;       /* its shared-memory field */
 } Load;
 
+/* The form: what the analysis of a group finds. It is const after open. */
 typedef struct Contract {
     Graph *g;
     const Group *gr;
     const Options *o;
     Contraction c;
     Side m, n, k;
-    Tile t;
     bool mma;
-    bool cluster;           /* the blocks that split K are a cluster */
-    bool partial;           /* or have left their sums in the workspace */
-    int parts;              /* sums of a tile in shared memory: slices of k */
-    struct Finish *finish;  /* contract_finish's */
     int k_step;             /* of one mma: 16, or 8 for tf32 */
     int terms;              /* products a product takes: 3 for 3xtf32, else 1 */
     Type elem;              /* in shared memory */
     Type acc;               /* T_F32 or T_I32 */
-    const char *prefix;     /* "float" or "int" of acc; vector of 4 below */
-    Load a, b;
-    int regs;               /* of a thread, estimated */
-    bool turn;              /* no tile is k_major, but with x->rows a's */
-    bool rows;
+    Load a, b;              /* whatever the tile */
+    bool turn;              /* no tile is k_major, but with a plan's `rows`
+                               a's */
     bool swapped;           /* sums[row][col] is of column col ^ 1 */
-    int spread;             /* parts in which a tile's copies begin, or 0 */
-    double special;         /* special functions a result */
-    bool library;           /* some are long texts of CUDA's library */
+    bool lines;             /* rows of the result begin at any element */
     const Expr **value;     /* of each step, as it is computed */
     bool *gone;             /* nothing reads it: functions.h */
+    double special;         /* special functions a result */
+    bool library;           /* some are long texts of CUDA's library */
     double ops;             /* instructions of the epilogue a result, about */
     double hbm_bytes, out_bytes;
     Guard needed;           /* of the results: on one variable of m, one of n
                                and those of the batch */
     double unread;          /* bytes of memory among all results, the rest */
-    int vec;                /* columns a thread finishes at a time: of
-                               c.parts a point */
-    const char *keep;       /* where a result stays whose pieces are summed
-                               (norm.h), as `sum`; or NULL */
-    const char *sum;        /* the sum of column e of them in registers, or
-                               NULL: it is in shared memory, in `sums` */
+} Contract;
+
+/* What a variant decides. */
+typedef struct ContractPlan {
+    const Contract *f;
+    Tile t;
+    Load a, b;              /* of the tile's size */
+    bool cluster;           /* the blocks that split K are a cluster */
+    int parts;              /* sums of a tile in shared memory: slices of k */
+    int regs;               /* of a thread, estimated */
+    bool rows;              /* a's tile is k_major */
+    int spread;             /* parts in which a tile's copies begin, or 0 */
     bool beyond;            /* whole tiles may lie beyond N */
     bool patch;             /* rows of a tile are no consecutive m */
     bool patch_n;           /* its columns are no consecutive n, */
     const Var *column;      /* but this variable's values, side by side */
-    bool lines;             /* rows of the result begin at any element */
-    const char *width;      /* contract_pairs: the columns of a tile that the
-                               block finishes, "BN" */
+} ContractPlan;
+
+/* What a kernel's text is made with. */
+typedef struct ContractBuild {
+    const Contract *f;
+    const ContractPlan *p;
+    Graph *g;               /* the form's: expressions are made in it */
+    Load a, b;              /* the plan's, with names */
     Kernel *kernel;
     CPrint cp;
-} Contract;
+    int regs;               /* the plan's, and what the epilogue reads ahead */
+    struct Finish *finish;  /* contract_finish's */
+    int vec;                /* columns a thread finishes at a time: of
+                               f->c.parts a point */
+    bool partial;           /* blocks have left their sums in the workspace */
+    const char *keep;       /* where a result stays whose pieces are summed
+                               (norm.h), as `sum`; or NULL */
+    const char *sum;        /* the sum of column e of them in registers, or
+                               NULL: it is in shared memory, in `sums` */
+    const char *width;      /* contract_pairs: the columns of a tile that the
+                               block finishes, "BN" */
+} ContractBuild;
 
 /* The group as a contraction; false and the reason if it is none. */
 bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
@@ -119,19 +144,21 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
 double contract_specials(const Contract *x, const Expr *e);
 /* The variable in which neighbouring points of a row differ; or NULL. */
 const Var *contract_fast(const Contract *x);
-/* How operands are loaded, whatever the tile: after x->mma and x->elem. */
-void contract_loads(Contract *x);
-/* Sizes the loads for x->t; NULL, or why the tile cannot be. */
-const char *contract_plan(Contract *x);
-/* x->regs from what the inner loop keeps; the rest is added here. */
-void contract_regs(Contract *x, int inner);
+/* How operands are loaded, whatever the tile: after f->mma and f->elem. */
+void contract_loads(Contract *f);
+/* A plan of tile t: sizes its loads; NULL, or why the tile cannot be. `rows`:
+ * its own. */
+const char *contract_plan(ContractPlan *p, const Contract *f, const Tile *t,
+                          bool rows);
+/* p->regs from what the inner loop keeps; the rest is added here. */
+void contract_regs(ContractPlan *p, int inner);
 /* Bytes of shared memory. */
-size_t contract_smem(const Contract *x);
-int64_t contract_tiles(const Contract *x); /* of one product */
+size_t contract_smem(const ContractPlan *p);
+int64_t contract_tiles(const Contract *f, const Tile *t); /* of one product */
 
 /* The cost that both families share; the pipe's part (pipe, efficiency,
  * smem_bytes of the inner loop, thread_ops) is set by the caller. */
-void contract_work(const Contract *x, Work *w);
+void contract_work(const ContractPlan *x, Work *w);
 double contract_flops(const Contract *x); /* useful ones */
 /* Instructions of a thread's copy of a vector. */
 double contract_copy_ops(const Contract *x, const Load *l);
@@ -143,17 +170,17 @@ double contract_pages(const Contract *x, bool lone);
 const char *contract_text(const Contract *x, const Tile *t);
 Tile contract_tile(const Variant *v);
 /* n of them in the arena: how many there are is known at the end. */
-Variant *contract_variants(const Contract *x, const Variant *v, int n);
+Variant *contract_variants(Arena *a, const Variant *v, int n);
 void contract_knobs(const Tile *t, Variant *v);
 /* Splits of K worth trying for a tile: fills at most 10, returns how many. */
 int contract_splits(const Contract *x, const Tile *t, int split[10]);
 
-/* Building: contract_begin (arguments, constants, shared memory), then
- * contract_body, which makes all phases:
+/* Building, of a plan that stays: contract_begin (arguments, constants, shared
+ * memory), then contract_body, which makes all phases:
  *
  *   setup     the block's tile and K range, what a thread keeps of its rows
  *   load      a routine for each operand: load_<id>(k_tile, slot), with
- *             x->spread also of one part of the tile, with (.., part, of);
+ *             p->spread also of one part of the tile, with (.., part, of);
  *             or fetch_<id>(k_tile) and store_<id>(slot) through registers
  *   multiply  template `main` (AHEAD MORE FETCH STORE COMMIT WAIT + extra)
  *   epilogue  template `to_sums` stages the sums in shared memory; then the
@@ -161,34 +188,35 @@ int contract_splits(const Contract *x, const Tile *t, int split[10]);
  *
  * Where blocks split K through memory, the staging is a phase of its own
  * (sums), and a phase "split K" behind it leaves them in the workspace. */
-void contract_begin(Contract *x, Kernel *k);
-/* Its first part: x->kernel, arguments and names. */
-void contract_names(Contract *x, Kernel *k);
+void contract_begin(ContractBuild *x, const ContractPlan *p, Kernel *k);
+/* Its first part: arguments and names. */
+void contract_start(ContractBuild *x, const ContractPlan *p, Kernel *k);
 /* `const int head = blockIdx.z % 12;` for the variables of both operands. */
-void contract_batch(Contract *x, Tree *b);
-void contract_body(Contract *x, const char *main, const char *to_sums,
+void contract_batch(ContractBuild *x, Tree *b);
+void contract_body(ContractBuild *x, const char *main, const char *to_sums,
                    const Fill *extra, int n_extra);
 
 /* contract_needed.c: may tiles that nobody reads be left out, and which share
  * is left; the condition of a tile at m0 and n0 to be one, or NULL. */
 void contract_needed(Contract *x);
-double contract_live(const Contract *x);
-const char *contract_unread(Contract *x, const char *m0, const char *n0);
+double contract_live(const ContractPlan *x);
+const char *contract_unread(ContractBuild *x, const char *m0, const char *n0);
 
 /* The parts. contract_load.c: */
-void contract_loader(Contract *x, Load *l, Tree *setup, Tree *load);
-bool contract_async(const Contract *x);
+void contract_loader(ContractBuild *x, Load *l, Tree *setup, Tree *load);
+/* Whether one of them is copied by cp.async. */
+bool contract_async(const Load *a, const Load *b);
 /* contract_store.c: from `sums` in shared memory to the stored tensors. With
- * x->cluster a block finishes ROWS of the tile's rows, and adds up what the
+ * p->cluster a block finishes ROWS of the tile's rows, and adds up what the
  * cluster has of them. */
-void contract_epilogue(Contract *x, Tree *b);
-int contract_rows(const Contract *x); /* that a block finishes */
+void contract_epilogue(ContractBuild *x, Tree *b);
+int contract_rows(const ContractPlan *p); /* that a block finishes */
 /* Before it, and before the sums: loads that need not wait for them. */
-void contract_early(Contract *x, Tree *b);
+void contract_early(ContractBuild *x, Tree *b);
 /* The same for one thread's `vec` neighbouring columns, at most `most`. `place`
- * prints where they are: m and n, or with x->patch the variables of m, which it
+ * prints where they are: m and n, or with p->patch the variables of m, which it
  * names; and sets x->sum. */
-typedef void ContractPlace(Contract *x, Tree *b);
+typedef void ContractPlace(ContractBuild *x, Tree *b);
 /* What is read ahead of the sums: a vector for each of a thread's `pieces`, of
  * which `piece` is the number, as far as `regs` registers hold. */
 typedef struct ContractAhead {
@@ -203,29 +231,28 @@ typedef struct ContractAhead {
     ContractPlace *column_place, *row_place; /* then in place of `place` */
     Tree *by_columns;
 } ContractAhead;
-void contract_points(Contract *x, Tree *b, int most, ContractPlace *place,
+void contract_points(ContractBuild *x, Tree *b, int most, ContractPlace *place,
                      ContractAhead *ahead);
 /* contract_pack.c: the same in two halves, where contract_packs(): pairs of
  * columns are finished into the uint32_t `pack`, and 8 neighbouring columns at
- * address `from` stored; with x->lines, which it sets, a line of the columns of
+ * address `from` stored; with f->lines, which it sets, a line of the columns of
  * `from`, a warp together. What the pairs read of columns alone comes `ahead`
  * of the sums, as far as there are `regs` registers. */
 bool contract_packs(Contract *x);
 /* Neighbouring columns, `most` or fewer, that some store takes at once. */
 int contract_columns(const Contract *x, int most);
-void contract_pairs(Contract *x, Tree *b, ContractPlace *place,
+void contract_pairs(ContractBuild *x, Tree *b, ContractPlace *place,
                     const char *pack, Tree *ahead, int regs);
-void contract_pieces(Contract *x, Tree *b, ContractPlace *place,
+void contract_pieces(ContractBuild *x, Tree *b, ContractPlace *place,
                      const char *from);
 
 /* l->row_part and l->k_part, for a plain read. */
 void contract_split_offset(Contract *x, Load *l);
 /* Declares the variables of s that l's operand uses, of the number `text`. */
-void contract_digits(Contract *x, Tree *b, const Side *s, const Load *l,
+void contract_digits(ContractBuild *x, Tree *b, const Side *s, const Load *l,
                      const char *text);
 /* "long long" where offsets of the operand's elements need it. */
 const char *contract_offset_type(const Load *l);
-size_t contract_ring(const Contract *x);          /* bytes of the tiles */
-void contract_name_loads(Contract *x);            /* from x->cp's arguments */
+size_t contract_ring(const ContractPlan *p);      /* bytes of the tiles */
 
 #endif

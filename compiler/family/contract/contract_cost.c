@@ -27,9 +27,9 @@ double contract_pages(const Contract *x, bool lone)
 
 /* Clocks in which blocks that split k have added up their sums: each sends what
  * it has of the others' and reads theirs, or the last one reads all. */
-static double split_clk(const Contract *x, double sums)
+static double split_clk(const ContractPlan *x, double sums)
 {
-    const Device *d = x->o->device;
+    const Device *d = x->f->o->device;
     double bytes = sums * sizeof(float);
 
     if (x->cluster)
@@ -45,37 +45,38 @@ double contract_flops(const Contract *x)
            (double)c->batches;
 }
 
-void contract_work(const Contract *x, Work *w)
+void contract_work(const ContractPlan *x, Work *w)
 {
-    const Device *d = x->o->device;
+    const Device *d = x->f->o->device;
     const Tile *t = &x->t;
-    const Contraction *c = &x->c;
+    const Contraction *c = &x->f->c;
     double live = t->split == 1 ? contract_live(x) : 1;
-    double tiles = (double)contract_tiles(x) * (double)c->batches * live;
+    double tiles =
+        (double)contract_tiles(x->f, &x->t) * (double)c->batches * live;
     double blocks = tiles * t->split;
     double sums = (double)t->bm * t->bn;
     double k_len = ceil(ceil((double)c->K / t->bk) / t->split) * t->bk;
-    int size = type_bytes(x->elem);
+    int size = type_bytes(x->f->elem);
     double a = t->bm * k_len * size, b = t->bn * k_len * size;
     double scatter_a = load_scatter(&x->a), scatter_b = load_scatter(&x->b);
-    double copies = t->bm * k_len / x->a.vec * contract_copy_ops(x, &x->a) +
-                    t->bn * k_len / x->b.vec * contract_copy_ops(x, &x->b);
+    double copies = t->bm * k_len / x->a.vec * contract_copy_ops(x->f, &x->a) +
+                    t->bn * k_len / x->b.vec * contract_copy_ops(x->f, &x->b);
     double through = 2 * sums * sizeof(float); /* written and read */
 
-    w->flops = contract_flops(x);
+    w->flops = contract_flops(x->f);
     w->padded_flops = 2.0 * blocks * sums * k_len;
-    w->special = x->special * tiles * sums;
-    w->hbm_bytes = x->hbm_bytes * contract_pages(x, c->M <= t->bm) +
-                   (live < 1 ? 0 : x->unread);
+    w->special = x->f->special * tiles * sums;
+    w->hbm_bytes = x->f->hbm_bytes * contract_pages(x->f, c->M <= t->bm) +
+                   (live < 1 ? 0 : x->f->unread);
     w->blocks = blocks;
     w->cluster = x->cluster ? t->split : 1;
     w->threads = t->threads;
     w->regs = x->regs;
     w->smem_block = (double)contract_smem(x);
     double split_bytes = t->split > 1 && !x->cluster ? through : 0;
-    w->block_bytes = a + b + split_bytes + x->out_bytes / blocks;
-    w->l2_bytes =
-        blocks * (a * scatter_a + b * scatter_b + split_bytes) + x->out_bytes;
+    w->block_bytes = a + b + split_bytes + x->f->out_bytes / blocks;
+    w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) +
+                  x->f->out_bytes;
     w->scatter = 1;
     w->block_ops = 2 * sums * k_len;
     w->smem_bytes += blocks * (a + b + copies + through / t->split);
@@ -83,7 +84,7 @@ void contract_work(const Contract *x, Work *w)
     double clk =
         d->start_clk + d->hbm_latency + sums / t->threads * d->dependent_clk;
     w->fill_us += model_us(d, clk + (t->split > 1 ? split_clk(x, sums) : 0));
-    w->serial_steps = contract_async(x) ? 0 : 1;
+    w->serial_steps = contract_async(&x->a, &x->b) ? 0 : 1;
     if (x->a.async && x->b.async)
         w->in_flight = (double)contract_ring(x) * (t->stages - 1) / t->stages;
 }

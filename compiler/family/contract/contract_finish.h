@@ -22,7 +22,7 @@ typedef struct Vector {
 
 typedef struct Finish Finish;
 struct Finish {
-    Contract *x;
+    ContractBuild *x;
     const Expr *value[MAX_STEPS];
     const Idx **store[MAX_STEPS];
     Guard where[MAX_STEPS];
@@ -38,12 +38,12 @@ struct Finish {
 };
 
 /* Fills f and x->vec, of at most `most` columns. */
-void finish_prepare(Finish *f, Contract *x, int most);
+void finish_prepare(Finish *f, ContractBuild *x, int most);
 /* The most columns, up to `most`, that some store can take at once. */
 int finish_choose(Finish *f, int most);
 bool finish_row_step(const Step *s);
 /* The variable in which neighbouring columns of a tile differ by one. */
-const Var *finish_fast(const Contract *x);
+const Var *finish_fast(const ContractBuild *x);
 /* Whether e uses a variable of the side. */
 bool finish_uses(const Side *s, const Expr *e);
 /* Whether `vec` elements of t from `offset` along f->fast are neighbours and
@@ -51,7 +51,7 @@ bool finish_uses(const Side *s, const Expr *e);
 bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
                        Guard in, int vec);
 /* Whether v is read and may be before the sums are there. */
-bool finish_ahead(const Contract *x, const Vector *v);
+bool finish_ahead(const ContractBuild *x, const Vector *v);
 /* dcc_f32x4 r_vec[2], s_vec[2]; those that are read then;
  * zero: with = {}, as where a read has a condition */
 void finish_declared(Tree *b, const char *type, const char *names);

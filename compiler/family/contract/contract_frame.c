@@ -1,5 +1,7 @@
 #include "family/contract/contract.h"
 
+#include "emit/names.h"
+
 #include <string.h>
 
 /* The frame of a contraction kernel: arguments, constants, shared memory, the
@@ -7,7 +9,32 @@
 
 /* ---- beginning --------------------------------------------------------- */
 
-static const char *describe(Contract *x, const Side *s)
+static void name_load(ContractBuild *x, Load *l, const char *id)
+{
+    Arena *a = x->g->arena;
+
+    l->id = id;
+    l->ID = names_upper(a, id);
+    l->tile = arena_printf(a, "%s_tile", id);
+}
+
+static void name_loads(ContractBuild *x)
+{
+    const char *id[2];
+
+    for (int i = 0; i < 2; i++) {
+        const Operand *o = i ? x->b.op : x->a.op;
+        id[i] = i ? "b" : "a";
+        if (o->read)
+            id[i] = cprint_tensor(&x->cp, o->read->tensor);
+    }
+    if (!strcmp(id[0], id[1]))
+        id[1] = arena_printf(x->g->arena, "%s_b", id[1]);
+    name_load(x, &x->a, id[0]);
+    name_load(x, &x->b, id[1]);
+}
+
+static const char *describe(ContractBuild *x, const Side *s)
 {
     const char *text = "";
 
@@ -19,45 +46,45 @@ static const char *describe(Contract *x, const Side *s)
     return text;
 }
 
-static void constants(Contract *x)
+static void constants(ContractBuild *x)
 {
     Kernel *k = x->kernel;
     Graph *g = x->g;
-    const Tile *t = &x->t;
+    const Tile *t = &x->p->t;
 
-    kernel_constant(g, k, "M", x->c.M, describe(x, &x->m));
-    kernel_constant(g, k, "N", x->c.N, describe(x, &x->n));
-    kernel_constant(g, k, "K", x->c.K, describe(x, &x->k));
+    kernel_constant(g, k, "M", x->f->c.M, describe(x, &x->f->m));
+    kernel_constant(g, k, "N", x->f->c.N, describe(x, &x->f->n));
+    kernel_constant(g, k, "K", x->f->c.K, describe(x, &x->f->k));
     kernel_constant(g, k, "BM", t->bm, "");
     kernel_constant(g, k, "BN", t->bn, "");
     kernel_constant(g, k, "BK", t->bk, "tile of a block");
-    kernel_constant(g, k, x->mma ? "WM" : "TM", t->wm, "");
-    kernel_constant(g, k, x->mma ? "WN" : "TN", t->wn,
-                    x->mma ? "tile of a warp" : "tile of a thread");
+    kernel_constant(g, k, x->f->mma ? "WM" : "TM", t->wm, "");
+    kernel_constant(g, k, x->f->mma ? "WN" : "TN", t->wn,
+                    x->f->mma ? "tile of a warp" : "tile of a thread");
     kernel_constant(g, k, "STAGES", t->stages, NULL);
     kernel_constant(g, k, "THREADS", t->threads, NULL);
-    kernel_constant(g, k, "K_TILES", (x->c.K + t->bk - 1) / t->bk, NULL);
+    kernel_constant(g, k, "K_TILES", (x->f->c.K + t->bk - 1) / t->bk, NULL);
     if (t->split > 1)
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
-    if (x->cluster)
-        kernel_constant(g, k, "ROWS", contract_rows(x),
+    if (x->p->cluster)
+        kernel_constant(g, k, "ROWS", contract_rows(x->p),
                         "of a tile that a block finishes");
-    if (x->parts > 1)
-        kernel_constant(g, k, "SLICES", x->parts,
+    if (x->p->parts > 1)
+        kernel_constant(g, k, "SLICES", x->p->parts,
                         "of a tile's k, each some warps' own");
-    if (x->mma)
-        kernel_constant(g, k, "K_STEP", x->k_step, "of one mma");
-    if (x->spread && contract_async(x))
-        kernel_constant(g, k, "PARTS", x->spread,
+    if (x->f->mma)
+        kernel_constant(g, k, "K_STEP", x->f->k_step, "of one mma");
+    if (x->p->spread && contract_async(&x->a, &x->b))
+        kernel_constant(g, k, "PARTS", x->p->spread,
                         "in which a tile's copies begin");
 }
 
-static void shared_memory(Contract *x)
+static void shared_memory(ContractBuild *x)
 {
     Graph *g = x->g;
-    size_t ring = contract_ring(x);
-    bool flag = x->t.split > 1 && !x->cluster;
-    size_t total = contract_smem(x) - (flag ? 16 : 0);
+    size_t ring = contract_ring(x->p);
+    bool flag = x->p->t.split > 1 && !x->p->cluster;
+    size_t total = contract_smem(x->p) - (flag ? 16 : 0);
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
@@ -65,7 +92,7 @@ static void shared_memory(Contract *x)
                                           arena_printf(g->arena, "%s_PAD",
                                                        l->ID), l->pad, NULL);
         const char *decl = arena_printf(
-            g->arena, "%s %s[STAGES][%s][%s + %s]", type_cname(x->elem),
+            g->arena, "%s %s[STAGES][%s][%s + %s]", type_cname(x->f->elem),
             l->tile, l->k_major ? l->size : "BK",
             l->k_major ? "BK" : l->size, pad);
         kernel_smem(g, x->kernel, 16, decl,
@@ -79,20 +106,21 @@ static void shared_memory(Contract *x)
         kernel_smem(g, x->kernel, 16, "int is_last", NULL);
 }
 
-void contract_names(Contract *x, Kernel *k)
+void contract_start(ContractBuild *x, const ContractPlan *p, Kernel *k)
 {
-    x->kernel = k;
-    kernel_set_args(x->g, (Group *)x->gr, k);
+    *x = (ContractBuild){.f = p->f, .p = p, .g = p->f->g, .a = p->a,
+                         .b = p->b, .kernel = k, .regs = p->regs};
+    kernel_set_args(x->g, (Group *)x->f->gr, k);
     x->cp = cprint_new(x->g, k);
-    cprint_steps(&x->cp, x->gr);
-    contract_name_loads(x);
+    cprint_steps(&x->cp, x->f->gr);
+    name_loads(x);
 }
 
-void contract_begin(Contract *x, Kernel *k)
+void contract_begin(ContractBuild *x, const ContractPlan *p, Kernel *k)
 {
-    contract_names(x, k);
-    k->block = x->t.threads;
-    k->smem_bytes = contract_smem(x);
+    contract_start(x, p, k);
+    k->block = x->p->t.threads;
+    k->smem_bytes = contract_smem(x->p);
     constants(x);
     shared_memory(x);
 }
@@ -101,9 +129,9 @@ void contract_begin(Contract *x, Kernel *k)
 
 enum { BAND_ROWS = 8 };
 
-void contract_batch(Contract *x, Tree *b)
+void contract_batch(ContractBuild *x, Tree *b)
 {
-    const Contraction *c = &x->c;
+    const Contraction *c = &x->f->c;
     int64_t radix = c->batches;
     const char *all = NULL;
 
@@ -118,11 +146,11 @@ void contract_batch(Contract *x, Tree *b)
         PUT(b, "const int @all;\n", FILL("all", all));
 }
 
-static void place_tile(Contract *x, Tree *b)
+static void place_tile(ContractBuild *x, Tree *b)
 {
-    const char *tile = x->cluster ? "tile" : "(int)blockIdx.x";
-    int64_t tiles_m = (x->c.M + x->t.bm - 1) / x->t.bm;
-    int64_t tiles_n = (x->c.N + x->t.bn - 1) / x->t.bn;
+    const char *tile = x->p->cluster ? "tile" : "(int)blockIdx.x";
+    int64_t tiles_m = (x->f->c.M + x->p->t.bm - 1) / x->p->t.bm;
+    int64_t tiles_n = (x->f->c.N + x->p->t.bn - 1) / x->p->t.bn;
 
     if (tiles_m == 1 || tiles_n == 1) {
         PUT(b, "const int m0 = @tile;\n",
@@ -151,16 +179,16 @@ static void place_tile(Contract *x, Tree *b)
         FILL("tile", tile));
 }
 
-static void put_tile(Contract *x, Tree *b)
+static void put_tile(ContractBuild *x, Tree *b)
 {
-    const char *rank = x->cluster ? "rank" : "(int)blockIdx.y";
+    const char *rank = x->p->cluster ? "rank" : "(int)blockIdx.y";
 
-    if (x->cluster)
+    if (x->p->cluster)
         PUT(b, "const int rank = blockIdx.x % SPLIT, tile = blockIdx.x / "
                "SPLIT;\n");
     place_tile(x, b);
     contract_batch(x, b);
-    if (x->t.split > 1)
+    if (x->p->t.split > 1)
         PUT(b,
             "int k_tile = @rank * K_TILES / SPLIT;\n"
             "const int k_end = (@rank + 1) * K_TILES / SPLIT;\n",
@@ -174,14 +202,14 @@ static void put_tile(Contract *x, Tree *b)
 
 /* Blocks that an SM shall hold at once: the compiler may then use all the
  * registers that this leaves. */
-static int resident(const Contract *x)
+static int resident(const ContractBuild *x)
 {
-    const Device *d = x->o->device;
-    double smem = (double)contract_smem(x) / 1024 + 1;
-    double blocks = (double)contract_tiles(x) * (double)x->c.batches *
-                    x->t.split / d->sms;
+    const Device *d = x->f->o->device;
+    double smem = (double)contract_smem(x->p) / 1024 + 1;
+    double blocks = (double)contract_tiles(x->f, &x->p->t) *
+                    (double)x->f->c.batches * x->p->t.split / d->sms;
     int regs = (x->regs + x->regs / 8 + 7) / 8 * 8;
-    int n = d->regs_sm / (regs * x->t.threads);
+    int n = d->regs_sm / (regs * x->p->t.threads);
 
     if (n > d->smem_sm_kb / smem)
         n = (int)(d->smem_sm_kb / smem);
@@ -190,27 +218,27 @@ static int resident(const Contract *x)
     return n < 1 ? 1 : n > 4 ? 4 : n;
 }
 
-static void finish(Contract *x)
+static void finish(ContractBuild *x)
 {
     Kernel *k = x->kernel;
-    int64_t tiles = contract_tiles(x);
+    int64_t tiles = contract_tiles(x->f, &x->p->t);
 
-    k->grid[0] = (int)tiles * (x->cluster ? x->t.split : 1);
-    k->grid[1] = x->cluster ? 1 : x->t.split;
-    k->grid[2] = (int)x->c.batches;
-    k->cluster = x->cluster ? x->t.split : 1;
+    k->grid[0] = (int)tiles * (x->p->cluster ? x->p->t.split : 1);
+    k->grid[1] = x->p->cluster ? 1 : x->p->t.split;
+    k->grid[2] = (int)x->f->c.batches;
+    k->cluster = x->p->cluster ? x->p->t.split : 1;
     k->min_blocks = resident(x);
-    if (x->t.split > 1 && !x->cluster) {
+    if (x->p->t.split > 1 && !x->p->cluster) {
         k->coop_counters = true;
-        k->n_counters = (int)(tiles * x->c.batches);
-        k->workspace = (size_t)(tiles * x->c.batches) *
-                       (size_t)(x->t.split * x->t.bm * x->t.bn) * 4;
+        k->n_counters = (int)(tiles * x->f->c.batches);
+        k->workspace = (size_t)(tiles * x->f->c.batches) *
+                       (size_t)(x->p->t.split * x->p->t.bm * x->p->t.bn) * 4;
     }
-    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
-    k->bytes = x->hbm_bytes;
-    k->variant = contract_text(x, &x->t);
-    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+    k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
+               (double)x->f->c.batches;
+    k->bytes = x->f->hbm_bytes;
+    k->variant = contract_text(x->f, &x->p->t);
+    k->where = arena_array(x->g->arena, const char *, x->f->gr->n_step);
 }
 
 /* ---- phases ------------------------------------------------------------ */
@@ -231,13 +259,13 @@ static bool looks_up(const Operand *o)
 }
 
 /* Finding the rows of an operand already reads what a run writes. */
-static bool waits_first(const Contract *x)
+static bool waits_first(const ContractBuild *x)
 {
-    return looks_up(&x->c.a) || looks_up(&x->c.b);
+    return looks_up(&x->f->c.a) || looks_up(&x->f->c.b);
 }
 
 /* The operand's first tiles come before the wait for the grid. */
-static bool ahead_of_wait(const Contract *x, const Load *l)
+static bool ahead_of_wait(const ContractBuild *x, const Load *l)
 {
     return x->kernel->waits && !waits_first(x) && l->async &&
            kernel_reads_constants(l->op->e);
@@ -252,7 +280,7 @@ static void put_load(Tree *b, const Load *l, const char *k_tile,
 
 /* Calls that begin a tile's copies; `whole`: and end them, less those that
  * came before the wait. */
-static Tree *load_calls(Contract *x, const char *k_tile, const char *slot,
+static Tree *load_calls(ContractBuild *x, const char *k_tile, const char *slot,
                         bool whole)
 {
     Tree *calls = tree_list(x->g->arena);
@@ -286,7 +314,7 @@ static Tree *within(Tree *calls)
 
 /* The same part by part, on the way through a tile's products. Behind the last
  * tile it comes once more, which does not matter. */
-static Tree *part_calls(Contract *x)
+static Tree *part_calls(ContractBuild *x)
 {
     Arena *a = x->g->arena;
     Tree *calls = tree_list(a);
@@ -309,7 +337,8 @@ static Tree *part_calls(Contract *x)
 }
 
 /* The copies that go through registers: `fetch` begins one, `store` ends it. */
-static Tree *register_calls(Contract *x, const char *verb, const char *args)
+static Tree *register_calls(ContractBuild *x, const char *verb,
+                            const char *args)
 {
     Tree *calls = tree_list(x->g->arena);
 
@@ -322,11 +351,11 @@ static Tree *register_calls(Contract *x, const char *verb, const char *args)
 }
 
 /* What went to registers is stored after the products of the stage. */
-static Tree *store_calls(Contract *x)
+static Tree *store_calls(ContractBuild *x)
 {
     Tree *calls = register_calls(x, "store", "ahead_slot");
 
-    if (!calls->n_item || x->spread)
+    if (!calls->n_item || x->p->spread)
         return calls;
     return QUOTE(x->g->arena,
                  "if (ahead) {\n"
@@ -337,7 +366,7 @@ static Tree *store_calls(Contract *x)
 
 /* The wait for the grid, behind the first tiles of what load time made. A
  * block without a result that anybody reads has nothing to do. */
-static Tree *wait_code(Contract *x)
+static Tree *wait_code(ContractBuild *x)
 {
     Arena *a = x->g->arena;
     Tree *calls = tree_list(a), *code = tree_list(a);
@@ -356,7 +385,7 @@ static Tree *wait_code(Contract *x)
             "    @CALLS\n",
             FILL_TREE("CALLS", within(calls)));
     PUT(code, "@WAIT\n", FILL("WAIT", kernel_wait(x->kernel)));
-    const char *unread = calls->n_item == 0 && x->t.split == 1
+    const char *unread = calls->n_item == 0 && x->p->t.split == 1
                              ? contract_unread(x, "m0", "n0")
                              : NULL;
     if (unread)
@@ -367,14 +396,14 @@ static Tree *wait_code(Contract *x)
     return code;
 }
 
-static void phase_from(Contract *x, const char *label, const char *name,
+static void phase_from(ContractBuild *x, const char *label, const char *name,
                        const Fill *fill, int n)
 {
     kernel_phase(x->g, x->kernel, label,
                  template_tree(x->g->arena, name, fill, n));
 }
 
-static void load_phases(Contract *x)
+static void load_phases(ContractBuild *x)
 {
     Tree *setup = tree_list(x->g->arena), *load = tree_list(x->g->arena);
 
@@ -388,36 +417,37 @@ static void load_phases(Contract *x)
 }
 
 /* Blocks that share a tile meet in memory. */
-static void split_phase(Contract *x)
+static void split_phase(ContractBuild *x)
 {
     kernel_phase(x->g, x->kernel, "split K",
                  TEMPLATE(x->g->arena, "contract_split.cu.in",
-                          FILL("T", type_cname(x->acc)),
-                          FILL("SLICES", x->parts > 1 ? "SLICES" : "1")));
+                          FILL("T", type_cname(x->f->acc)),
+                          FILL("SLICES", x->p->parts > 1 ? "SLICES" : "1")));
     x->partial = true;
 }
 
 enum { MAX_SLOTS = 24 };
 
-void contract_body(Contract *x, const char *main, const char *to_sums,
+void contract_body(ContractBuild *x, const char *main, const char *to_sums,
                    const Fill *extra, int n_extra)
 {
     enum { WAIT = 0, EARLY };
     Arena *a = x->g->arena;
-    bool async = contract_async(x);
+    bool async = contract_async(&x->a, &x->b);
     Tree *early = tree_list(a), *none = tree_list(a);
     Fill fill[MAX_SLOTS] = {
         [WAIT] = FILL("WAIT", async ? "dcc_cp_wait<STAGES - 2>();\n" : ""),
         [EARLY] = FILL_TREE("EARLY", early),
         FILL_TREE("AHEAD", within(load_calls(x, "k_tile + s", "s", true))),
-        FILL_TREE("MORE", x->spread ? part_calls(x)
-                                    : load_calls(x, "k_tile + STAGES - 1",
-                                                 "ahead_slot", false)),
+        FILL_TREE("MORE", x->p->spread ? part_calls(x)
+                                       : load_calls(x, "k_tile + STAGES - 1",
+                                                    "ahead_slot", false)),
         FILL_TREE("STORE", store_calls(x)),
         FILL("COMMIT", async ? "dcc_cp_commit();\n" : ""),
         FILL_TREE("DEPEND", wait_code(x)),
-        FILL_TREE("FETCH",
-                  x->spread ? register_calls(x, "fetch", "ahead_tile") : none),
+        FILL_TREE("FETCH", x->p->spread
+                               ? register_calls(x, "fetch", "ahead_tile")
+                               : none),
     };
 
     load_phases(x); /* names the batch, which early reads may be along */
@@ -426,15 +456,15 @@ void contract_body(Contract *x, const char *main, const char *to_sums,
     phase_from(x, "multiply", main, fill, 8 + n_extra);
     fill[WAIT].text = async ? "dcc_cp_wait<0>();\n" : "";
     Tree *epilogue = template_tree(a, to_sums, fill, 8 + n_extra);
-    if (x->t.split > 1 && !x->cluster) {
+    if (x->p->t.split > 1 && !x->p->cluster) {
         kernel_phase(x->g, x->kernel, "sums", epilogue);
         epilogue = tree_list(a);
         split_phase(x);
     }
-    if (x->cluster)
+    if (x->p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // all have their sums\n");
     contract_epilogue(x, epilogue);
-    if (x->cluster)
+    if (x->p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // others read our sums\n");
     kernel_phase(x->g, x->kernel, "epilogue", epilogue);
     finish(x);

@@ -41,7 +41,7 @@ typedef bool Wants(const Load *l, const Var *v);
 
 /* Declares the wanted variables of a side from its number `text`:
  * `const int p = m / 9, q = m % 9;` */
-static void put_digits(Contract *x, Tree *b, const Side *s, const Load *l,
+static void put_digits(ContractBuild *x, Tree *b, const Side *s, const Load *l,
                        const char *text, Wants *wants)
 {
     Arena *a = x->g->arena;
@@ -67,7 +67,7 @@ static bool value_wants(const Load *l, const Var *v)
     return expr_uses(l->op->e, v);
 }
 
-void contract_digits(Contract *x, Tree *b, const Side *s, const Load *l,
+void contract_digits(ContractBuild *x, Tree *b, const Side *s, const Load *l,
                      const char *text)
 {
     put_digits(x, b, s, l, text, value_wants);
@@ -93,7 +93,7 @@ static bool many_rows(const Load *l)
 }
 
 /* The name of v's part of a row; split variables have one name. */
-static const char *kept(Contract *x, const Load *l, const Var *v)
+static const char *kept(ContractBuild *x, const Load *l, const Var *v)
 {
     const char *name = cprint_ident(x->g->arena, v->name);
     int same = 1;
@@ -113,7 +113,7 @@ static bool skips_rows(const Load *l)
     return l->along_k && l->side->extent < l->rows;
 }
 
-static void declare_kept(Contract *x, const Load *l, Tree *b)
+static void declare_kept(ContractBuild *x, const Load *l, Tree *b)
 {
     Arena *a = x->g->arena;
     const char *dim = many_rows(l) ? arena_printf(a, "[%s_PASSES]", l->ID) : "";
@@ -134,7 +134,7 @@ static void declare_kept(Contract *x, const Load *l, Tree *b)
 }
 
 /* The body that fills what is kept, for the row `text`. */
-static void fill_kept(Contract *x, const Load *l, Tree *b)
+static void fill_kept(ContractBuild *x, const Load *l, Tree *b)
 {
     CScope scope = cprint_open(&x->cp);
     const Side *s = l->side;
@@ -160,7 +160,7 @@ static void fill_kept(Contract *x, const Load *l, Tree *b)
 }
 
 /* The last row that a copy begins at: "M - 8". */
-static const char *last_row(const Contract *x, const Load *l)
+static const char *last_row(const ContractBuild *x, const Load *l)
 {
     int vec = l->along_k ? 1 : l->vec;
 
@@ -186,7 +186,7 @@ static bool one_kept(const Load *l)
 }
 
 /* `const int x_off = 768 * (m0 + x_row);` */
-static void keep_one(Contract *x, const Load *l, const char *row, Tree *b)
+static void keep_one(ContractBuild *x, const Load *l, const char *row, Tree *b)
 {
     CScope scope = cprint_open(&x->cp);
     const Side *s = l->side;
@@ -212,7 +212,7 @@ static void keep_one(Contract *x, const Load *l, const char *row, Tree *b)
     cprint_close(&x->cp, scope);
 }
 
-static void setup_rows(Contract *x, const Load *l, Tree *b)
+static void setup_rows(ContractBuild *x, const Load *l, Tree *b)
 {
     Arena *a = x->g->arena;
     const Side *s = l->side;
@@ -260,18 +260,18 @@ static bool many_k(const Load *l)
 }
 
 /* Whether its copies begin part by part. */
-static bool in_parts(const Contract *x, const Load *l)
+static bool in_parts(const ContractBuild *x, const Load *l)
 {
-    return x->spread && l->async;
+    return x->p->spread && l->async;
 }
 
 /* Whether some parts have fewer copies than others, or none. */
-static bool short_parts(const Contract *x, const Load *l)
+static bool short_parts(const ContractBuild *x, const Load *l)
 {
-    return in_parts(x, l) && l->copies % x->spread;
+    return in_parts(x, l) && l->copies % x->p->spread;
 }
 
-static void constant_of(Contract *x, const Load *l, const char *what,
+static void constant_of(ContractBuild *x, const Load *l, const char *what,
                         int64_t value)
 {
     kernel_constant(x->g, x->kernel,
@@ -279,7 +279,7 @@ static void constant_of(Contract *x, const Load *l, const char *what,
                     NULL);
 }
 
-static void load_constants(Contract *x, const Load *l)
+static void load_constants(ContractBuild *x, const Load *l)
 {
     if (l->passes > 1) {
         constant_of(x, l, "PASSES", l->passes);
@@ -291,7 +291,7 @@ static void load_constants(Contract *x, const Load *l)
         constant_of(x, l, "COPIES", l->copies);
 }
 
-static void put_setup(Contract *x, const Load *l, Tree *b)
+static void put_setup(ContractBuild *x, const Load *l, Tree *b)
 {
     const char *minor = !l->along_k ? l->size
                         : many_k(l) ? arena_printf(x->g->arena, "%s_K_STEP",
@@ -320,7 +320,7 @@ static void put_setup(Contract *x, const Load *l, Tree *b)
 /* ---- the copy ---------------------------------------------------------- */
 
 /* Where the copy of pass i goes in the tile. */
-static const char *slot_text(Contract *x, const Load *l)
+static const char *slot_text(ContractBuild *x, const Load *l)
 {
     const char *step = l->passes > 1
                            ? arena_printf(x->g->arena, " + i * %s_STEP", l->ID)
@@ -338,7 +338,7 @@ static const char *slot_text(Contract *x, const Load *l)
 }
 
 /* The kept row variables by their names in the loop. */
-static void name_kept(Contract *x, const Load *l)
+static void name_kept(ContractBuild *x, const Load *l)
 {
     for (int i = 0; i < l->n_need; i++)
         cprint_name(&x->cp, l->need[i],
@@ -347,7 +347,7 @@ static void name_kept(Contract *x, const Load *l)
 }
 
 /* "x_off[i] + tap", the element's offset. */
-static const char *offset_text(Contract *x, const Load *l)
+static const char *offset_text(ContractBuild *x, const Load *l)
 {
     Arena *a = x->g->arena;
     bool k = !(idx_is_const(l->k_part) && l->k_part->k == 0);
@@ -362,13 +362,13 @@ static const char *offset_text(Contract *x, const Load *l)
 }
 
 /* Condition of the copy, or "" if it always happens. */
-static const char *inside(Contract *x, const Load *l, bool guards)
+static const char *inside(ContractBuild *x, const Load *l, bool guards)
 {
     Arena *a = x->g->arena;
     const char *in = "";
 
-    if (x->c.K % x->t.bk != 0)
-        in = arena_printf(a, "%s < K", x->k.name);
+    if (x->f->c.K % x->p->t.bk != 0)
+        in = arena_printf(a, "%s < K", x->f->k.name);
     if (skips_rows(l))
         in = arena_printf(a, "%s%s%s_in%s", in, *in ? " && " : "", l->id,
                           many_rows(l) ? "[i]" : "");
@@ -379,18 +379,18 @@ static const char *inside(Contract *x, const Load *l, bool guards)
 }
 
 /* Bytes of a copy: behind the last k of a row is padding, which stays there. */
-static const char *copied_bytes(const Contract *x, const Load *l)
+static const char *copied_bytes(const ContractBuild *x, const Load *l)
 {
     int size = l->bytes / l->vec;
 
-    return l->along_k && x->c.K % l->vec
-               ? arena_printf(x->g->arena, "min(K - %s, %d) * %d", x->k.name,
+    return l->along_k && x->f->c.K % l->vec
+               ? arena_printf(x->g->arena, "min(K - %s, %d) * %d", x->f->k.name,
                               l->vec, size)
                : arena_printf(x->g->arena, "%d", l->bytes);
 }
 
 /* " + (i * (X_STEP * 768) + x_at)": a copy's distance from the first. */
-static const char *distance(Contract *x, const Load *l)
+static const char *distance(ContractBuild *x, const Load *l)
 {
     Arena *a = x->g->arena;
     bool wide = !strcmp(contract_offset_type(l), "long long");
@@ -404,7 +404,7 @@ static const char *distance(Contract *x, const Load *l)
     return *rows || *k ? arena_printf(a, " + (%s%s)", rows, k) : "";
 }
 
-static void put_async(Contract *x, const Load *l, Tree *b)
+static void put_async(ContractBuild *x, const Load *l, Tree *b)
 {
     const char *in = inside(x, l, true), *at = offset_text(x, l);
 
@@ -421,7 +421,7 @@ static void put_async(Contract *x, const Load *l, Tree *b)
         FILL("distance", l->stride ? distance(x, l) : ""));
 }
 
-static const char *reg(Contract *x, const Load *l)
+static const char *reg(ContractBuild *x, const Load *l)
 {
     return arena_printf(x->g->arena, "%s_reg%s", l->id,
                         many_k(l)         ? "[copy]"
@@ -437,7 +437,7 @@ static const char *zero_of(Type t)
                          : "0";
 }
 
-static void put_plain_fetch(Contract *x, const Load *l, Tree *b)
+static void put_plain_fetch(ContractBuild *x, const Load *l, Tree *b)
 {
     const char *in = inside(x, l, true);
 
@@ -445,11 +445,11 @@ static void put_plain_fetch(Contract *x, const Load *l, Tree *b)
         *in ? "@reg = @in ? @tensor[@at] : @zero;\n" : "@reg = @tensor[@at];\n",
         FILL("reg", reg(x, l)), FILL("in", in),
         FILL("tensor", cprint_tensor(&x->cp, l->op->read->tensor)),
-        FILL("at", offset_text(x, l)), FILL("zero", zero_of(x->elem)));
+        FILL("at", offset_text(x, l)), FILL("zero", zero_of(x->f->elem)));
 }
 
 /* An expression through a register: value, conversion, 0 in k's tail. */
-static void put_fetch(Contract *x, const Load *l, Tree *b)
+static void put_fetch(ContractBuild *x, const Load *l, Tree *b)
 {
     const Expr *e = l->op->e;
     const char *in = inside(x, l, false);
@@ -466,20 +466,20 @@ static void put_fetch(Contract *x, const Load *l, Tree *b)
                           "    @to = @value;\n"
                           "}\n",
         FILL_TREE("BODY", body), FILL("to", reg(x, l)), FILL("in", in),
-        FILL("value", cprint_to_storage(b->arena, x->elem, e->type, text)),
-        FILL("zero", zero_of(x->elem)));
+        FILL("value", cprint_to_storage(b->arena, x->f->elem, e->type, text)),
+        FILL("zero", zero_of(x->f->elem)));
 }
 
 /* `const int k = ...` and its variables. */
-static void put_k(Contract *x, const Load *l, Tree *b)
+static void put_k(ContractBuild *x, const Load *l, Tree *b)
 {
     PUT(b,
         !l->along_k && l->passes > 1
             ? "const int @k = k_tile * BK + @id@_@at + i * @ID@_STEP;\n"
             : "const int @k = k_tile * BK + @id@_@at;\n",
-        FILL("k", x->k.name), FILL("id", l->id),
+        FILL("k", x->f->k.name), FILL("id", l->id),
         FILL("at", many_k(l) && !l->stride ? "at" : "k"), FILL("ID", l->ID));
-    put_digits(x, b, &x->k, l, x->k.name, loop_wants);
+    put_digits(x, b, &x->f->k, l, x->f->k.name, loop_wants);
 }
 
 /* The numbers of a copy: its pass and its k. */
@@ -498,7 +498,7 @@ static void put_copy(const Load *l, Tree *b)
 
 /* The loop over the copies of a part, or of all, around `body`. Parts that are
    not equally long take every `of`th copy. */
-static void put_copies(const Contract *x, const Load *l, Tree *b,
+static void put_copies(const ContractBuild *x, const Load *l, Tree *b,
                        const Tree *body)
 {
     Tree *number = tree_list(b->arena);
@@ -527,8 +527,8 @@ static void put_copies(const Contract *x, const Load *l, Tree *b,
 }
 
 /* The copies of a part, or of all; `head` is what they need to know of k. */
-static void put_passes(const Contract *x, const Load *l, Tree *b, Tree *head,
-                       Tree *body)
+static void put_passes(const ContractBuild *x, const Load *l, Tree *b,
+                       Tree *head, Tree *body)
 {
     bool loop = l->copies > 1;
     /* k is one for all */
@@ -566,7 +566,7 @@ static void put_routine(Tree *b, const Load *l, const char *verb,
         FILL_TREE("BODY", body));
 }
 
-static void put_loop(Contract *x, Load *l, Tree *b)
+static void put_loop(ContractBuild *x, Load *l, Tree *b)
 {
     Arena *a = b->arena;
     CScope scope = cprint_open(&x->cp);
@@ -590,7 +590,7 @@ static void put_loop(Contract *x, Load *l, Tree *b)
     cprint_close(&x->cp, scope);
 }
 
-void contract_loader(Contract *x, Load *l, Tree *setup, Tree *load)
+void contract_loader(ContractBuild *x, Load *l, Tree *setup, Tree *load)
 {
     Arena *a = x->g->arena;
     Tree *head = tree_list(a), *all = tree_list(a);
@@ -598,7 +598,7 @@ void contract_loader(Contract *x, Load *l, Tree *setup, Tree *load)
     put_setup(x, l, setup);
     if (!l->async)
         PUT(setup, "@type @id@_reg@copies;\n",
-            FILL("type", type_cname(x->elem)), FILL("id", l->id),
+            FILL("type", type_cname(x->f->elem)), FILL("id", l->id),
             FILL("copies",
                  l->copies == 1
                      ? ""

@@ -118,27 +118,28 @@ static const char *text_of(const void *form, const Variant *v)
     return text(form, &t);
 }
 
-static void add_variants(Contract *x, const Tile *base, Variant *v, int *n,
-                         int most)
+static void add_variants(const Contract *x, const Tile *base, Variant *v,
+                         int *n, int most)
 {
     int split[10], n_split = contract_splits(x, base, split);
 
     for (int i = 0; i < n_split && *n < most; i++) {
-        x->t = *base;
-        x->t.split = split[i];
+        Tile t = *base;
+        ContractPlan p;
+        t.split = split[i];
         /* no ring is deeper than its steps, but one of three */
-        int64_t steps = (x->c.K + x->t.bk - 1) / x->t.bk;
-        if (x->t.stages > 3 && (x->t.stages - 1) * split[i] >= steps)
+        int64_t steps = (x->c.K + t.bk - 1) / t.bk;
+        if (t.stages > 3 && (t.stages - 1) * split[i] >= steps)
             continue;
-        if (contract_plan(x))
+        if (contract_plan(&p, x, &t, false))
             continue;
-        contract_knobs(&x->t, &v[(*n)++]);
+        contract_knobs(&t, &v[(*n)++]);
     }
 }
 
 /* Deep rings and slices of k are for problems that leave SMs idle: what counts
  * there is how long one block takes. */
-static void add_shape(Contract *x, const Shape *s, Variant *v, int *n,
+static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
                       int most)
 {
     static const int depths[] = {4, 3, 6, 8};
@@ -168,39 +169,40 @@ static void add_shape(Contract *x, const Shape *s, Variant *v, int *n,
 static int space(const void *form, Variant **out)
 {
     enum { MOST = 4000 };
-    Contract x = *(const Contract *)form;
+    const Contract *x = form;
     Variant v[MOST];
     int n = 0;
 
     for (int i = 0; i < N_SHAPES; i++)
-        add_shape(&x, &shapes[i], v, &n, MOST);
-    *out = contract_variants(&x, v, n);
+        add_shape(x, &shapes[i], v, &n, MOST);
+    *out = contract_variants(x->g->arena, v, n);
     return n;
 }
 
 /* Sums and two sets of fragments stay in registers. */
-const char *mma_plan(Contract *x)
+const char *mma_plan(ContractPlan *x, const Contract *f, const Variant *v)
 {
-    const char *why = contract_plan(x);
+    const Tile t = contract_tile(v);
+    const char *why = contract_plan(x, f, &t, false);
 
     if (!why)
-        contract_regs(x, x->t.wm * x->t.wn / 32 +
-                             (x->t.wm + x->t.wn) / (x->terms == 3 ? 1 : 2));
+        contract_regs(x, t.wm * t.wn / 32 +
+                             (t.wm + t.wn) / (f->terms == 3 ? 1 : 2));
     return why;
 }
 
 /* Where a lane's part of a fragment of 16 rows begins. ldmatrix takes four
  * matrices of 8 rows and 16 bytes: a's go along m first, b's along k first; a
  * 16-bit tile stored the other way is transposed by it. */
-static void lane_place(const Contract *x, const Load *l, bool is_a, Fill *row,
-                       Fill *k)
+static void lane_place(const ContractBuild *x, const Load *l, bool is_a,
+                       Fill *row, Fill *k)
 {
-    bool wide = x->k_step == 8;
+    bool wide = x->f->k_step == 8;
 
     if (l->k_major) {
         row->text = is_a ? "lane % 16" : "lane / 16 * 8 + lane % 8";
         k->text = arena_printf(x->g->arena, "lane / %s * %d",
-                               is_a ? "16" : "8 % 2", x->k_step / 2);
+                               is_a ? "16" : "8 % 2", x->f->k_step / 2);
     } else if (wide) {
         row->text = "lane / 4";
         k->text = "lane % 4";
@@ -211,7 +213,7 @@ static void lane_place(const Contract *x, const Load *l, bool is_a, Fill *row,
 }
 
 /* The statement that reads fragment `index`. */
-static Tree *fragment(Contract *x, const Load *l, const char *side,
+static Tree *fragment(ContractBuild *x, const Load *l, const char *side,
                       const char *index)
 {
     Arena *a = x->g->arena;
@@ -224,7 +226,7 @@ static Tree *fragment(Contract *x, const Load *l, const char *side,
     const Fill to = FILL(
         "to", arena_printf(a, "%s_frag[kk / K_STEP %% 2][%s]", side, index));
 
-    if (l->k_major || x->k_step == 16)
+    if (l->k_major || x->f->k_step == 16)
         return QUOTE(a, "dcc_ldmatrix_x4@trans(@to, @at);\n", to, at,
                      FILL("trans", l->k_major ? "" : "_trans"));
     return QUOTE(
@@ -241,16 +243,16 @@ static Tree *fragment(Contract *x, const Load *l, const char *side,
 }
 
 /* Which warp of its slice of k this is. */
-static Tree *place(const Contract *x)
+static Tree *place(const ContractBuild *x)
 {
     return QUOTE(x->g->arena,
-                 x->parts == 1
+                 x->p->parts == 1
                      ? "const int lane = threadIdx.x % 32, "
                        "warp = threadIdx.x / 32;\n"
                      : "const int lane = threadIdx.x % 32;\n"
                        "const int warp = threadIdx.x / 32 % @warps;\n"
                        "const int slice = threadIdx.x / 32 / @warps;\n",
-                 FILL_INT("warps", tile_warps(&x->t)));
+                 FILL_INT("warps", tile_warps(&x->p->t)));
 }
 
 static const char *mma_name(const Contract *x)
@@ -264,12 +266,13 @@ static const char *mma_name(const Contract *x)
 
 static void build(const void *form, const Variant *v, Kernel *k)
 {
-    Contract x = *(const Contract *)form;
+    const Contract *f = form;
+    ContractPlan p;
+    ContractBuild x;
 
-    x.t = contract_tile(v);
-    if (mma_plan(&x))
+    if (mma_plan(&p, f, v))
         return;
-    contract_begin(&x, k);
+    contract_begin(&x, &p, k);
     Fill extra[] = {
         FILL("A_ROW", NULL),
         FILL("A_K", NULL),
@@ -277,21 +280,21 @@ static void build(const void *form, const Variant *v, Kernel *k)
         FILL("B_K", NULL),
         FILL_TREE("A_FRAGMENT", fragment(&x, &x.a, "a", "i")),
         FILL_TREE("B_FRAGMENT", fragment(&x, &x.b, "b", "j")),
-        FILL("MMA", mma_name(&x)),
-        FILL("T", x.acc == T_F32 ? "float" : "int"),
+        FILL("MMA", mma_name(f)),
+        FILL("T", f->acc == T_F32 ? "float" : "int"),
         FILL_TREE("PLACE", place(&x)),
-        FILL("STEPS", x.parts > 1 ? "BK / SLICES" : "BK"),
-        FILL("SLICE", x.parts > 1 ? "slice * BM + " : ""),
+        FILL("STEPS", p.parts > 1 ? "BK / SLICES" : "BK"),
+        FILL("SLICE", p.parts > 1 ? "slice * BM + " : ""),
     };
     lane_place(&x, &x.a, true, &extra[0], &extra[1]);
     lane_place(&x, &x.b, false, &extra[2], &extra[3]);
-    for (int i = 1; i < 4 && x.parts > 1; i += 2)
-        extra[i].text = arena_printf(x.g->arena, "slice * (BK / SLICES) + %s",
+    for (int i = 1; i < 4 && p.parts > 1; i += 2)
+        extra[i].text = arena_printf(f->g->arena, "slice * (BK / SLICES) + %s",
                                      extra[i].text);
     contract_body(&x, "contract_mma.cu.in", "contract_mma_sums.cu.in", extra,
                   (int)(sizeof extra / sizeof *extra));
     k->family = "contract_mma";
-    k->variant = text(&x, &x.t);
+    k->variant = text(f, &p.t);
     k->min_arch = "sm_80";
 }
 

@@ -4,8 +4,8 @@
 
 #include "family/contract/contract.h"
 
-/* NULL, or why x->t cannot be. */
-const char *mma_plan(Contract *x);
+/* NULL, or why the variant cannot be. */
+const char *mma_plan(ContractPlan *x, const Contract *f, const Variant *v);
 /* contract_mma_cost.c */
 double mma_least(const void *form);
 void mma_cost(const void *form, const Variant *v, Cost *c);

@@ -6,29 +6,30 @@
 /* Fraction of mma.sync's rate that a warp's inner loop reaches: small warp
  * tiles spend their time on fragments, each of which takes about as long as two
  * of the products that it is for. */
-static double efficiency(const Contract *x)
+static double efficiency(const ContractPlan *x)
 {
     const Tile *t = &x->t;
     double fragments = 2.0 * MMA_N * (t->wm + t->wn) / (t->wm * t->wn);
 
-    return x->o->device->mma_reached / (1 + fragments) / x->terms;
+    return x->f->o->device->mma_reached / (1 + fragments) / x->f->terms;
 }
 
 /* Clocks of a copy's instructions, one warp on a scheduler: each waits for the
  * one before. */
-static double copies_clk(const Contract *x, const Load *l)
+static double copies_clk(const ContractPlan *x, const Load *l)
 {
-    return l->passes * contract_copy_ops(x, l) * x->o->device->dependent_clk;
+    return l->passes * contract_copy_ops(x->f, l) *
+           x->f->o->device->dependent_clk;
 }
 
 /* Clocks of the loop over k in one block, with few warps. */
-static double loop_clk(const Contract *x)
+static double loop_clk(const ContractPlan *x)
 {
-    const Device *d = x->o->device;
+    const Device *d = x->f->o->device;
     const Tile *t = &x->t;
-    double tiles = (double)((x->c.K + t->bk - 1) / t->bk);
-    double steps = (double)t->bk / x->k_step / x->parts;
-    double mmas = (double)t->wm / MMA_M * t->wn / MMA_N * x->terms;
+    double tiles = (double)((x->f->c.K + t->bk - 1) / t->bk);
+    double steps = (double)t->bk / x->f->k_step / x->parts;
+    double mmas = (double)t->wm / MMA_M * t->wn / MMA_N * x->f->terms;
     double step = fmax(model_mma_clk(d) * mmas, d->smem_latency) +
                   (double)(t->wm + t->wn) / MMA_M * d->dependent_clk;
     double tile = d->sync_clk + steps * step + copies_clk(x, &x->a) +
@@ -39,22 +40,22 @@ static double loop_clk(const Contract *x)
 }
 
 /* Clocks before the first tile's products and after the last one's. */
-static double ends_clk(const Contract *x)
+static double ends_clk(const ContractPlan *x)
 {
-    const Device *d = x->o->device;
+    const Device *d = x->f->o->device;
     const Tile *t = &x->t;
     double results = (double)contract_rows(x) * t->bn / t->threads;
 
     return 2 * d->start_clk + copies_clk(x, &x->a) + copies_clk(x, &x->b) +
-           results * x->ops * d->dependent_clk;
+           results * x->f->ops * d->dependent_clk;
 }
 
 /* Warps of an SM that reach the pipe's rate: fewer, where each has much. */
-static double warps_full(const Contract *x)
+static double warps_full(const ContractPlan *x)
 {
     double area = (double)x->t.wm * x->t.wn;
 
-    return x->o->device->mma_warps * fmin(1, WARP / sqrt(area));
+    return x->f->o->device->mma_warps * fmin(1, WARP / sqrt(area));
 }
 
 static Pipe pipe_of(const Contract *x)
@@ -73,23 +74,24 @@ double mma_least(const void *form)
 
 void mma_cost(const void *form, const Variant *v, Cost *c)
 {
-    Contract x = *(const Contract *)form;
-    const Device *d = x.o->device;
+    const Contract *f = form;
+    ContractPlan x;
+    const Device *d = f->o->device;
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    x.t = contract_tile(v);
-    if ((c->why = mma_plan(&x)))
+    if ((c->why = mma_plan(&x, f, v)))
         return;
     const Tile *t = &x.t;
-    double steps = (double)((x.c.K + t->bk - 1) / t->bk) / t->split;
-    double blocks = (double)contract_tiles(&x) * (double)x.c.batches * t->split;
-    w.pipe = pipe_of(&x);
+    double steps = (double)((f->c.K + t->bk - 1) / t->bk) / t->split;
+    double blocks =
+        (double)contract_tiles(f, t) * (double)f->c.batches * t->split;
+    w.pipe = pipe_of(f);
     w.warps_full = warps_full(&x);
     w.efficiency = efficiency(&x);
     /* every warp reads its rows of both tiles */
     w.smem_bytes = blocks * steps * t->threads / WARP * (t->wm + t->wn) *
-                   t->bk * type_bytes(x.elem);
+                   t->bk * type_bytes(f->elem);
     w.thread_ops = 2.0 * t->wm * t->wn * MMA_K / WARP;
     w.thread_loads = (double)(t->wm + t->wn) / MMA_M;
     w.bank_conflict = 1;

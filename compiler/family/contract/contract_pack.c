@@ -7,10 +7,10 @@
 
 int contract_columns(const Contract *x, int most)
 {
-    Contract any = *x; /* of tiles of any size */
-    Finish f = {.x = &any, .fast = finish_fast(x)};
+    const ContractPlan any = {.f = x}; /* of tiles of any size */
+    ContractBuild none = {.f = x, .p = &any, .g = x->g};
+    Finish f = {.x = &none, .fast = contract_fast(x)};
 
-    any.t.bn = 0;
     for (int i = 0; i < x->gr->n_step; i++) {
         f.store[i] = x->gr->step[i].store;
         f.where[i] = x->gr->step[i].where;
@@ -65,28 +65,28 @@ bool contract_packs(Contract *x)
     return !x->lines || is_run(x, stored);
 }
 
-static void open_points(Finish *f, Contract *x, Tree *b, int vec,
+static void open_points(Finish *f, ContractBuild *x, Tree *b, int vec,
                         ContractPlace *place)
 {
     finish_prepare(f, x, vec);
     cprint_fresh(&x->cp, "sum");
     finish_sum(f, "sum");
     place(x, b);
-    if (!x->patch)
-        finish_side(f, b, &x->m, f->linear_m);
-    finish_side(f, b, &x->n, f->linear_n);
+    if (!x->p->patch)
+        finish_side(f, b, &x->f->m, f->linear_m);
+    finish_side(f, b, &x->f->n, f->linear_n);
 }
 
 /* Columns of which a thread has x->vec neighbours, as its three neighbours. */
-static int group(const Contract *x)
+static int group(const ContractBuild *x)
 {
     return 4 * x->vec;
 }
 
 /* Registers of v in all columns of a thread. */
-static int column_regs(const Contract *x, const Vector *v)
+static int column_regs(const ContractBuild *x, const Vector *v)
 {
-    return x->t.bn / 4 * type_bytes(v->read->tensor->type) / 4;
+    return x->p->t.bn / 4 * type_bytes(v->read->tensor->type) / 4;
 }
 
 /* Reads of what belongs to columns, as many as `regs` registers hold: they
@@ -97,7 +97,7 @@ static bool choose_ahead(Finish *f, int regs)
 
     for (int i = 0; i < f->n_vec; i++) {
         Vector *v = &f->vec[i];
-        if (!finish_ahead(f->x, v) || finish_uses(&f->x->m, v->read) ||
+        if (!finish_ahead(f->x, v) || finish_uses(&f->x->f->m, v->read) ||
             column_regs(f->x, v) > regs)
             continue;
         regs -= column_regs(f->x, v);
@@ -110,10 +110,10 @@ static bool choose_ahead(Finish *f, int regs)
 /* Whether v's columns are neighbours all along the tile, and all there. */
 static bool in_a_row(const Finish *f, const Vector *v)
 {
-    const Contract *x = f->x;
+    const ContractBuild *x = f->x;
     const Idx *offset = tensor_offset(x->g, v->read->tensor, v->read->at);
 
-    return x->c.N % x->t.bn == 0 && (f->linear_n || x->n.n <= 1) &&
+    return x->f->c.N % x->p->t.bn == 0 && (f->linear_n || x->f->n.n <= 1) &&
            guard_truth(v->read->in) == ALWAYS && idx_affine(offset);
 }
 
@@ -173,9 +173,9 @@ static void read_ahead(Finish *f, Tree *calls, Tree *loop, Vector *v,
 /* Their code; `at`: the number of a group of columns. */
 static void put_ahead(Finish *f, Tree *b, const char *at)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
     CScope scope = cprint_open(&x->cp);
-    bool cut = x->c.N % x->t.bn;
+    bool cut = x->f->c.N % x->p->t.bn;
     Tree *in = tree_list(b->arena), *loop = tree_list(b->arena);
 
     PUT(b, "// What belongs to columns comes in during the products.\n");
@@ -183,7 +183,7 @@ static void put_ahead(Finish *f, Tree *b, const char *at)
     if (cut)
         PUT(in, "if (n >= N)\n"
                 "    continue;\n");
-    finish_side(f, in, &x->n, f->linear_n);
+    finish_side(f, in, &x->f->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].when == READ_EARLY)
             read_ahead(f, b, loop, &f->vec[i], at);
@@ -201,7 +201,7 @@ static void put_ahead(Finish *f, Tree *b, const char *at)
     cprint_close(&x->cp, scope);
 }
 
-void contract_pairs(Contract *x, Tree *b, ContractPlace *place,
+void contract_pairs(ContractBuild *x, Tree *b, ContractPlace *place,
                     const char *pack, Tree *ahead, int regs)
 {
     Finish f = {.pack = pack};
@@ -216,17 +216,17 @@ void contract_pairs(Contract *x, Tree *b, ContractPlace *place,
     cprint_close(&x->cp, scope);
 }
 
-void contract_pieces(Contract *x, Tree *b, ContractPlace *place,
+void contract_pieces(ContractBuild *x, Tree *b, ContractPlace *place,
                      const char *from)
 {
     Finish f = {.pack = NULL};
     CScope scope = cprint_open(&x->cp);
 
-    open_points(&f, x, b, x->lines ? 1 : 8, place);
-    for (int i = 0; i < x->gr->n_step && x->lines; i++)
-        if (x->gr->step[i].tensor)
+    open_points(&f, x, b, x->f->lines ? 1 : 8, place);
+    for (int i = 0; i < x->f->gr->n_step && x->f->lines; i++)
+        if (x->f->gr->step[i].tensor)
             finish_line(&f, b, i, from);
-    for (int i = 0; i < x->gr->n_step; i++)
+    for (int i = 0; i < x->f->gr->n_step; i++)
         if (f.vector_store[i])
             finish_vector_copy(&f, b, finish_vector(&f, i), i, from);
     cprint_close(&x->cp, scope);
@@ -236,20 +236,20 @@ void contract_pieces(Contract *x, Tree *b, ContractPlace *place,
 
 static void put_point(Finish *f, Tree *b, ContractPlace *place)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
 
     place(x, b);
-    if (!x->patch)
-        finish_side(f, b, &x->m, f->linear_m);
-    if (!x->patch_n)
-        finish_side(f, b, &x->n, f->linear_n);
+    if (!x->p->patch)
+        finish_side(f, b, &x->f->m, f->linear_m);
+    if (!x->p->patch_n)
+        finish_side(f, b, &x->f->n, f->linear_n);
 }
 
 /* Reads of what belongs to single results: all pieces of it that a thread has
  * are asked for at once, if there are registers. */
 static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
     CScope scope = cprint_open(&x->cp);
     int regs = a->regs, each = a->pieces * a->vec / 2;
     bool some = false;
@@ -257,7 +257,7 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
     for (int i = 0; i < f->n_vec && x->vec == a->vec; i++) {
         Vector *v = &f->vec[i];
         const char *id = v->id;
-        if (!finish_ahead(x, v) || !finish_uses(&x->m, v->read) ||
+        if (!finish_ahead(x, v) || !finish_uses(&x->f->m, v->read) ||
             v->count > 1 || !a->pieces)
             continue;
         int own = v->piece * type_bytes(v->read->tensor->type) > 4 ? 2 : 1;
@@ -297,10 +297,10 @@ static void find_scalar(const Expr *e, void *ctx)
  * memory, as far as nvcc knows. */
 static void put_scalars(Finish *f, ContractAhead *a)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
 
-    for (int i = 0; i < x->gr->n_step; i++)
-        if (finish_row_step(&x->gr->step[i]) && !x->gone[i])
+    for (int i = 0; i < x->f->gr->n_step; i++)
+        if (finish_row_step(&x->f->gr->step[i]) && !x->f->gone[i])
             expr_visit(f->value[i], find_scalar, f);
     for (int i = 0; i < f->n_scalar; i++) {
         const char *t = cprint_tensor(&x->cp, f->scalar[i]->tensor);
@@ -314,15 +314,15 @@ static void put_scalars(Finish *f, ContractAhead *a)
 /* What belongs to columns, before all of their points. */
 static void put_by_columns(Finish *f, ContractAhead *a)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
 
     a->column_place(x, a->by_columns);
-    if (!x->patch_n)
-        finish_side(f, a->by_columns, &x->n, f->linear_n);
+    if (!x->p->patch_n)
+        finish_side(f, a->by_columns, &x->f->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++) {
         Vector *v = &f->vec[i];
         if (v->when == READ_POINT && finish_ahead(x, v) &&
-            !finish_uses(&x->m, v->read))
+            !finish_uses(&x->f->m, v->read))
             v->when = READ_COLUMNS;
     }
     finish_declare(f, a->by_columns, READ_COLUMNS, false);
@@ -331,7 +331,7 @@ static void put_by_columns(Finish *f, ContractAhead *a)
             finish_read(f, a->by_columns, &f->vec[i]);
 }
 
-void contract_points(Contract *x, Tree *b, int most, ContractPlace *place,
+void contract_points(ContractBuild *x, Tree *b, int most, ContractPlace *place,
                      ContractAhead *ahead)
 {
     Finish f = {0};
@@ -350,8 +350,8 @@ void contract_points(Contract *x, Tree *b, int most, ContractPlace *place,
     if (ahead && ahead->by == x->vec) {
         put_by_columns(&f, ahead);
         ahead->row_place(x, b);
-        if (!x->patch)
-            finish_side(&f, b, &x->m, f.linear_m);
+        if (!x->p->patch)
+            finish_side(&f, b, &x->f->m, f.linear_m);
     } else {
         put_point(&f, b, place);
     }

@@ -3,15 +3,15 @@
 /* The epilogue of a contraction whose tile of sums is in shared memory: which
  * pieces of it a thread finishes, and what it reads for them ahead. */
 
-int contract_rows(const Contract *x)
+int contract_rows(const ContractPlan *p)
 {
-    return x->cluster ? x->t.bm / x->t.split : x->t.bm;
+    return p->cluster ? p->t.bm / p->t.split : p->t.bm;
 }
 
 /* Where piece i of the tile is. */
-static void put_where(const Contract *x, Tree *b, const char *i)
+static void put_where(const ContractBuild *x, Tree *b, const char *i)
 {
-    const char *first = x->cluster ? "rank * ROWS + " : "";
+    const char *first = x->p->cluster ? "rank * ROWS + " : "";
 
     PUT(b,
         x->vec > 1 ? "const int row = @first@@i / (BN / @vec);\n"
@@ -25,10 +25,10 @@ static void put_where(const Contract *x, Tree *b, const char *i)
 
 /* What a point within the problem is: "m < M && n < N"; or what one outside
  * is: "m >= M || n >= N". "" if there are none. `rows`: m counts. */
-static const char *bounds(const Contract *x, bool inside, bool rows)
+static const char *bounds(const ContractBuild *x, bool inside, bool rows)
 {
-    bool m = rows && x->c.M % x->t.bm;
-    bool n = x->c.N % x->t.bn || x->beyond;
+    bool m = rows && x->f->c.M % x->p->t.bm;
+    bool n = x->f->c.N % x->p->t.bn || x->p->beyond;
     const char *cmp = inside ? "<" : ">=";
 
     if (!m && !n)
@@ -39,20 +39,20 @@ static const char *bounds(const Contract *x, bool inside, bool rows)
                         n ? "n " : "", n ? cmp : "", n ? " N" : "");
 }
 
-static int pieces(const Contract *x)
+static int pieces(const ContractBuild *x)
 {
-    return contract_rows(x) * x->t.bn / x->vec;
+    return contract_rows(x->p) * x->p->t.bn / x->vec;
 }
 
 /* A thread has one piece. */
-static bool one_each(const Contract *x)
+static bool one_each(const ContractBuild *x)
 {
-    return pieces(x) == x->t.threads && !x->cluster;
+    return pieces(x) == x->p->t.threads && !x->p->cluster;
 }
 
 static void put_points(Finish *f, Tree *b)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
     const char *outside = bounds(x, false, true);
     CScope scope = cprint_open(&x->cp);
 
@@ -64,8 +64,8 @@ static void put_points(Finish *f, Tree *b)
             FILL("outside", outside),
             FILL("leave", one_each(x) ? "return" : "continue"));
     finish_sum(f, "sum");
-    finish_side(f, b, &x->m, f->linear_m);
-    finish_side(f, b, &x->n, f->linear_n);
+    finish_side(f, b, &x->f->m, f->linear_m);
+    finish_side(f, b, &x->f->n, f->linear_n);
     finish_loads(f, b);
     finish_columns(f, b);
     cprint_close(&x->cp, scope);
@@ -73,14 +73,14 @@ static void put_points(Finish *f, Tree *b)
 
 /* The loop over a thread's pieces of the tile, i; several at a time where
  * loads would wait for each other. */
-static void put_loop(Contract *x, Tree *b, bool loads, const Tree *body)
+static void put_loop(ContractBuild *x, Tree *b, bool loads, const Tree *body)
 {
-    int n = pieces(x), threads = x->t.threads;
+    int n = pieces(x), threads = x->p->t.threads;
 
     if (loads && n >= 2 * threads)
         PUT(b, "#pragma unroll @n\n", FILL_INT("n", n >= 4 * threads ? 4 : 2));
     PUT(b,
-        n % threads || x->cluster
+        n % threads || x->p->cluster
             ? "for (int i = threadIdx.x; i < @rows * BN / @vec; "
               "i += THREADS) {\n"
               "    @BODY\n"
@@ -93,7 +93,7 @@ static void put_loop(Contract *x, Tree *b, bool loads, const Tree *body)
               "    const int i = pass * THREADS + threadIdx.x;\n"
               "    @BODY\n"
               "}\n",
-        FILL("rows", x->cluster ? "ROWS" : "BM"), FILL_INT("vec", x->vec),
+        FILL("rows", x->p->cluster ? "ROWS" : "BM"), FILL_INT("vec", x->vec),
         FILL_TREE("BODY", body));
 }
 
@@ -118,10 +118,10 @@ static bool stored(const Group *gr, const Tensor *t)
     return false;
 }
 
-bool finish_ahead(const Contract *x, const Vector *v)
+bool finish_ahead(const ContractBuild *x, const Vector *v)
 {
     return v->read && !index_has_data(v->read) &&
-           !stored(x->gr, v->read->tensor);
+           !stored(x->f->gr, v->read->tensor);
 }
 
 bool finish_uses(const Side *s, const Expr *e)
@@ -137,9 +137,9 @@ bool finish_uses(const Side *s, const Expr *e)
 static int choose_early(Finish *f)
 {
     enum { MOST_REGS = 32, MOST_ALL = 144 };
-    const Contract *x = f->x;
-    bool once = pieces(x) <= x->t.threads;
-    bool same_columns = x->t.threads % (x->t.bn / x->vec) == 0;
+    const ContractBuild *x = f->x;
+    bool once = pieces(x) <= x->p->t.threads;
+    bool same_columns = x->p->t.threads % (x->p->t.bn / x->vec) == 0;
     int regs = 0;
 
     for (int i = 0; i < f->n_vec; i++) {
@@ -148,7 +148,7 @@ static int choose_early(Finish *f)
         if (!finish_ahead(x, v) || regs + own > MOST_REGS ||
             x->regs + regs + own > MOST_ALL)
             continue;
-        if (!once && (!same_columns || finish_uses(&x->m, v->read)))
+        if (!once && (!same_columns || finish_uses(&x->f->m, v->read)))
             continue;
         v->when = READ_EARLY;
         regs += own;
@@ -157,17 +157,17 @@ static int choose_early(Finish *f)
 }
 
 /* Where sums are added up, all threads that can have a part of them. */
-static int most_sums(const Contract *x)
+static int most_sums(const ContractBuild *x)
 {
     int most = 8;
 
-    while (x->parts > 1 && most > 4 &&
-           contract_rows(x) * x->t.bn / most < x->t.threads)
+    while (x->p->parts > 1 && most > 4 &&
+           contract_rows(x->p) * x->p->t.bn / most < x->p->t.threads)
         most /= 2;
     return most;
 }
 
-static Finish *finish_of(Contract *x)
+static Finish *finish_of(ContractBuild *x)
 {
     if (!x->finish) {
         x->finish = arena_new_of(x->g->arena, Finish);
@@ -183,26 +183,27 @@ static bool early_rows(const Finish *f)
 {
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
-        if (v->when == READ_EARLY && finish_uses(&f->x->m, v->read))
+        if (v->when == READ_EARLY && finish_uses(&f->x->f->m, v->read))
             return true;
     }
     return false;
 }
 
 /* The condition of a thread's early reads, or "". */
-static const char *early_bounds(const Contract *x, bool rows)
+static const char *early_bounds(const ContractBuild *x, bool rows)
 {
-    bool some = rows && pieces(x) < x->t.threads;
+    bool some = rows && pieces(x) < x->p->t.threads;
     const char *in = bounds(x, true, rows);
 
-    return arena_printf(x->g->arena, "%s%s%s",
-                        some ? arena_printf(x->g->arena,
-                                            "threadIdx.x < %s * BN / %d",
-                                            x->cluster ? "ROWS" : "BM", x->vec)
-                             : "", some && *in ? " && " : "", in);
+    return arena_printf(
+        x->g->arena, "%s%s%s",
+        some ? arena_printf(x->g->arena, "threadIdx.x < %s * BN / %d",
+                            x->p->cluster ? "ROWS" : "BM", x->vec)
+             : "",
+        some && *in ? " && " : "", in);
 }
 
-void contract_early(Contract *x, Tree *b)
+void contract_early(ContractBuild *x, Tree *b)
 {
     Finish *f = finish_of(x);
     int regs = choose_early(f);
@@ -216,8 +217,8 @@ void contract_early(Contract *x, Tree *b)
     PUT(b, "// What the epilogue reads besides the sums, meanwhile.\n");
     finish_declare(f, b, READ_EARLY, *in);
     CScope scope = cprint_open(&x->cp);
-    finish_side(f, loads, &x->m, f->linear_m);
-    finish_side(f, loads, &x->n, f->linear_n);
+    finish_side(f, loads, &x->f->m, f->linear_m);
+    finish_side(f, loads, &x->f->n, f->linear_n);
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].when == READ_EARLY)
             finish_read(f, loads, &f->vec[i]);
@@ -234,11 +235,11 @@ void contract_early(Contract *x, Tree *b)
         "    const int n = n0 + threadIdx.x % (BN / @vec) * @vec;\n"
         "    @LOADS\n"
         "}\n",
-        FILL("first", x->cluster ? "rank * ROWS + " : ""),
+        FILL("first", x->p->cluster ? "rank * ROWS + " : ""),
         FILL_INT("vec", x->vec), FILL_TREE("LOADS", loads));
 }
 
-void contract_epilogue(Contract *x, Tree *b)
+void contract_epilogue(ContractBuild *x, Tree *b)
 {
     Finish *f = finish_of(x);
     Tree *body = tree_list(b->arena);

@@ -82,21 +82,18 @@ int simt_steps(const Tile *t)
 
 /* Whether a's tile keeps the rows that lie along k: four k are copied at once,
  * and four k of each row read at a time, which takes twice the registers. */
-static bool keeps_rows(const Contract *x)
+static bool keeps_rows(const Contract *x, const Tile *t)
 {
-    return x->a.k_vec == VECTOR && x->t.wm <= 8 &&
-           simt_steps(&x->t) % VECTOR == 0;
+    return x->a.k_vec == VECTOR && t->wm <= 8 && simt_steps(t) % VECTOR == 0;
 }
 
 /* Sums, the factors of two k, of four of a's rows, what the copies keep. */
-const char *simt_plan(Contract *x)
+const char *simt_plan(ContractPlan *x, const Contract *f, const Variant *v)
 {
     enum { LIMIT = 240, PARTS = 4, UNROLLED = 2048 };
-    const Tile *t = &x->t;
-
-    x->rows = keeps_rows(x);
-    const char *why = contract_plan(x);
-    int inner = t->wm * t->wn + 2 * (t->wm + t->wn) + 2 * x->c.n_batch - 12;
+    const Tile tile = contract_tile(v), *t = &tile;
+    const char *why = contract_plan(x, f, t, keeps_rows(f, t));
+    int inner = t->wm * t->wn + 2 * (t->wm + t->wn) + 2 * f->c.n_batch - 12;
 
     inner += x->rows ? (VECTOR - 2) * t->wm : 0;
 
@@ -104,7 +101,7 @@ const char *simt_plan(Contract *x)
     bool uneven = (x->a.turned && !x->a.stride) ||
                   (x->b.turned && !x->b.stride);
     /* nvcc keeps more addresses for sm_80: three such kernels spilled */
-    bool older = needs && x->o->device->sm < 90;
+    bool older = needs && f->o->device->sm < 90;
     inner += older ? 36 : !needs ? 0 : t->wm * t->wn < 128 ? 8 : 24;
     inner += uneven && t->wm * t->wn < 128 ? 16 : 0;
     contract_regs(x, inner);
@@ -132,22 +129,18 @@ static const char *text_of(const void *form, const Variant *v)
 
 static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
 {
-    Contract y = *x;
+    ContractPlan p;
 
-    y.t = *t;
-    if (simt_plan(&y))
-        return;
-    contract_knobs(t, &v[(*n)++]);
+    contract_knobs(t, &v[*n]);
+    if (!simt_plan(&p, x, &v[*n]))
+        (*n)++;
 }
 
 /* Whether no SM gets two blocks: long tiles are for a block by itself, many of
  * them would begin and end together and ask for too much at once. */
 static bool one_each(const Contract *x, const Tile *t)
 {
-    Contract y = *x;
-
-    y.t = *t;
-    return contract_tiles(&y) * x->c.batches * t->split <= x->o->device->sms;
+    return contract_tiles(x, t) * x->c.batches * t->split <= x->o->device->sms;
 }
 
 /* A tile's k is shared by blocks, and by slices of a block, which join their
@@ -176,7 +169,7 @@ static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
 static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
                       int most)
 {
-    bool async = contract_async(x);
+    bool async = contract_async(&x->a, &x->b);
 
     for (int bk = 64; bk >= 8; bk /= 2)
         for (int stages = async ? 4 : 2; stages >= 2; stages--) {
@@ -202,16 +195,16 @@ static int space(const void *form, Variant **out)
 
     for (int i = 0; i < N_SHAPES; i++)
         add_shape(x, &shapes[i], v, &n, MOST);
-    *out = contract_variants(x, v, n);
+    *out = contract_variants(x->g->arena, v, n);
     return n;
 }
 
 /* ---- text -------------------------------------------------------------- */
 
 /* Its slice of k. */
-static Tree *place(Contract *x)
+static Tree *place(ContractBuild *x)
 {
-    const Tile *t = &x->t;
+    const Tile *t = &x->p->t;
     Tree *code = tree_list(x->g->arena);
 
     kernel_constant(x->g, x->kernel, "LANES_M", lanes_m(t), NULL);
@@ -228,13 +221,13 @@ static Tree *place(Contract *x)
 
 /* Code about a's factors: all threads read those of one k, or four k of their
  * rows at a time. */
-static void put_a(const Contract *x, const char *from, Fill fill[4])
+static void put_a(const ContractBuild *x, const char *from, Fill fill[4])
 {
     Arena *a = x->g->arena;
     const Fill tile = FILL("tile", x->a.tile), first = FILL("from", from);
     Tree *none = tree_list(a);
 
-    if (!x->rows) {
+    if (!x->p->rows) {
         fill[0] = FILL("A_FRAG", "[2][TM / 4]");
         fill[1] = FILL_TREE("A_FIRST", none);
         fill[2] = FILL_TREE("A_READ",
@@ -247,7 +240,7 @@ static void put_a(const Contract *x, const char *from, Fill fill[4])
         return;
     }
     kernel_constant(x->g, x->kernel, "NEXT_ROW",
-                    lanes_m(&x->t) * (x->t.bk + x->a.pad),
+                    lanes_m(&x->p->t) * (x->p->t.bk + x->a.pad),
                     "elements from a lane's row to its next");
     fill[0] = FILL("A_FRAG", "[TM]");
     fill[1] = FILL_TREE("A_FIRST", QUOTE(a,
@@ -266,25 +259,26 @@ static void put_a(const Contract *x, const char *from, Fill fill[4])
 
 static void build(const void *form, const Variant *v, Kernel *k)
 {
-    Contract x = *(const Contract *)form;
+    const Contract *f = form;
+    ContractPlan p;
+    ContractBuild x;
 
-    x.t = contract_tile(v);
-    if (simt_plan(&x))
+    if (simt_plan(&p, f, v))
         return;
-    bool sliced = simt_slices(&x.t) > 1;
-    contract_begin(&x, k);
+    bool sliced = simt_slices(&p.t) > 1;
+    contract_begin(&x, &p, k);
     Fill extra[] = {
         {0},
         {0},
         {0},
         {0}, /* put_a */
-        FILL("T", x.acc == T_F32 ? "float" : "int"),
-        FILL("VECTOR", x.acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"),
+        FILL("T", f->acc == T_F32 ? "float" : "int"),
+        FILL("VECTOR", f->acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"),
         FILL_TREE("PLACE", place(&x)),
         FILL("B_TILE", x.b.tile),
-        FILL("TOGETHER", x.rows ? ", 1" : ""),
+        FILL("TOGETHER", p.rows ? ", 1" : ""),
         FILL("OWN",
-             x.rows
+             p.rows
                  ? "\n    dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN, 1"
                  : " dcc_thread_tile<LANES_M, LANES_N, TM, TN, BM, BN"),
         FILL("FROM", sliced ? "slice_k + " : ""),
@@ -294,7 +288,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
     contract_body(&x, "contract_simt.cu.in", "contract_simt_sums.cu.in",
                   extra, (int)(sizeof extra / sizeof *extra));
     k->family = "contract_simt";
-    k->variant = text(&x, &x.t);
+    k->variant = text(f, &p.t);
 }
 
 const Family family_contract_simt = {

@@ -10,8 +10,8 @@ int simt_slice_threads(const Tile *t);
 int simt_slices(const Tile *t);
 /* k of a tile that a thread multiplies. */
 int simt_steps(const Tile *t);
-/* NULL, or why x->t cannot be. */
-const char *simt_plan(Contract *x);
+/* NULL, or why the variant cannot be. */
+const char *simt_plan(ContractPlan *x, const Contract *f, const Variant *v);
 /* contract_simt_cost.c */
 double simt_least(const void *form);
 void simt_cost(const void *form, const Variant *v, Cost *c);

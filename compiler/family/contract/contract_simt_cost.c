@@ -5,19 +5,19 @@
 
 /* What the copies of a tile cost a thread in instructions; a value that is
  * computed on its way is. */
-static double copy_ops(const Contract *x, const Load *l)
+static double copy_ops(const ContractPlan *x, const Load *l)
 {
     double ops = l->async ? 0 : expr_ops(l->op->e) * l->vec;
 
-    return l->copies * (contract_copy_ops(x, l) + ops);
+    return l->copies * (contract_copy_ops(x->f, l) + ops);
 }
 
 /* Fraction of the issue slots that multiply: for each k there are, besides,
  * reads of shared memory; once a tile, copies, a barrier and the loop. Where
  * shared memory is read all the time, the reads queue. */
-static double efficiency(const Contract *x)
+static double efficiency(const ContractPlan *x)
 {
-    const Device *d = x->o->device;
+    const Device *d = x->f->o->device;
     const Tile *t = &x->t;
     double sums = (double)t->wm * t->wn, k = simt_steps(t);
     double reads = (double)(t->wm + t->wn) * sizeof(float) / VECTOR_BYTES;
@@ -29,17 +29,17 @@ static double efficiency(const Contract *x)
 }
 
 /* A block alone on its SM waits at each tile's barrier. */
-static bool is_alone(const Contract *x)
+static bool is_alone(const ContractPlan *x)
 {
-    return model_room(x->o->device, x->t.threads, x->regs,
+    return model_room(x->f->o->device, x->t.threads, x->regs,
                       (double)contract_smem(x)) < 2;
 }
 
 /* Clocks at the beginning and the end of a block, beside those of
  * contract_work(). */
-static double ends_clk(const Contract *x, double blocks, double k_steps)
+static double ends_clk(const ContractPlan *x, double blocks, double k_steps)
 {
-    const Device *d = x->o->device;
+    const Device *d = x->f->o->device;
     const Tile *t = &x->t;
     double slices = simt_slices(t);
     double bytes = slices * t->bm * t->bn * sizeof(float), clk = 0;
@@ -64,17 +64,18 @@ double simt_least(const void *form)
 
 void simt_cost(const void *form, const Variant *v, Cost *c)
 {
-    Contract x = *(const Contract *)form;
-    const Device *d = x.o->device;
+    const Contract *f = form;
+    ContractPlan x;
+    const Device *d = f->o->device;
     Work w = {0};
 
     memset(c, 0, sizeof *c);
-    x.t = contract_tile(v);
-    if ((c->why = simt_plan(&x)))
+    if ((c->why = simt_plan(&x, f, v)))
         return;
     const Tile *t = &x.t;
-    double k_steps = (double)x.c.K / t->split;
-    double blocks = (double)contract_tiles(&x) * (double)x.c.batches * t->split;
+    double k_steps = (double)f->c.K / t->split;
+    double blocks =
+        (double)contract_tiles(f, t) * (double)f->c.batches * t->split;
     w.pipe = PIPE_FMA;
     w.efficiency = efficiency(&x);
     w.lone = 2 * x.regs > THREAD_REGS ? d->lone_warp : d->issue_reached;
@@ -88,6 +89,6 @@ void simt_cost(const void *form, const Variant *v, Cost *c)
     w.fill_us += model_us(d, ends_clk(&x, blocks, k_steps));
     /* the results of a wave leave when its products are done */
     w.fill_us +=
-        x.out_bytes / (d->hbm_gbs * KILO) / fmax(1, blocks / (2 * d->sms));
+        f->out_bytes / (d->hbm_gbs * KILO) / fmax(1, blocks / (2 * d->sms));
     model_cost(d, &w, c);
 }

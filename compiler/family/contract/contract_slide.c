@@ -151,10 +151,10 @@ static const char *open_straight(Tma *t, TmaOperand *o, const Operand *op,
 
 const char *tma_slide(Tma *t)
 {
-    Contract *x = t->x;
-    Contraction *c = &x->c;
+    const Contract *x = t->x;
+    const Contraction *c = &x->c;
     bool is_a = !straight(c, &c->a);
-    const Var **v = is_a ? c->m : c->n;
+    const Var *const *v = is_a ? c->m : c->n;
     int n = is_a ? c->n_m : c->n_n;
     Axes *side = is_a ? &t->m : &t->n;
     const char *why;

@@ -52,7 +52,7 @@ bool finish_row_step(const Step *s)
 static bool make_linear(Finish *f, const Side *s)
 {
     Graph *g = f->x->g;
-    const Group *gr = f->x->gr;
+    const Group *gr = f->x->f->gr;
     Divides d = {g, s->linear, false};
     Finish n = *f;
 
@@ -97,29 +97,29 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
            (extent == end || tensor_run(t, rest, extent) >= end);
 }
 
-const Var *finish_fast(const Contract *x)
+const Var *finish_fast(const ContractBuild *x)
 {
-    return x->patch_n ? x->column : contract_fast(x);
+    return x->p->patch_n ? x->p->column : contract_fast(x->f);
 }
 
 /* Points that a thread finishes at a time. */
-static int points(const Contract *x)
+static int points(const ContractBuild *x)
 {
-    return x->vec / x->c.parts;
+    return x->vec / x->f->c.parts;
 }
 
 int finish_choose(Finish *f, int most)
 {
-    const Contract *x = f->x;
-    int parts = x->c.parts;
+    const ContractBuild *x = f->x;
+    int parts = x->f->c.parts;
     /* rows end within a tile */
-    bool whole = x->n.n - (parts > 1) > 1 || x->patch_n;
+    bool whole = x->f->n.n - (parts > 1) > 1 || x->p->patch_n;
 
     for (int vec = most / parts; vec > 1 && f->fast; vec /= 2) {
-        if ((f->fast->extent % vec && whole) || x->t.bn % (vec * parts))
+        if ((f->fast->extent % vec && whole) || x->p->t.bn % (vec * parts))
             continue;
-        for (int i = 0; i < x->gr->n_step; i++) {
-            const Tensor *t = x->gr->step[i].tensor;
+        for (int i = 0; i < x->f->gr->n_step; i++) {
+            const Tensor *t = x->f->gr->step[i].tensor;
             if (t && vec * type_bytes(t->type) <= 16 &&
                 finish_vectorises(f, t, tensor_offset(x->g, t, f->store[i]),
                            f->where[i], vec))
@@ -136,7 +136,7 @@ static bool zero(const Expr *e)
 
 static Vector *add_vector(Finish *f, const Tensor *t, const char *suffix)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
     int most = 16 / type_bytes(t->type);
 
     if (f->n_vec == MAX_VECTORS)
@@ -279,8 +279,8 @@ void finish_declare(Finish *f, Tree *b, ReadWhen when, bool zero)
 /* The address of the vector that a step stores. */
 static const char *store_place(Finish *f, int step)
 {
-    Contract *x = f->x;
-    const Tensor *t = x->gr->step[step].tensor;
+    ContractBuild *x = f->x;
+    const Tensor *t = x->f->gr->step[step].tensor;
 
     return arena_printf(
         x->g->arena, "&%s[%s]", cprint_tensor(&x->cp, t),
@@ -289,7 +289,7 @@ static const char *store_place(Finish *f, int step)
 
 void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
 {
-    const Tensor *t = f->x->gr->step[step].tensor;
+    const Tensor *t = f->x->f->gr->step[step].tensor;
 
     put_where(&f->x->cp, b, f->where[step],
               QUOTE(b->arena,
@@ -303,7 +303,7 @@ void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
 void finish_vector_copy(Finish *f, Tree *b, const Vector *v, int step,
                         const char *from)
 {
-    const Tensor *t = f->x->gr->step[step].tensor;
+    const Tensor *t = f->x->f->gr->step[step].tensor;
 
     put_where(&f->x->cp, b, f->where[step],
               QUOTE(b->arena, "dcc_copy<@type>(@place, @from);\n",
@@ -373,8 +373,8 @@ static bool used_later(const Finish *f, int i)
 {
     Later l = {i, false};
 
-    for (int j = i + 1; j < f->x->gr->n_step; j++)
-        if (finish_row_step(&f->x->gr->step[j]))
+    for (int j = i + 1; j < f->x->f->gr->n_step; j++)
+        if (finish_row_step(&f->x->f->gr->step[j]))
             expr_visit(f->value[j], find_local, &l);
     return l.found;
 }
@@ -383,11 +383,11 @@ static bool used_later(const Finish *f, int i)
 static void put_step(Finish *f, Tree *b, int i)
 {
     enum { ROOM = 46 };
-    Contract *x = f->x;
-    const Step *s = &x->gr->step[i];
+    ContractBuild *x = f->x;
+    const Step *s = &x->f->gr->step[i];
     const char *id = x->cp.local[i], *value = "";
 
-    if (x->gone[i])
+    if (x->f->gone[i])
         return;
     if (s->op == R_NONE) {
         const char *hint = s->tensor ? s->tensor->name
@@ -401,7 +401,7 @@ static void put_step(Finish *f, Tree *b, int i)
     }
     if (s->tensor)
         value = cprint_to_storage(b->arena, s->tensor->type, s->type, id);
-    if (x->keep && x->gr->pieces->value == i) /* as it is read again */
+    if (x->keep && x->f->gr->pieces->value == i) /* as it is read again */
         PUT(b, "@keep = dcc_to_float(@value);\n", FILL("keep", x->keep),
             FILL("value", value));
     if (s->tensor && f->vector_store[i])
@@ -415,15 +415,15 @@ static void put_step(Finish *f, Tree *b, int i)
 
 static void put_steps(Finish *f, Tree *b)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
     const Stmt *last = NULL;
     const char *places = ""; /* statements that have code together */
 
-    for (int i = 0; i < x->gr->n_step; i++)
-        if (finish_row_step(&x->gr->step[i]) && !x->gone[i])
+    for (int i = 0; i < x->f->gr->n_step; i++)
+        if (finish_row_step(&x->f->gr->step[i]) && !x->f->gone[i])
             cprint_count(&x->cp, f->value[i]);
-    for (int i = 0; i < x->gr->n_step; i++) {
-        const Step *s = &x->gr->step[i];
+    for (int i = 0; i < x->f->gr->n_step; i++) {
+        const Step *s = &x->f->gr->step[i];
         Tree *code = tree_list(b->arena);
         if (!finish_row_step(s) && !s->tensor)
             continue;
@@ -466,23 +466,25 @@ static const char *name_of(const CPrint *cp, const Var *v)
     return v->name;
 }
 
-static bool many_sums(const Contract *x)
+static bool many_sums(const ContractBuild *x)
 {
-    return x->cluster || x->partial || x->parts > 1;
+    return x->p->cluster || x->partial || x->p->parts > 1;
 }
 
 /* The sum, or vectors of sums, of all blocks of a tile and slices of k. */
-static void put_many_sums(const Contract *x, Tree *b)
+static void put_many_sums(const ContractBuild *x, Tree *b)
 {
     int piece = x->vec < 4 ? x->vec : 4;
-    bool sliced = x->parts > 1 && !x->partial;
-    const char *col = x->swapped && x->vec == 1 ? "(col ^ 1)" : "col";
+    bool sliced = x->p->parts > 1 && !x->partial;
+    const char *col = x->f->swapped && x->vec == 1 ? "(col ^ 1)" : "col";
     const char *from =
-        arena_printf(x->g->arena, x->partial ? "&partial[(s * BM + row) * BN + %s]"
-                                  : sliced   ? "&sums[p * BM + row][%s]"
-                                             : "&sums[row][%s]", col);
+        arena_printf(x->g->arena,
+                     x->partial ? "&partial[(s * BM + row) * BN + %s]"
+                     : sliced   ? "&sums[p * BM + row][%s]"
+                                : "&sums[row][%s]",
+                     col);
 
-    if (x->vec > 1 && !x->cluster) {
+    if (x->vec > 1 && !x->p->cluster) {
         PUT(b,
             sliced ? "dcc_@type@x@piece sum_vec[@n];\n"
                      "dcc_add_up<SLICES>(sum_vec, &sums[row][col], "
@@ -490,15 +492,15 @@ static void put_many_sums(const Contract *x, Tree *b)
                    : "dcc_@type@x@piece sum_vec[@n];\n"
                      "dcc_add_up<SPLIT>(sum_vec, &partial[row * BN + col], "
                      "BM * BN);\n",
-            FILL("type", type_name(x->acc)), FILL_INT("piece", piece),
+            FILL("type", type_name(x->f->acc)), FILL_INT("piece", piece),
             FILL_INT("n", x->vec / piece));
         return;
     }
-    if (x->cluster)
+    if (x->p->cluster)
         from = arena_printf(x->g->arena, "dcc_cluster_peer(%s, s)", from);
     Tree *add = QUOTE(b->arena,
                       x->vec > 1        ? "dcc_add(sum_vec, @from);\n"
-                      : x->acc == T_F32 ? "sum += *@from;\n"
+                      : x->f->acc == T_F32 ? "sum += *@from;\n"
                                         : "sum = dcc_wrap_add(sum, *@from);\n",
                       FILL("from", from));
     if (sliced)
@@ -507,7 +509,7 @@ static void put_many_sums(const Contract *x, Tree *b)
                     "for (int p = 0; p < SLICES; ++p)\n"
                     "    @ADD\n",
                     FILL_TREE("ADD", add));
-    if (x->cluster || x->partial)
+    if (x->p->cluster || x->partial)
         add = QUOTE(b->arena,
                     "#pragma unroll\n"
                     "for (int s = 0; s < SPLIT; ++s)\n"
@@ -518,16 +520,16 @@ static void put_many_sums(const Contract *x, Tree *b)
                       "@ADD\n"
                     : "dcc_@type@x@piece sum_vec[@n] = {};\n"
                       "@ADD\n",
-        FILL("ctype", x->acc == T_F32 ? "float" : "int"),
-        FILL("type", type_name(x->acc)), FILL_INT("piece", piece),
+        FILL("ctype", x->f->acc == T_F32 ? "float" : "int"),
+        FILL("type", type_name(x->f->acc)), FILL_INT("piece", piece),
         FILL_INT("n", x->vec / piece), FILL_TREE("ADD", add));
 }
 
 void finish_loads(Finish *f, Tree *b)
 {
-    Contract *x = f->x;
-    const char *type = x->acc == T_F32 ? "float" : "int";
-    const char *vec = x->acc == T_F32 ? "dcc_f32x" : "dcc_i32x";
+    ContractBuild *x = f->x;
+    const char *type = x->f->acc == T_F32 ? "float" : "int";
+    const char *vec = x->f->acc == T_F32 ? "dcc_f32x" : "dcc_i32x";
 
     if (x->vec == 1 && !x->sum && many_sums(x)) {
         put_many_sums(x, b);
@@ -536,7 +538,7 @@ void finish_loads(Finish *f, Tree *b)
     if (x->vec == 1) {
         PUT(b, "const @type sum = @sum;\n", FILL("type", type),
             FILL("sum", x->sum       ? x->sum
-                        : x->swapped ? "sums[row][col ^ 1]"
+                        : x->f->swapped ? "sums[row][col ^ 1]"
                                      : "sums[row][col]"));
         return;
     }
@@ -553,23 +555,23 @@ void finish_loads(Finish *f, Tree *b)
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read && f->vec[i].when == READ_POINT)
             finish_read(f, b, &f->vec[i]);
-    for (int i = 0; i < x->gr->n_step; i++) {
+    for (int i = 0; i < x->f->gr->n_step; i++) {
         if (!f->vector_store[i])
             continue;
-        put_vector(f, b, finish_vector(f, i), x->gr->step[i].tensor,
+        put_vector(f, b, finish_vector(f, i), x->f->gr->step[i].tensor,
                    f->partial);
     }
 }
 
 void finish_sum(Finish *f, const char *text)
 {
-    const Contract *x = f->x;
+    const ContractBuild *x = f->x;
     int n = 0;
 
-    for (int i = 0; i < x->gr->n_step; i++) {
-        if (x->gr->step[i].op != R_SUM)
+    for (int i = 0; i < x->f->gr->n_step; i++) {
+        if (x->f->gr->step[i].op != R_SUM)
             continue;
-        f->x->cp.local[i] = x->c.parts == 1
+        f->x->cp.local[i] = x->f->c.parts == 1
                                 ? text
                                 : arena_printf(x->g->arena, "%s_%d", text, n);
         n++;
@@ -605,27 +607,27 @@ static const char *of_column(Arena *a, const char *text, int i)
 }
 
 /* const float sum = sum_vec[e / 4].v[e % 4]; or each of a point's. */
-static void put_sums(const Contract *x, Tree *b)
+static void put_sums(const ContractBuild *x, Tree *b)
 {
     Arena *a = x->g->arena;
     int piece = x->vec < 4 ? x->vec : 4;
-    const char *type = x->acc == T_F32 ? "float" : "int";
+    const char *type = x->f->acc == T_F32 ? "float" : "int";
     const char *text =
         x->sum ? x->sum
                : arena_printf(a, "sum_vec[e / %d].v[e %% %d%s]", piece, piece,
-                              x->swapped ? " ^ 1" : "");
+                              x->f->swapped ? " ^ 1" : "");
 
-    if (x->c.parts == 1)
+    if (x->f->c.parts == 1)
         PUT(b, "const @type sum = @text;\n", FILL("type", type),
             FILL("text", text));
-    for (int i = 0; x->c.parts > 1 && i < x->c.parts; i++)
+    for (int i = 0; x->f->c.parts > 1 && i < x->f->c.parts; i++)
         PUT(b, "const @type sum_@i = @text;\n", FILL("type", type),
             FILL_INT("i", i), FILL("text", of_column(a, text, i)));
 }
 
 void finish_columns(Finish *f, Tree *b)
 {
-    Contract *x = f->x;
+    ContractBuild *x = f->x;
     CScope scope = cprint_open(&x->cp);
     Tree *body = tree_list(b->arena);
 
@@ -641,16 +643,16 @@ void finish_columns(Finish *f, Tree *b)
     put_steps(f, body);
     x->cp.staged = NULL;
     if (f->partial)
-        body =
-            QUOTE(b->arena,
-                  x->c.parts > 1 ? "if (@n < @size / @parts) {\n"
-                                   "    @BODY\n"
-                                   "}\n"
-                                 : "if (@n < @size) {\n"
-                                   "    @BODY\n"
-                                   "}\n",
-                  FILL("n", name_of(&x->cp, f->fast)), FILL("size", x->n.size),
-                  FILL_INT("parts", x->c.parts), FILL_TREE("BODY", body));
+        body = QUOTE(b->arena,
+                     x->f->c.parts > 1 ? "if (@n < @size / @parts) {\n"
+                                         "    @BODY\n"
+                                         "}\n"
+                                       : "if (@n < @size) {\n"
+                                         "    @BODY\n"
+                                         "}\n",
+                     FILL("n", name_of(&x->cp, f->fast)),
+                     FILL("size", x->f->n.size),
+                     FILL_INT("parts", x->f->c.parts), FILL_TREE("BODY", body));
     cprint_close(&x->cp, scope);
     if (x->vec > 1)
         PUT(b,
@@ -661,7 +663,7 @@ void finish_columns(Finish *f, Tree *b)
             FILL_INT("points", points(x)), FILL_TREE("BODY", body));
     else
         tree_add(b, body);
-    for (int i = 0; i < x->gr->n_step; i++)
+    for (int i = 0; i < x->f->gr->n_step; i++)
         if (f->vector_store[i] && f->pack)
             PUT(b, "@pack = *reinterpret_cast<const uint32_t *>(&@id);\n",
                 FILL("pack", f->pack), FILL("id", finish_vector(f, i)->id));
@@ -669,26 +671,26 @@ void finish_columns(Finish *f, Tree *b)
             finish_vector_store(f, b, finish_vector(f, i), i);
 }
 
-void finish_prepare(Finish *f, Contract *x, int most)
+void finish_prepare(Finish *f, ContractBuild *x, int most)
 {
-    const Group *gr = x->gr;
+    const Group *gr = x->f->gr;
 
     f->x = x;
     for (int i = 0; i < gr->n_step; i++) {
-        f->value[i] = x->value[i];
+        f->value[i] = x->f->value[i];
         f->store[i] = gr->step[i].store;
         f->where[i] = gr->step[i].where;
     }
-    for (int i = 0; x->c.parts > 1 && i < x->c.parts; i++)
+    for (int i = 0; x->f->c.parts > 1 && i < x->f->c.parts; i++)
         cprint_fresh(&x->cp, arena_printf(x->g->arena, "sum_%d", i));
     f->fast = finish_fast(x);
-    bool lines = f->pack && x->lines; /* of pairs, wherever rows begin */
+    bool lines = f->pack && x->f->lines; /* of pairs, wherever rows begin */
     x->vec = lines ? most : finish_choose(f, most);
     f->partial = f->fast && f->fast->extent % points(x);
-    f->linear_m = !x->patch && make_linear(f, &x->m);
-    f->linear_n = !x->patch_n && make_linear(f, &x->n);
+    f->linear_m = !x->p->patch && make_linear(f, &x->f->m);
+    f->linear_n = !x->p->patch_n && make_linear(f, &x->f->n);
     if (f->linear_n)
-        f->fast = x->n.linear;
+        f->fast = x->f->n.linear;
     if (points(x) == 1)
         return;
     for (int i = 0; i < gr->n_step; i++) {

@@ -398,7 +398,7 @@ static const Operand *without_run(Graph *g, const Operand *o, const Var **run)
 /* Without an im2col map along k. */
 static const char *open_boxes(Tma *t)
 {
-    Contract *x = t->x;
+    const Contract *x = t->x;
     const Contraction *c = &x->c;
     const Operand *a, *b;
     const Var *run[2];
@@ -419,7 +419,7 @@ static const char *open_boxes(Tma *t)
     return why;
 }
 
-static void begin(Tma *t, Contract *x)
+static void begin(Tma *t, const Contract *x)
 {
     const Contraction *c = &x->c;
 
@@ -430,7 +430,7 @@ static void begin(Tma *t, Contract *x)
         tma_axis(x->g, &t->batch.axis[t->batch.n++], &c->batch[i], 1);
 }
 
-const char *tma_open(Tma *t, Contract *x)
+const char *tma_open(Tma *t, const Contract *x)
 {
     const Contraction *c = &x->c;
     const char *why;

@@ -53,7 +53,7 @@ typedef struct TmaOperand {
 } TmaOperand;
 
 typedef struct Tma {
-    Contract *x;
+    const Contract *x;
     Axes m, n, k, batch;
     int bk;             /* elements of TMA_ROW bytes: a step over k */
     TmaOperand a, b;
@@ -72,7 +72,7 @@ typedef struct Patch {
 } Patch;
 
 /* NULL, or why TMA cannot copy the operands. */
-const char *tma_open(Tma *t, Contract *x);
+const char *tma_open(Tma *t, const Contract *x);
 /* Runs of bm rows, or where m is no number and has no pixels the patch of at
  * most bm rows that covers it with the fewest tiles. */
 Patch tma_patch(const Tma *t, int bm);

@@ -250,11 +250,8 @@ static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
         else if (!(why = find_window(f)))
             break;
     }
-    x->patch = !f->swapped;
-    x->patch_n = f->swapped;
-    x->column = f->swapped ? f->q : NULL;
-    f->packs = !why && x->patch && o->device->sm >= 90 && contract_packs(x) &&
-               !x->lines;
+    f->packs = !why && !f->swapped && o->device->sm >= 90 &&
+               contract_packs(x) && !x->lines;
     x->lines = false;
     return why;
 }
@@ -315,7 +312,7 @@ static const char *check(const Halo *h)
         return "a tile twice as high as the problem";
     if (h->tiles > INT_MAX / 2 || ceil_div(h->channels, h->bn) > 65535)
         return "more tiles than a grid has blocks for";
-    return (double)h->smem / 1024 > h->x.o->device->smem_block_kb
+    return (double)h->smem / 1024 > h->f->x.o->device->smem_block_kb
                ? "more shared memory than a block may have" : NULL;
 }
 
@@ -329,7 +326,9 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
 {
     memset(h, 0, sizeof *h);
     h->f = f;
-    h->x = f->x;
+    h->x = (ContractPlan){.f = &f->x, .a = f->x.a, .b = f->x.b,
+                          .patch = !f->swapped, .patch_n = f->swapped,
+                          .column = f->swapped ? f->q : NULL};
     h->tp = v->knob[KNOB_TP];
     h->tq = v->knob[KNOB_TQ];
     Tile *t = &h->x.t;
@@ -356,7 +355,7 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     int sums = h->wm / 16 * h->bn / 8 * 4;
     h->x.regs = sums + h->bn / 4 + 60 +
                 (sums >= 128 && h->depth > 64 ? h->depth / 4 : 0) +
-                (sums >= 64 && h->x.special > 0 ? 5 * sums / 8 : 0);
+                (sums >= 64 && h->f->x.special > 0 ? 5 * sums / 8 : 0);
     const Device *d = f->x.o->device;
     double room = floor(fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
                              d->regs_sm / (h->x.regs * 1.0) / t->threads));
@@ -369,8 +368,8 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
 
 static const char *variant_text(const Halo *h)
 {
-    return arena_printf(h->x.g->arena, "tp=%d tq=%d bn=%d wm=%d", h->tp, h->tq,
-                        h->bn, h->wm);
+    return arena_printf(h->f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d", h->tp,
+                        h->tq, h->bn, h->wm);
 }
 
 static int space(const void *form, Variant **out)

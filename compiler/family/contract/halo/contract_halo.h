@@ -40,9 +40,10 @@ typedef struct HaloForm {
     bool packs;                    /* 16-bit results leave in whole lines */
 } HaloForm;
 
+/* What a variant decides. */
 typedef struct Halo {
-    Contract x;      /* x.t: bn: the epilogue's columns */
     const HaloForm *f;
+    ContractPlan x;  /* of f->x; x.t: bn: the epilogue's columns */
     int tp, tq, bm;  /* bm = tp * tq pixels */
     int bn, wm;      /* output channels; pixels of a warp */
     int depth;       /* k of all window rows */
@@ -59,22 +60,29 @@ typedef struct Halo {
     size_t smem;
 } Halo;
 
+/* What its kernel's text is made with. */
+typedef struct HaloBuild {
+    ContractBuild x; /* first: contract_points' callbacks find us by it */
+    const HaloForm *f;
+    const Halo *p;
+} HaloBuild;
+
 enum { HALO_WEIGHTS_AHEAD = 16 }; /* a thread's loads of weights at once */
 
 /* The loads of the input and of the weights. */
-static inline Load *halo_input(const HaloForm *f, Contract *x)
+static inline Load *halo_input(const HaloForm *f, ContractBuild *x)
 {
     return f->swapped ? &x->b : &x->a;
 }
 
-static inline Load *halo_weights(const HaloForm *f, Contract *x)
+static inline Load *halo_weights(const HaloForm *f, ContractBuild *x)
 {
     return f->swapped ? &x->a : &x->b;
 }
 
 /* NULL, or why the variant cannot be. */
 const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v);
-void halo_build(Halo *h, Kernel *k);
+void halo_build(const Halo *plan, Kernel *k);
 /* Elements of the input that a tile brings. */
 size_t halo_patch(const Halo *h);
 /* contract_halo_cost.c */

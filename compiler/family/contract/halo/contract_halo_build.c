@@ -9,53 +9,53 @@ static int64_t extent(const Var *v)
     return v ? v->extent : 1;
 }
 
-static void constants(Halo *h)
+static void constants(HaloBuild *h)
 {
     const HaloForm *f = h->f;
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     Graph *g = x->g;
     Kernel *k = x->kernel;
     const Tensor *t = halo_input(f, x)->op->read->tensor;
 
     kernel_constant(g, k, "P", extent(f->p), NULL);
     kernel_constant(g, k, "Q", extent(f->q), "output pixels");
-    kernel_constant(g, k, "N", h->channels, "output channels");
-    kernel_constant(g, k, "TP", h->tp, NULL);
-    kernel_constant(g, k, "TQ", h->tq, "a block's output pixels");
-    kernel_constant(g, k, "BM", h->bm, NULL);
-    kernel_constant(g, k, "BN", h->bn, NULL);
-    kernel_constant(g, k, "WM", h->wm, "rows of a warp");
-    kernel_constant(g, k, "TILES_P", h->tiles_p, NULL);
-    kernel_constant(g, k, "TILES_Q", h->tiles_q, NULL);
-    kernel_constant(g, k, "TILES", h->tiles, NULL);
+    kernel_constant(g, k, "N", h->p->channels, "output channels");
+    kernel_constant(g, k, "TP", h->p->tp, NULL);
+    kernel_constant(g, k, "TQ", h->p->tq, "a block's output pixels");
+    kernel_constant(g, k, "BM", h->p->bm, NULL);
+    kernel_constant(g, k, "BN", h->p->bn, NULL);
+    kernel_constant(g, k, "WM", h->p->wm, "rows of a warp");
+    kernel_constant(g, k, "TILES_P", h->p->tiles_p, NULL);
+    kernel_constant(g, k, "TILES_Q", h->p->tiles_q, NULL);
+    kernel_constant(g, k, "TILES", h->p->tiles, NULL);
     kernel_constant(g, k, "CHANNELS", extent(f->channel), NULL);
     kernel_constant(g, k, "R", extent(f->r), NULL);
     kernel_constant(g, k, "RUN", f->length, "the window: neighbours a row");
-    kernel_constant(g, k, "LEAD", h->lead, "taps of weight 0 before a run");
-    kernel_constant(g, k, "TAPS", h->taps, "of a run, with such");
-    kernel_constant(g, k, "ROWS_R", h->rows_r, "of a window, with such");
-    kernel_constant(g, k, "GROUP", h->group, "runs in 8 taps");
-    kernel_constant(g, k, "PIECES", h->pieces, "or of 8 taps, a run");
-    kernel_constant(g, k, "HALVES", h->halves, "8 k each");
-    kernel_constant(g, k, "K_STEPS", h->depth / 16, "16 k each");
+    kernel_constant(g, k, "LEAD", h->p->lead, "taps of weight 0 before a run");
+    kernel_constant(g, k, "TAPS", h->p->taps, "of a run, with such");
+    kernel_constant(g, k, "ROWS_R", h->p->rows_r, "of a window, with such");
+    kernel_constant(g, k, "GROUP", h->p->group, "runs in 8 taps");
+    kernel_constant(g, k, "PIECES", h->p->pieces, "or of 8 taps, a run");
+    kernel_constant(g, k, "HALVES", h->p->halves, "8 k each");
+    kernel_constant(g, k, "K_STEPS", h->p->depth / 16, "16 k each");
     kernel_constant(g, k, "STEP_P", f->step_p, NULL);
     kernel_constant(g, k, "STEP_Q", f->step_q, NULL);
     kernel_constant(g, k, "DILATION", f->dilation, NULL);
     kernel_constant(g, k, "HEIGHT",
                     f->dim_h < 0 ? 1 : t->dim[f->dim_h], NULL);
     kernel_constant(g, k, "WIDTH", f->width, "elements of a row");
-    kernel_constant(g, k, "IN_ROWS", h->in_rows, NULL);
-    kernel_constant(g, k, "PITCH", h->pitch, "the input patch");
-    kernel_constant(g, k, "THREADS", x->t.threads, NULL);
+    kernel_constant(g, k, "IN_ROWS", h->p->in_rows, NULL);
+    kernel_constant(g, k, "PITCH", h->p->pitch, "the input patch");
+    kernel_constant(g, k, "THREADS", x->p->t.threads, NULL);
     if (f->packs)
-        kernel_constant(g, k, "COLS", h->bn, "that a warp stores at a time");
+        kernel_constant(g, k, "COLS", h->p->bn, "that a warp stores at a time");
 }
 
-static void shared_memory(Halo *h)
+static void shared_memory(HaloBuild *h)
 {
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     Arena *a = x->g->arena;
-    const char *type = type_cname(x->elem);
+    const char *type = type_cname(x->f->elem);
 
     kernel_smem(x->g, x->kernel, 16,
                 arena_printf(a, "%s %s[BN][K_STEPS * 16 + 8]", type,
@@ -64,7 +64,7 @@ static void shared_memory(Halo *h)
                 arena_printf(a, "%s %s[2][CHANNELS][IN_ROWS][PITCH]", type,
                              halo_input(h->f, x)->tile),
                 "this tile's and the next");
-    if (h->copies > 1)
+    if (h->p->copies > 1)
         kernel_smem(x->g, x->kernel, 16,
                     arena_printf(a, "%s moved[CHANNELS][IN_ROWS][PITCH]",
                                  type), "by one column");
@@ -81,10 +81,10 @@ static void shared_memory(Halo *h)
 /* ---- weights ----------------------------------------------------------- */
 
 /* The run's variables from `run`, the number of an element of it. */
-static void put_run(Halo *h, Tree *b)
+static void put_run(HaloBuild *h, Tree *b)
 {
     const HaloForm *f = h->f;
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     int64_t below = f->length;
 
     for (int i = 0; i < f->n_run; i++) {
@@ -101,14 +101,14 @@ static void put_run(Halo *h, Tree *b)
 }
 
 /* A lane has the same k of several rows at once. */
-static void put_weights(Halo *h, Tree *b)
+static void put_weights(HaloBuild *h, Tree *b)
 {
     const HaloForm *f = h->f;
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     const Load *l = halo_weights(f, x);
     CScope scope = cprint_open(&x->cp);
     Tree *body = tree_list(b->arena), *run = tree_list(b->arena);
-    const char *n = f->swapped ? "m" : "n", *type = type_cname(x->elem);
+    const char *n = f->swapped ? "m" : "n", *type = type_cname(x->f->elem);
 
     if (f->channel)
         cprint_name(&x->cp, f->channel, "c");
@@ -140,7 +140,7 @@ static void put_weights(Halo *h, Tree *b)
         FILL("ahead", arena_printf(b->arena, "%d", HALO_WEIGHTS_AHEAD)),
         FILL("n", n), FILL("type", type), FILL_TREE("BODY", body),
         FILL("value",
-             cprint_to_storage(b->arena, x->elem, l->op->e->type, text)),
+             cprint_to_storage(b->arena, x->f->elem, l->op->e->type, text)),
         FILL("tile", l->tile));
     cprint_close(&x->cp, scope);
 }
@@ -148,7 +148,7 @@ static void put_weights(Halo *h, Tree *b)
 /* ---- input ------------------------------------------------------------- */
 
 /* Element (image, c, y, x) of the input; the columns begin at `x0`. */
-static const char *offset(Halo *h)
+static const char *offset(HaloBuild *h)
 {
     const HaloForm *f = h->f;
     const Tensor *t = halo_input(f, &h->x)->op->read->tensor;
@@ -170,7 +170,7 @@ static const char *offset(Halo *h)
     return s;
 }
 
-static void put_tile(Halo *h, Tree *b)
+static void put_tile(HaloBuild *h, Tree *b)
 {
     const HaloForm *f = h->f;
 
@@ -181,7 +181,7 @@ static void put_tile(Halo *h, Tree *b)
 }
 
 /* " && image < B_run", where a run may have fewer. */
-static const char *run_images(const Halo *h)
+static const char *run_images(const HaloBuild *h)
 {
     const HaloForm *f = h->f;
     int64_t each = f->run_images ? f->image->extent / h->x.g->most : 0;
@@ -194,9 +194,9 @@ static const char *run_images(const Halo *h)
 }
 
 /* The copies of a tile's input: 0 outside. */
-static void put_fetch(Halo *h, Tree *b)
+static void put_fetch(HaloBuild *h, Tree *b)
 {
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     const Load *l = halo_input(h->f, x);
     Tree *place = tree_list(b->arena);
 
@@ -221,7 +221,7 @@ static void put_fetch(Halo *h, Tree *b)
         "    dcc_cp_commit();\n"
         "};\n",
         FILL_TREE("PLACE", place), FILL_INT("first_p", -h->f->first_p),
-        FILL_INT("first_q", -(h->f->first_q - h->lead - h->shift)),
+        FILL_INT("first_q", -(h->f->first_q - h->p->lead - h->p->shift)),
         FILL_INT("vec", h->f->align), FILL_INT("bytes", h->f->align * 2),
         FILL("tile", l->tile),
         FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
@@ -229,9 +229,9 @@ static void put_fetch(Halo *h, Tree *b)
 }
 
 /* Every word of the input moved by one element. */
-static void put_moved(Halo *h, Tree *b)
+static void put_moved(HaloBuild *h, Tree *b)
 {
-    if (h->copies > 1)
+    if (h->p->copies > 1)
         PUT(b,
             "dcc_move_by_one<THREADS>(smem.moved, smem.@tile[slot]);\n"
             "__syncthreads();\n",
@@ -250,7 +250,7 @@ static const char leave_swapped[] =
     "        [warp * WM + i * 16 + e / 2 * 8 + lane / 4] = acc[i][j][e];\n";
 
 /* n, and the pixel as `p` and `q`, at row and col; or leaves the loop. */
-static void put_pixel(Halo *h, Tree *b, const char *p, const char *q)
+static void put_pixel(HaloBuild *h, Tree *b, const char *p, const char *q)
 {
     const HaloForm *f = h->f;
     CPrint *cp = &h->x.cp;
@@ -268,11 +268,11 @@ static void put_pixel(Halo *h, Tree *b, const char *p, const char *q)
     if (f->p)
         cprint_name(cp, f->p, p);
     cprint_name(cp, f->q, q);
-    if (extent(f->p) % h->tp)
+    if (extent(f->p) % h->p->tp)
         out = arena_printf(a, "%s >= P", p);
-    if (extent(f->q) % h->tq)
+    if (extent(f->q) % h->p->tq)
         out = arena_printf(a, "%s%s%s >= Q", out, *out ? " || " : "", q);
-    if (h->channels % h->bn)
+    if (h->p->channels % h->p->bn)
         out = arena_printf(a, "%s%s%s >= N", out, *out ? " || " : "",
                            f->swapped ? "m" : "n");
     if (*out)
@@ -283,9 +283,9 @@ static void put_pixel(Halo *h, Tree *b, const char *p, const char *q)
 }
 
 /* Where the point is: contract_points' callback. */
-static void place_point(Contract *x, Tree *b)
+static void place_point(ContractBuild *x, Tree *b)
 {
-    Halo *h = (Halo *)x; /* x is its first member */
+    HaloBuild *h = (HaloBuild *)x; /* x is its first member */
     const char *of = h->f->swapped ? "BM" : "BN";
 
     if (x->vec > 1)
@@ -299,22 +299,22 @@ static void place_point(Contract *x, Tree *b)
 }
 
 /* The same of a pair whose row and col are there, and of 8 columns. */
-static void place_pair(Contract *x, Tree *b)
+static void place_pair(ContractBuild *x, Tree *b)
 {
     x->sum = "acc[i][c][q % 2 * 2 + e]";
-    put_pixel((Halo *)x, b, "at_p", "at_q");
+    put_pixel((HaloBuild *)x, b, "at_p", "at_q");
 }
 
-static void place_piece(Contract *x, Tree *b)
+static void place_piece(ContractBuild *x, Tree *b)
 {
-    put_pixel((Halo *)x, b, "at_p", "at_q");
+    put_pixel((HaloBuild *)x, b, "at_p", "at_q");
 }
 
 /* 16-bit results by way of a warp's rows; *early: what needs no tile. */
-static void put_packed(Halo *h, Tree *b, Tree *early)
+static void put_packed(HaloBuild *h, Tree *b, Tree *early)
 {
     enum { EARLY_REGS = 32 };
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     Tree *pairs = tree_list(h->x.g->arena), *pieces = tree_list(h->x.g->arena);
 
     x->width = "BN";
@@ -327,9 +327,9 @@ static void put_packed(Halo *h, Tree *b, Tree *early)
                       FILL_TREE("PAIRS", pairs), FILL_TREE("PIECES", pieces)));
 }
 
-static void put_points(Halo *h, Tree *b)
+static void put_points(HaloBuild *h, Tree *b)
 {
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     Arena *a = b->arena;
     Tree *points = tree_list(a);
 
@@ -349,7 +349,7 @@ static void put_points(Halo *h, Tree *b)
 
 /* ---- the whole --------------------------------------------------------- */
 
-static Tree *code_of(Halo *h, void (*put)(Halo *, Tree *))
+static Tree *code_of(HaloBuild *h, void (*put)(HaloBuild *, Tree *))
 {
     Tree *code = tree_list(h->x.g->arena);
 
@@ -358,22 +358,22 @@ static Tree *code_of(Halo *h, void (*put)(Halo *, Tree *))
 }
 
 /* Where pixel tq of the patch's row begins. */
-static const char *patch_row(Halo *h)
+static const char *patch_row(HaloBuild *h)
 {
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     const char *tile = halo_input(h->f, x)->tile;
 
-    return h->copies > 1
+    return h->p->copies > 1
         ? arena_printf(x->g->arena, "(tq * STEP_Q %% 2 ? smem.moved "
                                     ": smem.%s[slot])", tile)
         : arena_printf(x->g->arena, "smem.%s[slot]", tile);
 }
 
-static void put_body(Halo *h)
+static void put_body(HaloBuild *h)
 {
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     Arena *a = x->g->arena;
-    bool two = h->group == 2;
+    bool two = h->p->group == 2;
     Tree *early = tree_list(a), *epilogue = tree_list(a);
 
     if (h->f->packs)
@@ -388,11 +388,11 @@ static void put_body(Halo *h)
                  FILL("PATCH", patch_row(h)),
                  FILL("W_TILE", halo_weights(h->f, x)->tile),
                  FILL("COLUMN",
-                      h->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"),
+                      h->p->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"),
                  FILL("LANE_ROW", two ? " + lane % 4 / 2 * DILATION" : ""),
                  FILL("LANE_TAP", two ? "lane % 2 * 2" : "lane % 4 * 2"),
-                 FILL_INT("SHIFT", h->shift),
-                 FILL("MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+                 FILL_INT("SHIFT", h->p->shift),
+                 FILL("MMA", x->f->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
                                               : "dcc_mma_m16n8k16_bf16"),
                  FILL("FREE", h->f->packs ? "" : " and the sums"),
                  FILL_TREE("EARLY", early), FILL_TREE("EPILOGUE", epilogue)));
@@ -400,9 +400,9 @@ static void put_body(Halo *h)
 
 /* The first tile's input is under way while the weights come in; but where the
  * input has to be waited for and the weights do not, they come before. */
-static void setup_phases(Halo *h)
+static void setup_phases(HaloBuild *h)
 {
-    Contract *x = &h->x;
+    ContractBuild *x = &h->x;
     Tree *setup = tree_list(x->g->arena), *load = tree_list(x->g->arena);
     bool early = x->kernel->waits &&
                  kernel_reads_constants(halo_weights(h->f, x)->op->e);
@@ -423,23 +423,24 @@ static void setup_phases(Halo *h)
     kernel_phase(x->g, x->kernel, "load", load);
 }
 
-void halo_build(Halo *h, Kernel *k)
+void halo_build(const Halo *plan, Kernel *k)
 {
-    Contract *x = &h->x;
+    HaloBuild build = {.f = plan->f, .p = plan}, *h = &build;
+    ContractBuild *x = &h->x;
 
-    contract_names(x, k);
+    contract_start(x, &plan->x, k);
     k->family = "contract_halo";
     k->min_arch = h->f->packs ? "sm_90" : "sm_80";
-    k->block = x->t.threads;
-    k->smem_bytes = h->smem;
-    k->grid[0] = h->grid;
-    k->grid[1] = (int)((h->channels + h->bn - 1) / h->bn);
+    k->block = x->p->t.threads;
+    k->smem_bytes = h->p->smem;
+    k->grid[0] = h->p->grid;
+    k->grid[1] = (int)((h->p->channels + h->p->bn - 1) / h->p->bn);
     k->grid[2] = 1;
     k->cluster = 1;
-    k->min_blocks = h->room;
-    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K;
-    k->bytes = x->hbm_bytes;
-    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+    k->min_blocks = h->p->room;
+    k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K;
+    k->bytes = x->f->hbm_bytes;
+    k->where = arena_array(x->g->arena, const char *, x->f->gr->n_step);
     constants(h);
     shared_memory(h);
     setup_phases(h);

@@ -14,7 +14,7 @@ typedef struct Clocks {
 static void tile_clocks(const Halo *h, Clocks *c)
 {
     const Tile *t = &h->x.t;
-    const Device *d = h->x.o->device;
+    const Device *d = h->f->x.o->device;
     double warps = (double)t->threads / WARP;
     double results = (double)t->bm * t->bn;
     double steps = (double)h->depth / MMA_K;
@@ -29,7 +29,7 @@ static void tile_clocks(const Halo *h, Clocks *c)
     c->issue = (warps * (steps * (2 * 2 * i + j / 2 + i * j + 1) + 2 * i * j +
                          d->round_ops) +
                 copies * copy + odd * (d->copy_ops + d->guard_ops) +
-                results / WARP * h->x.ops) /
+                results / WARP * h->f->x.ops) /
                SCHEDULERS;
     c->smem = (warps * steps * words + 2 * results * sizeof(float) + patch * 2 +
                odd * (2 + 1) * L2_LINE) /
@@ -37,7 +37,7 @@ static void tile_clocks(const Halo *h, Clocks *c)
     c->mma = warps / SCHEDULERS * steps * i * j * model_mma_clk(d);
     double turns = ceil(warps / SCHEDULERS);
     c->chain = turns * (steps * i * j * model_mma_clk(d) +
-                        results / t->threads * h->x.ops * 2) +
+                        results / t->threads * h->f->x.ops * 2) +
                d->hbm_latency;
 }
 
@@ -45,14 +45,14 @@ static void tile_clocks(const Halo *h, Clocks *c)
  * block waits for HALO_WEIGHTS_AHEAD rows of two columns of them at once. */
 static double setup_issue(const Halo *h)
 {
-    return (double)h->bn * h->depth / WARP * h->x.o->device->copy_ops /
+    return (double)h->bn * h->depth / WARP * h->f->x.o->device->copy_ops /
            SCHEDULERS;
 }
 
 static double setup_wait(const Halo *h)
 {
     double rows = (double)h->bn * WARP / h->x.t.threads;
-    const Device *d = h->x.o->device;
+    const Device *d = h->f->x.o->device;
 
     return d->hbm_latency + ceil((double)h->depth / (2 * WARP)) *
                                 (d->l2_latency + d->sync_clk) *
@@ -61,7 +61,7 @@ static double setup_wait(const Halo *h)
 
 static double resident(const Halo *h)
 {
-    return model_room(h->x.o->device, h->x.t.threads, h->x.regs,
+    return model_room(h->f->x.o->device, h->x.t.threads, h->x.regs,
                       (double)h->smem);
 }
 
@@ -69,7 +69,7 @@ static double resident(const Halo *h)
  * through its tiles; the two get in each other's way. */
 static double sm_clk(const Halo *h, double blocks)
 {
-    const Device *d = h->x.o->device;
+    const Device *d = h->f->x.o->device;
     double each = ceil((double)h->tiles / h->grid);
     double all = ceil(blocks / d->sms), waves = ceil(all / resident(h));
     Clocks c;
@@ -83,8 +83,8 @@ static double sm_clk(const Halo *h, double blocks)
 
 static void work(const Halo *h, Work *w)
 {
-    const Contract *x = &h->x;
-    const Tile *t = &x->t;
+    const Contract *x = &h->f->x;
+    const Tile *t = &h->x.t;
     const Device *d = x->o->device;
     double n_tiles = ceil((double)h->channels / h->bn);
     double blocks = h->grid * n_tiles;
@@ -103,7 +103,7 @@ static void work(const Halo *h, Work *w)
     w->scatter = 1;
     w->blocks = blocks;
     w->threads = t->threads;
-    w->regs = x->regs;
+    w->regs = h->x.regs;
     w->smem_block = (double)h->smem;
     w->block_ops = w->padded_flops / blocks;
     w->block_bytes = w->l2_bytes / blocks;
@@ -123,5 +123,5 @@ void halo_cost(const void *form, const Variant *v, Cost *c)
     if ((c->why = halo_plan(&h, form, v)))
         return;
     work(&h, &w);
-    model_cost(h.x.o->device, &w, c);
+    model_cost(h.f->x.o->device, &w, c);
 }

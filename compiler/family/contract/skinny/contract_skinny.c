@@ -142,7 +142,7 @@ static void plan_lanes(Skinny *s, const Variant *v)
 /* Registers of a thread's sums. */
 static int sums(const Skinny *s)
 {
-    int64_t m = s->x.c.M;
+    int64_t m = s->f->x.c.M;
 
     return s->cols / 8 * (int)(s->f->mma ? (m + 7) / 8 * 2 : m);
 }
@@ -150,7 +150,7 @@ static int sums(const Skinny *s)
 static const char *check(const Skinny *s)
 {
     const Tile *t = &s->x.t;
-    const Device *d = s->x.o->device;
+    const Device *d = s->f->x.o->device;
 
     if (t->threads < 64 || t->threads > 512)
         return "blocks of 64 to 512 threads";
@@ -158,7 +158,7 @@ static const char *check(const Skinny *s)
         return "a split needs clusters";
     if (s->columns % t->split || s->columns / t->split < 2)
         return "a block finishes at least 2 columns";
-    if ((t->split - 1) * s->steps >= ceil_div(s->x.c.K, s->k_step))
+    if ((t->split - 1) * s->steps >= ceil_div(s->f->x.c.K, s->k_step))
         return "a block without a part of K";
     if (s->warps_k > s->steps)
         return "more warps than steps";
@@ -178,7 +178,7 @@ const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v)
 {
     memset(s, 0, sizeof *s);
     s->f = f;
-    s->x = f->x;
+    s->x = (ContractPlan){.f = &f->x, .a = f->x.a, .b = f->x.b};
     plan_lanes(s, v);
     Tile *t = &s->x.t;
     t->split = v->knob[KNOB_SPLIT];
@@ -188,19 +188,21 @@ const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v)
     t->bn = s->columns / t->split;
     t->bk = s->steps * s->k_step;
     t->stages = 1;
+    s->x.parts = s->warps_k * t->split;
+    s->x.beyond = f->x.c.N % s->columns != 0;
     s->pad = x_pad(s);
     size_t parts = (size_t)(t->split * s->warps_k);
     s->smem = (size_t)t->bm * (size_t)(t->bk + s->pad) *
-                  (size_t)type_bytes(s->x.elem) +
+                  (size_t)type_bytes(s->f->x.elem) +
               parts * (size_t)t->bm * (size_t)(t->bn + 8) * 4 + 16 +
-              (size_t)skinny_row_values(&s->x) * (size_t)t->bm * 4;
+              (size_t)skinny_row_values(&f->x) * (size_t)t->bm * 4;
     s->x.regs = s->words * s->deep + sums(s) + 44;
     return check(s);
 }
 
 static const char *variant_text(const Skinny *s)
 {
-    return arena_printf(s->x.g->arena,
+    return arena_printf(s->f->x.g->arena,
                         "cols=%d warps_n=%d warps_k=%d deep=%d split=%d",
                         s->cols, s->warps_n, s->warps_k, s->deep,
                         s->x.t.split);

@@ -24,9 +24,10 @@ typedef struct SkinnyForm {
     const Var *k, *n; /* that the weights' offset is linear in */
 } SkinnyForm;
 
+/* What a variant decides. */
 typedef struct Skinny {
-    Contract x;     /* x.t: bm, bn: what a block finishes; bk: its part of K */
     const SkinnyForm *f;
+    ContractPlan x; /* x.t: bm, bn: what a block finishes; bk: its part of K */
     int cols;       /* of a warp */
     int lane_n;     /* columns of a lane, where it has neighbours */
     int warps_n, warps_k, deep;
@@ -37,15 +38,22 @@ typedef struct Skinny {
     int words;      /* registers of weights in a step */
     int pad;        /* elements after a row of x in shared memory */
     size_t smem;
-    void *constants; /* contract_skinny_rows.c's */
 } Skinny;
+
+/* What its kernel's text is made with. */
+typedef struct SkinnyBuild {
+    ContractBuild x;
+    const SkinnyForm *f;
+    const Skinny *p;
+    void *constants; /* contract_skinny_rows.c's */
+} SkinnyBuild;
 
 /* The analysis; NULL, or why the group is none. */
 const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
                         const Options *o);
 /* NULL, or why the variant cannot be. */
 const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v);
-void skinny_build(Skinny *s, Kernel *k);
+void skinny_build(const Skinny *plan, Kernel *k);
 /* contract_skinny_cost.c */
 void skinny_cost(const void *form, const Variant *v, Cost *c);
 /* contract_skinny_rows.c, of a group that computes values of its rows first
@@ -53,20 +61,20 @@ void skinny_cost(const void *form, const Variant *v, Cost *c);
  * after which x->a's values are made of them. */
 const char *skinny_check_rows(const Contract *x);
 int skinny_row_values(const Contract *x);
-void skinny_put_rows(Skinny *s, Tree *b);
+void skinny_put_rows(SkinnyBuild *s, Tree *b);
 /* Before the wait for the grid: constants that x's elements are made of come
  * into registers, if each thread has the same of them for all rows, in so many
  * turns; or into the L2 (0). */
-int skinny_turns(const Skinny *s);
-void skinny_put_constants(Skinny *s, Tree *b);
+int skinny_turns(const SkinnyBuild *s);
+void skinny_put_constants(SkinnyBuild *s, Tree *b);
 /* Then values that take them, and the loop around these. */
-void skinny_keep_constants(Skinny *s, bool on);
+void skinny_keep_constants(SkinnyBuild *s, bool on);
 Tree *skinny_turn_code(Tree *body);
 
 /* ---- what contract_stream has in common with it ------------------------ */
 
 /* Blocks of t.threads and this much shared memory that an SM has room for. */
-double skinny_room(const Contract *x, size_t smem);
+double skinny_room(const ContractPlan *x, size_t smem);
 
 /* The memory's time over that of blocks which are all there from the start:
  * where there are many they go where there is room, and only the last ones are
@@ -74,13 +82,13 @@ double skinny_room(const Contract *x, size_t smem);
 double skinny_uneven(const Device *d, double blocks, double room);
 /* What both know of their cost: clusters of t.split blocks share `columns`
  * columns, and each block has `parts` sums of each result. */
-void skinny_work(const Contract *x, const SkinnyForm *f, int columns,
+void skinny_work(const ContractPlan *x, const SkinnyForm *f, int columns,
                  int parts, size_t smem, Work *w);
 
 /* The kernel's frame: its name, launch and work; then M to LANE_K. */
-void skinny_frame(Contract *x, Kernel *k, const char *family, int columns,
+void skinny_frame(ContractBuild *x, Kernel *k, const char *family, int columns,
                   size_t smem);
-void skinny_constants(Contract *x, int k_step, int lane_k);
+void skinny_constants(ContractBuild *x, int k_step, int lane_k);
 
 /* Slots of contract_skinny_*_sums.cu.in: how many sums a lane has, and where
  * each belongs; its warp's part among those of the block. */
@@ -91,6 +99,6 @@ typedef struct SkinnySums {
 } SkinnySums;
 
 /* Adds up the parts and finishes the block's columns. */
-void skinny_put_sums(Contract *x, const SkinnySums *of);
+void skinny_put_sums(ContractBuild *x, const SkinnySums *of);
 
 #endif

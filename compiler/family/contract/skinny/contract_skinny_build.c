@@ -6,24 +6,24 @@
 
 /* ---- what contract_stream has in common with it ------------------------ */
 
-void skinny_constants(Contract *x, int k_step, int lane_k)
+void skinny_constants(ContractBuild *x, int k_step, int lane_k)
 {
     Kernel *k = x->kernel;
     Graph *g = x->g;
 
-    kernel_constant(g, k, "M", x->c.M, NULL);
-    kernel_constant(g, k, "N", x->c.N, NULL);
-    kernel_constant(g, k, "K", x->c.K, NULL);
-    kernel_constant(g, k, "BM", x->t.bm, NULL);
-    kernel_constant(g, k, "BN", x->t.bn, "columns that a block finishes");
-    kernel_constant(g, k, "BK", x->t.bk, "its part of K");
+    kernel_constant(g, k, "M", x->f->c.M, NULL);
+    kernel_constant(g, k, "N", x->f->c.N, NULL);
+    kernel_constant(g, k, "K", x->f->c.K, NULL);
+    kernel_constant(g, k, "BM", x->p->t.bm, NULL);
+    kernel_constant(g, k, "BN", x->p->t.bn, "columns that a block finishes");
+    kernel_constant(g, k, "BK", x->p->t.bk, "its part of K");
     kernel_constant(g, k, "K_STEP", k_step, "of a warp");
     kernel_constant(g, k, "LANE_K", lane_k, "of a lane");
 }
 
-void skinny_put_sums(Contract *x, const SkinnySums *of)
+void skinny_put_sums(ContractBuild *x, const SkinnySums *of)
 {
-    bool split = x->t.split > 1;
+    bool split = x->p->t.split > 1;
     Fill slot[] = {
         FILL("COLUMN", of->column),
         FILL("ROW", of->row),
@@ -47,59 +47,58 @@ void skinny_put_sums(Contract *x, const SkinnySums *of)
     kernel_phase(x->g, x->kernel, "epilogue", b);
 }
 
-void skinny_frame(Contract *x, Kernel *k, const char *family, int columns,
+void skinny_frame(ContractBuild *x, Kernel *k, const char *family, int columns,
                   size_t smem)
 {
-    int tiles = (int)((x->c.N + columns - 1) / columns);
+    int tiles = (int)((x->f->c.N + columns - 1) / columns);
 
     k->family = family;
-    k->block = x->t.threads;
+    k->block = x->p->t.threads;
     k->smem_bytes = smem;
-    k->grid[0] = tiles * x->t.split;
+    k->grid[0] = tiles * x->p->t.split;
     k->grid[1] = 1;
-    k->grid[2] = (int)x->c.batches;
-    k->cluster = x->t.split;
+    k->grid[2] = (int)x->f->c.batches;
+    k->cluster = x->p->t.split;
     k->min_blocks = 1;
-    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
-    k->bytes = x->hbm_bytes;
-    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+    k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
+               (double)x->f->c.batches;
+    k->bytes = x->f->hbm_bytes;
+    k->where = arena_array(x->g->arena, const char *, x->f->gr->n_step);
 }
 
 /* ---- its own ----------------------------------------------------------- */
 
-static void constants(Skinny *s)
+static void constants(SkinnyBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Kernel *k = x->kernel;
     Graph *g = x->g;
-    const Tile *t = &x->t;
+    const Tile *t = &x->p->t;
 
-    skinny_constants(x, s->k_step, s->lane_k);
-    kernel_constant(g, k, "STEPS", s->steps, NULL);
-    kernel_constant(g, k, "DEEP", s->deep, "steps under way");
-    kernel_constant(g, k, "WARPS_N", s->warps_n, NULL);
-    kernel_constant(g, k, "WARPS_K", s->warps_k, NULL);
-    kernel_constant(g, k, "COLUMNS", s->columns, "of WARPS_N warps");
+    skinny_constants(x, s->p->k_step, s->p->lane_k);
+    kernel_constant(g, k, "STEPS", s->p->steps, NULL);
+    kernel_constant(g, k, "DEEP", s->p->deep, "steps under way");
+    kernel_constant(g, k, "WARPS_N", s->p->warps_n, NULL);
+    kernel_constant(g, k, "WARPS_K", s->p->warps_k, NULL);
+    kernel_constant(g, k, "COLUMNS", s->p->columns, "of WARPS_N warps");
     kernel_constant(g, k, "THREADS", t->threads, NULL);
-    x->parts = s->warps_k * t->split;
-    kernel_constant(g, k, "SLICES", x->parts, "sums of a result");
+    kernel_constant(g, k, "SLICES", x->p->parts, "sums of a result");
     if (s->f->k_major)
-        kernel_constant(g, k, "TILES", s->cols / 16, "of 16 columns");
+        kernel_constant(g, k, "TILES", s->p->cols / 16, "of 16 columns");
     else
-        kernel_constant(g, k, "LANE_N", s->lane_n, "columns of a lane");
+        kernel_constant(g, k, "LANE_N", s->p->lane_n, "columns of a lane");
     if (t->split > 1)
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share K");
-    kernel_constant(g, k, "X_PAD", s->pad, NULL);
+    kernel_constant(g, k, "X_PAD", s->p->pad, NULL);
 }
 
-static void shared_memory(Skinny *s)
+static void shared_memory(SkinnyBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Arena *a = x->g->arena;
 
     kernel_smem(x->g, x->kernel, 16,
-                arena_printf(a, "%s %s[BM][BK + X_PAD]", type_cname(x->elem),
+                arena_printf(a, "%s %s[BM][BK + X_PAD]", type_cname(x->f->elem),
                              x->a.tile),
                 "padded: rows on different banks");
     kernel_smem(x->g, x->kernel, 16, "float parts[SLICES][BM][BN + 8]", NULL);
@@ -108,29 +107,29 @@ static void shared_memory(Skinny *s)
 /* ---- where ------------------------------------------------------------- */
 
 /* Some warp has no part in some step. */
-static bool uneven(const Skinny *s)
+static bool uneven(const SkinnyBuild *s)
 {
-    int64_t k_block = (int64_t)s->x.t.bk * s->x.t.split;
+    int64_t k_block = (int64_t)s->x.p->t.bk * s->x.p->t.split;
 
-    return s->steps % (s->warps_k * s->deep) || k_block != s->x.c.K;
+    return s->p->steps % (s->p->warps_k * s->p->deep) || k_block != s->x.f->c.K;
 }
 
-static bool tail(const Skinny *s)
+static bool tail(const SkinnyBuild *s)
 {
-    return s->x.c.K % s->k_step != 0;
+    return s->x.f->c.K % s->p->k_step != 0;
 }
 
 /* Columns of one lane lie on both sides of the end. */
-static bool ragged(const Skinny *s)
+static bool ragged(const SkinnyBuild *s)
 {
-    return !s->f->k_major && s->x.c.N % s->lane_n != 0;
+    return !s->f->k_major && s->x.f->c.N % s->p->lane_n != 0;
 }
 
-static void put_rows(Skinny *s, Tree *b)
+static void put_rows(SkinnyBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *w = &x->b;
-    bool cut = x->c.N % s->columns;
+    bool cut = x->f->c.N % s->p->columns;
     const char *type = contract_offset_type(w);
     CScope scope = cprint_open(&x->cp);
 
@@ -158,12 +157,12 @@ static void put_rows(Skinny *s, Tree *b)
     cprint_close(&x->cp, scope);
 }
 
-static void put_setup(Skinny *s)
+static void put_setup(SkinnyBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Tree *b = tree_list(s->x.g->arena);
 
-    if (x->t.split > 1)
+    if (x->p->t.split > 1)
         PUT(b, "const int rank = blockIdx.x % SPLIT;\n"
                "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
                "const int n0 = first + rank * BN;\n"
@@ -175,7 +174,7 @@ static void put_setup(Skinny *s)
                "const int n0 = first;\n"
                "const int m0 = 0;\n"
                "const int k0 = 0;\n");
-    if (x->t.split > 1 && (int64_t)x->t.bk * x->t.split != x->c.K)
+    if (x->p->t.split > 1 && (int64_t)x->p->t.bk * x->p->t.split != x->f->c.K)
         PUT(b,
             "const int steps = min(STEPS, (K - k0 + K_STEP - 1) / K_STEP);\n");
     else
@@ -191,13 +190,14 @@ static void put_setup(Skinny *s)
 /* ---- weights ----------------------------------------------------------- */
 
 /* dcc_stream<16>(w_words[u][i][h], &w[w_off[i][h] + k], bytes); */
-static Tree *stream(Skinny *s, const char *to, const char *k, const char *off)
+static Tree *stream(SkinnyBuild *s, const char *to, const char *k,
+                    const char *off)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Arena *a = x->g->arena;
     const Tensor *t = x->b.op->read->tensor;
     CScope scope = cprint_open(&x->cp);
-    int most = s->f->k_major ? s->lane_k : s->lane_n, size = s->f->size;
+    int most = s->f->k_major ? s->p->lane_k : s->p->lane_n, size = s->f->size;
     int piece = s->f->align < most ? s->f->align : most;
     const char *bytes = "";
 
@@ -210,7 +210,7 @@ static Tree *stream(Skinny *s, const char *to, const char *k, const char *off)
                                      : ", %.0s(N - column) * %d",
                              k, size);
     else if (tail(s))
-        bytes = arena_printf(a, ", %s < K ? %d : 0", k, s->lane_n * size);
+        bytes = arena_printf(a, ", %s < K ? %d : 0", k, s->p->lane_n * size);
     Tree *one =
         QUOTE(a, "dcc_stream<@piece>(@to, &@tensor[@off + @at]@bytes);\n",
               FILL_INT("piece", piece * size), FILL("to", to),
@@ -221,7 +221,7 @@ static Tree *stream(Skinny *s, const char *to, const char *k, const char *off)
     return one;
 }
 
-static void put_fetch(Skinny *s, Tree *b)
+static void put_fetch(SkinnyBuild *s, Tree *b)
 {
     bool k_major = s->f->k_major;
 
@@ -242,7 +242,7 @@ static void put_fetch(Skinny *s, Tree *b)
                   "    for (int i = 0; i < LANE_K; ++i)\n"
                   "        @STREAM\n"
                   "};\n",
-        FILL_INT("words", s->lane_n * s->f->size / 4),
+        FILL_INT("words", s->p->lane_n * s->f->size / 4),
         FILL_TREE("STREAM",
                   k_major ? stream(s, "w_words[u][i][h]", "k", "w_off[i][h]")
                           : stream(s, "w_words[u][i]", "(k + i)", "w_off")));
@@ -258,16 +258,16 @@ static void put_fetch(Skinny *s, Tree *b)
 /* ---- x ----------------------------------------------------------------- */
 
 /* The value of one element of x, or its copy. */
-static void put_x_value(Skinny *s, Tree *b, int vec)
+static void put_x_value(SkinnyBuild *s, Tree *b, int vec)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *l = &x->a;
     const Expr *e = l->op->e;
     Arena *a = b->arena;
     const char *to = arena_printf(a, "smem.%s[m][k_at]", l->tile), *in = "";
     Tree *body = tree_list(a);
 
-    if ((int64_t)x->t.bk * x->t.split != x->c.K)
+    if ((int64_t)x->p->t.bk * x->p->t.split != x->f->c.K)
         in = "k < K";
     if (vec && guard_truth(l->op->in) != ALWAYS)
         in = arena_printf(a, "%s%s%s", in, *in ? " && " : "",
@@ -293,17 +293,17 @@ static void put_x_value(Skinny *s, Tree *b, int vec)
               "}\n"
             : "@BODY\n"
               "@to = @value;\n",
-        FILL("to", to), FILL("type", type_cname(x->elem)), FILL("in", in),
+        FILL("to", to), FILL("type", type_cname(x->f->elem)), FILL("in", in),
         FILL_TREE("BODY", body),
-        FILL("value", cprint_to_storage(a, x->elem, e->type, text)));
+        FILL("value", cprint_to_storage(a, x->f->elem, e->type, text)));
 }
 
-static void put_x(Skinny *s, Tree *b)
+static void put_x(SkinnyBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *l = &x->a;
-    bool copied = l->async && l->along_k && x->t.bk % l->vec == 0 &&
-                  x->c.K % l->vec == 0;
+    bool copied = l->async && l->along_k && x->p->t.bk % l->vec == 0 &&
+                  x->f->c.K % l->vec == 0;
     int vec = copied ? l->vec : 1;
     CScope scope = cprint_open(&x->cp);
     Tree *body = tree_list(s->x.g->arena);
@@ -316,7 +316,7 @@ static void put_x(Skinny *s, Tree *b)
             "const int k = k0 + k_at;\n",
             FILL_INT("vec", vec));
     contract_digits(x, body, l->side, l, "m");
-    contract_digits(x, body, &x->k, l, "k");
+    contract_digits(x, body, &x->f->k, l, "k");
     skinny_keep_constants(s, true);
     put_x_value(s, body, copied ? vec : 0);
     skinny_keep_constants(s, false);
@@ -339,12 +339,12 @@ static void put_x(Skinny *s, Tree *b)
 }
 
 /* They are no parameters: something before this launch writes them. */
-static bool weights_wait(const Skinny *s)
+static bool weights_wait(const SkinnyBuild *s)
 {
     return !kernel_reads_constants(s->x.b.op->e);
 }
 
-static void put_load(Skinny *s)
+static void put_load(SkinnyBuild *s)
 {
     Tree *b = tree_list(s->x.g->arena);
 
@@ -362,9 +362,9 @@ static void put_load(Skinny *s)
 
 /* ---- multiply ---------------------------------------------------------- */
 
-static void put_multiply(Skinny *s)
+static void put_multiply(SkinnyBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Arena *a = x->g->arena;
     const char *file = s->f->mma ? s->f->k_major ? "contract_skinny_mma_k.cu.in"
                                                  : "contract_skinny_mma_n.cu.in"
@@ -372,8 +372,8 @@ static void put_multiply(Skinny *s)
                                        : "contract_skinny_float_n.cu.in";
     Fill slot[] = {
         FILL("X_TILE", x->a.tile),
-        FILL("ROWS", arena_printf(a, "%d", (x->t.bm + 7) / 8)),
-        FILL("MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+        FILL("ROWS", arena_printf(a, "%d", (x->p->t.bm + 7) / 8)),
+        FILL("MMA", x->f->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
                                      : "dcc_mma_m16n8k16_bf16"),
         FILL("WEIGHT", type_cname(x->b.op->read->tensor->type)),
         FILL("SKIP",
@@ -385,9 +385,9 @@ static void put_multiply(Skinny *s)
 
 /* ---- the sums ---------------------------------------------------------- */
 
-static void put_sums(Skinny *s)
+static void put_sums(SkinnyBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     bool mma = s->f->mma, k_major = s->f->k_major;
     const SkinnySums of = {
         .mma = mma,
@@ -399,7 +399,7 @@ static void put_sums(Skinny *s)
         .tiles = k_major ? mma ? "TILES" : "2 * TILES"
                  : mma   ? "LANE_N / 2"
                          : "LANE_N",
-        .rows = arena_printf(x->g->arena, "%d", (x->t.bm + 7) / 8),
+        .rows = arena_printf(x->g->arena, "%d", (x->p->t.bm + 7) / 8),
         .warp = "warp_k",
         .warps = "WARPS_K",
     };
@@ -409,24 +409,24 @@ static void put_sums(Skinny *s)
 
 /* ---- the whole --------------------------------------------------------- */
 
-static int resident(const Skinny *s, int blocks)
+static int resident(const SkinnyBuild *s, int blocks)
 {
-    const Device *d = s->x.o->device;
+    const Device *d = s->x.f->o->device;
     int regs = (s->x.regs + s->x.regs / 6 + 7) / 8 * 8;
-    int n = d->regs_sm / (regs * s->x.t.threads);
+    int n = d->regs_sm / (regs * s->x.p->t.threads);
     int per_sm = (blocks + d->sms - 1) / d->sms;
 
     return n > per_sm ? per_sm : n < 1 ? 1 : n;
 }
 
-void skinny_build(Skinny *s, Kernel *k)
+void skinny_build(const Skinny *plan, Kernel *k)
 {
-    Contract *x = &s->x;
+    SkinnyBuild build = {.f = plan->f, .p = plan}, *s = &build;
+    ContractBuild *x = &s->x;
 
-    x->beyond = x->c.N % s->columns != 0;
-    contract_names(x, k);
-    skinny_frame(x, k, "contract_skinny", s->columns, s->smem);
-    k->min_arch = x->t.split > 1 ? "sm_90" : s->f->mma ? "sm_80" : NULL;
+    contract_start(x, &plan->x, k);
+    skinny_frame(x, k, "contract_skinny", s->p->columns, s->p->smem);
+    k->min_arch = x->p->t.split > 1 ? "sm_90" : s->f->mma ? "sm_80" : NULL;
     k->min_blocks = resident(s, k->grid[0] * k->grid[2]);
     constants(s);
     shared_memory(s);

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-double skinny_room(const Contract *x, size_t smem)
+double skinny_room(const ContractPlan *x, size_t smem)
 {
-    return model_room(x->o->device, x->t.threads, x->regs, (double)smem);
+    return model_room(x->f->o->device, x->t.threads, x->regs, (double)smem);
 }
 
 double skinny_uneven(const Device *d, double blocks, double room)
@@ -21,28 +21,28 @@ double skinny_uneven(const Device *d, double blocks, double room)
     return 1 + d->hbm_uneven * room / per_sm;
 }
 
-void skinny_work(const Contract *x, const SkinnyForm *f, int columns, int parts,
-                 size_t smem, Work *w)
+void skinny_work(const ContractPlan *x, const SkinnyForm *f, int columns,
+                 int parts, size_t smem, Work *w)
 {
-    const Device *d = x->o->device;
+    const Device *d = x->f->o->device;
     const Tile *t = &x->t;
-    double tiles = ceil((double)x->c.N / columns) * (double)x->c.batches;
+    double tiles = ceil((double)x->f->c.N / columns) * (double)x->f->c.batches;
     double blocks = tiles * t->split;
-    double x_bytes = (double)t->bm * t->bk * type_bytes(x->elem);
+    double x_bytes = (double)t->bm * t->bk * type_bytes(x->f->elem);
     double weights = (double)columns * t->bk * f->size;
 
     w->pipe = f->mma ? PIPE_MMA : PIPE_FMA;
     w->efficiency = 1.0 / 2;
-    w->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
+    w->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
+               (double)x->f->c.batches;
     w->padded_flops = w->flops;
-    w->special = x->special * blocks * t->bm * t->bn;
+    w->special = x->f->special * blocks * t->bm * t->bn;
     w->blocks = blocks;
     w->threads = t->threads;
     w->regs = x->regs;
     w->smem_block = (double)smem;
     w->block_bytes = x_bytes + weights;
-    w->l2_bytes = blocks * (x_bytes + weights) + x->out_bytes;
+    w->l2_bytes = blocks * (x_bytes + weights) + x->f->out_bytes;
     w->scatter = 1;
     w->block_ops = w->flops / blocks;
     w->smem_bytes = 2 * blocks * columns * parts * t->bm * sizeof(float);
@@ -64,14 +64,14 @@ static double sparse(const Skinny *s, double under, double per_sm)
 {
     double all = per_sm * s->columns * s->x.t.bk * s->f->size;
 
-    return fmax(1, fmin(s->x.o->device->ask_kb * KB, all) / under);
+    return fmax(1, fmin(s->f->x.o->device->ask_kb * KB, all) / under);
 }
 
 /* Clocks until the rows of x are there, beyond those in which the first
  * weights come; no more of these are asked for before. */
 static double wait_for_x(const Skinny *s, double under, double x_bytes)
 {
-    const Device *d = s->x.o->device;
+    const Device *d = s->f->x.o->device;
     double hbm_clk = d->hbm_gbs / d->clock_ghz / d->sms;
 
     return fmax(0, x_bytes / d->sm_bytes_clk - under / hbm_clk);
@@ -86,11 +86,11 @@ static double runs(const Skinny *s)
     if (f->align * f->size < VECTOR_BYTES)
         run = L2_SECTOR;
     /* four lanes side by side have vectors of a column, 8 others are far */
-    if (f->k_major && s->x.c.K * f->size > SCHEDULERS * L2_LINE)
+    if (f->k_major && s->f->x.c.K * f->size > SCHEDULERS * L2_LINE)
         run = fmin(run, SCHEDULERS * VECTOR_BYTES);
     if (!f->k_major)
         run = fmin(run, s->cols * f->size);
-    return model_runs(s->x.o->device, run);
+    return model_runs(s->f->x.o->device, run);
 }
 
 /* Reductions of a row. */
@@ -107,8 +107,8 @@ static int reductions(const RowMerge *m)
  * times another's; and an element that is made of them and others. */
 static double rows_clk(const Skinny *s)
 {
-    const Device *d = s->x.o->device;
-    const RowMerge *m = s->x.gr->merge;
+    const Device *d = s->f->x.o->device;
+    const RowMerge *m = s->f->x.gr->merge;
     const Tile *t = &s->x.t;
 
     if (!m)
@@ -123,13 +123,13 @@ static double rows_clk(const Skinny *s)
 
 static void work(const Skinny *s, Work *w)
 {
-    const Contract *x = &s->x;
-    const Tile *t = &x->t;
+    const Contract *x = &s->f->x;
+    const Tile *t = &s->x.t;
     const Device *d = x->o->device;
     double x_bytes = (double)t->bm * t->bk * type_bytes(x->elem);
-    double room = skinny_room(x, s->smem), narrow = runs(s);
+    double room = skinny_room(&s->x, s->smem), narrow = runs(s);
 
-    skinny_work(x, s->f, s->columns, s->warps_k, s->smem, w);
+    skinny_work(&s->x, s->f, s->columns, s->warps_k, s->smem, w);
     double blocks = w->blocks, per_sm = blocks / d->sms;
     double under = under_way(s, room, per_sm);
     double rows = s->f->mma ? ceil((double)t->bm / MMA_N) * MMA_N : t->bm;
@@ -149,7 +149,7 @@ static void work(const Skinny *s, Work *w)
         clk += x_bytes / d->sm_bytes_clk;
     if (t->split > 1)
         clk += 2 * d->cluster_clk;
-    if (!x->a.async) /* x comes through registers */
+    if (!s->x.a.async) /* x comes through registers */
         clk += d->l2_latency +
                d->dependent_clk * (double)t->bm * t->bk / t->threads;
     w->fill_us += model_us(d, clk + rows_clk(s));
@@ -164,5 +164,5 @@ void skinny_cost(const void *form, const Variant *v, Cost *c)
     if ((c->why = skinny_plan(&s, form, v)))
         return;
     work(&s, &w);
-    model_cost(s.x.o->device, &w, c);
+    model_cost(s.f->x.o->device, &w, c);
 }

@@ -78,7 +78,7 @@ enum { MOST_READS = 2, MOST_REGS = 64 };
 /* The reads along a row that a warp's lanes keep, `vec` neighbours at a time:
  * all reductions take them from there. */
 typedef struct Kept {
-    const Contract *x;
+    const ContractBuild *x;
     const Expr *read[MOST_READS];
     const char *id[MOST_READS];
     int n, vec;             /* vec 0: they are read again and again */
@@ -86,18 +86,18 @@ typedef struct Kept {
 
 static int pieces_of(const Kept *k)
 {
-    return (int)k->x->gr->merge->over->extent / (32 * k->vec);
+    return (int)k->x->f->gr->merge->over->extent / (32 * k->vec);
 }
 
 static void note_kept(const Expr *e, void *ctx)
 {
     Kept *k = ctx;
     IdxPool *p = k->x->g->pool;
-    const Var *over = k->x->gr->merge->over;
+    const Var *over = k->x->f->gr->merge->over;
 
     if (e->kind != E_READ || !expr_uses(e, over))
         return;
-    e = of_row(k->x, e);
+    e = of_row(k->x->f, e);
     for (int i = 0; i < k->n; i++)
         if (expr_equal(k->read[i], e))
             return;
@@ -114,9 +114,9 @@ static void note_kept(const Expr *e, void *ctx)
     k->read[k->n++] = e;
 }
 
-static Kept keep_reads(const Contract *x)
+static Kept keep_reads(const ContractBuild *x)
 {
-    const RowMerge *m = x->gr->merge;
+    const RowMerge *m = x->f->gr->merge;
     int64_t all = m->over->extent;
     Kept k = {.x = x, .vec = 8};
 
@@ -130,12 +130,12 @@ static Kept keep_reads(const Contract *x)
 }
 
 /* dcc_load<8>(h_row[piece], &h[..]); */
-static void put_kept(Contract *x, Tree *b, Kept *k)
+static void put_kept(ContractBuild *x, Tree *b, Kept *k)
 {
     CPrint *cp = &x->cp;
     CScope scope = cprint_open(cp);
 
-    cprint_name(cp, x->gr->merge->over,
+    cprint_name(cp, x->f->gr->merge->over,
                 arena_printf(b->arena, "(piece * 32 + lane) * %d", k->vec));
     for (int i = 0; i < k->n; i++) {
         const Tensor *t = k->read[i]->tensor;
@@ -167,14 +167,14 @@ static const char *kept_read(const Expr *read, void *ctx)
 
 /* ---- their text --------------------------------------------------------- */
 
-static void put_kept_reduction(Contract *x, Tree *b, const Step *s,
+static void put_kept_reduction(ContractBuild *x, Tree *b, const Step *s,
                                const Expr *e, const char *id, Kept *k)
 {
     CPrint *cp = &x->cp;
     CScope scope = cprint_open(cp);
     Tree *in = tree_list(b->arena);
 
-    cprint_name(cp, x->gr->merge->over,
+    cprint_name(cp, x->f->gr->merge->over,
                 arena_printf(b->arena, "((piece * 32 + lane) * %d + v)",
                              k->vec));
     cp->staged = kept_read;
@@ -197,10 +197,10 @@ static void put_kept_reduction(Contract *x, Tree *b, const Step *s,
     cprint_close(cp, scope);
 }
 
-static void put_reduction(Contract *x, Tree *b, const Step *s, const Expr *e,
-                          const char *id)
+static void put_reduction(ContractBuild *x, Tree *b, const Step *s,
+                          const Expr *e, const char *id)
 {
-    const Var *over = x->gr->merge->over;
+    const Var *over = x->f->gr->merge->over;
     CPrint *cp = &x->cp;
     CScope scope = cprint_open(cp);
     const char *at = cprint_var(cp, over);
@@ -240,24 +240,24 @@ static void note_wanted(const Expr *e, void *ctx)
     w->found |= e->kind == E_LOCAL && e->local == w->local;
 }
 
-static bool wanted(const Contract *x, int i)
+static bool wanted(const ContractBuild *x, int i)
 {
     Wanted w = {-1 - i, false};
 
-    expr_visit(x->c.a.e, note_wanted, &w);
+    expr_visit(x->f->c.a.e, note_wanted, &w);
     return w.found;
 }
 
-static void put_row(Contract *x, Tree *b, const char *const *field)
+static void put_row(ContractBuild *x, Tree *b, const char *const *field)
 {
-    const RowMerge *m = x->gr->merge;
-    Numbers own = {x->gr->n_step, true};
+    const RowMerge *m = x->f->gr->merge;
+    Numbers own = {x->f->gr->n_step, true};
     Kept kept = keep_reads(x);
 
     put_kept(x, b, &kept);
     for (int i = 0; i < m->n_step; i++) {
         const Step *s = &m->step[i];
-        const Expr *e = expr_rewrite(x->g, of_row(x, s->value), renumber,
+        const Expr *e = expr_rewrite(x->g, of_row(x->f, s->value), renumber,
                                      &own);
         const char *id;
         if (s->op != R_NONE) {
@@ -277,16 +277,16 @@ static void put_row(Contract *x, Tree *b, const char *const *field)
                 FILL("value", x->cp.local[own.first + i]));
 }
 
-void skinny_put_rows(Skinny *s, Tree *b)
+void skinny_put_rows(SkinnyBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Arena *a = x->g->arena;
-    const RowMerge *m = x->gr->merge;
+    const RowMerge *m = x->f->gr->merge;
     const char *field[NORM_STEPS] = {NULL};
-    Numbers other = {x->gr->n_step, false};
+    Numbers other = {x->f->gr->n_step, false};
     Operand *op = arena_new_of(a, Operand);
     Tree *in = tree_list(a);
-    bool one = x->t.bm == 1; /* each warp computes them for itself */
+    bool one = x->p->t.bm == 1; /* each warp computes them for itself */
 
     if (!m)
         return;
@@ -297,7 +297,8 @@ void skinny_put_rows(Skinny *s, Tree *b)
                         arena_printf(a, "float %s[BM]", field[i]), NULL);
         }
     CScope scope = cprint_open(&x->cp);
-    cprint_name(&x->cp, x->m.n == 1 ? x->m.v[0] : x->m.linear, one ? "0" : "m");
+    cprint_name(&x->cp, x->f->m.n == 1 ? x->f->m.v[0] : x->f->m.linear,
+                one ? "0" : "m");
     put_row(x, in, field);
     PUT(b,
         one ? "// Values of the row: each warp has them.\n"
@@ -324,7 +325,7 @@ void skinny_put_rows(Skinny *s, Tree *b)
 enum { MOST_CONSTANTS = 4, CONSTANT_REGS = 8 };
 
 typedef struct Constants {
-    const Contract *x;
+    const ContractBuild *x;
     const Expr *read[MOST_CONSTANTS]; int n;
     const char *id[MOST_CONSTANTS]; /* where a thread has its own of them */
 } Constants;
@@ -332,14 +333,14 @@ typedef struct Constants {
 static void note_constant(const Expr *e, void *ctx)
 {
     Constants *c = ctx;
-    const Contract *x = c->x;
+    const ContractBuild *x = c->x;
 
     if (e->kind != E_READ || e->in.n || !kernel_reads_constants(e) ||
-        c->n == MOST_CONSTANTS || !expr_uses(e, x->k.v[0]) ||
-        idx_coef(tensor_offset(x->g, e->tensor, e->at), x->k.v[0]) != 1)
+        c->n == MOST_CONSTANTS || !expr_uses(e, x->f->k.v[0]) ||
+        idx_coef(tensor_offset(x->g, e->tensor, e->at), x->f->k.v[0]) != 1)
         return;
-    for (int i = 0; i < x->m.n; i++)
-        if (expr_uses(e, x->m.v[i]))
+    for (int i = 0; i < x->f->m.n; i++)
+        if (expr_uses(e, x->f->m.v[i]))
             return;
     for (int i = 0; i < c->n; i++)
         if (expr_equal(c->read[i], e))
@@ -347,24 +348,26 @@ static void note_constant(const Expr *e, void *ctx)
     c->read[c->n++] = e;
 }
 
-static Constants constants_of(const Skinny *s)
+static Constants constants_of(const SkinnyBuild *s)
 {
-    const Contract *x = &s->x;
+    const ContractBuild *x = &s->x;
     Constants c = {.x = x};
 
-    if (!x->a.op->read && x->k.n == 1 && !x->c.n_batch)
+    if (!x->a.op->read && x->f->k.n == 1 && !x->f->c.n_batch)
         expr_visit(x->a.op->e, note_constant, &c);
     return c;
 }
 
-int skinny_turns(const Skinny *s)
+int skinny_turns(const SkinnyBuild *s)
 {
-    const Contract *x = &s->x;
-    int turns = x->t.bk / x->t.threads, n = constants_of(s).n;
+    const ContractBuild *x = &s->x;
+    int turns = x->p->t.bk / x->p->t.threads, n = constants_of(s).n;
 
-    return n && x->t.bk % x->t.threads == 0 && n * turns <= CONSTANT_REGS &&
-                   (int64_t)x->t.bk * x->t.split == x->c.K
-               ? turns : 0;
+    return n && x->p->t.bk % x->p->t.threads == 0 &&
+                   n * turns <= CONSTANT_REGS &&
+                   (int64_t)x->p->t.bk * x->p->t.split == x->f->c.K
+               ? turns
+               : 0;
 }
 
 static const char *kept_constant(const Expr *read, void *ctx)
@@ -378,13 +381,13 @@ static const char *kept_constant(const Expr *read, void *ctx)
 }
 
 /* They stay where they are read. */
-static void put_asked(Skinny *s, Tree *b, const Constants *c)
+static void put_asked(SkinnyBuild *s, Tree *b, const Constants *c)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     CScope scope = cprint_open(&x->cp);
-    bool cut = (int64_t)x->t.bk * x->t.split != x->c.K;
+    bool cut = (int64_t)x->p->t.bk * x->p->t.split != x->f->c.K;
 
-    cprint_name(&x->cp, x->k.v[0], "k0");
+    cprint_name(&x->cp, x->f->k.v[0], "k0");
     for (int i = 0; i < c->n; i++) {
         const Expr *e = c->read[i];
         const Idx *at = tensor_offset(x->g, e->tensor, e->at);
@@ -396,9 +399,9 @@ static void put_asked(Skinny *s, Tree *b, const Constants *c)
     cprint_close(&x->cp, scope);
 }
 
-void skinny_put_constants(Skinny *s, Tree *b)
+void skinny_put_constants(SkinnyBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Constants *c = arena_new_of(b->arena, Constants);
     CScope scope = cprint_open(&x->cp);
     Tree *in = tree_list(b->arena);
@@ -410,7 +413,7 @@ void skinny_put_constants(Skinny *s, Tree *b)
     if (c->n && !skinny_turns(s))
         put_asked(s, b, c);
     if (c->n && skinny_turns(s)) {
-        cprint_name(&x->cp, x->k.v[0], "k");
+        cprint_name(&x->cp, x->f->k.v[0], "k");
         for (int i = 0; i < c->n; i++) {
             const Tensor *t = c->read[i]->tensor;
             c->id[i] = cprint_fresh(
@@ -447,7 +450,7 @@ Tree *skinny_turn_code(Tree *body)
                  FILL_TREE("BODY", body));
 }
 
-void skinny_keep_constants(Skinny *s, bool on)
+void skinny_keep_constants(SkinnyBuild *s, bool on)
 {
     s->x.cp.staged = on && s->constants ? kept_constant : NULL;
     s->x.cp.ctx = s->constants;

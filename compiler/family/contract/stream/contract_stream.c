@@ -36,11 +36,9 @@ static const void *open(Graph *g, const Group *gr, const Options *o,
     return *why ? NULL : f;
 }
 
-bool stream_whole(const Contract *x, int lane_k)
+bool stream_whole(const Load *x, int lane_k)
 {
-    const Load *l = &x->a;
-
-    return l->async && l->along_k && l->vec == lane_k;
+    return x->async && x->along_k && x->vec == lane_k;
 }
 
 /* ---- variants ---------------------------------------------------------- */
@@ -76,11 +74,11 @@ static int sums(const Stream *s)
 static const char *check(const Stream *s)
 {
     const Tile *t = &s->x.t;
-    const Device *d = s->x.o->device;
-    int64_t left = s->x.c.K - (int64_t)(t->split - 1) * t->bk;
+    const Device *d = s->f->x.o->device;
+    int64_t left = s->f->x.c.K - (int64_t)(t->split - 1) * t->bk;
     int slots = s->pieces * (s->ring ? 1 : s->columns / SLOT_COLUMNS);
 
-    if (s->ring && (!s->f->mma || !stream_whole(&s->x, s->lane_k)))
+    if (s->ring && (!s->f->mma || !stream_whole(&s->x.a, s->lane_k)))
         return "x that cannot be copied to the ring";
     if (t->split > 1 && d->sm < 90)
         return "a split needs clusters";
@@ -89,7 +87,7 @@ static const char *check(const Stream *s)
     if (left <= 0 ||
         (s->pieces == 1 && (s->warps - 1) * (int64_t)s->piece >= left))
         return "a warp without a part of K";
-    if (s->warps % 3 == 0 && (int64_t)t->bk * t->split != s->x.c.K)
+    if (s->warps % 3 == 0 && (int64_t)t->bk * t->split != s->f->x.c.K)
         return "three warps where two or four would do";
     if (s->stages > slots)
         return "more slots than there are weights";
@@ -107,9 +105,9 @@ static const char *check(const Stream *s)
  * dependent.c). */
 static size_t spread(const Stream *s)
 {
-    const Device *d = s->x.o->device;
-    double blocks = (double)ceil_div(s->x.c.N, s->columns) * s->x.t.split *
-                    (double)s->x.c.batches;
+    const Device *d = s->f->x.o->device;
+    double blocks = (double)ceil_div(s->f->x.c.N, s->columns) * s->x.t.split *
+                    (double)s->f->x.c.batches;
     size_t share = (size_t)ceil(blocks / d->sms);
 
     return (size_t)d->smem_sm_kb / (share + 1) * 1024;
@@ -123,7 +121,7 @@ static int leaps(const Stream *s)
 {
     enum { CHANNELS = 4096 }; /* bytes that all channels have a part of */
 
-    if (!s->ring || s->pieces < 8 || s->x.c.K * s->f->size % CHANNELS)
+    if (!s->ring || s->pieces < 8 || s->f->x.c.K * s->f->size % CHANNELS)
         return 1;
     return s->pieces % 4 == 0 ? 4 : s->pieces % 2 == 0 ? 2 : 1;
 }
@@ -157,7 +155,7 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
 {
     memset(s, 0, sizeof *s);
     s->f = f;
-    s->x = f->x;
+    s->x = (ContractPlan){.f = &f->x, .a = f->x.a, .b = f->x.b};
     s->columns = v->knob[KNOB_COLUMNS];
     s->warps = v->knob[KNOB_WARPS];
     s->piece = v->knob[KNOB_PIECE];
@@ -175,6 +173,8 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     t->bn = s->columns / t->split;
     t->bk = s->pieces * s->piece * s->warps;
     t->stages = 1;
+    s->x.parts = s->warps * t->split;
+    s->x.beyond = f->x.c.N % s->columns != 0;
     /* columns of a slot start on different banks for 8 lanes side by side */
     s->pitch = s->piece + (s->piece * f->size % 128 ? 0 : 64 / f->size);
     s->chains = t->bm > 16 ? 2 : s->piece / s->k_step > 1 ? 4 : 2;
@@ -183,12 +183,12 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     s->smem = (size_t)(s->warps * s->stages * slot) * (size_t)f->size +
               (size_t)(t->split * s->warps * t->bm) *
                   (size_t)(t->bn + 8) * 4 + 16;
-    size_t even = s->x.o->dependent ? spread(s) : 0;
+    size_t even = s->f->x.o->dependent ? spread(s) : 0;
     s->wide = s->smem < even;
     if (s->wide)
         s->smem = even;
     /* what finds the next piece stays in registers beside a piece's own */
-    int digits = s->x.m.n + s->x.k.n; /* of a row's place, and a term's */
+    int digits = s->f->x.m.n + s->f->x.k.n; /* of a row's place, and a term's */
     s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44) +
                 (digits > 2 ? 6 * (digits - 2) : 0) + reads_regs(&f->x.c.a);
     return check(s);
@@ -196,7 +196,7 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
 
 static const char *variant_text(const Stream *s)
 {
-    return arena_printf(s->x.g->arena,
+    return arena_printf(s->f->x.g->arena,
                         "columns=%d warps=%d piece=%d stages=%d split=%d%s",
                         s->columns, s->warps, s->piece, s->stages,
                         s->x.t.split, s->ring ? " x=ring" : "");

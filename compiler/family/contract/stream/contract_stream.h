@@ -16,9 +16,10 @@
 
 #include "family/contract/skinny/contract_skinny.h"
 
+/* What a variant decides. */
 typedef struct Stream {
-    Contract x;     /* x.t: bm, bn: what a block finishes; bk: its part of K */
     const SkinnyForm *f;
+    ContractPlan x; /* x.t: bm, bn: what a block finishes; bk: its part of K */
     int columns;    /* of a block, or of a cluster */
     int warps;
     int piece;      /* k of a slot */
@@ -34,11 +35,18 @@ typedef struct Stream {
     bool wide;      /* smem is more than is used: blocks spread evenly */
 } Stream;
 
+/* What its kernel's text is made with. */
+typedef struct StreamBuild {
+    ContractBuild x;
+    const SkinnyForm *f;
+    const Stream *p;
+} StreamBuild;
+
 /* NULL, or why the variant cannot be. */
 const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v);
 /* LANE_K of x can be copied as they lie in memory. */
-bool stream_whole(const Contract *x, int lane_k);
-void stream_build(Stream *s, Kernel *k);
+bool stream_whole(const Load *x, int lane_k);
+void stream_build(const Stream *plan, Kernel *k);
 /* contract_stream_cost.c */
 void stream_cost(const void *form, const Variant *v, Cost *c);
 

@@ -4,48 +4,47 @@
 
 /* The kernel of a contraction whose weights come through rings. */
 
-static void constants(Stream *s)
+static void constants(StreamBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Kernel *k = x->kernel;
     Graph *g = x->g;
-    const Tile *t = &x->t;
+    const Tile *t = &x->p->t;
 
-    skinny_constants(x, s->k_step, s->lane_k);
-    kernel_constant(g, k, "PIECE", s->piece, "k of a slot");
-    kernel_constant(g, k, "PIECES", s->pieces, "of a warp");
-    if (s->leaps > 1)
-        kernel_constant(g, k, "LEAPS", s->leaps, "in which they are taken");
-    kernel_constant(g, k, "STEPS", s->piece / s->k_step, "of a piece");
-    if (!s->ring)
-        kernel_constant(g, k, "PITCH", s->pitch,
+    skinny_constants(x, s->p->k_step, s->p->lane_k);
+    kernel_constant(g, k, "PIECE", s->p->piece, "k of a slot");
+    kernel_constant(g, k, "PIECES", s->p->pieces, "of a warp");
+    if (s->p->leaps > 1)
+        kernel_constant(g, k, "LEAPS", s->p->leaps, "in which they are taken");
+    kernel_constant(g, k, "STEPS", s->p->piece / s->p->k_step, "of a piece");
+    if (!s->p->ring)
+        kernel_constant(g, k, "PITCH", s->p->pitch,
                         "padded: columns on other banks");
-    kernel_constant(g, k, "STAGES", s->stages, "slots of a warp's ring");
-    kernel_constant(g, k, "WARPS", s->warps, NULL);
+    kernel_constant(g, k, "STAGES", s->p->stages, "slots of a warp's ring");
+    kernel_constant(g, k, "WARPS", s->p->warps, NULL);
     kernel_constant(g, k, "THREADS", t->threads, NULL);
-    kernel_constant(g, k, "TILES", s->columns / 8, "of 8 columns");
-    x->parts = s->warps * t->split;
-    kernel_constant(g, k, "SLICES", x->parts, "sums of a result");
+    kernel_constant(g, k, "TILES", s->p->columns / 8, "of 8 columns");
+    kernel_constant(g, k, "SLICES", x->p->parts, "sums of a result");
     if (s->f->mma) {
         kernel_constant(g, k, "ROWS", (t->bm + 15) / 16, "of 16 rows");
-        if (!s->ring)
-            kernel_constant(g, k, "CHAINS", s->chains,
+        if (!s->p->ring)
+            kernel_constant(g, k, "CHAINS", s->p->chains,
                             "sums that do not wait for each other");
     }
     if (t->split > 1) {
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share K");
-        kernel_constant(g, k, "COLUMNS", s->columns, "of a cluster");
+        kernel_constant(g, k, "COLUMNS", s->p->columns, "of a cluster");
     }
 }
 
-static void shared_memory(Stream *s)
+static void shared_memory(StreamBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Tensor *w = x->b.op->read->tensor;
     const char *type = type_cname(w->type);
     Arena *a = x->g->arena;
 
-    if (s->ring) {
+    if (s->p->ring) {
         kernel_smem(x->g, x->kernel, 16,
                     arena_printf(a, "%s %s[WARPS][STAGES][TILES * 8][PIECE]",
                                  type, x->b.tile), NULL);
@@ -59,16 +58,16 @@ static void shared_memory(Stream *s)
     kernel_smem(x->g, x->kernel, 16, "float parts[SLICES][BM][BN + 8]", NULL);
 }
 
-static void put_setup(Stream *s)
+static void put_setup(StreamBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Tree *b = tree_list(s->x.g->arena);
 
-    if (s->wide)
+    if (s->p->wide)
         PUT(b, "// There is more shared memory than is used: no SM takes more "
                "blocks than\n"
                "// another where they begin beside launches before them.\n");
-    if (x->t.split > 1)
+    if (x->p->t.split > 1)
         PUT(b, "const int rank = blockIdx.x % SPLIT;\n"
                "const int first = blockIdx.x / SPLIT * COLUMNS;\n"
                "const int n0 = first + rank * BN;\n"
@@ -81,23 +80,23 @@ static void put_setup(Stream *s)
     contract_batch(x, b);
     PUT(b, "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n");
     PUT(b, "const int k_warp = @rank@warp * PIECES * PIECE;\n",
-        FILL("rank", x->t.split > 1 ? "rank * BK + " : ""));
+        FILL("rank", x->p->t.split > 1 ? "rank * BK + " : ""));
     kernel_phase(x->g, x->kernel, "setup", b);
 }
 
-static bool cut(const Stream *s)
+static bool cut(const StreamBuild *s)
 {
-    return (int64_t)s->x.t.bk * s->x.t.split != s->x.c.K;
+    return (int64_t)s->x.p->t.bk * s->x.p->t.split != s->x.f->c.K;
 }
 
 /* ---- weights ----------------------------------------------------------- */
 
-static void put_fetch(Stream *s, Tree *b)
+static void put_fetch(StreamBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *l = &x->b;
     const Tensor *t = l->op->read->tensor;
-    bool beyond = x->c.N % s->columns;
+    bool beyond = x->f->c.N % s->p->columns;
     CScope scope = cprint_open(&x->cp);
 
     cprint_name(&x->cp, s->f->n, "column");
@@ -139,15 +138,15 @@ static void put_first(Tree *b)
 
 /* ---- x ----------------------------------------------------------------- */
 
-static bool whole(const Stream *s)
+static bool whole(const StreamBuild *s)
 {
-    return stream_whole(&s->x, s->lane_k);
+    return stream_whole(&s->x.a, s->p->lane_k);
 }
 
 /* The guard of x's reads, or "". */
-static const char *inside(Stream *s)
+static const char *inside(StreamBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const char *in = cut(s) ? "k < K" : "";
 
     if (!whole(s) || guard_truth(x->a.op->in) == ALWAYS)
@@ -157,9 +156,9 @@ static const char *inside(Stream *s)
 }
 
 /* One element of x, or all of the lane's, to `to`. */
-static void put_x_value(Stream *s, Tree *b, const char *to)
+static void put_x_value(StreamBuild *s, Tree *b, const char *to)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *l = &x->a;
     const char *in = inside(s);
     Tree *body = tree_list(b->arena);
@@ -173,7 +172,8 @@ static void put_x_value(Stream *s, Tree *b, const char *to)
         const Expr *e = l->op->e;
         const char *text = cprint_bind(body, &x->cp, e, l->id);
         PUT(body, "@to.v[e] = @value;\n", FILL("to", to),
-            FILL("value", cprint_to_storage(b->arena, x->elem, e->type, text)));
+            FILL("value",
+                 cprint_to_storage(b->arena, x->f->elem, e->type, text)));
     }
     if (*in)
         PUT(b,
@@ -186,20 +186,20 @@ static void put_x_value(Stream *s, Tree *b, const char *to)
 }
 
 /* fetch_x(piece): the lane's k of a piece, of each row that it has. */
-static void put_x(Stream *s, Tree *b)
+static void put_x(StreamBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *l = &x->a;
-    const char *elem = type_cname(x->elem);
+    const char *elem = type_cname(x->f->elem);
     CScope scope = cprint_open(&x->cp);
     Tree *inner = tree_list(s->x.g->arena), *row = tree_list(s->x.g->arena);
 
     const char *m = !s->f->mma          ? "j"
-                    : x->t.bm % 16 && (x->t.bm > 8 || x->t.bm % 8)
+                    : x->p->t.bm % 16 && (x->p->t.bm > 8 || x->p->t.bm % 8)
                         ? "min(j * 8 + lane / 4, BM - 1)"
                         : "j * 8 + lane / 4";
 
-    const char *rows = !s->f->mma ? "BM" : x->t.bm <= 8 ? "1" : "2 * ROWS";
+    const char *rows = !s->f->mma ? "BM" : x->p->t.bm <= 8 ? "1" : "2 * ROWS";
 
     PUT(row, "const int m = @m;\n", FILL("m", m));
     contract_digits(x, row, l->side, l, "m");
@@ -207,7 +207,7 @@ static void put_x(Stream *s, Tree *b)
         "const int k = k_warp + piece * PIECE + i * K_STEP + "
         "lane % 4 * LANE_K@e;\n",
         FILL("e", whole(s) ? "" : " + e"));
-    contract_digits(x, inner, &x->k, l, "k");
+    contract_digits(x, inner, &x->f->k, l, "k");
     put_x_value(s, inner, "x_rows[j][i]");
     if (!whole(s))
         inner = QUOTE(b->arena,
@@ -242,24 +242,25 @@ static void put_x(Stream *s, Tree *b)
 /* Weights that are too many for the L2, whose halves each keep what they read,
  * to have them when they are read again: they leave it to x, whose rows all
  * blocks want, and to the results. */
-static bool once(const Stream *s)
+static bool once(const StreamBuild *s)
 {
-    const Contract *x = &s->x;
-    double bytes = (double)x->c.N * (double)x->c.K * (double)x->c.batches *
-                   s->f->size;
+    const ContractBuild *x = &s->x;
+    double bytes = (double)x->f->c.N * (double)x->f->c.K *
+                   (double)x->f->c.batches * s->f->size;
 
-    return bytes > x->o->device->l2_mb * 1e6 / 2;
+    return bytes > x->f->o->device->l2_mb * 1e6 / 2;
 }
 
 /* One operand's part of a slot, 16 bytes a lane. Rows lie PIECE apart; every
  * other one has its halves of 2 K_STEP swapped, so that lanes read rows side
  * by side from different banks. `row` declares the row of the tensor. */
-static void put_ring_load(Stream *s, Tree *b, const Load *l, const char *rows,
-                          const Tree *row, const char *element)
+static void put_ring_load(StreamBuild *s, Tree *b, const Load *l,
+                          const char *rows, const Tree *row,
+                          const char *element)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     bool is_x = l == &x->a;
-    bool part = is_x && x->t.bm * s->piece % (32 * s->lane_k);
+    bool part = is_x && x->p->t.bm * s->p->piece % (32 * s->p->lane_k);
     const char *in = is_x ? inside(s) : cut(s) ? "k < K" : "";
     Tree *among = tree_list(b->arena);
 
@@ -292,11 +293,11 @@ static void put_ring_load(Stream *s, Tree *b, const Load *l, const char *rows,
 
 /* A lambda that fetches a piece of an operand: `load`, a lane's part of it;
  * `row` declares the lane's k, and what else its place is made of. */
-static void put_ring_fetch(const Stream *s, Tree *b, const Load *l,
+static void put_ring_fetch(const StreamBuild *s, Tree *b, const Load *l,
                            const char *more, const Tree *load)
 {
     PUT(b,
-        s->leaps == 1 ? "auto &@id@_ring = smem.@tile[warp];\n"
+        s->p->leaps == 1 ? "auto &@id@_ring = smem.@tile[warp];\n"
                         "auto fetch_@id = [&](int piece@more) {\n"
                         "    @LOAD\n"
                         "};\n"
@@ -311,17 +312,17 @@ static void put_ring_fetch(const Stream *s, Tree *b, const Load *l,
 }
 
 /* A lane's first k of a piece. */
-static const char *lane_k(const Stream *s)
+static const char *lane_k(const StreamBuild *s)
 {
-    return s->leaps == 1 ? "k_warp + piece * PIECE + k_at" : "k0 + k_at";
+    return s->p->leaps == 1 ? "k_warp + piece * PIECE + k_at" : "k0 + k_at";
 }
 
-static void put_ring_weights(Stream *s, Tree *b)
+static void put_ring_weights(StreamBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *l = &x->b;
     const Tensor *t = l->op->read->tensor;
-    bool beyond = x->c.N % s->columns;
+    bool beyond = x->f->c.N % s->p->columns;
     CScope scope = cprint_open(&x->cp);
     Tree *row = tree_list(b->arena), *load = tree_list(b->arena);
 
@@ -342,9 +343,9 @@ static void put_ring_weights(Stream *s, Tree *b)
     cprint_close(&x->cp, scope);
 }
 
-static void put_ring_x(Stream *s, Tree *b)
+static void put_ring_x(StreamBuild *s, Tree *b)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Load *l = &x->a;
     CScope scope = cprint_open(&x->cp);
     Tree *row = tree_list(b->arena), *load = tree_list(b->arena);
@@ -354,7 +355,7 @@ static void put_ring_x(Stream *s, Tree *b)
         "const int k = @k;\n",
         FILL("k", lane_k(s)));
     contract_digits(x, row, l->side, l, "m");
-    contract_digits(x, row, &x->k, l, "k");
+    contract_digits(x, row, &x->f->k, l, "k");
     put_ring_load(s, load, l, "BM", row,
                   cprint_element(&x->cp, l->op->read->tensor, l->op->offset));
     put_ring_fetch(s, b, l, ", bool async", load);
@@ -363,9 +364,9 @@ static void put_ring_x(Stream *s, Tree *b)
 
 /* Copies of one lane are done in their order: those of x that had to wait come
  * through registers, so that no product waits for later pieces' weights. */
-static void put_ring(Stream *s)
+static void put_ring(StreamBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     const Kernel *k = x->kernel;
     bool ahead = k->waits && kernel_reads_constants(x->b.op->e);
     Tree *b = tree_list(x->g->arena);
@@ -396,9 +397,9 @@ static void put_ring(Stream *s)
 }
 
 /* x comes first, unless it has to be waited for and weights have not. */
-static void put_load(Stream *s)
+static void put_load(StreamBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     bool constant = kernel_reads_constants(x->b.op->e);
     Tree *b = tree_list(s->x.g->arena);
 
@@ -422,22 +423,22 @@ static void put_load(Stream *s)
 
 /* ---- multiply ---------------------------------------------------------- */
 
-static void put_multiply(Stream *s)
+static void put_multiply(StreamBuild *s)
 {
-    Contract *x = &s->x;
+    ContractBuild *x = &s->x;
     Arena *a = x->g->arena;
-    const char *file = s->ring     ? "contract_stream_ring.cu.in"
+    const char *file = s->p->ring     ? "contract_stream_ring.cu.in"
                        : s->f->mma ? "contract_stream_mma.cu.in"
                                    : "contract_stream_float.cu.in";
     Fill slot[] = {
-        FILL("MMA", x->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
+        FILL("MMA", x->f->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
                                      : "dcc_mma_m16n8k16_bf16"),
-        FILL("NONE", x->t.bm <= 8 ? "const uint32_t none[4] = {};\n" : ""),
-        FILL("HIGH", x->t.bm <= 8 ? "none"
-                     : s->ring    ? "x_words[2 * j + 1].v"
+        FILL("NONE", x->p->t.bm <= 8 ? "const uint32_t none[4] = {};\n" : ""),
+        FILL("HIGH", x->p->t.bm <= 8 ? "none"
+                     : s->p->ring    ? "x_words[2 * j + 1].v"
                                   : "x_words(x_rows[2 * j + 1][i]).v"),
         FILL("WEIGHT", type_cname(x->b.op->read->tensor->type)),
-        FILL("MORE", s->pieces == 1 ? ""
+        FILL("MORE", s->p->pieces == 1 ? ""
                                     : arena_printf(a,
                                                    "if (piece + 1 < PIECES)\n"
                                                    "    fetch_%s(piece + 1);\n",
@@ -449,7 +450,7 @@ static void put_multiply(Stream *s)
     kernel_phase(x->g, x->kernel, "multiply", template_tree(a, file, slot, 7));
 }
 
-static void put_sums(Stream *s)
+static void put_sums(StreamBuild *s)
 {
     bool mma = s->f->mma;
     const SkinnySums of = {
@@ -467,19 +468,18 @@ static void put_sums(Stream *s)
 
 /* ---- the whole --------------------------------------------------------- */
 
-void stream_build(Stream *s, Kernel *k)
+void stream_build(const Stream *plan, Kernel *k)
 {
-    Contract *x = &s->x;
+    StreamBuild build = {.f = plan->f, .p = plan}, *s = &build;
+    ContractBuild *x = &s->x;
 
-    x->beyond = x->c.N % s->columns != 0;
-    contract_names(x, k);
-    contract_name_loads(x);
-    skinny_frame(x, k, "contract_stream", s->columns, s->smem);
-    k->min_arch = x->t.split > 1 ? "sm_90" : "sm_80";
+    contract_start(x, &plan->x, k);
+    skinny_frame(x, k, "contract_stream", s->p->columns, s->p->smem);
+    k->min_arch = x->p->t.split > 1 ? "sm_90" : "sm_80";
     constants(s);
     shared_memory(s);
     put_setup(s);
-    if (s->ring)
+    if (s->p->ring)
         put_ring(s);
     else
         put_load(s);

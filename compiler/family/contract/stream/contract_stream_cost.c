@@ -12,7 +12,7 @@ static int slot_columns(const Stream *s)
 /* Bytes of weights under way to an SM. Warps beyond the end of K have none. */
 static double under_way(const Stream *s, double beside)
 {
-    double used = (double)s->x.c.K / ((double)s->x.t.bk * s->x.t.split);
+    double used = (double)s->f->x.c.K / ((double)s->x.t.bk * s->x.t.split);
 
     return beside * s->warps * s->stages * slot_columns(s) * s->piece *
            s->f->size * used;
@@ -23,7 +23,7 @@ static double under_way(const Stream *s, double beside)
  * missed. */
 static double sparse(const Stream *s, double all, double under)
 {
-    const Device *d = s->x.o->device;
+    const Device *d = s->f->x.o->device;
     double enough = d->ask_kb * KB * (s->stages > 1 ? 1 : 2);
 
     return fmax(1, fmin(enough, all) / fmax(under, 1));
@@ -35,7 +35,7 @@ static double sparse(const Stream *s, double all, double under)
  * first piece's weights, but behind those of the next pieces. */
 static double x_clk(const Stream *s, double x_bytes, double beside)
 {
-    const Device *d = s->x.o->device;
+    const Device *d = s->f->x.o->device;
     double steps = (double)s->piece / s->k_step;
 
     if (!s->ring)
@@ -50,15 +50,15 @@ static double x_clk(const Stream *s, double x_bytes, double beside)
 
 static void work(const Stream *s, Work *w)
 {
-    const Contract *x = &s->x;
-    const Tile *t = &x->t;
+    const Contract *x = &s->f->x;
+    const Tile *t = &s->x.t;
     const Device *d = x->o->device;
     double x_bytes = (double)t->bm * t->bk * type_bytes(x->elem);
     double weights = (double)s->columns * t->bk * s->f->size;
 
-    skinny_work(x, s->f, s->columns, s->warps, s->smem, w);
+    skinny_work(&s->x, s->f, s->columns, s->warps, s->smem, w);
     double blocks = w->blocks, per_sm = fmax(1, blocks / d->sms);
-    double room = skinny_room(x, s->smem), beside = fmin(per_sm, room);
+    double room = skinny_room(&s->x, s->smem), beside = fmin(per_sm, room);
     double under = under_way(s, beside);
     if (s->f->mma)
         w->padded_flops *= ceil((double)t->bm / MMA_M) * MMA_M / t->bm;
@@ -90,5 +90,5 @@ void stream_cost(const void *form, const Variant *v, Cost *c)
     if ((c->why = stream_plan(&s, form, v)))
         return;
     work(&s, &w);
-    model_cost(s.x.o->device, &w, c);
+    model_cost(s.f->x.o->device, &w, c);
 }

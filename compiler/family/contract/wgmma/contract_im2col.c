@@ -5,17 +5,17 @@
  * over pixels, which are such runs. */
 
 /* Dimensions of o that runs go through. */
-static int pixels_of(const Wgmma *w, const TmaOperand *o)
+static int pixels_of(const WgmmaBuild *w, const TmaOperand *o)
 {
-    return o->slides ? o->slides : w->tma->pixels;
+    return o->slides ? o->slides : w->f->tma.pixels;
 }
 
-void wgmma_im2col_map(const Wgmma *w, const TmaOperand *a, TileMap *m)
+void wgmma_im2col_map(const WgmmaBuild *w, const TmaOperand *a, TileMap *m)
 {
     int n = pixels_of(w, a);
 
-    m->pixels = a->slides ? w->tma->bk : w->x.t.bm;
-    m->box[0] = w->tma->bk;
+    m->pixels = a->slides ? w->f->tma.bk : w->x.p->t.bm;
+    m->box[0] = w->f->tma.bk;
     for (int d = 1; d <= n; d++) {
         m->lower[d - 1] = tma_lower(&a->dim[d]);
         m->upper[d - 1] = tma_upper(&a->dim[d]);
@@ -27,11 +27,11 @@ void wgmma_im2col_map(const Wgmma *w, const TmaOperand *a, TileMap *m)
     }
 }
 
-void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d)
+void wgmma_im2col_pixel(WgmmaBuild *w, WgmmaDigits *d)
 {
     CPrint *cp = &w->x.cp;
     Arena *arena = w->x.g->arena;
-    const Axes *m = &w->tma->m;
+    const Axes *m = &w->f->tma.m;
     int64_t radix = 1;
 
     for (int i = m->n - 1; i >= 0; i--) {
@@ -44,7 +44,7 @@ void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d)
 }
 
 /* What moves a dimension's pixels: the tap. */
-static const Idx *tap(const Wgmma *w, const TmaDim *d)
+static const Idx *tap(const WgmmaBuild *w, const TmaDim *d)
 {
     IdxPool *p = w->x.g->pool;
     const Idx *pixel = idx_scale(p, idx_var(p, d->axis->linear), d->step);
@@ -53,7 +53,7 @@ static const Idx *tap(const Wgmma *w, const TmaDim *d)
 }
 
 /* The copy of the run whose pixels have names, to smem.@tile[slot]@piece. */
-static void put_run(Wgmma *w, Tree *b, const TmaOperand *a, const Load *l,
+static void put_run(WgmmaBuild *w, Tree *b, const TmaOperand *a, const Load *l,
                     const char *piece)
 {
     CPrint *cp = &w->x.cp;
@@ -83,15 +83,15 @@ static void put_run(Wgmma *w, Tree *b, const TmaOperand *a, const Load *l,
         FILL("id", l->id), FILL("at", at));
 }
 
-void wgmma_im2col_copy(Wgmma *w, Tree *b)
+void wgmma_im2col_copy(WgmmaBuild *w, Tree *b)
 {
-    put_run(w, b, &w->tma->a, &w->x.a, "");
+    put_run(w, b, &w->f->tma.a, &w->x.a, "");
 }
 
-void wgmma_slide_pixel(Wgmma *w, WgmmaDigits *d)
+void wgmma_slide_pixel(WgmmaBuild *w, WgmmaDigits *d)
 {
     CPrint *cp = &w->x.cp;
-    const Axis *k = &w->tma->k.axis[0];
+    const Axis *k = &w->f->tma.k.axis[0];
     int64_t radix = 1;
 
     for (int i = k->n - 1; i >= 0; i--) {
@@ -105,8 +105,8 @@ void wgmma_slide_pixel(Wgmma *w, WgmmaDigits *d)
     }
 }
 
-void wgmma_slide_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
-                      const char *origin, const char *rows)
+void wgmma_slide_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o,
+                      const Load *l, const char *origin, const char *rows)
 {
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);

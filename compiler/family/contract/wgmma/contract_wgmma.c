@@ -192,24 +192,24 @@ static int regs_for(const Device *d, int threads, int n)
  * corrects sums, and the pieces that it is made of. */
 static int rows_regs(const Wgmma *w)
 {
-    const RowMerge *m = w->x.gr->merge;
+    const RowMerge *m = w->f->x.gr->merge;
 
     if (m && m->fold)
         return w->wm / 64 * 4 + 12 +
                (w->consumers == 1 ? (int)m->over->extent : 0);
-    return w->pre ? w->wm / 64 * 32 + 16 : 0;
+    return w->f->pre ? w->wm / 64 * 32 + 16 : 0;
 }
 
 /* Registers that a consumer needs besides its sums: for the loop, the tile's
  * place, and one piece of the epilogue. Fitted to the fewest that nvcc 13 took
  * without spills for 70 variants of the examples' kernels; of three consumers
  * it gives none all of the 160 that they ask for at run time. */
-static int other_regs(const Wgmma *w, const WgmmaForm *f)
+static int other_regs(const Wgmma *w)
 {
-    int place = (w->tma->m.n > 1 ? 8 : 0) + (w->cluster > 1 ? 16 : 0) +
+    int place = (w->f->tma.m.n > 1 ? 8 : 0) + (w->cluster > 1 ? 16 : 0) +
                 (w->consumers == 3 ? 32 : 0);
 
-    return 40 + place + f->reads_regs + (w->x.library ? 48 : 0) +
+    return 40 + place + w->f->reads_regs + (w->f->x.library ? 48 : 0) +
            rows_regs(w);
 }
 
@@ -217,8 +217,8 @@ int wgmma_budget(const Wgmma *w)
 {
     if (w->consumers == 3)
         return 160;
-    if (w->x.terms == 3)
-        return w->tma->m.n == 1 || w->x.t.bn > 128 ? 232 : 216;
+    if (w->f->x.terms == 3)
+        return w->f->tma.m.n == 1 || w->x.t.bn > 128 ? 232 : 216;
     return w->cluster > 1 ? 232 : 240;
 }
 
@@ -230,14 +230,15 @@ static bool leads(const Wgmma *w)
     const Tile *t = &w->x.t;
 
     return w->consumers == 2 && !w->pingpong && wgmma_sharers(w) == 1 &&
-           w->x.terms != 3 && t->bm * t->bn >= 64 * (t->bm + t->bn);
+           w->f->x.terms != 3 && t->bm * t->bn >= 64 * (t->bm + t->bn);
 }
 
-static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
+static const char *plan_sizes(Wgmma *w)
 {
+    const WgmmaForm *f = w->f;
     Tile *t = &w->x.t;
-    const Device *d = w->x.o->device;
-    bool three = w->x.terms == 3;
+    const Device *d = w->f->x.o->device;
+    bool three = w->f->x.terms == 3;
 
     if (three && (w->pingpong || w->consumers == 3 ||
                   t->bm != 64 * w->consumers))
@@ -245,7 +246,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
     t->threads = w->consumers * THREADS_WG +
                  (w->consumers > 1 || three ? THREADS_WG : 32);
-    w->smem = (wgmma_ring_bytes(w) + small_bytes(&w->x, t->bn) +
+    w->smem = (wgmma_ring_bytes(w) + small_bytes(&w->f->x, t->bn) +
                pack_bytes(w->consumers, w->pack) +
                sent_bytes(t) + (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
@@ -254,7 +255,7 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
      * lone consumer's block needs the room for its neighbour, whose products
      * hide its stores. */
     size_t more = pack_bytes(w->consumers, w->pack) + 1024;
-    int64_t tiles = w->patch.tiles * ceil_div(w->x.c.N, t->bn);
+    int64_t tiles = w->patch.tiles * ceil_div(w->f->x.c.N, t->bn);
     if (f->plane.tensor && w->pack && !w->x.patch && w->consumers > 1 &&
         wgmma_sharers(w) == 1 && (tiles > d->sms || leads(w)) &&
         (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
@@ -262,12 +263,12 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
         w->smem = (w->smem + more + 1023) / 1024 * 1024;
     }
     int sums = w->wm * t->bn / THREADS_WG;
-    int wide = w->x.elem == T_F32 ? 40 : 0; /* what the epilogue reads */
+    int wide = w->f->x.elem == T_F32 ? 40 : 0; /* what the epilogue reads */
     w->x.regs = w->consumers == 1   ? sums + wide + 72 + rows_regs(w)
                 : w->consumers == 2 ? 168
                                     : 128;
     bool fits = w->consumers == 1 ||
-                sums + other_regs(w, f) <= wgmma_budget(w);
+                sums + other_regs(w) <= wgmma_budget(w);
     if (three) { /* two sets of sums, a's parts; the epilogue has one */
         sums = 2 * sums + 32;
         fits = sums <= 192;
@@ -281,16 +282,15 @@ static const char *plan_sizes(Wgmma *w, const WgmmaForm *f)
         w->resident--;
     int all = w->consumers > 1 ? wgmma_budget(w)
                                : regs_for(d, t->threads, w->resident);
-    w->spare = three ? 0 : all - sums - wide - other_regs(w, f);
+    w->spare = three ? 0 : all - sums - wide - other_regs(w);
     w->spare_rows = three ? 0 : w->spare + f->reads_regs;
-    w->rows_read = f->rows_read;
     return NULL;
 }
 
 static const char *plan_tiles(Wgmma *w)
 {
     const Tile *t = &w->x.t;
-    const Tma *tma = w->tma;
+    const Tma *tma = &w->f->tma;
     int rows = w->patch.rows;
 
     if (!tma->a.k_major && t->bm % tma->bk)
@@ -302,9 +302,9 @@ static const char *plan_tiles(Wgmma *w)
             tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
             return "a box longer than 256";
     w->m_tiles = ceil_div(w->patch.tiles, w->cluster);
-    w->n_tiles = ceil_div(w->x.c.N, t->bn);
+    w->n_tiles = ceil_div(w->f->x.c.N, t->bn);
     w->k_tiles = tma_k_tiles(tma);
-    w->tiles = w->m_tiles * w->n_tiles * w->x.c.batches;
+    w->tiles = w->m_tiles * w->n_tiles * w->f->x.c.batches;
     w->stage_bytes = (size_t)(rows + t->bn) * ROW_BYTES;
     if (leads(w)) /* over slots that the other one has freed */
         w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
@@ -322,7 +322,7 @@ static const char *plan_tiles(Wgmma *w)
         return "too few steps to split";
     if (t->split > MOST_SPLIT || t->bn % t->split || w->own % 16)
         return "columns that a cluster cannot share";
-    if (w->x.gr->pieces && !wgmma_has_pieces(w))
+    if (w->f->x.gr->pieces && !wgmma_has_pieces(w))
         return "columns that are no whole pieces of rows";
     return NULL;
 }
@@ -330,7 +330,7 @@ static const char *plan_tiles(Wgmma *w)
 bool wgmma_skips(const Wgmma *w)
 {
     return !w->pingpong && w->cluster == 1 && wgmma_sharers(w) == 1 &&
-           w->tma->m.n == 1;
+           w->f->tma.m.n == 1;
 }
 
 double wgmma_blocks(const Wgmma *w)
@@ -377,15 +377,15 @@ static bool gapless(const TmaOperand *o, int64_t elements)
 bool wgmma_sweeps(const Wgmma *w)
 {
     enum { FEW = 4, MOST_BYTES = 5 << 19 };
-    const Contraction *c = &w->x.c;
+    const Contraction *c = &w->f->x.c;
     int64_t elements = c->N * c->K;
     bool at_once = (double)w->tiles <=
-                   w->x.o->device->sms * (double)w->resident;
+                   w->f->x.o->device->sms * (double)w->resident;
 
     return at_once && w->m_tiles >= FEW && c->batches == 1 &&
-           w->cluster == 1 && wgmma_sharers(w) == 1 && w->x.terms == 1 &&
-           elements * type_bytes(w->x.elem) <= MOST_BYTES &&
-           gapless(&w->tma->b, elements);
+           w->cluster == 1 && wgmma_sharers(w) == 1 && w->f->x.terms == 1 &&
+           elements * type_bytes(w->f->x.elem) <= MOST_BYTES &&
+           gapless(&w->f->tma.b, elements);
 }
 
 bool wgmma_streams(const Wgmma *w)
@@ -396,29 +396,30 @@ bool wgmma_streams(const Wgmma *w)
 /* Of operands whose rows lie one after the other, one row at most a thread. */
 bool wgmma_asks_heads(const Wgmma *w)
 {
-    const Contraction *c = &w->x.c;
-    double blocks = w->x.o->device->sms * (double)w->resident;
+    const Contraction *c = &w->f->x.c;
+    double blocks = w->f->x.o->device->sms * (double)w->resident;
 
     if ((double)w->tiles < blocks)
         blocks = (double)w->tiles;
-    return !w->sweeps && (w->consumers > 1 || wgmma_streams(w)) &&
-           c->batches == 1 &&
+    return (w->consumers > 1 || wgmma_streams(w)) && c->batches == 1 &&
            (double)(c->M + c->N) <= blocks * w->consumers * 128 &&
-           w->tma->a.k_major && w->tma->b.k_major && !w->tma->a.run &&
-           !w->tma->b.run && w->tma->a.dim[0].extent == c->K &&
-           w->tma->b.dim[0].extent == c->K &&
-           gapless(&w->tma->a, c->M * c->K) && gapless(&w->tma->b, c->N * c->K);
+           w->f->tma.a.k_major && w->f->tma.b.k_major && !w->f->tma.a.run &&
+           !w->f->tma.b.run && w->f->tma.a.dim[0].extent == c->K &&
+           w->f->tma.b.dim[0].extent == c->K &&
+           gapless(&w->f->tma.a, c->M * c->K) &&
+           gapless(&w->f->tma.b, c->N * c->K);
 }
 
 /* Whether b comes but once into a block's slots. Few lines that all SMs read
  * are served one after the other: 17 us became 9.5 for 100352 x 24 x 144. */
 static bool stays(const Wgmma *w)
 {
-    const Contract *x = &w->x;
+    const Contract *x = &w->f->x;
+    const Tile *t = &w->x.t;
 
     return w->n_tiles == 1 && x->c.batches == 1 && wgmma_sharers(w) == 1 &&
            w->cluster == 1 && x->terms != 3 &&
-           x->t.stages % w->k_tiles == 0 &&
+           t->stages % w->k_tiles == 0 &&
            w->tiles > (double)w->resident * x->o->device->sms &&
            kernel_reads_constants(x->c.b.e) &&
            !kernel_reads_constants(x->c.a.e);
@@ -429,14 +430,14 @@ static bool stays(const Wgmma *w)
  * the other (by turns two of them are at different k as it is: 3% more). */
 static bool from_memory(const Wgmma *w, int places)
 {
-    const Contraction *c = &w->x.c;
+    const Contraction *c = &w->f->x.c;
     double bytes = (double)(c->M + c->N) * (double)c->K *
-                   type_bytes(w->x.elem);
+                   type_bytes(w->f->x.elem);
 
     if (w->m_tiles == 1)
         return w->x.t.stages >= 2 * places;
-    return !w->pingpong && w->tma->a.rank == 2 && w->tma->a.k_major &&
-           w->x.t.stages >= places && bytes > w->x.o->device->l2_mb * 1e6;
+    return !w->pingpong && w->f->tma.a.rank == 2 && w->f->tma.a.k_major &&
+           w->x.t.stages >= places && bytes > w->f->x.o->device->l2_mb * 1e6;
 }
 
 /* Where rows lie on the same channels of the memory, four places that lie apart
@@ -446,13 +447,13 @@ static bool from_memory(const Wgmma *w, int places)
 static int leaps(const Wgmma *w)
 {
     enum { FAR = 4096, LEAPS = 4 };
-    const Tma *tma = w->tma;
+    const Tma *tma = &w->f->tma;
     int64_t k_tiles = w->k_tiles / w->x.t.split;
-    int64_t bytes = k_tiles * w->x.t.bk * type_bytes(w->x.elem);
+    int64_t bytes = k_tiles * w->x.t.bk * type_bytes(w->f->x.elem);
 
     if (w->parts > 1 || !from_memory(w, LEAPS) || tma->k.n > 1 ||
         tma->b.rank != 2 || !tma->b.k_major ||
-        w->x.c.K * type_bytes(w->x.elem) % FAR ||
+        w->f->x.c.K * type_bytes(w->f->x.elem) % FAR ||
         w->k_tiles % (w->x.t.split * LEAPS))
         return 1;
     return bytes < (w->m_tiles == 1 ? LEAPS : 2) * FAR ? 1 : LEAPS;
@@ -464,12 +465,9 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     const char *why;
 
     memset(w, 0, sizeof *w);
-    w->x = f->x;
-    w->tma = &f->tma;
-    w->pre = f->pre;
-    w->pre_columns = f->pre_columns;
-    w->pre_special = f->pre_special;
-    w->pre_ops = f->pre_ops;
+    w->f = f;
+    w->x = (ContractPlan){.f = &f->x, .a = {.op = &f->x.c.a},
+                          .b = {.op = &f->x.c.b}};
     w->x.t = (Tile){.bm = k[KNOB_BM], .bn = k[KNOB_BN], .bk = f->tma.bk,
                     .stages = k[KNOB_STAGES], .split = k[KNOB_SPLIT],
                     .wn = k[KNOB_BN]};
@@ -477,12 +475,12 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->pingpong = k[KNOB_PINGPONG];
     w->cluster = k[KNOB_CLUSTER];
     w->parts = k[KNOB_PARTS];
-    w->patch = tma_patch(w->tma, w->x.t.bm);
-    w->x.patch = w->tma->m.n > 1 && !w->patch.im2col;
+    w->patch = tma_patch(&w->f->tma, w->x.t.bm);
+    w->x.patch = w->f->tma.m.n > 1 && !w->patch.im2col;
     w->own = w->x.t.bn / w->x.t.split;
     w->deal = deal_columns(f, wgmma_sharers(w));
     w->pack = pack_columns(f, w->x.t.bn, w->x.t.split, w->parts);
-    if ((why = plan_sizes(w, f)))
+    if ((why = plan_sizes(w)))
         return why;
     w->x.t.wm = w->wm;
     if ((why = plan_tiles(w)))
@@ -645,7 +643,7 @@ static int space(const void *form, Variant **out)
 
 double wgmma_sms(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
 
     return (w->x.t.split > 2 || w->cluster > 2) && d->cluster_sms
                ? d->cluster_sms

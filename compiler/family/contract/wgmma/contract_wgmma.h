@@ -26,7 +26,7 @@ typedef struct Plane {
     bool run;               /* of as many rows as a run has */
 } Plane;
 
-/* The analysis of a group, shared by its variants. */
+/* The analysis of a group, const after open. */
 typedef struct WgmmaForm {
     Contract x;
     Tma tma;
@@ -43,9 +43,10 @@ typedef struct WgmmaForm {
     bool rows_read;         /* and whether that is of rows */
 } WgmmaForm;
 
+/* What a variant decides. */
 typedef struct Wgmma {
-    Contract x;             /* a copy of the form's; x.t: the tile */
-    const Tma *tma;
+    const WgmmaForm *f;
+    ContractPlan x;         /* of f->x; x.t: the tile */
     Patch patch;
     int consumers, cluster;
     int parts;              /* of k, whose sums meet in memory */
@@ -62,25 +63,29 @@ typedef struct Wgmma {
                                b's rows lie in their slots; 0: two */
     int pack;               /* columns that a warp stores at a time, or 0 */
     Plane boxes;            /* which TMA stores; or none */
-    bool sweeps;            /* asks the L2 for all of b at its start */
-    bool heads;             /* or for the first line of each row of a and b */
     int spare;              /* registers that a consumer's thread has left */
-    bool rows_read;         /* by the epilogue */
-    const Expr *pre;        /* the form's */
-    int pre_columns;
-    double pre_special, pre_ops;
     int spare_rows;         /* with those set aside for what rows read */
     int leaps;              /* turns in which a sum's k_tiles are taken */
     int64_t m_tiles, n_tiles, k_tiles;
     int64_t tiles;          /* of all products; of a cluster that shares b */
     size_t stage_bytes;     /* that TMA brings a stage */
     size_t smem;
+} Wgmma;
+
+/* What its kernel's text is made with. */
+typedef struct WgmmaBuild {
+    ContractBuild x;        /* first: contract_points' callbacks find us by
+                               it */
+    const WgmmaForm *f;
+    const Wgmma *p;
+    bool sweeps;            /* asks the L2 for all of b at its start */
+    bool heads;             /* or for the first line of each row of a and b */
     const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
     const char *n_origin;
     Tree *a_columns, *a_value; /* code: what is read of columns of a step,
                                and what makes x a's */
     Tree *ahead;               /* the epilogue's code before the products */
-} Wgmma;
+} WgmmaBuild;
 
 /* What find_tile computes: batch variables, origins. */
 typedef struct WgmmaPlaces {
@@ -115,36 +120,37 @@ int wgmma_strip(const Wgmma *w);
 bool wgmma_sweeps(const Wgmma *w);
 /* Whether b comes from memory once, in leaps along k. */
 bool wgmma_streams(const Wgmma *w);
-/* Where it does not sweep: whether the lines of each row of a and b that come
+/* Where it does not: whether the lines of each row of a and b that come
  * first are worth asking for. */
 bool wgmma_asks_heads(const Wgmma *w);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */
 int wgmma_budget(const Wgmma *w);
-void wgmma_build(Wgmma *w, Kernel *k);
+void wgmma_build(const Wgmma *plan, Kernel *k);
 /* "m0, n0" after `first`, each after `before`. */
-const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
+const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
                        const char *before, const char *first);
 /* contract_wgmma_load.c: whether weights of the first steps are loaded before
  * the wait for the grid; the text that fills a slot, of the first of which the
  * weights are under way; what the loading thread does before its tiles: weights
  * of the first one, into all slots that it fills, and the wait for the grid. */
-bool wgmma_has_early(const Wgmma *w);
+bool wgmma_has_early(const WgmmaBuild *w);
 /* Whether there is no such wait, and the loading thread begins even before the
  * block is set up: its ring is its own, and it surely has a tile. How many
  * steps it loads there, EARLY, and the loads. */
-bool wgmma_runs_ahead(const Wgmma *w);
+bool wgmma_runs_ahead(const WgmmaBuild *w);
 int wgmma_early(const Wgmma *w);
-Tree *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p, const char *first);
-Tree *wgmma_fill(Wgmma *w);
+Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first);
+Tree *wgmma_fill(WgmmaBuild *w);
 /* The place along k of the tile of that number. */
-const char *wgmma_place(const Wgmma *w, const char *k_tile);
-Tree *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
+const char *wgmma_place(const WgmmaBuild *w, const char *k_tile);
+Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
                   const char *begin, const char *end);
 /* One more digit: of the number `of`, as cprint_digit; `unit` follows. */
-void wgmma_digit(Wgmma *w, WgmmaDigits *d, const char *name, const char *of,
-                 int64_t below, int64_t extent, const char *unit);
+void wgmma_digit(WgmmaBuild *w, WgmmaDigits *d, const char *name,
+                 const char *of, int64_t below, int64_t extent,
+                 const char *unit);
 /* Columns that a thread should have next to each other: 16 bytes of the widest
  * element of the results. */
 int wgmma_columns(const Contract *x);
@@ -158,12 +164,12 @@ bool wgmma_skips(const Wgmma *w);
 /* contract_im2col.c, where the patch is im2col, or an operand slides: its map;
  * the pixel that a tile begins at, and the copy from there on; that of a step
  * of the sum, and copies of `rows` rows from `origin` on. */
-void wgmma_im2col_map(const Wgmma *w, const TmaOperand *a, TileMap *m);
-void wgmma_im2col_pixel(Wgmma *w, WgmmaDigits *d);
-void wgmma_im2col_copy(Wgmma *w, Tree *b);
-void wgmma_slide_pixel(Wgmma *w, WgmmaDigits *d);
-void wgmma_slide_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
-                      const char *origin, const char *rows);
+void wgmma_im2col_map(const WgmmaBuild *w, const TmaOperand *a, TileMap *m);
+void wgmma_im2col_pixel(WgmmaBuild *w, WgmmaDigits *d);
+void wgmma_im2col_copy(WgmmaBuild *w, Tree *b);
+void wgmma_slide_pixel(WgmmaBuild *w, WgmmaDigits *d);
+void wgmma_slide_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o,
+                      const Load *l, const char *origin, const char *rows);
 /* contract_wgmma_cost.c */
 void wgmma_cost(const void *form, const Variant *v, Cost *c);
 /* Of all stages. */
@@ -175,7 +181,7 @@ bool wgmma_rounds(const Wgmma *w);
 bool wgmma_tells(const Wgmma *w);
 /* The text of the loop over a tile's k, from begin to end, where slot[n] and
  * the next five are free for names of its own. */
-Tree *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
+Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                   Fill *fill, int n);
 /* contract_wgmma_rows.c, of an a that is computed. Takes its read as x.c.a and
  * sets f->pre, or NULL if it is a read alone or b's turn to be refused; the
@@ -184,22 +190,22 @@ const char *wgmma_find_rows(WgmmaForm *f);
 const char *wgmma_check_rows(const WgmmaForm *f);
 /* What a tile's rows begin with, before its steps; "" if a is a read. Sets
  * w->a_columns and w->a_value. */
-Tree *wgmma_rows(Wgmma *w);
-Tree *wgmma_touch_columns(Wgmma *w);
+Tree *wgmma_rows(WgmmaBuild *w);
+Tree *wgmma_touch_columns(WgmmaBuild *w);
 /* "warpgroup * WM + ": where a warpgroup's rows of a tile begin. */
 const char *wgmma_top(const Wgmma *w);
 /* Of a group whose sums are corrected by rows' values (fold.h). The correction
  * of numbers m and n; the code that has the rows' values, in two parts, and the
  * correction in which they are locals, of sums i of a thread. */
-const Expr *wgmma_fold_value(const Wgmma *w);
-const Expr *wgmma_fold_rows(Wgmma *w, Tree *before, Tree *behind);
+const Expr *wgmma_fold_value(const WgmmaForm *f);
+const Expr *wgmma_fold_rows(WgmmaBuild *w, Tree *before, Tree *behind);
 /* contract_wgmma_fold.c. NULL, or why it is not served; the code before the
  * products, and that behind them. */
 const char *wgmma_check_fold(const WgmmaForm *f);
-void wgmma_fold(Wgmma *w, Tree *before, Tree *behind);
+void wgmma_fold(WgmmaBuild *w, Tree *before, Tree *behind);
 /* contract_wgmma_touch.c: what the epilogue of blocks that share a tile will
  * read comes into the L1. */
-void wgmma_touch_reads(Wgmma *w, Tree *b);
+void wgmma_touch_reads(WgmmaBuild *w, Tree *b);
 /* The row of a thread's sums i of their tile. */
 const char *wgmma_point_row(const Wgmma *w);
 /* contract_wgmma_pieces.c, of a group with pieces. NULL, or why it is not
@@ -207,18 +213,18 @@ const char *wgmma_point_row(const Wgmma *w);
  * its sum's place in `sums`, or NULL; the text behind the epilogue, or "". */
 const char *wgmma_check_pieces(const WgmmaForm *f);
 bool wgmma_has_pieces(const Wgmma *w);
-const char *wgmma_keep(const Wgmma *w, const char *sums, const char *sum);
-void wgmma_pieces(Wgmma *w, Tree *b, const char *sums);
+const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum);
+void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
-Tree *wgmma_epilogue(Wgmma *w);
+Tree *wgmma_epilogue(WgmmaBuild *w);
 /* Pieces of 32 columns of what belongs to rows that are read at once, of those
  * of a tile: all, or an equal part for which there are registers; 0: none. */
 int wgmma_rows_ahead(const Wgmma *w);
 /* Fills p, if the packed result of f's group is a plane. */
 void wgmma_find_plane(const WgmmaForm *f, Plane *p);
 /* The map that boxes are stored by. */
-void wgmma_boxes_map(Wgmma *w);
+void wgmma_boxes_map(WgmmaBuild *w);
 /* Whether the kernel touches t other than as a box. */
 bool wgmma_touches(const Wgmma *w, const Tensor *t);
 

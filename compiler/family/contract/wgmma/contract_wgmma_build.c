@@ -7,15 +7,6 @@
 
 /* ---- beginning --------------------------------------------------------- */
 
-static void reserve_names(Wgmma *w)
-{
-    Contract *x = &w->x;
-
-    x->cp = cprint_new(x->g, x->kernel);
-    cprint_steps(&x->cp, x->gr);
-    contract_name_loads(x);
-}
-
 static const char *describe(Graph *g, const Var *const *v, int n)
 {
     const char *text = "";
@@ -26,50 +17,52 @@ static const char *describe(Graph *g, const Var *const *v, int n)
     return n ? text : NULL;
 }
 
-static void constants(Wgmma *w)
+static void constants(WgmmaBuild *w)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Kernel *k = x->kernel;
     Graph *g = x->g;
-    const Tile *t = &x->t;
+    const Tile *t = &x->p->t;
 
-    kernel_constant(g, k, "M", x->c.M, describe(g, x->c.m, x->c.n_m));
-    kernel_constant(g, k, "N", x->c.N, describe(g, x->c.n, x->c.n_n));
-    kernel_constant(g, k, "K", x->c.K, describe(g, x->c.k, x->c.n_k));
+    kernel_constant(g, k, "M", x->f->c.M, describe(g, x->f->c.m, x->f->c.n_m));
+    kernel_constant(g, k, "N", x->f->c.N, describe(g, x->f->c.n, x->f->c.n_n));
+    kernel_constant(g, k, "K", x->f->c.K, describe(g, x->f->c.k, x->f->c.n_k));
     kernel_constant(g, k, "BM", t->bm, "");
     kernel_constant(g, k, "BN", t->bn, "");
     kernel_constant(g, k, "BK", t->bk, "tile of a block");
-    kernel_constant(g, k, "WM", w->wm, "rows of a warpgroup");
-    kernel_constant(g, k, "CONSUMERS", w->consumers, "warpgroups");
+    kernel_constant(g, k, "WM", w->p->wm, "rows of a warpgroup");
+    kernel_constant(g, k, "CONSUMERS", w->p->consumers, "warpgroups");
     kernel_constant(g, k, "STAGES", t->stages, NULL);
-    kernel_constant(g, k, "K_TILES", w->k_tiles, NULL);
-    if (w->leaps > 1)
-        kernel_constant(g, k, "LEAPS", w->leaps, "in which they are taken");
-    kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
-    kernel_constant(g, k, "TILES_N", w->n_tiles, NULL);
-    kernel_constant(g, k, "TILES", w->tiles, NULL);
+    kernel_constant(g, k, "K_TILES", w->p->k_tiles, NULL);
+    if (w->p->leaps > 1)
+        kernel_constant(g, k, "LEAPS", w->p->leaps, "in which they are taken");
+    kernel_constant(g, k, "TILES_M", w->p->m_tiles, NULL);
+    kernel_constant(g, k, "TILES_N", w->p->n_tiles, NULL);
+    kernel_constant(g, k, "TILES", w->p->tiles, NULL);
     if (t->split > 1) {
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
-        kernel_constant(g, k, "OWN", w->own, "its columns that one finishes");
+        kernel_constant(g, k, "OWN", w->p->own,
+                        "its columns that one finishes");
     }
-    if (w->parts > 1)
-        kernel_constant(g, k, "PARTS", w->parts, "of k, as many blocks");
-    if (w->cluster > 1)
-        kernel_constant(g, k, "CLUSTER", w->cluster,
+    if (w->p->parts > 1)
+        kernel_constant(g, k, "PARTS", w->p->parts, "of k, as many blocks");
+    if (w->p->cluster > 1)
+        kernel_constant(g, k, "CLUSTER", w->p->cluster,
                         "blocks, one below the other, that share columns");
-    if (w->pack)
-        kernel_constant(g, k, "COLS", w->pack, "that a warp stores at a time");
-    if (w->lead)
-        kernel_constant(g, k, "LEAD", w->lead,
+    if (w->p->pack)
+        kernel_constant(g, k, "COLS", w->p->pack,
+                        "that a warp stores at a time");
+    if (w->p->lead)
+        kernel_constant(g, k, "LEAD", w->p->lead,
                         "steps by which a warpgroup ends first");
-    kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->stage_bytes, NULL);
+    kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->p->stage_bytes, NULL);
 }
 
-static void put_tile_field(Wgmma *w, const Load *l, const TmaOperand *o,
+static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
                            const char *rows)
 {
     Graph *g = w->x.g;
-    const char *type = type_cname(w->x.elem);
+    const char *type = type_cname(w->x.f->elem);
 
     if (o->k_major)
         kernel_smem(g, w->x.kernel, 1024,
@@ -82,38 +75,38 @@ static void put_tile_field(Wgmma *w, const Load *l, const TmaOperand *o,
 }
 
 /* Of the tensor that is stored. */
-static const char *pack_type(const Contract *x)
+static const char *pack_type(const ContractBuild *x)
 {
     const char *type = NULL;
 
-    for (int i = 0; i < x->gr->n_step && !type; i++)
-        if (x->gr->step[i].tensor)
-            type = type_cname(x->gr->step[i].tensor->type);
+    for (int i = 0; i < x->f->gr->n_step && !type; i++)
+        if (x->f->gr->step[i].tensor)
+            type = type_cname(x->f->gr->step[i].tensor->type);
     return type;
 }
 
-static void shared_memory(Wgmma *w)
+static void shared_memory(WgmmaBuild *w)
 {
     Kernel *k = w->x.kernel;
 
-    put_tile_field(w, &w->x.a, &w->tma->a, "BM");
-    put_tile_field(w, &w->x.b, &w->tma->b, "BN");
-    if (w->x.terms == 3)
+    put_tile_field(w, &w->x.a, &w->f->tma.a, "BM");
+    put_tile_field(w, &w->x.b, &w->f->tma.b, "BN");
+    if (w->x.f->terms == 3)
         kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
-    if (w->pack)
-        kernel_smem(w->x.g, k, w->boxes.tensor ? 1024 : 128,
+    if (w->p->pack)
+        kernel_smem(w->x.g, k, w->p->boxes.tensor ? 1024 : 128,
                     arena_printf(w->x.g->arena,
                                  "%s out_rows[CONSUMERS * 4]%s[16][COLS]",
                                  pack_type(&w->x),
-                                 w->boxes.tensor ? "[2]" : ""), NULL);
-    if (w->x.t.split > 1)
+                                 w->p->boxes.tensor ? "[2]" : ""), NULL);
+    if (w->x.p->t.split > 1)
         kernel_smem(w->x.g, k, 16, "float4 sums[BM * BN / 4]", NULL);
     kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
-    if (w->x.terms == 3)
+    if (w->x.f->terms == 3)
         kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
-    if (w->x.t.split > 1)
+    if (w->x.p->t.split > 1)
         kernel_smem(w->x.g, k, 8, "uint64_t arrived", NULL);
-    if (w->parts > 1)
+    if (w->p->parts > 1)
         kernel_smem(w->x.g, k, 4, "int is_last", NULL);
 }
 
@@ -135,7 +128,7 @@ static void find_use(const Expr *e, void *ctx)
 
 bool wgmma_touches(const Wgmma *w, const Tensor *t)
 {
-    const Group *gr = w->x.gr;
+    const Group *gr = w->f->x.gr;
     Uses u = {t, NULL, false};
 
     for (int i = 0; i < gr->n_step; i++) {
@@ -144,30 +137,31 @@ bool wgmma_touches(const Wgmma *w, const Tensor *t)
             expr_visit(s->value, find_use, &u);
         u.found |= s->tensor == t && !w->boxes.tensor;
     }
-    u.mapped = w->x.c.a.read;
-    if (w->pre)
-        expr_visit(w->pre, find_use, &u);
+    u.mapped = w->f->x.c.a.read;
+    if (w->f->pre)
+        expr_visit(w->f->pre, find_use, &u);
     return u.found;
 }
 
 bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d)
 {
-    return w->deal && o == &w->tma->b && o->dim[d].axis == &w->tma->n.axis[0];
+    return w->deal && o == &w->f->tma.b &&
+           o->dim[d].axis == &w->f->tma.n.axis[0];
 }
 
 /* Elements of a box along dimension d. */
-static int box_of(const Wgmma *w, const TmaOperand *o, int d)
+static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
 {
-    const Tma *t = w->tma;
+    const Tma *t = &w->f->tma;
     const Axis *a = o->dim[d].axis;
 
     if (!a || (d && o->slides))
         return 1;
     if (d == 0 || a == &t->k.axis[t->k.n - 1])
-        return w->tma->bk;
+        return w->f->tma.bk;
     if (a == &t->n.axis[0])
-        return w->x.t.bn / w->cluster;
-    return w->patch.tile[a - t->m.axis];
+        return w->x.p->t.bn / w->p->cluster;
+    return w->p->patch.tile[a - t->m.axis];
 }
 
 static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
@@ -179,7 +173,7 @@ static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
     m->step[m->rank++] = step;
 }
 
-static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
+static void add_map(WgmmaBuild *w, const TmaOperand *o, const Load *l)
 {
     Kernel *k = w->x.kernel;
     const Tensor *t = o->op->read->tensor;
@@ -187,22 +181,23 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
 
     *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
                    .offset = o->offset, .swizzle = true,
-                   .tf32 = w->x.elem == T_F32 && w->x.terms == 1};
+                   .tf32 = w->x.f->elem == T_F32 && w->x.f->terms == 1};
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor == t) {
             m->arg = i;
-            k->arg[i].mapped = !wgmma_touches(w, t) &&
-                               !(w->sweeps && o == &w->tma->b) && !w->heads;
+            k->arg[i].mapped = !wgmma_touches(w->p, t) &&
+                               !(w->sweeps && o == &w->f->tma.b) && !w->heads;
         }
     for (int d = 0; d < o->rank; d++) {
         const TmaDim *dim = &o->dim[d];
         int64_t stride = dim->stride * type_bytes(t->type);
-        if (wgmma_dealt(w, o, d)) {
+        if (wgmma_dealt(w->p, o, d)) {
             /* pairs; the same pair of all lanes; their next one */
             add_dim(m, 2, stride, 2, 1);
-            add_dim(m, dim->extent / w->deal, stride * w->deal,
-                    w->x.t.bn / w->deal, 1);
-            add_dim(m, w->deal / 2, stride * 2, w->deal / 2 / w->cluster, 1);
+            add_dim(m, dim->extent / w->p->deal, stride * w->p->deal,
+                    w->x.p->t.bn / w->p->deal, 1);
+            add_dim(m, w->p->deal / 2, stride * 2,
+                    w->p->deal / 2 / w->p->cluster, 1);
         } else {
             if (o->run == d + 1)
                 m->of_run[m->rank] = dim->extent / w->x.g->most;
@@ -210,31 +205,31 @@ static void add_map(Wgmma *w, const TmaOperand *o, const Load *l)
                     dim->step);
         }
     }
-    if (o->slides || (w->patch.im2col && o == &w->tma->a))
+    if (o->slides || (w->p->patch.im2col && o == &w->f->tma.a))
         wgmma_im2col_map(w, o, m);
 }
 
 /* ---- the place of a tile ----------------------------------------------- */
 
-static void name_places(Wgmma *w, WgmmaPlaces *p)
+static void name_places(WgmmaBuild *w, WgmmaPlaces *p)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Arena *a = x->g->arena;
 
-    for (int i = 0; i < x->c.n_batch; i++)
-        if (x->c.batch[i]->extent > 1)
-            p->name[p->n++] = cprint_var(&x->cp, x->c.batch[i]);
-    for (int i = 0; i < (w->x.patch ? w->tma->m.n : 1); i++) {
+    for (int i = 0; i < x->f->c.n_batch; i++)
+        if (x->f->c.batch[i]->extent > 1)
+            p->name[p->n++] = cprint_var(&x->cp, x->f->c.batch[i]);
+    for (int i = 0; i < (w->x.p->patch ? w->f->tma.m.n : 1); i++) {
         const char *id = "m0";
-        if (w->x.patch)
+        if (w->x.p->patch)
             id = cprint_fresh(&x->cp, arena_printf(a, "%s0",
-                              cprint_ident(a, w->tma->m.axis[i].v[0]->name)));
+                              cprint_ident(a, w->f->tma.m.axis[i].v[0]->name)));
         p->name[p->n++] = w->origin[i] = id;
     }
     p->name[p->n++] = w->n_origin = "n0";
 }
 
-const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
+const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
                        const char *before, const char *first)
 {
     const char *s = "";
@@ -248,7 +243,7 @@ const char *wgmma_list(const Wgmma *w, const WgmmaPlaces *p,
 int wgmma_band(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
-    double at_once = (double)w->x.o->device->sms * w->resident / w->cluster /
+    double at_once = (double)w->f->x.o->device->sms * w->resident / w->cluster /
                      t->split;
     double square = sqrt(at_once * t->bn / t->bm / w->cluster);
     int best = (int)fmax(1, round(square));
@@ -269,19 +264,20 @@ typedef struct Band {
     const char *m, *n;
 } Band;
 
-static Band put_band(Wgmma *w, Tree *b, const char *of)
+static Band put_band(WgmmaBuild *w, Tree *b, const char *of)
 {
-    int rows = wgmma_band(w), columns = wgmma_strip(w);
+    int rows = wgmma_band(w->p), columns = wgmma_strip(w->p);
     Arena *a = w->x.g->arena;
 
-    if (w->m_tiles == 1 || w->n_tiles == 1)
-        return (Band){w->m_tiles > 1 ? of : "0", w->n_tiles > 1 ? of : "0"};
-    if (w->m_tiles <= rows && columns == 1)
+    if (w->p->m_tiles == 1 || w->p->n_tiles == 1)
+        return (Band){w->p->m_tiles > 1 ? of : "0",
+                      w->p->n_tiles > 1 ? of : "0"};
+    if (w->p->m_tiles <= rows && columns == 1)
         return (Band){arena_printf(a, "%s %% TILES_M", of),
                       arena_printf(a, "%s / TILES_M", of)};
-    if (w->m_tiles < rows || w->parts > 1 ||
-        wgmma_blocks(w) <= w->x.o->device->sms * (double)w->resident)
-        rows = (int)w->m_tiles; /* all run at once */
+    if (w->p->m_tiles < rows || w->p->parts > 1 ||
+        wgmma_blocks(w->p) <= w->x.f->o->device->sms * (double)w->p->resident)
+        rows = (int)w->p->m_tiles; /* all run at once */
     kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
                     "tile rows that run together");
     kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
@@ -295,45 +291,45 @@ static Band put_band(Wgmma *w, Tree *b, const char *of)
 }
 
 /* Origins along m's axes: m_tile is a mixed-radix number of their tiles. */
-static void put_origins(Wgmma *w, Tree *b, const char *m_tile)
+static void put_origins(WgmmaBuild *w, Tree *b, const char *m_tile)
 {
-    const Tma *t = w->tma;
+    const Tma *t = &w->f->tma;
     int64_t radix = 1;
 
-    if (w->cluster > 1) {
+    if (w->p->cluster > 1) {
         PUT(b,
             "const int own_tile = @m_tile * CLUSTER + "
             "(int)dcc_cluster_rank();\n",
             FILL("m_tile", m_tile));
         m_tile = "own_tile";
     }
-    if (!w->x.patch) {
+    if (!w->x.p->patch) {
         PUT(b, strcmp(m_tile, "0") ? "m0 = @m_tile * BM;\n" : "m0 = 0;\n",
             FILL("m_tile", m_tile));
         return;
     }
-    if (w->cluster == 1 && w->patch.tiles > 1) {
+    if (w->p->cluster == 1 && w->p->patch.tiles > 1) {
         PUT(b, "const int m_tile = @m_tile;\n", FILL("m_tile", m_tile));
         m_tile = "m_tile";
     }
     for (int i = t->m.n - 1; i >= 0; i--) {
-        bool above = radix * w->patch.count[i] < w->patch.tiles;
+        bool above = radix * w->p->patch.count[i] < w->p->patch.tiles;
         const char *at = "0";
-        if (w->patch.count[i] > 1) {
+        if (w->p->patch.count[i] > 1) {
             at = cprint_digit(b->arena, m_tile, radix,
-                              above ? w->patch.count[i] : 0);
-            if (w->patch.tile[i] > 1)
-                at = arena_printf(b->arena, "%s * %d", at, w->patch.tile[i]);
+                              above ? w->p->patch.count[i] : 0);
+            if (w->p->patch.tile[i] > 1)
+                at = arena_printf(b->arena, "%s * %d", at, w->p->patch.tile[i]);
         }
         PUT(b, "@origin = @at;\n", FILL("origin", w->origin[i]),
             FILL("at", at));
-        radix *= w->patch.count[i];
+        radix *= w->p->patch.count[i];
     }
 }
 
-static void put_batch(Wgmma *w, Tree *b, const WgmmaPlaces *names)
+static void put_batch(WgmmaBuild *w, Tree *b, const WgmmaPlaces *names)
 {
-    const Contraction *c = &w->x.c;
+    const Contraction *c = &w->x.f->c;
     int64_t radix = c->batches;
 
     for (int i = 0, p = 0; i < c->n_batch; i++) {
@@ -347,9 +343,9 @@ static void put_batch(Wgmma *w, Tree *b, const WgmmaPlaces *names)
     }
 }
 
-static Tree *find_tile(Wgmma *w, const WgmmaPlaces *p)
+static Tree *find_tile(WgmmaBuild *w, const WgmmaPlaces *p)
 {
-    const Contraction *c = &w->x.c;
+    const Contraction *c = &w->x.f->c;
     bool many = c->batches > 1;
     Tree *b = tree_list(w->x.g->arena);
 
@@ -357,7 +353,7 @@ static Tree *find_tile(Wgmma *w, const WgmmaPlaces *p)
         PUT(b, "const int batch = tile / (TILES_M * TILES_N);\n");
     Band band = put_band(w, b, many ? "tile % (TILES_M * TILES_N)" : "tile");
     put_origins(w, b, band.m);
-    PUT(b, w->n_tiles > 1 ? "n0 = @n * BN;\n" : "n0 = @n;\n",
+    PUT(b, w->p->n_tiles > 1 ? "n0 = @n * BN;\n" : "n0 = @n;\n",
         FILL("n", band.n));
     if (many)
         put_batch(w, b, p);
@@ -367,13 +363,13 @@ static Tree *find_tile(Wgmma *w, const WgmmaPlaces *p)
 /* ---- multiply ---------------------------------------------------------- */
 
 /* Of the first slot; 3xtf32: of this one. */
-static const char *descriptor(const Wgmma *w, const TmaOperand *o,
+static const char *descriptor(const WgmmaBuild *w, const TmaOperand *o,
                               const Load *l, bool is_a)
 {
     Arena *a = w->x.g->arena;
-    const char *at = "", *slot = w->x.terms == 3 ? "slot" : "0";
+    const char *at = "", *slot = w->x.f->terms == 3 ? "slot" : "0";
 
-    if (is_a && !w->pingpong && w->consumers > 1)
+    if (is_a && !w->p->pingpong && w->p->consumers > 1)
         at = o->k_major ? "[warpgroup * WM]" : "[warpgroup * WM / 64]";
     if (o->k_major)
         return arena_printf(a, "dcc_wgmma_k_major(smem.%s[%s]%s)", l->tile,
@@ -384,44 +380,44 @@ static const char *descriptor(const Wgmma *w, const TmaOperand *o,
 
 /* ---- the whole --------------------------------------------------------- */
 
-static void finish(Wgmma *w)
+static void finish(WgmmaBuild *w)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Kernel *k = x->kernel;
-    int64_t most = (int64_t)wgmma_sms(w) * w->resident / w->cluster;
-    bool split = x->t.split > 1;
-    bool one = wgmma_sharers(w) > 1; /* a block has one tile */
+    int64_t most = (int64_t)wgmma_sms(w->p) * w->p->resident / w->p->cluster;
+    bool split = x->p->t.split > 1;
+    bool one = wgmma_sharers(w->p) > 1; /* a block has one tile */
 
-    if (w->parts > 1) {
+    if (w->p->parts > 1) {
         k->coop_counters = true;
-        k->n_counters = (int)w->tiles * x->t.split;
-        k->workspace = (size_t)w->tiles * (size_t)w->parts *
-                       (size_t)(x->t.bm * x->t.bn) * 4;
+        k->n_counters = (int)w->p->tiles * x->p->t.split;
+        k->workspace = (size_t)w->p->tiles * (size_t)w->p->parts *
+                       (size_t)(x->p->t.bm * x->p->t.bn) * 4;
     }
-    k->grid[0] = one ? (int)w->tiles * wgmma_sharers(w)
-                       : (int)((w->tiles < most ? w->tiles : most) *
-                               w->cluster);
+    k->grid[0] = one ? (int)w->p->tiles * wgmma_sharers(w->p)
+                       : (int)((w->p->tiles < most ? w->p->tiles : most) *
+                               w->p->cluster);
     k->grid[1] = k->grid[2] = 1;
-    k->block = x->t.threads;
-    k->cluster = split ? x->t.split : w->cluster;
-    k->smem_bytes = w->smem;
-    k->min_blocks = w->consumers == 1 ? w->resident : 1;
-    k->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-               (double)x->c.batches;
-    k->bytes = x->hbm_bytes;
+    k->block = x->p->t.threads;
+    k->cluster = split ? x->p->t.split : w->p->cluster;
+    k->smem_bytes = w->p->smem;
+    k->min_blocks = w->p->consumers == 1 ? w->p->resident : 1;
+    k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
+               (double)x->f->c.batches;
+    k->bytes = x->f->hbm_bytes;
     k->family = "contract_wgmma";
     k->min_arch = "sm_90a";
-    k->where = arena_array(x->g->arena, const char *, x->gr->n_step);
+    k->where = arena_array(x->g->arena, const char *, x->f->gr->n_step);
 }
 
-static Tree *split_code(Wgmma *w)
+static Tree *split_code(WgmmaBuild *w)
 {
-    bool split = w->x.t.split > 1;
+    bool split = w->x.p->t.split > 1;
     Tree *code = split
                      ? TEMPLATE(w->x.g->arena, "contract_wgmma_split.cu.in")
                      : tree_list(w->x.g->arena);
 
-    if (w->parts > 1)
+    if (w->p->parts > 1)
         tree_add(code, TEMPLATE(w->x.g->arena, "contract_wgmma_parts.cu.in",
                                 FILL("SUMS", split ? "own" : "acc"),
                                 FILL("WIDTH", w->x.width),
@@ -432,45 +428,46 @@ static Tree *split_code(Wgmma *w)
 
 /* Registers move from the producer's warpgroup to the consumers': 3 x 168 or
  * 4 x 128 at the start, and as many after. */
-static Tree *budget(const Wgmma *w, bool consumer)
+static Tree *budget(const WgmmaBuild *w, bool consumer)
 {
-    int all = w->consumers == 3 ? 4 * 128 : 3 * 168, most = wgmma_budget(w);
+    int all = w->p->consumers == 3 ? 4 * 128 : 3 * 168,
+        most = wgmma_budget(w->p);
     Tree *b = tree_list(w->x.g->arena);
 
-    if (w->consumers > 1)
+    if (w->p->consumers > 1)
         PUT(b, "dcc_registers_@change<@n>();\n",
             FILL("change", consumer ? "grow" : "shrink"),
-            FILL_INT("n", consumer ? most : all - w->consumers * most));
+            FILL_INT("n", consumer ? most : all - w->p->consumers * most));
     return b;
 }
 
 /* The wrapper of one product. */
-static const char *product(const Wgmma *w)
+static const char *product(const WgmmaBuild *w)
 {
     Arena *a = w->x.g->arena;
 
-    if (w->x.elem == T_F32)
-        return arena_printf(a, "dcc_wgmma_m64n%dk8_tf32", w->x.t.bn);
-    if (w->pre)
-        return arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->x.t.bn,
-                            type_name(w->x.elem), !w->tma->b.k_major);
-    return arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", w->x.t.bn,
-                        type_name(w->x.elem), !w->tma->a.k_major,
-                        !w->tma->b.k_major);
+    if (w->x.f->elem == T_F32)
+        return arena_printf(a, "dcc_wgmma_m64n%dk8_tf32", w->x.p->t.bn);
+    if (w->f->pre)
+        return arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->x.p->t.bn,
+                            type_name(w->x.f->elem), !w->f->tma.b.k_major);
+    return arena_printf(a, "dcc_wgmma_m64n%dk16_%s<%d, %d>", w->x.p->t.bn,
+                        type_name(w->x.f->elem), !w->f->tma.a.k_major,
+                        !w->f->tma.b.k_major);
 }
 
 /* Whether a tile is not the block's first. */
-static const char *later_tile(const Wgmma *w)
+static const char *later_tile(const WgmmaBuild *w)
 {
-    return w->cluster > 1 ? "tile != first_tile" : "tile != (int)blockIdx.x";
+    return w->p->cluster > 1 ? "tile != first_tile" : "tile != (int)blockIdx.x";
 }
 
 /* Two warpgroups multiply in turns, so that one's products hide the other's
  * epilogue, and so that each waits for every phase of a slot in order: a wait
  * for a phase beyond the next would pass at once. */
-static Tree *turn_code(const Wgmma *w)
+static Tree *turn_code(const WgmmaBuild *w)
 {
-    if (!w->pingpong)
+    if (!w->p->pingpong)
         return tree_list(w->x.g->arena);
     return QUOTE(w->x.g->arena,
                  "// The warpgroups take turns: one multiplies while the other "
@@ -480,17 +477,17 @@ static Tree *turn_code(const Wgmma *w)
                  FILL("later", later_tile(w)));
 }
 
-static Tree *pass_code(const Wgmma *w)
+static Tree *pass_code(const WgmmaBuild *w)
 {
     return QUOTE(w->x.g->arena,
-                 w->pingpong      ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
-                 : wgmma_tells(w) ? "dcc_end_first(warpgroup, @later);\n"
-                 : w->lead        ? "dcc_end_first(warpgroup);\n"
-                                  : "",
+                 w->p->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
+                 : wgmma_tells(w->p) ? "dcc_end_first(warpgroup, @later);\n"
+                 : w->p->lead        ? "dcc_end_first(warpgroup);\n"
+                                     : "",
                  FILL("later", later_tile(w)));
 }
 
-static void put_prefetch(const Wgmma *w, Tree *b)
+static void put_prefetch(const WgmmaBuild *w, Tree *b)
 {
     const char *maps = "";
 
@@ -500,7 +497,7 @@ static void put_prefetch(const Wgmma *w, Tree *b)
     PUT(b, "dcc_tma_prefetch_maps(@maps);\n", FILL("maps", maps));
 }
 
-static const char *read_by(const Wgmma *w, const TmaOperand *o)
+static const char *read_by(const WgmmaBuild *w, const TmaOperand *o)
 {
     const Kernel *k = w->x.kernel;
     int i = 0;
@@ -511,29 +508,30 @@ static const char *read_by(const Wgmma *w, const TmaOperand *o)
 }
 
 /* Asks the L2 for b, or for the first lines of a and b. */
-static Tree *sweep(const Wgmma *w)
+static Tree *sweep(const WgmmaBuild *w)
 {
-    return QUOTE(
-        w->x.g->arena,
-        w->sweeps  ? "dcc_sweep_l2<CONSUMERS * 128>(@b, N * K);\n"
-        : w->heads ? "dcc_sweep_heads_l2<CONSUMERS * 128@leaps>(@a, M, K);\n"
-                     "dcc_sweep_heads_l2<CONSUMERS * 128@leaps>(@b, N, K);\n"
-                   : "",
-        FILL("leaps", wgmma_streams(w) ? ", LEAPS" : ""),
-        FILL("a", read_by(w, &w->tma->a)), FILL("b", read_by(w, &w->tma->b)));
+    return QUOTE(w->x.g->arena,
+                 w->sweeps ? "dcc_sweep_l2<CONSUMERS * 128>(@b, N * K);\n"
+                 : w->heads
+                     ? "dcc_sweep_heads_l2<CONSUMERS * 128@leaps>(@a, M, K);\n"
+                       "dcc_sweep_heads_l2<CONSUMERS * 128@leaps>(@b, N, K);\n"
+                     : "",
+                 FILL("leaps", wgmma_streams(w->p) ? ", LEAPS" : ""),
+                 FILL("a", read_by(w, &w->f->tma.a)),
+                 FILL("b", read_by(w, &w->f->tma.b)));
 }
 
 /* One thread sets up the ring; where loads are ahead, it is the one that loads,
  * and sets up what it needs to begin. */
-static Tree *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
+static Tree *set_up(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
 {
     Arena *a = w->x.g->arena;
     const char *readers = arena_printf(a, "smem.full, 1, smem.empty, %s%s",
-                                       w->cluster > 1 ? "CLUSTER * " : "",
-                                       w->pingpong ? "4" : "CONSUMERS * 4");
+                                       w->p->cluster > 1 ? "CLUSTER * " : "",
+                                       w->p->pingpong ? "4" : "CONSUMERS * 4");
     Tree *in = tree_list(a);
 
-    if (w->x.terms == 1)
+    if (w->x.f->terms == 1)
         put_prefetch(w, in);
     if (wgmma_runs_ahead(w))
         return QUOTE(a,
@@ -546,9 +544,9 @@ static Tree *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
                      FILL("readers", readers), FILL_TREE("IN", in),
                      FILL_TREE("FIRST", wgmma_first_loads(w, p, first)));
     PUT(in, "dcc_ring_init(@readers);\n", FILL("readers", readers));
-    if (w->x.terms == 3)
+    if (w->x.f->terms == 3)
         PUT(in, "dcc_ring_init(smem.ready, 3, smem.spent, CONSUMERS * 4);\n");
-    PUT(in, w->x.t.split > 1
+    PUT(in, w->x.p->t.split > 1
                 ? "dcc_mbar_init(&smem.arrived, 1);\n"
                   "dcc_fence_mbar_init();\n"
                   "dcc_mbar_expect_tx(&smem.arrived, BM * (BN - OWN) * 4);\n"
@@ -561,9 +559,9 @@ static Tree *set_up(Wgmma *w, const WgmmaPlaces *p, const char *first)
 }
 
 /* Loader and consumers leave out the same tiles. */
-static Tree *unread_code(Wgmma *w)
+static Tree *unread_code(WgmmaBuild *w)
 {
-    const char *unread = wgmma_skips(w) && !wgmma_has_early(w)
+    const char *unread = wgmma_skips(w->p) && !wgmma_has_early(w)
                              ? contract_unread(&w->x, "m0", "n0") : NULL;
     Tree *b = tree_list(w->x.g->arena);
 
@@ -583,21 +581,21 @@ static Tree *both(Tree *first, Tree *then)
 }
 
 /* All threads know the ring; blocks that split K know their part. */
-static const char *sync_code(const Wgmma *w)
+static const char *sync_code(const WgmmaBuild *w)
 {
-    if (w->parts > 1 && w->x.t.split > 1)
+    if (w->p->parts > 1 && w->x.p->t.split > 1)
         return "__syncthreads();\n"
                "dcc_cluster_arrive_relaxed();  // others may send\n"
                "const int rank = (int)dcc_cluster_rank();\n"
                "const int piece = part * SPLIT + rank;\n"
                "const int k_begin = piece * K_TILES / (PARTS * SPLIT);\n"
                "const int k_end = (piece + 1) * K_TILES / (PARTS * SPLIT);\n";
-    if (w->parts > 1)
+    if (w->p->parts > 1)
         return "__syncthreads();\n"
                "const int k_begin = part * K_TILES / PARTS;\n"
                "const int k_end = (part + 1) * K_TILES / PARTS;\n";
-    return w->cluster > 1 ? "dcc_cluster_meet();\n"
-           : w->x.t.split > 1
+    return w->p->cluster > 1 ? "dcc_cluster_meet();\n"
+           : w->x.p->t.split > 1
                ? "__syncthreads();\n"
                  "dcc_cluster_arrive_relaxed();  // others may send\n"
                  "const int rank = (int)dcc_cluster_rank();\n"
@@ -607,44 +605,44 @@ static const char *sync_code(const Wgmma *w)
 }
 
 /* Which tiles are a cluster's. */
-static const char *own_tiles(const Wgmma *w)
+static const char *own_tiles(const WgmmaBuild *w)
 {
-    if (w->parts > 1 && w->x.t.split > 1)
+    if (w->p->parts > 1 && w->x.p->t.split > 1)
         return "const int first_tile = (int)blockIdx.x / SPLIT % TILES;"
                "  // its only one\n"
                "const int part = (int)blockIdx.x / (SPLIT * TILES);\n";
-    if (w->parts > 1)
+    if (w->p->parts > 1)
         return "const int first_tile = (int)blockIdx.x % TILES;"
                "  // its only one\n"
                "const int part = (int)blockIdx.x / TILES;\n";
-    return w->cluster > 1
+    return w->p->cluster > 1
                ? "const int first_tile = (int)blockIdx.x / CLUSTER;\n"
                  "const int tiles_apart = (int)gridDim.x / CLUSTER;\n"
-           : w->x.t.split > 1
+           : w->x.p->t.split > 1
                ? "const int first_tile = (int)blockIdx.x / SPLIT;"
                  "  // its only one\n"
                : "";
 }
 
 /* One lane of a warp frees the slot before, of all blocks that share it. */
-static const char *elect(const Wgmma *w)
+static const char *elect(const WgmmaBuild *w)
 {
-    return w->cluster > 1 ? "lane < CLUSTER" : "lane == 0";
+    return w->p->cluster > 1 ? "lane < CLUSTER" : "lane == 0";
 }
 
-static Tree *free_slot(const Wgmma *w)
+static Tree *free_slot(const WgmmaBuild *w)
 {
     return QUOTE(w->x.g->arena,
-                 w->cluster > 1
+                 w->p->cluster > 1
                      ? "dcc_mbar_arrive_at(&smem.empty[@slot], lane);\n"
                      : "dcc_mbar_arrive(&smem.empty[@slot]);\n",
-                 FILL("slot", w->x.terms == 3 ? "slot" : "before"));
+                 FILL("slot", w->x.f->terms == 3 ? "slot" : "before"));
 }
 
 /* The last products; where a's rows are computed, the loop waits for them. */
-static Tree *done_code(const Wgmma *w)
+static Tree *done_code(const WgmmaBuild *w)
 {
-    if (w->pre)
+    if (w->f->pre)
         return QUOTE(w->x.g->arena, "dcc_wgmma_use(acc);\n");
     return QUOTE(w->x.g->arena,
                  "dcc_wgmma_wait<0>();\n"
@@ -656,22 +654,23 @@ static Tree *done_code(const Wgmma *w)
 
 /* Behind a wait for a cluster nothing is in the L1: it comes before what the
  * epilogue will read does. */
-static const char *consumer_wait(const Wgmma *w)
+static const char *consumer_wait(const WgmmaBuild *w)
 {
     return arena_printf(
         w->x.g->arena, "%s%s",
-        w->x.t.split > 1 ? "dcc_cluster_wait();  // others may be sent to\n"
-                         : "",
-        w->x.kernel->waits ? "dcc_grid_wait();  // the epilogue touches memory\n"
-                           : "");
+        w->x.p->t.split > 1 ? "dcc_cluster_wait();  // others may be sent to\n"
+                            : "",
+        w->x.kernel->waits
+            ? "dcc_grid_wait();  // the epilogue touches memory\n"
+            : "");
 }
 
-static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
+static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Arena *a = x->g->arena;
-    bool split = x->t.split > 1, cluster = w->cluster > 1;
-    bool one = wgmma_sharers(w) > 1; /* a block has one tile */
+    bool split = x->p->t.split > 1, cluster = w->p->cluster > 1;
+    bool one = wgmma_sharers(w->p) > 1; /* a block has one tile */
     const char *own = one || cluster ? "first_tile" : "blockIdx.x";
     const char *all = cluster ? "tiles_apart" : one ? "TILES" : "gridDim.x";
     Tree *epilogue = wgmma_epilogue(w);
@@ -719,23 +718,23 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
                             "its shared memory.\n"
                             "__syncwarp();\ndcc_cluster_sync();\n"
                           : ""),
-        FILL("FIRST_STEP", w->pingpong ? "warpgroup * K_TILES" : "0"),
-        FILL("FIRST", w->pingpong
+        FILL("FIRST_STEP", w->p->pingpong ? "warpgroup * K_TILES" : "0"),
+        FILL("FIRST", w->p->pingpong
                           ? arena_printf(a, "%s + warpgroup * %s", own, all)
                           : own),
         FILL("NEXT",
-             w->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all),
-        FILL("SKIP", w->pingpong ? "step += CONSUMERS * K_TILES;\n"
+             w->p->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all),
+        FILL("SKIP", w->p->pingpong ? "step += CONSUMERS * K_TILES;\n"
                      : one       ? ""
                                  : "step += K_TILES;\n"),
         FILL_TREE("TURN", turn_code(w)),
         FILL_TREE("PASS", pass_code(w)),
-        FILL("A_DESC", descriptor(w, &w->tma->a, &x->a, true)),
-        FILL("B_DESC", descriptor(w, &w->tma->b, &x->b, false)),
-        FILL("A_STEP", w->tma->a.k_major ? "2" : "128"),
-        FILL("B_STEP", w->tma->b.k_major ? "2" : "128"),
+        FILL("A_DESC", descriptor(w, &w->f->tma.a, &x->a, true)),
+        FILL("B_DESC", descriptor(w, &w->f->tma.b, &x->b, false)),
+        FILL("A_STEP", w->f->tma.a.k_major ? "2" : "128"),
+        FILL("B_STEP", w->f->tma.b.k_major ? "2" : "128"),
         FILL("WGMMA", product(w)),
-        FILL("K_STEP", x->elem == T_F32 ? "8" : "16"),
+        FILL("K_STEP", x->f->elem == T_F32 ? "8" : "16"),
         FILL("A_TILE", x->a.tile),
         FILL("B_TILE", x->b.tile),
         FILL("ELECT", elect(w)),
@@ -744,7 +743,7 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
         FILL_TREE("SPLIT", split_code(w)),
         FILL_TREE("COLUMNS", both(tree_copy(a, w->ahead), wgmma_rows(w))),
         FILL_TREE("EPILOGUE", epilogue),
-        FILL("DRAIN", w->boxes.tensor ? "if (lane == 0)\n"
+        FILL("DRAIN", w->p->boxes.tensor ? "if (lane == 0)\n"
                                         "    dcc_tma_store_wait_read<0>();\n"
                                       : ""),
         {0},
@@ -759,35 +758,32 @@ static void put_kernel(Wgmma *w, const WgmmaPlaces *p)
     fill[n] = FILL_TREE("STEPS", wgmma_steps(w, begin, end, fill, n));
     kernel_phase(x->g, x->kernel, "setup",
                  template_tree(a,
-                               x->terms == 3 ? "contract_wgmma_3x.cu.in"
+                               x->f->terms == 3 ? "contract_wgmma_3x.cu.in"
                                              : "contract_wgmma.cu.in",
                                fill, n + 1));
 }
 
-void wgmma_build(Wgmma *w, Kernel *k)
+void wgmma_build(const Wgmma *plan, Kernel *k)
 {
+    WgmmaBuild build = {.f = plan->f, .p = plan}, *w = &build;
     WgmmaPlaces p = {.n = 0};
 
-    w->x.kernel = k;
-    w->x.width = w->x.t.split > 1 ? "OWN" : "BN";
-    w->x.a = (Load){.op = &w->x.c.a};
-    w->x.b = (Load){.op = &w->x.c.b};
-    kernel_set_args(w->x.g, (Group *)w->x.gr, k);
-    reserve_names(w);
+    contract_start(&w->x, &plan->x, k);
+    w->x.width = plan->x.t.split > 1 ? "OWN" : "BN";
     /* Before a wait for the grid TMA has the time to ask for the first steps'
      * weights itself: no gain was measured. */
-    w->sweeps = !k->waits && !w->tma->b.run && wgmma_sweeps(w);
-    w->heads = wgmma_runs_ahead(w) && wgmma_asks_heads(w);
+    w->sweeps = !k->waits && !w->f->tma.b.run && wgmma_sweeps(w->p);
+    w->heads = wgmma_runs_ahead(w) && !w->sweeps && wgmma_asks_heads(plan);
     constants(w);
     if (wgmma_runs_ahead(w))
         kernel_constant(w->x.g, k, "EARLY",
-                        wgmma_early(w), "steps that are loaded first");
+                        wgmma_early(w->p), "steps that are loaded first");
     shared_memory(w);
-    if (w->patch.rows < w->x.t.bm && w->x.patch)
-        kernel_constant(w->x.g, k, "PATCH", w->patch.rows,
+    if (w->p->patch.rows < w->x.p->t.bm && w->x.p->patch)
+        kernel_constant(w->x.g, k, "PATCH", w->p->patch.rows,
                         "rows of a tile that are used");
-    add_map(w, &w->tma->a, &w->x.a);
-    add_map(w, &w->tma->b, &w->x.b);
+    add_map(w, &w->f->tma.a, &w->x.a);
+    add_map(w, &w->f->tma.b, &w->x.b);
     wgmma_boxes_map(w);
     name_places(w, &p);
     put_kernel(w, &p);

@@ -23,7 +23,7 @@ static double as_loaded(const Device *d, double clk)
 /* Blocks that share an SM, as far as there are any. */
 static double crowd(const Wgmma *w)
 {
-    return fmax(1, fmin(w->resident, wgmma_blocks(w) / w->x.o->device->sms));
+    return fmax(1, fmin(w->resident, wgmma_blocks(w) / w->f->x.o->device->sms));
 }
 
 static bool is_crowded(const Wgmma *w)
@@ -43,29 +43,30 @@ static Clocks step_of(const Wgmma *w)
     double bm = w->x.t.bm, bn = w->x.t.bn, groups = bm / WGMMA_M;
     /* a row has twice as many elements of 16 bits as of 32, and the products
      * take half as long */
-    double math = bm * bn * TMA_ROW / WGMMA_OPS * w->x.terms;
+    double math = bm * bn * TMA_ROW / WGMMA_OPS * w->f->x.terms;
 
-    if (w->x.terms > 1)
-        return (Clocks){math, groups * w->x.terms * bn + bm + bn, bm + 2 * bn};
+    if (w->f->x.terms > 1)
+        return (Clocks){math, groups * w->f->x.terms * bn + bm + bn,
+                        bm + 2 * bn};
     return (Clocks){math, bm + groups * bn, bm + bn};
 }
 
 /* A matrix of so few terms that no row fills a box. */
 static bool few_terms(const Wgmma *w)
 {
-    const Axes *k = &w->tma->k;
+    const Axes *k = &w->f->tma.k;
 
-    return k->n == 1 && k->axis[0].extent < w->tma->bk;
+    return k->n == 1 && k->axis[0].extent < w->f->tma.bk;
 }
 
 /* The part of the steps whose rows end inside a box, where there are others or
  * a window. */
 static double short_share(const Wgmma *w)
 {
-    const Axis *k = &w->tma->k.axis[w->tma->k.n - 1];
-    int64_t steps = (k->extent + w->tma->bk - 1) / w->tma->bk;
+    const Axis *k = &w->f->tma.k.axis[w->f->tma.k.n - 1];
+    int64_t steps = (k->extent + w->f->tma.bk - 1) / w->f->tma.bk;
 
-    return k->extent % w->tma->bk && !few_terms(w) ? 1.0 / (double)steps : 0;
+    return k->extent % w->f->tma.bk && !few_terms(w) ? 1.0 / (double)steps : 0;
 }
 
 /* Clocks of TMA for an operand's rows, in the mean of its steps. Those that
@@ -74,7 +75,7 @@ static double short_share(const Wgmma *w)
 static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
                         double got)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     double part = o->k_major ? short_share(w) : 0;
     double whole = tma_off_sectors(o) ? d->tma_odd_row_clk : d->tma_row_clk;
 
@@ -85,13 +86,13 @@ static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
 /* Of a step. Where there are few terms all of TMA's rows are short ones. */
 static double copies(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     double bm = w->x.t.bm, bn = w->stays ? 0 : w->x.t.bn;
 
     if (few_terms(w))
         return as_loaded(d, (bm + bn / w->cluster) * d->tma_few_terms_clk);
-    return as_loaded(d, copy_rows(w, &w->tma->a, bm, bm) +
-                            copy_rows(w, &w->tma->b, bn / w->cluster, bn));
+    return as_loaded(d, copy_rows(w, &w->f->tma.a, bm, bm) +
+                            copy_rows(w, &w->f->tma.b, bn / w->cluster, bn));
 }
 
 /* A thread's part of a step's rows becomes values in registers: conversions
@@ -100,10 +101,10 @@ static double copies(const Wgmma *w)
 static double rows_values(const Wgmma *w)
 {
     double lanes = (double)w->x.t.bm / WGMMA_M * WARP;
-    double columns = w->pre_columns * (double)WGMMA_M / w->wm;
+    double columns = w->f->pre_columns * (double)WGMMA_M / w->wm;
 
-    return lanes * (2 + w->pre_ops + columns) * w->x.o->device->dependent_clk /
-           2;
+    return lanes * (2 + w->f->pre_ops + columns) *
+           w->f->x.o->device->dependent_clk / 2;
 }
 
 /* Clocks that a step of one block takes of its SM. Products wait a little for
@@ -113,7 +114,7 @@ static double rows_values(const Wgmma *w)
  * fragments and sums, while others multiply. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     const Tile *t = &w->x.t;
     bool first = (double)t->stages * wgmma_sharers(w) >= (double)w->k_tiles;
     double wait = is_crowded(w) ? d->sync_clk : 0;
@@ -123,9 +124,9 @@ static double step_clk(const Wgmma *w, const Clocks *s)
 
     if (!first)
         round = fmax(round, 2 * d->hbm_latency / (t->stages - 1));
-    if (w->pre) /* the slot's wait and fragments, then beside the products */
+    if (w->f->pre) /* the slot's wait and fragments, then beside the products */
         math = fmax(math, rows_values(w) + d->sync_clk / crowd(w));
-    if (w->x.terms > 1) {
+    if (w->f->x.terms > 1) {
         double clk = s->math * WGMMA_M / t->bm;
         double busy =
             w->consumers * w->resident * clk / (clk + 2 * d->slot_clk);
@@ -146,7 +147,7 @@ static bool reads_rows(const Wgmma *w)
  * the next part is asked for when that is done with. */
 static double late_clk(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     int part = wgmma_rows_ahead(w), all = w->x.t.bn / WARP;
 
     if (!reads_rows(w))
@@ -158,30 +159,30 @@ static double late_clk(const Wgmma *w)
 /* Whether neighbours store pieces of sectors. */
 static bool in_pieces(const Wgmma *w)
 {
-    return !w->deal && (wgmma_result_bytes(&w->x) > 2 || !w->pack);
+    return !w->deal && (wgmma_result_bytes(&w->f->x) > 2 || !w->pack);
 }
 
 /* Clocks of a tile's stores. */
 static double stores_clk(const Wgmma *w)
 {
-    int bytes = wgmma_result_bytes(&w->x);
+    int bytes = wgmma_result_bytes(&w->f->x);
     /* of a lane's pair a whole sector goes out */
     double sectors = in_pieces(w) ? (double)L2_SECTOR / (2 * 2 * 2 * bytes) : 1;
 
     return (double)w->x.t.bm * w->own * bytes * fmax(1, sectors) /
-           w->x.o->device->sm_bytes_clk;
+           w->f->x.o->device->sm_bytes_clk;
 }
 
 /* Clocks of a tile's epilogue. It is as long as its stores and instructions, of
  * all the warps that are in it at a time. */
 static double epilogue_clk(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     bool together = !w->pingpong && w->consumers > 1;
     double results = (double)w->wm * w->own / WARPGROUP;
     double others = together && !w->deal ? w->consumers : is_crowded(w) ? 2 : 1;
     double hidden = d->hidden_ops * (w->boxes.tensor && together ? 2 : 1);
-    double each = fmax(0, w->x.ops - hidden) * others;
+    double each = fmax(0, w->f->x.ops - hidden) * others;
 
     return 2 * d->sync_clk + late_clk(w) + stores_clk(w) + results * each;
 }
@@ -203,16 +204,16 @@ static bool makes_norms(const Wgmma *w)
 {
     bool found = false;
 
-    for (int i = 0; w->x.gr->pieces && i < w->x.gr->n_step; i++)
-        if (w->x.gr->step[i].op == R_NONE)
-            expr_visit(w->x.gr->step[i].value, find_of_rows, &found);
+    for (int i = 0; w->f->x.gr->pieces && i < w->f->x.gr->n_step; i++)
+        if (w->f->x.gr->step[i].op == R_NONE)
+            expr_visit(w->f->x.gr->step[i].value, find_of_rows, &found);
     return found;
 }
 
 /* Clocks until the last block of a tile has what the others left. */
 static double gather_clk(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     double bytes = (double)(w->x.t.bm * w->own) * sizeof(float);
 
     return w->parts == 1 ? 0
@@ -224,14 +225,14 @@ static double gather_clk(const Wgmma *w)
  * blocks of a cluster wait for each other. */
 static double start_clk(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     const Tile *t = &w->x.t;
     double clk = (double)(t->bm + t->bn) * TMA_ROW / d->sm_bytes_clk;
 
-    if (w->x.gr->merge) /* reads of pieces, and sums of two lanes */
+    if (w->f->x.gr->merge) /* reads of pieces, and sums of two lanes */
         clk += d->l2_latency +
-               d->dependent_clk * (double)w->x.gr->merge->over->extent;
-    if (w->pre) /* rows' values and the first fragments are ahead of it */
+               d->dependent_clk * (double)w->f->x.gr->merge->over->extent;
+    if (w->f->pre) /* rows' values and the first fragments are ahead of it */
         clk += 2 * d->start_clk;
     if (makes_norms(w))
         clk += d->memory_clk;
@@ -247,8 +248,8 @@ static double start_clk(const Wgmma *w)
  * keep the tensor cores busy, few instructions fit beside. */
 static double held_up_clk(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
-    double more = w->x.ops - d->hidden_ops;
+    const Device *d = w->f->x.o->device;
+    double more = w->f->x.ops - d->hidden_ops;
 
     return more > 0 ? d->sync_clk + (double)w->wm * w->own / WARPGROUP * more
                     : 0;
@@ -257,7 +258,8 @@ static double held_up_clk(const Wgmma *w)
 /* Clocks of a tile of a lone consumer that neighbours on its SM do not hide. */
 static double lone_tile_clk(const Wgmma *w)
 {
-    return w->x.o->device->sync_clk + stores_clk(w) * (reads_rows(w) ? 2 : 1);
+    return w->f->x.o->device->sync_clk +
+           stores_clk(w) * (reads_rows(w) ? 2 : 1);
 }
 
 /* Clocks of the epilogues before the last of an SM with so many tiles, as far
@@ -265,7 +267,7 @@ static double lone_tile_clk(const Wgmma *w)
  * share, whose ring does not go on to the next. */
 static double between_clk(const Wgmma *w, double tiles, double multiply)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     double epilogue = epilogue_clk(w), more = tiles - 1;
 
     if (wgmma_sharers(w) > 1)
@@ -289,7 +291,7 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
  * more power: a higher clock. */
 static void timeline(const Wgmma *w, Work *out)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     Clocks s = step_of(w);
     double steps = (double)w->k_tiles / wgmma_sharers(w);
     double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
@@ -308,7 +310,7 @@ static void timeline(const Wgmma *w, Work *out)
  * have a tile more than others: the last ones are asked for by few. */
 static double uneven(const Wgmma *w)
 {
-    const Device *d = w->x.o->device;
+    const Device *d = w->f->x.o->device;
     double each = wgmma_blocks(w) / d->sms;
 
     if (w->m_tiles > 1 || each <= 1)
@@ -320,16 +322,16 @@ static double uneven(const Wgmma *w)
  * more, the fewer rows a box has. */
 static double far_rows(const Wgmma *w)
 {
-    double more = contract_pages(&w->x, w->m_tiles == 1) - 1;
+    double more = contract_pages(&w->f->x, w->m_tiles == 1) - 1;
 
     return 1 + more * WGMMA_M / w->x.t.bn;
 }
 
 static void work(const Wgmma *w, Work *out)
 {
-    const Contract *x = &w->x;
+    const Contract *x = &w->f->x;
     const Device *d = x->o->device;
-    const Tile *t = &x->t;
+    const Tile *t = &w->x.t;
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
     double steps = (double)w->k_tiles / wgmma_sharers(w);
     double a = t->bm * (double)TMA_ROW * steps;
@@ -343,7 +345,7 @@ static void work(const Wgmma *w, Work *out)
                  (double)x->c.batches;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     out->special = x->special * tiles * sums / wgmma_sharers(w) +
-                   w->pre_special * tiles * t->bm * steps * t->bk;
+                   w->f->pre_special * tiles * t->bm * steps * t->bk;
     out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +
                      (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
     /* Neighbours ask for the same boxes at about the same time, and the L2
@@ -358,7 +360,7 @@ static void work(const Wgmma *w, Work *out)
     out->blocks = tiles;
     out->cluster = t->split > 2 || w->cluster > 2 ? 2 * 2 : 0;
     out->threads = t->threads;
-    out->regs = x->regs;
+    out->regs = w->x.regs;
     out->smem_block = (double)w->smem;
     out->block_ops = 2 * sums * steps * t->bk;
     out->block_bytes = a + b + x->out_bytes / tiles;
@@ -377,5 +379,5 @@ void wgmma_cost(const void *form, const Variant *v, Cost *c)
         return;
     work(&w, &n);
     timeline(&w, &n);
-    model_cost(w.x.o->device, &n, c);
+    model_cost(w.f->x.o->device, &n, c);
 }

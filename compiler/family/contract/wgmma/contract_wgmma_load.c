@@ -7,21 +7,21 @@
 
 /* Weights of the first steps are loaded before the wait for the grid; those
  * that stay in their slots, before the loop. */
-static bool is_early(const Wgmma *w, const Load *l)
+static bool is_early(const WgmmaBuild *w, const Load *l)
 {
-    return (w->x.kernel->waits || w->stays) &&
+    return (w->x.kernel->waits || w->p->stays) &&
            kernel_reads_constants(l->op->e);
 }
 
-bool wgmma_has_early(const Wgmma *w)
+bool wgmma_has_early(const WgmmaBuild *w)
 {
     return is_early(w, &w->x.a) || is_early(w, &w->x.b);
 }
 
-const char *wgmma_place(const Wgmma *w, const char *k_tile)
+const char *wgmma_place(const WgmmaBuild *w, const char *k_tile)
 {
-    const char *how = w->leaps == 1        ? "%s"
-                      : w->x.t.split == 1 ? "dcc_leap<K_TILES, LEAPS>(%s)"
+    const char *how = w->p->leaps == 1        ? "%s"
+                      : w->x.p->t.split == 1 ? "dcc_leap<K_TILES, LEAPS>(%s)"
                                           : "dcc_leap<K_TILES / SPLIT, LEAPS>"
                                             "(%s, k_begin)";
 
@@ -29,17 +29,18 @@ const char *wgmma_place(const Wgmma *w, const char *k_tile)
 }
 
 /* The variables of k from k_tile. */
-static void name_k(Wgmma *w, WgmmaDigits *d)
+static void name_k(WgmmaBuild *w, WgmmaDigits *d)
 {
-    const Axes *k = &w->tma->k;
+    const Axes *k = &w->f->tma.k;
     const Axis *inner = &k->axis[k->n - 1];
-    int64_t radix = (inner->extent + w->tma->bk - 1) / w->tma->bk;
+    int64_t radix = (inner->extent + w->f->tma.bk - 1) / w->f->tma.bk;
     CPrint *cp = &w->x.cp;
 
     bool steps = k->n == 1 || radix > 1;
     cprint_name(cp, inner->linear, steps ? "k0" : "0");
     if (steps)
-        wgmma_digit(w, d, "k0", wgmma_place(w, "k_tile"), 1, k->n > 1 ? radix : 0, " * BK");
+        wgmma_digit(w, d, "k0", wgmma_place(w, "k_tile"), 1,
+                    k->n > 1 ? radix : 0, " * BK");
     for (int i = k->n - 2; i >= 0; i--) {
         wgmma_digit(w, d, cprint_var(cp, k->axis[i].linear), "k_tile", radix,
                     i > 0 ? k->axis[i].extent : 0, "");
@@ -47,8 +48,9 @@ static void name_k(Wgmma *w, WgmmaDigits *d)
     }
 }
 
-void wgmma_digit(Wgmma *w, WgmmaDigits *d, const char *name, const char *of,
-                 int64_t below, int64_t extent, const char *unit)
+void wgmma_digit(WgmmaBuild *w, WgmmaDigits *d, const char *name,
+                 const char *of, int64_t below, int64_t extent,
+                 const char *unit)
 {
     Arena *a = w->x.g->arena;
 
@@ -90,48 +92,50 @@ static void put_digits(const WgmmaDigits *d, Tree *b, Tree *code)
  * other block reads, too many for the L2 to have them when the next run does;
  * and b's columns where they pass by a band of rows of a, which stay (2% of the
  * time of 58.7 M results over 4096, as a fifth less comes from memory). */
-static bool passes(const Wgmma *w, const TmaOperand *o)
+static bool passes(const WgmmaBuild *w, const TmaOperand *o)
 {
-    double elem = type_bytes(w->x.elem), l2 = w->x.o->device->l2_mb * 1e6;
-    double b = (double)w->x.c.N * (double)w->x.c.K *
-               (double)w->x.c.batches * elem;
-    double band = wgmma_band(w) * (double)w->x.t.bm * (double)w->x.c.K * elem;
+    double elem = type_bytes(w->x.f->elem), l2 = w->x.f->o->device->l2_mb * 1e6;
+    double b = (double)w->x.f->c.N * (double)w->x.f->c.K *
+               (double)w->x.f->c.batches * elem;
+    double band =
+        wgmma_band(w->p) * (double)w->x.p->t.bm * (double)w->x.f->c.K * elem;
 
-    if (o != &w->tma->b || o->rank != 2)
+    if (o != &w->f->tma.b || o->rank != 2)
         return false;
-    if (w->m_tiles == 1)
+    if (w->p->m_tiles == 1)
         return b > l2;
-    return w->cluster == 1 && wgmma_sharers(w) == 1 && w->x.c.batches == 1 &&
-           b > 0.5 * l2 && band < 0.3 * l2;
+    return w->p->cluster == 1 && wgmma_sharers(w->p) == 1 &&
+           w->x.f->c.batches == 1 && b > 0.5 * l2 && band < 0.3 * l2;
 }
 
 /* The coordinates of a box: "k0, n0 + i * 64, ". */
-static const char *coordinates(Wgmma *w, const TmaOperand *o, bool shared)
+static const char *coordinates(WgmmaBuild *w, const TmaOperand *o, bool shared)
 {
     Arena *a = w->x.g->arena;
     const char *s = "";
 
     for (int d = 0; d < o->rank; d++) {
         const Idx *at = o->dim[d].at;
-        bool dealt = wgmma_dealt(w, o, d);
+        bool dealt = wgmma_dealt(w->p, o, d);
         if (dealt)
-            at = idx_floor(w->x.g->pool, at, w->deal);
+            at = idx_floor(w->x.g->pool, at, w->p->deal);
         s = arena_printf(a, "%s%s%s", s, dealt ? "0, " : "",
                          cprint_idx(&w->x.cp, at, 0));
         if (dealt && shared)
-            s = arena_printf(a, "%s, rank * %d", s, w->deal / 2 / w->cluster);
+            s = arena_printf(a, "%s, rank * %d", s,
+                             w->p->deal / 2 / w->p->cluster);
         s = arena_printf(a, "%s%s", s, dealt && !shared ? ", 0, " : ", ");
     }
     return s;
 }
 
-static void put_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
+static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
                      const Axis *side, const char *origin, const char *rows)
 {
     CPrint *cp = &w->x.cp;
     Arena *a = w->x.g->arena;
     CScope scope = cprint_open(cp);
-    bool shared = w->cluster > 1 && o == &w->tma->b;
+    bool shared = w->p->cluster > 1 && o == &w->f->tma.b;
     const char *piece = "";
 
     if (o->slides) {
@@ -146,24 +150,24 @@ static void put_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
     }
     if (shared) {
         const char *part = arena_printf(a, "rank * (%s)", rows);
-        if (!w->deal)
+        if (!w->p->deal)
             cprint_name(cp, side->linear,
                         arena_printf(a, "%s + %s%s", origin, part,
                                      o->k_major ? "" : " + i * 64"));
         piece = o->k_major ? arena_printf(a, "[%s]", part)
                            : arena_printf(a, "[%s / 64 + i]", part);
     }
-    Tree *copy =
-        QUOTE(a,
-              "dcc_tma_@how@_@rank@d(smem.@tile[slot]@piece, &@id@_map, "
-              "@coordinates&smem.full[slot]@all);\n",
-              FILL("how", shared         ? "share"
-                          : passes(w, o) ? "stream"
-                                         : "load"),
-              FILL_INT("rank", o->rank + (w->deal && o == &w->tma->b ? 2 : 0)),
-              FILL("tile", l->tile), FILL("piece", piece), FILL("id", l->id),
-              FILL("coordinates", coordinates(w, o, shared)),
-              FILL("all", shared ? ", (1 << CLUSTER) - 1" : ""));
+    Tree *copy = QUOTE(
+        a,
+        "dcc_tma_@how@_@rank@d(smem.@tile[slot]@piece, &@id@_map, "
+        "@coordinates&smem.full[slot]@all);\n",
+        FILL("how", shared         ? "share"
+                    : passes(w, o) ? "stream"
+                                   : "load"),
+        FILL_INT("rank", o->rank + (w->p->deal && o == &w->f->tma.b ? 2 : 0)),
+        FILL("tile", l->tile), FILL("piece", piece), FILL("id", l->id),
+        FILL("coordinates", coordinates(w, o, shared)),
+        FILL("all", shared ? ", (1 << CLUSTER) - 1" : ""));
     if (!o->k_major)
         copy = QUOTE(a,
                      "#pragma unroll\n"
@@ -175,49 +179,49 @@ static void put_copy(Wgmma *w, Tree *b, const TmaOperand *o, const Load *l,
 }
 
 /* Names of what a copy's coordinates use. */
-static void name_coordinates(Wgmma *w, WgmmaDigits *d)
+static void name_coordinates(WgmmaBuild *w, WgmmaDigits *d)
 {
-    const Tma *t = w->tma;
+    const Tma *t = &w->f->tma;
     CPrint *cp = &w->x.cp;
 
     name_k(w, d);
-    if (w->patch.im2col)
+    if (w->p->patch.im2col)
         wgmma_im2col_pixel(w, d);
     if (t->a.slides || t->b.slides)
         wgmma_slide_pixel(w, d);
-    for (int i = 0; i < t->m.n && !w->patch.im2col; i++)
+    for (int i = 0; i < t->m.n && !w->p->patch.im2col; i++)
         cprint_name(cp, t->m.axis[i].linear, w->origin[i]);
     cprint_name(cp, t->n.axis[0].linear, w->n_origin);
 }
 
 /* The copies of the operands that are weights, or of the others, behind what
  * their coordinates are. */
-static void put_copies(Wgmma *w, Tree *b, bool weights)
+static void put_copies(WgmmaBuild *w, Tree *b, bool weights)
 {
-    const Tma *t = w->tma;
+    const Tma *t = &w->f->tma;
     CScope scope = cprint_open(&w->x.cp);
     WgmmaDigits d = {.n = 0};
     Tree *copies = tree_list(w->x.g->arena);
 
     name_coordinates(w, &d);
-    if (is_early(w, &w->x.a) == weights && w->patch.im2col)
+    if (is_early(w, &w->x.a) == weights && w->p->patch.im2col)
         wgmma_im2col_copy(w, copies);
     else if (is_early(w, &w->x.a) == weights)
         put_copy(w, copies, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
                  w->origin[t->m.n - 1], "BM");
     if (is_early(w, &w->x.b) == weights)
         put_copy(w, copies, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
-    if (tree_mentions(copies, "rank") && w->cluster > 1)
+    if (tree_mentions(copies, "rank") && w->p->cluster > 1)
         PUT(b, "const int rank = (int)dcc_cluster_rank();\n");
     put_digits(&d, b, copies);
     cprint_close(&w->x.cp, scope);
 }
 
-Tree *wgmma_fill(Wgmma *w)
+Tree *wgmma_fill(WgmmaBuild *w)
 {
     Tree *b = tree_list(w->x.g->arena);
 
-    if (w->stays)
+    if (w->p->stays)
         PUT(b,
             "if (--early < 0) {\n"
             "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
@@ -243,15 +247,15 @@ Tree *wgmma_fill(Wgmma *w)
 /* Narrow tiles took longer: their steps are over sooner than loads are issued,
  * and all the loads wait for the first one; but where they come from memory,
  * the memory is what all wait for (64 x 8192 x 8192: 1% less). */
-bool wgmma_runs_ahead(const Wgmma *w)
+bool wgmma_runs_ahead(const WgmmaBuild *w)
 {
     enum { WIDE = 96 };
-    bool skips = wgmma_skips(w) && contract_live(&w->x) < 1;
-    bool wide = w->consumers > 1 || w->x.t.bn >= WIDE;
+    bool skips = wgmma_skips(w->p) && contract_live(&w->p->x) < 1;
+    bool wide = w->p->consumers > 1 || w->x.p->t.bn >= WIDE;
 
-    return !w->x.kernel->waits && w->x.terms == 1 && w->cluster == 1 &&
-           wgmma_sharers(w) == 1 && (wide || wgmma_streams(w)) && !w->stays &&
-           !skips;
+    return !w->x.kernel->waits && w->x.f->terms == 1 && w->p->cluster == 1 &&
+           wgmma_sharers(w->p) == 1 && (wide || wgmma_streams(w->p)) &&
+           !w->p->stays && !skips;
 }
 
 /* More of them keep the consumers from their first step. */
@@ -263,7 +267,7 @@ int wgmma_early(const Wgmma *w)
     return w->k_tiles < steps ? (int)w->k_tiles : steps;
 }
 
-Tree *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p, const char *first)
+Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
 {
     Tree *copies = tree_list(w->x.g->arena);
 
@@ -281,11 +285,12 @@ Tree *wgmma_first_loads(Wgmma *w, const WgmmaPlaces *p, const char *first)
                  FILL_TREE("COPIES", copies));
 }
 
-Tree *wgmma_ahead(Wgmma *w, const WgmmaPlaces *p, const char *first,
+Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
                   const char *begin, const char *end)
 {
     Arena *a = w->x.g->arena;
-    bool shared = w->x.terms == 3; /* its warp has other threads in the loop */
+    bool shared =
+        w->x.f->terms == 3; /* its warp has other threads in the loop */
     bool zero = !strcmp(begin, "0");
     Tree *code = tree_list(a), *in = tree_list(a), *copies = tree_list(a);
 

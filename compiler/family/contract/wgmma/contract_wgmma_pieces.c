@@ -22,17 +22,17 @@ const char *wgmma_check_pieces(const WgmmaForm *f)
 
 bool wgmma_has_pieces(const Wgmma *w)
 {
-    return w->own % w->x.gr->pieces->size == 0 && (!w->deal || w->deal == 8);
+    return w->own % w->f->x.gr->pieces->size == 0 && (!w->deal || w->deal == 8);
 }
 
-const char *wgmma_keep(const Wgmma *w, const char *sums, const char *sum)
+const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum)
 {
     Arena *a = w->x.g->arena;
     const char *e = w->x.vec == 8 ? "e" : "(c * 4 + e)";
 
-    if (!w->x.gr->pieces)
+    if (!w->x.f->gr->pieces)
         return NULL;
-    if (w->deal || w->x.vec < 4)
+    if (w->p->deal || w->x.vec < 4)
         return sum;
     return arena_printf(a, "%s[i / 2][j * 16 + %s / 2 * 4 + i %% 2 * 2 + "
                            "%s %% 2]", sums, e, e);
@@ -40,29 +40,29 @@ const char *wgmma_keep(const Wgmma *w, const char *sums, const char *sum)
 
 /* Lanes that have a piece, each as many results of it: 8 neighbours, or 2 of
  * every 8. */
-static bool neighbours(const Wgmma *w)
+static bool neighbours(const WgmmaBuild *w)
 {
-    return w->deal || w->x.vec >= 4;
+    return w->p->deal || w->x.vec >= 4;
 }
 
-static int lanes(const Wgmma *w)
+static int lanes(const WgmmaBuild *w)
 {
-    return neighbours(w) ? w->x.gr->pieces->size / 8 : 4;
+    return neighbours(w) ? w->x.f->gr->pieces->size / 8 : 4;
 }
 
 /* Result c of the thread's 8 of 32 columns of number q; or of its piece q. */
-static const char *result(const Wgmma *w, const char *sums)
+static const char *result(const WgmmaBuild *w, const char *sums)
 {
     Arena *a = w->x.g->arena;
 
-    if (w->deal)
+    if (w->p->deal)
         return arena_printf(a, "%s[i][c / 2 * (BN / 8) + q * 4 + h * 2 + "
                                "c %% 2]", sums);
     return arena_printf(a, "%s[i][q * %d + c / 2 * 4 + h * 2 + c %% 2]", sums,
-                        neighbours(w) ? 16 : w->x.gr->pieces->size / 2);
+                        neighbours(w) ? 16 : w->x.f->gr->pieces->size / 2);
 }
 
-static void put_sum(Wgmma *w, Tree *b, const Step *s, const char *id)
+static void put_sum(WgmmaBuild *w, Tree *b, const Step *s, const char *id)
 {
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
@@ -75,37 +75,37 @@ static void put_sum(Wgmma *w, Tree *b, const Step *s, const char *id)
         "    return @value;\n"
         "});\n",
         FILL("id", id),
-        FILL_INT("results", neighbours(w) ? 8 : w->x.gr->pieces->size / 4),
+        FILL_INT("results", neighbours(w) ? 8 : w->x.f->gr->pieces->size / 4),
         FILL("value", value),
         FILL_TREE("IN", in), FILL_INT("lanes", lanes(w)));
     cprint_close(cp, scope);
 }
 
-static void put_store(Wgmma *w, Tree *b, const Step *s, const char *id)
+static void put_store(WgmmaBuild *w, Tree *b, const Step *s, const char *id)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Graph *g = x->g;
     CPrint *cp = &x->cp;
     const Idx *at = tensor_offset(g, s->tensor, s->store);
 
-    at = idx_subst(g->pool, at, x->m.sub, x->m.n);
+    at = idx_subst(g->pool, at, x->f->m.sub, x->f->m.n);
     PUT(b, "@tensor[@at] = @id;\n",
         FILL("tensor", cprint_tensor(cp, s->tensor)),
         FILL("at", cprint_element(cp, s->tensor, at)), FILL("id", id));
 }
 
 /* One piece of one row. */
-static void put_piece(Wgmma *w, Tree *b, const char *sums)
+static void put_piece(WgmmaBuild *w, Tree *b, const char *sums)
 {
-    Contract *x = &w->x;
-    const Pieces *p = x->gr->pieces;
+    ContractBuild *x = &w->x;
+    const Pieces *p = x->f->gr->pieces;
     CPrint *cp = &x->cp;
     CScope scope = cprint_open(cp);
     const char *local[MAX_STEPS];
     Tree *stores = tree_list(w->x.g->arena);
 
     memcpy(local, cp->local, sizeof local);
-    cprint_name(cp, x->m.linear, "m");
+    cprint_name(cp, x->f->m.linear, "m");
     cprint_name(cp, p->along, "n");
     cp->local[0] = result(w, sums);
     for (int i = 0; i < p->n_step; i++) {
@@ -119,17 +119,18 @@ static void put_piece(Wgmma *w, Tree *b, const char *sums)
         "    @STORES\n"
         "}\n",
         FILL_INT("lanes", lanes(w)),
-        FILL("rows", x->c.M % x->t.bm || w->cluster > 1 ? " && m < M" : ""),
-        FILL("columns", x->c.N % x->t.bn ? " && n < N" : ""),
+        FILL("rows",
+             x->f->c.M % x->p->t.bm || w->p->cluster > 1 ? " && m < M" : ""),
+        FILL("columns", x->f->c.N % x->p->t.bn ? " && n < N" : ""),
         FILL_TREE("STORES", stores));
     memcpy(cp->local, local, sizeof local);
     cprint_close(cp, scope);
 }
 
-void wgmma_pieces(Wgmma *w, Tree *b, const char *sums)
+void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums)
 {
     Tree *in = tree_list(b->arena);
-    const Pieces *p = w->x.gr->pieces;
+    const Pieces *p = w->x.f->gr->pieces;
 
     if (!p)
         return;
@@ -150,7 +151,7 @@ void wgmma_pieces(Wgmma *w, Tree *b, const char *sums)
         "        }\n"
         "    }\n",
         FILL_INT("size", p->size), FILL_INT("lanes", lanes(w)),
-        FILL("top", wgmma_top(w)), FILL("width", w->x.width),
+        FILL("top", wgmma_top(w->p)), FILL("width", w->x.width),
         FILL_INT("step", lanes(w) == 4 ? p->size : 32),
         FILL("lane", lanes(w) == 4 ? "" : " + lane % 4 * 8"),
         FILL_TREE("IN", in));

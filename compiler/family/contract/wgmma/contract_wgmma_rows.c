@@ -108,7 +108,7 @@ const char *wgmma_check_rows(const WgmmaForm *f)
 /* ---- text ---------------------------------------------------------------- */
 
 typedef struct Rows {
-    Wgmma *w;
+    WgmmaBuild *w;
     const Expr *value;      /* of numbers m and k, row values being locals */
     const Expr *tile;       /* its read of the slot */
     const Expr *row[MAX_READS]; int n_row;
@@ -126,22 +126,22 @@ static const Expr *on_axis(Graph *g, const Axis *a, const Expr *e)
     return a->n > 1 ? expr_subst(g, e, a->sub, a->n) : e;
 }
 
-static const Expr *on_axes(const Wgmma *w, const Expr *e)
+static const Expr *on_axes(const WgmmaBuild *w, const Expr *e)
 {
     Graph *g = w->x.g;
 
-    return on_axis(g, &w->tma->k.axis[0],
-                   on_axis(g, &w->tma->m.axis[0], e));
+    return on_axis(g, &w->f->tma.k.axis[0],
+                   on_axis(g, &w->f->tma.m.axis[0], e));
 }
 
-static const Var *row_number(const Wgmma *w)
+static const Var *row_number(const WgmmaBuild *w)
 {
-    return w->tma->m.axis[0].linear;
+    return w->f->tma.m.axis[0].linear;
 }
 
-static const Var *k_number(const Wgmma *w)
+static const Var *k_number(const WgmmaBuild *w)
 {
-    return w->tma->k.axis[0].linear;
+    return w->f->tma.k.axis[0].linear;
 }
 
 static void find_memory(const Expr *e, void *ctx)
@@ -168,7 +168,7 @@ static bool of_merged(const Rows *r, const Expr *e)
 
     expr_visit(e, note_locals, &l);
     return l.row && !l.sum && r->n_row < MAX_READS &&
-           !expr_uses(e, r->w->tma->n.axis[0].linear);
+           !expr_uses(e, r->w->f->tma.n.axis[0].linear);
 }
 
 /* Whether e is a value a row that is worth a register. */
@@ -189,7 +189,7 @@ static bool of_row(const Rows *r, const Expr *e)
 static const Expr *hoist(Rows *r, const Expr *e)
 {
     Graph *g = r->w->x.g;
-    int first = r->w->x.gr->n_step, i = 0;
+    int first = r->w->x.f->gr->n_step, i = 0;
 
     if (of_row(r, e)) {
         while (i < r->n_row && !expr_equal(r->row[i], e))
@@ -229,11 +229,11 @@ static void find_columns(const Expr *e, void *ctx)
         r->column[r->n_column++] = e;
 }
 
-static Rows open_rows(Wgmma *w)
+static Rows open_rows(WgmmaBuild *w)
 {
-    Rows r = {.w = w, .tile = on_axes(w, w->tma->a.op->e)};
+    Rows r = {.w = w, .tile = on_axes(w, w->f->tma.a.op->e)};
 
-    r.value = hoist(&r, on_axes(w, w->pre));
+    r.value = hoist(&r, on_axes(w, w->f->pre));
     expr_visit(r.value, find_columns, &r);
     return r;
 }
@@ -253,26 +253,26 @@ static const char *staged(const Expr *read, void *ctx)
 /* Whether two neighbours along k are one load. */
 static bool in_pairs(const Rows *r, const Expr *e)
 {
-    const Wgmma *w = r->w;
+    const WgmmaBuild *w = r->w;
     IdxPool *p = w->x.g->pool;
     const Var *k = k_number(w);
     const Idx *at = tensor_offset(w->x.g, e->tensor, e->at);
 
-    if (w->x.c.K % w->x.t.bk || e->in.n || idx_coef(at, k) != 1)
+    if (w->x.f->c.K % w->x.p->t.bk || e->in.n || idx_coef(at, k) != 1)
         return false;
     const Idx *rest = idx_sub(p, at, idx_var(p, k));
     return !idx_uses(rest, k) && idx_align(rest, 2) >= 2;
 }
 
-static bool has_tail(const Wgmma *w)
+static bool has_tail(const WgmmaBuild *w)
 {
-    return w->x.c.K % w->x.t.bk != 0;
+    return w->x.f->c.K % w->x.p->t.bk != 0;
 }
 
 /* const dcc_f32x4 g_frag = dcc_load_columns(&g[k]); */
 static void put_column(Rows *r, Tree *b, int i)
 {
-    Wgmma *w = r->w;
+    WgmmaBuild *w = r->w;
     CPrint *cp = &w->x.cp;
     const Expr *e = r->column[i];
     CScope scope = cprint_open(cp);
@@ -318,7 +318,7 @@ static Tree *columns_code(Rows *r)
 /* From x, which the slot has, to the factor. */
 static Tree *value_code(Rows *r)
 {
-    Wgmma *w = r->w;
+    WgmmaBuild *w = r->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
     Tree *b = tree_list(r->w->x.g->arena);
@@ -354,22 +354,23 @@ static const char *row_hint(const Rows *r, const Expr *e)
     bool minus = e->kind == E_BINARY && e->fn == F_MUL &&
                  a->kind == E_CONST && a->num == -1 && b->kind == E_LOCAL;
     if (minus && b->local < 0)
-        return arena_printf(r->w->x.g->arena, "minus_%s",
-                            row_value_name(r->w->x.gr->merge, -1 - b->local));
+        return arena_printf(
+            r->w->x.g->arena, "minus_%s",
+            row_value_name(r->w->x.f->gr->merge, -1 - b->local));
     return "of_row";
 }
 
 /* Names of the arrays of values of rows, which are locals from now on. */
 static void declare_rows(Rows *r, Tree *b)
 {
-    Wgmma *w = r->w;
+    WgmmaBuild *w = r->w;
     const char *names = "";
 
     for (int i = 0; i < r->n_row; i++) {
         const char *id = cprint_fresh(&w->x.cp, row_hint(r, r->row[i]));
         names = arena_printf(b->arena, "%s%s%s[WM / 64][2]", names,
                              i ? ", " : "", id);
-        w->x.cp.local[w->x.gr->n_step + i] =
+        w->x.cp.local[w->x.f->gr->n_step + i] =
             arena_printf(w->x.g->arena, "%s[i][h]", id);
         r->array[i] = id;
     }
@@ -377,15 +378,15 @@ static void declare_rows(Rows *r, Tree *b)
         PUT(b, "float @names;\n", FILL("names", names));
 }
 
-static bool cut_rows(const Wgmma *w)
+static bool cut_rows(const WgmmaBuild *w)
 {
-    return w->x.c.M % w->x.t.bm || w->cluster > 1;
+    return w->x.f->c.M % w->x.p->t.bm || w->p->cluster > 1;
 }
 
 /* Values of the rows of a thread's fragments. */
 static void put_rows(Rows *r, Tree *b)
 {
-    Wgmma *w = r->w;
+    WgmmaBuild *w = r->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
     Tree *in = tree_list(r->w->x.g->arena);
@@ -394,7 +395,7 @@ static void put_rows(Rows *r, Tree *b)
     for (int i = 0; i < r->n_row; i++) {
         const char *value = cprint_bind(in, cp, r->row[i], "t");
         PUT(in, "@local = @value;\n",
-            FILL("local", cp->local[w->x.gr->n_step + i]),
+            FILL("local", cp->local[w->x.f->gr->n_step + i]),
             FILL("value", value));
     }
     if (r->n_row)
@@ -407,22 +408,23 @@ static void put_rows(Rows *r, Tree *b)
             "+ lane / 4@most;\n"
             "        @IN\n"
             "    }\n",
-            FILL("least", cut_rows(w) ? "min(" : ""), FILL("top", wgmma_top(w)),
+            FILL("least", cut_rows(w) ? "min(" : ""),
+            FILL("top", wgmma_top(w->p)),
             FILL("most", cut_rows(w) ? ", M - 1)" : ""), FILL_TREE("IN", in));
     cprint_close(cp, scope);
 }
 
 /* ---- values of rows from pieces ------------------------------------------ */
 
-static int merge_local(const Wgmma *w, int step)
+static int merge_local(const WgmmaBuild *w, int step)
 {
-    return w->x.gr->n_step + MAX_READS + step;
+    return w->x.f->gr->n_step + MAX_READS + step;
 }
 
 /* The merge's values as locals of the kernel's text: its own are numbered from
  * 0 on, those of the group's values from -1 down. */
 typedef struct Numbers {
-    const Wgmma *w;
+    const WgmmaBuild *w;
     bool own;
 } Numbers;
 
@@ -439,8 +441,8 @@ static const Expr *renumber(Graph *g, const Expr *e, void *ctx)
 /* The array of a lane's pieces, which are read when they are first wanted. */
 static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
 {
-    Wgmma *w = r->w;
-    const Var *over = w->x.gr->merge->over;
+    WgmmaBuild *w = r->w;
+    const Var *over = w->x.f->gr->merge->over;
     const Tensor *t = read->tensor;
     Subst none = {over, idx_const(w->x.g->pool, 0)};
 
@@ -448,7 +450,7 @@ static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
         if (r->piece[i] == t)
             return r->piece_id[i];
     const char *id = cprint_fresh(&w->x.cp, "part");
-    const Expr *first = on_axis(w->x.g, &w->tma->m.axis[0],
+    const Expr *first = on_axis(w->x.g, &w->f->tma.m.axis[0],
                                 expr_subst(w->x.g, read, &none, 1));
     PUT(r->reads ? r->reads : b,
         "const auto @id = dcc_read_parts<@pieces>(&@tensor[@at], @stride);\n",
@@ -465,8 +467,8 @@ static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
 static const char *sum_pieces(Rows *r, Tree *b, const char *const *part,
                               const char *const *sum, int i)
 {
-    Wgmma *w = r->w;
-    const RowMerge *m = w->x.gr->merge;
+    WgmmaBuild *w = r->w;
+    const RowMerge *m = w->x.f->gr->merge;
     const char *id = cprint_fresh(&w->x.cp, row_value_name(m, i));
 
     if (m->about[i] < 0)
@@ -481,11 +483,11 @@ static const char *sum_pieces(Rows *r, Tree *b, const char *const *part,
 }
 
 /* The first column's tiles store what others read of rows. */
-static void store_row(Wgmma *w, Tree *b, const Step *s, const char *id)
+static void store_row(WgmmaBuild *w, Tree *b, const Step *s, const char *id)
 {
     CPrint *cp = &w->x.cp;
     const Idx *at = tensor_offset(w->x.g, s->tensor, s->store);
-    const Axis *m = &w->tma->m.axis[0];
+    const Axis *m = &w->f->tma.m.axis[0];
 
     if (m->n > 1)
         at = idx_subst(w->x.g->pool, at, m->sub, m->n);
@@ -502,9 +504,9 @@ static void store_row(Wgmma *w, Tree *b, const Step *s, const char *id)
 /* One row, of two lanes; then to the four that have it in their fragments. */
 static void put_row(Rows *r, Tree *b)
 {
-    Wgmma *w = r->w;
+    WgmmaBuild *w = r->w;
     Graph *g = w->x.g;
-    const RowMerge *m = w->x.gr->merge;
+    const RowMerge *m = w->x.f->gr->merge;
     CPrint *cp = &w->x.cp;
     Numbers own = {w, true}, other = {w, false};
     const char *part[NORM_STEPS] = {NULL}, *sum[NORM_STEPS] = {NULL};
@@ -517,7 +519,7 @@ static void put_row(Rows *r, Tree *b)
     }
     for (int i = 0; i < m->n_step; i++) {
         const Step *s = &m->step[i];
-        const Expr *e = on_axis(g, &w->tma->m.axis[0], s->value);
+        const Expr *e = on_axis(g, &w->f->tma.m.axis[0], s->value);
         const char *id = s->op != R_NONE
                              ? sum_pieces(r, b, part, sum, i)
                              : cprint_bind_name(b, cp,
@@ -538,7 +540,7 @@ static void put_row(Rows *r, Tree *b)
 
 static void put_merge(Rows *r, Tree *b)
 {
-    Wgmma *w = r->w;
+    WgmmaBuild *w = r->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
     Tree *in = tree_list(r->w->x.g->arena);
@@ -561,17 +563,17 @@ static void put_merge(Rows *r, Tree *b)
                       "lane / 2;\n"
                       "    @IN\n"
                       "}\n",
-        FILL("top", wgmma_top(w)), FILL_TREE("IN", in));
+        FILL("top", wgmma_top(w->p)), FILL_TREE("IN", in));
     cprint_close(cp, scope);
 }
 
-const Expr *wgmma_fold_value(const Wgmma *w)
+const Expr *wgmma_fold_value(const WgmmaForm *f)
 {
-    Graph *g = w->x.g;
+    Graph *g = f->x.g;
 
-    return on_axis(g, &w->tma->n.axis[0],
-                   on_axis(g, &w->tma->m.axis[0],
-                           w->x.gr->merge->fold->value));
+    return on_axis(g, &f->tma.n.axis[0],
+                   on_axis(g, &f->tma.m.axis[0],
+                           f->x.gr->merge->fold->value));
 }
 
 /* A number that is no row's comes in with the pieces. */
@@ -604,7 +606,7 @@ static const char *staged_number(const Expr *read, void *ctx)
  * these: of the 64 rows that a warpgroup has. */
 static void put_merge_around(Rows *r, Tree *before, Tree *behind)
 {
-    Wgmma *w = r->w;
+    WgmmaBuild *w = r->w;
     Tree *in = tree_list(before->arena);
     const char *id = cprint_fresh(&w->x.cp, "row_m");
 
@@ -619,7 +621,7 @@ static void put_merge_around(Rows *r, Tree *before, Tree *behind)
         "const int @id = @least@m0 + @top@warp * 16 + lane / 2@most;\n"
         "@READS\n",
         FILL("id", id), FILL("least", cut_rows(w) ? "min(" : ""),
-        FILL("top", wgmma_top(w)),
+        FILL("top", wgmma_top(w->p)),
         FILL("most", cut_rows(w) ? ", M - 1)" : ""),
         FILL_TREE("READS", r->reads));
     PUT(behind,
@@ -630,21 +632,21 @@ static void put_merge_around(Rows *r, Tree *before, Tree *behind)
                     : "for (int i = 0; i < 1; ++i) {\n"
                       "    @IN\n"
                       "}\n",
-        FILL("top", wgmma_top(w)), FILL_TREE("IN", in));
+        FILL("top", wgmma_top(w->p)), FILL_TREE("IN", in));
 }
 
-const Expr *wgmma_fold_rows(Wgmma *w, Tree *before, Tree *behind)
+const Expr *wgmma_fold_rows(WgmmaBuild *w, Tree *before, Tree *behind)
 {
     Rows r = {.w = w, .fold = true};
 
-    r.value = hoist(&r, wgmma_fold_value(w));
+    r.value = hoist(&r, wgmma_fold_value(w->f));
     declare_rows(&r, before);
-    if (w->consumers > 1 || w->wm > 64) /* others multiply meanwhile */
+    if (w->p->consumers > 1 || w->p->wm > 64) /* others multiply meanwhile */
         put_merge(&r, before);
     else
         put_merge_around(&r, before, behind);
     for (int i = 0; i < r.n_row; i++)
-        w->x.cp.local[w->x.gr->n_step + i] =
+        w->x.cp.local[w->x.f->gr->n_step + i] =
             arena_printf(w->x.g->arena, "%s[i / 2][i %% 2]", r.array[i]);
     return r.value;
 }
@@ -655,36 +657,36 @@ const char *wgmma_top(const Wgmma *w)
 }
 
 /* Constants of columns are asked for before the wait for the grid. */
-Tree *wgmma_touch_columns(Wgmma *w)
+Tree *wgmma_touch_columns(WgmmaBuild *w)
 {
     CPrint *cp = &w->x.cp;
     Tree *b = tree_list(w->x.g->arena);
 
-    if (!w->pre)
+    if (!w->f->pre)
         return b;
     Rows r = open_rows(w);
     for (int i = 0; i < r.n_column; i++) {
         const Tensor *t = r.column[i]->tensor;
         if (kernel_reads_constants(r.column[i]) && in_pairs(&r, r.column[i]) &&
-            tensor_elems(t) == w->x.c.K)
+            tensor_elems(t) == w->x.f->c.K)
             PUT(b, "dcc_touch(@tensor, K);\n",
                 FILL("tensor", cprint_tensor(cp, t)));
     }
     return b;
 }
 
-Tree *wgmma_rows(Wgmma *w)
+Tree *wgmma_rows(WgmmaBuild *w)
 {
     Tree *b = tree_list(w->x.g->arena);
 
     w->a_columns = w->a_value = tree_list(b->arena);
-    if (!w->pre)
+    if (!w->f->pre)
         return b;
     Rows r = open_rows(w);
     PUT(b, "const int a_row = @top@warp * 16 + lane % 16;\n",
-        FILL("top", wgmma_top(w)));
+        FILL("top", wgmma_top(w->p)));
     declare_rows(&r, b);
-    if (w->x.gr->merge)
+    if (w->x.f->gr->merge)
         put_merge(&r, b);
     else
         put_rows(&r, b);

@@ -7,7 +7,7 @@
  * from them. */
 bool wgmma_rounds(const Wgmma *w)
 {
-    return w->pingpong && !w->pre && w->x.special > 0 &&
+    return w->pingpong && !w->f->pre && w->f->x.special > 0 &&
            w->k_tiles % w->x.t.stages == 0;
 }
 
@@ -24,35 +24,35 @@ bool wgmma_tells(const Wgmma *w)
 }
 
 /* Where a's rows are computed, the loop is the template's. */
-static Tree *steps_of_rows(const Wgmma *w, Fill *fill, int n)
+static Tree *steps_of_rows(const WgmmaBuild *w, Fill *fill, int n)
 {
     Arena *a = w->x.g->arena;
     Tree *unroll = tree_list(a);
 
-    if (w->pingpong && w->ahead->n_item)
+    if (w->p->pingpong && w->ahead->n_item)
         PUT(unroll, "#pragma @pragma\n", FILL("pragma", ahead));
     fill[n++] = FILL("PLACE_K", wgmma_place(w, "k_tile"));
     fill[n++] = FILL_TREE("A_COLUMNS", w->a_columns);
     fill[n++] = FILL_TREE("A_VALUE", w->a_value);
-    fill[n++] = FILL("A_TYPE", type_cname(w->x.elem));
+    fill[n++] = FILL("A_TYPE", type_cname(w->x.f->elem));
     fill[n++] = FILL_TREE("UNROLL", unroll);
     return template_tree(a, "contract_wgmma_regs.cu.in", fill, n);
 }
 
-Tree *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
+Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                   Fill *fill, int n)
 {
     Arena *a = w->x.g->arena;
-    bool rounds = wgmma_rounds(w);
+    bool rounds = wgmma_rounds(w->p);
     Tree *last = tree_list(a);
 
-    if (w->lead)
+    if (w->p->lead)
         PUT(last,
             "if (k_tile == K_TILES - LEAD)\n"
             "    dcc_end_second(warpgroup@tells);\n",
-            FILL("tells", wgmma_tells(w) ? ", true" : ""));
+            FILL("tells", wgmma_tells(w->p) ? ", true" : ""));
     fill[n++] = FILL_TREE("LAST", last);
-    if (w->pre)
+    if (w->f->pre)
         return steps_of_rows(w, fill, n);
     fill[n++] = FILL(
         "LATER",
@@ -67,7 +67,7 @@ Tree *wgmma_steps(const Wgmma *w, const char *begin, const char *end,
                        "    for (int slot = 0; slot < STAGES; ++slot) {\n"
                        "        @STEP\n"
                        "    }\n"
-              : w->pingpong && w->ahead->n_item
+              : w->p->pingpong && w->ahead->n_item
                   ? "int slot = step % STAGES, phase = step / STAGES % 2, "
                     "before = slot;\n"
                     "#pragma @pragma\n"

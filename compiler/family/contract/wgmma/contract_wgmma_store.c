@@ -4,25 +4,25 @@
 
 /* Bounds of rows, of columns or of both: leaves the loop's body where the point
  * is outside. */
-static void put_bounds(Wgmma *w, Tree *b, bool rows, bool columns)
+static void put_bounds(WgmmaBuild *w, Tree *b, bool rows, bool columns)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Arena *a = b->arena;
-    const Tma *t = w->tma;
+    const Tma *t = &w->f->tma;
     const char *out = "";
 
-    if (rows && !x->patch && (x->c.M % x->t.bm || w->cluster > 1))
+    if (rows && !x->p->patch && (x->f->c.M % x->p->t.bm || w->p->cluster > 1))
         out = "m >= M";
-    if (rows && x->patch && w->patch.rows < x->t.bm)
+    if (rows && x->p->patch && w->p->patch.rows < x->p->t.bm)
         out = "row >= PATCH";
-    for (int i = 0; rows && x->patch && i < t->m.n; i++)
-        if (t->m.axis[i].extent % w->patch.tile[i] ||
-            (i == 0 && w->cluster > 1))
+    for (int i = 0; rows && x->p->patch && i < t->m.n; i++)
+        if (t->m.axis[i].extent % w->p->patch.tile[i] ||
+            (i == 0 && w->p->cluster > 1))
             out = arena_printf(
                 a, "%s%s%s >= %lld", out, *out ? " || " : "",
                 cprint_idx(&x->cp, idx_var(x->g->pool, t->m.axis[i].linear), 1),
                 (long long)t->m.axis[i].extent);
-    if (columns && x->c.N % x->t.bn)
+    if (columns && x->f->c.N % x->p->t.bn)
         out = arena_printf(a, "%s%sn >= N", out, *out ? " || " : "");
     if (*out)
         PUT(b,
@@ -32,32 +32,33 @@ static void put_bounds(Wgmma *w, Tree *b, bool rows, bool columns)
 }
 
 /* The variables of m at row `row` of a patch. */
-static void put_patch(Wgmma *w, Tree *b)
+static void put_patch(WgmmaBuild *w, Tree *b)
 {
-    Contract *x = &w->x;
-    const Tma *t = w->tma;
+    ContractBuild *x = &w->x;
+    const Tma *t = &w->f->tma;
     int radix = 1;
 
     for (int i = t->m.n - 1; i >= 0; i--) {
         const Axis *a = &t->m.axis[i];
-        int tile = w->patch.tile[i];
+        int tile = w->p->patch.tile[i];
         const char *id = cprint_var(&x->cp, a->linear), *at = w->origin[i];
         if (tile > 1)
-            at = arena_printf(b->arena, "%s + %s", at,
-                              cprint_digit(b->arena, "row", radix,
-                                           radix * tile < x->t.bm ? tile : 0));
+            at = arena_printf(
+                b->arena, "%s + %s", at,
+                cprint_digit(b->arena, "row", radix,
+                             radix * tile < x->p->t.bm ? tile : 0));
         PUT(b, "const int @id = @at;\n", FILL("id", id), FILL("at", at));
         radix *= tile;
     }
 }
 
 /* The digits of axes that are several variables. */
-static void put_digits(Wgmma *w, Tree *b)
+static void put_digits(WgmmaBuild *w, Tree *b)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
 
-    for (int i = 0; i < w->tma->m.n; i++) {
-        const Axis *a = &w->tma->m.axis[i];
+    for (int i = 0; i < w->f->tma.m.n; i++) {
+        const Axis *a = &w->f->tma.m.axis[i];
         for (int j = 0; a->n > 1 && j < a->n; j++) {
             const char *e = cprint_idx(&x->cp, a->sub[j].by, 0);
             PUT(b, "const int @var = @e;\n",
@@ -68,9 +69,9 @@ static void put_digits(Wgmma *w, Tree *b)
 
 /* m and n at a row and column of the tile, or one of them (the other's text is
  * NULL); or leaves the loop. */
-static void put_place(Wgmma *w, Tree *b, const char *row, const char *col)
+static void put_place(WgmmaBuild *w, Tree *b, const char *row, const char *col)
 {
-    if (row && w->x.patch) {
+    if (row && w->x.p->patch) {
         PUT(b, "const int row = @row;\n", FILL("row", row));
         put_patch(w, b);
     } else if (row) {
@@ -79,14 +80,14 @@ static void put_place(Wgmma *w, Tree *b, const char *row, const char *col)
     if (col)
         PUT(b, "const int n = n0 + @col;\n", FILL("col", col));
     put_bounds(w, b, row, col);
-    if (row && w->x.patch)
+    if (row && w->x.p->patch)
         put_digits(w, b);
 }
 
 /* What is finished. */
-static const char *sums_of(const Wgmma *w)
+static const char *sums_of(const WgmmaBuild *w)
 {
-    return w->x.t.split > 1 ? "own" : "acc";
+    return w->x.p->t.split > 1 ? "own" : "acc";
 }
 
 const char *wgmma_point_row(const Wgmma *w)
@@ -98,24 +99,24 @@ const char *wgmma_point_row(const Wgmma *w)
 }
 
 /* The columns of a point. */
-static const char *point_columns(const Wgmma *w)
+static const char *point_columns(const WgmmaBuild *w)
 {
-    if (w->deal)
+    if (w->p->deal)
         return arena_printf(w->x.g->arena, "j * %d + lane %% 4 * %d",
-                            w->deal * 4, w->deal);
+                            w->p->deal * 4, w->p->deal);
     return w->x.vec == 8   ? "j * 32 + lane % 4 * 8"
            : w->x.vec == 4 ? "j * 32 + lane % 4 * 8 + c * 4"
            : w->x.vec == 2 ? "j * 8 + lane % 4 * 2"
                            : "j * 8 + lane % 4 * 2 + c";
 }
 
-static const char *point_sum(const Wgmma *w)
+static const char *point_sum(const WgmmaBuild *w)
 {
     Arena *a = w->x.g->arena;
 
-    if (w->deal)
+    if (w->p->deal)
         return arena_printf(a, "acc[i / 2][e / 2 * (BN / %d) + j * 4 + "
-                               "i %% 2 * 2 + e %% 2]", w->deal);
+                               "i %% 2 * 2 + e %% 2]", w->p->deal);
     if (w->x.vec >= 4)
         return w->x.vec == 8 ? "part[e]" : "part[c * 4 + e]";
     return arena_printf(a, "%s[i / 2][j * 4 + i %% 2 * 2 + %s]", sums_of(w),
@@ -123,45 +124,45 @@ static const char *point_sum(const Wgmma *w)
 }
 
 /* Where the point is: contract_points' callbacks. */
-static void place_point(Contract *x, Tree *b)
+static void place_point(ContractBuild *x, Tree *b)
 {
-    Wgmma *w = (Wgmma *)x; /* x is its first member */
+    WgmmaBuild *w = (WgmmaBuild *)x; /* x is its first member */
 
     x->sum = point_sum(w);
     x->keep = wgmma_keep(w, sums_of(w), x->sum);
-    put_place(w, b, wgmma_point_row(w), point_columns(w));
+    put_place(w, b, wgmma_point_row(w->p), point_columns(w));
 }
 
-static void place_columns(Contract *x, Tree *b)
+static void place_columns(ContractBuild *x, Tree *b)
 {
-    put_place((Wgmma *)x, b, NULL, point_columns((Wgmma *)x));
+    put_place((WgmmaBuild *)x, b, NULL, point_columns((WgmmaBuild *)x));
 }
 
-static void place_row(Contract *x, Tree *b)
+static void place_row(ContractBuild *x, Tree *b)
 {
-    Wgmma *w = (Wgmma *)x;
+    WgmmaBuild *w = (WgmmaBuild *)x;
 
     x->sum = point_sum(w);
     x->keep = wgmma_keep(w, sums_of(w), x->sum);
-    put_place(w, b, wgmma_point_row(w), NULL);
+    put_place(w, b, wgmma_point_row(w->p), NULL);
 }
 
 /* The same of a pair of columns, and of a piece of a line. */
-static void place_pair(Contract *x, Tree *b)
+static void place_pair(ContractBuild *x, Tree *b)
 {
-    Wgmma *w = (Wgmma *)x;
+    WgmmaBuild *w = (WgmmaBuild *)x;
 
     x->sum = arena_printf(x->g->arena, "%s[i][j * (COLS / 2) + q * 2 + e]",
                           sums_of(w));
-    x->keep = x->gr->pieces ? x->sum : NULL;
+    x->keep = x->f->gr->pieces ? x->sum : NULL;
     put_place(w, b, "top + i * 64 + q % 2 * 8 + lane / 4",
               "j * COLS + q / 2 * 8 + lane % 4 * 2");
 }
 
-static void place_piece(Contract *x, Tree *b)
+static void place_piece(ContractBuild *x, Tree *b)
 {
-    put_place((Wgmma *)x, b, "top + i * 64 + line",
-              x->lines ? "j * COLS" : "j * COLS + piece * 8");
+    put_place((WgmmaBuild *)x, b, "top + i * 64 + line",
+              x->f->lines ? "j * COLS" : "j * COLS + piece * 8");
 }
 
 /* Lanes share lines of the tile in pieces of 8 columns, or the whole warp has
@@ -233,51 +234,51 @@ void wgmma_find_plane(const WgmmaForm *f, Plane *p)
     *p = found;
 }
 
-void wgmma_boxes_map(Wgmma *w)
+void wgmma_boxes_map(WgmmaBuild *w)
 {
     Kernel *k = w->x.kernel;
 
-    if (!w->boxes.tensor)
+    if (!w->p->boxes.tensor)
         return;
     TileMap *m = &k->map[k->n_map++];
     for (int i = 0; i < k->n_arg; i++)
-        if (k->arg[i].tensor == w->boxes.tensor) {
+        if (k->arg[i].tensor == w->p->boxes.tensor) {
             m->arg = i;
-            k->arg[i].mapped = !wgmma_touches(w, w->boxes.tensor);
+            k->arg[i].mapped = !wgmma_touches(w->p, w->p->boxes.tensor);
         }
-    int64_t of_run = w->boxes.run ? w->x.c.M / w->x.g->most : 0;
+    int64_t of_run = w->p->boxes.run ? w->x.f->c.M / w->x.g->most : 0;
     *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map",
                                         k->arg[m->arg].name),
-                   .arg = m->arg, .offset = w->boxes.offset, .rank = 2,
-                   .dim = {w->x.c.N, w->x.c.M},
+                   .arg = m->arg, .offset = w->p->boxes.offset, .rank = 2,
+                   .dim = {w->x.f->c.N, w->x.f->c.M},
                    .of_run = {0, of_run},
-                   .stride = {0, w->boxes.pitch * 2},
-                   .box = {w->pack, 16}, .step = {1, 1},
+                   .stride = {0, w->p->boxes.pitch * 2},
+                   .box = {w->p->pack, 16}, .step = {1, 1},
                    .swizzle = true};
 }
 
 /* By way of shared memory. */
-static Tree *packed_code(Wgmma *w)
+static Tree *packed_code(WgmmaBuild *w)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Arena *a = x->g->arena;
     Tree *pairs = tree_list(a), *pieces = tree_list(a);
-    bool rows = !w->pingpong && w->consumers > 1;
+    bool rows = !w->p->pingpong && w->p->consumers > 1;
     const char *top = rows ? "warpgroup * WM + warp * 16" : "warp * 16";
-    const char *warp = w->consumers > 1 ? "warpgroup * 4 + warp" : "warp";
+    const char *warp = w->p->consumers > 1 ? "warpgroup * 4 + warp" : "warp";
 
     contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", w->ahead,
-                   w->spare);
+                   w->p->spare);
     contract_pieces(x, pieces, place_piece,
-                    x->lines ? "out"
+                    x->f->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");
-    if (w->boxes.tensor)
+    if (w->p->boxes.tensor)
         return TEMPLATE(a, "contract_wgmma_boxes.cu.in", FILL("TOP", top),
                         FILL("WARP", warp),
                         FILL("MAP", x->kernel->map[x->kernel->n_map - 1].name),
                         FILL_TREE("PAIRS", pairs));
-    Tree *loop =
-        QUOTE(a, x->lines ? by_lines : by_pieces, FILL_TREE("PIECE", pieces));
+    Tree *loop = QUOTE(a, x->f->lines ? by_lines : by_pieces,
+                       FILL_TREE("PIECE", pieces));
     return TEMPLATE(a, "contract_wgmma_packed.cu.in", FILL("TOP", top),
                     FILL("WARP", warp), FILL("WIDTH", x->width),
                     FILL_TREE("PAIRS", pairs), FILL_TREE("PIECES", loop));
@@ -303,20 +304,20 @@ int wgmma_result_bytes(const Contract *x)
 /* Columns that a thread stores at a time. Pairs of four-byte elements are whole
  * sectors of memory as the sums lie; of shorter ones, 8 after an exchange, if
  * there are as many of each lane. */
-static int most_columns(const Wgmma *w)
+static int most_columns(const WgmmaBuild *w)
 {
-    bool pairs = wgmma_result_bytes(&w->x) == 4 || w->own % 32;
+    bool pairs = wgmma_result_bytes(&w->f->x) == 4 || w->p->own % 32;
 
-    return w->deal ? w->deal : pairs ? 2 : 8;
+    return w->p->deal ? w->p->deal : pairs ? 2 : 8;
 }
 
 /* The reads ahead of a tile's products: those of its columns; and those of the
  * first `part` pieces of columns, the next ones when these are done with. Of
  * blocks in several parts the last one alone reads: behind the products. */
-static void put_ahead(Wgmma *w, const ContractAhead *ahead, int part, bool once,
-                      Tree *behind)
+static void put_ahead(WgmmaBuild *w, const ContractAhead *ahead, int part,
+                      bool once, Tree *behind)
 {
-    Tree *to = w->parts == 1 ? w->ahead : behind;
+    Tree *to = w->p->parts == 1 ? w->ahead : behind;
 
     tree_add(w->ahead, ahead->columns);
     if (!ahead->reads->n_item)
@@ -349,14 +350,14 @@ enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
 /* Groups of 8 columns of which pairs are read at once. A result that is one of
  * the reads (a weight's next value) would else be stored before the next read
  * is asked for: 12 us for 768 x 768 of 1024 terms, of which products took 5. */
-static int pairs_ahead(const Wgmma *w)
+static int pairs_ahead(const WgmmaBuild *w)
 {
     enum { MOST = 32 }; /* registers */
-    int all = w->own / 8;
+    int all = w->p->own / 8;
 
     for (int n = all; n >= 1; n--)
-        if (all % n == 0 && n * (w->wm / 32) * 2 <= MOST &&
-            n * (w->wm / 32) * 2 + 8 <= w->spare_rows)
+        if (all % n == 0 && n * (w->p->wm / 32) * 2 <= MOST &&
+            n * (w->p->wm / 32) * 2 + 8 <= w->p->spare_rows)
             return n;
     return 0;
 }
@@ -372,12 +373,12 @@ int wgmma_rows_ahead(const Wgmma *w)
 }
 
 /* What is left over is for what belongs to columns. */
-static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
+static void plan_ahead(const WgmmaBuild *w, ContractAhead *a, int *part)
 {
-    bool pairs = !w->deal && most_columns(w) == 2;
-    int all = pairs ? w->own / 8 : w->x.t.bn / 32;
+    bool pairs = !w->p->deal && most_columns(w) == 2;
+    int all = pairs ? w->p->own / 8 : w->x.p->t.bn / 32;
 
-    *part = pairs ? pairs_ahead(w) : wgmma_rows_ahead(w);
+    *part = pairs ? pairs_ahead(w) : wgmma_rows_ahead(w->p);
     *a = (ContractAhead){
         .vec = pairs ? 2 : 8,
         .declare = tree_list(w->x.g->arena),
@@ -385,28 +386,28 @@ static void plan_ahead(const Wgmma *w, ContractAhead *a, int *part)
         .columns = tree_list(w->x.g->arena),
         .by_columns = tree_list(w->x.g->arena),
         /* lanes that exchange sums stay together */
-        .by = w->deal                     ? w->deal
-              : w->x.c.N % w->x.t.bn == 0 ? 8
+        .by = w->p->deal                     ? w->p->deal
+              : w->x.f->c.N % w->x.p->t.bn == 0 ? 8
                                           : 0,
         .column_place = place_columns,
         .row_place = place_row,
-        .pieces = *part * (w->wm / 32),
-        .regs = w->spare_rows,
-        .column_regs = w->deal ? w->spare : 0,
+        .pieces = *part * (w->p->wm / 32),
+        .regs = w->p->spare_rows,
+        .column_regs = w->p->deal ? w->p->spare : 0,
         .piece = *part == 1    ? "i"
                  : *part < all ? arena_printf(w->x.g->arena,
                                               "j %% %d * (WM / 32) + i", *part)
                                : "j * (WM / 32) + i"};
-    int left = w->spare_rows - BESIDE - a->pieces * 4;
-    if (w->rows_read && *part && a->column_regs > left)
+    int left = w->p->spare_rows - BESIDE - a->pieces * 4;
+    if (w->f->rows_read && *part && a->column_regs > left)
         a->column_regs = left;
 }
 
 /* As the sums lie: pairs of a thread's columns, 8 after an exchange with its
  * neighbours, or those that b's order gives it. */
-static Tree *direct_code(Wgmma *w)
+static Tree *direct_code(WgmmaBuild *w)
 {
-    Contract *x = &w->x;
+    ContractBuild *x = &w->x;
     Arena *a = x->g->arena;
     Tree *points = tree_list(a), *again = tree_list(a);
     Tree *behind = tree_list(a);
@@ -415,14 +416,14 @@ static Tree *direct_code(Wgmma *w)
 
     plan_ahead(w, &ahead, &part);
     contract_points(x, points, most_columns(w), place_point, &ahead);
-    bool once = part >= (ahead.vec == 2 ? w->own / 8 : x->t.bn / 32);
+    bool once = part >= (ahead.vec == 2 ? w->p->own / 8 : x->p->t.bn / 32);
     if (ahead.reads->n_item && !once)
         PUT(again,
             "if (j > 0 && j % @part == 0)\n"
             "    read_ahead(j);\n",
             FILL_INT("part", part));
     put_ahead(w, &ahead, part, once, behind);
-    if (!w->deal && (x->vec == 4 || x->vec == 1))
+    if (!w->p->deal && (x->vec == 4 || x->vec == 1))
         points = QUOTE(a,
                        "#pragma unroll\n"
                        "for (int c = 0; c < 2; ++c) {\n"
@@ -434,21 +435,21 @@ static Tree *direct_code(Wgmma *w)
                        FILL("WIDTH", x->width),
                        FILL_TREE("AGAIN", again),
                        FILL_TREE("COLUMNS", ahead.by_columns),
-                       FILL_INT("GROUP", w->deal * 4),
+                       FILL_INT("GROUP", w->p->deal * 4),
                        FILL("B", x->b.id)};
     tree_add(behind,
              template_tree(a,
-                           w->deal       ? "contract_wgmma_dealt.cu.in"
+                           w->p->deal       ? "contract_wgmma_dealt.cu.in"
                            : x->vec >= 4 ? "contract_wgmma_rows.cu.in"
                                          : "contract_wgmma_pairs.cu.in",
                            of, (int)(sizeof of / sizeof *of)));
     return behind;
 }
 
-Tree *wgmma_epilogue(Wgmma *w)
+Tree *wgmma_epilogue(WgmmaBuild *w)
 {
     w->ahead = tree_list(w->x.g->arena);
-    Tree *code = w->pack ? packed_code(w) : direct_code(w);
+    Tree *code = w->p->pack ? packed_code(w) : direct_code(w);
     Tree *all = tree_list(w->x.g->arena);
 
     wgmma_touch_reads(w, w->ahead);

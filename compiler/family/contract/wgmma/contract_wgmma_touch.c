@@ -6,14 +6,14 @@
 enum { MOST_TOUCHED = 12 };
 
 typedef struct Touched {
-    const Wgmma *w;
+    const WgmmaBuild *w;
     const Expr *read[MOST_TOUCHED]; int n;
 } Touched;
 
 /* A read by the numbers of rows and columns. */
-static const Expr *by_numbers(const Wgmma *w, const Expr *e)
+static const Expr *by_numbers(const WgmmaBuild *w, const Expr *e)
 {
-    const Axis *m = &w->tma->m.axis[0], *n = &w->tma->n.axis[0];
+    const Axis *m = &w->f->tma.m.axis[0], *n = &w->f->tma.n.axis[0];
 
     if (m->n > 1)
         e = expr_subst(w->x.g, e, m->sub, m->n);
@@ -34,10 +34,10 @@ static void find_touched(const Expr *e, void *ctx)
 }
 
 /* Those of columns alone, of rows alone or of both. */
-static Tree *touched(Wgmma *w, const Touched *t, bool rows, bool columns)
+static Tree *touched(WgmmaBuild *w, const Touched *t, bool rows, bool columns)
 {
     CPrint *cp = &w->x.cp;
-    const Var *m = w->tma->m.axis[0].linear, *n = w->tma->n.axis[0].linear;
+    const Var *m = w->f->tma.m.axis[0].linear, *n = w->f->tma.n.axis[0].linear;
     CScope scope = cprint_open(cp);
     Arena *a = w->x.g->arena;
     const char *all = "";
@@ -60,24 +60,24 @@ static Tree *touched(Wgmma *w, const Touched *t, bool rows, bool columns)
                 : tree_list(a);
 }
 
-void wgmma_touch_reads(Wgmma *w, Tree *b)
+void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
 {
-    const Contract *x = &w->x;
+    const ContractBuild *x = &w->x;
     Touched t = {.w = w};
 
-    if (x->t.split == 1 || !w->rows_read || x->patch || w->tma->m.n != 1 ||
-        w->tma->n.n != 1)
+    if (x->p->t.split == 1 || !w->f->rows_read || x->p->patch ||
+        w->f->tma.m.n != 1 || w->f->tma.n.n != 1)
         return;
-    for (int i = 0; i < x->gr->n_step; i++)
-        if (x->gr->step[i].op == R_NONE)
-            expr_visit(x->value[i], find_touched, &t);
+    for (int i = 0; i < x->f->gr->n_step; i++)
+        if (x->f->gr->step[i].op == R_NONE)
+            expr_visit(x->f->value[i], find_touched, &t);
     Tree *rows = touched(w, &t, true, false);
     Tree *columns = touched(w, &t, false, true);
     Tree *all = touched(w, &t, true, true);
     if (!rows->n_item && !columns->n_item && !all->n_item)
         return;
-    const char *m = wgmma_point_row(w);
-    if (x->c.M % x->t.bm || w->cluster > 1)
+    const char *m = wgmma_point_row(w->p);
+    if (x->f->c.M % x->p->t.bm || w->p->cluster > 1)
         m = arena_printf(b->arena, "min(m0 + %s, M - 1)", m);
     else
         m = arena_printf(b->arena, "m0 + %s", m);
@@ -95,7 +95,8 @@ void wgmma_touch_reads(Wgmma *w, Tree *b)
         "    }\n"
         "}\n",
         FILL("m", m), FILL_TREE("ROWS", rows),
-        FILL("n", x->c.N % x->t.bn ? "min(n0 + j * 8 + lane % 4 * 2, N - 1)"
-                                   : "n0 + j * 8 + lane % 4 * 2"),
+        FILL("n", x->f->c.N % x->p->t.bn
+                      ? "min(n0 + j * 8 + lane % 4 * 2, N - 1)"
+                      : "n0 + j * 8 + lane % 4 * 2"),
         FILL_TREE("COLUMNS", columns), FILL_TREE("ALL", all));
 }
