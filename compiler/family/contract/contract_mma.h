@@ -4,6 +4,13 @@
 
 #include "family/contract/contract.h"
 
+const void *mma_open(Graph *g, const Group *gr, const Options *o,
+                     const char **why);
+int mma_space(const void *form, Variant **out);
+/* Warps that have all sums of a tile. */
+int mma_tile_warps(const Tile *t);
+const char *mma_text(const Contract *x, const Tile *t);
+const char *mma_text_of(const void *form, const Variant *v);
 /* NULL, or why the variant cannot be. */
 const char *mma_plan(ContractPlan *x, const Contract *f, const Variant *v);
 /* contract_mma_cost.c */

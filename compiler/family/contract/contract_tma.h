@@ -95,6 +95,9 @@ bool tma_reaches(const TmaDim *d, int n, int64_t offset);
 const char *tma_slide(Tma *t);
 /* What tma_slide shares with tma_open. */
 void tma_axis(Graph *g, Axis *a, const Var *const *v, int n);
+/* Groups v, slow to fast, into axes that both operands (NULL: any) agree on. */
+void tma_axes(Graph *g, Axes *out, const Var *const *v, int n,
+              const Operand *a, const Operand *b);
 bool tma_one_number(const Operand *o, const Var *u, const Var *v);
 const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
                         const Axes *side, const Var *run);

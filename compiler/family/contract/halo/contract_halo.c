@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Convolutions of few channels: which there are, variants, cost. */
+/* Convolutions of few channels: which there are, and their variants. */
 
 enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM };
 enum { MOST_CHANNELS = 8, MOST_TAPS = 32, MOST_REGS = 240 };
@@ -256,8 +256,8 @@ static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
     return why;
 }
 
-static const void *open(Graph *g, const Group *gr, const Options *o,
-                        const char **why)
+const void *halo_open(Graph *g, const Group *gr, const Options *o,
+                      const char **why)
 {
     HaloForm *f = arena_new_of(g->arena, HaloForm);
 
@@ -366,13 +366,13 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     return check(h);
 }
 
-static const char *variant_text(const Halo *h)
+const char *halo_text(const Halo *h)
 {
     return arena_printf(h->f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d", h->tp,
                         h->tq, h->bn, h->wm);
 }
 
-static int space(const void *form, Variant **out)
+int halo_space(const void *form, Variant **out)
 {
     const HaloForm *f = form;
     int n = 0, k[4];
@@ -387,27 +387,8 @@ static int space(const void *form, Variant **out)
                     memcpy(v.knob, k, sizeof k);
                     if (k[0] * k[1] % k[3] || halo_plan(&h, f, &v))
                         continue;
-                    v.text = variant_text(&h);
+                    v.text = halo_text(&h);
                     (*out)[n++] = v;
                 }
     return n;
 }
-
-static void build(const void *form, const Variant *v, Kernel *k)
-{
-    Halo h;
-
-    if (halo_plan(&h, form, v))
-        return;
-    k->variant = variant_text(&h);
-    halo_build(&h, k);
-}
-
-const Family family_contract_halo = {
-    .name = "contract_halo",
-    .version = 1,
-    .open = open,
-    .space = space,
-    .cost = halo_cost,
-    .build = build,
-};

@@ -82,7 +82,10 @@ static inline Load *halo_weights(const HaloForm *f, ContractBuild *x)
 
 /* NULL, or why the variant cannot be. */
 const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v);
-void halo_build(const Halo *plan, Kernel *k);
+const void *halo_open(Graph *g, const Group *gr, const Options *o,
+                      const char **why);
+int halo_space(const void *form, Variant **out);
+const char *halo_text(const Halo *h);
 /* Elements of the input that a tile brings. */
 size_t halo_patch(const Halo *h);
 /* contract_halo_cost.c */

@@ -423,7 +423,7 @@ static void setup_phases(HaloBuild *h)
     kernel_phase(x->g, x->kernel, "load", load);
 }
 
-void halo_build(const Halo *plan, Kernel *k)
+static void build_plan(const Halo *plan, Kernel *k)
 {
     HaloBuild build = {.f = plan->f, .p = plan}, *h = &build;
     ContractBuild *x = &h->x;
@@ -446,3 +446,22 @@ void halo_build(const Halo *plan, Kernel *k)
     setup_phases(h);
     put_body(h);
 }
+
+static void build(const void *form, const Variant *v, Kernel *k)
+{
+    Halo h;
+
+    if (halo_plan(&h, form, v))
+        return;
+    k->variant = halo_text(&h);
+    build_plan(&h, k);
+}
+
+const Family family_contract_halo = {
+    .name = "contract_halo",
+    .version = 1,
+    .open = halo_open,
+    .space = halo_space,
+    .cost = halo_cost,
+    .build = build,
+};

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Few rows against many weights: which variants there are, and their cost. */
+/* Few rows against many weights: which variants there are. */
 
 enum { KNOB_COLS, KNOB_WARPS_N, KNOB_WARPS_K, KNOB_DEEP, KNOB_SPLIT };
 /* Of 32 rows each took two to four times its prediction on an H200: what warps
@@ -98,7 +98,7 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
     return find_matrix(f);
 }
 
-static const void *open(Graph *g, const Group *gr, const Options *o,
+const void *skinny_form(Graph *g, const Group *gr, const Options *o,
                         const char **why)
 {
     SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
@@ -200,7 +200,7 @@ const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v)
     return check(s);
 }
 
-static const char *variant_text(const Skinny *s)
+const char *skinny_text(const Skinny *s)
 {
     return arena_printf(s->f->x.g->arena,
                         "cols=%d warps_n=%d warps_k=%d deep=%d split=%d",
@@ -217,11 +217,11 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
     memcpy(one.knob, knob, 5 * sizeof *knob);
     if (skinny_plan(&s, f, &one))
         return;
-    one.text = variant_text(&s);
+    one.text = skinny_text(&s);
     v[(*n)++] = one;
 }
 
-static int space(const void *form, Variant **out)
+int skinny_space(const void *form, Variant **out)
 {
     enum { MOST = 1000 };
     const SkinnyForm *f = form;
@@ -237,22 +237,3 @@ static int space(const void *form, Variant **out)
                         add_variant(f, k, *out, &n);
     return n;
 }
-
-static void build(const void *form, const Variant *v, Kernel *k)
-{
-    Skinny s;
-
-    if (skinny_plan(&s, form, v))
-        return;
-    k->variant = variant_text(&s);
-    skinny_build(&s, k);
-}
-
-const Family family_contract_skinny = {
-    .name = "contract_skinny",
-    .version = 1,
-    .open = open,
-    .space = space,
-    .cost = skinny_cost,
-    .build = build,
-};

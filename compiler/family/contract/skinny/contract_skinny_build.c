@@ -419,7 +419,7 @@ static int resident(const SkinnyBuild *s, int blocks)
     return n > per_sm ? per_sm : n < 1 ? 1 : n;
 }
 
-void skinny_build(const Skinny *plan, Kernel *k)
+static void build_plan(const Skinny *plan, Kernel *k)
 {
     SkinnyBuild build = {.f = plan->f, .p = plan}, *s = &build;
     ContractBuild *x = &s->x;
@@ -435,3 +435,22 @@ void skinny_build(const Skinny *plan, Kernel *k)
     put_multiply(s);
     put_sums(s);
 }
+
+static void build(const void *form, const Variant *v, Kernel *k)
+{
+    Skinny s;
+
+    if (skinny_plan(&s, form, v))
+        return;
+    k->variant = skinny_text(&s);
+    build_plan(&s, k);
+}
+
+const Family family_contract_skinny = {
+    .name = "contract_skinny",
+    .version = 1,
+    .open = skinny_form,
+    .space = skinny_space,
+    .cost = skinny_cost,
+    .build = build,
+};

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Few rows against weights along k, through rings: which variants, at what
- * cost. The text is contract_stream_build.c's. */
+/* Few rows against weights along k, through rings: which variants. The
+ * text is contract_stream_build.c's. */
 
 enum {
     KNOB_COLUMNS, KNOB_WARPS, KNOB_PIECE, KNOB_STAGES, KNOB_SPLIT, KNOB_RING
@@ -27,7 +27,7 @@ static const char *open_stream(SkinnyForm *f, Graph *g, const Group *gr,
     return NULL;
 }
 
-static const void *open(Graph *g, const Group *gr, const Options *o,
+const void *stream_open(Graph *g, const Group *gr, const Options *o,
                         const char **why)
 {
     SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
@@ -194,7 +194,7 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     return check(s);
 }
 
-static const char *variant_text(const Stream *s)
+const char *stream_text(const Stream *s)
 {
     return arena_printf(s->f->x.g->arena,
                         "columns=%d warps=%d piece=%d stages=%d split=%d%s",
@@ -211,11 +211,11 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
     memcpy(one.knob, knob, 6 * sizeof *knob);
     if (stream_plan(&s, f, &one))
         return;
-    one.text = variant_text(&s);
+    one.text = stream_text(&s);
     v[(*n)++] = one;
 }
 
-static int space(const void *form, Variant **out)
+int stream_space(const void *form, Variant **out)
 {
     static const int warps[] = {2, 3, 4, 6, 8, 12, 16};
     static const int stages[] = {1, 2, 3, 4, 6, 8};
@@ -239,22 +239,3 @@ static int space(const void *form, Variant **out)
                     }
     return n;
 }
-
-static void build(const void *form, const Variant *v, Kernel *k)
-{
-    Stream s;
-
-    if (stream_plan(&s, form, v))
-        return;
-    k->variant = variant_text(&s);
-    stream_build(&s, k);
-}
-
-const Family family_contract_stream = {
-    .name = "contract_stream",
-    .version = 1,
-    .open = open,
-    .space = space,
-    .cost = stream_cost,
-    .build = build,
-};

@@ -46,7 +46,10 @@ typedef struct StreamBuild {
 const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v);
 /* LANE_K of x can be copied as they lie in memory. */
 bool stream_whole(const Load *x, int lane_k);
-void stream_build(const Stream *plan, Kernel *k);
+const void *stream_open(Graph *g, const Group *gr, const Options *o,
+                        const char **why);
+int stream_space(const void *form, Variant **out);
+const char *stream_text(const Stream *s);
 /* contract_stream_cost.c */
 void stream_cost(const void *form, const Variant *v, Cost *c);
 

@@ -468,7 +468,7 @@ static void put_sums(StreamBuild *s)
 
 /* ---- the whole --------------------------------------------------------- */
 
-void stream_build(const Stream *plan, Kernel *k)
+static void build_plan(const Stream *plan, Kernel *k)
 {
     StreamBuild build = {.f = plan->f, .p = plan}, *s = &build;
     ContractBuild *x = &s->x;
@@ -486,3 +486,22 @@ void stream_build(const Stream *plan, Kernel *k)
     put_multiply(s);
     put_sums(s);
 }
+
+static void build(const void *form, const Variant *v, Kernel *k)
+{
+    Stream s;
+
+    if (stream_plan(&s, form, v))
+        return;
+    k->variant = stream_text(&s);
+    build_plan(&s, k);
+}
+
+const Family family_contract_stream = {
+    .name = "contract_stream",
+    .version = 1,
+    .open = stream_open,
+    .space = stream_space,
+    .cost = stream_cost,
+    .build = build,
+};

@@ -10,6 +10,18 @@ static int pixels_of(const WgmmaBuild *w, const TmaOperand *o)
     return o->slides ? o->slides : w->f->tma.pixels;
 }
 
+void wgmma_digit(WgmmaBuild *w, WgmmaDigits *d, const char *name,
+                 const char *of, int64_t below, int64_t extent,
+                 const char *unit)
+{
+    Arena *a = w->x.g->arena;
+
+    d->name[d->n] = name;
+    d->of[d->n] = of;
+    d->text[d->n++] =
+        arena_printf(a, "%s%s", cprint_digit(a, of, below, extent), unit);
+}
+
 void wgmma_im2col_map(const WgmmaBuild *w, const TmaOperand *a, TileMap *m)
 {
     int n = pixels_of(w, a);

@@ -43,6 +43,18 @@ typedef struct WgmmaForm {
     bool rows_read;         /* and whether that is of rows */
 } WgmmaForm;
 
+enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
+       KNOB_CLUSTER, KNOB_SPLIT, KNOB_PARTS };
+enum {
+    WGMMA_MOST_SPLIT = 8, /* blocks of a cluster */
+    WGMMA_BESIDE = 44     /* registers: addresses, and columns in turn */
+};
+
+typedef struct WgmmaShape {
+    int bm, bn, consumers;
+    bool pingpong;
+} WgmmaShape;
+
 /* What a variant decides. */
 typedef struct Wgmma {
     const WgmmaForm *f;
@@ -123,11 +135,17 @@ bool wgmma_streams(const Wgmma *w);
 /* Where it does not: whether the lines of each row of a and b that come
  * first are worth asking for. */
 bool wgmma_asks_heads(const Wgmma *w);
+/* Stages that fit `blocks` on an SM, no more than steps; of a single step, and
+ * of tiles in turns, there are more where a block has more tiles. */
+int wgmma_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
+                 int split, int parts, int64_t tiles);
+const void *wgmma_open(Graph *g, const Group *gr, const Options *o,
+                       const char **why);
+int wgmma_space(const void *form, Variant **out);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */
 int wgmma_budget(const Wgmma *w);
-void wgmma_build(const Wgmma *plan, Kernel *k);
 /* "m0, n0" after `first`, each after `before`. */
 const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
                        const char *before, const char *first);

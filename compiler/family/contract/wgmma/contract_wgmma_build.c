@@ -112,43 +112,6 @@ static void shared_memory(WgmmaBuild *w)
 
 /* ---- tensor maps ------------------------------------------------------- */
 
-typedef struct Uses {
-    const Tensor *t;
-    const Expr *mapped; /* what TMA reads, or NULL */
-    bool found;
-} Uses;
-
-static void find_use(const Expr *e, void *ctx)
-{
-    Uses *u = ctx;
-
-    u->found |= e->kind == E_READ && e->tensor == u->t &&
-                !(u->mapped && expr_equal(e, u->mapped));
-}
-
-bool wgmma_touches(const Wgmma *w, const Tensor *t)
-{
-    const Group *gr = w->f->x.gr;
-    Uses u = {t, NULL, false};
-
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        if (s->op == R_NONE && !s->over_cols)
-            expr_visit(s->value, find_use, &u);
-        u.found |= s->tensor == t && !w->boxes.tensor;
-    }
-    u.mapped = w->f->x.c.a.read;
-    if (w->f->pre)
-        expr_visit(w->f->pre, find_use, &u);
-    return u.found;
-}
-
-bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d)
-{
-    return w->deal && o == &w->f->tma.b &&
-           o->dim[d].axis == &w->f->tma.n.axis[0];
-}
-
 /* Elements of a box along dimension d. */
 static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
 {
@@ -227,36 +190,6 @@ static void name_places(WgmmaBuild *w, WgmmaPlaces *p)
         p->name[p->n++] = w->origin[i] = id;
     }
     p->name[p->n++] = w->n_origin = "n0";
-}
-
-const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
-                       const char *before, const char *first)
-{
-    const char *s = "";
-
-    for (int i = 0; i < p->n; i++)
-        s = arena_printf(w->x.g->arena, "%s%s%s%s", s, i ? ", " : first,
-                         before, p->name[i]);
-    return s;
-}
-
-int wgmma_band(const Wgmma *w)
-{
-    const Tile *t = &w->x.t;
-    double at_once = (double)w->f->x.o->device->sms * w->resident / w->cluster /
-                     t->split;
-    double square = sqrt(at_once * t->bn / t->bm / w->cluster);
-    int best = (int)fmax(1, round(square));
-    double least = log(1.5);
-
-    for (int rows = 1; rows <= w->m_tiles && rows < 2 * square; rows++) {
-        double far = fabs(log(rows / square));
-        if (w->m_tiles % rows == 0 && far < least) {
-            least = far;
-            best = rows;
-        }
-    }
-    return best;
 }
 
 /* The tile's row and column among one product's, of which it is number `of`. */
@@ -763,7 +696,7 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
                                fill, n + 1));
 }
 
-void wgmma_build(const Wgmma *plan, Kernel *k)
+static void build_plan(const Wgmma *plan, Kernel *k)
 {
     WgmmaBuild build = {.f = plan->f, .p = plan}, *w = &build;
     WgmmaPlaces p = {.n = 0};
@@ -789,3 +722,22 @@ void wgmma_build(const Wgmma *plan, Kernel *k)
     put_kernel(w, &p);
     finish(w);
 }
+
+static void build(const void *form, const Variant *v, Kernel *k)
+{
+    Wgmma w;
+
+    if (wgmma_plan(&w, form, v))
+        return;
+    build_plan(&w, k);
+    k->variant = v->text;
+}
+
+const Family family_contract_wgmma = {
+    .name = "contract_wgmma",
+    .version = 1,
+    .open = wgmma_open,
+    .space = wgmma_space,
+    .cost = wgmma_cost,
+    .build = build,
+};

@@ -68,6 +68,8 @@ const char *wgmma_check_fold(const WgmmaForm *f)
 {
     Columns c = {.f = f};
 
+    if (f->pre || !f->x.gr->merge)
+        return NULL;
     if (f->tma.n.n != 1 || f->x.c.N % 8 || f->x.c.n_batch || f->x.terms == 3)
         return "a norm's correction of such columns";
     if (rows_are_columns(f))

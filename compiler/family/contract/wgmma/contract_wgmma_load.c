@@ -5,6 +5,17 @@
 /* The loading thread of a wgmma contraction: which copies fill a slot, and what
  * it does ahead of the wait for the grid. */
 
+const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
+                       const char *before, const char *first)
+{
+    const char *s = "";
+
+    for (int i = 0; i < p->n; i++)
+        s = arena_printf(w->x.g->arena, "%s%s%s%s", s, i ? ", " : first,
+                         before, p->name[i]);
+    return s;
+}
+
 /* Weights of the first steps are loaded before the wait for the grid; those
  * that stay in their slots, before the loop. */
 static bool is_early(const WgmmaBuild *w, const Load *l)
@@ -46,18 +57,6 @@ static void name_k(WgmmaBuild *w, WgmmaDigits *d)
                     i > 0 ? k->axis[i].extent : 0, "");
         radix *= k->axis[i].extent;
     }
-}
-
-void wgmma_digit(WgmmaBuild *w, WgmmaDigits *d, const char *name,
-                 const char *of, int64_t below, int64_t extent,
-                 const char *unit)
-{
-    Arena *a = w->x.g->arena;
-
-    d->name[d->n] = name;
-    d->of[d->n] = of;
-    d->text[d->n++] =
-        arena_printf(a, "%s%s", cprint_digit(a, of, below, extent), unit);
 }
 
 /* Declares the digits that `code` mentions, those of a number together where a
@@ -256,15 +255,6 @@ bool wgmma_runs_ahead(const WgmmaBuild *w)
     return !w->x.kernel->waits && w->x.f->terms == 1 && w->p->cluster == 1 &&
            wgmma_sharers(w->p) == 1 && (wide || wgmma_streams(w->p)) &&
            !w->p->stays && !skips;
-}
-
-/* More of them keep the consumers from their first step. */
-int wgmma_early(const Wgmma *w)
-{
-    enum { FEW = 4 };
-    int steps = w->x.t.stages < FEW ? w->x.t.stages : FEW;
-
-    return w->k_tiles < steps ? (int)w->k_tiles : steps;
 }
 
 Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)

@@ -20,11 +20,6 @@ const char *wgmma_check_pieces(const WgmmaForm *f)
     return x->terms == 3 ? "statistics of 3xtf32" : NULL;
 }
 
-bool wgmma_has_pieces(const Wgmma *w)
-{
-    return w->own % w->f->x.gr->pieces->size == 0 && (!w->deal || w->deal == 8);
-}
-
 const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum)
 {
     Arena *a = w->x.g->arena;

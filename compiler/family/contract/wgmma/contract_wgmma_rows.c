@@ -99,7 +99,7 @@ const char *wgmma_check_rows(const WgmmaForm *f)
     if (gr->merge && gr->n_step + MAX_READS + gr->merge->n_step > MAX_STEPS)
         return "more than 64 steps with those of its rows";
     if (!f->pre)
-        return gr->merge ? wgmma_check_fold(f) : NULL;
+        return NULL;
     if (t->m.n != 1 || t->k.n != 1)
         return "a factor that is computed, of windows";
     return t->a.k_major ? NULL : "a factor that is computed, transposed";
@@ -649,11 +649,6 @@ const Expr *wgmma_fold_rows(WgmmaBuild *w, Tree *before, Tree *behind)
         w->x.cp.local[w->x.f->gr->n_step + i] =
             arena_printf(w->x.g->arena, "%s[i / 2][i %% 2]", r.array[i]);
     return r.value;
-}
-
-const char *wgmma_top(const Wgmma *w)
-{
-    return !w->pingpong && w->consumers > 1 ? "warpgroup * WM + " : "";
 }
 
 /* Constants of columns are asked for before the wait for the grid. */

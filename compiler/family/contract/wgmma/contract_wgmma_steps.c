@@ -1,27 +1,12 @@
 /* contract_wgmma_steps.c - the loop over a tile's k. */
 #include "family/contract/wgmma/contract_wgmma.h"
 
-/* Beside another warpgroup's functions, what stands between two steps' products
- * takes longer than the tensor cores have work for; where tiles are whole
- * rounds of the ring, its slots are constants there, and nothing is computed
- * from them. */
-bool wgmma_rounds(const Wgmma *w)
-{
-    return w->pingpong && !w->f->pre && w->f->x.special > 0 &&
-           w->k_tiles % w->x.t.stages == 0;
-}
-
 /* What is read ahead comes there only if there is a loop: in straight code nvcc
  * moves the reads down, and products, which the other warpgroup's wait for in
  * turn, wait for them: 6272 x 2048 x 512 with residuals in tiles of 64 x 128
  * took 41.9 us, not 29.2; with a bias and relu 28.7, not 24.4. Without turns
  * straight code is the quicker, by up to 5%. */
 static const char ahead[] = "unroll 1  // reads stay ahead of it";
-
-bool wgmma_tells(const Wgmma *w)
-{
-    return w->lead && w->lead + w->k_tiles <= w->x.t.stages;
-}
 
 /* Where a's rows are computed, the loop is the template's. */
 static Tree *steps_of_rows(const WgmmaBuild *w, Fill *fill, int n)

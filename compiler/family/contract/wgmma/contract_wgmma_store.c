@@ -90,14 +90,6 @@ static const char *sums_of(const WgmmaBuild *w)
     return w->x.p->t.split > 1 ? "own" : "acc";
 }
 
-const char *wgmma_point_row(const Wgmma *w)
-{
-    return !w->pingpong && w->consumers > 1
-               ? "warpgroup * WM + warp * 16 + i / 2 * 64 + i % 2 * 8 + "
-                 "lane / 4"
-               : "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
-}
-
 /* The columns of a point. */
 static const char *point_columns(const WgmmaBuild *w)
 {
@@ -284,23 +276,6 @@ static Tree *packed_code(WgmmaBuild *w)
                     FILL_TREE("PAIRS", pairs), FILL_TREE("PIECES", loop));
 }
 
-int wgmma_columns(const Contract *x)
-{
-    return wgmma_result_bytes(x) == 4 ? 4 : 8;
-}
-
-int wgmma_result_bytes(const Contract *x)
-{
-    int most = 0;
-
-    for (int i = 0; i < x->gr->n_step; i++) {
-        const Tensor *t = x->gr->step[i].tensor;
-        if (t && type_bytes(t->type) > most)
-            most = type_bytes(t->type);
-    }
-    return most;
-}
-
 /* Columns that a thread stores at a time. Pairs of four-byte elements are whole
  * sectors of memory as the sums lie; of shorter ones, 8 after an exchange, if
  * there are as many of each lane. */
@@ -345,8 +320,6 @@ static void put_ahead(WgmmaBuild *w, const ContractAhead *ahead, int part,
         FILL_INT("part", part), FILL_TREE("READS", ahead->reads));
 }
 
-enum { BESIDE = 44 }; /* registers: addresses, and columns in turn */
-
 /* Groups of 8 columns of which pairs are read at once. A result that is one of
  * the reads (a weight's next value) would else be stored before the next read
  * is asked for: 12 us for 768 x 768 of 1024 terms, of which products took 5. */
@@ -358,16 +331,6 @@ static int pairs_ahead(const WgmmaBuild *w)
     for (int n = all; n >= 1; n--)
         if (all % n == 0 && n * (w->p->wm / 32) * 2 <= MOST &&
             n * (w->p->wm / 32) * 2 + 8 <= w->p->spare_rows)
-            return n;
-    return 0;
-}
-
-int wgmma_rows_ahead(const Wgmma *w)
-{
-    int all = w->x.t.bn / 32;
-
-    for (int n = all; n >= 1 && wgmma_sharers(w) == 1; n--)
-        if (all % n == 0 && n * (w->wm / 32) * 4 + BESIDE <= w->spare_rows)
             return n;
     return 0;
 }
@@ -398,7 +361,7 @@ static void plan_ahead(const WgmmaBuild *w, ContractAhead *a, int *part)
                  : *part < all ? arena_printf(w->x.g->arena,
                                               "j %% %d * (WM / 32) + i", *part)
                                : "j * (WM / 32) + i"};
-    int left = w->p->spare_rows - BESIDE - a->pieces * 4;
+    int left = w->p->spare_rows - WGMMA_BESIDE - a->pieces * 4;
     if (w->f->rows_read && *part && a->column_regs > left)
         a->column_regs = left;
 }

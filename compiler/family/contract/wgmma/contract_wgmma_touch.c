@@ -3,6 +3,14 @@
 /* Reads that a split's epilogue would wait for: a block has few sums of its
  * tile, and no registers are set aside for what these are finished with. */
 
+const char *wgmma_point_row(const Wgmma *w)
+{
+    return !w->pingpong && w->consumers > 1
+               ? "warpgroup * WM + warp * 16 + i / 2 * 64 + i % 2 * 8 + "
+                 "lane / 4"
+               : "warp * 16 + i / 2 * 64 + i % 2 * 8 + lane / 4";
+}
+
 enum { MOST_TOUCHED = 12 };
 
 typedef struct Touched {
