@@ -389,6 +389,7 @@ static Driver driver_of(Session *s)
         .place = l->cpu ? DRIVER_CPU : l->gpu ? DRIVER_GPU : DRIVER_ANY,
         .model = s->n_model == 1 ? s->model[0] : NULL,
         .weights = l->weights, .out = l->result, .json = l->json,
+        .save = l->save,
         .in = l->in, .n_in = l->n_in, .feed = l->feed, .n_feed = l->n_feed,
         .sequence = l->sequence, .bench = l->bench, .runs = l->runs,
         .random = l->random, .seed = l->seed, .verbose = l->verbose,
@@ -424,11 +425,25 @@ static int build_and(Session *s, int (*run)(const Driver *), bool verify,
     return status;
 }
 
+/* What the program will read, before minutes of building: 0 or 1. */
+static int check_data(Session *s)
+{
+    const CommandLine *l = &s->line;
+    int status = input_check(l->weights) | input_check(l->data) |
+                 input_check(l->validate);
+
+    for (int i = 0; i < l->n_in; i++)
+        status |= input_check(l->in[i]);
+    return status;
+}
+
 /* Checks the files' names and reads the program; 0 or an exit status. */
 static int begin(Session *s, const char *out, bool only_one)
 {
     int status = check_files(s, &(OutPlace){.cu = out});
 
+    if (!status)
+        status = check_data(s);
     return status ? status : open_session(s, only_one) ? 0 : 1;
 }
 
@@ -477,7 +492,6 @@ static int command_train(Session *s)
     Driver d = driver_of(s);
     d.model = l->train;
     d.data = l->data;
-    d.save = l->save;
     d.validate = l->validate;
     d.validate_with = l->validate_with;
     d.set = l->set;

@@ -82,6 +82,7 @@ static const char *habit(const char *arg)
         {"--dtype", "; -D E=f16 replaces a type, as the model calls it"},
         {"--precision", "; -D E=f16 replaces a type, as the model calls it"},
         {"--input", "; did you mean '--in'?"},
+        {"--save-", "; --save FILE writes the parameters and inputs that ran"},
         {"--tolerance", "; it is computed from the program"},
         {"-help", "; did you mean '--help'?"},
         {"-version", "; did you mean '--version'?"},

@@ -87,8 +87,8 @@ const OptionRow option_table[] = {
     {"--dependent-launch", "on|off", VALUE_WORD, MODELS, O_DEPENDENT,
      "kernels begin before those ahead have ended (default on, from sm_90)"},
     {"--memory", "BYTES|PERCENT", VALUE_TEXT, MODELS, O_MEMORY,
-     "what a model may take of the GPU, as 800M, 2G, or of its intermediates\n"
-     "as 60%: what does not fit is computed again for the gradients"},
+     "what a model may take of the GPU, as 800M, 2G, or of its "
+     "intermediates as 60%: what does not fit is computed again for the gradients"},
     {"--main", NULL, VALUE_NONE, COMPILE, O_MAIN,
      "add a main(): with the runtime, a program"},
     {"--standalone", NULL, VALUE_NONE, COMPILE, O_STANDALONE,
@@ -123,6 +123,9 @@ const OptionRow option_table[] = {
      "tensors of rows, each called as the input it is for; a must"},
     {"--steps", "N", VALUE_TEXT, TRAIN, O_STEPS,
      "train until N steps are done; a must"},
+    {"--save", "FILE", VALUE_FILE, RUN, O_SAVE,
+     "writes the parameters and inputs that ran, as --weights and --in take "
+     "them"},
     {"--save", "FILE", VALUE_FILE, TRAIN, O_SAVE,
      "the state; the steps' losses and a picture go beside it; a must"},
     {"--resume", NULL, VALUE_NONE, TRAIN, O_RESUME, "go on from that state"},

@@ -327,12 +327,23 @@ static void check_start_args(Check *c, const AstExpr *e, const Starter *st)
                        st->arg[k].name);
 }
 
-/* What a parameter begins as. */
-static void check_start(Check *c, AstExpr *e)
+static void undefined_start(Check *c, Name n)
 {
     static const char *const names[] = {"zeros", "ones", "normal", "uniform",
                                         "kaiming", "kaiming_uniform", "xavier",
                                         "xavier_uniform"};
+    const char *hint = scope_hint(c, n.text, names,
+                                  (int)(sizeof names / sizeof *names));
+
+    diag_error(c->diag, n.at, "undefined initialiser '%s'%s", n.text,
+               *hint ? hint : "; there are zeros, ones, normal, uniform, "
+                              "kaiming, kaiming_uniform, xavier and "
+                              "xavier_uniform");
+}
+
+/* What a parameter begins as. */
+static void check_start(Check *c, AstExpr *e)
+{
     bool call = e && e->kind == EXPR_CALL;
     Name n = call ? e->call.name
              : e && e->kind == EXPR_NAME ? e->name : (Name){0};
@@ -346,9 +357,7 @@ static void check_start(Check *c, AstExpr *e)
         diag_error(c->diag, e->at, "initialiser '%s' needs '%s': %s(..)",
                    st->name, st->arg[0].name, st->name);
     else if (!st && call && !dsl_find_function(n.text))
-        diag_error(c->diag, n.at, "undefined initialiser '%s'%s", n.text,
-                   scope_hint(c, n.text, names,
-                              (int)(sizeof names / sizeof *names)));
+        undefined_start(c, n);
     else if (!st && e->kind == EXPR_STRING)
         diag_error(c->diag, e->at, "a parameter begins as a number or by an "
                    "initialiser");

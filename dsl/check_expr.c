@@ -1,5 +1,7 @@
 #include "check.h"
 
+#include <ctype.h>
+
 enum {
     VALUES = 1 << SPACE_VALUE,
     TENSORS = 1 << SPACE_TENSOR,
@@ -10,6 +12,16 @@ enum {
 static void refuse_type(Check *c, Name n)
 {
     diag_error(c->diag, n.at, "'%s' is a type, a value is expected", n.text);
+}
+
+/* A definition in capitals was most likely meant as a size. */
+static void not_constant(Check *c, Name n, const Sym *s)
+{
+    diag_error(c->diag, n.at, "'%s' is %s, a compile-time value is expected",
+               n.text, sym_words(s));
+    if (s->at.source && isupper((unsigned char)*n.text))
+        diag_note(c->diag, s->at, "'%s' is declared here; 'dim %s = ..;' makes "
+                  "a size", n.text, n.text);
 }
 
 static void const_name(Check *c, Name n)
@@ -36,8 +48,7 @@ static void const_name(Check *c, Name n)
             diag_error(c->diag, n.at, "'%s' is a list: one value is expected, "
                        "as %s[0]", n.text, n.text);
         else
-            diag_error(c->diag, n.at, "'%s' is %s, a compile-time value is "
-                       "expected", n.text, sym_words(s));
+            not_constant(c, n, s);
     } else if (scope_find(c, SPACE_TYPE, n.text)) {
         refuse_type(c, n);
     } else {

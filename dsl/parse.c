@@ -3,6 +3,9 @@
 #include "dcl.tab.h"
 #include "dcl.yy.h"
 
+#include "support/near.h"
+
+#include <ctype.h>
 #include <stdio.h>
 
 int dcl_lex(DCL_STYPE *val, DCL_LTYPE *loc, Parser *p);
@@ -38,6 +41,26 @@ static bool in_statements(const Parser *p)
     return !p->n_bracket || p->bracket[p->n_bracket - 1].c == '{';
 }
 
+/* Whether the ';' at hand stands between two arguments: the bracket around it
+ * is closed further on in the line, before anything that it cannot hold. A
+ * signature's ';' begins its attributes, and C's loops have some. */
+static bool is_comma(const Parser *p)
+{
+    const char *s = p->source->text + p->offset;
+    int depth = 0;
+
+    if (in_statements(p) || p->first == TOK_OP || p->first == TOK_BLOCK ||
+        p->first == TOK_FOR)
+        return false;
+    for (; *s && !strchr(";{}\n\"", *s); s++) {
+        if (*s == '(' || *s == '[')
+            depth++;
+        else if ((*s == ')' || *s == ']') && !depth--)
+            return true;
+    }
+    return false;
+}
+
 /* Keeps first and subject of the statement in which `token` stands; a note
  * before a statement is none of it. */
 static void follow(Parser *p, int token, const DCL_STYPE *val)
@@ -52,8 +75,11 @@ static void follow(Parser *p, int token, const DCL_STYPE *val)
         p->note = NOTE_AT;
     else if (p->fresh && p->note == NO_NOTE) {
         p->first = token;
+        p->second = 0;
         p->subject = NULL;
         p->fresh = false;
+    } else if (p->note == NO_NOTE && !p->second) {
+        p->second = token;
     }
     if (p->note == NO_NOTE && !p->fresh && token == TOK_NAME && !p->subject)
         p->subject = val->name.text;
@@ -79,6 +105,11 @@ int dcl_lex(DCL_STYPE *val, DCL_LTYPE *loc, Parser *p)
             return 0;
     } else if (token == ')' || token == ']' || token == '}') {
         close_bracket(p, (char)token);
+    }
+    if (token == ';' && is_comma(p)) {
+        diag_error(p->diag, loc->at, "what stands in brackets is separated by "
+                                     "',', not by ';'");
+        return ',';
     }
     follow(p, token, val);
     return token;
@@ -165,7 +196,7 @@ static const char *foreign(const char *text, size_t len)
 }
 
 /* The first words of statements that other languages have. */
-static const char *foreign_statement(const Parser *p)
+static const char *foreign_statement(Parser *p)
 {
     static const char *const word[][2] = {
         {"int", ": a size is 'dim N = 4;'"},
@@ -176,13 +207,25 @@ static const char *foreign_statement(const Parser *p)
         {"return", ": a model's result is 'output y = ..;'"},
         {"float", ": a definition is 't[i] : f32 = ..;'"},
         {"tensor", ": a definition is 't[i] = ..;' or 't = ..;'"},
+        {"while", ": a loop is 'for l in 0..4 { }'"},
+        {"print", ": what a model gives is 'output y = ..;'"},
+        {"weight", ": a weight is 'param w : f32[8, 4];'"},
+        {"dtype", ": an element type is 'type E = f16;'"},
+        {"assert", ": a condition is 'require c;'"},
     };
+    static const char *const begin[] = {"dim", "type", "input", "output",
+                                        "param", "state", "require"};
 
-    for (size_t i = 0; p->first == TOK_NAME && p->subject &&
+    for (size_t i = 0; p->first == TOK_NAME && p->subject && p->n_bracket &&
                        i < sizeof word / sizeof *word; i++)
         if (!strcmp(p->subject, word[i][0]))
             return word[i][1];
-    return "";
+    if (p->first != TOK_NAME || p->second != TOK_NAME || !p->n_bracket ||
+        !p->subject)
+        return "";
+    const char *near = near_name(p->subject, begin,
+                                 (int)(sizeof begin / sizeof *begin));
+    return near ? arena_printf(p->arena, "; did you mean '%s'?", near) : "";
 }
 
 static bool is_word(const Parser *p, const char *word)
@@ -203,7 +246,7 @@ static bool begins_statement(const Parser *p)
 }
 
 /* The same by what would have been right. */
-static const char *instead_of(const Parser *p, const char *what)
+static const char *instead_of(Parser *p, const char *what)
 {
     bool dim = p->first == TOK_DIM;
 
@@ -213,8 +256,23 @@ static const char *instead_of(const Parser *p, const char *what)
         return ": a set of sizes is '{1, 8, 32}'";
     if (!strcmp(what, "a name") && is_word(p, "(") && p->first == TOK_FOR)
         return ": a loop is 'for i in 0..4 { }'";
+    if (p->first == TOK_NAME && p->second == '(' && is_word(p, "(") &&
+        strstr(what, "'='") && !*foreign_statement(p))
+        return arena_printf(p->arena, ": a definition is '%s[i] = ..;' or "
+                                      "'%s = ..;'", p->subject, p->subject);
+    if (!strcmp(what, "':'") && (p->first == TOK_INPUT ||
+                                 p->first == TOK_PARAM ||
+                                 p->first == TOK_STATE))
+        return arena_printf(p->arena, ": as in '%s x : f32[8, 4];'",
+                            p->first == TOK_INPUT   ? "input"
+                            : p->first == TOK_PARAM ? "param" : "state");
     if (!strcmp(what, "':'") && (is_word(p, ")") || is_word(p, ",")))
         return ": an argument has a type, as in x: T[..]";
+    const char *word = p->source->text + p->token_offset;
+    if (p->first == TOK_PARAM && strstr(what, "';'") &&
+        dsl_find_starter(arena_strndup(p->arena, word, p->token_len)))
+        return ": as in "
+               "'param w : f32[8, 4] = \"name\" or normal(0.02);'";
     if (!strcmp(what, "'->'"))
         return ": an op names its result, as in 'op f(x: T[..]) -> y { }'";
     if (strstr(what, "'model'") && begins_statement(p))
@@ -222,8 +280,32 @@ static const char *instead_of(const Parser *p, const char *what)
     return "";
 }
 
+/* Whether the token at hand follows `sum k` or `sum[k]`. */
+static bool after_reduction(const Parser *p)
+{
+    static const char *const word[] = {"sum", "mean", "prod", "max", "min",
+                                       "argmax", "argmin"};
+    const char *text = p->source->text, *s = text + p->token_offset;
+
+    while (s > text && s[-1] == ' ')
+        s--;
+    if (s > text && s[-1] == ']') {
+        while (s > text && *s != '[' && *s != '\n')
+            s--;
+        while (s > text && s[-1] == ' ')
+            s--;
+    }
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
+        size_t n = strlen(word[i]);
+        if ((size_t)(s - text) > n && !memcmp(s - n, word[i], n) &&
+            !isalnum((unsigned char)s[-n - 1]) && s[-n - 1] != '_')
+            return true;
+    }
+    return false;
+}
+
 /* What of the token at hand, among what is around it, is said otherwise. */
-static const char *foreign_here(const Parser *p, const char *what)
+static const char *foreign_here(Parser *p, const char *what)
 {
     const char *text = p->source->text + p->token_offset, *before = text;
     char open = p->n_bracket ? p->bracket[p->n_bracket - 1].c : 0;
@@ -241,6 +323,8 @@ static const char *foreign_here(const Parser *p, const char *what)
                "y[i] = x[i, 0]";
     if (p->token_len == 3 && !memcmp(text, "dim", 3) && open == '(')
         return ": it is a reserved word; PyTorch's dim is called axis";
+    if (after_reduction(p))
+        return ": a reduction's indices are in parentheses, as in sum(k) x[k]";
     if (is_word(p, "?") && open == '[')
         return ": sizes are known when a model is compiled; 'dim B in {1, 8};' "
                "is several";

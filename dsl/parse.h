@@ -43,7 +43,7 @@ typedef struct Parser {
     /* What is being read, for messages. */
     bool fresh; /* the next token begins a statement or an item */
     NoteState note;
-    int first;           /* its first token */
+    int first, second;   /* its first tokens; 0: it has not come to it */
     const char *subject; /* its first name, or NULL */
 } Parser;
 

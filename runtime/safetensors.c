@@ -334,6 +334,33 @@ static dcc_status st_check_names(dcc_st_file *f)
     return DCC_OK;
 }
 
+/* What files that people take for weights begin with. */
+static const char *st_kind(const unsigned char *bytes)
+{
+    static const struct {
+        const char *begin;
+        size_t n;
+        const char *is;
+    } kinds[] = {
+        {"PK\3\4", 4, "a zip archive, as PyTorch's .pt"},
+        {"\x80\2", 2, "a Python pickle"},
+        {"\x80\4", 2, "a Python pickle"},
+        {"\x80\5", 2, "a Python pickle"},
+        {"\x93NUMPY", 6, "numpy's .npy"},
+        {"\x89HDF", 4, "HDF5, as Keras's .h5"},
+        {"GGUF", 4, "GGUF"},
+    };
+    int text = 1;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (memcmp(bytes, kinds[i].begin, kinds[i].n) == 0)
+            return kinds[i].is;
+    for (int i = 0; i < 8; i++)
+        text &= (bytes[i] >= 32 && bytes[i] < 127) ||
+                (bytes[i] && strchr("\t\n\r", bytes[i]));
+    return text ? "text" : NULL;
+}
+
 static dcc_status st_load(dcc_st_file *f)
 {
     uint64_t header = 0;
@@ -346,6 +373,10 @@ static dcc_status st_load(dcc_st_file *f)
                         f->path, f->size);
     for (int i = 7; i >= 0; i--)
         header = header << 8 | f->bytes[i];
+    if (header > DCC_ST_MAX_HEADER && st_kind(f->bytes))
+        return dcc_fail(DCC_ERR_FORMAT,
+                        "%s: not a safetensors file: it is %s", f->path,
+                        st_kind(f->bytes));
     if (header > DCC_ST_MAX_HEADER)
         return dcc_fail(DCC_ERR_FORMAT,
                         "%s: not a safetensors file: a header of %llu bytes "

@@ -1,8 +1,10 @@
 #!/bin/sh
 # The README as a newcomer reads it: every block of commands, in order and as
-# it is written, in a clone (or a copy, where there is no git). What needs a
+# it is written, in a clone (or a copy, where there is no git) up to
+# `autoreconf --install`, and from there on in the tree of `make dist`, which
+# has all that the clone has, with no autotools, flex or bison. What needs a
 # GPU, nvcc or torch is skipped with a word where there is none, and so is
-# `make check`, which this is a part of.
+# `make check`, which this is a part of. At its end it says what took longest.
 src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 work=$(mktemp -d) || exit 1
@@ -13,13 +15,24 @@ mkdir "$work/bin" "$work/home"
 ln -s "$dcc" "$work/bin/dcc"
 if [ -e "$src/.git" ] && command -v git >/dev/null; then
     git clone -q "$src" "$work/tree" 2>"$work/log" &&
+        git -C "$src" ls-files | grep -v '^\.git' >"$work/tracked" &&
         git -C "$src" diff HEAD >"$work/patch" &&
         { [ ! -s "$work/patch" ] ||
             git -C "$work/tree" apply "$work/patch"; } || exit 1
 else
     cp -R "$src" "$work/tree"
     rm -rf "$work/tree/build"
+    : >"$work/tracked"
 fi
+# a tarball needs none of these
+mkdir "$work/none"
+for tool in aclocal autoconf autoheader automake autoreconf bison flex; do
+    printf '#!/bin/sh\necho "%s is not here" >&2\nexit 1\n' $tool \
+        >"$work/none/$tool"
+    chmod +x "$work/none/$tool"
+done
+# all is built twice, to be tried: what is shipped, the other tests run
+echo 'CFLAGS=${CFLAGS--O0}' >"$work/site"
 cd "$work/tree" || exit 1
 
 have_gpu()
@@ -75,19 +88,28 @@ awk '/^```/ { fence = !fence; next }
 cat >"$work/run" <<'END'
 step()
 {
-    echo "$1" >"$WORK/now"
-    eval "$1"
+    begun=$(date +%s)
+    eval "$1" && status=0 || status=$?
+    echo "$(($(date +%s) - begun)) $1" >>"$WORK/times"
+    return $status
+}
+dist()
+{
+    make -s -C build distdir && cd build/dcc-[0-9]* || return 1
+    lost=$(while read -r file; do
+        [ -e "$file" ] || echo "$file"
+    done <"$WORK/tracked")
+    export PATH="$WORK/none:$PATH"
+    [ -z "$lost" ] || {
+        echo "make dist has lost:" $lost
+        return 1
+    }
 }
 END
-while IFS= read -r line; do
-    [ "$line" = block ] && continue
-    why=$(skip "$line")
-    quoted=$(printf '%s' "$line" | sed "s/'/'\\\\''/g")
-    if [ -n "$why" ]; then
-        printf "echo \"skip \$n %s\" >>\"\$WORK/result\"\n" "$why" |
-            sed "s|\\\$n|$quoted #|" >>"$work/run"
-    else
-        cat >>"$work/run" <<END
+put() # COMMAND
+{
+    quoted=$(printf '%s' "$1" | sed "s/'/'\\\\''/g")
+    cat >>"$work/run" <<END
 if step '$quoted' >"\$WORK/log" 2>&1 </dev/null; then
     echo '$quoted # ok' >>"\$WORK/result"
 else
@@ -95,10 +117,23 @@ else
     cp "\$WORK/log" "\$WORK/failed.\$(wc -l <"\$WORK/result")"
 fi
 END
+}
+while IFS= read -r line; do
+    [ "$line" = block ] && continue
+    why=$(skip "$line")
+    if [ -n "$why" ]; then
+        quoted=$(printf '%s' "$line" | sed "s/'/'\\\\''/g")
+        printf "echo \"skip \$n %s\" >>\"\$WORK/result\"\n" "$why" |
+            sed "s|\\\$n|$quoted #|" >>"$work/run"
+    else
+        put "$line"
     fi
+    case $line in
+    autoreconf*) put "dist # the rest in the tree of make dist" ;;
+    esac
 done <"$work/commands"
 : >"$work/result"
-WORK=$work HOME=$work/home PATH=$work/bin:$PATH \
+WORK=$work HOME=$work/home PATH=$work/bin:$PATH CONFIG_SITE=$work/site \
     CCACHE_DIR=${CCACHE_DIR:-${HOME:-/tmp}/.ccache} \
     MAKEFLAGS="-j$(nproc 2>/dev/null || echo 2)" \
     DCC_EMU_CACHE=${DCC_EMU_CACHE:-$work/cache} \
@@ -139,5 +174,6 @@ for file in "$work"/manual.*.dcl; do
         sed -n '1,10s/^/# /p' "$work/log"
     fi
 done
+sort -rn "$work/times" | sed -n '1,6s/^/# seconds: /p'
 echo "1..$n"
 exit $bad

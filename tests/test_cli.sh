@@ -51,6 +51,9 @@ touch log
 
 check "no file" 2 "no .dcl file" "$dcc"
 check "help" 0 "usage: dcc" "$dcc" --help
+"$dcc" --help | awk 'NF && /^[^ ]/ && !/^usage|^dcc COMMAND|^output wh|^Several/ {
+    print; bad = 1 } length > 79 { print; bad = 1 } END { exit bad }' >log
+point $? "its lines are indented, and none is too long"
 check "version" 0 "^dcc [0-9.]*$" "$dcc" --version
 check "and it is the package's" 0 "AC_INIT(.dcc., .$("$dcc" --version |
     sed -n 's/^dcc //p')" cat "$src/configure.ac"

@@ -53,7 +53,17 @@ check "run writes its outputs" 0 "3 runs on CPU" \
     "$dcc" run --cpu --random --runs=3 --out=y.safetensors good.dcl
 check "the outputs are there" 0 '"y"' cat y.safetensors
 check "run without its inputs" 2 "^dcc run: error: .*--weights FILE" "$dcc" run --cpu good.dcl
-check "run with a missing file" 1 "^dcc run: error: none.safetensors" \
+check "run keeps what it drew" 0 "1 run on CPU" \
+    "$dcc" run --cpu --random --save=all.st --out=y1.st good.dcl
+check "and takes it again" 0 "1 run on CPU" \
+    "$dcc" run --cpu --weights=all.st --in=all.st --out=y2.st good.dcl
+cmp y1.st y2.st
+point $? "with the same outputs"
+check "what is drawn may go to standard output" 0 '"x".*"w"\|"w".*"x"' \
+    "$dcc" run --cpu --random --save=- good.dcl
+check "it is no file that is read" 2 "would overwrite 'all.st'" \
+    "$dcc" run --cpu --random --weights all.st --save=all.st good.dcl
+check "run with a missing file" 1 "^dcc: error: cannot read 'none.safetensors'" \
     "$dcc" run --cpu --weights none.safetensors --random good.dcl
 check "an error of the model" 1 "bad.dcl:1:4" "$dcc" verify --cpu bad.dcl
 cat >large.dcl <<'END'

@@ -131,6 +131,47 @@ cp m.dcl ./-dash.dcl
 cp m.dcl 'a b%s.dcl'
 sed 's/  dim/\xc2\xa0 dim/' m.dcl >nbsp.dcl
 sed 's/\bB\b/é/g' m.dcl >accent.dcl
+ed 's/"fc.weight"/"fc.{.weight"/' hole.dcl
+ed 's/h\[i, j\] =/h(i, j) =/' calllhs.dcl
+ed 's/input x : E\[B, 6\]/input E x[B, 6]/' cdecl.dcl
+ed 's/input x :/inptu x :/' inptu.dcl
+ed 's/param w/parm w/' parm.dcl
+ed 's/param w/weight w/' weight.dcl
+ed 's/type E/dtype E/' dtype.dcl
+ed 's/dim B = 4;/B = 4;/' nodim.dcl
+ed 's/dim B = 4;/dim B = 1e9;/' e9.dcl
+ed 's/dim B = 4;/dim B = -4;/' negative.dcl
+ed 's/dim B = 4;/dim B = 99999999999;/' huge.dcl
+ed 's/\*/×/' times.dcl
+ed 's/  output y.*/  output y[i] = x[i, 1 − 1];/' minus.dcl
+ed 's/in 0..5/in 0…5/' dots.dcl
+ed 's/\bx\b/größe/g' umlaut.dcl
+ed 's/\bx\b/名/g' cjk.dcl
+printf 'model m {\342\200\213 input x : f32[2]; output y = x; }' >invisible.dcl
+ed 's/  output y.*/  while (1) { }  output y = x;/' while.dcl
+ed 's/  output y.*/  print(x); output y = x;/' print.dcl
+ed 's/  output y.*/  output y = relu(x; axis = 1);/' semiarg.dcl
+ed 's/h\[i, j\]/h[i; j]/' semiindex.dcl
+ed 's/"fc.weight"/randn(0.1)/' randn.dcl
+ed 's/"fc.weight";/"fc.weight" normal(0.1);/' noor.dcl
+ed 's/"fc.weight"/"fc.bias"/' samename.dcl
+ed 's/  output y.*/  output y[i, j] = softmax(x[i, j]);/' softidx.dcl
+ed 's/sum(k)/sum[k]/' sumb.dcl
+ed 's/sum(k)/sum k/' sumk.dcl
+ed 's/  output y.*/  output y[i] = sum(i) x[i, 0];/' sameidx.dcl
+ed 's/  output y.*/  output y[i] = x[i, x[i, 0]];/' floatidx.dcl
+ed 's/in 0..5/in 0..9/' wide.dcl
+ed 's/b\[j\]/b[j)/' mixed.dcl
+ed 's/E\[B, 6\]/E[B 6]/' nocomma.dcl
+ed 's/  output y.*/  output y = matmul(x, w);/' matmul.dcl
+ed 's/  output y.*/  output y = reshape(x, [3, 7]);/' reshape.dcl
+ed 's/  output y.*/  output y = z; z = x;/' order.dcl
+ed 's/  output y.*/  for l in 0..3 { param p : E[6]; } output y = x;/' parloop.dcl
+{ printf '\357\273\277'; sed 's/relu/rleu/; s/$/\r/' m.dcl; } >windows.dcl
+sed 's/^  /\t/; s/relu/rleu/' m.dcl >tabs.dcl
+printf '\223NUMPY\1\0v\0' >x.npy
+printf '\200\2}q\1cabcdefgh' >model.pkl
+printf 'GGUF\3\0\0\0\0\0' >model.gguf
 cat >a.json <<'X'
 {"x": [1,2]}
 X

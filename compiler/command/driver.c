@@ -360,6 +360,7 @@ static int run_program(Build *b)
     for (int i = 0; i < o->n_in; i++)
         driver_option(b, &c, "--in", o->in[i]);
     driver_option(b, &c, "--out", o->out);
+    driver_option(b, &c, "--save", o->save);
     if (o->random)
         driver_number(b, &c, "--random", o->seed);
     driver_number(b, &c, "--seed", o->seed);

@@ -38,8 +38,9 @@ typedef struct Driver {
     int warm_up, streams;      /* bench; 0: not given */
     bool profile, percentiles;
     bool random;               /* draw what no file gives, from `seed` */
+    const char *save;          /* run: what ran; train: the state */
     /* train */
-    const char *data, *save, *validate, *validate_with;
+    const char *data, *validate, *validate_with;
     const char **set; int n_set;   /* "lr=0.01" */
     uint64_t steps, every;         /* every 0: not given */
     bool resume, seeded;           /* seeded: the command line has a seed */

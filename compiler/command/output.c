@@ -7,6 +7,40 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What keeps a file from being written: errno, or 0. */
+static int no_place(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+
+    if (!strcmp(path, "-"))
+        return 0;
+    if (stat(path, &st) == 0)
+        return S_ISDIR(st.st_mode) ? EISDIR : 0;
+    if (errno != ENOENT || !slash || slash == path || lstat(path, &st) == 0)
+        return errno == ENOENT ? 0 : errno;
+    char *folder = strndup(path, (size_t)(slash - path) + 1);
+    int error = folder && stat(folder, &st) ? errno : 0;
+    free(folder);
+    return error;
+}
+
+int input_check(const char *path)
+{
+    struct stat st;
+    int error = 0;
+
+    if (!path || !strcmp(path, "-"))
+        return 0;
+    if (stat(path, &st) || access(path, R_OK))
+        error = errno;
+    else if (S_ISDIR(st.st_mode))
+        error = EISDIR;
+    if (error)
+        say_error("cannot read '%s': %s", path, strerror(error));
+    return error != 0;
+}
+
 int output_check(const UsedFile *in, int n_in, const UsedFile *out, int n_out)
 {
     for (int o = 0; o < n_out; o++) {
@@ -19,6 +53,11 @@ int output_check(const UsedFile *in, int n_in, const UsedFile *out, int n_out)
                           out[o].what, out[o].path, in[i].what);
                 return 2;
             }
+        int error = no_place(out[o].path);
+        if (error) {
+            say_error("cannot write '%s': %s", out[o].path, strerror(error));
+            return 3;
+        }
         for (int i = 0; i < o; i++)
             if (out[i].path && file_same_out(out[i].path, out[o].path)) {
                 say_error("%s and %s would both write "

@@ -11,9 +11,14 @@ typedef struct UsedFile {
 } UsedFile;
 
 /* 2 after a message if one file would be read and written, or written twice,
- * however it is spelled; 0 if not. */
+ * however it is spelled; 3 if one is to be written where a folder is, or into
+ * a folder that is not there; 0 if not. */
 int output_check(const UsedFile *in, int n_in, const UsedFile *out,
                  int n_out);
+
+/* 1 after a message if `path` is a folder or cannot be read; NULL and `-` can
+ * be. */
+int input_check(const char *path);
 
 typedef struct OutFile {
     const Buf *text;

@@ -227,7 +227,8 @@ static Value dim_value(Lower *l, const AstExpr *e)
         return v;
     else
         diag_error(l->d, e->at, "a size is an integer, or a list of them, not "
-                   "%s", const_text(l, v));
+                   "%s", e->kind == EXPR_NUMBER ? lower_text(l, e)
+                                                : const_text(l, v));
     return (Value){.kind = V_BAD};
 }
 
@@ -417,6 +418,7 @@ static void lower_param(Lower *l, const AstStmt *s)
             diag_error(l->d, s->at, "param \"%s\" is %s here, but %s elsewhere",
                        t->weight, full_type(l, t), full_type(l, old));
             diag_note(l->d, old->at, "it is declared here too");
+            return; /* what reads it reads what it says here */
         }
         start_merge(l, old, t);
         l->g->n_tensor = n_tensor; /* one tensor for one path */

@@ -324,12 +324,17 @@ static bool find_axis(Binding *k, const TypeDim *d, const Bound *b, int *axis)
                        d->axis.text);
         return k->ok = false;
     }
+    if (!b->ref.rank) {
+        diag_error(k->l->d, b->at, "'%s' goes along an axis of a tensor, this "
+                   "is a number: whole tensors stand bare, as in y = %s(x)",
+                   k->it->name.text, k->it->name.text);
+        return k->ok = false;
+    }
     int64_t a = s->value.i < 0 ? s->value.i + b->ref.rank : s->value.i;
     if (a < 0 || a >= b->ref.rank) {
         diag_error(k->l->d, b->at, "'%s' is %lld, but this is %s",
                    d->axis.text, (long long)s->value.i,
-                   b->ref.rank ? lower_dims(k->l, b->ref.rank, b->ref.dim)
-                               : "a number");
+                   lower_dims(k->l, b->ref.rank, b->ref.dim));
         diag_note(k->l->d, s->at, "'%s' is given here", d->axis.text);
         return k->ok = false;
     }

@@ -73,6 +73,19 @@ static const char *line_start(const Source *s, int line)
     return p;
 }
 
+/* Whether byte i of a line has a column of its own on a terminal: it is not
+ * one that goes on with a character of UTF-8. */
+static bool begins_char(const char *line, int i)
+{
+    const unsigned char *at = (const unsigned char *)line + i;
+    int back = 0;
+
+    while (back < 3 && back < i && (at[-back] & 0xc0) == 0x80)
+        back++;
+    unsigned char lead = at[-back];
+    return !back || lead < (back == 1 ? 0xc2 : back == 2 ? 0xe0 : 0xf0);
+}
+
 /* The source line with a caret line under it; tabs stay tabs. */
 static void put_excerpt(Buf *b, Span at)
 {
@@ -92,10 +105,12 @@ static void put_excerpt(Buf *b, Span at)
         buf_putc(b, (unsigned char)p[i] < 32 && p[i] != '\t' ? '?' : p[i]);
     buf_puts(b, "\n    ");
     for (int i = from; i < col; i++)
-        buf_putc(b, p[i] == '\t' ? '\t' : ' ');
+        if (begins_char(p, i))
+            buf_putc(b, p[i] == '\t' ? '\t' : ' ');
     buf_putc(b, '^');
     for (int i = col + 1; i < col + at.len && i < end; i++)
-        buf_putc(b, '~');
+        if (begins_char(p, i))
+            buf_putc(b, '~');
     buf_putc(b, '\n');
 }
 
