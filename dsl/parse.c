@@ -346,7 +346,8 @@ void parse_expected(Parser *p, const char *what, bool semicolon)
 
     if (p->bad_line == at.line && p->bad_col == at.col)
         return; /* that follows from what the scanner has said, */
-    if (p->failed && strstr(what, "'model'") && begins_statement(p))
+    if (p->failed && strstr(what, "'model'") &&
+        (begins_statement(p) || is_word(p, ";")))
         return; /* and this from where a '}' was taken for the model's */
     p->failed = true;
     semicolon = semicolon && in_statements(p);

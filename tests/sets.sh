@@ -112,6 +112,9 @@ reject() # TEXT PROGRAM
 }
 reject "the range of 'b', over which sum goes, depends on 'B'" 'model m {
   dim B in {2, 8}; input x : f32[B]; output y[] = sum(b) x[b]; }'
+reject "bad.dcl:2:38: error: the range of 'd', over which max goes, depends" \
+    'model m {
+  dim B in {2, 8}; input x : f32[B]; output y = softmax(x); }'
 reject "what is reduced here depends on 'B'" 'model m {
   dim B in {2, 8}; input x : f32[B, 4]; output y[i] = mean(b) x[b, i]; }'
 reject "the shape of the state 's' depends on 'B'" 'model m {

@@ -24,6 +24,20 @@ static bool differs(Restrict *r, Span at, const char *what)
     return false;
 }
 
+/* The same of a statement: at the user's own line first. */
+static bool stmt_differs(Restrict *r, const Stmt *s, const char *what)
+{
+    bool called = s->call.source &&
+                  (s->call.source != s->at.source ||
+                   s->call.line != s->at.line || s->call.col != s->at.col);
+    bool said = r->bad;
+
+    differs(r, called ? s->call : s->at, what);
+    if (called && !said)
+        diag_note(r->a->diag, s->at, "in what it calls, here");
+    return false;
+}
+
 /* ---- b's expressions, as a would have them */
 
 static const Expr *translate(Restrict *r, const Expr *e);
@@ -173,11 +187,11 @@ static bool same_vars(Restrict *r)
     r->var = arena_array(r->a->arena, const Var *, b->n_out + b->n_red + 1);
     if (a->op != b->op || a->n_red != b->n_red ||
         !match_vars(a->out, a->n_out, b->out, b->n_out, r->var))
-        return differs(r, a->at, "what is computed here");
+        return stmt_differs(r, a, "what is computed here");
     for (int i = 0; i < a->n_red; i++) {
         r->var[b->n_out + i] = a->red[i];
         if (a->red[i]->extent != b->red[i]->extent)
-            return differs(r, a->at, arena_printf(
+            return stmt_differs(r, a, arena_printf(
                 r->a->arena, "the range of '%s', over which %s goes,",
                 a->red[i]->name, reduce_name(a->op)));
     }
@@ -228,13 +242,13 @@ static bool same_stmt(Restrict *r, const Stmt *a, const Stmt *b)
     if (!same_vars(r))
         return false;
     if (!same_store(r))
-        return differs(r, a->at, "an index on the left");
+        return stmt_differs(r, a, "an index on the left");
     if (!same_guard(a->where, translate_guard(r, b->where)))
-        return differs(r, a->at, "where this is defined");
+        return stmt_differs(r, a, "where this is defined");
     const Expr *value = translate(r, b->value);
     if (r->bad || !expr_equal(value, a->value)) {
         r->bad = false;
-        return differs(r, a->at, "a value, an index or a condition here");
+        return stmt_differs(r, a, "a value, an index or a condition here");
     }
     return true;
 }
@@ -330,7 +344,7 @@ static bool same_reductions(Restrict *r)
         if (!a && !b)
             return true;
         if (!a || !b || a->op != b->op || points(a) != points(b))
-            return differs(r, (b ? b : a)->at, "what is reduced here");
+            return stmt_differs(r, b ? b : a, "what is reduced here");
     }
 }
 
