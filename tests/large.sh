@@ -12,20 +12,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 DCC_EMU_CACHE=${DCC_EMU_CACHE:-$work}
 export DCC_EMU_CACHE
-points=0 failed=0
-
-# point STATUS NAME: with the log if it failed
-point()
-{
-    points=$((points + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok - $2"
-    else
-        sed 's/^/# /' "$work/log" | head -20
-        echo "not ok - $2"
-        failed=1
-    fi
-}
+n=0 bad=0
+. "$src/tests/point.sh"
 
 "$dcc" "$file" -o "$work/large.cu" >"$work/log" 2>&1
 point $? "every large model is compiled"
@@ -44,5 +32,5 @@ has big_dot "for (long long col = first + "
 has big_edge "const long long last = min(first + PART, (long long)I)"
 has big_map "/ ((long long)J * I"
 has big_norm "= (long long)blockIdx.x"
-echo "1..$points"
-exit $failed
+echo "1..$n"
+exit $bad

@@ -14,16 +14,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 n=0
 
-point()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok $n - $2"
-    else
-        echo "not ok $n - $2"
-        sed 's/^/# /' "$work/log" | tail -20
-    fi
-}
+. "$src/tests/point.sh"
 
 # What dcc's own text is made of, and words of the compilers' headers.
 candidates()

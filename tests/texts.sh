@@ -12,7 +12,8 @@ dcc=${DCC_BIN:-$src/build/dcc}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-points=0
+n=0
+. "$src/tests/point.sh"
 
 # long_texts FILE: a line for each kernel or line that is too long
 long_texts()
@@ -53,18 +54,6 @@ lost_factors()
              --n
          }
          { before = $0 }' "$1"
-}
-
-# point STATUS NAME: with the log if it failed
-point()
-{
-    points=$((points + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok - $2"
-    else
-        sed 's/^/# /' "$work/log" | head -40
-        echo "not ok - $2"
-    fi
 }
 
 # kernel LINES: a text of one kernel
@@ -165,4 +154,4 @@ for name in "$@"; do
     model "$name" h200
     model "$name" sm_80
 done
-echo "1..$points"
+echo "1..$n"
