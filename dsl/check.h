@@ -45,7 +45,10 @@ typedef struct Sym {
     bool unread; /* surely defined and not read since */
     bool output;
     bool blamed; /* an error about it was reported: what follows is quiet */
+    int below; /* in its bucket: 1 + the one before it, or 0 */
 } Sym;
+
+enum { BUCKETS = 1024 };
 
 /* An index or a pack in use. */
 typedef struct Bound {
@@ -75,6 +78,7 @@ typedef struct Check {
     const AstStmt *loop; /* the outermost loop around the statement, or NULL */
     Sym *sym;
     int n_sym, cap_sym;
+    int bucket[BUCKETS]; /* by name: 1 + the last of them, or 0 */
     Bound *bound; /* indices and packs of the statement */
     int n_bound, cap_bound;
     Bound *pack; /* packs of the signature */

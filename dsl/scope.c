@@ -1,5 +1,7 @@
 #include "check.h"
 
+#include "support/map.h"
+
 static Space space_of(SymKind kind)
 {
     return kind == SYM_TYPE ? SPACE_TYPE
@@ -22,28 +24,42 @@ const char *sym_words(const Sym *s)
     return words[s->kind];
 }
 
+/* The name's place in its own space, whether it is defined or not. */
+static Sym *find(Check *c, Space space, const char *name, int **bucket)
+{
+    int *first = &c->bucket[hash_text(name, strlen(name)) % BUCKETS];
+
+    if (bucket)
+        *bucket = first;
+    for (int i = *first; i; i = c->sym[i - 1].below)
+        if (space_of(c->sym[i - 1].kind) == space &&
+            !strcmp(c->sym[i - 1].name, name))
+            return &c->sym[i - 1];
+    return NULL;
+}
+
 /* The name as it stands now; NULL if it is nowhere defined before. */
 Sym *scope_find(Check *c, Space space, const char *name)
 {
-    for (int i = c->n_sym; i-- > 0;)
-        if (space_of(c->sym[i].kind) == space &&
-            !strcmp(c->sym[i].name, name) && c->sym[i].defined != DEFINED_NO)
-            return &c->sym[i];
-    return NULL;
+    Sym *s = find(c, space, name, NULL);
+
+    return s && s->defined != DEFINED_NO ? s : NULL;
 }
 
 Sym *scope_add(Check *c, SymKind kind, Name name)
 {
-    Sym *s = NULL;
+    int *bucket, below;
+    Sym *s = find(c, space_of(kind), name.text, &bucket);
 
-    for (int i = 0; i < c->n_sym && !s; i++)
-        if (space_of(c->sym[i].kind) == space_of(kind) &&
-            !strcmp(c->sym[i].name, name.text))
-            s = &c->sym[i];
-    if (!s)
+    if (s) {
+        below = s->below;
+    } else {
+        below = *bucket;
         s = &VEC_PUSH(c->arena, c->sym, c->n_sym, c->cap_sym);
+        *bucket = c->n_sym;
+    }
     *s = (Sym){.kind = kind, .name = name.text, .at = name.at,
-               .rank = RANK_UNKNOWN, .defined = DEFINED_YES};
+               .rank = RANK_UNKNOWN, .defined = DEFINED_YES, .below = below};
     return s;
 }
 

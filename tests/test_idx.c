@@ -533,6 +533,14 @@ static void cond_is(Cond c, const char *want)
     buf_free(&b);
 }
 
+static void zero_is(const Idx *e, const char *want)
+{
+    Buf b = {0};
+    cond_print_zero(&b, e, &in_c);
+    cr_assert_str_eq(buf_text(&b), want);
+    buf_free(&b);
+}
+
 Test(idx, conditions_are_what_a_person_would_write)
 {
     Fix f = fix_open();
@@ -542,6 +550,8 @@ Test(idx, conditions_are_what_a_person_would_write)
     cond_is((Cond){idx_sub(p, f.i, f.j), 0}, "i >= j");
     cond_is((Cond){idx_addc(p, idx_sub(p, f.k, f.j), -1), 0}, "k > j");
     cond_is((Cond){idx_addc(p, f.k, 3), 4}, "(k + 3) % 4 == 0");
+    zero_is(idx_addc(p, f.k, -3), "k == 3");
+    zero_is(idx_addc(p, idx_sub(p, f.k, f.j), 1), "k + 1 == j");
     arena_free(f.arena);
 }
 

@@ -223,6 +223,44 @@ Test(tree, contraries)
     arena_free(a);
 }
 
+static void asks(const char *from, const char *to)
+{
+    Arena *a = arena_new();
+    Buf b = {0};
+    Tree *t = tree_parse(a, from, "a test");
+
+    pass_asked(a, t);
+    tree_print(&b, t);
+    cr_expect_str_eq(buf_text(&b), to, "got:\n%swant:\n%s", buf_text(&b), to);
+    buf_free(&b);
+    arena_free(a);
+}
+
+Test(tree, what_is_asked_often)
+{
+    static const char *const left_alone[] = {
+        /* twice; of memory; one that changes; another member; short */
+        "const int x = i + j < 3 ? a : b;\nconst int y = i + j < 3 ? c : d;\n",
+        "x = a[i] + j < 3 ? 1 : 2;\ny = a[i] + j < 3 ? 1 : 2;\n"
+        "z = a[i] + j < 3 ? 1 : 2;\n",
+        "x = i + j < 3 ? 1 : 2;\ny = i + j < 3 ? 1 : 2;\n++i;\n"
+        "z = i + j < 3 ? 1 : 2;\n",
+        "x = p.i + j < 3 ? 1 : 2;\ny = p.i + j < 3 ? 1 : 2;\n"
+        "z = p.i + j < 3 ? 1 : 2;\n",
+        "x = i < 3 ? 1 : 2;\ny = i < 3 ? 1 : 2;\nz = i < 3 ? 1 : 2;\n",
+    };
+
+    for (size_t i = 0; i < sizeof left_alone / sizeof *left_alone; i++)
+        asks(left_alone[i], left_alone[i]);
+    asks("int inside = 0;\nx = i + j < 3 ? f(i + j < 3 ? 1 : 0) : 2;\n"
+         "y = g(1, i + j < 3 ? 1 : 2);\n",
+         "int inside = 0;\nconst bool inside_1 = i + j < 3;\n"
+         "x = inside_1 ? f(inside_1 ? 1 : 0) : 2;\n"
+         "y = g(1, inside_1 ? 1 : 2);\n");
+    asks("const bool in = i + j < 3;\nx = i + j < 3 ? 1 : 2;\n",
+         "const bool in = i + j < 3;\nx = in ? 1 : 2;\n");
+}
+
 static void quotes(const char *text, const Fill *fill, int n, const char *to)
 {
     Arena *a = arena_new();

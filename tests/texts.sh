@@ -140,6 +140,16 @@ lost_factors "$work/x.cu" >"$work/log"
     "line 7: its loop turns before it is done" ]
 point $? "products of registers whose loop may turn before a wait are found"
 
+{ echo "model m {"
+  for i in 1 2 3 4 5 6 7 8 9; do echo "  input a_long_name_$i : f32[3];"; done
+  for i in 1 2 3 4 5 6 7 8 9; do
+      echo "  output b_long_name_$i = a_long_name_$i * 2;"
+  done
+  echo "}"; } >"$work/m.dcl"
+(cd "$work" && "$dcc" m.dcl -o x.cu && long_texts x.cu) >"$work/log" 2>&1
+[ ! -s "$work/log" ]
+point $? "lists of many inputs and outputs"
+
 if [ $# = 0 ]; then
     chains h200 chain_wgmma
     chains sm_80 chain_mma

@@ -330,6 +330,19 @@ const char *cprint_at(CPrint *p, const Tensor *t, const Idx **at, Guard known)
 
 /* ---- guards and stores ------------------------------------------------- */
 
+/* The condition of g whose e is that of condition i with the other sign, or
+ * -1. */
+static int contrary(CPrint *p, Guard g, int i)
+{
+    const Idx *e = g.cond[i].mod ? NULL
+                                 : idx_scale(p->graph->pool, g.cond[i].e, -1);
+
+    for (int j = 0; e && j < g.n; j++)
+        if (!g.cond[j].mod && g.cond[j].e == e)
+            return j;
+    return -1;
+}
+
 Text text_guard(CPrint *p, Guard g)
 {
     IdxPrinter how = {put_var, put_data, p, .ints = true};
@@ -341,11 +354,15 @@ Text text_guard(CPrint *p, Guard g)
     if (zeros)
         g = guard_subst(p->graph->pool, g, zero, zeros);
     for (int i = 0; i < g.n; i++) {
-        if (cond_truth(g.cond[i]) == ALWAYS)
+        int other = contrary(p, g, i);
+        if (cond_truth(g.cond[i]) == ALWAYS || (other >= 0 && other < i))
             continue;
         if (n++)
             buf_puts(&b, " && ");
-        cond_print(&b, g.cond[i], &how);
+        if (other > i)
+            cond_print_zero(&b, g.cond[i].e, &how);
+        else
+            cond_print(&b, g.cond[i], &how);
     }
     if (!n)
         buf_puts(&b, "true");

@@ -435,17 +435,29 @@ static const char *const api[] = {
     NULL
 };
 
+/* A field of `side` after `before`, on a line with it where that has room. */
+static void put_field(Buf *b, const char *side, const char *field, bool first)
+{
+    const char *line = memrchr(b->text, '\n', b->len);
+    size_t column = (size_t)(b->text + b->len - (line + 1));
+
+    if (first)
+        buf_printf(b, "%s->%s", side, field);
+    else if (column + strlen(side) + strlen(field) + 6 > 80)
+        buf_printf(b, ",\n        %s->%s", side, field);
+    else
+        buf_printf(b, ", %s->%s", side, field);
+}
+
 static void put_arguments(Buf *b, const Graph *g)
 {
     buf_puts(b, "    const void *const inputs[] = {");
     for (int i = 0; i < g->n_input; i++)
-        buf_printf(b, "%sin->%s", i ? ", " : "",
-                   names_field(g->arena, g->input[i]->name));
+        put_field(b, "in", names_field(g->arena, g->input[i]->name), !i);
     buf_puts(b, g->n_input ? "};\n" : "nullptr};\n");
     buf_puts(b, "    void *const outputs[] = {");
     for (int i = 0; i < g->n_output; i++)
-        buf_printf(b, "%sout->%s", i ? ", " : "",
-                   names_field(g->arena, g->output[i]->name));
+        put_field(b, "out", names_field(g->arena, g->output[i]->name), !i);
     buf_puts(b, "};\n");
 }
 

@@ -335,6 +335,7 @@ void kernel_finish(Graph *g, Kernel *k)
     k->body = join_phases(g, k);
     add_facts(&known, k);
     tree_improve(k->body, &known);
+    pass_asked(g->arena, k->body);
     drop_constants(k);
     settle(g, k);
 }

@@ -191,6 +191,8 @@ bool idx_is_computable(const Idx *e);
 void idx_print(Buf *b, const Idx *e, const IdxPrinter *how, int prec);
 /* A condition as C: i + 1 < j, k >= 2, (i + 3) % 4 == 0. No parentheses. */
 void cond_print(Buf *b, Cond c, const IdxPrinter *how);
+/* e >= 0 and -e >= 0 in one: i + 1 == j. */
+void cond_print_zero(Buf *b, const Idx *e, const IdxPrinter *how);
 /* For dumps: variables by name, data as {..}, floor division as /. */
 void idx_dump(Buf *b, const Idx *e);
 void guard_dump(Buf *b, Guard g);

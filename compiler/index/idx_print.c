@@ -426,6 +426,17 @@ void cond_print(Buf *b, Cond c, const IdxPrinter *how)
     print_cond(&p, c);
 }
 
+void cond_print_zero(Buf *b, const Idx *e, const IdxPrinter *how)
+{
+    Print p = {b, how, false};
+    Items s;
+
+    take_items(&s, e);
+    print_side(&p, &s, 1);
+    buf_puts(b, " == ");
+    print_side(&p, &s, -1);
+}
+
 static void dump_var(Buf *b, const Var *v, void *ctx)
 {
     (void)ctx;

@@ -25,6 +25,17 @@ class Generator:
     def __init__(s):
         s.out = []
         s.lam = 0
+        s.known = []
+
+    def asked(s, sc):
+        """A condition that others asked before, mostly."""
+        old = [c for names, c in s.known if names <= set(sc)]
+        if old and R.random() < 0.85:
+            return R.choice(old[-2:])
+        names = R.sample(list(sc.keys()), min(len(sc), 2)) + ['3', 'FOUR']
+        c = '%s + %s %s %s' % (names[0], names[1], R.choice(['<', '>=', '==']), R.choice([2, 5, 9]))
+        s.known.append((set(names) & set(sc), c))
+        return c
 
     def expr(s, sc, d=0):
         r = R.random()
@@ -38,7 +49,7 @@ class Generator:
             if k < 0.85:
                 return '(int)threadIdx.x' if R.random() < 0.5 else '(int)blockIdx.x'
             return str(R.choice([0, 0, 1, 1, 2, 3, 8]))
-        if r < 0.75:
+        if r < 0.67:
             op = R.choice(['+', '+', '-', '*', '*', '/', '%', '^', '|', '&'])
             l = s.expr(sc, d + 1)
             if op in '/%':
@@ -50,7 +61,8 @@ class Generator:
             e = '%s %s %s' % (s.par(l, op), op, s.par(rr, op))
             return '(%s)' % e if R.random() < 0.3 else e
         if r < 0.82:
-            return '(%s ? %s : %s)' % (s.cond(sc, d + 1), s.expr(sc, d + 1), s.expr(sc, d + 1))
+            c = s.asked(sc) if R.random() < 0.6 else s.cond(sc, d + 1)
+            return '(%s ? %s : %s)' % (c, s.expr(sc, d + 1), s.expr(sc, d + 1))
         if r < 0.9:
             return R.choice(['min', 'max']) + '(%s, %s)' % (s.expr(sc, d + 1), s.expr(sc, d + 1))
         if r < 0.95:

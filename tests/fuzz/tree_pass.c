@@ -30,6 +30,7 @@ int main(void)
         add(&f, "blockDim.x", 8, 8);
         Tree *t = tree_parse(a, s, "a random program");
         tree_improve(t, &f);
+        pass_asked(a, t);
         tree_print(&out, t);
         buf_putc(&out, 1);
     }
