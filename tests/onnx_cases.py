@@ -32,7 +32,7 @@ def i64(*v):
     return np.array(v, np.int64)
 
 
-def case(name, opset, op, ins, want=None, n_out=1, const=(), domain="",
+def case(name, opset, op, ins, /, want=None, n_out=1, const=(), domain="",
          **attrs):
     """A node of `ins` (arrays, None: left out); those at `const` are
     initializers. want: arrays that come out, or None."""
@@ -83,11 +83,18 @@ def by_onnxruntime(model, given, outs):
     import onnxruntime
     onnxruntime.set_default_logger_severity(4)
     inferred = onnx.shape_inference.infer_shapes(model([0] * len(outs)))
-    types = [v.type.tensor_type.elem_type or T.FLOAT
-             for v in inferred.graph.output]
-    return onnxruntime.InferenceSession(
-        model(types).SerializeToString(),
-        providers=["CPUExecutionProvider"]).run(None, given)
+    for guess in (T.FLOAT, T.UINT8, T.INT8):  # where ONNX does not say
+        types = [v.type.tensor_type.elem_type or guess
+                 for v in inferred.graph.output]
+        try:
+            session = onnxruntime.InferenceSession(
+                model(types).SerializeToString(),
+                providers=["CPUExecutionProvider"])
+            break
+        except Exception as e:
+            if "does not match expected type" not in str(e):
+                raise
+    return session.run(None, given)
 
 
 # ---- what numpy says
@@ -535,6 +542,82 @@ def quantised():
              const=[1, 2, 3], group=2, auto_pad=pad, strides=[2, 2])
 
 
+def quantised_microsoft():
+    """What onnxruntime's quantizer writes where ONNX has no operator."""
+    def ms(name, op, ins, want=None, const=(), **attrs):
+        case("ms_" + name, 17, op, ins, want, 1, const, "com.microsoft",
+             **attrs)
+
+    def some(t, *shape):
+        return RNG.integers(*((0, 255) if t == np.uint8 else (-128, 127)),
+                            shape).astype(t)
+
+    def scale(v):
+        return np.array(v, np.float32)
+    for t in (np.uint8, np.int8):
+        tail = "_u8" if t == np.uint8 else "_i8"
+        sa, za = scale(0.0373), np.array(11, t)
+        sb, zb = scale(0.0219), np.array(3, t)
+        sy, zy = scale(0.0517), np.array(40, t)
+        a, b = some(t, 2, 4, 5, 6), some(t, 4, 1, 6)
+        ab = [a, sa, za, b, sb, zb, sy, zy]
+        ms("QLinearAdd" + tail, "QLinearAdd", ab, const=[1, 2, 4, 5, 6, 7])
+        ms("QLinearMul" + tail, "QLinearMul", ab[:6] + [scale(0.0713), zy],
+           const=[1, 2, 4, 5, 6, 7])
+        ms("QLinearAdd_weight" + tail, "QLinearAdd", ab,
+           const=[1, 2, 3, 4, 5, 6, 7])
+        one = [a, sa, za, sy, zy]
+        ms("QLinearSigmoid" + tail, "QLinearSigmoid",
+           one[:3] + [scale(1 / 256), np.array(0 if t == np.uint8 else -128,
+                                               t)], const=[1, 2, 3, 4])
+        ms("QLinearLeakyRelu" + tail, "QLinearLeakyRelu", one,
+           const=[1, 2, 3, 4], alpha=0.13)
+        ms("QLinearSoftmax" + tail, "QLinearSoftmax", one[:3] + [
+            scale(1 / 256), np.array(0 if t == np.uint8 else -128, t)],
+           const=[1, 2, 3, 4], axis=-1, opset=13)
+        ms("QLinearGlobalAveragePool" + tail, "QLinearGlobalAveragePool", one,
+           const=[1, 2, 3, 4], channels_last=0)
+        ms("QLinearAveragePool" + tail, "QLinearAveragePool", one,
+           const=[1, 2, 3, 4], kernel_shape=[3, 2], pads=[1, 0, 1, 1],
+           strides=[2, 1])
+        ms("QLinearAveragePool_pads" + tail, "QLinearAveragePool", one,
+           const=[1, 2, 3, 4], kernel_shape=[3, 3], strides=[2, 2],
+           pads=[1, 1, 1, 1], count_include_pad=1)
+        ms("QLinearConcat" + tail, "QLinearConcat", [
+            sy, zy, a, sa, za, some(t, 2, 3, 5, 6), sb, zb, some(t, 2, 1, 5, 6),
+            sy, zy], const=[0, 1, 3, 4, 6, 7, 9, 10], axis=1)
+        ms("QLinearWhere" + tail, "QLinearWhere", [
+            f(2, 4, 5, 6) > 0, a, sa, za, b, sb, zb, sy, zy],
+           const=[2, 3, 5, 6, 7, 8])
+        x, w = some(t, 3, 7), some(np.int8 if t == np.int8 else t, 7, 5)
+        bias = RNG.integers(-999, 999, 5).astype(np.int32)
+        ms("QGemm" + tail, "QGemm", [x, sa, za, w, sb, zb, bias,
+                                     scale(0.131), zy],
+           const=[1, 2, 3, 4, 5, 6, 7, 8])
+        ms("QGemm_turned" + tail, "QGemm", [
+            x.T.copy(), sa, za, w.T.copy(), sb, zb, bias, scale(0.131), zy],
+           const=[1, 2, 3, 4, 5, 6, 7, 8], transA=1, transB=1, alpha=0.7)
+        ms("QGemm_float" + tail, "QGemm", [x, sa, za, w, sb, zb, bias],
+           const=[1, 2, 3, 4, 5, 6])
+    x, w = some(np.uint8, 3, 7), some(np.int8, 5, 7)
+    ms("QGemm_columns", "QGemm", [
+        x, scale(0.0373), np.array(11, np.uint8), w, pos(5) / 50,
+        np.zeros(5, np.int8), None, scale(0.131), np.array(90, np.uint8)],
+       const=[1, 2, 3, 4, 5, 7, 8], transB=1)
+    ms("MatMulIntegerToFloat", "MatMulIntegerToFloat", [
+        x, some(np.int8, 7, 5), scale(0.0373), pos(5) / 50,
+        np.array(11, np.uint8), np.zeros(5, np.int8), f(5)],
+       const=[1, 2, 3, 4, 5, 6])
+    ms("MatMulIntegerToFloat_plain", "MatMulIntegerToFloat", [
+        x, some(np.uint8, 7, 5), scale(0.0373), scale(0.0219)],
+       const=[1, 2, 3])
+    ms("DynamicQuantizeMatMul", "DynamicQuantizeMatMul", [
+        f(2, 3, 7), some(np.int8, 7, 5), scale(0.0219),
+        np.array(0, np.int8), f(5)], const=[1, 2, 3, 4])
+    ms("DynamicQuantizeMatMul_plain", "DynamicQuantizeMatMul", [
+        f(3, 7), some(np.uint8, 7, 5), scale(0.0219)], const=[1, 2])
+
+
 def recurrent():
     steps, batch, n, h = 4, 2, 3, 5
     x = f(steps, batch, n)
@@ -759,7 +842,8 @@ def write_graph(folder, name, opset, nodes, given, known, want):
 
 def main():
     for group in (elementwise, types, reductions, views, products, norms,
-                  sampling, quantised, recurrent, microsoft, graphs):
+                  sampling, quantised,
+                  quantised_microsoft, recurrent, microsoft, graphs):
         group()
     bad = 0
     for c in CASES:

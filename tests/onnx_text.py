@@ -239,6 +239,36 @@ def dynamic_int8():
         node("Add", ["m", "b"], ["y"]))
 
 
+def quantized():
+    """com.microsoft's sum of two and its product, u8 throughout"""
+    def ms(op, ins, out):
+        return part(1, b"".join(part(1, i) for i in ins) + part(2, out) +
+                    part(4, op) + part(7, "com.microsoft"))
+    return model(
+        info(11, "a", [2, D], 2), info(11, "b", [2, D], 2),
+        info(12, "y", [], 2), scalar("s", 0.02),
+        weight("z", [], b"\7", kind=2), weight("none", [], b"\0", kind=2),
+        weight("w", [D, 3], bytes(range(D * 3)), kind=2),
+        weight("c", [3], struct.pack("<3i", 1, 2, 3), kind=6),
+        ms("QLinearAdd", ["a", "s", "z", "b", "s", "none", "s", "z"], "q"),
+        ms("QGemm", ["q", "s", "z", "w", "s", "none", "c", "s", "z"], "y"))
+
+
+def shared_layers():
+    """Layers that two inputs of unlike sizes go through: of no chain alone"""
+    parts = [floats("h.%d.weight" % i, [D, D]) for i in range(4)]
+    for of, rows in (("a", 2), ("b", 5)):
+        x = of
+        parts.append(info(11, of, [rows, D]))
+        for i in range(4):
+            to = of + "y" if i == 3 else "%s%d" % (of, i)
+            parts += [node("MatMul", [x, "h.%d.weight" % i], ["m" + to]),
+                      node("Relu", ["m" + to], [to])]
+            x = to
+        parts.append(info(12, of + "y", []))
+    return model(*parts)
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -307,7 +337,9 @@ def main():
                            ("keras", moments(2, [-1])),
                            ("keras_columns", moments(1, [1])),
                            ("keras_both", moments(2, [1, 2])),
-                           ("int8", dynamic_int8())):
+                           ("int8", dynamic_int8()),
+                           ("quantized", quantized()),
+                           ("shared", shared_layers())):
             with open(work + "/%s.onnx" % name, "wb") as f:
                 f.write(data)
             code, said = run("import", name + ".onnx")
@@ -361,6 +393,14 @@ def main():
             ("integer sums and their scales are f32",
              ": E = f32(matmul(" in dcls["int8"] and
              "s_value[] : f32 =" in dcls["int8"]),
+            ("a quantized sum is one of floats, in f32",
+             dcls["quantized"].count("f32[2, 8] = f32(") == 2 and
+             "f32(matmul(" in dcls["quantized"] and
+             "- 0" not in dcls["quantized"] and
+             run("quantized.dcl", "-o", "quantized.cu")[0] == 0),
+            ("layers that two inputs share compile",
+             dcls["shared"].count("param h_0_weight") == 1 and
+             run("shared.dcl", "-o", "shared.cu")[0] == 0),
             ("a weight without a name has its bias's",
              "param in_proj_weight : E[8, 8];" in dcls["turned"]),
             ("a norm by moments is a norm",

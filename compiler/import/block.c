@@ -122,6 +122,28 @@ static bool batch_bound(const Import *c, const Block *b)
     return !c->has_batch;
 }
 
+static Value *weight_of_run(const Import *c, const Block *b, const Value *v,
+                            int t);
+
+/* Each run's weights are read by that run alone: what several layers share is
+ * no layer's. */
+static bool owned(const Import *c, const Block *b)
+{
+    for (int i = 0; i < b->n_own; i++)
+        for (int t = 0; t < b->times; t++) {
+            const Value *v = weight_of_run(c, b, b->own[i], t);
+            int reads = 0;
+            for (int k = 0; k < b->period; k++) {
+                const Stmt *s = c->stmt[b->first + t * b->period + k];
+                for (int u = 0; u < s->n_use; u++)
+                    reads += s->use[u] == v;
+            }
+            if (reads != v->reads)
+                return false;
+        }
+    return true;
+}
+
 static bool valid(Import *c, Block *b)
 {
     b->result = -1;
@@ -138,7 +160,8 @@ static bool valid(Import *c, Block *b)
             if (b->own[i] == b->own[k])
                 return false;
     Value *out = c->stmt[b->first + b->result]->out;
-    return alike(out, b->enters) && batch_bound(c, b) && closed(c, b);
+    return alike(out, b->enters) && batch_bound(c, b) && owned(c, b) &&
+           closed(c, b);
 }
 
 /* Where the number that counts the runs stands in a weight's name, from
@@ -310,6 +333,8 @@ void import_blocks(Import *c)
     for (int i = 0; i < c->n_stmt; i++) {
         c->stmt[i]->place = i;
         key[i] = key_of(c, c->stmt[i]) | 1;
+        for (int u = 0; u < c->stmt[i]->n_use; u++)
+            c->stmt[i]->use[u]->reads++;
     }
     for (;;) {
         Block b = find_best(c, key, c->n_stmt);

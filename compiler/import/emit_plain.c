@@ -58,7 +58,7 @@ static void binary(Import *c, Node *n, const char *op, Bind bind)
     const char *left = put(c, s, a, bind, fit);
     stmt_text(c, s, bind, "%s %s %s", left, op,
               put(c, s, b, bind + 1, fit));
-    s->typed = a->wide || b->wide;
+    s->typed = (a->wide || b->wide) && !n->out[0]->wide;
 }
 
 /* A weight [in, out] that only this product reads, as [out, in]: it is
@@ -266,14 +266,24 @@ void emit_div(Import *c, Node *n)
     stmt_text(c, s, BIND_ATOM, "truncated_quotient(%s, %s)", a, b);
 }
 
-/* An integer product's sum that nodes multiply and nothing else reads. */
-static bool is_wide_sum(const Import *c, const Value *x, const Value *y)
+/* x is an integer product's sum, or that and a bias. */
+static bool is_integer_sum(const Value *x)
 {
     const Node *made = x->def;
 
+    if (!made || x->known)
+        return false;
+    if (!strcmp(made->op, "Add"))
+        return is_integer_sum(made->in[0]) || is_integer_sum(made->in[1]);
+    return !strcmp(made->op, "MatMulInteger") ||
+           !strcmp(made->op, "ConvInteger");
+}
+
+/* An integer product's sum that nodes multiply and nothing else reads. */
+static bool is_wide_sum(const Import *c, const Value *x, const Value *y)
+{
     if (x->type != OT_INT32 || !onnx_is_float(y->type) || y->is_output ||
-        !made || x->known ||
-        (strcmp(made->op, "MatMulInteger") && strcmp(made->op, "ConvInteger")))
+        !is_integer_sum(x))
         return false;
     for (int i = 0; i < c->n_node; i++)
         for (int k = 0; k < c->node[i]->n_in; k++)

@@ -54,9 +54,18 @@ static bool plain_integer(OnnxType t)
            t == OT_INT32;
 }
 
+/* Operand 2; NULL where it is 0. */
+static Value *zero_point(const Node *n)
+{
+    Value *zero = node_in(n, 2);
+    double v;
+
+    return zero && value_scalar_is(zero, &v) && v == 0 ? NULL : zero;
+}
+
 void emit_quantize(Import *c, Node *n)
 {
-    Value *x = n->in[0], *y = n->out[0], *zero = node_in(n, 2);
+    Value *x = n->in[0], *y = n->out[0], *zero = zero_point(n);
     int axis;
     double low, high;
 
@@ -83,7 +92,7 @@ void emit_quantize(Import *c, Node *n)
 
 void emit_dequantize(Import *c, Node *n)
 {
-    Value *x = n->in[0], *y = n->out[0], *zero = node_in(n, 2);
+    Value *x = n->in[0], *y = n->out[0], *zero = zero_point(n);
     int64_t block = attr_int(n, "block_size", 0);
     int axis;
 
@@ -96,9 +105,11 @@ void emit_dequantize(Import *c, Node *n)
     }
     Stmt *s = stmt_new(c, y);
     stmt_left(c, s, index_names);
+    if (y->wide)
+        s->type = "f32";
     const char *t = read_at(c, s, x, index_names);
     if (zero)
-        t = arena_printf(c->arena, "(%s - %s)", t,
+        t = arena_printf(c->arena, "%s - %s", t,
                          along(c, s, zero, &x->shape, axis, block));
     stmt_text(c, s, BIND_MUL, "f32(%s) * %s", t,
               along(c, s, n->in[1], &x->shape, axis, block));

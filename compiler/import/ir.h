@@ -68,6 +68,7 @@ typedef struct Value {
     const Const *known;      /* NULL: computed at run time */
     Node *def;               /* NULL: an input or a constant */
     int uses;                /* operands of live nodes and outputs */
+    int reads;               /* of a weight: operands of statements */
     bool is_input, is_output;
     bool is_weight;          /* known: by the file, not worked out */
     const char *dcl;         /* its name in the .dcl, once chosen */
@@ -117,7 +118,8 @@ typedef struct Import Import;
 struct OpInfo {
     const char *domain, *name;
     int since, last;                   /* opsets; last 0: still so */
-    bool (*infer)(Import *c, Node *n); /* shapes and types of n->out */
+    bool (*infer)(Import *c, Node *n); /* shapes and types of n->out; NULL:
+                                          written as several nodes */
     void (*emit)(Import *c, Node *n);
     const char *text;                  /* for emit: "relu($0)" */
     const char *attrs;                 /* those it knows: "axis,keepdims" */
@@ -229,6 +231,10 @@ int op_needs(const OpInfo *o);
 /* old.c: a node of an early version as one of a later version, where that is
  * more than a number. */
 void node_of_today(Import *c, Node *n);
+/* quantized.c: a node that the table gives no way to infer, as several that
+ * `add` is called with. */
+typedef void AddNode(Import *c, Node *n);
+void node_in_parts(Import *c, Node *n, AddNode *add);
 /* fold.c: contents of n->out where all operands are known. */
 void import_fold(Import *c, Node *n);
 /* Contents that are another's under a new shape. */

@@ -160,6 +160,10 @@ static void infer(Import *c, Node *n)
     check_attributes(c, n);
     if (!enough(c, n) || !operands_known(n))
         return;
+    if (!n->info->infer) {
+        node_in_parts(c, n, infer);
+        return;
+    }
     int errors = c->errors;
     if (!n->info->infer(c, n)) {
         if (c->errors == errors)

@@ -25,6 +25,10 @@
     {                                                                   \
         "", name, since, 0, infer_compare, emit_binary, NULL, BROADCAST \
     }
+#define IN_PARTS(name, attrs)                     \
+    {                                             \
+        MS, name, 1, 0, NULL, NULL, NULL, attrs \
+    }
 #define REDUCTION(name)                                         \
     {                                                           \
         "", name, 1, 0, infer_reduce, emit_reduce, NULL, REDUCE \
@@ -238,6 +242,20 @@ static const OpInfo ops[] = {
     {MS, "RotaryEmbedding", 1, 0, infer_same, emit_rotary, NULL,
      "interleaved,num_heads,rotary_embedding_dim,scale,is_packed_batching"},
 
+    IN_PARTS("QLinearAdd", NULL),
+    IN_PARTS("QLinearMul", NULL),
+    IN_PARTS("QLinearSigmoid", NULL),
+    IN_PARTS("QLinearLeakyRelu", "alpha"),
+    IN_PARTS("QLinearSoftmax", "axis,opset"),
+    IN_PARTS("QLinearReduceMean", "axes,keepdims"),
+    IN_PARTS("QLinearAveragePool", POOL ",channels_last"),
+    IN_PARTS("QLinearGlobalAveragePool", "channels_last"),
+    IN_PARTS("QLinearWhere", NULL),
+    IN_PARTS("QLinearConcat", "axis"),
+    IN_PARTS("QGemm", "alpha,transA,transB"),
+    IN_PARTS("MatMulIntegerToFloat", NULL),
+    IN_PARTS("DynamicQuantizeMatMul", NULL),
+
     /* what patterns find */
     {"dcc", "Silu", 1, 0, infer_same, emit_text, "silu($0)", NULL},
     {"dcc", "Mish", 1, 0, infer_same, emit_text, "mish($0)", NULL},
@@ -301,5 +319,8 @@ int op_needs(const OpInfo *o)
     return !strcmp(o->name, "BatchNormalization") ? 5
            : !strcmp(o->name, "QLinearConv") ||
                      !strcmp(o->name, "QLinearMatMul") ? 8
-           : !strcmp(o->name, "QuantizeLinear") ? 2 : 1;
+           : !strcmp(o->name, "QuantizeLinear")        ? 2
+           : !strcmp(o->name, "DynamicQuantizeMatMul") ? 3
+           : !strcmp(o->name, "MatMulIntegerToFloat")  ? 4
+           : !strcmp(o->name, "QGemm") && !o->infer    ? 5 : 1;
 }
