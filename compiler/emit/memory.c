@@ -1,5 +1,7 @@
 #include "emit/memory.h"
 
+#include <stdlib.h>
+
 enum { ALIGN = 256 };
 
 static size_t round_up(size_t n)
@@ -77,52 +79,57 @@ static bool overlap(const Life *a, const Life *b)
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* Best fit: the smallest gap between the tensors alive at the same time. */
-static size_t place_one(const Lives *l, const bool *placed, const Life *x)
+/* Best fit: the smallest gap between the tensors alive at the same time.
+ * `placed` has n of them by their places. */
+static size_t place_one(Life *const *placed, int n, const Life *x)
 {
-    size_t best = (size_t)-1, best_gap = (size_t)-1, at = 0;
+    size_t best = 0, best_gap = (size_t)-1, at = 0;
 
-    for (;;) {
-        /* The first tensor in the way at `at`, and where free space ends. */
-        size_t next = (size_t)-1, end = (size_t)-1;
-        for (int i = 0; i < l->n; i++) {
-            const Life *y = &l->life[i];
-            if (!placed[i] || !overlap(x, y))
-                continue;
-            size_t lo = y->t->offset, hi = lo + y->size;
-            if (lo <= at && hi > at)
-                next = next == (size_t)-1 || hi > next ? hi : next;
-            if (lo > at && lo < end)
-                end = lo;
-        }
-        if (next != (size_t)-1) {
-            at = next;
+    for (int i = 0; i < n; i++) {
+        const Life *y = placed[i];
+        size_t lo = y->t->offset, hi = lo + y->size;
+        if (!overlap(x, y))
             continue;
-        }
-        if (end == (size_t)-1)
-            return best != (size_t)-1 ? best : at;
-        if (end - at >= x->size && end - at < best_gap) {
+        if (lo > at && lo - at >= x->size && lo - at < best_gap) {
             best = at;
-            best_gap = end - at;
+            best_gap = lo - at;
         }
-        at = end;
+        at = hi > at ? hi : at;
     }
+    return best_gap != (size_t)-1 ? best : at;
+}
+
+static void insert_placed(Life **placed, int n, Life *x)
+{
+    for (; n && placed[n - 1]->t->offset > x->t->offset; n--)
+        placed[n] = placed[n - 1];
+    placed[n] = x;
+}
+
+/* The largest first, else in order. */
+static int larger(const void *a, const void *b)
+{
+    const Life *x = *(Life *const *)a, *y = *(Life *const *)b;
+
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return x < y ? -1 : x > y;
 }
 
 static size_t place_arena(Lives *l)
 {
-    bool *placed = arena_array(l->g->arena, bool, l->n + 1);
+    Life **by_size = arena_array(l->g->arena, Life *, l->n + 1);
+    Life **placed = arena_array(l->g->arena, Life *, l->n + 1);
     size_t total = 0;
 
-    for (int round = 0; round < l->n; round++) {
-        int big = -1; /* the largest first */
-        for (int i = 0; i < l->n; i++)
-            if (!placed[i] && (big < 0 || l->life[i].size > l->life[big].size))
-                big = i;
-        Life *x = &l->life[big];
-        x->t->offset = place_one(l, placed, x);
+    for (int i = 0; i < l->n; i++)
+        by_size[i] = &l->life[i];
+    qsort(by_size, (size_t)l->n, sizeof *by_size, larger);
+    for (int i = 0; i < l->n; i++) {
+        Life *x = by_size[i];
+        x->t->offset = place_one(placed, i, x);
         x->t->place = PLACE_ARENA;
-        placed[big] = true;
+        insert_placed(placed, i, x);
         if (x->t->offset + x->size > total)
             total = x->t->offset + x->size;
     }

@@ -13,23 +13,23 @@ typedef struct Pair {
     const Expr *a, *b;
 } Pair;
 
+enum { FEW = 16 }; /* expressions mostly have fewer parts */
+
 typedef struct Seen {
-    Pair *pair; /* open addressing; a == NULL: free */
+    Pair *pair; /* open addressing; a == NULL: free. NULL: the first n of */
     size_t n, cap;
-    Pair few[64];
+    Pair few[FEW];
 } Seen;
 
 static void seen_open(Seen *s)
 {
-    memset(s, 0, sizeof *s);
-    s->pair = s->few;
-    s->cap = sizeof s->few / sizeof *s->few;
+    s->pair = NULL;
+    s->n = s->cap = 0;
 }
 
 static void seen_close(Seen *s)
 {
-    if (s->pair != s->few)
-        free(s->pair);
+    free(s->pair);
 }
 
 static Pair *seen_find(Pair *pair, size_t cap, const Expr *a, const Expr *b)
@@ -43,15 +43,17 @@ static Pair *seen_find(Pair *pair, size_t cap, const Expr *a, const Expr *b)
 
 static void seen_grow(Seen *s)
 {
-    size_t cap = 4 * s->cap;
+    const Pair *old = s->pair ? s->pair : s->few;
+    size_t n = s->pair ? s->cap : FEW, cap = 4 * n;
     Pair *pair = calloc(cap, sizeof *pair);
+
     if (!pair) {
         fputs("dcc: out of memory\n", stderr);
         exit(3);
     }
-    for (size_t i = 0; i < s->cap; i++)
-        if (s->pair[i].a)
-            *seen_find(pair, cap, s->pair[i].a, s->pair[i].b) = s->pair[i];
+    for (size_t i = 0; i < n; i++)
+        if (old[i].a)
+            *seen_find(pair, cap, old[i].a, old[i].b) = old[i];
     seen_close(s);
     s->pair = pair;
     s->cap = cap;
@@ -60,6 +62,15 @@ static void seen_grow(Seen *s)
 /* Notes a pair; true if it was noted before. */
 static bool seen_before(Seen *s, const Expr *a, const Expr *b)
 {
+    if (!s->pair) {
+        for (size_t i = 0; i < s->n; i++)
+            if (s->few[i].a == a && s->few[i].b == b)
+                return true;
+        s->few[s->n++] = (Pair){a, b};
+        if (s->n == FEW)
+            seen_grow(s);
+        return false;
+    }
     Pair *p = seen_find(s->pair, s->cap, a, b);
     if (p->a)
         return true;
@@ -85,22 +96,28 @@ static void visit_atom(const Atom *a, void *ctx)
         visit(ctx, a->data);
 }
 
+static void visit_data(Visit *v, const Idx *e)
+{
+    if (idx_has_data(e))
+        idx_visit(e, visit_atom, v);
+}
+
 static void visit(Visit *v, const Expr *e)
 {
     if (seen_before(&v->seen, e, NULL))
         return;
     v->f(e, v->ctx);
     if (e->kind == E_INDEX)
-        idx_visit(e->idx, visit_atom, v);
+        visit_data(v, e->idx);
     for (int i = 0; i < 3; i++)
         if (e->arg[i])
             visit(v, e->arg[i]);
     if (e->kind != E_READ)
         return;
     for (int i = 0; i < e->tensor->rank; i++)
-        idx_visit(e->at[i], visit_atom, v);
+        visit_data(v, e->at[i]);
     for (int i = 0; i < e->in.n; i++)
-        idx_visit(e->in.cond[i].e, visit_atom, v);
+        visit_data(v, e->in.cond[i].e);
     if (e->outside)
         visit(v, e->outside);
 }

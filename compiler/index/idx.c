@@ -317,6 +317,17 @@ static const Idx *find_idx(const IdxPool *p, const Lin *l, uint64_t h)
     return NULL;
 }
 
+static bool has_data(const Idx *e)
+{
+    bool found = false;
+    for (int i = 0; i < e->n && !found; i++) {
+        const Atom *a = e->term[i].atom;
+        found = a->kind == ATOM_DATA || (a->a && a->a->data) ||
+                (a->b && a->b->data);
+    }
+    return found;
+}
+
 const Idx *lin_intern(IdxPool *p, const Lin *l)
 {
     bool bad = l->bad || l->k == INT64_MIN;
@@ -333,6 +344,7 @@ const Idx *lin_intern(IdxPool *p, const Lin *l)
     e->k = l->k;
     e->n = l->n;
     memcpy(e->term, l->term, terms);
+    e->data = has_data(e);
     if (p->depth++ == 0)
         p->work = 0;
     e->mod = idx_find_mod(p, e);

@@ -69,6 +69,7 @@ struct Idx {
     int64_t k, lo, hi;
     const IdxMod *mod; /* NULL if e holds no `%` */
     int id, n;
+    bool data;         /* it has data atoms, however deep */
     IdxTerm term[]; /* sorted by atom id */
 };
 /* lo == -IDX_INF, hi == IDX_INF: no bound known. */

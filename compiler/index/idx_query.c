@@ -52,17 +52,9 @@ bool idx_affine(const Idx *e)
     return true;
 }
 
-static void find_data(const Atom *a, void *found)
-{
-    if (a->kind == ATOM_DATA)
-        *(bool *)found = true;
-}
-
 bool idx_has_data(const Idx *e)
 {
-    bool found = false;
-    idx_visit(e, find_data, &found);
-    return found;
+    return e->data;
 }
 
 int64_t idx_align(const Idx *e, int64_t most)

@@ -17,8 +17,11 @@ enum {
     LEAST = 64        /* and at least */
 };
 
+struct Web; /* who makes and reads what */
+
 typedef struct Levels {
     Graph *g;
+    struct Web *web;
     Stmt *sum;       /* s */
     Stmt *squares;   /* q, or NULL */
     const Expr *mean; /* q's read of m */
@@ -104,8 +107,23 @@ static void note_apart(const Expr *e, void *ctx)
 
 enum { DEPTH = 6 };
 
+typedef struct Stmts {
+    Stmt **v;
+    int n, cap;
+} Stmts;
+
+/* Kept up to date as statements are split, of which each has few neighbours
+ * and the model many. */
+typedef struct Web {
+    Graph *g;
+    Stmt **maker;   /* by tensor id: the only statement that writes it */
+    Stmts *readers; /* by tensor id: those that read it, or did once */
+    int cap;        /* of tensors */
+    Stmts products; /* those that are, or were once */
+} Web;
+
 typedef struct Reach {
-    Stmt *const *maker; /* by tensor id: the only statement that writes it */
+    const Web *web;
     const Tensor *t; /* what is looked for; NULL: what a product leaves */
     int depth;
     bool found;
@@ -143,7 +161,7 @@ static void reach(const Expr *e, void *ctx)
     if (e->kind != E_READ || r->found || r->depth == DEPTH)
         return;
     r->found = e->tensor == r->t;
-    const Stmt *s = r->maker[e->tensor->id];
+    const Stmt *s = r->web->maker[e->tensor->id];
     if (r->found || !s)
         return;
     if (is_product(s)) {
@@ -155,9 +173,66 @@ static void reach(const Expr *e, void *ctx)
     r->depth--;
 }
 
-static bool reaches(Stmt *const *maker, const Stmt *from, const Tensor *t)
+static void make_room(Web *web)
 {
-    Reach r = {.maker = maker, .t = t};
+    int cap = 2 * web->g->n_tensor;
+
+    if (web->g->n_tensor <= web->cap)
+        return;
+    Stmt **maker = arena_array(web->g->arena, Stmt *, cap);
+    Stmts *readers = arena_array(web->g->arena, Stmts, cap);
+    if (web->cap) {
+        memcpy(maker, web->maker, sizeof *maker * (size_t)web->cap);
+        memcpy(readers, web->readers, sizeof *readers * (size_t)web->cap);
+    }
+    web->maker = maker;
+    web->readers = readers;
+    web->cap = cap;
+}
+
+typedef struct Linking {
+    Web *web;
+    Stmt *s;
+} Linking;
+
+static void link_read(const Expr *e, void *ctx)
+{
+    const Linking *l = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    Stmts *r = &l->web->readers[e->tensor->id];
+    if (!r->n || r->v[r->n - 1] != l->s)
+        VEC_PUSH(l->web->g->arena, r->v, r->n, r->cap) = l->s;
+}
+
+/* s is new, or reads something else now. */
+static void link(Web *web, Stmt *s)
+{
+    Linking l = {web, s};
+    Stmts *p = &web->products;
+
+    make_room(web);
+    expr_visit(s->value, link_read, &l);
+    if (is_product(s))
+        VEC_PUSH(web->g->arena, p->v, p->n, p->cap) = s;
+}
+
+static Web web_open(Graph *g)
+{
+    Web web = {.g = g};
+    Stmt **maker = tensor_makers(g);
+
+    make_room(&web);
+    memcpy(web.maker, maker, sizeof *maker * (size_t)g->n_tensor);
+    for (int i = 0; i < g->n_stmt; i++)
+        link(&web, g->stmt[i]);
+    return web;
+}
+
+static bool reaches(const Web *web, const Stmt *from, const Tensor *t)
+{
+    Reach r = {.web = web, .t = t};
 
     expr_visit(from->value, reach, &r);
     return r.found;
@@ -175,39 +250,47 @@ static void note_reader(const Expr *e, void *ctx)
     r->found |= e->kind == E_READ && e->tensor == r->t;
 }
 
+static bool reads(const Stmt *s, const Tensor *t)
+{
+    Reader r = {t, false};
+
+    expr_visit(s->value, note_reader, &r);
+    return r.found;
+}
+
 /* Whether all that read s, or values of its rows that do, are on the way to
  * `product`: a batch norm's mean has the running one besides, on the way to a
  * gradient of weights. */
-static bool leads_there(const Graph *g, Stmt *const *maker, const Stmt *s,
-                        const Stmt *product, int depth)
+static bool leads_there(const Web *web, const Stmt *s, const Stmt *product,
+                        int depth)
 {
-    for (int i = 0; i < g->n_stmt; i++) {
-        const Stmt *t = g->stmt[i];
-        Reader r = {s->tensor, false};
-        expr_visit(t->value, note_reader, &r);
-        if (!r.found || t == product)
+    int id = s->tensor->id;
+
+    for (int i = 0; i < web->readers[id].n; i++) {
+        const Stmt *t = web->readers[id].v[i];
+        if (t == product || !reads(t, s->tensor))
             continue;
-        if (!reaches(maker, product, t->tensor) ||
+        if (!reaches(web, product, t->tensor) ||
             (depth && t->op == R_NONE && t->n_out == s->n_out &&
-             !leads_there(g, maker, t, product, depth - 1)))
+             !leads_there(web, t, product, depth - 1)))
             return false;
     }
     return true;
 }
 
 /* Is s about what one product leaves, for another over the same columns? */
-static bool lies_between(const Graph *g, Stmt *const *maker, const Stmt *s)
+static bool lies_between(const Web *web, const Stmt *s)
 {
-    Reach r = {.maker = maker};
+    Reach r = {.web = web};
     int64_t cols = extents(s->red, s->n_red);
 
     expr_visit(s->value, reach, &r);
-    for (int i = 0; i < g->n_stmt && r.found; i++)
-        if (is_product(g->stmt[i]) &&
-            extents(g->stmt[i]->red, g->stmt[i]->n_red) == cols &&
-            reaches(maker, g->stmt[i], s->tensor) &&
-            leads_there(g, maker, s, g->stmt[i], 2))
+    for (int i = 0; i < web->products.n && r.found; i++) {
+        const Stmt *p = web->products.v[i];
+        if (extents(p->red, p->n_red) == cols && is_product(p) &&
+            reaches(web, p, s->tensor) && leads_there(web, s, p, 2))
             return true;
+    }
     return false;
 }
 
@@ -231,17 +314,10 @@ static bool is_long(const Stmt *s, int64_t *most, bool *apart)
     return !r.found;
 }
 
-static const Stmt *writer(const Graph *g, const Tensor *t)
-{
-    Stmt *s = NULL;
-
-    return tensor_writers(g, t, &s) == 1 ? s : NULL;
-}
-
 /* m = s / n, element by element? */
-static bool is_mean(const Graph *g, const Tensor *m, const Stmt *sum)
+static bool is_mean(const Web *web, const Tensor *m, const Stmt *sum)
 {
-    const Stmt *s = writer(g, m);
+    const Stmt *s = web->maker[m->id];
     double n = (double)extents(sum->red, sum->n_red), by;
 
     if (!s || s->op != R_NONE || !plain_store(s) || m->type != T_F32 ||
@@ -294,7 +370,7 @@ static bool is_squares(Levels *l, const Stmt *q)
         return false;
     v = v->arg[0];
     if (v->kind != E_BINARY || v->fn != F_SUB || v->arg[1]->kind != E_READ ||
-        v->arg[1]->in.n || !is_mean(l->g, v->arg[1]->tensor, l->sum))
+        v->arg[1]->in.n || !is_mean(l->web, v->arg[1]->tensor, l->sum))
         return false;
     for (int d = 0; d < q->n_out; d++)
         if (v->arg[1]->at[d] != q->store[d])
@@ -453,22 +529,30 @@ static void split(Levels *l, int at)
 {
     Graph *g = l->g;
     Stmt *s = l->sum;
+    const int n = g->n_stmt;
     const Expr *term = in_pieces(l, s->value);
     Stmt *part = piece_stmt(l, at, s, term);
 
     if (l->squares)
         rewrite_squares(l, at + 1, part, term);
     over_pieces(l, s, at_piece(g, part));
+    for (int i = at; i < at + g->n_stmt - n; i++) {
+        link(l->web, g->stmt[i]);
+        l->web->maker[g->stmt[i]->tensor->id] = g->stmt[i];
+    }
+    link(l->web, s);
+    if (l->squares)
+        link(l->web, l->squares);
 }
 
 void split_long_reductions(Graph *g)
 {
-    Stmt **maker = tensor_makers(g);
+    Web web = web_open(g);
 
     for (int i = 0; i < g->n_stmt; i++) {
-        Levels l = {.g = g, .sum = g->stmt[i]};
+        Levels l = {.g = g, .web = &web, .sum = g->stmt[i]};
         bool apart = false;
-        if (!is_long(l.sum, &l.most, &apart) || lies_between(g, maker, l.sum) ||
+        if (!is_long(l.sum, &l.most, &apart) || lies_between(&web, l.sum) ||
             !choose_pieces(&l))
             continue;
         int before = g->n_stmt;
@@ -477,6 +561,5 @@ void split_long_reductions(Graph *g)
             continue;
         split(&l, i);
         i += g->n_stmt - before;
-        maker = tensor_makers(g);
     }
 }
