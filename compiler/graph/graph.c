@@ -122,12 +122,7 @@ Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
 
 const Idx *tensor_offset(Graph *g, const Tensor *t, const Idx **at)
 {
-    const Idx *sum = idx_const(g->pool, 0);
-
-    for (int i = 0; i < t->rank; i++)
-        sum = idx_add(g->pool, sum,
-                      idx_scale(g->pool, at[i], t->stride[i]));
-    return sum;
+    return idx_dot(g->pool, at, t->stride, t->rank);
 }
 
 typedef struct PlaceRead {

@@ -218,24 +218,30 @@ typedef struct Canon {
 static void canon_expr(Buf *b, const Canon *c, const Expr *e);
 static void canon_idx(Buf *b, const Canon *c, const Idx *e);
 
+static void put_numbered(Buf *b, char what, int i)
+{
+    buf_putc(b, what);
+    buf_putd(b, i);
+}
+
 static void canon_var(Buf *b, const Canon *c, const Var *v)
 {
     const Group *gr = c->group;
 
     for (int i = 0; i < gr->n_rows; i++)
         if (gr->rows[i] == v) {
-            buf_printf(b, "r%d", i);
+            put_numbered(b, 'r', i);
             return;
         }
     for (int i = 0; i < gr->n_cols; i++)
         if (gr->cols[i] == v) {
-            buf_printf(b, "c%d", i);
+            put_numbered(b, 'c', i);
             return;
         }
     const Group *first = gr->chain ? gr->chain->first : gr;
     for (int i = 0; i < first->n_cols; i++)
         if (first->cols[i] == v) {
-            buf_printf(b, "d%d", i);
+            put_numbered(b, 'd', i);
             return;
         }
     if (gr->merge && gr->merge->over == v)
@@ -253,7 +259,9 @@ static void canon_atom(Buf *b, const Canon *c, const Atom *a)
     case ATOM_FLOOR:
         buf_puts(b, "(");
         canon_idx(b, c, a->a);
-        buf_printf(b, "/%lld)", (long long)a->d);
+        buf_putc(b, '/');
+        buf_putd(b, a->d);
+        buf_putc(b, ')');
         break;
     case ATOM_MIN:
     case ATOM_MAX:
@@ -271,28 +279,53 @@ static void canon_atom(Buf *b, const Canon *c, const Atom *a)
     }
 }
 
-static int by_text(const void *a, const void *b)
+/* Is the piece from x on behind the one from y on? */
+static bool behind(const char *x, size_t n, const char *y, size_t m)
 {
-    return strcmp(((const Buf *)a)->text, ((const Buf *)b)->text);
+    int c = memcmp(x, y, n < m ? n : m);
+
+    return c ? c > 0 : n > m;
+}
+
+/* n pieces of b, which begin at[], in the order of their text. */
+static void sort_pieces(Buf *b, const size_t *at, int n)
+{
+    Buf text = {0};
+    int order[n];
+
+    buf_putn(&text, b->text + at[0], at[n] - at[0]);
+    for (int i = 0, k; i < n; order[k] = i++)
+        for (k = i; k > 0; k--) {
+            int j = order[k - 1];
+            if (!behind(text.text + at[j] - at[0], at[j + 1] - at[j],
+                        text.text + at[i] - at[0], at[i + 1] - at[i]))
+                break;
+            order[k] = j;
+        }
+    b->len = at[0];
+    for (int i = 0; i < n; i++) {
+        int j = order[i];
+        buf_putn(b, text.text + at[j] - at[0], at[j + 1] - at[j]);
+    }
+    buf_free(&text);
 }
 
 /* Terms in the order of their text: an Idx keeps them in the order in which
  * the atoms were made, which differs from layer to layer. */
 static void canon_idx(Buf *b, const Canon *c, const Idx *e)
 {
-    Buf term[e->n ? e->n : 1];
+    size_t at[e->n + 1];
 
-    memset(term, 0, sizeof term);
+    buf_putd(b, e->k);
     for (int i = 0; i < e->n; i++) {
-        buf_printf(&term[i], "%lld", (long long)e->term[i].c);
-        canon_atom(&term[i], c, e->term[i].atom);
+        at[i] = b->len;
+        buf_putc(b, '+');
+        buf_putd(b, e->term[i].c);
+        canon_atom(b, c, e->term[i].atom);
     }
-    qsort(term, (size_t)e->n, sizeof *term, by_text);
-    buf_printf(b, "%lld", (long long)e->k);
-    for (int i = 0; i < e->n; i++) {
-        buf_printf(b, "+%s", term[i].text);
-        buf_free(&term[i]);
-    }
+    at[e->n] = b->len;
+    if (e->n > 1)
+        sort_pieces(b, at, e->n);
 }
 
 static void canon_guard(Buf *b, const Canon *c, Guard g)
@@ -300,7 +333,8 @@ static void canon_guard(Buf *b, const Canon *c, Guard g)
     for (int i = 0; i < g.n; i++) {
         buf_puts(b, i ? "&" : "[");
         canon_idx(b, c, g.cond[i].e);
-        buf_printf(b, "%%%lld", (long long)g.cond[i].mod);
+        buf_putc(b, '%');
+        buf_putd(b, g.cond[i].mod);
     }
     if (g.n)
         buf_puts(b, "]");
@@ -329,10 +363,16 @@ static void canon_access(Buf *b, const Canon *c, const Tensor *t,
             dim[j] = dim[j - 1];
         dim[j] = d;
     }
-    buf_printf(b, "%c%d:%s(", tensor_is_constant(t) ? 'w' : 'a',
-               arg_number(c->group, t), type_name(t->type));
+    put_numbered(b, tensor_is_constant(t) ? 'w' : 'a',
+                 arg_number(c->group, t));
+    buf_putc(b, ':');
+    buf_puts(b, type_name(t->type));
+    buf_putc(b, '(');
     for (int i = 0; i < n; i++) {
-        buf_printf(b, "%s%lld*", i ? "," : "", (long long)t->stride[dim[i]]);
+        if (i)
+            buf_putc(b, ',');
+        buf_putd(b, t->stride[dim[i]]);
+        buf_putc(b, '*');
         canon_idx(b, c, at[dim[i]]);
     }
     buf_puts(b, ")");
@@ -342,7 +382,7 @@ static void canon_expr(Buf *b, const Canon *c, const Expr *e)
 {
     switch (e->kind) {
     case E_CONST:
-        buf_printf(b, "%a", e->num);
+        buf_puta(b, e->num);
         break;
     case E_INDEX:
         buf_puts(b, "#");
@@ -356,14 +396,14 @@ static void canon_expr(Buf *b, const Canon *c, const Expr *e)
         break;
     case E_LOCAL:
         if (c->own || e->local < 0) {
-            buf_printf(b, "$%d", e->local);
+            put_numbered(b, '$', e->local);
             break;
         }
         if (c->number[e->local] < 0) {
             canon_expr(b, c, c->group->step[e->local].value);
             return;
         }
-        buf_printf(b, "$%d", c->number[e->local]);
+        put_numbered(b, '$', c->number[e->local]);
         break;
     default:
         buf_puts(b, e->kind == E_CAST ? "cast" : func_name(e->fn));
@@ -375,7 +415,8 @@ static void canon_expr(Buf *b, const Canon *c, const Expr *e)
         }
         buf_puts(b, ")");
     }
-    buf_printf(b, ":%s", type_name(e->type));
+    buf_putc(b, ':');
+    buf_puts(b, type_name(e->type));
 }
 
 static void use_local(Canon *c, const Expr *e, int step, int times)

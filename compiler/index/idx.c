@@ -295,6 +295,18 @@ const Idx *idx_scale(IdxPool *p, const Idx *a, int64_t c)
     return idx_narrow(lin_intern(p, &l), range_scale(range_of(a), c));
 }
 
+const Idx *idx_dot(IdxPool *p, const Idx *const *e, const int64_t *c, int n)
+{
+    Range r = {0, 0};
+    Lin l;
+    lin_const(&l, 0);
+    for (int i = 0; i < n; i++) {
+        lin_add(&l, e[i], c[i]);
+        r = range_add(r, range_scale(range_of(e[i]), c[i]));
+    }
+    return idx_narrow(lin_intern(p, &l), r);
+}
+
 static uint64_t lin_hash(const Lin *l)
 {
     uint64_t h = mix((uint64_t)l->n, (uint64_t)l->k);

@@ -102,6 +102,8 @@ const Idx *idx_add(IdxPool *p, const Idx *a, const Idx *b);
 const Idx *idx_sub(IdxPool *p, const Idx *a, const Idx *b);
 const Idx *idx_addc(IdxPool *p, const Idx *a, int64_t k);
 const Idx *idx_scale(IdxPool *p, const Idx *a, int64_t c);
+/* The sum of all e[i] * c[i]. */
+const Idx *idx_dot(IdxPool *p, const Idx *const *e, const int64_t *c, int n);
 const Idx *idx_floor(IdxPool *p, const Idx *a, int64_t d); /* d > 0 */
 const Idx *idx_mod(IdxPool *p, const Idx *a, int64_t d);   /* d > 0 */
 const Idx *idx_min(IdxPool *p, const Idx *a, const Idx *b);

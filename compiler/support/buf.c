@@ -2,6 +2,7 @@
 
 #include "format.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,42 @@ void buf_puts(Buf *b, const char *s)
 void buf_putc(Buf *b, char c)
 {
     buf_putn(b, &c, 1);
+}
+
+void buf_putd(Buf *b, long long x)
+{
+    char digits[FORMAT_DIGITS];
+    size_t n = format_number(digits, x);
+
+    buf_putn(b, digits + FORMAT_DIGITS - n, n);
+}
+
+/* A fraction's hexadecimal digits, without zeros behind. */
+static void put_fraction(Buf *b, uint64_t bits)
+{
+    static const char digit[] = "0123456789abcdef";
+
+    if (bits)
+        buf_putc(b, '.');
+    for (; bits; bits = (bits << 4) & (((uint64_t)1 << 52) - 1))
+        buf_putc(b, digit[bits >> 48]);
+}
+
+void buf_puta(Buf *b, double x)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    int power = (int)(bits >> 52 & 0x7ff) - 1023;
+    if (x != 0 && (power == -1023 || power == 1024)) {
+        buf_printf(b, "%a", x); /* infinite, no number, or nearly 0 */
+        return;
+    }
+    buf_puts(b, bits >> 63 ? "-0x" : "0x");
+    buf_putc(b, x != 0 ? '1' : '0');
+    put_fraction(b, bits & (((uint64_t)1 << 52) - 1));
+    buf_puts(b, x == 0 || power >= 0 ? "p+" : "p-");
+    buf_putd(b, x == 0 ? 0 : power < 0 ? -power : power);
 }
 
 void buf_vprintf(Buf *b, const char *fmt, va_list ap)

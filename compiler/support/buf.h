@@ -20,6 +20,8 @@ void buf_vprintf(Buf *b, const char *fmt, va_list ap);
 void buf_puts(Buf *b, const char *s);
 void buf_putn(Buf *b, const char *s, size_t n);
 void buf_putc(Buf *b, char c);
+void buf_putd(Buf *b, long long x); /* as %lld does */
+void buf_puta(Buf *b, double x);    /* as %a does */
 const char *buf_text(const Buf *b); /* "" while empty */
 void buf_free(Buf *b);
 /* The text, from now on the arena's; b is empty. */

@@ -16,19 +16,26 @@ static int put(Out *o, const char *s, size_t n)
     return 0;
 }
 
-static int put_number(Out *o, long long x)
+size_t format_number(char *digits, long long x)
 {
-    char digit[24];
-    size_t i = sizeof digit;
+    size_t i = FORMAT_DIGITS;
     unsigned long long u = x < 0 ? 0 - (unsigned long long)x
                                  : (unsigned long long)x;
 
     do
-        digit[--i] = (char)('0' + u % 10);
+        digits[--i] = (char)('0' + u % 10);
     while (u /= 10);
     if (x < 0)
-        digit[--i] = '-';
-    return put(o, digit + i, sizeof digit - i);
+        digits[--i] = '-';
+    return FORMAT_DIGITS - i;
+}
+
+static int put_number(Out *o, long long x)
+{
+    char digits[FORMAT_DIGITS];
+    size_t n = format_number(digits, x);
+
+    return put(o, digits + FORMAT_DIGITS - n, n);
 }
 
 int format_plain(char *out, size_t size, const char *fmt, va_list ap)

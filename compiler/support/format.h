@@ -12,4 +12,8 @@
  * room: then out holds nothing of use. */
 int format_plain(char *out, size_t size, const char *fmt, va_list ap);
 
+/* Writes x as %lld does to the end of `digits`; how many characters. */
+enum { FORMAT_DIGITS = 24 };
+size_t format_number(char *digits, long long x);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+
 /* ---- axes -------------------------------------------------------------- */
 
 static int64_t coef(const Operand *o, const Var *v)
@@ -365,8 +366,10 @@ static void search(const Tma *t, int i, int left, Patch *p, Patch *best)
             p->tiles *= p->count[j];
             p->rows *= p->tile[j];
         }
-        if (!best->tiles || p->tiles < best->tiles)
+        if (!best->tiles || p->tiles < best->tiles) {
+            p->most = best->most;
             *best = *p;
+        }
         return;
     }
     const Axis *a = &t->m.axis[i];
@@ -387,6 +390,7 @@ static void search(const Tma *t, int i, int left, Patch *p, Patch *best)
 Patch tma_patch(const Tma *t, int bm)
 {
     Patch p = {.tiles = 0}, best = {.tiles = 0}, run = {.rows = bm};
+    int i = 0;
 
     /* rows beyond the last are read as zero */
     run.tile[0] = bm;
@@ -394,7 +398,13 @@ Patch tma_patch(const Tma *t, int bm)
     run.im2col = t->pixels > 0;
     if (t->m.n == 1 || run.im2col)
         return run;
+    for (; i < TMA_PATCHES && t->patch[i].tiles; i++)
+        if (t->patch[i].most == bm)
+            return t->patch[i];
+    best.most = bm;
     search(t, t->m.n - 1, bm, &p, &best);
+    if (i < TMA_PATCHES)
+        t->patch[i] = best;
     return best;
 }
 

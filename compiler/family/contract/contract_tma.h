@@ -14,7 +14,7 @@
 
 #include "family/contract/contract.h"
 
-enum { TMA_RANK = 5, TMA_ROW = 128, TMA_BOX = 256 };
+enum { TMA_RANK = 5, TMA_ROW = 128, TMA_BOX = 256, TMA_PATCHES = 4 };
 
 /* A number whose digits are v[0] (slow) .. v[n - 1]. */
 typedef struct Axis {
@@ -52,6 +52,15 @@ typedef struct TmaOperand {
                            boxes of channels. 0: there is no such map */
 } TmaOperand;
 
+/* A tile's extent along each axis of m; `rows` of them are used. */
+typedef struct Patch {
+    int tile[MAX_RANK];
+    int64_t count[MAX_RANK]; /* tiles along each */
+    int rows, most;     /* and it was to have `most` of them at most */
+    int64_t tiles;
+    bool im2col;        /* it is a run of rows all the same */
+} Patch;
+
 typedef struct Tma {
     const Contract *x;
     Axes m, n, k, batch;
@@ -60,16 +69,9 @@ typedef struct Tma {
     int pixels;         /* dimensions of a's that an im2col map slides along,
                            from dim[1] on; 0: there is no such map */
     Axis pixel[MAX_RANK]; /* k's variables, where an operand slides */
+    Patch *patch;       /* TMA_PATCHES, those asked for: many variants are of
+                           each height */
 } Tma;
-
-/* A tile's extent along each axis of m; `rows` of them are used. */
-typedef struct Patch {
-    int tile[MAX_RANK];
-    int64_t count[MAX_RANK]; /* tiles along each */
-    int rows;
-    int64_t tiles;
-    bool im2col;        /* it is a run of rows all the same */
-} Patch;
 
 /* NULL, or why TMA cannot copy the operands. */
 const char *tma_open(Tma *t, const Contract *x);

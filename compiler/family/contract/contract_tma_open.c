@@ -91,6 +91,7 @@ static void begin(Tma *t, const Contract *x)
 
     memset(t, 0, sizeof *t);
     t->x = x;
+    t->patch = arena_array(x->g->arena, Patch, TMA_PATCHES);
     t->bk = TMA_ROW / type_bytes(x->elem);
     for (int i = 0; i < c->n_batch; i++)
         tma_axis(x->g, &t->batch.axis[t->batch.n++], &c->batch[i], 1);
