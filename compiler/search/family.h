@@ -50,6 +50,9 @@ typedef struct Family {
 const void *family_open(const Family *f, Graph *g, const Group *gr,
                         const Options *o, const char **why);
 
+/* What open returns: f of n bytes, or NULL and its memory free again. */
+const void *family_form(Graph *g, void *f, size_t n, const char *why);
+
 extern const Family family_chain_mma, family_chain_few, family_chain_wgmma,
     family_map, family_prefix, family_reduce,
     family_contract_simt,

@@ -31,3 +31,11 @@ const void *family_open(const Family *f, Graph *g, const Group *gr,
     *why = other_shape(f, gr);
     return *why ? NULL : f->open(g, gr, o, why);
 }
+
+const void *family_form(Graph *g, void *f, size_t n, const char *why)
+{
+    if (!why)
+        return f;
+    arena_give_back(g->arena, f, n);
+    return NULL;
+}

@@ -65,6 +65,18 @@ void *arena_alloc(Arena *a, size_t n)
     return p;
 }
 
+void arena_give_back(Arena *a, void *p, size_t n)
+{
+    Chunk *c = a->chunk;
+
+    n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if ((unsigned char *)p + n != c->data + c->used)
+        return;
+    memset(p, 0, n);
+    c->used -= n;
+    a->used -= n;
+}
+
 char *arena_strndup(Arena *a, const char *s, size_t n)
 {
     char *p = arena_alloc(a, n + 1);

@@ -18,6 +18,9 @@ size_t arena_used(const Arena *a); /* bytes handed out */
 
 /* n zeroed bytes, aligned to 16. */
 void *arena_alloc(Arena *a, size_t n);
+/* p of n bytes is not needed after all: the next gets its memory, if p was the
+ * last that was handed out. */
+void arena_give_back(Arena *a, void *p, size_t n);
 char *arena_strndup(Arena *a, const char *s, size_t n);
 char *arena_strdup(Arena *a, const char *s);
 char *arena_printf(Arena *a, const char *fmt, ...)

@@ -152,7 +152,7 @@ static const void *open(Graph *g, const Group *gr, const Options *o,
 
     *why = open_few(f, g, gr, o);
     f->gr = gr;
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 /* ---- variants -------------------------------------------------------- */

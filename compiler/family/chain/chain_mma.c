@@ -46,7 +46,7 @@ static const void *open(Graph *g, const Group *gr, const Options *o,
 
     *why = open_mma(f, g, gr, o);
     f->gr = gr;
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 const char *chain_mma_plan(ChainKernel *w, const ChainForm *f, const Variant *v)

@@ -159,7 +159,7 @@ static const void *open(Graph *g, const Group *gr, const Options *o,
 
     *why = o->device->sm < 90 ? "needs sm_90a" : chain_open(f, g, gr, o);
     f->gr = gr;
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 /* ---- variants -------------------------------------------------------- */

@@ -73,7 +73,7 @@ const void *mma_open(Graph *g, const Group *gr, const Options *o,
     Contract *f = arena_new_of(g->arena, Contract);
 
     *why = open_form(f, g, gr, o);
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 static int64_t padded(int64_t n, int64_t tile)

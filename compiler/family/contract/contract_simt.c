@@ -53,7 +53,7 @@ const void *simt_open(Graph *g, const Group *gr, const Options *o,
     Contract *f = arena_new_of(g->arena, Contract);
 
     *why = open_form(f, g, gr, o);
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 static bool sensible(const Contract *x, const Tile *t)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 /* ---- axes -------------------------------------------------------------- */
 
 static int64_t coef(const Operand *o, const Var *v)

@@ -66,6 +66,7 @@ static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
     const char *text = arena_printf(g->arena, "vec=%d threads=%d", vec,
                                     threads);
 
+    v[*n] = (Variant){0};
     memcpy(v[*n].knob, knob, sizeof knob);
     if (tile > 1 || rows)
         text = arena_printf(g->arena, "%s tile=%d", text, tile);
@@ -153,8 +154,7 @@ static int map_space(const void *form, Variant **out)
 {
     const MapForm *f = form;
     Graph *g = f->g;
-    Variant *v = arena_array(g->arena, Variant,
-                             32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * 3);
+    Variant v[32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * 3];
     int n = 0,
         widest = f->fast ? widest_vector(g, f->gr, f->fast, 16, false) : 1;
     Window w;
@@ -167,7 +167,8 @@ static int map_space(const void *form, Variant **out)
                     add_variant(g, v, &n, vec, threads, tile, 0, 0);
     add_walks(f, widest, v, &n);
     add_bands(f, widest, v, &n);
-    *out = v;
+    *out = arena_array(g->arena, Variant, n);
+    memcpy(*out, v, sizeof *v * (size_t)n);
     return n;
 }
 

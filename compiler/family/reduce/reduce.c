@@ -318,7 +318,8 @@ static int reduce_space(const void *form, Variant **out)
     const ReduceForm *f = form;
     Graph *g = f->graph;
     const Group *gr = f->plain;
-    Space s = {g, arena_array(g->arena, Variant, MAX_VARIANTS), 0};
+    Variant all[MAX_VARIANTS] = {0};
+    Space s = {g, all, 0};
     int64_t n_rows = group_rows(gr), n_cols = group_cols(gr);
     const Var *col = reduce_fastest(f->cols, gr->n_cols);
     const Var *row = reduce_fastest(f->stored_rows, gr->n_rows);
@@ -342,7 +343,8 @@ static int reduce_space(const void *form, Variant **out)
                     add(&s, MODE_COLUMNS, threads, vec, tx);
     if (row && splits(f) && s.n < MAX_VARIANTS / 2)
         add_parts(&s, gr, f->options->device, widest);
-    *out = s.v;
+    *out = arena_array(g->arena, Variant, s.n);
+    memcpy(*out, all, sizeof *all * (size_t)s.n);
     return s.n;
 }
 

@@ -262,7 +262,7 @@ const void *halo_open(Graph *g, const Group *gr, const Options *o,
     HaloForm *f = arena_new_of(g->arena, HaloForm);
 
     *why = open_halo(f, g, gr, o);
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 /* ---- variants ---------------------------------------------------------- */

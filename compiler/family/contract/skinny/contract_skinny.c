@@ -104,7 +104,7 @@ const void *skinny_form(Graph *g, const Group *gr, const Options *o,
     SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
 
     *why = skinny_open(f, g, gr, o);
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 /* ---- variants ---------------------------------------------------------- */

@@ -33,7 +33,7 @@ const void *stream_open(Graph *g, const Group *gr, const Options *o,
     SkinnyForm *f = arena_new_of(g->arena, SkinnyForm);
 
     *why = open_stream(f, g, gr, o);
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 bool stream_whole(const Load *x, int lane_k)

@@ -111,7 +111,7 @@ const void *wgmma_open(Graph *g, const Group *gr, const Options *o,
     WgmmaForm *f = arena_new_of(g->arena, WgmmaForm);
 
     *why = open_wgmma(f, g, gr, o);
-    return *why ? NULL : f;
+    return family_form(g, f, sizeof *f, *why);
 }
 
 /* ---- variants ---------------------------------------------------------- */
@@ -235,11 +235,13 @@ int wgmma_space(const void *form, Variant **out)
 {
     enum { MOST = 400 };
     Graph *g = ((const WgmmaForm *)form)->x.g;
-    Space s = {.form = form, .g = g, .most = MOST};
+    Variant all[MOST] = {0};
+    Space s = {.form = form, .g = g, .v = all, .most = MOST};
 
-    *out = s.v = arena_array(g->arena, Variant, MOST);
     for (int i = 0; i < N_SHAPES; i++)
         if (sensible(form, &shapes[i]))
             add_shape(&s, &shapes[i]);
+    *out = arena_array(g->arena, Variant, s.n);
+    memcpy(*out, all, sizeof *all * (size_t)s.n);
     return s.n;
 }
