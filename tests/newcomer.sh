@@ -162,6 +162,54 @@ awk -v to="$work/manual" '/^```/ {
          next
      }
      fence { print >file }' dsl/LANGUAGE.md
+# and so is each of its lines, with what it reads declared: how the line
+# begins, and the declarations; one with none belongs to the next
+cat >"$work/declared" <<'END'
+h[i, j] =|input x : f32[B, D]; input g : f32[D];
+y[n, i in|input x : f32[B, N];
+s[] =|input x : f32[B, D];
+y = relu|input h : f32[B]; input x : f32[B];
+y = x * 2|input x : f32[B]; input z : f32[B];
+t[b in|
+t[b, s in|input cls : f32[D]; input x : f32[B, N, D];
+z[b, i * 4|input x : f32[B, N, D];
+for l in|input h : f32[B];
+h : i32|
+h[x[i]]|input x : i32[B] in 0..10;
+t : f32|
+t[ids[i]|input ids : i32[B]; input g : f32[B, D];
+y[i] = sum|input a : f32[B, K]; input b : f32[K]; input c : f32[B];
+z[i] = (sum|input x : f32[B, K];
+m[i] =|input x : f32[B, K];
+c[b, d in|input x : f32[B, D];
+m[b, d] =|input x : f32[B, S, D]; input n : i32[B];
+y[p in|input x : f32[N]; input w : f32[3];
+m[p in|input x : f32[N];
+z[i] = x[i] -|input x : f32[N];
+END
+awk -v to="$work/manual.line" -F'|' '
+NR == FNR { begins[++n] = $1; reads[n] = $2; next }
+/^[a-z]+ *(:|=|\[)|^for l/ && /;/ {
+    for (k = 1; k <= n && index($0, begins[k]) != 1; k++)
+        ;
+    line = $0
+    sub(/ *\/\/.*/, "", line)
+    before = before " " line
+    if (k <= n && reads[k] == "")
+        next
+    name = k > n ? "none" : line ~ /^for/ ? "y" : substr($0, 1, 1)
+    m++
+    file = to m ".dcl"
+    print "model line_" m " { dim B = 3; dim D = 4; dim K = 8; dim N = 6;" \
+        " dim S = 5; dim V = 9; " reads[k] before " output " name "; }" >file
+    close(file)
+    before = ""
+}' "$work/declared" $(grep -L '^model \|^op \|^block \|^dcc \|^file ' \
+    "$work"/manual.*.dcl)
+[ "$(ls "$work" | grep -c '^manual.line')" -ge 18 ] || {
+    echo "Bail out! dsl/LANGUAGE.md has lost its lines"
+    exit 1
+}
 for file in "$work"/manual.*.dcl; do
     grep -q '^model ' "$file" || continue
     n=$((n + 1))

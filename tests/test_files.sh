@@ -299,6 +299,15 @@ if [ -e $onnx ] && "$dcc" import $onnx -o ../out/try.dcl >"$log" 2>&1; then
     "$dcc" import ../out/net.onnx -o ../out/onto.dcl >"$log" 2>&1 || got=$?
     cmp -s $onnx ../out/net.onnx || got=overwritten
     expect "import onto what it reads" 2 "the .dcl would overwrite"
+    got=0
+    cat $onnx | "$dcc" import - -o ../out/piped.dcl >"$log" 2>&1 || got=$?
+    (cd ../out && "$dcc" import net.onnx -o - | sed '1d' >said.dcl &&
+        ! ls | grep -q '^-' && sed '1d; s/^model [a-z]*/model net/' piped.dcl |
+        cmp - said.dcl) >>"$log" 2>&1 || got=differs
+    expect "import of standard input, and to standard output" 0 ""
+    got=0
+    "$dcc" import - <$onnx >"$log" 2>&1 || got=$?
+    expect "import of standard input without -o" 2 "wants -o"
     printf '#!/bin/sh\nsleep 20\n' >slow
     chmod +x slow
     CXX="$work/in/slow" setsid "$dcc" run --cpu --random ../out/net.onnx \

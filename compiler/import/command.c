@@ -106,6 +106,8 @@ static int parse(Arena *a, int argc, char **argv, ImportLine *l)
     if (argc - optind != 1)
         return bad("%s", "dcc import wants one .onnx file");
     l->path = argv[optind];
+    if (!strcmp(l->path, "-") && (!l->out || !strcmp(l->out, "-")))
+        return bad("%s", "a model from standard input wants -o MODEL.dcl");
     return 0;
 }
 
@@ -153,16 +155,18 @@ static int write_both(Import *c, const Buf *text, const ImportLine *l)
 {
     const char *out =
         l->out ? l->out : beside(c->arena, base_of(c->arena, l->path), ".dcl");
+    const char *named = strcmp(out, "-") ? out : base_of(c->arena, l->path);
     const char *weights =
-        l->weights ? l->weights : beside(c->arena, out, ".safetensors");
+        l->weights ? l->weights : beside(c->arena, named, ".safetensors");
 
     bool said = l->out && !l->derived;
     const UsedFile in[] = {{l->path, "the model to import"},
                            {l->bind, "what --bind names"}};
     const UsedFile to[] = {{out, "the .dcl"}, {weights, "the weights"}};
 
-    if (output_check(in, 2, to, 2))
-        return 2;
+    int status = output_check(in, 2, to, 2);
+    if (status)
+        return status;
     if (!may_write(c, out, said, 0, IMPORT_TEXT_BEGIN) ||
         !may_write(c, weights, l->weights && !l->derived, 8,
                    IMPORT_WEIGHTS_BEGIN))
@@ -192,7 +196,8 @@ static int run_import(Arena *a, const ImportLine *l)
         return 1;
     }
     c.bind = bind;
-    c.wanted_name = l->name ? l->name : base_of(a, l->out ? l->out : l->path);
+    bool named = l->out && strcmp(l->out, "-");
+    c.wanted_name = l->name ? l->name : base_of(a, named ? l->out : l->path);
     if (import_read(&c) && import_text(&c, &text))
         status = write_both(&c, &text, l);
     fputs(buf_text(&c.messages), stderr);

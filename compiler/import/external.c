@@ -25,10 +25,32 @@ static const char *map_fd(Arena *a, int fd, Mapping *m)
     return NULL;
 }
 
+/* Standard input, as a file that can be mapped: what is a pipe is copied into
+ * one. -1 and errno if it cannot be. */
+static int standard_input(void)
+{
+    struct stat st;
+    char block[65536];
+    ssize_t n;
+
+    if (fstat(STDIN_FILENO, &st))
+        return -1;
+    if (S_ISREG(st.st_mode))
+        return dup(STDIN_FILENO);
+    int fd = memfd_create("model", MFD_CLOEXEC);
+    while (fd >= 0 && (n = read(STDIN_FILENO, block, sizeof block)) != 0)
+        if (n < 0 || write(fd, block, (size_t)n) != n) {
+            close(fd);
+            return -1;
+        }
+    return fd;
+}
+
 const char *map_file(Arena *a, const char *path, bool follow, Mapping *m)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK |
-                            (follow ? 0 : O_NOFOLLOW));
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | (follow ? 0 : O_NOFOLLOW);
+    int fd = follow && !strcmp(path, "-") ? standard_input()
+                                          : open(path, flags);
 
     if (fd < 0)
         return errno == ELOOP && !follow ? "it is a link"

@@ -652,6 +652,8 @@ bool import_read(Import *c)
     Mapping file;
     const char *wrong = map_file(c->arena, c->path, true, &file);
 
+    if (!strcmp(c->path, "-"))
+        c->path = "<stdin>"; /* in messages, and in the .dcl */
     if (wrong) {
         import_error(c, NULL, "cannot read: %s", wrong);
         return false;
