@@ -462,7 +462,7 @@ static int command_bench(Session *s)
     Driver d = driver_of(s);
 
     d.random = true;
-    d.bench = l->runs ? l->runs : 1000;
+    d.bench = l->runs;
     d.runs = 0;
     d.warm_up = l->warm_up;
     d.streams = l->streams;

@@ -315,6 +315,8 @@ END
         grep -q "has no __dlpack__" log && grep -q "is missing" log
     point $? "it computes, and says what is wrong"
 fi
+check "timings on the CPU are few" 0 "over 10 runs on CPU" \
+    "$dcc" bench --cpu good.dcl
 check "timings" 0 "p90 .*, p95 .*, p99 .*, max" \
     "$dcc" bench --cpu good.dcl --runs=20 --streams=2 --profile --json=-
 grep -q '"p99_us":' log && grep -q "2 streams: .* runs a second" log &&

@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 enum { MESSAGE_LINES = 12 };
+/* Runs of a bench that does not say how many: emulated ones take seconds. */
+enum { BENCH_RUNS = 1000, BENCH_EMULATED = 10 };
 
 /* Threads where the compiler has them; the same code on every machine. */
 const char driver_ref_flags[] = "-O2 -ftree-vectorize -fopenmp";
@@ -353,6 +355,9 @@ static int run_program(Build *b)
 {
     const Driver *o = b->o;
     Command c = {.name = o->percentiles ? "dcc bench" : "dcc run"};
+    int bench = o->bench || !o->percentiles ? o->bench
+                : b->gpu                    ? BENCH_RUNS
+                                            : BENCH_EMULATED;
 
     command_add(&b->work, &c, work_path(&b->work, "program"));
     driver_option(b, &c, "--model", o->model);
@@ -366,8 +371,8 @@ static int run_program(Build *b)
     driver_number(b, &c, "--seed", o->seed);
     if (o->runs)
         driver_number(b, &c, "--runs", (uint64_t)o->runs);
-    if (o->bench)
-        driver_number(b, &c, "--bench", (uint64_t)o->bench);
+    if (bench)
+        driver_number(b, &c, "--bench", (uint64_t)bench);
     driver_option(b, &c, "--json", o->json);
     for (int i = 0; i < o->n_feed; i++)
         driver_option(b, &c, "--feed", o->feed[i]);

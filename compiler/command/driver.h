@@ -34,7 +34,7 @@ typedef struct Driver {
     const char **in; int n_in;
     const char **feed; int n_feed; /* "input=output" */
     bool sequence;             /* an input of a dimension more is many runs' */
-    int bench, runs;           /* 0: not given */
+    int bench, runs;           /* 0: not given, of percentiles the default */
     int warm_up, streams;      /* bench; 0: not given */
     bool profile, percentiles;
     bool random;               /* draw what no file gives, from `seed` */
