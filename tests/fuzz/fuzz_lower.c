@@ -5,8 +5,8 @@
  *
  *     clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I. \
  *         -Icompiler -Idsl -IBUILD/dsl tests/fuzz/fuzz_lower.c dsl/ *.c \
- *         BUILD/dsl/dcl.*.c compiler/{support,index,graph,lower,adjoint}/ *.c -lm \
- *         -o fuzz_lower
+ *         BUILD/dsl/dcl.*.c \
+ *         compiler/{support,index,graph,lower,adjoint}/ *.c -lm -o fuzz_lower
  *     ./fuzz_lower -dict=tests/fuzz/dcl.dict CORPUS tests/lower
  */
 #include "dsl.h"
