@@ -197,23 +197,49 @@ typedef struct Band {
     const char *m, *n;
 } Band;
 
+/* Whether all tiles run at once, or are rows of one band. */
+static bool one_band(const Wgmma *w)
+{
+    return w->m_tiles <= wgmma_band(w) || w->parts > 1 ||
+           wgmma_blocks(w) <= w->f->x.o->device->sms * (double)w->resident;
+}
+
+/* Tiles that are one band, in strips; the last one may be narrower. */
+static Band put_strips(WgmmaBuild *w, Tree *b, const char *of)
+{
+    int columns = wgmma_strip(w->p);
+    Arena *a = b->arena;
+
+    if (columns == 1)
+        return (Band){arena_printf(a, "%s %% TILES_M", of),
+                      arena_printf(a, "%s / TILES_M", of)};
+    if (columns == w->p->n_tiles)
+        return (Band){arena_printf(a, "%s / TILES_N", of),
+                      arena_printf(a, "%s %% TILES_N", of)};
+    kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
+                    "tile columns of neighbours");
+    PUT(b, "// in strips: neighbours read few distinct tiles\n");
+    if (w->p->n_tiles % columns == 0)
+        return (Band){arena_printf(a, "%s / STRIP %% TILES_M", of),
+                      arena_printf(a, "(%s / (STRIP * TILES_M) * STRIP + "
+                                      "%s %% STRIP)", of, of)};
+    PUT(b,
+        "const dcc_tile at = dcc_tile_in_band(@of, TILES_M, TILES_M, TILES_N, "
+        "STRIP);\n",
+        FILL("of", of));
+    return (Band){"at.m", "at.n"};
+}
+
 static Band put_band(WgmmaBuild *w, Tree *b, const char *of)
 {
-    int rows = wgmma_band(w->p), columns = wgmma_strip(w->p);
-    Arena *a = w->x.g->arena;
-
     if (w->p->m_tiles == 1 || w->p->n_tiles == 1)
         return (Band){w->p->m_tiles > 1 ? of : "0",
                       w->p->n_tiles > 1 ? of : "0"};
-    if (w->p->m_tiles <= rows && columns == 1)
-        return (Band){arena_printf(a, "%s %% TILES_M", of),
-                      arena_printf(a, "%s / TILES_M", of)};
-    if (w->p->m_tiles < rows || w->p->parts > 1 ||
-        wgmma_blocks(w->p) <= w->x.f->o->device->sms * (double)w->p->resident)
-        rows = (int)w->p->m_tiles; /* all run at once */
-    kernel_constant(w->x.g, w->x.kernel, "BAND", rows,
+    if (one_band(w->p))
+        return put_strips(w, b, of);
+    kernel_constant(w->x.g, w->x.kernel, "BAND", wgmma_band(w->p),
                     "tile rows that run together");
-    kernel_constant(w->x.g, w->x.kernel, "STRIP", columns,
+    kernel_constant(w->x.g, w->x.kernel, "STRIP", wgmma_strip(w->p),
                     "tile columns of neighbours");
     PUT(b,
         "// in bands: blocks that run at one time read few distinct tiles\n"
