@@ -1,8 +1,9 @@
 #!/bin/sh
 # What a reader of emitted text counts on, over the examples, two targets, both
 # types and three batches: a kernel has fewer than 200 lines, from its first to
-# its closing brace, and a line at most 80 columns. And what nvcc does: products
-# of registers are waited for in the turn of a loop that begins them.
+# its closing brace, a line at most 80 columns, and no two kernels of a model
+# differ in their names alone. And what nvcc does: products of registers are
+# waited for in the turn of a loop that begins them.
 #
 #   tests/texts.sh [NAME...]     a test point for each model and target
 #
@@ -56,6 +57,33 @@ lost_factors()
          { before = $0 }' "$1"
 }
 
+# twins FILE: a line for each kernel that differs from one before it of the same
+# model in its name and in comments alone, from its grid to the end of its launch
+twins()
+{
+    awk '/^\/\/ grid / { text = $0; name = ""; ends = 0; on = 1; next }
+         on && !name && /^void / {
+             name = $2
+             sub(/\(.*/, "", name)
+             if (name ~ /__/) # of several models
+                 text = substr(name, 1, index(name, "__")) text
+             next
+         }
+         on {
+             line = $0
+             sub(/ *\/\/.*/, "", line)
+             gsub(name, "", line)
+             text = text "\n" line
+         }
+         on && /^}/ && ++ends == 2 {
+             if (text in first)
+                 print name ": as " first[text]
+             else
+                 first[text] = name
+             on = 0
+         }' "$1"
+}
+
 # kernel LINES: a text of one kernel
 kernel()
 {
@@ -77,7 +105,8 @@ model()
             "$dcc" "$src/examples/$1.dcl" -D E=$type -D B=$batch \
                 --target="$2" -o "$work/x.cu" >"$work/said" 2>&1 ||
                 cat "$work/said" >>"$work/log"
-            { long_texts "$work/x.cu"; lost_factors "$work/x.cu"; } |
+            { long_texts "$work/x.cu"; lost_factors "$work/x.cu"
+              twins "$work/x.cu"; } |
                 sed "s/^/$type B=$batch: /" >>"$work/log"
         done
     done
@@ -122,6 +151,18 @@ point $? "a kernel of 199 lines may be"
 long_texts "$work/x.cu" >"$work/log"
 [ "$(wc -l <"$work/log")" -eq 2 ] && grep -q '^long_one: 200 lines' "$work/log"
 point $? "one of 200 and a line of 81 columns are found"
+
+# launched NAME BODY: a kernel and its launch
+launched()
+{
+    printf '%s\n' '// grid 1' 'extern "C" __global__' "void $1(" '{' "    $2" \
+        '}' "extern \"C\" cudaError_t $1_launch()" '{' "    $1<<<1, 1>>>();" '}'
+}
+{ launched one '++i;'; launched two '--i;'; launched three '++i;  // again'
+  launched a__four '++i;'; } >"$work/x.cu"
+twins "$work/x.cu" >"$work/log"
+[ "$(cat "$work/log")" = "three: as one" ]
+point $? "a kernel that another one is, but for its name, is found"
 
 # turn INDENTATION: a loop whose wait stands there
 turn()

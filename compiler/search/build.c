@@ -2,6 +2,7 @@
 
 #include "emit/cprint.h"
 #include "search/dependent.h"
+#include "search/twins.h"
 #include "emit/names.h"
 
 #include <ctype.h>
@@ -373,5 +374,7 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
         kernel_finish(g, k);
         dependent_check(k);
     }
+    if (!p->trace) /* else a group's kernel tells of it alone (tune) */
+        join_twins(p);
     return true;
 }

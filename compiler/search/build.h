@@ -1,6 +1,7 @@
 /* build.h - from chosen groups to kernels and launches.
  *
- * One kernel for each distinct canonical text, many launches. */
+ * One kernel for each distinct canonical text, and for those that come out as
+ * the same kernel; many launches. */
 #ifndef DCC_BUILD_H
 #define DCC_BUILD_H
 
