@@ -74,6 +74,12 @@ void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step);
 void finish_vector_copy(Finish *f, Tree *b, const Vector *v, int step,
                         const char *from);
 
+/* e, of a group that computes values of its rows first (row_values.h), with
+ * these as locals of the kernel's text from `first` on. The merge's own values
+ * are numbered from 0 on, those of the group's from -1 down: e is of the former
+ * if `own`. */
+const Expr *finish_row_values(Graph *g, const Expr *e, int first, bool own);
+
 /* dcc_store_line<COLS>(&y[..], from, line, N - n); by the whole warp */
 void finish_line(Finish *f, Tree *b, int step, const char *from);
 

@@ -320,6 +320,28 @@ void finish_line(Finish *f, Tree *b, int step, const char *from)
                     FILL("place", store_place(f, step)), FILL("from", from)));
 }
 
+typedef struct Numbers {
+    int first;
+    bool own;
+} Numbers;
+
+static const Expr *renumber(Graph *g, const Expr *e, void *ctx)
+{
+    const Numbers *n = ctx;
+
+    if (e->kind != E_LOCAL || (e->local >= 0) != n->own)
+        return NULL;
+    return expr_local(g, n->first + (n->own ? e->local : -1 - e->local),
+                      e->type);
+}
+
+const Expr *finish_row_values(Graph *g, const Expr *e, int first, bool own)
+{
+    Numbers n = {first, own};
+
+    return expr_rewrite(g, e, renumber, &n);
+}
+
 /* ---- text ---------------------------------------------------- */
 
 static const char *base_name(const char *path)

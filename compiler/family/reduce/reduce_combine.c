@@ -157,6 +157,22 @@ static void count_arrivals(RowReduce *r, int n)
     k->n_counters = n;
 }
 
+/* The others leave; it makes `sum` of all, as the phase `what`. */
+static void put_last(RowReduce *r, Tree *out, const char *row, const Tree *sum,
+                     const char *what)
+{
+    PUT(out,
+        "__syncthreads();\n"
+        "if (!smem.last)\n"
+        "    return;\n"
+        "if (threadIdx.x == 0)\n"
+        "    counters[@row] = 0;\n"
+        "__threadfence();\n"
+        "@SUM\n",
+        FILL("row", row), FILL_TREE("SUM", sum));
+    kernel_phase(r->graph, r->kernel, what, out);
+}
+
 /* A place in the workspace for n partial results of s; its name. `row`: where
  * the row's begin. */
 static const char *put_place(RowReduce *r, const Step *s, size_t n,
@@ -208,7 +224,6 @@ static void put_partial(RowReduce *r, int i, const char *row, Tree *where,
 
 void reduce_partials(RowReduce *r)
 {
-    Kernel *k = r->kernel;
     Arena *a = r->graph->arena;
     const char *row = r->n_rows > 1 ? "blockIdx.y" : "0";
     Tree *out = tree_list(a), *save = tree_list(a), *sum = tree_list(a);
@@ -222,20 +237,12 @@ void reduce_partials(RowReduce *r)
         "    @SAVE\n"
         "    __threadfence();\n"
         "    smem.last = atomicAdd(&counters[@row], 1u) == SPLITS - 1;\n"
-        "}\n"
-        "__syncthreads();\n"
-        "if (!smem.last)\n"
-        "    return;\n"
-        "if (threadIdx.x == 0)\n"
-        "    counters[@row] = 0;\n"
-        "__threadfence();\n"
-        "@SUM\n",
-        FILL("row", row), FILL_TREE("SAVE", save), FILL_TREE("SUM", sum));
-    kernel_assert(r->graph, k, "SPLITS <= THREADS",
+        "}\n",
+        FILL("row", row), FILL_TREE("SAVE", save));
+    kernel_assert(r->graph, r->kernel, "SPLITS <= THREADS",
                   "a thread takes one partial result");
-    kernel_phase(r->graph, k,
-                 "the last block of the row to arrive combines all of them",
-                 out);
+    put_last(r, out, row, sum,
+             "the last block of the row to arrive combines all of them");
 }
 
 /* ---- columns in parts --------------------------------------------------- */
@@ -301,16 +308,8 @@ void reduce_part_columns(RowReduce *r)
         "__threadfence();\n"
         "__syncthreads();\n"
         "if (threadIdx.x == 0)\n"
-        "    smem.last = atomicAdd(&counters[blockIdx.y], 1u) == PARTS - 1;\n"
-        "__syncthreads();\n"
-        "if (!smem.last)\n"
-        "    return;\n"
-        "if (threadIdx.x == 0)\n"
-        "    counters[blockIdx.y] = 0;\n"
-        "__threadfence();\n"
-        "@SUM\n",
-        FILL("ty", r->ty), FILL_TREE("SAVE", save), FILL_TREE("SUM", sum));
-    kernel_phase(r->graph, k,
-                 "the last block of the rows to arrive combines all parts",
-                 out);
+        "    smem.last = atomicAdd(&counters[blockIdx.y], 1u) == PARTS - 1;\n",
+        FILL("ty", r->ty), FILL_TREE("SAVE", save));
+    put_last(r, out, "blockIdx.y", sum,
+             "the last block of the rows to arrive combines all parts");
 }

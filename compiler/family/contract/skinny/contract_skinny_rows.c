@@ -1,5 +1,6 @@
 #include "family/contract/skinny/contract_skinny.h"
 
+#include "family/contract/contract_finish.h"
 #include "group/norm.h"
 #include "group/row_values.h"
 
@@ -47,23 +48,6 @@ const char *skinny_check_rows(const Contract *x)
 int skinny_row_values(const Contract *x)
 {
     return x->gr->merge ? x->gr->merge->n_step : 0;
-}
-
-/* The merge's values as locals of the kernel's text, behind the steps': its own
- * are numbered from 0 on, those of the group's values from -1 down. */
-typedef struct Numbers {
-    int first;
-    bool own;
-} Numbers;
-
-static const Expr *renumber(Graph *g, const Expr *e, void *ctx)
-{
-    const Numbers *n = ctx;
-
-    if (e->kind != E_LOCAL || (e->local >= 0) != n->own)
-        return NULL;
-    return expr_local(g, n->first + (n->own ? e->local : -1 - e->local),
-                      e->type);
 }
 
 static const Expr *of_row(const Contract *x, const Expr *e)
@@ -251,14 +235,14 @@ static bool wanted(const ContractBuild *x, int i)
 static void put_row(ContractBuild *x, Tree *b, const char *const *field)
 {
     const RowMerge *m = x->f->gr->merge;
-    Numbers own = {x->f->gr->n_step, true};
+    int first = x->f->gr->n_step;
     Kept kept = keep_reads(x);
 
     put_kept(x, b, &kept);
     for (int i = 0; i < m->n_step; i++) {
         const Step *s = &m->step[i];
-        const Expr *e = expr_rewrite(x->g, of_row(x->f, s->value), renumber,
-                                     &own);
+        const Expr *e = finish_row_values(x->g, of_row(x->f, s->value),
+                                          first, true);
         const char *id;
         if (s->op != R_NONE) {
             id = cprint_fresh(&x->cp, row_value_name(m, i));
@@ -269,12 +253,12 @@ static void put_row(ContractBuild *x, Tree *b, const char *const *field)
         } else {
             id = cprint_bind_name(b, &x->cp, e, row_value_name(m, i));
         }
-        x->cp.local[own.first + i] = id;
+        x->cp.local[first + i] = id;
     }
     for (int i = 0; i < m->n_step; i++)
         if (field[i])
             PUT(b, "smem.@field[m] = @value;\n", FILL("field", field[i]),
-                FILL("value", x->cp.local[own.first + i]));
+                FILL("value", x->cp.local[first + i]));
 }
 
 void skinny_put_rows(SkinnyBuild *s, Tree *b)
@@ -283,7 +267,7 @@ void skinny_put_rows(SkinnyBuild *s, Tree *b)
     Arena *a = x->g->arena;
     const RowMerge *m = x->f->gr->merge;
     const char *field[NORM_STEPS] = {NULL};
-    Numbers other = {x->f->gr->n_step, false};
+    int first = x->f->gr->n_step;
     Operand *op = arena_new_of(a, Operand);
     Tree *in = tree_list(a);
     bool one = x->p->t.bm == 1; /* each warp computes them for itself */
@@ -311,12 +295,12 @@ void skinny_put_rows(SkinnyBuild *s, Tree *b)
         FILL_TREE("IN", in));
     cprint_close(&x->cp, scope);
     for (int i = 0; i < m->n_step; i++)
-        x->cp.local[other.first + i] =
-            one        ? x->cp.local[other.first + i]
+        x->cp.local[first + i] =
+            one        ? x->cp.local[first + i]
             : field[i] ? arena_printf(a, "smem.%s[m]", field[i])
                        : NULL;
     *op = *x->a.op;
-    op->e = expr_rewrite(x->g, op->e, renumber, &other);
+    op->e = finish_row_values(x->g, op->e, first, false);
     x->a.op = op;
 }
 

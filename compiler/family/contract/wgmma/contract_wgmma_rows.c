@@ -1,5 +1,6 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
+#include "family/contract/contract_finish.h"
 #include "group/norm.h"
 #include "group/row_values.h"
 
@@ -421,23 +422,6 @@ static int merge_local(const WgmmaBuild *w, int step)
     return w->x.f->gr->n_step + MAX_READS + step;
 }
 
-/* The merge's values as locals of the kernel's text: its own are numbered from
- * 0 on, those of the group's values from -1 down. */
-typedef struct Numbers {
-    const WgmmaBuild *w;
-    bool own;
-} Numbers;
-
-static const Expr *renumber(Graph *g, const Expr *e, void *ctx)
-{
-    const Numbers *n = ctx;
-
-    if (e->kind != E_LOCAL || (e->local >= 0) != n->own)
-        return NULL;
-    return expr_local(g, merge_local(n->w, n->own ? e->local : -1 - e->local),
-                      e->type);
-}
-
 /* The array of a lane's pieces, which are read when they are first wanted. */
 static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
 {
@@ -508,7 +492,6 @@ static void put_row(Rows *r, Tree *b)
     Graph *g = w->x.g;
     const RowMerge *m = w->x.f->gr->merge;
     CPrint *cp = &w->x.cp;
-    Numbers own = {w, true}, other = {w, false};
     const char *part[NORM_STEPS] = {NULL}, *sum[NORM_STEPS] = {NULL};
 
     for (int i = 0; i < m->n_step; i++) {
@@ -520,18 +503,19 @@ static void put_row(Rows *r, Tree *b)
     for (int i = 0; i < m->n_step; i++) {
         const Step *s = &m->step[i];
         const Expr *e = on_axis(g, &w->f->tma.m.axis[0], s->value);
-        const char *id = s->op != R_NONE
-                             ? sum_pieces(r, b, part, sum, i)
-                             : cprint_bind_name(b, cp,
-                                                expr_rewrite(g, e, renumber,
-                                                             &own),
-                                                row_value_name(m, i));
+        const char *id =
+            s->op != R_NONE
+                ? sum_pieces(r, b, part, sum, i)
+                : cprint_bind_name(
+                      b, cp, finish_row_values(g, e, merge_local(w, 0), true),
+                      row_value_name(m, i));
         cp->local[merge_local(w, i)] = id;
         if (s->tensor)
             store_row(w, b, s, id);
     }
     for (int i = 0; i < r->n_row; i++) {
-        const Expr *e = expr_rewrite(g, r->row[i], renumber, &other);
+        const Expr *e =
+            finish_row_values(g, r->row[i], merge_local(w, 0), false);
         const char *text = cprint_bind(b, cp, e, row_hint(r, r->row[i]));
         PUT(b, "dcc_deal_rows(@array[i], @text);\n", FILL("array", r->array[i]),
             FILL("text", text));
