@@ -202,7 +202,9 @@ void contract_needed(Contract *x);
 double contract_live(const ContractPlan *x);
 const char *contract_unread(ContractBuild *x, const char *m0, const char *n0);
 
-/* The parts. contract_load.c: */
+/* The parts. contract_load.c: a value that is computed goes by the rows' number
+ * where that takes no division; */
+void contract_number(ContractBuild *x, Load *l);
 void contract_loader(ContractBuild *x, Load *l, Tree *setup, Tree *load);
 /* Whether one of them is copied by cp.async. */
 bool contract_async(const Load *a, const Load *b);

@@ -41,6 +41,8 @@ struct Finish {
 void finish_prepare(Finish *f, ContractBuild *x, int most);
 /* The most columns, up to `most`, that some store can take at once. */
 int finish_choose(Finish *f, int most);
+/* Whether an offset, index or guard of e takes a quotient of v. */
+bool finish_divides(Graph *g, const Expr *e, const Var *v);
 bool finish_row_step(const Step *s);
 /* The variable in which neighbouring columns of a tile differ by one. */
 const Var *finish_fast(const ContractBuild *x);

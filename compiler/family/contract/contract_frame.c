@@ -119,6 +119,8 @@ void contract_start(ContractBuild *x, const ContractPlan *p, Kernel *k)
 void contract_begin(ContractBuild *x, const ContractPlan *p, Kernel *k)
 {
     contract_start(x, p, k);
+    contract_number(x, &x->a);
+    contract_number(x, &x->b);
     k->block = x->p->t.threads;
     k->smem_bytes = contract_smem(x->p);
     constants(x);

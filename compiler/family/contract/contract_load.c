@@ -1,4 +1,4 @@
-#include "family/contract/contract.h"
+#include "family/contract/contract_finish.h"
 
 #include <string.h>
 
@@ -71,6 +71,23 @@ void contract_digits(ContractBuild *x, Tree *b, const Side *s, const Load *l,
                      const char *text)
 {
     put_digits(x, b, s, l, text, value_wants);
+}
+
+void contract_number(ContractBuild *x, Load *l)
+{
+    const Side *s = l->side;
+
+    if (l->plain || s->n < 2)
+        return;
+    const Expr *e = expr_subst(x->g, l->op->e, s->sub, s->n);
+    if (finish_divides(x->g, e, s->linear))
+        return;
+    Operand *op = arena_new_of(x->g->arena, Operand);
+    *op = *l->op;
+    op->e = e;
+    l->op = op;
+    l->n_need = expr_uses(e, s->linear);
+    l->need[0] = s->linear;
 }
 
 /* ---- what a thread keeps of its rows ----------------------------------- */
@@ -151,6 +168,11 @@ static void fill_kept(ContractBuild *x, const Load *l, Tree *b)
                                        i > 0 ? s->v[i]->extent : 0)));
         cprint_name(&x->cp, s->v[i], id);
     }
+    if (needs(l, s->linear))
+        PUT(b, "@id = @number;\n",
+            FILL("id", arena_printf(x->g->arena, "%s%s", kept(x, l, s->linear),
+                                    many_rows(l) ? "[i]" : "")),
+            FILL("number", s->name));
     if (keeps_offset(l))
         PUT(b, "@id@_off@pass = @offset;\n", FILL("id", l->id),
             FILL("pass", many_rows(l) ? "[i]" : ""),
@@ -179,7 +201,7 @@ static bool one_kept(const Load *l)
     if (skips_rows(l) || s->extent % l->rows || l->partial)
         return false;
     if (!keeps_offset(l))
-        return l->n_need == 1 && s->n == 1;
+        return l->n_need == 1 && (s->n == 1 || l->need[0] == s->linear);
     return !l->n_need && idx_affine(l->row_part) && l->row_part->n == 1 &&
            (idx_uses(l->row_part, s->linear) ||
             (s->n == 1 && idx_uses(l->row_part, s->v[0])));

@@ -43,6 +43,14 @@ static void find_quotient(const Expr *e, void *ctx)
         d->found |= quotient_of(e->in.cond[i].e, d->v);
 }
 
+bool finish_divides(Graph *g, const Expr *e, const Var *v)
+{
+    Divides d = {g, v, false};
+
+    expr_visit(e, find_quotient, &d);
+    return d.found;
+}
+
 bool finish_row_step(const Step *s)
 {
     return s->op == R_NONE && !s->over_cols;
