@@ -196,14 +196,6 @@ bool cprint_wide(const Tensor *t, const Idx *offset)
            idx_is_wide(offset);
 }
 
-const char *cprint_element(CPrint *p, const Tensor *t, const Idx *offset)
-{
-    Buf b = {0};
-
-    put_idx(&b, p, offset, 0, cprint_wide(t, offset));
-    return buf_take(&b, p->graph->arena);
-}
-
 /* ---- elements of a tensor ---------------------------------------------- */
 
 static void note_floor(const Atom *a, void *ctx)
@@ -246,23 +238,40 @@ static int nested_dims(CPrint *p, const Tensor *t, const Idx **at, int *dim)
     return floors ? -1 : n;
 }
 
-/* The enumerator of a size that an index walks in full, or the number. */
-static void put_size(Buf *b, const CPrint *p, const Idx *at, int64_t size)
+/* The enumerator of that value that `name` is the beginning of, or NULL. */
+static const char *enumerator(const CPrint *p, const char *name, int64_t value)
 {
-    const Var *v = idx_is_var(at);
-    const char *name = v && v->extent == size && v->name ? v->name : "";
     size_t n = strlen(name);
 
-    for (int i = 0; *name && p->kernel && i < p->kernel->n_constant; i++) {
+    for (int i = 0; n && p->kernel && i < p->kernel->n_constant; i++) {
         const Constant *c = &p->kernel->constant[i];
         const char *plain = names_plain(p->graph->arena, c->name);
-        if (c->value == size && !strncasecmp(plain, name, n) &&
-            (!plain[n] || plain[n] == '_')) {
-            buf_puts(b, c->name);
-            return;
-        }
+        if (c->value == value && !strncasecmp(plain, name, n) &&
+            (!plain[n] || plain[n] == '_'))
+            return c->name;
     }
-    buf_printf(b, "%lld", (long long)size);
+    return NULL;
+}
+
+/* That of a size that v walks in full: by what it is called here, or its own
+ * name. */
+static const char *size_name(CPrint *p, const Var *v, int64_t size)
+{
+    if (!v || v->extent != size)
+        return NULL;
+    const char *id = enumerator(p, var_text(p, v), size);
+    return id ? id : enumerator(p, v->name ? v->name : "", size);
+}
+
+/* The enumerator of a size that an index walks in full, or the number. */
+static void put_size(Buf *b, CPrint *p, const Idx *at, int64_t size)
+{
+    const char *name = size_name(p, idx_is_var(at), size);
+
+    if (name)
+        buf_puts(b, name);
+    else
+        buf_printf(b, "%lld", (long long)size);
 }
 
 /* Whether s has an operator outside of parentheses. */
@@ -278,29 +287,28 @@ static bool is_compound(const char *s)
     return false;
 }
 
-/* ((n * H + h) * W + w) * C + c */
-static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
-                       const int *dim, int n)
+/* ((n * H + h) * W + w) * C + c, of indices by their strides. */
+static void put_nested(Buf *b, CPrint *p, const Idx *const *at,
+                       const int64_t *stride, int n, bool wide)
 {
     Buf text = {0}, next = {0};
-    bool wide = cprint_wide(t, tensor_offset(p->graph, t, at));
-    int64_t last = n ? t->stride[dim[n - 1]] : 1;
+    int64_t last = n ? stride[n - 1] : 1;
 
     if (!n)
         buf_puts(&text, "0");
     for (int i = 0; i < n; i++) {
         bool first = i == 0, more = i + 1 < n || last > 1;
         if (!first) {
-            int64_t size = t->stride[dim[i - 1]] / t->stride[dim[i]];
+            int64_t size = stride[i - 1] / stride[i];
             if (strcmp(buf_text(&text), "1"))
                 buf_printf(&next,
                            is_compound(buf_text(&text)) ? "(%s) * " : "%s * ",
                            buf_text(&text));
-            put_size(&next, p, at[dim[i]], size);
+            put_size(&next, p, at[i], size);
             buf_puts(&next, " + ");
             buf_free(&text);
         }
-        put_idx(&next, p, at[dim[i]], first && !more ? 0 : 1, wide);
+        put_idx(&next, p, at[i], first && !more ? 0 : 1, wide);
         text = next;
         next = (Buf){0};
     }
@@ -313,9 +321,52 @@ static void put_nested(Buf *b, CPrint *p, const Tensor *t, const Idx **at,
     buf_free(&text);
 }
 
+/* Fills the variables of an offset, from the largest stride to the smallest,
+ * where each walks in full the stride before and some size has a name; how
+ * many, or 0. */
+static int named_walk(CPrint *p, const Idx *e, const Idx **at, int64_t *stride)
+{
+    bool named = false;
+
+    if (!idx_affine(e) || e->k || e->n < 2 || e->n > MAX_RANK)
+        return 0;
+    for (int i = 0; i < e->n; i++) {
+        int j = i;
+        for (; j > 0 && stride[j - 1] < e->term[i].c; j--) {
+            stride[j] = stride[j - 1];
+            at[j] = at[j - 1];
+        }
+        stride[j] = e->term[i].c;
+        at[j] = idx_var(p->graph->pool, e->term[i].atom->var);
+    }
+    for (int i = 1; i < e->n; i++) {
+        const Var *v = idx_is_var(at[i]);
+        if (stride[i] < 1 || stride[i - 1] != stride[i] * v->extent)
+            return 0;
+        named |= size_name(p, v, v->extent) != NULL;
+    }
+    return named ? e->n : 0;
+}
+
+const char *cprint_element(CPrint *p, const Tensor *t, const Idx *offset)
+{
+    const Idx *e = resolved(p, offset), *at[MAX_RANK];
+    int64_t stride[MAX_RANK];
+    bool wide = cprint_wide(t, offset);
+    int n = named_walk(p, e, at, stride);
+    Buf b = {0};
+
+    if (n)
+        put_nested(&b, p, at, stride, n, wide);
+    else
+        put_idx(&b, p, e, 0, wide);
+    return buf_take(&b, p->graph->arena);
+}
+
 const char *cprint_at(CPrint *p, const Tensor *t, const Idx **at, Guard known)
 {
-    const Idx *narrow[MAX_RANK];
+    const Idx *narrow[MAX_RANK], *nest[MAX_RANK];
+    int64_t stride[MAX_RANK];
     int dim[MAX_RANK], n;
     Buf b = {0};
 
@@ -324,7 +375,12 @@ const char *cprint_at(CPrint *p, const Tensor *t, const Idx **at, Guard known)
     n = nested_dims(p, t, narrow, dim);
     if (n < 0)
         return cprint_element(p, t, tensor_offset(p->graph, t, narrow));
-    put_nested(&b, p, t, narrow, dim, n);
+    for (int i = 0; i < n; i++) {
+        nest[i] = narrow[dim[i]];
+        stride[i] = t->stride[dim[i]];
+    }
+    put_nested(&b, p, nest, stride, n,
+               cprint_wide(t, tensor_offset(p->graph, t, narrow)));
     return buf_take(&b, p->graph->arena);
 }
 

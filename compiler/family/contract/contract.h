@@ -255,6 +255,8 @@ void contract_digits(ContractBuild *x, Tree *b, const Side *s, const Load *l,
                      const char *text);
 /* "long long" where offsets of the operand's elements need it. */
 const char *contract_offset_type(const Load *l);
+/* l->row_part as text: "K * m" where the rows lie so. */
+const char *contract_row_offset(ContractBuild *x, const Load *l);
 size_t contract_ring(const ContractPlan *p);      /* bytes of the tiles */
 
 #endif

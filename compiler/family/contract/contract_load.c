@@ -98,6 +98,27 @@ const char *contract_offset_type(const Load *l)
                                                            : "int";
 }
 
+/* Whether k is as it lies, all of it from row to row. */
+static bool rows_of_k(const ContractBuild *x, const Load *l)
+{
+    const Side *k = &x->f->k;
+    const Idx *row = l->row_part, *at = l->k_part;
+
+    return idx_affine(row) && row->n == 1 && !row->k &&
+           row->term[0].c == k->extent && idx_is_var(at) &&
+           idx_is_var(at)->extent == k->extent;
+}
+
+const char *contract_row_offset(ContractBuild *x, const Load *l)
+{
+    const Tensor *t = l->op->read->tensor;
+
+    if (cprint_wide(t, l->row_part) || !rows_of_k(x, l))
+        return cprint_element(&x->cp, t, l->row_part);
+    const Idx *row = idx_var(x->g->pool, l->row_part->term[0].atom->var);
+    return arena_printf(x->g->arena, "K * %s", cprint_idx(&x->cp, row, 2));
+}
+
 static bool keeps_offset(const Load *l)
 {
     return l->plain && !(idx_is_const(l->row_part) && l->row_part->k == 0);
@@ -177,7 +198,7 @@ static void fill_kept(ContractBuild *x, const Load *l, Tree *b)
         PUT(b, "@id@_off@pass = @offset;\n", FILL("id", l->id),
             FILL("pass", many_rows(l) ? "[i]" : ""),
             FILL("offset",
-                 cprint_element(&x->cp, l->op->read->tensor, l->row_part)));
+                 contract_row_offset(x, l)));
     cprint_close(&x->cp, scope);
 }
 
@@ -222,7 +243,7 @@ static void keep_one(ContractBuild *x, const Load *l, const char *row, Tree *b)
     if (s->n == 1)
         cprint_name(&x->cp, s->v[0], in);
     if (offset)
-        row = cprint_element(&x->cp, l->op->read->tensor, l->row_part);
+        row = contract_row_offset(x, l);
     PUT(b,
         many_rows(l) ? "@type @name[@ID@_PASSES];\n"
                        "#pragma unroll\n"

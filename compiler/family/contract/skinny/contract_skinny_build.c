@@ -134,7 +134,7 @@ static void put_rows(SkinnyBuild *s, Tree *b)
     CScope scope = cprint_open(&x->cp);
 
     cprint_name(&x->cp, s->f->n, "column");
-    const char *at = cprint_element(&x->cp, w->op->read->tensor, w->row_part);
+    const char *at = contract_row_offset(x, w);
     bool clamp = cut && !ragged(s);
     PUT(b,
         s->f->k_major

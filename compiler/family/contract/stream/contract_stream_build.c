@@ -119,7 +119,7 @@ static void put_fetch(StreamBuild *s, Tree *b)
         FILL("tile", l->tile), FILL("least", beyond ? "min(" : ""),
         FILL("most", beyond ? ", N - 1)" : ""),
         FILL("type", contract_offset_type(l)),
-        FILL("row", cprint_element(&x->cp, t, l->row_part)),
+        FILL("row", contract_row_offset(x, l)),
         FILL("tensor", cprint_tensor(&x->cp, t)),
         FILL("at",
              cut(s) ? arena_printf(b->arena, "(k < K ? %s : 0)", at) : at),
@@ -335,7 +335,7 @@ static void put_ring_weights(StreamBuild *s, Tree *b)
         FILL("least", beyond ? "min(" : ""),
         FILL("most", beyond ? ", N - 1)" : ""), FILL("k", lane_k(s)),
         FILL("type", contract_offset_type(l)),
-        FILL("row", cprint_element(&x->cp, t, l->row_part)));
+        FILL("row", contract_row_offset(x, l)));
     put_ring_load(s, load, l, "TILES * 8", row,
                   arena_printf(b->arena, "w_off + %s",
                                cprint_element(&x->cp, t, l->k_part)));
