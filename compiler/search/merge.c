@@ -33,20 +33,37 @@ void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
     gr->made = m;
 }
 
-Group *merge_drop_stores(const Units *u, Group *gr, int p, int c)
+Group *merge_drop_needless(Graph *g, Group *gr, Needed *needed, void *ctx)
 {
     Group *of = gr;
 
     for (int i = 0; i < gr->n_step; i++) {
         Tensor *t = gr->step[i].tensor;
-        if (!t || units_need(u, t, p, c) || group_reads(gr, t))
+        if (!t || needed(t, ctx) || group_reads(gr, t))
             continue;
         if (gr == of)
-            gr = group_copy(u->g, of);
-        merge_note(u->g, gr, MERGE_DROP, t, &gr, 1);
+            gr = group_copy(g, of);
+        merge_note(g, gr, MERGE_DROP, t, &gr, 1);
         gr->step[i].tensor = NULL;
     }
     return gr;
+}
+
+typedef struct Two {
+    const Units *u;
+    int p, c;
+} Two;
+
+static bool need_besides(const Tensor *t, void *ctx)
+{
+    const Two *x = ctx;
+
+    return units_need(x->u, t, x->p, x->c);
+}
+
+Group *merge_drop_stores(const Units *u, Group *gr, int p, int c)
+{
+    return merge_drop_needless(u->g, gr, need_besides, &(Two){u, p, c});
 }
 
 /* ---- as words */

@@ -10,6 +10,7 @@
 #include "search/plan.h"
 #include "search/rows.h"
 #include "search/siblings.h"
+#include "search/stretch.h"
 
 #include <math.h>
 
@@ -670,14 +671,29 @@ static bool take_plan(Search *x)
     return true;
 }
 
-/* Several searches, each of which may end where no single merge helps. Between
- * positions that no unit of any of them spans they can be mixed: of each such
- * part the cheapest is taken, and what then saves time is merged. */
-static Search search_all(Selection *s)
+/* What is left to save where nothing else is to be merged by pairs. */
+static void finish(Search *x)
+{
+    forget(x);
+    x->last = true;
+    merge_all(x);
+    if (x->s->options->plans)
+        return;
+    norms_place(&x->u);
+    rows_place(&x->u);
+    siblings_place(&x->u);
+    x->folded = true;
+    drop_unread(x);
+    merge_candidates(x);
+}
+
+/* Several searches by pairs, each of which may end where no single merge helps.
+ * Between positions that no unit of any of them spans they can be mixed: of
+ * each such part the cheapest is taken. */
+static Search search_pairs(Selection *s, Pairs *pairs)
 {
     static const double again[] = {0.8, 1};
     int n = (int)(sizeof again / sizeof *again);
-    Pairs *pairs = pairs_new(s);
     Search x = search_open(s, pairs, again[0]);
 
     merge_all(&x);
@@ -686,17 +702,56 @@ static Search search_all(Selection *s)
         merge_all(&other);
         units_take_better(&x.u, &other.u);
     }
-    forget(&x);
-    x.last = true;
-    merge_all(&x);
-    if (!s->options->plans) {
-        norms_place(&x.u);
-        rows_place(&x.u);
-        siblings_place(&x.u);
-        x.folded = true;
-        drop_unread(&x);
-        merge_candidates(&x);
+    return x;
+}
+
+/* What @fuse asks for counts more than time, which pairs know alone. */
+static bool any_wanted(const Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->n_with)
+            return true;
+    return false;
+}
+
+/* The same with stretches of several units: before pairs are merged, and where
+ * those end. False if that saves nothing. */
+static bool search_stretches(Search *x, const Search *by_pairs)
+{
+    if (any_wanted(x->g))
+        return false;
+    *x = search_open(x->s, x->pairs, 1);
+    Search first = search_open(x->s, x->pairs, 1);
+    units_take_better(&x->u, &by_pairs->u);
+    if (stretches_place(&first.u)) {
+        merge_all(&first);
+        units_take_better(&x->u, &first.u);
     }
+    stretches_place(&x->u);
+    return units_time(&x->u) < units_time(&by_pairs->u);
+}
+
+/* The better one of both: what saves time now may be in the way of what is
+ * merged at the end. */
+static Search search_all(Selection *s)
+{
+    Pairs *pairs = pairs_new(s);
+    Search x = search_pairs(s, pairs);
+    Search y = {.s = s, .g = s->graph, .pairs = pairs};
+    bool two = search_stretches(&y, &x);
+
+    finish(&x);
+    if (!two)
+        return x;
+    Refusal *refusal = s->refusal;
+    int n = s->n_refusal;
+    s->refusal = NULL;
+    s->n_refusal = s->cap_refusal = 0;
+    finish(&y);
+    if (units_time(&y.u) < units_time(&x.u))
+        return y;
+    s->refusal = refusal;
+    s->n_refusal = s->cap_refusal = n;
     return x;
 }
 

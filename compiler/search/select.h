@@ -5,9 +5,10 @@
  * taken for the time it saves. space and model: each candidate's group is
  * offered to every family; its time is that of the best variant. select: the
  * pair that saves most is fused first, until none saves anything; that is done
- * several times with other weights, and of each part of the model that no group
- * spans the grouping that takes least is kept. Groups of equal canonical text
- * are costed once. */
+ * several times, with other weights and from stretches of statements that save
+ * most together (stretch.h), and of each part of the model that no group spans
+ * the grouping that takes least is kept. Groups of equal canonical text are
+ * costed once. */
 #ifndef DCC_SELECT_H
 #define DCC_SELECT_H
 

@@ -169,6 +169,11 @@ static double time_between(const Units *u, int from, int to)
     return us;
 }
 
+double units_time(const Units *u)
+{
+    return time_between(u, 0, u->n - 1);
+}
+
 static void take(Units *u, const Units *other, int from, int to)
 {
     for (int i = from; i <= to; i++)
@@ -398,6 +403,13 @@ static int sort_units(Units *u, Ready *r, int *order)
         each_after(u, order[n++], wait_less, r);
     }
     return n;
+}
+
+int units_sort(Units *u, int *order)
+{
+    Ready r = {0};
+
+    return sort_units(u, &r, order);
 }
 
 int units_order(Units *u)

@@ -47,12 +47,18 @@ bool units_has(const Ints *list, int x);
  * apart in both: u gets those of `other` that take less time. */
 void units_take_better(Units *u, const Units *other);
 
+double units_time(const Units *u); /* microseconds of all */
+
 /* Is there a way from a to b through some other unit? */
 bool units_path_around(Units *u, int a, int b);
 /* Is there a way from one of n units to one of them through some other? */
 bool units_surround(Units *u, const int *member, int n);
 /* Does any unit but these two read t, or something that outlives them? */
 bool units_need(const Units *u, const Tensor *t, int p, int c);
+/* Into order[] the units, each behind what it waits for and else as the
+ * statements are; how many: fewer than there are if some wait for each other.
+ */
+int units_sort(Units *u, int *order);
 /* The groups in launch order into Selection.group. -1, or a unit that waits
  * for itself. */
 int units_order(Units *u);

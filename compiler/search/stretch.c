@@ -1,0 +1,308 @@
+#include "search/stretch.h"
+
+#include "group/fuse.h"
+#include "search/merge.h"
+
+#include <math.h>
+
+enum { LONGEST = 8 }; /* units of a stretch */
+
+/* What the first 1, 2, ... units from a place on take as one. */
+typedef struct Times {
+    double us[LONGEST];
+} Times;
+
+typedef struct Row {
+    Units *u;
+    Graph *g;
+    int *order, n; /* units, as they may run */
+    int *at;       /* by unit: where it stands there */
+    Times **times; /* by place */
+    Map *known;    /* signature -> Times */
+} Row;
+
+/* A stretch's units as far as they were merged. */
+typedef struct Pieces {
+    const Row *row;
+    int from, to;  /* places */
+    Group *group[LONGEST];
+    int n;
+} Pieces;
+
+/* ---- cutting */
+
+double stretches_cut(int n, int longest,
+                     double (*us_of)(int i, int j, void *ctx), void *ctx,
+                     int *from)
+{
+    const double least = 1e-6; /* microseconds: sums are rounded */
+    double best[n + 1];
+
+    best[0] = 0;
+    for (int j = 0; j < n; j++) {
+        from[j] = j;
+        best[j + 1] = best[j] + us_of(j, j, ctx);
+        for (int i = j - 1; i >= 0 && j - i < longest; i--) {
+            double us = best[i] + us_of(i, j, ctx);
+            if (us < best[j + 1] - least) {
+                best[j + 1] = us;
+                from[j] = i;
+            }
+        }
+    }
+    return best[n];
+}
+
+/* ---- what may be in a stretch */
+
+static Group *group_at(const Row *r, int place)
+{
+    return r->u->unit[r->order[place]].group;
+}
+
+/* Memory that several tensors share is for who merges by pairs. */
+static bool shares_memory(const Units *u, const Tensor *t)
+{
+    return t->prev || t->host || u->later[t->id].n || u->guests[t->id].n;
+}
+
+static bool is_plain(const Row *r, int place)
+{
+    const Unit *x = &r->u->unit[r->order[place]];
+    const Group *gr = x->group;
+
+    if (gr->when != WHEN_RUN || gr->chain || gr->merge || gr->pieces ||
+        isinf(x->us))
+        return false;
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->notes || gr->stmt[i]->for_fold)
+            return false;
+    for (int i = 0; i < gr->n_arg; i++)
+        if (shares_memory(r->u, gr->arg[i]))
+            return false;
+    return true;
+}
+
+/* ---- one stretch */
+
+static bool is_needed(const Tensor *t, void *ctx)
+{
+    const Pieces *p = ctx;
+    const Ints *readers = &p->row->u->readers[t->id];
+
+    if (t->role != ROLE_TEMP)
+        return true;
+    for (int i = 0; i < readers->n; i++) {
+        int at = p->row->at[readers->v[i]];
+        if (at < p->from || at > p->to)
+            return true;
+    }
+    return false;
+}
+
+/* What a stores, into b; NULL if they cannot be one. */
+static Group *merged(Pieces *p, Group *a, Group *b)
+{
+    Graph *g = p->row->g;
+    const char *why;
+
+    for (int i = 0; i < a->n_step; i++) {
+        Tensor *t = a->step[i].tensor;
+        if (!t || !group_reads(b, t))
+            continue;
+        bool keep = is_needed(t, p);
+        Group *gr = fuse(g, a, b, t, keep, &why);
+        if (!gr)
+            continue;
+        merge_note(g, gr, keep ? MERGE_KEEP : MERGE_POINT, t,
+                   (Group *[]){a, b}, 2);
+        return merge_drop_needless(g, gr, is_needed, p);
+    }
+    return NULL;
+}
+
+/* The unit at p->to, and what it reads of the pieces before. Those that cannot
+ * be one with it may be with what comes. */
+static void take_next(Pieces *p)
+{
+    Group *gr = group_at(p->row, p->to);
+    int kept = p->n;
+
+    for (int i = p->n - 1; i >= 0; i--) {
+        Group *both = merged(p, p->group[i], gr);
+        if (!both)
+            continue;
+        gr = both;
+        kept--;
+        for (int k = i; k < kept; k++)
+            p->group[k] = p->group[k + 1];
+    }
+    p->n = kept;
+    p->group[p->n++] = gr;
+}
+
+static Pieces begin(const Row *r, int from)
+{
+    Pieces p = {.row = r, .from = from, .to = from};
+
+    take_next(&p);
+    return p;
+}
+
+/* Units from..to as one group, or NULL. */
+static Group *make(const Row *r, int from, int to)
+{
+    Pieces p = begin(r, from);
+
+    while (p.to < to) {
+        p.to++;
+        take_next(&p);
+    }
+    return p.n == 1 ? p.group[0] : NULL;
+}
+
+static double time_of(const Row *r, Group *gr)
+{
+    const Choice *c = choose_variant(r->u->s, gr);
+
+    return c->family ? c->cost.us : INFINITY;
+}
+
+static Times *try_from(const Row *r, int from)
+{
+    Times *t = arena_new_of(r->g->arena, Times);
+    Pieces p = begin(r, from);
+
+    t->us[0] = r->u->unit[r->order[from]].us;
+    for (int k = 1; k < LONGEST; k++)
+        t->us[k] = INFINITY;
+    for (int k = 1; k < LONGEST && from + k < r->n; k++) {
+        p.to = from + k;
+        if (!is_plain(r, from) || !is_plain(r, p.to))
+            break;
+        take_next(&p);
+        if (p.n == 1)
+            t->us[k] = time_of(r, p.group[0]);
+    }
+    return t;
+}
+
+/* ---- equal stretches */
+
+typedef struct Signature {
+    Buf b;
+    const Row *row;
+    int from;
+    const Tensor *arg[LONGEST * MAX_STEPS];
+    int n;
+} Signature;
+
+/* The last place that reads t, counted from the first of the stretch. */
+static int last_reader(const Signature *s, const Tensor *t)
+{
+    const Ints *readers = &s->row->u->readers[t->id];
+    int last = t->role == ROLE_TEMP ? -1 : LONGEST;
+
+    for (int i = 0; i < readers->n; i++) {
+        int at = s->row->at[readers->v[i]] - s->from;
+        last = at > last ? at : last;
+    }
+    return last < LONGEST ? last : LONGEST;
+}
+
+static void sign_arg(Signature *s, const Tensor *t)
+{
+    int i = 0;
+
+    while (i < s->n && s->arg[i] != t)
+        i++;
+    buf_putc(&s->b, ' ');
+    buf_putd(&s->b, i);
+    if (i < s->n || s->n == LONGEST * MAX_STEPS)
+        return;
+    s->arg[s->n++] = t;
+    buf_putc(&s->b, '<');
+    buf_putd(&s->b, last_reader(s, t));
+    for (int d = 0; d < t->rank; d++) {
+        buf_putc(&s->b, ',');
+        buf_putd(&s->b, t->dim[d]);
+    }
+}
+
+/* What its units are, which of their tensors are the same, and who else needs
+ * them. */
+static const char *sign(const Row *r, int from)
+{
+    Signature s = {.row = r, .from = from};
+
+    for (int k = 0; k < LONGEST && from + k < r->n; k++) {
+        Group *gr = group_at(r, from + k);
+        if (!is_plain(r, from + k))
+            break;
+        buf_putc(&s.b, ';');
+        buf_putd(&s.b, (intptr_t)choose_variant(r->u->s, gr));
+        for (int i = 0; i < gr->n_arg; i++)
+            sign_arg(&s, gr->arg[i]);
+    }
+    return buf_take(&s.b, r->g->arena);
+}
+
+static Times *times_from(Row *r, int from)
+{
+    const char *key = sign(r, from);
+    Times *t = *key ? map_get(r->known, key) : try_from(r, from);
+
+    if (!t) {
+        t = try_from(r, from);
+        map_put(r->known, key, t);
+    }
+    return t;
+}
+
+/* ---- all */
+
+static double time_between(int i, int j, void *ctx)
+{
+    const Row *r = ctx;
+
+    return r->times[i]->us[j - i];
+}
+
+static bool replace(Row *r, int from, int to)
+{
+    Group *gr = make(r, from, to);
+    double apart = 0;
+
+    for (int i = from; i <= to; i++)
+        apart += r->u->unit[r->order[i]].us;
+    if (!gr || time_of(r, gr) >= apart)
+        return false; /* it is not quite what it equals */
+    for (int i = from; i < to; i++)
+        units_join(r->u, r->order[i], r->order[to]);
+    units_set(r->u, r->order[to], gr);
+    for (int i = from; i < to; i++)
+        units_drop(r->u, r->order[i]);
+    return true;
+}
+
+bool stretches_place(Units *u)
+{
+    Arena *a = u->g->arena;
+    Row r = {.u = u, .g = u->g, .known = map_new(a)};
+    bool changed = false;
+
+    r.order = arena_array(a, int, u->n + 1);
+    r.at = arena_array(a, int, u->n + 1);
+    r.times = arena_array(a, Times *, u->n + 1);
+    r.n = units_sort(u, r.order);
+    for (int i = 0; i < r.n; i++)
+        r.at[r.order[i]] = i;
+    for (int i = 0; i < r.n; i++)
+        r.times[i] = times_from(&r, i);
+    int *from = arena_array(a, int, r.n + 1);
+    stretches_cut(r.n, LONGEST, time_between, &r, from);
+    for (int j = r.n - 1; j >= 0; j = from[j] - 1)
+        if (from[j] < j)
+            changed |= replace(&r, from[j], j);
+    return changed;
+}
