@@ -63,6 +63,8 @@ static inline dcc_pair dcc_p_div(dcc_pair x, dcc_pair y)
 {
     double v = x.v / y.v;
 
+    if (isinf(y.v) && !isinf(x.v)) /* 0, and stays there */
+        return dcc_pair_of(v, 0);
     return dcc_pair_of(v, (x.e ? x.e / y.v : 0) - (y.e ? v * y.e / y.v : 0));
 }
 

@@ -51,6 +51,22 @@ if [ $# -eq 0 ]; then
     fi
 fi
 
+# Known values at corners and far out.
+if [ $# -eq 0 ]; then
+    n=$((n + 1))
+    out=$(mktemp) || exit 1
+    if "$dcc" run "$src/tests/gradients/corners.dcl" --cpu --random \
+        --out "$out" >"$log" 2>&1 &&
+        tail -c 8 "$out" | od -An -tf4 | tee -a "$log" |
+        grep -q '^ *0  *0$'; then
+        echo "ok - corners"
+    else
+        echo "not ok - corners"
+        sed -n '1,15s/^/# /p' "$log"
+    fi
+    rm -f "$out"
+fi
+
 # What initialisers draw is the same in the emitted program and the oracle.
 if [ $# -eq 0 ]; then
     n=$((n + 1))

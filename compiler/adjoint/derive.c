@@ -279,7 +279,12 @@ static void into_power(Walk *w, const Expr *e, const Expr *a)
     const Expr *x = e->arg[0], *y = e->arg[1];
     const Expr *less = expr_binary(g, F_POW, x, plus(g, y, -1), T_F32);
 
-    give_times(w, x, a, mul(g, y, less));
+    /* 0 where y is 0, of x = 0 too, where the rule has 0 times infinity. */
+    if (y->kind != E_CONST)
+        give_unless(w, x, expr_binary(g, F_EQ, y, num(g, 0), T_BOOL),
+                    derive_times(g, a, mul(g, y, less)));
+    else if (!is_zero(y))
+        give_times(w, x, a, mul(g, y, less));
     if (!varies(w, y))
         return;
     const Expr *positive = expr_binary(g, F_GT, x, num(g, 0), T_BOOL);
@@ -333,6 +338,42 @@ static void into_rare(Walk *w, const Expr *e, const Expr *a)
     }
 }
 
+/* The c of c + exp(u), and that exponential; NULL: e is no such sum. */
+static const Expr *logistic(const Expr *e, const Expr **power)
+{
+    if (e->kind != E_BINARY || e->fn != F_ADD)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const Expr *p = e->arg[i], *c = e->arg[1 - i];
+        *power = p;
+        if (c->kind == E_CONST && p->kind == E_UNARY &&
+            (p->fn == F_EXP || p->fn == F_EXP2))
+            return c;
+    }
+    return NULL;
+}
+
+/* Of e = x / y by y. By u, e = x / (c + exp(u)) changes by e (c / y - 1),
+ * which is 0 where exp(u) is infinite; -e / y times exp(u) is NaN there. */
+static void into_divisor(Walk *w, const Expr *e, const Expr *a)
+{
+    Graph *g = w->g;
+    const Expr *x = e->arg[0], *y = e->arg[1], *power;
+    const Expr *c = logistic(y, &power);
+
+    if (!varies(w, y))
+        return;
+    if (!c) {
+        give_times(w, y, a, call(g, F_NEG, quotient(g, e, y)));
+        return;
+    }
+    const Expr *part = expr_equal(x, c) ? e : quotient(g, c, y);
+    const Expr *by = mul(g, e, plus(g, part, -1));
+    if (power->fn == F_EXP2)
+        by = mul(g, by, num(g, M_LN2));
+    give_times(w, power->arg[0], a, by);
+}
+
 static void into_binary(Walk *w, const Expr *e, const Expr *a)
 {
     Graph *g = w->g;
@@ -356,8 +397,7 @@ static void into_binary(Walk *w, const Expr *e, const Expr *a)
         break;
     case F_DIV:
         give_times(w, x, a, quotient(g, num(g, 1), y));
-        if (varies(w, y))
-            give_times(w, y, a, call(g, F_NEG, quotient(g, e, y)));
+        into_divisor(w, e, a);
         break;
     case F_MAX:
     case F_MIN: into_extreme(w, e, a); break;

@@ -155,6 +155,7 @@ struct Stmt {
     bool for_fold;              /* it is there for such alone */
     bool behind;                /* of gradients; from keep on also what stands
                                    behind the first of these */
+    bool again;                 /* of the forward pass, once more (keep.h) */
 };
 enum { NOTE_NOFUSE = 1, NOTE_FUSE = 2 };
 

@@ -358,7 +358,7 @@ static Stmt *stmt_again(Way *w, const Stmt *s, int part)
 
     *c = *s;
     c->id = g->n_made++;
-    c->behind = true;
+    c->behind = c->again = true;
     c->tensor = w->made[s->tensor->id].copy;
     c->path = arena_printf(g->arena, "%s_again", s->path);
     c->out = arena_array(g->arena, const Var *, s->n_out + 1);

@@ -1,5 +1,7 @@
 #include "search/lean.h"
 
+#include <limits.h>
+
 struct Lean {
     Units *u;
     int *from;     /* by unit: the position of its group's first statement */
@@ -31,6 +33,20 @@ static void touch(Lean *l, int unit, const Ints *list)
     }
 }
 
+/* The position of a group's first statement; of the backward pass, if it has
+ * any: what it computes of the forward one is in its registers. */
+static int first_of(const Group *gr, const int *at)
+{
+    int first[2] = {INT_MAX, INT_MAX};
+
+    for (int i = 0; i < gr->n_stmt; i++) {
+        int *x = &first[gr->stmt[i]->behind];
+        if (at[gr->stmt[i]->id] < *x)
+            *x = at[gr->stmt[i]->id];
+    }
+    return first[1] < INT_MAX ? first[1] : first[0];
+}
+
 /* Of what the groups are, not of how they came to be: a plan's are the same. */
 static void find_from(Lean *l)
 {
@@ -43,10 +59,7 @@ static void find_from(Lean *l)
     l->from = arena_array(g->arena, int, u->n + 1);
     for (int i = 0; i < u->n; i++) {
         const Group *gr = u->unit[i].group;
-        l->from[i] = u->unit[i].first;
-        for (int k = 0; gr && k < gr->n_stmt; k++)
-            if (at[gr->stmt[k]->id] < l->from[i])
-                l->from[i] = at[gr->stmt[k]->id];
+        l->from[i] = gr && gr->n_stmt ? first_of(gr, at) : u->unit[i].first;
     }
 }
 

@@ -129,6 +129,10 @@ static void try_point(Search *x, Candidate *k)
         k->why = "@nofuse";
         return;
     }
+    if (units_apart(p->group, c->group)) {
+        k->why = "it is computed again, behind the forward pass";
+        return;
+    }
     const Pair *pair = pair_fuse(x->pairs, &x->u, k->p, k->c, k->t);
     k->fused = pair->made;
     k->why = pair->why;
@@ -425,7 +429,7 @@ static bool may_chain(const Search *x, const int *member, int n)
 {
     for (int i = 0; i < n; i++) {
         const Group *a = x->u.unit[member[i]].group;
-        if (pinned(a))
+        if (pinned(a) || units_apart(a, x->u.unit[member[0]].group))
             return false;
     }
     return true;

@@ -19,7 +19,7 @@ static bool place(Units *u, int a, int b)
     Unit *x = &u->unit[a], *y = &u->unit[b];
     int both[] = {a, b};
 
-    if (pinned(x->group) || pinned(y->group))
+    if (pinned(x->group) || pinned(y->group) || units_apart(x->group, y->group))
         return false;
     Group *gr = fuse_siblings(u->g, x->group, y->group);
     if (!gr || units_surround(u, both, 2))

@@ -256,6 +256,27 @@ static bool step(Units *u, int unit, void *ctx)
     return false;
 }
 
+static bool has_again(const Group *gr)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->again)
+            return true;
+    return false;
+}
+
+static bool all_ahead(const Group *gr)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->behind)
+            return false;
+    return true;
+}
+
+bool units_apart(const Group *a, const Group *b)
+{
+    return (has_again(a) && all_ahead(b)) || (has_again(b) && all_ahead(a));
+}
+
 bool units_path_around(Units *u, int a, int b)
 {
     const Unit *x = &u->unit[a], *y = &u->unit[b];

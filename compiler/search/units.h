@@ -43,6 +43,10 @@ void units_join(Units *u, int p, int c);
 void units_drop(Units *u, int i);
 bool units_has(const Ints *list, int x);
 
+/* Is one of the forward pass, and does the other compute parts of it again? As
+ * one they would run with it, and what they make be held all the time. */
+bool units_apart(const Group *a, const Group *b);
+
 /* Where no unit of either spans a position, the parts before and behind it are
  * apart in both: u gets those of `other` that take less time. */
 void units_take_better(Units *u, const Units *other);
