@@ -185,6 +185,31 @@ static Adjoint *pass_of(Lower *l, Tensor *loss)
                adjoint_new(l->g, loss);
 }
 
+static const Stmt *stmt_of(const Graph *g, const Tensor *t)
+{
+    for (int i = g->n_stmt - 1; i >= 0; i--)
+        if (g->stmt[i]->tensor == t)
+            return g->stmt[i];
+    return NULL;
+}
+
+/* `loss * scale` in a loop over parameters is one loss: that of an earlier
+ * pass, or t, which is pointwise. What it was made for is then unread. */
+static Tensor *same_loss(Lower *l, Tensor *t)
+{
+    const Stmt *s = stmt_of(l->g, t);
+
+    for (int i = 0; i < l->n_pass; i++) {
+        Tensor *old = (Tensor *)adjoint_loss(l->pass[i]);
+        const Stmt *by = stmt_of(l->g, old);
+        if (by && by->op == R_NONE && !old->rank && !old->prev &&
+            !old->stopped && old->type == t->type && !by->where.n &&
+            expr_equal(by->value, s->value))
+            return old;
+    }
+    return t;
+}
+
 static bool is_whole_tensor(const Ref *r)
 {
     if (!r->t || r->rank != r->t->rank)
@@ -263,8 +288,11 @@ Ref grad_of(Lower *l, const AstExpr *e, const Bound *b, const char *label,
     if (!check_loss(l, b) || !check_variable(l, b))
         return bad;
     l->target.first = l->g->n_stmt;
-    if (!is_whole_tensor(&loss))
+    if (!is_whole_tensor(&loss)) {
         loss = def_copy(l, arena_printf(l->a, "%s_of", label), &loss, T_F32);
+        if (!loss.bad)
+            loss.t = same_loss(l, loss.t);
+    }
     if (loss.bad)
         return bad;
     Tensor *w = read_as(l, b[1].ref.t);
