@@ -1,6 +1,5 @@
-/* dcc_init.h - numbers drawn: Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011),
- * and what parameters begin as that no file has. C and C++; the same numbers
- * wherever they are drawn.
+/* dcc_init.h - what parameters begin as that no file has. C and C++; the same
+ * numbers wherever they are drawn.
  *
  * Element i of the parameter "name" is drawn from philox(counter, key) with
  * counter = (i mod 2^32, i / 2^32, 0, 0) and key = (k mod 2^32, k / 2^32),
@@ -17,29 +16,7 @@
 #include <string.h>
 
 #include "dcc_base.h"
-
-static inline void dcc_philox(const uint32_t counter[4], uint32_t key0,
-                              uint32_t key1, uint32_t out[4])
-{
-    uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2],
-             c3 = counter[3];
-
-    for (int round = 0; round < 10; round++) {
-        const uint64_t p = (uint64_t)0xd2511f53u * c0;
-        const uint64_t q = (uint64_t)0xcd9e8d57u * c2;
-
-        c0 = (uint32_t)(q >> 32) ^ c1 ^ key0;
-        c1 = (uint32_t)q;
-        c2 = (uint32_t)(p >> 32) ^ c3 ^ key1;
-        c3 = (uint32_t)p;
-        key0 += 0x9e3779b9u;
-        key1 += 0xbb67ae85u;
-    }
-    out[0] = c0;
-    out[1] = c1;
-    out[2] = c2;
-    out[3] = c3;
-}
+#include "dcc_philox.h"
 
 /* The key of the draws that `name` has. */
 static inline uint64_t dcc_init_key(const char *name, uint64_t seed)
