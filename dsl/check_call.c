@@ -67,7 +67,7 @@ static void unknown_callee(Check *c, Name n)
         diag_note(c->diag, s->at, "'%s' is declared here", n.text);
         return;
     }
-    for (int i = 0; i < c->program->n_item; i++)
+    for (int i = 0; i < c->program->n_item && !diag_full(c->diag); i++)
         if (c->program->item[i]->kind != ITEM_MODEL)
             VEC_PUSH(c->arena, near, count, cap) =
                 c->program->item[i]->name.text;

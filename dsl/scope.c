@@ -221,7 +221,7 @@ void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
                    name.text, name.text);
         return;
     }
-    for (int i = 0; i < c->n_sym; i++)
+    for (int i = 0; i < c->n_sym && !diag_full(c->diag); i++)
         if (spaces >> space_of(c->sym[i].kind) & 1)
             VEC_PUSH(c->arena, near, n, cap) = c->sym[i].name;
     for (int i = 0; i < c->n_bound && indices; i++)

@@ -55,7 +55,12 @@ static bool push_open(Lower *l, const Arg *a, Ranges *r)
                    a->name.text);
         return false;
     }
-    int64_t n = to->hi - from->lo;
+    int64_t n = to->hi - from->lo, first = from->lo;
+    if (n < 1 && idx_is_const(from) && idx_is_const(to)) {
+        /* of what it depends on there is one: sums over 0..i where i is 0 */
+        first = to->hi > 0 ? to->hi - 1 : 0;
+        n = 1;
+    }
     if (n < 1) {
         diag_error(l->d, a->at,
                    "the range of '%s' is empty whatever it "
@@ -63,7 +68,7 @@ static bool push_open(Lower *l, const Arg *a, Ranges *r)
                    a->name.text);
         return false;
     }
-    r->first = from->lo;
+    r->first = first;
     if (r->count && !uses_own(l, r, from) && !uses_own(l, r, to) &&
         idx_is_const(r->count))
         r->count = idx_scale(
@@ -71,7 +76,7 @@ static bool push_open(Lower *l, const Arg *a, Ranges *r)
             r->count->k);
     else
         r->count = NULL;
-    index_push(l, a->name, false, 1, &n, from->lo);
+    index_push(l, a->name, false, 1, &n, first);
     const Idx *k = l->index[l->n_index - 1].idx[0];
     r->in = guard_add(l->p, r->in, idx_sub(l->p, k, from), 0);
     r->in = guard_add(l->p, r->in, idx_addc(l->p, idx_sub(l->p, to, k), -1), 0);

@@ -124,6 +124,11 @@ static void put(Diag *d, Span at, const char *kind, const char *message)
     put_excerpt(&d->text, at);
 }
 
+bool diag_full(const Diag *d)
+{
+    return d->errors >= MAX_PRINTED;
+}
+
 static void put_error(Diag *d, Span at, const char *message)
 {
     size_t before = d->text.len;
@@ -143,7 +148,7 @@ static void put_error(Diag *d, Span at, const char *message)
     size_t n = d->text.len - before;
     d->muted = before - d->last == n && d->last < before &&
                !memcmp(d->text.text + d->last, d->text.text + before, n);
-    if (d->muted || d->errors >= MAX_PRINTED) {
+    if (d->muted || diag_full(d)) {
         d->text.len = before;
         d->text.text[before] = 0;
         d->errors += !d->muted;

@@ -48,6 +48,8 @@ Source *diag_source(Diag *d, const char *name, const char *text, size_t len);
  * counted and not printed; a repeated message at the same place is dropped. */
 void diag_error(Diag *d, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether no further error is going to be printed: hints can be spared. */
+bool diag_full(const Diag *d);
 void diag_note(Diag *d, Span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void diag_warning(Diag *d, Span at, const char *fmt, ...)

@@ -5,3 +5,4 @@ model tr_mean { input x : f32[5, 40]; output y[b, d in 0..40] = mean(k in max(d 
 model tr_triangle { input a : f16[64, 64]; input x : f16[64, 32]; output y[i, j] = sum(k in 0..i + 1) a[i, k] * x[k, j]; }
 model tr_lengths { input n : i32[6] in 0..41; input x : f32[6, 40, 5]; output y[b, d] = sum(s in 0..n[b]) x[b, s, d]; output m[b, d] = max(s in 0..n[b]) x[b, s, d]; }
 model tr_empty { input x : i8[5, 7]; output y[i] = max(k in 0..i) x[i, k]; output z[i] = min(k in i..4) x[i, k]; output s[i] = sum(k in 0..i - 2) x[i, k]; }
+model tr_one { input x : f32[1]; input h : f16[3, 1]; output y[i in 0..1] = prod(t in 0..i) x[t]; output z[i in 0..1] = max(t in i + 1..1) x[t]; output w[b, i in 0..1] : f32 = (sum(t in 0..i) h[b, t]) + h[b, i]; output m[i in 0..1] = mean(t in 0..i) x[t]; }
