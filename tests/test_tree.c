@@ -257,6 +257,13 @@ Test(tree, what_is_asked_often)
          "int inside = 0;\nconst bool inside_1 = i + j < 3;\n"
          "x = inside_1 ? f(inside_1 ? 1 : 0) : 2;\n"
          "y = g(1, inside_1 ? 1 : 2);\n");
+    asks("if (p)\n    x = (i + j < 3 ? 1 : 2) + (i + j < 3 ? i + j < 3 ? 3 : 4 : 5);\n"
+         "x = i + k < 3 ? 1 : 2;\ny = i + k < 3 ? 1 : 2;\n"
+         "z = i + k < 3 ? 1 : 2;\n",
+         "if (p) {\n    const bool inside = i + j < 3;\n"
+         "    x = (inside ? 1 : 2) + (inside ? inside ? 3 : 4 : 5);\n}\n"
+         "const bool inside_1 = i + k < 3;\nx = inside_1 ? 1 : 2;\n"
+         "y = inside_1 ? 1 : 2;\nz = inside_1 ? 1 : 2;\n");
     asks("const bool in = i + j < 3;\nx = i + j < 3 ? 1 : 2;\n",
          "const bool in = i + j < 3;\nx = in ? 1 : 2;\n");
 }

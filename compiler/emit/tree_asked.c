@@ -7,11 +7,6 @@
 
 enum { OFTEN = 3, LONG = 5 /* tokens: `a + b < c` */ };
 
-typedef struct Pass {
-    Arena *arena;
-    const Tree *root;
-} Pass;
-
 /* Part first..end of a list of tokens. */
 typedef struct Part {
     int first, end;
@@ -133,9 +128,9 @@ static int asked_from(const Tree *list, int from, Code asked)
     return n;
 }
 
-static Code put_name(Pass *p, Code c, Code asked, const char *name)
+static Code put_name(Arena *a, Code c, Code asked, const char *name)
 {
-    Token *out = arena_array(p->arena, Token, c.n);
+    Token *out = arena_array(a, Token, c.n);
     int n = 0, at = 0;
     Part part;
 
@@ -153,7 +148,7 @@ static Code put_name(Pass *p, Code c, Code asked, const char *name)
     return (Code){out, n};
 }
 
-static void name_from(Pass *p, Tree *list, int from, Code asked,
+static void name_from(Arena *a, Tree *list, int from, Code asked,
                       const char *name)
 {
     for (int i = from; i < list->n_item; i++) {
@@ -162,7 +157,7 @@ static void name_from(Pass *p, Tree *list, int from, Code asked,
             continue;
         if (!is_line(t) || changes(t->code, asked))
             break;
-        t->code = put_name(p, t->code, asked, name);
+        t->code = put_name(a, t->code, asked, name);
     }
 }
 
@@ -180,12 +175,13 @@ static const char *declared_condition(const Tree *t, Code *asked)
     return asked->n >= LONG && is_plain(*asked) ? d->name : NULL;
 }
 
-static const char *fresh(const Pass *p)
+/* A name that nothing in the list has; what is outside may be hidden. */
+static const char *fresh(Arena *a, const Tree *list)
 {
     const char *id = "inside";
 
-    for (int n = 1; tree_mentions(p->root, id); n++)
-        id = arena_printf(p->arena, "inside_%d", n);
+    for (int n = 1; tree_mentions(list, id); n++)
+        id = arena_printf(a, "inside_%d", n);
     return id;
 }
 
@@ -197,9 +193,9 @@ static void insert(Tree *list, int at, Tree *t)
     list->item[at] = t;
 }
 
-static void declare(Pass *p, Tree *list, int at, Code asked, const char *name)
+static void declare(Arena *a, Tree *list, int at, Code asked, const char *name)
 {
-    Token *out = arena_array(p->arena, Token, asked.n + 4);
+    Token *out = arena_array(a, Token, asked.n + 4);
     static const char *const before[] = {"const", "bool", NULL, "="};
 
     for (int i = 0; i < 4; i++)
@@ -209,11 +205,11 @@ static void declare(Pass *p, Tree *list, int at, Code asked, const char *name)
     memcpy(out + 4, asked.at, sizeof *out * (size_t)asked.n);
     out[4].space = true;
     insert(list, at,
-           tree_new(p->arena, TREE_DECLARE, (Code){out, asked.n + 4}));
+           tree_new(a, TREE_DECLARE, (Code){out, asked.n + 4}));
 }
 
 /* Item i, and those after it. True if one came before it. */
-static bool name_asked(Pass *p, Tree *list, int i)
+static bool name_asked(Arena *a, Tree *list, int i)
 {
     Tree *t = list->item[i];
     Code asked;
@@ -221,36 +217,29 @@ static bool name_asked(Pass *p, Tree *list, int i)
     const char *name = declared_condition(t, &asked);
 
     if (name)
-        name_from(p, list, i + 1, asked, name);
+        name_from(a, list, i + 1, asked, name);
     for (int at = 0; is_line(t) && next_condition(t->code, at, &part);
          at = part.end) {
         asked = part_of(t->code, part);
         if (asked_from(list, i, asked) < OFTEN)
             continue;
-        name = fresh(p);
-        name_from(p, list, i, asked, name);
-        declare(p, list, i, asked, name);
+        name = fresh(a, list);
+        name_from(a, list, i, asked, name);
+        declare(a, list, i, asked, name);
         return true;
     }
     return false;
 }
 
-static void name_in(Pass *p, Tree *t)
+void pass_asked(Arena *a, Tree *t)
 {
     if (!t)
         return;
     for (int i = 0; i < t->n_item; i++) {
-        name_in(p, t->item[i]);
-        if (t->kind == TREE_LIST && name_asked(p, t, i))
+        pass_asked(a, t->item[i]);
+        if (t->kind == TREE_LIST && name_asked(a, t, i))
             i--; /* what was put here may be asked, too */
     }
-    name_in(p, t->body);
-    name_in(p, t->otherwise);
-}
-
-void pass_asked(Arena *a, Tree *t)
-{
-    Pass p = {a, t};
-
-    name_in(&p, t);
+    pass_asked(a, t->body);
+    pass_asked(a, t->otherwise);
 }
