@@ -493,6 +493,38 @@ def sampling():
                      align_corners=corners)
 
 
+def transforms():
+    def complexes(*shape):
+        return f(*shape) + 1j * f(*shape)
+
+    def pairs(z):
+        return np.stack([z.real, z.imag], -1).astype(np.float32)
+    z, x = complexes(2, 10, 3), f(2, 10, 3)
+    for v, axis in ((17, {"axis": 1}), (19, {"axis": 1}), (20, {})):
+        at = [] if v < 20 else [None, i64(1)]
+        k = dict(const=[] if v < 20 else [2], **axis)
+        case("DFT_%d" % v, v, "DFT", [x[..., None]] + at,
+             [pairs(np.fft.fft(x, axis=1))], **k)
+        case("DFT_%d_complex" % v, v, "DFT", [pairs(z)] + at,
+             [pairs(np.fft.fft(z, axis=1))], **k)
+        case("DFT_%d_inverse" % v, v, "DFT", [pairs(z)] + at,
+             [pairs(np.fft.ifft(z, axis=1))], inverse=1, **k)
+        case("DFT_%d_onesided" % v, v, "DFT", [x[..., None]] + at,
+             [pairs(np.fft.rfft(x, axis=1))], onesided=1, **k)
+    case("DFT_20_last", 20, "DFT", [x[..., None]], [pairs(np.fft.fft(x))])
+    for size in (8, 12):
+        case("DFT_17_of_%d" % size, 17, "DFT", [x[..., None],
+             np.array(size, np.int64)], [pairs(np.fft.fft(x, size, 1))],
+             const=[1], axis=1)
+    s, w = f(2, 40), pos(8)
+    frames = np.stack([s[:, i:i + 8] for i in range(0, 33, 4)], 1)
+    step, size = np.array(4, np.int64), np.array(8, np.int64)
+    case("STFT_window", 17, "STFT", [s[..., None], step, w],
+         [pairs(np.fft.rfft(frames * w))], const=[1, 2])
+    case("STFT_length", 17, "STFT", [s[..., None], step, None, size],
+         [pairs(np.fft.fft(frames))], const=[1, 3], onesided=0)
+
+
 def quantised():
     x = f(2, 4, 5)
     s, z = np.array(0.05, np.float32), np.array(7, np.uint8)
@@ -842,7 +874,7 @@ def write_graph(folder, name, opset, nodes, given, known, want):
 
 def main():
     for group in (elementwise, types, reductions, views, products, norms,
-                  sampling, quantised,
+                  sampling, transforms, quantised,
                   quantised_microsoft, recurrent, microsoft, graphs):
         group()
     bad = 0

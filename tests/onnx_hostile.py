@@ -79,6 +79,14 @@ NESTED = b""
 for _ in range(100):
     NESTED = part(1, part(5, part(6, NESTED)))
 
+
+
+def ms(op, ins, outs):
+    return part(1, b"".join([part(1, i) for i in ins] +
+                            [part(2, o) for o in outs] + [part(4, op)] +
+                            [part(7, "com.microsoft")]))
+
+
 CASES = {
     "empty": (b"", "the model has no graph"),
     "cut": (GOOD[:40], "are announced"),
@@ -111,6 +119,33 @@ CASES = {
                 "attribute '' is not supported"),
     "no_operator": (model(part(1, b"") * 1000, X, Y),
                     "a node names no operator"),
+    "suppression": (model(node("NonMaxSuppression", ["x", "x"], ["y"]), X, Y),
+                    "(NonMaxSuppression, opset 17): the operator is not "
+                    "supported"),
+    "narrow": (model(node("Gather", ["x", "i"], ["z"]),
+                     node("Add", ["j", "i"], ["y"]), X, Y,
+                     info(11, "j", [1], 7),
+                     weight("i", [1], b"\0" * 4 + b"\1" * 4, kind=7)),
+               "which is no i32"),
+    "quantized": (model(ms("QLinearAdd", ["x", "", "x", "x", "x", "x", "x"],
+                           ["y"]), X, Y),
+                  "(com.microsoft.QLinearAdd, opset 1): operand 1 is missing"),
+    "quantized_none": (model(ms("QLinearConcat", ["x", "x"], ["y"]), X, Y),
+                       "it has no operand"),
+    "quantized_more": (model(ms("QGemm", ["x"] * 6, ["y", "z"]), X, Y),
+                       "2 results"),
+    "quantized_rank": (model(ms("QGemm", ["q", "s", "q", "q", "s", "q"],
+                                ["y"]), info(11, "q", [2, 3], 2),
+                             info(11, "s", []), Y),
+                       "do not go together"),
+    "transform": (model(node("DFT", ["x", "n"], ["y"]), Y,
+                        info(11, "x", [1, 8, 1]),
+                        weight("n", [], b"\xff" * 7 + b"\x7f", kind=7)),
+                  "must be constants that fit"),
+    "frames": (model(node("STFT", ["x", "n"], ["y"]), Y,
+                     info(11, "x", [1, 8, 1]),
+                     weight("n", [], b"\0" * 8, kind=7)),
+               "its step, window and length must be constants"),
     "data": (model(node("NonZero", ["x"], ["y"]), X, Y),
              "depends on its operand's contents"),
     "weight_size": (model(RELU, X, Y, weight("w", [2, 3], b"1234")),

@@ -269,6 +269,19 @@ def shared_layers():
     return model(*parts)
 
 
+def ones_of_batch():
+    """A mask of ones of the batch's size, as a column of bools that counts"""
+    return model(
+        info(11, "x", ["N", 5]), info(12, "y", []), int_list("column", [-1, 1]),
+        scalar("no", -9),
+        node("Shape", ["x"], ["s"]),
+        node("ConstantOfShape", ["s"], ["z"]), node("Cos", ["z"], ["o"]),
+        node("Cast", ["o"], ["b"], num_attr("to", 9)),
+        node("Reshape", ["b", "column"], ["f"]),
+        node("Reshape", ["x", "column"], ["v"]),
+        node("Where", ["f", "v", "no"], ["y"]))
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -339,7 +352,8 @@ def main():
                            ("keras_both", moments(2, [1, 2])),
                            ("int8", dynamic_int8()),
                            ("quantized", quantized()),
-                           ("shared", shared_layers())):
+                           ("shared", shared_layers()),
+                           ("ones", ones_of_batch())):
             with open(work + "/%s.onnx" % name, "wb") as f:
                 f.write(data)
             code, said = run("import", name + ".onnx")
@@ -398,6 +412,9 @@ def main():
              "f32(matmul(" in dcls["quantized"] and
              "- 0" not in dcls["quantized"] and
              run("quantized.dcl", "-o", "quantized.cu")[0] == 0),
+            ("a mask of ones is no mask, of any batch",
+             "?" not in dcls["ones"] and "!=" not in dcls["ones"] and
+             run("ones.dcl", "-D", "B=3", "-o", "ones.cu")[0] == 0),
             ("layers that two inputs share compile",
              dcls["shared"].count("param h_0_weight") == 1 and
              run("shared.dcl", "-o", "shared.cu")[0] == 0),

@@ -147,8 +147,13 @@ static const char *literal(Import *c, Value *v, Bind bind)
 
     if (!value_scalar_is(v, &x) || v->known->n < 1)
         return NULL;
-    if (!onnx_is_float(v->type))
-        x = (double)known_int(v->known, 0);
+    if (!onnx_is_float(v->type)) {
+        int64_t whole = known_int(v->known, 0);
+        if (whole < INT32_MIN || whole > INT32_MAX)
+            import_error(c, v->def, "constant '%s' has %lld, which is no i32",
+                         v->name, (long long)whole);
+        x = (double)whole;
+    }
     const char *text = number_text(c, v->type, x);
     return *text == '-' && bind > BIND_UNARY
                ? arena_printf(c->arena, "(%s)", text)

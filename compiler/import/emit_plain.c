@@ -17,7 +17,8 @@ void emit_text(Import *c, Node *n)
             continue;
         }
         Value *v = n->in[*++p - '0'];
-        buf_puts(&b, call ? arg(c, s, v) : operand(c, s, v, BIND_UNARY));
+        buf_puts(&b, call || same_as(v)->known ? arg(c, s, v)
+                                               : operand(c, s, v, BIND_UNARY));
     }
     s->text = buf_take(&b, c->arena);
     s->bind = call ? BIND_ATOM : BIND_UNARY;
@@ -193,6 +194,15 @@ void emit_mean(Import *c, Node *n)
 void emit_where(Import *c, Node *n)
 {
     bool fit = literals_fit(n, 0);
+    const Value *where = same_as(n->in[0]);
+
+    if (where->known && where->known->n && known_uniform(where->known)) {
+        Value *x = n->in[known_int(where->known, 0) ? 1 : 2];
+        if (shape_same(&x->shape, &n->out[0]->shape)) {
+            emit_same(c, n->out[0], x);
+            return;
+        }
+    }
     Stmt *s = stmt_new(c, n->out[0]);
 
     stmt_text(
@@ -266,17 +276,20 @@ void emit_div(Import *c, Node *n)
     stmt_text(c, s, BIND_ATOM, "truncated_quotient(%s, %s)", a, b);
 }
 
+static bool is_integer_product(const Value *x)
+{
+    return x->def && !x->known &&
+           (!strcmp(x->def->op, "MatMulInteger") ||
+            !strcmp(x->def->op, "ConvInteger"));
+}
+
 /* x is an integer product's sum, or that and a bias. */
 static bool is_integer_sum(const Value *x)
 {
-    const Node *made = x->def;
-
-    if (!made || x->known)
-        return false;
-    if (!strcmp(made->op, "Add"))
-        return is_integer_sum(made->in[0]) || is_integer_sum(made->in[1]);
-    return !strcmp(made->op, "MatMulInteger") ||
-           !strcmp(made->op, "ConvInteger");
+    return is_integer_product(x) ||
+           (x->def && !x->known && !strcmp(x->def->op, "Add") &&
+            (is_integer_product(x->def->in[0]) ||
+             is_integer_product(x->def->in[1])));
 }
 
 /* An integer product's sum that nodes multiply and nothing else reads. */
@@ -308,7 +321,8 @@ void emit_cast(Import *c, Node *n)
     }
     Stmt *s = stmt_new(c, y);
     if (y->type == OT_BOOL)
-        stmt_text(c, s, BIND_CMP, "%s != 0", operand(c, s, x, BIND_ADD));
+        stmt_text(c, s, BIND_CMP, "%s != 0",
+                  x->known ? arg(c, s, x) : operand(c, s, x, BIND_ADD));
     else
         stmt_text(c, s, BIND_ATOM, "%s(%s)", to, arg(c, s, x));
 }

@@ -471,6 +471,13 @@ static bool uniform_view(const Node *n)
     return false;
 }
 
+/* Of operands that are one number each it makes one number. */
+static bool is_elementwise(Const *(*fold)(Import *c, Node *n))
+{
+    return fold == fold_where || fold == fold_unary || fold == fold_clip ||
+           fold == fold_several;
+}
+
 /* Whether all operands are known, and few enough. */
 static bool may_fold(const Node *n, bool view)
 {
@@ -514,7 +521,7 @@ void import_fold(Import *c, Node *n)
             u->splat = u->n > 0 && n->in[0]->known->n > 0;
             k = u;
         } else if (shape_count(&n->out[0]->shape) <= IMPORT_MAX_FOLD || view ||
-                   (all_splat(n) && folds[i].fold == fold_where)) {
+                   (all_splat(n) && is_elementwise(folds[i].fold))) {
             k = (view ? fold_view : folds[i].fold)(c, n);
         }
         n->out[0]->is_weight = view && n->in[0]->is_weight;

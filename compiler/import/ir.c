@@ -472,7 +472,10 @@ void attr_add_ints(Import *c, Node *n, const char *name, const int64_t *v,
                    int count)
 {
     NodeAttr *a = attr_add(c, n, name, 'I');
+    int64_t *copy = arena_array(c->arena, int64_t, count + 1);
 
-    a->ints = v;
+    for (int i = 0; i < count; i++)
+        copy[i] = v[i];
+    a->ints = copy;
     a->n = count;
 }

@@ -231,7 +231,7 @@ int op_needs(const OpInfo *o);
 /* old.c: a node of an early version as one of a later version, where that is
  * more than a number. */
 void node_of_today(Import *c, Node *n);
-/* quantized.c: a node that the table gives no way to infer, as several that
+/* parts.c: a node that the table gives no way to infer, as several that
  * `add` is called with. */
 typedef void AddNode(Import *c, Node *n);
 void node_in_parts(Import *c, Node *n, AddNode *add);

@@ -1,7 +1,8 @@
 /* com.microsoft's quantized operators as the plain operator between
  * DequantizeLinear and QuantizeLinear, products as a product of integers and
- * its scale. */
-#include "import/ir.h"
+ * its scale. What is between is f32, so that what is rounded to integers again
+ * was rounded to no other type. */
+#include "import/parts.h"
 
 #include <string.h>
 
@@ -26,50 +27,13 @@ static const Quantized quantized[] = {
     {"QLinearConcat", "Concat", 0, 0, true},
 };
 
-/* What stands for a node, in order, named after it. */
-typedef struct Parts {
-    Import *c;
-    Node *of;
-    AddNode *add;
-} Parts;
-
-static Node *part(const Parts *p, const char *op, int n_in)
-{
-    Node *n = node_new(p->c, op, p->of->name, n_in, 1);
-
-    n->domain = "";
-    n->version = 13;
-    n->scope = p->of->scope;
-    return n;
-}
-
-/* Its result: that of the whole, or a value between, in f32, so that what is
- * rounded to integers again was rounded to no other type. */
-static Value *made(const Parts *p, Node *n, bool last)
-{
-    n->out[0] = last ? p->of->out[0] : value_new(p->c, NULL);
-    n->out[0]->def = n;
-    n->out[0]->wide = !last;
-    p->add(p->c, n);
-    return n->out[0];
-}
-
-static Value *two(const Parts *p, const char *op, Value *a, Value *b, bool last)
-{
-    Node *n = part(p, op, 2);
-
-    n->in[0] = a;
-    n->in[1] = b;
-    return made(p, n, last);
-}
-
 static Value *real(const Parts *p, int at)
 {
     Node *n = part(p, "DequantizeLinear", 3);
 
     for (int i = 0; i < 3; i++)
         n->in[i] = node_in(p->of, at + i);
-    return made(p, n, false);
+    return part_made(p, n, false);
 }
 
 /* x by the scale and zero point that operands `at` on are; without a zero point
@@ -85,7 +49,7 @@ static void quantize(const Parts *p, Value *x, int at, OnnxType like)
         n->version = 21;
         attr_add_int(p->c, n, "output_dtype", like);
     }
-    made(p, n, true);
+    part_made(p, n, true);
 }
 
 static bool take_attr(Node *n, const char *name)
@@ -123,8 +87,11 @@ static void plain_between(const Parts *p, const Quantized *q)
     int count = q->count ? q->count : (of->n_in - first + 2) / 3;
     int result = q->result_first ? 0 : first + 3 * count;
 
-    if (!complete(p, first, count, result))
+    if (count < 1 || !complete(p, first, count, result)) {
+        if (count < 1)
+            import_error(p->c, of, "it has no operand");
         return;
+    }
     if (attr_int(of, "channels_last", 0)) {
         import_error(p->c, of, "attribute 'channels_last' is not supported");
         return;
@@ -139,7 +106,7 @@ static void plain_between(const Parts *p, const Quantized *q)
     take_attr(of, "channels_last");
     n->attr = of->attr;
     n->n_attr = of->n_attr;
-    quantize(p, made(p, n, false), result, of->in[first]->type);
+    quantize(p, part_made(p, n, false), result, of->in[first]->type);
 }
 
 static Value *turned(const Parts *p, Value *x, const char *attr)
@@ -151,7 +118,7 @@ static Value *turned(const Parts *p, Value *x, const char *attr)
         return x;
     n->in[0] = x;
     attr_add_ints(p->c, n, "perm", perm, 2);
-    return made(p, n, false);
+    return part_made(p, n, false);
 }
 
 /* a b as integers less their zero points, and a sum of integers; times the
@@ -163,17 +130,18 @@ static Value *scaled_product(const Parts *p, Value *const *a, Value *const *b,
 
     n->in[0] = a[0], n->in[1] = b[0];
     n->in[2] = a[2], n->in[3] = b[2];
-    Value *y = made(p, n, false);
+    Value *y = part_made(p, n, false);
     if (sum)
-        y = two(p, "Add", y, sum, false);
+        y = part_of_two(p, "Add", y, sum, false);
     Node *cast = part(p, "Cast", 1);
     cast->in[0] = y;
     attr_add_int(p->c, cast, "to", OT_FLOAT);
-    y = made(p, cast, false);
-    Value *scale = two(p, "Mul", a[1], b[1], false);
+    y = part_made(p, cast, false);
+    Value *scale = part_of_two(p, "Mul", a[1], b[1], false);
     if (by != 1)
-        scale = two(p, "Mul", scale, value_scalar(p->c, OT_FLOAT, by), false);
-    return two(p, "Mul", y, scale, last);
+        scale = part_of_two(p, "Mul", scale, value_scalar(p->c, OT_FLOAT, by),
+                            false);
+    return part_of_two(p, "Mul", y, scale, last);
 }
 
 /* a, its scale and zero point, b, its, a bias of integers, the result's scale
@@ -199,7 +167,7 @@ static void biased_product(const Parts *p, Value *const *a, Value *const *b,
     Value *y = scaled_product(p, a, b, NULL, 1, !bias);
 
     if (bias)
-        two(p, "Add", y, bias, true);
+        part_of_two(p, "Add", y, bias, true);
 }
 
 /* a, b, their scales, their zero points, a bias */
@@ -226,23 +194,23 @@ static void dynamic_product(const Parts *p)
         q->out[i] = value_new(p->c, NULL);
         q->out[i]->def = q;
     }
-    made(p, q, false);
+    part_made(p, q, false);
     biased_product(p, q->out, b, node_in(n, 4));
 }
 
-void node_in_parts(Import *c, Node *n, AddNode *add)
+void quantized_parts(const Parts *p)
 {
-    Parts p = {c, n, add};
+    const char *op = p->of->op;
 
     for (size_t i = 0; i < sizeof quantized / sizeof *quantized; i++)
-        if (!strcmp(n->op, quantized[i].name)) {
-            plain_between(&p, &quantized[i]);
+        if (!strcmp(op, quantized[i].name)) {
+            plain_between(p, &quantized[i]);
             return;
         }
-    if (!strcmp(n->op, "QGemm"))
-        gemm(&p);
-    else if (!strcmp(n->op, "MatMulIntegerToFloat"))
-        product_to_float(&p);
+    if (!strcmp(op, "QGemm"))
+        gemm(p);
+    else if (!strcmp(op, "MatMulIntegerToFloat"))
+        product_to_float(p);
     else
-        dynamic_product(&p);
+        dynamic_product(p);
 }

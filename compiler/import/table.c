@@ -242,6 +242,8 @@ static const OpInfo ops[] = {
     {MS, "RotaryEmbedding", 1, 0, infer_same, emit_rotary, NULL,
      "interleaved,num_heads,rotary_embedding_dim,scale,is_packed_batching"},
 
+    {"", "DFT", 17, 0, NULL, NULL, NULL, "axis,inverse,onesided"},
+    {"", "STFT", 17, 0, NULL, NULL, NULL, "onesided"},
     IN_PARTS("QLinearAdd", NULL),
     IN_PARTS("QLinearMul", NULL),
     IN_PARTS("QLinearSigmoid", NULL),
@@ -299,7 +301,7 @@ int op_needs(const OpInfo *o)
         "CumSum", "LayerNormalization", "RMSNormalization",
         "SimplifiedLayerNormalization", "Expand", "Tile", "GridSample",
         "Gather", "GatherElements", "GatherND", "DequantizeLinear",
-        "ConvInteger", "MatMulInteger", "FusedMatMul", NULL};
+        "ConvInteger", "MatMulInteger", "FusedMatMul", "STFT", NULL};
     static const char *const three[] = {
         "Where", "InstanceNormalization", "GroupNormalization",
         "ScatterElements", "Scatter", "ScatterND", "OneHot", "Range", "LSTM",
