@@ -145,6 +145,18 @@ for f in $figures; do
         sed "s,^,$f:,"
 done | fail "no figure of a GPU is in the model's code: devices/*.dev"
 
+# nor a number that has a name: what is the same on all GPUs is in device.h, and
+# what a kernel has is what its text is made with, too
+# shellcheck disable=SC2086
+grep -hoE '\b[A-Z][A-Z0-9_]+\b' $figures | sort -u | while read -r name; do
+    number="([3-9]|[0-9]{2,}|[0-9]*\.[0-9])"
+    at=$(grep -rnE --include='*.[ch]' --exclude=device.h \
+        "\b$name = $number|# *define +$name +\(?$number" compiler dsl) || continue
+    # shellcheck disable=SC2046
+    grep -qw "$name" $(find compiler -name '*.c' ! -name '*_cost.c' \
+        ! -path '*/model/*') || echo "$at"
+done | fail "no figure of a GPU has a name in a header: devices/*.dev"
+
 for f in compiler/model/devices/*.dev; do
     awk -v f="$f" '/# fitted/ { ++n } END { if (n > 40) print f ": " n }' "$f"
 done | fail "at most 40 figures of a GPU are fitted"

@@ -96,6 +96,13 @@ typedef struct Device {
     double ask_sms, ask_warps, ask_warps_first, ask_kb;
     double fma_warps, mma_warps; /* of an SM, that reach a pipe's rate */
     double late_waves;       /* waves of blocks whose latency nothing hides */
+    /* What nvcc makes of a thread. Registers beside its values: of a map, a
+     * reduction, a walk over windows, one whose last tile is cut off (more),
+     * one of rows that a block shares; the most that walks should have. Turns
+     * of a loop whose loads are under way. */
+    double map_regs, reduce_regs, walk_regs, ragged_regs, band_regs;
+    double walk_most_regs, band_most_regs;
+    double loads_ahead;
     FigureSource source[MOST_FIGURES];  /* of each key, in their order */
     const char *remark[MOST_FIGURES];   /* "" where there is none */
 } Device;

@@ -43,18 +43,32 @@ static int occupancy(const Device *d, const Work *w, const char **why)
 }
 
 /* DeepCuts, section 4.2: the reachable fraction of the peak rate. */
+static double gm_ratio(const Device *d, double peak, double of_tb)
+{
+    return fmin(1, of_tb / (peak * KILO / d->hbm_gbs));
+}
+
+static double sm_ratio(const Device *d, double thread_ops, double coef_bc)
+{
+    return fmin(1, thread_ops / (d->smem_latency * coef_bc));
+}
+
+static double wb_ratio(const Device *d, double blocks)
+{
+    double per_sm = blocks / d->sms;
+
+    return per_sm / ceil(per_sm);
+}
+
 static void ratios(const Device *d, const Work *w, double peak, Cost *c)
 {
-    double of_tb = w->block_ops / fmax(w->block_bytes, 1);
     double bc = w->bank_conflict > 1 ? w->bank_conflict : 1;
-    double per_sm = w->blocks / d->sms;
 
-    c->gm_ratio = fmin(1, of_tb / (peak * KILO / d->hbm_gbs));
+    c->gm_ratio = gm_ratio(d, peak, w->block_ops / fmax(w->block_bytes, 1));
     c->sm_ratio = 1;
     if (w->thread_loads > 0)
-        c->sm_ratio = fmin(1, w->thread_ops / w->thread_loads /
-                                  (d->smem_latency * bc));
-    c->wb_ratio = per_sm / ceil(per_sm);
+        c->sm_ratio = sm_ratio(d, w->thread_ops / w->thread_loads, bc);
+    c->wb_ratio = wb_ratio(d, w->blocks);
     c->pul = c->gm_ratio * c->sm_ratio * c->wb_ratio * c->coef_r;
     c->pul_us = w->flops / (peak * MEGA * c->pul);
 }
@@ -141,6 +155,17 @@ static double power_us(const Device *d, const Work *w, double peak)
     return math * d->power_math + smem * d->power_smem;
 }
 
+/* Of two limits that hold for the whole time: near each other both count, as
+ * in eighth powers; and so a variant that waits less is ahead of another one
+ * that has as much to do. */
+static double both(double a, double b)
+{
+    double more = fmax(a, b), part = fmin(a, b) / more, square = part * part;
+    double fourth = square * square;
+
+    return more > 0 ? more * sqrt(sqrt(sqrt(1 + fourth * fourth))) : 0;
+}
+
 void model_cost(const Device *d, const Work *w, Cost *c)
 {
     double peak = pipe_rate(d, w->pipe);
@@ -192,10 +217,23 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     take(c, c->smem, "shared memory", &most);
     take(c, c->math, w->pipe == PIPE_FMA ? "FMA" : "tensor cores", &most);
     take(c, c->special, "special functions", &most);
+    double limit = most;
     take(c, power_us(d, w, peak), "power", &most);
+    most = both(limit, power_us(d, w, peak));
     if (c->latency + d->launch_us > most)
         c->limiter = c->latency > d->launch_us ? "latency" : "launch";
     c->us = d->launch_us + c->latency + most;
+}
+
+double model_potential(const Device *d, Pipe p, double flops, double blocks,
+                       double block_ops, double thread_ops)
+{
+    double peak = pipe_rate(d, p);
+
+    if (peak <= 0)
+        return 0;
+    return flops / (peak * MEGA * gm_ratio(d, peak, block_ops) *
+                    sm_ratio(d, thread_ops, 1) * wb_ratio(d, blocks));
 }
 
 double model_least(const Device *d, Pipe p, double flops)

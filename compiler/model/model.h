@@ -55,6 +55,12 @@ double model_runs(const Device *d, double run);
 double model_mma_clk(const Device *d);
 void model_cost(const Device *d, const Work *w, Cost *c);
 
+/* Microseconds of flops at PUL, the fraction of the pipe's peak that the paper
+ * says so many blocks can reach: by their operations a byte (OF_TB) and a
+ * thread's a load of shared memory. */
+double model_potential(const Device *d, Pipe p, double flops, double blocks,
+                       double block_ops, double thread_ops);
+
 /* No kernel that does so much on a pipe takes less. */
 double model_least(const Device *d, Pipe p, double flops);
 

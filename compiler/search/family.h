@@ -42,6 +42,9 @@ typedef struct Family {
     bool chains;         /* serves chains (group/chain.h), and nothing else */
     /* Microseconds that every variant takes, or fewer; NULL: none are known. */
     double (*least)(const void *form);
+    /* What v's work takes at the part of the peak that its blocks can reach
+     * (the paper's PUL), found at less cost than cost(); NULL: not known. */
+    double (*potential)(const void *form, const Variant *v);
     /* Of variants without a text; they are too many to print all. */
     const char *(*text)(const void *form, const Variant *v);
 } Family;

@@ -160,6 +160,10 @@ int64_t contract_tiles(const Contract *f, const Tile *t); /* of one product */
  * smem_bytes of the inner loop, thread_ops) is set by the caller. */
 void contract_work(const ContractPlan *x, Work *w);
 double contract_flops(const Contract *x); /* useful ones */
+/* Of a variant (Family.potential) whose threads do so much for each load of
+ * shared memory. */
+double contract_potential(const Contract *x, const Variant *v, Pipe p,
+                          double thread_ops);
 /* Instructions of a thread's copy of a vector. */
 double contract_copy_ops(const Contract *x, const Load *l);
 /* How much longer memory takes over weights that a lone row of tiles reads, in

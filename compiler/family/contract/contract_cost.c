@@ -33,7 +33,8 @@ static double split_clk(const ContractPlan *x, double sums)
     double bytes = sums * sizeof(float);
 
     if (x->cluster)
-        return d->cluster_clk + 2 * bytes / d->dsm_bytes_clk;
+        return d->cluster_clk * (2 + x->t.split) / (2 * 2) +
+               2 * bytes / d->dsm_bytes_clk;
     return d->memory_clk + bytes * (x->t.split + 1) / d->sm_bytes_clk;
 }
 
@@ -43,6 +44,21 @@ double contract_flops(const Contract *x)
 
     return 2.0 * (double)c->M * (double)c->N * (double)c->K *
            (double)c->batches;
+}
+
+/* As if k were whole steps, and sums no bytes: a block's k is in both. */
+double contract_potential(const Contract *x, const Variant *v, Pipe p,
+                          double thread_ops)
+{
+    const Tile t = contract_tile(v);
+    const Contraction *c = &x->c;
+    double m = (double)((c->M + t.bm - 1) / t.bm);
+    double n = (double)((c->N + t.bn - 1) / t.bn);
+    double bytes = (double)(t.bm + t.bn) * type_bytes(x->elem);
+
+    return model_potential(x->o->device, p, contract_flops(x),
+                           m * n * t.split * (double)c->batches,
+                           2.0 * t.bm * t.bn / bytes, thread_ops);
 }
 
 void contract_work(const ContractPlan *x, Work *w)

@@ -15,6 +15,7 @@ const char *mma_text_of(const void *form, const Variant *v);
 const char *mma_plan(ContractPlan *x, const Contract *f, const Variant *v);
 /* contract_mma_cost.c */
 double mma_least(const void *form);
+double mma_potential(const void *form, const Variant *v);
 void mma_cost(const void *form, const Variant *v, Cost *c);
 
 #endif

@@ -118,6 +118,7 @@ const Family family_contract_mma = {
     .space = mma_space,
     .cost = mma_cost,
     .least = mma_least,
+    .potential = mma_potential,
     .build = build,
     .text = mma_text_of,
 };

@@ -72,6 +72,25 @@ double mma_least(const void *form)
     return model_least(x->o->device, pipe_of(x), contract_flops(x));
 }
 
+/* Of a warp's inner step. */
+static double thread_ops(const Tile *t)
+{
+    return 2.0 * t->wm * t->wn * MMA_K / WARP;
+}
+
+static double thread_loads(const Tile *t)
+{
+    return (double)(t->wm + t->wn) / MMA_M;
+}
+
+double mma_potential(const void *form, const Variant *v)
+{
+    const Tile t = contract_tile(v);
+
+    return contract_potential(form, v, pipe_of(form),
+                              thread_ops(&t) / thread_loads(&t));
+}
+
 void mma_cost(const void *form, const Variant *v, Cost *c)
 {
     const Contract *f = form;
@@ -92,8 +111,8 @@ void mma_cost(const void *form, const Variant *v, Cost *c)
     /* every warp reads its rows of both tiles */
     w.smem_bytes = blocks * steps * t->threads / WARP * (t->wm + t->wn) *
                    t->bk * type_bytes(f->elem);
-    w.thread_ops = 2.0 * t->wm * t->wn * MMA_K / WARP;
-    w.thread_loads = (double)(t->wm + t->wn) / MMA_M;
+    w.thread_ops = thread_ops(t);
+    w.thread_loads = thread_loads(t);
     w.bank_conflict = 1;
     contract_work(&x, &w);
     w.serial_us = model_us(d, loop_clk(&x));

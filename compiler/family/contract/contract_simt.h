@@ -21,6 +21,7 @@ const char *simt_text_of(const void *form, const Variant *v);
 const char *simt_plan(ContractPlan *x, const Contract *f, const Variant *v);
 /* contract_simt_cost.c */
 double simt_least(const void *form);
+double simt_potential(const void *form, const Variant *v);
 void simt_cost(const void *form, const Variant *v, Cost *c);
 
 #endif

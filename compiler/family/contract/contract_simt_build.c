@@ -112,6 +112,7 @@ const Family family_contract_simt = {
     .space = simt_space,
     .cost = simt_cost,
     .least = simt_least,
+    .potential = simt_potential,
     .build = build,
     .text = simt_text_of,
 };

@@ -62,6 +62,25 @@ double simt_least(const void *form)
     return model_least(x->o->device, PIPE_FMA, contract_flops(x));
 }
 
+/* Of a thread's inner step. */
+static double thread_ops(const Tile *t)
+{
+    return (double)(2 * t->wm * t->wn * sizeof(float));
+}
+
+static double thread_loads(const Tile *t)
+{
+    return t->wm + t->wn;
+}
+
+double simt_potential(const void *form, const Variant *v)
+{
+    const Tile t = contract_tile(v);
+
+    return contract_potential(form, v, PIPE_FMA,
+                              thread_ops(&t) / thread_loads(&t));
+}
+
 void simt_cost(const void *form, const Variant *v, Cost *c)
 {
     const Contract *f = form;
@@ -82,8 +101,8 @@ void simt_cost(const void *form, const Variant *v, Cost *c)
     /* lanes share vectors: a warp's read takes two rows of the banks */
     w.smem_bytes =
         2 * blocks * k_steps * simt_slice_threads(t) * (t->wn + t->wm);
-    w.thread_ops = 2 * t->wm * t->wn * sizeof(float);
-    w.thread_loads = t->wm + t->wn;
+    w.thread_ops = thread_ops(t);
+    w.thread_loads = thread_loads(t);
     w.bank_conflict = 1;
     contract_work(&x, &w);
     w.fill_us += model_us(d, ends_clk(&x, blocks, k_steps));

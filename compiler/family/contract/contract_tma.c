@@ -407,15 +407,14 @@ Patch tma_patch(const Tma *t, int bm)
     return best;
 }
 
-bool tma_off_sectors(const TmaOperand *o)
+bool tma_off(const TmaOperand *o, int bytes)
 {
-    enum { SECTOR = 32 };
     int size = type_bytes(o->op->read->tensor->type);
 
     for (int i = 1; i < o->rank && o->k_major; i++)
-        if (o->dim[i].extent > 1 && o->dim[i].stride * size % SECTOR)
+        if (o->dim[i].extent > 1 && o->dim[i].stride * size % bytes)
             return true;
-    return o->k_major && o->offset * size % SECTOR;
+    return o->k_major && o->offset * size % bytes;
 }
 
 int64_t tma_k_tiles(const Tma *t)

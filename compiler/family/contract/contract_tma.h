@@ -83,7 +83,7 @@ Patch tma_patch(const Tma *t, int bm);
 bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n);
 /* Whether rows of its boxes begin in the middle of the L2's sectors: TMA takes
  * its time over such a row. */
-bool tma_off_sectors(const TmaOperand *o);
+bool tma_off(const TmaOperand *o, int bytes);
 /* Steps over k: the last axis in pieces of bk, the others one by one. */
 int64_t tma_k_tiles(const Tma *t);
 /* Where rows of pixels begin and end in dimension d, as an im2col map has it:

@@ -51,13 +51,6 @@ int roll_live(const Roll *r);
 int roll_stages(const Roll *r);
 /* Threads with work. */
 int64_t roll_points(const Group *gr, const Roll *r, int vec);
-/* Registers of a walk's thread beside what it keeps: where all tiles are whole,
- * where the last one is not, with rows that a block shares; and the most that
- * it should have. */
-enum {
-    ROLL_REGS = 28, ROLL_RAGGED_REGS = 38, BAND_REGS = 8,
-    ROLL_MOST_REGS = 200, BAND_MOST_REGS = 250
-};
 /* map_roll_cost.c: blocks that an SM has room for. */
 int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
                 int vec, int threads);
@@ -98,7 +91,6 @@ typedef struct MapForm {
 /* The walk of variant v; false if it is none. */
 bool map_walk(const MapForm *f, const Variant *v, Roll *r);
 /* map_cost.c */
-enum { MAP_REGS = 24 }; /* of a thread, beside its values */
 void map_traffic(const MapForm *f, const Variant *v, Traffic *t);
 double map_least(const void *form);
 void map_cost(const void *form, const Variant *v, Cost *c);

@@ -85,7 +85,7 @@ void map_cost(const void *form, const Variant *v, Cost *c)
         .scatter = t.scatter,
         .blocks = ceil(points / threads),
         .threads = threads,
-        .regs = MAP_REGS + 2 * (vec + gr->n_step) + tile * vec,
+        .regs = (int)d->map_regs + 2 * (vec + gr->n_step) + tile * vec,
         .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
         .serial_steps = f->gather + (cols > ahead ? (double)cols / ahead : 0) +

@@ -95,9 +95,9 @@ static void walk_of(Graph *g, const Group *gr, const Device *d, const Roll *r,
     w->step = 2 * d->guard_ops;
     w->start = d->round_ops;
     w->shared = r->bands ? band_bytes(gr, r) : 0;
-    w->regs = r->bands                           ? BAND_REGS
-              : r->down.q->extent % r->down.tile ? ROLL_RAGGED_REGS
-                                                 : ROLL_REGS;
+    w->regs = r->bands ? d->band_regs : d->walk_regs;
+    if (!r->bands && r->down.q->extent % r->down.tile)
+        w->regs += d->ragged_regs;
     count_reads(g, gr, d, r, vec, w);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
@@ -200,7 +200,7 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
 
     walk_of(g, gr, d, r, vec, &w);
     memset(c, 0, sizeof *c);
-    if (w.regs > (r->bands ? BAND_MOST_REGS : ROLL_MOST_REGS)) {
+    if (w.regs > (r->bands ? d->band_most_regs : d->walk_most_regs)) {
         c->why = "more registers than a thread should have";
         c->us = INFINITY;
         return;
@@ -235,7 +235,7 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     double sm_us = model_us(d, sm_clk(d, r, &w, blocks, threads, room));
     double l1_us = model_us(d, l1 / (d->smem_bytes_clk * d->sms));
     /* of what does not limit it, a part is not hidden behind what does */
-    double beside = d->beside * (sm_us + l1_us + l2 / (d->l2_gbs * KILO));
+    double beside =  d->beside * (sm_us + l1_us + l2 / (d->l2_gbs * KILO));
     Work work = {
         .pipe = PIPE_FMA,
         .flops = t->flops,

@@ -71,8 +71,6 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
 /* The fastest variable that is a loop at all, or NULL. */
 const Var *reduce_fastest(const Var **v, int n);
 /* reduce_cost.c */
-enum { REDUCE_AHEAD = 4 }; /* turns of a thread whose loads are under way */
-enum { REDUCE_REGS = 32 }; /* of a thread, beside its values */
 double reduce_least(const void *form);
 void reduce_cost(const void *form, const Variant *v, Cost *c);
 void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t);

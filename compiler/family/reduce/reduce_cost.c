@@ -21,11 +21,11 @@ static double block_count(const RowReduce *r)
 /* Waits for memory, one after the other, of one thread. */
 static double serial_loads(const RowReduce *r, const Device *d)
 {
-    double turns = fmax(1, (double)r->chunks / REDUCE_AHEAD);
-    double kept = (double)r->chunks / (REDUCE_AHEAD * REDUCE_AHEAD);
+    double turns = fmax(1, r->chunks / d->loads_ahead);
+    double kept = (double)r->chunks / (d->loads_ahead * d->loads_ahead);
 
     if (r->mode == MODE_COLUMNS && turns > 1) /* some, then one by one */
-        turns = r->chunks / REDUCE_AHEAD + r->chunks % REDUCE_AHEAD;
+        turns = floor(turns) + fmod(r->chunks, d->loads_ahead);
     if (r->keep)
         return 1 + (kept > 1 ? kept : 0);
     /* later passes find it in the L2 */
@@ -164,7 +164,7 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
         .smem_bytes = smem,
         .blocks = blocks,
         .threads = r.threads,
-        .regs = REDUCE_REGS + 2 * r.vec + r.arrays * r.chunks * r.vec,
+        .regs = (int)d->reduce_regs + 2 * r.vec + r.arrays * r.chunks * r.vec,
         .block_ops = t.flops / blocks,
         .block_bytes = t.bytes / blocks,
         .fill_us = model_us(d, combine_clk(&r, d) * fmax(1, r.plan.passes)),

@@ -201,8 +201,8 @@ static void add_shape(Space *s, const WgmmaShape *sh)
                     ceil_div(s->form->x.c.N, sh->bn) * s->form->x.c.batches;
     int sms = s->form->x.o->device->sms;
     /* copies take the time: more blocks share them */
-    bool off = tma_off_sectors(&s->form->tma.a) ||
-               tma_off_sectors(&s->form->tma.b);
+    bool off = tma_off(&s->form->tma.a, L2_SECTOR) ||
+               tma_off(&s->form->tma.b, L2_SECTOR);
 
     /* nothing to take turns at; and rows are computed beside the products of
        others better than one's own */

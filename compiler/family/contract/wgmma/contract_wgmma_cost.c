@@ -13,13 +13,6 @@ static double loaded_clk_us(const Device *d)
     return d->wgmma_tflops * MEGA / (d->sms * (double)WGMMA_OPS);
 }
 
-/* Clocks of TMA's and the SM's clock, which does not fall under load, as
- * clocks of the tensor cores. */
-static double as_loaded(const Device *d, double clk)
-{
-    return clk * loaded_clk_us(d) / (d->clock_ghz * KILO);
-}
-
 /* Blocks that share an SM, as far as there are any. */
 static double crowd(const Wgmma *w)
 {
@@ -70,14 +63,17 @@ static double short_share(const Wgmma *w)
 }
 
 /* Clocks of TMA for an operand's rows, in the mean of its steps. Those that
- * begin inside a sector of the L2 take longer for the block that asks; those
- * that end inside a box for each that gets them. */
+ * begin inside a line of the L2 are asked for twice; inside a sector they take
+ * longer still, as do those that end inside a box for each block that gets
+ * them. */
 static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
                         double got)
 {
     const Device *d = w->f->x.o->device;
     double part = o->k_major ? short_share(w) : 0;
-    double whole = tma_off_sectors(o) ? d->tma_odd_row_clk : d->tma_row_clk;
+    double whole = tma_off(o, L2_SECTOR) ? d->tma_odd_row_clk
+                   : tma_off(o, L2_LINE) ? 2 * d->tma_row_clk
+                                         : d->tma_row_clk;
 
     return (1 - part) * asked * whole +
            part * fmax(asked * whole, got * d->tma_odd_row_clk);
@@ -90,9 +86,9 @@ static double copies(const Wgmma *w)
     double bm = w->x.t.bm, bn = w->stays ? 0 : w->x.t.bn;
 
     if (few_terms(w))
-        return as_loaded(d, (bm + bn / w->cluster) * d->tma_few_terms_clk);
-    return as_loaded(d, copy_rows(w, &w->f->tma.a, bm, bm) +
-                            copy_rows(w, &w->f->tma.b, bn / w->cluster, bn));
+        return (bm + bn / w->cluster) * d->tma_few_terms_clk;
+    return copy_rows(w, &w->f->tma.a, bm, bm) +
+           copy_rows(w, &w->f->tma.b, bn / w->cluster, bn);
 }
 
 /* A thread's part of a step's rows becomes values in registers: conversions
@@ -107,23 +103,35 @@ static double rows_values(const Wgmma *w)
            w->f->x.o->device->dependent_clk / 2;
 }
 
-/* Clocks that a step of one block takes of its SM. Products wait a little for
- * each slot where several blocks take turns, or blocks of a cluster fill it
- * together; a slot's round through the ring takes its time whatever is in it,
- * the longer the fewer there are. 3xtf32: a warpgroup takes its time over
- * fragments and sums, while others multiply. */
+/* Clocks, not of the tensor cores, of a slot's round through the ring. It takes
+ * its time whatever is in it, the longer the fewer there are; and where it
+ * comes from memory: the first slots, or all if few tiles share what they
+ * read. */
+static double round_clk(const Wgmma *w)
+{
+    const Device *d = w->f->x.o->device;
+    double slots = w->x.t.stages * (double)wgmma_sharers(w);
+    double first = fmin(1, slots / (double)w->k_tiles);
+    double between = fmax(1, w->x.t.stages - 1);
+    double far = w->m_tiles > 2 ? first : 1;
+    double round =
+        d->slot_clk + far * (d->hbm_latency - d->l2_latency) / between;
+
+    return first < 1 ? fmax(round, 2 * d->hbm_latency / between) : round;
+}
+
+/* Clocks that a step of one block takes of its SM's tensor cores. Products wait
+ * a little for each slot where several blocks take turns, or blocks of a
+ * cluster fill it together. 3xtf32: a warpgroup takes its time over fragments
+ * and sums, while others multiply. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
     const Device *d = w->f->x.o->device;
     const Tile *t = &w->x.t;
-    bool first = (double)t->stages * wgmma_sharers(w) >= (double)w->k_tiles;
     double wait = is_crowded(w) ? d->sync_clk : 0;
     double math =
         s->math + (w->cluster > 1 ? fmax(wait, d->sync_clk / 2) : wait);
-    double round = d->slot_clk;
 
-    if (!first)
-        round = fmax(round, 2 * d->hbm_latency / (t->stages - 1));
     if (w->f->pre) /* the slot's wait and fragments, then beside the products */
         math = fmax(math, rows_values(w) + d->sync_clk / crowd(w));
     if (w->f->x.terms > 1) {
@@ -132,8 +140,7 @@ static double step_clk(const Wgmma *w, const Clocks *s)
             w->consumers * w->resident * clk / (clk + 2 * d->slot_clk);
         math = s->math / fmin(1, busy);
     }
-    math = fmax(math, s->reads);
-    return fmax(math, fmax(round / crowd(w), copies(w)));
+    return fmax(math, s->reads);
 }
 
 /* Whether the epilogue of a tile reads what belongs to its rows, or 4-byte
@@ -166,8 +173,10 @@ static bool in_pieces(const Wgmma *w)
 static double stores_clk(const Wgmma *w)
 {
     int bytes = wgmma_result_bytes(&w->f->x);
-    /* of a lane's pair a whole sector goes out */
-    double sectors = in_pieces(w) ? (double)L2_SECTOR / (2 * 2 * 2 * bytes) : 1;
+    /* of a lane's pair a whole sector goes out; others through shared memory */
+    double sectors = in_pieces(w) ? (double)L2_SECTOR / (2 * 2 * 2 * bytes)
+                     : w->deal    ? 1
+                                  : 2;
 
     return (double)w->x.t.bm * w->own * bytes * fmax(1, sectors) /
            w->f->x.o->device->sm_bytes_clk;
@@ -217,7 +226,7 @@ static double gather_clk(const Wgmma *w)
     double bytes = (double)(w->x.t.bm * w->own) * sizeof(float);
 
     return w->parts == 1 ? 0
-                         : 2 * d->hbm_latency +
+                         : d->memory_clk +
                                bytes * (w->parts + 1) / d->sm_bytes_clk;
 }
 
@@ -258,8 +267,10 @@ static double held_up_clk(const Wgmma *w)
 /* Clocks of a tile of a lone consumer that neighbours on its SM do not hide. */
 static double lone_tile_clk(const Wgmma *w)
 {
-    return w->f->x.o->device->sync_clk +
-           stores_clk(w) * (reads_rows(w) ? 2 : 1);
+    const Device *d = w->f->x.o->device;
+
+    return d->sync_clk + stores_clk(w) +
+           (reads_rows(w) ? d->l2_latency + stores_clk(w) : 0);
 }
 
 /* Clocks of the epilogues before the last of an SM with so many tiles, as far
@@ -284,25 +295,31 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
                (fmax(held_up_clk(w), 2 * epilogue - multiply) + d->sync_clk);
     if (w->consumers == 1 && w->resident > 1)
         return more * fmax(held_up_clk(w), lone_tile_clk(w));
+    if (w->lead && w->f->x.special > 0) /* one's, beside another's products */
+        epilogue += held_up_clk(w) / 2;
     return more * (epilogue - hidden_clk(w) + d->sync_clk);
 }
 
 /* The times of the SM with the most tiles. SMs without a block leave the others
- * more power: a higher clock. */
+ * more power: a higher clock. A ring takes its time whatever the clock is, and
+ * goes on during an epilogue as far as it has slots. */
 static void timeline(const Wgmma *w, Work *out)
 {
     const Device *d = w->f->x.o->device;
     Clocks s = step_of(w);
     double steps = (double)w->k_tiles / wgmma_sharers(w);
     double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
-    double clk = loaded_clk_us(d), multiply = steps * step_clk(w, &s);
-    double quick =
-        fmin(d->clock_ghz * KILO, clk / sqrt(fmin(1, blocks / d->sms)));
+    double clk = loaded_clk_us(d), boost = d->clock_ghz * KILO;
+    double quick = fmin(boost, clk / sqrt(fmin(1, blocks / d->sms)));
+    double step = fmax(round_clk(w) / crowd(w), copies(w)) / boost;
+    double loads = steps * step, multiply = steps * step_clk(w, &s) / quick;
+    double between = between_clk(w, tiles, fmax(multiply, loads) * clk) / clk;
+    double ahead = (tiles - 1) * w->x.t.stages * step;
 
     out->smem_bytes = blocks * steps * (s.reads + s.writes) * TMA_ROW;
     out->waves = 1;
-    out->serial_us =
-        tiles * multiply / quick + between_clk(w, tiles, multiply) / clk;
+    out->serial_us = fmax(tiles * multiply + between,
+                          tiles * loads + fmax(0, between - ahead));
     out->fill_us = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
 }
 
