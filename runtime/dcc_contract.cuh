@@ -210,6 +210,12 @@ template <int COLS> DCC_DEVICE int dcc_packed_at(int row, int piece)
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
+// A pair of 16 bits each.
+template <class T> DCC_DEVICE uint32_t dcc_word(const T &pair)
+{
+    return *reinterpret_cast<const uint32_t *>(&pair);
+}
+
 // 16 rows of COLS columns of a warp, as two words of pairs for each 8 columns
 // lie after products, to shared memory.
 template <int COLS, class T>

@@ -274,6 +274,8 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
             put_point(f, a->reads, place);
         some = true;
         v->when = READ_EARLY;
+        if (a->n_early < MAX_EARLY)
+            a->early[a->n_early++] = v->read;
         v->id = arena_printf(x->g->arena, "%s[%s]", id, a->piece);
         finish_read(f, a->reads, v);
     }

@@ -695,7 +695,7 @@ void finish_columns(Finish *f, Tree *b)
         tree_add(b, body);
     for (int i = 0; i < x->f->gr->n_step; i++)
         if (f->vector_store[i] && f->pack)
-            PUT(b, "@pack = *reinterpret_cast<const uint32_t *>(&@id);\n",
+            PUT(b, "@pack = dcc_word(@id);\n",
                 FILL("pack", f->pack), FILL("id", finish_vector(f, i)->id));
         else if (f->vector_store[i])
             finish_vector_store(f, b, finish_vector(f, i), i);

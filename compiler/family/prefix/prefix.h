@@ -42,7 +42,6 @@ typedef struct PrefixPlan {
 } PrefixPlan;
 
 enum { PREFIX_AHEAD = 4 }; /* places of a walk whose loads are under way */
-enum { PREFIX_REGS = 32 }; /* of a thread, beside its values */
 PrefixPlan prefix_plan(const PrefixForm *f, const Variant *v);
 double prefix_blocks(const PrefixPlan *p);
 void prefix_traffic(const PrefixForm *f, const PrefixPlan *p, Traffic *t);

@@ -88,7 +88,7 @@ void prefix_cost(const void *form, const Variant *v, Cost *c)
                           : 0,
         .blocks = blocks,
         .threads = p.threads,
-        .regs = PREFIX_REGS + 2 * p.vec,
+        .regs = (int)d->reduce_regs + 2 * p.vec,
         .block_ops = t.flops / blocks,
         .block_bytes = t.bytes / blocks,
         .fill_us = model_us(d, chunks * chunk_clk(d, &p)),

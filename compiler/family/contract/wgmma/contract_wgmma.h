@@ -97,6 +97,7 @@ typedef struct WgmmaBuild {
     Tree *a_columns, *a_value; /* code: what is read of columns of a step,
                                and what makes x a's */
     Tree *ahead;               /* the epilogue's code before the products */
+    const Expr *early[MAX_EARLY]; int n_early; /* what it reads of points */
 } WgmmaBuild;
 
 /* What find_tile computes: batch variables, origins. */

@@ -238,12 +238,11 @@ static Band put_band(WgmmaBuild *w, Tree *b, const char *of)
     if (one_band(w->p))
         return put_strips(w, b, of);
     kernel_constant(w->x.g, w->x.kernel, "BAND", wgmma_band(w->p),
-                    "tile rows that run together");
+                    "tile rows that run together: few distinct tiles are read");
     kernel_constant(w->x.g, w->x.kernel, "STRIP", wgmma_strip(w->p),
                     "tile columns of neighbours");
     PUT(b,
-        "// in bands: blocks that run at one time read few distinct tiles\n"
-        "const dcc_tile at = dcc_tile_in_band(@of, BAND, TILES_M, TILES_N, "
+        "const auto at = dcc_tile_in_band(@of, BAND, TILES_M, TILES_N, "
         "STRIP);\n",
         FILL("of", of));
     return (Band){"at.m", "at.n"};

@@ -380,6 +380,8 @@ static Tree *direct_code(WgmmaBuild *w)
     plan_ahead(w, &ahead, &part);
     contract_points(x, points, most_columns(w), place_point, &ahead);
     bool once = part >= (ahead.vec == 2 ? w->p->own / 8 : x->p->t.bn / 32);
+    memcpy(w->early, ahead.early, sizeof w->early);
+    w->n_early = once && w->p->parts == 1 ? ahead.n_early : 0;
     if (ahead.reads->n_item && !once)
         PUT(again,
             "if (j > 0 && j % @part == 0)\n"

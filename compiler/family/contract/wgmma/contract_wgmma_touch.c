@@ -28,6 +28,14 @@ static const Expr *by_numbers(const WgmmaBuild *w, const Expr *e)
     return n->n > 1 ? expr_subst(w->x.g, e, n->sub, n->n) : e;
 }
 
+static bool is_early(const WgmmaBuild *w, const Expr *e)
+{
+    for (int i = 0; i < w->n_early; i++)
+        if (w->early[i]->tensor == e->tensor)
+            return true;
+    return false;
+}
+
 static void find_touched(const Expr *e, void *ctx)
 {
     Touched *t = ctx;
@@ -35,6 +43,8 @@ static void find_touched(const Expr *e, void *ctx)
     if (e->kind != E_READ || e->in.n || t->n == MOST_TOUCHED)
         return;
     e = by_numbers(t->w, e);
+    if (is_early(t->w, e))
+        return;
     for (int i = 0; i < t->n; i++)
         if (expr_equal(t->read[i], e))
             return;
@@ -82,8 +92,22 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
     Tree *rows = touched(w, &t, true, false);
     Tree *columns = touched(w, &t, false, true);
     Tree *all = touched(w, &t, true, true);
+    const Fill n = FILL("n", x->f->c.N % x->p->t.bn
+                                 ? "min(n0 + j * 8 + lane % 4 * 2, N - 1)"
+                                 : "n0 + j * 8 + lane % 4 * 2");
     if (!rows->n_item && !columns->n_item && !all->n_item)
         return;
+    if (!rows->n_item && !all->n_item) {
+        PUT(b,
+            "// What the epilogue reads is in the L1 by then.\n"
+            "#pragma unroll\n"
+            "for (int j = 0; j < OWN / 8; ++j) {\n"
+            "    const int n = @n;\n"
+            "    @COLUMNS\n"
+            "}\n",
+            n, FILL_TREE("COLUMNS", columns));
+        return;
+    }
     const char *m = wgmma_point_row(w->p);
     if (x->f->c.M % x->p->t.bm || w->p->cluster > 1)
         m = arena_printf(b->arena, "min(m0 + %s, M - 1)", m);
@@ -102,9 +126,6 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
         "        @ALL\n"
         "    }\n"
         "}\n",
-        FILL("m", m), FILL_TREE("ROWS", rows),
-        FILL("n", x->f->c.N % x->p->t.bn
-                      ? "min(n0 + j * 8 + lane % 4 * 2, N - 1)"
-                      : "n0 + j * 8 + lane % 4 * 2"),
+        FILL("m", m), FILL_TREE("ROWS", rows), n,
         FILL_TREE("COLUMNS", columns), FILL_TREE("ALL", all));
 }
