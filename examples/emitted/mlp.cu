@@ -21,7 +21,7 @@
 //
 // Rows      i 128, j 1024; columns k 512
 // Work      134 MFLOP, 1.25 MB moved, 108 FLOP/B
-// Model     1.89 us, limited by launch
+// Model     2.40 us, limited by latency
 // Family    contract_wgmma, bm=64 bn=32 stages=8 consumers=1
 //   schedule=cooperative cluster=1 split=1
 // Needs     sm_90a or newer
@@ -35,11 +35,11 @@ void mlp_h_matmul_relu_add(
     const __grid_constant__ CUtensorMap w1_map)  // box 4 x 4 x 2 x 64
 {
     enum {
-        N = 1024,  // j
         BM = 64, BN = 32, BK = 64,  // tile of a block
         WM = 64,  // rows of a warpgroup
         CONSUMERS = 1,  // warpgroups
-        STAGES = 8, K_TILES = 8, TILES_M = 2, STAGE_BYTES = 12288,
+        STAGES = 8, K_TILES = 8, TILES_M = 2, TILES_N = 32, STAGE_BYTES = 12288,
+        BAND = 2,  // tile rows that run together: few distinct tiles are read
         STRIP = 8,  // tile columns of neighbours
     };
     struct smem_t {
@@ -53,9 +53,9 @@ void mlp_h_matmul_relu_add(
     // A ring: TMA fills slots (`full`), consumers' warps free them (`empty`).
     const int warpgroup = dcc_warpgroup(), lane = threadIdx.x % 32;
     auto find_tile = [](int tile, int &m0, int &n0) {
-        // in strips: neighbours read few distinct tiles
-        m0 = tile / STRIP % TILES_M * BM;
-        n0 = (tile / (STRIP * TILES_M) * STRIP + tile % STRIP) * BN;
+        const auto at = dcc_tile_in_band(tile, BAND, TILES_M, TILES_N, STRIP);
+        m0 = at.m * BM;
+        n0 = at.n * BN;
     };
     if (threadIdx.x == 0) {
         dcc_tma_prefetch_maps(&x_map, &w1_map);
@@ -148,7 +148,7 @@ void mlp_h_matmul_relu_add(
                     0.0f);
                 h_out.v[e] = __float2half_rn(h_1);
             }
-            *reinterpret_cast<dcc_f16x8 *>(&h[m * N + n]) = h_out;
+            *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
         }
     }
 }
@@ -195,7 +195,7 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
 //
 // Rows      i0 128, e 10; columns d 1024
 // Work      2.62 MFLOP, 153 kB moved, 17.2 FLOP/B
-// Model     1.70 us, limited by launch
+// Model     1.69 us, limited by launch
 // Family    reduce, lanes threads=256 vec=8 share=32
 
 // grid 160, block 256, about 48 registers
@@ -267,7 +267,7 @@ extern "C" cudaError_t mlp_z_matmul_add_launch(__half *z, const __half *h,
 //
 // Rows      a0 128; columns d 10
 // Work      16.6 kFLOP, 2.56 kB moved, 6.5 FLOP/B
-// Model     1.26 us, limited by launch
+// Model     1.25 us, limited by launch
 // Family    reduce, lanes threads=256 vec=2 share=8
 
 // grid 4, block 256, about 40 registers

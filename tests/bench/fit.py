@@ -13,6 +13,10 @@ variants loses (as a logarithm, WEIGHT times), of the error of the predicted
 times of those within 1.5 times the best, a quarter of that of all, and a
 quarter of what Spearman's rank correlation of the near ones lacks.
 
+Launches of networks, which tests/gpu/launches.py timed one by one, are compared
+with what is predicted for the same variants today; they choose nothing, since
+each kernel has one variant, but say where networks stand.
+
 --halves refits twice, on every other group, from figures that --perturb moved
 at random, and prints for each fit what the pick loses over all groups: the
 three must be within 0.01 (exit status 1 if they are not). No GPU is used.
@@ -24,16 +28,18 @@ import math
 import os
 import random
 import re
+import statistics
 import sys
 import tempfile
 
 import bench
 import ranking
 import shapes as spec
-from run import say, tail
+from run import say, shell, tail
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KEPT = ["h200-ranking.json", "h200-losers.json", "h200-variants.json"]
+LAUNCHES = "h200-launches.json"
 LINE = re.compile(r"^(\w+) = (\S+)(\s*# fitted.*)$")
 WEIGHT, NEAR = 4.0, 1.5
 FAR = 3.0       # times the best: slower ones are not asked for
@@ -136,6 +142,47 @@ def fit(model, start, names, rounds):
     return value
 
 
+def medians(found):
+    """Spearman's rank correlation over all and near the best: medians."""
+    rows = [ranking.judged(r, None) for r in found.values() if len(r) >= 8]
+    kept = [[r[i] for r in rows if r[i] is not None] for i in (1, 2)]
+    return [statistics.median(k) if k else 0 for k in kept]
+
+
+def offered(text):
+    """{kernel: {variant: predicted us}} of what --dump=variants prints."""
+    found, now = {}, {}
+    for line in text.split("\n"):
+        head = re.match(r"variants of (\S+): ", line)
+        row = re.match(r" +([\d.]+) .*? (\w+, \w.*)$", line)
+        if head:
+            now = found.setdefault(head[1], {})
+        elif row:
+            now.setdefault(row[2].strip(), float(row[1]))
+    return found
+
+
+def launches(o, path):
+    """Prints how far predictions are from the launches of each network."""
+    for case in json.load(open(path))["cases"]:
+        model, kind, batch = case["case"].split(".")
+        status, text = shell(
+            [o.dcc, f"--target={o.target}", "--dependent-launch=off",
+             os.path.join(bench.TOP, "examples", model + ".dcl"), f"-DE={kind}",
+             f"-DB={batch[1:]}", "--dump=variants"], 60)
+        if status:
+            raise SystemExit(f"{case['case']}: {tail(text, 3)}")
+        now = offered(text)
+        logs = [math.log(now[k["name"]][k["variant"]] * k["launches"] /
+                         k["measured"]) for k in case["kernels"]
+                if k["variant"] in now.get(k["name"], {})]
+        bias = sum(logs) / max(1, len(logs))
+        spread = math.sqrt(sum(x * x for x in logs) / max(1, len(logs)))
+        say(f"{case['case']:34} {len(logs)} of {len(case['kernels'])} kernels "
+            f"have a variant as timed: bias {math.exp(bias):.2f} error "
+            f"{spread:.2f}")
+
+
 def halves(o, model):
     """Refits on every other group."""
     names, r = sorted(model.groups), random.Random(o.perturb)
@@ -184,8 +231,11 @@ def main():
             say(f"{name:34} loses {loss(rows):.3f} error {error(rows):.2f} "
                 f"bias {math.exp(sum(math.log(p / u) for u, p in rows) / len(rows)):.2f} "
                 f"all {bench.number(near[1])} near {bench.number(near[2])}")
+        launches(o, os.path.join(HERE, "results", LAUNCHES))
+        every, near = medians(found)
         say(f"{len(found)} groups, {len(value)} fitted figures: objective "
-            f"{objective(found):.4f}, the pick loses {picks(found):.4f}")
+            f"{objective(found):.4f}, the pick loses {picks(found):.4f}, "
+            f"Spearman over all {every:.3f}, near the best {near:.3f}")
         if o.out:
             with open(o.out, "w") as f:
                 f.write(model.figures.text(value))
