@@ -35,11 +35,11 @@ void mlp_h_matmul_relu_add(
     const __grid_constant__ CUtensorMap w1_map)  // box 4 x 4 x 2 x 64
 {
     enum {
+        N = 1024,  // j
         BM = 64, BN = 32, BK = 64,  // tile of a block
         WM = 64,  // rows of a warpgroup
         CONSUMERS = 1,  // warpgroups
-        STAGES = 8, K_TILES = 8, TILES_M = 2, TILES_N = 32, STAGE_BYTES = 12288,
-        BAND = 2,  // tile rows that run together: few distinct tiles are read
+        STAGES = 8, K_TILES = 8, TILES_M = 2, STAGE_BYTES = 12288,
         STRIP = 8,  // tile columns of neighbours
     };
     struct smem_t {
@@ -53,9 +53,9 @@ void mlp_h_matmul_relu_add(
     // A ring: TMA fills slots (`full`), consumers' warps free them (`empty`).
     const int warpgroup = dcc_warpgroup(), lane = threadIdx.x % 32;
     auto find_tile = [](int tile, int &m0, int &n0) {
-        const auto at = dcc_tile_in_band(tile, BAND, TILES_M, TILES_N, STRIP);
-        m0 = at.m * BM;
-        n0 = at.n * BN;
+        // in strips: neighbours read few distinct tiles
+        m0 = tile / STRIP % TILES_M * BM;
+        n0 = (tile / (STRIP * TILES_M) * STRIP + tile % STRIP) * BN;
     };
     if (threadIdx.x == 0) {
         dcc_tma_prefetch_maps(&x_map, &w1_map);
@@ -148,7 +148,7 @@ void mlp_h_matmul_relu_add(
                     0.0f);
                 h_out.v[e] = __float2half_rn(h_1);
             }
-            *reinterpret_cast<dcc_f16x8 *>(&h[1024 * m + n]) = h_out;
+            *reinterpret_cast<dcc_f16x8 *>(&h[m * N + n]) = h_out;
         }
     }
 }
