@@ -226,6 +226,15 @@ static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
                   "instead of being kept");
 }
 
+static double predicted_us(const CudaProgram *p)
+{
+    double us = 0;
+
+    for (int i = 0; i < p->n_run; i++)
+        us += p->run[i].group->predicted_us;
+    return us;
+}
+
 /* Keeps less until --memory holds: what else there is beside what is kept
  * follows from the kernels, and is known when they are there. */
 static CudaProgram *compile_within(Arena *a, Diag *d,
@@ -240,7 +249,8 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
 
     if (!p || !o->memory)
         return p;
-    const int64_t limit = limit_of(p, o);
+    const int64_t limit = limit_of(p, o), whole = (int64_t)p->arena_bytes;
+    const double us = predicted_us(p);
     for (int i = 0; i < TRIES && all_bytes(p) > limit; i++) {
         int64_t now = r->selection->keep.held + r->selection->keep.part;
         most = (most < now ? most : now) - (all_bytes(p) - limit);
@@ -252,6 +262,8 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
         if (!p)
             return NULL;
     }
+    r->selection->keep.whole = whole;
+    r->selection->keep.whole_us = us;
     if (all_bytes(p) <= limit)
         return p;
     cannot(d, p, &r->selection->keep, limit);

@@ -121,15 +121,16 @@ number()
 {
     od -An -tf4 -j $(($(wc -c <"$1") - 4)) "$1" | tr -d ' '
 }
-# intermediates MEMORY: of the model deep, in MB
-intermediates()
+# halved FILE MODEL: fits into half of the intermediates' memory
+halved()
 {
-    "$dcc" "$src/tests/train_more.dcl" --model deep -o d.cu \
-        --memory="$1" --explain 2>>log | sed -n 's/^memory.*arena \([0-9.]*\) MB.*/\1/p'
+    "$dcc" "$src/tests/$1" --model "$2" -o d.cu --memory=50% --explain \
+        2>>log | tee -a log | awk '/^memory/ { sub(/.*arena /, ""); m = $1 }
+            /^with all kept/ { sub(/.*arena /, ""); ok = m <= $1 / 2 + 0.1 }
+            END { exit !ok }'
 }
 : >log
-echo "$(intermediates 100%) $(intermediates 50%)" | tee -a log |
-    awk '{ exit !($2 > 0 && $2 <= 0.5 * $1 + 0.05) }'
+halved train_more.dcl deep && halved train_tall.dcl tall
 point $? "half the memory is enough"
 program q train_more.dcl &&
     program d train_more.dcl --model deep --memory=50% &&

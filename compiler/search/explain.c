@@ -350,6 +350,9 @@ static void put_kept(Buf *b, const Selection *s, const CudaProgram *p)
                       "(%.1f MB at most); about %.0f us\n",
                    k->n, k->parts, (double)k->again / 1e6,
                    (double)k->part / 1e6, k->us);
+    if (k->n && k->whole)
+        buf_printf(b, "with all kept: arena %.1f MB, predicted %.1f us a run\n",
+                   (double)k->whole / 1e6, k->whole_us);
     buf_puts(b, buf_take(&list, g->arena));
 }
 

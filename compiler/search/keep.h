@@ -21,6 +21,8 @@ typedef struct Keep {
     int64_t part;   /* the most that one part computes again: held beside */
     int parts, n;   /* how many there are, how many are computed again */
     double us;      /* what that takes, roughly */
+    int64_t whole;  /* of the arena, and what a run takes, with all kept */
+    double whole_us;
 } Keep;
 
 /* Keeps as much as `most` bytes hold, with one part's tensors beside; INT64_MAX

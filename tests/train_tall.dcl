@@ -1,0 +1,16 @@
+// What tests/train.sh fits into half the memory: norms and relus that are computed again
+// wait for the gradients that read them.
+block stage(x: T[N, C, H, W]) -> y {
+  param w : T[C, C, 3, 3] = kaiming;
+  param g : T[C] = ones;  param b : T[C] = zeros;
+  y = relu(batch_norm_train(conv2d(x, w, pad = 1), g, b));
+}
+model tall {
+  input x : f16[16, 8, 32, 32];  input t : i32[16] in 0..10;
+  h = x;
+  for l in 0..10 { h = stage[l](h); }
+  h = max_pool(h, kernel = 2);
+  param v : f16[10, 8] = xavier;
+  output loss = cross_entropy(linear(global_avg_pool(h), v), t);
+  for p in params { p = p - 0.1 * grad(loss, p); }
+}
