@@ -13,6 +13,18 @@ static void needed(RefRun *run, int tensor, int stmt)
         run->last[tensor] = stmt;
 }
 
+/* Whether an output is what the statement writes, or may be a copy of it. */
+static bool is_put_out(const dcc_ref_model *m, const dcc_ref_stmt *stmt)
+{
+    if (m->tensor[stmt->arg[0]].role == DCC_REF_OUTPUT)
+        return true;
+    for (int s = 0; s < m->n_stmt; s++)
+        if (m->stmt[s].n_arg == 2 && m->stmt[s].arg[1] == stmt->arg[0] &&
+            m->tensor[m->stmt[s].arg[0]].role == DCC_REF_OUTPUT)
+            return true;
+    return false;
+}
+
 static void find_lifetimes(RefRun *run)
 {
     const dcc_ref_model *m = run->model;
@@ -25,9 +37,7 @@ static void find_lifetimes(RefRun *run)
         for (int k = 0; k < stmt->n_arg; k++)
             /* an argmax of an output is judged by its terms */
             needed(run, stmt->arg[k],
-                   stmt->term && m->tensor[stmt->arg[0]].role == DCC_REF_OUTPUT
-                       ? forever
-                       : s);
+                   stmt->term && is_put_out(m, stmt) ? forever : s);
         if (prev >= 0)
             needed(run, prev, s);
     }
@@ -187,12 +197,45 @@ double ref_tolerance(const dcc_ref_model *m)
     return tolerance;
 }
 
-/* The statement that writes all of an argmax output, or NULL. */
+/* Whether the statement puts the elements of another tensor into one of another
+ * shape, in order: tried on numbers. */
+static bool is_copy(const dcc_ref_model *m, const dcc_ref_stmt *stmt)
+{
+    enum { FIRST = 1000000 };
+    const dcc_ref_tensor *to = &m->tensor[stmt->arg[0]];
+    const dcc_ref_tensor *from = &m->tensor[stmt->arg[1]];
+    const int64_t n = ref_count(to);
+
+    if (stmt->term || to->type != from->type || ref_count(from) != n)
+        return false;
+    double *arg[] = {ref_alloc((size_t)n, sizeof(double)),
+                     ref_alloc((size_t)n, sizeof(double))};
+    bool copy = true;
+    for (int64_t i = 0; i < n; i++)
+        arg[1][i] = (double)(FIRST + i);
+    stmt->all(arg);
+    for (int64_t i = 0; i < n; i++)
+        copy &= arg[0][i] == (double)(FIRST + i);
+    free(arg[0]);
+    free(arg[1]);
+    return copy;
+}
+
+/* The argmax that writes all of an output, or of what it is a copy of, as where
+ * the batch is 1; or NULL. */
 static const dcc_ref_stmt *argmax_of(const dcc_ref_model *m, int tensor)
 {
-    for (int s = 0; s < m->n_stmt; s++)
-        if (m->stmt[s].arg[0] == tensor && m->stmt[s].term)
-            return &m->stmt[s];
+    for (int s = m->n_stmt - 1; s >= 0; s--) {
+        const dcc_ref_stmt *stmt = &m->stmt[s];
+        if (stmt->arg[0] != tensor)
+            continue;
+        if (stmt->term)
+            return stmt;
+        if (stmt->n_arg != 2 || m->tensor[tensor].type != DCC_I32 ||
+            !is_copy(m, stmt))
+            return NULL;
+        tensor = stmt->arg[1];
+    }
     return NULL;
 }
 

@@ -53,3 +53,4 @@ model reduce_ops {
   output d = argmax(x, axis = 1, keep = true);
 }
 model reduce_triangle { input x : f32[12, 12]; output y[i] = sum(j) (j <= i ? x[i, j] : 0); }
+model reduce_close { input x : f32[1, 200, 4]; z : bf16 = x * 0.001 + 1; output y = argmax(z); }
