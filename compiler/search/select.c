@@ -704,7 +704,7 @@ static Search search_pairs(Selection *s, Pairs *pairs)
     for (int i = 1; i < n; i++) {
         Search other = search_open(s, pairs, again[i]);
         merge_all(&other);
-        units_take_better(&x.u, &other.u);
+        units_take_better(&x.u, &other.u, 1);
     }
     return x;
 }
@@ -719,19 +719,22 @@ static bool any_wanted(const Graph *g)
 }
 
 /* The same with stretches of several units: before pairs are merged, and where
- * those end. False if that saves nothing. */
+ * those end. False if that saves nothing that a model can tell: a relu here or
+ * there is no reason to leave what pairs make. */
 static bool search_stretches(Search *x, const Search *by_pairs)
 {
+    const double told = 0.995;
+
     if (any_wanted(x->g))
         return false;
     *x = search_open(x->s, x->pairs, 1);
     Search first = search_open(x->s, x->pairs, 1);
-    units_take_better(&x->u, &by_pairs->u);
-    if (stretches_place(&first.u)) {
+    units_take_better(&x->u, &by_pairs->u, 1);
+    if (stretches_place(&first.u, 1)) {
         merge_all(&first);
-        units_take_better(&x->u, &first.u);
+        units_take_better(&x->u, &first.u, told);
     }
-    stretches_place(&x->u);
+    stretches_place(&x->u, told);
     return units_time(&x->u) < units_time(&by_pairs->u);
 }
 

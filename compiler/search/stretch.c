@@ -268,15 +268,15 @@ static double time_between(int i, int j, void *ctx)
     return r->times[i]->us[j - i];
 }
 
-static bool replace(Row *r, int from, int to)
+static bool replace(Row *r, int from, int to, double share)
 {
     Group *gr = make(r, from, to);
     double apart = 0;
 
     for (int i = from; i <= to; i++)
         apart += r->u->unit[r->order[i]].us;
-    if (!gr || time_of(r, gr) >= apart)
-        return false; /* it is not quite what it equals */
+    if (!gr || time_of(r, gr) >= share * apart)
+        return false;
     for (int i = from; i < to; i++)
         units_join(r->u, r->order[i], r->order[to]);
     units_set(r->u, r->order[to], gr);
@@ -285,7 +285,7 @@ static bool replace(Row *r, int from, int to)
     return true;
 }
 
-bool stretches_place(Units *u)
+bool stretches_place(Units *u, double share)
 {
     Arena *a = u->g->arena;
     Row r = {.u = u, .g = u->g, .known = map_new(a)};
@@ -303,6 +303,6 @@ bool stretches_place(Units *u)
     stretches_cut(r.n, LONGEST, time_between, &r, from);
     for (int j = r.n - 1; j >= 0; j = from[j] - 1)
         if (from[j] < j)
-            changed |= replace(&r, from[j], j);
+            changed |= replace(&r, from[j], j, share);
     return changed;
 }

@@ -16,8 +16,9 @@
 
 #include "search/units.h"
 
-/* Cuts so that the units' times are least; true if that changed anything. */
-bool stretches_place(Units *u);
+/* Cuts so that the units' times are least, where a stretch takes less than
+ * `share` of what they take apart; true if that changed anything. */
+bool stretches_place(Units *u, double share);
 
 /* The cut itself: n things in a row, of which i .. j as one take
  * us_of(i, j, ctx), infinite if they cannot be one, and j - i < `longest`. Into

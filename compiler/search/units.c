@@ -191,7 +191,7 @@ static void take(Units *u, const Units *other, int from, int to)
     }
 }
 
-void units_take_better(Units *u, const Units *other)
+void units_take_better(Units *u, const Units *other, double share)
 {
     const double least = 1e-6; /* microseconds: sums are rounded */
     int from = 0;
@@ -199,7 +199,8 @@ void units_take_better(Units *u, const Units *other)
     for (int i = 0; i < u->n; i++) {
         if (u->spans[i] || other->spans[i])
             continue;
-        if (time_between(other, from, i) + least < time_between(u, from, i))
+        if (time_between(other, from, i) + least <
+            share * time_between(u, from, i))
             take(u, other, from, i);
         from = i + 1;
     }

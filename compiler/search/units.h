@@ -48,8 +48,9 @@ bool units_has(const Ints *list, int x);
 bool units_apart(const Group *a, const Group *b);
 
 /* Where no unit of either spans a position, the parts before and behind it are
- * apart in both: u gets those of `other` that take less time. */
-void units_take_better(Units *u, const Units *other);
+ * apart in both: u gets those of `other` that take less than `share` of the
+ * time. */
+void units_take_better(Units *u, const Units *other, double share);
 
 double units_time(const Units *u); /* microseconds of all */
 
