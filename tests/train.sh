@@ -14,19 +14,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 export DCC_EMU_CACHE="${DCC_EMU_CACHE:-$work}"
 cd "$work" || exit 1
-n=0
-
-# point STATUS NAME: a line of TAP, with the log if it failed
-point()
-{
-    n=$((n + 1))
-    if [ "$1" = 0 ]; then
-        echo "ok - $2"
-    else
-        echo "not ok - $2"
-        sed -n '1,12s/^/# /p' log
-    fi
-}
+n=0 log=log
+. "$src/tests/point.sh"
 
 # program NAME FILE OPTION...: builds it of tests/FILE
 program()
