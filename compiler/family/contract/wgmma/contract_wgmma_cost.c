@@ -311,7 +311,9 @@ static void timeline(const Wgmma *w, Work *out)
     double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
     double clk = loaded_clk_us(d), boost = d->clock_ghz * KILO;
     double quick = fmin(boost, clk / sqrt(fmin(1, blocks / d->sms)));
-    double step = fmax(round_clk(w) / crowd(w), copies(w)) / boost;
+    /* a slot that a cluster fills together is free when it is in each block */
+    double together = w->cluster > 1 ? d->sync_clk / 2 : 0;
+    double step = fmax(round_clk(w) / crowd(w), copies(w) + together) / boost;
     double loads = steps * step, multiply = steps * step_clk(w, &s) / quick;
     double between = between_clk(w, tiles, fmax(multiply, loads) * clk) / clk;
     double ahead = (tiles - 1) * w->x.t.stages * step;
