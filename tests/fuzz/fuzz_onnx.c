@@ -1,7 +1,8 @@
 /* fuzz_onnx.c - any bytes as an ONNX file: the scan, the reader, all passes of
  * the import. To build and run, in a build folder that has dcc:
  *
- *     clang -g -O1 -fsanitize=fuzzer,address,undefined -DDCC_HAVE_PROTOBUF_C \
+ *     clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE \
+ *         -DDCC_HAVE_PROTOBUF_C \
  *         -I. -I.. -I../compiler -I../dsl -Idsl -I../runtime \
  *         -Icompiler/import -o fuzz_onnx ../tests/fuzz/fuzz_onnx.c \
  *         ../compiler/import/*.c compiler/import/*.c \
