@@ -155,11 +155,16 @@ static bool resize_sizes(Import *c, Node *n, const Value *x, const Value *v)
         if (i == 0 || (!strcmp(policy, "not_larger") ? r < scale : r > scale))
             scale = r;
     }
-    for (int64_t i = 0; i < v->known->n; i++)
-        s.dim[axis[i]] =
-            strcmp(policy, "stretch")
-                ? (int64_t)floor(scale * (double)s.dim[axis[i]] + 0.5)
-                : known_int(v->known, i);
+    for (int64_t i = 0; i < v->known->n; i++) {
+        double size = strcmp(policy, "stretch")
+                          ? floor(scale * (double)s.dim[axis[i]] + 0.5)
+                          : (double)known_int(v->known, i);
+        if (!(size >= 1 && size <= INT32_MAX)) {
+            import_error(c, n, "a size of %g", size);
+            return false;
+        }
+        s.dim[axis[i]] = (int64_t)size;
+    }
     out_set(n, 0, x->type, s);
     return true;
 }
@@ -187,12 +192,13 @@ bool infer_resize(Import *c, Node *n)
     Shape s = x->shape;
     for (int i = 0; i < count; i++) {
         double r = given ? known_float(scales->known, i) : a->floats[i];
-        if (r != 1)
-            s.dim[axis[i]] = (int64_t)floor((double)s.dim[axis[i]] * r);
-        if (!(r > 0) || r > 1e6 || s.dim[axis[i]] < 1) {
+        double size = floor((double)s.dim[axis[i]] * r);
+        if (!(r > 0) || r > 1e6 || size < 1 || size > INT32_MAX) {
             import_error(c, n, "a scale of %g", r);
             return false;
         }
+        if (r != 1)
+            s.dim[axis[i]] = (int64_t)size;
     }
     out_set(n, 0, x->type, s);
     return true;

@@ -430,9 +430,11 @@ static const char *scope_of(Arena *a, const Onnx__NodeProto *p)
 {
     const char *text = NULL, *at = NULL, *before = NULL;
 
-    for (size_t i = 0; i < p->n_metadata_props && !text; i++)
-        if (!strcmp(p->metadata_props[i]->key, "pkg.torch.onnx.name_scopes"))
-            text = p->metadata_props[i]->value;
+    for (size_t i = 0; i < p->n_metadata_props && !text; i++) {
+        const Onnx__StringStringEntryProto *e = p->metadata_props[i];
+        if (e->key && !strcmp(e->key, "pkg.torch.onnx.name_scopes"))
+            text = e->value;
+    }
     for (const char *q = text; q && (q = strchr(q, '\'')); q++) {
         const char *end = strchr(q + 1, '\'');
         if (!end)
