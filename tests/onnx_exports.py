@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from onnx_heldout import seeded
 from onnx_networks import (DCC, SRC, command, measured, read_st,
                            write_st)
 
@@ -75,15 +76,7 @@ def build(name):
 def export(name, path):
     torch.manual_seed(1)
     model, x = build(name)
-    model.eval()
-    for p in model.parameters():
-        if p.dim() < 2:
-            p.data.add_(0.1 * torch.randn_like(p))
-    for k, b in model.named_buffers():
-        if k.endswith("running_mean"):
-            b.normal_(0, 0.1)
-        if k.endswith("running_var"):
-            b.uniform_(0.5, 1.5)
+    seeded(model)
     with torch.no_grad():
         y = model(x)
     y = y if isinstance(y, torch.Tensor) else list(y.values())[0]

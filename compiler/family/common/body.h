@@ -128,6 +128,8 @@ bool read_by_local(const Expr *e);
 /* Rows or cols from the slowest to the fastest in memory, by the strides of
  * the tensor `main` is stored to or read from. */
 void order_vars(Graph *g, const Var **v, int n, const Idx *offset);
+/* Those of extent 1, which are no loops, become the slowest. */
+void ones_first(const Var **v, int n);
 const Idx *main_store(Graph *g, const Group *gr); /* offset, or NULL */
 const Expr *main_read(const Group *gr); /* of the largest tensor, or NULL */
 

@@ -221,6 +221,19 @@ void order_vars(Graph *g, const Var **v, int n, const Idx *offset)
         }
 }
 
+void ones_first(const Var **v, int n)
+{
+    int at = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (v[i]->extent != 1)
+            continue;
+        const Var *t = v[i];
+        memmove(v + at + 1, v + at, sizeof *v * (size_t)(i - at));
+        v[at++] = t;
+    }
+}
+
 static const Tiled *tiled(const Body *b, const Var *v)
 {
     for (int i = 0; i < b->n_tiled; i++)

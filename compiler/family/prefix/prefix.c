@@ -223,20 +223,13 @@ static const char *find_line(PrefixForm *f, const Group *gr)
 static void order_lines(PrefixForm *f)
 {
     const Group *line = f->line;
-    int n = line->n_rows, at = 0;
+    int n = line->n_rows;
 
     f->rows = arena_array(f->graph->arena, const Var *, n + 1);
     if (n)
         memcpy(f->rows, line->rows, sizeof *f->rows * (size_t)n);
     order_vars(f->graph, f->rows, n, main_store(f->graph, line));
-    for (int i = 0; i < n; i++) { /* no loops: the slowest */
-        const Var *v = f->rows[i];
-        if (v->extent != 1)
-            continue;
-        memmove(f->rows + at + 1, f->rows + at,
-                sizeof *f->rows * (size_t)(i - at));
-        f->rows[at++] = v;
-    }
+    ones_first(f->rows, n);
 }
 
 static const void *prefix_open(Graph *g, const Group *gr, const Options *o,

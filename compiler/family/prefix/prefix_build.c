@@ -207,8 +207,6 @@ static void put_scan(Build *b, Tree *out, const char *mine, const char *before)
     const PrefixForm *f = b->form;
     const Step *s = &f->line->step[f->scan];
     const bool block = b->plan.mode == MODE_BLOCK;
-    static const char *const op[] = {
-        [R_SUM] = "sum", [R_PROD] = "prod", [R_MAX] = "max", [R_MIN] = "min"};
 
     if (block) {
         kernel_smem(b->graph, b->kernel, 0,
@@ -219,7 +217,7 @@ static void put_scan(Build *b, Tree *out, const char *mine, const char *before)
             (size_t)b->plan.threads / WARP * (size_t)type_bytes(T_F32);
     }
     PUT(out, "dcc_@who@_scan<dcc_op_@op@@back>(@mine, @before@@smem);\n",
-        FILL("who", block ? "block" : "warp"), FILL("op", op[s->op]),
+        FILL("who", block ? "block" : "warp"), FILL("op", reduce_name(s->op)),
         FILL("back", f->back ? ", true" : ""), FILL("mine", mine),
         FILL("before", before), FILL("smem", block ? ", smem.warps" : ""));
 }

@@ -23,20 +23,6 @@ const Var *reduce_fastest(const Var **v, int n)
     return n && v[n - 1]->extent > 1 ? v[n - 1] : NULL;
 }
 
-/* Extents of 1 go first: they are the slowest. */
-static void ones_first(const Var **v, int n)
-{
-    int at = 0;
-
-    for (int i = 0; i < n; i++) {
-        if (v[i]->extent != 1)
-            continue;
-        const Var *t = v[i];
-        memmove(v + at + 1, v + at, sizeof *v * (size_t)(i - at));
-        v[at++] = t;
-    }
-}
-
 static void order(ReduceForm *f)
 {
     Graph *g = f->graph;

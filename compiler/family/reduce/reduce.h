@@ -76,8 +76,6 @@ void reduce_cost(const void *form, const Variant *v, Cost *c);
 void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t);
 /* Whether a thread has several elements that a value of the row divides. */
 bool reduce_many_quotients(const RowReduce *r);
-/* "sum", "max": the reduction's word in the runtime's calls. */
-const char *reduce_call(const Step *s);
 /* The accumulators of reduction i become one, in all threads of the row. */
 void reduce_combine(RowReduce *r, Tree *out, int i);
 /* A phase: the last block of a row, or of TX of them, takes what the others

@@ -524,7 +524,7 @@ static void put_pass(RowReduce *r, int q)
         if (s->op != R_NONE) {
             body_accumulator(b, out, step[i], b->along_rows);
             what =
-                what ? text(r, "%s, %s", what, reduce_call(s)) : reduce_call(s);
+                what ? text(r, "%s, %s", what, reduce_name(s->op)) : reduce_name(s->op);
         } else if (r->plan.kept[step[i]] && r->plan.at[step[i]] == q) {
             b->kept[step[i]] =
                 declare_kept(r, out, s->type, body_step_name(b, step[i]), true);

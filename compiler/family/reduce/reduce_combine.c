@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-const char *reduce_call(const Step *s)
-{
-    return s->op == R_SUM    ? "sum"
-           : s->op == R_PROD ? "prod"
-           : s->op == R_MAX  ? "max"
-           : s->op == R_MIN  ? "min"
-                             : "argmax";
-}
-
 /* acc op= value, for accumulators and partial results of one type. */
 static void put_apply(const RowReduce *r, Tree *out, int i, const char *acc,
                       const char *value)
@@ -35,7 +26,7 @@ static void combine_lanes(RowReduce *r, Tree *out, const Step *s,
                           const char *acc)
 {
     PUT(out, "@acc = dcc_warp_@reduction@@lanes(@acc);\n", FILL("acc", acc),
-        FILL("reduction", reduce_call(s)),
+        FILL("reduction", reduce_name(s->op)),
         FILL("lanes", r->share < 32 ? "<LANES>" : ""));
 }
 
@@ -58,7 +49,7 @@ static void combine_block(RowReduce *r, Tree *out, const Step *s,
             (size_t)r->threads / 32 * (s->op == R_ARGMAX ? 8 : 4);
     }
     PUT(out, "@acc = dcc_block_@reduction<WARPS>(@acc, smem.@field);\n",
-        FILL("acc", acc), FILL("reduction", reduce_call(s)),
+        FILL("acc", acc), FILL("reduction", reduce_name(s->op)),
         FILL("field", field));
 }
 
@@ -181,7 +172,7 @@ static const char *put_place(RowReduce *r, const Step *s, size_t n,
     Kernel *k = r->kernel;
     Arena *a = r->graph->arena;
     const char *part = cprint_fresh(
-        &r->body.print, arena_printf(a, "part_%s", reduce_call(s)));
+        &r->body.print, arena_printf(a, "part_%s", reduce_name(s->op)));
 
     PUT(where, "@type *@part = reinterpret_cast<@type *>(workspace@at)@row;\n",
         FILL("type", partial_type(r, s)), FILL("part", part),
