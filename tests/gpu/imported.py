@@ -2,7 +2,7 @@
 """Imported networks on a GPU.
 
     tests/gpu/imported.py --dcc build/dcc --networks FOLDER [--pairs FOLDER]
-                          [--json FILE] [--names A,B]
+                          [--json FILE] [--names A,B] [--rounds N]
 
 --networks: those of tests/onnx_networks.py, from packages that are unpacked
 below FOLDER, in f32 and f16, against onnxruntime on the CPU; their time beside
@@ -35,7 +35,6 @@ import onnx_networks as nets
 TYPES = ("f32", "f16")
 HAND = {"gpt2": ["S=128"], "smollm2": ["S=128"], "whisper": ["T=400"]}
 BAR = {"f32": 1e-3, "f16": 2e-2}
-ROUNDS = 9
 
 
 def command(args):
@@ -186,11 +185,11 @@ def build_pair(dcc, folder, work, name):
     return kernels
 
 
-def run_pair(work, name, kernels, runs):
+def run_pair(work, name, kernels, runs, rounds):
     """In turns, since clocks drift; the ratio is of what stood beside each
     other."""
     us = {"imported": [], "hand": []}
-    for turn in range(ROUNDS):
+    for turn in range(rounds):
         for side in sorted(us, reverse=turn % 2 == 1):
             us[side].append(median_us([
                 os.path.join(work, "%s.%s" % (name, side)), "--random", "1",
@@ -235,6 +234,7 @@ def main():
     p.add_argument("--pairs")
     p.add_argument("--names", default="")
     p.add_argument("--runs", type=int, default=500)
+    p.add_argument("--rounds", type=int, default=9)
     p.add_argument("--json")
     p.add_argument("--commit", default="")
     p.add_argument("--work")
@@ -254,10 +254,9 @@ def main():
     for n in nets.NETWORKS if o.networks else []:
         if not only or n in only:
             jobs[n] = pool.submit(build_network, o.dcc, o.networks, work, n)
-    for f in sorted(glob.glob(os.path.join(o.pairs or "/", "*.hand.dcl"))):
-        n = os.path.basename(f)[:-len(".hand.dcl")]
-        if only and n not in only:
-            continue
+    there = [os.path.basename(f)[:-len(".hand.dcl")] for f in sorted(
+        glob.glob(os.path.join(o.pairs or "/", "*.hand.dcl")))]
+    for n in [n for n in only if n in there] if only else there:
         jobs[n + " pair"] = pool.submit(build_pair, o.dcc, o.pairs, work, n)
     futures.wait(jobs.values())     # compilers would disturb what is timed
     for n, job in jobs.items():
@@ -266,7 +265,7 @@ def main():
             if built is None:
                 continue
             pair = n.endswith(" pair")
-            row = (run_pair(work, n[:-5], built, o.runs) if pair else
+            row = (run_pair(work, n[:-5], built, o.runs, o.rounds) if pair else
                    run_network(o.networks, work, n, built, o.runs))
             row["commit"] = o.commit
             results["pairs" if pair else "networks"].append(row)
