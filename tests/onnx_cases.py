@@ -376,6 +376,18 @@ def views():
         case("ScatterElements_%d" % v, v, "ScatterElements",
              [data, np.array([[1, 2, 0], [3, 0, 1]]), upd], [out], axis=0,
              **({"reduction": "none"} if v == 16 else {}))
+    # constants whose elements are alike, as a[1, :2] = 7 is exported
+    sevens, row = np.full((1, 2), 7, np.float32), np.full((1, 2), 1)
+    for how, made in (("none", 7), ("add", data[1, :2] + 7),
+                      ("max", np.maximum(data[1, :2], 7))):
+        out = data.copy()
+        out[1, :2] = made
+        case("ScatterElements_alike_%s" % how, 18, "ScatterElements",
+             [data, row, sevens], [out], const=[1, 2], axis=0, reduction=how)
+    out = data.copy()
+    out[1] = 7
+    case("ScatterND_alike", 18, "ScatterND", [data, idx[:1], np.full(
+        (1, 3), 7, np.float32)], [out], const=[1, 2])
 
 
 def products():

@@ -927,7 +927,7 @@ def errors(got, want, legal):
     for k, w in want.items():
         if not w.size:
             continue
-        g = got.get(legal(k))
+        g = got.get(legal(k), got.get(k))
         if g is None:
             g = next((v for v in got.values() if v.size == w.size), None)
         if g is None:

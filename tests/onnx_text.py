@@ -282,6 +282,29 @@ def ones_of_batch():
         node("Where", ["f", "v", "no"], ["y"]))
 
 
+def alike_beside_bounds():
+    """Constants whose elements are alike, read beyond their bounds: padded
+    ones of the batch's size, and sevens that go to row 1 and three columns of
+    it, where ids and updates are less than what they go into."""
+    sevens = weight("sevens", [1, 3], struct.pack("<3f", 7, 7, 7))
+    return model(
+        info(11, "x", ["N", 5]), info(11, "z", [2, 5]), info(12, "y", []),
+        info(12, "u", []), info(12, "v", []), sevens,
+        weight("rows", [1, 3], struct.pack("<3q", 1, 1, 1), 7),
+        weight("row", [1, 1], struct.pack("<q", 1), 7),
+        weight("whole", [1, 5], struct.pack("<5f", *[7] * 5)),
+        int_list("edge", [0, 1, 0, 1]), int_list("inner", [3]),
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "first"], ["n"]), int_list("first", [0]),
+        node("Concat", ["n", "inner"], ["to"], num_attr("axis", 0)),
+        node("ConstantOfShape", ["to"], ["o"]),
+        node("Cos", ["o"], ["ones"]),
+        node("Pad", ["ones", "edge"], ["p"]), node("Add", ["x", "p"], ["y"]),
+        node("ScatterElements", ["z", "rows", "sevens"], ["u"],
+             num_attr("axis", 0)),
+        node("ScatterND", ["z", "row", "whole"], ["v"]))
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -353,7 +376,8 @@ def main():
                            ("int8", dynamic_int8()),
                            ("quantized", quantized()),
                            ("shared", shared_layers()),
-                           ("ones", ones_of_batch())):
+                           ("ones", ones_of_batch()),
+                           ("alike", alike_beside_bounds())):
             with open(work + "/%s.onnx" % name, "wb") as f:
                 f.write(data)
             code, said = run("import", name + ".onnx")
@@ -415,6 +439,10 @@ def main():
             ("a mask of ones is no mask, of any batch",
              "?" not in dcls["ones"] and "!=" not in dcls["ones"] and
              run("ones.dcl", "-D", "B=3", "-o", "ones.cu")[0] == 0),
+            ("constants whose elements are alike have bounds",
+             "((j < 3 ? 1 : -1) == i ? r : -1)" in dcls["alike"] and
+             dcls["alike"].count("? 7.0 : z[i, j]") == 2 and
+             run("alike.dcl", "-D", "B=3", "-o", "alike.cu")[0] == 0),
             ("layers that two inputs share compile",
              dcls["shared"].count("param h_0_weight") == 1 and
              run("shared.dcl", "-o", "shared.cu")[0] == 0),

@@ -309,17 +309,70 @@ const char *read_at(Import *c, Stmt *s, Value *v, const char *const *index)
     return buf_take(&b, c->arena);
 }
 
-const char *reading(Import *c, Stmt *s, Value *v, const char *const *index,
-                    const Shape *to)
+/* Where the indices are within v, whose elements are alike: NULL if always. */
+static const char *within(Import *c, const Value *v, const char *const *at,
+                          const Shape *over)
 {
-    const char *at[IMPORT_MAX_RANK];
+    Buf b = {0};
+
+    for (int i = 0; i < v->shape.rank; i++) {
+        const char *size = size_text(c, v->shape.dim[i]);
+        bool alone = !strcmp(at[i], "0") || !strcmp(at[i], "r"), more = false;
+        for (int k = 0; k < over->rank; k++)
+            if (!strcmp(at[i], index_names[k])) {
+                alone = true;
+                more = over->dim[k] > v->shape.dim[i];
+            }
+        if (!alone)
+            buf_printf(&b, "%s0 <= %s && %s < %s", b.len ? " && " : "", at[i],
+                       at[i], size);
+        else if (more)
+            buf_printf(&b, "%s%s < %s", b.len ? " && " : "", at[i], size);
+    }
+    return b.len ? buf_take(&b, c->arena) : NULL;
+}
+
+const char *read_or(Import *c, Stmt *s, Value *v, const char *const *at,
+                    const Shape *over, const char *otherwise)
+{
+    v = same_as(v);
+    const char *read = read_at(c, s, v, at), *where;
+
+    if (!v->known || !known_uniform(v->known) || !v->known->n)
+        return arena_printf(c->arena, "%s or %s", read, otherwise);
+    where = within(c, v, at, over);
+    return where ? arena_printf(c->arena, "(%s ? %s : %s)", where, read,
+                                otherwise)
+                 : read;
+}
+
+static void spread_index(const Value *v, const char *const *index,
+                         const Shape *to, const char **at)
+{
     int rank = v->shape.rank;
 
     for (int i = 0; i < rank; i++) {
         int k = to->rank - rank + i;
         at[i] = v->shape.dim[i] == 1 && to->dim[k] != 1 ? "0" : index[k];
     }
+}
+
+const char *reading(Import *c, Stmt *s, Value *v, const char *const *index,
+                    const Shape *to)
+{
+    const char *at[IMPORT_MAX_RANK];
+
+    spread_index(v, index, to, at);
     return read_at(c, s, v, at);
+}
+
+const char *reading_or(Import *c, Stmt *s, Value *v, const char *const *index,
+                       const Shape *to, const char *otherwise)
+{
+    const char *at[IMPORT_MAX_RANK];
+
+    spread_index(v, index, to, at);
+    return read_or(c, s, v, at, to, otherwise);
 }
 
 Value *between(Import *c, const Value *like, const char *suffix, OnnxType t,

@@ -63,6 +63,11 @@ const char *reading(Import *c, Stmt *s, Value *v, const char *const *index,
                     const Shape *to);
 /* A read with an index for each dimension. */
 const char *read_at(Import *c, Stmt *s, Value *v, const char *const *index);
+/* The same, and what to take outside of v; index names run over `over`. */
+const char *read_or(Import *c, Stmt *s, Value *v, const char *const *index,
+                    const Shape *over, const char *otherwise);
+const char *reading_or(Import *c, Stmt *s, Value *v, const char *const *index,
+                       const Shape *to, const char *otherwise);
 
 /* Texts. */
 const char *number_text(Import *c, OnnxType t, double v);

@@ -69,11 +69,12 @@ static Value *added_mask(Import *c, Value *m, OnnxType t, int64_t rows,
     m->spread = v;
     Stmt *st = stmt_new(c, v);
     stmt_left(c, st, index_names);
-    const char *text = reading(c, st, m, index_names, &s);
     int64_t own = m->shape.rank ? m->shape.dim[m->shape.rank - 1] : 1;
-    if (own != columns && own != 1)
-        text = arena_printf(c->arena, "%s or %s", text,
-                            m->type == OT_BOOL ? "0" : "-inf");
+    const char *text =
+        own == columns || own == 1
+            ? reading(c, st, m, index_names, &s)
+            : reading_or(c, st, m, index_names, &s,
+                         m->type == OT_BOOL ? "0" : "-inf");
     if (m->type == OT_BOOL)
         stmt_text(c, st, BIND_COND, "(%s) ? 0.0 : -inf", text);
     else
@@ -297,9 +298,9 @@ static const char *shown(Import *c, Stmt *s, const Seen *w, const Shape *to)
         const Shape *own = &w->mask->shape;
         int64_t n = own->rank ? own->dim[own->rank - 1] : 1;
         bool is_bool = w->mask->type == OT_BOOL;
-        text = reading(c, s, w->mask, index_names, to);
-        if (n != to->dim[3] && n != 1)
-            text = arena_printf(c->arena, "%s or %s", text,
+        text = n == to->dim[3] || n == 1
+                   ? reading(c, s, w->mask, index_names, to)
+                   : reading_or(c, s, w->mask, index_names, to,
                                 is_bool ? "0" : "-inf");
         if (is_bool)
             text = arena_printf(c->arena, "(%s) ? 0.0 : -inf", text);

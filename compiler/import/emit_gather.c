@@ -231,6 +231,29 @@ static void combine(Import *c, Node *n, Stmt *s, const char *range,
         import_error(c, n, "attribute 'reduction': '%s' is not supported", how);
 }
 
+/* An update where there is one: conditions around it see to that, but a read
+ * must say what it is elsewhere. */
+static const char *update_at(Import *c, Stmt *s, Value *u,
+                             const char *const *at)
+{
+    const char *read = read_at(c, s, u, at);
+
+    u = same_as(u);
+    if (u->known && known_uniform(u->known) && u->known->n)
+        return read;
+    return arena_printf(c->arena, "(%s or 0)", read);
+}
+
+/* Where an update goes, -1 outside of ids (over: NULL, there is no outside). */
+static const char *id_at(Import *c, Stmt *s, Value *ids, const char *const *at,
+                         const Shape *over)
+{
+    const char *id =
+        over ? read_or(c, s, ids, at, over, "-1") : read_at(c, s, ids, at);
+
+    return over && *id != '(' ? arena_printf(c->arena, "(%s)", id) : id;
+}
+
 void emit_scatter_elements(Import *c, Node *n)
 {
     Value *x = n->in[0], *u = n->in[2], *y = n->out[0];
@@ -254,28 +277,25 @@ void emit_scatter_elements(Import *c, Node *n)
         Value *which = between(c, y, "from", OT_INT32, x->shape);
         Stmt *w = stmt_new(c, which);
         stmt_left(c, w, index_names);
-        hit = read_at(c, w, ids, at);
-        stmt_text(c, w, BIND_ATOM, "max(%s) ((%s%s) == %s ? r : -1)", range,
-                  hit, whole ? "" : " or -1", index_names[axis]);
+        hit = id_at(c, w, ids, at, whole ? NULL : &x->shape);
+        stmt_text(c, w, BIND_ATOM, "max(%s) (%s == %s ? r : -1)", range, hit,
+                  index_names[axis]);
         Stmt *s = stmt_new(c, y);
         const char *found = read_at(c, s, which, index_names);
         at[axis] = found;
         stmt_left(c, s, index_names);
-        const char *update = read_at(c, s, u, at);
+        const char *update = update_at(c, s, u, at);
         const char *old = read_at(c, s, x, index_names);
-        stmt_text(c, s, BIND_COND, "%s >= 0 ? (%s or 0) : %s", found, update,
-                  old);
+        stmt_text(c, s, BIND_COND, "%s >= 0 ? %s : %s", found, update, old);
         return;
     }
     Stmt *s = stmt_new(c, y);
     stmt_left(c, s, index_names);
-    const char *id = read_at(c, s, ids, at);
-    const char *update = read_at(c, s, u, at);
+    const char *id = id_at(c, s, ids, at, whole ? NULL : &x->shape);
+    const char *update =
+        whole ? read_at(c, s, u, at) : update_at(c, s, u, at);
     const char *old = read_at(c, s, x, index_names);
-    hit = arena_printf(c->arena, "(%s%s) == %s", id, whole ? "" : " or -1",
-                       index_names[axis]);
-    if (!whole)
-        update = arena_printf(c->arena, "(%s or 0)", update);
+    hit = arena_printf(c->arena, "%s == %s", id, index_names[axis]);
     combine(c, n, s, range, hit, old, update);
 }
 
@@ -337,9 +357,9 @@ void emit_scatter_nd(Import *c, Node *n)
     stmt_left(c, s, index_names);
     const char *found = read_at(c, s, which, index_names);
     at[0] = found;
-    const char *update = read_at(c, s, u, at);
+    const char *update = update_at(c, s, u, at);
     const char *old = read_at(c, s, x, index_names);
-    stmt_text(c, s, BIND_COND, "%s >= 0 ? (%s or 0) : %s", found, update, old);
+    stmt_text(c, s, BIND_COND, "%s >= 0 ? %s : %s", found, update, old);
 }
 
 void emit_one_hot(Import *c, Node *n)

@@ -76,10 +76,10 @@ static bool emit_row_before(Import *c, Node *n, int axis)
     Stmt *s = stmt_new(c, y);
     memcpy(at, index_names, sizeof at);
     at[axis] = arena_printf(c->arena, "%s - 1", index_names[axis]);
-    const char *x = read_at(c, s, n->in[1], at);
+    const char *x = read_or(c, s, n->in[1], at, &y->shape, "0");
     at[axis] = "0";
     stmt_left(c, s, index_names);
-    stmt_text(c, s, BIND_COND, "%s == 0 ? %s : %s or 0", index_names[axis],
+    stmt_text(c, s, BIND_COND, "%s == 0 ? %s : %s", index_names[axis],
               reading(c, s, row, at, &y->shape), x);
     return true;
 }
@@ -309,12 +309,11 @@ void emit_pad(Import *c, Node *n)
                                      size_text(c, y->shape.dim[i]))
                       : index_names[i];
     stmt_left(c, s, left);
-    const char *read = read_at(c, s, x, at);
-    if (!fill)
-        stmt_text(c, s, BIND_ATOM, "%s", read);
-    else
-        stmt_text(c, s, BIND_ATOM, "%s or %s", read,
-                  known ? number_text(c, x->type, v) : named(c, s, with));
+    stmt_text(c, s, BIND_ATOM, "%s",
+              fill ? read_or(c, s, x, at, &y->shape,
+                             known ? number_text(c, x->type, v)
+                                   : named(c, s, with))
+                   : read_at(c, s, x, at));
 }
 
 /* ---- blocks of pixels --------------------------------------------------- */

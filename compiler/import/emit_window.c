@@ -285,8 +285,8 @@ void emit_average_pool(Import *c, Node *n)
         const char *k = window_count(c, n, &o, &x->shape, i, pads, s);
         count = count ? arena_printf(c->arena, "%s * %s", count, k) : k;
     }
-    stmt_text(c, s, BIND_MUL, "(sum(%s) (%s or 0)) / (%s)", window_range(c, &o),
-              read_at(c, s, x, at), count);
+    stmt_text(c, s, BIND_MUL, "(sum(%s) (%s)) / (%s)", window_range(c, &o),
+              read_or(c, s, x, at, &n->out[0]->shape, "0"), count);
 }
 
 void emit_global_pool(Import *c, Node *n)
