@@ -286,6 +286,9 @@ static void explain_packing(const Sizes *s, Report *r, double us, double other)
         buf_printf(&r->explain, "two packings are worth it: a run of each size "
                    "takes %.1f us, %.1f with the best one for all\n", us,
                    other);
+    else if (two)
+        buf_puts(&r->explain, "no size's packing serves all: each has the one "
+                 "that its kernels read\n");
     else if (other > 0)
         buf_printf(&r->explain, "one packing for all: a run of each size takes "
                    "%.1f us, %.1f with each its own\n", us, other);

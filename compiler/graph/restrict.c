@@ -68,8 +68,6 @@ static const Idx *own_atom(IdxPool *p, const Atom *atom, void *ctx)
 
 static const Idx *translate_idx(Restrict *r, const Idx *e)
 {
-    if (idx_is_const(e))
-        return idx_const(r->a->pool, e->k);
     return idx_map(r->a->pool, e, own_atom, r);
 }
 

@@ -510,7 +510,8 @@ const Idx *idx_map(IdxPool *p, const Idx *e, IdxMap *f, void *ctx)
         else
             lin_term(&l, e->term[i].c, e->term[i].atom);
     }
-    return changed ? lin_intern(p, &l) : e;
+    /* a number is this pool's, whatever pool e is of */
+    return changed || !e->n ? lin_intern(p, &l) : e;
 }
 
 typedef struct SubstList {

@@ -126,7 +126,8 @@ struct Subst {
 };
 const Idx *idx_subst(IdxPool *p, const Idx *e, const Subst *s, int n);
 
-/* Rebuilds e: f gives what a variable or data atom becomes, NULL to keep it. */
+/* Rebuilds e: f gives what a variable or data atom becomes, NULL to keep it. e
+ * may be of another pool where f keeps none. */
 typedef const Idx *IdxMap(IdxPool *p, const Atom *a, void *ctx);
 const Idx *idx_map(IdxPool *p, const Idx *e, IdxMap *f, void *ctx);
 /* Calls f for every atom of e, those inside floor, min and max included. */

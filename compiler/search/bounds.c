@@ -202,31 +202,50 @@ static Group *bound_group(Bounder *b, const Group *gr)
 
 /* ---- kernels for them */
 
-static int find_variant(const Choice *c, const Variant *v)
+static bool alike(const Family *f, const Variant *a, const Variant *b)
 {
+    return f->alike && f->alike(a, b);
+}
+
+/* The same variant, or the cheapest of those whose results are the same bit for
+ * bit, which takes no longer: where a vector of rows has no condition, a row
+ * has one. */
+static int find_variant(const Choice *c, const Variant *v, double us)
+{
+    enum { PERCENT = 1 };
+    double least = us + us * PERCENT / 100;
+    int found = -1;
+
     for (int i = 0; i < c->n_variant; i++) {
+        bool same = !memcmp(c->variant[i].knob, v->knob, sizeof v->knob);
         Cost cost;
-        if (memcmp(c->variant[i].knob, v->knob, sizeof v->knob))
+        if (!same && !alike(c->family, &c->variant[i], v))
             continue;
         choice_cost(c, i, &cost);
-        if (cost.coef_r)
+        if (cost.coef_r && same)
             return i;
+        if (!cost.coef_r || cost.us > least)
+            continue;
+        least = cost.us;
+        found = i;
     }
-    return -1;
+    return found;
 }
 
 /* The same kernel with the condition: what a size of the set itself runs is as
  * quick as without, and sums are of one order. */
 static bool choose_again(Selection *s, const Group *old, Group *gr)
 {
-    const Variant *was =
-        &choose_variant(s, (Group *)old)->variant[old->variant];
-    const Choice *c = offer_family(s, gr, old->family->name);
-    int same = c ? find_variant(c, was) : -1;
+    const Choice *before = choose_variant(s, (Group *)old), *c;
+    const Variant *was = &before->variant[old->variant];
+    Cost cost;
 
-    if (same < 0)
+    choice_cost(before, old->variant, &cost);
+    c = offer_family(s, gr, old->family->name);
+    int found = c ? find_variant(c, was, cost.us) : -1;
+    if (found < 0)
         return false;
-    gr->variant = same;
+    gr->variant = found;
     return true;
 }
 

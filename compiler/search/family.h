@@ -40,6 +40,9 @@ typedef struct Family {
      * read what kernel_reads_constants(), and writes nothing. */
     void (*build)(const void *form, const Variant *v, Kernel *k);
     bool chains;         /* serves chains (group/chain.h), and nothing else */
+    /* Whether both compute each element in one order, which makes the results
+     * equal bit for bit; NULL: only a variant and itself. */
+    bool (*alike)(const Variant *a, const Variant *b);
     /* Microseconds that every variant takes, or fewer; NULL: none are known. */
     double (*least)(const void *form);
     /* What v's work takes at the part of the peak that its blocks can reach

@@ -423,9 +423,20 @@ static void map_build(const void *form, const Variant *v, Kernel *k)
     k->limiter = c.limiter;
 }
 
+/* Whatever lies in a thread's vector, each element is computed alone. */
+static bool map_alike(const Variant *a, const Variant *b)
+{
+    bool same = true;
+
+    for (int i = KNOB_TILE; i < MAX_KNOBS; i++)
+        same &= a->knob[i] == b->knob[i];
+    return same;
+}
+
 const Family family_map = {
     .name = "map",
     .version = 1,
+    .alike = map_alike,
     .open = map_open,
     .space = map_space,
     .cost = map_cost,
