@@ -18,6 +18,7 @@ enum { FEW = 16 }; /* expressions mostly have fewer parts */
 typedef struct Seen {
     Pair *pair; /* open addressing; a == NULL: free. NULL: the first n of */
     size_t n, cap;
+    uint64_t maybe; /* a bit for each place of a few: not set, not there */
     Pair few[FEW];
 } Seen;
 
@@ -25,6 +26,7 @@ static void seen_open(Seen *s)
 {
     s->pair = NULL;
     s->n = s->cap = 0;
+    s->maybe = 0;
 }
 
 static void seen_close(Seen *s)
@@ -63,9 +65,12 @@ static void seen_grow(Seen *s)
 static bool seen_before(Seen *s, const Expr *a, const Expr *b)
 {
     if (!s->pair) {
-        for (size_t i = 0; i < s->n; i++)
+        uint64_t place = ((uintptr_t)a ^ (uintptr_t)b) * 0x9e3779b97f4a7c15u;
+        uint64_t bit = (uint64_t)1 << (place >> 58);
+        for (size_t i = 0; s->maybe & bit && i < s->n; i++)
             if (s->few[i].a == a && s->few[i].b == b)
                 return true;
+        s->maybe |= bit;
         s->few[s->n++] = (Pair){a, b};
         if (s->n == FEW)
             seen_grow(s);

@@ -18,32 +18,21 @@ static void note(const Expr *e, void *ctx)
 }
 
 /* A value over the columns may be computed again in a later pass over them;
- * a reduction's result, or a value a row, is kept. */
-static void find_tainted(const Group *gr, Reading r, bool *tainted)
-{
-    r.tainted = tainted;
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        r.old.any = r.uses_tainted = false;
-        expr_visit(s->value, note, &r);
-        tainted[i] = s->over_cols && s->op == R_NONE &&
-                     (r.old.any || r.uses_tainted);
-    }
-}
-
+ * a reduction's result, or a value a row, is kept. A value is of steps before
+ * its own. */
 static bool step_clashes(const Group *gr, int store)
 {
     const Step *s = &gr->step[store];
-    Reading r = {.old = {.written = s->tensor, .own = s->store}};
     bool tainted[gr->n_step];
 
     memset(tainted, 0, sizeof tainted);
-    find_tainted(gr, r, tainted);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *k = &gr->step[i];
-        Reading now = r;
-        now.tainted = tainted;
+        Reading now = {.old = {.written = s->tensor, .own = s->store},
+                       .tainted = tainted};
         expr_visit(k->value, note, &now);
+        tainted[i] = k->over_cols && k->op == R_NONE &&
+                     (now.old.any || now.uses_tainted);
         if (now.old.elsewhere || (now.old.any && s->where.n) ||
             (i > store && (now.old.any || now.uses_tainted)) ||
             (k->tensor && older_places(k->store, k->tensor->rank, k->where,

@@ -223,7 +223,8 @@ static void find_along(Form *f, Operand *o)
 static void make_operand(Form *f, Operand *o, const Expr *e)
 {
     e = strip(e);
-    *o = (Operand){.e = e, .type = exact_type(e), .vec = 1};
+    *o = (Operand){
+        .e = e, .type = exact_type(e), .vec = 1, .ops = expr_ops(e)};
     if (e->kind == E_READ && guard_truth(e->in) != NEVER) {
         o->read = e;
         o->offset = tensor_offset(f->graph, e->tensor, e->at);

@@ -2,6 +2,7 @@
 
 #include "group/chain.h"
 #include "group/norm.h"
+#include "rewrite/needed.h"
 
 #include <stdlib.h>
 
@@ -159,6 +160,23 @@ GroupKnown *group_known(const Group *gr)
     if (k->of != gr)
         *k = (GroupKnown){.of = gr};
     return k;
+}
+
+double group_needs(Graph *g, const Group *gr, const Expr *read)
+{
+    GroupKnown *known = group_known(gr);
+    const Expr *value[gr->n_step + 1];
+
+    if (!known->needed && !known->all_needed) {
+        for (int i = 0; i < gr->n_step; i++)
+            value[i] = gr->step[i].value;
+        known->all_needed = !values_choose(value, gr->n_step);
+        if (!known->all_needed)
+            known->needed = needed_reads(g, value, gr->n_step);
+    }
+    return known->all_needed
+               ? 1
+               : needed_share(needed_of_read(known->needed, read));
 }
 
 Group *group_copy(Graph *g, const Group *gr)

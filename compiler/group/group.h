@@ -56,6 +56,11 @@ typedef struct GroupKnown {
     void *choice;         /* select's */
     const void *contract; /* contract_open's form, or */
     const char *no_contract;
+    const struct Needed *needed; /* where steps take what they read; or */
+    bool all_needed;
+    double in, out;              /* model_group_bytes, on that device */
+    const struct Device *bytes_on;
+    void *census;                /* census_take's */
 } GroupKnown;
 
 typedef struct Group {
@@ -91,6 +96,8 @@ typedef struct Group {
 void group_args(Graph *g, Group *gr);
 /* From now on the group must not change. */
 GroupKnown *group_known(const Group *gr);
+/* About which share of all points one of the steps takes a read at. */
+double group_needs(Graph *g, const Group *gr, const Expr *read);
 /* With steps of its own. */
 Group *group_copy(Graph *g, const Group *gr);
 /* Every step, of what is ahead of the steps and behind them too. */
@@ -125,6 +132,7 @@ typedef struct Operand {
     Type type;          /* of the values multiplied */
     const Var *along;   /* variable with element stride 1, or NULL */
     int vec;            /* elements along it in one aligned load: 1,2,4,8,16 */
+    int ops;            /* of e */
 } Operand;
 
 typedef struct Contraction {

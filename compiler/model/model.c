@@ -275,12 +275,10 @@ static double hbm_share(const Device *d, const Tensor *t, double bytes)
 typedef struct Touched {
     Graph *g;
     const Device *d;
-    const Expr *const *value; /* of the group's steps */
-    int n_value;
+    const Group *gr;
     const Tensor **seen;
     int n, cap;
     double bytes;
-    bool chooses; /* values_choose */
 } Touched;
 
 static bool first_time(Touched *t, const Tensor *x)
@@ -308,22 +306,15 @@ static void add_read(const Expr *e, void *ctx)
 
     if (e->kind != E_READ || !first_time(t, e->tensor))
         return;
-    double share = t->chooses ? needed_share(needed_read(t->g, t->value,
-                                                         t->n_value, e))
-                              : 1;
-    t->bytes += read_bytes(t->d, e) * share;
+    t->bytes += read_bytes(t->d, e) * group_needs(t->g, t->gr, e);
 }
 
-double model_group_bytes(Graph *g, const Group *gr, const Device *d, double *in,
-                         double *out)
+static void count_bytes(Graph *g, const Group *gr, const Device *d, double *in,
+                        double *out)
 {
-    const Expr *value[gr->n_step + 1];
-    Touched t = {g, d, value, gr->n_step, .n = 0};
+    Touched t = {g, d, gr, .n = 0};
     double written = 0;
 
-    for (int i = 0; i < gr->n_step; i++)
-        value[i] = gr->step[i].value;
-    t.chooses = values_choose(value, gr->n_step);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *s = &gr->step[i];
         expr_visit(s->value, add_read, &t);
@@ -335,9 +326,21 @@ double model_group_bytes(Graph *g, const Group *gr, const Device *d, double *in,
         written += hbm_share(d, s->tensor, n * type_bytes(s->tensor->type)) *
                    needed_share(s->needed);
     }
+    *in = t.bytes;
+    *out = written;
+}
+
+double model_group_bytes(Graph *g, const Group *gr, const Device *d, double *in,
+                         double *out)
+{
+    GroupKnown *known = group_known(gr);
+
+    if (known->bytes_on != d)
+        count_bytes(g, gr, d, &known->in, &known->out);
+    known->bytes_on = d;
     if (in)
-        *in = t.bytes;
+        *in = known->in;
     if (out)
-        *out = written;
-    return t.bytes + written;
+        *out = known->out;
+    return known->in + known->out;
 }

@@ -4,12 +4,23 @@
 
 enum { MOST_VISITS = 4096 }; /* shared parts are visited on every way */
 
+/* A read, and the conditions that hold wherever it stands. */
+typedef struct Found {
+    const Expr *read;
+    Guard in;
+    bool any;
+} Found;
+
+struct Needed {
+    Found *found;
+    int n, cap;
+};
+
 typedef struct Walk {
     Graph *g;
-    const Expr *read;
-    Guard found;
-    bool any;
+    Needed *all;
     int visits;
+    bool many; /* too many: nothing is said of any read */
 } Walk;
 
 static bool has_cond(Guard g, Cond c)
@@ -20,25 +31,36 @@ static bool has_cond(Guard g, Cond c)
     return false;
 }
 
-/* The read stands under `path`, too. */
-static void meet(Walk *w, Guard path)
+static Found *find(const Needed *all, const Expr *read)
 {
+    for (int i = 0; i < all->n; i++)
+        if (all->found[i].read == read || expr_equal(all->found[i].read, read))
+            return &all->found[i];
+    return NULL;
+}
+
+/* The read stands under `path`, too. */
+static void meet(Walk *w, const Expr *read, Guard path)
+{
+    Found *f = find(w->all, read);
     Guard both = {0};
 
+    if (!f) {
+        f = &VEC_PUSH(w->g->arena, w->all->found, w->all->n, w->all->cap);
+        *f = (Found){.read = read};
+    }
     for (int i = 0; i < path.n; i++)
-        if (!w->any || has_cond(w->found, path.cond[i]))
+        if (!f->any || has_cond(f->in, path.cond[i]))
             both = guard_add(w->g->pool, both, path.cond[i].e,
                              path.cond[i].mod);
-    w->found = both;
-    w->any = true;
+    f->in = both;
+    f->any = true;
 }
 
 static void note_inside(const Expr *e, void *ctx)
 {
-    Walk *w = ctx;
-
-    if (e->kind == E_READ && expr_equal(e, w->read))
-        meet(w, (Guard){0});
+    if (e->kind == E_READ)
+        meet(ctx, e, (Guard){0});
 }
 
 static void note_data(const Atom *a, void *ctx)
@@ -52,14 +74,13 @@ static void walk(Walk *w, const Expr *e, Guard path)
     Guard yes = {0}, no = {0};
 
     if (w->visits++ > MOST_VISITS) {
-        meet(w, (Guard){0});
+        w->many = true;
         return;
     }
     if (e->kind == E_INDEX)
         idx_visit(e->idx, note_data, w);
     if (e->kind == E_READ) {
-        if (expr_equal(e, w->read))
-            meet(w, path);
+        meet(w, e, path);
         for (int d = 0; d < e->tensor->rank; d++)
             idx_visit(e->at[d], note_data, w);
         for (int i = 0; i < e->in.n; i++)
@@ -82,13 +103,27 @@ static void walk(Walk *w, const Expr *e, Guard path)
                       : path);
 }
 
-Guard needed_read(Graph *g, const Expr *const *value, int n, const Expr *read)
+const Needed *needed_reads(Graph *g, const Expr *const *value, int n)
 {
-    Walk w = {.g = g, .read = read};
+    Walk w = {.g = g, .all = arena_new_of(g->arena, Needed)};
 
     for (int i = 0; i < n; i++)
         walk(&w, value[i], (Guard){0});
-    return w.found;
+    if (w.many)
+        w.all->n = 0;
+    return w.all;
+}
+
+Guard needed_of_read(const Needed *all, const Expr *read)
+{
+    const Found *f = find(all, read);
+
+    return f ? f->in : (Guard){0};
+}
+
+Guard needed_read(Graph *g, const Expr *const *value, int n, const Expr *read)
+{
+    return needed_of_read(needed_reads(g, value, n), read);
 }
 
 static void note_select(const Expr *e, void *ctx)

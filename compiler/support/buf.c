@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void reserve(Buf *b, size_t more)
+static void grow(Buf *b, size_t more)
 {
-    if (b->cap - b->len > more)
-        return;
     size_t cap = b->cap ? b->cap : 256;
     while (cap - b->len <= more)
         cap *= 2;
@@ -20,6 +18,12 @@ static void reserve(Buf *b, size_t more)
         exit(3);
     }
     b->cap = cap;
+}
+
+static inline void reserve(Buf *b, size_t more)
+{
+    if (b->cap - b->len <= more)
+        grow(b, more);
 }
 
 void buf_putn(Buf *b, const char *s, size_t n)
@@ -37,7 +41,9 @@ void buf_puts(Buf *b, const char *s)
 
 void buf_putc(Buf *b, char c)
 {
-    buf_putn(b, &c, 1);
+    reserve(b, 1);
+    b->text[b->len++] = c;
+    b->text[b->len] = 0;
 }
 
 void buf_putd(Buf *b, long long x)

@@ -1,7 +1,6 @@
 #include "family/common/body.h"
 
 #include "model/model.h"
-#include "rewrite/needed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,15 +153,11 @@ static void take_step(Census *c, const Step *s)
 static void take_reads(Census *c)
 {
     const Group *gr = c->group;
-    const Expr *value[MAX_STEPS];
     int all[MAX_STEPS];
     Reads r;
 
-    for (int i = 0; i < gr->n_step; i++) {
+    for (int i = 0; i < gr->n_step; i++)
         all[i] = i;
-        value[i] = gr->step[i].value;
-    }
-    bool chooses = values_choose(value, gr->n_step);
     reads_of(c->graph, gr, all, gr->n_step, &r);
     for (int i = 0; i < r.n; i++) {
         const Expr *e = r.read[i];
@@ -171,16 +166,18 @@ static void take_reads(Census *c)
                      .tensor = e->tensor,
                      .offset = tensor_offset(c->graph, e->tensor, e->at),
                      .over_cols = uses_cols(gr, e),
-                     .share = chooses ? needed_share(needed_read(
-                                            c->graph, value, gr->n_step, e))
-                                      : 1,
+                     .share = group_needs(c->graph, gr, e),
                      .guards = e->in.n};
     }
 }
 
 Census *census_take(Graph *g, const Group *gr, const Device *d)
 {
-    Census *c = arena_new_of(g->arena, Census);
+    Census *c = group_known(gr)->census;
+
+    if (c && c->device == d)
+        return c;
+    c = group_known(gr)->census = arena_new_of(g->arena, Census);
 
     c->graph = g;
     c->group = gr;

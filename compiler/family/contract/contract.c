@@ -256,7 +256,6 @@ const char *contract_plan(ContractPlan *p, const Contract *f, const Tile *t,
                           bool rows)
 {
     *p = (ContractPlan){.f = f, .t = *t, .a = f->a, .b = f->b, .rows = rows};
-    p->cluster = in_cluster(p);
     p->parts =
         t->threads * t->wm * t->wn / (t->bm * t->bn * (f->mma ? 32 : 1));
     if (f->turn)
@@ -267,10 +266,17 @@ const char *contract_plan(ContractPlan *p, const Contract *f, const Tile *t,
         why = plan_load(p, &p->b, t->bn);
     if (!why && contract_tiles(f, t) > INT32_MAX / 32)
         why = "more tiles than a grid has blocks for";
-    double kb = (double)contract_smem(p) / 1024;
-    if (!why && kb > f->o->device->smem_block_kb)
-        why = "more shared memory than a block may have";
-    return why;
+    const char *no_room = contract_resplit(p, t->split);
+    return why ? why : no_room;
+}
+
+const char *contract_resplit(ContractPlan *p, int split)
+{
+    p->t.split = split;
+    p->cluster = in_cluster(p);
+    return (double)contract_smem(p) / 1024 > p->f->o->device->smem_block_kb
+               ? "more shared memory than a block may have"
+               : NULL;
 }
 
 bool contract_async(const Load *a, const Load *b)

@@ -150,6 +150,8 @@ void contract_loads(Contract *f);
  * its own. */
 const char *contract_plan(ContractPlan *p, const Contract *f, const Tile *t,
                           bool rows);
+/* The same of a planned tile whose k is split otherwise. */
+const char *contract_resplit(ContractPlan *p, int split);
 /* p->regs from what the inner loop keeps; the rest is added here. */
 void contract_regs(ContractPlan *p, int inner);
 /* Bytes of shared memory. */

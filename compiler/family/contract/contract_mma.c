@@ -122,16 +122,19 @@ static void add_variants(const Contract *x, const Tile *base, Variant *v,
                          int *n, int most)
 {
     int split[10], n_split = contract_splits(x, base, split);
+    Tile t = *base;
+    ContractPlan p;
 
+    /* split, it takes no less room */
+    if (contract_plan(&p, x, &t, false))
+        return;
     for (int i = 0; i < n_split && *n < most; i++) {
-        Tile t = *base;
-        ContractPlan p;
         t.split = split[i];
         /* no ring is deeper than its steps, but one of three */
         int64_t steps = (x->c.K + t.bk - 1) / t.bk;
         if (t.stages > 3 && (t.stages - 1) * split[i] >= steps)
             continue;
-        if (contract_plan(&p, x, &t, false))
+        if (contract_resplit(&p, t.split))
             continue;
         contract_knobs(&t, &v[(*n)++]);
     }

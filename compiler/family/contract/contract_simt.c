@@ -116,12 +116,20 @@ const char *simt_text_of(const void *form, const Variant *v)
     return simt_text(form, &t);
 }
 
-static void add_variant(const Contract *x, const Tile *t, Variant *v, int *n)
-{
-    ContractPlan p;
+/* A tile's plan for so many threads, or why there is none. */
+typedef struct Planned {
+    ContractPlan plan;
+    const char *why;
+} Planned;
 
+/* `first`: it was not planned for these threads yet. */
+static void add_variant(const Contract *x, const Tile *t, bool first,
+                        Planned *p, Variant *v, int *n)
+{
     contract_knobs(t, &v[*n]);
-    if (!simt_plan(&p, x, &v[*n]))
+    if (first)
+        p->why = simt_plan(&p->plan, x, &v[*n]);
+    if (!p->why && !contract_resplit(&p->plan, t->split))
         (*n)++;
 }
 
@@ -136,8 +144,10 @@ static bool one_each(const Contract *x, const Tile *t)
  * sums in shared memory. */
 static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
 {
+    enum { MOST = 10 }; /* shares of a block's threads */
     int split[10], n_split = contract_splits(x, base, split);
     Tile t = *base;
+    Planned p[MOST];
 
     for (int i = 0; i < n_split; i++) {
         t.split = split[i];
@@ -146,10 +156,11 @@ static void add_shares(const Contract *x, const Tile *base, Variant *v, int *n)
         /* no ring is deeper than its steps, but one of three */
         if (t.stages > 3 && (t.stages - 1) * t.bk * t.split >= x->c.K)
             break;
-        add_variant(x, &t, v, n);
-        for (int s = 2; s <= t.bk / 4 && s * base->threads <= 512; s *= 2) {
+        add_variant(x, &t, i == 0, &p[0], v, n);
+        for (int s = 2, k = 1; s <= t.bk / 4 && s * base->threads <= 512;
+             s *= 2, k++) {
             t.threads = s * base->threads;
-            add_variant(x, &t, v, n);
+            add_variant(x, &t, i == 0, &p[k], v, n);
         }
         t.threads = base->threads;
     }

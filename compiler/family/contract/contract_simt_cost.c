@@ -7,7 +7,7 @@
  * computed on its way is. */
 static double copy_ops(const ContractPlan *x, const Load *l)
 {
-    double ops = l->async ? 0 : expr_ops(l->op->e) * l->vec;
+    double ops = l->async ? 0 : l->op->ops * l->vec;
 
     return l->copies * (contract_copy_ops(x->f, l) + ops);
 }

@@ -99,7 +99,7 @@ int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
 {
     int n = 0;
 
-    if (group_cols(gr) > 64 || !one_pass(gr))
+    if (!gr->n_cols || group_cols(gr) > 64 || !one_pass(gr))
         return 0;
     for (int i = 0; i < gr->n_rows; i++)
         for (int j = 0; j < gr->n_cols && n < most; j++) {
