@@ -85,6 +85,9 @@ typedef struct Check {
     int n_pack, cap_pack;
     Later *later;
     int n_later, cap_later;
+    const char **unknown; /* of the item, sizes and tensors without a meaning
+                             that were reported */
+    int n_unknown, cap_unknown;
     Edge *edge; /* who calls whom */
     int n_edge, cap_edge;
     int outputs;
@@ -114,7 +117,8 @@ void scope_bind_index(Check *c, Name name);
 /* A pack comes into use; reports clashes and packs not of the signature. */
 void scope_bind_pack(Check *c, Name name);
 
-/* Reports a name that means nothing, with the nearest of the spaces. */
+/* Reports a name that means nothing, with the nearest of the spaces: once in
+ * an item, or wherever it stands if it may be an index. */
 void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
                    bool indices);
 /* " (did you mean 'x'?)" or "". */

@@ -252,6 +252,8 @@ static const char *instead_of(Parser *p, const char *what)
 
     if (!strcmp(what, "'..'"))
         return ": a range is 'a..b'";
+    if (!strcmp(what, "an expression") && dim && is_word(p, "{"))
+        return ": a set of sizes is 'dim B in {1, 8};'";
     if (!strcmp(what, "'{'") && dim)
         return ": a set of sizes is '{1, 8, 32}'";
     if (!strcmp(what, "a name") && is_word(p, "(") && p->first == TOK_FOR)

@@ -195,6 +195,18 @@ static bool is_upper(const char *name)
     return !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")];
 }
 
+/* Whether a name without a meaning was reported in this item; now it is. An
+ * index lives in its statement, so each may lack its own. */
+static bool said_unknown(Check *c, const char *name, bool index)
+{
+    for (int i = 0; i < c->n_unknown; i++)
+        if (!strcmp(c->unknown[i], name))
+            return true;
+    if (!index)
+        VEC_PUSH(c->arena, c->unknown, c->n_unknown, c->cap_unknown) = name;
+    return false;
+}
+
 void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
                    bool indices)
 {
@@ -221,6 +233,8 @@ void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
                    name.text, name.text);
         return;
     }
+    if (said_unknown(c, name.text, indices && !is_upper(name.text)))
+        return;
     for (int i = 0; i < c->n_sym && !diag_full(c->diag); i++)
         if (spaces >> space_of(c->sym[i].kind) & 1)
             VEC_PUSH(c->arena, near, n, cap) = c->sym[i].name;

@@ -12,6 +12,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 cd "$work" || exit 1
 export DCC_EMU_THREADS=1 # the threads are the program's
+export DCC_EMU_GPUS=2
 n=0
 
 verdict() # STATUS TEXT

@@ -113,6 +113,7 @@ ed 's/dim B = 4;/dim B in {};/' emptyset.dcl
 ed 's/dim B = 4;/dim B in 1..8;/' rangeset.dcl
 ed 's/dim B = 4;/dim B in [1, 8];/' listset.dcl
 ed 's/dim B = 4;//' nosize.dcl
+ed 's/dim B = 4;/dim B = {1, 8};/' braces.dcl
 ed 's/dim B = 4;/dim B = None;/' none.dcl
 ed 's/E\[B, 6\]/E[?, 6]/' question.dcl
 ed 's/  output y.*/  for (int i = 0; i < 4; i++) { y = x; } output y;/' cfor.dcl

@@ -438,6 +438,10 @@ bool const_size(Lower *l, const AstExpr *e, const char *what, int64_t *out)
     else
         diag_error(l->d, e->at, "%s is 1 to 2147483647, '%s' is %lld%s", what,
                    lower_text(l, e), (long long)*out, const_names(l, e));
+    Sym *said = e->kind == EXPR_NAME
+                    ? lower_find(l->frame, e->name.text, S_VALUE) : NULL;
+    if (said) /* once, wherever it is used */
+        said->value = bad();
     return false;
 }
 

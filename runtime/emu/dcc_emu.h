@@ -18,6 +18,7 @@
  *   DCC_EMU_THREADS=N    OS threads (default: one a core; early: 1)
  *   DCC_EMU_MEMORY=N     bytes of "GPU" memory (default: unlimited)
  *   DCC_EMU_NO_GPU=1     behaves as a machine without a GPU
+ *   DCC_EMU_GPUS=N       how many GPUs there are (default: 1), with one memory
  *
  * New memory, shared memory included, is filled with 0xff, which is NaN in
  * f32, f16 and bf16. A defect that is found (deadlock, divergent collective,

@@ -97,21 +97,35 @@ const char *cudaGetErrorString(cudaError_t error)
 
 /* ---- the device ---- */
 
+/* Several GPUs have one memory and the same streams: what they are for is which
+ * of them is a thread's current one. */
+static thread_local int current_device;
+
+static int device_count()
+{
+    const char *n = getenv("DCC_EMU_GPUS");
+
+    return getenv("DCC_EMU_NO_GPU") ? 0 : n ? atoi(n) : 1;
+}
+
 cudaError_t cudaGetDeviceCount(int *count)
 {
-    *count = getenv("DCC_EMU_NO_GPU") ? 0 : 1;
+    *count = device_count();
     return *count ? cudaSuccess : emu_error(cudaErrorNoDevice);
 }
 
 cudaError_t cudaGetDevice(int *device)
 {
-    *device = 0;
+    *device = current_device;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int device)
 {
-    return emu_error(device == 0 ? cudaSuccess : cudaErrorInvalidValue);
+    if (device < 0 || device >= device_count())
+        return emu_error(cudaErrorInvalidValue);
+    current_device = device;
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize()
@@ -123,7 +137,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
 {
     size_t available;
 
-    if (device != 0)
+    if (device < 0 || device >= device_count())
         return emu_error(cudaErrorInvalidValue);
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "CPU");

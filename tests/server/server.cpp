@@ -670,6 +670,58 @@ static void mistakes()
     net_destroy(0);
 }
 
+static bool other_gpu(dcc_status status)
+{
+    return status == DCC_ERR_ARG &&
+           strstr(dcc_error(), "on GPU 1, the current GPU is 0");
+}
+
+// A handle of GPU 1 while GPU 0 is current.
+static void devices(const char *const *weights)
+{
+    int count = 0, now = -1;
+    dcc_options o = dcc_options_default();
+    net *m = 0, *shared = 0;
+    Params p(1);
+
+    cudaGetDeviceCount(&count);
+    if (count < 2)
+        return;
+    o.params = p.at;
+    o.device = 1;
+    bool good = net_create_options(&m, &o) == DCC_OK &&
+                cudaGetDevice(&now) == cudaSuccess && now == 0;
+    report(good, "a handle on another GPU than the current one");
+    cudaSetDevice(1);
+    {
+        Caller c(1);
+        cudaSetDevice(0);
+        report(other_gpu(net_run(m, &c.in, &c.out, c.stream)), "run there");
+        report(other_gpu(net_warm(m, &c.in, &c.out)), "warm there");
+        report(other_gpu(net_reset(m, c.stream)), "reset there");
+        report(other_gpu(net_update(m, weights[0])), "update there");
+        report(other_gpu(net_save(m, "there.safetensors")), "save there");
+        report(other_gpu(net_create_shared(&shared, m)) && !shared,
+               "create_shared there");
+        report(net_status(m) == DCC_OK, "status asks no GPU");
+        o = dcc_options_default();
+        o.shared = m;
+        good = net_create_options(&shared, &o) == DCC_OK &&
+               cudaGetDevice(&now) == cudaSuccess && now == 0;
+        report(good, "create_options goes to the weights' GPU and back");
+        cudaSetDevice(1);
+        good = c.run(m);
+        const std::vector<uint8_t> first = c.host;
+        report(good && c.run(shared) && c.host == first, "and it runs there");
+    }
+    cudaSetDevice(0);
+    net_destroy(m);
+    net_destroy(shared);
+    cudaGetDevice(&now);
+    report(now == 0 && cudaGetLastError() == cudaSuccess,
+           "destroyed from another GPU, which stays");
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -690,6 +742,7 @@ int main(int argc, char **argv)
         files(argv + 1);
         promises();
         mistakes();
+        devices(argv + 1);
         if (!alone)
             churn(argv + 1, 0.3);
     }
