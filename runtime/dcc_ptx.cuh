@@ -17,6 +17,17 @@ DCC_DEVICE void dcc_prefetch_l2(const void *global)
     asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
 }
 
+// The same of all lines of a row, which may be of the past: it brings no data,
+// so it need not wait for who writes to it.
+template <int BYTES> DCC_DEVICE void dcc_ask_row(const void *row)
+{
+#pragma unroll
+    for (int at = 0; at < BYTES; at += 128)
+        dcc_prefetch_l2(static_cast<const char *>(row) + at);
+    if constexpr (BYTES % 128)
+        dcc_prefetch_l2(static_cast<const char *>(row) + BYTES - 1);
+}
+
 // ld.global past the L1: words that are read once. In the order of the text, so
 // that many are under way; not .nc, which the compiler moves over
 // dcc_grid_wait, weights behind it and what others write before it.

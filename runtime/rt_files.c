@@ -296,6 +296,10 @@ static dcc_status rt_make_buffers(RtProgram *p)
         status = rt_device_error(
             "allocating inputs",
             cudaMalloc(&p->inputs[i], rt_size(&d->inputs[i])));
+#ifdef DCC_EMU
+        if (status == DCC_OK)
+            dcc_emu_constant(p->inputs[i], rt_size(&d->inputs[i]), 2);
+#endif
     }
     for (int i = 0; i < d->n_outputs && status == DCC_OK; i++)
         status = rt_device_error(

@@ -107,8 +107,8 @@ cudaError_t cudaFree(void *p);
 cudaError_t cudaMallocAsync(void **out, size_t bytes, cudaStream_t stream);
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
 cudaError_t cudaDeviceGetAttribute(int *out, cudaDeviceAttr what, int device);
-/* From now on no kernel writes to [p, p + bytes), all of an allocation; or
- * again one may. */
+/* From now on no kernel writes to [p, p + bytes), all of an allocation; or,
+ * `constant` 0, again one may; or, 2, only between runs (inputs). */
 void dcc_emu_constant(void *p, size_t bytes, int constant);
 cudaError_t cudaMallocHost(void **out, size_t bytes);
 cudaError_t cudaFreeHost(void *p);

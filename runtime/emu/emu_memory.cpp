@@ -15,7 +15,7 @@
 
 struct EmuAllocation {
     size_t bytes, pages; /* pages: bytes of them, early mode */
-    bool constant;
+    int constant; /* dcc_emu_constant's */
 };
 
 struct EmuHeap {
@@ -88,7 +88,7 @@ static void emu_catch_faults()
 
 static void emu_protect(const EmuHeap &heap, void *p, const EmuAllocation &a)
 {
-    const int open_ = a.constant ? PROT_READ : PROT_READ | PROT_WRITE;
+    const int open_ = a.constant == 1 ? PROT_READ : PROT_READ | PROT_WRITE;
     const int closed = a.constant ? PROT_READ : PROT_NONE;
 
     if (mprotect(p, a.pages, heap.closed ? closed : open_) != 0)
@@ -103,7 +103,7 @@ void emu_close_memory(bool closed)
         return;
     heap.closed = closed;
     for (const auto &b : heap.blocks)
-        if (!b.second.constant)
+        if (b.second.constant != 1)
             emu_protect(heap, b.first, b.second);
 }
 
@@ -160,7 +160,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
 {
     EmuHeap &heap = emu_heap();
     std::lock_guard<std::mutex> hold(heap.lock);
-    EmuAllocation a = {bytes, 0, false};
+    EmuAllocation a = {bytes, 0, 0};
     void *p = NULL;
 
     *out = NULL;

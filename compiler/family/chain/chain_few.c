@@ -394,9 +394,11 @@ static Tree *range(ChainKernel *w)
     return code;
 }
 
+/* No launch of a run writes to inputs. */
 static void note_made(const Expr *e, void *ctx)
 {
-    if (e->kind == E_READ && !tensor_is_constant(e->tensor))
+    if (e->kind == E_READ && !tensor_is_constant(e->tensor) &&
+        e->tensor->role != ROLE_INPUT)
         *(bool *)ctx = true;
 }
 
@@ -415,6 +417,59 @@ static bool range_waits(const ChainKernel *w)
         expr_visit(e, note_made, &waits);
     }
     return waits;
+}
+
+/* Whether most of what o reads is there before the run, whoever may write to
+ * a part of it. */
+static bool is_old(const Operand *o)
+{
+    const Tensor *t = o->read->tensor;
+
+    while (t->prev)
+        t = t->prev;
+    return t->role != ROLE_TEMP && t->role != ROLE_OUTPUT && !o->in.n;
+}
+
+/* A line of o's element in column j. */
+static void ask(ChainKernel *w, Tree *b, const Operand *o, const Var *fast)
+{
+    IdxPool *p = w->b.g->pool;
+    CPrint *cp = &w->b.cp;
+    CScope scope = cprint_open(cp);
+    const Tensor *t = o->read->tensor;
+    Subst first = {fast, idx_const(p, 0)};
+
+    if (!is_old(o))
+        return;
+    cprint_name(cp, w->f->col, "past");
+    PUT(b, "dcc_ask_row<@bytes>(&@tensor[@at]);\n",
+        FILL_INT("bytes", fast->extent * type_bytes(t->type)),
+        FILL("tensor", cprint_tensor(cp, t)),
+        FILL("at", cprint_element(cp, t, idx_subst(p, o->offset, &first, 1))));
+    cprint_close(cp, scope);
+}
+
+/* A cache is mostly older than the launch before this one. */
+static Tree *ask_early(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    Arena *a = w->b.g->arena;
+    Tree *rows = tree_list(a), *code = tree_list(a);
+
+    if (!w->k->waits || range_waits(w))
+        return code;
+    ask(w, rows, &f->a.c.b, f->a.c.k[0]);
+    ask(w, rows, &f->b.c.b, f->b.c.n[0]);
+    if (!rows->n_item)
+        return code;
+    PUT(code,
+        "// What was there before this run is on its way to the L2 meanwhile.\n"
+        "for (int past = begin * (TEAMS * BJ) + threadIdx.x;\n"
+        "    past < min(end * (TEAMS * BJ), J); past += THREADS) {\n"
+        "    @ROWS\n"
+        "}\n",
+        FILL_TREE("ROWS", rows));
+    return code;
 }
 
 static Tree *after(ChainKernel *w)
@@ -625,6 +680,7 @@ static void put_kernel(ChainKernel *w)
                         "auto &part_rows = *reinterpret_cast<dcc_part<TEAMS, "
                         "M, BN> *>(smem.@tile);\n",
                         FILL("tile", tile[1]))),
+        FILL_TREE("ASK", ask_early(w)),
         FILL("WAIT", kernel_wait(w->k)),
         FILL_TREE("LOAD_ROWS",
                   chain_piece(w, &f->a.c.a, f->row, "line",
