@@ -422,6 +422,23 @@ template <class T> DCC_DEVICE dcc_f32x4 dcc_load_columns(const T *from)
     return {{low[0], low[1], high[0], high[1]}};
 }
 
+// Of `n` columns that are left, an even number; those beyond are zeros.
+template <class T> DCC_DEVICE dcc_f32x4 dcc_load_columns(const T *from, int n)
+{
+    dcc_vector<T, 2> low = {}, high = {};
+    if (n > 0)
+        dcc_read(low, from);
+    if (n > 8)
+        dcc_read(high, from + 8);
+    dcc_f32x4 to;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        dcc_assign(to.v[i], low.v[i]);
+        dcc_assign(to.v[2 + i], high.v[i]);
+    }
+    return to;
+}
+
 // ---- values of rows from pieces of them ------------------------------------
 
 // The sum of value(0), ..., value(N - 1) of LANES lanes.

@@ -259,7 +259,7 @@ static bool in_pairs(const Rows *r, const Expr *e)
     const Var *k = k_number(w);
     const Idx *at = tensor_offset(w->x.g, e->tensor, e->at);
 
-    if (w->x.f->c.K % w->x.p->t.bk || e->in.n || idx_coef(at, k) != 1)
+    if (w->x.f->c.K % 2 || e->in.n || idx_coef(at, k) != 1)
         return false;
     const Idx *rest = idx_sub(p, at, idx_var(p, k));
     return !idx_uses(rest, k) && idx_align(rest, 2) >= 2;
@@ -285,7 +285,11 @@ static void put_column(Rows *r, Tree *b, int i)
         cprint_name(cp, k_number(w), "k");
         at = cprint_element(cp, e->tensor,
                             tensor_offset(w->x.g, e->tensor, e->at));
-        PUT(b, "const dcc_f32x4 @name = dcc_load_columns(&@tensor[@at]);\n",
+        PUT(b,
+            has_tail(w) ? "const dcc_f32x4 @name = "
+                          "dcc_load_columns(&@tensor[@at], K - k);\n"
+                        : "const dcc_f32x4 @name = "
+                          "dcc_load_columns(&@tensor[@at]);\n",
             FILL("name", r->name[i]),
             FILL("tensor", cprint_tensor(cp, e->tensor)), FILL("at", at));
     } else {
