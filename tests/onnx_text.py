@@ -305,6 +305,43 @@ def alike_beside_bounds():
         node("ScatterND", ["z", "row", "whole"], ["v"]))
 
 
+def positions_of_batch():
+    """Positions that the file spreads over the batch and reads back at every
+    element of the batch, as torch.export does with a causal mask."""
+    def places(out, column):
+        return [node("Reshape", ["all_n", "at_n"], [out + "a"]),
+                node("Expand", [out + "a", "to_" + column], [out + "b"]),
+                node("Expand", [column, "to_" + column], [out + "c"]),
+                node("Concat", [out + "b", out + "c"], [out + "d"],
+                     num_attr("axis", 3)),
+                node("GatherND", ["p", out + "d"], [out])]
+    count = b"".join(struct.pack("<q", i) for i in range(6))
+    return model(
+        info(11, "x", ["N", 6, 8]), info(12, "y", []),
+        weight("row", [1, 6, 1, 1], count, 7), weight("zero", [], b"\0" * 8, 7),
+        weight("column", [1, 1, 6, 1], count, 7),
+        weight("ids", [1, 6], count, 7), scalar("no", -3.4e38),
+        scalar("yes", 0), weight("step", [], struct.pack("<q", 1), 7),
+        int_list("at_n", [-1, 1, 1, 1]), int_list("first", [0]),
+        int_list("six", [6]), int_list("tail_row", [6, 1, 1]),
+        int_list("tail_column", [1, 6, 1]),
+        node("Shape", ["x"], ["s"]), node("Gather", ["s", "first"], ["n"]),
+        node("Squeeze", ["n"], ["n0"]),
+        node("Concat", ["n", "six"], ["to"], num_attr("axis", 0)),
+        node("Concat", ["n", "tail_row"], ["to_row"], num_attr("axis", 0)),
+        node("Concat", ["n", "tail_column"], ["to_column"],
+             num_attr("axis", 0)),
+        node("Range", ["zero", "n0", "step"], ["all_n"]),
+        node("Expand", ["ids", "to"], ["p"]),
+        *places("i", "row"), *places("j", "column"),
+        node("LessOrEqual", ["j", "i"], ["seen"]),
+        node("Where", ["seen", "yes", "no"], ["mask"]),
+        node("Transpose", ["x"], ["t"], ints("perm", [0, 2, 1])),
+        node("MatMul", ["x", "t"], ["a"]), node("Add", ["a", "mask"], ["b"]),
+        node("Softmax", ["b"], ["q"], num_attr("axis", -1)),
+        node("MatMul", ["q", "x"], ["y"]))
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -377,7 +414,8 @@ def main():
                            ("quantized", quantized()),
                            ("shared", shared_layers()),
                            ("ones", ones_of_batch()),
-                           ("alike", alike_beside_bounds())):
+                           ("alike", alike_beside_bounds()),
+                           ("positions", positions_of_batch())):
             with open(work + "/%s.onnx" % name, "wb") as f:
                 f.write(data)
             code, said = run("import", name + ".onnx")
@@ -443,6 +481,10 @@ def main():
              "((j < 3 ? 1 : -1) == i ? r : -1)" in dcls["alike"] and
              dcls["alike"].count("? 7.0 : z[i, j]") == 2 and
              run("alike.dcl", "-D", "B=3", "-o", "alike.cu")[0] == 0),
+            ("positions spread over the batch are known",
+             "causal = true" in dcls["positions"] and
+             "?" not in dcls["positions"] and
+             "i32" not in dcls["positions"]),
             ("layers that two inputs share compile",
              dcls["shared"].count("param h_0_weight") == 1 and
              run("shared.dcl", "-o", "shared.cu")[0] == 0),

@@ -79,6 +79,7 @@ typedef struct Value {
     bool is_param;           /* a constant that statements read */
     bool printed;
     struct Value *spread;    /* itself, broadcast for attention */
+    struct Value *one;       /* known: itself, of each element of the batch */
     bool wide;               /* f32 in the .dcl: an integer sum that a scale
                                 is still to come to, which f16 may not hold */
 } Value;
@@ -237,7 +238,10 @@ typedef void AddNode(Import *c, Node *n);
 void node_in_parts(Import *c, Node *n, AddNode *add);
 /* fold.c: contents of n->out where all operands are known. */
 void import_fold(Import *c, Node *n);
-/* Contents that are another's under a new shape. */
+/* alike.c: contents of n->out that are the same for every element of the
+ * batch; after all are read, where they broadcast. */
+void import_alike(Import *c, Node *n);
+void import_broadcast(Import *c);
 /* live.c: uses; nodes that nothing needs are dead. */
 void import_live(Import *c);
 /* pattern.c: norms, activations, attention found in what they were split to */

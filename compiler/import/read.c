@@ -175,6 +175,7 @@ static void infer(Import *c, Node *n)
     }
     know_empty(c, n);
     import_fold(c, n);
+    import_alike(c, n);
     check_sizes(c, n);
     VEC_PUSH(c->arena, c->node, c->n_node, c->cap_node) = n;
     if (c->n_node > IMPORT_MAX_NODES) {
@@ -665,6 +666,7 @@ bool import_read(Import *c)
 
 bool import_text(Import *c, Buf *text)
 {
+    import_broadcast(c);
     import_live(c);
     import_patterns(c);
     import_live(c);
