@@ -176,6 +176,21 @@ Test(select, stretches)
     cr_expect_float_eq(stretches_cut(0, 8, us_of, &unserved, from), 0, 1e-9);
 }
 
+/* What an LSTM's second step multiplies is all of the first one's state: no
+ * kernel may make that and, around the product, what follows. */
+Test(select, stretches_that_wait)
+{
+    launches("input z : f16[2, 2, 24]; param r : f16[24, 6];"
+             " c1[n, j in 0..6] : f16 = sigmoid(z[0, n, j]) *"
+             " tanh(z[0, n, 18 + j]);"
+             " s1[n, j] : f16 = sigmoid(z[0, n, 6 + j]) * tanh(c1[n, j]);"
+             " g[n, k] : f16 = z[1, n, k] + sum(i) s1[n, i] * r[k, i];"
+             " c2[n, j in 0..6] : f16 = sigmoid(g[n, 12 + j]) * c1[n, j] +"
+             " sigmoid(g[n, j]) * tanh(g[n, 18 + j]);"
+             " s2[n, j] : f16 = sigmoid(g[n, 6 + j]) * tanh(c2[n, j]);"
+             " output y = concat(s1, s2, axis = 0);");
+}
+
 /* Views cost no kernel. */
 Test(select, views)
 {

@@ -27,6 +27,7 @@ typedef struct Pieces {
     int from, to;  /* places */
     Group *group[LONGEST];
     int n;
+    const Group *taken; /* the piece that is merged now */
 } Pieces;
 
 /* ---- cutting */
@@ -97,6 +98,18 @@ static bool is_needed(const Tensor *t, void *ctx)
         if (at < p->from || at > p->to)
             return true;
     }
+    for (int i = 0; i < p->n; i++) /* one that stays apart */
+        if (p->group[i] != p->taken && group_reads(p->group[i], t))
+            return true;
+    return false;
+}
+
+/* Whether a would wait for b, which waits for a. */
+static bool wait_for_each_other(const Group *a, const Group *b)
+{
+    for (int i = 0; i < b->n_step; i++)
+        if (b->step[i].tensor && group_reads(a, b->step[i].tensor))
+            return true;
     return false;
 }
 
@@ -106,6 +119,9 @@ static Group *merged(Pieces *p, Group *a, Group *b)
     Graph *g = p->row->g;
     const char *why;
 
+    p->taken = a;
+    if (wait_for_each_other(a, b))
+        return NULL;
     for (int i = 0; i < a->n_step; i++) {
         Tensor *t = a->step[i].tensor;
         if (!t || !group_reads(b, t))
@@ -126,18 +142,16 @@ static Group *merged(Pieces *p, Group *a, Group *b)
 static void take_next(Pieces *p)
 {
     Group *gr = group_at(p->row, p->to);
-    int kept = p->n;
 
     for (int i = p->n - 1; i >= 0; i--) {
         Group *both = merged(p, p->group[i], gr);
         if (!both)
             continue;
         gr = both;
-        kept--;
-        for (int k = i; k < kept; k++)
+        p->n--;
+        for (int k = i; k < p->n; k++)
             p->group[k] = p->group[k + 1];
     }
-    p->n = kept;
     p->group[p->n++] = gr;
 }
 
