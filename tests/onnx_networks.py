@@ -96,6 +96,9 @@ NETWORKS = {
                      "token_type_ids": ("zero", [2, 32])}),
 }
 
+# whose values are beyond f16's 65504: dense_2's reach 1.5e6 here
+BEYOND_F16 = ("magika_keras",)
+
 OF_TORCH = ("minilm", "crepe", "face", "silero_vad", "nudenet", "spindle")
 
 
@@ -299,7 +302,9 @@ def one(name, path, options, inputs, work, how):
                        re.M)))
     runs = [("oracle", None, "E=f32", 1e-3)]
     for place in how:
-        runs += [(place, place, "E=f32", 1e-3), (place, place, "E=f16", 2e-2)]
+        runs.append((place, place, "E=f32", 1e-3))
+        if name not in BEYOND_F16:
+            runs.append((place, place, "E=f16", 2e-2))
     good = True
     for label, place, define, bar in runs:
         if place:

@@ -74,7 +74,7 @@ def build_network(dcc, folder, work, name):
     nets.write_st(base + ".in", {nets.legal(k): v for k, v in feed.items()})
     out = {"path": path, "feed": feed, "kernels": {}}
     typed = re.search(r"^  type E = (\w+);", open(base + ".dcl").read(), re.M)
-    for t in TYPES if typed else ["f32"]:
+    for t in TYPES if typed and name not in nets.BEYOND_F16 else ["f32"]:
         out["kernels"][t] = program(dcc, base + ".dcl", base + "." + t,
                                     ["E=" + t] if typed else [])
     return out
