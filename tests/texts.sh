@@ -130,6 +130,33 @@ chains()
     point $? "chains for $1"
 }
 
+# stacked N: that many layers, whose two results a choice stacks and slices read
+# back. What they sum up goes with no product beyond what a reader takes in.
+stacked()
+{
+    cat <<'EOF'
+block layer(x: T[C, L]; far) -> y {
+  param w : T[C, C, 2];
+  param v : T[C, C];
+  h[k, t in 0..L] = tanh(sum(c, r) (x[c, t - r * far] or 0) * w[k, c, r]);
+  r[k, t] = sum(c) h[c, t] * v[k, c];
+  y[two in 0..2, c, t] = two == 0 ? x[c, t] + r[c, t] : r[c, t];
+}
+model stacked {
+  dim N = 4;
+  input x0 : f16[64, 4000];
+  x = x0;
+  skip : f32 = 0;
+  for l in 0..N {
+    z = layer(x, far = l + 1) as "layer.{l}";
+    x = reshape(slice(z, axis = 0, last = 1), shape = [64, 4000]);
+    skip = skip + reshape(slice(z, axis = 0, first = 1), shape = [64, 4000]);
+  }
+  output y = relu(skip) + x;
+}
+EOF
+}
+
 # drawn MODEL: layouts and variants that nobody would choose
 drawn()
 {
@@ -151,6 +178,15 @@ point $? "a kernel of 199 lines may be"
 long_texts "$work/x.cu" >"$work/log"
 [ "$(wc -l <"$work/log")" -eq 2 ] && grep -q '^long_one: 200 lines' "$work/log"
 point $? "one of 200 and a line of 81 columns are found"
+
+stacked >"$work/stacked.dcl"
+: >"$work/log"
+for layers in 4 24; do
+    "$dcc" -D N=$layers "$work/stacked.dcl" -o "$work/x.cu" >>"$work/log" 2>&1
+    long_texts "$work/x.cu" >>"$work/log"
+done
+[ ! -s "$work/log" ]
+point $? "kernels of 24 layers whose results a choice stacks"
 
 # launched NAME BODY: a kernel and its launch
 launched()

@@ -444,6 +444,18 @@ static bool places_read_any(const Group *c, const Group *p)
     return false;
 }
 
+/* What sums over many layers' results goes with a product only as far as a
+ * reader takes it in: each tensor is lines of its own. */
+static bool too_many_tensors(Graph *g, const Group *p, const Group *c, Group *r)
+{
+    enum { MOST = 14 };
+
+    if (p->n_arg + c->n_arg <= MOST)
+        return false;
+    group_args(g, r);
+    return r->n_arg > MOST && group_multiplies(g, r);
+}
+
 Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             bool keep, const char **why)
 {
@@ -486,6 +498,10 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
     Group *r = ok ? combine(&f, &s, keep) : NULL;
     if (r && in_place_clash(r)) {
         f.why = "would overwrite a state that is still read";
+        r = NULL;
+    }
+    if (r && too_many_tensors(g, p, c, r)) {
+        f.why = "a product with more tensors than a reader takes in";
         r = NULL;
     }
     if (!r) {

@@ -1,5 +1,6 @@
 #include "rewrite/simplify.h"
 
+#include "rewrite/choices.h"
 #include "rewrite/functions.h"
 #include "rewrite/heads.h"
 #include "rewrite/hoist.h"
@@ -418,6 +419,11 @@ void tidy(Graph *g)
     simplify_exprs(g);
     simplify_views(g);
     simplify_dead(g);
+    if (split_choices(g)) {
+        simplify_exprs(g);
+        simplify_views(g);
+        simplify_dead(g);
+    }
     join_heads(g);
     simplify_factors(g);
     number(g); /* sums whose factors alone differed are one */

@@ -42,3 +42,8 @@ model vn_minmax_types { input x : i8[5, 7]; output a[i] = max(j) x[i, j]; output
 model vn_double_softmax_share { input x : f16[4, 40]; e = softmax(x); output y = e * e; output z = log_softmax(x); output s[i] = sum(j) e[i, j]; }
 // Casts that are none in the kernel that fuses them.
 model vn_cast_away { input x : f32[33, 40]; param w : f32[30, 40]; t[i, j] = sum(k) x[i, k] * w[j, k]; a[i, j] : i8 = i8(f32(t[i, j])); b[i, j] : i32 = i32(f32(a[i, j])); output y[i in 0..33, j in 0..29] = b[i, j + 1]; output t; }
+// Results that a choice stacks, read back one by one, with other sizes around, in several dimensions, and in part.
+model vn_choice_slices { input x : f16[33, 40]; param w : f16[40, 40]; h = linear(x, w); z[two in 0..2, i, j] = two == 0 ? x[i, j] + h[i, j] : h[i, j]; a = reshape(slice(z, axis = 0, last = 1), shape = [33, 40]); b = reshape(slice(z, axis = 0, first = 1), shape = [33, 40]); h2 = linear(a, w); y[i, two in 0..3, j] = two == 1 ? a[i, j] + h2[i, j] : two == 2 ? h2[i, j] * 2 : b[i, j]; output u[i, j] = y[i, 1, j] + y[i, 0, j]; output v[j] = max(i) y[i, 2, j]; }
+model vn_choice_not_all { input x : f32[5, 7]; z[k in 0..4, i, j] = k == 2 ? exp(x[i, j]) : k > 2 ? -x[i, j] : x[i, j]; output y[i, j] = z[2, i, j] + (z[3, i, j - 1] or 5); }
+model vn_choice_both_ways { input x : f32[5, 7]; z[k in 0..2, i, j] = k == 0 ? exp(x[i, j]) : x[i, j] * 2; output y[i, j] = z[0, i, j]; output s[i, j] = sum(k) z[k, i, j]; }
+model vn_choice_gathered { input x : f32[5, 7]; input ids : i32[7] in 0..5; z[k in 0..2, j] = k == 0 ? ids[j] : (ids[j] + 1) % 5; output y[j] = x[z[1, j], j] - x[z[0, j], j]; }
