@@ -103,6 +103,24 @@ DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers,
     }
 }
 
+// Of slots that are filled once, `full` is all; of one thread, or of a whole
+// block, too.
+template <int N>
+DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers)
+{
+    for (int s = 0; s < N; ++s)
+        dcc_mbar_init(&full[s], fillers);
+}
+
+template <int FILLER, int N>
+DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers)
+{
+    if (threadIdx.x != FILLER)
+        return;
+    dcc_ring_init(full, fillers);
+    dcc_fence_mbar_init();
+}
+
 // Two warpgroups that share a tile do not end it together: before its last
 // products the second one waits until the first has begun all of its own, which
 // therefore are done early, and stores while the second multiplies. The first

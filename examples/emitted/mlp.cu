@@ -45,12 +45,12 @@ void mlp_h_matmul_relu_add(
     struct smem_t {
         alignas(1024) __half x_tile[STAGES][BM][BK];
         alignas(1024) __half w1_tile[STAGES][BN][BK];
-        alignas(8) uint64_t full[STAGES], empty[STAGES];
+        alignas(8) uint64_t full[STAGES];
     };
     smem_t &smem = dcc_shared<smem_t, 99328>();
 
     // setup
-    // A ring: TMA fills slots (`full`), consumers' warps free them (`empty`).
+    // TMA fills each slot once (`full`).
     const int warpgroup = dcc_warpgroup(), lane = threadIdx.x % 32;
     auto find_tile = [](int tile, int &m0, int &n0) {
         // in strips: neighbours read few distinct tiles
@@ -59,7 +59,7 @@ void mlp_h_matmul_relu_add(
     };
     if (threadIdx.x == 0) {
         dcc_tma_prefetch_maps(&x_map, &w1_map);
-        dcc_ring_init(smem.full, 1, smem.empty, CONSUMERS * 4);
+        dcc_ring_init(smem.full, 1);
         dcc_fence_mbar_init();
     }
     __syncthreads();
@@ -67,32 +67,23 @@ void mlp_h_matmul_relu_add(
     if (warpgroup == CONSUMERS) {  // load: one thread runs ahead
         if (threadIdx.x % 128 == 0) {
             int m0, n0;
-            auto load_weights = [&](int k_tile, int slot) {
+            // Weights do not depend on the launches before.
+            find_tile(blockIdx.x, m0, n0);
+            for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
+                const int slot = k_tile;
                 dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);
                 const int k0 = k_tile * BK;
                 dcc_tma_load_4d(smem.w1_tile[slot], &w1_map, k0, 0, n0 / 8, 0,
                     &smem.full[slot]);
-            };
-            int early = 0;  // slots whose weights are under way
-            // Weights do not depend on the launches before.
-            find_tile(blockIdx.x, m0, n0);
-            for (; early < STAGES && early < K_TILES; ++early)
-                load_weights(early, early);
+            }
             // The launches before this one have ended; the next may begin.
             dcc_grid_wait();
             dcc_grid_trigger();
-            int slot = 0, phase = 0;
-            const int tile = blockIdx.x;
-            find_tile(tile, m0, n0);
             for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
-                if (--early < 0) {
-                    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);
-                    load_weights(k_tile, slot);
-                }
+                const int slot = k_tile;
                 const int k0 = k_tile * BK;
                 dcc_tma_load_2d(smem.x_tile[slot], &x_map, k0, m0,
                     &smem.full[slot]);
-                dcc_next_slot<STAGES>(slot, phase);
             }
         }
     } else {
@@ -109,9 +100,9 @@ void mlp_h_matmul_relu_add(
         float acc[WM / 64][BN / 2];
         const uint64_t a_ring = dcc_wgmma_k_major(smem.x_tile[0]);
         const uint64_t b_ring = dcc_wgmma_k_major(smem.w1_tile[0]);
-        int slot = 0, phase = 0, before = slot;
         for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {
-            dcc_mbar_wait(&smem.full[slot], phase);
+            const int slot = k_tile;
+            dcc_mbar_wait(&smem.full[slot], 0);
             const uint64_t a = dcc_wgmma_slot(a_ring, smem.x_tile, slot);
             const uint64_t b = dcc_wgmma_slot(b_ring, smem.w1_tile, slot);
             dcc_wgmma_fence();
@@ -120,16 +111,9 @@ void mlp_h_matmul_relu_add(
                 dcc_wgmma_m64n32k16_f16<0, 0>(acc[0], a + kk * 2, b + kk * 2,
                     k_tile > 0 || kk > 0);
             dcc_wgmma_commit();
-            dcc_wgmma_wait<1>();
-            if (k_tile > 0 && lane == 0)
-                dcc_mbar_arrive(&smem.empty[before]);
-            before = slot;
-            dcc_next_slot<STAGES>(slot, phase);
         }
         dcc_wgmma_wait<0>();
         dcc_wgmma_use(acc);
-        if (lane == 0)
-            dcc_mbar_arrive(&smem.empty[before]);
 
         // epilogue
         // By the order of w1's rows a thread has neighbouring columns.

@@ -119,6 +119,13 @@ int wgmma_sharers(const Wgmma *w);
 double wgmma_sms(const Wgmma *w);
 /* Blocks that the work is dealt to. */
 double wgmma_blocks(const Wgmma *w);
+/* Blocks, or clusters, that run at one time: a tile each, or in turns. */
+int64_t wgmma_at_once(const Wgmma *w);
+/* Whether a slot of the ring is filled more than once. */
+bool wgmma_turns(const Wgmma *w);
+/* Leaves out the slots of a ring that does not turn which no step has; the
+ * blocks on an SM stay as they were planned. */
+void wgmma_used_slots(Wgmma *w);
 /* Tile rows of a band: the tiles that run at one time then span about as many
  * rows as columns. Bands of equal height, if there is one near: 1% less for
  * 4096 x 3072 x 768 and 2048^3 in bands of 8 or 16 tiles than of 11. */
@@ -162,6 +169,8 @@ bool wgmma_runs_ahead(const WgmmaBuild *w);
 int wgmma_early(const Wgmma *w);
 Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first);
 Tree *wgmma_fill(WgmmaBuild *w);
+/* What names a step's slot: `begin` is the first; nothing where slots turn. */
+const char *wgmma_slot(const WgmmaBuild *w, const char *begin);
 /* The place along k of the tile of that number. */
 const char *wgmma_place(const WgmmaBuild *w, const char *k_tile);
 Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
@@ -198,8 +207,14 @@ bool wgmma_rounds(const Wgmma *w);
 /* Whether the ring has room for the next tile beside what the warpgroup that
  * ends second has yet to multiply: it has to tell how far it is. */
 bool wgmma_tells(const Wgmma *w);
-/* The text of the loop over a tile's k, from begin to end, where slot[n] and
- * the next five are free for names of its own. */
+/* One lane of a warp, which frees the slot before, of all blocks that share it;
+ * that; a tile's last products. */
+const char *wgmma_elect(const WgmmaBuild *w);
+Tree *wgmma_free_slot(const WgmmaBuild *w);
+Tree *wgmma_done(const WgmmaBuild *w);
+/* The text of the loop over a tile's k, from begin to end: it adds fills of its
+ * own to the n. */
+enum { WGMMA_STEP_FILLS = 10 };
 Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                   Fill *fill, int n);
 /* contract_wgmma_rows.c, of an a that is computed. Takes its read as x.c.a and

@@ -101,7 +101,9 @@ static void shared_memory(WgmmaBuild *w)
                                  w->p->boxes.tensor ? "[2]" : ""), NULL);
     if (w->x.p->t.split > 1)
         kernel_smem(w->x.g, k, 16, "float4 sums[BM * BN / 4]", NULL);
-    kernel_smem(w->x.g, k, 8, "uint64_t full[STAGES], empty[STAGES]", NULL);
+    kernel_smem(w->x.g, k, 8,
+                wgmma_turns(w->p) ? "uint64_t full[STAGES], empty[STAGES]"
+                                  : "uint64_t full[STAGES]", NULL);
     if (w->x.f->terms == 3)
         kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
     if (w->x.p->t.split > 1)
@@ -342,7 +344,7 @@ static void finish(WgmmaBuild *w)
 {
     ContractBuild *x = &w->x;
     Kernel *k = x->kernel;
-    int64_t most = (int64_t)wgmma_sms(w->p) * w->p->resident / w->p->cluster;
+    int64_t most = wgmma_at_once(w->p);
     bool split = x->p->t.split > 1;
     bool one = wgmma_sharers(w->p) > 1; /* a block has one tile */
 
@@ -484,9 +486,12 @@ static Tree *sweep(const WgmmaBuild *w)
 static Tree *set_up(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
 {
     Arena *a = w->x.g->arena;
-    const char *readers = arena_printf(a, "smem.full, 1, smem.empty, %s%s",
-                                       w->p->cluster > 1 ? "CLUSTER * " : "",
-                                       w->p->pingpong ? "4" : "CONSUMERS * 4");
+    const char *readers =
+        !wgmma_turns(w->p)
+            ? "smem.full, 1"
+            : arena_printf(a, "smem.full, 1, smem.empty, %s%s",
+                           w->p->cluster > 1 ? "CLUSTER * " : "",
+                           w->p->pingpong ? "4" : "CONSUMERS * 4");
     Tree *in = tree_list(a);
 
     if (w->x.f->terms == 1)
@@ -582,34 +587,6 @@ static const char *own_tiles(const WgmmaBuild *w)
                : "";
 }
 
-/* One lane of a warp frees the slot before, of all blocks that share it. */
-static const char *elect(const WgmmaBuild *w)
-{
-    return w->p->cluster > 1 ? "lane < CLUSTER" : "lane == 0";
-}
-
-static Tree *free_slot(const WgmmaBuild *w)
-{
-    return QUOTE(w->x.g->arena,
-                 w->p->cluster > 1
-                     ? "dcc_mbar_arrive_at(&smem.empty[@slot], lane);\n"
-                     : "dcc_mbar_arrive(&smem.empty[@slot]);\n",
-                 FILL("slot", w->x.f->terms == 3 ? "slot" : "before"));
-}
-
-/* The last products; where a's rows are computed, the loop waits for them. */
-static Tree *done_code(const WgmmaBuild *w)
-{
-    if (w->f->pre)
-        return QUOTE(w->x.g->arena, "dcc_wgmma_use(acc);\n");
-    return QUOTE(w->x.g->arena,
-                 "dcc_wgmma_wait<0>();\n"
-                 "dcc_wgmma_use(acc);\n"
-                 "if (@elect)\n"
-                 "    @FREE\n",
-                 FILL("elect", elect(w)), FILL_TREE("FREE", free_slot(w)));
-}
-
 /* Behind a wait for a cluster nothing is in the L1: it comes before what the
  * epilogue will read does. */
 static const char *consumer_wait(const WgmmaBuild *w)
@@ -636,18 +613,25 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         QUOTE(a, "int @names;\n", FILL("names", wgmma_list(w, p, "", "")));
     Tree *found = QUOTE(a, "find_tile(tile@args);\n",
                         FILL("args", wgmma_list(w, p, "", ", ")));
-    bool ahead = wgmma_runs_ahead(w);
+    bool ahead = wgmma_runs_ahead(w), turns = wgmma_turns(w->p);
     const char *begin = one ? "k_begin" : "0";
     const char *end = one ? "k_end" : "K_TILES";
     Fill fill[] = {
         FILL_TREE("SET_UP", set_up(w, p, own)),
+        FILL("RING", turns ? "// A ring: TMA fills slots (`full`), consumers' "
+                             "warps free them (`empty`).\n"
+                           : "// TMA fills each slot once (`full`).\n"),
         FILL("RING_AT",
-             ahead ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;"
-                     "\nint k_first = EARLY;  // the steps before are "
-                     "under way\n"
-                   : "int slot = 0, phase = 0;\n"),
-        FILL("K_FIRST", ahead ? "k_first" : begin),
-        FILL("NEXT_TILE", ahead ? "k_first = 0;\n" : ""),
+             !turns  ? ""
+             : ahead ? "int slot = EARLY % STAGES, phase = EARLY / STAGES;"
+                       "\nint k_first = EARLY;  // the steps before are "
+                       "under way\n"
+                     : "int slot = 0, phase = 0;\n"),
+        FILL("K_FIRST", !ahead ? begin : turns ? "k_first" : "EARLY"),
+        FILL("NEXT_TILE", ahead && turns ? "k_first = 0;\n" : ""),
+        FILL("SLOT", wgmma_slot(w, begin)),
+        FILL("NEXT_SLOT",
+             turns ? "dcc_next_slot<STAGES>(slot, phase);\n" : ""),
         FILL("SYNC", sync_code(w)),
         FILL("TILES", own_tiles(w)),
         FILL("REFS", wgmma_list(w, p, "int &", ", ")),
@@ -655,9 +639,10 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL_TREE("UNREAD", unread_code(w)),
         FILL_TREE("FIND", find_tile(w, p)),
         FILL_TREE("DECLARE", declare),
-        FILL_TREE("PLACE", wgmma_has_early(w)
-                               ? found
-                               : both(tree_copy(a, declare), found)),
+        FILL_TREE("PLACE", !wgmma_has_early(w)
+                               ? both(tree_copy(a, declare), found)
+                           : turns ? found
+                                   : tree_list(a)),
         FILL_TREE("SHRINK", budget(w, false)),
         FILL_TREE("GROW", both(budget(w, true), wgmma_touch_columns(w))),
         FILL_TREE("SWEEP", sweep(w)),
@@ -695,36 +680,34 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("K_STEP", x->f->elem == T_F32 ? "8" : "16"),
         FILL("A_TILE", x->a.tile),
         FILL("B_TILE", x->b.tile),
-        FILL("ELECT", elect(w)),
-        FILL_TREE("FREE", free_slot(w)),
-        FILL_TREE("DONE", done_code(w)),
+        FILL("ELECT", wgmma_elect(w)),
+        FILL_TREE("FREE", wgmma_free_slot(w)),
+        FILL_TREE("DONE", wgmma_done(w)),
         FILL_TREE("SPLIT", split_code(w)),
         FILL_TREE("COLUMNS", both(tree_copy(a, w->ahead), wgmma_rows(w))),
         FILL_TREE("EPILOGUE", epilogue),
         FILL("DRAIN", w->p->boxes.tensor ? "if (lane == 0)\n"
                                         "    dcc_tma_store_wait_read<0>();\n"
                                       : ""),
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
-        {0},
     };
-    int n = (int)(sizeof fill / sizeof *fill) - 6;
+    enum { N = sizeof fill / sizeof *fill };
+    Fill more[N + WGMMA_STEP_FILLS];
 
-    fill[n] = FILL_TREE("STEPS", wgmma_steps(w, begin, end, fill, n));
+    memcpy(more, fill, sizeof fill);
+    more[N] = FILL_TREE("STEPS", wgmma_steps(w, begin, end, more, N));
     kernel_phase(x->g, x->kernel, "setup",
                  template_tree(a,
                                x->f->terms == 3 ? "contract_wgmma_3x.cu.in"
                                              : "contract_wgmma.cu.in",
-                               fill, n + 1));
+                               more, N + 1));
 }
 
-static void build_plan(const Wgmma *plan, Kernel *k)
+static void build_plan(Wgmma *plan, Kernel *k)
 {
     WgmmaBuild build = {.f = plan->f, .p = plan}, *w = &build;
     WgmmaPlaces p = {.n = 0};
+
+    wgmma_used_slots(plan);
 
     contract_start(&w->x, &plan->x, k);
     w->x.width = plan->x.t.split > 1 ? "OWN" : "BN";

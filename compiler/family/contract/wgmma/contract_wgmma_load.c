@@ -231,14 +231,16 @@ Tree *wgmma_fill(WgmmaBuild *w)
             "        load_weights(k_tile, slot);\n"
             "}\n",
             FILL("tile", w->x.b.tile));
-    else if (wgmma_has_early(w))
+    else if (wgmma_has_early(w) && wgmma_turns(w->p))
         PUT(b, "if (--early < 0) {\n"
                "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
                "    load_weights(k_tile, slot);\n"
                "}\n");
-    else
-        PUT(b, "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
-               "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
+    else if (!wgmma_has_early(w))
+        PUT(b, wgmma_turns(w->p)
+                   ? "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
+                     "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n"
+                   : "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n");
     put_copies(w, b, false);
     return b;
 }
@@ -275,6 +277,25 @@ Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
                  FILL_TREE("COPIES", copies));
 }
 
+/* Weights of all steps, each in a slot of its own. */
+static void put_weights(WgmmaBuild *w, Tree *b, const char *begin,
+                        const char *end)
+{
+    Tree *copies = tree_list(b->arena);
+
+    put_copies(w, copies, true);
+    if (strcmp(begin, "0"))
+        PUT(b, "#pragma unroll 1\n");
+    PUT(b,
+        "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
+        "    @slot\n"
+        "    dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n"
+        "    @COPIES\n"
+        "}\n",
+        FILL("begin", begin), FILL("end", end),
+        FILL("slot", wgmma_slot(w, begin)), FILL_TREE("COPIES", copies));
+}
+
 Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
                   const char *begin, const char *end)
 {
@@ -284,7 +305,13 @@ Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
     bool zero = !strcmp(begin, "0");
     Tree *code = tree_list(a), *in = tree_list(a), *copies = tree_list(a);
 
-    if (wgmma_has_early(w)) {
+    if (wgmma_has_early(w) && !wgmma_turns(w->p)) {
+        PUT(code, "int @names;\n", FILL("names", wgmma_list(w, p, "", "")));
+        PUT(in, "// Weights do not depend on the launches before.\n"
+                "find_tile(@first@@args);\n",
+            FILL("first", first), FILL("args", wgmma_list(w, p, "", ", ")));
+        put_weights(w, in, begin, end);
+    } else if (wgmma_has_early(w)) {
         put_copies(w, copies, true);
         PUT(code,
             "int @names;\n"

@@ -240,6 +240,35 @@ double wgmma_blocks(const Wgmma *w)
            (wgmma_skips(w) ? contract_live(&w->x) : 1);
 }
 
+int64_t wgmma_at_once(const Wgmma *w)
+{
+    return (int64_t)wgmma_sms(w) * w->resident / w->cluster;
+}
+
+/* Of a block, at most. */
+static int64_t tile_steps(const Wgmma *w)
+{
+    return ceil_div(w->k_tiles, wgmma_sharers(w));
+}
+
+bool wgmma_turns(const Wgmma *w)
+{
+    bool one = wgmma_sharers(w) > 1 || w->tiles <= wgmma_at_once(w);
+
+    return !one || tile_steps(w) > w->x.t.stages || w->pingpong ||
+           w->f->x.terms == 3;
+}
+
+void wgmma_used_slots(Wgmma *w)
+{
+    size_t ring = wgmma_ring_bytes(w);
+
+    if (wgmma_turns(w) || tile_steps(w) == w->x.t.stages)
+        return;
+    w->x.t.stages = (int)tile_steps(w);
+    w->smem = (w->smem - ring + wgmma_ring_bytes(w) + 1023) / 1024 * 1024;
+}
+
 int wgmma_strip(const Wgmma *w)
 {
     enum { NEIGHBOURS = 16 };

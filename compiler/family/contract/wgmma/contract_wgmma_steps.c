@@ -1,6 +1,8 @@
 /* contract_wgmma_steps.c - the loop over a tile's k. */
 #include "family/contract/wgmma/contract_wgmma.h"
 
+#include <string.h>
+
 /* What is read ahead comes there only if there is a loop: in straight code nvcc
  * moves the reads down, and products, which the other warpgroup's wait for in
  * turn, wait for them: 6272 x 2048 x 512 with residuals in tiles of 64 x 128
@@ -8,12 +10,73 @@
  * straight code is the quicker, by up to 5%. */
 static const char ahead[] = "unroll 1  // reads stay ahead of it";
 
+const char *wgmma_elect(const WgmmaBuild *w)
+{
+    return w->p->cluster > 1 ? "lane < CLUSTER" : "lane == 0";
+}
+
+Tree *wgmma_free_slot(const WgmmaBuild *w)
+{
+    return QUOTE(w->x.g->arena,
+                 w->p->cluster > 1
+                     ? "dcc_mbar_arrive_at(&smem.empty[@slot], lane);\n"
+                     : "dcc_mbar_arrive(&smem.empty[@slot]);\n",
+                 FILL("slot", w->x.f->terms == 3 ? "slot" : "before"));
+}
+
+/* Behind `later`, if that is not "". */
+static void put_free(const WgmmaBuild *w, Tree *b, const char *later)
+{
+    if (wgmma_turns(w->p))
+        PUT(b, "if (@later@@elect)\n"
+               "    @FREE\n",
+            FILL("later", later), FILL("elect", wgmma_elect(w)),
+            FILL_TREE("FREE", wgmma_free_slot(w)));
+}
+
+/* The last products; where a's rows are computed, the loop waits for them. */
+Tree *wgmma_done(const WgmmaBuild *w)
+{
+    Tree *b = tree_list(w->x.g->arena);
+
+    if (!w->f->pre)
+        PUT(b, "dcc_wgmma_wait<0>();\n");
+    PUT(b, "dcc_wgmma_use(acc);\n");
+    if (!w->f->pre)
+        put_free(w, b, "");
+    return b;
+}
+
+const char *wgmma_slot(const WgmmaBuild *w, const char *begin)
+{
+    return wgmma_turns(w->p)   ? ""
+           : strcmp(begin, "0") ? arena_printf(w->x.g->arena,
+                                               "const int slot = k_tile - %s;\n",
+                                               begin)
+                                : "const int slot = k_tile;\n";
+}
+
+/* The slot before is read no more when one step's products are under way. */
+static Tree *before_code(const WgmmaBuild *w, const char *later)
+{
+    Tree *b = tree_list(w->x.g->arena);
+
+    if (wgmma_turns(w->p)) {
+        PUT(b, "dcc_wgmma_wait<1>();\n");
+        put_free(w, b, arena_printf(b->arena, "%s && ", later));
+        PUT(b, "before = slot;\n");
+    }
+    return b;
+}
+
 /* Where a's rows are computed, the loop is the template's. */
 static Tree *steps_of_rows(const WgmmaBuild *w, Fill *fill, int n)
 {
     Arena *a = w->x.g->arena;
-    Tree *unroll = tree_list(a);
+    Tree *unroll = tree_list(a), *freed = tree_list(a);
+    bool turns = wgmma_turns(w->p);
 
+    put_free(w, freed, "");
     if (w->p->pingpong && w->ahead->n_item)
         PUT(unroll, "#pragma @pragma\n", FILL("pragma", ahead));
     fill[n++] = FILL("PLACE_K", wgmma_place(w, "k_tile"));
@@ -21,6 +84,13 @@ static Tree *steps_of_rows(const WgmmaBuild *w, Fill *fill, int n)
     fill[n++] = FILL_TREE("A_VALUE", w->a_value);
     fill[n++] = FILL("A_TYPE", type_cname(w->x.f->elem));
     fill[n++] = FILL_TREE("UNROLL", unroll);
+    fill[n++] = FILL_TREE("BEFORE", freed);
+    fill[n++] = FILL("SLOT_AT", turns ? "int slot = step % STAGES, "
+                                        "phase = step / STAGES % 2;\n"
+                                      : "");
+    fill[n++] = FILL("STEP_ON", turns ? "const int before = slot;\n"
+                                          "dcc_next_slot<STAGES>(slot, phase);\n"
+                                        : "");
     return template_tree(a, "contract_wgmma_regs.cu.in", fill, n);
 }
 
@@ -28,7 +98,9 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                   Fill *fill, int n)
 {
     Arena *a = w->x.g->arena;
-    bool rounds = wgmma_rounds(w->p);
+    bool rounds = wgmma_rounds(w->p), turns = wgmma_turns(w->p);
+    const char *later =
+        arena_printf(a, rounds ? "k_tile + slot > %s" : "k_tile > %s", begin);
     Tree *last = tree_list(a);
 
     if (w->p->lead)
@@ -37,21 +109,25 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
             "    dcc_end_second(warpgroup@tells);\n",
             FILL("tells", wgmma_tells(w->p) ? ", true" : ""));
     fill[n++] = FILL_TREE("LAST", last);
+    fill[n++] = FILL("PHASE", turns ? "phase" : "0");
     if (w->f->pre)
         return steps_of_rows(w, fill, n);
-    fill[n++] = FILL(
-        "LATER",
-        arena_printf(a, rounds ? "k_tile + slot > %s" : "k_tile > %s", begin));
+    fill[n++] = FILL("LATER", later);
+    fill[n++] = FILL_TREE("BEFORE", before_code(w, later));
     Tree *step = template_tree(a, "contract_wgmma_step.cu.in", fill, n);
     Tree *loop =
         QUOTE(a,
-              rounds ? "int phase = step / STAGES % 2, before = 0;\n"
-                       "for (int k_tile = @begin; k_tile < @end; "
-                       "k_tile += STAGES, phase ^= 1)\n"
-                       "    #pragma unroll\n"
-                       "    for (int slot = 0; slot < STAGES; ++slot) {\n"
-                       "        @STEP\n"
-                       "    }\n"
+              !turns   ? "for (int k_tile = @begin; k_tile < @end; ++k_tile) {\n"
+                         "    @slot\n"
+                         "    @STEP\n"
+                         "}\n"
+              : rounds ? "int phase = step / STAGES % 2, before = 0;\n"
+                         "for (int k_tile = @begin; k_tile < @end; "
+                         "k_tile += STAGES, phase ^= 1)\n"
+                         "    #pragma unroll\n"
+                         "    for (int slot = 0; slot < STAGES; ++slot) {\n"
+                         "        @STEP\n"
+                         "    }\n"
               : w->p->pingpong && w->ahead->n_item
                   ? "int slot = step % STAGES, phase = step / STAGES % 2, "
                     "before = slot;\n"
@@ -67,6 +143,6 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
                     "    dcc_next_slot<STAGES>(slot, phase);\n"
                     "}\n",
               FILL("begin", begin), FILL("end", end), FILL("pragma", ahead),
-              FILL_TREE("STEP", step));
+              FILL("slot", wgmma_slot(w, begin)), FILL_TREE("STEP", step));
     return loop;
 }
