@@ -175,7 +175,8 @@ static void make_part(Graph *g, Known *k, int i)
             dim[n++] = t->dim[d];
     *s = *from;
     s->id = id;
-    s->tensor = k->part[i] = graph_tensor(g, t->name, t->type, t->rank - 1, dim);
+    s->tensor = k->part[i] =
+        graph_tensor(g, t->name, t->type, t->rank - 1, dim);
     s->tensor->path = t->path;
     s->tensor->when = t->when;
     s->tensor->at = t->at;
