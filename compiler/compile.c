@@ -80,10 +80,13 @@ static Span model_span(const Program *tree, const char *model)
 void compile_check_names(Arena *a, Diag *d, const Program *tree,
                          const char *const *model, int n)
 {
+    const char **ids = arena_array(a, const char *, n + 1);
+
+    for (int i = 0; i < n; i++)
+        ids[i] = names_model(a, model[i]);
     for (int i = 0; i < n * n; i++) {
         const char *of = model[i / n], *other = model[i % n];
-        const char *id = names_model(a, of);
-        const char *word = names_needed(id, names_model(a, other));
+        const char *id = ids[i / n], *word = names_needed(id, ids[i % n]);
         if (!word)
             continue;
         diag_error(d, model_span(tree, other),

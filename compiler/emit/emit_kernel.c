@@ -26,8 +26,10 @@ static void put_source(Buf *out, Span at)
     int n = 0, depth = 0;
     Buf text = {0}, *b = &text;
 
-    for (int line = 1; line < at.line && *s; s++)
-        line += *s == '\n';
+    for (int line = 1; line < at.line && *s; line++) {
+        s += strcspn(s, "\n");
+        s += *s == '\n';
+    }
     s += strnlen(s, (size_t)(at.col > 0 ? at.col - 1 : 0));
     for (; *s && n < LONGEST_SOURCE && depth >= 0; s++) {
         bool blank = *s && strchr(" \n\r\t", *s);
