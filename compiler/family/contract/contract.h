@@ -227,12 +227,12 @@ void contract_early(ContractBuild *x, Tree *b);
 typedef void ContractPlace(ContractBuild *x, Tree *b);
 /* What is read ahead of the sums: a vector for each of a thread's `pieces`, of
  * which `piece` is the number, as far as `regs` registers hold. */
-enum { MAX_EARLY = 4 };
+enum { MAX_EARLY = 8 };
 typedef struct ContractAhead {
     int pieces, regs, vec;  /* of pieces of so many columns */
     const char *piece;
     Tree *declare, *reads;  /* lists, the caller's; as those below */
-    const Expr *early[MAX_EARLY]; int n_early; /* what `reads` reads, in part */
+    const Expr *early[MAX_EARLY]; int n_early; /* what these read, in part */
     int column_regs;        /* and of what belongs to columns */
     Tree *columns;
     int by;                 /* 0, or the columns of a point where a loop over

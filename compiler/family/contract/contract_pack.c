@@ -245,6 +245,13 @@ static void put_point(Finish *f, Tree *b, ContractPlace *place)
         finish_side(f, b, &x->f->n, f->linear_n);
 }
 
+static void note_early(const Finish *f, ContractAhead *a)
+{
+    for (int i = 0; i < f->n_vec && a->n_early < MAX_EARLY; i++)
+        if (f->vec[i].when == READ_EARLY)
+            a->early[a->n_early++] = f->vec[i].read;
+}
+
 /* Reads of what belongs to single results: all pieces of it that a thread has
  * are asked for at once, if there are registers. */
 static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
@@ -343,8 +350,10 @@ void contract_points(ContractBuild *x, Tree *b, int most, ContractPlace *place,
     cprint_fresh(&x->cp, "sum");
     scope = cprint_open(&x->cp);
     finish_sum(&f, "sum");
-    if (ahead && choose_ahead(&f, ahead->column_regs))
+    if (ahead && choose_ahead(&f, ahead->column_regs)) {
         put_ahead(&f, ahead->columns, "j");
+        note_early(&f, ahead);
+    }
     if (ahead)
         put_rows_ahead(&f, ahead, place);
     if (ahead)

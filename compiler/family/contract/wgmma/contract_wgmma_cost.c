@@ -155,7 +155,7 @@ static bool reads_rows(const Wgmma *w)
 static double late_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
-    int part = wgmma_rows_ahead(w), all = w->x.t.bn / WARP;
+    int part = wgmma_rows_ahead(w), all = w->own / WARP;
 
     if (!reads_rows(w))
         return 0;

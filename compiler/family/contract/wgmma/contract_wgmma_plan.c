@@ -498,9 +498,9 @@ int wgmma_early(const Wgmma *w)
 
 int wgmma_rows_ahead(const Wgmma *w)
 {
-    int all = w->x.t.bn / 32;
+    int all = w->own / 32;
 
-    for (int n = all; n >= 1 && wgmma_sharers(w) == 1; n--)
+    for (int n = all; n >= 1 && w->parts == 1; n--)
         if (all % n == 0 &&
             n * (w->wm / 32) * 4 + WGMMA_BESIDE <= w->spare_rows)
             return n;

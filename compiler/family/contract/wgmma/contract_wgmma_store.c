@@ -339,7 +339,7 @@ static int pairs_ahead(const WgmmaBuild *w)
 static void plan_ahead(const WgmmaBuild *w, ContractAhead *a, int *part)
 {
     bool pairs = !w->p->deal && most_columns(w) == 2;
-    int all = pairs ? w->p->own / 8 : w->x.p->t.bn / 32;
+    int all = w->p->own / (pairs ? 8 : 32);
 
     *part = pairs ? pairs_ahead(w) : wgmma_rows_ahead(w->p);
     *a = (ContractAhead){
@@ -356,7 +356,10 @@ static void plan_ahead(const WgmmaBuild *w, ContractAhead *a, int *part)
         .row_place = place_row,
         .pieces = *part * (w->p->wm / 32),
         .regs = w->p->spare_rows,
-        .column_regs = w->p->deal ? w->p->spare : 0,
+        /* a split's epilogue is short: it would wait for each */
+        .column_regs = w->p->deal || w->x.p->t.split > 1
+                           ? w->p->spare
+                           : 0,
         .piece = *part == 1    ? "i"
                  : *part < all ? arena_printf(w->x.g->arena,
                                               "j %% %d * (WM / 32) + i", *part)
@@ -379,7 +382,7 @@ static Tree *direct_code(WgmmaBuild *w)
 
     plan_ahead(w, &ahead, &part);
     contract_points(x, points, most_columns(w), place_point, &ahead);
-    bool once = part >= (ahead.vec == 2 ? w->p->own / 8 : x->p->t.bn / 32);
+    bool once = part >= w->p->own / (ahead.vec == 2 ? 8 : 32);
     memcpy(w->early, ahead.early, sizeof w->early);
     w->n_early = once && w->p->parts == 1 ? ahead.n_early : 0;
     if (ahead.reads->n_item && !once)
