@@ -11,8 +11,8 @@
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2
-#             reduce prefix chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32
-#             apart overflow asan":
+#             reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80
+#             tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
@@ -28,7 +28,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2 reduce prefix chain chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -200,6 +200,8 @@ schedule=cooperative" $(files pairs) ;;
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_mma=any" $(files attention) ;;
         chain) flavour $f -O1 "${random}chain_wgmma=any" $(files attention) ;;
+        chain-window) flavour $f -O1 "${random}chain_window=any" \
+            $(files window_product) ;;
         chain-few) flavour $f -O1 "${random}chain_few=any" $(files decode) ;;
         few-sm_80) flavour $f -O1 "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_few=any" $(files decode) ;;

@@ -33,6 +33,18 @@ static bool heavy(const Units *u, int unit)
     return x->weight == HEAVY;
 }
 
+/* A reduction over so little that its reader may make it: a window. */
+static bool window(const Group *gr)
+{
+    enum { MOST = 64 };
+    bool reduces = false;
+
+    for (int i = 0; i < gr->n_step; i++)
+        reduces |= gr->step[i].op != R_NONE;
+    return reduces && !gr->chain && !gr->merge && !gr->pieces &&
+           group_cols(gr) <= MOST;
+}
+
 /* The only unit that writes t, or -1. */
 static int writer(const Find *f, const Tensor *t)
 {
@@ -120,7 +132,7 @@ static void try_first(Find *f, int first)
     c->group = chain_form(f->u->g, list, c->n, &c->why);
 }
 
-/* The nearest contractions behind unit u. */
+/* The windows that unit u multiplies, and the nearest contractions behind it. */
 static void walk(Find *f, int u, int *first, int *n, int depth)
 {
     for (int i = 0; i < f->n_seen; i++)
@@ -129,11 +141,12 @@ static void walk(Find *f, int u, int *first, int *n, int depth)
     if (depth > CHAIN_MOST || f->n_seen == 64 || group_at(f, u)->chain)
         return;
     f->seen[f->n_seen++] = u;
-    if (u != f->last && heavy(f->u, u)) {
-        if (*n < MAX_FIRSTS)
-            first[(*n)++] = u;
+    bool product = u != f->last && heavy(f->u, u);
+    bool makes = depth == 1 && window(group_at(f, u));
+    if ((product || makes) && *n < MAX_FIRSTS)
+        first[(*n)++] = u;
+    if (product)
         return;
-    }
     for (int i = 0; i < group_at(f, u)->n_arg; i++) {
         const Tensor *t = group_at(f, u)->arg[i];
         int w = t->role == ROLE_TEMP && !writes(group_at(f, u), t)

@@ -1,4 +1,5 @@
-/* chains.h - which units are two products with what lies between them. */
+/* chains.h - which units are two products with what lies between them, or a
+ * window and the product that takes it. */
 #ifndef DCC_CHAINS_H
 #define DCC_CHAINS_H
 
@@ -14,8 +15,8 @@ typedef struct ChainFound {
     const Tensor *scores;      /* what the first product leaves */
 } ChainFound;
 
-/* Walks back from unit `last`, a contraction, to the nearest other ones, of
- * which it takes number `which`, and whose results nobody else may need. False
+/* Walks back from unit `last`, a contraction, to the windows that it multiplies
+ * and the nearest other contractions, of which it takes number `which`, and whose results nobody else may need. False
  * if there are not so many. */
 bool chain_find(const Units *u, int last, int which, ChainFound *out);
 

@@ -181,8 +181,11 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
                cost.gm_ratio, cost.sm_ratio, cost.wb_ratio, cost.coef_r,
                cost.regs, cost.pul);
     if (gr->chain)
-        buf_printf(b, "    two products as one kernel: apart they and what lies "
-                      "between would take %.2f us\n", gr->apart_us);
+        buf_printf(b, "    %s as one kernel: apart they and what lies "
+                      "between would take %.2f us\n",
+                   c->family == &family_chain_window
+                       ? "a window and the product that takes it"
+                       : "two products", gr->apart_us);
     if (gr->merge && gr->norm_us > 0)
         buf_printf(b, "    takes a norm of rows on its way: the kernels that it "
                       "is of take %.2f us so, with one of its own %.2f us\n",

@@ -510,7 +510,8 @@ static bool try_chain(Search *x, int last, int which)
     bool first = f.group && !isinf(us) &&
                  family_preferred(x->s->options,
                                   choose_variant(x->s, f.group)->family);
-    if (f.group && !isinf(us) && !reduces_between(f.group) && !first) {
+    if (f.group && !isinf(us) && !reduces_between(f.group) && !first &&
+        choose_variant(x->s, f.group)->family != &family_chain_window) {
         f.why = "nothing is reduced between the products: --variant may ask";
         us = INFINITY;
     }

@@ -8,7 +8,7 @@ const Family *const family_table[] = {
     &family_contract_halo,
     &family_contract_wgmma, &family_contract_mma,
     &family_contract_simt, &family_chain_wgmma,
-    &family_chain_mma, &family_chain_few, NULL,
+    &family_chain_mma, &family_chain_few, &family_chain_window, NULL,
 };
 
 static const char *other_shape(const Family *f, const Group *gr)

@@ -177,14 +177,22 @@ static const char *staged(const Expr *read, void *ctx)
 void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
                const Var *along, int vec)
 {
-    memset(b, 0, sizeof *b);
     kernel_set_args(g, gr, k);
+    body_within(b, cprint_new(g, k), gr, k, plan, along, vec);
+}
+
+void body_within(Body *b, CPrint print, const Group *gr, Kernel *k,
+                 const Schedule *plan, const Var *along, int vec)
+{
+    Graph *g = print.graph;
+
+    memset(b, 0, sizeof *b);
     b->graph = g;
     b->group = nest_plain(g, gr);
     b->kernel = k;
     b->plan = plan;
     b->stores = tree_list(g->arena);
-    b->print = cprint_new(g, k);
+    b->print = print;
     cprint_steps(&b->print, b->group);
     b->print.staged = staged;
     b->print.ctx = b;

@@ -76,6 +76,10 @@ typedef struct Body {
 void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
                const Var *along, int vec);
 
+/* The same of a part of a kernel whose arguments are set, in that one's names. */
+void body_within(Body *b, CPrint print, const Group *gr, Kernel *k,
+                 const Schedule *plan, const Var *along, int vec);
+
 /* What a read costs a thread that has VEC values of `along`. */
 typedef enum { READ_BROADCAST, READ_VECTOR, READ_SCALAR } ReadKind;
 /* *step: elements of one load instruction, for READ_VECTOR. */

@@ -76,6 +76,8 @@ typedef struct Load {
 typedef struct Contract {
     Graph *g;
     const Group *gr;
+    const Group *whole;     /* what gr is a part of, whose arguments the kernel
+                               has; or NULL */
     const Options *o;
     Contraction c;
     Side m, n, k;
@@ -166,6 +168,8 @@ double contract_flops(const Contract *x); /* useful ones */
  * shared memory. */
 double contract_potential(const Contract *x, const Variant *v, Pipe p,
                           double thread_ops);
+/* Clocks in which blocks that split k have added up their sums. */
+double contract_split_clk(const ContractPlan *x, double sums);
 /* Instructions of a thread's copy of a vector. */
 double contract_copy_ops(const Contract *x, const Load *l);
 /* How much longer memory takes over weights that a lone row of tiles reads, in
@@ -199,6 +203,10 @@ void contract_begin(ContractBuild *x, const ContractPlan *p, Kernel *k);
 void contract_start(ContractBuild *x, const ContractPlan *p, Kernel *k);
 /* `const int head = blockIdx.z % 12;` for the variables of both operands. */
 void contract_batch(ContractBuild *x, Tree *b);
+/* m0, n0, the batch, and k_tile to k_end: the block's tile and its part of k. */
+void contract_place(ContractBuild *x, Tree *b);
+/* The grid and the kernel's figures, once its phases are there. */
+void contract_end(ContractBuild *x);
 void contract_body(ContractBuild *x, const char *main, const char *to_sums,
                    const Fill *extra, int n_extra);
 

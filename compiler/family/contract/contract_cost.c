@@ -25,9 +25,9 @@ double contract_pages(const Contract *x, bool lone)
     return lone && x->c.K * type_bytes(x->c.b.type) >= KB ? d->far_rows : 1;
 }
 
-/* Clocks in which blocks that split k have added up their sums: each sends what
- * it has of the others' and reads theirs, or the last one reads all. */
-static double split_clk(const ContractPlan *x, double sums)
+/* Each sends what it has of the others' and reads theirs, or the last one reads
+ * all. */
+double contract_split_clk(const ContractPlan *x, double sums)
 {
     const Device *d = x->f->o->device;
     double bytes = sums * sizeof(float);
@@ -99,7 +99,7 @@ void contract_work(const ContractPlan *x, Work *w)
     /* filling the ring, draining the sums */
     double clk =
         d->start_clk + d->hbm_latency + sums / t->threads * d->dependent_clk;
-    w->fill_us += model_us(d, clk + (t->split > 1 ? split_clk(x, sums) : 0));
+    w->fill_us += model_us(d, clk + (t->split > 1 ? contract_split_clk(x, sums) : 0));
     w->serial_steps = contract_async(&x->a, &x->b) ? 0 : 1;
     if (x->a.async && x->b.async)
         w->in_flight = (double)contract_ring(x) * (t->stages - 1) / t->stages;

@@ -110,7 +110,7 @@ void contract_start(ContractBuild *x, const ContractPlan *p, Kernel *k)
 {
     *x = (ContractBuild){.f = p->f, .p = p, .g = p->f->g, .a = p->a,
                          .b = p->b, .kernel = k, .regs = p->regs};
-    kernel_set_args(x->g, (Group *)x->f->gr, k);
+    kernel_set_args(x->g, (Group *)(x->f->whole ? x->f->whole : x->f->gr), k);
     x->cp = cprint_new(x->g, k);
     cprint_steps(&x->cp, x->f->gr);
     name_loads(x);
@@ -181,7 +181,7 @@ static void place_tile(ContractBuild *x, Tree *b)
         FILL("tile", tile));
 }
 
-static void put_tile(ContractBuild *x, Tree *b)
+void contract_place(ContractBuild *x, Tree *b)
 {
     const char *rank = x->p->cluster ? "rank" : "(int)blockIdx.y";
 
@@ -220,7 +220,7 @@ static int resident(const ContractBuild *x)
     return n < 1 ? 1 : n > 4 ? 4 : n;
 }
 
-static void finish(ContractBuild *x)
+void contract_end(ContractBuild *x)
 {
     Kernel *k = x->kernel;
     int64_t tiles = contract_tiles(x->f, &x->p->t);
@@ -240,7 +240,7 @@ static void finish(ContractBuild *x)
                (double)x->f->c.batches;
     k->bytes = x->f->hbm_bytes;
     k->variant = contract_text(x->f, &x->p->t);
-    k->where = arena_array(x->g->arena, const char *, x->f->gr->n_step);
+    k->where = arena_array(x->g->arena, const char *, k->group->n_step);
 }
 
 /* ---- phases ------------------------------------------------------------ */
@@ -411,7 +411,7 @@ static void load_phases(ContractBuild *x)
 
     if (waits_first(x))
         kernel_wait_phase(x->g, x->kernel);
-    put_tile(x, setup);
+    contract_place(x, setup);
     contract_loader(x, &x->a, setup, load);
     contract_loader(x, &x->b, setup, load);
     kernel_phase(x->g, x->kernel, "setup", setup);
@@ -469,5 +469,5 @@ void contract_body(ContractBuild *x, const char *main, const char *to_sums,
     if (x->p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // others read our sums\n");
     kernel_phase(x->g, x->kernel, "epilogue", epilogue);
-    finish(x);
+    contract_end(x);
 }

@@ -49,8 +49,7 @@ static const char *check_types(Contract *x)
     return NULL;
 }
 
-static const char *open_form(Contract *x, Graph *g, const Group *gr,
-                            const Options *o)
+const char *mma_form(Contract *x, Graph *g, const Group *gr, const Options *o)
 {
     const char *why = NULL;
 
@@ -72,7 +71,7 @@ const void *mma_open(Graph *g, const Group *gr, const Options *o,
 {
     Contract *f = arena_new_of(g->arena, Contract);
 
-    *why = open_form(f, g, gr, o);
+    *why = mma_form(f, g, gr, o);
     return family_form(g, f, sizeof *f, *why);
 }
 

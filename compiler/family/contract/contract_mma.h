@@ -4,6 +4,8 @@
 
 #include "family/contract/contract.h"
 
+/* Fills x; NULL, or why the group is none of theirs. */
+const char *mma_form(Contract *x, Graph *g, const Group *gr, const Options *o);
 const void *mma_open(Graph *g, const Group *gr, const Options *o,
                      const char **why);
 int mma_space(const void *form, Variant **out);

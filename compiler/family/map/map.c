@@ -293,6 +293,15 @@ static void put_phase(Map *m, Tree *out, int q)
     body_steps(b, out, step, n, true);
 }
 
+void map_point(Map *m, Tree *out)
+{
+    for (int q = -1; q < m->plan.passes; q++) {
+        if (q >= 0)
+            put_pass(m, out, q);
+        put_phase(m, out, q);
+    }
+}
+
 static const char *pass_label(Map *m, int q)
 {
     int step[MAX_STEPS], n = schedule_pass(m->group, &m->plan, q, step);
