@@ -118,12 +118,14 @@ Test(chain, not_to_be_rescaled)
                       "output p[i, j] = x[i, j] + m[i];");
 }
 
-/* How many kernels a model becomes, and whether the first is a chain. */
-static void expect_of(int n, bool chain, const char *text, bool asked)
+/* How many kernels a model becomes, and whether the first is a chain of the
+ * family. */
+static void expect_of(int n, bool chain, const char *text, const char *family,
+                      bool asked)
 {
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
-    Forced ask = {.name = "chain_wgmma", .text = "any"};
+    Forced ask = {.name = family, .text = "any"};
 
     o.forced = &ask;
     o.n_forced = asked;
@@ -133,14 +135,14 @@ static void expect_of(int n, bool chain, const char *text, bool asked)
 
     cr_assert(p, "%s: %s", text, diag_text(f.diag));
     cr_expect_eq(p->n_run, n, "%s: %d launches, not %d", text, p->n_run, n);
-    cr_expect_eq(!strcmp(p->run[0].kernel->family, "chain_wgmma"), chain,
-                 "%s: by %s", text, p->run[0].kernel->family);
+    cr_expect_eq(!strcmp(p->run[0].kernel->family, family), chain, "%s: by %s",
+                 text, p->run[0].kernel->family);
     arena_free(f.arena);
 }
 
 static void expect(int n, bool chain, const char *text)
 {
-    expect_of(n, chain, text, false);
+    expect_of(n, chain, text, "chain_wgmma", false);
 }
 
 #define QKV                                                       \
@@ -277,7 +279,8 @@ static const char *text_where(Fixture *f, const char *live)
     const char *model = arena_printf(
         f->arena,
         "model m { input q : f16[2, 5, 64]; input k : f16[2, 4096, 64];"
-        "input v : f16[2, 4096, 64]; input seen : i32[2] in 0..4000;input any : i32[2]; input each : i32[4096];"
+        "input v : f16[2, 4096, 64]; input seen : i32[2] in 0..4000;input any "
+        ": i32[2]; input each : i32[4096];"
         "s[b, i, j] : f32 = %s; p : f16 = softmax(s);"
         "output y[b, i, e] = sum(j) p[b, i, j] * v[b, j, e]; }",
         live);
@@ -298,7 +301,8 @@ Test(chain, data_bound_columns)
     static const char x[] = "sum(d) q[b, i, d] * k[b, j, d]";
     static const char *const cases[][3] = {
         {"j <= seen[b] ? %s : -inf", "min(J - 1, seen[b_])", NULL},
-        {"j + 3 < seen[b] ? %s : -inf", "min(J - 1, (seen[b_] - 3 + -1))", NULL},
+        {"j + 3 < seen[b] ? %s : -inf", "min(J - 1, (seen[b_] - 3 + -1))",
+         NULL},
         {"j > seen[b] + i ? -inf : %s", "min(J - 1, (seen[b_] + 4))", NULL},
         {"seen[b] - i >= j ? %s : -inf", "min(J - 1, seen[b_])", NULL},
         {"j < seen[b] || j > seen[1 - b] ? -inf : %s",
@@ -333,6 +337,36 @@ Test(chain, pairs)
                        "param b : f16[512]; param u : f16[128, 512];"
                        "output y = linear(gelu(linear(x, w, b)), u);";
 
-    expect_of(1, true, text, true);
-    expect_of(2, false, text, false);
+    expect_of(1, true, text, "chain_wgmma", true);
+    expect_of(2, false, text, "chain_wgmma", false);
+}
+
+static void expect_window(int n, const char *text)
+{
+    expect_of(n, n == 1, text, "chain_window", true);
+}
+
+/* Nothing is looked at but how it reads: any short reduction of what lies side
+ * by side along the product's sum, with whatever follows it. Not what others
+ * read too, nor what is no 16 bits. */
+Test(chain, windows)
+{
+#define IMAGE                                                \
+    "input x : f16[1, 20, 20, 64]; param w : f16[3, 3, 64];" \
+    "param v : f16[96, 64];"
+#define SUM                                               \
+    "d[p in 0..18, q in 0..18, c] : f16 = gelu(sum(r, s)" \
+    " x[0, p + r, q + s, c] * w[r, s, c]);"
+
+    expect_window(1, IMAGE SUM "output y = linear(d, v);");
+    expect_window(1, IMAGE
+                  "d[p in 0..18, q in 0..18, c] : f16 ="
+                  " max(r in 0..3, s in 0..3) x[0, p + r, q + s, c];"
+                  "output y[p, q, k] = relu(sum(c) v[k, c] * d[p, q, c]);");
+    expect_window(2, IMAGE SUM "output d; output y = linear(d, v);");
+    expect_window(2, IMAGE "d[p in 0..18, q in 0..18, c] : f32 = sum(r, s)"
+                           " x[0, p + r, q + s, c] * w[r, s, c];"
+                           "output y[p, q, k] = sum(c) v[k, c] * d[p, q, c];");
+#undef SUM
+#undef IMAGE
 }

@@ -132,7 +132,8 @@ static void try_first(Find *f, int first)
     c->group = chain_form(f->u->g, list, c->n, &c->why);
 }
 
-/* The windows that unit u multiplies, and the nearest contractions behind it. */
+/* The windows that the last one multiplies, and the nearest contractions behind
+ * unit u. */
 static void walk(Find *f, int u, int *first, int *n, int depth)
 {
     for (int i = 0; i < f->n_seen; i++)

@@ -16,8 +16,8 @@ typedef struct ChainFound {
 } ChainFound;
 
 /* Walks back from unit `last`, a contraction, to the windows that it multiplies
- * and the nearest other contractions, of which it takes number `which`, and whose results nobody else may need. False
- * if there are not so many. */
+ * and the nearest other contractions, of which it takes number `which`, and
+ * whose results nobody else may need. False if there are not so many. */
 bool chain_find(const Units *u, int last, int which, ChainFound *out);
 
 #endif

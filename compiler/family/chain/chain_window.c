@@ -79,8 +79,8 @@ static const char *open_form(WindowForm *f, Graph *g, const Group *gr,
                              const Options *o)
 {
     const Chain *chain = gr->chain;
-    const char *why = o->device->sm < 80 ? "needs sm_80"
-                                         : check_window(chain->first);
+    const char *why =
+        o->device->sm < 80 ? "needs sm_80" : check_window(chain->first);
 
     if (!why && !nothing_between(chain))
         why = "something between the window and the product";
@@ -168,7 +168,8 @@ static void add(Space *s, const Tile *t)
     }
 }
 
-/* Slices of a block's part of k, in whole steps of mma, each some warps' own. */
+/* Slices of a block's part of k, in whole steps of mma, each some warps' own.
+ */
 static void add_slices(Space *s, Tile *t)
 {
     enum { MOST_WARPS = 16 };
@@ -192,9 +193,9 @@ static void add_parts(Space *s, Tile *t)
 
     for (t->split = 1; t->split <= most; t->split *= 2) {
         int64_t steps = ceil_div(x->c.K, 16), own = ceil_div(steps, t->split);
-        if (t->split > 1 && (tiles * t->split > 2 * x->o->device->sms ||
-                             (t->split - 1) * own >= steps ||
-                             t->bm / t->split < 2))
+        if (t->split > 1 &&
+            (tiles * t->split > 2 * x->o->device->sms ||
+             (t->split - 1) * own >= steps || t->bm / t->split < 2))
             break;
         int64_t last = 0;
         for (int n = 1; n <= 8; n *= 2) {
@@ -232,7 +233,10 @@ static int space(const void *form, Variant **out)
 
     for (int i = 0; i < 3; i++)
         for (int bm = 16; bm <= 128; bm *= 2) {
-            Tile t = {.bm = bm, .bn = i ? widths[i] : all, };
+            Tile t = {
+                .bm = bm,
+                .bn = i ? widths[i] : all,
+            };
             if ((i ? t.bn >= all : all > 512) ||
                 (bm > 16 && bm / 2 >= f->c.c.M))
                 continue;

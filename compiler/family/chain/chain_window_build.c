@@ -85,7 +85,8 @@ static Tree *put_copies(WindowBuild *w)
     Tree *copy = QUOTE(
         a,
         "for (int i = threadIdx.x; i < BN * BK / @copy; i += THREADS) {\n"
-        "    const int row = i / (BK / @copy), col = i % (BK / @copy) * @copy;\n"
+        "    const int row = i / (BK / @copy), col = i % (BK / @copy) * "
+        "@copy;\n"
         "    const int n = @n;\n"
         "    const int @k = k_tile * BK + col;\n"
         "    @DIGITS\n"
@@ -180,13 +181,15 @@ static Tree *put_ahead(WindowBuild *w)
     ContractBuild *x = &w->x;
     Tree *ahead = tree_list(x->g->arena), *early = tree_list(x->g->arena);
     bool constant = kernel_reads_constants(x->f->c.b.e);
-    Tree *first = QUOTE(x->g->arena, "load_@id(k_tile);\n",
-                        FILL("id", x->b.id));
+    Tree *first =
+        QUOTE(x->g->arena, "load_@id(k_tile);\n", FILL("id", x->b.id));
 
     contract_early(x, early);
     if (constant)
-        PUT(ahead, "// These do not depend on the launches before.\n"
-                   "@FIRST\n", FILL_TREE("FIRST", first));
+        PUT(ahead,
+            "// These do not depend on the launches before.\n"
+            "@FIRST\n",
+            FILL_TREE("FIRST", first));
     PUT(ahead, "@WAIT\n", FILL("WAIT", kernel_wait(x->kernel)));
     if (!constant)
         tree_add(ahead, first);
@@ -246,10 +249,9 @@ static void put_phases(WindowBuild *w)
                           FILL_TREE("PLACE", put_place(p, a)),
                           FILL("SLICE_K", sliced), FILL_TREE("AHEAD", ahead),
                           FILL_TREE("LOOP", put_tiles(w))));
-    Tree *epilogue = TEMPLATE(a, "contract_mma_sums.cu.in", FILL("T", "float"),
-                              FILL("WAIT", ""),
-                              FILL("SLICE", p->parts > 1 ? "slice * BM + "
-                                                         : ""));
+    Tree *epilogue = TEMPLATE(
+        a, "contract_mma_sums.cu.in", FILL("T", "float"), FILL("WAIT", ""),
+        FILL("SLICE", p->parts > 1 ? "slice * BM + " : ""));
     if (p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // all have their sums\n");
     contract_epilogue(x, epilogue);

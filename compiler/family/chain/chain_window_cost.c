@@ -50,11 +50,13 @@ void window_cost(const void *form, const Variant *v, Cost *c)
     if ((c->why = window_plan(&plan, f, v)))
         return;
     const Tile *tile = &p->t;
-    Spread s = {.row = f->along, .along = f->along, .vec = plan.vec,
+    Spread s = {.row = f->along,
+                .along = f->along,
+                .vec = plan.vec,
                 .rows_warp = WARP * plan.vec};
     census_traffic(f->census, &s, &t);
-    double blocks = (double)contract_tiles(&f->c, tile) * (double)x->batches *
-                    tile->split;
+    double blocks =
+        (double)contract_tiles(&f->c, tile) * (double)x->batches * tile->split;
     double tiles_k = plan.tiles_k, size = type_bytes(f->c.elem);
     double part = tiles_k * tile->bk, sums = (double)tile->bm * tile->bn;
     double made = (double)tile->bm * part, vectors = made / plan.vec;
@@ -84,14 +86,13 @@ void window_cost(const void *form, const Variant *v, Cost *c)
         .block_ops = window / blocks,
         .block_bytes = t.bytes * again(p) / blocks + tile->bn * part * size,
     };
-    w.serial_us = model_us(
-        d, rounds * d->l2_latency +
-               tiles_k * (2 * d->sync_clk + products_clk(p)) +
-               (tiles_k - 1) * d->l2_latency);
-    w.fill_us = model_us(
-        d, 2 * d->start_clk + d->hbm_latency +
-               sums / tile->threads * d->dependent_clk +
-               results * f->c.ops * d->dependent_clk +
-               (p->cluster ? contract_split_clk(p, sums) : 0));
+    w.serial_us =
+        model_us(d, rounds * d->l2_latency +
+                        tiles_k * (2 * d->sync_clk + products_clk(p)) +
+                        (tiles_k - 1) * d->l2_latency);
+    w.fill_us = model_us(d, 2 * d->start_clk + d->hbm_latency +
+                                sums / tile->threads * d->dependent_clk +
+                                results * f->c.ops * d->dependent_clk +
+                                (p->cluster ? contract_split_clk(p, sums) : 0));
     model_cost(d, &w, c);
 }

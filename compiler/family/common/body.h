@@ -76,7 +76,7 @@ typedef struct Body {
 void body_init(Body *b, Graph *g, Group *gr, Kernel *k, const Schedule *plan,
                const Var *along, int vec);
 
-/* The same of a part of a kernel whose arguments are set, in that one's names. */
+/* The same of a part of a kernel whose arguments are set, in its names. */
 void body_within(Body *b, CPrint print, const Group *gr, Kernel *k,
                  const Schedule *plan, const Var *along, int vec);
 

@@ -203,7 +203,7 @@ void contract_begin(ContractBuild *x, const ContractPlan *p, Kernel *k);
 void contract_start(ContractBuild *x, const ContractPlan *p, Kernel *k);
 /* `const int head = blockIdx.z % 12;` for the variables of both operands. */
 void contract_batch(ContractBuild *x, Tree *b);
-/* m0, n0, the batch, and k_tile to k_end: the block's tile and its part of k. */
+/* m0, n0, the batch, and k_tile to k_end: the block's tile, its part of k. */
 void contract_place(ContractBuild *x, Tree *b);
 /* The grid and the kernel's figures, once its phases are there. */
 void contract_end(ContractBuild *x);

@@ -99,7 +99,8 @@ void contract_work(const ContractPlan *x, Work *w)
     /* filling the ring, draining the sums */
     double clk =
         d->start_clk + d->hbm_latency + sums / t->threads * d->dependent_clk;
-    w->fill_us += model_us(d, clk + (t->split > 1 ? contract_split_clk(x, sums) : 0));
+    clk += t->split > 1 ? contract_split_clk(x, sums) : 0;
+    w->fill_us += model_us(d, clk);
     w->serial_steps = contract_async(&x->a, &x->b) ? 0 : 1;
     if (x->a.async && x->b.async)
         w->in_flight = (double)contract_ring(x) * (t->stages - 1) / t->stages;

@@ -109,8 +109,7 @@ typedef struct Map {
     const char *turn;  /* loop variable over the tile */
 } Map;
 
-/* All passes and what lies between them, of the point that the body's names say.
- */
+/* All passes and what lies between them, of the point that the body names. */
 void map_point(Map *m, Tree *out);
 /* Loops over all of cols but `without` (or NULL) around `body`. */
 void map_loops(Map *m, Tree *out, const Tree *body, const char **names,
