@@ -75,6 +75,22 @@ static const char *check_product(WindowForm *f, const Chain *chain)
     return NULL;
 }
 
+/* 16-bit values that a point of the nest reads. */
+static double converted(Graph *g, const Group *gr)
+{
+    int all[MAX_STEPS];
+    double n = 0;
+    Reads r;
+
+    for (int i = 0; i < gr->n_step; i++)
+        all[i] = i;
+    reads_of(g, gr, all, gr->n_step, &r);
+    for (int i = 0; i < r.n; i++)
+        if (type_bytes(r.read[i]->tensor->type) == 2)
+            n += uses_cols(gr, r.read[i]) ? (double)group_cols(gr) : 1;
+    return n;
+}
+
 static const char *open_form(WindowForm *f, Graph *g, const Group *gr,
                              const Options *o)
 {
@@ -103,6 +119,7 @@ static const char *open_form(WindowForm *f, Graph *g, const Group *gr,
     if (f->vec < 2 || f->copy < 2)
         return "values along the sum that do not lie side by side";
     f->census = census_take(g, f->first, o->device);
+    f->converted = converted(g, f->first);
     f->c.hbm_bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
     return NULL;
 }
@@ -161,7 +178,7 @@ static void add(Space *s, const Tile *t)
     Variant v = {0};
 
     contract_knobs(t, &v);
-    for (int vec = s->f->vec; vec >= 2 && vec >= s->f->vec / 2; vec /= 2) {
+    for (int vec = s->f->vec; vec >= 2; vec /= 2) {
         v.knob[KNOB_VEC] = vec;
         if (s->n < s->most && !window_plan(&w, s->f, &v))
             s->v[s->n++] = v;
@@ -175,8 +192,8 @@ static void add_slices(Space *s, Tile *t)
     enum { MOST_WARPS = 16 };
     int warps = mma_tile_warps(t);
 
-    for (int slices = 1; slices <= 4 && slices * warps <= MOST_WARPS;
-         slices *= 2) {
+    for (int slices = 1; slices <= 8 && slices * warps <= MOST_WARPS;
+         slices++) {
         t->threads = slices * warps * 32;
         if (t->bk / 16 % slices == 0 && t->threads >= 64)
             add(s, t);

@@ -19,9 +19,10 @@ typedef struct WindowForm {
     const Group *first; /* the window, as a nest that stores its values */
     const Tensor *made; /* the tensor that those would be, if it were one */
     const Var *along;   /* the sum's variable: values side by side of a point */
-    int vec, copy;  /* a thread may make so many of them at a time, and copies
-                       so many of the other factor's */
-    Census *census; /* of first */
+    int vec, copy;    /* a thread may make so many of them at a time, and copies
+                         so many of the other factor's */
+    Census *census;   /* of first */
+    double converted; /* 16-bit values that one of its points reads */
 } WindowForm;
 
 typedef struct WindowPlan {

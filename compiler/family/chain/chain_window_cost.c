@@ -37,6 +37,40 @@ double window_least(const void *form)
     return model_least(f->c.o->device, PIPE_FMA, census_flops(f->census));
 }
 
+/* Instructions of a thread that makes a vector of values: what the nest
+ * computes and loads, its 16-bit values as floats, and finding the point. */
+static double vector_ops(const WindowForm *f, const WindowPlan *w,
+                         const Traffic *t)
+{
+    const Contraction *c = &f->c.c;
+    double all = (double)c->M * (double)c->K * (double)c->batches / w->vec;
+
+    return (t->flops + t->overhead) / (2 * all) + f->converted * w->vec +
+           f->c.o->device->guard_ops * (2 + c->n_m);
+}
+
+/* Clocks of the SM that ends last. Whatever a block's tile has to wait for
+ * comes once a tile of k, and its threads have their vectors one after the
+ * other; blocks beside each other share what the SM can issue. */
+static double busy_clk(const WindowForm *f, const WindowPlan *w, double blocks,
+                       double ops)
+{
+    const ContractPlan *p = &w->p;
+    const Device *d = f->c.o->device;
+    double sms = p->t.split > 2 ? d->cluster_sms : d->sms;
+    double own = ceil(blocks / sms), vectors = p->t.bm * p->t.bk / w->vec;
+    double room =
+        model_room(d, p->t.threads, p->regs, (double)contract_smem(p));
+    double rounds = ceil(vectors / p->t.threads);
+    double tile = d->hbm_latency + d->slot_clk + products_clk(p) +
+                  rounds * ops / d->issue_reached;
+    double issue = w->tiles_k * vectors * ops / (SCHEDULERS * WARP);
+
+    return ceil(own / room) * w->tiles_k * tile +
+           own * (2 * d->issue_reached * issue + 2 * d->start_clk) +
+           (p->cluster ? 2 * d->sync_clk + d->slot_clk * p->t.split : 0);
+}
+
 void window_cost(const void *form, const Variant *v, Cost *c)
 {
     const WindowForm *f = form;
@@ -57,42 +91,31 @@ void window_cost(const void *form, const Variant *v, Cost *c)
     census_traffic(f->census, &s, &t);
     double blocks =
         (double)contract_tiles(&f->c, tile) * (double)x->batches * tile->split;
-    double tiles_k = plan.tiles_k, size = type_bytes(f->c.elem);
-    double part = tiles_k * tile->bk, sums = (double)tile->bm * tile->bn;
-    double made = (double)tile->bm * part, vectors = made / plan.vec;
-    double find = 2 * d->guard_ops * (2 + x->n_m) * blocks * vectors;
-    double window = (t.flops + t.overhead) * again(p) + find;
-    double results = (double)contract_rows(p) * tile->bn / tile->threads;
-    /* loads that a thread waits for, one value after the other */
-    double rounds = ceil(vectors / tiles_k / tile->threads) * tiles_k;
+    double size = type_bytes(f->c.elem), part = plan.tiles_k * tile->bk;
+    double sums = (double)tile->bm * tile->bn, made = tile->bm * part;
+    double ops = vector_ops(f, &plan, &t);
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
-        .padded_flops = window,
-        .efficiency = 1.0 / 2,
+        .padded_flops = 2 * ops * blocks * made / plan.vec,
         .special = t.special * again(p) + f->c.special * sums * blocks,
+        .efficiency = 1,
         .hbm_bytes = f->c.hbm_bytes,
         .l2_bytes = t.bytes * again(p) + blocks * tile->bn * part * size +
                     f->c.out_bytes,
         .scatter = t.scatter,
-        .smem_bytes = blocks * (made * size + 2 * sums * sizeof(float) +
-                                part * size * tile->bm * tile->bn *
-                                    (1.0 / tile->wm + 1.0 / tile->wn)),
+        .smem_bytes =
+            blocks * (made * size + 2 * sums * sizeof(float) +
+                      part * size * sums * (1.0 / tile->wm + 1.0 / tile->wn)),
         .blocks = blocks,
         .cluster = p->cluster ? tile->split : 1,
         .threads = tile->threads,
         .regs = p->regs,
         .smem_block = (double)contract_smem(p),
-        .block_ops = window / blocks,
+        .block_ops = 2 * ops * made / plan.vec,
         .block_bytes = t.bytes * again(p) / blocks + tile->bn * part * size,
+        .waves = 1,
     };
-    w.serial_us =
-        model_us(d, rounds * d->l2_latency +
-                        tiles_k * (2 * d->sync_clk + products_clk(p)) +
-                        (tiles_k - 1) * d->l2_latency);
-    w.fill_us = model_us(d, 2 * d->start_clk + d->hbm_latency +
-                                sums / tile->threads * d->dependent_clk +
-                                results * f->c.ops * d->dependent_clk +
-                                (p->cluster ? contract_split_clk(p, sums) : 0));
+    w.serial_us = model_us(d, busy_clk(f, &plan, blocks, ops));
     model_cost(d, &w, c);
 }
