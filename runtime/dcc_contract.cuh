@@ -44,6 +44,28 @@ DCC_DEVICE void dcc_put_tile(T (*to)[PITCH], int row, int col,
             dcc_put_sums(at + i * 16 * PITCH + j * 8, PITCH, acc[i][j]);
 }
 
+// The same as what f(value, row, column) makes of them, in 16 bits.
+template <class T, int PITCH, int I, int J, class F>
+DCC_DEVICE void dcc_put_factors(T (*to)[PITCH], int row, int col,
+                                const float (&acc)[I][J][4], F f)
+{
+    const int lane = threadIdx.x % 32;
+    row += lane / 4;
+    col += lane % 4 * 2;
+#pragma unroll
+    for (int i = 0; i < I; ++i)
+#pragma unroll
+        for (int j = 0; j < J; ++j)
+#pragma unroll
+            for (int h = 0; h < 2; ++h) {
+                const int r = row + i * 16 + h * 8, c = col + j * 8;
+                const float *const x = &acc[i][j][h * 2];
+                *reinterpret_cast<uint32_t *>(&to[r][c]) =
+                    dcc_pack(dcc_from_float<T>(f(x[0], r, c)),
+                             dcc_from_float<T>(f(x[1], r, c + 1)));
+            }
+}
+
 // Adds the products of I fragments of a by J / 2 of b, two columns of tiles in
 // each of b's, by one of the wrappers of mma.sync.
 template <auto MMA, class T, int I, int J>
