@@ -511,7 +511,7 @@ static bool try_chain(Search *x, int last, int which)
                  family_preferred(x->s->options,
                                   choose_variant(x->s, f.group)->family);
     if (f.group && !isinf(us) && !reduces_between(f.group) && !first &&
-        choose_variant(x->s, f.group)->family != &family_chain_window) {
+        group_multiplies(x->g, f.group->chain->first)) {
         f.why = "nothing is reduced between the products: --variant may ask";
         us = INFINITY;
     }

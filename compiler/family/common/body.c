@@ -335,8 +335,11 @@ void body_load(Body *b, Tree *out, const Expr *read, const char *array)
     if (step * type_bytes(read->tensor->type) >= 4) { /* in whole words */
         bool zero = read->outside->kind == E_CONST && read->outside->num == 0;
         PUT(out,
-            zero ? "dcc_load_if<@n>(@array, @in, &@tensor[@at]);\n"
-                 : "dcc_load_if<@n>(@array, @in, &@tensor[@at], @other);\n",
+            zero ? "const bool @id = @in;\n"
+                   "dcc_load_if<@n>(@array, @id, &@tensor[@at]);\n"
+                 : "const bool @id = @in;\n"
+                   "dcc_load_if<@n>(@array, @id, &@tensor[@at], @other);\n",
+            FILL("id", cprint_fresh(p, "in")),
             FILL("n", step == b->vec ? "VEC" : arena_printf(a, "%d", step)),
             FILL("array", array), FILL("in", in),
             FILL("tensor", cprint_tensor(p, read->tensor)),
