@@ -1,5 +1,7 @@
 #include "search/explain.h"
 
+#include "group/chain.h"
+#include "group/fuse.h"
 #include "search/offer.h"
 
 #include <math.h>
@@ -183,9 +185,10 @@ static void put_group(Buf *b, const Selection *s, const Launch *l, int i)
     if (gr->chain)
         buf_printf(b, "    %s as one kernel: apart they and what lies "
                       "between would take %.2f us\n",
-                   c->family == &family_chain_window
-                       ? "a window and the product that takes it"
-                       : "two products", gr->apart_us);
+                   group_multiplies(s->graph, gr->chain->first)
+                       ? "two products"
+                       : "a window and the product that takes it",
+                   gr->apart_us);
     if (gr->merge && gr->norm_us > 0)
         buf_printf(b, "    takes a norm of rows on its way: the kernels that it "
                       "is of take %.2f us so, with one of its own %.2f us\n",
