@@ -51,6 +51,45 @@ dcc_status rt_check_run(const dcc_model *m, void *const *inputs,
     return status;
 }
 
+/* The bytes of an argument in a run of `size`. */
+static size_t rt_argument_bytes(const RtSize *s, const dcc_tensor *t,
+                                int64_t size)
+{
+    const size_t bytes = dcc_tensor_bytes(t);
+
+    return t->varies && size ? bytes / (size_t)s->value * (size_t)size : bytes;
+}
+
+/* Kernels read what a run's own have not written yet: an output in the memory of
+ * an input or of another output would be wrong in silence. */
+static dcc_status rt_check_apart(const dcc_model *m, const RtSize *s,
+                                 void *const *pointers)
+{
+    const dcc_model_desc *d = s->desc;
+    const int n = d->n_inputs + d->n_outputs;
+    const int64_t size = (int64_t)(uintptr_t)pointers[n];
+
+    for (int i = d->n_inputs; i < n; i++) {
+        const dcc_tensor *out = &d->outputs[i - d->n_inputs];
+        const uintptr_t from = (uintptr_t)pointers[i];
+        const uintptr_t to = from + rt_argument_bytes(s, out, size);
+
+        for (int k = 0; k < i; k++) {
+            const dcc_tensor *t = k < d->n_inputs
+                                      ? &d->inputs[k]
+                                      : &d->outputs[k - d->n_inputs];
+            const uintptr_t at = (uintptr_t)pointers[k];
+
+            if (at < to && from < at + rt_argument_bytes(s, t, size))
+                return dcc_fail(DCC_ERR_ARG,
+                                "%s: output \"%s\" overlaps %s \"%s\" in "
+                                "memory", m->desc->name, out->name,
+                                k < d->n_inputs ? "input" : "output", t->name);
+        }
+    }
+    return DCC_OK;
+}
+
 /* A promise that an earlier run's check found broken; said once. */
 static dcc_status rt_found(dcc_model *m)
 {
@@ -342,6 +381,9 @@ static dcc_status rt_find_graph(dcc_model *m, const RtSize *s,
         if (oldest->exec && (!g->exec || g->used < oldest->used))
             oldest = g;
     }
+    status = rt_check_apart(m, s, pointers);
+    if (status != DCC_OK)
+        return status;
     status = rt_fill_graph(m, oldest, size, pointers);
     oldest->used = m->runs;
     *out = oldest;
@@ -387,6 +429,8 @@ static dcc_status rt_enqueue(dcc_model *m, RtSize *s, int64_t size,
         rt_arguments(m, s, size, in, out);
     if (status == DCC_OK && between)
         status = rt_copy_inputs(m, s, size, in, stream, capturing);
+    if (status == DCC_OK && capturing)
+        status = rt_check_apart(m, s, m->arguments);
     if (status == DCC_OK)
         status = rt_launch_check(m, s, &frame, stream);
     if (status == DCC_OK)

@@ -622,7 +622,18 @@ static void mistakes()
     report(net_run(m, &in, &out, 0) == DCC_ERR_ARG &&
                strstr(dcc_error(), "\"y\" is not aligned to 16"),
            "an output that is misaligned");
+    for (size_t at : {0, 64, B * D * 2 - 16}) {
+        out.y = (char *)c.x + at;
+        report(net_run(m, &in, &out, 0) == DCC_ERR_ARG &&
+                   strstr(dcc_error(), "\"y\" overlaps input \"x\""),
+               "an output that begins in an input");
+    }
     out = c.out;
+    in.x = (char *)c.y + 16;
+    report(net_warm(m, &in, &out) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "\"y\" overlaps input \"x\""),
+           "an input that begins in an output");
+    in = c.in;
     in.struct_size -= 8;
     report(net_run(m, &in, &out, 0) == DCC_ERR_ARG &&
                strstr(dcc_error(), "net_inputs is of interface " DCC_TEXT_OF(
