@@ -283,9 +283,10 @@ dcc_status dcc_check_head(const char *name, const void *head, size_t bytes);
 
 /* Enqueues one run on `stream`. Pointers are device memory, row-major as
  * declared, aligned to 16 bytes at least, and an output overlaps nothing else.
- * The first run records the launches as a CUDA graph; other pointers are put into a copy of it, or, once `graphs`
- * of them are kept, into the one that was unused longest. If the stream is
- * being captured, the launches join that capture. */
+ * The first run records the launches as a CUDA graph; other pointers are put
+ * into a copy of it, or, once `graphs` of them are kept, into the one that was
+ * unused longest. If the stream is being captured, the launches join that
+ * capture. */
 dcc_status dcc_model_run(dcc_model *model, const void *const *inputs,
                          void *const *outputs, cudaStream_t stream);
 

@@ -60,8 +60,8 @@ static size_t rt_argument_bytes(const RtSize *s, const dcc_tensor *t,
     return t->varies && size ? bytes / (size_t)s->value * (size_t)size : bytes;
 }
 
-/* Kernels read what a run's own have not written yet: an output in the memory of
- * an input or of another output would be wrong in silence. */
+/* An output in the memory of an input or of another output would be wrong in
+ * silence: kernels read the one after others have written the other. */
 static dcc_status rt_check_apart(const dcc_model *m, const RtSize *s,
                                  void *const *pointers)
 {

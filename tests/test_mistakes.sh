@@ -112,6 +112,15 @@ ed 's/model m {/model 2m {/' digit.dcl
 ed 's/dim B = 4;/dim B in {};/' emptyset.dcl
 ed 's/dim B = 4;/dim B in 1..8;/' rangeset.dcl
 ed 's/dim B = 4;/dim B in [1, 8];/' listset.dcl
+cat >floatloop.dcl <<'END'
+model m {
+  dim L = 2.0;
+  input x : f32[4];
+  for t in 0..L { h[t, i] = x[i]; }
+  s[t] = sum(i) h[t, i];
+  output y = s;
+}
+END
 ed 's/dim B = 4;//' nosize.dcl
 ed 's/dim B = 4;/dim B = {1, 8};/' braces.dcl
 ed 's/dim B = 4;/dim B = None;/' none.dcl

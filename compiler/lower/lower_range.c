@@ -113,7 +113,9 @@ static void infer_read(Lower *l, const AstExpr *e, const char *name, Extent *x)
     infer_args(l, at, name, x);
     if (e->read.outside)
         range_infer(l, e->read.outside, name, x);
-    x->lost |= s && s->ref.bad;
+    /* what has no meaning here had its error: a loop without a body, say */
+    x->lost |= s ? s->ref.bad
+                 : !lower_find(l->frame, e->read.name.text, S_VALUE);
     if (!s || s->ref.bad || s->ref.open || count_indices(l, at) != s->ref.rank)
         return;
     for (int i = 0; i < at->n; i++) {
