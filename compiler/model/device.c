@@ -43,6 +43,7 @@ static const DeviceKey keys[] = {
     REAL(tma_few_terms_clk, "clocks", "the same, in products of few terms"),
     REAL(start_clk, "clocks", "before a block has asked the memory for anything"),
     REAL(slot_clk, "clocks", "of a ring's slot: asked for, waited for, free again"),
+    REAL(window_clk, "clocks", "the same, where a window slides from slot to slot"),
     REAL(sync_clk, "clocks", "of a block's barrier, and what its warps wait"),
     REAL(cluster_clk, "clocks", "of a cluster's barrier, and what its blocks wait"),
     REAL(memory_clk, "clocks", "of handing over through memory: a flag and a fence"),

@@ -66,9 +66,10 @@ typedef struct Device {
     double tma_odd_row_clk;  /* begins inside a sector, or ends inside its */
     double tma_few_terms_clk; /* box; where all do so for want of terms */
     /* A block's timeline, clocks: until it has asked the memory for anything;
-     * of a ring's slot, whatever is in it; of barriers in a block, a cluster,
-     * and through memory; of an instruction that waits for the one before. */
-    double start_clk, slot_clk, sync_clk, cluster_clk, memory_clk;
+     * of a ring's slot, whatever is in it, and where a window slides from slot
+     * to slot; of barriers in a block, a cluster, and through memory; of an
+     * instruction that waits for the one before. */
+    double start_clk, slot_clk, window_clk, sync_clk, cluster_clk, memory_clk;
     double dependent_clk;
     double dsm_bytes_clk;    /* of an SM: to its cluster's shared memories, */
     double sm_bytes_clk;     /* from or to the L2 */

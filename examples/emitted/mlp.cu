@@ -21,7 +21,7 @@
 //
 // Rows      i 128, j 1024; columns k 512
 // Work      134 MFLOP, 1.25 MB moved, 108 FLOP/B
-// Model     2.40 us, limited by latency
+// Model     2.07 us, limited by launch
 // Family    contract_wgmma, bm=64 bn=32 stages=8 consumers=1
 //   schedule=cooperative cluster=1 split=1
 // Needs     sm_90a or newer

@@ -104,9 +104,9 @@ static double rows_values(const Wgmma *w)
 }
 
 /* Clocks, not of the tensor cores, of a slot's round through the ring. It takes
- * its time whatever is in it, the longer the fewer there are; and where it
- * comes from memory: the first slots, or all if few tiles share what they
- * read. */
+ * its time whatever is in it, the longer the fewer there are, and where k has
+ * a window's axes; and where it comes from memory: the first slots, or all
+ * if few tiles share what they read. */
 static double round_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
@@ -114,8 +114,9 @@ static double round_clk(const Wgmma *w)
     double first = fmin(1, slots / (double)w->k_tiles);
     double between = fmax(1, w->x.t.stages - 1);
     double far = w->m_tiles > 2 ? first : 1;
+    double slot = w->f->tma.k.n > 1 ? d->window_clk : d->slot_clk;
     double round =
-        d->slot_clk + far * (d->hbm_latency - d->l2_latency) / between;
+        slot + far * (d->hbm_latency - d->l2_latency) / between;
 
     return first < 1 ? fmax(round, 2 * d->hbm_latency / between) : round;
 }
