@@ -42,6 +42,8 @@ typedef struct Work {
     double lone;           /* where the rate is that of a scheduler's warps: the
                               part of it that one warp alone reaches; else 0 */
     double serial_steps;   /* dependent global loads one after the other */
+    bool in_turn;          /* threads load, then compute: only other waves'
+                              blocks compute meanwhile */
 } Work;
 
 /* Clocks of an SM as microseconds. */

@@ -169,6 +169,7 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
         .block_bytes = t.bytes / blocks,
         .fill_us = model_us(d, combine_clk(&r, d) * fmax(1, r.plan.passes)),
         .serial_steps = serial_loads(&r, d),
+        .in_turn = true,
     };
     model_cost(d, &w, c);
 }
