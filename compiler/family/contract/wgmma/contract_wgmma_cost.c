@@ -231,6 +231,27 @@ static double gather_clk(const Wgmma *w)
                                bytes * (w->parts + 1) / d->sm_bytes_clk;
 }
 
+/* Clocks until a tile has the pieces of its rows' sums, and those of two
+ * lanes, for the norm that corrects its products. */
+static double fold_rows_clk(const Wgmma *w)
+{
+    const Device *d = w->f->x.o->device;
+    const RowMerge *m = w->f->x.gr->merge;
+
+    return m ? d->l2_latency + d->dependent_clk * (double)m->over->extent : 0;
+}
+
+/* And of the correction: a result reads two values of its column. */
+static double fold_clk(const Wgmma *w)
+{
+    const Device *d = w->f->x.o->device;
+    double results = (double)w->wm * w->own / WARPGROUP * w->consumers;
+
+    return w->f->x.gr->merge
+               ? fold_rows_clk(w) + results * 2 * (d->access_ops + 2)
+               : 0;
+}
+
 /* Clocks from the launch to the first product, beyond launch_us, and what
  * blocks of a cluster wait for each other. */
 static double start_clk(const Wgmma *w)
@@ -239,9 +260,6 @@ static double start_clk(const Wgmma *w)
     const Tile *t = &w->x.t;
     double clk = (double)(t->bm + t->bn) * TMA_ROW / d->sm_bytes_clk;
 
-    if (w->f->x.gr->merge) /* reads of pieces, and sums of two lanes */
-        clk += d->l2_latency +
-               d->dependent_clk * (double)w->f->x.gr->merge->over->extent;
     if (w->f->pre) /* rows' values and the first fragments are ahead of it */
         clk += 2 * d->start_clk;
     if (makes_norms(w))
@@ -251,7 +269,7 @@ static double start_clk(const Wgmma *w)
     if (t->split > 1)
         clk += (double)t->bm * (t->bn - w->own) * (2 * 2) / d->dsm_bytes_clk *
                crowd(w);
-    return clk + gather_clk(w);
+    return clk + fold_rows_clk(w) + gather_clk(w);
 }
 
 /* Clocks by which products are held up by an epilogue beside them: while they
@@ -280,7 +298,7 @@ static double lone_tile_clk(const Wgmma *w)
 static double between_clk(const Wgmma *w, double tiles, double multiply)
 {
     const Device *d = w->f->x.o->device;
-    double epilogue = epilogue_clk(w), more = tiles - 1;
+    double epilogue = epilogue_clk(w) + fold_clk(w), more = tiles - 1;
 
     if (wgmma_sharers(w) > 1)
         return (ceil(tiles / w->resident) - 1) *
