@@ -342,6 +342,11 @@ def positions_of_batch():
         node("MatMul", ["q", "x"], ["y"]))
 
 
+def two_inputs(a, b):
+    return model(info(11, "x", [a, 4]), info(11, "z", [b, 4]),
+                 info(12, "y", []), node("Add", ["x", "z"], ["y"]))
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -415,7 +420,9 @@ def main():
                            ("shared", shared_layers()),
                            ("ones", ones_of_batch()),
                            ("alike", alike_beside_bounds()),
-                           ("positions", positions_of_batch())):
+                           ("positions", positions_of_batch()),
+                           ("keras_inputs", two_inputs("unk__3", "unk__7")),
+                           ("two_sizes", two_inputs("N", "M"))):
             with open(work + "/%s.onnx" % name, "wb") as f:
                 f.write(data)
             code, said = run("import", name + ".onnx")
@@ -481,6 +488,9 @@ def main():
              "((j < 3 ? 1 : -1) == i ? r : -1)" in dcls["alike"] and
              dcls["alike"].count("? 7.0 : z[i, j]") == 2 and
              run("alike.dcl", "-D", "B=3", "-o", "alike.cu")[0] == 0),
+            ("names that tf2onnx makes up are one batch, others are not",
+             "input z : E[B, 4];" in dcls["keras_inputs"] and
+             "--dim M=N" in dcls["two_sizes"]),
             ("positions spread over the batch are known",
              "causal = true" in dcls["positions"] and
              "?" not in dcls["positions"] and

@@ -292,6 +292,13 @@ static int64_t given_dim(Import *c, const char *name)
     return -1;
 }
 
+/* tf2onnx gives each size that is not fixed a name of its own: that two of
+ * them differ says nothing. */
+static bool made_up(const char *name)
+{
+    return !strncmp(name, "unk__", 5);
+}
+
 /* One size of an input; -1 after an error. */
 static int64_t input_size(Import *c, const char *input, int i,
                           const Onnx__TensorShapeProto__Dimension *d)
@@ -317,7 +324,8 @@ static int64_t input_size(Import *c, const char *input, int i,
         return -1;
     }
     if (i == 0 && (!c->has_batch || !name || !c->batch_name ||
-                   !strcmp(name, c->batch_name))) {
+                   !strcmp(name, c->batch_name) ||
+                   (made_up(name) && made_up(c->batch_name)))) {
         c->has_batch = true;
         c->batch_name = c->batch_name ? c->batch_name : name;
         return IMPORT_BATCH;
