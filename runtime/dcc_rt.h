@@ -53,8 +53,8 @@ enum { DCC_ALIGN = 256 };
 
 /* Which buffer of the frame a tensor lives in. */
 typedef enum {
-    DCC_IN_PARAM,  /* frame.params: raw weights that runs read, as declared,
-                      row-major */
+    DCC_IN_PARAM,  /* frame.params: raw weights that runs read, as declared;
+                      row-major but for those that runs train */
     DCC_IN_CONST,  /* frame.consts: what load steps made of them */
     DCC_IN_ARENA,  /* frame.arena: intermediates of one run */
     DCC_IN_STATE,  /* frame.state: lives from run to run; the counters of
@@ -70,9 +70,10 @@ typedef struct {
     dcc_type type;
     int rank;                     /* 0 is one element */
     int64_t dim[DCC_MAX_RANK];    /* logical extents, outermost first */
-    int64_t stride[DCC_MAX_RANK]; /* in elements; read for trace tensors only:
-                                     all others are row-major and may leave
-                                     them zero */
+    int64_t stride[DCC_MAX_RANK]; /* in elements; read for trace tensors, and
+                                     for parameters and states, which may
+                                     leave them zero where they are row-major,
+                                     as all others are */
     dcc_place place;
     size_t offset; /* bytes from the start of its buffer; for inputs and
                       outputs the ordinal in inputs[] or outputs[] */

@@ -9,6 +9,7 @@
 #include "dcc_init.h"
 #include "dcc_rt.h"
 #include "rt_main.h"
+#include "rt_model.h"
 #include "safetensors.h"
 
 static int64_t rt_count(const dcc_tensor *t)
@@ -514,24 +515,6 @@ static const unsigned char *rt_address(const dcc_tensor *t,
     return (const unsigned char *)frame->outputs[t->offset];
 }
 
-/* Strided elements to row-major. */
-static void rt_gather(const dcc_tensor *t, const unsigned char *from,
-                      unsigned char *to)
-{
-    const size_t size = dcc_type_size(t->type);
-    int64_t at[DCC_MAX_RANK] = {0}, n = rt_count(t);
-
-    for (int64_t i = 0; i < n; i++) {
-        int64_t element = 0;
-
-        for (int d = 0; d < t->rank; d++)
-            element += at[d] * t->stride[d];
-        memcpy(to + (size_t)i * size, from + (size_t)element * size, size);
-        for (int d = t->rank - 1; d >= 0 && ++at[d] == t->dim[d]; d--)
-            at[d] = 0;
-    }
-}
-
 typedef struct {
     const RtProgram *program;
     const dcc_model_desc *desc;
@@ -558,7 +541,7 @@ static dcc_status rt_trace_tensor(const RtProgram *p, const dcc_tensor *t,
     else
         status = rt_no_memory();
     if (status == DCC_OK)
-        rt_gather(t, strided, dense);
+        rt_to_rows(t, strided, dense);
     free(strided);
     return status;
 }

@@ -239,6 +239,34 @@ static dcc_status rt_send_piece(RtLoad *l, int i, size_t first, size_t n,
                : status;
 }
 
+/* One that lies in another order than in a file, whole. */
+static dcc_status rt_send_turned(RtLoad *l, int i, unsigned char *to)
+{
+    const dcc_tensor *p = &l->m->desc->params[i];
+    const size_t bytes = dcc_tensor_bytes(p);
+    unsigned char *host = (unsigned char *)malloc(bytes + 1);
+    dcc_st_change change;
+    dcc_status status =
+        host ? rt_read_piece(l, i, 0, bytes / dcc_type_size(p->type), host,
+                             &change)
+             : dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", l->m->desc->name);
+
+    if (status == DCC_OK)
+        status = rt_turn(p, host, 0);
+    if (status == DCC_OK)
+        status = rt_cuda(l->m, "copying weights to the GPU",
+                         cudaMemcpyAsync(to, host, bytes,
+                                         cudaMemcpyHostToDevice,
+                                         l->m->stream));
+    if (status == DCC_OK)
+        status = rt_cuda(l->m, "copying weights to the GPU",
+                         cudaStreamSynchronize(l->m->stream));
+    if (status == DCC_OK)
+        rt_note_change(l, i, &change, change.lost);
+    free(host);
+    return status;
+}
+
 /* Reads and checks parameter i; to: memory of the GPU, or with `host` the
  * host's, or NULL. */
 static dcc_status rt_send(RtLoad *l, int i, unsigned char *to, int host)
@@ -251,6 +279,8 @@ static dcc_status rt_send(RtLoad *l, int i, unsigned char *to, int host)
     long long lost = 0;
     dcc_status status = DCC_OK;
 
+    if (to && !host && !rt_is_row_major(p))
+        return rt_send_turned(l, i, to);
     memset(&change, 0, sizeof change);
     for (size_t at = 0; at < all && status == DCC_OK; at += most) {
         size_t n = all - at < most ? all - at : most;

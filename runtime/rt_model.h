@@ -142,6 +142,13 @@ dcc_status rt_load_saved(dcc_model *m, const struct dcc_st_file *file);
 /* The handle's GPU is the thread's current one. */
 dcc_status rt_check_current(const dcc_model *m);
 
+/* rt_strides.c: whether a tensor lies as declared; its elements in rows; and
+ * into rows or back in its own memory. */
+int rt_is_row_major(const dcc_tensor *t);
+void rt_to_rows(const dcc_tensor *t, const unsigned char *from,
+                unsigned char *rows);
+dcc_status rt_turn(const dcc_tensor *t, unsigned char *memory, int to_rows);
+
 /* rt_state.c */
 int rt_needs_first_state(const dcc_model_desc *d);
 dcc_status rt_make_first_state(dcc_model *m);

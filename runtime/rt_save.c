@@ -120,6 +120,24 @@ static dcc_status rt_fetch(dcc_model *m, void *to, const void *from,
     return rt_cuda(m, "copying from the GPU", error);
 }
 
+static const dcc_tensor *rt_saved(const dcc_model_desc *d, const RtSaved *s,
+                                  int i)
+{
+    return i < s->n_params ? &d->params[i] : &d->states[i - s->n_params];
+}
+
+/* What was fetched as it lies on the GPU, in rows; or back. */
+static dcc_status rt_turn_saved(const dcc_model *m, const RtSaved *s,
+                                int first, int to_rows)
+{
+    dcc_status status = DCC_OK;
+
+    for (int i = first; i < s->n && status == DCC_OK; i++)
+        status = rt_turn(rt_saved(m->desc, s, i),
+                         (unsigned char *)s->out[i].data, to_rows);
+    return status;
+}
+
 static dcc_status rt_wait(dcc_model *m)
 {
     return m->ran ? rt_cuda(m, "waiting for runs",
@@ -143,6 +161,8 @@ dcc_status rt_save_with(dcc_model *m, const char *path,
                           m->desc->params_bytes);
     if (status == DCC_OK)
         status = rt_fetch(m, s.state, m->state, m->desc->state_bytes);
+    if (status == DCC_OK)
+        status = rt_turn_saved(m, &s, 0, 1);
     if (status == DCC_OK)
         status = rt_check_numbers(m, &s);
     if (status == DCC_OK)
@@ -233,7 +253,7 @@ static dcc_status rt_read_states(dcc_model *m, const RtSaved *s,
 
         status = dcc_st_read(file, &want, (void *)s->out[i].data, NULL);
     }
-    return status;
+    return status == DCC_OK ? rt_turn_saved(m, s, s->n_params, 0) : status;
 }
 
 static dcc_status rt_send_states(dcc_model *m, const RtSaved *s)

@@ -123,7 +123,7 @@ static dcc_status rt_fetch_trained(dcc_model *m, unsigned char *to)
 }
 
 /* Each parameter as the reader declares it: in `all`, or converted. */
-static dcc_status rt_as_declared(const dcc_model *m, const unsigned char *all,
+static dcc_status rt_as_declared(const dcc_model *m, unsigned char *all,
                                  void **param)
 {
     const dcc_model_desc *d = m->desc;
@@ -136,6 +136,8 @@ static dcc_status rt_as_declared(const dcc_model *m, const unsigned char *all,
         param[i] = malloc(dcc_tensor_bytes(want) + 1);
         if (!param[i])
             return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", d->name);
+        if (rt_turn(have, all + have->offset, 1) != DCC_OK)
+            return DCC_ERR_MEMORY;
         if (have->type == want->type)
             memcpy(param[i], all + have->offset, dcc_tensor_bytes(want));
         else

@@ -12,6 +12,7 @@ typedef struct Layouts {
     double (*vote)[MAX_RANK];  /* of a class: for each innermost dimension */
     bool *sums;                /* of a class: sums or windows voted */
     bool *decided;             /* by tensor: and nearly all for one dimension */
+    bool *trained;             /* of a class: it has a trained parameter */
 } Layouts;
 
 static int root(Layouts *l, int i)
@@ -24,6 +25,13 @@ static int root(Layouts *l, int i)
 static bool is_free(const Tensor *t)
 {
     return t->role == ROLE_TEMP && t->when == WHEN_RUN && !t->prev;
+}
+
+/* Trained parameters, and what is kept for their updates, lie as those products
+ * want them that read them or make their gradients. */
+static bool follows_trained(Layouts *l, const Tensor *t)
+{
+    return t->role == ROLE_STATE && l->trained[root(l, t->id)];
 }
 
 static bool same_dims(const Tensor *a, const Tensor *b)
@@ -209,6 +217,7 @@ static void gather_votes(Layouts *l)
 {
     for (int i = 0; i < l->g->n_tensor; i++) {
         int r = root(l, i);
+        l->trained[r] |= tensor_is_trained(l->g->tensor[i]);
         for (int d = 0; r != i && d < l->g->tensor[i]->rank; d++) {
             l->vote[r][d] += l->vote[i][d];
             l->vote[i][d] = 0;
@@ -305,7 +314,8 @@ static void choose_at_random(Layouts *l, uint64_t seed)
         uint64_t state = seed * 0x9e3779b97f4a7c15u + (uint64_t)root(l, i);
         int order[MAX_RANK];
         draw(&state, 2);
-        if (!is_free(t) || t->rank < 2 || draw(&state, 2))
+        if (!(is_free(t) || follows_trained(l, t)) || t->rank < 2 ||
+            draw(&state, 2))
             continue;
         for (int d = 0; d < t->rank; d++) { /* in a random place so far */
             int at = draw(&state, d + 1);
@@ -324,7 +334,7 @@ static void choose(Layouts *l)
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
         const double *v = l->vote[root(l, i)];
-        if (!is_free(t) || t->rank < 2)
+        if (!(is_free(t) || follows_trained(l, t)) || t->rank < 2)
             continue;
         int best = t->rank - 1;
         for (int d = t->rank - 2; d >= 0; d--)
@@ -744,10 +754,14 @@ void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
     l.vote = arena_alloc(g->arena, sizeof *l.vote * (size_t)g->n_tensor);
     l.decided = arena_array(g->arena, bool, g->n_tensor);
     l.sums = arena_array(g->arena, bool, g->n_tensor);
+    l.trained = arena_array(g->arena, bool, g->n_tensor);
     for (int i = 0; i < g->n_tensor; i++) {
         l.parent[i] = i;
         tensor_row_major(g->tensor[i]);
     }
+    for (int i = 0; i < g->n_tensor; i++) /* one memory */
+        if (g->tensor[i]->prev)
+            l.parent[root(&l, g->tensor[i]->prev->id)] = root(&l, i);
     bool *copied = arena_array(g->arena, bool, g->n_stmt + 1);
     for (int i = 0; i < g->n_stmt; i++) {
         Union u = {&l, g->stmt[i]};

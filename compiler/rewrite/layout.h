@@ -1,8 +1,10 @@
 /* layout.h - physical layouts: which dimension is contiguous.
  *
  * Inputs, outputs and state are row-major as declared. Intermediates that are
- * read and written element by element together share one layout; contractions
- * vote for the dimension that they want to load along. Rows of intermediates
+ * read and written element by element together share one layout, and so do the
+ * trained parameters, with what their updates keep, and these (the runtime puts
+ * them so and fetches them back); contractions vote for the dimension that they
+ * want to load along. Rows of intermediates
  * that do not end with a whole vector get padding behind them, where sums and
  * reductions take whole rows. Parameters that a contraction would have to
  * gather are packed once, at load time; so are those that are not contiguous

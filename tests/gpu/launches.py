@@ -75,10 +75,10 @@ def measure(o, case, steps, data=("--random", "1")):
                 kernels=list(kernels.values()))
 
 
-def show(r):
+def show(r, lines=14):
     print(f"\n== {r['case']}: graph {r['whole_us']:.1f} us, alone "
           f"{r['alone_us']}, predicted {r['predicted_us']}")
-    for k in sorted(r["kernels"], key=lambda k: -k["measured"])[:14]:
+    for k in sorted(r["kernels"], key=lambda k: -k["measured"])[:lines]:
         each = k["measured"] / k["launches"]
         print(f"{k['measured']:9.1f} us = {k['launches']:3} x {each:8.2f} "
               f"(predicted {k['predicted']:8.2f})  {k['name'][-44:]:44} "

@@ -3,6 +3,9 @@
 
     tests/gpu/train.py --dcc build/dcc --json tests/gpu/results/h200-train.json
     tests/gpu/train.py --rows bert_base.f16.b8,mlp_dlrm.f16.b2048 --xla --compile
+    tests/gpu/train.py --memory 60% --parts dcc,gradients   # and in less memory
+    tests/gpu/train.py --parts dcc,profile    # each launch alone
+    tests/gpu/train.py --rows "" --products   # cuDNN's gradients, one by one
 
 A row is a network, an element type and a batch. The step is the same for all:
 forward, the loss (cross entropy; the mean square for bert_base and mlp_dlrm),
@@ -15,6 +18,10 @@ in dcc.
   (channels last, cuDNN benchmarked, SGD fused), medians, us; --compile:
   torch.compile's forward and backward in such a graph; --xla: JAX's jit of the
   step (xla_train.py) in a process of its own.
+- --memory N: the step again under dcc's --memory=N: less_us, less_mb, and its
+  gradients, less_gradient.
+- profile: each of dcc's launches timed alone, the longest first, beside what dcc
+  predicted.
 - memory: dcc_mb is what a handle takes (NAME_sizes), torch_mb the peak of
   PyTorch's allocator in such a step, gpu_mb what the GPU has less after a run of
   dcc: its kernels and graph, too.
@@ -29,6 +36,7 @@ than 1e-5 (f32) or 2e-2 (f16), where relu and max stand by more than twice
 PyTorch's own, and ten steps by more than twice PyTorch's own.
 """
 import argparse
+import collections
 import concurrent.futures as futures
 import ctypes
 import gc
@@ -41,6 +49,7 @@ import sys
 import tempfile
 import time
 
+import launches
 import run
 
 ROWS = ("mlp_dlrm.f16.b2048 resnet18.f16.b32 bert_base.f16.b8 gpt2.f16.b4 "
@@ -76,8 +85,10 @@ def program(model, kind):
 """
 
 
-def build(o, objects, row):
-    stem = os.path.join(o.work, row["row"])
+def build(o, objects, job):
+    """A row's program and library, or those in less memory."""
+    row, ending, flags = job
+    stem = os.path.join(o.work, row["row"] + ending)
     model, kind, batch = row["row"].split(".")
     with open(stem + ".dcl", "w") as f:
         f.write(program(model, kind))
@@ -85,20 +96,30 @@ def build(o, objects, row):
     math = ["--math=" + o.math] if kind == "f32" else []
     status, text = run.shell(
         [o.dcc, stem + ".dcl", "-o", stem + ".cu", f"--target={o.target}",
-         f"-DB={batch[1:]}", f"-DE={kind}", *math, *o.dcc_flag])
-    row["dcc_s"] = round(time.time() - start, 2)
+         "--main", "--explain", f"-DB={batch[1:]}", f"-DE={kind}", *math,
+         *o.dcc_flag, *flags])
+    if not ending:
+        row["dcc_s"] = round(time.time() - start, 2)
     if status:
-        row["error"] = f"dcc: exit status {status}\n{run.tail(text)}"
-        return row
+        # what needs all its memory has no step in less
+        row["less_note" if ending else "error"] = (
+            f"dcc: exit status {status}\n{run.tail(text)}")
+        return
+    with open(stem + ".txt", "w") as f:
+        f.write(text)
     start = time.time()
-    status, text = run.shell(
-        ["nvcc", "-O3", "-std=c++17", *run.arch_flags(o.arch), "-Xcompiler",
-         "-fPIC", "-split-compile=4", "-I", run.RUNTIME, stem + ".cu",
-         "-shared", *objects, "-o", stem + ".so"], 600)
-    row["nvcc_s"] = round(time.time() - start, 1)
-    if status:
-        row["error"] = f"nvcc: exit status {status}\n{run.tail(text)}"
-    return row
+    nvcc = ["nvcc", "-O3", "-std=c++17", *run.arch_flags(o.arch)]
+    for command in ([*nvcc, "-Xcompiler", "-fPIC", "-split-compile=0", "-I",
+                     run.RUNTIME, "-c", stem + ".cu", "-o", stem + ".o"],
+                    [*nvcc, "-shared", stem + ".o", *objects, "-o",
+                     stem + ".so"],
+                    [*nvcc, stem + ".o", *objects, "-o", stem]):
+        status, text = run.shell(command, 600)
+        if status:
+            row["error"] = f"nvcc: exit status {status}\n{run.tail(text)}"
+            return
+    if not ending:
+        row["nvcc_s"] = round(time.time() - start, 1)
 
 
 # ---- one row, in a process of its own
@@ -142,7 +163,9 @@ class Row:
         import reference
         self.torch, self.nets, self.name = torch, nets, name
         self.model, self.kind, batch = name.split(".")
+        self.work = work
         self.library = os.path.join(work, name + ".so")
+        self.less = os.path.join(work, name + ".less.so")
         self.file = os.path.join(scratch, name + ".safetensors")
         self.net, self.sizes, spec = nets.NETS[self.model]
         size = {**self.sizes, "B": int(batch[1:])}
@@ -221,26 +244,50 @@ class Row:
         import st
         st.write(self.file, {n: reference.array(t)
                              for n, t in self.start.items()})
-        self.free()
-        before = torch.cuda.mem_get_info()[0]
-        handle = run.Emitted(self.library, self.model, self.file)
-        # dcc_sizes: its head, then weights and what each handle has
-        sizes = (ctypes.c_uint64 * 7)(56 | run.INTERFACE << 32)
-        handle._check("sizes", sizes)
-        out["dcc_mb"] = round(sum(sizes[1:3]) / 1e6)
-        stream = torch.cuda.Stream()
         self.rate = torch.zeros((), device="cuda")
         self.loss = torch.zeros((), device="cuda")
         given = {n: t.contiguous() for n, t in self.inputs.items()}
         given.update(target=self.target, rate=self.rate)
-        self.given, self.stream = given, stream
-        with torch.cuda.stream(stream):
-            step = handle.runner(given, {"loss": self.loss}, stream)
+        self.given, self.stream = given, torch.cuda.Stream()
+        self.time_of(self.library, out, "dcc")
+        if os.path.exists(self.less):
+            self.time_of(self.less, out, "less")
+
+    def time_of(self, library, out, whose):
+        """A library's step: its memory and its time."""
+        torch = self.torch
+        self.free()
+        before = torch.cuda.mem_get_info()[0]
+        handle = run.Emitted(library, self.model, self.file)
+        # dcc_sizes: its head, then weights and what each handle has
+        sizes = (ctypes.c_uint64 * 7)(56 | run.INTERFACE << 32)
+        handle._check("sizes", sizes)
+        out[whose + "_mb"] = round(sum(sizes[1:3]) / 1e6)
+        with torch.cuda.stream(self.stream):
+            step = handle.runner(self.given, {"loss": self.loss}, self.stream)
             step()
-            stream.synchronize()
-            out["gpu_mb"] = round((before - torch.cuda.mem_get_info()[0]) / 1e6)
-            out["dcc_us"] = round(run.event_time(torch, step), 1)
+            self.stream.synchronize()
+            if whose == "dcc":
+                out["gpu_mb"] = round((before - torch.cuda.mem_get_info()[0])
+                                      / 1e6)
+            out[whose + "_us"] = round(run.event_time(torch, step), 1)
         handle.destroy()
+
+    def profile(self, out):
+        """dcc's launches, each timed alone in a graph of its own."""
+        import reference
+        import st
+        given = self.file + ".in"
+        st.write(given, {n: reference.array(t) for n, t in self.given.items()})
+        o = argparse.Namespace(work=self.work)
+        with open(os.path.join(self.work, self.name + ".txt")) as f:
+            steps = launches.explained(f.read())
+        r = launches.measure(o, self.name, steps,
+                             ["--weights", self.file, "--in", given])
+        launches.show(r, 40)
+        r["kernels"].sort(key=lambda k: -k["measured"])
+        out["launches"] = r
+        os.remove(given)
 
     def times_torch(self, out):
         torch = self.torch
@@ -268,11 +315,11 @@ class Row:
         return losses[0].item(), losses[-1].item(), {
             n: t.detach() for n, t in w.tensors.items()}
 
-    def dcc(self, rate, steps):
+    def dcc(self, rate, steps, library=None):
         """(first loss, last loss, parameters) of a handle of its own"""
         import st
         path, losses = self.file + ".out", []
-        handle = run.Emitted(self.library, self.model, self.file)
+        handle = run.Emitted(library or self.library, self.model, self.file)
         with self.torch.cuda.stream(self.stream):
             self.rate.fill_(rate / SCALE[self.kind])
             step = handle.runner(self.given, {"loss": self.loss}, self.stream)
@@ -308,12 +355,15 @@ class Row:
         want = self.gradient(torch.float64)
         self.free()
         own = self.worst(self.gradient(torch.float32), want)
-        got = {n: (self.start[n].double() - w.double()) / FAR
-               for n, w in self.dcc(FAR, 1)[2].items()}
-        mine = self.worst(got, want)
-        out.update(dcc_gradient=mine, torch_gradient=own)
-        out["ok"] = out.get("ok", True) and mine[0] <= (
-            BOUND[self.kind] if self.model in SMOOTH else 2 * own[0])
+        out["torch_gradient"] = own
+        for whose, library in (("dcc", self.library), ("less", self.less)):
+            if not os.path.exists(library):
+                continue
+            got = {n: (self.start[n].double() - w.double()) / FAR
+                   for n, w in self.dcc(FAR, 1, library)[2].items()}
+            mine = out[whose + "_gradient"] = self.worst(got, want)
+            out["ok"] = out.get("ok", True) and mine[0] <= (
+                BOUND[self.kind] if self.model in SMOOTH else 2 * own[0])
 
     def error(self, got, want):
         """Of w10 - w0, all parameters as one vector."""
@@ -366,6 +416,7 @@ def one_row(torch, name, job):
     row = Row(torch, name, job["work"], job["scratch"])
     every = {"dcc": row.times_dcc, "torch": row.times_torch,
              "gradients": row.gradients, "errors": row.errors,
+             "profile": row.profile,
              "compile": lambda out: row.times_compile(out, job["compile"])}
     for part in job["parts"]:
         start = time.time()
@@ -410,6 +461,53 @@ def run_rows(o, rows, parts):
         finish(r)
 
 
+# ---- each product alone
+
+def convolutions(torch, name):
+    """{(C, H, K, R, stride): how often} of a torchvision network"""
+    import torchvision
+    found = collections.Counter()
+
+    def seen(layer, args, _):
+        w = layer.weight
+        found[(w.shape[1], args[0].shape[2], w.shape[0], w.shape[2],
+               layer.stride[0])] += 1
+    net = getattr(torchvision.models, name)(weights=None)
+    for layer in net.modules():
+        if isinstance(layer, torch.nn.Conv2d):
+            layer.register_forward_hook(seen)
+    with torch.no_grad():
+        net(torch.randn(1, 3, 224, 224))
+    return found
+
+
+def products(torch):
+    """cuDNN's f16 gradients of each convolution of the residual networks at a
+    batch of 32, channels last, from a CUDA graph of ten."""
+    torch.backends.cudnn.benchmark = True
+    out = []
+    for net in ("resnet18", "resnet50"):
+        for (c, h, k, r, s), times in convolutions(torch, net).items():
+            def random(*shape):
+                return torch.randn(*shape, device="cuda", dtype=torch.float16
+                                   ).to(memory_format=torch.channels_last)
+            x, w = random(32, c, h, h), random(k, c, r, r)
+            y = torch.nn.functional.conv2d(x, w, None, s, r // 2)
+
+            def ten(which):
+                for _ in range(10):
+                    torch.ops.aten.convolution_backward(
+                        y, x, w, None, [s, s], [r // 2] * 2, [1, 1], False,
+                        [0, 0], 1, which)
+            row = dict(net=net, c=c, h=h, k=k, r=r, stride=s, times=times)
+            for name, which in (("weight_us", [False, True, False]),
+                                ("data_us", [True, False, False])):
+                row[name] = run.graph_time(torch, lambda: ten(which)) / 10
+            run.say(json.dumps(row))
+            out.append(row)
+    return out
+
+
 # ---- the report
 
 def finish(row):
@@ -423,7 +521,8 @@ def finish(row):
 def options():
     p = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    p.add_argument("--rows", type=lambda s: s.split(","), default=ROWS)
+    p.add_argument("--rows", type=lambda s: [r for r in s.split(",") if r],
+                   default=ROWS)
     p.add_argument("--dcc", default=os.path.join(run.TOP, "build/dcc"))
     p.add_argument("--dcc-flag", action="append", default=[])
     p.add_argument("--target", default="h200")
@@ -434,8 +533,13 @@ def options():
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--commit", default="")
     p.add_argument("--parts", type=lambda s: s.split(","), default=[
-        "dcc", "torch", "gradients", "errors"], help="these alone")
+        "dcc", "torch", "gradients", "errors"],
+                   help="these alone; profile is one more")
     p.add_argument("--math", default="3xtf32", help="of f32")
+    p.add_argument("--memory", metavar="N",
+                   help="the rows' steps under dcc's --memory=N, too")
+    p.add_argument("--products", action="store_true",
+                   help="cuDNN's gradients of weights and of data")
     p.add_argument("--compile", metavar="MODE", nargs="?", const="default")
     p.add_argument("--xla", action="store_true")
     p.add_argument("--emit-only", action="store_true",
@@ -470,7 +574,10 @@ def main():
     objects = run.build_runtime(o)
     with futures.ThreadPoolExecutor(o.jobs) as pool:
         # rows begin when all are built: building beside them would be timed
-        list(pool.map(lambda r: build(o, objects, r), rows))
+        jobs = [(r, "", []) for r in rows]
+        if o.memory:
+            jobs += [(r, ".less", ["--memory=" + o.memory]) for r in rows]
+        list(pool.map(lambda job: build(o, objects, job), jobs))
     run.say(f"built in {o.budget - (o.deadline - time.time()):.0f} s")
     passes = [o.parts] + ([["compile"]] if o.compile else [])
     for parts in [] if o.emit_only else passes:
@@ -478,6 +585,10 @@ def main():
         write(o, report)
     if o.xla and not o.emit_only:
         xla(o, rows)
+        write(o, report)
+    if o.products and not o.emit_only:
+        import torch
+        report["products"] = products(torch)
         write(o, report)
     bad = [r for r in rows if "error" in r or not r.get("ok", True)]
     return 1 if bad else 0
