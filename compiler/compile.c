@@ -11,6 +11,7 @@
 #include "rewrite/needed.h"
 #include "rewrite/normalise.h"
 #include "rewrite/number.h"
+#include "rewrite/phase.h"
 #include "search/bounds.h"
 #include "search/plan.h"
 #include "rewrite/simplify.h"
@@ -172,6 +173,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     s->keep = keep(g, chosen->device, most);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
            o->packed);
+    phase_write_out(g);
     embed(g);
     find_needed(g);
     if (dump_here(o, "layout"))

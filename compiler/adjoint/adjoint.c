@@ -114,6 +114,22 @@ static const Idx *place_of(Graph *g, const Stmt *s)
     return place;
 }
 
+enum { MOST_I8 = 128 }; /* places that an i8 tells apart */
+
+/* Places of small windows: they are kept from the forward pass on. */
+static Tensor *in_a_byte(Adjoint *a, Tensor *t)
+{
+    Graph *g = a->g;
+    const Var *v[MAX_RANK];
+    const Idx **u = element(g, t, v);
+    Tensor *byte = graph_tensor(g, t->name, T_I8, t->rank, t->dim);
+    Stmt *c = new_stmt(a, byte, t);
+
+    scatter_out(g, c, v, t->rank);
+    c->value = expr_cast(g, element_of(g, t, u), T_I8);
+    return byte;
+}
+
 /* Which point a maximum or minimum took, the first of equals, for all that s
  * is written for. */
 static Tensor *choose(Adjoint *a, int number)
@@ -147,7 +163,7 @@ static Tensor *choose(Adjoint *a, int number)
     c->value = expr_subst(g, s->value, by, s->n_red);
     if (s->op == R_MIN)
         c->value = expr_unary(g, F_NEG, c->value, T_F32);
-    return a->chosen[number] = t;
+    return a->chosen[number] = all > MOST_I8 ? t : in_a_byte(a, t);
 }
 
 /* The product of all other terms, for every point of a prod. */
@@ -220,6 +236,7 @@ static bool through_reduction(Adjoint *a, int number, Partial *p)
     for (int i = 0; i < s->n_out; i++)
         at[i] = idx_var(g->pool, s->out[i]);
     const Expr *took = expr_read(g, choose(a, number), at, (Guard){0}, NULL);
+    took = expr_cast(g, took, T_I32);
     took = expr_binary(g, F_EQ, took, expr_index(g, place_of(g, s)), T_BOOL);
     p->when = both(g, p->when, took);
     return true;

@@ -2,6 +2,7 @@
 
 #include "rewrite/normalise.h"
 #include "rewrite/simplify.h"
+#include "rewrite/walk.h"
 
 #include <string.h>
 
@@ -357,6 +358,56 @@ static bool split_one(Graph *g, int at)
     else
         shrink(&f, at, dim, &n, value);
     return true;
+}
+
+/* ---- few terms */
+
+static const Expr *term_at(Graph *g, const Stmt *s, int64_t term)
+{
+    Subst *sub = arena_array(g->arena, Subst, s->n_red + 1);
+
+    for (int i = s->n_red - 1; i >= 0; i--) {
+        int64_t n = s->red[i]->extent;
+        sub[i] = (Subst){s->red[i], idx_const(g->pool, term % n)};
+        term /= n;
+    }
+    return expr_subst(g, s->value, sub, s->n_red);
+}
+
+/* Is some index of the result not a variable of its own? */
+static bool has_phases(const Stmt *s)
+{
+    for (int d = 0; d < s->tensor->rank; d++)
+        if (!idx_is_var(s->store[d]) && s->store[d]->n)
+            return true;
+    return false;
+}
+
+/* Of products a sum is what contractions look for. */
+static void write_out(Graph *g, Stmt *s)
+{
+    enum { FEW = 4 };
+    const Expr *a, *b, *sum;
+    int64_t terms = 1;
+
+    for (int i = 0; i < s->n_red && terms <= FEW; i++)
+        terms *= s->red[i]->extent;
+    if (terms > FEW || walk_product(s, &a, &b))
+        return;
+    sum = term_at(g, s, 0);
+    for (int64_t i = 1; i < terms; i++)
+        sum = expr_binary(g, F_ADD, sum, term_at(g, s, i), s->value->type);
+    s->value = sum;
+    s->op = R_NONE;
+    s->red = NULL;
+    s->n_red = 0;
+}
+
+void phase_write_out(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->op == R_SUM && has_phases(g->stmt[i]))
+            write_out(g, g->stmt[i]);
 }
 
 void split_phases(Graph *g)

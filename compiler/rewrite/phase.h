@@ -18,4 +18,9 @@
 
 void split_phases(Graph *g);
 
+/* After layout, which asks sums how they would be read: what has at most four
+ * terms left is no sum any more. Each read then stands in one place of its
+ * tensor, and what follows may be the same kernel (a pool's gradient). */
+void phase_write_out(Graph *g);
+
 #endif
