@@ -1,6 +1,7 @@
 #include "rewrite/simplify.h"
 
 #include "rewrite/choices.h"
+#include "rewrite/deviation.h"
 #include "rewrite/functions.h"
 #include "rewrite/heads.h"
 #include "rewrite/hoist.h"
@@ -427,6 +428,7 @@ void tidy(Graph *g)
     join_heads(g);
     simplify_factors(g);
     number(g); /* sums whose factors alone differed are one */
+    drop_deviations(g);
     split_phases(g);
     split_long_reductions(g);
     simplify_dead(g);

@@ -2,7 +2,6 @@
 
 #include "group/siblings.h"
 
-
 enum { MOST_READERS = 16 }; /* of one tensor: a table that all read tells none
                                that it is another's sibling */
 
@@ -43,7 +42,7 @@ static bool find_sibling(Units *u, int i)
         const Ints *list = &u->readers[reads->v[r]];
         for (int k = 0; k < list->n && list->n <= MOST_READERS; k++) {
             int j = list->v[k];
-            if (j > i && !u->unit[j].group->n_cols && place(u, i, j))
+            if (j > i && place(u, i, j))
                 return true;
         }
     }
@@ -54,7 +53,7 @@ void siblings_place(Units *u)
 {
     for (int i = 0; i < u->n; i++) {
         const Group *gr = u->unit[i].group;
-        if (gr && gr->when == WHEN_RUN && !gr->n_cols)
+        if (gr && gr->when == WHEN_RUN)
             find_sibling(u, i);
     }
 }
