@@ -114,7 +114,10 @@ static const Idx *place_of(Graph *g, const Stmt *s)
     return place;
 }
 
-enum { MOST_I8 = 128 }; /* places that an i8 tells apart */
+enum {
+    MOST_I8 = 128,    /* places that an i8 tells apart */
+    SMALL_WINDOW = 16 /* points that are looked at one by one */
+};
 
 /* Places of small windows: they are kept from the forward pass on. */
 static Tensor *in_a_byte(Adjoint *a, Tensor *t)
@@ -128,6 +131,96 @@ static Tensor *in_a_byte(Adjoint *a, Tensor *t)
     scatter_out(g, c, v, t->rank);
     c->value = expr_cast(g, element_of(g, t, u), T_I8);
     return byte;
+}
+
+static bool uses_any(const Idx *e, const Var *const *v, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (idx_uses(e, v[i]))
+            return true;
+    return false;
+}
+
+/* Does a place of x move with the result's and with the reduction's? */
+static bool has_window(const Stmt *s, const Expr *x)
+{
+    for (int d = 0; d < x->tensor->rank; d++)
+        if (uses_any(x->at[d], (const Var *const *)s->out, s->n_out) &&
+            uses_any(x->at[d], (const Var *const *)s->red, s->n_red))
+            return true;
+    return false;
+}
+
+/* A tensor that has just what the maximum s found in windows: its own, or as one
+ * of 16 bits where it was found among such. NULL: none that is kept anyway. */
+static Tensor *found_by(const Adjoint *a, const Stmt *s)
+{
+    const Expr *x = s->value;
+
+    while (x->kind == E_CAST && type_is_float(x->type))
+        x = x->arg[0];
+    if (x->kind != E_READ || !has_window(s, x))
+        return NULL;
+    if (x->tensor->type == s->tensor->type)
+        return s->tensor;
+    for (int i = 0; i < a->n_stmt; i++) {
+        const Stmt *c = a->stmt[i];
+        const Expr *e = c->value->kind == E_CAST ? c->value->arg[0] : c->value;
+        bool same = c->op == R_NONE && !c->where.n && e->kind == E_READ &&
+                    !e->in.n && e->tensor == s->tensor &&
+                    c->tensor->type == x->tensor->type;
+        for (int d = 0; same && d < s->tensor->rank; d++)
+            same = e->at[d] == c->store[d] && idx_is_var(c->store[d]) != NULL;
+        if (same)
+            return c->tensor;
+    }
+    return NULL;
+}
+
+/* Small windows say it themselves, in a byte: 0 where the first one is what was
+ * found, else 1 where the second one is, ... */
+static Tensor *place_in_window(Adjoint *a, const Stmt *s, Tensor *found)
+{
+    Graph *g = a->g;
+    int64_t dim[MAX_RANK], all = 1;
+    const Var *v[MAX_RANK];
+    Subst by[MAX_RANK * 4];
+    int n = s->n_out;
+
+    for (int i = 0; i < s->n_out; i++)
+        dim[i] = s->out[i]->extent;
+    for (int i = 0; i < s->n_red; i++)
+        all *= s->red[i]->extent;
+    Tensor *t = graph_tensor(
+        g, arena_printf(g->arena, "%s_place", s->tensor->name), T_I8,
+        s->n_out, dim);
+    Stmt *c = new_stmt(a, t, s->tensor);
+    const Idx **u = element(g, t, v);
+    scatter_out(g, c, v, s->n_out);
+    for (int i = 0; i < s->n_out; i++)
+        by[i] = (Subst){s->out[i], u[i]};
+    const Idx **place = arena_array(g->arena, const Idx *, MAX_RANK);
+    for (int d = 0; d < s->tensor->rank; d++)
+        place[d] = idx_subst(g->pool, s->store[d], by, n);
+    const Expr *y = element_of(g, found, place);
+    const Expr *at = expr_const(g, (double)(all - 1), T_I32);
+    for (int64_t k = all - 2; k >= 0; k--) {
+        int64_t rest = k;
+        for (int i = s->n_red - 1; i >= 0; i--) {
+            int64_t extent = s->red[i]->extent;
+            by[n + i] = (Subst){s->red[i], idx_const(g->pool, rest % extent)};
+            rest /= extent;
+        }
+        at = expr_select(
+            g,
+            expr_binary(g, F_EQ,
+                        expr_cast(g, expr_subst(g, s->value, by, n + s->n_red),
+                                  T_F32),
+                        expr_cast(g, y, T_F32), T_BOOL),
+            expr_const(g, (double)k, T_I32), at, T_I32);
+    }
+    c->value = expr_cast(g, at, T_I8);
+    return t;
 }
 
 /* Which point a maximum or minimum took, the first of equals, for all that s
@@ -145,6 +238,9 @@ static Tensor *choose(Adjoint *a, int number)
         dim[i] = s->out[i]->extent;
     for (int i = 0; i < s->n_red; i++)
         all *= s->red[i]->extent;
+    Tensor *found = all <= SMALL_WINDOW ? found_by(a, s) : NULL;
+    if (found)
+        return a->chosen[number] = place_in_window(a, s, found);
     Tensor *t = graph_tensor(
         g, arena_printf(g->arena, "%s_place", s->tensor->name), T_I32,
         s->n_out, dim);
