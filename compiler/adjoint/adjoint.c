@@ -151,7 +151,7 @@ static bool has_window(const Stmt *s, const Expr *x)
     return false;
 }
 
-/* A tensor that has just what the maximum s found in windows: its own, or as one
+/* A tensor that has just what the maximum s found in windows: its own, or one
  * of 16 bits where it was found among such. NULL: none that is kept anyway. */
 static Tensor *found_by(const Adjoint *a, const Stmt *s)
 {
@@ -536,6 +536,50 @@ static Type cotangent_type(const Adjoint *a, const Tensor *t, const Expr *e,
     return e->kind == E_READ ? e->tensor->type : t->type;
 }
 
+static bool reads_f16(const Expr *e)
+{
+    while (e->kind == E_CAST)
+        e = e->arg[0];
+    return e->kind == E_READ && e->tensor->type == T_F16;
+}
+
+static bool is_scores(const Adjoint *a, const Tensor *t);
+
+/* Scores, scaled and masked. */
+static bool has_scores(const Adjoint *a, const Expr *e)
+{
+    switch (e->kind) {
+    case E_READ: return e->tensor->type == T_F32 && is_scores(a, e->tensor);
+    case E_CAST: return has_scores(a, e->arg[0]);
+    case E_SELECT: return has_scores(a, e->arg[1]) || has_scores(a, e->arg[2]);
+    case E_BINARY:
+        if (e->fn == F_ADD || e->fn == F_SUB)
+            return has_scores(a, e->arg[0]) || has_scores(a, e->arg[1]);
+        return (e->fn == F_MUL || e->fn == F_DIV) &&
+               e->arg[1]->kind == E_CONST && has_scores(a, e->arg[0]);
+    default: return false;
+    }
+}
+
+/* Does t sum products of f16 tensors, as the scores of an attention? */
+static bool is_scores(const Adjoint *a, const Tensor *t)
+{
+    for (int i = 0; i < a->n_stmt; i++) {
+        const Expr *e = a->stmt[i]->value;
+        if (a->stmt[i]->tensor != t)
+            continue;
+        if (a->stmt[i]->op == R_NONE)
+            return has_scores(a, e);
+        while (e->kind == E_BINARY && e->arg[1]->kind == E_CONST &&
+               (e->fn == F_MUL || e->fn == F_DIV))
+            e = e->arg[0];
+        return a->stmt[i]->op == R_SUM && e->kind == E_BINARY &&
+               e->fn == F_MUL && !e->arg[2] && reads_f16(e->arg[0]) &&
+               reads_f16(e->arg[1]);
+    }
+    return false;
+}
+
 /* The tensor that e reads whole, if e is nothing else. */
 static Tensor *read_whole(const Expr *e, const Tensor *like, const Idx **u)
 {
@@ -570,6 +614,7 @@ static bool make(Adjoint *a, Tensor *t, bool wanted)
     Stmt *s = new_stmt(a, d, t);
     scatter_out(g, s, to.v, t->rank);
     s->value = to.sum;
+    d->halves = type == T_F32 && is_scores(a, t);
     a->cotangent[t->id] = d;
     return true;
 }

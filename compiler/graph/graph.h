@@ -63,6 +63,8 @@ typedef struct Tensor {
     When when;          /* LOAD: depends on params only */
     bool of_rows;       /* a value a row that a norm may have (norm.h) */
     bool partly;        /* needed in part: the rest may be anything */
+    bool halves;        /* a gradient that products take as two f16 parts
+                           (halves.h) */
     bool stopped;       /* no gradient passes through what makes it */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
                            or known of a temporary */

@@ -190,7 +190,8 @@ void drop_deviations(Graph *g)
     Deviations v = {.g = g};
     bool *more = arena_array(g->arena, bool, g->n_tensor + 1), any = false;
 
-    v.zero = arena_array(g->arena, bool, g->n_tensor + 1);    v.by = arena_array(g->arena, const Stmt *, g->n_tensor + 1);
+    v.zero = arena_array(g->arena, bool, g->n_tensor + 1);
+    v.by = arena_array(g->arena, const Stmt *, g->n_tensor + 1);
 
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];

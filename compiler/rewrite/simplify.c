@@ -3,6 +3,7 @@
 #include "rewrite/choices.h"
 #include "rewrite/deviation.h"
 #include "rewrite/functions.h"
+#include "rewrite/halves.h"
 #include "rewrite/heads.h"
 #include "rewrite/hoist.h"
 #include "rewrite/inline.h"
@@ -429,6 +430,8 @@ void tidy(Graph *g)
     simplify_factors(g);
     number(g); /* sums whose factors alone differed are one */
     drop_deviations(g);
+    choose_guarded(g);
+    split_halves(g);
     split_phases(g);
     split_long_reductions(g);
     simplify_dead(g);
