@@ -431,6 +431,39 @@ DCC_DEVICE void dcc_each_sum(float (&sums)[R][C], int n0, int end,
                 }
 }
 
+// The same by the number c of the column among a thread's own, as
+// dcc_own_columns has what belongs to it, of `n` from the first.
+template <int COLS, int DEAL, int R, int C, class F>
+DCC_DEVICE void dcc_each_own(float (&sums)[R][C], int n, const F &change)
+{
+    const int first = (int)threadIdx.x % 4 * DEAL;
+#pragma unroll
+    for (int c = 0; c < COLS / 4; ++c)
+        if (first + c / DEAL * 4 * DEAL < n)
+#pragma unroll
+            for (int i = 0; i < 2 * R; ++i) {
+                const int e = c % DEAL;
+                const int at = e / 2 * (COLS / DEAL) + c / DEAL * 4;
+                float &sum = sums[i / 2][at + i % 2 * 2 + e % 2];
+                sum = change(sum, i, c);
+            }
+}
+
+template <int COLS, int DEAL>
+DCC_DEVICE void dcc_own_columns(float (&own)[COLS / 4], const float *from,
+                                int n)
+{
+    const int first = (int)threadIdx.x % 4 * DEAL;
+#pragma unroll
+    for (int c = 0; c < COLS / 4; c += 2)
+        if (first + c / DEAL * 4 * DEAL < n) {
+            dcc_f32x2 pair;
+            dcc_read(pair, from + first + c / DEAL * 4 * DEAL + c % DEAL);
+            own[c] = pair.v[0];
+            own[c + 1] = pair.v[1];
+        }
+}
+
 // The same columns of what belongs to them, from the first.
 template <class T> DCC_DEVICE dcc_f32x4 dcc_load_columns(const T *from)
 {

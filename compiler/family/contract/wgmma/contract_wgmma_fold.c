@@ -86,51 +86,104 @@ static bool cut_columns(const WgmmaBuild *w)
     return w->x.f->c.N % w->x.p->t.bn != 0;
 }
 
-/* By the number n of each sum's column, and i of its row among a thread's. */
-static void put_fold(WgmmaBuild *w, Tree *b, const Expr *value,
-                     const char *sums)
+/* What the fold reads of columns, of WgmmaBuild w: in registers, or touched. */
+typedef struct Fold {
+    Columns of;
+    WgmmaBuild *w;
+    const char *own[MOST_COLUMNS]; /* their names there, or NULL */
+    const char *left;       /* columns from n0 on */
+} Fold;
+
+/* A thread's columns of each; nvcc has 255 registers for a lone block's. */
+static bool holds_columns(const Fold *f)
 {
+    enum { MOST = 224 };
+    const Wgmma *p = f->w->p;
+
+    return p->consumers == 1 && p->resident == 1 && p->parts == 1 &&
+           p->x.regs + f->of.n * p->own / 4 <= MOST;
+}
+
+static const char *own_column(const Expr *read, void *ctx)
+{
+    const Fold *f = ctx;
+
+    for (int i = 0; i < f->of.n; i++)
+        if (f->own[i] && expr_equal(f->of.read[i], read))
+            return arena_printf(f->w->x.g->arena, "%s[c]", f->own[i]);
+    return NULL;
+}
+
+/* By the number n of each sum's column, or c among the thread's, and i of its
+ * row among a thread's. */
+static void put_fold(Fold *f, Tree *b, const Expr *value, const char *sums)
+{
+    WgmmaBuild *w = f->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
     Tree *body = tree_list(b->arena);
+    void *ctx = cp->ctx;
 
     cprint_name(cp, column_number(w->f), "n");
     cp->local[0] = "sum";
+    cp->staged = own_column;
+    cp->ctx = f;
     const char *text = cprint_bind(body, cp, value, "t");
+    cp->staged = NULL;
+    cp->ctx = ctx;
     PUT(b,
-        "// What the norm of rows makes of sums over them.\n"
-        "dcc_each_sum<@width, @deal>(@sums, n0, @end, "
-        "[&](float sum, int i, int n) {\n"
-        "    @BODY\n"
-        "    return @value;\n"
-        "});\n",
-        FILL("width", w->x.width),
+        f->own[0] ? "// What the norm of rows makes of sums over them.\n"
+                    "dcc_each_own<@width, @deal>(@sums, @left, "
+                    "[&](float sum, int i, int c) {\n"
+                    "    @BODY\n"
+                    "    return @value;\n"
+                    "});\n"
+                  : "// What the norm of rows makes of sums over them.\n"
+                    "dcc_each_sum<@width, @deal>(@sums, n0, @end, "
+                    "[&](float sum, int i, int n) {\n"
+                    "    @BODY\n"
+                    "    return @value;\n"
+                    "});\n",
+        FILL("width", w->x.width), FILL("left", f->left),
         FILL_INT("deal", w->p->deal ? w->p->deal : 2), FILL("sums", sums),
         FILL("end", cut_columns(w) ? "N" : "INT_MAX"), FILL_TREE("BODY", body),
         FILL("value", text));
     cprint_close(cp, scope);
 }
 
-/* What is read behind the products is in the L1 by then. */
-static void put_touches(WgmmaBuild *w, Tree *b)
+/* What is read behind the products comes in during them. */
+static void put_columns(Fold *f, Tree *b)
 {
+    WgmmaBuild *w = f->w;
     CPrint *cp = &w->x.cp;
     CScope scope = cprint_open(cp);
-    Columns c = {.f = w->f};
+    const char *args = f->left, *names = "";
+    bool holds = holds_columns(f);
+    Tree *reads = tree_list(b->arena);
 
-    const char *args = cut_columns(w)
-                           ? arena_printf(b->arena, "min(N - n0, (int)%s)",
-                                          w->x.width)
-                           : w->x.width;
-
-    expr_visit(wgmma_fold_value(w->f), find_column, &c);
     cprint_name(cp, column_number(w->f), "n0");
-    for (int i = 0; i < c.n; i++)
-        args = arena_printf(b->arena, "%s, &%s[%s]", args,
-                            cprint_tensor(cp, c.read[i]->tensor),
-                            cprint_element(cp, c.read[i]->tensor,
-                                           place_of(w->f, c.read[i])));
-    if (c.n)
+    for (int i = 0; i < f->of.n; i++) {
+        const Expr *e = f->of.read[i];
+        const char *t = cprint_tensor(cp, e->tensor);
+        const char *at = cprint_element(cp, e->tensor, place_of(w->f, e));
+        args = arena_printf(b->arena, "%s, &%s[%s]", args, t, at);
+        if (!holds)
+            continue;
+        f->own[i] = cprint_fresh(cp, arena_printf(b->arena, "%s_own", t));
+        names = arena_printf(b->arena, "%s%s%s[%s / 4]", names,
+                             *names ? ", " : "", f->own[i], w->x.width);
+        PUT(reads,
+            "dcc_own_columns<@width, @deal>(@own, &@tensor[@at], @left);\n",
+            FILL("width", w->x.width),
+            FILL_INT("deal", w->p->deal ? w->p->deal : 2),
+            FILL("own", f->own[i]), FILL("tensor", t), FILL("at", at),
+            FILL("left", f->left));
+    }
+    if (f->of.n && holds)
+        PUT(b, "float @names;\n"
+               "@READS\n",
+            FILL("names", names), FILL_TREE("READS", reads));
+    else if (f->of.n)
         PUT(b, "dcc_touch_columns(@args);\n", FILL("args", args));
     cprint_close(cp, scope);
 }
@@ -140,8 +193,14 @@ void wgmma_fold(WgmmaBuild *w, Tree *before, Tree *behind)
     if (!fold_of(w->f))
         return;
     const char *local = w->x.cp.local[0];
-    put_touches(w, before);
+    Fold f = {.of = {.f = w->f}, .w = w, .left = w->x.width};
+
+    if (cut_columns(w))
+        f.left = arena_printf(before->arena, "min(N - n0, (int)%s)",
+                              w->x.width);
+    expr_visit(wgmma_fold_value(w->f), find_column, &f.of);
+    put_columns(&f, before);
     const Expr *value = wgmma_fold_rows(w, before, behind);
-    put_fold(w, behind, value, w->x.p->t.split > 1 ? "own" : "acc");
+    put_fold(&f, behind, value, w->x.p->t.split > 1 ? "own" : "acc");
     w->x.cp.local[0] = local;
 }
