@@ -376,6 +376,19 @@ def views():
         case("ScatterElements_%d" % v, v, "ScatterElements",
              [data, np.array([[1, 2, 0], [3, 0, 1]]), upd], [out], axis=0,
              **({"reduction": "none"} if v == 16 else {}))
+    # ids and updates that are less than what they go into, and what is read
+    less, some = f(2, 2), np.array([[2, 0], [3, 1]])
+    for how in ("none", "add"):
+        out = data.copy()
+        out[some, [[0, 1], [0, 1]]] = less + (
+            data[some, [[0, 1], [0, 1]]] if how == "add" else 0)
+        case("ScatterElements_less_%s" % how, 18, "ScatterElements",
+             [data, some, less], [out], axis=0, reduction=how)
+    case("GatherElements_less", 13, "GatherElements", [data, some],
+         [data[some, [[0, 1], [0, 1]]]], axis=0)
+    case("Slice_two_axes", 13, "Slice",
+         [data, i64(0, 0), i64(2, 2), i64(0, 1)], [data[:2, :2]],
+         const=[1, 2, 3])
     # constants whose elements are alike, as a[1, :2] = 7 is exported
     sevens, row = np.full((1, 2), 7, np.float32), np.full((1, 2), 1)
     for how, made in (("none", 7), ("add", data[1, :2] + 7),

@@ -342,6 +342,22 @@ def positions_of_batch():
         node("MatMul", ["q", "x"], ["y"]))
 
 
+def parts_from_front():
+    """What is less than what it is of, from 0 on: a slice along two axes,
+    ids and updates of a scatter, rows that are gathered."""
+    return model(
+        info(11, "x", [4, 6, 5]), info(11, "i", [4, 2, 3], 7),
+        info(11, "u", [4, 2, 3]), info(12, "y", []), info(12, "s", []),
+        info(12, "a", []), info(12, "g", []), int_list("zeros", [0, 0]),
+        int_list("ends", [2, 3]), int_list("axes", [1, 2]),
+        node("Slice", ["x", "zeros", "ends", "axes"], ["y"]),
+        node("ScatterElements", ["x", "i", "u"], ["s"], num_attr("axis", 1)),
+        node("ScatterElements", ["x", "i", "u"], ["a"], num_attr("axis", 1),
+             part(1, "reduction") + part(4, "add") + num(20, 3)),
+        node("GatherElements", ["x", "i"], ["g"], num_attr("axis", 1)),
+        opset=18)
+
+
 def two_inputs(a, b):
     return model(info(11, "x", [a, 4]), info(11, "z", [b, 4]),
                  info(12, "y", []), node("Add", ["x", "z"], ["y"]))
@@ -421,6 +437,7 @@ def main():
                            ("ones", ones_of_batch()),
                            ("alike", alike_beside_bounds()),
                            ("positions", positions_of_batch()),
+                           ("front", parts_from_front()),
                            ("keras_inputs", two_inputs("unk__3", "unk__7")),
                            ("two_sizes", two_inputs("N", "M"))):
             with open(work + "/%s.onnx" % name, "wb") as f:
@@ -491,6 +508,10 @@ def main():
             ("names that tf2onnx makes up are one batch, others are not",
              "input z : E[B, 4];" in dcls["keras_inputs"] and
              "--dim M=N" in dcls["two_sizes"]),
+            ("parts from the front say how far they go",
+             "y[i, j in 0..2, k in 0..3] : E[4, 2, 3] = x[i, j, k];" in
+             dcls["front"] and "k in 0..5" in dcls["front"] and
+             run("front.dcl", "-o", "front.cu")[0] == 0),
             ("positions spread over the batch are known",
              "causal = true" in dcls["positions"] and
              "?" not in dcls["positions"] and

@@ -140,6 +140,23 @@ void stmt_left(Import *c, Stmt *s, const char *const *index)
     s->typed = s->shaped = true;
 }
 
+void stmt_left_reading(Import *c, Stmt *s, const Value *x,
+                       const char *const *at)
+{
+    const Shape *y = &s->out->shape;
+    const char *left[IMPORT_MAX_RANK];
+
+    for (int k = 0; k < y->rank; k++) {
+        left[k] = index_names[k];
+        for (int i = 0; i < x->shape.rank; i++)
+            if (!strcmp(at[i], index_names[k]) &&
+                x->shape.dim[i] != y->dim[k])
+                left[k] = arena_printf(c->arena, "%s in 0..%s", index_names[k],
+                                       size_text(c, y->dim[k]));
+    }
+    stmt_left(c, s, left);
+}
+
 /* The number that stands for a constant; NULL where it is no number. */
 static const char *literal(Import *c, Value *v, Bind bind)
 {

@@ -51,6 +51,10 @@ void stmt_text(Import *c, Stmt *s, Bind bind, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* The left side with an index for each dimension, its type and shape said. */
 void stmt_left(Import *c, Stmt *s, const char *const *index);
+/* The same for a statement that reads x at these: an index that stands alone
+ * there would run over x's size, where the result has another. */
+void stmt_left_reading(Import *c, Stmt *s, const Value *x,
+                       const char *const *at);
 
 /* Slots: a value as an argument, as an operand of an operator, by its name.
  * Where a constant is one number, that number. */

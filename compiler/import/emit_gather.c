@@ -112,7 +112,7 @@ void emit_gather_elements(Import *c, Node *n)
     Stmt *s = stmt_new(c, n->out[0]);
     for (int i = 0; i < r; i++)
         at[i] = i == axis ? read_at(c, s, ids, index_names) : index_names[i];
-    stmt_left(c, s, index_names);
+    stmt_left_reading(c, s, x, at);
     stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, at));
 }
 
@@ -276,21 +276,21 @@ void emit_scatter_elements(Import *c, Node *n)
         /* the last update that goes there */
         Value *which = between(c, y, "from", OT_INT32, x->shape);
         Stmt *w = stmt_new(c, which);
-        stmt_left(c, w, index_names);
+        stmt_left_reading(c, w, ids, at);
         hit = id_at(c, w, ids, at, whole ? NULL : &x->shape);
         stmt_text(c, w, BIND_ATOM, "max(%s) (%s == %s ? r : -1)", range, hit,
                   index_names[axis]);
         Stmt *s = stmt_new(c, y);
         const char *found = read_at(c, s, which, index_names);
         at[axis] = found;
-        stmt_left(c, s, index_names);
+        stmt_left_reading(c, s, u, at);
         const char *update = update_at(c, s, u, at);
         const char *old = read_at(c, s, x, index_names);
         stmt_text(c, s, BIND_COND, "%s >= 0 ? %s : %s", found, update, old);
         return;
     }
     Stmt *s = stmt_new(c, y);
-    stmt_left(c, s, index_names);
+    stmt_left_reading(c, s, ids, at);
     const char *id = id_at(c, s, ids, at, whole ? NULL : &x->shape);
     const char *update =
         whole ? read_at(c, s, u, at) : update_at(c, s, u, at);

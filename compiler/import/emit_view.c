@@ -187,7 +187,7 @@ void emit_slice(Import *c, Node *n)
             at[i] = arena_printf(c->arena, "%s + %s", size_text(c, a[i].first),
                                  at[i]);
     }
-    stmt_left(c, s, index_names);
+    stmt_left_reading(c, s, x, at);
     stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, at));
 }
 
@@ -258,7 +258,7 @@ void emit_pad(Import *c, Node *n)
 {
     Value *x = n->in[0], *y = n->out[0];
     const char *mode = attr_text(n, "mode", "constant");
-    const char *at[IMPORT_MAX_RANK], *left[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK];
     int64_t before[IMPORT_MAX_RANK], after[IMPORT_MAX_RANK];
     double v = attr_float(n, "value", 0);
     int padded = 0, axis = 0;
@@ -302,13 +302,7 @@ void emit_pad(Import *c, Node *n)
                     ? pad_index(c, mode, index_names[i], before[i], after[i],
                                 x->shape.dim[i])
                     : index_names[i];
-    /* an index that stands alone would run over what it reads */
-    for (int i = 0; i < x->shape.rank; i++)
-        left[i] = before[i] == 0 && after[i]
-                      ? arena_printf(c->arena, "%s in 0..%s", index_names[i],
-                                     size_text(c, y->shape.dim[i]))
-                      : index_names[i];
-    stmt_left(c, s, left);
+    stmt_left_reading(c, s, x, at);
     stmt_text(c, s, BIND_ATOM, "%s",
               fill ? read_or(c, s, x, at, &y->shape,
                              known ? number_text(c, x->type, v)
