@@ -41,10 +41,11 @@ void m_depthwise(
         #pragma unroll
         for (int u = 0; u < SPAN; ++u) {
             float x_frag[VEC];
-            const bool in = p + u >= 1 && p + u < 29 && q + s >= 1
-                && q + s < 29;
-            dcc_load_if<VEC>(x_frag, in,
-                &x[((n * 28 + p + u - 1) * 28 + q + s - 1) * C + c]);
+            if (p + u >= 1 && p + u < 29 && q + s >= 1 && q + s < 29)
+                dcc_load<VEC>(x_frag,
+                    &x[((n * 28 + p + u - 1) * 28 + q + s - 1) * C + c]);
+            else
+                dcc_fill(x_frag, 0.0f);
             #pragma unroll
             for (int t = 0; t < TILE; ++t) {
                 const int r = u - t;

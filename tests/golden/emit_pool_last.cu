@@ -32,9 +32,11 @@ void m_pool_last(
         #pragma unroll
         for (int s = 0; s < S; ++s) {
             float x_frag[VEC];
-            const bool in = 2 * p + r >= 1 && 2 * q + s >= 1;
-            dcc_load_if<VEC>(x_frag, in, &x[((n * 56 + 2 * p + r - 1) * 56
-                + 2 * q + s - 1) * C + c], -INFINITY);
+            if (2 * p + r >= 1 && 2 * q + s >= 1)
+                dcc_load<VEC>(x_frag, &x[((n * 56 + 2 * p + r - 1) * 56 + 2 * q
+                    + s - 1) * C + c]);
+            else
+                dcc_fill(x_frag, -INFINITY);
             #pragma unroll
             for (int v = 0; v < VEC; ++v)
                 max[v] = fmaxf(max[v], x_frag[v]);

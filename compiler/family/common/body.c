@@ -331,29 +331,13 @@ void body_load(Body *b, Tree *out, const Expr *read, const char *array)
         return;
     }
     const char *in = cprint_condition(p, read->in);
-    const char *other = cprint_bind(out, p, read->outside, NULL);
-    if (step * type_bytes(read->tensor->type) >= 4) { /* in whole words */
-        bool zero = read->outside->kind == E_CONST && read->outside->num == 0;
-        PUT(out,
-            zero ? "const bool @id = @in;\n"
-                   "dcc_load_if<@n>(@array, @id, &@tensor[@at]);\n"
-                 : "const bool @id = @in;\n"
-                   "dcc_load_if<@n>(@array, @id, &@tensor[@at], @other);\n",
-            FILL("id", cprint_fresh(p, "in")),
-            FILL("n", step == b->vec ? "VEC" : arena_printf(a, "%d", step)),
-            FILL("array", array), FILL("in", in),
-            FILL("tensor", cprint_tensor(p, read->tensor)),
-            FILL("at", cprint_at(p, read->tensor, read->at, read->in)),
-            FILL("other", other));
-        return;
-    }
     PUT(out,
         "if (@in)\n"
         "    @LOAD\n"
         "else\n"
-        "    dcc_fill(@array, @other);\n",
+        "    dcc_fill(@array, @outside);\n",
         FILL("in", in), FILL_TREE("LOAD", load), FILL("array", array),
-        FILL("other", other));
+        FILL("outside", cprint_bind(out, p, read->outside, NULL)));
 }
 
 /* Brings what the lanes share, and what they take from a vector, into
