@@ -227,7 +227,21 @@ point $? "products of registers whose loop may turn before a wait are found"
 [ ! -s "$work/log" ]
 point $? "lists of many inputs and outputs"
 
+# norms on drawn layouts: rows may be the tile's columns, of several variables
+norms()
+{
+    : >"$work/log"
+    for seed in 5 14 52 1 2 3; do
+        "$dcc" "$src/tests/numeric/norms.dcl" --random-plan=$seed \
+            --variant=contract_wgmma=any -o "$work/x.cu" >>"$work/log" 2>&1
+        long_texts "$work/x.cu" | grep -v '^line 4:' >>"$work/log"
+    done
+    [ ! -s "$work/log" ]
+    point $? "norms of products on drawn layouts"
+}
+
 if [ $# = 0 ]; then
+    norms
     chains h200 chain_wgmma
     chains sm_80 chain_mma
     drawn gpt2

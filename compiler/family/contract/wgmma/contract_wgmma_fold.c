@@ -55,12 +55,15 @@ static bool side_by_side(const WgmmaForm *f, const Expr *e)
 static bool rows_are_columns(const WgmmaForm *f)
 {
     const RowMerge *m = f->x.gr->merge;
-    const Var *n = column_number(f);
+    const Side *n = &f->x.n; /* of several variables, maybe */
 
-    for (int i = 0; i < m->n_step; i++)
-        if (expr_uses(m->step[i].value, n) ||
-            (m->part[i] && expr_uses(m->part[i], n)))
+    for (int i = 0; i < m->n_step * n->n; i++) {
+        const Expr *value = m->step[i / n->n].value;
+        const Expr *part = m->part[i / n->n];
+        const Var *v = n->v[i % n->n];
+        if (expr_uses(value, v) || (part && expr_uses(part, v)))
             return true;
+    }
     return false;
 }
 
