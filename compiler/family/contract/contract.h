@@ -119,8 +119,6 @@ typedef struct ContractPlan {
 } ContractPlan;
 
 /* What a kernel's text is made with. */
-enum { MAX_EARLY = 8 /* reads ahead of the sums that are told of */ };
-
 typedef struct ContractBuild {
     const Contract *f;
     const ContractPlan *p;
@@ -139,8 +137,6 @@ typedef struct ContractBuild {
                                NULL: it is in shared memory, in `sums` */
     const char *width;      /* contract_pairs: the columns of a tile that the
                                block finishes, "BN" */
-    const Expr *held[MAX_EARLY]; int n_held; /* reads of f32 that registers */
-    const char *held_text[MAX_EARLY];        /* have, and their text */
 } ContractBuild;
 
 /* The group as a contraction; false and the reason if it is none. */
@@ -239,6 +235,7 @@ void contract_early(ContractBuild *x, Tree *b);
 typedef void ContractPlace(ContractBuild *x, Tree *b);
 /* What is read ahead of the sums: a vector for each of a thread's `pieces`, of
  * which `piece` is the number, as far as `regs` registers hold. */
+enum { MAX_EARLY = 8 };
 typedef struct ContractAhead {
     int pieces, regs, vec;  /* of pieces of so many columns */
     const char *piece;

@@ -1,7 +1,5 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
-#include <string.h>
-
 /* Reads that a split's epilogue would wait for: a block has few sums of its
  * tile, and no registers are set aside for what these are finished with. */
 
@@ -34,9 +32,6 @@ static bool is_early(const WgmmaBuild *w, const Expr *e)
 {
     for (int i = 0; i < w->n_early; i++)
         if (w->early[i]->tensor == e->tensor)
-            return true;
-    for (int i = 0; i < w->x.n_held; i++)
-        if (w->x.held[i]->tensor == e->tensor)
             return true;
     return false;
 }
@@ -83,90 +78,13 @@ static Tree *touched(WgmmaBuild *w, const Touched *t, bool rows, bool columns)
                 : tree_list(a);
 }
 
-/* Whether blocks share tiles whose rows and columns are numbers. */
-static bool shares(const WgmmaBuild *w)
-{
-    return w->x.p->t.split > 1 && w->f->rows_read && !w->x.p->patch &&
-           w->f->tma.m.n == 1 && w->f->tma.n.n == 1;
-}
-
-static const char *point_number(const WgmmaBuild *w)
-{
-    const char *m = wgmma_point_row(w->p);
-
-    return arena_printf(w->x.g->arena,
-                        w->x.f->c.M % w->x.p->t.bm || w->p->cluster > 1
-                            ? "min(m0 + %s, M - 1)"
-                            : "m0 + %s", m);
-}
-
-static void find_held(const Expr *e, void *ctx)
-{
-    WgmmaBuild *w = ctx;
-    ContractBuild *x = &w->x;
-
-    if (e->kind != E_READ || e->in.n || e->type != T_F32 ||
-        x->n_held == MAX_EARLY)
-        return;
-    const Expr *at = by_numbers(w, e);
-    if (!expr_uses(at, w->f->tma.m.axis[0].linear) ||
-        expr_uses(at, w->f->tma.n.axis[0].linear))
-        return;
-    for (int i = 0; i < x->n_held; i++)
-        if (expr_equal(x->held[i], e))
-            return;
-    const char *id = cprint_fresh(&x->cp,
-                                  arena_printf(x->g->arena, "%s_row",
-                                               cprint_tensor(&x->cp,
-                                                             e->tensor)));
-    x->held_text[x->n_held] = arena_printf(x->g->arena, "%s[i]", id);
-    x->held[x->n_held++] = e;
-}
-
-void wgmma_hold_rows(WgmmaBuild *w, Tree *b)
-{
-    ContractBuild *x = &w->x;
-    CPrint *cp = &x->cp;
-    Tree *reads = tree_list(b->arena), *names = tree_list(b->arena);
-
-    if (!shares(w) || w->p->consumers > 1 || w->p->parts > 1)
-        return;
-    for (int i = 0; i < x->f->gr->n_step; i++)
-        if (x->f->gr->step[i].op == R_NONE)
-            expr_visit(x->f->value[i], find_held, w);
-    CScope scope = cprint_open(cp);
-    cprint_name(cp, w->f->tma.m.axis[0].linear, "m");
-    for (int i = 0; i < x->n_held; i++) {
-        const Expr *e = by_numbers(w, x->held[i]);
-        const char *text = x->held_text[i];
-        PUT(names, "float @id[WM / 32];\n",
-            FILL("id", arena_printf(b->arena, "%.*s", (int)strlen(text) - 3,
-                                    text)));
-        PUT(reads, "@text = @tensor[@at];\n", FILL("text", text),
-            FILL("tensor", cprint_tensor(cp, e->tensor)),
-            FILL("at", cprint_element(cp, e->tensor,
-                                      tensor_offset(x->g, e->tensor, e->at))));
-    }
-    cprint_close(cp, scope);
-    if (x->n_held)
-        PUT(b,
-            "// What belongs to rows comes in during the products, too.\n"
-            "@NAMES\n"
-            "#pragma unroll\n"
-            "for (int i = 0; i < WM / 32; ++i) {\n"
-            "    const int m = @m;\n"
-            "    @READS\n"
-            "}\n",
-            FILL_TREE("NAMES", names), FILL("m", point_number(w)),
-            FILL_TREE("READS", reads));
-}
-
 void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
 {
     const ContractBuild *x = &w->x;
     Touched t = {.w = w};
 
-    if (!shares(w))
+    if (x->p->t.split == 1 || !w->f->rows_read || x->p->patch ||
+        w->f->tma.m.n != 1 || w->f->tma.n.n != 1)
         return;
     for (int i = 0; i < x->f->gr->n_step; i++)
         if (x->f->gr->step[i].op == R_NONE)
@@ -190,6 +108,11 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
             n, FILL_TREE("COLUMNS", columns));
         return;
     }
+    const char *m = wgmma_point_row(w->p);
+    if (x->f->c.M % x->p->t.bm || w->p->cluster > 1)
+        m = arena_printf(b->arena, "min(m0 + %s, M - 1)", m);
+    else
+        m = arena_printf(b->arena, "m0 + %s", m);
     PUT(b,
         "// What the epilogue reads is in the L1 by then.\n"
         "#pragma unroll\n"
@@ -203,6 +126,6 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
         "        @ALL\n"
         "    }\n"
         "}\n",
-        FILL("m", point_number(w)), FILL_TREE("ROWS", rows), n,
+        FILL("m", m), FILL_TREE("ROWS", rows), n,
         FILL_TREE("COLUMNS", columns), FILL_TREE("ALL", all));
 }
