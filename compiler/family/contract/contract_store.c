@@ -246,14 +246,6 @@ static const char *declarator(const Finish *f, const Vector *v)
                : v->id;
 }
 
-/* dcc_f32x4 y_out[2]; zero: with = {} */
-static void put_vector(Finish *f, Tree *b, const Vector *v, const Tensor *t,
-                       bool zero)
-{
-    PUT(b, zero ? "@type @vector = {};\n" : "@type @vector;\n",
-        FILL("type", finish_type(f, t, v)), FILL("vector", declarator(f, v)));
-}
-
 /* Vectors of one type; none if that is NULL. */
 void finish_declared(Tree *b, const char *type, const char *names)
 {
@@ -261,27 +253,42 @@ void finish_declared(Tree *b, const char *type, const char *names)
         PUT(b, "@type @names;\n", FILL("type", type), FILL("names", names));
 }
 
+/* Declarations that follow each other: those of one type are one. */
+typedef struct OneType {
+    const char *type, *names;
+} OneType;
+
+static void declare(Tree *b, OneType *d, const char *type, const char *name)
+{
+    if (d->type && !strcmp(type, d->type)) {
+        d->names = arena_printf(b->arena, "%s, %s", d->names, name);
+        return;
+    }
+    finish_declared(b, d->type, d->names);
+    *d = (OneType){type, name};
+}
+
+/* dcc_f32x4 y_out[2]; zero: with = {} */
+static void declare_vector(Finish *f, Tree *b, OneType *d, const Vector *v,
+                           const Tensor *t, bool zero)
+{
+    const char *name = declarator(f, v);
+
+    declare(b, d, finish_type(f, t, v),
+            zero ? arena_printf(b->arena, "%s = {}", name) : name);
+}
+
 void finish_declare(Finish *f, Tree *b, ReadWhen when, bool zero)
 {
-    const char *last = NULL, *names = NULL;
+    OneType d = {0};
 
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
-        if (!v->read || v->when != when)
-            continue;
-        const char *type = finish_type(f, v->read->tensor, v);
-        const char *one = declarator(f, v);
-        if (zero || guard_truth(v->read->in) != ALWAYS)
-            one = arena_printf(b->arena, "%s = {}", one);
-        if (last && !strcmp(type, last)) {
-            names = arena_printf(b->arena, "%s, %s", names, one);
-            continue;
-        }
-        finish_declared(b, last, names);
-        last = type;
-        names = one;
+        if (v->read && v->when == when)
+            declare_vector(f, b, &d, v, v->read->tensor,
+                           zero || guard_truth(v->read->in) != ALWAYS);
     }
-    finish_declared(b, last, names);
+    finish_declared(b, d.type, d.names);
 }
 
 /* The address of the vector that a step stores. */
@@ -585,12 +592,12 @@ void finish_loads(Finish *f, Tree *b)
     for (int i = 0; i < f->n_vec; i++)
         if (f->vec[i].read && f->vec[i].when == READ_POINT)
             finish_read(f, b, &f->vec[i]);
-    for (int i = 0; i < x->f->gr->n_step; i++) {
-        if (!f->vector_store[i])
-            continue;
-        put_vector(f, b, finish_vector(f, i), x->f->gr->step[i].tensor,
-                   f->partial);
-    }
+    OneType d = {0};
+    for (int i = 0; i < x->f->gr->n_step; i++)
+        if (f->vector_store[i])
+            declare_vector(f, b, &d, finish_vector(f, i),
+                           x->f->gr->step[i].tensor, f->partial);
+    finish_declared(b, d.type, d.names);
 }
 
 void finish_sum(Finish *f, const char *text)

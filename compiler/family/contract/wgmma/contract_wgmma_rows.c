@@ -445,7 +445,10 @@ static const char *pieces_of(Rows *r, Tree *b, const Expr *read)
         FILL("id", id), FILL("tensor", cprint_tensor(&w->x.cp, t)),
         FILL("at",
              cprint_element(&w->x.cp, t, tensor_offset(w->x.g, t, first->at))),
-        FILL_INT("stride", t->stride[0]),
+        FILL("stride", t->stride[0] == w->f->x.c.M
+                           ? "M"
+                           : arena_printf(b->arena, "%lld",
+                                          (long long)t->stride[0])),
         FILL_INT("pieces", over->extent));
     r->piece[r->n_piece] = t;
     return r->piece_id[r->n_piece++] = id;
