@@ -54,6 +54,10 @@ static const char *check_window(const Group *first)
     }
     if (!reduces)
         return "nothing that a window reduces";
+    /* a norm's elements, which the product takes along its own sum */
+    const Step *last = &first->step[first->n_step - 1];
+    if (last->over_cols && last->op == R_NONE)
+        return "a window that has a value for each of what it reduces";
     return group_cols(first) > MOST_TAPS ? "a window of more than 64 values"
                                          : NULL;
 }
