@@ -54,9 +54,15 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
                        Guard in, int vec);
 /* Whether v is read and may be before the sums are there. */
 bool finish_ahead(const ContractBuild *x, const Vector *v);
+/* Declarations that follow each other: those of one type are one. */
+typedef struct OneType {
+    const char *type, *names;
+} OneType;
+void finish_declare_one(Tree *b, OneType *d, const char *type,
+                        const char *name);
+void finish_declared(Tree *b, OneType *d); /* the last ones */
 /* dcc_f32x4 r_vec[2], s_vec[2]; those that are read then;
  * zero: with = {}, as where a read has a condition */
-void finish_declared(Tree *b, const char *type, const char *names);
 void finish_declare(Finish *f, Tree *b, ReadWhen when, bool zero);
 /* if (..) dcc_read(r_vec, &r[..]); */
 void finish_read(Finish *f, Tree *b, const Vector *v);

@@ -120,28 +120,21 @@ static bool in_a_row(const Finish *f, const Vector *v)
 /* dcc_f32x2 r_vec[BN / 8], s_vec[BN / 8]; of each group. */
 static void declare_ahead(Finish *f, Tree *b, bool some)
 {
-    const char *last = NULL, *names = NULL;
+    OneType d = {0};
 
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
         if (v->when != READ_EARLY)
             continue;
-        const char *type = finish_type(f, v->read->tensor, v);
         const char *one = arena_printf(b->arena, "%s[%s / %d]", v->id,
                                        f->x->width, group(f->x));
         if (v->count > 1)
             one = arena_printf(b->arena, "%s[%d]", one, v->count);
         if (some || guard_truth(v->read->in) != ALWAYS)
             one = arena_printf(b->arena, "%s = {}", one);
-        if (last && !strcmp(type, last)) {
-            names = arena_printf(b->arena, "%s, %s", names, one);
-            continue;
-        }
-        finish_declared(b, last, names);
-        last = type;
-        names = one;
+        finish_declare_one(b, &d, finish_type(f, v->read->tensor, v), one);
     }
-    finish_declared(b, last, names);
+    finish_declared(b, &d);
 }
 
 /* Reads all of v's columns by one call, or those of group `at`. */

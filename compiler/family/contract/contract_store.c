@@ -246,25 +246,21 @@ static const char *declarator(const Finish *f, const Vector *v)
                : v->id;
 }
 
-/* Vectors of one type; none if that is NULL. */
-void finish_declared(Tree *b, const char *type, const char *names)
+void finish_declared(Tree *b, OneType *d)
 {
-    if (type)
-        PUT(b, "@type @names;\n", FILL("type", type), FILL("names", names));
+    if (d->type)
+        PUT(b, "@type @names;\n", FILL("type", d->type),
+            FILL("names", d->names));
 }
 
-/* Declarations that follow each other: those of one type are one. */
-typedef struct OneType {
-    const char *type, *names;
-} OneType;
-
-static void declare(Tree *b, OneType *d, const char *type, const char *name)
+void finish_declare_one(Tree *b, OneType *d, const char *type,
+                        const char *name)
 {
     if (d->type && !strcmp(type, d->type)) {
         d->names = arena_printf(b->arena, "%s, %s", d->names, name);
         return;
     }
-    finish_declared(b, d->type, d->names);
+    finish_declared(b, d);
     *d = (OneType){type, name};
 }
 
@@ -274,8 +270,8 @@ static void declare_vector(Finish *f, Tree *b, OneType *d, const Vector *v,
 {
     const char *name = declarator(f, v);
 
-    declare(b, d, finish_type(f, t, v),
-            zero ? arena_printf(b->arena, "%s = {}", name) : name);
+    finish_declare_one(b, d, finish_type(f, t, v),
+                       zero ? arena_printf(b->arena, "%s = {}", name) : name);
 }
 
 void finish_declare(Finish *f, Tree *b, ReadWhen when, bool zero)
@@ -288,7 +284,7 @@ void finish_declare(Finish *f, Tree *b, ReadWhen when, bool zero)
             declare_vector(f, b, &d, v, v->read->tensor,
                            zero || guard_truth(v->read->in) != ALWAYS);
     }
-    finish_declared(b, d.type, d.names);
+    finish_declared(b, &d);
 }
 
 /* The address of the vector that a step stores. */
@@ -597,7 +593,7 @@ void finish_loads(Finish *f, Tree *b)
         if (f->vector_store[i])
             declare_vector(f, b, &d, finish_vector(f, i),
                            x->f->gr->step[i].tensor, f->partial);
-    finish_declared(b, d.type, d.names);
+    finish_declared(b, &d);
 }
 
 void finish_sum(Finish *f, const char *text)
