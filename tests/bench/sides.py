@@ -56,7 +56,7 @@ def rotated(shape):
 
 def texts(o, case):
     """The case's .dcl for each side, and options; the later tree's first."""
-    if case.split(".")[0] in NETWORKS:
+    if re.fullmatch(r"\w+\.\w+\.b\d+", case):
         model, kind, batch = case.split(".")
         found = [os.path.join(t, "examples", model + ".dcl")
                  for t in (o.after, o.before)]
