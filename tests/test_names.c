@@ -125,6 +125,45 @@ Test(names, reserved)
     arena_free(a);
 }
 
+extern const char names_words_text[];
+
+/* Each word of the list is found in it, wherever it stands; what is said of the
+ * list is none. */
+Test(names, listed)
+{
+    Arena *a = arena_new();
+    bool field = false;
+    int n = 0;
+
+    for (const char *s = names_words_text; *s;) {
+        size_t len = strcspn(s, "\n");
+        const char *end = s + len;
+        if (*s == '#') {
+            field = !strncmp(s, "# keywords", len) ||
+                    !strncmp(s, "# macros", len);
+            s = end;
+        }
+        while (s < end) {
+            size_t w = strcspn(s, " \n");
+            const char *word = arena_strndup(a, s, w);
+            const char *other = arena_printf(a, "%s_", word);
+            if (field)
+                cr_assert_str_eq(names_field(a, word), other);
+            cr_assert_str_eq(names_model(a, word), other);
+            s += w + (s[w] == ' ');
+            n++;
+        }
+        s = end + (*end == '\n');
+    }
+    cr_expect_gt(n, 4000);
+    cr_expect_str_eq(names_field(a, "of"), "of");
+    cr_expect_str_eq(names_field(a, "headers"), "headers");
+    cr_expect_str_eq(names_field(a, "alignaz"), "alignaz");
+    cr_expect_str_eq(names_field(a, "zzzz"), "zzzz");
+    cr_expect_str_eq(names_field(a, "A"), "A");
+    arena_free(a);
+}
+
 /* Two models, or two kernels of any two, have one name only if they are the
  * same. */
 Test(names, apart)

@@ -89,34 +89,53 @@ static bool is_theirs(const char *id)
            isupper((unsigned char)id[2]);
 }
 
-/* Whether the n letters at id are a word of the text; so: or its beginning. */
-static bool is_listed(const char *text, const char *end, const char *id,
-                      size_t n, bool begins)
+static WordList words_of(const char *part)
 {
-    for (const char *p = text; (p = strstr(p, id)) && p < end; p++)
-        if (isspace((unsigned char)p[-1]) &&
-            (begins || isspace((unsigned char)p[n])))
+    const char *from = strstr(names_words_text, part) + strlen(part);
+    const char *to = strstr(from, "\n#");
+
+    return (WordList){from, to ? to : names_words_text + names_words_len};
+}
+
+static Reserved reserved(void)
+{
+    return (Reserved){words_of("\n# keywords\n"), words_of("\n# macros\n")};
+}
+
+/* Whether id is one of the words; so: or the beginning of one. */
+static bool is_listed(WordList w, const char *id, bool begins)
+{
+    size_t n = strlen(id);
+
+    while (w.from < w.to) {
+        const char *word = w.from + (w.to - w.from) / 2;
+        while (word > w.from && !isspace((unsigned char)word[-1]))
+            word--;
+        size_t len = strcspn(word, " \n");
+        int order = strncmp(word, id, n);
+        if (!order && (begins || len == n))
             return true;
+        if (order < 0)
+            w.from = word + len + 1;
+        else
+            w.to = word > w.from ? word - 1 : w.from;
+    }
     return false;
 }
 
-static bool is_reserved(const char *id)
+static bool is_reserved(Reserved words, const char *id)
 {
-    const char *globals = strstr(names_words_text, "\n# globals");
-
-    return is_theirs(id) ||
-           is_listed(names_words_text + 1, globals, id, strlen(id), false);
+    return is_theirs(id) || is_listed(words.keywords, id, false) ||
+           is_listed(words.macros, id, false);
 }
 
 /* Whether id, or a name that begins with id and _, is global already. */
 static bool is_global(Arena *a, const char *id)
 {
-    const char *begin = arena_printf(a, "%s_", id);
-    const char *end = names_words_text + names_words_len;
+    WordList globals = words_of("\n# globals\n");
 
-    return is_theirs(id) ||
-           is_listed(names_words_text + 1, end, id, strlen(id), false) ||
-           is_listed(names_words_text + 1, end, begin, strlen(begin), true);
+    return is_reserved(reserved(), id) || is_listed(globals, id, false) ||
+           is_listed(globals, arena_printf(a, "%s_", id), true);
 }
 
 /* id without the underscores at its end. */
@@ -126,7 +145,7 @@ static const char *stem(Arena *a, const char *id)
 
     while (n > 1 && id[n - 1] == '_')
         n--;
-    return arena_printf(a, "%.*s", (int)n, id);
+    return arena_strndup(a, id, n);
 }
 
 /* A name whose stem is reserved has one underscore more than the user gave it,
@@ -141,7 +160,7 @@ const char *names_field(Arena *a, const char *s)
 {
     const char *id = identifier(a, s);
 
-    return is_reserved(stem(a, id)) || is_head(stem(a, id))
+    return is_reserved(reserved(), stem(a, id)) || is_head(stem(a, id))
                ? arena_printf(a, "%s_", id) : id;
 }
 
@@ -221,7 +240,7 @@ static void note_words(Settled *t, const char *s, size_t n, bool code,
                             (i > 1 && s[i - 1] == '>' && s[i - 2] == '-'));
         if (!w || isdigit((unsigned char)s[i]))
             continue;
-        const char *word = arena_printf(t->arena, "%.*s", (int)w, s + i);
+        const char *word = arena_strndup(t->arena, s + i, w);
         if (is_marked(word, w) && !map_get(t->name, word)) {
             map_put(t->name, word, (void *)word);
             buf_printf(marked, "%s ", word);
@@ -235,7 +254,7 @@ static const char *free_name(const Settled *t, const char *plain)
 {
     const char *id = plain;
 
-    for (int n = 1; is_reserved(id) || map_get(t->own, id); n++)
+    for (int n = 1; is_reserved(t->reserved, id) || map_get(t->own, id); n++)
         id = n == 1 ? arena_printf(t->arena, "%s_", plain)
                     : arena_printf(t->arena, is_theirs(plain) ? "%s_%d_"
                                                               : "%s_%d",
@@ -245,7 +264,7 @@ static const char *free_name(const Settled *t, const char *plain)
 
 Settled names_settle(Arena *a, const char *text)
 {
-    Settled t = {a, map_new(a), map_new(a)};
+    Settled t = {a, map_new(a), map_new(a), reserved()};
     Buf marked = {0};
 
     for (const char *s = text; *s;) {
@@ -257,7 +276,7 @@ Settled names_settle(Arena *a, const char *text)
     }
     for (const char *s = buf_text(&marked); *s;) {
         size_t n = strcspn(s, " ");
-        const char *word = arena_printf(a, "%.*s", (int)n, s);
+        const char *word = arena_strndup(a, s, n);
         const char *id = free_name(&t, names_plain(a, word));
         map_put(t.own, id, (void *)id);
         map_put(t.name, word, (void *)id);
@@ -277,7 +296,7 @@ const char *names_put(const Settled *t, const char *s)
         size_t n = word_at(s);
         const char *id = NULL;
         if (n && is_marked(s, n))
-            id = map_get(t->name, arena_printf(t->arena, "%.*s", (int)n, s));
+            id = map_get(t->name, arena_strndup(t->arena, s, n));
         if (id)
             buf_puts(&b, id);
         else

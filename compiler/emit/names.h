@@ -33,11 +33,21 @@ const char *names_upper(Arena *a, const char *s);
 /* Whether c may stand in an identifier, marked or not. */
 bool names_letter(char c);
 
+/* A part of words.txt, in the order of strcmp. */
+typedef struct WordList {
+    const char *from, *to;
+} WordList;
+
+typedef struct Reserved {
+    WordList keywords, macros;
+} Reserved;
+
 /* What the marked identifiers of a text will be called. */
 typedef struct Settled {
     Arena *arena;
     Map *own;  /* identifiers without a mark */
     Map *name; /* of a marked one; and the names given, so that each is once */
+    Reserved reserved;
 } Settled;
 Settled names_settle(Arena *a, const char *text);
 /* s with each marked identifier replaced; NULL stays NULL. */

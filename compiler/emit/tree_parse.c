@@ -31,7 +31,7 @@ static const char *const marks[] = {
 static size_t mark_length(const char *s)
 {
     for (const char *const *m = marks; *m; m++)
-        if (!strncmp(s, *m, strlen(*m)))
+        if (*s == **m && !strncmp(s, *m, strlen(*m)))
             return strlen(*m);
     return 1;
 }

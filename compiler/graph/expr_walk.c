@@ -13,12 +13,16 @@ typedef struct Pair {
     const Expr *a, *b;
 } Pair;
 
-enum { FEW = 16 }; /* expressions mostly have fewer parts */
+enum {
+    FEW = 32, /* expressions mostly have fewer parts */
+    HINTS = 4 /* words of them */
+};
 
 typedef struct Seen {
     Pair *pair; /* open addressing; a == NULL: free. NULL: the first n of */
     size_t n, cap;
-    uint64_t maybe; /* a bit for each place of a few: not set, not there */
+    uint64_t maybe[HINTS]; /* a bit for each place of a few: not set, not
+                              there */
     Pair few[FEW];
 } Seen;
 
@@ -26,7 +30,7 @@ static void seen_open(Seen *s)
 {
     s->pair = NULL;
     s->n = s->cap = 0;
-    s->maybe = 0;
+    memset(s->maybe, 0, sizeof s->maybe);
 }
 
 static void seen_close(Seen *s)
@@ -67,10 +71,11 @@ static bool seen_before(Seen *s, const Expr *a, const Expr *b)
     if (!s->pair) {
         uint64_t place = ((uintptr_t)a ^ (uintptr_t)b) * 0x9e3779b97f4a7c15u;
         uint64_t bit = (uint64_t)1 << (place >> 58);
-        for (size_t i = 0; s->maybe & bit && i < s->n; i++)
+        uint64_t *maybe = &s->maybe[place >> 56 & (HINTS - 1)];
+        for (size_t i = 0; *maybe & bit && i < s->n; i++)
             if (s->few[i].a == a && s->few[i].b == b)
                 return true;
-        s->maybe |= bit;
+        *maybe |= bit;
         s->few[s->n++] = (Pair){a, b};
         if (s->n == FEW)
             seen_grow(s);

@@ -118,12 +118,20 @@ typedef struct Web {
     Graph *g;
     Stmt **maker;   /* by tensor id: the only statement that writes it */
     Stmts *readers; /* by tensor id: those that read it, or did once */
+    struct Met *met; /* by tensor id */
     int cap;        /* of tensors */
+    int walks;
     Stmts products; /* those that are, or were once */
 } Web;
 
+/* The last walk that came by, and after how many steps at least. */
+typedef struct Met {
+    int walk, depth;
+} Met;
+
 typedef struct Reach {
     const Web *web;
+    int walk;
     const Tensor *t; /* what is looked for; NULL: what a product leaves */
     int depth;
     bool found;
@@ -160,6 +168,10 @@ static void reach(const Expr *e, void *ctx)
 
     if (e->kind != E_READ || r->found || r->depth == DEPTH)
         return;
+    Met *met = &r->web->met[e->tensor->id];
+    if (met->walk == r->walk && met->depth <= r->depth)
+        return;
+    *met = (Met){r->walk, r->depth};
     r->found = e->tensor == r->t;
     const Stmt *s = r->web->maker[e->tensor->id];
     if (r->found || !s)
@@ -187,6 +199,7 @@ static void make_room(Web *web)
     }
     web->maker = maker;
     web->readers = readers;
+    web->met = arena_array(web->g->arena, Met, cap);
     web->cap = cap;
 }
 
@@ -230,9 +243,9 @@ static Web web_open(Graph *g)
     return web;
 }
 
-static bool reaches(const Web *web, const Stmt *from, const Tensor *t)
+static bool reaches(Web *web, const Stmt *from, const Tensor *t)
 {
-    Reach r = {.web = web, .t = t};
+    Reach r = {.web = web, .walk = ++web->walks, .t = t};
 
     expr_visit(from->value, reach, &r);
     return r.found;
@@ -261,7 +274,7 @@ static bool reads(const Stmt *s, const Tensor *t)
 /* Whether all that read s, or values of its rows that do, are on the way to
  * `product`: a batch norm's mean has the running one besides, on the way to a
  * gradient of weights. */
-static bool leads_there(const Web *web, const Stmt *s, const Stmt *product,
+static bool leads_there(Web *web, const Stmt *s, const Stmt *product,
                         int depth)
 {
     int id = s->tensor->id;
@@ -279,9 +292,9 @@ static bool leads_there(const Web *web, const Stmt *s, const Stmt *product,
 }
 
 /* Is s about what one product leaves, for another over the same columns? */
-static bool lies_between(const Web *web, const Stmt *s)
+static bool lies_between(Web *web, const Stmt *s)
 {
-    Reach r = {.web = web};
+    Reach r = {.web = web, .walk = ++web->walks};
     int64_t cols = extents(s->red, s->n_red);
 
     expr_visit(s->value, reach, &r);

@@ -54,13 +54,48 @@ static void join(CudaProgram *p, const Kernel *k, Kernel *first)
     launch_instead(p->run, p->n_run, k, first);
 }
 
+/* The same of all twins, and of few that are not: it is had without a text. */
+static const char *shape(const CudaProgram *p, const Kernel *k)
+{
+    return arena_printf(p->graph->arena, "%d %d %d %d %lld %d %d %d",
+                        k->grid[0], k->grid[1], k->grid[2],
+                        k->block, (long long)k->smem_bytes, k->n_arg,
+                        k->n_constant, k->n_map);
+}
+
+typedef struct Shape {
+    int kernels;
+} Shape;
+
+/* By kernel: how many have its shape. */
+static Shape **count_shapes(const CudaProgram *p)
+{
+    Arena *a = p->graph->arena;
+    Shape **of = arena_array(a, Shape *, p->n_kernel + 1);
+    Map *shapes = map_new(a);
+
+    for (int i = 0; i < p->n_kernel; i++) {
+        const char *key = shape(p, p->kernel[i]);
+        of[i] = map_get(shapes, key);
+        if (!of[i])
+            map_put(shapes, key, of[i] = arena_new_of(a, Shape));
+        of[i]->kernels++;
+    }
+    return of;
+}
+
 void join_twins(CudaProgram *p)
 {
     Map *seen = map_new(p->graph->arena);
+    Shape **of = count_shapes(p);
     int n = 0;
 
     for (int i = 0; i < p->n_kernel; i++) {
         Kernel *k = p->kernel[i];
+        if (of[i]->kernels == 1) {
+            p->kernel[n++] = k;
+            continue;
+        }
         const char *text = bare(p, k);
         Kernel *first = map_get(seen, text);
         if (first) {

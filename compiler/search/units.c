@@ -107,10 +107,35 @@ static void find_writes(Units *u, const Group *gr, Ints *list)
     group_visit(gr, note_write, &f);
 }
 
+static void forget_all(Units *u, const Ints *units)
+{
+    for (int i = 0; i < units->n; i++)
+        u->known[units->v[i]] = false;
+}
+
+/* What must run after unit i, and after those that it must run after, is about
+ * to change, or has. */
+static void forget_after(Units *u, int i)
+{
+    const Unit *x = &u->unit[i];
+
+    u->known[i] = false;
+    for (int k = 0; k < x->reads.n; k++)
+        forget_all(u, &u->writers[x->reads.v[k]]);
+    for (int k = 0; k < x->writes.n; k++) {
+        const Tensor *old = u->g->tensor[x->writes.v[k]];
+        while ((old = old->prev)) {
+            forget_all(u, &u->readers[old->id]);
+            forget_all(u, &u->writers[old->id]);
+        }
+    }
+}
+
 static void leave_lists(Units *u, int i)
 {
     const Unit *x = &u->unit[i];
 
+    forget_after(u, i);
     for (int k = 0; k < x->reads.n; k++)
         take_out(&u->readers[x->reads.v[k]], i);
     for (int k = 0; k < x->writes.n; k++)
@@ -146,6 +171,7 @@ void units_set(Units *u, int i, Group *gr)
         insert(u, &u->readers[x->reads.v[k]], i);
     for (int k = 0; k < x->writes.n; k++)
         insert(u, &u->writers[x->writes.v[k]], i);
+    forget_after(u, i);
 }
 
 void units_join(Units *u, int p, int c)
@@ -238,6 +264,28 @@ static bool each_after(Units *u, int a, Visit *f, void *ctx)
     return false;
 }
 
+static bool put_in_list(Units *u, int unit, void *ctx)
+{
+    if (u->listed[unit] != u->list)
+        push(u, ctx, unit);
+    u->listed[unit] = u->list;
+    return false;
+}
+
+/* The same, each once. */
+static bool each_once_after(Units *u, int a, Visit *f, void *ctx)
+{
+    Ints *after = &u->after[a];
+
+    if (!u->known[a]) {
+        after->n = 0;
+        u->list++;
+        each_after(u, a, put_in_list, after);
+        u->known[a] = true;
+    }
+    return each(u, after, a, f, ctx);
+}
+
 typedef struct Way {
     int to, end; /* nothing that begins behind `end` leads to `to` */
     bool direct, found;
@@ -286,10 +334,10 @@ bool units_path_around(Units *u, int a, int b)
     while (u->spans[w.end])
         w.end++;
     u->stamp++;
-    each_after(u, a, step, &w);
+    each_once_after(u, a, step, &w);
     w.direct = false;
     while (w.n && !w.found)
-        each_after(u, u->todo[--w.n], step, &w);
+        each_once_after(u, u->todo[--w.n], step, &w);
     return w.found;
 }
 
@@ -324,10 +372,10 @@ bool units_surround(Units *u, const int *member, int n)
         r.end++;
     u->stamp++;
     for (int i = 0; i < n; i++)
-        each_after(u, member[i], leave, &r);
+        each_once_after(u, member[i], leave, &r);
     r.outside = true;
     while (r.n && !r.found)
-        each_after(u, u->todo[--r.n], leave, &r);
+        each_once_after(u, u->todo[--r.n], leave, &r);
     return r.found;
 }
 
@@ -499,6 +547,9 @@ void units_open(Units *u, Selection *s)
     u->guests = arena_array(a, Ints, g->n_tensor + 1);
     u->seen = arena_array(a, int, g->n_tensor + 1);
     u->visited = arena_array(a, int, g->n_stmt + 1);
+    u->after = arena_array(a, Ints, g->n_stmt + 1);
+    u->known = arena_array(a, bool, g->n_stmt + 1);
+    u->listed = arena_array(a, int, g->n_stmt + 1);
     u->spans = arena_array(a, int, g->n_stmt + 1);
     u->todo = arena_array(a, int, g->n_stmt + 1);
     for (int i = 0; i < g->n_tensor; i++) {

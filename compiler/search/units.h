@@ -30,6 +30,9 @@ typedef struct Units {
     int *seen;    /* by tensor id, and stamp: met in this walk */
     int *visited; /* by unit, the same */
     int stamp;
+    Ints *after;  /* by unit: those that must run after it, if that is */
+    bool *known;
+    int *listed, list; /* by unit: in which list it was put last */
     int *spans;   /* by position: units with statements before and behind */
     int *todo;
 } Units;

@@ -39,13 +39,6 @@ void buf_puts(Buf *b, const char *s)
     buf_putn(b, s, strlen(s));
 }
 
-void buf_putc(Buf *b, char c)
-{
-    reserve(b, 1);
-    b->text[b->len++] = c;
-    b->text[b->len] = 0;
-}
-
 void buf_putd(Buf *b, long long x)
 {
     char digits[FORMAT_DIGITS];

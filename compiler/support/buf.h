@@ -19,7 +19,16 @@ void buf_printf(Buf *b, const char *fmt, ...)
 void buf_vprintf(Buf *b, const char *fmt, va_list ap);
 void buf_puts(Buf *b, const char *s);
 void buf_putn(Buf *b, const char *s, size_t n);
-void buf_putc(Buf *b, char c);
+/* Where most of a text comes letter by letter. */
+static inline void buf_putc(Buf *b, char c)
+{
+    if (b->cap - b->len <= 1) {
+        buf_putn(b, &c, 1);
+        return;
+    }
+    b->text[b->len++] = c;
+    b->text[b->len] = 0;
+}
 void buf_putd(Buf *b, long long x); /* as %lld does */
 void buf_puta(Buf *b, double x);    /* as %a does */
 const char *buf_text(const Buf *b); /* "" while empty */

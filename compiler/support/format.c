@@ -44,7 +44,9 @@ int format_plain(char *out, size_t size, const char *fmt, va_list ap)
     int bad = 0;
 
     while (*fmt && !bad) {
-        size_t n = strcspn(fmt, "%");
+        size_t n = 0;
+        while (fmt[n] && fmt[n] != '%')
+            n++;
         bad = put(&o, fmt, n);
         fmt += n;
         if (!*fmt || bad)

@@ -63,8 +63,8 @@ bool read_by_local(const Expr *e)
     return found;
 }
 
-ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
-                   int *step)
+ReadKind read_kind_at(Graph *g, const Expr *e, const Idx *offset,
+                      const Var *along, int vec, int *step)
 {
     *step = 1;
     if (along && read_by_local(e))
@@ -74,22 +74,34 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
     if (guard_parts(e->in, along, vec) ||
         (e->outside && e->outside->kind != E_CONST))
         return READ_SCALAR;
-    *step = vector_step(g, e->tensor, tensor_offset(g, e->tensor, e->at),
-                        along, vec);
+    *step = vector_step(g, e->tensor, offset, along, vec);
     return *step > 1 ? READ_VECTOR : READ_SCALAR;
 }
 
-static int store_step(Graph *g, const Step *s, const Var *along, int vec)
+ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
+                   int *step)
+{
+    return read_kind_at(g, e, tensor_offset(g, e->tensor, e->at), along, vec,
+                        step);
+}
+
+static int store_step(Graph *g, const Step *s, const Idx *offset,
+                      const Var *along, int vec)
 {
     if (guard_parts(s->where, along, vec))
         return 1;
-    return vector_step(g, s->tensor, tensor_offset(g, s->tensor, s->store),
-                       along, vec);
+    return vector_step(g, s->tensor, offset, along, vec);
+}
+
+static const Idx *store_offset(Graph *g, const Step *s)
+{
+    return tensor_offset(g, s->tensor, s->store);
 }
 
 bool body_stores_vectors(const Body *b, const Step *s)
 {
-    return store_step(b->graph, s, b->along, b->vec) > 1;
+    return store_step(b->graph, s, store_offset(b->graph, s), b->along,
+                      b->vec) > 1;
 }
 
 /* Whether the last of vectors of `vec` may lie partly in the padding behind
@@ -112,9 +124,8 @@ static bool all_have_room(Graph *g, const Group *gr, const Reads *r,
         const Step *s = &gr->step[i];
         if (!type_is_float(s->type) || s->op == R_ARGMAX ||
             (s->tensor && s->over_cols && s->op == R_NONE &&
-             (store_step(g, s, v, vec) == 1 ||
-              !has_room(g, s->tensor, tensor_offset(g, s->tensor, s->store),
-                        v, vec))))
+             (store_step(g, s, store_offset(g, s), v, vec) == 1 ||
+              !has_room(g, s->tensor, store_offset(g, s), v, vec))))
             return false;
     }
     for (int i = 0; i < r->n; i++) {
@@ -132,22 +143,28 @@ int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
                   bool partial)
 {
     int all[MAX_STEPS], widest = 1;
+    const Idx *to[MAX_STEPS] = {0};
     Reads r;
 
-    for (int i = 0; i < gr->n_step; i++)
+    for (int i = 0; i < gr->n_step; i++) {
         all[i] = i;
+        if (gr->step[i].tensor)
+            to[i] = store_offset(g, &gr->step[i]);
+    }
     reads_of(g, gr, all, gr->n_step, &r);
+    const Idx **from = arena_array(g->arena, const Idx *, r.n);
+    for (int i = 0; i < r.n; i++)
+        from[i] = tensor_offset(g, r.read[i]->tensor, r.read[i]->at);
     for (int vec = 2; vec <= most; vec *= 2) {
         if (v->extent % vec &&
             !(partial && all_have_room(g, gr, &r, v, vec)))
             break;
         for (int i = 0; i < gr->n_step; i++)
-            if (gr->step[i].tensor &&
-                store_step(g, &gr->step[i], v, vec) == vec)
+            if (to[i] && store_step(g, &gr->step[i], to[i], v, vec) == vec)
                 widest = vec;
         for (int i = 0, step; i < r.n; i++)
-            if (read_kind(g, r.read[i], v, vec, &step) == READ_VECTOR &&
-                step == vec)
+            if (read_kind_at(g, r.read[i], from[i], v, vec, &step) ==
+                    READ_VECTOR && step == vec)
                 widest = vec;
     }
     return widest;
@@ -514,7 +531,8 @@ static const char *store_frag(Body *b, const Step *s, int *step)
     *step = 1;
     if (!s->tensor || s->op != R_NONE)
         return NULL;
-    *step = store_step(b->graph, s, b->along, b->vec);
+    *step = store_step(b->graph, s, store_offset(b->graph, s), b->along,
+                       b->vec);
     if (*step < 2)
         return NULL;
     return cprint_fresh(&b->print,

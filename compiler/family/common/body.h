@@ -85,6 +85,9 @@ typedef enum { READ_BROADCAST, READ_VECTOR, READ_SCALAR } ReadKind;
 /* *step: elements of one load instruction, for READ_VECTOR. */
 ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
                    int *step);
+/* The same, where the offset of e is known. */
+ReadKind read_kind_at(Graph *g, const Expr *e, const Idx *offset,
+                      const Var *along, int vec, int *step);
 /* The widest vector, at most `most`, that pays for this group along v: every
  * store allows it or the heaviest read does. With `partial` it need not divide
  * v's extent where all that uses v has padding behind it. */

@@ -32,6 +32,18 @@ typedef struct Access {
     int guards;
 } Access;
 
+/* How an access is done, of vectors of so many along a variable. */
+typedef struct Manner {
+    ReadKind kind;
+    int step;
+} Manner;
+
+typedef struct Vectors {
+    const Var *along;
+    int vec;
+    Manner *manner; /* by access */
+} Vectors;
+
 typedef struct Known {
     Spread spread;
     Traffic traffic;
@@ -44,6 +56,8 @@ struct Census {
     double rows, cols, flops, special;
     Access *access;
     int n, cap;
+    Vectors *vectors;
+    int n_vectors, cap_vectors;
     Known *known;
     int n_known, cap_known; /* asked for before */
 };
@@ -111,17 +125,15 @@ static void add_access(const Census *c, const Spread *s, const Access *x,
 }
 
 static void count_read(const Census *c, const Spread *s, const Access *x,
-                       Traffic *t)
+                       Manner m, Traffic *t)
 {
     const Expr *e = x->read;
-    int step;
-    ReadKind kind = read_kind(c->graph, e, s->along, s->vec, &step);
     double ops = c->device->access_ops + 2 * x->guards;
 
-    if (kind == READ_BROADCAST)
+    if (m.kind == READ_BROADCAST)
         ops /= s->vec;
-    else if (kind == READ_VECTOR)
-        ops /= step;
+    else if (m.kind == READ_VECTOR)
+        ops /= m.step;
     double count = c->rows * (x->over_cols ? c->cols : 1), share = 1;
     if (x->over_cols && s->window && read_uses(e, s->window)) {
         count *= s->taken;
@@ -197,13 +209,32 @@ static bool same_spread(const Spread *a, const Spread *b)
            a->window == b->window && a->taken == b->taken && a->tile == b->tile;
 }
 
-static void add_up(const Census *c, const Spread *s, Traffic *t)
+static const Manner *manners(Census *c, const Spread *s)
 {
+    for (int i = 0; i < c->n_vectors; i++)
+        if (c->vectors[i].along == s->along && c->vectors[i].vec == s->vec)
+            return c->vectors[i].manner;
+    Manner *m = arena_array(c->graph->arena, Manner, c->n);
+    for (int i = 0; i < c->n; i++) {
+        const Access *x = &c->access[i];
+        if (x->read)
+            m[i].kind = read_kind_at(c->graph, x->read, x->offset, s->along,
+                                     s->vec, &m[i].step);
+    }
+    VEC_PUSH(c->graph->arena, c->vectors, c->n_vectors, c->cap_vectors) =
+        (Vectors){s->along, s->vec, m};
+    return m;
+}
+
+static void add_up(Census *c, const Spread *s, Traffic *t)
+{
+    const Manner *m = manners(c, s);
+
     *t = (Traffic){.flops = c->flops, .special = c->special};
     for (int i = 0; i < c->n; i++) {
         const Access *x = &c->access[i];
         if (x->read)
-            count_read(c, s, x, t);
+            count_read(c, s, x, m[i], t);
         else
             add_access(c, s, x, c->rows * (x->over_cols ? c->cols : 1), 1,
                        c->device->access_ops / s->vec, t);

@@ -78,35 +78,33 @@ static bool one_pass(const Group *gr)
     return plan.passes == 1;
 }
 
-static void note_stride(Graph *g, const Group *gr, Window *w)
+static void note_stride(const Reads *r, Window *w)
 {
-    int all[MAX_STEPS];
-    Reads r;
-
-    for (int i = 0; i < gr->n_step; i++)
-        all[i] = i;
-    reads_of(g, gr, all, gr->n_step, &r);
     w->stride = 0;
-    for (int i = 0; i < r.n; i++)
-        for (int d = 0; d < r.read[i]->tensor->rank; d++)
-            if (idx_coef(r.read[i]->at[d], w->s) == 1 &&
-                idx_coef(r.read[i]->at[d], w->q) > 0)
-                w->stride = idx_coef(r.read[i]->at[d], w->q);
+    for (int i = 0; i < r->n; i++)
+        for (int d = 0; d < r->read[i]->tensor->rank; d++)
+            if (idx_coef(r->read[i]->at[d], w->s) == 1 &&
+                idx_coef(r->read[i]->at[d], w->q) > 0)
+                w->stride = idx_coef(r->read[i]->at[d], w->q);
 }
 
 int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
                  int most)
 {
-    int n = 0;
+    int all[MAX_STEPS], n = 0;
+    Reads r;
 
     if (!gr->n_cols || group_cols(gr) > 64 || !one_pass(gr))
         return 0;
+    for (int i = 0; i < gr->n_step; i++)
+        all[i] = i;
+    reads_of(g, gr, all, gr->n_step, &r);
     for (int i = 0; i < gr->n_rows; i++)
         for (int j = 0; j < gr->n_cols && n < most; j++) {
             Window t = {gr->rows[i], gr->cols[j], 0, 1};
             if (t.q == fast || t.q->extent < 2 || t.s->extent < 2)
                 continue;
-            note_stride(g, gr, &t);
+            note_stride(&r, &t);
             if (t.stride < 1 || t.stride >= t.s->extent || !fits(g, gr, &t))
                 continue;
             w[n++] = t;
