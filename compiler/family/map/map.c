@@ -54,6 +54,9 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     window_find(g, gr, f->fast, &f->window);
     f->census = census_take(g, gr, o->device);
     f->bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
+    Schedule plan;
+    schedule_make(gr, &plan);
+    f->passes = plan.passes;
     for (int i = 0; i < gr->n_step; i++)
         expr_visit(gr->step[i].value, note_gather, &f->gather);
     return f;
@@ -235,7 +238,7 @@ void map_loops(Map *m, Tree *out, const Tree *body, const char **names,
                       "for (@type @i = 0; @i < @n; ++@i) {\n"
                       "    @BODY\n"
                       "}\n",
-                   FILL("MOST", group_cols(gr) <= 64 ? "" : "4"),
+                   FILL("MOST", group_cols(gr) <= MAP_WRITTEN_OUT ? "" : "4"),
                    FILL("type",
                         v->extent < INT32_MAX ? "int" : "long long"),
                    FILL("i", names[i]),

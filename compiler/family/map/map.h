@@ -86,7 +86,11 @@ typedef struct MapForm {
     Census *census;
     double bytes;     /* model_group_bytes */
     bool gather;      /* an address depends on another load */
+    int passes;       /* over the columns, one after the other */
 } MapForm;
+
+/* Loops over no more columns than these are written out. */
+enum { MAP_WRITTEN_OUT = 64 };
 
 /* The walk of variant v; false if it is none. */
 bool map_walk(const MapForm *f, const Variant *v, Roll *r);

@@ -19,6 +19,17 @@ static double load_rounds(Graph *g, const Group *gr, const Var *fast, int tile)
     return rounds;
 }
 
+/* Loads of the columns that wait for those before them: of a loop that is not
+ * written out, those of a few turns are under way at once, in each pass. */
+static double column_rounds(const MapForm *f)
+{
+    double cols = (double)group_cols(f->gr), ahead = WARP / 2.0;
+
+    if (cols > MAP_WRITTEN_OUT)
+        return f->passes * cols / f->o->device->loads_ahead;
+    return cols > ahead ? cols / ahead : 0;
+}
+
 void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
 {
     const Group *gr = f->gr;
@@ -70,7 +81,7 @@ void map_cost(const void *form, const Variant *v, Cost *c)
         return;
     }
     /* of the time of what does not limit it, a part is not hidden */
-    double share = cols > 1 ? d->beside / (2 * 2) : 0, ahead = WARP / 2.0;
+    double share = cols > 1 ? d->beside / (2 * 2) : 0;
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
@@ -88,7 +99,7 @@ void map_cost(const void *form, const Variant *v, Cost *c)
         .regs = (int)d->map_regs + 2 * (vec + gr->n_step) + tile * vec,
         .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
-        .serial_steps = f->gather + (cols > ahead ? (double)cols / ahead : 0) +
+        .serial_steps = f->gather + column_rounds(f) +
                         load_rounds(g, gr, f->fast, tile),
     };
     model_cost(d, &w, c);
