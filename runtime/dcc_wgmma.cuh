@@ -464,6 +464,16 @@ DCC_DEVICE void dcc_own_columns(float (&own)[COLS / 4], const float *from,
         }
 }
 
+// What belongs to the rows of a warpgroup's sums, of `n` from the first.
+template <int R>
+DCC_DEVICE void dcc_own_rows(float (&own)[R], const float *from, int n)
+{
+    const int first = (int)threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+#pragma unroll
+    for (int i = 0; i < R; ++i)
+        own[i] = from[min(first + i / 2 * 64 + i % 2 * 8, n - 1)];
+}
+
 // The same columns of what belongs to them, from the first.
 template <class T> DCC_DEVICE dcc_f32x4 dcc_load_columns(const T *from)
 {

@@ -328,7 +328,7 @@ launches()
 load time ($most, $kernels, $load)"
 }
 launches resnet50 60 36 12
-launches bert_base 74 8 8
+launches bert_base 64 12 8
 launches bert_base 74 8 8 -D B=8
 launches gpt2 64 12 2
 launches gpt2_decode 64 12 2

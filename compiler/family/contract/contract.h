@@ -118,6 +118,8 @@ typedef struct ContractPlan {
     const Var *column;      /* but this variable's values, side by side */
 } ContractPlan;
 
+enum { MAX_EARLY = 8 /* reads ahead of the sums that are told of */ };
+
 /* What a kernel's text is made with. */
 typedef struct ContractBuild {
     const Contract *f;
@@ -137,6 +139,8 @@ typedef struct ContractBuild {
                                NULL: it is in shared memory, in `sums` */
     const char *width;      /* contract_pairs: the columns of a tile that the
                                block finishes, "BN" */
+    const Expr *held[MAX_EARLY]; int n_held; /* reads of rows that registers */
+    const char *held_id[MAX_EARLY];          /* have: by the row's number i */
 } ContractBuild;
 
 /* The group as a contraction; false and the reason if it is none. */
@@ -235,7 +239,6 @@ void contract_early(ContractBuild *x, Tree *b);
 typedef void ContractPlace(ContractBuild *x, Tree *b);
 /* What is read ahead of the sums: a vector for each of a thread's `pieces`, of
  * which `piece` is the number, as far as `regs` registers hold. */
-enum { MAX_EARLY = 8 };
 typedef struct ContractAhead {
     int pieces, regs, vec;  /* of pieces of so many columns */
     const char *piece;

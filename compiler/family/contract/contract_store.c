@@ -191,6 +191,9 @@ static const char *staged_read(const Expr *read, void *ctx)
     for (int i = 0; i < f->n_scalar; i++)
         if (f->scalar[i]->tensor == read->tensor)
             return f->scalar_id[i];
+    for (int i = 0; i < f->x->n_held; i++)
+        if (expr_equal(f->x->held[i], read))
+            return arena_printf(f->x->g->arena, "%s[i]", f->x->held_id[i]);
     for (int i = 0; i < f->n_vec; i++) {
         const Vector *v = &f->vec[i];
         if (!v->read || !expr_equal(v->read, read))

@@ -240,6 +240,9 @@ void wgmma_fold(WgmmaBuild *w, Tree *before, Tree *behind);
 /* contract_wgmma_touch.c: what the epilogue of blocks that share a tile will
  * read comes into the L1. */
 void wgmma_touch_reads(WgmmaBuild *w, Tree *b);
+/* Before the epilogue is printed: of a lone consumer's rows it comes into
+ * registers. */
+void wgmma_hold_rows(WgmmaBuild *w, Tree *b);
 /* The row of a thread's sums i of their tile. */
 const char *wgmma_point_row(const Wgmma *w);
 /* contract_wgmma_pieces.c, of a group with pieces. NULL, or why it is not

@@ -262,8 +262,9 @@ static double start_clk(const Wgmma *w)
 
     if (w->f->pre) /* rows' values and the first fragments are ahead of it */
         clk += 2 * d->start_clk;
-    if (makes_norms(w))
-        clk += d->memory_clk;
+    if (makes_norms(w)) /* a split's lone consumer has all in registers */
+        clk += t->split > 1 && w->consumers == 1 ? d->l2_latency
+                                                 : d->memory_clk;
     if (w->cluster > 1 || t->split > 1) /* they start and end together */
         clk += d->cluster_clk;
     if (t->split > 1)

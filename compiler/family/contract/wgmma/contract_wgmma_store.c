@@ -381,6 +381,7 @@ static Tree *direct_code(WgmmaBuild *w)
     int part;
 
     plan_ahead(w, &ahead, &part);
+    wgmma_hold_rows(w, w->ahead);
     contract_points(x, points, most_columns(w), place_point, &ahead);
     bool once = part >= w->p->own / (ahead.vec == 2 ? 8 : 32);
     memcpy(w->early, ahead.early, sizeof w->early);

@@ -33,6 +33,9 @@ static bool is_early(const WgmmaBuild *w, const Expr *e)
     for (int i = 0; i < w->n_early; i++)
         if (w->early[i]->tensor == e->tensor)
             return true;
+    for (int i = 0; i < w->x.n_held; i++)
+        if (w->x.held[i]->tensor == e->tensor)
+            return true;
     return false;
 }
 
@@ -49,6 +52,11 @@ static void find_touched(const Expr *e, void *ctx)
         if (expr_equal(t->read[i], e))
             return;
     t->read[t->n++] = e;
+}
+
+static const Idx *place_of(const WgmmaBuild *w, const Expr *e)
+{
+    return tensor_offset(w->x.g, e->tensor, e->at);
 }
 
 /* Those of columns alone, of rows alone or of both. */
@@ -69,13 +77,85 @@ static Tree *touched(WgmmaBuild *w, const Touched *t, bool rows, bool columns)
         if (expr_uses(e, m) == rows && expr_uses(e, n) == columns)
             all = arena_printf(a, "%s%s&%s[%s]", all, *all ? ", " : "",
                                cprint_tensor(cp, e->tensor),
-                               cprint_element(cp, e->tensor,
-                                              tensor_offset(w->x.g, e->tensor,
-                                                            e->at)));
+                               cprint_element(cp, e->tensor, place_of(w, e)));
     }
     cprint_close(cp, scope);
     return *all ? QUOTE(a, "dcc_touch_each(@all);\n", FILL("all", all))
                 : tree_list(a);
+}
+
+/* Whether blocks share tiles whose rows and columns are numbers. */
+static bool shares(const WgmmaBuild *w)
+{
+    return w->x.p->t.split > 1 && w->f->rows_read && !w->x.p->patch &&
+           w->f->tma.m.n == 1 && w->f->tma.n.n == 1;
+}
+
+static bool cut_rows(const WgmmaBuild *w)
+{
+    return w->x.f->c.M % w->x.p->t.bm || w->p->cluster > 1;
+}
+
+/* Of rows alone, side by side, of f32. */
+static bool row_by_row(const WgmmaBuild *w, const Expr *e)
+{
+    IdxPool *p = w->x.g->pool;
+    const Var *m = w->f->tma.m.axis[0].linear;
+    const Idx *at = place_of(w, e);
+
+    return e->type == T_F32 && idx_coef(at, m) == 1 &&
+           !idx_uses(idx_sub(p, at, idx_var(p, m)), m) &&
+           !expr_uses(e, w->f->tma.n.axis[0].linear);
+}
+
+static void find_held(const Expr *e, void *ctx)
+{
+    WgmmaBuild *w = ctx;
+    ContractBuild *x = &w->x;
+
+    if (e->kind != E_READ || e->in.n || x->n_held == MAX_EARLY ||
+        !row_by_row(w, by_numbers(w, e)))
+        return;
+    for (int i = 0; i < x->n_held; i++)
+        if (expr_equal(x->held[i], e))
+            return;
+    x->held_id[x->n_held] = cprint_fresh(
+        &x->cp, arena_printf(x->g->arena, "%s_own",
+                             cprint_tensor(&x->cp, e->tensor)));
+    x->held[x->n_held++] = e;
+}
+
+void wgmma_hold_rows(WgmmaBuild *w, Tree *b)
+{
+    ContractBuild *x = &w->x;
+    CPrint *cp = &x->cp;
+    Tree *reads = tree_list(b->arena);
+    const char *names = "";
+
+    if (!shares(w) || w->p->consumers > 1 || w->p->parts > 1)
+        return;
+    for (int i = 0; i < x->f->gr->n_step; i++)
+        if (x->f->gr->step[i].op == R_NONE)
+            expr_visit(x->f->value[i], find_held, w);
+    CScope scope = cprint_open(cp);
+    cprint_name(cp, w->f->tma.m.axis[0].linear, "m0");
+    for (int i = 0; i < x->n_held; i++) {
+        const Expr *e = by_numbers(w, x->held[i]);
+        names = arena_printf(b->arena, "%s%s%s[WM / 32]", names,
+                             *names ? ", " : "", x->held_id[i]);
+        PUT(reads, "dcc_own_rows(@own, &@tensor[@at], @left);\n",
+            FILL("own", x->held_id[i]),
+            FILL("tensor", cprint_tensor(cp, e->tensor)),
+            FILL("at", cprint_element(cp, e->tensor, place_of(w, e))),
+            FILL("left", cut_rows(w) ? "M - m0" : "WM"));
+    }
+    cprint_close(cp, scope);
+    if (x->n_held)
+        PUT(b,
+            "// What belongs to rows comes in during the products, too.\n"
+            "float @names;\n"
+            "@READS\n",
+            FILL("names", names), FILL_TREE("READS", reads));
 }
 
 void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
@@ -83,8 +163,7 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
     const ContractBuild *x = &w->x;
     Touched t = {.w = w};
 
-    if (x->p->t.split == 1 || !w->f->rows_read || x->p->patch ||
-        w->f->tma.m.n != 1 || w->f->tma.n.n != 1)
+    if (!shares(w))
         return;
     for (int i = 0; i < x->f->gr->n_step; i++)
         if (x->f->gr->step[i].op == R_NONE)
@@ -109,10 +188,6 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
         return;
     }
     const char *m = wgmma_point_row(w->p);
-    if (x->f->c.M % x->p->t.bm || w->p->cluster > 1)
-        m = arena_printf(b->arena, "min(m0 + %s, M - 1)", m);
-    else
-        m = arena_printf(b->arena, "m0 + %s", m);
     PUT(b,
         "// What the epilogue reads is in the L1 by then.\n"
         "#pragma unroll\n"
@@ -126,6 +201,9 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
         "        @ALL\n"
         "    }\n"
         "}\n",
-        FILL("m", m), FILL_TREE("ROWS", rows), n,
+        FILL("m", arena_printf(b->arena,
+                               cut_rows(w) ? "min(m0 + %s, M - 1)" : "m0 + %s",
+                               m)),
+        FILL_TREE("ROWS", rows), n,
         FILL_TREE("COLUMNS", columns), FILL_TREE("ALL", all));
 }
