@@ -152,14 +152,19 @@ static bool reads_rows(const Wgmma *w)
 }
 
 /* Clocks that what belongs to rows is late: where registers hold a part of it,
- * the next part is asked for when that is done with. */
+ * the next part is asked for when that is done with; where they hold none, all
+ * SMs ask the memory for all of it when their products end. */
 static double late_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
     int part = wgmma_rows_ahead(w), all = w->own / WARP;
+    double bytes = (double)w->x.t.bm * w->own * wgmma_result_bytes(&w->f->x);
 
     if (!reads_rows(w))
         return 0;
+    if (!part && w->consumers > 1 && w->parts == 1)
+        return d->hbm_latency +
+               bytes * d->sms * loaded_clk_us(d) / (d->hbm_gbs * KILO);
     return d->l2_latency + (w->pingpong ? d->sync_clk : d->hbm_latency) *
                                (part ? all / part - 1 : 0);
 }
@@ -190,7 +195,10 @@ static double epilogue_clk(const Wgmma *w)
     const Device *d = w->f->x.o->device;
     bool together = !w->pingpong && w->consumers > 1;
     double results = (double)w->wm * w->own / WARPGROUP;
-    double others = together && !w->deal ? w->consumers : is_crowded(w) ? 2 : 1;
+    /* of two warps of a scheduler one computes while the other one waits */
+    double others = together        ? w->consumers - (w->deal > 0)
+                    : is_crowded(w) ? 2
+                                    : 1;
     double hidden = d->hidden_ops * (w->boxes.tensor && together ? 2 : 1);
     double each = fmax(0, w->f->x.ops - hidden) * others;
 
@@ -274,14 +282,18 @@ static double start_clk(const Wgmma *w)
 }
 
 /* Clocks by which products are held up by an epilogue beside them: while they
- * keep the tensor cores busy, few instructions fit beside. */
+ * keep the tensor cores busy, few instructions fit beside, and the loads of a
+ * norm's correction do not. */
 static double held_up_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
+    double results = (double)w->wm * w->own / WARPGROUP;
     double more = w->f->x.ops - d->hidden_ops;
+    double clk = more > 0 ? d->sync_clk + results * more : 0;
 
-    return more > 0 ? d->sync_clk + (double)w->wm * w->own / WARPGROUP * more
-                    : 0;
+    if (w->f->x.gr->merge)
+        clk += fold_rows_clk(w) + results * 2 * d->access_ops;
+    return clk;
 }
 
 /* Clocks of a tile of a lone consumer that neighbours on its SM do not hide. */
