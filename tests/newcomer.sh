@@ -138,6 +138,7 @@ WORK=$work HOME=$work/home PATH=$work/bin:$PATH CONFIG_SITE=$work/site \
     MAKEFLAGS="-j$(nproc 2>/dev/null || echo 2)" \
     DCC_EMU_CACHE=${DCC_EMU_CACHE:-$work/cache} \
     env -u DCC_RUNTIME_DIR -u MAKELEVEL -u DCC_BIN -u DCC_SRC \
+    -u DCC_EMU_FLAGS -u DCC_REF_FLAGS \
     sh "$work/run"
 while IFS= read -r line; do
     n=$((n + 1))

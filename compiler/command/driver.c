@@ -14,7 +14,7 @@ enum { MESSAGE_LINES = 12 };
 enum { BENCH_RUNS = 1000, BENCH_EMULATED = 10 };
 
 /* Threads where the compiler has them; the same code on every machine. */
-const char driver_ref_flags[] = "-O2 -ftree-vectorize -fopenmp";
+static const char ref_flags[] = "-O2 -ftree-vectorize -fopenmp";
 
 /* ---- where -------------------------------------------------------------- */
 
@@ -23,6 +23,11 @@ const char *driver_env(const char *name, const char *otherwise)
     const char *value = getenv(name);
 
     return value && *value ? value : otherwise;
+}
+
+const char *driver_ref_flags(void)
+{
+    return driver_env("DCC_REF_FLAGS", ref_flags);
 }
 
 const char *driver_nvcc(Build *b)
@@ -566,7 +571,7 @@ int driver_verify(const Driver *o)
 
     if (!driver_open(&b, o))
         return MACHINE;
-    pid_t ref = start_ref(&b, "oracle", driver_ref_flags);
+    pid_t ref = start_ref(&b, "oracle", driver_ref_flags());
     pid_t program = driver_start(&b, "program");
     int status = driver_built(&b, "program", program);
     status = worse(ref_built(&b, ref), status);

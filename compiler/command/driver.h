@@ -4,7 +4,8 @@
  * is removed afterwards. On a GPU if there is one and nvcc is found, else on
  * the CPU, by g++ and the emulator of the runtime folder ($DCC_RUNTIME_DIR,
  * else where dcc was installed); stderr says which. Environment: NVCC, CC, CXX
- * name other compilers; DCC_EMU_FLAGS is given to dcc-emu-cc (--asan, -O0). */
+ * name other compilers; DCC_EMU_FLAGS is given to dcc-emu-cc (--asan, -O0),
+ * DCC_REF_FLAGS to the compiler of the oracle (-O0 -fopenmp). */
 #ifndef DCC_DRIVER_H
 #define DCC_DRIVER_H
 

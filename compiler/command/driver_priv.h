@@ -27,7 +27,7 @@ void driver_close(Build *b); /* removes it, unless it is kept */
 void driver_show_log(const char *path, int lines);
 /* The runtime's files of some patterns (NULL-terminated). */
 void driver_sources(Build *b, Command *c, const char *const *pattern);
-extern const char driver_ref_flags[];
+const char *driver_ref_flags(void);
 /* Starts to build NAME from NAME.cu. */
 pid_t driver_start(Build *b, const char *name);
 /* A program's option, if it has a value. */

@@ -202,7 +202,7 @@ static void put_oracle(Buf *b, Tune *t)
         buf_printf(b, " \\\n    %s/%s", folder, name);
     }
     buf_printf(b, " -lm\noracle: oracle.c\n\t$(CC) %s $(ORACLE) || "
-                  "$(CC) -O2 $(ORACLE)\n\n", driver_ref_flags);
+                  "$(CC) -O2 $(ORACLE)\n\n", driver_ref_flags());
 }
 
 static void put_round(Buf *b, const Round *r)
