@@ -62,6 +62,12 @@ check "an unknown letter" 2 "unknown option" "$dcc" -z m.dcl
 check "an option without its value" 2 "wants a value" "$dcc" m.dcl -o
 check "an unknown GPU" 2 "unknown GPU 'z80'" "$dcc" m.dcl --target=z80
 check "an architecture" 0 "" "$dcc" m.dcl --target=sm_80 -o a.cu
+"$dcc" m.dcl -o a.cu --target=h200 --math=tf32 --dependent-launch=on -D B=16 \
+    --random-plan=7 --standalone --main >log 2>&1 &&
+    sed '/^#include/q' a.cu | awk 'length > 80 { print; bad = 1 }
+        /^\/\/   command / { command = 1 } /^\/\/   target / { command = 0 }
+        command { lines++ } END { exit bad || lines != 2 }' >>log
+point $? "a long command is broken into lines"
 check "an unknown pass" 2 "--dump is graph, .* or memory, not 'x'" "$dcc" m.dcl --dump=x
 check "an unknown mode of math" 2 "exact, tf32 or 3xtf32" "$dcc" m.dcl --math=q
 check "an unknown way of launching" 2 "on or off" \

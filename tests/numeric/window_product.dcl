@@ -39,17 +39,3 @@ model window_network {
   h = relu(conv2d(h, w, pad = 1, stride = 2, groups = 48));
   output y = avg_pool(conv2d(h, v), kernel = 2);
 }
-// Instead of a window another product of few columns.
-model window_linear {
-  input x : f16[130, 40];
-  param a : f16[72, 40];  param b : f16[72];
-  param c : f16[24, 72];  param d : f16[24];
-  output y = linear(gelu(linear(x, a, b)), c, d);
-}
-model window_conv {
-  input x : bf16[2, 9, 7, 16];  input r : bf16[2, 9, 7, 40];
-  param w : bf16[24, 3, 3, 16]; param s : f32[24]; param v : bf16[40, 24];
-  d[n, p in 0..9, q in 0..7, k] : bf16 =
-    relu((sum(i, j, c) (x[n, p + i - 1, q + j - 1, c] or 0) * w[k, i, j, c]) * s[k]);
-  output y[n, p, q, e] : bf16 = relu((sum(k) d[n, p, q, k] * v[e, k]) + r[n, p, q, e]);
-}

@@ -95,41 +95,19 @@ static double converted(Graph *g, const Group *gr)
     return n;
 }
 
-/* The first product's columns are the second's sum, and pieces of its factors
- * lie along its own. */
-static const char *check_first(const WindowForm *f, const Contract *x)
+/* A window has no columns of its own: each of its points is by itself. */
+static bool has_columns(Graph *g, const Group *first)
 {
-    const Load *load[] = {&x->a, &x->b};
+    const char *why;
+    Contraction c;
 
-    if (x->elem != f->c.elem || x->c.parts > 1)
-        return "factors that are not both f16 or both bf16";
-    if (x->c.n_n != 1 || x->c.n[0] != f->along || !x->c.n_m || !x->c.n_k)
-        return "a first product with other columns than the second's sum";
-    for (int i = 0; i < 2; i++)
-        if (!load[i]->plain || !load[i]->along_k || !load[i]->async ||
-            load[i]->k_vec < 2 || load[i]->op->along != x->c.k[x->c.n_k - 1])
-            return "factors that do not lie along the first sum";
-    return guard_truth(x->c.b.in) != ALWAYS ? "columns that are not all there"
-                                            : NULL;
-}
-
-static const char *open_product(WindowForm *f, Graph *g, const Options *o)
-{
-    enum { MOST = 512 };
-    Contract *x = arena_new_of(g->arena, Contract);
-    const char *why = mma_form(x, g, f->first, o);
-
-    if (!why)
-        why = check_first(f, x);
-    if (!why && f->c.c.K > MOST)
-        why = "more than 512 columns between the products";
-    f->product = x;
-    return why;
+    return group_contraction(g, first, &c, &why) && c.n_n && c.n_m;
 }
 
 static const char *open_window(WindowForm *f, Graph *g, const Options *o)
 {
-    const char *why = check_window(f->first);
+    const char *why = has_columns(g, f->first) ? "a product, and no window"
+                                               : check_window(f->first);
 
     if (why)
         return why;
@@ -138,15 +116,6 @@ static const char *open_window(WindowForm *f, Graph *g, const Options *o)
     f->converted = converted(g, f->first);
     return f->vec < 2 ? "values along the sum that do not lie side by side"
                       : NULL;
-}
-
-/* A window has no columns of its own: each of its points is by itself. */
-static bool has_columns(Graph *g, const Group *first)
-{
-    const char *why;
-    Contraction c;
-
-    return group_contraction(g, first, &c, &why) && c.n_n && c.n_m;
 }
 
 static const char *open_form(WindowForm *f, Graph *g, const Group *gr,
@@ -175,8 +144,7 @@ static const char *open_form(WindowForm *f, Graph *g, const Group *gr,
     if (f->copy < 2)
         return "values along the sum that do not lie side by side";
     f->c.hbm_bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
-    return has_columns(g, f->first) ? open_product(f, g, o)
-                                    : open_window(f, g, o);
+    return open_window(f, g, o);
 }
 
 static const void *open(Graph *g, const Group *gr, const Options *o,
@@ -197,34 +165,6 @@ static int64_t ceil_div(int64_t a, int64_t b)
 
 enum { KNOB_VEC = 3 }; /* in place of a ring's stages */
 
-/* The first product's ring, and which part of its sums each warp has. */
-static const char *plan_product(WindowPlan *w, const WindowForm *f)
-{
-    enum { SLOT = 64, PAD = 8 };
-    const Tile *t = &w->p.t;
-    int warps = t->threads / 32;
-    int64_t terms = ceil_div(f->product->c.K, 16) * 16;
-    int down = t->bm / 16 < warps ? t->bm / 16 : warps, across = warps / down;
-
-    w->stages = w->vec;
-    w->bd = terms < SLOT ? (int)terms : SLOT;
-    w->mid_m = t->bm / down;
-    w->mid_n = t->bk / across;
-    if (warps % down || t->bk % (16 * across) || w->mid_m % 16)
-        return "warps that do not divide the first product";
-    if ((w->stages - 2) * w->bd >= terms)
-        return "a ring that is longer than the first sum";
-    size_t all =
-        contract_ring(&w->p) + (size_t)(w->stages * (t->bm + t->bk) *
-                                        (w->bd + PAD) * type_bytes(f->c.elem));
-    w->smem = all > w->smem ? all : w->smem;
-    int sums = w->mid_m * w->mid_n / 32;
-    w->p.regs = sums > t->wm * t->wn / 32
-                    ? w->p.regs - t->wm * t->wn / 32 + sums
-                    : w->p.regs;
-    return w->p.regs > 240 ? "more registers than a thread may have" : NULL;
-}
-
 const char *window_plan(WindowPlan *w, const WindowForm *f, const Variant *v)
 {
     enum { FIXED = 64 };
@@ -243,13 +183,9 @@ const char *window_plan(WindowPlan *w, const WindowForm *f, const Variant *v)
     p->a.rows = t.bm;
     p->b.rows = t.bn;
     p->regs = FIXED + t.wm * t.wn / 32 + (t.wm + t.wn) / 4 + w->vec;
-    w->smem = contract_smem(p);
-    const char *why = f->product ? plan_product(w, f) : NULL;
-    if (why)
-        return why;
     if (contract_tiles(&f->c, &t) > INT32_MAX / 32)
         return "more tiles than a grid has blocks for";
-    return (double)w->smem / 1024 > d->smem_block_kb
+    return (double)contract_smem(p) / 1024 > d->smem_block_kb
                ? "more shared memory than a block may have"
                : NULL;
 }
@@ -315,26 +251,6 @@ static void add_parts(Space *s, Tile *t)
     }
 }
 
-/* All columns of the first product at once, and its ring's stages. */
-static void add_rings(Space *s, Tile *t)
-{
-    Variant v = {0};
-    WindowPlan w;
-
-    t->bk = (int)ceil_div(s->f->c.c.K, 16) * 16;
-    t->split = 1;
-    for (int slices = 1; slices <= 8; slices *= 2)
-        for (int stages = 2; stages <= 4; stages++) {
-            t->threads = slices * mma_tile_warps(t) * 32;
-            contract_knobs(t, &v);
-            v.knob[KNOB_VEC] = stages;
-            if (t->bk / 16 % slices == 0 && t->threads >= 128 &&
-                t->threads <= 512 && s->n < s->most &&
-                !window_plan(&w, s->f, &v))
-                s->v[s->n++] = v;
-        }
-}
-
 static void add_columns(Space *s, Tile *t)
 {
     static const int widths[] = {64, 32, 16, 48};
@@ -344,7 +260,7 @@ static void add_columns(Space *s, Tile *t)
         if (t->bn % t->wn || mma_tile_warps(t) > 16)
             continue;
         n++;
-        (s->f->product ? add_rings : add_parts)(s, t);
+        add_parts(s, t);
     }
 }
 
@@ -378,10 +294,10 @@ const char *window_text(const WindowForm *f, const WindowPlan *w)
     const Tile *t = &w->p.t;
 
     return arena_printf(f->c.g->arena,
-                        "bm=%d bn=%d bk=%d %s=%d wm=%d wn=%d split=%d "
+                        "bm=%d bn=%d bk=%d vec=%d wm=%d wn=%d split=%d "
                         "slices=%d",
-                        t->bm, t->bn, t->bk, f->product ? "stages" : "vec",
-                        w->vec, t->wm, t->wn, t->split, w->p.parts);
+                        t->bm, t->bn, t->bk, w->vec, t->wm, t->wn, t->split,
+                        w->p.parts);
 }
 
 static const char *text(const void *form, const Variant *v)

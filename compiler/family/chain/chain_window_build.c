@@ -2,7 +2,6 @@
 #include "family/contract/contract_mma.h"
 #include "family/map/map.h"
 
-#include <math.h>
 #include <string.h>
 
 /* The kernel of a window and its product, from the plan. */
@@ -36,11 +35,8 @@ static void constants(WindowBuild *w)
     kernel_constant(g, k, "WM", t->wm, "");
     kernel_constant(g, k, "WN", t->wn, "tile of a warp");
     kernel_constant(g, k, "THREADS", t->threads, NULL);
-    if (w->f->product)
-        window_product_constants(&w->x, w->f, w->p);
-    else
-        kernel_constant(g, k, "VEC", w->p->vec,
-                        "values of the window that a thread makes at a time");
+    kernel_constant(g, k, "VEC", w->p->vec,
+                    "values of the window that a thread makes at a time");
     kernel_constant(g, k, "K_TILES", (c->c.K + t->bk - 1) / t->bk, NULL);
     if (t->split > 1)
         kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
@@ -57,15 +53,13 @@ static void shared_memory(WindowBuild *w)
 {
     Arena *a = w->x.g->arena;
     const char *type = type_cname(w->f->c.elem);
-    size_t ring = contract_ring(w->x.p), all = w->p->smem;
+    size_t ring = contract_ring(w->x.p), all = contract_smem(w->x.p);
 
     kernel_smem(w->x.g, w->x.kernel, 16,
                 arena_printf(a, "%s %s[BM][BK + PAD]", type, w->a),
                 "padded: a fragment's rows on different banks");
     kernel_smem(w->x.g, w->x.kernel, 16,
                 arena_printf(a, "%s %s[BN][BK + PAD]", type, w->b), NULL);
-    if (w->f->product)
-        ring += window_product_memory(&w->x, w->f, w->p);
     if (all > ring)
         kernel_smem(w->x.g, w->x.kernel, 16,
                     arena_printf(a, "unsigned char rest[%zu]", all - ring),
@@ -193,18 +187,12 @@ static Tree *put_ahead(WindowBuild *w)
     contract_early(x, early);
     if (constant)
         PUT(ahead,
-            "// These do not depend on the launches before.\n"
-            "@MORE\n"
+            "// This does not depend on the launches before.\n"
             "@FIRST\n",
-            FILL_TREE("MORE", w->f->product
-                                  ? window_product_ahead(x, w->f, true)
-                                  : tree_list(x->g->arena)),
             FILL_TREE("FIRST", first));
     PUT(ahead, "@WAIT\n", FILL("WAIT", kernel_wait(x->kernel)));
     if (!constant)
         tree_add(ahead, first);
-    if (w->f->product)
-        tree_add(ahead, window_product_ahead(x, w->f, false));
     tree_add(ahead, early);
     return ahead;
 }
@@ -216,8 +204,7 @@ static Tree *put_tiles(WindowBuild *w)
     bool bf16 = x->f->elem == T_BF16;
     Tree *tile = TEMPLATE(
         a, "chain_window_tile.cu.in",
-        FILL_TREE("MAKE", w->f->product ? window_product(x, w->f, w->a)
-                                        : put_window(w)),
+        FILL_TREE("MAKE", put_window(w)),
         FILL("A", w->a), FILL("B", w->b),
         FILL("MMA", bf16 ? "dcc_mma_m16n8k16_bf16" : "dcc_mma_m16n8k16_f16"),
         FILL("STEPS", x->p->parts > 1 ? "BK / SLICES" : "BK"));
@@ -256,10 +243,7 @@ static void put_phases(WindowBuild *w)
 
     contract_place(x, setup);
     kernel_phase(x->g, x->kernel, "setup", setup);
-    Tree *load = put_copies(w);
-    if (w->f->product)
-        tree_add(load, window_product_load(x, w->f, w->p));
-    kernel_phase(x->g, x->kernel, "load", load);
+    kernel_phase(x->g, x->kernel, "load", put_copies(w));
     Tree *ahead = put_ahead(w);
     kernel_phase(x->g, x->kernel, "multiply",
                  TEMPLATE(a, "chain_window.cu.in",
@@ -297,15 +281,11 @@ void window_build(const void *form, const Variant *v, Kernel *k)
     w->once = plan->tiles_k == 1;
     w->ragged = f->c.c.K % p->t.bk;
     k->block = p->t.threads;
-    k->smem_bytes = plan->smem;
+    k->smem_bytes = contract_smem(p);
     constants(w);
     shared_memory(w);
     put_phases(w);
     contract_end(&w->x);
-    if (f->product) /* which has more shared memory than those it is told of */
-        k->min_blocks =
-            (int)fmin(k->min_blocks, model_room(f->c.o->device, p->t.threads,
-                                                p->regs, (double)plan->smem));
     k->variant = window_text(f, plan);
     k->family = "chain_window";
     k->min_arch = p->cluster ? "sm_90" : "sm_80";

@@ -34,9 +34,6 @@ double window_least(const void *form)
 {
     const WindowForm *f = form;
 
-    if (f->product)
-        return model_least(f->c.o->device, PIPE_MMA,
-                           contract_flops(f->product) + contract_flops(&f->c));
     return model_least(f->c.o->device, PIPE_FMA, census_flops(f->census));
 }
 
@@ -60,8 +57,7 @@ static double busy_clk(const WindowForm *f, const WindowPlan *w, double blocks,
 {
     const ContractPlan *p = &w->p;
     const Device *d = f->c.o->device;
-    double sms = p->t.split > 2 ? d->cluster_sms : d->sms;
-    double own = ceil(blocks / sms), vectors = p->t.bm * p->t.bk / w->vec;
+    double own = ceil(blocks / d->sms), vectors = p->t.bm * p->t.bk / w->vec;
     double room =
         model_room(d, p->t.threads, p->regs, (double)contract_smem(p));
     double rounds = ceil(vectors / p->t.threads);
@@ -72,62 +68,6 @@ static double busy_clk(const WindowForm *f, const WindowPlan *w, double blocks,
     return ceil(own / room) * w->tiles_k * tile +
            own * (2 * d->issue_reached * issue + 2 * d->start_clk) +
            (p->cluster ? 2 * d->sync_clk + d->slot_clk * p->t.split : 0);
-}
-
-/* The same of two products: a block waits for its slots and goes through its
- * steps, and the SM multiplies what all of its blocks do, and makes factors of
- * the first sums. */
-static double pair_clk(const WindowForm *f, const WindowPlan *w, double blocks,
-                       double flops)
-{
-    const ContractPlan *p = &w->p;
-    const Tile *t = &p->t;
-    const Device *d = f->c.o->device;
-    double own = ceil(blocks / d->sms), tiles = (double)f->product->c.K / w->bd;
-    double room = model_room(d, t->threads, p->regs, (double)w->smem);
-    double rate = d->mma_tflops * d->mma_reached * KILO / d->clock_ghz / d->sms;
-    double values = (double)t->bm * t->bk * f->product->ops;
-    double step = fmax(d->sync_clk + (double)w->bd / MMA_K * d->smem_latency,
-                       2 * d->hbm_latency / w->stages);
-
-    return ceil(own / room) * (d->hbm_latency + ceil(tiles) * step +
-                               products_clk(p) + 2 * d->slot_clk) +
-           own * (flops / blocks / rate + 2 * d->start_clk +
-                  values / (SCHEDULERS * WARP) / d->issue_reached);
-}
-
-static void pair_cost(const WindowForm *f, const WindowPlan *w, Cost *c)
-{
-    const ContractPlan *p = &w->p;
-    const Tile *t = &p->t;
-    const Contraction *x = &f->c.c;
-    const Device *d = f->c.o->device;
-    double blocks = (double)contract_tiles(&f->c, t) * (double)x->batches;
-    double terms = ceil((double)f->product->c.K / w->bd) * w->bd;
-    double size = type_bytes(f->c.elem), sums = (double)t->bm * t->bn;
-    double flops = 2 * blocks * ((double)t->bm * t->bk * terms + sums * t->bk);
-    double bytes = (double)(t->bm + t->bk) * terms + (double)t->bn * t->bk;
-    Work n = {
-        .pipe = PIPE_MMA,
-        .flops = contract_flops(f->product) + contract_flops(&f->c),
-        .padded_flops = flops,
-        .special = f->product->special * blocks * t->bm * t->bk +
-                   f->c.special * sums * blocks,
-        .efficiency = d->mma_reached,
-        .hbm_bytes = f->c.hbm_bytes,
-        .l2_bytes = blocks * bytes * size + f->c.out_bytes,
-        .scatter = 1,
-        .smem_bytes = blocks * 2 * (bytes * size + sums * sizeof(float)),
-        .blocks = blocks,
-        .threads = t->threads,
-        .regs = p->regs,
-        .smem_block = (double)w->smem,
-        .block_ops = flops / blocks,
-        .block_bytes = bytes * size,
-        .waves = 1,
-    };
-    n.serial_us = model_us(d, pair_clk(f, w, blocks, flops));
-    model_cost(d, &n, c);
 }
 
 void window_cost(const void *form, const Variant *v, Cost *c)
@@ -142,10 +82,6 @@ void window_cost(const void *form, const Variant *v, Cost *c)
     memset(c, 0, sizeof *c);
     if ((c->why = window_plan(&plan, f, v)))
         return;
-    if (f->product) {
-        pair_cost(f, &plan, c);
-        return;
-    }
     const Tile *tile = &p->t;
     Spread s = {.row = f->along,
                 .along = f->along,
