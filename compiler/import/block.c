@@ -7,6 +7,18 @@
 
 enum { MAX_PERIOD = 400, LEAST_SAVED = 4, LEAST_PERIOD = 2 };
 
+/* Statements that are looked at, those of a possible block counted more often:
+ * where a file has been made to recur in every way, what is not found by then
+ * stays written out. */
+enum { MOST_WORK = 1 << 30, WORK_OF_BLOCK = 16 };
+
+typedef struct Finding {
+    Import *c;
+    uint64_t *key; int n;   /* of each statement, 0: it is in a block */
+    int *weights;           /* how many statements before it read a weight */
+    int64_t work;
+} Finding;
+
 /* ---- which statements are alike ------------------------------------------ */
 
 static uint64_t key_of(Import *c, const Stmt *s)
@@ -235,9 +247,10 @@ static int saved(const Block *b)
 
 /* The best start within a stretch where statements recur after `period`: with
  * the most runs, then with the weights of a run on one path. */
-static void try_stretch(Import *c, int from, int length, int period,
+static void try_stretch(Finding *f, int from, int length, int period,
                         Block *best)
 {
+    Import *c = f->c;
     int path = -1;
 
     for (int o = 0; o < period && o < length; o++) {
@@ -245,6 +258,11 @@ static void try_stretch(Import *c, int from, int length, int period,
                    .times = (length - o) / period + 1};
         if (b.times < 2 || saved(&b) < saved(best) ||
             (saved(&b) == saved(best) && path < 0))
+            return;
+        if (f->weights[b.first + period] == f->weights[b.first])
+            continue;
+        f->work += (int64_t)period * b.times * WORK_OF_BLOCK;
+        if (f->work > MOST_WORK)
             return;
         if (!valid(c, &b))
             continue;
@@ -256,21 +274,25 @@ static void try_stretch(Import *c, int from, int length, int period,
     }
 }
 
-static Block find_best(Import *c, const uint64_t *key, int n)
+static Block find_best(Finding *f)
 {
     Block best = {.times = 1};
+    const uint64_t *key = f->key;
+    int n = f->n;
 
-    for (int p = LEAST_PERIOD; p <= n / 2 && p <= MAX_PERIOD; p++)
-        for (int i = 0, run = 0; i + p <= n; i++) {
+    for (int p = LEAST_PERIOD; p <= n / 2 && p <= MAX_PERIOD; p++) {
+        f->work += n;
+        for (int i = 0, run = 0; i + p <= n && f->work <= MOST_WORK; i++) {
             bool equal = i + p < n && key[i] && key[i] == key[i + p];
             if (equal) {
                 run++;
                 continue;
             }
             if (run >= p && run > saved(&best) - p)
-                try_stretch(c, i - run, run, p, &best);
+                try_stretch(f, i - run, run, p, &best);
             run = 0;
         }
+    }
     return best;
 }
 
@@ -324,23 +346,35 @@ static void early(Import *c)
     }
 }
 
+static bool reads_weight(const Stmt *s)
+{
+    for (int u = 0; u < s->n_use; u++)
+        if (s->use[u]->known)
+            return true;
+    return false;
+}
+
 void import_blocks(Import *c)
 {
-    uint64_t *key = arena_array(c->arena, uint64_t, c->n_stmt + 1);
+    Finding f = {.c = c, .n = c->n_stmt};
 
+    f.key = arena_array(c->arena, uint64_t, f.n + 1);
+    f.weights = arena_array(c->arena, int, f.n + 1);
     early(c);
     import_keys(c);
-    for (int i = 0; i < c->n_stmt; i++) {
-        c->stmt[i]->place = i;
-        key[i] = key_of(c, c->stmt[i]) | 1;
-        for (int u = 0; u < c->stmt[i]->n_use; u++)
-            c->stmt[i]->use[u]->reads++;
+    for (int i = 0; i < f.n; i++) {
+        Stmt *s = c->stmt[i];
+        s->place = i;
+        f.key[i] = key_of(c, s) | 1;
+        f.weights[i + 1] = f.weights[i] + reads_weight(s);
+        for (int u = 0; u < s->n_use; u++)
+            s->use[u]->reads++;
     }
     for (;;) {
-        Block b = find_best(c, key, c->n_stmt);
+        Block b = find_best(&f);
         if (saved(&b) < LEAST_SAVED)
             return;
-        take_block(c, &b, key);
+        take_block(c, &b, f.key);
     }
 }
 

@@ -144,7 +144,7 @@ void stmt_left_reading(Import *c, Stmt *s, const Value *x,
                        const char *const *at)
 {
     const Shape *y = &s->out->shape;
-    const char *left[IMPORT_MAX_RANK];
+    const char *left[IMPORT_MAX_RANK] = {0};
 
     for (int k = 0; k < y->rank; k++) {
         left[k] = index_names[k];
@@ -310,11 +310,18 @@ const char *named(Import *c, Stmt *s, Value *v)
     return slot_of(c, s, v, BIND_NAME);
 }
 
-const char *read_at(Import *c, Stmt *s, Value *v, const char *const *index)
+const char *read_at_most(Import *c, Stmt *s, Value *v, const char *const *index,
+                         int n)
 {
     Buf b = {0};
 
     v = same_as(v);
+    for (int i = 0; i < v->shape.rank; i++)
+        if (i >= n || !index[i]) {
+            import_error(c, c->emitted, "an operand has rank %d, and not %d",
+                         v->shape.rank, i);
+            return "0";
+        }
     if (v->known && known_uniform(v->known) && v->known->n)
         return literal(c, v, BIND_ATOM);
     if (!v->shape.rank)
@@ -332,7 +339,7 @@ static const char *within(Import *c, const Value *v, const char *const *at,
 {
     Buf b = {0};
 
-    for (int i = 0; i < v->shape.rank; i++) {
+    for (int i = 0; i < v->shape.rank && at[i]; i++) {
         const char *size = size_text(c, v->shape.dim[i]);
         bool alone = !strcmp(at[i], "0") || !strcmp(at[i], "r"), more = false;
         for (int k = 0; k < over->rank; k++)
@@ -349,13 +356,15 @@ static const char *within(Import *c, const Value *v, const char *const *at,
     return b.len ? buf_take(&b, c->arena) : NULL;
 }
 
-const char *read_or(Import *c, Stmt *s, Value *v, const char *const *at,
-                    const Shape *over, const char *otherwise)
+const char *read_or_most(Import *c, Stmt *s, Value *v, const char *const *at,
+                         int n, const Shape *over, const char *otherwise)
 {
     v = same_as(v);
-    const char *read = read_at(c, s, v, at), *where;
+    int errors = c->errors;
+    const char *read = read_at_most(c, s, v, at, n), *where;
 
-    if (!v->known || !known_uniform(v->known) || !v->known->n)
+    if (c->errors > errors || !v->known || !known_uniform(v->known) ||
+        !v->known->n)
         return arena_printf(c->arena, "%s or %s", read, otherwise);
     where = within(c, v, at, over);
     return where ? arena_printf(c->arena, "(%s ? %s : %s)", where, read,
@@ -370,14 +379,16 @@ static void spread_index(const Value *v, const char *const *index,
 
     for (int i = 0; i < rank; i++) {
         int k = to->rank - rank + i;
-        at[i] = v->shape.dim[i] == 1 && to->dim[k] != 1 ? "0" : index[k];
+        at[i] = k < 0                                     ? NULL
+                : v->shape.dim[i] == 1 && to->dim[k] != 1 ? "0"
+                                                          : index[k];
     }
 }
 
 const char *reading(Import *c, Stmt *s, Value *v, const char *const *index,
                     const Shape *to)
 {
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
 
     spread_index(v, index, to, at);
     return read_at(c, s, v, at);
@@ -386,7 +397,7 @@ const char *reading(Import *c, Stmt *s, Value *v, const char *const *index,
 const char *reading_or(Import *c, Stmt *s, Value *v, const char *const *index,
                        const Shape *to, const char *otherwise)
 {
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
 
     spread_index(v, index, to, at);
     return read_or(c, s, v, at, to, otherwise);
@@ -453,7 +464,7 @@ static Value *before_reshapes(Value *x)
 
 void emit_reshape_to(Import *c, Value *out, Value *x)
 {
-    const char *zero[IMPORT_MAX_RANK];
+    const char *zero[IMPORT_MAX_RANK] = {0};
 
     x = before_reshapes(x);
     if (shape_same(&x->shape, &out->shape)) {
@@ -537,8 +548,9 @@ void import_emit(Import *c)
     for (int i = 0; i < c->n_node && !c->fatal; i++) {
         Node *n = c->node[i];
         if (!n->dead && !all_known(n))
-            n->info->emit(c, n);
+            c->emitted = n, n->info->emit(c, n);
     }
+    c->emitted = NULL;
     for (int i = 0; i < c->n_output; i++) {
         Value *v = c->output[i];
         if (v->stmt)

@@ -65,11 +65,19 @@ const char *named(Import *c, Stmt *s, Value *v);
  * its extent is 1 and `to` has another. */
 const char *reading(Import *c, Stmt *s, Value *v, const char *const *index,
                     const Shape *to);
-/* A read with an index for each dimension. */
-const char *read_at(Import *c, Stmt *s, Value *v, const char *const *index);
+/* A read with an index for each dimension, of which there are n: an error at
+ * the node that is emitted if v has more. */
+const char *read_at_most(Import *c, Stmt *s, Value *v, const char *const *index,
+                         int n);
+/* The same by an array of indices. */
+#define read_at(c, s, v, index) \
+    read_at_most(c, s, v, index, (int)(sizeof(index) / sizeof *(index)))
 /* The same, and what to take outside of v; index names run over `over`. */
-const char *read_or(Import *c, Stmt *s, Value *v, const char *const *index,
-                    const Shape *over, const char *otherwise);
+const char *read_or_most(Import *c, Stmt *s, Value *v, const char *const *index,
+                         int n, const Shape *over, const char *otherwise);
+#define read_or(c, s, v, index, over, otherwise) \
+    read_or_most(c, s, v, index, (int)(sizeof(index) / sizeof *(index)), \
+                 over, otherwise)
 const char *reading_or(Import *c, Stmt *s, Value *v, const char *const *index,
                        const Shape *to, const char *otherwise);
 

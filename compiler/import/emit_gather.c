@@ -49,7 +49,7 @@ static bool run_of(const Value *ids, int64_t size, int64_t *first)
 static bool gather_run(Import *c, Node *n, int axis)
 {
     Value *x = n->in[0], *y = n->out[0];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     int64_t first;
     int r = x->shape.rank;
 
@@ -76,7 +76,7 @@ static bool gather_run(Import *c, Node *n, int axis)
 void emit_gather(Import *c, Node *n)
 {
     Value *x = same_as(n->in[0]), *ids = same_as(n->in[1]), *y = n->out[0];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     int axis, q = ids->shape.rank, r = x->shape.rank;
 
     if (!axis_of(c, n, 0, r, &axis) || gather_run(c, n, axis))
@@ -94,7 +94,8 @@ void emit_gather(Import *c, Node *n)
     }
     for (int i = 0; i < r; i++)
         at[i] = i < axis    ? index_names[i]
-                : i == axis ? read_at(c, s, ids, index_names + axis)
+                : i == axis ? read_at_most(c, s, ids, index_names + axis,
+                                             IMPORT_MAX_RANK - axis)
                             : index_names[i - 1 + q];
     stmt_left(c, s, index_names);
     stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, at));
@@ -103,7 +104,7 @@ void emit_gather(Import *c, Node *n)
 void emit_gather_elements(Import *c, Node *n)
 {
     Value *x = n->in[0];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     int axis, r = x->shape.rank;
 
     if (!axis_of(c, n, 0, r, &axis))
@@ -193,7 +194,7 @@ static Value *columns_from_front(Import *c, Value *ids, const int64_t *size,
 void emit_gather_nd(Import *c, Node *n)
 {
     Value *x = n->in[0], *ids = n->in[1];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     int batch = (int)attr_int(n, "batch_dims", 0), r = x->shape.rank;
     int q = ids->shape.rank, depth = (int)ids->shape.dim[q - 1];
 
@@ -236,7 +237,7 @@ static void combine(Import *c, Node *n, Stmt *s, const char *range,
 static const char *update_at(Import *c, Stmt *s, Value *u,
                              const char *const *at)
 {
-    const char *read = read_at(c, s, u, at);
+    const char *read = read_at_most(c, s, u, at, IMPORT_MAX_RANK);
 
     u = same_as(u);
     if (u->known && known_uniform(u->known) && u->known->n)
@@ -249,7 +250,8 @@ static const char *id_at(Import *c, Stmt *s, Value *ids, const char *const *at,
                          const Shape *over)
 {
     const char *id =
-        over ? read_or(c, s, ids, at, over, "-1") : read_at(c, s, ids, at);
+        over ? read_or_most(c, s, ids, at, IMPORT_MAX_RANK, over, "-1")
+             : read_at_most(c, s, ids, at, IMPORT_MAX_RANK);
 
     return over && *id != '(' ? arena_printf(c->arena, "(%s)", id) : id;
 }
@@ -258,7 +260,7 @@ void emit_scatter_elements(Import *c, Node *n)
 {
     Value *x = n->in[0], *u = n->in[2], *y = n->out[0];
     const char *how = attr_text(n, "reduction", "none"), *hit;
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     int axis, r = x->shape.rank;
 
     if (!axis_of(c, n, 0, r, &axis))

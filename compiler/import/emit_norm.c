@@ -43,7 +43,7 @@ static const char *around(Import *c, const char *fmt, const char *text)
 static const char *reduced(Import *c, Stmt *s, const Value *v, unsigned axes,
                            bool keep, const char **at)
 {
-    const char *left[IMPORT_MAX_RANK];
+    const char *left[IMPORT_MAX_RANK] = {0};
     const Shape *x = &v->shape;
     bool known = v->known != NULL; /* a number may stand for it */
     int k = 0, w = 0;
@@ -65,7 +65,7 @@ static void log_sum_exp(Import *c, Node *n, unsigned axes, bool keep)
 {
     Value *x = n->in[0], *y = n->out[0];
     Value *m = between(c, y, "max", y->type, y->shape);
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     Stmt *s = stmt_new(c, m);
     const char *list = reduced(c, s, x, axes, keep, at);
 
@@ -132,7 +132,7 @@ void emit_reduce(Import *c, Node *n)
 void emit_arg(Import *c, Node *n)
 {
     Value *x = n->in[0];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     bool keep = attr_int(n, "keepdims", 1) != 0;
     bool last = attr_int(n, "select_last_index", 0) != 0;
     const char *how = !strcmp(n->op, "ArgMin") ? "argmin" : "argmax";
@@ -352,7 +352,7 @@ static void norm_statistics(Import *c, Node *n, Value *x, int axis)
     list = reduced(c, s, x, axes, true, at);
     s->type = "f32";
     const char *term = read_at(c, s, x, at);
-    const char *left[IMPORT_MAX_RANK];
+    const char *left[IMPORT_MAX_RANK] = {0};
     for (int i = 0; i < x->shape.rank; i++)
         left[i] = i < axis ? index_names[i] : "0";
     name = read_at(c, s, mean, left);

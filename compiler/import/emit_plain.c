@@ -655,7 +655,7 @@ void emit_einsum(Import *c, Node *n)
 {
     Einsum e;
     char name[128][4];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     Buf sum = {0}, text = {0};
     unsigned char done[128] = {0};
     Stmt *s = stmt_new(c, n->out[0]);
@@ -672,7 +672,7 @@ void emit_einsum(Import *c, Node *n)
         at[i] = name[(int)e.out[i]];
     stmt_left(c, s, at);
     for (int i = 0; i < e.n; i++) {
-        const char *in[IMPORT_MAX_RANK];
+        const char *in[IMPORT_MAX_RANK] = {0};
         for (int k = 0; e.in[i][k]; k++) {
             int ch = e.in[i][k];
             in[k] =

@@ -17,7 +17,7 @@ static void limits(OnnxType t, double *low, double *high)
 static const char *along(Import *c, Stmt *s, Value *v, const Shape *x, int axis,
                          int64_t block)
 {
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     Shape *k = &v->shape;
 
     if (shape_count(k) == 1) {
@@ -26,7 +26,8 @@ static const char *along(Import *c, Stmt *s, Value *v, const Shape *x, int axis,
         return read_at(c, s, v, at);
     }
     if (k->rank == 1)
-        return read_at(c, s, v, index_names + axis);
+        return read_at_most(c, s, v, index_names + axis,
+                            IMPORT_MAX_RANK - axis);
     for (int i = 0; i < k->rank; i++)
         at[i] = i == axis && block > 1
                     ? arena_printf(c->arena, "%s / %lld", index_names[i],
@@ -119,7 +120,7 @@ void emit_dynamic_quantize(Import *c, Node *n)
 {
     Value *x = n->in[0], *y = n->out[0], *scale = n->out[1];
     Value *zero = node_out(n, 2);
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     Buf b = {0};
     Value *low = between(c, y, "low", OT_FLOAT, (Shape){0});
 

@@ -66,7 +66,7 @@ void emit_transpose(Import *c, Node *n)
 static bool emit_row_before(Import *c, Node *n, int axis)
 {
     Value *row = same_as(n->in[0]), *y = n->out[0];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
 
     if (row->def && !row->known && !strcmp(row->def->op, "Expand"))
         row = same_as(row->def->in[0]);
@@ -160,7 +160,7 @@ void emit_slice(Import *c, Node *n)
 {
     Value *x = n->in[0], *y = n->out[0];
     SliceAxis a[IMPORT_MAX_RANK];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     int cut = 0, axis = 0, r = x->shape.rank;
 
     if (!slice_of(c, n, a))
@@ -207,7 +207,7 @@ void emit_expand(Import *c, Node *n)
 void emit_tile(Import *c, Node *n)
 {
     Value *x = n->in[0], *y = n->out[0];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
 
     if (shape_same(&x->shape, &y->shape)) {
         emit_same(c, y, x);
@@ -258,7 +258,7 @@ void emit_pad(Import *c, Node *n)
 {
     Value *x = n->in[0], *y = n->out[0];
     const char *mode = attr_text(n, "mode", "constant");
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     int64_t before[IMPORT_MAX_RANK], after[IMPORT_MAX_RANK];
     double v = attr_float(n, "value", 0);
     int padded = 0, axis = 0;

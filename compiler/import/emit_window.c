@@ -187,7 +187,7 @@ static void pool_places(Import *c, Node *n, const Window *o)
 void emit_max_pool(Import *c, Node *n)
 {
     Value *x = n->in[0];
-    const char *at[IMPORT_MAX_RANK];
+    const char *at[IMPORT_MAX_RANK] = {0};
     Window o;
 
     if (!window_of(c, n, &x->shape, NULL, &o))
@@ -239,7 +239,8 @@ static const char *window_count(Import *c, const Node *n, const Window *o,
         return number_text(c, OT_FLOAT, v[0]);
     Value *k = constant(c, arena_printf(c->arena, "%s_count_%d", n->name, i),
                         OT_FLOAT, (Shape){1, {o->out[i]}}, v);
-    return read_at(c, s, k, index_names + 2 + i);
+    return read_at_most(c, s, k, index_names + 2 + i,
+                        IMPORT_MAX_RANK - 2 - i);
 }
 
 /* Each window is one element: an adaptive pool of what has its size. */

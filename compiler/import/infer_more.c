@@ -270,6 +270,31 @@ bool infer_scatter_nd(Import *c, Node *n)
 
 /* ---- LSTM, GRU, RNN ----------------------------------------------------- */
 
+/* Operand i has these sizes, or is not there. */
+static bool sizes_are(const Node *n, int i, Shape s)
+{
+    return !node_in(n, i) || shape_same(&n->in[i]->shape, &s);
+}
+
+/* Weights, bias, first states and peepholes of `gates` gates. */
+static bool recurrent_fits(const Node *n, int64_t gates, bool batch_first)
+{
+    const Shape *x = &n->in[0]->shape, *w = &n->in[1]->shape;
+    int64_t dirs = w->dim[0], hidden = n->in[2]->shape.dim[2];
+    int64_t b = x->dim[!batch_first];
+    Shape state = {3, {dirs, b, hidden}};
+
+    if (batch_first)
+        state = (Shape){3, {b, dirs, hidden}};
+    return hidden > 0 && hidden < INT32_MAX &&
+           sizes_are(n, 1, (Shape){3, {dirs, gates * hidden, x->dim[2]}}) &&
+           sizes_are(n, 2, (Shape){3, {dirs, gates * hidden, hidden}}) &&
+           sizes_are(n, 3, (Shape){2, {dirs, 2 * gates * hidden}}) &&
+           sizes_are(n, 4, (Shape){1, {b}}) && sizes_are(n, 5, state) &&
+           (gates != 4 || (sizes_are(n, 6, state) &&
+                           sizes_are(n, 7, (Shape){2, {dirs, 3 * hidden}})));
+}
+
 bool infer_recurrent(Import *c, Node *n)
 {
     Value *x = in_need(c, n, 0), *w = in_need(c, n, 1), *r = in_need(c, n, 2);
@@ -281,8 +306,8 @@ bool infer_recurrent(Import *c, Node *n)
         import_error(c, n, "its operands are not of rank 3");
         return false;
     }
-    if (node_in(n, 4) && (n->in[4]->shape.rank != 1 ||
-                          n->in[4]->shape.dim[0] != x->shape.dim[!batch_first]))
+    if (!recurrent_fits(n, *n->op == 'L' ? 4 : *n->op == 'G' ? 3 : 1,
+                        batch_first))
         return do_not_go_together(c, n);
     int64_t dirs = w->shape.dim[0], hidden = r->shape.dim[2];
     int64_t t = x->shape.dim[batch_first], b = x->shape.dim[!batch_first];
@@ -332,9 +357,39 @@ static bool heads_fit(const Shape *q, const Shape *k, const Shape *v)
                             v->dim[1] == k->dim[1] && q->dim[3] == k->dim[3]);
 }
 
+/* Those of before, by heads: as x's, but for how many there are. */
+static bool past_fits(const Value *past, const Shape *x, int64_t own)
+{
+    bool flat = x->rank == 3;
+
+    return !past || (past->shape.rank == 4 &&
+                     past->shape.dim[0] == x->dim[0] &&
+                     past->shape.dim[1] == (flat ? own : x->dim[1]) &&
+                     past->shape.dim[3] == (flat ? x->dim[2] / own
+                                                 : x->dim[3]));
+}
+
+/* That of q, k and v, one behind the other: com.microsoft's. */
+static bool bias_fits(const Node *n, const Value *bias)
+{
+    int64_t wide = 0;
+
+    if (!bias)
+        return true;
+    for (int i = 0; i < 3; i++) {
+        const Shape *x = &n->in[i]->shape;
+        wide += x->rank == 3 ? x->dim[2] : x->dim[1] * x->dim[3];
+    }
+    return n->in[0]->shape.rank == 3 && bias->shape.rank == 1 &&
+           bias->shape.dim[0] == wide && bias->type == n->in[0]->type;
+}
+
 /* Ranks and sizes that emitting relies on. */
 static bool attention_fits(const Node *n, bool ms)
 {
+    int64_t own = attr_int(n, "kv_num_heads",
+                           attr_int(n, "q_num_heads",
+                                    attr_int(n, "num_heads", 1)));
     const Shape *q = &n->in[0]->shape, *k = &n->in[1]->shape;
     const Shape *v = &n->in[2]->shape;
     const Value *mask = node_in(n, ms ? 5 : 3), *count = node_in(n, ms ? 4 : 6);
@@ -348,12 +403,13 @@ static bool attention_fits(const Node *n, bool ms)
         (count && count->shape.rank != 1 && (!ms || count->shape.rank != 2)) ||
         (count && count->shape.dim[0] != q->dim[0]))
         return false;
-    for (int i = 0; i < 2; i++) {
-        const Value *past = node_in(n, (ms ? 6 : 4) + i);
-        if (past && past->shape.rank != 4)
-            return false;
-    }
-    return !node_in(n, ms ? 6 : 4) == !node_in(n, ms ? 7 : 5);
+    const Value *pk = node_in(n, ms ? 6 : 4), *pv = node_in(n, ms ? 7 : 5);
+    if (own < 1 || k->dim[k->rank - 2] != v->dim[v->rank - 2] ||
+        n->in[1]->type != n->in[0]->type ||
+        !bias_fits(n, ms ? node_in(n, 3) : NULL) ||
+        !past_fits(pk, k, own) || !past_fits(pv, v, own))
+        return false;
+    return !pk == !pv && (!pk || pk->shape.dim[2] == pv->shape.dim[2]);
 }
 
 bool infer_attention(Import *c, Node *n)

@@ -138,6 +138,7 @@ struct Import {
     int errors;
     bool fatal;              /* going on would make no sense */
     Node **node; int n_node, cap_node;
+    const Node *emitted;     /* whose statements are made */
     Value **input; int n_input, cap_input;
     Value **output; int n_output, cap_output;
     const char *batch_name;  /* ONNX's name of the symbolic batch, or NULL */
