@@ -4,6 +4,7 @@
 #include "search/build.h"
 #include "rewrite/embed.h"
 #include "search/explain.h"
+#include "search/norms.h"
 #include "search/keep.h"
 #include "rewrite/layout.h"
 #include "emit/memory.h"
@@ -117,6 +118,7 @@ static Options *model_options(Arena *a, const CompileOptions *o)
 
     *model = o->model;
     prefer_families(a, o, model);
+    model->folds = o->fold_as;
     model->plans = o->want_plan || o->plan_name;
     const Device *d = device_dependent(a, model->device);
     model->dependent &= d != NULL;
@@ -187,6 +189,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     }
     if (!select_groups(g, chosen, plan, s))
         return NULL;
+    if (o->folded)
+        norms_folded(s, o->folded);
     if (dump_here(o, "select"))
         dump_groups(&r->dump, s);
     bound_groups(s);

@@ -18,6 +18,8 @@ typedef struct CompileOptions {
     uint64_t random_layout;   /* of layouts, which a plan is made for */
     const struct Packings *pack_as; /* weights, as another size's, or NULL */
     struct Packings *packed;  /* NULL, or what was packed how */
+    const struct Folds *fold_as; /* norms in products, as another size's */
+    struct Folds *folded;     /* NULL, or which products took norms */
     const char *word;         /* "B8": this is one of a set of sizes; or NULL */
     const struct Sized *sized; /* what it is of that set; or NULL */
     bool explain, trace, want_plan;

@@ -4,14 +4,18 @@
 
 #include "emit/memory.h"
 #include "graph/restrict.h"
+#include "group/fold.h"
 #include "rewrite/layout.h"
+
+#include <math.h>
 
 /* Up to this size all are looked at; beyond, those near powers of two and the
  * set's own too. */
 enum { LOOK_AT_ALL = 128 };
 
-/* A second packing is worth its memory if all sizes together gain so much. */
-#define WORTH_TWO 1.01
+/* A second packing is worth its memory if some size gains so much; less than
+ * that the model cannot tell. */
+#define WORTH_TWO 1.015
 
 typedef struct Sizes {
     Arena *arena;
@@ -29,9 +33,12 @@ typedef struct Sizes {
 typedef struct Round {
     CudaProgram **p;
     Packings *packed;
+    Folds *folded;
     int *same;
     int n_packing; /* that differ */
-    double us;     /* predicted, a run of each size */
+    double *us;    /* predicted, a run of each size */
+    double over;   /* the most that it is over the size's own */
+    size_t bytes;  /* of weights: one packing for all is there to save them */
     Report r;
 } Round;
 
@@ -257,11 +264,21 @@ static void explain_between(const Sizes *s, Buf *b)
     }
 }
 
-/* "packed weights: 42.5 MB for B = 1 8 32;", or more than one packing, and what
- * a run of each size takes with the other choice. */
-static void explain_packing(const Sizes *s, Report *r, double us, double other)
+/* "12.1, 40.5 and 99.0 us": a run of each size. */
+static void put_times(const Sizes *s, Buf *b, const double *us)
 {
-    bool two = false;
+    for (int i = 0; i < s->set.n; i++)
+        buf_printf(b, "%s%.1f", !i ? "" : i < s->set.n - 1 ? ", " : " and ",
+                   us[i]);
+    buf_puts(b, " us");
+}
+
+/* "packed weights: 42.5 MB for B = 1 8 32;", or more than one packing, and what
+ * a run of each size takes with the other choice, if there is one. */
+static void explain_packing(const Sizes *s, Report *r, const double *us,
+                            const double *other)
+{
+    int n = 0; /* packings */
 
     buf_printf(&r->explain, "sizes: %s in {", s->set.name);
     for (int i = 0; i < s->set.n; i++)
@@ -271,6 +288,7 @@ static void explain_packing(const Sizes *s, Report *r, double us, double other)
     for (int i = 0; i < s->set.n; i++) {
         if (s->same[i] != i)
             continue;
+        n++;
         buf_printf(&r->explain, " %.1f MB for %s =",
                    (double)s->p[i]->consts_bytes / 1e6, s->set.name);
         for (int k = i; k < s->set.n; k++)
@@ -280,22 +298,24 @@ static void explain_packing(const Sizes *s, Report *r, double us, double other)
     }
     buf_puts(&r->explain, " what is not packed there is once\n");
     explain_between(s, &r->explain);
-    for (int i = 0; i < s->set.n; i++)
-        two |= s->same[i] != 0;
-    if (two && other > 0)
-        buf_printf(&r->explain, "two packings are worth it: a run of each size "
-                   "takes %.1f us, %.1f with the best one for all\n", us,
-                   other);
-    else if (two)
+    if (n > 1 && !other) {
         buf_puts(&r->explain, "no size's packing serves all: each has the one "
                  "that its kernels read\n");
-    else if (other > 0)
-        buf_printf(&r->explain, "one packing for all: a run of each size takes "
-                   "%.1f us, %.1f with each its own\n", us, other);
+    } else if (other) {
+        buf_printf(&r->explain, n > 2    ? "%d packings are worth it"
+                                : n == 2 ? "two packings are worth it"
+                                         : "one packing for all", n);
+        buf_puts(&r->explain, ": runs take ");
+        put_times(s, &r->explain, us);
+        buf_puts(&r->explain, "; with ");
+        buf_puts(&r->explain, n > 1 ? "the best one for all "
+                                    : "each its own ");
+        put_times(s, &r->explain, other);
+        buf_putc(&r->explain, '\n');
+    }
 }
 
 /* ---- the whole */
-
 
 static double predicted(const CudaProgram *p)
 {
@@ -306,25 +326,30 @@ static double predicted(const CudaProgram *p)
     return us;
 }
 
-/* Every size, packed as it likes best or as `as` says. */
-static bool compile_round(const Sizes *s, const Packings *as, Round *r)
+/* Every size, packed as it likes best or as `as` and `folds` say. */
+static bool compile_round(const Sizes *s, const Packings *as,
+                          const Folds *folds, Round *r)
 {
     int n = s->set.n;
 
     *r = (Round){.p = arena_array(s->arena, CudaProgram *, n),
                  .packed = arena_array(s->arena, Packings, n),
-                 .same = arena_array(s->arena, int, n)};
+                 .folded = arena_array(s->arena, Folds, n),
+                 .same = arena_array(s->arena, int, n),
+                 .us = arena_array(s->arena, double, n)};
     for (int i = 0; i < n; i++) {
         CompileOptions o = options_of(s, s->arena, s->set.value[i]);
         o.word = arena_printf(s->arena, "%s%lld", s->set.name,
                               (long long)s->set.value[i]);
         o.pack_as = as;
+        o.fold_as = folds;
         Sized sized = {.name = s->set.name, .value = s->set.value[i],
                        .between = s->set.value[i] >
                                   (i ? s->set.value[i - 1] : 0) + 1,
                        .input = s->input, .output = s->output};
         o.sized = &sized;
         o.packed = &r->packed[i];
+        o.folded = &r->folded[i];
         if (o.explain && !o.json)
             buf_printf(&r->r.explain, "%s%s = %lld\n", i ? "\n" : "",
                        s->set.name, (long long)s->set.value[i]);
@@ -332,7 +357,7 @@ static bool compile_round(const Sizes *s, const Packings *as, Round *r)
             compile_model(s->arena, s->diag, s->tree, s->model, &o, &r->r);
         if (!r->p[i])
             return false;
-        r->us += predicted(r->p[i]);
+        r->us[i] = predicted(r->p[i]);
     }
     find_same(s, r);
     return true;
@@ -345,23 +370,104 @@ static void free_round(Round *r)
     buf_free(&r->r.plan);
 }
 
+/* Of what costs no size its own packing, the one with the least weights. */
+static bool better(const Round *a, const Round *b)
+{
+    bool good = a->over <= WORTH_TWO;
+
+    if (!b->p || good != (b->over <= WORTH_TWO))
+        return !b->p || good;
+    return good && a->bytes != b->bytes ? a->bytes < b->bytes
+                                        : a->over < b->over;
+}
+
+/* The better one of *best and a round as told, if that has one packing. */
+static void try_packing(const Sizes *s, const Round *own, const Packings *as,
+                        const Folds *folds, Round *best)
+{
+    Round one, loser;
+    bool good = compile_round(s, as, folds, &one) && one.n_packing == 1;
+
+    for (int i = 0; i < s->set.n && good; i++) {
+        size_t bytes = one.p[i]->params_bytes + one.p[i]->consts_bytes;
+        one.over = fmax(one.over, one.us[i] / own->us[i]);
+        one.bytes = bytes > one.bytes ? bytes : one.bytes;
+    }
+    if (good && better(&one, best)) {
+        loser = *best;
+        *best = one;
+    } else {
+        loser = one;
+    }
+    free_round(&loser);
+}
+
+static bool same_packings(const Packings *a, const Packings *b)
+{
+    for (int i = 0; i < a->n && a->n == b->n; i++)
+        if (a->way[i].how != b->way[i].how)
+            return false;
+    return a->n == b->n;
+}
+
+static bool same_folds(const Folds *a, const Folds *b)
+{
+    for (int i = 0; i < a->n && a->n == b->n; i++)
+        if (strcmp(a->path[i], b->path[i]))
+            return false;
+    return a->n == b->n;
+}
+
+/* What any size has in products. */
+static Folds all_folds(const Sizes *s, const Round *own)
+{
+    Folds all = {0};
+
+    for (int i = 0; i < s->set.n; i++)
+        for (int k = 0; k < own->folded[i].n; k++) {
+            bool there = false;
+            for (int j = 0; j < all.n && !there; j++)
+                there = !strcmp(all.path[j], own->folded[i].path[k]);
+            if (!there)
+                VEC_PUSH(s->arena, all.path, all.n, all.cap) =
+                    own->folded[i].path[k];
+        }
+    return all;
+}
+
+/* The i-th size's layouts of weights, if no size before it has the same: with
+ * no norms in products, with those that a size has there, with all of them. */
+static void try_size(const Sizes *s, const Round *own, int i, Round *best)
+{
+    const Folds none = {0}, all = all_folds(s, own);
+
+    for (int k = 0; k < i; k++)
+        if (same_packings(&own->packed[k], &own->packed[i]))
+            return;
+    try_packing(s, own, &own->packed[i], &none, best);
+    bool whole = !all.n;
+    for (int k = 0; k < s->set.n; k++) {
+        const Folds *f = &own->folded[k];
+        bool known = !f->n;
+        for (int j = 0; j < k; j++)
+            known |= same_folds(&own->folded[j], f);
+        if (!known)
+            try_packing(s, own, &own->packed[i], f, best);
+        whole |= f->n == all.n;
+    }
+    if (!whole)
+        try_packing(s, own, &own->packed[i], &all, best);
+}
+
 /* One packing for all sizes where that costs little: *r becomes that round.
- * What the best one would take instead, or 0. */
-static double choose_packing(const Sizes *s, Round *r)
+ * What the sizes would take with the other choice, or NULL. */
+static const double *choose_packing(const Sizes *s, Round *r)
 {
     Round best = {0}, own = *r;
 
-    for (int i = 0; i < s->set.n && own.n_packing > 1; i++) {
-        Round one;
-        if (own.same[i] != i || !compile_round(s, &own.packed[i], &one))
-            continue;
-        bool better = one.n_packing == 1 && (!best.p || one.us < best.us);
-        Round *loser = better ? &best : &one;
-        free_round(loser);
-        if (better)
-            best = one;
-    }
-    if (best.p && best.us <= own.us * WORTH_TWO) {
+    for (int i = 0; i < s->set.n && own.n_packing > 1; i++)
+        try_size(s, &own, i, &best);
+    if (best.p && best.over <= WORTH_TWO) {
         free_round(r);
         *r = best;
         return own.us;
@@ -389,11 +495,11 @@ static CudaProgram *compile_set(Sizes *s, Report *r)
     int n = s->set.n;
     Round c;
 
-    if (!compile_round(s, NULL, &c)) {
+    if (!compile_round(s, NULL, NULL, &c)) {
         free_round(&c);
         return NULL;
     }
-    double other = choose_packing(s, &c);
+    const double *other = choose_packing(s, &c);
     take_round(s, &c, r);
     if (s->o->explain && !s->o->json)
         explain_packing(s, r, c.us, other);

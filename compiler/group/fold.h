@@ -28,6 +28,9 @@ typedef struct Fold {
     Tensor *column[FOLD_TERMS]; int n; /* its sum, of w's other dimensions */
 } Fold;
 
+/* Products that take norms so, by the paths of their statements. */
+typedef struct Folds { const char **path; int n, cap; } Folds;
+
 /* Statements for the products of norms, which no group needs so far: sets
  * Stmt.fold of those products. Behind norm_prepare's values of rows. */
 void fold_prepare(Graph *g);

@@ -19,6 +19,8 @@ typedef struct Options {
     bool dependent;      /* launches overlap, where the GPU can (sm_90) */
     const char *const *prefer; int n_prefer; /* families that get all that they
                             can serve, whatever it costs */
+    const struct Folds *folds; /* norms are corrections in these products alone
+                            (group/fold.h); NULL: where that saves time */
     bool plans;          /* a plan file is read or written: what those cannot
                             say (norm.h) is left out */
 } Options;

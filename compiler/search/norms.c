@@ -124,6 +124,26 @@ static bool find_readers(NormPlace *x)
     return x->first >= 0;
 }
 
+/* Whether the product is to take its norm as a correction; one of those that
+ * Options names is, whatever it costs. */
+static bool named(const NormPlace *x, const Group *product)
+{
+    const Folds *f = x->u->s->options->folds;
+
+    for (int i = 0; f && i < f->n; i++)
+        for (int k = 0; k < product->n_stmt; k++)
+            if (!strcmp(product->stmt[k]->path, f->path[i]))
+                return true;
+    return false;
+}
+
+static bool fold_wanted(const NormPlace *x, Group *product, Group *folded)
+{
+    return x->u->s->options->folds
+               ? named(x, product) && !isinf(time_of(x, folded))
+               : time_of(x, folded) < time_of(x, product);
+}
+
 static bool form_readers(NormPlace *x)
 {
     Graph *g = x->u->g;
@@ -146,7 +166,7 @@ static bool form_readers(NormPlace *x)
         Group *folded = product[i] && x->group[i]
                             ? fold_product(g, c, x->group[i], x->norm.y,
                                            x->norm.x) : NULL;
-        if (folded && time_of(x, folded) < time_of(x, x->group[i]))
+        if (folded && fold_wanted(x, x->group[i], folded))
             x->group[i] = folded;
         if (x->group[i] && isinf(time_of(x, x->group[i]))) {
             x->group[i] = NULL;
@@ -158,8 +178,14 @@ static bool form_readers(NormPlace *x)
     return true;
 }
 
-static bool wanted(const Options *o)
+/* --variant asks for what takes norms, or a fold is named. */
+static bool wanted(const NormPlace *x)
 {
+    const Options *o = x->u->s->options;
+
+    for (int i = 0; i < x->n; i++)
+        if (x->group[i] && named(x, x->group[i]))
+            return true;
     for (int i = 0; i < o->n_prefer; i++)
         if (!strcmp(o->prefer[i], "contract_wgmma"))
             return true;
@@ -236,7 +262,7 @@ static void place(Units *u, int r)
     double apart = time_apart(&best);
     if (!isinf(least))
         best.why = NULL;
-    if (!isinf(least) && (least < apart || wanted(u->s->options)))
+    if (!isinf(least) && (least < apart || wanted(&best)))
         apply(&best, apart, least);
     else
         refuse(&best, apart, least);
@@ -247,4 +273,14 @@ void norms_place(Units *u)
     for (int i = 0; i < u->n; i++)
         if (u->unit[i].group)
             place(u, i);
+}
+
+void norms_folded(const Selection *s, Folds *to)
+{
+    for (int i = 0; i < s->n_group; i++) {
+        const RowMerge *m = s->group[i]->merge;
+        if (m && m->fold && m->fold->source)
+            VEC_PUSH(s->graph->arena, to->path, to->n, to->cap) =
+                m->fold->source->path;
+    }
 }

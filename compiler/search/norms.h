@@ -7,5 +7,7 @@
 /* Wherever a product makes what a norm is of, and products take its result:
  * units change if the model predicts less time, or --variant asks for wgmma. */
 void norms_place(Units *u);
+/* The products of what was selected that take norms as corrections. */
+void norms_folded(const Selection *s, struct Folds *to);
 
 #endif
