@@ -1,6 +1,7 @@
 #include "options.h"
 
 #include "command/help.h"
+#include "support/escape.h"
 #include "support/file.h"
 #include "support/near.h"
 #include "support/say.h"
@@ -501,18 +502,21 @@ static int take_option(Arena *a, CommandLine *c, char **argv, int left,
 /* The command without folders, so that output does not depend on them. */
 static const char *command_text(Arena *a, int argc, char **argv)
 {
-    Buf b = {0};
+    Buf b = {0}, word = {0};
 
     buf_puts(&b, "dcc");
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         const char *eq = strncmp(arg, "--", 2) ? NULL : strchr(arg, '=');
         const char *tail = strrchr(arg, '/');
-        buf_putc(&b, ' ');
+        word.len = 0;
         if (tail && eq && tail > eq)
-            buf_putn(&b, arg, (size_t)(eq + 1 - arg));
-        buf_puts(&b, tail ? tail + 1 : arg);
+            buf_putn(&word, arg, (size_t)(eq + 1 - arg));
+        buf_puts(&word, tail ? tail + 1 : arg);
+        buf_putc(&b, ' ');
+        escape_shell(&b, buf_text(&word));
     }
+    buf_free(&word);
     return buf_take(&b, a);
 }
 

@@ -202,6 +202,20 @@ check "a variant of no kernel" 1 "no kernel or family is called 'q'" \
     "$dcc" m.dcl -o v.cu --variant=q=vec=1
 check "a variant that a kernel has not" 1 "no legal variant 'bm=7'" \
     "$dcc" m.dcl -o v.cu --variant="$kernel"=bm=7
+whole=$("$dcc" m.dcl -o v.cu --dump=variants 2>/dev/null |
+    sed -n "/^variants of $kernel:/,\$s/.* \(contract_simt, .*\)/\1/p" |
+    sed -n 2p)
+check "a variant as it is dumped, of another family" 0 "" \
+    "$dcc" m.dcl -o v.cu --variant="$kernel=$whole"
+tr '\n' ' ' <v.cu | sed 's| *// *| |g' |
+    tr -s ' ' | grep -F "Family $whole" >/dev/null
+point $? "it is that: $whole"
+check "a family that a kernel cannot be of" 1 "cannot be of family prefix" \
+    "$dcc" m.dcl -o v.cu --variant="$kernel=prefix"
+cp m.dcl "m y.dcl"
+"$dcc" "m y.dcl" -o "v'.cu" -D B=4 >log 2>&1
+grep -F "dcc 'm y.dcl' -o 'v'\"'\"'.cu' -D B=4" "v'.cu" >/dev/null
+point $? "the banner's command is a shell's"
 check "a variant that no kernel has" 0 "note: --variant=map=vec=3 fits no" \
     "$dcc" m.dcl -o v.cu --variant=map=vec=3
 "$dcc" m.dcl -o v.cu --variant=reduce=any >log 2>&1 && [ ! -s log ]

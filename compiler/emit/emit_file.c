@@ -70,8 +70,11 @@ static void put_banner(Buf *b, CudaProgram *const *p, int n,
     escape_comment(b, f->source);
     buf_putc(b, '\n');
     put_command(b, f->command);
+    Buf word = {0};
+    escape_shell(&word, f->cu_name);
+    escape_comment(&name, buf_text(&word));
+    buf_free(&word);
     buf_printf(b, "//   target    %s\n", f->target);
-    escape_comment(&name, f->cu_name);
     buf_printf(b, "//   build     nvcc -O3 -std=c++17 %s\n"
                   "//             %s%s%s%s\n",
                emit_arch_flags(f->sm), f->standalone ? "" : "-I RUNTIME ",

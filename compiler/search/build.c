@@ -235,6 +235,47 @@ static int find_variant(const Choice *c, const char *want)
     return best;
 }
 
+/* The family that the text begins with, as --dump=variants has it ("map,
+ * vec=8 .."), or NULL; *rest is what follows. */
+static const Family *family_ahead(const char *text, const char **rest)
+{
+    size_t n = strcspn(text, " ,");
+
+    *rest = text;
+    for (int i = 0; family_table[i]; i++)
+        if (!strncmp(family_table[i]->name, text, n) &&
+            !family_table[i]->name[n]) {
+            *rest = text + n + strspn(text + n, " ,");
+            return family_table[i];
+        }
+    return NULL;
+}
+
+/* c, or that of the family which the command line names for this kernel; NULL
+ * after an error. */
+static Choice *forced_family(Selection *s, Group *gr, Choice *c,
+                             const char *name, const Forced *forced, int n)
+{
+    const char *rest, *why = NULL;
+
+    for (int i = 0; i < n; i++) {
+        const Family *f = family_ahead(forced[i].text, &rest);
+        if (!f || f == c->family || strcmp(forced[i].name, name))
+            continue;
+        Choice *other = choose_family(s, gr, f, &why);
+        if (!other) {
+            diag_error(s->graph->diag, gr->stmt[0]->call,
+                       "kernel '%s' cannot be of family %s: %s", name, f->name,
+                       why);
+            diag_note(s->graph->diag, gr->stmt[0]->call,
+                      "it is '%s, %s'", c->family->name,
+                      choice_text(c, c->best));
+        }
+        return other;
+    }
+    return c;
+}
+
 /* The variant that the command line forces on this kernel, or `otherwise`;
  * -1 after an error. */
 static int forced_variant(Selection *s, Group *gr, const Choice *c,
@@ -250,7 +291,11 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
             f->fits = true; /* select has chosen the family for it */
             continue;
         }
-        int v = find_variant(c, f->text);
+        const char *text;
+        const Family *of = family_ahead(f->text, &text);
+        if (of && of != c->family)
+            continue; /* of all kernels of another family */
+        int v = find_variant(c, text);
         f->fits |= v >= 0;
         if (v >= 0)
             return v;
@@ -258,7 +303,7 @@ static int forced_variant(Selection *s, Group *gr, const Choice *c,
             continue; /* a family's name: where it is legal */
         diag_error(s->graph->diag, gr->stmt[0]->call,
                    "kernel '%s' (%s) has no legal variant '%s'", name,
-                   c->family->name, f->text);
+                   c->family->name, text);
         diag_note(s->graph->diag, gr->stmt[0]->call,
                   "its first choice is '%s'", choice_text(c, c->best));
         return -1;
@@ -330,6 +375,9 @@ static Kernel *kernel_of(Selection *s, Group *gr, Map *kernels, Map *taken,
         return k;
     const char *name = kernel_name(s->graph, taken, gr);
     int planned = gr->variant;
+    c = forced_family(s, gr, c, name, forced, n_forced);
+    if (!c)
+        return NULL;
     if (seed)
         gr->variant = random_variant(c, seed);
     gr->variant = forced_variant(s, gr, c, name, forced, n_forced,

@@ -146,3 +146,26 @@ Choice *choose_variant(Selection *s, Group *gr)
     known->choice = c;
     return c;
 }
+
+Choice *choose_family(Selection *s, Group *gr, const Family *f,
+                      const char **why)
+{
+    GroupKnown *known = group_known(gr);
+    const Choice *had = choose_variant(s, gr);
+    Server only = {.family = f};
+    double least = INFINITY;
+    Choice *c = arena_new_of(s->graph->arena, Choice);
+
+    only.form = family_open(f, s->graph, gr, s->options, why);
+    if (!only.form)
+        return NULL;
+    c->key = had->key;
+    c->cost.us = INFINITY;
+    cost_family(s, &only, 0, &least, c);
+    *why = "none of its variants fits the GPU";
+    if (!c->family)
+        return NULL;
+    map_put(s->choices, c->key, c);
+    gr->variant = c->best;
+    return known->choice = c;
+}

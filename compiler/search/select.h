@@ -64,6 +64,10 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan,
 bool family_preferred(const Options *o, const Family *f);
 /* The choice for a group; group_args is called. Memoised. */
 Choice *choose_variant(Selection *s, Group *gr);
+/* The same of one family alone, from here on the group's; NULL and *why if that
+ * cannot serve it. */
+Choice *choose_family(Selection *s, Group *gr, const Family *f,
+                      const char **why);
 const char *choice_text(const Choice *c, int variant);
 /* What that variant of it would cost. */
 void choice_cost(const Choice *c, int variant, Cost *cost);

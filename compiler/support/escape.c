@@ -141,3 +141,23 @@ const char *escape_word(Arena *a, const char *s)
             buf_printf(&b, "%%%02x", (unsigned char)*s);
     return buf_take(&b, a);
 }
+
+void escape_shell(Buf *b, const char *s)
+{
+    size_t plain = 0;
+
+    while (isalnum((unsigned char)s[plain]) || s[plain] & 0x80 ||
+           (s[plain] && strchr("_@%+=:,./-", s[plain])))
+        plain++;
+    if (plain && !s[plain]) {
+        buf_puts(b, s);
+        return;
+    }
+    buf_putc(b, '\'');
+    for (; *s; s++)
+        if (*s == '\'')
+            buf_puts(b, "'\"'\"'");
+        else
+            buf_putc(b, *s);
+    buf_putc(b, '\'');
+}

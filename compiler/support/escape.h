@@ -18,6 +18,8 @@ void escape_comment(Buf *b, const char *s);
 const char *escape_ascii(Arena *a, const char *s);
 /* A double as C reads it back, infinite or not. */
 void escape_number(Buf *b, double x);
+/* As a shell's word: in quotes where it is no plain name or number. */
+void escape_shell(Buf *b, const char *s);
 /* As one word of a line: blanks and what separates words are %NN. */
 const char *escape_word(Arena *a, const char *s);
 
