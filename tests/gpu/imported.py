@@ -9,10 +9,11 @@ below FOLDER, in f32 and f16, against onnxruntime on the CPU; their time beside
 onnxruntime's own on the GPU where it has one and, of those that come from
 PyTorch, beside PyTorch in a CUDA graph: the package's own module or
 transformers', else what onnx2torch makes of the file. --pairs: a folder of
-NAME.imported.dcl and NAME.hand.dcl, the same network imported and written by
-hand: the time of both at f16, in turns. All are built first, in parallel. Rows
-of FILE that this run has none for stay in it, with the commit they are of.
-Needs nvcc and numpy; onnx2torch for some of PyTorch's times.
+NAME.imported.dcl and NAME.hand.dcl (tests/onnx_exports.py --keep), the same
+network imported and written by hand: both at f16 and batches of 1 and 8, timed
+in turns in one program; the imported one may take 2% more. All are built first,
+in parallel. Rows of FILE that this run has none for stay in it, with the commit
+they are of. Needs nvcc and numpy; onnx2torch for some of PyTorch's times.
 """
 import argparse
 import concurrent.futures as futures
@@ -30,9 +31,11 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
+import beside
 import onnx_networks as nets
 
 TYPES = ("f32", "f16")
+BATCHES = (1, 8)
 HAND = {"gpt2": ["S=128"], "smollm2": ["S=128"], "whisper": ["T=400"]}
 BAR = {"f32": 1e-3, "f16": 2e-2}
 
@@ -173,32 +176,37 @@ def run_network(folder, work, name, built, runs):
 
 
 def build_pair(dcc, folder, work, name):
-    kernels = {}
-    for side in ("imported", "hand"):
-        dcl = os.path.join(folder, "%s.%s.dcl" % (name, side))
-        text = open(dcl).read()
-        defines = ["E=f16"] + (["B=8"] if "dim B =" in text else [])
-        if side == "hand":
-            defines += HAND.get(name, [])
-        kernels[side] = program(dcc, dcl, os.path.join(
-            work, "%s.%s" % (name, side)), defines)
+    """One program that has the network imported and by hand, at each batch."""
+    work = os.path.join(work, name + ".pair")
+    os.makedirs(work, exist_ok=True)
+    files, pairs, kernels = [], [], {}
+    for batch in BATCHES:
+        for side in ("imported", "hand"):
+            with open(os.path.join(folder, "%s.%s.dcl" % (name, side))) as f:
+                text = f.read()
+            mine = "%s_b%d" % (side, batch)
+            file, said = beside.emit(
+                dcc, work, text, mine, ["E=f16", "B=%d" % batch] +
+                (HAND.get(name, []) if side == "hand" else []))
+            files.append(file)
+            kernels[mine] = int(re.search(r"launch graph: (\d+) nodes",
+                                          said).group(1))
+        pairs.append(("hand_b%d" % batch, "imported_b%d" % batch, batch, 1.02,
+                      False))
+    beside.build(work, files, pairs, os.path.join(work, "beside"))
     return kernels
 
 
-def run_pair(work, name, kernels, runs, rounds):
-    """In turns, since clocks drift; the ratio is of what stood beside each
-    other."""
-    us = {"imported": [], "hand": []}
-    for turn in range(rounds):
-        for side in sorted(us, reverse=turn % 2 == 1):
-            us[side].append(median_us([
-                os.path.join(work, "%s.%s" % (name, side)), "--random", "1",
-                "--bench", str(runs)]))
-    middle = statistics.median
-    return {"name": name, "kernels": kernels,
-            "us": {side: middle(v) for side, v in us.items()},
-            "ratio": round(middle([i / h for i, h in zip(
-                us["imported"], us["hand"])]), 4)}
+def run_pair(work, name, kernels, rounds):
+    said, good = beside.rows(os.path.join(work, name + ".pair", "beside"),
+                             rounds)
+    row = {"name": name, "kernels": kernels, "good": good}
+    for r in said:
+        if "ratio" in r:
+            row["b%d" % r["size"]] = {"hand": r["own_us"],
+                                      "imported": r["other_us"],
+                                      "ratio": r["ratio"]}
+    return row
 
 
 def machine(o):
@@ -234,7 +242,7 @@ def main():
     p.add_argument("--pairs")
     p.add_argument("--names", default="")
     p.add_argument("--runs", type=int, default=500)
-    p.add_argument("--rounds", type=int, default=9)
+    p.add_argument("--rounds", type=int, default=31)
     p.add_argument("--json")
     p.add_argument("--commit", default="")
     p.add_argument("--work")
@@ -265,7 +273,7 @@ def main():
             if built is None:
                 continue
             pair = n.endswith(" pair")
-            row = (run_pair(work, n[:-5], built, o.runs, o.rounds) if pair else
+            row = (run_pair(work, n[:-5], built, o.rounds) if pair else
                    run_network(o.networks, work, n, built, o.runs))
             row["commit"] = o.commit
             results["pairs" if pair else "networks"].append(row)
@@ -279,7 +287,7 @@ def main():
                 whole[key] = merged(old.get(key, []), results[key])
             with open(o.json, "w") as f:
                 json.dump(whole, f, indent=1)
-    good = all(r["good"] for r in results["networks"])
+    good = all(r["good"] for r in results["networks"] + results["pairs"])
     return 0 if good and not results["failed"] else 1
 
 

@@ -292,7 +292,7 @@ static double held_up_clk(const Wgmma *w)
     double clk = more > 0 ? d->sync_clk + results * more : 0;
 
     if (w->f->x.gr->merge)
-        clk += fold_rows_clk(w) + results * 2 * (d->access_ops + 1);
+        clk += fold_rows_clk(w) + results * 2 * d->access_ops;
     return clk;
 }
 
