@@ -39,6 +39,8 @@ model wg_gelu_gate { input x : f16[64, 640]; param w : f16[32, 640]; input r : f
 
 // More tiles than blocks: weights that stay in their slots.
 model wg_stays { input x : f16[40000, 72]; param w : f16[24, 72]; param b : f16[24]; output y = relu(linear(x, w, b)); }
+// And what a launch before makes.
+model wg_stays_made { input x : f16[20000, 144]; input w : f16[24, 144]; input b : f16[24]; v = softmax(w); output y = relu(linear(x, v, b)); }
 
 // A lane's neighbouring columns of a result in f32, with what belongs to them
 // and to rows; columns that end inside a tile, of which tiles share a cluster.

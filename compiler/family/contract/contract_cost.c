@@ -91,8 +91,9 @@ void contract_work(const ContractPlan *x, Work *w)
     w->smem_block = (double)contract_smem(x);
     double split_bytes = t->split > 1 && !x->cluster ? through : 0;
     w->block_bytes = a + b + split_bytes + x->f->out_bytes / blocks;
-    w->l2_bytes = blocks * (a * scatter_a + b * scatter_b + split_bytes) +
-                  x->f->out_bytes;
+    double asked = c->M > t->bm ? b * scatter_b : 0; /* else it passes once */
+    w->l2_bytes = blocks * (a * scatter_a + asked + split_bytes) +
+                  w->hbm_bytes + x->f->out_bytes;
     w->scatter = 1;
     w->block_ops = 2 * sums * k_len;
     w->smem_bytes += blocks * (a + b + copies + through / t->split);

@@ -9,11 +9,13 @@
  * contract_wgmma_plan.c's, the text contract_wgmma_build.c's. */
 
 static const WgmmaShape shapes[] = {
-    {256, 192, 2, false}, {256, 128, 2, false}, {128, 256, 2, false},
+    {256, 192, 2, false}, {256, 160, 2, false}, {256, 128, 2, false},
+    {256, 96, 2, false},  {128, 256, 2, false}, {128, 224, 2, false},
     {128, 192, 2, false}, {128, 160, 2, false}, {128, 128, 2, false},
     {128, 96, 2, false},  {256, 64, 2, false},  {128, 64, 2, false},
-    {192, 192, 3, false}, {192, 128, 3, false}, {192, 96, 3, false},
-    {192, 64, 3, false},
+    {256, 32, 2, false},  {128, 32, 2, false},
+    {192, 192, 3, false}, {192, 160, 3, false}, {192, 128, 3, false},
+    {192, 96, 3, false},  {192, 64, 3, false},
     {64, 256, 1, false},  {64, 192, 1, false},  {64, 128, 1, false},
     {64, 96, 1, false},   {64, 64, 1, false},   {64, 32, 1, false},
     {128, 128, 2, true},  {128, 96, 2, true},   {128, 64, 2, true},
@@ -222,6 +224,8 @@ static void add_shape(Space *s, const WgmmaShape *sh)
             if (stages == last)
                 continue;
             last = stages;
+            if (split == 1 && blocks == 1)
+                add_variant(s, sh, wgmma_deeper(s->form, sh, tiles), 1, 1, 1);
             if (split == 1)
                 add_variant(s, sh, stages, 2, 1, 1);
             if (split == 1 && off)

@@ -147,6 +147,9 @@ bool wgmma_asks_heads(const Wgmma *w);
  * of tiles in turns, there are more where a block has more tiles. */
 int wgmma_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
                  int split, int parts, int64_t tiles);
+/* Those of several tiles of few steps, which a block has one after the other;
+ * 0: there are no such. */
+int wgmma_deeper(const WgmmaForm *f, const WgmmaShape *s, int64_t tiles);
 const void *wgmma_open(Graph *g, const Group *gr, const Options *o,
                        const char **why);
 int wgmma_space(const void *form, Variant **out);

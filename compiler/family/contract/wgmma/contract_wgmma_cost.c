@@ -63,17 +63,15 @@ static double short_share(const Wgmma *w)
 }
 
 /* Clocks of TMA for an operand's rows, in the mean of its steps. Those that
- * begin inside a line of the L2 are asked for twice; inside a sector they take
- * longer still, as do those that end inside a box for each block that gets
- * them. */
+ * begin inside a sector take longer, as do those that end inside a box for each
+ * block that gets them. */
 static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
                         double got)
 {
     const Device *d = w->f->x.o->device;
     double part = o->k_major ? short_share(w) : 0;
-    double whole = tma_off(o, L2_SECTOR) ? d->tma_odd_row_clk
-                   : tma_off(o, L2_LINE) ? 2 * d->tma_row_clk
-                                         : d->tma_row_clk;
+    double whole =
+        tma_off(o, L2_SECTOR) ? d->tma_odd_row_clk : d->tma_row_clk;
 
     return (1 - part) * asked * whole +
            part * fmax(asked * whole, got * d->tma_odd_row_clk);
@@ -378,6 +376,13 @@ static double far_rows(const Wgmma *w)
     return 1 + more * WGMMA_M / w->x.t.bn;
 }
 
+/* Lines of the L2 that a row of a box is in: 100 SMs and 130 had as many rows a
+ * microsecond, half as many as of whole lines. */
+static double lines(const TmaOperand *o)
+{
+    return tma_off(o, L2_LINE) ? 2 : 1;
+}
+
 static void work(const Wgmma *w, Work *out)
 {
     const Contract *x = &w->f->x;
@@ -386,7 +391,7 @@ static void work(const Wgmma *w, Work *out)
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
     double steps = (double)w->k_tiles / wgmma_sharers(w);
     double a = t->bm * (double)TMA_ROW * steps;
-    double b = w->stays ? 0 : t->bn * (double)TMA_ROW * steps;
+    double b = t->bn * (double)TMA_ROW * steps;
     /* single sectors of rows, as the sums lie, go out in parts */
     double parts = in_pieces(w) && wgmma_result_bytes(x) > 2 ? x->out_bytes : 0;
 
@@ -403,8 +408,13 @@ static void work(const Wgmma *w, Work *out)
      * serves them with one read; fewer do where blocks share a tile's k, and
      * weights of one tile have one that asks. */
     double shared = t->split > 1 ? (1 + d->l2_shared) / 2 : d->l2_shared;
-    out->l2_bytes = tiles * (a * shared + b * (w->m_tiles > 1 ? shared : 1)) +
-                    x->out_bytes + parts +
+    /* What comes from memory or goes there passes the L2 besides. */
+    double passes = x->hbm_bytes;
+    double asked = w->m_tiles > 1 ? b * lines(&w->f->tma.b) * shared : 0;
+    if (w->stays) /* into each block once: all ask for few lines at one time */
+        asked = b * (double)wgmma_at_once(w) / tiles;
+    out->l2_bytes = tiles * (a * lines(&w->f->tma.a) * shared + asked) +
+                    passes + x->out_bytes + parts +
                     (w->parts > 1 ? 2 * tiles * sums / t->split * sizeof(float)
                                   : 0);
     out->scatter = 1;
@@ -414,7 +424,7 @@ static void work(const Wgmma *w, Work *out)
     out->regs = w->x.regs;
     out->smem_block = (double)w->smem;
     out->block_ops = 2 * sums * steps * t->bk;
-    out->block_bytes = a + b + x->out_bytes / tiles;
+    out->block_bytes = a + (w->stays ? 0 : b) + x->out_bytes / tiles;
     out->bank_conflict = 1;
     out->in_flight = (double)wgmma_ring_bytes(w) * (t->stages - 1) / t->stages;
     out->warps_full = WARPGROUP / WARP;

@@ -16,12 +16,19 @@ const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
     return s;
 }
 
-/* Weights of the first steps are loaded before the wait for the grid; those
- * that stay in their slots, before the loop. */
+/* Weights of the first steps are loaded before the wait for the grid; what
+ * stays in its slots, before the loop. */
 static bool is_early(const WgmmaBuild *w, const Load *l)
 {
-    return (w->x.kernel->waits || w->p->stays) &&
-           kernel_reads_constants(l->op->e);
+    return w->p->stays ? l == &w->x.b
+                       : w->x.kernel->waits &&
+                             kernel_reads_constants(l->op->e);
+}
+
+/* What stays may be another launch's result. */
+static bool waits_first(const WgmmaBuild *w)
+{
+    return w->p->stays && !kernel_reads_constants(w->x.b.op->e);
 }
 
 bool wgmma_has_early(const WgmmaBuild *w)
@@ -104,7 +111,8 @@ static bool passes(const WgmmaBuild *w, const TmaOperand *o)
     if (w->p->m_tiles == 1)
         return b > l2;
     return w->p->cluster == 1 && wgmma_sharers(w->p) == 1 &&
-           w->x.f->c.batches == 1 && b > 0.5 * l2 && band < 0.3 * l2;
+           w->x.f->c.batches == 1 && b > 0.5 * l2 && band < 0.3 * l2 &&
+           w->p->m_tiles > wgmma_band(w->p);
 }
 
 /* The coordinates of a box: "k0, n0 + i * 64, ". */
@@ -322,21 +330,24 @@ Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
             "int early = 0;  // slots whose weights are under way\n",
             FILL("names", wgmma_list(w, p, "", "")),
             FILL_TREE("COPIES", copies));
+        if (waits_first(w))
+            PUT(in, "@WAIT\n", FILL("WAIT", kernel_wait(w->x.kernel)));
+        else
+            PUT(in, "// Weights do not depend on the launches before.\n");
         /* constant coordinates, one after the other, are had at once */
         PUT(in,
-            zero ? "// Weights do not depend on the launches before.\n"
-                   "find_tile(@first@@args);\n"
+            zero ? "find_tile(@first@@args);\n"
                    "for (; early < STAGES && early < @end; ++early)\n"
                    "    load_weights(early, early);\n"
-                 : "// Weights do not depend on the launches before.\n"
-                   "find_tile(@first@@args);\n"
+                 : "find_tile(@first@@args);\n"
                    "#pragma unroll 1\n"
                    "for (; early < STAGES && k_begin + early < @end; ++early)\n"
                    "    load_weights(k_begin + early, early);\n",
             FILL("first", first), FILL("args", wgmma_list(w, p, "", ", ")),
             FILL("end", end));
     }
-    PUT(in, "@WAIT\n", FILL("WAIT", kernel_wait(w->x.kernel)));
+    if (!waits_first(w))
+        PUT(in, "@WAIT\n", FILL("WAIT", kernel_wait(w->x.kernel)));
     if (shared && w->x.kernel->waits)
         PUT(code,
             "if (threadIdx.x % 128 == 0) {\n"

@@ -351,7 +351,6 @@ static bool stays(const Wgmma *w)
            w->cluster == 1 && x->terms != 3 &&
            t->stages % w->k_tiles == 0 &&
            w->tiles > (double)w->resident * x->o->device->sms &&
-           kernel_reads_constants(x->c.b.e) &&
            !kernel_reads_constants(x->c.a.e);
 }
 
@@ -420,32 +419,50 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     return NULL;
 }
 
-/* Stages that fit `blocks` on an SM, no more than steps; of a single step, and
- * of tiles in turns, there are more where a block has more tiles. */
-int wgmma_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
-                 int split, int parts, int64_t tiles)
+/* Stages that fit `blocks` on an SM. */
+static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
+                       int split, int parts)
 {
     const Device *d = f->x.o->device;
     const Tile tile = {.bm = s->bm, .bn = s->bn, .split = split};
-    int64_t k_tiles = ceil_div(tma_k_tiles(&f->tma), split * parts);
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
+
     room -= (int)(pack_bytes(s->consumers,
                              pack_columns(f, s->bn, split, parts)) +
                   sent_bytes(&tile) + 16);
     int n = (room - (int)small_bytes(&f->x, s->bn)) /
             ((s->bm + s->bn) * ROW_BYTES + 16);
+    return n > MOST_STAGES ? MOST_STAGES : n;
+}
 
-    if (n > MOST_STAGES)
-        n = MOST_STAGES;
+/* No more than steps; of a single step, and of tiles in turns, there are more
+ * where a block has more tiles. */
+int wgmma_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
+                 int split, int parts, int64_t tiles)
+{
+    int64_t k_tiles = ceil_div(tma_k_tiles(&f->tma), split * parts);
+    int n = room_stages(f, s, blocks, split, parts);
+
     if (n > k_tiles && k_tiles >= 2 && !s->pingpong)
         n = (int)k_tiles;
-    if (n > 2 && k_tiles < 2 && tiles * split <= d->sms)
+    if (n > 2 && k_tiles < 2 && tiles * split <= f->x.o->device->sms)
         n = 2;
     /* wgmma_rounds() is worth a stage */
     if (s->pingpong && f->x.special > 0 && n > 2 && k_tiles % n &&
         k_tiles % (n - 1) == 0)
         n--;
     return n;
+}
+
+int wgmma_deeper(const WgmmaForm *f, const WgmmaShape *s, int64_t tiles)
+{
+    int64_t k_tiles = tma_k_tiles(&f->tma);
+    int n = room_stages(f, s, 1, 1, 1);
+
+    return k_tiles >= 2 && k_tiles <= n / 2 && !s->pingpong &&
+                   tiles > f->x.o->device->sms
+               ? (int)(n - n % k_tiles)
+               : 0;
 }
 
 double wgmma_sms(const Wgmma *w)
