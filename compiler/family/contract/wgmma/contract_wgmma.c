@@ -210,8 +210,10 @@ static void add_shape(Space *s, const WgmmaShape *sh)
        others better than one's own */
     if (sh->pingpong && (one_each(s->form, tiles) || s->form->pre))
         return;
-    /* nvcc spills what corrects so many sums of a row */
-    if (sh->pingpong && sh->bn > 128 && s->form->x.gr->merge)
+    /* nvcc spills what corrects so many sums of a row, or of a thread */
+    if (s->form->x.gr->merge &&
+        ((sh->pingpong && sh->bn > 128) ||
+         sh->bm / sh->consumers * sh->bn > 128 * 128))
         return;
     for (int split = 1; split <= WGMMA_MOST_SPLIT; split *= 2) {
         int last = 0;
