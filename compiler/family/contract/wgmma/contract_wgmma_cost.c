@@ -356,13 +356,14 @@ static void timeline(const Wgmma *w, Work *out)
 }
 
 /* How much longer weights that one tile reads come from memory where some SMs
- * have a tile more than others: the last ones are asked for by few. */
+ * have a tile more than others, or one at all: the last are asked for by
+ * few. */
 static double uneven(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
     double each = wgmma_blocks(w) / d->sms;
 
-    if (w->m_tiles > 1 || each <= 1)
+    if (w->m_tiles > 1)
         return 1;
     return 1 + d->hbm_uneven * (ceil(each) / each - 1);
 }
