@@ -7,21 +7,48 @@
 
 /* ---- reads ------------------------------------------------------------- */
 
+/* Where e stands in r->read, behind 0, or may. */
+static int *read_place(const Reads *r, const Expr *e)
+{
+    uint64_t hash = (uint64_t)e->tensor->id;
+
+    for (int d = 0; d < e->tensor->rank; d++)
+        hash = hash * 0x9e3779b97f4a7c15u + (uint64_t)e->at[d]->id;
+    size_t i = (hash * 0x9e3779b97f4a7c15u) >> 32;
+    for (i &= (size_t)r->places - 1;
+         r->place[i] && !expr_equal(r->read[r->place[i] - 1], e);)
+        i = (i + 1) & ((size_t)r->places - 1);
+    return &r->place[i];
+}
+
+static void more_places(Reads *r)
+{
+    r->places *= 4;
+    r->place = arena_array(r->arena, int, r->places);
+    for (int i = 0; i < r->n; i++)
+        *read_place(r, r->read[i]) = i + 1;
+}
+
 static void add_read(const Expr *e, void *ctx)
 {
     Reads *r = ctx;
 
     if (e->kind != E_READ)
         return;
-    for (int i = 0; i < r->n; i++)
-        if (expr_equal(r->read[i], e))
-            return;
+    int *place = read_place(r, e);
+    if (*place)
+        return;
     VEC_PUSH(r->arena, r->read, r->n, r->cap) = e;
+    *place = r->n;
+    if (2 * r->n > r->places)
+        more_places(r);
 }
 
 void reads_of(Graph *g, const Group *gr, const int *step, int n, Reads *r)
 {
     *r = (Reads){.arena = g->arena};
+    r->place = r->few;
+    r->places = sizeof r->few / sizeof *r->few;
     for (int i = 0; i < n; i++)
         expr_visit(gr->step[step[i]].value, add_read, r);
 }

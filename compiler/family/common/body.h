@@ -123,6 +123,8 @@ typedef struct Reads {
     const Expr **read;
     int n, cap;
     Arena *arena;
+    int *place, places; /* reads_of's own: where each read is, by its hash */
+    int few[16];
 } Reads;
 void reads_of(Graph *g, const Group *gr, const int *step, int n, Reads *r);
 bool read_uses(const Expr *e, const Var *v);
