@@ -13,6 +13,7 @@
 #include "rewrite/normalise.h"
 #include "rewrite/number.h"
 #include "rewrite/phase.h"
+#include "rewrite/reassociate.h"
 #include "search/bounds.h"
 #include "search/plan.h"
 #include "rewrite/simplify.h"
@@ -168,6 +169,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "simplify"))
         graph_dump(&r->dump, g);
     normalise(g);
+    reassociate(g);
     if (!graph_check_indices(g))
         return NULL;
     if (dump_here(o, "normalise"))

@@ -3,6 +3,7 @@
  * NAME.txt. With DCC_UPDATE set in the environment they are written anew.
  * And the meaning of single steps. */
 #include "compiler/rewrite/layout.h"
+#include "compiler/rewrite/reassociate.h"
 #include "models.h"
 #include "compiler/support/file.h"
 
@@ -171,4 +172,42 @@ Test(factors, stay_with_integers)
     simplified(g);
     cr_expect_eq(g->n_stmt, 1);
     arena_free(f.arena);
+}
+
+/* Sums over the scores of an attention in its gradients: of products of f32
+ * tensors of all scores, and where the greatest is. */
+static void count_of_scores(const char *parts, int *sums, int *places)
+{
+    Fixture f = fixture();
+    Graph *g = lowered(&f, arena_printf(f.arena, "model m {"
+        " input q : f32[2, 12, 8]; input k : f32[2, 20, 8];"
+        " input v : f32[2, 20, 8]; input u : f32[2, 12, 8];"
+        " %s loss[] = sum(b, i, e) o[b, i, e] * u[b, i, e]; output loss;"
+        " output dq = grad(loss, q); }", parts));
+
+    simplified(g);
+    normalise(g);
+    reassociate(g);
+    *sums = *places = 0;
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        *places += s->op == R_ARGMAX;
+        *sums += s->op == R_SUM && s->n_out == 2 && s->red[0]->extent == 20;
+    }
+    arena_free(f.arena);
+}
+
+Test(reassociate, gradients_of_attention)
+{
+    int sums, places;
+
+    count_of_scores("o = attention(q, k, v);", &sums, &places);
+    cr_expect_eq(sums, 1); /* of the exponentials */
+    cr_expect_eq(places, 0);
+    /* nothing has the other order where the weights are not what is summed */
+    count_of_scores("s[b, i, j] : f32 = sum(d) q[b, i, d] * k[b, j, d];"
+                    " p = softmax(s);"
+                    " o[b, i, e] = sum(j) p[b, i, j] * p[b, i, j] *"
+                    " v[b, j, e];", &sums, &places);
+    cr_expect_eq(places, 1);
 }
