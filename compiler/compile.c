@@ -14,6 +14,7 @@
 #include "rewrite/number.h"
 #include "rewrite/phase.h"
 #include "rewrite/reassociate.h"
+#include "rewrite/recompute.h"
 #include "search/bounds.h"
 #include "search/plan.h"
 #include "rewrite/simplify.h"
@@ -142,10 +143,11 @@ static void mark_sized(Graph *g, const Sized *z)
 }
 
 /* The picture of the whole compiler; `most` bytes are kept of the forward
- * pass. */
+ * pass. Where *own, products have factors of their own if they can
+ * (recompute.h); afterwards, if one has. */
 static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
-                                 int64_t most, Report *r)
+                                 int64_t most, bool *own, Report *r)
 {
     Selection *s = r->selection = arena_new_of(a, Selection);
     Options *chosen = model_options(a, o);
@@ -170,6 +172,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
         graph_dump(&r->dump, g);
     normalise(g);
     reassociate(g);
+    if (own && *own)
+        *own = recompute(g) > 0;
     if (!graph_check_indices(g))
         return NULL;
     if (dump_here(o, "normalise"))
@@ -208,6 +212,70 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     return p;
 }
 
+static double predicted_us(const CudaProgram *p)
+{
+    double us = 0;
+
+    for (int i = 0; i < p->n_run; i++)
+        us += p->run[i].group->predicted_us;
+    return us;
+}
+
+/* What was written of the first of two, from `from` to `to`, goes; or of the
+ * second. */
+static void keep_one(Buf *b, size_t from, size_t to, bool second)
+{
+    if (!b->text)
+        return;
+    if (second)
+        memmove(b->text + from, b->text + to, b->len - to);
+    b->len = second ? from + b->len - to : to;
+    b->text[b->len] = '\0';
+}
+
+/* Somebody asks for a family of chains. */
+static bool asks_for_chains(const CompileOptions *o)
+{
+    for (int i = 0; i < o->n_forced; i++)
+        for (const Family *const *f = family_table; *f; f++)
+            if ((*f)->chains && !strcmp((*f)->name, o->forced[i].name))
+                return true;
+    return false;
+}
+
+/* With factors that products have of their own, and without: the one that is
+ * predicted to be faster. */
+static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
+                                 const char *model, const CompileOptions *o,
+                                 int64_t most, Report *r)
+{
+    const size_t dump = r->dump.len, plan = r->plan.len;
+    Diag *quiet = diag_new(a);
+    bool own = true;
+    CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
+                                  most, &own, r);
+
+    if (p && (!own || o->plan_name || asks_for_chains(o)))
+        return p;
+    if (!p && !o->plan_name)
+        return NULL;
+    const size_t dumped = p ? r->dump.len : dump;
+    const size_t planned = p ? r->plan.len : plan;
+    Selection *s = r->selection;
+    r->dump.len = dumped;
+    r->plan.len = planned;
+    CudaProgram *q = compile_once(a, p ? quiet : d, tree, model, o, most, NULL,
+                                  r);
+    if (!p)
+        return q;
+    bool second = q && predicted_us(q) <= predicted_us(p);
+    keep_one(&r->dump, dump, dumped, second);
+    keep_one(&r->plan, plan, planned, second);
+    if (!second)
+        r->selection = s;
+    return second ? q : p;
+}
+
 /* What a handle takes of a GPU, inputs and outputs apart. */
 static int64_t all_bytes(const CudaProgram *p)
 {
@@ -237,15 +305,6 @@ static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
                   "instead of being kept");
 }
 
-static double predicted_us(const CudaProgram *p)
-{
-    double us = 0;
-
-    for (int i = 0; i < p->n_run; i++)
-        us += p->run[i].group->predicted_us;
-    return us;
-}
-
 /* Keeps less until --memory holds: what else there is beside what is kept
  * follows from the kernels, and is known when they are there. */
 static CudaProgram *compile_within(Arena *a, Diag *d,
@@ -256,7 +315,7 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
     enum { TRIES = 5 };
     size_t dumped = r->dump.len, planned = r->plan.len;
     int64_t most = INT64_MAX;
-    CudaProgram *p = compile_once(a, d, tree, model, o, most, r);
+    CudaProgram *p = compile_best(a, d, tree, model, o, most, r);
 
     if (!p || !o->memory)
         return p;
@@ -269,7 +328,7 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
             break;
         r->dump.len = dumped;
         r->plan.len = planned;
-        p = compile_once(a, d, tree, model, o, most, r);
+        p = compile_best(a, d, tree, model, o, most, r);
         if (!p)
             return NULL;
     }

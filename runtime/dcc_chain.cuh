@@ -19,6 +19,18 @@ DCC_DEVICE void dcc_each_score(float (&score)[N], int row, int column, F f)
           column + c / 4 * 8 + lane % 4 * 2 + c % 2);
 }
 
+// The same with another sum of the same points: f(score, other, row, column).
+template <int N, class F>
+DCC_DEVICE void dcc_each_score(float (&score)[N], const float (&other)[N],
+                               int row, int column, F f)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        f(score[c], other[c], row + lane / 4 + c / 2 % 2 * 8,
+          column + c / 4 * 8 + lane % 4 * 2 + c % 2);
+}
+
 // The same with pairs of values, of each row's neighbouring columns, that were
 // read before: f(score, value, row, column).
 template <class T, int N, class F>
@@ -104,6 +116,31 @@ DCC_DEVICE void dcc_pack_scores(uint32_t (&weight)[N / 8][4],
     for (int c = 0; c < N / 2; ++c)
         weight[c / 4][c % 4] = dcc_pack(dcc_from_float<T>(score[2 * c]),
                                         dcc_from_float<T>(score[2 * c + 1]));
+}
+
+// Scores as two operands of f16: rounded, and 2048 times what that leaves.
+template <int N>
+DCC_DEVICE void dcc_pack_halves(uint32_t (&weight)[N / 8][4],
+                                uint32_t (&low)[N / 8][4],
+                                const float (&score)[N])
+{
+    dcc_pack_scores<__half>(weight, score);
+    float rest[N];
+#pragma unroll
+    for (int c = 0; c < N; ++c) {
+        const float high = dcc_to_float(dcc_from_float<__half>(score[c]));
+        rest[c] = (score[c] - high) * 2048;
+    }
+    dcc_pack_scores<__half>(low, rest);
+}
+
+// The sums of both.
+template <int N>
+DCC_DEVICE void dcc_add_low(float (&sums)[N], const float (&low)[N])
+{
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        sums[c] += low[c] * (1.0f / 2048);
 }
 
 // What the teams of a block have of M rows: of each the greatest score and the

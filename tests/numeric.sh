@@ -214,7 +214,8 @@ schedule=cooperative" $(files pairs) ;;
         chain-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_mma=any" $(files attention) ;;
-        chain) flavour $f -O1 "${random}chain_wgmma=any" $(files attention) ;;
+        chain) flavour $f -O1 "${random}chain_wgmma=any" \
+            $(files attention attention_back) ;;
         chain-window) flavour $f -O1 "${random}chain_window=any" \
             $(files window_product) ;;
         chain-few) flavour $f -O1 "${random}chain_few=any" $(files decode) ;;

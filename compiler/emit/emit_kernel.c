@@ -136,7 +136,9 @@ static void put_step(Buf *b, const Kernel *k, int i)
     const Step *s = &gr->step[i];
     const char *where = k->where ? k->where[i] : NULL;
     bool first = gr->chain && i < gr->chain->n_first;
-    const Group *part = first ? gr->chain->first : gr; /* its columns */
+    const Group *other = gr->chain ? gr->chain->other : NULL;
+    const Group *part = other && i < other->n_step ? other
+                        : first ? gr->chain->first : gr; /* its columns */
 
     buf_puts(b, "//       ");
     if (s->op != R_NONE) {

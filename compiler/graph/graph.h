@@ -65,6 +65,7 @@ typedef struct Tensor {
     bool partly;        /* needed in part: the rest may be anything */
     bool halves;        /* a gradient that products take as two f16 parts
                            (halves.h) */
+    bool own;           /* made for one product, again (recompute.h) */
     bool stopped;       /* no gradient passes through what makes it */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
                            or known of a temporary */

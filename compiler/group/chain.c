@@ -98,6 +98,10 @@ typedef struct Form {
     const Expr *value; /* the factor that is made here */
     Tensor *factor;
     const Tensor *scores;
+    int n_other;          /* the unit that is another first, or 0 */
+    Group *also;          /* it, in the same variables */
+    const Tensor *beside; /* what it leaves */
+    bool halves;
     const Var *var[MAX_RANK]; /* of the factor's dimensions, the second's */
     int n_var;
     const char *why;
@@ -252,6 +256,8 @@ static bool make_between(Form *f, Group *const *unit, int n)
 
     for (int i = n - 2; i > 0; i--) {
         Tensor *t = NULL;
+        if (i == f->n_other)
+            continue;
         for (int k = 0; k < unit[i]->n_step && !t; k++)
             if (unit[i]->step[k].tensor &&
                 group_reads(gr, unit[i]->step[k].tensor))
@@ -353,10 +359,41 @@ static int match_first(Form *f, const Group *unit)
     return 1;
 }
 
-/* Rows of the first are rows and columns of between, each once. */
-static bool same_points(Form *f)
+/* The same of another first, whose points are read as they are. */
+static bool match_other(Form *f, const Group *unit)
 {
-    const Group *a = f->first, *b = f->between;
+    Graph *g = f->g;
+    Subst s[MAX_VARS];
+    Reads r = {.t = f->beside};
+
+    f->also = group_copy(g, unit);
+    for (int i = 0; i < f->first->n_step; i++)
+        expr_visit(f->first->step[i].value, note_read, &r);
+    for (int i = 0; i < f->between->n_step; i++)
+        expr_visit(f->between->step[i].value, note_read, &r);
+    f->why = "reads another product at more than one place";
+    if (!r.first || r.differ)
+        return false;
+    f->why = "reads another product in another arrangement";
+    int n = invert_store(g, f->beside, storing(unit, f->beside)->store,
+                         r.first->at, s, MAX_VARS);
+    for (int i = 0; i < n; i++) {
+        const Var *part[MAX_VARS];
+        int k = idx_radix(s[i].by, s[i].var->extent, part, MAX_VARS);
+        if (k < 0)
+            return false;
+        replace(g, f->also, s[i].var, part, k, s[i].by);
+    }
+    if (n < 0)
+        return false;
+    f->why = NULL;
+    return true;
+}
+
+/* Rows of a first are rows and columns of between, each once. */
+static bool same_points(Form *f, const Group *a)
+{
+    const Group *b = f->between;
     int cols = 0;
 
     f->why = "its points are not those of the scores";
@@ -407,30 +444,46 @@ static int score_vars(const Form *f, const Var **v)
     return n;
 }
 
+/* A tensor in place of t, which `by` leaves, of which the dimensions are v. */
+static const Tensor *lay_out(Form *f, Group *by, const Tensor *t,
+                             const Var *const *v, int n)
+{
+    Graph *g = f->g;
+    Group *reader[] = {f->first, f->between};
+    Tensor *is = shadow(g, t->name, t->type, v, n);
+    Renamed r = {t, expr_read(g, is, places(g, v, n), (Guard){0}, NULL)};
+
+    for (int i = 0; i < by->n_step; i++)
+        if (by->step[i].tensor == t) {
+            by->step[i].tensor = is;
+            by->step[i].store = places(g, v, n);
+        }
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < reader[k]->n_step; i++)
+            reader[k]->step[i].value =
+                expr_rewrite(g, reader[k]->step[i].value, read_renamed, &r);
+    return is;
+}
+
 /* Scores are in no memory: how they would lie there says which factor is whose,
  * and which rows are a tile's. */
 static bool lay_out_scores(Form *f)
 {
-    Graph *g = f->g;
     const Var *v[MAX_RANK] = {NULL};
-    const Group *b = f->between;
     int n = score_vars(f, v);
 
     if (n > MAX_RANK) {
         f->why = "its scores have more than 8 indices";
         return false;
     }
-    Tensor *t = shadow(g, f->scores->name, f->scores->type, v, n);
-    Renamed r = {f->scores,
-                 expr_read(g, t, places(g, v, n), (Guard){0}, NULL)};
-    for (int i = 0; i < f->first->n_step; i++)
-        if (f->first->step[i].tensor == f->scores) {
-            f->first->step[i].tensor = t;
-            f->first->step[i].store = places(g, v, n);
+    f->scores = lay_out(f, f->first, f->scores, v, n);
+    if (f->also) {
+        if (f->also->n_rows != f->first->n_rows) {
+            f->why = "its products are not of the same points";
+            return false;
         }
-    for (int i = 0; i < b->n_step; i++)
-        b->step[i].value = expr_rewrite(g, b->step[i].value, read_renamed, &r);
-    f->scores = t;
+        f->beside = lay_out(f, f->also, f->beside, v, n);
+    }
     return true;
 }
 
@@ -484,9 +537,9 @@ static bool reads_others(const Form *f, Group *const *unit, int n)
 /* ---- the whole ------------------------------------------------------- */
 
 typedef struct Localise {
-    int base;        /* of the part's own locals */
-    const Tensor *t; /* whose reads are a local, too */
-    int local;
+    int base;            /* of the part's own locals */
+    const Tensor *t[2];  /* whose reads are locals, too */
+    int local[2];
 } Localise;
 
 static const Expr *localise(Graph *g, const Expr *e, void *ctx)
@@ -495,8 +548,9 @@ static const Expr *localise(Graph *g, const Expr *e, void *ctx)
 
     if (e->kind == E_LOCAL)
         return expr_local(g, e->local + l->base, e->type);
-    if (e->kind == E_READ && e->tensor == l->t)
-        return expr_local(g, l->local, T_F32);
+    for (int i = 0; i < 2 && e->kind == E_READ; i++)
+        if (e->tensor == l->t[i])
+            return expr_local(g, l->local[i], T_F32);
     return NULL;
 }
 
@@ -525,17 +579,32 @@ static Group *whole(Form *f, Group *const *unit, int n)
     Group *r = group_copy(g, f->second);
     Chain *c = arena_new_of(g->arena, Chain);
 
-    *c = (Chain){f->first,  f->between,       f->second,         f->scores,
-                 f->factor, f->first->n_step, f->between->n_step};
+    int n_also = f->also ? f->also->n_step : 0;
+    Localise by = {0, {NULL}, {0}};
+
+    *c = (Chain){.first = f->first,
+                 .between = f->between,
+                 .second = f->second,
+                 .scores = f->scores,
+                 .factor = f->factor,
+                 .n_first = n_also + f->first->n_step,
+                 .n_between = f->between->n_step,
+                 .other = f->also,
+                 .beside = f->also ? f->beside : NULL,
+                 .halves = f->halves};
     r->chain = c;
     r->n_step = 0;
-    r->step =
-        arena_array(g->arena, Step,
-                    f->first->n_step + f->between->n_step + f->second->n_step);
-    int scores = add_steps(g, r, f->first, (Localise){0, NULL, 0}, f->scores);
-    int factor = add_steps(g, r, f->between, (Localise){0, f->scores, scores},
-                           f->factor);
-    add_steps(g, r, f->second, (Localise){0, f->factor, factor}, NULL);
+    r->step = arena_array(g->arena, Step, c->n_first + c->n_between +
+                                              f->second->n_step);
+    if (f->also) {
+        by.local[1] = add_steps(g, r, f->also, by, f->beside);
+        by.t[1] = f->beside;
+    }
+    by.local[0] = add_steps(g, r, f->first, by, f->scores);
+    by.t[0] = f->scores;
+    by.local[0] = add_steps(g, r, f->between, by, f->factor);
+    by.t[0] = f->factor;
+    add_steps(g, r, f->second, by, NULL);
     r->stmt = r->again = NULL;
     r->n_stmt = r->cap_stmt = r->n_again = r->cap_again = 0;
     for (int i = 0; i < n; i++) {
@@ -562,6 +631,16 @@ static const Tensor *only_result(const Group *gr)
     return t;
 }
 
+/* What is f32 for want of bits, and made here, is multiplied in two parts. */
+static bool take_halves(Form *f)
+{
+    const Expr *e = f->made->read;
+
+    f->halves = e && e->tensor->own && f->made->type == T_F32 &&
+                f->other->type == T_F16;
+    return f->halves;
+}
+
 static Group *form(Form *f, Group *const *unit, int n)
 {
     f->second = unit[n - 1];
@@ -572,12 +651,23 @@ static Group *form(Form *f, Group *const *unit, int n)
         f->why = "the second is several sums";
         return NULL;
     }
+    for (int i = 1; i + 1 < n; i++)
+        if (chain_heavy(f->g, unit[i]))
+            f->n_other = f->n_other ? -1 : i;
+    if (f->n_other)
+        f->beside = f->n_other > 0 ? only_result(unit[f->n_other]) : NULL;
+    if (f->n_other && !f->beside) {
+        f->why = "more than two products meet in it";
+        return NULL;
+    }
     f->made = made_operand(&f->c, unit, n - 1);
     f->other = f->made == &f->c.a ? &f->c.b : &f->c.a;
     f->why = !f->scores        ? "the first product leaves more than its points"
              : !f->made        ? "both factors are made here"
              : !f->other->read ? "its other factor is computed"
-             : f->made->type != f->other->type || type_bytes(f->made->type) != 2
+             : !take_halves(f) &&
+                     (f->made->type != f->other->type ||
+                      type_bytes(f->made->type) != 2)
                  ? "its factors are not both f16 or both bf16"
                  : NULL;
     if (f->why)
@@ -589,7 +679,9 @@ static Group *form(Form *f, Group *const *unit, int n)
     int done = 0;
     for (int round = 0; round < 8 && !done; round++)
         done = match_first(f, unit[0]);
-    if (done < 1 || !same_points(f) || !lay_out_scores(f) || !match_second(f))
+    if (done < 1 || (f->n_other && !match_other(f, unit[f->n_other])) ||
+        !same_points(f, f->first) || (f->also && !same_points(f, f->also)) ||
+        !lay_out_scores(f) || !match_second(f))
         return NULL;
     if (reads_others(f, unit, n - 1)) {
         f->why = "the second product is finished with values of its rows that "

@@ -17,7 +17,12 @@ typedef struct Chain {
     Group *first, *between, *second;
     const Tensor *scores;   /* of first's points; only here */
     const Tensor *factor;   /* what second multiplies; only here */
-    int n_first, n_between; /* steps of the group that are theirs */
+    int n_first, n_between; /* steps of the group that are theirs; with those of
+                               `other`, which come first */
+    Group *other;           /* another first at the same points, or NULL */
+    const Tensor *beside;   /* what it leaves; only here */
+    bool halves;            /* the factor is f32, and multiplied in two parts of
+                               16 bits (rewrite/halves.h) */
 } Chain;
 
 /* unit[0] .. unit[n - 1], in the order of execution, as one chain: the first is

@@ -262,6 +262,12 @@ static void canon_var(Buf *b, const Canon *c, const Var *v)
             put_numbered(b, 'd', i);
             return;
         }
+    const Group *other = gr->chain ? gr->chain->other : NULL;
+    for (int i = 0; other && i < other->n_cols; i++)
+        if (other->cols[i] == v) {
+            put_numbered(b, 'o', i);
+            return;
+        }
     if (gr->merge && gr->merge->over == v)
         buf_puts(b, "p");
     else
@@ -518,9 +524,14 @@ void group_canon(Buf *b, const Group *gr)
     for (int i = 0; gr->chain && i < gr->chain->first->n_cols; i++)
         buf_printf(b, "d%d<%lld ", i,
                    (long long)gr->chain->first->cols[i]->extent);
+    const Group *other = gr->chain ? gr->chain->other : NULL;
+    for (int i = 0; other && i < other->n_cols; i++)
+        buf_printf(b, "o%d<%lld ", i, (long long)other->cols[i]->extent);
     if (gr->chain)
         buf_printf(b, "chain %d %d ", gr->chain->n_first,
                    gr->chain->n_between);
+    if (gr->chain && gr->chain->halves)
+        buf_puts(b, "halves ");
     for (int i = 0; i < gr->n_step; i++)
         if (c.number[i] >= 0)
             canon_step(b, &c, &gr->step[i]);
@@ -553,7 +564,12 @@ static void dump_vars(Buf *b, const char *title, const Var **v, int n)
 /* What the part of a chain that begins with step i does. */
 static void dump_part(Buf *b, const Chain *c, int i)
 {
-    if (i == 0)
+    int also = c->other ? c->other->n_step : 0;
+
+    if (i == 0 && also)
+        dump_vars(b, "another first: for rows and cols, over", c->other->cols,
+                  c->other->n_cols);
+    else if (i == also)
         dump_vars(b, "first: for rows and cols, over", c->first->cols,
                   c->first->n_cols);
     else if (i == c->n_first)

@@ -246,6 +246,7 @@ static const Stmt *find_product(const Regroup *r, const Expr *e, const Expr **a,
 typedef struct Match {
     const Stmt *s;       /* the sum over j */
     const Expr *a, *b, *c; /* a[i, e], b[j, e], c[i, j] of it */
+    const Expr *d;         /* what a and b make */
     const Var *e;
     const Expr *t;       /* t[i, e], in its variables */
     const Expr *by;      /* sum(j) c b = t * by */
@@ -368,6 +369,7 @@ static bool find_match(const Regroup *r, int at, Match *m)
         }
         m->s = s;
         m->c = f[1 - i];
+        m->d = f[i];
         m->e = by->red[0];
         if (expr_uses(m->a, s->red[0]) || !expr_uses(m->b, s->red[0]))
             continue;
@@ -383,14 +385,37 @@ static void touch(Regroup *r, const Tensor *t)
     VEC_PUSH(r->g->arena, r->touched, r->n_touched, r->cap_touched) = t;
 }
 
+/* Everybody reads what the sum is over as it was made: what is summed in the
+ * other order has not been rounded. */
+static void read_unrounded(Regroup *r, const Expr *f)
+{
+    Graph *g = r->g;
+    const Stmt *copy;
+
+    while (f->kind == E_READ && (copy = maker(r, f->tensor)) &&
+           copy->op == R_NONE && is_temporary(copy)) {
+        for (int i = 0; i < g->n_stmt; i++) {
+            Stmt *s = g->stmt[i];
+            const Expr *e = s == copy ? NULL
+                            : inline_reads(g, s->value, copy->tensor,
+                                           copy->value, copy->store);
+            s->value = e ? e : s->value;
+        }
+        f = copy->value;
+        while (f->kind == E_CAST)
+            f = f->arg[0];
+    }
+}
+
 static void regroup(Regroup *r, int at, const Match *m)
 {
     Graph *g = r->g;
+    read_unrounded(r, m->d);
     Stmt *s = g->stmt[at], *n = stmt_insert(g, at);
     int id = n->id;
 
     VEC_PUSH(g->arena, r->known, r->n_known, r->cap_known) =
-        (Known){s, s->value, s->red, s->n_red};
+        (Known){s, s->value, (const Var *const *)s->red, s->n_red};
     *n = *s;
     n->id = id;
     n->tensor = graph_tensor(g, arena_printf(g->arena, "%s_sum",

@@ -193,6 +193,8 @@ static Group *bound_group(Bounder *b, const Group *gr)
         Chain *c = arena_new_of(b->g->arena, Chain);
         *c = *gr->chain;
         c->first = bound_steps(b, c->first);
+        if (c->other)
+            c->other = bound_steps(b, c->other);
         c->between = bound_steps(b, c->between);
         c->second = bound_steps(b, c->second);
         out->chain = c;

@@ -1,5 +1,7 @@
 #include "search/chains.h"
 
+#include <string.h>
+
 enum { MAX_FIRSTS = 8 };
 
 typedef struct Find {
@@ -115,14 +117,36 @@ static bool leads_to(Find *f, int u, int first, int depth)
     return found;
 }
 
+/* Another product that a member reads, made for it: behind the first one. */
+static void add_other(Find *f)
+{
+    ChainFound *c = f->out;
+
+    for (int i = 0; i + 1 < c->n; i++) {
+        const Group *gr = group_at(f, c->member[i]);
+        for (int k = 0; k < gr->n_arg && c->n < CHAIN_MOST; k++) {
+            const Tensor *t = gr->arg[k];
+            int w = t->own && !writes(gr, t) ? writer(f, t) : -1;
+            if (w < 0 || is_member(f, w) || !heavy(f->u, w))
+                continue;
+            memmove(&c->member[2], &c->member[1],
+                    sizeof c->member[0] * (size_t)(c->n++ - 1));
+            c->member[1] = w;
+            return;
+        }
+    }
+}
+
 static void try_first(Find *f, int first)
 {
     Group *list[CHAIN_MOST];
     ChainFound *c = f->out;
 
     c->n = 0;
-    if (!leads_to(f, f->last, first, 0) || c->member[c->n - 1] != f->last ||
-        !private(f))
+    if (!leads_to(f, f->last, first, 0) || c->member[c->n - 1] != f->last)
+        return;
+    add_other(f);
+    if (!private(f))
         return;
     for (int i = 0; i < c->n; i++)
         list[i] = group_at(f, c->member[i]);

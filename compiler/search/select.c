@@ -489,6 +489,17 @@ static bool reduces_between(const Group *gr)
     return false;
 }
 
+/* What the first leaves is made for this product, again. */
+static bool is_own(const Search *x, const ChainFound *f)
+{
+    const Group *gr = x->u.unit[f->member[0]].group;
+    bool own = false;
+
+    for (int i = 0; i < gr->n_step; i++)
+        own |= gr->step[i].tensor && gr->step[i].tensor->own;
+    return own;
+}
+
 /* With one of the products behind it. False if there is none. */
 static bool try_chain(Search *x, int last, int which)
 {
@@ -511,6 +522,7 @@ static bool try_chain(Search *x, int last, int which)
                  family_preferred(x->s->options,
                                   choose_variant(x->s, f.group)->family);
     if (f.group && !isinf(us) && !reduces_between(f.group) && !first &&
+        !is_own(x, &f) &&
         group_multiplies(x->g, f.group->chain->first)) {
         f.why = "nothing is reduced between the products: --variant may ask";
         us = INFINITY;

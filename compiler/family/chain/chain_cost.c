@@ -13,16 +13,16 @@ static void chain_work(const ChainKernel *w, Work *out, double blocks,
                        double points, double columns)
 {
     const ChainForm *f = w->f;
-    double width = (double)chain_round_up(f->D, MMA_K) + w->bn;
+    double width = chain_width(w);
 
     memset(out, 0, sizeof *out);
     out->flops = 2 * f->share * (double)f->M * (double)f->J *
-                 (double)(f->D + f->N) * (double)f->batches;
+                 (double)(f->D + f->O + f->N) * (double)f->batches;
     out->padded_flops = 2 * points * width;
     out->special = points * (f->rows.softmax + f->special);
     out->efficiency = 1;
     out->hbm_bytes = f->hbm;
-    out->l2_bytes = columns * (double)(f->D + f->N) * 2;
+    out->l2_bytes = columns * (double)(f->D + f->O + f->N) * 2;
     out->scatter = 1;
     out->blocks = blocks;
     out->threads = w->threads;
@@ -58,7 +58,7 @@ static Clocks step_of(const ChainKernel *w)
     const ChainForm *f = w->f;
     const Device *d = f->a.o->device;
     double points = (double)WGMMA_M * w->bj, each = d->sms * d->clock_ghz;
-    double width = (double)chain_round_up(f->D, MMA_K) + w->bn;
+    double width = chain_width(w);
 
     return (Clocks){
         .mm = 2 * points * width * each / (d->wgmma_tflops * KILO),

@@ -29,6 +29,8 @@ static const char *open_mma(ChainForm *f, Graph *g, const Group *gr,
 
     if (why)
         return why;
+    if (f->chain->other || f->chain->halves)
+        return "two first products, or a factor of f32";
     if (f->tb.b.k_major)
         return "columns that are neighbours along the second sum";
     if (f->a.c.n_k != 1 || f->b.c.n_n != 1 ||

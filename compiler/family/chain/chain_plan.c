@@ -18,6 +18,14 @@ int chain_round_up(int64_t n, int to)
     return (int)((n + to - 1) / to * to);
 }
 
+double chain_width(const ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+
+    return chain_round_up(f->D, 16) + chain_round_up(f->O, 16) +
+           (f->chain->halves ? 2 : 1) * (double)w->bn;
+}
+
 void chain_plan_open(ChainKernel *w, const ChainForm *f)
 {
     memset(w, 0, sizeof *w);
@@ -79,8 +87,8 @@ void chain_end(ChainKernel *w, const char *family, const char *min_arch)
     k->cluster = w->cluster;
     k->smem_bytes = w->smem;
     k->min_blocks = w->resident;
-    k->flops = 2.0 * (double)f->M * (double)f->J * (double)(f->D + f->N) *
-               (double)f->batches * f->share;
+    k->flops = 2.0 * (double)f->M * (double)f->J *
+               (double)(f->D + f->O + f->N) * (double)f->batches * f->share;
     k->bytes = f->hbm;
     k->family = family;
     k->min_arch = min_arch;

@@ -40,28 +40,50 @@ static const Expr *base_of(const Expr *e, const Expr *x, Func *exp)
     return d->arg[1];
 }
 
-/* The first product's steps, written out down to its sum. */
-static const Expr *from_sum(Graph *g, const Expr *e, void *ctx)
+static int storing(const Group *gr, const Tensor *t)
 {
-    const Group *first = ctx;
+    int i = 0;
+
+    while (gr->step[i].tensor != t)
+        i++;
+    return i;
+}
+
+/* The other product's steps, written out down to its sum. */
+static const Expr *from_other(Graph *g, const Expr *e, void *ctx)
+{
+    const Chain *c = ctx;
 
     if (e->kind != E_LOCAL)
         return NULL;
-    if (first->step[e->local].op != R_NONE)
+    if (c->other->step[e->local].op != R_NONE)
+        return expr_local(g, CHAIN_OTHER, T_F32);
+    return expr_rewrite(g, c->other->step[e->local].value, from_other, ctx);
+}
+
+/* The first product's. */
+static const Expr *from_sum(Graph *g, const Expr *e, void *ctx)
+{
+    const Chain *c = ctx;
+
+    if (c->other && e->kind == E_READ && e->tensor == c->beside)
+        return from_other(
+            g, expr_local(g, storing(c->other, c->beside), T_F32), ctx);
+    if (e->kind != E_LOCAL)
+        return NULL;
+    if (c->first->step[e->local].op != R_NONE)
         return expr_local(g, CHAIN_SUM, T_F32);
-    return expr_rewrite(g, first->step[e->local].value, from_sum, ctx);
+    return expr_rewrite(g, c->first->step[e->local].value, from_sum, ctx);
 }
 
 static const Expr *write_out(Graph *g, const Expr *e, void *ctx)
 {
     const Chain *c = ctx;
 
-    if (e->kind != E_READ || e->tensor != c->scores)
-        return NULL;
-    for (int i = 0; i < c->first->n_step; i++)
-        if (c->first->step[i].tensor == c->scores)
-            return from_sum(g, expr_local(g, i, T_F32), c->first);
-    return NULL;
+    if (e->kind == E_READ && e->tensor == c->scores)
+        return from_sum(g, expr_local(g, storing(c->first, c->scores), T_F32),
+                        ctx);
+    return e->kind == E_READ ? from_sum(g, e, ctx) : NULL;
 }
 
 /* On the row, the column and what the block has one of, and affine. */
@@ -119,6 +141,65 @@ static const Expr *take_mask(ChainForm *f, const Expr *e)
         e = e->arg[then ? 2 : 1];
     }
     return e;
+}
+
+/* x where c holds, else `other`, as the value is of which this is a part. */
+static const Expr *choice(Graph *g, const Expr *select, int arm,
+                          const Expr *then, const Expr *other)
+{
+    return arm ? expr_select(g, select->arg[0], then, other, T_F32)
+               : expr_select(g, select->arg[0], other, then, T_F32);
+}
+
+/* The arm of a selection of which the other one is 0, or -inf: 1 or 0 for the
+ * first or the second; -1 if none is. */
+static int arm_beside(const Expr *e, bool infinite)
+{
+    if (e->kind != E_SELECT)
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        const Expr *other = e->arg[2 - i];
+        if (infinite ? is_infinite(other)
+                     : other->kind == E_CONST && other->num == 0)
+            return 1 - i;
+    }
+    return -1;
+}
+
+/* Selections of nothing come out of what is done to them: products, and
+ * exponentials of -inf. */
+static const Expr *choose_last(Graph *g, const Expr *e, void *ctx)
+{
+    const Expr *zero = expr_const(g, 0, T_F32);
+    int arm;
+
+    if (e->kind == E_UNARY && (e->fn == F_EXP || e->fn == F_EXP2)) {
+        arm = arm_beside(e->arg[0], true);
+        return arm < 0 ? NULL
+                       : choice(g, e->arg[0], arm,
+                                expr_unary(g, e->fn, e->arg[0]->arg[2 - arm],
+                                           T_F32), zero);
+    }
+    if (e->kind != E_BINARY || e->arg[2])
+        return NULL;
+    arm = e->fn == F_ADD || e->fn == F_SUB ? arm_beside(e->arg[0], true) : -1;
+    if (arm >= 0) {
+        const Expr *s = e->arg[0];
+        const Expr *x = expr_binary(g, e->fn, s->arg[2 - arm], e->arg[1],
+                                    T_F32);
+        return choice(g, s, arm, x, s->arg[1 + arm]);
+    }
+    for (int i = 0; i < 2 && (e->fn == F_MUL || (e->fn == F_DIV && !i)); i++) {
+        const Expr *s = e->arg[i];
+        arm = arm_beside(s, false);
+        if (arm < 0)
+            continue;
+        const Expr *x = s->arg[2 - arm];
+        x = expr_binary(g, e->fn, i ? e->arg[0] : x, i ? x : e->arg[1], T_F32);
+        const Expr *again = choose_last(g, x, ctx);
+        return choice(g, s, arm, again ? again : x, zero);
+    }
+    return NULL;
 }
 
 static const Expr *take_scale(const Expr *e, double *scale)
@@ -180,18 +261,23 @@ static void find_ahead(const Expr *e, void *ctx)
 /* The body, without what it is where it counts for nothing. */
 static void set_body(ChainForm *f, const Expr *x)
 {
+    enum { PARTS = 4 }; /* instructions that make two parts of a factor */
+
     x = expr_rewrite(f->a.g, x, write_out, (void *)f->chain);
+    if (!f->rows.softmax)
+        x = expr_rewrite(f->a.g, x, choose_last, NULL);
     x = take_mask(f, x);
     if (f->few)
         chain_find_reach(f, x);
     if (f->rows.softmax)
         x = take_scale(x, &f->rows.scale);
     f->rows.body = x;
+    f->ops += f->chain->halves ? PARTS : 0;
     if (x->kind == E_LOCAL)
         return;
     f->ops += expr_ops(x);
     expr_visit(x, count_special, f);
-    if (!f->few)
+    if (!f->few && !f->chain->other)
         expr_visit(x, find_ahead, f);
 }
 

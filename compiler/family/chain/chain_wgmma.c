@@ -66,6 +66,21 @@ static const Axis *axis_of(const Axes *side, const Var *v)
     return NULL;
 }
 
+static const char *check_other(ChainForm *f)
+{
+    const char *why = tma_open(&f->to, &f->o);
+    const Tma *t = &f->to;
+
+    if (why)
+        return why;
+    if (t->k.n != 1 || t->n.n != 1 || t->n.axis[0].n != 1 ||
+        t->n.axis[0].v[0] != f->col)
+        return "columns that are not one number";
+    if (!t->a.k_major || !t->b.k_major)
+        return "factors of the scores that do not lie along their sum";
+    return axis_of(&t->m, f->row) ? NULL : "rows in another order";
+}
+
 static const char *check_maps(ChainForm *f)
 {
     const char *why = tma_open(&f->ta, &f->a);
@@ -80,6 +95,8 @@ static const char *check_maps(ChainForm *f)
         return "columns that are not one number";
     if (!f->ta.a.k_major || !f->ta.b.k_major)
         return "factors of the scores that do not lie along their sum";
+    if (f->chain->other && (why = check_other(f)))
+        return why;
     return axis_of(&f->ta.m, f->row) ? NULL : "rows in another order";
 }
 
@@ -96,7 +113,11 @@ const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
     if (!contract_open(&f->a, g, c->first, o, &why) ||
         !contract_open(&f->b, g, c->second, o, &why))
         return why;
-    f->elem = f->a.elem = factor_type(&f->a);
+    if (c->other && !contract_open(&f->o, g, c->other, o, &why))
+        return why;
+    if (c->other && factor_type(&f->o) != factor_type(&f->a))
+        return "factors that are not all f16 or all bf16";
+    f->o.elem = f->elem = f->a.elem = factor_type(&f->a);
     f->b.elem = factor_type(&f->b);
     if (f->elem == T_F32 || f->elem != f->b.elem)
         return "factors that are not all f16 or all bf16";
@@ -107,6 +128,7 @@ const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
     f->col = c->between->cols[0];
     f->J = f->col->extent;
     f->D = f->a.c.K;
+    f->O = c->other ? f->o.c.K : 0;
     f->N = f->b.c.N;
     f->hbm = model_group_bytes(g, gr, o->device, NULL, NULL);
     return NULL;
@@ -125,7 +147,7 @@ static const char *check_sizes(const ChainForm *f)
 {
     enum { MOST = 256, ROWS = 17 };
 
-    if (f->D > MOST || f->N > MOST)
+    if (f->D > MOST || f->O > MOST || f->N > MOST)
         return "more than 256 columns of a factor";
     if (f->M < ROWS)
         return "fewer than 17 rows";
@@ -176,12 +198,13 @@ static size_t round_up(size_t n, size_t to)
 
 static void plan_smem(ChainKernel *w)
 {
-    size_t first = (size_t)w->bj * (size_t)w->d_boxes * 128;
+    size_t boxes = (size_t)(w->d_boxes + w->o_boxes);
+    size_t first = (size_t)w->bj * boxes * 128;
 
     w->second_bytes = w->f->tb.b.k_major
                           ? (size_t)(w->bj / 64) * (size_t)w->bn * 128
                           : (size_t)w->bj * (size_t)w->n_boxes * 128;
-    w->smem = (size_t)w->bm * (size_t)w->d_boxes * 128 +
+    w->smem = (size_t)w->bm * boxes * 128 +
               (size_t)w->stages * (first + w->second_bytes);
     if (w->pack)
         w->smem += (size_t)w->bm * (size_t)w->pack * 2;
@@ -198,7 +221,12 @@ static void plan_pack(ChainKernel *w)
 static void plan_regs(ChainKernel *w)
 {
     enum { OTHERS = 44 };
+    const Chain *c = w->f->chain;
     int scores = w->bj / 2, weights = w->bj / 4, sums = w->bn / 2;
+
+    scores += c->other ? w->bj / 2 : 0;
+    weights *= c->halves ? 2 : 1;
+    sums *= c->halves ? 2 : 1;
 
     if (w->j_tiles > 1)
         w->regs = scores + weights + sums + OTHERS;
@@ -217,6 +245,7 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     w->bm = w->consumers * 64;
     w->row_at = "m0 + top";
     w->d_boxes = (int)ceil_div(f->D, 64);
+    w->o_boxes = (int)ceil_div(f->O, 64);
     w->n_boxes = (int)ceil_div(f->N, 64);
     chain_tile(w, w->bj,
                w->consumers == 1 ? 160 : (w->consumers + 1) * 128);

@@ -38,17 +38,20 @@ typedef struct ChainRows {
     const Expr *ahead; /* what is read of each point, two of 16 bits at a
                           time, before its score is there; or NULL */
 } ChainRows;
-enum { CHAIN_SUM = 60 }; /* the local that is the first product's sum */
+enum { CHAIN_SUM = 60,   /* the local that is the first product's sum, */
+       CHAIN_OTHER = 62 }; /* and another one's */
 
 typedef struct ChainForm {
     const Group *gr;
     Contract a, b; /* the first product, the second */
-    Tma ta, tb;
+    Contract o;    /* another first one, if the chain has it */
+    Tma ta, tb, to;
     const Chain *chain;
     const Var *row, *col;
     const Var *batch[2 * MAX_RANK];
     int n_batch; /* slow to fast */
     int64_t M, J, D, N, batches;
+    int64_t O;           /* terms of the other first product; or 0 */
     Type elem;
     Online online;
     ChainRows rows;
@@ -67,12 +70,12 @@ typedef struct ChainKernel {
     const ChainForm *f;
     int consumers, bj, stages, group;
     int bm, bn, pack; /* bn: N in whole columns of wgmma */
-    int d_boxes, n_boxes, m_tiles, j_tiles;
+    int d_boxes, o_boxes, n_boxes, m_tiles, j_tiles;
     int resident, threads, regs;
     size_t smem, second_bytes;
     Kernel *k;
-    const char *id[3]; /* of the tiles: rows, the first's columns, the
-                          second's */
+    const char *id[5]; /* of the tiles: rows, the first's columns, the
+                          second's; the other first's two */
     Type out_type;     /* of what goes through shared memory */
     bool reads;        /* something behind the second product */
     const char *row_at; /* the first row of a thread's warp */
@@ -108,6 +111,8 @@ void chain_build(ChainKernel *w, Group *gr, Kernel *k);
  * rest. */
 bool chain_among(const Var *const *v, int n, const Var *x);
 int chain_round_up(int64_t n, int to);
+/* Products of a score: terms of the first ones, and columns of the second. */
+double chain_width(const ChainKernel *w);
 void chain_plan_open(ChainKernel *w, const ChainForm *f);
 /* What is done at two neighbouring columns of the result; sets w->b.vec. */
 Tree *chain_points(ChainKernel *w, ContractPlace *place);

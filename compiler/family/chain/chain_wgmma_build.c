@@ -16,17 +16,22 @@ void chain_name_all(ChainKernel *w)
 {
     Arena *a = w->b.g->arena;
     const ChainForm *f = w->f;
-    const char *id[3];
+    const char *id[5];
+    int n = f->chain->other ? 5 : 3;
 
     w->b.cp = cprint_new(w->b.g, w->k);
     id[0] = tile_id(w, &f->a.c.a);
     id[1] = tile_id(w, &f->a.c.b);
     id[2] = tile_id(w, &f->b.c.b);
-    for (int i = 1; i < 3; i++) /* one tensor in two places */
+    if (f->chain->other) {
+        id[3] = tile_id(w, &f->o.c.a);
+        id[4] = tile_id(w, &f->o.c.b);
+    }
+    for (int i = 1; i < n; i++) /* one tensor in two places */
         for (int j = 0; j < i; j++)
             if (!strcmp(id[i], id[j]))
                 id[i] = arena_printf(a, "%s_%d", id[i], i);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < n; i++)
         w->id[i] = id[i];
 }
 
@@ -36,6 +41,7 @@ static void constants(ChainKernel *w)
     Graph *g = w->b.g;
     Kernel *k = w->k;
     int64_t col = (int64_t)w->bj * 128;
+    int boxes = w->d_boxes + w->o_boxes;
 
     kernel_constant(g, k, "M", f->M, f->row->name);
     kernel_constant(g, k, "N", f->N, f->b.c.n[f->b.c.n_n - 1]->name);
@@ -46,6 +52,9 @@ static void constants(ChainKernel *w)
     kernel_constant(g, k, "BN", w->bn, "columns of the result");
     kernel_constant(g, k, "K_STEPS", (f->D + 15) / 16,
                     "16 terms of a score each");
+    if (f->chain->other)
+        kernel_constant(g, k, "OTHER_STEPS", (f->O + 15) / 16,
+                        "and of the other product");
     kernel_constant(g, k, "CONSUMERS", w->consumers, "warpgroups");
     kernel_constant(g, k, "STAGES", w->stages, NULL);
     kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
@@ -55,8 +64,8 @@ static void constants(ChainKernel *w)
                         "of the batch that run together");
     if (w->pack)
         kernel_constant(g, k, "COLS", w->pack, "that a warp stores at a time");
-    kernel_constant(g, k, "ROWS_BYTES", (int64_t)w->bm * w->d_boxes * 128, "");
-    kernel_constant(g, k, "FIRST_BYTES", col * w->d_boxes, "");
+    kernel_constant(g, k, "ROWS_BYTES", (int64_t)w->bm * boxes * 128, "");
+    kernel_constant(g, k, "FIRST_BYTES", col * boxes, "");
     kernel_constant(g, k, "SECOND_BYTES", (int64_t)w->second_bytes,
                     "that TMA brings at a time");
 }
@@ -75,6 +84,16 @@ static void shared_memory(ChainKernel *w)
                 arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
                              w->id[1], w->d_boxes),
                 NULL);
+    if (w->f->chain->other) {
+        kernel_smem(g, w->k, 1024,
+                    arena_printf(a, "%s %s_tile[%d][BM][64]", type, w->id[3],
+                                 w->o_boxes),
+                    NULL);
+        kernel_smem(g, w->k, 1024,
+                    arena_printf(a, "%s %s_tile[STAGES][%d][BJ][64]", type,
+                                 w->id[4], w->o_boxes),
+                    NULL);
+    }
     if (w->f->tb.b.k_major)
         kernel_smem(g, w->k, 1024,
                     arena_printf(a, "%s %s_tile[STAGES][BJ / 64][BN][64]", type,
@@ -133,7 +152,13 @@ static Tree *each_score(ChainKernel *w, const char *row, const char *col,
 
     return QUOTE(
         a,
-        ahead ? "dcc_each_score<@type>(score, ahead, @row_at, j0, "
+        ahead && w->f->chain->other
+            ? "dcc_each_score(score, other, @row_at, j0, "
+              "[&](float &x, float value, int @row, int @col) {\n"
+              "    @CODE\n"
+              "});\n"
+        : ahead
+            ? "dcc_each_score<@type>(score, ahead, @row_at, j0, "
                 "[&](float &x, float value, int @row, int @col) {\n"
                 "    @CODE\n"
                 "});\n"
@@ -141,7 +166,8 @@ static Tree *each_score(ChainKernel *w, const char *row, const char *col,
                 "[&](float &x, int @row, int @col) {\n"
                 "    @CODE\n"
                 "});\n",
-        FILL("type", ahead ? type_cname(w->f->rows.ahead->tensor->type) : ""),
+        FILL("type", ahead && w->f->rows.ahead
+                         ? type_cname(w->f->rows.ahead->tensor->type) : ""),
         FILL("row_at", w->row_at), FILL("row", row), FILL("col", col),
         FILL_TREE("CODE", code));
 }
@@ -274,13 +300,14 @@ Tree *chain_value(ChainKernel *w)
     if (reads.found && f->J % w->slot)
         PUT(in, "@col = min(@col, J - 1);\n", FILL("col", col));
     cp->local[CHAIN_SUM] = "x";
+    cp->local[CHAIN_OTHER] = "value";
     cp->staged = staged;
     cp->ctx = w;
     const char *text = cprint_bind(in, cp, f->rows.body, "t");
     cp->staged = NULL;
     PUT(in, "x = @text;\n", FILL("text", text));
     cprint_close(cp, scope);
-    return each_score(w, row, col, in, f->rows.ahead);
+    return each_score(w, row, col, in, f->rows.ahead || f->chain->other);
 }
 
 /* What a row has so far. */
@@ -483,6 +510,69 @@ static Tree *prefetch(const ChainKernel *w)
     return QUOTE(a, "dcc_tma_prefetch_maps(@maps);\n", FILL("maps", maps));
 }
 
+/* ---- another first product, and a factor in two parts ------------------- */
+
+static const char *use_other(const ChainKernel *w)
+{
+    return w->f->chain->other ? "dcc_wgmma_use(other);\n" : "";
+}
+
+static const char *use_low(const ChainKernel *w)
+{
+    return w->f->chain->halves ? "dcc_wgmma_use(low_acc);\n" : "";
+}
+
+static const char *pack_scores(const ChainKernel *w)
+{
+    return w->f->chain->halves
+               ? "dcc_pack_halves(weight, low, score);\n"
+               : arena_printf(w->b.g->arena,
+                              "dcc_pack_scores<%s>(weight, score);\n",
+                              type_cname(w->f->elem));
+}
+
+static Tree *declare_more(const ChainKernel *w)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (w->f->chain->other)
+        PUT(code, "const uint64_t other_rows = "
+                  "dcc_wgmma_k_major(smem.@a@_tile[0][warpgroup * 64]);\n"
+                  "const uint64_t other_ring = "
+                  "dcc_wgmma_k_major(smem.@b@_tile[0]);\n"
+                  "float other[BJ / 2];\n",
+            FILL("a", w->id[3]), FILL("b", w->id[4]));
+    if (w->f->chain->halves)
+        PUT(code, "float low_acc[1][BN / 2];  // of what an f16 leaves\n"
+                  "uint32_t low[BJ / 16][4];\n");
+    return code;
+}
+
+static Tree *score_other(const ChainKernel *w, const char *first)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (w->f->chain->other)
+        PUT(code, "dcc_wgmma_rows<@first, OTHER_STEPS>(other, other_rows, BM, "
+                  "dcc_wgmma_slot(other_ring, smem.@b@_tile, first_slot), "
+                  "BJ);\n",
+            FILL("first", first), FILL("b", w->id[4]));
+    return code;
+}
+
+static Tree *multiply_low(const ChainKernel *w, const char *second,
+                          const char *step)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (w->f->chain->halves)
+        PUT(code, "dcc_wgmma_weights<@second>(low_acc[0], low, "
+                  "dcc_wgmma_slot(second_ring, smem.@b@_tile, slot), @step, "
+                  "more);\n",
+            FILL("second", second), FILL("b", w->id[2]), FILL("step", step));
+    return code;
+}
+
 static Tree *loop(ChainKernel *w)
 {
     Arena *a = w->b.g->arena;
@@ -498,7 +588,9 @@ static Tree *loop(ChainKernel *w)
         FILL("PASS", turns ? "dcc_barrier_arrive(1 + (warpgroup + 1) % "
                              "CONSUMERS, 256);\n"
                            : ""),
-        FILL("RESCALE", chain_rescale(w)), FILL("TYPE", type_cname(w->f->elem)),
+        FILL("RESCALE", chain_rescale(w)), FILL("PACK", pack_scores(w)),
+        FILL("PENDING", w->f->chain->halves ? "2" : "1"),
+        FILL("USE_OTHER", use_other(w)), FILL("USE_LOW", use_low(w)),
         FILL("READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""));
 }
 
@@ -510,7 +602,20 @@ static void put_kernel(ChainKernel *w)
     Tree *places = chain_place(w);
     bool along = f->tb.b.k_major;
     bool turns = w->consumers > 1 && w->j_tiles > 1;
+    const char *step = along ? "2, BN * 8" : "128, 512";
+    const char *first = arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj,
+                                     type);
+    const char *second = arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>",
+                                      w->bn, type, !along);
     const Fill fill[] = {
+        FILL_TREE("MORE", declare_more(w)),
+        FILL_TREE("SCORE_OTHER", score_other(w, first)),
+        FILL_TREE("MULTIPLY_LOW", multiply_low(w, second, step)),
+        FILL("USE_OTHER", use_other(w)),
+        FILL("USE_LOW", use_low(w)),
+        FILL("ADD_LOW", f->chain->halves
+                            ? "dcc_add_low(acc[0], low_acc[0]);\n" : ""),
+        FILL("PACK", pack_scores(w)),
         FILL_TREE("PLACE", places),
         FILL_TREE("RANGE", chain_range(w)),
         FILL_TREE("PREFETCH", prefetch(w)),
@@ -538,18 +643,15 @@ static void put_kernel(ChainKernel *w)
                           w->id[2])),
         FILL("FIRST_TILE", arena_printf(a, "%s_tile", w->id[1])),
         FILL("SECOND_TILE", arena_printf(a, "%s_tile", w->id[2])),
-        FILL("FIRST",
-             arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj, type)),
-        FILL("SECOND", arena_printf(a, "dcc_wgmma_m64n%dk16_%s_regs<%d>", w->bn,
-                                    type, !along)),
-        FILL("SECOND_STEP", along ? "2, BN * 8" : "128, 512"),
+        FILL("FIRST", first),
+        FILL("SECOND", second),
+        FILL("SECOND_STEP", step),
         FILL_TREE("STATE", chain_state(w)),
         FILL("WEIGH", chain_weigh(w)),
         FILL_TREE("AHEAD", chain_read_block(w)),
         FILL("READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""),
         FILL_TREE("VALUE", chain_value(w)),
         FILL_TREE("MASK", chain_mask(w)),
-        FILL("TYPE", type_cname(f->elem)),
         FILL("OPEN", turns ? "if (warpgroup == CONSUMERS - 1)\n"
                              "    dcc_barrier_arrive(1, 256);\n"
                            : ""),

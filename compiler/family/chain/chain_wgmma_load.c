@@ -120,12 +120,11 @@ static Tree *copies(ChainKernel *w, const Boxes *x)
                  FILL("barrier", x->barrier), FILL("at", at));
 }
 
-Tree *chain_load_rows(ChainKernel *w)
+static void put_rows(ChainKernel *w, Tree *code, const Tma *t, const char *id)
 {
-    const Tma *t = &w->f->ta;
     Boxes x = {t,
                &t->a,
-               w->id[0],
+               id,
                "",
                "rows_full",
                t->k.axis[0].linear,
@@ -133,15 +132,25 @@ Tree *chain_load_rows(ChainKernel *w)
                "0",
                "m0"};
 
-    return copies(w, &x);
+    tree_add(code, copies(w, &x));
 }
 
-Tree *chain_load_first(ChainKernel *w)
+Tree *chain_load_rows(ChainKernel *w)
 {
-    const Tma *t = &w->f->ta;
+    Tree *code = tree_list(w->b.g->arena);
+
+    put_rows(w, code, &w->f->ta, w->id[0]);
+    if (w->f->chain->other)
+        put_rows(w, code, &w->f->to, w->id[3]);
+    return code;
+}
+
+static void put_columns(ChainKernel *w, Tree *code, const Tma *t,
+                        const char *id)
+{
     Boxes x = {t,
                &t->b,
-               w->id[1],
+               id,
                "[first_slot]",
                "first_full[first_slot]",
                t->k.axis[0].linear,
@@ -149,7 +158,17 @@ Tree *chain_load_first(ChainKernel *w)
                "0",
                "j0"};
 
-    return copies(w, &x);
+    tree_add(code, copies(w, &x));
+}
+
+Tree *chain_load_first(ChainKernel *w)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    put_columns(w, code, &w->f->ta, w->id[1]);
+    if (w->f->chain->other)
+        put_columns(w, code, &w->f->to, w->id[4]);
+    return code;
 }
 
 Tree *chain_load_second(ChainKernel *w)
@@ -272,6 +291,10 @@ void chain_maps(ChainKernel *w)
 
     add_map(w, &f->ta.a, w->id[0], row, w->bm);
     add_map(w, &f->ta.b, w->id[1], axis_with(&f->ta.n, f->col), w->bj);
+    if (f->chain->other) {
+        add_map(w, &f->to.a, w->id[3], axis_with(&f->to.m, f->row), w->bm);
+        add_map(w, &f->to.b, w->id[4], axis_with(&f->to.n, f->col), w->bj);
+    }
     if (f->tb.b.k_major)
         add_map(w, &f->tb.b, w->id[2], &f->tb.n.axis[0], w->bn);
     else
