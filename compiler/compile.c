@@ -142,12 +142,15 @@ static void mark_sized(Graph *g, const Sized *z)
     }
 }
 
+/* What a graph has for chains: nothing, sums in another order alone
+ * (reassociate.h), or products with factors of their own (recompute.h). */
+typedef enum { PLAIN, OTHER_ORDER, OWN } Own;
+
 /* The picture of the whole compiler; `most` bytes are kept of the forward
- * pass. Where *own, products have factors of their own if they can
- * (recompute.h); afterwards, if one has. */
+ * pass. With `own` chains are prepared: what there was to prepare. */
 static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
-                                 int64_t most, bool *own, Report *r)
+                                 int64_t most, Own *own, Report *r)
 {
     Selection *s = r->selection = arena_new_of(a, Selection);
     Options *chosen = model_options(a, o);
@@ -171,9 +174,10 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "simplify"))
         graph_dump(&r->dump, g);
     normalise(g);
-    reassociate(g);
-    if (own && *own)
-        *own = recompute(g) > 0;
+    if (own) {
+        bool other = reassociate(g);
+        *own = recompute(g) > 0 ? OWN : other ? OTHER_ORDER : PLAIN;
+    }
     if (!graph_check_indices(g))
         return NULL;
     if (dump_here(o, "normalise"))
@@ -251,11 +255,11 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
 {
     const size_t dump = r->dump.len, plan = r->plan.len;
     Diag *quiet = diag_new(a);
-    bool own = true;
+    Own own = PLAIN;
     CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
                                   most, &own, r);
 
-    if (p && (!own || o->plan_name || asks_for_chains(o)))
+    if (p && (own == PLAIN || o->plan_name || asks_for_chains(o)))
         return p;
     if (!p && !o->plan_name)
         return NULL;
@@ -268,7 +272,9 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
                                   r);
     if (!p)
         return q;
-    bool second = q && predicted_us(q) <= predicted_us(p);
+    /* sums in another order gain by chains alone */
+    bool second =
+        q && (own != OWN || predicted_us(q) <= predicted_us(p));
     keep_one(&r->dump, dump, dumped, second);
     keep_one(&r->plan, plan, planned, second);
     if (!second)

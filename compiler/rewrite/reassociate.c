@@ -590,7 +590,7 @@ static void follow(Regroup *r, int at)
         touch(r, s->tensor);
 }
 
-void reassociate(Graph *g)
+bool reassociate(Graph *g)
 {
     Regroup r = {.g = g, .by = tensor_makers(g), .n_by = g->n_tensor};
     Match m;
@@ -603,4 +603,5 @@ void reassociate(Graph *g)
     }
     if (r.n_known)
         simplify_dead(g);
+    return r.n_known > 0;
 }

@@ -13,6 +13,7 @@
 
 #include "graph/graph.h"
 
-void reassociate(Graph *g);
+/* Whether one is. */
+bool reassociate(Graph *g);
 
 #endif
