@@ -147,6 +147,7 @@ DCC_DEVICE void dcc_add_low(float (&sums)[N], const float (&low)[N])
 // sum so far (dcc_soften), and its N sums, of rows on different banks. A team
 // has columns of its own.
 template <int TEAMS, int M, int N> struct dcc_part {
+    static constexpr int teams = TEAMS;
     float2 row[TEAMS][M];
     float sum[TEAMS][M][N + 8];
 };
@@ -182,10 +183,11 @@ struct dcc_joined {
 
 // Part s is that of the s-th block of the cluster, or the s-th in memory. Some
 // are read at a time, before they are needed.
-template <int SPLIT, bool CLUSTER, int TEAMS, int M, int N>
-DCC_DEVICE dcc_joined dcc_join_rows(const dcc_part<TEAMS, M, N> *parts, int m,
-                                    int n, float scale)
+template <int SPLIT, bool CLUSTER, class PART>
+DCC_DEVICE dcc_joined dcc_join_rows(const PART *parts, int m, int n,
+                                    float scale)
 {
+    constexpr int TEAMS = PART::teams;
     constexpr int ALL = SPLIT * TEAMS, STEP = ALL < 16 ? ALL : 16;
     dcc_joined all = {-INFINITY, 0.0f, {0.0f, 0.0f}};
     for (int i0 = 0; i0 < ALL; i0 += STEP) {
@@ -198,10 +200,11 @@ DCC_DEVICE dcc_joined dcc_join_rows(const dcc_part<TEAMS, M, N> *parts, int m,
             if (ALL % STEP && i0 + i >= ALL)
                 continue;
             const int s = (i0 + i) / TEAMS, team = (i0 + i) % TEAMS;
-            const dcc_part<TEAMS, M, N> *part = &parts[CLUSTER ? 0 : s];
+            const PART *part = &parts[CLUSTER ? 0 : s];
             if constexpr (CLUSTER)
                 part = dcc_cluster_peer(parts, s);
-            row[i] = part->row[team][m];
+            const auto of = part->row[team][m];
+            row[i] = make_float2(of.x, of.y);
             v[i] = *reinterpret_cast<const float2 *>(&part->sum[team][m][n]);
         }
 #pragma unroll
@@ -222,6 +225,38 @@ DCC_DEVICE dcc_joined dcc_join_rows(const dcc_part<TEAMS, M, N> *parts, int m,
         }
     }
     return all;
+}
+
+// What a block of a cluster has of M rows for the one that finishes N of their
+// columns: words of 16 bytes.
+template <int M, int N> struct alignas(16) dcc_sent {
+    static constexpr int teams = 1;
+    float4 row[1][M];  // as dcc_part's
+    float sum[1][M][(N + 3) / 4 * 4];
+};
+
+// A block's rows, joined, to all blocks of its cluster: what one finishes comes
+// to `sent` there, in the order of the blocks, and counts against `arrived`.
+template <int CLUSTER, int THREADS, int TEAMS, int M, int BN, int N>
+DCC_DEVICE void dcc_send_rows(dcc_sent<M, N> (&sent)[CLUSTER],
+                              uint64_t *arrived,
+                              const dcc_part<TEAMS, M, BN> &from, float scale)
+{
+    constexpr int FOURS = (N + 3) / 4;
+    dcc_sent<M, N> *const mine = &sent[dcc_cluster_rank()];
+    for (int x = threadIdx.x; x < CLUSTER * M * FOURS; x += THREADS) {
+        const int s = x / (M * FOURS), m = x / FOURS % M, n = x % FOURS * 4;
+        const int at = s * N + n;  // a last pair may be another block's
+        const auto a = dcc_join_rows<1, false>(&from, m, at, scale);
+        const auto b = dcc_join_rows<1, false>(&from, m, at + 2, scale);
+        dcc_sent<M, N> *const to = dcc_cluster_peer(mine, s);
+        uint64_t *const there = dcc_cluster_peer(arrived, s);
+        dcc_cluster_send(reinterpret_cast<float4 *>(&to->sum[0][m][n]),
+                         make_float4(a.v[0], a.v[1], b.v[0], b.v[1]), there);
+        if (n == 0)
+            dcc_cluster_send(&to->row[0][m],
+                             make_float4(a.most, a.sum, 0.0f, 0.0f), there);
+    }
 }
 
 // The rows of SPLIT parts, joined, of N columns from n0 on, to memory. All

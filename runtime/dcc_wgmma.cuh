@@ -672,29 +672,44 @@ DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
 }
 
 // Line `line` of what dcc_pack_rows left, its first `count` columns, to memory
-// of any alignment: as words from the first whole one on, and single elements
-// before and behind them. All lanes of the warp take part; without branches, so
-// that several lines are under way.
+// of any alignment, by as many lanes as it has pieces of 8: as words of 16
+// bytes where those begin in memory, and single elements before and behind.
 template <int COLS, class T>
 DCC_DEVICE void dcc_store_line(T *to, const T (&from)[16][COLS], int line,
                                int count)
 {
-    const int lane = threadIdx.x % 32, col = lane % (COLS / 2) * 2;
-    const uint32_t own = *reinterpret_cast<const uint32_t *>(
-        &from[line][dcc_packed_at<COLS>(line, col / 8) + col % 8]);
-    const uint32_t next = __shfl_down_sync(0xffffffffu, own, 1);
-    const int odd = reinterpret_cast<uintptr_t>(to) / 2 % 2;
-    const uint32_t word = odd ? own >> 16 | next << 16 : own;
-    const int at = col + odd, end = lane >= COLS / 2 ? 0 : min(count, COLS);
-    dcc_vector<T, 2> pair;
-    memcpy(&pair, &word, 4);
-    if (at + 1 < end)
-        *reinterpret_cast<dcc_vector<T, 2> *>(to + at) = pair;
-    if (at + 1 == end)
-        to[at] = pair.v[0];
-    memcpy(&pair, &own, 4);
-    if (odd && col == 0 && end > 0)
-        to[0] = pair.v[0];
+    constexpr int LANES = COLS / 8;
+    const int k = (int)threadIdx.x % LANES;
+    const int past = (int)(reinterpret_cast<uintptr_t>(to) / 2 % 8);
+    auto piece = [&](int i) {
+        return &from[line][dcc_packed_at<COLS>(line, i)];
+    };
+    if (count >= COLS && (k > 0 || past == 0)) {
+        const uint4 a = *reinterpret_cast<const uint4 *>(piece(max(k - 1, 0)));
+        const uint4 b = *reinterpret_cast<const uint4 *>(piece(k));
+        uint32_t w[8] = {a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w};
+        const int skip = 8 - past; // of these 16 elements
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            w[i] = skip & 8 ? w[i + 4] : w[i];
+#pragma unroll
+        for (int i = 0; i < 6; ++i)
+            w[i] = skip & 4 ? w[i + 2] : w[i];
+#pragma unroll
+        for (int i = 0; i < 5; ++i)
+            w[i] = skip & 2 ? w[i + 1] : w[i];
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            w[i] = skip & 1 ? w[i] >> 16 | w[i + 1] << 16 : w[i];
+        *reinterpret_cast<uint4 *>(to + k * 8 - past) =
+            make_uint4(w[0], w[1], w[2], w[3]);
+    }
+    const int single = count < COLS ? count : past ? 8 : 0;
+#pragma unroll 1
+    for (int i = k; i < single; i += LANES) {
+        const int at = count < COLS || i < 8 - past ? i : COLS - 8 + i;
+        to[at] = piece(at / 8)[at % 8];
+    }
 }
 
 // A thread holds pairs of columns: those of four neighbouring 8-column groups

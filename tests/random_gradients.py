@@ -290,8 +290,14 @@ def quick_compiler(o, tmp):
     o.env = dict(os.environ, CC=path)
 
 
+def statements(text):
+    """Of a model, without those that only make an output of another."""
+    return sum(not re.match(r"model|}|\s*(input|param|output|ot\d+ =)", line)
+               for line in text.splitlines())
+
+
 def batch(o, first, n):
-    """(right, [texts of failures], Counter of refusals)"""
+    """(models, statements, [texts of failures], Counter of refusals)"""
     good, bad, refused = [], [], collections.Counter()
     with tempfile.TemporaryDirectory() as tmp:
         path = os.path.join(tmp, "m.dcl")
@@ -328,7 +334,7 @@ def batch(o, first, n):
             if not found:
                 bad.append("wrong together, right alone: models %d..%d" % (
                     first, first + n))
-    return len(good), bad, refused
+    return len(good), sum(map(statements, good)), bad, refused
 
 
 def main():
@@ -349,21 +355,24 @@ def main():
 
 
 def every(o):
-    n, wrong, refused = 0, 0, collections.Counter()
+    n, of, wrong, refused = 0, 0, 0, collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
         jobs = [pool.submit(batch, o, i, min(o.batch, o.count - i))
                 for i in range(0, o.count, o.batch)]
         for j in concurrent.futures.as_completed(jobs):
-            good, bad, no = j.result()
+            good, more, bad, no = j.result()
             n += good
+            of += more
             refused += no
             wrong += len(bad)
             for text in bad[:3]:
                 print("WRONG\n" + text, flush=True)
+            if o.show:
+                print("%d models, %d statements" % (n, of), flush=True)
     for say, times in refused.most_common(12):
         print("refused %d: %s" % (times, say))
-    print("%d models verified, %d wrong, %d refused" % (
-        n - wrong, wrong, sum(refused.values())))
+    print("%d models of %d statements verified, %d wrong, %d refused" % (
+        n - wrong, of, wrong, sum(refused.values())))
     return wrong != 0 or n == 0
 
 

@@ -1,7 +1,7 @@
 #include "rewrite/heads.h"
 
 /* Dimensions p and q of t, which all that read it read as e / K and e % K,
- * where e is what they sum over. */
+ * where e is what they sum over, or, of a product's gradient, their row. */
 typedef struct Heads {
     Graph *g;
     Stmt *copy, *sum;   /* t = u, u = sum(..) .. * .. */
@@ -67,20 +67,30 @@ static bool is_head(const Heads *h, int p, int q)
            expr_uses(a, col) != expr_uses(b, col);
 }
 
-/* The e that a read's two indices are parts of, or NULL. */
-static const Idx *joined(const Heads *h, const Idx *const *at)
+/* The e among v[0], .., v[n - 1] that a read's two indices are parts of, or
+ * NULL. */
+static const Idx *joined_by(const Heads *h, const Idx *const *at,
+                            const Var *const *v, int n)
 {
     IdxPool *pool = h->g->pool;
 
-    for (int i = 0; i < h->reader->n_red; i++) {
-        const Var *v = h->reader->red[i];
-        const Idx *e = idx_var(pool, v);
-        if (v->extent == h->heads * h->k &&
+    for (int i = 0; i < n; i++) {
+        const Idx *e = idx_var(pool, v[i]);
+        if (v[i]->extent == h->heads * h->k &&
             at[h->p] == idx_floor(pool, e, h->k) &&
             at[h->q] == idx_mod(pool, e, h->k))
             return e;
     }
     return NULL;
+}
+
+/* A sum over e, or the gradient of what is multiplied by it. */
+static const Idx *joined(const Heads *h, const Idx *const *at)
+{
+    const Stmt *s = h->reader;
+    const Idx *e = joined_by(h, at, s->red, s->n_red);
+
+    return e || !s->n_red ? e : joined_by(h, at, s->out, s->n_out);
 }
 
 static void look(const Expr *e, void *ctx)

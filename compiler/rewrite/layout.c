@@ -365,7 +365,7 @@ static int innermost(const Tensor *t)
     return d;
 }
 
-/* Whether `at` walks t's rows from their beginning to their end. */
+/* Whether `at` walks t's rows from beginning to end, or data say where. */
 static bool walks_rows(const Tensor *t, const Idx *const *at)
 {
     int inner = innermost(t);
@@ -374,7 +374,7 @@ static bool walks_rows(const Tensor *t, const Idx *const *at)
     for (int d = 0; d < t->rank; d++)
         if (d != inner && v && idx_uses(at[d], v))
             return false;
-    return v && v->extent == t->dim[inner];
+    return idx_has_data(at[inner]) || (v && v->extent == t->dim[inner]);
 }
 
 static void note_rows(const Expr *e, void *ctx)

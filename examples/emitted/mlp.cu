@@ -240,7 +240,7 @@ extern "C" cudaError_t mlp_z_matmul_add_launch(__half *z, const __half *h,
 //
 // Computes
 //   mlp.dcl:12       output y = softmax(z);
-//   prelude.dcl:200  m[A.., B..] = max(d) x[A.., d, B..];
+//   prelude.dcl:200  m[A.., B..] = stop(max(d) x[A.., d, B..]);
 //       max over d: f32 in registers
 //       each row: f32 in registers
 //   prelude.dcl:201  e[A.., d, B..] : f32 = exp(x[A.., d, B..] - m[A.., B..]);

@@ -102,3 +102,13 @@ model tr_batch_norm {
   output loss[] = mean(i, c, p, q) (h[i, c, p, q] - x[i, 0, p, q]) * (h[i, c, p, q] - x[i, 0, p, q]);
   for v in params { v = sgd(v, grad(loss, v), 0.1, momentum = 0.9) as "sgd.{v}"; }
 }
+// Rows of classes that end inside a vector: whole ones are read and written, at any class.
+model entropy_131 {
+  input x : f16[40, 72];
+  input t : i32[40] in 0..131;
+  input rate : f32;
+  param w : f16[131, 72];
+  loss = cross_entropy(linear(x, w), t);
+  for v in params { v = v - rate * grad(loss, v); }
+  output loss;
+}

@@ -215,6 +215,12 @@ static double merge_clk(const ChainKernel *w)
     double rounds = ceil(pairs / (2 * 2)), half = (double)WARP / 2;
     double clk = 2 * d->slot_clk + each * (double)w->f->M;
 
+    if (chain_few_sends(w)) { /* teams join first; what was sent is near */
+        double fours = ceil((double)w->bn / w->cluster / (2 * 2));
+        double joined = (double)w->f->M * fours * w->cluster / w->threads;
+        return clk + ceil(joined) * 2 * each * w->teams + d->cluster_clk +
+               ceil(pairs) * each * w->cluster;
+    }
     clk += ceil(pairs) * each * w->teams * w->cluster;
     if (w->cluster > 1)
         clk += d->cluster_clk +

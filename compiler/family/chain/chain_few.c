@@ -171,6 +171,21 @@ static bool by_memory(const ChainKernel *w)
     return w->group > w->cluster;
 }
 
+/* Bytes of dcc_sent, of all blocks of a cluster. */
+static size_t sent_bytes(const ChainKernel *w)
+{
+    int row = 16 + chain_round_up(w->bn / w->cluster, 4) * 4;
+
+    return (size_t)w->f->M * (size_t)(row * w->cluster);
+}
+
+bool chain_few_sends(const ChainKernel *w)
+{
+    enum { ROOM = 16384 };
+
+    return w->cluster > 1 && !by_memory(w) && sent_bytes(w) <= ROOM;
+}
+
 /* Of dcc_part with one team, of so many columns of the result. */
 static size_t part_bytes(const ChainForm *f, int columns)
 {
@@ -210,7 +225,7 @@ const char *chain_few_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     chain_tile(w, w->bj * w->teams, w->consumers * 32);
     int row = chain_round_up(f->D, 16) + PAD;
     w->smem = (size_t)(w->bm * row + w->slot * w->stages * (row + w->bn + PAD));
-    w->smem = w->smem * 2 + 16;
+    w->smem = w->smem * 2 + 16 + (chain_few_sends(w) ? sent_bytes(w) + 8 : 0);
     w->regs = w->bj / 2 + w->bj / 4 + w->bn / 2 + 56;
     int rows = chain_round_up(f->D, 16) / 4;
     w->holds = w->regs + rows <= (w->threads > 256 ? 128 : 224);
@@ -312,6 +327,10 @@ static void shared_memory(ChainKernel *w)
                     arena_printf(g->arena, "%s %s_tile%s",
                                  type_cname(w->f->elem), w->id[i], lines[i]),
                     NULL);
+    if (chain_few_sends(w)) {
+        kernel_smem(g, w->k, 16, "dcc_sent<M, COLS> sent[CLUSTER]", NULL);
+        kernel_smem(g, w->k, 8, "uint64_t arrived", NULL);
+    }
     if (by_memory(w))
         kernel_smem(g, w->k, 4, "int is_last", NULL);
 }
@@ -330,6 +349,13 @@ static Tree *place(ChainKernel *w)
                         "const int member = threadIdx.x % TEAM;\n"
                         "const int top = member / 32 * 16;  // its rows\n"
                       : "const int top = warp * 16;  // its rows\n");
+    if (chain_few_sends(w))
+        PUT(code, "if (threadIdx.x == 0) {\n"
+                  "    dcc_mbar_init(&smem.arrived, 1);\n"
+                  "    dcc_fence_mbar_init();\n"
+                  "    dcc_mbar_expect_tx(&smem.arrived, sizeof smem.sent);\n"
+                  "}\n"
+                  "dcc_cluster_arrive_relaxed();  // others may send\n");
     return code;
 }
 
@@ -522,7 +548,9 @@ static Tree *finish_rows(ChainKernel *w, const Merge *m)
     Arena *a = x->g->arena;
     Tree *points = chain_points(w, put_point);
     Tree *unroll = tree_list(a);
-    int parts = by_memory(w) ? w->group / w->cluster : w->teams * w->cluster;
+    int parts = by_memory(w) ? w->group / w->cluster
+                : chain_few_sends(w) ? w->cluster
+                                     : w->teams * w->cluster;
 
     if (parts < 16)
         PUT(unroll, "#pragma unroll @n\n", FILL_INT("n", 16 / parts));
@@ -579,11 +607,22 @@ static Tree *merge_memory(ChainKernel *w)
 static Tree *merge(ChainKernel *w)
 {
     static const Merge block = {"1, false", "&part_rows", "0", ""};
+    static const Merge sent = {"CLUSTER, false", "smem.sent", "part * COLS",
+                               " - part * COLS"};
     static const Merge cluster = {"CLUSTER, true", "&part_rows", "part * COLS",
                                   ""};
 
     if (by_memory(w))
         return merge_memory(w);
+    if (chain_few_sends(w))
+        return QUOTE(w->b.g->arena,
+                     "__syncthreads();\n"
+                     "dcc_cluster_wait();  // others may be sent to\n"
+                     "dcc_send_rows<CLUSTER, THREADS>(smem.sent, "
+                     "&smem.arrived, part_rows, scale);\n"
+                     "dcc_mbar_wait(&smem.arrived, 0);\n"
+                     "@ROWS\n",
+                     FILL_TREE("ROWS", finish_rows(w, &sent)));
     return QUOTE(
         w->b.g->arena,
         w->cluster == 1 ? "__syncthreads();\n"

@@ -97,6 +97,9 @@ int chain_group(const ChainForm *f);
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v);
 const char *chain_few_plan(ChainKernel *w, const ChainForm *f,
                            const Variant *v);
+/* Whether blocks of a cluster send what they have to the one that finishes it,
+ * which has the room; else that one reads it, or it goes through memory. */
+bool chain_few_sends(const ChainKernel *w);
 const char *chain_mma_plan(ChainKernel *w, const ChainForm *f,
                            const Variant *v);
 /* chain_cost.c */

@@ -454,10 +454,6 @@ static const char by_pieces[] =
     "    const int piece = lane % (COLS / 8);\n"
     "    @PIECE@\n"
     "}\n";
-static const char by_lines[] = "#pragma unroll 8\n"
-                               "for (int line = 0; line < 16; ++line) {\n"
-                               "    @PIECE@\n"
-                               "}\n";
 
 static Tree *packed(ChainKernel *w)
 {
@@ -473,8 +469,7 @@ static Tree *packed(ChainKernel *w)
     return TEMPLATE(
         a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
         FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
-        FILL_TREE("PIECES", QUOTE(a, x->f->lines ? by_lines : by_pieces,
-                                  FILL_TREE("PIECE", pieces))));
+        FILL_TREE("PIECES", QUOTE(a, by_pieces, FILL_TREE("PIECE", pieces))));
 }
 
 Tree *chain_direct(ChainKernel *w)

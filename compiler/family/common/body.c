@@ -141,6 +141,16 @@ static bool has_room(Graph *g, const Tensor *t, const Idx *offset,
     return tensor_run(t, rest, v->extent) >= (v->extent + vec - 1) / vec * vec;
 }
 
+/* Whether the read is inside whatever v is: its condition alone has v. */
+static bool stays_inside(const Expr *e, const Var *v)
+{
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (idx_uses(e->at[d], v) || e->at[d]->lo < 0 ||
+            e->at[d]->hi >= e->tensor->dim[d])
+            return false;
+    return !e->outside || e->outside->kind == E_CONST;
+}
+
 /* The same of all that uses v: then a last vector may be partial. */
 static bool all_have_room(Graph *g, const Group *gr, const Reads *r,
                           const Var *v, int vec)
@@ -157,7 +167,7 @@ static bool all_have_room(Graph *g, const Group *gr, const Reads *r,
     }
     for (int i = 0; i < r->n; i++) {
         const Expr *e = r->read[i];
-        if (read_uses(e, v) &&
+        if (read_uses(e, v) && !stays_inside(e, v) &&
             (read_kind(g, e, v, vec, &step) != READ_VECTOR ||
              !has_room(g, e->tensor, tensor_offset(g, e->tensor, e->at), v,
                        vec)))

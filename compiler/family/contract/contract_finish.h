@@ -88,7 +88,7 @@ void finish_vector_copy(Finish *f, Tree *b, const Vector *v, int step,
  * if `own`. */
 const Expr *finish_row_values(Graph *g, const Expr *e, int first, bool own);
 
-/* dcc_store_line<COLS>(&y[..], from, line, N - n); by the whole warp */
+/* dcc_store_line<COLS>(&y[..], from, line, N - n); by COLS / 8 lanes */
 void finish_line(Finish *f, Tree *b, int step, const char *from);
 
 #endif

@@ -157,18 +157,13 @@ static void place_piece(ContractBuild *x, Tree *b)
               x->f->lines ? "j * COLS" : "j * COLS + piece * 8");
 }
 
-/* Lanes share lines of the tile in pieces of 8 columns, or the whole warp has
- * a line, at any alignment. */
+/* Lanes share lines of the tile in pieces of 8 columns, where those lie in the
+ * tile or, of lines at any alignment, in memory. */
 static const char by_pieces[] =
     "#pragma unroll 2  // more addresses would not fit\n"
     "for (int q = 0; q < COLS / 16; ++q) {\n"
     "    const int line = (q * 32 + lane) / (COLS / 8);\n"
     "    const int piece = lane % (COLS / 8);\n"
-    "    @PIECE@\n"
-    "}\n";
-static const char by_lines[] =
-    "#pragma unroll 8\n"
-    "for (int line = 0; line < 16; ++line) {\n"
     "    @PIECE@\n"
     "}\n";
 
@@ -269,8 +264,7 @@ static Tree *packed_code(WgmmaBuild *w)
                         FILL("WARP", warp),
                         FILL("MAP", x->kernel->map[x->kernel->n_map - 1].name),
                         FILL_TREE("PAIRS", pairs));
-    Tree *loop = QUOTE(a, x->f->lines ? by_lines : by_pieces,
-                       FILL_TREE("PIECE", pieces));
+    Tree *loop = QUOTE(a, by_pieces, FILL_TREE("PIECE", pieces));
     return TEMPLATE(a, "contract_wgmma_packed.cu.in", FILL("TOP", top),
                     FILL("WARP", warp), FILL("WIDTH", x->width),
                     FILL_TREE("PAIRS", pairs), FILL_TREE("PIECES", loop));
