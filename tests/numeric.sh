@@ -67,7 +67,7 @@ oracle_of()
     optimise=-O0
     case $1 in
     wgmma* | tensor_cores | pairs | prologue | norms | f32_products | skinny | \
-        few_rows | window_product | attention | decode) optimise=-O1 ;;
+        few_rows | window_product | attention* | decode | levels) optimise=-O1 ;;
     esac
     "$dcc" --emit=ref "$2" -o "$work/$1.oracle.c" &&
         ${CC:-cc} -std=gnu11 -w $optimise -fopenmp -I"$runtime" \
