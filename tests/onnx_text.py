@@ -209,6 +209,20 @@ def time_first():
         node("Add", ["w", "x"], ["y"]))
 
 
+def half_norm():
+    """torch's RMSNorm of f16: gains in f32, and so is what they multiply."""
+    return model(
+        node("Cast", ["x"], ["w"], num_attr("to", 1)),
+        node("Pow", ["w", "two"], ["q"]),
+        node("ReduceMean", ["q"], ["m"], ints("axes", [-1])),
+        node("Add", ["m", "eps"], ["e"]), node("Sqrt", ["e"], ["s"]),
+        node("Reciprocal", ["s"], ["r"]), node("Mul", ["w", "r"], ["n"]),
+        node("Mul", ["n", "g"], ["o"]),
+        node("Cast", ["o"], ["y"], num_attr("to", 10)),
+        info(11, "x", [2, D], 10), info(12, "y", [], 10), floats("g", [D]),
+        scalar("two", 2), scalar("eps", 1e-6))
+
+
 def moments(axis, over):
     """A norm as Keras writes it."""
     gain = [1, 1, D] if axis == 2 else [1, D, 1]
@@ -429,6 +443,7 @@ def main():
         dcls = {}
         for name, data in (("turned", time_first()),
                            ("keras", moments(2, [-1])),
+                           ("half_norm", half_norm()),
                            ("keras_columns", moments(1, [1])),
                            ("keras_both", moments(2, [1, 2])),
                            ("int8", dynamic_int8()),
@@ -523,6 +538,9 @@ def main():
              "param in_proj_weight : E[8, 8];" in dcls["turned"]),
             ("a norm by moments is a norm",
              "layer_norm(x, g, b, eps = 0.001)" in dcls["keras"]),
+            ("a norm of f16 with gains in f32 is one in f32",
+             "y = f16(rms_norm(E(x), g))" in dcls["half_norm"] and
+             run("half_norm.dcl", "-o", "half_norm.cu")[0] == 0),
             ("along another dimension, too", "layer_norm(transpose(x, perm = "
              "[0, 2, 1]), g, b" in dcls["keras_columns"]),
             ("over two dimensions it stays as it is",

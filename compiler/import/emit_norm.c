@@ -377,6 +377,23 @@ static void norm_along(Import *c, Node *n, int axis)
               "perm = %s)", x, turn, g, b, epsilon(c, n, 1e-5, 1e-5), turn);
 }
 
+static void put_type(Import *c, Value *to, Value *from)
+{
+    Stmt *s = stmt_new(c, to);
+
+    stmt_text(c, s, BIND_ATOM, "%s(%s)", type_text(c, to->type),
+              arg(c, s, from));
+}
+
+static Value *in_type(Import *c, Value *v, OnnxType t)
+{
+    if (v->type == t)
+        return v;
+    Value *to = between(c, v, "wide", t, v->shape);
+    put_type(c, to, v);
+    return to;
+}
+
 void emit_layer_norm(Import *c, Node *n)
 {
     int along = (int)attr_int(n, "along", -1);
@@ -423,6 +440,11 @@ void emit_layer_norm(Import *c, Node *n)
         g = constant(c, arena_printf(c->arena, "%s_gain", n->name), x->type,
                      (Shape){1, {row}}, v);
     }
+    Value *to = out; /* in y's type; the norm is in that of its gains */
+    if (to->type != g->type)
+        out = between(c, to, "wide", g->type, to->shape);
+    x = in_type(c, x, g->type);
+    b = b ? in_type(c, b, g->type) : NULL;
     Stmt *s = stmt_new(c, out);
     const char *text = arg(c, s, x);
     text = arena_printf(c->arena, "%s(%s, %s", rms ? "rms_norm" : "layer_norm",
@@ -431,8 +453,10 @@ void emit_layer_norm(Import *c, Node *n)
         text = arena_printf(c->arena, "%s, %s", text, named(c, s, b));
     stmt_text(c, s, BIND_ATOM, "%s%s)", text,
               epsilon(c, n, 1e-5, rms ? 1e-6 : 1e-5));
-    if (out != y)
-        emit_reshape_to(c, y, out);
+    if (out != to)
+        put_type(c, to, out);
+    if (to != y)
+        emit_reshape_to(c, y, to);
 }
 
 /* com.microsoft's: layer_norm(x + skip [+ bias]), the sum beside */
