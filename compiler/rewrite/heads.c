@@ -1,7 +1,8 @@
 #include "rewrite/heads.h"
 
 /* Dimensions p and q of t, which all that read it read as e / K and e % K,
- * where e is what they sum over, or, of a product's gradient, their row. */
+ * where e is what they sum over, or, of those behind the first (a product's
+ * gradient), their row. */
 typedef struct Heads {
     Graph *g;
     Stmt *copy, *sum;   /* t = u, u = sum(..) .. * .. */
@@ -96,11 +97,14 @@ static const Idx *joined(const Heads *h, const Idx *const *at)
 static void look(const Expr *e, void *ctx)
 {
     Heads *h = ctx;
+    const Stmt *s = h->reader;
 
     if (e->kind != E_READ || (e->tensor != h->t && e->tensor != h->u))
         return;
+    h->otherwise |= e->tensor == h->u ||
+                    !(h->reads ? joined(h, e->at)
+                               : joined_by(h, e->at, s->red, s->n_red));
     h->reads++;
-    h->otherwise |= e->tensor == h->u || !joined(h, e->at);
 }
 
 static bool read_by_rows(Heads *h)
