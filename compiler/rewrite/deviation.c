@@ -1,5 +1,7 @@
 #include "rewrite/deviation.h"
 
+#include "rewrite/walk.h"
+
 #include <math.h>
 
 /* m = (sum of x) / n, as two statements; the reads say where. */
@@ -34,16 +36,6 @@ static bool is_plain(const Expr *e)
     return true;
 }
 
-static bool same_place(const Expr *a, const Expr *b)
-{
-    if (a->tensor != b->tensor)
-        return false;
-    for (int d = 0; d < a->tensor->rank; d++)
-        if (a->at[d] != b->at[d])
-            return false;
-    return true;
-}
-
 /* Is e a number times x - m, of one x and one m? */
 static bool is_deviation(Deviations *v, const Expr *e)
 {
@@ -62,7 +54,7 @@ static bool is_deviation(Deviations *v, const Expr *e)
             v->x = a;
             v->m = b;
         }
-        return first || (same_place(a, v->x) && same_place(b, v->m));
+        return first || (walk_same_place(a, v->x) && walk_same_place(b, v->m));
     }
     return (e->fn == F_ADD || e->fn == F_SUB) &&
            is_deviation(v, e->arg[0]) && is_deviation(v, e->arg[1]);

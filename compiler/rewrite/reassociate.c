@@ -313,16 +313,6 @@ static int map_vars(const Regroup *r, const Match *m, const Stmt *t,
     return n == p->tensor->rank + 1 ? n : -1;
 }
 
-static bool same_read(const Expr *a, const Expr *b)
-{
-    if (a->tensor != b->tensor)
-        return false;
-    for (int d = 0; d < a->tensor->rank; d++)
-        if (a->at[d] != b->at[d])
-            return false;
-    return true;
-}
-
 /* Whether t is sum(j) p b, with p as c. */
 static bool sums_same(const Regroup *r, Match *m, const Stmt *t)
 {
@@ -338,7 +328,7 @@ static bool sums_same(const Regroup *r, Match *m, const Stmt *t)
         if (v->tensor != m->b->tensor || p->tensor->rank > MAX_VARS - 1)
             continue;
         int n = map_vars(r, m, t, p, sub);
-        if (n < 0 || !same_read(expr_subst(r->g, v, sub, n), m->b) ||
+        if (n < 0 || !walk_same_place(expr_subst(r->g, v, sub, n), m->b) ||
             !same_weights(r, m, expr_subst(r->g, p, sub, n)))
             continue;
         m->t = expr_subst(r->g,

@@ -1,5 +1,15 @@
 #include "rewrite/walk.h"
 
+bool walk_same_place(const Expr *a, const Expr *b)
+{
+    if (a->tensor != b->tensor)
+        return false;
+    for (int d = 0; d < a->tensor->rank; d++)
+        if (a->at[d] != b->at[d])
+            return false;
+    return true;
+}
+
 bool walk_in_list(const Var *const *list, int n, const Var *v)
 {
     for (int i = 0; i < n; i++)

@@ -13,6 +13,8 @@ bool walk_has_window(const Expr *read);
 bool walk_product(const Stmt *s, const Expr **a, const Expr **b);
 /* The variables of s's points that only `a` (not b) indexes: into v[]. */
 int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v);
+/* Are both reads of one tensor at one place? */
+bool walk_same_place(const Expr *a, const Expr *b);
 bool walk_in_list(const Var *const *list, int n, const Var *v);
 
 /* The one dimension that is not summed over, of several (channels, where pixels
