@@ -129,7 +129,9 @@ one_file()
         want=$(grep -c '^model' "$file")
         # weights that lie along the second sum
         [ "$label" != chain-sm_80 ] || want=$((want - 1))
-        [ "$(grep -c '^// Family *chain_' fused.cu)" = "$want" ]
+        [ "$(awk '/^\/\/ ---- / { name = $3 }
+            /^\/\/ Family *chain_/ { sub("__.*", "", name); has[name] }
+            END { for (name in has) n++; print n }' fused.cu)" = "$want" ]
         point $? "$label $name: each model is a chain" log ;;
     rows)
         [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
