@@ -324,23 +324,28 @@ static void note_read(const Expr *e, void *ctx)
         r->differ |= e->at[d] != r->first->at[d];
 }
 
-/* One round of writing first's rows in between's variables: 1 done, 0 split a
- * variable of between's, -1 impossible. */
-static int match_first(Form *f, const Group *unit)
+/* One round of writing the rows of a first, `copy` of the unit that stores t,
+ * in the variables of its readers: 1 done, 0 split a variable of between's, -1
+ * impossible. */
+static int match_rows(Form *f, const Group *unit, Group *copy, const Tensor *t)
 {
+    const Group *by[] = {f->between, t == f->scores ? NULL : f->first};
     Graph *g = f->g;
     Subst s[MAX_VARS];
-    Reads r = {.t = f->scores};
+    Reads r = {.t = t};
 
-    f->first = group_copy(g, unit);
-    for (int i = 0; i < f->between->n_step; i++)
-        expr_visit(f->between->step[i].value, note_read, &r);
-    f->why = "reads its scores at more than one place";
+    for (int k = 0; k < 2 && by[k]; k++)
+        for (int i = 0; i < by[k]->n_step; i++)
+            expr_visit(by[k]->step[i].value, note_read, &r);
+    f->why = by[1] ? "reads another product at more than one place"
+                   : "reads its scores at more than one place";
     if (!r.first || r.differ)
         return -1;
-    f->why = "reads only a part of the scores, or in another arrangement";
-    int n = invert_store(g, f->scores, storing(unit, f->scores)->store,
-                         r.first->at, s, MAX_VARS);
+    f->why = by[1]
+                 ? "reads another product in another arrangement"
+                 : "reads only a part of the scores, or in another arrangement";
+    int n =
+        invert_store(g, t, storing(unit, t)->store, r.first->at, s, MAX_VARS);
     if (n < 0)
         return -1;
     for (int i = 0; i < n; i++) {
@@ -353,41 +358,30 @@ static int match_first(Form *f, const Group *unit)
         int k = idx_radix(s[i].by, v->extent, part, MAX_VARS);
         if (k < 0)
             return -1;
-        replace(g, f->first, v, part, k, s[i].by);
+        replace(g, copy, v, part, k, s[i].by);
     }
     f->why = NULL;
     return 1;
 }
 
-/* The same of another first, whose points are read as they are. */
+/* The first, of scores that between reads by its own variables; a variable of
+ * between's that is read in parts is split, and all begun anew. */
+static bool match_first(Form *f, const Group *unit)
+{
+    int done = 0;
+
+    for (int round = 0; round < 8 && !done; round++) {
+        f->first = group_copy(f->g, unit);
+        done = match_rows(f, unit, f->first, f->scores);
+    }
+    return done == 1;
+}
+
+/* Another first, whose points are read as they are. */
 static bool match_other(Form *f, const Group *unit)
 {
-    Graph *g = f->g;
-    Subst s[MAX_VARS];
-    Reads r = {.t = f->beside};
-
-    f->also = group_copy(g, unit);
-    for (int i = 0; i < f->first->n_step; i++)
-        expr_visit(f->first->step[i].value, note_read, &r);
-    for (int i = 0; i < f->between->n_step; i++)
-        expr_visit(f->between->step[i].value, note_read, &r);
-    f->why = "reads another product at more than one place";
-    if (!r.first || r.differ)
-        return false;
-    f->why = "reads another product in another arrangement";
-    int n = invert_store(g, f->beside, storing(unit, f->beside)->store,
-                         r.first->at, s, MAX_VARS);
-    for (int i = 0; i < n; i++) {
-        const Var *part[MAX_VARS];
-        int k = idx_radix(s[i].by, s[i].var->extent, part, MAX_VARS);
-        if (k < 0)
-            return false;
-        replace(g, f->also, s[i].var, part, k, s[i].by);
-    }
-    if (n < 0)
-        return false;
-    f->why = NULL;
-    return true;
+    f->also = group_copy(f->g, unit);
+    return match_rows(f, unit, f->also, f->beside) == 1;
 }
 
 /* Rows of a first are rows and columns of between, each once. */
@@ -676,10 +670,8 @@ static Group *form(Form *f, Group *const *unit, int n)
     absorb_rows(f, unit, n - 1);
     if (!factor_vars(f) || !make_between(f, unit, n))
         return NULL;
-    int done = 0;
-    for (int round = 0; round < 8 && !done; round++)
-        done = match_first(f, unit[0]);
-    if (done < 1 || (f->n_other && !match_other(f, unit[f->n_other])) ||
+    if (!match_first(f, unit[0]) ||
+        (f->n_other && !match_other(f, unit[f->n_other])) ||
         !same_points(f, f->first) || (f->also && !same_points(f, f->also)) ||
         !lay_out_scores(f) || !match_second(f))
         return NULL;

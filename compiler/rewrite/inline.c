@@ -2,7 +2,7 @@
 
 #include "rewrite/number.h"
 
-enum { MAX_VARS = 24 };
+enum { MAX_VARS = 24, MAX_DEPTH = 8 };
 
 int invert_store(Graph *g, const Tensor *t, const Idx **store, const Idx **at,
                  Subst *s, int max)
@@ -83,4 +83,58 @@ const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
                          !expr_is_computable(r))
                ? NULL
                : number_expr(g, r);
+}
+
+/* ---- behind reads ------------------------------------------------------- */
+
+typedef struct Resolve {
+    const Behind *behind;
+    int depth;
+    bool failed;
+} Resolve;
+
+const Stmt *behind_tensor(const Behind *b, const Tensor *t)
+{
+    const Stmt *s = t->id < b->n_by ? b->by[t->id] : NULL;
+
+    return s && t->role == ROLE_TEMP && !t->prev && !s->where.n &&
+                   s->when == WHEN_RUN
+               ? s
+               : NULL;
+}
+
+static const Expr *resolve_read(Graph *g, const Expr *e, void *ctx)
+{
+    Resolve *v = ctx;
+    const Behind *b = v->behind;
+    Subst sub[MAX_VARS];
+
+    if (e->kind == E_CAST && type_is_float(e->type) &&
+        type_is_float(e->arg[0]->type))
+        return e->arg[0];
+    if (e->kind != E_READ || e->in.n || v->failed ||
+        (b->test && !b->test(e, b->ctx)))
+        return NULL;
+    const Stmt *s = behind_tensor(b, e->tensor);
+    if (!s || s->op != R_NONE)
+        return NULL;
+    int n = invert_store(g, e->tensor, s->store, e->at, sub, MAX_VARS);
+    v->failed |=
+        n < 0 || v->depth >= MAX_DEPTH || expr_ops(s->value) > b->max_ops;
+    if (v->failed)
+        return NULL;
+    v->depth++;
+    const Expr *x =
+        expr_rewrite(g, expr_subst(g, s->value, sub, n), resolve_read, v);
+    v->depth--;
+    v->failed |= expr_ops(x) > b->max_ops;
+    return x;
+}
+
+const Expr *behind_reads(Graph *g, const Behind *b, const Expr *e)
+{
+    Resolve v = {.behind = b};
+    const Expr *x = expr_rewrite(g, e, resolve_read, &v);
+
+    return v.failed ? NULL : x;
 }

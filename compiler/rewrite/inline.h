@@ -14,4 +14,20 @@ const Expr *inline_reads(Graph *g, const Expr *e, const Tensor *t,
 int invert_store(Graph *g, const Tensor *t, const Idx **store, const Idx **at,
                  Subst *s, int max);
 
+/* Reads to look behind, of a value. */
+typedef struct Behind {
+    Stmt **by;
+    int n_by;    /* by tensor id: what alone makes it, or NULL */
+    int max_ops; /* of the result */
+    bool (*test)(const Expr *read, const void *ctx); /* NULL: all */
+    const void *ctx;
+} Behind;
+
+/* The statement that makes t in every run, all of it and alone; or NULL. */
+const Stmt *behind_tensor(const Behind *b, const Tensor *t);
+
+/* e down to what no such statement makes point by point, or what fails the
+ * test, without roundings to floats. NULL if that is too long. */
+const Expr *behind_reads(Graph *g, const Behind *b, const Expr *e);
+
 #endif

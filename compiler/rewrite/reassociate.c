@@ -7,8 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { MAX_VARS = 24, MAX_ATOMS = 12, MAX_TERMS = 16, MAX_DEPTH = 8,
-       MAX_OPS = 400 };
+enum { MAX_VARS = 24, MAX_ATOMS = 12, MAX_TERMS = 16, MAX_OPS = 400 };
 
 /* A sum that was regrouped: what it was of, in its own variables. */
 typedef struct Known {
@@ -20,8 +19,7 @@ typedef struct Known {
 
 typedef struct Regroup {
     Graph *g;
-    Stmt **by;        /* by tensor id: what alone makes it, or NULL */
-    int n_by;         /* tensors that it knows */
+    Behind behind;
     Known *known; int n_known, cap_known;
     const Tensor **touched; int n_touched, cap_touched; /* made of those */
     const Tensor **zero; int n_zero, cap_zero;
@@ -156,51 +154,10 @@ static void expand(const Expr *e, Poly *p)
 
 /* ---- what values are made of ------------------------------------------ */
 
-static const Stmt *maker(const Regroup *r, const Tensor *t)
-{
-    return t->id < r->n_by ? r->by[t->id] : NULL;
-}
-
-typedef struct Resolve {
-    const Regroup *r;
-    int depth;
-    bool failed;
-} Resolve;
-
-static const Expr *resolve_read(Graph *g, const Expr *e, void *ctx)
-{
-    Resolve *v = ctx;
-    Subst sub[MAX_VARS];
-
-    if (e->kind == E_CAST && type_is_float(e->type) &&
-        type_is_float(e->arg[0]->type))
-        return e->arg[0];
-    if (e->kind != E_READ || e->in.n || v->failed ||
-        e->tensor->role != ROLE_TEMP || e->tensor->prev)
-        return NULL;
-    const Stmt *s = maker(v->r, e->tensor);
-    if (!s || s->op != R_NONE || s->where.n || s->when != WHEN_RUN)
-        return NULL;
-    int n = invert_store(g, e->tensor, s->store, e->at, sub, MAX_VARS);
-    v->failed |= n < 0 || v->depth >= MAX_DEPTH || expr_ops(s->value) > MAX_OPS;
-    if (v->failed)
-        return NULL;
-    v->depth++;
-    const Expr *x = expr_rewrite(g, expr_subst(g, s->value, sub, n),
-                                 resolve_read, v);
-    v->depth--;
-    v->failed |= expr_ops(x) > MAX_OPS;
-    return x;
-}
-
-/* e down to what no single statement makes point by point, without roundings;
- * NULL if that is too long. */
+/* Without roundings; NULL if that is too long. */
 static const Expr *resolve(const Regroup *r, const Expr *e)
 {
-    Resolve v = {.r = r};
-    const Expr *x = expr_rewrite(r->g, e, resolve_read, &v);
-
-    return v.failed ? NULL : x;
+    return behind_reads(r->g, &r->behind, e);
 }
 
 static bool is_temporary(const Stmt *s)
@@ -229,7 +186,7 @@ static const Stmt *find_product(const Regroup *r, const Expr *e, const Expr **a,
     e = resolve(r, e);
     if (!e || e->kind != E_READ || e->in.n)
         return NULL;
-    const Stmt *s = maker(r, e->tensor);
+    const Stmt *s = behind_tensor(&r->behind, e->tensor);
     if (!s || s->n_red != 1 || !is_plain_store(s) || !walk_product(s, a, b) ||
         (*a)->in.n || (*b)->in.n)
         return NULL;
@@ -382,8 +339,8 @@ static void read_unrounded(Regroup *r, const Expr *f)
     Graph *g = r->g;
     const Stmt *copy;
 
-    while (f->kind == E_READ && (copy = maker(r, f->tensor)) &&
-           copy->op == R_NONE && is_temporary(copy)) {
+    while (f->kind == E_READ && (copy = behind_tensor(&r->behind, f->tensor)) &&
+           copy->op == R_NONE) {
         for (int i = 0; i < g->n_stmt; i++) {
             Stmt *s = g->stmt[i];
             const Expr *e = s == copy ? NULL
@@ -424,8 +381,8 @@ static void regroup(Regroup *r, int at, const Match *m)
         g, F_MUL, expr_read(g, n->tensor, s->store, (Guard){0}, NULL), m->by,
         T_F32);
     touch(r, s->tensor);
-    r->by = tensor_makers(g);
-    r->n_by = g->n_tensor;
+    r->behind.by = tensor_makers(g);
+    r->behind.n_by = g->n_tensor;
 }
 
 /* ---- sums that cancel --------------------------------------------------- */
@@ -582,7 +539,8 @@ static void follow(Regroup *r, int at)
 
 bool reassociate(Graph *g)
 {
-    Regroup r = {.g = g, .by = tensor_makers(g), .n_by = g->n_tensor};
+    Regroup r = {.g = g,
+                 .behind = {tensor_makers(g), g->n_tensor, .max_ops = MAX_OPS}};
     Match m;
 
     for (int i = 0; i < g->n_stmt; i++) {

@@ -4,7 +4,7 @@
 #include "rewrite/simplify.h"
 #include "rewrite/walk.h"
 
-enum { MAX_VARS = 24, MAX_DEPTH = 8, MAX_OPS = 200, MAX_MADE = 2, SHORT = 256 };
+enum { MAX_VARS = 24, MAX_OPS = 200, MAX_MADE = 2, SHORT = 256 };
 
 typedef struct Inverse {
     const Tensor *of;
@@ -13,22 +13,22 @@ typedef struct Inverse {
 
 typedef struct Recompute {
     Graph *g;
-    Stmt **by;             /* by tensor id: what alone makes it, or NULL */
-    int n_by;
+    Behind behind;
     Inverse *inverse; int n_inverse, cap_inverse;
     /* of the product in question */
     const Var *sum;
-    const Var *own[MAX_RANK * 2]; int n_own; /* rows of its factor alone */
-    int depth, ops;
+    const Var *own[MAX_RANK * 2];
+    int n_own; /* rows of its factor alone */
     bool failed;
     const Expr *made[MAX_MADE]; int n_made;  /* reads of short products */
     Tensor *is[MAX_MADE];                    /* what stands for them */
     int at;                                  /* where statements are put */
 } Recompute;
 
-/* A value of each row and each term of the sum. */
-static bool is_of_points(const Recompute *r, const Expr *e)
+/* A value of each row and each term of the sum: one to look behind. */
+static bool is_of_points(const Expr *e, const void *ctx)
 {
+    const Recompute *r = ctx;
     bool own = false;
 
     for (int i = 0; i < r->n_own && !own; i++)
@@ -36,53 +36,14 @@ static bool is_of_points(const Recompute *r, const Expr *e)
     return own && expr_uses(e, r->sum);
 }
 
-static const Stmt *maker(const Recompute *r, const Tensor *t)
-{
-    const Stmt *s = t->id < r->n_by ? r->by[t->id] : NULL;
-
-    return s && t->role == ROLE_TEMP && !t->prev && !s->where.n &&
-                   s->when == WHEN_RUN ? s : NULL;
-}
-
-static bool is_float_cast(const Expr *e)
-{
-    return e->kind == E_CAST && type_is_float(e->type) &&
-           type_is_float(e->arg[0]->type);
-}
-
-/* A factor down to products and values of rows, without roundings. */
-static const Expr *resolve_read(Graph *g, const Expr *e, void *ctx)
-{
-    Recompute *r = ctx;
-    Subst sub[MAX_VARS];
-
-    if (is_float_cast(e))
-        return e->arg[0];
-    if (e->kind != E_READ || e->in.n || r->failed || !is_of_points(r, e))
-        return NULL;
-    const Stmt *s = maker(r, e->tensor);
-    if (!s || s->op != R_NONE)
-        return NULL;
-    int n = invert_store(g, e->tensor, s->store, e->at, sub, MAX_VARS);
-    r->failed |= n < 0 || r->depth >= MAX_DEPTH || expr_ops(s->value) > MAX_OPS;
-    if (r->failed)
-        return NULL;
-    r->depth++;
-    const Expr *x = expr_rewrite(g, expr_subst(g, s->value, sub, n),
-                                 resolve_read, r);
-    r->depth--;
-    r->failed |= expr_ops(x) > MAX_OPS;
-    return x;
-}
-
 static void note_made(const Expr *e, void *ctx)
 {
     Recompute *r = ctx;
     const Expr *a, *b;
 
-    if (e->kind != E_READ || !is_of_points(r, e))
+    if (e->kind != E_READ || !is_of_points(e, r))
         return;
-    const Stmt *s = maker(r, e->tensor);
+    const Stmt *s = behind_tensor(&r->behind, e->tensor);
     if (!s || s->op == R_NONE)
         return; /* from memory: a bias */
     r->failed |= s->n_red != 1 || s->red[0]->extent > SHORT || e->in.n ||
@@ -164,7 +125,7 @@ static bool is_row_value(const Recompute *r, const Expr *e)
 {
     return e->kind == E_READ && !e->in.n && e->tensor->type == T_F32 &&
            e->tensor->role == ROLE_TEMP && e->tensor->rank > 0 &&
-           !is_of_points(r, e);
+           !is_of_points(e, r);
 }
 
 static const Expr *own_reads(Graph *g, const Expr *e, void *ctx)
@@ -187,7 +148,7 @@ static const Expr *own_reads(Graph *g, const Expr *e, void *ctx)
 static void copy_product(Recompute *r, int i)
 {
     Graph *g = r->g;
-    const Stmt *from = maker(r, r->made[i]->tensor);
+    const Stmt *from = behind_tensor(&r->behind, r->made[i]->tensor);
     const Tensor *t = from->tensor;
     Stmt *s = stmt_insert(g, r->at++);
     int id = s->id;
@@ -281,12 +242,12 @@ static const Expr *find_factor(Recompute *r, const Stmt *s, const Expr *f,
 {
     r->sum = s->red[0];
     r->n_own = walk_only_in(s, f, o, r->own);
-    r->n_made = r->depth = 0;
+    r->n_made = 0;
     r->failed = false;
     if (f->in.n || o->in.n || !r->n_own || s->n_out + 1 > MAX_RANK)
         return NULL;
-    const Expr *e = expr_rewrite(r->g, f, resolve_read, r);
-    if (r->failed || e->kind == E_READ)
+    const Expr *e = behind_reads(r->g, &r->behind, f);
+    if (!e || e->kind == E_READ)
         return NULL;
     expr_visit(e, note_made, r);
     return r->failed || !r->n_made || !is_worth(r, s, o) ? NULL : e;
@@ -302,7 +263,7 @@ static const Stmt *high_product(const Recompute *r, const Stmt *s)
         e->arg[1]->kind != E_BINARY || e->arg[1]->arg[0]->kind != E_READ ||
         e->arg[1]->arg[1]->kind != E_CONST)
         return NULL;
-    const Stmt *high = maker(r, e->arg[0]->tensor);
+    const Stmt *high = behind_tensor(&r->behind, e->arg[0]->tensor);
     if (!high || !is_plain(high) || !walk_product(high, &a, &b) ||
         high->n_out != s->n_out)
         return NULL;
@@ -314,7 +275,7 @@ static const Stmt *high_product(const Recompute *r, const Stmt *s)
             return NULL;
     for (int i = 0; i < 2; i++) {
         const Expr *f = i ? b : a;
-        const Stmt *part = maker(r, f->tensor);
+        const Stmt *part = behind_tensor(&r->behind, f->tensor);
         if (part && part->op == R_NONE && part->value->kind == E_READ &&
             part->value->tensor->halves)
             return high;
@@ -330,7 +291,7 @@ static void note_halves(const Expr *e, void *ctx)
 /* Is f a part of 16 bits of a value that is multiplied in two? */
 static bool is_half(const Recompute *r, const Expr *f)
 {
-    const Stmt *s = maker(r, f->tensor);
+    const Stmt *s = behind_tensor(&r->behind, f->tensor);
     bool found = false;
 
     if (s && s->op == R_NONE && f->tensor->type == T_F16)
@@ -374,7 +335,9 @@ static bool give_own(Recompute *r, int *at)
 
 int recompute(Graph *g)
 {
-    Recompute r = {.g = g, .by = tensor_makers(g), .n_by = g->n_tensor};
+    Recompute r = {
+        .g = g,
+        .behind = {tensor_makers(g), g->n_tensor, MAX_OPS, is_of_points, &r}};
     int n = 0;
 
     for (int i = 0; i < g->n_stmt; i++)
