@@ -1,5 +1,6 @@
 /* Names and escapes that emitted text is made of: no two become one, none ends
  * what it stands in. */
+#include "compiler/emit/emit.h"
 #include "compiler/emit/names.h"
 #include "compiler/support/escape.h"
 
@@ -213,5 +214,33 @@ Test(names, settled)
     cr_expect_null(names_put(&n, NULL));
     cr_expect_str_eq(names_mark(a, frag), frag, "once");
     cr_expect_str_eq(names_plain(a, names_upper(a, frag)), "X_FRAG");
+    arena_free(a);
+}
+
+/* A row of paths that differ in one number is one word. */
+Test(names, of_instances)
+{
+    static const char *const path[] = {
+        "h.9.w", "h.10.w", "h.11.w", "h.11.b", "a", "l1.0.c1", "l1.0.c2",
+        "l1.1.c1", "x.1", "x.3", "x.4", "x.5", "x.2", "7", "y7", "y7"};
+    enum { N = sizeof path / sizeof *path };
+    Arena *a = arena_new();
+    Kernel k = {.n_instance = N};
+    Buf b = {0};
+
+    k.instance = arena_array(a, Group *, N);
+    for (int i = 0; i < N; i++) {
+        Stmt *s = arena_new_of(a, Stmt);
+        k.instance[i] = arena_new_of(a, Group);
+        k.instance[i]->step = arena_array(a, Step, 1);
+        k.instance[i]->n_step = 1;
+        k.instance[i]->step[0].source = s;
+        s->path = path[i];
+    }
+    emit_instances(&b, &k);
+    cr_expect_str_eq(buf_text(&b),
+                     "h.{9..11}.w, h.11.b, a, l1.0.c{1,2}, l1.1.c1, "
+                     "x.{1,3..5}, x.2, 7, y7, y7");
+    buf_free(&b);
     arena_free(a);
 }

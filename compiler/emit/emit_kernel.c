@@ -220,27 +220,6 @@ static void put_work(Buf *b, const Kernel *k)
     buf_putc(b, '\n');
 }
 
-/* The path of what an instance computes last. */
-static const char *instance_path(const Group *gr)
-{
-    for (int i = gr->n_step - 1; i >= 0; i--)
-        if (gr->step[i].source && gr->step[i].source->path)
-            return gr->step[i].source->path;
-    return "?";
-}
-
-static void put_instances(Buf *b, const Kernel *k)
-{
-    if (k->n_instance < 2)
-        return;
-    buf_printf(b, "// Launches  %d:", k->n_instance);
-    for (int i = 0; i < k->n_instance; i++) {
-        buf_puts(b, i ? ", " : " ");
-        escape_comment(b, instance_path(k->instance[i]));
-    }
-    buf_putc(b, '\n');
-}
-
 static void put_banner(Buf *out, const Kernel *k)
 {
     Buf text = {0}, *b = &text;
@@ -258,7 +237,11 @@ static void put_banner(Buf *out, const Kernel *k)
     buf_printf(b, "// Family    %s%s%s\n", k->family,
                k->variant && *k->variant ? ", " : "",
                k->variant ? k->variant : "");
-    put_instances(b, k);
+    if (k->n_instance > 1) {
+        buf_printf(b, "// Launches  %d: ", k->n_instance);
+        emit_instances(b, k);
+        buf_putc(b, '\n');
+    }
     if (k->min_arch)
         buf_printf(b, "// Needs     %s or newer\n", k->min_arch);
     cprint_lines(out, buf_text(b), 0);
