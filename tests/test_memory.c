@@ -94,12 +94,19 @@ static void check_fixed(const CudaProgram *p, const char *path, Place place,
         const Tensor *a = g->tensor[i];
         if (a->place != place || a->prev)
             continue;
+        if (a->host) { /* a part of another, and it within that one */
+            cr_expect(a->offset >= a->host->offset &&
+                          a->offset + bytes_of(a) <=
+                              a->host->offset + bytes_of(a->host),
+                      "%s: %s is not within", path, a->name);
+            continue;
+        }
         cr_expect_eq(a->offset % ALIGN, 0);
         cr_expect_leq(a->offset + bytes_of(a), total, "%s: %s", path,
                       a->name);
         for (int k = 0; k < i; k++) {
             const Tensor *b = g->tensor[k];
-            cr_expect(b->place != place || b->prev ||
+            cr_expect(b->place != place || b->prev || b->host ||
                           a->offset + bytes_of(a) <= b->offset ||
                           b->offset + bytes_of(b) <= a->offset,
                       "%s: %s and %s share memory", path, a->name, b->name);

@@ -345,7 +345,7 @@ static bool is_made(const CudaProgram *p, const Tensor *t)
         if (stores_of(p->run[i].group, t))
             return true;
     for (int i = 0; i < p->n_load; i++)
-        if (group_stores(p->load[i].group, t))
+        if (stores_of(p->load[i].group, t))
             return true;
     return false;
 }

@@ -56,8 +56,8 @@ void emit_kernels_file(Buf *cu, const CudaProgram *p, Kernel *const *k, int n,
                        const FileInfo *info);
 void emit_host_file(Buf *cu, Buf *header, CudaProgram *p,
                     const FileInfo *info);
-/* What a kernel computes in the source, path after path; neighbours that
- * differ in one number alone are one: "layer.{0..11}.w". */
+/* What a kernel's launches compute in the source; those that differ in one
+ * number alone are one: "layer.{0..11}.w". */
 void emit_instances(Buf *b, const Kernel *k);
 /* "extern "C" cudaError_t NAME_launch(...)", without the semicolon. */
 void emit_launcher_head(Buf *b, const Kernel *k);

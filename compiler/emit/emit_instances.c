@@ -34,27 +34,35 @@ static int differ_at(const char *a, const char *b)
                    atoi(a + at) < atoi(b + at) ? at : -1;
 }
 
-/* How many from gr[0] on differ in one number alone, at *at. */
-static int count_row(Group *const *gr, int n, int *at)
-{
-    int k = 1;
+/* A row of instances whose paths differ in one number alone: of all from
+ * `first` on that are not `listed`. */
+typedef struct Row {
+    const char **path; int n;
+    int at; /* where the number stands */
+} Row;
 
-    for (*at = -1; k < n; k++) {
-        int here = differ_at(path_of(gr[k - 1]), path_of(gr[k]));
-        if (here < 0 || (k > 1 && here != *at))
-            break;
-        *at = here;
+static void take(Row *r, Group *const *gr, int n, int first, bool *listed)
+{
+    r->path[0] = path_of(gr[first]);
+    r->n = 1;
+    for (int i = first + 1; i < n; i++) {
+        const char *path = path_of(gr[i]);
+        int at = listed[i] ? -1 : differ_at(r->path[r->n - 1], path);
+        if (at < 0 || (r->n > 1 && at != r->at))
+            continue;
+        r->at = at;
+        r->path[r->n++] = path;
+        listed[i] = true;
     }
-    return k;
 }
 
 /* "{0..11}", "{1,3,5..7}". */
-static void put_numbers(Buf *b, Group *const *gr, int n, int at)
+static void put_numbers(Buf *b, const Row *r)
 {
-    for (int i = 0, last; i < n; i = last + 1) {
-        int first = atoi(path_of(gr[i]) + at);
-        for (last = i; last + 1 < n; last++)
-            if (atoi(path_of(gr[last + 1]) + at) != first + last + 1 - i)
+    for (int i = 0, last; i < r->n; i = last + 1) {
+        int first = atoi(r->path[i] + r->at);
+        for (last = i; last + 1 < r->n; last++)
+            if (atoi(r->path[last + 1] + r->at) != first + last + 1 - i)
                 break;
         buf_printf(b, "%s%d", i ? "," : "{", first);
         if (last > i)
@@ -74,16 +82,22 @@ static void put_part(Buf *b, const char *s, int n)
 
 void emit_instances(Buf *b, const Kernel *k)
 {
-    for (int i = 0, n, at; i < k->n_instance; i += n) {
-        const char *path = path_of(k->instance[i]);
-        n = count_row(k->instance + i, k->n_instance - i, &at);
+    Arena *a = arena_new();
+    bool *listed = arena_array(a, bool, k->n_instance);
+    Row r = {.path = arena_array(a, const char *, k->n_instance)};
+
+    for (int i = 0; i < k->n_instance; i++) {
+        if (listed[i])
+            continue;
+        take(&r, k->instance, k->n_instance, i, listed);
         buf_puts(b, i ? ", " : "");
-        if (n == 1) {
-            escape_comment(b, path);
+        if (r.n == 1) {
+            escape_comment(b, r.path[0]);
             continue;
         }
-        put_part(b, path, at);
-        put_numbers(b, k->instance + i, n, at);
-        escape_comment(b, path + at + digits(path + at));
+        put_part(b, r.path[0], r.at);
+        put_numbers(b, &r);
+        escape_comment(b, r.path[0] + r.at + digits(r.path[0] + r.at));
     }
+    arena_free(a);
 }

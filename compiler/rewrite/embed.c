@@ -130,6 +130,66 @@ static bool move_in(Stmt *s)
     return true;
 }
 
+/* ---- parts that are packed ---------------------------------------------- */
+
+/* The part that a statement of load time stores of a tensor that others pack
+ * too, as a tensor of its own: parts of equal shape share their kernel. Each
+ * of its variables says alone where in one dimension. */
+static Tensor *part_of(Graph *g, const Stmt *s)
+{
+    Tensor *t = s->tensor;
+    int bytes = type_bytes(t->type), rank = 0;
+    int64_t extent[MAX_RANK], stride[MAX_RANK], first = 0;
+    int64_t align = MOST_ALIGN, span = 1;
+
+    for (int d = 0; d < t->rank; d++) {
+        const Idx *e = s->store[d];
+        first += e->k * t->stride[d];
+        if (!e->n)
+            continue;
+        if (e->n > 1 || e->term[0].atom->kind != ATOM_VAR || e->term[0].c < 1)
+            return NULL;
+        const Var *v = e->term[0].atom->var;
+        for (int i = 0; i < d; i++)
+            if (idx_uses(s->store[i], v))
+                return NULL;
+        stride[rank] = e->term[0].c * t->stride[d];
+        span += (v->extent - 1) * stride[rank];
+        if (v->extent > 1 && stride[rank] > 1)
+            align = power_of_two(stride[rank] * bytes, align);
+        extent[rank++] = v->extent;
+    }
+    if (rank != s->n_out || !rank || span == t->span || first * bytes % BASE)
+        return NULL;
+    Tensor *part = graph_tensor(g, t->name, t->type, rank, extent);
+    part->path = t->path;
+    part->when = t->when;
+    part->at = t->at;
+    part->says = t->says;
+    part->host = t;
+    part->first = first;
+    part->span = span;
+    part->align = (int)power_of_two(first * bytes, align);
+    memcpy(part->stride, stride, sizeof part->stride);
+    return part;
+}
+
+static void pack_in_parts(Graph *g, Stmt *s)
+{
+    if (s->when != WHEN_LOAD || s->where.n || s->tensor->prev ||
+        s->tensor->host || s->tensor->role != ROLE_TEMP)
+        return;
+    Tensor *part = part_of(g, s);
+    if (!part)
+        return;
+    const Idx **store = arena_array(g->arena, const Idx *, part->rank);
+    for (int d = 0, k = 0; d < s->tensor->rank; d++)
+        if (s->store[d]->n)
+            store[k++] = idx_var(g->pool, s->store[d]->term[0].atom->var);
+    s->store = store;
+    s->tensor = part;
+}
+
 /* From the last on: a host knows where it lies itself when its guests come. */
 void embed(Graph *g)
 {
@@ -142,4 +202,6 @@ void embed(Graph *g)
         if (!gone[i])
             g->stmt[kept++] = g->stmt[i];
     g->n_stmt = kept;
+    for (int i = 0; i < g->n_stmt; i++)
+        pack_in_parts(g, g->stmt[i]);
 }

@@ -4,10 +4,11 @@
  * another one (a concatenation's, a stack's) goes away where the first can
  * lie there from the beginning: it gets `host`, `at` and the host's strides,
  * and who makes it stores it in place. A concatenation that grows never
- * copies its past so. Behind layout, whose strides decide: nobody's rows may
+ * copies its past so. What packs a part of a parameters' tensor at load time
+ * stores a guest of it. Behind layout, whose strides decide: nobody's rows may
  * be aligned worse than before. */
-#ifndef DCC_EMBED_H
-#define DCC_EMBED_H
+#ifndef DCC_REWRITE_EMBED_H
+#define DCC_REWRITE_EMBED_H
 
 #include "graph/graph.h"
 
