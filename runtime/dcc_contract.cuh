@@ -213,6 +213,36 @@ DCC_DEVICE void dcc_move_by_one(T (&to)[C][R][P], const T (&from)[C][R][P])
         out[i] = in[i] >> 16 | in[min(i + 1, words - 1)] << 16;
 }
 
+// Copies of a patch of ROWS rows of 16-bit elements, the i-th moved by i * MOVE
+// + SHIFT elements; what comes behind a row is any. `from` has one row more.
+template <int THREADS, int MOVE, int SHIFT, int ROWS, int COPIES, int SIZE,
+          int PITCH, class T>
+DCC_DEVICE void dcc_move_copies(T (&to)[COPIES][SIZE],
+                                const T (&from)[ROWS + 1][PITCH])
+{
+    const uint4 *const pieces = reinterpret_cast<const uint4 *>(&from);
+    for (int i = threadIdx.x; i < ROWS * PITCH / 8; i += THREADS) {
+        uint4 read[3];
+#pragma unroll
+        for (int j = 0; j < 3; ++j)
+            read[j] = pieces[min(i + j, ROWS * PITCH / 8)];
+        const uint32_t in[12] = {read[0].x, read[0].y, read[0].z, read[0].w,
+                                 read[1].x, read[1].y, read[1].z, read[1].w,
+                                 read[2].x, read[2].y, read[2].z, read[2].w};
+#pragma unroll
+        for (int copy = 0; copy < COPIES; ++copy) {
+            const int by = copy * MOVE + SHIFT;
+            uint32_t out[4];
+#pragma unroll
+            for (int j = 0; j < 4; ++j)
+                out[j] = by % 2 ? in[by / 2 + j] >> 16 | in[by / 2 + j + 1] << 16
+                                : in[by / 2 + j];
+            reinterpret_cast<uint4 *>(to[copy])[i] = {out[0], out[1], out[2],
+                                                      out[3]};
+        }
+    }
+}
+
 // The sum of N neighbouring lanes, of which lane / N is the same, in each.
 template <int N> DCC_DEVICE float dcc_lanes_sum(float x)
 {
@@ -292,6 +322,16 @@ DCC_DEVICE void dcc_add_up(V (&to)[M], const T *from, int apart)
 #pragma unroll
     for (int i = 0; i < N; ++i)
         dcc_add(to, from + i * apart);
+}
+
+// The same of the first n, at most MOST, all of which are read at once.
+template <int MOST, class V, int M, class T>
+DCC_DEVICE void dcc_add_some(V (&to)[M], const T *from, int apart, int n)
+{
+#pragma unroll
+    for (int i = 0; i < MOST; ++i)
+        if (i < n)
+            dcc_add(to, from + i * apart);
 }
 
 // The block's tile of BM x BN sums to memory, each added up over SLICES such

@@ -10,7 +10,7 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2
+#             pairs single mma-sm_80 halo taps stream rows ring map bands=1 bands=2
 #             reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80
 #             tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
@@ -28,7 +28,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs single mma-sm_80 halo stream rows ring map bands=1 bands=2 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo taps stream rows ring map bands=1 bands=2 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -201,6 +201,7 @@ schedule=cooperative" $(files pairs) ;;
         mma-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
 --variant=contract_mma=any" $(files tensor_cores wgmma_conv) ;;
+        taps) flavour $f -O1 "${random}contract_taps=any" $(files taps) ;;
         halo) flavour $f -O1 "${random}contract_halo=any" \
             $(files halo layouts) ;;
         stream) flavour $f -O1 "${random}contract_stream=any" \

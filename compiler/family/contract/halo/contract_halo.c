@@ -26,11 +26,16 @@ static const Operand *input(const HaloForm *f)
 
 static const Side *pixels(const HaloForm *f)
 {
-    return f->swapped ? &f->x.n : &f->x.m;
+    return f->back ? &f->x.k : f->swapped ? &f->x.n : &f->x.m;
 }
 
-/* e as c_m * m + c_k * k + constant with at most one variable of each side;
- * false if it is not. */
+static const Side *taps(const HaloForm *f)
+{
+    return f->back ? &f->x.m : &f->x.k;
+}
+
+/* e as c_m * m + c_k * k + constant with at most one variable m of the pixels
+ * and one k of the taps; false if it is not. */
 static bool two_terms(const HaloForm *f, const Idx *e, const Var **m,
                       const Var **k)
 {
@@ -40,8 +45,8 @@ static bool two_terms(const HaloForm *f, const Idx *e, const Var **m,
         if (a->kind != ATOM_VAR)
             return false;
         const Var **to = has(pixels(f), a->var) ? m
-                         : has(&f->x.k, a->var) ? k
-                                                : NULL;
+                         : has(taps(f), a->var) ? k
+                                              : NULL;
         if (!to || *to)
             return false;
         *to = a->var;
@@ -49,12 +54,12 @@ static bool two_terms(const HaloForm *f, const Idx *e, const Var **m,
     return true;
 }
 
-/* e is one variable of k that goes through all of dimension d. */
+/* e is one variable of the taps that goes through all of dimension d. */
 static const Var *whole(const HaloForm *f, const Idx *e, int64_t dim)
 {
     const Var *v = idx_is_var(e);
 
-    return v && v->extent == dim && has(&f->x.k, v) ? v : NULL;
+    return v && v->extent == dim && has(taps(f), v) ? v : NULL;
 }
 
 static void add_run(HaloForm *f, const Var *v)
@@ -194,7 +199,7 @@ static const char *find_window(HaloForm *f)
         return why;
     int vars_m = !!f->image + !!f->p + 1;
     int vars_k = !!f->channel + !!f->r + f->n_run;
-    if (vars_m != pixels(f)->n || vars_k != f->x.k.n)
+    if (vars_m != pixels(f)->n || vars_k != taps(f)->n)
         return "no window over neighbours in memory";
     if ((f->channel && f->channel->extent > MOST_CHANNELS) ||
         f->length > MOST_TAPS)
@@ -217,8 +222,9 @@ static bool zero(const Expr *e)
     return !e || (e->kind == E_CONST && e->num == 0);
 }
 
-static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
-                             const Options *o)
+/* f->x, for mma.sync; NULL, or why it is none. */
+static const char *open_contract(HaloForm *f, Graph *g, const Group *gr,
+                                 const Options *o)
 {
     Contract *x = &f->x;
     const char *why = NULL;
@@ -238,12 +244,41 @@ static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
     x->mma = true;
     x->elem = a;
     contract_loads(x);
+    return NULL;
+}
+
+const char *halo_back(HaloForm *f, Graph *g, const Group *gr, const Options *o)
+{
+    const char *why = open_contract(f, g, gr, o);
+    const Operand *a = &f->x.c.a, *b = &f->x.c.b;
+
+    if (why)
+        return why;
+    f->back = true;
+    if (!a->read || !zero(a->read->outside) ||
+        a->read->tensor->type != f->x.elem)
+        return "an input that is no plain read";
+    if (!b->read || guard_truth(b->in) != ALWAYS || !f->x.b.plain ||
+        f->x.b.along_k || b->vec < 8 || f->x.c.N % 8)
+        return "gradients that are not side by side along channels";
+    why = find_window(f);
+    return why || !f->run_images ? why : "as many images as a run has";
+}
+
+static const char *open_halo(HaloForm *f, Graph *g, const Group *gr,
+                             const Options *o)
+{
+    Contract *x = &f->x;
+    const char *why = open_contract(f, g, gr, o);
+
+    if (why)
+        return why;
     for (int i = 0; i < 2; i++) {
         memset((char *)f + sizeof f->x, 0, sizeof *f - sizeof f->x);
         f->swapped = i;
         const Operand *in = input(f);
         if (!in->read || !zero(in->read->outside) ||
-            in->read->tensor->type != a)
+            in->read->tensor->type != x->elem)
             why = "an input that is no plain read";
         else if ((i ? x->c.M : x->c.N) < 8)
             why = "few output channels";

@@ -26,6 +26,8 @@ typedef struct HaloForm {
     Contract x;
     bool swapped;                  /* b does, a has the weights: rows of the
                                       result lie along the pixels */
+    bool back;                     /* a does, b has the result's gradients: sums
+                                      over pixels, of m below in place of k */
     const Var *image, *p, *q;      /* of m, or n; image and p may be NULL */
     bool run_images;               /* a run may have fewer images */
     const Var *channel, *r;        /* of k; they may be NULL */
@@ -84,6 +86,17 @@ static inline Load *halo_weights(const HaloForm *f, ContractBuild *x)
 const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v);
 const void *halo_open(Graph *g, const Group *gr, const Options *o,
                       const char **why);
+/* Fills f with the weights' gradient of such a convolution; NULL, or why it is
+ * none. */
+const char *halo_back(HaloForm *f, Graph *g, const Group *gr, const Options *o);
+/* contract_halo_build.c: q0, p0, image of `tile`; */
+void halo_put_tile(const HaloForm *f, Tree *b);
+/* `fetch(tile, slot)`: the copies of a tile's input, 0 outside, from `before`
+ * elements before tap 0 on, to `at`; and `more` */
+void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
+                    const char *at, Tree *more, Tree *b);
+/* and the run's variables from `run`, the number of an element of it. */
+void halo_put_run(const HaloForm *f, ContractBuild *x, Tree *b);
 int halo_space(const void *form, Variant **out);
 const char *halo_text(const Halo *h);
 /* Elements of the input that a tile brings. */

@@ -80,11 +80,8 @@ static void shared_memory(HaloBuild *h)
 
 /* ---- weights ----------------------------------------------------------- */
 
-/* The run's variables from `run`, the number of an element of it. */
-static void put_run(HaloBuild *h, Tree *b)
+void halo_put_run(const HaloForm *f, ContractBuild *x, Tree *b)
 {
-    const HaloForm *f = h->f;
-    ContractBuild *x = &h->x;
     int64_t below = f->length;
 
     for (int i = 0; i < f->n_run; i++) {
@@ -114,7 +111,7 @@ static void put_weights(HaloBuild *h, Tree *b)
         cprint_name(&x->cp, f->channel, "c");
     if (f->r)
         cprint_name(&x->cp, f->r, "r");
-    put_run(h, run);
+    halo_put_run(f, x, run);
     contract_digits(x, body, l->side, l, n);
     const char *text = cprint_bind(body, &x->cp, l->op->e, l->id);
     PUT(b,
@@ -148,11 +145,10 @@ static void put_weights(HaloBuild *h, Tree *b)
 /* ---- input ------------------------------------------------------------- */
 
 /* Element (image, c, y, x) of the input; the columns begin at `x0`. */
-static const char *offset(HaloBuild *h)
+static const char *offset(const HaloForm *f, ContractBuild *x)
 {
-    const HaloForm *f = h->f;
-    const Tensor *t = halo_input(f, &h->x)->op->read->tensor;
-    Arena *a = h->x.g->arena;
+    const Tensor *t = halo_input(f, x)->op->read->tensor;
+    Arena *a = x->g->arena;
     const char *wide = t->span > (1LL << 31) - 1 ? "(long long)" : "";
     const char *s = "column";
 
@@ -170,10 +166,8 @@ static const char *offset(HaloBuild *h)
     return s;
 }
 
-static void put_tile(HaloBuild *h, Tree *b)
+void halo_put_tile(const HaloForm *f, Tree *b)
 {
-    const HaloForm *f = h->f;
-
     PUT(b, "const int q0 = tile % TILES_Q * TQ;\n"
            "const int p0 = tile / TILES_Q % TILES_P * TP;\n");
     if (f->image)
@@ -181,26 +175,24 @@ static void put_tile(HaloBuild *h, Tree *b)
 }
 
 /* " && image < B_run", where a run may have fewer. */
-static const char *run_images(const HaloBuild *h)
+static const char *run_images(const HaloForm *f, const ContractBuild *x)
 {
-    const HaloForm *f = h->f;
-    int64_t each = f->run_images ? f->image->extent / h->x.g->most : 0;
+    int64_t each = f->run_images ? f->image->extent / x->g->most : 0;
 
-    return each > 1 ? arena_printf(h->x.g->arena, " && image < %lld * %s",
-                                   (long long)each, h->x.kernel->run)
-           : each   ? arena_printf(h->x.g->arena, " && image < %s",
-                                 h->x.kernel->run)
+    return each > 1 ? arena_printf(x->g->arena, " && image < %lld * %s",
+                                   (long long)each, x->kernel->run)
+           : each   ? arena_printf(x->g->arena, " && image < %s",
+                                   x->kernel->run)
                     : "";
 }
 
-/* The copies of a tile's input: 0 outside. */
-static void put_fetch(HaloBuild *h, Tree *b)
+void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
+                    const char *at, Tree *more, Tree *b)
 {
-    ContractBuild *x = &h->x;
-    const Load *l = halo_input(h->f, x);
+    const Load *l = halo_input(f, x);
     Tree *place = tree_list(b->arena);
 
-    put_tile(h, place);
+    halo_put_tile(f, place);
     PUT(b,
         "const auto fetch = [&](int tile, int slot) {\n"
         "    @PLACE\n"
@@ -215,17 +207,18 @@ static void put_fetch(HaloBuild *h, Tree *b)
         "        const int y = y0 + in_row, column = x0 + j;\n"
         "        const bool in = y >= 0 && y < HEIGHT && "
         "column >= 0 && column < WIDTH@run;\n"
-        "        dcc_cp_async@bytes(&smem.@tile[slot][c][in_row][j], "
+        "        dcc_cp_async@bytes(&smem.@tile[slot]@at[j], "
         "&@name[in ? @offset : 0], in ? @bytes : 0);\n"
         "    }\n"
+        "    @MORE\n"
         "    dcc_cp_commit();\n"
         "};\n",
-        FILL_TREE("PLACE", place), FILL_INT("first_p", -h->f->first_p),
-        FILL_INT("first_q", -(h->f->first_q - h->p->lead - h->p->shift)),
-        FILL_INT("vec", h->f->align), FILL_INT("bytes", h->f->align * 2),
-        FILL("tile", l->tile),
+        FILL_TREE("PLACE", place), FILL_INT("first_p", -f->first_p),
+        FILL_INT("first_q", before - f->first_q),
+        FILL_INT("vec", f->align), FILL_INT("bytes", f->align * 2),
+        FILL("tile", l->tile), FILL("at", at), FILL_TREE("MORE", more),
         FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
-        FILL("offset", offset(h)), FILL("run", run_images(h)));
+        FILL("offset", offset(f, x)), FILL("run", run_images(f, x)));
 }
 
 /* Every word of the input moved by one element. */
@@ -369,6 +362,11 @@ static const char *patch_row(HaloBuild *h)
         : arena_printf(x->g->arena, "smem.%s[slot]", tile);
 }
 
+static void put_tile(HaloBuild *h, Tree *b)
+{
+    halo_put_tile(h->f, b);
+}
+
 static void put_body(HaloBuild *h)
 {
     ContractBuild *x = &h->x;
@@ -416,7 +414,8 @@ static void setup_phases(HaloBuild *h)
     kernel_phase(x->g, x->kernel, "setup", setup);
     kernel_wait_phase(x->g, x->kernel);
     PUT(load, "// What a tile's pixels read: 0 outside.\n");
-    put_fetch(h, load);
+    halo_put_fetch(h->f, x, h->p->lead + h->p->shift, "[c][in_row]",
+                   tree_list(x->g->arena), load);
     PUT(load, "fetch(blockIdx.x, 0);\n");
     if (!early)
         put_weights(h, load);
