@@ -234,9 +234,10 @@ DCC_DEVICE void dcc_move_copies(T (&to)[COPIES][SIZE],
             const int by = copy * MOVE + SHIFT;
             uint32_t out[4];
 #pragma unroll
-            for (int j = 0; j < 4; ++j)
-                out[j] = by % 2 ? in[by / 2 + j] >> 16 | in[by / 2 + j + 1] << 16
-                                : in[by / 2 + j];
+            for (int j = 0; j < 4; ++j) {
+                const uint32_t *const word = &in[by / 2 + j];
+                out[j] = by % 2 ? word[0] >> 16 | word[1] << 16 : word[0];
+            }
             reinterpret_cast<uint4 *>(to[copy])[i] = {out[0], out[1], out[2],
                                                       out[3]};
         }
