@@ -691,16 +691,16 @@ DCC_DEVICE void dcc_store_line(T *to, const T (&from)[16][COLS], int line,
         const int skip = 8 - past; // of these 16 elements
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            w[i] = skip & 8 ? w[i + 4] : w[i];
+            w[i] = dcc_choose(skip & 8, w[i + 4], w[i]);
 #pragma unroll
         for (int i = 0; i < 6; ++i)
-            w[i] = skip & 4 ? w[i + 2] : w[i];
+            w[i] = dcc_choose(skip & 4, w[i + 2], w[i]);
 #pragma unroll
         for (int i = 0; i < 5; ++i)
-            w[i] = skip & 2 ? w[i + 1] : w[i];
+            w[i] = dcc_choose(skip & 2, w[i + 1], w[i]);
 #pragma unroll
         for (int i = 0; i < 4; ++i)
-            w[i] = skip & 1 ? w[i] >> 16 | w[i + 1] << 16 : w[i];
+            w[i] = dcc_choose(skip & 1, w[i] >> 16 | w[i + 1] << 16, w[i]);
         *reinterpret_cast<uint4 *>(to + k * 8 - past) =
             make_uint4(w[0], w[1], w[2], w[3]);
     }
@@ -731,19 +731,19 @@ DCC_DEVICE void dcc_wgmma_row(float (&row)[8], const float *sums, int half)
     for (int j = 0; j < 4; j += 2)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-            const float give = q & 1 ? pair[j][e] : pair[j + 1][e];
+            const float give = dcc_choose(q & 1, pair[j][e], pair[j + 1][e]);
             const float got = __shfl_xor_sync(0xffffffffu, give, 1);
-            other[j][e] = q & 1 ? got : pair[j][e];
-            other[j + 1][e] = q & 1 ? pair[j + 1][e] : got;
+            other[j][e] = dcc_choose(q & 1, got, pair[j][e]);
+            other[j + 1][e] = dcc_choose(q & 1, pair[j + 1][e], got);
         }
 #pragma unroll
     for (int j = 0; j < 2; ++j)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-            const float give = q & 2 ? other[j][e] : other[j + 2][e];
+            const float give = dcc_choose(q & 2, other[j][e], other[j + 2][e]);
             const float got = __shfl_xor_sync(0xffffffffu, give, 2);
-            row[2 * j + e] = q & 2 ? got : other[j][e];
-            row[2 * j + 4 + e] = q & 2 ? other[j + 2][e] : got;
+            row[2 * j + e] = dcc_choose(q & 2, got, other[j][e]);
+            row[2 * j + 4 + e] = dcc_choose(q & 2, other[j + 2][e], got);
         }
 }
 
