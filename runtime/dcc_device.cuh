@@ -246,20 +246,12 @@ DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from)
     }
 }
 
-// in ? a : b, of values: of elements of arrays C++ chooses the place, and nvcc
-// may then keep the arrays in local memory.
-template <class T> DCC_DEVICE T dcc_choose(bool in, T a, T b)
-{
-    return in ? a : b;
-}
-
 template <int STEP, int N, class F, class T>
 DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from, F other)
 {
     dcc_load_if<STEP>(to, in, from);
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-        to[i] = dcc_choose(in, to[i], other);
+    for (int i = 0; i < N && !in; ++i)
+        to[i] = other;
 }
 
 // Whether a result may stay in the caches, or is out of their way at once.

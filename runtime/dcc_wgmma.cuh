@@ -671,6 +671,13 @@ DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
     return false;
 }
 
+// in ? a : b, of values: of elements of arrays C++ chooses the place, and nvcc
+// may then keep the arrays in local memory.
+template <class T> DCC_DEVICE T dcc_choose(bool in, T a, T b)
+{
+    return in ? a : b;
+}
+
 // Line `line` of what dcc_pack_rows left, its first `count` columns, to memory
 // of any alignment, by as many lanes as it has pieces of 8: as words of 16
 // bytes where those begin in memory, and single elements before and behind.
