@@ -90,6 +90,21 @@ for bad in 0 -1 71; do
     verdict $? "a run of R = $bad"
 done
 
+# where one size folds a norm into the weights of its product, another that has
+# the norm's kernel takes the same weights: about what its own file computes
+norm=$src/tests/sets/norm.dcl
+build "$norm" set >log 2>&1
+verdict $? "norm: a set of sizes compiles"
+grep 'the norm without its factors of columns' set.cu >log
+verdict $? "norm: one of them has its norm apart from the weights' factors"
+for size in 2 8; do
+    build "$norm" own -D "B=$size" >log 2>&1 && ./own 0 >"own$size" 2>>log &&
+        ./set $size >"set$size" 2>>log && close_to "set$size" "own$size" >>log
+    verdict $? "norm: B = $size is about its own file's"
+done
+./set 5 >got 2>log && same got set8 >>log
+verdict $? "norm: B = 5"
+
 # ---- packing
 packing() # MODEL TEXT [OPTION...]
 {
@@ -105,6 +120,9 @@ packing "$(sed -e 's/dim B = [0-9]*/dim B in {1, 128}/' -e 's/f16/f32/' \
 packing "$(sed -e 's/dim B = 1;  dim T = 3000;  dim D = 512;  dim L = 6/\
 dim B in {1, 3};  dim T = 64;  dim D = 128;  dim L = 1/' \
     "$src/examples/whisper_base.dcl")" '^two packings are worth it: '
+packing "$(cat "$norm")" '^one packing for all: '
+packing "$(sed 's/dim B = [0-9]*/dim B in {1, 8, 32}/' \
+    "$src/examples/bert_base.dcl")" '^one packing for all: ' -D E=f16
 # where the sizes differ in nothing but the norms that products take
 packing "$(sed 's/dim B = [0-9]*/dim B in {1, 3}/' \
     "$src/examples/bert_base.dcl")" '^one packing for all: ' -D E=f16 -D L=2

@@ -95,6 +95,20 @@ static void put_stored(Buf *b, const Step *s)
         buf_printf(b, "//         %s\n", s->tensor->says);
 }
 
+static void put_said(const Expr *e, void *ctx)
+{
+    if (e->kind == E_READ && e->tensor->says)
+        buf_printf(ctx, "//         %s: %s\n", e->tensor->name,
+                   e->tensor->says);
+}
+
+/* Whether what it reads of a run is not what a statement says. */
+static void note_other(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ && e->tensor->says &&
+                    e->tensor->when == WHEN_RUN;
+}
+
 /* Steps about rows of which a product has, or another had, pieces. `about`:
  * the mean's step of each sum of squares, -1: none; or NULL. */
 static void put_about_rows(Buf *b, const Step *step, int n, const char *what,
@@ -114,13 +128,6 @@ static void put_about_rows(Buf *b, const Step *step, int n, const char *what,
     }
 }
 
-static void put_said(const Expr *e, void *ctx)
-{
-    if (e->kind == E_READ && e->tensor->says)
-        buf_printf(ctx, "//         %s: %s\n", e->tensor->name,
-                   e->tensor->says);
-}
-
 /* What the norm of its rows makes of a product's sums. */
 static void put_fold(Buf *b, const Group *gr)
 {
@@ -135,6 +142,7 @@ static void put_step(Buf *b, const Kernel *k, int i)
     const Group *gr = k->group;
     const Step *s = &gr->step[i];
     const char *where = k->where ? k->where[i] : NULL;
+    bool other_value = false;
     bool first = gr->chain && i < gr->chain->n_first;
     const Group *other = gr->chain ? gr->chain->other : NULL;
     const Group *part = other && i < other->n_step ? other
@@ -152,6 +160,9 @@ static void put_step(Buf *b, const Kernel *k, int i)
     buf_printf(b, ": %s in %s", type_name(s->type),
                where ? where : "registers");
     put_stored(b, s);
+    expr_visit(s->value, note_other, &other_value);
+    if (other_value)
+        expr_visit(s->value, put_said, b);
 }
 
 static void put_statements(Buf *b, const Kernel *k)

@@ -175,18 +175,39 @@ static void place_fixed(CudaProgram *p)
     }
 }
 
-/* What load-time kernels make; a tensor that was fused away has no place. */
+/* What load-time kernels make and runs read, in order; and what other kernels
+ * of loading alone read, where what is there is made later. A tensor that was
+ * fused away has no place. */
 static void place_constants(CudaProgram *p)
 {
     Graph *g = p->graph;
+    Lives l = {.g = g, .of = arena_array(g->arena, int, g->n_tensor + 1)};
+    Life **placed = arena_array(g->arena, Life *, g->n_tensor + 1);
     bool *used = arena_array(g->arena, bool, g->n_tensor + 1);
+    int n = 0;
 
-    mark_used(used, p->load, p->n_load);
     mark_used(used, p->run, p->n_run);
+    find_lives(&l, p->load, p->n_load, 0, WHEN_LOAD);
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
-        if (t->role == ROLE_TEMP && t->when == WHEN_LOAD && used[t->id])
-            p->consts_bytes = append(t, PLACE_CONSTS, p->consts_bytes);
+        used[base_of(t)->id] |= used[t->id] || t->kept;
+    }
+    for (int i = 0; i < g->n_tensor; i++) {
+        Life *x = l.of[i] ? life_of(&l, g->tensor[i]) : NULL;
+        if (!x || !used[i])
+            continue;
+        x->last = p->n_load;
+        p->consts_bytes = append(x->t, PLACE_CONSTS, p->consts_bytes);
+        placed[n++] = x;
+    }
+    for (int i = 0; i < l.n; i++) {
+        Life *x = &l.life[i];
+        if (used[x->t->id])
+            continue;
+        append(x->t, PLACE_CONSTS, place_one(placed, n, x));
+        insert_placed(placed, n++, x);
+        if (x->t->offset + x->size > p->consts_bytes)
+            p->consts_bytes = x->t->offset + x->size;
     }
 }
 

@@ -66,6 +66,7 @@ typedef struct Tensor {
     bool halves;        /* a gradient that products take as two f16 parts
                            (halves.h) */
     bool own;           /* made for one product, again (recompute.h) */
+    bool kept;          /* is there, whether a kernel reads it or not */
     bool stopped;       /* no gradient passes through what makes it */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
                            or known of a temporary */

@@ -221,9 +221,9 @@ static const Expr *there(const Made *m, const Expr *e, const Var *col)
     return expr_subst(m->g, e, &s, 1);
 }
 
-/* A statement that makes a tensor of w's dimensions: `op` over k, or all points
- * of which there is one for each k (R_NONE, `but` -1) or for all of them. */
-static Tensor *make(const Made *m, const char *name, Type type, int but,
+/* A statement that makes a tensor of those of w's dimensions that `of` has a
+ * bit of: `op` over k, or R_NONE. */
+static Tensor *make(const Made *m, const char *name, Type type, unsigned of,
                     Reduce op, const Expr *value, const char *says)
 {
     Graph *g = m->g;
@@ -234,7 +234,7 @@ static Tensor *make(const Made *m, const char *name, Type type, int but,
     s->out = arena_array(g->arena, const Var *, m->w->rank + 1);
     s->store = arena_array(g->arena, const Idx *, m->w->rank + 1);
     for (int d = 0; d < m->w->rank; d++) {
-        if (d == but)
+        if (!(of >> d & 1))
             continue;
         dim[n] = m->w->dim[d];
         s->out[n] = m->var[d];
@@ -265,6 +265,12 @@ static const Expr *f32(Graph *g, double v)
     return expr_const(g, v, T_F32);
 }
 
+/* Its dimensions but k. */
+static unsigned columns_of(const Made *m)
+{
+    return ~(1u << m->k);
+}
+
 /* What make() made of each of w's other dimensions, at m's point. */
 static const Expr *of_column(const Made *m, Tensor *t)
 {
@@ -287,7 +293,8 @@ static const Expr *first_of(Graph *g, Tensor *t)
     return expr_read(g, t, at, (Guard){0}, NULL);
 }
 
-/* s, of K: the same for all columns, so that what makes them makes it, too. */
+/* s, of K: a power of two, so that K / s is as exact as K is. The same for all
+ * columns, so that what makes them makes it, too. */
 static Tensor *make_most(Made *m, const Stmt *p, const Expr *column,
                          const Var *col)
 {
@@ -295,10 +302,12 @@ static Tensor *make_most(Made *m, const Stmt *p, const Expr *column,
 
     new_vars(m, p);
     const Expr *k = there(m, column, col);
-    return make(m, "range", T_F32, m->k, R_MAX,
-                join(g, F_MAX, expr_unary(g, F_ABS, k, T_F32),
-                     f32(g, 1e-30)),
-                "the greatest of the norm's factors");
+    const Expr *e = join(g, F_MAX, expr_unary(g, F_ABS, k, T_F32),
+                         f32(g, 1e-30));
+    e = expr_unary(g, F_CEIL, expr_unary(g, F_LOG2, e, T_F32), T_F32);
+    return make(m, "range", T_F32, columns_of(m), R_MAX,
+                expr_unary(g, F_EXP2, e, T_F32),
+                "the greatest of the norm's factors, to a power of two");
 }
 
 /* w' of K and s: what sums over it, on the way or not, takes as it is
@@ -312,9 +321,9 @@ static Tensor *make_weights(Made *m, const Stmt *p, const Expr *column,
     const Expr *k = there(m, column, col);
     const Expr *e = join(g, F_MUL, join(g, F_DIV, k, of_column(m, most)),
                          w_there(m, (Tensor *)m->w));
-    return make(m, "scaled", m->w->type, -1, R_NONE,
+    return make(m, "scaled", m->w->type, ~0u, R_NONE,
                 expr_cast(g, expr_cast(g, e, m->w->type), T_F32),
-                "the weights times the norm's factors over the greatest");
+                "the weights times the norm's factors over their range");
 }
 
 /* The sums of w', or of K' w: those as s times sums of K' w / s, which the
@@ -331,16 +340,14 @@ static Tensor *make_sum(Made *m, const Stmt *p, Tensor *w, const Expr *column,
     const char *says = column ? "sums of the weights times what the norm adds"
                               : "sums of the scaled weights: what means add";
     if (!column || !most)
-        return make(m, name, T_F32, m->k, R_SUM, e, says);
+        return make(m, name, T_F32, columns_of(m), R_SUM, e, says);
     e = join(g, F_DIV, e, of_column(m, most));
-    Tensor *part = make(m, arena_printf(g->arena, "%s_sum", name), T_F32, m->k,
-                        R_SUM, e, NULL);
+    Tensor *part = make(m, arena_printf(g->arena, "%s_sum", name), T_F32,
+                        columns_of(m), R_SUM, e, NULL);
     new_vars(m, p);
-    return make(m, name, T_F32, m->k, R_NONE,
+    return make(m, name, T_F32, columns_of(m), R_NONE,
                 join(g, F_MUL, of_column(m, part), of_column(m, most)), says);
 }
-
-/* ---- which products ------------------------------------------------------ */
 
 static const Expr *strip(const Expr *e)
 {
@@ -353,6 +360,22 @@ static bool sixteen(const Tensor *t)
 {
     return t->type == T_F16 || t->type == T_BF16;
 }
+
+/* K / s, of k. */
+static Tensor *make_factor(Made *m, const Stmt *p, const Expr *column,
+                           const Var *col, Tensor *most)
+{
+    const Expr *k = strip(column);
+    bool exact = k->kind == E_READ && sixteen(k->tensor);
+
+    new_vars(m, p);
+    return make(m, "factor", exact ? k->tensor->type : T_F32, 1u << m->k,
+                R_NONE,
+                join(m->g, F_DIV, there(m, column, col), first_of(m->g, most)),
+                "the norm's factors over their range");
+}
+
+/* ---- which products ------------------------------------------------------ */
 
 /* The dimension of w that p sums over alone; or -1. */
 static int summed(const Stmt *p, const Expr *w)
@@ -394,20 +417,22 @@ static const Var *column_of(Graph *g, const Stmt *s, const Expr *y,
     return col;
 }
 
-static bool find_terms(Graph *g, const Stmt *s, const Var *col, Terms *t)
+/* The terms of y, and its x. NULL: it has none. */
+static const Expr *find_terms(Graph *g, const Stmt *s, const Var *col,
+                              Terms *t)
 {
     Search find = {.col = col};
 
     expr_visit(s->value, find_x, &find);
     if (find.bad || !find.x || !sixteen(find.x->tensor))
-        return false;
+        return NULL;
     Affine a = affine(g, s->value, find.x);
     if (a.bad || !a.scale)
-        return false;
+        return NULL;
     *t = (Terms){.scale = split(g, a.scale, col)};
     if (a.shift)
         put_terms(g, t, a.shift, false, col);
-    return !t->bad && !t->scale.bad && t->scale.row;
+    return !t->bad && !t->scale.bad && t->scale.row ? find.x : NULL;
 }
 
 static const Expr *times(Graph *g, const Expr *a, const Expr *b)
@@ -451,7 +476,98 @@ static bool same(const Expr *a, const Expr *b)
     return a && b ? expr_equal(a, b) : a == b;
 }
 
-static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w)
+typedef struct Bias {
+    const Tensor *product;
+    const Expr *read, *bias; /* product + bias */
+    int n;                   /* reads of the product */
+} Bias;
+
+static void find_bias(const Expr *e, void *ctx)
+{
+    Bias *b = ctx;
+
+    b->n += e->kind == E_READ && e->tensor == b->product;
+    if (e->kind != E_BINARY || e->fn != F_ADD || e->arg[2])
+        return;
+    for (int i = 0; i < 2; i++) {
+        const Expr *x = e->arg[i], *y = e->arg[1 - i];
+        if (x->kind == E_READ && x->tensor == b->product &&
+            y->kind == E_READ && of_columns(y))
+            *b = (Bias){b->product, x, y, b->n};
+    }
+}
+
+/* What q, which alone reads p's sums, adds to them, at m's point. NULL: it is
+ * nothing of w's columns alone. */
+static const Expr *bias_there(Made *m, const Stmt *p, const Stmt *q,
+                              const Expr *w, const Bias *b)
+{
+    Subst map[MAX_RANK];
+    int n = 0;
+
+    for (int d = 0; d < b->product->rank; d++) {
+        const Var *of_p = idx_is_var(p->store[d]);
+        const Var *of_q = idx_is_var(b->read->at[d]);
+        for (int k = 0; k < m->w->rank && of_p && of_q; k++)
+            if (k != m->k && idx_is_var(w->at[k]) == of_p)
+                map[n++] = (Subst){of_q, m->at[k]};
+    }
+    for (int i = 0; i < q->n_out; i++) {
+        bool known = !expr_uses(b->bias, q->out[i]);
+        for (int k = 0; k < n; k++)
+            known |= map[k].var == q->out[i];
+        if (!known)
+            return NULL;
+    }
+    return expr_subst(m->g, b->bias, map, n);
+}
+
+/* A sum of columns to which the product's bias is added already. */
+static void add_bias(Made *m, Fold *f, const Stmt *p, const Expr *w)
+{
+    Bias b = {.product = p->tensor};
+    const Stmt *q = NULL;
+    const Expr *e = NULL;
+
+    for (int i = 0; i < m->g->n_stmt; i++) {
+        int n = b.n;
+        expr_visit(m->g->stmt[i]->value, find_bias, &b);
+        q = b.n > n ? m->g->stmt[i] : q;
+    }
+    new_vars(m, p);
+    if (b.n == 1 && b.bias && p->tensor->role == ROLE_TEMP)
+        e = bias_there(m, p, q, w, &b);
+    if (!e)
+        return;
+    int terms = 0;
+    for (int i = 0; i < f->n; i++)
+        if (!f->own[i] && ++terms)
+            e = join(m->g, F_ADD, of_column(m, f->column[i]), e);
+    if (!terms)
+        return;
+    f->bias = b.bias->tensor;
+    f->shift = make(m, "bias", T_F32, columns_of(m), R_NONE, e,
+                    "the bias and what the norm adds");
+    f->shift->kept = b.bias->tensor->kept = true;
+}
+
+/* For y', and that all of it is loaded, whoever reads it. */
+static void fold_for_all(Made *m, Fold *f, const Stmt *p, const Expr *w,
+                         const Terms *t, const Var *col, Tensor *range)
+{
+    f->col = col;
+    add_bias(m, f, p, w);
+    for (int i = 0; i < t->n; i++)
+        f->other[i] = t->term[i].column;
+    if (range) {
+        f->factor = make_factor(m, p, t->scale.column, col, range);
+        f->factor->kept = range->kept = f->by->kept = true;
+    }
+    for (int i = 0; i < f->n; i++)
+        f->column[i]->kept = true;
+}
+
+static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w, bool all)
 {
     const Stmt *s = maker(g, y->tensor);
     int k = summed(p, w);
@@ -460,13 +576,15 @@ static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w)
     if (!s || s->op != R_NONE || s->when != WHEN_RUN || s->where.n || k < 0)
         return;
     const Var *col = column_of(g, s, y, p);
-    if (!col || !find_terms(g, s, col, &t))
+    const Expr *x = col ? find_terms(g, s, col, &t) : NULL;
+    if (!x)
         return;
     Made m = {.g = g, .w = w->tensor, .k = k};
     Fold *f = arena_new_of(g->arena, Fold);
     Tensor *range = NULL;
     const Expr *most = NULL;
-    *f = (Fold){.y = y->tensor, .w = w->tensor, .k = k, .by = w->tensor};
+    *f = (Fold){.x = x->tensor, .y = y->tensor, .w = w->tensor, .k = k,
+                .by = w->tensor, .made = s};
     if (t.scale.column) {
         range = make_most(&m, p, t.scale.column, col);
         f->by = make_weights(&m, p, t.scale.column, col, range);
@@ -477,8 +595,9 @@ static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w)
         bool own = same(t.term[i].column, t.scale.column);
         const char *name = own ? "sums" : i == t.n - 1 ? "shift" : "term";
         f->row[f->n] = t.term[i].row;
-        f->inner[f->n] = own;
-        if (own && t.term[i].row)
+        f->own[f->n] = own;
+        f->inner[f->n] = own && t.term[i].row;
+        if (f->inner[f->n])
             f->row[f->n] = without(g, t.term[i].row, t.scale.row,
                                    &f->inner[f->n]);
         if (own && !f->inner[f->n])
@@ -487,16 +606,19 @@ static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w)
                                      own ? NULL : t.term[i].column, col,
                                      range, name);
     }
+    if (all)
+        fold_for_all(&m, f, p, w, &t, col, range);
     p->fold = f;
 }
 
-static void try_product(Graph *g, Stmt *p)
+static void try_product(Graph *g, Stmt *p, const Folds *only)
 {
     int64_t rows = 1;
 
     if (p->op != R_SUM || p->n_red != 1 || p->when != WHEN_RUN ||
         p->value->kind != E_BINARY || p->value->fn != F_MUL ||
-        p->value->arg[2] || p->red[0]->extent % 16)
+        p->value->arg[2] || p->red[0]->extent % 16 ||
+        (only && !fold_has(only, p->path)))
         return;
     const Expr *a = strip(p->value->arg[0]), *b = strip(p->value->arg[1]);
     if (a->kind != E_READ || b->kind != E_READ || a->in.n || b->in.n)
@@ -509,17 +631,25 @@ static void try_product(Graph *g, Stmt *p)
     for (int i = 0; i < p->n_out; i++)
         rows *= expr_uses(y, p->out[i]) ? p->out[i]->extent : 1;
     if (rows >= LEAST_ROWS)
-        fold(g, p, y, w);
+        fold(g, p, y, w, only != NULL);
 }
 
-void fold_prepare(Graph *g)
+bool fold_has(const Folds *f, const char *path)
+{
+    for (int i = 0; i < f->n; i++)
+        if (!strcmp(path, f->path[i]))
+            return true;
+    return false;
+}
+
+void fold_prepare(Graph *g, const Folds *only)
 {
     int n = g->n_stmt;
     Stmt **stmt = arena_array(g->arena, Stmt *, n + 1);
 
     memcpy(stmt, g->stmt, sizeof *stmt * (size_t)n);
     for (int i = 0; i < n; i++)
-        try_product(g, stmt[i]);
+        try_product(g, stmt[i], only);
 }
 
 const Fold *fold_of(const Step *s, const Tensor *y)
@@ -578,8 +708,7 @@ static const Expr *of_rows(Graph *g, Rows *r, const Expr *e)
     return e ? expr_rewrite(g, e, by_number, r) : NULL;
 }
 
-/* t at w's place but for k. */
-static const Expr *column(Graph *g, Tensor *t, const Expr *w, int k)
+const Expr *fold_column(Graph *g, Tensor *t, const Expr *w, int k)
 {
     const Idx **at = arena_array(g->arena, const Idx *, t->rank + 1);
     int n = 0;
@@ -599,7 +728,7 @@ static const Expr *corrected(Graph *g, const Fold *f, Rows *r, const Expr *w)
             if (f->inner[i] == (bool)inner)
                 e = join(g, F_ADD, e,
                          times(g, of_rows(g, r, f->row[i]),
-                               column(g, f->column[i], w, f->k)));
+                               fold_column(g, f->column[i], w, f->k)));
         if (inner)
             e = join(g, F_MUL, of_rows(g, r, f->scale), e);
     }

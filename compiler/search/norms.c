@@ -130,10 +130,9 @@ static bool named(const NormPlace *x, const Group *product)
 {
     const Folds *f = x->u->s->options->folds;
 
-    for (int i = 0; f && i < f->n; i++)
-        for (int k = 0; k < product->n_stmt; k++)
-            if (!strcmp(product->stmt[k]->path, f->path[i]))
-                return true;
+    for (int k = 0; f && k < product->n_stmt; k++)
+        if (fold_has(f, product->stmt[k]->path))
+            return true;
     return false;
 }
 
@@ -230,6 +229,38 @@ static double time_with(NormPlace *x)
     return us;
 }
 
+/* The same where the norm keeps its kernel, and those that Options names take
+ * the weights that they have for the other way. */
+static double time_kept(NormPlace *x)
+{
+    Graph *g = x->u->g;
+    const Fold *f = fold_in(group_at(x, x->reader[x->first]), x->norm.y);
+    double us = 0;
+
+    x->p = -1;
+    x->made = f && x->u->s->options->folds
+                  ? fold_norm(g, &x->norm, group_at(x, x->r), f) : NULL;
+    if (!x->made)
+        return INFINITY;
+    us = time_of(x, x->made);
+    for (int i = 0; i < x->n && !isinf(us); i++) {
+        const Group *c = group_at(x, x->reader[i]);
+        x->group[i] = norm_multiplied(g, &x->norm, c) ? fold_apart(g, c, f)
+                                                      : fold_reader(g, c, f);
+        us += x->group[i] ? time_of(x, x->group[i]) : INFINITY;
+    }
+    return us;
+}
+
+static void apply_kept(NormPlace *x)
+{
+    x->norm.y->says = "the norm without its factors of columns: those are in "
+                      "the weights";
+    units_set(x->u, x->r, x->made);
+    for (int i = 0; i < x->n; i++)
+        units_set(x->u, x->reader[i], x->group[i]);
+}
+
 static double time_apart(const NormPlace *x)
 {
     double us = x->u->unit[x->r].us + x->u->unit[x->p].us;
@@ -241,7 +272,7 @@ static double time_apart(const NormPlace *x)
 
 static void place(Units *u, int r)
 {
-    NormPlace x = {.u = u, .r = r, .p = -1}, best = x;
+    NormPlace x = {.u = u, .r = r, .p = -1}, best = x, kept;
     Group *gr = u->unit[r].group;
     double least = INFINITY;
 
@@ -257,9 +288,14 @@ static void place(Units *u, int r)
             best = x;
         least = fmin(us, least);
     }
+    kept = x;
+    double apart = best.p < 0 ? 0 : time_apart(&best);
+    if (!(least < apart) && !isinf(time_kept(&kept))) {
+        apply_kept(&kept);
+        return;
+    }
     if (best.p < 0)
         return;
-    double apart = time_apart(&best);
     if (!isinf(least))
         best.why = NULL;
     if (!isinf(least) && (least < apart || wanted(&best)))

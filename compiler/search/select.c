@@ -783,7 +783,7 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     s->choices = map_new(g->arena);
     if (o->device->sm == 90 && !o->plans) { /* what takes norms is wgmma */
         norm_prepare(g);
-        fold_prepare(g);
+        fold_prepare(g, o->folds);
     }
     Search x = plan ? search_open(s, pairs_new(s), 1) : search_all(s);
     if (plan && !take_plan(&x))

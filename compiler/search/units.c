@@ -383,7 +383,7 @@ bool units_need(const Units *u, const Tensor *t, int p, int c)
 {
     const Ints *r = &u->readers[t->id];
 
-    if (t->role != ROLE_TEMP || t->prev || u->later[t->id].n)
+    if (t->role != ROLE_TEMP || t->kept || t->prev || u->later[t->id].n)
         return true;
     for (int i = 0; i < r->n; i++)
         if (r->v[i] != p && r->v[i] != c)
