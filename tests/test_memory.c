@@ -41,17 +41,36 @@ typedef struct Life {
     int first, last;
 } Life;
 
-/* From its first write to its last use, by launches of a run. */
-static bool life_of(const CudaProgram *p, const Tensor *t, Life *l)
+/* From its first write to its last use, by n launches. */
+static bool life_in(const Launch *launch, int n, const Tensor *t, Life *l)
 {
     *l = (Life){t, -1, -1};
-    for (int i = 0; i < p->n_run; i++) {
-        if (l->first < 0 && writes(p->run[i].group, t))
+    for (int i = 0; i < n; i++) {
+        if (l->first < 0 && writes(launch[i].group, t))
             l->first = i;
-        if (touches(p->run[i].group, t))
+        if (touches(launch[i].group, t))
             l->last = i;
     }
     return l->first >= 0;
+}
+
+/* A constant's ends with loading if no run reads it. */
+static bool life_of(const CudaProgram *p, const Tensor *t, Life *l)
+{
+    if (t->place == PLACE_ARENA)
+        return life_in(p->run, p->n_run, t, l);
+    bool found = life_in(p->load, p->n_load, t, l);
+    for (int i = 0; i < p->n_run; i++)
+        if (touches(p->run[i].group, t))
+            l->last = p->n_load;
+    return found;
+}
+
+static bool apart(const Life *a, const Life *b)
+{
+    return a->last < b->first || b->last < a->first ||
+           a->t->offset + bytes_of(a->t) <= b->t->offset ||
+           b->t->offset + bytes_of(b->t) <= a->t->offset;
 }
 
 static void check_arena(const CudaProgram *p, const char *path)
@@ -74,17 +93,35 @@ static void check_arena(const CudaProgram *p, const char *path)
         n++;
     }
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < i; k++) {
-            const Life *a = &life[i], *b = &life[k];
-            bool together = a->first <= b->last && b->first <= a->last;
-            bool apart = a->t->offset + bytes_of(a->t) <= b->t->offset ||
-                         b->t->offset + bytes_of(b->t) <= a->t->offset;
-            cr_expect(!together || apart, "%s: %s and %s share memory", path,
-                      a->t->name, b->t->name);
-        }
+        for (int k = 0; k < i; k++)
+            cr_expect(apart(&life[i], &life[k]), "%s: %s and %s share memory",
+                      path, life[i].t->name, life[k].t->name);
 }
 
-/* Weights, constants and states have memory of their own for good. */
+/* Constants have memory of their own while somebody may read them. */
+static void check_constants(const CudaProgram *p, const char *path)
+{
+    Graph *g = p->graph;
+    Life *life = arena_array(g->arena, Life, g->n_tensor + 1);
+    int n = 0;
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i];
+        if (t->place != PLACE_CONSTS || base_of(g->tensor[i]) != t ||
+            !life_of(p, t, &life[n]))
+            continue;
+        cr_expect_eq(t->offset % ALIGN, 0, "%s: %s", path, t->name);
+        cr_expect_leq(t->offset + bytes_of(t), p->consts_bytes, "%s: %s",
+                      path, t->name);
+        n++;
+    }
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++)
+            cr_expect(apart(&life[i], &life[k]), "%s: %s and %s share memory",
+                      path, life[i].t->name, life[k].t->name);
+}
+
+/* Weights and states have memory of their own for good. */
 static void check_fixed(const CudaProgram *p, const char *path, Place place,
                         size_t total)
 {
@@ -190,7 +227,7 @@ static void check(const CudaProgram *p, const char *path)
     check_arena(p, path);
     check_guests(p, path);
     check_fixed(p, path, PLACE_PARAMS, p->params_bytes);
-    check_fixed(p, path, PLACE_CONSTS, p->consts_bytes);
+    check_constants(p, path);
     check_fixed(p, path, PLACE_STATE, p->state_bytes - p->counter_bytes);
     check_arguments(p, path);
     check_versions(p, path);

@@ -8,10 +8,10 @@
  *
  * and of w' and its sums nobody but parameters decides: they are made at load
  * time. x is the factor as it lies in memory, and rows' values are wanted no
- * sooner than the sums. s, of the greatest |K|, keeps w' as far from the ends of
- * its type as w is.
- * The second sum is of w' as it is rounded: what a mean takes away is what it
- * adds, but for the sum's own rounding, to which that of the mean is alike.
+ * sooner than the sums. s, of the greatest |K|, keeps w' as far from the ends
+ * of its type as w is. The second sum is of w' as it is rounded: what a mean
+ * takes away is what it adds, but for the sum's own rounding, to which that of
+ * the mean is alike.
  *
  * Where the norm keeps its kernel, that can store y' = s R x + s R' in place of
  * y, and the product of y' by w' lacks only the sum of what has another K':
