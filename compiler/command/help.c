@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-enum { HELP_COLUMN = 26, WIDTH = 79 };
+enum { WIDTH = 79 };
+static const char HELP_INDENT[] = "                          ";
 
 /* ---- usage */
 
@@ -20,29 +21,15 @@ static const CommandRow *row_of(CommandId id)
     return c;
 }
 
-/* Words from column HELP_COLUMN on, in lines. */
+/* Words from HELP_INDENT's end on, in lines. */
 static void put_words(Buf *b, size_t column, const char *text)
 {
-    if (column + 2 > HELP_COLUMN) {
+    if (column + 2 > strlen(HELP_INDENT)) {
         buf_putc(b, '\n');
         column = 0;
     }
-    buf_printf(b, "%*s", HELP_COLUMN - (int)column, "");
-    column = HELP_COLUMN;
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (column > HELP_COLUMN && column + 1 + n > WIDTH) {
-            buf_printf(b, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        }
-        if (column > HELP_COLUMN) {
-            buf_putc(b, ' ');
-            column++;
-        }
-        buf_putn(b, text, n);
-        column += n;
-        text += n + (text[n] == ' ');
-    }
+    buf_puts(b, HELP_INDENT + column);
+    buf_wrap(b, text, HELP_INDENT, WIDTH);
     buf_putc(b, '\n');
 }
 

@@ -29,25 +29,12 @@ static void put_title(Buf *b, const char *file)
 /* A command in a comment: the next line begins below its first word. */
 static void put_command(Buf *b, const char *command)
 {
-    enum { COLUMNS = 80, FIRST = 15 };
-    size_t used = FIRST;
+    enum { COLUMNS = 80 };
     Buf text = {0};
 
     escape_comment(&text, command);
     buf_puts(b, "//   command   ");
-    for (const char *s = buf_text(&text); *s;) {
-        size_t n = strcspn(s, " ");
-        if (used > FIRST && used + 1 + n > COLUMNS) {
-            buf_puts(b, "\n//             ");
-            used = FIRST;
-        } else if (used > FIRST) {
-            buf_putc(b, ' ');
-            used++;
-        }
-        buf_putn(b, s, n);
-        used += n;
-        s += n + (s[n] == ' ');
-    }
+    buf_wrap(b, buf_text(&text), "//             ", COLUMNS);
     buf_putc(b, '\n');
     buf_free(&text);
 }

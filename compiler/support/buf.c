@@ -104,6 +104,26 @@ void buf_printf(Buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
+void buf_wrap(Buf *b, const char *words, const char *indent, size_t columns)
+{
+    const size_t first = strlen(indent);
+    size_t column = first;
+
+    while (*words) {
+        size_t n = strcspn(words, " ");
+        if (column > first && column + 1 + n > columns) {
+            buf_printf(b, "\n%s", indent);
+            column = first;
+        } else if (column > first) {
+            buf_putc(b, ' ');
+            column++;
+        }
+        buf_putn(b, words, n);
+        column += n;
+        words += n + (words[n] == ' ');
+    }
+}
+
 const char *buf_text(const Buf *b)
 {
     return b->text ? b->text : "";

@@ -31,6 +31,9 @@ static inline void buf_putc(Buf *b, char c)
 }
 void buf_putd(Buf *b, long long x); /* as %lld does */
 void buf_puta(Buf *b, double x);    /* as %a does */
+/* Words between blanks from where the line is, below `indent`, on: the next one
+ * begins with that before a word would pass `columns`. */
+void buf_wrap(Buf *b, const char *words, const char *indent, size_t columns);
 const char *buf_text(const Buf *b); /* "" while empty */
 void buf_free(Buf *b);
 /* The text, from now on the arena's; b is empty. */
