@@ -266,6 +266,15 @@ static void add_columns(Space *s, Tile *t)
     }
 }
 
+/* A last tile that is mostly empty makes all of a window's values again for a
+ * few columns: 160 in tiles of 128 took 15 us, in one tile 7. */
+static bool mostly_empty(const WindowForm *f, int bn)
+{
+    int64_t rest = f->c.c.N % bn;
+
+    return rest && 2 * rest < bn;
+}
+
 static int space(const void *form, Variant **out)
 {
     enum { MOST = 2400 };
@@ -281,7 +290,7 @@ static int space(const void *form, Variant **out)
                 .bm = bm,
                 .bn = i ? widths[i] : all,
             };
-            if ((i ? t.bn >= all : all > 512) ||
+            if ((i ? t.bn >= all || mostly_empty(f, t.bn) : all > 512) ||
                 (bm > 16 && bm / 2 >= f->c.c.M))
                 continue;
             for (t.wm = 16; t.wm <= 32 && t.wm <= bm; t.wm *= 2)

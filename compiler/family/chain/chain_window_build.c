@@ -81,20 +81,23 @@ static Tree *put_copies(WindowBuild *w)
 
     contract_digits(x, digits, &f->n, &x->b, "n");
     const char *k = cprint_var(&x->cp, w->f->along);
-    const char *in = w->ragged ? arena_printf(a, "%s < K", k) : "";
+    /* not the last row again: all blocks would wait for its few lines */
+    const char *in = arena_printf(a, "%s%s%s", beyond ? "n < N" : "",
+                                  beyond && w->ragged ? " && " : "",
+                                  w->ragged
+                                      ? arena_printf(a, "%s < K", k) : "");
     Tree *copy = QUOTE(
         a,
         "for (int i = threadIdx.x; i < BN * BK / @copy; i += THREADS) {\n"
         "    const int row = i / (BK / @copy), col = i % (BK / @copy) * "
         "@copy;\n"
-        "    const int n = @n;\n"
+        "    const int n = n0 + row;\n"
         "    const int @k = k_tile * BK + col;\n"
         "    @DIGITS\n"
         "    @COPY\n"
         "}\n"
         "dcc_cp_commit();\n",
         FILL_INT("copy", w->f->copy), FILL("k", k),
-        FILL("n", beyond ? "min(n0 + row, N - 1)" : "n0 + row"),
         FILL_TREE("DIGITS", digits),
         FILL_TREE("COPY",
                   QUOTE(a,
