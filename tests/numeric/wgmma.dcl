@@ -37,7 +37,7 @@ model wg_gelu { input x : f16[80, 512]; param w : f16[96, 512]; param b : f16[96
 model wg_gelu_bf16 { input x : bf16[72, 768]; param w : bf16[40, 768]; param s : bf16[40]; param b : bf16[40]; y[i, j] = gelu(sum(k) x[i, k] * w[j, k] * s[j] + b[j]); output y; }
 model wg_gelu_gate { input x : f16[64, 640]; param w : f16[32, 640]; input r : f16[64, 32]; h = linear(x, w) + r; output y = gelu(h) * h + gelu(r); }
 
-// More tiles than blocks: weights that stay in their slots.
+// More tiles than blocks: weights whose rows are no whole lines come once.
 model wg_stays { input x : f16[40000, 72]; param w : f16[24, 72]; param b : f16[24]; output y = relu(linear(x, w, b)); }
 // And what a launch before makes.
 model wg_stays_made { input x : f16[20000, 144]; input w : f16[24, 144]; input b : f16[24]; v = softmax(w); output y = relu(linear(x, v, b)); }

@@ -63,8 +63,7 @@ typedef struct Wgmma {
     int consumers, cluster;
     int parts;              /* of k, whose sums meet in memory */
     bool pingpong;
-    bool stays;             /* b, in its slots: one for all tiles, and a slot
-                               has always the same k */
+    bool stays;             /* b, whole, beside the ring: one for all tiles */
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
     int lead;               /* steps by which the first of two warpgroups that
@@ -81,6 +80,7 @@ typedef struct Wgmma {
     int64_t m_tiles, n_tiles, k_tiles;
     int64_t tiles;          /* of all products; of a cluster that shares b */
     size_t stage_bytes;     /* that TMA brings a stage */
+    size_t kept_bytes;      /* of a b that stays, and its barrier; or 0 */
     size_t smem;
 } Wgmma;
 
@@ -205,6 +205,8 @@ void wgmma_slide_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o,
 void wgmma_cost(const void *form, const Variant *v, Cost *c);
 /* Of all stages. */
 size_t wgmma_ring_bytes(const Wgmma *w);
+/* The slot of b's tile of a step: one of the ring, or of what stays. */
+const char *wgmma_b_slot(const WgmmaBuild *w);
 /* contract_wgmma_steps.c: whether tiles are taken as whole rounds. */
 bool wgmma_rounds(const Wgmma *w);
 /* Whether the ring has room for the next tile beside what the warpgroup that

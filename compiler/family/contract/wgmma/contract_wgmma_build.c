@@ -63,15 +63,16 @@ static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
 {
     Graph *g = w->x.g;
     const char *type = type_cname(w->x.f->elem);
+    const char *slots = w->p->stays && l == &w->x.b ? "K_TILES" : "STAGES";
 
     if (o->k_major)
         kernel_smem(g, w->x.kernel, 1024,
-                    arena_printf(g->arena, "%s %s[STAGES][%s][BK]", type,
-                                 l->tile, rows), NULL);
+                    arena_printf(g->arena, "%s %s[%s][%s][BK]", type,
+                                 l->tile, slots, rows), NULL);
     else
         kernel_smem(g, w->x.kernel, 1024,
-                    arena_printf(g->arena, "%s %s[STAGES][%s / 64][BK][64]",
-                                 type, l->tile, rows), NULL);
+                    arena_printf(g->arena, "%s %s[%s][%s / 64][BK][64]", type,
+                                 l->tile, slots, rows), NULL);
 }
 
 /* Of the tensor that is stored. */
@@ -104,6 +105,8 @@ static void shared_memory(WgmmaBuild *w)
     kernel_smem(w->x.g, k, 8,
                 wgmma_turns(w->p) ? "uint64_t full[STAGES], empty[STAGES]"
                                   : "uint64_t full[STAGES]", NULL);
+    if (w->p->stays)
+        kernel_smem(w->x.g, k, 8, "uint64_t kept", NULL);
     if (w->x.f->terms == 3)
         kernel_smem(w->x.g, k, 8, "uint64_t ready[2], spent[2]", NULL);
     if (w->x.p->t.split > 1)
@@ -509,6 +512,8 @@ static Tree *set_up(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
     PUT(in, "dcc_ring_init(@readers);\n", FILL("readers", readers));
     if (w->x.f->terms == 3)
         PUT(in, "dcc_ring_init(smem.ready, 3, smem.spent, CONSUMERS * 4);\n");
+    if (w->p->stays)
+        PUT(in, "dcc_mbar_init(&smem.kept, 1);\n");
     PUT(in, w->x.p->t.split > 1
                 ? "dcc_mbar_init(&smem.arrived, 1);\n"
                   "dcc_fence_mbar_init();\n"
@@ -592,12 +597,13 @@ static const char *own_tiles(const WgmmaBuild *w)
 static const char *consumer_wait(const WgmmaBuild *w)
 {
     return arena_printf(
-        w->x.g->arena, "%s%s",
+        w->x.g->arena, "%s%s%s",
         w->x.p->t.split > 1 ? "dcc_cluster_wait();  // others may be sent to\n"
                             : "",
         w->x.kernel->waits
             ? "dcc_grid_wait();  // the epilogue touches memory\n"
-            : "");
+            : "",
+        w->p->stays ? "dcc_mbar_wait(&smem.kept, 0);\n" : "");
 }
 
 static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
@@ -680,6 +686,7 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("K_STEP", x->f->elem == T_F32 ? "8" : "16"),
         FILL("A_TILE", x->a.tile),
         FILL("B_TILE", x->b.tile),
+        FILL("B_SLOT", wgmma_b_slot(w)),
         FILL("ELECT", wgmma_elect(w)),
         FILL_TREE("FREE", wgmma_free_slot(w)),
         FILL_TREE("DONE", wgmma_done(w)),

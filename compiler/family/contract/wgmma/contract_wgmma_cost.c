@@ -41,7 +41,7 @@ static Clocks step_of(const Wgmma *w)
     if (w->f->x.terms > 1)
         return (Clocks){math, groups * w->f->x.terms * bn + bm + bn,
                         bm + 2 * bn};
-    return (Clocks){math, bm + groups * bn, bm + bn};
+    return (Clocks){math, bm + groups * bn, bm + (w->stays ? 0 : bn)};
 }
 
 /* A matrix of so few terms that no row fills a box. */
@@ -77,16 +77,32 @@ static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
            part * fmax(asked * whole, got * d->tma_odd_row_clk);
 }
 
-/* Of a step. Where there are few terms all of TMA's rows are short ones. */
+/* Where there are few terms all of TMA's rows are short ones; those that begin
+ * inside a sector take twice as long (15.5 ns for 8, 24 or 40 terms, 7 to 10
+ * for 16, 32 or 48). */
+static double few_rows(const Wgmma *w, const TmaOperand *o, double rows)
+{
+    return rows * w->f->x.o->device->tma_few_terms_clk *
+           (tma_off(o, L2_SECTOR) ? 2 : 1);
+}
+
+/* Of a step's rows of b. */
+static double copies_b(const Wgmma *w)
+{
+    const TmaOperand *b = &w->f->tma.b;
+    double bn = w->x.t.bn, asked = bn / w->cluster;
+
+    return few_terms(w) ? few_rows(w, b, asked) : copy_rows(w, b, asked, bn);
+}
+
+/* Of a step. */
 static double copies(const Wgmma *w)
 {
-    const Device *d = w->f->x.o->device;
-    double bm = w->x.t.bm, bn = w->stays ? 0 : w->x.t.bn;
+    const TmaOperand *a = &w->f->tma.a;
+    double bm = w->x.t.bm;
 
-    if (few_terms(w))
-        return (bm + bn / w->cluster) * d->tma_few_terms_clk;
-    return copy_rows(w, &w->f->tma.a, bm, bm) +
-           copy_rows(w, &w->f->tma.b, bn / w->cluster, bn);
+    return (few_terms(w) ? few_rows(w, a, bm) : copy_rows(w, a, bm, bm)) +
+           (w->stays ? 0 : copies_b(w));
 }
 
 /* A thread's part of a step's rows becomes values in registers: conversions
@@ -142,11 +158,11 @@ static double step_clk(const Wgmma *w, const Clocks *s)
     return fmax(math, s->reads);
 }
 
-/* Whether the epilogue of a tile reads what belongs to its rows, or 4-byte
- * elements of its columns: costs are fitted to both as one. */
+/* Whether the epilogue of a tile reads what belongs to its rows. What belongs
+ * to its columns came during the products. */
 static bool reads_rows(const Wgmma *w)
 {
-    return w->spare_rows > w->spare;
+    return w->f->rows_read && w->spare_rows > w->spare;
 }
 
 /* Clocks that what belongs to rows is late: where registers hold a part of it,
@@ -353,6 +369,8 @@ static void timeline(const Wgmma *w, Work *out)
     out->serial_us = fmax(tiles * multiply + between,
                           tiles * loads + fmax(0, between - ahead));
     out->fill_us = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
+    if (w->stays)
+        out->fill_us += (double)w->k_tiles * copies_b(w) / boost;
 }
 
 /* How much longer weights that one tile reads come from memory where some SMs

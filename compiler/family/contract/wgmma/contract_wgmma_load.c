@@ -17,7 +17,7 @@ const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
 }
 
 /* Weights of the first steps are loaded before the wait for the grid; what
- * stays in its slots, before the loop. */
+ * stays, before the loop. */
 static bool is_early(const WgmmaBuild *w, const Load *l)
 {
     return w->p->stays ? l == &w->x.b
@@ -144,6 +144,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     CScope scope = cprint_open(cp);
     bool shared = w->p->cluster > 1 && o == &w->f->tma.b;
     const char *piece = "";
+    bool stays = w->p->stays && l == &w->x.b;
 
     if (o->slides) {
         wgmma_slide_copy(w, b, o, l, origin, rows);
@@ -166,13 +167,15 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     }
     Tree *copy = QUOTE(
         a,
-        "dcc_tma_@how@_@rank@d(smem.@tile[slot]@piece, &@id@_map, "
-        "@coordinates&smem.full[slot]@all);\n",
+        "dcc_tma_@how@_@rank@d(smem.@tile[@slot]@piece, &@id@_map, "
+        "@coordinates&smem.@full@@all);\n",
         FILL("how", shared         ? "share"
                     : passes(w, o) ? "stream"
                                    : "load"),
         FILL_INT("rank", o->rank + (w->p->deal && o == &w->f->tma.b ? 2 : 0)),
-        FILL("tile", l->tile), FILL("piece", piece), FILL("id", l->id),
+        FILL("tile", l->tile), FILL("slot", stays ? "k_tile" : "slot"),
+        FILL("full", stays ? "kept" : "full[slot]"),
+        FILL("piece", piece), FILL("id", l->id),
         FILL("coordinates", coordinates(w, o, shared)),
         FILL("all", shared ? ", (1 << CLUSTER) - 1" : ""));
     if (!o->k_major)
@@ -228,23 +231,12 @@ Tree *wgmma_fill(WgmmaBuild *w)
 {
     Tree *b = tree_list(w->x.g->arena);
 
-    if (w->p->stays)
-        PUT(b,
-            "if (--early < 0) {\n"
-            "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
-            "    if (early < K_TILES - STAGES)  // they are there\n"
-            "        dcc_mbar_expect_tx(&smem.full[slot],\n"
-            "            STAGE_BYTES - (int)sizeof smem.@tile[0]);\n"
-            "    else\n"
-            "        load_weights(k_tile, slot);\n"
-            "}\n",
-            FILL("tile", w->x.b.tile));
-    else if (wgmma_has_early(w) && wgmma_turns(w->p))
+    if (wgmma_has_early(w) && wgmma_turns(w->p) && !w->p->stays)
         PUT(b, "if (--early < 0) {\n"
                "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
                "    load_weights(k_tile, slot);\n"
                "}\n");
-    else if (!wgmma_has_early(w))
+    else if (!wgmma_has_early(w) || w->p->stays)
         PUT(b, wgmma_turns(w->p)
                    ? "dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
                      "dcc_mbar_expect_tx(&smem.full[slot], STAGE_BYTES);\n"
@@ -304,6 +296,20 @@ static void put_weights(WgmmaBuild *w, Tree *b, const char *begin,
         FILL("slot", wgmma_slot(w, begin)), FILL_TREE("COPIES", copies));
 }
 
+/* All of b, which stays. */
+static void put_kept(WgmmaBuild *w, Tree *b)
+{
+    Tree *copies = tree_list(b->arena);
+
+    put_copies(w, copies, true);
+    PUT(b,
+        "dcc_mbar_expect_tx(&smem.kept, (int)sizeof smem.@tile);\n"
+        "for (int k_tile = 0; k_tile < K_TILES; ++k_tile) {\n"
+        "    @COPIES\n"
+        "}\n",
+        FILL("tile", w->x.b.tile), FILL_TREE("COPIES", copies));
+}
+
 Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
                   const char *begin, const char *end)
 {
@@ -313,7 +319,19 @@ Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
     bool zero = !strcmp(begin, "0");
     Tree *code = tree_list(a), *in = tree_list(a), *copies = tree_list(a);
 
-    if (wgmma_has_early(w) && !wgmma_turns(w->p)) {
+    if (w->p->stays) {
+        PUT(code, "int @names;\n", FILL("names", wgmma_list(w, p, "", "")));
+        if (waits_first(w))
+            PUT(in, "@WAIT\n", FILL("WAIT", kernel_wait(w->x.kernel)));
+        PUT(in, "// @what come once, and stay.\n"
+                "find_tile(@first@@args);\n",
+            FILL("what", waits_first(w)
+                             ? "All tiles' columns"
+                             : "Weights do not depend on the launches before: "
+                               "they"),
+            FILL("first", first), FILL("args", wgmma_list(w, p, "", ", ")));
+        put_kept(w, in);
+    } else if (wgmma_has_early(w) && !wgmma_turns(w->p)) {
         PUT(code, "int @names;\n", FILL("names", wgmma_list(w, p, "", "")));
         PUT(in, "// Weights do not depend on the launches before.\n"
                 "find_tile(@first@@args);\n",
@@ -330,10 +348,7 @@ Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
             "int early = 0;  // slots whose weights are under way\n",
             FILL("names", wgmma_list(w, p, "", "")),
             FILL_TREE("COPIES", copies));
-        if (waits_first(w))
-            PUT(in, "@WAIT\n", FILL("WAIT", kernel_wait(w->x.kernel)));
-        else
-            PUT(in, "// Weights do not depend on the launches before.\n");
+        PUT(in, "// Weights do not depend on the launches before.\n");
         /* constant coordinates, one after the other, are had at once */
         PUT(in,
             zero ? "find_tile(@first@@args);\n"

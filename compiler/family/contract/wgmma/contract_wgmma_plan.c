@@ -35,8 +35,9 @@ int wgmma_columns(const Contract *x)
 size_t wgmma_ring_bytes(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
+    int rows = t->bm + (w->stays ? 0 : t->bn);
 
-    return (size_t)((t->bm + t->bn) * ROW_BYTES + 16) * (size_t)t->stages;
+    return (size_t)(rows * ROW_BYTES + 16) * (size_t)t->stages;
 }
 
 /* Of the parts that 3xtf32 makes, and their barriers. */
@@ -147,16 +148,18 @@ static const char *plan_sizes(Wgmma *w)
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
     t->threads = w->consumers * THREADS_WG +
                  (w->consumers > 1 || three ? THREADS_WG : 32);
-    w->smem = (wgmma_ring_bytes(w) + small_bytes(&w->f->x, t->bn) +
-               pack_bytes(w->consumers, w->pack) +
-               sent_bytes(t) + (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
+    w->boxes = (Plane){0};
+    w->smem = (wgmma_ring_bytes(w) + w->kept_bytes +
+               small_bytes(&w->f->x, t->bn) +
+               pack_bytes(w->consumers, w->pack) + sent_bytes(t) +
+               (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
     /* Boxes leave during the next tile's products, or the other warpgroup's. A
      * lone consumer's block needs the room for its neighbour, whose products
      * hide its stores. */
     size_t more = pack_bytes(w->consumers, w->pack) + 1024;
-    int64_t tiles = w->patch.tiles * ceil_div(w->f->x.c.N, t->bn);
+    int64_t tiles = w->patch.tiles * w->n_tiles;
     if (f->plane.tensor && w->pack && !w->x.patch && w->consumers > 1 &&
         wgmma_sharers(w) == 1 && (tiles > d->sms || leads(w)) &&
         (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
@@ -202,11 +205,7 @@ static const char *plan_tiles(Wgmma *w)
         if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
             tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
             return "a box longer than 256";
-    w->m_tiles = ceil_div(w->patch.tiles, w->cluster);
-    w->n_tiles = ceil_div(w->f->x.c.N, t->bn);
-    w->k_tiles = tma_k_tiles(tma);
-    w->tiles = w->m_tiles * w->n_tiles * w->f->x.c.batches;
-    w->stage_bytes = (size_t)(rows + t->bn) * ROW_BYTES;
+    w->stage_bytes = (size_t)(rows + (w->stays ? 0 : t->bn)) * ROW_BYTES;
     if (leads(w)) /* over slots that the other one has freed */
         w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
     if (w->tiles * wgmma_sharers(w) > 1 << 30)
@@ -340,18 +339,37 @@ bool wgmma_asks_heads(const Wgmma *w)
            gapless(&w->f->tma.b, c->N * c->K);
 }
 
-/* Whether b comes but once into a block's slots. Few lines that all SMs read
- * are served one after the other: 17 us became 9.5 for 100352 x 24 x 144. */
-static bool stays(const Wgmma *w)
+/* Whether b comes but once into a block, and takes no more room than in the
+ * ring. TMA takes its time over rows that are no whole lines, and few lines
+ * that all SMs read are served one after the other: 100352 x 16 x 96 took 19.5
+ * us, now 8.5. Rows of whole lines come with a's: 25088 x 256 x 64 took 4.9 us,
+ * and 5.3 where all waited for all of b. */
+static bool may_stay(const Wgmma *w)
 {
     const Contract *x = &w->f->x;
-    const Tile *t = &w->x.t;
 
     return w->n_tiles == 1 && x->c.batches == 1 && wgmma_sharers(w) == 1 &&
-           w->cluster == 1 && x->terms != 3 &&
-           t->stages % w->k_tiles == 0 &&
-           w->tiles > (double)w->resident * x->o->device->sms &&
+           w->cluster == 1 && x->terms != 3 && w->k_tiles <= w->x.t.stages &&
+           tma_off(&w->f->tma.b, L2_LINE) && !w->f->tma.b.slides &&
            !kernel_reads_constants(x->c.a.e);
+}
+
+/* Sizes, with a b that stays if it may and a block has several tiles. */
+static const char *plan_room(Wgmma *w)
+{
+    const Tile *t = &w->x.t;
+    const char *why = NULL;
+
+    w->stays = may_stay(w);
+    if (w->stays)
+        w->kept_bytes = (size_t)(t->bn * ROW_BYTES) * (size_t)w->k_tiles + 8;
+    why = plan_sizes(w);
+    if (why || !w->stays ||
+        w->tiles > (double)w->resident * w->f->x.o->device->sms)
+        return why;
+    w->stays = false;
+    w->kept_bytes = 0;
+    return plan_sizes(w);
 }
 
 /* Whether what is under way comes from memory: weights that one tile reads, of
@@ -409,12 +427,15 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->own = w->x.t.bn / w->x.t.split;
     w->deal = deal_columns(f, wgmma_sharers(w));
     w->pack = pack_columns(f, w->x.t.bn, w->x.t.split, w->parts);
-    if ((why = plan_sizes(w)))
+    w->m_tiles = ceil_div(w->patch.tiles, w->cluster);
+    w->n_tiles = ceil_div(f->x.c.N, w->x.t.bn);
+    w->k_tiles = tma_k_tiles(&f->tma);
+    w->tiles = w->m_tiles * w->n_tiles * f->x.c.batches;
+    if ((why = plan_room(w)))
         return why;
     w->x.t.wm = w->wm;
     if ((why = plan_tiles(w)))
         return why;
-    w->stays = stays(w);
     w->leaps = leaps(w);
     return NULL;
 }

@@ -56,6 +56,11 @@ const char *wgmma_slot(const WgmmaBuild *w, const char *begin)
                                 : "const int slot = k_tile;\n";
 }
 
+const char *wgmma_b_slot(const WgmmaBuild *w)
+{
+    return w->p->stays && !wgmma_rounds(w->p) ? "k_tile" : "slot";
+}
+
 /* The slot before is read no more when one step's products are under way. */
 static Tree *before_code(const WgmmaBuild *w, const char *later)
 {
