@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { MAX_SERIAL = 1024 };
+enum { MOST_SHARE = 8 }; /* blocks of an SM that bands have room for */
 enum { MOST_PARTS = 32 }; /* that a walk's rows are divided into */
 
 /* Rows from slow to fast, as the main result lies in memory. */
@@ -63,9 +64,9 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
 }
 
 static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
-                        int tile, int rows, int bands)
+                        int tile, int rows, int bands, int share)
 {
-    int knob[] = {vec, threads, tile, rows, bands};
+    int knob[] = {vec, threads, tile, rows, bands, share};
     const char *text = arena_printf(g->arena, "vec=%d threads=%d", vec,
                                     threads);
 
@@ -77,6 +78,8 @@ static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
         text = arena_printf(g->arena, "%s rows=%d", text, rows);
     if (bands)
         text = arena_printf(g->arena, "%s bands=%d", text, bands);
+    if (share > 1)
+        text = arena_printf(g->arena, "%s share=%d", text, share);
     v[*n].text = text;
     ++*n;
 }
@@ -89,6 +92,7 @@ bool map_walk(const MapForm *f, const Variant *v, Roll *r)
     r->down.tile = v->knob[KNOB_ROWS];
     r->across.tile = v->knob[KNOB_TILE];
     r->bands = v->knob[KNOB_BANDS];
+    r->share = v->knob[KNOB_SHARE];
     if (r->bands)
         r->slots = band_slots(f->gr, f->o->device, r);
     return true;
@@ -119,9 +123,27 @@ static void add_walks(const MapForm *f, int widest, Variant *v, int *n)
             last = many;
             for (int threads = 64; threads <= 128; threads *= 2)
                 for (int tile = 1; tile <= 4 && tile <= across; tile *= 2)
-                    add_variant(f->g, v, n, vec, threads, tile, (int)many, 0);
+                    add_variant(f->g, v, n, vec, threads, tile, (int)many, 0,
+                                0);
         }
     }
+}
+
+/* One block an SM has as many rows as there is room for; of several that go
+ * through long images, each has a few. */
+static void add_shares(const MapForm *f, Roll *r, Variant *v, int *n, int vec,
+                       int threads)
+{
+    enum { MOST_THREADS = 512 };
+
+    for (r->share = 1; r->share <= MOST_SHARE; r->share *= 2)
+        if (r->share == 1 ||
+            (r->bands == 1 && threads * r->share <= MOST_THREADS &&
+             band_fits(f->gr, f->o->device, r, f->rows) &&
+             band_slots(f->gr, f->o->device, r) < band_rows(r)))
+            add_variant(f->g, v, n, vec, threads, r->across.tile, r->down.tile,
+                        r->bands, r->share);
+    r->share = 0;
 }
 
 /* Walks of blocks that share their input rows. */
@@ -147,8 +169,7 @@ static void add_bands(const MapForm *f, int widest, Variant *v, int *n)
                         (parts == 1 || r.down.tile >= LEAST) &&
                         threads <= 1024 &&
                         band_fits(f->gr, f->o->device, &r, f->rows))
-                        add_variant(f->g, v, n, vec, (int)threads, tile[i],
-                                    r.down.tile, r.bands);
+                        add_shares(f, &r, v, n, vec, (int)threads);
                 }
     }
 }
@@ -157,7 +178,7 @@ static int map_space(const void *form, Variant **out)
 {
     const MapForm *f = form;
     Graph *g = f->g;
-    Variant v[32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * 3];
+    Variant v[32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * (3 + 3)];
     int n = 0,
         widest = f->fast ? widest_vector(g, f->gr, f->fast, 16, false) : 1;
     Window w;
@@ -167,7 +188,7 @@ static int map_space(const void *form, Variant **out)
         for (int threads = 128; threads <= 256; threads *= 2)
             for (int tile = 1; tile <= 4; tile *= 2)
                 if (tile == 1 || (w.q && w.q->extent % tile == 0 && vec < 16))
-                    add_variant(g, v, &n, vec, threads, tile, 0, 0);
+                    add_variant(g, v, &n, vec, threads, tile, 0, 0, 0);
     add_walks(f, widest, v, &n);
     add_bands(f, widest, v, &n);
     *out = arena_array(g->arena, Variant, n);

@@ -34,7 +34,8 @@ typedef struct Roll {
     Window down, across;
     int bands; /* tiles down that a block has, whose input rows it shares; 0: a
                   thread brings its own */
-    int64_t slots; /* then: of those rows in shared memory at once */
+    int share; /* then: blocks that an SM is to have room for, */
+    int64_t slots; /* and those rows in shared memory at once */
 } Roll;
 
 /* The nest's two windows, or one; `rows` from slow to fast. */
@@ -73,7 +74,7 @@ double band_row_bytes(const Group *gr, const Roll *r);
 double band_bytes(const Group *gr, const Roll *r);
 
 /* ROWS 0: no walk; BANDS 0: of threads on their own */
-enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS };
+enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS, KNOB_SHARE };
 
 /* The analysis of a nest. */
 typedef struct MapForm {

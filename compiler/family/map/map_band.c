@@ -139,7 +139,9 @@ double band_bytes(const Group *gr, const Roll *r)
 
 int64_t band_slots(const Group *gr, const Device *d, const Roll *r)
 {
-    double room = d->smem_block_kb * 1024 - (MOST_READS + 1) * 128;
+    double room = (r->share > 1 ? d->smem_sm_kb * 1024.0 / r->share - 1024
+                                : d->smem_block_kb * 1024) -
+                  (MOST_READS + 1) * 128;
     double slot = band_row_bytes(gr, r) + 16;
 
     return (int64_t)fmin((double)band_rows(r), floor(room / slot));
