@@ -10,13 +10,15 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             pairs single mma-sm_80 halo taps stream rows ring map bands=1 bands=2
-#             reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80
+#             pairs single mma-sm_80 halo taps stream rows ring map bands=1
+#             bands=2 share=2 reduce prefix chain chain-window chain-sm_80
+#             chain-few few-sm_80
 #             tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
-#             copies at once; of one, apart; map's with so many bands a block;
+#             copies at once; of one, apart; map's with so many bands a block,
+#             or blocks that share an SM;
 #             the ways of --math; apart: launches one after another; overflow:
 #             with a signed overflow as an error; the address and
 #             undefined-behaviour sanitizers
@@ -28,7 +30,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs single mma-sm_80 halo taps stream rows ring map bands=1 bands=2 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs single mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -210,7 +212,7 @@ schedule=cooperative" $(files pairs) ;;
         ring) flavour $f -O1 "${random}contract_stream=x=ring" \
             $(files skinny) ;;
         map) flavour $f -O1 "${random}map=any" $(files window layouts) ;;
-        bands=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
+        bands=* | share=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce ahead layouts) ;;
         prefix) flavour $f -O1 "${random}prefix=any" $(files prefix) ;;
