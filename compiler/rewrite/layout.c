@@ -176,12 +176,14 @@ static void vote_window(const Expr *e, void *ctx)
             vote(w->l, s->tensor, i, 1);
 }
 
-/* The result is written along the variables of the weights. */
+/* The result is written along the variables of the weights, or of a copy of
+ * trained ones. */
 static void vote_result(Layouts *l, const Stmt *s, const Expr *a,
                         const Expr *b)
 {
-    bool weights = b->tensor->when == WHEN_LOAD ||
-                   b->tensor->role == ROLE_PARAM;
+    const Tensor *t = b->tensor;
+    bool weights = t->when == WHEN_LOAD || t->role == ROLE_PARAM ||
+                   l->trained[root(l, t->id)];
 
     for (int d = s->tensor->rank - 1; d >= 0; d--) {
         const Var *v = idx_is_var(s->store[d]);
@@ -217,7 +219,6 @@ static void gather_votes(Layouts *l)
 {
     for (int i = 0; i < l->g->n_tensor; i++) {
         int r = root(l, i);
-        l->trained[r] |= tensor_is_trained(l->g->tensor[i]);
         for (int d = 0; r != i && d < l->g->tensor[i]->rank; d++) {
             l->vote[r][d] += l->vote[i][d];
             l->vote[i][d] = 0;
@@ -764,19 +765,19 @@ void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
             l.parent[root(&l, g->tensor[i]->prev->id)] = root(&l, i);
     bool *copied = arena_array(g->arena, bool, g->n_stmt + 1);
     for (int i = 0; i < g->n_stmt; i++) {
-        Union u = {&l, g->stmt[i]};
-        if (u.s->op == R_NONE)
-            expr_visit(u.s->value, unite, &u);
-        copied[i] = unite_copied(&l, u.s);
-        if (u.s->tensor->rank && !copied[i])
-            vote_stmt(&l, u.s);
+        if (g->stmt[i]->op == R_NONE)
+            expr_visit(g->stmt[i]->value, unite, &(Union){&l, g->stmt[i]});
+        copied[i] = unite_copied(&l, g->stmt[i]);
     }
+    for (int i = 0; i < g->n_tensor; i++)
+        l.trained[root(&l, i)] |= tensor_is_trained(g->tensor[i]);
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->tensor->rank && !copied[i])
+            vote_stmt(&l, g->stmt[i]);
     note_decided(&l);
-    for (int i = 0; i < g->n_stmt; i++) {
-        Union u = {&l, g->stmt[i]};
-        if (u.s->op == R_NONE && !copied[i])
-            expr_visit(u.s->value, inherit, &u);
-    }
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->op == R_NONE && !copied[i])
+            expr_visit(g->stmt[i]->value, inherit, &(Union){&l, g->stmt[i]});
     choose(&l);
     if (seed)
         choose_at_random(&l, seed);

@@ -68,3 +68,13 @@ model parts {
   output s[i in 0..2, j in 0..12] = c[2 * i + 1, 2 * j + 1] + v[2 * i + 1, j];
   output z = sum(linear(c, v));
 }
+
+// a strided convolution's data gradient: phases whose guards the results say, too
+model sg_3x3 { dim B = 2; input x : f16[B, 8, 14, 12]; param w : f16[64, 8, 1, 1]; param u : f16[64, 64, 3, 3];
+  input t : f16[B, 64, 7, 6]; input rate : f32;
+  h = relu(conv2d(x, w)); y = conv2d(h, u, stride = 2, pad = 1);
+  output loss = mse(y, t); for v in params { v = v - 0.001 * rate * grad(loss * 64, v); } }
+model sg_both { dim B = 1; input x : f16[B, 8, 11, 13]; param w : f16[64, 8, 1, 1]; param u : f16[64, 64, 3, 3]; param d : f16[64, 64, 1, 1];
+  input t : f16[B, 64, 6, 7]; input rate : f32;
+  h = relu(conv2d(x, w)); y = conv2d(h, u, stride = 2, pad = 1) + conv2d(h, d, stride = 2);
+  output loss = mse(y, t); for v in params { v = v - 0.001 * rate * grad(loss * 64, v); } }

@@ -108,7 +108,7 @@ static const char *open_sliding(Tma *t, TmaOperand *o, const Operand *op,
     o->op = op;
     if (op->read->tensor->type != t->x->elem)
         return "a factor that is computed";
-    if ((why = tma_check_guard(o, t->x->g->pool)) ||
+    if ((why = tma_check_guard(o, t->x)) ||
         (why = find_dims(t, o, rows, farthest)))
         return why;
     const TmaDim *last = &o->dim[n];

@@ -159,9 +159,28 @@ static const char *find_run(const Tma *t, const Axes *side, TmaOperand *o,
     return o->run ? NULL : "the run's size within a dimension";
 }
 
-/* Guards that are not just "inside the tensor" are beyond TMA. */
-const char *tma_check_guard(const TmaOperand *o, IdxPool *pool)
+/* Does nothing leave the group but where c holds? */
+static bool stores_say(const Group *gr, Cond c)
 {
+    bool any = false;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        bool found = !s->tensor;
+        for (int j = 0; j < s->where.n && !found; j++)
+            found = s->where.cond[j].e == c.e && s->where.cond[j].mod == c.mod;
+        if (!found)
+            return false;
+        any |= s->tensor != NULL;
+    }
+    return any;
+}
+
+/* Guards that are not just "inside the tensor" are beyond TMA, but where no
+ * result is stored anyway: a row beyond them may be any. */
+const char *tma_check_guard(const TmaOperand *o, const Contract *c)
+{
+    IdxPool *pool = c->g->pool;
     const Expr *read = o->op->read;
     const Tensor *x = read->tensor;
     Guard in = {0};
@@ -169,7 +188,8 @@ const char *tma_check_guard(const TmaOperand *o, IdxPool *pool)
     for (int d = 0; d < x->rank; d++)
         in = guard_within(pool, in, read->at[d], 0, x->dim[d]);
     for (int i = 0; i < o->op->in.n; i++) {
-        bool found = cond_truth(o->op->in.cond[i]) == ALWAYS;
+        bool found = cond_truth(o->op->in.cond[i]) == ALWAYS ||
+                     stores_say(c->gr, o->op->in.cond[i]);
         for (int j = 0; j < in.n && !found; j++)
             found = in.cond[j].e == o->op->in.cond[i].e &&
                     in.cond[j].mod == o->op->in.cond[i].mod;
@@ -300,7 +320,7 @@ const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
     if (!op->read || op->read->tensor->type != t->x->elem)
         return "a factor that is computed";
     const Tensor *x = op->read->tensor;
-    if ((why = tma_check_guard(o, p)))
+    if ((why = tma_check_guard(o, t->x)))
         return why;
     rest = on_axes(t, op->offset);
     for (int d = 0; d < x->rank; d++) {

@@ -103,6 +103,6 @@ void tma_axes(Graph *g, Axes *out, const Var *const *v, int n,
 bool tma_one_number(const Operand *o, const Var *u, const Var *v);
 const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
                         const Axes *side, const Var *run);
-const char *tma_check_guard(const TmaOperand *o, IdxPool *pool);
+const char *tma_check_guard(const TmaOperand *o, const Contract *c);
 
 #endif
