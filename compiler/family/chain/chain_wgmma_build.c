@@ -586,6 +586,7 @@ static Tree *loop(ChainKernel *w)
         FILL("RESCALE", chain_rescale(w)), FILL("PACK", pack_scores(w)),
         FILL("PENDING", w->f->chain->halves ? "2" : "1"),
         FILL("USE_OTHER", use_other(w)), FILL("USE_LOW", use_low(w)),
+        FILL("AGAIN", w->f->rows.softmax ? ", true" : ""),
         FILL("READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""));
 }
 
@@ -643,6 +644,8 @@ static void put_kernel(ChainKernel *w)
         FILL("SECOND_STEP", step),
         FILL_TREE("STATE", chain_state(w)),
         FILL("WEIGH", chain_weigh(w)),
+        FILL("AGAIN", f->rows.softmax ? ", bool again" : ""),
+        FILL("FIRST_TIME", f->rows.softmax ? ", false" : ""),
         FILL_TREE("AHEAD", chain_read_block(w)),
         FILL("READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""),
         FILL_TREE("VALUE", chain_value(w)),
