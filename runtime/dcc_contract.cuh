@@ -395,4 +395,13 @@ template <class... T> DCC_DEVICE void dcc_touch_each(const T *...at)
     (dcc_prefetch_l2(at), ...);
 }
 
+// A number of 4 bytes, asked for here: plain reads may be moved behind a wait.
+template <class T> DCC_DEVICE T dcc_read_now(const T *at)
+{
+    static_assert(sizeof(T) == 4, "a word");
+    uint32_t word;
+    dcc_stream4(&word, at);
+    return reinterpret_cast<const T &>(word);
+}
+
 #endif

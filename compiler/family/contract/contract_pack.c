@@ -83,10 +83,11 @@ static int group(const ContractBuild *x)
     return 4 * x->vec;
 }
 
-/* Registers of v in all columns of a thread. */
+/* Registers of v in all columns that a thread finishes. */
 static int column_regs(const ContractBuild *x, const Vector *v)
 {
-    return x->p->t.bn / 4 * type_bytes(v->read->tensor->type) / 4;
+    return x->p->t.bn / x->p->t.split / 4 *
+           type_bytes(v->read->tensor->type) / 4;
 }
 
 /* Reads of what belongs to columns, as many as `regs` registers hold: they

@@ -151,6 +151,9 @@ static const char *kept_read(const Expr *read, void *ctx)
 
 /* ---- their text --------------------------------------------------------- */
 
+/* A lane adds its elements to so many sums: each waits for the one before. */
+enum { SUMS = 4 };
+
 static void put_kept_reduction(ContractBuild *x, Tree *b, const Step *s,
                                const Expr *e, const char *id, Kept *k)
 {
@@ -165,19 +168,32 @@ static void put_kept_reduction(ContractBuild *x, Tree *b, const Step *s,
     cp->ctx = k;
     const char *value = cprint_bind(in, cp, e, "t");
     cp->staged = NULL;
-    cprint_combine(in, cp, s, 0, id, value);
+    bool sum = s->op == R_SUM && k->vec % SUMS == 0;
+    const char *parts = sum ? cprint_fresh(cp, arena_printf(b->arena,
+                                                            "%s_of", id))
+                            : id;
+    cprint_combine(in, cp, s, 0,
+                   sum ? arena_printf(b->arena, "%s[v %% %d]", parts, SUMS)
+                       : id,
+                   value);
+    PUT(b, sum ? "float @parts[@sums] = {};\n" : "float @parts = @first;\n",
+        FILL("parts", parts), FILL_INT("sums", SUMS),
+        FILL("first", cprint_identity(s->op, s->type)));
     PUT(b,
-        "float @id = @first;\n"
         "#pragma unroll\n"
         "for (int piece = 0; piece < @pieces; ++piece)\n"
         "    #pragma unroll\n"
         "    for (int v = 0; v < @vec; ++v) {\n"
         "        @IN\n"
-        "    }\n"
-        "@id = dcc_warp_@op(@id);\n",
-        FILL("id", id), FILL("first", cprint_identity(s->op, s->type)),
+        "    }\n",
         FILL_INT("pieces", pieces_of(k)), FILL_INT("vec", k->vec),
-        FILL_TREE("IN", in), FILL("op", s->op == R_SUM ? "sum" : "max"));
+        FILL_TREE("IN", in));
+    PUT(b,
+        sum ? "const float @id = dcc_warp_sum("
+              "(@parts[0] + @parts[1]) + (@parts[2] + @parts[3]));\n"
+            : "@id = dcc_warp_@op(@id);\n",
+        FILL("id", id), FILL("parts", parts),
+        FILL("op", s->op == R_SUM ? "sum" : "max"));
     cprint_close(cp, scope);
 }
 
