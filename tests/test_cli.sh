@@ -390,6 +390,14 @@ END
     "$dcc" big.dcl -o big.cu >log 2>&1
 }
 
+# where a token's caches are stored, each kernel reads once, ahead of the wait;
+# rows that products make of others come as vectors
+"$dcc" "$src/examples/gpt2_decode.dcl" -D B=8 --target=h200 -o token.cu \
+    >log 2>&1 && ! grep -q 'pos\[0\]' token.cu &&
+    grep -q 'pos_now = dcc_read_now(pos)' token.cu &&
+    grep -q 'dcc_load<8>(h_lanes, ' token.cu
+point $? "a token's position and rows are read once"
+
 # w passes by rows of x that stay; or both stay, or neither
 for sizes in "4096 14336 4096 1" "2048 2048 2048 0" "8192 8192 8192 0" \
     "16 4096 4096 1" "16 2048 4096 0"; do
