@@ -349,6 +349,24 @@ DCC_DEVICE void dcc_leave_tile(T *to, const T (*sums)[PITCH])
     }
 }
 
+// The other way: the tile becomes the sum of N that were left one after the
+// other, in its first slice.
+template <int N, int SLICES, int BM, int BN, int THREADS, class T, int PITCH>
+DCC_DEVICE void dcc_take_tile(T (*sums)[PITCH], const T *from)
+{
+    using four = dcc_vector<T, 4>;
+    for (int i = threadIdx.x; i < BM * BN / 4; i += THREADS) {
+        const int row = i / (BN / 4), col = i % (BN / 4) * 4;
+        four sum[1], none[1] = {};
+        dcc_add_up<N>(sum, &from[i * 4], BM * BN);
+        dcc_write(&sums[row][col], sum);
+#pragma unroll
+        for (int s = 1; s < SLICES; ++s)
+            dcc_write(&sums[s * BM + row][col], none);
+    }
+    __syncthreads();
+}
+
 // Whether this block is the last of n that share a counter, which is zero
 // again then: what the others wrote before is visible to it. All threads call;
 // one's fences are for all, since they meet before and after.

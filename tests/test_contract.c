@@ -273,6 +273,7 @@ typedef struct Suite {
     int math;
     double bound; /* of f32 results, relative to the largest */
     const Device *device;
+    const char *words; /* of the texts of variants that are tried; NULL: any */
 } Suite;
 
 static double draw(Suite *s, Type t)
@@ -348,6 +349,14 @@ static void add_kernel(Suite *s, Build *b, const Family *f,
     main_call(s, b, k);
 }
 
+/* Whether the variant's text has those of the suite. */
+static bool has_words(const Suite *s, const Family *f, const void *form,
+                      const Variant *v)
+{
+    return !s->words ||
+           strstr(f->text ? f->text(form, v) : v->text, s->words);
+}
+
 /* Every `step`-th variant of each family that serves the nest. */
 static void add_case(Suite *s, Build b, const char *only, int step)
 {
@@ -383,9 +392,12 @@ static void add_case(Suite *s, Build b, const char *only, int step)
         fprintf(stderr, "%s %s: %d variants, first %s, %.2f us, %s\n",
                 b.g->model, family[f]->name, n, n ? v[best].text : "",
                 least.us, least.limiter);
-        for (int i = s->n % step; i < n; i += step)
-            add_kernel(s, &b, family[f], &o, &v[i]);
-        if (n)
+        for (int i = 0, kept = s->n % step; i < n; i++)
+            if (has_words(s, family[f], form, &v[i]) && kept-- == 0) {
+                add_kernel(s, &b, family[f], &o, &v[i]);
+                kept = step - 1;
+            }
+        if (n && !s->words)
             add_kernel(s, &b, family[f], &o, &v[best]);
     }
     cr_assert(s->n > before, "no family serves %s", b.g->model);
@@ -573,6 +585,24 @@ Test(contract, simt)
     add_case(&s, conv(T_F32, true, 2, 9, 8, 20, 3, 1, 1), "simt", 41);
     add_case(&s, mixed(37, 40, 50), "simt", 41);
     add_case(&s, integers(37, 40, 50), "simt", 41);
+    finish(&s);
+    arena_free(a);
+}
+
+/* A GPU of few SMs: products have more tiles than it holds at one time. */
+Test(contract, late_tiles)
+{
+    Arena *a = arena_new();
+    Suite s = begin(a, "contract-late");
+    Device few = *s.device;
+
+    few.sms = 2;
+    s.device = &few;
+    s.words = " whole=";
+    add_case(&s, gemm(T_F32, "nt", 200, 190, 260, true), "simt", 19);
+    add_case(&s, gemm(T_F32, "nn", 330, 120, 131, false), "simt", 23);
+    add_case(&s, gemm(T_F32, "tt", 130, 260, 200, false), "simt", 29);
+    cr_expect_gt(s.n, 9);
     finish(&s);
     arena_free(a);
 }

@@ -117,6 +117,19 @@ static double issued(const Device *d, const Work *w, double n,
     return n / ((n - last) / pace(d, w, resident) + last / pace(d, w, last));
 }
 
+/* The same of an SM's whole blocks, of as many as it holds at a time, and of
+ * the parts behind them. */
+static double issued_late(const Device *d, const Work *w, double whole,
+                          double late, double resident)
+{
+    double last = fmod(late, resident);
+    double time = (whole + (late - last) * w->part) / pace(d, w, resident);
+
+    if (last > 0)
+        time += last * w->part / pace(d, w, last);
+    return (whole + late * w->part) / time;
+}
+
 double model_us(const Device *d, double clk)
 {
     return clk / (d->clock_ghz * KILO);
@@ -186,11 +199,15 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     }
     /* Blocks share SMs evenly; the fullest SM decides. */
     double sms = w->cluster > 2 && d->cluster_sms ? d->cluster_sms : d->sms;
-    double per_sm = ceil(w->blocks / sms);
+    double whole = (w->blocks - w->late) / sms, late = ceil(w->late / sms);
+    double per_sm = w->late ? whole + late : ceil(w->blocks / sms);
     double busy = fmin(w->blocks, d->sms) / d->sms;
-    double balance = w->blocks / (per_sm * d->sms);
+    double balance = w->late ? (whole + w->late * w->part / sms) /
+                                   (whole + late * w->part)
+                             : w->blocks / (per_sm * d->sms);
     double warps = fmin(resident, per_sm) * w->threads / WARP;
-    double issue = issued(d, w, per_sm, resident);
+    double issue = w->late ? issued_late(d, w, whole, late, resident)
+                           : issued(d, w, per_sm, resident);
     double reach = fmin(1, busy / d->ask_sms) *
                    asked(d, w, fmin(resident, per_sm), warps);
     double eff = w->efficiency > 0 ? w->efficiency : 1;

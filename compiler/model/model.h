@@ -23,6 +23,8 @@ typedef struct Work {
     double smem_bytes;     /* read and written in shared memory, all blocks */
     double scatter;        /* >= 1: factor on l2 time for narrow accesses */
     double blocks;         /* thread blocks of the grid (N_TB) */
+    double late, part;     /* of them, those behind the others that have but a
+                              part of another one's work each; and that part */
     int cluster;           /* blocks that need to run together; 0: one */
     int threads, regs;     /* a block's threads, a thread's registers (est.) */
     double smem_block;     /* bytes of shared memory a block */

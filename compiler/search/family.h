@@ -6,7 +6,7 @@
 #include "model/cost.h"
 #include "model/device.h"
 
-enum { MAX_KNOBS = 8 };
+enum { MAX_KNOBS = 9 };
 typedef struct Variant {
     int knob[MAX_KNOBS]; /* the family's own meaning */
     const char *text;    /* "bm=128 bn=64 ..." as in plan files; NULL: the

@@ -249,7 +249,8 @@ static bool in_cluster(const ContractPlan *p)
 {
     int s = p->t.split;
 
-    return p->f->o->device->sm >= 90 && (s == 2 || s == 4 || s == 8);
+    return p->f->o->device->sm >= 90 && !p->t.whole &&
+           (s == 2 || s == 4 || s == 8);
 }
 
 const char *contract_plan(ContractPlan *p, const Contract *f, const Tile *t,
@@ -453,15 +454,6 @@ static size_t sums_bytes(const ContractPlan *p)
     return parts * (size_t)p->t.bm * (size_t)(p->t.bn + SUM_PAD) * 4;
 }
 
-size_t contract_smem(const ContractPlan *p)
-{
-    size_t ring = contract_ring(p), sums = sums_bytes(p);
-
-    bool flag = p->t.split > 1 && !p->cluster;
-
-    return (ring > sums ? ring : sums) + (flag ? 16 : 0);
-}
-
 static int64_t ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
@@ -470,6 +462,49 @@ static int64_t ceil_div(int64_t a, int64_t b)
 int64_t contract_tiles(const Contract *f, const Tile *t)
 {
     return ceil_div(f->c.M, t->bm) * ceil_div(f->c.N, t->bn);
+}
+
+int64_t contract_blocks(const Contract *f, const Tile *t)
+{
+    return t->whole + (contract_tiles(f, t) - t->whole) * t->split;
+}
+
+static bool through_memory(const ContractPlan *p)
+{
+    return p->t.split > 1 && !p->cluster;
+}
+
+size_t contract_used(const ContractPlan *p)
+{
+    size_t ring = contract_ring(p), sums = sums_bytes(p);
+
+    return (ring > sums ? ring : sums) + (through_memory(p) ? 16 : 0);
+}
+
+int contract_room(const ContractPlan *p)
+{
+    const Device *d = p->f->o->device;
+    double blocks = (double)contract_blocks(p->f, &p->t) *
+                    (double)p->f->c.batches;
+    int n = (int)model_room(d, p->t.threads, p->regs, (double)contract_used(p));
+
+    if (p->t.whole)
+        while (n > 1 && p->t.whole % (d->sms * n))
+            n--;
+    else if (through_memory(p) && n > ceil(blocks / d->sms))
+        n = (int)ceil(blocks / d->sms);
+    return n;
+}
+
+size_t contract_smem(const ContractPlan *p)
+{
+    const Device *d = p->f->o->device;
+    size_t used = contract_used(p), most = 0;
+
+    /* one more would find no room */
+    if (through_memory(p) && !p->f->mma)
+        most = (size_t)(d->smem_sm_kb * KB / (contract_room(p) + 1) - KB + 16);
+    return used > most ? used : most;
 }
 
 /* Registers that an operand's copies keep from tile to tile. */
@@ -487,12 +522,20 @@ void contract_regs(ContractPlan *p, int inner)
     p->regs = regs > 255 ? 255 : regs;
 }
 
-int contract_splits(const Contract *x, const Tile *t, int split[10])
+/* Whether split has s already. */
+static bool has_split(const int *split, int n, int s)
+{
+    for (int i = 0; i < n; i++)
+        if (split[i] == s)
+            return true;
+    return false;
+}
+
+int contract_splits(const Contract *x, const Tile *t, int split[MAX_SPLITS])
 {
     static const int all[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
     int64_t k_tiles = ceil_div(x->c.K, t->bk);
-    int64_t blocks = ceil_div(x->c.M, t->bm) * ceil_div(x->c.N, t->bn) *
-                     x->c.batches;
+    int64_t blocks = contract_tiles(x, t) * x->c.batches;
     int n = 0;
 
     for (int i = 0; i < 10; i++) {
@@ -504,7 +547,35 @@ int contract_splits(const Contract *x, const Tile *t, int split[10])
             continue; /* no size of a cluster */
         split[n++] = s;
     }
+    /* as many as make a whole round of the SMs, or several */
+    for (int r = 1; r <= 3 && !x->mma; r++) {
+        int64_t s = r * x->o->device->sms / blocks;
+        if (s > 2 && s <= 32 && k_tiles >= 4 * s &&
+            !has_split(split, n, (int)s))
+            split[n++] = (int)s;
+    }
     return n;
+}
+
+bool contract_late(const Contract *x, Tile *t, int room)
+{
+    enum { MOST = 8, PARTS = 32 }; /* a part costs a 32nd of a tile */
+    int64_t slots = x->o->device->sms * room, tiles = contract_tiles(x, t);
+    int64_t steps = ceil_div(x->c.K, t->bk), least = MOST * PARTS;
+
+    t->whole = (int)(tiles / slots * slots);
+    if (x->c.batches > 1 || !t->whole || t->whole == tiles)
+        return false;
+    t->split = 1;
+    for (int s = 2; s <= MOST && steps >= 4 * s; s++) {
+        int64_t rounds = ceil_div((tiles - t->whole) * s, slots);
+        int64_t time = rounds * MOST * PARTS / s + MOST * s;
+        if (time < least) {
+            least = time;
+            t->split = s;
+        }
+    }
+    return t->split > 1;
 }
 
 Variant *contract_variants(Arena *a, const Variant *v, int n)
@@ -520,13 +591,14 @@ Tile contract_tile(const Variant *v)
     const int *k = v->knob;
 
     return (Tile){.bm = k[0], .bn = k[1], .bk = k[2], .stages = k[3],
-                  .wm = k[4], .wn = k[5], .split = k[6], .threads = k[7]};
+                  .wm = k[4], .wn = k[5], .split = k[6], .threads = k[7],
+                  .whole = k[8]};
 }
 
 void contract_knobs(const Tile *t, Variant *v)
 {
     int knob[] = {t->bm, t->bn, t->bk, t->stages,
-                  t->wm, t->wn, t->split, t->threads};
+                  t->wm, t->wn, t->split, t->threads, t->whole};
 
     memcpy(v->knob, knob, sizeof knob);
     v->text = NULL;

@@ -34,6 +34,8 @@ typedef struct Side {
 typedef struct Tile {
     int bm, bn, bk, stages, split, threads;
     int wm, wn;             /* a warp's tile (mma), a thread's (simt) */
+    int whole;              /* tiles that one block has each: those that are
+                               split come behind them */
 } Tile;
 
 /* How one operand's tile is loaded. Threads are numbered along the minor
@@ -162,7 +164,9 @@ const char *contract_resplit(ContractPlan *p, int split);
 void contract_regs(ContractPlan *p, int inner);
 /* Bytes of shared memory. */
 size_t contract_smem(const ContractPlan *p);
+size_t contract_used(const ContractPlan *p); /* of which a block uses so many */
 int64_t contract_tiles(const Contract *f, const Tile *t); /* of one product */
+int64_t contract_blocks(const Contract *f, const Tile *t); /* likewise */
 
 /* The cost that both families share; the pipe's part (pipe, efficiency,
  * smem_bytes of the inner loop, thread_ops) is set by the caller. */
@@ -186,8 +190,15 @@ Tile contract_tile(const Variant *v);
 /* n of them in the arena: how many there are is known at the end. */
 Variant *contract_variants(Arena *a, const Variant *v, int n);
 void contract_knobs(const Tile *t, Variant *v);
-/* Splits of K worth trying for a tile: fills at most 10, returns how many. */
-int contract_splits(const Contract *x, const Tile *t, int split[10]);
+/* A tile's best split of those tiles alone that make no whole round of the SMs
+ * with `room` blocks each, in t; false: there is none. */
+bool contract_late(const Contract *x, Tile *t, int room);
+/* Blocks that an SM shall hold at a time where k is split through memory: so
+ * many that all have equally many. */
+int contract_room(const ContractPlan *p);
+/* Splits of K worth trying for a tile: fills split, returns how many. */
+enum { MAX_SPLITS = 16 };
+int contract_splits(const Contract *x, const Tile *t, int split[MAX_SPLITS]);
 
 /* Building, of a plan that stays: contract_begin (arguments, constants, shared
  * memory), then contract_body, which makes all phases:

@@ -69,7 +69,7 @@ void contract_work(const ContractPlan *x, Work *w)
     double live = t->split == 1 ? contract_live(x) : 1;
     double tiles =
         (double)contract_tiles(x->f, &x->t) * (double)c->batches * live;
-    double blocks = tiles * t->split;
+    double blocks = tiles * t->split; /* if no tile is whole */
     double sums = (double)t->bm * t->bn;
     double k_len = ceil(ceil((double)c->K / t->bk) / t->split) * t->bk;
     int size = type_bytes(x->f->elem);
@@ -84,12 +84,16 @@ void contract_work(const ContractPlan *x, Work *w)
     w->special = x->f->special * tiles * sums;
     w->hbm_bytes = x->f->hbm_bytes * contract_pages(x->f, c->M <= t->bm) +
                    (live < 1 ? 0 : x->f->unread);
-    w->blocks = blocks;
+    w->blocks = t->whole ? (double)contract_blocks(x->f, t) : blocks;
+    w->late = t->whole ? w->blocks - t->whole : 0;
+    w->part = 1.0 / t->split;
     w->cluster = x->cluster ? t->split : 1;
     w->threads = t->threads;
     w->regs = x->regs;
     w->smem_block = (double)contract_smem(x);
     double split_bytes = t->split > 1 && !x->cluster ? through : 0;
+    if (t->whole)
+        split_bytes *= w->late / blocks;
     w->block_bytes = a + b + split_bytes + x->f->out_bytes / blocks;
     double asked = c->M > t->bm ? b * scatter_b : 0; /* else it passes once */
     w->l2_bytes = blocks * (a * scatter_a + asked + split_bytes) +
@@ -100,7 +104,11 @@ void contract_work(const ContractPlan *x, Work *w)
     /* filling the ring, draining the sums */
     double clk =
         d->start_clk + d->hbm_latency + sums / t->threads * d->dependent_clk;
-    clk += t->split > 1 ? contract_split_clk(x, sums) : 0;
+    double rounds = t->whole ? ceil(w->blocks / d->sms /
+                                    model_room(d, w->threads, w->regs,
+                                               w->smem_block))
+                             : 1;
+    clk += t->split > 1 ? contract_split_clk(x, sums) / rounds : 0;
     w->fill_us += model_us(d, clk);
     w->serial_steps = contract_async(&x->a, &x->b) ? 0 : 1;
     if (x->a.async && x->b.async)

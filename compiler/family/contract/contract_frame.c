@@ -64,8 +64,12 @@ static void constants(ContractBuild *x)
     kernel_constant(g, k, "STAGES", t->stages, NULL);
     kernel_constant(g, k, "THREADS", t->threads, NULL);
     kernel_constant(g, k, "K_TILES", (x->f->c.K + t->bk - 1) / t->bk, NULL);
+    if (t->whole)
+        kernel_constant(g, k, "WHOLE", t->whole, "tiles that one block has");
     if (t->split > 1)
-        kernel_constant(g, k, "SPLIT", t->split, "blocks that share a tile");
+        kernel_constant(g, k, "SPLIT", t->split,
+                        t->whole ? "blocks that share one of the others"
+                                 : "blocks that share a tile");
     if (x->p->cluster)
         kernel_constant(g, k, "ROWS", contract_rows(x->p),
                         "of a tile that a block finishes");
@@ -84,7 +88,7 @@ static void shared_memory(ContractBuild *x)
     Graph *g = x->g;
     size_t ring = contract_ring(x->p);
     bool flag = x->p->t.split > 1 && !x->p->cluster;
-    size_t total = contract_smem(x->p) - (flag ? 16 : 0);
+    size_t total = contract_used(x->p) - (flag ? 16 : 0);
 
     for (int i = 0; i < 2; i++) {
         const Load *l = i ? &x->b : &x->a;
@@ -150,7 +154,8 @@ void contract_batch(ContractBuild *x, Tree *b)
 
 static void place_tile(ContractBuild *x, Tree *b)
 {
-    const char *tile = x->p->cluster ? "tile" : "(int)blockIdx.x";
+    const char *tile =
+        x->p->cluster || x->p->t.whole ? "tile" : "(int)blockIdx.x";
     int64_t tiles_m = (x->f->c.M + x->p->t.bm - 1) / x->p->t.bm;
     int64_t tiles_n = (x->f->c.N + x->p->t.bn - 1) / x->p->t.bn;
 
@@ -183,14 +188,27 @@ static void place_tile(ContractBuild *x, Tree *b)
 
 void contract_place(ContractBuild *x, Tree *b)
 {
-    const char *rank = x->p->cluster ? "rank" : "(int)blockIdx.y";
+    const char *rank =
+        x->p->cluster || x->p->t.whole ? "rank" : "(int)blockIdx.y";
 
     if (x->p->cluster)
         PUT(b, "const int rank = blockIdx.x % SPLIT, tile = blockIdx.x / "
                "SPLIT;\n");
+    if (x->p->t.whole)
+        PUT(b,
+            "// the tiles that make no whole round of the SMs come last, in "
+            "parts\n"
+            "const int late = (int)blockIdx.x - WHOLE, rank = late % SPLIT;\n"
+            "const int tile = late < 0 ? (int)blockIdx.x : WHOLE + late / "
+            "SPLIT;\n");
     place_tile(x, b);
     contract_batch(x, b);
-    if (x->p->t.split > 1)
+    if (x->p->t.whole)
+        PUT(b,
+            "int k_tile = late < 0 ? 0 : rank * K_TILES / SPLIT;\n"
+            "const int k_end =\n"
+            "    late < 0 ? K_TILES : (rank + 1) * K_TILES / SPLIT;\n");
+    else if (x->p->t.split > 1)
         PUT(b,
             "int k_tile = @rank * K_TILES / SPLIT;\n"
             "const int k_end = (@rank + 1) * K_TILES / SPLIT;\n",
@@ -208,8 +226,10 @@ static int resident(const ContractBuild *x)
 {
     const Device *d = x->f->o->device;
     double smem = (double)contract_smem(x->p) / 1024 + 1;
-    double blocks = (double)contract_tiles(x->f, &x->p->t) *
-                    (double)x->f->c.batches * x->p->t.split / d->sms;
+    if (x->p->t.whole)
+        return contract_room(x->p);
+    double blocks = (double)contract_blocks(x->f, &x->p->t) *
+                    (double)x->f->c.batches / d->sms;
     int regs = (x->regs + x->regs / 8 + 7) / 8 * 8;
     int n = d->regs_sm / (regs * x->p->t.threads);
 
@@ -223,23 +243,25 @@ static int resident(const ContractBuild *x)
 void contract_end(ContractBuild *x)
 {
     Kernel *k = x->kernel;
-    int64_t tiles = contract_tiles(x->f, &x->p->t);
+    const Tile *t = &x->p->t;
+    int64_t tiles = contract_tiles(x->f, t) - t->whole;
+    bool row = x->p->cluster || t->whole; /* of all blocks */
 
-    k->grid[0] = (int)tiles * (x->p->cluster ? x->p->t.split : 1);
-    k->grid[1] = x->p->cluster ? 1 : x->p->t.split;
+    k->grid[0] = (int)(row ? contract_blocks(x->f, t) : tiles);
+    k->grid[1] = row ? 1 : t->split;
     k->grid[2] = (int)x->f->c.batches;
-    k->cluster = x->p->cluster ? x->p->t.split : 1;
+    k->cluster = x->p->cluster ? t->split : 1;
     k->min_blocks = resident(x);
-    if (x->p->t.split > 1 && !x->p->cluster) {
+    if (t->split > 1 && !x->p->cluster) {
         k->coop_counters = true;
         k->n_counters = (int)(tiles * x->f->c.batches);
         k->workspace = (size_t)(tiles * x->f->c.batches) *
-                       (size_t)(x->p->t.split * x->p->t.bm * x->p->t.bn) * 4;
+                       (size_t)(t->split * t->bm * t->bn) * 4;
     }
     k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
                (double)x->f->c.batches;
     k->bytes = x->f->hbm_bytes;
-    k->variant = contract_text(x->f, &x->p->t);
+    k->variant = contract_text(x->f, t);
     k->where = arena_array(x->g->arena, const char *, k->group->n_step);
 }
 
@@ -421,6 +443,13 @@ static void load_phases(ContractBuild *x)
 /* Blocks that share a tile meet in memory. */
 static void split_phase(ContractBuild *x)
 {
+    if (x->p->t.whole) {
+        kernel_phase(x->g, x->kernel, "split K",
+                     TEMPLATE(x->g->arena, "contract_late.cu.in",
+                              FILL("T", type_cname(x->f->acc)),
+                              FILL("SLICES", x->p->parts > 1 ? "SLICES" : "1")));
+        return;
+    }
     kernel_phase(x->g, x->kernel, "split K",
                  TEMPLATE(x->g->arena, "contract_split.cu.in",
                           FILL("T", type_cname(x->f->acc)),

@@ -447,12 +447,32 @@ static const char *distance(ContractBuild *x, const Load *l)
     return *rows || *k ? arena_printf(a, " + (%s%s)", rows, k) : "";
 }
 
+/* The offset of the copy at or before the end of k that is nearest; NULL if
+ * copies are left out for other reasons. It takes one instruction for all
+ * copies of a k, where an offset that is chosen takes one for each. */
+static const char *nearest_text(ContractBuild *x, const Load *l)
+{
+    const char *k = cprint_element(&x->cp, l->op->read->tensor, l->k_part);
+
+    if (!l->along_k || x->f->c.K % x->p->t.bk == 0 || x->f->c.K % l->vec ||
+        skips_rows(l) || guard_truth(l->op->in) != ALWAYS || !keeps_offset(l) ||
+        strcmp(k, x->f->k.name))
+        return NULL;
+    return arena_printf(x->g->arena, "%s_off%s + min(%s, K - %d)", l->id,
+                        many_rows(l) ? "[i]" : "", k, l->vec);
+}
+
 static void put_async(ContractBuild *x, const Load *l, Tree *b)
 {
     const char *in = inside(x, l, true), *at = offset_text(x, l);
+    const char *nearest = nearest_text(x, l);
 
+    if (nearest)
+        at = nearest;
     PUT(b,
-        *in ? "const bool in = @in;\n"
+        nearest ? "dcc_cp_async@bytes@@shared(&@slot, &@tensor[@at], "
+                  "@in ? @copied : 0);\n"
+        : *in ? "const bool in = @in;\n"
               "dcc_cp_async@bytes@@shared(&@slot, &@tensor[in ? @at : 0], "
               "in ? @copied : 0);\n"
             : "dcc_cp_async@bytes@@shared(&@slot, &@tensor[@at]@distance);\n",

@@ -120,7 +120,7 @@ const char *mma_text_of(const void *form, const Variant *v)
 static void add_variants(const Contract *x, const Tile *base, Variant *v,
                          int *n, int most)
 {
-    int split[10], n_split = contract_splits(x, base, split);
+    int split[MAX_SPLITS], n_split = contract_splits(x, base, split);
     Tile t = *base;
     ContractPlan p;
 

@@ -25,7 +25,7 @@ static double efficiency(const ContractPlan *x)
     double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
 
     return sums * k / ((sums + reads) * k + copies + d->round_ops) /
-           (1 + busy * busy * busy * busy);
+           (1 + busy * busy * busy);
 }
 
 /* A block alone on its SM waits at each tile's barrier. */
@@ -48,7 +48,7 @@ static double ends_clk(const ContractPlan *x, double blocks, double k_steps)
         clk += k_steps / t->bk * d->sync_clk;
     if (slices > 1) /* their sums go through shared memory */
         clk += 2 * bytes / d->smem_bytes_clk;
-    if (t->split > 1 && (!x->cluster || blocks > d->sms))
+    if (t->split > 1 && !t->whole && (!x->cluster || blocks > d->sms))
         clk += 2 * d->memory_clk; /* blocks wait for each other */
     if (slices > 1 && x->cluster) /* and all of them from block to block */
         clk += bytes / d->dsm_bytes_clk;
