@@ -21,6 +21,13 @@ static const WgmmaShape shapes[] = {
     {128, 128, 2, true},  {128, 96, 2, true},   {128, 64, 2, true},
     {64, 256, 2, true},   {64, 192, 2, true},   {64, 128, 2, true},
     {64, 96, 2, true},    {64, 64, 2, true},
+    /* finer ones, where they are dealt out better */
+    {256, 176, 2, false}, {256, 144, 2, false}, {256, 112, 2, false},
+    {128, 240, 2, false}, {128, 208, 2, false}, {128, 176, 2, false},
+    {128, 144, 2, false}, {128, 112, 2, false}, {128, 80, 2, false},
+    {192, 176, 3, false}, {192, 144, 3, false}, {192, 112, 3, false},
+    {64, 176, 1, false},  {64, 144, 1, false},  {64, 112, 1, false},
+    {64, 80, 1, false},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -127,7 +134,7 @@ static const char *variant_text(Graph *g, const int *k)
 {
     return arena_printf(g->arena,
                         "bm=%d bn=%d stages=%d consumers=%d schedule=%s "
-                        "cluster=%d split=%d%s",
+                        "cluster=%d split=%d%s%s",
                         k[KNOB_BM], k[KNOB_BN], k[KNOB_STAGES],
                         k[KNOB_CONSUMERS],
                         k[KNOB_PINGPONG] ? "pingpong" : "cooperative",
@@ -135,7 +142,42 @@ static const char *variant_text(Graph *g, const int *k)
                         k[KNOB_PARTS] == 1
                             ? ""
                             : arena_printf(g->arena, " parts=%d",
-                                           k[KNOB_PARTS]));
+                                           k[KNOB_PARTS]),
+                        k[KNOB_ACROSS] ? " across" : "");
+}
+
+/* Whether no block has a second tile. */
+static bool one_each(const WgmmaForm *f, int64_t tiles)
+{
+    return tiles <= f->x.o->device->sms;
+}
+
+/* Columns, or of many rows their products, that the fullest SM has. */
+static int64_t most_columns(const WgmmaForm *f, int64_t m_tiles, int bn)
+{
+    int64_t tiles = m_tiles * ceil_div(f->x.c.N, bn);
+
+    return ceil_div(tiles, f->x.o->device->sms) * bn;
+}
+
+/* Whether the products are all that there is. */
+static bool simple(const WgmmaForm *f)
+{
+    return !f->rows_read && !f->pre && !f->x.gr->merge && !f->x.gr->pieces &&
+           f->deals && f->x.terms == 1;
+}
+
+/* Whether tiles of so many columns, which are no whole number of lines of the
+ * results, leave the fullest SM less than those a little narrower or wider. */
+static bool fits_better(const WgmmaForm *f, const WgmmaShape *s)
+{
+    int64_t m_tiles = tma_patch(&f->tma, s->bm).tiles * f->x.c.batches;
+    int64_t own = most_columns(f, m_tiles, s->bn);
+
+    /* narrow tiles of many rows wait for copies, however they are dealt */
+    return simple(f) && (s->bm > 64 || m_tiles == 1) &&
+           own < most_columns(f, m_tiles, s->bn - 16) &&
+           own < most_columns(f, m_tiles, s->bn + 16);
 }
 
 /* Tiles of which half would do are left out. */
@@ -143,13 +185,9 @@ static bool sensible(const WgmmaForm *f, const WgmmaShape *s)
 {
     if (s->bm > 64 && s->bm / 2 >= f->x.c.M)
         return false;
+    if (s->bn % 32 && !fits_better(f, s))
+        return false;
     return s->bn <= 32 || s->bn / 2 < f->x.c.N;
-}
-
-/* Whether no block has a second tile. */
-static bool one_each(const WgmmaForm *f, int64_t tiles)
-{
-    return tiles <= f->x.o->device->sms;
 }
 
 typedef struct Space {
@@ -159,8 +197,8 @@ typedef struct Space {
     int n, most;
 } Space;
 
-static void add_variant(Space *s, const WgmmaShape *sh, int stages, int cluster,
-                        int split, int parts)
+static void add_cluster(Space *s, const WgmmaShape *sh, int stages, int cluster,
+                        int split, int parts, bool across)
 {
     Variant *v = &s->v[s->n];
     Wgmma w;
@@ -168,11 +206,17 @@ static void add_variant(Space *s, const WgmmaShape *sh, int stages, int cluster,
     if (s->n == s->most || stages < 2)
         return;
     *v = (Variant){.knob = {sh->bm, sh->bn, stages, sh->consumers, sh->pingpong,
-                            cluster, split, parts}};
+                            cluster, split, parts, across}};
     if (wgmma_plan(&w, s->form, v))
         return;
     v->text = variant_text(s->g, v->knob);
     s->n++;
+}
+
+static void add_variant(Space *s, const WgmmaShape *sh, int stages, int cluster,
+                        int split, int parts)
+{
+    add_cluster(s, sh, stages, cluster, split, parts, false);
 }
 
 /* Parts of a long sum, of which a block has one and the last one of a tile adds
@@ -230,6 +274,9 @@ static void add_shape(Space *s, const WgmmaShape *sh)
                 add_variant(s, sh, wgmma_deeper(s->form, sh, tiles), 1, 1, 1);
             if (split == 1)
                 add_variant(s, sh, stages, 2, 1, 1);
+            bool across = off && split == 1 && sh->consumers > 1;
+            for (int n = 2; n <= 4 && across && simple(s->form); n *= 2)
+                add_cluster(s, sh, stages, n, 1, 1, true);
             if (split == 1 && off)
                 add_variant(s, sh, stages, 4, 1, 1);
             add_variant(s, sh, stages, 1, split, 1);
@@ -239,7 +286,7 @@ static void add_shape(Space *s, const WgmmaShape *sh)
 
 int wgmma_space(const void *form, Variant **out)
 {
-    enum { MOST = 400 };
+    enum { MOST = 800 };
     Graph *g = ((const WgmmaForm *)form)->x.g;
     Variant all[MOST] = {0};
     Space s = {.form = form, .g = g, .v = all, .most = MOST};

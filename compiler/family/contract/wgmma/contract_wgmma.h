@@ -4,10 +4,11 @@
  * through tiles of BM x BN. Cooperative: the consumers split a tile's rows; of
  * two, one has its last products first, and stores during the other's.
  * Ping-pong: each has a tile of its own, and one's epilogue runs while the
- * other multiplies. The blocks of a cluster share columns of b, or a tile: then
- * each sums a slice of k, sends the sums of the others' columns to them, and
- * finishes its own. A long k may be in parts, too, each a block's or cluster's:
- * these leave their sums in the workspace, and the last one adds all up.
+ * other multiplies. The blocks of a cluster share columns of b, rows of a
+ * (across), or a tile: then each sums a slice of k, sends the sums of the
+ * others' columns to them, and finishes its own. A long k may be in parts, too,
+ * each a block's or cluster's: these leave their sums in the workspace, and the
+ * last one adds all up.
  *
  * A thread's sums are pairs of columns, eight apart. The map of b is such that
  * its rows lie in a slot in another order, by which a thread has 4 pairs in a
@@ -44,7 +45,7 @@ typedef struct WgmmaForm {
 } WgmmaForm;
 
 enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
-       KNOB_CLUSTER, KNOB_SPLIT, KNOB_PARTS };
+       KNOB_CLUSTER, KNOB_SPLIT, KNOB_PARTS, KNOB_ACROSS };
 enum {
     WGMMA_MOST_SPLIT = 8, /* blocks of a cluster */
     WGMMA_BESIDE = 44     /* registers: addresses, and columns in turn */
@@ -61,9 +62,13 @@ typedef struct Wgmma {
     ContractPlan x;         /* of f->x; x.t: the tile */
     Patch patch;
     int consumers, cluster;
+    bool across;            /* the blocks of a cluster lie side by side */
     int parts;              /* of k, whose sums meet in memory */
     bool pingpong;
     bool stays;             /* b, whole, beside the ring: one for all tiles */
+    int rows;               /* of a in a slot: bm, or of a lone row of tiles
+                               those that there are, since what products of
+                               the rest read does not matter */
     int wm;                 /* rows of a consumer warpgroup */
     int resident;           /* blocks on an SM */
     int lead;               /* steps by which the first of two warpgroups that
@@ -112,6 +117,10 @@ typedef struct WgmmaDigits {
     int n;
 } WgmmaDigits;
 
+/* Rows of a in a slot of tiles of bm x bn. */
+int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn);
+/* Whether blocks of a cluster share the operand. */
+bool wgmma_shares(const Wgmma *w, const TmaOperand *o);
 /* Blocks that have a tile's sums over their parts of k: those of a cluster, in
  * several parts. */
 int wgmma_sharers(const Wgmma *w);
@@ -172,6 +181,8 @@ bool wgmma_runs_ahead(const WgmmaBuild *w);
 int wgmma_early(const Wgmma *w);
 Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first);
 Tree *wgmma_fill(WgmmaBuild *w);
+/* The constant that has the rows of a in a slot. */
+const char *wgmma_rows_name(const WgmmaBuild *w);
 /* What names a step's slot: `begin` is the first; nothing where slots turn. */
 const char *wgmma_slot(const WgmmaBuild *w, const char *begin);
 /* The place along k of the tile of that number. */

@@ -30,6 +30,9 @@ static void constants(WgmmaBuild *w)
     kernel_constant(g, k, "BM", t->bm, "");
     kernel_constant(g, k, "BN", t->bn, "");
     kernel_constant(g, k, "BK", t->bk, "tile of a block");
+    if (w->p->rows < t->bm)
+        kernel_constant(g, k, "ROWS", w->p->rows,
+                        "of a slot: sums of those beyond are not stored");
     kernel_constant(g, k, "WM", w->p->wm, "rows of a warpgroup");
     kernel_constant(g, k, "CONSUMERS", w->p->consumers, "warpgroups");
     kernel_constant(g, k, "STAGES", t->stages, NULL);
@@ -48,7 +51,9 @@ static void constants(WgmmaBuild *w)
         kernel_constant(g, k, "PARTS", w->p->parts, "of k, as many blocks");
     if (w->p->cluster > 1)
         kernel_constant(g, k, "CLUSTER", w->p->cluster,
-                        "blocks, one below the other, that share columns");
+                        w->p->across ? "blocks, side by side, that share rows"
+                                     : "blocks, one below the other, that "
+                                       "share columns");
     if (w->p->pack)
         kernel_constant(g, k, "COLS", w->p->pack,
                         "that a warp stores at a time");
@@ -56,6 +61,11 @@ static void constants(WgmmaBuild *w)
         kernel_constant(g, k, "LEAD", w->p->lead,
                         "steps by which a warpgroup ends first");
     kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->p->stage_bytes, NULL);
+}
+
+const char *wgmma_rows_name(const WgmmaBuild *w)
+{
+    return w->p->rows < w->x.p->t.bm ? "ROWS" : "BM";
 }
 
 static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
@@ -90,7 +100,7 @@ static void shared_memory(WgmmaBuild *w)
 {
     Kernel *k = w->x.kernel;
 
-    put_tile_field(w, &w->x.a, &w->f->tma.a, "BM");
+    put_tile_field(w, &w->x.a, &w->f->tma.a, wgmma_rows_name(w));
     put_tile_field(w, &w->x.b, &w->f->tma.b, "BN");
     if (w->x.f->terms == 3)
         kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
@@ -117,6 +127,12 @@ static void shared_memory(WgmmaBuild *w)
 
 /* ---- tensor maps ------------------------------------------------------- */
 
+/* Blocks that copy an operand's rows together. */
+static int sharers(const WgmmaBuild *w, const TmaOperand *o)
+{
+    return wgmma_shares(w->p, o) ? w->p->cluster : 1;
+}
+
 /* Elements of a box along dimension d. */
 static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
 {
@@ -128,8 +144,10 @@ static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
     if (d == 0 || a == &t->k.axis[t->k.n - 1])
         return w->f->tma.bk;
     if (a == &t->n.axis[0])
-        return w->x.p->t.bn / w->p->cluster;
-    return w->p->patch.tile[a - t->m.axis];
+        return w->x.p->t.bn / sharers(w, o);
+    int rows = w->p->rows < w->x.p->t.bm ? w->p->rows
+                                         : w->p->patch.tile[a - t->m.axis];
+    return rows / sharers(w, o);
 }
 
 static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
@@ -165,7 +183,7 @@ static void add_map(WgmmaBuild *w, const TmaOperand *o, const Load *l)
             add_dim(m, dim->extent / w->p->deal, stride * w->p->deal,
                     w->x.p->t.bn / w->p->deal, 1);
             add_dim(m, w->p->deal / 2, stride * 2,
-                    w->p->deal / 2 / w->p->cluster, 1);
+                    w->p->deal / 2 / sharers(w, o), 1);
         } else {
             if (o->run == d + 1)
                 m->of_run[m->rank] = dim->extent / w->x.g->most;
@@ -259,7 +277,7 @@ static void put_origins(WgmmaBuild *w, Tree *b, const char *m_tile)
     const Tma *t = &w->f->tma;
     int64_t radix = 1;
 
-    if (w->p->cluster > 1) {
+    if (w->p->cluster > 1 && !w->p->across) {
         PUT(b,
             "const int own_tile = @m_tile * CLUSTER + "
             "(int)dcc_cluster_rank();\n",
@@ -316,7 +334,11 @@ static Tree *find_tile(WgmmaBuild *w, const WgmmaPlaces *p)
         PUT(b, "const int batch = tile / (TILES_M * TILES_N);\n");
     Band band = put_band(w, b, many ? "tile % (TILES_M * TILES_N)" : "tile");
     put_origins(w, b, band.m);
-    PUT(b, w->p->n_tiles > 1 ? "n0 = @n * BN;\n" : "n0 = @n;\n",
+    PUT(b,
+        w->p->across
+            ? "n0 = (@n * CLUSTER + (int)dcc_cluster_rank()) * BN;\n"
+        : w->p->n_tiles > 1 ? "n0 = @n * BN;\n"
+                            : "n0 = @n;\n",
         FILL("n", band.n));
     if (many)
         put_batch(w, b, p);
@@ -721,7 +743,8 @@ static void build_plan(Wgmma *plan, Kernel *k)
     /* Before a wait for the grid TMA has the time to ask for the first steps'
      * weights itself: no gain was measured. */
     w->sweeps = !k->waits && !w->f->tma.b.run && wgmma_sweeps(w->p);
-    w->heads = wgmma_runs_ahead(w) && !w->sweeps && wgmma_asks_heads(plan);
+    w->heads = (wgmma_runs_ahead(w) || (w->p->cluster > 1 && !k->waits)) &&
+               !w->sweeps && wgmma_asks_heads(plan);
     constants(w);
     if (wgmma_runs_ahead(w))
         kernel_constant(w->x.g, k, "EARLY",

@@ -90,7 +90,7 @@ static double few_rows(const Wgmma *w, const TmaOperand *o, double rows)
 static double copies_b(const Wgmma *w)
 {
     const TmaOperand *b = &w->f->tma.b;
-    double bn = w->x.t.bn, asked = bn / w->cluster;
+    double bn = w->x.t.bn, asked = bn / (w->across ? 1 : w->cluster);
 
     return few_terms(w) ? few_rows(w, b, asked) : copy_rows(w, b, asked, bn);
 }
@@ -99,9 +99,10 @@ static double copies_b(const Wgmma *w)
 static double copies(const Wgmma *w)
 {
     const TmaOperand *a = &w->f->tma.a;
-    double bm = w->x.t.bm;
+    double asked = w->rows / (w->across ? w->cluster : 1.0);
 
-    return (few_terms(w) ? few_rows(w, a, bm) : copy_rows(w, a, bm, bm)) +
+    return (few_terms(w) ? few_rows(w, a, asked)
+                         : copy_rows(w, a, asked, w->rows)) +
            (w->stays ? 0 : copies_b(w));
 }
 
@@ -195,8 +196,8 @@ static double stores_clk(const Wgmma *w)
     int bytes = wgmma_result_bytes(&w->f->x);
     /* of a lane's pair a whole sector goes out; others through shared memory */
     double sectors = in_pieces(w) ? (double)L2_SECTOR / (2 * 2 * 2 * bytes)
-                     : w->deal    ? 1
-                                  : 2;
+                     : w->deal && w->deal == w->f->deals ? 1
+                                                         : 2;
 
     return (double)w->x.t.bm * w->own * bytes * fmax(1, sectors) /
            w->f->x.o->device->sm_bytes_clk;
@@ -374,14 +375,17 @@ static void timeline(const Wgmma *w, Work *out)
 }
 
 /* How much longer weights that one tile reads come from memory where some SMs
- * have a tile more than others: the last ones are asked for by few. */
+ * have a tile more than others, as the last ones are asked for by few; or where
+ * some have none. */
 static double uneven(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
     double each = wgmma_blocks(w) / d->sms;
 
-    if (w->m_tiles > 1 || each <= 1)
+    if (w->m_tiles > 1)
         return 1;
+    if (each <= 1)
+        return 1 + d->hbm_uneven * (1 - each) / 2;
     return 1 + d->hbm_uneven * (ceil(each) / each - 1);
 }
 
@@ -408,7 +412,7 @@ static void work(const Wgmma *w, Work *out)
     const Tile *t = &w->x.t;
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
     double steps = (double)w->k_tiles / wgmma_sharers(w);
-    double a = t->bm * (double)TMA_ROW * steps;
+    double a = w->rows * (double)TMA_ROW * steps;
     double b = t->bn * (double)TMA_ROW * steps;
     /* single sectors of rows, as the sums lie, go out in parts */
     double parts = in_pieces(w) && wgmma_result_bytes(x) > 2 ? x->out_bytes : 0;
@@ -429,12 +433,17 @@ static void work(const Wgmma *w, Work *out)
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: split=2 took 1.1 us less than split=1 in vit_b16
      * at batch 1, with it counted .4 more. */
-    double passes = t->split > 1 ? 0 : x->hbm_bytes;
-    double asked = w->m_tiles > 1 ? b * lines(&w->f->tma.b) * shared
-                   : t->split > 1 ? b
-                                  : 0;
+    bool lone = w->m_tiles == 1 && (w->cluster == 1 || w->across);
+    double passes = t->split > 1 || lone ? 0 : x->hbm_bytes;
+    double asked = lone ? b : b * lines(&w->f->tma.b) * shared;
+
+    /* nor does one of what all blocks read beside it, a few rows */
+    if (lone)
+        shared = 1;
     if (w->stays) /* into each block once: all ask for few lines at one time */
         asked = b * (double)wgmma_at_once(w) / tiles;
+    if (w->across)
+        a /= w->cluster;
     out->l2_bytes = tiles * (a * lines(&w->f->tma.a) * shared + asked) +
                     passes + x->out_bytes + parts +
                     (w->parts > 1 ? 2 * tiles * sums / t->split * sizeof(float)

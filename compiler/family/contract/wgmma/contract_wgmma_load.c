@@ -142,7 +142,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     CPrint *cp = &w->x.cp;
     Arena *a = w->x.g->arena;
     CScope scope = cprint_open(cp);
-    bool shared = w->p->cluster > 1 && o == &w->f->tma.b;
+    bool shared = wgmma_shares(w->p, o);
     const char *piece = "";
     bool stays = w->p->stays && l == &w->x.b;
 
@@ -158,7 +158,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     }
     if (shared) {
         const char *part = arena_printf(a, "rank * (%s)", rows);
-        if (!w->p->deal)
+        if (!w->p->deal || o == &w->f->tma.a)
             cprint_name(cp, side->linear,
                         arena_printf(a, "%s + %s%s", origin, part,
                                      o->k_major ? "" : " + i * 64"));
@@ -218,7 +218,7 @@ static void put_copies(WgmmaBuild *w, Tree *b, bool weights)
         wgmma_im2col_copy(w, copies);
     else if (is_early(w, &w->x.a) == weights)
         put_copy(w, copies, &t->a, &w->x.a, &t->m.axis[t->m.n - 1],
-                 w->origin[t->m.n - 1], "BM");
+                 w->origin[t->m.n - 1], wgmma_rows_name(w));
     if (is_early(w, &w->x.b) == weights)
         put_copy(w, copies, &t->b, &w->x.b, &t->n.axis[0], w->n_origin, "BN");
     if (tree_mentions(copies, "rank") && w->p->cluster > 1)

@@ -32,10 +32,22 @@ int wgmma_columns(const Contract *x)
     return wgmma_result_bytes(x) == 4 ? 4 : 8;
 }
 
+int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn)
+{
+    enum { STEP = 16 }; /* two blocks may share them */
+    int64_t rows = ceil_div(f->x.c.M, STEP) * STEP;
+    bool plain = f->tma.m.n == 1 && f->tma.a.k_major && !f->tma.a.slides &&
+                 !f->tma.pixels && !f->pre && f->x.terms == 1;
+
+    if (rows < bm - bn) /* what products read ends within b's first slot */
+        rows = bm - bn;
+    return plain && rows < bm ? (int)rows : bm;
+}
+
 size_t wgmma_ring_bytes(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
-    int rows = t->bm + (w->stays ? 0 : t->bn);
+    int rows = w->rows + (w->stays ? 0 : t->bn);
 
     return (size_t)(rows * ROW_BYTES + 16) * (size_t)t->stages;
 }
@@ -46,15 +58,23 @@ static size_t small_bytes(const Contract *x, int bn)
     return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
 }
 
+bool wgmma_shares(const Wgmma *w, const TmaOperand *o)
+{
+    return w->cluster > 1 && o == (w->across ? &w->f->tma.a : &w->f->tma.b);
+}
+
 int wgmma_sharers(const Wgmma *w)
 {
     return w->x.t.split * w->parts;
 }
 
-/* Blocks that share a tile finish its columns as products have them. */
-static int deal_columns(const WgmmaForm *f, int sharers)
+/* Blocks that share a tile finish its columns as products have them; where four
+ * lanes would have too many, each has half of them. */
+static int deal_columns(const WgmmaForm *f, int bn, int sharers)
 {
-    return sharers > 1 ? 0 : f->deals;
+    if (sharers > 1)
+        return 0;
+    return bn % (4 * f->deals + !f->deals) ? f->deals / 2 : f->deals;
 }
 
 /* Columns that a warp's stores cover at a time: lines of 128 bytes, if they
@@ -63,7 +83,7 @@ static int pack_columns(const WgmmaForm *f, int bn, int split, int parts)
 {
     int own = bn / split;
 
-    if (!f->packs || deal_columns(f, split * parts))
+    if (!f->packs || deal_columns(f, bn, split * parts))
         return 0;
     return own % 32 ? 16 : own % 64 ? 32 : 64;
 }
@@ -195,7 +215,7 @@ static const char *plan_tiles(Wgmma *w)
 {
     const Tile *t = &w->x.t;
     const Tma *tma = &w->f->tma;
-    int rows = w->patch.rows;
+    int rows = w->rows < t->bm ? w->rows : w->patch.rows;
 
     if (!tma->a.k_major && t->bm % tma->bk)
         return "a tile of half a box";
@@ -205,6 +225,11 @@ static const char *plan_tiles(Wgmma *w)
         if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
             tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
             return "a box longer than 256";
+    int beside = w->across ? w->cluster : 1, below = w->cluster / beside;
+    if (ceil_div(w->f->x.c.N, t->bn) % beside || w->rows % (8 * beside) ||
+        (w->across && (!tma->a.k_major || tma->a.slides || tma->m.n > 1 ||
+                       w->patch.im2col)))
+        return "rows that a cluster cannot share";
     w->stage_bytes = (size_t)(rows + (w->stays ? 0 : t->bn)) * ROW_BYTES;
     if (leads(w)) /* over slots that the other one has freed */
         w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
@@ -212,9 +237,9 @@ static const char *plan_tiles(Wgmma *w)
         return "more than 2^30 tiles";
     int part = tma->b.k_major ? 8 : tma->bk;
     if (w->cluster > 1 && (wgmma_sharers(w) > 1 || tma->b.slides ||
-                           w->patch.tiles < w->cluster ||
-                           t->bn % (part * w->cluster) ||
-                           (w->deal && w->deal / 2 % w->cluster) ||
+                           w->patch.tiles < below ||
+                           t->bn % (part * below) ||
+                           (w->deal && w->deal / 2 % below) ||
                            (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
     if (wgmma_sharers(w) > 1 &&
@@ -278,8 +303,10 @@ int wgmma_strip(const Wgmma *w)
         double rows = (double)tiles / c;
         if (rows > (double)w->m_tiles)
             rows = (double)w->m_tiles;
-        double reads = (rows * w->x.t.bm * w->cluster +
-                        (double)c * w->x.t.bn) / (rows * c);
+        int below = w->across ? 1 : w->cluster;
+        double reads = (rows * w->x.t.bm * below +
+                        (double)c * w->x.t.bn * (w->cluster / below)) /
+                       (rows * c);
         if (c == 1 || reads < least) {
             least = reads;
             best = c;
@@ -421,14 +448,17 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->consumers = k[KNOB_CONSUMERS];
     w->pingpong = k[KNOB_PINGPONG];
     w->cluster = k[KNOB_CLUSTER];
+    w->across = k[KNOB_ACROSS];
     w->parts = k[KNOB_PARTS];
     w->patch = tma_patch(&w->f->tma, w->x.t.bm);
+    w->rows = wgmma_slot_rows(f, w->x.t.bm, w->x.t.bn);
     w->x.patch = w->f->tma.m.n > 1 && !w->patch.im2col;
     w->own = w->x.t.bn / w->x.t.split;
-    w->deal = deal_columns(f, wgmma_sharers(w));
+    w->deal = deal_columns(f, w->x.t.bn, wgmma_sharers(w));
     w->pack = pack_columns(f, w->x.t.bn, w->x.t.split, w->parts);
-    w->m_tiles = ceil_div(w->patch.tiles, w->cluster);
-    w->n_tiles = ceil_div(f->x.c.N, w->x.t.bn);
+    int beside = w->across ? w->cluster : 1;
+    w->m_tiles = ceil_div(w->patch.tiles, w->cluster / beside);
+    w->n_tiles = ceil_div(ceil_div(f->x.c.N, w->x.t.bn), beside);
     w->k_tiles = tma_k_tiles(&f->tma);
     w->tiles = w->m_tiles * w->n_tiles * f->x.c.batches;
     if ((why = plan_room(w)))
@@ -447,13 +477,15 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
     const Device *d = f->x.o->device;
     const Tile tile = {.bm = s->bm, .bn = s->bn, .split = split};
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
+    int rows = wgmma_slot_rows(f, s->bm, s->bn);
 
     room -= (int)(pack_bytes(s->consumers,
                              pack_columns(f, s->bn, split, parts)) +
                   sent_bytes(&tile) + 16);
     int n = (room - (int)small_bytes(&f->x, s->bn)) /
-            ((s->bm + s->bn) * ROW_BYTES + 16);
-    return n > MOST_STAGES ? MOST_STAGES : n;
+            ((rows + s->bn) * ROW_BYTES + 16);
+    int most = rows < s->bm ? 2 * MOST_STAGES : MOST_STAGES;
+    return n > most ? most : n;
 }
 
 /* No more than steps; of a single step, and of tiles in turns, there are more
@@ -500,7 +532,8 @@ int wgmma_band(const Wgmma *w)
     const Tile *t = &w->x.t;
     double at_once = (double)w->f->x.o->device->sms * w->resident / w->cluster /
                      t->split;
-    double square = sqrt(at_once * t->bn / t->bm / w->cluster);
+    double beside = w->across ? w->cluster : 1.0 / w->cluster;
+    double square = sqrt(at_once * t->bn / t->bm * beside);
     int best = (int)fmax(1, round(square));
     double least = log(1.5);
 
