@@ -258,19 +258,23 @@ static void put_rows_ahead(Finish *f, ContractAhead *a, ContractPlace *place)
     for (int i = 0; i < f->n_vec && x->vec == a->vec; i++) {
         Vector *v = &f->vec[i];
         const char *id = v->id;
+        bool several = v->count > 1; /* f32 beside 16-bit results */
         if (!finish_ahead(x, v) || !finish_uses(&x->f->m, v->read) ||
-            v->count > 1 || !a->pieces)
+            (several && x->f->elem == T_F32) || !a->pieces)
             continue;
         int own = v->piece * type_bytes(v->read->tensor->type) > 4 ? 2 : 1;
-        own = a->vec == 8 ? each : a->pieces * own;
+        own = a->vec == 8 ? each * v->count : a->pieces * own;
         if (own > regs)
             continue;
         regs -= own;
         PUT(a->declare,
-            guard_truth(v->read->in) == ALWAYS ? "@type @id[@pieces];\n"
-                                               : "@type @id[@pieces] = {};\n",
+            guard_truth(v->read->in) == ALWAYS
+                ? "@type @id[@pieces]@of;\n"
+                : "@type @id[@pieces]@of = {};\n",
             FILL("type", finish_type(f, v->read->tensor, v)), FILL("id", id),
-            FILL_INT("pieces", a->pieces));
+            FILL_INT("pieces", a->pieces),
+            FILL("of", several ? arena_printf(x->g->arena, "[%d]", v->count)
+                               : ""));
         if (!some)
             put_point(f, a->reads, place);
         some = true;
