@@ -78,3 +78,7 @@ model sg_both { dim B = 1; input x : f16[B, 8, 11, 13]; param w : f16[64, 8, 1, 
   input t : f16[B, 64, 6, 7]; input rate : f32;
   h = relu(conv2d(x, w)); y = conv2d(h, u, stride = 2, pad = 1) + conv2d(h, d, stride = 2);
   output loss = mse(y, t); for v in params { v = v - 0.001 * rate * grad(loss * 64, v); } }
+model sg_two { dim B = 1; input x : f16[B, 8, 10, 12]; param w : f16[64, 8, 1, 1]; param u : f16[64, 64, 1, 1]; param d : f16[72, 64, 1, 1];
+  input t : f16[B, 64, 10, 12]; input t2 : f16[B, 72, 10, 12]; input rate : f32;
+  h = relu(conv2d(x, w)); y = conv2d(h, u); y2 = conv2d(h, d);
+  output loss = mse(y, t) + mse(y2, t2); for v in params { v = v - 0.001 * rate * grad(loss * 64, v); } }
