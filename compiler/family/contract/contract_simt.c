@@ -211,7 +211,8 @@ static void add_shape(const Contract *x, const Shape *s, Variant *v, int *n,
                 (stages > 2 && (stages - 1) * bk >= x->c.K))
                 continue;
             add_shares(x, &t, v, n);
-            if (bk <= 32 && stages > 2)
+            /* beside guards a kernel would have over 199 lines */
+            if (bk <= 32 && stages > 2 && !(x->a.n_need + x->b.n_need))
                 add_late(x, &t, v, n);
         }
 }
