@@ -65,15 +65,26 @@ static Graph *lower_size(const Sizes *s, Arena *a, int64_t value)
 
 /* ---- whether the set may be one */
 
-static bool looked_at(const Sizes *s, int64_t n)
+static int64_t nearer(int64_t n, int64_t to, int64_t next)
 {
-    bool near = n <= LOOK_AT_ALL;
+    for (int64_t at = to - 1; at <= to + 1; at++)
+        if (at > n && at < next)
+            next = at;
+    return next;
+}
 
-    for (int64_t p = 2 * LOOK_AT_ALL; p <= n + 1; p *= 2)
-        near |= n >= p - 1 && n <= p + 1;
+/* The next one behind n that is looked at. */
+static int64_t next_size(const Sizes *s, int64_t n)
+{
+    int64_t next = INT64_MAX;
+
+    if (n < LOOK_AT_ALL)
+        return n + 1;
+    for (int64_t p = 2 * LOOK_AT_ALL; p <= 2 * (n + 1); p *= 2)
+        next = nearer(n, p, next);
     for (int i = 0; i < s->set.n; i++)
-        near |= n >= s->set.value[i] - 1 && n <= s->set.value[i] + 1;
-    return near;
+        next = nearer(n, s->set.value[i], next);
+    return next;
 }
 
 /* A dimension that differs is a multiple of the size. */
@@ -129,8 +140,8 @@ static bool check_below(const Sizes *s, const Graph *big, int64_t from, int i)
         !check_multiples(s, next, most, next->output, big->output,
                          next->n_output))
         return false;
-    for (int64_t n = from; n < most; n++)
-        if (looked_at(s, n) && !check_size(s, next, n, false))
+    for (int64_t n = from; n < most; n = next_size(s, n))
+        if (!check_size(s, next, n, false))
             return false;
     return true;
 }
