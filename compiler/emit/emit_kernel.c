@@ -671,6 +671,10 @@ static void put_launcher(Buf *b, const Kernel *k)
                           "if (status != cudaSuccess)\n"
                           "    return status;\n", k->n_map ? "" : "const ",
                    k->name, k->smem_bytes);
+    else if (k->waits)
+        buf_printf(&body, "const cudaError_t status = DCC_SHARE_SM(%s);\n"
+                          "if (status != cudaSuccess)\n"
+                          "    return status;\n", k->name);
     for (int i = 0; i < k->n_map; i++)
         put_map(&body, k, &k->map[i]);
     buf_putc(&body, '\n');
