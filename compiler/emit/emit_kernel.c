@@ -671,7 +671,7 @@ static void put_launcher(Buf *b, const Kernel *k)
                           "if (status != cudaSuccess)\n"
                           "    return status;\n", k->n_map ? "" : "const ",
                    k->name, k->smem_bytes);
-    else if (k->waits)
+    else if (k->waits && k->beside)
         buf_printf(&body, "const cudaError_t status = DCC_SHARE_SM(%s);\n"
                           "if (status != cudaSuccess)\n"
                           "    return status;\n", k->name);

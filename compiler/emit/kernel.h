@@ -72,6 +72,8 @@ typedef struct Kernel {
     bool coop_counters;  /* needs a zeroed, self-resetting counter buffer */
     int n_counters;      /* of unsigned ints, if coop_counters */
     size_t workspace;    /* bytes of scratch in the arena, 0: none */
+    bool beside;         /* its loads need the L1, its neighbours their shared
+                            memory: the launcher asks for both */
     bool waits;          /* launches overlap: it executes dcc_grid_wait before
                             it touches what a run writes. Set before build() */
     Trigger trigger;     /* if it waits */

@@ -229,9 +229,6 @@ extern "C" cudaError_t mlp_z_matmul_add_launch(__half *z, const __half *h,
     const __half *w2, const __half *b2, dcc_edge edge, cudaStream_t stream)
 {
     const dim3 grid(160);
-    const cudaError_t status = DCC_SHARE_SM(mlp_z_matmul_add);
-    if (status != cudaSuccess)
-        return status;
 
     dcc_launch launch;
     dcc_configure(&launch, grid, 256, 0, stream);
@@ -318,9 +315,6 @@ extern "C" cudaError_t mlp_y_max_exp_sum_launch(__half *y, const __half *z,
     dcc_edge edge, cudaStream_t stream)
 {
     const dim3 grid(4);
-    const cudaError_t status = DCC_SHARE_SM(mlp_y_max_exp_sum);
-    if (status != cudaSuccess)
-        return status;
 
     dcc_launch launch;
     dcc_configure(&launch, grid, 256, 0, stream);
