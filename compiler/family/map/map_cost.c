@@ -58,6 +58,15 @@ double map_least(const void *form)
     return model_least(f->o->device, PIPE_FMA, census_flops(f->census));
 }
 
+static bool sums_columns(const Group *gr)
+{
+    bool found = false;
+
+    for (int i = 0; i < gr->n_step; i++)
+        found |= gr->step[i].op == R_SUM;
+    return found;
+}
+
 void map_cost(const void *form, const Variant *v, Cost *c)
 {
     const MapForm *f = form;
@@ -83,9 +92,10 @@ void map_cost(const void *form, const Variant *v, Cost *c)
     /* Of the time of what does not limit it, a part is not hidden; more of it
      * where windows have little in common, and so find little that others
      * brought from memory (3x3 of stride 2, 64 MB: 24.4 us, 18.2 by the
-     * fourth). */
+     * fourth). Of a maximum nothing was (51 MB and its places: 23.7 us; 81 by
+     * bands). */
     bool apart = f->window.q && 2 * f->window.stride > f->window.s->extent &&
-                 model_too_large(d, f->bytes);
+                 sums_columns(f->gr) && model_too_large(d, f->bytes);
     double share = cols > 1 ? d->beside / (apart ? 1 : 2 * 2) : 0;
     Work w = {
         .pipe = PIPE_FMA,
