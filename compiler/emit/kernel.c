@@ -392,18 +392,21 @@ static void early_scalars(Graph *g, Kernel *k)
             continue;
         tree_codes(k->body, name_scalar, &s);
         if (s.n)
-            PUT(body, "const @type @value = dcc_read_now(@name);\n",
+            PUT(body,
+                "const @type @value = dcc_read_now(@name);  // no launch "
+                "writes it\n",
                 FILL("type", type_cname(a->tensor->type)),
                 FILL("value", s.value), FILL("name", s.name));
     }
     if (!body->n_item)
         return;
     Tree *all = tree_list(g->arena);
-    tree_add(all, tree_comment(g->arena,
-                               "// No launch of a run writes to inputs."));
+    int label = k->body->n_item && k->body->item[0]->kind == TREE_COMMENT;
+    if (label)
+        tree_add(all, k->body->item[0]);
     tree_add(all, body);
-    tree_add(all, tree_new(g->arena, TREE_BLANK, (Code){0}));
-    tree_add(all, k->body);
+    for (int i = label; i < k->body->n_item; i++)
+        tree_add(all, k->body->item[i]);
     k->body = all;
 }
 
