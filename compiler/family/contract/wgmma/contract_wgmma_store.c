@@ -361,10 +361,12 @@ static void plan_ahead(const WgmmaBuild *w, ContractAhead *a, int *part)
     int left = w->p->spare_rows - WGMMA_BESIDE - a->pieces * 4;
     if (w->f->rows_read && *part && a->column_regs > left)
         a->column_regs = left;
-    /* few columns always fit beside a lone consumer's few sums; read one after
-     * the other between stores they took .2 us of bert_base's 2.9 */
+    /* few columns always fit beside a lone consumer's few sums, but for
+     * 3xtf32's, whose text has no reads ahead; read one after the other between
+     * stores they took .2 us of bert_base's 2.9 */
     int few = w->p->own / 2;
-    if (w->x.p->t.split > 1 && w->p->consumers == 1 && a->column_regs < few)
+    if (w->x.p->t.split > 1 && w->p->consumers == 1 && w->x.f->terms != 3 &&
+        a->column_regs < few)
         a->column_regs = few;
 }
 
