@@ -76,6 +76,12 @@ for name in ("mlp", "digits", "bert_base", "gpt2_decode"):
         seen.update(launch["writes"])
     point(not lost, f"{name}: launches read what is there", lost)
 
+data = explained(os.path.join(source, "tests/sets/rows.dcl"))
+point(not jsonschema or not list(
+    jsonschema.Draft7Validator(schema).iter_errors(data)) and
+    [m.get("size") for m in data["models"]] == ["R3", "R16", "R70"],
+    "each size of a set says which it is")
+
 status, out, err = run(example % "mlp", "--explain=xml")
 point(status == 2 and "--explain=json" in err, "another form is an error", err)
 status, out, err = run(example % "mlp", "--explain=json", "--dump=graph")

@@ -355,6 +355,8 @@ void explain_json(Buf *out, const Selection *s, const CudaProgram *p,
 
     buf_putc(b, '{');
     put_text(b, "model", s->graph->model);
+    if (s->graph->word)
+        put_text(b, "size", s->graph->word);
     put_gpu(b, s->options->device);
     put_launches(b, s, p, "load", p->load, p->n_load, NULL);
     double total = put_launches(b, s, p, "run", p->run, p->n_run, more);
