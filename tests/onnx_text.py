@@ -209,6 +209,15 @@ def time_first():
         node("Add", ["w", "x"], ["y"]))
 
 
+def half_folded():
+    """torch's convolution of f16: weights that took a norm in are in f32."""
+    return model(
+        node("Conv", ["x", "w", "b"], ["c"]), node("Relu", ["c"], ["y"]),
+        node("Conv", ["y", "v"], ["z"]),
+        info(11, "x", [1, 4, 5, 5], 10), info(12, "z", [], 10),
+        floats("w", [D, 4, 3, 3]), floats("b", [D]), floats("v", [2, D, 1, 1]))
+
+
 def half_norm():
     """torch's RMSNorm of f16: gains in f32, and so is what they multiply."""
     return model(
@@ -444,6 +453,7 @@ def main():
         for name, data in (("turned", time_first()),
                            ("keras", moments(2, [-1])),
                            ("half_norm", half_norm()),
+                           ("half_folded", half_folded()),
                            ("keras_columns", moments(1, [1])),
                            ("keras_both", moments(2, [1, 2])),
                            ("int8", dynamic_int8()),
@@ -538,6 +548,10 @@ def main():
              "param in_proj_weight : E[8, 8];" in dcls["turned"]),
             ("a norm by moments is a norm",
              "layer_norm(x, g, b, eps = 0.001)" in dcls["keras"]),
+            ("weights in f32 of an f16 network are in f16",
+             "type E = f16" in dcls["half_folded"] and
+             "param w : E[8, 4, 3, 3]" in dcls["half_folded"] and
+             run("half_folded.dcl", "-o", "half_folded.cu")[0] == 0),
             ("a norm of f16 with gains in f32 is one in f32",
              "y = f16(rms_norm(E(x), g))" in dcls["half_norm"] and
              run("half_norm.dcl", "-o", "half_norm.cu")[0] == 0),

@@ -80,6 +80,7 @@ typedef struct Value {
     bool printed;
     struct Value *spread;    /* itself, broadcast for attention */
     struct Value *one;       /* known: itself, of each element of the batch */
+    struct Value *retyped;   /* known: itself, in its operator's type */
     bool wide;               /* f32 in the .dcl: an integer sum that a scale
                                 is still to come to, which f16 may not hold */
 } Value;
@@ -145,6 +146,7 @@ struct Import {
     bool has_batch;          /* some input has a symbolic first size */
     const Dim *dim; int n_dim;
     const struct dcc_st_file *bind;
+    int floats[OT_TYPES];    /* weights and inputs of each type */
     OnnxType float_type;     /* what `type E` is */
     const char *wanted_name; /* of the model in the .dcl */
     const char *model_name;  /* the same, made legal */

@@ -143,6 +143,55 @@ static bool enough(Import *c, const Node *n)
     return false;
 }
 
+/* A float constant in another float type. */
+static Value *retyped(Import *c, Value *v, OnnxType t)
+{
+    if (v->retyped && v->retyped->type == t)
+        return v->retyped;
+    Value *to = v->retyped = arena_new_of(c->arena, Value);
+    Const *k = known_new(c, t, v->known->n, v->known->splat);
+    *to = *v;
+    k->turned = v->known->turned;
+    for (int64_t i = 0; i < (k->splat ? 1 : k->n); i++)
+        known_set_float(k, i, known_float(v->known, i));
+    to->type = t;
+    to->known = k;
+    to->retyped = NULL;
+    c->floats[v->type]--;
+    c->floats[t]++;
+    return to;
+}
+
+/* Operands of a product have one type. PyTorch folds batch norms into weights
+ * in f32, whatever the network's type is: constants take the others' type. */
+static bool one_type(Import *c, Node *n)
+{
+    static const char *const products[] = {"Conv", "ConvTranspose", "Gemm",
+                                           "MatMul", NULL};
+    const Value *first = NULL;
+    bool is_product = false;
+
+    for (const char *const *p = products; *p; p++)
+        is_product |= !strcmp(n->op, *p);
+    for (int i = 0; i < n->n_in && !first; i++)
+        if (n->in[i] && !n->in[i]->known)
+            first = n->in[i];
+    if (!is_product || !first || !onnx_is_float(first->type))
+        return true;
+    for (int i = 0; i < n->n_in; i++) {
+        Value *v = n->in[i];
+        if (!v || v->type == first->type)
+            continue;
+        if (!v->known || !onnx_is_float(v->type)) {
+            import_error(c, n, "its operands are %s and %s",
+                         onnx_type_name(first->type), onnx_type_name(v->type));
+            return false;
+        }
+        n->in[i] = retyped(c, v, first->type);
+    }
+    return true;
+}
+
 /* Shapes, types, contents of what a node makes. */
 static void infer(Import *c, Node *n)
 {
@@ -158,7 +207,7 @@ static void infer(Import *c, Node *n)
         return;
     }
     check_attributes(c, n);
-    if (!enough(c, n) || !operands_known(n))
+    if (!enough(c, n) || !operands_known(n) || !one_type(c, n))
         return;
     if (!n->info->infer) {
         node_in_parts(c, n, infer);
@@ -211,7 +260,7 @@ static void weights_of(Reader *r, Scope *s, const Onnx__GraphProto *g)
         if (!v)
             v = value_new(r->c, name);
         else
-            r->floats[v->type] += 2;
+            r->c->floats[v->type] += 2;
         bind(r, s, name, v, NULL);
     }
     if (g->n_sparse_initializer)
@@ -576,15 +625,15 @@ static void read_graph(Reader *r)
 }
 
 /* The type that most weights have; float64 counts as float32. */
-static OnnxType usual_float(const Reader *r)
+static OnnxType usual_float(const Import *c)
 {
-    int f32 = r->floats[OT_FLOAT] + r->floats[OT_DOUBLE];
+    int f32 = c->floats[OT_FLOAT] + c->floats[OT_DOUBLE];
     OnnxType best = OT_FLOAT;
 
-    if (r->floats[OT_FLOAT16] > f32)
+    if (c->floats[OT_FLOAT16] > f32)
         best = OT_FLOAT16;
-    if (r->floats[OT_BFLOAT16] > f32 &&
-        r->floats[OT_BFLOAT16] > r->floats[OT_FLOAT16])
+    if (c->floats[OT_BFLOAT16] > f32 &&
+        c->floats[OT_BFLOAT16] > c->floats[OT_FLOAT16])
         best = OT_BFLOAT16;
     return best;
 }
@@ -598,7 +647,7 @@ static void read_model(Reader *r)
         return;
     }
     read_graph(r);
-    c->float_type = usual_float(r);
+    c->float_type = usual_float(c);
 }
 
 static const char *folder_of(Arena *a, const char *path)

@@ -435,7 +435,7 @@ bool read_input(Reader *r, const Onnx__ValueInfoProto *p, Scope *s)
         return false;
     }
     v->is_input = true;
-    r->floats[v->type]++;
+    r->c->floats[v->type]++;
     VEC_PUSH(c->arena, c->input, c->n_input, c->cap_input) = v;
     return true;
 }

@@ -26,7 +26,6 @@ typedef struct Reader {
     External external;
     Map *function;           /* "domain:name" -> FunctionProto */
     int n_weight, cap_weight;
-    int floats[OT_TYPES];    /* weights and inputs of each type */
 } Reader;
 
 /* A tensor of the file as a known value; NULL after an error. */
