@@ -385,7 +385,7 @@ static double uneven(const Wgmma *w)
     if (w->m_tiles > 1)
         return 1;
     if (each <= 1)
-        return 1 + d->hbm_uneven * (1 - each) / 2;
+        return 1 + d->hbm_uneven * (1 - each) / 2 / 2;
     return 1 + d->hbm_uneven * (ceil(each) / each - 1);
 }
 
