@@ -42,6 +42,15 @@ static int occupancy(const Device *d, const Work *w, const char **why)
     return n > 0 ? n : 1;
 }
 
+int model_thread_regs(const Device *d, int threads, int n)
+{
+    int warps = (threads + WARP - 1) / WARP * n;
+    int each = (warps + SCHEDULERS - 1) / SCHEDULERS;
+    int regs = d->regs_sm / SCHEDULERS / WARP / each / REGS_UNIT * REGS_UNIT;
+
+    return regs > THREAD_REGS ? THREAD_REGS : regs;
+}
+
 /* DeepCuts, section 4.2: the reachable fraction of the peak rate. */
 static double gm_ratio(const Device *d, double peak, double of_tb)
 {

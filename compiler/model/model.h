@@ -50,6 +50,9 @@ typedef struct Work {
 
 /* Clocks of an SM as microseconds. */
 double model_us(const Device *d, double clk);
+/* Registers that a thread may have with n blocks of so many threads on an SM:
+ * their warps are dealt to its schedulers. */
+int model_thread_regs(const Device *d, int threads, int n);
 /* Blocks of so many threads, registers and bytes of shared memory that an SM
  * holds, at least 1. */
 double model_room(const Device *d, double threads, double regs, double smem);

@@ -175,10 +175,23 @@ static double sm_clk(const Device *d, const Roll *r, const Walk *w,
     return clocks;
 }
 
-/* Blocks on an SM; nvcc is held to the registers for them. */
-static double blocks_room(const Device *d, const Walk *w, int threads)
+/* Registers that a thread should have at most where an SM has n blocks. */
+static double most_regs(const Device *d, const Roll *r, int threads, double n)
 {
-    return model_room(d, threads, w->regs, w->smem * threads + w->shared);
+    return r->bands ? fmin(d->band_most_regs,
+                           model_thread_regs(d, threads, (int)n))
+                    : d->walk_most_regs;
+}
+
+/* Blocks on an SM; nvcc is held to the registers for them. */
+static double blocks_room(const Device *d, const Roll *r, const Walk *w,
+                          int threads)
+{
+    double n = model_room(d, threads, w->regs, w->smem * threads + w->shared);
+
+    while (r->bands && n > 1 && w->regs > most_regs(d, r, threads, n))
+        n--;
+    return n;
 }
 
 int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
@@ -187,7 +200,7 @@ int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
     Walk w;
 
     walk_of(g, gr, d, r, vec, &w);
-    return (int)blocks_room(d, &w, threads);
+    return (int)blocks_room(d, r, &w, threads);
 }
 
 void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
@@ -200,17 +213,12 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
 
     walk_of(g, gr, d, r, vec, &w);
     memset(c, 0, sizeof *c);
-    if (w.regs > (r->bands ? d->band_most_regs : d->walk_most_regs)) {
+    if (w.regs > most_regs(d, r, threads, 1)) {
         c->why = "more registers than a thread should have";
         c->us = INFINITY;
         return;
     }
-    if (r->bands && w.regs * threads > d->regs_sm) {
-        c->why = "more registers than an SM has";
-        c->us = INFINITY;
-        return;
-    }
-    double room = blocks_room(d, &w, threads);
+    double room = blocks_room(d, r, &w, threads);
     double waves = ceil(blocks / (d->sms * room)), n = points * w.steps;
     /* neighbours in a block find their common columns in the L1, where a
      * request takes a cycle for each line that it touches */

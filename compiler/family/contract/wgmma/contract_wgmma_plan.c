@@ -100,16 +100,6 @@ static size_t pack_bytes(int consumers, int columns)
     return (size_t)(consumers * 4 * 16 * columns * 2);
 }
 
-/* Registers that a thread may have with n blocks on an SM: its warps are dealt
- * to four quarters. */
-static int regs_for(const Device *d, int threads, int n)
-{
-    int warps = (threads / 32 * n + 3) / 4;
-    int regs = d->regs_sm / 4 / 32 / warps / 8 * 8;
-
-    return regs > 255 ? 255 : regs;
-}
-
 /* Of a step's rows of a, as they came and as they are multiplied; or of what
  * corrects sums, and the pieces that it is made of. */
 static int rows_regs(const Wgmma *w)
@@ -202,10 +192,11 @@ static const char *plan_sizes(Wgmma *w)
         return "more sums than registers";
     int fit = (int)(d->smem_sm_kb * 1024.0 / ((double)w->smem + 1024));
     w->resident = fit < 1 ? 1 : fit;
-    while (w->resident > 1 && regs_for(d, t->threads, w->resident) < w->x.regs)
+    while (w->resident > 1 &&
+           model_thread_regs(d, t->threads, w->resident) < w->x.regs)
         w->resident--;
     int all = w->consumers > 1 ? wgmma_budget(w)
-                               : regs_for(d, t->threads, w->resident);
+                               : model_thread_regs(d, t->threads, w->resident);
     w->spare = three ? 0 : all - sums - wide - other_regs(w);
     w->spare_rows = three ? 0 : w->spare + f->reads_regs;
     return NULL;
