@@ -674,7 +674,7 @@ static void note_read(const Expr *e, void *ctx)
         f->read = e;
 }
 
-static const Expr *read_of(const Expr *e, const Tensor *t)
+const Expr *fold_read(const Expr *e, const Tensor *t)
 {
     Find f = {t, NULL};
 
@@ -745,8 +745,8 @@ Group *fold_product(Graph *g, const Group *c, const Group *r, const Tensor *y,
         at++;
     if (!f || r->n_step != c->n_step)
         return NULL;
-    const Expr *w = read_of(c->step[at].value, f->w);
-    const Expr *there = read_of(r->step[at].value, x);
+    const Expr *w = fold_read(c->step[at].value, f->w);
+    const Expr *there = fold_read(r->step[at].value, x);
     for (int i = 0; i < r->n_step; i++)
         if (i != at && r->step[i].op == R_SUM)
             return NULL;

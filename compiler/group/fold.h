@@ -52,6 +52,8 @@ void fold_prepare(Graph *g, const Folds *only);
 bool fold_has(const Folds *f, const char *path);
 /* The fold of the product step s of some group, if that takes y; or NULL. */
 const Fold *fold_of(const Step *s, const Tensor *y);
+/* The last read of t in e, or NULL. */
+const Expr *fold_read(const Expr *e, const Tensor *t);
 /* The product r, in whose factor norm_product put y's values, with its sum
  * corrected in place of that: c is r as it was. NULL if it has no fold. */
 Group *fold_product(Graph *g, const Group *c, const Group *r, const Tensor *y,

@@ -141,27 +141,6 @@ Group *fold_reader(Graph *g, const Group *c, const Fold *f)
     return r;
 }
 
-typedef struct Find {
-    const Tensor *t;
-    const Expr *read;
-} Find;
-
-static void note_read(const Expr *e, void *ctx)
-{
-    Find *f = ctx;
-
-    if (e->kind == E_READ && e->tensor == f->t)
-        f->read = e;
-}
-
-static const Expr *read_of(const Expr *e, const Tensor *t)
-{
-    Find f = {t, NULL};
-
-    expr_visit(e, note_read, &f);
-    return f.read;
-}
-
 /* Whether e adds the fold's bias to the value of step `at`. */
 static bool adds_bias(const Expr *e, const Fold *f, int at)
 {
@@ -269,8 +248,8 @@ Group *fold_apart(Graph *g, const Group *of, const Fold *f)
         Step *to = &r->step[n];
         *to = c->step[i];
         if (own) {
-            const Expr *y = read_of(to->value, own->y);
-            const Expr *w = read_of(to->value, own->w);
+            const Expr *y = fold_read(to->value, own->y);
+            const Expr *w = fold_read(to->value, own->w);
             to->value = join(g, F_MUL, y, expr_read(g, own->by, w->at, w->in,
                                                     w->outside));
             if (has_others(own) && !put_shift(g, c, i, own, w))
