@@ -165,6 +165,9 @@ bool kernel_reads_constants(const Expr *e);
  * of tree_pass.h improve, constants that nothing reads go, and the user's names
  * get their last spelling. */
 void kernel_finish(Graph *g, Kernel *k);
+/* Whether t, of the first instance, is an input of the model in each: no launch
+ * of a run writes to it. */
+bool kernel_of_input(const Kernel *k, const Tensor *t);
 /* Whether text has the identifier id. */
 bool text_mentions(const char *text, const char *id);
 

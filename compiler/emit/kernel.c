@@ -329,8 +329,7 @@ static void settle(Graph *g, Kernel *k)
 
 /* ---- scalars among the inputs ------------------------------------------- */
 
-/* Whether t, of the first instance, is an input in each. */
-static bool input_of_all(const Kernel *k, const Tensor *t)
+bool kernel_of_input(const Kernel *k, const Tensor *t)
 {
     const Group *first = k->group;
 
@@ -340,7 +339,7 @@ static bool input_of_all(const Kernel *k, const Tensor *t)
         for (int i = 0; i < k->n_instance; i++)
             if (k->instance[i]->arg[a]->role != ROLE_INPUT)
                 return false;
-        return true;
+        return t->role == ROLE_INPUT;
     }
     return false;
 }
@@ -384,7 +383,7 @@ static void early_scalars(Graph *g, Kernel *k)
     for (int i = 0; i < k->n_arg && k->waits; i++) {
         const KernelArg *a = &k->arg[i];
         if (a->use != ARG_IN || a->mapped || a->tensor->rank ||
-            type_bytes(a->tensor->type) != 4 || !input_of_all(k, a->tensor))
+            type_bytes(a->tensor->type) != 4 || !kernel_of_input(k, a->tensor))
             continue;
         Scalar s = {g->arena, a->name,
                     arena_printf(g->arena, "%s_now", a->name), 0};

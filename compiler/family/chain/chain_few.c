@@ -422,19 +422,26 @@ static Tree *range(ChainKernel *w)
     return code;
 }
 
+typedef struct Made {
+    const Kernel *k;
+    bool found;
+} Made;
+
 /* No launch of a run writes to inputs. */
 static void note_made(const Expr *e, void *ctx)
 {
+    Made *m = ctx;
+
     if (e->kind == E_READ && !tensor_is_constant(e->tensor) &&
-        e->tensor->role != ROLE_INPUT)
-        *(bool *)ctx = true;
+        !kernel_of_input(m->k, e->tensor))
+        m->found = true;
 }
 
-/* The range waits for what others may write. */
+/* The range waits for what others may write, before any launch. */
 static bool range_waits(const ChainKernel *w)
 {
     const ChainRows *r = &w->f->rows;
-    bool waits = false;
+    Made waits = {.k = w->k};
 
     for (int i = 0; i < r->n_upto; i++)
         expr_visit(r->upto[i], note_made, &waits);
@@ -444,7 +451,7 @@ static bool range_waits(const ChainKernel *w)
         const Expr *e = expr_index(w->b.g, w->f->reach.cond[i].e);
         expr_visit(e, note_made, &waits);
     }
-    return waits;
+    return waits.found;
 }
 
 /* Whether most of what o reads is there before the run, whoever may write to
