@@ -178,7 +178,7 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
         return;
     if (!rows->n_item && !all->n_item) {
         PUT(b,
-            "// What the epilogue reads is in the L1 by then.\n"
+            "// What the epilogue reads is in the L2 by then.\n"
             "#pragma unroll\n"
             "for (int j = 0; j < OWN / 8; ++j) {\n"
             "    const int n = @n;\n"
@@ -189,7 +189,7 @@ void wgmma_touch_reads(WgmmaBuild *w, Tree *b)
     }
     const char *m = wgmma_point_row(w->p);
     PUT(b,
-        "// What the epilogue reads is in the L1 by then.\n"
+        "// What the epilogue reads is in the L2 by then.\n"
         "#pragma unroll\n"
         "for (int i = 0; i < WM / 32; ++i) {\n"
         "    const int m = @m;\n"
