@@ -133,14 +133,14 @@ static bool move_in(Stmt *s)
 /* ---- parts that are packed ---------------------------------------------- */
 
 /* The part that a statement of load time stores of a tensor that others pack
- * too, as a tensor of its own: parts of equal shape share their kernel. Each
- * of its variables says alone where in one dimension. */
+ * too, if it is one piece, as a tensor of its own: parts of equal shape share
+ * their kernel. Each of its variables says alone where in one dimension. */
 static Tensor *part_of(Graph *g, const Stmt *s)
 {
     Tensor *t = s->tensor;
     int bytes = type_bytes(t->type), rank = 0;
     int64_t extent[MAX_RANK], stride[MAX_RANK], first = 0;
-    int64_t align = MOST_ALIGN, span = 1;
+    int64_t align = MOST_ALIGN, span = 1, elements = 1;
 
     for (int d = 0; d < t->rank; d++) {
         const Idx *e = s->store[d];
@@ -157,9 +157,10 @@ static Tensor *part_of(Graph *g, const Stmt *s)
         span += (v->extent - 1) * stride[rank];
         if (v->extent > 1 && stride[rank] > 1)
             align = power_of_two(stride[rank] * bytes, align);
-        extent[rank++] = v->extent;
+        elements *= extent[rank++] = v->extent;
     }
-    if (rank != s->n_out || !rank || span == t->span || first * bytes % BASE)
+    if (rank != s->n_out || !rank || span != elements || span == t->span ||
+        first * bytes % BASE)
         return NULL;
     Tensor *part = graph_tensor(g, t->name, t->type, rank, extent);
     part->path = t->path;

@@ -427,7 +427,8 @@ typedef struct Made {
     bool found;
 } Made;
 
-/* No launch of a run writes to inputs. */
+/* Whether e reads what a launch of a run may write: it is no constant, and not
+ * an input for each of the kernel's launches. */
 static void note_made(const Expr *e, void *ctx)
 {
     Made *m = ctx;
@@ -437,7 +438,7 @@ static void note_made(const Expr *e, void *ctx)
         m->found = true;
 }
 
-/* The range waits for what others may write, before any launch. */
+/* Whether the range is of what others may write: it waits for them. */
 static bool range_waits(const ChainKernel *w)
 {
     const ChainRows *r = &w->f->rows;
