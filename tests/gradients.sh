@@ -67,6 +67,16 @@ if [ $# -eq 0 ]; then
     rm -f "$out"
 fi
 
+if [ $# -eq 0 ]; then
+    n=$((n + 1))
+    if DCC_BIN=$dcc python3 "$src/tests/gradients/far.py" >"$log" 2>&1; then
+        echo "ok - slopes far out"
+    else
+        echo "not ok - slopes far out"
+        sed -n '1,40s/^/# /p' "$log"
+    fi
+fi
+
 # What initialisers draw is the same in the emitted program and the oracle.
 if [ $# -eq 0 ]; then
     n=$((n + 1))

@@ -112,15 +112,29 @@ static const Expr *plus(Graph *g, const Expr *a, double b)
     return expr_binary(g, F_ADD, a, num(g, b), T_F32);
 }
 
-/* b - a a */
-static const Expr *less_square(Graph *g, double b, const Expr *a)
+/* 1 - a a, of which nothing cancels near 1 */
+static const Expr *less_square(Graph *g, const Expr *a)
 {
-    return expr_binary(g, F_SUB, num(g, b), mul(g, a, a), T_F32);
+    return mul(g, expr_binary(g, F_SUB, num(g, 1), a, T_F32), plus(g, a, 1));
 }
 
 static const Expr *call(Graph *g, Func f, const Expr *a)
 {
     return expr_unary(g, f, a, T_F32);
+}
+
+static const Expr *negative(Graph *g, const Expr *a)
+{
+    if (a->kind == E_UNARY && a->fn == F_NEG)
+        return a->arg[0];
+    return call(g, F_NEG, a);
+}
+
+/* 1 / (1 + exp(a)): 0 and 1 far out, and its slope, by the rule of quotients
+ * by such sums, again a product of these. */
+static const Expr *falling(Graph *g, const Expr *a)
+{
+    return quotient(g, num(g, 1), plus(g, call(g, F_EXP, a), 1));
 }
 
 /* Does e change with the tensor at all? */
@@ -156,7 +170,8 @@ static void give_unless(Walk *w, const Expr *e, const Expr *c, const Expr *a)
 }
 
 /* ---- functions of one argument: the derivative at x, where y is the value;
- * NULL: it is 0 everywhere. */
+ * NULL: it is 0 everywhere. Where y has lost what the derivative needs, as
+ * tanh's far out, x is asked: 1 - y y has no digit left from |x| = 9 in f32. */
 
 static const Expr *by_power(Graph *g, Func f, const Expr *x, const Expr *y)
 {
@@ -166,7 +181,7 @@ static const Expr *by_power(Graph *g, Func f, const Expr *x, const Expr *y)
     case F_CBRT: return quotient(g, num(g, 1 / 3.0), mul(g, y, y));
     case F_EXP: return y;
     case F_EXP2: return mul(g, y, num(g, M_LN2));
-    case F_EXPM1: return plus(g, y, 1);
+    case F_EXPM1: return call(g, F_EXP, x);
     case F_LOG: return quotient(g, num(g, 1), x);
     case F_LOG2: return quotient(g, num(g, M_LOG2E), x);
     case F_LOG10: return quotient(g, num(g, M_LOG10E), x);
@@ -183,16 +198,22 @@ static const Expr *by_angle(Graph *g, Func f, const Expr *x, const Expr *y)
     case F_SIN: return call(g, F_COS, x);
     case F_COS: return call(g, F_NEG, call(g, F_SIN, x));
     case F_TAN: return plus(g, mul(g, y, y), 1);
-    case F_ASIN: return call(g, F_RSQRT, less_square(g, 1, x));
-    case F_ACOS:
-        return call(g, F_NEG, call(g, F_RSQRT, less_square(g, 1, x)));
+    case F_ASIN: return call(g, F_RSQRT, less_square(g, x));
+    case F_ACOS: return call(g, F_NEG, call(g, F_RSQRT, less_square(g, x)));
     case F_ATAN: return quotient(g, num(g, 1), plus(g, square, 1));
     case F_SINH: return call(g, F_COSH, x);
     case F_COSH: return call(g, F_SINH, x);
-    case F_TANH: return less_square(g, 1, y);
-    case F_ASINH: return call(g, F_RSQRT, plus(g, square, 1));
-    case F_ACOSH: return call(g, F_RSQRT, plus(g, square, -1));
-    case F_ATANH: return quotient(g, num(g, 1), less_square(g, 1, x));
+    case F_TANH:
+        x = mul(g, num(g, 2), x);
+        return mul(g, num(g, 4), mul(g, falling(g, x),
+                                     falling(g, negative(g, x))));
+    case F_ASINH:
+        return quotient(g, num(g, 1),
+                        expr_binary(g, F_HYPOT, x, num(g, 1), T_F32));
+    case F_ACOSH:
+        return mul(g, call(g, F_RSQRT, plus(g, x, -1)),
+                   call(g, F_RSQRT, plus(g, x, 1)));
+    case F_ATANH: return quotient(g, num(g, 1), less_square(g, x));
     case F_ERF:
     case F_ERFC:
         return mul(g, num(g, f == F_ERF ? M_2_SQRTPI : -M_2_SQRTPI),
@@ -353,25 +374,43 @@ static const Expr *logistic(const Expr *e, const Expr **power)
     return NULL;
 }
 
-/* Of e = x / y by y. By u, e = x / (c + exp(u)) changes by e (c / y - 1),
- * which is 0 where exp(u) is infinite; -e / y times exp(u) is NaN there. */
+/* p / (c + p) of p = exp(u) or exp2(u), as 1 / (1 + c / p): right where p is 0
+ * or infinite. NULL: c is not positive. */
+static const Expr *share(Graph *g, const Expr *c, const Expr *p)
+{
+    const Expr *down = negative(g, p->arg[0]);
+    bool two = p->fn == F_EXP2;
+
+    if (!(c->num > 0))
+        return NULL;
+    if (c->num != 1)
+        down = plus(g, down, two ? log2(c->num) : log(c->num));
+    return quotient(g, num(g, 1), plus(g, call(g, p->fn, down), 1));
+}
+
+/* Of e = x / y by y. By u, e = x / (c + exp(u)) changes by -e exp(u) / y: of
+ * the last two the product is 1 where exp(u) is infinite, -e / y times exp(u)
+ * is NaN there; and c / y - 1 has no digit left where exp(u) is small. */
 static void into_divisor(Walk *w, const Expr *e, const Expr *a)
 {
     Graph *g = w->g;
-    const Expr *x = e->arg[0], *y = e->arg[1], *power;
-    const Expr *c = logistic(y, &power);
+    const Expr *y = e->arg[1], *power;
+    const Expr *c = logistic(y, &power), *part;
 
     if (!varies(w, y))
         return;
-    if (!c) {
+    part = c ? share(g, c, power) : NULL;
+    if (!part) {
         give_times(w, y, a, call(g, F_NEG, quotient(g, e, y)));
         return;
     }
-    const Expr *part = expr_equal(x, c) ? e : quotient(g, c, y);
-    const Expr *by = mul(g, e, plus(g, part, -1));
+    const Expr *u = power->arg[0], *by = mul(g, e, part);
     if (power->fn == F_EXP2)
         by = mul(g, by, num(g, M_LN2));
-    give_times(w, power->arg[0], a, by);
+    if (u->kind == E_UNARY && u->fn == F_NEG)
+        give_times(w, u->arg[0], a, by);
+    else
+        give_times(w, u, a, call(g, F_NEG, by));
 }
 
 static void into_binary(Walk *w, const Expr *e, const Expr *a)
