@@ -249,12 +249,12 @@ static bool asks_for_chains(const CompileOptions *o)
 
 /* With factors that products have of their own, and without: the one that is
  * predicted to be faster. */
-static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
-                                 const char *model, const CompileOptions *o,
-                                 int64_t most, Report *r)
+static CudaProgram *better_of_two(Arena *a, Diag *d, Diag *quiet,
+                                  const struct Program *tree,
+                                  const char *model, const CompileOptions *o,
+                                  int64_t most, Report *r)
 {
     const size_t dump = r->dump.len, plan = r->plan.len;
-    Diag *quiet = diag_new(a);
     Own own = PLAIN;
     CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
                                   most, &own, r);
@@ -280,6 +280,17 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
     if (!second)
         r->selection = s;
     return second ? q : p;
+}
+
+static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
+                                 const char *model, const CompileOptions *o,
+                                 int64_t most, Report *r)
+{
+    Diag *quiet = diag_new(a);
+    CudaProgram *p = better_of_two(a, d, quiet, tree, model, o, most, r);
+
+    diag_drop(quiet);
+    return p;
 }
 
 /* What a handle takes of a GPU, inputs and outputs apart. */

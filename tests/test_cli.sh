@@ -358,6 +358,28 @@ launches vgg16 30 20 10
 launches mobilenetv2 65 35 20
 launches mlp 4 4 0
 
+# q, k and v are one tensor, and code calls them what the user does; so the two
+# products of a gate
+"$dcc" "$src/examples/bert_base.dcl" -o names.cu >log 2>&1 &&
+    for name in '\*__restrict__ q_k_v,' 'half q_tile\[' 'half k_tile\[' \
+        'half v_tile\['; do
+        grep -q "$name" names.cu || echo "no $name"
+    done >log
+[ ! -s log ]
+point $? "q, k and v have their names"
+cat >gate.dcl <<END
+model gate {
+  dim D = 512;  input x : f16[1, D];
+  param a : f16[1024, D];  param b : f16[1024, D];
+  g = linear(x, a);
+  u = linear(x, b);
+  output y = silu(g) * u;
+}
+END
+"$dcc" gate.dcl -o names.cu >log 2>&1 && grep -q 'float g_sum = ' names.cu &&
+    grep -q 'float u_sum = ' names.cu
+point $? "sums of two products have the products' names"
+
 # ---- and how it is laid out
 
 : >log

@@ -384,13 +384,11 @@ static Solve copy_of(const Solve *s)
     Solve c = *s;
     Arena *a = s->g->arena;
 
-    c.eq = arena_array(a, Equation, s->n_eq + 1);
-    memcpy(c.eq, s->eq, sizeof *c.eq * (size_t)s->n_eq);
-    c.open = arena_array(a, const Var *, s->n_open + 1);
-    memcpy(c.open, s->open, sizeof *c.open * (size_t)s->n_open);
+    c.eq = arena_copy(a, s->eq, s->n_eq, s->n_eq + 1, sizeof *c.eq);
+    c.open = arena_copy(a, s->open, s->n_open, s->n_open, sizeof *c.open);
     c.cap_open = s->n_open;
-    c.known = arena_array(a, Subst, s->n_known + 1);
-    memcpy(c.known, s->known, sizeof *c.known * (size_t)s->n_known);
+    c.known = arena_copy(a, s->known, s->n_known, s->n_known,
+                         sizeof *c.known);
     c.cap_known = s->n_known;
     return c;
 }

@@ -293,6 +293,7 @@ static CudaProgram *compile_round(const Tune *t, const Buf *plan, Arena *a)
         diag_error(d, (Span){0}, "a bug in dcc: a plan gives other kernels");
     if (!same)
         diag_flush(d);
+    diag_drop(d);
     return same ? p : NULL;
 }
 

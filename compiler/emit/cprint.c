@@ -79,7 +79,19 @@ const char *cprint_tensor(const CPrint *p, const Tensor *t)
     for (int i = 0; i < p->n_arg; i++)
         if (p->arg[i].tensor == t)
             return p->arg[i].name;
-    return t->name;
+    return tensor_called(t);
+}
+
+const char *cprint_part(const CPrint *p, const Expr *read)
+{
+    const Tensor *t = read->tensor;
+    const char *part = tensor_part_called(t, read->at);
+    const char *id = cprint_ident(p->graph->arena, part);
+
+    for (int i = 0; i < p->n_arg; i++)
+        if (!strcmp(p->arg[i].name, id))
+            return cprint_tensor(p, t);
+    return t->part ? id : cprint_tensor(p, t);
 }
 
 CScope cprint_open(CPrint *p)

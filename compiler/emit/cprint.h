@@ -121,6 +121,9 @@ void cprint_store(Tree *list, CPrint *p, const Tensor *t, const Idx **store,
                   Guard where, Type value, const char *text);
 /* The tensor's name in this kernel. */
 const char *cprint_tensor(const CPrint *p, const Tensor *t);
+/* What the part of a tensor that is read is called, for what is made of it: no
+ * argument's name but the tensor's own. */
+const char *cprint_part(const CPrint *p, const Expr *read);
 /* float, int or bool: what a value of type t is computed in. */
 const char *cprint_ctype(Type t);
 /* What an argmax over values of type t compares: float or int. */

@@ -411,7 +411,7 @@ static const char *name_hint(const Expr *e, const char *hint, CPrint *p)
 {
     if (e->kind == E_READ)
         return arena_printf(p->graph->arena, "%s_val",
-                            cprint_tensor(p, e->tensor));
+                            cprint_part(p, e));
     return hint ? hint : "t";
 }
 

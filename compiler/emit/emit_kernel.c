@@ -87,8 +87,10 @@ static void put_vars(Buf *b, const Var **v, int n)
 static void put_stored(Buf *b, const Step *s)
 {
     if (s->tensor) {
-        buf_printf(b, ", stored to %s: ", s->tensor->name);
+        buf_printf(b, ", stored to %s: ", tensor_called(s->tensor));
         put_shape(b, s->tensor);
+    } else if (s->called) {
+        buf_printf(b, ", as %s", s->called);
     }
     buf_putc(b, '\n');
     if (s->tensor && s->tensor->says)
@@ -98,8 +100,8 @@ static void put_stored(Buf *b, const Step *s)
 static void put_said(const Expr *e, void *ctx)
 {
     if (e->kind == E_READ && e->tensor->says)
-        buf_printf(ctx, "//         %s: %s\n", e->tensor->name,
-                   e->tensor->says);
+        buf_printf(ctx, "//         %s: %s\n",
+                   tensor_called(e->tensor), e->tensor->says);
 }
 
 /* Whether what it reads of a run is not what a statement says. */

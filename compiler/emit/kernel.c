@@ -36,7 +36,8 @@ static bool reads_from(const Group *gr, const Tensor *t)
 
 static const char *arg_name(Arena *a, const Kernel *k, const Tensor *t)
 {
-    const char *base = cprint_ident(a, *t->name ? t->name : "t"), *id = base;
+    const char *called = tensor_called(t);
+    const char *base = cprint_ident(a, *called ? called : "t"), *id = base;
 
     for (int n = 1, i = 0; i < k->n_arg; i++)
         if (!strcmp(k->arg[i].name, id)) {
@@ -322,6 +323,8 @@ static void settle(Graph *g, Kernel *k)
     emit_kernel(&text, NULL, k);
     Settled names = names_settle(g->arena, buf_text(&text));
     buf_free(&text);
+    k->given = names.given;
+    k->n_given = names.n_given;
     settle_parts(k, &names);
     tree_codes(k->body, settle_code, &names);
     settle_notes(k->body, &names);

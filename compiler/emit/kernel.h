@@ -95,6 +95,8 @@ typedef struct Kernel {
     SmemField *smem; int n_smem, cap_smem;
     Phase *phase; int n_phase, cap_phase;
     Tree *body;          /* of them all, when finished (kernel_finish) */
+    const char **given; int n_given; /* then, too: names in it that are a
+                            user's, or made of one */
     const char *device_code; /* helper functions before the kernel, or NULL */
     const char *min_arch; /* "sm_80", or NULL */
     const char **where;  /* of each step, where its value lives: "registers",

@@ -264,7 +264,8 @@ static const char *free_name(const Settled *t, const char *plain)
 
 Settled names_settle(Arena *a, const char *text)
 {
-    Settled t = {a, map_new(a), map_new(a), reserved()};
+    Settled t = {.arena = a, .own = map_new(a), .name = map_new(a),
+                 .reserved = reserved()};
     Buf marked = {0};
 
     for (const char *s = text; *s;) {
@@ -280,6 +281,7 @@ Settled names_settle(Arena *a, const char *text)
         const char *id = free_name(&t, names_plain(a, word));
         map_put(t.own, id, (void *)id);
         map_put(t.name, word, (void *)id);
+        VEC_PUSH(a, t.given, t.n_given, t.cap_given) = id;
         s += n + 1;
     }
     buf_free(&marked);

@@ -47,6 +47,8 @@ typedef struct Settled {
     Arena *arena;
     Map *own;  /* identifiers without a mark */
     Map *name; /* of a marked one; and the names given, so that each is once */
+    const char **given; /* these names alone */
+    int n_given, cap_given;
     Reserved reserved;
 } Settled;
 Settled names_settle(Arena *a, const char *text);

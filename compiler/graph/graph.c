@@ -120,6 +120,30 @@ Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
     return x;
 }
 
+const char *tensor_called(const Tensor *t)
+{
+    return t->called ? t->called : t->name;
+}
+
+const char *tensor_part_called(const Tensor *t, const Idx *const *at)
+{
+    const Idx *i = t->part ? at[t->part_dim] : NULL;
+
+    return i && !i->n ? t->part[i->k] : tensor_called(t);
+}
+
+Tensor *graph_tensor_like(Graph *g, const Tensor *t, Type type, int rank,
+                          const int64_t *dim)
+{
+    Tensor *x = graph_tensor(g, t->name, type, rank, dim);
+
+    x->called = t->called;
+    x->path = t->path;
+    x->when = t->when;
+    x->at = t->at;
+    return x;
+}
+
 const Idx *tensor_offset(Graph *g, const Tensor *t, const Idx **at)
 {
     return idx_dot(g->pool, at, t->stride, t->rank);

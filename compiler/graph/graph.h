@@ -54,6 +54,11 @@ typedef struct Tensor {
     int id;
     const char *name;   /* as in the source; temporaries have a made name */
     const char *path;   /* block path, "" at the top; name for emission */
+    const char *called; /* what code calls it: a block's result has its
+                           caller's name; NULL: by `name` */
+    const char *const *part; /* what code calls its parts along part_dim: it
+                                was stacked (stack.c); or NULL */
+    int part_dim;
     const char *weight; /* ROLE_PARAM: its name in the weights file; a
                            ROLE_STATE that has one is a trained parameter */
     Type type;
@@ -201,6 +206,12 @@ typedef struct Graph {
 } Graph;
 
 Graph *graph_new(Arena *a, Diag *d, const char *model);
+const char *tensor_called(const Tensor *t);
+/* What code calls the part of it that `at` reads or writes. */
+const char *tensor_part_called(const Tensor *t, const Idx *const *at);
+/* Another tensor of what t is: its name, path, place and time. */
+Tensor *graph_tensor_like(Graph *g, const Tensor *t, Type type, int rank,
+                          const int64_t *dim);
 Tensor *graph_tensor(Graph *g, const char *name, Type t, int rank,
                      const int64_t *dim); /* appended; TEMP, row-major */
 Stmt *graph_stmt(Graph *g);               /* appended, zeroed, with id */

@@ -92,6 +92,13 @@ static void add_data(const Idx *e, Args *a)
         add_atom(e->term[i].atom, a);
 }
 
+const char *step_called(const Step *s)
+{
+    const Tensor *t = s->source ? s->source->tensor : s->tensor;
+
+    return s->called ? s->called : t ? tensor_called(t) : NULL;
+}
+
 void group_visit(const Group *gr, StepVisit *f, void *ctx)
 {
     for (int i = 0; i < gr->n_step; i++)

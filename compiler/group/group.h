@@ -39,7 +39,11 @@ typedef struct Step {
     Guard where;
     Guard needed;       /* of what is stored: nobody reads the rest */
     const Stmt *source; /* for comments */
+    const char *called; /* what code calls its value: it is of a part of what
+                           the source makes; NULL: as that */
 } Step;
+/* NULL: there is no tensor that it is a value of. */
+const char *step_called(const Step *s);
 
 struct Group;
 struct Kernel;

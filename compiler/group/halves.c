@@ -136,6 +136,18 @@ static const Expr *move_local(Graph *g, const Expr *e, void *ctx)
     return e->kind == E_LOCAL ? expr_local(g, e->local + *by, e->type) : NULL;
 }
 
+/* What code calls a step of a stack at place i, which is in one of its parts;
+ * or NULL. What was stacked with it has the same parts. */
+static const char *part_name(const Halves *h, const Step *s, int i)
+{
+    const Tensor *t = s->source ? s->source->tensor : NULL;
+
+    if (!t || !t->part || !h->t->part)
+        return NULL;
+    const Idx *part = h->at[i][h->t->part_dim];
+    return part->n ? NULL : t->part[part->k];
+}
+
 /* p's steps where c reads at place i; sums first, so that they are one loop. */
 static bool add_place(Halves *h, Group *r, int i, bool keep)
 {
@@ -153,6 +165,7 @@ static bool add_place(Halves *h, Group *r, int i, bool keep)
     }
     for (int k = 0; k < h->p->n_step; k++) {
         Step s = h->p->step[k];
+        s.called = part_name(h, &s, i);
         s.value = expr_subst(g, s.value, map, n);
         s.value = expr_rewrite(g, s.value, move_local, &base);
         if (s.tensor && !keep)

@@ -346,8 +346,11 @@ static Ref whole(Lower *l, const AstStmt *s, const Declared *d)
         r = whole_build(l, s->def.value, name, d->elem ? &t : NULL,
                         d->shape ? d->rank : -1, d->dim);
     } else {
+        int before = l->g->n_tensor;
         r = whole_eval(l, s->def.value, name);
         l->target.name = name;
+        if (!r.bad && r.t && r.t->id >= before && r.t->role == ROLE_TEMP)
+            r.t->called = name;
         if (!r.bad && !shape_is(&r, d)) {
             diag_error(l->d, s->def.value->at, "'%s' must be %s, this is %s",
                        s->name.text, lower_dims(l, d->rank, d->dim),

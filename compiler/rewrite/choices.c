@@ -176,10 +176,7 @@ static void make_part(Graph *g, Known *k, int i)
     *s = *from;
     s->id = id;
     s->tensor = k->part[i] =
-        graph_tensor(g, t->name, t->type, t->rank - 1, dim);
-    s->tensor->path = t->path;
-    s->tensor->when = t->when;
-    s->tensor->at = t->at;
+        graph_tensor_like(g, t, t->type, t->rank - 1, dim);
     s->tensor->stopped = t->stopped;
     s->store = without(g, from->store, t->rank, k->dim);
     s->out = arena_array(g->arena, const Var *, from->n_out + 1);

@@ -162,10 +162,7 @@ static Tensor *part_of(Graph *g, const Stmt *s)
     if (rank != s->n_out || !rank || span != elements || span == t->span ||
         first * bytes % BASE)
         return NULL;
-    Tensor *part = graph_tensor(g, t->name, t->type, rank, extent);
-    part->path = t->path;
-    part->when = t->when;
-    part->at = t->at;
+    Tensor *part = graph_tensor_like(g, t, t->type, rank, extent);
     part->says = t->says;
     part->host = t;
     part->first = first;

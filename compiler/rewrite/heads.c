@@ -184,11 +184,7 @@ static Tensor *joined_tensor(const Heads *h, const Tensor *t)
     for (int d = 0; d < h->rank; d++)
         if (d != h->p)
             dim[n++] = d == h->q ? h->heads * h->k : t->dim[d];
-    Tensor *new = graph_tensor(h->g, t->name, t->type, n, dim);
-    new->path = t->path;
-    new->when = t->when;
-    new->at = t->at;
-    return new;
+    return graph_tensor_like(h->g, t, t->type, n, dim);
 }
 
 static void join(Heads *h)

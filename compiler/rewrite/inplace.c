@@ -37,11 +37,9 @@ bool older_places(const Idx *const *store, int rank, Guard where,
 static Tensor *like(Graph *g, const Stmt *s, Type type, int rank,
                     const int64_t *dim)
 {
-    Tensor *t = graph_tensor(g, s->tensor->name, type, rank, dim);
+    Tensor *t = graph_tensor_like(g, s->tensor, type, rank, dim);
 
-    t->path = s->tensor->path;
     t->when = s->when;
-    t->at = s->tensor->at;
     return t;
 }
 

@@ -471,10 +471,7 @@ static Stmt *piece_stmt(Levels *l, int at, const Stmt *like, const Expr *value)
     for (int i = 0; i < l->n_inner; i++)
         s->red[i] = l->inner[l->n_inner - 1 - i];
     s->n_red = l->n_inner;
-    s->tensor = graph_tensor(g, like->tensor->name, like->tensor->type, n, dim);
-    s->tensor->path = like->tensor->path;
-    s->tensor->when = like->tensor->when;
-    s->tensor->at = like->tensor->at;
+    s->tensor = graph_tensor_like(g, like->tensor, like->tensor->type, n, dim);
     s->value = value;
     return s;
 }

@@ -295,11 +295,7 @@ static Tensor *compact_tensor(const Phase *f, int dim, const Parts *n,
                    : i == dim + 1 ? idx_var(g->pool, n->phase)
                                   : s->store[from];
     }
-    Tensor *rows = graph_tensor(g, t->name, t->type, t->rank + 1, d);
-    rows->path = t->path;
-    rows->when = t->when;
-    rows->at = t->at;
-    return rows;
+    return graph_tensor_like(g, t, t->type, t->rank + 1, d);
 }
 
 /* The sum for the rows that have terms, and a view of it as t. */

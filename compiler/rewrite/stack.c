@@ -124,6 +124,29 @@ static int param_dim(const Stack *s, const Tensor *t, const Idx *const *at)
     return dim;
 }
 
+/* q, k and v are called q_k_v, and where one of them is read, q, k or v. */
+static void call_whole(Stack *s, Tensor *whole, Tensor *const *of, int dim)
+{
+    enum { LONG = 24 };
+    Arena *a = s->g->arena;
+    const char **part = arena_array(a, const char *, s->k);
+    const char *all = "";
+    bool same = true;
+
+    for (int i = 0; i < s->k; i++) {
+        part[i] = tensor_called(of[i]);
+        same &= !strcmp(part[i], part[0]);
+        all = arena_printf(a, "%s%s%s", all, i ? "_" : "", part[i]);
+    }
+    if (strlen(all) > LONG)
+        all = arena_printf(a, "%s_to_%s", part[0], part[s->k - 1]);
+    if (same)
+        return;
+    whole->called = all;
+    whole->part = part;
+    whole->part_dim = dim;
+}
+
 static Tensor *stack_params(Stack *s, Tensor *const *part,
                             const Idx *const *at, int new)
 {
@@ -144,6 +167,9 @@ static Tensor *stack_params(Stack *s, Tensor *const *part,
     whole->path = part[0]->path;
     whole->when = WHEN_LOAD;
     whole->at = part[0]->at;
+    call_whole(s, whole, part, new);
+    if (whole->called)
+        whole->called = arena_printf(g->arena, "%s_packed", whole->called);
     for (int i = 0; i < s->k; i++)
         copy_part(s, whole, part[i], at, i, new);
     if (s->n_made < 16) {
@@ -311,8 +337,9 @@ static void make_view(Stack *s, const Stmt *old, Tensor *whole, int dim, int i,
     v->value = expr_read(g, whole, from, (Guard){0}, NULL);
 }
 
-/* Replaces the k statements by one. They are mapped already. */
 static void note_reads(Graph *g, Readers *r, Stmt *s);
+
+/* Replaces the k statements by one. They are mapped already. */
 
 static void build_stack(Stack *s, const Expr *const *value)
 {
@@ -326,10 +353,11 @@ static void build_stack(Stack *s, const Expr *const *value)
     const Expr *e = stack_exprs(s, value, true);
     for (int d = 0; d <= t->rank; d++)
         dims[d] = d < dim ? t->dim[d] : d > dim ? t->dim[d - 1] : s->k;
-    Tensor *whole = graph_tensor(g, t->name, t->type, t->rank + 1, dims);
-    whole->path = t->path;
-    whole->when = t->when;
-    whole->at = t->at;
+    Tensor *whole = graph_tensor_like(g, t, t->type, t->rank + 1, dims);
+    Tensor *old[MAX_STACK];
+    for (int i = 0; i < s->k; i++)
+        old[i] = s->stmt[i]->tensor;
+    call_whole(s, whole, old, dim);
     Stmt *n = stmt_insert(g, stmt_position(g, a));
     int id = n->id;
     *n = *a;

@@ -1,39 +1,87 @@
 #include "search/twins.h"
 
+#include "emit/names.h"
 #include "support/map.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* Text without its kernel's name, comments and what depends on the name's
- * length: lines. */
-static void put_bare(Buf *b, const char *text, const char *name)
-{
-    size_t n = strlen(name);
+typedef struct Bare {
+    Buf text;
+    const Kernel *kernel;
+    Arena *arena;
+    Map *given; /* a user's names: their numbers in the order in which they
+                   come, from 1; 0: did not come yet */
+    int n;
+} Bare;
 
-    while (*text)
-        if (!strncmp(text, "//", 2))
-            text += strcspn(text, "\n");
-        else if (!strncmp(text, name, n))
-            text += n;
-        else if (isspace((unsigned char)*text))
-            text++;
-        else
-            buf_putc(b, *text++);
+/* Whether what follows in a text is a member of another struct than the shared
+ * memory's: vectors' are x and y whatever tensors are called. */
+static bool is_member(const char *from, const char *at)
+{
+    const char shared[] = "smem.";
+    const size_t n = sizeof shared - 1;
+
+    if (at == from || (at[-1] != '.' && at[-1] != '>'))
+        return false;
+    return (size_t)(at - from) < n || strncmp(at - n, shared, n) != 0;
+}
+
+/* The word at `at`, of n letters: a user's name as a number. */
+static void put_word(Bare *b, const char *from, const char *at, size_t n)
+{
+    int *number = map_get(b->given, arena_strndup(b->arena, at, n));
+
+    if (!number || is_member(from, at)) {
+        buf_putn(&b->text, at, n);
+        return;
+    }
+    if (!*number)
+        *number = ++b->n;
+    buf_printf(&b->text, "#%d ", *number);
+}
+
+/* Text without its kernel's name, comments, what tensors are called and what
+ * depends on the names' length: lines. */
+static void put_bare(Bare *b, const char *text)
+{
+    const char *name = b->kernel->name, *from = text;
+    size_t n = strlen(name), word;
+
+    for (; *text; text += word) {
+        for (word = 0; names_letter(text[word]);)
+            word++;
+        if (!strncmp(text, "//", 2)) {
+            word = strcspn(text, "\n");
+        } else if (!strncmp(text, name, n)) {
+            word = n;
+        } else if (word) {
+            put_word(b, from, text, word);
+        } else {
+            word = 1;
+            if (!isspace((unsigned char)*text))
+                buf_putc(&b->text, *text);
+        }
+    }
 }
 
 /* All that a kernel does, whatever it is called. */
 static const char *bare(const CudaProgram *p, const Kernel *k)
 {
-    Buf text = {0}, all = {0};
+    Arena *a = arena_new();
+    Bare b = {.kernel = k, .arena = a, .given = map_new(a)};
+    Buf text = {0};
 
+    for (int i = 0; i < k->n_given; i++)
+        map_put(b.given, k->given[i], arena_new_of(a, int));
     emit_kernel(&text, p, k);
-    put_bare(&all, buf_text(&text), k->name);
-    buf_printf(&all, " %d %zu", k->n_counters, k->workspace);
+    put_bare(&b, buf_text(&text));
+    buf_printf(&b.text, " %d %zu", k->n_counters, k->workspace);
     for (int i = 0; i < k->n_arg; i++)
-        buf_printf(&all, " %d", k->arg[i].use);
+        buf_printf(&b.text, " %d", k->arg[i].use);
     buf_free(&text);
-    return buf_take(&all, p->graph->arena);
+    arena_free(a);
+    return buf_take(&b.text, p->graph->arena);
 }
 
 static void launch_instead(Launch *l, int n, const Kernel *k, Kernel *first)

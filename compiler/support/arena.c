@@ -122,6 +122,13 @@ char *arena_printf(Arena *a, const char *fmt, ...)
     return p;
 }
 
+void *arena_copy(Arena *a, const void *p, int n, int room, size_t size)
+{
+    void *copy = arena_alloc(a, (size_t)room * size);
+
+    return n ? memcpy(copy, p, (size_t)n * size) : copy;
+}
+
 void *arena_grow(Arena *a, void *old, int n, int *cap, size_t size)
 {
     int more = *cap ? *cap * 2 : 8;

@@ -27,6 +27,10 @@ char *arena_printf(Arena *a, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(Arena *a, const char *fmt, va_list ap);
 
+/* n things of `size` bytes each at p, in memory for `room` of them; p may be
+ * NULL if n is 0, which memcpy's may not. */
+void *arena_copy(Arena *a, const void *p, int n, int room, size_t size);
+
 #define arena_new_of(a, T) ((T *)arena_alloc((a), sizeof(T)))
 #define arena_array(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 

@@ -39,14 +39,19 @@ const char *diag_text(const Diag *d)
     return buf_text(&d->text);
 }
 
+void diag_drop(Diag *d)
+{
+    buf_free(&d->text);
+    d->last = 0;
+}
+
 void diag_flush(Diag *d)
 {
     say_messages(buf_text(&d->text), stderr);
     if (d->errors > MAX_PRINTED)
         fprintf(stderr, "dcc: %d more errors not shown\n",
                 d->errors - MAX_PRINTED);
-    buf_free(&d->text);
-    d->last = 0;
+    diag_drop(d);
 }
 
 Source *diag_source(Diag *d, const char *name, const char *text, size_t len)

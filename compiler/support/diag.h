@@ -40,6 +40,7 @@ typedef struct Diag Diag;
 Diag *diag_new(Arena *a);
 int diag_errors(const Diag *d);          /* how many so far */
 const char *diag_text(const Diag *d);    /* all messages so far */
+void diag_drop(Diag *d);                 /* nobody will see them */
 void diag_flush(Diag *d);                /* prints them to stderr, once */
 
 Source *diag_source(Diag *d, const char *name, const char *text, size_t len);

@@ -9,7 +9,7 @@
 
 static const char *tile_id(ChainKernel *w, const Operand *o)
 {
-    return cprint_tensor(&w->b.cp, o->read->tensor);
+    return cprint_part(&w->b.cp, o->read);
 }
 
 void chain_name_all(ChainKernel *w)

@@ -170,7 +170,7 @@ static Tree *put_window(WindowBuild *w)
         "    @DIGITS\n"
         "    @POINT\n"
         "}\n",
-        FILL("name", w->f->made->name),
+        FILL("name", tensor_called(w->f->made)),
         FILL("m", f->c.M % x->p->t.bm ? "min(m0 + row, M - 1)" : "m0 + row"),
         FILL("k", k), FILL_TREE("DIGITS", digits), FILL_TREE("POINT", point));
 }
@@ -277,7 +277,7 @@ void window_build(const void *form, const Variant *v, Kernel *k)
     w->f = f;
     w->p = plan;
     contract_start(&w->x, p, k);
-    w->a = arena_printf(a, "%s_tile", cprint_ident(a, f->made->name));
+    w->a = arena_printf(a, "%s_tile", cprint_ident(a, tensor_called(f->made)));
     w->b = w->x.b.tile;
     if (!strcmp(w->a, w->b))
         w->b = arena_printf(a, "%s_b", w->b);

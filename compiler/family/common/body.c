@@ -263,11 +263,10 @@ void body_within(Body *b, CPrint print, const Group *gr, Kernel *k,
 const char *body_step_name(Body *b, int i)
 {
     const Step *s = &b->group->step[i];
-    const char *name = s->source ? s->source->tensor->name
-                     : s->tensor ? s->tensor->name
-                     : s->op != R_NONE ? reduce_name(s->op)
-                                       : "t";
+    const char *name = step_called(s);
 
+    if (!name)
+        name = s->op != R_NONE ? reduce_name(s->op) : "t";
     name = cprint_ident(b->graph->arena, name);
     for (int j = 0; j < b->kernel->n_arg; j++)
         if (!strcmp(b->kernel->arg[j].name, name)) {
@@ -409,7 +408,7 @@ static void stage_read(Body *b, Tree *out, const Expr *e)
     case READ_VECTOR: {
         const char *array = cprint_fresh(
             &b->print, arena_printf(b->graph->arena, "%s_frag",
-                                    cprint_tensor(&b->print, e->tensor)));
+                                    cprint_part(&b->print, e)));
         body_declare(b, out, e->type, array, true);
         body_load(b, out, e, array);
         body_hold(b, e, lane_of(b, array, true));
@@ -644,7 +643,7 @@ static void put_divisor(const Expr *e, void *ctx)
         return;
     const char *id = cprint_fresh(
         &b->print, arena_printf(b->graph->arena, "%s_divisor",
-                                s->source ? s->source->tensor->name : "row"));
+                                s->source ? step_called(s) : "row"));
     PUT(d->out, "const dcc_divisor @id = dcc_divisor_of(@row);\n",
         FILL("id", id), FILL("row", b->print.local[by]));
     b->print.divisor[by] = id;

@@ -26,7 +26,7 @@ static void name_loads(ContractBuild *x)
         const Operand *o = i ? x->b.op : x->a.op;
         id[i] = i ? "b" : "a";
         if (o->read)
-            id[i] = cprint_tensor(&x->cp, o->read->tensor);
+            id[i] = cprint_part(&x->cp, o->read);
     }
     if (!strcmp(id[0], id[1]))
         id[1] = arena_printf(x->g->arena, "%s_b", id[1]);

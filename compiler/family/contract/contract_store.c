@@ -426,8 +426,9 @@ static void put_step(Finish *f, Tree *b, int i)
     if (x->f->gone[i])
         return;
     if (s->op == R_NONE) {
-        const char *hint = s->tensor ? s->tensor->name
-                           : s->source ? s->source->tensor->name : "t";
+        const char *hint = s->tensor ? tensor_called(s->tensor)
+                                     : step_called(s);
+        hint = hint ? hint : "t";
         id = cprint_bind(b, &x->cp, f->value[i], hint);
         if (s->tensor)
             value = cprint_to_storage(b->arena, s->tensor->type, s->type, id);
