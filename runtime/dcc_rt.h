@@ -359,8 +359,8 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
  * with them: how much of an SM's is to be theirs, in percent. A neighbour's
  * blocks begin where there is room for their shared memory, and until an SM is
  * empty that cannot change; loads under way need the rest, its L1. Of an H200's
- * 228 KB 100: gpt2_decode took 2.8% less (64 KB: nothing; 132 KB: 5% more). Not
- * where windows are read through the L1: efficientnet_b0 took 4.4% more. */
+ * 228 KB 100: with less there is no room, with more too little L1. Not where
+ * windows are read through the L1. */
 enum { DCC_SHARED_PERCENT = 44 };
 #define DCC_SHARE_SM(kernel)                                        \
     cudaFuncSetAttribute(                                           \

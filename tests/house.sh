@@ -177,6 +177,14 @@ find compiler dsl runtime templates examples -name '*.[chly]' \
 for f in $sources; do
     awk -v f="$f" 'END { if (NR > 800) print f ": " NR " lines" }' "$f"
 done | fail "a file has 800 lines at most"
+# comments say why; a day's figures are in tests/bench/results
+# shellcheck disable=SC2086
+awk 'FNR == 1 { on = 0 }
+     /\/\*/ { on = 1 }
+     (on || /\/\//) && !/["#]/ && /[0-9] (us|ns)([^A-Za-z_]|$)/ {
+         print FILENAME ":" FNR ": " $0 }
+     /\*\// { on = 0 }' $(printf '%s\n' $sources | grep -v '^tests/') |
+    fail "what was measured is in tests/bench/results/notes.md, not in comments"
 # shellcheck disable=SC2086
 awk 'FNR == 1 { start = 0 }
      /^\{/ { start = FNR }

@@ -376,9 +376,8 @@ static void name_scalar(Code *c, void *ctx)
 }
 
 /* No launch of a run writes to inputs: a number among them is read once, ahead
- * of the wait. Where stores were between its reads, each waited for its own:
- * gpt2_decode at batch 1, whose caches are stored at a position, took 4.9 us of
- * 184 for that. */
+ * of the wait. Where stores are between its reads, as of a cache at a position,
+ * each would wait for its own. */
 static void early_scalars(Graph *g, Kernel *k)
 {
     Tree *body = tree_list(g->arena);

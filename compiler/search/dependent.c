@@ -6,8 +6,8 @@
 
 enum { EXIT_DEFECT = 70 };
 
-/* As much longer than its products as memory's time may be: a token of gpt2
- * took 5% less on an H200 where such launches begin at once. */
+/* As much longer than its products as memory's time may be: a token's launches,
+ * which wait for memory, gain where they begin at once. */
 enum { STREAMS = 3 };
 
 /* What the blocks of a launch take of an SM. */

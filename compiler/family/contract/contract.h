@@ -181,8 +181,7 @@ double contract_split_clk(const ContractPlan *x, double sums);
 /* Instructions of a thread's copy of a vector. */
 double contract_copy_ops(const Contract *x, const Load *l);
 /* How much longer memory takes over weights that a lone row of tiles reads, in
- * pieces of 128 bytes or so from rows far apart: an H200 read 134 MB in 31.0 us
- * as they lie, in 35.5 us by boxes of 128 bytes by 64 rows. */
+ * pieces of 128 bytes or so from rows far apart, than as they lie. */
 double contract_pages(const Contract *x, bool lone);
 /* "bm=.. bn=.. ..." from `v`. */
 const char *contract_text(const Contract *x, const Tile *t);

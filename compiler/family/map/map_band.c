@@ -230,9 +230,8 @@ static void declare(Walk *w, const Expr *const *read, int n)
 }
 
 /* Which of a block's rows no other block reads: they need not stay in the L2,
- * which has more of what is written then (depthwise 3x3 on an H200: 10.9 us
- * instead of 12.1 for 19 MB, 16.9 instead of 18.2 for 29). Where far more is
- * read than written, that costs (stride 2, 77 MB: 27.7 instead of 26.3). */
+ * which has more of what is written then. Where far more is read than written
+ * (stride 2), that costs. */
 static const char *read_once(const Walk *w, const char *row)
 {
     const Roll *r = w->r;
@@ -327,8 +326,7 @@ static void put_turn(Walk *w, Tree *out, const char *turn, bool last)
 
 /* A line each of the rows that are needed first, where they are in HBM: the
  * copies, which begin once there are barriers and then take long to begin, find
- * these in the L2 (depthwise 3x3 on an H200, 19 MB: 11.04 us instead of 11.60;
- * two lines each would be in the copies' way: 11.76). */
+ * these in the L2; two lines each would be in the copies' way. */
 static void put_ahead(Walk *w, Tree *out, const Expr *e, const char *top)
 {
     enum { LINE = 128 };

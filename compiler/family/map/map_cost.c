@@ -91,9 +91,8 @@ void map_cost(const void *form, const Variant *v, Cost *c)
     }
     /* Of the time of what does not limit it, a part is not hidden; more of it
      * where windows have little in common, and so find little that others
-     * brought from memory (3x3 of stride 2, 64 MB: 24.4 us, 18.2 by the
-     * fourth). Of a maximum nothing was (51 MB and its places: 23.7 us; 81 by
-     * bands). */
+     * brought from memory (3x3 of stride 2). Of a maximum nothing was, for a
+     * cause that was not found. */
     bool apart = f->window.q && 2 * f->window.stride > f->window.s->extent &&
                  sums_columns(f->gr) && model_too_large(d, f->bytes);
     double share = cols > 1 ? d->beside / (apart ? 1 : 2 * 2) : 0;
@@ -118,7 +117,7 @@ void map_cost(const void *form, const Variant *v, Cost *c)
                         load_rounds(g, gr, f->fast, tile),
     };
     model_cost(d, &w, c);
-    /* Of two that wait for memory alike, that with fewer instructions: 21.6 us
-     * by 8 elements where 4 took 30.8. */
+    /* Of two that wait for memory alike, that with fewer instructions: 8
+     * elements rather than 4. */
     c->us += c->math / KILO / KILO;
 }

@@ -444,9 +444,8 @@ static void put_row(Walk *w, Tree *out, const Expr *const *read, int n)
 /* `__half *y_row = &y[...];`: where the thread's first column of a row is
  * stored. The others lie a constant from there, which a store's instruction
  * holds; in the text of each one's own place nvcc does not find it.
- * What is not read soon goes past the caches (depthwise 3x3 on an H200, 19 MB:
- * 10.98 us instead of 11.38); what is, stays (mobilenetv2 at batch 32 would
- * take 2.5% longer if all its results went past them). */
+ * What is not read soon goes past the caches; what is, stays (mobilenetv2 at
+ * batch 32 takes longer if all its results go past them). */
 static void put_store_rows(Walk *w, Tree *out, const int *step, int n)
 {
     Body *b = &w->m->body;

@@ -244,8 +244,7 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     double l1_us = model_us(d, l1 / (d->smem_bytes_clk * d->sms));
     /* Of what does not limit it, a part is not hidden behind what does; of
      * copies less where several blocks go through their rows, each at another
-     * place, and read few of them twice (3x3 of stride 2, 64 MB: 17.6 us by
-     * eight, 19.3 by two with all of theirs). */
+     * place, and read few of them twice (3x3 of stride 2). */
     double several = r->bands && r->slots < band_rows(r) && r->down.stride > 1
                          ? 2 / (1 + fmin(room, ceil(blocks / d->sms)))
                          : 1;

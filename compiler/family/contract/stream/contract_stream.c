@@ -114,9 +114,8 @@ static size_t spread(const Stream *s)
 }
 
 /* Where rows of weights lie on the same channels of the memory, pieces that a
- * warp has under way come from parts of its k that lie apart (see dcc_leap): 1%
- * to 2% less for 4096 and 11008 columns over 4096 k, but 1% to 5% more for 4096
- * over 25088, whose rows are spread without. */
+ * warp has under way come from parts of its k that lie apart (see dcc_leap).
+ * Rows of 25088 terms are spread without, and lose by it. */
 static int leaps(const Stream *s)
 {
     enum { CHANNELS = 4096 }; /* bytes that all channels have a part of */

@@ -190,7 +190,7 @@ static void put_x_value(StreamBuild *s, Tree *b, const char *to)
 enum { MOST_LANES = 4 };
 
 /* Reads of x's elements that lie side by side along a lane's k: they come as
- * vectors. One by one, 48 loads a thread took .9 us of a token's 8 rows. */
+ * vectors; one by one, they are 48 loads a thread for a token's 8 rows. */
 typedef struct Lanes {
     const StreamBuild *s;
     const Expr *read[MOST_LANES]; int n;

@@ -136,8 +136,8 @@ bool wgmma_turns(const Wgmma *w);
  * blocks on an SM stay as they were planned. */
 void wgmma_used_slots(Wgmma *w);
 /* Tile rows of a band: the tiles that run at one time then span about as many
- * rows as columns. Bands of equal height, if there is one near: 1% less for
- * 4096 x 3072 x 768 and 2048^3 in bands of 8 or 16 tiles than of 11. */
+ * rows as columns. Bands of equal height, if there is one near: a lower last
+ * one has fewer neighbours. */
 int wgmma_band(const Wgmma *w);
 /* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
  * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the

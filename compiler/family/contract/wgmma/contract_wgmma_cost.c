@@ -78,8 +78,7 @@ static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
 }
 
 /* Where there are few terms all of TMA's rows are short ones; those that begin
- * inside a sector take twice as long (15.5 ns for 8, 24 or 40 terms, 7 to 10
- * for 16, 32 or 48). */
+ * inside a sector (of 8, 24 or 40 terms) take twice as long. */
 static double few_rows(const Wgmma *w, const TmaOperand *o, double rows)
 {
     return rows * w->f->x.o->device->tma_few_terms_clk *
@@ -431,8 +430,8 @@ static void work(const Wgmma *w, Work *out)
      * weights of one tile have one that asks. */
     double shared = t->split > 1 ? (1 + d->l2_shared) / 2 : d->l2_shared;
     /* What comes from memory or goes there passes the L2 besides; not so where
-     * blocks share a tile's k: split=2 took 1.1 us less than split=1 in vit_b16
-     * at batch 1, with it counted .4 more. */
+     * blocks share a tile's k: counted there, it says that a split which gains
+     * would lose (vit_b16 at batch 1). */
     bool lone = w->m_tiles == 1 && (w->cluster == 1 || w->across);
     double passes = t->split > 1 || lone ? 0 : x->hbm_bytes;
     double asked = lone ? b : b * lines(&w->f->tma.b) * shared;

@@ -96,8 +96,8 @@ static void put_digits(const WgmmaDigits *d, Tree *b, Tree *code)
 
 /* What leaves the L2 first, for what is read again sooner: weights that no
  * other block reads, too many for the L2 to have them when the next run does;
- * and b's columns where they pass by a band of rows of a, which stay (2% of the
- * time of 58.7 M results over 4096, as a fifth less comes from memory). */
+ * and b's columns where they pass by a band of rows of a, which stay, so that
+ * less comes from memory. */
 static bool passes(const WgmmaBuild *w, const TmaOperand *o)
 {
     double elem = type_bytes(w->x.f->elem), l2 = w->x.f->o->device->l2_mb * 1e6;
@@ -245,9 +245,9 @@ Tree *wgmma_fill(WgmmaBuild *w)
     return b;
 }
 
-/* Narrow tiles took longer: their steps are over sooner than loads are issued,
+/* Narrow tiles take longer: their steps are over sooner than loads are issued,
  * and all the loads wait for the first one; but where they come from memory,
- * the memory is what all wait for (64 x 8192 x 8192: 1% less). */
+ * the memory is what all wait for. */
 bool wgmma_runs_ahead(const WgmmaBuild *w)
 {
     enum { WIDE = 96 };

@@ -135,8 +135,7 @@ int wgmma_budget(const Wgmma *w)
 }
 
 /* Whether one of two warpgroups ends first. Not where copies, not products,
- * take the time (64 bytes a clock): they want the slots for what comes next. 5%
- * more for tiles of 128 x 64. */
+ * take the time (64 bytes a clock): they want the slots for what comes next. */
 static bool leads(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
@@ -359,9 +358,8 @@ bool wgmma_asks_heads(const Wgmma *w)
 
 /* Whether b comes but once into a block, and takes no more room than in the
  * ring. TMA takes its time over rows that are no whole lines, and few lines
- * that all SMs read are served one after the other: 100352 x 16 x 96 took 19.5
- * us, now 8.5. Rows of whole lines come with a's: 25088 x 256 x 64 took 4.9 us,
- * and 5.3 where all waited for all of b. */
+ * that all SMs read are served one after the other. Rows of whole lines come
+ * with a's: all would wait for all of b. */
 static bool may_stay(const Wgmma *w)
 {
     const Contract *x = &w->f->x;
@@ -392,7 +390,7 @@ static const char *plan_room(Wgmma *w)
 
 /* Whether what is under way comes from memory: weights that one tile reads, of
  * a deep ring; or factors that the L2 does not hold, where tiles run one after
- * the other (by turns two of them are at different k as it is: 3% more). */
+ * the other (by turns two of them are at different k as it is). */
 static bool from_memory(const Wgmma *w, int places)
 {
     const Contraction *c = &w->f->x.c;
@@ -406,9 +404,8 @@ static bool from_memory(const Wgmma *w, int places)
 }
 
 /* Where rows lie on the same channels of the memory, four places that lie apart
- * along k are under way at one time (see dcc_leap): 1% to 3.5% less for 64 x
- * 8192 x 8192 in four runs, 10% in tiles of 32 columns, 3% for 4096 x 14336 x
- * 4096, 1% for 8192^3; two places are no better than one for few rows. */
+ * along k are under way at one time (see dcc_leap); two places are no better
+ * than one for few rows. */
 static int leaps(const Wgmma *w)
 {
     enum { FAR = 4096, LEAPS = 4 };
