@@ -61,7 +61,8 @@ DCC_DEVICE dcc_tile dcc_last_first(int i, int group, int tiles, int batches)
 // scaled by `grow` only where the greatest grows by more, for which f16 has
 // room. most, sum: of the row so far, the lane's own part of the sum; `again`:
 // they have something. A row that has nothing is all 0. EXACT: `most` is the
-// greatest score itself.
+// greatest score itself. Where that times `scale` is beyond f32 (a mask of
+// -FLT_MAX hides all so far), scores differ by 0 or too much for any scale.
 template <bool EXACT = false, int N>
 DCC_DEVICE void dcc_soften(float (&score)[N], float (&most)[2], float (&sum)[2],
                            float (&grow)[2], float scale, bool again)
@@ -77,13 +78,14 @@ DCC_DEVICE void dcc_soften(float (&score)[N], float (&most)[2], float (&sum)[2],
         most[r] = fmaxf(dcc_warp_max<4>(most[r]), before);
         if (!EXACT && (most[r] - before) * scale <= 8.0f)
             most[r] = before;
-        const float base = most[r] == -INFINITY ? 0.0f : most[r] * scale;
-        grow[r] = most[r] == before ? 1.0f : dcc_ex2(before * scale - base);
+        const float by = fabsf(most[r] * scale) == INFINITY ? 1.0f : scale;
+        const float base = most[r] == -INFINITY ? 0.0f : most[r] * by;
+        grow[r] = most[r] == before ? 1.0f : dcc_ex2(before * by - base);
         float part[2] = {};
 #pragma unroll
         for (int c = 0; c < N; ++c)
             if (c / 2 % 2 == r) {
-                score[c] = dcc_ex2(fmaf(score[c], scale, -base));
+                score[c] = dcc_ex2(fmaf(score[c], by, -base));
                 part[c % 2] += score[c];
             }
         sum[r] = (again ? sum[r] * grow[r] : 0.0f) + (part[0] + part[1]);

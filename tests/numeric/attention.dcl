@@ -134,3 +134,12 @@ model at_rows_apart {
   output y[b, i, e] = sum(d) h[b, i, d] * w[e, d];
   output z[b, n, i] = sum(d) a[b, n, i, d];
 }
+// a mask of -FLT_MAX that hides all of a row's first blocks, as left padding
+// does: times a scale it is beyond f32
+model at_padded {
+  input q : f16[3, 2, 100, 64]; input k : f16[3, 2, 300, 64]; input v : f16[3, 2, 300, 64];
+  t[b in 0..3, j in 0..300] : f32 = j < 149 * b ? -3.4028235e38 : 0;
+  s[b, h, i, j] : f32 = 0.125 * sum(d) q[b, h, i, d] * k[b, h, j, d] + t[b, j];
+  p : f16 = softmax(s);
+  output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
+}
