@@ -191,6 +191,42 @@ Test(select, stretches_that_wait)
              " output y = concat(s1, s2, axis = 0);");
 }
 
+/* Which kernel has the sum behind two products does not depend on which of
+ * them is written first: the one with the longer sum. */
+Test(select, tails)
+{
+    static const char *const branch[] = {
+        "h = conv2d(relu(conv2d(x, w, pad = 1)), w, b, pad = 1);",
+        "d = conv2d(x, v, c);",
+    };
+    static const int channels[] = {128, 256, 512};
+
+    for (int i = 0; i < 6; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Report r = {0};
+        int k = channels[i / 2], size = 3584 / k;
+        CudaProgram *p = compiled(&f, arena_printf(f.arena,
+            "model m { input i : f16[8, %1$d, %2$d, %2$d]; param w : f16[%1$d,"
+            " %1$d, 3, 3]; param b : f16[%1$d]; param v : f16[%1$d, %1$d, 1,"
+            " 1]; param c : f16[%1$d]; x = relu(conv2d(i, w, pad = 1)); %3$s"
+            " %4$s y = relu(h + d); output z = conv2d(y, w, pad = 1); }",
+            k, size, branch[i % 2], branch[!(i % 2)]), &r, &o);
+        cr_assert(p, "%s", diag_text(f.diag));
+        for (int n = 0; n < p->n_run; n++) {
+            const Group *gr = p->run[n].group;
+            bool has = false, ours = false;
+            for (int s = 0; s < gr->n_stmt; s++) {
+                has |= !strcmp(gr->stmt[s]->path, "y");
+                ours |= !strcmp(gr->stmt[s]->path, "h_sum");
+            }
+            cr_expect_eq(has, ours, "%d channels, order %d: kernel %d", k,
+                         i % 2, n);
+        }
+        arena_free(f.arena);
+    }
+}
+
 /* Views cost no kernel. */
 Test(select, views)
 {

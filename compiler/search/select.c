@@ -11,6 +11,7 @@
 #include "search/rows.h"
 #include "search/siblings.h"
 #include "search/stretch.h"
+#include "search/tails.h"
 
 #include <math.h>
 
@@ -691,6 +692,9 @@ static bool take_plan(Search *x)
 /* What is left to save where nothing else is to be merged by pairs. */
 static void finish(Search *x)
 {
+    const double told = 0.98; /* what a model can tell */
+
+    tails_place(&x->u, told);
     forget(x);
     x->last = true;
     merge_all(x);

@@ -1,7 +1,6 @@
 #include "search/stretch.h"
 
-#include "group/fuse.h"
-#include "search/merge.h"
+#include "search/assemble.h"
 
 #include <math.h>
 
@@ -21,14 +20,10 @@ typedef struct Row {
     Map *known;    /* signature -> Times */
 } Row;
 
-/* A stretch's units as far as they were merged. */
-typedef struct Pieces {
+typedef struct Stretch {
     const Row *row;
-    int from, to;  /* places */
-    Group *group[LONGEST];
-    int n;
-    const Group *taken; /* the piece that is merged now */
-} Pieces;
+    int from, to; /* places */
+} Stretch;
 
 /* ---- cutting */
 
@@ -88,91 +83,32 @@ static bool is_plain(const Row *r, int place)
 
 static bool is_needed(const Tensor *t, void *ctx)
 {
-    const Pieces *p = ctx;
-    const Ints *readers = &p->row->u->readers[t->id];
+    const Stretch *s = ctx;
+    const Ints *readers = &s->row->u->readers[t->id];
 
-    if (t->role != ROLE_TEMP)
-        return true;
     for (int i = 0; i < readers->n; i++) {
-        int at = p->row->at[readers->v[i]];
-        if (at < p->from || at > p->to)
+        int at = s->row->at[readers->v[i]];
+        if (at < s->from || at > s->to)
             return true;
     }
-    for (int i = 0; i < p->n; i++) /* one that stays apart */
-        if (p->group[i] != p->taken && group_reads(p->group[i], t))
-            return true;
     return false;
 }
 
-/* Whether a would wait for b, which waits for a. */
-static bool wait_for_each_other(const Group *a, const Group *b)
+static void take_next(Assembly *a, Stretch *s)
 {
-    for (int i = 0; i < b->n_step; i++)
-        if (b->step[i].tensor && group_reads(a, b->step[i].tensor))
-            return true;
-    return false;
-}
-
-/* What a stores, into b; NULL if they cannot be one. */
-static Group *merged(Pieces *p, Group *a, Group *b)
-{
-    Graph *g = p->row->g;
-    const char *why;
-
-    p->taken = a;
-    if (wait_for_each_other(a, b))
-        return NULL;
-    for (int i = 0; i < a->n_step; i++) {
-        Tensor *t = a->step[i].tensor;
-        if (!t || !group_reads(b, t))
-            continue;
-        bool keep = is_needed(t, p);
-        Group *gr = fuse(g, a, b, t, keep, &why);
-        if (!gr)
-            continue;
-        merge_note(g, gr, keep ? MERGE_KEEP : MERGE_POINT, t,
-                   (Group *[]){a, b}, 2);
-        return merge_drop_needless(g, gr, is_needed, p);
-    }
-    return NULL;
-}
-
-/* The unit at p->to, and what it reads of the pieces before. Those that cannot
- * be one with it may be with what comes. */
-static void take_next(Pieces *p)
-{
-    Group *gr = group_at(p->row, p->to);
-
-    for (int i = p->n - 1; i >= 0; i--) {
-        Group *both = merged(p, p->group[i], gr);
-        if (!both)
-            continue;
-        gr = both;
-        p->n--;
-        for (int k = i; k < p->n; k++)
-            p->group[k] = p->group[k + 1];
-    }
-    p->group[p->n++] = gr;
-}
-
-static Pieces begin(const Row *r, int from)
-{
-    Pieces p = {.row = r, .from = from, .to = from};
-
-    take_next(&p);
-    return p;
+    a->ctx = s;
+    assemble_next(a, group_at(s->row, s->to));
 }
 
 /* Units from..to as one group, or NULL. */
 static Group *make(const Row *r, int from, int to)
 {
-    Pieces p = begin(r, from);
+    Stretch s = {r, from, from};
+    Assembly a = {.g = r->g, .outside = is_needed};
 
-    while (p.to < to) {
-        p.to++;
-        take_next(&p);
-    }
-    return p.n == 1 ? p.group[0] : NULL;
+    for (; s.to <= to; s.to++)
+        take_next(&a, &s);
+    return a.n == 1 ? a.group[0] : NULL;
 }
 
 static double time_of(const Row *r, Group *gr)
@@ -185,18 +121,20 @@ static double time_of(const Row *r, Group *gr)
 static Times *try_from(const Row *r, int from)
 {
     Times *t = arena_new_of(r->g->arena, Times);
-    Pieces p = begin(r, from);
+    Stretch s = {r, from, from};
+    Assembly a = {.g = r->g, .outside = is_needed};
 
+    take_next(&a, &s);
     t->us[0] = r->u->unit[r->order[from]].us;
     for (int k = 1; k < LONGEST; k++)
         t->us[k] = INFINITY;
     for (int k = 1; k < LONGEST && from + k < r->n; k++) {
-        p.to = from + k;
-        if (!is_plain(r, from) || !is_plain(r, p.to))
+        s.to = from + k;
+        if (!is_plain(r, from) || !is_plain(r, s.to))
             break;
-        take_next(&p);
-        if (p.n == 1)
-            t->us[k] = time_of(r, p.group[0]);
+        take_next(&a, &s);
+        if (a.n == 1)
+            t->us[k] = time_of(r, a.group[0]);
     }
     return t;
 }
