@@ -232,6 +232,42 @@ def half_norm():
         scalar("two", 2), scalar("eps", 1e-6))
 
 
+def group_norm():
+    """torch's: an instance norm of [N, groups, rest], with 1 and 0."""
+    one = b"".join(struct.pack("<f", 1) for _ in range(2))
+    return model(
+        int_list("to", [0, 2, -1]), int_list("back", [2, D, 3, 3]),
+        weight("one", [2], one), weight("zero", [2], bytes(8)),
+        node("Reshape", ["x", "to"], ["r"]),
+        node("InstanceNormalization", ["r", "one", "zero"], ["n"]),
+        node("Reshape", ["n", "back"], ["b"]),
+        node("Mul", ["b", "gain"], ["g"]), node("Add", ["g", "bias"], ["y"]),
+        floats("gain", [D, 1, 1]), floats("bias", [D, 1, 1]),
+        info(11, "x", [2, D, 3, 3]), info(12, "y", []))
+
+
+def half_attention():
+    """Queries and keys of f16, values of f32."""
+    return model(
+        node("Transpose", ["k"], ["t"], ints("perm", [0, 1, 3, 2])),
+        node("MatMul", ["q", "t"], ["s"]),
+        node("Cast", ["s"], ["w"], num_attr("to", 1)),
+        node("Softmax", ["w"], ["p"], num_attr("axis", -1)),
+        node("MatMul", ["p", "v"], ["y"]), info(11, "q", [1, 2, 5, 4], 10),
+        info(11, "k", [1, 2, 5, 4], 10), info(11, "v", [1, 2, 5, 4]),
+        info(12, "y", []))
+
+
+def first_rows():
+    """The first rows of a table, by indices that are known."""
+    return model(
+        node("GatherND", ["table", "ids"], ["r"]),
+        node("Add", ["x", "r"], ["y"]), floats("table", [9, D]),
+        weight("ids", [1, 4, 1], b"".join(struct.pack("<q", i)
+                                          for i in range(4)), kind=7),
+        info(11, "x", [1, 4, D]), info(12, "y", []))
+
+
 def moments(axis, over):
     """A norm as Keras writes it."""
     gain = [1, 1, D] if axis == 2 else [1, D, 1]
@@ -454,6 +490,9 @@ def main():
                            ("keras", moments(2, [-1])),
                            ("half_norm", half_norm()),
                            ("half_folded", half_folded()),
+                           ("group_norm", group_norm()),
+                           ("half_attention", half_attention()),
+                           ("first_rows", first_rows()),
                            ("keras_columns", moments(1, [1])),
                            ("keras_both", moments(2, [1, 2])),
                            ("int8", dynamic_int8()),
@@ -555,6 +594,12 @@ def main():
             ("a norm of f16 with gains in f32 is one in f32",
              "y = f16(rms_norm(E(x), g))" in dcls["half_norm"] and
              run("half_norm.dcl", "-o", "half_norm.cu")[0] == 0),
+            ("a group norm is one", "y = group_norm(x, gain, bias, groups = 2)"
+             in dcls["group_norm"]),
+            ("attention of two types is of its result's, rows of a table know "
+             "how many they are", all(run(n + ".dcl", "-o", n + ".cu")[0] == 0
+                                      for n in ("half_attention",
+                                                "first_rows"))),
             ("along another dimension, too", "layer_norm(transpose(x, perm = "
              "[0, 2, 1]), g, b" in dcls["keras_columns"]),
             ("over two dimensions it stays as it is",

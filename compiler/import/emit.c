@@ -414,6 +414,23 @@ Value *between(Import *c, const Value *like, const char *suffix, OnnxType t,
     return v;
 }
 
+void put_type(Import *c, Value *to, Value *from)
+{
+    Stmt *s = stmt_new(c, to);
+
+    stmt_text(c, s, BIND_ATOM, "%s(%s)", type_text(c, to->type),
+              arg(c, s, from));
+}
+
+Value *in_type(Import *c, Value *v, OnnxType t)
+{
+    if (v->type == t)
+        return v;
+    Value *to = between(c, v, "wide", t, v->shape);
+    put_type(c, to, v);
+    return to;
+}
+
 Value *constant(Import *c, const char *name, OnnxType t, Shape s,
                 const double *x)
 {

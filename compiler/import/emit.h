@@ -98,6 +98,9 @@ void emit_reshape_to(Import *c, Value *out, Value *x);
 /* A value between, of the given type and shape, with a statement to come. */
 Value *between(Import *c, const Value *like, const char *suffix, OnnxType t,
                Shape s);
+/* `to` as `from` in its own type; v in type t, itself or another. */
+void put_type(Import *c, Value *to, Value *from);
+Value *in_type(Import *c, Value *v, OnnxType t);
 /* A constant made here. */
 Value *constant(Import *c, const char *name, OnnxType t, Shape s,
                 const double *v);

@@ -206,9 +206,10 @@ static MaskKind mask_kind(const Value *m, int64_t rows, int64_t columns,
 /* found by patterns: q, k [B, H, S, D], v, mask; attribute scale */
 void emit_sdpa(Import *c, Node *n)
 {
-    Heads h = {.q = n->in[0],
-               .k = n->in[1],
-               .v = n->in[2],
+    OnnxType t = n->out[0]->type;
+    Heads h = {.q = in_type(c, n->in[0], t),
+               .k = in_type(c, n->in[1], t),
+               .v = in_type(c, n->in[2], t),
                .mask = node_in(n, 3),
                .scale = attr_float(n, "scale", 1)};
     int r = h.q->shape.rank;

@@ -97,7 +97,7 @@ void emit_gather(Import *c, Node *n)
                 : i == axis ? read_at_most(c, s, ids, index_names + axis,
                                              IMPORT_MAX_RANK - axis)
                             : index_names[i - 1 + q];
-    stmt_left(c, s, index_names);
+    stmt_left_reading(c, s, x, at);
     stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, at));
 }
 
@@ -205,7 +205,7 @@ void emit_gather_nd(Import *c, Node *n)
                 : i < batch + depth
                     ? coordinate(c, s, ids, index_names, i - batch)
                     : index_names[q - 1 + i - batch - depth];
-    stmt_left(c, s, index_names);
+    stmt_left_reading(c, s, x, at);
     stmt_text(c, s, BIND_ATOM, "%s", read_at(c, s, x, at));
 }
 

@@ -295,25 +295,48 @@ void emit_batch_norm(Import *c, Node *n)
               a[2], a[3], a[4], epsilon(c, n, 1e-5, 1e-5));
 }
 
+static bool is_all(const Value *v, double x)
+{
+    return v->known && known_uniform(v->known) && known_float(v->known, 0) == x;
+}
+
+/* ", gain, bias" of a norm that has neither by default. */
+static const char *gain_and_bias(Import *c, Node *n, Stmt *s)
+{
+    Value *g = node_in(n, 1), *b = node_in(n, 2);
+    bool plain = !b || is_all(b, 0);
+
+    if (plain && (!g || is_all(g, 1)))
+        return "";
+    const char *gain = arg(c, s, g);
+    return plain ? arena_printf(c->arena, ", %s", gain)
+                 : arena_printf(c->arena, ", %s, %s", gain, arg(c, s, b));
+}
+
 void emit_instance_norm(Import *c, Node *n)
 {
     Stmt *s = stmt_new(c, n->out[0]);
-    const char *x = arg(c, s, n->in[0]), *g = arg(c, s, n->in[1]);
+    const char *x = arg(c, s, n->in[0]), *rest = gain_and_bias(c, n, s);
 
-    stmt_text(c, s, BIND_ATOM, "instance_norm(%s, %s, %s%s)", x, g,
-              arg(c, s, n->in[2]), epsilon(c, n, 1e-5, 1e-5));
+    stmt_text(c, s, BIND_ATOM, "instance_norm(%s%s%s)", x, rest,
+              epsilon(c, n, 1e-5, 1e-5));
 }
 
 void emit_group_norm(Import *c, Node *n)
 {
     long long groups = attr_int(n, "num_groups", 1);
-    bool each = n->in[1]->shape.dim[0] != n->in[0]->shape.dim[1];
+    const Value *g = node_in(n, 1);
+    bool each = g && g->shape.dim[0] != n->in[0]->shape.dim[1];
     Stmt *s = stmt_new(c, n->out[0]);
-    const char *x = arg(c, s, n->in[0]), *g = arg(c, s, n->in[1]);
+    const char *x = arg(c, s, n->in[0]);
+    const char *rest = each ? arena_printf(c->arena, ", %s, %s",
+                                           arg(c, s, n->in[1]),
+                                           arg(c, s, n->in[2]))
+                            : gain_and_bias(c, n, s);
 
-    stmt_text(c, s, BIND_ATOM, "%s(%s, %s, %s, groups = %lld%s)",
-              each ? "group_norm_of_groups" : "group_norm", x, g,
-              arg(c, s, n->in[2]), groups, epsilon(c, n, 1e-5, 1e-5));
+    stmt_text(c, s, BIND_ATOM, "%s(%s%s, groups = %lld%s)",
+              each ? "group_norm_of_groups" : "group_norm", x, rest, groups,
+              epsilon(c, n, 1e-5, 1e-5));
 }
 
 /* Of a norm over several dimensions: the operand with those as one. */
@@ -375,23 +398,6 @@ static void norm_along(Import *c, Node *n, int axis)
     stmt_text(c, s, BIND_ATOM,
               "transpose(layer_norm(transpose(%s, perm = %s), %s, %s%s), "
               "perm = %s)", x, turn, g, b, epsilon(c, n, 1e-5, 1e-5), turn);
-}
-
-static void put_type(Import *c, Value *to, Value *from)
-{
-    Stmt *s = stmt_new(c, to);
-
-    stmt_text(c, s, BIND_ATOM, "%s(%s)", type_text(c, to->type),
-              arg(c, s, from));
-}
-
-static Value *in_type(Import *c, Value *v, OnnxType t)
-{
-    if (v->type == t)
-        return v;
-    Value *to = between(c, v, "wide", t, v->shape);
-    put_type(c, to, v);
-    return to;
 }
 
 void emit_layer_norm(Import *c, Node *n)

@@ -124,8 +124,14 @@ static const char *path_of(Import *c, const Node *n)
         return n->scope;
     if (!slash || slash == name)
         return NULL;
-    for (const char *p = *name == '/' ? name + 1 : name; p < slash; p++)
-        buf_putc(&b, *p == '/' ? '.' : *p);
+    for (const char *p = *name == '/' ? name + 1 : name; p < slash;) {
+        size_t k = strcspn(p, "/"); /* "layer1/layer1.0": said again */
+        bool again = p + k < slash && !strncmp(p + k + 1, p, k) &&
+                     p[k + 1 + k] == '.';
+        if (!again)
+            buf_printf(&b, "%s%.*s", b.len ? "." : "", (int)k, p);
+        p += k + 1;
+    }
     return buf_take(&b, c->arena);
 }
 
@@ -137,8 +143,10 @@ static const char *key_by_use(Import *c, const Stmt *s, const Value *v)
     bool product = n && (strstr(n->op, "MatMul") || !strcmp(n->op, "Gemm") ||
                          strstr(n->op, "Conv") || strstr(n->op, "Linear"));
     bool row = v->shape.rank <= 1;
+    bool norm = n && strstr(n->op, "Normalization");
     const char *what = (add || product) && row ? "bias"
-                       : add || product        ? "weight" : "constant";
+                       : norm && v == node_in(n, 2) ? "bias"
+                       : add || product || norm     ? "weight" : "constant";
     const char *key = v->shape.rank == 2 ? key_by_bias(c, s) : NULL;
     const char *path = path_of(c, n);
 

@@ -697,6 +697,8 @@ void import_patterns(Import *c)
         if (!new)
             new = match_moments(c, n);
         if (!new)
+            new = match_groups(c, n);
+        if (!new)
             new = match_product(c, n);
         if (!new)
             new = match_softmax(c, n);

@@ -15,5 +15,8 @@ bool pattern_square(Value *v, Value *x);
 /* moments.c: norms whose mean and variance are taken beside: the node that
  * stands for root, or NULL. */
 Node *match_moments(Import *c, Node *root);
+/* groups.c: the same of group norms, which are instance norms of [N, groups,
+ * all of a group] before operator set 18, and by PyTorch's exporters still. */
+Node *match_groups(Import *c, Node *root);
 
 #endif
