@@ -114,6 +114,47 @@ includes $(find compiler -mindepth 2 -name '*.[chly]') | awk -F: '
     }
     END { for (r in room) walk(r, r) }' | sort -u |
     fail "no circle of folders"
+# what a folder shows to others; its other headers are its own. compile.c and
+# main.c, which drive the stages, see what they call.
+shown=$(mktemp) || exit 1
+trap 'rm -f "$report" "$seen" "$shown"' EXIT
+cat >"$shown" <<'END'
+adjoint: adjoint
+command: output
+emit: cprint emit kernel memory names template tree_quote
+family/common: body
+family/contract: contract contract_finish contract_mma contract_tma
+family/contract/skinny: contract_skinny
+family/map: map
+graph: fold graph
+group: chain fold functions fuse group norm online row_values siblings
+index: idx
+model: cost device model
+rewrite: inline inplace needed normalise simplify
+search: explain_json family offer plan
+support: arena buf diag embed escape file map near say
+END
+# shellcheck disable=SC2046
+includes $(find compiler -mindepth 2 -name '*.[chly]') | awk -F: '
+    FILENAME != "-" {
+        if (split($0, part, ":") > 1) folder = part[1]
+        n = split(part[2] ? part[2] : $0, name, " ")
+        for (i = 1; i <= n; i++) shown[folder "/" name[i] ".h"] = 1
+        delete part
+        next
+    }
+    {
+        from = $1; to = $3
+        sub(/^compiler\//, "", from)
+        sub(/\/[^\/]*$/, "", from)
+        if (!sub(/\/[^\/]*$/, "", to) || to == from || ($3 in shown))
+            next
+        there = (getline line < ("compiler/" $3)) >= 0
+        close("compiler/" $3)
+        if (there)
+            print $1 ":" $2 ": " $3
+    }' "$shown" - |
+    fail "a folder's own header; what it shows is in a list of tests/house.sh"
 includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"
 

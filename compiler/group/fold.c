@@ -18,8 +18,7 @@ typedef struct Search {
 
 static bool of_columns(const Expr *e)
 {
-    return (e->tensor->role == ROLE_PARAM || e->tensor->when == WHEN_LOAD) &&
-           !e->in.n && !tensor_is_trained(e->tensor);
+    return tensor_is_constant(e->tensor) && !e->in.n;
 }
 
 static void find_x(const Expr *e, void *ctx)

@@ -19,8 +19,7 @@ static void find_reads(const Expr *e, void *ctx)
         s->other = true;
     if (e->kind != E_READ)
         return;
-    bool param = e->tensor->role == ROLE_PARAM || e->tensor->when == WHEN_LOAD;
-    if (param && !e->in.n)
+    if (tensor_is_constant(e->tensor) && !e->in.n)
         s->param = true;
     else
         s->other = true;
