@@ -205,6 +205,9 @@ def one(torch, o, row, built):
             got = r.dcc_gradient(stem_of(o, job) + ".so",
                                  plain if free else masked)
             mine["free" if free else "imposed"] = r.worst(got, want)
+            if not free:
+                mine["over"] = [n for n in got if r.worst(
+                    {n: got[n]}, {n: want[n]})[0] > BOUND]
         out["ok"] &= "error" not in mine and mine["imposed"][0] <= BOUND and \
             mine["free"][0] <= 2 * out["torch"]["free"][0]
     for path in (plain, masked):

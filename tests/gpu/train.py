@@ -220,6 +220,8 @@ class Row:
         opt = torch.optim.SGD(params, lr=0.0, fused=True)
 
         def step(rate=0.0, backward=False):
+            # of f64 only the numbers count: trying every algorithm takes long
+            torch.backends.cudnn.benchmark = kind != torch.float64
             opt.param_groups[0]["lr"] = rate / scale
             s = loss()
             s.backward()
