@@ -197,14 +197,15 @@ static bool join_digits(Solve *s, const Idx *e, Term *t, int n)
     return true;
 }
 
-/* The open variable of unit coefficient, of the smallest extent that is. */
+/* The open variable of unit coefficient, of the largest extent that is: the
+ * others are summed over. */
 static int unit_term(const Term *t, int n)
 {
     int best = -1;
 
     for (int i = 0; i < n; i++)
         if ((t[i].c == 1 || t[i].c == -1) &&
-            (best < 0 || t[i].v->extent < t[best].v->extent))
+            (best < 0 || t[i].v->extent > t[best].v->extent))
             best = i;
     return best;
 }
