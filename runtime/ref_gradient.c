@@ -3,7 +3,9 @@
  *
  * The oracle is run in dual numbers: to every tensor w that a loss is
  * differentiated by a random direction d_w is added where it is made. The
- * derivative of the loss must be the sum of <gradient by w, d_w>. */
+ * derivative of the loss must be the sum of <gradient by w, d_w>. Values, and
+ * so gradients, are the same for every direction: the first one makes all, the
+ * others what the loss depends on. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ typedef struct {
     int loss;      /* the tensor whose gradients are looked at */
     int only;      /* of them the one whose direction is not 0; -1: all */
     uint64_t seed;
+    bool whole;    /* run all, not what the loss depends on alone */
 } Dual;
 
 /* ---- running */
@@ -79,31 +82,78 @@ static void add_direction(Dual *d, int tensor)
         x->e[k] += component(d, tensor, k);
 }
 
+static void point(const dcc_ref_stmt *s, dcc_ref_value **arg, int64_t p)
+{
+    const dcc_type type = arg[0]->tensor->type;
+    const bool is_float = type == DCC_F32 || type == DCC_F16 ||
+                          type == DCC_BF16;
+    int64_t v[64] = {0}, offset;
+
+    for (int64_t k = s->n_out - 1; k >= 0; k--) {
+        v[k] = p % s->extent[k];
+        p /= s->extent[k];
+    }
+    if (!s->store(arg, v, &offset))
+        return;
+    dcc_pair value = s->point(arg, v);
+    arg[0]->v[offset] = is_float ? value.v : dcc_ref_round(type, value.v);
+    arg[0]->e[offset] = is_float && !arg[0]->tensor->stopped ? value.e : 0;
+}
+
+static int64_t points_of(const dcc_ref_stmt *s)
+{
+    int64_t points = 1;
+
+    for (int k = 0; k < s->n_out; k++)
+        points *= s->extent[k];
+    return points;
+}
+
+/* Does it read what it writes? Then its points have an order. */
+static bool reads_itself(const dcc_ref_stmt *s)
+{
+    for (int k = 1; k < s->n_arg; k++)
+        if (s->arg[k] == s->arg[0])
+            return true;
+    return false;
+}
+
 static void statement(Dual *d, const dcc_ref_stmt *s)
 {
     dcc_ref_value **arg = ref_alloc((size_t)s->n_arg, sizeof *arg);
-    int64_t v[64] = {0}, points = 1, offset;
+    const int64_t points = points_of(s);
 
     for (int k = 0; k < s->n_arg; k++)
         arg[k] = &d->value[s->arg[k]];
-    for (int k = 0; k < s->n_out; k++)
-        points *= s->extent[k];
-    for (int64_t p = 0; p < points; p++) {
-        for (int64_t k = s->n_out - 1, q = p; k >= 0; k--) {
-            v[k] = q % s->extent[k];
-            q /= s->extent[k];
-        }
-        if (!s->store(arg, v, &offset))
-            continue;
-        dcc_pair value = s->point(arg, v);
-        const dcc_type type = arg[0]->tensor->type;
-        bool is_float = type == DCC_F32 || type == DCC_F16 ||
-                        type == DCC_BF16;
-        arg[0]->v[offset] = is_float ? value.v
-                                     : dcc_ref_round(type, value.v);
-        arg[0]->e[offset] = is_float && !arg[0]->tensor->stopped ? value.e : 0;
+    if (!s->map || reads_itself(s)) {
+        for (int64_t p = 0; p < points; p++)
+            point(s, arg, p);
+    } else {
+#pragma omp parallel for schedule(dynamic, 64) if (points > 256)
+        for (int64_t p = 0; p < points; p++)
+            point(s, arg, p);
     }
     free(arg);
+}
+
+/* What the loss depends on, as statements; all where d->whole. */
+static bool *needed(const Dual *d)
+{
+    const dcc_ref_model *m = d->model;
+    bool *tensor = ref_alloc((size_t)m->n_tensor + 1, sizeof *tensor);
+    bool *stmt = ref_alloc((size_t)m->n_stmt + 1, sizeof *stmt);
+
+    tensor[d->loss] = true;
+    for (int s = m->n_stmt - 1; s >= 0; s--) {
+        const int to = m->stmt[s].arg[0], prev = m->tensor[to].prev;
+        stmt[s] = d->whole || tensor[to];
+        for (int k = 1; stmt[s] && k < m->stmt[s].n_arg; k++)
+            tensor[m->stmt[s].arg[k]] = true;
+        if (stmt[s] && prev >= 0)
+            tensor[prev] = true;
+    }
+    free(tensor);
+    return stmt;
 }
 
 static void run_dual(Dual *d)
@@ -111,6 +161,7 @@ static void run_dual(Dual *d)
     const dcc_ref_model *m = d->model;
     int *last = ref_alloc((size_t)m->n_tensor + 1, sizeof *last);
     bool *made = ref_alloc((size_t)m->n_tensor + 1, sizeof *made);
+    bool *runs = needed(d);
 
     for (int s = 0; s < m->n_stmt; s++)
         last[m->stmt[s].arg[0]] = s + 1;
@@ -121,6 +172,8 @@ static void run_dual(Dual *d)
         const int to = m->stmt[s].arg[0], prev = m->tensor[to].prev;
         const size_t n = (size_t)ref_count(&m->tensor[to]);
 
+        if (!runs[s])
+            continue;
         if (!made[to] && prev >= 0) {
             memcpy(d->value[to].v, d->value[prev].v, n * sizeof(double));
             memcpy(d->value[to].e, d->value[prev].e, n * sizeof(double));
@@ -132,6 +185,7 @@ static void run_dual(Dual *d)
     }
     free(last);
     free(made);
+    free(runs);
 }
 
 /* ---- comparing */
@@ -140,8 +194,9 @@ typedef struct {
     double got, want, size; /* size: |gradient| |direction| */
 } Match;
 
-/* What the gradients say of the loss's derivative, and what it is. */
-static Match match(Dual *d)
+/* What the gradients say of the loss's derivative; d was run along a direction,
+ * `whole` has the gradients. */
+static Match match(const Dual *d, const Dual *whole)
 {
     const dcc_ref_model *m = d->model;
     Match r = {0, d->value[d->loss].e[0], 0};
@@ -152,7 +207,7 @@ static Match match(Dual *d)
         if (x->loss != d->loss || (d->only >= 0 && d->only != g))
             continue;
         for (int64_t k = 0; k < ref_count(&m->tensor[x->by]); k++) {
-            double w = component(d, x->by, k), v = d->value[x->is].v[k];
+            double w = component(d, x->by, k), v = whole->value[x->is].v[k];
             r.got += v * w;
             a += v * v;
             b += w * w;
@@ -162,13 +217,13 @@ static Match match(Dual *d)
     return r;
 }
 
-static Match measure(const RefRun *run, int loss, int only, uint64_t seed)
+static Match measure(const Dual *whole, int only, uint64_t seed)
 {
-    Dual d = {run, run->model, NULL, loss, only, seed};
+    Dual d = {whole->run, whole->model, NULL, whole->loss, only, seed, false};
 
     start(&d);
     run_dual(&d);
-    Match r = match(&d);
+    Match r = match(&d, whole);
     stop(&d);
     return r;
 }
@@ -178,19 +233,20 @@ static bool agrees(Match r)
     return fabs(r.got - r.want) <= 1e-9 * r.size;
 }
 
-static void name_wrong(const RefRun *run, int loss, uint64_t seed)
+static void name_wrong(const Dual *whole)
 {
-    const dcc_ref_model *m = run->model;
+    const dcc_ref_model *m = whole->model;
 
     for (int g = 0; g < m->n_gradient; g++) {
-        if (m->gradient[g].loss != loss)
+        if (m->gradient[g].loss != whole->loss)
             continue;
-        Match r = measure(run, loss, g, seed);
+        Match r = measure(whole, g, whole->seed);
         if (!agrees(r))
             printf("  WRONG gradient of %s by %s: along a direction %.12g, "
                    "the loss changes by %.12g; allowed %.2g\n",
-                   m->tensor[loss].name, m->tensor[m->gradient[g].by].name,
-                   r.got, r.want, 1e-9 * r.size);
+                   m->tensor[whole->loss].name,
+                   m->tensor[m->gradient[g].by].name, r.got, r.want,
+                   1e-9 * r.size);
     }
 }
 
@@ -202,33 +258,47 @@ static bool is_first(const dcc_ref_model *m, int g)
     return true;
 }
 
+/* One loss's gradients along so many directions. */
+static bool check_loss(const RefRun *run, int loss, int n, int directions,
+                       uint64_t seed)
+{
+    const dcc_ref_model *m = run->model;
+    Dual whole = {run, m, NULL, loss, -1, seed, true};
+    double worst = 0;
+    bool fine = true;
+
+    start(&whole);
+    run_dual(&whole);
+    for (int i = 0; i < directions && fine; i++) {
+        Match r = i ? measure(&whole, -1, seed + (uint64_t)i)
+                    : match(&whole, &whole);
+        double off = fabs(r.got - r.want);
+        fine = agrees(r);
+        worst = r.size > 0 ? fmax(worst, off / r.size) : worst;
+    }
+    printf("  %s: %d gradient%s, %d direction%s; worst error %.2g of "
+           "|gradient| |direction|, allowed 1e-09\n",
+           m->tensor[loss].name, n, n == 1 ? "" : "s", directions,
+           directions == 1 ? "" : "s", worst);
+    fflush(stdout);
+    if (!fine)
+        name_wrong(&whole);
+    stop(&whole);
+    return fine;
+}
+
 bool ref_gradients(const RefRun *run, int directions, uint64_t seed)
 {
     const dcc_ref_model *m = run->model;
     bool good = true;
 
     for (int g = 0; g < m->n_gradient; g++) {
-        const int loss = m->gradient[g].loss;
-        double worst = 0;
         int n = 0;
         if (!is_first(m, g))
             continue;
         for (int i = g; i < m->n_gradient; i++)
-            n += m->gradient[i].loss == loss;
-        bool fine = true;
-        for (int i = 0; i < directions && fine; i++) {
-            Match r = measure(run, loss, -1, seed + (uint64_t)i);
-            double off = fabs(r.got - r.want);
-            fine = agrees(r);
-            worst = r.size > 0 ? fmax(worst, off / r.size) : worst;
-        }
-        printf("  %s: %d gradient%s, %d direction%s; worst error %.2g of "
-               "|gradient| |direction|, allowed 1e-09\n",
-               m->tensor[loss].name, n, n == 1 ? "" : "s", directions,
-               directions == 1 ? "" : "s", worst);
-        if (!fine)
-            name_wrong(run, loss, seed);
-        good &= fine;
+            n += m->gradient[i].loss == m->gradient[g].loss;
+        good &= check_loss(run, m->gradient[g].loss, n, directions, seed);
     }
     if (!m->n_gradient)
         printf("  no output depends on floats: there is no gradient\n");
