@@ -155,6 +155,30 @@ template <int N> DCC_DEVICE void dcc_next_slot(int &slot, int &phase)
     }
 }
 
+// Blocks of a cluster, BESIDE of them side by side: one bit each for those of
+// the row of block `rank`, which share rows, and of its column.
+template <int BESIDE> DCC_DEVICE int dcc_cluster_row(int rank)
+{
+    return ((1 << BESIDE) - 1) << rank / BESIDE * BESIDE;
+}
+
+template <int CLUSTER, int BESIDE> DCC_DEVICE int dcc_cluster_column(int rank)
+{
+    int blocks = 0;
+    for (int i = 0; i < CLUSTER; i += BESIDE)
+        blocks |= 1 << (i + rank % BESIDE);
+    return blocks;
+}
+
+// Whether a lane tells the block of its number that a slot is free: one that
+// copies into it.
+template <int CLUSTER, int BESIDE> DCC_DEVICE bool dcc_cluster_frees(int lane)
+{
+    const int rank = (int)dcc_cluster_rank();
+    return (dcc_cluster_row<BESIDE>(rank) |
+            dcc_cluster_column<CLUSTER, BESIDE>(rank)) >> lane & 1;
+}
+
 // Before a slot of a ring is filled by one thread: it is empty, and as many
 // bytes are to come.
 DCC_DEVICE void dcc_claim_slot(uint64_t *full, uint64_t *empty, int phase,

@@ -143,7 +143,11 @@ static const char *variant_text(Graph *g, const int *k)
                             ? ""
                             : arena_printf(g->arena, " parts=%d",
                                            k[KNOB_PARTS]),
-                        k[KNOB_ACROSS] ? " across" : "");
+                        k[KNOB_BESIDE] == 1 ? ""
+                        : k[KNOB_BESIDE] == k[KNOB_CLUSTER]
+                            ? " across"
+                            : arena_printf(g->arena, " across=%d",
+                                           k[KNOB_BESIDE]));
 }
 
 /* Whether no block has a second tile. */
@@ -198,7 +202,7 @@ typedef struct Space {
 } Space;
 
 static void add_cluster(Space *s, const WgmmaShape *sh, int stages, int cluster,
-                        int split, int parts, bool across)
+                        int split, int parts, int beside)
 {
     Variant *v = &s->v[s->n];
     Wgmma w;
@@ -206,7 +210,7 @@ static void add_cluster(Space *s, const WgmmaShape *sh, int stages, int cluster,
     if (s->n == s->most || stages < 2)
         return;
     *v = (Variant){.knob = {sh->bm, sh->bn, stages, sh->consumers, sh->pingpong,
-                            cluster, split, parts, across}};
+                            cluster, split, parts, beside}};
     if (wgmma_plan(&w, s->form, v))
         return;
     v->text = variant_text(s->g, v->knob);
@@ -216,7 +220,7 @@ static void add_cluster(Space *s, const WgmmaShape *sh, int stages, int cluster,
 static void add_variant(Space *s, const WgmmaShape *sh, int stages, int cluster,
                         int split, int parts)
 {
-    add_cluster(s, sh, stages, cluster, split, parts, false);
+    add_cluster(s, sh, stages, cluster, split, parts, 1);
 }
 
 /* Parts of a long sum, of which a block has one and the last one of a tile adds
@@ -239,6 +243,15 @@ static void add_parts(Space *s, const WgmmaShape *sh, int blocks, int split,
         add_variant(s, sh,
                     wgmma_stages(s->form, sh, blocks, split, (int)parts, tiles),
                     1, split, (int)parts);
+}
+
+/* Clusters that share rows of a, and columns of b or not. */
+static void add_clusters(Space *s, const WgmmaShape *sh, int stages)
+{
+    for (int below = 1; below <= 4; below *= 2)
+        for (int beside = 1; beside <= 4; beside *= 2)
+            if (beside * below > (beside == 1 ? 2 : 1) && beside * below <= 8)
+                add_cluster(s, sh, stages, beside * below, 1, 1, beside);
 }
 
 static void add_shape(Space *s, const WgmmaShape *sh)
@@ -274,10 +287,9 @@ static void add_shape(Space *s, const WgmmaShape *sh)
                 add_variant(s, sh, wgmma_deeper(s->form, sh, tiles), 1, 1, 1);
             if (split == 1)
                 add_variant(s, sh, stages, 2, 1, 1);
-            bool across = off && split == 1 && sh->consumers > 1;
-            for (int n = 2; n <= 4 && across && simple(s->form); n *= 2)
-                add_cluster(s, sh, stages, n, 1, 1, true);
-            if (split == 1 && off)
+            if (split == 1 && simple(s->form))
+                add_clusters(s, sh, stages);
+            else if (split == 1 && off)
                 add_variant(s, sh, stages, 4, 1, 1);
             add_variant(s, sh, stages, 1, split, 1);
         }

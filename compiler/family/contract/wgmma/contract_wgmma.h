@@ -4,9 +4,10 @@
  * through tiles of BM x BN. Cooperative: the consumers split a tile's rows; of
  * two, one has its last products first, and stores during the other's.
  * Ping-pong: each has a tile of its own, and one's epilogue runs while the
- * other multiplies. The blocks of a cluster share columns of b, rows of a
- * (across), or a tile: then each sums a slice of k, sends the sums of the
- * others' columns to them, and finishes its own. A long k may be in parts, too,
+ * other multiplies. The blocks of a cluster share columns of b (one below the
+ * other), rows of a (across), both, or a tile: then each sums a slice of k,
+ * sends the sums of the others' columns to them, and finishes its own. A long
+ * k may be in parts, too,
  * each a block's or cluster's: these leave their sums in the workspace, and the
  * last one adds all up.
  *
@@ -45,7 +46,7 @@ typedef struct WgmmaForm {
 } WgmmaForm;
 
 enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
-       KNOB_CLUSTER, KNOB_SPLIT, KNOB_PARTS, KNOB_ACROSS };
+       KNOB_CLUSTER, KNOB_SPLIT, KNOB_PARTS, KNOB_BESIDE };
 enum {
     WGMMA_MOST_SPLIT = 8, /* blocks of a cluster */
     WGMMA_BESIDE = 44     /* registers: addresses, and columns in turn */
@@ -62,7 +63,9 @@ typedef struct Wgmma {
     ContractPlan x;         /* of f->x; x.t: the tile */
     Patch patch;
     int consumers, cluster;
-    bool across;            /* the blocks of a cluster lie side by side */
+    int beside, below;      /* blocks of a cluster that lie side by side and
+                               share rows of a, one below the other and share
+                               columns of b; cluster is their product */
     int parts;              /* of k, whose sums meet in memory */
     bool pingpong;
     bool stays;             /* b, whole, beside the ring: one for all tiles */
@@ -119,8 +122,11 @@ typedef struct WgmmaDigits {
 
 /* Rows of a in a slot of tiles of bm x bn. */
 int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn);
-/* Whether blocks of a cluster share the operand. */
-bool wgmma_shares(const Wgmma *w, const TmaOperand *o);
+/* Blocks of a cluster that share the operand: 1, or as many as lie side by side
+ * (a), or one below the other (b). */
+int wgmma_shares(const Wgmma *w, const TmaOperand *o);
+/* Whether a cluster has blocks in both directions. */
+bool wgmma_crosses(const Wgmma *w);
 /* Blocks that have a tile's sums over their parts of k: those of a cluster, in
  * several parts. */
 int wgmma_sharers(const Wgmma *w);

@@ -51,9 +51,14 @@ static void constants(WgmmaBuild *w)
         kernel_constant(g, k, "PARTS", w->p->parts, "of k, as many blocks");
     if (w->p->cluster > 1)
         kernel_constant(g, k, "CLUSTER", w->p->cluster,
-                        w->p->across ? "blocks, side by side, that share rows"
-                                     : "blocks, one below the other, that "
-                                       "share columns");
+                        wgmma_crosses(w->p) ? "blocks that share rows and columns"
+                        : w->p->beside > 1
+                            ? "blocks, side by side, that share rows"
+                            : "blocks, one below the other, that "
+                              "share columns");
+    if (wgmma_crosses(w->p))
+        kernel_constant(g, k, "BESIDE", w->p->beside,
+                        "of them, side by side: those share rows");
     if (w->p->pack)
         kernel_constant(g, k, "COLS", w->p->pack,
                         "that a warp stores at a time");
@@ -127,12 +132,6 @@ static void shared_memory(WgmmaBuild *w)
 
 /* ---- tensor maps ------------------------------------------------------- */
 
-/* Blocks that copy an operand's rows together. */
-static int sharers(const WgmmaBuild *w, const TmaOperand *o)
-{
-    return wgmma_shares(w->p, o) ? w->p->cluster : 1;
-}
-
 /* Elements of a box along dimension d. */
 static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
 {
@@ -144,10 +143,10 @@ static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
     if (d == 0 || a == &t->k.axis[t->k.n - 1])
         return w->f->tma.bk;
     if (a == &t->n.axis[0])
-        return w->x.p->t.bn / sharers(w, o);
+        return w->x.p->t.bn / wgmma_shares(w->p, o);
     int rows = w->p->rows < w->x.p->t.bm ? w->p->rows
                                          : w->p->patch.tile[a - t->m.axis];
-    return rows / sharers(w, o);
+    return rows / wgmma_shares(w->p, o);
 }
 
 static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
@@ -183,7 +182,7 @@ static void add_map(WgmmaBuild *w, const TmaOperand *o, const Load *l)
             add_dim(m, dim->extent / w->p->deal, stride * w->p->deal,
                     w->x.p->t.bn / w->p->deal, 1);
             add_dim(m, w->p->deal / 2, stride * 2,
-                    w->p->deal / 2 / sharers(w, o), 1);
+                    w->p->deal / 2 / wgmma_shares(w->p, o), 1);
         } else {
             if (o->run == d + 1)
                 m->of_run[m->rank] = dim->extent / w->x.g->most;
@@ -277,10 +276,13 @@ static void put_origins(WgmmaBuild *w, Tree *b, const char *m_tile)
     const Tma *t = &w->f->tma;
     int64_t radix = 1;
 
-    if (w->p->cluster > 1 && !w->p->across) {
+    if (w->p->below > 1) {
         PUT(b,
-            "const int own_tile = @m_tile * CLUSTER + "
-            "(int)dcc_cluster_rank();\n",
+            wgmma_crosses(w->p)
+                ? "const int own_tile = @m_tile * (CLUSTER / BESIDE) + "
+                  "(int)dcc_cluster_rank() / BESIDE;\n"
+                : "const int own_tile = @m_tile * CLUSTER + "
+                  "(int)dcc_cluster_rank();\n",
             FILL("m_tile", m_tile));
         m_tile = "own_tile";
     }
@@ -335,7 +337,9 @@ static Tree *find_tile(WgmmaBuild *w, const WgmmaPlaces *p)
     Band band = put_band(w, b, many ? "tile % (TILES_M * TILES_N)" : "tile");
     put_origins(w, b, band.m);
     PUT(b,
-        w->p->across
+        wgmma_crosses(w->p)
+            ? "n0 = (@n * BESIDE + (int)dcc_cluster_rank() % BESIDE) * BN;\n"
+        : w->p->beside > 1
             ? "n0 = (@n * CLUSTER + (int)dcc_cluster_rank()) * BN;\n"
         : w->p->n_tiles > 1 ? "n0 = @n * BN;\n"
                             : "n0 = @n;\n",
@@ -515,7 +519,10 @@ static Tree *set_up(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
         !wgmma_turns(w->p)
             ? "smem.full, 1"
             : arena_printf(a, "smem.full, 1, smem.empty, %s%s",
-                           w->p->cluster > 1 ? "CLUSTER * " : "",
+                           wgmma_crosses(w->p)
+                               ? "(CLUSTER / BESIDE + BESIDE - 1) * "
+                           : w->p->cluster > 1 ? "CLUSTER * "
+                                               : "",
                            w->p->pingpong ? "4" : "CONSUMERS * 4");
     Tree *in = tree_list(a);
 
@@ -619,13 +626,32 @@ static const char *own_tiles(const WgmmaBuild *w)
 static const char *consumer_wait(const WgmmaBuild *w)
 {
     return arena_printf(
-        w->x.g->arena, "%s%s%s",
+        w->x.g->arena, "%s%s%s%s",
+        wgmma_crosses(w->p) && wgmma_turns(w->p)
+            ? "const bool frees = dcc_cluster_frees<CLUSTER, BESIDE>(lane);\n"
+            : "",
         w->x.p->t.split > 1 ? "dcc_cluster_wait();  // others may be sent to\n"
                             : "",
         w->x.kernel->waits
             ? "dcc_grid_wait();  // the epilogue touches memory\n"
             : "",
         w->p->stays ? "dcc_mbar_wait(&smem.kept, 0);\n" : "");
+}
+
+/* A block of a cluster stays until the others have freed all of its slots: then
+ * nobody arrives there any more, and what was written to its own its consumers
+ * have waited for. */
+static Tree *last_slots(const WgmmaBuild *w)
+{
+    return QUOTE(w->x.g->arena,
+                 w->p->cluster > 1 && wgmma_turns(w->p)
+                     ? "// Nobody leaves while others may still arrive at its "
+                       "barriers.\n"
+                       "for (int last = 0; last < STAGES; ++last) {\n"
+                       "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
+                       "    dcc_next_slot<STAGES>(slot, phase);\n"
+                       "}\n"
+                     : "");
 }
 
 static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
@@ -684,7 +710,8 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("SHARE",
              split ? "n0 += rank * OWN;  // what this block finishes\n" : ""),
         FILL("MET", split ? "__syncwarp();\ndcc_cluster_wait();\n" : ""),
-        FILL("LEAVE", cluster
+        FILL_TREE("LAST_SLOTS", last_slots(w)),
+        FILL("LEAVE", cluster && x->f->terms == 3
                           ? "// Nobody leaves while others may still write to "
                             "its shared memory.\n"
                             "__syncwarp();\ndcc_cluster_sync();\n"

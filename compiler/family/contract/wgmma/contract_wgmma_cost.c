@@ -89,7 +89,7 @@ static double few_rows(const Wgmma *w, const TmaOperand *o, double rows)
 static double copies_b(const Wgmma *w)
 {
     const TmaOperand *b = &w->f->tma.b;
-    double bn = w->x.t.bn, asked = bn / (w->across ? 1 : w->cluster);
+    double bn = w->x.t.bn, asked = bn / w->below;
 
     return few_terms(w) ? few_rows(w, b, asked) : copy_rows(w, b, asked, bn);
 }
@@ -98,7 +98,7 @@ static double copies_b(const Wgmma *w)
 static double copies(const Wgmma *w)
 {
     const TmaOperand *a = &w->f->tma.a;
-    double asked = w->rows / (w->across ? w->cluster : 1.0);
+    double asked = (double)w->rows / w->beside;
 
     return (few_terms(w) ? few_rows(w, a, asked)
                          : copy_rows(w, a, asked, w->rows)) +
@@ -432,7 +432,7 @@ static void work(const Wgmma *w, Work *out)
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains
      * would lose (vit_b16 at batch 1). */
-    bool lone = w->m_tiles == 1 && (w->cluster == 1 || w->across);
+    bool lone = w->m_tiles == 1 && w->below == 1;
     double passes = t->split > 1 || lone ? 0 : x->hbm_bytes;
     double asked = lone ? b : b * lines(&w->f->tma.b) * shared;
 
@@ -441,8 +441,7 @@ static void work(const Wgmma *w, Work *out)
         shared = 1;
     if (w->stays) /* into each block once: all ask for few lines at one time */
         asked = b * (double)wgmma_at_once(w) / tiles;
-    if (w->across)
-        a /= w->cluster;
+    a /= w->beside;
     out->l2_bytes = tiles * (a * lines(&w->f->tma.a) * shared + asked) +
                     passes + x->out_bytes + parts +
                     (w->parts > 1 ? 2 * tiles * sums / t->split * sizeof(float)

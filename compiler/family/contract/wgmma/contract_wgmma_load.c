@@ -115,6 +115,22 @@ static bool passes(const WgmmaBuild *w, const TmaOperand *o)
            w->p->m_tiles > wgmma_band(w->p);
 }
 
+/* Which part of a shared operand's rows a block copies. */
+static const char *part_of(const WgmmaBuild *w, const TmaOperand *o)
+{
+    return !wgmma_crosses(w->p)        ? "rank"
+           : o == &w->f->tma.a ? "(rank % BESIDE)"
+                               : "(rank / BESIDE)";
+}
+
+/* Those that it copies it for. */
+static const char *blocks_of(const WgmmaBuild *w, const TmaOperand *o)
+{
+    return !wgmma_crosses(w->p)        ? "(1 << CLUSTER) - 1"
+           : o == &w->f->tma.a ? "dcc_cluster_row<BESIDE>(rank)"
+                               : "dcc_cluster_column<CLUSTER, BESIDE>(rank)";
+}
+
 /* The coordinates of a box: "k0, n0 + i * 64, ". */
 static const char *coordinates(WgmmaBuild *w, const TmaOperand *o, bool shared)
 {
@@ -129,8 +145,8 @@ static const char *coordinates(WgmmaBuild *w, const TmaOperand *o, bool shared)
         s = arena_printf(a, "%s%s%s", s, dealt ? "0, " : "",
                          cprint_idx(&w->x.cp, at, 0));
         if (dealt && shared)
-            s = arena_printf(a, "%s, rank * %d", s,
-                             w->p->deal / 2 / w->p->cluster);
+            s = arena_printf(a, "%s, %s * %d", s, part_of(w, o),
+                             w->p->deal / 2 / w->p->below);
         s = arena_printf(a, "%s%s", s, dealt && !shared ? ", 0, " : ", ");
     }
     return s;
@@ -142,7 +158,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     CPrint *cp = &w->x.cp;
     Arena *a = w->x.g->arena;
     CScope scope = cprint_open(cp);
-    bool shared = wgmma_shares(w->p, o);
+    bool shared = wgmma_shares(w->p, o) > 1;
     const char *piece = "";
     bool stays = w->p->stays && l == &w->x.b;
 
@@ -151,13 +167,16 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
         return;
     }
     if (shared)
-        rows = arena_printf(a, "%s / CLUSTER", rows);
+        rows = arena_printf(a, "%s / %s", rows,
+                            !wgmma_crosses(w->p)        ? "CLUSTER"
+                            : o == &w->f->tma.a ? "BESIDE"
+                                                : "(CLUSTER / BESIDE)");
     if (!o->k_major) {
         cprint_name(cp, side->linear, arena_printf(a, "%s + i * 64", origin));
         piece = "[i]";
     }
     if (shared) {
-        const char *part = arena_printf(a, "rank * (%s)", rows);
+        const char *part = arena_printf(a, "%s * (%s)", part_of(w, o), rows);
         if (!w->p->deal || o == &w->f->tma.a)
             cprint_name(cp, side->linear,
                         arena_printf(a, "%s + %s%s", origin, part,
@@ -177,7 +196,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
         FILL("full", stays ? "kept" : "full[slot]"),
         FILL("piece", piece), FILL("id", l->id),
         FILL("coordinates", coordinates(w, o, shared)),
-        FILL("all", shared ? ", (1 << CLUSTER) - 1" : ""));
+        FILL("all", shared ? arena_printf(a, ", %s", blocks_of(w, o)) : ""));
     if (!o->k_major)
         copy = QUOTE(a,
                      "#pragma unroll\n"

@@ -58,9 +58,14 @@ static size_t small_bytes(const Contract *x, int bn)
     return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
 }
 
-bool wgmma_shares(const Wgmma *w, const TmaOperand *o)
+int wgmma_shares(const Wgmma *w, const TmaOperand *o)
 {
-    return w->cluster > 1 && o == (w->across ? &w->f->tma.a : &w->f->tma.b);
+    return o == &w->f->tma.a ? w->beside : w->below;
+}
+
+bool wgmma_crosses(const Wgmma *w)
+{
+    return w->beside > 1 && w->below > 1;
 }
 
 int wgmma_sharers(const Wgmma *w)
@@ -215,9 +220,9 @@ static const char *plan_tiles(Wgmma *w)
         if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
             tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
             return "a box longer than 256";
-    int beside = w->across ? w->cluster : 1, below = w->cluster / beside;
+    int beside = w->beside, below = w->below;
     if (ceil_div(w->f->x.c.N, t->bn) % beside || w->rows % (8 * beside) ||
-        (w->across && (!tma->a.k_major || tma->a.slides || tma->m.n > 1 ||
+        (beside > 1 && (!tma->a.k_major || tma->a.slides || tma->m.n > 1 ||
                        w->patch.im2col)))
         return "rows that a cluster cannot share";
     w->stage_bytes = (size_t)(rows + (w->stays ? 0 : t->bn)) * ROW_BYTES;
@@ -293,9 +298,8 @@ int wgmma_strip(const Wgmma *w)
         double rows = (double)tiles / c;
         if (rows > (double)w->m_tiles)
             rows = (double)w->m_tiles;
-        int below = w->across ? 1 : w->cluster;
-        double reads = (rows * w->x.t.bm * below +
-                        (double)c * w->x.t.bn * (w->cluster / below)) /
+        double reads = (rows * w->x.t.bm * w->below +
+                        (double)c * w->x.t.bn * w->beside) /
                        (rows * c);
         if (c == 1 || reads < least) {
             least = reads;
@@ -436,7 +440,8 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->consumers = k[KNOB_CONSUMERS];
     w->pingpong = k[KNOB_PINGPONG];
     w->cluster = k[KNOB_CLUSTER];
-    w->across = k[KNOB_ACROSS];
+    w->beside = k[KNOB_BESIDE];
+    w->below = w->cluster / w->beside;
     w->parts = k[KNOB_PARTS];
     w->patch = tma_patch(&w->f->tma, w->x.t.bm);
     w->rows = wgmma_slot_rows(f, w->x.t.bm, w->x.t.bn);
@@ -444,9 +449,8 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->own = w->x.t.bn / w->x.t.split;
     w->deal = deal_columns(f, w->x.t.bn, wgmma_sharers(w));
     w->pack = pack_columns(f, w->x.t.bn, w->x.t.split, w->parts);
-    int beside = w->across ? w->cluster : 1;
-    w->m_tiles = ceil_div(w->patch.tiles, w->cluster / beside);
-    w->n_tiles = ceil_div(ceil_div(f->x.c.N, w->x.t.bn), beside);
+    w->m_tiles = ceil_div(w->patch.tiles, w->below);
+    w->n_tiles = ceil_div(ceil_div(f->x.c.N, w->x.t.bn), w->beside);
     w->k_tiles = tma_k_tiles(&f->tma);
     w->tiles = w->m_tiles * w->n_tiles * f->x.c.batches;
     if ((why = plan_room(w)))
@@ -520,8 +524,7 @@ int wgmma_band(const Wgmma *w)
     const Tile *t = &w->x.t;
     double at_once = (double)w->f->x.o->device->sms * w->resident / w->cluster /
                      t->split;
-    double beside = w->across ? w->cluster : 1.0 / w->cluster;
-    double square = sqrt(at_once * t->bn / t->bm * beside);
+    double square = sqrt(at_once * t->bn / t->bm * w->beside / w->below);
     int best = (int)fmax(1, round(square));
     double least = log(1.5);
 

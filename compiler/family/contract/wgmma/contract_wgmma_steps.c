@@ -10,7 +10,9 @@ static const char ahead[] = "unroll 1  // reads stay ahead of it";
 
 const char *wgmma_elect(const WgmmaBuild *w)
 {
-    return w->p->cluster > 1 ? "lane < CLUSTER" : "lane == 0";
+    return wgmma_crosses(w->p)   ? "frees"
+           : w->p->cluster > 1 ? "lane < CLUSTER"
+                               : "lane == 0";
 }
 
 Tree *wgmma_free_slot(const WgmmaBuild *w)
