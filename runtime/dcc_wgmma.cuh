@@ -100,6 +100,7 @@ DCC_DEVICE void dcc_ring_init(uint64_t (&full)[N], int fillers,
     } else if (threadIdx.x == 0) {
         for (int s = 0; s < N; ++s)
             dcc_mbar_init(&empty[s], readers);
+        dcc_fence_mbar_init();
     }
 }
 

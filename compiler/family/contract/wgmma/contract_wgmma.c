@@ -26,6 +26,7 @@ static const WgmmaShape shapes[] = {
     {128, 240, 2, false}, {128, 208, 2, false}, {128, 176, 2, false},
     {128, 144, 2, false}, {128, 112, 2, false}, {128, 80, 2, false},
     {192, 176, 3, false}, {192, 144, 3, false}, {192, 112, 3, false},
+    {192, 80, 3, false},  {192, 48, 3, false},  {128, 48, 2, false},
     {64, 176, 1, false},  {64, 144, 1, false},  {64, 112, 1, false},
     {64, 80, 1, false},
 };
@@ -157,31 +158,25 @@ static bool one_each(const WgmmaForm *f, int64_t tiles)
 }
 
 /* Columns, or of many rows their products, that the fullest SM has. */
-static int64_t most_columns(const WgmmaForm *f, int64_t m_tiles, int bn)
+static int64_t most_columns(const WgmmaForm *f, int64_t m_tiles, int bn,
+                            int sms)
 {
     int64_t tiles = m_tiles * ceil_div(f->x.c.N, bn);
 
-    return ceil_div(tiles, f->x.o->device->sms) * bn;
-}
-
-/* Whether the products are all that there is. */
-static bool simple(const WgmmaForm *f)
-{
-    return !f->rows_read && !f->pre && !f->x.gr->merge && !f->x.gr->pieces &&
-           f->deals && f->x.terms == 1;
+    return ceil_div(tiles, sms) * bn;
 }
 
 /* Whether tiles of so many columns, which are no whole number of lines of the
  * results, leave the fullest SM less than those a little narrower or wider. */
-static bool fits_better(const WgmmaForm *f, const WgmmaShape *s)
+static bool fits_better(const WgmmaForm *f, const WgmmaShape *s, int sms)
 {
     int64_t m_tiles = tma_patch(&f->tma, s->bm).tiles * f->x.c.batches;
-    int64_t own = most_columns(f, m_tiles, s->bn);
+    int64_t own = most_columns(f, m_tiles, s->bn, sms);
 
     /* narrow tiles of many rows wait for copies, however they are dealt */
-    return simple(f) && (s->bm > 64 || m_tiles == 1) &&
-           own < most_columns(f, m_tiles, s->bn - 16) &&
-           own < most_columns(f, m_tiles, s->bn + 16);
+    return wgmma_simple(f) && (s->bm > 64 || m_tiles == 1) &&
+           own < most_columns(f, m_tiles, s->bn - 16, sms) &&
+           own < most_columns(f, m_tiles, s->bn + 16, sms);
 }
 
 /* Tiles of which half would do are left out. */
@@ -189,7 +184,8 @@ static bool sensible(const WgmmaForm *f, const WgmmaShape *s)
 {
     if (s->bm > 64 && s->bm / 2 >= f->x.c.M)
         return false;
-    if (s->bn % 32 && !fits_better(f, s))
+    if (s->bn % 32 && !fits_better(f, s, f->x.o->device->sms) &&
+        !fits_better(f, s, f->x.o->device->cluster_sms))
         return false;
     return s->bn <= 32 || s->bn / 2 < f->x.c.N;
 }
@@ -245,13 +241,19 @@ static void add_parts(Space *s, const WgmmaShape *sh, int blocks, int split,
                     1, split, (int)parts);
 }
 
-/* Clusters that share rows of a, and columns of b or not. */
-static void add_clusters(Space *s, const WgmmaShape *sh, int stages)
+/* Clusters that share rows of a, and columns of b or not: of tiles of several
+ * warpgroups, whose copies take the time: as rows begin inside sectors, or as
+ * there are few rows, which all blocks read. */
+static void add_clusters(Space *s, const WgmmaShape *sh, int stages, bool off)
 {
-    for (int below = 1; below <= 4; below *= 2)
-        for (int beside = 1; beside <= 4; beside *= 2)
-            if (beside * below > (beside == 1 ? 2 : 1) && beside * below <= 8)
-                add_cluster(s, sh, stages, beside * below, 1, 1, beside);
+    bool lone = tma_patch(&s->form->tma, sh->bm).tiles == 1;
+
+    if (sh->consumers == 1 || !(off || lone) || !wgmma_simple(s->form) ||
+        tma_k_tiles(&s->form->tma) <= stages)
+        return;
+    for (int below = 1; below <= (lone ? 1 : 2); below *= 2)
+        for (int beside = 2; beside <= 4; beside *= 2)
+            add_cluster(s, sh, stages, beside * below, 1, 1, beside);
 }
 
 static void add_shape(Space *s, const WgmmaShape *sh)
@@ -287,9 +289,9 @@ static void add_shape(Space *s, const WgmmaShape *sh)
                 add_variant(s, sh, wgmma_deeper(s->form, sh, tiles), 1, 1, 1);
             if (split == 1)
                 add_variant(s, sh, stages, 2, 1, 1);
-            if (split == 1 && simple(s->form))
-                add_clusters(s, sh, stages);
-            else if (split == 1 && off)
+            if (split == 1)
+                add_clusters(s, sh, stages, off);
+            if (split == 1 && off)
                 add_variant(s, sh, stages, 4, 1, 1);
             add_variant(s, sh, stages, 1, split, 1);
         }

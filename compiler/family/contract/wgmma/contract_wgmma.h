@@ -99,6 +99,7 @@ typedef struct WgmmaBuild {
     const WgmmaForm *f;
     const Wgmma *p;
     bool sweeps;            /* asks the L2 for all of b at its start */
+    bool alone;             /* the copies printed are a block's for itself */
     bool heads;             /* or for the first line of each row of a and b */
     const char *origin[MAX_RANK]; /* where a tile begins along m's axes */
     const char *n_origin;
@@ -120,6 +121,8 @@ typedef struct WgmmaDigits {
     int n;
 } WgmmaDigits;
 
+/* Whether products are all that there is, but for what columns have. */
+bool wgmma_simple(const WgmmaForm *f);
 /* Rows of a in a slot of tiles of bm x bn. */
 int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn);
 /* Blocks of a cluster that share the operand: 1, or as many as lie side by side

@@ -41,7 +41,7 @@ static Clocks step_of(const Wgmma *w)
     if (w->f->x.terms > 1)
         return (Clocks){math, groups * w->f->x.terms * bn + bm + bn,
                         bm + 2 * bn};
-    return (Clocks){math, bm + groups * bn, bm + (w->stays ? 0 : bn)};
+    return (Clocks){math, bm + groups * bn, w->rows + (w->stays ? 0 : bn)};
 }
 
 /* A matrix of so few terms that no row fills a box. */

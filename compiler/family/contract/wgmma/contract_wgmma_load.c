@@ -118,8 +118,9 @@ static bool passes(const WgmmaBuild *w, const TmaOperand *o)
 /* Which part of a shared operand's rows a block copies. */
 static const char *part_of(const WgmmaBuild *w, const TmaOperand *o)
 {
-    return !wgmma_crosses(w->p)        ? "rank"
-           : o == &w->f->tma.a ? "(rank % BESIDE)"
+    return w->alone               ? "part"
+           : !wgmma_crosses(w->p) ? "rank"
+           : o == &w->f->tma.a    ? "(rank % BESIDE)"
                                : "(rank / BESIDE)";
 }
 
@@ -166,11 +167,11 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
         wgmma_slide_copy(w, b, o, l, origin, rows);
         return;
     }
+    const char *sharers = !wgmma_crosses(w->p) ? "CLUSTER"
+                          : o == &w->f->tma.a  ? "BESIDE"
+                                               : "(CLUSTER / BESIDE)";
     if (shared)
-        rows = arena_printf(a, "%s / %s", rows,
-                            !wgmma_crosses(w->p)        ? "CLUSTER"
-                            : o == &w->f->tma.a ? "BESIDE"
-                                                : "(CLUSTER / BESIDE)");
+        rows = arena_printf(a, "%s / %s", rows, sharers);
     if (!o->k_major) {
         cprint_name(cp, side->linear, arena_printf(a, "%s + i * 64", origin));
         piece = "[i]";
@@ -188,7 +189,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
         a,
         "dcc_tma_@how@_@rank@d(smem.@tile[@slot]@piece, &@id@_map, "
         "@coordinates&smem.@full@@all);\n",
-        FILL("how", shared         ? "share"
+        FILL("how", shared && !w->alone ? "share"
                     : passes(w, o) ? "stream"
                                    : "load"),
         FILL_INT("rank", o->rank + (w->p->deal && o == &w->f->tma.b ? 2 : 0)),
@@ -196,13 +197,20 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
         FILL("full", stays ? "kept" : "full[slot]"),
         FILL("piece", piece), FILL("id", l->id),
         FILL("coordinates", coordinates(w, o, shared)),
-        FILL("all", shared ? arena_printf(a, ", %s", blocks_of(w, o)) : ""));
+        FILL("all", shared && !w->alone
+                        ? arena_printf(a, ", %s", blocks_of(w, o))
+                        : ""));
     if (!o->k_major)
         copy = QUOTE(a,
                      "#pragma unroll\n"
                      "for (int i = 0; i < @rows / 64; ++i)\n"
                      "    @COPY\n",
                      FILL("rows", rows), FILL_TREE("COPY", copy));
+    if (shared && w->alone)
+        copy = QUOTE(a,
+                     "for (int part = 0; part < @sharers; ++part)\n"
+                     "    @COPY\n",
+                     FILL("sharers", sharers), FILL_TREE("COPY", copy));
     tree_add(b, copy);
     cprint_close(cp, scope);
 }
@@ -273,7 +281,7 @@ bool wgmma_runs_ahead(const WgmmaBuild *w)
     bool skips = wgmma_skips(w->p) && contract_live(&w->p->x) < 1;
     bool wide = w->p->consumers > 1 || w->x.p->t.bn >= WIDE;
 
-    return !w->x.kernel->waits && w->x.f->terms == 1 && w->p->cluster == 1 &&
+    return !w->x.kernel->waits && w->x.f->terms == 1 &&
            wgmma_sharers(w->p) == 1 && (wide || wgmma_streams(w->p)) &&
            !w->p->stays && !skips;
 }
@@ -282,7 +290,9 @@ Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
 {
     Tree *copies = tree_list(w->x.g->arena);
 
+    w->alone = true;
     put_copies(w, copies, false);
+    w->alone = false;
     return QUOTE(w->x.g->arena,
                  "int @names;\n"
                  "find_tile(@first@@args);\n"

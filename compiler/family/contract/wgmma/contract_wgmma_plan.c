@@ -32,6 +32,12 @@ int wgmma_columns(const Contract *x)
     return wgmma_result_bytes(x) == 4 ? 4 : 8;
 }
 
+bool wgmma_simple(const WgmmaForm *f)
+{
+    return !f->rows_read && !f->pre && !f->x.gr->merge && !f->x.gr->pieces &&
+           f->deals && f->x.terms == 1;
+}
+
 int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn)
 {
     enum { STEP = 16 }; /* two blocks may share them */
@@ -123,7 +129,9 @@ static int rows_regs(const Wgmma *w)
  * it gives none all of the 160 that they ask for at run time. */
 static int other_regs(const Wgmma *w)
 {
-    int place = (w->f->tma.m.n > 1 ? 8 : 0) + (w->cluster > 1 ? 16 : 0) +
+    bool plain = wgmma_simple(w->f) && w->f->tma.m.n == 1;
+    int place = (w->f->tma.m.n > 1 ? 8 : 0) +
+                (w->cluster > 1 && !plain ? 16 : 0) +
                 (w->consumers == 3 ? 32 : 0);
 
     return 40 + place + w->f->reads_regs + (w->f->x.library ? 48 : 0) +
@@ -221,7 +229,7 @@ static const char *plan_tiles(Wgmma *w)
             tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
             return "a box longer than 256";
     int beside = w->beside, below = w->below;
-    if (ceil_div(w->f->x.c.N, t->bn) % beside || w->rows % (8 * beside) ||
+    if (w->rows % (8 * beside) ||
         (beside > 1 && (!tma->a.k_major || tma->a.slides || tma->m.n > 1 ||
                        w->patch.im2col)))
         return "rows that a cluster cannot share";
@@ -553,7 +561,8 @@ bool wgmma_has_pieces(const Wgmma *w)
 int wgmma_early(const Wgmma *w)
 {
     enum { FEW = 4 };
-    int steps = w->x.t.stages < FEW ? w->x.t.stages : FEW;
+    int few = w->cluster > 1 ? FEW / 2 : FEW;
+    int steps = w->x.t.stages < few ? w->x.t.stages : few;
 
     return w->k_tiles < steps ? (int)w->k_tiles : steps;
 }

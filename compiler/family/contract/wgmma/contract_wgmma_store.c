@@ -22,7 +22,7 @@ static void put_bounds(WgmmaBuild *w, Tree *b, bool rows, bool columns)
                 a, "%s%s%s >= %lld", out, *out ? " || " : "",
                 cprint_idx(&x->cp, idx_var(x->g->pool, t->m.axis[i].linear), 1),
                 (long long)t->m.axis[i].extent);
-    if (columns && x->f->c.N % x->p->t.bn)
+    if (columns && x->f->c.N % (x->p->t.bn * w->p->beside))
         out = arena_printf(a, "%s%sn >= N", out, *out ? " || " : "");
     if (*out)
         PUT(b,
