@@ -242,14 +242,16 @@ static void add_parts(Space *s, const WgmmaShape *sh, int blocks, int split,
 }
 
 /* Clusters that share rows of a, and columns of b or not: of tiles of several
- * warpgroups, whose copies take the time: as rows begin inside sectors, or as
+ * warpgroups, whose copies take the time: as rows are no whole lines, or as
  * there are few rows, which all blocks read. */
-static void add_clusters(Space *s, const WgmmaShape *sh, int stages, bool off)
+static void add_clusters(Space *s, const WgmmaShape *sh, int stages)
 {
-    bool lone = tma_patch(&s->form->tma, sh->bm).tiles == 1;
+    const Tma *t = &s->form->tma;
+    bool lines = tma_off(&t->a, L2_LINE) || tma_off(&t->b, L2_LINE);
+    bool lone = tma_patch(t, sh->bm).tiles == 1;
 
-    if (sh->consumers == 1 || !(off || lone) || !wgmma_simple(s->form) ||
-        tma_k_tiles(&s->form->tma) <= stages)
+    if (sh->consumers == 1 || !(lines || lone) || !wgmma_simple(s->form) ||
+        tma_k_tiles(t) <= stages)
         return;
     for (int below = 1; below <= (lone ? 1 : 2); below *= 2)
         for (int beside = 2; beside <= 4; beside *= 2)
@@ -290,7 +292,7 @@ static void add_shape(Space *s, const WgmmaShape *sh)
             if (split == 1)
                 add_variant(s, sh, stages, 2, 1, 1);
             if (split == 1)
-                add_clusters(s, sh, stages, off);
+                add_clusters(s, sh, stages);
             if (split == 1 && off)
                 add_variant(s, sh, stages, 4, 1, 1);
             add_variant(s, sh, stages, 1, split, 1);

@@ -219,13 +219,6 @@ typedef struct Band {
     const char *m, *n;
 } Band;
 
-/* Whether all tiles run at once, or are rows of one band. */
-static bool one_band(const Wgmma *w)
-{
-    return w->m_tiles <= wgmma_band(w) || w->parts > 1 ||
-           wgmma_blocks(w) <= w->f->x.o->device->sms * (double)w->resident;
-}
-
 /* Tiles that are one band, in strips; the last one may be narrower. */
 static Band put_strips(WgmmaBuild *w, Tree *b, const char *of)
 {
@@ -257,7 +250,7 @@ static Band put_band(WgmmaBuild *w, Tree *b, const char *of)
     if (w->p->m_tiles == 1 || w->p->n_tiles == 1)
         return (Band){w->p->m_tiles > 1 ? of : "0",
                       w->p->n_tiles > 1 ? of : "0"};
-    if (one_band(w->p))
+    if (wgmma_one_band(w->p))
         return put_strips(w, b, of);
     kernel_constant(w->x.g, w->x.kernel, "BAND", wgmma_band(w->p),
                     "tile rows that run together: few distinct tiles are read");

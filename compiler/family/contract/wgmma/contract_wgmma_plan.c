@@ -8,7 +8,8 @@
 /* What a variant of wgmma decides: sizes, registers, the order of tiles, and
  * what follows from them. */
 
-enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 10 };
+enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 10,
+       NEIGHBOURS = 16 };
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {
@@ -296,21 +297,53 @@ void wgmma_used_slots(Wgmma *w)
     w->smem = (w->smem - ring + wgmma_ring_bytes(w) + 1023) / 1024 * 1024;
 }
 
+/* The place of a tile of a band of that height, in strips of c columns. */
+static void strip_place(const Wgmma *w, int64_t height, int c, int64_t tile,
+                        int64_t place[2])
+{
+    int64_t strip = tile / (c * height), left = w->n_tiles - strip * c;
+    int64_t wide = left < c ? left : c;
+
+    tile -= strip * c * height;
+    place[0] = tile / wide;
+    place[1] = strip * c + tile % wide;
+}
+
+/* Rows of a and b that each `count` neighbours of the tiles that run at one
+ * time read, those that several of them read once. */
+static double strip_reads(const Wgmma *w, int64_t height, int c, int count)
+{
+    int64_t all = height * w->n_tiles, most = wgmma_at_once(w);
+    int64_t at[NEIGHBOURS][2];
+    double reads = 0;
+
+    for (int64_t first = 0; first < all && first < most; first += count)
+        for (int i = 0; i < count && first + i < all; i++) {
+            bool row = true, column = true;
+            strip_place(w, height, c, first + i, at[i]);
+            for (int j = 0; j < i; j++) {
+                row &= at[j][0] != at[i][0];
+                column &= at[j][1] != at[i][1];
+            }
+            reads += row * w->x.t.bm * w->below + column * w->x.t.bn * w->beside;
+        }
+    return reads;
+}
+
 int wgmma_strip(const Wgmma *w)
 {
-    enum { NEIGHBOURS = 16 };
     int tiles = NEIGHBOURS / w->cluster / wgmma_sharers(w), best = 1;
-    double least = 0;
+    int64_t height = wgmma_band(w);
+    double least = 0, pairs = 0;
 
+    if (height > w->m_tiles || wgmma_one_band(w))
+        height = w->m_tiles;
     for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
-        double rows = (double)tiles / c;
-        if (rows > (double)w->m_tiles)
-            rows = (double)w->m_tiles;
-        double reads = (rows * w->x.t.bm * w->below +
-                        (double)c * w->x.t.bn * w->beside) /
-                       (rows * c);
-        if (c == 1 || reads < least) {
+        double reads = strip_reads(w, height, c, tiles);
+        double two = strip_reads(w, height, c, tiles < 2 ? tiles : 2);
+        if (c == 1 || reads < least || (reads <= least && two < pairs)) {
             least = reads;
+            pairs = two;
             best = c;
         }
     }
@@ -525,6 +558,12 @@ double wgmma_sms(const Wgmma *w)
     return (w->x.t.split > 2 || w->cluster > 2) && d->cluster_sms
                ? d->cluster_sms
                : d->sms;
+}
+
+bool wgmma_one_band(const Wgmma *w)
+{
+    return w->m_tiles <= wgmma_band(w) || w->parts > 1 ||
+           wgmma_blocks(w) <= w->f->x.o->device->sms * (double)w->resident;
 }
 
 int wgmma_band(const Wgmma *w)
