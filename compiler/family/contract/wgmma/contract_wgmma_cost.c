@@ -426,9 +426,10 @@ static void work(const Wgmma *w, Work *out)
     out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +
                      (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
     /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read; fewer do where blocks share a tile's k, and
-     * weights of one tile have one that asks. */
-    double shared = t->split > 1 ? (1 + d->l2_shared) / 2 : d->l2_shared;
+     * serves them with one read; fewer do where blocks share a tile's k, or
+     * rows, and weights of one tile have one that asks. */
+    bool apart = t->split > 1 || w->beside > 1;
+    double shared = apart ? (1 + d->l2_shared) / 2 : d->l2_shared;
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains
      * would lose (vit_b16 at batch 1). */
@@ -442,6 +443,8 @@ static void work(const Wgmma *w, Work *out)
     if (w->stays) /* into each block once: all ask for few lines at one time */
         asked = b * (double)wgmma_at_once(w) / tiles;
     a /= w->beside;
+    if (w->beside > 1)
+        asked /= w->below;
     out->l2_bytes = tiles * (a * lines(&w->f->tma.a) * shared + asked) +
                     passes + x->out_bytes + parts +
                     (w->parts > 1 ? 2 * tiles * sums / t->split * sizeof(float)
