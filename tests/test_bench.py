@@ -78,7 +78,8 @@ def split_rows(work):
         status, text = builder.dcc(f"gemm.f16.2840x1672x{k}",
                                    "--dump=variants")
         assert status == 0, text
-        assert ("cluster=4" in text) == (k % 16 != 0), k
+        columns = "cluster=4 split=1\n" in text
+        assert columns == (k % 16 != 0), k
         _, best, found = bench.offers(text)
         offers[k] = {v["text"]: v["predicted_us"] for v in found}
     assert offers[2520][best] > 1.1 * offers[2528][best], best

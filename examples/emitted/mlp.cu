@@ -40,7 +40,7 @@ void mlp_h_matmul_relu_add(
         WM = 64,  // rows of a warpgroup
         CONSUMERS = 1,  // warpgroups
         STAGES = 8, K_TILES = 8, TILES_M = 2, STAGE_BYTES = 12288,
-        STRIP = 8,  // tile columns of neighbours
+        STRIP = 2,  // tile columns of neighbours
     };
     struct smem_t {
         alignas(1024) __half x_tile[STAGES][BM][BK];

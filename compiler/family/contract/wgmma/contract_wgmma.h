@@ -240,6 +240,10 @@ bool wgmma_tells(const Wgmma *w);
 const char *wgmma_elect(const WgmmaBuild *w);
 Tree *wgmma_free_slot(const WgmmaBuild *w);
 Tree *wgmma_done(const WgmmaBuild *w);
+/* A block of a cluster stays until the others have freed all of its slots: then
+ * nobody arrives there any more, and what was written to its own its consumers
+ * have waited for. */
+Tree *wgmma_last_slots(const WgmmaBuild *w);
 /* The text of the loop over a tile's k, from begin to end: it adds fills of its
  * own to the n. */
 enum { WGMMA_STEP_FILLS = 10 };

@@ -631,22 +631,6 @@ static const char *consumer_wait(const WgmmaBuild *w)
         w->p->stays ? "dcc_mbar_wait(&smem.kept, 0);\n" : "");
 }
 
-/* A block of a cluster stays until the others have freed all of its slots: then
- * nobody arrives there any more, and what was written to its own its consumers
- * have waited for. */
-static Tree *last_slots(const WgmmaBuild *w)
-{
-    return QUOTE(w->x.g->arena,
-                 w->p->cluster > 1 && wgmma_turns(w->p)
-                     ? "// Nobody leaves while others may still arrive at its "
-                       "barriers.\n"
-                       "for (int last = 0; last < STAGES; ++last) {\n"
-                       "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
-                       "    dcc_next_slot<STAGES>(slot, phase);\n"
-                       "}\n"
-                     : "");
-}
-
 static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
 {
     ContractBuild *x = &w->x;
@@ -703,12 +687,11 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("SHARE",
              split ? "n0 += rank * OWN;  // what this block finishes\n" : ""),
         FILL("MET", split ? "__syncwarp();\ndcc_cluster_wait();\n" : ""),
-        FILL_TREE("LAST_SLOTS", last_slots(w)),
-        FILL("LEAVE", cluster && x->f->terms == 3
-                          ? "// Nobody leaves while others may still write to "
-                            "its shared memory.\n"
-                            "__syncwarp();\ndcc_cluster_sync();\n"
-                          : ""),
+        FILL_TREE("LAST_SLOTS", wgmma_last_slots(w)),
+        FILL("LEAVE", cluster ? "// Nobody leaves while others may still write "
+                                "to its shared memory.\n"
+                                "__syncwarp();\ndcc_cluster_sync();\n"
+                              : ""),
         FILL("FIRST_STEP", w->p->pingpong ? "warpgroup * K_TILES" : "0"),
         FILL("FIRST", w->p->pingpong
                           ? arena_printf(a, "%s + warpgroup * %s", own, all)

@@ -325,7 +325,8 @@ static double strip_reads(const Wgmma *w, int64_t height, int c, int count)
                 row &= at[j][0] != at[i][0];
                 column &= at[j][1] != at[i][1];
             }
-            reads += row * w->x.t.bm * w->below + column * w->x.t.bn * w->beside;
+            reads += row * w->x.t.bm * w->below +
+                     column * w->x.t.bn * w->beside;
         }
     return reads;
 }

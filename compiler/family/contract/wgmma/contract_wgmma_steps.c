@@ -47,6 +47,19 @@ Tree *wgmma_done(const WgmmaBuild *w)
     return b;
 }
 
+Tree *wgmma_last_slots(const WgmmaBuild *w)
+{
+    return QUOTE(w->x.g->arena,
+                 w->p->cluster > 1 && wgmma_turns(w->p)
+                     ? "// Nobody leaves while others may still arrive at its "
+                       "barriers.\n"
+                       "for (int last = 0; last < STAGES; ++last) {\n"
+                       "    dcc_mbar_wait(&smem.empty[slot], phase ^ 1);\n"
+                       "    dcc_next_slot<STAGES>(slot, phase);\n"
+                       "}\n"
+                     : "");
+}
+
 const char *wgmma_slot(const WgmmaBuild *w, const char *begin)
 {
     return wgmma_turns(w->p)   ? ""
