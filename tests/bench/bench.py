@@ -336,6 +336,10 @@ def shape_line(name, case, side="untuned"):
             f"{r['tflops']:6.1f} {r['gbs']:5.0f} "
             f"{100 * r['of_ceiling']:4.0f}% {r['error']:8.1e}  {rival}; "
             f"{variant}")
+    if "copy_us" in r:
+        line += (f"; {r['of_same_copy']:.2f} of a copy of as many bytes "
+                 f"({r['copy_us']:.2f} us), {r['of_copy']:.2f} of a large one's "
+                 f"rate")
     if made.get("spill_bytes"):
         line += f"  SPILLS {made['spill_bytes']} bytes"
     if made.get("remarks"):

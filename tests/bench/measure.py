@@ -264,6 +264,25 @@ class TorchSide:
         self.kept.clear()
 
 
+class CopySide:
+    """A copy that moves as many bytes as the shape does, half of them read,
+    from and to as many sets as its activations have."""
+
+    def __init__(self, name, data, call):
+        self.name, self.call, self.turns = name, call, data.turns
+        n = (data.shape.bytes // 2 + 15) // 16 * 4  # words
+        self.parts = [[data.torch.zeros(n, dtype=data.torch.float32,
+                                        device=data.machine.device)
+                       for _ in range(self.turns)] for _ in range(2)]
+
+    def run(self, i):
+        k = i % self.turns
+        return self.call(self.parts[0][k], self.parts[1][k])
+
+    def close(self):
+        self.parts = None
+
+
 class LtSide:
     def __init__(self, lt, number, data):
         self.name, self.data = f"cublasLt #{number}", data
@@ -530,6 +549,17 @@ class Bench:
             found[side.name] = error_of(self.torch, out, want)
         return found
 
+    def copies(self, shape, data):
+        """Where memory is the bound: copies, by memcpy and by a kernel."""
+        if shape.kind != "dw":
+            return []
+        sides = [CopySide("copy", data, lambda a, b: b.copy_(a)),
+                 CopySide("copy by a kernel", data,
+                          lambda a, b: self.torch.neg(a, out=b))]
+        for side in sides:
+            side.us = self.estimate(side, expected_us(shape))
+        return sides
+
     def finalists(self, own, others, want, tolerance, note):
         """PyTorch's own side, and the two quickest of the others that are
         right."""
@@ -574,7 +604,8 @@ class Bench:
         rivals = self.finalists(own, [s for s in ran if s is not own], want,
                                 TOLERANCE[shape.math], note)
         answer(at="turns")
-        nodes, us, replays = self.turns(sides + rivals, nodes)
+        copies = self.copies(shape, data)
+        nodes, us, replays = self.turns(sides + rivals + copies, nodes)
         errors = self.last_errors(sides + rivals, replays, nodes, data)
         errors.pop("plain", None)
         result = dict(
@@ -585,18 +616,21 @@ class Bench:
                     for s in rivals})
         for side in sides:
             if side.name != "plain":
-                result[side.name] = self.result(shape, side, own, rivals, us)
+                result[side.name] = self.result(shape, side, own, rivals,
+                                                copies, us)
                 if not errors[side.name] <= TOLERANCE[shape.math]:
                     result["error"] = (f"{side.name}: error "
                                        f"{errors[side.name]:.2e} in the graph")
-        for side in sides + rivals:
+        for side in sides + rivals + copies:
             side.close()
         if self.lt:
             self.lt.close()
         return result
 
-    def result(self, shape, side, own, rivals, us):
-        """A row's fields for one of dcc's sides."""
+    def result(self, shape, side, own, rivals, copies, us):
+        """A row's fields for one of dcc's sides. of_copy: of a large copy's
+        bytes a second; of_same_copy: the time of a copy of as many bytes, the
+        quicker of two ways, over its own."""
         def ratio(name):
             return statistics.median(
                 a / b for a, b in zip(us[name], us[side.name]))
@@ -613,6 +647,10 @@ class Bench:
                      errors=side.error / max(best.error, 1e-12))
         if own in rivals:
             r["own"] = ratio(own.name)
+        if copies:
+            best = min(copies, key=lambda s: statistics.median(us[s.name]))
+            r.update(copy=best.name, of_same_copy=ratio(best.name),
+                     copy_us=statistics.median(us[best.name]))
         if "plain" in us:
             r["plain"] = 1 / ratio("plain")
         return {k: v if isinstance(v, str) else float(f"{v:.5g}")

@@ -271,7 +271,8 @@ def holdout_rows(seed):
             ("min", "ratio", 0.93)),
         row("conv", "conv + bias + relu, f16", ("geomean", "ratio", 1.4),
             ("min", "ratio", 0.93)),
-        row("dw", "depthwise, 16 MB and more", ("min", "of_copy", 0.8)),
+        row("dw", "depthwise, 16 MB and more",
+            ("min", "of_same_copy", 0.8), ("min", "of_copy", 0.8)),
         row("f32", "f32 exact", ("geomean", "ratio", 1.03),
             ("min", "ratio", 0.95)),
         row("tf32", "tf32", ("geomean", "ratio", 1.2),
@@ -282,7 +283,9 @@ def holdout_rows(seed):
 
 def table():
     """The rows, in order. ratio: best rival's time / dcc's; own: PyTorch's
-    separate kernels / dcc's; plain: dcc's time / its plain product's."""
+    separate kernels / dcc's; plain: dcc's time / its plain product's; of_copy:
+    bytes a second, of those of a copy of 2 GB; of_same_copy: the time of a copy
+    of as many bytes in the same turns / dcc's."""
     least = 0.88 * READ_GBS, 0.80 * READ_GBS
     return [
         Row("big", "f16 products, the four large", gemms(BIG),
