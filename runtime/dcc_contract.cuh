@@ -4,6 +4,62 @@
 #ifndef DCC_CONTRACT_CUH
 #define DCC_CONTRACT_CUH
 
+// ---- f32 factors on tensor cores --------------------------------------------
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+
+// d += a * b with factors rounded to tf32 (11 bits); a and b hold floats in the
+// places of dcc_mma_m16n8k8_tf32.
+DCC_DEVICE void dcc_mma_tf32(float (&d)[4], const uint32_t (&a)[4],
+                             const uint32_t (&b)[2])
+{
+    uint32_t ra[4], rb[2];
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        ra[i] = dcc_to_tf32(__uint_as_float(a[i]));
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+        rb[i] = dcc_to_tf32(__uint_as_float(b[i]));
+    dcc_mma_m16n8k8_tf32(d, ra, rb);
+}
+
+// What is left of x when its upper 19 bits, which tf32 products read, are taken
+// away. Infinity leaves NaN. A product reads 19 bits of the rest, too, and what
+// is cut off has x's sign: all sums of products would be 2^-22 of themselves
+// too small, which the layers of a network add up. So half a unit more, after
+// which cutting off is rounding; a rest of at most 11 bits stays what it is.
+DCC_DEVICE float dcc_tf32_rest(float x)
+{
+    return (x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)) * 0x1.002p0f;
+}
+
+// dcc_mma_tf32 with each factor as a sum of two tf32 numbers, of which the big
+// one is what the product reads of it; the product of the two small parts is
+// left out. The 8 terms are added to d in f32, because the tensor cores' own
+// sums are cut off, not rounded.
+DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
+                               const uint32_t (&b)[2])
+{
+    uint32_t small_a[4], small_b[2];
+    float sum[4] = {};
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        small_a[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(a[i])));
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+        small_b[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(b[i])));
+    dcc_mma_m16n8k8_tf32(sum, small_a, b);
+    dcc_mma_m16n8k8_tf32(sum, a, small_b);
+    dcc_mma_m16n8k8_tf32(sum, a, b);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        d[i] += sum[i];
+}
+
+#endif // sm_80
+
+// ---- tiles and sums of tiles ------------------------------------------------
+
 // A row and a column: of tiles, or in one.
 struct dcc_tile {
     int m, n;

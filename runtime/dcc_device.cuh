@@ -223,6 +223,27 @@ DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
     }
 }
 
+// A word's elements as values. Halves from the whole word: by elements, nvcc
+// chooses each on its own where a condition has chosen the word.
+template <class F, class T>
+DCC_DEVICE void dcc_spread(F *to, uint32_t word, const T *)
+{
+    T x[4 / sizeof(T)];
+    memcpy(x, &word, sizeof x);
+#pragma unroll
+    for (int i = 0; i < int(4 / sizeof(T)); ++i)
+        dcc_assign(to[i], x[i]);
+}
+
+DCC_DEVICE void dcc_spread(float *to, uint32_t word, const __half *)
+{
+    __half2 x;
+    memcpy(&x, &word, sizeof x);
+    const float2 two = __half22float2(x);
+    to[0] = two.x;
+    to[1] = two.y;
+}
+
 // The same where `in`; elsewhere zeros, or `other`. By words, which a condition
 // chooses at once: STEP elements are 4, 8 or 16 bytes.
 template <int STEP, int N, class F, class T>
@@ -236,13 +257,10 @@ DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from)
         if (in)
             bits = *reinterpret_cast<const words *>(from + i);
 #pragma unroll
-        for (uint32_t &word : bits.v)
-            asm("" : "+r"(word)); // not half a word after the other
-        dcc_vector<T, STEP> x;
-        memcpy(&x, &bits, sizeof x);
-#pragma unroll
-        for (int j = 0; j < STEP; ++j)
-            dcc_assign(to[i + j], x.v[j]);
+        for (int j = 0; j < int(STEP * sizeof(T) / 4); ++j) {
+            asm volatile("" : "+r"(bits.v[j])); // a word, no halves
+            dcc_spread(&to[i + j * int(4 / sizeof(T))], bits.v[j], from);
+        }
     }
 }
 
@@ -735,60 +753,6 @@ DCC_DEVICE void dcc_stream(uint32_t (&to)[N], const void *from,
                              at + i * PIECE) << i % 2 * 16;
     }
 }
-
-// ---- f32 factors on tensor cores --------------------------------------------
-
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-
-// d += a * b with factors rounded to tf32 (11 bits); a and b hold floats in the
-// places of dcc_mma_m16n8k8_tf32.
-DCC_DEVICE void dcc_mma_tf32(float (&d)[4], const uint32_t (&a)[4],
-                             const uint32_t (&b)[2])
-{
-    uint32_t ra[4], rb[2];
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        ra[i] = dcc_to_tf32(__uint_as_float(a[i]));
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-        rb[i] = dcc_to_tf32(__uint_as_float(b[i]));
-    dcc_mma_m16n8k8_tf32(d, ra, rb);
-}
-
-// What is left of x when its upper 19 bits, which tf32 products read, are taken
-// away. Infinity leaves NaN. A product reads 19 bits of the rest, too, and what
-// is cut off has x's sign: all sums of products would be 2^-22 of themselves
-// too small, which the layers of a network add up. So half a unit more, after
-// which cutting off is rounding; a rest of at most 11 bits stays what it is.
-DCC_DEVICE float dcc_tf32_rest(float x)
-{
-    return (x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)) * 0x1.002p0f;
-}
-
-// dcc_mma_tf32 with each factor as a sum of two tf32 numbers, of which the big
-// one is what the product reads of it; the product of the two small parts is
-// left out. The 8 terms are added to d in f32, because the tensor cores' own
-// sums are cut off, not rounded.
-DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
-                               const uint32_t (&b)[2])
-{
-    uint32_t small_a[4], small_b[2];
-    float sum[4] = {};
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        small_a[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(a[i])));
-#pragma unroll
-    for (int i = 0; i < 2; ++i)
-        small_b[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(b[i])));
-    dcc_mma_m16n8k8_tf32(sum, small_a, b);
-    dcc_mma_m16n8k8_tf32(sum, a, small_b);
-    dcc_mma_m16n8k8_tf32(sum, a, b);
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-        d[i] += sum[i];
-}
-
-#endif // sm_80
 
 #include "dcc_contract.cuh"
 #include "dcc_chain.cuh"
