@@ -373,8 +373,13 @@ static dcc_status rt_take_workspace(dcc_model *m)
 static dcc_status rt_take_weights(dcc_model *m)
 {
     RtWeights *w = m->weights;
-    dcc_status status = rt_take(m, &w->params, rt_round(m->desc->params_bytes));
+    size_t bytes = rt_round(m->desc->params_bytes);
+    dcc_status status = rt_take(m, &w->params, bytes);
 
+    /* a step may round what lies between parameters with them */
+    if (status == DCC_OK && m->desc->trains && bytes)
+        status = rt_cuda(m, "clearing the parameters' memory",
+                         cudaMemsetAsync(w->params, 0, bytes, m->stream));
     return status == DCC_OK
                ? rt_take(m, &w->consts, rt_round(m->desc->consts_bytes))
                : status;

@@ -164,8 +164,8 @@ static void check_arguments(const CudaProgram *p, const char *path)
         }
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
-        cr_expect(!t->prev || (t->offset == base_of(t)->offset &&
-                               t->place == base_of(t)->place),
+        cr_expect(!t->prev || (t->offset == t->prev->offset &&
+                               t->place == t->prev->place),
                   "%s: %s moved", path, t->name);
     }
 }

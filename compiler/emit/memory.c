@@ -52,8 +52,9 @@ static size_t first_byte(const Tensor *t)
 {
     size_t first = 0;
 
-    for (; t->host; t = t->host)
-        first += (size_t)t->first * (size_t)type_bytes(t->type);
+    for (; t->prev || t->host; t = t->prev ? t->prev : t->host)
+        if (!t->prev)
+            first += (size_t)t->first * (size_t)type_bytes(t->type);
     return first;
 }
 
@@ -157,12 +158,15 @@ static void place_fixed(CudaProgram *p)
     bool *used = arena_array(g->arena, bool, g->n_tensor + 1);
 
     mark_used(used, p->run, p->n_run);
-    for (int i = 0; i < g->n_param; i++)
+    for (int i = 0; i < g->n_param; i++) {
+        Tensor *t = base_of(g->param[i]); /* others may lie beside it */
+        if (t->place == PLACE_PARAMS)
+            continue;
         if (used[g->param[i]->id] || g->trains) /* saved, shared */
-            p->params_bytes = append(g->param[i], PLACE_PARAMS,
-                                     p->params_bytes);
+            p->params_bytes = append(t, PLACE_PARAMS, p->params_bytes);
         else
-            append(g->param[i], PLACE_STAGED, (size_t)i); /* its ordinal */
+            append(t, PLACE_STAGED, (size_t)i); /* its ordinal */
+    }
     for (int i = 0; i < g->n_state; i++)
         p->state_bytes = append(g->state[i], PLACE_STATE, p->state_bytes);
     for (int i = 0; i < g->n_input; i++) {

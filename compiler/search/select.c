@@ -4,6 +4,7 @@
 #include "group/fuse.h"
 #include "group/norm.h"
 #include "search/chains.h"
+#include "search/copies.h"
 #include "search/merge.h"
 #include "search/norms.h"
 #include "search/pair.h"
@@ -795,6 +796,10 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     note_refusals(&x);
     if (!check_served(&x))
         return false;
-    return check_made(&x) && order_groups(&x) &&
-           (!plan || plan_check(plan, s));
+    if (!check_made(&x) || !order_groups(&x) ||
+        (plan && !plan_check(plan, s)))
+        return false;
+    if (!o->plans)
+        copies_join(s);
+    return true;
 }

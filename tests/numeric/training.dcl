@@ -37,6 +37,21 @@ model tr_half {
   output after[i, j] = w[i, j] * 2;
 }
 
+// roundings of masters that one launch makes; behind some of them is padding
+model tr_copies {
+  input x : f16[20, 40];
+  input lr : f32;
+  param w : f16[72, 40];
+  param g : f16[72];
+  param v : f16[24, 72];
+  param odd : f16[24, 9];
+  y = linear(tanh(linear(x, w)) * g, v);
+  z[i, j] = sum(k) tanh(y[i, k]) * odd[k, j];
+  loss[] : f32 = sum(i, j) f32(z[i, j]) * z[i, j] / 1000;
+  for u in params { u = u - lr * grad(loss, u); }
+  output loss;
+}
+
 // a convolution with a stride, a pool, a norm over columns
 model tr_conv {
   input x : f32[2, 3, 9, 10];
