@@ -605,20 +605,41 @@ static int64_t elems(const Var *const *v, int n)
     return k;
 }
 
-/* packed[v1, v2, ...] = w[at], at load time. */
-static Tensor *pack_stmt(Graph *g, const Expr *w, const Var **v, int n)
+/* Ahead of s, which reads what a run writes. */
+static Stmt *run_stmt(Graph *g, const Stmt *s, const Tensor *w)
+{
+    int at = 0;
+
+    while (g->stmt[at] != s)
+        at++;
+    Stmt *c = stmt_insert(g, at);
+    c->when = WHEN_RUN;
+    c->behind = s->behind;
+    c->again = s->again;
+    c->path = arena_printf(g->arena, "%s%s%s_turned", w->path,
+                           *w->path ? "." : "", w->name);
+    c->at = s->at;
+    c->call = s->call;
+    return c;
+}
+
+/* packed[v1, v2, ...] = w[at], at load time or ahead of s. */
+static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
+                         const Var **v, int n)
 {
     int64_t dim[MAX_RANK];
-    Stmt *c = load_stmt(g, w->tensor);
+    bool once = w->tensor->role == ROLE_PARAM;
+    Stmt *c = once ? load_stmt(g, w->tensor) : run_stmt(g, s, w->tensor);
     Subst fresh[MAX_RANK];
 
     for (int i = 0; i < n; i++)
         dim[i] = v[i]->extent;
-    const char *name = arena_printf(g->arena, "%s_packed", w->tensor->name);
+    const char *name = arena_printf(g->arena, "%s_%s", w->tensor->name,
+                                    once ? "packed" : "turned");
     Tensor *t = graph_tensor(g, name, w->tensor->type, n, dim);
     t->path = w->tensor->path;
     t->at = w->tensor->at;
-    t->when = WHEN_LOAD;
+    t->when = c->when;
     tensor_row_major(t);
     c->tensor = t;
     c->n_out = n;
@@ -663,7 +684,7 @@ static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
         return NULL; /* read in part or more than once */
     Tensor *t = packed_before(g, p, w, v, n);
     if (!t) {
-        t = pack_stmt(g, w, v, n);
+        t = pack_stmt(g, s, w, v, n);
         VEC_PUSH(g->arena, p->done, p->n, p->cap) =
             (Pack){w->tensor, w->at, v, n, t};
     }
@@ -673,10 +694,19 @@ static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
     return expr_read(g, t, at, (Guard){0}, NULL);
 }
 
-/* A parameter's elements whose place is known at load time. */
-static bool is_weights(const Expr *e)
+/* Does it read a parameter as a step finds it, which tensor cores do not take
+ * as it lies? */
+static bool is_turned(const Expr *e, bool f32_along_sum)
 {
-    if (e->tensor->role != ROLE_PARAM || e->in.n)
+    return f32_along_sum && e->type == T_F32 && !e->tensor->prev &&
+           tensor_is_trained(e->tensor);
+}
+
+/* A parameter's elements whose place is known at load time. */
+static bool is_weights(const Expr *e, bool f32_along_sum)
+{
+    if ((e->tensor->role != ROLE_PARAM && !is_turned(e, f32_along_sum)) ||
+        e->in.n)
         return false;
     for (int d = 0; d < e->tensor->rank; d++)
         if (idx_has_data(e->at[d]))
@@ -704,6 +734,8 @@ static PackHow way(Graph *g, const Stmt *s, const Expr *a, const Expr *w,
     PackHow how = own_way(s, a, w, f32_along_sum);
     int nth = 0;
 
+    if (w->tensor->role != ROLE_PARAM)
+        return how;
     for (int i = 0; i < made->n; i++)
         nth += !strcmp(made->way[i].weight, weight);
     for (int i = 0; as && i < as->n; i++)
@@ -726,7 +758,7 @@ static void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
-            if (!is_weights(w))
+            if (!is_weights(w, f32_along_sum))
                 continue;
             PackHow how = way(g, s, f[1 - k], w, f32_along_sum, as, made);
             const Var *along = wanted(s, f[1 - k], w);

@@ -9,7 +9,8 @@
  * reductions take whole rows. Parameters that a contraction would have to
  * gather are packed once, at load time; so are those that are not contiguous
  * along the sum, of 16 bits if 2 to 16 rows are multiplied with them, and with
- * `f32_along_sum` f32 ones, which is how tensor cores take tf32.
+ * `f32_along_sum` f32 ones, which is how tensor cores take tf32: of trained
+ * parameters a run makes a copy that lies so, ahead of the product.
  *
  * With a seed, about half of the classes of intermediates get a drawn order of
  * dimensions instead, which no kernel may depend on (--random-plan). */
