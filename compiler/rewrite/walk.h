@@ -4,6 +4,8 @@
 
 #include "graph/graph.h"
 
+enum { WORTH = 4 }; /* extents from which loading along is worth anything */
+
 /* The variable that walks e step by step: coefficient 1, and whatever else is
  * in e moves in steps of at least its extent (a head's offset). */
 const Var *walk_var(const Idx *e);

@@ -796,10 +796,9 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     note_refusals(&x);
     if (!check_served(&x))
         return false;
-    if (!check_made(&x) || !order_groups(&x) ||
-        (plan && !plan_check(plan, s)))
-        return false;
-    if (!o->plans)
+    bool done = check_made(&x) && order_groups(&x) &&
+                (!plan || plan_check(plan, s));
+    if (done && !o->plans)
         copies_join(s);
-    return true;
+    return done;
 }

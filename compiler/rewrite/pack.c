@@ -1,0 +1,404 @@
+#include "rewrite/pack.h"
+
+#include "rewrite/simplify.h"
+#include "rewrite/walk.h"
+
+/* The summed variable along which the operand that is no parameter is
+ * contiguous; in a window whose weights go with the channel (depthwise), the
+ * channel. */
+static const Var *wanted(const Stmt *s, const Expr *a, const Expr *w)
+{
+    for (int d = 0; d < a->tensor->rank; d++) {
+        const Var *v = walk_var(a->at[d]);
+        if (!v || a->tensor->stride[d] != 1 || v->extent < WORTH)
+            continue;
+        if (walk_in_list((const Var *const *)s->red, s->n_red, v) ||
+            (walk_has_window(a) && expr_uses(w, v)))
+            return v;
+    }
+    return NULL;
+}
+
+/* Results for each weight: of the extents that only `a` has. */
+static int64_t rows_of(const Stmt *s, const Expr *a, const Expr *w)
+{
+    const Var *own[32];
+    int64_t rows = 1;
+
+    for (int i = walk_only_in(s, a, w, own); i-- > 0;)
+        rows *= own[i]->extent;
+    return rows;
+}
+
+/* Exact f32 products of many rows: tiles of the weights are copied four columns
+ * of the result at a time, where a sum's terms would come one by one. */
+static bool wants_columns(const Stmt *s, const Expr *a, const Expr *w)
+{
+    enum { MANY = 17 }; /* beyond the families for few rows */
+
+    return w->type == T_F32 && rows_of(s, a, w) >= MANY;
+}
+
+static const Var *columns(const Stmt *s, const Expr *a, const Expr *w)
+{
+    const Var *best = NULL;
+
+    for (int d = 0; d < s->tensor->rank; d++) {
+        const Var *v = idx_is_var(s->store[d]);
+        if (v && s->tensor->stride[d] == 1 && v->extent % 4 == 0 &&
+            expr_uses(w, v) && !expr_uses(a, v))
+            best = v;
+    }
+    return best;
+}
+
+static int64_t stride_along(const Expr *w, const Var *v)
+{
+    int64_t stride = 0;
+
+    for (int d = 0; d < w->tensor->rank; d++)
+        stride += idx_coef(w->at[d], v) * w->tensor->stride[d];
+    return stride;
+}
+
+/* Do weights of this type have to lie along the sum? For tensor cores f32 ones
+ * as tf32 do; and 16-bit ones that few rows are multiplied with, a column of
+ * which is then copied far ahead by itself: 5.3 us became 3.3 for 8 x 768 x
+ * 3072. For one row it made no difference. */
+static bool only_along_sum(const Stmt *s, const Expr *a, const Expr *w,
+                           bool f32_along_sum)
+{
+    enum { FEW = 16 }; /* an mma's rows */
+    int64_t rows = rows_of(s, a, w);
+
+    return type_bytes(w->type) == 2 ? rows > 1 && rows <= FEW
+                                    : f32_along_sum && w->type == T_F32;
+}
+
+/* How far apart the statement stores neighbours along v. */
+static int64_t store_stride(const Stmt *s, const Var *v)
+{
+    int64_t stride = 0;
+
+    for (int d = 0; d < s->tensor->rank; d++)
+        stride += idx_coef(s->store[d], v) * s->tensor->stride[d];
+    return stride < 0 ? -stride : stride;
+}
+
+/* The variables of the result that w has, as the result lies: slow to fast. */
+static int result_vars(const Stmt *s, const Expr *w, const Var **v)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_out && n < MAX_RANK; i++) {
+        const Var *x = s->out[i];
+        if (x->extent == 1 || !expr_uses(w, x))
+            continue;
+        int at = n++;
+        for (; at > 0 && store_stride(s, v[at - 1]) < store_stride(s, x); at--)
+            v[at] = v[at - 1];
+        v[at] = x;
+    }
+    return n;
+}
+
+/* Do the columns that w makes of the result follow each other in w as they do
+ * there, so that a tile of them is one box? */
+static bool columns_in_order(const Stmt *s, const Expr *a, const Expr *w)
+{
+    const Var *v[MAX_RANK], *fast = NULL;
+
+    for (int n = result_vars(s, w, v), i = n - 1; i >= 0; i--) {
+        if (expr_uses(a, v[i]))
+            continue;
+        if (fast && stride_along(w, v[i]) !=
+                        stride_along(w, fast) * fast->extent)
+            return false;
+        fast = v[i];
+    }
+    return true;
+}
+
+/* Is w contiguous along v already, or along an index of the result (the other
+ * major order)? */
+static bool good_enough(const Stmt *s, const Expr *a, const Expr *w,
+                        const Var *v, bool f32_along_sum)
+{
+    if (!columns_in_order(s, a, w))
+        return false;
+    if (stride_along(w, v) == 1)
+        return true;
+    if (only_along_sum(s, a, w, f32_along_sum) &&
+        walk_in_list((const Var *const *)s->red, s->n_red, v))
+        return false;
+    for (int i = 0; i < s->n_out; i++)
+        if (s->out[i]->extent >= 8 && stride_along(w, s->out[i]) == 1)
+            return true;
+    return false;
+}
+
+typedef struct Pack {
+    const Tensor *from;
+    const Idx **at;      /* of the read that was packed */
+    const Var **var;     /* its variables, the packed dimensions */
+    int n;
+    Tensor *to;
+} Pack;
+
+typedef struct Packing {
+    Pack *done;
+    int n, cap;
+} Packing;
+
+/* The variables that index w: the result's as it lies, then the sum's; `inner`
+ * last, behind the one along which the sum's other factor lies. */
+static int pack_vars(const Stmt *s, const Expr *w, const Var *along,
+                     const Var *inner, const Var **v)
+{
+    const Var *last[] = {along == inner ? NULL : along, inner};
+    const Var *out[MAX_RANK];
+    int n_out = result_vars(s, w, out), n = 0;
+
+    for (int i = 0; i < n_out + s->n_red; i++) {
+        const Var *x = i < n_out ? out[i] : s->red[i - n_out];
+        if (x != last[0] && x != inner && x->extent > 1 && expr_uses(w, x) &&
+            n < MAX_RANK)
+            v[n++] = x;
+    }
+    for (int i = 0; i < 2; i++)
+        if (last[i] && expr_uses(w, last[i]))
+            v[n < MAX_RANK ? n++ : n] = last[i];
+    return n;
+}
+
+static int64_t elems(const Var *const *v, int n)
+{
+    int64_t k = 1;
+
+    for (int i = 0; i < n; i++)
+        k *= v[i]->extent;
+    return k;
+}
+
+/* Ahead of s, which reads what a run writes. */
+static Stmt *run_stmt(Graph *g, const Stmt *s, const Tensor *w)
+{
+    int at = 0;
+
+    while (g->stmt[at] != s)
+        at++;
+    Stmt *c = stmt_insert(g, at);
+    c->when = WHEN_RUN;
+    c->behind = s->behind;
+    c->again = s->behind; /* not kept from the forward pass */
+    c->path = arena_printf(g->arena, "%s%s%s_turned", w->path,
+                           *w->path ? "." : "", w->name);
+    c->at = s->at;
+    c->call = s->call;
+    return c;
+}
+
+/* packed[v1, v2, ...] = w[at], at load time or ahead of s. */
+static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
+                         const Var **v, int n)
+{
+    int64_t dim[MAX_RANK];
+    bool once = w->tensor->role == ROLE_PARAM;
+    Stmt *c = once ? load_stmt(g, w->tensor) : run_stmt(g, s, w->tensor);
+    Subst fresh[MAX_RANK];
+
+    for (int i = 0; i < n; i++)
+        dim[i] = v[i]->extent;
+    const char *name = arena_printf(g->arena, "%s_%s", w->tensor->name,
+                                    once ? "packed" : "turned");
+    Tensor *t = graph_tensor(g, name, w->tensor->type, n, dim);
+    t->path = w->tensor->path;
+    t->at = w->tensor->at;
+    t->when = c->when;
+    tensor_row_major(t);
+    c->tensor = t;
+    c->n_out = n;
+    c->out = arena_array(g->arena, const Var *, n);
+    c->store = arena_array(g->arena, const Idx *, n);
+    for (int i = 0; i < n; i++) {
+        c->out[i] = idx_new_var(g->pool, v[i]->name, v[i]->extent);
+        c->store[i] = idx_var(g->pool, c->out[i]);
+        fresh[i] = (Subst){v[i], c->store[i]};
+    }
+    c->value = expr_subst(g, w, fresh, n);
+    return t;
+}
+
+/* Was the same read packed before, for another statement (tied weights)? */
+static Tensor *packed_before(Graph *g, const Packing *p, const Expr *w,
+                             const Var **v, int n)
+{
+    for (int i = 0; i < p->n; i++) {
+        const Pack *q = &p->done[i];
+        Subst s[MAX_RANK];
+        bool same = q->from == w->tensor && q->n == n;
+        for (int k = 0; same && k < n; k++) {
+            same = q->var[k]->extent == v[k]->extent;
+            s[k] = (Subst){q->var[k], idx_var(g->pool, v[k])};
+        }
+        for (int d = 0; same && d < w->tensor->rank; d++)
+            same = idx_subst(g->pool, q->at[d], s, n) == w->at[d];
+        if (same)
+            return q->to;
+    }
+    return NULL;
+}
+
+static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
+                        const Var *along, const Var *inner)
+{
+    const Var **v = arena_array(g->arena, const Var *, MAX_RANK + 1);
+    int n = pack_vars(s, w, along, inner, v);
+
+    if (n > MAX_RANK || elems(v, n) != tensor_elems(w->tensor))
+        return NULL; /* read in part or more than once */
+    Tensor *t = packed_before(g, p, w, v, n);
+    if (!t) {
+        t = pack_stmt(g, s, w, v, n);
+        VEC_PUSH(g->arena, p->done, p->n, p->cap) =
+            (Pack){w->tensor, w->at, v, n, t};
+    }
+    const Idx **at = arena_array(g->arena, const Idx *, n);
+    for (int i = 0; i < n; i++)
+        at[i] = idx_var(g->pool, v[i]);
+    return expr_read(g, t, at, (Guard){0}, NULL);
+}
+
+/* Does it read a parameter as a step finds it, which tensor cores do not take
+ * as it lies? */
+static bool is_turned(const Expr *e, bool f32_along_sum)
+{
+    return f32_along_sum && e->type == T_F32 && !e->tensor->prev &&
+           tensor_is_trained(e->tensor);
+}
+
+/* A parameter's elements whose place is known at load time. */
+static bool is_weights(const Expr *e, bool f32_along_sum)
+{
+    if ((e->tensor->role != ROLE_PARAM && !is_turned(e, f32_along_sum)) ||
+        e->in.n)
+        return false;
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (idx_has_data(e->at[d]))
+            return false;
+    return true;
+}
+
+/* What this graph alone would do. */
+static PackHow own_way(const Stmt *s, const Expr *a, const Expr *w,
+                       bool f32_along_sum)
+{
+    const Var *v = !f32_along_sum && wants_columns(s, a, w) ? columns(s, a, w)
+                                                            : NULL;
+    PackHow how = v ? PACK_COLUMNS : PACK_ALONG;
+
+    v = v ? v : wanted(s, a, w);
+    return v && !good_enough(s, a, w, v, f32_along_sum) ? how : PACK_NOT;
+}
+
+/* As told, or by itself; noted. */
+static PackHow way(Graph *g, const Stmt *s, const Expr *a, const Expr *w,
+                   bool f32_along_sum, const Packings *as, Packings *made)
+{
+    const char *weight = w->tensor->weight;
+    PackHow how = own_way(s, a, w, f32_along_sum);
+    int nth = 0;
+
+    if (w->tensor->role != ROLE_PARAM)
+        return how;
+    for (int i = 0; i < made->n; i++)
+        nth += !strcmp(made->way[i].weight, weight);
+    for (int i = 0; as && i < as->n; i++)
+        if (as->way[i].nth == nth && !strcmp(as->way[i].weight, weight))
+            how = as->way[i].how;
+    VEC_PUSH(g->arena, made->way, made->n, made->cap) =
+        (PackWay){weight, nth, how};
+    return how;
+}
+
+/* Does it read each of a run's f32 values, in no window, at a place of its
+ * own? */
+static bool may_turn(const Expr *e)
+{
+    if (e->kind != E_READ || e->type != T_F32 || e->in.n || e->tensor->prev ||
+        e->tensor->when != WHEN_RUN || e->tensor->role != ROLE_TEMP)
+        return false;
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (!idx_is_var(e->at[d]))
+            return false;
+    return true;
+}
+
+/* The fastest variable of the sum, if both factors lie across it: a product of
+ * two transposed matrices, as gradients of weights are. Tensor cores take them
+ * turned, which costs a pass over each: worth it where each value is used often
+ * (break even is at about 400 for 3xtf32 on an H200). */
+static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
+{
+    enum { OFTEN = 512 };
+    const Var *v = s->n_red ? s->red[s->n_red - 1] : NULL;
+    int64_t sum = 1;
+
+    for (int i = 0; i < s->n_red; i++) {
+        sum *= s->red[i]->extent;
+        if (stride_along(a, s->red[i]) == 1 || stride_along(b, s->red[i]) == 1)
+            return NULL;
+    }
+    return v && v->extent % 4 == 0 && sum >= OFTEN && may_turn(a) &&
+                   may_turn(b) && rows_of(s, a, b) >= OFTEN &&
+                   rows_of(s, b, a) >= OFTEN
+               ? v : NULL;
+}
+
+static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
+{
+    const Var *v = turned_along(s, a, b);
+    const Expr *f[] = {a, b};
+
+    for (int k = 0; v && k < 2; k++) {
+        const Expr *packed = pack(g, p, s, f[k], v, v);
+        f[k] = packed ? packed : f[k];
+    }
+    if (v)
+        s->value = expr_binary(g, F_MUL, f[0], f[1], s->value->type);
+}
+
+void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
+                  Packings *made)
+{
+    Packing p = {0};
+
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        const Expr *f[2];
+        if (s->when != WHEN_RUN || !walk_product(s, &f[0], &f[1]))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            const Expr *w = f[k];
+            if (!is_weights(w, f32_along_sum))
+                continue;
+            PackHow how = way(g, s, f[1 - k], w, f32_along_sum, as, made);
+            const Var *along = wanted(s, f[1 - k], w);
+            const Var *v = how == PACK_COLUMNS ? columns(s, f[1 - k], w)
+                                               : along;
+            if (how == PACK_NOT || !v)
+                continue;
+            int before = g->n_stmt;
+            const Expr *packed = pack(g, &p, s, w, along ? along : v, v);
+            i += g->n_stmt - before;
+            if (!packed)
+                continue;
+            f[k] = packed;
+            s->value = expr_binary(g, F_MUL, f[0], f[1], s->value->type);
+        }
+        int before = g->n_stmt;
+        if (f32_along_sum)
+            turn(g, &p, s, f[0], f[1]);
+        i += g->n_stmt - before;
+    }
+}
