@@ -63,8 +63,8 @@ static int64_t stride_along(const Expr *w, const Var *v)
 
 /* Do weights of this type have to lie along the sum? For tensor cores f32 ones
  * as tf32 do; and 16-bit ones that few rows are multiplied with, a column of
- * which is then copied far ahead by itself: 5.3 us became 3.3 for 8 x 768 x
- * 3072. For one row it made no difference. */
+ * which is then copied far ahead by itself. For one row it makes no
+ * difference. */
 static bool only_along_sum(const Stmt *s, const Expr *a, const Expr *w,
                            bool f32_along_sum)
 {
@@ -336,8 +336,8 @@ static bool may_turn(const Expr *e)
 
 /* The fastest variable of the sum, if both factors lie across it: a product of
  * two transposed matrices, as gradients of weights are. Tensor cores take them
- * turned, which costs a pass over each: worth it where each value is used often
- * (break even is at about 400 for 3xtf32 on an H200). */
+ * turned, which costs a pass over each: worth it where each value is used
+ * often. */
 static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
 {
     enum { OFTEN = 512 };

@@ -2,7 +2,7 @@
  * launch.
  *
  * A step reads an f32 parameter of f16 as a tensor of its own, made at its
- * beginning: a launch of about a microsecond each. Parameters and copies are
+ * beginning, each by a launch. Parameters and copies are
  * laid out side by side, in the same order, so that one map over all elements
  * makes them all. Last: the groups are chosen and in order. */
 #ifndef DCC_SEARCH_COPIES_H
