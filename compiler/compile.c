@@ -2,6 +2,7 @@
 
 #include "ast.h"
 #include "search/build.h"
+#include "search/copies.h"
 #include "rewrite/embed.h"
 #include "search/explain.h"
 #include "search/norms.h"
@@ -199,6 +200,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     }
     if (!select_groups(g, chosen, plan, s))
         return NULL;
+    copies_join(s);
     if (o->folded)
         norms_folded(s, o->folded);
     if (dump_here(o, "select"))

@@ -1,6 +1,7 @@
 /* test_select.c - which kernels models become: how many launches, in which
  * order, and that a plan brings the same ones back. */
 #include "models.h"
+#include "touches.h"
 #include "compiler/search/stretch.h"
 #include "compiler/support/file.h"
 
@@ -366,19 +367,6 @@ Test(select, siblings)
 
 /* ---- properties of every model */
 
-/* t or what lies in it. */
-static bool stores_of(const Group *gr, const Tensor *t)
-{
-    for (int i = 0; i < gr->n_arg; i++) {
-        bool stored = group_stores(gr, gr->arg[i]);
-        bool whole = stored && gr->arg[i]->span == group_rows(gr);
-        if ((stored && tensor_lies_in(gr->arg[i], t)) ||
-            (whole && tensor_lies_in(t, gr->arg[i])))
-            return true;
-    }
-    return false;
-}
-
 static bool is_made(const CudaProgram *p, const Tensor *t)
 {
     for (int i = 0; i < p->n_run; i++)
@@ -442,16 +430,6 @@ static void check_kernels(const CudaProgram *p, const char *path)
 static const Group *launched(const CudaProgram *p, int i)
 {
     return i < p->n_load ? p->load[i].group : p->run[i - p->n_load].group;
-}
-
-/* Does it read t, or what lies in t? */
-static bool reads_of(const Group *gr, const Tensor *t)
-{
-    for (int i = 0; i < gr->n_arg; i++)
-        if ((tensor_lies_in(gr->arg[i], t) ||
-             tensor_lies_in(t, gr->arg[i])) && group_reads(gr, gr->arg[i]))
-            return true;
-    return false;
 }
 
 /* Another launch reads every temporary that one stores, or what lies in it;

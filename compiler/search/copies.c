@@ -151,8 +151,9 @@ void copies_join(Selection *s)
 {
     Graph *g = s->graph;
     Group **list = arena_array(g->arena, Group *, s->n_group + 1);
+    bool may = g->trains && !g->word && !s->options->plans;
 
-    for (int i = 0; i < s->n_group && g->trains && !g->word; i++) {
+    for (int i = 0; i < s->n_group && may; i++) {
         int n = find_alike(s, i, list);
         if (n > 1)
             put_instead(s, i, list, n, join(s, list, n));

@@ -4,7 +4,6 @@
 #include "group/fuse.h"
 #include "group/norm.h"
 #include "search/chains.h"
-#include "search/copies.h"
 #include "search/merge.h"
 #include "search/norms.h"
 #include "search/pair.h"
@@ -796,9 +795,6 @@ bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
     note_refusals(&x);
     if (!check_served(&x))
         return false;
-    bool done = check_made(&x) && order_groups(&x) &&
-                (!plan || plan_check(plan, s));
-    if (done && !o->plans)
-        copies_join(s);
-    return done;
+    return check_made(&x) && order_groups(&x) &&
+           (!plan || plan_check(plan, s));
 }
