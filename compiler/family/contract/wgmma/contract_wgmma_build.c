@@ -438,16 +438,26 @@ static const char *product(const WgmmaBuild *w)
                         !w->f->tma.b.k_major);
 }
 
-/* Whether a tile is not the block's first. */
-static const char *later_tile(const WgmmaBuild *w)
+/* What says that nobody reads the tile at m0 and n0, or NULL. */
+static const char *unread_tile(WgmmaBuild *w)
 {
+    return wgmma_skips(w->p) && !wgmma_has_early(w)
+               ? contract_unread(&w->x, "m0", "n0") : NULL;
+}
+
+/* Whether a tile is not the first that the block multiplies, of which some may
+ * have been left out. */
+static const char *later_tile(WgmmaBuild *w)
+{
+    if (unread_tile(w))
+        return "step > 0";
     return w->p->cluster > 1 ? "tile != first_tile" : "tile != (int)blockIdx.x";
 }
 
 /* Two warpgroups multiply in turns, so that one's products hide the other's
  * epilogue, and so that each waits for every phase of a slot in order: a wait
  * for a phase beyond the next would pass at once. */
-static Tree *turn_code(const WgmmaBuild *w)
+static Tree *turn_code(WgmmaBuild *w)
 {
     if (!w->p->pingpong)
         return tree_list(w->x.g->arena);
@@ -459,7 +469,7 @@ static Tree *turn_code(const WgmmaBuild *w)
                  FILL("later", later_tile(w)));
 }
 
-static Tree *pass_code(const WgmmaBuild *w)
+static Tree *pass_code(WgmmaBuild *w)
 {
     return QUOTE(w->x.g->arena,
                  w->p->pingpong ? "dcc_barrier_arrive(2 - warpgroup, 256);\n"
@@ -551,8 +561,7 @@ static Tree *set_up(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)
 /* Loader and consumers leave out the same tiles. */
 static Tree *unread_code(WgmmaBuild *w)
 {
-    const char *unread = wgmma_skips(w->p) && !wgmma_has_early(w)
-                             ? contract_unread(&w->x, "m0", "n0") : NULL;
+    const char *unread = unread_tile(w);
     Tree *b = tree_list(w->x.g->arena);
 
     if (unread)
