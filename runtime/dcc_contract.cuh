@@ -340,6 +340,23 @@ DCC_DEVICE void dcc_pack_rows(T (&to)[16][COLS],
     __syncwarp();
 }
 
+// Of line `line` of what dcc_pack_rows left, columns first .. count - 1 to
+// memory, where all COLS begin at a whole word.
+template <int COLS, class T>
+DCC_DEVICE void dcc_store_words(T *to, const T (&from)[16][COLS], int line,
+                                int first, int count)
+{
+    const int at = (int)threadIdx.x % (COLS / 8) * 8;
+    const T *const piece = &from[line][dcc_packed_at<COLS>(line, at / 8)];
+    if (at >= first && at + 8 <= count)
+        *reinterpret_cast<uint4 *>(to + at) =
+            *reinterpret_cast<const uint4 *>(piece);
+    else
+#pragma unroll 1
+        for (int i = max(first - at, 0); i < min(count - at, 8); ++i)
+            to[at + i] = piece[i];
+}
+
 #endif // sm_90
 
 // Tile `i` of tiles_m x tiles_n, which are dealt in bands of `band` rows, there

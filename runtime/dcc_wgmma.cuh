@@ -189,13 +189,16 @@ DCC_DEVICE void dcc_claim_slot(uint64_t *full, uint64_t *empty, int phase,
     dcc_mbar_expect_tx(full, bytes);
 }
 
-// A warp has read a slot of a ring, whose readers are warps, and goes on.
-template <int N>
+// A warp has read a slot of a ring, whose readers are warps, and goes on to the
+// next one of its team's.
+template <int TEAMS = 1, int N>
 DCC_DEVICE void dcc_free_slot(uint64_t (&empty)[N], int &slot, int &phase)
 {
     if (threadIdx.x % 32 == 0)
         dcc_mbar_arrive(&empty[slot]);
-    dcc_next_slot<N>(slot, phase);
+#pragma unroll
+    for (int i = 0; i < TEAMS; ++i)
+        dcc_next_slot<N>(slot, phase);
 }
 
 #ifdef DCC_EMU

@@ -7,6 +7,8 @@ model wg_mn_b { input x : f16[150, 200]; input z : f16[200, 136]; output y = mat
 model wg_mn_a { input x : f16[200, 152]; input z : f16[136, 200]; output y[i, j] = sum(k) x[k, i] * z[j, k]; }
 model wg_mn_both { input x : bf16[136, 72]; input z : bf16[136, 200]; output y[i, j] = sum(k) x[k, i] * z[k, j]; }
 model wg_odd_out { input x : f16[65, 64]; param w : f16[33, 64]; output y = linear(x, w); }
+// Lines that begin at any element: of every eighth row they begin alike.
+model wg_odd_lines { input x : f16[2, 512, 24]; param w : f16[37, 24]; output y = relu(linear(x, w)); }
 model wg_residual {
   input x : f16[2, 77, 128]; input r : f16[2, 77, 96]; param w : f16[96, 128]; param b : f16[96];
   output y = gelu(linear(x, w, b)) + r;

@@ -118,6 +118,8 @@ typedef struct ContractPlan {
     bool patch;             /* rows of a tile are no consecutive m */
     bool patch_n;           /* its columns are no consecutive n, */
     const Var *column;      /* but this variable's values, side by side */
+    int apart;              /* a tile's rows lie so far apart, and the result's
+                               lines all begin at whole words; or 0 */
 } ContractPlan;
 
 enum { MAX_EARLY = 8 /* reads ahead of the sums that are told of */ };

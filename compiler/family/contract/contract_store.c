@@ -329,8 +329,11 @@ void finish_line(Finish *f, Tree *b, int step, const char *from)
 {
     put_where(&f->x->cp, b, f->where[step],
               QUOTE(b->arena,
-                    "dcc_store_line<COLS>(@place, @from, line, "
-                    "N - n);\n",
+                    f->x->p->apart
+                        ? "dcc_store_words<COLS>(@place, @from, line, -n, "
+                          "N - n);\n"
+                        : "dcc_store_line<COLS>(@place, @from, line, "
+                          "N - n);\n",
                     FILL("place", store_place(f, step)), FILL("from", from)));
 }
 

@@ -110,7 +110,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
     if (f->tma.b.k_major && contract_columns(&f->x, most) == most &&
         tma_deals(&f->tma, &f->tma.b, &f->tma.n.axis[0], most))
         f->deals = most;
-    wgmma_find_plane(f, &f->plane);
+    wgmma_find_plane(f);
     count_reads(f, gr);
     return NULL;
 }

@@ -34,6 +34,7 @@ typedef struct WgmmaForm {
     Tma tma;
     bool packs;             /* results go through shared memory as 16 bits */
     Plane plane;            /* and TMA can take them from there */
+    Plane lines;            /* or they are of rows that begin at any element */
     int deals;              /* columns that a lane can have next to each other,
                                or 0 */
     const Expr *pre;        /* a's value of what TMA brings, of x.c.a; NULL: it
@@ -185,6 +186,8 @@ const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
  * weights are under way; what the loading thread does before its tiles: weights
  * of the first one, into all slots that it fills, and the wait for the grid. */
 bool wgmma_has_early(const WgmmaBuild *w);
+/* The map of an operand. */
+void wgmma_add_map(WgmmaBuild *w, const TmaOperand *o, const Load *l);
 /* Whether there is no such wait, and the loading thread begins even before the
  * block is set up: its ring is its own, and it surely has a tile. How many
  * steps it loads there, EARLY, and the loads. */
@@ -212,6 +215,9 @@ int wgmma_columns(const Contract *x);
 bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d);
 /* Of the widest element of the results. */
 int wgmma_result_bytes(const Contract *x);
+/* Whether dimension d of o is a's rows, and a tile's lie w->x.apart from each
+ * other: two of the map. */
+bool wgmma_apart(const Wgmma *w, const TmaOperand *o, int d);
 /* Whether all that wait for a slot can leave out the same tiles. */
 bool wgmma_skips(const Wgmma *w);
 /* contract_im2col.c, where the patch is im2col, or an operand slides: its map;
@@ -289,8 +295,9 @@ Tree *wgmma_epilogue(WgmmaBuild *w);
 /* Pieces of 32 columns of what belongs to rows that are read at once, of those
  * of a tile: all, or an equal part for which there are registers; 0: none. */
 int wgmma_rows_ahead(const Wgmma *w);
-/* Fills p, if the packed result of f's group is a plane. */
-void wgmma_find_plane(const WgmmaForm *f, Plane *p);
+/* Sets f->plane and f->lines: whether the packed result of its group is such.
+ */
+void wgmma_find_plane(WgmmaForm *f);
 /* The map that boxes are stored by. */
 void wgmma_boxes_map(WgmmaBuild *w);
 /* Whether the kernel touches t other than as a box. */

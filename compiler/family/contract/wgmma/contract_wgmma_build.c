@@ -66,6 +66,9 @@ static void constants(WgmmaBuild *w)
         kernel_constant(g, k, "LEAD", w->p->lead,
                         "steps by which a warpgroup ends first");
     kernel_constant(g, k, "STAGE_BYTES", (int64_t)w->p->stage_bytes, NULL);
+    if (w->x.p->apart)
+        kernel_constant(g, k, "APART", w->x.p->apart,
+                        "rows of a tile, whose lines begin alike");
 }
 
 const char *wgmma_rows_name(const WgmmaBuild *w)
@@ -128,70 +131,6 @@ static void shared_memory(WgmmaBuild *w)
         kernel_smem(w->x.g, k, 8, "uint64_t arrived", NULL);
     if (w->p->parts > 1)
         kernel_smem(w->x.g, k, 4, "int is_last", NULL);
-}
-
-/* ---- tensor maps ------------------------------------------------------- */
-
-/* Elements of a box along dimension d. */
-static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
-{
-    const Tma *t = &w->f->tma;
-    const Axis *a = o->dim[d].axis;
-
-    if (!a || (d && o->slides))
-        return 1;
-    if (d == 0 || a == &t->k.axis[t->k.n - 1])
-        return w->f->tma.bk;
-    if (a == &t->n.axis[0])
-        return w->x.p->t.bn / wgmma_shares(w->p, o);
-    int rows = w->p->rows < w->x.p->t.bm ? w->p->rows
-                                         : w->p->patch.tile[a - t->m.axis];
-    return rows / wgmma_shares(w->p, o);
-}
-
-static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
-                    int step)
-{
-    m->dim[m->rank] = extent;
-    m->stride[m->rank] = stride;
-    m->box[m->rank] = box;
-    m->step[m->rank++] = step;
-}
-
-static void add_map(WgmmaBuild *w, const TmaOperand *o, const Load *l)
-{
-    Kernel *k = w->x.kernel;
-    const Tensor *t = o->op->read->tensor;
-    TileMap *m = &k->map[k->n_map++];
-
-    *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
-                   .offset = o->offset, .swizzle = true,
-                   .tf32 = w->x.f->elem == T_F32 && w->x.f->terms == 1};
-    for (int i = 0; i < k->n_arg; i++)
-        if (k->arg[i].tensor == t) {
-            m->arg = i;
-            k->arg[i].mapped = !wgmma_touches(w->p, t) &&
-                               !(w->sweeps && o == &w->f->tma.b) && !w->heads;
-        }
-    for (int d = 0; d < o->rank; d++) {
-        const TmaDim *dim = &o->dim[d];
-        int64_t stride = dim->stride * type_bytes(t->type);
-        if (wgmma_dealt(w->p, o, d)) {
-            /* pairs; the same pair of all lanes; their next one */
-            add_dim(m, 2, stride, 2, 1);
-            add_dim(m, dim->extent / w->p->deal, stride * w->p->deal,
-                    w->x.p->t.bn / w->p->deal, 1);
-            add_dim(m, w->p->deal / 2, stride * 2,
-                    w->p->deal / 2 / wgmma_shares(w->p, o), 1);
-        } else {
-            if (o->run == d + 1)
-                m->of_run[m->rank] = dim->extent / w->x.g->most;
-            add_dim(m, dim->extent, stride, box_of(w, o, d) * dim->step,
-                    dim->step);
-        }
-    }
-    if (o->slides || (w->p->patch.im2col && o == &w->f->tma.a))
-        wgmma_im2col_map(w, o, m);
 }
 
 /* ---- the place of a tile ----------------------------------------------- */
@@ -279,6 +218,11 @@ static void put_origins(WgmmaBuild *w, Tree *b, const char *m_tile)
             FILL("m_tile", m_tile));
         m_tile = "own_tile";
     }
+    if (w->x.p->apart) {
+        PUT(b, "m0 = @m_tile / APART * (BM * APART) + @m_tile % APART;\n",
+            FILL("m_tile", m_tile));
+        return;
+    }
     if (!w->x.p->patch) {
         PUT(b, strcmp(m_tile, "0") ? "m0 = @m_tile * BM;\n" : "m0 = 0;\n",
             FILL("m_tile", m_tile));
@@ -330,13 +274,17 @@ static Tree *find_tile(WgmmaBuild *w, const WgmmaPlaces *p)
     Band band = put_band(w, b, many ? "tile % (TILES_M * TILES_N)" : "tile");
     put_origins(w, b, band.m);
     PUT(b,
-        wgmma_crosses(w->p)
+        w->x.p->apart && w->f->lines.offset % 8
+            ? "n0 = @n * BN - (m0 % APART * @pitch + @offset) % 8;\n"
+        : w->x.p->apart ? "n0 = @n * BN - m0 % APART * @pitch % 8;\n"
+        : wgmma_crosses(w->p)
             ? "n0 = (@n * BESIDE + (int)dcc_cluster_rank() % BESIDE) * BN;\n"
         : w->p->beside > 1
             ? "n0 = (@n * CLUSTER + (int)dcc_cluster_rank()) * BN;\n"
         : w->p->n_tiles > 1 ? "n0 = @n * BN;\n"
                             : "n0 = @n;\n",
-        FILL("n", band.n));
+        FILL("n", band.n), FILL_INT("pitch", (int)(w->f->lines.pitch & 7)),
+        FILL_INT("offset", (int)(w->f->lines.offset & 7)));
     if (many)
         put_batch(w, b, p);
     return b;
@@ -765,8 +713,8 @@ static void build_plan(Wgmma *plan, Kernel *k)
     if (w->p->patch.rows < w->x.p->t.bm && w->x.p->patch)
         kernel_constant(w->x.g, k, "PATCH", w->p->patch.rows,
                         "rows of a tile that are used");
-    add_map(w, &w->f->tma.a, &w->x.a);
-    add_map(w, &w->f->tma.b, &w->x.b);
+    wgmma_add_map(w, &w->f->tma.a, &w->x.a);
+    wgmma_add_map(w, &w->f->tma.b, &w->x.b);
     wgmma_boxes_map(w);
     name_places(w, &p);
     put_kernel(w, &p);

@@ -141,6 +141,11 @@ static const char *coordinates(WgmmaBuild *w, const TmaOperand *o, bool shared)
     for (int d = 0; d < o->rank; d++) {
         const Idx *at = o->dim[d].at;
         bool dealt = wgmma_dealt(w->p, o, d);
+        if (wgmma_apart(w->p, o, d)) {
+            s = arena_printf(a, "%s%s %% APART, %s / APART, ", s, w->origin[0],
+                             w->origin[0]);
+            continue;
+        }
         if (dealt)
             at = idx_floor(w->x.g->pool, at, w->p->deal);
         s = arena_printf(a, "%s%s%s", s, dealt ? "0, " : "",
@@ -192,7 +197,8 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
         FILL("how", shared && !w->alone ? "share"
                     : passes(w, o) ? "stream"
                                    : "load"),
-        FILL_INT("rank", o->rank + (w->p->deal && o == &w->f->tma.b ? 2 : 0)),
+        FILL_INT("rank", o->rank + (w->p->deal && o == &w->f->tma.b ? 2 : 0) +
+                             (w->p->x.apart && o == &w->f->tma.a)),
         FILL("tile", l->tile), FILL("slot", stays ? "k_tile" : "slot"),
         FILL("full", stays ? "kept" : "full[slot]"),
         FILL("piece", piece), FILL("id", l->id),
@@ -401,4 +407,72 @@ Tree *wgmma_ahead(WgmmaBuild *w, const WgmmaPlaces *p, const char *first,
     else
         tree_add(code, in);
     return code;
+}
+
+/* ---- tensor maps ------------------------------------------------------- */
+
+/* Elements of a box along dimension d. */
+static int box_of(const WgmmaBuild *w, const TmaOperand *o, int d)
+{
+    const Tma *t = &w->f->tma;
+    const Axis *a = o->dim[d].axis;
+
+    if (!a || (d && o->slides))
+        return 1;
+    if (d == 0 || a == &t->k.axis[t->k.n - 1])
+        return w->f->tma.bk;
+    if (a == &t->n.axis[0])
+        return w->x.p->t.bn / wgmma_shares(w->p, o);
+    int rows = w->p->rows < w->x.p->t.bm ? w->p->rows
+                                         : w->p->patch.tile[a - t->m.axis];
+    return rows / wgmma_shares(w->p, o);
+}
+
+static void add_dim(TileMap *m, int64_t extent, int64_t stride, int box,
+                    int step)
+{
+    m->dim[m->rank] = extent;
+    m->stride[m->rank] = stride;
+    m->box[m->rank] = box;
+    m->step[m->rank++] = step;
+}
+
+void wgmma_add_map(WgmmaBuild *w, const TmaOperand *o, const Load *l)
+{
+    Kernel *k = w->x.kernel;
+    const Tensor *t = o->op->read->tensor;
+    TileMap *m = &k->map[k->n_map++];
+
+    *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map", l->id),
+                   .offset = o->offset, .swizzle = true,
+                   .tf32 = w->x.f->elem == T_F32 && w->x.f->terms == 1};
+    for (int i = 0; i < k->n_arg; i++)
+        if (k->arg[i].tensor == t) {
+            m->arg = i;
+            k->arg[i].mapped = !wgmma_touches(w->p, t) &&
+                               !(w->sweeps && o == &w->f->tma.b) && !w->heads;
+        }
+    for (int d = 0; d < o->rank; d++) {
+        const TmaDim *dim = &o->dim[d];
+        int64_t stride = dim->stride * type_bytes(t->type);
+        if (wgmma_dealt(w->p, o, d)) {
+            /* pairs; the same pair of all lanes; their next one */
+            add_dim(m, 2, stride, 2, 1);
+            add_dim(m, dim->extent / w->p->deal, stride * w->p->deal,
+                    w->x.p->t.bn / w->p->deal, 1);
+            add_dim(m, w->p->deal / 2, stride * 2,
+                    w->p->deal / 2 / wgmma_shares(w->p, o), 1);
+        } else if (wgmma_apart(w->p, o, d)) {
+            add_dim(m, w->x.p->apart, stride, 1, 1);
+            add_dim(m, dim->extent / w->x.p->apart, stride * w->x.p->apart,
+                    w->x.p->t.bm, 1);
+        } else {
+            if (o->run == d + 1)
+                m->of_run[m->rank] = dim->extent / w->x.g->most;
+            add_dim(m, dim->extent, stride, box_of(w, o, d) * dim->step,
+                    dim->step);
+        }
+    }
+    if (o->slides || (w->p->patch.im2col && o == &w->f->tma.a))
+        wgmma_im2col_map(w, o, m);
 }

@@ -75,7 +75,10 @@ static void put_place(WgmmaBuild *w, Tree *b, const char *row, const char *col)
         PUT(b, "const int row = @row;\n", FILL("row", row));
         put_patch(w, b);
     } else if (row) {
-        PUT(b, "const int m = m0 + @row;\n", FILL("row", row));
+        PUT(b,
+            w->x.p->apart ? "const int m = m0 + (@row) * APART;\n"
+                          : "const int m = m0 + @row;\n",
+            FILL("row", row));
     }
     if (col)
         PUT(b, "const int n = n0 + @col;\n", FILL("col", col));
@@ -193,7 +196,8 @@ static bool walks(const Idx *offset, const Var *const *v, int n, int64_t *step)
     return true;
 }
 
-void wgmma_find_plane(const WgmmaForm *f, Plane *p)
+/* A result of one tensor, whose rows lie so, wherever they begin. */
+static Plane find_plane(const WgmmaForm *f)
 {
     const Contract *x = &f->x;
     const Contraction *c = &x->c;
@@ -202,23 +206,41 @@ void wgmma_find_plane(const WgmmaForm *f, Plane *p)
     Guard where;
     int64_t step;
 
-    *p = (Plane){.tensor = NULL};
     for (int i = 0; i < x->gr->n_step; i++)
         if (x->gr->step[i].tensor)
             s = &x->gr->step[i];
     run = guard_run(x->g, s->where, &where);
-    if (!f->packs || x->lines || x->terms == 3 || c->batches > 1 ||
+    if (!f->packs || x->terms == 3 || c->batches > 1 ||
         guard_truth(where) != ALWAYS || (run && run != c->m[0]) ||
-        s->tensor == c->a.read->tensor ||
-        s->tensor == c->b.read->tensor)
-        return;
+        s->tensor == c->a.read->tensor || s->tensor == c->b.read->tensor)
+        return (Plane){.tensor = NULL};
     const Idx *offset = tensor_offset(x->g, s->tensor, s->store);
     Plane found = {s->tensor, offset->k, 0, run != NULL};
     if (!idx_affine(offset) || !walks(offset, c->m, c->n_m, &found.pitch) ||
-        !walks(offset, c->n, c->n_n, &step) || step != 1 ||
-        found.pitch < c->N || found.pitch % 8 || found.offset % 8)
-        return;
-    *p = found;
+        !walks(offset, c->n, c->n_n, &step) || step != 1 || found.pitch < c->N)
+        return (Plane){.tensor = NULL};
+    return found;
+}
+
+static void note_read(const Expr *e, void *ctx)
+{
+    *(bool *)ctx |= e->kind == E_READ;
+}
+
+void wgmma_find_plane(WgmmaForm *f)
+{
+    const Group *gr = f->x.gr;
+    Plane found = find_plane(f);
+    bool reads = false;
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_NONE)
+            expr_visit(gr->step[i].value, note_read, &reads);
+    f->plane = f->lines = (Plane){.tensor = NULL};
+    if (f->x.lines && !found.run && !reads && !gr->merge && !gr->pieces)
+        f->lines = found;
+    if (!f->x.lines && found.pitch % 8 == 0 && found.offset % 8 == 0)
+        f->plane = found;
 }
 
 void wgmma_boxes_map(WgmmaBuild *w)
