@@ -109,6 +109,45 @@ template <int N> DCC_DEVICE void dcc_grow(float (&sums)[N], const float *grow)
         sums[c] *= grow[c / 2 % 2];
 }
 
+// Two warpgroups have the same rows and different columns: the other one leaves
+// what it has of them and is done; the first one adds that to its own.
+template <int N>
+DCC_DEVICE bool dcc_join_teams(float (&left)[N + 4][128], int team,
+                               float (&sums)[N], float (&most)[2],
+                               float (&sum)[2], float scale)
+{
+    const int thread = threadIdx.x % 128;
+    if (team > 0) {
+#pragma unroll
+        for (int c = 0; c < N; ++c)
+            left[c][thread] = sums[c];
+#pragma unroll
+        for (int r = 0; r < 2; ++r) {
+            left[N + r][thread] = most[r];
+            left[N + 2 + r][thread] = sum[r];
+        }
+        dcc_barrier_arrive(1, 256);
+        return true;
+    }
+    dcc_barrier_sync(1, 256);
+    float mine[2], other[2];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+        const float there = left[N + r][thread], here = most[r];
+        most[r] = fmaxf(here, there);
+        const float by = fabsf(most[r] * scale) == INFINITY ? 1.0f : scale;
+        const float base = most[r] == -INFINITY ? 0.0f : most[r] * by;
+        mine[r] = dcc_ex2(here * by - base);
+        other[r] = dcc_ex2(there * by - base);
+        sum[r] = sum[r] * mine[r] + left[N + 2 + r][thread] * other[r];
+    }
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        sums[c] = sums[c] * mine[c / 2 % 2] +
+                  left[c][thread] * other[c / 2 % 2];
+    return false;
+}
+
 // Scores as the next product's operand, rounded to T.
 template <class T, int N>
 DCC_DEVICE void dcc_pack_scores(uint32_t (&weight)[N / 8][4],

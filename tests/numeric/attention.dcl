@@ -143,3 +143,10 @@ model at_padded {
   p : f16 = softmax(s);
   output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
 }
+
+// Columns that two warpgroups may share: of one block, of two, of more.
+model at_teams {
+  input q : f16[1, 2, 300, 16]; input k : f16[1, 2, 300, 16]; input v : f16[1, 2, 300, 24];
+  output y = attention(q, k, v, causal = true);
+}
+model at_teams_all { input q : bf16[1, 40, 64]; input k : bf16[1, 290, 64]; input v : bf16[1, 290, 32]; output y = attention(q, k, v); }

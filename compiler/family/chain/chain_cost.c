@@ -81,7 +81,7 @@ static double step_clk(const ChainKernel *w, const Clocks *s, double n)
     double lone = issue(s) + s->mm + 2 * (d->slot_clk + d->sync_clk);
     double all = fmax(s->mm + d->beside * s->special, issue(s)) + d->sync_clk;
 
-    if (w->consumers < 2)
+    if (w->consumers < 2 || w->teams > 1)
         all += floor(n) > 2 ? d->sync_clk : d->slot_clk;
     all += w->f->rows.live.n ? d->sync_clk : 0;
     return fmax(lone, n * all);
@@ -93,8 +93,13 @@ static double tile_clk(const ChainKernel *w, double n, double step)
 {
     const Device *d = w->f->a.o->device;
 
-    return d->start_clk * (w->consumers > 1 ? 2 * (2 + w->consumers) : 1 + n) +
-           step / 2;
+    bool turns = w->consumers > 1 && w->teams == 1;
+
+    double join = (double)WGMMA_M * w->bn * sizeof(float) / d->smem_bytes_clk +
+                  d->sync_clk + d->smem_latency;
+
+    return d->start_clk * (turns ? 2 * (2 + w->consumers) : 1 + n) + step / 2 +
+           (w->teams > 1 ? 2 * join : 0);
 }
 
 /* The last column, or the first, of a live score where the block's rows begin
@@ -107,7 +112,8 @@ static int64_t bound(const ChainKernel *w, const Idx *e, int64_t m0)
     return (int64_t)floor(most / (double)llabs(c)) * (c < 0 ? 1 : -1);
 }
 
-/* Blocks of columns of a tile, on average; and of the one with the most. */
+/* Blocks of columns of a tile's warpgroup, on average; and of the one with the
+ * most. */
 static double live_steps(const ChainKernel *w, double *longest)
 {
     const ChainForm *f = w->f;
@@ -128,6 +134,7 @@ static double live_steps(const ChainKernel *w, double *longest)
         double n = 1;
         if (last >= begin)
             n = (double)(last / w->bj - begin / w->bj + 1);
+        n = ceil(n / w->teams);
         all += n;
         *longest = fmax(*longest, n);
     }
@@ -162,11 +169,11 @@ void chain_wgmma_cost(const void *form, const Variant *v, Cost *c)
     memset(c, 0, sizeof *c);
     if ((c->why = chain_plan(&w, f, v)))
         return;
-    double longest = w.j_tiles, steps = longest;
+    double longest = ceil((double)w.j_tiles / w.teams), steps = longest;
     if (f->rows.live.n)
         steps = live_steps(&w, &longest);
     double tiles = (double)w.m_tiles * (double)f->batches;
-    double columns = tiles * steps * w.bj;
+    double columns = tiles * steps * w.teams * w.bj;
     chain_work(&w, &n, tiles, columns * w.bm, columns);
     n.pipe = PIPE_WGMMA;
     n.serial_us = model_us(d, busy_clk(&w, steps, longest));

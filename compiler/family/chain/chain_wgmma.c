@@ -7,7 +7,8 @@
 
 /* Planning: what a chain is to the kernel, its variants and their time. */
 
-enum { K_BJ, K_CONSUMERS, K_STAGES, K_GROUP };
+enum { VARIANTS = 64, MOST = 256 /* columns of a block */ };
+enum { K_BJ, K_CONSUMERS, K_STAGES, K_GROUP, K_TEAMS };
 
 /* ---- the form -------------------------------------------------------- */
 
@@ -196,6 +197,13 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
+/* What the other team leaves: of its threads' sums, and of two rows the
+ * greatest score and the sum. */
+static size_t left_bytes(const ChainKernel *w)
+{
+    return ((size_t)w->bn / 2 + 4) * 128 * sizeof(float);
+}
+
 static void plan_smem(ChainKernel *w)
 {
     size_t boxes = (size_t)(w->d_boxes + w->o_boxes);
@@ -208,6 +216,8 @@ static void plan_smem(ChainKernel *w)
               (size_t)w->stages * (first + w->second_bytes);
     if (w->pack)
         w->smem += (size_t)w->bm * (size_t)w->pack * 2;
+    if (w->teams > 1)
+        w->smem += left_bytes(w);
     w->smem = round_up(w->smem + (size_t)(2 + 4 * w->stages) * 8, 1024);
 }
 
@@ -235,6 +245,15 @@ static void plan_regs(ChainKernel *w)
     w->regs += w->f->rows.ahead ? w->bj / 4 : 0;
 }
 
+/* Of softmaxes, over columns that are at least a block each. */
+static bool has_teams(const ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+
+    return f->rows.softmax && !f->chain->other && !f->chain->halves &&
+           w->j_tiles >= w->teams && w->stages % w->teams == 0;
+}
+
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
 {
     chain_plan_open(w, f);
@@ -242,13 +261,17 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     w->consumers = v->knob[K_CONSUMERS];
     w->stages = v->knob[K_STAGES];
     w->group = v->knob[K_GROUP];
-    w->bm = w->consumers * 64;
+    w->teams = v->knob[K_TEAMS];
+    w->bm = w->consumers / w->teams * 64;
     w->row_at = "m0 + top";
     w->d_boxes = (int)ceil_div(f->D, 64);
     w->o_boxes = (int)ceil_div(f->O, 64);
     w->n_boxes = (int)ceil_div(f->N, 64);
     chain_tile(w, w->bj,
-               w->consumers == 1 ? 160 : (w->consumers + 1) * 128);
+               w->consumers == 1 || w->teams > 1 ? w->consumers * 128 + 32
+                                                 : (w->consumers + 1) * 128);
+    if (w->teams > 1 && !has_teams(w))
+        return "teams of one row each, or of what they cannot add";
     if (f->tb.b.k_major && w->bj % 64)
         return "blocks of columns that are no rows of 128 bytes";
     plan_pack(w);
@@ -257,7 +280,10 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     if ((int64_t)w->m_tiles * f->batches > (1ll << 30))
         return "more than 2^30 tiles";
     int blocks = w->consumers > 1 || w->regs > 188 ? 1 : w->regs > 136 ? 2 : 3;
-    return chain_fits(w, blocks, w->consumers == 3 ? 160 : 240);
+    return chain_fits(w, blocks,
+                      w->consumers == 3 ? 160
+                      : w->teams > 1    ? 224
+                                        : 240);
 }
 
 int chain_group(const ChainForm *f)
@@ -272,12 +298,31 @@ int chain_group(const ChainForm *f)
     return f->batches < n ? (int)f->batches : n;
 }
 
+/* The variant of these knobs, if there is one, is added to the n of v. */
+static int add_variant(const ChainForm *f, Variant *v, int n, int bj,
+                       int consumers, int stages, int teams)
+{
+    Variant *x = &v[n];
+    ChainKernel w;
+
+    x->knob[K_BJ] = bj;
+    x->knob[K_CONSUMERS] = consumers;
+    x->knob[K_STAGES] = stages;
+    x->knob[K_GROUP] = chain_group(f);
+    x->knob[K_TEAMS] = teams;
+    if (n == VARIANTS - 1 || chain_plan(&w, f, x))
+        return n;
+    x->text = arena_printf(
+        f->a.g->arena, "bm=%d bj=%d stages=%d consumers=%d%s group=%d", w.bm,
+        bj, stages, consumers, teams > 1 ? " teams=2" : "", x->knob[K_GROUP]);
+    return n + 1;
+}
+
 static int space(const void *form, Variant **out)
 {
     static const int widths[] = {128, 176, 160, 144, 112, 96, 80, 64, 48, 32};
     const ChainForm *f = form;
-    Graph *g = f->a.g;
-    Variant *v = arena_array(g->arena, Variant, 64);
+    Variant *v = arena_array(f->a.g->arena, Variant, VARIANTS);
     int n = 0;
 
     int one = (int)round_up((size_t)f->J, f->tb.b.k_major ? 64 : 16);
@@ -285,23 +330,12 @@ static int space(const void *form, Variant **out)
         for (int i = -1; i < (int)(sizeof widths / sizeof *widths); i++) {
             int bj = i < 0 ? one : widths[i];
             /* the first has all columns */
-            if (bj > (i < 0 ? 256 : one) || (i >= 0 && bj == one))
+            if (bj > (i < 0 ? MOST : one) || (i >= 0 && bj == one))
                 continue;
-            for (int stages = bj == one ? 1 : 2; stages <= 2; stages++) {
-                ChainKernel w;
-                Variant *x = &v[n];
-                x->knob[K_BJ] = bj;
-                x->knob[K_CONSUMERS] = c;
-                x->knob[K_STAGES] = stages;
-                x->knob[K_GROUP] = chain_group(f);
-                if ((bj == one && stages > 1) || n == 63 ||
-                    chain_plan(&w, f, x))
-                    continue;
-                x->text = arena_printf(
-                    g->arena, "bm=%d bj=%d stages=%d consumers=%d group=%d",
-                    w.bm, bj, stages, c, x->knob[K_GROUP]);
-                n++;
-            }
+            n = add_variant(f, v, n, bj, c, bj == one ? 1 : 2, 1);
+            /* of fewer columns each would have little to share */
+            if (one > MOST && c == 2)
+                n = add_variant(f, v, n, bj, c, 2 * c, c);
         }
     *out = v;
     return n;

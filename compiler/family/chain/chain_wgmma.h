@@ -9,6 +9,9 @@
  * exponentials run beside the others' products. What a row has so far is
  * scaled when a later block raises its maximum by more than 2^8: until then,
  * f16 and f32 have the room.
+ *
+ * Of few tiles the longest decides: two warpgroups, teams, have its blocks of
+ * columns in turns, and join what they have in the end.
  */
 #ifndef DCC_FAMILY_CHAIN_WGMMA_H
 #define DCC_FAMILY_CHAIN_WGMMA_H
@@ -80,7 +83,9 @@ typedef struct ChainKernel {
     bool reads;        /* something behind the second product */
     const char *row_at; /* the first row of a thread's warp */
     int slot;          /* columns that are loaded at a time */
-    int teams, cluster; /* chain_few: of warps; of the blocks of a group */
+    int teams, cluster; /* chain_few: of warps; of the blocks of a group.
+                           chain_wgmma: of warpgroups that have the same rows,
+                           and blocks of columns in turns */
     bool holds;        /* chain_few: the rows stay in registers */
 } ChainKernel;
 

@@ -56,6 +56,9 @@ static void constants(ChainKernel *w)
         kernel_constant(g, k, "OTHER_STEPS", (f->O + 15) / 16,
                         "and of the other product");
     kernel_constant(g, k, "CONSUMERS", w->consumers, "warpgroups");
+    if (w->teams > 1)
+        kernel_constant(g, k, "TEAMS", w->teams,
+                        "which have blocks of columns in turns");
     kernel_constant(g, k, "STAGES", w->stages, NULL);
     kernel_constant(g, k, "TILES_M", w->m_tiles, NULL);
     kernel_constant(g, k, "BATCHES", f->batches, NULL);
@@ -106,9 +109,12 @@ static void shared_memory(ChainKernel *w)
                     NULL);
     if (w->pack)
         kernel_smem(g, w->k, 128,
-                    arena_printf(a, "%s out_rows[CONSUMERS * 4][16][COLS]",
-                                 type_cname(w->out_type)),
+                    arena_printf(a, "%s out_rows[%s][16][COLS]",
+                                 type_cname(w->out_type),
+                                 w->teams > 1 ? "4" : "CONSUMERS * 4"),
                     NULL);
+    if (w->teams > 1)
+        kernel_smem(g, w->k, 16, "float left[BN / 2 + 4][128]", NULL);
     kernel_smem(g, w->k, 8, "uint64_t rows_full", NULL);
     kernel_smem(g, w->k, 8, "uint64_t first_full[STAGES], first_empty[STAGES]",
                 NULL);
@@ -180,7 +186,7 @@ static const char *fails_somewhere(ChainKernel *w, const Idx *e)
         idx_addc(w->b.g->pool, e,
                  (r < 0 ? r * 63 : 0) + (c < 0 ? c * (w->bj - 1) : 0));
 
-    return fails(w, least, "(m0 + warpgroup * 64)", "j0");
+    return fails(w, least, w->teams > 1 ? "m0" : "(m0 + warpgroup * 64)", "j0");
 }
 
 Tree *chain_mask(ChainKernel *w)
@@ -487,7 +493,7 @@ static Tree *registers(const ChainKernel *w, bool consumer)
     int rest = w->consumers == 3 ? 32 : 24;
     Tree *code = tree_list(w->b.g->arena);
 
-    if (w->consumers > 1)
+    if (w->consumers > 1 && w->teams == 1)
         PUT(code, "dcc_registers_@change<@n>();\n",
             FILL("change", consumer ? "grow" : "shrink"),
             FILL_INT("n", consumer ? most : rest));
@@ -568,15 +574,44 @@ static Tree *multiply_low(const ChainKernel *w, const char *second,
     return code;
 }
 
+/* ---- teams ----------------------------------------------------------- */
+
+static Tree *team(const ChainKernel *w)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (w->teams > 1)
+        PUT(code, "// a team has every other block of columns, of all rows\n"
+                  "const int team = warpgroup, from = last - team;\n"
+                  "if (from < begin)\n"
+                  "    return;\n");
+    return code;
+}
+
+static Tree *join(const ChainKernel *w)
+{
+    Tree *code = tree_list(w->b.g->arena);
+
+    if (w->teams > 1)
+        PUT(code, "dcc_wgmma_wait<0>(acc);\n"
+                  "if (last > begin && dcc_join_teams(smem.left, team, acc[0], "
+                  "most, sum, scale))\n"
+                  "    return;\n");
+    return code;
+}
+
 static Tree *loop(ChainKernel *w)
 {
     Arena *a = w->b.g->arena;
-    bool turns = w->consumers > 1;
+    bool turns = w->consumers > 1 && w->teams == 1;
 
     if (w->j_tiles == 1)
         return tree_list(a);
     return TEMPLATE(
         a, "chain_wgmma_loop.cu.in",
+        FILL("NEXT", w->teams > 1 ? "from - TEAMS" : "last - 1"),
+        FILL("DOWN", w->teams > 1 ? "block -= TEAMS" : "--block"),
+        FILL("FREE", w->teams > 1 ? "<TEAMS>" : ""),
         FILL("TURN",
              turns ? "dcc_barrier_sync(1 + warpgroup, 256);  // its turn\n"
                    : ""),
@@ -597,7 +632,8 @@ static void put_kernel(ChainKernel *w)
     const char *type = type_name(f->elem);
     Tree *places = chain_place(w);
     bool along = f->tb.b.k_major;
-    bool turns = w->consumers > 1 && w->j_tiles > 1;
+    bool turns = w->consumers > 1 && w->teams == 1 && w->j_tiles > 1;
+    bool teams = w->teams > 1;
     const char *step = along ? "2, BN * 8" : "128, 512";
     const char *first = arena_printf(a, "dcc_wgmma_m64n%dk16_%s<0, 0>", w->bj,
                                      type);
@@ -609,9 +645,18 @@ static void put_kernel(ChainKernel *w)
         FILL_TREE("MULTIPLY_LOW", multiply_low(w, second, step)),
         FILL("USE_OTHER", use_other(w)),
         FILL("USE_LOW", use_low(w)),
-        FILL("ADD_LOW", f->chain->halves
-                            ? "dcc_add_low(acc[0], low_acc[0]);\n" : ""),
+        FILL("ADD_LOW",
+             f->chain->halves ? "dcc_add_low(acc[0], low_acc[0]);\n" : ""),
         FILL("PACK", pack_scores(w)),
+        FILL_TREE("TEAM", team(w)),
+        FILL_TREE("JOIN", join(w)),
+        FILL("WARPS", teams ? "4" : "CONSUMERS * 4"),
+        FILL("TOP", teams ? "warp % 4" : "warp"),
+        FILL("SLOT", teams ? "team" : "0"),
+        FILL("FROM", teams ? "from" : "last"),
+        FILL("ONE", teams ? "from - TEAMS >= begin" : "last > begin"),
+        FILL("FREE", teams ? "<TEAMS>" : ""),
+        FILL("LAST_WAIT", teams ? "" : "dcc_wgmma_wait<0>(acc);\n"),
         FILL_TREE("PLACE", places),
         FILL_TREE("RANGE", chain_range(w)),
         FILL_TREE("PREFETCH", prefetch(w)),
@@ -625,10 +670,8 @@ static void put_kernel(ChainKernel *w)
         FILL_TREE("LOAD_ROWS", chain_load_rows(w)),
         FILL_TREE("LOAD_FIRST", chain_load_first(w)),
         FILL_TREE("LOAD_SECOND", chain_load_second(w)),
-        FILL("ROWS_A", arena_printf(a,
-                                    "dcc_wgmma_k_major(smem.%s_tile[0]"
-                                    "[warpgroup * 64])",
-                                    w->id[0])),
+        FILL("ROWS_A", arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0][%s])",
+                                    w->id[0], teams ? "0" : "warpgroup * 64")),
         FILL("FIRST_B",
              arena_printf(a, "dcc_wgmma_k_major(smem.%s_tile[0])", w->id[1])),
         FILL("SECOND_B",
@@ -647,7 +690,9 @@ static void put_kernel(ChainKernel *w)
         FILL("AGAIN", f->rows.softmax ? ", bool again" : ""),
         FILL("FIRST_TIME", f->rows.softmax ? ", false" : ""),
         FILL_TREE("AHEAD", chain_read_block(w)),
-        FILL("READ_LAST", f->rows.ahead ? "read_block(last * BJ);\n" : ""),
+        FILL("READ_LAST", !f->rows.ahead ? ""
+                          : teams        ? "read_block(from * BJ);\n"
+                                         : "read_block(last * BJ);\n"),
         FILL_TREE("VALUE", chain_value(w)),
         FILL_TREE("MASK", chain_mask(w)),
         FILL("OPEN", turns ? "if (warpgroup == CONSUMERS - 1)\n"

@@ -470,13 +470,14 @@ static int leaps(const Wgmma *w)
 
 /* Results' lines may begin at any element, but every eighth one's as the first
  * does. A tile of such rows, whose columns begin up to 7 earlier, is stored as
- * whole words: 4096 x 50257 x 768 took 640 us where its words were made of what
- * lies beside each other, and parts of them stored alone; 50304 columns took
- * 466. */
+ * whole words; else words are made of what lies beside each other, and parts of
+ * them stored alone. Not of great results: a tile's rows would lie on too many
+ * pages. */
 static int rows_apart(const Wgmma *w)
 {
     const WgmmaForm *f = w->f;
     const TmaOperand *a = &f->tma.a;
+    enum { MOST = 1 << 30 };
     int along = 0;
 
     for (int d = 0; d < a->rank; d++)
@@ -485,6 +486,7 @@ static int rows_apart(const Wgmma *w)
     return f->lines.tensor && w->pack && f->tma.m.n == 1 && along == 1 &&
                    a->k_major && !a->run && !a->slides && !w->patch.im2col &&
                    w->cluster == 1 && wgmma_sharers(w) == 1 && !f->pre &&
+                   f->x.c.M * f->lines.pitch * 2 <= MOST &&
                    f->x.c.M % (WORD * w->x.t.bm) == 0 && f->x.terms == 1 &&
                    contract_live(&w->x) == 1
                ? WORD
