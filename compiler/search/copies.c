@@ -38,6 +38,15 @@ static Tensor *copied(Graph *g, const Group *gr)
                         tensor_offset(g, to, s->store) ? from : NULL;
 }
 
+/* Is it among the parameters of n groups' copies already? */
+static bool has(Graph *g, Group *const *list, int n, const Tensor *from)
+{
+    for (int i = 0; i < n; i++)
+        if (copied(g, list[i]) == from)
+            return true;
+    return false;
+}
+
 static int64_t place(int64_t elements)
 {
     return (elements + BEGIN - 1) / BEGIN * BEGIN;
@@ -125,7 +134,9 @@ static int find_alike(const Selection *s, int at, Group **list)
     for (int i = at; i < s->n_group && from; i++) {
         const Tensor *other = copied(s->graph, s->group[i]);
         if (other && other->type == from->type &&
-            s->group[i]->step->tensor->type == s->group[at]->step->tensor->type)
+            s->group[i]->step->tensor->type ==
+                s->group[at]->step->tensor->type &&
+            !has(s->graph, list, n, other))
             list[n++] = s->group[i];
     }
     return n;
@@ -151,7 +162,8 @@ void copies_join(Selection *s)
 {
     Graph *g = s->graph;
     Group **list = arena_array(g->arena, Group *, s->n_group + 1);
-    bool may = g->trains && !g->word && !s->options->plans;
+    /* what is computed again for gradients is not kept till then */
+    bool may = g->trains && !g->word && !s->options->plans && !s->keep.n;
 
     for (int i = 0; i < s->n_group && may; i++) {
         int n = find_alike(s, i, list);
