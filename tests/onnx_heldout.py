@@ -36,11 +36,14 @@ def network(name, build, exporter="script", opset=17, symbols=None):
 # ---- what there is to export -------------------------------------------------
 
 def seeded(model):
-    """Parameters that matter: norms not 1 and 0, statistics not 0 and 1."""
+    """Parameters that matter: norms not 1 and 0, statistics not 0 and 1, no
+    matrix of zeros, as the heads of some networks begin."""
     import torch
     for p in model.parameters():
         if p.dim() < 2:
             p.data.add_(0.1 * torch.randn_like(p))
+        elif not p.any():
+            p.data.normal_(0, 0.1)
     for k, b in model.named_buffers():
         if k.endswith("running_mean"):
             b.normal_(0, 0.1)
