@@ -122,15 +122,15 @@ static void statement(Dual *d, const dcc_ref_stmt *s)
 {
     dcc_ref_value **arg = ref_alloc((size_t)s->n_arg, sizeof *arg);
     const int64_t points = points_of(s);
-    const double work = (double)points * s->terms; /* worth a thread */
+    const double work = (double)points * s->terms, much = 1e7;
 
     for (int k = 0; k < s->n_arg; k++)
         arg[k] = &d->value[s->arg[k]];
-    if (!s->map || reads_itself(s)) {
+    if (!s->map || reads_itself(s) || work <= much) {
         for (int64_t p = 0; p < points; p++)
             point(s, arg, p);
     } else {
-#pragma omp parallel for schedule(dynamic, 64) if (work > 1e7)
+#pragma omp parallel for schedule(dynamic, 64)
         for (int64_t p = 0; p < points; p++)
             point(s, arg, p);
     }
