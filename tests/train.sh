@@ -142,7 +142,8 @@ halved()
 halved train_more.dcl deep && halved train_tall.dcl tall
 point $? "half the memory is enough"
 # masters whose f16 values are made again for the gradients, too
-"$dcc" "$src/examples/chargpt_train.dcl" -D E=f16 --memory=60% -o d.cu >log 2>&1
+"$dcc" "$src/examples/chargpt_train.dcl" --model chargpt_train -D E=f16 \
+    --memory=60% -o d.cu >log 2>&1
 point $? "less memory in f16"
 program q train_more.dcl &&
     program d train_more.dcl --model deep --memory=50% &&
