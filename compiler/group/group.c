@@ -231,6 +231,14 @@ bool group_reads(const Group *gr, const Tensor *t)
     return r.found;
 }
 
+bool group_follows(const Group *c, const Group *p)
+{
+    for (int i = 0; i < p->n_step; i++)
+        if (p->step[i].tensor && group_reads(c, p->step[i].tensor))
+            return true;
+    return false;
+}
+
 /* ---- canonical text */
 
 typedef struct Canon {

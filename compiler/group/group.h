@@ -111,6 +111,8 @@ bool group_stores(const Group *gr, const Tensor *t);
 /* Does what decides where something is stored read t? */
 bool group_place_reads(const Group *gr, const Tensor *t);
 bool group_reads(const Group *gr, const Tensor *t); /* or a value of its own */
+/* Does c read what p stores? */
+bool group_follows(const Group *c, const Group *p);
 /* NULL, or that p and c together have more than MAX_STEPS. */
 const char *group_too_long(const Group *p, const Group *c);
 /* `to` computes what `from` does, too. */

@@ -33,15 +33,6 @@ static bool plain(const Group *gr)
     return true;
 }
 
-/* Does c read what p stores? */
-static bool follows(const Group *c, const Group *p)
-{
-    for (int i = 0; i < p->n_step; i++)
-        if (p->step[i].tensor && group_reads(c, p->step[i].tensor))
-            return true;
-    return false;
-}
-
 typedef struct Places {
     int of[2][MAX_STEPS]; /* by argument and its step: the result's */
     int arg;
@@ -108,7 +99,7 @@ Group *fuse_siblings(Graph *g, const Group *a, const Group *b)
 
     if (!plain(a) || !plain(b) || a->when != b->when ||
         a->n_rows != b->n_rows || a->n_cols != b->n_cols ||
-        group_too_long(a, b) || follows(a, b) || follows(b, a) ||
+        group_too_long(a, b) || group_follows(a, b) || group_follows(b, a) ||
         !same_extents(a->rows, b->rows, a->n_rows) ||
         !same_extents(a->cols, b->cols, a->n_cols))
         return NULL;

@@ -295,18 +295,13 @@ void emit_batch_norm(Import *c, Node *n)
               a[2], a[3], a[4], epsilon(c, n, 1e-5, 1e-5));
 }
 
-static bool is_all(const Value *v, double x)
-{
-    return v->known && known_uniform(v->known) && known_float(v->known, 0) == x;
-}
-
 /* ", gain, bias" of a norm that has neither by default. */
 static const char *gain_and_bias(Import *c, Node *n, Stmt *s)
 {
     Value *g = node_in(n, 1), *b = node_in(n, 2);
-    bool plain = !b || is_all(b, 0);
+    bool plain = !b || known_all(b, 0);
 
-    if (plain && (!g || is_all(g, 1)))
+    if (plain && (!g || known_all(g, 1)))
         return "";
     const char *gain = arg(c, s, g);
     return plain ? arena_printf(c->arena, ", %s", gain)

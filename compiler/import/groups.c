@@ -2,20 +2,14 @@
  * biases 0, and back; then what scales and shifts each channel. */
 #include "import/pattern.h"
 
-static bool is_all(const Value *v, double x)
-{
-    return v && v->known && known_uniform(v->known) &&
-           known_float(v->known, 0) == x;
-}
-
 /* The instance norm of which v is another arrangement; x, whose shape v has. */
 static Node *norm_of_groups(Value *v, Value **x)
 {
     Node *back = pattern_made_by(v, "Reshape"), *norm, *there;
 
-    if (!back || !(norm = pattern_made_by(back->in[0], "InstanceNormalization")) ||
-        !(there = pattern_made_by(norm->in[0], "Reshape")) ||
-        !is_all(norm->in[1], 1) || !is_all(norm->in[2], 0))
+    norm = back ? pattern_made_by(back->in[0], "InstanceNormalization") : NULL;
+    there = norm ? pattern_made_by(norm->in[0], "Reshape") : NULL;
+    if (!there || !known_all(norm->in[1], 1) || !known_all(norm->in[2], 0))
         return NULL;
     const Shape *s = &there->in[0]->shape, *groups = &there->out[0]->shape;
     *x = there->in[0];
@@ -65,7 +59,8 @@ Node *match_groups(Import *c, Node *root)
     Node *norm = norm_of_groups(v, &x);
     if (!norm)
         return NULL;
-    Node *n = node_new(c, "GroupNormalization", root->name, b ? 3 : g ? 2 : 1, 1);
+    Node *n = node_new(c, "GroupNormalization", root->name,
+                       b ? 3 : g ? 2 : 1, 1);
     n->domain = "";
     n->version = 21;
     n->info = op_find("", n->op, n->version, &named);

@@ -282,6 +282,13 @@ bool known_uniform(const Const *k)
     return !memcmp(k->raw, k->raw + size, size * (size_t)(k->n - 1));
 }
 
+bool known_all(const Value *v, double x)
+{
+    const Const *k = v ? v->known : NULL;
+
+    return k && k->n && known_uniform(k) && known_float(k, 0) == x;
+}
+
 Value *value_new(Import *c, const char *name)
 {
     Value *v = arena_new_of(c->arena, Value);

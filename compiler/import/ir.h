@@ -185,6 +185,8 @@ void known_set_float(Const *k, int64_t i, double v);
 void known_set_int(Const *k, int64_t i, int64_t v);
 /* All elements alike. */
 bool known_uniform(const Const *k);
+/* All of v are known to be x. */
+bool known_all(const Value *v, double x);
 Value *value_new(Import *c, const char *name);
 Value *value_ints(Import *c, const int64_t *v, int n);
 Value *value_scalar(Import *c, OnnxType t, double v);

@@ -14,22 +14,13 @@ static bool is_needed(const Tensor *t, void *ctx)
     return false;
 }
 
-/* Whether a would wait for b, which waits for a. */
-static bool wait_for_each_other(const Group *a, const Group *b)
-{
-    for (int i = 0; i < b->n_step; i++)
-        if (b->step[i].tensor && group_reads(a, b->step[i].tensor))
-            return true;
-    return false;
-}
-
 /* What p stores, into c; NULL if they cannot be one. */
 static Group *merged(Assembly *a, Group *p, Group *c)
 {
     const char *why;
 
     a->taken = p;
-    if (wait_for_each_other(p, c))
+    if (group_follows(p, c)) /* each would wait for the other */
         return NULL;
     for (int i = 0; i < p->n_step; i++) {
         Tensor *t = p->step[i].tensor;
