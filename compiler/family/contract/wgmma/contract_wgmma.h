@@ -153,7 +153,8 @@ int wgmma_band(const Wgmma *w);
 bool wgmma_one_band(const Wgmma *w);
 /* Tile columns of a strip. Neighbouring blocks run on a part of the GPU (16
  * SMs, a GPC) whose equal reads the L2 serves together: their tiles span the
- * fewest rows and columns; and of such strips two neighbours'. */
+ * fewest rows and columns; and of such strips two neighbours', then
+ * four's. */
 int wgmma_strip(const Wgmma *w);
 /* Whether a kernel of this variant is better off if the L2 is asked for all of
  * b before TMA is: where all tiles run at once, many blocks ask for the same

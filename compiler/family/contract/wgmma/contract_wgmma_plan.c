@@ -334,18 +334,24 @@ static double strip_reads(const Wgmma *w, int64_t height, int c, int count)
 
 int wgmma_strip(const Wgmma *w)
 {
+    enum { NEAR = 3 };
     int tiles = NEIGHBOURS / w->cluster / wgmma_sharers(w), best = 1;
+    const int count[NEAR] = {tiles, tiles < 2 ? tiles : 2,
+                             tiles < 4 ? tiles : 4};
     int64_t height = wgmma_band(w);
-    double least = 0, pairs = 0;
+    double least[NEAR] = {0};
 
     if (height > w->m_tiles || wgmma_one_band(w))
         height = w->m_tiles;
     for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
-        double reads = strip_reads(w, height, c, tiles);
-        double two = strip_reads(w, height, c, tiles < 2 ? tiles : 2);
-        if (c == 1 || reads < least || (reads <= least && two < pairs)) {
-            least = reads;
-            pairs = two;
+        double reads[NEAR];
+        int i = 0;
+        for (int n = 0; n < NEAR; n++)
+            reads[n] = strip_reads(w, height, c, count[n]);
+        while (i < NEAR - 1 && reads[i] == least[i])
+            i++;
+        if (c == 1 || reads[i] < least[i]) {
+            memcpy(least, reads, sizeof least);
             best = c;
         }
     }
