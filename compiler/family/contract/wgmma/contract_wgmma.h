@@ -124,6 +124,11 @@ typedef struct WgmmaDigits {
 
 /* Whether products are all that there is, but for what columns have. */
 bool wgmma_simple(const WgmmaForm *f);
+/* Whether the last row of tiles begins where it ends with the rows: it has
+ * some twice, and stores what its neighbour does. A tile of fewer rows would be
+ * ahead of those of its columns, and the L2 serves reads of one time with one.
+ */
+bool wgmma_overlaps(const Wgmma *w);
 /* Rows of a in a slot of tiles of bm x bn. */
 int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn);
 /* Blocks of a cluster that share the operand: 1, or as many as lie side by side

@@ -224,7 +224,10 @@ static void put_origins(WgmmaBuild *w, Tree *b, const char *m_tile)
         return;
     }
     if (!w->x.p->patch) {
-        PUT(b, strcmp(m_tile, "0") ? "m0 = @m_tile * BM;\n" : "m0 = 0;\n",
+        PUT(b,
+            !strcmp(m_tile, "0")  ? "m0 = 0;\n"
+            : wgmma_overlaps(w->p) ? "m0 = dcc_min(@m_tile * BM, M - BM);\n"
+                                   : "m0 = @m_tile * BM;\n",
             FILL("m_tile", m_tile));
         return;
     }

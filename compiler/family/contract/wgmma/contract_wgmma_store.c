@@ -11,7 +11,8 @@ static void put_bounds(WgmmaBuild *w, Tree *b, bool rows, bool columns)
     const Tma *t = &w->f->tma;
     const char *out = "";
 
-    if (rows && !x->p->patch && (x->f->c.M % x->p->t.bm || w->p->cluster > 1))
+    if (rows && !x->p->patch && !wgmma_overlaps(w->p) &&
+        (x->f->c.M % x->p->t.bm || w->p->cluster > 1))
         out = "m >= M";
     if (rows && x->p->patch && w->p->patch.rows < x->p->t.bm)
         out = "row >= PATCH";
