@@ -8,17 +8,14 @@
 #include "search/norms.h"
 #include "search/keep.h"
 #include "rewrite/layout.h"
-#include "emit/memory.h"
-#include "emit/names.h"
-#include "rewrite/needed.h"
-#include "rewrite/normalise.h"
+#include "emit/emit.h"
+#include "rewrite/rewrite.h"
 #include "rewrite/number.h"
 #include "rewrite/phase.h"
 #include "rewrite/reassociate.h"
 #include "rewrite/recompute.h"
 #include "search/bounds.h"
-#include "search/plan.h"
-#include "rewrite/simplify.h"
+#include "search/search.h"
 
 const char *const dump_passes[] = {"graph",     "number", "simplify",
                                    "normalise", "layout", "select",

@@ -4,8 +4,7 @@
 
 #include "emit/emit.h"
 #include "lower/lower.h"
-#include "search/explain_json.h"
-#include "search/select.h"
+#include "search/search.h"
 
 typedef struct CompileOptions {
     Options model;            /* device, math */

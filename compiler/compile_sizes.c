@@ -2,9 +2,9 @@
  * a program for each, and what they share. */
 #include "compile.h"
 
-#include "emit/memory.h"
+#include "emit/emit.h"
 #include "graph/restrict.h"
-#include "group/fold.h"
+#include "group/groups.h"
 #include "rewrite/layout.h"
 
 #include <math.h>

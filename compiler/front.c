@@ -1,11 +1,9 @@
 #include "front.h"
 
 #include "command/kind.h"
-#include "model/device.h"
+#include "model/model.h"
 #include "dsl/dsl.h"
-#include "support/file.h"
-#include "support/near.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef DCC_FRONT_H
 #define DCC_FRONT_H
 
-#include "support/diag.h"
+#include "support/support.h"
 
 struct Program;
 

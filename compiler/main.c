@@ -10,10 +10,7 @@
 #include "front.h"
 #include "import/import.h"
 #include "options.h"
-#include "support/escape.h"
-#include "support/file.h"
-#include "support/near.h"
-#include "support/say.h"
+#include "support/support.h"
 #include "version.h"
 
 #include <errno.h>

@@ -1,10 +1,7 @@
 #include "options.h"
 
 #include "command/help.h"
-#include "support/escape.h"
-#include "support/file.h"
-#include "support/near.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <errno.h>
 #include <stdio.h>

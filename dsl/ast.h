@@ -8,7 +8,7 @@
 #ifndef DCC_AST_H
 #define DCC_AST_H
 
-#include "support/diag.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 #include "check.h"
-#include "support/near.h"
+#include "support/support.h"
 
 /* ---- types */
 

@@ -3,7 +3,7 @@
 #include "dcl.tab.h"
 #include "dcl.yy.h"
 
-#include "support/near.h"
+#include "support/support.h"
 
 #include <ctype.h>
 #include <stdio.h>

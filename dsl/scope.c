@@ -1,6 +1,6 @@
 #include "check.h"
 
-#include "support/map.h"
+#include "support/support.h"
 
 static Space space_of(SymKind kind)
 {

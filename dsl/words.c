@@ -1,5 +1,5 @@
 #include "dsl.h"
-#include "support/near.h"
+#include "support/support.h"
 
 const char *elem_name(ElemKind k)
 {

@@ -81,8 +81,9 @@ grep ':dsl/ast\.h$' "$seen" |
     grep -v -e '^dsl/' -e '^compiler/lower/' -e '^compiler/compile\.c:' |
     fail "only lower and compile.c see the AST"
 grep -e '^compiler/emit/' -e '^compiler/oracle/' "$seen" |
-    grep -e ':compiler/model/[^:]*$' -e ':compiler/search/[^:]*$' |
-    fail "emitters get finished kernels: no model, no search"
+    grep -e ':compiler/model/[^:]*$' -e ':compiler/search/[^:]*$' \
+        -e ':compiler/family/[^:]*$' |
+    fail "emitters get finished kernels: no model, no search, no family"
 grep -e '^compiler/model/' -e '^compiler/group/' -e '^compiler/graph/' \
     -e '^compiler/index/' -e '^compiler/rewrite/' "$seen" |
     grep -e ':compiler/search/[^:]*$' -e ':compiler/family/[^:]*$' |
@@ -114,47 +115,51 @@ includes $(find compiler -mindepth 2 -name '*.[chly]') | awk -F: '
     }
     END { for (r in room) walk(r, r) }' | sort -u |
     fail "no circle of folders"
-# what a folder shows to others; its other headers are its own. compile.c and
-# main.c, which drive the stages, see what they call.
+# what a folder shows to others is one header; its other headers are its own.
+# compile.c and main.c, which drive the stages, see the passes that they call.
 shown=$(mktemp) || exit 1
 trap 'rm -f "$report" "$seen" "$shown"' EXIT
 cat >"$shown" <<'END'
-adjoint: adjoint
-command: output
-emit: cprint emit kernel memory names template tree_quote
-family/common: body
-family/contract: contract contract_finish contract_mma contract_tma
-family/contract/skinny: contract_skinny
-family/map: map
-graph: fold graph
-group: chain fold functions fuse group norm online row_values siblings
-index: idx
-model: cost device model
-rewrite: inline inplace needed normalise simplify
-search: explain_json family offer plan
-support: arena buf diag embed escape file map near say
+adjoint/adjoint.h
+command/output.h
+emit/emit.h
+family/common/body.h
+family/contract/contract_shared.h
+family/contract/skinny/contract_skinny.h
+family/family.h
+family/map/map.h
+graph/graph.h
+group/groups.h
+index/idx.h
+model/model.h
+rewrite/rewrite.h
+search/search.h
+support/support.h
 END
+sed 's,/[^/]*$,,' "$shown" | uniq -d |
+    fail "a folder shows one header"
 # shellcheck disable=SC2046
-includes $(find compiler -mindepth 2 -name '*.[chly]') | awk -F: '
+sed -n 's/^#ifndef \(DCC_[A-Z0-9_]*_H\)$/\1/p' \
+    $(find compiler dsl runtime -name '*.h') | sort | uniq -d |
+    fail "two headers with one guard: one of them says nothing"
+# shellcheck disable=SC2046
+includes $(find compiler dsl -mindepth 1 -name '*.[chly]') | awk -F: '
     FILENAME != "-" {
-        if (split($0, part, ":") > 1) folder = part[1]
-        n = split(part[2] ? part[2] : $0, name, " ")
-        for (i = 1; i <= n; i++) shown[folder "/" name[i] ".h"] = 1
-        delete part
+        shown[$0] = 1
         next
     }
     {
         from = $1; to = $3
         sub(/^compiler\//, "", from)
-        sub(/\/[^\/]*$/, "", from)
-        if (!sub(/\/[^\/]*$/, "", to) || to == from || ($3 in shown))
+        if (!sub(/\/[^\/]*$/, "", from) ||
+            !sub(/\/[^\/]*$/, "", to) || to == from || ($3 in shown))
             next
         there = (getline line < ("compiler/" $3)) >= 0
         close("compiler/" $3)
         if (there)
             print $1 ":" $2 ": " $3
     }' "$shown" - |
-    fail "a folder's own header; what it shows is in a list of tests/house.sh"
+    fail "a folder's own header; what it shows is the one in tests/house.sh"
 includes runtime/*.c runtime/*.h runtime/*.cuh |
     own_dir "runtime runtime/emu" | fail "the runtime stands alone"
 

@@ -3,7 +3,7 @@
  * compared with the nest's meaning in double. */
 #include "compiler/model/device.h"
 #include "compiler/emit/emit.h"
-#include "compiler/search/family.h"
+#include "compiler/family/family.h"
 #include "tests/nest_eval.h"
 #include "tests/scratch.h"
 #include "compiler/support/file.h"

@@ -6,7 +6,7 @@
 #include "compiler/model/device.h"
 #include "compiler/emit/emit.h"
 #include "compiler/emit/opencl.h"
-#include "compiler/search/family.h"
+#include "compiler/family/family.h"
 #include "tests/nest_eval.h"
 #include "tests/scratch.h"
 #include "compiler/support/file.h"

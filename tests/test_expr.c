@@ -1,6 +1,6 @@
 /* test_expr.c - expressions: what graph.h promises of making, folding,
  * rewriting and showing them; and the dump of a graph. */
-#include "compiler/graph/fold.h"
+#include "compiler/graph/graph.h"
 #include "compiler/graph/graph.h"
 #include "index_eval.h"
 

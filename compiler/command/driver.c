@@ -1,7 +1,6 @@
 #include "command/driver_priv.h"
 #include "command/place.h"
-#include "support/file.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -136,7 +135,7 @@ static const char *log_path(Build *b, const char *name)
 /* NAME from NAME.cu */
 static void add_program(Build *b, Command *c, const char *name)
 {
-    Work *w = &b->work;
+    Workdir *w = &b->work;
 
     command_add(w, c, work_path(w, name));
     command_add(w, c, work_path(w, arena_printf(w->arena, "%s.cu", name)));
@@ -146,7 +145,7 @@ static pid_t start_gpu(Build *b, const char *name)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "rt*.c",
                                         NULL};
-    Work *w = &b->work;
+    Workdir *w = &b->work;
     Command c = {0};
 
     command_words(w, &c, driver_nvcc(b));
@@ -162,7 +161,7 @@ static pid_t start_gpu(Build *b, const char *name)
 
 static pid_t start_cpu(Build *b, const char *name)
 {
-    Work *w = &b->work;
+    Workdir *w = &b->work;
     Command c = {0};
 
     command_add(w, &c, "sh");
@@ -184,7 +183,7 @@ static Command ref_command(Build *b, const char *name, const char *flags)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "ref*.c",
                                         NULL};
-    Work *w = &b->work;
+    Workdir *w = &b->work;
     Command c = {0};
 
     command_words(w, &c, driver_env("CC", "cc"));

@@ -9,8 +9,7 @@
 #ifndef DCC_DRIVER_H
 #define DCC_DRIVER_H
 
-#include "support/arena.h"
-#include "support/buf.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@ enum { WRONG = 1, MACHINE = 3, DEFECT = 70 };
 
 typedef struct Build {
     const Driver *o;
-    Work work;
+    Workdir work;
     const char *runtime; /* folder */
     bool gpu;
     bool keep;           /* the folder stays: a bug in dcc to look at */

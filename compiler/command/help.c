@@ -2,7 +2,7 @@
 
 #include "command/place.h"
 #include "compile.h"
-#include "model/device.h"
+#include "model/model.h"
 #include "version.h"
 
 #include <string.h>

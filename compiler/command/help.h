@@ -3,7 +3,7 @@
 #define DCC_HELP_H
 
 #include "options_table.h"
-#include "support/buf.h"
+#include "support/support.h"
 
 void help_all(Buf *b);                   /* dcc --help */
 void help_command(Buf *b, CommandId id); /* dcc run --help */

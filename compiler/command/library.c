@@ -4,8 +4,7 @@
  * functions for device memory, for a program that has no header and no CUDA;
  * runtime/dcc.py is one. */
 #include "command/driver_priv.h"
-#include "support/file.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <sys/stat.h>
 
@@ -13,7 +12,7 @@ static int build_library(Build *b)
 {
     static const char *const parts[] = {"base.c", "safetensors*.c", "rt*.c",
                                         NULL};
-    Work *w = &b->work;
+    Workdir *w = &b->work;
     Command c = {0};
 
     if (b->gpu) {

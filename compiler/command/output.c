@@ -1,5 +1,5 @@
 #include "command/output.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef DCC_OUTPUT_H
 #define DCC_OUTPUT_H
 
-#include "support/file.h"
+#include "support/support.h"
 
 /* A file that a command reads or writes, and which option says so:
  * "--weights", "the program", "-o". path NULL: none. */

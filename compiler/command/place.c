@@ -1,6 +1,6 @@
 #include "command/place.h"
 
-#include "support/buf.h"
+#include "support/support.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 #ifndef DCC_PLACE_H
 #define DCC_PLACE_H
 
-#include "support/arena.h"
+#include "support/support.h"
 
 /* The runtime's folder: $DCC_RUNTIME_DIR if that is set, else found from
  * where this program is: beside it in a build folder or a tree that was

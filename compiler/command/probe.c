@@ -2,16 +2,15 @@
 
 #include "command/driver_priv.h"
 #include "command/place.h"
-#include "model/device.h"
-#include "support/file.h"
-#include "support/say.h"
+#include "model/model.h"
+#include "support/support.h"
 
 #include <string.h>
 
 /* The program, or NULL after a message. */
 static const char *compiled(Build *b)
 {
-    Work *w = &b->work;
+    Workdir *w = &b->work;
     const char *program = work_path(w, "probe");
     const char *log = work_path(w, "probe.log");
     Command c = {0};
@@ -33,7 +32,7 @@ static const char *compiled(Build *b)
 /* What it printed, if that is a .dev file. */
 static bool measured(Build *b, const char *program, Buf *text)
 {
-    Work *w = &b->work;
+    Workdir *w = &b->work;
     const char *log = work_path(w, "probe.dev"), *why;
     Command c = {0};
 

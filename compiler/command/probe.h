@@ -2,7 +2,7 @@
 #ifndef DCC_PROBE_H
 #define DCC_PROBE_H
 
-#include "support/arena.h"
+#include "support/support.h"
 
 /* Compiles runtime/probe.cu with nvcc, runs it on the GPU, and writes what it
  * prints to `out` (- is standard output). Exit statuses as in driver.h. */

@@ -1,6 +1,5 @@
 #include "command/process.h"
-#include "support/file.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,13 +39,13 @@ static const char *open_folder(Arena *a, const char *folder, char *fresh)
     return NULL;
 }
 
-bool work_open(Work *w, Arena *a, const char *folder)
+bool work_open(Workdir *w, Arena *a, const char *folder)
 {
     const char *tmp = getenv("TMPDIR");
     char *dir = arena_printf(a, "%s/dcc.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     sigset_t held;
 
-    *w = (Work){.arena = a, .given = folder};
+    *w = (Workdir){.arena = a, .given = folder};
     held_signals(&held);
     sigprocmask(SIG_BLOCK, &held, &w->before);
     w->dir = open_folder(a, folder, dir);
@@ -78,25 +77,25 @@ void work_remove(const char *folder)
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
-void work_close(Work *w)
+void work_close(Workdir *w)
 {
     work_remove(w->dir);
     work_keep(w);
 }
 
-void work_keep(Work *w)
+void work_keep(Workdir *w)
 {
     if (w->signal)
         raise(w->signal);
     sigprocmask(SIG_SETMASK, &w->before, NULL);
 }
 
-const char *work_path(const Work *w, const char *name)
+const char *work_path(const Workdir *w, const char *name)
 {
     return arena_printf(w->arena, "%s/%s", w->dir, name);
 }
 
-bool work_file(const Work *w, const char *name, const char *text, size_t len)
+bool work_file(const Workdir *w, const char *name, const char *text, size_t len)
 {
     const char *path = work_path(w, name);
 
@@ -106,12 +105,12 @@ bool work_file(const Work *w, const char *name, const char *text, size_t len)
     return false;
 }
 
-void command_add(Work *w, Command *c, const char *arg)
+void command_add(Workdir *w, Command *c, const char *arg)
 {
     VEC_PUSH(w->arena, c->arg, c->n, c->cap) = arg;
 }
 
-void command_words(Work *w, Command *c, const char *text)
+void command_words(Workdir *w, Command *c, const char *text)
 {
     if (strpbrk(text, " \t\n") && have_program(w->arena, text))
         command_add(w, c, text);
@@ -119,7 +118,7 @@ void command_words(Work *w, Command *c, const char *text)
         command_split(w, c, text);
 }
 
-void command_split(Work *w, Command *c, const char *args)
+void command_split(Workdir *w, Command *c, const char *args)
 {
     while (args && *(args += strspn(args, " \t\n"))) {
         size_t n = strcspn(args, " \t\n");
@@ -128,7 +127,7 @@ void command_split(Work *w, Command *c, const char *args)
     }
 }
 
-bool have_command(Work *w, const char *text)
+bool have_command(Workdir *w, const char *text)
 {
     Command c = {0};
 
@@ -136,7 +135,7 @@ bool have_command(Work *w, const char *text)
     return c.n && have_program(w->arena, c.arg[0]);
 }
 
-static void child(const Work *w, const char *program, char **argv,
+static void child(const Workdir *w, const char *program, char **argv,
                   const char *log)
 {
     if (log) {
@@ -155,7 +154,7 @@ static void child(const Work *w, const char *program, char **argv,
     _exit(NOT_STARTED);
 }
 
-pid_t work_start(Work *w, const Command *c, const char *log)
+pid_t work_start(Workdir *w, const Command *c, const char *log)
 {
     char **argv = arena_array(w->arena, char *, c->n + 1);
 
@@ -181,7 +180,7 @@ static void end_child(pid_t pid)
 
 /* "dcc: building, 4 s", on a terminal and from the first second on; 0 seconds
  * wipes it. */
-static void show_progress(const Work *w, double seconds)
+static void show_progress(const Workdir *w, double seconds)
 {
     enum { COLUMNS = 60 };
 
@@ -192,7 +191,7 @@ static void show_progress(const Work *w, double seconds)
         fprintf(stderr, "dcc: %.40s, %.0f s", w->doing, seconds);
 }
 
-int work_wait(Work *w, pid_t pid)
+int work_wait(Workdir *w, pid_t pid)
 {
     double begin = now();
     sigset_t held;
@@ -221,7 +220,7 @@ int work_wait(Work *w, pid_t pid)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int work_run(Work *w, const Command *c, const char *log)
+int work_run(Workdir *w, const Command *c, const char *log)
 {
     return work_wait(w, work_start(w, c, log));
 }
@@ -236,7 +235,7 @@ double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-void task_start(Work *w, Task *t)
+void task_start(Workdir *w, Task *t)
 {
     t->child = work_start(w, &t->command, t->log);
     t->done = t->child < 0;
@@ -268,7 +267,7 @@ static int reap(Task *const *t, int n)
     return running;
 }
 
-int tasks_wait(Work *w, Task *const *t, int n, double until)
+int tasks_wait(Workdir *w, Task *const *t, int n, double until)
 {
     int before = 0, running;
     sigset_t held;
@@ -288,7 +287,7 @@ int tasks_wait(Work *w, Task *const *t, int n, double until)
     return reap(t, n);
 }
 
-static void signal_all(const Work *w, Task *const *t, int n, int sig)
+static void signal_all(const Workdir *w, Task *const *t, int n, int sig)
 {
     for (int i = 0; i < n; i++)
         if (task_runs(t[i]))
@@ -296,7 +295,7 @@ static void signal_all(const Work *w, Task *const *t, int n, int sig)
 }
 
 /* SIGTERM once: a second one would end what a script's trap does. */
-void tasks_end(Work *w, Task *const *t, int n)
+void tasks_end(Workdir *w, Task *const *t, int n)
 {
     double begin = now();
 

@@ -1,7 +1,6 @@
 #include "command/report.h"
 
-#include "support/file.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <stdio.h>
 #include <string.h>

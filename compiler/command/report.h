@@ -5,7 +5,7 @@
 #ifndef DCC_REPORT_H
 #define DCC_REPORT_H
 
-#include "search/explain_json.h"
+#include "search/search.h"
 
 /* Step times of the table that `dcc bench --profile` prints, from a file. An
  * exit status, after a message where it is not 0. */

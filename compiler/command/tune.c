@@ -1,7 +1,6 @@
 /* tune.c - what to try, and the plan of what was found (tune.h). */
 #include "command/tune_priv.h"
-#include "support/file.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <errno.h>
 #include <math.h>

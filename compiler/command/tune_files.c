@@ -1,6 +1,6 @@
 /* tune_files.c - a round as files: kernels, host code, Makefile (tune.h). */
 #include "command/tune_priv.h"
-#include "support/say.h"
+#include "support/support.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* tune_log.c - what the children of a round wrote, and whose fault it is. */
 #include "command/tune_priv.h"
-#include "support/file.h"
+#include "support/support.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { WHY_COLUMNS = 200 };
 /* ---- text */
 
 /* A line without the folder's name, which says nothing to a reader. */
-static const char *tidy(Tune *t, const char *line, size_t n)
+static const char *tidy_line(Tune *t, const char *line, size_t n)
 {
     const char *dir = arena_printf(t->arena, "%s/", t->build.work.dir);
     char *text = arena_strndup(t->arena, line,
@@ -48,7 +48,7 @@ const char *tune_error_line(Tune *t, const char *log)
                 break;
         }
     if (found)
-        why = tidy(t, found, len);
+        why = tidy_line(t, found, len);
     buf_free(&text);
     return why;
 }
@@ -156,7 +156,7 @@ int tune_verdict(Tune *t, Round *r, const char *log)
                        id >= 0 && id < t->program->graph->n_tensor &&
                        t->step_of[id] >= 0 && t->step_of[id] < wrong) {
                 wrong = t->step_of[id];
-                why = tidy(t, p + used, n - (size_t)used);
+                why = tidy_line(t, p + used, n - (size_t)used);
             }
             p += n;
         }

@@ -3,8 +3,7 @@
 #define DCC_TUNE_PRIV_H
 
 #include "command/driver_priv.h"
-#include "search/offer.h"
-#include "search/plan.h"
+#include "search/search.h"
 #include "command/tune.h"
 
 enum {

@@ -69,7 +69,7 @@ static bool job_failed(const Job *j)
 static void start_make(Tune *t, Job *j, const char *target)
 {
     double limit = t->build.gpu ? GPU_COMPILES : CPU_COMPILES;
-    Work *w = &t->build.work;
+    Workdir *w = &t->build.work;
     Command c = {0};
 
     command_split(w, &c, "env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s");
@@ -83,7 +83,7 @@ static void start_make(Tune *t, Job *j, const char *target)
 
 static Command with_files(Tune *t, const char *program)
 {
-    Work *w = &t->build.work;
+    Workdir *w = &t->build.work;
     Command c = {0};
 
     command_add(w, &c, work_path(w, program));
@@ -102,7 +102,7 @@ static void add_pair(Tune *t, Command *c, const char *name, const char *value)
 
 static void start_draw(Tune *t)
 {
-    Work *w = &t->build.work;
+    Workdir *w = &t->build.work;
     Command c = {0};
 
     command_add(w, &c, work_path(w, "oracle"));

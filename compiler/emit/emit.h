@@ -1,48 +1,15 @@
-/* emit.h - printing: finished kernels, host code, the oracle; decides
- * nothing. */
+/* emit.h - what others see of this folder. Printing: finished kernels, host
+ * code, the oracle; decides nothing. And what kernels are made with: trees
+ * (quotations and templates), expressions as text, names, memory. */
 #ifndef DCC_EMIT_H
 #define DCC_EMIT_H
 
-#include "emit/kernel.h"
-
-/* A model after memory planning: all an emitter gets. */
-typedef struct Launch {
-    Kernel *kernel;
-    Group *group;       /* its arguments: group->arg */
-    When when;
-    bool dependent;     /* it may begin before the launch ahead has ended; its
-                           kernel waits */
-    const struct CudaProgram *of; /* that made it */
-} Launch;
-
-typedef struct CudaProgram {
-    Graph *graph;
-    Kernel **kernel; int n_kernel;
-    Launch *load; int n_load;
-    Launch *run; int n_run;
-    size_t params_bytes, consts_bytes, arena_bytes, state_bytes;
-    size_t workspace_offset;     /* in the arena */
-    size_t counter_offset, counter_bytes; /* zeroed once, in state */
-    int n_lowered;               /* tensors with a lower id are the source's */
-    bool trace;                  /* list the materialised ones of them */
-    /* the largest of a set of sizes: all of them, itself the last, and what
-     * they are of; they share params, consts and state, and `load` is all
-     * their loading. Else set.name is NULL */
-    SizeSet set;
-    struct CudaProgram **size;
-} CudaProgram;
-
-/* What the file says about itself; no dates, hosts or absolute paths. */
-typedef struct FileInfo {
-    const char *source;      /* "mlp.dcl" */
-    const char *command;     /* "dcc mlp.dcl -o fused.cu" */
-    const char *target;      /* "h200" */
-    int sm;                  /* 90 */
-    const char *cu_name, *header_name; /* "fused.cu", "fused.h" */
-    bool with_main, standalone;
-    bool library;            /* a table of the models, for those who load it */
-    bool own_header;         /* its text in the .cu, for a .cu that is alone */
-} FileInfo;
+#include "emit/cprint.h"
+#include "emit/memory.h"
+#include "emit/names.h"
+#include "emit/program.h"
+#include "emit/template.h"
+#include "emit/tree_quote.h"
 
 /* One kernel: banner comment, enums, asserts, struct, kernel, launcher. */
 void emit_kernel(Buf *b, const CudaProgram *p, const Kernel *k);

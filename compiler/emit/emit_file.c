@@ -2,8 +2,7 @@
 #include "emit/cprint.h"
 #include "emit/emit.h"
 #include "emit/names.h"
-#include "support/embed.h"
-#include "support/escape.h"
+#include "support/support.h"
 #include "version.h"
 
 

@@ -2,7 +2,7 @@
 #include "emit/cprint.h"
 #include "emit/emit.h"
 #include "emit/names.h"
-#include "support/escape.h"
+#include "support/support.h"
 
 #include <stdio.h>
 

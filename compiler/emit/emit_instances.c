@@ -1,5 +1,5 @@
 #include "emit/emit.h"
-#include "support/escape.h"
+#include "support/support.h"
 
 #include <ctype.h>
 #include <stdlib.h>

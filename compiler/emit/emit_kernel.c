@@ -1,9 +1,8 @@
 #include "emit/emit.h"
-#include "group/norm.h"
+#include "group/groups.h"
 
 #include "emit/cprint.h"
-#include "group/chain.h"
-#include "support/escape.h"
+#include "support/support.h"
 
 #include <limits.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define DCC_KERNEL_H
 
 #include "emit/tree.h"
-#include "group/group.h"
+#include "group/groups.h"
 
 typedef enum { ARG_IN, ARG_OUT, ARG_INOUT, ARG_WORKSPACE } ArgUse;
 

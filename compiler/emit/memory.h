@@ -9,7 +9,7 @@
 #ifndef DCC_MEMORY_H
 #define DCC_MEMORY_H
 
-#include "emit/emit.h"
+#include "emit/program.h"
 
 /* What a tensor takes, padding included. */
 size_t memory_bytes(const Tensor *t);

@@ -17,9 +17,7 @@
 #ifndef DCC_EMIT_NAMES_H
 #define DCC_EMIT_NAMES_H
 
-#include "support/arena.h"
-#include "support/buf.h"
-#include "support/map.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 

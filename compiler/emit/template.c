@@ -1,5 +1,5 @@
 #include "emit/template.h"
-#include "support/embed.h"
+#include "support/support.h"
 
 static const char *find_template(const char *name)
 {

@@ -17,8 +17,7 @@
 #ifndef DCC_TREE_H
 #define DCC_TREE_H
 
-#include "support/arena.h"
-#include "support/buf.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 #include <stdint.h>

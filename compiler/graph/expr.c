@@ -1,5 +1,5 @@
 /* expr.c - making expressions; what can be said at once is simplified. */
-#include "graph/fold.h"
+#include "graph/graph.h"
 #include "graph/graph.h"
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* fold.c - arithmetic on constants. */
-#include "graph/fold.h"
+#include "graph/graph.h"
 
 #include <limits.h>
 #include <math.h>

@@ -10,7 +10,7 @@
 #define DCC_GRAPH_H
 
 #include "index/idx.h"
-#include "support/diag.h"
+#include "support/support.h"
 
 enum { MAX_RANK = 8 };
 
@@ -292,5 +292,16 @@ void expr_dump(Buf *b, const Expr *e);
 /* The affine condition that e is, as a guard: comparisons of indices and
  * their conjunctions. False if it is not one. */
 bool expr_as_guard(Graph *g, const Expr *e, Guard *out);
+
+/* fold.c: arithmetic on constants, with the language's meaning. Floats are
+ * folded in double: what is printed is rounded once, and the oracle keeps the
+ * exact value. Integers are folded as 32-bit integers that wrap.
+ *
+ * f of 1 to 3 numbers; `ints`: all of them, and the result, are integers.
+ * False if the result is left to run time (a NaN, an unusual function). */
+bool fold_func(Func f, bool ints, const double *x, double *out);
+/* x rounded to t as a cast does: to nearest even; to integers truncated and
+ * saturated, NaN is 0. */
+double fold_round(double x, Type t);
 
 #endif

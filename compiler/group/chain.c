@@ -3,7 +3,7 @@
 #include "group/fuse.h"
 #include "group/clash.h"
 #include "group/split.h"
-#include "rewrite/normalise.h"
+#include "rewrite/rewrite.h"
 
 enum { MAX_VARS = 24 };
 

@@ -1,6 +1,6 @@
 #include "group/clash.h"
 
-#include "rewrite/inplace.h"
+#include "rewrite/rewrite.h"
 
 typedef struct Reading {
     OlderReads old;

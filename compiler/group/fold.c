@@ -2,7 +2,7 @@
 
 #include "group/fuse.h"
 #include "group/norm.h"
-#include "rewrite/simplify.h"
+#include "rewrite/rewrite.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "group/fold.h"
 
 #include "group/split.h"
-#include "rewrite/inline.h"
+#include "rewrite/rewrite.h"
 
 enum { MAX_VARS = 24 };
 

@@ -4,7 +4,7 @@
 #include "group/halves.h"
 #include "group/part.h"
 #include "group/split.h"
-#include "rewrite/normalise.h"
+#include "rewrite/rewrite.h"
 
 enum { MAX_VARS = 24 };
 

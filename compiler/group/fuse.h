@@ -7,7 +7,7 @@
 #define DCC_FUSE_H
 
 #include "group/group.h"
-#include "rewrite/inline.h"
+#include "rewrite/rewrite.h"
 
 /* One statement as a nest. */
 Group *group_of(Graph *g, Stmt *s);

@@ -2,7 +2,7 @@
 
 #include "group/chain.h"
 #include "group/norm.h"
-#include "rewrite/needed.h"
+#include "rewrite/rewrite.h"
 
 #include <stdlib.h>
 

@@ -4,8 +4,8 @@
  * The consumer's points become the nest's, and each of them has all the sums
  * that it needs. No sum is computed twice: the places that it reads at are,
  * together, every element of what the producer makes, once. */
-#ifndef DCC_HALVES_H
-#define DCC_HALVES_H
+#ifndef DCC_GROUP_HALVES_H
+#define DCC_GROUP_HALVES_H
 
 #include "group/group.h"
 

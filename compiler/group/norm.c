@@ -2,7 +2,7 @@
 
 #include "group/fuse.h"
 #include "group/split.h"
-#include "rewrite/normalise.h"
+#include "rewrite/rewrite.h"
 
 #include <math.h>
 #include <string.h>
@@ -393,7 +393,7 @@ static const Expr *mean_of_piece(Graph *g, const Norm *n, const Expr *sum)
 /* ---- the producer -------------------------------------------------------- */
 
 /* Calls c's variables as the statement that makes x does. */
-static void rename(Graph *g, const Norm *n, Group *c)
+static void rename_shared(Graph *g, const Norm *n, Group *c)
 {
     const Stmt *s = n->group->step[n->value].source;
     Subst map[MAX_VARS];
@@ -434,7 +434,7 @@ static Group *points_of(Graph *g, const Norm *n)
     c->step[n->value].store = n->x_at;
     for (int i = 0; i < r->n_again; i++)
         VEC_PUSH(g->arena, c->again, c->n_again, c->cap_again) = r->again[i];
-    rename(g, n, c);
+    rename_shared(g, n, c);
     return c;
 }
 

@@ -2,7 +2,7 @@
 
 #include "group/clash.h"
 #include "group/split.h"
-#include "rewrite/normalise.h"
+#include "rewrite/rewrite.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "group/split.h"
 
-#include "rewrite/normalise.h"
+#include "rewrite/rewrite.h"
 
 void group_subst(Graph *g, Group *gr, const Subst *s, int n)
 {

@@ -3,7 +3,7 @@
 #include "command/output.h"
 #include "import/ir.h"
 #include "safetensors.h"
-#include "support/file.h"
+#include "support/support.h"
 
 #include "import/names.h"
 

@@ -3,8 +3,7 @@
 #ifndef DCC_IMPORT_EXTERNAL_H
 #define DCC_IMPORT_EXTERNAL_H
 
-#include "support/arena.h"
-#include "support/map.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 #include <stdint.h>

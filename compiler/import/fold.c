@@ -63,10 +63,10 @@ static Const *fold_view(Import *c, Node *n)
 
 /* Where in n's first operand the element at an index of its result stands;
  * -1: nowhere. */
-typedef int64_t Source(const Node *n, const void *how, const int64_t *at);
+typedef int64_t TakenFrom(const Node *n, const void *how, const int64_t *at);
 
-static Const *copied(Import *c, const Node *n, const Value *y, Source *source,
-                     const void *how)
+static Const *copied(Import *c, const Node *n, const Value *y,
+                     TakenFrom *source, const void *how)
 {
     Const *k = known_new(c, y->type, shape_count(&y->shape), false);
     Copy t = {k, &y->shape};

@@ -4,8 +4,7 @@
 #ifndef DCC_IMPORT_H
 #define DCC_IMPORT_H
 
-#include "support/arena.h"
-#include "support/buf.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 

@@ -8,9 +8,7 @@
 #ifndef DCC_IMPORT_IR_H
 #define DCC_IMPORT_IR_H
 
-#include "support/arena.h"
-#include "support/buf.h"
-#include "support/map.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 #ifndef DCC_IMPORT_LIBRARY_H
 #define DCC_IMPORT_LIBRARY_H
 
-#include "support/arena.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 

@@ -8,8 +8,7 @@
 #ifndef DCC_IMPORT_SCAN_H
 #define DCC_IMPORT_SCAN_H
 
-#include "support/arena.h"
-#include "support/buf.h"
+#include "support/support.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>

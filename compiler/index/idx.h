@@ -15,8 +15,7 @@
 #ifndef DCC_IDX_H
 #define DCC_IDX_H
 
-#include "support/arena.h"
-#include "support/buf.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 #include <stdint.h>

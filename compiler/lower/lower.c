@@ -1,9 +1,8 @@
 /* lower.c - the driver: models, frames of names, statements. */
-#include "graph/fold.h"
+#include "graph/graph.h"
 #include "lower/lower_priv.h"
 
-#include "support/map.h"
-#include "support/near.h"
+#include "support/support.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "lower/lower_priv.h"
 
 #include "dsl.h"
-#include "graph/fold.h"
+#include "graph/graph.h"
 
 #include <math.h>
 

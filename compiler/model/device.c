@@ -1,8 +1,6 @@
 #include "model/device.h"
 
-#include "support/buf.h"
-#include "support/embed.h"
-#include "support/file.h"
+#include "support/support.h"
 
 #include <ctype.h>
 #include <stdlib.h>

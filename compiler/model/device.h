@@ -8,7 +8,7 @@
 #ifndef DCC_DEVICE_H
 #define DCC_DEVICE_H
 
-#include "support/arena.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 #include <stddef.h>

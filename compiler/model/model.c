@@ -1,6 +1,6 @@
 #include "model/model.h"
 
-#include "rewrite/needed.h"
+#include "rewrite/rewrite.h"
 
 #include <math.h>
 

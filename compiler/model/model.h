@@ -5,7 +5,7 @@
 #ifndef DCC_MODEL_H
 #define DCC_MODEL_H
 
-#include "group/group.h"
+#include "group/groups.h"
 #include "model/cost.h"
 #include "model/device.h"
 

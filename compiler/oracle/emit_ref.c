@@ -2,7 +2,7 @@
 #include "emit/emit.h"
 
 #include "oracle/ref_text.h"
-#include "support/escape.h"
+#include "support/support.h"
 
 #include <inttypes.h>
 

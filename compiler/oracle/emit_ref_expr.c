@@ -1,7 +1,7 @@
 /* emit_ref_expr.c - the oracle's names, indices, expressions (ref_text.h). */
 #include "oracle/ref_text.h"
 
-#include "emit/names.h"
+#include "emit/emit.h"
 
 #include <ctype.h>
 #include <inttypes.h>

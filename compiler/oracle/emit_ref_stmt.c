@@ -6,8 +6,8 @@
  * equal layers) share them. */
 #include "oracle/ref_text.h"
 
-#include "emit/names.h"
-#include "support/escape.h"
+#include "emit/emit.h"
+#include "support/support.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "search/assemble.h"
 
-#include "group/fuse.h"
+#include "group/groups.h"
 
 static bool is_needed(const Tensor *t, void *ctx)
 {

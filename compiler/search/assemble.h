@@ -10,7 +10,7 @@ enum { ASSEMBLE_MOST = 16 };
 /* What has come so far, as far as it was merged. */
 typedef struct Assembly {
     Graph *g;
-    Needed *outside; /* does one who will not come read t? */
+    StoreIsRead *outside; /* does one who will not come read t? */
     void *ctx;       /* outside's */
     Group *group[ASSEMBLE_MOST];
     int n;

@@ -1,7 +1,6 @@
 #include "search/bounds.h"
 
-#include "group/chain.h"
-#include "group/norm.h"
+#include "group/groups.h"
 #include "search/offer.h"
 
 #include <string.h>

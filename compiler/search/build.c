@@ -1,9 +1,8 @@
 #include "search/build.h"
 
-#include "emit/cprint.h"
+#include "emit/emit.h"
 #include "search/dependent.h"
 #include "search/twins.h"
-#include "emit/names.h"
 
 #include <ctype.h>
 #include <math.h>

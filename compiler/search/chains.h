@@ -3,7 +3,7 @@
 #ifndef DCC_CHAINS_H
 #define DCC_CHAINS_H
 
-#include "group/chain.h"
+#include "group/groups.h"
 #include "search/units.h"
 
 enum { CHAIN_MOST = 12 };

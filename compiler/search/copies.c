@@ -1,6 +1,6 @@
 #include "search/copies.h"
 
-#include "group/fuse.h"
+#include "group/groups.h"
 
 #include <string.h>
 

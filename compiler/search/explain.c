@@ -1,7 +1,6 @@
 #include "search/explain.h"
 
-#include "group/chain.h"
-#include "group/fuse.h"
+#include "group/groups.h"
 #include "search/offer.h"
 
 #include <math.h>

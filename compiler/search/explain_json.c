@@ -1,7 +1,7 @@
 #include "search/explain_json.h"
 
-#include "emit/memory.h"
-#include "support/escape.h"
+#include "emit/emit.h"
+#include "support/support.h"
 
 #include <math.h>
 #include <string.h>

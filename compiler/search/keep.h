@@ -11,7 +11,7 @@
 #ifndef DCC_KEEP_H
 #define DCC_KEEP_H
 
-#include "model/device.h"
+#include "model/model.h"
 #include "graph/graph.h"
 
 typedef struct Keep {

@@ -1,7 +1,6 @@
 #include "search/merge.h"
 
-#include "group/chain.h"
-#include "group/fuse.h"
+#include "group/groups.h"
 #include "search/chains.h"
 #include "search/plan.h"
 
@@ -33,7 +32,7 @@ void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
     gr->made = m;
 }
 
-Group *merge_drop_needless(Graph *g, Group *gr, Needed *needed, void *ctx)
+Group *merge_drop_needless(Graph *g, Group *gr, StoreIsRead *needed, void *ctx)
 {
     Group *of = gr;
 

@@ -29,8 +29,8 @@ typedef struct Merge {
 void merge_note(Graph *g, Group *gr, MergeKind kind, const Tensor *t,
                 Group *const *piece, int n);
 /* Without storing what is not needed: another group, or gr if all is. */
-typedef bool Needed(const Tensor *t, void *ctx);
-Group *merge_drop_needless(Graph *g, Group *gr, Needed *needed, void *ctx);
+typedef bool StoreIsRead(const Tensor *t, void *ctx);
+Group *merge_drop_needless(Graph *g, Group *gr, StoreIsRead *needed, void *ctx);
 /* What nobody else reads stays in the registers of the group that p and c
  * have become (or are: p == c): another group, or gr if nothing changes. */
 Group *merge_drop_stores(const Units *u, Group *gr, int p, int c);

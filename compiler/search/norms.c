@@ -1,8 +1,6 @@
 #include "search/norms.h"
 
-#include "group/fold.h"
-#include "group/fuse.h"
-#include "group/norm.h"
+#include "group/groups.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #include "search/pair.h"
 
-#include "group/fuse.h"
+#include "group/groups.h"
 #include "search/merge.h"
 
 #include <math.h>

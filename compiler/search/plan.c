@@ -1,4 +1,4 @@
-#include "support/escape.h"
+#include "support/support.h"
 #include "search/plan.h"
 
 #include "search/merge.h"

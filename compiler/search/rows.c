@@ -1,6 +1,6 @@
 #include "search/rows.h"
 
-#include "group/row_values.h"
+#include "group/groups.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 #include "search/select.h"
 
-#include "group/fold.h"
-#include "group/fuse.h"
-#include "group/norm.h"
+#include "group/groups.h"
 #include "search/chains.h"
 #include "search/merge.h"
 #include "search/norms.h"

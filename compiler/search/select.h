@@ -13,8 +13,8 @@
 #define DCC_SELECT_H
 
 #include "search/keep.h"
-#include "search/family.h"
-#include "support/map.h"
+#include "family/family.h"
+#include "support/support.h"
 
 /* The best variant of a group and what the runners-up would take. */
 typedef struct Choice {

@@ -1,6 +1,6 @@
 #include "search/siblings.h"
 
-#include "group/siblings.h"
+#include "group/groups.h"
 
 enum { MOST_READERS = 16 }; /* of one tensor: a table that all read tells none
                                that it is another's sibling */

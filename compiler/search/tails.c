@@ -1,6 +1,6 @@
 #include "search/tails.h"
 
-#include "group/fuse.h"
+#include "group/groups.h"
 #include "search/assemble.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 #include "search/twins.h"
 
-#include "emit/names.h"
-#include "support/map.h"
+#include "emit/emit.h"
+#include "support/support.h"
 
 #include <ctype.h>
 #include <string.h>

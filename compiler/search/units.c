@@ -1,6 +1,6 @@
 #include "search/units.h"
 
-#include "group/fuse.h"
+#include "group/groups.h"
 #include "search/lean.h"
 
 #include <math.h>

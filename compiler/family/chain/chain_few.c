@@ -652,12 +652,12 @@ static Tree *state(ChainKernel *w)
 /* A thread's pieces of a block of columns, of which each has `width` elements,
  * as `count` says: a loop, and which piece it is at. The same of each line
  * where that can be. */
-typedef struct Pieces {
+typedef struct Share {
     const char *from, *to, *step;
     Tree *at;
-} Pieces;
+} Share;
 
-static Pieces pieces_of(const ChainKernel *w, const char *count, int64_t width)
+static Share pieces_of(const ChainKernel *w, const char *count, int64_t width)
 {
     Arena *a = w->b.g->arena;
     int n = chain_round_up(width, 16) / 8, team = team_warps(w) * 32;
@@ -666,12 +666,12 @@ static Pieces pieces_of(const ChainKernel *w, const char *count, int64_t width)
                                        : "member";
 
     if (team % n == 0 && w->bj % (team / n) == 0)
-        return (Pieces){"0", "BJ", arena_printf(a, "TEAM / (%s)", count),
+        return (Share){"0", "BJ", arena_printf(a, "TEAM / (%s)", count),
                         QUOTE(a,
                               "const int line = x + @lane / (@count), "
                               "piece = @lane % (@count);\n",
                               FILL("lane", lane), FILL("count", count))};
-    return (Pieces){lane, arena_printf(a, "BJ * (%s)", count), "TEAM",
+    return (Share){lane, arena_printf(a, "BJ * (%s)", count), "TEAM",
                     QUOTE(a,
                           "const int line = x / (@count), "
                           "piece = x % (@count);\n",
@@ -705,8 +705,8 @@ static void put_kernel(ChainKernel *w)
         tile[i] = arena_printf(a, "%s_tile", w->id[i]);
     Tree *at = place(w), *columns_at = range(w), *none = tree_list(a);
     bool late = range_waits(w);
-    Pieces first = pieces_of(w, "K_STEPS * 2", f->D);
-    Pieces second = pieces_of(w, "BN / 8", f->N);
+    Share first = pieces_of(w, "K_STEPS * 2", f->D);
+    Share second = pieces_of(w, "BN / 8", f->N);
     const Fill fill[] = {
         FILL_TREE("PLACE", at),
         FILL_TREE("EARLY_RANGE", late ? none : columns_at),

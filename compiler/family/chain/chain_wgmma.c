@@ -1,5 +1,5 @@
 #include "family/chain/chain_wgmma.h"
-#include "rewrite/needed.h"
+#include "rewrite/rewrite.h"
 
 #include <math.h>
 #include <stdlib.h>

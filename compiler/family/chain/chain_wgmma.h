@@ -16,9 +16,8 @@
 #ifndef DCC_FAMILY_CHAIN_WGMMA_H
 #define DCC_FAMILY_CHAIN_WGMMA_H
 
-#include "family/contract/contract_tma.h"
-#include "group/chain.h"
-#include "group/online.h"
+#include "family/contract/contract_shared.h"
+#include "group/groups.h"
 
 enum { CHAIN_BOUNDS = 4 };
 

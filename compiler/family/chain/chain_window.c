@@ -1,5 +1,5 @@
 #include "family/chain/chain_window.h"
-#include "family/contract/contract_mma.h"
+#include "family/contract/contract_shared.h"
 
 #include <string.h>
 

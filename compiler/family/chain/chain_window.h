@@ -10,8 +10,8 @@
 #define DCC_FAMILY_CHAIN_WINDOW_H
 
 #include "family/common/body.h"
-#include "family/contract/contract.h"
-#include "group/chain.h"
+#include "family/contract/contract_shared.h"
+#include "group/groups.h"
 
 typedef struct WindowForm {
     Contract c;              /* the product; its a is what is made here */

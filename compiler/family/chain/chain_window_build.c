@@ -1,5 +1,5 @@
 #include "family/chain/chain_window.h"
-#include "family/contract/contract_mma.h"
+#include "family/contract/contract_shared.h"
 #include "family/map/map.h"
 
 #include <string.h>
@@ -124,7 +124,7 @@ static void put_point(WindowBuild *w, const char *k, Tree *out)
     const WindowForm *f = w->f;
     ContractBuild *x = &w->x;
     const Group *first = nest_plain(x->g, f->first);
-    Map m = {.graph = x->g, .kernel = x->kernel, .vec = w->p->vec};
+    MapBuild m = {.graph = x->g, .kernel = x->kernel, .vec = w->p->vec};
 
     schedule_make(first, &m.plan);
     body_within(&m.body, x->cp, f->first, x->kernel, &m.plan, f->along,

@@ -1,7 +1,7 @@
 #include "family/common/body.h"
 
-#include "emit/names.h"
-#include "rewrite/needed.h"
+#include "emit/emit.h"
+#include "rewrite/rewrite.h"
 
 #include <string.h>
 

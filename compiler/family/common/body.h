@@ -6,10 +6,9 @@
 #ifndef DCC_BODY_H
 #define DCC_BODY_H
 
-#include "emit/cprint.h"
-#include "emit/tree_quote.h"
+#include "emit/emit.h"
 #include "model/model.h"
-#include "search/family.h"
+#include "family/family.h"
 
 typedef struct Schedule {
     int passes;

@@ -1,5 +1,5 @@
 #include "family/contract/contract.h"
-#include "group/functions.h"
+#include "group/groups.h"
 
 #include <math.h>
 #include <string.h>

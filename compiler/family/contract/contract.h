@@ -14,10 +14,9 @@
 #ifndef DCC_FAMILY_CONTRACT_H
 #define DCC_FAMILY_CONTRACT_H
 
-#include "emit/cprint.h"
-#include "search/family.h"
+#include "emit/emit.h"
+#include "family/family.h"
 #include "model/model.h"
-#include "emit/template.h"
 
 /* m, n or k: several variables as one number. */
 typedef struct Side {

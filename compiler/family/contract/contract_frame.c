@@ -1,6 +1,6 @@
 #include "family/contract/contract.h"
 
-#include "emit/names.h"
+#include "emit/emit.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "family/contract/contract_mma.h"
-#include "emit/template.h"
+#include "emit/emit.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "family/contract/contract_mma.h"
 
-#include "emit/template.h"
+#include "emit/emit.h"
 
 /* The kernel of a contraction by mma.sync, from its plan. */
 

@@ -1,6 +1,6 @@
 #include "family/contract/contract.h"
 
-#include "rewrite/needed.h"
+#include "rewrite/rewrite.h"
 
 #include <math.h>
 

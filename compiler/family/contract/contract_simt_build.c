@@ -1,6 +1,6 @@
 #include "family/contract/contract_simt.h"
 
-#include "emit/template.h"
+#include "emit/emit.h"
 
 /* The kernel of a contraction on the ordinary pipes, from its plan. */
 

@@ -1,6 +1,6 @@
 #include "family/contract/contract_finish.h"
-#include "group/norm.h"
-#include "support/escape.h"
+#include "group/groups.h"
+#include "support/support.h"
 
 #include <ctype.h>
 #include <string.h>

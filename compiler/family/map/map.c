@@ -2,7 +2,7 @@
  * work over any index maps, gathers, and short sums a point (pooling and
  * depthwise windows), which a thread does one after the other. */
 #include "family/map/map.h"
-#include "emit/tree_quote.h"
+#include "emit/emit.h"
 
 #include <math.h>
 #include <string.h>
@@ -198,7 +198,7 @@ static int map_space(const void *form, Variant **out)
 
 /* ---- build ------------------------------------------------------------- */
 
-static void put_setup(Map *m, int64_t points, int threads)
+static void put_setup(MapBuild *m, int64_t points, int threads)
 {
     Body *b = &m->body;
     Group *gr = m->group;
@@ -244,7 +244,7 @@ static void put_setup(Map *m, int64_t points, int threads)
                  setup);
 }
 
-void map_loops(Map *m, Tree *out, const Tree *body, const char **names,
+void map_loops(MapBuild *m, Tree *out, const Tree *body, const char **names,
                const Var *without)
 {
     Group *gr = m->group;
@@ -269,7 +269,7 @@ void map_loops(Map *m, Tree *out, const Tree *body, const char **names,
     PUT(out, "@LOOPS\n", FILL_TREE("LOOPS", in));
 }
 
-static void put_pass(Map *m, Tree *out, int q)
+static void put_pass(MapBuild *m, Tree *out, int q)
 {
     Body *b = &m->body;
     Group *gr = m->group;
@@ -297,7 +297,7 @@ static void put_pass(Map *m, Tree *out, int q)
 }
 
 /* Row values that a later loop over lanes needs stay in an array. */
-static void put_phase(Map *m, Tree *out, int q)
+static void put_phase(MapBuild *m, Tree *out, int q)
 {
     Body *b = &m->body;
     int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, q, step);
@@ -317,7 +317,7 @@ static void put_phase(Map *m, Tree *out, int q)
     body_steps(b, out, step, n, true);
 }
 
-void map_point(Map *m, Tree *out)
+void map_point(MapBuild *m, Tree *out)
 {
     for (int q = -1; q < m->plan.passes; q++) {
         if (q >= 0)
@@ -326,7 +326,7 @@ void map_point(Map *m, Tree *out)
     }
 }
 
-static const char *pass_label(Map *m, int q)
+static const char *pass_label(MapBuild *m, int q)
 {
     int step[MAX_STEPS], n = schedule_pass(m->group, &m->plan, q, step);
     const char *what = NULL;
@@ -342,7 +342,7 @@ static const char *pass_label(Map *m, int q)
                         what ? what : "values");
 }
 
-static void put_bodies(Map *m)
+static void put_bodies(MapBuild *m)
 {
     for (int q = -1; q < m->plan.passes; q++) {
         Tree *out = tree_list(m->graph->arena);
@@ -365,7 +365,7 @@ static void put_bodies(Map *m)
 }
 
 /* Which of its rows' values a thread has, and the sizes of that. */
-static void set_tiles(Map *m, const MapForm *f, const Variant *v)
+static void set_tiles(MapBuild *m, const MapForm *f, const Variant *v)
 {
     Graph *g = m->graph;
     Kernel *k = m->kernel;
@@ -392,7 +392,7 @@ static void set_tiles(Map *m, const MapForm *f, const Variant *v)
     kernel_constant(g, k, "SPAN", window_span(&m->window), "inputs for them");
 }
 
-static void put_code(Map *m, int64_t points, int threads, const Var *along)
+static void put_code(MapBuild *m, int64_t points, int threads, const Var *along)
 {
     put_setup(m, points, threads);
     if (!m->roll.down.q)
@@ -412,7 +412,7 @@ static void map_build(const void *form, const Variant *v, Kernel *k)
     const MapForm *f = form;
     Graph *g = f->g;
     Group *gr = (Group *)f->gr;
-    Map m = {.graph = g, .group = gr, .kernel = k, .device = f->o->device};
+    MapBuild m = {.graph = g, .group = gr, .kernel = k, .device = f->o->device};
     int vec = v->knob[KNOB_VEC], threads = v->knob[KNOB_THREADS];
     int64_t points = group_rows(gr) / vec / v->knob[KNOB_TILE];
     Cost c;

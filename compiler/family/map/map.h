@@ -1,8 +1,8 @@
 /* map.h - what the parts of family map share (map.c; map_window.c: windows
  * whose inputs several neighbouring outputs of one thread share; map_roll.c and
  * map_roll_build.c: windows that a thread walks down). */
-#ifndef DCC_MAP_H
-#define DCC_MAP_H
+#ifndef DCC_FAMILY_MAP_H
+#define DCC_FAMILY_MAP_H
 
 #include "family/common/body.h"
 
@@ -100,7 +100,7 @@ void map_traffic(const MapForm *f, const Variant *v, Traffic *t);
 double map_least(const void *form);
 void map_cost(const void *form, const Variant *v, Cost *c);
 
-typedef struct Map {
+typedef struct MapBuild {
     Body body;
     Graph *graph;
     Group *group;
@@ -112,20 +112,20 @@ typedef struct Map {
     Window window;
     Roll roll;         /* down.tile 0: not used */
     const char *turn;  /* loop variable over the tile */
-} Map;
+} MapBuild;
 
 /* All passes and what lies between them, of the point that the body names. */
-void map_point(Map *m, Tree *out);
+void map_point(MapBuild *m, Tree *out);
 /* Loops over all of cols but `without` (or NULL) around `body`. */
-void map_loops(Map *m, Tree *out, const Tree *body, const char **names,
+void map_loops(MapBuild *m, Tree *out, const Tree *body, const char **names,
                const Var *without);
 /* The only pass and the phase after it, for a tile of outputs. */
-void window_pass(Map *m, Tree *out);
-void window_results(Map *m, Tree *out);
+void window_pass(MapBuild *m, Tree *out);
+void window_results(MapBuild *m, Tree *out);
 /* One value a lane into `array`, where they are no vector. */
-void window_lanes(Map *m, Tree *out, const Expr *e, const char *array);
+void window_lanes(MapBuild *m, Tree *out, const Expr *e, const char *array);
 /* A walk's constants and tiles; all its phases. */
-void roll_tiles(Map *m);
-void roll_pass(Map *m);
+void roll_tiles(MapBuild *m);
+void roll_pass(MapBuild *m);
 
 #endif

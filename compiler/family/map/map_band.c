@@ -201,7 +201,7 @@ static const char *own_slot(Walk *w, const char *u)
 
 static void declare(Walk *w, const Expr *const *read, int n)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Arena *a = m->graph->arena;
     CPrint *p = &m->body.print;
 
@@ -427,7 +427,7 @@ static const char *put_origin(Walk *w, Tree *out, const Expr *e, int i)
 
 void band_begin(Walk *w, Tree *out, const Expr *const *read, int n)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Arena *a = m->graph->arena;
     CPrint *p = &m->body.print;
     const char *top = w->p;

@@ -1,7 +1,7 @@
 /* map_factor.c - what a walk has in registers for all its outputs: factors of
  * the window, and what sums begin with. */
 #include "family/map/map_walk.h"
-#include "emit/tree_quote.h"
+#include "emit/emit.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,7 +51,7 @@ static const char *factor_name(Walk *w, const Expr *e, const char *what)
 static void put_early(Walk *w, Tree *out, const Expr *e)
 {
     enum { MOST = sizeof w->early / sizeof *w->early };
-    Map *m = w->m;
+    MapBuild *m = w->m;
     CPrint *p = &m->body.print;
     Arena *a = m->graph->arena;
     bool taps = uses_taps(w, e);
@@ -90,7 +90,7 @@ static const char *early_name(const Walk *w, const Expr *e)
 
 static void put_factor(Walk *w, Tree *out, const Expr *e)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Body *b = &m->body;
     bool taps = uses_taps(w, e);
     int width;
@@ -123,7 +123,7 @@ static void put_factor(Walk *w, Tree *out, const Expr *e)
 
 void walk_factors(Walk *w, Tree *out, bool constant, bool early)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     int step[MAX_STEPS];
     int n = schedule_phase(m->group, &m->plan, 0, step);
     Reads r;
@@ -236,7 +236,7 @@ static bool stores_short(const Group *gr)
 
 void walk_starts(Walk *w)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, 0, step);
     Group *own = arena_new_of(m->graph->arena, Group);
 

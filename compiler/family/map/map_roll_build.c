@@ -36,7 +36,7 @@ static const char *name_of(Walk *w, const Var *v)
     return "0";
 }
 
-static void open_walk(Walk *w, Map *m)
+static void open_walk(Walk *w, MapBuild *m)
 {
     CPrint *p = &m->body.print;
     Arena *a = m->graph->arena;
@@ -64,7 +64,7 @@ static void open_walk(Walk *w, Map *m)
 
 void walk_name_taps(Walk *w, const char *r, const char *s)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
 
     for (int i = 0; i < m->group->n_cols; i++)
         if (m->group->cols[i]->extent == 1)
@@ -125,7 +125,7 @@ static bool uses_window(const Idx *e, const Window *w)
 
 Inside walk_inside(Walk *w, const Expr *e)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Arena *a = m->graph->arena;
     const Window *q = &w->r->across, *p = &w->r->down;
     const char *row = "", *column = "";
@@ -189,7 +189,7 @@ static const char *put_origin(Walk *w, Tree *out, const Expr *e)
 static void put_copy(Walk *w, Tree *out, const Expr *e, const char *ring,
                      const char *from, const char *inside)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     CPrint *p = &m->body.print;
     int bytes = m->vec * type_bytes(e->tensor->type);
     const char *slot = arena_printf(m->graph->arena,
@@ -248,7 +248,7 @@ static void put_copies(Walk *w, Tree *out, const Expr *e, const char *ring,
 /* fetch(u): the copies of input row u, one group; row after row. */
 static void put_fetch(Walk *w, Tree *out, const Expr *const *read, int n)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Tree *body = tree_list(w->m->graph->arena);
     const char *from[WALK_READS];
 
@@ -286,7 +286,7 @@ static const char *start_of(Walk *w, int i)
 
 static void put_sums(Walk *w, Tree *out)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Body *b = &m->body;
 
     for (int n = 0; n < w->n; n++) {
@@ -323,7 +323,7 @@ static void name_sums(Walk *w, const char *const *sum, const char *a)
 /* The products of one input row. */
 static void put_products(Walk *w, Tree *out)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Body *b = &m->body;
     const Window *down = &w->r->down;
     Tree *in = tree_list(w->m->graph->arena),
@@ -381,7 +381,7 @@ static void put_slot(Walk *w, Tree *out, int i, const char *u, const char *frag)
 static void put_fragments(Walk *w, Tree *out, const Expr *const *read, int n,
                           const char *u)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Body *b = &m->body;
     Arena *arena = m->graph->arena;
     const Window *q = &w->r->across;
@@ -481,7 +481,7 @@ static void put_store_rows(Walk *w, Tree *out, const int *step, int n)
 /* The oldest row of sums is complete. */
 static void put_results(Walk *w, Tree *out)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Body *b = &m->body;
     Arena *arena = m->graph->arena;
     const Window *q = &w->r->across;
@@ -523,7 +523,7 @@ static void put_results(Walk *w, Tree *out)
 /* ---- the whole --------------------------------------------------------- */
 
 /* A tile size: its constant, and how many of them there are. */
-static void set_tile(Map *m, const Window *w, const char *tile,
+static void set_tile(MapBuild *m, const Window *w, const char *tile,
                      const char *what)
 {
     Graph *g = m->graph;
@@ -539,7 +539,7 @@ static void set_tile(Map *m, const Window *w, const char *tile,
     m->body.tiled[m->body.n_tiled++] = (Tiled){w->q, tile, count};
 }
 
-void roll_tiles(Map *m)
+void roll_tiles(MapBuild *m)
 {
     const Roll *r = &m->roll;
 
@@ -599,7 +599,7 @@ static const char *put_end(Walk *w, Tree *out)
 
 static const char *ring_of(Walk *w, const Expr *e)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     Arena *a = m->graph->arena;
     const char *ring = cprint_fresh(
         &m->body.print, arena_printf(a, "%s_ring",
@@ -623,7 +623,7 @@ static const char *ring_of(Walk *w, const Expr *e)
 static void put_start(Walk *w, const Expr *const *read, int n,
                       const char **rows)
 {
-    Map *m = w->m;
+    MapBuild *m = w->m;
     bool bands = w->r->bands > 0;
     Tree *out = tree_list(w->m->graph->arena);
 
@@ -662,7 +662,7 @@ static const char *turns(const Walk *w)
                : "unroll LIVE";
 }
 
-void roll_pass(Map *m)
+void roll_pass(MapBuild *m)
 {
     Walk w;
     const Expr *read[WALK_READS];

@@ -8,7 +8,7 @@
 
 /* Names in the kernel. */
 typedef struct Walk {
-    Map *m;
+    MapBuild *m;
     const Roll *r;
     const char *t, *u, *j, *k; /* iteration, input row and column, output */
     const char *a, *i;         /* row of sums, input row of an iteration */

@@ -1,7 +1,7 @@
 /* map_window.c - pooling and depthwise windows: a thread's neighbouring outputs
  * share the inputs that it loads. */
 #include "family/map/map.h"
-#include "emit/tree_quote.h"
+#include "emit/emit.h"
 
 #include <string.h>
 
@@ -131,7 +131,7 @@ void window_find(Graph *g, const Group *gr, const Var *fast, Window *w)
 
 /* ---- code -------------------------------------------------------------- */
 
-static const char *text_of(Map *m, const char *array)
+static const char *text_of(MapBuild *m, const char *array)
 {
     return m->vec > 1 ? arena_printf(m->graph->arena, "%s[%s]", array,
                                      m->body.lane)
@@ -139,7 +139,7 @@ static const char *text_of(Map *m, const char *array)
 }
 
 /* `float y_sum[TILE][VEC]`, at the identity. */
-static void put_accumulator(Map *m, Tree *out, int i)
+static void put_accumulator(MapBuild *m, Tree *out, int i)
 {
     Body *b = &m->body;
     const Step *s = &m->group->step[i];
@@ -172,7 +172,7 @@ static void put_each(Tree *out, const char *v, const char *size,
         FILL("v", v), FILL("size", size), FILL_TREE("BODY", body));
 }
 
-void window_lanes(Map *m, Tree *out, const Expr *e, const char *array)
+void window_lanes(MapBuild *m, Tree *out, const Expr *e, const char *array)
 {
     Body *b = &m->body;
     Tree *in = tree_list(m->graph->arena);
@@ -187,7 +187,7 @@ void window_lanes(Map *m, Tree *out, const Expr *e, const char *array)
     put_each(out, b->lane, "VEC", in);
 }
 
-static void put_input(Map *m, Tree *out, const Expr *e)
+static void put_input(MapBuild *m, Tree *out, const Expr *e)
 {
     Body *b = &m->body;
     int width;
@@ -210,7 +210,7 @@ static void put_input(Map *m, Tree *out, const Expr *e)
 }
 
 /* The inputs at the place that s is called at present. */
-static void put_inputs(Map *m, Tree *out, const int *step, int n)
+static void put_inputs(MapBuild *m, Tree *out, const int *step, int n)
 {
     Reads r;
 
@@ -221,7 +221,7 @@ static void put_inputs(Map *m, Tree *out, const int *step, int n)
 }
 
 /* for each output t of the tile that this input belongs to */
-static void put_turns(Map *m, Tree *out, const int *step, int n,
+static void put_turns(MapBuild *m, Tree *out, const int *step, int n,
                       const char *input)
 {
     Body *b = &m->body;
@@ -249,7 +249,7 @@ static void put_turns(Map *m, Tree *out, const int *step, int n,
     cprint_close(&b->print, scope);
 }
 
-void window_pass(Map *m, Tree *out)
+void window_pass(MapBuild *m, Tree *out)
 {
     Body *b = &m->body;
     Group *gr = m->group;
@@ -280,7 +280,7 @@ void window_pass(Map *m, Tree *out)
     cprint_close(&b->print, scope);
 }
 
-void window_results(Map *m, Tree *out)
+void window_results(MapBuild *m, Tree *out)
 {
     Body *b = &m->body;
     int step[MAX_STEPS], n = schedule_phase(m->group, &m->plan, 0, step);

@@ -16,7 +16,7 @@
 #ifndef DCC_FAMILY_CONTRACT_HALO_H
 #define DCC_FAMILY_CONTRACT_HALO_H
 
-#include "family/contract/contract.h"
+#include "family/contract/contract_shared.h"
 
 /* The analysis of a group, shared by its variants: one operand, a or b, reads
  * x[.., image, .., channel, p * step_p + r * dilation + first_p,

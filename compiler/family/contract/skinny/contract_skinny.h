@@ -12,7 +12,7 @@
 #ifndef DCC_FAMILY_CONTRACT_SKINNY_H
 #define DCC_FAMILY_CONTRACT_SKINNY_H
 
-#include "family/contract/contract.h"
+#include "family/contract/contract_shared.h"
 
 /* The analysis of a group, shared by its variants. */
 typedef struct SkinnyForm {

@@ -1,8 +1,7 @@
 #include "family/contract/skinny/contract_skinny.h"
 
-#include "family/contract/contract_finish.h"
-#include "group/norm.h"
-#include "group/row_values.h"
+#include "family/contract/contract_shared.h"
+#include "group/groups.h"
 
 #include <string.h>
 

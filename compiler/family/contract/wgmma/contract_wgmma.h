@@ -19,7 +19,7 @@
 #ifndef DCC_FAMILY_CONTRACT_WGMMA_H
 #define DCC_FAMILY_CONTRACT_WGMMA_H
 
-#include "family/contract/contract_tma.h"
+#include "family/contract/contract_shared.h"
 
 /* A result whose rows lie one `pitch` after the other. */
 typedef struct Plane {

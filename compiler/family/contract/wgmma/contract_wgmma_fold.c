@@ -1,6 +1,6 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
-#include "group/norm.h"
+#include "group/groups.h"
 
 /* Sums that rows' values and columns' correct before the epilogue has them. */
 
@@ -11,7 +11,7 @@ typedef struct Columns {
     const Expr *read[MOST_COLUMNS]; int n;
 } Columns;
 
-static const Step *fold_of(const WgmmaForm *f)
+static const Step *fold_step(const WgmmaForm *f)
 {
     return f->x.gr->merge ? f->x.gr->merge->fold : NULL;
 }
@@ -90,15 +90,15 @@ static bool cut_columns(const WgmmaBuild *w)
 }
 
 /* What the fold reads of columns, of WgmmaBuild w: in registers, or touched. */
-typedef struct Fold {
+typedef struct ColumnFold {
     Columns of;
     WgmmaBuild *w;
     const char *own[MOST_COLUMNS]; /* their names there, or NULL */
     const char *left;       /* columns from n0 on */
-} Fold;
+} ColumnFold;
 
 /* A thread's columns of each; nvcc has 255 registers for a lone block's. */
-static bool holds_columns(const Fold *f)
+static bool holds_columns(const ColumnFold *f)
 {
     enum { MOST = 224 };
     const Wgmma *p = f->w->p;
@@ -109,7 +109,7 @@ static bool holds_columns(const Fold *f)
 
 static const char *own_column(const Expr *read, void *ctx)
 {
-    const Fold *f = ctx;
+    const ColumnFold *f = ctx;
 
     for (int i = 0; i < f->of.n; i++)
         if (f->own[i] && expr_equal(f->of.read[i], read))
@@ -119,7 +119,8 @@ static const char *own_column(const Expr *read, void *ctx)
 
 /* By the number n of each sum's column, or c among the thread's, and i of its
  * row among a thread's. */
-static void put_fold(Fold *f, Tree *b, const Expr *value, const char *sums)
+static void put_fold(ColumnFold *f, Tree *b, const Expr *value,
+                     const char *sums)
 {
     WgmmaBuild *w = f->w;
     CPrint *cp = &w->x.cp;
@@ -155,7 +156,7 @@ static void put_fold(Fold *f, Tree *b, const Expr *value, const char *sums)
 }
 
 /* What is read behind the products comes in during them. */
-static void put_columns(Fold *f, Tree *b)
+static void put_columns(ColumnFold *f, Tree *b)
 {
     WgmmaBuild *w = f->w;
     CPrint *cp = &w->x.cp;
@@ -193,10 +194,10 @@ static void put_columns(Fold *f, Tree *b)
 
 void wgmma_fold(WgmmaBuild *w, Tree *before, Tree *behind)
 {
-    if (!fold_of(w->f))
+    if (!fold_step(w->f))
         return;
     const char *local = w->x.cp.local[0];
-    Fold f = {.of = {.f = w->f}, .w = w, .left = w->x.width};
+    ColumnFold f = {.of = {.f = w->f}, .w = w, .left = w->x.width};
 
     if (cut_columns(w))
         f.left = arena_printf(before->arena, "min(N - n0, (int)%s)",

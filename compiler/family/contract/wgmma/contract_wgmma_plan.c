@@ -1,6 +1,6 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
-#include "group/norm.h"
+#include "group/groups.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 #include "family/contract/wgmma/contract_wgmma.h"
 
-#include "family/contract/contract_finish.h"
-#include "group/norm.h"
-#include "group/row_values.h"
+#include "family/contract/contract_shared.h"
+#include "group/groups.h"
 
 #include <string.h>
 

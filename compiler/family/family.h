@@ -2,9 +2,8 @@
 #ifndef DCC_FAMILY_H
 #define DCC_FAMILY_H
 
-#include "emit/kernel.h"
-#include "model/cost.h"
-#include "model/device.h"
+#include "emit/emit.h"
+#include "model/model.h"
 
 enum { MAX_KNOBS = 9 };
 typedef struct Variant {

@@ -1,6 +1,6 @@
-#include "search/family.h"
+#include "family/family.h"
 
-#include "group/norm.h"
+#include "group/groups.h"
 
 const Family *const family_table[] = {
     &family_map, &family_prefix, &family_reduce, &family_contract_skinny,
