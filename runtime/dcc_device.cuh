@@ -757,6 +757,7 @@ DCC_DEVICE void dcc_stream(uint32_t (&to)[N], const void *from,
 #include "dcc_contract.cuh"
 #include "dcc_chain.cuh"
 #include "dcc_scan.cuh"
+#include "dcc_trig.cuh"
 #include "dcc_random.cuh"
 #include "dcc_check.cuh"
 

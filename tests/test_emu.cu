@@ -86,6 +86,56 @@ static void test_functions(Mutation)
         expect("of NaN", y[i] != y[i], 1, 0);
 }
 
+// ---- sine, cosine and tangent, of every size --------------------------------
+
+// y[3 * i ..]: of the float whose bits are first + i * step
+extern "C" __global__ void circle(int n, unsigned first, unsigned step,
+                                  float *y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    const float x = __uint_as_float(first + (unsigned)i * step);
+    y[3 * i] = dcc_sin(x);
+    y[3 * i + 1] = dcc_cos(x);
+    y[3 * i + 2] = dcc_tan(x);
+}
+
+static void expect_circle(int n, unsigned first, unsigned step)
+{
+    float *d = device<float>(3 * n, false);
+    circle<<<(n + 255) / 256, 256>>>(n, first, step, d);
+    check(cudaGetLastError());
+    const float *y = fetch(d, 3 * n);
+    for (int i = 0; i < n; ++i) {
+        const unsigned bits = first + (unsigned)i * step;
+        float x;
+        memcpy(&x, &bits, sizeof x);
+        const double s = sin((double)x), c = cos((double)x);
+        expect("sin", y[3 * i], s, fabs(s) * 0x1p-22 + 0x1p-149);
+        expect("cos", y[3 * i + 1], c, fabs(c) * 0x1p-22);
+        expect("tan", y[3 * i + 2], s / c, fabs(s / c) * 0x1p-21 + 0x1p-149);
+    }
+}
+
+// One float of every 40009 from 0 to the largest and of those below 0; the two
+// that are nearest to quarter turns, near and far; infinity and NaN.
+static void test_circle(Mutation)
+{
+    const unsigned step = 40009, top = 0x7f800000u;
+    expect_circle((int)(top / step), 0, step);
+    expect_circle((int)(top / step), 0x80000000u, step);
+    expect_circle(2, 0x477fffffu, 1);
+    expect_circle(1, 0x6f79be45u, 0);
+    expect_circle(1, 0x7f7fffffu, 0);
+    float *d = device<float>(6, false);
+    circle<<<1, 32>>>(2, top, 0x400000u, d);
+    check(cudaGetLastError());
+    const float *y = fetch(d, 6);
+    for (int i = 0; i < 6; ++i)
+        expect("of no number", y[i] != y[i], 1, 0);
+}
+
 // ---- sgemm: tiles in shared memory between barriers -------------------------
 
 struct sgemm_smem {
@@ -514,6 +564,7 @@ int main(int argc, char **argv)
 {
     static const Case cases[] = {
         {"saxpy", test_saxpy},       {"functions", test_functions},
+        {"circle", test_circle},
         {"sgemm", test_sgemm},       {"gemm_f16", test_f16},
         {"gemm_bf16", test_bf16},    {"fragments", test_fragments},
         {"3xtf32", test_3xtf32},

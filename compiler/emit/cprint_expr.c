@@ -248,6 +248,12 @@ static const char *function(CPrint *p, Func f, bool is_float)
         return "dcc_gelu16";
     case F_RANDOM:
         return "dcc_random";
+    case F_SIN:
+        return "dcc_sin";
+    case F_COS:
+        return "dcc_cos";
+    case F_TAN:
+        return "dcc_tan";
     default:
         return arena_printf(p->graph->arena, "%sf", func_name(f));
     }

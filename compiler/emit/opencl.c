@@ -21,6 +21,9 @@ static const struct {
     {"dcc_load", "DCC_LOAD"},
     {"dcc_store", "DCC_STORE"},
     {"dcc_fill", "DCC_FILL"},
+    {"dcc_sin", "sin"},
+    {"dcc_cos", "cos"},
+    {"dcc_tan", "tan"},
     {"INFINITY", "INFINITY"},
 };
 
@@ -28,7 +31,7 @@ static const struct {
 static const char *const functions[] = {
     "fmaxf",  "fminf",  "fabsf", "expf",   "logf",  "sqrtf",
     "rsqrtf", "erff",   "tanhf", "floorf", "ceilf", "powf",
-    "expm1f", "log1pf", "sinf",  "cosf",   NULL};
+    "expm1f", "log1pf", NULL};
 
 static const char macros[] =
     "#pragma OPENCL EXTENSION cl_khr_fp16 : enable\n\n"
