@@ -464,17 +464,19 @@ static void make_chain(Search *x, int last, const ChainFound *f)
 
 static const char *why_unserved(Search *x, Group *gr)
 {
+    Choice *c = choose_variant(x->s, gr);
     const char *why = NULL;
 
-    for (const Family *const *f = family_table; *f; f++) {
-        if (!(*f)->chains)
-            continue;
-        const char *w;
-        family_open(*f, x->g, gr, x->s->options, &w);
+    for (const Family *const *f = family_table; !c->no_chain && *f; f++) {
+        const char *w = NULL;
+        if ((*f)->chains)
+            family_open(*f, x->g, gr, x->s->options, &w);
         if (!why || !strncmp(why, "needs sm_", 9)) /* of another GPU's */
             why = w ? w : why;
     }
-    return why ? why : "no variant fits the GPU";
+    if (!c->no_chain)
+        c->no_chain = why ? why : "no variant fits the GPU";
+    return c->no_chain;
 }
 
 /* Pairs of products alone are predicted to gain more than they do. */

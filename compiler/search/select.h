@@ -24,6 +24,8 @@ typedef struct Choice {
     int n_variant, best;
     Cost cost;
     const char *why;        /* family NULL: why none can serve it */
+    const char *no_chain;   /* no variant: what families of chains say, or NULL
+                               where nobody asked them */
     const char *key;        /* canonical text */
     bool planned;           /* a plan's, not the model's */
 } Choice;
