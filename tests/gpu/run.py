@@ -573,15 +573,20 @@ def build_all(o, objects, cases):
     say(f"built in {time.time() - start:.0f} s\n")
 
 
+def skipped(gpu=True):
+    """Whether a tool is missing without which there is nothing to run."""
+    missing = ("nvcc" if not shutil.which("nvcc") else
+               "GPU" if gpu and shell(["nvidia-smi", "-L"], 60)[0] else None)
+    if missing:
+        say(f"no {missing}: skipped")
+    return bool(missing)
+
+
 def main():
     o = options()
     if o.worker:
         return worker(o.worker)
-    if not shutil.which("nvcc"):
-        say("no nvcc: skipped")
-        return 3
-    if shell(["nvidia-smi", "-L"], 60)[0]:
-        say("no GPU: skipped")
+    if skipped():
         return 3
     if not o.work:
         o.work = tempfile.mkdtemp(prefix="dcc-gpu-")

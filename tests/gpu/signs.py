@@ -20,7 +20,6 @@ import concurrent.futures as futures
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -236,11 +235,7 @@ def options():
 
 def main():
     o = options()
-    if not shutil.which("nvcc"):
-        run.say("no nvcc: skipped")
-        return 3
-    if not o.emit_only and run.shell(["nvidia-smi", "-L"], 60)[0]:
-        run.say("no GPU: skipped")
+    if run.skipped(gpu=not o.emit_only):
         return 3
     begin = time.time()
     o.work = o.work or tempfile.mkdtemp(prefix="dcc-signs-")

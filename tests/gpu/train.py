@@ -43,7 +43,6 @@ import gc
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -563,11 +562,7 @@ def main():
     o = options()
     if o.worker:
         return worker(o.worker)
-    if not shutil.which("nvcc"):
-        run.say("no nvcc: skipped")
-        return 3
-    if not o.emit_only and run.shell(["nvidia-smi", "-L"], 60)[0]:
-        run.say("no GPU: skipped")
+    if run.skipped(gpu=not o.emit_only):
         return 3
     o.work = o.work or tempfile.mkdtemp(prefix="dcc-train-")
     os.makedirs(o.work, exist_ok=True)
