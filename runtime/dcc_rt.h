@@ -355,17 +355,19 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
         (kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,      \
         (int)(bytes))
 
-/* For launchers of kernels of little shared memory beside launches that overlap
- * with them: how much of an SM's is to be theirs, in percent. A neighbour's
- * blocks begin where there is room for their shared memory, and until an SM is
- * empty that cannot change; loads under way need the rest, its L1. Of an H200's
- * 228 KB 100: with less there is no room, with more too little L1. Not where
- * windows are read through the L1. */
-enum { DCC_SHARED_PERCENT = 44 };
-#define DCC_SHARE_SM(kernel)                                        \
+/* For launchers of kernels beside launches that overlap with them: how much of
+ * an SM's memory is to be shared, in percent. Blocks begin where there is room
+ * for their shared memory, and until an SM is empty that cannot change. Where
+ * two blocks of a kernel fit, but its own are one for each SM, those that begin
+ * early would otherwise crowd on the SMs that had as much set apart: all, as
+ * nothing passes the L1. Of kernels whose loads do, an H200's 100 of 228 KB:
+ * with less a neighbour has no room, with more they have too little L1. Not
+ * where windows are read through the L1. */
+enum { DCC_SHARED_PART = 44, DCC_SHARED_ALL = 100 };
+#define DCC_SHARE_SM(kernel, percent)                               \
     cudaFuncSetAttribute(                                           \
         (kernel), cudaFuncAttributePreferredSharedMemoryCarveout,   \
-        DCC_SHARED_PERCENT)
+        (percent))
 
 /* How a launch follows the one before it. A launcher of a kernel that waits
  * for the grid (dcc_grid_wait) takes one; all others are DCC_AFTER. */

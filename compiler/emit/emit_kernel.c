@@ -654,6 +654,29 @@ void emit_launcher_head(Buf *b, const Kernel *k)
     buf_free(&head);
 }
 
+/* What the kernel may have of an SM, and asks of it. */
+static void put_limits(Buf *b, const Kernel *k)
+{
+    static const char *const percent[] = {
+        [SHARED_PART] = "DCC_SHARED_PART", [SHARED_ALL] = "DCC_SHARED_ALL",
+    };
+    static const char check[] = "if (status != cudaSuccess)\n"
+                                "    return status;\n";
+    bool allows = k->smem_bytes > PLAIN_SMEM || k->n_map;
+    bool shares = k->waits && k->shared != SHARED_ANY;
+    const char *type =
+        k->n_map || (allows && shares) ? "cudaError_t" : "const cudaError_t";
+
+    if (allows)
+        buf_printf(b, "%s status =\n"
+                      "    DCC_ALLOW_SMEM(%s, %zu);\n%s",
+                   type, k->name, k->smem_bytes, check);
+    if (shares)
+        buf_printf(b, "%s%sstatus = DCC_SHARE_SM(%s, %s);\n%s",
+                   allows ? "" : type, allows ? "" : " ", k->name,
+                   percent[k->shared], check);
+}
+
 static void put_launcher(Buf *b, const Kernel *k)
 {
     Buf body = {0};
@@ -666,16 +689,7 @@ static void put_launcher(Buf *b, const Kernel *k)
     if (k->grid[2] > 1)
         buf_printf(&body, ", %d", k->grid[2]);
     buf_puts(&body, ");\n");
-    if (k->smem_bytes > PLAIN_SMEM || k->n_map)
-        buf_printf(&body, "%scudaError_t status =\n"
-                          "    DCC_ALLOW_SMEM(%s, %zu);\n"
-                          "if (status != cudaSuccess)\n"
-                          "    return status;\n", k->n_map ? "" : "const ",
-                   k->name, k->smem_bytes);
-    else if (k->waits && k->beside)
-        buf_printf(&body, "const cudaError_t status = DCC_SHARE_SM(%s);\n"
-                          "if (status != cudaSuccess)\n"
-                          "    return status;\n", k->name);
+    put_limits(&body, k);
     for (int i = 0; i < k->n_map; i++)
         put_map(&body, k, &k->map[i]);
     buf_putc(&body, '\n');

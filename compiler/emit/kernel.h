@@ -62,6 +62,13 @@ typedef enum {
     TRIGGER_START    /* at once */
 } Trigger;
 
+/* How much of an SM's memory is to be shared. */
+typedef enum Shared {
+    SHARED_ANY,  /* as the driver will have it */
+    SHARED_PART, /* loads need the L1, neighbours their shared memory */
+    SHARED_ALL   /* no loads pass the L1, and two blocks fit */
+} Shared;
+
 typedef struct Kernel {
     const char *name;    /* unique in the file; <model>_<path>_<ops> */
     const char *family;
@@ -72,8 +79,7 @@ typedef struct Kernel {
     bool coop_counters;  /* needs a zeroed, self-resetting counter buffer */
     int n_counters;      /* of unsigned ints, if coop_counters */
     size_t workspace;    /* bytes of scratch in the arena, 0: none */
-    bool beside;         /* its loads need the L1, its neighbours their shared
-                            memory: the launcher asks for both */
+    Shared shared;       /* what it asks for where launches overlap */
     bool waits;          /* launches overlap: it executes dcc_grid_wait before
                             it touches what a run writes. Set before build() */
     Trigger trigger;     /* if it waits */

@@ -145,6 +145,9 @@ extern "C" cudaError_t mlp_h_matmul_relu_add_launch(__half *h, const __half *x,
         DCC_ALLOW_SMEM(mlp_h_matmul_relu_add, 99328);
     if (status != cudaSuccess)
         return status;
+    status = DCC_SHARE_SM(mlp_h_matmul_relu_add, DCC_SHARED_ALL);
+    if (status != cudaSuccess)
+        return status;
     static const uint64_t x_map_dim[] = {512, 128};
     static const uint64_t x_map_stride[] = {1024};
     static const uint32_t x_map_box[] = {64, 64};

@@ -216,6 +216,9 @@ int contract_splits(const Contract *x, const Tile *t, int split[MAX_SPLITS]);
 void contract_begin(ContractBuild *x, const ContractPlan *p, Kernel *k);
 /* Its first part: arguments and names. */
 void contract_start(ContractBuild *x, const ContractPlan *p, Kernel *k);
+
+/* How much of an SM's memory a kernel with a ring wants shared. */
+Shared contract_shared(const Device *d, size_t smem);
 /* `const int head = blockIdx.z % 12;` for the variables of both operands. */
 void contract_batch(ContractBuild *x, Tree *b);
 /* m0, n0, the batch, and k_tile to k_end: the block's tile, its part of k. */

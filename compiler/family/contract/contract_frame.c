@@ -240,6 +240,14 @@ static int resident(const ContractBuild *x)
     return n < 1 ? 1 : n > 4 ? 4 : n;
 }
 
+/* Of a kernel with a ring. */
+Shared contract_shared(const Device *d, size_t smem)
+{
+    size_t both = 2 * (smem + KB);
+
+    return both <= (size_t)d->smem_sm_kb * KB ? SHARED_ALL : SHARED_ANY;
+}
+
 void contract_end(ContractBuild *x)
 {
     Kernel *k = x->kernel;

@@ -432,6 +432,7 @@ static void build_plan(const Halo *plan, Kernel *k)
     k->min_arch = h->f->packs ? "sm_90" : "sm_80";
     k->block = x->p->t.threads;
     k->smem_bytes = h->p->smem;
+    k->shared = contract_shared(x->f->o->device, h->p->smem);
     k->grid[0] = h->p->grid;
     k->grid[1] = (int)((h->p->channels + h->p->bn - 1) / h->p->bn);
     k->grid[2] = 1;

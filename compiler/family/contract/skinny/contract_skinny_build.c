@@ -428,7 +428,7 @@ static void build_plan(const Skinny *plan, Kernel *k)
     skinny_frame(x, k, "contract_skinny", s->p->columns, s->p->smem);
     k->min_arch = x->p->t.split > 1 ? "sm_90" : s->f->mma ? "sm_80" : NULL;
     k->min_blocks = resident(s, k->grid[0] * k->grid[2]);
-    k->beside = true; /* weights on their way to registers pass the L1 */
+    k->shared = SHARED_PART; /* weights on their way to registers pass the L1 */
     constants(s);
     shared_memory(s);
     put_setup(s);

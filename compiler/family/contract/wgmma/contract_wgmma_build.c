@@ -334,6 +334,7 @@ static void finish(WgmmaBuild *w)
     k->block = x->p->t.threads;
     k->cluster = split ? x->p->t.split : w->p->cluster;
     k->smem_bytes = w->p->smem;
+    k->shared = contract_shared(x->f->o->device, w->p->smem);
     k->min_blocks = w->p->consumers == 1 ? w->p->resident : 1;
     k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
                (double)x->f->c.batches;
