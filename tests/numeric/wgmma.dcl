@@ -9,6 +9,13 @@ model wg_mn_both { input x : bf16[136, 72]; input z : bf16[136, 200]; output y[i
 model wg_odd_out { input x : f16[65, 64]; param w : f16[33, 64]; output y = linear(x, w); }
 // Lines that begin at any element: of every eighth row they begin alike.
 model wg_odd_lines { input x : f16[2, 512, 24]; param w : f16[37, 24]; output y = relu(linear(x, w)); }
+// The last row of tiles begins where it ends with the rows: a row that two tiles
+// have is added once to what is there, to a column's sum, and read unchanged.
+model wg_again_added { input x : f16[200, 96]; param w : f16[96, 96]; state h : f16[200, 96] = 1; h = linear(x, w) + h; output y = h * 2; }
+model wg_again_sums { input x : f16[100, 96]; param w : f16[96, 96]; y = linear(x, w); output y; output s[j] : f32 = sum(i) y[i, j]; }
+model wg_again_state { input x : f16[100, 96]; param w : f16[96, 96]; state c : f16[96] = 1; y[i, j] = (sum(k) x[i, k] * w[j, k]) + c[j]; c[j] = y[99, j] * 0.5; output y; output z = c; }
+model wg_again_row { input x : f16[100, 96]; param w : f16[96, 96]; state h : f16[100, 96] = 1; h[i, j] = (sum(k) x[i, k] * w[j, k]) + h[40, j]; output y = h * 1; }
+model wg_again_factor { param w : f16[96, 96]; state h : f16[100, 96] = 0.5; h = linear(h, w); output y = h * 1; }
 model wg_residual {
   input x : f16[2, 77, 128]; input r : f16[2, 77, 96]; param w : f16[96, 128]; param b : f16[96];
   output y = gelu(linear(x, w, b)) + r;
