@@ -48,6 +48,12 @@ bool roll_fits(Graph *g, const Group *gr, const Roll *r, const Var *along,
 bool roll_moves(const Roll *r, const Expr *read);
 /* Rows of outputs that one input row belongs to. */
 int roll_live(const Roll *r);
+/* Whether all iterations stand side by side in the text: those that are few, of
+ * rows that are shared or where products take the time. */
+bool roll_written_out(const Group *gr, const Roll *r, int vec);
+/* Whether the first and the last input rows leave out products of other
+ * threads' outputs. */
+bool roll_skips(const Group *gr, const Roll *r, int vec);
 /* Input rows under way or in use. */
 int roll_stages(const Roll *r);
 /* Threads with work. */

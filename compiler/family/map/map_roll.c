@@ -94,6 +94,22 @@ int roll_live(const Roll *r)
     return (int)((r->down.s->extent + r->down.stride - 1) / r->down.stride);
 }
 
+bool roll_written_out(const Group *gr, const Roll *r, int vec)
+{
+    enum { MANY_TAPS = 16, MOST_SHARED = 6000, MOST_OWN = 2500 };
+    double cols = (double)group_cols(gr);
+    double each = cols * vec * (r->across.q ? r->across.tile : 1);
+    double products = each * (r->down.tile + roll_live(r) - 1);
+
+    return r->bands ? products < MOST_SHARED
+                    : cols > MANY_TAPS && products < MOST_OWN;
+}
+
+bool roll_skips(const Group *gr, const Roll *r, int vec)
+{
+    return r->bands || roll_written_out(gr, r, vec);
+}
+
 /* The rows of LIVE iterations, which are one after the other in the text, go
  * round the ring a whole number of times where it has more than two: its slots
  * are constants there. No more than that: rows further ahead only keep the

@@ -342,7 +342,7 @@ static void put_products(Walk *w, Tree *out)
         walk_unrolled(loop, w->tap_s, walk_size(w, w->r->across.s), in);
     }
     in = tree_list(w->m->graph->arena);
-    if (w->r->bands) { /* a warp's sums have no rows of others */
+    if (roll_skips(m->group, w->r, m->vec)) { /* sums have no rows of others */
         PUT(in,
             "if (@t >= @a && @t < ROWS + @a) {\n"
             "    @BODY\n"
@@ -651,15 +651,8 @@ static void put_start(Walk *w, const Expr *const *read, int n,
  * products of the thread's own rows. */
 static const char *turns(const Walk *w)
 {
-    enum { MOST_PRODUCTS = 6000 };
-    const Roll *r = w->r;
-    double each = (double)group_cols(w->m->group) * w->m->vec;
-
-    return r->bands && each * (r->across.q ? r->across.tile : 1) *
-                               (r->down.tile + roll_live(r) - 1) <
-                           MOST_PRODUCTS
-               ? "unroll"
-               : "unroll LIVE";
+    return roll_written_out(w->m->group, w->r, w->m->vec) ? "unroll"
+                                                          : "unroll LIVE";
 }
 
 void roll_pass(MapBuild *m)

@@ -34,12 +34,13 @@ static double column_ops(const Step *s)
     return ops - guards - fused;
 }
 
-/* Iterations that have the products of a whole row, of all: with shared rows
- * the first and the last ones leave out other threads'. */
-static double full_steps(const Roll *r)
+/* Iterations that have the products of a whole row, of all: the first and the
+ * last ones may leave out other threads'. */
+static double full_steps(const Group *gr, const Roll *r, int vec)
 {
-    return r->bands ? (double)r->down.tile / (r->down.tile + roll_live(r) - 1)
-                    : 1;
+    double rows = (double)r->down.tile;
+
+    return roll_skips(gr, r, vec) ? rows / (rows + roll_live(r) - 1) : 1;
 }
 
 static void count_reads(Graph *g, const Group *gr, const Device *d,
@@ -49,7 +50,7 @@ static void count_reads(Graph *g, const Group *gr, const Device *d,
     double taps = (double)group_cols(gr);
     double span = (double)window_span(&r->across);
     double rows = (double)r->down.stride, stages = roll_stages(r);
-    double full = full_steps(r);
+    double full = full_steps(gr, r, vec);
     Reads reads;
 
     for (int i = 0; i < gr->n_step; i++)
@@ -88,7 +89,7 @@ static void walk_of(Graph *g, const Group *gr, const Device *d, const Roll *r,
                     int vec, Walk *w)
 {
     double tile = r->across.tile, taps = (double)group_cols(gr);
-    double full = full_steps(r);
+    double full = full_steps(gr, r, vec);
 
     memset(w, 0, sizeof *w);
     w->steps = (double)(r->down.tile + roll_live(r) - 1);
