@@ -48,3 +48,19 @@ model halo_last_chain {
   h = last(x, w, stride = 2, pad = 2);
   output y = last(relu(h), w2);
 }
+// More channels, in pieces of 8: pixels that lie apart, those of a stride by
+// turns, an even and an odd number of pieces.
+model halo_wide_3x3 { input x : f16[2, 13, 18, 32]; param w : f16[40, 3, 3, 32]; param b : f16[40]; output y = relu(last(x, w, b, pad = 1)); }
+model halo_wide_stride { input x : f16[1, 19, 22, 24]; param w : f16[24, 3, 3, 24]; output y = last(x, w, stride = 2, pad = 1); }
+model halo_wide_5x3 { input x : bf16[1, 12, 11, 16]; param w : bf16[72, 5, 3, 16]; param b : bf16[72]; output y = last(x, w, b, stride = 3, pad = 2); }
+model halo_wide_1d { input x : f16[3, 40, 48]; param w : f16[16, 5, 48];
+  output y[n, q in 0..40, k] = sum(s, c) (x[n, q + s - 2, c] or 0) * w[k, s, c]; }
+model halo_wide_turned { input x : f16[1, 9, 14, 16]; param w : f16[16, 3, 3, 24];
+  output y[n, p in 0..9, q in 0..14, k] = sum(r, s, c) (x[n, p + r - 1, q + s - 1, c] or 0) * w[c, r, s, k]; }
+model halo_wide_dilated { input x : f16[1, 14, 16, 40]; param w : f16[32, 3, 3, 40];
+  output y[n, p in 0..10, q in 0..14, k] = sum(r, s, c) x[n, p + 2 * r, q + s, c] * w[k, r, s, c]; }
+// Rows that begin at odd elements.
+model halo_odd_3x3 { input x : f16[2, 19, 29, 3]; param w : f16[24, 3, 3, 3]; param b : f16[24]; output y = relu(last(x, w, b, stride = 2, pad = 1)); }
+model halo_odd_step { input x : bf16[2, 11, 17, 3]; param w : bf16[16, 3, 3, 3]; output y = last(x, w, pad = 1); }
+model halo_odd_none { input x : f16[3, 9, 13, 1]; param w : f16[16, 3, 5, 1]; output y = last(x, w); }
+model halo_odd_planes { input x : f16[2, 3, 17, 21]; param w : f16[40, 3, 5, 5]; output y = conv2d(x, w, stride = 2, pad = 2); }

@@ -6,8 +6,10 @@
 
 /* Convolutions of few channels: which there are, and their variants. */
 
-enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM };
+enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM, KNOB_SLOTS };
 enum { MOST_CHANNELS = 8, MOST_TAPS = 32, MOST_REGS = 240 };
+/* of pixels in pieces: channels, and k, whose steps are all written out */
+enum { MOST_WIDE = 56, MOST_DEPTH = 640 };
 
 /* ---- which groups ------------------------------------------------------ */
 
@@ -83,6 +85,7 @@ static const char *take_row(HaloForm *f, int d, int64_t inner)
         return "taps that are no neighbours";
     add_run(f, k);
     f->dim_w = d;
+    f->inner = inner;
     f->width = read->tensor->dim[d] * inner;
     f->step_q = (int)(idx_coef(e, f->q) * inner);
     f->first_q = (int)(e->k * inner);
@@ -201,8 +204,9 @@ static const char *find_window(HaloForm *f)
     int vars_k = !!f->channel + !!f->r + f->n_run;
     if (vars_m != pixels(f)->n || vars_k != taps(f)->n)
         return "no window over neighbours in memory";
+    f->wide = f->inner % HALO_PIECE == 0 && f->inner > HALO_PIECE && !f->back;
     if ((f->channel && f->channel->extent > MOST_CHANNELS) ||
-        f->length > MOST_TAPS)
+        (f->wide ? f->inner > MOST_WIDE : f->length > MOST_TAPS))
         return "many channels or a wide window";
     if (f->width > INT_MAX / 4 || (f->dim_h >= 0 && t->dim[f->dim_h] >
                                                         INT_MAX / 4))
@@ -214,7 +218,10 @@ static const char *find_window(HaloForm *f)
                   (f->dim_h < 0 ? 0 : t->stride[f->dim_h]);
     while (all % f->align)
         f->align /= 2;
-    return f->align < 2 ? "rows that begin at odd elements" : NULL;
+    if (f->wide && f->align < HALO_PIECE)
+        return "channels that begin inside a piece";
+    f->odd = f->align < 2;
+    return f->odd && f->back ? "rows that begin at odd elements" : NULL;
 }
 
 static bool zero(const Expr *e)
@@ -326,9 +333,27 @@ static void plan_window(Halo *h)
     h->rows_r = (int)ceil_div(extent(f->r), h->group) * h->group;
     h->halves = (int)extent(f->channel) * h->rows_r * h->taps / 8;
     h->in_rows = (h->tp - 1) * f->step_p + (h->rows_r - 1) * f->dilation + 1;
-    h->pitch = (int)ceil_div((h->tq - 1) * f->step_q + h->taps + h->shift + 1,
-                             8) * 8;
+    h->pitch = (int)ceil_div((h->tq - 1) * f->step_q + h->taps + h->shift +
+                                 f->odd + 1, 8) * 8;
+    h->line = h->pitch;
     h->copies = f->step_q % 2 ? 2 : 1;
+}
+
+/* Pixels of a patch's row apart. */
+static void plan_pixels(Halo *h)
+{
+    const HaloForm *f = h->f;
+    int inner = (int)f->inner, wide = (int)(f->length / f->inner);
+    const Load *w = f->swapped ? &f->x.a : &f->x.b;
+
+    h->w_pieces = w->plain && w->along_k && w->op->vec >= HALO_PIECE &&
+                  guard_truth(w->op->in) == ALWAYS;
+    h->step = f->step_q / inner;
+    int pixels = (h->tq - 1) * h->step + wide;
+    h->side = (pixels + h->step - 1) / h->step;
+    h->pixel = inner + (inner / HALO_PIECE % 2 ? 0 : HALO_PIECE);
+    h->line = pixels * inner;
+    h->pitch = h->step * h->side * h->pixel;
 }
 
 static const char *check(const Halo *h)
@@ -337,6 +362,8 @@ static const char *check(const Halo *h)
 
     if (t->threads < 32 || t->threads > 512)
         return "blocks of 32 to 512 threads";
+    if (h->f->wide && h->depth > MOST_DEPTH)
+        return "many channels or a wide window";
     if (h->x.regs > MOST_REGS)
         return "more registers than a thread may have";
     if (h->tq * h->f->step_q % h->f->align)
@@ -370,6 +397,7 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     h->bm = h->tp * h->tq;
     h->bn = v->knob[KNOB_BN];
     h->wm = v->knob[KNOB_WM];
+    h->slots = v->knob[KNOB_SLOTS];
     h->channels = f->swapped ? f->x.c.M : f->x.c.N;
     t->bm = f->swapped ? h->bn : h->bm;
     t->bn = f->swapped ? h->bm : h->bn;
@@ -377,19 +405,22 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     t->threads = h->bm / h->wm * 32;
     h->x.parts = 1;
     plan_window(h);
+    if (f->wide)
+        plan_pixels(h);
     h->depth = (h->halves + 1) / 2 * 16;
     h->tiles_p = ceil_div(extent(f->p), h->tp);
     h->tiles_q = ceil_div(extent(f->q), h->tq);
     h->tiles = h->tiles_p * h->tiles_q * extent(f->image);
     h->smem = (size_t)h->bn * (size_t)(h->depth + 8) * 2 +
-              halo_patch(h) * 2 * (size_t)(h->copies + 1) +
+              halo_patch(h) * 2 * (size_t)(h->copies - 1 + f->odd + h->slots) +
               (f->packs ? (size_t)t->threads / 32 * 16 * (size_t)h->bn * 2
                         : (size_t)t->bm * (size_t)(t->bn + 8) * 4) + 64;
     /* of many k, nvcc reads fragments further ahead than registers last, and
      * it has special functions of many sums under way at once */
     int sums = h->wm / 16 * h->bn / 8 * 4;
     h->x.regs = sums + h->bn / 4 + 60 +
-                (sums >= 128 && h->depth > 64 ? h->depth / 4 : 0) +
+                (sums >= 128 && h->depth > 64 && !f->wide ? h->depth / 4
+                                                          : 0) +
                 (sums >= 64 && h->f->x.special > 0 ? 5 * sums / 8 : 0);
     const Device *d = f->x.o->device;
     double room = floor(fmin(d->smem_sm_kb * 1024 / (h->smem + 1024.0),
@@ -403,27 +434,32 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
 
 const char *halo_text(const Halo *h)
 {
-    return arena_printf(h->f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d", h->tp,
-                        h->tq, h->bn, h->wm);
+    const char *text = arena_printf(h->f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d",
+                                    h->tp, h->tq, h->bn, h->wm);
+
+    return h->f->wide ? arena_printf(h->f->x.g->arena, "%s slots=%d", text,
+                                     h->slots)
+                      : text;
 }
 
 int halo_space(const void *form, Variant **out)
 {
     const HaloForm *f = form;
-    int n = 0, k[4];
+    int n = 0, k[5];
 
-    *out = arena_array(f->x.g->arena, Variant, 4 * 3 * 3 * 3);
+    *out = arena_array(f->x.g->arena, Variant, 4 * 3 * 3 * 3 * 2);
     for (k[0] = 2; k[0] <= 16; k[0] *= 2)
         for (k[1] = 8; k[1] <= 32; k[1] *= 2)
             for (k[2] = 16; k[2] <= 64; k[2] *= 2)
-                for (k[3] = 16; k[3] <= 64; k[3] *= 2) {
-                    Variant v = {.text = NULL};
-                    Halo h;
-                    memcpy(v.knob, k, sizeof k);
-                    if (k[0] * k[1] % k[3] || halo_plan(&h, f, &v))
-                        continue;
-                    v.text = halo_text(&h);
-                    (*out)[n++] = v;
-                }
+                for (k[3] = 16; k[3] <= 64; k[3] *= 2)
+                    for (k[4] = 2 - f->wide; k[4] <= 2; k[4]++) {
+                        Variant v = {.text = NULL};
+                        Halo h;
+                        memcpy(v.knob, k, sizeof k);
+                        if (k[0] * k[1] % k[3] || halo_plan(&h, f, &v))
+                            continue;
+                        v.text = halo_text(&h);
+                        (*out)[n++] = v;
+                    }
     return n;
 }

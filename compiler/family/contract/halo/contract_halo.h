@@ -12,7 +12,14 @@
  * A run counts TAPS elements, LEAD of them before its first and the rest behind
  * its last with weights of 0, so that words are aligned; where pixels lie an
  * odd number of elements apart there is a second copy of the input, moved by
- * one. */
+ * one. Where rows begin at odd elements (a line of 299 pixels of 3 channels) a
+ * copy of the patch has them as if they did not.
+ *
+ * More channels, in pieces of 8 but too few for whole boxes of TMA, have runs
+ * as long as all of a window's row: the patch is a pixel's channels one after
+ * the other then, an odd number of pieces apart, so that ldmatrix finds 8
+ * neighbours on other banks; a stride's pixels lie apart, every second first
+ * for 2. */
 #ifndef DCC_FAMILY_CONTRACT_HALO_H
 #define DCC_FAMILY_CONTRACT_HALO_H
 
@@ -33,6 +40,9 @@ typedef struct HaloForm {
     const Var *channel, *r;        /* of k; they may be NULL */
     const Var *run[MAX_RANK]; int n_run; /* of k, from slow to fast */
     int64_t length, width;         /* of a run, of a row of the input */
+    int64_t inner;                 /* of both, elements of a pixel */
+    bool wide;                     /* pieces of 8 of them */
+    bool odd;                      /* rows may begin at odd elements */
     int dim_h, dim_w;              /* of the tensor; dim_h < 0: none */
     bool merged[MAX_RANK];         /* dimensions of the row, dim_w among them */
     int64_t stride_image, stride_channel;
@@ -50,13 +60,20 @@ typedef struct Halo {
     int bn, wm;      /* output channels; pixels of a warp */
     int depth;       /* k of all window rows */
     int64_t channels;/* of the output */
+    int slots;       /* patches: this tile's and the next; or one, and the next
+                        comes during the epilogue */
     int lead, taps;  /* of a run, in words of two */
     int shift;       /* elements from the patch's first column to tap 0 */
     int group;       /* runs in 8 taps of k */
     int pieces;      /* 8 taps each, of a run */
     int rows_r;      /* window rows, a multiple of group */
     int halves;      /* 8 k each */
+    bool w_pieces;   /* weights come in such, as the input does */
     int in_rows, pitch, copies;
+    int line;        /* elements of a row of the patch that are copied */
+    int step, side;  /* wide: pixels from one of q's to the next; of each of
+                        the first `step` pixels, it and those that follow */
+    int pixel;       /* wide: elements from one to the next */
     int64_t tiles_p, tiles_q, tiles; /* tiles: of all images */
     int room, grid;  /* blocks on an SM; in all */
     size_t smem;
@@ -69,7 +86,10 @@ typedef struct HaloBuild {
     const Halo *p;
 } HaloBuild;
 
-enum { HALO_WEIGHTS_AHEAD = 16 }; /* a thread's loads of weights at once */
+enum {
+    HALO_WEIGHTS_AHEAD = 16, /* a thread's loads of weights at once */
+    HALO_PIECE = 8           /* elements of a copy of pixels that lie apart */
+};
 
 /* The loads of the input and of the weights. */
 static inline Load *halo_input(const HaloForm *f, ContractBuild *x)

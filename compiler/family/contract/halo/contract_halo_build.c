@@ -46,6 +46,15 @@ static void constants(HaloBuild *h)
     kernel_constant(g, k, "WIDTH", f->width, "elements of a row");
     kernel_constant(g, k, "IN_ROWS", h->p->in_rows, NULL);
     kernel_constant(g, k, "PITCH", h->p->pitch, "the input patch");
+    if (f->wide) {
+        kernel_constant(g, k, "C", f->inner, "channels of a pixel");
+        kernel_constant(g, k, "LINE", h->p->line, "elements of a patch's row");
+        kernel_constant(g, k, "STEP", h->p->step, "pixels from q to q");
+        kernel_constant(g, k, "PIXEL", h->p->pixel,
+                        "elements from one to the next");
+        kernel_constant(g, k, "SIDE", h->p->side,
+                        "pixels in each of STEP parts of a patch's row");
+    }
     kernel_constant(g, k, "THREADS", x->p->t.threads, NULL);
     if (f->packs)
         kernel_constant(g, k, "COLS", h->p->bn, "that a warp stores at a time");
@@ -61,9 +70,13 @@ static void shared_memory(HaloBuild *h)
                 arena_printf(a, "%s %s[BN][K_STEPS * 16 + 8]", type,
                              halo_weights(h->f, x)->tile), NULL);
     kernel_smem(x->g, x->kernel, 16,
-                arena_printf(a, "%s %s[2][CHANNELS][IN_ROWS][PITCH]", type,
-                             halo_input(h->f, x)->tile),
-                "this tile's and the next");
+                arena_printf(a, "%s %s[%d][CHANNELS][IN_ROWS][PITCH]", type,
+                             halo_input(h->f, x)->tile, h->p->slots),
+                h->p->slots > 1 ? "this tile's and the next" : NULL);
+    if (h->f->odd)
+        kernel_smem(x->g, x->kernel, 16,
+                    arena_printf(a, "%s straight[CHANNELS][IN_ROWS][PITCH]",
+                                 type), "this tile's, from even elements on");
     if (h->p->copies > 1)
         kernel_smem(x->g, x->kernel, 16,
                     arena_printf(a, "%s moved[CHANNELS][IN_ROWS][PITCH]",
@@ -95,6 +108,42 @@ void halo_put_run(const HaloForm *f, ContractBuild *x, Tree *b)
             FILL("digit",
                  cprint_digit(b->arena, "run", below, i > 0 ? v->extent : 0)));
     }
+}
+
+static void put_weight_pieces(HaloBuild *h, Tree *b)
+{
+    const HaloForm *f = h->f;
+    ContractBuild *x = &h->x;
+    const Load *l = halo_weights(f, x);
+    CScope scope = cprint_open(&x->cp);
+    Tree *run = tree_list(b->arena), *row = tree_list(b->arena);
+    const char *n = f->swapped ? "m" : "n";
+
+    if (f->channel)
+        cprint_name(&x->cp, f->channel, "c");
+    if (f->r)
+        cprint_name(&x->cp, f->r, "r");
+    halo_put_run(f, x, run);
+    contract_digits(x, row, l->side, l, n);
+    PUT(b,
+        "// The weights, 0 where there are none.\n"
+        "for (int i = threadIdx.x; i < BN * (K_STEPS * 2); i += THREADS) {\n"
+        "    const int row = i / (K_STEPS * 2), k = i % (K_STEPS * 2) * 8;\n"
+        "    const int run = k % TAPS, r = k / TAPS % ROWS_R;\n"
+        "    const int c = k / (TAPS * ROWS_R), @n = @n@0 + row;\n"
+        "    @RUN\n"
+        "    @ROW\n"
+        "    const bool in = c < CHANNELS && @n < N;\n"
+        "    dcc_cp_async16(&smem.@tile[row][k], &@name[in ? @offset : 0], "
+        "in ? 16 : 0);\n"
+        "}\n"
+        "dcc_cp_commit();\n",
+        FILL_TREE("RUN", run), FILL_TREE("ROW", row), FILL("n", n),
+        FILL("tile", l->tile),
+        FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
+        FILL("offset", cprint_element(&x->cp, l->op->read->tensor,
+                                      l->op->offset)));
+    cprint_close(&x->cp, scope);
 }
 
 /* A lane has the same k of several rows at once. */
@@ -144,13 +193,12 @@ static void put_weights(HaloBuild *h, Tree *b)
 
 /* ---- input ------------------------------------------------------------- */
 
-/* Element (image, c, y, x) of the input; the columns begin at `x0`. */
-static const char *offset(const HaloForm *f, ContractBuild *x)
+/* Element (image, c, y, s) of the input. */
+static const char *offset(const HaloForm *f, ContractBuild *x, const char *s)
 {
     const Tensor *t = halo_input(f, x)->op->read->tensor;
     Arena *a = x->g->arena;
     const char *wide = t->span > (1LL << 31) - 1 ? "(long long)" : "";
-    const char *s = "column";
 
     if (f->dim_h >= 0)
         s = arena_printf(a, "%sy * %lld + %s", wide,
@@ -186,13 +234,67 @@ static const char *run_images(const HaloForm *f, const ContractBuild *x)
                     : "";
 }
 
-void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
-                    const char *at, Tree *more, Tree *b)
+/* Rows that begin at odd elements come in words that begin one earlier; a word
+ * of the last column is half a one. */
+static void put_column(const HaloForm *f, ContractBuild *x, Tree *b)
 {
+    if (f->odd)
+        PUT(b,
+            "const int odd = (int)((@offset) & 1), column = x0 + j - odd;\n"
+            "const int bytes = column + 1 < WIDTH ? 4 : 2;\n",
+            FILL("offset", offset(f, x, "x0")));
+    else
+        PUT(b, "const int column = x0 + j;\n");
+}
+
+/* The rows of pixels that lie apart, a warp's in turn: what a lane's pieces
+ * need of columns is the same in each. */
+static void put_pixel_fetch(HaloBuild *h, Tree *b)
+{
+    const HaloForm *f = h->f;
+    ContractBuild *x = &h->x;
     const Load *l = halo_input(f, x);
     Tree *place = tree_list(b->arena);
 
     halo_put_tile(f, place);
+    PUT(b,
+        "const auto fetch = [&](int tile, int slot) {\n"
+        "    @PLACE\n"
+        "    const int y0 = p0 * STEP_P - @first_p, "
+        "x0 = q0 * STEP_Q - @first_q;\n"
+        "    #pragma unroll 2\n"
+        "    for (int i = warp; i < CHANNELS * IN_ROWS; i += THREADS / 32) {\n"
+        "        const int in_row = i % IN_ROWS, c = i / IN_ROWS;\n"
+        "        const int y = y0 + in_row;\n"
+        "        const bool there = y >= 0 && y < HEIGHT@run;\n"
+        "        #pragma unroll\n"
+        "        for (int piece = 0; piece < (LINE / 8 + 31) / 32; ++piece) {\n"
+        "            const int j = (piece * 32 + lane) * 8, column = x0 + j;\n"
+        "            const bool in = there && column >= 0 && column < WIDTH;\n"
+        "            if (j < LINE)\n"
+        "                dcc_cp_async16(&smem.@tile[slot][c][in_row]"
+        "[j / C % STEP * (SIDE * PIXEL) + j / C / STEP * PIXEL + j % C], "
+        "&@name[in ? @offset : 0], in ? 16 : 0);\n"
+        "        }\n"
+        "    }\n"
+        "    dcc_cp_commit();\n"
+        "};\n",
+        FILL_TREE("PLACE", place), FILL_INT("first_p", -f->first_p),
+        FILL_INT("first_q", -f->first_q), FILL("tile", l->tile),
+        FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
+        FILL("offset", offset(f, x, "column")),
+        FILL("run", run_images(f, x)));
+}
+
+void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
+                    const char *at, Tree *more, Tree *b)
+{
+    const Load *l = halo_input(f, x);
+    Tree *place = tree_list(b->arena), *column = tree_list(b->arena);
+    int vec = f->odd ? 2 : f->align;
+
+    halo_put_tile(f, place);
+    put_column(f, x, column);
     PUT(b,
         "const auto fetch = [&](int tile, int slot) {\n"
         "    @PLACE\n"
@@ -204,10 +306,11 @@ void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
         "        const int j = i % (PITCH / @vec) * @vec, "
         "in_row = i / (PITCH / @vec) % IN_ROWS;\n"
         "        const int c = i / (PITCH / @vec * IN_ROWS);\n"
-        "        const int y = y0 + in_row, column = x0 + j;\n"
+        "        const int y = y0 + in_row;\n"
+        "        @COLUMN\n"
         "        const bool in = y >= 0 && y < HEIGHT && "
-        "column >= 0 && column < WIDTH@run;\n"
-        "        dcc_cp_async@bytes(&smem.@tile[slot]@at[j], "
+        "column >= @least && column < WIDTH@run;\n"
+        "        dcc_cp_async@each(&smem.@tile[slot]@at[j], "
         "&@name[in ? @offset : 0], in ? @bytes : 0);\n"
         "    }\n"
         "    @MORE\n"
@@ -215,20 +318,67 @@ void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
         "};\n",
         FILL_TREE("PLACE", place), FILL_INT("first_p", -f->first_p),
         FILL_INT("first_q", before - f->first_q),
-        FILL_INT("vec", f->align), FILL_INT("bytes", f->align * 2),
+        FILL_TREE("COLUMN", column), FILL_INT("vec", vec),
+        FILL_INT("least", f->odd ? -1 : 0), FILL_INT("each", vec * 2),
+        FILL("bytes", f->odd ? "bytes" : arena_printf(b->arena, "%d", vec * 2)),
         FILL("tile", l->tile), FILL("at", at), FILL_TREE("MORE", more),
         FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
-        FILL("offset", offset(f, x)), FILL("run", run_images(f, x)));
+        FILL("offset", offset(f, x, "column")),
+        FILL("run", run_images(f, x)));
+}
+
+/* The input's rows as they would lie if they began at even elements, and 0 to
+ * the left of an image, where their words have an element of the row above. */
+static void put_straight(HaloBuild *h, Tree *b)
+{
+    const HaloForm *f = h->f;
+
+    PUT(b,
+        "// Rows that begin at odd elements are one element late.\n"
+        "const int y0 = p0 * STEP_P - @first_p, "
+        "x0 = q0 * STEP_Q - @first_q;\n"
+        "for (int i = threadIdx.x; i < CHANNELS * IN_ROWS * (PITCH / 2); "
+        "i += THREADS) {\n"
+        "    const int word = i % (PITCH / 2), "
+        "in_row = i / (PITCH / 2) % IN_ROWS;\n"
+        "    const int c = i / (PITCH / 2 * IN_ROWS), y = y0 + in_row;\n"
+        "    const uint32_t *const row = reinterpret_cast<const uint32_t *>("
+        "smem.@tile[slot][c][in_row]);\n"
+        "    const uint64_t pair = "
+        "(uint64_t)row[min(word + 1, PITCH / 2 - 1)] << 32 | row[word];\n"
+        "    uint32_t in = (uint32_t)(pair >> ((@offset) & 1) * 16);\n"
+        "    if (x0 + word * 2 == -1)\n"
+        "        in &= 0xffff0000;\n"
+        "    if (x0 + word * 2 == -2)\n"
+        "        in &= 0xffff;\n"
+        "    reinterpret_cast<uint32_t *>(smem.straight[c][in_row])[word] = "
+        "in;\n"
+        "}\n"
+        "__syncthreads();\n",
+        FILL_INT("first_p", -f->first_p),
+        FILL_INT("first_q", h->p->lead + h->p->shift - f->first_q),
+        FILL("tile", halo_input(f, &h->x)->tile),
+        FILL("offset", offset(f, &h->x, "x0")));
+}
+
+/* Where a tile's input is. */
+static const char *input_tile(HaloBuild *h)
+{
+    return h->f->odd ? "straight"
+                     : arena_printf(h->x.g->arena, "%s[slot]",
+                                    halo_input(h->f, &h->x)->tile);
 }
 
 /* Every word of the input moved by one element. */
 static void put_moved(HaloBuild *h, Tree *b)
 {
+    if (h->f->odd)
+        put_straight(h, b);
     if (h->p->copies > 1)
         PUT(b,
-            "dcc_move_by_one<THREADS>(smem.moved, smem.@tile[slot]);\n"
+            "dcc_move_by_one<THREADS>(smem.moved, smem.@tile);\n"
             "__syncthreads();\n",
-            FILL("tile", halo_input(h->f, &h->x)->tile));
+            FILL("tile", input_tile(h)));
 }
 
 /* ---- epilogue ---------------------------------------------------------- */
@@ -353,13 +503,78 @@ static Tree *code_of(HaloBuild *h, void (*put)(HaloBuild *, Tree *))
 /* Where pixel tq of the patch's row begins. */
 static const char *patch_row(HaloBuild *h)
 {
-    ContractBuild *x = &h->x;
-    const char *tile = halo_input(h->f, x)->tile;
+    const char *tile = input_tile(h);
 
     return h->p->copies > 1
-        ? arena_printf(x->g->arena, "(tq * STEP_Q %% 2 ? smem.moved "
-                                    ": smem.%s[slot])", tile)
-        : arena_printf(x->g->arena, "smem.%s[slot]", tile);
+        ? arena_printf(h->x.g->arena, "(tq * STEP_Q %% 2 ? smem.moved "
+                                      ": smem.%s)", tile)
+        : arena_printf(h->x.g->arena, "smem.%s", tile);
+}
+
+/* Where a lane's pixels begin, and its fragments of a step. */
+static void put_words(HaloBuild *h, Tree *place, Tree *load)
+{
+    bool two = h->p->group == 2;
+
+    PUT(place,
+        "const uint32_t *lane_at[WM / 16][2];\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < WM / 16; ++i)\n"
+        "    #pragma unroll\n"
+        "    for (int h = 0; h < 2; ++h) {\n"
+        "        const int pixel = warp * WM + i * 16 + h * 8 + lane / 4;\n"
+        "        const int tq = pixel % TQ;\n"
+        "        lane_at[i][h] = reinterpret_cast<const uint32_t *>(\n"
+        "            &@patch[0][pixel / TQ * STEP_P@row]\n"
+        "                [@column + @shift + @tap]);\n"
+        "    }\n",
+        FILL("patch", patch_row(h)), FILL_INT("shift", h->p->shift),
+        FILL("row", two ? " + lane % 4 / 2 * DILATION" : ""),
+        FILL("tap", two ? "lane % 2 * 2" : "lane % 4 * 2"),
+        FILL("column",
+             h->p->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"));
+    PUT(load,
+        "#pragma unroll\n"
+        "for (int half = 0; half < 2; ++half) {\n"
+        "    const int piece = min(step * 2 + half, HALVES - 1);\n"
+        "    const int at = piece / PIECES * GROUP;\n"
+        "    const int words = (at / ROWS_R * IN_ROWS +\n"
+        "        at % ROWS_R * DILATION) * PITCH / 2 + piece % PIECES * 4;\n"
+        "    #pragma unroll\n"
+        "    for (int i = 0; i < WM / 16; ++i) {\n"
+        "        x_frag[i][half * 2] = lane_at[i][0][words];\n"
+        "        x_frag[i][half * 2 + 1] = lane_at[i][1][words];\n"
+        "    }\n"
+        "}\n");
+}
+
+/* The same of pixels whose channels are pieces of 8. */
+static void put_pieces(HaloBuild *h, Tree *place, Tree *load)
+{
+    PUT(place,
+        "const @type *lane_at[WM / 16];\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < WM / 16; ++i) {\n"
+        "    const int pixel = warp * WM + i * 16 + lane % 16;\n"
+        "    lane_at[i] = &@patch[0][pixel / TQ * STEP_P]"
+        "[pixel % TQ * PIXEL];\n"
+        "}\n",
+        FILL("type", type_cname(h->x.f->elem)), FILL("patch", patch_row(h)));
+    PUT(load,
+        "int piece_at[2];\n"
+        "#pragma unroll\n"
+        "for (int half = 0; half < 2; ++half) {\n"
+        "    const int piece = min(step * 2 + half, HALVES - 1);\n"
+        "    const int at = piece / PIECES, tap = piece % PIECES * 8;\n"
+        "    piece_at[half] = (at / ROWS_R * IN_ROWS + "
+        "at % ROWS_R * DILATION) * PITCH\n"
+        "        + tap / C % STEP * (SIDE * PIXEL) + "
+        "tap / C / STEP * PIXEL + tap % C;\n"
+        "}\n"
+        "const int from = lane < 16 ? piece_at[0] : piece_at[1];\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < WM / 16; ++i)\n"
+        "    dcc_ldmatrix_x4(x_frag[i], lane_at[i] + from);\n");
 }
 
 static void put_tile(HaloBuild *h, Tree *b)
@@ -371,28 +586,39 @@ static void put_body(HaloBuild *h)
 {
     ContractBuild *x = &h->x;
     Arena *a = x->g->arena;
-    bool two = h->p->group == 2;
     Tree *early = tree_list(a), *epilogue = tree_list(a);
+    Tree *place = tree_list(a), *load = tree_list(a);
+    Tree *ahead = tree_list(a), *after = tree_list(a);
+
+    if (h->p->slots == 1)
+        PUT(after, "__syncthreads();  // the input has been read\n");
+    if (h->f->wide)
+        put_pieces(h, place, load);
+    else
+        put_words(h, place, load);
 
     if (h->f->packs)
         put_packed(h, epilogue, early);
     else
         put_points(h, epilogue);
+    PUT(h->p->slots > 1 ? ahead : after,
+        "if (tile + gridDim.x < TILES)\n"
+        "    fetch(tile + gridDim.x, slot@other);\n",
+        FILL("other", h->p->slots > 1 ? " ^ 1" : ""));
     kernel_phase(
         x->g, x->kernel, "tiles",
         TEMPLATE(a, "contract_halo.cu.in",
                  FILL_TREE("TILE", code_of(h, put_tile)),
                  FILL_TREE("MOVED", code_of(h, put_moved)),
-                 FILL("PATCH", patch_row(h)),
                  FILL("W_TILE", halo_weights(h->f, x)->tile),
-                 FILL("COLUMN",
-                      h->p->copies > 1 ? "tq * STEP_Q / 2 * 2" : "tq * STEP_Q"),
-                 FILL("LANE_ROW", two ? " + lane % 4 / 2 * DILATION" : ""),
-                 FILL("LANE_TAP", two ? "lane % 2 * 2" : "lane % 4 * 2"),
-                 FILL_INT("SHIFT", h->p->shift),
+                 FILL_TREE("PLACE", place), FILL_TREE("LOAD", load),
                  FILL("MMA", x->f->elem == T_F16 ? "dcc_mma_m16n8k16_f16"
                                               : "dcc_mma_m16n8k16_bf16"),
-                 FILL("FREE", h->f->packs ? "" : " and the sums"),
+                 FILL("FREE", h->p->slots == 1 ? ""
+                              : h->f->packs    ? ", the other slot free"
+                                               : ", the other slot and the sums free"),
+                 FILL("TURN", h->p->slots > 1 ? ", slot ^= 1" : ""),
+                 FILL_TREE("AHEAD", ahead), FILL_TREE("AFTER", after),
                  FILL_TREE("EARLY", early), FILL_TREE("EPILOGUE", epilogue)));
 }
 
@@ -409,16 +635,21 @@ static void setup_phases(HaloBuild *h)
         "const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;\n"
         "const int @n@0 = blockIdx.y * BN;\n",
         FILL("n", h->f->swapped ? "m" : "n"));
+    void (*put)(HaloBuild *, Tree *) =
+        h->p->w_pieces ? put_weight_pieces : put_weights;
     if (early)
-        put_weights(h, setup);
+        put(h, setup);
     kernel_phase(x->g, x->kernel, "setup", setup);
     kernel_wait_phase(x->g, x->kernel);
     PUT(load, "// What a tile's pixels read: 0 outside.\n");
-    halo_put_fetch(h->f, x, h->p->lead + h->p->shift, "[c][in_row]",
-                   tree_list(x->g->arena), load);
+    if (h->f->wide)
+        put_pixel_fetch(h, load);
+    else
+        halo_put_fetch(h->f, x, h->p->lead + h->p->shift, "[c][in_row]",
+                       tree_list(x->g->arena), load);
     PUT(load, "fetch(blockIdx.x, 0);\n");
     if (!early)
-        put_weights(h, load);
+        put(h, load);
     kernel_phase(x->g, x->kernel, "load", load);
 }
 

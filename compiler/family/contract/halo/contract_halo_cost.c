@@ -20,13 +20,17 @@ static void tile_clocks(const Halo *h, Clocks *c)
     double steps = (double)h->depth / MMA_K;
     double i = (double)h->wm / MMA_M, j = (double)h->bn / MMA_N;
     double patch = (double)halo_patch(h);
-    double copies = patch / h->f->align / WARP;
-    double odd = h->copies > 1 ? patch / 2 / WARP : 0; /* words moved by one */
+    double copies = patch / fmax(2, h->f->align) / WARP;
+    /* words moved by one */
+    double odd = patch / 2 / WARP * (h->copies - 1 + h->f->odd);
     double words = 2 * (2 * i + j) * L2_LINE; /* of a warp's fragments */
-    /* a copy has guards of both dimensions, and the index of either */
-    double copy = d->copy_ops + 2 * 2 * d->guard_ops;
+    /* a copy has guards of both dimensions, and the index of either; of rows
+     * that are a warp's each, a column's */
+    double copy =
+        d->copy_ops + (h->f->wide ? d->guard_ops : 2 * 2 * d->guard_ops);
 
-    c->issue = (warps * (steps * (2 * 2 * i + j / 2 + i * j + 1) + 2 * i * j +
+    double loads = h->f->wide ? i + 1 : 2 * 2 * i; /* by ldmatrix */
+    c->issue = (warps * (steps * (loads + j / 2 + i * j + 1) + 2 * i * j +
                          d->round_ops) +
                 copies * copy + odd * (d->copy_ops + d->guard_ops) +
                 results / WARP * h->f->x.ops) /
@@ -39,14 +43,20 @@ static void tile_clocks(const Halo *h, Clocks *c)
     c->chain = turns * (steps * i * j * model_mma_clk(d) +
                         results / t->threads * h->f->x.ops * 2) +
                d->hbm_latency;
+    if (h->f->wide) /* long, and nothing else is in it while it waits */
+        c->chain += turns * steps * 2 * d->smem_latency +
+                    copies * copy / warps * d->dependent_clk / 2 +
+                    (h->slots == 1 ? patch * 2 / d->sm_bytes_clk : 0);
 }
 
-/* The weights, an element at a time: instructions on an SM, and how long a
- * block waits for HALO_WEIGHTS_AHEAD rows of two columns of them at once. */
+/* The weights, a piece or an element at a time: instructions on an SM, and how
+ * long a block waits for HALO_WEIGHTS_AHEAD rows of two columns of them at
+ * once. */
 static double setup_issue(const Halo *h)
 {
-    return (double)h->bn * h->depth / WARP * h->f->x.o->device->copy_ops /
-           SCHEDULERS;
+    double copies = (double)h->bn * h->depth / (h->w_pieces ? HALO_PIECE : 1);
+
+    return copies / WARP * h->f->x.o->device->copy_ops / SCHEDULERS;
 }
 
 static double setup_wait(const Halo *h)
@@ -54,6 +64,8 @@ static double setup_wait(const Halo *h)
     double rows = (double)h->bn * WARP / h->x.t.threads;
     const Device *d = h->f->x.o->device;
 
+    if (h->w_pieces) /* beside the first tile's input */
+        return d->hbm_latency;
     return d->hbm_latency + ceil((double)h->depth / (2 * WARP)) *
                                 (d->l2_latency + d->sync_clk) *
                                 ceil(rows / HALO_WEIGHTS_AHEAD);
@@ -76,7 +88,12 @@ static double sm_clk(const Halo *h, double blocks)
 
     tile_clocks(h, &c);
     double most = fmax(c.issue, fmax(c.smem, c.mma)) / d->issue_reached;
-    double shared = all * each * most, alone = waves * each * c.chain;
+    /* of few warps, fragments wait for those before them, and where pixels of
+     * a stride come in apart, for their many copies */
+    double wait = h->f->wide ? 1 / d->issue_reached : 1;
+    double late = h->step > 1 ? wait * wait * wait : wait;
+    double shared = all * each * most * late;
+    double alone = waves * each * c.chain * late;
     return fmax(shared, alone) + d->beside * fmin(shared, alone) +
            all * setup_issue(h);
 }
@@ -112,6 +129,8 @@ static void work(const Halo *h, Work *w)
     w->warps_full = SCHEDULERS;
     w->serial_us = model_us(d, sm_clk(h, blocks)) / waves;
     w->fill_us = model_us(d, d->hbm_latency + d->start_clk + setup_wait(h));
+    if (h->f->wide) /* steps that are all written out: their first time */
+        w->fill_us += model_us(d, d->memory_clk + 2 * d->start_clk);
 }
 
 void halo_cost(const void *form, const Variant *v, Cost *c)
