@@ -100,14 +100,23 @@ void compile_check_names(Arena *a, Diag *d, const Program *tree,
     }
 }
 
-/* Families that --variant names are chosen where they can be. */
+/* Families that --variant names are chosen where they can be, or nowhere. */
 static void prefer_families(Arena *a, const CompileOptions *o, Options *model)
 {
     const char **name = arena_array(a, const char *, o->n_forced + 1);
+    const char **avoid = arena_array(a, const char *, o->n_forced + 1);
 
-    for (int i = 0; i < o->n_forced; i++)
-        name[model->n_prefer++] = o->forced[i].name;
+    for (int i = 0; i < o->n_forced; i++) {
+        Forced *f = &o->forced[i];
+        if (strcmp(f->text, "none") || !is_family(f->name)) {
+            name[model->n_prefer++] = f->name;
+            continue;
+        }
+        avoid[model->n_avoid++] = f->name;
+        f->fits = true;
+    }
     model->prefer = name;
+    model->avoid = avoid;
 }
 
 /* The model's options for this compilation: a node of the launch graph costs

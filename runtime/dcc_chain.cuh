@@ -148,6 +148,26 @@ DCC_DEVICE bool dcc_join_teams(float (&left)[N + 4][128], int team,
     return false;
 }
 
+// The same of sums alone.
+template <int N>
+DCC_DEVICE bool dcc_join_teams(float (&left)[N][128], int team,
+                               float (&sums)[N])
+{
+    const int thread = threadIdx.x % 128;
+    if (team > 0) {
+#pragma unroll
+        for (int c = 0; c < N; ++c)
+            left[c][thread] = sums[c];
+        dcc_barrier_arrive(1, 256);
+        return true;
+    }
+    dcc_barrier_sync(1, 256);
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        sums[c] += left[c][thread];
+    return false;
+}
+
 // Scores as the next product's operand, rounded to T.
 template <class T, int N>
 DCC_DEVICE void dcc_pack_scores(uint32_t (&weight)[N / 8][4],

@@ -18,6 +18,7 @@ typedef struct Options {
     bool dependent;      /* launches overlap, where the GPU can (sm_90) */
     const char *const *prefer; int n_prefer; /* families that get all that they
                             can serve, whatever it costs */
+    const char *const *avoid; int n_avoid; /* families that get nothing */
     const struct Folds *folds; /* norms are corrections in these products alone
                             (group/fold.h); NULL: where that saves time */
     bool plans;          /* a plan file is read or written: what those cannot

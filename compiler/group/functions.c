@@ -69,7 +69,7 @@ static const Expr *gelu_to_16_bits(Graph *g, const Expr *e, void *ctx)
     if (!is_gelu(e) || !has_local(e->arg[0]))
         return NULL;
     const Expr *x = e->arg[0];
-    if (x->kind == E_LOCAL && to->gone[x->local])
+    if (x->kind == E_LOCAL && to && to->gone[x->local])
         x = to->value[x->local];
     if (!is_sum(x))
         return expr_binary(g, F_GELU16, x, expr_const(g, 0, x->type), e->type);
@@ -88,4 +88,9 @@ void functions_to_16_bits(Graph *g, const Group *gr, const Expr **value,
     for (int i = 0; i < gr->n_step; i++)
         if (gr->step[i].op == R_NONE)
             value[i] = expr_rewrite(g, value[i], gelu_to_16_bits, &to);
+}
+
+const Expr *functions_of_factor(Graph *g, const Expr *e)
+{
+    return expr_rewrite(g, e, gelu_to_16_bits, NULL);
 }

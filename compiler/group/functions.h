@@ -15,5 +15,8 @@
 enum { FUNCTIONS_MANY = 512 };
 void functions_to_16_bits(Graph *g, const Group *gr, const Expr **value,
                           bool *gone);
+/* The same of a value e, of a product's sum, that is rounded to 16 bits and
+ * only then a term of another: a quarter of what the rounding may add. */
+const Expr *functions_of_factor(Graph *g, const Expr *e);
 
 #endif

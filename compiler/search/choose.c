@@ -18,6 +18,14 @@ bool family_preferred(const Options *o, const Family *f)
     return false;
 }
 
+static bool is_avoided(const Options *o, const Family *f)
+{
+    for (int i = 0; i < o->n_avoid; i++)
+        if (!strcmp(o->avoid[i], f->name))
+            return true;
+    return false;
+}
+
 /* A family that can serve the group. */
 typedef struct Server {
     const Family *family;
@@ -42,6 +50,10 @@ static int open_all(Selection *s, Group *gr, Server *list, const char **why)
     for (int at = 0; family_table[at]; at++) {
         const Family *f = family_table[at];
         const char *no;
+        if (is_avoided(s->options, f)) {
+            *why = *why ? *why : "--variant leaves its family out";
+            continue;
+        }
         Server new = {f, family_open(f, s->graph, gr, s->options, &no),
                       family_preferred(s->options, f), at, 0};
         if (!new.form) {

@@ -172,9 +172,11 @@ def flex_call(torch, kind, f, data):
                                   device=ids.device)
 
     def attend(x, w, b):
+        table = b.view(f["h"], -1) if kind == "relbias" else None
+
         def score(s, n, h, i, j):
             if kind == "relbias":
-                return s + b[h * (2 * m - 1) + j - i + m - 1]
+                return s + table[h, j - i + m - 1]
             if kind == "alibi":
                 return s - b[h] * (i - j)
             return 50 * torch.tanh(s / 50) if kind == "cap" else s

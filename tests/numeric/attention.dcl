@@ -75,6 +75,11 @@ model at_pair {
   input x : f16[150, 40]; param w : f16[96, 40]; param b : f16[96]; param v : f16[48, 96]; param c : f16[48];
   output y = linear(gelu(linear(x, w, b)), v, c) + 1;
 }
+// blocks that two warpgroups have in turns, the last one ragged
+model at_pair_turns {
+  input x : bf16[130, 40]; param w : bf16[296, 40]; param b : bf16[296]; param v : bf16[64, 296]; input r : bf16[130, 64];
+  output y = linear(gelu(linear(x, w, b)), v) + r;
+}
 model at_linear {
   input q : f16[2, 150, 64]; input k : f16[2, 150, 64]; input v : f16[2, 150, 64];
   s[b, i, j] : f16 = j > i ? 0 : 0.01 * sum(d) q[b, i, d] * k[b, j, d];

@@ -1,4 +1,5 @@
 #include "family/chain/chain_wgmma.h"
+#include "group/groups.h"
 
 #include <math.h>
 
@@ -271,6 +272,8 @@ static void set_body(ChainForm *f, const Expr *x)
         chain_find_reach(f, x);
     if (f->rows.softmax)
         x = take_scale(x, &f->rows.scale);
+    else if (!f->chain->halves)
+        x = functions_of_factor(f->a.g, x);
     f->rows.body = x;
     f->ops += f->chain->halves ? PARTS : 0;
     if (x->kind == E_LOCAL)

@@ -197,11 +197,13 @@ static size_t round_up(size_t n, size_t to)
     return (n + to - 1) / to * to;
 }
 
-/* What the other team leaves: of its threads' sums, and of two rows the
- * greatest score and the sum. */
+/* What the other team leaves: of its threads' sums, and of a softmax's two rows
+ * the greatest score and the sum. */
 static size_t left_bytes(const ChainKernel *w)
 {
-    return ((size_t)w->bn / 2 + 4) * 128 * sizeof(float);
+    size_t rows = w->f->rows.softmax ? 4 : 0;
+
+    return ((size_t)w->bn / 2 + rows) * 128 * sizeof(float);
 }
 
 static void plan_smem(ChainKernel *w)
@@ -245,13 +247,13 @@ static void plan_regs(ChainKernel *w)
     w->regs += w->f->rows.ahead ? w->bj / 4 : 0;
 }
 
-/* Of softmaxes, over columns that are at least a block each. */
+/* Over columns that are at least a block each. */
 static bool has_teams(const ChainKernel *w)
 {
     const ChainForm *f = w->f;
 
-    return f->rows.softmax && !f->chain->other && !f->chain->halves &&
-           w->j_tiles >= w->teams && w->stages % w->teams == 0;
+    return !f->chain->other && !f->chain->halves && w->j_tiles >= w->teams &&
+           w->stages % w->teams == 0;
 }
 
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
@@ -333,8 +335,8 @@ static int space(const void *form, Variant **out)
             if (bj > (i < 0 ? MOST : one) || (i >= 0 && bj == one))
                 continue;
             n = add_variant(f, v, n, bj, c, bj == one ? 1 : 2, 1);
-            /* of fewer columns each would have little to share */
-            if (one > MOST && c == 2)
+            /* of fewer columns each softmax would have little to share */
+            if ((one > MOST || !f->rows.softmax) && c == 2)
                 n = add_variant(f, v, n, bj, c, 2 * c, c);
         }
     *out = v;

@@ -114,7 +114,10 @@ static void shared_memory(ChainKernel *w)
                                  w->teams > 1 ? "4" : "CONSUMERS * 4"),
                     NULL);
     if (w->teams > 1)
-        kernel_smem(g, w->k, 16, "float left[BN / 2 + 4][128]", NULL);
+        kernel_smem(g, w->k, 16,
+                    w->f->rows.softmax ? "float left[BN / 2 + 4][128]"
+                                       : "float left[BN / 2][128]",
+                    NULL);
     kernel_smem(g, w->k, 8, "uint64_t rows_full", NULL);
     kernel_smem(g, w->k, 8, "uint64_t first_full[STAGES], first_empty[STAGES]",
                 NULL);
@@ -593,10 +596,11 @@ static Tree *join(const ChainKernel *w)
     Tree *code = tree_list(w->b.g->arena);
 
     if (w->teams > 1)
-        PUT(code, "dcc_wgmma_wait<0>(acc);\n"
-                  "if (last > begin && dcc_join_teams(smem.left, team, acc[0], "
-                  "most, sum, scale))\n"
-                  "    return;\n");
+        PUT(code,
+            "dcc_wgmma_wait<0>(acc);\n"
+            "if (last > begin && dcc_join_teams(smem.left, team, acc[0]@rows))\n"
+            "    return;\n",
+            FILL("rows", w->f->rows.softmax ? ", most, sum, scale" : ""));
     return code;
 }
 
