@@ -459,7 +459,7 @@ static bool too_many_tensors(Graph *g, const Group *p, const Group *c, Group *r)
 Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             bool keep, const char **why)
 {
-    Fusion f = {.g = g, .p = group_copy(g, p), .c = group_copy(g, c), .t = t};
+    Fusion f = {.g = g, .t = t};
     Shape s = {0};
     bool ok;
 
@@ -480,6 +480,8 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
         *why = "reads it as a part of another tensor";
         return NULL;
     }
+    f.p = group_copy(g, p); /* of those that are not refused at once */
+    f.c = group_copy(g, c);
     if (!map_points(&f)) {
         Group *other = fuse_part(g, p, c, t, keep);
         if (!other)
