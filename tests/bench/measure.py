@@ -28,6 +28,8 @@ GRAPH_US = 2000           # a graph is made this long by more nodes
 LONGEST_US = 120e3        # and kept below this by fewer
 WORKSPACE = 64 << 20      # bytes for cuBLASLt
 HEURISTICS = 32
+# cuDNN adds long sums up from parts of f16
+RIVALS_GRADIENT = 2e-3
 TOLERANCE = {"f16": 1e-3, "exact": 1e-5, "3xtf32": 1e-5, "tf32": 2e-3}
 PEAK = {"f16": 700e12, "exact": 50e12, "3xtf32": 50e12, "tf32": 350e12}
 
@@ -135,6 +137,8 @@ class Data:
         taps = math.prod(shape.w) / shape.b
         if shape.kind in attention.KINDS:
             taps = 1
+        if shape.kind in bench_shapes.GRADIENTS:
+            taps = shape.flops / 2 / math.prod(shape.y)
         self.x = self.rotated(self.turns, shape.x)
         self.w = self.rotated(self.sets, shape.w, 1 / math.sqrt(taps))
         self.b = self.rotated(self.sets, (shape.b,))
@@ -174,14 +178,25 @@ class Data:
             if s.kind == "gelu":
                 y = torch.nn.functional.gelu(y + b)
             return y
+        if s.kind == "wm":
+            return w.T @ x
         y = torch.zeros(s.y, dtype=torch.float64, device=x.device)
         if s.kind == "up":
             return self._scattered(x, w, y)
+        if s.kind == "dg":
+            return self._scattered(x, w.permute(3, 1, 2, 0), y)
         x = torch.nn.functional.pad(x, (0, 0) + (s.pad,) * 4)
-        span = [s.stride * (d - 1) + 1 for d in s.y[1:3]]
+        out = s.w if s.kind == "wg" else s.y
+        span = [s.stride * (d - 1) + 1 for d in out[1:3]]
         for r, c in itertools.product(range(s.window), repeat=2):
             part = x[:, r:r + span[0]:s.stride, c:c + span[1]:s.stride]
-            y += part @ w[:, r, c].T if s.kind == "conv" else part * w[r, c]
+            if s.kind == "wg":
+                y[:, r, c] = w.flatten(0, 2).T @ part.flatten(0, 2)
+            else:
+                y += (part @ w[:, r, c].T if s.kind == "conv" else
+                      part * w[r, c])
+        if s.kind == "wg":
+            return y
         return (y + b).relu_()
 
     def _scattered(self, x, w, y):
@@ -422,6 +437,24 @@ def up_calls(torch, shape, data):
     return {"PyTorch conv_transpose2d": own}
 
 
+def gradient_calls(torch, shape, data):
+    """cuBLAS's product, or cuDNN's gradient through PyTorch, channels last."""
+    if shape.kind == "wm":
+        return {"PyTorch": lambda x, w, b, y, k: torch.mm(w.t(), x, out=y)}
+    data_too = shape.kind == "dg"
+    spare = torch.empty(shape.y, dtype=data.type, device=data.machine.device
+                        ).permute(0, 3, 1, 2)
+
+    def own(x, w, b, y, k):
+        x, w = x.permute(0, 3, 1, 2), w.permute(0, 3, 1, 2)
+        given = (x, spare, w) if data_too else (w, x, spare)
+        return torch.ops.aten.convolution_backward(
+            *given, None, [shape.stride] * 2, [shape.pad] * 2, [1, 1], False,
+            [0, 0], 1, [data_too, not data_too, False])[not data_too].permute(
+                0, 2, 3, 1)
+    return {"PyTorch": own}
+
+
 # ---- measuring
 
 class Bench:
@@ -471,6 +504,8 @@ class Bench:
             ways = (attention_calls if shape.kind in attention.KINDS
                     else row_calls if shape.kind in bench_shapes.ROW_TEXT
                     else window_calls)
+            if shape.kind in bench_shapes.GRADIENTS:
+                ways = gradient_calls
             calls = ways(self.torch, shape, data)
             own, *others = [TorchSide(n, data, c) for n, c in calls.items()]
         self.lt = None
@@ -601,8 +636,10 @@ class Bench:
         answer(at="rivals")
         own, others = self.rivals(shape, data, note)
         ran = self.screen([own] + others, expected_us(shape), note)
+        allowed = (RIVALS_GRADIENT if shape.kind in bench_shapes.GRADIENTS
+                   else TOLERANCE[shape.math])
         rivals = self.finalists(own, [s for s in ran if s is not own], want,
-                                TOLERANCE[shape.math], note)
+                                allowed, note)
         answer(at="turns")
         copies = self.copies(shape, data)
         nodes, us, replays = self.turns(sides + rivals + copies, nodes)

@@ -26,6 +26,10 @@ DEPTHWISE = [(32, 32, 112, 1), (32, 96, 112, 2), (32, 144, 56, 1),
 # channels, size, filters, window (transposed, stride 2), padding
 UPS = [(512, 32, 256, 2, 0), (256, 64, 128, 2, 0), (128, 128, 64, 2, 0),
        (512, 8, 256, 4, 1), (256, 16, 128, 4, 1), (128, 32, 64, 4, 1)]
+# data gradients, stride 2: channels, size, filters, window
+HALVED = [(64, 56, 128, 3), (128, 28, 256, 3), (256, 14, 512, 3),
+          (128, 56, 128, 3), (256, 56, 512, 1), (512, 28, 1024, 1),
+          (1024, 14, 2048, 1)]
 ROWS = [(8192, 768), (8192, 4096), (4096, 16384), (65536, 1024)]
 STATS = [(401408, 64), (100352, 512), (25088, 1024)]    # pixels, channels
 LONG, SHORT = "d128", "d64"     # attention over 100 GFLOP, and the others
@@ -40,6 +44,18 @@ CONV_TEXT = """op conv(x: T[N, H, W, C], w: T[K, R, S, C], b: T[K];
       * w[k, r, s, c] + b[k];
 }
 """
+# The forward pass's data and weights, and what the loss weighs its result by,
+# as the bench has them; b is what the gradient is of: its values do not count.
+GRADIENTS = {"wg": ("x", "b", "w"), "dg": ("b", "w", "x"),
+             "wm": ("x", "b", "w")}
+LOSS_TEXT = {
+    "conv": "  z = conv({0}, {1}, stride = {stride}, pad = {pad});\n"
+            "  loss[] : f32 = sum(n, p, q, k) z[n, p, q, k] * {2}[n, p, q, k];\n"
+            "  g = grad(loss, b);\n"
+            "  output y[i, j, k, l] : f16 = g[i, j, k, l];\n",
+    "gemm": "  z[i, j] = sum(k) {0}[i, k] * {1}[j, k];\n"
+            "  loss[] : f32 = sum(i, j) z[i, j] * {2}[i, j];\n"
+            "  g = grad(loss, b);\n  output y[i, j] : f16 = g[i, j];\n"}
 DEPTHWISE_TEXT = """op depthwise(x: T[N, H, W, C], w: T[R, S, C], b: T[C];
     stride = 1, pad = 0)
     -> y: T[N, (H + 2 * pad - R) / stride + 1,
@@ -72,10 +88,11 @@ ROW_TEXT = {
 class Shape:
     """A problem. kind: gemm (y = x w^T), gelu (+ bias, exact gelu), conv
     (+ bias, relu; channels last), dw (depthwise, the same), up (transposed,
-    channels last, nothing after it); softmax, norm (of layers), rms (of x + w)
-    along rows, stats (mean and variance of columns); attention's are
-    attention.py's. type: f16, f32. math: dcc's
-    --math. Sizes in elements."""
+    channels last, nothing after it); wg, dg (gradients of a convolution: of its
+    weights, of its data), wm (of gemm's w), all of the forward pass's sizes;
+    softmax, norm (of layers), rms (of x + w) along rows, stats (mean and
+    variance of columns); attention's are attention.py's. type: f16, f32. math:
+    dcc's --math. Sizes in elements."""
 
     def __init__(self, name):
         self.name = name
@@ -95,13 +112,15 @@ class Shape:
             self.w = (m, n) if self.kind == "rms" else (n,)
             if self.kind == "stats":
                 self.y = (2, n)
-        elif self.kind in ("gemm", "gelu"):
+        elif self.kind in ("gemm", "gelu", "wm"):
             self.m, self.n, self.k = (int(v) for v in rest.split("x"))
             self.x, self.w = (self.m, self.k), (self.n, self.k)
             self.y, self.b = (self.m, self.n), self.n
         else:
             self._window(dict((c, int(v)) for c, v in
                               re.findall(r"([a-z])(\d+)", rest)))
+        if self.kind in GRADIENTS:
+            self._turn()
 
     def _window(self, v):
         n, c, h, r, s = v["n"], v["c"], v["h"], v["r"], v["s"]
@@ -114,13 +133,23 @@ class Shape:
         self.x, self.y, self.b = (n, h, h, c), (n, p, p, k), k
         self.w = (r, r, c) if self.kind == "dw" else (k, r, r, c)
 
+    def _turn(self):
+        """From a product's sizes to its gradient's: y is the gradient, x and w
+        are what it is made of, b stands for what it is the gradient of."""
+        if self.kind == "dg":
+            self.x, self.y = self.y, self.x
+        else:
+            self.w, self.y = self.y, self.w
+        self.b = math.prod(self.y)
+
     @property
     def itemsize(self):
         return 2 if self.type == "f16" else 4
 
     @property
     def biased(self):
-        return self.kind not in ("gemm", "up", "softmax", "stats", "at", "cap")
+        return self.kind not in ("gemm", "up", "softmax", "stats", "at", "cap",
+                                 *GRADIENTS)
 
     @property
     def weighted(self):
@@ -133,7 +162,11 @@ class Shape:
             return self.at["flops"]
         if self.kind in ROW_TEXT:
             return 8 * math.prod(self.x)
-        if self.kind in ("gemm", "gelu"):
+        if self.kind in ("wg", "dg"):
+            out, taps = ((self.x, self.w) if self.kind == "dg" else
+                         (self.w, self.y))
+            return 2 * math.prod(out) * math.prod(taps[1:])
+        if self.kind in ("gemm", "gelu", "wm"):
             return 2 * self.m * self.n * self.k
         if self.kind == "up":  # each element of x meets each tap
             return 2 * math.prod(self.x[:3]) * math.prod(self.w)
@@ -183,9 +216,17 @@ class Shape:
             head += tensor(weights, "w", self.w)
         if self.biased:
             head += tensor(weights, "b", (self.b,))
+        if self.kind in GRADIENTS:
+            head += tensor("input", "b", self.y)
         op, tail = "", ""
         if self.kind == "gemm":
             tail = "  output y[i, j] = sum(k) x[i, k] * w[j, k];\n"
+        elif self.kind in GRADIENTS:
+            op = "" if self.kind == "wm" else CONV_TEXT.replace(", b: T[K]", "")
+            op = op.replace(" + b[k]", "")
+            tail = LOSS_TEXT["gemm" if self.kind == "wm" else "conv"].format(
+                *GRADIENTS[self.kind], stride=getattr(self, "stride", 1),
+                pad=getattr(self, "pad", 0))
         elif self.kind == "gelu":
             tail = "  output y = gelu(linear(x, w, b));\n"
         elif self.kind in ROW_TEXT:
@@ -206,8 +247,13 @@ def gemms(sizes, math="f16", kind="gemm"):
     return [f"{kind}.{math}.{m}x{n}x{k}" for m, n, k in sizes]
 
 
-def convs(batches=(1, 32)):
-    return [f"conv.f16.n{n}c{c}h{h}k{k}r{r}s{s}" for n in batches
+def gradient_bars():
+    return [Bar("geomean", "ratio", ">=", 1.1, False),
+            Bar("min", "ratio", ">=", 0.9, False)]
+
+
+def convs(batches=(1, 32), kind="conv"):
+    return [f"{kind}.f16.n{n}c{c}h{h}k{k}r{r}s{s}" for n in batches
             for c, h, k, r, s, _ in CONVS]
 
 
@@ -314,6 +360,13 @@ def table():
             [f"up.f16.n8c{c}h{h}k{k}r{r}s2p{p}" for c, h, k, r, p in UPS],
             [Bar("geomean", "ratio", ">=", 1.1, False),
              Bar("min", "ratio", ">=", 0.95, False)]),
+        Row("wg", "weight gradients of convolutions, f16",
+            convs(kind="wg"), gradient_bars()),
+        Row("wm", "weight gradients of products, f16",
+            gemms(BIG + MIDDLE + FEW + SKINNY, kind="wm"), gradient_bars()),
+        Row("dg", "data gradients, stride 2, f16",
+            [f"dg.f16.n{n}c{c}h{h}k{k}r{r}s2" for n in (1, 32)
+             for c, h, k, r in HALVED], gradient_bars()),
         Row("rows", "softmax, layer norm, rms norm + residual, f16",
             [f"{kind}.f16.{m}x{n}" for kind in ("softmax", "norm", "rms")
              for m, n in ROWS],
