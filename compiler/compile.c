@@ -157,7 +157,8 @@ typedef enum { PLAIN, OTHER_ORDER, OWN } Own;
  * pass. With `own` chains are prepared: what there was to prepare. */
 static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
-                                 int64_t most, Own *own, Report *r)
+                                 const Seens *seen, int64_t most, Own *own,
+                                 Report *r)
 {
     Selection *s = r->selection = arena_new_of(a, Selection);
     Options *chosen = model_options(a, o);
@@ -189,7 +190,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
         return NULL;
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
-    s->keep = keep(g, chosen->device, most);
+    s->keep = keep(g, seen, most);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
            o->packed);
     phase_write_out(g);
@@ -260,12 +261,12 @@ static bool asks_for_chains(const CompileOptions *o)
 static CudaProgram *better_of_two(Arena *a, Diag *d, Diag *quiet,
                                   const struct Program *tree,
                                   const char *model, const CompileOptions *o,
-                                  int64_t most, Report *r)
+                                  const Seens *seen, int64_t most, Report *r)
 {
     const size_t dump = r->dump.len, plan = r->plan.len;
     Own own = PLAIN;
     CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
-                                  most, &own, r);
+                                  seen, most, &own, r);
 
     if (p && (own == PLAIN || o->plan_name || asks_for_chains(o)))
         return p;
@@ -276,8 +277,8 @@ static CudaProgram *better_of_two(Arena *a, Diag *d, Diag *quiet,
     Selection *s = r->selection;
     r->dump.len = dumped;
     r->plan.len = planned;
-    CudaProgram *q = compile_once(a, p ? quiet : d, tree, model, o, most, NULL,
-                                  r);
+    CudaProgram *q = compile_once(a, p ? quiet : d, tree, model, o, seen, most,
+                                  NULL, r);
     if (!p)
         return q;
     /* sums in another order gain by chains alone */
@@ -292,10 +293,10 @@ static CudaProgram *better_of_two(Arena *a, Diag *d, Diag *quiet,
 
 static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
-                                 int64_t most, Report *r)
+                                 const Seens *seen, int64_t most, Report *r)
 {
     Diag *quiet = diag_new(a);
-    CudaProgram *p = better_of_two(a, d, quiet, tree, model, o, most, r);
+    CudaProgram *p = better_of_two(a, d, quiet, tree, model, o, seen, most, r);
 
     diag_drop(quiet);
     return p;
@@ -323,8 +324,8 @@ static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
                "than %.1f MB", p->graph->model, (double)all_bytes(p) / 1e6,
                (double)limit / 1e6);
     if (k->n)
-        diag_note(d, (Span){0}, "%d of %d parts of the forward pass are "
-                  "computed again there", k->n, k->parts);
+        diag_note(d, (Span){0}, "%d tensors of the forward pass are computed "
+                  "again there", k->n);
     else
         diag_note(d, (Span){0}, "there is nothing that could be computed again "
                   "instead of being kept");
@@ -339,23 +340,24 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
 {
     enum { TRIES = 5 };
     size_t dumped = r->dump.len, planned = r->plan.len;
-    int64_t most = INT64_MAX;
-    CudaProgram *p = compile_best(a, d, tree, model, o, most, r);
+    CudaProgram *p = compile_best(a, d, tree, model, o, NULL, 0, r);
 
     if (!p || !o->memory)
         return p;
     const int64_t limit = limit_of(p, o), whole = (int64_t)p->arena_bytes;
     const double us = predicted_us(p);
+    const Seens seen = keep_seen(p);
+    int64_t most = INT64_MAX, now = keep_held(&seen);
     for (int i = 0; i < TRIES && all_bytes(p) > limit; i++) {
-        int64_t now = r->selection->keep.held + r->selection->keep.part;
         most = (most < now ? most : now) - (all_bytes(p) - limit);
         if (most <= 0)
             break;
         r->dump.len = dumped;
         r->plan.len = planned;
-        p = compile_best(a, d, tree, model, o, most, r);
+        p = compile_best(a, d, tree, model, o, &seen, most, r);
         if (!p)
             return NULL;
+        now = r->selection->keep.held + r->selection->keep.part;
     }
     r->selection->keep.whole = whole;
     r->selection->keep.whole_us = us;

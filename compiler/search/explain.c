@@ -296,69 +296,55 @@ static void put_longest(Buf *b, const CudaProgram *p)
 
 /* ---- what the forward pass leaves to gradients */
 
-static bool launches_at(const Launch *l, const Tensor *t)
+static void put_tensor(Buf *list, const Tensor *t, double bytes)
 {
-    for (int k = 0; k < l->group->n_arg; k++)
-        if (l->group->arg[k] == t)
-            return true;
-    return false;
+    buf_printf(list, "    %9.3f MB  %s%s%s\n", bytes / 1e6, t->path,
+               *t->path ? "." : "", t->name);
 }
 
-static bool is_forward(const Launch *l)
+static void put_computed_again(Buf *b, const Keep *k, const CudaProgram *p)
 {
-    for (int i = 0; i < l->group->n_stmt; i++)
-        if (!l->group->stmt[i]->behind)
-            return true;
-    return false;
-}
+    const Graph *g = p->graph;
+    const Tensor *before = NULL;
 
-/* In the arena, made by a launch of the forward pass, and read by one that is
- * of gradients alone. */
-static bool is_kept(const CudaProgram *p, const Tensor *t)
-{
-    bool made = false;
-
-    for (int i = 0; i < p->n_run; i++) {
-        if (!launches_at(&p->run[i], t))
+    if (!k->n)
+        return;
+    buf_printf(b, "computed again for them: %d tensors, %.1f MB, in %d parts of "
+                  "the forward pass, of which one's are there at a time (%.1f "
+                  "MB at most); about %.0f us\n",
+               k->n, (double)k->again / 1e6, k->parts, (double)k->part / 1e6,
+               k->us);
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Tensor *t = g->stmt[i]->tensor;
+        if (!g->stmt[i]->again || t->place != PLACE_ARENA || t == before)
             continue;
-        if (!is_forward(&p->run[i]))
-            return made;
-        made = true;
+        put_tensor(b, t, (double)(t->span * type_bytes(t->type)));
+        before = t;
     }
-    return false;
+    buf_printf(b, "with all kept: arena %.1f MB, predicted %.1f us a run\n",
+               (double)k->whole / 1e6, k->whole_us);
 }
 
 static void put_kept(Buf *b, const Selection *s, const CudaProgram *p)
 {
-    const Graph *g = p->graph;
-    const Keep *k = &s->keep;
+    const Seens seen = keep_seen(p);
     Buf list = {0};
     double all = 0;
     int n = 0;
 
-    if (!k->wanted)
+    if (!s->keep.gradients)
         return;
-    for (int i = 0; i < g->n_tensor; i++) {
-        const Tensor *t = g->tensor[i];
-        if (t->place != PLACE_ARENA || t->prev || !is_kept(p, t))
+    for (int i = 0; i < seen.n; i++) {
+        const Seen *t = &seen.of[i];
+        if (!t->kept)
             continue;
-        double mb = (double)(t->span * type_bytes(t->type)) / 1e6;
-        buf_printf(&list, "    %9.3f MB  %s%s%s\n", mb, t->path,
-                   *t->path ? "." : "", t->name);
-        all += mb;
+        put_tensor(&list, t->tensor, (double)t->bytes);
+        all += (double)t->bytes / 1e6;
         n++;
     }
     buf_printf(b, "kept for gradients: %d tensors, %.1f MB\n", n, all);
-    if (k->n)
-        buf_printf(b, "computed again for them: %d of %d parts of the forward "
-                      "pass, %.1f MB, of which one part's are there at a time "
-                      "(%.1f MB at most); about %.0f us\n",
-                   k->n, k->parts, (double)k->again / 1e6,
-                   (double)k->part / 1e6, k->us);
-    if (k->n && k->whole)
-        buf_printf(b, "with all kept: arena %.1f MB, predicted %.1f us a run\n",
-                   (double)k->whole / 1e6, k->whole_us);
-    buf_puts(b, buf_take(&list, g->arena));
+    buf_puts(b, buf_take(&list, p->graph->arena));
+    put_computed_again(b, &s->keep, p);
 }
 
 static void put_summary(Buf *b, const Selection *s, const CudaProgram *p)

@@ -1,5 +1,7 @@
 #include "search/keep.h"
 
+#include "search/mincut.h"
+
 #include <math.h>
 
 enum { SMALL = 2000 }; /* a tensor of less than this part of all is kept */
@@ -8,11 +10,19 @@ enum { SMALL = 2000 }; /* a tensor of less than this part of all is kept */
 typedef struct Made {
     bool may;        /* be computed again */
     bool wanted;     /* gradients read it */
-    bool held, again; /* as the plan has it */
+    bool kept;       /* in memory for them, in the program that keeps all */
+    bool real;       /* in memory there, and not computed by its readers */
+    bool crosses;    /* a later part reads it: it is as the forward pass made
+                        it, kept or of what is kept */
+    bool again;      /* rather than kept, where it is needed at all */
+    bool little, much; /* that, at the two prices */
+    bool needed;     /* by gradients, or by what is computed again */
+    bool changed;    /* its values come from copies */
     int first, end;  /* positions: who makes it, */
     int last;        /* and who reads it ahead */
     int part;        /* of all who make it; -1: they are of several */
     int64_t bytes;
+    double us;
     Tensor *copy;
 } Made;
 
@@ -20,20 +30,115 @@ typedef struct Part {
     int from, to; /* positions */
     int64_t bytes, again;
     double us;
-    bool chosen, placed;
+    bool chosen, placed; /* chosen: the higher price is its */
 } Part;
 
 typedef struct Way {
     Graph *g;
-    const Device *d;
     Made *made;   /* by tensor */
     int turn;     /* position of the first statement of gradients */
     int64_t all, least;
     int64_t *crossing; /* by position: bytes that are still read ahead */
     Part *part; int n_part;
-    int *part_at;            /* by position */
-    int *by_part, n_by_part; /* tensors that may be computed again */
+    int *part_at; /* by position */
+    int *order, n_order; /* tensors that may be computed again, the last that
+                            is whole first */
 } Way;
+
+/* ---- the program that keeps all */
+
+/* Does the launch make it, in the forward pass? */
+static bool makes(const Group *gr, const Tensor *t)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->tensor == t && !gr->stmt[i]->behind)
+            return true;
+    return false;
+}
+
+static bool has_gradients(const Group *gr)
+{
+    for (int i = 0; i < gr->n_stmt; i++)
+        if (gr->stmt[i]->behind)
+            return true;
+    return false;
+}
+
+static bool in_arena(const Tensor *t)
+{
+    return t->place == PLACE_ARENA && !t->prev;
+}
+
+static void see_made(Seens *s, const Group *gr, int at)
+{
+    int made = 0;
+
+    for (int k = 0; k < gr->n_arg; k++)
+        made += makes(gr, gr->arg[k]);
+    for (int k = 0; k < gr->n_arg; k++) {
+        const Tensor *t = gr->arg[k];
+        if (!in_arena(t) || !makes(gr, t))
+            continue;
+        s->of[t->id].bytes = t->span * type_bytes(t->type);
+        s->of[t->id].us += gr->predicted_us / made;
+        s->of[t->id].at = at;
+    }
+}
+
+/* The last launch that makes something for one with gradients: those ahead of
+ * it may have made a row's sums for them on the way. */
+static int find_end(const Seens *s, const CudaProgram *p)
+{
+    int end = 0;
+
+    for (int i = 0; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group;
+        for (int k = 0; k < gr->n_arg && has_gradients(gr); k++) {
+            const Seen *seen = &s->of[gr->arg[k]->id];
+            if (seen->bytes && seen->at < i && seen->at > end)
+                end = seen->at;
+        }
+    }
+    return end;
+}
+
+Seens keep_seen(const CudaProgram *p)
+{
+    const Graph *g = p->graph;
+    Seens s = {arena_array(g->arena, Seen, g->n_tensor + 1), g->n_tensor};
+
+    for (int i = 0; i < g->n_tensor; i++)
+        s.of[i].tensor = g->tensor[i];
+    for (int i = 0; i < p->n_run; i++)
+        see_made(&s, p->run[i].group, i);
+    for (int i = find_end(&s, p) + 1; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group;
+        for (int k = 0; k < gr->n_arg && has_gradients(gr); k++) {
+            Seen *seen = &s.of[gr->arg[k]->id];
+            seen->kept |= seen->bytes && seen->at < i;
+        }
+    }
+    return s;
+}
+
+int64_t keep_held(const Seens *seen)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < seen->n; i++)
+        bytes += seen->of[i].kept ? seen->of[i].bytes : 0;
+    return bytes;
+}
+
+static const Seen *seen_as(const Seens *s, const Tensor *t)
+{
+    const Seen *of = t->id < s->n ? &s->of[t->id] : NULL;
+
+    return of && !strcmp(of->tensor->name, t->name) &&
+                   !strcmp(of->tensor->path, t->path)
+               ? of
+               : NULL;
+}
 
 static bool is_forward(const Way *w, int at)
 {
@@ -105,9 +210,27 @@ static void find_readers(Way *w)
         if (n.forward || g->stmt[i]->when == WHEN_RUN)
             expr_visit(g->stmt[i]->value, note_read, &n);
     }
-    for (int i = 0; i < g->n_tensor; i++)
-        if (w->made[i].may && w->made[i].wanted)
-            w->all += w->made[i].bytes;
+}
+
+/* What gradients find in memory costs its bytes. What they want and find not
+ * there they compute themselves. */
+static void find_costs(Way *w, const Seens *seen)
+{
+    Graph *g = w->g;
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        Made *m = &w->made[i];
+        const Seen *s = seen_as(seen, g->tensor[i]);
+        if (!m->may || !s)
+            continue;
+        m->kept = s->kept;
+        m->real = s->bytes && (s->kept || !m->wanted);
+        if (m->real) {
+            m->bytes = s->bytes;
+            m->us = s->us;
+        }
+        w->all += m->kept ? m->bytes : 0;
+    }
     w->least = w->all / SMALL;
 }
 
@@ -134,31 +257,83 @@ static int64_t kept_at(const Way *w, int at)
     const Stmt *s = w->g->stmt[at];
     const Made *m = &w->made[s->tensor->id];
 
-    return is_forward(w, at) && m->may && m->wanted && m->first == at ? m->bytes
-                                                                     : 0;
+    return is_forward(w, at) && m->may && m->kept && m->first == at ? m->bytes
+                                                                   : 0;
 }
 
-/* What may be computed again into by_part, the last part's first. */
-static void sort_by_part(Way *w)
+static void find_order(Way *w)
 {
     Graph *g = w->g;
 
-    w->n_by_part = 0;
-    for (int i = 0; i < g->n_tensor; i++) {
+    for (int i = g->n_stmt - 1; i >= 0; i--) {
+        int t = g->stmt[i]->tensor->id;
+        if (w->made[t].may && w->made[t].end == i)
+            w->order[w->n_order++] = t;
+    }
+}
+
+typedef struct Cross {
+    Way *w;
+    int part; /* of the reader */
+    bool all; /* it crosses: what it is computed from does */
+} Cross;
+
+static void note_crossing(const Expr *e, void *ctx)
+{
+    Cross *c = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    Made *m = &c->w->made[e->tensor->id];
+    m->crosses |= m->may && (c->all || m->part != c->part);
+}
+
+static void note_needed(const Expr *e, void *ctx)
+{
+    Way *w = ctx;
+
+    if (e->kind == E_READ)
+        w->made[e->tensor->id].needed = true;
+}
+
+static void visit_makers(const Way *w, int tensor, ExprVisit *f, void *ctx)
+{
+    const Made *m = &w->made[tensor];
+
+    for (int i = m->first; i <= m->end; i++)
+        if (w->g->stmt[i]->tensor->id == tensor)
+            expr_visit(w->g->stmt[i]->value, f, ctx);
+}
+
+/* It is kept, if it is needed. What several parts make is of none. */
+static bool stays(const Way *w, const Made *m)
+{
+    return m->part < 0 ||
+           (m->real && (m->crosses || m->bytes < w->least));
+}
+
+static void find_parts(Way *w)
+{
+    for (int i = 0; i < w->g->n_tensor; i++) {
         Made *m = &w->made[i];
         m->part = -1;
+        m->crosses = m->needed = false;
         if (m->may && w->part_at[m->first] == w->part_at[m->end])
             m->part = w->part_at[m->first];
     }
-    for (int i = g->n_stmt - 1; i >= 0; i--) {
-        int t = g->stmt[i]->tensor->id;
-        if (w->made[t].may && w->made[t].first == i)
-            w->by_part[w->n_by_part++] = t;
+    for (int i = 0; i < w->n_order; i++) {
+        Made *m = &w->made[w->order[i]];
+        Cross c = {w, m->part, m->crosses && !m->real};
+        m->needed |= m->wanted;
+        if (!m->needed || stays(w, m))
+            continue;
+        visit_makers(w, w->order[i], note_crossing, &c);
+        visit_makers(w, w->order[i], note_needed, w);
     }
 }
 
 /* Where the least crosses, of the second half of what a part may have. */
-static void cut(Way *w, int64_t most)
+static void divide(Way *w, int64_t most)
 {
     int n = w->g->n_stmt, from = 0;
 
@@ -180,93 +355,115 @@ static void cut(Way *w, int64_t most)
         p += i == w->part[p].to;
         w->part_at[i] = p;
     }
-    sort_by_part(w);
+    find_parts(w);
 }
 
-/* A rough time: that of its bytes or its terms. */
-static double time_of(const Way *w, const Stmt *s)
+/* ---- at a price */
+
+/* Of each tensor two nodes, which are on the sink's side where it is needed and
+ * where it is computed again. */
+static int needed_node(int t)
 {
-    const Device *d = w->d;
-    bool half = type_bytes(s->tensor->type) == 2 || s->op != R_NONE;
-    double points = 1, terms = 1, tflops = half ? d->mma_tflops : 0;
-
-    for (int i = 0; i < s->n_out; i++)
-        points *= (double)s->out[i]->extent;
-    for (int i = 0; i < s->n_red; i++)
-        terms *= (double)s->red[i]->extent;
-    if (tflops <= 0)
-        tflops = d->fma_tflops;
-    double bytes = 3 * points * (double)type_bytes(s->tensor->type);
-    return d->launch_us + fmax(bytes / (d->hbm_gbs * 1e3),
-                               2 * points * terms / (tflops * 1e6));
+    return 2 + 2 * t;
 }
 
-typedef struct Need {
+static int again_node(int t)
+{
+    return 3 + 2 * t;
+}
+
+typedef struct From {
     Way *w;
-    int part;
-    int64_t *more; /* bytes that must be kept besides */
-} Need;
+    Net *net;
+    int reader;
+} From;
 
-static void need_again(Way *w, const Tensor *t, int64_t *more);
-
-static void need(const Expr *e, void *ctx)
+static void edge_from(const Expr *e, void *ctx)
 {
-    Need *n = ctx;
+    From *f = ctx;
+
+    if (e->kind == E_READ && f->w->made[e->tensor->id].may)
+        mincut_edge(f->net, needed_node(e->tensor->id), again_node(f->reader),
+                    MINCUT_NEVER);
+}
+
+/* What is cheaper to compute again where a byte costs `price` microseconds. */
+static void at_price(Way *w, double price)
+{
+    Net net = {.arena = w->g->arena, .n = 2 + 2 * w->g->n_tensor};
+    From from = {w, &net, 0};
+
+    for (int i = 0; i < w->n_order; i++) {
+        int t = w->order[i];
+        const Made *m = &w->made[t];
+        if (m->wanted)
+            mincut_edge(&net, needed_node(t), 1, MINCUT_NEVER);
+        mincut_edge(&net, again_node(t), needed_node(t),
+                    (double)m->bytes * price);
+        mincut_edge(&net, 0, again_node(t), stays(w, m) ? MINCUT_NEVER : m->us);
+        from.reader = t;
+        visit_makers(w, t, edge_from, &from);
+    }
+    const bool *side = mincut(&net);
+    for (int i = 0; i < w->n_order; i++)
+        w->made[w->order[i]].again = side[again_node(w->order[i])];
+}
+
+static void note_changed(const Expr *e, void *ctx)
+{
+    Cross *c = ctx;
 
     if (e->kind != E_READ)
         return;
-    Made *m = &n->w->made[e->tensor->id];
-    if (m->part == n->part && m->bytes >= n->w->least) {
-        need_again(n->w, e->tensor, n->more);
-    } else if (m->may && !m->held && !m->again) {
-        m->held = true;
-        *n->more += m->bytes;
+    const Made *m = &c->w->made[e->tensor->id];
+    c->all |= m->changed && m->part == c->part;
+}
+
+/* What of it has other values' memory than the forward pass: from the first. */
+static void find_changed(Way *w)
+{
+    for (int i = w->n_order - 1; i >= 0; i--) {
+        Made *m = &w->made[w->order[i]];
+        Cross c = {w, m->part, m->real};
+        m->changed = false;
+        if (!m->needed || !m->again)
+            continue;
+        if (!m->real)
+            visit_makers(w, w->order[i], note_changed, &c);
+        m->changed = c.all;
     }
 }
 
-static void need_again(Way *w, const Tensor *t, int64_t *more)
-{
-    Graph *g = w->g;
-    Made *m = &w->made[t->id];
-
-    if (m->again || m->held) /* that is what a later part begins with */
-        return;
-    m->again = true;
-    Part *p = &w->part[m->part];
-    p->again += m->bytes;
-    for (int i = p->from; i < p->to; i++)
-        if (g->stmt[i]->tensor == t) {
-            Need n = {w, m->part, more};
-            p->us += time_of(w, g->stmt[i]);
-            expr_visit(g->stmt[i]->value, need, &n);
-        }
-}
-
-/* What a choice of parts comes to: the last one first, since what it reads of
- * others is held. */
+/* What a choice of parts comes to. */
 static Keep weigh(Way *w)
 {
-    Graph *g = w->g;
-    Keep k = {.wanted = w->all, .parts = w->n_part};
+    Keep k = {.gradients = true, .parts = w->n_part};
 
     for (int p = 0; p < w->n_part; p++)
-        w->part[p].again = 0, w->part[p].us = 0;
-    for (int i = 0; i < g->n_tensor; i++)
-        w->made[i].again = w->made[i].held = false;
-    for (int i = 0; i < w->n_by_part; i++) {
-        Made *m = &w->made[w->by_part[i]];
-        if (!m->wanted || m->again || m->held)
-            continue;
-        if (m->part >= 0 && w->part[m->part].chosen && m->bytes >= w->least) {
-            need_again(w, g->tensor[w->by_part[i]], &k.held);
-        } else {
-            m->held = true;
+        w->part[p].again = 0;
+    for (int i = 0; i < w->n_order; i++) {
+        Made *m = &w->made[w->order[i]];
+        m->needed = m->wanted;
+        m->again = m->part >= 0 &&
+                   (w->part[m->part].chosen ? m->much : m->little);
+    }
+    for (int i = 0; i < w->n_order; i++) {
+        const Made *m = &w->made[w->order[i]];
+        if (m->needed && m->again)
+            visit_makers(w, w->order[i], note_needed, w);
+    }
+    find_changed(w);
+    for (int i = 0; i < w->n_order; i++) {
+        const Made *m = &w->made[w->order[i]];
+        if (m->needed && !m->again)
             k.held += m->bytes;
-        }
+        if (!m->needed || !m->again || !m->changed)
+            continue;
+        k.n += m->real;
+        k.us += m->us;
+        w->part[m->part].again += m->kept ? m->bytes : 0;
     }
     for (int p = 0; p < w->n_part; p++) {
-        k.n += w->part[p].chosen;
-        k.us += w->part[p].us;
         k.again += w->part[p].again;
         if (w->part[p].again > k.part)
             k.part = w->part[p].again;
@@ -287,40 +484,75 @@ static bool better(const Keep *a, const Keep *b, int64_t most)
                          : a->held + a->part < b->held + b->part;
 }
 
-/* Takes parts until it fits, each time the one that frees most for its time:
- * every part's own figures are those of it alone. */
-static Keep choose(Way *w, int64_t most)
+/* All parts at one price, which is the one of all parts that are chosen. */
+static Keep try_price(Way *w, double price)
 {
-    Keep now = weigh(w);
+    at_price(w, price);
+    for (int i = 0; i < w->n_order; i++) {
+        Made *m = &w->made[w->order[i]];
+        m->much = m->little = m->again;
+    }
+    return weigh(w);
+}
 
+static void take_parts(Way *w, Keep *now, int64_t most)
+{
     for (int p = 0; p < w->n_part; p++) {
         w->part[p].chosen = true;
         Keep alone = weigh(w);
-        w->part[p].bytes = now.held - alone.held;
-        w->part[p].us = alone.us;
+        w->part[p].bytes = now->held - alone.held;
+        w->part[p].us = alone.us - now->us;
         w->part[p].chosen = false;
     }
-    double *price = arena_array(w->g->arena, double, w->n_part + 1);
-    for (int p = 0; p < w->n_part; p++)
-        price[p] = w->part[p].us / (double)w->part[p].bytes;
-    for (;;) {
+    while (!fits(now, most)) {
         int best = -1;
-        for (int p = 0; p < w->n_part; p++)
-            if (!w->part[p].chosen && w->part[p].bytes > 0 &&
-                (best < 0 || price[p] < price[best]))
+        for (int p = 0; p < w->n_part; p++) {
+            const Part *q = &w->part[p], *b = best < 0 ? NULL : &w->part[best];
+            if (!q->chosen && q->bytes > 0 &&
+                (!b || q->us * (double)b->bytes < b->us * (double)q->bytes))
                 best = p;
-        if (best < 0 || fits(&now, most))
-            return now;
+        }
+        for (int p = 0; p < w->n_part && best < 0; p++)
+            if (!w->part[p].chosen)
+                best = p;
+        if (best < 0)
+            return;
         w->part[best].chosen = true;
-        now = weigh(w);
+        *now = weigh(w);
     }
+}
+
+/* The lowest price at which all fits, and of the next lower one what parts
+ * may have: equal layers change at one price. */
+static Keep choose(Way *w, int64_t most)
+{
+    enum { ROUNDS = 12 };
+    double low = 1e-9, high = 1; /* microseconds a byte */
+    bool *much = arena_array(w->g->arena, bool, w->n_order + 1);
+
+    Keep all = try_price(w, high);
+    if (!fits(&all, most))
+        return all;
+    for (int i = 0; i < ROUNDS; i++) {
+        double price = sqrt(low * high);
+        Keep k = try_price(w, price);
+        *(fits(&k, most) ? &high : &low) = price;
+    }
+    try_price(w, high);
+    for (int i = 0; i < w->n_order; i++)
+        much[i] = w->made[w->order[i]].much;
+    Keep now = try_price(w, low);
+    for (int i = 0; i < w->n_order; i++)
+        w->made[w->order[i]].much = much[i];
+    take_parts(w, &now, most);
+    return now;
 }
 
 /* ---- again */
 
 typedef struct Copies {
     Way *w;
-    int part; /* of those alone; -1: of all */
+    int part; /* of those alone; -1: for gradients, of all that changed */
 } Copies;
 
 static const Expr *read_copy(Graph *g, const Expr *e, void *ctx)
@@ -330,7 +562,7 @@ static const Expr *read_copy(Graph *g, const Expr *e, void *ctx)
     if (e->kind != E_READ)
         return NULL;
     const Made *m = &c->w->made[e->tensor->id];
-    if (!m->copy || (c->part >= 0 && m->part != c->part))
+    if (!m->copy || (c->part < 0 ? !m->changed : m->part != c->part))
         return NULL;
     return expr_read(g, m->copy, e->at, e->in, e->outside);
 }
@@ -387,7 +619,7 @@ static void note_part(const Expr *e, void *ctx)
 {
     Parts *p = ctx;
 
-    if (e->kind == E_READ && p->w->made[e->tensor->id].again)
+    if (e->kind == E_READ && p->w->made[e->tensor->id].changed)
         p->part[p->w->made[e->tensor->id].part] = true;
 }
 
@@ -398,23 +630,46 @@ static int put_part(Way *w, int p, Stmt **to, int n)
 
     w->part[p].placed = true;
     for (int i = w->part[p].from; i < w->part[p].to; i++)
-        if (w->made[g->stmt[i]->tensor->id].again)
+        if (w->made[g->stmt[i]->tensor->id].copy)
             to[n++] = stmt_again(w, g->stmt[i], p);
     return n;
+}
+
+static void note_copied(const Expr *e, void *ctx)
+{
+    Cross *c = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    Made *m = &c->w->made[e->tensor->id];
+    if (m->may && m->again && m->part == c->part && !m->copy)
+        m->copy = copy_of(c->w->g, e->tensor);
+}
+
+/* What changed, as gradients read it, and what that is computed from. */
+static void make_copies(Way *w)
+{
+    for (int i = 0; i < w->n_order; i++) {
+        int t = w->order[i];
+        Made *m = &w->made[t];
+        Cross c = {w, m->part, false};
+        if (m->changed && m->wanted && !m->copy)
+            m->copy = copy_of(w->g, w->g->tensor[t]);
+        if (m->copy)
+            visit_makers(w, t, note_copied, &c);
+    }
 }
 
 static void rewrite(Way *w)
 {
     Graph *g = w->g;
-    int old = g->n_tensor, n = 0;
+    int n = 0;
     Stmt **stmt = arena_array(g->arena, Stmt *, 2 * g->n_stmt + 1);
     bool *reads = arena_array(g->arena, bool, w->n_part + 1);
     Copies all = {w, -1};
     Parts parts = {w, reads};
 
-    for (int i = 0; i < old; i++)
-        if (w->made[i].again)
-            w->made[i].copy = copy_of(g, g->tensor[i]);
+    make_copies(w);
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
         if (!is_forward(w, i)) {
@@ -431,9 +686,9 @@ static void rewrite(Way *w)
     g->cap_stmt = n;
 }
 
-Keep keep(Graph *g, const Device *d, int64_t most)
+Keep keep(Graph *g, const Seens *seen, int64_t most)
 {
-    Way w = {.g = g, .d = d};
+    Way w = {.g = g};
     Keep best = {0};
     int64_t best_size = 0;
 
@@ -442,26 +697,28 @@ Keep keep(Graph *g, const Device *d, int64_t most)
         return best;
     for (int i = w.turn; i < g->n_stmt; i++)
         g->stmt[i]->behind = true;
+    best.gradients = true;
+    if (!seen)
+        return best;
     w.made = arena_array(g->arena, Made, 2 * g->n_tensor + 1);
     w.part = arena_array(g->arena, Part, g->n_stmt + 1);
     w.part_at = arena_array(g->arena, int, g->n_stmt + 1);
-    w.by_part = arena_array(g->arena, int, g->n_stmt + 1);
+    w.order = arena_array(g->arena, int, g->n_stmt + 1);
     find_makers(&w);
     find_readers(&w);
+    find_costs(&w, seen);
     find_crossing(&w);
-    best = (Keep){.wanted = w.all, .held = w.all};
-    if (most == INT64_MAX || fits(&best, most))
-        return best;
-    for (int parts = 2; parts <= 64; parts *= 2) {
+    find_order(&w);
+    for (int parts = 1; parts <= 64; parts *= 2) {
         int64_t size = w.all / parts + 1;
-        cut(&w, size);
+        divide(&w, size);
         Keep k = choose(&w, most);
         if (!best_size || better(&k, &best, most)) {
             best = k;
             best_size = size;
         }
     }
-    cut(&w, best_size);
+    divide(&w, best_size);
     best = choose(&w, most);
     rewrite(&w);
     return best;
