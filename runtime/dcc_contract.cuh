@@ -33,24 +33,34 @@ DCC_DEVICE float dcc_tf32_rest(float x)
     return (x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)) * 0x1.002p0f;
 }
 
-// dcc_mma_tf32 with each factor as a sum of two tf32 numbers, of which the big
-// one is what the product reads of it; the product of the two small parts is
-// left out. The 8 terms are added to d in f32, because the tensor cores' own
-// sums are cut off, not rounded.
+// Leaves of x, a float's bits, the tf32 number that is nearest, and returns the
+// rest, which is NaN if x is not finite. Unlike dcc_tf32_rest's it has x's sign
+// as often as not, and so have its products with another factor's rest, which
+// sums of three leave out: these are not all too small.
+DCC_DEVICE uint32_t dcc_tf32_split(uint32_t &x)
+{
+    const float whole = __uint_as_float(x);
+    x = (x + 0x1000u) & 0xffffe000u;
+    return __float_as_uint(whole - __uint_as_float(x));
+}
+
+// dcc_mma_tf32 with each factor as a sum of two tf32 numbers; the product of
+// the two small parts is left out. The 8 terms are added to d in f32, because
+// the tensor cores' own sums are cut off, not rounded.
 DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
                                const uint32_t (&b)[2])
 {
-    uint32_t small_a[4], small_b[2];
+    uint32_t big_a[4], big_b[2], small_a[4], small_b[2];
     float sum[4] = {};
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        small_a[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(a[i])));
+        big_a[i] = a[i], small_a[i] = dcc_tf32_split(big_a[i]);
 #pragma unroll
     for (int i = 0; i < 2; ++i)
-        small_b[i] = __float_as_uint(dcc_tf32_rest(__uint_as_float(b[i])));
-    dcc_mma_m16n8k8_tf32(sum, small_a, b);
-    dcc_mma_m16n8k8_tf32(sum, a, small_b);
-    dcc_mma_m16n8k8_tf32(sum, a, b);
+        big_b[i] = b[i], small_b[i] = dcc_tf32_split(big_b[i]);
+    dcc_mma_m16n8k8_tf32(sum, small_a, big_b);
+    dcc_mma_m16n8k8_tf32(sum, big_a, small_b);
+    dcc_mma_m16n8k8_tf32(sum, big_a, big_b);
 #pragma unroll
     for (int i = 0; i < 4; ++i)
         d[i] += sum[i];
