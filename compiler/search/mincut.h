@@ -3,7 +3,7 @@
 #ifndef DCC_MINCUT_H
 #define DCC_MINCUT_H
 
-#include "support/arena.h"
+#include "support/support.h"
 
 #include <stdbool.h>
 
