@@ -567,7 +567,7 @@ static const Expr *read_copy(Graph *g, const Expr *e, void *ctx)
     return expr_read(g, m->copy, e->at, e->in, e->outside);
 }
 
-static Tensor *copy_of(Graph *g, const Tensor *t)
+static Tensor *copy_of(Graph *g, Tensor *t)
 {
     Tensor *c = graph_tensor(g, arena_printf(g->arena, "%s_again", t->name),
                              t->type, t->rank, t->dim);
@@ -577,6 +577,7 @@ static Tensor *copy_of(Graph *g, const Tensor *t)
     *c = *t;
     c->id = id;
     c->name = name;
+    t->twice = true;
     return c;
 }
 
@@ -643,7 +644,7 @@ static void note_copied(const Expr *e, void *ctx)
         return;
     Made *m = &c->w->made[e->tensor->id];
     if (m->may && m->again && m->part == c->part && !m->copy)
-        m->copy = copy_of(c->w->g, e->tensor);
+        m->copy = copy_of(c->w->g, c->w->g->tensor[e->tensor->id]);
 }
 
 /* What changed, as gradients read it, and what that is computed from. */
