@@ -115,8 +115,6 @@ void halo_put_tile(const HaloForm *f, Tree *b);
  * elements before tap 0 on, to `at`; and `more` */
 void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
                     const char *at, Tree *more, Tree *b);
-/* and the run's variables from `run`, the number of an element of it. */
-void halo_put_run(const HaloForm *f, ContractBuild *x, Tree *b);
 int halo_space(const void *form, Variant **out);
 const char *halo_text(const Halo *h);
 /* Elements of the input that a tile brings. */

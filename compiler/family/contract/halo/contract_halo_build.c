@@ -93,10 +93,16 @@ static void shared_memory(HaloBuild *h)
 
 /* ---- weights ----------------------------------------------------------- */
 
-void halo_put_run(const HaloForm *f, ContractBuild *x, Tree *b)
+/* The weight's channel c, row r, and the run's variables from `run`, the number
+ * of an element of it. */
+static void put_names(const HaloForm *f, ContractBuild *x, Tree *b)
 {
     int64_t below = f->length;
 
+    if (f->channel)
+        cprint_name(&x->cp, f->channel, "c");
+    if (f->r)
+        cprint_name(&x->cp, f->r, "r");
     for (int i = 0; i < f->n_run; i++) {
         const Var *v = f->run[i];
         below /= v->extent;
@@ -119,11 +125,7 @@ static void put_weight_pieces(HaloBuild *h, Tree *b)
     Tree *run = tree_list(b->arena), *row = tree_list(b->arena);
     const char *n = f->swapped ? "m" : "n";
 
-    if (f->channel)
-        cprint_name(&x->cp, f->channel, "c");
-    if (f->r)
-        cprint_name(&x->cp, f->r, "r");
-    halo_put_run(f, x, run);
+    put_names(f, x, run);
     contract_digits(x, row, l->side, l, n);
     PUT(b,
         "// The weights, 0 where there are none.\n"
@@ -156,11 +158,7 @@ static void put_weights(HaloBuild *h, Tree *b)
     Tree *body = tree_list(b->arena), *run = tree_list(b->arena);
     const char *n = f->swapped ? "m" : "n", *type = type_cname(x->f->elem);
 
-    if (f->channel)
-        cprint_name(&x->cp, f->channel, "c");
-    if (f->r)
-        cprint_name(&x->cp, f->r, "r");
-    halo_put_run(f, x, run);
+    put_names(f, x, run);
     contract_digits(x, body, l->side, l, n);
     const char *text = cprint_bind(body, &x->cp, l->op->e, l->id);
     PUT(b,
