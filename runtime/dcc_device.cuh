@@ -223,6 +223,28 @@ DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
     }
 }
 
+// N neighbouring elements at once, to shared memory by words: lines there begin
+// where no vector may.
+template <int N, class T> DCC_DEVICE void dcc_put(T *to, const T *from)
+{
+    const dcc_vector<T, N> x =
+        *reinterpret_cast<const dcc_vector<T, N> *>(from);
+    if constexpr (N * sizeof(T) % 4 == 0) {
+        using word = dcc_vector<T, 4 / sizeof(T)>;
+        constexpr int M = N * sizeof(T) / 4;
+#pragma unroll
+        for (int i = 0; i < M; ++i) {
+            word w;
+            memcpy(&w, &x.v[i * int(4 / sizeof(T))], sizeof w);
+            *reinterpret_cast<word *>(to + i * (4 / sizeof(T))) = w;
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < N; ++i)
+            to[i] = x.v[i];
+    }
+}
+
 // A word's elements as values. Halves from the whole word: by elements, nvcc
 // chooses each on its own where a condition has chosen the word.
 template <class F, class T>

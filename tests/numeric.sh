@@ -11,7 +11,7 @@
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs crossed single mma-sm_80 halo taps stream rows ring map bands=1
-#             bands=2 share=2 reduce prefix chain chain-window chain-sm_80
+#             bands=2 share=2 turn reduce prefix chain chain-window chain-sm_80
 #             chain-few few-sm_80
 #             tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
@@ -30,7 +30,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs crossed single mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 turn reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -217,6 +217,7 @@ schedule=cooperative" $(files pairs) ;;
             $(files skinny) ;;
         map) flavour $f -O1 "${random}map=any" $(files window layouts) ;;
         bands=* | share=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
+        turn) flavour $f -O1 "${random}turn=any" $(files map layouts turn) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce ahead layouts) ;;
         prefix) flavour $f -O1 "${random}prefix=any" $(files prefix) ;;

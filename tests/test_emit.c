@@ -1,7 +1,6 @@
-/* test_emit.c - kernels of the families map, prefix and reduce, from nests
- * built by hand: their text against golden files, and what they compute, on
- * the emulator, against the nests' meaning in double. DCC_GOLDEN_WRITE=1 writes
- * the golden files anew. */
+/* test_emit.c - kernels of map, turn, prefix and reduce, from nests built by
+ * hand: their text against golden files, and what they compute on the emulator,
+ * against the nests' meaning. DCC_GOLDEN_WRITE=1 writes the golden files. */
 #include "compiler/emit/cprint.h"
 #include "compiler/model/device.h"
 #include "compiler/emit/emit.h"
@@ -587,6 +586,7 @@ Test(emit, golden)
            "split threads=256 vec=4 share=16");
     golden(running_sum(T_F16, 48, 2000), &family_prefix,
            "block threads=128 vec=8");
+    golden(transpose(200, 1000), &family_turn, NULL);
 }
 
 /* Every golden kernel compiles for old and new GPUs without a warning, and

@@ -162,6 +162,8 @@ typedef struct Spread {
     const Var *window; /* reads over cols that it moves overlap; or NULL */
     double taken;      /* of those reads, the share that is loaded */
     int tile;          /* with window: outputs of a thread along it */
+    const Var *turned; /* neighbours along it are read together, whatever the
+                          threads differ by; or NULL */
 } Spread;
 /* Whether a column moves this read. */
 bool uses_cols(const Group *gr, const Expr *read);

@@ -91,6 +91,8 @@ static double waste(const Census *c, const Spread *s, const Access *x)
 
     if (!fast)
         return most; /* one thread's, alone */
+    if (s->turned && x->read && idx_coef(x->offset, s->turned) == 1)
+        return 1;
     if (!idx_uses(x->offset, fast))
         return 1;
     double step = (double)llabs(idx_coef(x->offset, fast));
@@ -206,7 +208,8 @@ static bool same_spread(const Spread *a, const Spread *b)
 {
     return a->row == b->row && a->col == b->col && a->along == b->along &&
            a->vec == b->vec && a->rows_warp == b->rows_warp &&
-           a->window == b->window && a->taken == b->taken && a->tile == b->tile;
+           a->window == b->window && a->taken == b->taken &&
+           a->tile == b->tile && a->turned == b->turned;
 }
 
 static const Manner *manners(Census *c, const Spread *s)

@@ -1,0 +1,83 @@
+#include "family/turn/turn.h"
+
+#include <math.h>
+
+/* What a variant of turn costs. */
+
+void turn_traffic(const TurnForm *f, const TurnPlan *p, Traffic *t)
+{
+    const Spread s = {.row = f->fast,
+                      .along = f->fast,
+                      .vec = p->vec,
+                      .rows_warp = WARP * p->vec,
+                      .turned = f->along};
+
+    census_traffic(f->census, &s, t);
+}
+
+double turn_least(const void *form)
+{
+    const TurnForm *f = form;
+
+    return model_least(f->options->device, PIPE_FMA, census_flops(f->census));
+}
+
+/* Elements that all blocks copy to shared memory, those beyond the tensors'
+ * edges with them; *bytes of them; and the instructions of that. */
+static double copies(const TurnForm *f, const TurnPlan *p, double *bytes)
+{
+    const Device *d = f->options->device;
+    double ops = 0;
+
+    *bytes = 0;
+    for (int i = 0; i < f->n_turned; i++) {
+        double n = p->blocks * (double)(p->lines[i] * p->line[i]);
+        *bytes += n * type_bytes(f->turned[i].read->tensor->type);
+        ops +=
+            n / p->step[i] *
+            (d->copy_ops + d->access_ops + d->guard_ops * (1 + f->turned[i].n));
+    }
+    return ops;
+}
+
+void turn_cost(const void *form, const Variant *v, Cost *c)
+{
+    const TurnForm *f = form;
+    const Device *d = f->options->device;
+    const TurnPlan p = turn_plan(f, v);
+    Traffic t;
+    double copied;
+
+    turn_traffic(f, &p, &t);
+    const double ops = copies(f, &p, &copied);
+    const double points = p.blocks * (double)p.points,
+                 idle = points / (double)group_rows(f->group);
+    const double digits =
+        points / p.vec * d->guard_ops * (1 + f->group->n_rows);
+    const double runs =
+        (model_runs(d, (double)p.run_in) + model_runs(d, (double)p.run_out)) /
+        2;
+    Work w = {
+        .pipe = PIPE_FMA,
+        .flops = t.flops,
+        .padded_flops = idle * (t.flops + t.overhead) + 2 * (ops + digits),
+        .efficiency = d->issue_reached,
+        .special = idle * t.special,
+        .hbm_bytes = f->bytes * runs,
+        .l2_bytes = t.bytes,
+        .scatter = t.scatter,
+        /* one side goes by words or smaller, 32 threads at once */
+        .smem_bytes = copied + points * L2_LINE / WARP,
+        .blocks = p.blocks,
+        .threads = p.threads,
+        .regs = (int)d->map_regs + 2 * (p.vec + f->group->n_step),
+        .smem_block = (double)p.smem,
+        .block_ops = t.flops / p.blocks,
+        .block_bytes = t.bytes / p.blocks,
+        .serial_steps = 2,
+        .fill_us = model_us(d, d->sync_clk),
+    };
+    model_cost(d, &w, c);
+    /* of equal ones that with fewer instructions */
+    c->us += c->math / KILO / KILO;
+}

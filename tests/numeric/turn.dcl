@@ -1,0 +1,58 @@
+// Results that lie along another index than what they are made of.
+
+// channels first to channels last, and back
+model last {
+  input x : f16[2, 40, 12, 20];
+  input z : f16[2, 12, 20, 40];
+  output y[n, i, j, c] = relu(x[n, c, i, j]);
+  output w[n, c, i, j] = z[n, i, j, c] + x[n, c, i, j];
+}
+
+// odd extents, of which no vector is a part, and few channels
+model odd {
+  input x : f16[37, 53];
+  input z : f32[3, 3, 31, 29];
+  input q : bf16[5, 7, 7, 24];
+  output y[i, j] = x[j, i] * 2;
+  output w[n, i, j, c] = z[n, c, i, j];
+  output v[n, c, i, j] = q[n, i, j, c];
+}
+
+// both ways of one tensor
+model both {
+  input x : f32[72, 72];
+  output y[i, j] = x[i, j] + x[j, i];
+  output g[i, j] = exp(x[j, i] - x[i, j]);
+}
+
+// bytes, truth values and integers
+model small {
+  input x : i8[64, 96];
+  input z : u8[50, 34];
+  input b : bool[48, 32];
+  input k : i32[33, 65];
+  output y[i, j] = x[j, i];
+  output w[i, j] : f16 = z[j, i] / 4;
+  output c[i, j] = !b[j, i];
+  output m[i, j] = k[j, i] * 3;
+}
+
+// pixels from channels, and the reverse
+model shuffle {
+  input x : f16[2, 8, 24, 32];
+  input z : f16[2, 4, 24, 32];
+  output y[n, c in 0..2, i in 0..48, j in 0..64] = x[n, c * 4 + i % 2 * 2 + j % 2, i / 2, j / 2];
+  output w[n, c in 0..16, i in 0..12, j in 0..16] = z[n, c / 4, i * 2 + c % 4 / 2, j * 2 + c % 2];
+}
+
+// a row of the other side, and what is gathered, beside what is turned
+model beside {
+  input x : f16[64, 80];
+  input b : f16[64];
+  input s : f32[80];
+  input at : i32[80] in 0..80;
+  output y[i, j] = x[j, i] * b[j] + s[i] + s[at[i]];
+  h[i, j] = x[j, i] - 1;
+  output z[i, j] = h[i, j] * h[i, j];
+  output h;
+}
