@@ -348,10 +348,9 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
     const double us = predicted_us(p);
     const Seens seen = keep_seen(p);
     int64_t most = INT64_MAX, now = keep_held(&seen);
-    for (int i = 0; i < TRIES && all_bytes(p) > limit; i++) {
+    for (int i = 0; i < TRIES && all_bytes(p) > limit && most > 0; i++) {
         most = (most < now ? most : now) - (all_bytes(p) - limit);
-        if (most <= 0)
-            break;
+        most = most > 0 ? most : 0; /* as little as can be */
         r->dump.len = dumped;
         r->plan.len = planned;
         p = compile_best(a, d, tree, model, o, &seen, most, r);

@@ -4,7 +4,11 @@
 
 #include <math.h>
 
-enum { SMALL = 2000 }; /* a tensor of less than this part of all is kept */
+enum {
+    SMALL = 2000, /* a tensor of less than this part of all is kept */
+    NONE = -1,
+    SEVERAL = -2
+};
 
 /* One tensor that the forward pass makes. */
 typedef struct Made {
@@ -18,6 +22,9 @@ typedef struct Made {
     bool little, much; /* that, at the two prices */
     bool needed;     /* by gradients, or by what is computed again */
     bool changed;    /* its values come from copies */
+    int alone;       /* the only statement of gradients that reads it, and
+                        nothing else at its own points; or NONE */
+    bool read_again; /* by what is computed again */
     int first, end;  /* positions: who makes it, */
     int last;        /* and who reads it ahead */
     int part;        /* of all who make it; -1: they are of several */
@@ -28,7 +35,7 @@ typedef struct Made {
 
 typedef struct Part {
     int from, to; /* positions */
-    int64_t bytes, again;
+    int64_t bytes, again; /* again: held at a time */
     double us;
     bool chosen, placed; /* chosen: the higher price is its */
 } Part;
@@ -162,7 +169,28 @@ typedef struct Note {
     Way *w;
     int at;
     bool forward;
+    int own; /* the tensor that the statement reads at its own points; or NONE,
+                SEVERAL */
 } Note;
+
+static bool is_own(const Stmt *s, const Expr *e)
+{
+    bool own = s->op == R_NONE && !e->in.n && !s->where.n &&
+               s->tensor->rank == e->tensor->rank;
+
+    for (int d = 0; d < e->tensor->rank && own; d++)
+        own = e->at[d] == s->store[d];
+    return own;
+}
+
+static void note_own(const Expr *e, void *ctx)
+{
+    Note *n = ctx;
+
+    if (e->kind == E_READ && e->tensor->id != n->own &&
+        is_own(n->w->g->stmt[n->at], e))
+        n->own = n->own == NONE ? e->tensor->id : SEVERAL;
+}
 
 static void note_read(const Expr *e, void *ctx)
 {
@@ -171,10 +199,15 @@ static void note_read(const Expr *e, void *ctx)
     if (e->kind != E_READ)
         return;
     Made *m = &n->w->made[e->tensor->id];
-    if (n->forward)
+    if (n->forward) {
         m->last = n->at;
-    else
-        m->wanted = true;
+        return;
+    }
+    m->alone = (!m->wanted || m->alone == n->at) && n->own == e->tensor->id &&
+                       is_own(n->w->g->stmt[n->at], e)
+                   ? n->at
+                   : NONE;
+    m->wanted = true;
 }
 
 static void find_makers(Way *w)
@@ -183,7 +216,7 @@ static void find_makers(Way *w)
 
     for (int i = 0; i < g->n_tensor; i++) {
         const Tensor *t = g->tensor[i];
-        w->made[i] = (Made){.first = -1, .last = -1, .may =
+        w->made[i] = (Made){.first = -1, .last = -1, .alone = NONE, .may =
                             t->role == ROLE_TEMP && !t->prev &&
                             t->when == WHEN_RUN};
         w->made[i].bytes = tensor_elems(t) * type_bytes(t->type);
@@ -206,7 +239,9 @@ static void find_readers(Way *w)
     Graph *g = w->g;
 
     for (int i = 0; i < g->n_stmt; i++) {
-        Note n = {w, i, is_forward(w, i)};
+        Note n = {w, i, is_forward(w, i), NONE};
+        if (!n.forward)
+            expr_visit(g->stmt[i]->value, note_own, &n);
         if (n.forward || g->stmt[i]->when == WHEN_RUN)
             expr_visit(g->stmt[i]->value, note_read, &n);
     }
@@ -309,7 +344,7 @@ static void visit_makers(const Way *w, int tensor, ExprVisit *f, void *ctx)
 static bool stays(const Way *w, const Made *m)
 {
     return m->part < 0 ||
-           (m->real && (m->crosses || m->bytes < w->least));
+           m->bytes < w->least || (m->real && m->crosses);
 }
 
 static void find_parts(Way *w)
@@ -434,6 +469,21 @@ static void find_changed(Way *w)
     }
 }
 
+static void note_again(const Expr *e, void *ctx)
+{
+    Way *w = ctx;
+
+    if (e->kind == E_READ)
+        w->made[e->tensor->id].read_again = true;
+}
+
+/* What is read point by point by one statement becomes a value of its: it is
+ * in memory no second time. */
+static bool passes(const Made *m)
+{
+    return m->alone != NONE && !m->read_again && m->first == m->end;
+}
+
 /* What a choice of parts comes to. */
 static Keep weigh(Way *w)
 {
@@ -446,6 +496,7 @@ static Keep weigh(Way *w)
         m->needed = m->wanted;
         m->again = m->part >= 0 &&
                    (w->part[m->part].chosen ? m->much : m->little);
+        m->read_again = false;
     }
     for (int i = 0; i < w->n_order; i++) {
         const Made *m = &w->made[w->order[i]];
@@ -453,6 +504,9 @@ static Keep weigh(Way *w)
             visit_makers(w, w->order[i], note_needed, w);
     }
     find_changed(w);
+    for (int i = 0; i < w->n_order; i++)
+        if (w->made[w->order[i]].changed)
+            visit_makers(w, w->order[i], note_again, w);
     for (int i = 0; i < w->n_order; i++) {
         const Made *m = &w->made[w->order[i]];
         if (m->needed && !m->again)
@@ -461,13 +515,12 @@ static Keep weigh(Way *w)
             continue;
         k.n += m->real;
         k.us += m->us;
-        w->part[m->part].again += m->kept ? m->bytes : 0;
+        k.again += m->kept ? m->bytes : 0;
+        w->part[m->part].again += m->kept && !passes(m) ? m->bytes : 0;
     }
-    for (int p = 0; p < w->n_part; p++) {
-        k.again += w->part[p].again;
+    for (int p = 0; p < w->n_part; p++)
         if (w->part[p].again > k.part)
             k.part = w->part[p].again;
-    }
     return k;
 }
 
@@ -495,6 +548,22 @@ static Keep try_price(Way *w, double price)
     return weigh(w);
 }
 
+/* What came first may be in vain once another part is chosen. */
+static void spare_parts(Way *w, Keep *now, int64_t most)
+{
+    for (int p = 0; p < w->n_part; p++) {
+        if (!w->part[p].chosen)
+            continue;
+        w->part[p].chosen = false;
+        Keep less = weigh(w);
+        if (fits(&less, most) && less.us < now->us)
+            *now = less;
+        else
+            w->part[p].chosen = true;
+    }
+    *now = weigh(w);
+}
+
 static void take_parts(Way *w, Keep *now, int64_t most)
 {
     for (int p = 0; p < w->n_part; p++) {
@@ -520,6 +589,7 @@ static void take_parts(Way *w, Keep *now, int64_t most)
         w->part[best].chosen = true;
         *now = weigh(w);
     }
+    spare_parts(w, now, most);
 }
 
 /* The lowest price at which all fits, and of the next lower one what parts
