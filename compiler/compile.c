@@ -1,6 +1,7 @@
 #include "compile.h"
 
 #include "ast.h"
+#include "rewrite/centre.h"
 #include "search/build.h"
 #include "search/copies.h"
 #include "rewrite/embed.h"
@@ -186,6 +187,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
         bool other = reassociate(g);
         *own = recompute(g) > 0 ? OWN : other ? OTHER_ORDER : PLAIN;
     }
+    centre(g);
     if (!graph_check_indices(g))
         return NULL;
     if (dump_here(o, "normalise"))

@@ -2,6 +2,7 @@
  * NAME.dcl has its graphs after simplify and normalise, and its layouts, in
  * NAME.txt. With DCC_UPDATE set in the environment they are written anew.
  * And the meaning of single steps. */
+#include "compiler/rewrite/centre.h"
 #include "compiler/rewrite/layout.h"
 #include "compiler/rewrite/reassociate.h"
 #include "models.h"
@@ -219,4 +220,36 @@ Test(reassociate, gradients_of_attention)
                     &sums, &places);
     cr_expect_gt(sums, 1);
     arena_free(a);
+}
+
+/* How many means are subtracted twice in the gradient of sum(y * u), where
+ * `parts` makes y of x. */
+static int count_centred(const char *type, const char *parts)
+{
+    Fixture f = fixture();
+    Graph *g = lowered(&f, arena_printf(f.arena, "model m {"
+        " input x : %s[6, 20]; input v : %s[20, 8]; input u : f32[6, 8];"
+        " %s y = matmul(p, v); loss[] = sum(i, e) y[i, e] * u[i, e];"
+        " output loss; output dx = grad(loss, x); }", type, type, parts));
+
+    simplified(g);
+    normalise(g);
+    int n = centre(g);
+    arena_free(f.arena);
+    return n;
+}
+
+Test(centre, gradients_of_softmax)
+{
+    cr_expect_eq(count_centred("f32", "p = softmax(x);"), 1);
+    cr_expect_eq(count_centred("f32", "p = softmax(softmax(x));"), 2);
+    cr_expect_eq(count_centred("f32", "e = exp(x);"
+                               " p[i, j] = e[i, j] / sum(k) e[i, k];"), 1);
+    /* rounding of 16 bits is more than what cancels */
+    cr_expect_eq(count_centred("f16", "p = softmax(x);"), 0);
+    /* no mean: the weights do not add up to what divides them */
+    cr_expect_eq(count_centred("f32", "e = exp(x); p[i, j] = e[i, j] /"
+                               " (1 + sum(k) e[i, k]);"), 0);
+    cr_expect_eq(count_centred("f32", "e = exp(x); p[i, j] = e[i, j] /"
+                               " sum(k) e[i, k] * e[i, k];"), 0);
 }

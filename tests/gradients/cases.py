@@ -148,6 +148,10 @@ PROGRAMS = [
      "s[h, i, j] : f32 = j > i ? -inf : sum(d) q[h, i, d] * k[h, j, d] / sqrt(8)"
      " - (i - j) * pow(2.0, -1 - h);\n"
      "  p = softmax(s);  y[h, i, d] = sum(j) p[h, i, j] * v[h, j, d];", "alibi(q, k, v)"),
+    ("attention_alike", "q:2,6,8 k:2,16,8 v:2,16,8",
+     "a[h, j, d] : f32 = 1 + 0.2 * f32(k[h, j, d]);  b[h, j, d] : f32 = 1 + 0.2 * f32(v[h, j, d]);\n"
+     "  y = attention(f32(q), a, b);",
+     "F.scaled_dot_product_attention(q, 1 + 0.2 * k, 1 + 0.2 * v)"),
     ("squeeze_excite", "x:2,6,4,4 a:3,6 b:6,3",
      "g = sigmoid(linear(relu(linear(global_avg_pool(x), a)), b));\n"
      "  y[n, c, i, j] = x[n, c, i, j] * g[n, c];",
