@@ -158,8 +158,9 @@ void grad_for_params(Lower *l, const AstStmt *s)
             break;
     }
     if (!floats)
-        diag_error(l->d, s->at, "there is no parameter yet: 'for %s in params' "
-                   "is for those declared or called above", s->name.text);
+        diag_error(l->d, s->at, "there is no parameter of floats yet: 'for %s "
+                   "in params' is for those declared or called above",
+                   s->name.text);
 }
 
 bool grad_is_state(Lower *l, int number)
@@ -247,13 +248,18 @@ static bool check_loss(Lower *l, const Bound *b)
     return false;
 }
 
+static void say_what_is_meant(Lower *l, const Bound *b)
+{
+    diag_error(l->d, b[1].at, "a gradient is by a tensor: 'grad(loss, w)' with "
+               "the name of one");
+}
+
 static bool check_variable(Lower *l, const Bound *b)
 {
     const Ref *r = &b[1].ref;
 
     if (!is_whole_tensor(r)) {
-        diag_error(l->d, b[1].at, "a gradient is by a tensor: 'grad(loss, w)' "
-                   "with the name of one");
+        say_what_is_meant(l, b);
         return false;
     }
     if (type_is_float(r->t->type))
@@ -301,7 +307,11 @@ Ref grad_of(Lower *l, const AstExpr *e, const Bound *b, const char *label,
         note_gradient(l, loss.t, w, g);
         return ref_tensor(g);
     }
-    if (diag_errors(l->d) == errors) {
+    if (diag_errors(l->d) != errors)
+        return bad;
+    if (b[1].arg->kind != EXPR_NAME) {
+        say_what_is_meant(l, b); /* nothing is made of a value just made */
+    } else {
         diag_error(l->d, b[0].at, "'%s' does not depend on '%s'", loss.t->name,
                    w->weight ? w->weight : w->name);
         diag_note(l->d, b[1].at, "the gradient by this is asked for");

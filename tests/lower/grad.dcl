@@ -14,4 +14,5 @@ model m {
   output d = grad(k, x);
   output e = grad(s, x);
   output f[i] = grad(loss, x[i]);
+  output h = grad(loss, w * 2);
 }
