@@ -5,6 +5,7 @@
 #include "search/build.h"
 #include "search/copies.h"
 #include "rewrite/embed.h"
+#include "rewrite/ends.h"
 #include "search/explain.h"
 #include "search/norms.h"
 #include "search/keep.h"
@@ -154,11 +155,19 @@ static void mark_sized(Graph *g, const Sized *z)
  * (reassociate.h), or products with factors of their own (recompute.h). */
 typedef enum { PLAIN, OTHER_ORDER, OWN } Own;
 
+/* What is tried: chains prepared, inputs and outputs copied (ends.h); and what
+ * there was to prepare, how many there were to copy. */
+typedef struct Try {
+    bool chains, ends;
+    Own own;
+    int n_ends;
+} Try;
+
 /* The picture of the whole compiler; `most` bytes are kept of the forward
- * pass. With `own` chains are prepared: what there was to prepare. */
+ * pass. */
 static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
-                                 const Seens *seen, int64_t most, Own *own,
+                                 const Seens *seen, int64_t most, Try *try,
                                  Report *r)
 {
     Selection *s = r->selection = arena_new_of(a, Selection);
@@ -183,9 +192,9 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "simplify"))
         graph_dump(&r->dump, g);
     normalise(g);
-    if (own) {
+    if (try->chains) {
         bool other = reassociate(g);
-        *own = recompute(g) > 0 ? OWN : other ? OTHER_ORDER : PLAIN;
+        try->own = recompute(g) > 0 ? OWN : other ? OTHER_ORDER : PLAIN;
     }
     centre(g);
     if (!graph_check_indices(g))
@@ -193,6 +202,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
     s->keep = keep(g, seen, most);
+    if (try->ends)
+        try->n_ends = copy_ends(g);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
            o->packed);
     phase_write_out(g);
@@ -236,9 +247,26 @@ static double predicted_us(const CudaProgram *p)
     return us;
 }
 
+/* What a report has of one attempt, or of those so far. */
+typedef struct Written {
+    size_t dump, plan;
+    Selection *selection;
+} Written;
+
+static Written written(const Report *r)
+{
+    return (Written){r->dump.len, r->plan.len, r->selection};
+}
+
+static void rewind_to(Report *r, Written w)
+{
+    r->dump.len = w.dump;
+    r->plan.len = w.plan;
+}
+
 /* What was written of the first of two, from `from` to `to`, goes; or of the
  * second. */
-static void keep_one(Buf *b, size_t from, size_t to, bool second)
+static void keep_text(Buf *b, size_t from, size_t to, bool second)
 {
     if (!b->text)
         return;
@@ -246,6 +274,14 @@ static void keep_one(Buf *b, size_t from, size_t to, bool second)
         memmove(b->text + from, b->text + to, b->len - to);
     b->len = second ? from + b->len - to : to;
     b->text[b->len] = '\0';
+}
+
+static void keep_one(Report *r, Written from, Written to, bool second)
+{
+    keep_text(&r->dump, from.dump, to.dump, second);
+    keep_text(&r->plan, from.plan, to.plan, second);
+    if (!second)
+        r->selection = to.selection;
 }
 
 /* Somebody asks for a family of chains. */
@@ -260,36 +296,58 @@ static bool asks_for_chains(const CompileOptions *o)
 
 /* With factors that products have of their own, and without: the one that is
  * predicted to be faster. */
-static CudaProgram *better_of_two(Arena *a, Diag *d, Diag *quiet,
-                                  const struct Program *tree,
-                                  const char *model, const CompileOptions *o,
-                                  const Seens *seen, int64_t most, Report *r)
+static CudaProgram *better_order(Arena *a, Diag *d, Diag *quiet,
+                                 const struct Program *tree,
+                                 const char *model, const CompileOptions *o,
+                                 const Seens *seen, int64_t most, Try *try,
+                                 Report *r)
 {
-    const size_t dump = r->dump.len, plan = r->plan.len;
-    Own own = PLAIN;
-    CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
-                                  seen, most, &own, r);
+    const Written from = written(r);
+    Try plain = {.ends = try->ends};
 
-    if (p && (own == PLAIN || o->plan_name || asks_for_chains(o)))
+    try->chains = true;
+    CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
+                                  seen, most, try, r);
+    if (p && (try->own == PLAIN || o->plan_name || asks_for_chains(o)))
         return p;
     if (!p && !o->plan_name)
         return NULL;
-    const size_t dumped = p ? r->dump.len : dump;
-    const size_t planned = p ? r->plan.len : plan;
-    Selection *s = r->selection;
-    r->dump.len = dumped;
-    r->plan.len = planned;
+    if (!p)
+        rewind_to(r, from);
+    const Written to = written(r);
     CudaProgram *q = compile_once(a, p ? quiet : d, tree, model, o, seen, most,
-                                  NULL, r);
+                                  &plain, r);
     if (!p)
         return q;
     /* sums in another order gain by chains alone */
     bool second =
-        q && (own != OWN || predicted_us(q) <= predicted_us(p));
-    keep_one(&r->dump, dump, dumped, second);
-    keep_one(&r->plan, plan, planned, second);
-    if (!second)
-        r->selection = s;
+        q && (try->own != OWN || predicted_us(q) <= predicted_us(p));
+    keep_one(r, from, to, second);
+    return second ? q : p;
+}
+
+/* With inputs and outputs copied, and without; of a plan, the one it fits. */
+static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
+                                const struct Program *tree, const char *model,
+                                const CompileOptions *o, const Seens *seen,
+                                int64_t most, Report *r)
+{
+    const Written from = written(r);
+    Try copied = {.ends = true}, plain = {0};
+    CudaProgram *p = better_order(a, o->plan_name ? quiet : d, quiet, tree,
+                                  model, o, seen, most, &copied, r);
+
+    if (p ? !copied.n_ends || o->plan_name : !o->plan_name)
+        return p;
+    if (!p)
+        rewind_to(r, from);
+    const Written to = written(r);
+    CudaProgram *q = better_order(a, p ? quiet : d, quiet, tree, model, o,
+                                  seen, most, &plain, r);
+    if (!p)
+        return q;
+    bool second = q && predicted_us(q) <= predicted_us(p);
+    keep_one(r, from, to, second);
     return second ? q : p;
 }
 
@@ -298,7 +356,7 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
                                  const Seens *seen, int64_t most, Report *r)
 {
     Diag *quiet = diag_new(a);
-    CudaProgram *p = better_of_two(a, d, quiet, tree, model, o, seen, most, r);
+    CudaProgram *p = better_ends(a, d, quiet, tree, model, o, seen, most, r);
 
     diag_drop(quiet);
     return p;

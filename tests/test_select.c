@@ -38,10 +38,11 @@ Test(select, one_kernel)
     expect(1, "input x : f32[64, 256]; output y = gelu(relu(x * 2) + x);");
     expect(1, "input x : f16[64, 256]; param w : f16[128, 256];"
               " param b : f16[128]; output y = relu(linear(x, w, b));");
-    expect(1, "input x : f16[1, 32, 14, 14]; param w : f16[32, 32, 3, 3];"
+    expect(1, "input x : f16[1, 3, 14, 14]; param w : f16[32, 3, 3, 3];"
+              " input r : f16[1, 32, 14, 14];"
               " param g : f16[32]; param b : f16[32]; param m : f16[32];"
               " param v : f16[32]; output y = relu(batch_norm(conv2d(x, w,"
-              " pad = 1), g, b, m, v) + x);");
+              " pad = 1), g, b, m, v) + r);");
     expect(1, "input x : f16[16, 256]; param a : f16[64, 256];"
               " param b : f16[64, 256]; param c : f16[64, 256];"
               " param d : f16[64]; param e : f16[64]; param f : f16[64];"

@@ -325,20 +325,27 @@ static void choose_at_random(Layouts *l, uint64_t seed)
     }
 }
 
+/* The dimension that most of its class votes for. */
+static int elected(Layouts *l, const Tensor *t)
+{
+    const double *v = l->vote[root(l, t->id)];
+    int best = t->rank - 1;
+
+    for (int d = t->rank - 2; d >= 0; d--)
+        if (v[d] > v[best])
+            best = d;
+    return best;
+}
+
 static void choose(Layouts *l)
 {
     Graph *g = l->g;
 
-    gather_votes(l);
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
-        const double *v = l->vote[root(l, i)];
         if (!(is_free(t) || follows_trained(l, t)) || t->rank < 2)
             continue;
-        int best = t->rank - 1;
-        for (int d = t->rank - 2; d >= 0; d--)
-            if (v[d] > v[best])
-                best = d;
+        int best = elected(l, t);
         if (best != t->rank - 1)
             lay_out(t, best);
     }
@@ -424,30 +431,35 @@ static void pad_rows(Graph *g)
     }
 }
 
-void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
-            Packings *made)
+/* ---- the classes, and how they vote */
+
+static void unite_all(Layouts *l, bool *copied)
+{
+    Graph *g = l->g;
+
+    for (int i = 0; i < g->n_tensor; i++)
+        l->parent[i] = i;
+    for (int i = 0; i < g->n_tensor; i++) /* one memory */
+        if (g->tensor[i]->prev)
+            l->parent[root(l, g->tensor[i]->prev->id)] = root(l, i);
+    for (int i = 0; i < g->n_stmt; i++) {
+        if (g->stmt[i]->op == R_NONE)
+            expr_visit(g->stmt[i]->value, unite, &(Union){l, g->stmt[i]});
+        copied[i] = unite_copied(l, g->stmt[i]);
+    }
+}
+
+static Layouts poll(Graph *g)
 {
     Layouts l = {.g = g};
-    Packings ways = {0};
+    bool *copied = arena_array(g->arena, bool, g->n_stmt + 1);
 
     l.parent = arena_array(g->arena, int, g->n_tensor);
     l.vote = arena_alloc(g->arena, sizeof *l.vote * (size_t)g->n_tensor);
     l.decided = arena_array(g->arena, bool, g->n_tensor);
     l.sums = arena_array(g->arena, bool, g->n_tensor);
     l.trained = arena_array(g->arena, bool, g->n_tensor);
-    for (int i = 0; i < g->n_tensor; i++) {
-        l.parent[i] = i;
-        tensor_row_major(g->tensor[i]);
-    }
-    for (int i = 0; i < g->n_tensor; i++) /* one memory */
-        if (g->tensor[i]->prev)
-            l.parent[root(&l, g->tensor[i]->prev->id)] = root(&l, i);
-    bool *copied = arena_array(g->arena, bool, g->n_stmt + 1);
-    for (int i = 0; i < g->n_stmt; i++) {
-        if (g->stmt[i]->op == R_NONE)
-            expr_visit(g->stmt[i]->value, unite, &(Union){&l, g->stmt[i]});
-        copied[i] = unite_copied(&l, g->stmt[i]);
-    }
+    unite_all(&l, copied);
     for (int i = 0; i < g->n_tensor; i++)
         l.trained[root(&l, i)] |= tensor_is_trained(g->tensor[i]);
     for (int i = 0; i < g->n_stmt; i++)
@@ -457,6 +469,29 @@ void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
     for (int i = 0; i < g->n_stmt; i++)
         if (g->stmt[i]->op == R_NONE && !copied[i])
             expr_visit(g->stmt[i]->value, inherit, &(Union){&l, g->stmt[i]});
+    gather_votes(&l);
+    return l;
+}
+
+bool *layout_misfits(Graph *g)
+{
+    bool *misfit = arena_array(g->arena, bool, g->n_tensor + 1);
+    Layouts l = poll(g);
+
+    for (int i = 0; i < g->n_tensor; i++)
+        misfit[i] = g->tensor[i]->rank > 1 &&
+                    elected(&l, g->tensor[i]) != g->tensor[i]->rank - 1;
+    return misfit;
+}
+
+void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
+            Packings *made)
+{
+    Layouts l = poll(g);
+    Packings ways = {0};
+
+    for (int i = 0; i < g->n_tensor; i++)
+        tensor_row_major(g->tensor[i]);
     choose(&l);
     if (seed)
         choose_at_random(&l, seed);

@@ -1,0 +1,56 @@
+/* test_ends.c - inputs and outputs that lie otherwise than kernels want. */
+#include "compiler/rewrite/ends.h"
+#include "models.h"
+
+/* How many inputs and outputs are offered as copies, and how many launches
+ * there are behind the choice. */
+static void expect(int copies, int launches, const char *body)
+{
+    Fixture f = fixture();
+    const char *text = arena_printf(f.arena, "model m { %s }", body);
+    Graph *g = lowered(&f, text);
+
+    simplified(g);
+    normalise(g);
+    int n = copy_ends(g);
+    cr_expect_eq(n, copies, "%s: %d copies, not %d", body, n, copies);
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f, text, &r, &o);
+    cr_assert(p, "%s: %s", body, diag_text(f.diag));
+    cr_expect_eq(p->n_run, launches, "%s: %d launches, not %d", body,
+                 p->n_run, launches);
+    arena_free(f.arena);
+}
+
+/* Channels that are summed, or that windows walk along, are made neighbours
+ * once, ahead of the kernel and behind it. */
+Test(ends, channels_first)
+{
+    expect(2, 3,
+           "input x : f16[32, 256, 14, 14]; param w : f16[256, 256, 3, 3];"
+           " output y = relu(conv2d(x, w, pad = 1));");
+    expect(2, 3, "input x : f16[16, 256, 2048]; param w : f16[512, 256, 5];"
+                 " output y = relu(conv1d(x, w, pad = 2));");
+    expect(2, 3, "input x : f16[32, 128, 56, 56]; param w : f16[128, 1, 3, 3];"
+                 " output y = relu(conv2d(x, w, pad = 1, groups = 128));");
+    expect(2, 4, "input x : f16[8, 128, 28, 28];"
+                 " param w : f16[128, 128, 3, 3];"
+                 " param v : f16[128, 128, 3, 3];"
+                 " h = relu(conv2d(x, w, pad = 1));"
+                 " output y = relu(conv2d(h, v, pad = 1) + x);");
+}
+
+/* Few channels are read as they lie; where nothing is summed, or lies as it is
+ * wanted, there is nothing to copy; and what is copied may cost more. */
+Test(ends, as_declared)
+{
+    expect(1, 1,
+           "input x : f16[8, 3, 224, 224]; param w : f16[64, 3, 7, 7];"
+           " output y = relu(conv2d(x, w, stride = 2, pad = 3));");
+    expect(0, 1, "input x : f16[512, 768]; param w : f16[768, 768];"
+                 " output y = linear(x, w);");
+    expect(0, 1, "input x : f16[8, 64, 56, 56]; output y = relu(x) * 2;");
+    expect(0, 1, "input x : f16[8, 64, 56, 56];"
+                 " output y[n, c] = mean(i, j) x[n, c, i, j];");
+}
