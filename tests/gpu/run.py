@@ -103,8 +103,15 @@ def model_path(name):
 
 
 def build(o, objects, case):
-    """case gains `library`, or `error`."""
+    """case gains `library`, or `error`; what an earlier call left in o.work
+    is taken as it is, unless dcc is newer."""
     stem = os.path.join(o.work, case_name(case))
+    kept = stem + ".json"
+    if os.path.exists(kept) and \
+            os.path.getmtime(kept) > os.path.getmtime(o.dcc):
+        with open(kept) as f:
+            case.update(json.load(f))
+        return case
     status, text = emit(o, case, stem + ".cu")
     if status:
         case["error"] = f"dcc: exit status {status}\n{tail(text)}"
@@ -124,6 +131,8 @@ def build(o, objects, case):
         case["error"] = f"nvcc: exit status {status}\n{tail(text)}"
     else:
         case["library"] = stem + ".so"
+        with open(kept, "w") as f:
+            json.dump(case, f)
     return case
 
 
@@ -381,9 +390,12 @@ def run_all(o, cases):
 # ---- rivals that compile, in processes of their own
 
 def run_compiled(o, cases):
-    """Cases gain compiled.py's figures, or `compile_note`: why not."""
+    """Cases gain compiled.py's figures, or `compile_note`: why not. Half of
+    the time that is left is for compiling."""
     left = {case_name(c): c for c in cases}
-    rival_lines(o, left, "compiled.py", "--mode", o.compile, "--work", o.work)
+    limit = max(1, min(150, (o.deadline - time.time()) / 2))
+    rival_lines(o, left, "compiled.py", "--mode", o.compile, "--work", o.work,
+                "--limit", "%.0f" % limit)
     if left:
         say(f"torch.compile: {len(left)} cases not run")
 
@@ -542,6 +554,8 @@ def options():
     p.add_argument("--target", default="h200")
     p.add_argument("--arch", default="90a")
     p.add_argument("--work", help="folder to build in, and to leave")
+    p.add_argument("--build-only", action="store_true",
+                   help="into --work, for a later call with the same")
     p.add_argument("--json", default="gpu.json")
     p.add_argument("--budget", type=float, default=570, help="seconds in all")
     p.add_argument("--nvcc-timeout", type=float, default=240)
@@ -594,10 +608,12 @@ def main():
     os.makedirs(o.work, exist_ok=True)
     cases = [{"model": m, "type": t, "batch": b}
              for m in o.models for t in o.types for b in o.batches]
-    report = {**machine(o), "cases": cases}
+    report = {**machine(o), "torch_compile": o.compile, "cases": cases}
     say(json.dumps({k: v for k, v in report.items() if k != "cases"}))
     objects = build_runtime(o)
     build_all(o, objects, cases)
+    if o.build_only:
+        return 0
     say(HEAD)
     run_all(o, cases)
     if o.compile:
