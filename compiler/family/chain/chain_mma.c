@@ -202,7 +202,7 @@ static void put_kernel(ChainKernel *w)
         FILL("RESCALE", chain_rescale(w)),
         FILL("TYPE", type_cname(f->elem)),
         FILL_TREE("AFTER", chain_after(w)),
-        FILL_TREE("EPILOGUE", chain_direct(w)),
+        FILL_TREE("EPILOGUE", chain_direct(w, 2)),
     };
 
     kernel_phase(w->b.g, w->k, "setup",

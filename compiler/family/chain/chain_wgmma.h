@@ -140,7 +140,7 @@ Tree *chain_range(ChainKernel *w);
 /* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
  * far; what is read of points ahead of their scores; what a score is besides
  * the sum, and where it is none; how a block changes what a row has, and the
- * sums so far; what multiplies them in the end; results from where they lie. */
+ * sums so far; what multiplies them in the end. */
 void chain_name_all(ChainKernel *w);
 Tree *chain_state(const ChainKernel *w);
 Tree *chain_start(const ChainKernel *w); /* with nothing in it yet */
@@ -151,7 +151,10 @@ const char *chain_weigh(const ChainKernel *w);
 const char *chain_rescale(const ChainKernel *w);
 Tree *chain_after(ChainKernel *w);
 const char *chain_greatest(const ChainKernel *w, const char *most);
-Tree *chain_direct(ChainKernel *w);
+/* chain_store.c: results from where they lie, of which a thread stores so many
+ * columns at a time; the whole epilogue of chain_wgmma. */
+Tree *chain_direct(ChainKernel *w, int most);
+Tree *chain_epilogue(ChainKernel *w);
 /* chain_mma.c: elements that lie side by side in pieces of 16 bytes, from where
  * `fast` is a multiple of 8 on; one piece of a tile's line, of which `number`
  * is the line's of the tensor, there if it is less than `size`, if that is not

@@ -400,94 +400,6 @@ Tree *chain_after(ChainKernel *w)
     return code;
 }
 
-/* ---- epilogue -------------------------------------------------------- */
-
-static void put_bounds(ChainKernel *w, Tree *b, const char *column)
-{
-    bool rows = w->f->M % w->bm, columns = w->f->N % w->bn;
-
-    if (rows || columns)
-        PUT(b,
-            rows && columns ? "if (m >= M || @column >= N)\n"
-                              "    continue;\n"
-            : rows          ? "if (m >= M)\n"
-                              "    continue;\n"
-                            : "if (@column >= N)\n"
-                              "    continue;\n",
-            FILL("column", column));
-}
-
-static void place_pair(ContractBuild *x, Tree *b)
-{
-    ChainKernel *w = (ChainKernel *)x; /* x is its first member */
-
-    x->sum = w->f->rows.after
-                 ? "(acc[0][j * (COLS / 2) + q * 2 + e] * after[q % 2])"
-                 : "acc[0][j * (COLS / 2) + q * 2 + e]";
-    PUT(b, "const int m = m0 + top + q % 2 * 8 + lane / 4;\n"
-           "const int n = j * COLS + q / 2 * 8 + lane % 4 * 2;\n");
-    if (w->reads) /* rows that are not there are packed, but not stored */
-        put_bounds(w, b, "n");
-}
-
-static void place_piece(ContractBuild *x, Tree *b)
-{
-    PUT(b, x->f->lines ? "const int m = m0 + top + line;\n"
-                      "const int n = j * COLS;\n"
-                    : "const int m = m0 + top + line;\n"
-                      "const int n = j * COLS + piece * 8;\n");
-    put_bounds((ChainKernel *)x, b, "n");
-}
-
-static void place_point(ContractBuild *x, Tree *b)
-{
-    const char *column = x->vec >= 2 ? "e" : "c";
-
-    x->sum = arena_printf(x->g->arena,
-                          ((ChainKernel *)x)->f->rows.after
-                              ? "(acc[0][j * 4 + i %% 2 * 2 + %s] * "
-                                "after[i %% 2])"
-                              : "acc[0][j * 4 + i %% 2 * 2 + %s]",
-                          column);
-    PUT(b,
-        "const int m = m0 + top + i % 2 * 8 + lane / 4;\n"
-        "const int n = j * 8 + lane % 4 * 2@c;\n",
-        FILL("c", x->vec >= 2 ? "" : " + c"));
-    put_bounds((ChainKernel *)x, b, "n");
-}
-
-static const char by_pieces[] =
-    "#pragma unroll 2  // more addresses would not fit\n"
-    "for (int q = 0; q < COLS / 16; ++q) {\n"
-    "    const int line = (q * 32 + lane) / (COLS / 8);\n"
-    "    const int piece = lane % (COLS / 8);\n"
-    "    @PIECE@\n"
-    "}\n";
-
-static Tree *packed(ChainKernel *w)
-{
-    ContractBuild *x = &w->b;
-    Arena *a = x->g->arena;
-    Tree *pairs = tree_list(a), *pieces = tree_list(a);
-
-    contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", tree_list(a),
-                   0);
-    contract_pieces(x, pieces, place_piece,
-                    x->f->lines ? "out"
-                             : "&out[line][dcc_packed_at<COLS>(line, piece)]");
-    return TEMPLATE(
-        a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
-        FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
-        FILL_TREE("PIECES", QUOTE(a, by_pieces, FILL_TREE("PIECE", pieces))));
-}
-
-Tree *chain_direct(ChainKernel *w)
-{
-    return TEMPLATE(w->b.g->arena, "contract_wgmma_pairs.cu.in",
-                    FILL_TREE("POINTS", chain_points(w, place_point)),
-                    FILL("WIDTH", "BN"), FILL("AGAIN", ""));
-}
-
 /* ---- the whole ------------------------------------------------------- */
 
 static Tree *registers(const ChainKernel *w, bool consumer)
@@ -704,7 +616,7 @@ static void put_kernel(ChainKernel *w)
                            : ""),
         FILL_TREE("LOOP", loop(w)),
         FILL_TREE("AFTER", chain_after(w)),
-        FILL_TREE("EPILOGUE", w->pack ? packed(w) : chain_direct(w)),
+        FILL_TREE("EPILOGUE", chain_epilogue(w)),
     };
 
     kernel_phase(w->b.g, w->k, "setup",

@@ -1,0 +1,164 @@
+#include "family/chain/chain_wgmma.h"
+
+/* What becomes of a chain's sums: from registers to memory. */
+
+static void put_bounds(ChainKernel *w, Tree *b, const char *column)
+{
+    bool rows = w->f->M % w->bm, columns = w->f->N % w->bn;
+
+    if (rows || columns)
+        PUT(b,
+            rows && columns ? "if (m >= M || @column >= N)\n"
+                              "    continue;\n"
+            : rows          ? "if (m >= M)\n"
+                              "    continue;\n"
+                            : "if (@column >= N)\n"
+                              "    continue;\n",
+            FILL("column", column));
+}
+
+static void place_pair(ContractBuild *x, Tree *b)
+{
+    ChainKernel *w = (ChainKernel *)x; /* x is its first member */
+
+    x->sum = w->f->rows.after
+                 ? "(acc[0][j * (COLS / 2) + q * 2 + e] * after[q % 2])"
+                 : "acc[0][j * (COLS / 2) + q * 2 + e]";
+    PUT(b, "const int m = m0 + top + q % 2 * 8 + lane / 4;\n"
+           "const int n = j * COLS + q / 2 * 8 + lane % 4 * 2;\n");
+    if (w->reads) /* rows that are not there are packed, but not stored */
+        put_bounds(w, b, "n");
+}
+
+static void place_piece(ContractBuild *x, Tree *b)
+{
+    PUT(b, x->f->lines ? "const int m = m0 + top + line;\n"
+                      "const int n = j * COLS;\n"
+                    : "const int m = m0 + top + line;\n"
+                      "const int n = j * COLS + piece * 8;\n");
+    put_bounds((ChainKernel *)x, b, "n");
+}
+
+static void place_point(ContractBuild *x, Tree *b)
+{
+    const char *after =
+        ((ChainKernel *)x)->f->rows.after ? " * after[i % 2]" : "";
+    const char *sum = x->vec == 8   ? "part[e]"
+                      : x->vec == 4 ? "part[c * 4 + e]"
+                      : x->vec == 2 ? "acc[0][j * 4 + i % 2 * 2 + e]"
+                                    : "acc[0][j * 4 + i % 2 * 2 + c]";
+
+    x->sum = *after ? arena_printf(b->arena, "(%s%s)", sum, after) : sum;
+    PUT(b,
+        "const int m = m0 + top + i % 2 * 8 + lane / 4;\n"
+        "const int n = @n;\n",
+        FILL("n", x->vec == 8   ? "j * 32 + lane % 4 * 8"
+                  : x->vec == 4 ? "j * 32 + lane % 4 * 8 + c * 4"
+                  : x->vec == 2 ? "j * 8 + lane % 4 * 2"
+                                : "j * 8 + lane % 4 * 2 + c"));
+    put_bounds((ChainKernel *)x, b, "n");
+}
+
+static const char by_pieces[] =
+    "#pragma unroll 2  // more addresses would not fit\n"
+    "for (int q = 0; q < COLS / 16; ++q) {\n"
+    "    const int line = (q * 32 + lane) / (COLS / 8);\n"
+    "    const int piece = lane % (COLS / 8);\n"
+    "    @PIECE@\n"
+    "}\n";
+
+static Tree *packed(ChainKernel *w)
+{
+    ContractBuild *x = &w->b;
+    Arena *a = x->g->arena;
+    Tree *pairs = tree_list(a), *pieces = tree_list(a);
+
+    contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", tree_list(a),
+                   0);
+    contract_pieces(x, pieces, place_piece,
+                    x->f->lines ? "out"
+                             : "&out[line][dcc_packed_at<COLS>(line, piece)]");
+    return TEMPLATE(
+        a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
+        FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
+        FILL_TREE("PIECES", QUOTE(a, by_pieces, FILL_TREE("PIECE", pieces))));
+}
+
+/* Groups of columns of which single results' reads are made at once, in the
+ * registers that scores leave: else each would wait for the store before it. */
+static int groups_ahead(const ChainKernel *w, int most)
+{
+    int all = w->bn / (most * 4), each = most; /* registers, of two rows */
+
+    for (int n = all; n > 1; n--)
+        if (all % n == 0 && n * each <= w->bj / 2)
+            return n;
+    return 1;
+}
+
+Tree *chain_direct(ChainKernel *w, int most)
+{
+    ContractBuild *x = &w->b;
+    Arena *a = x->g->arena;
+    int part = groups_ahead(w, most);
+    bool once = part == w->bn / (most * 4);
+    ContractAhead ahead = {
+        .vec = most,
+        .declare = tree_list(a),
+        .reads = tree_list(a),
+        .columns = tree_list(a),
+        .by_columns = tree_list(a),
+        .pieces = 2 * part,
+        .regs = w->bj / 2,
+        .piece = once ? "j * 2 + i"
+                      : arena_printf(a, "j %% %d * 2 + i", part)};
+    Tree *points = tree_list(a), *again = tree_list(a), *all = tree_list(a);
+
+    contract_points(x, points, most, place_point, &ahead);
+    if (x->vec == 4 || x->vec == 1)
+        points = QUOTE(a,
+                       "#pragma unroll\n"
+                       "for (int c = 0; c < 2; ++c) {\n"
+                       "    @POINTS\n"
+                       "}\n",
+                       FILL_TREE("POINTS", points));
+    tree_add(all, ahead.columns);
+    if (ahead.reads->n_item) {
+        PUT(all,
+            "@DECLARE\n"
+            "auto read_ahead = [&](int first) {\n"
+            "    #pragma unroll\n"
+            "    for (int j = first; j < first + @part; ++j)\n"
+            "        #pragma unroll\n"
+            "        for (int i = 0; i < WM / 32; ++i) {\n"
+            "            @READS\n"
+            "        }\n"
+            "};\n",
+            FILL_TREE("DECLARE", ahead.declare), FILL_INT("part", part),
+            FILL_TREE("READS", ahead.reads));
+        PUT(once ? all : again,
+            once ? "read_ahead(0);\n"
+                 : "if (j % @part == 0)\n"
+                   "    read_ahead(j);\n",
+            FILL_INT("part", part));
+    }
+    tree_add(all, TEMPLATE(a,
+                           x->vec >= 4 ? "contract_wgmma_rows.cu.in"
+                                       : "contract_wgmma_pairs.cu.in",
+                           FILL_TREE("POINTS", points), FILL("SUMS", "acc"),
+                           FILL("WIDTH", "BN"), FILL_TREE("AGAIN", again),
+                           FILL_TREE("COLUMNS", ahead.by_columns)));
+    return all;
+}
+
+/* Columns that a thread stores at a time: of 16-bit results 8, after an
+ * exchange with its neighbours. */
+static int most_columns(const ChainKernel *w)
+{
+    return type_bytes(w->out_type) == 2 && w->bn % 32 == 0 ? 8 : 2;
+}
+
+Tree *chain_epilogue(ChainKernel *w)
+{
+    return w->pack ? packed(w) : chain_direct(w, most_columns(w));
+}
