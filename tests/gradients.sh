@@ -4,6 +4,7 @@
 # small sizes.
 #
 #   tests/gradients.sh [FILE.dcl...]     a test point for each
+#   tests/gradients.sh --examples        every example: three minutes
 #
 # DCC_BIN  the compiler; DCC_SRC the source tree
 src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
@@ -28,7 +29,40 @@ check()
     fi
 }
 
-if [ $# -gt 0 ]; then
+# examples: each as small as it can be
+examples()
+{
+    while read -r name sizes; do
+        # shellcheck disable=SC2086
+        check "$name" "$src/examples/$name.dcl" $sizes </dev/null
+    done <<END
+bert_base -D D=128 -D L=2 -D S=16 -D V=100
+chargpt_train -D B=2 -D S=16
+convnext_tiny -D S=32 -D D=8
+densenet121 -D S=32 -D K=4
+digits -D B=4
+digits_train -D B=4
+dlrm -D B=4 -D V=50
+efficientnet_b0 -D S=32
+gpt2 -D S=16 -D D=128 -D L=2 -D V=100
+gpt2_decode -D S=16 -D D=128 -D L=2 -D V=100
+mlp -D B=2
+mlp_dlrm -D B=4
+mobilenetv2 -D S=32
+pix2pix -D W=4
+resnet18 -D S=32 -D W=8
+resnet50 -D S=32 -D W=8
+smollm2 -D S=8 -D L=2 -D V=50 -D F=64
+smollm2_decode -D S=16 -D L=2 -D V=50 -D F=64
+vgg16 -D S=32 -D W=8 -D H=64
+vit_b16 -D S=32 -D D=128 -D L=2
+whisper_base -D T=32 -D D=128 -D L=2
+END
+}
+
+if [ "$1" = --examples ]; then
+    examples
+elif [ $# -gt 0 ]; then
     for f; do
         check "${f##*/}" "$f"
     done

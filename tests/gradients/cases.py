@@ -255,6 +255,45 @@ PROGRAMS = [
      "      + erf(x[i, j]) + atanh(0.5 * x[i, j]) + cbrt(x[i, j] + 1) + exp2(x[i, j]) + tan(x[i, j]);",
      "torch.asin(0.5 * x) + x.sinh() + x.log1p() + x.expm1() + x.erf() + (0.5 * x).atanh()"
      " + (x + 1) ** (1 / 3) + x.exp2() + x.tan()"),
+    ("crf", "x:3,5,4 w:4,4",
+     "a[b, k in 0..4] : f32 = x[b, 0, k];\n"
+     "  for t in 1..5 {\n"
+     "    s[b, k, j in 0..4] : f32 = a[b, j] + w[j, k];  m[b, k] = stop(max(j) s[b, k, j]);\n"
+     "    n[b, k] : f32 = log(sum(j) exp(s[b, k, j] - m[b, k])) + m[b, k] + x[b, t, k];\n"
+     "    a = n;\n"
+     "  }\n"
+     "  q[b] = max(k) a[b, k];  y[b] : f32 = log(sum(k) exp(a[b, k] - q[b])) + q[b];", "crf(x, w)"),
+    ("ctc", "x:6,5 t:2:i4",
+     "l = log_softmax(f32(x));\n"
+     "  s[j in 0..5] : i32 = j % 2 == 0 ? 4 : (t[j / 2] or 0);\n"
+     "  a[j in 0..5] : f32 = j < 2 ? l[0, s[j]] : -1e30;\n"
+     "  for i in 1..6 {\n"
+     "    p[j in 0..5] : f32 = a[j - 1] or -1e30;\n"
+     "    q[j in 0..5] : f32 = j % 2 == 1 && j > 1 && s[max(j - 2, 0)] != s[j] ?"
+     " a[max(j - 2, 0)] : -1e30;\n"
+     "    m[j] = max(a[j], max(p[j], q[j]));\n"
+     "    n[j] : f32 = m[j] + log(exp(a[j] - m[j]) + exp(p[j] - m[j]) + exp(q[j] - m[j]))"
+     " + l[i, s[j]];\n"
+     "    a = n;\n"
+     "  }\n"
+     "  y[] = -(max(a[3], a[4]) + log1p(exp(min(a[3] - a[4], a[4] - a[3]))));",
+     "F.ctc_loss(x.log_softmax(1)[:, None], t[None], [6], [2], blank=4, reduction='none')[0]"),
+    ("graph_attention", "x:6,4 e:9,2:i6 w:4,4 a:4",
+     "h = f32(linear(x, w));\n"
+     "  s[k] = leaky_relu(sum(d) (h[e[k, 0], d] + h[e[k, 1], d]) * f32(a[d]), slope = 0.2);\n"
+     "  q[k] = exp(s[k]);  n : f32[6] = 0;  n[e[k, 0]] += q[k];\n"
+     "  o : f32[6, 4] = 0;  o[e[k, 0], d] += q[k] / n[e[k, 0]] * h[e[k, 1], d];  y = o;",
+     "graph_attention(x, e, w, a)"),
+    ("rays", "d:4,7:p c:4,7,3",
+     "a[r, i] : f32 = 1 - exp(-d[r, i] * 0.3);  t[r, i in 0..7] : f32 = prod(j in 0..i) (1 - a[r, j]);\n"
+     "  y[r, k] : f32 = sum(i) a[r, i] * t[r, i] * c[r, i, k];", "rays(d, c)"),
+    ("inner_step", "x:4,6 t:4,3 w:3,6 z:5,6 u:5,3",
+     "a = mse(linear(f32(x), f32(w)), f32(t));  f = f32(w) - 0.3 * grad(a, w);\n"
+     "  y = mse(tanh(linear(f32(z), f)), f32(u));", "inner_step(x, t, w, z, u)"),
+    ("third", "x:6,1 w:8,1 b:8 v:1,8",
+     "u = linear(tanh(linear(f32(x), f32(w), f32(b))), f32(v));  s = sum(sum(u, axis = 1), axis = 0);\n"
+     "  g = grad(s, x);  t = sum(sum(g, axis = 1), axis = 0);  h = grad(t, x);\n"
+     "  y[] = mean(i) (h[i, 0] + u[i, 0]) * (h[i, 0] + u[i, 0]);", "third(x, w, b, v)"),
     ("second", "x:4,6 w:3,6 t:4,3",
      "a = mse(tanh(linear(f32(x), f32(w))), 0.5 * f32(t));\n"
      "  g = grad(a, x);  y = square_sum(g) * 10;", "second(x, w, t)"),
@@ -326,4 +365,4 @@ NETWORKS = [
                  options=", first = true"),
 ]
 
-BENDS = {"picked", "select", "max_pool", "max_pool_even", "window_max", "row_min"}
+BENDS = {"ctc", "graph_attention", "picked", "select", "max_pool", "max_pool_even", "window_max", "row_min"}
