@@ -479,28 +479,6 @@ static const char *why_unserved(Search *x, Group *gr)
     return c->no_chain;
 }
 
-/* Pairs of products alone are predicted to gain more than they do. */
-static bool reduces_between(const Group *gr)
-{
-    const Group *b = gr->chain->between;
-
-    for (int i = 0; b && i < b->n_step; i++)
-        if (b->step[i].op != R_NONE)
-            return true;
-    return false;
-}
-
-/* What the first leaves is made for this product, again. */
-static bool is_own(const Search *x, const ChainFound *f)
-{
-    const Group *gr = x->u.unit[f->member[0]].group;
-    bool own = false;
-
-    for (int i = 0; i < gr->n_step; i++)
-        own |= gr->step[i].tensor && gr->step[i].tensor->own;
-    return own;
-}
-
 /* With one of the products behind it. False if there is none. */
 static bool try_chain(Search *x, int last, int which)
 {
@@ -522,12 +500,6 @@ static bool try_chain(Search *x, int last, int which)
     bool first = f.group && !isinf(us) &&
                  family_preferred(x->s->options,
                                   choose_variant(x->s, f.group)->family);
-    if (f.group && !isinf(us) && !reduces_between(f.group) && !first &&
-        !is_own(x, &f) &&
-        group_multiplies(x->g, f.group->chain->first)) {
-        f.why = "nothing is reduced between the products: --variant may ask";
-        us = INFINITY;
-    }
     if (isinf(us) || (us >= apart && !first) || x->s->plan)
         refuse_chain(x, last, &f, isinf(us) ? f.why : NULL, apart, us);
     else {

@@ -141,6 +141,42 @@ static double live_steps(const ChainKernel *w, double *longest)
     return all / w->m_tiles;
 }
 
+/* Clocks of TMA for so many rows of an operand, in so many boxes. */
+static double rows_clk(const Tma *t, const TmaOperand *o, double rows,
+                       int boxes)
+{
+    return o->k_major && tma_few_terms(t)
+               ? tma_few_clk(t, o, rows * boxes)
+               : rows * boxes * t->x->o->device->tma_row_clk;
+}
+
+/* The same for a tile of so many steps: its rows, and blocks of columns of
+ * either product. An SM's tiles get theirs one after the other. */
+static double copies_clk(const ChainKernel *w, double steps)
+{
+    const ChainForm *f = w->f;
+    double columns = steps * w->teams * w->bj;
+    double clk = rows_clk(&f->ta, &f->ta.a, w->bm, w->d_boxes) +
+                 rows_clk(&f->ta, &f->ta.b, columns, w->d_boxes);
+
+    if (w->o_boxes)
+        clk += rows_clk(&f->to, &f->to.a, w->bm, w->o_boxes) +
+               rows_clk(&f->to, &f->to.b, columns, w->o_boxes);
+    if (f->tb.b.k_major)
+        return clk + rows_clk(&f->tb, &f->tb.b, w->bn,
+                              (int)ceil(columns / f->tb.bk));
+    return clk + rows_clk(&f->tb, &f->tb.b, columns, w->n_boxes);
+}
+
+/* Of a tile's stores: the last ones have nothing beside them. */
+static double stores_clk(const ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+
+    return (double)w->bm * w->bn * type_bytes(f->elem) /
+           f->a.o->device->sm_bytes_clk;
+}
+
 /* Clocks of the SM that ends last. */
 static double busy_clk(const ChainKernel *w, double steps, double longest)
 {
@@ -153,7 +189,9 @@ static double busy_clk(const ChainKernel *w, double steps, double longest)
     double all = steps * step + tile_clk(w, at_once, step);
 
     if (steps == longest)
-        return ceil(tiles / slots) * all;
+        return fmax(ceil(tiles / slots) * all,
+                    ceil(tiles / sms) * copies_clk(w, steps)) +
+               at_once * stores_clk(w);
     /* the longest come first, the others fill the gaps */
     return fmax(longest * lone + tile_clk(w, 1, lone),
                 tiles / (sms * at_once) * all);

@@ -67,7 +67,7 @@ static double busy_clk(const WindowForm *f, const WindowPlan *w, double blocks,
 
     return ceil(own / room) * w->tiles_k * tile +
            own * (2 * d->issue_reached * issue + 2 * d->start_clk) +
-           (p->cluster ? 2 * d->sync_clk + d->slot_clk * p->t.split : 0);
+           (p->cluster ? d->cluster_clk + d->slot_clk * p->t.split : 0);
 }
 
 void window_cost(const void *form, const Variant *v, Cost *c)

@@ -437,6 +437,17 @@ bool tma_off(const TmaOperand *o, int bytes)
     return o->k_major && o->offset * size % bytes;
 }
 
+bool tma_few_terms(const Tma *t)
+{
+    return t->k.n == 1 && t->k.axis[0].extent < t->bk;
+}
+
+double tma_few_clk(const Tma *t, const TmaOperand *o, double rows)
+{
+    return rows * t->x->o->device->tma_few_terms_clk *
+           (tma_off(o, L2_SECTOR) ? 2 : 1);
+}
+
 int64_t tma_k_tiles(const Tma *t)
 {
     int64_t n = ceil_div(inner_k(t)->extent, t->bk);

@@ -84,6 +84,11 @@ bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n);
 /* Whether rows of its boxes begin in the middle of the L2's sectors: TMA takes
  * its time over such a row. */
 bool tma_off(const TmaOperand *o, int bytes);
+/* A matrix of so few terms that no row fills a box: all of TMA's rows are short
+ * ones, and so many of o's take it so many clocks; those that begin inside a
+ * sector (of 8, 24 or 40 terms) twice as long. */
+bool tma_few_terms(const Tma *t);
+double tma_few_clk(const Tma *t, const TmaOperand *o, double rows);
 /* Steps over k: the last axis in pieces of bk, the others one by one. */
 int64_t tma_k_tiles(const Tma *t);
 /* Where rows of pixels begin and end in dimension d, as an im2col map has it:

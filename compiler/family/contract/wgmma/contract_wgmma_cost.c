@@ -44,14 +44,6 @@ static Clocks step_of(const Wgmma *w)
     return (Clocks){math, bm + groups * bn, w->rows + (w->stays ? 0 : bn)};
 }
 
-/* A matrix of so few terms that no row fills a box. */
-static bool few_terms(const Wgmma *w)
-{
-    const Axes *k = &w->f->tma.k;
-
-    return k->n == 1 && k->axis[0].extent < w->f->tma.bk;
-}
-
 /* The part of the steps whose rows end inside a box, where there are others or
  * a window. */
 static double short_share(const Wgmma *w)
@@ -59,7 +51,9 @@ static double short_share(const Wgmma *w)
     const Axis *k = &w->f->tma.k.axis[w->f->tma.k.n - 1];
     int64_t steps = (k->extent + w->f->tma.bk - 1) / w->f->tma.bk;
 
-    return k->extent % w->f->tma.bk && !few_terms(w) ? 1.0 / (double)steps : 0;
+    return k->extent % w->f->tma.bk && !tma_few_terms(&w->f->tma)
+               ? 1.0 / (double)steps
+               : 0;
 }
 
 /* Clocks of TMA for an operand's rows, in the mean of its steps. Those that
@@ -77,21 +71,14 @@ static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
            part * fmax(asked * whole, got * d->tma_odd_row_clk);
 }
 
-/* Where there are few terms all of TMA's rows are short ones; those that begin
- * inside a sector (of 8, 24 or 40 terms) take twice as long. */
-static double few_rows(const Wgmma *w, const TmaOperand *o, double rows)
-{
-    return rows * w->f->x.o->device->tma_few_terms_clk *
-           (tma_off(o, L2_SECTOR) ? 2 : 1);
-}
-
 /* Of a step's rows of b. */
 static double copies_b(const Wgmma *w)
 {
     const TmaOperand *b = &w->f->tma.b;
     double bn = w->x.t.bn, asked = bn / w->below;
 
-    return few_terms(w) ? few_rows(w, b, asked) : copy_rows(w, b, asked, bn);
+    return tma_few_terms(&w->f->tma) ? tma_few_clk(&w->f->tma, b, asked)
+                                     : copy_rows(w, b, asked, bn);
 }
 
 /* Of a step. */
@@ -100,7 +87,7 @@ static double copies(const Wgmma *w)
     const TmaOperand *a = &w->f->tma.a;
     double asked = (double)w->rows / w->beside;
 
-    return (few_terms(w) ? few_rows(w, a, asked)
+    return (tma_few_terms(&w->f->tma) ? tma_few_clk(&w->f->tma, a, asked)
                          : copy_rows(w, a, asked, w->rows)) +
            (w->stays ? 0 : copies_b(w));
 }
