@@ -81,6 +81,7 @@ check gather h200 5 8
 verdict $((! $?)) "of what varies outermost nothing is copied"
 check attention h200 3 1 4 9
 check conv h200 4 2 5
+check ends h200 4 2 5
 check rows h200 7 3 16 70
 check direct h200 5 6
 check rows v100 50 70

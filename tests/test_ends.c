@@ -41,6 +41,15 @@ Test(ends, channels_first)
                  " output y = relu(conv2d(h, v, pad = 1) + x);");
 }
 
+/* Rows that do not end with a whole vector get one, for products that take many
+ * of them. */
+Test(ends, ragged_rows)
+{
+    expect(2, 3, "input a : f16[1000, 777]; input b : f16[777, 1333];"
+                 " output c = matmul(a, b);");
+    expect(1, 1, "input a : f16[8192, 1001]; output c = softmax(a);");
+}
+
 /* Few channels are read as they lie; where nothing is summed, or lies as it is
  * wanted, there is nothing to copy; and what is copied may cost more. */
 Test(ends, as_declared)

@@ -394,6 +394,15 @@ static void note_rows(const Expr *e, void *ctx)
     r->worth[id] |= r->s->op != R_NONE;
 }
 
+/* Rows that are worth a copy with padding. */
+static bool is_ragged(const Tensor *t)
+{
+    int64_t row = t->rank > 1 ? t->dim[innermost(t)] : 0;
+
+    return type_is_float(t->type) && row >= LONG_ROW &&
+           row * type_bytes(t->type) % 16;
+}
+
 static void pad(Tensor *t)
 {
     int inner = innermost(t);
@@ -424,9 +433,7 @@ static void pad_rows(Graph *g)
     }
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
-        if (is_free(t) && t->rank > 1 && type_is_float(t->type) &&
-            r.whole[i] && r.worth[i] && t->dim[innermost(t)] >= LONG_ROW &&
-            t->dim[innermost(t)] * type_bytes(t->type) % 16)
+        if (is_free(t) && r.whole[i] && r.worth[i] && is_ragged(t))
             pad(t);
     }
 }
@@ -478,9 +485,11 @@ bool *layout_misfits(Graph *g)
     bool *misfit = arena_array(g->arena, bool, g->n_tensor + 1);
     Layouts l = poll(g);
 
-    for (int i = 0; i < g->n_tensor; i++)
-        misfit[i] = g->tensor[i]->rank > 1 &&
-                    elected(&l, g->tensor[i]) != g->tensor[i]->rank - 1;
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i];
+        misfit[i] = t->rank > 1 && (elected(&l, t) != t->rank - 1 ||
+                                    (t->role == ROLE_INPUT && is_ragged(t)));
+    }
     return misfit;
 }
 

@@ -36,7 +36,7 @@ typedef struct Packings { PackWay *way; int n, cap; } Packings;
 void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
             Packings *made);
 /* By tensor: whether those that read and write its class want another dimension
- * contiguous than the last declared. */
+ * contiguous than the last declared; of an input, or padding behind rows. */
 bool *layout_misfits(Graph *g);
 void layout_dump(Buf *b, const Graph *g);
 

@@ -53,3 +53,14 @@ model parts {
   b = conv2d(x, v);
   output y = relu(concat(a, b, axis = 1));
 }
+
+// rows that do not end with a whole vector
+model ragged {
+  input a : f16[70, 131];
+  input b : f16[131, 77];
+  input x : bf16[66, 101];
+  param w : bf16[40, 101];
+  param c : bf16[40];
+  output y = matmul(a, b);
+  output z = relu(linear(x, w, c));
+}
