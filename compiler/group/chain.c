@@ -101,7 +101,7 @@ typedef struct Form {
     int n_other;          /* the unit that is another first, or 0 */
     Group *also;          /* it, in the same variables */
     const Tensor *beside; /* what it leaves */
-    bool halves;
+    bool halves, wide;
     const Var *var[MAX_RANK]; /* of the factor's dimensions, the second's */
     int n_var;
     const char *why;
@@ -147,15 +147,16 @@ static const Expr *count_uses(Graph *g, const Expr *e, void *ctx)
     return NULL;
 }
 
-/* sum / z, and c ? sum : 0, become the sum of f / z, and of c ? f : 0. */
+/* sum / z, sum * z and c ? sum : 0 become the sum of f / z, f * z and of
+ * c ? f : 0. */
 static const Expr *absorb(Graph *g, const Expr *e, void *ctx)
 {
     Absorb *a = ctx;
     Form *f = a->f;
 
-    if (e->kind == E_BINARY && e->fn == F_DIV && is_sum(a, e->arg[0]) &&
-        made_here(e->arg[1], a->unit, a->n)) {
-        f->value = expr_binary(g, F_DIV, f->value, e->arg[1], T_F32);
+    const bool by = e->kind == E_BINARY && (e->fn == F_DIV || e->fn == F_MUL);
+    if (by && is_sum(a, e->arg[0]) && made_here(e->arg[1], a->unit, a->n)) {
+        f->value = expr_binary(g, e->fn, f->value, e->arg[1], T_F32);
         a->taken++;
         return e->arg[0];
     }
@@ -585,7 +586,8 @@ static Group *whole(Form *f, Group *const *unit, int n)
                  .n_between = f->between->n_step,
                  .other = f->also,
                  .beside = f->also ? f->beside : NULL,
-                 .halves = f->halves};
+                 .halves = f->halves,
+                 .wide = f->wide};
     r->chain = c;
     r->n_step = 0;
     r->step = arena_array(g->arena, Step, c->n_first + c->n_between +
@@ -625,13 +627,14 @@ static const Tensor *only_result(const Group *gr)
     return t;
 }
 
-/* What is f32 for want of bits, and made here, is multiplied in two parts. */
+/* What is f32 and made here can be multiplied in two parts. Those of a gradient
+ * that is made again hold it; of others the family says whether they do. */
 static bool take_halves(Form *f)
 {
     const Expr *e = f->made->read;
 
-    f->halves = e && e->tensor->own && f->made->type == T_F32 &&
-                f->other->type == T_F16;
+    f->halves = f->made->type == T_F32 && f->other->type == T_F16;
+    f->wide = f->halves && !(e && e->tensor->own);
     return f->halves;
 }
 

@@ -23,6 +23,7 @@ typedef struct Chain {
     const Tensor *beside;   /* what it leaves; only here */
     bool halves;            /* the factor is f32, and multiplied in two parts of
                                16 bits (rewrite/halves.h) */
+    bool wide;              /* which may be beyond f16's range */
 } Chain;
 
 /* unit[0] .. unit[n - 1], in the order of execution, as one chain: the first is

@@ -19,3 +19,10 @@ model ab_window { input q : f16[2, 200, 64]; input k : f16[2, 200, 64]; input v 
   y[b, i, e] : f16 = sum(j) p[b, i, j] * v[b, j, e];
   loss = ab_loss(y); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
 // nothing is there to sum in another order: the probabilities are used alone
+// probabilities that stay f32, forward
+model ab_weights { input q : f16[2, 3, 80, 64]; input k : f16[2, 3, 400, 64]; input v : f16[2, 3, 400, 64];
+  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.125; p = softmax(s);
+  output y[b, h, i, d] = sum(j) p[b, h, i, j] * v[b, h, j, d]; }
+model ab_weights_masked { input q : f16[2, 90, 64]; input k : f16[2, 400, 64]; input v : f16[2, 400, 72];
+  s[h, i, j] : f32 = j > i + 300 ? -inf : (sum(d) q[h, i, d] * k[h, j, d]) * 2; p = softmax(s);
+  output y[h, i, d] : f16 = sum(j) p[h, i, j] * v[h, j, d]; }

@@ -168,6 +168,8 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
         why = check_maps(f);
     if (!why)
         why = chain_find_rows(f);
+    if (!why && f->chain->wide && !f->rows.softmax)
+        why = "a factor of f32 that f16 may not hold";
     if (why)
         return why;
     f->packs = contract_packs(&f->b);

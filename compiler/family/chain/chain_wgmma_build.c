@@ -356,7 +356,10 @@ const char *chain_weigh(const ChainKernel *w)
 
 const char *chain_rescale(const ChainKernel *w)
 {
-    return w->f->rows.softmax ? "dcc_grow(acc[0], grow);\n" : "";
+    return !w->f->rows.softmax      ? ""
+           : w->f->chain->halves ? "dcc_grow(acc[0], grow);\n"
+                                   "dcc_grow(low_acc[0], grow);\n"
+                                 : "dcc_grow(acc[0], grow);\n";
 }
 
 const char *chain_greatest(const ChainKernel *w, const char *most)
