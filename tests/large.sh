@@ -31,6 +31,7 @@ has()
 has big_dot "for (long long col = first + "
 has big_edge "const long long last = min(first + PART, (long long)I)"
 has big_map "/ ((long long)J * I"
+has big_turn "&x[((long long)i * J"
 has big_norm "= (long long)blockIdx.x"
 echo "1..$n"
 exit $bad

@@ -114,8 +114,8 @@ static const char *put_place(Build *b, Tree *out, const char *i,
         b->at[k] = "0";
         if (p->tile == 1)
             continue;
-        const char *value = digit[d];
-        if (d == n - 1 && step > 1)
+        const char *value = p->tile == step && d == n - 1 ? "0" : digit[d];
+        if (d == n - 1 && p->tile > step && step > 1)
             value = arena_printf(a, "%s * %d", value, step);
         if (!p->first) {
             b->at[k] = cprint_var(print, v[d]);
