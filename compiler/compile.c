@@ -326,6 +326,8 @@ static CudaProgram *better_order(Arena *a, Diag *d, Diag *quiet,
     return second ? q : p;
 }
 
+static const double GAIN = 1.05; /* that copies are made for */
+
 /* With inputs and outputs copied, and without; of a plan, the one it fits. */
 static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
                                 const struct Program *tree, const char *model,
@@ -346,7 +348,8 @@ static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
                                   seen, most, &plain, r);
     if (!p)
         return q;
-    bool second = q && predicted_us(q) <= predicted_us(p);
+    /* less is within the predictions' error */
+    bool second = q && predicted_us(q) <= GAIN * predicted_us(p);
     keep_one(r, from, to, second);
     return second ? q : p;
 }
