@@ -451,6 +451,9 @@ static size_t emu_check_tile(const EmuTile &t, const char *what)
     if (m.rank != t.rank)
         dcc_emu_fault("%s: %d coordinates for a map of rank %d", what, t.rank,
                       m.rank);
+    if ((int64_t)t.c[0] * m.element % 16)
+        dcc_emu_fault("%s: neighbours from %d on, no multiple of 16 bytes",
+                      what, t.c[0]);
     for (int d = 1; m.pixels && d + 1 < m.rank; d++)
         if (t.c[d] < m.lower[d - 1] ||
             t.c[d] > (int64_t)m.dim[d] - 1 + m.upper[d - 1] ||

@@ -24,3 +24,8 @@ model wc_run_1d { input x : f16[5, 61, 64]; param w : f16[32, 64, 5]; output y =
 model wc_run_3d { input x : f16[2, 5, 5, 5, 32]; param w : f16[32, 32, 3, 3, 3]; output y = transpose(conv3d(transpose(x, perm = [0, 4, 1, 2, 3]), w, pad = 1), perm = [0, 2, 3, 4, 1]); }
 model wc_patch { input x : f16[3, 13, 13, 64]; param w : f16[48, 64, 3, 3]; param b : f16[48]; output y[n, p in 0..11, q in 0..11, k] = relu(sum(r, s, c) x[n, p + 2 - r, q + 2 - s, c] * w[k, c, r, s] + b[k]); }
 model wc_patch_pad { input x : f16[2, 11, 11, 64]; param w : f16[32, 64, 3, 3]; output y[n, p in 0..11, q in 0..11, k] = sum(r, s, c) (x[n, p + 1 - r, q + 1 - s, c] or 0) * w[k, c, r, s]; }
+// a window along what lies together: no tensor map begins at each tap, and the
+// last tile of rows at each end
+model wc_line { input x : f16[1, 40, 200]; param w : f16[64, 40, 3]; param b : f16[64];
+  output h[n, p in 0..200, k] = relu((sum(c, r) (x[n, c, p + r - 1] or 0) * w[k, c, r]) + b[k]); }
+model wc_ends { input x : f16[96, 203]; input w : f16[96, 128]; @nofuse a[k, i] = tanh(x[k, i]); output z[i, j] = sum(k) a[k, i] * w[k, j]; }

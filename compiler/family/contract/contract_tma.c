@@ -285,6 +285,17 @@ bool tma_deals(const Tma *t, TmaOperand *o, const Axis *rows, int n)
     return can && o->rank + 2 <= TMA_RANK;
 }
 
+/* Whether each tile begins at a multiple of 16 bytes along the neighbours, as
+ * long as its axis does: else TMA's load is an illegal instruction. */
+static bool begins_aligned(const Tma *t, const TmaDim *d, int bytes)
+{
+    IdxPool *p = t->x->g->pool;
+    const int64_t whole = 16 / bytes;
+    const Idx *rest = idx_sub(p, d->at, idx_var(p, d->axis->linear));
+
+    return idx_align(rest, whole) == whole;
+}
+
 static const char *check_dims(const Tma *t, TmaOperand *o)
 {
     int bytes = type_bytes(t->x->elem), k = 0;
@@ -296,7 +307,7 @@ static const char *check_dims(const Tma *t, TmaOperand *o)
     if (!o->rank || o->dim[0].stride != 1 || !o->dim[0].axis ||
         o->dim[0].step != 1)
         return "no index of the tile walks neighbours in memory";
-    if (o->offset * bytes % 16)
+    if (o->offset * bytes % 16 || !begins_aligned(t, &o->dim[0], bytes))
         return "a start that is not aligned to 16 bytes";
     for (int d = 0; d < o->rank; d++) {
         if (d && (o->dim[d].stride < 1 || o->dim[d].stride * bytes % 16))

@@ -40,11 +40,20 @@ bool wgmma_simple(const WgmmaForm *f)
            f->deals && f->x.terms == 1;
 }
 
+/* Whether the last tile of rows may begin where it ends with the last row:
+ * TMA goes along neighbours from multiples of 16 bytes. */
+static bool last_aligned(const Wgmma *w)
+{
+    const Contract *x = &w->f->x;
+
+    return w->f->tma.a.k_major || x->c.M * type_bytes(x->elem) % 16 == 0;
+}
+
 bool wgmma_overlaps(const Wgmma *w)
 {
     const Contraction *c = &w->f->x.c;
 
-    return wgmma_simple(w->f) && w->f->tma.m.n == 1 && !w->patch.im2col &&
+    return wgmma_simple(w->f) && last_aligned(w) && w->f->tma.m.n == 1 && !w->patch.im2col &&
            !w->f->tma.a.slides && !w->f->tma.a.run && !w->boxes.tensor &&
            contract_live(&w->x) >= 1 && w->m_tiles > 1 && w->cluster == 1 &&
            c->M > w->x.t.bm && c->M % w->x.t.bm;
