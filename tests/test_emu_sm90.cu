@@ -122,12 +122,12 @@ static void test_tma_box(Mutation)
         CUtensorMap map;
         check(dcc_tma_encode(&map, DCC_F32, 3, x, dim, stride, box, step,
                              (dcc_swizzle)swizzle));
-        tma_box<<<1, 32, 8200>>>(map, -3, -1, 3, n * 4, out);
+        tma_box<<<1, 32, 8200>>>(map, -4, -1, 3, n * 4, out);
         check(cudaGetLastError());
         const float *got = fetch(out, n);
         for (int r = 0; r < rows; ++r) {
             for (int i = 0; i < row; ++i) {
-                const int i0 = i - 3, i1 = r % 3 * 2 - 1, i2 = 3 + r / 3;
+                const int i0 = i - 4, i1 = r % 3 * 2 - 1, i2 = 3 + r / 3;
                 const bool inside = i0 >= 0 && i0 < 40 && i1 >= 0 && i1 < 6 &&
                                     i2 >= 0 && i2 < 5;
                 int at = (r * row + i) * 4;

@@ -53,10 +53,10 @@ bool wgmma_overlaps(const Wgmma *w)
 {
     const Contraction *c = &w->f->x.c;
 
-    return wgmma_simple(w->f) && last_aligned(w) && w->f->tma.m.n == 1 && !w->patch.im2col &&
-           !w->f->tma.a.slides && !w->f->tma.a.run && !w->boxes.tensor &&
-           contract_live(&w->x) >= 1 && w->m_tiles > 1 && w->cluster == 1 &&
-           c->M > w->x.t.bm && c->M % w->x.t.bm;
+    return wgmma_simple(w->f) && last_aligned(w) && w->f->tma.m.n == 1 &&
+           !w->patch.im2col && !w->f->tma.a.slides && !w->f->tma.a.run &&
+           !w->boxes.tensor && contract_live(&w->x) >= 1 && w->m_tiles > 1 &&
+           w->cluster == 1 && c->M > w->x.t.bm && c->M % w->x.t.bm;
 }
 
 int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn)
