@@ -171,17 +171,22 @@ static int pack_vars(const Stmt *s, const Expr *w, const Var *along,
     return n;
 }
 
-static int64_t elems(const Var *const *v, int n)
+/* The points of s that index e. */
+static double points_of(const Stmt *s, const Expr *e)
 {
-    int64_t k = 1;
+    double points = 1;
 
-    for (int i = 0; i < n; i++)
-        k *= v[i]->extent;
-    return k;
+    for (int i = 0; i < s->n_out + s->n_red; i++) {
+        const Var *v = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
+        if (expr_uses(e, v))
+            points *= (double)v->extent;
+    }
+    return points;
 }
 
 /* Ahead of s, which reads what a run writes. */
-static Stmt *run_stmt(Graph *g, const Stmt *s, const Tensor *w)
+static Stmt *run_stmt(Graph *g, const Stmt *s, const Tensor *w,
+                      const char *what)
 {
     int at = 0;
 
@@ -191,8 +196,8 @@ static Stmt *run_stmt(Graph *g, const Stmt *s, const Tensor *w)
     c->when = WHEN_RUN;
     c->behind = s->behind;
     c->again = s->behind; /* not kept from the forward pass */
-    c->path = arena_printf(g->arena, "%s%s%s_turned", w->path,
-                           *w->path ? "." : "", w->name);
+    c->path = arena_printf(g->arena, "%s%s%s_%s", w->path,
+                           *w->path ? "." : "", w->name, what);
     c->at = s->at;
     c->call = s->call;
     return c;
@@ -204,13 +209,17 @@ static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
 {
     int64_t dim[MAX_RANK];
     bool once = w->tensor->role == ROLE_PARAM;
-    Stmt *c = once ? load_stmt(g, w->tensor) : run_stmt(g, s, w->tensor);
+    const char *what = once                 ? "packed"
+                       : walk_has_window(w) ? "windows"
+                                            : "turned";
+    Stmt *c = once ? load_stmt(g, w->tensor)
+                   : run_stmt(g, s, w->tensor, what);
     Subst fresh[MAX_RANK];
 
     for (int i = 0; i < n; i++)
         dim[i] = v[i]->extent;
     const char *name = arena_printf(g->arena, "%s_%s", w->tensor->name,
-                                    once ? "packed" : "turned");
+                                    what);
     Tensor *t = graph_tensor(g, name, w->tensor->type, n, dim);
     t->path = w->tensor->path;
     t->at = w->tensor->at;
@@ -233,7 +242,7 @@ static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
 static Tensor *packed_before(Graph *g, const Packing *p, const Expr *w,
                              const Var **v, int n)
 {
-    for (int i = 0; i < p->n; i++) {
+    for (int i = 0; i < p->n && !w->in.n /* guards are not compared */; i++) {
         const Pack *q = &p->done[i];
         Subst s[MAX_RANK];
         bool same = q->from == w->tensor && q->n == n;
@@ -249,20 +258,28 @@ static Tensor *packed_before(Graph *g, const Packing *p, const Expr *w,
     return NULL;
 }
 
+static Tensor *packed(Graph *g, Packing *p, const Stmt *s, const Expr *w,
+                      const Var **v, int n)
+{
+    Tensor *t = packed_before(g, p, w, v, n);
+
+    if (!t) {
+        t = pack_stmt(g, s, w, v, n);
+        VEC_PUSH(g->arena, p->done, p->n, p->cap) =
+            (Pack){w->tensor, w->at, v, n, t};
+    }
+    return t;
+}
+
 static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
                         const Var *along, const Var *inner)
 {
     const Var **v = arena_array(g->arena, const Var *, MAX_RANK + 1);
     int n = pack_vars(s, w, along, inner, v);
 
-    if (n > MAX_RANK || elems(v, n) != tensor_elems(w->tensor))
-        return NULL; /* read in part or more than once */
-    Tensor *t = packed_before(g, p, w, v, n);
-    if (!t) {
-        t = pack_stmt(g, s, w, v, n);
-        VEC_PUSH(g->arena, p->done, p->n, p->cap) =
-            (Pack){w->tensor, w->at, v, n, t};
-    }
+    if (n > MAX_RANK)
+        return NULL;
+    Tensor *t = packed(g, p, s, w, v, n);
     const Idx **at = arena_array(g->arena, const Idx *, n);
     for (int i = 0; i < n; i++)
         at[i] = idx_var(g->pool, v[i]);
@@ -321,26 +338,29 @@ static PackHow way(Graph *g, const Stmt *s, const Expr *a, const Expr *w,
     return how;
 }
 
-/* Does it read each of a run's f32 values, in no window, at a place of its
- * own? */
-static bool may_turn(const Expr *e)
+/* Does it read a run's f32 values at places known ahead, none of them at so
+ * many points that a copy would fill the memory? */
+static bool may_turn(const Stmt *s, const Expr *e)
 {
-    if (e->kind != E_READ || e->type != T_F32 || e->in.n || e->tensor->prev ||
+    enum { TAPS = 16 };
+
+    if (e->kind != E_READ || e->type != T_F32 || e->tensor->prev ||
         e->tensor->when != WHEN_RUN || e->tensor->role != ROLE_TEMP)
         return false;
     for (int d = 0; d < e->tensor->rank; d++)
-        if (!idx_is_var(e->at[d]))
+        if (idx_has_data(e->at[d]))
             return false;
-    return true;
+    return points_of(s, e) <= TAPS * (double)tensor_elems(e->tensor);
 }
 
 /* The fastest variable of the sum, if both factors lie across it: a product of
- * two transposed matrices, as gradients of weights are. Tensor cores take them
- * turned, which costs a pass over each: worth it where each value is used
- * often. */
+ * two transposed matrices, as gradients of weights are; one of them may be
+ * windows, with what is outside as zeros. Tensor cores take them turned, which
+ * costs a pass over each: worth it where each value of a copy, which a window's
+ * pixel has for each tap, is used often. */
 static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
 {
-    enum { OFTEN = 512 };
+    enum { OFTEN = 256 };
     const Var *v = s->n_red ? s->red[s->n_red - 1] : NULL;
     int64_t sum = 1;
 
@@ -349,10 +369,41 @@ static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
         if (stride_along(a, s->red[i]) == 1 || stride_along(b, s->red[i]) == 1)
             return NULL;
     }
-    return v && v->extent % 4 == 0 && sum >= OFTEN && may_turn(a) &&
-                   may_turn(b) && rows_of(s, a, b) >= OFTEN &&
+    return v && sum % 4 == 0 && sum >= OFTEN && may_turn(s, a) &&
+                   may_turn(s, b) && rows_of(s, a, b) >= OFTEN &&
                    rows_of(s, b, a) >= OFTEN
                ? v : NULL;
+}
+
+static bool sum_walks(const Stmt *s, const Idx *e)
+{
+    for (int i = 0; i < s->n_red; i++)
+        if (idx_uses(e, s->red[i]))
+            return true;
+    return false;
+}
+
+/* The same read of its whole tensor with what the sum walks last, so that
+ * windows are gathered from runs of neighbours. */
+static const Expr *whole_turned(Graph *g, Packing *p, const Stmt *s,
+                                const Expr *w)
+{
+    const Tensor *t = w->tensor;
+    const Idx **all = arena_array(g->arena, const Idx *, t->rank);
+    const Idx **at = arena_array(g->arena, const Idx *, t->rank);
+    const Var **v = arena_array(g->arena, const Var *, t->rank);
+    int n = 0;
+
+    for (int walked = 0; walked < 2; walked++)
+        for (int d = 0; d < t->rank; d++)
+            if (sum_walks(s, w->at[d]) == walked) {
+                v[n] = idx_new_var(g->pool, "i", t->dim[d]);
+                all[d] = idx_var(g->pool, v[n]);
+                at[n++] = w->at[d];
+            }
+    const Expr *whole = expr_read(g, w->tensor, all, (Guard){0}, NULL);
+    return expr_read(g, packed(g, p, s, whole, v, n), at, w->in,
+                     w->outside);
 }
 
 static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
@@ -361,8 +412,10 @@ static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
     const Expr *f[] = {a, b};
 
     for (int k = 0; v && k < 2; k++) {
-        const Expr *packed = pack(g, p, s, f[k], v, v);
-        f[k] = packed ? packed : f[k];
+        if (walk_has_window(f[k]))
+            f[k] = whole_turned(g, p, s, f[k]);
+        const Expr *along = pack(g, p, s, f[k], v, v);
+        f[k] = along ? along : f[k];
     }
     if (v)
         s->value = expr_binary(g, F_MUL, f[0], f[1], s->value->type);
@@ -386,14 +439,15 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
             const Var *along = wanted(s, f[1 - k], w);
             const Var *v = how == PACK_COLUMNS ? columns(s, f[1 - k], w)
                                                : along;
-            if (how == PACK_NOT || !v)
-                continue;
+            if (how == PACK_NOT || !v ||
+                points_of(s, w) != (double)tensor_elems(w->tensor))
+                continue; /* no use, or read in part or more than once */
             int before = g->n_stmt;
-            const Expr *packed = pack(g, &p, s, w, along ? along : v, v);
+            const Expr *read = pack(g, &p, s, w, along ? along : v, v);
             i += g->n_stmt - before;
-            if (!packed)
+            if (!read)
                 continue;
-            f[k] = packed;
+            f[k] = read;
             s->value = expr_binary(g, F_MUL, f[0], f[1], s->value->type);
         }
         int before = g->n_stmt;

@@ -12,3 +12,4 @@ model fp_conv_stride { input x : f32[2, 16, 16, 32]; param w : f32[24, 3, 3, 32]
 model fp_conv_pixels { input x : f32[3, 11, 11, 32]; param w : f32[32, 3, 3, 32]; output y[n, p in 0..11, q in 0..11, k] = sum(r, s, c) (x[n, p + r - 1, q + s - 1, c] or 0) * w[k, r, s, c]; }
 model fp_across { input a : f32[64, 72]; input b : f32[72, 40]; output y = matmul(a, b); }
 model fp_both_across { input a : f32[72, 64]; input b : f32[72, 40]; output y[i, j] = sum(k) a[k, i] * b[k, j]; }
+model fp_windows_across { input a : f32[4, 17, 17, 8]; param u : f32[8, 32]; input b : f32[4, 9, 9, 8];  param t : f32[8, 256]; x[n, h, w, c] : f32 = sum(j) a[n, h, w, j] * u[j, c]; d[n, p, q, k] : f32 = sum(j) b[n, p, q, j] * t[j, k]; output g[k, r in 0..3, s in 0..3, c] : f32 = sum(n, p, q) (x[n, p * 2 + r - 1, q * 2 + s - 1, c] or 0) * d[n, p, q, k]; }
