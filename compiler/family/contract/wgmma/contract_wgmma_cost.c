@@ -56,6 +56,20 @@ static double short_share(const Wgmma *w)
                : 0;
 }
 
+/* Clocks of TMA for a row that ends inside a box: those of one that begins
+ * inside a sector; fewer where all rows do and have fewer sectors, of which it
+ * takes one after the other, beside what a row takes. */
+static double short_row_clk(const Wgmma *w)
+{
+    const Device *d = w->f->x.o->device;
+    const Tma *t = &w->f->tma;
+    double terms = (double)t->k.axis[t->k.n - 1].extent;
+    double most = (double)TMA_ROW / L2_SECTOR - 1;
+    double sectors = ceil(terms / t->bk * TMA_ROW / L2_SECTOR);
+
+    return d->tma_odd_row_clk * (fmin(sectors, most) + 2) / (most + 2);
+}
+
 /* Clocks of TMA for an operand's rows, in the mean of its steps. Those that
  * begin inside a sector take longer, as do those that end inside a box for each
  * block that gets them. */
@@ -68,7 +82,7 @@ static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
         tma_off(o, L2_SECTOR) ? d->tma_odd_row_clk : d->tma_row_clk;
 
     return (1 - part) * asked * whole +
-           part * fmax(asked * whole, got * d->tma_odd_row_clk);
+           part * fmax(asked * whole, got * short_row_clk(w));
 }
 
 /* Of a step's rows of b. */
@@ -106,8 +120,8 @@ static double rows_values(const Wgmma *w)
 
 /* Clocks, not of the tensor cores, of a slot's round through the ring. It takes
  * its time whatever is in it, the longer the fewer there are, and where k has
- * a window's axes; and where it comes from memory: the first slots, or all
- * if few tiles share what they read. */
+ * a window's axes, for both operands' copies or one's; and where it comes from
+ * memory: the first slots, or all if few tiles share what they read. */
 static double round_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
@@ -116,8 +130,8 @@ static double round_clk(const Wgmma *w)
     double between = fmax(1, w->x.t.stages - 1);
     double far = w->m_tiles > 2 ? first : 1;
     double slot = w->f->tma.k.n > 1 ? d->window_clk : d->slot_clk;
-    double round =
-        slot + far * (d->hbm_latency - d->l2_latency) / between;
+    double round = (w->stays ? slot / 2 : slot) +
+                   far * (d->hbm_latency - d->l2_latency) / between;
 
     return first < 1 ? fmax(round, 2 * d->hbm_latency / between) : round;
 }
