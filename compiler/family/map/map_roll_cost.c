@@ -270,6 +270,9 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
         .in_flight =
             r->bands ? w.shared : input * threads * roll_stages(r) / stride,
         .fill_us = (fill + beside) / waves,
+        /* a thread has independent sums enough for two warps of a scheduler
+         * to fill it, and waits for no copies of its own */
+        .warps_full = r->bands ? 2 * SCHEDULERS : 0,
         .serial_us = sm_us / waves,
     };
     model_cost(d, &work, c);
