@@ -580,6 +580,15 @@ struct dcc_op_argmax {
             return a.index < b.index ? a : b;
         return a.value > b.value ? a : b;
     }
+
+    // Where b is behind a, and behind all that a was chosen from.
+    template <class T>
+    static __device__ __forceinline__ dcc_arg<T> next(dcc_arg<T> a,
+                                                      dcc_arg<T> b)
+    {
+        const bool greater = !(b.value <= a.value) && b.value == b.value;
+        return greater || a.index == DCC_NO_INDEX ? b : a;
+    }
 };
 
 template <class T> DCC_DEVICE T dcc_shuffle_xor(T x, int mask)

@@ -51,7 +51,7 @@ void m_best(
         #pragma unroll
         for (int v = 0; v < VEC; ++v) {
             const float x_val = x_frag[v];
-            argmax = dcc_op_argmax::apply(argmax,
+            argmax = dcc_op_argmax::next(argmax,
                 dcc_arg<float>{x_val, (d + v)});
             min_ = fminf(min_, x_val);
             sum += x_val > 0.5f;

@@ -22,6 +22,9 @@ model min_i32 { input x : i32[9, 65]; output y[i] = min(j) x[i, j]; }
 model prod_f32 { input x : f32[9, 23]; output y[i] = prod(j) x[i, j]; }
 model prod_i32 { input x : i32[9, 5] in 1..9; output y[i] = prod(j) x[i, j]; }
 model argmax_f32 { input x : f32[9, 65]; output y[i] = argmax(j) x[i, j]; }
+model argmax_tied_columns { input x : i8[37, 301]; output y = argmax(x); }
+model argmax_tied_rows { input x : i8[301, 40]; output y[j] = argmax(i) x[i, j]; }
+model argmax_long { input x : f16[3, 40001]; output y = argmax(x); }
 model argmax_columns { input x : f32[65, 9]; output y[j] = argmax(i) x[i, j]; }
 model argmax_ties { input x : i32[21, 40] in 0..5; output y[i] = argmax(j) x[i, j]; }
 model argmin_f32 { input x : f32[9, 65]; output y[i] = argmin(j) x[i, j]; output z = argmin(x, axis = 0); }

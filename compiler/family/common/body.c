@@ -429,20 +429,25 @@ static const Expr *stored_value(const Step *s, bool used)
     return s->value;
 }
 
+/* A thread goes through the values of one variable in their order; through
+ * those of several as they lie in memory. */
 static void put_argmax(Body *b, Tree *in, int i, const char *value)
 {
     const Step *s = &b->group->step[i];
     const Idx *index = idx_const(b->graph->pool, 0);
+    int loops = 0;
 
     for (int c = 0; c < b->group->n_cols; c++) {
         const Var *v = b->group->cols[c];
+        loops += v->extent > 1;
         index = idx_add(b->graph->pool,
                         idx_scale(b->graph->pool, index, v->extent),
                         idx_var(b->graph->pool, v));
     }
     PUT(in,
-        "@acc = dcc_op_argmax::apply(@acc, dcc_arg<@ctype>{@value, @at});\n",
-        FILL("acc", b->acc[i]), FILL("ctype", cprint_arg_ctype(s->value->type)),
+        "@acc = dcc_op_argmax::@next(@acc, dcc_arg<@ctype>{@value, @at});\n",
+        FILL("acc", b->acc[i]), FILL("next", loops > 1 ? "apply" : "next"),
+        FILL("ctype", cprint_arg_ctype(s->value->type)),
         FILL("value", value), FILL("at", cprint_idx(&b->print, index, 0)));
 }
 
