@@ -223,6 +223,13 @@ DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
     }
 }
 
+// Where a line begins in shared memory: PITCH from line to line, and SKEW more
+// after APART of them, so that threads with as many are in different banks.
+template <int PITCH, int SKEW, int APART> DCC_DEVICE int dcc_line(int line)
+{
+    return line * PITCH + line / APART * SKEW;
+}
+
 // N neighbouring elements at once, to shared memory by words: lines there begin
 // where no vector may.
 template <int N, class T> DCC_DEVICE void dcc_put(T *to, const T *from)
@@ -582,9 +589,7 @@ struct dcc_op_argmax {
     }
 
     // Where b is behind a, and behind all that a was chosen from.
-    template <class T>
-    static __device__ __forceinline__ dcc_arg<T> next(dcc_arg<T> a,
-                                                      dcc_arg<T> b)
+    template <class T> DCC_DEVICE dcc_arg<T> next(dcc_arg<T> a, dcc_arg<T> b)
     {
         const bool greater = !(b.value <= a.value) && b.value == b.value;
         return greater || a.index == DCC_NO_INDEX ? b : a;

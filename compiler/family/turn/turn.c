@@ -177,8 +177,21 @@ static int copy_step(const TurnForm *f, const Turned *t, int64_t tile)
     return (int)idx_align(rest, most);
 }
 
+/* Lines from the first of a thread's results to those of the next thread. */
+static int64_t lines_apart(const TurnForm *f, const TurnPlan *p,
+                           const Turned *t)
+{
+    int64_t lines = p->vec;
+    int d = t->n - 2;
+
+    while (d >= 0 && t->by[d] != f->fast)
+        lines *= turn_tile(f, p, t->by[d--]);
+    return d < 0 ? 1 : lines;
+}
+
 /* How a tile lies in shared memory: an odd number of words from line to line,
- * so that neighbours across the lines are in different banks. */
+ * and from a thread's lines to the next one's, so that neighbours across the
+ * lines are in different banks. */
 static void place_tile(const TurnForm *f, TurnPlan *p, int i)
 {
     enum { WORD = 4 };
@@ -192,7 +205,11 @@ static void place_tile(const TurnForm *f, TurnPlan *p, int i)
     p->step[i] = copy_step(f, t, p->line[i]);
     const int64_t words = (p->line[i] * bytes + WORD - 1) / WORD;
     p->pitch[i] = (words | 1) * WORD / bytes;
-    p->smem += (size_t)(p->lines[i] * p->pitch[i] * bytes + VECTOR_BYTES - 1) /
+    p->apart[i] = lines_apart(f, p, t);
+    p->skew[i] = p->apart[i] % 2 ? 0 : WORD / bytes;
+    p->elements[i] = p->lines[i] * p->pitch[i] +
+                     (p->lines[i] - 1) / p->apart[i] * p->skew[i];
+    p->smem += (size_t)(p->elements[i] * bytes + VECTOR_BYTES - 1) /
                VECTOR_BYTES * VECTOR_BYTES;
 }
 

@@ -45,7 +45,10 @@ typedef struct TurnPlan {
     double blocks;
     int step[TURN_READS]; /* elements of a copy to shared memory */
     int64_t line[TURN_READS], lines[TURN_READS]; /* a tile's shape in there, */
-    int64_t pitch[TURN_READS]; /* elements from a line to the next */
+    int64_t pitch[TURN_READS]; /* elements from a line to the next, */
+    int64_t skew[TURN_READS];  /* and so many more after `apart` lines each */
+    int64_t apart[TURN_READS];
+    int64_t elements[TURN_READS]; /* of a tile with all that */
     int64_t run_in, run_out;   /* bytes that lie together */
     size_t smem;
 } TurnPlan;

@@ -174,10 +174,11 @@ static void declare_tile(Build *b, int r)
         &b->body.print,
         arena_printf(a, "%s_tile", cprint_part(&b->body.print, t->read)));
     kernel_smem(b->graph, b->kernel, VECTOR_BYTES,
-                arena_printf(a, "%s %s[%lld][%lld]",
+                arena_printf(a, "%s %s[%lld]",
                              type_cname(t->read->tensor->type), b->tile[r],
-                             (long long)p->lines[r], (long long)p->pitch[r]),
-                "an odd number of words from line to line");
+                             (long long)p->elements[r]),
+                arena_printf(a, "%lld lines, an odd number of words apart",
+                             (long long)p->lines[r]));
 }
 
 /* The line in shared memory of a point whose places are named. */
@@ -202,6 +203,20 @@ static const char *line_text(const Build *b, const Turned *t)
     return line ? line : "0";
 }
 
+/* An element of a tile, by the named places of a point. */
+static const char *element_text(const Build *b, int r)
+{
+    Arena *a = b->graph->arena;
+    const TurnPlan *p = &b->plan;
+    const char *line = line_text(b, &b->form->turned[r]);
+    const char *at = b->at[part_number(b, b->form->along)];
+
+    return arena_printf(a, "smem.%s[dcc_line<%lld, %lld, %lld>(%s) + %s]",
+                        b->tile[r], (long long)p->pitch[r],
+                        (long long)p->skew[r], (long long)p->apart[r], line,
+                        at);
+}
+
 static void put_load(Build *b, Tree *out, int r)
 {
     Arena *a = b->graph->arena;
@@ -214,10 +229,8 @@ static void put_load(Build *b, Tree *out, int r)
     CScope scope = cprint_open(print);
     const char *i = cprint_fresh(print, "item");
     const char *inside = put_place(b, place, i, t->by, t->n, step);
-    PUT(body, "dcc_put<@n>(&smem.@tile[@line][@at], &@x[@from]);\n",
-        FILL_INT("n", step), FILL("tile", b->tile[r]),
-        FILL("line", line_text(b, t)),
-        FILL("at", b->at[part_number(b, b->form->along)]),
+    PUT(body, "dcc_put<@n>(&@element, &@x[@from]);\n", FILL_INT("n", step),
+        FILL("element", element_text(b, r)),
         FILL("x", cprint_tensor(print, t->read->tensor)),
         FILL("from",
              cprint_at(print, t->read->tensor, t->read->at, t->read->in)));
@@ -235,9 +248,7 @@ static void hold_tile(Build *b, int r)
     const char *how = type == T_F16    ? "__half2float"
                       : type == T_BF16 ? "__bfloat162float"
                                        : NULL;
-    const char *element =
-        arena_printf(b->graph->arena, "smem.%s[%s][%s]", b->tile[r],
-                     line_text(b, t), b->at[part_number(b, b->form->along)]);
+    const char *element = element_text(b, r);
 
     body_hold(&b->body, t->read,
               how ? arena_printf(b->graph->arena, "%s(%s)", how, element)
