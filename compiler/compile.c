@@ -130,7 +130,6 @@ static Options *model_options(Arena *a, const CompileOptions *o)
     *model = o->model;
     prefer_families(a, o, model);
     model->folds = o->fold_as;
-    model->plans = o->want_plan || o->plan_name;
     const Device *d = device_dependent(a, model->device);
     model->dependent &= d != NULL;
     if (model->dependent)
@@ -211,16 +210,13 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     find_needed(g);
     if (dump_here(o, "layout"))
         layout_dump(&r->dump, g);
-    const Plan *plan = NULL;
-    if (o->plan_name) {
-        plan = plan_read(g, chosen, o->plan_name, o->plan_text,
-                         o->plan_len);
-        if (!plan)
-            return NULL;
-    }
-    if (!select_groups(g, chosen, plan, s))
+    if (!select_groups(g, chosen,
+                       &(PlanText){o->plan_name, o->plan_text, o->plan_len},
+                       s))
         return NULL;
     copies_join(s);
+    if (s->plan && !plan_check(s->plan, s))
+        return NULL;
     if (o->folded)
         norms_folded(s, o->folded);
     if (dump_here(o, "select"))

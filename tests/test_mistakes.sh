@@ -192,7 +192,7 @@ st odd.st '{"fc.weight":{"dtype":"F32","shape":[5,6],"data_offsets":[0,100]},"fc
 st json.st '{"fc.weight":{"dtype":"F32","shape":[5,6],"data_offsets":[0,120]},"fc.bias"' 140
 st tr.st '{"x":{"dtype":"F32","shape":[6,4],"data_offsets":[0,96]},"ids":{"dtype":"I32","shape":[4],"data_offsets":[96,112]}}' 112
 st b1.st '{"x":{"dtype":"F32","shape":[1,6],"data_offsets":[0,24]},"ids":{"dtype":"I32","shape":[1],"data_offsets":[24,28]}}' 28
-sed 's/dcc plan 2/dcc plan 9/' m.plan >v9.plan
+sed 's/dcc plan 3/dcc plan 9/' m.plan >v9.plan
 head -3 m.plan >cut.plan
 
 cp -R . "$work/fixture"

@@ -784,9 +784,17 @@ Test(plan, merges_that_cannot_be)
 
     refused(text, " a>b", " a>nobody", "no merge of the model's");
     refused(text, " a>b", " a*b", "cannot be formed");
-    refused(text, " by b>y a>b", "", "cannot be formed");
+    refused(text, "merge b>y a>b\n", "", "cannot be fused");
+    refused(text, "merge b>y a>b\n", "merge b>y\nmerge a>b\n",
+            "stands in two groups");
+    refused(text, "group z", "norm b 32\ngroup z", "is no norm");
+    refused(text, "group z", "rows a\ngroup z", "cannot compute");
+    refused(text, "group z", "beside y\ngroup z", "cannot be one");
+    refused(text, "group z", "beside y z\ngroup z", "cannot be one");
+    refused(text, "group z", "norm\ngroup z", "'group ...'");
     refused(text, " a>b", " z>b", "@nofuse");
-    refused(text, " by b>y", " by !y b>y", "not stored ('y')");
+    refused(text, " b>y", " !y b>y", "nothing stores this ('y')");
+    refused(text, "group z", "merge !z\ngroup z", "nothing stores this ('z')");
     refused(text, " a>b", " a>b a>b", "one already");
     refused(text, " a>b", " a>b!y", "no merge of the model's");
 }

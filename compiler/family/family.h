@@ -21,8 +21,6 @@ typedef struct Options {
     const char *const *avoid; int n_avoid; /* families that get nothing */
     const struct Folds *folds; /* norms are corrections in these products alone
                             (group/fold.h); NULL: where that saves time */
-    bool plans;          /* a plan file is read or written: what those cannot
-                            say (norm.h) is left out */
 } Options;
 enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
 

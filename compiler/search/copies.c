@@ -163,7 +163,7 @@ void copies_join(Selection *s)
     Graph *g = s->graph;
     Group **list = arena_array(g->arena, Group *, s->n_group + 1);
     /* what is computed again for gradients is not kept till then */
-    bool may = g->trains && !g->word && !s->options->plans && !s->keep.n;
+    bool may = g->trains && !g->word && !s->keep.n;
 
     for (int i = 0; i < s->n_group && may; i++) {
         int n = find_alike(s, i, list);

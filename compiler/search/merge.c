@@ -91,12 +91,9 @@ static void print(Printed *p, const Merge *m)
                    stmt_key(p->g, m->piece[i]));
 }
 
-void merge_print(Buf *b, const Graph *g, const Group *gr)
+void merge_print(Buf *b, const Graph *g, const Merge *m)
 {
-    Printed p = {.b = b, .g = g};
-
-    if (gr->made)
-        print(&p, gr->made);
+    print(&(Printed){.b = b, .g = g}, m);
 }
 
 /* ---- again from words */
@@ -218,6 +215,8 @@ static bool find_pieces(Replay *r, const int *list, int n, Group **piece)
 {
     for (int i = 0; i < n; i++) {
         piece[i] = r->piece[list[i]].group;
+        if (r->piece[list[i]].made)
+            return refuse(r, "a statement stands in two groups");
         for (int k = 0; k < i; k++)
             if (list[i] == list[k])
                 return refuse(r, "these are one already");
@@ -228,7 +227,8 @@ static bool find_pieces(Replay *r, const int *list, int n, Group **piece)
     return true;
 }
 
-static bool take_word(Replay *r, const char *word)
+/* *root: the unit of what it makes. */
+static bool take_word(Replay *r, const char *word, int *root)
 {
     int list[CHAIN_MOST];
     Group *piece[CHAIN_MOST];
@@ -240,6 +240,7 @@ static bool take_word(Replay *r, const char *word)
         return refuse(r, "it is no merge of the model's statements");
     if (!find_pieces(r, list, n, piece))
         return false;
+    *root = list[n - 1];
     if (kind == MERGE_DROP)
         return drop_store(r, &r->piece[list[0]].group, first->tensor);
     Group *gr = merged(r, kind, first->tensor, piece, n);
@@ -277,40 +278,29 @@ static void finish(Replay *r, int root)
     units_set(r->u, root, gr);
 }
 
-const char *merge_replay(Replay *r, const char *words, Stmt *own)
+const char *merge_replay(Replay *r, const char *words)
 {
     Arena *a = r->u->g->arena;
+    int root = -1;
 
     r->why = NULL;
     for (words += strspn(words, " "); *words; words += strspn(words, " ")) {
         size_t n = strcspn(words, " ");
         const char *word = arena_strndup(a, words, n);
-        if (!take_word(r, word))
+        if (!take_word(r, word, &root))
             return arena_printf(a, "'%s': %s", word, r->why);
         words += n;
     }
-    finish(r, r->piece[r->place[own->id]].of);
+    if (root < 0)
+        return "it has no merges";
+    finish(r, root);
     return NULL;
 }
 
-bool merge_replayed(const Replay *r, const Stmt *s)
+int merge_replayed(const Replay *r, const char *key)
 {
-    return r->piece[r->place[s->id]].made;
-}
+    const Stmt *s = map_get(r->stmt_of, key);
+    int of = s ? r->piece[r->place[s->id]].of : -1;
 
-const Stmt *merge_replay_end(Replay *r)
-{
-    Units *u = r->u;
-
-    for (int i = 0; i < u->n; i++)
-        if (!r->piece[i].made)
-            units_drop(u, i);
-    for (int i = 0; i < u->n; i++) {
-        const Piece *p = &r->piece[i];
-        const Stmt *s = u->g->stmt[i];
-        if (units_need(u, s->tensor, p->of, p->of) &&
-            !(p->made && stores(r->piece[p->of].group, s->tensor)))
-            return s;
-    }
-    return NULL;
+    return of >= 0 && r->u->unit[of].group ? of : -1;
 }

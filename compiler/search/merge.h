@@ -35,20 +35,17 @@ Group *merge_drop_needless(Graph *g, Group *gr, StoreIsRead *needed, void *ctx);
  * have become (or are: p == c): another group, or gr if nothing changes. */
 Group *merge_drop_stores(const Units *u, Group *gr, int p, int c);
 
-/* The merges as words: `a>b` POINT, `a>>b` KEEP, `a*b` AGAIN, `a&b&c` CHAIN,
- * `!a` DROP. Nothing for a group of one statement. */
-void merge_print(Buf *b, const Graph *g, const Group *gr);
+/* The merges as words, a blank before each: `a>b` POINT, `a>>b` KEEP, `a*b`
+ * AGAIN, `a&b&c` CHAIN, `!a` DROP. */
+void merge_print(Buf *b, const Graph *g, const Merge *m);
 
 /* Groups made again by such words. */
 typedef struct Replay Replay;
 Replay *merge_replay_open(Units *u, const Map *stmt_of);
-/* Makes the group of `own` of single statements' groups, by these words, and
- * one unit of it. NULL, or what is wrong. */
-const char *merge_replay(Replay *r, const char *words, Stmt *own);
-/* Are the units of this statement, in whatever group, made by now? */
-bool merge_replayed(const Replay *r, const Stmt *s);
-/* What no group is made of goes. NULL, or a statement whose tensor is read by
- * others and not stored. */
-const Stmt *merge_replay_end(Replay *r);
+/* Makes a group of single statements' ones, by these words, and one unit of
+ * it. NULL, or what is wrong. */
+const char *merge_replay(Replay *r, const char *words);
+/* The unit that has this statement now; -1: there is none by that name. */
+int merge_replayed(const Replay *r, const char *key);
 
 #endif

@@ -14,6 +14,8 @@ typedef struct NormPlace {
     int reader[MOST_READERS]; int n;
     Group *group[MOST_READERS]; /* of the readers */
     int first;              /* the first of them that is a product */
+    bool fold[MOST_READERS]; /* a product takes it as a correction */
+    const Placed *as;       /* by a plan; or NULL */
     const char *why;
 } NormPlace;
 
@@ -134,8 +136,11 @@ static bool named(const NormPlace *x, const Group *product)
     return false;
 }
 
-static bool fold_wanted(const NormPlace *x, Group *product, Group *folded)
+static bool fold_wanted(const NormPlace *x, int reader, Group *product,
+                        Group *folded)
 {
+    if (x->as)
+        return recipe_folds(x->as, reader);
     return x->u->s->options->folds
                ? named(x, product) && !isinf(time_of(x, folded))
                : time_of(x, folded) < time_of(x, product);
@@ -163,7 +168,9 @@ static bool form_readers(NormPlace *x)
         Group *folded = product[i] && x->group[i]
                             ? fold_product(g, c, x->group[i], x->norm.y,
                                            x->norm.x) : NULL;
-        if (folded && fold_wanted(x, x->group[i], folded))
+        x->fold[i] = folded &&
+                     fold_wanted(x, x->reader[i], x->group[i], folded);
+        if (x->fold[i])
             x->group[i] = folded;
         if (x->group[i] && isinf(time_of(x, x->group[i]))) {
             x->group[i] = NULL;
@@ -200,12 +207,25 @@ static void refuse(const NormPlace *x, double apart, double us)
                   us, false};
 }
 
+static void note(const NormPlace *x)
+{
+    Placed as = {.kind = PLACED_NORM, .unit = x->r, .size = x->norm.piece};
+    int other[MOST_READERS];
+
+    as.other = other;
+    for (int i = 0; i < x->n; i++)
+        if (x->fold[i])
+            other[as.n++] = x->reader[i];
+    recipe_add(x->u, &as);
+}
+
 static void apply(NormPlace *x, double apart, double us)
 {
     Group *first = x->group[x->first];
 
     first->apart_us = apart;
     first->norm_us = us;
+    note(x);
     units_drop(x->u, x->r);
     units_set(x->u, x->p, x->made);
     for (int i = 0; i < x->n; i++)
@@ -268,15 +288,23 @@ static double time_apart(const NormPlace *x)
     return us;
 }
 
+/* Whether unit x->r is a norm, and what reads it is found. */
+static bool open_place(NormPlace *x)
+{
+    Group *gr = group_at(x, x->r);
+
+    return !pinned(gr) && norm_find(x->u->g, gr, &x->norm, &x->why) &&
+           !x->u->later[x->norm.y->id].n && find_readers(x);
+}
+
 static void place(Units *u, int r)
 {
-    NormPlace x = {.u = u, .r = r, .p = -1}, best = x, kept;
-    Group *gr = u->unit[r].group;
+    NormPlace x = {.u = u, .r = r, .p = -1}, best, kept;
     double least = INFINITY;
 
-    if (pinned(gr) || !norm_find(u->g, gr, &x.norm, &x.why) ||
-        u->later[x.norm.y->id].n || !find_readers(&x))
+    if (!open_place(&x))
         return;
+    best = x;
     for (int piece = 2 * NORM_LEAST; piece >= NORM_LEAST; piece /= 2) {
         x.norm.piece = piece;
         if (x.norm.col->extent % piece)
@@ -300,6 +328,23 @@ static void place(Units *u, int r)
         apply(&best, apart, least);
     else
         refuse(&best, apart, least);
+}
+
+const char *norms_take(Units *u, const Placed *as)
+{
+    NormPlace x = {.u = u, .r = as->unit, .p = -1, .as = as};
+
+    if (!open_place(&x))
+        return x.why ? x.why : "it is no norm that products take";
+    x.norm.piece = as->size;
+    if ((as->size != NORM_LEAST && as->size != 2 * NORM_LEAST) ||
+        x.norm.col->extent % as->size)
+        return "its rows have no such pieces";
+    double us = time_with(&x);
+    if (isinf(us))
+        return x.why ? x.why : "its products cannot take it";
+    apply(&x, time_apart(&x), us);
+    return NULL;
 }
 
 void norms_place(Units *u)

@@ -1,8 +1,8 @@
 #include "support/support.h"
 #include "search/plan.h"
 
-#include "search/merge.h"
 #include "search/offer.h"
+#include "search/recipe.h"
 
 #include <stdio.h>
 
@@ -10,10 +10,17 @@
 
 #include <inttypes.h>
 
+#define FIRST "dcc plan 3\n"
+
+/* How it came about: recipe.h. */
+typedef struct Made {
+    const char *text;
+    Span at;
+} Made;
+
+/* A group, as it is in the end. */
 typedef struct Line {
     const char *family, *variant;
-    const char *merges; /* as words */
-    Stmt *own;          /* the first of its statements */
     int version;
     uint64_t hash;
     double measured_us; /* 0: not said */
@@ -21,11 +28,19 @@ typedef struct Line {
     Span at;
 } Line;
 
+/* A statement of a group. */
+typedef struct Member {
+    Line *line;
+    int place; /* among all: in the order of launches */
+} Member;
+
 struct Plan {
     Graph *graph;
+    Made *merge; int n_merge, cap_merge;
+    Made *placed; int n_placed, cap_placed;
+    Replay *replay;
     Line **line; int n_line, cap_line;
-    Map *line_of; /* statement key -> Line */
-    Map *again;   /* keys of statements computed in each reader */
+    Map *member; int n_member; /* statement key -> Member */
     Map *stmt;    /* statement key -> Stmt */
 };
 
@@ -60,8 +75,6 @@ static void put_group(Buf *b, const Selection *s, Group *gr,
         buf_printf(b, ",*%s", stmt_key(g, gr->again[k]));
     buf_printf(b, " : %s/%d %016" PRIx64 " %s", p->family->name,
                p->family->version, key_hash(c), p->variant);
-    buf_puts(b, gr->made ? " by" : "");
-    merge_print(b, g, gr);
     buf_printf(b, " # %.2f us predicted", p->predicted_us);
     if (p->measured_us > 0)
         buf_printf(b, ", %.2f measured", p->measured_us);
@@ -71,9 +84,10 @@ static void put_group(Buf *b, const Selection *s, Group *gr,
 void plan_write_choices(Buf *b, const Selection *s, const char *target,
                         const PlanChoice *choice)
 {
-    buf_printf(b, "dcc plan 2\n# written by dcc %s\n", DCC_VERSION);
+    buf_printf(b, FIRST "# written by dcc %s\n", DCC_VERSION);
     buf_printf(b, "model %s target %s math %s\n", s->graph->model, target,
                math_name[s->options->math]);
+    recipe_print(b, s->graph, s->recipe);
     for (int i = 0; i < s->n_group; i++)
         put_group(b, s, s->group[i], &choice[s->group[i]->id]);
 }
@@ -116,10 +130,19 @@ static bool bad(Reader *r, const char *line, const char *at, const char *what)
     return false;
 }
 
+static void add_member(Plan *p, const char *key, Line *l)
+{
+    Member *m = arena_new_of(p->graph->arena, Member);
+
+    *m = (Member){l, p->n_member++};
+    map_put(p->member, key, m);
+}
+
 static bool read_names(Reader *r, const char *line, const char **at, Line *l)
 {
     Arena *a = r->plan->graph->arena;
     const char *p = *at;
+    bool own = false;
 
     for (;;) {
         size_t n = strcspn(p, ", \n");
@@ -130,21 +153,18 @@ static bool read_names(Reader *r, const char *line, const char **at, Line *l)
                        "the model has no statement '%s'", key);
             return false;
         }
-        if (!again && map_get(r->plan->line_of, key))
+        if (!again && map_get(r->plan->member, key))
             return bad(r, line, p, "a statement stands in two groups");
-        if (!again && !l->own)
-            l->own = map_get(r->plan->stmt, key);
-        if (again)
-            map_put(r->plan->again, key, l);
-        else
-            map_put(r->plan->line_of, key, l);
+        if (!again)
+            add_member(r->plan, key, l);
+        own |= !again;
         p += n;
         if (*p != ',')
             break;
         p++;
     }
     *at = p;
-    return true;
+    return own || bad(r, line, line, "a group has a statement of its own");
 }
 
 static bool read_group(Reader *r, const char *line, size_t n)
@@ -155,7 +175,7 @@ static bool read_group(Reader *r, const char *line, size_t n)
     const char *p = line + 6;
     char family[64], variant[256];
     uint64_t hash;
-    int version, used = 0;
+    int version;
 
     l->at = (Span){r->source, r->line, 1, (int)n};
     if (!read_names(r, line, &p, l))
@@ -166,12 +186,8 @@ static bool read_group(Reader *r, const char *line, size_t n)
         sscanf(comment, " # %*f us predicted, %lf measured", &l->measured_us);
         *comment = 0;
     }
-    char *by = strstr(text, " by ");
-    if (by)
-        *by = 0;
-    l->merges = by ? by + 4 : "";
-    int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %255[^\n]%n",
-                     family, &version, &hash, variant, &used);
+    int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %255[^\n]",
+                     family, &version, &hash, variant);
     if (got < 4)
         return bad(r, line, p, "expected ': family/version hash variant'");
     l->family = arena_strdup(a, family);
@@ -179,7 +195,27 @@ static bool read_group(Reader *r, const char *line, size_t n)
     l->version = version;
     l->hash = hash;
     VEC_PUSH(a, plan->line, plan->n_line, plan->cap_line) = l;
-    return l->own || bad(r, line, line, "a group has a statement of its own");
+    return true;
+}
+
+/* A line of recipe.h; false if it is none. */
+static bool read_made(Reader *r, const char *line, size_t n)
+{
+    const char merge[] = "merge ";
+    size_t head = strlen(merge);
+    Plan other = {0}, *plan = r->mine ? r->plan : &other;
+    Arena *a = r->plan->graph->arena;
+    Made m = {arena_strndup(a, line, n), {r->source, r->line, 1, (int)n}};
+
+    if (!strncmp(line, merge, head)) {
+        m.text += head;
+        VEC_PUSH(a, plan->merge, plan->n_merge, plan->cap_merge) = m;
+        return true;
+    }
+    if (!recipe_has(m.text))
+        return false;
+    VEC_PUSH(a, plan->placed, plan->n_placed, plan->cap_placed) = m;
+    return true;
 }
 
 /* model NAME target GPU math MODE: begins the part about a model. */
@@ -205,47 +241,56 @@ static bool read_model(Reader *r, const char *line)
 
 static bool read_line(Reader *r, const char *line, size_t n)
 {
-    if (!n || *line == '#' || !strncmp(line, "dcc plan 2\n", 11))
+    if (!n || *line == '#' || !strncmp(line, FIRST, strlen(FIRST)))
         return true;
     if (!strncmp(line, "model ", 6))
         return read_model(r, line);
-    if (strncmp(line, "group ", 6))
-        return bad(r, line, line, "expected a line 'group ...'");
-    return !r->mine || read_group(r, line, n);
+    if (!strncmp(line, "group ", 6))
+        return !r->mine || read_group(r, line, n);
+    return read_made(r, line, n) ||
+           bad(r, line, line, "expected a line 'group ...'");
 }
 
-Plan *plan_read(Graph *g, const Options *o, const char *name,
-                const char *text, size_t len)
+/* False, and why, unless it begins as plans do. */
+static bool read_first(Reader *r, size_t len)
+{
+    const char *text = r->source->text;
+    int version;
+
+    if (strlen(text) != len)
+        return bad(r, text, text, "there is a NUL byte");
+    if (!strncmp(text, FIRST, strlen(FIRST)))
+        return true;
+    bad(r, text, text, "the first line must be 'dcc plan 3'");
+    if (sscanf(text, "dcc plan %d", &version) == 1 && version > 0 &&
+        version < 3)
+        diag_note(r->diag, place(r, text, text, 1),
+                  "this one is of an earlier dcc, which left norms and "
+                  "siblings alone: dcc tune writes a new one");
+    return false;
+}
+
+Plan *plan_read(Graph *g, const Options *o, const PlanText *t)
 {
     Plan *plan = arena_new_of(g->arena, Plan);
     Reader r = {.plan = plan, .diag = g->diag, .options = o, .line = 1,
-                .source = diag_source(g->diag, name, text, len), .ok = true};
+                .source = diag_source(g->diag, t->name, t->text, t->len)};
 
     plan->graph = g;
-    plan->line_of = map_new(g->arena);
-    plan->again = map_new(g->arena);
+    plan->member = map_new(g->arena);
     plan->stmt = map_new(g->arena);
     for (int i = 0; i < g->n_stmt; i++)
         map_put(plan->stmt, stmt_key(g, g->stmt[i]), g->stmt[i]);
-    if (strncmp(r.source->text, "dcc plan 2\n", 11)) {
-        bad(&r, text, text, "the first line must be 'dcc plan 2'");
-        if (!strncmp(r.source->text, "dcc plan 1\n", 11))
-            diag_note(g->diag, place(&r, text, text, 1),
-                      "this one does not say in which order statements are "
-                      "merged: dcc tune writes a new one");
+    r.ok = read_first(&r, t->len);
+    if (!r.ok)
         return NULL;
-    }
-    if (strlen(r.source->text) != len) {
-        bad(&r, text, text, "there is a NUL byte");
-        return NULL;
-    }
     for (const char *p = r.source->text; *p; r.line++) {
         size_t n = strcspn(p, "\n");
         r.ok &= read_line(&r, p, n);
         p += n + (p[n] == '\n');
     }
     if (r.ok && !r.found) {
-        diag_error(g->diag, place(&r, text, text, 1),
+        diag_error(g->diag, place(&r, t->text, t->text, 1),
                    "the plan has no model '%s'", g->model);
         return NULL;
     }
@@ -254,61 +299,70 @@ Plan *plan_read(Graph *g, const Options *o, const char *name,
 
 /* ---- applying */
 
-static const Line *line_of(const Plan *p, const Stmt *s)
+static const Member *member_of(const Plan *p, const Stmt *s)
 {
-    return map_get(p->line_of, stmt_key(p->graph, s));
+    return map_get(p->member, stmt_key(p->graph, s));
 }
 
-/* What stands in a line is part of its group. */
-static bool all_made(const Plan *p, const Replay *r)
+static Line *line_of(const Plan *p, const Stmt *s)
 {
-    const Graph *g = p->graph;
+    const Member *m = member_of(p, s);
 
-    for (int i = 0; i < g->n_stmt; i++) {
-        const Line *l = line_of(p, g->stmt[i]);
-        if (!l || merge_replayed(r, g->stmt[i]))
+    return m ? m->line : NULL;
+}
+
+static bool say_unmade(const Plan *p, const Made *m, const char *why)
+{
+    diag_error(p->graph->diag, m->at, "the plan's groups cannot be formed by "
+               "this: %s", why);
+    return false;
+}
+
+bool plan_merge(Plan *p, Units *u)
+{
+    p->replay = merge_replay_open(u, p->stmt);
+    for (int i = 0; i < p->n_merge; i++) {
+        const char *why = merge_replay(p->replay, p->merge[i].text);
+        if (why)
+            return say_unmade(p, &p->merge[i], why);
+    }
+    return true;
+}
+
+bool plan_place(const Plan *p, Units *u)
+{
+    recipe_begin(u);
+    for (int i = 0; i < p->n_placed; i++) {
+        const char *why = recipe_take(p->replay, u, p->placed[i].text);
+        if (why)
+            return say_unmade(p, &p->placed[i], why);
+    }
+    return true;
+}
+
+bool plan_whole(const Plan *p, const Units *u)
+{
+    for (int i = 0; i < u->g->n_stmt; i++) {
+        const Stmt *s = u->g->stmt[i];
+        const Tensor *t = s->tensor;
+        if (u->writers[t->id].n || u->guests[t->id].n ||
+            !units_need(u, t, -1, -1))
             continue;
-        diag_error(g->diag, l->at, "this group cannot be formed as planned");
-        diag_note(g->diag, g->stmt[i]->call,
-                  "nothing merges this with the others");
+        diag_error(p->graph->diag, s->call, "by the plan nothing stores this "
+                   "('%s')", stmt_key(p->graph, s));
         return false;
     }
     return true;
 }
 
-/* s is needed, and nothing makes it, or stores it. */
-static void say_missing(const Plan *p, const Stmt *s)
+void plan_order(const Plan *p, Units *u)
 {
-    const char *key = stmt_key(p->graph, s);
-
-    if (line_of(p, s))
-        diag_error(p->graph->diag, s->call, "by the plan this is not stored "
-                   "('%s'), and others read it", key);
-    else
-        diag_error(p->graph->diag, s->call,
-                   "the plan has no group for this statement ('%s')", key);
-}
-
-bool plan_apply(const Plan *p, Units *u)
-{
-    Diag *d = p->graph->diag;
-    Replay *r = merge_replay_open(u, p->stmt);
-
-    for (int i = 0; i < p->n_line; i++) {
-        const Line *l = p->line[i];
-        const char *why = merge_replay(r, l->merges, l->own);
-        if (!why)
-            continue;
-        diag_error(d, l->at, "this group cannot be formed as planned");
-        diag_note(d, l->own->call, "%s", why);
-        return false;
+    for (int i = 0; i < u->n; i++) {
+        const Group *gr = u->unit[i].group;
+        const Member *m = gr ? member_of(p, gr->stmt[0]) : NULL;
+        if (m)
+            u->unit[i].first = m->place;
     }
-    if (!all_made(p, r))
-        return false;
-    const Stmt *s = merge_replay_end(r);
-    if (s)
-        say_missing(p, s);
-    return !s;
 }
 
 /* Equal groups become one kernel, so their lines must agree. */
@@ -369,21 +423,36 @@ static bool check_group(Selection *s, Group *gr, Line *l)
     return set_variant(s, gr, c, l);
 }
 
+/* Every line is one of the groups. */
+static bool all_met(const Plan *p, Diag *d)
+{
+    bool ok = true;
+
+    for (int i = 0; i < p->n_line; i++) {
+        const Line *l = p->line[i];
+        if (l->met)
+            continue;
+        diag_error(d, l->at, "this group cannot be formed as planned");
+        ok = false;
+    }
+    return ok;
+}
+
 bool plan_check(const Plan *p, Selection *s)
 {
+    Diag *d = s->graph->diag;
     bool ok = true;
 
     for (int i = 0; i < s->n_group; i++) {
         Group *gr = s->group[i];
-        Line *l = (Line *)line_of(p, gr->stmt[0]);
-        if (!l) {
-            diag_error(s->graph->diag, gr->stmt[0]->call,
-                       "the plan has no group for this statement ('%s')",
-                       stmt_key(s->graph, gr->stmt[0]));
-            ok = false;
+        Line *l = line_of(p, gr->stmt[0]);
+        if (l) {
+            ok &= check_group(s, gr, l);
             continue;
         }
-        ok &= check_group(s, gr, l);
+        diag_error(d, gr->stmt[0]->call, "the plan has no group for this "
+                   "statement ('%s')", stmt_key(s->graph, gr->stmt[0]));
+        ok = false;
     }
-    return ok;
+    return ok && all_met(p, d);
 }

@@ -77,31 +77,40 @@ static bool wanted(const Options *o)
     return false;
 }
 
-static void place(Units *u, int r)
+/* By a plan, or if the model predicts less time. False if it stays. */
+static bool place(Units *u, int r, bool planned)
 {
     RowsPlace x = {.u = u, .r = r};
     const Group *gr = u->unit[r].group;
     double apart = u->unit[r].us;
 
     if (!rows_alone(gr) || pinned(gr) || !find_readers(&x))
-        return;
+        return false;
     for (int i = 0; i < x.n; i++)
         apart += u->unit[x.reader[i]].us;
     double us = time_with(&x);
-    if (isinf(us) || (us >= apart && !wanted(u->s->options)))
-        return;
+    if (isinf(us) || (us >= apart && !planned && !wanted(u->s->options)))
+        return false;
     x.group[0]->apart_us = apart;
     x.group[0]->norm_us = us;
+    recipe_add(u, &(Placed){.kind = PLACED_ROWS, .unit = r});
     for (int i = 0; i < x.n; i++) {
         units_join(u, r, x.reader[i]);
         units_set(u, x.reader[i], x.group[i]);
     }
     units_drop(u, r);
+    return true;
+}
+
+const char *rows_take(Units *u, const Placed *as)
+{
+    return place(u, as->unit, true)
+               ? NULL : "its readers cannot compute these values of rows";
 }
 
 void rows_place(Units *u)
 {
     for (int i = 0; i < u->n; i++)
         if (u->unit[i].group)
-            place(u, i);
+            place(u, i, false);
 }

@@ -6,6 +6,7 @@
 #include "search/norms.h"
 #include "search/pair.h"
 #include "search/plan.h"
+#include "search/recipe.h"
 #include "search/rows.h"
 #include "search/siblings.h"
 #include "search/stretch.h"
@@ -500,7 +501,7 @@ static bool try_chain(Search *x, int last, int which)
     bool first = f.group && !isinf(us) &&
                  family_preferred(x->s->options,
                                   choose_variant(x->s, f.group)->family);
-    if (isinf(us) || (us >= apart && !first) || x->s->plan)
+    if (isinf(us) || (us >= apart && !first))
         refuse_chain(x, last, &f, isinf(us) ? f.why : NULL, apart, us);
     else {
         f.group->apart_us = apart;
@@ -648,12 +649,19 @@ static void forget(Search *x)
         x->of[i].n = 0;
 }
 
-/* The plan's groups. What else could have been merged is evaluated, for what
- * is said of it. */
+/* The plan's groups, in its order. What else could have been merged is
+ * evaluated, for what is said of it. */
 static bool take_plan(Search *x)
 {
-    if (!plan_apply(x->s->plan, &x->u))
+    if (!plan_merge(x->s->plan, &x->u))
         return false;
+    drop_unread(x);
+    if (!plan_place(x->s->plan, &x->u))
+        return false;
+    x->folded = true;
+    drop_unread(x);
+    recipe_end(&x->u);
+    plan_order(x->s->plan, &x->u);
     for (int i = 0; i < x->g->n_tensor; i++)
         add_candidates(x, x->g->tensor[i]);
     for (int i = 0; i < x->todo.n; i++)
@@ -670,14 +678,14 @@ static void finish(Search *x)
     forget(x);
     x->last = true;
     merge_all(x);
-    if (x->s->options->plans)
-        return;
+    recipe_begin(&x->u);
     norms_place(&x->u);
     rows_place(&x->u);
     siblings_place(&x->u);
     x->folded = true;
     drop_unread(x);
     merge_candidates(x);
+    recipe_end(&x->u);
 }
 
 /* Several searches by pairs, each of which may end where no single merge helps.
@@ -729,44 +737,55 @@ static bool search_stretches(Search *x, const Search *by_pairs)
 
 /* The better one of both: what saves time now may be in the way of what is
  * merged at the end. */
-static Search search_all(Selection *s)
+static Search *search_all(Selection *s)
 {
+    Arena *a = s->graph->arena;
     Pairs *pairs = pairs_new(s);
-    Search x = search_pairs(s, pairs);
-    Search y = {.s = s, .g = s->graph, .pairs = pairs};
-    bool two = search_stretches(&y, &x);
+    Search *x = arena_new_of(a, Search), *y = arena_new_of(a, Search);
 
-    finish(&x);
+    *x = search_pairs(s, pairs);
+    *y = (Search){.s = s, .g = s->graph, .pairs = pairs};
+    bool two = search_stretches(y, x);
+    finish(x);
     if (!two)
         return x;
     Refusal *refusal = s->refusal;
     int n = s->n_refusal;
     s->refusal = NULL;
     s->n_refusal = s->cap_refusal = 0;
-    finish(&y);
-    if (units_time(&y.u) < units_time(&x.u))
+    finish(y);
+    if (units_time(&y->u) < units_time(&x->u))
         return y;
     s->refusal = refusal;
     s->n_refusal = s->cap_refusal = n;
     return x;
 }
 
-bool select_groups(Graph *g, const Options *o, const Plan *plan, Selection *s)
+/* NULL after an error. Keys of statements are those of the order that opening
+ * a search puts them in. */
+static Search *search_planned(Selection *s, const PlanText *text)
+{
+    Search *x = arena_new_of(s->graph->arena, Search);
+
+    *x = search_open(s, pairs_new(s), 1);
+    s->plan = plan_read(s->graph, s->options, text);
+    return s->plan && take_plan(x) && plan_whole(s->plan, &x->u) ? x : NULL;
+}
+
+bool select_groups(Graph *g, const Options *o, const PlanText *plan,
+                   Selection *s)
 {
     s->graph = g;
     s->options = o;
-    s->plan = plan;
     s->choices = map_new(g->arena);
-    if (o->device->sm == 90 && !o->plans) { /* what takes norms is wgmma */
+    if (o->device->sm == 90) { /* what takes norms is wgmma */
         norm_prepare(g);
         fold_prepare(g, o->folds);
     }
-    Search x = plan ? search_open(s, pairs_new(s), 1) : search_all(s);
-    if (plan && !take_plan(&x))
+    Search *x = plan->name ? search_planned(s, plan) : search_all(s);
+    if (!x)
         return false;
-    note_refusals(&x);
-    if (!check_served(&x))
-        return false;
-    return check_made(&x) && order_groups(&x) &&
-           (!plan || plan_check(plan, s));
+    s->recipe = x->u.recipe;
+    note_refusals(x);
+    return check_served(x) && check_made(x) && order_groups(x);
 }

@@ -47,11 +47,18 @@ typedef struct Forced { /* --variant NAME=TEXT */
 
 typedef struct Plan Plan;
 
+/* A plan file as it lies there; name NULL: none. */
+typedef struct PlanText {
+    const char *name, *text;
+    size_t len;
+} PlanText;
+
 typedef struct Selection {
     Keep keep;            /* of the forward pass, for gradients */
     Graph *graph;
     const Options *options;
-    const Plan *plan;       /* NULL: the model decides */
+    Plan *plan;             /* NULL: the model decides */
+    const struct Recipe *recipe; /* how the groups came about (recipe.h) */
     Group **group; int n_group, cap_group; /* in launch order */
     Group **alone;          /* by statement id: its own, before any merge */
     Refusal *refusal; int n_refusal, cap_refusal;
@@ -59,8 +66,9 @@ typedef struct Selection {
     int evaluated;          /* variants costed */
 } Selection;
 
-/* False after a located error. */
-bool select_groups(Graph *g, const Options *o, const Plan *plan,
+/* By a plan if there is one (then plan_check comes last). False after a located
+ * error. */
+bool select_groups(Graph *g, const Options *o, const PlanText *plan,
                    Selection *s);
 /* Does --variant name the family? */
 bool family_preferred(const Options *o, const Family *f);

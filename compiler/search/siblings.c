@@ -13,7 +13,8 @@ static bool pinned(const Group *gr)
     return false;
 }
 
-static bool place(Units *u, int a, int b)
+/* By a plan, or if the model predicts less time. False if they stay apart. */
+static bool place(Units *u, int a, int b, bool planned)
 {
     Unit *x = &u->unit[a], *y = &u->unit[b];
     int both[] = {a, b};
@@ -24,9 +25,11 @@ static bool place(Units *u, int a, int b)
     if (!gr || units_surround(u, both, 2))
         return false;
     const Choice *c = choose_variant(u->s, gr);
-    if (!c->family || c->cost.us >= x->us + y->us)
+    if (!c->family || (c->cost.us >= x->us + y->us && !planned))
         return false;
     gr->beside_us = x->us + y->us;
+    recipe_add(u, &(Placed){.kind = PLACED_BESIDE, .unit = a, .other = &b,
+                            .n = 1});
     units_join(u, a, b);
     units_set(u, b, gr);
     units_drop(u, a);
@@ -42,11 +45,18 @@ static bool find_sibling(Units *u, int i)
         const Ints *list = &u->readers[reads->v[r]];
         for (int k = 0; k < list->n && list->n <= MOST_READERS; k++) {
             int j = list->v[k];
-            if (j > i && place(u, i, j))
+            if (j > i && place(u, i, j, false))
                 return true;
         }
     }
     return false;
+}
+
+const char *siblings_take(Units *u, const Placed *as)
+{
+    return as->n == 1 && as->other[0] != as->unit &&
+                   place(u, as->unit, as->other[0], true)
+               ? NULL : "these cannot be one";
 }
 
 void siblings_place(Units *u)

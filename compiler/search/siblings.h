@@ -4,8 +4,10 @@
 #ifndef DCC_SEARCH_SIBLINGS_H
 #define DCC_SEARCH_SIBLINGS_H
 
-#include "search/units.h"
+#include "search/recipe.h"
 
 void siblings_place(Units *u);
+/* The same for two, as a plan has it. NULL, or what is wrong. */
+const char *siblings_take(Units *u, const Placed *as);
 
 #endif

@@ -485,7 +485,7 @@ int units_sort(Units *u, int *order)
 int units_order(Units *u)
 {
     Selection *s = u->s;
-    Ready r = {.lean = u->g->trains ? lean_open(u) : NULL};
+    Ready r = {.lean = u->g->trains && !s->plan ? lean_open(u) : NULL};
     int *order = arena_array(u->g->arena, int, u->n + 1);
     int n = sort_units(u, &r, order);
 

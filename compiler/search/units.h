@@ -35,6 +35,7 @@ typedef struct Units {
     int *listed, list; /* by unit: in which list it was put last */
     int *spans;   /* by position: units with statements before and behind */
     int *todo;
+    struct Recipe *recipe; /* recipe.h; NULL: no pass has begun to place */
 } Units;
 
 /* One unit a statement. */
@@ -67,8 +68,8 @@ bool units_need(const Units *u, const Tensor *t, int p, int c);
  * statements are; how many: fewer than there are if some wait for each other.
  */
 int units_sort(Units *u, int *order);
-/* The groups in launch order into Selection.group. -1, or a unit that waits
- * for itself. */
+/* The groups in launch order into Selection.group: a plan's, or what takes
+ * little memory at a time. -1, or a unit that waits for itself. */
 int units_order(Units *u);
 
 #endif
