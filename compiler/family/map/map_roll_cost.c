@@ -9,6 +9,7 @@ typedef struct Walk {
     double regs, smem;    /* a thread */
     double shared;        /* shared memory of a block besides */
     double steps;         /* iterations down the rows */
+    double wait;          /* clocks of one in which no products are */
     double step, start;   /* instructions of an iteration, before them */
     double input, output; /* bytes of an iteration */
     double past;          /* of input's: by 16 at a time, past the L1 */
@@ -95,6 +96,10 @@ static void walk_of(Graph *g, const Group *gr, const Device *d, const Roll *r,
     w->steps = (double)(r->down.tile + roll_live(r) - 1);
     w->step = 2 * d->guard_ops;
     w->start = d->round_ops;
+    /* In a loop each waits for its row, and then for its columns; side by side
+     * they come during the products before. */
+    if (r->bands && !roll_written_out(gr, r, vec))
+        w->wait = 2 * (d->sync_clk + d->smem_latency);
     w->shared = r->bands ? band_bytes(gr, r) : 0;
     w->regs = r->bands ? d->band_regs : d->walk_regs;
     if (!r->bands && r->down.q->extent % r->down.tile)
@@ -131,7 +136,7 @@ static double wave_clk(const Device *d, const Roll *r, const Walk *w,
 
     if (r->bands) /* all copies are under way */
         wait = 0;
-    return w->steps * fmax(issue, wait) + turns * w->start;
+    return w->steps * (fmax(issue, wait) + w->wait) + turns * w->start;
 }
 
 /* How many times a warp's load from shared rows goes through the banks, once
