@@ -66,6 +66,47 @@ DCC_DEVICE void dcc_mma_3xtf32(float (&d)[4], const uint32_t (&a)[4],
         d[i] += sum[i];
 }
 
+// dcc_tf32_split where what is not finite has no rest.
+DCC_DEVICE uint32_t dcc_tf32_split_finite(uint32_t &x)
+{
+    const bool finite = (x & 0x7f800000u) != 0x7f800000u;
+    const uint32_t whole = x, rest = dcc_tf32_split(x);
+    x = finite ? x : whole;
+    return finite ? rest : 0;
+}
+
+// dcc_mma_3xtf32 where b holds tf32 numbers: a alone is a sum of two.
+DCC_DEVICE void dcc_mma_2xtf32_a(float (&d)[4], const uint32_t (&a)[4],
+                                 const uint32_t (&b)[2])
+{
+    uint32_t big[4], small[4];
+    float sum[4] = {};
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        big[i] = a[i], small[i] = dcc_tf32_split_finite(big[i]);
+    dcc_mma_m16n8k8_tf32(sum, small, b);
+    dcc_mma_m16n8k8_tf32(sum, big, b);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        d[i] += sum[i];
+}
+
+// And where a holds tf32 numbers.
+DCC_DEVICE void dcc_mma_2xtf32_b(float (&d)[4], const uint32_t (&a)[4],
+                                 const uint32_t (&b)[2])
+{
+    uint32_t big[2], small[2];
+    float sum[4] = {};
+#pragma unroll
+    for (int i = 0; i < 2; ++i)
+        big[i] = b[i], small[i] = dcc_tf32_split_finite(big[i]);
+    dcc_mma_m16n8k8_tf32(sum, a, small);
+    dcc_mma_m16n8k8_tf32(sum, a, big);
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        d[i] += sum[i];
+}
+
 #endif // sm_80
 
 // ---- tiles and sums of tiles ------------------------------------------------

@@ -193,8 +193,8 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         random="$overlap --random-plan=$seed --variant="
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
-            $(files contract conv tensor_cores wgmma wgmma_conv prologue norm norms \
-                f32_products phase layouts) ;;
+            $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
+                norms f32_products mixed_products phase layouts) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs) ;;
@@ -232,7 +232,7 @@ schedule=cooperative" $(files pairs) ;;
         few-sm_80) flavour $f -O1 "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_few=any" $(files decode) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \
-            $(files contract tensor_cores f32_products) ;;
+            $(files contract tensor_cores f32_products mixed_products) ;;
         wgmma-*) flavour $f -O1 \
             "--math=${f#wgmma-} ${random}contract_wgmma=any" \
             $(files f32_products) ;;

@@ -136,7 +136,21 @@ static void turn(const Contract *x, Load *l, bool turned)
     l->vec = l->turned ? 1 : l->k_vec;
     l->bytes = l->vec * size;
     if (l->turned)
-        l->async = l->plain && size == 4 && x->o->device->sm >= 80;
+        l->async = l->plain && !l->converted && size == 4 &&
+                   x->o->device->sm >= 80;
+}
+
+static bool is_16_bits(Type t)
+{
+    return t == T_F16 || t == T_BF16;
+}
+
+/* Whether vectors through registers lie in one row, all of it. */
+static bool whole_vectors(const Contract *x, const Load *l)
+{
+    int64_t extent = l->along_k ? x->c.K : l->side->extent;
+
+    return l->converted && extent % l->vec == 0;
 }
 
 static void plan_kind(Contract *x, Load *l)
@@ -152,11 +166,15 @@ static void plan_kind(Contract *x, Load *l)
     if (!along_row && !l->along_k)
         l->vec = 1;
     l->bytes = l->vec * type_bytes(x->elem);
-    l->plain = t && t->type == x->elem && zero(o->read->outside);
-    l->async = l->plain && l->bytes >= 4 && x->o->device->sm >= 80;
-    if (!l->async)
+    l->converted = t && x->elem == T_F32 && is_16_bits(t->type) &&
+                   zero(o->read->outside);
+    l->plain = l->converted ||
+               (t && t->type == x->elem && zero(o->read->outside));
+    l->async = l->plain && !l->converted && l->bytes >= 4 &&
+               x->o->device->sm >= 80;
+    if (!l->async && !whole_vectors(x, l))
         l->vec = 1;
-    l->k_vec = l->along_k && l->async ? l->vec : 1;
+    l->k_vec = l->along_k ? l->vec : 1;
     turn(x, l, x->turn);
     /* Rows of a fragment fall on different banks. */
     l->pad = x->mma && !(x->elem == T_F32 && l->k_major) ? 8 : 4;
@@ -512,7 +530,7 @@ static int load_regs(const Load *l)
 {
     int rows = (l->along_k ? l->passes : 1) * (1 + l->n_need);
 
-    return rows + (l->async ? 0 : l->copies);
+    return rows + (l->async ? 0 : l->copies * l->vec);
 }
 
 void contract_regs(ContractPlan *p, int inner)

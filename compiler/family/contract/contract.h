@@ -46,7 +46,8 @@ typedef struct Load {
     const Side *side;       /* m or n */
     const char *size;       /* "BM" */
     bool along_k;
-    bool plain;             /* a read of the tile's type, 0 outside */
+    bool plain;             /* a read of the tile's type, 0 outside; */
+    bool converted;         /* or of 16 bits into an f32 tile */
     int k_vec;              /* along_k: elements of a copy, if not turned */
     int pad;                /* elements after each row of the tile */
     int64_t even;           /* turned: from row to row, if k is as it lies */
@@ -84,7 +85,8 @@ typedef struct Contract {
     Side m, n, k;
     bool mma;
     int k_step;             /* of one mma: 16, or 8 for tf32 */
-    int terms;              /* products a product takes: 3 for 3xtf32, else 1 */
+    int terms;              /* products a product takes: 3 for 3xtf32, 2 where
+                               one factor alone is split, else 1 */
     Type elem;              /* in shared memory */
     Type acc;               /* T_F32 or T_I32 */
     Load a, b;              /* whatever the tile */

@@ -18,6 +18,12 @@ static double load_scatter(const Load *l)
     return l->op->along || !l->op->read ? 1 : 2 * 2;
 }
 
+/* Bytes of an element of what it reads. */
+static int read_bytes(const Load *l, int size)
+{
+    return l->converted ? type_bytes(l->op->read->tensor->type) : size;
+}
+
 double contract_pages(const Contract *x, bool lone)
 {
     const Device *d = x->o->device;
@@ -73,7 +79,8 @@ void contract_work(const ContractPlan *x, Work *w)
     double sums = (double)t->bm * t->bn;
     double k_len = ceil(ceil((double)c->K / t->bk) / t->split) * t->bk;
     int size = type_bytes(x->f->elem);
-    double a = t->bm * k_len * size, b = t->bn * k_len * size;
+    double a = t->bm * k_len * read_bytes(&x->a, size),
+           b = t->bn * k_len * read_bytes(&x->b, size);
     double scatter_a = load_scatter(&x->a), scatter_b = load_scatter(&x->b);
     double copies = t->bm * k_len / x->a.vec * contract_copy_ops(x->f, &x->a) +
                     t->bn * k_len / x->b.vec * contract_copy_ops(x->f, &x->b);

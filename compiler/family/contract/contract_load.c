@@ -500,15 +500,39 @@ static const char *zero_of(Type t)
                          : "0";
 }
 
-static void put_plain_fetch(ContractBuild *x, const Load *l, Tree *b)
+/* A vector through registers, where it is of f32. */
+static void put_vector_fetch(ContractBuild *x, const Load *l, Tree *b)
 {
     const char *in = inside(x, l, true);
 
     PUT(b,
-        *in ? "@reg = @in ? @tensor[@at] : @zero;\n" : "@reg = @tensor[@at];\n",
-        FILL("reg", reg(x, l)), FILL("in", in),
+        *in ? "#pragma unroll\n"
+              "for (int v = 0; v < @vec; ++v)\n"
+              "    @reg[v] = 0.0f;\n"
+              "if (@in)\n"
+              "    dcc_load<@vec>(@reg, &@tensor[@at]);\n"
+            : "dcc_load<@vec>(@reg, &@tensor[@at]);\n",
+        FILL_INT("vec", l->vec), FILL("reg", reg(x, l)), FILL("in", in),
         FILL("tensor", cprint_tensor(&x->cp, l->op->read->tensor)),
-        FILL("at", offset_text(x, l)), FILL("zero", zero_of(x->f->elem)));
+        FILL("at", offset_text(x, l)));
+}
+
+static void put_plain_fetch(ContractBuild *x, const Load *l, Tree *b)
+{
+    const char *in = inside(x, l, true);
+    const char *element = arena_printf(
+        b->arena, "%s[%s]", cprint_tensor(&x->cp, l->op->read->tensor),
+        offset_text(x, l));
+
+    if (l->converted)
+        element = arena_printf(
+            b->arena, "%s(%s)",
+            l->op->read->tensor->type == T_F16 ? "__half2float"
+                                               : "__bfloat162float",
+            element);
+    PUT(b, *in ? "@reg = @in ? @element : @zero;\n" : "@reg = @element;\n",
+        FILL("reg", reg(x, l)), FILL("in", in), FILL("element", element),
+        FILL("zero", zero_of(x->f->elem)));
 }
 
 /* An expression through a register: value, conversion, 0 in k's tail. */
@@ -639,6 +663,8 @@ static void put_loop(ContractBuild *x, Load *l, Tree *b)
     name_kept(x, l);
     if (l->async)
         put_async(x, l, body);
+    else if (l->plain && l->vec > 1)
+        put_vector_fetch(x, l, body);
     else if (l->plain)
         put_plain_fetch(x, l, body);
     else
@@ -660,8 +686,9 @@ void contract_loader(ContractBuild *x, Load *l, Tree *setup, Tree *load)
 
     put_setup(x, l, setup);
     if (!l->async)
-        PUT(setup, "@type @id@_reg@copies;\n",
+        PUT(setup, "@type @id@_reg@copies@@vec;\n",
             FILL("type", type_cname(x->f->elem)), FILL("id", l->id),
+            FILL("vec", l->vec > 1 ? arena_printf(a, "[%d]", l->vec) : ""),
             FILL("copies",
                  l->copies == 1
                      ? ""
@@ -671,7 +698,10 @@ void contract_loader(ContractBuild *x, Load *l, Tree *setup, Tree *load)
     if (l->async)
         return;
     put_passes(x, l, all, head,
-               QUOTE(a, "@slot = @reg;\n", FILL("slot", slot_text(x, l)),
-                     FILL("reg", reg(x, l))));
+               QUOTE(a,
+                     l->vec > 1 ? "dcc_store<@vec>(&@slot, @reg);\n"
+                                : "@slot = @reg;\n",
+                     FILL("slot", slot_text(x, l)), FILL("reg", reg(x, l)),
+                     FILL_INT("vec", l->vec)));
     put_routine(load, l, "store", "int slot", all);
 }

@@ -5,8 +5,9 @@
 #include <string.h>
 
 /* Contractions on tensor cores: cp.async into a ring of tiles, ldmatrix,
- * mma.sync, from sm_80 on. 16-bit factors, f32 ones as tf32 where --math allows
- * it, and i8 with sums in i32. */
+ * mma.sync, from sm_80 on. 16-bit factors; f32 ones as tf32 where --math allows
+ * it, or each as a sum of two tf32 numbers where the other factor is one; and
+ * i8 with sums in i32. */
 
 typedef struct Shape {
     int bm, bn, wm, wn;
@@ -22,6 +23,23 @@ static const Shape shapes[] = {
     {128, 16, 32, 16},  {64, 16, 16, 16},   {32, 256, 32, 64},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* tf32 has f16's bits and bf16's range, and holds both exactly. */
+static bool is_tf32(Type t)
+{
+    return t == T_F16 || t == T_BF16;
+}
+
+/* Products of tf32 numbers that a product takes, or 0: --math allows none. An
+ * f32 factor is two such numbers to within its own last bits. */
+static int tf32_terms(const Contract *x)
+{
+    int exact = is_tf32(x->c.a.type) + is_tf32(x->c.b.type);
+
+    if (exact == 2 || x->o->math == MATH_TF32)
+        return 1;
+    return exact == 1 ? 2 : x->o->math == MATH_3XTF32 ? 3 : 0;
+}
 
 static const char *check_types(Contract *x)
 {
@@ -39,14 +57,12 @@ static const char *check_types(Contract *x)
         x->k_step = 16;
         return NULL;
     }
-    if (x->o->math == MATH_EXACT)
-        return "factors that are not exact in one of f16 and bf16";
     if (!type_is_float(a) || !type_is_float(b))
         return "a factor that is no float";
     x->elem = T_F32;
     x->k_step = 8;
-    x->terms = x->o->math == MATH_3XTF32 ? 3 : 1;
-    return NULL;
+    x->terms = tf32_terms(x);
+    return x->terms ? NULL : "factors of which none is exact in f16 or bf16";
 }
 
 const char *mma_form(Contract *x, Graph *g, const Group *gr, const Options *o)
@@ -189,6 +205,6 @@ const char *mma_plan(ContractPlan *x, const Contract *f, const Variant *v)
 
     if (!why)
         contract_regs(x, t.wm * t.wn / 32 +
-                             (t.wm + t.wn) / (f->terms == 3 ? 1 : 2));
+                             (t.wm + t.wn) / (f->terms > 1 ? 1 : 2));
     return why;
 }
