@@ -136,13 +136,19 @@ int64_t turn_tile(const TurnForm *f, const TurnPlan *p, const Var *v)
     return *tile_of(f, p->tile, v);
 }
 
-/* About `want` points of so many, as even as vectors allow. */
+/* About `want` points of so many, as even as vectors allow; or a power of two
+ * where few are beyond the edge: then a thread's places differ by constants. */
 static int64_t part_of(int64_t extent, int64_t want)
 {
+    enum { FEW = 8 }; /* one in so many */
+    const bool power = !(want & (want - 1));
     const int64_t parts = (extent + want - 1) / want,
                   part = (extent + parts - 1) / parts,
                   whole = extent % 8 || want < 8 ? 1 : 8;
 
+    if (power && extent > want &&
+        (parts * want - extent) * FEW <= extent)
+        return want;
     return (part + whole - 1) / whole * whole;
 }
 
