@@ -2,6 +2,7 @@
 """Pairs of kernels that could be one: both ways on a GPU, beside PyTorch.
 
     tests/bench/pairs.py --dcc build/dcc --seed 7f408f12 --json pairs.json
+    tests/bench/pairs.py --dcc build/dcc --evaluate pairs.json ...
 
 Two products, a depthwise window and its product, attention's two products: a
 chain keeps what lies between in the block. For each pair dcc is asked for the
@@ -12,7 +13,8 @@ and 32. Sides are CUDA graphs over rotated tensors (240 MB of them where 64
 sets have so much), replayed in turns; a ratio is the median over rounds.
 
 right: the model takes the quicker way, or one within 1% of it. Prints a table,
-writes JSON after each pair; exit status 1 if a result is wrong, 3 without GPU
+writes JSON after each pair; --evaluate needs no GPU: it asks dcc as it is now
+which way it takes what was measured once. Exit status 1 if a result is wrong, 3 without GPU
 or nvcc.
 """
 import argparse
@@ -383,6 +385,7 @@ def options():
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--json", default="pairs.json")
     p.add_argument("--commit", default="")
+    p.add_argument("--evaluate", nargs="+", metavar="JSON")
     p.add_argument("--emit-only", action="store_true",
                    help="say what the model predicts, without a GPU")
     return p.parse_args()
@@ -398,6 +401,31 @@ def predict(o, pairs):
     return 0
 
 
+def evaluate(o):
+    """Of each measured pair the way that dcc takes now, and what it loses."""
+    right, lost = 0, []
+    for path in o.evaluate:
+        with open(path) as f:
+            cases = json.load(f)["cases"]
+        for name, case in cases.items():
+            us = case.get("measured", {})
+            if "chain" not in us or "apart" not in us:
+                continue
+            said = {w: build(o, [], Pair(name), "model", flags)
+                    for w, flags in ways().items()}
+            taken = "chain" if said["model"].get("chains") else "apart"
+            lost.append(us[taken] / min(us["chain"], us["apart"]) - 1)
+            right += lost[-1] <= 0.01
+            say(f"{name:26} {said['chain'].get('us', 0):8.2f} "
+                f"{said['apart'].get('us', 0):8.2f} {us['chain']:8.2f} "
+                f"{us['apart']:8.2f} {us['apart'] / us['chain']:6.3f}  {taken}"
+                + (f"  LOSES {lost[-1]:.1%}" if lost[-1] > 0.01 else ""))
+    say(json.dumps({"pairs": len(lost), "right": right,
+                    "most_lost": round(max(lost), 3),
+                    "lost_over_5%": sum(v > 0.05 for v in lost)}))
+    return 0
+
+
 def main():
     o = options()
     names = NAMED + [n for n in drawn(o.seed, o.draw) if n not in NAMED]
@@ -405,6 +433,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="dcc-pairs-") as o.work:
         if o.emit_only:
             return predict(o, pairs)
+        if o.evaluate:
+            return evaluate(o)
         if shell(["nvidia-smi", "-L"], 60)[0] or shell(["nvcc", "-V"], 60)[0]:
             say("no GPU, or no nvcc: skipped")
             return 3

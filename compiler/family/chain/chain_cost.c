@@ -177,6 +177,22 @@ static double stores_clk(const ChainKernel *w)
            f->a.o->device->sm_bytes_clk;
 }
 
+/* Clocks of the SM with the most tiles where each has one block of columns:
+ * there is nothing to multiply beside its copies, and those of the next round
+ * begin when a tile has been stored. The first round's begin as the launch
+ * before ends; an SM's are one after the other whosever they are. */
+static double single_clk(const ChainKernel *w, double all, double n)
+{
+    const Device *d = w->f->a.o->device;
+    double tiles = (double)w->m_tiles * (double)w->f->batches;
+    double rounds = ceil(tiles / (d->sms * w->resident));
+    double copies = copies_clk(w, 1), stores = n * stores_clk(w);
+    double each = all + copies + stores;
+
+    return fmax(rounds * each - fmin(all, copies),
+                ceil(tiles / d->sms) * copies + stores);
+}
+
 /* Clocks of the SM that ends last. */
 static double busy_clk(const ChainKernel *w, double steps, double longest)
 {
@@ -188,6 +204,8 @@ static double busy_clk(const ChainKernel *w, double steps, double longest)
     double lone = step_clk(w, &s, w->consumers);
     double all = steps * step + tile_clk(w, at_once, step);
 
+    if (w->j_tiles == 1)
+        return single_clk(w, all, at_once);
     if (steps == longest)
         return fmax(ceil(tiles / slots) * all,
                     ceil(tiles / sms) * copies_clk(w, steps)) +
