@@ -73,6 +73,7 @@ static int sums(const Stream *s)
 
 static const char *check(const Stream *s)
 {
+    enum { LIMIT = 240 };
     const Tile *t = &s->x.t;
     const Device *d = s->f->x.o->device;
     int64_t left = s->f->x.c.K - (int64_t)(t->split - 1) * t->bk;
@@ -91,7 +92,8 @@ static const char *check(const Stream *s)
         return "three warps where two or four would do";
     if (s->stages > slots)
         return "more slots than there are weights";
-    if (x_regs(s) > 64 || sums(s) > 64 || s->x.regs * t->threads > d->regs_sm)
+    if (x_regs(s) > 64 || sums(s) > 64 || s->x.regs > LIMIT ||
+        s->x.regs * t->threads > d->regs_sm)
         return "too many registers";
     if (t->split * s->warps > 32)
         return "too many partial sums";
@@ -150,6 +152,14 @@ static int reads_regs(const Operand *x)
     return (n.all > 1 ? (n.all - 1) * EACH : 0) + (n.guarded ? WINDOW : 0);
 }
 
+/* Registers of the addresses of all tiles, which nvcc keeps for sm_80. */
+static int tile_regs(const Stream *s)
+{
+    enum { EACH = 6 };
+
+    return s->f->x.o->device->sm < 90 ? s->columns / SLOT_COLUMNS * EACH : 0;
+}
+
 const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
 {
     memset(s, 0, sizeof *s);
@@ -189,7 +199,8 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     /* what finds the next piece stays in registers beside a piece's own */
     int digits = s->f->x.m.n + s->f->x.k.n; /* of a row's place, and a term's */
     s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44) +
-                (digits > 2 ? 6 * (digits - 2) : 0) + reads_regs(&f->x.c.a);
+                (digits > 2 ? 6 * (digits - 2) : 0) + reads_regs(&f->x.c.a) +
+                tile_regs(s);
     return check(s);
 }
 
