@@ -12,6 +12,8 @@ model halo_dilated { input x : f16[1, 4, 24, 16]; param w : f16[72, 4, 3, 3];
   output y[n, p in 0..24, q in 0..16, k] = sum(c, r, s) (x[n, c, p + 2 * r - 2, q + s - 1] or 0) * w[k, c, r, s]; }
 model halo_wide_step { input x : f16[1, 3, 16, 32]; param w : f16[16, 3, 4, 4];
   output y[n, p in 0..4, q in 0..8, k] = sum(c, r, s) x[n, c, 4 * p + r, 4 * q + s] * w[k, c, r, s]; }
+model halo_other_type { input x : f16[1, 3, 20, 24]; param w : f16[40, 3, 3, 3];
+  output y[n, p in 0..20, q in 0..24, k] : bf16 = sum(c, r, s) (x[n, c, p + r - 1, q + s - 1] or 0) * w[k, c, r, s]; }
 model halo_1d { input x : f16[3, 2, 64]; param w : f16[24, 2, 5];
   output y[n, q in 0..64, k] = sum(c, s) (x[n, c, q + s - 2] or 0) * w[k, c, s]; }
 model halo_chain {

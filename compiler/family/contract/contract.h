@@ -276,6 +276,8 @@ void contract_points(ContractBuild *x, Tree *b, int most, ContractPlace *place,
  * `from`, a warp together. What the pairs read of columns alone comes `ahead`
  * of the sums, as far as there are `regs` registers. */
 bool contract_packs(Contract *x);
+/* In C, that of the one tensor that is stored. */
+const char *contract_packed_type(const ContractBuild *x);
 /* Neighbouring columns, `most` or fewer, that some store takes at once. */
 int contract_columns(const Contract *x, int most);
 void contract_pairs(ContractBuild *x, Tree *b, ContractPlace *place,

@@ -65,6 +65,16 @@ bool contract_packs(Contract *x)
     return !x->lines || is_run(x, stored);
 }
 
+const char *contract_packed_type(const ContractBuild *x)
+{
+    const char *type = NULL;
+
+    for (int i = 0; i < x->f->gr->n_step && !type; i++)
+        if (x->f->gr->step[i].tensor)
+            type = type_cname(x->f->gr->step[i].tensor->type);
+    return type;
+}
+
 static void open_points(Finish *f, ContractBuild *x, Tree *b, int vec,
                         ContractPlace *place)
 {

@@ -84,7 +84,7 @@ static void shared_memory(HaloBuild *h)
     if (h->f->packs)
         kernel_smem(x->g, x->kernel, 16,
                     arena_printf(a, "%s out_rows[THREADS / 32][16][COLS]",
-                                 type), NULL);
+                                 contract_packed_type(x)), NULL);
     else
         kernel_smem(x->g, x->kernel, 16,
                     h->f->swapped ? "float sums[BN][BM + 4]"

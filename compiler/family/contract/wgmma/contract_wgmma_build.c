@@ -93,17 +93,6 @@ static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
                                  l->tile, slots, rows), NULL);
 }
 
-/* Of the tensor that is stored. */
-static const char *pack_type(const ContractBuild *x)
-{
-    const char *type = NULL;
-
-    for (int i = 0; i < x->f->gr->n_step && !type; i++)
-        if (x->f->gr->step[i].tensor)
-            type = type_cname(x->f->gr->step[i].tensor->type);
-    return type;
-}
-
 static void shared_memory(WgmmaBuild *w)
 {
     Kernel *k = w->x.kernel;
@@ -116,7 +105,7 @@ static void shared_memory(WgmmaBuild *w)
         kernel_smem(w->x.g, k, w->p->boxes.tensor ? 1024 : 128,
                     arena_printf(w->x.g->arena,
                                  "%s out_rows[CONSUMERS * 4]%s[16][COLS]",
-                                 pack_type(&w->x),
+                                 contract_packed_type(&w->x),
                                  w->p->boxes.tensor ? "[2]" : ""), NULL);
     if (w->x.p->t.split > 1)
         kernel_smem(w->x.g, k, 16, "float4 sums[BM * BN / 4]", NULL);
