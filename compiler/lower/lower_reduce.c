@@ -57,7 +57,8 @@ static bool push_open(Lower *l, const Arg *a, Ranges *r)
     }
     int64_t n = to->hi - from->lo, first = from->lo;
     if (n < 1 && idx_is_const(from) && idx_is_const(to)) {
-        /* of what it depends on there is one: sums over 0..i where i is 0 */
+        /* of what it depends on there is one: sums over 0..i where i is 0,
+         * an index or a loop's variable */
         first = to->hi > 0 ? to->hi - 1 : 0;
         n = 1;
     }
@@ -83,6 +84,11 @@ static bool push_open(Lower *l, const Arg *a, Ranges *r)
     return true;
 }
 
+static bool both_numbers(Range r)
+{
+    return r.from->kind == EXPR_NUMBER && r.to->kind == EXPR_NUMBER;
+}
+
 static bool push_one(Lower *l, const AstExpr *e, const Arg *a, Ranges *r)
 {
     int64_t from = 0, to;
@@ -95,6 +101,8 @@ static bool push_one(Lower *l, const AstExpr *e, const Arg *a, Ranges *r)
     if (a->range.from) {
         if (!const_range(l, a->range, &from, &to))
             return false;
+        if (to <= from && !both_numbers(a->range)) /* a loop's turn */
+            return push_open(l, a, r);
         if (to <= from) {
             diag_error(l->d, a->at, "the range %lld..%lld of '%s' is empty",
                        (long long)from, (long long)to, a->name.text);

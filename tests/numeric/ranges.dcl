@@ -6,3 +6,9 @@ model tr_triangle { input a : f16[64, 64]; input x : f16[64, 32]; output y[i, j]
 model tr_lengths { input n : i32[6] in 0..41; input x : f32[6, 40, 5]; output y[b, d] = sum(s in 0..n[b]) x[b, s, d]; output m[b, d] = max(s in 0..n[b]) x[b, s, d]; }
 model tr_empty { input x : i8[5, 7]; output y[i] = max(k in 0..i) x[i, k]; output z[i] = min(k in i..4) x[i, k]; output s[i] = sum(k in 0..i - 2) x[i, k]; }
 model tr_one { input x : f32[1]; input h : f16[3, 1]; output y[i in 0..1] = prod(t in 0..i) x[t]; output z[i in 0..1] = max(t in i + 1..1) x[t]; output w[b, i in 0..1] : f32 = (sum(t in 0..i) h[b, t]) + h[b, i]; output m[i in 0..1] = mean(t in 0..i) x[t]; }
+// and on a loop's variable: a triangular system, row by row
+model tr_loop { input a : f32[5, 5]; input b : f32[5, 3]; x : f32[5, 3] = 0;
+  for i in 0..5 { x[i, c] = b[i, c] - 0.3 * sum(k in 0..i) a[i, k] * x[k, c]; }
+  for i in 0..5 { y[i, c] = x[i, c] + sum(k in i + 1..5) a[i, k] * x[k, c]; }
+  for i in 0..3 { m[i, c] = max(0.5, max(k in 0..i - 1) x[k, c]); }
+  output x; output y; output m; }
