@@ -11,6 +11,7 @@
 #include "rewrite/levels.h"
 #include "rewrite/number.h"
 #include "rewrite/phase.h"
+#include "rewrite/sums.h"
 
 #include <math.h>
 
@@ -430,6 +431,7 @@ void tidy(Graph *g)
     simplify_factors(g);
     number(g); /* sums whose factors alone differed are one */
     drop_deviations(g);
+    split_sums(g);
     choose_guarded(g);
     split_halves(g);
     split_phases(g);

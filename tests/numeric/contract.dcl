@@ -90,3 +90,11 @@ model mm_nofuse {
   @nofuse z = linear(x, w);
   output y = sigmoid(z);
 }
+// A sum of products is a sum for each: complex numbers, a difference of three
+model sums_complex { input a : f16[72, 65, 2]; input b : f16[65, 80, 2]; param s : f16[80];
+  re[i, j] = s[j] + sum(k) (a[i, k, 0] * b[k, j, 0] - a[i, k, 1] * b[k, j, 1]);
+  output im[i, j] : f32 = sum(k) (a[i, k, 0] * b[k, j, 1] + a[i, k, 1] * b[k, j, 0]);
+  output y = relu(re); }
+model sums_three { input a : f32[2, 65, 70]; input b : f32[2, 70, 67]; input c : f32[70, 67];
+  output y[n, i, j] = 2 * sum(k) (-(a[n, i, k] * c[k, j]) - (a[0, i, k] * b[n, k, j] - a[n, i, 69 - k] * b[n, k, j])); }
+model sums_integers { input a : i8[64, 64]; input b : i8[64, 72]; output y[i, j] = sum(k) (a[i, k] * b[k, j] - a[i, 63 - k] * b[k, j]); }
