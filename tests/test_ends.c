@@ -50,6 +50,25 @@ Test(ends, ragged_rows)
     expect(1, 1, "input a : f16[8192, 1001]; output c = softmax(a);");
 }
 
+/* The copy is stored by whole vectors, into the padding behind its rows. */
+Test(ends, ragged_rows_by_vectors)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(
+        &f,
+        "model m { input x : f16[1000, 1333]; input w : f16[777, 1333];"
+        " output y[i, j] = sum(k) x[i, k] * w[j, k]; }",
+        &r, &o);
+
+    cr_assert(p && p->n_run == 3, "%s", diag_text(f.diag));
+    for (int i = 0; i < 2; i++)
+        cr_expect(strstr(p->run[i].kernel->variant, "vec=8"), "%s",
+                  p->run[i].kernel->variant);
+    arena_free(f.arena);
+}
+
 /* Few channels are read as they lie; where nothing is summed, or lies as it is
  * wanted, there is nothing to copy; and what is copied may cost more. */
 Test(ends, as_declared)

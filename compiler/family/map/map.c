@@ -37,6 +37,83 @@ static void note_gather(const Expr *e, void *ctx)
         *gather |= idx_has_data(e->at[i]);
 }
 
+/* Does an address depend on another load? */
+static bool is_gather(const Group *gr)
+{
+    bool found = false;
+
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, note_gather, &found);
+    return found;
+}
+
+/* Whether s stores a run of v that may go on to `end`, into padding. */
+static bool stores_beyond(Graph *g, const Step *s, const Var *v, int64_t end)
+{
+    const Idx *to = tensor_offset(g, s->tensor, s->store);
+
+    if (idx_coef(to, v) != 1)
+        return false;
+    const Idx *from = idx_sub(g->pool, to, idx_var(g->pool, v));
+    return !idx_uses(from, v) && tensor_run(s->tensor, from, v->extent) >= end;
+}
+
+static void note_integers(const Expr *e, void *ctx)
+{
+    bool *found = ctx;
+
+    *found |= e->kind == E_BINARY && !type_is_float(e->type) &&
+              e->type != T_BOOL;
+}
+
+/* Whether s may be computed of what is there instead of values: no integer is
+ * divided by it. */
+static bool takes_anything(const Step *s)
+{
+    bool integers = false;
+
+    expr_visit(s->value, note_integers, &integers);
+    return s->op == R_NONE && !s->where.n && !integers;
+}
+
+/* s for more points: as.v goes on. */
+static Step step_beyond(Graph *g, Step s, Subst as)
+{
+    const Idx **to =
+        s.tensor ? arena_array(g->arena, const Idx *, s.tensor->rank) : NULL;
+
+    for (int d = 0; s.tensor && d < s.tensor->rank; d++)
+        to[d] = idx_subst(g->pool, s.store[d], &as, 1);
+    s.store = to;
+    s.value = expr_confine(g, expr_subst(g, s.value, &as, 1));
+    return s;
+}
+
+/* gr, or, where all that it stores has room behind the runs of v for a last
+ * whole vector, the same nest up to there: nobody looks at what it computes
+ * beyond, so reads that may leave their tensor bring nothing. */
+static const Group *widened(Graph *g, const Group *gr, const Var *v)
+{
+    enum { WHOLE = 8 };
+    int64_t end = v ? (v->extent + WHOLE - 1) / WHOLE * WHOLE : 0;
+
+    if (!v || v->extent == end || gr->n_cols || is_gather(gr))
+        return gr;
+    for (int i = 0; i < gr->n_step; i++)
+        if (!takes_anything(&gr->step[i]) ||
+            (gr->step[i].tensor && !stores_beyond(g, &gr->step[i], v, end)))
+            return gr;
+    Group *wide = group_copy(g, gr);
+    const Var *all = idx_new_var(g->pool, v->name, end);
+    wide->rows = arena_array(g->arena, const Var *, gr->n_rows);
+    for (int i = 0; i < gr->n_rows; i++)
+        wide->rows[i] = gr->rows[i] == v ? all : gr->rows[i];
+    for (int i = 0; i < gr->n_step; i++)
+        wide->step[i] = step_beyond(g, gr->step[i],
+                                    (Subst){v, idx_var(g->pool, all)});
+    return wide;
+}
+
 static const void *map_open(Graph *g, const Group *gr, const Options *o,
                             const char **why)
 {
@@ -50,6 +127,8 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
                             (long long)group_cols(gr));
     if (*why)
         return NULL;
+    const Var **rows = ordered_rows(g, gr);
+    gr = widened(g, gr, gr->n_rows ? rows[gr->n_rows - 1] : NULL);
     *f = (MapForm){.g = g, .gr = gr, .o = o, .rows = ordered_rows(g, gr)};
     f->fast = gr->n_rows ? f->rows[gr->n_rows - 1] : NULL;
     window_find(g, gr, f->fast, &f->window);
@@ -58,8 +137,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     Schedule plan;
     schedule_make(gr, &plan);
     f->passes = plan.passes;
-    for (int i = 0; i < gr->n_step; i++)
-        expr_visit(gr->step[i].value, note_gather, &f->gather);
+    f->gather = is_gather(gr);
     return f;
 }
 

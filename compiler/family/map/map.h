@@ -85,7 +85,7 @@ enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS, KNOB_SHARE };
 /* The analysis of a nest. */
 typedef struct MapForm {
     Graph *g;
-    const Group *gr;
+    const Group *gr;  /* its rows up to whole vectors where there is room */
     const Options *o;
     const Var **rows; /* slow to fast */
     const Var *fast;  /* the last of them, or NULL */
