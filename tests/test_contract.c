@@ -545,6 +545,9 @@ Test(contract, one_tile_takes_no_turns)
                  count_wgmma(256, 256, "stages=2 "), "rings of one step");
     cr_assert_gt(count_wgmma(8192, 8192, "pingpong"), 0);
     cr_assert_gt(count_wgmma(8192, 8192, "stages=4 "), 0);
+    cr_assert_eq(count_wgmma(100, 96, "bm=192 bn=96 stages=2 consumers=3"), 0,
+                 "a warpgroup without rows");
+    cr_assert_gt(count_wgmma(160, 96, "bm=192 bn=96 stages=2 consumers=3"), 0);
 }
 
 static void add_tf32(Suite *s)

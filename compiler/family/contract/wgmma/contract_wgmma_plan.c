@@ -249,6 +249,8 @@ static const char *plan_tiles(Wgmma *w)
         if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
             tma->a.k_major && t->bm * tma->a.dim[i].step > TMA_BOX)
             return "a box longer than 256";
+    if (!w->pingpong && (w->consumers - 1) * w->wm >= w->rows)
+        return "a warpgroup without rows";
     int beside = w->beside, below = w->below;
     if (w->rows % (8 * beside) ||
         (beside > 1 && (!tma->a.k_major || tma->a.slides || tma->m.n > 1 ||
