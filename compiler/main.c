@@ -390,7 +390,7 @@ static Driver driver_of(Session *s)
         .in = l->in, .n_in = l->n_in, .feed = l->feed, .n_feed = l->n_feed,
         .sequence = l->sequence, .bench = l->bench, .runs = l->runs,
         .random = l->random, .seed = l->seed, .verbose = l->verbose,
-        .tf32 = l->compile.model.math == MATH_TF32,
+        .math = math_name(l->compile.model.math),
     };
 }
 

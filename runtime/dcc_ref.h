@@ -221,7 +221,7 @@ double dcc_ref_round(dcc_type type, double a);
 #define DCC_REF_TINY 0x1p-126 /* below it f32 may be flushed to zero */
 
 /* Relative error of a product in a contraction: 0, or more if the program was
- * built with --math=tf32 (--tf32 of the oracle's command line). */
+ * built with --math=tf32 or 3xtf32 (so for the oracle, too). */
 extern double dcc_ref_product;
 
 static inline dcc_pair dcc_exact(double v)

@@ -15,7 +15,8 @@ typedef struct {
     const char *save_weights, *save_in;
     const char *runs, *random, *tolerance, *budget, *only;
     const char *gradients, *seed;
-    bool tf32, verbose, help, list;
+    const char *math;
+    bool verbose, help, list;
 } Options;
 
 static void usage(FILE *to, const char *program)
@@ -24,7 +25,7 @@ static void usage(FILE *to, const char *program)
             "usage: %s [--model NAME] [--weights FILE] [--in FILE] "
             "[--out FILE]\n"
             "          [--runs N] [--against FILE [--tolerance X]]\n"
-            "          [--check TRACE [--budget N] [--only LIST] [--tf32] "
+            "          [--check TRACE [--budget N] [--only LIST] [--math M] "
             "[--verbose]]\n"
             "          [--random SEED [--save-weights FILE] "
             "[--save-in FILE]] [--seed N]\n",
@@ -48,7 +49,7 @@ static void help(const char *program)
            "  --gradients N        every gradient along N random directions\n"
            "  --only LIST          checks only t3,t9 of a trace, and prints a\n"
            "                       line for each\n"
-           "  --tf32               bounds for products in tf32\n"
+           "  --math M             bounds for f32 products: exact, tf32, 3xtf32\n"
            "  --verbose            lists every traced tensor\n"
            "  --random SEED        draws parameters and inputs not given\n"
            "  --seed N             of the parameters' initialisers\n"
@@ -86,7 +87,7 @@ static int options(Options *o, int argc, char **argv)
         {"--only", &o->only, NULL},
         {"--gradients", &o->gradients, NULL},
         {"--seed", &o->seed, NULL},
-        {"--tf32", NULL, &o->tf32},
+        {"--math", &o->math, NULL},
         {"--verbose", NULL, &o->verbose},
         {"--help", NULL, &o->help},
         {"--list", NULL, &o->list},
@@ -419,6 +420,23 @@ static int exit_status(const char *program, dcc_status status, bool good)
     return status == DCC_ERR_MEMORY ? REF_MACHINE : REF_USER;
 }
 
+/* Of a product in a contraction: factors of 11 bits, or of two parts of 11, of
+ * which those of the low ones with each other are left out. */
+static bool product_error(const char *math, double *relative)
+{
+    static const struct {
+        const char *math;
+        double relative;
+    } known[] = {{"exact", 0}, {"tf32", 0x1p-10}, {"3xtf32", 3 * 0x1p-22}};
+
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(math ? math : "exact", known[i].math)) {
+            *relative = known[i].relative;
+            return true;
+        }
+    return false;
+}
+
 static int program(const dcc_ref_model *model, const Options *o)
 {
     RefRun run = {model, ref_alloc((size_t)model->n_tensor, sizeof(double *)),
@@ -433,7 +451,8 @@ static int program(const dcc_ref_model *model, const Options *o)
         !number(o->budget, 0, &budget) ||
         !number(o->gradients, 1, &directions))
         return bad_option(o->program, "not a number that fits", "");
-    dcc_ref_product = o->tf32 ? 0x1p-10 : 0;
+    if (!product_error(o->math, &dcc_ref_product))
+        return bad_option(o->program, "not a kind of products", o->math);
     dcc_status status = give(&run, o, (uint64_t)seed, (uint64_t)begins);
     if (status == DCC_OK && o->save_weights)
         status = save(&run, o->save_weights, DCC_REF_PARAM);

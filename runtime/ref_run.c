@@ -179,7 +179,7 @@ double ref_tolerance(const dcc_ref_model *m)
     for (int i = 0; i < m->n_tensor; i++) {
         switch (m->tensor[i].type) {
         case DCC_F32:
-            tolerance = fmax(tolerance, dcc_ref_product ? 2e-2 : 1e-3);
+            tolerance = fmax(tolerance, dcc_ref_product > 1e-4 ? 2e-2 : 1e-3);
             break;
         case DCC_F16:
             tolerance = fmax(tolerance, 2e-2);

@@ -90,7 +90,10 @@ one_model()
         # and the way that large tensors are checked: at points
         [ $order != 1 ] || budget=1000
         status=0 math=
-        case $label in tf32 | *-tf32) math=--tf32 ;; esac
+        case $label in
+            3xtf32 | *-3xtf32) math="--math 3xtf32" ;;
+            tf32 | *-tf32) math="--math tf32" ;;
+        esac
         {
             runs=
             export DCC_EMU_ORDER=$order DCC_EMU_ASYNC=$async DCC_EMU_THREADS=1

@@ -510,8 +510,7 @@ static int judge(Build *b, const Model *m)
     driver_number(b, &c, "--random", b->o->seed);
     if (m->state)
         driver_option(b, &c, "--runs", "3");
-    if (b->o->tf32)
-        command_add(&b->work, &c, "--tf32");
+    driver_option(b, &c, "--math", b->o->math);
     if (b->o->verbose)
         command_add(&b->work, &c, "--verbose");
     return driver_verdict(b, work_run(&b->work, &c, NULL));

@@ -47,7 +47,7 @@ typedef struct Driver {
     /* verify */
     const Buf *ref;            /* the oracle of the same models */
     uint64_t seed;
-    bool tf32;                 /* built with --math=tf32 */
+    const char *math;          /* of f32 products, as --math has it */
     bool verbose;              /* a line for every tensor of the trace */
     /* build: `out` is the library */
     bool compile_only;         /* nvcc will do, there need be no GPU */

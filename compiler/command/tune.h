@@ -14,7 +14,7 @@
 #include "command/driver.h"
 
 typedef struct TuneOptions {
-    const Driver *driver;      /* arena, arch, place, folder, seed, tf32 */
+    const Driver *driver;      /* arena, arch, place, folder, seed, math */
     const struct Program *tree;
     const char *model, *source, *command;
     const CompileOptions *compile;

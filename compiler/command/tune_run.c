@@ -149,8 +149,7 @@ static void start_check(Tune *t, Round *r)
     add_pair(t, &c, "--random",
              arena_printf(t->arena, "%llu",
                           (unsigned long long)t->o->driver->seed));
-    if (t->o->driver->tf32)
-        command_add(&t->build.work, &c, "--tf32");
+    add_pair(t, &c, "--math", t->o->driver->math);
     job_start(t, &r->job, c, round_name(t, r, "check"), CHECKS, CHECKS);
 }
 

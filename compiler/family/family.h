@@ -23,6 +23,7 @@ typedef struct Options {
                             (group/fold.h); NULL: where that saves time */
 } Options;
 enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
+const char *math_name(int math); /* as --math has it */
 
 typedef struct Family {
     const char *name;

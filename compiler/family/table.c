@@ -39,3 +39,10 @@ const void *family_form(Graph *g, void *f, size_t n, const char *why)
     arena_give_back(g->arena, f, n);
     return NULL;
 }
+
+const char *math_name(int math)
+{
+    static const char *const name[] = {"exact", "tf32", "3xtf32"};
+
+    return name[math];
+}

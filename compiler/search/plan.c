@@ -60,8 +60,6 @@ static uint64_t key_hash(const Choice *c)
     return hash_text(c->key, strlen(c->key));
 }
 
-static const char *const math_name[] = {"exact", "tf32", "3xtf32"};
-
 static void put_group(Buf *b, const Selection *s, Group *gr,
                       const PlanChoice *p)
 {
@@ -86,7 +84,7 @@ void plan_write_choices(Buf *b, const Selection *s, const char *target,
 {
     buf_printf(b, FIRST "# written by dcc %s\n", DCC_VERSION);
     buf_printf(b, "model %s target %s math %s\n", s->graph->model, target,
-               math_name[s->options->math]);
+               math_name(s->options->math));
     recipe_print(b, s->graph, s->recipe);
     for (int i = 0; i < s->n_group; i++)
         put_group(b, s, s->group[i], &choice[s->group[i]->id]);
@@ -222,7 +220,7 @@ static bool read_made(Reader *r, const char *line, size_t n)
 static bool read_model(Reader *r, const char *line)
 {
     const char *target = r->options->device->name;
-    const char *math = math_name[r->options->math];
+    const char *math = math_name(r->options->math);
     char model[128], of[128], mode[16];
 
     if (sscanf(line, "model %127s target %127s math %15s", model, of,

@@ -128,7 +128,7 @@ def run_one(o, number):
 
 def judge(o, at, name, whole, states):
     args = open("%s/%s.args" % (at, name)).read().split()
-    tf32 = ["--tf32"] if "--math=tf32" in args else []
+    math = [w for a in args if a.startswith("--math=") for w in a.split("=")]
     env = {"DCC_EMU_ORDER": str(random.Random(at).choice([0, 1, 7])),
            "DCC_EMU_ASYNC": random.Random(at).choice(["eager", "lazy"]),
            "DCC_EMU_LAUNCH": "early", "DCC_EMU_THREADS": "1",
@@ -140,10 +140,10 @@ def judge(o, at, name, whole, states):
         [["./" + name, *wx, "--out", "z.st", "--runs", "3" if states else "1"],
          "the graph's run"],
         [["./oracle", *wx, "--check", "t.st", "--budget",
-          "2e7" if whole else "2e6", *tf32], "the trace"]]
+          "2e7" if whole else "2e6", *math], "the trace"]]
     if whole:
         steps.append([["./oracle", *wx, "--against", "z.st", "--runs",
-                       "3" if states else "1", *tf32], "the outputs"])
+                       "3" if states else "1", *math], "the outputs"])
     for step, what in steps:
         rc, log = sh(step, at, o.limit, env)
         if rc == 124 and step[0] == "./oracle":
