@@ -214,8 +214,9 @@ void contract_place(ContractBuild *x, Tree *b)
             "const int k_end = (@rank + 1) * K_TILES / SPLIT;\n",
             FILL("rank", rank));
     else
-        PUT(b, "int k_tile = 0;\n"
-               "const int k_end = K_TILES;\n");
+        PUT(b, x->f->c.K > x->p->t.bk ? "int k_tile = 0;\n"
+                                        "const int k_end = K_TILES;\n"
+                                      : "const int k_tile = 0, k_end = 1;\n");
 }
 
 /* ---- figures ----------------------------------------------------------- */

@@ -35,7 +35,7 @@ static Tree *place(ContractBuild *x)
 
 /* Code about a's factors: all threads read those of one k, or four k of their
  * rows at a time. */
-static void put_a(const ContractBuild *x, const char *from, Fill fill[4])
+static void put_a(const ContractBuild *x, const char *from, Fill fill[5])
 {
     Arena *a = x->g->arena;
     const Fill tile = FILL("tile", x->a.tile), first = FILL("from", from);
@@ -49,8 +49,10 @@ static void put_a(const ContractBuild *x, const char *from, Fill fill[4])
                                   "dcc_read_apart<LANES_M * 4>(a_frag[k % 2], "
                                   "&smem.@tile[stage][@from@k][own.m]);\n",
                                   tile, first));
-        fill[3] = FILL("PRODUCTS",
-                       "dcc_multiply(acc, a_frag[k % 2], b_frag[k % 2]);\n");
+        for (int i = 3; i < 5; i++)
+            fill[i] =
+                FILL(i < 4 ? "PRODUCTS" : "ONLY",
+                     "dcc_multiply(acc, a_frag[k % 2], b_frag[k % 2]);\n");
         return;
     }
     kernel_constant(x->g, x->kernel, "NEXT_ROW",
@@ -62,13 +64,15 @@ static void put_a(const ContractBuild *x, const char *from, Fill fill[4])
                                          "&smem.@tile[0][own.m][@from@0]);\n",
                                          tile, first));
     fill[2] = FILL_TREE("A_READ", none);
-    fill[3] = FILL_TREE(
-        "PRODUCTS",
-        QUOTE(a,
-              "dcc_multiply_rows<NEXT_ROW>(acc, a_frag, k % 4, b_frag[k % 2], "
-              "&smem.@tile[k < STEPS - 1 ? stage : next][own.m]"
-              "[@from@(k + 1) % STEPS]);\n",
-              tile, first));
+    for (int i = 3; i < 5; i++)
+        fill[i] = FILL_TREE(
+            i < 4 ? "PRODUCTS" : "ONLY",
+            QUOTE(a,
+                  "dcc_multiply_rows<NEXT_ROW>(acc, a_frag, k % 4, "
+                  "b_frag[k % 2], &smem.@tile[@slot][own.m]"
+                  "[@from@(k + 1) % STEPS]);\n",
+                  tile, first,
+                  FILL("slot", i < 4 ? "k < STEPS - 1 ? stage : next" : "0")));
 }
 
 static void build(const void *form, const Variant *v, Kernel *k)
@@ -82,6 +86,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
     bool sliced = simt_slices(&p.t) > 1;
     contract_begin(&x, &p, k);
     Fill extra[] = {
+        {0},
         {0},
         {0},
         {0},
