@@ -161,7 +161,8 @@ program q train_more.dcl &&
     # every sum is exact there: other kernels add up in another order
     [ "$(number whole)" != 0 ] && cmp half whole >>log 2>&1
 point $? "and the same bytes come out"
-"$dcc" verify --cpu "$src/tests/train_again.dcl" --memory=70% >log 2>&1
+"$dcc" verify --cpu "$src/tests/train_again.dcl" --memory=70% >log 2>&1 &&
+    "$dcc" verify --cpu "$src/tests/train_twice.dcl" --random-plan=2 >log 2>&1
 point $? "what is computed again may be rounded otherwise"
 "$dcc" "$src/tests/train_more.dcl" --model deep -o d.cu --memory=90K >log 2>&1
 [ $? = 1 ] && grep -q "'deep' needs 0.* MB, which is more than 0.1 MB" log

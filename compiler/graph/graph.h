@@ -73,8 +73,8 @@ typedef struct Tensor {
     bool own;           /* made for one product, again (recompute.h) */
     bool kept;          /* is there, whether a kernel reads it or not */
     bool stopped;       /* no gradient passes through what makes it */
-    bool twice;         /* gradients read it as computed again (keep.h), maybe
-                           rounded otherwise */
+    bool twice;         /* gradients read it as computed again (keep.h,
+                           recompute.h), maybe rounded otherwise */
     bool promised;      /* values are in [lo, hi): an integer input's promise,
                            or known of a temporary */
     int64_t lo, hi;

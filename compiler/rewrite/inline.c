@@ -103,6 +103,15 @@ const Stmt *behind_tensor(const Behind *b, const Tensor *t)
                : NULL;
 }
 
+/* What e, a read, is a value of, if behind_reads goes on there. */
+static const Stmt *behind_read(const Behind *b, const Expr *e)
+{
+    if (e->kind != E_READ || e->in.n || (b->test && !b->test(e, b->ctx)))
+        return NULL;
+    const Stmt *s = behind_tensor(b, e->tensor);
+    return s && s->op == R_NONE ? s : NULL;
+}
+
 static const Expr *resolve_read(Graph *g, const Expr *e, void *ctx)
 {
     Resolve *v = ctx;
@@ -112,11 +121,8 @@ static const Expr *resolve_read(Graph *g, const Expr *e, void *ctx)
     if (e->kind == E_CAST && type_is_float(e->type) &&
         type_is_float(e->arg[0]->type))
         return e->arg[0];
-    if (e->kind != E_READ || e->in.n || v->failed ||
-        (b->test && !b->test(e, b->ctx)))
-        return NULL;
-    const Stmt *s = behind_tensor(b, e->tensor);
-    if (!s || s->op != R_NONE)
+    const Stmt *s = v->failed ? NULL : behind_read(b, e);
+    if (!s)
         return NULL;
     int n = invert_store(g, e->tensor, s->store, e->at, sub, MAX_VARS);
     v->failed |=
@@ -137,4 +143,29 @@ const Expr *behind_reads(Graph *g, const Behind *b, const Expr *e)
     const Expr *x = expr_rewrite(g, e, resolve_read, &v);
 
     return v.failed ? NULL : x;
+}
+
+typedef struct Twice {
+    Graph *g;
+    const Behind *behind;
+} Twice;
+
+static void note_twice(const Expr *e, void *ctx)
+{
+    Twice *t = ctx;
+    const Stmt *s = behind_read(t->behind, e);
+
+    if (!s || t->g->tensor[e->tensor->id]->twice)
+        return;
+    t->g->tensor[e->tensor->id]->twice = type_is_float(e->tensor->type) &&
+                                         type_bytes(e->tensor->type) <
+                                             type_bytes(T_F32);
+    expr_visit(s->value, note_twice, t);
+}
+
+void behind_twice(Graph *g, const Behind *b, const Expr *e)
+{
+    Twice t = {g, b};
+
+    expr_visit(e, note_twice, &t);
 }

@@ -30,4 +30,8 @@ const Stmt *behind_tensor(const Behind *b, const Tensor *t);
  * test, without roundings to floats. NULL if that is too long. */
 const Expr *behind_reads(Graph *g, const Behind *b, const Expr *e);
 
+/* What behind_reads went past in e, and rounds, is `twice` (graph.h): a reader
+ * of e has it without the rounding, others as it is in memory. */
+void behind_twice(Graph *g, const Behind *b, const Expr *e);
+
 #endif

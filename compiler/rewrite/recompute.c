@@ -318,6 +318,7 @@ static bool give_own(Recompute *r, int *at)
         return false;
     const Expr *made = f[i - 1], *other = f[2 - i];
     int n = used_vars(p, e, v);
+    behind_twice(g, &r->behind, made);
     r->at = *at;
     made = own_factor(r, e, high ? T_F32 : made->tensor->type,
                       made->tensor->name, v, n);
