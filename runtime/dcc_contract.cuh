@@ -4,6 +4,24 @@
 #ifndef DCC_CONTRACT_CUH
 #define DCC_CONTRACT_CUH
 
+// ---- results ----------------------------------------------------------------
+
+// Vectors side by side; the address is a multiple of one's size.
+template <dcc_way WAY = DCC_KEPT, class V, int N, class T>
+DCC_DEVICE void dcc_write(T *to, const V (&from)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        dcc_put<WAY>(reinterpret_cast<V *>(to) + i, from[i]);
+}
+
+// One such vector from memory to memory.
+template <class V, dcc_way WAY = DCC_KEPT, class T>
+DCC_DEVICE void dcc_copy(T *to, const T *from)
+{
+    dcc_put<WAY>(to, *reinterpret_cast<const V *>(from));
+}
+
 // ---- f32 factors on tensor cores --------------------------------------------
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -393,19 +411,18 @@ DCC_DEVICE void dcc_pack_rows(T (&to)[16][COLS],
 
 // Of line `line` of what dcc_pack_rows left, columns first .. count - 1 to
 // memory, where all COLS begin at a whole word.
-template <int COLS, class T>
+template <int COLS, dcc_way WAY = DCC_KEPT, class T>
 DCC_DEVICE void dcc_store_words(T *to, const T (&from)[16][COLS], int line,
                                 int first, int count)
 {
     const int at = (int)threadIdx.x % (COLS / 8) * 8;
     const T *const piece = &from[line][dcc_packed_at<COLS>(line, at / 8)];
     if (at >= first && at + 8 <= count)
-        *reinterpret_cast<uint4 *>(to + at) =
-            *reinterpret_cast<const uint4 *>(piece);
+        dcc_put<WAY>(to + at, *reinterpret_cast<const uint4 *>(piece));
     else
 #pragma unroll 1
         for (int i = max(first - at, 0); i < min(count - at, 8); ++i)
-            to[at + i] = piece[i];
+            dcc_put<WAY>(to + at + i, piece[i]);
 }
 
 #endif // sm_90

@@ -315,6 +315,8 @@ DCC_DEVICE void dcc_put(void *to, const V &from)
         dcc_put8(to, word);
     else if (WAY == DCC_PAST && sizeof from == 4)
         dcc_put4(to, word);
+    else if (WAY == DCC_PAST && sizeof from == 2)
+        dcc_put2(to, word);
     else
         *static_cast<V *>(to) = from;
 }
@@ -375,20 +377,6 @@ DCC_DEVICE void dcc_read(V (&to)[N], const T *from)
 #pragma unroll
     for (int i = 0; i < N; ++i)
         to[i] = reinterpret_cast<const V *>(from)[i];
-}
-
-template <class V, int N, class T>
-DCC_DEVICE void dcc_write(T *to, const V (&from)[N])
-{
-#pragma unroll
-    for (int i = 0; i < N; ++i)
-        reinterpret_cast<V *>(to)[i] = from[i];
-}
-
-// One such vector from memory to memory.
-template <class V, class T> DCC_DEVICE void dcc_copy(T *to, const T *from)
-{
-    *reinterpret_cast<V *>(to) = *reinterpret_cast<const V *>(from);
 }
 
 template <int N, class F> DCC_DEVICE void dcc_fill(F (&to)[N], F x)

@@ -77,6 +77,13 @@ DCC_DEVICE void dcc_put4(void *global, const uint32_t *from)
                  : "l"(global), "r"(from[0]));
 }
 
+DCC_DEVICE void dcc_put2(void *global, const uint32_t *from)
+{
+    asm volatile("st.global.L1::no_allocate.u16 [%0], %1;"
+                 :
+                 : "l"(global), "h"((uint16_t)from[0]));
+}
+
 // ex2.approx: 2^x off by 2 units of the last place at most; what would be
 // subnormal is 0.
 DCC_DEVICE float dcc_ex2(float x)

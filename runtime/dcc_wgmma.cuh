@@ -709,7 +709,7 @@ template <class T> DCC_DEVICE T dcc_choose(bool in, T a, T b)
 // Line `line` of what dcc_pack_rows left, its first `count` columns, to memory
 // of any alignment, by as many lanes as it has pieces of 8: as words of 16
 // bytes where those begin in memory, and single elements before and behind.
-template <int COLS, class T>
+template <int COLS, dcc_way WAY = DCC_KEPT, class T>
 DCC_DEVICE void dcc_store_line(T *to, const T (&from)[16][COLS], int line,
                                int count)
 {
@@ -736,14 +736,13 @@ DCC_DEVICE void dcc_store_line(T *to, const T (&from)[16][COLS], int line,
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             w[i] = dcc_choose(skip & 1, w[i] >> 16 | w[i + 1] << 16, w[i]);
-        *reinterpret_cast<uint4 *>(to + k * 8 - past) =
-            make_uint4(w[0], w[1], w[2], w[3]);
+        dcc_put<WAY>(to + k * 8 - past, make_uint4(w[0], w[1], w[2], w[3]));
     }
     const int single = count < COLS ? count : past ? 8 : 0;
 #pragma unroll 1
     for (int i = k; i < single; i += LANES) {
         const int at = count < COLS || i < 8 - past ? i : COLS - 8 + i;
-        to[at] = piece(at / 8)[at % 8];
+        dcc_put<WAY>(to + at, piece(at / 8)[at % 8]);
     }
 }
 

@@ -40,6 +40,11 @@ static inline void dcc_put4(void *global, const uint32_t *from)
     *(uint32_t *)global = from[0];
 }
 
+static inline void dcc_put2(void *global, const uint32_t *from)
+{
+    *(uint16_t *)global = (uint16_t)from[0];
+}
+
 static inline float dcc_emu_flush(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;

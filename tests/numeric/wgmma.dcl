@@ -9,6 +9,7 @@ model wg_mn_both { input x : bf16[136, 72]; input z : bf16[136, 200]; output y[i
 model wg_odd_out { input x : f16[65, 64]; param w : f16[33, 64]; output y = linear(x, w); }
 // Lines that begin at any element: of every eighth row they begin alike.
 model wg_odd_lines { input x : f16[2, 512, 24]; param w : f16[37, 24]; output y = relu(linear(x, w)); }
+model wg_odd_part { input x : f16[1024, 24]; param w : f16[37, 24]; input z : f16[1024, 6]; output y = concat(z, relu(linear(x, w)), axis = 1); }
 // The last row of tiles begins where it ends with the rows: a row that two tiles
 // have is added once to what is there, to a column's sum, and read unchanged.
 model wg_again_added { input x : f16[200, 96]; param w : f16[96, 96]; state h : f16[200, 96] = 1; h = linear(x, w) + h; output y = h * 2; }

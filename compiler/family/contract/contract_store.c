@@ -301,15 +301,24 @@ static const char *store_place(Finish *f, int step)
         cprint_element(&x->cp, t, tensor_offset(x->g, t, f->store[step])));
 }
 
+/* Whether a step's result is out of the caches' way at once: the L2 cannot
+ * hold it, and shall hold what all tiles read. */
+static bool goes_past(const Finish *f, int step)
+{
+    return model_leaves(f->x->f->o->device, f->x->f->gr->step[step].tensor);
+}
+
 void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
 {
     const Tensor *t = f->x->f->gr->step[step].tensor;
+    bool past = goes_past(f, step);
+    const char *one = past ? "dcc_put<DCC_PAST>(@place, @id);\n"
+                           : "*reinterpret_cast<@type *>(@place) = @id;\n",
+               *several = past ? "dcc_write<DCC_PAST>(@place, @id);\n"
+                               : "dcc_write(@place, @id);\n";
 
     put_where(&f->x->cp, b, f->where[step],
-              QUOTE(b->arena,
-                    v->count > 1
-                        ? "dcc_write(@place, @id);\n"
-                        : "*reinterpret_cast<@type *>(@place) = @id;\n",
+              QUOTE(b->arena, v->count > 1 ? several : one,
                     FILL("place", store_place(f, step)), FILL("id", v->id),
                     FILL("type", finish_type(f, t, v))));
 }
@@ -320,8 +329,9 @@ void finish_vector_copy(Finish *f, Tree *b, const Vector *v, int step,
     const Tensor *t = f->x->f->gr->step[step].tensor;
 
     put_where(&f->x->cp, b, f->where[step],
-              QUOTE(b->arena, "dcc_copy<@type>(@place, @from);\n",
+              QUOTE(b->arena, "dcc_copy<@type@@past>(@place, @from);\n",
                     FILL("type", finish_type(f, t, v)),
+                    FILL("past", goes_past(f, step) ? ", DCC_PAST" : ""),
                     FILL("place", store_place(f, step)), FILL("from", from)));
 }
 
@@ -330,10 +340,11 @@ void finish_line(Finish *f, Tree *b, int step, const char *from)
     put_where(&f->x->cp, b, f->where[step],
               QUOTE(b->arena,
                     f->x->p->apart
-                        ? "dcc_store_words<COLS>(@place, @from, line, -n, "
+                        ? "dcc_store_words<COLS@past>(@place, @from, line, -n, "
                           "N - n);\n"
-                        : "dcc_store_line<COLS>(@place, @from, line, "
+                        : "dcc_store_line<COLS@past>(@place, @from, line, "
                           "N - n);\n",
+                    FILL("past", goes_past(f, step) ? ", DCC_PAST" : ""),
                     FILL("place", store_place(f, step)), FILL("from", from)));
 }
 

@@ -266,17 +266,17 @@ static Tree *find_tile(WgmmaBuild *w, const WgmmaPlaces *p)
     Band band = put_band(w, b, many ? "tile % (TILES_M * TILES_N)" : "tile");
     put_origins(w, b, band.m);
     PUT(b,
-        w->x.p->apart && w->f->lines.offset % 8
-            ? "n0 = @n * BN - (m0 % APART * @pitch + @offset) % 8;\n"
-        : w->x.p->apart ? "n0 = @n * BN - m0 % APART * @pitch % 8;\n"
+        w->x.p->apart && w->f->lines.offset % w->x.p->apart
+            ? "n0 = @n * BN - (m0 % APART * @pitch + @offset) % APART;\n"
+        : w->x.p->apart ? "n0 = @n * BN - m0 % APART * @pitch % APART;\n"
         : wgmma_crosses(w->p)
             ? "n0 = (@n * BESIDE + (int)dcc_cluster_rank() % BESIDE) * BN;\n"
         : w->p->beside > 1
             ? "n0 = (@n * CLUSTER + (int)dcc_cluster_rank()) * BN;\n"
         : w->p->n_tiles > 1 ? "n0 = @n * BN;\n"
                             : "n0 = @n;\n",
-        FILL("n", band.n), FILL_INT("pitch", (int)(w->f->lines.pitch & 7)),
-        FILL_INT("offset", (int)(w->f->lines.offset & 7)));
+        FILL("n", band.n), FILL_INT("pitch", (int)(w->f->lines.pitch & 15)),
+        FILL_INT("offset", (int)(w->f->lines.offset & 15)));
     if (many)
         put_batch(w, b, p);
     return b;

@@ -353,6 +353,18 @@ static double strip_reads(const Wgmma *w, int64_t height, int c, int count)
     return reads;
 }
 
+/* Whether the result, of lines that begin at any element, is too large for the
+ * L2 to hold. */
+static bool wgmma_great(const Wgmma *w)
+{
+    const Plane *p = &w->f->lines;
+
+    return p->tensor &&
+           model_too_large(w->f->x.o->device, (double)w->f->x.c.M *
+                                                  (double)p->pitch *
+                                                  type_bytes(p->tensor->type));
+}
+
 int wgmma_strip(const Wgmma *w)
 {
     enum { NEAR = 3 };
@@ -362,6 +374,8 @@ int wgmma_strip(const Wgmma *w)
     int64_t height = wgmma_band(w);
     double least[NEAR] = {0};
 
+    if (wgmma_great(w)) /* neighbours' parts of lines meet in the L2 */
+        return 1;
     if (height > w->m_tiles || wgmma_one_band(w))
         height = w->m_tiles;
     for (int c = 1; c <= tiles && c <= w->n_tiles; c *= 2) {
@@ -495,27 +509,31 @@ static int leaps(const Wgmma *w)
     return bytes < (w->m_tiles == 1 ? LEAPS : 2) * FAR ? 1 : LEAPS;
 }
 
-/* Results' lines may begin at any element, but every eighth one's as the first
- * does. A tile of such rows, whose columns begin up to 7 earlier, is stored as
- * whole words; else words are made of what lies beside each other, and parts of
- * them stored alone. Not of great results: a tile's rows would lie on too many
- * pages. */
+/* Results' lines may begin at any element, but every sixteenth one's as the
+ * first does: a tile of such rows, whose columns begin up to 15 earlier, is
+ * stored as whole sectors. Of every eighth one, as whole words, but two tiles
+ * share a sector of each line, half of which may have left the L2 by then if
+ * the result is a great one. Else words are made of what lies beside each
+ * other, and parts of them stored alone. */
 static int rows_apart(const Wgmma *w)
 {
     const WgmmaForm *f = w->f;
     const TmaOperand *a = &f->tma.a;
-    enum { MOST = 1 << 30 };
+    enum { SECTOR = L2_SECTOR / 2, MOST = 1 << 30 };
     int along = 0;
 
     for (int d = 0; d < a->rank; d++)
         if (a->dim[d].axis && a->dim[d].axis == &f->tma.m.axis[0])
             along += a->dim[d].step == 1 && idx_is_var(a->dim[d].at) ? 1 : 2;
-    return f->lines.tensor && w->pack && f->tma.m.n == 1 && along == 1 &&
-                   a->k_major && !a->run && !a->slides && !w->patch.im2col &&
-                   w->cluster == 1 && wgmma_sharers(w) == 1 && !f->pre &&
-                   f->x.c.M * f->lines.pitch * 2 <= MOST &&
-                   f->x.c.M % (WORD * w->x.t.bm) == 0 && f->x.terms == 1 &&
-                   contract_live(&w->x) == 1
+    if (!f->lines.tensor || !w->pack || f->tma.m.n != 1 || along != 1 ||
+        !a->k_major || a->run || a->slides || w->patch.im2col ||
+        w->cluster > 1 || wgmma_sharers(w) > 1 || f->pre || f->x.terms != 1 ||
+        contract_live(&w->x) != 1)
+        return 0;
+    if (f->x.c.M % (SECTOR * w->x.t.bm) == 0)
+        return SECTOR;
+    return f->x.c.M % (WORD * w->x.t.bm) == 0 &&
+                   f->x.c.M * f->lines.pitch * 2 <= MOST
                ? WORD
                : 0;
 }
@@ -546,7 +564,7 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->pack = pack_columns(f, w->x.t.bn, w->x.t.split, w->parts);
     w->m_tiles = ceil_div(w->patch.tiles, w->below);
     w->x.apart = rows_apart(w);
-    int64_t columns = f->x.c.N + (w->x.apart ? WORD - 1 : 0);
+    int64_t columns = f->x.c.N + (w->x.apart ? w->x.apart - 1 : 0);
     w->n_tiles = ceil_div(ceil_div(columns, w->x.t.bn), w->beside);
     w->k_tiles = tma_k_tiles(&f->tma);
     w->tiles = w->m_tiles * w->n_tiles * f->x.c.batches;
