@@ -25,7 +25,9 @@ static bool name_taken(Lower *l, Name name)
  * leaves what the ranges say. */
 typedef struct Ranges {
     Guard in;
-    const Idx *count; /* terms at a point; NULL: not known as an index */
+    const Expr *open; /* f32: how many values the open ranges have together */
+    double closed;    /* and the others */
+    bool mutual;      /* some range depends on another: neither is known */
     int64_t first;    /* of the only index */
     int outer;        /* variables before the reduction's own */
 } Ranges;
@@ -36,6 +38,21 @@ static bool uses_own(Lower *l, const Ranges *r, const Idx *e)
         if (idx_uses(e, l->var[i]))
             return true;
     return false;
+}
+
+/* How many values `from..to` has, for a mean. */
+static void count_open(Lower *l, Ranges *r, const Idx *from, const Idx *to)
+{
+    const Idx *n = idx_max(l->p, idx_sub(l->p, to, from), idx_const(l->p, 0));
+
+    if (uses_own(l, r, from) || uses_own(l, r, to)) {
+        r->mutual = true;
+    } else if (idx_is_const(n)) {
+        r->closed *= (double)n->k;
+    } else {
+        const Expr *e = expr_cast(l->g, expr_index(l->g, n), T_F32);
+        r->open = r->open ? expr_binary(l->g, F_MUL, r->open, e, T_F32) : e;
+    }
 }
 
 /* A range whose ends depend on indices or data: all values that it may reach,
@@ -70,13 +87,7 @@ static bool push_open(Lower *l, const Arg *a, Ranges *r)
         return false;
     }
     r->first = first;
-    if (r->count && !uses_own(l, r, from) && !uses_own(l, r, to) &&
-        idx_is_const(r->count))
-        r->count = idx_scale(
-            l->p, idx_max(l->p, idx_sub(l->p, to, from), idx_const(l->p, 0)),
-            r->count->k);
-    else
-        r->count = NULL;
+    count_open(l, r, from, to);
     index_push(l, a->name, false, 1, &n, first);
     const Idx *k = l->index[l->n_index - 1].idx[0];
     r->in = guard_add(l->p, r->in, idx_sub(l->p, k, from), 0);
@@ -124,7 +135,7 @@ static bool push_one(Lower *l, const AstExpr *e, const Arg *a, Ranges *r)
         to = x.n;
     }
     r->first = from;
-    r->count = r->count ? idx_scale(l->p, r->count, to) : NULL;
+    r->closed *= (double)to;
     index_push(l, a->name, false, 1, &to, from);
     if (to == 1) /* 1 x 1 windows read like none */
         l->index[l->n_index - 1].idx[0] = idx_const(l->p, from);
@@ -144,8 +155,8 @@ static bool push_pack(Lower *l, const Arg *a, Ranges *r)
         return false;
     }
     index_push(l, a->name, true, n, dim, 0);
-    for (int i = 0; i < n && r->count; i++)
-        r->count = idx_scale(l->p, r->count, dim[i]);
+    for (int i = 0; i < n; i++)
+        r->closed *= (double)dim[i];
     return true;
 }
 
@@ -212,8 +223,7 @@ static const Expr *hoist(Lower *l, const AstExpr *e, Val term, int from)
         if (l->var[from + i]->extent > 1)
             s->red[s->n_red++] = l->var[from + i];
     if (!s->n_red) /* of extent 1 all, or an empty pack */
-        s->red[s->n_red++] = n_red ? l->var[from]
-                                   : idx_new_var(l->p, "i", 1);
+        s->red[s->n_red++] = n_red ? l->var[from] : idx_new_var(l->p, "i", 1);
     s->op = reduce_of(e->reduce.op);
     return expr_read(l->g, t, at, (Guard){0}, NULL);
 }
@@ -258,26 +268,33 @@ static Val within(Lower *l, const AstExpr *e, Val term, Guard in)
     return term;
 }
 
+/* How many terms there are where ranges depend on each other: a sum of ones.
+ * NULL after an error. */
+static const Expr *count_terms(Lower *l, const AstExpr *e, const Ranges *r)
+{
+    Val one = {.type = T_I32, .e = expr_const(l->g, 1, T_I32)};
+    const Expr *n = hoist(l, e, within(l, e, one, r->in), r->outer);
+
+    return n ? expr_cast(l->g, n, T_F32) : NULL;
+}
+
 static bool take_mean(Lower *l, const AstExpr *e, const Ranges *r, Val *v)
 {
-    const Expr *sum = v->e;
+    const Expr *sum = v->e, *by = r->open;
 
-    if (!r->count) {
-        diag_error(l->d, e->at,
-                   "the ranges of a mean depend on each other: "
-                   "write a sum and divide it");
-        return false;
-    }
     if (!type_is_float(sum->type))
         sum = expr_cast(l->g, sum, T_F32);
-    if (idx_is_const(r->count))
-        v->e = expr_binary(l->g, F_MUL, sum,
-                           expr_const(l->g, 1 / (double)r->count->k, T_F32),
-                           T_F32);
-    else
-        v->e = expr_binary(l->g, F_DIV, sum,
-                           expr_cast(l->g, expr_index(l->g, r->count), T_F32),
-                           T_F32);
+    if (r->mutual) {
+        by = count_terms(l, e, r);
+        if (!by)
+            return false;
+    } else if (by && r->closed != 1) {
+        by = expr_binary(l->g, F_MUL, by, expr_const(l->g, r->closed, T_F32),
+                         T_F32);
+    }
+    v->e = by ? expr_binary(l->g, F_DIV, sum, by, T_F32)
+              : expr_binary(l->g, F_MUL, sum,
+                            expr_const(l->g, 1 / r->closed, T_F32), T_F32);
     return true;
 }
 
@@ -319,7 +336,7 @@ static Val reversed(Lower *l, Val v)
 Val lower_reduce(Lower *l, const AstExpr *e)
 {
     int n_index = l->n_index, n_var = l->n_var;
-    Ranges r = {.count = idx_const(l->p, 1), .outer = n_var};
+    Ranges r = {.closed = 1, .outer = n_var};
     bool ok = true;
     Val v = val_bad();
 

@@ -2,6 +2,9 @@
 model tr_cumsum { input x : f32[5, 40]; output y[b, d in 0..40] = sum(k in 0..d + 1) x[b, k]; }
 model tr_suffix { input x : f16[40, 8]; output y[d in 0..40, j] : f32 = max(k in d..40) x[k, j]; output z[d in 0..40, j] = argmin(k in d..40) x[k, j]; }
 model tr_mean { input x : f32[5, 40]; output y[b, d in 0..40] = mean(k in max(d - 3, 0)..min(d + 4, 40)) x[b, k]; }
+// means over several: an adaptive pool, and ranges that depend on each other
+model tr_means { input x : f16[2, 11, 7]; output y[b, i in 0..3, j in 0..2] = mean(r in i * 11 / 3..((i + 1) * 11 + 2) / 3, s in j * 7 / 2..((j + 1) * 7 + 1) / 2) x[b, r, s]; }
+model tr_mutual { input x : f32[5, 9, 9]; input n : i32[5] in 0..10; output z[] = mean(b, i, j in 0..i + 1) x[b, i, j]; output w[b] = mean(i in 0..n[b], j in max(i - b, 0)..i + 1, k in 1..3) x[b, i, j] * k; }
 model tr_triangle { input a : f16[64, 64]; input x : f16[64, 32]; output y[i, j] = sum(k in 0..i + 1) a[i, k] * x[k, j]; }
 model tr_lengths { input n : i32[6] in 0..41; input x : f32[6, 40, 5]; output y[b, d] = sum(s in 0..n[b]) x[b, s, d]; output m[b, d] = max(s in 0..n[b]) x[b, s, d]; }
 model tr_empty { input x : i8[5, 7]; output y[i] = max(k in 0..i) x[i, k]; output z[i] = min(k in i..4) x[i, k]; output s[i] = sum(k in 0..i - 2) x[i, k]; }
