@@ -379,9 +379,13 @@ static int64_t limit_of(const CudaProgram *p, const CompileOptions *o)
 
 static void cannot(Diag *d, const CudaProgram *p, const Keep *k, int64_t limit)
 {
-    diag_error(d, p->graph->at, "--memory: '%s' needs %.1f MB, which is more "
-               "than %.1f MB", p->graph->model, (double)all_bytes(p) / 1e6,
-               (double)limit / 1e6);
+    bool small = limit < 10000000;
+    double unit = small ? 1e3 : 1e6;
+    const char *name = small ? "KB" : "MB";
+
+    diag_error(d, p->graph->at, "--memory: '%s' needs %.1f %s, which is more "
+               "than %.1f %s", p->graph->model, (double)all_bytes(p) / unit,
+               name, (double)limit / unit, name);
     if (k->n)
         diag_note(d, (Span){0}, "%d tensors of the forward pass are computed "
                   "again there", k->n);

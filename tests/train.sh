@@ -165,7 +165,7 @@ point $? "and the same bytes come out"
     "$dcc" verify --cpu "$src/tests/train_twice.dcl" --random-plan=2 >log 2>&1
 point $? "what is computed again may be rounded otherwise"
 "$dcc" "$src/tests/train_more.dcl" --model deep -o d.cu --memory=90K >log 2>&1
-[ $? = 1 ] && grep -q "'deep' needs 0.* MB, which is more than 0.1 MB" log
+[ $? = 1 ] && grep -q "'deep' needs [1-9].* KB, which is more than 90.0 KB" log
 point $? "too little is an error"
 
 # ---- running statistics, and steps that are skipped
