@@ -17,6 +17,22 @@ static void note(const Expr *e, void *ctx)
     older_note(e, &r->old);
 }
 
+static void note_apart(const Step *s, void *ctx)
+{
+    expr_visit(s->value, older_note, ctx);
+}
+
+/* What is computed ahead of the steps is of rows that other threads have. */
+static bool apart_clashes(const Group *gr, const Tensor *written)
+{
+    OlderReads ahead = {.written = written};
+    Group apart = *gr;
+
+    apart.n_step = 0;
+    group_visit(&apart, note_apart, &ahead);
+    return ahead.any;
+}
+
 /* A value over the columns may be computed again in a later pass over them;
  * a reduction's result, or a value a row, is kept. A value is of steps before
  * its own. */
@@ -42,12 +58,12 @@ static bool step_clashes(const Group *gr, int store)
     return false;
 }
 
-bool in_place_clash(const Group *gr)
+const Tensor *in_place_clash(const Group *gr)
 {
     for (int i = 0; i < gr->n_step; i++) {
         const Tensor *t = gr->step[i].tensor;
-        if (t && t->prev && step_clashes(gr, i))
-            return true;
+        if (t && t->prev && (step_clashes(gr, i) || apart_clashes(gr, t)))
+            return t;
     }
-    return false;
+    return NULL;
 }

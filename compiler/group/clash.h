@@ -4,8 +4,8 @@
 
 #include "group/group.h"
 
-/* Would the nest read an older version of a tensor that it writes, where or
- * when another point of it may have overwritten it? */
-bool in_place_clash(const Group *gr);
+/* The tensor of which the nest would read an older version where or when
+ * another point of it may have overwritten it; NULL: there is none. */
+const Tensor *in_place_clash(const Group *gr);
 
 #endif

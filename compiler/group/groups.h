@@ -4,6 +4,7 @@
 #define DCC_GROUPS_H
 
 #include "group/chain.h"
+#include "group/clash.h"
 #include "group/fold.h"
 #include "group/functions.h"
 #include "group/fuse.h"

@@ -1,5 +1,6 @@
 #include "group/siblings.h"
 
+#include "group/clash.h"
 #include "group/split.h"
 
 #include <string.h>
@@ -17,8 +18,8 @@ static int passed(const Group *gr)
 }
 
 /* Rows, or rows with sums over columns: one pass over these and what follows
- * from the sums. A later version of a tensor is stored by the row alone: all
- * have read then. */
+ * from the sums. A later version of a tensor is stored behind the sums: the
+ * row's own threads have read then. */
 static bool plain(const Group *gr)
 {
     if (gr->chain || gr->merge || gr->pieces ||
@@ -116,6 +117,8 @@ Group *fuse_siblings(Graph *g, const Group *a, const Group *b)
     put_steps(g, r, a, b, &p);
     group_add_stmts(g, r, a);
     group_add_stmts(g, r, b);
+    if (in_place_clash(r)) /* one reads rows that the other overwrites */
+        return NULL;
     group_normalise(g, r);
     return r;
 }

@@ -20,7 +20,7 @@ void older_note(const Expr *e, void *ctx)
     r->any = true;
     r->elsewhere |= e->in.n > 0;
     for (int d = 0; d < e->tensor->rank; d++)
-        r->elsewhere |= e->at[d] != r->own[d];
+        r->elsewhere |= !r->own || e->at[d] != r->own[d];
 }
 
 bool older_places(const Idx *const *store, int rank, Guard where,

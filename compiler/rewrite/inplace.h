@@ -11,7 +11,7 @@
 /* Reads of older versions of a tensor that is written. */
 typedef struct OlderReads {
     const Tensor *written;
-    const Idx *const *own;  /* where it is written */
+    const Idx *const *own;  /* where it is written; NULL: by other points */
     bool any, elsewhere;    /* reads one; reads one at another element */
 } OlderReads;
 void older_note(const Expr *e, void *ctx); /* for expr_visit */

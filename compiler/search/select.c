@@ -594,25 +594,6 @@ static void drop_unread(Search *x)
     }
 }
 
-/* Whatever was merged, what a kernel reads is made by one. */
-static bool check_made(Search *x)
-{
-    for (int i = 0; i < x->u.n; i++) {
-        const Unit *c = &x->u.unit[i];
-        for (int k = 0; c->group && k < c->reads.n; k++) {
-            const Tensor *t = x->g->tensor[c->reads.v[k]];
-            if (t->role != ROLE_TEMP || x->u.writers[t->id].n ||
-                x->u.guests[t->id].n)
-                continue;
-            diag_error(x->g->diag, c->group->stmt[0]->call,
-                       "a bug in dcc: no kernel makes '%s', which this reads",
-                       t->name);
-            return false;
-        }
-    }
-    return true;
-}
-
 static void merge_candidates(Search *x)
 {
     for (int i = 0; i < x->g->n_tensor; i++)
@@ -787,5 +768,5 @@ bool select_groups(Graph *g, const Options *o, const PlanText *plan,
         return false;
     s->recipe = x->u.recipe;
     note_refusals(x);
-    return check_served(x) && check_made(x) && order_groups(x);
+    return check_served(x) && units_sound(&x->u) && order_groups(x);
 }

@@ -500,6 +500,30 @@ int units_order(Units *u)
     return -1;
 }
 
+static bool is_bug(Units *u, const Group *gr, const char *what, const Tensor *t)
+{
+    diag_error(u->g->diag, gr->stmt[0]->call, "a bug in dcc: %s '%s', which "
+               "this reads", what, t->name);
+    return false;
+}
+
+bool units_sound(Units *u)
+{
+    for (int i = 0; i < u->n; i++) {
+        const Unit *c = &u->unit[i];
+        const Tensor *over = c->group ? in_place_clash(c->group) : NULL;
+        if (over)
+            return is_bug(u, c->group, "its own kernel overwrites", over);
+        for (int k = 0; c->group && k < c->reads.n; k++) {
+            const Tensor *t = u->g->tensor[c->reads.v[k]];
+            if (t->role == ROLE_TEMP && !u->writers[t->id].n &&
+                !u->guests[t->id].n)
+                return is_bug(u, c->group, "no kernel makes", t);
+        }
+    }
+    return true;
+}
+
 static void open_units(Units *u)
 {
     Graph *g = u->g;

@@ -71,5 +71,8 @@ int units_sort(Units *u, int *order);
 /* The groups in launch order into Selection.group: a plan's, or what takes
  * little memory at a time. -1, or a unit that waits for itself. */
 int units_order(Units *u);
+/* Whatever was merged: what a kernel reads is made by one, and none reads what
+ * it may have overwritten. An error of dcc's own, and false, if not. */
+bool units_sound(Units *u);
 
 #endif

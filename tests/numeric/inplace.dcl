@@ -43,3 +43,7 @@ model sn_index_by_itself { state n : i32[3, 4] = 1; input x : i32[4] in 0..3; n[
 model sn_norm_in_place { input x : f32[4, 300]; state h : f32[4, 300] = 1; h = layer_norm(h + x); output y = h + softmax(h); }
 model sn_sum_in_place { input x : f32[5, 5]; state h : f32[5] = 1; h[i] = sum(k) h[k] * x[i, k]; output y[i] = h[i] + 1; }
 model sn_bias_in_place { input x : f16[16, 32]; param w : f16[24, 32]; state h : f16[16, 24] = 1; h = linear(x, w) + h; output y = h * 2; }
+// two sums beside each other, of which one reads rows that the other overwrites
+model sn_beside { input c : i32[8] in 0..300; input o : i32[8] in 0..300; input p : f32[8]; state s : f32[300] = 1;
+  z[i in 0..300] = sum(b) (o[b] == i ? p[b] * s[c[b]] : 0);
+  s[i in 0..300] = s[i] + sum(b) (c[b] == i ? p[b] : 0); output z; }
