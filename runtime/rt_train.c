@@ -21,7 +21,6 @@
 
 enum {
     RT_RING = 64,      /* steps whose losses wait to be read */
-    RT_MEASURES = 16,  /* numbers that a step gives */
     RT_MOST_BAD = 8,   /* steps in a row without a finite loss */
     RT_SAVE_AFTER = 60 /* seconds without a save */
 };
@@ -33,8 +32,8 @@ typedef struct {
     cudaStream_t stream;
     RtFeeder data, held;
     RtLog log;
-    int measure[RT_MEASURES], n_measure; /* outputs that are one number */
-    int loss;                            /* among them */
+    int *measure, n_measure; /* outputs that are one number */
+    int loss;                /* among them */
     unsigned char *ring;                 /* page-locked: 8 bytes each */
     int64_t step, read;     /* steps done; whose losses are known */
     int64_t saved;          /* the step of the file; -1: there is none */
@@ -77,12 +76,15 @@ static dcc_status rt_find_loss(RtTrainer *t)
     int floats = 0;
 
     t->loss = -1;
+    t->measure = (int *)calloc((size_t)d->n_outputs + 1, sizeof *t->measure);
+    if (!t->measure)
+        return dcc_fail(DCC_ERR_MEMORY, "out of memory");
     for (int i = 0; i < d->n_outputs; i++) {
         const dcc_tensor *y = &d->outputs[i];
         int is_float = y->type == DCC_F32 || y->type == DCC_F16 ||
                        y->type == DCC_BF16;
 
-        if (y->rank || t->n_measure == RT_MEASURES)
+        if (y->rank)
             continue;
         if (is_float && (t->loss < 0 || strcmp(y->name, "loss") == 0))
             t->loss = t->n_measure;
@@ -193,9 +195,14 @@ static void rt_sweep(const char *save)
         glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++) {
-        long pid = atol(found.gl_pathv[i] + n + 1);
+        const char *ending = found.gl_pathv[i] + n;
+        long pid = 0;
+        int turn, end = 0;
 
-        if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        if (sscanf(ending, ".%ld.%d.tmp%n", &pid, &turn, &end) != 2 || !end ||
+            ending[end] || pid < 1)
+            continue;
+        if (kill((pid_t)pid, 0) != 0 && errno == ESRCH)
             unlink(found.gl_pathv[i]);
     }
     globfree(&found);
@@ -276,25 +283,43 @@ static dcc_status rt_train_open_files(RtTrainer *t)
         status = rt_train_cuda(
             "page-locking host memory",
             cudaMallocHost((void **)&t->ring,
-                           (size_t)RT_RING * RT_MEASURES * 8));
+                           (size_t)RT_RING * (size_t)t->n_measure * 8));
     return status;
 }
 
 static void rt_say_begin(const RtTrainer *t)
 {
     dcc_sizes s = DCC_SIZES;
+    double bytes;
 
     dcc_model_sizes(t->desc, &s);
+    bytes = (double)(s.weights + s.workspace);
     printf("%s: %lld steps, batches of %lld of %lld rows, %lld an epoch; "
-           "seed %llu; %.1f MB of memory\n",
+           "seed %llu; %.1f %s of memory\n",
            t->desc->name, (long long)t->o.steps, (long long)t->data.batch,
            (long long)t->data.rows, (long long)rt_feeder_epoch(&t->data),
            (unsigned long long)t->o.seed,
-           (double)(s.weights + s.workspace) / 1e6);
+           bytes / (bytes < 1e6 ? 1e3 : 1e6), bytes < 1e6 ? "KB" : "MB");
     if (t->step)
         printf("%s: goes on after step %lld\n", t->desc->name,
                (long long)t->step);
     fflush(stdout);
+}
+
+/* Rows that fill no batch leave its numbers out: then there are none. */
+static void rt_note_few(const RtTrainer *t)
+{
+    int numbers = 0;
+
+    if (!t->checks || t->held.rows >= t->held.batch)
+        return;
+    for (int i = 0; i < t->checks->n_outputs; i++)
+        numbers += !t->checks->outputs[i].rank;
+    if (numbers)
+        fprintf(stderr, "%s: note: %s has %lld rows, which fill no batch of "
+                        "%lld: what %s says of a batch is left out\n",
+                t->o.program, t->o.validate, (long long)t->held.rows,
+                (long long)t->held.batch, t->checks->name);
 }
 
 static dcc_status rt_train_begin(RtTrainer *t, int *due)
@@ -321,6 +346,7 @@ static dcc_status rt_train_begin(RtTrainer *t, int *due)
     status = rt_log_open(&t->log, &t->o, t->step);
     t->writing = status != DCC_OK;
     rt_settle_every(t);
+    rt_note_few(t);
     t->first = t->step;
     t->began = t->saved_at = rt_clock();
     return status;
@@ -335,6 +361,7 @@ static void rt_train_end(RtTrainer *t)
     rt_feeder_close(&t->data);
     if (t->ring)
         cudaFreeHost(t->ring);
+    free(t->measure);
     if (t->stream)
         cudaStreamDestroy(t->stream);
 }
@@ -366,7 +393,7 @@ static void rt_show_progress(RtTrainer *t, int end)
 static dcc_status rt_one_step(RtTrainer *t)
 {
     unsigned char *slot =
-        t->ring + (size_t)(t->step % RT_RING) * RT_MEASURES * 8;
+        t->ring + (size_t)(t->step % RT_RING) * (size_t)t->n_measure * 8;
     dcc_status status = rt_feeder_fill(&t->data, t->step);
 
     if (status == DCC_OK)
@@ -412,7 +439,7 @@ static dcc_status rt_judge_loss(RtTrainer *t, int64_t step, double loss)
 static dcc_status rt_read_step(RtTrainer *t, int64_t step)
 {
     const unsigned char *slot =
-        t->ring + (size_t)(step % RT_RING) * RT_MEASURES * 8;
+        t->ring + (size_t)(step % RT_RING) * (size_t)t->n_measure * 8;
 
     fprintf(t->log.file, "{\"step\":%lld,\"epoch\":%lld",
             (long long)step + 1,
@@ -632,13 +659,13 @@ static dcc_status rt_train_loop(RtTrainer *t)
 
 static void rt_catch_signals(void)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     struct sigaction act;
 
     memset(&act, 0, sizeof act);
     act.sa_handler = rt_on_signal;
     act.sa_flags = SA_RESTART;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         sigaction(signals[i], &act, NULL);
     signal(SIGXFSZ, SIG_IGN); /* a write that fails says so */
 }
@@ -651,6 +678,8 @@ static dcc_status rt_train_all(RtTrainer *t,
 
     if (status == DCC_OK && t->o.validate)
         status = rt_pick(models, n, t->o.with, t->desc, &t->checks);
+    if (status == DCC_OK)
+        status = rt_check_sets(&t->o, t->desc, t->checks);
     if (status == DCC_OK)
         status = rt_find_loss(t);
     if (status == DCC_OK)

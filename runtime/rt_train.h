@@ -33,6 +33,10 @@ dcc_status rt_pick(const dcc_model_desc *const *models, int n,
                    const char *name, const dcc_model_desc *trained,
                    const dcc_model_desc **out);
 
+/* Each --set is for an input of one of these; checks may be NULL. */
+dcc_status rt_check_sets(const RtTrainOptions *o, const dcc_model_desc *trained,
+                         const dcc_model_desc *checks);
+
 /* ---- rt_train_data.c: from rows of a file to the inputs of a run */
 
 /* Where an input's values come from. */
@@ -103,5 +107,7 @@ void rt_log_close(RtLog *l);
 
 /* The lines so far as a picture. */
 dcc_status rt_plot(const char *lines, const char *path, const char *title);
+/* Is there such a picture, or nothing yet? */
+int rt_plot_may_go(const char *path);
 
 #endif

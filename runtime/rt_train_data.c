@@ -52,7 +52,9 @@ double rt_value(dcc_type type, const void *at)
 static void rt_put_value(dcc_type type, double value, void *at)
 {
     float f = (float)value;
-    int32_t i = (int32_t)value;
+    int32_t i = value >= INT32_MAX   ? INT32_MAX
+                : value <= INT32_MIN ? INT32_MIN
+                                     : (int32_t)value;
     uint16_t h = type == DCC_F16 ? dcc_float_to_half(f)
                                  : dcc_float_to_bfloat(f);
 
@@ -73,6 +75,27 @@ static void rt_put_value(dcc_type type, double value, void *at)
         break;
     }
     *(uint8_t *)at = (uint8_t)i;
+}
+
+/* A number for the input t, which `what` says. */
+static dcc_status rt_check_number(const dcc_tensor *t, double value,
+                                  const char *what)
+{
+    const int is_float = t->type == DCC_F32 || t->type == DCC_F16 ||
+                         t->type == DCC_BF16;
+    unsigned char held[4];
+    double back;
+
+    rt_put_value(t->type, value, held);
+    back = rt_value(t->type, held);
+    if (is_float ? !isfinite(back) : back != value)
+        return dcc_fail(DCC_ERR_ARG, "%s: input \"%.200s\" is %s, which has no "
+                        "%.10g", what, t->name, dcc_type_name(t->type), value);
+    if (t->lo != t->hi && (value < (double)t->lo || value >= (double)t->hi))
+        return dcc_fail(DCC_ERR_ARG, "%s: \"%.200s\" is %.10g, promised is "
+                        "%lld..%lld", what, t->name, value, (long long)t->lo,
+                        (long long)t->hi);
+    return DCC_OK;
 }
 
 /* ---- which input is what */
@@ -100,11 +123,28 @@ static dcc_status rt_find_set(RtFeed *feed, const dcc_tensor *t,
     if (t->rank)
         return dcc_fail(DCC_ERR_ARG, "--set %s: the input is no single number",
                         t->name);
-    if (t->lo != t->hi && (feed->value < (double)t->lo ||
-                           feed->value >= (double)t->hi))
-        return dcc_fail(DCC_ERR_ARG, "--set %s=%s: promised is %lld..%lld",
-                        t->name, text, (long long)t->lo, (long long)t->hi);
-    return DCC_OK;
+    return rt_check_number(t, feed->value, "--set");
+}
+
+/* A number of the file for an input that is one: the same in all steps. */
+static dcc_status rt_find_number(RtFeeder *f, RtFeed *feed,
+                                 const dcc_tensor *t)
+{
+    unsigned char held[4];
+    dcc_status status;
+
+    feed->from = RT_FROM_SET;
+    feed->want.name = t->name;
+    feed->want.type = t->type;
+    feed->want.dim = feed->dim;
+    feed->want.role = "input";
+    status = dcc_st_check(f->file, &feed->want);
+    if (status == DCC_OK)
+        status = dcc_st_read_part(f->file, &feed->want, 0, 1, held, NULL);
+    if (status != DCC_OK)
+        return status;
+    feed->value = rt_value(t->type, held);
+    return rt_check_number(t, feed->value, dcc_st_path(f->file));
 }
 
 /* What a number of a well-known name is, where neither file nor --set has
@@ -180,6 +220,8 @@ static dcc_status rt_find_feed(RtFeeder *f, int i)
     feed->bytes = dcc_tensor_bytes(t);
     if (set)
         return rt_find_set(feed, t, set);
+    if (st && !st->rank && !t->rank)
+        return rt_find_number(f, feed, t);
     if (st)
         return rt_find_rows(f, feed, t, st);
     if (rt_find_known(feed, t))
@@ -227,14 +269,52 @@ static dcc_status rt_check_rows(const RtFeeder *f, const RtFeed *feed,
     return status;
 }
 
+int64_t rt_feeder_epoch(const RtFeeder *f)
+{
+    return f->order ? f->rows / f->batch
+                    : (f->rows + f->batch - 1) / f->batch;
+}
+
+static double rt_known_value(const RtFeeder *f, const RtFeed *feed,
+                             int64_t step)
+{
+    switch (feed->from) {
+    case RT_FROM_STEP:
+        return (double)step;
+    case RT_FROM_EPOCH:
+        return (double)(step / rt_feeder_epoch(f));
+    case RT_FROM_SEED:
+        return (double)(f->o->seed & 0x7fffffff);
+    case RT_FROM_SET:
+    case RT_FROM_DATA:
+        break;
+    }
+    return feed->value;
+}
+
+/* What a number of a well-known name may become. */
+static dcc_status rt_check_known(const RtFeeder *f, const RtFeed *feed,
+                                 const dcc_tensor *t)
+{
+    int64_t last = f->order ? f->o->steps - 1 : rt_feeder_epoch(f) - 1;
+    dcc_status status =
+        rt_check_number(t, rt_known_value(f, feed, 0), "the first step");
+
+    return status == DCC_OK
+               ? rt_check_number(t, rt_known_value(f, feed, last),
+                                 "the last step")
+               : status;
+}
+
 static dcc_status rt_check_feeds(const RtFeeder *f, const char *path)
 {
     dcc_status status = DCC_OK;
 
     if (!f->rows)
         return dcc_fail(DCC_ERR_FORMAT,
-                        "%s: no tensor is an input of %s", path,
-                        f->desc->name);
+                        f->batch ? "%s: what it has for %s are no rows at all"
+                                 : "%s: no tensor is an input of %s",
+                        path, f->desc->name);
     if (f->rows < f->batch && f->order)
         return dcc_fail(DCC_ERR_FORMAT,
                         "%s: %lld rows, fewer than a batch of %lld", path,
@@ -242,6 +322,8 @@ static dcc_status rt_check_feeds(const RtFeeder *f, const char *path)
     for (int i = 0; i < f->desc->n_inputs && status == DCC_OK; i++)
         if (f->feed[i].from == RT_FROM_DATA)
             status = rt_check_rows(f, &f->feed[i], &f->desc->inputs[i]);
+        else if (f->feed[i].from != RT_FROM_SET)
+            status = rt_check_known(f, &f->feed[i], &f->desc->inputs[i]);
     return status;
 }
 
@@ -358,12 +440,6 @@ static void rt_shuffle(RtFeeder *f, int64_t epoch)
     }
 }
 
-int64_t rt_feeder_epoch(const RtFeeder *f)
-{
-    return f->order ? f->rows / f->batch
-                    : (f->rows + f->batch - 1) / f->batch;
-}
-
 static dcc_status rt_fill_rows(RtFeeder *f, const RtFeed *feed, int64_t first)
 {
     const size_t bytes = (size_t)feed->row * dcc_type_size(feed->want.type);
@@ -380,23 +456,6 @@ static dcc_status rt_fill_rows(RtFeeder *f, const RtFeed *feed, int64_t first)
                                   NULL);
     }
     return status;
-}
-
-static double rt_known_value(const RtFeeder *f, const RtFeed *feed,
-                             int64_t step)
-{
-    switch (feed->from) {
-    case RT_FROM_STEP:
-        return (double)step;
-    case RT_FROM_EPOCH:
-        return (double)(step / rt_feeder_epoch(f));
-    case RT_FROM_SEED:
-        return (double)(f->o->seed & 0x7fffffff);
-    case RT_FROM_SET:
-    case RT_FROM_DATA:
-        break;
-    }
-    return feed->value;
 }
 
 dcc_status rt_feeder_fill(RtFeeder *f, int64_t step)

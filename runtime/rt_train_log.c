@@ -31,32 +31,56 @@ static dcc_status rt_log_error(const RtLog *l, const char *doing)
                     strerror(errno));
 }
 
-/* How many bytes of the file are whole lines of steps up to `step`. */
-static long rt_kept(FILE *file, int64_t step)
+/* How many bytes of the file are whole lines of steps up to `step`; *ours is
+ * whether it begins as such a file, or is empty. */
+static long rt_kept(FILE *file, int64_t step, int *ours)
 {
-    char line[4096];
+    char *line = NULL;
+    size_t room = 0;
     long kept = 0;
 
-    while (fgets(line, sizeof line, file)) {
+    *ours = 1;
+    for (int first = 1; getline(&line, &room, file) >= 0; first = 0) {
         long long of;
+        int whole = sscanf(line, "{\"step\":%lld,", &of) == 1;
 
-        if (sscanf(line, "{\"step\":%lld,", &of) != 1 || of > step ||
-            !strchr(line, '\n'))
+        if (first)
+            *ours = whole;
+        if (!whole || of > step || !strchr(line, '\n'))
             break;
         kept = ftell(file);
     }
+    free(line);
     return kept;
+}
+
+/* The paths beside the state's. */
+static dcc_status rt_log_name(RtLog *l, const char *save)
+{
+    if (!rt_beside(l->path, save, ".jsonl") ||
+        !rt_beside(l->plot, save, ".svg"))
+        return dcc_fail(DCC_ERR_ARG, "%s: too long a path", save);
+    if (strcmp(l->path, save) == 0 || strcmp(l->plot, save) == 0)
+        return dcc_fail(DCC_ERR_ARG,
+                        "--save %s: lines go to %s and a picture to %s: the "
+                        "state wants another ending", save, l->path, l->plot);
+    if (!rt_plot_may_go(l->plot))
+        return dcc_fail(DCC_ERR_ARG, "%s is there already, and is no picture "
+                        "of dcc train: remove it, or another --save", l->plot);
+    return DCC_OK;
 }
 
 dcc_status rt_log_open(RtLog *l, const RtTrainOptions *o, int64_t step)
 {
     struct stat info;
-    int fd;
+    long kept;
+    int fd, ours;
+    dcc_status status;
 
     memset(l, 0, sizeof *l);
-    if (!rt_beside(l->path, o->save, ".jsonl") ||
-        !rt_beside(l->plot, o->save, ".svg"))
-        return dcc_fail(DCC_ERR_ARG, "%s: too long a path", o->save);
+    status = rt_log_name(l, o->save);
+    if (status != DCC_OK)
+        return status;
     fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return rt_log_error(l, "write");
@@ -74,7 +98,11 @@ dcc_status rt_log_open(RtLog *l, const RtTrainOptions *o, int64_t step)
         close(fd);
         return rt_log_error(l, "open");
     }
-    if (ftruncate(fd, step ? rt_kept(l->file, step) : 0) != 0 ||
+    kept = rt_kept(l->file, step, &ours);
+    if (!ours)
+        return dcc_fail(DCC_ERR_ARG, "%s is there already, and has no lines of "
+                        "dcc train: remove it, or another --save", l->path);
+    if (ftruncate(fd, step ? kept : 0) != 0 ||
         fseek(l->file, 0, SEEK_END) != 0)
         return rt_log_error(l, "write");
     return DCC_OK;

@@ -91,7 +91,34 @@ int rt_train_options(RtTrainOptions *o, int argc, char **argv)
     must[1] = o->save;
     if (!must[0] || !must[1] || !o->steps)
         return rt_train_usage(o, "wants ", "--data, --steps and --save");
+    if (o->with && !o->validate)
+        return rt_train_usage(o, "--validate-with wants ", "--validate");
+    if (strcmp(o->save, "-") == 0)
+        return rt_train_usage(o, "the state is written again and again: "
+                              "--save wants a file", "");
     return 0;
+}
+
+static int rt_has_input(const dcc_model_desc *d, const char *name, size_t n)
+{
+    for (int i = 0; d && i < d->n_inputs; i++)
+        if (strncmp(d->inputs[i].name, name, n) == 0 && !d->inputs[i].name[n])
+            return 1;
+    return 0;
+}
+
+dcc_status rt_check_sets(const RtTrainOptions *o, const dcc_model_desc *trained,
+                         const dcc_model_desc *checks)
+{
+    for (int i = 0; i < o->n_set; i++) {
+        const size_t n = strcspn(o->set[i], "=");
+
+        if (!rt_has_input(trained, o->set[i], n) &&
+            !rt_has_input(checks, o->set[i], n))
+            return dcc_fail(DCC_ERR_ARG, "--set %s: %s has no input of that "
+                            "name", o->set[i], trained->name);
+    }
+    return DCC_OK;
 }
 
 /* ---- which models */

@@ -87,11 +87,12 @@ static int rt_read_checks(RtPlot *p, double step, const char *at)
 static int rt_read_lines(RtPlot *p, FILE *file)
 {
     static const char checks[] = "\"validation\":{", loss[] = "\"loss\":";
-    char line[4096];
+    char *line = NULL;
+    size_t room = 0;
     int ok = 1;
 
     p->n = 1;
-    while (ok && fgets(line, sizeof line, file)) {
+    while (ok && getline(&line, &room, file) >= 0) {
         const char *at = strstr(line, checks);
         double step, value;
 
@@ -104,6 +105,7 @@ static int rt_read_lines(RtPlot *p, FILE *file)
                  sscanf(at + sizeof loss - 1, "%lf", &value) == 1)
             ok = rt_add_point(&p->curve[0], step, value);
     }
+    free(line);
     return ok;
 }
 
@@ -250,20 +252,36 @@ static void rt_draw_curve(RtText *t, const RtPlot *p, const RtCurve *c,
             c->point[c->n - 1].value);
 }
 
+/* How a picture begins. */
+#define RT_HEAD                                                              \
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "  \
+    "font-family=\"sans-serif\" "
+
 static void rt_draw_all(RtText *t, const RtPlot *p, const char *title)
 {
     static const char *const colour[] = {"#4878a8", "#c04030", "#308040",
                                          "#806030", "#7050a0", "#208080",
                                          "#a03070", "#606060", "#b08000"};
 
-    rt_text(t, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-               "height=\"%d\" font-family=\"sans-serif\" font-size=\"12\">\n"
+    rt_text(t, RT_HEAD "font-size=\"12\">\n"
                "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT);
     rt_draw_axes(t, p, title);
     for (int i = 0; i < p->n; i++)
         rt_draw_curve(t, p, &p->curve[i], colour[i], i);
     rt_text(t, "</svg>\n");
+}
+
+int rt_plot_may_go(const char *path)
+{
+    char head[200], begins[200] = {0};
+    FILE *file = fopen(path, "r");
+    int n = snprintf(head, sizeof head, RT_HEAD, WIDTH, HEIGHT);
+    size_t got = file ? fread(begins, 1, (size_t)n, file) : 0;
+
+    if (file)
+        fclose(file);
+    return !got || strcmp(begins, head) == 0;
 }
 
 dcc_status rt_plot(const char *lines, const char *path, const char *title)

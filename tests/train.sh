@@ -47,12 +47,13 @@ same()
     done
 }
 
-# fails STATUS TEXT OPTION...: with that exit status and those words
+# fails STATUS TEXT OPTION...: with that exit status and those words, of `of`
+of=p
 fails()
 {
     wanted=$1 text=$2
     shift 2
-    ./p --train "$@" >log 2>&1
+    ./$of --train "$@" >log 2>&1
     got=$?
     echo "exit status $got, wanted $wanted and: $text" >>log
     [ $got = "$wanted" ] && grep -q -- "$text" log
@@ -218,6 +219,46 @@ LC_ALL=C sed 's/state:adamw.fc1.bias.m/state:adamw.fc1.bias.q/' a.safetensors \
     >name.safetensors
 fails 1 'no tensor "state:adamw.fc1.bias.m"' $may --save name.safetensors \
     --resume
+
+fails 1 'no input of that name' --data rows --steps 9 --set lr=1 --set lrr=2 \
+    --weights w --save x.safetensors
+fails 2 'wants --validate' --data rows --steps 9 --set lr=1 --weights w \
+    --save x.safetensors --validate-with look
+fails 2 'wants a file' --data rows --steps 9 --set lr=1 --weights w --save -
+fails 1 'wants another ending' --data rows --steps 9 --set lr=1 --weights w \
+    --save x.jsonl
+fails 1 'wants another ending' --data rows --steps 9 --set lr=1 --weights w \
+    --save x.svg
+# what is another's stays
+echo '{"text": "of somebody"}' >x.jsonl && cp x.jsonl other.jsonl
+fails 1 'x.jsonl is there already' --data rows --steps 9 --set lr=1 \
+    --weights w --save x.safetensors
+cmp x.jsonl other.jsonl >>log 2>&1 && rm x.jsonl && echo '<svg/>' >x.svg
+fails 1 'x.svg is there already' --data rows --steps 9 --set lr=1 \
+    --weights w --save x.safetensors
+[ "$(cat x.svg)" = '<svg/>' ] && [ ! -e x.jsonl ] && rm x.svg
+point $? "they are as they were"
+of=q
+./q --model numbered --random 3 --out numbered >log 2>&1 &&
+    ./q --model few --random 3 --out few >>log 2>&1
+more="--model promised --data numbered --save x.safetensors"
+fails 1 '"step" is 10, promised is 0..10' $more --steps 11
+fails 1 'is i8, which has no 1.5' $more --steps 10 --set k=1.5
+fails 1 'is i8, which has no 3e+09\|is i8, which has no 3000000000' $more \
+    --steps 10 --set k=3e9
+fails 1 '"k" is 5, promised is -3..5' $more --steps 10 --set k=5
+of=p
+./q --train $more --steps 10 >log 2>&1 && grep -q '"m19":.*"loss":' x.jsonl
+point $? "a number among the data; all numbers are in the lines"
+./p --train --data rows --validate few --validate-with look --steps 2 \
+    --set lr=0.01 --weights w --save few.safetensors >log 2>&1 &&
+    grep -q 'note: few has 5 rows, which fill no batch of 24' log &&
+    grep -q 'validation: right' log
+point $? "fewer rows to validate than a batch"
+./p --train --data rows --steps 100000 --every 10 --set lr=0.01 --weights w \
+    --save pipe.safetensors 2>log | head -2 >/dev/null
+grep -q 'resume goes on' log && [ -s pipe.safetensors ]
+point $? "whoever reads what it says goes: the state is saved"
 
 # ---- a disk that is full
 cp a.safetensors full.safetensors && cp a.jsonl full.jsonl

@@ -60,3 +60,50 @@ model spoil {
   output x[i, j] : f16 = i == 33 ? sqrt(a[i, j] - 1000) : a[i, j];
   output t = b;
 }
+// Inputs with promises, and more numbers than a line of the log had.
+model promised {
+  input x : f16[8, 13];
+  input step : i32 in 0..10;
+  input k : i8 in -3..5;
+  param w : f32[5, 13] = normal(0.1);
+  param rates : f32[10] = 0.01;
+  r[] = rates[step];
+  z = linear(f32(x), w);
+  for i in 0..20 { m[i] = mean(b, j) z[b, j] * (i + 1); }
+  output m0[] = m[0];
+  output m1[] = m[1];
+  output m2[] = m[2];
+  output m3[] = m[3];
+  output m4[] = m[4];
+  output m5[] = m[5];
+  output m6[] = m[6];
+  output m7[] = m[7];
+  output m8[] = m[8];
+  output m9[] = m[9];
+  output m10[] = m[10];
+  output m11[] = m[11];
+  output m12[] = m[12];
+  output m13[] = m[13];
+  output m14[] = m[14];
+  output m15[] = m[15];
+  output m16[] = m[16];
+  output m17[] = m[17];
+  output m18[] = m[18];
+  output m19[] = m[19];
+  output loss = mse(z, z * 0 + k);
+  for v in params {
+    if ("{v}" == "w") { v = v - r * grad(loss, v); }
+  }
+}
+// A number that is among the data, and a batch that these do not fill.
+model numbered {
+  input a : f16[70, 13];
+  output x = a * 1;
+  output k[] : i32 = 2;
+}
+model few {
+  input a : f16[70, 13];
+  input b : i32[70] in 0..5;
+  output x[i in 0..5, j] = a[i, j];
+  output t[i in 0..5] = b[i];
+}
