@@ -151,6 +151,9 @@ less()
 less train_more.dcl deep 50 && less train_tall.dcl tall 50 &&
     less train_tall.dcl classes 70
 point $? "less memory is enough"
+"$dcc" "$src/tests/train_tall.dcl" --model recurrent --memory=200K -o d.cu \
+    >log 2>&1
+point $? "a loop's weights have no gradient for each step in memory"
 # masters whose f16 values are made again for the gradients, too
 "$dcc" "$src/examples/chargpt_train.dcl" --model chargpt_train -D E=f16 \
     --memory=60% -o d.cu >log 2>&1

@@ -22,3 +22,15 @@ model classes {
   output loss = cross_entropy(linear(linear(x, w), v), t);
   for p in params { p = p - 0.1 * grad(loss, p); }
 }
+// A recurrent network: what each step gives of its weights' gradients is not kept to the end.
+model recurrent {
+  input x : f16[16, 24, 40];  input t : i32[16] in 0..7;
+  param w : f16[64, 40] = xavier;  param u : f16[64, 64] = xavier;  param v : f16[7, 64] = xavier;
+  h : f16[16, 64] = 0;
+  for s in 0..24 {
+    y[n, k] = x[n, s, k];
+    h = tanh(linear(y, w) + linear(h, u));
+  }
+  output loss = cross_entropy(linear(h, v), t);
+  for p in params { p = p - 0.1 * grad(loss, p); }
+}

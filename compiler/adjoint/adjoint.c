@@ -379,9 +379,16 @@ typedef struct Gift {
     const Tensor *of; /* whose cotangent is made */
     const Idx **u;
     const Var *v[MAX_RANK];
-    const Expr *sum; /* of what was given so far; NULL: 0 */
-    int n;
+    struct Part { const Expr *e; bool own; } *part; /* own: a sum's tensor */
+    int n, cap, n_own;
 } Gift;
+
+static void give_part(Gift *to, const Expr *e, bool own)
+{
+    VEC_PUSH(to->a->g->arena, to->part, to->n, to->cap) =
+        (struct Part){e, own};
+    to->n_own += own;
+}
 
 /* A sum over what u does not determine is a statement of its own. */
 static const Expr *summed(Gift *to, const Stmt *s, const Inverse *set,
@@ -390,9 +397,6 @@ static const Expr *summed(Gift *to, const Stmt *s, const Inverse *set,
     Adjoint *a = to->a;
     Graph *g = a->g;
     const Tensor *t = to->of;
-
-    if (!set->n_left)
-        return e;
     Tensor *sum = graph_tensor(
         g, arena_printf(g->arena, "d_%s_by_%s", t->name, s->tensor->name),
         T_F32, t->rank, t->dim);
@@ -440,8 +444,8 @@ static void give_set(Gift *to, const Stmt *s, const Partial *p,
     const Expr *rows = when ? scatter_sum(&sc, when, e) : NULL;
     if (when && !rows)
         e = expr_select(g, expr_confine(g, when), e, zero, T_F32);
-    to->sum = derive_plus(g, to->sum, rows ? rows : summed(to, s, set, e));
-    to->n++;
+    bool own = !rows && set->n_left;
+    give_part(to, own ? summed(to, s, set, e) : rows ? rows : e, own);
 }
 
 static bool give_read(Gift *to, int number, Partial p)
@@ -479,8 +483,7 @@ static void give_kept(Gift *to, const Stmt *s)
         const Expr *written = both(g, expr_of_guard(g, in), set[i].when);
         e = expr_select(g, expr_confine(g, written), zero, e, T_F32);
     }
-    to->sum = derive_plus(g, to->sum, e);
-    to->n++;
+    give_part(to, e, false);
 }
 
 /* A read of what s stores, at its points; NULL where that may be something
@@ -591,6 +594,44 @@ static Tensor *read_whole(const Expr *e, const Tensor *like, const Idx **u)
     return e->tensor;
 }
 
+/* e, stored. */
+static const Expr *so_far(Gift *to, const Expr *e)
+{
+    const Tensor *t = to->of;
+    Graph *g = to->a->g;
+    Tensor *sum = graph_tensor(
+        g, arena_printf(g->arena, "d_%s_so_far", t->name), T_F32, t->rank,
+        t->dim);
+    Stmt *s = new_stmt(to->a, sum, t);
+
+    scatter_out(g, s, to->v, t->rank);
+    s->value = e;
+    return element_of(g, sum, to->u);
+}
+
+/* What was given, added up. Sums of many readers, such as the steps of a loop
+ * have of one weight, are added as they come, the last reader's first: else all
+ * of them would be in memory at the end. */
+static const Expr *added(Gift *to)
+{
+    enum { TOGETHER = 4 };
+    const bool many = to->n_own > TOGETHER;
+    Graph *g = to->a->g;
+    const Expr *sum = NULL;
+
+    for (int i = to->n - 1, left = to->n_own; many && i >= 0; i--) {
+        if (!to->part[i].own)
+            continue;
+        sum = derive_plus(g, sum, to->part[i].e);
+        if (--left && left < to->n_own - 1)
+            sum = so_far(to, sum);
+    }
+    for (int i = 0; i < to->n; i++)
+        if (!many || !to->part[i].own)
+            sum = derive_plus(g, sum, to->part[i].e);
+    return sum ? sum : expr_const(g, 0, T_F32);
+}
+
 static bool make(Adjoint *a, Tensor *t, bool wanted)
 {
     Graph *g = a->g;
@@ -598,13 +639,12 @@ static bool make(Adjoint *a, Tensor *t, bool wanted)
 
     to.u = element(g, t, to.v);
     if (t == a->loss)
-        to.sum = expr_const(g, 1, T_F32);
+        give_part(&to, expr_const(g, 1, T_F32), false);
     if (!give_all(&to))
         return false;
-    if (!to.sum)
-        to.sum = expr_const(g, 0, T_F32);
-    Type type = cotangent_type(a, t, to.sum, wanted);
-    Tensor *whole = read_whole(to.sum, t, to.u);
+    const Expr *sum = added(&to);
+    Type type = cotangent_type(a, t, sum, wanted);
+    Tensor *whole = read_whole(sum, t, to.u);
     if (whole && whole->type == type) {
         a->cotangent[t->id] = whole;
         return true;
@@ -613,7 +653,7 @@ static bool make(Adjoint *a, Tensor *t, bool wanted)
                              t->rank, t->dim);
     Stmt *s = new_stmt(a, d, t);
     scatter_out(g, s, to.v, t->rank);
-    s->value = to.sum;
+    s->value = sum;
     d->halves = type == T_F32 && is_scores(a, t);
     a->cotangent[t->id] = d;
     return true;

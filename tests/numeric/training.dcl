@@ -127,3 +127,9 @@ model entropy_131 {
   for v in params { v = v - rate * grad(loss, v); }
   output loss;
 }
+// a weight of many readers: their sums are added as they come
+model tr_recurrent { input x : f16[3, 6, 5]; input t : f16[3, 7]; param w : f16[7, 5]; param u : f16[7, 7]; param b : f16[7];
+  h : f16[3, 7] = 0;
+  for s in 0..6 { xs[n, k] = x[n, s, k]; h = tanh(linear(xs, w, b) + linear(h, u)) + b * 0.1; }
+  loss = mse(h, t); output loss;
+  for v in params { v = v - 0.1 * grad(loss, v); } }
