@@ -390,6 +390,15 @@ static void give_part(Gift *to, const Expr *e, bool own)
     to->n_own += own;
 }
 
+/* How much of a name says what is differentiated: gradients of gradients would
+ * be called after all that they come from. */
+static int stem(const char *name)
+{
+    const char *by = strstr(name, "_by_");
+
+    return (int)(by && by > name ? by - name : (ptrdiff_t)strlen(name));
+}
+
 /* A sum over what u does not determine is a statement of its own. */
 static const Expr *summed(Gift *to, const Stmt *s, const Inverse *set,
                           const Expr *e)
@@ -398,7 +407,8 @@ static const Expr *summed(Gift *to, const Stmt *s, const Inverse *set,
     Graph *g = a->g;
     const Tensor *t = to->of;
     Tensor *sum = graph_tensor(
-        g, arena_printf(g->arena, "d_%s_by_%s", t->name, s->tensor->name),
+        g, arena_printf(g->arena, "d_%.*s_by_%.*s", stem(t->name), t->name,
+                        stem(s->tensor->name), s->tensor->name),
         T_F32, t->rank, t->dim);
     Stmt *c = new_stmt(a, sum, t);
     scatter_out(g, c, to->v, t->rank);

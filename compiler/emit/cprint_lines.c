@@ -36,6 +36,9 @@ static int blank_cost(const char *s, int i, int depth)
         return depth ? 2 : 0;
     if (s[i - 1] == '=' && i > 1 && s[i - 2] == ' ')
         return 3;
+    if (s[i - 1] == '=' && i > 2 && s[i - 3] == ' ' &&
+        strchr("+-*/|&^", s[i - 2])) /* where nothing behind it would do */
+        return 12;
     if (s[i - 1] == ';')
         return 0;
     for (size_t n = 0; n < sizeof ops / sizeof *ops; n++)
