@@ -227,6 +227,13 @@ point $? "products of registers whose loop may turn before a wait are found"
 [ ! -s "$work/log" ]
 point $? "lists of many inputs and outputs"
 
+for plan in '' --random-plan=1 --random-plan=2; do
+    "$dcc" "$src/tests/train_tall.dcl" --model recurrent $plan \
+        -o "$work/x.cu" && long_texts "$work/x.cu"
+done >"$work/log" 2>&1
+[ ! -s "$work/log" ]
+point $? "gradients of a weight that each step of a loop reads"
+
 # norms on drawn layouts: rows may be the tile's columns, of several variables
 norms()
 {

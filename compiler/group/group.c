@@ -16,10 +16,21 @@ static int most_steps(const Group *gr)
     return n;
 }
 
+static int reductions(const Group *gr)
+{
+    int n = 0;
+
+    for (int i = 0; i < gr->n_step; i++)
+        n += gr->step[i].op != R_NONE;
+    return n;
+}
+
 const char *group_too_long(const Group *p, const Group *c)
 {
-    return most_steps(p) + most_steps(c) > MAX_STEPS
-               ? "together they have more than 64 steps" : NULL;
+    if (most_steps(p) + most_steps(c) > MAX_STEPS)
+        return "together they have more than 64 steps";
+    return reductions(p) + reductions(c) > MAX_SUMS
+               ? "together they have more sums than a reader takes in" : NULL;
 }
 
 void group_add_stmts(Graph *g, Group *to, const Group *from)

@@ -26,8 +26,9 @@
 #include "graph/graph.h"
 
 /* No group is made of more steps, a store of each reduction's value counted:
- * what works step by step has room for so many. */
-enum { MAX_STEPS = 64 };
+ * what works step by step has room for so many. Nor of more reductions: a
+ * kernel says for each how its threads come to the value. */
+enum { MAX_STEPS = 64, MAX_SUMS = 4 };
 
 typedef struct Step {
     bool over_cols;
@@ -113,7 +114,7 @@ bool group_place_reads(const Group *gr, const Tensor *t);
 bool group_reads(const Group *gr, const Tensor *t); /* or a value of its own */
 /* Does c read what p stores? */
 bool group_follows(const Group *c, const Group *p);
-/* NULL, or that p and c together have more than MAX_STEPS. */
+/* NULL, or that p and c together have more than MAX_STEPS or MAX_SUMS. */
 const char *group_too_long(const Group *p, const Group *c);
 /* `to` computes what `from` does, too. */
 void group_add_stmts(Graph *g, Group *to, const Group *from);
