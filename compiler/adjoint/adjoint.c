@@ -8,6 +8,8 @@ typedef struct Readers {
     int *stmt; int n, cap;
 } Readers;
 
+typedef enum Known { ASK, YES, NO } Known;
+
 struct Adjoint {
     Graph *g;
     Tensor *loss;
@@ -17,6 +19,7 @@ struct Adjoint {
     Readers *readers;     /* by tensor: live statements */
     Tensor **cotangent;   /* by tensor; NULL: not made yet */
     Tensor **chosen;      /* by statement: which point a max or min took */
+    Known *scores;        /* by tensor, as far as it was asked */
     Span at, call;
 };
 
@@ -52,6 +55,7 @@ Adjoint *adjoint_new(Graph *g, Tensor *loss)
     a->readers = arena_array(g->arena, Readers, a->n_tensor);
     a->cotangent = arena_array(g->arena, Tensor *, a->n_tensor);
     a->chosen = arena_array(g->arena, Tensor *, a->n_stmt + 1);
+    a->scores = arena_array(g->arena, Known, a->n_tensor);
     a->live[loss->id] = true;
     for (int i = a->n_stmt - 1; i >= 0; i--) {
         const Stmt *s = a->stmt[i];
@@ -340,25 +344,36 @@ static bool through_reduction(Adjoint *a, int number, Partial *p)
 
 /* ---- what one read of one statement gives */
 
-/* Finite wherever what it reads is: a guard may then stand at the other factor
- * of a product with it. */
-static bool is_tame(const Expr *e)
+static unsigned note_wild(const Expr *e, void *wild)
 {
     switch (e->kind) {
     case E_CONST:
     case E_INDEX:
-    case E_READ: return true;
-    case E_CAST:
+    case E_READ: return ARG_NONE;
+    case E_CAST: return ARG_0;
     case E_UNARY:
-        return (e->kind == E_CAST || e->fn == F_NEG || e->fn == F_TANH) &&
-               is_tame(e->arg[0]);
+        if (e->fn == F_NEG || e->fn == F_TANH)
+            return ARG_0;
+        break;
     case E_BINARY:
-        return (e->fn == F_MUL || e->fn == F_ADD || e->fn == F_SUB) &&
-               !e->arg[2] && is_tame(e->arg[0]) && is_tame(e->arg[1]);
-    case E_SELECT: return is_tame(e->arg[1]) && is_tame(e->arg[2]);
+        if ((e->fn == F_MUL || e->fn == F_ADD || e->fn == F_SUB) && !e->arg[2])
+            return ARG_0 | ARG_1;
+        break;
+    case E_SELECT: return ARG_1 | ARG_2;
     case E_LOCAL: break;
     }
-    return false;
+    *(bool *)wild = true;
+    return ARG_NONE;
+}
+
+/* Finite wherever what it reads is: a guard may then stand at the other factor
+ * of a product with it. */
+static bool is_tame(const Expr *e)
+{
+    bool wild = false;
+
+    expr_descend(e, note_wild, &wild);
+    return !wild;
 }
 
 /* The cotangent of what s stores, at the points of the set. */
@@ -558,24 +573,40 @@ static bool reads_f16(const Expr *e)
 
 static bool is_scores(const Adjoint *a, const Tensor *t);
 
-/* Scores, scaled and masked. */
-static bool has_scores(const Adjoint *a, const Expr *e)
+typedef struct Scores {
+    const Adjoint *a;
+    bool found;
+} Scores;
+
+/* Which parts may be scores that are scaled and masked. */
+static unsigned of_scores(const Expr *e, void *ctx)
 {
+    Scores *s = ctx;
+
     switch (e->kind) {
-    case E_READ: return e->tensor->type == T_F32 && is_scores(a, e->tensor);
-    case E_CAST: return has_scores(a, e->arg[0]);
-    case E_SELECT: return has_scores(a, e->arg[1]) || has_scores(a, e->arg[2]);
+    case E_READ:
+        s->found |= e->tensor->type == T_F32 && is_scores(s->a, e->tensor);
+        return ARG_NONE;
+    case E_CAST: return ARG_0;
+    case E_SELECT: return ARG_1 | ARG_2;
     case E_BINARY:
         if (e->fn == F_ADD || e->fn == F_SUB)
-            return has_scores(a, e->arg[0]) || has_scores(a, e->arg[1]);
+            return ARG_0 | ARG_1;
         return (e->fn == F_MUL || e->fn == F_DIV) &&
-               e->arg[1]->kind == E_CONST && has_scores(a, e->arg[0]);
-    default: return false;
+               e->arg[1]->kind == E_CONST ? ARG_0 : ARG_NONE;
+    default: return ARG_NONE;
     }
 }
 
-/* Does t sum products of f16 tensors, as the scores of an attention? */
-static bool is_scores(const Adjoint *a, const Tensor *t)
+static bool has_scores(const Adjoint *a, const Expr *e)
+{
+    Scores s = {a, false};
+
+    expr_descend(e, of_scores, &s);
+    return s.found;
+}
+
+static bool sums_f16(const Adjoint *a, const Tensor *t)
 {
     for (int i = 0; i < a->n_stmt; i++) {
         const Expr *e = a->stmt[i]->value;
@@ -591,6 +622,17 @@ static bool is_scores(const Adjoint *a, const Tensor *t)
                reads_f16(e->arg[1]);
     }
     return false;
+}
+
+/* Does t sum products of f16 tensors, as the scores of an attention? Asked once
+ * of each: 2^n paths may lead to it. */
+static bool is_scores(const Adjoint *a, const Tensor *t)
+{
+    if (t->id >= a->n_tensor)
+        return false;
+    if (!a->scores[t->id])
+        a->scores[t->id] = sums_f16(a, t) ? YES : NO;
+    return a->scores[t->id] == YES;
 }
 
 /* The tensor that e reads whole, if e is nothing else. */

@@ -142,6 +142,32 @@ void expr_visit(const Expr *e, ExprVisit *f, void *ctx)
     seen_close(&v.seen);
 }
 
+typedef struct Descend {
+    Seen seen;
+    ExprArgs *f;
+    void *ctx;
+} Descend;
+
+static void descend(Descend *d, const Expr *e)
+{
+    if (seen_before(&d->seen, e, NULL))
+        return;
+    const unsigned args = d->f(e, d->ctx);
+    for (int i = 0; i < 3; i++)
+        if ((args >> i & 1) && e->arg[i])
+            descend(d, e->arg[i]);
+}
+
+void expr_descend(const Expr *e, ExprArgs *f, void *ctx)
+{
+    Descend d;
+    seen_open(&d.seen);
+    d.f = f;
+    d.ctx = ctx;
+    descend(&d, e);
+    seen_close(&d.seen);
+}
+
 typedef struct Uses {
     const Var *var;
     bool found;

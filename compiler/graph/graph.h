@@ -286,6 +286,11 @@ const Expr *expr_at(Graph *g, const Expr *e, Span span);
  * part once. */
 typedef void ExprVisit(const Expr *e, void *ctx);
 void expr_visit(const Expr *e, ExprVisit *f, void *ctx);
+/* Visits e and those of its arguments that f returns, and so on; each part
+ * once. Not what indices hold. */
+enum { ARG_NONE = 0, ARG_0 = 1, ARG_1 = 2, ARG_2 = 4 };
+typedef unsigned ExprArgs(const Expr *e, void *ctx);
+void expr_descend(const Expr *e, ExprArgs *f, void *ctx);
 bool expr_uses(const Expr *e, const Var *v);
 bool expr_equal(const Expr *a, const Expr *b); /* structurally */
 enum { EXPR_DIVISION = 8 }; /* operations of a division */

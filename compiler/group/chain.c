@@ -607,9 +607,7 @@ static Group *whole(Form *f, Group *const *unit, int n)
         for (int k = 0; k < unit[i]->n_stmt; k++)
             VEC_PUSH(g->arena, r->stmt, r->n_stmt, r->cap_stmt) =
                 unit[i]->stmt[k];
-        for (int k = 0; k < unit[i]->n_again; k++)
-            VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) =
-                unit[i]->again[k];
+        group_add_again(g, r, unit[i]->again, unit[i]->n_again);
     }
     return r;
 }

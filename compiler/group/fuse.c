@@ -571,28 +571,32 @@ static const Expr *as_factor(Graph *g, const Expr *value, const Tensor *t)
                                                  : value;
 }
 
-static void again_add(Graph *g, Group *r, Stmt *s)
-{
-    VEC_PUSH(g->arena, r->again, r->n_again, r->cap_again) = s;
-    for (int i = r->n_again - 1; i > 0 && r->again[i - 1]->id > s->id; i--) {
-        r->again[i] = r->again[i - 1];
-        r->again[i - 1] = s;
-    }
-}
-
-/* What r computes again: what c and p do, and p. In the order of statements,
- * whatever the order of the search. */
+/* What r computes again: what c and p do, and p. */
 static void again_lists(Graph *g, Group *r, const Group *p, const Group *c)
 {
     r->cap_again = 0; /* c's own list stays as it is */
     r->again = NULL;
     r->n_again = 0;
-    for (int i = 0; i < c->n_again; i++)
-        again_add(g, r, c->again[i]);
-    for (int i = 0; i < p->n_again; i++)
-        again_add(g, r, p->again[i]);
-    for (int i = 0; i < p->n_stmt; i++)
-        again_add(g, r, p->stmt[i]);
+    group_add_again(g, r, c->again, c->n_again);
+    group_add_again(g, r, p->again, p->n_again);
+    group_add_again(g, r, p->stmt, p->n_stmt);
+}
+
+static void count_operator(const Expr *e, void *ctx)
+{
+    *(int *)ctx += e->arg[0] != NULL;
+}
+
+/* A value that readers compute again at several places, which others read at
+ * several, grows faster than what is saved: a kernel is to be read. */
+static bool too_many_operators(const Group *r)
+{
+    enum { MOST = 256 };
+    int n = 0;
+
+    for (int i = 0; i < r->n_step && n <= MOST; i++)
+        expr_visit(r->step[i].value, count_operator, &n);
+    return n > MOST;
 }
 
 Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
@@ -625,10 +629,12 @@ Group *fuse_inline(Graph *g, const Group *p, const Group *c, const Tensor *t,
         }
     }
     again_lists(g, r, p, c);
-    if (in_place_clash(r)) {
+    if (too_many_operators(r))
+        *why = "together they have more than 256 operators";
+    if (in_place_clash(r))
         *why = "would overwrite a state that is still read";
+    if (*why)
         return NULL;
-    }
     group_normalise(g, r);
     return r;
 }

@@ -38,9 +38,27 @@ void group_add_stmts(Graph *g, Group *to, const Group *from)
     for (int i = 0; i < from->n_stmt; i++)
         VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) =
             from->stmt[i];
-    for (int i = 0; i < from->n_again; i++)
-        VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) =
-            from->again[i];
+    group_add_again(g, to, from->again, from->n_again);
+}
+
+static void add_again(Graph *g, Group *to, Stmt *s)
+{
+    int at = to->n_again;
+
+    while (at > 0 && to->again[at - 1]->id > s->id)
+        at--;
+    if (at > 0 && to->again[at - 1] == s)
+        return;
+    VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) = s;
+    for (int i = to->n_again - 1; i > at; i--)
+        to->again[i] = to->again[i - 1];
+    to->again[at] = s;
+}
+
+void group_add_again(Graph *g, Group *to, Stmt *const *s, int n)
+{
+    for (int i = 0; i < n; i++)
+        add_again(g, to, s[i]);
 }
 
 int64_t group_rows(const Group *gr)
@@ -252,8 +270,22 @@ bool group_follows(const Group *c, const Group *p)
 
 /* ---- canonical text */
 
+/* Parts of expressions whose text is there already. */
+typedef struct Written {
+    Arena *arena;
+    const Expr **e; /* open addressing */
+    int *number;
+    int n, cap;
+} Written;
+
+/* What is computed again in what is computed again has parts to which 2^n
+ * paths lead: of that many, a part is written once. */
+enum { MANY = 1 << 12 };
+
 typedef struct Canon {
     const Group *group;
+    int paths; /* to parts of all steps, as far as they are counted */
+    Written *written; /* where there are many, or NULL */
     int uses[MAX_STEPS], user[MAX_STEPS]; /* a step that uses it */
     int number[MAX_STEPS]; /* of those that have one; -1: part of its reader */
     bool own; /* steps ahead or behind, numbered by themselves */
@@ -428,8 +460,53 @@ static void canon_access(Buf *b, const Canon *c, const Tensor *t,
     buf_puts(b, ")");
 }
 
+static int find_written(const Written *w, const Expr *e)
+{
+    uint64_t h = ((uintptr_t)e >> 4) * 0x9e3779b97f4a7c15u >> 20;
+    int i = (int)(h & (uint64_t)(w->cap - 1));
+
+    while (w->e[i] && w->e[i] != e)
+        i = (i + 1) & (w->cap - 1);
+    return i;
+}
+
+static void grow_written(Written *w)
+{
+    const Written old = *w;
+
+    w->cap = old.cap ? 2 * old.cap : 128;
+    w->e = arena_array(w->arena, const Expr *, w->cap);
+    w->number = arena_array(w->arena, int, w->cap);
+    for (int k = 0; k < old.cap; k++)
+        if (old.e[k]) {
+            int i = find_written(w, old.e[k]);
+            w->e[i] = old.e[k];
+            w->number[i] = old.number[k];
+        }
+}
+
+/* Puts the number of what is there already, and returns true; else what e is
+ * from now on, and false. */
+static bool written_before(Buf *b, Written *w, const Expr *e)
+{
+    if (2 * w->n >= w->cap)
+        grow_written(w);
+    int i = find_written(w, e);
+    bool before = w->e[i] != NULL;
+
+    if (!before) {
+        w->e[i] = e;
+        w->number[i] = w->n++;
+    }
+    put_numbered(b, '@', w->number[i]);
+    buf_putc(b, before ? ';' : '=');
+    return before;
+}
+
 static void canon_expr(Buf *b, const Canon *c, const Expr *e)
 {
+    if (c->written && e->arg[0] && written_before(b, c->written, e))
+        return;
     switch (e->kind) {
     case E_CONST:
         buf_puta(b, e->num);
@@ -490,9 +567,11 @@ static void use_inside(const Expr *e, void *ctx)
     use_local(u->c, e, u->step, 2);
 }
 
-/* Locals of e as often as its text has them. */
+/* Locals of e as often as its text has them, if that is not too long. */
 static void use_locals(Canon *c, const Expr *e, int step)
 {
+    if (c->paths++ > MANY)
+        return;
     use_local(c, e, step, 1);
     if (e->kind == E_READ || e->kind == E_INDEX)
         expr_visit(e, use_inside, &(Inside){c, step});
@@ -518,7 +597,7 @@ static void number_steps(Canon *c)
     for (int i = 0; i < c->group->n_step; i++)
         use_locals(c, c->group->step[i].value, i);
     for (int i = 0; i < c->group->n_step; i++)
-        c->number[i] = is_part(c, i) ? -1 : n++;
+        c->number[i] = c->paths <= MANY && is_part(c, i) ? -1 : n++;
 }
 
 static void canon_step(Buf *b, const Canon *c, const Step *s)
@@ -537,12 +616,8 @@ static void canon_step(Buf *b, const Canon *c, const Step *s)
     }
 }
 
-void group_canon(Buf *b, const Group *gr)
+static void canon_shape(Buf *b, const Group *gr)
 {
-    Canon c = {.group = gr};
-
-    number_steps(&c);
-
     for (int i = 0; i < gr->n_rows; i++)
         buf_printf(b, "r%d<%lld ", i, (long long)gr->rows[i]->extent);
     for (int i = 0; i < gr->n_cols; i++)
@@ -558,22 +633,48 @@ void group_canon(Buf *b, const Group *gr)
                    gr->chain->n_between);
     if (gr->chain && gr->chain->halves)
         buf_puts(b, "halves ");
-    for (int i = 0; i < gr->n_step; i++)
-        if (c.number[i] >= 0)
-            canon_step(b, &c, &gr->step[i]);
-    c.own = true;
+}
+
+/* The steps ahead of the group's and behind them, which number their own. */
+static void canon_own(Buf *b, Canon *c)
+{
+    const Group *gr = c->group;
+    Written again = {.arena = c->written ? c->written->arena : NULL};
+
+    c->own = true;
+    if (c->written)
+        c->written = &again;
     if (gr->merge)
         buf_printf(b, ";%s %lld ", gr->merge->size ? "merge" : "rows",
                    (long long)gr->merge->over->extent);
     for (int i = 0; gr->merge && i < gr->merge->n_step; i++)
-        canon_step(b, &c, &gr->merge->step[i]);
+        canon_step(b, c, &gr->merge->step[i]);
     if (gr->merge && gr->merge->fold)
-        canon_step(b, &c, gr->merge->fold);
+        canon_step(b, c, gr->merge->fold);
     if (gr->pieces)
         buf_printf(b, ";pieces %d of %d ", gr->pieces->size,
-                   c.number[gr->pieces->value]);
+                   c->number[gr->pieces->value]);
     for (int i = 0; gr->pieces && i < gr->pieces->n_step; i++)
-        canon_step(b, &c, &gr->pieces->step[i]);
+        canon_step(b, c, &gr->pieces->step[i]);
+}
+
+void group_canon(Buf *b, const Group *gr)
+{
+    Canon c = {.group = gr};
+    Written written = {0};
+
+    number_steps(&c);
+    if (c.paths > MANY) {
+        written.arena = arena_new();
+        c.written = &written;
+    }
+    canon_shape(b, gr);
+    for (int i = 0; i < gr->n_step; i++)
+        if (c.number[i] >= 0)
+            canon_step(b, &c, &gr->step[i]);
+    canon_own(b, &c);
+    if (written.arena)
+        arena_free(written.arena);
 }
 
 /* ---- for people */

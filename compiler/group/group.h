@@ -118,6 +118,10 @@ bool group_follows(const Group *c, const Group *p);
 const char *group_too_long(const Group *p, const Group *c);
 /* `to` computes what `from` does, too. */
 void group_add_stmts(Graph *g, Group *to, const Group *from);
+/* `to` computes these again, each of them once: a value that a hundred readers
+ * take in has paths to what it is made of, and there may be 2^n of them. In
+ * the order of statements, whatever the order of the search. */
+void group_add_again(Graph *g, Group *to, Stmt *const *s, int n);
 int64_t group_rows(const Group *gr); /* product of extents */
 int64_t group_cols(const Group *gr);
 /* Canonical text: no names, lines or constant tensors' identity; equal text

@@ -432,8 +432,7 @@ static Group *points_of(Graph *g, const Norm *n)
     }
     c->step[n->value].tensor = n->x;
     c->step[n->value].store = n->x_at;
-    for (int i = 0; i < r->n_again; i++)
-        VEC_PUSH(g->arena, c->again, c->n_again, c->cap_again) = r->again[i];
+    group_add_again(g, c, r->again, r->n_again);
     rename_shared(g, n, c);
     return c;
 }
@@ -706,7 +705,7 @@ static void add_stmts(Graph *g, const Norm *n, Group *to, bool again)
     for (int i = n->value + 1; i < n->group->n_step; i++) {
         Stmt *s = (Stmt *)n->group->step[i].source;
         if (again)
-            VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) = s;
+            group_add_again(g, to, &s, 1);
         else
             VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) = s;
     }

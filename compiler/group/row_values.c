@@ -176,16 +176,11 @@ static void add_stmts(Graph *g, const Group *r, Group *to, bool first)
 {
     to->cap_stmt = to->n_stmt;   /* the original's own lists stay */
     to->cap_again = to->n_again;
-    for (int i = 0; i < r->n_stmt; i++)
-        if (first)
-            VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) =
-                r->stmt[i];
-        else
-            VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) =
-                r->stmt[i];
-    for (int i = 0; i < r->n_again; i++)
-        VEC_PUSH(g->arena, to->again, to->n_again, to->cap_again) =
-            r->again[i];
+    if (!first)
+        group_add_again(g, to, r->stmt, r->n_stmt);
+    for (int i = 0; first && i < r->n_stmt; i++)
+        VEC_PUSH(g->arena, to->stmt, to->n_stmt, to->cap_stmt) = r->stmt[i];
+    group_add_again(g, to, r->again, r->n_again);
 }
 
 static bool is_product(Graph *g, const Group *c)

@@ -78,14 +78,9 @@ static void put_notes(Buf *b, const Group *gr)
 
 static void put_again(Buf *b, const Group *gr)
 {
-    for (int k = 0; k < gr->n_again; k++) {
-        bool before = false;
-        for (int i = 0; i < k; i++)
-            before |= gr->again[i] == gr->again[k];
-        if (!before)
-            buf_printf(b, "      %s, computed in every reader\n",
-                       gr->again[k]->path);
-    }
+    for (int k = 0; k < gr->n_again; k++)
+        buf_printf(b, "      %s, computed in every reader\n",
+                   gr->again[k]->path);
 }
 
 /* What it stores in a part of another tensor, which so needs no copy. */
