@@ -161,6 +161,10 @@ Test(chain, attention)
                "output y[b, h, i, e] = sum(j) p[b, h, i, j] *"
                " v[b, h, j, e];");
     expect(1, true, QKV "output y = attention(q, k, v, causal = true);");
+    /* the scores as they are, or -inf */
+    expect(1, true,
+           QKV "s[b, h, i, j] : f32 = j <= i ? sum(d) q[b, h, i, d] *"
+               " k[b, h, j, d] * 0.125 : -inf;" LAST);
     expect(1, true,
            QKV "s[b, h, i, j] : f32 = 0.1 * sum(d) q[b, h, i, d] *"
                " k[b, h, j, d] - 0.01 * abs(f32(i - j));" LAST);

@@ -17,17 +17,32 @@ static const Expr *holds(Graph *g, Guard in)
     return all;
 }
 
+/* Of a reduction, any of its variables, each of them once. */
+static bool own_place(const Stmt *s, const Expr *e, int d)
+{
+    const Var *v = idx_is_var(e->at[d]);
+
+    if (!v || v->extent > e->tensor->dim[d])
+        return false;
+    if (s->op == R_NONE)
+        return e->at[d] == s->store[d];
+    for (int i = 0; i < d; i++)
+        if (e->at[i] == e->at[d])
+            return false;
+    return true;
+}
+
 static const Expr *choose(Graph *g, const Expr *e, void *ctx)
 {
     const Stmt *s = ctx;
+    int rank = s->op == R_NONE ? s->tensor->rank : s->n_out + s->n_red;
 
-    if (e->kind != E_READ || !e->in.n || e->tensor->rank != s->tensor->rank ||
+    if (e->kind != E_READ || !e->in.n || e->tensor->rank != rank ||
         e->tensor->role != ROLE_TEMP || e->tensor->when != WHEN_RUN ||
         e->outside->kind != E_CONST)
         return NULL;
     for (int d = 0; d < e->tensor->rank; d++)
-        if (e->at[d] != s->store[d] || !idx_is_var(e->at[d]) ||
-            idx_is_var(e->at[d])->extent > e->tensor->dim[d])
+        if (!own_place(s, e, d))
             return NULL;
     for (int i = 0; i < e->in.n; i++)
         if (e->in.cond[i].mod || idx_has_data(e->in.cond[i].e))
@@ -37,11 +52,13 @@ static const Expr *choose(Graph *g, const Expr *e, void *ctx)
                        e->outside, e->type);
 }
 
+/* Sums take guards as they are: tiles of a product are loaded under them. */
 void choose_guarded(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
-        if (s->op == R_NONE && !s->where.n && s->when == WHEN_RUN)
+        bool takes = s->op == R_NONE || s->op == R_MAX || s->op == R_MIN;
+        if (takes && !s->where.n && s->when == WHEN_RUN)
             s->value = expr_rewrite(g, s->value, choose, s);
     }
 }

@@ -22,6 +22,13 @@ model at_grouped {
   p : f16 = softmax(s);
   output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h / 4, j, e];
 }
+// the sum as it is, or -inf
+model at_choice {
+  input q : f16[90, 32]; input k : f16[140, 32]; input v : f16[140, 24];
+  s[i, j] : f32 = j <= i + 40 ? sum(d) q[i, d] * k[j, d] : -inf;
+  p : f16 = softmax(s);
+  output y[i, e] = sum(j) p[i, j] * v[j, e];
+}
 // what is read of each score: in words, and one by one
 model at_bias {
   input q : f16[2, 2, 70, 64]; input k : f16[2, 2, 150, 64]; input v : f16[2, 2, 150, 64]; input w : f16[2, 70, 150]; input u : f32[70, 150];
