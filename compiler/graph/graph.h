@@ -300,6 +300,14 @@ void expr_dump(Buf *b, const Expr *e);
  * their conjunctions. False if it is not one. */
 bool expr_as_guard(Graph *g, const Expr *e, Guard *out);
 
+/* exact.c. e without casts that change no value of it in f32 arithmetic; the
+ * narrowest type that holds every value of e exactly; and of two factors of
+ * floats: integers of 8 bits are exact in both types of 16, so that beside one
+ * of them they are of that type, else f16. */
+const Expr *expr_strip(const Expr *e);
+Type expr_exact_type(const Expr *e);
+void expr_float_types(Type *a, Type *b);
+
 /* fold.c: arithmetic on constants, with the language's meaning. Floats are
  * folded in double: what is printed is rounded once, and the oracle keeps the
  * exact value. Integers are folded as 32-bit integers that wrap.

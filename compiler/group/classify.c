@@ -59,25 +59,9 @@ static const Expr *inline_local(Graph *g, const Expr *e, void *ctx)
     return expr_rewrite(g, gr->step[e->local].value, inline_local, ctx);
 }
 
-/* A cast that changes no value of its argument in f32 arithmetic. */
-static bool widens(const Expr *e)
-{
-    Type from = e->arg[0]->type;
-
-    return e->type == T_F32 ? type_is_float(from)
-                            : e->type == T_I32 && !type_is_float(from);
-}
-
-static const Expr *strip(const Expr *e)
-{
-    while (e->kind == E_CAST && widens(e))
-        e = e->arg[0];
-    return e;
-}
-
 static bool add_factors(Form *f, const Expr *e)
 {
-    e = strip(e);
+    e = expr_strip(e);
     if (e->kind == E_BINARY && e->fn == F_MUL)
         return add_factors(f, e->arg[0]) && add_factors(f, e->arg[1]);
     if (f->n_factor == MAX_FACTORS)
@@ -130,47 +114,6 @@ static void split_factors(Form *f)
 
 /* ---- operands ---------------------------------------------------------- */
 
-static bool any_type(const Expr *e)
-{
-    double v = e->num;
-
-    return e->kind == E_CONST &&
-           (v == (double)(long)v ? v >= -256 && v <= 256 : v - v != 0);
-}
-
-/* The narrowest type that holds every value of e exactly. */
-static Type exact_type(const Expr *e)
-{
-    e = strip(e);
-    switch (e->kind) {
-    case E_READ:
-        if (e->outside && !any_type(e->outside))
-            break;
-        return e->tensor->type;
-    case E_CAST:
-        return e->type;
-    case E_UNARY:
-        if (e->fn == F_NEG || e->fn == F_ABS)
-            return exact_type(e->arg[0]);
-        break;
-    case E_BINARY:
-    case E_SELECT: {
-        int first = e->kind == E_SELECT;
-        const Expr *a = e->arg[first], *b = e->arg[first + 1];
-        if (e->kind == E_BINARY && e->fn != F_MIN && e->fn != F_MAX)
-            break;
-        Type s = exact_type(any_type(a) ? b : a);
-        Type t = exact_type(any_type(b) ? a : b);
-        if (s == t && type_is_float(s))
-            return s;
-        break;
-    }
-    default:
-        break;
-    }
-    return type_is_float(e->type) ? T_F32 : T_I32;
-}
-
 static int64_t power_of_two(int64_t n, int64_t most)
 {
     int64_t p = 1;
@@ -222,9 +165,9 @@ static void find_along(Form *f, Operand *o)
 
 static void make_operand(Form *f, Operand *o, const Expr *e)
 {
-    e = strip(e);
+    e = expr_strip(e);
     *o = (Operand){
-        .e = e, .type = exact_type(e), .vec = 1, .ops = expr_ops(e)};
+        .e = e, .type = expr_exact_type(e), .vec = 1, .ops = expr_ops(e)};
     if (e->kind == E_READ && guard_truth(e->in) != NEVER) {
         o->read = e;
         o->offset = tensor_offset(f->graph, e->tensor, e->at);
@@ -504,6 +447,8 @@ bool group_contraction(Graph *g, const Group *gr, Contraction *c,
     int b = choose_b(&f, along);
     make_operand(&f, &c->a, f.side[!b]);
     make_operand(&f, &c->b, f.side[b]);
+    if (type_is_float(f.sum->type))
+        expr_float_types(&c->a.type, &c->b.type);
     if (!split_rows(&f, c)) {
         *why = "more than 8 variables of one kind";
         return false;

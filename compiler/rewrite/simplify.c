@@ -2,6 +2,7 @@
 
 #include "rewrite/choices.h"
 #include "rewrite/deviation.h"
+#include "rewrite/factors.h"
 #include "rewrite/functions.h"
 #include "rewrite/halves.h"
 #include "rewrite/heads.h"
@@ -434,6 +435,7 @@ void tidy(Graph *g)
     split_sums(g);
     choose_guarded(g);
     split_halves(g);
+    split_computed(g);
     split_phases(g);
     split_long_reductions(g);
     simplify_dead(g);

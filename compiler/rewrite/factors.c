@@ -1,0 +1,185 @@
+#include "rewrite/factors.h"
+
+#include "rewrite/simplify.h"
+#include "rewrite/walk.h"
+
+enum { LONG = 64 /* the sum and both sides: what tiles gain by */ };
+
+/* What is computed is read element by element: windows would be copied. */
+typedef struct Reads {
+    const Expr *largest;
+    bool plain, run;
+} Reads;
+
+static void look_at(const Expr *e, void *ctx)
+{
+    Reads *r = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    r->run |= !tensor_is_constant(e->tensor);
+    for (int d = 0; d < e->tensor->rank; d++)
+        r->plain &= idx_is_const(e->at[d]) || idx_is_var(e->at[d]);
+    if (!r->largest ||
+        tensor_elems(e->tensor) > tensor_elems(r->largest->tensor))
+        r->largest = e;
+}
+
+static Reads reads_of(const Expr *e)
+{
+    Reads r = {.plain = true};
+
+    expr_visit(e, look_at, &r);
+    return r;
+}
+
+static bool is_16_bits(Type t)
+{
+    return t == T_F16 || t == T_BF16;
+}
+
+/* A factor that is no read of 16 bits as they lie. */
+static bool is_computed(const Expr *e)
+{
+    return e->kind != E_READ || e->in.n || !is_16_bits(e->tensor->type);
+}
+
+/* The points of e that s has: their number, and the variables, of what is read
+ * most as it lies there and of all else before it, but k behind it. */
+static int points_of(Graph *g, const Stmt *s, const Expr *e, const Expr *most,
+                     const Var **v)
+{
+    const Idx *at = tensor_offset(g, most->tensor, most->at);
+    int n = 0;
+
+    for (int i = 0; i < s->n_out + s->n_red; i++) {
+        const Var *x = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
+        if (!expr_uses(e, x))
+            continue;
+        if (n == MAX_RANK)
+            return 0;
+        int64_t step = idx_coef(at, x);
+        int k = n++;
+        for (; k > 0 && idx_coef(at, v[k - 1]) < step && step &&
+               idx_coef(at, v[k - 1]);
+             k--)
+            v[k] = v[k - 1];
+        v[k] = x;
+    }
+    return n;
+}
+
+static int64_t extents(const Stmt *s, const Expr *a, const Expr *b)
+{
+    int64_t n = 1;
+
+    for (int i = 0; i < s->n_out; i++)
+        if (expr_uses(a, s->out[i]) && !(b && expr_uses(b, s->out[i])))
+            n *= s->out[i]->extent;
+    return n;
+}
+
+/* Many rows and columns have each value, and the sum is long. */
+static bool is_large(const Stmt *s, const Expr *a, const Expr *b)
+{
+    int64_t sum = 1;
+
+    for (int i = 0; i < s->n_red; i++)
+        sum *= expr_uses(a, s->red[i]) && expr_uses(b, s->red[i])
+                   ? s->red[i]->extent
+                   : 1;
+    return sum >= LONG && extents(s, a, b) >= LONG && extents(s, b, a) >= LONG;
+}
+
+/* The value that is stored: under a guard, a choice, which no reader reads
+ * through. */
+static const Expr *value_of(Graph *g, const Expr *e, Type type)
+{
+    if (e->kind == E_READ && e->in.n)
+        e = expr_select(g, expr_of_guard(g, e->in),
+                        expr_read(g, e->tensor, e->at, (Guard){0}, NULL),
+                        e->outside, e->type);
+    return expr_cast(g, e, type);
+}
+
+/* A tensor of e's values, and a read of it where e stood in s. */
+static const Expr *stored(Graph *g, const Stmt *s, int at, const Expr *e,
+                          Type type)
+{
+    const Var *v[MAX_RANK];
+    Subst sub[MAX_RANK];
+    int64_t dim[MAX_RANK];
+    const Reads r = reads_of(e);
+    int n = points_of(g, s, e, r.largest, v);
+    const Idx **place = arena_array(g->arena, const Idx *, MAX_RANK);
+
+    Stmt *c = r.run ? stmt_insert(g, at) : load_stmt(g, r.largest->tensor);
+    c->out = arena_array(g->arena, const Var *, MAX_RANK);
+    c->store = arena_array(g->arena, const Idx *, MAX_RANK);
+    c->n_out = n;
+    for (int i = 0; i < n; i++) {
+        dim[i] = v[i]->extent;
+        c->out[i] = idx_new_var(g->pool, v[i]->name, v[i]->extent);
+        c->store[i] = idx_var(g->pool, c->out[i]);
+        sub[i] = (Subst){v[i], c->store[i]};
+        place[i] = idx_var(g->pool, v[i]);
+    }
+    const char *name = arena_printf(g->arena, "%s_factor", s->tensor->name);
+    Tensor *t = graph_tensor(g, name, type, n, dim);
+    t->path = s->tensor->path;
+    t->when = c->when = r.run ? s->when : WHEN_LOAD;
+    t->at = s->at;
+    c->tensor = t;
+    c->value = expr_subst(g, value_of(g, e, type), sub, n);
+    c->path = arena_printf(g->arena, "%s_factor", s->path);
+    c->at = s->at;
+    c->call = s->call;
+    return expr_read(g, t, place, (Guard){0}, NULL);
+}
+
+/* Whether s is a sum of products of two, worth tiles, which tensor cores take
+ * as type[0] and type[1]. */
+static bool find_factors(const Stmt *s, const Expr *of[2], Type type[2])
+{
+    const Expr *e = expr_strip(s->value);
+
+    if (s->op != R_SUM || s->when != WHEN_RUN || s->where.n ||
+        !type_is_float(e->type) || e->kind != E_BINARY || e->fn != F_MUL)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        of[i] = expr_strip(e->arg[i]);
+        type[i] = expr_exact_type(of[i]);
+    }
+    expr_float_types(&type[0], &type[1]);
+    return type[0] == type[1] && is_16_bits(type[0]) &&
+           is_large(s, of[0], of[1]);
+}
+
+static bool worth_storing(Graph *g, const Stmt *s, const Expr *e)
+{
+    const Var *v[MAX_RANK];
+
+    if (!is_computed(e))
+        return false;
+    const Reads r = reads_of(e);
+    return r.plain && r.largest && points_of(g, s, e, r.largest, v);
+}
+
+void split_computed(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        const Expr *of[2];
+        Type type[2];
+
+        if (!find_factors(s, of, type))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            if (!worth_storing(g, s, of[k]))
+                continue;
+            of[k] = stored(g, s, i, of[k], type[k]);
+            s->value = expr_binary(g, F_MUL, of[0], of[1], T_F32);
+            i++;
+        }
+    }
+}
