@@ -287,9 +287,24 @@ DCC_DEVICE void dcc_multiply(T (&acc)[I][J][4], const V (&a)[I / 4],
         }
 }
 
-// The same, where a's vectors are four k of a row each: the products of k. With
-// the fourth of them a row is done with, and the next four of it are read from
-// `next`, APART elements from row to row.
+// The same of another function of both than their product.
+template <class T, int I, int J, class V, class F>
+DCC_DEVICE void dcc_add_terms(T (&acc)[I][J][4], const V (&a)[I / 4],
+                              const V (&b)[J], F term)
+{
+#pragma unroll
+    for (int i = 0; i < I; ++i)
+#pragma unroll
+        for (int j = 0; j < J * 4; ++j) {
+            const int c = i % 2 ? J * 4 - 1 - j : j;
+            acc[i][c / 4][c % 4 ^ 1] +=
+                term(a[i / 4].v[i % 4], b[c / 4].v[c % 4]);
+        }
+}
+
+// dcc_multiply, where a's vectors are four k of a row each: the products of k.
+// With the fourth of them a row is done with, and the next four of it are read
+// from `next`, APART elements from row to row.
 template <int APART, class T, int I, int J, class V>
 DCC_DEVICE void dcc_multiply_rows(T (&acc)[I][J][4], V (&a)[I], int k,
                                   const V (&b)[J], const T *next)

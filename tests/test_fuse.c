@@ -232,3 +232,41 @@ Test(fuse, one_arithmetic_is_one_kernel)
     cr_expect(!same_kernel(g, e, b));
     arena_free(f.arena);
 }
+
+/* What the last statement's sum is of: a product, 'p'; another function of two
+ * reads, 't'; neither, '-'. */
+static char sum_of(const char *text)
+{
+    Fixture f = fixture();
+    Graph *g = lowered(&f, arena_printf(f.arena,
+                                        "model m { input a : f32[40, 20];"
+                                        " input b : f32[50, 20]; %s }",
+                                        text));
+    const char *why;
+    Contraction c;
+
+    simplified(g);
+    normalise(g);
+    const Group *gr = group_of(g, g->stmt[g->n_stmt - 1]);
+    char found = group_contraction(g, gr, &c, &why) ? 'p'
+                 : group_pairs(g, gr, &c, &why)     ? 't'
+                                                    : '-';
+    arena_free(f.arena);
+    return found;
+}
+
+Test(pairs, of_two_reads)
+{
+    cr_expect_eq(sum_of("output y[i, j] = sum(k) a[i, k] * b[j, k];"), 'p');
+    cr_expect_eq(sum_of("output y[i, j] = sum(k) (a[i, k] - b[j, k]) *"
+                        " (a[i, k] - b[j, k]);"), 't');
+    cr_expect_eq(sum_of("output y[i, j] = sum(k) abs(a[i, k] - b[j, k]);"),
+                 't');
+    /* 1 of zeros; three reads; nothing of which several rows are made */
+    cr_expect_eq(sum_of("output y[i, j] = sum(k) exp(a[i, k] - b[j, k]);"),
+                 '-');
+    cr_expect_eq(sum_of("output y[i, j] = sum(k) abs(a[i, k] - b[j, k] *"
+                        " a[0, k]);"), '-');
+    cr_expect_eq(sum_of("output y[i] = sum(k) abs(a[i, k] - a[i, 0]);"),
+                 '-');
+}

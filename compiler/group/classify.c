@@ -399,11 +399,8 @@ static const Expr *find_term(Form *f, const char **why)
 
 static bool find_factors(Form *f, const char **why)
 {
-    const Group *gr = f->group;
-
-    if (!find_sums(f, why))
-        return false;
     const Expr *term = find_term(f, why);
+
     if (!term)
         return false;
     if (!add_factors(f, term) || f->n_factor < 2) {
@@ -412,11 +409,95 @@ static bool find_factors(Form *f, const char **why)
         return false;
     }
     split_factors(f);
+    return true;
+}
+
+/* ---- terms of two reads that are no product ---------------------------- */
+
+typedef struct Pair {
+    const Expr *read[2];
+    int n;
+    bool more; /* depends on more than two of them */
+} Pair;
+
+static int number_of(const Pair *p, const Expr *read)
+{
+    int i = 0;
+
+    while (i < p->n && !expr_equal(p->read[i], read))
+        i++;
+    return i;
+}
+
+static void note_leaf(const Expr *e, void *ctx)
+{
+    Pair *p = ctx;
+
+    if (e->kind == E_READ && number_of(p, e) == p->n) {
+        p->more |= p->n == 2;
+        if (p->n < 2)
+            p->read[p->n++] = e;
+    }
+    p->more |= e->kind == E_INDEX || e->kind == E_LOCAL;
+}
+
+static const Expr *as_local(Graph *g, const Expr *e, void *ctx)
+{
+    return e->kind == E_READ ? expr_local(g, number_of(ctx, e), e->type) : NULL;
+}
+
+static const Expr *as_zero(Graph *g, const Expr *e, void *ctx)
+{
+    (void)ctx;
+    return e->kind == E_LOCAL ? expr_const(g, 0, e->type) : NULL;
+}
+
+/* Whether a has rows of its own beside b. */
+static bool has_own(const Form *f, const Expr *a, const Expr *b)
+{
+    for (int i = 0; i < f->n_rows; i++)
+        if (expr_uses(a, f->rows[i]) && !expr_uses(b, f->rows[i]))
+            return true;
+    return false;
+}
+
+/* A term of two reads, each with rows of its own, as a function of both that
+ * is 0 of zeros, which stand behind the last column. */
+static bool find_pair(Form *f, const Expr **term, const char **why)
+{
+    Graph *g = f->graph;
+    const Expr *e = f->parts == 1 ? find_term(f, why) : NULL;
+    Pair p = {.n = 0};
+
+    *why = "the term is no function of two reads";
+    if (!e || f->sum->type != T_F32)
+        return false;
+    expr_visit(e, note_leaf, &p);
+    if (p.more || p.n < 2 || !has_own(f, p.read[0], p.read[1]) ||
+        !has_own(f, p.read[1], p.read[0]))
+        return false;
+    memcpy(f->side, p.read, sizeof f->side);
+    if (choose_b(f, out_along(f)) == 0) {
+        p.read[0] = f->side[1];
+        p.read[1] = f->side[0];
+        memcpy(f->side, p.read, sizeof f->side);
+    }
+    *term = expr_rewrite(g, e, as_local, &p);
+    const Expr *least = expr_rewrite(g, *term, as_zero, NULL);
+    *why = "the term of zeros is another number";
+    return least->kind == E_CONST && least->num == 0;
+}
+
+/* ---- the whole --------------------------------------------------------- */
+
+static void find_out(Form *f)
+{
+    const Group *gr = f->group;
+
     for (int i = gr->n_step - 1; i >= 0; i--)
         if (gr->step[i].tensor)
             f->out = tensor_offset(f->graph, gr->step[i].tensor,
                                    gr->step[i].store);
-    return true;
 }
 
 static bool check_sizes(Contraction *c, const char **why)
@@ -435,21 +516,17 @@ static bool check_sizes(Contraction *c, const char **why)
     return !*why;
 }
 
-bool group_contraction(Graph *g, const Group *gr, Contraction *c,
-                       const char **why)
+/* Of the two operands that were found; which is b, choose_b says. */
+static bool settle(Form *f, Contraction *c, const char **why)
 {
-    Form f = {.graph = g, .group = gr};
+    const Var *along = out_along(f);
+    int b = choose_b(f, along);
 
-    memset(c, 0, sizeof *c);
-    if (!find_factors(&f, why))
-        return false;
-    const Var *along = out_along(&f);
-    int b = choose_b(&f, along);
-    make_operand(&f, &c->a, f.side[!b]);
-    make_operand(&f, &c->b, f.side[b]);
-    if (type_is_float(f.sum->type))
+    make_operand(f, &c->a, f->side[!b]);
+    make_operand(f, &c->b, f->side[b]);
+    if (type_is_float(f->sum->type))
         expr_float_types(&c->a.type, &c->b.type);
-    if (!split_rows(&f, c)) {
+    if (!split_rows(f, c)) {
         *why = "more than 8 variables of one kind";
         return false;
     }
@@ -457,16 +534,16 @@ bool group_contraction(Graph *g, const Group *gr, Contraction *c,
         *why = "nothing to sum over";
         return false;
     }
-    c->parts = f.parts;
-    c->part = f.part;
+    c->parts = f->parts;
+    c->part = f->part;
     if (c->part && !among(c->n, c->n_n, c->part)) {
         *why = "sums that do not differ in what belongs to columns";
         return false;
     }
     order_k(c);
-    if (f.out) {
-        sort_vars(c->m, c->n_m, f.out);
-        sort_vars(c->n, c->n_n, f.out);
+    if (f->out) {
+        sort_vars(c->m, c->n_m, f->out);
+        sort_vars(c->n, c->n_n, f->out);
     }
     if (c->a.vec > 1 && among(c->m, c->n_m, c->a.along))
         move_last(c->m, c->n_m, c->a.along);
@@ -476,4 +553,27 @@ bool group_contraction(Graph *g, const Group *gr, Contraction *c,
     settle_along(c, &c->a, c->m, c->n_m);
     settle_along(c, &c->b, c->n, c->n_n);
     return check_sizes(c, why);
+}
+
+bool group_contraction(Graph *g, const Group *gr, Contraction *c,
+                       const char **why)
+{
+    Form f = {.graph = g, .group = gr};
+
+    memset(c, 0, sizeof *c);
+    if (!find_sums(&f, why) || !find_factors(&f, why))
+        return false;
+    find_out(&f);
+    return settle(&f, c, why);
+}
+
+bool group_pairs(Graph *g, const Group *gr, Contraction *c, const char **why)
+{
+    Form f = {.graph = g, .group = gr};
+
+    memset(c, 0, sizeof *c);
+    if (!find_sums(&f, why))
+        return false;
+    find_out(&f);
+    return find_pair(&f, &c->term, why) && settle(&f, c, why);
 }

@@ -156,8 +156,13 @@ typedef struct Contraction {
     int parts;          /* sums of one point, side by side as columns: the
                            fastest n is `part`, and sum i its value i; or 1 */
     const Var *part;
+    const Expr *term;   /* of group_pairs: of locals 0 and 1, a's and b's
+                           elements; NULL: their product */
 } Contraction;
 bool group_contraction(Graph *g, const Group *gr, Contraction *c,
                        const char **why);
+/* The same of another function of two reads than their product, which is 0 of
+ * zeros: sum(k) (a[i, k] - b[j, k]) * (a[i, k] - b[j, k]). */
+bool group_pairs(Graph *g, const Group *gr, Contraction *c, const char **why);
 
 #endif

@@ -393,15 +393,15 @@ static void make_values(Contract *x)
         functions_to_16_bits(x->g, x->gr, x->value, x->gone);
 }
 
-static bool open(Contract *x, Graph *g, const Group *gr, const Options *o,
-                 const char **why)
+/* Behind x->c. */
+static bool finish_open(Contract *x, Graph *g, const Group *gr,
+                        const Options *o, const char **why)
 {
+    Contraction *c = &x->c;
+
     x->g = g;
     x->gr = gr;
     x->o = o;
-    if (!group_contraction(g, gr, &x->c, why))
-        return false;
-    Contraction *c = &x->c;
     if (c->parts > 2) {
         *why = "more than two sums of a point";
         return false;
@@ -440,7 +440,8 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
 
     if (!known->contract && !known->no_contract) {
         Contract *form = arena_new_of(g->arena, Contract);
-        if (open(form, g, gr, o, &known->no_contract))
+        if (group_contraction(g, gr, &form->c, &known->no_contract) &&
+            finish_open(form, g, gr, o, &known->no_contract))
             known->contract = form;
     }
     *why = known->no_contract;
@@ -448,6 +449,13 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         return false;
     *x = *(const Contract *)known->contract;
     return true;
+}
+
+bool contract_open_pairs(Contract *x, Graph *g, const Group *gr,
+                         const Options *o, const char **why)
+{
+    memset(x, 0, sizeof *x);
+    return group_pairs(g, gr, &x->c, why) && finish_open(x, g, gr, o, why);
 }
 
 /* ---- sizes ------------------------------------------------------------- */

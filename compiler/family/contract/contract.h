@@ -151,6 +151,9 @@ typedef struct ContractBuild {
 /* The group as a contraction; false and the reason if it is none. */
 bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
                    const char **why);
+/* The same of terms of two reads that are no product. */
+bool contract_open_pairs(Contract *x, Graph *g, const Group *gr,
+                         const Options *o, const char **why);
 /* Special functions that e takes. */
 double contract_specials(const Contract *x, const Expr *e);
 /* The variable in which neighbouring points of a row differ; or NULL. */

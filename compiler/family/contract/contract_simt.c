@@ -5,7 +5,8 @@
 #include <string.h>
 
 /* Contractions on the ordinary pipes of any GPU: exact f32 multiply-adds, and
- * sums of integers. Other element types are converted as they are loaded. */
+ * sums of integers; and, in place of products, of other functions of two reads
+ * (distances). Other element types are converted as they are loaded. */
 
 typedef struct Shape {
     int bm, bn, tm, tn;
@@ -38,9 +39,10 @@ int simt_slices(const Tile *t)
 static const char *open_form(Contract *x, Graph *g, const Group *gr,
                              const Options *o)
 {
-    const char *why = NULL;
+    const char *why = NULL, *none = NULL;
 
-    if (!contract_open(x, g, gr, o, &why))
+    if (!contract_open(x, g, gr, o, &why) &&
+        !contract_open_pairs(x, g, gr, o, &none))
         return why;
     x->turn = x->swapped = true;
     contract_loads(x);
@@ -73,7 +75,8 @@ int simt_steps(const Tile *t)
  * and four k of each row read at a time, which takes twice the registers. */
 static bool keeps_rows(const Contract *x, const Tile *t)
 {
-    return x->a.k_vec == VECTOR && t->wm <= 8 && simt_steps(t) % VECTOR == 0;
+    return x->a.k_vec == VECTOR && t->wm <= 8 &&
+           simt_steps(t) % VECTOR == 0 && !x->c.term;
 }
 
 /* Sums, the factors of two k, of four of a's rows, what the copies keep. Twice

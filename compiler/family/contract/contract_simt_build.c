@@ -2,6 +2,8 @@
 
 #include "emit/emit.h"
 
+#include <string.h>
+
 /* The kernel of a contraction on the ordinary pipes, from its plan. */
 
 /* A warp's lanes are lanes_m x lanes_n. */
@@ -33,6 +35,33 @@ static Tree *place(ContractBuild *x)
     return code;
 }
 
+/* What is summed, of the elements a and b, where that is no product. */
+static Tree *term(ContractBuild *x)
+{
+    const Expr *e = x->f->c.term;
+    Tree *code = tree_list(x->g->arena), *body = tree_list(x->g->arena);
+    const char *saved[2];
+
+    if (!e)
+        return code;
+    CScope scope = cprint_open(&x->cp);
+    memcpy(saved, x->cp.local, sizeof saved);
+    x->cp.local[0] = "a";
+    x->cp.local[1] = "b";
+    cprint_count(&x->cp, e);
+    const char *value = cprint_bind(body, &x->cp, e, "t");
+    PUT(code,
+        "// what is summed of each two elements\n"
+        "auto term = [](float a, float b) {\n"
+        "    @BODY\n"
+        "    return @value;\n"
+        "};\n",
+        FILL_TREE("BODY", body), FILL("value", value));
+    memcpy(x->cp.local, saved, sizeof saved);
+    cprint_close(&x->cp, scope);
+    return code;
+}
+
 /* Code about a's factors: all threads read those of one k, or four k of their
  * rows at a time. */
 static void put_a(const ContractBuild *x, const char *from, Fill fill[5])
@@ -52,7 +81,10 @@ static void put_a(const ContractBuild *x, const char *from, Fill fill[5])
         for (int i = 3; i < 5; i++)
             fill[i] =
                 FILL(i < 4 ? "PRODUCTS" : "ONLY",
-                     "dcc_multiply(acc, a_frag[k % 2], b_frag[k % 2]);\n");
+                     x->f->c.term ? "dcc_add_terms(acc, a_frag[k % 2], "
+                                    "b_frag[k % 2], term);\n"
+                                  : "dcc_multiply(acc, a_frag[k % 2], "
+                                    "b_frag[k % 2]);\n");
         return;
     }
     kernel_constant(x->g, x->kernel, "NEXT_ROW",
@@ -94,6 +126,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
         FILL("T", f->acc == T_F32 ? "float" : "int"),
         FILL("VECTOR", f->acc == T_F32 ? "dcc_f32x4" : "dcc_i32x4"),
         FILL_TREE("PLACE", place(&x)),
+        FILL_TREE("TERM", term(&x)),
         FILL("B_TILE", x.b.tile),
         FILL("TOGETHER", p.rows ? ", 1" : ""),
         FILL("OWN",

@@ -12,6 +12,43 @@ static double copy_ops(const ContractPlan *x, const Load *l)
     return l->copies * (contract_copy_ops(x->f, l) + ops);
 }
 
+typedef struct Parts {
+    const Expr *seen[MAX_STEPS];
+    int n;
+    double ops;
+} Parts;
+
+/* What equals another part is computed once. */
+static void count_part(const Expr *e, void *ctx)
+{
+    Parts *p = ctx;
+
+    if (e->kind == E_UNARY && (e->fn == F_ABS || e->fn == F_NEG))
+        return; /* a property of an operand */
+    for (int i = 0; i < p->n; i++)
+        if (expr_equal(p->seen[i], e))
+            return;
+    if (p->n < MAX_STEPS)
+        p->seen[p->n++] = e;
+    p->ops += expr_ops(e);
+    const Expr *const *end = e->arg + sizeof e->arg / sizeof *e->arg;
+    for (const Expr *const *arg = e->arg; arg < end; arg++)
+        p->ops -= *arg ? expr_ops(*arg) : 0;
+}
+
+/* Instructions for two elements: one, or those of a term, of which a last
+ * product and the sum are one. */
+static double pair_ops(const Contraction *c)
+{
+    Parts p = {.ops = 1};
+
+    if (!c->term)
+        return p.ops;
+    expr_visit(c->term, count_part, &p);
+    return c->term->kind == E_BINARY && c->term->fn == F_MUL ? p.ops - 1
+                                                             : p.ops;
+}
+
 /* Fraction of the issue slots that multiply: for each k there are, besides,
  * reads of shared memory; once a tile, copies, a barrier and the loop. Where
  * shared memory is read all the time, the reads queue. */
@@ -24,7 +61,9 @@ static double efficiency(const ContractPlan *x)
     double copies = copy_ops(x, &x->a) + copy_ops(x, &x->b);
     double busy = 2.0 * (t->wm + t->wn) / sums; /* of shared memory's time */
 
-    return sums * k / ((sums + reads) * k + copies + d->round_ops) /
+    double ops = sums * pair_ops(&x->f->c) + reads;
+
+    return sums * k / (ops * k + copies + d->round_ops) /
            (1 + busy * busy * busy);
 }
 
