@@ -219,7 +219,8 @@ schedule=cooperative" $(files pairs) ;;
         rows) flavour $f -O1 "${random}contract_skinny=any" $(files few_rows) ;;
         ring) flavour $f -O1 "${random}contract_stream=x=ring" \
             $(files skinny) ;;
-        map) flavour $f -O1 "${random}map=any" $(files window layouts) ;;
+        map) flavour $f -O1 "${random}map=any" \
+            $(files window layouts scaled) ;;
         bands=* | share=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
         turn) flavour $f -O1 "${random}turn=any" $(files map layouts turn) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \

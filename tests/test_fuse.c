@@ -270,3 +270,20 @@ Test(pairs, of_two_reads)
     cr_expect_eq(sum_of("output y[i] = sum(k) abs(a[i, k] - a[i, 0]);"),
                  '-');
 }
+
+/* What is scaled up in two directions is computed at once: points that read
+ * the same elements share them. */
+Test(fuse, scaled_up)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f,
+                              "model m { input x : f16[16, 128, 64, 64];"
+                              " output y = upsample(x, mode = \"bilinear\"); }",
+                              &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_eq(p->n_run, 1, "%d launches", p->n_run);
+    arena_free(f.arena);
+}

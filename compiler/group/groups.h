@@ -13,5 +13,6 @@
 #include "group/online.h"
 #include "group/row_values.h"
 #include "group/siblings.h"
+#include "group/split.h"
 
 #endif

@@ -112,6 +112,21 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
                         step);
 }
 
+int64_t read_span(Graph *g, const Group *gr, const Idx *offset, const Var *v)
+{
+    Subst s[2 * MAX_RANK];
+    int n = 0;
+
+    if (idx_has_data(offset) || gr->n_cols || gr->n_rows > 2 * MAX_RANK)
+        return v->extent;
+    for (int i = 0; i < gr->n_rows; i++)
+        if (gr->rows[i] != v)
+            s[n++] = (Subst){gr->rows[i],
+                             idx_const(g->pool, gr->rows[i]->extent / 2)};
+    const Idx *at = idx_subst(g->pool, offset, s, n);
+    return at->hi - at->lo + 1;
+}
+
 static int store_step(Graph *g, const Step *s, const Idx *offset,
                       const Var *along, int vec)
 {

@@ -36,6 +36,7 @@ typedef struct Access {
 typedef struct Manner {
     ReadKind kind;
     int step;
+    double few; /* of a vector's elements, those that differ */
 } Manner;
 
 typedef struct Vectors {
@@ -83,6 +84,14 @@ static double contiguous_run(const Group *gr, const Idx *offset,
     return (double)run;
 }
 
+/* Whether some of a vector's points read one element: x[q / 2]. */
+static bool shares_elements(const Census *c, const Access *x, const Var *along)
+{
+    return along && x->read && !c->group->n_cols &&
+           idx_uses(x->offset, along) && !idx_coef(x->offset, along) &&
+           read_span(c->graph, c->group, x->offset, along) < along->extent;
+}
+
 /* By how much neighbouring threads' accesses waste sectors. */
 static double waste(const Census *c, const Spread *s, const Access *x)
 {
@@ -93,7 +102,7 @@ static double waste(const Census *c, const Spread *s, const Access *x)
         return most; /* one thread's, alone */
     if (s->turned && x->read && idx_coef(x->offset, s->turned) == 1)
         return 1;
-    if (!idx_uses(x->offset, fast))
+    if (!idx_uses(x->offset, fast) || shares_elements(c, x, fast))
         return 1;
     double step = (double)llabs(idx_coef(x->offset, fast));
     double run = contiguous_run(c->group, x->offset, fast);
@@ -136,7 +145,7 @@ static void count_read(const Census *c, const Spread *s, const Access *x,
         ops /= s->vec;
     else if (m.kind == READ_VECTOR)
         ops /= m.step;
-    double count = c->rows * (x->over_cols ? c->cols : 1), share = 1;
+    double count = c->rows * (x->over_cols ? c->cols : 1) * m.few, share = 1;
     if (x->over_cols && s->window && read_uses(e, s->window)) {
         count *= s->taken;
         share = c->device->l2_shared; /* the L1 has what neighbours read */
@@ -220,9 +229,15 @@ static const Manner *manners(Census *c, const Spread *s)
     Manner *m = arena_array(c->graph->arena, Manner, c->n);
     for (int i = 0; i < c->n; i++) {
         const Access *x = &c->access[i];
-        if (x->read)
-            m[i].kind = read_kind_at(c->graph, x->read, x->offset, s->along,
-                                     s->vec, &m[i].step);
+        m[i].few = 1;
+        if (!x->read)
+            continue;
+        m[i].kind = read_kind_at(c->graph, x->read, x->offset, s->along,
+                                 s->vec, &m[i].step);
+        if (shares_elements(c, x, s->along))
+            m[i].few = (double)read_span(c->graph, c->group, x->offset,
+                                         s->along) / s->vec;
+        m[i].few = fmin(m[i].few, 1);
     }
     VEC_PUSH(c->graph->arena, c->vectors, c->n_vectors, c->cap_vectors) =
         (Vectors){s->along, s->vec, m};

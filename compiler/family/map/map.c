@@ -128,6 +128,8 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     if (*why)
         return NULL;
     const Var **rows = ordered_rows(g, gr);
+    gr = map_lanes(g, gr, rows);
+    rows = ordered_rows(g, gr);
     gr = widened(g, gr, gr->n_rows ? rows[gr->n_rows - 1] : NULL);
     *f = (MapForm){.g = g, .gr = gr, .o = o, .rows = ordered_rows(g, gr)};
     f->fast = gr->n_rows ? f->rows[gr->n_rows - 1] : NULL;

@@ -6,6 +6,10 @@
 
 #include "family/common/body.h"
 
+/* gr, or the same nest with a vector's points of its fastest row as a variable,
+ * where several of them read one element; `rows` from slow to fast. */
+const Group *map_lanes(Graph *g, const Group *gr, const Var *const *rows);
+
 /* Outputs along row variable q read inputs at stride * q + s, s over cols: one
  * thread computes `tile` of them and loads each input once. */
 typedef struct Window {

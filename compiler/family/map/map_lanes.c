@@ -1,0 +1,88 @@
+/* map_lanes.c - vectors of points of which several read one element, as what
+ * is scaled up: x[q / 2], x[(q + 1) / 2 - 1]. Numbers of points within a vector
+ * are a variable of their own, 8 * q + v, so that floors are of that alone:
+ * 4 * q + v / 2, whose vectors' reads are the same ones where v / 2 is. */
+#include "family/map/map.h"
+
+#include "group/groups.h"
+
+#include <string.h>
+
+/* The last two rows as one, where results of both are neighbours; NULL: they
+ * are none. */
+static Group *joined(Graph *g, const Group *gr, const Var *const *rows)
+{
+    const Var *v = rows[gr->n_rows - 1], *slow = rows[gr->n_rows - 2];
+    const Idx *to = main_store(g, gr);
+
+    if (!to || idx_coef(to, slow) != v->extent || idx_coef(to, v) != 1)
+        return NULL;
+    Group *one = group_copy(g, gr);
+    const Var *all =
+        idx_new_var(g->pool, slow->name, v->extent * slow->extent);
+    const Idx *at = idx_var(g->pool, all);
+    const Subst s[] = {{slow, idx_floor(g->pool, at, v->extent)},
+                       {v, idx_mod(g->pool, at, v->extent)}};
+    one->rows = arena_array(g->arena, const Var *, gr->n_rows);
+    memcpy(one->rows, rows, sizeof *rows * (size_t)(gr->n_rows - 2));
+    one->rows[gr->n_rows - 2] = all;
+    one->n_rows = gr->n_rows - 1;
+    group_subst(g, one, s, 2);
+    return one;
+}
+
+typedef struct Near {
+    Graph *g;
+    const Group *gr;
+    const Var *v;
+    bool shared, apart;
+} Near;
+
+static void look_at(const Expr *e, void *ctx)
+{
+    Near *n = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    const Idx *at = tensor_offset(n->g, e->tensor, e->at);
+    if (!idx_uses(at, n->v) || (idx_coef(at, n->v) && !idx_has_data(at)))
+        return;
+    int64_t span = read_span(n->g, n->gr, at, n->v);
+    n->shared |= span < n->v->extent;
+    n->apart |= span >= n->v->extent;
+}
+
+/* Elements of the widest store. */
+static int64_t lanes_of(const Group *gr)
+{
+    enum { BYTES = 16, MOST = 8 };
+    int bytes = BYTES / MOST;
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].tensor && type_bytes(gr->step[i].tensor->type) > bytes)
+            bytes = type_bytes(gr->step[i].tensor->type);
+    return BYTES / bytes;
+}
+
+const Group *map_lanes(Graph *g, const Group *gr, const Var *const *rows)
+{
+    const int64_t lanes = lanes_of(gr);
+    const Var *v = gr->n_rows ? rows[gr->n_rows - 1] : NULL;
+    Group *to = NULL;
+
+    if (!v || gr->n_cols)
+        return gr;
+    if (v->extent < lanes && gr->n_rows > 1)
+        to = joined(g, gr, rows);
+    else if (v->extent > lanes)
+        to = group_copy(g, gr);
+    if (!to)
+        return gr;
+    v = v->extent < lanes ? to->rows[to->n_rows - 1] : v;
+    if (v->extent % lanes || v->extent == lanes)
+        return gr;
+    Near n = {.g = g, .gr = to, .v = group_split(g, to, v, lanes)};
+    for (int i = 0; i < to->n_step; i++)
+        expr_visit(to->step[i].value, look_at, &n);
+    return n.shared && !n.apart ? to : gr;
+}
