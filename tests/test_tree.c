@@ -137,6 +137,11 @@ Test(tree, loops_that_stay)
     stays("for (int i = 0; i < ONE; ++i) {\n    if (a) {\n        f(i);\n"
           "        break;\n    }\n    g();\n}\n");
     stays("for (int t = threadIdx.x; t < 200; t += 128)\n    f(t);\n");
+    /* i goes as far as its own limit says, whatever else is asked for */
+    stays("for (int i = 0; i < 20 && on(); ++i)\n    if (i < 10)\n"
+          "        f(i);\n");
+    stays("for (int i = 0; i < 20 || on(); ++i)\n    if (i < 30)\n"
+          "        f(i);\n");
     /* an unsigned may wrap, an int overflow */
     stays("if (threadIdx.x - 1 < 200)\n    f();\n");
     stays("for (int i = 1; i < 5; i += 2147483647)\n    f(i);\n");

@@ -349,6 +349,27 @@ static bool read_loop(Pass *p, const Tree *t, Loop *l)
     return true;
 }
 
+/* The limit in `id < limit`, up to what else the condition asks for; none in
+ * `id < limit || ...`, which says nothing of id. */
+static Code limit_of(Code c)
+{
+    Code limit = {c.at + 2, c.n - 2};
+
+    for (int i = 0, depth = 0; i < limit.n; i++) {
+        const Token *t = &limit.at[i];
+        if (t->kind == TOKEN_MARK)
+            depth += !!strchr("([{", *t->s) - !!strchr(")]}", *t->s);
+        if (depth)
+            continue;
+        if (token_is(t, "&&"))
+            limit.n = i;
+        else if (token_is(t, "?") ||
+                 (token_binds(t) && token_binds(t) <= BINDS_LESS))
+            limit.n = 0;
+    }
+    return limit;
+}
+
 /* The range of a loop's variable where it rises and its condition is
  * `id < limit`, or where it falls and that is `id >= limit`. */
 static Range loop_range(const Pass *p, const Tree *t, const Loop *l)
@@ -358,7 +379,7 @@ static Range loop_range(const Pass *p, const Tree *t, const Loop *l)
     if (t->code.n < 3 || !token_is(&t->code.at[0], l->id) ||
         !is_word(t->code, 1, l->down ? ">=" : "<") || !first.known)
         return (Range){0};
-    Range limit = code_range(p->facts, (Code){t->code.at + 2, t->code.n - 2});
+    Range limit = code_range(p->facts, limit_of(t->code));
     if (l->down && limit.known && limit.lo <= first.hi)
         return range_of(limit.lo, first.hi);
     if (l->down || !limit.known || limit.hi <= first.lo)

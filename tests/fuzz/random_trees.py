@@ -128,6 +128,8 @@ class Generator:
                 st = R.choice(['++%s', '%s += 2', '%s += EIGHT', '%s += gridDim.x', '%s += blockDim.x']) % v
                 if R.random() < 0.3:
                     s.out.append(p + '#pragma unroll')
+                if sc and R.random() < 0.2:
+                    lim += ' && ' + s.asked(sc)
                 s.out.append('%sfor (int %s = %s; %s < %s; %s) {' % (p, v, init, v, lim, st))
                 sc2 = dict(sc)
                 sc2[v] = 'loop'
