@@ -10,18 +10,19 @@
 #
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
-#             pairs crossed single mma-sm_80 halo taps stream rows ring map bands=1
-#             bands=2 share=2 turn reduce prefix chain chain-window chain-sm_80
-#             chain-few few-sm_80
-#             tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan":
+#             pairs crossed single boxes mma-sm_80 halo taps stream rows ring
+#             map bands=1 bands=2 share=2 turn reduce prefix
+#             chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32
+#             wgmma-tf32 wgmma-3xtf32 apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
-#             copies at once; of one, apart; of clusters that share rows and
-#             columns; map's with so many bands a block, or blocks that share
-#             an SM; the ways of --math; apart: launches one after another; overflow:
-#             with a signed overflow as an error; the address and
-#             undefined-behaviour sanitizers
+#             copies at once; of one, apart; of columns that end within a box;
+#             of clusters that share rows and columns; map's with so many
+#             bands a block, or blocks that share an SM; the ways of
+#             --math; apart: launches one after another; overflow: with a
+#             signed overflow as an error; the address and undefined-behaviour
+#             sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
 #             in a build with --enable-sanitizers
@@ -30,7 +31,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 turn reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 turn reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -207,6 +208,9 @@ schedule=cooperative" $(files pairs) ;;
             $(files clusters) ;;
         single) flavour $f -O1 \
             "$apart --variant=contract_wgmma=bm=64,bn=64,consumers=1,split=1" \
+            $(files wgmma) ;;
+        boxes) flavour $f -O1 \
+            "$apart --variant=contract_wgmma=bm=64,bn=96,consumers=1,split=1" \
             $(files wgmma) ;;
         mma-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \

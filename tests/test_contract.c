@@ -523,9 +523,9 @@ Test(contract, mma)
 }
 
 /* Variants of wgmma whose text has `words`, for one step of k. */
-static int count_wgmma(int M, int N, const char *words)
+static int count_wgmma_of(const char *layout, int M, int N, const char *words)
 {
-    Build b = gemm(T_F16, "nt", M, N, 64, false);
+    Build b = gemm(T_F16, layout, M, N, 64, false);
     Options o = {.device = device_find(b.arena, "h200")};
     Variant *v = NULL;
     const char *why;
@@ -536,6 +536,18 @@ static int count_wgmma(int M, int N, const char *words)
         found += strstr(v[i].text, words) != NULL;
     arena_free(b.arena);
     return found;
+}
+
+static int count_wgmma(int M, int N, const char *words)
+{
+    return count_wgmma_of("nt", M, N, words);
+}
+
+/* Columns that lie side by side come in boxes of 64, the last one in part. */
+Test(contract, tiles_of_half_a_box)
+{
+    cr_assert_gt(count_wgmma_of("tn", 384, 384, "bm=192 bn=96 "), 0);
+    cr_assert_gt(count_wgmma_of("tn", 384, 384, "bm=128 bn=160 "), 0);
 }
 
 Test(contract, one_tile_takes_no_turns)

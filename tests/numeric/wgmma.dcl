@@ -68,3 +68,6 @@ model wg_leaps_split { input x : bf16[40, 16384]; param w : bf16[32, 16384]; out
 
 // Rows that begin inside a sector: blocks of a cluster share more of them.
 model wg_split_rows { input x : f16[600, 200]; input w : f16[264, 200]; output y = linear(x, w); }
+// Both factors lie across the sum, and tiles need not be whole boxes of them.
+model wg_across { input x : f16[136, 200]; input g : f16[136, 232]; output y[n, k] = sum(i) x[i, n] * g[i, k]; }
+model wg_across_bf16 { input x : bf16[72, 96]; input g : bf16[72, 104]; param b : f32[104]; output y[n, k] = relu((sum(i) x[i, n] * g[i, k]) + b[k]); }

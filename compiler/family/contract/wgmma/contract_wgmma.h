@@ -131,6 +131,9 @@ bool wgmma_simple(const WgmmaForm *f);
 bool wgmma_overlaps(const Wgmma *w);
 /* Rows of a in a slot of tiles of bm x bn. */
 int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn);
+/* Rows of 128 bytes that bn columns of b have there: boxes of 64 columns come
+ * whole. */
+int wgmma_slot_columns(const WgmmaForm *f, int bn);
 /* Blocks of a cluster that share the operand: 1, or as many as lie side by side
  * (a), or one below the other (b). */
 int wgmma_shares(const Wgmma *w, const TmaOperand *o);
@@ -201,6 +204,9 @@ bool wgmma_runs_ahead(const WgmmaBuild *w);
 int wgmma_early(const Wgmma *w);
 Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first);
 Tree *wgmma_fill(WgmmaBuild *w);
+/* Boxes of 64 rows or columns in a slot of an operand that has none along k. */
+const char *wgmma_boxes(const WgmmaBuild *w, const TmaOperand *o,
+                        const char *rows);
 /* The constant that has the rows of a in a slot. */
 const char *wgmma_rows_name(const WgmmaBuild *w);
 /* What names a step's slot: `begin` is the first; nothing where slots turn. */

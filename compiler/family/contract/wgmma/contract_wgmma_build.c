@@ -76,6 +76,15 @@ const char *wgmma_rows_name(const WgmmaBuild *w)
     return w->p->rows < w->x.p->t.bm ? "ROWS" : "BM";
 }
 
+const char *wgmma_boxes(const WgmmaBuild *w, const TmaOperand *o,
+                        const char *rows)
+{
+    bool half = o == &w->f->tma.b && w->x.p->t.bn % w->f->tma.bk;
+
+    return arena_printf(w->x.g->arena, half ? "(%s + 63) / 64" : "%s / 64",
+                        rows);
+}
+
 static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
                            const char *rows)
 {
@@ -89,8 +98,9 @@ static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
                                  l->tile, slots, rows), NULL);
     else
         kernel_smem(g, w->x.kernel, 1024,
-                    arena_printf(g->arena, "%s %s[%s][%s / 64][BK][64]", type,
-                                 l->tile, slots, rows), NULL);
+                    arena_printf(g->arena, "%s %s[%s][%s][BK][64]", type,
+                                 l->tile, slots, wgmma_boxes(w, o, rows)),
+                    NULL);
 }
 
 static void shared_memory(WgmmaBuild *w)

@@ -89,7 +89,7 @@ static double copy_rows(const Wgmma *w, const TmaOperand *o, double asked,
 static double copies_b(const Wgmma *w)
 {
     const TmaOperand *b = &w->f->tma.b;
-    double bn = w->x.t.bn, asked = bn / w->below;
+    double bn = wgmma_slot_columns(w->f, w->x.t.bn), asked = bn / w->below;
 
     return tma_few_terms(&w->f->tma) ? tma_few_clk(&w->f->tma, b, asked)
                                      : copy_rows(w, b, asked, bn);
@@ -418,7 +418,7 @@ static void work(const Wgmma *w, Work *out)
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
     double steps = (double)w->k_tiles / wgmma_sharers(w);
     double a = w->rows * (double)TMA_ROW * steps;
-    double b = t->bn * (double)TMA_ROW * steps;
+    double b = wgmma_slot_columns(w->f, t->bn) * (double)TMA_ROW * steps;
     /* single sectors of rows, as the sums lie, go out in parts */
     double parts = in_pieces(w) && wgmma_result_bytes(x) > 2 ? x->out_bytes : 0;
 

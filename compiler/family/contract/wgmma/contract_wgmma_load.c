@@ -209,9 +209,10 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     if (!o->k_major)
         copy = QUOTE(a,
                      "#pragma unroll\n"
-                     "for (int i = 0; i < @rows / 64; ++i)\n"
+                     "for (int i = 0; i < @boxes; ++i)\n"
                      "    @COPY\n",
-                     FILL("rows", rows), FILL_TREE("COPY", copy));
+                     FILL("boxes", wgmma_boxes(w, o, rows)),
+                     FILL_TREE("COPY", copy));
     if (shared && w->alone)
         copy = QUOTE(a,
                      "for (int part = 0; part < @sharers; ++part)\n"

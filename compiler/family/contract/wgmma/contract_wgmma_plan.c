@@ -71,10 +71,17 @@ int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn)
     return plain && rows < bm ? (int)rows : bm;
 }
 
+int wgmma_slot_columns(const WgmmaForm *f, int bn)
+{
+    int box = f->tma.bk;
+
+    return f->tma.b.k_major ? bn : (bn + box - 1) / box * box;
+}
+
 size_t wgmma_ring_bytes(const Wgmma *w)
 {
     const Tile *t = &w->x.t;
-    int rows = w->rows + (w->stays ? 0 : t->bn);
+    int rows = w->rows + (w->stays ? 0 : wgmma_slot_columns(w->f, t->bn));
 
     return (size_t)(rows * ROW_BYTES + 16) * (size_t)t->stages;
 }
@@ -235,6 +242,17 @@ static const char *plan_sizes(Wgmma *w)
     return NULL;
 }
 
+/* Whether a tile of b's columns may begin in the middle of what would be a
+ * box: they are one dimension, and lie where they are. */
+static bool boxes_anywhere(const Tma *tma)
+{
+    int dims = 0;
+
+    for (int i = 0; i < tma->b.rank; i++)
+        dims += tma->b.dim[i].axis == &tma->n.axis[0];
+    return dims == 1 && !tma->b.slides;
+}
+
 static const char *plan_tiles(Wgmma *w)
 {
     const Tile *t = &w->x.t;
@@ -243,7 +261,7 @@ static const char *plan_tiles(Wgmma *w)
 
     if (!tma->a.k_major && t->bm % tma->bk)
         return "a tile of half a box";
-    if (!tma->b.k_major && t->bn % tma->bk)
+    if (!tma->b.k_major && t->bn % tma->bk && !boxes_anywhere(tma))
         return "a tile of half a box";
     for (int i = 0; i < tma->a.rank; i++)
         if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
@@ -256,7 +274,9 @@ static const char *plan_tiles(Wgmma *w)
         (beside > 1 && (!tma->a.k_major || tma->a.slides || tma->m.n > 1 ||
                        w->patch.im2col)))
         return "rows that a cluster cannot share";
-    w->stage_bytes = (size_t)(rows + (w->stays ? 0 : t->bn)) * ROW_BYTES;
+    w->stage_bytes =
+        (size_t)(rows + (w->stays ? 0 : wgmma_slot_columns(w->f, t->bn))) *
+        ROW_BYTES;
     if (leads(w)) /* over slots that the other one has freed */
         w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
     if (w->tiles * wgmma_sharers(w) > 1 << 30)
@@ -466,7 +486,8 @@ static const char *plan_room(Wgmma *w)
 
     w->stays = may_stay(w);
     if (w->stays)
-        w->kept_bytes = (size_t)(t->bn * ROW_BYTES) * (size_t)w->k_tiles + 8;
+        w->kept_bytes = (size_t)(wgmma_slot_columns(w->f, t->bn) * ROW_BYTES) *
+                            (size_t)w->k_tiles + 8;
     why = plan_sizes(w);
     if (why || !w->stays ||
         w->tiles > (double)w->resident * w->f->x.o->device->sms)
@@ -590,7 +611,7 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
                              pack_columns(f, s->bn, split, parts)) +
                   sent_bytes(&tile) + 16);
     int n = (room - (int)small_bytes(&f->x, s->bn)) /
-            ((rows + s->bn) * ROW_BYTES + 16);
+            ((rows + wgmma_slot_columns(f, s->bn)) * ROW_BYTES + 16);
     int most = rows < s->bm ? 2 * MOST_STAGES : MOST_STAGES;
     return n > most ? most : n;
 }
