@@ -37,11 +37,15 @@ static Clocks step_of(const Wgmma *w)
     /* a row has twice as many elements of 16 bits as of 32, and the products
      * take half as long */
     double math = bm * bn * TMA_ROW / WGMMA_OPS * w->f->x.terms;
+    double whole = wgmma_slot_columns(w->f, w->x.t.bn);
 
     if (w->f->x.terms > 1)
         return (Clocks){math, groups * w->f->x.terms * bn + bm + bn,
                         bm + 2 * bn};
-    return (Clocks){math, bm + groups * bn, w->rows + (w->stays ? 0 : bn)};
+    /* Of a box within which the columns end all is written; and products take
+     * as long as if they read all of it, but not three warpgroups'. */
+    return (Clocks){math, bm + groups * (w->consumers > 2 ? bn : whole),
+                    w->rows + (w->stays ? 0 : whole)};
 }
 
 /* The part of the steps whose rows end inside a box, where there are others or
