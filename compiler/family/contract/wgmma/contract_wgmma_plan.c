@@ -243,10 +243,17 @@ static const char *plan_sizes(Wgmma *w)
 }
 
 /* Whether a tile of b's columns may begin in the middle of what would be a
- * box: they are one dimension, and lie where they are. */
-static bool boxes_anywhere(const Tma *tma)
+ * box: they are one dimension, and lie where they are. Every other tile's rows
+ * are then asked of two lines each, which three warpgroups' products hide, one's
+ * and two's where all of the few steps are under way at once. */
+static bool boxes_anywhere(const Wgmma *w)
 {
+    enum { HIDE = 3, FEW = 2 };
+    const Tma *tma = &w->f->tma;
     int dims = 0;
+
+    if (w->consumers < HIDE && w->k_tiles > FEW)
+        return false;
 
     for (int i = 0; i < tma->b.rank; i++)
         dims += tma->b.dim[i].axis == &tma->n.axis[0];
@@ -261,7 +268,7 @@ static const char *plan_tiles(Wgmma *w)
 
     if (!tma->a.k_major && t->bm % tma->bk)
         return "a tile of half a box";
-    if (!tma->b.k_major && t->bn % tma->bk && !boxes_anywhere(tma))
+    if (!tma->b.k_major && t->bn % tma->bk && !boxes_anywhere(w))
         return "a tile of half a box";
     for (int i = 0; i < tma->a.rank; i++)
         if (tma->m.n == 1 && tma->a.dim[i].axis == &tma->m.axis[0] &&
