@@ -110,6 +110,21 @@ static bool sums_along(const Stmt *s, const Expr *a)
     return best_dim(a, (const Var *const *)s->red, s->n_red) >= 0;
 }
 
+/* Whether what a read walks by variables of its own, up to dimension `last`, is
+ * a whole number of vectors: what comes before it then begins at one. */
+static bool runs_whole(const Expr *a, int last, const Var *const *own, int n)
+{
+    enum { VECTOR = 16 };
+    int64_t bytes = type_bytes(a->tensor->type);
+    int d = a->tensor->rank - 1;
+
+    for (; d > last; d--)
+        bytes *= a->tensor->dim[d];
+    for (; d >= 0 && walk_in_list(own, n, walk_var(a->at[d])); d--)
+        bytes *= a->tensor->dim[d];
+    return d < 0 || bytes % VECTOR == 0;
+}
+
 /* An operand is best loaded along a summed variable; along a variable of its
  * own is as good where the tensor already lies so. */
 static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
@@ -130,7 +145,8 @@ static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
         d = best_dim(a, own, n);
     if (d >= 0)
         vote(l, a->tensor, d, 1);
-    if (v && v->extent >= WORTH && d != last && walk_in_list(own, n, v))
+    if (v && v->extent >= WORTH && d != last && walk_in_list(own, n, v) &&
+        runs_whole(a, last, own, n))
         vote(l, a->tensor, last, 1);
 }
 
