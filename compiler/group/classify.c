@@ -243,6 +243,15 @@ static void settle_along(const Contraction *c, Operand *o, const Var *const *v,
         o->along = NULL;
 }
 
+static int64_t extents(const Var *const *v, int n)
+{
+    int64_t e = 1;
+
+    for (int i = 0; i < n; i++)
+        e = e > INT_MAX ? e : e * v[i]->extent;
+    return e;
+}
+
 static bool add_var(const Var **v, int *n, const Var *x)
 {
     if (*n == MAX_RANK)
@@ -271,13 +280,41 @@ static bool split_rows(Form *f, Contraction *c)
     return ok;
 }
 
-static int64_t extents(const Var *const *v, int n)
-{
-    int64_t e = 1;
+/* ---- products apart ---------------------------------------------------- */
 
-    for (int i = 0; i < n; i++)
-        e = e > INT_MAX ? e : e * v[i]->extent;
-    return e;
+/* Whether v walks beyond what is summed: images of channels of pixels. */
+static bool beyond_sum(const Contraction *c, const Operand *o, const Var *v)
+{
+    for (int i = 0; i < c->n_k; i++)
+        if (idx_coef(o->offset, v) > idx_coef(o->offset, c->k[i]))
+            return true;
+    return false;
+}
+
+/* Rows of an operand that lie in memory side by side, many of them, and others
+ * beyond the sum are no number: each of those is a product of its own. */
+static void set_apart(Contraction *c, const Operand *o, const Var **v, int *n)
+{
+    enum { LEAST = 256, VECTOR = 16 };
+    const Var *left[MAX_RANK], *apart[MAX_RANK];
+    int n_left = 0, n_apart = 0;
+
+    if (!o->read || !among(v, *n, o->along) || !idx_affine(o->offset) ||
+        o->vec * type_bytes(o->read->tensor->type) < VECTOR ||
+        type_bytes(o->type) > 2)
+        return;
+    for (int i = 0; i < *n; i++)
+        if (beyond_sum(c, o, v[i]))
+            apart[n_apart++] = v[i];
+        else
+            left[n_left++] = v[i];
+    if (extents(left, n_left) < LEAST || c->n_batch + n_apart > MAX_RANK ||
+        !among(left, n_left, o->along))
+        return;
+    memcpy(v, left, sizeof *v * (size_t)n_left);
+    memcpy(c->batch + c->n_batch, apart, sizeof *v * (size_t)n_apart);
+    c->n_batch += n_apart;
+    *n = n_left;
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -534,6 +571,8 @@ static bool settle(Form *f, Contraction *c, const char **why)
         *why = "nothing to sum over";
         return false;
     }
+    set_apart(c, &c->a, c->m, &c->n_m);
+    set_apart(c, &c->b, c->n, &c->n_n);
     c->parts = f->parts;
     c->part = f->part;
     if (c->part && !among(c->n, c->n_n, c->part)) {

@@ -147,7 +147,7 @@ typedef struct Operand {
 } Operand;
 
 typedef struct Contraction {
-    const Var *batch[MAX_RANK]; int n_batch; /* in both operands */
+    const Var *batch[MAX_RANK]; int n_batch; /* in both operands, or apart */
     const Var *m[MAX_RANK]; int n_m;         /* only in a; slow to fast */
     const Var *n[MAX_RANK]; int n_n;         /* only in b */
     const Var *k[MAX_RANK]; int n_k;         /* cols; fastest is the last */
