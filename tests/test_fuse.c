@@ -287,3 +287,75 @@ Test(fuse, scaled_up)
     cr_expect_eq(p->n_run, 1, "%d launches", p->n_run);
     arena_free(f.arena);
 }
+
+/* ---- values to which 2^n paths lead */
+
+/* What compiling the model takes, with so many layers. */
+static size_t bytes_of(const char *body, const char *layers)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    const Define depth = {"L", layers};
+    Report r = {0};
+    const char *text = arena_printf(
+        f.arena,
+        "op twice(x: T[..]) -> y { y = x > 0 && x < 3 ? x * 2 : x; }"
+        "op both(x: T[..]) -> y { y = x * x * 0.1 + x; }"
+        "model m { dim L = 1; input x : f32[32]; param w : f32[32];"
+        " input p : i32[32] in 0..32; input z : f32[32, 48];"
+        " g = x * 1; h = g * w; %s output y = h * g + p;"
+        " output d = z * 2; }",
+        body);
+
+    o.define = &depth;
+    o.n_define = 1;
+    cr_assert(compiled(&f, text, &r, &o), "%s", diag_text(f.diag));
+    size_t bytes = arena_used(f.arena);
+    arena_free(f.arena);
+    return bytes;
+}
+
+/* What is taken in at two places is made of what is, and so on. */
+Test(fuse, computed_again_in_each_other, .timeout = 100)
+{
+    static const char *const layer[] = {
+        "h[i] = h[31 - i] * 0.5 + h[i];",
+        "h[i in 0..32] = h[(i + 31) % 32] + h[(i + 1) % 32] - 2 * h[i];",
+        "h[i] = h[p[i]] * 0.5 + h[i];",
+        "f = g; g = h; h[i] = f[i] + g[31 - i] * h[i];",
+        "h = tanh(h * w); g[i] = h[31 - i] * h[i]; h = g + h;",
+    };
+
+    for (int i = 0; i < 5; i++) {
+        Arena *a = arena_new();
+        const char *body = arena_printf(
+            a, "for l in 0..L { %s } s[] = sum(i) h[i];"
+               " output c = grad(s, w);", layer[i]);
+        size_t few = bytes_of(body, "15"), more = bytes_of(body, "60");
+        cr_expect_lt(more, 16 * few, "%s: %zu, %zu", layer[i], few, more);
+        arena_free(a);
+    }
+}
+
+/* An expression in a row's sums, in scores, in a deviation. */
+Test(fuse, shared_parts_of_rows, .timeout = 100)
+{
+    static const char *const rows[] = {
+        "k = z; for l in 0..L { k = twice(k); } m[i] = max(j) (z[i, j]);"
+        " e[i, j] = exp(k[i, j] - m[i]); q[i] = sum(j) e[i, j];"
+        " output a[i, v] = (sum(j) e[i, j] * z[v, j]) / q[i];",
+        "k = z; for l in 0..L { k = twice(k); } m[i] = mean(j) z[i, j];"
+        " output a[i] = mean(j) (k[i, j] - m[i]) * (k[i, j] - m[i]);",
+        "t = f16(z); k[i, j] : f32 = sum(v) t[i, v] * t[j, v];"
+        " for l in 0..L { k = twice(k); } e : f16 = softmax(k);"
+        " output a[i, v] = sum(j) e[i, j] * t[j, v];",
+        "t = f16(z); k[i, j] : f32 = sum(v) t[i, v] * t[j, v];"
+        " for l in 0..L { k = both(k); } e : f16 = softmax(k);"
+        " output a[i, v] = sum(j) e[i, j] * t[j, v];",
+    };
+
+    for (int i = 0; i < 4; i++) {
+        size_t few = bytes_of(rows[i], "10"), more = bytes_of(rows[i], "30");
+        cr_expect_lt(more, 9 * few, "%s: %zu, %zu", rows[i], few, more);
+    }
+}

@@ -621,32 +621,6 @@ Test(select, work_is_bounded)
     }
 }
 
-/* What is taken in at two places is made of what is, and so on: 2^60 paths
- * lead to the input. */
-Test(select, computed_again_in_each_other, .timeout = 100)
-{
-    static const char *const layer[] = {
-        "h[i] = h[31 - i] * 0.5 + h[i];",
-        "h[i in 0..32] = h[(i + 31) % 32] + h[(i + 1) % 32] - 2 * h[i];",
-        "h[i] = h[p[i]] * 0.5 + h[i];",
-        "f = g; g = h; h[i] = f[i] + g[31 - i] * h[i];",
-        "h = tanh(h * w); g[i] = h[31 - i] * h[i]; h = g + h;",
-    };
-
-    for (int i = 0; i < 5; i++) {
-        Arena *a = arena_new();
-        const char *text = arena_printf(
-            a, "model m { dim L = 1; input x : f32[32]; param w : f32[32];"
-               " input p : i32[32] in 0..32; g = x * 1; h = g * w;"
-               " for l in 0..L { %s } s[] = sum(i) h[i]; output y = h * g;"
-               " output d = grad(s, w) + p; }", layer[i]);
-        Effort few = effort(text, "15"), more = effort(text, "60");
-        cr_expect_lt(more.bytes, 16 * few.bytes, "%s: %zu, %zu bytes",
-                     layer[i], few.bytes, more.bytes);
-        arena_free(a);
-    }
-}
-
 /* ---- plans */
 
 static CudaProgram *planned(Fixture *f, const char *path, int model,

@@ -109,7 +109,7 @@ void cprint_close(CPrint *p, CScope s)
     p->n_name = s.n_name;
     p->n_used = s.n_used;
     p->n_node = s.n_node;
-    p->n_seen = s.n_seen;
+    cprint_forget(p, s.n_seen);
     if (s.n_node)
         memcpy(p->node, s.node, sizeof(CNode) * (size_t)s.n_node);
 }

@@ -25,8 +25,9 @@ typedef struct CNode {
 
 typedef struct CSeen {
     const Expr *e;
-    int node;
+    int node, before; /* as in last */
 } CSeen;
+enum { CPRINT_BUCKETS = 64 };
 
 /* An integer is one of lo..hi. */
 typedef struct CBounds {
@@ -50,6 +51,7 @@ typedef struct CPrint {
     /* cprint.c's own */
     CNode *node; int n_node, cap_node;
     CSeen *seen; int n_seen, cap_seen;
+    int last[CPRINT_BUCKETS]; /* the last of a bucket is seen[last - 1] */
     const char **used; int n_used, cap_used; /* identifiers taken */
 } CPrint;
 

@@ -9,12 +9,36 @@
 
 /* ---- distinct expressions ---------------------------------------------- */
 
+static int bucket_of(const Expr *e)
+{
+    uint64_t h = ((uintptr_t)e >> 4) * 0x9e3779b97f4a7c15u >> 32;
+
+    return (int)(h % CPRINT_BUCKETS);
+}
+
 static int find_seen(const CPrint *p, const Expr *e)
 {
-    for (int i = p->n_seen - 1; i >= 0; i--)
-        if (p->seen[i].e == e)
-            return p->seen[i].node;
+    for (int i = p->last[bucket_of(e)]; i; i = p->seen[i - 1].before)
+        if (p->seen[i - 1].e == e)
+            return p->seen[i - 1].node;
     return -1;
+}
+
+static void note_seen(CPrint *p, const Expr *e, int node)
+{
+    int *last = &p->last[bucket_of(e)];
+
+    VEC_PUSH(p->graph->arena, p->seen, p->n_seen, p->cap_seen) =
+        (CSeen){e, node, *last};
+    *last = p->n_seen;
+}
+
+void cprint_forget(CPrint *p, int n)
+{
+    for (; p->n_seen > n; p->n_seen--) {
+        const CSeen *s = &p->seen[p->n_seen - 1];
+        p->last[bucket_of(s->e)] = s->before;
+    }
 }
 
 static bool same_guard(Guard a, Guard b)
@@ -109,7 +133,7 @@ static int classify(CPrint *p, const Expr *e)
             break;
     if (n == p->n_node)
         VEC_PUSH(a, p->node, p->n_node, p->cap_node) = (CNode){e, 0, NULL};
-    VEC_PUSH(a, p->seen, p->n_seen, p->cap_seen) = (CSeen){e, n};
+    note_seen(p, e, n);
     return n;
 }
 

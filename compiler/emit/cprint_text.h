@@ -21,6 +21,8 @@ void text_put(Buf *b, Text t, int need);
 /* An identifier or a number. */
 bool text_plain(const char *s);
 Text text_guard(CPrint *p, Guard g);
+/* Of the expressions that were met only the first n stay known. */
+void cprint_forget(CPrint *p, int n);
 /* Whether e is i32 arithmetic that may leave 32 bits, and what wraps then. */
 bool text_wraps(const CPrint *p, const Expr *e);
 const char *text_wrapping(Func f);

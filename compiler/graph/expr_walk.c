@@ -265,7 +265,8 @@ typedef struct Became {
 
 typedef struct Rebuild {
     Graph *graph;
-    ExprRewrite *f; /* or NULL: substitute */
+    ExprRewrite *f; /* or NULL: substitute, or */
+    ExprValue *value; /* write out */
     void *ctx;
     const Subst *s;
     int n_s;
@@ -405,12 +406,24 @@ static bool is_part(const Expr *e, const Expr *to)
                     (to->kind == E_READ && to->tensor != e->tensor));
 }
 
+/* What a local or a read stands for, or NULL. */
+static const Expr *rebuild_value(Rebuild *r, const Expr *e)
+{
+    bool more = false;
+    const Expr *to = NULL;
+    if (r->value && (e->kind == E_LOCAL || e->kind == E_READ))
+        to = r->value(r->graph, e, r->ctx, &more);
+    return more ? rebuild(r, to) : to;
+}
+
 static const Expr *rebuild(Rebuild *r, const Expr *e)
 {
     const Became *p = find_became(r->map, r->cap, e);
     if (p->from)
         return p->to;
-    const Expr *to = rebuild_children(r, e);
+    const Expr *to = rebuild_value(r, e);
+    if (!to)
+        to = rebuild_children(r, e);
     if (to != e && !to->span.source && e->span.source)
         to = expr_at(r->graph, to, e->span);
     const Expr *by = r->f && !is_part(e, to) ? r->f(r->graph, to, r->ctx)
@@ -440,5 +453,11 @@ const Expr *expr_subst(Graph *g, const Expr *e, const Subst *s, int n)
 const Expr *expr_rewrite(Graph *g, const Expr *e, ExprRewrite *f, void *ctx)
 {
     Rebuild r = {.graph = g, .f = f, .ctx = ctx};
+    return rebuilt(&r, e);
+}
+
+const Expr *expr_write_out(Graph *g, const Expr *e, ExprValue *f, void *ctx)
+{
+    Rebuild r = {.graph = g, .value = f, .ctx = ctx};
     return rebuilt(&r, e);
 }

@@ -275,6 +275,11 @@ const Expr *expr_confine(Graph *g, const Expr *e);
  * already rebuilt, or NULL to keep it. Reads inside index data included. */
 typedef const Expr *ExprRewrite(Graph *g, const Expr *e, void *ctx);
 const Expr *expr_rewrite(Graph *g, const Expr *e, ExprRewrite *f, void *ctx);
+/* e with locals and reads written out: f returns what one stands for, or NULL
+ * to keep it; with *more what that is made of is written out too. However many
+ * paths lead to a value, it is written out once. */
+typedef const Expr *ExprValue(Graph *g, const Expr *e, void *ctx, bool *more);
+const Expr *expr_write_out(Graph *g, const Expr *e, ExprValue *f, void *ctx);
 /* An integer expression as an index: E_INDEX or an integer constant. NULL if
  * it is neither. */
 const Idx *expr_as_idx(Graph *g, const Expr *e);

@@ -18,7 +18,13 @@ typedef struct Form {
     int n_factor;
     const Expr *side[2];   /* the product's two operands */
     const Idx *out;        /* element offset of the stored tensor */
+    struct Merged *merged; /* parts of several sums' terms */
+    int n_merged, cap_merged;
 } Form;
+
+typedef struct Merged {
+    const Expr *a, *b, *to; /* to: NULL where they cannot be one */
+} Merged;
 
 /* ---- the sum and its factors ------------------------------------------- */
 
@@ -50,13 +56,15 @@ static bool find_sums(Form *f, const char **why)
 }
 
 /* Locals of the steps before the sum are written out in its term. */
-static const Expr *inline_local(Graph *g, const Expr *e, void *ctx)
+static const Expr *value_of(Graph *g, const Expr *e, void *ctx, bool *more)
 {
     const Group *gr = ctx;
 
+    (void)g;
     if (e->kind != E_LOCAL || e->local < 0)
         return NULL;
-    return expr_rewrite(g, gr->step[e->local].value, inline_local, ctx);
+    *more = true;
+    return gr->step[e->local].value;
 }
 
 static bool add_factors(Form *f, const Expr *e)
@@ -376,7 +384,9 @@ static const Expr *moved(Form *f, const Expr *a, const Expr *b)
 }
 
 /* a where part is 0, b where it is 1; NULL if there is none. */
-static const Expr *merge_terms(Form *f, const Expr *a, const Expr *b)
+static const Expr *merge_terms(Form *f, const Expr *a, const Expr *b);
+
+static const Expr *merge_parts(Form *f, const Expr *a, const Expr *b)
 {
     const Expr *arg[3] = {0};
 
@@ -401,6 +411,18 @@ static const Expr *merge_terms(Form *f, const Expr *a, const Expr *b)
     return e;
 }
 
+/* Each pair of parts once. */
+static const Expr *merge_terms(Form *f, const Expr *a, const Expr *b)
+{
+    for (int i = 0; i < f->n_merged; i++)
+        if (f->merged[i].a == a && f->merged[i].b == b)
+            return f->merged[i].to;
+    const Expr *to = merge_parts(f, a, b);
+    VEC_PUSH(f->graph->arena, f->merged, f->n_merged, f->cap_merged) =
+        (Merged){a, b, to};
+    return to;
+}
+
 /* The term of all sums, over the rows and `part`. */
 static const Expr *find_term(Form *f, const char **why)
 {
@@ -420,8 +442,8 @@ static const Expr *find_term(Form *f, const char **why)
     for (int i = 0; i < gr->n_step; i++) {
         if (gr->step[i].op == R_NONE)
             continue;
-        const Expr *e = expr_rewrite(g, gr->step[i].value, inline_local,
-                                     (void *)gr);
+        const Expr *e = expr_write_out(g, gr->step[i].value, value_of,
+                                       (void *)gr);
         Subst here = {f->part, idx_const(g->pool, n)};
         first = first ? first : e;
         if (n == 1)

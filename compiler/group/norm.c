@@ -103,15 +103,17 @@ typedef struct Inline {
 } Inline;
 
 /* Values over columns but `value` written out. */
-static const Expr *write_out(Graph *g, const Expr *e, void *ctx)
+static const Expr *value_of(Graph *g, const Expr *e, void *ctx, bool *more)
 {
     const Inline *in = ctx;
 
+    (void)g;
     if (e->kind != E_LOCAL || e->local == in->value ||
         !in->gr->step[e->local].over_cols ||
         in->gr->step[e->local].op != R_NONE)
         return NULL;
-    return expr_rewrite(g, in->gr->step[e->local].value, write_out, ctx);
+    *more = true;
+    return in->gr->step[e->local].value;
 }
 
 typedef struct Parts {
@@ -194,7 +196,7 @@ static const char *check_step(Graph *g, Norm *n, int i)
         return "values besides its result are stored";
     if (s->op == R_NONE && s->over_cols)
         return NULL;
-    const Expr *e = expr_rewrite(g, s->value, write_out, &in);
+    const Expr *e = expr_write_out(g, s->value, value_of, &in);
     Parts p = parts_of(n, e);
     if (s->op == R_NONE)
         return p.other ? "values of rows that are not of its sums alone"
@@ -329,8 +331,8 @@ bool norm_find(Graph *g, const Group *gr, Norm *n, const char **why)
     if (*why)
         return false;
     Inline in = {n->group, n->value};
-    n->result = expr_rewrite(g, n->group->step[n->group->n_step - 1].value,
-                             write_out, &in);
+    n->result = expr_write_out(g, n->group->step[n->group->n_step - 1].value,
+                               value_of, &in);
     return true;
 }
 

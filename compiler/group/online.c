@@ -10,19 +10,21 @@ typedef struct Derive {
 
 /* ---- values ---------------------------------------------------------- */
 
-static const Expr *inline_steps(Graph *g, const Expr *e, void *ctx)
+static const Expr *value_of(Graph *g, const Expr *e, void *ctx, bool *more)
 {
     const Group *gr = ctx;
 
+    (void)g;
     if (e->kind != E_LOCAL || gr->step[e->local].op != R_NONE)
         return NULL;
-    return expr_rewrite(g, gr->step[e->local].value, inline_steps, ctx);
+    *more = true;
+    return gr->step[e->local].value;
 }
 
 /* e with no locals but reductions' results. */
 static const Expr *plain(const Derive *d, const Expr *e)
 {
-    return expr_rewrite(d->g, e, inline_steps, (void *)d->gr);
+    return expr_write_out(d->g, e, value_of, (void *)d->gr);
 }
 
 static bool uses_cols(const Derive *d, const Expr *e)

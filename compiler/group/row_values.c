@@ -106,29 +106,27 @@ static void note(const Expr *e, void *ctx)
 }
 
 /* Values over columns written out, those of rows by the merge's numbers. */
-static const Expr *merge_local(Graph *g, const Expr *e, void *ctx)
+static const Expr *merge_local(Graph *g, const Expr *e, void *ctx, bool *more)
 {
     const Taken *t = ctx;
 
     if (e->kind != E_LOCAL)
         return NULL;
     const Step *s = &t->r->step[e->local];
-    if (s->op == R_NONE && s->over_cols)
-        return expr_rewrite(g, s->value, merge_local, ctx);
-    return expr_local(g, t->local[e->local], T_F32);
+    *more = s->op == R_NONE && s->over_cols;
+    return *more ? s->value : expr_local(g, t->local[e->local], T_F32);
 }
 
 /* The same of c's, to which the merge's are numbered from -1 down. */
-static const Expr *reader_local(Graph *g, const Expr *e, void *ctx)
+static const Expr *reader_local(Graph *g, const Expr *e, void *ctx, bool *more)
 {
     const Taken *t = ctx;
 
     if (e->kind != E_LOCAL)
         return NULL;
     const Step *s = &t->r->step[e->local];
-    if (s->op == R_NONE && s->over_cols)
-        return expr_rewrite(g, s->value, reader_local, ctx);
-    return expr_local(g, -1 - t->local[e->local], T_F32);
+    *more = s->op == R_NONE && s->over_cols;
+    return *more ? s->value : expr_local(g, -1 - t->local[e->local], T_F32);
 }
 
 static const Expr *take(Graph *g, const Expr *e, void *ctx)
@@ -138,8 +136,8 @@ static const Expr *take(Graph *g, const Expr *e, void *ctx)
 
     if (step < 0)
         return NULL;
-    const Expr *value = expr_rewrite(g, expr_local(g, step, T_F32),
-                                     reader_local, ctx);
+    const Expr *value = expr_write_out(g, expr_local(g, step, T_F32),
+                                       reader_local, ctx);
     if (t->col) {
         Subst map[MAX_VARS];
         memcpy(map, t->map, sizeof map);
@@ -162,7 +160,7 @@ static RowMerge *make_merge(Graph *g, Taken *t)
         const Step *s = &r->step[i];
         if (s->op == R_NONE && s->over_cols)
             continue;
-        const Expr *e = expr_rewrite(g, s->value, merge_local, t);
+        const Expr *e = expr_write_out(g, s->value, merge_local, t);
         m->step[m->n_step] = (Step){
             .op = s->op, .type = T_F32, .source = s->source,
             .value = expr_subst(g, e, t->map, t->n_map)};

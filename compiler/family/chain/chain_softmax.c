@@ -51,40 +51,43 @@ static int storing(const Group *gr, const Tensor *t)
 }
 
 /* The other product's steps, written out down to its sum. */
-static const Expr *from_other(Graph *g, const Expr *e, void *ctx)
+static const Expr *from_other(Graph *g, const Expr *e, void *ctx, bool *more)
 {
     const Chain *c = ctx;
 
     if (e->kind != E_LOCAL)
         return NULL;
-    if (c->other->step[e->local].op != R_NONE)
-        return expr_local(g, CHAIN_OTHER, T_F32);
-    return expr_rewrite(g, c->other->step[e->local].value, from_other, ctx);
+    *more = c->other->step[e->local].op == R_NONE;
+    return *more ? c->other->step[e->local].value
+                 : expr_local(g, CHAIN_OTHER, T_F32);
 }
 
 /* The first product's. */
-static const Expr *from_sum(Graph *g, const Expr *e, void *ctx)
+static const Expr *from_sum(Graph *g, const Expr *e, void *ctx, bool *more)
 {
     const Chain *c = ctx;
 
     if (c->other && e->kind == E_READ && e->tensor == c->beside)
-        return from_other(
-            g, expr_local(g, storing(c->other, c->beside), T_F32), ctx);
+        return expr_write_out(
+            g, expr_local(g, storing(c->other, c->beside), T_F32), from_other,
+            ctx);
     if (e->kind != E_LOCAL)
         return NULL;
-    if (c->first->step[e->local].op != R_NONE)
-        return expr_local(g, CHAIN_SUM, T_F32);
-    return expr_rewrite(g, c->first->step[e->local].value, from_sum, ctx);
+    *more = c->first->step[e->local].op == R_NONE;
+    return *more ? c->first->step[e->local].value
+                 : expr_local(g, CHAIN_SUM, T_F32);
 }
 
 static const Expr *write_out(Graph *g, const Expr *e, void *ctx)
 {
     const Chain *c = ctx;
+    bool more = false;
 
     if (e->kind == E_READ && e->tensor == c->scores)
-        return from_sum(g, expr_local(g, storing(c->first, c->scores), T_F32),
-                        ctx);
-    return e->kind == E_READ ? from_sum(g, e, ctx) : NULL;
+        return expr_write_out(
+            g, expr_local(g, storing(c->first, c->scores), T_F32), from_sum,
+            ctx);
+    return e->kind == E_READ ? from_sum(g, e, ctx, &more) : NULL;
 }
 
 /* On the row, the column and what the block has one of, and affine. */

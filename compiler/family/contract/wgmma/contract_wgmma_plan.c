@@ -244,8 +244,8 @@ static const char *plan_sizes(Wgmma *w)
 
 /* Whether a tile of b's columns may begin in the middle of what would be a
  * box: they are one dimension, and lie where they are. Every other tile's rows
- * are then asked of two lines each, which three warpgroups' products hide, one's
- * and two's where all of the few steps are under way at once. */
+ * are then asked of two lines each, which three warpgroups' products hide; one
+ * or two, where all of the few steps are under way at once. */
 static bool boxes_anywhere(const Wgmma *w)
 {
     enum { HIDE = 3, FEW = 2 };
