@@ -255,14 +255,16 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
                          ? 2 / (1 + fmin(room, ceil(blocks / d->sms)))
                          : 1;
     double copies = l1_us + l2 / (d->l2_gbs * KILO);
-    double beside = d->beside * (sm_us + several * copies);
+    double memory = model_group_bytes(g, gr, d, NULL, NULL);
+    double hbm_us = memory / (d->hbm_gbs * KILO);
+    double beside = d->beside * (fmin(sm_us, hbm_us) + several * copies);
     Work work = {
         .pipe = PIPE_FMA,
         .flops = t->flops,
         .padded_flops = 2 * points * (w.steps * w.step + w.start),
         .efficiency = d->issue_reached,
         .special = t->special,
-        .hbm_bytes = model_group_bytes(g, gr, o->device, NULL, NULL),
+        .hbm_bytes = memory,
         .l2_bytes = l2,
         .smem_bytes = l1,
         .scatter = 1,
