@@ -43,9 +43,8 @@ static Tensor *like(Graph *g, const Stmt *s, Type type, int rank,
     return t;
 }
 
-/* copy[i, ...] = old[i, ...] before statement number `at`, whose store reads
- * the copy from then on. */
-static void copy_old(Graph *g, int at, Tensor *old)
+/* copy[i, ...] = old[i, ...] before statement number `at`. */
+static Stmt *copy_old(Graph *g, int at, Tensor *old)
 {
     Stmt *s = g->stmt[at];
     Tensor *t = like(g, s, old->type, old->rank, old->dim);
@@ -68,11 +67,19 @@ static void copy_old(Graph *g, int at, Tensor *old)
         c->store[d] = idx_var(g->pool, c->out[d]);
     }
     c->value = expr_read(g, old, c->store, (Guard){0}, NULL);
-    /* Where it stores, as one read that carries both index and guard. */
+    return c;
+}
+
+/* Where s stores follows from the copy from now on. */
+static void place_by_copy(Graph *g, Stmt *s, Tensor *old, const Stmt *copy)
+{
+    /* as one read that carries both index and guard */
     const Expr *place = expr_read(g, s->tensor, s->store, s->where,
                                   s->where.n ? expr_const(g, 0, T_I32) : NULL);
-    const Expr *read = expr_read(g, t, c->store, (Guard){0}, NULL);
-    place = inline_reads(g, place, old, read, c->store);
+    const Expr *read = expr_read(g, copy->tensor, copy->store, (Guard){0},
+                                 NULL);
+
+    place = inline_reads(g, place, old, read, copy->store);
     s->store = place->at;
     s->where = place->in;
 }
@@ -106,15 +113,96 @@ static void detour(Graph *g, int at)
     c->value = expr_read(g, t, s->store, (Guard){0}, NULL);
 }
 
+/* ---- what is read behind a write */
+
+typedef struct Late {
+    const Tensor *old;
+    const bool *behind; /* by tensor: it follows from a later version of old */
+    bool reads, waits;  /* old; what is behind */
+} Late;
+
+static void note_late(const Expr *e, void *ctx)
+{
+    Late *l = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    l->reads |= e->tensor == l->old;
+    l->waits |= l->behind[e->tensor->id];
+}
+
+static Late look_late(const Stmt *s, const Tensor *old, const bool *behind)
+{
+    Late l = {old, behind, false, false};
+
+    expr_visit(s->value, note_late, &l);
+    return l;
+}
+
+static bool is_read(const Graph *g, const Tensor *t, int from)
+{
+    bool *only = arena_array(g->arena, bool, g->n_tensor + 1);
+
+    only[t->id] = true;
+    for (int i = from; i < g->n_stmt; i++)
+        if (look_late(g->stmt[i], NULL, only).waits)
+            return true;
+    return false;
+}
+
+/* What needs both a later version, of which statement `at` writes the first,
+ * and the old one, as gradients of a state's new value may, reads a copy of the
+ * old one. True if there is one now, before that statement. */
+static bool keep_old(Graph *g, int at, Tensor *old)
+{
+    bool *behind = arena_array(g->arena, bool, g->n_tensor + 1);
+    const Stmt *copy = NULL;
+
+    for (int i = 0; i < g->n_tensor; i++)
+        behind[i] = is_older(old, g->tensor[i]);
+    for (int i = at; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        Late l = look_late(s, old, behind);
+        if (!l.waits)
+            continue;
+        behind[s->tensor->id] = true;
+        if (!l.reads)
+            continue;
+        if (!copy) {
+            copy = copy_old(g, at, old);
+            i++;
+        }
+        s->value = inline_reads(
+            g, s->value, old,
+            expr_read(g, copy->tensor, copy->store, (Guard){0}, NULL),
+            copy->store);
+    }
+    return copy != NULL;
+}
+
+static void keep_older(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Tensor *t = g->stmt[i]->tensor;
+        if (!t->prev || !is_read(g, t, i + 1))
+            continue;
+        for (Tensor *old = t->prev; old; old = old->prev)
+            i += keep_old(g, i, old);
+    }
+}
+
 void simplify_in_place(Graph *g)
 {
+    keep_older(g);
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
         if (!s->tensor->prev)
             continue;
         for (Tensor *old = s->tensor->prev; old; old = old->prev)
-            if (place_reads(s->store, s->tensor->rank, s->where, old))
-                copy_old(g, i++, old);
+            if (place_reads(s->store, s->tensor->rank, s->where, old)) {
+                const Stmt *copy = copy_old(g, i++, old);
+                place_by_copy(g, s, old, copy);
+            }
         OlderReads r = {.written = s->tensor, .own = s->store};
         expr_visit(s->value, older_note, &r);
         if (r.elsewhere || (r.any && s->where.n))

@@ -19,7 +19,8 @@ void older_note(const Expr *e, void *ctx); /* for expr_visit */
 bool older_places(const Idx *const *store, int rank, Guard where,
                   const Tensor *written);
 
-/* Statements that do so alone get a temporary between value and store. */
+/* Statements that do so alone get a temporary between value and store; what
+ * can only run behind a write reads a copy from before it. */
 void simplify_in_place(Graph *g);
 
 #endif

@@ -47,3 +47,14 @@ model sn_bias_in_place { input x : f16[16, 32]; param w : f16[24, 32]; state h :
 model sn_beside { input c : i32[8] in 0..300; input o : i32[8] in 0..300; input p : f32[8]; state s : f32[300] = 1;
   z[i in 0..300] = sum(b) (o[b] == i ? p[b] * s[c[b]] : 0);
   s[i in 0..300] = s[i] + sum(b) (c[b] == i ? p[b] : 0); output z; }
+// gradients through a state's new value need the old one, too: a state carried from step to step
+model sn_carried { input x : f32[3, 5]; input t : f32[3, 7]; param w : f32[7, 5]; param u : f32[7, 7]; state h : f32[3, 7] = 0.25;
+  h = tanh(linear(x, w) + linear(h, u)); loss = mse(h, t); output loss;
+  for v in params { v = v - 0.1 * grad(loss, v); } }
+model sn_product { input x : f32[5]; state s : f32[5] = 1; s = s * x; l = sum(s * s); output g = grad(l, x); s = s * 0.5; m = sum(s * x); output k = grad(m, x); }
+model sn_counted { input x : f16[4, 3]; input p : i32 in 0..4; param w : f16[3]; state k : f16[4, 3] = 0.5;
+  k[p, d] = x[p, d] * w[d]; y[i in 0..4] : f32 = sum(d) k[i, d] * k[3 - i, d]; loss = sum(y * y); output loss; for v in params { v = v - 0.01 * grad(loss, v); } }
+// the version between is written by nobody: what it was is overwritten by the last
+model sn_skipped { input c : i32[3] in 0..8; input p : f32[3]; input x : f32[8]; state s : f32[8] = 0.5;
+  t[i in 0..8] = x[i] * sum(b) (c[b] == i ? p[b] * s[c[b]] : 0); s[i] = t[i] * 0.5; q = s * 1; s[i in 0..8] = t[7 - i] * t[i];
+  l[] = sum(i, j in 0..8) s[i] * s[j] * x[j]; output g = grad(l, p); output y = s * 1; }
