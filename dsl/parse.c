@@ -299,8 +299,10 @@ static bool after_reduction(const Parser *p)
     }
     for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
         size_t n = strlen(word[i]);
-        if ((size_t)(s - text) > n && !memcmp(s - n, word[i], n) &&
-            !isalnum((unsigned char)s[-n - 1]) && s[-n - 1] != '_')
+        if ((size_t)(s - text) <= n || memcmp(s - n, word[i], n))
+            continue;
+        const char *ahead = s - n - 1;
+        if (!isalnum((unsigned char)*ahead) && *ahead != '_')
             return true;
     }
     return false;

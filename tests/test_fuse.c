@@ -1,5 +1,6 @@
 /* test_fuse.c - two nests become one, or the reason why they do not. */
 #include "compiler/group/fuse.h"
+#include "compiler/model/model.h"
 #include "models.h"
 
 /* The statement that writes the tensor of this name; the last of several. */
@@ -357,5 +358,42 @@ Test(fuse, shared_parts_of_rows, .timeout = 100)
     for (int i = 0; i < 4; i++) {
         size_t few = bytes_of(rows[i], "10"), more = bytes_of(rows[i], "30");
         cr_expect_lt(more, 9 * few, "%s: %zu, %zu", rows[i], few, more);
+    }
+}
+
+/* ---- registers */
+
+/* What a kernel is held to has room for what its variant was planned with,
+ * whatever the variant is: nvcc spills otherwise. */
+Test(fuse, launch_bounds_leave_room, .timeout = 100)
+{
+    static const char text[] =
+        "model m { type E = f16; input x : E[8, 144, 56, 56];"
+        " param w : E[144, 1, 5, 5]; param u : E[144, 1, 7, 7];"
+        " param g : f32[144]; input r : E[2, 128, 7, 7];"
+        " param v : E[128, 1, 5, 5];"
+        " y = conv2d(x, w, stride = 2, pad = 2, groups = 144);"
+        " output a[n, c, p, q] = silu(y[n, c, p, q] * g[c]);"
+        " output b = conv2d(x, u, pad = 3, groups = 144);"
+        " output d = conv2d(r, v, pad = 2, groups = 128); }";
+
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Forced forced = {.name = "map", .text = "any"};
+        Report r = {0};
+        o.random_plan = seed;
+        o.forced = &forced;
+        o.n_forced = 1;
+        CudaProgram *p = compiled(&f, text, &r, &o);
+        cr_assert(p, "%s", diag_text(f.diag));
+        for (int i = 0; i < p->n_run; i++) {
+            const Kernel *k = p->run[i].kernel;
+            int blocks = k->min_blocks > 1 ? k->min_blocks : 1;
+            int most = model_thread_regs(o.model.device, k->block, blocks);
+            cr_expect_leq(k->regs, most, "seed %d, %s: %d of %d x %d",
+                          (int)seed, k->name, k->regs, blocks, k->block);
+        }
+        arena_free(f.arena);
     }
 }

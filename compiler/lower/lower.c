@@ -749,7 +749,8 @@ static Graph *lower_all(Arena *a, Diag *d, const Program *p, const char *model,
     Graph *g = graph_new(a, d, it->name.text);
     Frame f = {.item = it, .path = "", .prefix = ""};
     Lower l = {.a = a, .d = d, .g = g, .p = g->pool, .prog = p, .def = def,
-               .n_def = n_def, .frame = &f, .keep_stops = gradients};
+               .n_def = n_def, .frame = &f, .keep_stops = gradients,
+               .var = arena_array(a, const Var *, 1), .cap_var = 1};
     g->at = it->name.at;
     lower_body(&l, &it->body);
     parts_settle_all(&l);

@@ -132,11 +132,24 @@ bool finish_uses(const Side *s, const Expr *e)
     return expr_uses(e, s->linear);
 }
 
+/* Registers that a thread's early reads may bring it to: what the launch
+ * bounds allow, if that is less than what is good. */
+static int most_early(const ContractBuild *x)
+{
+    enum { MOST_ALL = 144, UNIT = 8 };
+    const Kernel *k = x->kernel;
+    int blocks = k->min_blocks > 1 ? k->min_blocks : 1;
+    int allowed = x->f->o->device->regs_sm / (x->p->t.threads * blocks);
+
+    allowed = allowed / UNIT * UNIT;
+    return allowed < MOST_ALL ? allowed : MOST_ALL;
+}
+
 /* The vectors that a thread can hold all the while: those of its only piece,
  * or of the columns that all its pieces have. Returns their registers. */
 static int choose_early(Finish *f)
 {
-    enum { MOST_REGS = 32, MOST_ALL = 144 };
+    enum { MOST_REGS = 32 };
     const ContractBuild *x = f->x;
     bool once = pieces(x) <= x->p->t.threads;
     bool same_columns = x->p->t.threads % (x->p->t.bn / x->vec) == 0;
@@ -146,7 +159,7 @@ static int choose_early(Finish *f)
         Vector *v = &f->vec[i];
         int own = v->count * 4;
         if (!finish_ahead(x, v) || regs + own > MOST_REGS ||
-            x->regs + regs + own > MOST_ALL)
+            x->regs + regs + own > most_early(x))
             continue;
         if (!once && (!same_columns || finish_uses(&x->f->m, v->read)))
             continue;

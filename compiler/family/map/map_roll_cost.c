@@ -181,12 +181,19 @@ static double sm_clk(const Device *d, const Roll *r, const Walk *w,
     return clocks;
 }
 
-/* Registers that a thread should have at most where an SM has n blocks. */
+/* Registers that a thread should have at most where an SM has n blocks, and
+ * those that it has there. */
 static double most_regs(const Device *d, const Roll *r, int threads, double n)
 {
     return r->bands ? fmin(d->band_most_regs,
                            model_thread_regs(d, threads, (int)n))
                     : d->walk_most_regs;
+}
+
+static double held_to(const Device *d, const Roll *r, int threads, double n)
+{
+    return fmin(most_regs(d, r, threads, n),
+                model_thread_regs(d, threads, (int)n));
 }
 
 /* Blocks on an SM; nvcc is held to the registers for them. */
@@ -195,7 +202,7 @@ static double blocks_room(const Device *d, const Roll *r, const Walk *w,
 {
     double n = model_room(d, threads, w->regs, w->smem * threads + w->shared);
 
-    while (r->bands && n > 1 && w->regs > most_regs(d, r, threads, n))
+    while (n > 1 && w->regs > held_to(d, r, threads, n))
         n--;
     return n;
 }
