@@ -69,6 +69,29 @@ DCC_DEVICE void dcc_block_scan(T (&x)[VEC], T &before, T (&scratch)[WARPS])
         x[v] = Op::apply(ahead, x[v]);
 }
 
+// The same of 32 lines, one a lane of each of a block's WARPS warps, which have
+// its elements one after the other.
+template <class Op, bool BACK = false, class T, int VEC, int WARPS>
+DCC_DEVICE void dcc_lines_scan(T (&x)[VEC], T &before, T (&scratch)[WARPS][32])
+{
+    const T mine = dcc_thread_scan<Op, BACK>(x);
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    T ahead = before;
+
+    __syncthreads();
+    scratch[warp][lane] = mine;
+    __syncthreads();
+#pragma unroll
+    for (int w = 0; w < WARPS; ++w) {
+        if (w == warp)
+            ahead = before;
+        before = Op::apply(before, scratch[w][lane]);
+    }
+#pragma unroll
+    for (int v = 0; v < VEC; ++v)
+        x[v] = Op::apply(ahead, x[v]);
+}
+
 // One element a thread.
 template <class Op, bool BACK = false, class T>
 DCC_DEVICE void dcc_warp_scan(T &x, T &before)
@@ -84,6 +107,14 @@ DCC_DEVICE void dcc_block_scan(T &x, T &before, T (&scratch)[WARPS])
     T one[1] = {x};
 
     dcc_block_scan<Op, BACK>(one, before, scratch);
+    x = one[0];
+}
+template <class Op, bool BACK = false, class T, int WARPS>
+DCC_DEVICE void dcc_lines_scan(T &x, T &before, T (&scratch)[WARPS][32])
+{
+    T one[1] = {x};
+
+    dcc_lines_scan<Op, BACK>(one, before, scratch);
     x = one[0];
 }
 

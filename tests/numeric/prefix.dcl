@@ -9,3 +9,5 @@ model px_shorter { input x : f32[8, 40]; output y[b, i in 0..25] = sum(k in 0..i
 model px_one { input x : f32[2000]; output y[i in 0..2000] = sum(k in 0..i + 1) x[k] * x[1999 - k]; }
 model px_steps { input x : f16[7, 96, 8]; param g : f32[8]; y[b, i in 0..96, c] = sum(k in 0..i + 1) x[b, k, c]; m[b, i, c] = y[b, i, c] / (i + 1); output o[b, i, c] = (x[b, i, c] - m[b, i, c]) * g[c]; output m; }
 model px_state { state s : f32[4, 32] = 0; input x : f32[4, 32]; n[b, i in 0..32] = s[b, i] + sum(k in 0..i + 1) x[b, k]; s = n; output y = n; }
+model px_lines { input x : f16[2, 96, 45]; output y[b, i in 0..96, j] : f16 = sum(k in 0..i + 1) x[b, k, j]; output z[b, i in 0..96, j] : f32 = max(k in i..96) x[b, k, j]; }
+model px_lines_prime { input x : f32[127, 3, 40]; input w : f32[3]; output y[i in 0..127, c, j] = w[c] + sum(k in 0..i) x[k, c, j]; }

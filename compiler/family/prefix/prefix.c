@@ -265,12 +265,14 @@ PrefixPlan prefix_plan(const PrefixForm *f, const Variant *v)
                     .threads = v->knob[KNOB_THREADS],
                     .vec = v->knob[KNOB_VEC],
                     .lines = group_rows(f->line)};
-    const int64_t turn =
-        (int64_t)p.vec * (p.mode == MODE_WARP ? WARP : p.threads);
+    const int across = p.mode == MODE_WALK    ? p.threads * p.vec
+                       : p.mode == MODE_WARP  ? p.threads / WARP
+                       : p.mode == MODE_LINES ? WARP
+                                              : 1; /* lines at a time */
 
+    p.turn = (int64_t)p.vec * p.threads / across;
     p.along = p.mode == MODE_WALK ? fastest_line(f) : f->at;
-    p.chunks =
-        p.mode == MODE_WALK ? f->at->extent : (f->at->extent + turn - 1) / turn;
+    p.chunks = (f->at->extent + p.turn - 1) / p.turn;
     return p;
 }
 
@@ -282,7 +284,7 @@ typedef struct Space {
 
 static void add(Space *s, int mode, int threads, int vec)
 {
-    static const char *const name[] = {"walk", "warp", "block"};
+    static const char *const name[] = {"walk", "warp", "block", "lines"};
     Variant *v = &s->v[s->n++];
 
     v->knob[KNOB_MODE] = mode;
@@ -294,7 +296,7 @@ static void add(Space *s, int mode, int threads, int vec)
 
 static int prefix_space(const void *form, Variant **out)
 {
-    enum { MOST = 64 };
+    enum { MOST = 128, MOST_PLACES = 16 };
     const PrefixForm *f = form;
     Graph *g = f->graph;
     const Var *line = fastest_line(f);
@@ -312,13 +314,18 @@ static int prefix_space(const void *form, Variant **out)
             if ((int64_t)threads * vec < 2 * f->at->extent)
                 add(&s, MODE_BLOCK, threads, vec);
     }
+    for (int vec = MOST_PLACES; vec >= 1 && line; vec /= 2)
+        for (int threads = 4 * WARP; threads <= 32 * WARP; threads *= 2)
+            if (f->at->extent % vec == 0 &&
+                (int64_t)threads / WARP * vec < 2 * f->at->extent)
+                add(&s, MODE_LINES, threads, vec);
     *out = s.v;
     return s.n;
 }
 
 const Family family_prefix = {
     .name = "prefix",
-    .version = 1,
+    .version = 2,
     .open = prefix_open,
     .space = prefix_space,
     .cost = prefix_cost,

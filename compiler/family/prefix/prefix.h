@@ -5,17 +5,19 @@
  * A running value: y[p, i] = sum(d in 0..i + 1) f[p, d], from the other end,
  * or a product, maximum or minimum. The nest has every i's sum apart, i's
  * extent times d's terms; here each line p is gone along once (Blelloch,
- * "Prefix Sums and Their Applications", 1990). Three ways:
+ * "Prefix Sums and Their Applications", 1990). Four ways:
  *
  *   walk   a thread a line, or VEC neighbouring ones, element after element
  *   warp   a warp a line, VEC neighbours a lane, chunk after chunk
- *   block  a thread block a line */
+ *   block  a thread block a line
+ *   lines  a thread block 32 neighbouring lines, one a lane, of which each warp
+ *          has VEC elements at a time */
 #ifndef DCC_PREFIX_H
 #define DCC_PREFIX_H
 
 #include "family/common/body.h"
 
-enum { MODE_WALK, MODE_WARP, MODE_BLOCK };
+enum { MODE_WALK, MODE_WARP, MODE_BLOCK, MODE_LINES };
 enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC };
 
 typedef struct PrefixForm {
@@ -37,6 +39,7 @@ typedef struct PrefixForm {
 typedef struct PrefixPlan {
     int mode, threads, vec;
     int64_t lines;
+    int64_t turn;           /* a line's places in a turn */
     int64_t chunks;         /* a thread's turns along the line */
     const Var *along;       /* vectorised, if vec > 1 */
 } PrefixPlan;

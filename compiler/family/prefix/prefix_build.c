@@ -108,12 +108,23 @@ static void setup_block(Build *b, Tree *out)
     PUT(out, "const int @line = blockIdx.x;\n", FILL("line", b->line));
 }
 
+/* Lanes beyond the last line go along with the others. */
+static void setup_lines(Build *b, Tree *out)
+{
+    b->line = line_id(b);
+    PUT(out, "const int @line = blockIdx.x * 32 + threadIdx.x % 32;\n",
+        FILL("line", b->line));
+    if (b->plan.lines % WARP)
+        kernel_constant(b->graph, b->kernel, "LINES", b->plan.lines, NULL);
+}
+
 static void put_setup(Build *b)
 {
     static const char *const label[] = {
         "setup: a thread goes along a line",
         "setup: a warp goes along a line",
         "setup: a block goes along a line",
+        "setup: a block goes along 32 lines",
     };
     Tree *out = tree_list(b->graph->arena);
     const int mode = b->plan.mode;
@@ -125,6 +136,8 @@ static void put_setup(Build *b)
         setup_walk(b, out);
     } else if (mode == MODE_WARP) {
         setup_warp(b, out);
+    } else if (mode == MODE_LINES) {
+        setup_lines(b, out);
     } else {
         setup_block(b, out);
     }
@@ -206,20 +219,37 @@ static void put_scan(Build *b, Tree *out, const char *mine, const char *before)
 {
     const PrefixForm *f = b->form;
     const Step *s = &f->line->step[f->scan];
-    const bool block = b->plan.mode == MODE_BLOCK;
+    const bool warp = b->plan.mode == MODE_WARP;
+    const bool lines = b->plan.mode == MODE_LINES;
 
-    if (block) {
+    if (!warp) {
         kernel_smem(b->graph, b->kernel, 0,
-                    arena_printf(b->graph->arena, "%s warps[THREADS / 32]",
-                                 cprint_ctype(s->type)),
+                    arena_printf(b->graph->arena, "%s warps[THREADS / 32]%s",
+                                 cprint_ctype(s->type), lines ? "[32]" : ""),
                     "each warp's own");
-        b->kernel->smem_bytes =
-            (size_t)b->plan.threads / WARP * (size_t)type_bytes(T_F32);
+        b->kernel->smem_bytes = (size_t)b->plan.threads / (lines ? 1 : WARP) *
+                                (size_t)type_bytes(T_F32);
     }
     PUT(out, "dcc_@who@_scan<dcc_op_@op@@back>(@mine, @before@@smem);\n",
-        FILL("who", block ? "block" : "warp"), FILL("op", reduce_name(s->op)),
-        FILL("back", f->back ? ", true" : ""), FILL("mine", mine),
-        FILL("before", before), FILL("smem", block ? ", smem.warps" : ""));
+        FILL("who", warp ? "warp" : lines ? "lines" : "block"),
+        FILL("op", reduce_name(s->op)), FILL("back", f->back ? ", true" : ""),
+        FILL("mine", mine), FILL("before", before),
+        FILL("smem", warp ? "" : ", smem.warps"));
+}
+
+/* The condition of a thread's places to be any; NULL: all are. */
+static const char *inside_text(const Build *b, const char *at, const char *size)
+{
+    Arena *a = b->graph->arena;
+    const char *in = NULL;
+
+    if (b->form->at->extent % b->plan.turn)
+        in = b->form->back ? arena_printf(a, "%s >= 0", at)
+                           : arena_printf(a, "%s < %s", at, size);
+    if (b->plan.mode == MODE_LINES && b->plan.lines % WARP)
+        in = arena_printf(a, "%s < LINES%s%s", b->line, in ? " && " : "",
+                          in ? in : "");
+    return in;
 }
 
 /* The first of a thread's places in a turn, and whether there is one. */
@@ -228,28 +258,29 @@ static const char *put_place(Build *b, Tree *out, const char *chunk)
     const PrefixForm *f = b->form;
     const char *size = kernel_extent(b->graph, b->kernel, f->at);
     const bool warp = b->plan.mode == MODE_WARP;
-    const int64_t extent = f->at->extent;
-    const int64_t turn = (int64_t)b->plan.vec * (warp ? WARP : b->plan.threads);
+    const bool lines = b->plan.mode == MODE_LINES;
     const char *at = cprint_var(&b->body.print, f->at);
     const char *vec = b->plan.vec > 1 ? " * VEC" : "";
-    const char *me = warp ? "threadIdx.x % 32" : "threadIdx.x";
+    const char *me = warp    ? "threadIdx.x % 32"
+                     : lines ? "threadIdx.x / 32"
+                             : "threadIdx.x";
     const bool paren = *vec || f->back;
     const char *nth =
         b->plan.chunks == 1
             ? me
             : arena_printf(b->graph->arena,
                            paren ? "(%s * %s + %s)" : "%s * %s + %s", chunk,
-                           warp ? "32" : "THREADS", me);
+                           warp    ? "32"
+                           : lines ? "(THREADS / 32)"
+                                   : "THREADS",
+                           me);
     PUT(out,
         f->back ? "const int @at = @size - @one - @nth@@vec;\n"
                 : "const int @at = @nth@@vec;\n",
         FILL("at", at), FILL("size", size), FILL("nth", nth),
         FILL("one", *vec ? "VEC" : "1"), FILL("vec", vec));
     b->body.base = at;
-    if (extent % turn == 0)
-        return NULL;
-    return f->back ? arena_printf(b->graph->arena, "%s >= 0", at)
-                   : arena_printf(b->graph->arena, "%s < %s", at, size);
+    return inside_text(b, at, size);
 }
 
 static void put_chunks(Build *b)

@@ -13,6 +13,8 @@ double prefix_blocks(const PrefixPlan *p)
         return ceil(lines / p->vec / p->threads);
     case MODE_WARP:
         return ceil(lines * WARP / p->threads);
+    case MODE_LINES:
+        return ceil(lines / WARP);
     default:
         return lines;
     }
@@ -20,13 +22,15 @@ double prefix_blocks(const PrefixPlan *p)
 
 void prefix_traffic(const PrefixForm *f, const PrefixPlan *p, Traffic *t)
 {
-    const bool walk = p->mode == MODE_WALK;
+    const bool lanes = p->mode == MODE_WALK || p->mode == MODE_LINES;
     const int n = f->line->n_rows;
-    Spread s = {.row = walk && n ? f->rows[n - 1] : NULL,
-                .col = walk ? NULL : f->at,
+    Spread s = {.row = lanes && n ? f->rows[n - 1] : NULL,
+                .col = lanes ? NULL : f->at,
                 .along = p->vec > 1 ? p->along : NULL,
                 .vec = p->vec,
-                .rows_warp = walk ? WARP * p->vec : 1};
+                .rows_warp = p->mode == MODE_WALK    ? WARP * p->vec
+                             : p->mode == MODE_LINES ? WARP
+                                                     : 1};
 
     census_traffic(f->census, &s, t);
 }
@@ -36,9 +40,9 @@ static double chunk_clk(const Device *d, const PrefixPlan *p)
 {
     double clk = 0;
 
-    for (int n = 1; n < WARP; n *= 2)
+    for (int n = 1; n < WARP && p->mode != MODE_LINES; n *= 2)
         clk += d->sync_clk;
-    if (p->mode == MODE_BLOCK)
+    if (p->mode == MODE_BLOCK || p->mode == MODE_LINES)
         clk += 2 * d->sync_clk + d->dependent_clk * p->threads / WARP;
     return p->mode == MODE_WALK ? d->dependent_clk
                                 : clk + 2 * d->dependent_clk * p->vec;
@@ -53,11 +57,19 @@ static double scan_ops(const Device *d, const PrefixForm *f,
 
     if (p->mode == MODE_WALK)
         return elements * d->guard_ops / PREFIX_AHEAD;
-    for (int n = 1; n < WARP; n *= 2)
+    for (int n = 1; n < WARP && p->mode != MODE_LINES; n *= 2)
         rounds += d->copy_ops;
-    if (p->mode == MODE_BLOCK)
+    if (p->mode == MODE_BLOCK || p->mode == MODE_LINES)
         rounds += d->copy_ops * p->threads / WARP;
     return elements * (2 + (rounds + d->guard_ops) / p->vec);
+}
+
+/* Of a thread in a turn: all warps' values, of a block's line by one read. */
+static double shared_bytes(const PrefixPlan *p)
+{
+    return p->mode == MODE_BLOCK   ? VECTOR_BYTES
+           : p->mode == MODE_LINES ? (double)p->threads / WARP * sizeof(float)
+                                   : 0;
 }
 
 void prefix_cost(const void *form, const Variant *v, Cost *c)
@@ -70,9 +82,10 @@ void prefix_cost(const void *form, const Variant *v, Cost *c)
     Traffic t;
 
     prefix_traffic(f, &p, &t);
-    double turn = (double)p.vec * (p.mode == MODE_WARP ? WARP : p.threads);
     double idle = walk ? blocks * p.threads * p.vec / (double)p.lines
-                       : chunks * turn / (double)f->at->extent;
+                       : chunks * (double)p.turn / (double)f->at->extent;
+    if (p.mode == MODE_LINES)
+        idle *= blocks * WARP / (double)p.lines;
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
@@ -83,9 +96,7 @@ void prefix_cost(const void *form, const Variant *v, Cost *c)
         .hbm_bytes = f->bytes,
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
-        .smem_bytes = p.mode == MODE_BLOCK
-                          ? VECTOR_BYTES * blocks * chunks * p.threads
-                          : 0,
+        .smem_bytes = blocks * chunks * p.threads * shared_bytes(&p),
         .blocks = blocks,
         .threads = p.threads,
         .regs = (int)d->reduce_regs + 2 * p.vec,
