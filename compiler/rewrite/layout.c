@@ -496,6 +496,18 @@ static Layouts poll(Graph *g)
     return l;
 }
 
+int *layout_inner(Graph *g)
+{
+    int *inner = arena_array(g->arena, int, g->n_tensor + 1);
+    Layouts l = poll(g);
+
+    for (int i = 0; i < g->n_tensor; i++) {
+        const Tensor *t = g->tensor[i];
+        inner[i] = t->rank && is_free(t) ? elected(&l, t) : t->rank - 1;
+    }
+    return inner;
+}
+
 bool *layout_misfits(Graph *g)
 {
     bool *misfit = arena_array(g->arena, bool, g->n_tensor + 1);

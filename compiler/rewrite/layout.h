@@ -35,6 +35,9 @@ typedef struct Packings { PackWay *way; int n, cap; } Packings;
  * added to `made`, if not NULL. */
 void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
             Packings *made);
+/* By tensor: the dimension that its class would have contiguous; of what lies
+ * as declared, the last. */
+int *layout_inner(Graph *g);
 /* By tensor: whether those that read and write its class want another dimension
  * contiguous than the last declared; of an input, or padding behind rows. */
 bool *layout_misfits(Graph *g);

@@ -1,5 +1,6 @@
 #include "rewrite/levels.h"
 
+#include "rewrite/layout.h"
 #include "rewrite/normalise.h"
 #include "rewrite/simplify.h"
 
@@ -22,6 +23,7 @@ struct Web; /* who makes and reads what */
 typedef struct Levels {
     Graph *g;
     struct Web *web;
+    const int *inner_dim; int n_dim; /* layout_inner's, of the first tensors */
     Stmt *sum;       /* s */
     Stmt *squares;   /* q, or NULL */
     const Expr *mean; /* q's read of m */
@@ -414,22 +416,73 @@ static int64_t largest_divisor(int64_t n, int64_t most)
     return 1;
 }
 
+static void find_largest(const Expr *e, void *ctx)
+{
+    const Expr **most = ctx;
+
+    if (e->kind == E_READ &&
+        (!*most || tensor_elems(e->tensor) > tensor_elems((*most)->tensor)))
+        *most = e;
+}
+
+/* The step of v through a tensor of which dimension `inner` is contiguous, the
+ * others as declared. */
+static int64_t step_of(const Expr *read, int inner, const Var *v)
+{
+    const Tensor *t = read->tensor;
+    int64_t step = t->rank ? idx_coef(read->at[inner], v) : 0;
+    int64_t stride = t->rank ? t->dim[inner] : 1;
+
+    for (int d = t->rank - 1; d >= 0; d--) {
+        if (d == inner)
+            continue;
+        step += idx_coef(read->at[d], v) * stride;
+        stride *= t->dim[d];
+    }
+    return step;
+}
+
+/* The sum's variables, the fastest last, as what is read will lie. */
+static void sort_terms(const Levels *l, const Var **red)
+{
+    const Stmt *s = l->sum;
+    const Expr *most = NULL;
+
+    expr_visit(s->value, find_largest, &most);
+    memcpy(red, s->red, sizeof *red * (size_t)s->n_red);
+    for (int i = 1; i < s->n_red && most; i++)
+        for (int k = i; k > 0; k--) {
+            const Var *v = red[k];
+            int id = most->tensor->id;
+            int inner = id < l->n_dim ? l->inner_dim[id]
+                                      : most->tensor->rank - 1;
+            int64_t before = step_of(most, inner, red[k - 1]);
+            int64_t step = step_of(most, inner, v);
+            if (!before || !step || before >= step)
+                break;
+            red[k] = red[k - 1];
+            red[k - 1] = v;
+        }
+}
+
 /* A piece is the fastest variables and a part of the next. */
 static bool choose_pieces(Levels *l)
 {
     const Stmt *s = l->sum;
+    const Var *red[MAX_RANK];
     IdxPool *pool = l->g->pool;
     int i = s->n_red - 1;
 
+    sort_terms(l, red);
     l->piece = 1;
-    for (; i >= 0 && l->piece * s->red[i]->extent <= l->most; i--) {
-        l->inner[l->n_inner++] = s->red[i];
-        l->piece *= s->red[i]->extent;
+    for (; i >= 0 && l->piece * red[i]->extent <= l->most; i--) {
+        l->inner[l->n_inner++] = red[i];
+        l->piece *= red[i]->extent;
     }
-    int64_t d = i < 0 ? 1 : largest_divisor(s->red[i]->extent,
+    int64_t d = i < 0 ? 1 : largest_divisor(red[i]->extent,
                                             l->most / l->piece);
     if (d > 1) {
-        const Var *v = s->red[i--];
+        const Var *v = red[i--];
         const Var *high = idx_new_var(pool, v->name, v->extent / d);
         const Var *low = idx_new_var(pool, v->name, d);
         l->split = (Subst){v, idx_add(pool, idx_scale(pool, idx_var(pool, high),
@@ -440,7 +493,7 @@ static bool choose_pieces(Levels *l)
         l->piece *= d;
     }
     for (; i >= 0; i--)
-        l->outer[l->n_outer++] = s->red[i];
+        l->outer[l->n_outer++] = red[i];
     return l->piece >= LEAST && l->n_outer > 0 &&
            l->n_outer + s->n_out <= MAX_RANK;
 }
@@ -558,9 +611,11 @@ static void split(Levels *l, int at)
 void split_long_reductions(Graph *g)
 {
     Web web = web_open(g);
+    const int *inner = layout_inner(g), n = g->n_tensor;
 
     for (int i = 0; i < g->n_stmt; i++) {
-        Levels l = {.g = g, .web = &web, .sum = g->stmt[i]};
+        Levels l = {.g = g, .web = &web, .sum = g->stmt[i],
+                    .inner_dim = inner, .n_dim = n};
         bool apart = false;
         if (!is_long(l.sum, &l.most, &apart) || lies_between(&web, l.sum) ||
             !choose_pieces(&l))

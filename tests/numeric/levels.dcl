@@ -26,3 +26,5 @@ model others {
   m[c] : f32 = mean(i) f[i, c];
   output v[c] = mean(i) (f[i, c] - m[c]) * (f[i, c] - m[c]);
 }
+// groups of channels that lie innermost: pieces are of rows of pixels
+model le_groups_last { input x : f16[2, 128, 128, 128]; t[n, c, i, j] = x[n, i, j, c]; y = group_norm(t, groups = 32); output z[n, i, j, c] = y[n, c, i, j]; }
