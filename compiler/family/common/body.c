@@ -112,19 +112,30 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
                         step);
 }
 
-int64_t read_span(Graph *g, const Group *gr, const Idx *offset, const Var *v)
+int64_t read_few(Graph *g, const Group *gr, const Idx *offset, const Var *v)
 {
+    enum { MOST = 16 };
+    const Idx *seen[MOST];
     Subst s[2 * MAX_RANK];
-    int n = 0;
+    int n = 0, few = 0;
 
-    if (idx_has_data(offset) || gr->n_cols || gr->n_rows > 2 * MAX_RANK)
+    if (idx_has_data(offset) || gr->n_cols || gr->n_rows > 2 * MAX_RANK ||
+        v->extent > MOST)
         return v->extent;
     for (int i = 0; i < gr->n_rows; i++)
         if (gr->rows[i] != v)
             s[n++] = (Subst){gr->rows[i],
                              idx_const(g->pool, gr->rows[i]->extent / 2)};
     const Idx *at = idx_subst(g->pool, offset, s, n);
-    return at->hi - at->lo + 1;
+    for (int64_t i = 0; i < v->extent; i++) {
+        Subst here = {v, idx_const(g->pool, i)};
+        int k = 0;
+        seen[few] = idx_subst(g->pool, at, &here, 1);
+        while (seen[k] != seen[few])
+            k++;
+        few += k == few;
+    }
+    return at->hi - at->lo + 1 < v->extent ? few : v->extent;
 }
 
 static int store_step(Graph *g, const Step *s, const Idx *offset,

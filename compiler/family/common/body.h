@@ -87,9 +87,9 @@ ReadKind read_kind(Graph *g, const Expr *e, const Var *along, int vec,
 /* The same, where the offset of e is known. */
 ReadKind read_kind_at(Graph *g, const Expr *e, const Idx *offset,
                       const Var *along, int vec, int *step);
-/* From the least to the greatest element that is read along v amid the nest's
- * other rows; its extent if that is not known. */
-int64_t read_span(Graph *g, const Group *gr, const Idx *offset, const Var *v);
+/* How many elements are read along v amid the nest's other rows, if they are
+ * among fewer neighbours than v has values; else so many. */
+int64_t read_few(Graph *g, const Group *gr, const Idx *offset, const Var *v);
 /* The widest vector, at most `most`, that pays for this group along v: every
  * store allows it or the heaviest read does. With `partial` it need not divide
  * v's extent where all that uses v has padding behind it. */

@@ -89,7 +89,7 @@ static bool shares_elements(const Census *c, const Access *x, const Var *along)
 {
     return along && x->read && !c->group->n_cols &&
            idx_uses(x->offset, along) && !idx_coef(x->offset, along) &&
-           read_span(c->graph, c->group, x->offset, along) < along->extent;
+           read_few(c->graph, c->group, x->offset, along) < along->extent;
 }
 
 /* By how much neighbouring threads' accesses waste sectors. */
@@ -235,7 +235,7 @@ static const Manner *manners(Census *c, const Spread *s)
         m[i].kind = read_kind_at(c->graph, x->read, x->offset, s->along,
                                  s->vec, &m[i].step);
         if (shares_elements(c, x, s->along))
-            m[i].few = (double)read_span(c->graph, c->group, x->offset,
+            m[i].few = (double)read_few(c->graph, c->group, x->offset,
                                          s->along) / s->vec;
         m[i].few = fmin(m[i].few, 1);
     }

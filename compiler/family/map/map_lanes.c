@@ -47,9 +47,9 @@ static void look_at(const Expr *e, void *ctx)
     const Idx *at = tensor_offset(n->g, e->tensor, e->at);
     if (!idx_uses(at, n->v) || (idx_coef(at, n->v) && !idx_has_data(at)))
         return;
-    int64_t span = read_span(n->g, n->gr, at, n->v);
-    n->shared |= span < n->v->extent;
-    n->apart |= span >= n->v->extent;
+    int64_t few = read_few(n->g, n->gr, at, n->v);
+    n->shared |= few < n->v->extent;
+    n->apart |= few >= n->v->extent;
 }
 
 /* Elements of the widest store. */
