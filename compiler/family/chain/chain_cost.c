@@ -27,8 +27,8 @@ static void chain_work(const ChainKernel *w, Work *out, double blocks,
     out->blocks = blocks;
     out->threads = w->threads;
     /* a producer's warps leave theirs to the others */
-    int room = f->a.o->device->regs_sm / (w->threads * w->resident);
-    out->regs = (int)fmin(w->regs, room / REGS_UNIT * REGS_UNIT);
+    out->regs = (int)fmin(w->regs, model_thread_regs(f->a.o->device,
+                                                     w->threads, w->resident));
     out->smem_block = (double)w->smem;
     out->block_ops = out->padded_flops / blocks;
     out->block_bytes = out->l2_bytes / blocks;

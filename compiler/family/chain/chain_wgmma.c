@@ -283,7 +283,8 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     plan_regs(w);
     if ((int64_t)w->m_tiles * f->batches > (1ll << 30))
         return "more than 2^30 tiles";
-    int blocks = w->consumers > 1 || w->regs > 188 ? 1 : w->regs > 136 ? 2 : 3;
+    int two = model_thread_regs(f->a.o->device, w->threads, 2);
+    int blocks = w->consumers > 1 || w->regs > two ? 1 : w->regs > 136 ? 2 : 3;
     return chain_fits(w, blocks,
                       w->consumers == 3 ? 160
                       : w->teams > 1    ? 224
