@@ -52,3 +52,21 @@ Test(walk, products_are_not_beside_themselves)
     cr_assert_gt(walks, 10);
     arena_free(f.arena);
 }
+
+/* An SM gives registers to whole warps: one block of 154 threads fits with 208
+ * each, as one of 160 does. */
+Test(walk, registers_are_of_whole_warps)
+{
+    Arena *a = arena_new();
+    const Device *d = device_find(a, "h200");
+    Work w = {.pipe = PIPE_FMA, .flops = 1e9, .padded_flops = 1e9,
+              .efficiency = 1, .scatter = 1, .blocks = 2.0 * d->sms,
+              .threads = 154, .regs = 208};
+    Cost part, whole;
+
+    model_cost(d, &w, &part);
+    w.threads = 160;
+    model_cost(d, &w, &whole);
+    cr_expect_geq(part.us, whole.us, "%g, %g", part.us, whole.us);
+    arena_free(a);
+}

@@ -22,6 +22,7 @@ static int occupancy(const Device *d, const Work *w, const char **why)
 {
     double smem = (w->smem_block + KB - 1) / KB;
     int regs = (w->regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT;
+    int threads = (w->threads + WARP - 1) / WARP * WARP; /* of whole warps */
     int n = d->blocks_sm;
 
     *why = NULL;
@@ -31,14 +32,14 @@ static int occupancy(const Device *d, const Work *w, const char **why)
         *why = "more shared memory than a block may have";
     else if (regs > THREAD_REGS)
         *why = "more than 255 registers a thread";
-    else if (regs * w->threads > d->regs_sm)
+    else if (regs * threads > d->regs_sm)
         *why = "more registers than an SM has";
     if (*why)
         return 0;
-    n = (int)fmin(n, d->threads_sm / w->threads);
+    n = (int)fmin(n, d->threads_sm / threads);
     n = (int)fmin(n, floor(d->smem_sm_kb / (smem + 1)));
     if (regs)
-        n = (int)fmin(n, d->regs_sm / (regs * w->threads));
+        n = (int)fmin(n, d->regs_sm / (regs * threads));
     return n > 0 ? n : 1;
 }
 
