@@ -1,0 +1,6 @@
+model bmm_bij_bjk {
+  type E = f16;
+  input a : E[64,512,512];
+  input b : E[64,512,512];
+  output y[n,i,k] = sum(j) a[n,i,j] * b[n,j,k];
+}
