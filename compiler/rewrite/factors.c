@@ -107,34 +107,15 @@ static const Expr *stored(Graph *g, const Stmt *s, int at, const Expr *e,
                           Type type)
 {
     const Var *v[MAX_RANK];
-    Subst sub[MAX_RANK];
-    int64_t dim[MAX_RANK];
     const Reads r = reads_of(e);
     int n = points_of(g, s, e, r.largest, v);
-    const Idx **place = arena_array(g->arena, const Idx *, MAX_RANK);
-
     Stmt *c = r.run ? stmt_insert(g, at) : load_stmt(g, r.largest->tensor);
-    c->out = arena_array(g->arena, const Var *, MAX_RANK);
-    c->store = arena_array(g->arena, const Idx *, MAX_RANK);
-    c->n_out = n;
-    for (int i = 0; i < n; i++) {
-        dim[i] = v[i]->extent;
-        c->out[i] = idx_new_var(g->pool, v[i]->name, v[i]->extent);
-        c->store[i] = idx_var(g->pool, c->out[i]);
-        sub[i] = (Subst){v[i], c->store[i]};
-        place[i] = idx_var(g->pool, v[i]);
-    }
-    const char *name = arena_printf(g->arena, "%s_factor", s->tensor->name);
-    Tensor *t = graph_tensor(g, name, type, n, dim);
-    t->path = s->tensor->path;
-    t->when = c->when = r.run ? s->when : WHEN_LOAD;
-    t->at = s->at;
-    c->tensor = t;
-    c->value = expr_subst(g, value_of(g, e, type), sub, n);
+
+    if (r.run)
+        c->when = s->when;
     c->path = arena_printf(g->arena, "%s_factor", s->path);
-    c->at = s->at;
-    c->call = s->call;
-    return expr_read(g, t, place, (Guard){0}, NULL);
+    return store_values(g, c, s, value_of(g, e, type), v, n, type,
+                        arena_printf(g->arena, "%s_factor", s->tensor->name));
 }
 
 /* Whether s is a sum of products of two, worth tiles, which tensor cores take

@@ -147,8 +147,6 @@ static const Expr *stored(Graph *g, const Stmt *s, const Expr *e,
                           const char *name)
 {
     const Var *v[MAX_RANK];
-    Subst sub[MAX_RANK];
-    int64_t dim[MAX_RANK];
     First first = {NULL};
     int n;
 
@@ -156,28 +154,9 @@ static const Expr *stored(Graph *g, const Stmt *s, const Expr *e,
         return e;
     used_vars(s, e, v, &n);
     expr_visit(e, find_param, &first);
-    const Idx **at = arena_array(g->arena, const Idx *, MAX_RANK);
     Stmt *c = load_stmt(g, first.param);
-    c->out = arena_array(g->arena, const Var *, MAX_RANK);
-    c->store = arena_array(g->arena, const Idx *, MAX_RANK);
-    c->n_out = n;
-    for (int i = 0; i < n; i++) {
-        dim[i] = v[i]->extent;
-        c->out[i] = idx_new_var(g->pool, v[i]->name, v[i]->extent);
-        c->store[i] = idx_var(g->pool, c->out[i]);
-        sub[i] = (Subst){v[i], c->store[i]};
-        at[i] = idx_var(g->pool, v[i]);
-    }
-    Tensor *t = graph_tensor(g, name, T_F32, n, dim);
-    t->path = s->tensor->path;
-    t->when = WHEN_LOAD;
-    t->at = s->at;
-    c->tensor = t;
-    c->value = expr_subst(g, e, sub, n);
     c->path = arena_printf(g->arena, "%s_%s", s->path, name);
-    c->at = s->at;
-    c->call = s->call;
-    return expr_read(g, t, at, (Guard){0}, NULL);
+    return store_values(g, c, s, e, v, n, T_F32, name);
 }
 
 /* ---- rewriting --------------------------------------------------------- */

@@ -78,6 +78,34 @@ Stmt *load_stmt(Graph *g, const Tensor *w)
     return c;
 }
 
+const Expr *store_values(Graph *g, Stmt *c, const Stmt *s, const Expr *e,
+                         const Var *const *v, int n, Type type,
+                         const char *name)
+{
+    Subst sub[MAX_RANK];
+    int64_t dim[MAX_RANK];
+    const Idx **at = arena_array(g->arena, const Idx *, MAX_RANK);
+
+    c->out = arena_array(g->arena, const Var *, MAX_RANK);
+    c->store = arena_array(g->arena, const Idx *, MAX_RANK);
+    c->n_out = n;
+    for (int i = 0; i < n; i++) {
+        dim[i] = v[i]->extent;
+        c->out[i] = idx_new_var(g->pool, v[i]->name, v[i]->extent);
+        c->store[i] = idx_var(g->pool, c->out[i]);
+        sub[i] = (Subst){v[i], c->store[i]};
+        at[i] = idx_var(g->pool, v[i]);
+    }
+    Tensor *t = graph_tensor(g, name, type, n, dim);
+    t->path = s->tensor->path;
+    t->when = c->when;
+    t->at = c->at = s->at;
+    c->tensor = t;
+    c->value = expr_subst(g, e, sub, n);
+    c->call = s->call;
+    return expr_read(g, t, at, (Guard){0}, NULL);
+}
+
 Stmt *load_copy(Graph *g, Tensor *w, const Idx *const *at)
 {
     Stmt *c = load_stmt(g, w);

@@ -31,6 +31,11 @@ Stmt *stmt_insert(Graph *g, int before); /* fresh statement at a position */
 /* A load-time statement about parameter w, before all that run; its path is
  * the parameter's and "_pack". */
 Stmt *load_stmt(Graph *g, const Tensor *w);
+/* c, a fresh statement, stores e, an expression of s's variables v, as a tensor
+ * of its own, by name; the read of it that stands for e in s. */
+const Expr *store_values(Graph *g, Stmt *c, const Stmt *s, const Expr *e,
+                         const Var *const *v, int n, Type type,
+                         const char *name);
 /* The same that reads all of w element by element; store[] is its variables,
  * the tensor is the caller's to set. Variables are called as where w is read,
  * at[], or a, b, c ... */
