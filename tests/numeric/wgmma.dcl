@@ -7,7 +7,7 @@ model wg_mn_b { input x : f16[150, 200]; input z : f16[200, 136]; output y = mat
 model wg_mn_a { input x : f16[200, 152]; input z : f16[136, 200]; output y[i, j] = sum(k) x[k, i] * z[j, k]; }
 model wg_mn_both { input x : bf16[136, 72]; input z : bf16[136, 200]; output y[i, j] = sum(k) x[k, i] * z[k, j]; }
 model wg_odd_out { input x : f16[65, 64]; param w : f16[33, 64]; output y = linear(x, w); }
-// Lines that begin at any element: of every eighth row they begin alike.
+// Lines that begin at any element: of every 8th row, or 16th, they begin alike.
 model wg_odd_lines { input x : f16[2, 512, 24]; param w : f16[37, 24]; output y = relu(linear(x, w)); }
 model wg_odd_part { input x : f16[1024, 24]; param w : f16[37, 24]; input z : f16[1024, 6]; output y = concat(z, relu(linear(x, w)), axis = 1); }
 // The last row of tiles begins where it ends with the rows: a row that two tiles
