@@ -10,19 +10,21 @@ a GPU each is compiled for --target and listed, worst first, by what the model
 predicts over a floor: inputs, params and outputs through the memory once, the
 operations at the tensor cores' rate (f16) or the FMA pipe's (f32), and a launch.
 
-With one, nvcc builds all in parallel as `dcc build` does, and once more with
---main. Inputs and params are drawn; outputs are compared with the twin's in
-double (norm-relative, of floats alone), what is not within 1e-2 (f16) or 1e-5
-(f32) is wrong; then the median of dcc's graphs and of CUDA graphs of the twin,
-us. Nothing is rotated: what fits the L2 is found there by both. Exit status 1
-where one is wrong, 3 without what --gpu or --cpu needs.
+With one, `dcc build` makes libraries in parallel and a process of its own reads
+those that are ready. Inputs and params are drawn; outputs are compared with the
+twin's in double (norm-relative, of floats alone), what is not within 1e-2 (f16)
+or 1e-5 (f32) is wrong; then the median of dcc's graphs and of CUDA graphs of the
+twin, us. Nothing is rotated: what fits the L2 is found there by both. Exit
+status 1 where one is wrong, 3 without what --gpu or --cpu needs.
 """
 import argparse
 import concurrent.futures as futures
+import ctypes
 import glob
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -73,22 +75,10 @@ def predict(o, names):
 
 def build(o, name):
     """None, or what went wrong."""
-    stem = os.path.join(o.work, name)
-    status, text = shell([*command(o, name, "build"), "-o", stem + ".so",
+    status, text = shell([*command(o, name, "build"), "-o",
+                          os.path.join(o.work, name + ".so"),
                           *(["--cpu"] if o.cpu else [])], 600)
-    if status or o.cpu:
-        return tail(text, 3) if status else None
-    runtime = os.path.join(TOP, "runtime")
-    parts = sorted(sum((glob.glob(f"{runtime}/{k}.c") for k in
-                        ("base", "rt*", "safetensors*")), []))
-    for step in ([*command(o, name), "--main", "-o", stem + ".cu"],
-                 ["nvcc", "-O3", "-std=c++17", "-gencode",
-                  "arch=compute_90a,code=sm_90a", "-I", runtime, stem + ".cu",
-                  *parts, "-o", stem]):
-        status, text = shell(step, 600)
-        if status:
-            return tail(text, 3)
-    return None
+    return tail(text, 3) if status else None
 
 
 def drawn(torch, o, text):
@@ -126,6 +116,18 @@ def save(torch, path, tensors):
         f.write(len(text).to_bytes(8, "little") + text + data)
 
 
+def dcc_us(o, name):
+    """The median of the runs of a library, by the command line in it."""
+    library = ctypes.CDLL(os.path.join(o.work, name + ".so"))
+    path = os.path.join(o.work, name + ".json").encode()
+    words = [b"lone", b"--random", b"1", b"--bench", b"30", b"--json", path]
+    if library.dcc_main((ctypes.c_void_p * 1).in_dll(library, "dcc_library"),
+                        1, len(words), (ctypes.c_char_p * len(words))(*words)):
+        return None
+    with open(path) as f:
+        return json.load(f)["median_us"]
+
+
 def twin_us(torch, twin, tensors):
     for _ in range(3):
         twin(*tensors)
@@ -159,8 +161,7 @@ def error_of(torch, got, twin, tensors):
     return worst
 
 
-def check(o, name):
-    """A row, in a process of its own."""
+def row_of(o, name):
     import dcc
     import torch
     import twins
@@ -179,33 +180,59 @@ def check(o, name):
     row["error"] = error_of(torch, got, twin, tensors.values())
     row["wrong"] = (row["error"] or 0) > BOUND[o.type]
     if not o.cpu:
-        status, text = shell([os.path.join(o.work, name), "--random", "1",
-                              "--bench", "30"], 60)
-        found = re.search(r"median ([\d.]+) us", text)
-        row["dcc"] = float(found[1]) if found and not status else None
+        del model, made, got
+        row["dcc"] = dcc_us(o, name)
         row["torch"] = twin_us(torch, twin, list(tensors.values()))
-    print("row " + json.dumps(row), flush=True)
-
-
-def one(o, name):
-    words = [sys.executable, os.path.abspath(__file__), "--row", name,
-             "--work", o.work, "--type", o.type]
-    status, text = shell(words + (["--cpu", name] if o.cpu else []), 200)
-    found = re.search(r"^row (.*)", text, re.M)
-    row = json.loads(found[1]) if found else {
-        "name": name, "wrong": True, "error": tail(text, 2)}
-    say("  ".join(f"{k} {v}" for k, v in row.items()))
+        torch.cuda.empty_cache()
     return row
 
 
+def rows_of(o):
+    """Names from the standard input, a row for each."""
+    for line in sys.stdin:
+        signal.alarm(200)
+        try:
+            row = row_of(o, line.strip())
+        except Exception as e:  # a twin's memory, a library that is refused
+            row = {"name": line.strip(), "wrong": True,
+                   "error": f"{type(e).__name__}: {e}"[-300:]}
+        print("row " + json.dumps(row), flush=True)
+
+
+class Reader:
+    """A process that measures; begun again where a program ended it."""
+
+    def __init__(self, o):
+        self.words = [sys.executable, os.path.abspath(__file__), "--rows",
+                      "--work", o.work, "--type", o.type] + \
+            (["--cpu", o.cpu] if o.cpu else [])
+        self.process = None
+
+    def row(self, name):
+        if not self.process or self.process.poll() is not None:
+            self.process = subprocess.Popen(
+                self.words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                text=True)
+        self.process.stdin.write(name + "\n")
+        self.process.stdin.flush()
+        for line in self.process.stdout:
+            if line.startswith("row "):
+                return json.loads(line[4:])
+        return {"name": name, "wrong": True,
+                "error": f"ended with {self.process.wait()}"}
+
+
 def measure(o, names):
+    reader, rows = Reader(o), []
     with futures.ThreadPoolExecutor(o.jobs) as pool:
-        wrong = dict(zip(names, pool.map(lambda n: build(o, n), names)))
-    for name in names:
-        if wrong[name]:
-            say(f"{name}: {wrong[name]}")
-    return [one(o, n) if not wrong[n] else
-            {"name": n, "wrong": True, "error": wrong[n]} for n in names]
+        made = {pool.submit(build, o, n): n for n in names}
+        for done in futures.as_completed(made):
+            name, error = made[done], done.result()
+            rows.append({"name": name, "wrong": True, "error": error}
+                        if error else reader.row(name))
+            say("  ".join(f"{k} {v}" for k, v in rows[-1].items()))
+    rows.sort(key=lambda r: r.get("torch", 0) / (r.get("dcc") or 1e9))
+    return rows
 
 
 def options():
@@ -219,7 +246,7 @@ def options():
     p.add_argument("--json")
     p.add_argument("--work", help="folder to build in, and to leave")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
-    p.add_argument("--row", help=argparse.SUPPRESS)
+    p.add_argument("--rows", action="store_true", help=argparse.SUPPRESS)
     o = p.parse_args()
     o.work = os.path.abspath(o.work or tempfile.mkdtemp(prefix="dcc-lone-"))
     os.makedirs(o.work, exist_ok=True)
@@ -228,8 +255,8 @@ def options():
 
 def main():
     o = options()
-    if o.row:
-        return check(o, o.row)
+    if o.rows:
+        return rows_of(o)
     names = (o.cpu or o.only or ",".join(sorted(
         os.path.basename(f)[:-4] for f in glob.glob(LONE + "/*.dcl")))
     ).split(",")
