@@ -116,13 +116,16 @@ def save(torch, path, tensors):
         f.write(len(text).to_bytes(8, "little") + text + data)
 
 
-def dcc_us(o, name):
-    """The median of the runs of a library, by the command line in it."""
-    library = ctypes.CDLL(os.path.join(o.work, name + ".so"))
-    path = os.path.join(o.work, name + ".json").encode()
-    words = [b"lone", b"--random", b"1", b"--bench", b"30", b"--json", path]
-    if library.dcc_main((ctypes.c_void_p * 1).in_dll(library, "dcc_library"),
-                        1, len(words), (ctypes.c_char_p * len(words))(*words)):
+def dcc_us(o, name, models=1, model=None):
+    """The median of the runs of a library's model, by the command line in it;
+    None if it fails."""
+    stem = os.path.join(o.work, name)
+    library, path = ctypes.CDLL(stem + ".so"), stem + ".json"
+    words = ["lone", "--random", "1", "--bench", "30", "--json", path,
+             *(["--model", model] if model else [])]
+    texts = (ctypes.c_char_p * len(words))(*(w.encode() for w in words))
+    table = (ctypes.c_void_p * models).in_dll(library, "dcc_library")
+    if library.dcc_main(table, models, len(words), texts):
         return None
     with open(path) as f:
         return json.load(f)["median_us"]
