@@ -150,10 +150,11 @@ void decompose(Body *b, Tree *out, const Var **v, int n, const char *point,
                int vec);
 
 /* For cost: operations a run, special ones among them, what addresses, guards
- * and conversions add (in the same unit), and the bytes that all loads and
- * stores ask for with the factor by which narrow accesses waste sectors. */
+ * and conversions add (in the same unit), the bytes that all loads and stores
+ * ask for with the factor by which narrow accesses waste sectors, and the
+ * clocks of all SMs' L1s that they take. */
 typedef struct Traffic {
-    double flops, special, overhead, bytes, scatter;
+    double flops, special, overhead, bytes, scatter, l1_clk;
 } Traffic;
 
 /* How neighbouring threads differ: by `row` (NULL: they share a row), or by

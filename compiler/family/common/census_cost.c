@@ -121,10 +121,47 @@ static bool in_l1(const Device *d, const Tensor *t)
            (double)d->smem_sm_kb * KB / (2 * SCHEDULERS);
 }
 
-/* n elements in all, of which a share goes beyond the L1. */
-static void add_access(const Census *c, const Spread *s, const Access *x,
-                       double n, double share, double ops, Traffic *t)
+/* Clocks of the L1 for one request of a warp, whose threads have `each`
+ * elements side by side and are `apart` elements from one another: one for 128
+ * bytes, but as many as words of one bank are asked for, as in shared memory,
+ * and one to begin. */
+static double request_clk(int size, double each, double apart)
 {
+    double words = apart * size / sizeof(float);
+    double dense = fmax(1, WARP * each * size / L2_LINE);
+
+    if (words < 2 || apart <= each)
+        return 1 + dense;
+    double bank = 1; /* the largest power of two that is in both */
+    while (bank < WARP && fmod(words, 2 * bank) == 0)
+        bank *= 2;
+    return 1 + fmax(dense, bank);
+}
+
+/* How far neighbouring threads' elements lie apart; 0: they ask for one. */
+static double threads_apart(const Spread *s, const Access *x)
+{
+    const Var *fast = x->over_cols && s->col ? s->col : s->row;
+
+    if (!fast || !idx_uses(x->offset, fast))
+        return 0;
+    double step = (double)llabs(idx_coef(x->offset, fast));
+    return fast == s->along ? step * s->vec : step;
+}
+
+/* n elements in all, `each` of an instruction, of which a share goes beyond
+ * the L1. */
+static void add_access(const Census *c, const Spread *s, const Access *x,
+                       double n, double each, double share, double ops,
+                       Traffic *t)
+{
+    bool turned = s->turned && x->read &&
+                  idx_coef(x->offset, s->turned) == 1; /* copied ahead */
+
+    if (!turned)
+        t->l1_clk += n / each / WARP *
+                     request_clk(type_bytes(x->tensor->type), each,
+                                 threads_apart(s, x));
     const Var *fast = x->over_cols && s->col ? s->col : s->row;
     double bytes = n * share * type_bytes(x->tensor->type);
 
@@ -139,12 +176,13 @@ static void count_read(const Census *c, const Spread *s, const Access *x,
                        Manner m, Traffic *t)
 {
     const Expr *e = x->read;
-    double ops = c->device->access_ops + 2 * x->guards;
+    double ops = c->device->access_ops + 2 * x->guards, each = 1;
 
     if (m.kind == READ_BROADCAST)
-        ops /= s->vec;
+        each = s->vec;
     else if (m.kind == READ_VECTOR)
-        ops /= m.step;
+        each = m.step;
+    ops /= each;
     double count = c->rows * (x->over_cols ? c->cols : 1) * m.few, share = 1;
     if (x->over_cols && s->window && read_uses(e, s->window)) {
         count *= s->taken;
@@ -156,7 +194,7 @@ static void count_read(const Census *c, const Spread *s, const Access *x,
     if (in_l1(c->device, x->tensor)) /* each SM asks once */
         share = fmin(share,
                      c->device->sms * (double)tensor_elems(x->tensor) / count);
-    add_access(c, s, x, count, share, ops, t);
+    add_access(c, s, x, count, each, share, ops, t);
 }
 
 static void take_step(Census *c, const Step *s)
@@ -254,7 +292,8 @@ static void add_up(Census *c, const Spread *s, Traffic *t)
         if (x->read)
             count_read(c, s, x, m[i], t);
         else
-            add_access(c, s, x, c->rows * (x->over_cols ? c->cols : 1), 1,
+            add_access(c, s, x, c->rows * (x->over_cols ? c->cols : 1),
+                       idx_coef(x->offset, s->along) == 1 ? s->vec : 1, 1,
                        c->device->access_ops / s->vec, t);
     }
     t->scatter = t->bytes > 0 ? t->scatter / t->bytes : 1;

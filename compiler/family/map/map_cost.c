@@ -108,6 +108,7 @@ void map_cost(const void *form, const Variant *v, Cost *c)
         .hbm_bytes = f->bytes,
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
+        .smem_bytes = t.l1_clk * d->smem_bytes_clk,
         .blocks = ceil(points / threads),
         .threads = threads,
         .regs = (int)d->map_regs + 2 * (vec + gr->n_step) + tile * vec,

@@ -32,17 +32,28 @@ static double serial_loads(const RowReduce *r, const Device *d)
     return turns * (1 + (r->plan.passes - 1) * d->l2_latency / d->hbm_latency);
 }
 
+/* Of one result with another thread's: a place has its own words to send, and
+ * is chosen by comparing both, NaN and ties. */
+static double combine_ops(const RowReduce *r, const Device *d)
+{
+    double places = 0;
+
+    for (int i = 0; i < r->group->n_step; i++)
+        places += r->group->step[i].op == R_ARGMAX;
+    return d->copy_ops * (1 + 2 * 2 * places);
+}
+
 /* What a thread does besides the nest's own operations: finding its row and
  * columns, and combining results with others. */
 static double thread_overhead(const RowReduce *r, const Device *d)
 {
     double turn = d->guard_ops * (r->group->n_cols > 1 ? 2 : 1);
-    double rounds = 1;
+    double each = combine_ops(r, d), rounds = 1;
 
     for (int n = r->per_row; r->mode != MODE_COLUMNS && n > 1; n /= 2)
-        rounds += d->copy_ops;
+        rounds += each;
     if (r->mode == MODE_COLUMNS)
-        rounds = d->copy_ops * r->vec;
+        rounds = each * r->vec;
     return d->guard_ops * (2 + r->group->n_rows) +
            r->plan.passes * (turn * r->chunks + rounds);
 }
@@ -148,9 +159,9 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
     double idle =
         (double)r.chunks * r.per_row * (r.mode == MODE_COLUMNS ? 1 : r.vec) /
         ((double)r.n_cols / (r.mode == MODE_SPLIT ? r.share : r.parts));
-    double smem = 0;
+    double smem = t.l1_clk * again * d->smem_bytes_clk;
     if (r.mode == MODE_COLUMNS && r.per_row > 1)
-        smem = VECTOR_BYTES * blocks * r.threads * r.vec * r.plan.passes;
+        smem += VECTOR_BYTES * blocks * r.threads * r.vec * r.plan.passes;
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
