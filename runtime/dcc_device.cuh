@@ -223,35 +223,6 @@ DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
     }
 }
 
-// Where a line begins in shared memory: PITCH from line to line, and SKEW more
-// after APART of them, so that threads with as many are in different banks.
-template <int PITCH, int SKEW, int APART> DCC_DEVICE int dcc_line(int line)
-{
-    return line * PITCH + line / APART * SKEW;
-}
-
-// N neighbouring elements at once, to shared memory by words: lines there begin
-// where no vector may.
-template <int N, class T> DCC_DEVICE void dcc_put(T *to, const T *from)
-{
-    const dcc_vector<T, N> x =
-        *reinterpret_cast<const dcc_vector<T, N> *>(from);
-    if constexpr (N * sizeof(T) % 4 == 0) {
-        using word = dcc_vector<T, 4 / sizeof(T)>;
-        constexpr int M = N * sizeof(T) / 4;
-#pragma unroll
-        for (int i = 0; i < M; ++i) {
-            word w;
-            memcpy(&w, &x.v[i * int(4 / sizeof(T))], sizeof w);
-            *reinterpret_cast<word *>(to + i * (4 / sizeof(T))) = w;
-        }
-    } else {
-#pragma unroll
-        for (int i = 0; i < N; ++i)
-            to[i] = x.v[i];
-    }
-}
-
 // A word's elements as values. Halves from the whole word: by elements, nvcc
 // chooses each on its own where a condition has chosen the word.
 template <class F, class T>
@@ -608,8 +579,9 @@ template <class Op, int WIDTH = 32, class T> DCC_DEVICE T dcc_warp_reduce(T x)
 
 // Reduces over a one-dimensional block of WARPS full warps, in one fixed
 // order; every thread gets the result. `scratch` is WARPS elements of shared
-// memory that nobody uses between the call's two barriers.
-template <class Op, int WARPS, class T>
+// memory that nobody uses between the call's two barriers. LANES: the warps'
+// results, a power of two of them, are combined by lanes.
+template <class Op, int WARPS, bool LANES = false, class T>
 DCC_DEVICE T dcc_block_reduce(T x, T *scratch)
 {
     x = dcc_warp_reduce<Op>(x);
@@ -618,9 +590,11 @@ DCC_DEVICE T dcc_block_reduce(T x, T *scratch)
     if (threadIdx.x % 32 == 0)
         scratch[threadIdx.x / 32] = x;
     __syncthreads();
-    x = scratch[0];
+    x = scratch[LANES ? threadIdx.x % WARPS : 0];
+    if (LANES)
+        x = dcc_warp_reduce<Op, WARPS>(x);
 #pragma unroll
-    for (int w = 1; w < WARPS; ++w)
+    for (int w = 1; w < WARPS && !LANES; ++w)
         x = Op::apply(x, scratch[w]);
     __syncthreads();
     return x;
@@ -667,7 +641,8 @@ template <int WARPS, class T> DCC_DEVICE T dcc_block_min(T x, T *scratch)
 template <int WARPS, class T>
 DCC_DEVICE dcc_arg<T> dcc_block_argmax(dcc_arg<T> x, dcc_arg<T> *scratch)
 {
-    return dcc_block_reduce<dcc_op_argmax, WARPS>(x, scratch);
+    // dear to combine: of many warps' results each lane takes one
+    return dcc_block_reduce<dcc_op_argmax, WARPS, (WARPS > 4)>(x, scratch);
 }
 
 // ---- functions that are dear in CUDA's library ------------------------------
@@ -781,6 +756,7 @@ DCC_DEVICE void dcc_stream(uint32_t (&to)[N], const void *from,
 #include "dcc_contract.cuh"
 #include "dcc_chain.cuh"
 #include "dcc_scan.cuh"
+#include "dcc_turn.cuh"
 #include "dcc_trig.cuh"
 #include "dcc_random.cuh"
 #include "dcc_check.cuh"

@@ -56,3 +56,17 @@ model beside {
   output z[i, j] = h[i, j] * h[i, j];
   output h;
 }
+
+// tiles stored across: vectors on both sides, of 2 and 4 bytes, with edges of
+// tiles beyond the tensor and more indices than two in a tile
+model across {
+  input x : bf16[2, 136, 24, 8];
+  input z : f32[3, 20, 5, 44];
+  input k : i32[36, 68];
+  input h : f16[72, 264];
+  output y[n, i, j, c] = x[n, c, i, j] + 1;
+  output w[n, i, j, c] : f16 = z[n, c, i, j] * 2;
+  output m[i, j] = k[j, i] - 3;
+  output g[i, j] : f32 = h[j, i] * h[j, i];
+  output u[i, n, c, j] = x[n, c, i, j];
+}

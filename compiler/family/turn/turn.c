@@ -195,6 +195,21 @@ static int64_t lines_apart(const TurnForm *f, const TurnPlan *p,
     return d < 0 ? 1 : lines;
 }
 
+/* Whether a tile may be stored across: in whole words of neighbours along
+ * `fast`, and taken by pieces of 16 bytes, which a thread needs one of. */
+static bool can_cross(const TurnForm *f, const TurnPlan *p, int i)
+{
+    const Turned *t = &f->turned[i];
+    const int bytes = type_bytes(t->read->tensor->type);
+    const int piece = VECTOR_BYTES / bytes;
+
+    return (bytes == 2 || bytes == 2 * 2) && p->vec == piece &&
+           p->step[i] == piece && f->fast->extent % piece == 0 &&
+           turn_tile(f, p, f->fast) % piece == 0 &&
+           idx_coef(t->offset, f->fast) > 0 &&
+           idx_coef(t->offset, f->fast) <= INT_MAX;
+}
+
 /* How a tile lies in shared memory: an odd number of words from line to line,
  * and from a thread's lines to the next one's, so that neighbours across the
  * lines are in different banks. */
@@ -213,8 +228,11 @@ static void place_tile(const TurnForm *f, TurnPlan *p, int i)
     p->pitch[i] = (words | 1) * WORD / bytes;
     p->apart[i] = lines_apart(f, p, t);
     p->skew[i] = p->apart[i] % 2 ? 0 : WORD / bytes;
-    p->elements[i] = p->lines[i] * p->pitch[i] +
-                     (p->lines[i] - 1) / p->apart[i] * p->skew[i];
+    p->crossed[i] = can_cross(f, p, i);
+    p->elements[i] = p->crossed[i]
+                         ? p->lines[i] * p->line[i]
+                         : p->lines[i] * p->pitch[i] +
+                               (p->lines[i] - 1) / p->apart[i] * p->skew[i];
     p->smem += (size_t)(p->elements[i] * bytes + VECTOR_BYTES - 1) /
                VECTOR_BYTES * VECTOR_BYTES;
 }

@@ -4,9 +4,10 @@
  * Elementwise work whose results lie along another index than what it reads:
  * transposes, changes between channels first and last, pixels that go to
  * channels. A block has a tile of points that is long along both: it copies
- * what is read to shared memory as that lies in memory, and each thread takes
- * its neighbours of the result from there (Ruetsch and Micikevicius,
- * "Optimizing Matrix Transpose in CUDA", 2009). */
+ * what is read to shared memory, as that lies in memory or, where vectors of 16
+ * bytes are read and taken, across; and each thread takes its neighbours of the
+ * result from there (Ruetsch and Micikevicius, "Optimizing Matrix Transpose in
+ * CUDA", 2009). */
 #ifndef DCC_TURN_H
 #define DCC_TURN_H
 
@@ -49,6 +50,9 @@ typedef struct TurnPlan {
     int64_t skew[TURN_READS];  /* and so many more after `apart` lines each */
     int64_t apart[TURN_READS];
     int64_t elements[TURN_READS]; /* of a tile with all that */
+    /* Stored as the result lies, by words: a line is a tile's points along
+     * `fast`, `line` lines for those along `along` (dcc_cross). */
+    bool crossed[TURN_READS];
     int64_t run_in, run_out;   /* bytes that lie together */
     size_t smem;
 } TurnPlan;

@@ -87,10 +87,10 @@ static void put_setup(Build *b)
 /* ---- a tile's points ----------------------------------------------------- */
 
 /* Names the place of item `i` of a tile, which has v[0 .. n - 1] from slow to
- * fast, `step` points an item along the last; returns the condition that it is
+ * fast, step[d] points an item along v[d]; returns the condition that it is
  * inside, or "". */
 static const char *put_place(Build *b, Tree *out, const char *i,
-                             const Var *const *v, int n, int step)
+                             const Var *const *v, int n, const int *step)
 {
     Arena *a = b->graph->arena;
     CPrint *print = &b->body.print;
@@ -100,7 +100,7 @@ static const char *put_place(Build *b, Tree *out, const char *i,
 
     for (int d = n - 1; d >= 0; d--) {
         const Part *p = &b->part[part_number(b, v[d])];
-        const int64_t items = p->tile / (d == n - 1 ? step : 1);
+        const int64_t items = p->tile / step[d];
         bool outermost = true;
         for (int o = 0; o < d; o++)
             outermost &= b->part[part_number(b, v[o])].tile == 1;
@@ -114,9 +114,9 @@ static const char *put_place(Build *b, Tree *out, const char *i,
         b->at[k] = "0";
         if (p->tile == 1)
             continue;
-        const char *value = p->tile == step && d == n - 1 ? "0" : digit[d];
-        if (d == n - 1 && p->tile > step && step > 1)
-            value = arena_printf(a, "%s * %d", value, step);
+        const char *value = p->tile == step[d] ? "0" : digit[d];
+        if (p->tile > step[d] && step[d] > 1)
+            value = arena_printf(a, "%s * %d", value, step[d]);
         if (!p->first) {
             b->at[k] = cprint_var(print, v[d]);
             PUT(out, "const int @at = @value;\n", FILL("at", b->at[k]),
@@ -177,19 +177,25 @@ static void declare_tile(Build *b, int r)
                 arena_printf(a, "%s %s[%lld]",
                              type_cname(t->read->tensor->type), b->tile[r],
                              (long long)p->elements[r]),
-                arena_printf(a, "%lld lines, an odd number of words apart",
-                             (long long)p->lines[r]));
+                p->crossed[r]
+                    ? arena_printf(a, "lines along %s",
+                                   b->form->fast->name)
+                    : arena_printf(a, "%lld lines, an odd number of words "
+                                      "apart", (long long)p->lines[r]));
 }
 
 /* The line in shared memory of a point whose places are named. */
-static const char *line_text(const Build *b, const Turned *t)
+static const char *line_text(const Build *b, int r)
 {
     Arena *a = b->graph->arena;
+    const Turned *t = &b->form->turned[r];
+    const bool crossed = b->plan.crossed[r];
     const char *line = NULL;
 
-    for (int d = 0; d < t->n - 1; d++) {
+    for (int d = 0; d < t->n; d++) {
         const int k = part_number(b, t->by[d]);
-        if (b->part[k].tile == 1)
+        if (b->part[k].tile == 1 ||
+            t->by[d] == (crossed ? b->form->fast : b->form->along))
             continue;
         const char *at = b->at[k];
         if (b->body.along == t->by[d] && b->body.base)
@@ -208,13 +214,46 @@ static const char *element_text(const Build *b, int r)
 {
     Arena *a = b->graph->arena;
     const TurnPlan *p = &b->plan;
-    const char *line = line_text(b, &b->form->turned[r]);
     const char *at = b->at[part_number(b, b->form->along)];
 
     return arena_printf(a, "smem.%s[dcc_line<%lld, %lld, %lld>(%s) + %s]",
                         b->tile[r], (long long)p->pitch[r],
-                        (long long)p->skew[r], (long long)p->apart[r], line,
-                        at);
+                        (long long)p->skew[r], (long long)p->apart[r],
+                        line_text(b, r), at);
+}
+
+/* The name of a tile's size along `fast`, and the named place along it. */
+static const Part *fast_part(const Build *b, const char **at)
+{
+    const int k = part_number(b, b->form->fast);
+
+    *at = b->at[k];
+    return &b->part[k];
+}
+
+/* The copy of an item, whose place is named. */
+static void put_copy(Build *b, Tree *out, int r)
+{
+    const Turned *t = &b->form->turned[r];
+    CPrint *print = &b->body.print;
+    const char *x = cprint_tensor(print, t->read->tensor), *at;
+    const char *from =
+        cprint_at(print, t->read->tensor, t->read->at, t->read->in);
+
+    if (!b->plan.crossed[r]) {
+        PUT(out, "dcc_put<@n>(&@element, &@x[@from]);\n",
+            FILL_INT("n", b->plan.step[r]),
+            FILL("element", element_text(b, r)), FILL("x", x),
+            FILL("from", from));
+        return;
+    }
+    const Part *p = fast_part(b, &at);
+    PUT(out,
+        "dcc_cross<@size, @n>(smem.@tile, @line, @at, &@x[@from], @across);\n",
+        FILL("size", p->size), FILL_INT("n", b->plan.step[r]),
+        FILL("tile", b->tile[r]), FILL("line", line_text(b, r)),
+        FILL("at", at), FILL("x", x), FILL("from", from),
+        FILL_INT("across", idx_coef(t->offset, b->form->fast)));
 }
 
 static void put_load(Build *b, Tree *out, int r)
@@ -223,26 +262,55 @@ static void put_load(Build *b, Tree *out, int r)
     const Turned *t = &b->form->turned[r];
     CPrint *print = &b->body.print;
     Tree *place = tree_list(a), *body = tree_list(a);
-    const int step = b->plan.step[r];
+    int *step = arena_array(a, int, t->n);
+    int64_t items = b->plan.lines[r] * b->plan.line[r];
 
+    for (int d = 0; d < t->n; d++) {
+        step[d] = d == t->n - 1 ? b->plan.step[r]
+                  : b->plan.crossed[r] && t->by[d] == b->form->fast
+                      ? 2 * 2 / type_bytes(t->read->tensor->type)
+                      : 1;
+        items /= step[d];
+    }
     declare_tile(b, r);
     CScope scope = cprint_open(print);
     const char *i = cprint_fresh(print, "item");
     const char *inside = put_place(b, place, i, t->by, t->n, step);
-    PUT(body, "dcc_put<@n>(&@element, &@x[@from]);\n", FILL_INT("n", step),
-        FILL("element", element_text(b, r)),
-        FILL("x", cprint_tensor(print, t->read->tensor)),
-        FILL("from",
-             cprint_at(print, t->read->tensor, t->read->at, t->read->in)));
-    put_items(b, out, i, b->plan.lines[r] * b->plan.line[r] / step, place,
-              inside, body);
+    put_copy(b, body, r);
+    put_items(b, out, i, items, place, inside, body);
     cprint_close(print, scope);
 }
 
 /* ---- results ------------------------------------------------------------- */
 
-static void hold_tile(Build *b, int r)
+/* A thread's values of a tile that lies across, in registers. */
+static void take_piece(Build *b, Tree *out, int r)
 {
+    Arena *a = b->graph->arena;
+    const Expr *read = b->form->turned[r].read;
+    const char *at, *array = cprint_fresh(
+        &b->body.print,
+        arena_printf(a, "%s_frag", cprint_part(&b->body.print, read)));
+    const Part *p = fast_part(b, &at);
+
+    body_declare(&b->body, out, read->type, array, true);
+    PUT(out,
+        "dcc_load<VEC>(@array, &smem.@tile[dcc_crossed<@size, VEC,\n"
+        "    @type>(@line, @at)]);\n",
+        FILL("array", array), FILL("tile", b->tile[r]), FILL("size", p->size),
+        FILL("type", type_cname(read->tensor->type)),
+        FILL("line", line_text(b, r)), FILL("at", at));
+    body_hold(&b->body, read,
+              arena_printf(a, "%s[%s]", array, b->body.lane));
+}
+
+static void hold_tile(Build *b, Tree *out, int r)
+{
+    if (b->plan.crossed[r]) {
+        take_piece(b, out, r);
+        return;
+    }
+
     const Turned *t = &b->form->turned[r];
     const Type type = t->read->tensor->type;
     const char *how = type == T_F16    ? "__half2float"
@@ -262,10 +330,13 @@ static void put_results(Build *b)
     Tree *out = tree_list(a), *place = tree_list(a), *in = tree_list(a);
     int step[MAX_STEPS];
     const int n = schedule_phase(body->group, &b->schedule, -1, step);
+    const int rows = b->form->group->n_rows;
+    int *points = arena_array(a, int, rows);
 
     const char *i = cprint_fresh(&body->print, "item");
-    const char *inside = put_place(b, place, i, b->form->rows,
-                                   b->form->group->n_rows, b->plan.vec);
+    for (int d = 0; d < rows; d++)
+        points[d] = d == rows - 1 ? b->plan.vec : 1;
+    const char *inside = put_place(b, place, i, b->form->rows, rows, points);
     const Var *fast = b->form->fast;
     for (int d = body->print.n_name - 1; d >= 0 && b->plan.vec > 1; d--)
         if (body->print.name[d].var == fast) {
@@ -273,7 +344,7 @@ static void put_results(Build *b)
             break;
         }
     for (int r = 0; r < b->form->n_turned; r++)
-        hold_tile(b, r);
+        hold_tile(b, in, r);
     body_steps(body, in, step, n, true);
     put_items(b, out, i, b->plan.points / b->plan.vec, place, inside, in);
     kernel_phase(b->graph, b->kernel, "results", out);

@@ -23,16 +23,20 @@ double turn_least(const void *form)
 }
 
 /* Elements that all blocks copy to shared memory, those beyond the tensors'
- * edges with them; *bytes of them; and the instructions of that. */
+ * edges with them; *bytes that go into it, and from there by threads of which
+ * 32 take a word or less each at once; and the instructions of that. */
 static double copies(const TurnForm *f, const TurnPlan *p, double *bytes)
 {
     const Device *d = f->options->device;
+    const double points = p->blocks * (double)p->points;
     double ops = 0;
 
     *bytes = 0;
     for (int i = 0; i < f->n_turned; i++) {
-        double n = p->blocks * (double)(p->lines[i] * p->line[i]);
-        *bytes += n * type_bytes(f->turned[i].read->tensor->type);
+        const int size = type_bytes(f->turned[i].read->tensor->type);
+        const double n = p->blocks * (double)(p->lines[i] * p->line[i]);
+        *bytes += n * size + (p->crossed[i] ? points * size
+                                            : points * L2_LINE / WARP);
         ops +=
             n / p->step[i] *
             (d->copy_ops + d->access_ops + d->guard_ops * (1 + f->turned[i].n));
@@ -66,8 +70,7 @@ void turn_cost(const void *form, const Variant *v, Cost *c)
         .hbm_bytes = f->bytes * runs,
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
-        /* one side goes by words or smaller, 32 threads at once */
-        .smem_bytes = copied + points * L2_LINE / WARP,
+        .smem_bytes = copied,
         .blocks = p.blocks,
         .threads = p.threads,
         .regs = (int)d->map_regs + 2 * (p.vec + f->group->n_step),
