@@ -17,6 +17,8 @@ static Type local_type(const Expr *value, Reduce op)
     return op == R_NONE && value->type == T_BOOL ? T_BOOL : T_I32;
 }
 
+const char fuse_elsewhere[] = "reads another result of the producer elsewhere";
+
 /* Variables of one value are no loops; a reduction keeps one column. */
 static const Var **real_vars(Graph *g, const Var **v, int n, int least,
                              int *kept)
@@ -387,7 +389,7 @@ static Group *combine(Fusion *f, const Shape *s, bool keep)
         Localise l = {r, n_p, st.over_cols, false};
         st.value = expr_rewrite(g, st.value, localise, &l);
         if (l.failed) {
-            f->why = "reads another result of the producer elsewhere";
+            f->why = fuse_elsewhere;
             return NULL;
         }
         r->step[r->n_step++] = st;

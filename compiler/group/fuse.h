@@ -12,6 +12,10 @@
 /* One statement as a nest. */
 Group *group_of(Graph *g, Stmt *s);
 
+/* Why not, where c's elements are of another place than what it would be fused
+ * with there: of a gate's halves one alone has joined their product. */
+extern const char fuse_elsewhere[];
+
 /* Point by point: consumer c runs in producer p's nest and takes tensor t from
  * a local. The points of c must be p's rows, or p's rows and columns. If !keep
  * t is no longer stored. */

@@ -1,5 +1,6 @@
 #include "search/select.h"
 
+#include "group/fuse.h"
 #include "group/groups.h"
 #include "search/chains.h"
 #include "search/merge.h"
@@ -44,7 +45,9 @@ typedef struct Search {
     Ints *of;        /* by tensor id: candidates over it */
     Ranked *heap; int n_heap, cap_heap;
     Ints todo;       /* candidates to be evaluated first */
-    double again;    /* what a microsecond that BY_AGAIN saves counts */
+    double again;    /* what a microsecond that BY_AGAIN saves counts, */
+    double sums;     /* and one that joining a sum's kernel saves */
+    bool elsewhere;  /* fuse_elsewhere was said */
     bool last;       /* what it refuses is said */
     bool folded;     /* norms have their places */
 } Search;
@@ -66,10 +69,14 @@ static bool before(const Ranked *a, const Ranked *b)
 }
 
 /* What is computed again in its readers can no longer join its producer, which
- * may save more later. */
+ * may save more later. What has joined a sum's kernel is read by no element of
+ * another place there: of a gate's halves both have to be one kernel first. */
 static double rank_of(const Search *x, const Candidate *k)
 {
-    return k->way == BY_AGAIN ? k->saves * x->again : k->saves;
+    if (k->way == BY_AGAIN)
+        return k->saves * x->again;
+    return group_cols(x->u.unit[k->p].group) > 1 ? k->saves * x->sums
+                                                 : k->saves;
 }
 
 static void rank(Search *x, int cand)
@@ -136,6 +143,7 @@ static void try_point(Search *x, Candidate *k)
     const Pair *pair = pair_fuse(x->pairs, &x->u, k->p, k->c, k->t);
     k->fused = pair->made;
     k->why = pair->why;
+    x->elsewhere |= k->why == fuse_elsewhere;
     if (k->fused && isinf(pair->us))
         k->why = "no family serves the two together";
     if (isinf(pair->us))
@@ -613,9 +621,10 @@ static void merge_all(Search *x)
                 ;
 }
 
-static Search search_open(Selection *s, Pairs *pairs, double again)
+static Search search_open(Selection *s, Pairs *pairs, double again, double sums)
 {
-    Search x = {.s = s, .g = s->graph, .pairs = pairs, .again = again};
+    Search x = {.s = s, .g = s->graph, .pairs = pairs, .again = again,
+                .sums = sums};
 
     x.of = arena_array(x.g->arena, Ints, x.g->n_tensor + 1);
     units_open(&x.u, s);
@@ -671,18 +680,20 @@ static void finish(Search *x)
 
 /* Several searches by pairs, each of which may end where no single merge helps.
  * Between positions that no unit of any of them spans they can be mixed: of
- * each such part the cheapest is taken. */
+ * each such part the cheapest is taken, that of the last search if it takes
+ * less as far as a model can tell. */
 static Search search_pairs(Selection *s, Pairs *pairs)
 {
-    static const double again[] = {0.8, 1};
-    int n = (int)(sizeof again / sizeof *again);
-    Search x = search_open(s, pairs, again[0]);
+    const double told = 0.98;
+    Search x = search_open(s, pairs, 0.8, 1), y = search_open(s, pairs, 1, 1);
 
     merge_all(&x);
-    for (int i = 1; i < n; i++) {
-        Search other = search_open(s, pairs, again[i]);
-        merge_all(&other);
-        units_take_better(&x.u, &other.u, 1);
+    merge_all(&y);
+    units_take_better(&x.u, &y.u, 1);
+    if (x.elsewhere || y.elsewhere) {
+        Search z = search_open(s, pairs, 1, 0.8);
+        merge_all(&z);
+        units_take_better(&x.u, &z.u, told);
     }
     return x;
 }
@@ -705,8 +716,8 @@ static bool search_stretches(Search *x, const Search *by_pairs)
 
     if (any_wanted(x->g))
         return false;
-    *x = search_open(x->s, x->pairs, 1);
-    Search first = search_open(x->s, x->pairs, 1);
+    *x = search_open(x->s, x->pairs, 1, 1);
+    Search first = search_open(x->s, x->pairs, 1, 1);
     units_take_better(&x->u, &by_pairs->u, 1);
     if (stretches_place(&first.u, 1)) {
         merge_all(&first);
@@ -748,7 +759,7 @@ static Search *search_planned(Selection *s, const PlanText *text)
 {
     Search *x = arena_new_of(s->graph->arena, Search);
 
-    *x = search_open(s, pairs_new(s), 1);
+    *x = search_open(s, pairs_new(s), 1, 1);
     s->plan = plan_read(s->graph, s->options, text);
     return s->plan && take_plan(x) && plan_whole(s->plan, &x->u) ? x : NULL;
 }
