@@ -52,6 +52,7 @@ static const DeviceKey keys[] = {
     REAL(access_ops, "instructions", "of a load or store, its address in it"),
     REAL(guard_ops, "instructions", "of a guard, or the index of a window's dimension"),
     REAL(round_ops, "instructions", "of a loop's round"),
+    REAL(part_sector, "", "of the L2's time, for a sector that is stored in part"),
     REAL(far_rows, "", "of memory's time, for one tile's rows far apart"),
     REAL(run_bytes, "bytes", "of memory's time to go from one run to another"),
     REAL(lone_warp, "", "of FMA's rate that one warp of large tiles reaches"),

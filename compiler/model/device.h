@@ -76,6 +76,8 @@ typedef struct Device {
     /* Instructions: of a copy of a vector to shared memory; of a load or store;
      * of a guard, or an index of a window; of a loop's round. */
     double copy_ops, access_ops, guard_ops, round_ops;
+    double part_sector;      /* how much longer the L2 takes over a sector of
+                                which but a part is stored */
     double far_rows;         /* how much longer memory takes over rows of a KB
                                 and more that one row of tiles reads */
     double run_bytes;        /* of memory's time: from a run to another one */

@@ -208,6 +208,25 @@ static void vote_result(Layouts *l, const Stmt *s, const Expr *a,
     }
 }
 
+/* A result along neither operand's own variables, but those that both have, is
+ * stored to parts of sectors: better along one's own. */
+static void vote_beside(Layouts *l, const Stmt *s, const Expr *a,
+                        const Expr *b)
+{
+    const Tensor *t = s->tensor;
+    const Var *last = idx_is_var(s->store[t->rank - 1]);
+
+    if (!last || !expr_uses(a, last) || !expr_uses(b, last))
+        return;
+    for (int d = t->rank - 2; d >= 0; d--) {
+        const Var *v = idx_is_var(s->store[d]);
+        if (v && v->extent >= WORTH && expr_uses(a, v) != expr_uses(b, v)) {
+            vote(l, t, d, 0.5);
+            return;
+        }
+    }
+}
+
 static void vote_stmt(Layouts *l, const Stmt *s)
 {
     const Expr *a, *b;
@@ -226,6 +245,8 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     vote_operand(l, s, b, a);
     vote_result(l, s, a, b);
     vote_result(l, s, b, a);
+    if (s->tensor->rank > 1)
+        vote_beside(l, s, a, b);
 }
 
 /* Those of a class are its root's. */

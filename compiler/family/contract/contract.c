@@ -2,6 +2,7 @@
 #include "group/groups.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Planning: the numbers of a contraction kernel. */
@@ -394,6 +395,41 @@ static void make_values(Contract *x)
 }
 
 /* Behind x->c. */
+/* How far the results of neighbouring threads lie apart, in elements. */
+static double stores_apart(const Contract *x, const Idx *offset)
+{
+    double least = 0;
+
+    for (int i = 0; i < x->c.n_m + x->c.n_n; i++) {
+        const Var *v = i < x->c.n_m ? x->c.m[i] : x->c.n[i - x->c.n_m];
+        double step = (double)llabs(idx_coef(offset, v));
+        if (v->extent > 1 && step > 0 && (least == 0 || step < least))
+            least = step;
+    }
+    return least;
+}
+
+/* Results that are neighbours of a batch alone, or of other launches' results,
+ * are stored to parts of sectors. */
+static double l2_stores(const Contract *x)
+{
+    double bytes = x->out_bytes;
+
+    for (int i = 0; i < x->gr->n_step; i++) {
+        const Step *s = &x->gr->step[i];
+        if (!s->tensor)
+            continue;
+        int size = type_bytes(s->tensor->type);
+        double apart = stores_apart(
+            x, tensor_offset(x->g, s->tensor, s->store));
+        if (apart > 1)
+            bytes += (double)group_rows(x->gr) * size *
+                     (fmin(apart, (double)L2_SECTOR / size) *
+                          x->o->device->part_sector - 1);
+    }
+    return bytes;
+}
+
 static bool finish_open(Contract *x, Graph *g, const Group *gr,
                         const Options *o, const char **why)
 {
@@ -429,6 +465,7 @@ static bool finish_open(Contract *x, Graph *g, const Group *gr,
     double in;
     x->hbm_bytes = model_group_bytes(x->g, gr, x->o->device, &in,
                                      &x->out_bytes);
+    x->out_l2 = l2_stores(x);
     contract_needed(x);
     return true;
 }

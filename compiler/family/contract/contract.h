@@ -100,6 +100,7 @@ typedef struct Contract {
     bool library;           /* some are long texts of CUDA's library */
     double ops;             /* instructions of the epilogue a result, about */
     double hbm_bytes, out_bytes;
+    double out_l2;          /* bytes that the L2 takes out_bytes as long as */
     Guard needed;           /* of the results: on one variable of m, one of n
                                and those of the batch */
     double unread;          /* bytes of memory among all results, the rest */

@@ -104,7 +104,7 @@ void contract_work(const ContractPlan *x, Work *w)
     w->block_bytes = a + b + split_bytes + x->f->out_bytes / blocks;
     double asked = c->M > t->bm ? b * scatter_b : 0; /* else it passes once */
     w->l2_bytes = blocks * (a * scatter_a + asked + split_bytes) +
-                  w->hbm_bytes + x->f->out_bytes;
+                  w->hbm_bytes + x->f->out_l2;
     w->scatter = 1;
     w->block_ops = 2 * sums * k_len;
     w->smem_bytes += blocks * (a + b + copies + through / t->split);

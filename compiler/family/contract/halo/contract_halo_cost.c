@@ -116,7 +116,7 @@ static void work(const Halo *h, Work *w)
     w->special = x->special * tiles * t->bm * t->bn;
     w->hbm_bytes = x->hbm_bytes;
     w->l2_bytes =
-        tiles * patch + x->out_bytes + blocks * h->bn * (double)x->c.K * 2;
+        tiles * patch + x->out_l2 + blocks * h->bn * (double)x->c.K * 2;
     w->scatter = 1;
     w->blocks = blocks;
     w->threads = t->threads;

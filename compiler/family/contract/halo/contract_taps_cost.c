@@ -79,7 +79,7 @@ static void work(const Taps *h, Work *w)
     w->padded_flops = 2 * tiles * t->bm * t->bn * h->rows;
     w->special = x->special * (double)x->c.M * (double)x->c.N;
     w->hbm_bytes = x->hbm_bytes;
-    w->l2_bytes = tiles * bytes + x->out_bytes;
+    w->l2_bytes = tiles * bytes + x->out_l2;
     w->scatter = 1;
     w->blocks = h->blocks * n_tiles;
     w->threads = t->threads;

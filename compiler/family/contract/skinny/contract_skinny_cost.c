@@ -42,7 +42,7 @@ void skinny_work(const ContractPlan *x, const SkinnyForm *f, int columns,
     w->regs = x->regs;
     w->smem_block = (double)smem;
     w->block_bytes = x_bytes + weights;
-    w->l2_bytes = blocks * (x_bytes + weights) + x->f->out_bytes;
+    w->l2_bytes = blocks * (x_bytes + weights) + x->f->out_l2;
     w->scatter = 1;
     w->block_ops = w->flops / blocks;
     w->smem_bytes = 2 * blocks * columns * parts * t->bm * sizeof(float);

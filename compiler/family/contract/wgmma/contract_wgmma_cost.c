@@ -456,7 +456,7 @@ static void work(const Wgmma *w, Work *out)
     if (w->beside > 1)
         asked /= w->below;
     out->l2_bytes = tiles * (a * lines(&w->f->tma.a) * shared + asked) +
-                    passes + x->out_bytes + parts +
+                    passes + x->out_l2 + parts +
                     (w->parts > 1 ? 2 * tiles * sums / t->split * sizeof(float)
                                   : 0);
     out->scatter = 1;
