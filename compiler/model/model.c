@@ -248,7 +248,8 @@ void model_cost(const Device *d, const Work *w, Cost *c)
     take(c, power_us(d, w, peak), "power", &most);
     most = both(limit, power_us(d, w, peak));
     if (w->in_turn)
-        most += fmin(fmax(c->hbm, c->l2), c->math) / fmax(1, waves);
+        most += fmin(fmax(c->hbm, c->l2), c->math) /
+                fmax(1, fmin(waves, resident * w->in_turn));
     if (c->latency + d->launch_us > most)
         c->limiter = c->latency > d->launch_us ? "latency" : "launch";
     c->us = d->launch_us + c->latency + most;

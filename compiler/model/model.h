@@ -44,8 +44,9 @@ typedef struct Work {
     double lone;           /* where the rate is that of a scheduler's warps: the
                               part of it that one warp alone reaches; else 0 */
     double serial_steps;   /* dependent global loads one after the other */
-    bool in_turn;          /* threads load, then compute: only other waves'
-                              blocks compute meanwhile */
+    int in_turn;           /* threads load, then compute, in so many parts of a
+                              block that go on by themselves: others of the SM
+                              and of other waves compute meanwhile; 0: both */
 } Work;
 
 /* Clocks of an SM as microseconds. */

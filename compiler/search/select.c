@@ -1,6 +1,5 @@
 #include "search/select.h"
 
-#include "group/fuse.h"
 #include "group/groups.h"
 #include "search/chains.h"
 #include "search/merge.h"

@@ -53,7 +53,7 @@ static double thread_overhead(const RowReduce *r, const Device *d)
     for (int n = r->per_row; r->mode != MODE_COLUMNS && n > 1; n /= 2)
         rounds += each;
     if (r->mode == MODE_COLUMNS)
-        rounds = each * r->vec;
+        rounds = d->copy_ops * r->vec;
     return d->guard_ops * (2 + r->group->n_rows) +
            r->plan.passes * (turn * r->chunks + rounds);
 }
@@ -180,7 +180,7 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
         .block_bytes = t.bytes / blocks,
         .fill_us = model_us(d, combine_clk(&r, d) * fmax(1, r.plan.passes)),
         .serial_steps = serial_loads(&r, d),
-        .in_turn = true,
+        .in_turn = r.mode == MODE_LANES ? r.threads / WARP : 1,
     };
     model_cost(d, &w, c);
 }

@@ -284,10 +284,12 @@ static int turn_space(const void *form, Variant **out)
     Variant *v = arena_array(a, Variant, MOST);
     int n = 0;
 
-    for (int to = LEAST_RUN; to <= MOST_RUN; to *= 2)
-        for (int from = LEAST_RUN; from <= MOST_RUN; from *= 2)
-            for (int vec = widest; vec >= 1; vec /= 2)
-                for (int threads = 128; threads <= 256; threads *= 2) {
+    /* what is predicted alike is taken in this order: more threads, and small
+     * tiles, of which an SM has several under way */
+    for (int threads = 256; threads >= 128; threads /= 2)
+        for (int to = LEAST_RUN; to <= MOST_RUN; to *= 2)
+            for (int from = LEAST_RUN; from <= MOST_RUN; from *= 2)
+                for (int vec = widest; vec >= 1; vec /= 2) {
                     v[n] = (Variant){.knob = {to, from, vec, threads}};
                     if (!tile_fits(f, &v[n]))
                         continue;

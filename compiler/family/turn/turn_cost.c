@@ -44,6 +44,13 @@ static double copies(const TurnForm *f, const TurnPlan *p, double *bytes)
     return ops;
 }
 
+/* Runs of whole lines follow each other: neighbouring blocks have them at the
+ * same time. */
+static double runs_cost(const Device *d, int64_t bytes)
+{
+    return bytes < L2_LINE ? model_runs(d, (double)bytes) : 1;
+}
+
 void turn_cost(const void *form, const Variant *v, Cost *c)
 {
     const TurnForm *f = form;
@@ -58,9 +65,9 @@ void turn_cost(const void *form, const Variant *v, Cost *c)
                  idle = points / (double)group_rows(f->group);
     const double digits =
         points / p.vec * d->guard_ops * (1 + f->group->n_rows);
-    const double runs =
-        (model_runs(d, (double)p.run_in) + model_runs(d, (double)p.run_out)) /
-        2;
+    const double runs = (runs_cost(d, p.run_in) + runs_cost(d, p.run_out)) / 2;
+    /* loads, a barrier, and stores that nothing of the block hides */
+    const double alone = model_us(d, 2 * d->hbm_latency + d->sync_clk);
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
@@ -77,10 +84,9 @@ void turn_cost(const void *form, const Variant *v, Cost *c)
         .smem_block = (double)p.smem,
         .block_ops = t.flops / p.blocks,
         .block_bytes = t.bytes / p.blocks,
-        .serial_steps = 2,
-        .fill_us = model_us(d, d->sync_clk),
+        .serial_us = alone,
     };
     model_cost(d, &w, c);
-    /* of equal ones that with fewer instructions */
-    c->us += c->math / KILO / KILO;
+    /* once; and of equal ones that with fewer instructions */
+    c->us += alone + c->math / KILO / KILO;
 }
