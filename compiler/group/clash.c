@@ -1,5 +1,6 @@
 #include "group/clash.h"
 
+#include "group/passes.h"
 #include "rewrite/rewrite.h"
 
 typedef struct Reading {
@@ -35,13 +36,16 @@ static bool apart_clashes(const Group *gr, const Tensor *written)
 
 /* A value over the columns may be computed again in a later pass over them;
  * a reduction's result, or a value a row, is kept. A value is of steps before
- * its own. */
+ * its own; a row's is stored before later passes, whose steps may be before its
+ * own. */
 static bool step_clashes(const Group *gr, int store)
 {
     const Step *s = &gr->step[store];
     bool tainted[gr->n_step];
+    int at[gr->n_step];
 
     memset(tainted, 0, sizeof tainted);
+    group_passes(gr, at);
     for (int i = 0; i < gr->n_step; i++) {
         const Step *k = &gr->step[i];
         Reading now = {.old = {.written = s->tensor, .own = s->store},
@@ -50,7 +54,9 @@ static bool step_clashes(const Group *gr, int store)
         tainted[i] = k->over_cols && k->op == R_NONE &&
                      (now.old.any || now.uses_tainted);
         if (now.old.elsewhere || (now.old.any && s->where.n) ||
-            (i > store && (now.old.any || now.uses_tainted)) ||
+            ((now.old.any || now.uses_tainted) &&
+             (i > store ||
+              step_reads_at(k, at[i]) > step_stores_at(s, at[store]))) ||
             (k->tensor && older_places(k->store, k->tensor->rank, k->where,
                                        s->tensor)))
             return true;

@@ -11,6 +11,7 @@
 #include "group/group.h"
 #include "group/norm.h"
 #include "group/online.h"
+#include "group/passes.h"
 #include "group/row_values.h"
 #include "group/siblings.h"
 #include "group/split.h"

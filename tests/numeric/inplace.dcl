@@ -58,3 +58,10 @@ model sn_counted { input x : f16[4, 3]; input p : i32 in 0..4; param w : f16[3];
 model sn_skipped { input c : i32[3] in 0..8; input p : f32[3]; input x : f32[8]; state s : f32[8] = 0.5;
   t[i in 0..8] = x[i] * sum(b) (c[b] == i ? p[b] * s[c[b]] : 0); s[i] = t[i] * 0.5; q = s * 1; s[i in 0..8] = t[7 - i] * t[i];
   l[] = sum(i, j in 0..8) s[i] * s[j] * x[j]; output g = grad(l, p); output y = s * 1; }
+// a row's new value is stored before a later pass over the columns, which reads the old one
+model sn_before_pass { input x : f32[7, 12]; state s : f32[7] = 1; m[i] = max(k) x[i, k]; y[i, k] = (x[i, k] - m[i]) * s[i];
+  s[i] = s[i] * 0.5 + m[i]; output y; }
+model sn_before_sum { input x : f32[7, 300]; state s : f32[7] = 1; m[i] = max(k) x[i, k]; n[i] = sum(k) exp(x[i, k] - m[i]) * s[i];
+  s[i] = s[i] * 0.5 + m[i]; output n; }
+model sn_before_gradient { input x : f32[6, 5, 4]; param g : f32[5]; param b : f32[5]; h = batch_norm_train(x, g, b);
+  loss[] = sum(n, c, i) h[n, c, i] * h[n, c, i] * h[n, c, i]; for v in params { v = v - 0.01 * grad(loss, v); } output loss; output gx = grad(loss, x); }

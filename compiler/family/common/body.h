@@ -1,8 +1,6 @@
 /* body.h - the code of one point of a nest, or of VEC neighbours along one
- * variable; shared by the families map and reduce.
- *
- * A nest's steps fall into passes over cols and row phases between them: phase
- * -1 before any pass, phase q after pass q. */
+ * variable; shared by the families map and reduce. Its steps fall into passes
+ * and phases: group/passes.h. */
 #ifndef DCC_BODY_H
 #define DCC_BODY_H
 
@@ -26,7 +24,6 @@ void schedule_make(const Group *gr, Schedule *s);
  * earlier passes that are not kept and so computed again. */
 int schedule_pass(const Group *gr, const Schedule *s, int q, int *step);
 int schedule_phase(const Group *gr, const Schedule *s, int q, int *step);
-bool is_col_step(const Step *s);
 
 /* A read whose value is in registers. */
 typedef struct Held {

@@ -33,61 +33,30 @@ const Group *nest_plain(Graph *g, const Group *gr)
     return plain;
 }
 
-bool is_col_step(const Step *s)
-{
-    return s->op != R_NONE || s->over_cols;
-}
-
-typedef struct Deps {
-    const Group *group;
-    Schedule *plan;
-    bool col;
-    int at;
-} Deps;
-
-static void add_dep(const Expr *e, void *ctx)
-{
-    Deps *d = ctx;
-
-    if (e->kind != E_LOCAL)
-        return;
-    const Step *s = &d->group->step[e->local];
-    int at = d->plan->at[e->local];
-    d->plan->uses[e->local]++;
-    /* a row's value is there after its pass or phase */
-    if (d->col && !(s->op == R_NONE && s->over_cols))
-        at++;
-    if (at > d->at)
-        d->at = at;
-}
-
 typedef struct Last {
     Schedule *plan;
     int at;
 } Last;
 
-static void add_last(const Expr *e, void *ctx)
+static void add_use(const Expr *e, void *ctx)
 {
     Last *l = ctx;
 
-    if (e->kind == E_LOCAL && l->plan->last[e->local] < l->at)
+    if (e->kind != E_LOCAL)
+        return;
+    l->plan->uses[e->local]++;
+    if (l->plan->last[e->local] < l->at)
         l->plan->last[e->local] = l->at;
 }
 
 void schedule_make(const Group *gr, Schedule *s)
 {
     memset(s, 0, sizeof *s);
-    for (int i = 0; i < gr->n_step; i++) {
-        const Step *t = &gr->step[i];
-        Deps d = {gr, s, is_col_step(t), is_col_step(t) ? 0 : -1};
-        expr_visit(t->value, add_dep, &d);
-        s->at[i] = s->last[i] = d.at;
-        if (d.col && d.at + 1 > s->passes)
-            s->passes = d.at + 1;
-    }
+    s->passes = group_passes(gr, s->at);
+    memcpy(s->last, s->at, sizeof s->last);
     for (int i = 0; i < gr->n_step; i++) {
         Last l = {s, s->at[i]};
-        expr_visit(gr->step[i].value, add_last, &l);
+        expr_visit(gr->step[i].value, add_use, &l);
     }
 }
 
