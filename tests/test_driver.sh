@@ -45,6 +45,14 @@ echo 'model bad { input x : f32[3]; output y[i] = x[i + 1]; }' >bad.dcl
 
 check "verify, on the CPU" 0 "the model is correct" \
     "$dcc" verify --cpu good.dcl
+cat >turned.dcl <<'END'
+model turned {
+  input x : f32[16, 2];
+  output y[] = sum(i, k in 0..2) abs(x[i, (k + 1) % 2] - 0.5);
+}
+END
+check "an oracle that gcc optimises" 0 "the model is correct" \
+    env DCC_REF_FLAGS="-O3 -fopenmp" "$dcc" verify --cpu turned.dcl
 check "verify, another seed" 0 "good, seed 77, on the CPU" \
     "$dcc" verify --cpu --seed=77 good.dcl
 check "run with random data" 0 "1 run on CPU" \

@@ -13,7 +13,7 @@ enum { MESSAGE_LINES = 12 };
 enum { BENCH_RUNS = 1000, BENCH_EMULATED = 10 };
 
 /* Threads where the compiler has them; the same code on every machine. */
-static const char ref_flags[] = "-O2 -ftree-vectorize -fopenmp";
+static const char ref_flags[] = "-O2 -fopenmp";
 
 /* ---- where -------------------------------------------------------------- */
 

@@ -72,8 +72,8 @@ def build_one(o, number):
     rc, log = sh([o.dcc, "--emit=ref", "m.dcl", "-o", "oracle.c"], at, 60)
     if rc:
         return [("refused" if rc == 1 else "WRONG", number, -1, log[:600])]
-    rc, log = sh(["gcc", "-std=gnu11", "-w", "-O2", "-ftree-vectorize",
-                  "-I" + o.runtime, "-o", "oracle", "oracle.c"] +
+    rc, log = sh(["gcc", "-std=gnu11", "-w", "-O2", "-I" + o.runtime, "-o",
+                  "oracle", "oracle.c"] +
                  glob.glob(os.path.join(o.into, "ref", "*.o")) + ["-lm"], at,
                  100)
     if rc:
