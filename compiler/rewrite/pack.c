@@ -286,6 +286,45 @@ static const Expr *pack(Graph *g, Packing *p, const Stmt *s, const Expr *w,
     return expr_read(g, t, at, (Guard){0}, NULL);
 }
 
+/* The same read of a copy of its whole tensor, whose dimensions go from those
+ * of depth 0, the slowest, to those of the most. */
+static const Expr *pack_whole(Graph *g, Packing *p, const Stmt *s,
+                              const Expr *w, const int *depth)
+{
+    const Tensor *t = w->tensor;
+    const Idx **all = arena_array(g->arena, const Idx *, t->rank);
+    const Idx **at = arena_array(g->arena, const Idx *, t->rank);
+    const Var **v = arena_array(g->arena, const Var *, t->rank);
+    int n = 0;
+
+    for (int k = 0; n < t->rank; k++)
+        for (int d = 0; d < t->rank; d++)
+            if (depth[d] == k) {
+                v[n] = idx_new_var(g->pool, "i", t->dim[d]);
+                all[d] = idx_var(g->pool, v[n]);
+                at[n++] = w->at[d];
+            }
+    const Expr *whole = expr_read(g, w->tensor, all, (Guard){0}, NULL);
+    return expr_read(g, packed(g, p, s, whole, v, n), at, w->in,
+                     w->outside);
+}
+
+/* Of weights with zeros beyond them: windows of taps slowest, then what the
+ * result has, then the sum; `inner` fastest. */
+static const Expr *pack_taps(Graph *g, Packing *p, const Stmt *s,
+                             const Expr *w, const Var *inner)
+{
+    int depth[MAX_RANK];
+
+    for (int d = 0; d < w->tensor->rank; d++) {
+        const Var *v = idx_is_var(w->at[d]);
+        depth[d] = v != NULL;
+        if (v && walk_in_list((const Var *const *)s->red, s->n_red, v))
+            depth[d] = v == inner ? 2 + 1 : 2;
+    }
+    return pack_whole(g, p, s, w, depth);
+}
+
 /* Does it read a parameter as a step finds it, which tensor cores do not take
  * as it lies? */
 static bool is_turned(const Expr *e, bool f32_along_sum)
@@ -294,11 +333,27 @@ static bool is_turned(const Expr *e, bool f32_along_sum)
            tensor_is_trained(e->tensor);
 }
 
+/* Whether e is its tensor's element, or 0 where that has none. */
+static bool zero_beyond(Graph *g, const Expr *e)
+{
+    Guard own = {0};
+    int found = 0;
+
+    for (int d = 0; d < e->tensor->rank; d++)
+        own = guard_within(g->pool, own, e->at[d], 0, e->tensor->dim[d]);
+    for (int i = 0; i < e->in.n; i++)
+        for (int j = 0; j < own.n; j++)
+            found += e->in.cond[i].e == own.cond[j].e &&
+                     e->in.cond[i].mod == own.cond[j].mod;
+    return found == e->in.n &&
+           (!found || (e->outside->kind == E_CONST && e->outside->num == 0));
+}
+
 /* A parameter's elements whose place is known at load time. */
-static bool is_weights(const Expr *e, bool f32_along_sum)
+static bool is_weights(Graph *g, const Expr *e, bool f32_along_sum)
 {
     if ((e->tensor->role != ROLE_PARAM && !is_turned(e, f32_along_sum)) ||
-        e->in.n)
+        !zero_beyond(g, e))
         return false;
     for (int d = 0; d < e->tensor->rank; d++)
         if (idx_has_data(e->at[d]))
@@ -388,22 +443,11 @@ static bool sum_walks(const Stmt *s, const Idx *e)
 static const Expr *whole_turned(Graph *g, Packing *p, const Stmt *s,
                                 const Expr *w)
 {
-    const Tensor *t = w->tensor;
-    const Idx **all = arena_array(g->arena, const Idx *, t->rank);
-    const Idx **at = arena_array(g->arena, const Idx *, t->rank);
-    const Var **v = arena_array(g->arena, const Var *, t->rank);
-    int n = 0;
+    int depth[MAX_RANK];
 
-    for (int walked = 0; walked < 2; walked++)
-        for (int d = 0; d < t->rank; d++)
-            if (sum_walks(s, w->at[d]) == walked) {
-                v[n] = idx_new_var(g->pool, "i", t->dim[d]);
-                all[d] = idx_var(g->pool, v[n]);
-                at[n++] = w->at[d];
-            }
-    const Expr *whole = expr_read(g, w->tensor, all, (Guard){0}, NULL);
-    return expr_read(g, packed(g, p, s, whole, v, n), at, w->in,
-                     w->outside);
+    for (int d = 0; d < w->tensor->rank; d++)
+        depth[d] = sum_walks(s, w->at[d]);
+    return pack_whole(g, p, s, w, depth);
 }
 
 static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
@@ -433,17 +477,21 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
-            if (!is_weights(w, f32_along_sum))
+            if (!is_weights(g, w, f32_along_sum))
                 continue;
             PackHow how = way(g, s, f[1 - k], w, f32_along_sum, as, made);
             const Var *along = wanted(s, f[1 - k], w);
             const Var *v = how == PACK_COLUMNS ? columns(s, f[1 - k], w)
                                                : along;
+            bool whole = w->in.n > 0; /* it has no more points than these */
             if (how == PACK_NOT || !v ||
-                points_of(s, w) != (double)tensor_elems(w->tensor))
+                (!whole &&
+                 points_of(s, w) != (double)tensor_elems(w->tensor)))
                 continue; /* no use, or read in part or more than once */
             int before = g->n_stmt;
-            const Expr *read = pack(g, &p, s, w, along ? along : v, v);
+            const Expr *read =
+                whole ? pack_taps(g, &p, s, w, v)
+                      : pack(g, &p, s, w, along ? along : v, v);
             i += g->n_stmt - before;
             if (!read)
                 continue;

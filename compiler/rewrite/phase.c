@@ -326,6 +326,45 @@ static void shrink(Phase *f, int at, int dim, const Parts *n,
 
 /* ---- */
 
+/* Columns of each phase: the points that only the factor without p indexes, but
+ * for what its guards have (phases). */
+static int64_t columns_of(const Phase *f)
+{
+    const Expr *a, *b;
+    const Var *own[32];
+    int64_t columns = 1;
+
+    if (!walk_product(f->s, &a, &b) || expr_uses(a, f->p) == expr_uses(b, f->p))
+        return 0;
+    if (expr_uses(b, f->p)) {
+        const Expr *other = a;
+        a = b;
+        b = other;
+    }
+    for (int i = walk_only_in(f->s, b, a, own); i-- > 0;)
+        if (!guard_uses(b->in, own[i]))
+            columns *= own[i]->extent;
+    return columns;
+}
+
+/* Phases of unequal taps are products of their own, if each has columns for
+ * one. Their rows are then those that there are: p = m u + g, where g, the
+ * residue, goes by f as a number, if it does. */
+static void cover(Phase *f)
+{
+    enum { MANY = 32 };
+    int64_t first = modulo(f->b, f->m);
+    int64_t step = modulo(f->a + f->b, f->m) - first;
+
+    if (columns_of(f) < MANY)
+        return;
+    for (int64_t i = 0; i < f->phases; i++)
+        if (modulo(f->a * i + f->b, f->m) != first + step * i)
+            return;
+    f->a = step;
+    f->b = first;
+}
+
 /* False if there is nothing to split, or no way. */
 static bool split_one(Graph *g, int at)
 {
@@ -338,6 +377,8 @@ static bool split_one(Graph *g, int at)
         return false;
     f.phases = f.r && f.r->extent < f.each ? f.r->extent : f.each;
     bool all = f.each == f.m && f.phases == f.m;
+    if (all && f.r->extent % f.each)
+        cover(&f);
     /* u = 0 reaches the first of p */
     int64_t top = f.b + (f.a > 0 ? f.a * (f.phases - 1) : 0);
     f.b -= top - modulo(top, f.m);

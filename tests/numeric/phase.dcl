@@ -82,3 +82,31 @@ model sg_two { dim B = 1; input x : f16[B, 8, 10, 12]; param w : f16[64, 8, 1, 1
   input t : f16[B, 64, 10, 12]; input t2 : f16[B, 72, 10, 12]; input rate : f32;
   h = relu(conv2d(x, w)); y = conv2d(h, u); y2 = conv2d(h, d);
   output loss = mse(y, t) + mse(y2, t2); for v in params { v = v - 0.001 * rate * grad(loss * 64, v); } }
+
+// phases of several taps and of fewer: each a product of its own, whose sum is
+// over the taps that it has; with a pad that turns the phases round, and without
+model taps2 {
+  type E = f16;
+  input x : E[2, 64, 7, 9];  param w : E[64, 32, 3, 3];  param b : E[32];
+  output y = conv_transpose2d(x, w, b, stride = 2, pad = 1, extra = 1);
+}
+model taps2_bare {
+  type E = f16;
+  input x : E[1, 72, 5, 4];  param w : E[72, 40, 3, 5];
+  output y = relu(conv_transpose2d(x, w, stride = 2));
+}
+// in one dimension, of a stride of 3; in three
+model taps1 {
+  type E = f16;
+  input x : E[2, 64, 21];  param w : E[64, 48, 5];
+  x4 = reshape(x, shape = [2, 64, 21, 1]);
+  w4 = reshape(w, shape = [64, 48, 5, 1]);
+  output y = conv_transpose2d(x4, w4, stride = [3, 1], pad = [1, 0]);
+}
+model taps3 {
+  input d : f16[1, 3, 4, 3, 64];  param w : f16[64, 32, 3, 3, 3];
+  output g[n, t in 0..6, h in 0..8, q in 0..6, c] = sum(k, a, r, s)
+      ((t + 1 - a) % 2 == 0 && (h + 1 - r) % 2 == 0 && (q + 1 - s) % 2 == 0
+          ? d[n, (t + 1 - a) / 2, (h + 1 - r) / 2, (q + 1 - s) / 2, k] or 0 : 0)
+      * w[k, c, a, r, s];
+}
