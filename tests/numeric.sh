@@ -141,6 +141,10 @@ one_file()
             /^\/\/ Family *chain_/ { sub("__.*", "", name); has[name] }
             END { for (name in has) n++; print n }' fused.cu)" = "$want" ]
         point $? "$label $name: each model is a chain" log ;;
+    wgmma)
+        [ "$name" != phase ] || { "$dcc" "$file" -o own.cu >log 2>&1 &&
+            [ "$(grep -c "auto find_steps" own.cu)" -ge 4 ]; }
+        point $? "$label $name: no phase multiplies another's taps" log ;;
     rows)
         [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
         point $? "$label $name: products compute values of rows" log ;;

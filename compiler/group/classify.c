@@ -1,6 +1,7 @@
 #include "group/group.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 /* A nest as a contraction: a sum over cols of a product of two factors, the
  * rows split by which factor uses them. */
@@ -299,30 +300,79 @@ static bool beyond_sum(const Contraction *c, const Operand *o, const Var *v)
     return false;
 }
 
+/* Rows that are products apart, and those that are left. */
+typedef struct Parted {
+    const Var *left[MAX_RANK], *apart[MAX_RANK];
+    int n_left, n_apart;
+} Parted;
+
+static void part_var(Parted *p, const Var *v, bool apart)
+{
+    if (apart)
+        p->apart[p->n_apart++] = v;
+    else
+        p->left[p->n_left++] = v;
+}
+
+/* Unless fewer than `least` rows would be left. */
+static void set_parted(Contraction *c, const Parted *p, const Var **v, int *n,
+                       int64_t least)
+{
+    if (extents(p->left, p->n_left) < least ||
+        c->n_batch + p->n_apart > MAX_RANK)
+        return;
+    memcpy(v, p->left, sizeof *v * (size_t)p->n_left);
+    memcpy(c->batch + c->n_batch, p->apart, sizeof *v * (size_t)p->n_apart);
+    c->n_batch += p->n_apart;
+    *n = p->n_left;
+}
+
 /* Rows of an operand that lie in memory side by side, many of them, and others
  * beyond the sum are no number: each of those is a product of its own. */
 static void set_apart(Contraction *c, const Operand *o, const Var **v, int *n)
 {
     enum { LEAST = 256, VECTOR = 16 };
-    const Var *left[MAX_RANK], *apart[MAX_RANK];
-    int n_left = 0, n_apart = 0;
+    Parted p = {.n_left = 0};
 
     if (!o->read || !among(v, *n, o->along) || !idx_affine(o->offset) ||
         o->vec * type_bytes(o->read->tensor->type) < VECTOR ||
         type_bytes(o->type) > 2)
         return;
     for (int i = 0; i < *n; i++)
-        if (beyond_sum(c, o, v[i]))
-            apart[n_apart++] = v[i];
-        else
-            left[n_left++] = v[i];
-    if (extents(left, n_left) < LEAST || c->n_batch + n_apart > MAX_RANK ||
-        !among(left, n_left, o->along))
-        return;
-    memcpy(v, left, sizeof *v * (size_t)n_left);
-    memcpy(c->batch + c->n_batch, apart, sizeof *v * (size_t)n_apart);
-    c->n_batch += n_apart;
-    *n = n_left;
+        part_var(&p, v[i], beyond_sum(c, o, v[i]));
+    if (among(p.left, p.n_left, o->along))
+        set_parted(c, &p, v, n, LEAST);
+}
+
+/* Whether c has v as the digit below the steps of a summed variable: taps of a
+ * phase. */
+static bool is_phase(const Contraction *x, Cond c, const Var *v)
+{
+    int64_t step = idx_coef(c.e, v);
+
+    for (int i = 0; i < x->n_k && !c.mod && step; i++) {
+        int64_t tap = idx_coef(c.e, x->k[i]);
+        if (tap && llabs(tap) >= llabs(step) * v->extent)
+            return true;
+    }
+    return false;
+}
+
+/* Phases that have taps of their own are products of their own, where what is
+ * left has columns for one. */
+static void set_phases_apart(Contraction *c, const Operand *o, const Var **v,
+                             int *n)
+{
+    enum { LEAST = 32 };
+    Parted p = {.n_left = 0};
+
+    for (int i = 0; i < *n; i++) {
+        bool phase = false;
+        for (int j = 0; o->read && j < o->in.n; j++)
+            phase |= is_phase(c, o->in.cond[j], v[i]);
+        part_var(&p, v[i], phase);
+    }
+    set_parted(c, &p, v, n, LEAST);
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -593,6 +643,8 @@ static bool settle(Form *f, Contraction *c, const char **why)
         *why = "nothing to sum over";
         return false;
     }
+    set_phases_apart(c, &c->a, c->m, &c->n_m);
+    set_phases_apart(c, &c->b, c->n, &c->n_n);
     set_apart(c, &c->a, c->m, &c->n_m);
     set_apart(c, &c->b, c->n, &c->n_n);
     c->parts = f->parts;

@@ -108,7 +108,7 @@ static const char *open_sliding(Tma *t, TmaOperand *o, const Operand *op,
     o->op = op;
     if (op->read->tensor->type != t->x->elem)
         return "a factor that is computed";
-    if ((why = tma_check_guard(o, t->x)) ||
+    if ((why = tma_check_guard(t, o)) ||
         (why = find_dims(t, o, rows, farthest)))
         return why;
     const TmaDim *last = &o->dim[n];
@@ -165,6 +165,7 @@ const char *tma_slide(Tma *t)
     if (v[n - 1]->extent % t->bk)
         return "channels that are no whole boxes";
     tma_axis(x->g, &t->k.axis[t->k.n++], c->k, c->n_k);
+    tma_find_taps(t, &c->a, &c->b);
     for (int i = 0; i < c->n_k; i++)
         tma_axis(x->g, &t->pixel[i], &c->k[i], 1);
     tma_axis(x->g, &side->axis[side->n++], v, n);

@@ -177,9 +177,11 @@ static bool stores_say(const Group *gr, Cond c)
 }
 
 /* Guards that are not just "inside the tensor" are beyond TMA, but where no
- * result is stored anyway: a row beyond them may be any. */
-const char *tma_check_guard(const TmaOperand *o, const Contract *c)
+ * result is stored anyway: a row beyond them may be any; and those that all
+ * steps meet. */
+const char *tma_check_guard(const Tma *t, const TmaOperand *o)
 {
+    const Contract *c = t->x;
     IdxPool *pool = c->g->pool;
     const Expr *read = o->op->read;
     const Tensor *x = read->tensor;
@@ -189,6 +191,7 @@ const char *tma_check_guard(const TmaOperand *o, const Contract *c)
         in = guard_within(pool, in, read->at[d], 0, x->dim[d]);
     for (int i = 0; i < o->op->in.n; i++) {
         bool found = cond_truth(o->op->in.cond[i]) == ALWAYS ||
+                     tma_meets(t, o->op->in.cond[i]) ||
                      stores_say(c->gr, o->op->in.cond[i]);
         for (int j = 0; j < in.n && !found; j++)
             found = in.cond[j].e == o->op->in.cond[i].e &&
@@ -259,8 +262,7 @@ static bool merge_dims(const Tma *t, TmaOperand *o)
     for (int i = 0; i < o->rank; i++)
         for (int j = 0; j < o->rank; j++) {
             TmaDim *s = &o->dim[i], *f = &o->dim[j];
-            if (i == j || s->axis || f->axis || f->at->lo < 0 ||
-                f->at->hi >= f->extent ||
+            if (i == j || s->axis || f->axis || !tma_inside(t, f) ||
                 s->stride != f->stride * f->extent)
                 continue;
             f->at = idx_add(p, idx_scale(p, s->at, f->extent), f->at);
@@ -331,7 +333,7 @@ const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
     if (!op->read || op->read->tensor->type != t->x->elem)
         return "a factor that is computed";
     const Tensor *x = op->read->tensor;
-    if ((why = tma_check_guard(o, t->x)))
+    if ((why = tma_check_guard(t, o)))
         return why;
     rest = on_axes(t, op->offset);
     for (int d = 0; d < x->rank; d++) {

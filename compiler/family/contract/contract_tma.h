@@ -61,9 +61,19 @@ typedef struct Patch {
     bool im2col;        /* it is a run of rows all the same */
 } Patch;
 
+/* Of a product's steps along an axis of k: the first, and how many, of
+ * variables of the batch. count NULL: all. */
+typedef struct TapRange {
+    const Idx *first, *count;
+} TapRange;
+
 typedef struct Tma {
     const Contract *x;
     Axes m, n, k, batch;
+    TapRange tap[MAX_RANK]; /* of each axis of k but the last */
+    Guard taps;         /* the conditions that a product's steps meet */
+    int64_t least;      /* steps of the product with the fewest, */
+    double mean;        /* and in the mean */
     int bk;             /* elements of TMA_ROW bytes: a step over k */
     TmaOperand a, b;
     int pixels;         /* dimensions of a's that an im2col map slides along,
@@ -89,7 +99,13 @@ bool tma_off(const TmaOperand *o, int bytes);
  * sector (of 8, 24 or 40 terms) twice as long. */
 bool tma_few_terms(const Tma *t);
 double tma_few_clk(const Tma *t, const TmaOperand *o, double rows);
-/* Steps over k: the last axis in pieces of bk, the others one by one. */
+/* contract_tma_taps.c: sets t->tap and what follows it, once there are axes;
+ * whether steps meet c, and whether all that they have of d is there. */
+void tma_find_taps(Tma *t, const Operand *a, const Operand *b);
+bool tma_meets(const Tma *t, Cond c);
+bool tma_inside(const Tma *t, const TmaDim *d);
+/* Steps over k: the last axis in pieces of bk, the others one by one; of a
+ * product that has all taps. */
 int64_t tma_k_tiles(const Tma *t);
 /* Where rows of pixels begin and end in dimension d, as an im2col map has it:
  * from the first element, and from the last. */
@@ -108,6 +124,6 @@ void tma_axes(Graph *g, Axes *out, const Var *const *v, int n,
 bool tma_one_number(const Operand *o, const Var *u, const Var *v);
 const char *tma_operand(Tma *t, TmaOperand *o, const Operand *op,
                         const Axes *side, const Var *run);
-const char *tma_check_guard(const TmaOperand *o, const Contract *c);
+const char *tma_check_guard(const Tma *t, const TmaOperand *o);
 
 #endif

@@ -75,6 +75,7 @@ static const char *open_boxes(Tma *t)
     tma_axes(x->g, &t->m, c->m, c->n_m, a, NULL);
     tma_axes(x->g, &t->n, c->n, c->n_n, b, NULL);
     tma_axes(x->g, &t->k, c->k, c->n_k, a, b);
+    tma_find_taps(t, a, b);
     if (!t->m.n || t->n.n != 1)
         return t->m.n ? "columns that are not one number" : "no rows";
     if (!(why = tma_operand(t, &t->a, a, &t->m, run[0])))

@@ -87,6 +87,8 @@ typedef struct Wgmma {
     int spare_rows;         /* with those set aside for what rows read */
     int leaps;              /* turns in which a sum's k_tiles are taken */
     int64_t m_tiles, n_tiles, k_tiles;
+    int64_t least_steps;    /* of a tile: those of a phase with few taps, */
+    double mean_steps;      /* and in the mean; else both are k_tiles */
     int64_t tiles;          /* of all products; of a cluster that shares b */
     size_t stage_bytes;     /* that TMA brings a stage */
     size_t kept_bytes;      /* of a b that stays, and its barrier; or 0 */
@@ -247,6 +249,20 @@ void wgmma_cost(const void *form, const Variant *v, Cost *c);
 size_t wgmma_ring_bytes(const Wgmma *w);
 /* The slot of b's tile of a step: one of the ring, or of what stays. */
 const char *wgmma_b_slot(const WgmmaBuild *w);
+/* contract_wgmma_taps.c, where products' steps may differ. In C: the steps of
+ * the tile of that number; of the loop's tile; the code that names these; the
+ * part of a tile's steps that is a block's; what the template has of steps, of
+ * a block's first tile and of tiles so far `apart`. And the digits of a step's
+ * number, from the fastest axis but one on, each value of which is `inner`
+ * steps. */
+const char *wgmma_tile_steps(const WgmmaBuild *w, const char *tile);
+const char *wgmma_own_steps(const WgmmaBuild *w);
+Tree *wgmma_name_steps(const WgmmaBuild *w);
+Tree *wgmma_own_part(const WgmmaBuild *w);
+enum { WGMMA_COUNT_FILLS = 4 };
+int wgmma_step_counts(WgmmaBuild *w, const char *own, const char *apart,
+                      Fill *fill);
+void wgmma_name_taps(WgmmaBuild *w, WgmmaDigits *d, int64_t inner);
 /* contract_wgmma_steps.c: whether tiles are taken as whole rounds. */
 bool wgmma_rounds(const Wgmma *w);
 /* Whether the ring has room for the next tile beside what the warpgroup that

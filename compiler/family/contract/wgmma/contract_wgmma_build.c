@@ -336,7 +336,8 @@ static void finish(WgmmaBuild *w)
     k->shared = contract_shared(x->f->o->device, w->p->smem);
     k->min_blocks = w->p->consumers == 1 ? w->p->resident : 1;
     k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
-               (double)x->f->c.batches;
+               (double)x->f->c.batches * w->p->mean_steps /
+               (double)w->p->k_tiles;
     k->bytes = x->f->hbm_bytes;
     k->family = "contract_wgmma";
     k->min_arch = "sm_90a";
@@ -531,27 +532,20 @@ static Tree *both(Tree *first, Tree *then)
 }
 
 /* All threads know the ring; blocks that split K know their part. */
-static const char *sync_code(const WgmmaBuild *w)
+static Tree *sync_code(const WgmmaBuild *w)
 {
-    if (w->p->parts > 1 && w->x.p->t.split > 1)
-        return "__syncthreads();\n"
-               "dcc_cluster_arrive_relaxed();  // others may send\n"
-               "const int rank = (int)dcc_cluster_rank();\n"
-               "const int piece = part * SPLIT + rank;\n"
-               "const int k_begin = piece * K_TILES / (PARTS * SPLIT);\n"
-               "const int k_end = (piece + 1) * K_TILES / (PARTS * SPLIT);\n";
-    if (w->p->parts > 1)
-        return "__syncthreads();\n"
-               "const int k_begin = part * K_TILES / PARTS;\n"
-               "const int k_end = (part + 1) * K_TILES / PARTS;\n";
-    return w->p->cluster > 1 ? "dcc_cluster_meet();\n"
-           : w->x.p->t.split > 1
-               ? "__syncthreads();\n"
-                 "dcc_cluster_arrive_relaxed();  // others may send\n"
-                 "const int rank = (int)dcc_cluster_rank();\n"
-                 "const int k_begin = rank * K_TILES / SPLIT;\n"
-                 "const int k_end = (rank + 1) * K_TILES / SPLIT;\n"
-               : "__syncthreads();\n";
+    Tree *b = tree_list(w->x.g->arena);
+
+    if (w->p->cluster > 1)
+        PUT(b, "dcc_cluster_meet();\n");
+    else
+        PUT(b, "__syncthreads();\n");
+    if (w->x.p->t.split > 1)
+        PUT(b, "dcc_cluster_arrive_relaxed();  // others may send\n"
+               "const int rank = (int)dcc_cluster_rank();\n");
+    if (wgmma_sharers(w->p) > 1)
+        tree_add(b, wgmma_own_part(w));
+    return b;
 }
 
 /* Which tiles are a cluster's. */
@@ -606,7 +600,7 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
                         FILL("args", wgmma_list(w, p, "", ", ")));
     bool ahead = wgmma_runs_ahead(w), turns = wgmma_turns(w->p);
     const char *begin = one ? "k_begin" : "0";
-    const char *end = one ? "k_end" : "K_TILES";
+    const char *end = one ? "k_end" : wgmma_own_steps(w);
     Fill fill[] = {
         FILL_TREE("SET_UP", set_up(w, p, own)),
         FILL("RING", turns ? "// A ring: TMA fills slots (`full`), consumers' "
@@ -623,17 +617,18 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("SLOT", wgmma_slot(w, begin)),
         FILL("NEXT_SLOT",
              turns ? "dcc_next_slot<STAGES>(slot, phase);\n" : ""),
-        FILL("SYNC", sync_code(w)),
+        FILL_TREE("SYNC", sync_code(w)),
         FILL("TILES", own_tiles(w)),
         FILL("REFS", wgmma_list(w, p, "int &", ", ")),
         FILL("NAMES", wgmma_list(w, p, "", ", ")),
         FILL_TREE("UNREAD", unread_code(w)),
         FILL_TREE("FIND", find_tile(w, p)),
         FILL_TREE("DECLARE", declare),
-        FILL_TREE("PLACE", !wgmma_has_early(w)
-                               ? both(tree_copy(a, declare), found)
-                           : turns ? found
-                                   : tree_list(a)),
+        FILL_TREE("PLACE", both(!wgmma_has_early(w)
+                                    ? both(tree_copy(a, declare), found)
+                                : turns ? found
+                                        : tree_list(a),
+                                wgmma_name_steps(w))),
         FILL_TREE("SHRINK", budget(w, false)),
         FILL_TREE("GROW", both(budget(w, true), wgmma_touch_columns(w))),
         FILL_TREE("SWEEP", sweep(w)),
@@ -641,7 +636,9 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("BLOCKS", all),
         FILL("BEGIN", begin),
         FILL("END", end),
-        FILL_TREE("AHEAD", wgmma_ahead(w, p, own, begin, end)),
+        FILL_TREE("AHEAD",
+                  wgmma_ahead(w, p, own, begin,
+                              one ? end : wgmma_tile_steps(w, own))),
         FILL_TREE("FILL", wgmma_fill(w)),
         FILL("WAIT", consumer_wait(w)),
         FILL("SHARE",
@@ -652,15 +649,11 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
                                 "to its shared memory.\n"
                                 "__syncwarp();\ndcc_cluster_sync();\n"
                               : ""),
-        FILL("FIRST_STEP", w->p->pingpong ? "warpgroup * K_TILES" : "0"),
         FILL("FIRST", w->p->pingpong
                           ? arena_printf(a, "%s + warpgroup * %s", own, all)
                           : own),
         FILL("NEXT",
              w->p->pingpong ? arena_printf(a, "CONSUMERS * %s", all) : all),
-        FILL("SKIP", w->p->pingpong ? "step += CONSUMERS * K_TILES;\n"
-                     : one       ? ""
-                                 : "step += K_TILES;\n"),
         FILL_TREE("TURN", turn_code(w)),
         FILL_TREE("PASS", pass_code(w)),
         FILL("A_DESC", descriptor(w, &w->f->tma.a, &x->a, true)),
@@ -682,16 +675,17 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
                                         "    dcc_tma_store_wait_read<0>();\n"
                                       : ""),
     };
-    enum { N = sizeof fill / sizeof *fill };
-    Fill more[N + WGMMA_STEP_FILLS];
+    enum { N = sizeof fill / sizeof *fill, M = N + WGMMA_COUNT_FILLS };
+    Fill more[M + WGMMA_STEP_FILLS];
 
     memcpy(more, fill, sizeof fill);
-    more[N] = FILL_TREE("STEPS", wgmma_steps(w, begin, end, more, N));
+    wgmma_step_counts(w, own, all, more + N);
+    more[M] = FILL_TREE("STEPS", wgmma_steps(w, begin, end, more, M));
     kernel_phase(x->g, x->kernel, "setup",
                  template_tree(a,
                                x->f->terms == 3 ? "contract_wgmma_3x.cu.in"
                                              : "contract_wgmma.cu.in",
-                               more, N + 1));
+                               more, M + 1));
 }
 
 static void build_plan(Wgmma *plan, Kernel *k)

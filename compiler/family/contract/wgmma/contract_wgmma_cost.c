@@ -130,7 +130,7 @@ static double round_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
     double slots = w->x.t.stages * (double)wgmma_sharers(w);
-    double first = fmin(1, slots / (double)w->k_tiles);
+    double first = fmin(1, slots / w->mean_steps);
     double between = fmax(1, w->x.t.stages - 1);
     double far = w->m_tiles > 2 ? first : 1;
     double slot = w->f->tma.k.n > 1 ? d->window_clk : d->slot_clk;
@@ -358,7 +358,7 @@ static void timeline(const Wgmma *w, Work *out)
 {
     const Device *d = w->f->x.o->device;
     Clocks s = step_of(w);
-    double steps = (double)w->k_tiles / wgmma_sharers(w);
+    double steps = w->mean_steps / wgmma_sharers(w);
     double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
     double clk = loaded_clk_us(d), boost = d->clock_ghz * KILO;
     double quick = fmin(boost, clk / sqrt(fmin(1, blocks / d->sms)));
@@ -375,7 +375,7 @@ static void timeline(const Wgmma *w, Work *out)
                           tiles * loads + fmax(0, between - ahead));
     out->fill_us = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
     if (w->stays)
-        out->fill_us += (double)w->k_tiles * copies_b(w) / boost;
+        out->fill_us += w->mean_steps * copies_b(w) / boost;
 }
 
 /* How much longer weights that one tile reads come from memory where some SMs
@@ -420,7 +420,7 @@ static void work(const Wgmma *w, Work *out)
     const Device *d = x->o->device;
     const Tile *t = &w->x.t;
     double sums = (double)t->bm * t->bn, tiles = wgmma_blocks(w);
-    double steps = (double)w->k_tiles / wgmma_sharers(w);
+    double steps = w->mean_steps / wgmma_sharers(w);
     double a = w->rows * (double)TMA_ROW * steps;
     double b = wgmma_slot_columns(w->f, t->bn) * (double)TMA_ROW * steps;
     /* single sectors of rows, as the sums lie, go out in parts */
@@ -429,7 +429,7 @@ static void work(const Wgmma *w, Work *out)
     out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
     out->efficiency = 1.0 / x->terms;
     out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-                 (double)x->c.batches;
+                 (double)x->c.batches * w->mean_steps / (double)w->k_tiles;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     out->special = x->special * tiles * sums / wgmma_sharers(w) +
                    w->f->pre_special * tiles * t->bm * steps * t->bk;

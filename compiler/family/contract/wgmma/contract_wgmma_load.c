@@ -59,11 +59,7 @@ static void name_k(WgmmaBuild *w, WgmmaDigits *d)
     if (steps)
         wgmma_digit(w, d, "k0", wgmma_place(w, "k_tile"), 1,
                     k->n > 1 ? radix : 0, " * BK");
-    for (int i = k->n - 2; i >= 0; i--) {
-        wgmma_digit(w, d, cprint_var(cp, k->axis[i].linear), "k_tile", radix,
-                    i > 0 ? k->axis[i].extent : 0, "");
-        radix *= k->axis[i].extent;
-    }
+    wgmma_name_taps(w, d, radix);
 }
 
 /* Declares the digits that `code` mentions, those of a number together where a

@@ -285,7 +285,8 @@ static const char *plan_tiles(Wgmma *w)
         (size_t)(rows + (w->stays ? 0 : wgmma_slot_columns(w->f, t->bn))) *
         ROW_BYTES;
     if (leads(w)) /* over slots that the other one has freed */
-        w->lead = (int)(w->k_tiles < t->stages ? w->k_tiles : t->stages - 1);
+        w->lead = (int)(w->least_steps < t->stages ? w->least_steps
+                                                   : t->stages - 1);
     if (w->tiles * wgmma_sharers(w) > 1 << 30)
         return "more than 2^30 tiles";
     int part = tma->b.k_major ? 8 : tma->bk;
@@ -296,7 +297,7 @@ static const char *plan_tiles(Wgmma *w)
                            (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
     if (wgmma_sharers(w) > 1 &&
-        (w->pingpong || w->k_tiles < 2 * wgmma_sharers(w)))
+        (w->pingpong || w->least_steps < 2 * wgmma_sharers(w)))
         return "too few steps to split";
     if (t->split > WGMMA_MOST_SPLIT || t->bn % t->split || w->own % 16)
         return "columns that a cluster cannot share";
@@ -595,6 +596,8 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     int64_t columns = f->x.c.N + (w->x.apart ? w->x.apart - 1 : 0);
     w->n_tiles = ceil_div(ceil_div(columns, w->x.t.bn), w->beside);
     w->k_tiles = tma_k_tiles(&f->tma);
+    w->least_steps = f->tma.least;
+    w->mean_steps = f->tma.mean;
     w->tiles = w->m_tiles * w->n_tiles * f->x.c.batches;
     if ((why = plan_room(w)))
         return why;
@@ -711,7 +714,7 @@ int wgmma_early(const Wgmma *w)
     int few = w->cluster > 1 ? FEW / 2 : FEW;
     int steps = w->x.t.stages < few ? w->x.t.stages : few;
 
-    return w->k_tiles < steps ? (int)w->k_tiles : steps;
+    return w->least_steps < steps ? (int)w->least_steps : steps;
 }
 
 int wgmma_rows_ahead(const Wgmma *w)
@@ -732,12 +735,12 @@ int wgmma_rows_ahead(const Wgmma *w)
 bool wgmma_rounds(const Wgmma *w)
 {
     return w->pingpong && !w->f->pre && w->f->x.special > 0 &&
-           w->k_tiles % w->x.t.stages == 0;
+           !w->f->tma.taps.n && w->k_tiles % w->x.t.stages == 0;
 }
 
 bool wgmma_tells(const Wgmma *w)
 {
-    return w->lead && w->lead + w->k_tiles <= w->x.t.stages;
+    return w->lead && w->lead + w->least_steps <= w->x.t.stages;
 }
 
 const char *wgmma_top(const Wgmma *w)

@@ -123,8 +123,9 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
 
     if (w->p->lead)
         PUT(last,
-            "if (k_tile == K_TILES - LEAD)\n"
+            "if (k_tile == @steps - LEAD)\n"
             "    dcc_end_second(warpgroup@tells);\n",
+            FILL("steps", wgmma_own_steps(w)),
             FILL("tells", wgmma_tells(w->p) ? ", true" : ""));
     fill[n++] = FILL_TREE("LAST", last);
     fill[n++] = FILL("PHASE", turns ? "phase" : "0");
