@@ -2,6 +2,7 @@
 
 #include "ast.h"
 #include "rewrite/centre.h"
+#include "rewrite/diagonal.h"
 #include "search/build.h"
 #include "search/copies.h"
 #include "rewrite/embed.h"
@@ -196,6 +197,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
         try->own = recompute(g) > 0 ? OWN : other ? OTHER_ORDER : PLAIN;
     }
     centre(g);
+    join_groups(g);
     if (!graph_check_indices(g))
         return NULL;
     if (dump_here(o, "normalise"))

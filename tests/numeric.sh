@@ -144,7 +144,10 @@ one_file()
     wgmma)
         [ "$name" != phase ] || { "$dcc" "$file" -o own.cu >log 2>&1 &&
             [ "$(grep -c "auto find_steps" own.cu)" -ge 4 ]; }
-        point $? "$label $name: no phase multiplies another's taps" log ;;
+        point $? "$label $name: no phase multiplies another's taps" log
+        [ "$name" != groups ] || { "$dcc" "$file" -o own.cu >log 2>&1 &&
+            [ "$(grep -c "w_joined,  // " own.cu)" -ge 6 ]; }
+        point $? "$label $name: small groups are joined" log ;;
     rows)
         [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
         point $? "$label $name: products compute values of rows" log ;;

@@ -190,6 +190,19 @@ static void vote_window(const Expr *e, void *ctx)
             vote(w->l, s->tensor, i, 1);
 }
 
+/* The variable of the weights b alone that walks a dimension of the result:
+ * what else is there is theirs, too (groups). */
+static const Var *columns_of(const Expr *a, const Expr *b, const Idx *store)
+{
+    const Var *v = walk_var(store);
+
+    for (int i = 0; i < store->n && v; i++)
+        if (store->term[i].atom->kind != ATOM_VAR ||
+            !expr_uses(b, store->term[i].atom->var))
+            return NULL;
+    return v && !expr_uses(a, v) ? v : NULL;
+}
+
 /* The result is written along the variables of the weights, or of a copy of
  * trained ones. */
 static void vote_result(Layouts *l, const Stmt *s, const Expr *a,
@@ -200,8 +213,7 @@ static void vote_result(Layouts *l, const Stmt *s, const Expr *a,
                    l->trained[root(l, t->id)];
 
     for (int d = s->tensor->rank - 1; d >= 0; d--) {
-        const Var *v = idx_is_var(s->store[d]);
-        if (v && weights && expr_uses(b, v) && !expr_uses(a, v)) {
+        if (weights && columns_of(a, b, s->store[d])) {
             vote(l, s->tensor, d, 0.5);
             return;
         }
