@@ -14,6 +14,7 @@
 #include "emit/emit.h"
 #include "rewrite/rewrite.h"
 #include "rewrite/number.h"
+#include "rewrite/parts.h"
 #include "rewrite/phase.h"
 #include "rewrite/reassociate.h"
 #include "rewrite/recompute.h"
@@ -155,12 +156,15 @@ static void mark_sized(Graph *g, const Sized *z)
  * (reassociate.h), or products with factors of their own (recompute.h). */
 typedef enum { PLAIN, OTHER_ORDER, OWN } Own;
 
-/* What is tried: chains prepared, inputs and outputs copied (ends.h); and what
- * there was to prepare, how many there were to copy. */
+/* What is tried: chains prepared, inputs and outputs copied (ends.h), products
+ * of f32 factors in parts (parts.h); and what there was to prepare, how many
+ * there were to copy, or to be in parts. */
 typedef struct Try {
     bool chains, ends;
     Own own;
     int n_ends;
+    PartsWish parts;
+    int n_parts;
 } Try;
 
 /* The picture of the whole compiler; `most` bytes are kept of the forward
@@ -203,6 +207,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (dump_here(o, "normalise"))
         graph_dump(&r->dump, g);
     s->keep = keep(g, seen, most);
+    if (o->model.device->sm >= 80) /* tensor cores */
+        try->n_parts = make_parts(g, &try->parts);
     if (try->ends)
         try->n_ends = copy_ends(g);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
@@ -301,7 +307,7 @@ static CudaProgram *better_order(Arena *a, Diag *d, Diag *quiet,
                                  Report *r)
 {
     const Written from = written(r);
-    Try plain = {.ends = try->ends};
+    Try plain = {.ends = try->ends, .parts = try->parts};
 
     try->chains = true;
     CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
@@ -330,24 +336,97 @@ static const double GAIN = 1.05; /* that copies are made for */
 static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
                                 const struct Program *tree, const char *model,
                                 const CompileOptions *o, const Seens *seen,
-                                int64_t most, Report *r)
+                                int64_t most, Try *try, Report *r)
 {
     const Written from = written(r);
-    Try copied = {.ends = true}, plain = {0};
+    Try copied = {.ends = true, .parts = try->parts};
     CudaProgram *p = better_order(a, o->plan_name ? quiet : d, quiet, tree,
                                   model, o, seen, most, &copied, r);
 
+    try->n_parts = copied.n_parts;
     if (p ? !copied.n_ends || o->plan_name : !o->plan_name)
         return p;
     if (!p)
         rewind_to(r, from);
     const Written to = written(r);
     CudaProgram *q = better_order(a, p ? quiet : d, quiet, tree, model, o,
-                                  seen, most, &plain, r);
+                                  seen, most, try, r);
     if (!p)
         return q;
     /* less is within the predictions' error */
     bool second = q && predicted_us(q) <= GAIN * predicted_us(p);
+    keep_one(r, from, to, second);
+    return second ? q : p;
+}
+
+/* Products in chains need no parts in memory. */
+static void except_chains(Arena *a, const CudaProgram *p, PartsWish *w)
+{
+    int n = 0, cap = 0;
+    const char **path = NULL;
+
+    for (int i = 0; i < p->n_run; i++) {
+        const Group *gr = p->run[i].group;
+        for (int k = 0; gr->chain && k < gr->n_stmt; k++)
+            VEC_PUSH(a, path, n, cap) = gr->stmt[k]->path;
+    }
+    w->except = path;
+    w->n_except = n;
+}
+
+/* The program without parts, plan and variants, which may name what parts
+ * alone have: what is in chains there stays in them. How many products are
+ * left that may be in parts. */
+static int look_at_parts(Arena *a, Diag *quiet, const struct Program *tree,
+                         const char *model, const CompileOptions *o,
+                         const Seens *seen, int64_t most, PartsWish *w,
+                         Report *r)
+{
+    const Written from = written(r);
+    CompileOptions free = *o;
+    Try plain = {.parts = *w};
+
+    free.plan_name = NULL;
+    free.n_forced = 0;
+    plain.parts.count = true;
+    CudaProgram *p =
+        better_ends(a, quiet, quiet, tree, model, &free, seen, most, &plain, r);
+    rewind_to(r, from);
+    if (p && plain.n_parts)
+        except_chains(a, p, w);
+    return p ? plain.n_parts : 0;
+}
+
+/* With products of f32 factors as they are, and in parts; of a plan, the one it
+ * fits. */
+static CudaProgram *better_parts(Arena *a, Diag *d, Diag *quiet,
+                                 const struct Program *tree, const char *model,
+                                 const CompileOptions *o, const Seens *seen,
+                                 int64_t most, Report *r)
+{
+    const Written from = written(r);
+    bool sure = !o->plan_name && !o->n_forced;
+    Try parts = {.parts.tf32 = o->model.device->sm == 90}, plain = parts;
+
+    plain.parts.count = true;
+    int n = sure ? 1
+                 : look_at_parts(a, quiet, tree, model, o, seen, most,
+                                 &parts.parts, r);
+    CudaProgram *p = better_ends(a, sure || !n ? d : quiet, quiet, tree, model,
+                                 o, seen, most, &plain, r);
+    if (!n || (sure && (!p || !plain.n_parts)) || (p && o->plan_name))
+        return p;
+    if (sure)
+        except_chains(a, p, &parts.parts);
+    if (!p)
+        rewind_to(r, from);
+    const Written to = written(r);
+    CudaProgram *q = better_ends(a, p ? quiet : d, quiet, tree, model, o, seen,
+                                 most, &parts, r);
+    if (!p)
+        return q;
+    bool second =
+        q && (o->random_plan || predicted_us(q) < predicted_us(p));
     keep_one(r, from, to, second);
     return second ? q : p;
 }
@@ -357,7 +436,8 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
                                  const Seens *seen, int64_t most, Report *r)
 {
     Diag *quiet = diag_new(a);
-    CudaProgram *p = better_ends(a, d, quiet, tree, model, o, seen, most, r);
+    CudaProgram *p =
+        better_parts(a, d, quiet, tree, model, o, seen, most, r);
 
     diag_drop(quiet);
     return p;

@@ -24,6 +24,15 @@ DCC_DEVICE void dcc_copy(T *to, const T *from)
 
 // ---- f32 factors on tensor cores --------------------------------------------
 
+// The number of 11 bits that is nearest to x, which tf32 products take as it
+// is; x itself where that is not finite.
+DCC_DEVICE float dcc_nearest_tf32(float x)
+{
+    const uint32_t bits = __float_as_uint(x);
+    const bool finite = (bits & 0x7f800000u) != 0x7f800000u;
+    return finite ? __uint_as_float((bits + 0x1000u) & 0xffffe000u) : x;
+}
+
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 
 // d += a * b with factors rounded to tf32 (11 bits); a and b hold floats in the

@@ -141,13 +141,23 @@ one_file()
             /^\/\/ Family *chain_/ { sub("__.*", "", name); has[name] }
             END { for (name in has) n++; print n }' fused.cu)" = "$want" ]
         point $? "$label $name: each model is a chain" log ;;
-    wgmma)
-        [ "$name" != phase ] || { "$dcc" "$file" -o own.cu >log 2>&1 &&
-            [ "$(grep -c "auto find_steps" own.cu)" -ge 4 ]; }
-        point $? "$label $name: no phase multiplies another's taps" log
-        [ "$name" != groups ] || { "$dcc" "$file" -o own.cu >log 2>&1 &&
-            [ "$(grep -c "w_joined,  // " own.cu)" -ge 6 ]; }
-        point $? "$label $name: small groups are joined" log ;;
+    mma* | wgmma)
+        case "$label $name" in
+        "wgmma phase")
+            "$dcc" "$file" -o own.cu >log 2>&1 &&
+                [ "$(grep -c "auto find_steps" own.cu)" -ge 4 ]
+            point $? "$label $name: no phase multiplies another's taps" log ;;
+        "wgmma groups")
+            "$dcc" "$file" -o own.cu >log 2>&1 &&
+                [ "$(grep -c "w_joined,  // " own.cu)" -ge 6 ]
+            point $? "$label $name: small groups are joined" log ;;
+        *wide_factors)
+            want=$(grep -c '^model' "$file")
+            # not there: products in parts of tf32, which is for wgmma
+            [ "$label" != mma-sm_80 ] || want=$((want - 3))
+            [ "$(grep -c '^//  *sum over part, ' fused.cu)" -ge "$want" ]
+            point $? "$label $name: each model has a product in parts" log ;;
+        esac ;;
     rows)
         [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
         point $? "$label $name: products compute values of rows" log ;;
@@ -206,8 +216,8 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
-                norms f32_products mixed_products factors distances images \
-                phase layouts) ;;
+                norms f32_products mixed_products wide_factors factors \
+                distances images phase layouts) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs) ;;
@@ -222,7 +232,8 @@ schedule=cooperative" $(files pairs) ;;
             $(files wgmma) ;;
         mma-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \
---variant=contract_mma=any" $(files tensor_cores wgmma_conv) ;;
+--variant=contract_mma=any" \
+            $(files tensor_cores wgmma_conv wide_factors) ;;
         taps) flavour $f -O1 "${random}contract_taps=any" $(files taps) ;;
         halo) flavour $f -O1 "${random}contract_halo=any" \
             $(files halo layouts) ;;

@@ -270,6 +270,8 @@ static const char *function(CPrint *p, Func f, bool is_float)
         return "dcc_logistic";
     case F_GELU16:
         return "dcc_gelu16";
+    case F_TF32:
+        return "dcc_nearest_tf32";
     case F_RANDOM:
         return "dcc_random";
     case F_SIN:

@@ -97,6 +97,15 @@ static double logistic(double x)
     return 1 / (1 + exp(-x));
 }
 
+/* The number of 11 bits that is nearest, of two the larger. */
+static double tf32(double x)
+{
+    int e;
+    double m = frexp(x, &e);
+
+    return isfinite(x) ? ldexp(round(ldexp(m, 11)), e - 11) : x;
+}
+
 static double itself(double x)
 {
     return x;
@@ -117,6 +126,7 @@ static bool fold_call(Func f, double a, double b, double *out)
         [F_FLOOR] = floor,  [F_CEIL] = ceil,     [F_TRUNC] = trunc,
         [F_ROUND] = round,  [F_RINT] = rint,     [F_NORMCDF] = normcdf,
         [F_LOGISTIC] = logistic, [F_GELU] = gelu, [F_STOP] = itself,
+        [F_TF32] = tf32,
     };
     static double (*const two[F_COUNT])(double, double) = {
         [F_POW] = pow,      [F_ATAN2] = atan2, [F_FMOD] = fmod,

@@ -70,6 +70,9 @@ typedef struct Tensor {
     bool partly;        /* needed in part: the rest may be anything */
     bool halves;        /* a gradient that products take as two f16 parts
                            (halves.h) */
+    bool parts;         /* dim[0] says which part of a value (parts.h) */
+    bool tf32;          /* holds numbers of 11 bits, which tensor cores take as
+                           they are (parts.h) */
     bool own;           /* made for one product, again (recompute.h) */
     bool kept;          /* is there, whether a kernel reads it or not */
     bool stopped;       /* no gradient passes through what makes it */
@@ -119,7 +122,9 @@ typedef enum {
     F_LGAMMA, F_FLOOR, F_CEIL, F_TRUNC, F_ROUND, F_RINT, F_HYPOT, F_COPYSIGN,
     F_FDIM, F_FMA,
     F_RANDOM /* of a count, a place and which: f32 in [0, 1) */,
-    /* what simplify makes of 1 + erf and the like; no words of the language */
+    /* what rewriting makes, no words of the language: the nearest number of 11
+       bits (parts.h); of 1 + erf and the like */
+    F_TF32,
     F_NORMCDF, F_GELU /* x normcdf(x) */, F_LOGISTIC,
     F_GELU16 /* gelu(x + y), see functions.h */,
     F_STOP /* x, for gradients a constant; gone after lowering */, F_COUNT

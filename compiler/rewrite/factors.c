@@ -5,15 +5,9 @@
 
 enum { LONG = 64 /* the sum and both sides: what tiles gain by */ };
 
-/* What is computed is read element by element: windows would be copied. */
-typedef struct Reads {
-    const Expr *largest;
-    bool plain, run;
-} Reads;
-
 static void look_at(const Expr *e, void *ctx)
 {
-    Reads *r = ctx;
+    FactorReads *r = ctx;
 
     if (e->kind != E_READ)
         return;
@@ -25,9 +19,9 @@ static void look_at(const Expr *e, void *ctx)
         r->largest = e;
 }
 
-static Reads reads_of(const Expr *e)
+FactorReads factor_reads(const Expr *e)
 {
-    Reads r = {.plain = true};
+    FactorReads r = {.plain = true};
 
     expr_visit(e, look_at, &r);
     return r;
@@ -44,10 +38,8 @@ static bool is_computed(const Expr *e)
     return e->kind != E_READ || e->in.n || !is_16_bits(e->tensor->type);
 }
 
-/* The points of e that s has: their number, and the variables, of what is read
- * most as it lies there and of all else before it, but k behind it. */
-static int points_of(Graph *g, const Stmt *s, const Expr *e, const Expr *most,
-                     const Var **v)
+int factor_points(Graph *g, const Stmt *s, const Expr *e, const Expr *most,
+                  const Var **v)
 {
     const Idx *at = tensor_offset(g, most->tensor, most->at);
     int n = 0;
@@ -107,8 +99,8 @@ static const Expr *stored(Graph *g, const Stmt *s, int at, const Expr *e,
                           Type type)
 {
     const Var *v[MAX_RANK];
-    const Reads r = reads_of(e);
-    int n = points_of(g, s, e, r.largest, v);
+    const FactorReads r = factor_reads(e);
+    int n = factor_points(g, s, e, r.largest, v);
     Stmt *c = r.run ? stmt_insert(g, at) : load_stmt(g, r.largest->tensor);
 
     if (r.run)
@@ -142,8 +134,8 @@ static bool worth_storing(Graph *g, const Stmt *s, const Expr *e)
 
     if (!is_computed(e))
         return false;
-    const Reads r = reads_of(e);
-    return r.plain && r.largest && points_of(g, s, e, r.largest, v);
+    const FactorReads r = factor_reads(e);
+    return r.plain && r.largest && factor_points(g, s, e, r.largest, v);
 }
 
 void split_computed(Graph *g)

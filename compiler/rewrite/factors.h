@@ -13,4 +13,16 @@
 
 void split_computed(Graph *g);
 
+/* What a factor reads. Where that is plain it does so element by element:
+ * windows would be copied. */
+typedef struct FactorReads {
+    const Expr *largest;
+    bool plain, run;
+} FactorReads;
+FactorReads factor_reads(const Expr *e);
+/* The points of e that s has: their number, and the variables, of what is read
+ * most as it lies there and of all else before it, but k behind it. */
+int factor_points(Graph *g, const Stmt *s, const Expr *e, const Expr *most,
+                  const Var **v);
+
 #endif

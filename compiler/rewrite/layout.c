@@ -132,8 +132,11 @@ static void vote_operand(Layouts *l, const Stmt *s, const Expr *a,
 {
     const Var *own[32];
     int n = walk_only_in(s, a, b, own), last = a->tensor->rank - 1;
-    /* of weights the summed ones are one number already */
-    int d = tensor_is_constant(b->tensor) ? -1 : walk_sole_own(s, a, own, n);
+    /* of weights the summed ones are one number already, of parts they are
+       none */
+    int d = tensor_is_constant(b->tensor) || a->tensor->parts
+                ? -1
+                : walk_sole_own(s, a, own, n);
 
     while (last > 0 && a->tensor->dim[last] < WORTH)
         last--; /* parts of a stack */

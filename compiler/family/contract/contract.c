@@ -306,6 +306,11 @@ bool contract_async(const Load *a, const Load *b)
 
 /* ---- the whole --------------------------------------------------------- */
 
+bool contract_is_tf32(const Operand *o)
+{
+    return is_16_bits(o->type) || (o->read && o->read->tensor->tf32);
+}
+
 static bool special(const Expr *e)
 {
     return (e->kind == E_UNARY && e->fn >= F_SQRT && e->fn <= F_LGAMMA) ||

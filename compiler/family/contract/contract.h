@@ -155,6 +155,9 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
 /* The same of terms of two reads that are no product. */
 bool contract_open_pairs(Contract *x, Graph *g, const Group *gr,
                          const Options *o, const char **why);
+/* Whether tf32 products take its values as they are: tf32 has f16's bits and
+ * bf16's range, and holds both exactly. */
+bool contract_is_tf32(const Operand *o);
 /* Special functions that e takes. */
 double contract_specials(const Contract *x, const Expr *e);
 /* The variable in which neighbouring points of a row differ; or NULL. */

@@ -24,17 +24,11 @@ static const Shape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
-/* tf32 has f16's bits and bf16's range, and holds both exactly. */
-static bool is_tf32(Type t)
-{
-    return t == T_F16 || t == T_BF16;
-}
-
 /* Products of tf32 numbers that a product takes, or 0: --math allows none. An
  * f32 factor is two such numbers to within its own last bits. */
 static int tf32_terms(const Contract *x)
 {
-    int exact = is_tf32(x->c.a.type) + is_tf32(x->c.b.type);
+    int exact = contract_is_tf32(&x->c.a) + contract_is_tf32(&x->c.b);
 
     if (exact == 2 || x->o->math == MATH_TF32)
         return 1;

@@ -42,8 +42,9 @@ static const char *check_types(Contract *x)
         return "integers are summed";
     if (a != b)
         return "factors of different element types";
-    bool tf32 = a == T_F32 && x->o->math != MATH_EXACT;
-    x->terms = tf32 && x->o->math == MATH_3XTF32 ? 3 : 1;
+    bool are = contract_is_tf32(&x->c.a) && contract_is_tf32(&x->c.b);
+    bool tf32 = a == T_F32 && (are || x->o->math != MATH_EXACT);
+    x->terms = tf32 && !are && x->o->math == MATH_3XTF32 ? 3 : 1;
     if (a != T_F16 && a != T_BF16 && !tf32)
         return "factors that are not exact in f16 or bf16";
     if (x->c.M < 16 || x->c.N < 16 || x->c.K < 8)

@@ -1,0 +1,24 @@
+/* range.h - between which bounds a value lies, whatever the data are.
+ *
+ * Of functions that are bounded (exp of what is at most 0, tanh, a sigmoid),
+ * of what integers and choices are, and of sums and products of such. Two
+ * facts are about two values: x - max(k) x[k] is at most 0, and
+ * x / sum(k) x[k] at most 1, where x is one of the x[k] and no x[k] is
+ * negative. What is not known lies between the infinities, as all data do
+ * that are floats. A NaN has no bounds. */
+#ifndef DCC_REWRITE_RANGE_H
+#define DCC_REWRITE_RANGE_H
+
+#include "graph/graph.h"
+
+typedef struct Range {
+    double lo, hi;
+} Range;
+
+/* maker: tensor_makers'. In exact arithmetic: rounding may leave it by its own
+ * error. */
+Range value_range(Graph *g, Stmt **maker, const Expr *e);
+/* The larger of both bounds' magnitudes. */
+double range_magnitude(Range r);
+
+#endif
