@@ -164,7 +164,7 @@ typedef struct Try {
     Own own;
     int n_ends;
     PartsWish parts;
-    int n_parts;
+    PartsMade made;
 } Try;
 
 /* The picture of the whole compiler; `most` bytes are kept of the forward
@@ -208,7 +208,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
         graph_dump(&r->dump, g);
     s->keep = keep(g, seen, most);
     if (o->model.device->sm >= 80) /* tensor cores */
-        try->n_parts = make_parts(g, &try->parts);
+        try->made = make_parts(g, &try->parts);
     if (try->ends)
         try->n_ends = copy_ends(g);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
@@ -343,7 +343,7 @@ static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
     CudaProgram *p = better_order(a, o->plan_name ? quiet : d, quiet, tree,
                                   model, o, seen, most, &copied, r);
 
-    try->n_parts = copied.n_parts;
+    try->made = copied.made;
     if (p ? !copied.n_ends || o->plan_name : !o->plan_name)
         return p;
     if (!p)
@@ -392,13 +392,34 @@ static int look_at_parts(Arena *a, Diag *quiet, const struct Program *tree,
     CudaProgram *p =
         better_ends(a, quiet, quiet, tree, model, &free, seen, most, &plain, r);
     rewind_to(r, from);
-    if (p && plain.n_parts)
+    if (p && plain.made.n)
         except_chains(a, p, w);
-    return p ? plain.n_parts : 0;
+    return p ? plain.made.n : 0;
 }
 
-/* With products of f32 factors as they are, and in parts; of a plan, the one it
- * fits. */
+/* p, or the program with products in parts where that is faster; of a plan, and
+ * where variants are named, p may be NULL: what they do not fit. */
+static CudaProgram *or_parts(Arena *a, Diag *d, Diag *quiet,
+                             const struct Program *tree, const char *model,
+                             const CompileOptions *o, const Seens *seen,
+                             int64_t most, Try *parts, Written from,
+                             CudaProgram *p, Report *r)
+{
+    if (!p)
+        rewind_to(r, from);
+    const Written to = written(r);
+    CudaProgram *q = better_ends(a, d, quiet, tree, model, o, seen, most,
+                                 parts, r);
+    if (!p)
+        return q;
+    bool second =
+        q && (o->random_plan || predicted_us(q) < predicted_us(p));
+    keep_one(r, from, to, second);
+    return second ? q : p;
+}
+
+/* With products of f32 factors as they are, in parts, and in parts but for
+ * those of tf32; of a plan, the one it fits. */
 static CudaProgram *better_parts(Arena *a, Diag *d, Diag *quiet,
                                  const struct Program *tree, const char *model,
                                  const CompileOptions *o, const Seens *seen,
@@ -414,21 +435,20 @@ static CudaProgram *better_parts(Arena *a, Diag *d, Diag *quiet,
                                  &parts.parts, r);
     CudaProgram *p = better_ends(a, sure || !n ? d : quiet, quiet, tree, model,
                                  o, seen, most, &plain, r);
-    if (!n || (sure && (!p || !plain.n_parts)) || (p && o->plan_name))
+    if (!n || (sure && (!p || !plain.made.n)) || (p && o->plan_name))
         return p;
     if (sure)
         except_chains(a, p, &parts.parts);
-    if (!p)
-        rewind_to(r, from);
-    const Written to = written(r);
-    CudaProgram *q = better_ends(a, p ? quiet : d, quiet, tree, model, o, seen,
-                                 most, &parts, r);
-    if (!p)
-        return q;
-    bool second =
-        q && (o->random_plan || predicted_us(q) < predicted_us(p));
-    keep_one(r, from, to, second);
-    return second ? q : p;
+    p = or_parts(a, quiet, quiet, tree, model, o, seen, most, &parts, from, p,
+                 r);
+    if (o->random_plan || (p && o->plan_name))
+        return p;
+    parts.parts.tf32 = false;
+    bool both = parts.made.tf32 && parts.made.n > parts.made.tf32;
+    if (both || !p)
+        p = or_parts(a, p ? quiet : d, quiet, tree, model, o, seen, most,
+                     &parts, from, p, r);
+    return p;
 }
 
 static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,

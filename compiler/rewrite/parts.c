@@ -11,16 +11,15 @@ enum { MAX_FACTORS = 6 };
 
 /* What the tensors of a product's factors hold. */
 typedef struct Kind {
-    Type type;     /* of both, in memory */
-    int parts;     /* of the f32 one */
-    bool tf32;     /* their values are tf32's */
-    int64_t least; /* rows, columns of what is worth it */
+    Type type; /* of both, in memory */
+    int parts; /* of the f32 one */
+    bool tf32; /* their values are tf32's */
 } Kind;
 
-static const Kind of_f16 = {T_F16, 2, false, 64};
-static const Kind of_bf16 = {T_BF16, 3, false, 64};
-static const Kind of_bf16_pairs = {T_BF16, 2, false, 64};
-static const Kind of_tf32 = {T_F32, 2, true, 256};
+static const Kind of_f16 = {T_F16, 2, false};
+static const Kind of_bf16 = {T_BF16, 3, false};
+static const Kind of_bf16_pairs = {T_BF16, 2, false};
+static const Kind of_tf32 = {T_F32, 2, true};
 
 /* A factor, as a tensor of its values would have them: by v[]. */
 typedef struct Values {
@@ -102,12 +101,13 @@ static int64_t summed(const Stmt *s, const Expr *a, const Expr *b)
     return n;
 }
 
-static bool is_large(const Stmt *s, const Expr *a, const Expr *b, int64_t least)
+/* What tiles gain by. */
+static bool is_large(const Stmt *s, const Expr *a, const Expr *b)
 {
     enum { LONG = 64 };
 
-    return summed(s, a, b) >= LONG && rows_of(s, a, b, false) >= least &&
-           rows_of(s, b, a, false) >= least;
+    return summed(s, a, b) >= LONG && rows_of(s, a, b, false) >= LONG &&
+           rows_of(s, b, a, false) >= LONG;
 }
 
 static bool is_16_bits(Type t)
@@ -182,7 +182,7 @@ static bool find_sides(Parts *p, const Stmt *s, Product *f, Type *other)
         const Expr *b = product_of(p->g, of, n, ~mask);
         Product here = *f;
         Type type;
-        if (!is_large(s, a, b, of_f16.least) || !take_sides(&here, a, b, &type))
+        if (!is_large(s, a, b) || !take_sides(&here, a, b, &type))
             continue;
         int64_t both = rows_of(s, a, b, true);
         int64_t size = to_store(s, here.wide, here.other);
@@ -484,10 +484,10 @@ static bool make_product(Parts *p, Product *f)
     return true;
 }
 
-int make_parts(Graph *g, const PartsWish *wish)
+PartsMade make_parts(Graph *g, const PartsWish *wish)
 {
     Parts p = {.g = g, .wish = wish};
-    int n = 0;
+    PartsMade made = {0};
 
     for (int i = 0; i < g->n_stmt; i++) {
         const Stmt *s = g->stmt[i];
@@ -495,12 +495,11 @@ int make_parts(Graph *g, const PartsWish *wish)
         Type other;
         if (!is_plain(s) || is_excepted(wish, s) ||
             !find_sides(&p, s, &f, &other) ||
-            !(f.kind = kind_of(&p, &f, other)) ||
-            !is_large(s, f.wide, f.other, f.kind->least) ||
-            !make_product(&p, &f))
+            !(f.kind = kind_of(&p, &f, other)) || !make_product(&p, &f))
             continue;
-        n++;
+        made.n++;
+        made.tf32 += f.kind->tf32;
         i = f.stmt;
     }
-    return n;
+    return made;
 }

@@ -13,7 +13,7 @@
  *   f16     in [-R, R] (range.h)       2 of f16, of 2^e x    2^-22 x, 2^-40 R
  *   bf16    any                        3 of bf16             nothing
  *           of two of bf16             2 of bf16             nothing
- *   f16     any; both sides are long   2 of tf32, b is f32   2^-23 x
+ *   f16     any                        2 of tf32, b is f32   2^-23 x
  *
  * 2^e R is at most 2^15: what the first part, of 11 bits, leaves of x has 11
  * in the second one, the last of them worth 2^-24 at least. So what is 2^-18 R
@@ -22,9 +22,9 @@
  * and three of them are f32's 24; where x is infinite, so is the first part
  * alone. Two numbers of 11 bits have a product of 22, which two of tf32 hold.
  *
- * tf32 tensor cores have half the rate and want both factors along the sum. The
- * parts are made where x is, or by a kernel of their own, once; b is widened by
- * another: that is what both sides of 256 and more pay for. */
+ * tf32 tensor cores have half the rate and want both factors along the sum.
+ * The parts are made where x is, or by a kernel of their own, once, and b is
+ * widened so: whether that is worth it is the model's to say (compile.c). */
 #ifndef DCC_REWRITE_PARTS_H
 #define DCC_REWRITE_PARTS_H
 
@@ -37,7 +37,12 @@ typedef struct PartsWish {
     int n_except;
 } PartsWish;
 
-/* How many products there are, or were made. Behind normalise. */
-int make_parts(Graph *g, const PartsWish *wish);
+typedef struct PartsMade {
+    int n;    /* products in parts, */
+    int tf32; /* and of tf32's among them */
+} PartsMade;
+
+/* What there is, or was made. Behind normalise. */
+PartsMade make_parts(Graph *g, const PartsWish *wish);
 
 #endif

@@ -51,20 +51,20 @@ model wf_param {
   output x[i, j] = sum(k) a[i, k] * b[k, j];
 }
 model wf_three {
-  input a : f16[259, 72];
+  input a : f16[67, 72];
   input c : f16[72];
-  input b : f16[260, 72];
+  input b : f16[84, 72];
   output y[i, k] = sum(j) a[i, j] * c[j] * b[k, j];
 }
 model wf_turned {
-  input a : f16[66, 264];
+  input a : f16[66, 88];
   input c : f32[66];
-  input b : f16[66, 257];
+  input b : f16[66, 73];
   output y[k, i] : f16 = sum(j) a[j, i] * c[j] * b[j, k];
 }
 model wf_wide {
-  input a : f32[66, 264];
-  param b : f16[264, 66];
+  input a : f32[66, 88];
+  param b : f16[88, 66];
   output y[i, k] = sum(j) a[j, i] * b[k, j];
 }
 model wf_heads {
