@@ -427,7 +427,7 @@ static CudaProgram *better_parts(Arena *a, Diag *d, Diag *quiet,
 {
     const Written from = written(r);
     bool sure = !o->plan_name && !o->n_forced;
-    Try parts = {.parts.tf32 = o->model.device->sm == 90}, plain = parts;
+    Try parts = {.parts.tf32 = true}, plain = parts;
 
     plain.parts.count = true;
     int n = sure ? 1

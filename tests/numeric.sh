@@ -153,8 +153,6 @@ one_file()
             point $? "$label $name: small groups are joined" log ;;
         *wide_factors)
             want=$(grep -c '^model' "$file")
-            # not there: products in parts of tf32, which is for wgmma
-            [ "$label" != mma-sm_80 ] || want=$((want - 3))
             [ "$(grep -c '^//  *sum over part, ' fused.cu)" -ge "$want" ]
             point $? "$label $name: each model has a product in parts" log ;;
         esac ;;

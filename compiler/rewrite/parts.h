@@ -11,7 +11,7 @@
  *
  *   b is    x                          parts                 x is off by
  *   f16     in [-R, R] (range.h)       2 of f16, of 2^e x    2^-22 x, 2^-40 R
- *   bf16    any                        3 of bf16             nothing
+ *   bf16    any; and integers beside   3 of bf16             nothing
  *           of two of bf16             2 of bf16             nothing
  *   f16     any                        2 of tf32, b is f32   2^-23 x
  *
@@ -31,7 +31,7 @@
 #include "graph/graph.h"
 
 typedef struct PartsWish {
-    bool tf32;                 /* parts of tf32 are quick, too (wgmma) */
+    bool tf32;                 /* also parts of tf32 */
     bool count;                /* how many there are: none is made */
     const char *const *except; /* products that stay, by their paths */
     int n_except;

@@ -70,11 +70,14 @@ static Tree *place(const ContractBuild *x)
 
 static const char *mma_name(const Contract *x)
 {
+    bool exact = contract_is_tf32(&x->c.a) && contract_is_tf32(&x->c.b);
+
     return x->elem == T_F16       ? "dcc_mma_m16n8k16_f16"
            : x->elem == T_BF16    ? "dcc_mma_m16n8k16_bf16"
            : x->elem == T_I8      ? "dcc_mma_m16n8k32_s8"
            : x->terms == 3        ? "dcc_mma_3xtf32"
-           : x->terms == 1        ? "dcc_mma_tf32"
+           : x->terms == 1        ? exact ? "dcc_mma_m16n8k8_tf32"
+                                          : "dcc_mma_tf32"
            : x->c.a.type == T_F32 ? "dcc_mma_2xtf32_a"
                                   : "dcc_mma_2xtf32_b";
 }
