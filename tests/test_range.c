@@ -99,6 +99,10 @@ Test(parts, kinds)
                        " output y[i, n] = sum(j) x[i, j] * c[j] * v[j, n];");
     in_parts("bf16 3 load", "param x : f32[64, 80]; input v : bf16[80, 64];"
                             " output y[i, n] = sum(j) x[i, j] * v[j, n];");
+    in_parts("bf16 3", "input x : f32[64, 80]; input v : bool[80, 64];"
+                       " output y[i, n] = sum(j) x[i, j] * v[j, n];");
+    in_parts("f16 2", "input x : f32[64, 80]; input v : i8[80, 64];"
+                      " output y[i, n] = sum(j) tanh(x[i, j]) * v[j, n];");
     in_parts("f32 2 tf32", "input x : f32[64, 80]; input v : f16[80, 64];"
                            " output y[i, n] = sum(j) x[i, j] * v[j, n];");
     in_parts("", "input x : f32[63, 80]; input v : f16[80, 64];"

@@ -110,11 +110,6 @@ static bool is_large(const Stmt *s, const Expr *a, const Expr *b)
            rows_of(s, b, a, false) >= LONG;
 }
 
-static bool is_16_bits(Type t)
-{
-    return t == T_F16 || t == T_BF16;
-}
-
 enum { F32_BITS = 24, F16_BITS = 11, BF16_BITS = 8 };
 
 /* Bits that e's values have at most. */
@@ -131,34 +126,35 @@ static int bits_of(const Expr *e)
                                                : F32_BITS;
 }
 
-/* The parts of `wide` that go with what has the other's type; NULL: there are
- * none. */
+/* The parts of `wide` that go with what the other factor holds; NULL: there
+ * are none. Integers of 8 bits are f16 and bf16. */
 static const Kind *kind_of(Parts *p, Product *f, Type other)
 {
-    if (other == T_BF16)
-        return bits_of(f->wide) > BF16_BITS * 2 ? &of_bf16 : &of_bf16_pairs;
+    enum { MOST = 256 }; /* 2^-40 of it is little beside what is about 1 */
     double most =
         range_magnitude(value_range(p->g, tensor_makers(p->g), f->wide));
-    if (most > 0 && most < 0x1p40) {
+
+    if (other != T_BF16 && most > 0 && most <= MOST) {
         enum { TOP = 15 }; /* half of what f16 holds */
         f->scale = TOP - (int)ceil(log2(most));
         return &of_f16;
     }
+    if (other != T_F16)
+        return bits_of(f->wide) > BF16_BITS * 2 ? &of_bf16 : &of_bf16_pairs;
     return p->wish->tf32 ? &of_tf32 : NULL;
 }
 
-/* Of two sides: which is f32, beside one of 16 bits. */
+/* Of two sides: which is f32, beside one of 16 bits or 8. */
 static bool take_sides(Product *f, const Expr *a, const Expr *b, Type *other)
 {
     Type t[2] = {expr_exact_type(a), expr_exact_type(b)};
+    bool wide[2] = {t[0] == T_F32, t[1] == T_F32};
 
-    expr_float_types(&t[0], &t[1]);
-    if (is_16_bits(t[0]) == is_16_bits(t[1]) ||
-        (t[0] != T_F32 && t[1] != T_F32))
+    if (wide[0] == wide[1] || type_bytes(t[wide[0]]) > 2)
         return false;
-    f->wide = t[0] == T_F32 ? a : b;
-    f->other = t[0] == T_F32 ? b : a;
-    *other = t[0] == T_F32 ? t[1] : t[0];
+    f->wide = wide[0] ? a : b;
+    f->other = wide[0] ? b : a;
+    *other = t[wide[0]];
     return true;
 }
 

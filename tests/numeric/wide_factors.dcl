@@ -67,6 +67,13 @@ model wf_wide {
   param b : f16[88, 66];
   output y[i, k] = sum(j) a[j, i] * b[k, j];
 }
+model wf_integers {
+  input x : f32[68, 65];
+  input m : bool[72, 68];
+  param w : i8[65, 70];
+  t[i, k] = sum(j) x[j, k] * m[i, j];
+  output y[i, n] = sum(k) t[i, k] * w[k, n];
+}
 model wf_heads {
   input q : f16[2, 2, 72, 64];
   input a : f32[2, 2, 72, 64];
