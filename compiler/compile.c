@@ -15,11 +15,14 @@
 #include "rewrite/rewrite.h"
 #include "rewrite/number.h"
 #include "rewrite/parts.h"
+#include "rewrite/paths.h"
 #include "rewrite/phase.h"
 #include "rewrite/reassociate.h"
 #include "rewrite/recompute.h"
 #include "search/bounds.h"
 #include "search/search.h"
+
+#include <math.h>
 
 const char *const dump_passes[] = {"graph",     "number", "simplify",
                                    "normalise", "layout", "select",
@@ -156,6 +159,19 @@ static void mark_sized(Graph *g, const Sized *z)
  * (reassociate.h), or products with factors of their own (recompute.h). */
 typedef enum { PLAIN, OTHER_ORDER, OWN } Own;
 
+/* An f32 factor beside one of 16 bits goes at most as tf32 does. */
+static Prices prices_of(const Device *d)
+{
+    return (Prices){
+        .tensor_ops = MEGA * fmax(d->wgmma_tflops, d->mma_tflops),
+        .mixed_ops = MEGA * d->mma_tf32_tflops * d->mma_reached,
+        .plain_ops = MEGA * d->fma_tflops,
+        .memory_bytes = KILO * d->hbm_gbs,
+        .cache_bytes = KILO * d->l2_gbs,
+        .cached = MEGA * d->l2_mb * d->l2_keeps,
+        .launch_us = d->launch_us};
+}
+
 /* What is tried: chains prepared, inputs and outputs copied (ends.h), products
  * of f32 factors in parts (parts.h); and what there was to prepare, how many
  * there were to copy, or to be in parts. */
@@ -177,6 +193,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     Selection *s = r->selection = arena_new_of(a, Selection);
     Options *chosen = model_options(a, o);
     CudaProgram *p = arena_new_of(a, CudaProgram);
+    const Prices prices = prices_of(chosen->device);
     Graph *g = lower_model(a, d, tree, model, o->define, o->n_define);
 
     if (!g)
@@ -188,7 +205,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     p->trace = o->trace;
     if (dump_here(o, "graph"))
         graph_dump(&r->dump, g);
-    tidy(g);
+    tidy(g, &prices);
     number(g);
     if (dump_here(o, "number"))
         graph_dump(&r->dump, g);

@@ -51,7 +51,7 @@ static inline Graph *lowered(Fixture *f, const char *text)
 /* The passes up to simplify. */
 static inline void simplified(Graph *g)
 {
-    tidy(g);
+    tidy(g, NULL);
     number(g);
     simplify(g);
 }

@@ -13,15 +13,16 @@
 #             pairs crossed single boxes mma-sm_80 halo taps stream rows ring
 #             map bands=1 bands=2 share=2 turn vec=4 vec=8 reduce prefix
 #             chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32
-#             wgmma-tf32 wgmma-3xtf32 apart overflow asan":
+#             wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
 #             copies at once; of one, apart; of columns that end within a box;
 #             of clusters that share rows and columns; map's with so many
 #             bands a block, or blocks that share an SM; turn's with
-#             vectors of so many; the ways of
-#             --math; apart: launches one after another; overflow: with a
+#             vectors of so many; the ways of --math; paths: a GPU of free
+#             launches, so that small sums are split; apart: launches one
+#             after another; overflow: with a
 #             signed overflow as an error; the address and undefined-behaviour
 #             sanitizers
 # NUMERIC_SEED  of the random variants, default 1
@@ -32,7 +33,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 turn vec=4 vec=8 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 apart overflow asan"
+flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 turn vec=4 vec=8 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -263,6 +264,8 @@ schedule=cooperative" $(files pairs) ;;
         wgmma-*) flavour $f -O1 \
             "--math=${f#wgmma-} ${random}contract_wgmma=any" \
             $(files f32_products) ;;
+        paths) flavour $f -O1 "$overlap --target=$src/tests/free.dev" \
+            $(files paths) ;;
         apart) flavour apart -O1 "$apart" $(files wgmma skinny reduce) ;;
         overflow) flavour overflow "-O1 --overflow" "$apart" \
             $(files index index_widths values) ;;

@@ -175,6 +175,39 @@ Test(factors, stay_with_integers)
     arena_free(f.arena);
 }
 
+/* Whether some sum of the model is over several indices. */
+static bool sums_over_several(const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    o.dump = "number";
+    cr_assert(compiled(&f, text, &r, &o), "%s", diag_text(f.diag));
+    bool found = false;
+    for (const char *s = buf_text(&r.dump); (s = strstr(s, "sum(")); s++)
+        found |= s[strcspn(s, ",)")] == ',';
+    buf_free(&r.dump);
+    buf_free(&r.plan);
+    arena_free(f.arena);
+    return found;
+}
+
+/* Sums of several factors are in pairs, those of gradients too; not where one
+ * sum is as quick. */
+Test(paths, in_pairs)
+{
+    cr_expect_not(sums_over_several("model m {"
+        " input a : f16[256, 300]; input b : f16[300, 310];"
+        " input c : f16[310, 256];"
+        " y[i, l] = sum(j, k) a[i, j] * b[j, k] * c[k, l]; output y;"
+        " r[i] : f32 = sum(l) y[i, l] * y[i, l]; loss[] = sum(i) r[i];"
+        " output da = grad(loss, a); output dc = grad(loss, c); }"));
+    cr_expect(sums_over_several("model m {"
+        " input a : f16[8, 9]; input b : f16[9, 10]; input c : f16[10, 8];"
+        " output y[i, l] = sum(j, k) a[i, j] * b[j, k] * c[k, l]; }"));
+}
+
 /* Sums over the scores of an attention in its gradients: of products of f32
  * tensors of all scores, and where the greatest is. */
 static void count_of_scores(const char *parts, int *sums, int *places)

@@ -11,6 +11,7 @@
 #include "rewrite/inplace.h"
 #include "rewrite/levels.h"
 #include "rewrite/number.h"
+#include "rewrite/paths.h"
 #include "rewrite/phase.h"
 #include "rewrite/sums.h"
 
@@ -446,7 +447,7 @@ void simplify_dead(Graph *g)
     g->n_stmt = kept;
 }
 
-void tidy(Graph *g)
+void tidy(Graph *g, const Prices *p)
 {
     simplify_exprs(g);
     simplify_views(g);
@@ -458,6 +459,7 @@ void tidy(Graph *g)
     }
     join_heads(g);
     simplify_factors(g);
+    split_paths(g, p);
     number(g); /* sums whose factors alone differed are one */
     drop_deviations(g);
     split_sums(g);

@@ -1,7 +1,8 @@
 /* simplify.h - rewriting the graph before anything is grouped.
  *
- * tidy: expressions, views into their readers, factors out of sums, dead
- * statements away. Between the two, number.h. simplify: contractions that
+ * tidy: expressions, views into their readers, factors out of sums, sums of
+ * several factors in an order that costs little (paths.h), dead statements
+ * away. Between the two, number.h. simplify: contractions that
  * share an operand into one, arithmetic on parameters to load time (hoist.h),
  * dead statements away, and state that is overwritten while it is read
  * (inplace.h). */
@@ -10,7 +11,9 @@
 
 #include "graph/graph.h"
 
-void tidy(Graph *g);
+struct Prices;
+
+void tidy(Graph *g, const struct Prices *p);
 void simplify(Graph *g);
 
 /* The steps, each usable alone (and tested so). */

@@ -30,13 +30,13 @@ model gn_stack_same_weight { input x : f32[3, 9]; param w : f32[4, 9]; param b1 
 model gn_stack_swapped { input x : f32[9, 9]; param w : f32[9, 9]; param v : f32[9, 9];
   a[i, j] = sum(k) x[i, k] * w[j, k]; b[i, j] = sum(k) x[i, k] * v[k, j]; output y = a - b; }
 model gn_stack_chain { input x : f32[5, 8]; param w1 : f32[8, 8]; param w2 : f32[8, 8]; param w3 : f32[8, 8];
-  a = linear(x, w1); b = linear(x, w2); c = linear(a, w3); output y = b + c; }
+  a = linear(x, w1); b = linear(x, w2); c = linear(a, w3); output y = a + b + c; }
 model gn_stack_dependent { input x : f32[5, 8]; param w1 : f32[8, 8]; param w2 : f32[8, 8]; param b : f32[8];
   a = linear(x, w1) + 1; c = linear(x, w2) + sum(a, axis = -1, keep = true); output y = a * c; }
 model gn_stack_conv { input x : f16[1, 8, 6, 6]; param w1 : f16[8, 8, 3, 3]; param w2 : f16[8, 8, 3, 3];
   output y = relu(conv2d(x, w1, pad = 1)) + relu(conv2d(x, w2, pad = 1)); }
 model gn_stack_other_views { input x : f32[2, 6, 8]; param w1 : f32[8, 8]; param w2 : f32[8, 8];
-  q = transpose(linear(x, w1), perm = [0, 2, 1]); k = linear(x, w2); output y = matmul(k, q); }
+  q = transpose(linear(x, w1), perm = [0, 2, 1]); k = linear(x, w2); output y = matmul(k, q); output z = k + 1; }
 model gn_stack_heads { input x : f16[6, 32]; param w1 : f16[32, 32]; param w2 : f16[32, 32]; param w3 : f16[32, 32]; param b1 : f16[32]; param b2 : f16[32]; param b3 : f16[32];
   q = linear(x, w1, b1); k = linear(x, w2, b2); v = linear(x, w3, b3);
   s[h in 0..4, i in 0..6, j in 0..6] : f32 = sum(d in 0..8) q[i, h * 8 + d] * k[j, h * 8 + d] / sqrt(8);
