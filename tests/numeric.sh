@@ -216,7 +216,8 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
                 norms f32_products mixed_products wide_factors factors \
-                distances images phase layouts) ;;
+                distances images phase layouts \
+                range_products) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs) ;;

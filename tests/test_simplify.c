@@ -175,6 +175,23 @@ Test(factors, stay_with_integers)
     arena_free(f.arena);
 }
 
+/* A sum over a range that rows decide is a product of a factor with zeros. */
+Test(factors, of_ranges)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(&f, "model m { input a : f16[2048, 2048];"
+                              " input x : f16[2048, 1024]; output y[i, k] ="
+                              " sum(j in 0..i + 1) a[i, j] * x[j, k]; }", &r,
+                              &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_eq(p->n_run, 2);
+    cr_expect_str_eq(p->run[1].group->family->name, "contract_wgmma");
+    arena_free(f.arena);
+}
+
 /* Whether some sum of the model is over several indices. */
 static bool sums_over_several(const char *text)
 {

@@ -74,6 +74,8 @@ typedef struct Tensor {
     bool tf32;          /* holds numbers of 11 bits, which tensor cores take as
                            they are (parts.h) */
     bool own;           /* made for one product, again (recompute.h) */
+    bool cut;           /* made for one sum: 0 where a term is out of its range
+                           (factors.h) */
     bool kept;          /* is there, whether a kernel reads it or not */
     bool stopped;       /* no gradient passes through what makes it */
     bool twice;         /* gradients read it as computed again (keep.h,

@@ -18,6 +18,8 @@ typedef struct Form {
     const Expr *factor[MAX_FACTORS];
     int n_factor;
     const Expr *side[2];   /* the product's two operands */
+    bool may_range;
+    const Expr *range;     /* the whole term, if that has a range; or NULL */
     const Idx *out;        /* element offset of the stored tensor */
     struct Merged *merged; /* parts of several sums' terms */
     int n_merged, cap_merged;
@@ -506,19 +508,58 @@ static const Expr *find_term(Form *f, const char **why)
     return all ? all : first;
 }
 
+static bool is_zero(const Expr *e)
+{
+    return e->kind == E_CONST && e->num == 0;
+}
+
+/* The side that a range cuts to zeros: the one with all its rows. */
+static bool cut_side(Form *f, const Expr *range, const char **why)
+{
+    Graph *g = f->graph;
+    int side = -1;
+    Guard in;
+
+    for (int k = 0; k < 2 && side < 0; k++) {
+        side = k;
+        for (int i = 0; i < f->n_rows && side == k; i++)
+            if (expr_uses(range, f->rows[i]) &&
+                !expr_uses(f->side[k], f->rows[i]))
+                side = -1;
+    }
+    *why = "a range that depends on rows of both factors";
+    if (side < 0)
+        return false;
+    const Expr *e = f->side[side];
+    if (e->kind == E_READ && e->tensor->cut)
+        return true;
+    const Expr *none = expr_const(g, 0, e->type);
+    bool read = e->kind == E_READ && expr_as_guard(g, range, &in) &&
+                (!e->in.n || is_zero(e->outside));
+    f->side[side] =
+        read ? expr_read(g, e->tensor, e->at, guard_and(g->pool, in, e->in),
+                         e->in.n ? e->outside : none)
+             : expr_select(g, range, e, none, e->type);
+    return true;
+}
+
 static bool find_factors(Form *f, const char **why)
 {
     const Expr *term = find_term(f, why);
 
     if (!term)
         return false;
+    if (f->may_range && term->kind == E_SELECT && is_zero(term->arg[2])) {
+        f->range = term;
+        term = term->arg[1];
+    }
     if (!add_factors(f, term) || f->n_factor < 2) {
         *why = f->n_factor < 2 ? "the term is no product"
                                : "a product of more than six factors";
         return false;
     }
     split_factors(f);
-    return true;
+    return !f->range || cut_side(f, f->range->arg[0], why);
 }
 
 /* ---- terms of two reads that are no product ---------------------------- */
@@ -668,16 +709,29 @@ static bool settle(Form *f, Contraction *c, const char **why)
     return check_sizes(c, why);
 }
 
+static bool find_product(Form *f, Contraction *c, const char **why)
+{
+    memset(c, 0, sizeof *c);
+    if (!find_sums(f, why) || !find_factors(f, why))
+        return false;
+    find_out(f);
+    c->range = f->range;
+    return settle(f, c, why);
+}
+
 bool group_contraction(Graph *g, const Group *gr, Contraction *c,
                        const char **why)
 {
     Form f = {.graph = g, .group = gr};
 
-    memset(c, 0, sizeof *c);
-    if (!find_sums(&f, why) || !find_factors(&f, why))
-        return false;
-    find_out(&f);
-    return settle(&f, c, why);
+    return find_product(&f, c, why);
+}
+
+bool group_ranged(Graph *g, const Group *gr, Contraction *c, const char **why)
+{
+    Form f = {.graph = g, .group = gr, .may_range = true};
+
+    return find_product(&f, c, why);
 }
 
 bool group_pairs(Graph *g, const Group *gr, Contraction *c, const char **why)

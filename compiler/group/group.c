@@ -449,7 +449,7 @@ static void canon_access(Buf *b, const Canon *c, const Tensor *t,
                  arg_number(c->group, t));
     buf_putc(b, ':');
     buf_puts(b, type_name(t->type));
-    buf_putc(b, '(');
+    buf_puts(b, t->cut ? "cut(" : "(");
     for (int i = 0; i < n; i++) {
         if (i)
             buf_putc(b, ',');

@@ -156,11 +156,16 @@ typedef struct Contraction {
     int parts;          /* sums of one point, side by side as columns: the
                            fastest n is `part`, and sum i its value i; or 1 */
     const Var *part;
+    const Expr *range;  /* of group_ranged: the whole term, which is 0 out of a
+                           range; there one operand is, not the other, whose
+                           infinities make a sum NaN; or NULL */
     const Expr *term;   /* of group_pairs: of locals 0 and 1, a's and b's
                            elements; NULL: their product */
 } Contraction;
 bool group_contraction(Graph *g, const Group *gr, Contraction *c,
                        const char **why);
+/* The same, or of a term that is a product within a range and 0 elsewhere. */
+bool group_ranged(Graph *g, const Group *gr, Contraction *c, const char **why);
 /* The same of another function of two reads than their product, which is 0 of
  * zeros: sum(k) (a[i, k] - b[j, k]) * (a[i, k] - b[j, k]). */
 bool group_pairs(Graph *g, const Group *gr, Contraction *c, const char **why);

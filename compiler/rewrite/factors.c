@@ -110,22 +110,61 @@ static const Expr *stored(Graph *g, const Stmt *s, int at, const Expr *e,
                         arena_printf(g->arena, "%s_factor", s->tensor->name));
 }
 
+/* s = sum(k) of[0] of[1], where `range` holds, if that is not NULL: then
+ * of[own] has all its rows, and is 0 elsewhere. */
+typedef struct Found {
+    const Expr *of[2], *range;
+    Type type[2];
+    int own;
+} Found;
+
+static bool has_rows(const Stmt *s, const Expr *e, const Expr *range)
+{
+    for (int i = 0; i < s->n_out; i++)
+        if (expr_uses(range, s->out[i]) && !expr_uses(e, s->out[i]))
+            return false;
+    return true;
+}
+
+/* e, a term, without its range. */
+static const Expr *find_range(Found *f, const Expr *e)
+{
+    const Expr *none = e->kind == E_SELECT ? e->arg[2] : NULL;
+
+    if (!none || none->kind != E_CONST || none->num != 0)
+        return e;
+    f->range = e->arg[0];
+    return expr_strip(e->arg[1]);
+}
+
+static bool cut_factor(Graph *g, const Stmt *s, Found *f)
+{
+    f->own = !has_rows(s, f->of[0], f->range);
+    const Expr *e = f->of[f->own];
+    if (!has_rows(s, e, f->range))
+        return false;
+    f->of[f->own] = expr_select(g, f->range, e, expr_const(g, 0, e->type),
+                                e->type);
+    return true;
+}
+
 /* Whether s is a sum of products of two, worth tiles, which tensor cores take
  * as type[0] and type[1]. */
-static bool find_factors(const Stmt *s, const Expr *of[2], Type type[2])
+static bool find_factors(Graph *g, const Stmt *s, Found *f)
 {
-    const Expr *e = expr_strip(s->value);
+    const Expr *e = find_range(f, expr_strip(s->value));
 
     if (s->op != R_SUM || s->when != WHEN_RUN || s->where.n ||
         !type_is_float(e->type) || e->kind != E_BINARY || e->fn != F_MUL)
         return false;
     for (int i = 0; i < 2; i++) {
-        of[i] = expr_strip(e->arg[i]);
-        type[i] = expr_exact_type(of[i]);
+        f->of[i] = expr_strip(e->arg[i]);
+        f->type[i] = expr_exact_type(f->of[i]);
     }
-    expr_float_types(&type[0], &type[1]);
-    return type[0] == type[1] && is_16_bits(type[0]) &&
-           is_large(s, of[0], of[1]);
+    expr_float_types(&f->type[0], &f->type[1]);
+    return f->type[0] == f->type[1] && is_16_bits(f->type[0]) &&
+           is_large(s, f->of[0], f->of[1]) &&
+           (!f->range || cut_factor(g, s, f));
 }
 
 static bool worth_storing(Graph *g, const Stmt *s, const Expr *e)
@@ -138,20 +177,31 @@ static bool worth_storing(Graph *g, const Stmt *s, const Expr *e)
     return r.plain && r.largest && factor_points(g, s, e, r.largest, v);
 }
 
+/* s's term, of the factors as they are now. */
+static const Expr *term_of(Graph *g, const Found *f)
+{
+    const Expr *e = expr_binary(g, F_MUL, f->of[0], f->of[1], T_F32);
+
+    return f->range ? expr_select(g, f->range, e, expr_const(g, 0, T_F32),
+                                  T_F32)
+                    : e;
+}
+
 void split_computed(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
-        const Expr *of[2];
-        Type type[2];
+        Found f = {.range = NULL};
 
-        if (!find_factors(s, of, type))
+        if (!find_factors(g, s, &f) ||
+            (f.range && !worth_storing(g, s, f.of[f.own])))
             continue;
         for (int k = 0; k < 2; k++) {
-            if (!worth_storing(g, s, of[k]))
+            if (!worth_storing(g, s, f.of[k]))
                 continue;
-            of[k] = stored(g, s, i, of[k], type[k]);
-            s->value = expr_binary(g, F_MUL, of[0], of[1], T_F32);
+            f.of[k] = stored(g, s, i, f.of[k], f.type[k]);
+            f.of[k]->tensor->cut = f.range && k == f.own;
+            s->value = term_of(g, &f);
             i++;
         }
     }

@@ -5,7 +5,14 @@
  * through registers instead, and is computed for every tile that has it. Where
  * 16 bits hold its values exactly and many rows and columns are had of each,
  * it is a tensor, of load time where parameters alone are in it; the search
- * computes it in its readers again where that is quicker. */
+ * computes it in its readers again where that is quicker.
+ *
+ * The sum of a product over a range that the rows of one factor decide,
+ *
+ *     sum(j in 0..i + 1) a[i, j] x[j, k],
+ *
+ * is over all j of a factor that is 0 out of the range. The range stays with
+ * the term, too: 0 times an infinity is none of it (group_ranged). */
 #ifndef DCC_FACTORS_H
 #define DCC_FACTORS_H
 

@@ -465,6 +465,7 @@ static bool finish_open(Contract *x, Graph *g, const Group *gr,
         }
         x->ops += s->tensor ? 2 : 0;
     }
+    x->ops += x->c.range != NULL;
     x->ops /= x->c.parts; /* of a column, of which a point has some */
     x->special /= x->c.parts;
     double in;
@@ -482,7 +483,7 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
 
     if (!known->contract && !known->no_contract) {
         Contract *form = arena_new_of(g->arena, Contract);
-        if (group_contraction(g, gr, &form->c, &known->no_contract) &&
+        if (group_ranged(g, gr, &form->c, &known->no_contract) &&
             finish_open(form, g, gr, o, &known->no_contract))
             known->contract = form;
     }

@@ -71,6 +71,11 @@ void finish_side(Finish *f, Tree *b, const Side *s, bool linear);
 void finish_sum(Finish *f, const char *text);
 /* The sums of this thread's columns, and the vectors that go with them. */
 void finish_loads(Finish *f, Tree *b);
+/* contract_range.c: a sum over a range, of which one factor is 0 outside. Where
+ * the other is not finite there the sum is NaN, and done again without. */
+void finish_range(Finish *f, Tree *b);
+/* What text calls v. */
+const char *finish_name(const CPrint *cp, const Var *v);
 /* The loop over a thread's columns. */
 void finish_columns(Finish *f, Tree *b);
 /* The vector that step i stores. */

@@ -513,7 +513,7 @@ void finish_side(Finish *f, Tree *b, const Side *s, bool linear)
     }
 }
 
-static const char *name_of(const CPrint *cp, const Var *v)
+const char *finish_name(const CPrint *cp, const Var *v)
 {
     for (int i = cp->n_name - 1; i >= 0; i--)
         if (cp->name[i].var == v)
@@ -690,9 +690,11 @@ void finish_columns(Finish *f, Tree *b)
         if (f->fast)
             cprint_name(&x->cp, f->fast,
                         arena_printf(x->g->arena, "(%s + e)",
-                                     name_of(&x->cp, f->fast)));
+                                     finish_name(&x->cp, f->fast)));
         put_sums(x, body);
     }
+    if (x->f->c.range && x->f->acc == T_F32)
+        finish_range(f, body);
     x->cp.staged = staged_read;
     x->cp.ctx = f;
     put_steps(f, body);
@@ -705,7 +707,7 @@ void finish_columns(Finish *f, Tree *b)
                                        : "if (@n < @size) {\n"
                                          "    @BODY\n"
                                          "}\n",
-                     FILL("n", name_of(&x->cp, f->fast)),
+                     FILL("n", finish_name(&x->cp, f->fast)),
                      FILL("size", x->f->n.size),
                      FILL_INT("parts", x->f->c.parts), FILL_TREE("BODY", body));
     cprint_close(&x->cp, scope);

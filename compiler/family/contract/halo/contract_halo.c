@@ -241,6 +241,8 @@ static const char *open_contract(HaloForm *f, Graph *g, const Group *gr,
         return "needs sm_80";
     if (!contract_open(x, g, gr, o, &why))
         return why;
+    if (x->c.range)
+        return "a sum over a range of its own in each row";
     Type a = x->c.a.type;
     if (a != x->c.b.type || (a != T_F16 && a != T_BF16))
         return "factors that are not of one 16-bit type";

@@ -76,6 +76,8 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
 
     if (!contract_open(x, g, gr, o, &why))
         return why;
+    if (x->c.range)
+        return "a sum over a range of its own in each row";
     const Operand *w = &x->c.b;
     if (x->acc != T_F32 || !type_is_float(x->c.a.type))
         return "integers";

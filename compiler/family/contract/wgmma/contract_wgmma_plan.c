@@ -773,6 +773,8 @@ bool wgmma_touches(const Wgmma *w, const Tensor *t)
             expr_visit(s->value, find_use, &u);
         u.found |= s->tensor == t && !w->boxes.tensor;
     }
+    if (w->f->x.c.range)
+        expr_visit(w->f->x.c.range, find_use, &u);
     u.mapped = w->f->x.c.a.read;
     if (w->f->pre)
         expr_visit(w->f->pre, find_use, &u);
