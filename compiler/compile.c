@@ -17,6 +17,7 @@
 #include "rewrite/parts.h"
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
+#include "rewrite/shifts.h"
 #include "rewrite/reassociate.h"
 #include "rewrite/recompute.h"
 #include "search/bounds.h"
@@ -219,6 +220,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     }
     centre(g);
     join_groups(g);
+    split_shifts(g);
     if (!graph_check_indices(g))
         return NULL;
     if (dump_here(o, "normalise"))

@@ -143,23 +143,25 @@ one_file()
             END { for (name in has) n++; print n }' fused.cu)" = "$want" ]
         point $? "$label $name: each model is a chain" log ;;
     mma* | wgmma)
-        case "$label $name" in
-        "wgmma phase")
-            "$dcc" "$file" -o own.cu >log 2>&1 &&
-                [ "$(grep -c "auto find_steps" own.cu)" -ge 4 ]
-            point $? "$label $name: no phase multiplies another's taps" log ;;
-        "wgmma groups")
-            "$dcc" "$file" -o own.cu >log 2>&1 &&
-                [ "$(grep -c "w_joined,  // " own.cu)" -ge 6 ]
-            point $? "$label $name: small groups are joined" log ;;
-        *wide_factors)
+        [ "$name" != wide_factors ] || {
             want=$(grep -c '^model' "$file")
             [ "$(grep -c '^//  *sum over part, ' fused.cu)" -ge "$want" ]
-            point $? "$label $name: each model has a product in parts" log ;;
-        esac ;;
+            point $? "$label $name: each model has a product in parts" log
+        } ;;
     rows)
         [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
         point $? "$label $name: products compute values of rows" log ;;
+    esac
+    case "$label $name" in
+    "model shifts")
+        [ "$(grep -c "_taps[,)]  *// f32" fused.cu)" = 4 ]
+        point $? "$label $name: taps' products come first" log ;;
+    "model groups")
+        [ "$(grep -c "w_joined,  // " fused.cu)" -ge 6 ]
+        point $? "$label $name: small groups are joined" log ;;
+    "model phase")
+        [ "$(grep -c "auto find_steps" fused.cu)" -ge 4 ]
+        point $? "$label $name: no phase multiplies another's taps" log ;;
     esac
     sh "$runtime/emu/dcc-emu-cc" $emu -o program fused.cu >log 2>&1 ||
         { point 1 "$label $name is built" log; return; }
@@ -216,7 +218,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
                 norms f32_products mixed_products wide_factors factors \
-                distances images phase layouts \
+                distances images phase groups layouts \
                 range_products) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\

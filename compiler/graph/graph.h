@@ -76,6 +76,7 @@ typedef struct Tensor {
     bool own;           /* made for one product, again (recompute.h) */
     bool cut;           /* made for one sum: 0 where a term is out of its range
                            (factors.h) */
+    bool as_declared;   /* its last dimension is contiguous (shifts.h) */
     bool kept;          /* is there, whether a kernel reads it or not */
     bool stopped;       /* no gradient passes through what makes it */
     bool twice;         /* gradients read it as computed again (keep.h,

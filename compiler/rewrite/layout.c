@@ -24,7 +24,8 @@ static int root(Layouts *l, int i)
 
 static bool is_free(const Tensor *t)
 {
-    return t->role == ROLE_TEMP && t->when == WHEN_RUN && !t->prev;
+    return t->role == ROLE_TEMP && t->when == WHEN_RUN && !t->prev &&
+           !t->as_declared;
 }
 
 /* Trained parameters, and what is kept for their updates, lie as those products

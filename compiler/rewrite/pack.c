@@ -333,27 +333,11 @@ static bool is_turned(const Expr *e, bool f32_along_sum)
            tensor_is_trained(e->tensor);
 }
 
-/* Whether e is its tensor's element, or 0 where that has none. */
-static bool zero_beyond(Graph *g, const Expr *e)
-{
-    Guard own = {0};
-    int found = 0;
-
-    for (int d = 0; d < e->tensor->rank; d++)
-        own = guard_within(g->pool, own, e->at[d], 0, e->tensor->dim[d]);
-    for (int i = 0; i < e->in.n; i++)
-        for (int j = 0; j < own.n; j++)
-            found += e->in.cond[i].e == own.cond[j].e &&
-                     e->in.cond[i].mod == own.cond[j].mod;
-    return found == e->in.n &&
-           (!found || (e->outside->kind == E_CONST && e->outside->num == 0));
-}
-
 /* A parameter's elements whose place is known at load time. */
 static bool is_weights(Graph *g, const Expr *e, bool f32_along_sum)
 {
     if ((e->tensor->role != ROLE_PARAM && !is_turned(e, f32_along_sum)) ||
-        !zero_beyond(g, e))
+        !walk_zero_beyond(g, e))
         return false;
     for (int d = 0; d < e->tensor->rank; d++)
         if (idx_has_data(e->at[d]))

@@ -53,6 +53,21 @@ bool walk_has_window(const Expr *read)
     return false;
 }
 
+bool walk_zero_beyond(Graph *g, const Expr *e)
+{
+    Guard own = {0};
+    int found = 0;
+
+    for (int d = 0; d < e->tensor->rank; d++)
+        own = guard_within(g->pool, own, e->at[d], 0, e->tensor->dim[d]);
+    for (int i = 0; i < e->in.n; i++)
+        for (int j = 0; j < own.n; j++)
+            found += e->in.cond[i].e == own.cond[j].e &&
+                     e->in.cond[i].mod == own.cond[j].mod;
+    return found == e->in.n &&
+           (!found || (e->outside->kind == E_CONST && e->outside->num == 0));
+}
+
 int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v)
 {
     int n = 0;

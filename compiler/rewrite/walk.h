@@ -11,6 +11,8 @@ enum { WORTH = 4 }; /* extents from which loading along is worth anything */
 const Var *walk_var(const Idx *e);
 /* A window: several of the nest's variables in one index. */
 bool walk_has_window(const Expr *read);
+/* Is a read its tensor's element, and 0 where that has none? */
+bool walk_zero_beyond(Graph *g, const Expr *read);
 /* Is s a sum of products of two reads? */
 bool walk_product(const Stmt *s, const Expr **a, const Expr **b);
 /* The variables of s's points that only `a` (not b) indexes: into v[]. */
