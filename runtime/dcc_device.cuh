@@ -223,6 +223,28 @@ DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
     }
 }
 
+// N elements of a row from element `at` on, by vectors of VEC, a divisor of
+// `at` and of the row's `end`; `outside` for what lies before it or behind.
+template <int VEC, int N, class F, class T>
+DCC_DEVICE void dcc_load_row(F (&to)[N], const T *row, int at, int end,
+                             F outside)
+{
+    static_assert(N % VEC == 0, "whole vectors");
+#pragma unroll
+    for (int i = 0; i < N; i += VEC) {
+        const bool inside = at + i >= 0 && at + i < end;
+        dcc_vector<T, VEC> x = {};
+        if (inside)
+            x = *reinterpret_cast<const dcc_vector<T, VEC> *>(row + at + i);
+#pragma unroll
+        for (int j = 0; j < VEC; ++j) {
+            F value;
+            dcc_assign(value, x.v[j]);
+            to[i + j] = inside ? value : outside;
+        }
+    }
+}
+
 // A word's elements as values. Halves from the whole word: by elements, nvcc
 // chooses each on its own where a condition has chosen the word.
 template <class F, class T>

@@ -11,7 +11,7 @@
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs crossed single boxes mma-sm_80 halo taps stream rows ring
-#             map bands=1 bands=2 share=2 turn vec=4 vec=8 reduce prefix
+#             map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce prefix
 #             chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32
 #             wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
@@ -19,11 +19,11 @@
 #             through memory; tiles of two warpgroups, also in reverse with
 #             copies at once; of one, apart; of columns that end within a box;
 #             of clusters that share rows and columns; map's with so many
-#             bands a block, or blocks that share an SM; turn's with
-#             vectors of so many; the ways of --math; paths: a GPU of free
-#             launches, so that small sums are split; apart: launches one
-#             after another; overflow: with a
-#             signed overflow as an error; the address and undefined-behaviour
+#             bands a block, or blocks that share an SM, or rows of
+#             registers; turn's with vectors of so many; the ways of --math;
+#             paths: a GPU of free launches, so that small sums are split;
+#             apart: launches one after another; overflow: with a signed
+#             overflow as an error; the address and undefined-behaviour
 #             sanitizers
 # NUMERIC_SEED  of the random variants, default 1
 # NUMERIC_ASAN  not empty: the sanitizers for every flavour; make check sets it
@@ -33,7 +33,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 turn vec=4 vec=8 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
+flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -247,6 +247,7 @@ schedule=cooperative" $(files pairs) ;;
         map) flavour $f -O1 "${random}map=any" \
             $(files window layouts scaled) ;;
         bands=* | share=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
+        line=1) flavour $f -O1 "${random}map=$f" $(files window lines) ;;
         turn) flavour $f -O1 "${random}turn=any" $(files map layouts turn) ;;
         vec=*) flavour $f -O1 "${random}turn=$f" $(files turn) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \

@@ -165,6 +165,10 @@ typedef struct Spread {
     int tile;          /* with window: outputs of a thread along it */
     const Var *turned; /* neighbours along it are read together, whatever the
                           threads differ by; or NULL */
+    const Var *line;   /* reads that it moves along `along` come by vectors of
+                          line_vec, line_part of all that taps and lanes ask
+                          for, of which line_new were no neighbour's; or NULL */
+    double line_vec, line_part, line_new;
 } Spread;
 /* Whether a column moves this read. */
 bool uses_cols(const Group *gr, const Expr *read);

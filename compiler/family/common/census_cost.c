@@ -184,12 +184,21 @@ static void count_read(const Census *c, const Spread *s, const Access *x,
         each = m.step;
     ops /= each;
     double count = c->rows * (x->over_cols ? c->cols : 1) * m.few, share = 1;
+    bool line = s->line && x->over_cols && read_uses(e, s->line) &&
+                idx_coef(x->offset, s->along) > 0;
+    if (line) {
+        each = s->line_vec;
+        ops = (c->device->access_ops + 2 * x->guards) / each;
+        count *= s->line_part;
+    }
     if (x->over_cols && s->window && read_uses(e, s->window)) {
         count *= s->taken;
         share = c->device->l2_shared; /* the L1 has what neighbours read */
     } else if (x->over_cols && s->window) {
         count /= s->tile; /* one value serves the tile */
     }
+    if (line)
+        share *= s->line_new;
     count *= x->share;
     if (in_l1(c->device, x->tensor)) /* each SM asks once */
         share = fmin(share,
@@ -256,7 +265,9 @@ static bool same_spread(const Spread *a, const Spread *b)
     return a->row == b->row && a->col == b->col && a->along == b->along &&
            a->vec == b->vec && a->rows_warp == b->rows_warp &&
            a->window == b->window && a->taken == b->taken &&
-           a->tile == b->tile && a->turned == b->turned;
+           a->tile == b->tile && a->turned == b->turned && a->line == b->line &&
+           a->line_vec == b->line_vec && a->line_part == b->line_part &&
+           a->line_new == b->line_new;
 }
 
 static const Manner *manners(Census *c, const Spread *s)

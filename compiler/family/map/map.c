@@ -146,7 +146,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
 static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
                         int tile, int rows, int bands, int share)
 {
-    int knob[] = {vec, threads, tile, rows, bands, share};
+    int knob[] = {vec, threads, tile, rows, bands, share, 0};
     const char *text = arena_printf(g->arena, "vec=%d threads=%d", vec,
                                     threads);
 
@@ -161,6 +161,15 @@ static void add_variant(Graph *g, Variant *v, int *n, int vec, int threads,
     if (share > 1)
         text = arena_printf(g->arena, "%s share=%d", text, share);
     v[*n].text = text;
+    ++*n;
+}
+
+/* The last variant again, with rows' elements by vectors. */
+static void add_line(Graph *g, Variant *v, int *n)
+{
+    v[*n] = v[*n - 1];
+    v[*n].knob[KNOB_LINE] = 1;
+    v[*n].text = arena_printf(g->arena, "%s line=1", v[*n].text);
     ++*n;
 }
 
@@ -258,7 +267,7 @@ static int map_space(const void *form, Variant **out)
 {
     const MapForm *f = form;
     Graph *g = f->g;
-    Variant v[32 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * (3 + 3)];
+    Variant v[64 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * (3 + 3)];
     int n = 0,
         widest = f->fast ? widest_vector(g, f->gr, f->fast, 16, false) : 1;
     Window w;
@@ -267,8 +276,12 @@ static int map_space(const void *form, Variant **out)
     for (int vec = 1; vec <= widest; vec *= 2)
         for (int threads = 128; threads <= 256; threads *= 2)
             for (int tile = 1; tile <= 4; tile *= 2)
-                if (tile == 1 || (w.q && w.q->extent % tile == 0 && vec < 16))
+                if (tile == 1 ||
+                    (w.q && w.q->extent % tile == 0 && vec < 16)) {
                     add_variant(g, v, &n, vec, threads, tile, 0, 0, 0);
+                    if (line_find(g, f->gr, f->fast, &w, vec))
+                        add_line(g, v, &n);
+                }
     add_walks(f, widest, v, &n);
     add_bands(f, widest, v, &n);
     *out = arena_array(g->arena, Variant, n);
@@ -333,7 +346,7 @@ void map_loops(MapBuild *m, Tree *out, const Tree *body, const char **names,
 
     for (int i = gr->n_cols - 1; i >= 0; i--) {
         const Var *v = gr->cols[i];
-        if (v->extent == 1 || v == without)
+        if (v->extent == 1 || v == without || !names[i])
             continue;
         in = QUOTE(a, "#pragma unroll @MOST@\n"
                       "for (@type @i = 0; @i < @n; ++@i) {\n"
@@ -429,6 +442,8 @@ static void put_bodies(MapBuild *m)
         if (q >= 0) {
             if (m->window.tile > 1)
                 window_pass(m, out);
+            else if (m->line)
+                line_pass(m, out);
             else
                 put_pass(m, out, q);
             kernel_phase(m->graph, m->kernel, pass_label(m, q), out);
@@ -458,6 +473,8 @@ static void set_tiles(MapBuild *m, const MapForm *f, const Variant *v)
         return;
     }
     window_find(g, m->group, f->fast, &m->window);
+    if (v->knob[KNOB_LINE])
+        m->line = line_find(g, m->group, f->fast, &m->window, m->vec);
     m->window.tile = tile;
     if (tile == 1)
         return;

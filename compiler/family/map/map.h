@@ -1,6 +1,7 @@
 /* map.h - what the parts of family map share (map.c; map_window.c: windows
  * whose inputs several neighbouring outputs of one thread share; map_roll.c and
- * map_roll_build.c: windows that a thread walks down). */
+ * map_roll_build.c: windows that a thread walks down; map_line.c: windows along
+ * the vectors). */
 #ifndef DCC_FAMILY_MAP_H
 #define DCC_FAMILY_MAP_H
 
@@ -29,6 +30,23 @@ void window_find(Graph *g, const Group *gr, const Var *fast, Window *w);
 int64_t window_span(const Window *w);
 /* Tiles along q, the last perhaps in part. */
 int64_t window_tiles(const Window *w);
+
+/* One pass of sums, maxima, ... and only row values after it. */
+bool window_one_pass(const Group *gr);
+
+/* A read of a row of its tensor at stride * fast + step * s + a constant, s
+ * over cols: n elements from stride * fast - lead on serve a thread's vector of
+ * outputs and all taps; the first that one needs is element `at`. */
+typedef struct Line {
+    const Var *s;
+    int64_t stride, step, lead, at, n, vec; /* vec: elements of a load */
+    Guard rest;                             /* conditions of other indices */
+} Line;
+bool line_of(Graph *g, const Expr *e, const Var *fast, const Var *s, int vec,
+             Line *l);
+/* The taps of a vector's own variable, or NULL; w's are others. */
+const Var *line_find(Graph *g, const Group *gr, const Var *fast,
+                     const Window *w, int vec);
 
 /* Reads of its window that a walk has at most. */
 enum { WALK_READS = 128 };
@@ -83,8 +101,10 @@ double band_row_bytes(const Group *gr, const Roll *r);
 /* Shared memory for them and their barriers. */
 double band_bytes(const Group *gr, const Roll *r);
 
-/* ROWS 0: no walk; BANDS 0: of threads on their own */
-enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS, KNOB_SHARE };
+/* ROWS 0: no walk; BANDS 0: of threads on their own; LINE 1: rows' elements by
+ * vectors (map_line.c) */
+enum { KNOB_VEC, KNOB_THREADS, KNOB_TILE, KNOB_ROWS, KNOB_BANDS, KNOB_SHARE,
+       KNOB_LINE };
 
 /* The analysis of a nest. */
 typedef struct MapForm {
@@ -120,15 +140,23 @@ typedef struct MapBuild {
     const Var **rows;
     int vec;
     Window window;
+    const Var *line;   /* taps whose inputs a row of registers holds; or NULL */
     Roll roll;         /* down.tile 0: not used */
     const char *turn;  /* loop variable over the tile */
 } MapBuild;
 
 /* All passes and what lies between them, of the point that the body names. */
 void map_point(MapBuild *m, Tree *out);
-/* Loops over all of cols but `without` (or NULL) around `body`. */
+/* Loops over all of cols that have names, but `without` (or NULL), around
+ * `body`. */
 void map_loops(MapBuild *m, Tree *out, const Tree *body, const char **names,
                const Var *without);
+/* `body` for each @v of 0..size, unrolled. */
+void window_each(Tree *out, const char *v, const char *size, const Tree *body);
+/* The rows of line reads into registers, which are held; and a pass by them. */
+void line_load(MapBuild *m, Tree *out, const int *step, int n,
+               const char *tap);
+void line_pass(MapBuild *m, Tree *out);
 /* The only pass and the phase after it, for a tile of outputs. */
 void window_pass(MapBuild *m, Tree *out);
 void window_results(MapBuild *m, Tree *out);

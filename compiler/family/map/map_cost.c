@@ -30,6 +30,29 @@ static double column_rounds(const MapForm *f)
     return cols > ahead ? cols / ahead : 0;
 }
 
+/* By the read that asks for most. */
+static void spread_line(const MapForm *f, Spread *s)
+{
+    int all[MAX_STEPS];
+    Reads r;
+    Line l;
+
+    for (int i = 0; i < f->gr->n_step; i++)
+        all[i] = i;
+    reads_of(f->g, f->gr, all, f->gr->n_step, &r);
+    s->line = line_find(f->g, f->gr, f->fast, &f->window, s->vec);
+    for (int i = 0; i < r.n; i++) {
+        if (!line_of(f->g, r.read[i], f->fast, s->line, s->vec, &l))
+            continue;
+        double part = (double)l.n / (s->vec * (double)s->line->extent);
+        if (part < s->line_part)
+            continue;
+        s->line_vec = (double)l.vec;
+        s->line_part = part;
+        s->line_new = fmin(1, (double)l.stride * s->vec / (double)l.n);
+    }
+}
+
 void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
 {
     const Group *gr = f->gr;
@@ -45,6 +68,8 @@ void map_traffic(const MapForm *f, const Variant *v, Traffic *t)
         s.tile = tile;
         s.taken = (double)window_span(&w) / (double)(tile * w.s->extent);
     }
+    if (v->knob[KNOB_LINE])
+        spread_line(f, &s);
     census_traffic(f->census, &s, t);
     /* finding the point, once a thread */
     t->overhead += 2.0 * (double)group_rows(gr) / vec / tile *
@@ -114,8 +139,11 @@ void map_cost(const void *form, const Variant *v, Cost *c)
         .regs = (int)d->map_regs + 2 * (vec + gr->n_step) + tile * vec,
         .block_ops = t.flops / fmax(1, points / threads),
         .block_bytes = t.bytes / fmax(1, points / threads),
-        .serial_steps = f->gather + column_rounds(f) +
-                        load_rounds(g, gr, f->fast, tile),
+        .serial_steps = f->gather + (v->knob[KNOB_LINE]
+                                         ? 1
+                                         : column_rounds(f) +
+                                               load_rounds(g, gr, f->fast,
+                                                           tile)),
     };
     model_cost(d, &w, c);
     /* Of two that wait for memory alike, that with fewer instructions: 8

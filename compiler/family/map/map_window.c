@@ -63,7 +63,7 @@ static bool fits(Graph *g, const Group *gr, const Window *w)
 }
 
 /* One pass of sums, maxima, ... and only row values after it. */
-static bool one_pass(const Group *gr)
+bool window_one_pass(const Group *gr)
 {
     Schedule plan;
 
@@ -94,7 +94,7 @@ int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
     int all[MAX_STEPS], n = 0;
     Reads r;
 
-    if (!gr->n_cols || group_cols(gr) > 64 || !one_pass(gr))
+    if (!gr->n_cols || group_cols(gr) > 64 || !window_one_pass(gr))
         return 0;
     for (int i = 0; i < gr->n_step; i++)
         all[i] = i;
@@ -160,9 +160,7 @@ static void put_accumulator(MapBuild *m, Tree *out, int i)
         FILL("lanes", m->vec > 1 ? "[VEC]" : ""));
 }
 
-/* `body` for each @v of 0..size, unrolled. */
-static void put_each(Tree *out, const char *v, const char *size,
-                     const Tree *body)
+void window_each(Tree *out, const char *v, const char *size, const Tree *body)
 {
     PUT(out,
         "#pragma unroll\n"
@@ -184,7 +182,7 @@ void window_lanes(MapBuild *m, Tree *out, const Expr *e, const char *array)
     PUT(in, "@array[@lane] = @value;\n", FILL("array", array),
         FILL("lane", b->lane), FILL("value", value));
     cprint_close(&b->print, scope);
-    put_each(out, b->lane, "VEC", in);
+    window_each(out, b->lane, "VEC", in);
 }
 
 static void put_input(MapBuild *m, Tree *out, const Expr *e)
@@ -216,7 +214,8 @@ static void put_inputs(MapBuild *m, Tree *out, const int *step, int n)
 
     reads_of(m->graph, m->group, step, n, &r);
     for (int i = 0; i < r.n; i++)
-        if (read_uses(r.read[i], m->window.q))
+        if (read_uses(r.read[i], m->window.q) &&
+            !body_held(&m->body, r.read[i]))
             put_input(m, out, r.read[i]);
 }
 
@@ -244,7 +243,7 @@ static void put_turns(MapBuild *m, Tree *out, const int *step, int n,
                           ? arena_printf(a, "%lld * ", (long long)w->stride)
                           : ""),
         FILL("size", size), FILL_TREE("BODY", in));
-    put_each(out, m->turn, "TILE", body);
+    window_each(out, m->turn, "TILE", body);
     b->n_held = held;
     cprint_close(&b->print, scope);
 }
@@ -257,6 +256,7 @@ void window_pass(MapBuild *m, Tree *out)
     const char *names[MAX_RANK * 2] = {0};
     int step[MAX_STEPS], n = schedule_pass(gr, &m->plan, 0, step);
     Tree *in = tree_list(m->graph->arena), *loop = tree_list(m->graph->arena);
+    Tree *taps = m->line ? tree_list(m->graph->arena) : in;
 
     m->turn = cprint_fresh(&b->print, "t");
     for (int i = 0; i < n; i++)
@@ -264,17 +264,24 @@ void window_pass(MapBuild *m, Tree *out)
             put_accumulator(m, out, step[i]);
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
+    const char *tap = NULL;
     for (int i = 0; i < gr->n_cols; i++) {
         if (gr->cols[i]->extent == 1)
             cprint_name(&b->print, gr->cols[i], "0");
+        else if (gr->cols[i] == m->line)
+            tap = cprint_var(&b->print, gr->cols[i]);
         else if (gr->cols[i] != w->s)
             names[i] = cprint_var(&b->print, gr->cols[i]);
     }
     const char *input = cprint_fresh(&b->print, "u");
     cprint_name(&b->print, w->s, input);
-    put_inputs(m, in, step, n);
-    put_turns(m, in, step, n, input);
-    put_each(loop, input, "SPAN", in);
+    if (m->line)
+        line_load(m, in, step, n, tap);
+    put_inputs(m, taps, step, n);
+    put_turns(m, taps, step, n, input);
+    if (m->line)
+        window_each(in, tap, kernel_extent(m->graph, m->kernel, m->line), taps);
+    window_each(loop, input, "SPAN", in);
     map_loops(m, out, loop, names, w->s);
     b->n_held = held;
     cprint_close(&b->print, scope);
@@ -299,5 +306,5 @@ void window_results(MapBuild *m, Tree *out)
     body_steps(b, in, step, n, true);
     b->n_held = held;
     cprint_close(&b->print, scope);
-    put_each(out, m->turn, "TILE", in);
+    window_each(out, m->turn, "TILE", in);
 }
