@@ -37,6 +37,18 @@ static Sym *new_sym(Binding *k, SymKind kind, const char *name, Span at)
 
 /* ---- arguments, in the caller's frame */
 
+/* An integer that is no index expression becomes a tensor: the op may read
+ * another one there. */
+static Ref indexable(Lower *l, Ref r, const char *name)
+{
+    const Val *v = &r.val;
+
+    if (r.bad || r.t || r.open || v->idx || type_is_float(v->type) ||
+        v->type == T_BOOL)
+        return r;
+    return def_tensor(l, name, l->n_var, *v, v->type);
+}
+
 static void give_tensor(Binding *k, int i, const AstExpr *arg)
 {
     Lower *l = k->l;
@@ -56,7 +68,7 @@ static void give_tensor(Binding *k, int i, const AstExpr *arg)
     b->arg = arg;
     b->at = arg->at;
     b->ref = k->scalar ? ref_val(lower_expr(l, arg))
-                       : whole_eval(l, arg, name);
+                       : indexable(l, whole_eval(l, arg, name), name);
     k->ok = k->ok && !b->ref.bad;
 }
 

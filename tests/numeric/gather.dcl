@@ -18,3 +18,6 @@ model gt_tables_one { input ids : i32[1, 6]; param a : f32[4, 3]; param b : f32[
 model gt_tables_tied { input ids : i32[6, 3]; param a : f32[4, 8]; param b : f32[9, 8]; param c : f32[2, 8];
   z[i, 0, k] = a[ids[i, 0], k]; z[i, 1, k] = b[ids[i, 1], k]; z[i, 2, k] = c[ids[i, 2], k];
   output y[i, u, n] = sum(k) z[i, u, k] * b[n, k]; }
+// one number picks, worked out from others in ways that no index is made of
+model ga_picked { input i : i32; input a : f32[3]; input x : f32[4, 6]; output y = embedding(i < 0 ? i + 4 : i, x);
+  output z = embedding(argmin(a, axis = 0) * i, x); }
