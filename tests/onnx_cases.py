@@ -506,6 +506,12 @@ def sampling():
     for how in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
         case("Resize_nearest_%s" % how, 18, "Resize", [x, None, None, to],
              None, const=[3], mode="nearest", nearest_mode=how)
+    case("Resize_nearest_scales", 13, "Resize", [
+        f(1, 1, 5, 7), none, np.array([1, 1, 0.7, 0.6], np.float32)], None,
+        const=[1, 2], mode="nearest", nearest_mode="floor")
+    case("Resize_to_one", 13, "Resize", [x, none, None, i64(1, 2, 1, 7)], None,
+         const=[1, 3], mode="cubic", exclude_outside=1,
+         coordinate_transformation_mode="pytorch_half_pixel")
     case("Resize_stretch", 18, "Resize", [x, None, None, i64(5, 7)], None,
          const=[3], mode="linear", axes=[2, 3],
          keep_aspect_ratio_policy="stretch")

@@ -426,6 +426,22 @@ def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
 
+def text_attr(name, v):
+    return part(1, name) + part(4, v) + num(20, 3)
+
+
+def resized(sizes, *attrs):
+    """By scales of which only f32 says that the second pixel is one's edge, or
+    to a width of one pixel, which is then the first."""
+    scales = weight("scales", [4], struct.pack("<4f", 1, 1, 1, 0.6))
+    return model(
+        info(11, "x", [1, 1, 2, 7]), info(12, "y", []), scales,
+        int_list("sizes", [1, 1, 2, 1]), weight("none", [0], b""),
+        node("Resize", ["x", "none"] + ["none", "sizes"]
+             if sizes else ["x", "none", "scales"], ["y"],
+             *[text_attr(k, v) for k, v in attrs]))
+
+
 def padded_as_tensorflow():
     """A convolution of stride 2 whose padding is worked out in floats from
     sizes, ceil(n / 2) * 2 + 1 - n and at least 0, by ops of every sort that
@@ -491,6 +507,12 @@ def main():
                            ("half_norm", half_norm()),
                            ("half_folded", half_folded()),
                            ("group_norm", group_norm()),
+                           ("floors", resized(
+                               False, ("nearest_mode", "floor"))),
+                           ("to_one", resized(
+                               True, ("mode", "cubic"),
+                               ("coordinate_transformation_mode",
+                                "pytorch_half_pixel"))),
                            ("half_attention", half_attention()),
                            ("first_rows", first_rows()),
                            ("keras_columns", moments(1, [1])),
@@ -594,6 +616,10 @@ def main():
             ("a norm of f16 with gains in f32 is one in f32",
              "y = f16(rms_norm(E(x), g))" in dcls["half_norm"] and
              run("half_norm.dcl", "-o", "half_norm.cu")[0] == 0),
+            ("a scale is f32's", struct.pack("<4i", 0, 2, 3, 5) in
+             open(work + "/floors.safetensors", "rb").read()),
+            ("one pixel is the first", struct.pack("<4f", 0, 0, 1, 0) in
+             open(work + "/to_one.safetensors", "rb").read()),
             ("a group norm is one", "y = group_norm(x, gain, bias, groups = 2)"
              in dcls["group_norm"]),
             ("attention of two types is of its result's, rows of a table know "

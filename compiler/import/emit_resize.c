@@ -21,20 +21,28 @@ typedef struct Mode {
     int n_axes;
 } Mode;
 
+/* A place is between the pixels that nearest chooses from as f32 has it, in
+ * which a scale is given: 1.5 / 0.6f is 2.5 there, and less in double. */
+static double as_given(const Mode *m, double x)
+{
+    return !strcmp(m->kind, "nearest") ? (double)(float)x : x;
+}
+
 /* Where output i lies in the input. */
 static double place_of(const Mode *m, const Taps *t, int64_t i)
 {
     double x = (double)i, in = (double)t->in, out = (double)t->out;
-    double half = (x + 0.5) / t->scale - 0.5;
+    double scale = as_given(m, t->scale);
+    double half = as_given(m, (x + 0.5) / scale) - 0.5;
 
     if (!strcmp(m->place, "align_corners"))
-        return out == 1 ? 0 : x * (in - 1) / (out - 1);
+        return out == 1 ? 0 : as_given(m, x * (in - 1) / (out - 1));
     if (!strcmp(m->place, "asymmetric"))
-        return x / t->scale;
+        return as_given(m, x / scale);
     if (!strcmp(m->place, "pytorch_half_pixel"))
-        return out == 1 ? -0.5 : half;
+        return out == 1 ? 0 : half;
     if (!strcmp(m->place, "tf_half_pixel_for_nn"))
-        return (x + 0.5) / t->scale;
+        return half + 0.5;
     if (!strcmp(m->place, "half_pixel_symmetric")) {
         double exact = t->scale * in;
         return in / 2 * (1 - out / exact) + half;
