@@ -509,6 +509,11 @@ def sampling():
     case("Resize_nearest_scales", 13, "Resize", [
         f(1, 1, 5, 7), none, np.array([1, 1, 0.7, 0.6], np.float32)], None,
         const=[1, 2], mode="nearest", nearest_mode="floor")
+    case("Resize_cropped", 18, "Resize", [
+        f(1, 1, 2, 6), np.array([0, 0, .1, .2, 1, 1, .8, 1.1], np.float32),
+        np.array([1, 1, 1.5, 2], np.float32)], None, const=[1, 2],
+        mode="nearest", nearest_mode="ceil", extrapolation_value=0.5,
+        coordinate_transformation_mode="tf_crop_and_resize")
     case("Resize_to_one", 13, "Resize", [x, none, None, i64(1, 2, 1, 7)], None,
          const=[1, 3], mode="cubic", exclude_outside=1,
          coordinate_transformation_mode="pytorch_half_pixel")

@@ -430,15 +430,17 @@ def text_attr(name, v):
     return part(1, name) + part(4, v) + num(20, 3)
 
 
-def resized(sizes, *attrs):
-    """By scales of which only f32 says that the second pixel is one's edge, or
-    to a width of one pixel, which is then the first."""
+def resized(sizes, *attrs, width=7):
+    """By scales of which only f32 says that the second pixel is one's edge; to
+    a width of one pixel, which is then the first; of a crop that begins at one
+    in f32."""
     scales = weight("scales", [4], struct.pack("<4f", 1, 1, 1, 0.6))
     return model(
-        info(11, "x", [1, 1, 2, 7]), info(12, "y", []), scales,
+        info(11, "x", [1, 1, 2, width]), info(12, "y", []), scales,
         int_list("sizes", [1, 1, 2, 1]), weight("none", [0], b""),
-        node("Resize", ["x", "none"] + ["none", "sizes"]
-             if sizes else ["x", "none", "scales"], ["y"],
+        weight("roi", [8], struct.pack("<8f", 0, 0, 0, 0.2, 1, 1, 1, 1)),
+        node("Resize", ["x", "roi"] + ["none", "sizes"]
+             if sizes else ["x", "roi", "scales"], ["y"],
              *[text_attr(k, v) for k, v in attrs]))
 
 
@@ -509,6 +511,10 @@ def main():
                            ("group_norm", group_norm()),
                            ("floors", resized(
                                False, ("nearest_mode", "floor"))),
+                           ("cropped", resized(
+                               False, ("nearest_mode", "ceil"),
+                               ("coordinate_transformation_mode",
+                                "tf_crop_and_resize"), width=6)),
                            ("to_one", resized(
                                True, ("mode", "cubic"),
                                ("coordinate_transformation_mode",
@@ -618,6 +624,8 @@ def main():
              run("half_norm.dcl", "-o", "half_norm.cu")[0] == 0),
             ("a scale is f32's", struct.pack("<4i", 0, 2, 3, 5) in
              open(work + "/floors.safetensors", "rb").read()),
+            ("a crop's first place, too",
+             "y_place_3[i] : i32[3] = 1 + 2 * i;" in dcls["cropped"]),
             ("one pixel is the first", struct.pack("<4f", 0, 0, 1, 0) in
              open(work + "/to_one.safetensors", "rb").read()),
             ("a group norm is one", "y = group_norm(x, gain, bias, groups = 2)"

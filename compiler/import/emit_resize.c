@@ -14,18 +14,33 @@ typedef struct Taps {
 
 typedef struct Mode {
     const char *place, *nearest, *kind;
-    bool exclude, antialias;
+    bool exclude, antialias, crop;
     double a, extrapolation;
     const Value *roi; /* an entry an axis, or for each of `axes` */
     const int64_t *axes;
     int n_axes;
 } Mode;
 
-/* A place is between the pixels that nearest chooses from as f32 has it, in
- * which a scale is given: 1.5 / 0.6f is 2.5 there, and less in double. */
+/* What depends on which side of a pixel a place is, nearest's pixel and what a
+ * crop leaves out, is as f32 has it, in which a scale is given: 1.5 / 0.6f is
+ * 2.5 there, and less in double. */
 static double as_given(const Mode *m, double x)
 {
-    return !strcmp(m->kind, "nearest") ? (double)(float)x : x;
+    return !strcmp(m->kind, "nearest") || m->crop ? (double)(float)x : x;
+}
+
+/* From `low` to `high` of what there is, in the order in which it is rounded
+ * elsewhere. */
+static double cropped(const Mode *m, const Taps *t, int64_t i, double low,
+                      double high)
+{
+    double last = (double)t->in - 1;
+
+    if (t->out == 1)
+        return as_given(m, as_given(m, low + high) / 2 * last);
+    double wide = as_given(m, (double)i * as_given(m, high - low));
+    double at = as_given(m, wide * last) / ((double)t->out - 1);
+    return as_given(m, as_given(m, low * last) + as_given(m, at));
 }
 
 /* Where output i lies in the input. */
@@ -47,16 +62,13 @@ static double place_of(const Mode *m, const Taps *t, int64_t i)
         double exact = t->scale * in;
         return in / 2 * (1 - out / exact) + half;
     }
-    if (!strcmp(m->place, "tf_crop_and_resize") && m->roi) {
+    if (m->crop && m->roi) {
         int64_t rank = m->roi->known->n / 2, k = t->axis;
         for (int a = 0; m->axes && a < m->n_axes; a++)
             if (m->axes[a] == t->axis || m->axes[a] + t->rank == t->axis)
                 k = a;
-        double low = known_float(m->roi->known, k);
-        double high = known_float(m->roi->known, rank + k);
-        return out == 1
-                   ? (low + high) * (in - 1) / 2
-                   : x * (high - low) * (in - 1) / (out - 1) + low * (in - 1);
+        return cropped(m, t, i, known_float(m->roi->known, k),
+                       known_float(m->roi->known, rank + k));
     }
     return half;
 }
@@ -106,7 +118,7 @@ static void taps_at(const Mode *m, Taps *t, int64_t i)
     }
     for (int k = 0; k < t->n; k++)
         at[k] = fmin(fmax(at[k], 0), (double)t->in - 1);
-    if (!strcmp(m->place, "tf_crop_and_resize") &&
+    if (m->crop &&
         (x < 0 || x > (double)t->in - 1)) {
         t->outside[i] = m->extrapolation;
         for (int k = 0; k < t->n; k++)
@@ -121,7 +133,7 @@ static Value *resize_axis(Import *c, Node *n, Value *x, Value *out,
     const char *at[IMPORT_MAX_RANK], *text = NULL, *p = index_names[t->axis];
     double shrink = m->antialias && t->scale < 1 ? t->scale : 1;
     int reach = !strcmp(m->kind, "cubic") ? 2 : 1;
-    bool crop = !strcmp(m->place, "tf_crop_and_resize"), ones;
+    bool ones;
 
     t->n = !strcmp(m->kind, "nearest") ? 1 : 2 * (int)-(floor(-reach / shrink));
     if (shrink < 1 && t->n > 2 * reach)
@@ -140,7 +152,7 @@ static Value *resize_axis(Import *c, Node *n, Value *x, Value *out,
     t->outside = arena_array(c->arena, double, t->out);
     for (int64_t i = 0; i < t->out; i++)
         taps_at(m, t, i);
-    ones = t->n == 1 && !crop;
+    ones = t->n == 1 && !m->crop;
     Shape s2 = {2, {t->out, t->n}}, s1 = {1, {t->out}};
     Value *w =
         constant(c, arena_printf(c->arena, "%s_weight_%d", n->name, t->axis),
@@ -159,7 +171,7 @@ static Value *resize_axis(Import *c, Node *n, Value *x, Value *out,
                             read_at(c, s, w, tap), text);
     else if (!ones)
         text = arena_printf(c->arena, "%s * %s", read_at(c, s, w, tap), text);
-    if (crop)
+    if (m->crop)
         text = arena_printf(
             c->arena, "%s + %s", text,
             read_at(c, s,
@@ -261,6 +273,7 @@ void emit_resize(Import *c, Node *n)
 
     if (!strcmp(m.kind, "bilinear"))
         m.kind = "linear";
+    m.crop = !strcmp(m.place, "tf_crop_and_resize");
     if (m.roi && (!m.roi->known || m.roi->known->n < 2))
         m.roi = NULL;
     m.axes = attr_ints(n, "axes", &m.n_axes);
@@ -268,10 +281,9 @@ void emit_resize(Import *c, Node *n)
     if (plain_upsample(c, n, &m, x, scale))
         return;
     int last = -1;
-    bool crop = !strcmp(m.place, "tf_crop_and_resize");
     for (int i = 0; i < x->shape.rank; i++)
         if (scale[i] != 1 || x->shape.dim[i] != y->shape.dim[i] ||
-            (crop && m.roi && i >= x->shape.rank - 2))
+            (m.crop && m.roi && i >= x->shape.rank - 2))
             last = i;
     if (last < 0) {
         emit_same(c, y, x);
@@ -279,7 +291,7 @@ void emit_resize(Import *c, Node *n)
     }
     for (int i = 0; x && i <= last; i++) {
         if (scale[i] == 1 && x->shape.dim[i] == y->shape.dim[i] &&
-            !(crop && m.roi && i >= x->shape.rank - 2))
+            !(m.crop && m.roi && i >= x->shape.rank - 2))
             continue;
         Taps t = {.axis = i,
                   .rank = x->shape.rank,
