@@ -351,6 +351,15 @@ static CudaProgram *better_order(Arena *a, Diag *d, Diag *quiet,
 
 static const double GAIN = 1.05; /* that copies are made for */
 
+static int chains_of(const CudaProgram *p)
+{
+    int n = 0;
+
+    for (int i = 0; i < p->n_run; i++)
+        n += p->run[i].group->chain != NULL;
+    return n;
+}
+
 /* With inputs and outputs copied, and without; of a plan, the one it fits. */
 static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
                                 const struct Program *tree, const char *model,
@@ -373,7 +382,8 @@ static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
     if (!p)
         return q;
     /* less is within the predictions' error */
-    bool second = q && predicted_us(q) <= GAIN * predicted_us(p);
+    bool second = q && predicted_us(q) <= GAIN * predicted_us(p) &&
+                  !(asks_for_chains(o) && chains_of(p) > chains_of(q));
     keep_one(r, from, to, second);
     return second ? q : p;
 }

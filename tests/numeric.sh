@@ -12,8 +12,8 @@
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs crossed single boxes mma-sm_80 halo taps stream rows ring
 #             map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce prefix
-#             chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32
-#             wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
+#             chain chain-ends chain-window chain-sm_80 chain-few few-sm_80
+#             tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
 #             through memory; tiles of two warpgroups, also in reverse with
@@ -33,7 +33,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce prefix chain chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
+flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce prefix chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -258,6 +258,8 @@ schedule=cooperative" $(files pairs) ;;
 --variant=chain_mma=any" $(files attention) ;;
         chain) flavour $f -O1 "${random}chain_wgmma=any" \
             $(files attention attention_back) ;;
+        chain-ends) flavour $f -O1 "$overlap --variant=chain_wgmma=any" \
+            $(files attention_turned) ;;
         chain-window) flavour $f -O1 "${random}chain_window=any" \
             $(files window_product) ;;
         chain-few) flavour $f -O1 "${random}chain_few=any" $(files decode) ;;

@@ -41,6 +41,27 @@ Test(ends, channels_first)
                  " output y = relu(conv2d(h, v, pad = 1) + x);");
 }
 
+/* An attention's queries and keys that lie along its rows, and results that
+ * do, are copied for the chain that wants them along heads' columns. */
+Test(ends, of_chains)
+{
+    expect(3, 4,
+           "input q : f16[8, 12, 64, 512]; input k : f16[8, 12, 64, 512];"
+           " input v : f16[8, 12, 64, 512]; s[b, h, i, j] : f32 ="
+           " sum(d) q[b, h, d, i] * k[b, h, d, j] * 0.125;"
+           " p : f16 = softmax(s); output o[b, h, d, i] ="
+           " sum(j) p[b, h, i, j] * v[b, h, d, j];");
+    expect(1, 2,
+           "input q : f16[8, 12, 512, 64]; input k : f16[8, 12, 64, 512];"
+           " input v : f16[8, 12, 64, 512]; s[b, h, i, j] : f32 ="
+           " sum(d) q[b, h, i, d] * k[b, h, d, j] * 0.125;"
+           " p = softmax(s); output o[b, h, i, d] : f16 ="
+           " sum(j) p[b, h, i, j] * v[b, h, d, j];");
+    /* no scores: products take both as they lie */
+    expect(0, 1, "input q : f16[8, 64, 512]; input k : f16[8, 64, 512];"
+                 " output s[b, i, j] = sum(d) q[b, d, i] * k[b, d, j];");
+}
+
 /* Rows that do not end with a whole vector get one, for products that take many
  * of them. */
 Test(ends, ragged_rows)

@@ -73,6 +73,8 @@ typedef struct Tensor {
     bool parts;         /* dim[0] says which part of a value (parts.h) */
     bool tf32;          /* holds numbers of 11 bits, which tensor cores take as
                            they are (parts.h) */
+    bool for_chain;     /* a copy that lies as chains want it: it is one until
+                           these were looked for (ends.h) */
     bool own;           /* made for one product, again (recompute.h) */
     bool cut;           /* made for one sum: 0 where a term is out of its range
                            (factors.h) */

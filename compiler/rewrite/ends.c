@@ -24,11 +24,12 @@ static Stmt *copy_stmt(Graph *g, Tensor *from, Tensor *to)
     return s;
 }
 
-static Tensor *turned(Graph *g, const Tensor *t)
+static Tensor *turned(Graph *g, const Tensor *t, bool chain)
 {
     Tensor *own = graph_tensor_like(g, t, t->type, t->rank, t->dim);
 
     own->name = arena_printf(g->arena, "%s_turned", t->name);
+    own->for_chain = chain;
     own->promised = t->promised;
     own->lo = t->lo;
     own->hi = t->hi;
@@ -96,9 +97,9 @@ static bool is_reduced(const Graph *g, const Tensor *x)
     return s.found;
 }
 
-static void copy_input(Graph *g, Tensor *x)
+static void copy_input(Graph *g, Tensor *x, bool chain)
 {
-    Tensor *own = turned(g, x);
+    Tensor *own = turned(g, x, chain);
 
     swap_reads(g, x, own, g->n_stmt);
     Stmt *s = copy_stmt(g, x, own);
@@ -121,9 +122,9 @@ static bool made_whole(const Graph *g, const Tensor *y)
     return !y->prev && y->when == WHEN_RUN;
 }
 
-static void copy_output(Graph *g, Tensor *y)
+static void copy_output(Graph *g, Tensor *y, bool chain)
 {
-    Tensor *own = turned(g, y);
+    Tensor *own = turned(g, y, chain);
     Stmt *maker = NULL;
 
     for (int i = 0; i < g->n_stmt; i++)
@@ -141,19 +142,19 @@ static void copy_output(Graph *g, Tensor *y)
 
 int copy_ends(Graph *g)
 {
-    const bool *misfit = layout_misfits(g);
+    const bool *chain, *misfit = layout_misfits(g, &chain);
     int n = 0;
 
     for (int i = 0; i < g->n_input; i++)
         if (misfit[g->input[i]->id] && is_reduced(g, g->input[i]) &&
             !says_where(g, g->input[i])) {
-            copy_input(g, g->input[i]);
+            copy_input(g, g->input[i], chain[g->input[i]->id]);
             n++;
         }
     for (int i = 0; i < g->n_output; i++)
         if (g->output[i]->role == ROLE_OUTPUT && misfit[g->output[i]->id] &&
             made_whole(g, g->output[i]) && !says_where(g, g->output[i])) {
-            copy_output(g, g->output[i]);
+            copy_output(g, g->output[i], chain[g->output[i]->id]);
             n++;
         }
     return n;

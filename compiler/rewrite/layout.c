@@ -2,6 +2,7 @@
 
 #include "rewrite/embed.h"
 #include "rewrite/pack.h"
+#include "rewrite/scores.h"
 #include "rewrite/walk.h"
 
 /* ---- classes of tensors with one layout */
@@ -13,6 +14,8 @@ typedef struct Layouts {
     bool *sums;                /* of a class: sums or windows voted */
     bool *decided;             /* by tensor: and nearly all for one dimension */
     bool *trained;             /* of a class: it has a trained parameter */
+    bool *scores;              /* by tensor: find_scores' */
+    bool *chain;               /* by tensor: and its factors, and results */
 } Layouts;
 
 static int root(Layouts *l, int i)
@@ -243,6 +246,34 @@ static void vote_beside(Layouts *l, const Stmt *s, const Expr *a,
     }
 }
 
+static const double CHAIN = 0.25; /* what a chain's wish decides is a tie */
+
+/* The first product of a chain wants its factors along its sum, the second one
+ * its results along the other factor's columns. */
+static void vote_chain(Layouts *l, const Stmt *s, const Expr *a, const Expr *b)
+{
+    const Expr *other = l->scores[a->tensor->id] ? b : a;
+    const Expr *factor[] = {a, b};
+
+    for (int i = 0; i < 2 && l->scores[s->tensor->id]; i++) {
+        int d = best_dim(factor[i], (const Var *const *)s->red, s->n_red);
+        if (d < 0)
+            continue;
+        vote(l, factor[i]->tensor, d, CHAIN);
+        l->chain[factor[i]->tensor->id] = true;
+    }
+    if (l->scores[a->tensor->id] == l->scores[b->tensor->id])
+        return;
+    for (int d = s->tensor->rank - 1; d >= 0; d--) {
+        const Var *v = idx_is_var(s->store[d]);
+        if (v && expr_uses(other, v) && !expr_uses(other == a ? b : a, v)) {
+            vote(l, s->tensor, d, CHAIN);
+            l->chain[s->tensor->id] = true;
+            return;
+        }
+    }
+}
+
 static void vote_stmt(Layouts *l, const Stmt *s)
 {
     const Expr *a, *b;
@@ -261,6 +292,7 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     vote_operand(l, s, b, a);
     vote_result(l, s, a, b);
     vote_result(l, s, b, a);
+    vote_chain(l, s, a, b);
     if (s->tensor->rank > 1)
         vote_beside(l, s, a, b);
 }
@@ -519,6 +551,8 @@ static Layouts poll(Graph *g)
     l.decided = arena_array(g->arena, bool, g->n_tensor);
     l.sums = arena_array(g->arena, bool, g->n_tensor);
     l.trained = arena_array(g->arena, bool, g->n_tensor);
+    l.scores = find_scores(g);
+    l.chain = arena_array(g->arena, bool, g->n_tensor);
     unite_all(&l, copied);
     for (int i = 0; i < g->n_tensor; i++)
         l.trained[root(&l, i)] |= tensor_is_trained(g->tensor[i]);
@@ -545,16 +579,20 @@ int *layout_inner(Graph *g)
     return inner;
 }
 
-bool *layout_misfits(Graph *g)
+bool *layout_misfits(Graph *g, const bool **chain)
 {
     bool *misfit = arena_array(g->arena, bool, g->n_tensor + 1);
     Layouts l = poll(g);
 
     for (int i = 0; i < g->n_tensor; i++) {
         const Tensor *t = g->tensor[i];
+        l.chain[root(&l, i)] |= l.chain[i];
         misfit[i] = t->rank > 1 && (elected(&l, t) != t->rank - 1 ||
                                     (t->role == ROLE_INPUT && is_ragged(t)));
     }
+    for (int i = 0; i < g->n_tensor; i++)
+        l.chain[i] = l.chain[root(&l, i)];
+    *chain = l.chain;
     return misfit;
 }
 

@@ -39,8 +39,9 @@ void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
  * as declared, the last. */
 int *layout_inner(Graph *g);
 /* By tensor: whether those that read and write its class want another dimension
- * contiguous than the last declared; of an input, or padding behind rows. */
-bool *layout_misfits(Graph *g);
+ * contiguous than the last declared; of an input, or padding behind rows. And
+ * whether its class has a wish of a chain's. */
+bool *layout_misfits(Graph *g, const bool **chain);
 void layout_dump(Buf *b, const Graph *g);
 
 #endif

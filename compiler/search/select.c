@@ -273,7 +273,8 @@ static void add_candidates(Search *x, Tensor *t)
     const Ints *readers = &x->u.readers[t->id];
 
     if (t->role == ROLE_PARAM || t->role == ROLE_INPUT ||
-        x->u.writers[t->id].n != 1 || x->u.guests[t->id].n)
+        x->u.writers[t->id].n != 1 || x->u.guests[t->id].n ||
+        (t->for_chain && !x->last))
         return;
     int p = x->u.writers[t->id].v[0];
     const Group *gr = x->u.unit[p].group;
