@@ -152,7 +152,7 @@ one_file()
         [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
         point $? "$label $name: products compute values of rows" log ;;
     esac
-    case "$label $name" in
+    case "$label $name$DCC_FLAGS" in
     "model shifts")
         [ "$(grep -c "_taps[,)]  *// f32" fused.cu)" = 4 ]
         point $? "$label $name: taps' products come first" log ;;

@@ -72,7 +72,8 @@ typedef struct Tma {
     Axes m, n, k, batch;
     TapRange tap[MAX_RANK]; /* of each axis of k but the last */
     Guard taps;         /* the conditions that a product's steps meet */
-    int64_t least;      /* steps of the product with the fewest, */
+    int64_t *steps;     /* of each product, where taps are; */
+    int64_t least;      /* the fewest, */
     double mean;        /* and in the mean */
     int bk;             /* elements of TMA_ROW bytes: a step over k */
     TmaOperand a, b;

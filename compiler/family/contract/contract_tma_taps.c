@@ -7,7 +7,7 @@
  * one axis of k, beside the last, says from where to where a product's steps
  * go along that axis. */
 
-enum { MOST_PRODUCTS = 1024 }; /* with taps of their own */
+enum { MOST_PRODUCTS = 4096 }; /* with taps of their own */
 
 static bool among(const Var *const *v, int n, const Var *u)
 {
@@ -81,65 +81,49 @@ static void find_axis(Tma *t, int k, const Operand *const op[2])
     t->taps = guard_and(p, t->taps, met);
 }
 
-/* Steps over all axes but the last, of the products whose variables from v on
- * are not yet numbers: the least, and the sum. */
-static void count_products(Tma *t, const Var *const *v, int n, Subst *sub,
-                           int n_sub, int64_t *sum)
+/* The steps of the products whose variables from number `v` on are not yet
+ * replaced, from *steps on. */
+static void count_products(const Tma *t, int v, Subst *sub, int64_t **steps)
 {
-    int64_t steps = 1;
+    const Contraction *c = &t->x->c;
+    int64_t n = (t->k.axis[t->k.n - 1].extent + t->bk - 1) / t->bk;
 
-    for (int64_t i = 0; n && i < v[0]->extent; i++) {
-        sub[n_sub] = (Subst){v[0], idx_const(t->x->g->pool, i)};
-        count_products(t, v + 1, n - 1, sub, n_sub + 1, sum);
+    for (int64_t i = 0; v < c->n_batch && i < c->batch[v]->extent; i++) {
+        sub[v] = (Subst){c->batch[v], idx_const(t->x->g->pool, i)};
+        count_products(t, v + 1, sub, steps);
     }
-    if (n)
+    if (v < c->n_batch)
         return;
     for (int k = 0; k < t->k.n - 1; k++)
-        steps *= t->tap[k].count ? idx_subst(t->x->g->pool, t->tap[k].count,
-                                             sub, n_sub)->k
-                                 : t->k.axis[k].extent;
-    *sum += steps;
-    t->least = t->least && t->least < steps ? t->least : steps;
-}
-
-static bool has_taps_of(const Tma *t, const Var *v)
-{
-    for (int k = 0; k < t->k.n - 1; k++)
-        if (t->tap[k].count && (idx_uses(t->tap[k].count, v) ||
-                                idx_uses(t->tap[k].first, v)))
-            return true;
-    return false;
+        n *= t->tap[k].count
+                 ? idx_subst(t->x->g->pool, t->tap[k].count, sub, v)->k
+                 : t->k.axis[k].extent;
+    *(*steps)++ = n;
 }
 
 void tma_find_taps(Tma *t, const Operand *a, const Operand *b)
 {
-    const Contraction *c = &t->x->c;
     const Operand *const op[] = {a, b};
-    const Var *v[MAX_RANK];
+    int64_t products = t->x->c.batches, sum = 0;
     Subst sub[MAX_RANK];
-    int64_t products = 1, sum = 0;
-    int n = 0;
 
     memset(t->tap, 0, sizeof t->tap);
     t->taps = (Guard){0};
-    for (int k = 0; k < t->k.n - 1 && a->read && b->read; k++)
+    t->least = tma_k_tiles(t);
+    t->mean = (double)t->least;
+    for (int k = 0; k < t->k.n - 1 && a->read && b->read &&
+                    products <= MOST_PRODUCTS; k++)
         find_axis(t, k, op);
-    for (int i = 0; i < c->n_batch; i++)
-        if (has_taps_of(t, c->batch[i])) {
-            v[n++] = c->batch[i];
-            products *= c->batch[i]->extent;
-        }
-    if (products > MOST_PRODUCTS) {
-        memset(t->tap, 0, sizeof t->tap);
-        t->taps = (Guard){0};
-        n = 0;
-        products = 1;
+    if (!t->taps.n)
+        return;
+    int64_t *steps = t->steps =
+        arena_array(t->x->g->arena, int64_t, products);
+    count_products(t, 0, sub, &steps);
+    for (int64_t i = 0; i < products; i++) {
+        sum += t->steps[i];
+        t->least = t->steps[i] < t->least ? t->steps[i] : t->least;
     }
-    t->least = 0;
-    count_products(t, v, n, sub, 0, &sum);
-    int64_t inner = (t->k.axis[t->k.n - 1].extent + t->bk - 1) / t->bk;
-    t->least *= inner;
-    t->mean = (double)(sum * inner) / (double)products;
+    t->mean = (double)sum / (double)products;
 }
 
 bool tma_meets(const Tma *t, Cond c)

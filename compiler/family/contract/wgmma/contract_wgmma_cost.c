@@ -351,6 +351,21 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     return more * (epilogue - hidden_clk(w) + d->sync_clk);
 }
 
+/* Steps of a tile of the SM with the most, in the mean: it has the first tile,
+ * of those with many steps, and every so-manieth behind it. */
+static double full_steps(const Wgmma *w)
+{
+    const Tma *t = &w->f->tma;
+    int64_t apart = (int64_t)wgmma_sms(w) / w->cluster, n = 0;
+    double sum = 0;
+
+    if (!t->taps.n)
+        return (double)w->k_tiles;
+    for (int64_t tile = 0; tile < w->tiles; tile += apart, n++)
+        sum += (double)t->steps[tile / (w->m_tiles * w->n_tiles)];
+    return sum / (double)n;
+}
+
 /* The times of the SM with the most tiles. SMs without a block leave the others
  * more power: a higher clock. A ring takes its time whatever the clock is, and
  * goes on during an epilogue as far as it has slots. */
@@ -358,7 +373,7 @@ static void timeline(const Wgmma *w, Work *out)
 {
     const Device *d = w->f->x.o->device;
     Clocks s = step_of(w);
-    double steps = w->mean_steps / wgmma_sharers(w);
+    double steps = full_steps(w) / wgmma_sharers(w);
     double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
     double clk = loaded_clk_us(d), boost = d->clock_ghz * KILO;
     double quick = fmin(boost, clk / sqrt(fmin(1, blocks / d->sms)));
