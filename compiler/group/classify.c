@@ -1,7 +1,6 @@
 #include "group/group.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 /* A nest as a contraction: a sum over cols of a product of two factors, the
  * rows split by which factor uses them. */
@@ -346,15 +345,15 @@ static void set_apart(Contraction *c, const Operand *o, const Var **v, int *n)
         set_parted(c, &p, v, n, LEAST);
 }
 
-/* Whether c has v as the digit below the steps of a summed variable: taps of a
- * phase. */
+/* Whether c has v as the digit below the steps of a summed variable, beyond
+ * some number: taps of a phase. */
 static bool is_phase(const Contraction *x, Cond c, const Var *v)
 {
     int64_t step = idx_coef(c.e, v);
 
-    for (int i = 0; i < x->n_k && !c.mod && step; i++) {
+    for (int i = 0; i < x->n_k && !c.mod && step < 0; i++) {
         int64_t tap = idx_coef(c.e, x->k[i]);
-        if (tap && llabs(tap) >= llabs(step) * v->extent)
+        if (tap < 0 && tap <= step * v->extent)
             return true;
     }
     return false;
