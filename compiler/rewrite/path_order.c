@@ -47,7 +47,7 @@ static double tiles(double n)
 /* What the parts in `left` times the others take as tiles; `most` where that
  * is more, or they make none. */
 static double product_us(const Paths *p, const Part *part, int n, Mask left,
-                         VarSet result, double most)
+                         VarSet result, VarSet guard, double most)
 {
     const Prices *m = p->price;
     VarSet side[2] = {0, 0}, sum;
@@ -65,12 +65,13 @@ static double product_us(const Paths *p, const Part *part, int n, Mask left,
     double us = ops / (n > 2 || full > 1 ? m->plain_ops
                        : full            ? m->mixed_ops
                                          : m->tensor_ops);
-    return rows < FEW || columns < FEW || us > most ? most : us;
+    /* a range's rows are one factor's (factors.h) */
+    bool both = guard & result & ~side[0] && guard & result & ~side[1];
+    return both || rows < FEW || columns < FEW || us > most ? most : us;
 }
 
-/* Of n parts multiplied, summed to `result`; under p's guard? */
 double path_sum_us(const Paths *p, const Part *part, int n, VarSet result,
-                   bool guarded)
+                   VarSet guard)
 {
     const Prices *m = p->price;
     Part in[MOST_FACTORS]; /* the sum: others are multiplied behind it */
@@ -85,9 +86,8 @@ double path_sum_us(const Paths *p, const Part *part, int n, VarSet result,
             in[n_in++] = part[i];
     }
     double us = path_extents(p, all) * (n_in > 2 ? n_in : 2) / m->plain_ops;
-    for (Mask left = 1; !guarded && n_in <= ALL_ORDERS && left + 1 < 1u << n_in;
-         left += 2)
-        us = product_us(p, in, n_in, left, result, us);
+    for (Mask left = 1; n_in <= ALL_ORDERS && left + 1 < 1u << n_in; left += 2)
+        us = product_us(p, in, n_in, left, result, guard, us);
     return (us > bytes ? us : bytes) + m->launch_us;
 }
 /* ---- ways --------------------------------------------------------------- */
@@ -182,7 +182,7 @@ static void try_way(const Paths *p, Mask of, Mask left, bool right)
         n = add_parts(p, rest, part, n);
     }
     us += path_sum_us(p, part, n, path_kept(p, of),
-                      p->guard && of == path_everything(p));
+                      of == path_everything(p) ? p->pinned : 0);
     if (us < w->us)
         *w = (Way){.us = us, .left = left, .right = right};
 }
@@ -195,7 +195,7 @@ static void find_way(Paths *p, Mask of)
 
     const bool whole = of == path_everything(p);
     *w = (Way){
-        .us = path_sum_us(p, part, n, path_kept(p, of), whole && p->guard)};
+        .us = path_sum_us(p, part, n, path_kept(p, of), whole ? p->pinned : 0)};
     const bool store = !whole && path_may_store(p, of);
     if (store && (w->made = path_find_made(p, of)))
         w->us = 0;
@@ -210,6 +210,7 @@ static void find_way(Paths *p, Mask of)
     if (store && p->s->when == WHEN_RUN && path_constant(p, of))
         w->us = 0;
 }
+
 void path_find_ways(Paths *p)
 {
     p->way = arena_array(p->g->arena, Way, path_everything(p) + 1);

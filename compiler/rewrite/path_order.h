@@ -68,9 +68,10 @@ typedef struct Paths {
 
 VarSet path_vars_of(const Paths *p, const Expr *e);
 double path_extents(const Paths *p, VarSet set);
-/* What n parts take, multiplied and summed to `result`; under p's guard? */
+/* What n parts take, multiplied and summed to `result`, under a guard of these
+ * variables. */
 double path_sum_us(const Paths *p, const Part *part, int n, VarSet result,
-                   bool guarded);
+                   VarSet guard);
 
 Mask path_everything(const Paths *p);
 /* The variables of these factors, and those that their sum still has. */

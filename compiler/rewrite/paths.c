@@ -71,13 +71,13 @@ static Part part_of(const Paths *p, const Expr *e)
 }
 
 static double factors_us(const Paths *p, const Factors *f, VarSet result,
-                         bool guarded)
+                         VarSet guard)
 {
     Part part[MOST_FACTORS];
 
     for (int i = 0; i < f->n; i++)
         part[i] = part_of(p, f->e[i]);
-    return path_sum_us(p, part, f->n, result, guarded);
+    return path_sum_us(p, part, f->n, result, guard);
 }
 
 /* What makes the tensor that e reads, f32 and for this reader alone; or NULL:
@@ -148,7 +148,7 @@ static void take(Paths *p, const Factors *f, int depth)
             in = (Factors){.n = 0};
             find_factors(p->g, value, &in);
             if (m->op == R_SUM)
-                p->now_us += factors_us(p, &in, path_vars_of(p, e), false);
+                p->now_us += factors_us(p, &in, path_vars_of(p, e), 0);
             take(p, &in, depth + 1);
         } else if (p->n_part == MOST_FACTORS) {
             p->full = true;
@@ -210,7 +210,7 @@ static bool open_sum(Paths *p, Stmt *s)
         return false;
     if (p->guard)
         p->pinned = path_vars_of(p, p->guard);
-    p->now_us = factors_us(p, &f, p->out, p->guard != NULL);
+    p->now_us = factors_us(p, &f, p->out, p->pinned);
     take(p, &f, 0);
     p->ever = path_used(p, path_everything(p));
     leave_sum(p);
