@@ -222,7 +222,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
                 range_products) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
-schedule=cooperative" $(files pairs) ;;
+schedule=cooperative" $(files pairs range_products) ;;
         crossed) flavour $f -O1 \
             "$apart --variant=contract_wgmma=bm=128,bn=64,cluster=4,across=2" \
             $(files clusters) ;;

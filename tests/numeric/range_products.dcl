@@ -19,3 +19,5 @@ model rp_not_finite { input a : f16[70, 80]; input z : f16[80, 72]; x[j, k] : f1
 model rp_large { input a : f16[264, 520]; input x : f16[520, 264]; output y[i, k] = sum(j in 0..i + 1) a[i, j] * x[j, k]; }
 model rp_large_band { input a : bf16[2, 328, 328]; input x : bf16[2, 328, 200]; output y[b, i, k] : f32 = sum(j in max(0, i - 40)..i + 1) a[b, i, j] * x[b, j, k]; }
 model rp_large_not_finite { input a : f16[264, 264]; input z : f16[264, 264]; x[j, k] : f16 = j == 133 && k % 5 == 0 ? inf : j == 160 ? log(-1.0 - z[j, k] * z[j, k]) : z[j, k]; output y[i, k] : f32 = max(min(sum(j in 0..i + 1) a[i, j] * x[j, k], 1e6), -1e6); }
+model rp_many_tiles { input a : f16[1030, 328]; input x : f16[328, 1032]; output y[i, k] = sum(j in max(0, i / 4 - 100)..i / 4 + 70) a[i, j] * x[j, k]; }
+model rp_many_upper { input a : bf16[1030, 264]; param x : bf16[264, 1032]; input z : bf16[1032]; output y[i, k] = (sum(j in i / 4..264) a[i, j] * x[j, k]) + z[k]; }

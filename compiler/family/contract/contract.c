@@ -473,6 +473,7 @@ static bool finish_open(Contract *x, Graph *g, const Group *gr,
                                      &x->out_bytes);
     x->out_l2 = l2_stores(x);
     contract_needed(x);
+    contract_bounds(x);
     return true;
 }
 

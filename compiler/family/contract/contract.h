@@ -74,6 +74,13 @@ typedef struct Load {
     const char *tile;       /* its shared-memory field */
 } Load;
 
+/* Terms of a sum over a range are where e + c k >= 0; c is not 0. */
+typedef struct Bound {
+    const Idx *e;           /* of m's and n's one variable and the batch's */
+    int64_t c;
+} Bound;
+enum { MAX_BOUNDS = 8 };
+
 /* The form: what the analysis of a group finds. It is const after open. */
 typedef struct Contract {
     Graph *g;
@@ -104,6 +111,7 @@ typedef struct Contract {
     Guard needed;           /* of the results: on one variable of m, one of n
                                and those of the batch */
     double unread;          /* bytes of memory among all results, the rest */
+    Bound bound[MAX_BOUNDS]; int n_bound;
 } Contract;
 
 /* What a variant decides. */
@@ -242,6 +250,22 @@ void contract_body(ContractBuild *x, const char *main, const char *to_sums,
 void contract_needed(Contract *x);
 double contract_live(const ContractPlan *x);
 const char *contract_unread(ContractBuild *x, const char *m0, const char *n0);
+
+/* contract_range.c: the bounds; the largest value of e, as a bound has it, in
+ * the tile that begins at its variables. */
+void contract_bounds(Contract *x);
+const Idx *contract_most(const ContractPlan *x, const Idx *e);
+/* Which part of all terms there is; */
+double contract_terms(const Contract *x);
+/* of the steps over k, in the mean and of the tile with most, where tiles leave
+ * out those without terms: as many as the SM with most takes if it has `tiles`
+ * of them. */
+double contract_reach(const ContractPlan *x, double tiles);
+/* `const int k_end = ..;` and then k_tile or k_begin (`begin`), of the tile at
+ * m0 and n0; at least one step. */
+void contract_reached(ContractBuild *x, Tree *b, const char *begin);
+/* Whether a plan's blocks do so. */
+bool contract_reaches(const ContractPlan *x);
 
 /* The parts. contract_load.c: a value that is computed goes by the rows' number
  * where that takes no division; */

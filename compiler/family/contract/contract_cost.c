@@ -49,7 +49,7 @@ double contract_flops(const Contract *x)
     const Contraction *c = &x->c;
 
     return 2.0 * (double)c->M * (double)c->N * (double)c->K *
-           (double)c->batches;
+           (double)c->batches * contract_terms(x);
 }
 
 /* As if k were whole steps, and sums no bytes: a block's k is in both. */
@@ -77,7 +77,8 @@ void contract_work(const ContractPlan *x, Work *w)
         (double)contract_tiles(x->f, &x->t) * (double)c->batches * live;
     double blocks = tiles * t->split; /* if no tile is whole */
     double sums = (double)t->bm * t->bn;
-    double k_len = ceil(ceil((double)c->K / t->bk) / t->split) * t->bk;
+    double k_len = ceil(ceil((double)c->K / t->bk) / t->split) * t->bk *
+                   contract_reach(x, blocks / d->sms);
     int size = type_bytes(x->f->elem);
     double a = t->bm * k_len * read_bytes(&x->a, size),
            b = t->bn * k_len * read_bytes(&x->b, size);

@@ -203,7 +203,9 @@ void contract_place(ContractBuild *x, Tree *b)
             "SPLIT;\n");
     place_tile(x, b);
     contract_batch(x, b);
-    if (x->p->t.whole)
+    if (contract_reaches(x->p))
+        contract_reached(x, b, "int k_tile");
+    else if (x->p->t.whole)
         PUT(b,
             "int k_tile = late < 0 ? 0 : rank * K_TILES / SPLIT;\n"
             "const int k_end =\n"
@@ -267,8 +269,7 @@ void contract_end(ContractBuild *x)
         k->workspace = (size_t)(tiles * x->f->c.batches) *
                        (size_t)(t->split * t->bm * t->bn) * 4;
     }
-    k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
-               (double)x->f->c.batches;
+    k->flops = contract_flops(x->f);
     k->bytes = x->f->hbm_bytes;
     k->variant = contract_text(x->f, t);
     k->where = arena_array(x->g->arena, const char *, k->group->n_step);

@@ -36,7 +36,7 @@ static double loop_clk(const ContractPlan *x)
                   copies_clk(x, &x->b);
 
     tile = fmax(tile, 2 * d->hbm_latency / (t->stages - 1));
-    return ceil(tiles / t->split) * tile;
+    return ceil(tiles / t->split) * tile * contract_reach(x, 1);
 }
 
 /* Clocks before the first tile's products and after the last one's. */
@@ -102,9 +102,10 @@ void mma_cost(const void *form, const Variant *v, Cost *c)
     if ((c->why = mma_plan(&x, f, v)))
         return;
     const Tile *t = &x.t;
-    double steps = (double)((f->c.K + t->bk - 1) / t->bk) / t->split;
     double blocks =
         (double)contract_tiles(f, t) * (double)f->c.batches * t->split;
+    double steps = (double)((f->c.K + t->bk - 1) / t->bk) / t->split *
+                   contract_reach(&x, blocks / d->sms);
     w.pipe = pipe_of(f);
     w.warps_full = warps_full(&x);
     w.efficiency = efficiency(&x);

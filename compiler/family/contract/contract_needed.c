@@ -50,22 +50,13 @@ void contract_needed(Contract *x)
         x->unread = x->out_bytes / live - x->out_bytes;
 }
 
-/* The largest value of a condition in the tile that begins at its variables. */
-static const Idx *most_in_tile(const ContractPlan *x, const Idx *e)
-{
-    int64_t m = idx_coef(e, x->f->m.v[0]), n = idx_coef(e, x->f->n.v[0]);
-
-    return idx_addc(x->f->g->pool, e, (m > 0 ? m * (x->t.bm - 1) : 0) +
-                                   (n > 0 ? n * (x->t.bn - 1) : 0));
-}
-
 double contract_live(const ContractPlan *x)
 {
     Guard tile = {0};
 
     for (int i = 0; i < x->f->needed.n; i++)
         tile = guard_add(x->f->g->pool, tile,
-                         most_in_tile(x, x->f->needed.cond[i].e), 0);
+                         contract_most(x, x->f->needed.cond[i].e), 0);
     return needed_share(tile);
 }
 
@@ -78,7 +69,7 @@ const char *contract_unread(ContractBuild *x, const char *m0, const char *n0)
     cprint_name(&x->cp, x->f->m.v[0], m0);
     cprint_name(&x->cp, x->f->n.v[0], n0);
     for (int i = 0; i < x->f->needed.n; i++) {
-        const Idx *most = most_in_tile(x->p, x->f->needed.cond[i].e);
+        const Idx *most = contract_most(x->p, x->f->needed.cond[i].e);
         const Idx *none = idx_addc(p, idx_scale(p, most, -1), -1);
         Guard g = guard_add(p, (Guard){0}, none, 0);
         if (!g.n || guard_truth(g) != MAYBE)

@@ -131,9 +131,10 @@ void simt_cost(const void *form, const Variant *v, Cost *c)
     if ((c->why = simt_plan(&x, f, v)))
         return;
     const Tile *t = &x.t;
-    double k_steps = (double)f->c.K / t->split;
     double blocks =
         (double)contract_tiles(f, t) * (double)f->c.batches * t->split;
+    double k_steps = (double)f->c.K / t->split *
+                     contract_reach(&x, blocks / d->sms);
     w.pipe = PIPE_FMA;
     w.efficiency = efficiency(&x);
     w.lone = 2 * x.regs > THREAD_REGS ? d->lone_warp : d->issue_reached;

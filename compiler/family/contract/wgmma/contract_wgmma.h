@@ -268,6 +268,8 @@ bool wgmma_rounds(const Wgmma *w);
 /* Whether the ring has room for the next tile beside what the warpgroup that
  * ends second has yet to multiply: it has to tell how far it is. */
 bool wgmma_tells(const Wgmma *w);
+/* Whether a tile has the steps alone in which its rows have terms. */
+bool wgmma_reaches(const Wgmma *w);
 /* One lane of a warp, which frees the slot before, of all blocks that share it;
  * that; a tile's last products. */
 const char *wgmma_elect(const WgmmaBuild *w);

@@ -335,9 +335,8 @@ static void finish(WgmmaBuild *w)
     k->smem_bytes = w->p->smem;
     k->shared = contract_shared(x->f->o->device, w->p->smem);
     k->min_blocks = w->p->consumers == 1 ? w->p->resident : 1;
-    k->flops = 2.0 * (double)x->f->c.M * (double)x->f->c.N * (double)x->f->c.K *
-               (double)x->f->c.batches * w->p->mean_steps /
-               (double)w->p->k_tiles;
+    k->flops =
+        contract_flops(x->f) * w->f->tma.mean / (double)w->p->k_tiles;
     k->bytes = x->f->hbm_bytes;
     k->family = "contract_wgmma";
     k->min_arch = "sm_90a";
@@ -521,6 +520,8 @@ static Tree *unread_code(WgmmaBuild *w)
             "if (@unread)  // nobody reads this tile\n"
             "    continue;\n",
             FILL("unread", unread));
+    if (wgmma_reaches(w->p))
+        contract_reached(&w->x, b, "const int k_begin");
     return b;
 }
 
@@ -599,8 +600,8 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
     Tree *found = QUOTE(a, "find_tile(tile@args);\n",
                         FILL("args", wgmma_list(w, p, "", ", ")));
     bool ahead = wgmma_runs_ahead(w), turns = wgmma_turns(w->p);
-    const char *begin = one ? "k_begin" : "0";
-    const char *end = one ? "k_end" : wgmma_own_steps(w);
+    const char *begin = one || wgmma_reaches(w->p) ? "k_begin" : "0";
+    const char *end = *begin == 'k' ? "k_end" : wgmma_own_steps(w);
     Fill fill[] = {
         FILL_TREE("SET_UP", set_up(w, p, own)),
         FILL("RING", turns ? "// A ring: TMA fills slots (`full`), consumers' "

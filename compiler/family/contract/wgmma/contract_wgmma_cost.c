@@ -443,8 +443,7 @@ static void work(const Wgmma *w, Work *out)
 
     out->pipe = x->elem == T_F32 ? PIPE_TF32 : PIPE_WGMMA;
     out->efficiency = 1.0 / x->terms;
-    out->flops = 2.0 * (double)x->c.M * (double)x->c.N * (double)x->c.K *
-                 (double)x->c.batches * w->mean_steps / (double)w->k_tiles;
+    out->flops = contract_flops(x) * w->f->tma.mean / (double)w->k_tiles;
     out->padded_flops = 2 * tiles * sums * steps * t->bk;
     out->special = x->special * tiles * sums / wgmma_sharers(w) +
                    w->f->pre_special * tiles * t->bm * steps * t->bk;

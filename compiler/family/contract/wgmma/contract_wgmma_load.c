@@ -16,12 +16,12 @@ const char *wgmma_list(const WgmmaBuild *w, const WgmmaPlaces *p,
     return s;
 }
 
-/* Weights of the first steps are loaded before the wait for the grid; what
- * stays, before the loop. */
+/* Weights of the first steps are loaded before the wait for the grid, if all
+ * tiles have those; what stays, before the loop. */
 static bool is_early(const WgmmaBuild *w, const Load *l)
 {
     return w->p->stays ? l == &w->x.b
-                       : w->x.kernel->waits &&
+                       : w->x.kernel->waits && !wgmma_reaches(w->p) &&
                              kernel_reads_constants(l->op->e);
 }
 
@@ -286,7 +286,7 @@ bool wgmma_runs_ahead(const WgmmaBuild *w)
 
     return !w->x.kernel->waits && w->x.f->terms == 1 &&
            wgmma_sharers(w->p) == 1 && (wide || wgmma_streams(w->p)) &&
-           !w->p->stays && !skips;
+           !w->p->stays && !skips && !wgmma_reaches(w->p);
 }
 
 Tree *wgmma_first_loads(WgmmaBuild *w, const WgmmaPlaces *p, const char *first)

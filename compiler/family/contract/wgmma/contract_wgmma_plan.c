@@ -312,6 +312,14 @@ bool wgmma_skips(const Wgmma *w)
            w->f->tma.m.n == 1;
 }
 
+bool wgmma_reaches(const Wgmma *w)
+{
+    const Tma *t = &w->f->tma;
+
+    return wgmma_skips(w) && contract_reaches(&w->x) && !w->stays &&
+           !w->f->pre && t->k.n == 1 && !t->a.slides && !t->b.slides;
+}
+
 double wgmma_blocks(const Wgmma *w)
 {
     return (double)w->tiles * w->cluster * wgmma_sharers(w) *
@@ -604,7 +612,10 @@ const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v)
     w->x.t.wm = w->wm;
     if ((why = plan_tiles(w)))
         return why;
-    w->leaps = leaps(w);
+    w->leaps = wgmma_reaches(w) ? 1 : leaps(w);
+    if (wgmma_reaches(w))
+        w->mean_steps *=
+            contract_reach(&w->x, wgmma_blocks(w) / wgmma_sms(w));
     return NULL;
 }
 
@@ -740,7 +751,8 @@ bool wgmma_rounds(const Wgmma *w)
 
 bool wgmma_tells(const Wgmma *w)
 {
-    return w->lead && w->lead + w->least_steps <= w->x.t.stages;
+    return w->lead && (w->lead + w->least_steps <= w->x.t.stages ||
+                       wgmma_reaches(w));
 }
 
 const char *wgmma_top(const Wgmma *w)

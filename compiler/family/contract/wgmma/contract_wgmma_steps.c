@@ -123,9 +123,12 @@ Tree *wgmma_steps(const WgmmaBuild *w, const char *begin, const char *end,
 
     if (w->p->lead)
         PUT(last,
-            "if (k_tile == @steps - LEAD)\n"
+            "if (k_tile == @last)\n"
             "    dcc_end_second(warpgroup@tells);\n",
-            FILL("steps", wgmma_own_steps(w)),
+            FILL("last", wgmma_reaches(w->p)
+                             ? "max(k_end - LEAD, k_begin)"
+                             : arena_printf(a, "%s - LEAD",
+                                            wgmma_own_steps(w))),
             FILL("tells", wgmma_tells(w->p) ? ", true" : ""));
     fill[n++] = FILL_TREE("LAST", last);
     fill[n++] = FILL("PHASE", turns ? "phase" : "0");

@@ -100,6 +100,7 @@ static Tree *past_steps(const WgmmaBuild *w, const char *apart)
 {
     return QUOTE(w->x.g->arena,
                  wgmma_sharers(w->p) > 1 ? ""
+                 : wgmma_reaches(w->p)   ? "step += k_end - k_begin;\n"
                  : !w->p->pingpong       ? "step += @own;\n"
                  : differ(w) ? "step += k_tiles + find_steps(tile + @apart);\n"
                              : "step += CONSUMERS * K_TILES;\n",
