@@ -175,6 +175,24 @@ Test(factors, stay_with_integers)
     arena_free(f.arena);
 }
 
+/* A condition that leaves one term leaves no sum; a factor of 0 does not. */
+Test(picks, one_term)
+{
+    const char *of[] = {"(t[n] == v ? w[v, d] : 0)",
+                        "(v == t[n] && d > 3 ? w[v, d] * 2 : 0)",
+                        "(t[n] == v ? 1.0 : 0.0) * w[v, d]"};
+
+    for (int i = 0; i < 3; i++) {
+        Fixture f = fixture();
+        Graph *g = lowered(&f, arena_printf(f.arena, "model m {"
+            " input t : i32[8]; input w : f32[9, 12];"
+            " output y[n, d] = sum(v) %s; }", of[i]));
+        simplified(g);
+        cr_expect_eq(g->stmt[0]->op, i < 2 ? R_NONE : R_SUM, "%s", of[i]);
+        arena_free(f.arena);
+    }
+}
+
 /* A sum over a range that rows decide is a product of a factor with zeros. */
 Test(factors, of_ranges)
 {

@@ -13,6 +13,7 @@
 #include "rewrite/number.h"
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
+#include "rewrite/picks.h"
 #include "rewrite/sums.h"
 
 #include <math.h>
@@ -457,6 +458,7 @@ void tidy(Graph *g, const Prices *p)
         simplify_views(g);
         simplify_dead(g);
     }
+    pick_terms(g);
     join_heads(g);
     simplify_factors(g);
     split_paths(g, p);
