@@ -157,6 +157,7 @@ def error_of(torch, got, twin, tensors):
     for a, b in zip(got, wanted if isinstance(wanted, tuple) else (wanted,)):
         if not b.is_floating_point():
             continue
+        b = b.to(a.dtype)  # what is too large or small for it is for both
         a, b = a.double().flatten(), b.double().flatten()
         of = torch.isfinite(b)
         e = float((a[of] - b[of]).norm() / b[of].norm().clamp_min(1e-30))
