@@ -435,12 +435,22 @@ static const Expr *summed(Gift *to, const Stmt *s, const Inverse *set,
     return element_of(g, sum, to->u);
 }
 
+/* Whether a sum over what is left depends on e. */
+static bool left_in(const Inverse *set, const Expr *e)
+{
+    for (int i = 0; i < set->n_left; i++)
+        if (expr_uses(e, set->left[i]))
+            return true;
+    return false;
+}
+
 static void give_set(Gift *to, const Stmt *s, const Partial *p,
                      const Inverse *set)
 {
     Adjoint *a = to->a;
     Graph *g = a->g;
     const Expr *zero = expr_const(g, 0, T_F32), *when = set->when;
+    const Expr *range = NULL; /* of a sum of products: one of the products */
     Guard in = guard_subst(g->pool, p->read->in, set->known, set->n_known), c;
 
     in = guard_and(g->pool, in, guard_subst(g->pool, s->where, set->known,
@@ -448,7 +458,10 @@ static void give_set(Gift *to, const Stmt *s, const Partial *p,
     in = guard_and(g->pool, in, set->in);
     if (p->when) {
         const Expr *e = expr_subst(g, p->when, set->known, set->n_known);
-        if (expr_as_guard(g, e, &c))
+        if (s->op == R_SUM && p->by->kind != E_CONST &&
+            expr_as_guard(g, e, &c))
+            range = e;
+        else if (expr_as_guard(g, e, &c))
             in = guard_and(g->pool, in, c);
         else
             when = both(g, when, e);
@@ -469,8 +482,13 @@ static void give_set(Gift *to, const Stmt *s, const Partial *p,
     const Expr *rows = when ? scatter_sum(&sc, when, e) : NULL;
     if (when && !rows)
         e = expr_select(g, expr_confine(g, when), e, zero, T_F32);
-    bool own = !rows && set->n_left;
-    give_part(to, own ? summed(to, s, set, e) : rows ? rows : e, own);
+    bool own = !rows && set->n_left, inside = range && left_in(set, range);
+    if (inside)
+        e = expr_select(g, range, e, zero, T_F32);
+    e = own ? summed(to, s, set, e) : rows ? rows : e;
+    if (range && !inside)
+        e = expr_select(g, range, e, zero, T_F32);
+    give_part(to, e, own && (!range || inside));
 }
 
 static bool give_read(Gift *to, int number, Partial p)
