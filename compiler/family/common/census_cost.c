@@ -167,8 +167,11 @@ static void add_access(const Census *c, const Spread *s, const Access *x,
 
     if (fast && !idx_uses(x->offset, fast))
         bytes /= WARP; /* one request serves the warp */
+    double wasted = waste(c, s, x);
+    if (!x->read && wasted > 1 && s->row == s->along)
+        wasted *= c->device->part_sector;
     t->bytes += bytes;
-    t->scatter += bytes * waste(c, s, x);
+    t->scatter += bytes * wasted;
     t->overhead += 2 * n * ops;
 }
 

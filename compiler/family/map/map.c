@@ -135,7 +135,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     f->fast = gr->n_rows ? f->rows[gr->n_rows - 1] : NULL;
     window_find(g, gr, f->fast, &f->window);
     f->census = census_take(g, gr, o->device);
-    f->bytes = model_group_bytes(g, gr, o->device, NULL, NULL);
+    f->bytes = model_group_bytes(g, gr, o->device, &f->in, NULL);
     Schedule plan;
     schedule_make(gr, &plan);
     f->passes = plan.passes;

@@ -115,7 +115,7 @@ typedef struct MapForm {
     const Var *fast;  /* the last of them, or NULL */
     Window window;
     Census *census;
-    double bytes;     /* model_group_bytes */
+    double bytes, in; /* model_group_bytes: all, and those that are read */
     bool gather;      /* an address depends on another load */
     int passes;       /* over the columns, one after the other */
 } MapForm;

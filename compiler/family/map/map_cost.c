@@ -83,6 +83,18 @@ double map_least(const void *form)
     return model_least(f->o->device, PIPE_FMA, census_flops(f->census));
 }
 
+/* Bytes that later passes over the columns bring from memory again: all, if
+ * those of the points under way at a time do not stay in the L2. */
+static double read_again(const MapForm *f, double points)
+{
+    const Device *d = f->o->device;
+    double at_once = fmin(1, (double)d->sms * d->threads_sm / points);
+
+    return f->passes > 1 && model_too_large(d, f->in * at_once)
+               ? f->in * (f->passes - 1)
+               : 0;
+}
+
 static bool sums_columns(const Group *gr)
 {
     bool found = false;
@@ -130,7 +142,7 @@ void map_cost(const void *form, const Variant *v, Cost *c)
             share * ((t.flops + t.overhead) / (d->fma_tflops * MEGA / 2) +
                      t.bytes / (d->l2_gbs * KILO)),
         .special = t.special,
-        .hbm_bytes = f->bytes,
+        .hbm_bytes = f->bytes + read_again(f, points),
         .l2_bytes = t.bytes,
         .scatter = t.scatter,
         .smem_bytes = t.l1_clk * d->smem_bytes_clk,

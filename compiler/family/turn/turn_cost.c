@@ -51,6 +51,17 @@ static double runs_cost(const Device *d, int64_t bytes)
     return bytes < L2_LINE ? model_runs(d, (double)bytes) : 1;
 }
 
+/* Whether a tile is taken element by element: each with its own address, and
+ * stored to in more of a line's banks than are free. */
+static bool by_elements(const TurnForm *f, const TurnPlan *p)
+{
+    bool any = false;
+
+    for (int i = 0; i < f->n_turned; i++)
+        any |= !p->crossed[i];
+    return any;
+}
+
 void turn_cost(const void *form, const Variant *v, Cost *c)
 {
     const TurnForm *f = form;
@@ -63,16 +74,18 @@ void turn_cost(const void *form, const Variant *v, Cost *c)
     const double ops = copies(f, &p, &copied);
     const double points = p.blocks * (double)p.points,
                  idle = points / (double)group_rows(f->group);
-    const double digits =
-        points / p.vec * d->guard_ops * (1 + f->group->n_rows);
+    /* where a block's tile lies, and each point in it */
+    const double digits = (points / p.vec + p.blocks * p.threads) *
+                          d->guard_ops * (1 + f->group->n_rows);
     const double runs = (runs_cost(d, p.run_in) + runs_cost(d, p.run_out)) / 2;
-    /* loads, a barrier, and stores that nothing of the block hides */
-    const double alone = model_us(d, 2 * d->hbm_latency + d->sync_clk);
+    /* it begins, loads, waits and stores: nothing of the block hides that */
+    const double alone =
+        model_us(d, 2 * (d->start_clk + d->hbm_latency + d->sync_clk));
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
         .padded_flops = idle * (t.flops + t.overhead) + 2 * (ops + digits),
-        .efficiency = d->issue_reached,
+        .efficiency = d->issue_reached / (by_elements(f, &p) ? 2 : 1),
         .special = idle * t.special,
         .hbm_bytes = f->bytes * runs,
         .l2_bytes = t.bytes,
@@ -87,6 +100,5 @@ void turn_cost(const void *form, const Variant *v, Cost *c)
         .serial_us = alone,
     };
     model_cost(d, &w, c);
-    /* once; and of equal ones that with fewer instructions */
-    c->us += alone + c->math / KILO / KILO;
+    c->us += alone; /* once, what no block hides */
 }
