@@ -212,7 +212,8 @@ static bool same_stmt(const Class *c, const Class *k)
 
     if (c->value != k->value || a->op != b->op || a->when != b->when ||
         a->n_out != b->n_out || a->n_red != b->n_red || s->rank != t->rank ||
-        s->type != t->type || !same_extents(a->out, b->out, a->n_out) ||
+        s->type != t->type || s->cut != t->cut ||
+        !same_extents(a->out, b->out, a->n_out) ||
         !same_extents(a->red, b->red, a->n_red))
         return false;
     for (int d = 0; d < s->rank; d++)

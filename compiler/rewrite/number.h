@@ -8,8 +8,9 @@
  * makes that. A further output copies the first.
  *
  * Statements with notes, and tensors that are written in parts, stay as they
- * are. Whether the one value is then stored, or computed again in each reader,
- * is for select to decide. */
+ * are; a factor that was cut for one sum's range (factors.h) is no other one.
+ * Whether the one value is then stored, or computed again in each reader, is
+ * for select to decide. */
 #ifndef DCC_NUMBER_H
 #define DCC_NUMBER_H
 
