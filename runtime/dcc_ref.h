@@ -129,6 +129,9 @@ int dcc_ref_main(const dcc_ref_model *const *models, int n, int argc,
 
 /* Element i of a tensor that is not wholly known (ref_check.c). */
 dcc_pair dcc_ref_lazy(const dcc_ref_value *t, int64_t i);
+/* The same of x where x - mean(x) is summed, which a program leaves out: the
+ * mean may be of an x that its kernel rounded only to store it. */
+dcc_pair dcc_ref_kept(const dcc_ref_value *t, int64_t i);
 
 /* ---- scalars ---- */
 

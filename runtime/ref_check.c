@@ -90,6 +90,11 @@ static dcc_pair unstored(const dcc_ref_value *t, dcc_pair p)
     return p;
 }
 
+dcc_pair dcc_ref_kept(const dcc_ref_value *t, int64_t i)
+{
+    return t->exact ? unstored(t, dcc_exact(t->v[i])) : dcc_ref_lazy(t, i);
+}
+
 /* The statement's variables where it writes `at`, by its affine map: in every
  * dimension the variables, taken from the largest coefficient to the least,
  * are the digits of the index. */

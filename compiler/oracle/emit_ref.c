@@ -2,6 +2,7 @@
 #include "emit/emit.h"
 
 #include "oracle/ref_text.h"
+#include "rewrite/rewrite.h"
 #include "support/support.h"
 
 #include <inttypes.h>
@@ -188,6 +189,13 @@ typedef struct StmtRow {
     bool map;
 } StmtRow;
 
+/* x, of which a kernel may have rounded what it stores alone. */
+static const Tensor *kept_of(const Expr *x)
+{
+    return x && x->tensor->role != ROLE_INPUT && x->tensor->role != ROLE_PARAM
+               ? x->tensor : NULL;
+}
+
 static StmtRow print_stmt_parts(Ref *r, const Stmt *s, int n)
 {
     StmtRow row = {ref_functions(r, s), false};
@@ -248,12 +256,15 @@ static void print_gradients(Ref *r, const Graph *g, int number)
 static void print_model(Ref *r, Graph *g, int number)
 {
     StmtRow *row = arena_array(r->arena, StmtRow, g->n_stmt + 1);
+    const Expr **deviates = find_deviations(g);
 
     r->graph = g;
     r->model = number;
     buf_printf(r->b, "\n// ---- model %s\n\n", g->model);
-    for (int i = 0; i < g->n_stmt; i++)
+    for (int i = 0; i < g->n_stmt; i++) {
+        r->kept = kept_of(deviates[i]);
         row[i] = print_stmt_parts(r, g->stmt[i], i);
+    }
     buf_printf(r->b, "static const dcc_ref_tensor m%d_tensors[] = {\n",
                number);
     for (int i = 0; i < g->n_tensor; i++)

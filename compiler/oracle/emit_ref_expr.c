@@ -461,7 +461,8 @@ static void pair_read(Buf *b, RefText *r, const Expr *e)
         ref_guard(b, r, e->in);
         buf_puts(b, " ? ");
     }
-    buf_printf(b, "dcc_at(%s, ", ref_name(r, e->tensor, e->tensor->name));
+    buf_printf(b, "%s(%s, ", e->tensor == r->kept ? "dcc_ref_kept" : "dcc_at",
+               ref_name(r, e->tensor, e->tensor->name));
     ref_idx(b, r, ref_offset(r->graph, e->tensor, e->at), REF_ANY);
     buf_putc(b, ')');
     if (e->in.n) {

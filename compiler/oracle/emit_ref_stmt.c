@@ -50,7 +50,7 @@ void ref_find_args(Ref *r, const Stmt *s)
 
 static RefText new_text(Ref *r, bool pairs)
 {
-    RefText t = {.graph = r->graph, .pairs = pairs};
+    RefText t = {.graph = r->graph, .pairs = pairs, .kept = r->kept};
 
     for (int i = 0; i < r->n_arg; i++)
         ref_name(&t, r->arg[i], r->arg[i]->name);

@@ -16,6 +16,7 @@ typedef struct RefName {
 typedef struct RefText {
     Graph *graph;
     bool pairs;
+    const Tensor *kept; /* Ref's */
     RefName *name; int n_name, cap_name;
 } RefText;
 
@@ -61,6 +62,7 @@ typedef struct Ref {
     const Stmt *stmt;
     const Tensor **arg; int n_arg, cap_arg; /* written, then read */
     bool narrow;       /* reads 16-bit floats */
+    const Tensor *kept; /* whose deviations it sums: dcc_ref_kept */
 } Ref;
 
 /* Fills the last part of r. */

@@ -15,6 +15,7 @@ typedef struct Deviations {
     const Stmt **by;   /* by tensor id: what alone makes it, or NULL */
     const Stmt *s;    /* the sum in question */
     const Expr *x, *m; /* what it subtracts from what */
+    bool factors;      /* times any factor of the sum, not numbers alone */
     bool *zero;        /* by tensor id: it is 0 */
 } Deviations;
 
@@ -36,7 +37,18 @@ static bool is_plain(const Expr *e)
     return true;
 }
 
-/* Is e a number times x - m, of one x and one m? */
+/* Is e the same for all that is summed? */
+static bool is_factor(const Deviations *v, const Expr *e)
+{
+    if (!v->factors)
+        return e->kind == E_CONST && isfinite(e->num);
+    for (int i = 0; i < v->s->n_red; i++)
+        if (expr_uses(e, v->s->red[i]))
+            return false;
+    return true;
+}
+
+/* Is e a factor times x - m, of one x and one m? */
 static bool is_deviation(Deviations *v, const Expr *e)
 {
     e = bare(e);
@@ -44,9 +56,10 @@ static bool is_deviation(Deviations *v, const Expr *e)
         return is_deviation(v, e->arg[0]);
     if (e->kind != E_BINARY || e->arg[2])
         return false;
+    if (e->fn == F_MUL && v->factors && is_factor(v, e->arg[0]))
+        return is_deviation(v, e->arg[1]);
     if (e->fn == F_MUL || e->fn == F_DIV)
-        return e->arg[1]->kind == E_CONST && isfinite(e->arg[1]->num) &&
-               is_deviation(v, e->arg[0]);
+        return is_factor(v, e->arg[1]) && is_deviation(v, e->arg[0]);
     const Expr *a = bare(e->arg[0]), *b = bare(e->arg[1]);
     if (e->fn == F_SUB && is_plain(a) && is_plain(b)) {
         bool first = !v->x;
@@ -134,6 +147,46 @@ static bool sums_all(const Deviations *v, const Mean *m)
     return true;
 }
 
+static bool sums_deviations(Deviations *v, const Stmt *s)
+{
+    Mean m;
+
+    v->s = s;
+    v->x = v->m = NULL;
+    return s->op == R_SUM && is_deviation(v, s->value) &&
+           find_mean(v, v->m->tensor, &m) && sums_all(v, &m);
+}
+
+static Deviations look(Graph *g)
+{
+    return (Deviations){.g = g,
+                        .by = arena_array(g->arena, const Stmt *,
+                                          g->n_tensor + 1)};
+}
+
+/* Statement s was looked at. */
+static void note_maker(Deviations *v, bool *more, const Stmt *s)
+{
+    int id = s->tensor->id;
+
+    more[id] |= v->by[id] || s->where.n || s->tensor->prev;
+    v->by[id] = more[id] ? NULL : s;
+}
+
+const Expr **find_deviations(Graph *g)
+{
+    Deviations v = look(g);
+    bool *more = arena_array(g->arena, bool, g->n_tensor + 1);
+    const Expr **x = arena_array(g->arena, const Expr *, g->n_stmt + 1);
+
+    v.factors = true;
+    for (int i = 0; i < g->n_stmt; i++) {
+        x[i] = sums_deviations(&v, g->stmt[i]) ? v.x : NULL;
+        note_maker(&v, more, g->stmt[i]);
+    }
+    return x;
+}
+
 static bool is_zero(const Deviations *v, const Expr *e)
 {
     e = bare(e);
@@ -179,30 +232,22 @@ static void leave_out_zeros(Deviations *v, Stmt *s)
 
 void drop_deviations(Graph *g)
 {
-    Deviations v = {.g = g};
+    Deviations v = look(g);
     bool *more = arena_array(g->arena, bool, g->n_tensor + 1), any = false;
 
     v.zero = arena_array(g->arena, bool, g->n_tensor + 1);
-    v.by = arena_array(g->arena, const Stmt *, g->n_tensor + 1);
-
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
-        Mean m;
-        v.s = s;
-        v.x = v.m = NULL;
         if (any)
             leave_out_zeros(&v, s);
-        if (s->op == R_SUM && is_deviation(&v, s->value) &&
-            find_mean(&v, v.m->tensor, &m) && sums_all(&v, &m)) {
+        if (sums_deviations(&v, s)) {
             make_zero(&v, s);
             any = true;
         }
-        more[s->tensor->id] |= v.by[s->tensor->id] || s->where.n ||
-                               s->tensor->prev;
+        note_maker(&v, more, s);
         v.zero[s->tensor->id] = any && s->op == R_NONE &&
                                 s->value->kind == E_CONST &&
                                 s->value->num == 0 && !more[s->tensor->id] &&
                                 s->tensor->role == ROLE_TEMP;
-        v.by[s->tensor->id] = more[s->tensor->id] ? NULL : s;
     }
 }

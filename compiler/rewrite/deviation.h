@@ -8,5 +8,8 @@
 #include "graph/graph.h"
 
 void drop_deviations(Graph *g);
+/* Of each statement that sums x - mean(x), or that times what the sum does not
+ * go over: the read of x; NULL of others. */
+const Expr **find_deviations(Graph *g);
 
 #endif

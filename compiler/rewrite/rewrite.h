@@ -3,6 +3,7 @@
 #ifndef DCC_REWRITE_H
 #define DCC_REWRITE_H
 
+#include "rewrite/deviation.h"
 #include "rewrite/inline.h"
 #include "rewrite/inplace.h"
 #include "rewrite/needed.h"

@@ -133,3 +133,7 @@ model tr_recurrent { input x : f16[3, 6, 5]; input t : f16[3, 7]; param w : f16[
   for s in 0..6 { xs[n, k] = x[n, s, k]; h = tanh(linear(xs, w, b) + linear(h, u)) + b * 0.1; }
   loss = mse(h, t); output loss;
   for v in params { v = v - 0.1 * grad(loss, v); } }
+// a mean of rows that its kernel rounds only to store them: their deviations are left out as the 0 that they add up to
+model tr_deviations { dim B = 4; type E = bf16; input ids : i32[B, 5] in 0..17; input t : i32[B, 5] in 0..17; param e : E[17, 8]; param pe : E[5, 8];
+  h0[b, s, d] = e[ids[b, s], d] + pe[s, d]; loss = cross_entropy(linear(layer_norm(h0), e), t);
+  for v in params { v = v - 0.1 * grad(loss, v); } output loss; }
