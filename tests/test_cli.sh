@@ -464,5 +464,21 @@ point $? "the oracle has names of its own for int8_t and dcc_load"
     grep -q '__restrict__ dcc_load_)' names.cu
 point $? "and the kernels"
 
+# a decay of 0 is none: 0 times an infinite weight is no number
+cat >steps.dcl <<'END'
+model steps {
+  input x : f32[6, 9];
+  param w : f32[7, 9];
+  loss = square_sum(linear(x, w));
+  for v in params {
+    g = grad(loss, v);
+    v = adam(sgd(v, g, 0.01), g, 0.01);
+  }
+  output loss;
+}
+END
+"$dcc" steps.dcl -o - >log 2>&1 && ! grep -q '[^.0-9]0\.0f \*' log
+point $? "optimizers without decay"
+
 echo "1..$n"
 exit $bad
