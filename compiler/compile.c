@@ -403,9 +403,9 @@ static void except_chains(Arena *a, const CudaProgram *p, PartsWish *w)
     w->n_except = n;
 }
 
-/* The program without parts, plan and variants, which may name what parts
- * alone have: what is in chains there stays in them. How many products are
- * left that may be in parts. */
+/* The program without parts and plan, and where they do not fit without
+ * variants, which may name what parts alone have: what is in chains there stays
+ * in them. How many products are left that may be in parts. */
 static int look_at_parts(Arena *a, Diag *quiet, const struct Program *tree,
                          const char *model, const CompileOptions *o,
                          const Seens *seen, int64_t most, PartsWish *w,
@@ -414,13 +414,16 @@ static int look_at_parts(Arena *a, Diag *quiet, const struct Program *tree,
     const Written from = written(r);
     CompileOptions free = *o;
     Try plain = {.parts = *w};
+    CudaProgram *p = NULL;
 
     free.plan_name = NULL;
-    free.n_forced = 0;
     plain.parts.count = true;
-    CudaProgram *p =
-        better_ends(a, quiet, quiet, tree, model, &free, seen, most, &plain, r);
-    rewind_to(r, from);
+    for (int i = 0; i < 2 && !p; i++) {
+        free.n_forced = i ? 0 : o->n_forced;
+        p = better_ends(a, quiet, quiet, tree, model, &free, seen, most,
+                        &plain, r);
+        rewind_to(r, from);
+    }
     if (p && plain.made.n)
         except_chains(a, p, w);
     return p ? plain.made.n : 0;
