@@ -195,7 +195,27 @@ DCC_DEVICE void dcc_pack_halves(uint32_t (&weight)[N / 8][4],
     dcc_pack_scores<__half>(low, rest);
 }
 
-// The sums of both.
+// As three of bf16, whose sum they are.
+template <int N>
+DCC_DEVICE void dcc_pack_thirds(uint32_t (&weight)[N / 8][4],
+                                uint32_t (&mid)[N / 8][4],
+                                uint32_t (&low)[N / 8][4],
+                                const float (&score)[N])
+{
+    float rest[N];
+    dcc_pack_scores<__nv_bfloat16>(weight, score);
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        rest[c] =
+            score[c] - dcc_to_float(dcc_from_float<__nv_bfloat16>(score[c]));
+    dcc_pack_scores<__nv_bfloat16>(mid, rest);
+#pragma unroll
+    for (int c = 0; c < N; ++c)
+        rest[c] -= dcc_to_float(dcc_from_float<__nv_bfloat16>(rest[c]));
+    dcc_pack_scores<__nv_bfloat16>(low, rest);
+}
+
+// The sums of both parts of f16.
 template <int N>
 DCC_DEVICE void dcc_add_low(float (&sums)[N], const float (&low)[N])
 {

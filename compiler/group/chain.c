@@ -101,7 +101,7 @@ typedef struct Form {
     int n_other;          /* the unit that is another first, or 0 */
     Group *also;          /* it, in the same variables */
     const Tensor *beside; /* what it leaves */
-    bool halves, wide;
+    bool halves, thirds, wide;
     const Var *var[MAX_RANK]; /* of the factor's dimensions, the second's */
     int n_var;
     const char *why;
@@ -587,6 +587,7 @@ static Group *whole(Form *f, Group *const *unit, int n)
                  .other = f->also,
                  .beside = f->also ? f->beside : NULL,
                  .halves = f->halves,
+                 .thirds = f->thirds,
                  .wide = f->wide};
     r->chain = c;
     r->n_step = 0;
@@ -625,15 +626,23 @@ static const Tensor *only_result(const Group *gr)
     return t;
 }
 
-/* What is f32 and made here can be multiplied in two parts. Those of a gradient
+int chain_parts(const Chain *c)
+{
+    enum { HALVES = 2, THIRDS };
+
+    return c->thirds ? THIRDS : c->halves ? HALVES : 1;
+}
+
+/* What is f32 and made here can be multiplied in parts. Those of a gradient
  * that is made again hold it; of others the family says whether they do. */
-static bool take_halves(Form *f)
+static bool take_parts(Form *f)
 {
     const Expr *e = f->made->read;
 
     f->halves = f->made->type == T_F32 && f->other->type == T_F16;
+    f->thirds = f->made->type == T_F32 && f->other->type == T_BF16;
     f->wide = f->halves && !(e && e->tensor->own);
-    return f->halves;
+    return f->halves || f->thirds;
 }
 
 static Group *form(Form *f, Group *const *unit, int n)
@@ -660,7 +669,7 @@ static Group *form(Form *f, Group *const *unit, int n)
     f->why = !f->scores        ? "the first product leaves more than its points"
              : !f->made        ? "both factors are made here"
              : !f->other->read ? "its other factor is computed"
-             : !take_halves(f) &&
+             : !take_parts(f) &&
                      (f->made->type != f->other->type ||
                       type_bytes(f->made->type) != 2)
                  ? "its factors are not both f16 or both bf16"

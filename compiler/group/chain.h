@@ -22,7 +22,8 @@ typedef struct Chain {
     Group *other;           /* another first at the same points, or NULL */
     const Tensor *beside;   /* what it leaves; only here */
     bool halves;            /* the factor is f32, and multiplied in two parts of
-                               16 bits (rewrite/halves.h) */
+                               f16 (rewrite/halves.h), */
+    bool thirds;            /* or in three of bf16, which hold all of it */
     bool wide;              /* which may be beyond f16's range */
 } Chain;
 
@@ -30,6 +31,9 @@ typedef struct Chain {
  * unit[0], the second unit[n - 1], and nobody else reads what the others store.
  * NULL and the reason if they are none. */
 Group *chain_form(Graph *g, Group *const *unit, int n, const char **why);
+
+/* Factors of 16 bits that the second product multiplies. */
+int chain_parts(const Chain *c);
 
 /* Whether the group could be the first or the second of a chain. */
 bool chain_heavy(Graph *g, const Group *gr);

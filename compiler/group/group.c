@@ -633,6 +633,8 @@ static void canon_shape(Buf *b, const Group *gr)
                    gr->chain->n_between);
     if (gr->chain && gr->chain->halves)
         buf_puts(b, "halves ");
+    if (gr->chain && gr->chain->thirds)
+        buf_puts(b, "thirds ");
 }
 
 /* The steps ahead of the group's and behind them, which number their own. */

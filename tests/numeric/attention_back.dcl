@@ -26,3 +26,12 @@ model ab_weights { input q : f16[2, 3, 80, 64]; input k : f16[2, 3, 400, 64]; in
 model ab_weights_masked { input q : f16[2, 90, 64]; input k : f16[2, 400, 64]; input v : f16[2, 400, 72];
   s[h, i, j] : f32 = j > i + 300 ? -inf : (sum(d) q[h, i, d] * k[h, j, d]) * 2; p = softmax(s);
   output y[h, i, d] : f16 = sum(j) p[h, i, j] * v[h, j, d]; }
+// in three parts of bf16: the same, and gradients
+model ab_thirds { input q : bf16[2, 3, 80, 64]; input k : bf16[2, 3, 400, 64]; input v : bf16[2, 3, 400, 64];
+  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) * 0.125; p = softmax(s);
+  output y[b, h, i, d] = sum(j) p[b, h, i, j] * v[b, h, j, d]; }
+model ab_thirds_masked { input q : bf16[2, 90, 64]; input k : bf16[2, 400, 64]; input v : bf16[2, 400, 72];
+  s[h, i, j] : f32 = j > i + 300 ? -inf : (sum(d) q[h, i, d] * k[h, j, d]) * 2; p = softmax(s);
+  output y[h, i, d] = sum(j) p[h, i, j] * v[h, j, d]; }
+model ab_bf16 { input q : bf16[2, 2, 130, 64]; input k : bf16[2, 2, 190, 64]; input v : bf16[2, 2, 190, 40];
+  loss = ab_loss(attention(q, k, v)); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }

@@ -131,7 +131,7 @@ static const char *open_few(ChainForm *f, Graph *g, const Group *gr,
     const char *why = o->device->sm < 80 ? "needs sm_80"
                                          : chain_products(f, g, gr, o);
 
-    if (!why && (f->chain->other || f->chain->halves))
+    if (!why && (f->chain->other || chain_parts(f->chain) > 1))
         why = "two first products, or a factor of f32";
     if (!why && (!f->a.c.a.read || !f->a.c.b.read || !f->b.c.b.read))
         why = "a factor that is computed";

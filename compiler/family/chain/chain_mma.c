@@ -29,7 +29,7 @@ static const char *open_mma(ChainForm *f, Graph *g, const Group *gr,
 
     if (why)
         return why;
-    if (f->chain->other || f->chain->halves)
+    if (f->chain->other || chain_parts(f->chain) > 1)
         return "two first products, or a factor of f32";
     if (f->tb.b.k_major)
         return "columns that are neighbours along the second sum";

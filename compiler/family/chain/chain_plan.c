@@ -23,7 +23,7 @@ double chain_width(const ChainKernel *w)
     const ChainForm *f = w->f;
 
     return chain_round_up(f->D, 16) + chain_round_up(f->O, 16) +
-           (f->chain->halves ? 2 : 1) * (double)w->bn;
+           chain_parts(f->chain) * (double)w->bn;
 }
 
 void chain_plan_open(ChainKernel *w, const ChainForm *f)

@@ -265,7 +265,7 @@ static void find_ahead(const Expr *e, void *ctx)
 /* The body, without what it is where it counts for nothing. */
 static void set_body(ChainForm *f, const Expr *x)
 {
-    enum { PARTS = 4 }; /* instructions that make two parts of a factor */
+    enum { PART = 4 }; /* instructions that make one more part of a factor */
 
     x = expr_rewrite(f->a.g, x, write_out, (void *)f->chain);
     if (!f->rows.softmax)
@@ -275,10 +275,10 @@ static void set_body(ChainForm *f, const Expr *x)
         chain_find_reach(f, x);
     if (f->rows.softmax)
         x = take_scale(x, &f->rows.scale);
-    else if (!f->chain->halves)
+    else if (chain_parts(f->chain) == 1)
         x = functions_of_factor(f->a.g, x);
     f->rows.body = x;
-    f->ops += f->chain->halves ? PARTS : 0;
+    f->ops += PART * (chain_parts(f->chain) - 1);
     if (x->kind == E_LOCAL)
         return;
     f->ops += expr_ops(x);

@@ -239,7 +239,7 @@ static void plan_regs(ChainKernel *w)
     int scores = w->bj / 2, weights = w->bj / 4, sums = w->bn / 2;
 
     scores += c->other ? w->bj / 2 : 0;
-    weights *= c->halves ? 2 : 1;
+    weights *= chain_parts(c);
     sums *= c->halves ? 2 : 1;
 
     if (w->j_tiles > 1)
@@ -254,8 +254,8 @@ static bool has_teams(const ChainKernel *w)
 {
     const ChainForm *f = w->f;
 
-    return !f->chain->other && !f->chain->halves && w->j_tiles >= w->teams &&
-           w->stages % w->teams == 0;
+    return !f->chain->other && chain_parts(f->chain) == 1 &&
+           w->j_tiles >= w->teams && w->stages % w->teams == 0;
 }
 
 const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)

@@ -429,7 +429,7 @@ static Tree *prefetch(const ChainKernel *w)
     return QUOTE(a, "dcc_tma_prefetch_maps(@maps);\n", FILL("maps", maps));
 }
 
-/* ---- another first product, and a factor in two parts ------------------- */
+/* ---- another first product, and a factor in parts ----------------------- */
 
 static const char *use_other(const ChainKernel *w)
 {
@@ -445,6 +445,8 @@ static const char *pack_scores(const ChainKernel *w)
 {
     return w->f->chain->halves
                ? "dcc_pack_halves(weight, low, score);\n"
+           : w->f->chain->thirds
+               ? "dcc_pack_thirds(weight, mid, low, score);\n"
                : arena_printf(w->b.g->arena,
                               "dcc_pack_scores<%s>(weight, score);\n",
                               type_cname(w->f->elem));
@@ -464,6 +466,9 @@ static Tree *declare_more(const ChainKernel *w)
     if (w->f->chain->halves)
         PUT(code, "float low_acc[1][BN / 2];  // of what an f16 leaves\n"
                   "uint32_t low[BJ / 16][4];\n");
+    if (w->f->chain->thirds)
+        PUT(code, "uint32_t mid[BJ / 16][4], low[BJ / 16][4];"
+                  "  // of what a bf16 leaves\n");
     return code;
 }
 
@@ -489,6 +494,12 @@ static Tree *multiply_low(const ChainKernel *w, const char *second,
                   "dcc_wgmma_slot(second_ring, smem.@b@_tile, slot), @step, "
                   "more);\n",
             FILL("second", second), FILL("b", w->id[2]), FILL("step", step));
+    for (int i = 0; i < 2 && w->f->chain->thirds; i++)
+        PUT(code, "dcc_wgmma_weights<@second>(acc[0], @part, "
+                  "dcc_wgmma_slot(second_ring, smem.@b@_tile, slot), @step, "
+                  "true);\n",
+            FILL("second", second), FILL("part", i ? "low" : "mid"),
+            FILL("b", w->id[2]), FILL("step", step));
     return code;
 }
 
@@ -538,7 +549,7 @@ static Tree *loop(ChainKernel *w)
                              "CONSUMERS, 256);\n"
                            : ""),
         FILL("RESCALE", chain_rescale(w)), FILL("PACK", pack_scores(w)),
-        FILL("PENDING", w->f->chain->halves ? "2" : "1"),
+        FILL_INT("PENDING", chain_parts(w->f->chain)),
         FILL("USE_OTHER", use_other(w)), FILL("USE_LOW", use_low(w)),
         FILL("AGAIN", w->f->rows.softmax ? ", true" : ""),
         FILL("READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""));

@@ -124,7 +124,7 @@ static const char *open_form(WindowForm *f, Graph *g, const Group *gr,
     const Chain *chain = gr->chain;
     const char *why = o->device->sm < 80 ? "needs sm_80" : NULL;
 
-    if (!why && (chain->other || chain->halves))
+    if (!why && (chain->other || chain_parts(chain) > 1))
         why = "two first products, or a factor of f32";
     if (!why && !nothing_between(chain))
         why = "something between the two";
