@@ -153,6 +153,8 @@ void map_loops(MapBuild *m, Tree *out, const Tree *body, const char **names,
                const Var *without);
 /* `body` for each @v of 0..size, unrolled. */
 void window_each(Tree *out, const char *v, const char *size, const Tree *body);
+/* Names the columns that loops go through, and returns that of m->line. */
+const char *column_names(MapBuild *m, const char **names);
 /* The rows of line reads into registers, which are held; and a pass by them. */
 void line_load(MapBuild *m, Tree *out, const int *step, int n,
                const char *tap);

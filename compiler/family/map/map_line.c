@@ -188,15 +188,7 @@ void line_pass(MapBuild *m, Tree *out)
             body_accumulator(b, out, step[i], true);
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
-    const char *tap = NULL;
-    for (int i = 0; i < gr->n_cols; i++) {
-        if (gr->cols[i]->extent == 1)
-            cprint_name(&b->print, gr->cols[i], "0");
-        else if (gr->cols[i] == m->line)
-            tap = cprint_var(&b->print, gr->cols[i]);
-        else
-            names[i] = cprint_var(&b->print, gr->cols[i]);
-    }
+    const char *tap = column_names(m, names);
     line_load(m, in, step, n, tap);
     body_steps(b, taps, step, n, true);
     window_each(in, tap, kernel_extent(m->graph, m->kernel, m->line), taps);

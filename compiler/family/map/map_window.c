@@ -248,6 +248,23 @@ static void put_turns(MapBuild *m, Tree *out, const int *step, int n,
     cprint_close(&b->print, scope);
 }
 
+const char *column_names(MapBuild *m, const char **names)
+{
+    CPrint *print = &m->body.print;
+    const char *tap = NULL;
+
+    for (int i = 0; i < m->group->n_cols; i++) {
+        const Var *v = m->group->cols[i];
+        if (v->extent == 1)
+            cprint_name(print, v, "0");
+        else if (v == m->line)
+            tap = cprint_var(print, v);
+        else if (m->window.tile == 1 || v != m->window.s)
+            names[i] = cprint_var(print, v);
+    }
+    return tap;
+}
+
 void window_pass(MapBuild *m, Tree *out)
 {
     Body *b = &m->body;
@@ -264,15 +281,7 @@ void window_pass(MapBuild *m, Tree *out)
             put_accumulator(m, out, step[i]);
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
-    const char *tap = NULL;
-    for (int i = 0; i < gr->n_cols; i++) {
-        if (gr->cols[i]->extent == 1)
-            cprint_name(&b->print, gr->cols[i], "0");
-        else if (gr->cols[i] == m->line)
-            tap = cprint_var(&b->print, gr->cols[i]);
-        else if (gr->cols[i] != w->s)
-            names[i] = cprint_var(&b->print, gr->cols[i]);
-    }
+    const char *tap = column_names(m, names);
     const char *input = cprint_fresh(&b->print, "u");
     cprint_name(&b->print, w->s, input);
     if (m->line)
