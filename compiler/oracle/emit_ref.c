@@ -262,7 +262,7 @@ static void print_model(Ref *r, Graph *g, int number)
     r->model = number;
     buf_printf(r->b, "\n// ---- model %s\n\n", g->model);
     for (int i = 0; i < g->n_stmt; i++) {
-        r->kept = kept_of(deviates[i]);
+        r->kept = r->dual ? NULL : kept_of(deviates[i]); /* no bounds there */
         row[i] = print_stmt_parts(r, g->stmt[i], i);
     }
     buf_printf(r->b, "static const dcc_ref_tensor m%d_tensors[] = {\n",
