@@ -217,9 +217,9 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         case $f in
         mma | simt | wgmma) flavour $f -O1 "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
-                norms f32_products mixed_products wide_factors factors \
-                distances images phase groups layouts \
-                range_products) ;;
+                norms f32_products mixed_products factors distances images \
+                phase layouts range_products) \
+            $([ $f = simt ] || files wide_factors groups) ;;
         pairs) flavour $f -O1 \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\
 schedule=cooperative" $(files pairs range_products) ;;
@@ -247,7 +247,7 @@ schedule=cooperative" $(files pairs range_products) ;;
         map) flavour $f -O1 "${random}map=any" \
             $(files window layouts scaled) ;;
         bands=* | share=*) flavour $f -O1 "$overlap --variant=map=$f" $(files window) ;;
-        line=1) flavour $f -O1 "${random}map=$f" $(files window lines) ;;
+        line=1) flavour $f -O1 "${random}map=$f" $(files lines) ;;
         turn) flavour $f -O1 "${random}turn=any" $(files map layouts turn) ;;
         vec=*) flavour $f -O1 "${random}turn=$f" $(files turn) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
