@@ -183,21 +183,26 @@ files()
     done
 }
 
-# The files of both halves at the same time.
+# The files, two at a time.
 flavour()
 {
     label=$1 emu=$2 flags=$3
     shift 3
-    i=0
     for half in 0 1; do
+        i=0
         for file in "$@"; do
             i=$((i + 1))
-            [ $((i % 2)) = 0 ] || (one_file "$file" "$label" "$emu" "$flags")
-        done >"$work/$half.tap" &
-        i=1
+            # whoever is free takes the next one
+            mkdir "$work/$label.$i" 2>/dev/null || continue
+            one_file "$file" "$label" "$emu" "$flags" >"$work/$label.$i/tap"
+        done &
     done
     wait
-    cat "$work/0.tap" "$work/1.tap"
+    i=0
+    for file in "$@"; do
+        i=$((i + 1))
+        cat "$work/$label.$i/tap"
+    done
 }
 
 if ! oracle_objects >"$work/log" 2>&1; then
@@ -266,7 +271,7 @@ schedule=cooperative" $(files pairs range_products) ;;
         few-sm_80) flavour $f -O1 "$apart --target=sm_80 --random-plan=$seed \
 --variant=chain_few=any" $(files decode) ;;
         tf32 | 3xtf32) flavour $f -O1 "--math=$f ${random}contract_mma=any" \
-            $(files contract tensor_cores f32_products mixed_products) ;;
+            $(files tensor_cores f32_products mixed_products) ;;
         wgmma-*) flavour $f -O1 \
             "--math=${f#wgmma-} ${random}contract_wgmma=any" \
             $(files f32_products) ;;
