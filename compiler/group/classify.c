@@ -292,10 +292,22 @@ static bool split_rows(Form *f, Contraction *c)
 
 /* ---- products apart ---------------------------------------------------- */
 
+/* Whether v is a window's: added to what is summed, in one index. */
+static bool is_tap(const Contraction *c, const Operand *o, const Var *v)
+{
+    const Expr *read = o->read;
+
+    for (int d = 0; d < read->tensor->rank; d++)
+        for (int i = 0; i < c->n_k && idx_uses(read->at[d], v); i++)
+            if (idx_uses(read->at[d], c->k[i]))
+                return true;
+    return false;
+}
+
 /* Whether v walks beyond what is summed: images of channels of pixels. */
 static bool beyond_sum(const Contraction *c, const Operand *o, const Var *v)
 {
-    for (int i = 0; i < c->n_k; i++)
+    for (int i = 0; i < c->n_k && !is_tap(c, o, v); i++)
         if (idx_coef(o->offset, v) > idx_coef(o->offset, c->k[i]))
             return true;
     return false;
