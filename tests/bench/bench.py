@@ -613,8 +613,7 @@ def show_variants(name, result):
 
 def variants_mode(o, builder, worker, report):
     names = o.shape_list or [n for n in CALIBRATE if o.shapes == "."] or \
-        [n for r in spec.table() for n in r.shapes
-         if r.key in o.rows and re.search(o.shapes, n)]
+        [n for r in chosen_rows(o) for n in r.shapes if re.search(o.shapes, n)]
     if o.cpu:
         names = ["gemm.f16.64x96x64", "conv.f16.n2c32h6k16r1s1"]
     worker.start()
