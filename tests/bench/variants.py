@@ -62,8 +62,8 @@ def build(o, name):
     with open(words[2], "w") as f:
         for i, (_, v) in enumerate(variants):
             f.write(re.sub(rf"\bmodel {name}\b", f"model {name}_v{i}", text))
-            words.append("--variant=" + kernel.replace(
-                name + "__", f"{name}_v{i}__", 1) + "=" + v)
+            rest = kernel[len(name):].lstrip("_")
+            words.append(f"--variant={name}_v{i}__{rest}={v}")
     status, text = shell(words, 600)
     if status:
         raise RuntimeError(tail(text, 3))
