@@ -179,6 +179,18 @@ static int channel_dim(const Stmt *s, const Expr *read)
     return -1;
 }
 
+/* Whether all of some dimension is reduced: then it is no window that what
+ * walks alone would be the channels of, but a group of channels over its image,
+ * and images are what walks alone. */
+static bool reduces_whole(const Stmt *s, const Expr *read)
+{
+    for (int d = 0; d < read->tensor->rank; d++)
+        if (walk_in_list((const Var *const *)s->red, s->n_red,
+                         idx_is_var(read->at[d])))
+            return true;
+    return false;
+}
+
 /* Windows that no contraction sums over channels of (pooling, depthwise) are
  * read and written along what walks alone: the channels. */
 static void vote_window(const Expr *e, void *ctx)
@@ -186,7 +198,7 @@ static void vote_window(const Expr *e, void *ctx)
     Windows *w = ctx;
     const Stmt *s = w->s;
 
-    if (e->kind != E_READ || !walk_has_window(e))
+    if (e->kind != E_READ || !walk_has_window(e) || reduces_whole(s, e))
         return;
     int d = channel_dim(s, e);
     if (d < 0)
