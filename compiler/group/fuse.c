@@ -544,11 +544,27 @@ static const Expr *pointwise_value(Graph *g, const Group *p, const Tensor *t)
     return NULL;
 }
 
+static bool is_cut(const Expr *e)
+{
+    return e->kind == E_READ && e->tensor->cut;
+}
+
+/* A product within a range, out of which one factor is 0 anyway. */
+static bool is_cut_product(const Expr *e)
+{
+    const Expr *none = e->arg[2], *of = e->arg[1];
+
+    return none->kind == E_CONST && none->num == 0 && of->kind == E_BINARY &&
+           of->fn == F_MUL && (is_cut(of->arg[0]) || is_cut(of->arg[1]));
+}
+
 /* A term of a sum of products, of which t is a factor or a part of one. */
 static bool is_product(const Step *s)
 {
     const Expr *e = s->value;
 
+    if (e->kind == E_SELECT && is_cut_product(e))
+        e = e->arg[1];
     while (e->kind == E_CAST)
         e = e->arg[0];
     return s->op == R_SUM && e->kind == E_BINARY && e->fn == F_MUL;
@@ -562,7 +578,7 @@ bool group_multiplies(Graph *g, const Group *gr)
 
     for (int i = 0; i < gr->n_step; i++)
         product |= is_product(&gr->step[i]);
-    return product && group_contraction(g, gr, &c, &why) && c.n_m && c.n_n;
+    return product && group_ranged(g, gr, &c, &why) && c.n_m && c.n_n;
 }
 
 /* What t's elements are as factors of products: as t would have them, where

@@ -158,7 +158,10 @@ static void join(Groups *f)
         store_values(g, load_stmt(g, f->w->tensor), s, w, v, n, w->type,
                      arena_printf(g->arena, "%s_joined",
                                   f->w->tensor->name));
-    to.value = expr_binary(g, F_MUL, x, packed, s->value->type);
+    packed->tensor->cut = true;
+    to.value = expr_select(g, expr_of_guard(g, same),
+                           expr_binary(g, F_MUL, x, packed, s->value->type),
+                           expr_const(g, 0, s->value->type), s->value->type);
     to.id = s->id;
     *s = to;
 }

@@ -167,7 +167,7 @@ typedef struct Windows {
 static int channel_dim(const Stmt *s, const Expr *read)
 {
     const Expr *a, *b;
-    bool product = walk_product(s, &a, &b);
+    bool product = walk_cut_product(s, &a, &b);
 
     for (int d = read->tensor->rank - 1; d >= 0; d--) {
         const Var *v = walk_var(read->at[d]);
@@ -293,7 +293,7 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     if (s->when != WHEN_RUN)
         return;
     Windows w = {l, s};
-    bool product = walk_product(s, &a, &b);
+    bool product = walk_cut_product(s, &a, &b);
     if (!product)
         vote(l, s->tensor, s->tensor->rank - 1, 0.01);
     if (s->op != R_NONE && (!product || !sums_along(s, a)))

@@ -446,7 +446,7 @@ static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
         f[k] = along ? along : f[k];
     }
     if (v)
-        s->value = expr_binary(g, F_MUL, f[0], f[1], s->value->type);
+        s->value = walk_multiplied(g, s, f[0], f[1]);
 }
 
 void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
@@ -457,7 +457,7 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
         const Expr *f[2];
-        if (s->when != WHEN_RUN || !walk_product(s, &f[0], &f[1]))
+        if (s->when != WHEN_RUN || !walk_cut_product(s, &f[0], &f[1]))
             continue;
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
@@ -480,7 +480,8 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
             if (!read)
                 continue;
             f[k] = read;
-            s->value = expr_binary(g, F_MUL, f[0], f[1], s->value->type);
+            f[k]->tensor->cut = w->tensor->cut;
+            s->value = walk_multiplied(g, s, f[0], f[1]);
         }
         int before = g->n_stmt;
         if (f32_along_sum)

@@ -159,9 +159,8 @@ static void split(const Shifts *f, int i)
     for (int k = 0; k < s->n_red; k++)
         if (!walk_in_list((const Var *const *)f->tap, f->n_tap, s->red[k]))
             c->red[c->n_red++] = s->red[k];
-    c->value = expr_binary(
-        g, F_MUL, expr_read(g, f->x->tensor, x_at, (Guard){0}, NULL), f->w,
-        type);
+    c->value = walk_multiplied(
+        g, s, expr_read(g, f->x->tensor, x_at, (Guard){0}, NULL), f->w);
     s->red = arena_array(g->arena, const Var *, f->n_tap);
     memcpy(s->red, f->tap, sizeof *f->tap * (size_t)f->n_tap);
     s->n_red = f->n_tap;
@@ -175,6 +174,23 @@ static bool is_window(Graph *g, const Expr *x, const Expr *w)
            is_16_bits(x->type) && x->type == w->type;
 }
 
+/* Whether z's points have all that a range depends on. */
+static bool range_fits(const Shifts *f)
+{
+    const Stmt *s = f->s;
+
+    if (s->value->kind != E_SELECT)
+        return true;
+    for (int i = 0; i < s->n_out; i++)
+        if (expr_uses(s->value->arg[0], s->out[i]) &&
+            !expr_uses(f->w, s->out[i]))
+            return false;
+    for (int i = 0; i < f->n_tap; i++)
+        if (expr_uses(s->value->arg[0], f->tap[i]))
+            return false;
+    return true;
+}
+
 void split_shifts(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++) {
@@ -182,12 +198,12 @@ void split_shifts(Graph *g)
         const Expr *a, *b;
         if (f.s->when != WHEN_RUN || f.s->where.n ||
             f.s->tensor->role == ROLE_STATE || f.s->tensor->prev ||
-            !walk_product(f.s, &a, &b))
+            !walk_cut_product(f.s, &a, &b))
             continue;
         bool second = !is_window(g, a, b);
         f.x = second ? b : a;
         f.w = second ? a : b;
-        if (is_window(g, f.x, f.w) && find_shifts(&f))
+        if (is_window(g, f.x, f.w) && find_shifts(&f) && range_fits(&f))
             split(&f, i++);
     }
 }

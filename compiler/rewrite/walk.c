@@ -33,16 +33,41 @@ const Var *walk_var(const Idx *e)
     return v;
 }
 
-bool walk_product(const Stmt *s, const Expr **a, const Expr **b)
+static bool is_product(const Expr *e, const Expr **a, const Expr **b)
 {
-    const Expr *e = s->value;
-
-    if (s->op != R_SUM || e->kind != E_BINARY || e->fn != F_MUL ||
-        e->arg[0]->kind != E_READ || e->arg[1]->kind != E_READ)
+    if (e->kind != E_BINARY || e->fn != F_MUL || e->arg[0]->kind != E_READ ||
+        e->arg[1]->kind != E_READ)
         return false;
     *a = e->arg[0];
     *b = e->arg[1];
     return true;
+}
+
+bool walk_product(const Stmt *s, const Expr **a, const Expr **b)
+{
+    return s->op == R_SUM && is_product(s->value, a, b);
+}
+
+bool walk_cut_product(const Stmt *s, const Expr **a, const Expr **b)
+{
+    const Expr *e = s->value;
+
+    if (s->op != R_SUM || e->kind != E_SELECT)
+        return walk_product(s, a, b);
+    const Expr *none = e->arg[2];
+    return none->kind == E_CONST && none->num == 0 &&
+           is_product(e->arg[1], a, b) &&
+           ((*a)->tensor->cut || (*b)->tensor->cut);
+}
+
+const Expr *walk_multiplied(Graph *g, const Stmt *s, const Expr *a,
+                            const Expr *b)
+{
+    const Expr *e = s->value, *to = expr_binary(g, F_MUL, a, b, e->type);
+
+    return e->kind == E_SELECT
+               ? expr_select(g, e->arg[0], to, e->arg[2], e->type)
+               : to;
 }
 
 bool walk_has_window(const Expr *read)

@@ -15,6 +15,11 @@ bool walk_has_window(const Expr *read);
 bool walk_zero_beyond(Graph *g, const Expr *read);
 /* Is s a sum of products of two reads? */
 bool walk_product(const Stmt *s, const Expr **a, const Expr **b);
+/* The same of a product within a range, out of which one factor is 0 anyway
+ * (cut); and s's value of other such factors. */
+bool walk_cut_product(const Stmt *s, const Expr **a, const Expr **b);
+const Expr *walk_multiplied(Graph *g, const Stmt *s, const Expr *a,
+                            const Expr *b);
 /* The variables of s's points that only `a` (not b) indexes: into v[]. */
 int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v);
 /* Are both reads of one tensor at one place? */

@@ -72,13 +72,21 @@ static void note_function(const Expr *e, void *ctx)
         add_word(w, "add");
 }
 
+/* A product, or one within a range. */
+static bool is_product(const Expr *e)
+{
+    if (e->kind == E_SELECT && e->arg[2]->kind == E_CONST &&
+        e->arg[2]->num == 0)
+        e = e->arg[1];
+    return e->kind == E_BINARY && e->fn == F_MUL;
+}
+
 static void reduce_words(Words *w, const Group *gr, const Step *s)
 {
     Kinds k = {0};
 
     expr_visit(s->value, note_kinds, &k);
-    if (s->op == R_SUM && s->value->kind == E_BINARY &&
-        s->value->fn == F_MUL && k.reads >= 2)
+    if (s->op == R_SUM && is_product(s->value) && k.reads >= 2)
         add_word(w, k.window ? "conv" : gr->n_cols ? "matmul" : "dot");
     else
         add_word(w, reduce_name(s->op));

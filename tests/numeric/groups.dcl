@@ -23,3 +23,14 @@ model gr_f32 { input x : f32[1, 16, 17, 16]; param w : f32[16, 4, 3, 3];
 // a product of its own for each head
 model gr_heads { type E = f16; input x : E[600, 8, 16]; param w : E[8, 16, 24];
   output y[n, h, j] = sum(i) x[n, h, i] * w[h, i, j]; }
+// what is infinite or NaN is of its own group alone, also in gradients
+model gr_not_finite { type E = f16; input z : E[2, 32, 16, 17]; param w : E[32, 4, 3, 3];
+  x[n, c, p, q] : E = c == 13 && p == 5 && q % 7 == 3 ? inf : c == 6 && p == 9 ? log(-1.0 - z[n, c, p, q] * z[n, c, p, q]) : z[n, c, p, q];
+  y : f32 = conv2d(x, w, pad = 1, groups = 8);
+  output o = min(max(y, -1e6), 1e6); }
+model gr_gradient_not_finite { type E = f16; input x : E[3, 32, 14, 15]; param w : E[48, 8, 3, 3]; input z : E[3, 48, 14, 15];
+  r[n, k, p, q] : f32 = k % 12 == 5 && p == 3 && q == 2 ? inf : k == 30 ? log(-1.0 - z[n, k, p, q] * z[n, k, p, q]) : z[n, k, p, q];
+  y = conv2d(x, w, pad = 1, groups = 4);
+  loss[] : f32 = sum(n, k, p, q) f32(y[n, k, p, q]) * r[n, k, p, q];
+  d = grad(loss, x);
+  output o = min(max(d, -1e6), 1e6); }

@@ -222,12 +222,50 @@ static const char *is_there(const Finish *f)
     return text;
 }
 
+/* The one value of k that e = 0 leaves, all of which k has; or NULL. */
+static const Idx *only_value(IdxPool *p, const Idx *e, const Var *k)
+{
+    const int64_t c = idx_coef(e, k);
+    const Idx *rest = idx_sub(p, e, idx_scale(p, idx_var(p, k), c));
+    const Idx *v = idx_scale(p, rest, -c);
+
+    return (c == 1 || c == -1) && !idx_uses(rest, k) && v->lo >= 0 &&
+                   v->hi < k->extent
+               ? v
+               : NULL;
+}
+
+/* The term where the range leaves one value of some k (groups beside each
+ * other), for that value; left[i]: whether k i has others. */
+static const Expr *narrow(const Contract *c, bool *left)
+{
+    IdxPool *p = c->g->pool;
+    const Expr *term = c->c.range;
+    Guard in;
+
+    for (int i = 0; i < c->c.n_k; i++)
+        left[i] = true;
+    if (!expr_as_guard(c->g, term->arg[0], &in) || in.n != 2 ||
+        in.cond[0].mod || in.cond[1].mod ||
+        in.cond[0].e != idx_scale(p, in.cond[1].e, -1))
+        return term;
+    for (int i = 0; i < c->c.n_k; i++) {
+        const Idx *only = only_value(p, in.cond[0].e, c->c.k[i]);
+        Subst by = {c->c.k[i], only};
+        left[i] = !only;
+        if (only)
+            return expr_subst(c->g, term->arg[1], &by, 1);
+    }
+    return term;
+}
+
 void finish_range(Finish *f, Tree *b)
 {
     ContractBuild *x = f->x;
     const Contract *c = x->f;
     CScope scope = cprint_open(&x->cp);
-    const Expr *term = c->c.range;
+    bool left[MAX_RANK];
+    const Expr *term = narrow(c, left);
 
     if (f->linear_m)
         term = expr_subst(x->g, term, c->m.sub, c->m.n);
@@ -239,12 +277,14 @@ void finish_range(Finish *f, Tree *b)
     Tree *add = QUOTE(b->arena, "whole += @term;\n",
                       FILL("term", cprint_expr(&x->cp, term)));
     for (int i = c->c.n_k - 1; i >= 0; i--)
-        add = QUOTE(b->arena,
-                    "#pragma unroll 1\n"
-                    "for (int @k = 0; @k < @extent; ++@k)\n"
-                    "    @ADD\n",
-                    FILL("k", k[i]), FILL_INT("extent", (int)c->c.k[i]->extent),
-                    FILL_TREE("ADD", add));
+        if (left[i])
+            add = QUOTE(b->arena,
+                        "#pragma unroll 1\n"
+                        "for (int @k = 0; @k < @extent; ++@k)\n"
+                        "    @ADD\n",
+                        FILL("k", k[i]),
+                        FILL_INT("extent", (int)c->c.k[i]->extent),
+                        FILL_TREE("ADD", add));
     cprint_close(&x->cp, scope);
     PUT(b,
         "float whole = sum;\n"
