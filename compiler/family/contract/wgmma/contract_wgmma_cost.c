@@ -351,6 +351,25 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     return more * (epilogue - hidden_clk(w) + d->sync_clk);
 }
 
+/* Clocks between tiles during which an SM asks the memory for nothing that its rows
+ * read: the last part is on its way, used and stored before the next one is
+ * asked for, unless another warpgroup's tile is, or another block's that does
+ * not keep pace with it, or the first comes during products. */
+static double asks_clk(const Wgmma *w, double multiply)
+{
+    const Device *d = w->f->x.o->device;
+    int part = wgmma_rows_ahead(w), all = w->own / WARP;
+    double blocks = w->cluster > 1 ? 1 : w->resident;
+    double each = d->hbm_latency + d->l2_latency + 2 * d->sync_clk;
+    double clk = part ? fmax(0, each - multiply) +
+                            (all / part - 1) * d->hbm_latency
+                      : all * each;
+
+    return reads_rows(w) && model_too_large(d, w->f->x.out_bytes)
+               ? clk / blocks / (w->pingpong ? w->consumers : 1)
+               : 0;
+}
+
 /* Steps of a tile of the SM with the most, in the mean: it has the first tile,
  * of those with many steps, and every so-manieth behind it. */
 static double full_steps(const Wgmma *w)
@@ -384,10 +403,19 @@ static void timeline(const Wgmma *w, Work *out)
     double between = between_clk(w, tiles, fmax(multiply, loads) * clk) / clk;
     double ahead = (tiles - 1) * w->x.t.stages * step;
 
+    double asks = (tiles - 1) * asks_clk(w, multiply * clk) / clk;
+
     out->smem_bytes = blocks * steps * (s.reads + s.writes) * TMA_ROW;
     out->waves = 1;
     out->serial_us = fmax(tiles * multiply + between,
                           tiles * loads + fmax(0, between - ahead));
+    /* some SMs have the narrow tiles of all rows' ends, and are done first */
+    double wide = out->padded_flops / out->flops;
+
+    if (asks > 0)
+        out->serial_us =
+            fmax(out->serial_us,
+                 asks + wide * out->hbm_bytes / (d->hbm_gbs * KILO));
     out->fill_us = (start_clk(w) + epilogue_clk(w) - hidden_clk(w)) / clk;
     if (w->stays)
         out->fill_us += w->mean_steps * copies_b(w) / boost;
