@@ -234,18 +234,19 @@ static void plan_pack(ChainKernel *w)
  * of columns the sums so far beside them. */
 static void plan_regs(ChainKernel *w)
 {
-    enum { OTHERS = 44 };
+    enum { OTHERS = 44, OF_TEAMS = 28 };
     const Chain *c = w->f->chain;
     int scores = w->bj / 2, weights = w->bj / 4, sums = w->bn / 2;
+    int others = w->teams > 1 ? OF_TEAMS : OTHERS;
 
     scores += c->other ? w->bj / 2 : 0;
     weights *= chain_parts(c);
     sums *= c->halves ? 2 : 1;
 
     if (w->j_tiles > 1)
-        w->regs = scores + weights + sums + OTHERS;
+        w->regs = scores + weights + sums + others;
     else
-        w->regs = weights + (scores > sums ? scores : sums) + OTHERS;
+        w->regs = weights + (scores > sums ? scores : sums) + others;
     w->regs += w->f->rows.ahead ? w->bj / 4 : 0;
 }
 
@@ -283,11 +284,12 @@ const char *chain_plan(ChainKernel *w, const ChainForm *f, const Variant *v)
     plan_regs(w);
     if ((int64_t)w->m_tiles * f->batches > (1ll << 30))
         return "more than 2^30 tiles";
+    int one = model_thread_regs(f->a.o->device, w->threads, 1);
     int two = model_thread_regs(f->a.o->device, w->threads, 2);
     int blocks = w->consumers > 1 || w->regs > two ? 1 : w->regs > 136 ? 2 : 3;
     return chain_fits(w, blocks,
                       w->consumers == 3 ? 160
-                      : w->teams > 1    ? 224
+                      : w->teams > 1    ? one
                                         : 240);
 }
 
