@@ -223,28 +223,6 @@ DCC_DEVICE void dcc_load(F (&to)[N], const T *from)
     }
 }
 
-// N elements of a row from element `at` on, by vectors of VEC, a divisor of
-// `at` and of the row's `end`; `outside` for what lies before it or behind.
-template <int VEC, int N, class F, class T>
-DCC_DEVICE void dcc_load_row(F (&to)[N], const T *row, int at, int end,
-                             F outside)
-{
-    static_assert(N % VEC == 0, "whole vectors");
-#pragma unroll
-    for (int i = 0; i < N; i += VEC) {
-        const bool inside = at + i >= 0 && at + i < end;
-        dcc_vector<T, VEC> x = {};
-        if (inside)
-            x = *reinterpret_cast<const dcc_vector<T, VEC> *>(row + at + i);
-#pragma unroll
-        for (int j = 0; j < VEC; ++j) {
-            F value;
-            dcc_assign(value, x.v[j]);
-            to[i + j] = inside ? value : outside;
-        }
-    }
-}
-
 // A word's elements as values. Halves from the whole word: by elements, nvcc
 // chooses each on its own where a condition has chosen the word.
 template <class F, class T>
@@ -264,6 +242,39 @@ DCC_DEVICE void dcc_spread(float *to, uint32_t word, const __half *)
     const float2 two = __half22float2(x);
     to[0] = two.x;
     to[1] = two.y;
+}
+
+// N elements of a row from element `at` on, by vectors of VEC, a divisor of
+// `at` and of the row's `end`; `outside` for what lies before it or behind, and
+// all of it where not `in`. Words are chosen, not loads jumped over: those of
+// several rows are under way together.
+template <int VEC, int N, class F, class T>
+DCC_DEVICE void dcc_load_row(F (&to)[N], bool in, const T *row, int at, int end,
+                             F outside)
+{
+    static_assert(N % VEC == 0, "whole vectors");
+    constexpr int WORD = 4 / sizeof(T);
+    using words = dcc_vector<uint32_t, VEC / WORD>;
+    T none[WORD];
+    uint32_t other;
+#pragma unroll
+    for (int j = 0; j < WORD; ++j)
+        dcc_assign(none[j], outside);
+    memcpy(&other, none, sizeof other);
+#pragma unroll
+    for (int i = 0; i < N; i += VEC) {
+        words bits;
+#pragma unroll
+        for (int j = 0; j < VEC / WORD; ++j)
+            bits.v[j] = other;
+        if (in && at + i >= 0 && at + i < end)
+            bits = *reinterpret_cast<const words *>(row + at + i);
+#pragma unroll
+        for (int j = 0; j < VEC / WORD; ++j) {
+            asm volatile("" : "+r"(bits.v[j])); // a word, no halves
+            dcc_spread(&to[i + j * WORD], bits.v[j], row);
+        }
+    }
 }
 
 // The same where `in`; elsewhere zeros, or `other`. By words, which a condition

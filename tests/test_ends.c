@@ -27,21 +27,31 @@ static void expect(int copies, int launches, const char *body)
  * once, ahead of the kernel and behind it. */
 Test(ends, channels_first)
 {
+    Fixture f = fixture();
+
     expect(2, 3,
            "input x : f16[32, 256, 14, 14]; param w : f16[256, 256, 3, 3];"
            " output y = relu(conv2d(x, w, pad = 1));");
     expect(2, 3, "input x : f16[16, 256, 2048]; param w : f16[512, 256, 5];"
                  " output y = relu(conv1d(x, w, pad = 2));");
-    expect(2, 3, "input x : f16[32, 128, 56, 56]; param w : f16[128, 1, 7, 7];"
+    expect(2, 3, "input x : f16[32, 128, 57, 57]; param w : f16[128, 1, 7, 7];"
                  " output y = relu(conv2d(x, w, pad = 3, groups = 128));");
-    /* few taps take rows as they lie (map_line.c) */
-    expect(2, 1, "input x : f16[32, 128, 56, 56]; param w : f16[128, 1, 3, 3];"
-                 " output y = relu(conv2d(x, w, pad = 1, groups = 128));");
+    /* rows of whole vectors are taken as they lie (map_line.c) */
+    for (int k = 3; k <= 7; k += 2)
+        expect(2, 1,
+               arena_printf(f.arena,
+                            "input x : f16[32, 128, 56, 56];"
+                            " param w : f16[128, 1, %d, %d]; output y ="
+                            " relu(conv2d(x, w, pad = %d, groups = 128));",
+                            k, k, k / 2));
+    expect(2, 1, "input x : f16[16, 512, 1600]; param w : f16[512, 1, 31];"
+                 " output y = conv1d(x, w, pad = 15, groups = 512);");
     expect(2, 4, "input x : f16[8, 128, 28, 28];"
                  " param w : f16[128, 128, 3, 3];"
                  " param v : f16[128, 128, 3, 3];"
                  " h = relu(conv2d(x, w, pad = 1));"
                  " output y = relu(conv2d(h, v, pad = 1) + x);");
+    arena_free(f.arena);
 }
 
 /* An attention's queries and keys that lie along its rows, and results that

@@ -127,6 +127,8 @@ static bool in_l1(const Device *d, const Tensor *t)
  * and one to begin. */
 static double request_clk(int size, double each, double apart)
 {
+    if (apart == 0)
+        return 2; /* all threads ask for one element */
     double words = apart * size / sizeof(float);
     double dense = fmax(1, WARP * each * size / L2_LINE);
 

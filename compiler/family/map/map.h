@@ -80,7 +80,9 @@ bool roll_skips(const Group *gr, const Roll *r, int vec);
 int roll_stages(const Roll *r);
 /* Threads with work. */
 int64_t roll_points(const Group *gr, const Roll *r, int vec);
-/* map_roll_cost.c: blocks that an SM has room for. */
+/* map_roll_cost.c: instructions of a tap whose input is in a register; blocks
+ * that an SM has room for. */
+double column_ops(const Step *s);
 int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
                 int vec, int threads);
 void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,

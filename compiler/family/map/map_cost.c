@@ -104,6 +104,68 @@ static bool sums_columns(const Group *gr)
     return found;
 }
 
+/* Instructions that bring a read's values into a thread's registers: one by
+ * one, or by the row that serves all taps of a line. */
+static double load_ops(const MapForm *f, const Variant *v, const Expr *e)
+{
+    const double access = f->o->device->access_ops;
+    const int vec = v->knob[KNOB_VEC];
+    const double convert = type_bytes(e->tensor->type) < (int)sizeof(float);
+    const Window *w = &f->window;
+    double times = v->knob[KNOB_TILE];
+    Line l;
+    int step;
+
+    if (uses_cols(f->gr, e)) {
+        const Var *s = line_find(f->g, f->gr, f->fast, w, vec);
+        bool line = line_of(f->g, e, f->fast, s, vec, &l);
+        times = (double)group_cols(f->gr);
+        if (w->q && read_uses(e, w->s)) {
+            Window tiled = *w;
+            tiled.tile = v->knob[KNOB_TILE];
+            if (read_uses(e, w->q))
+                times *= (double)window_span(&tiled) / (double)w->s->extent;
+        }
+        if (line) {
+            const double loads = (double)(l.n / l.vec),
+                         used = (double)(l.stride * (vec - 1) +
+                                         l.step * (s->extent - 1) + 1);
+            return times / (double)s->extent *
+                   (loads * (access + 2) + used * convert);
+        }
+    }
+    switch (read_kind(f->g, e, f->fast, vec, &step)) {
+    case READ_BROADCAST: return times * (2 + convert);
+    case READ_VECTOR: return times * vec * (2.0 / step + convert);
+    default: return times * vec * (2 + convert);
+    }
+}
+
+/* Instructions of a thread that has rows' elements by vectors. */
+static double line_ops(const MapForm *f, const Variant *v)
+{
+    const Device *d = f->o->device;
+    const Group *gr = f->gr;
+    const double lanes = v->knob[KNOB_TILE] * v->knob[KNOB_VEC];
+    double ops = d->guard_ops * (2 + gr->n_rows);
+    int all[MAX_STEPS];
+    Reads r;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        all[i] = i;
+        ops += lanes * (is_col_step(s)
+                            ? (double)group_cols(gr) * column_ops(s)
+                            : (double)expr_ops(s->value));
+        if (s->tensor)
+            ops += v->knob[KNOB_TILE] * d->access_ops + lanes / 2;
+    }
+    reads_of(f->g, gr, all, gr->n_step, &r);
+    for (int i = 0; i < r.n; i++)
+        ops += load_ops(f, v, r.read[i]);
+    return ops;
+}
+
 void map_cost(const void *form, const Variant *v, Cost *c)
 {
     const MapForm *f = form;
@@ -157,6 +219,11 @@ void map_cost(const void *form, const Variant *v, Cost *c)
                                                load_rounds(g, gr, f->fast,
                                                            tile)),
     };
+    if (v->knob[KNOB_LINE]) { /* rows come in ahead of the products */
+        w.padded_flops = 2 * points * line_ops(f, v);
+        w.efficiency = d->issue_reached;
+        w.fill_us = 0;
+    }
     model_cost(d, &w, c);
     /* Of two that wait for memory alike, that with fewer instructions: 8
      * elements rather than 4. */

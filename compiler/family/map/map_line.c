@@ -132,25 +132,17 @@ static void put_line(MapBuild *m, Tree *out, const Expr *e, const Line *l,
                           (long long)(l->lead > 0 ? l->lead : -l->lead));
     PUT(out, "@type @array[@n];\n", FILL("type", cprint_ctype(e->type)),
         FILL("array", array), FILL_INT("n", l->n));
-    Tree *load = QUOTE(
-        a, "dcc_load_row<@vec>(@array, &@x[@row], @at, @end, @outside);\n",
+    PUT(out,
+        "dcc_load_row<@vec>(@array, @in, &@x[@row], @at, @end, @outside);\n",
         FILL_INT("vec", l->vec), FILL("array", array),
+        FILL("in", guard_truth(l->rest) == ALWAYS
+                       ? "true"
+                       : cprint_condition(&b->print, l->rest)),
         FILL("x", cprint_tensor(&b->print, e->tensor)),
         FILL("row", cprint_at(&b->print, e->tensor, row_of(m->graph, e),
                               l->rest)),
         FILL("at", at), FILL_INT("end", e->tensor->dim[e->tensor->rank - 1]),
         FILL("outside", outside));
-    if (guard_truth(l->rest) == ALWAYS)
-        tree_add(out, load);
-    else
-        PUT(out,
-            "if (@in)\n"
-            "    @LOAD\n"
-            "else\n"
-            "    dcc_fill(@array, @outside);\n",
-            FILL("in", cprint_condition(&b->print, l->rest)),
-            FILL_TREE("LOAD", load), FILL("array", array),
-            FILL("outside", outside));
     const char *lane = l->stride > 1
                            ? arena_printf(a, "%lld * %s", (long long)l->stride,
                                           b->lane)

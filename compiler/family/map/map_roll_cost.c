@@ -23,16 +23,16 @@ static void count_guard(const Expr *e, void *ctx)
     *n += e->kind == E_READ && e->in.n > 0;
 }
 
-/* Of a tap: guards were heard when its input came in, and a product goes into
- * a sum by one instruction. */
-static double column_ops(const Step *s)
+/* Of a tap: guards were heard when its input came in, a product goes into a
+ * sum by one instruction, and the greater of two takes as long as two. */
+double column_ops(const Step *s)
 {
     double ops = expr_ops(s->value) + (s->op != R_NONE), guards = 0;
     bool fused =
         s->op == R_SUM && s->value->kind == E_BINARY && s->value->fn == F_MUL;
 
     expr_visit(s->value, count_guard, &guards);
-    return ops - guards - fused;
+    return ops - guards - fused + (s->op == R_MAX || s->op == R_MIN);
 }
 
 /* Iterations that have the products of a whole row, of all: the first and the
