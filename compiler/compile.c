@@ -173,13 +173,15 @@ static Prices prices_of(const Device *d)
         .launch_us = d->launch_us};
 }
 
-/* What is tried: chains prepared, inputs and outputs copied (ends.h), products
- * of f32 factors in parts (parts.h); and what there was to prepare, how many
- * there were to copy, or to be in parts. */
+/* What is tried: chains prepared, inputs and outputs copied (ends.h), what
+ * windows read left as declared, products of f32 factors in parts (parts.h);
+ * and what there was to prepare, how many there were to copy, whether nothing
+ * but windows asks for other layouts, or how many products may be in parts. */
 typedef struct Try {
-    bool chains, ends;
+    bool chains, ends, declared;
     Own own;
     int n_ends;
+    bool windows;
     PartsWish parts;
     PartsMade made;
 } Try;
@@ -228,6 +230,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     s->keep = keep(g, seen, most);
     if (o->model.device->sm >= 80) /* tensor cores */
         try->made = make_parts(g, &try->parts);
+    g->as_declared = try->declared;
+    try->windows = layout_by_windows(g);
     if (try->ends)
         try->n_ends = copy_ends(g);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
@@ -326,7 +330,9 @@ static CudaProgram *better_order(Arena *a, Diag *d, Diag *quiet,
                                  Report *r)
 {
     const Written from = written(r);
-    Try plain = {.ends = try->ends, .parts = try->parts};
+    Try plain = {.ends = try->ends,
+                 .declared = try->declared,
+                 .parts = try->parts};
 
     try->chains = true;
     CudaProgram *p = compile_once(a, o->plan_name ? quiet : d, tree, model, o,
@@ -360,30 +366,64 @@ static int chains_of(const CudaProgram *p)
     return n;
 }
 
+/* A plan, or variants by name, which may fit one of several programs only. */
+static bool is_picky(const CompileOptions *o)
+{
+    return o->plan_name || o->n_forced;
+}
+
 /* With inputs and outputs copied, and without; of a plan, the one it fits. */
-static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
-                                const struct Program *tree, const char *model,
-                                const CompileOptions *o, const Seens *seen,
-                                int64_t most, Try *try, Report *r)
+static CudaProgram *copied_or_not(Arena *a, Diag *d, Diag *quiet,
+                                  const struct Program *tree,
+                                  const char *model, const CompileOptions *o,
+                                  const Seens *seen, int64_t most, Try *try,
+                                  Report *r)
 {
     const Written from = written(r);
     Try copied = {.ends = true, .parts = try->parts};
-    CudaProgram *p = better_order(a, o->plan_name ? quiet : d, quiet, tree,
+    CudaProgram *p = better_order(a, is_picky(o) ? quiet : d, quiet, tree,
                                   model, o, seen, most, &copied, r);
 
     try->made = copied.made;
-    if (p ? !copied.n_ends || o->plan_name : !o->plan_name)
+    try->windows = copied.windows;
+    if (p ? !copied.n_ends || o->plan_name : !is_picky(o))
         return p;
     if (!p)
         rewind_to(r, from);
     const Written to = written(r);
-    CudaProgram *q = better_order(a, p ? quiet : d, quiet, tree, model, o,
+    bool last = !p && !copied.windows;
+    CudaProgram *q = better_order(a, last ? d : quiet, quiet, tree, model, o,
                                   seen, most, try, r);
     if (!p)
         return q;
     /* less is within the predictions' error */
     bool second = q && predicted_us(q) <= GAIN * predicted_us(p) &&
                   !(asks_for_chains(o) && chains_of(p) > chains_of(q));
+    keep_one(r, from, to, second);
+    return second ? q : p;
+}
+
+/* The same, and where windows alone ask for other layouts without these. */
+static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
+                                const struct Program *tree, const char *model,
+                                const CompileOptions *o, const Seens *seen,
+                                int64_t most, Try *try, Report *r)
+{
+    const Written from = written(r);
+    Try declared = {.declared = true, .parts = try->parts};
+    CudaProgram *p = copied_or_not(a, d, quiet, tree, model, o, seen, most,
+                                   try, r);
+
+    if (!try->windows || (p ? o->plan_name != NULL : !is_picky(o)))
+        return p;
+    if (!p)
+        rewind_to(r, from);
+    const Written to = written(r);
+    CudaProgram *q = better_order(a, p ? quiet : d, quiet, tree, model, o,
+                                  seen, most, &declared, r);
+    if (!p)
+        return q;
+    bool second = q && predicted_us(q) < predicted_us(p);
     keep_one(r, from, to, second);
     return second ? q : p;
 }

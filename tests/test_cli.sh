@@ -220,6 +220,17 @@ check "a variant that no kernel has" 0 "note: --variant=map=vec=3 fits no" \
     "$dcc" m.dcl -o v.cu --variant=map=vec=3
 "$dcc" m.dcl -o v.cu --variant=reduce=any >log 2>&1 && [ ! -s log ]
 point $? "any variant of a family that is there needs no note"
+cat >windows.dcl <<'END'
+model windows {
+  input x : f16[16, 128, 56, 56];
+  param w : f16[128, 1, 3, 3];
+  output y = conv2d(x, w, pad = 1, groups = 128);
+}
+END
+check "a variant of what is not tried first" 0 "" "$dcc" windows.dcl -o v.cu \
+    --variant="windows_y_conv=map, vec=4 threads=128 line=1"
+grep -q "Family *map, vec=4 threads=128 .*line=1" v.cu
+point $? "it is taken"
 check "a variant without text" 2 "KERNEL=TEXT" "$dcc" m.dcl --variant=map
 
 # ---- files

@@ -46,6 +46,11 @@ Test(ends, channels_first)
                             k, k, k / 2));
     expect(2, 1, "input x : f16[16, 512, 1600]; param w : f16[512, 1, 31];"
                  " output y = conv1d(x, w, pad = 15, groups = 512);");
+    /* and so are those of windows' own results */
+    expect(2, 3, "input x : f16[16, 256, 20, 20];"
+                 " a = max_pool(x, kernel = 5, stride = 1, pad = 2);"
+                 " b = max_pool(a, kernel = 5, stride = 1, pad = 2);"
+                 " output y = max_pool(b, kernel = 5, stride = 1, pad = 2);");
     expect(2, 4, "input x : f16[8, 128, 28, 28];"
                  " param w : f16[128, 128, 3, 3];"
                  " param v : f16[128, 128, 3, 3];"

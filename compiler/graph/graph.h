@@ -214,6 +214,7 @@ typedef struct Graph {
     Tensor **param; int n_param, cap_param;    /* trained ones too */
     Tensor **state; int n_state, cap_state;    /* first versions */
     bool trains;        /* a run writes parameters */
+    bool as_declared;   /* windows have no say in how tensors lie */
     Gradient *gradient; int n_gradient, cap_gradient; /* those asked for */
 } Graph;
 

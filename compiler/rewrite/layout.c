@@ -16,6 +16,7 @@ typedef struct Layouts {
     bool *trained;             /* of a class: it has a trained parameter */
     bool *scores;              /* by tensor: find_scores' */
     bool *chain;               /* by tensor: and its factors, and results */
+    bool windows, products;    /* some voted */
 } Layouts;
 
 static int root(Layouts *l, int i)
@@ -198,11 +199,13 @@ static void vote_window(const Expr *e, void *ctx)
     Windows *w = ctx;
     const Stmt *s = w->s;
 
-    if (e->kind != E_READ || !walk_has_window(e) || reduces_whole(s, e))
+    if (e->kind != E_READ || w->l->g->as_declared || !walk_has_window(e) ||
+        reduces_whole(s, e))
         return;
     int d = channel_dim(s, e);
     if (d < 0)
         return;
+    w->l->windows = true;
     vote(w->l, e->tensor, d, 1);
     for (int i = 0; i < s->tensor->rank; i++)
         if (idx_is_var(s->store[i]) == idx_is_var(e->at[d]))
@@ -300,6 +303,7 @@ static void vote_stmt(Layouts *l, const Stmt *s)
         expr_visit(s->value, vote_window, &w);
     if (!product)
         return;
+    l->products |= sums_along(s, a);
     vote_operand(l, s, a, b);
     vote_operand(l, s, b, a);
     vote_result(l, s, a, b);
@@ -577,6 +581,13 @@ static Layouts poll(Graph *g)
             expr_visit(g->stmt[i]->value, inherit, &(Union){&l, g->stmt[i]});
     gather_votes(&l);
     return l;
+}
+
+bool layout_by_windows(Graph *g)
+{
+    const Layouts l = poll(g);
+
+    return l.windows && !l.products;
 }
 
 int *layout_inner(Graph *g)

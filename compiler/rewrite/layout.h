@@ -35,6 +35,9 @@ typedef struct Packings { PackWay *way; int n, cap; } Packings;
  * added to `made`, if not NULL. */
 void layout(Graph *g, bool f32_along_sum, uint64_t seed, const Packings *as,
             Packings *made);
+/* Whether intermediates or ends would lie otherwise than declared, and nothing
+ * but windows asks for that; g->as_declared, and they do not. */
+bool layout_by_windows(Graph *g);
 /* By tensor: the dimension that its class would have contiguous; of what lies
  * as declared, the last. */
 int *layout_inner(Graph *g);
