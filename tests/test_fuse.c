@@ -1,5 +1,6 @@
 /* test_fuse.c - two nests become one, or the reason why they do not. */
 #include "compiler/group/fuse.h"
+#include "compiler/group/passes.h"
 #include "compiler/model/model.h"
 #include "models.h"
 
@@ -365,6 +366,22 @@ Test(fuse, shared_parts_of_rows, .timeout = 100)
 
 /* What a kernel is held to has room for what its variant was planned with,
  * whatever the variant is: nvcc spills otherwise. */
+/* What is there ahead of all steps is local -1, -2: it is no step. */
+Test(fuse, values_ahead_are_of_no_pass)
+{
+    Arena *a = arena_new();
+    Graph *g = graph_new(a, diag_new(a), "m");
+    const Expr *ahead = expr_local(g, -1, T_F32);
+    Step step[] = {{.op = R_SUM, .over_cols = true, .value = ahead},
+                   {.over_cols = true, .value = ahead}};
+    Group gr = {.step = step + 1, .n_step = 1};
+    int at[] = {5, 5};
+
+    cr_expect_eq(group_passes(&gr, at + 1), 1);
+    cr_expect_eq(at[1], 0);
+    arena_free(a);
+}
+
 Test(fuse, launch_bounds_leave_room, .timeout = 100)
 {
     static const char text[] =

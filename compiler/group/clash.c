@@ -13,7 +13,7 @@ static void note(const Expr *e, void *ctx)
 {
     Reading *r = ctx;
 
-    if (e->kind == E_LOCAL && r->tainted)
+    if (e->kind == E_LOCAL && e->local >= 0 && r->tainted)
         r->uses_tainted |= r->tainted[e->local];
     older_note(e, &r->old);
 }

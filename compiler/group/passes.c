@@ -16,7 +16,7 @@ static void add_dep(const Expr *e, void *ctx)
 {
     Deps *d = ctx;
 
-    if (e->kind != E_LOCAL)
+    if (e->kind != E_LOCAL || e->local < 0) /* there ahead of all steps */
         return;
     const Step *s = &d->group->step[e->local];
     int at = d->at[e->local];

@@ -6,6 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Under the address sanitizer nothing may touch what lies between two. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+enum { ZONE = 16 };
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+enum { ZONE = 0 };
+#endif
+
 enum { CHUNK = 1 << 18, ALIGN = 16 };
 
 typedef struct Chunk {
@@ -47,11 +57,17 @@ size_t arena_used(const Arena *a)
     return a->used;
 }
 
-void *arena_alloc(Arena *a, size_t n)
+/* With what follows it. */
+static size_t whole(size_t n)
+{
+    return ((n + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + ZONE;
+}
+
+void *arena_alloc(Arena *a, size_t asked)
 {
     Chunk *c = a->chunk;
+    size_t n = whole(asked);
 
-    n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!c || c->size - c->used < n) {
         size_t size = n > CHUNK ? n : CHUNK;
         c = need(calloc(1, sizeof *c + size));
@@ -59,9 +75,10 @@ void *arena_alloc(Arena *a, size_t n)
         c->next = a->chunk;
         a->chunk = c;
     }
-    void *p = c->data + c->used;
+    unsigned char *p = c->data + c->used;
     c->used += n;
     a->used += n;
+    ASAN_POISON_MEMORY_REGION(p + asked, n - asked);
     return p;
 }
 
@@ -69,9 +86,10 @@ void arena_give_back(Arena *a, void *p, size_t n)
 {
     Chunk *c = a->chunk;
 
-    n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    n = whole(n);
     if ((unsigned char *)p + n != c->data + c->used)
         return;
+    ASAN_UNPOISON_MEMORY_REGION(p, n);
     memset(p, 0, n);
     c->used -= n;
     a->used -= n;
