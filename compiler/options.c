@@ -431,8 +431,10 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
     case O_DEFINE: return add_define(a, c, o, arg);
     case O_VARIANT: return add_variant(a, c, o, arg);
     case O_RANDOM_PLAN:
-        return set_number(c, o, arg, &c->compile.random_plan) ||
-               set_number(c, o, arg, &c->compile.random_layout);
+        if (set_number(c, o, arg, &c->compile.random_plan))
+            return 2;
+        c->compile.random_layout = c->compile.random_plan;
+        return 0;
     case O_SEED: return set_number(c, o, arg, &c->seed);
     case O_BENCH: return set_count(c, o, arg, MAX_RUNS, &c->bench);
     case O_RUNS: return set_count(c, o, arg, MAX_RUNS, &c->runs);

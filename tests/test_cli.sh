@@ -85,6 +85,7 @@ check "an unknown form" 2 "cu or ref" "$dcc" m.dcl --emit=ptx
 check "an option of run" 2 "option of dcc run" "$dcc" m.dcl --bench=3
 check "an option of compiling" 2 "is an option of dcc MODEL.dcl, .* not of dcc run" "$dcc" run m.dcl -o a.cu
 check "a seed that is none" 2 "not a whole number" "$dcc" verify --seed=-1 m.dcl
+check "another" 2 "not a whole number" "$dcc" m.dcl --random-plan=x
 check "both places" 2 "exclude each other" "$dcc" run --cpu --gpu m.dcl
 check "the header's name for the .cu" 2 "header's place" "$dcc" m.dcl -o m.h
 check "no value in -D" 2 "NAME=VALUE" "$dcc" m.dcl -D B
@@ -116,6 +117,17 @@ printf 'like = t4\nsms = 20\n' >bad.dev
 check "a figure of nobody's" 1 "line 2: no source" "$dcc" devices bad.dev
 printf 'sms = 20 # guess\n' >bad.dev
 check "a GPU of one figure" 1 "sm is not given" "$dcc" devices bad.dev
+printf 'like = t4\r\nsms = 20 # guess\r\n' >"my own.dev"
+check "lines that end as elsewhere, a blank in the name" 0 "20 SMs" \
+    "$dcc" devices "my own.dev"
+for line in "sms = 0" "sms = 3.5" "sms = 300000" "clock_ghz = 0" "sm = 90"
+do
+    printf 'like = t4\n%s # guess\n' "$line" >bad.dev
+    check "no GPU has $line" 1 "bad.dev: .*\(whole\|is 0\)" \
+        "$dcc" devices bad.dev
+done
+printf 'like = t4\nsms = 20 # guess\n\000' >bad.dev
+check "a NUL in a GPU" 1 "NUL" "$dcc" devices bad.dev
 check "a GPU that is not there" 1 "No such file" "$dcc" devices none.dev
 check "a probe of a file" 2 "takes no file" "$dcc" probe m.dcl
 if ! ls /dev/nvidia0 >/dev/null 2>&1; then
@@ -323,6 +335,17 @@ check "a plan for another statement" 1 "error" \
 check "a plan of two models" 0 "" "$dcc" two.dcl -o t.cu --plan=two.plan
 check "half of a plan of two models" 0 "" \
     "$dcc" two.dcl --model=two -o t.cu --plan=two.plan
+
+"$dcc" m.dcl -o good.cu --target="my own.dev" --write-plan=own.plan &&
+    "$dcc" m.dcl -o again.cu --target="my own.dev" --plan=own.plan >log 2>&1
+point $? "a plan for a GPU whose name has a blank"
+sed 's/$/\r/' good.plan >bad.plan
+check "a plan whose lines end as elsewhere" 0 "" planned
+long=$(printf 'm%0200d' 7)
+sed "s/^model m/model $long/" m.dcl >long.dcl
+"$dcc" long.dcl -o good.cu --write-plan=own.plan &&
+    "$dcc" long.dcl -o again.cu --plan=own.plan >log 2>&1
+point $? "a plan of a model with a long name"
 
 # ---- --explain
 

@@ -3,38 +3,49 @@
 #include "support/support.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REAL(f, unit, meaning) {#f, offsetof(Device, f), false, unit, meaning}
-#define WHOLE(f, unit, meaning) {#f, offsetof(Device, f), true, unit, meaning}
+/* What the model divides by is more than 0: RATE and COUNT of any GPU, SINCE
+ * and COUNT_SINCE of one of that architecture or a newer one. */
+#define FIGURE(f, whole, since, unit, meaning) \
+    {#f, offsetof(Device, f), whole, since, unit, meaning}
+#define REAL(f, unit, meaning) FIGURE(f, false, NO_SM, unit, meaning)
+#define RATE(f, unit, meaning) FIGURE(f, false, 0, unit, meaning)
+#define COUNT(f, unit, meaning) FIGURE(f, true, 0, unit, meaning)
+#define SINCE(sm, f, unit, meaning) FIGURE(f, false, sm, unit, meaning)
+#define COUNT_SINCE(sm, f, unit, meaning) FIGURE(f, true, sm, unit, meaning)
+enum { MOST_COUNT = 100000, NO_SM };
+
 static const DeviceKey keys[] = {
-    WHOLE(sm, "", "compute capability x 10"),
-    WHOLE(sms, "SMs", "streaming multiprocessors"),
-    WHOLE(cluster_sms, "SMs", "of these, that clusters of 4 or 8 can fill"),
-    REAL(clock_ghz, "GHz", "boost clock"),
-    REAL(hbm_gbs, "GB/s", "memory, reading and writing"),
-    REAL(l2_gbs, "GB/s", "L2 to all SMs"),
-    REAL(l2_mb, "MB", "L2 cache"),
+    COUNT(sm, "", "compute capability x 10"),
+    COUNT(sms, "SMs", "streaming multiprocessors"),
+    COUNT_SINCE(90, cluster_sms, "SMs",
+                "of these, that clusters of 4 or 8 can fill"),
+    RATE(clock_ghz, "GHz", "boost clock"),
+    RATE(hbm_gbs, "GB/s", "memory, reading and writing"),
+    RATE(l2_gbs, "GB/s", "L2 to all SMs"),
+    RATE(l2_mb, "MB", "L2 cache"),
     REAL(l2_keeps, "", "part of the L2 in which a tensor stays"),
-    WHOLE(smem_block_kb, "KB", "shared memory a block may have"),
-    WHOLE(smem_sm_kb, "KB", "shared memory of an SM"),
-    WHOLE(regs_sm, "registers", "of an SM"),
-    WHOLE(threads_sm, "threads", "of an SM at once"),
-    WHOLE(blocks_sm, "blocks", "of an SM at once"),
-    REAL(fma_tflops, "TFLOP/s", "f32 multiply-adds"),
-    REAL(mma_tflops, "TFLOP/s", "f16 by mma.sync, f32 sums; 0: none"),
-    REAL(wgmma_tflops, "TFLOP/s", "f16 by wgmma; 0: none"),
-    REAL(tf32_tflops, "TFLOP/s", "tf32 by the quickest instruction"),
-    REAL(i8_tops, "TOP/s", "i8 by the quickest instruction"),
-    REAL(mma_tf32_tflops, "TFLOP/s", "tf32 by mma.sync"),
-    REAL(mma_i8_tops, "TOP/s", "i8 by mma.sync"),
-    REAL(mma_reached, "", "part of mma.sync's rates that a loop reaches"),
-    REAL(special_gops, "GOP/s", "exp, rsqrt, division, ..."),
-    REAL(smem_bytes_clk, "bytes/clock", "shared memory of an SM"),
-    REAL(smem_latency, "clocks", "of a load from shared memory"),
-    REAL(l2_latency, "clocks", "of a load from the L2"),
-    REAL(hbm_latency, "clocks", "of a load from memory"),
+    COUNT(smem_block_kb, "KB", "shared memory a block may have"),
+    COUNT(smem_sm_kb, "KB", "shared memory of an SM"),
+    COUNT(regs_sm, "registers", "of an SM"),
+    COUNT(threads_sm, "threads", "of an SM at once"),
+    COUNT(blocks_sm, "blocks", "of an SM at once"),
+    RATE(fma_tflops, "TFLOP/s", "f32 multiply-adds"),
+    SINCE(80, mma_tflops, "TFLOP/s", "f16 by mma.sync, f32 sums; 0: none"),
+    SINCE(90, wgmma_tflops, "TFLOP/s", "f16 by wgmma; 0: none"),
+    SINCE(80, tf32_tflops, "TFLOP/s", "tf32 by the quickest instruction"),
+    SINCE(80, i8_tops, "TOP/s", "i8 by the quickest instruction"),
+    SINCE(80, mma_tf32_tflops, "TFLOP/s", "tf32 by mma.sync"),
+    SINCE(80, mma_i8_tops, "TOP/s", "i8 by mma.sync"),
+    SINCE(80, mma_reached, "", "part of mma.sync's rates that a loop reaches"),
+    RATE(special_gops, "GOP/s", "exp, rsqrt, division, ..."),
+    RATE(smem_bytes_clk, "bytes/clock", "shared memory of an SM"),
+    RATE(smem_latency, "clocks", "of a load from shared memory"),
+    RATE(l2_latency, "clocks", "of a load from the L2"),
+    RATE(hbm_latency, "clocks", "of a load from memory"),
     REAL(hbm_uneven, "", "part of a last round that the memory is idle"),
     REAL(tma_row_clk, "clocks", "of TMA, for a row of a box"),
     REAL(tma_odd_row_clk, "clocks", "the same, that splits a sector or ends"),
@@ -45,9 +56,9 @@ static const DeviceKey keys[] = {
     REAL(sync_clk, "clocks", "of a block's barrier, and what its warps wait"),
     REAL(cluster_clk, "clocks", "of a cluster's barrier, and what its blocks wait"),
     REAL(memory_clk, "clocks", "of handing over through memory: a flag and a fence"),
-    REAL(dsm_bytes_clk, "bytes/clock", "between shared memories of a cluster, of an SM"),
-    REAL(sm_bytes_clk, "bytes/clock", "between an SM and the L2"),
-    REAL(dependent_clk, "clocks", "of an instruction that waits for the one before"),
+    RATE(dsm_bytes_clk, "bytes/clock", "between shared memories of a cluster, of an SM"),
+    RATE(sm_bytes_clk, "bytes/clock", "between an SM and the L2"),
+    RATE(dependent_clk, "clocks", "of an instruction that waits for the one before"),
     REAL(copy_ops, "instructions", "of a copy of a vector to shared memory"),
     REAL(access_ops, "instructions", "of a load or store, its address in it"),
     REAL(guard_ops, "instructions", "of a guard, or the index of a window's dimension"),
@@ -55,20 +66,20 @@ static const DeviceKey keys[] = {
     REAL(part_sector, "", "of the L2's time, for a sector that is stored in part"),
     REAL(far_rows, "", "of memory's time, for one tile's rows far apart"),
     REAL(run_bytes, "bytes", "of memory's time to go from one run to another"),
-    REAL(lone_warp, "", "of FMA's rate that one warp of large tiles reaches"),
+    RATE(lone_warp, "", "of FMA's rate that one warp of large tiles reaches"),
     REAL(hidden_ops, "instructions", "a result, beside products and stores"),
     REAL(softmax_ops, "instructions", "a score, beside its exponential"),
-    REAL(issue_reached, "", "part of the issue slots that a loop reaches"),
+    RATE(issue_reached, "", "part of the issue slots that a loop reaches"),
     REAL(beside, "", "part of the shorter of two limits that shows"),
     REAL(l2_shared, "", "of loads that neighbours do at one time: part that counts"),
     REAL(power_math, "", "part of wgmma's peak time that power takes"),
     REAL(power_smem, "", "and of shared memory's, besides"),
-    REAL(ask_sms, "", "part of the SMs that ask for all bandwidth"),
-    REAL(ask_warps, "warps", "of an SM that ask for all bandwidth, less"),
+    RATE(ask_sms, "", "part of the SMs that ask for all bandwidth"),
+    RATE(ask_warps, "warps", "of an SM that ask for all bandwidth, less"),
     REAL(ask_warps_first, "warps", "as many that count besides"),
-    REAL(ask_kb, "KB", "of an SM's copies under way: all bandwidth"),
-    REAL(fma_warps, "warps", "of an SM that reach the rate of FMA"),
-    REAL(mma_warps, "warps", "of an SM that reach mma.sync's rate"),
+    RATE(ask_kb, "KB", "of an SM's copies under way: all bandwidth"),
+    RATE(fma_warps, "warps", "of an SM that reach the rate of FMA"),
+    RATE(mma_warps, "warps", "of an SM that reach mma.sync's rate"),
     REAL(late_waves, "waves", "of blocks whose latency nothing hides"),
     REAL(map_regs, "registers", "of a map's thread, beside its values"),
     REAL(reduce_regs, "registers", "of a reduction's thread, beside its values"),
@@ -77,12 +88,16 @@ static const DeviceKey keys[] = {
     REAL(band_regs, "registers", "of a walk over rows that its block shares"),
     REAL(walk_most_regs, "registers", "the most that a walk's thread should have"),
     REAL(band_most_regs, "registers", "the same, of rows that its block shares"),
-    REAL(loads_ahead, "turns", "of a loop whose loads are under way at once"),
+    RATE(loads_ahead, "turns", "of a loop whose loads are under way at once"),
     REAL(launch_us, "us", "a dependent node of a CUDA graph"),
     REAL(dependent_launch_us, "us", "the same by dependent launch; 0: none"),
 };
+#undef FIGURE
 #undef REAL
-#undef WHOLE
+#undef RATE
+#undef COUNT
+#undef SINCE
+#undef COUNT_SINCE
 enum { N_KEYS = sizeof keys / sizeof *keys };
 _Static_assert((int)N_KEYS <= (int)MOST_FIGURES, "a source for each key");
 
@@ -149,8 +164,11 @@ static const char *set_figure(Arena *a, Device *d, int key, const char *p,
     char *rest;
     double value = strtod(p, &rest);
 
-    if (rest == p || rest > end || !(value >= 0 && value < 1e9))
+    if (rest == p || rest > end || !(value >= 0 && value < 1e9) ||
+        (value > 0 && value < 1e-9))
         return "a number is expected";
+    if (k->whole && (value > MOST_COUNT || value != floor(value)))
+        return "a whole number up to 100000 is expected";
     while (rest < end && isspace((unsigned char)*rest))
         rest++;
     if (rest != (mark ? mark : end))
@@ -211,12 +229,18 @@ static const char *read_line(Arena *a, Device *d, const char *p,
     return "no such figure (dcc devices h200 lists them)";
 }
 
-/* What a model cannot do without. */
-static const char *missing(const Device *d)
+/* What a model cannot do without, in words; NULL: it is all there. */
+static const char *missing(Arena *a, const Device *d)
 {
     for (int i = 0; i < N_KEYS; i++)
         if (!d->remark[i])
-            return keys[i].name;
+            return arena_printf(a, "%s is not given", keys[i].name);
+    for (int i = 0; i < N_KEYS; i++)
+        if (d->sm >= keys[i].since && device_figure(d, &keys[i]) <= 0)
+            return keys[i].since
+                       ? arena_printf(a, "%s is 0, which it is not from sm_%d "
+                                      "on", keys[i].name, keys[i].since)
+                       : arena_printf(a, "%s is 0", keys[i].name);
     return NULL;
 }
 
@@ -229,14 +253,16 @@ const Device *device_read(Arena *a, const char *name, const char *text,
     d->name = d->title = name;
     *why = NULL;
     for (const char *p = text; *p && !*why; line++) {
-        const char *end = p + strcspn(p, "\n");
+        const char *next = p + strcspn(p, "\n"), *end = next;
+        while (end > p && isspace((unsigned char)end[-1]))
+            end--;
         const char *bad = read_line(a, d, p, end);
         if (bad)
             *why = arena_printf(a, "line %d: %s", line, bad);
-        p = *end ? end + 1 : end;
+        p = *next ? next + 1 : next;
     }
-    if (!*why && missing(d))
-        *why = arena_printf(a, "%s is not given", missing(d));
+    if (!*why)
+        *why = missing(a, d);
     return *why ? NULL : d;
 }
 
@@ -253,6 +279,8 @@ const Device *device_file(Arena *a, const char *path, const char **why)
     base = base ? base + 1 : path;
     if (!file_read(&text, path))
         *why = file_error();
+    else if (strlen(buf_text(&text)) != text.len)
+        *why = "there is a NUL byte";
     else
         d = device_read(a, arena_strndup(a, base, strcspn(base, ".")),
                         buf_text(&text), why);

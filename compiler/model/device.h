@@ -114,6 +114,7 @@ typedef struct DeviceKey {
     const char *name;
     size_t offset;
     bool whole;          /* an int of Device, else a double */
+    int since;           /* architecture from which it is more than 0 */
     const char *unit, *meaning;
 } DeviceKey;
 

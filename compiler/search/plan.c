@@ -10,7 +10,7 @@
 
 #include <inttypes.h>
 
-#define FIRST "dcc plan 3\n"
+#define FIRST "dcc plan 3"
 
 /* How it came about: recipe.h. */
 typedef struct Made {
@@ -82,8 +82,9 @@ static void put_group(Buf *b, const Selection *s, Group *gr,
 void plan_write_choices(Buf *b, const Selection *s, const char *target,
                         const PlanChoice *choice)
 {
-    buf_printf(b, FIRST "# written by dcc %s\n", DCC_VERSION);
-    buf_printf(b, "model %s target %s math %s\n", s->graph->model, target,
+    buf_printf(b, FIRST "\n# written by dcc %s\n", DCC_VERSION);
+    buf_printf(b, "model %s target %s math %s\n", s->graph->model,
+               escape_word(s->graph->arena, target),
                math_name(s->options->math));
     recipe_print(b, s->graph, s->recipe);
     for (int i = 0; i < s->n_group; i++)
@@ -165,15 +166,26 @@ static bool read_names(Reader *r, const char *line, const char **at, Line *l)
     return own || bad(r, line, line, "a group has a statement of its own");
 }
 
+/* The next word of a line, or "". */
+static const char *next_word(Reader *r, const char **p)
+{
+    *p += strspn(*p, " ");
+    size_t n = strcspn(*p, " ");
+    const char *w = arena_strndup(r->plan->graph->arena, *p, n);
+
+    *p += n;
+    return w;
+}
+
 static bool read_group(Reader *r, const char *line, size_t n)
 {
     Plan *plan = r->plan;
     Arena *a = plan->graph->arena;
     Line *l = arena_new_of(a, Line);
     const char *p = line + 6;
-    char family[64], variant[256];
+    char family[64];
     uint64_t hash;
-    int version;
+    int version, used = 0;
 
     l->at = (Span){r->source, r->line, 1, (int)n};
     if (!read_names(r, line, &p, l))
@@ -184,12 +196,12 @@ static bool read_group(Reader *r, const char *line, size_t n)
         sscanf(comment, " # %*f us predicted, %lf measured", &l->measured_us);
         *comment = 0;
     }
-    int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %255[^\n]",
-                     family, &version, &hash, variant);
-    if (got < 4)
+    int got = sscanf(text, " : %63[a-z0-9_]/%d %" SCNx64 " %n", family,
+                     &version, &hash, &used);
+    if (got < 3 || !text[used])
         return bad(r, line, p, "expected ': family/version hash variant'");
     l->family = arena_strdup(a, family);
-    l->variant = arena_strdup(a, variant);
+    l->variant = text + used;
     l->version = version;
     l->hash = hash;
     VEC_PUSH(a, plan->line, plan->n_line, plan->cap_line) = l;
@@ -219,27 +231,29 @@ static bool read_made(Reader *r, const char *line, size_t n)
 /* model NAME target GPU math MODE: begins the part about a model. */
 static bool read_model(Reader *r, const char *line)
 {
-    const char *target = r->options->device->name;
+    Arena *a = r->plan->graph->arena;
+    const char *target = escape_word(a, r->options->device->name);
     const char *math = math_name(r->options->math);
-    char model[128], of[128], mode[16];
+    const char *said[6], *p = line;
 
-    if (sscanf(line, "model %127s target %127s math %15s", model, of,
-               mode) != 3)
+    for (int i = 0; i < 6; i++)
+        said[i] = next_word(r, &p);
+    if (strcmp(said[2], "target") || strcmp(said[4], "math") || !*said[5])
         return bad(r, line, line, "expected 'model NAME target GPU math "
                                   "MODE'");
-    r->mine = !strcmp(model, r->plan->graph->model);
+    r->mine = !strcmp(said[1], r->plan->graph->model);
     r->found |= r->mine;
-    if (!r->mine || (!strcmp(of, target) && !strcmp(mode, math)))
+    if (!r->mine || (!strcmp(said[3], target) && !strcmp(said[5], math)))
         return true;
-    diag_error(r->diag, place(r, line, line, (int)strcspn(line, "\n")),
-               "the plan is for target %s and math %s, not %s and %s", of,
-               mode, target, math);
+    diag_error(r->diag, place(r, line, line, (int)strlen(line)),
+               "the plan is for target %s and math %s, not %s and %s",
+               said[3], said[5], target, math);
     return false;
 }
 
 static bool read_line(Reader *r, const char *line, size_t n)
 {
-    if (!n || *line == '#' || !strncmp(line, FIRST, strlen(FIRST)))
+    if (!n || *line == '#' || !strcmp(line, FIRST))
         return true;
     if (!strncmp(line, "model ", 6))
         return read_model(r, line);
@@ -253,11 +267,12 @@ static bool read_line(Reader *r, const char *line, size_t n)
 static bool read_first(Reader *r, size_t len)
 {
     const char *text = r->source->text;
+    size_t end = strcspn(text, "\r\n");
     int version;
 
     if (strlen(text) != len)
         return bad(r, text, text, "there is a NUL byte");
-    if (!strncmp(text, FIRST, strlen(FIRST)))
+    if (end == strlen(FIRST) && !strncmp(text, FIRST, end) && text[end])
         return true;
     bad(r, text, text, "the first line must be 'dcc plan 3'");
     if (sscanf(text, "dcc plan %d", &version) == 1 && version > 0 &&
@@ -283,8 +298,10 @@ Plan *plan_read(Graph *g, const Options *o, const PlanText *t)
     if (!r.ok)
         return NULL;
     for (const char *p = r.source->text; *p; r.line++) {
-        size_t n = strcspn(p, "\n");
-        r.ok &= read_line(&r, p, n);
+        size_t n = strcspn(p, "\n"), text = n;
+        while (text && p[text - 1] == '\r')
+            text--;
+        r.ok &= read_line(&r, arena_strndup(g->arena, p, text), text);
         p += n + (p[n] == '\n');
     }
     if (r.ok && !r.found) {

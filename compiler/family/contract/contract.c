@@ -630,7 +630,8 @@ int contract_splits(const Contract *x, const Tile *t, int split[MAX_SPLITS])
 bool contract_late(const Contract *x, Tile *t, int room)
 {
     enum { MOST = 8, PARTS = 32 }; /* a part costs a 32nd of a tile */
-    int64_t slots = x->o->device->sms * room, tiles = contract_tiles(x, t);
+    int64_t slots = (int64_t)x->o->device->sms * room;
+    int64_t tiles = contract_tiles(x, t);
     int64_t steps = ceil_div(x->c.K, t->bk), least = MOST * PARTS;
 
     t->whole = (int)(tiles / slots * slots);
