@@ -541,7 +541,7 @@ static void find_view(Check *c, Item *it)
 static void check_item(Check *c, Item *it)
 {
     c->item = it;
-    c->n_unknown = 0;
+    c->unknown = map_new(c->arena);
     c->n_sym = c->n_bound = c->n_pack = c->n_later = c->outputs = 0;
     memset(c->bucket, 0, sizeof c->bucket);
     if (it->kind != ITEM_MODEL)

@@ -85,9 +85,8 @@ typedef struct Check {
     int n_pack, cap_pack;
     Later *later;
     int n_later, cap_later;
-    const char **unknown; /* of the item, sizes and tensors without a meaning
-                             that were reported */
-    int n_unknown, cap_unknown;
+    Map *unknown; /* of the item, sizes and tensors without a meaning that were
+                     reported */
     Edge *edge; /* who calls whom */
     int n_edge, cap_edge;
     int outputs;

@@ -199,11 +199,10 @@ static bool is_upper(const char *name)
  * index lives in its statement, so each may lack its own. */
 static bool said_unknown(Check *c, const char *name, bool index)
 {
-    for (int i = 0; i < c->n_unknown; i++)
-        if (!strcmp(c->unknown[i], name))
-            return true;
+    if (map_get(c->unknown, name))
+        return true;
     if (!index)
-        VEC_PUSH(c->arena, c->unknown, c->n_unknown, c->cap_unknown) = name;
+        map_put(c->unknown, name, c);
     return false;
 }
 
@@ -217,7 +216,8 @@ void scope_unknown(Check *c, Name name, const char *what, unsigned spaces,
     /* in an earlier round of the loop it may well be: lowering knows */
     if (tensor && c->loop && find_later(c, name.text, c->loop))
         return;
-    const Later *later = tensor ? find_later(c, name.text, NULL) : NULL;
+    const Later *later = tensor && !diag_full(c->diag)
+                             ? find_later(c, name.text, NULL) : NULL;
     if (later) {
         bool after = later->at.line > name.at.line ||
                      (later->at.line == name.at.line &&

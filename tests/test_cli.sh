@@ -245,6 +245,23 @@ grep -q "Family *map, vec=4 threads=128 .*line=1" v.cu
 point $? "it is taken"
 check "a variant without text" 2 "KERNEL=TEXT" "$dcc" m.dcl --variant=map
 
+# ---- long programs: seconds, not minutes
+
+awk 'BEGIN { print "model m {"
+    for (i = 0; i < 60000; i++) print "  y = q;\n  z = q" i ";"
+    print "}" }' >long.dcl
+check "errors in every line" 1 "more errors not shown" \
+    sh -c 'ulimit -t 12; "$1" long.dcl -o l.cu' sh "$dcc"
+cat >long.dcl <<'END'
+model m {
+  input x : f32[8000];
+  for l in 0..8000 { t[l] = x[7999 - l]; }
+  output y = t;
+}
+END
+check "thousands of parts" 0 "" \
+    sh -c 'ulimit -t 12; "$1" long.dcl -o l.cu' sh "$dcc"
+
 # ---- files
 
 check "a missing file" 1 "cannot read 'none.dcl'" "$dcc" none.dcl -o n.cu

@@ -21,14 +21,11 @@ enum { LONGEST_SOURCE = 240 };
 /* The statement at a span, up to its `;`, blanks and line breaks squeezed. */
 static void put_source(Buf *out, Span at)
 {
-    const char *s = at.source->text;
+    const char *s = source_line(at.source, at.line);
     int n = 0, depth = 0;
     Buf text = {0}, *b = &text;
 
-    for (int line = 1; line < at.line && *s; line++) {
-        s += strcspn(s, "\n");
-        s += *s == '\n';
-    }
+    s = s ? s : "";
     s += strnlen(s, (size_t)(at.col > 0 ? at.col - 1 : 0));
     for (; *s && n < LONGEST_SOURCE && depth >= 0; s++) {
         bool blank = *s && strchr(" \n\r\t", *s);

@@ -520,11 +520,7 @@ static void print_source(Buf *b, Arena *a, Span at)
 {
     if (!at.source)
         return;
-    const char *line = at.source->text;
-    for (int i = 1; i < at.line && line; i++) {
-        line = strchr(line, '\n');
-        line = line ? line + 1 : NULL;
-    }
+    const char *line = source_line(at.source, at.line);
     if (!line)
         return;
     line += strspn(line, " \t");

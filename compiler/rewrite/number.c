@@ -9,9 +9,12 @@ typedef struct Interned {
     size_t n, cap;
 } Interned;
 
+/* A double of few digits has its bits at the top, which a product alone leaves
+ * there. */
 static uint64_t mix(uint64_t h, uint64_t x)
 {
-    return (h ^ x) * 0x9e3779b97f4a7c15u;
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
 }
 
 static uint64_t mix_part(uint64_t h, const void *part)

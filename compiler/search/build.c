@@ -174,9 +174,13 @@ static const char *kernel_name(Graph *g, Map *taken, const Group *gr)
                                     names_kernels(g->arena, g->model),
                                     g->word ? g->word : "",
                                     g->word ? "_" : "", buf_text(&b));
-    const char *name = base;
-    for (int n = 2; map_get(taken, name); n++)
-        name = arena_printf(g->arena, "%s_%d", base, n);
+    /* where the last of that base has ended, under what is no name */
+    const char *key = arena_printf(g->arena, "%s ", base), *name = base;
+    int *last = map_get(taken, key);
+    if (!last)
+        map_put(taken, key, last = arena_new_of(g->arena, int));
+    while (map_get(taken, name))
+        name = arena_printf(g->arena, "%s_%d", base, 2 + (*last)++);
     buf_free(&b);
     map_put(taken, name, (void *)name);
     return name;

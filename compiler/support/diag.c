@@ -62,20 +62,18 @@ Source *diag_source(Diag *d, const char *name, const char *text, size_t len)
     s->text = arena_strndup(d->arena, text, len);
     s->len = len;
     s->id = d->n_source++;
+    int cap = 0;
+    for (const char *p = s->text; p;) {
+        VEC_PUSH(d->arena, s->line, s->n_line, cap) = p;
+        p = memchr(p, '\n', len - (size_t)(p - s->text));
+        p = p ? p + 1 : NULL;
+    }
     return s;
 }
 
-static const char *line_start(const Source *s, int line)
+const char *source_line(const Source *s, int line)
 {
-    const char *p = s->text;
-
-    while (--line > 0) {
-        const char *nl = memchr(p, '\n', s->len - (size_t)(p - s->text));
-        if (!nl)
-            return NULL;
-        p = nl + 1;
-    }
-    return p;
+    return line < 1 ? s->text : line <= s->n_line ? s->line[line - 1] : NULL;
 }
 
 /* Whether byte i of a line has a column of its own on a terminal: it is not
@@ -95,7 +93,7 @@ static bool begins_char(const char *line, int i)
 static void put_excerpt(Buf *b, Span at)
 {
     enum { WIDTH = 160 };
-    const char *p = at.source ? line_start(at.source, at.line) : NULL;
+    const char *p = at.source ? source_line(at.source, at.line) : NULL;
 
     if (!p || !*p)
         return;
@@ -138,6 +136,11 @@ static void put_error(Diag *d, Span at, const char *message)
 {
     size_t before = d->text.len;
 
+    if (diag_full(d)) {
+        d->errors++;
+        d->muted = true;
+        return;
+    }
     if (d->n_call) {
         put(d, d->call[0].at, "error", message);
         for (int i = 1; i < d->n_call; i++)
@@ -153,11 +156,9 @@ static void put_error(Diag *d, Span at, const char *message)
     size_t n = d->text.len - before;
     d->muted = before - d->last == n && d->last < before &&
                !memcmp(d->text.text + d->last, d->text.text + before, n);
-    if (d->muted || diag_full(d)) {
+    if (d->muted) {
         d->text.len = before;
         d->text.text[before] = 0;
-        d->errors += !d->muted;
-        d->muted = true;
         return;
     }
     d->last = before;

@@ -24,6 +24,8 @@ typedef struct Source {
     size_t len;
     bool library;     /* the embedded prelude */
     int id;
+    const char **line; /* where each begins; n_line of them */
+    int n_line;
 } Source;
 
 /* Where in a source: 1-based line and column (bytes), `len` bytes long.
@@ -44,6 +46,8 @@ void diag_drop(Diag *d);                 /* nobody will see them */
 void diag_flush(Diag *d);                /* prints them to stderr, once */
 
 Source *diag_source(Diag *d, const char *name, const char *text, size_t len);
+/* Where a line begins, 1 is the first; NULL: there is none. */
+const char *source_line(const Source *s, int line);
 
 /* Adds one message. After an error, notes may follow. More than 20 errors are
  * counted and not printed; a repeated message at the same place is dropped. */
