@@ -130,6 +130,25 @@ Test(fuse, refusals)
            "it says where the other stores");
 }
 
+/* What is made of an element at several points is stored by the kernel that
+ * makes it: zeros between a gradient's rows, an image doubled. */
+Test(fuse, several_points_of_an_element)
+{
+    expect("input x : f16[14, 14, 64]; input w : f16[64, 32];"
+           " s[h, q, c] = sum(k) x[h, q, k] * w[k, c];"
+           " output y[h in 0..28, q in 0..28, c] ="
+           " h % 2 == 0 && q % 2 == 0 ? s[h / 2, q / 2, c] : 0;", "s,y", NULL);
+    expect("input x : f16[14, 14, 64]; input w : f16[64, 32];"
+           " s[h, q, c] = sum(k) x[h, q, k] * w[k, c];"
+           " output y[h in 0..27, q in 0..42, c] ="
+           " h % 2 == 0 && q % 3 == 1 ? s[h / 2, q / 3, c] : 0;", "s,y", NULL);
+    expect("input x : f16[4, 8, 5, 5]; param w : f16[16, 8, 1, 1];"
+           " s = conv2d(x, w); output y = upsample(s, scale = 2);", "s,y", NULL);
+    expect("input x : f32[9]; a = exp(x);"
+           " output y[i in 0..198] = a[i / 22];", "a,y",
+           "one value of it serves many rows");
+}
+
 /* A state may be read where it is about to be overwritten, and not after. */
 Test(fuse, states)
 {

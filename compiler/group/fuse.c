@@ -4,6 +4,7 @@
 #include "group/halves.h"
 #include "group/part.h"
 #include "group/split.h"
+#include "group/spread.h"
 #include "rewrite/rewrite.h"
 
 enum { MAX_VARS = 24 };
@@ -458,6 +459,16 @@ static bool too_many_tensors(Graph *g, const Group *p, const Group *c, Group *r)
     return r->n_arg > MOST && group_multiplies(g, r);
 }
 
+/* What c makes of an element of t stands at several points. */
+static Group *fuse_spread(Graph *g, const Group *p, const Group *c,
+                          const Tensor *t, bool keep)
+{
+    const Group *points = group_unrolled(g, c, t);
+    const char *why;
+
+    return points ? fuse(g, p, points, t, keep, &why) : NULL;
+}
+
 Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             bool keep, const char **why)
 {
@@ -490,6 +501,8 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             other = fuse_halves(g, p, c, t, keep);
         if (!other)
             other = fuse_beside(g, p, c, t, keep);
+        if (!other)
+            other = fuse_spread(g, p, c, t, keep);
         *why = other ? NULL : f.why;
         return other;
     }
@@ -499,7 +512,9 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
         ok = shape_of_col_value(&f, &s);
     else
         ok = shape_of_row_value(&f, &s);
-    Group *r = ok ? combine(&f, &s, keep) : NULL;
+    Group *r = ok ? combine(&f, &s, keep) : fuse_spread(g, p, c, t, keep);
+    if (!ok && r)
+        return r;
     if (r && in_place_clash(r)) {
         f.why = "would overwrite a state that is still read";
         r = NULL;

@@ -339,6 +339,26 @@ static void add_read(const Expr *e, void *ctx)
     t->bytes += read_bytes(t->d, e) * group_needs(t->g, t->gr, e);
 }
 
+static double stored_bytes(const Group *gr, const Step *s)
+{
+    double n = (double)group_rows(gr) * type_bytes(s->tensor->type);
+
+    return s->over_cols && s->op == R_NONE ? n * (double)group_cols(gr) : n;
+}
+
+/* What step i stores, and whether that passes the L2: all that the group stores
+ * of its tensor does, or half of it. */
+static double written_bytes(const Group *gr, const Device *d, int i)
+{
+    const Step *s = &gr->step[i];
+    double own = stored_bytes(gr, s), all = 0;
+
+    for (int k = 0; k < gr->n_step; k++)
+        if (gr->step[k].tensor == s->tensor)
+            all += stored_bytes(gr, &gr->step[k]);
+    return hbm_share(d, s->tensor, all) * own / all * needed_share(s->needed);
+}
+
 static void count_bytes(Graph *g, const Group *gr, const Device *d, double *in,
                         double *out)
 {
@@ -346,15 +366,9 @@ static void count_bytes(Graph *g, const Group *gr, const Device *d, double *in,
     double written = 0;
 
     for (int i = 0; i < gr->n_step; i++) {
-        const Step *s = &gr->step[i];
-        expr_visit(s->value, add_read, &t);
-        if (!s->tensor)
-            continue;
-        double n = (double)group_rows(gr);
-        if (s->over_cols && s->op == R_NONE)
-            n *= (double)group_cols(gr);
-        written += hbm_share(d, s->tensor, n * type_bytes(s->tensor->type)) *
-                   needed_share(s->needed);
+        expr_visit(gr->step[i].value, add_read, &t);
+        if (gr->step[i].tensor)
+            written += written_bytes(gr, d, i);
     }
     *in = t.bytes;
     *out = written;
