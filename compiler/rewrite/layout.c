@@ -495,8 +495,7 @@ static void note_rows(const Expr *e, void *ctx)
     r->worth[id] |= r->s->op != R_NONE;
 }
 
-/* Rows that are worth a copy with padding. */
-static bool is_ragged(const Tensor *t)
+bool layout_ragged(const Tensor *t)
 {
     int64_t row = t->rank > 1 ? t->dim[innermost(t)] : 0;
 
@@ -504,7 +503,7 @@ static bool is_ragged(const Tensor *t)
            row * type_bytes(t->type) % 16;
 }
 
-static void pad(Tensor *t)
+void layout_pad(Tensor *t)
 {
     int inner = innermost(t);
     int64_t row = t->dim[inner];
@@ -534,8 +533,8 @@ static void pad_rows(Graph *g)
     }
     for (int i = 0; i < g->n_tensor; i++) {
         Tensor *t = g->tensor[i];
-        if (is_free(t) && r.whole[i] && r.worth[i] && is_ragged(t))
-            pad(t);
+        if (is_free(t) && r.whole[i] && r.worth[i] && layout_ragged(t))
+            layout_pad(t);
     }
 }
 
@@ -611,7 +610,7 @@ bool *layout_misfits(Graph *g, const bool **chain)
         const Tensor *t = g->tensor[i];
         l.chain[root(&l, i)] |= l.chain[i];
         misfit[i] = t->rank > 1 && (elected(&l, t) != t->rank - 1 ||
-                                    (t->role == ROLE_INPUT && is_ragged(t)));
+                                    (t->role == ROLE_INPUT && layout_ragged(t)));
     }
     for (int i = 0; i < g->n_tensor; i++)
         l.chain[i] = l.chain[root(&l, i)];

@@ -120,11 +120,11 @@ static bool columns_in_order(const Stmt *s, const Expr *a, const Expr *w)
 }
 
 /* Is w contiguous along v already, or along an index of the result (the other
- * major order)? */
+ * major order)? In rows of whole vectors, which a copy's are. */
 static bool good_enough(const Stmt *s, const Expr *a, const Expr *w,
                         const Var *v, bool f32_along_sum)
 {
-    if (!columns_in_order(s, a, w))
+    if (!columns_in_order(s, a, w) || layout_ragged(w->tensor))
         return false;
     if (stride_along(w, v) == 1)
         return true;
@@ -184,18 +184,18 @@ static double points_of(const Stmt *s, const Expr *e)
     return points;
 }
 
-/* Ahead of s, which reads what a run writes. */
-static Stmt *run_stmt(Graph *g, const Stmt *s, const Tensor *w,
-                      const char *what)
+/* Ahead of s, which reads what a run writes, or what is made at load time. */
+static Stmt *ahead_stmt(Graph *g, const Stmt *s, const Tensor *w,
+                        const char *what)
 {
     int at = 0;
 
     while (g->stmt[at] != s)
         at++;
     Stmt *c = stmt_insert(g, at);
-    c->when = WHEN_RUN;
-    c->behind = s->behind;
-    c->again = s->behind; /* not kept from the forward pass */
+    c->when = w->when;
+    c->behind = w->when == WHEN_RUN && s->behind;
+    c->again = c->behind; /* not kept from the forward pass */
     c->path = arena_printf(g->arena, "%s%s%s_%s", w->path,
                            *w->path ? "." : "", w->name, what);
     c->at = s->at;
@@ -208,12 +208,12 @@ static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
                          const Var **v, int n)
 {
     int64_t dim[MAX_RANK];
-    bool once = w->tensor->role == ROLE_PARAM;
-    const char *what = once                 ? "packed"
-                       : walk_has_window(w) ? "windows"
-                                            : "turned";
-    Stmt *c = once ? load_stmt(g, w->tensor)
-                   : run_stmt(g, s, w->tensor, what);
+    const char *what = tensor_is_constant(w->tensor) ? "packed"
+                       : walk_has_window(w)          ? "windows"
+                                                     : "turned";
+    Stmt *c = w->tensor->role == ROLE_PARAM
+                  ? load_stmt(g, w->tensor)
+                  : ahead_stmt(g, s, w->tensor, what);
     Subst fresh[MAX_RANK];
 
     for (int i = 0; i < n; i++)
@@ -225,6 +225,8 @@ static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
     t->at = w->tensor->at;
     t->when = c->when;
     tensor_row_major(t);
+    if (layout_ragged(t))
+        layout_pad(t);
     c->tensor = t;
     c->n_out = n;
     c->out = arena_array(g->arena, const Var *, n);
@@ -333,16 +335,31 @@ static bool is_turned(const Expr *e, bool f32_along_sum)
            tensor_is_trained(e->tensor);
 }
 
-/* A parameter's elements whose place is known at load time. */
+/* Elements of a parameter, or of what is made of parameters at load time, whose
+ * place is known there. */
 static bool is_weights(Graph *g, const Expr *e, bool f32_along_sum)
 {
-    if ((e->tensor->role != ROLE_PARAM && !is_turned(e, f32_along_sum)) ||
+    if ((!tensor_is_constant(e->tensor) && !is_turned(e, f32_along_sum)) ||
         !walk_zero_beyond(g, e))
         return false;
     for (int d = 0; d < e->tensor->rank; d++)
         if (idx_has_data(e->at[d]))
             return false;
     return true;
+}
+
+/* The variable that a copy of w has along it: the one that is wanted; where
+ * none is, but rows need padding, the one that they go along. */
+static const Var *copied_along(const Stmt *s, const Expr *a, const Expr *w)
+{
+    const Var *v = wanted(s, a, w);
+
+    for (int i = 0; i < s->n_out + s->n_red && !v; i++) {
+        const Var *x = i < s->n_out ? s->out[i] : s->red[i - s->n_out];
+        if (layout_ragged(w->tensor) && stride_along(w, x) == 1)
+            v = x;
+    }
+    return v;
 }
 
 /* What this graph alone would do. */
@@ -353,7 +370,7 @@ static PackHow own_way(const Stmt *s, const Expr *a, const Expr *w,
                                                             : NULL;
     PackHow how = v ? PACK_COLUMNS : PACK_ALONG;
 
-    v = v ? v : wanted(s, a, w);
+    v = v ? v : copied_along(s, a, w);
     return v && !good_enough(s, a, w, v, f32_along_sum) ? how : PACK_NOT;
 }
 
@@ -464,7 +481,7 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
             if (!is_weights(g, w, f32_along_sum))
                 continue;
             PackHow how = way(g, s, f[1 - k], w, f32_along_sum, as, made);
-            const Var *along = wanted(s, f[1 - k], w);
+            const Var *along = copied_along(s, f[1 - k], w);
             const Var *v = how == PACK_COLUMNS ? columns(s, f[1 - k], w)
                                                : along;
             bool whole = w->in.n > 0; /* it has no more points than these */

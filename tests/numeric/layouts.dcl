@@ -1,5 +1,5 @@
 // Chains whose intermediates may lie in any order: --random-plan draws one.
-// With batches of 8 the layout itself puts the batch fastest in some of them.
+// A seed may put the batch fastest.
 model ly_few_channels { input x : f16[8, 3, 16, 16]; param w : f16[32, 3, 3, 3]; param b : f16[32]; param g : f16[32]; param s : f16[32]; param v : f16[8, 32, 3, 3];
   h = conv2d(x, w, b, pad = 1); n = silu(group_norm(h, g, s, groups = 8)); d = conv2d(n, v, pad = 1); output y = concat(h, d, axis = 1); }
 model ly_few_channels_1d { input x : f16[1, 2, 61]; param w : f16[16, 2, 5];
@@ -22,3 +22,9 @@ model ly_heads { input x : bf16[2, 16, 3, 64]; param w : bf16[64, 64];
   @nofuse o[b, t, e in 0..64] = sum(j) p[b, e / 16, t, j] * x[b, j, 2, e]; output y = linear(o, w); }
 model ly_i8 { input x : i8[8, 32, 20]; param w : i8[16, 32];
   @nofuse a[b, i, k] = i8(x[b, k, i]); @nofuse h[b, i, j] = sum(k) i32(a[b, i, k]) * i32(w[j, k]); output y = f32(h) * 0.01; }
+model ly_made { input x : f16[2, 16, 6, 7]; param w : f16[32, 16, 3, 3]; param v : f16[16, 32, 3, 3]; param u : f16[16, 32, 3, 3];
+  m[k] : f32 = mean(c, r, s) w[k, c, r, s]; z[k, c, r, s] : f16 = w[k, c, r, s] - m[k];
+  @nofuse h = relu(conv2d(relu(x), z, pad = 1)); output y = conv2d(h, v, pad = 1); output t = relu(conv2d(h, u, pad = 1)); }
+model ly_ragged { input x : f16[2, 84, 64]; param w : f16[72, 84]; param b : f16[72]; param v : bf16[84, 60]; param u : f32[42, 33]; input z : f32[5, 33];
+  @nofuse n = x * 0.5; @nofuse h = gelu(linear(transpose(n, perm = [0, 2, 1]), w, b)); output y = transpose(h, perm = [0, 2, 1]);
+  @nofuse t[b, i, d] : bf16 = x[b, i, d]; output o[b, d, j] = sum(i) t[b, i, d] * v[i, j]; output f = linear(z, u); }
