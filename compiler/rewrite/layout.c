@@ -609,8 +609,8 @@ bool *layout_misfits(Graph *g, const bool **chain)
     for (int i = 0; i < g->n_tensor; i++) {
         const Tensor *t = g->tensor[i];
         l.chain[root(&l, i)] |= l.chain[i];
-        misfit[i] = t->rank > 1 && (elected(&l, t) != t->rank - 1 ||
-                                    (t->role == ROLE_INPUT && layout_ragged(t)));
+        bool odd = t->role == ROLE_INPUT && layout_ragged(t);
+        misfit[i] = t->rank > 1 && (elected(&l, t) != t->rank - 1 || odd);
     }
     for (int i = 0; i < g->n_tensor; i++)
         l.chain[i] = l.chain[root(&l, i)];
