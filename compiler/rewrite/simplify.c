@@ -15,6 +15,7 @@
 #include "rewrite/phase.h"
 #include "rewrite/picks.h"
 #include "rewrite/sums.h"
+#include "rewrite/tables.h"
 
 #include <math.h>
 
@@ -479,6 +480,7 @@ void simplify(Graph *g)
     stack_lookups(g);
     simplify_views(g);
     hoist_params(g);
+    lay_out_tables(g);
     simplify_dead(g);
     simplify_in_place(g);
 }
