@@ -18,6 +18,7 @@
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
 #include "rewrite/shifts.h"
+#include "rewrite/straighten.h"
 #include "rewrite/reassociate.h"
 #include "rewrite/recompute.h"
 #include "search/bounds.h"
@@ -170,7 +171,8 @@ static Prices prices_of(const Device *d)
         .memory_bytes = KILO * d->hbm_gbs,
         .cache_bytes = KILO * d->l2_gbs,
         .cached = MEGA * d->l2_mb * d->l2_keeps,
-        .launch_us = d->launch_us};
+        .launch_us = d->launch_us,
+        .boxes = d->wgmma_tflops > 0};
 }
 
 /* What is tried: chains prepared, inputs and outputs copied (ends.h), what
@@ -222,6 +224,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     }
     centre(g);
     join_groups(g);
+    straighten(g, &prices);
     split_shifts(g);
     if (!graph_check_indices(g))
         return NULL;

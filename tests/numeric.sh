@@ -276,7 +276,7 @@ schedule=cooperative" $(files pairs range_products) ;;
             "--math=${f#wgmma-} ${random}contract_wgmma=any" \
             $(files f32_products) ;;
         paths) flavour $f -O1 "$overlap --target=$src/tests/free.dev" \
-            $(files paths) ;;
+            $(files paths straight) ;;
         apart) flavour apart -O1 "$apart" $(files wgmma skinny reduce) ;;
         overflow) flavour overflow "-O1 --overflow" "$apart" \
             $(files index index_widths values) ;;

@@ -258,6 +258,47 @@ Test(paths, in_pairs)
         " output y[i, l] = sum(j, k) a[i, j] * b[j, k] * c[k, l]; }"));
 }
 
+/* How often the normalised model, for a GPU, says so. */
+static int said(const char *text, const char *gpu, const char *words)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    int n = 0;
+
+    o.dump = "normalise";
+    o.model.device = device_find(f.arena, gpu);
+    cr_assert(compiled(&f, text, &r, &o), "%s", diag_text(f.diag));
+    for (const char *s = buf_text(&r.dump); (s = strstr(s, words)); s++)
+        n++;
+    buf_free(&r.dump);
+    buf_free(&r.plan);
+    arena_free(f.arena);
+    return n;
+}
+
+/* What TMA has no box for is copied in order where the product is long enough,
+ * and the GPU has TMA. */
+Test(straighten, larger_images_and_shifted_windows)
+{
+    const char *larger = "model m { input x : f16[1, 256, 16, 16];"
+                         " param w : f16[256, 256, 3, 3];"
+                         " output y = conv2d(upsample(x), w, pad = 1); }";
+    const char *small = "model m { input x : f16[1, 16, 16, 16];"
+                        " param w : f16[16, 16, 3, 3];"
+                        " output y = conv2d(upsample(x), w, pad = 1); }";
+    const char *shifted = "model m { input x : f16[6272, 512];"
+                          " param w : f16[1024, 512];"
+                          " output y[i in 0..6272, k] ="
+                          " sum(c) x[(i + 3) % 6272, c] * w[k, c]; }";
+
+    cr_expect_eq(said(larger, "h200", "temp   x_straight"), 1);
+    cr_expect_eq(said(larger, "h200", "x_straight[0, c, p + r - 1, "), 1);
+    cr_expect_eq(said(larger, "a100", "x_straight"), 0);
+    cr_expect_eq(said(small, "h200", "x_straight"), 0);
+    cr_expect_eq(said(shifted, "h200", "(x_straight[i, c] *"), 1);
+}
+
 /* Sums over the scores of an attention in its gradients: of products of f32
  * tensors of all scores, and where the greatest is. */
 static void count_of_scores(const char *parts, int *sums, int *places)

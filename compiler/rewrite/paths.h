@@ -24,6 +24,7 @@ typedef struct Prices {
     double tensor_ops, mixed_ops, plain_ops;
     double memory_bytes, cache_bytes, cached;
     double launch_us;
+    bool boxes; /* products take tiles that TMA copies */
 } Prices;
 
 /* NULL: sums stay as they are. */
