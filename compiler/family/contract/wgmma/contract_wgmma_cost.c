@@ -351,10 +351,10 @@ static double between_clk(const Wgmma *w, double tiles, double multiply)
     return more * (epilogue - hidden_clk(w) + d->sync_clk);
 }
 
-/* Clocks between tiles during which an SM asks the memory for nothing that its rows
- * read: the last part is on its way, used and stored before the next one is
- * asked for, unless another warpgroup's tile is, or another block's that does
- * not keep pace with it, or the first comes during products. */
+/* Clocks between tiles during which an SM asks the memory for nothing that its
+ * rows read: the last part is on its way, used and stored before the next one
+ * is asked for, unless another warpgroup's tile is, or another block's that
+ * does not keep pace with it, or the first comes during products. */
 static double asks_clk(const Wgmma *w, double multiply)
 {
     const Device *d = w->f->x.o->device;
