@@ -128,7 +128,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     if (*why)
         return NULL;
     const Var **rows = ordered_rows(g, gr);
-    gr = map_lanes(g, gr, rows);
+    gr = map_onward(g, map_lanes(g, gr, rows));
     rows = ordered_rows(g, gr);
     gr = widened(g, gr, gr->n_rows ? rows[gr->n_rows - 1] : NULL);
     *f = (MapForm){.g = g, .gr = gr, .o = o, .rows = ordered_rows(g, gr)};

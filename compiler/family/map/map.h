@@ -11,6 +11,10 @@
  * where several of them read one element; `rows` from slow to fast. */
 const Group *map_lanes(Graph *g, const Group *gr, const Var *const *rows);
 
+/* gr, or the same nest with columns counted from the end where their windows go
+ * back: x[q - s]. */
+const Group *map_onward(Graph *g, const Group *gr);
+
 /* Outputs along row variable q read inputs at stride * q + s, s over cols: one
  * thread computes `tile` of them and loads each input once. */
 typedef struct Window {

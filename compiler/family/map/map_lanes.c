@@ -1,7 +1,11 @@
-/* map_lanes.c - vectors of points of which several read one element, as what
- * is scaled up: x[q / 2], x[(q + 1) / 2 - 1]. Numbers of points within a vector
- * are a variable of their own, 8 * q + v, so that floors are of that alone:
- * 4 * q + v / 2, whose vectors' reads are the same ones where v / 2 is. */
+/* map_lanes.c - nests as map wants them, before it looks at them.
+ *
+ * Vectors of points of which several read one element, as what is scaled up:
+ * x[q / 2], x[(q + 1) / 2 - 1]. Numbers of points within a vector are a
+ * variable of their own, 8 * q + v, so that floors are of that alone: 4 * q + v
+ * / 2, whose vectors' reads are the same ones where v / 2 is.
+ *
+ * Windows that go back, x[q - s] (gradients'), which are such that go on. */
 #include "family/map/map.h"
 
 #include "group/groups.h"
@@ -18,8 +22,7 @@ static Group *joined(Graph *g, const Group *gr, const Var *const *rows)
     if (!to || idx_coef(to, slow) != v->extent || idx_coef(to, v) != 1)
         return NULL;
     Group *one = group_copy(g, gr);
-    const Var *all =
-        idx_new_var(g->pool, slow->name, v->extent * slow->extent);
+    const Var *all = idx_new_var(g->pool, slow->name, v->extent * slow->extent);
     const Idx *at = idx_var(g->pool, all);
     const Subst s[] = {{slow, idx_floor(g->pool, at, v->extent)},
                        {v, idx_mod(g->pool, at, v->extent)}};
@@ -85,4 +88,56 @@ const Group *map_lanes(Graph *g, const Group *gr, const Var *const *rows)
     for (int i = 0; i < to->n_step; i++)
         expr_visit(to->step[i].value, look_at, &n);
     return n.shared && !n.apart ? to : gr;
+}
+
+/* ---- windows that go back ----------------------------------------------- */
+
+typedef struct Ways {
+    const Group *gr;
+    const Var *s;
+    bool on, back; /* beside rows, s goes in their direction; against it */
+} Ways;
+
+static void note_way(const Expr *e, void *ctx)
+{
+    Ways *w = ctx;
+
+    for (int d = 0; e->kind == E_READ && d < e->tensor->rank; d++) {
+        int64_t step = idx_coef(e->at[d], w->s);
+        for (int i = 0; step && i < w->gr->n_rows; i++) {
+            int64_t row = idx_coef(e->at[d], w->gr->rows[i]);
+            w->on |= row && (row > 0) == (step > 0);
+            w->back |= row && (row > 0) != (step > 0);
+        }
+    }
+}
+
+static Ways ways_of(const Group *gr, const Var *s)
+{
+    Ways w = {.gr = gr, .s = s};
+
+    for (int i = 0; i < gr->n_step; i++)
+        expr_visit(gr->step[i].value, note_way, &w);
+    return w;
+}
+
+const Group *map_onward(Graph *g, const Group *gr)
+{
+    Group *to = NULL;
+
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_ARGMAX) /* of which it is the value */
+            return gr;
+    for (int i = 0; i < gr->n_cols; i++) {
+        const Var *s = gr->cols[i];
+        Ways w = ways_of(to ? to : gr, s);
+        const Idx *from_end =
+            idx_addc(g->pool, idx_scale(g->pool, idx_var(g->pool, s), -1),
+                     s->extent - 1);
+        if (w.on || !w.back)
+            continue;
+        to = to ? to : group_copy(g, gr);
+        group_subst(g, to, &(Subst){s, from_end}, 1);
+    }
+    return to ? to : gr;
 }

@@ -1,0 +1,52 @@
+/* test_windows.c - kernels of convolutions whose groups are one channel, and of
+ * their gradients: threads that walk along windows. */
+#include "models.h"
+#include "compiler/search/explain.h"
+
+/* What --explain says of a model. */
+static const char *explained(Fixture *f, const char *text)
+{
+    CompileOptions o = compile_options(f);
+    Report r = {0};
+    CudaProgram *p =
+        compiled(f, arena_printf(f->arena, "model m { %s }", text), &r, &o);
+    Buf b = {0};
+
+    cr_assert(p, "%s: %s", text, diag_text(f->diag));
+    explain(&b, r.selection, p);
+    return buf_take(&b, f->arena);
+}
+
+/* Some kernel is a walk of map's. */
+static void expect_walk(const char *text)
+{
+    Fixture f = fixture();
+    const char *said = explained(&f, text), *map = said;
+    bool found = false;
+
+    while (!found && (map = strstr(map, "\n    map, "))) {
+        const char *rows = strstr(map, "rows="), *end = strchr(map + 1, '\n');
+        found = rows && end && rows < end;
+        map++;
+    }
+    cr_expect(found, "%s: no walk in\n%s", text, said);
+    arena_free(f.arena);
+}
+
+Test(windows, that_go_on)
+{
+    expect_walk("input x : f16[32, 56, 56, 96]; param w : f16[3, 3, 96];"
+                " output y[n, p in 0..56, q in 0..56, c] : f16 = sum(r, s)"
+                " (x[n, p + r - 1, q + s - 1, c] or 0) * w[r, s, c];");
+}
+
+/* A data gradient's is the same window, seen from its other end. */
+Test(windows, that_go_back)
+{
+    expect_walk("input d : f16[32, 56, 56, 96]; param w : f16[3, 3, 96];"
+                " output g[n, p in 0..56, q in 0..56, c] : f16 = sum(r, s)"
+                " (d[n, p - r + 1, q - s + 1, c] or 0) * w[r, s, c];");
+    expect_walk("input d : f16[32, 56, 56, 96]; input w : f16[96, 1, 7, 7];"
+                " output g[n, p in 0..56, q in 0..56, c] : f16 = sum(r, s)"
+                " (d[n, p - r + 3, q - s + 3, c] or 0) * w[c, 0, r, s];");
+}
