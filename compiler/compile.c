@@ -19,6 +19,7 @@
 #include "rewrite/phase.h"
 #include "rewrite/shifts.h"
 #include "rewrite/straighten.h"
+#include "rewrite/tiles.h"
 #include "rewrite/reassociate.h"
 #include "rewrite/recompute.h"
 #include "search/bounds.h"
@@ -226,6 +227,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     join_groups(g);
     straighten(g, &prices);
     split_shifts(g);
+    tile_sums(g);
     if (!graph_check_indices(g))
         return NULL;
     if (dump_here(o, "normalise"))

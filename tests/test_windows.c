@@ -50,3 +50,11 @@ Test(windows, that_go_back)
                 " output g[n, p in 0..56, q in 0..56, c] : f16 = sum(r, s)"
                 " (d[n, p - r + 3, q - s + 3, c] or 0) * w[c, 0, r, s];");
 }
+
+/* Weights' gradients are sums of tiles, which are the taps there. */
+Test(windows, of_tiles)
+{
+    expect_walk("input x : f16[32, 56, 56, 96]; input d : f16[32, 56, 56, 96];"
+                " output g[c, r in 0..3, s in 0..3] : f32 = sum(n, p, q)"
+                " (x[n, p + r - 1, q + s - 1, c] or 0) * d[n, p, q, c];");
+}
