@@ -58,3 +58,28 @@ Test(windows, of_tiles)
                 " output g[c, r in 0..3, s in 0..3] : f32 = sum(n, p, q)"
                 " (x[n, p + r - 1, q + s - 1, c] or 0) * d[n, p, q, c];");
 }
+
+/* A residual that a step scales by channel: what is summed over pixels for a
+ * channel each lies along channels, as what made it does. */
+Test(windows, lie_along_channels)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    o.dump = "layout";
+    compiled(&f,
+             "model m { input x : f16[32, 96, 56, 56];"
+             " param w : f16[96, 1, 7, 7]; param s : f16[96];"
+             " param v : f16[96, 96]; input t : f16[32, 96, 56, 56];"
+             " h = x; for l in 0..2 { y = conv2d(h, w, pad = 3, groups = 96);"
+             " z[n, i, j, k] = sum(c) y[n, c, i, j] * v[k, c];"
+             " h[n, c, i, j] = h[n, c, i, j] + s[c] * z[n, i, j, c]; }"
+             " output loss = mse(h, t);"
+             " for p in params { p = p - grad(loss * 64, p); } }",
+             &r, &o);
+    cr_expect(strstr(buf_text(&r.dump), "d_y : f16[32, 96, 56, 56] strides "
+                                        "301056 1 5376 96"),
+              "%s", buf_text(&r.dump));
+    arena_free(f.arena);
+}

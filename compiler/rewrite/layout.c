@@ -289,6 +289,39 @@ static void vote_chain(Layouts *l, const Stmt *s, const Expr *a, const Expr *b)
     }
 }
 
+/* A sum for each channel alone, over what both have or a window moves: one
+ * factor has no points of its own, and it is no contraction. */
+static bool is_of_channels(const Stmt *s, const Expr *a, const Expr *b)
+{
+    const Var *own[32];
+    bool apart = walk_only_in(s, a, b, own) && walk_only_in(s, b, a, own);
+
+    return !apart && walk_has_window(a) && walk_has_window(b);
+}
+
+/* A sum of what two tensors have at each point, where one lies along points of
+ * the result: both are best along these. */
+static bool vote_points(Layouts *l, const Stmt *s, const Expr *a, const Expr *b)
+{
+    const Expr *factor[] = {a, b};
+    const Var *own[32], *along = NULL;
+
+    if (walk_only_in(s, a, b, own) || walk_only_in(s, b, a, own))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const Tensor *t = factor[i]->tensor;
+        const Var *v = t->rank ? idx_is_var(factor[i]->at[t->rank - 1]) : NULL;
+        if (v && v->extent >= WORTH &&
+            walk_in_list((const Var *const *)s->out, s->n_out, v))
+            along = v;
+    }
+    for (int i = 0; along && i < 2; i++)
+        for (int d = 0; d < factor[i]->tensor->rank; d++)
+            if (idx_is_var(factor[i]->at[d]) == along)
+                vote(l, factor[i]->tensor, d, 1);
+    return along;
+}
+
 static void vote_stmt(Layouts *l, const Stmt *s)
 {
     const Expr *a, *b;
@@ -299,9 +332,10 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     bool product = walk_cut_product(s, &a, &b);
     if (!product)
         vote(l, s->tensor, s->tensor->rank - 1, 0.01);
-    if (s->op != R_NONE && (!product || !sums_along(s, a)))
+    bool channels = product && is_of_channels(s, a, b);
+    if (s->op != R_NONE && (!product || !sums_along(s, a) || channels))
         expr_visit(s->value, vote_window, &w);
-    if (!product)
+    if (!product || channels || vote_points(l, s, a, b))
         return;
     l->products |= sums_along(s, a);
     vote_operand(l, s, a, b);
