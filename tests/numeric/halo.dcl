@@ -66,3 +66,14 @@ model halo_odd_3x3 { input x : f16[2, 19, 29, 3]; param w : f16[24, 3, 3, 3]; pa
 model halo_odd_step { input x : bf16[2, 11, 17, 3]; param w : bf16[16, 3, 3, 3]; output y = last(x, w, pad = 1); }
 model halo_odd_none { input x : f16[3, 9, 13, 1]; param w : f16[16, 3, 5, 1]; output y = last(x, w); }
 model halo_odd_planes { input x : f16[2, 3, 17, 21]; param w : f16[40, 3, 5, 5]; output y = conv2d(x, w, stride = 2, pad = 2); }
+// Windows of three dimensions, in planes; images of images; rows at odd elements.
+model halo_cube { input x : f16[2, 3, 5, 12, 16]; param w : f16[24, 3, 3, 5, 5]; param b : f16[24];
+  output y = relu(conv3d(x, w, b, stride = [1, 2, 2], pad = [1, 2, 2])); }
+model halo_deep_by_two { input x : bf16[1, 2, 7, 9, 14]; param w : bf16[16, 2, 3, 3, 3]; output y = conv3d(x, w, stride = [2, 1, 1], pad = [1, 1, 0]); }
+model halo_deep_far { input x : f16[1, 1, 9, 10, 12]; param w : f16[32, 1, 3, 3, 3]; output y = conv3d(x, w, dilation = [2, 1, 1]); }
+model halo_deep_odd { input x : f16[1, 2, 4, 9, 13]; param w : f16[16, 2, 2, 3, 3]; output y = conv3d(x, w, pad = [0, 1, 1]); }
+model halo_deep_wide { input x : f16[1, 4, 6, 8, 16]; param w : f16[24, 3, 3, 3, 16];
+  output y[n, d in 0..4, p in 0..6, q in 0..8, k] = sum(t, r, s, c) (x[n, d + t - 1, p + r - 1, q + s - 1, c] or 0) * w[k, t, r, s, c]; }
+model halo_views { input x : f16[2, 3, 3, 12, 16]; param w : f16[16, 3, 3, 3];
+  output y[b, v in 0..3, k, p in 0..12, q in 0..16] = sum(c, r, s) (x[b, v, c, p + r - 1, q + s - 1] or 0) * w[k, c, r, s]; }
+model halo_video { input x : f16[2, 3, 4, 12, 16]; param w : f16[40, 3, 1, 3, 3]; output y = relu(conv3d(x, w, pad = [0, 1, 1])); }

@@ -7,7 +7,7 @@
 /* Convolutions of few channels: which there are, and their variants. */
 
 enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM, KNOB_SLOTS };
-enum { MOST_CHANNELS = 8, MOST_TAPS = 32, MOST_REGS = 240 };
+enum { MOST_CHANNELS = 8, MOST_PLANES = 15, MOST_TAPS = 32, MOST_REGS = 240 };
 /* of pixels in pieces: channels, and k, whose steps are all written out */
 enum { MOST_WIDE = 56, MOST_DEPTH = 640 };
 
@@ -114,7 +114,19 @@ static const char *merge_row(HaloForm *f)
     return "no window over neighbours in memory";
 }
 
-/* A second dimension that a window slides along. */
+/* The slower dimension of two, from where it was taken to be the rows. */
+static void rows_to_planes(HaloForm *f)
+{
+    f->dim_z = f->dim_h;
+    f->z = f->p;
+    f->deep = f->r;
+    f->step_z = f->step_p;
+    f->dilation_z = f->dilation;
+    f->first_z = f->first_p;
+    f->stride_z = input(f)->read->tensor->stride[f->dim_h];
+}
+
+/* A second dimension that a window slides along, or a third. */
 static const char *take_window(HaloForm *f, int d, const Var *m, const Var *k)
 {
     const Idx *e = input(f)->read->at[d];
@@ -122,8 +134,10 @@ static const char *take_window(HaloForm *f, int d, const Var *m, const Var *k)
 
     if (step < 1 || along < 1)
         return "a window that runs backwards";
+    if (f->dim_h >= 0 && f->z)
+        return "a window of more than three dimensions, or of images of images";
     if (f->dim_h >= 0)
-        return "a window of more than two dimensions";
+        rows_to_planes(f);
     f->dim_h = d;
     f->p = m;
     f->r = k;
@@ -151,13 +165,17 @@ static const char *take_dimension(HaloForm *f, int d)
     } else if (k && !f->channel) {
         f->channel = k;
         f->stride_channel = idx_coef(e, k) * stride;
+    } else if (m && !f->z) {
+        f->z = m;
+        f->step_z = 1;
+        f->stride_z = idx_coef(e, m) * stride;
     } else if (m || k) {
-        return "more than one image or channel index";
+        return "more than two image indices, or one of channels";
     }
     return NULL;
 }
 
-/* The guard says no more than that both coordinates are inside, and the image
+/* The guard says no more than that all coordinates are inside, and the image
  * one of the run's. */
 static bool plain_guard(HaloForm *f)
 {
@@ -170,9 +188,10 @@ static bool plain_guard(HaloForm *f)
         return false;
     f->run_images = run != NULL;
     for (int i = 0; i < in.n; i++) {
+        const int dims[] = {f->dim_w, f->dim_h, f->dim_z};
         bool found = false;
-        for (int j = 0; j < 2; j++) {
-            int d = j ? f->dim_h : f->dim_w;
+        for (size_t j = 0; j < sizeof dims / sizeof *dims; j++) {
+            int d = dims[j];
             if (d < 0)
                 continue;
             const Idx *e = read->at[d];
@@ -191,7 +210,7 @@ static const char *find_window(HaloForm *f)
     const Expr *read = input(f)->read;
     const Tensor *t = read->tensor;
 
-    f->dim_h = f->dim_w = -1;
+    f->dim_h = f->dim_w = f->dim_z = -1;
     f->step_p = f->dilation = 1;
     f->length = 1;
     const char *why = merge_row(f);
@@ -200,21 +219,25 @@ static const char *find_window(HaloForm *f)
             why = take_dimension(f, d);
     if (why)
         return why;
-    int vars_m = !!f->image + !!f->p + 1;
-    int vars_k = !!f->channel + !!f->r + f->n_run;
+    int vars_m = !!f->image + !!f->z + !!f->p + 1;
+    int vars_k = !!f->channel + !!f->deep + !!f->r + f->n_run;
     if (vars_m != pixels(f)->n || vars_k != taps(f)->n)
         return "no window over neighbours in memory";
     f->wide = f->inner % HALO_PIECE == 0 && f->inner > HALO_PIECE && !f->back;
     if ((f->channel && f->channel->extent > MOST_CHANNELS) ||
+        halo_planes(f) > MOST_PLANES ||
         (f->wide ? f->inner > MOST_WIDE : f->length > MOST_TAPS))
         return "many channels or a wide window";
+    if (f->back && f->z)
+        return "a window of more than two dimensions";
     if (f->width > INT_MAX / 4 || (f->dim_h >= 0 && t->dim[f->dim_h] >
                                                         INT_MAX / 4))
         return "more than 2^29 elements a row, or rows";
     if (!plain_guard(f))
         return "a guard of its own";
     f->align = 8;
-    int64_t all = f->width | f->stride_image | f->stride_channel | f->rest |
+    int64_t all = f->width | f->stride_image | f->stride_channel |
+                  f->stride_z | f->rest |
                   (f->dim_h < 0 ? 0 : t->stride[f->dim_h]);
     while (all % f->align)
         f->align /= 2;
@@ -321,6 +344,11 @@ static int64_t extent(const Var *v)
     return v ? v->extent : 1;
 }
 
+int64_t halo_planes(const HaloForm *f)
+{
+    return extent(f->channel) * extent(f->deep);
+}
+
 static void plan_window(Halo *h)
 {
     const HaloForm *f = h->f;
@@ -333,7 +361,7 @@ static void plan_window(Halo *h)
     h->group = h->taps == 4 ? 2 : 1;
     h->pieces = h->taps == 4 ? 1 : h->taps / 8;
     h->rows_r = (int)ceil_div(extent(f->r), h->group) * h->group;
-    h->halves = (int)extent(f->channel) * h->rows_r * h->taps / 8;
+    h->halves = (int)halo_planes(f) * h->rows_r * h->taps / 8;
     h->in_rows = (h->tp - 1) * f->step_p + (h->rows_r - 1) * f->dilation + 1;
     h->pitch = (int)ceil_div((h->tq - 1) * f->step_q + h->taps + h->shift +
                                  f->odd + 1, 8) * 8;
@@ -383,7 +411,7 @@ static const char *check(const Halo *h)
 /* Of one copy of a tile's input. */
 size_t halo_patch(const Halo *h)
 {
-    return (size_t)(extent(h->f->channel) * h->in_rows * h->pitch);
+    return (size_t)(halo_planes(h->f) * h->in_rows * h->pitch);
 }
 
 const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
@@ -412,7 +440,7 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     h->depth = (h->halves + 1) / 2 * 16;
     h->tiles_p = ceil_div(extent(f->p), h->tp);
     h->tiles_q = ceil_div(extent(f->q), h->tq);
-    h->tiles = h->tiles_p * h->tiles_q * extent(f->image);
+    h->tiles = h->tiles_p * h->tiles_q * extent(f->image) * extent(f->z);
     h->smem = (size_t)h->bn * (size_t)(h->depth + 8) * 2 +
               halo_patch(h) * 2 * (size_t)(h->copies - 1 + f->odd + h->slots) +
               (f->packs ? (size_t)t->threads / 32 * 16 * (size_t)h->bn * 2

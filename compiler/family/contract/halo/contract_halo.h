@@ -19,7 +19,10 @@
  * as long as all of a window's row: the patch is a pixel's channels one after
  * the other then, an odd number of pieces apart, so that ldmatrix finds 8
  * neighbours on other banks; a stride's pixels lie apart, every second first
- * for 2. */
+ * for 2.
+ *
+ * A window of three dimensions (a video's) has for each channel as many planes
+ * as it is deep, which are channels to all that follows. */
 #ifndef DCC_FAMILY_CONTRACT_HALO_H
 #define DCC_FAMILY_CONTRACT_HALO_H
 
@@ -36,6 +39,8 @@ typedef struct HaloForm {
     bool back;                     /* a does, b has the result's gradients: sums
                                       over pixels, of m below in place of k */
     const Var *image, *p, *q;      /* of m, or n; image and p may be NULL */
+    const Var *z, *deep;           /* of m and k: of a third dimension, or z of
+                                      images of images; they may be NULL */
     bool run_images;               /* a run may have fewer images */
     const Var *channel, *r;        /* of k; they may be NULL */
     const Var *run[MAX_RANK]; int n_run; /* of k, from slow to fast */
@@ -43,10 +48,11 @@ typedef struct HaloForm {
     int64_t inner;                 /* of both, elements of a pixel */
     bool wide;                     /* pieces of 8 of them */
     bool odd;                      /* rows may begin at odd elements */
-    int dim_h, dim_w;              /* of the tensor; dim_h < 0: none */
+    int dim_h, dim_w, dim_z;       /* of the tensor; < 0: none */
     bool merged[MAX_RANK];         /* dimensions of the row, dim_w among them */
-    int64_t stride_image, stride_channel;
+    int64_t stride_image, stride_channel, stride_z;
     int step_p, step_q, dilation, first_p, first_q;
+    int step_z, dilation_z, first_z;
     int64_t rest;                  /* elements before all of it */
     int align;                     /* elements that one copy may take */
     bool packs;                    /* 16-bit results leave in whole lines */
@@ -119,6 +125,8 @@ int halo_space(const void *form, Variant **out);
 const char *halo_text(const Halo *h);
 /* Elements of the input that a tile brings. */
 size_t halo_patch(const Halo *h);
+/* Planes of it: channels, each as often as the window is deep. */
+int64_t halo_planes(const HaloForm *f);
 /* contract_halo_cost.c */
 void halo_cost(const void *form, const Variant *v, Cost *c);
 

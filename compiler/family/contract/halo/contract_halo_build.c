@@ -28,7 +28,17 @@ static void constants(HaloBuild *h)
     kernel_constant(g, k, "TILES_P", h->p->tiles_p, NULL);
     kernel_constant(g, k, "TILES_Q", h->p->tiles_q, NULL);
     kernel_constant(g, k, "TILES", h->p->tiles, NULL);
-    kernel_constant(g, k, "CHANNELS", extent(f->channel), NULL);
+    kernel_constant(g, k, "CHANNELS", halo_planes(f), NULL);
+    if (f->z) {
+        kernel_constant(g, k, "Z", extent(f->z), NULL);
+        kernel_constant(g, k, "STEP_Z", f->step_z, NULL);
+    }
+    if (f->deep) {
+        kernel_constant(g, k, "DILATION_Z", f->dilation_z, NULL);
+        kernel_constant(g, k, "DEEP", extent(f->deep), NULL);
+        kernel_constant(g, k, "DEPTH", t->dim[f->dim_z],
+                        "planes: the window's and the input's");
+    }
     kernel_constant(g, k, "R", extent(f->r), NULL);
     kernel_constant(g, k, "RUN", f->length, "the window: neighbours a row");
     kernel_constant(g, k, "LEAD", h->p->lead, "taps of weight 0 before a run");
@@ -99,8 +109,12 @@ static void put_names(const HaloForm *f, ContractBuild *x, Tree *b)
 {
     int64_t below = f->length;
 
+    if (f->deep) {
+        PUT(b, "const int plane = c % DEEP, channel = c / DEEP;\n");
+        cprint_name(&x->cp, f->deep, "plane");
+    }
     if (f->channel)
-        cprint_name(&x->cp, f->channel, "c");
+        cprint_name(&x->cp, f->channel, f->deep ? "channel" : "c");
     if (f->r)
         cprint_name(&x->cp, f->r, "r");
     for (int i = 0; i < f->n_run; i++) {
@@ -191,7 +205,24 @@ static void put_weights(HaloBuild *h, Tree *b)
 
 /* ---- input ------------------------------------------------------------- */
 
-/* Element (image, c, y, s) of the input. */
+/* The input's plane that c is of. */
+static void put_deep(const HaloForm *f, Tree *b)
+{
+    if (f->deep)
+        PUT(b,
+            "const int deep = z * STEP_Z + c % DEEP * DILATION_Z - @first;\n",
+            FILL_INT("first", -f->first_z));
+    else if (f->z)
+        PUT(b, "const int deep = z * STEP_Z;\n");
+}
+
+/* " && ...", where planes may be out of the input. */
+static const char *deep_inside(const HaloForm *f)
+{
+    return f->deep ? " && deep >= 0 && deep < DEPTH" : "";
+}
+
+/* Element (image, c, deep, y, s) of the input. */
 static const char *offset(const HaloForm *f, ContractBuild *x, const char *s)
 {
     const Tensor *t = halo_input(f, x)->op->read->tensor;
@@ -201,8 +232,12 @@ static const char *offset(const HaloForm *f, ContractBuild *x, const char *s)
     if (f->dim_h >= 0)
         s = arena_printf(a, "%sy * %lld + %s", wide,
                          (long long)t->stride[f->dim_h], s);
+    if (f->z)
+        s = arena_printf(a, "%sdeep * %lld + %s", wide,
+                         (long long)f->stride_z, s);
     if (f->channel)
-        s = arena_printf(a, "%sc * %lld + %s", wide,
+        s = arena_printf(a, "%s%s * %lld + %s", wide,
+                         f->deep ? "(c / DEEP)" : "c",
                          (long long)f->stride_channel, s);
     if (f->image)
         s = arena_printf(a, "%simage * %lld + %s", wide,
@@ -216,8 +251,12 @@ void halo_put_tile(const HaloForm *f, Tree *b)
 {
     PUT(b, "const int q0 = tile % TILES_Q * TQ;\n"
            "const int p0 = tile / TILES_Q % TILES_P * TP;\n");
+    if (f->z)
+        PUT(b, "const int z = tile / (TILES_Q * TILES_P)@mod;\n",
+            FILL("mod", f->image ? " % Z" : ""));
     if (f->image)
-        PUT(b, "const int image = tile / (TILES_Q * TILES_P);\n");
+        PUT(b, "const int image = tile / (TILES_Q * TILES_P@planes);\n",
+            FILL("planes", f->z ? " * Z" : ""));
 }
 
 /* " && image < B_run", where a run may have fewer. */
@@ -252,9 +291,10 @@ static void put_pixel_fetch(HaloBuild *h, Tree *b)
     const HaloForm *f = h->f;
     ContractBuild *x = &h->x;
     const Load *l = halo_input(f, x);
-    Tree *place = tree_list(b->arena);
+    Tree *place = tree_list(b->arena), *deep = tree_list(b->arena);
 
     halo_put_tile(f, place);
+    put_deep(f, deep);
     PUT(b,
         "const auto fetch = [&](int tile, int slot) {\n"
         "    @PLACE\n"
@@ -264,7 +304,8 @@ static void put_pixel_fetch(HaloBuild *h, Tree *b)
         "    for (int i = warp; i < CHANNELS * IN_ROWS; i += THREADS / 32) {\n"
         "        const int in_row = i % IN_ROWS, c = i / IN_ROWS;\n"
         "        const int y = y0 + in_row;\n"
-        "        const bool there = y >= 0 && y < HEIGHT@run;\n"
+        "        @DEEP\n"
+        "        const bool there = y >= 0 && y < HEIGHT@inside@@run;\n"
         "        #pragma unroll\n"
         "        for (int piece = 0; piece < (LINE / 8 + 31) / 32; ++piece) {\n"
         "            const int j = (piece * 32 + lane) * 8, column = x0 + j;\n"
@@ -277,7 +318,8 @@ static void put_pixel_fetch(HaloBuild *h, Tree *b)
         "    }\n"
         "    dcc_cp_commit();\n"
         "};\n",
-        FILL_TREE("PLACE", place), FILL_INT("first_p", -f->first_p),
+        FILL_TREE("PLACE", place), FILL_TREE("DEEP", deep),
+        FILL("inside", deep_inside(f)), FILL_INT("first_p", -f->first_p),
         FILL_INT("first_q", -f->first_q), FILL("tile", l->tile),
         FILL("name", cprint_tensor(&x->cp, l->op->read->tensor)),
         FILL("offset", offset(f, x, "column")),
@@ -292,6 +334,7 @@ void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
     int vec = f->odd ? 2 : f->align;
 
     halo_put_tile(f, place);
+    put_deep(f, column);
     put_column(f, x, column);
     PUT(b,
         "const auto fetch = [&](int tile, int slot) {\n"
@@ -306,7 +349,7 @@ void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
         "        const int c = i / (PITCH / @vec * IN_ROWS);\n"
         "        const int y = y0 + in_row;\n"
         "        @COLUMN\n"
-        "        const bool in = y >= 0 && y < HEIGHT && "
+        "        const bool in = y >= 0 && y < HEIGHT@inside && "
         "column >= @least && column < WIDTH@run;\n"
         "        dcc_cp_async@each(&smem.@tile[slot]@at[j], "
         "&@name[in ? @offset : 0], in ? @bytes : 0);\n"
@@ -317,6 +360,7 @@ void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
         FILL_TREE("PLACE", place), FILL_INT("first_p", -f->first_p),
         FILL_INT("first_q", before - f->first_q),
         FILL_TREE("COLUMN", column), FILL_INT("vec", vec),
+        FILL("inside", deep_inside(f)),
         FILL_INT("least", f->odd ? -1 : 0), FILL_INT("each", vec * 2),
         FILL("bytes", f->odd ? "bytes" : arena_printf(b->arena, "%d", vec * 2)),
         FILL("tile", l->tile), FILL("at", at), FILL_TREE("MORE", more),
@@ -330,7 +374,9 @@ void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
 static void put_straight(HaloBuild *h, Tree *b)
 {
     const HaloForm *f = h->f;
+    Tree *deep = tree_list(b->arena);
 
+    put_deep(f, deep);
     PUT(b,
         "// Rows that begin at odd elements are one element late.\n"
         "const int y0 = p0 * STEP_P - @first_p, "
@@ -340,6 +386,7 @@ static void put_straight(HaloBuild *h, Tree *b)
         "    const int word = i % (PITCH / 2), "
         "in_row = i / (PITCH / 2) % IN_ROWS;\n"
         "    const int c = i / (PITCH / 2 * IN_ROWS), y = y0 + in_row;\n"
+        "    @DEEP\n"
         "    const uint32_t *const row = reinterpret_cast<const uint32_t *>("
         "smem.@tile[slot][c][in_row]);\n"
         "    const uint64_t pair = "
@@ -353,7 +400,7 @@ static void put_straight(HaloBuild *h, Tree *b)
         "in;\n"
         "}\n"
         "__syncthreads();\n",
-        FILL_INT("first_p", -f->first_p),
+        FILL_TREE("DEEP", deep), FILL_INT("first_p", -f->first_p),
         FILL_INT("first_q", h->p->lead + h->p->shift - f->first_q),
         FILL("tile", halo_input(f, &h->x)->tile),
         FILL("offset", offset(f, &h->x, "x0")));
@@ -406,6 +453,8 @@ static void put_pixel(HaloBuild *h, Tree *b, const char *p, const char *q)
         FILL("pixel", pixel), FILL("q", q));
     if (f->image)
         cprint_name(cp, f->image, "image");
+    if (f->z)
+        cprint_name(cp, f->z, "z");
     if (f->p)
         cprint_name(cp, f->p, p);
     cprint_name(cp, f->q, q);
