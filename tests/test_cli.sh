@@ -245,6 +245,19 @@ grep -q "Family *map, vec=4 threads=128 .*line=1" v.cu
 point $? "it is taken"
 check "a variant without text" 2 "KERNEL=TEXT" "$dcc" m.dcl --variant=map
 
+# ---- less memory, where tensors are left that nothing makes any more
+
+cat >less.dcl <<'END'
+op ab_loss(y: T[..]) -> s: f32 { u = random(7, y); s[] = sum(..) y[..] * u[..]; }
+model less {
+  input x : f32[5, 7];
+  loss = ab_loss(softmax(x));
+  output loss;
+  output dx = grad(loss, x);
+}
+END
+check "less memory" 0 "" "$dcc" less.dcl -o l.cu --memory=100%
+
 # ---- long programs: seconds, not minutes
 
 awk 'BEGIN { print "model m {"

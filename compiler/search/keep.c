@@ -232,6 +232,8 @@ static void find_makers(Way *w)
             m->first = i;
         m->end = i;
     }
+    for (int i = 0; i < g->n_tensor; i++) /* what nothing makes any more */
+        w->made[i].may &= w->made[i].first >= 0;
 }
 
 static void find_readers(Way *w)
