@@ -666,7 +666,7 @@ static bool make_folder(Session *s)
     char *folder = arena_printf(s->arena, "%s/dcc-XXXXXX",
                                 tmp && *tmp ? tmp : "/tmp");
 
-    s->folder = mkdtemp(folder);
+    s->folder = work_fleeting(folder);
     if (!s->folder)
         say_error("no folder in '%s'%s: %s", tmp && *tmp ? tmp : "/tmp",
                   tmp && *tmp ? " (TMPDIR)" : "", strerror(errno));
@@ -697,6 +697,10 @@ static int import_models(Session *s)
         if (!keep)
             r.dcl = arena_printf(s->arena, "%s/%s", s->folder, r.dcl);
         r.weights = with_ending(s->arena, r.dcl, ".safetensors");
+        if (!keep && !(work_fleets(r.dcl) && work_fleets(r.weights))) {
+            say_error("at most %d .onnx files are one program", MOST_IMPORTS);
+            return 2;
+        }
         status = import_file(s->arena, &r);
         if (!l->weights)
             l->weights = r.weights;
@@ -725,7 +729,8 @@ static int command_of(Session *s)
 }
 
 /* A standard stream that the caller closed must not be the next file that is
- * opened; writing to it stays an error, as beyond a file's limit. */
+ * opened; writing to it stays an error, as beyond a file's limit. Children are
+ * waited for, even if the caller never waits for its own. */
 static void hold_streams(void)
 {
     int fd;
@@ -736,6 +741,7 @@ static void hold_streams(void)
     if (fd > 2)
         close(fd);
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
 }
 
 int main(int argc, char **argv)
@@ -755,8 +761,11 @@ int main(int argc, char **argv)
     if (s.folder)
         work_remove(s.folder);
     diag_flush(s.diag);
-    if (fflush(stdout) && !status) {
-        say_error("cannot write to standard output: %s", strerror(errno));
+    /* an error of long ago has no errno any more */
+    bool full = fflush(stdout) != 0;
+    if ((full || ferror(stdout)) && !status) {
+        say_error("cannot write to standard output%s%s", full ? ": " : "",
+                  full ? strerror(errno) : "");
         status = 3;
     }
     arena_free(s.arena);

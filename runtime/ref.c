@@ -482,6 +482,18 @@ static int states(const dcc_ref_model *m)
     return n;
 }
 
+/* What was said may have found no place. */
+static int say_end(const char *program, int status)
+{
+    int full = fflush(stdout) != 0;
+
+    if ((!full && !ferror(stdout)) || status)
+        return status;
+    fprintf(stderr, "%s: error: cannot write to standard output%s%s\n", program,
+            full ? ": " : "", full ? strerror(errno) : "");
+    return 3;
+}
+
 int dcc_ref_main(const dcc_ref_model *const *models, int n, int argc,
                  char **argv)
 {
@@ -492,15 +504,15 @@ int dcc_ref_main(const dcc_ref_model *const *models, int n, int argc,
         return bad;
     if (o.help) {
         help(o.program);
-        return 0;
+        return say_end(o.program, 0);
     }
     for (int i = 0; i < n && o.list; i++)
         printf("%s %d\n", models[i]->name, states(models[i]));
     if (o.list)
-        return 0;
+        return say_end(o.program, 0);
     for (int i = 0; i < n; i++)
         if (o.model ? strcmp(models[i]->name, o.model) == 0 : n == 1)
-            return program(models[i], &o);
+            return say_end(o.program, program(models[i], &o));
     return bad_option(o.program, o.model ? "no model " : "which? --model NAME",
                       o.model ? o.model : "");
 }

@@ -1,6 +1,7 @@
 /* rt_main.c - dcc_main of dcc_rt.h: the command line of a generated program.
  * Reads weights and inputs, runs the model, writes outputs, timings, traces.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,20 +92,24 @@ static int rt_parse_number(const char *text, long long least, long long *out)
            *out <= 1000000000000LL;
 }
 
+int rt_parse_seed(const char *text, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
+}
+
 static int rt_numeric_option(RtOptions *o, const char *name, const char *value)
 {
     long long number;
 
-    if (strcmp(name, "--random") == 0 || strcmp(name, "--seed") == 0) {
-        if (!rt_parse_number(value, 0, &number))
-            return 0;
-        if (name[2] == 's') {
-            o->begin = (uint64_t)number;
-            return 1;
-        }
+    if (strcmp(name, "--seed") == 0)
+        return rt_parse_seed(value, &o->begin);
+    if (strcmp(name, "--random") == 0) {
         o->random = 1;
-        o->seed = (uint64_t)number;
-        return 1;
+        return rt_parse_seed(value, &o->seed);
     }
     if (!rt_parse_number(value, 1, &number) || number > 10000000)
         return 0;
@@ -373,16 +378,22 @@ static dcc_status rt_report_json(RtProgram *p, const char *path, int n,
                                  const float *us, double median,
                                  double mean)
 {
-    char text[900];
+    const size_t size = strlen(p->desc->name) + 900;
+    char *text = (char *)malloc(size);
+    dcc_status status;
 
-    snprintf(text, sizeof text,
+    if (!text)
+        return dcc_fail(DCC_ERR_MEMORY, "out of memory");
+    snprintf(text, size,
              "{\"model\": \"%s\", \"device\": \"%.200s\", \"runs\": %d, "
              "\"median_us\": %.3f, \"min_us\": %.3f, \"mean_us\": %.3f, "
              "\"p90_us\": %.3f, \"p99_us\": %.3f, \"max_us\": %.3f}\n",
              p->desc->name, p->device, n, median, us[0], mean,
              rt_percentile(us, n, 90), rt_percentile(us, n, 99), us[n - 1]);
     p->writing = 1;
-    return dcc_write_text(path, text);
+    status = dcc_write_text(path, text);
+    free(text);
+    return status;
 }
 
 static dcc_status rt_bench(RtProgram *p, RtOptions *o)
@@ -470,6 +481,17 @@ static dcc_status rt_program(RtProgram *p, RtOptions *o)
     return status;
 }
 
+int rt_say_end(const char *program)
+{
+    int full = fflush(stdout) != 0;
+
+    if (!full && !ferror(stdout))
+        return 0;
+    fprintf(stderr, "%s: error: cannot write to standard output%s%s\n", program,
+            full ? ": " : "", full ? strerror(errno) : "");
+    return RT_MACHINE;
+}
+
 static int rt_exit_status(dcc_status status, int writing)
 {
     switch (status) {
@@ -509,14 +531,14 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
         return bad;
     if (o.help) {
         rt_help(o.program);
-        return 0;
+        return rt_say_end(o.program);
     }
     p.desc = rt_choose(&o, models, n_models);
     if (!p.desc)
         return RT_USAGE;
     if (o.describe) {
         rt_describe(p.desc);
-        return 0;
+        return rt_say_end(o.program);
     }
     if (rt_lacks_params(p.desc) && !o.weights && !o.random)
         return rt_lacks(o.program, "parameters", "--weights");
@@ -531,5 +553,6 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
     if (status != DCC_OK)
         rt_print_error(&o, dcc_error());
     rt_stop(&p);
-    return rt_exit_status(status, p.writing);
+    return status == DCC_OK ? rt_say_end(o.program)
+                            : rt_exit_status(status, p.writing);
 }

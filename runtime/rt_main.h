@@ -58,6 +58,11 @@ typedef struct {
 int rt_train_main(const dcc_model_desc *const *models, int n_models, int argc,
                   char **argv);
 
+/* A seed is any number of 64 bits; 0 if it is none. */
+int rt_parse_seed(const char *text, uint64_t *out);
+/* What was said may have found no place: the exit status. */
+int rt_say_end(const char *program);
+
 /* 0 after a message if an output is an input. */
 int rt_check_outputs(RtOptions *o);
 /* Standard input, pipes and devices among the inputs become files. */

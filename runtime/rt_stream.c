@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +26,19 @@ static int rt_nameless(void)
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/dcc.XXXXXX",
                      folder && *folder ? folder : "/tmp");
+    sigset_t all, before;
     int fd;
 
     if (n < 0 || (size_t)n >= sizeof path) {
         errno = ENAMETOOLONG;
         return -1;
     }
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
     fd = mkstemp(path);
     if (fd >= 0)
         unlink(path);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return fd;
 }
 

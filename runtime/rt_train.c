@@ -148,15 +148,19 @@ static dcc_status rt_said(const dcc_st_file *f, const char *key,
 /* The seed is the file's: what is drawn follows from it. */
 static dcc_status rt_resume_seed(RtTrainer *t, const dcc_st_file *f)
 {
-    long long seed = 0;
-    dcc_status status = rt_said(f, "dcc.seed", &seed);
+    const char *text = dcc_st_metadata(f, "dcc.seed");
+    uint64_t seed;
 
-    if (status == DCC_OK && t->o.seed_given &&
-        (uint64_t)seed != t->o.seed)
-        status = dcc_fail(DCC_ERR_ARG, "%s: was begun with --seed %lld",
-                          t->o.save, seed);
-    t->o.seed = (uint64_t)seed;
-    return status;
+    if (!text || !rt_parse_seed(text, &seed))
+        return dcc_fail(DCC_ERR_FORMAT,
+                        "%s: no state of dcc train: its metadata has no "
+                        "dcc.seed",
+                        dcc_st_path(f));
+    if (t->o.seed_given && seed != t->o.seed)
+        return dcc_fail(DCC_ERR_ARG, "%s: was begun with --seed %llu",
+                        t->o.save, (unsigned long long)seed);
+    t->o.seed = seed;
+    return DCC_OK;
 }
 
 static dcc_status rt_check_same_data(RtTrainer *t, const dcc_st_file *f)
@@ -741,5 +745,6 @@ int rt_train_main(const dcc_model_desc *const *models, int n_models, int argc,
         fprintf(stderr, "%s: stopped after step %lld; --resume goes on\n",
                 t.o.program, (long long)t.step);
     rt_train_end(&t);
-    return rt_train_exit(&t, status);
+    bad = rt_train_exit(&t, status);
+    return bad ? bad : rt_say_end(t.o.program);
 }

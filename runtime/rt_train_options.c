@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rt_main.h"
 #include "rt_train.h"
 
 /* ---- options */
@@ -55,15 +56,17 @@ static int rt_train_option(RtTrainOptions *o, const char *name,
         o->set[o->n_set++] = value;
         return 0;
     }
-    if (!rt_whole(value, strcmp(name, "--seed") != 0, &number))
+    if (strcmp(name, "--seed") == 0) {
+        o->seed_given = 1;
+        return rt_parse_seed(value, &o->seed)
+                   ? 0 : rt_train_usage(o, "not a number that fits ", name);
+    }
+    if (!rt_whole(value, 1, &number))
         return rt_train_usage(o, "not a number that fits ", name);
     if (strcmp(name, "--steps") == 0) {
         o->steps = number;
     } else if (strcmp(name, "--every") == 0) {
         o->every = number;
-    } else if (strcmp(name, "--seed") == 0) {
-        o->seed = (uint64_t)number;
-        o->seed_given = 1;
     } else {
         return rt_train_usage(o, "unknown argument ", name);
     }

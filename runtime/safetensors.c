@@ -470,7 +470,7 @@ dcc_status st_map(dcc_st_file *f)
     return DCC_OK;
 }
 
-static int st_is_index(const char *path)
+int st_is_index(const char *path)
 {
     const size_t n = strlen(path);
 

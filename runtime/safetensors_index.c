@@ -33,6 +33,10 @@ static dcc_st_file *st_shard(StCursor *c, const char *name)
         st_bad(c, "\"%.200s\" is no name of a file beside the index", name);
         return NULL;
     }
+    if (st_is_index(name)) { /* perhaps this one, without an end */
+        st_bad(c, "\"%.200s\" is an index as well", name);
+        return NULL;
+    }
     path = st_beside(f->path, name);
     for (int i = 0; path && i < f->n_shards; i++)
         if (strcmp(f->shards[i]->path, path) == 0) {
@@ -52,7 +56,9 @@ static dcc_st_file *st_shard(StCursor *c, const char *name)
     if (dcc_st_open(&f->shards[f->n_shards], path) == DCC_OK)
         f->n_shards++;
     else
-        c->failed = 1; /* its own text says why */
+        c->failed = 1;
+    if (c->failed)
+        dcc_fail(DCC_ERR_FORMAT, "%s: %s", f->path, dcc_error());
     free(path);
     return c->failed ? NULL : f->shards[f->n_shards - 1];
 }

@@ -43,6 +43,7 @@ const char *st_string(StCursor *c);
 int st_number(StCursor *c, int64_t *out);
 
 /* safetensors.c, for the index */
+int st_is_index(const char *path);
 dcc_st_file *st_new(const char *path);
 dcc_status st_map(dcc_st_file *f);
 void st_sort_names(dcc_st_file *f);

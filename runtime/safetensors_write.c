@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,14 +170,43 @@ static void st_put_header(StText *o, const dcc_st_out *tensors, int n,
         st_puts(o, " ");
 }
 
+/* While a file has no name of its own yet, signals wait: one that ended the
+ * process would leave it behind. */
+static void st_hold_signals(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, before);
+}
+
+/* Whether one waits that will end the process: then nothing more is written. */
+static int st_ends(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction act;
+    sigset_t waiting;
+
+    if (sigpending(&waiting) != 0)
+        return 0;
+    for (int i = 0; i < 4; i++)
+        if (sigismember(&waiting, ending[i]) == 1 &&
+            sigaction(ending[i], NULL, &act) == 0 && act.sa_handler == SIG_DFL)
+            return 1;
+    return 0;
+}
+
 /* 0, or the errno of what failed. */
 static int st_write_bytes(int fd, const void *bytes, size_t n)
 {
+    const size_t piece = (size_t)16 << 20;
     const char *at = (const char *)bytes;
 
     while (n > 0) {
-        ssize_t wrote = write(fd, at, n);
+        ssize_t wrote = write(fd, at, n < piece ? n : piece);
 
+        if (wrote >= 0 && st_ends())
+            return EINTR;
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote < 0)
@@ -260,8 +290,9 @@ static void st_sync_folder(const char *path)
 }
 
 /* Writes the file in place of `target`; 0 or an errno. */
-static int st_replace(const char *target, const struct stat *old,
-                      const StText *header, const dcc_st_out *tensors, int n)
+static int st_replace_held(const char *target, const struct stat *old,
+                           const StText *header, const dcc_st_out *tensors,
+                           int n)
 {
     char temporary[4200];
     int fd, error;
@@ -282,6 +313,18 @@ static int st_replace(const char *target, const struct stat *old,
         unlink(temporary);
     else if (header->durable)
         st_sync_folder(target);
+    return error;
+}
+
+static int st_replace(const char *target, const struct stat *old,
+                      const StText *header, const dcc_st_out *tensors, int n)
+{
+    sigset_t before;
+    int error;
+
+    st_hold_signals(&before);
+    error = st_replace_held(target, old, header, tensors, n);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 

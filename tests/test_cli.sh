@@ -294,6 +294,11 @@ check "a plan on a full disk" 3 "No space left" \
 check "a plan that is missing" 1 "cannot read 'no.plan'" \
     "$dcc" m.dcl -o f.cu --plan=no.plan
 check "a full disk for help" 3 "" sh -c '"$1" --help >/dev/full' sh "$dcc"
+cp "$src/examples/mlp.onnx" .
+check "no weights without a program" 3 "cannot write\|protobuf-c" \
+    sh -c '"$1" import mlp.onnx -o - >/dev/full' sh "$dcc"
+check "a full disk for more than a buffer" 3 "cannot write to" \
+    sh -c '"$1" ops >/dev/full' sh "$dcc"
 check "a full disk for --explain" 3 "cannot write to" \
     sh -c '"$1" m.dcl --explain >/dev/full' sh "$dcc"
 

@@ -123,6 +123,47 @@ else
     echo "# exit status $status; left: $(ls "$TMPDIR")"
 fi
 
+# nor does one that is still importing: it stands before a pipe that is full
+mkfifo pipe
+echo x >bad.onnx
+sleep 20 <pipe &
+reader=$!
+exec 9>pipe
+dd if=/dev/zero of=pipe bs=4096 count=64 oflag=nonblock 2>log
+"$dcc" run --cpu --random bad.onnx 2>pipe &
+pid=$!
+tries=0
+until [ -n "$(ls "$TMPDIR")" ] || [ $tries -ge 100 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+sleep 0.2
+kill -TERM $pid
+status=0
+wait $pid || status=$?
+kill $reader
+exec 9>&-
+echo "exit status $status" >log
+[ $status = 143 ] && [ $tries -lt 100 ] && [ -z "$(ls "$TMPDIR")" ]
+point $? "an interrupted import leaves nothing"
+
+# nobody waits for the caller's own children
+if command -v python3 >/dev/null; then
+    check "a caller that ignores SIGCHLD" 0 "1 run on CPU" python3 -c \
+        'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$dcc" run --cpu --random good.dcl
+fi
+for command in run bench verify; do
+    options=
+    [ $command != run ] || options=--random
+    # shellcheck disable=SC2086
+    check "$command to a full disk" 3 "cannot write to standard output" \
+        sh -c '"$@" >/dev/full' sh "$dcc" $command --cpu $options good.dcl
+done
+check "any seed of 64 bits" 0 "1 run on CPU" \
+    "$dcc" run --cpu --random --seed 18446744073709551615 good.dcl
+
 # nobody reads what it says: it ends by SIGPIPE, as others do
 (
     got=0

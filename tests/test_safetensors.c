@@ -3,11 +3,14 @@
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <signal.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "safetensors.h"
@@ -447,6 +450,49 @@ Test(safetensors, a_link_stays_a_link, .init = enter_folder,
     cr_assert_eq(lstat("link.st", &info), 0);
     cr_expect(S_ISLNK(info.st_mode));
     cr_expect_eq(files_here(), 2);
+}
+
+/* Which a signal would leave behind: a write beyond the limit raises one. */
+Test(safetensors, a_signal_leaves_nothing, .init = enter_folder,
+     .fini = leave_folder)
+{
+    const pid_t child = fork();
+    int status = 0;
+
+    cr_assert(child >= 0);
+    if (child == 0) {
+        const struct rlimit limit = {40, 40};
+
+        signal(SIGXFSZ, SIG_DFL);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        write_two("a.st");
+        _exit(1);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+    cr_expect_eq(files_here(), 0);
+}
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    cr_assert_not_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+Test(safetensors, an_index_names_files_of_tensors, .init = enter_folder,
+     .fini = leave_folder)
+{
+    dcc_st_file *f;
+
+    put_file("a.json", "{\"weight_map\":{\"w\":\"a.json\"}}");
+    cr_expect_eq(dcc_st_open(&f, "a.json"), DCC_ERR_FORMAT);
+    expect_text("\"a.json\" is an index as well");
+    put_file("b.json", "{\"weight_map\":{\"w\":\"none.st\"}}");
+    cr_expect_eq(dcc_st_open(&f, "b.json"), DCC_ERR_FORMAT);
+    expect_text("b.json: none.st: No such file");
 }
 
 Test(safetensors, unwritable_places, .init = enter_folder,

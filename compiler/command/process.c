@@ -77,6 +77,50 @@ void work_remove(const char *folder)
     nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
+/* What the handler of a signal removes: no more than it may call. */
+static struct {
+    char *folder;
+    char *file[2 * MOST_IMPORTS];
+    int n;
+} fleeting;
+
+static void remove_fleeting(int signal_number)
+{
+    for (int i = 0; i < fleeting.n; i++)
+        unlink(fleeting.file[i]);
+    rmdir(fleeting.folder);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+char *work_fleeting(char *pattern)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    sigset_t held, before;
+    struct sigaction act = {.sa_handler = remove_fleeting}, old;
+
+    held_signals(&held);
+    sigprocmask(SIG_BLOCK, &held, &before);
+    char *folder = mkdtemp(pattern);
+    int error = errno;
+    fleeting.folder = folder ? strdup(folder) : NULL;
+    for (int i = 0; fleeting.folder && i < 5; i++)
+        if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(ending[i], &act, NULL);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return folder;
+}
+
+bool work_fleets(const char *path)
+{
+    if (fleeting.n == 2 * MOST_IMPORTS)
+        return false;
+    fleeting.file[fleeting.n] = strdup(path);
+    fleeting.n += fleeting.file[fleeting.n] != NULL;
+    return true;
+}
+
 void work_close(Workdir *w)
 {
     work_remove(w->dir);

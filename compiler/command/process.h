@@ -31,6 +31,12 @@ void work_close(Workdir *w);
 void work_remove(const char *folder);
 /* The same, but the folder stays. */
 void work_keep(Workdir *w);
+/* Before there is a Workdir: a folder by mkdtemp's pattern, which a signal that
+ * ends dcc removes with the files in it that work_fleets was told of, false if
+ * they are too many. NULL: errno says why there is none. */
+enum { MOST_IMPORTS = 16 };
+char *work_fleeting(char *pattern);
+bool work_fleets(const char *path);
 
 /* A path in the folder. */
 const char *work_path(const Workdir *w, const char *name);

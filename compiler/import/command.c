@@ -11,6 +11,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef struct ImportLine {
     const char *path, *out, *weights, *bind, *name;
@@ -171,10 +172,13 @@ static int write_both(Import *c, const Buf *text, const ImportLine *l)
         !may_write(c, weights, l->weights && !l->derived, 8,
                    IMPORT_WEIGHTS_BEGIN))
         return 1;
+    bool new = strcmp(weights, "-") && access(weights, F_OK) != 0;
     if (!import_write_weights(c, weights))
         return 3;
     if (file_write(buf_text(text), text->len, out))
         return 0;
+    if (new) /* both or none */
+        unlink(weights);
     import_error(c, NULL, "cannot write '%s': %s", out, file_error());
     return 3;
 }

@@ -6,6 +6,7 @@
 #include "safetensors.h"
 
 #include <ctype.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -340,11 +341,16 @@ static const void *turn(const Value *v, unsigned char *to)
 static unsigned char *scratch(Import *c, size_t n, const char *beside)
 {
     char *name = arena_printf(c->arena, "%s.XXXXXX", beside);
-    int fd = n ? mkstemp(name) : -1;
-    void *p = MAP_FAILED;
+    sigset_t all, before;
 
-    if (fd >= 0) {
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    int fd = n ? mkstemp(name) : -1;
+    if (fd >= 0)
         unlink(name);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    void *p = MAP_FAILED;
+    if (fd >= 0) {
         if (!ftruncate(fd, (off_t)n))
             p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         close(fd);
