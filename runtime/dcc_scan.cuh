@@ -118,4 +118,75 @@ DCC_DEVICE void dcc_lines_scan(T &x, T &before, T (&scratch)[WARPS][32])
     x = one[0];
 }
 
+// ---- threads that share rows ------------------------------------------------
+
+// What TY threads have of VEC rows each, combined in the order of ty; all of
+// these get the result. Nobody uses `scratch` between the call's barriers, nor
+// after it before another one.
+template <class Op, int VEC, int TY, int ROWS, class T>
+DCC_DEVICE void dcc_rows_reduce(T (&x)[VEC], T (&scratch)[TY][ROWS], int tx,
+                                int ty)
+{
+    constexpr int TX = ROWS / VEC;
+#pragma unroll
+    for (int v = 0; v < VEC; ++v)
+        scratch[ty][v * TX + tx] = x[v];
+    __syncthreads();
+    for (int t = threadIdx.x; t < ROWS; t += TX * TY) {
+        T total = scratch[0][t];
+#pragma unroll 8
+        for (int y = 1; y < TY; ++y)
+            total = Op::apply(total, scratch[y][t]);
+        scratch[0][t] = total;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int v = 0; v < VEC; ++v)
+        x[v] = scratch[0][v * TX + tx];
+}
+
+// Of a row each.
+template <class Op, int TY, int TX, class T>
+DCC_DEVICE T dcc_rows_reduce(T x, T (&scratch)[TY][TX], int tx, int ty)
+{
+    T one[1] = {x};
+    dcc_rows_reduce<Op>(one, scratch, tx, ty);
+    return one[0];
+}
+
+// What a block has of VEC rows, for the block that combines all parts.
+template <int VEC, class T>
+DCC_DEVICE void dcc_leave_part(T *part, const T (&x)[VEC])
+{
+#pragma unroll
+    for (int v = 0; v < VEC; ++v)
+        part[v] = x[v];
+}
+
+// What PARTS blocks left of VEC rows each, `apart` elements from one to the
+// next: each TY-th of them from number ty on, combined in their order; `none`
+// of no part.
+template <class Op, int PARTS, int TY, int VEC, class T>
+DCC_DEVICE void dcc_take_parts(T (&x)[VEC], const T *part, int apart, int ty,
+                               T none)
+{
+#pragma unroll
+    for (int v = 0; v < VEC; ++v)
+        x[v] = none;
+    for (int p = ty; p < PARTS; p += TY) {
+#pragma unroll
+        for (int v = 0; v < VEC; ++v)
+            x[v] = Op::apply(x[v], __ldcg(&part[p * apart + v]));
+    }
+}
+
+// Of a row each.
+template <class Op, int PARTS, int TY, class T>
+DCC_DEVICE T dcc_take_parts(const T *part, int apart, int ty, T none)
+{
+    T one[1];
+    dcc_take_parts<Op, PARTS, TY>(one, part, apart, ty, none);
+    return one[0];
+}
+
 #endif

@@ -188,6 +188,11 @@ done
 [ ! -s "$work/log" ]
 point $? "kernels of 24 layers whose results a choice stacks"
 
+"$dcc" "$src/tests/long_texts.dcl" -o "$work/x.cu" >"$work/log" 2>&1
+long_texts "$work/x.cu" >>"$work/log"
+[ ! -s "$work/log" ]
+point $? "steps whose sums make several parameters"
+
 # launched NAME BODY: a kernel and its launch
 launched()
 {

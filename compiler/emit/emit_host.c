@@ -180,21 +180,27 @@ static void put_pointer(Buf *b, const Tensor *t, bool constant)
         buf_printf(b, "f->%s", base[t->place]);
 }
 
-/* A line of a call: the pointer, and whose it is by its path. */
+/* A line of a call: the pointer, and whose it is by its path; of a long name
+ * that stands in a line ahead. */
 static void put_arg(Buf *out, const Tensor *t, bool constant)
 {
     enum { COLUMNS = 80, INDENT = 12 };
     Buf b = {0}, whose = {0};
     const char *name, *dot;
 
+    enum { BETWEEN = 6 }; /* ",  // " */
     put_pointer(&b, t, constant);
-    buf_puts(&b, ",  // ");
     buf_printf(&whose, "%s%s%s", t->path, *t->path ? "." : "", t->name);
     name = buf_text(&whose);
-    while (INDENT + b.len + strlen(name) > COLUMNS && (dot = strchr(name, '.')))
+    while (INDENT + b.len + BETWEEN + strlen(name) > COLUMNS &&
+           (dot = strchr(name, '.')))
         name = dot + 1; /* without the outer blocks */
-    buf_printf(out, "%*s%s", INDENT, "", buf_text(&b));
+    bool ahead = INDENT + b.len + BETWEEN + strlen(name) > COLUMNS;
+    buf_printf(out, "%*s%s%s", INDENT, "", ahead ? "" : buf_text(&b),
+               ahead ? "// " : ",  // ");
     escape_comment(out, name);
+    if (ahead)
+        buf_printf(out, "\n%*s%s,", INDENT, "", buf_text(&b));
     buf_putc(out, '\n');
     buf_free(&b);
     buf_free(&whose);

@@ -45,20 +45,7 @@ void m_average_last(
         for (int v = 0; v < VEC; ++v)
             sum[v] += x_frag[v];
     }
-    #pragma unroll
-    for (int v = 0; v < VEC; ++v)
-        smem.sum[ty][v * TX + tx] = sum[v];
-    __syncthreads();
-    const int t = threadIdx.x;
-    float total = smem.sum[0][t];
-    #pragma unroll 8
-    for (int y_1 = 1; y_1 < TY; ++y_1)
-        total += smem.sum[y_1][t];
-    smem.sum[0][t] = total;
-    __syncthreads();
-    #pragma unroll
-    for (int v = 0; v < VEC; ++v)
-        sum[v] = smem.sum[0][v * TX + tx];
+    dcc_rows_reduce<dcc_op_sum>(sum, smem.sum, tx, ty);
 
     // results of the row
     float y_frag[VEC];

@@ -3,18 +3,6 @@
 
 #include <string.h>
 
-/* acc op= value, for accumulators and partial results of one type. */
-static void put_apply(const RowReduce *r, Tree *out, int i, const char *acc,
-                      const char *value)
-{
-    const Step *s = &r->group->step[i];
-    if (s->op == R_ARGMAX)
-        PUT(out, "@acc = dcc_op_argmax::apply(@acc, @value);\n",
-            FILL("acc", acc), FILL("value", value));
-    else
-        cprint_combine(out, &r->body.print, s, i, acc, value);
-}
-
 static const char *partial_type(RowReduce *r, const Step *s)
 {
     return s->op == R_ARGMAX ? arena_printf(r->graph->arena, "dcc_arg<%s>",
@@ -53,72 +41,32 @@ static void combine_block(RowReduce *r, Tree *out, const Step *s,
         FILL("field", field));
 }
 
-/* `one` for each of a thread's lanes. */
-static Tree *each_lane(RowReduce *r, Tree *one)
-{
-    if (r->vec == 1)
-        return one;
-    return QUOTE(r->graph->arena,
-                 "#pragma unroll\n"
-                 "for (int @lane = 0; @lane < VEC; ++@lane) {\n"
-                 "    @ONE\n"
-                 "}\n",
-                 FILL("lane", r->body.lane), FILL_TREE("ONE", one));
-}
-
 /* Partial results of TY threads meet in shared memory; a thread a row adds
  * them up in the order of ty, and all take the result. */
 static void combine_columns(RowReduce *r, Tree *out, int i, const char *acc,
                             bool again)
 {
     const Step *s = &r->group->step[i];
-    CPrint *p = &r->body.print;
     Arena *a = r->graph->arena;
     bool vector = r->vec > 1;
     const char *name = arena_strndup(a, acc, strcspn(acc, "["));
-    const char *rows = vector ? "VEC * TX" : "TX";
-    const char *mine = vector ? arena_printf(r->graph->arena, "%s * TX + %s",
-                                             r->body.lane, r->thread)
-                              : r->thread;
-    Tree *add = tree_list(a);
 
     if (r->per_row == 1)
         return;
-    CScope scope = cprint_open(p);
-    const char *t = cprint_fresh(p, "t"), *y = cprint_fresh(p, "y");
-    const char *total = cprint_fresh(p, "total");
     if (!again) {
         kernel_smem(r->graph, r->kernel, 0,
-                    arena_printf(r->graph->arena, "%s %s[TY][%s]",
-                                 partial_type(r, s), name, rows),
+                    arena_printf(a, "%s %s[TY][%s]", partial_type(r, s), name,
+                                 vector ? "VEC * TX" : "TX"),
                     "of each thread");
         r->kernel->smem_bytes +=
             (size_t)r->threads * (size_t)r->vec * (s->op == R_ARGMAX ? 8 : 4);
     }
-    Tree *put = QUOTE(a, "smem.@name[@ty][@mine] = @acc;\n", FILL("name", name),
-                      FILL("ty", r->ty), FILL("mine", mine), FILL("acc", acc));
-    Tree *get = QUOTE(a, "@acc = smem.@name[0][@mine];\n", FILL("acc", acc),
-                      FILL("name", name), FILL("mine", mine));
-    put_apply(r, add, i, total,
-              arena_printf(r->graph->arena, "smem.%s[%s][%s]", name, y, t));
     PUT(out,
-        "@PUT\n"
-        "__syncthreads();\n"
-        "for (int @t = threadIdx.x; @t < @rows; @t += TX * TY) {\n"
-        "    @type @total = smem.@name[0][@t];\n"
-        "    #pragma unroll 8\n"
-        "    for (int @y = 1; @y < TY; ++@y) {\n"
-        "        @ADD\n"
-        "    }\n"
-        "    smem.@name[0][@t] = @total;\n"
-        "}\n"
-        "__syncthreads();\n"
-        "@GET\n",
-        FILL("t", t), FILL("rows", rows), FILL("type", partial_type(r, s)),
-        FILL("total", total), FILL("name", name), FILL("y", y),
-        FILL_TREE("PUT", each_lane(r, put)), FILL_TREE("ADD", add),
-        FILL_TREE("GET", each_lane(r, get)));
-    cprint_close(p, scope);
+        vector ? "dcc_rows_reduce<dcc_op_@op>(@name, smem.@name, @tx, @ty);\n"
+               : "@name = dcc_rows_reduce<dcc_op_@op>(@name, smem.@name, @tx, "
+                 "@ty);\n",
+        FILL("op", reduce_name(s->op)), FILL("name", name),
+        FILL("tx", r->thread), FILL("ty", r->ty));
 }
 
 void reduce_combine(RowReduce *r, Tree *out, int i)
@@ -176,8 +124,7 @@ static const char *put_place(RowReduce *r, const Step *s, size_t n,
 
     PUT(where, "@type *@part = reinterpret_cast<@type *>(workspace@at)@row;\n",
         FILL("type", partial_type(r, s)), FILL("part", part),
-        FILL("at", k->workspace ? arena_printf(a, " + %zu", k->workspace)
-                                : ""),
+        FILL("at", k->workspace ? arena_printf(a, " + %zu", k->workspace) : ""),
         FILL("row", row));
     k->workspace += (n * (s->op == R_ARGMAX ? 8 : 4) + 255) / 256 * 256;
     return part;
@@ -191,12 +138,11 @@ static void put_partial(RowReduce *r, int i, const char *row, Tree *where,
     const Step *s = &r->group->step[i];
     bool arg = s->op == R_ARGMAX;
     const char *acc = r->body.acc[i];
-    const char *part =
-        put_place(r, s, (size_t)r->n_rows * (size_t)r->share,
-                  r->n_rows > 1
-                      ? arena_printf(r->graph->arena, " + %s * SPLITS", row)
+    const char *part = put_place(
+        r, s, (size_t)r->n_rows * (size_t)r->share,
+        r->n_rows > 1 ? arena_printf(r->graph->arena, " + %s * SPLITS", row)
                       : "",
-                  where);
+        where);
 
     PUT(save, "@part[blockIdx.x] = @acc;\n", FILL("part", part),
         FILL("acc", acc));
@@ -249,29 +195,21 @@ static void put_strip(RowReduce *r, int i, const char *first, Tree *where,
                                  (size_t)r->parts * (size_t)r->kernel->grid[1] *
                                      (size_t)r->share * (size_t)r->vec,
                                  "", where);
-    const char *p = cprint_fresh(&r->body.print, "p");
-    const char *mine = r->vec > 1
-                           ? arena_printf(a, "%s + %s", first, r->body.lane)
-                           : first;
-    Tree *add = tree_list(a);
+    const char *name = arena_strndup(a, acc, strcspn(acc, "["));
 
-    tree_add(save, each_lane(r, QUOTE(a, "@part[blockIdx.x * STRIPS + @mine] = "
-                                         "@acc;\n",
-                                      FILL("part", part), FILL("mine", mine),
-                                      FILL("acc", acc))));
-    put_apply(r, add, i, acc,
-              arena_printf(a, "__ldcg(&%s[%s * STRIPS + %s])", part, p, mine));
+    PUT(save,
+        r->vec > 1 ? "dcc_leave_part(@part + blockIdx.x * STRIPS + @first, "
+                     "@name);\n"
+                   : "@part[blockIdx.x * STRIPS + @first] = @name;\n",
+        FILL("part", part), FILL("first", first), FILL("name", name));
     PUT(sum,
-        "@NONE\n"
-        "for (int @p = @ty; @p < PARTS; @p += TY) {\n"
-        "    @ADD\n"
-        "}\n",
-        FILL("p", p), FILL("ty", r->ty),
-        FILL_TREE("NONE",
-                  each_lane(r, QUOTE(a, "@acc = @none;\n", FILL("acc", acc),
-                                     FILL("none", cprint_identity(s->op,
-                                                                  s->type))))),
-        FILL_TREE("ADD", each_lane(r, add)));
+        r->vec > 1 ? "dcc_take_parts<dcc_op_@op, PARTS, TY>(@name, @part + "
+                     "@first, STRIPS, @ty, @none);\n"
+                   : "@name = dcc_take_parts<dcc_op_@op, PARTS, TY>(@part + "
+                     "@first, STRIPS, @ty, @none);\n",
+        FILL("op", reduce_name(s->op)), FILL("name", name), FILL("part", part),
+        FILL("first", first), FILL("ty", r->ty),
+        FILL("none", cprint_identity(s->op, s->type)));
     combine_columns(r, sum, i, acc, true);
 }
 
