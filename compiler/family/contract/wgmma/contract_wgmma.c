@@ -78,13 +78,26 @@ static void count_read(const Expr *e, void *ctx)
         f->reads_regs += 8;
 }
 
+/* And of several results (queries, keys, values) a piece of each is there at
+ * once, with what belongs to its columns and where it goes; beside them what
+ * corrects the sums of a norm, for 16 columns. */
 static void count_reads(WgmmaForm *f, const Group *gr)
 {
+    enum { PIECE = 4, COLUMNS = 4, PLACE = 8, CORRECTION = 32 };
+    bool folds = gr->merge && gr->merge->fold;
+    int results = 0;
+
     f->reads_regs = 0;
     f->rows_read = false;
-    for (int i = 0; i < gr->n_step; i++)
-        if (gr->step[i].op == R_NONE && !gr->step[i].over_cols)
-            expr_visit(gr->step[i].value, count_read, f);
+    for (int i = 0; i < gr->n_step; i++) {
+        if (gr->step[i].op != R_NONE || gr->step[i].over_cols)
+            continue;
+        expr_visit(gr->step[i].value, count_read, f);
+        results += gr->step[i].tensor != NULL;
+    }
+    f->more_regs = results < 2 ? 0
+                               : (results - 1) * (PIECE + COLUMNS + PLACE) +
+                                     (folds ? CORRECTION : 0);
 }
 
 static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,

@@ -43,6 +43,7 @@ typedef struct WgmmaForm {
     double pre_special;     /* special functions an element, */
     double pre_ops;         /* and all instructions */
     int reads_regs;         /* registers of what the epilogue reads */
+    int more_regs;          /* and of results beyond the first */
     bool rows_read;         /* and whether that is of rows */
 } WgmmaForm;
 

@@ -162,8 +162,8 @@ static int other_regs(const Wgmma *w)
                 (w->cluster > 1 && !plain ? 16 : 0) +
                 (w->consumers == 3 ? 32 : 0);
 
-    return 40 + place + w->f->reads_regs + (w->f->x.library ? 48 : 0) +
-           rows_regs(w);
+    return 40 + place + w->f->reads_regs + w->f->more_regs +
+           (w->f->x.library ? 48 : 0) + rows_regs(w);
 }
 
 int wgmma_budget(const Wgmma *w)
