@@ -391,6 +391,46 @@ static void note_decided(Layouts *l)
                         is_decided(sum[root(l, i)], g->tensor[i]->rank);
 }
 
+/* The dimension that most of its class votes for. */
+static int elected(Layouts *l, const Tensor *t)
+{
+    const double *v = l->vote[root(l, t->id)];
+    int best = t->rank - 1;
+
+    for (int d = t->rank - 2; d >= 0; d--)
+        if (v[d] > v[best])
+            best = d;
+    return best;
+}
+
+/* The dimension of t that s stores along what walks dimension i of the read. */
+static int stored_along(const Stmt *s, const Expr *read, int i)
+{
+    const Var *v = walk_var(read->at[i]);
+
+    for (int d = 0; d < s->tensor->rank; d++)
+        if (v && idx_is_var(s->store[d]) == v)
+            return d;
+    return -1;
+}
+
+/* An output y[c, q] = f(x[c, q / 2]) lies as declared: x is best read along the
+ * same. */
+static void wish(const Expr *e, void *ctx)
+{
+    Union *u = ctx;
+    const Tensor *t = u->s->tensor;
+
+    if (e->kind != E_READ || t->role != ROLE_OUTPUT || !t->rank ||
+        !is_free(e->tensor) || same_dims(e->tensor, t))
+        return;
+    const Var *last = idx_is_var(u->s->store[t->rank - 1]);
+    for (int i = 0; i < e->tensor->rank; i++)
+        if (last && idx_uses(e->at[i], last) && !idx_is_var(e->at[i]))
+            u->l->vote[root(u->l, e->tensor->id)][i] +=
+                (double)tensor_elems(t) / 2;
+}
+
 /* y[0, k, p] = f(x[k, p]): what x is best laid out for is good for y too,
  * unless who reads y has said what is. */
 static void inherit(const Expr *e, void *ctx)
@@ -401,10 +441,15 @@ static void inherit(const Expr *e, void *ctx)
     if (e->kind != E_READ || same_dims(e->tensor, t) || !is_free(e->tensor) ||
         u->l->decided[t->id])
         return;
-    for (int i = 0; i < e->tensor->rank; i++)
-        for (int d = 0; d < t->rank; d++)
-            if (e->at[i] == u->s->store[d] && idx_is_var(e->at[i]))
-                u->l->vote[t->id][d] += u->l->vote[e->tensor->id][i];
+    if (!e->tensor->rank ||
+        stored_along(u->s, e, elected(u->l, e->tensor)) < 0)
+        return;
+    for (int i = 0; i < e->tensor->rank; i++) {
+        int d = stored_along(u->s, e, i);
+        if (d >= 0)
+            u->l->vote[root(u->l, t->id)][d] +=
+                u->l->vote[root(u->l, e->tensor->id)][i];
+    }
 }
 
 /* ---- strides */
@@ -458,18 +503,6 @@ static void choose_at_random(Layouts *l, uint64_t seed)
         }
         in_order(t, order);
     }
-}
-
-/* The dimension that most of its class votes for. */
-static int elected(Layouts *l, const Tensor *t)
-{
-    const double *v = l->vote[root(l, t->id)];
-    int best = t->rank - 1;
-
-    for (int d = t->rank - 2; d >= 0; d--)
-        if (v[d] > v[best])
-            best = d;
-    return best;
 }
 
 static void choose(Layouts *l)
@@ -609,10 +642,13 @@ static Layouts poll(Graph *g)
         if (g->stmt[i]->tensor->rank && !copied[i])
             vote_stmt(&l, g->stmt[i]);
     note_decided(&l);
+    gather_votes(&l);
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->op == R_NONE && !copied[i])
+            expr_visit(g->stmt[i]->value, wish, &(Union){&l, g->stmt[i]});
     for (int i = 0; i < g->n_stmt; i++)
         if (g->stmt[i]->op == R_NONE && !copied[i])
             expr_visit(g->stmt[i]->value, inherit, &(Union){&l, g->stmt[i]});
-    gather_votes(&l);
     return l;
 }
 
