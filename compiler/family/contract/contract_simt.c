@@ -93,8 +93,10 @@ const char *simt_plan(ContractPlan *x, const Contract *f, const Variant *v)
     bool needs = x->a.n_need + x->b.n_need > 0;
     bool uneven = (x->a.turned && !x->a.stride) ||
                   (x->b.turned && !x->b.stride);
-    /* nvcc keeps more addresses for sm_80: three such kernels spilled */
-    bool older = needs && f->o->device->sm < 90;
+    /* nvcc keeps more addresses for sm_80: three such kernels spilled, and two
+     * that copy both factors an element at a time */
+    bool single = x->a.turned && x->b.turned && x->a.vec * x->b.vec == 1;
+    bool older = (needs || single) && f->o->device->sm < 90;
     inner += older ? 36 : !needs ? 0 : t->wm * t->wn < 128 ? 8 : 24;
     inner += uneven && t->wm * t->wn < 128 ? 16 : 0;
     contract_regs(x, inner);
