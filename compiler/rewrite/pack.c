@@ -3,6 +3,8 @@
 #include "rewrite/simplify.h"
 #include "rewrite/walk.h"
 
+#include <string.h>
+
 /* The summed variable along which the operand that is no parameter is
  * contiguous; in a window whose weights go with the channel (depthwise), the
  * channel. */
@@ -203,6 +205,15 @@ static Stmt *ahead_stmt(Graph *g, const Stmt *s, const Tensor *w,
     return c;
 }
 
+/* A stack of weights that is packed again stays `w_packed`. */
+static const char *copy_name(Graph *g, const Tensor *w, const char *what)
+{
+    size_t n = strlen(w->name), end = strlen(what);
+    bool has = n > end && !strcmp(w->name + n - end, what);
+
+    return has ? w->name : arena_printf(g->arena, "%s_%s", w->name, what);
+}
+
 /* packed[v1, v2, ...] = w[at], at load time or ahead of s. */
 static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
                          const Var **v, int n)
@@ -218,8 +229,7 @@ static Tensor *pack_stmt(Graph *g, const Stmt *s, const Expr *w,
 
     for (int i = 0; i < n; i++)
         dim[i] = v[i]->extent;
-    const char *name = arena_printf(g->arena, "%s_%s", w->tensor->name,
-                                    what);
+    const char *name = copy_name(g, w->tensor, what);
     Tensor *t = graph_tensor(g, name, w->tensor->type, n, dim);
     t->path = w->tensor->path;
     t->at = w->tensor->at;
