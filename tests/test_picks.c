@@ -46,3 +46,11 @@ Test(picks, rows_from_memory)
                 " ? r[i, j] + (sum(k) x[i, k] * w[k, j]) : 0;",
                 "contract_wgmma", "bm=128 bn=128", NULL);
 }
+
+/* Thin products of many blocks: these begin beside each other. */
+Test(picks, thin_products)
+{
+    expect_pick("input x : f16[401408, 32]; param w : f16[16, 32];"
+                " output y[i, j] : f16 = sum(k) x[i, k] * w[j, k];",
+                "contract_mma", "", NULL);
+}

@@ -119,9 +119,10 @@ void mma_cost(const void *form, const Variant *v, Cost *c)
     w.serial_us = model_us(d, loop_clk(&x));
     w.fill_us += model_us(d, ends_clk(&x));
     model_cost(d, &w, c);
-    /* blocks in a row, whose start no other hides */
+    /* blocks in a row, whose start those beside it on an SM hide in part */
+    double room = fmax(1, model_room(d, w.threads, w.regs, w.smem_block));
     double late = model_us(d, fmax(0, blocks / d->sms - 2 * d->late_waves) *
-                                  d->start_clk);
+                                  d->start_clk / room);
     c->latency += late;
     c->us += late;
 }
