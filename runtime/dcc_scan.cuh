@@ -124,7 +124,7 @@ DCC_DEVICE void dcc_lines_scan(T &x, T &before, T (&scratch)[WARPS][32])
 // these get the result. Nobody uses `scratch` between the call's barriers, nor
 // after it before another one.
 template <class Op, int VEC, int TY, int ROWS, class T>
-DCC_DEVICE void dcc_rows_reduce(T (&x)[VEC], T (&scratch)[TY][ROWS], int tx,
+DCC_DEVICE void dcc_shared_rows(T (&x)[VEC], T (&scratch)[TY][ROWS], int tx,
                                 int ty)
 {
     constexpr int TX = ROWS / VEC;
@@ -147,10 +147,10 @@ DCC_DEVICE void dcc_rows_reduce(T (&x)[VEC], T (&scratch)[TY][ROWS], int tx,
 
 // Of a row each.
 template <class Op, int TY, int TX, class T>
-DCC_DEVICE T dcc_rows_reduce(T x, T (&scratch)[TY][TX], int tx, int ty)
+DCC_DEVICE T dcc_shared_rows(T x, T (&scratch)[TY][TX], int tx, int ty)
 {
     T one[1] = {x};
-    dcc_rows_reduce<Op>(one, scratch, tx, ty);
+    dcc_shared_rows<Op>(one, scratch, tx, ty);
     return one[0];
 }
 
@@ -187,6 +187,48 @@ DCC_DEVICE T dcc_take_parts(const T *part, int apart, int ty, T none)
     T one[1];
     dcc_take_parts<Op, PARTS, TY>(one, part, apart, ty, none);
     return one[0];
+}
+
+// ---- rows side by side -----------------------------------------------------
+
+// Reduces ROWS rows, a power of two up to 32, over a block of WARPS full warps
+// whose thread t has something of row t % ROWS, in one fixed order; each thread
+// gets its row's. `scratch` is as dcc_block_reduce's, of WARPS * ROWS elements.
+template <class Op, int WARPS, int ROWS, class T>
+DCC_DEVICE T dcc_rows_reduce(T x, T *scratch)
+{
+    const int row = threadIdx.x % ROWS;
+#pragma unroll
+    for (int mask = 16; mask >= ROWS; mask /= 2)
+        x = Op::apply(x, dcc_shuffle_xor(x, mask));
+    if (WARPS == 1)
+        return x;
+    if (threadIdx.x % 32 < ROWS)
+        scratch[threadIdx.x / 32 * ROWS + row] = x;
+    __syncthreads();
+    x = scratch[row];
+#pragma unroll
+    for (int w = 1; w < WARPS; ++w)
+        x = Op::apply(x, scratch[w * ROWS + row]);
+    __syncthreads();
+    return x;
+}
+
+template <int WARPS, int ROWS, class T> DCC_DEVICE T dcc_rows_sum(T x, T *s)
+{
+    return dcc_rows_reduce<dcc_op_sum, WARPS, ROWS>(x, s);
+}
+template <int WARPS, int ROWS, class T> DCC_DEVICE T dcc_rows_prod(T x, T *s)
+{
+    return dcc_rows_reduce<dcc_op_prod, WARPS, ROWS>(x, s);
+}
+template <int WARPS, int ROWS, class T> DCC_DEVICE T dcc_rows_max(T x, T *s)
+{
+    return dcc_rows_reduce<dcc_op_max, WARPS, ROWS>(x, s);
+}
+template <int WARPS, int ROWS, class T> DCC_DEVICE T dcc_rows_min(T x, T *s)
+{
+    return dcc_rows_reduce<dcc_op_min, WARPS, ROWS>(x, s);
 }
 
 #endif

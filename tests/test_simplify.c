@@ -299,6 +299,33 @@ Test(straighten, larger_images_and_shifted_windows)
     cr_expect_eq(said(shifted, "h200", "(x_straight[i, c] *"), 1);
 }
 
+/* Groups of channels that lie fastest are rows side by side in a block, as many
+ * as make a sector; a row that has one by itself has a block. */
+Test(layout, rows_side_by_side)
+{
+    static const int groups[] = {32, 8};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Report r = {0};
+        CudaProgram *p = compiled(&f, arena_printf(f.arena,
+            "model m { input i : f16[32, 128, 32, 32];"
+            " param w : f16[128, 128, 3, 3]; x = conv2d(i, w, pad = 1);"
+            " n = silu(group_norm(x, groups = %d));"
+            " output z = conv2d(n, w, pad = 1); }", groups[i]), &r, &o);
+        cr_assert(p, "%s", diag_text(f.diag));
+        bool beside = false;
+        for (int n = 0; n < p->n_run; n++)
+            beside |= p->run[n].kernel->family &&
+                      !strcmp(p->run[n].kernel->family, "reduce") &&
+                      !strncmp(p->run[n].kernel->variant, "block", 5) &&
+                      !strstr(p->run[n].kernel->variant, "share=1");
+        cr_expect_eq(beside, groups[i] == 32, "%d groups", groups[i]);
+        arena_free(f.arena);
+    }
+}
+
 /* Sums over the scores of an attention in its gradients: of products of f32
  * tensors of all scores, and where the greatest is. */
 static void count_of_scores(const char *parts, int *sums, int *places)

@@ -57,3 +57,12 @@ model reduce_ops {
 }
 model reduce_triangle { input x : f32[12, 12]; output y[i] = sum(j) (j <= i ? x[i, j] : 0); }
 model reduce_close { input x : f32[1, 200, 4]; z : bf16 = x * 0.001 + 1; output y = argmax(z); }
+// Groups of a few channels, which lie fastest: rows side by side in a block.
+model rd_beside { input x : f16[2, 9, 16, 64]; param g : f16[64]; param b : f16[64];
+  m[n, i in 0..16] : f32 = mean(p, q, c in 0..4) x[n, p, q, i * 4 + c];
+  v[n, i] : f32 = mean(p in 0..9, q in 0..16, c in 0..4) (x[n, p, q, i * 4 + c] - m[n, i]) * (x[n, p, q, i * 4 + c] - m[n, i]);
+  output y[n, p, q, k] = silu((x[n, p, q, k] - m[n, k / 4]) * rsqrt(v[n, k / 4] + 1e-5) * g[k] + b[k]); }
+model rd_beside_three { input x : bf16[3, 35, 96]; output s[n, i in 0..32] = max(p, c in 0..3) x[n, p, 3 * i + c];
+  output t[n, i in 0..32] = sum(p in 0..35, c in 0..3) abs(x[n, p, 3 * i + c]); }
+model rd_beside_two { input x : f32[1, 700, 32]; m[i in 0..16] = max(p, c in 0..2) x[0, p, 2 * i + c];
+  e[i in 0..16, p, c in 0..2] = exp(x[0, p, 2 * i + c] - m[i]); z[i] = sum(p, c) e[i, p, c]; output y[p in 0..700, i, c] = e[i, p, c] / z[i]; }

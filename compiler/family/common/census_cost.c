@@ -63,16 +63,17 @@ struct Census {
     int n_known, cap_known; /* asked for before */
 };
 
-/* How many neighbouring elements the nest covers from `fast` on. */
+/* How many neighbouring elements the nest covers from `fast` on; or what goes
+ * through a row's columns does, where `cols` says so. */
 static double contiguous_run(const Group *gr, const Idx *offset,
-                             const Var *fast)
+                             const Var *fast, bool cols)
 {
     int64_t run = llabs(idx_coef(offset, fast)) * fast->extent;
     bool more = run > 0; /* 0: `fast` occurs in a floor or a gather only */
 
     while (more) {
         more = false;
-        for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
+        for (int i = cols ? gr->n_rows : 0; i < gr->n_rows + gr->n_cols; i++) {
             const Var *v =
                 i < gr->n_rows ? gr->rows[i] : gr->cols[i - gr->n_rows];
             if (v->extent > 1 && idx_coef(offset, v) == run) {
@@ -105,9 +106,13 @@ static double waste(const Census *c, const Spread *s, const Access *x)
     if (!idx_uses(x->offset, fast) || shares_elements(c, x, fast))
         return 1;
     double step = (double)llabs(idx_coef(x->offset, fast));
-    double run = contiguous_run(c->group, x->offset, fast);
+    bool cols = x->over_cols && fast == s->col;
+    double run = contiguous_run(c->group, x->offset, fast, cols);
     if (fast == s->row)
         run = fmin(run, s->rows_warp);
+    else if (cols && s->rows_warp > 1) /* rows next to it, in the same warp */
+        run = fmin(contiguous_run(c->group, x->offset, fast, false),
+                   run * s->rows_warp);
     if (step == 0)
         step = 1;
     return fmin(most, fmax(step, most / fmax(run, 1)));

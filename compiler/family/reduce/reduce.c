@@ -191,7 +191,7 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
         r->per_row = r->threads;
         break;
     default:
-        r->per_row = r->threads;
+        r->per_row = r->threads / r->share;
         break;
     }
     r->along = r->mode == MODE_COLUMNS ? reduce_fastest(r->rows, gr->n_rows)
@@ -260,6 +260,32 @@ static void add_parts(Space *s, const Group *gr, const Device *d, int vec)
         }
 }
 
+/* Blocks of several rows that are neighbours, where a row has less than a
+ * sector at a time: of a sector together, up to a line. */
+static void add_beside(Space *s, const ReduceForm *f, int vec)
+{
+    const Group *gr = f->plain;
+    const Var *col = reduce_fastest(f->cols, gr->n_cols);
+    const Var *row = reduce_fastest(f->rows, gr->n_rows);
+    int64_t rows = group_rows(gr), cols = group_cols(gr);
+
+    if (!f->read || !col || !row || col->extent % vec)
+        return;
+    const Idx *at = tensor_offset(s->graph, f->read->tensor, f->read->at);
+    int64_t bytes = type_bytes(f->read->tensor->type) * col->extent;
+    if (idx_coef(at, col) != 1 || idx_coef(at, row) != col->extent ||
+        bytes >= L2_SECTOR)
+        return;
+    for (int i = 0; i < gr->n_step; i++)
+        if (gr->step[i].op == R_ARGMAX)
+            return;
+    for (int side = 2; side <= WARP && side * bytes <= L2_LINE; side *= 2)
+        for (int threads = 128; threads <= 1024; threads *= 2)
+            if (side * bytes >= L2_SECTOR && row->extent % side == 0 &&
+                rows > side && threads / side * vec < 2 * cols)
+                add(s, MODE_BLOCK, threads, vec, side);
+}
+
 static void add_along_cols(Space *s, const Group *gr, int vec)
 {
     int64_t rows = group_rows(gr), cols = group_cols(gr);
@@ -314,6 +340,7 @@ static int reduce_space(const void *form, Variant **out)
 
     for (int vec = widest; vec >= 1 && vec * 4 > widest; vec /= 2) {
         add_along_cols(&s, gr, vec);
+        add_beside(&s, f, vec);
         int most =
             f->options->device->sms * 2 / (int)(n_rows < 4096 ? n_rows : 4096);
         for (int share = 4; splits(f) && share <= most && share <= 256;

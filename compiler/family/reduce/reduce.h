@@ -4,7 +4,9 @@
  *
  * Four ways to spread a row's columns over threads:
  *   lanes    4 to 32 lanes of a warp a row, several rows a block
- *   block    a thread block a row
+ *   block    a thread block a row; or several rows side by side, where a row
+ *            has less than a sector of memory at a time (a few channels of each
+ *            pixel)
  *   columns  TX threads side by side along the rows that are neighbours in
  *            memory, TY of them sharing each row's columns; in parts, several
  *            such blocks share the columns, and the last to arrive adds up
@@ -16,7 +18,8 @@
 #include "family/common/body.h"
 
 enum { MODE_LANES, MODE_BLOCK, MODE_COLUMNS, MODE_SPLIT };
-/* KNOB_SHARE: lanes a row (lanes), TX (columns), blocks a row (split).
+/* KNOB_SHARE: lanes a row (lanes), rows (block), TX (columns), blocks a row
+ * (split).
  * KNOB_PARTS: blocks that share the columns (columns); 0 or 1: one. */
 enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE, KNOB_PARTS };
 

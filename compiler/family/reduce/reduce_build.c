@@ -30,6 +30,12 @@ static int64_t row_points(const RowReduce *r)
     return r->mode == MODE_COLUMNS ? r->n_rows / r->vec : r->n_rows;
 }
 
+/* Whether a block has several rows side by side. */
+static bool beside(const RowReduce *r)
+{
+    return r->mode == MODE_BLOCK && r->share > 1;
+}
+
 /* ---- loops over columns ------------------------------------------------ */
 
 /* The number of columns as an enumerator: the only variable's extent, or COLS.
@@ -108,6 +114,7 @@ static void put_column(RowReduce *r, Tree *out, const char *col,
 {
     const char *per_turn = r->mode == MODE_COLUMNS ? "TY"
                            : r->mode == MODE_LANES ? "LANES"
+                           : beside(r)             ? "THREADS / BESIDE"
                                                    : "THREADS";
     const char *me = r->mode == MODE_COLUMNS ? r->ty : r->thread;
     bool vector = r->mode != MODE_COLUMNS && r->vec > 1;
@@ -168,7 +175,9 @@ static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
         step = "TY";
     } else {
         start = r->vec > 1 ? text(r, "%s * VEC", r->thread) : r->thread;
-        step = r->mode == MODE_LANES ? "LANES" : "THREADS";
+        step = r->mode == MODE_LANES ? "LANES"
+               : beside(r)           ? "THREADS / BESIDE"
+                                     : "THREADS";
         if (r->vec > 1)
             step = text(r, "%s * VEC", step);
     }
@@ -267,6 +276,16 @@ static void setup_block(RowReduce *r, Tree *out)
         return;
     }
     const char *id = row_id(r, true);
+    if (beside(r)) {
+        kernel_constant(r->graph, r->kernel, "BESIDE", r->share, "rows");
+        r->thread = cprint_fresh(&r->body.print, "thread");
+        PUT(out,
+            "const int @thread = threadIdx.x / BESIDE;\n"
+            "const int @id = blockIdx.x * BESIDE + threadIdx.x % BESIDE;\n",
+            FILL("thread", r->thread), FILL("id", id));
+        put_rows(r, out, id);
+        return;
+    }
     PUT(out, "const int @id = blockIdx.@axis;\n", FILL("id", id),
         FILL("axis", r->mode == MODE_SPLIT ? "y" : "x"));
     put_rows(r, out, id);
@@ -376,7 +395,10 @@ static void put_setup(RowReduce *r)
     default:
         setup_block(r, out);
         put_flat_columns(r, out);
-        phase(r, "setup: a block computes a row", out);
+        phase(r,
+              beside(r) ? "setup: a block computes BESIDE neighbouring rows"
+                        : "setup: a block computes a row",
+              out);
         break;
     }
 }
@@ -564,7 +586,7 @@ static const char *row_store_condition(RowReduce *r)
                : r->body.store_if ? text(r, "%s == 0 && active", r->ty)
                                   : text(r, "%s == 0", r->ty);
     default:
-        return "threadIdx.x == 0";
+        return text(r, "%s == 0", r->thread);
     }
 }
 
@@ -598,6 +620,7 @@ static void set_grid(RowReduce *r)
     Kernel *k = r->kernel;
     int64_t per_block = r->mode == MODE_LANES     ? r->threads / r->share
                         : r->mode == MODE_COLUMNS ? r->share
+                        : beside(r)               ? r->share
                                                   : 1;
 
     k->block = r->threads;

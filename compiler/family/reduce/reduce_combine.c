@@ -25,20 +25,25 @@ static void combine_block(RowReduce *r, Tree *out, const Step *s,
     const char *field = s->op == R_ARGMAX        ? "scratch_arg"
                         : type_is_float(s->type) ? "scratch"
                                                  : "scratch_int";
-    const char *decl =
-        arena_printf(r->graph->arena, "%s %s[WARPS]", type, field);
+    bool beside = r->mode == MODE_BLOCK && r->share > 1;
+    const char *decl = arena_printf(r->graph->arena, "%s %s[WARPS%s]", type,
+                                    field, beside ? " * BESIDE" : "");
     bool known = false;
 
     for (int i = 0; i < r->kernel->n_smem; i++)
         known |= !strcmp(r->kernel->smem[i].decl, decl);
     if (!known) {
-        kernel_smem(r->graph, r->kernel, 0, decl, "one partial result a warp");
-        r->kernel->smem_bytes +=
-            (size_t)r->threads / 32 * (s->op == R_ARGMAX ? 8 : 4);
+        kernel_smem(r->graph, r->kernel, 0, decl,
+                    beside ? "a warp's, of each row"
+                           : "one partial result a warp");
+        r->kernel->smem_bytes += (size_t)r->threads / 32 *
+                                 (size_t)(beside ? r->share : 1) *
+                                 (s->op == R_ARGMAX ? 8 : 4);
     }
-    PUT(out, "@acc = dcc_block_@reduction<WARPS>(@acc, smem.@field);\n",
-        FILL("acc", acc), FILL("reduction", reduce_name(s->op)),
-        FILL("field", field));
+    PUT(out, "@acc = dcc_@over@_@reduction<WARPS@beside>(@acc, smem.@field);\n",
+        FILL("acc", acc), FILL("over", beside ? "rows" : "block"),
+        FILL("reduction", reduce_name(s->op)),
+        FILL("beside", beside ? ", BESIDE" : ""), FILL("field", field));
 }
 
 /* Partial results of TY threads meet in shared memory; a thread a row adds
@@ -62,8 +67,8 @@ static void combine_columns(RowReduce *r, Tree *out, int i, const char *acc,
             (size_t)r->threads * (size_t)r->vec * (s->op == R_ARGMAX ? 8 : 4);
     }
     PUT(out,
-        vector ? "dcc_rows_reduce<dcc_op_@op>(@name, smem.@name, @tx, @ty);\n"
-               : "@name = dcc_rows_reduce<dcc_op_@op>(@name, smem.@name, @tx, "
+        vector ? "dcc_shared_rows<dcc_op_@op>(@name, smem.@name, @tx, @ty);\n"
+               : "@name = dcc_shared_rows<dcc_op_@op>(@name, smem.@name, @tx, "
                  "@ty);\n",
         FILL("op", reduce_name(s->op)), FILL("name", name),
         FILL("tx", r->thread), FILL("ty", r->ty));

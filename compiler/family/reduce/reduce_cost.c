@@ -14,7 +14,7 @@ static double block_count(const RowReduce *r)
     case MODE_SPLIT:
         return (double)r->n_rows * r->share;
     default:
-        return (double)r->n_rows;
+        return (double)r->n_rows / r->share;
     }
 }
 
@@ -76,13 +76,16 @@ static void cheap_divisions(const RowReduce *r, double quotients, Traffic *t)
 void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t)
 {
     bool columns = r->mode == MODE_COLUMNS;
+    bool beside = r->mode == MODE_BLOCK && r->share > 1;
     const Var *row = reduce_fastest(r->rows, r->group->n_rows);
-    Spread s = {.row = columns || r->mode == MODE_LANES ? row : NULL,
+    Spread s = {.row = columns || beside || r->mode == MODE_LANES ? row : NULL,
                 .col =
                     columns ? NULL : reduce_fastest(r->cols, r->group->n_cols),
                 .along = r->along,
                 .vec = r->vec,
-                .rows_warp = columns ? r->share * r->vec : WARP / r->per_row};
+                .rows_warp = columns  ? r->share * r->vec
+                             : beside ? r->share
+                                      : WARP / r->per_row};
 
     census_traffic(f->census, &s, t);
     cheap_divisions(r, f->quotients, t);
@@ -126,7 +129,8 @@ static double combine_clk(const RowReduce *r, const Device *d)
         return d->memory_clk;
     if (r->parts > 1)
         return d->memory_clk + each + d->sync_clk * r->parts / r->per_row;
-    return 2 * d->sync_clk + (r->mode == MODE_COLUMNS ? each : r->threads / 2);
+    return 2 * d->sync_clk +
+           (r->mode == MODE_COLUMNS ? each : (double)r->threads / 2);
 }
 
 double reduce_least(const void *form)
