@@ -22,6 +22,71 @@ DCC_DEVICE void dcc_copy(T *to, const T *from)
     dcc_put<WAY>(to, *reinterpret_cast<const V *>(from));
 }
 
+// ---- sums over a range ------------------------------------------------------
+
+// Of sums of which one is NaN, this is NaN, too; else seldom.
+template <int N>
+DCC_DEVICE float dcc_nan_of(const float (&sums)[N])
+{
+    float all[4] = {};
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        all[k % 4] += sums[k];
+    return (all[0] + all[1]) + (all[2] + all[3]);
+}
+
+// Each that is NaN becomes what `redo` makes of its number.
+template <int N, class Redo>
+DCC_DEVICE void dcc_redo_one(float (&sums)[N], Redo redo)
+{
+#pragma unroll 1
+    for (int at = 0; at < N; ++at) {
+        float sum = 0;
+#pragma unroll
+        for (int k = 0; k < N; ++k) // registers have no number
+            sum = k == at ? sums[k] : sum;
+        if (sum == sum)
+            continue;
+        sum = redo(at);
+#pragma unroll
+        for (int k = 0; k < N; ++k)
+            sums[k] = k == at ? sum : sums[k];
+    }
+}
+
+// The same of fragments of 64 rows, of which a thread has two: redo(i, at), i
+// the number of such a row.
+template <int M, int N, class Redo>
+DCC_DEVICE void dcc_redo_nan(float (&sums)[M][N], Redo redo)
+{
+#pragma unroll
+    for (int i = 0; i < M; ++i) {
+        const float all = dcc_nan_of(sums[i]);
+        if (all != all)
+            dcc_redo_one(sums[i], [&](int at) {
+                return redo(2 * i + at / 2 % 2, at);
+            });
+    }
+}
+
+// Of neighbouring columns.
+template <class V, int N, class Redo>
+DCC_DEVICE void dcc_redo_nan(V (&sums)[N], Redo redo)
+{
+    enum { EACH = sizeof sums[0].v / sizeof sums[0].v[0] };
+    float of[N * EACH];
+#pragma unroll
+    for (int k = 0; k < N * EACH; ++k)
+        of[k] = sums[k / EACH].v[k % EACH];
+    const float all = dcc_nan_of(of);
+    if (all == all)
+        return;
+    dcc_redo_one(of, redo);
+#pragma unroll
+    for (int k = 0; k < N * EACH; ++k)
+        sums[k / EACH].v[k % EACH] = of[k];
+}
+
 // ---- f32 factors on tensor cores --------------------------------------------
 
 // The number of 11 bits that is nearest to x, which tf32 products take as it

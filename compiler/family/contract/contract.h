@@ -151,6 +151,8 @@ typedef struct ContractBuild {
                                (norm.h), as `sum`; or NULL */
     const char *sum;        /* the sum of column e of them in registers, or
                                NULL: it is in shared memory, in `sums` */
+    bool redone;            /* contract_redo: no sum has what is out of its
+                               range */
     const char *width;      /* contract_pairs: the columns of a tile that the
                                block finishes, "BN" */
     const Expr *held[MAX_EARLY]; int n_held; /* reads of rows that registers */
@@ -284,6 +286,11 @@ void contract_early(ContractBuild *x, Tree *b);
  * prints where they are: m and n, or with p->patch the variables of m, which it
  * names; and sets x->sum. */
 typedef void ContractPlace(ContractBuild *x, Tree *b);
+/* contract_range.c: sums over a range in `sums`, a thread's fragments, again
+ * where they are NaN; `place`: of half rows i, as contract_points' are, and the
+ * number `at` of a sum in a row of fragments. */
+void contract_redo(ContractBuild *x, Tree *b, ContractPlace *place,
+                   const char *sums);
 /* What is read ahead of the sums: a vector for each of a thread's `pieces`, of
  * which `piece` is the number, as far as `regs` registers hold. */
 typedef struct ContractAhead {

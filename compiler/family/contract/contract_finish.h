@@ -74,6 +74,10 @@ void finish_loads(Finish *f, Tree *b);
 /* contract_range.c: a sum over a range, of which one factor is 0 outside. Where
  * the other is not finite there the sum is NaN, and done again without. */
 void finish_range(Finish *f, Tree *b);
+/* The same of many sums in registers, with one test for all of them: they are
+ * replaced in place; `place` says where the one is that `args` number. */
+void finish_redo(Finish *f, Tree *b, const char *sums, const char *args,
+                 Tree *place);
 /* What text calls v. */
 const char *finish_name(const CPrint *cp, const Var *v);
 /* The loop over a thread's columns. */

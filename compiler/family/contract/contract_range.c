@@ -259,26 +259,27 @@ static const Expr *narrow(const Contract *c, bool *left)
     return term;
 }
 
-void finish_range(Finish *f, Tree *b)
+/* `whole += ..` of the terms that a result has. */
+static Tree *add_again(Finish *f)
 {
     ContractBuild *x = f->x;
     const Contract *c = x->f;
     CScope scope = cprint_open(&x->cp);
     bool left[MAX_RANK];
     const Expr *term = narrow(c, left);
+    const char *k[MAX_RANK];
 
     if (f->linear_m)
         term = expr_subst(x->g, term, c->m.sub, c->m.n);
     if (f->linear_n)
         term = expr_subst(x->g, term, c->n.sub, c->n.n);
-    const char *there = is_there(f), *k[MAX_RANK];
     for (int i = 0; i < c->c.n_k; i++)
         k[i] = cprint_var(&x->cp, c->c.k[i]);
-    Tree *add = QUOTE(b->arena, "whole += @term;\n",
+    Tree *add = QUOTE(x->g->arena, "whole += @term;\n",
                       FILL("term", cprint_expr(&x->cp, term)));
     for (int i = c->c.n_k - 1; i >= 0; i--)
         if (left[i])
-            add = QUOTE(b->arena,
+            add = QUOTE(x->g->arena,
                         "#pragma unroll 1\n"
                         "for (int @k = 0; @k < @extent; ++@k)\n"
                         "    @ADD\n",
@@ -286,12 +287,62 @@ void finish_range(Finish *f, Tree *b)
                         FILL_INT("extent", (int)c->c.k[i]->extent),
                         FILL_TREE("ADD", add));
     cprint_close(&x->cp, scope);
+    return add;
+}
+
+void finish_range(Finish *f, Tree *b)
+{
+    const char *there = is_there(f);
+
     PUT(b,
         "float whole = sum;\n"
         "if (sum != sum@there) {  // maybe what is out of the range\n"
         "    whole = 0;\n"
         "    @ADD\n"
         "}\n",
-        FILL("there", there), FILL_TREE("ADD", add));
+        FILL("there", there), FILL_TREE("ADD", add_again(f)));
     finish_sum(f, "whole");
+}
+
+void finish_redo(Finish *f, Tree *b, const char *sums, const char *args,
+                 Tree *place)
+{
+    const char *there = is_there(f);
+    Tree *add = add_again(f);
+
+    if (*there)
+        add = QUOTE(b->arena,
+                    "if (@there)\n"
+                    "    @ADD\n",
+                    FILL("there", there + strlen(" && ")),
+                    FILL_TREE("ADD", add));
+    PUT(b,
+        "// A sum that is NaN, maybe of what is out of the range, again:\n"
+        "auto redo = [&](@args) {\n"
+        "    @PLACE\n"
+        "    float whole = 0;\n"
+        "    @ADD\n"
+        "    return whole;\n"
+        "};\n"
+        "dcc_redo_nan(@sums, redo);\n",
+        FILL("args", args), FILL_TREE("PLACE", place), FILL_TREE("ADD", add),
+        FILL("sums", sums));
+}
+
+void contract_redo(ContractBuild *x, Tree *b, ContractPlace *place,
+                   const char *sums)
+{
+    Finish f = {0};
+    Tree *at = tree_list(b->arena);
+
+    finish_prepare(&f, x, 1);
+    CScope scope = cprint_open(&x->cp);
+    place(x, at);
+    if (!x->p->patch)
+        finish_side(&f, at, &x->f->m, f.linear_m);
+    if (!x->p->patch_n)
+        finish_side(&f, at, &x->f->n, f.linear_n);
+    finish_redo(&f, b, sums, "int i, int at", at);
+    cprint_close(&x->cp, scope);
+    x->redone = true;
 }

@@ -685,15 +685,21 @@ void finish_columns(Finish *f, Tree *b)
     ContractBuild *x = f->x;
     CScope scope = cprint_open(&x->cp);
     Tree *body = tree_list(b->arena);
+    const bool again =
+        x->f->c.range && x->f->acc == T_F32 && !x->redone;
+    const bool together = again && x->vec > 1 && !x->sum && !x->f->swapped &&
+                          x->f->c.parts == 1;
 
     if (x->vec > 1) {
         if (f->fast)
             cprint_name(&x->cp, f->fast,
                         arena_printf(x->g->arena, "(%s + e)",
                                      finish_name(&x->cp, f->fast)));
+        if (together)
+            finish_redo(f, b, "sum_vec", "int e", tree_list(b->arena));
         put_sums(x, body);
     }
-    if (x->f->c.range && x->f->acc == T_F32)
+    if (again && !together)
         finish_range(f, body);
     x->cp.staged = staged_read;
     x->cp.ctx = f;

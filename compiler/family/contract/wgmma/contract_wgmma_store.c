@@ -69,8 +69,9 @@ static void put_digits(WgmmaBuild *w, Tree *b)
 }
 
 /* m and n at a row and column of the tile, or one of them (the other's text is
- * NULL); or leaves the loop. */
-static void put_place(WgmmaBuild *w, Tree *b, const char *row, const char *col)
+ * NULL). */
+static void put_point_at(WgmmaBuild *w, Tree *b, const char *row,
+                         const char *col)
 {
     if (row && w->x.p->patch) {
         PUT(b, "const int row = @row;\n", FILL("row", row));
@@ -83,6 +84,12 @@ static void put_place(WgmmaBuild *w, Tree *b, const char *row, const char *col)
     }
     if (col)
         PUT(b, "const int n = n0 + @col;\n", FILL("col", col));
+}
+
+/* The same; or leaves the loop. */
+static void put_place(WgmmaBuild *w, Tree *b, const char *row, const char *col)
+{
+    put_point_at(w, b, row, col);
     put_bounds(w, b, row, col);
     if (row && w->x.p->patch)
         put_digits(w, b);
@@ -439,14 +446,45 @@ static Tree *direct_code(WgmmaBuild *w)
     return behind;
 }
 
+/* Where sum `at` of half row i is: contract_redo's callback. */
+static void place_sum(ContractBuild *x, Tree *b)
+{
+    WgmmaBuild *w = (WgmmaBuild *)x;
+    const int deal = w->p->deal;
+    const char *col =
+        deal ? arena_printf(b->arena,
+                            "at %% (BN / %d) / 4 * %d + lane %% 4 * %d + "
+                            "at / (BN / %d) * 2 + at %% 2",
+                            deal, deal * 4, deal, deal)
+             : "at / 4 * 8 + lane % 4 * 2 + at % 2";
+
+    put_point_at(w, b, wgmma_point_row(w->p), col);
+    if (x->p->patch)
+        put_digits(w, b);
+}
+
+/* Sums over a range that are all here are made whole together. */
+static Tree *redo_code(WgmmaBuild *w)
+{
+    const Contract *x = w->x.f;
+    Tree *code = tree_list(w->x.g->arena);
+
+    if (x->c.range && w->x.p->t.split == 1 && w->p->parts == 1 &&
+        !x->gr->pieces && !x->gr->merge && x->c.parts == 1)
+        contract_redo(&w->x, code, place_sum, "acc");
+    return code;
+}
+
 Tree *wgmma_epilogue(WgmmaBuild *w)
 {
     w->ahead = tree_list(w->x.g->arena);
+    Tree *redo = redo_code(w);
     Tree *code = w->p->pack ? packed_code(w) : direct_code(w);
     Tree *all = tree_list(w->x.g->arena);
 
     wgmma_touch_reads(w, w->ahead);
     wgmma_fold(w, w->ahead, all);
+    tree_add(all, redo);
     tree_add(all, code);
     wgmma_pieces(w, all, sums_of(w));
     return all;
