@@ -45,7 +45,7 @@ void m_average_last(
         for (int v = 0; v < VEC; ++v)
             sum[v] += x_frag[v];
     }
-    dcc_rows_reduce<dcc_op_sum>(sum, smem.sum, tx, ty);
+    dcc_shared_rows<dcc_op_sum>(sum, smem.sum, tx, ty);
 
     // results of the row
     float y_frag[VEC];
