@@ -1,6 +1,7 @@
 /* base.c - error text, type table and float conversions (dcc_base.h). */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dcc_base.h"
@@ -13,15 +14,39 @@ const char *dcc_error(void)
     return dcc_error_text;
 }
 
+/* Of a text that does not fit, its begin and its end, where what is wrong
+ * stands behind a long path or name. */
+static void dcc_shorten(char *text, size_t size, const char *whole)
+{
+    static const char gap[] = " ... ";
+    const size_t half = size / 2 - sizeof gap;
+
+    memcpy(text, whole, half);
+    memcpy(text + half, gap, sizeof gap - 1);
+    memcpy(text + half + sizeof gap - 1, whole + strlen(whole) - half,
+           half + 1);
+}
+
 dcc_status dcc_fail(dcc_status status, const char *format, ...)
 {
     /* An argument may be the previous text: format aside, then copy. */
     char text[sizeof dcc_error_text];
+    char *whole = NULL;
     va_list args;
+    int n;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (n >= (int)sizeof text)
+        whole = (char *)malloc((size_t)n + 1);
+    if (whole) {
+        va_start(args, format);
+        vsnprintf(whole, (size_t)n + 1, format, args);
+        va_end(args);
+        dcc_shorten(text, sizeof text, whole);
+        free(whole);
+    }
     memcpy(dcc_error_text, text, sizeof text);
     return status;
 }

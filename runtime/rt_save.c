@@ -20,8 +20,6 @@ typedef struct {
     int n_params, n;
 } RtSaved;
 
-enum { RT_NAME = 512 }; /* bytes of a state's name, with its end */
-
 static dcc_status rt_no_host_memory(const dcc_model *m)
 {
     return dcc_fail(DCC_ERR_MEMORY, "%s: out of memory", m->desc->name);
@@ -45,13 +43,18 @@ static dcc_st_out rt_saved_tensor(const char *name, const dcc_tensor *t,
 
 static dcc_status rt_list_saved(const dcc_model *m, RtSaved *s)
 {
+    static const char prefix[] = "state:";
     const dcc_model_desc *d = m->desc;
+    size_t size = 1;
+    int n = 0;
 
     memset(s, 0, sizeof *s);
     s->n_params = d->trains ? d->n_params : 0;
     s->n = s->n_params + d->n_states;
     s->out = (dcc_st_out *)calloc((size_t)s->n + 1, sizeof *s->out);
-    s->names = (char *)malloc((size_t)d->n_states * RT_NAME + 1);
+    for (int i = 0; i < d->n_states; i++)
+        size += sizeof prefix + strlen(d->states[i].name);
+    s->names = (char *)malloc(size);
     s->params = (unsigned char *)malloc(d->params_bytes + 1);
     s->state = (unsigned char *)malloc(d->state_bytes + 1);
     if (!s->out || !s->names || !s->params || !s->state)
@@ -59,12 +62,14 @@ static dcc_status rt_list_saved(const dcc_model *m, RtSaved *s)
     for (int i = 0; i < s->n_params; i++)
         s->out[i] = rt_saved_tensor(d->params[i].name, &d->params[i],
                                     s->params);
-    for (int i = 0; i < d->n_states; i++) {
-        char *name = s->names + (size_t)i * RT_NAME;
+    for (char *name = s->names; n < d->n_states; n++) {
+        const int length = snprintf(name, size, "%s%s", prefix,
+                                    d->states[n].name);
 
-        snprintf(name, RT_NAME, "state:%.500s", d->states[i].name);
-        s->out[s->n_params + i] =
-            rt_saved_tensor(name, &d->states[i], s->state);
+        s->out[s->n_params + n] =
+            rt_saved_tensor(name, &d->states[n], s->state);
+        name += length + 1;
+        size -= (size_t)length + 1;
     }
     return s->n ? DCC_OK
                 : dcc_fail(DCC_ERR_ARG,

@@ -235,6 +235,29 @@ static void reset_host()
         t = 2;
 }
 
+// Two states whose names differ after 600 letters are two in a file.
+static int long_names(const void *const *params)
+{
+    static char names[2][620];
+    dcc_tensor states[] = {tiny_states[0], tiny_states[0]};
+    dcc_model_desc desc = tiny_desc;
+    dcc_model *m;
+
+    for (int i = 0; i < 2; ++i) {
+        memset(names[i], 'n', 600);
+        names[i][600] = "ab"[i];
+        states[i].name = names[i];
+    }
+    states[1].offset = 64;
+    desc.states = states;
+    desc.n_states = 2;
+    if (need("create", dcc_model_create_with(&m, &desc, params)))
+        return 1;
+    int bad = need("save", dcc_model_save(m, "/dev/null"));
+    dcc_model_destroy(m);
+    return bad;
+}
+
 static int self_test()
 {
     const void *params[] = {host.w, host.b, host.table};
@@ -272,6 +295,7 @@ static int self_test()
     if (dcc_model_run(m, in, &none, 0) != DCC_ERR_ARG)
         bad = printf("a null output was accepted\n");
     dcc_model_destroy(m);
+    bad |= long_names(params);
     cudaFree(x);
     cudaFree(ids);
     cudaFree(y);

@@ -538,6 +538,19 @@ Test(safetensors, one_name_is_written_once)
 
 /* ---- conversions ---- */
 
+Test(base, a_long_name_does_not_hide_what_is_wrong)
+{
+    char name[5000];
+
+    memset(name, 'm', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    cr_expect_eq(dcc_fail(DCC_ERR_ARG, "%s: why", name), DCC_ERR_ARG);
+    cr_expect_str_eq(dcc_error() + strlen(dcc_error()) - 6, "m: why");
+    cr_expect_not_null(strstr(dcc_error(), "mm ... mm"));
+    dcc_fail(DCC_ERR_ARG, "%s, again", dcc_error());
+    cr_expect_str_eq(dcc_error() + strlen(dcc_error()) - 12, ": why, again");
+}
+
 Test(base, halves_round_trip)
 {
     for (unsigned h = 0; h < 0x10000; h++) {
