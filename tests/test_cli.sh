@@ -241,8 +241,8 @@ model windows {
 END
 check "a variant of what is not tried first" 0 "" "$dcc" windows.dcl -o v.cu \
     --variant="windows_y_conv=map, vec=4 threads=128 line=1"
-grep -q "Family *map, vec=4 threads=128 .*line=1" v.cu
-point $? "it is taken"
+grep -q "Family *map, vec=4 threads=128 line=1" v.cu
+point $? "it is taken, not a quicker one of those and other words"
 check "a variant without text" 2 "KERNEL=TEXT" "$dcc" m.dcl --variant=map
 
 # ---- less memory, where tensors are left that nothing makes any more

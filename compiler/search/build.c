@@ -227,7 +227,8 @@ static bool has_words(const char *text, const char *want)
     return true;
 }
 
-/* The cheapest legal variant that has these words; -1: none. */
+/* The variant that is called so; else the cheapest legal one that has these
+ * words; -1: none. */
 static int find_variant(const Choice *c, const char *want)
 {
     double least = INFINITY;
@@ -235,9 +236,12 @@ static int find_variant(const Choice *c, const char *want)
 
     for (int i = 0; i < c->n_variant; i++) {
         Cost cost;
-        if (!has_words(choice_text(c, i), want))
+        const char *text = choice_text(c, i);
+        if (!has_words(text, want))
             continue;
         choice_cost(c, i, &cost);
+        if (cost.coef_r && !strcmp(text, want))
+            return i;
         if (cost.coef_r && cost.us < least) {
             least = cost.us;
             best = i;
