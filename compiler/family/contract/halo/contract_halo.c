@@ -10,6 +10,8 @@ enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM, KNOB_SLOTS };
 enum { MOST_CHANNELS = 8, MOST_PLANES = 15, MOST_TAPS = 32, MOST_REGS = 240 };
 /* of pixels in pieces: channels, and k, whose steps are all written out */
 enum { MOST_WIDE = 56, MOST_DEPTH = 640 };
+/* pixels of a tile along its rows: of images, and of signals at most */
+enum { IMAGE_Q = 32, SIGNAL_Q = 256 };
 
 /* ---- which groups ------------------------------------------------------ */
 
@@ -400,8 +402,11 @@ static const char *check(const Halo *h)
         return "patches that begin at odd elements";
     if (h->bn > 8 && h->bn / 2 >= h->channels)
         return "a tile twice as wide as the problem";
-    if (h->tp > 4 && h->tp / 2 >= extent(h->f->p))
+    if ((h->tp == 1) != (extent(h->f->p) == 1) ||
+        (h->tp > 4 && h->tp / 2 >= extent(h->f->p)))
         return "a tile twice as high as the problem";
+    if (h->tp > 1 && h->tq > IMAGE_Q)
+        return "a tile longer than those of images";
     if (h->tiles > INT_MAX / 2 || ceil_div(h->channels, h->bn) > 65535)
         return "more tiles than a grid has blocks for";
     return (double)h->smem / 1024 > h->f->x.o->device->smem_block_kb
@@ -477,9 +482,9 @@ int halo_space(const void *form, Variant **out)
     const HaloForm *f = form;
     int n = 0, k[5];
 
-    *out = arena_array(f->x.g->arena, Variant, 4 * 3 * 3 * 3 * 2);
-    for (k[0] = 2; k[0] <= 16; k[0] *= 2)
-        for (k[1] = 8; k[1] <= 32; k[1] *= 2)
+    *out = arena_array(f->x.g->arena, Variant, 4 * 6 * 3 * 3 * 2);
+    for (k[0] = 1; k[0] <= 16; k[0] *= 2)
+        for (k[1] = 8; k[1] <= SIGNAL_Q; k[1] *= 2)
             for (k[2] = 16; k[2] <= 64; k[2] *= 2)
                 for (k[3] = 16; k[3] <= 64; k[3] *= 2)
                     for (k[4] = 2 - f->wide; k[4] <= 2; k[4]++) {
