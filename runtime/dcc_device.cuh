@@ -244,40 +244,7 @@ DCC_DEVICE void dcc_spread(float *to, uint32_t word, const __half *)
     to[1] = two.y;
 }
 
-// N elements of a row from element `at` on, by vectors of VEC, a divisor of
-// `at` and of the row's `end`; `outside` for what lies before it or behind, and
-// all of it where not `in`. Words are chosen, not loads jumped over: those of
-// several rows are under way together.
-template <int VEC, int N, class F, class T>
-DCC_DEVICE void dcc_load_row(F (&to)[N], bool in, const T *row, int at, int end,
-                             F outside)
-{
-    static_assert(N % VEC == 0, "whole vectors");
-    constexpr int WORD = 4 / sizeof(T);
-    using words = dcc_vector<uint32_t, VEC / WORD>;
-    T none[WORD];
-    uint32_t other;
-#pragma unroll
-    for (int j = 0; j < WORD; ++j)
-        dcc_assign(none[j], outside);
-    memcpy(&other, none, sizeof other);
-#pragma unroll
-    for (int i = 0; i < N; i += VEC) {
-        words bits;
-#pragma unroll
-        for (int j = 0; j < VEC / WORD; ++j)
-            bits.v[j] = other;
-        if (in && at + i >= 0 && at + i < end)
-            bits = *reinterpret_cast<const words *>(row + at + i);
-#pragma unroll
-        for (int j = 0; j < VEC / WORD; ++j) {
-            asm volatile("" : "+r"(bits.v[j])); // a word, no halves
-            dcc_spread(&to[i + j * WORD], bits.v[j], row);
-        }
-    }
-}
-
-// The same where `in`; elsewhere zeros, or `other`. By words, which a condition
+// dcc_load where `in`; elsewhere zeros, or `other`. By words, which a condition
 // chooses at once: STEP elements are 4, 8 or 16 bytes.
 template <int STEP, int N, class F, class T>
 DCC_DEVICE void dcc_load_if(F (&to)[N], bool in, const T *from)
@@ -789,6 +756,7 @@ DCC_DEVICE void dcc_stream(uint32_t (&to)[N], const void *from,
 #include "dcc_contract.cuh"
 #include "dcc_chain.cuh"
 #include "dcc_scan.cuh"
+#include "dcc_rows.cuh"
 #include "dcc_turn.cuh"
 #include "dcc_trig.cuh"
 #include "dcc_random.cuh"

@@ -11,8 +11,8 @@
 # DCC_BIN     the compiler; DCC_SRC the source tree
 # NUMERIC     flavours besides the model's own choice, default "mma simt wgmma
 #             pairs crossed single boxes mma-sm_80 halo taps stream rows ring
-#             map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce prefix
-#             chain chain-ends chain-window chain-sm_80 chain-few few-sm_80
+#             map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1
+#             prefix chain chain-ends chain-window chain-sm_80 chain-few few-sm_80
 #             tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan":
 #             random legal variants of a family wherever it can serve, on
 #             random layouts of intermediates, mma also where splits of k go
@@ -20,7 +20,8 @@
 #             copies at once; of one, apart; of columns that end within a box;
 #             of clusters that share rows and columns; map's with so many
 #             bands a block, or blocks that share an SM, or rows of
-#             registers; turn's with vectors of so many; the ways of --math;
+#             registers; turn's with vectors of so many; reduce's with
+#             rows in shared memory; the ways of --math;
 #             paths: a GPU of free launches, so that small sums are split;
 #             apart: launches one after another; overflow: with a signed
 #             overflow as an error; the address and undefined-behaviour
@@ -33,7 +34,7 @@ src=${DCC_SRC:-$(cd "$(dirname "$0")/.." && pwd)}
 dcc=${DCC_BIN:-$src/build/dcc}
 runtime=$src/runtime
 export DCC_RUNTIME_DIR="$runtime"
-flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce prefix chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
+flavours="mma simt wgmma pairs crossed single boxes mma-sm_80 halo taps stream rows ring map bands=1 bands=2 share=2 line=1 turn vec=4 vec=8 reduce held=1 prefix chain chain-ends chain-window chain-sm_80 chain-few few-sm_80 tf32 3xtf32 wgmma-tf32 wgmma-3xtf32 paths apart overflow asan"
 flavours=${NUMERIC-$flavours}
 seed=${NUMERIC_SEED:-1}
 [ $# -gt 0 ] || set -- "$src"/tests/numeric/*.dcl
@@ -257,6 +258,7 @@ schedule=cooperative" $(files pairs range_products) ;;
         vec=*) flavour $f -O1 "${random}turn=$f" $(files turn) ;;
         reduce) flavour $f -O1 "${random}reduce=any" \
             $(files contract reduce ahead layouts) ;;
+        held=*) flavour $f -O1 "${random}reduce=$f" $(files held) ;;
         prefix) flavour $f -O1 "${random}prefix=any" $(files prefix) ;;
         chain-sm_80) flavour $f -O1 \
             "$apart --target=sm_80 --random-plan=$seed \

@@ -140,6 +140,39 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
     return f;
 }
 
+/* Whether a copy of what e reads along the columns serves as e itself. */
+static bool is_held(const ReduceForm *f, const Expr *e, int vec)
+{
+    const Var *col = reduce_fastest(f->cols, f->plain->n_cols);
+    int step;
+
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (idx_has_data(e->at[d]))
+            return false;
+    return guard_truth(e->in) == ALWAYS &&
+           (vec == 1 ||
+            (read_kind(f->graph, e, col, vec, &step) == READ_VECTOR &&
+             step == vec));
+}
+
+int64_t reduce_held_bytes(const ReduceForm *f, int vec)
+{
+    const Reads *kept = &f->keep[0].reads;
+    int64_t bytes = 0;
+
+    if (f->options->device->sm < 80 || group_cols(f->plain) % vec)
+        return 0;
+    for (int i = 0; i < kept->n; i++) {
+        if (!is_held(f, kept->read[i], vec))
+            return 0;
+        bytes += (group_cols(f->plain) *
+                      type_bytes(kept->read[i]->tensor->type) +
+                  VECTOR_BYTES - 1) /
+                 VECTOR_BYTES * VECTOR_BYTES;
+    }
+    return bytes;
+}
+
 /* ---- plan -------------------------------------------------------------- */
 
 /* Values and reads that several passes need stay in registers, if there is
@@ -199,6 +232,12 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
     int64_t turns = (cols + r->per_row * step - 1) / (r->per_row * step);
     r->chunks = (int)(turns < INT32_MAX / 16 ? turns : INT32_MAX / 16);
     const bool whole = r->mode != MODE_SPLIT && r->parts == 1;
+    r->held = v->knob[KNOB_HELD];
+    if (r->held) {
+        memset(r->plan.kept, 0, sizeof r->plan.kept);
+        r->kept = f->keep[0].reads;
+        return;
+    }
     r->keep =
         whole && (try_keep(r, &f->keep[1]) || try_keep(r, &f->keep[0]));
     if (r->arrays == 0 && r->chunks == 1 && whole)
@@ -286,6 +325,25 @@ static void add_beside(Space *s, const ReduceForm *f, int vec)
                 add(s, MODE_BLOCK, threads, vec, side);
 }
 
+/* Rows in shared memory: those that are long for registers. */
+static void add_held(Space *s, const ReduceForm *f, int vec)
+{
+    enum { LEAST = 16 << 10, SCRATCH = 1 << 10, FEWEST = 256 };
+    const int64_t bytes = reduce_held_bytes(f, vec);
+
+    if (bytes < LEAST ||
+        bytes + SCRATCH > (int64_t)f->options->device->smem_block_kb * KB)
+        return;
+    for (int threads = FEWEST; threads <= BLOCK_THREADS; threads *= 2) {
+        if (s->n == MAX_VARIANTS)
+            return;
+        add(s, MODE_BLOCK, threads, vec, 1);
+        Variant *v = &s->v[s->n - 1];
+        v->knob[KNOB_HELD] = 1;
+        v->text = arena_printf(s->graph->arena, "%s held=1", v->text);
+    }
+}
+
 static void add_along_cols(Space *s, const Group *gr, int vec)
 {
     int64_t rows = group_rows(gr), cols = group_cols(gr);
@@ -341,6 +399,7 @@ static int reduce_space(const void *form, Variant **out)
     for (int vec = widest; vec >= 1 && vec * 4 > widest; vec /= 2) {
         add_along_cols(&s, gr, vec);
         add_beside(&s, f, vec);
+        add_held(&s, f, vec);
         int most =
             f->options->device->sms * 2 / (int)(n_rows < 4096 ? n_rows : 4096);
         for (int share = 4; splits(f) && share <= most && share <= 256;

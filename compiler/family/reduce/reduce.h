@@ -20,8 +20,10 @@
 enum { MODE_LANES, MODE_BLOCK, MODE_COLUMNS, MODE_SPLIT };
 /* KNOB_SHARE: lanes a row (lanes), rows (block), TX (columns), blocks a row
  * (split).
- * KNOB_PARTS: blocks that share the columns (columns); 0 or 1: one. */
-enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE, KNOB_PARTS };
+ * KNOB_PARTS: blocks that share the columns (columns); 0 or 1: one.
+ * KNOB_HELD: what several passes need of the row lies in shared memory (block),
+ * where each thread finds what it put there itself. */
+enum { KNOB_MODE, KNOB_THREADS, KNOB_VEC, KNOB_SHARE, KNOB_PARTS, KNOB_HELD };
 
 /* What several passes need, which may stay in registers between them: reads
  * over cols, and values (Schedule.kept) or none. */
@@ -62,6 +64,8 @@ typedef struct RowReduce {
     int per_row;               /* threads that share a row, in one block */
     int chunks;                /* a thread's turns through the columns */
     bool keep;                 /* columns stay in registers between passes */
+    bool held;                 /* they stay in shared memory */
+    const char **row;          /* then: by kept read, the array there */
     bool flat;                 /* kept, and there is a single turn */
     const char *col;           /* then: the identifier of its column */
     Reads kept;                /* the reads that do */
@@ -79,6 +83,9 @@ void reduce_cost(const void *form, const Variant *v, Cost *c);
 void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t);
 /* Whether a thread has several elements that a value of the row divides. */
 bool reduce_many_quotients(const RowReduce *r);
+/* Bytes of shared memory that hold what several passes need of a row; 0: it
+ * cannot be held there, by vectors of vec. */
+int64_t reduce_held_bytes(const ReduceForm *f, int vec);
 /* The accumulators of reduction i become one, in all threads of the row. */
 void reduce_combine(RowReduce *r, Tree *out, int i);
 /* A phase: the last block of a row, or of TX of them, takes what the others

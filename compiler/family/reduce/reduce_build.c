@@ -463,7 +463,7 @@ static void put_kept_reads(RowReduce *r)
          *head = tree_list(r->graph->arena);
     int step;
 
-    if (!r->kept.n)
+    if (!r->kept.n || r->held)
         return;
     for (int i = 0; i < r->kept.n; i++) {
         const Expr *e = r->kept.read[i];
@@ -485,6 +485,75 @@ static void put_kept_reads(RowReduce *r)
     for (int i = 0; i < r->kept.n; i++)
         body_hold(b, r->kept.read[i], element[i]);
     phase(r, "load: the row's columns into registers", out);
+}
+
+/* ---- values held in shared memory ---------------------------------------- */
+
+/* "x_row[d]", in shared memory. */
+static const char *held_at(RowReduce *r, int i, const char *col)
+{
+    return text(r, "smem.%s[%s]", r->row[i], col);
+}
+
+static void put_held_reads(RowReduce *r)
+{
+    Body *b = &r->body;
+    Tree *out = tree_list(r->graph->arena), *in = tree_list(r->graph->arena);
+
+    bool copies = false;
+
+    r->row = arena_array(r->graph->arena, const char *, r->kept.n);
+    CScope scope = cprint_open(&b->print);
+    const char *col = name_cols(r, in);
+    for (int i = 0; i < r->kept.n; i++) {
+        const Expr *e = r->kept.read[i];
+        const Tensor *t = e->tensor;
+        r->row[i] = cprint_fresh(
+            &b->print, text(r, "%s_row", cprint_tensor(&b->print, t)));
+        kernel_smem(r->graph, r->kernel, VECTOR_BYTES,
+                    text(r, "%s %s[%s]", type_cname(t->type), r->row[i],
+                         cols_size(r)),
+                    "of the row, read once");
+        copies |= r->vec * type_bytes(t->type) >= (int)sizeof(float);
+        PUT(in, "dcc_hold<@vec>(&@to, &@tensor[@at]);\n",
+            FILL("vec", r->vec > 1 ? "VEC" : "1"),
+            FILL("to", held_at(r, i, col)),
+            FILL("tensor", cprint_tensor(&b->print, t)),
+            FILL("at", cprint_at(&b->print, t, e->at, (Guard){0})));
+    }
+    put_col_loop(r, out, in, col);
+    if (copies)
+        PUT(out, "dcc_cp_commit();\n"
+                 "dcc_cp_wait<0>();\n");
+    cprint_close(&b->print, scope);
+    phase(r, "load: the row's columns, each for the thread that needs it",
+          out);
+}
+
+/* Those that this pass needs, into registers. */
+static void take_held(RowReduce *r, Tree *in, const int *step, int n,
+                      const char *col)
+{
+    Body *b = &r->body;
+    Reads reads;
+
+    reads_of(r->graph, r->group, step, n, &reads);
+    for (int i = 0; i < r->kept.n && r->held; i++) {
+        const Expr *e = r->kept.read[i];
+        bool used = false;
+        for (int k = 0; k < reads.n; k++)
+            used |= expr_equal(reads.read[k], e);
+        if (!used)
+            continue;
+        const char *frag = cprint_fresh(
+            &b->print, text(r, "%s_frag", cprint_tensor(&b->print, e->tensor)));
+        body_declare(b, in, e->type, frag, true);
+        PUT(in,
+            r->vec > 1 ? "dcc_load<VEC>(@frag, &@at);\n"
+                       : "dcc_assign(@frag, @at);\n",
+            FILL("frag", frag), FILL("at", held_at(r, i, col)));
+        body_hold(b, e, r->vec > 1 ? text(r, "%s[%s]", frag, b->lane) : frag);
+    }
 }
 
 /* Weights worth asking for before the wait for the grid: the first pass reads
@@ -560,6 +629,7 @@ static void put_pass(RowReduce *r, int q)
     CScope scope = cprint_open(&b->print);
     int held = b->n_held;
     const char *col = name_cols(r, in);
+    take_held(r, in, step, n, col);
     body_steps(b, in, step, n, true);
     put_col_loop(r, out, in, col);
     if (!r->flat || has_tail(r)) { /* else all is in the kernel's own scope */
@@ -681,6 +751,11 @@ void reduce_build(const void *form, const Variant *v, Kernel *k)
     put_early_reads(&r);
     kernel_wait_phase(g, k);
     put_kept_reads(&r);
+    if (r.held) {
+        k->min_arch = "sm_80";
+        k->smem_bytes += (size_t)reduce_held_bytes(f, r.vec);
+        put_held_reads(&r);
+    }
     for (int q = -1; q < r.plan.passes; q++) {
         if (q >= 0)
             put_pass(&r, q);

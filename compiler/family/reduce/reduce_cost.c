@@ -26,6 +26,8 @@ static double serial_loads(const RowReduce *r, const Device *d)
 
     if (r->mode == MODE_COLUMNS && turns > 1) /* some, then one by one */
         turns = floor(turns) + fmod(r->chunks, d->loads_ahead);
+    if (r->held) /* copies are all under way; loads are one by one */
+        return r->vec > 1 ? 1 : fmax(1, turns / 2);
     if (r->keep)
         return 1 + (kept > 1 ? kept : 0);
     /* later passes find it in the L2 */
@@ -103,7 +105,7 @@ static double read_again(const RowReduce *r, const Device *d, double in)
     double under_way =
         fmin(blocks, (double)d->sms * d->threads_sm / r->threads);
 
-    if (r->keep || r->plan.passes < 2 ||
+    if (r->keep || r->held || r->plan.passes < 2 ||
         !model_too_large(d, in * under_way / blocks))
         return 0;
     return in * (r->plan.passes - 1);
@@ -154,7 +156,7 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
 
     reduce_plan(&r, f, v);
     reduce_traffic(&r, f, &t);
-    double again = r.keep ? 1 : r.plan.passes > 0 ? r.plan.passes : 1;
+    double again = r.keep || r.held ? 1 : fmax(1, r.plan.passes);
     double blocks = block_count(&r);
     if (blocks > INT32_MAX) {
         *c = (Cost){.us = INFINITY, .why = "more blocks than a grid has"};
@@ -166,6 +168,9 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
     double smem = t.l1_clk * again * d->smem_bytes_clk;
     if (r.mode == MODE_COLUMNS && r.per_row > 1)
         smem += VECTOR_BYTES * blocks * r.threads * r.vec * r.plan.passes;
+    const double held =
+        r.held ? (double)reduce_held_bytes(f, r.vec) : 0;
+    smem += held * (double)r.n_rows * (1 + r.plan.passes);
     Work w = {
         .pipe = PIPE_FMA,
         .flops = t.flops,
@@ -180,6 +185,7 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
         .blocks = blocks,
         .threads = r.threads,
         .regs = (int)d->reduce_regs + 2 * r.vec + r.arrays * r.chunks * r.vec,
+        .smem_block = held,
         .block_ops = t.flops / blocks,
         .block_bytes = t.bytes / blocks,
         .fill_us = model_us(d, combine_clk(&r, d) * fmax(1, r.plan.passes)),
