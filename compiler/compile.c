@@ -11,6 +11,7 @@
 #include "search/norms.h"
 #include "search/keep.h"
 #include "rewrite/layout.h"
+#include "rewrite/unfold.h"
 #include "emit/emit.h"
 #include "rewrite/rewrite.h"
 #include "rewrite/number.h"
@@ -177,14 +178,16 @@ static Prices prices_of(const Device *d)
 }
 
 /* What is tried: chains prepared, inputs and outputs copied (ends.h), what
- * windows read left as declared, products of f32 factors in parts (parts.h);
- * and what there was to prepare, how many there were to copy, whether nothing
- * but windows asks for other layouts, or how many products may be in parts. */
+ * windows read left as declared, patches in rows of their own (unfold.h),
+ * products of f32 factors in parts (parts.h); and what there was to prepare,
+ * how many there were to copy, whether nothing but windows asks for other
+ * layouts, how many patches there are, or products that may be in parts. */
 typedef struct Try {
-    bool chains, ends, declared;
+    bool chains, ends, declared, unfold;
     Own own;
     int n_ends;
     bool windows;
+    int n_patches;
     PartsWish parts;
     PartsMade made;
 } Try;
@@ -235,6 +238,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     s->keep = keep(g, seen, most);
     if (o->model.device->sm >= 80) /* tensor cores */
         try->made = make_parts(g, &try->parts);
+    try->n_patches = unfold(g, !try->unfold);
     g->as_declared = try->declared;
     try->windows = layout_by_windows(g);
     if (try->ends)
@@ -337,6 +341,7 @@ static CudaProgram *better_order(Arena *a, Diag *d, Diag *quiet,
     const Written from = written(r);
     Try plain = {.ends = try->ends,
                  .declared = try->declared,
+                 .unfold = try->unfold,
                  .parts = try->parts};
 
     try->chains = true;
@@ -385,18 +390,22 @@ static CudaProgram *copied_or_not(Arena *a, Diag *d, Diag *quiet,
                                   Report *r)
 {
     const Written from = written(r);
-    Try copied = {.ends = true, .parts = try->parts};
+    Try copied = {.ends = true,
+                  .declared = try->declared,
+                  .unfold = try->unfold,
+                  .parts = try->parts};
     CudaProgram *p = better_order(a, is_picky(o) ? quiet : d, quiet, tree,
                                   model, o, seen, most, &copied, r);
 
     try->made = copied.made;
     try->windows = copied.windows;
+    try->n_patches = copied.n_patches;
     if (p ? !copied.n_ends || o->plan_name : !is_picky(o))
         return p;
     if (!p)
         rewind_to(r, from);
     const Written to = written(r);
-    bool last = !p && !copied.windows;
+    bool last = !p && !copied.windows && !copied.n_patches;
     CudaProgram *q = better_order(a, last ? d : quiet, quiet, tree, model, o,
                                   seen, most, try, r);
     if (!p)
@@ -408,29 +417,37 @@ static CudaProgram *copied_or_not(Arena *a, Diag *d, Diag *quiet,
     return second ? q : p;
 }
 
-/* The same, and where windows alone ask for other layouts without these. */
+/* The same; and without the layouts that windows alone ask for, and with
+ * patches in rows of their own, where there are such. */
 static CudaProgram *better_ends(Arena *a, Diag *d, Diag *quiet,
                                 const struct Program *tree, const char *model,
                                 const CompileOptions *o, const Seens *seen,
                                 int64_t most, Try *try, Report *r)
 {
     const Written from = written(r);
-    Try declared = {.declared = true, .parts = try->parts};
     CudaProgram *p = copied_or_not(a, d, quiet, tree, model, o, seen, most,
                                    try, r);
+    Try other[] = {{.declared = try->windows, .parts = try->parts},
+                   {.unfold = try->n_patches > 0, .parts = try->parts}};
 
-    if (!try->windows || (p ? o->plan_name != NULL : !is_picky(o)))
-        return p;
-    if (!p)
-        rewind_to(r, from);
-    const Written to = written(r);
-    CudaProgram *q = better_order(a, p ? quiet : d, quiet, tree, model, o,
-                                  seen, most, &declared, r);
-    if (!p)
-        return q;
-    bool second = q && predicted_us(q) < predicted_us(p);
-    keep_one(r, from, to, second);
-    return second ? q : p;
+    for (int i = 0; i < 2; i++) {
+        if (!other[i].declared && !other[i].unfold)
+            continue;
+        if (p ? o->plan_name != NULL : !is_picky(o))
+            return p;
+        if (!p)
+            rewind_to(r, from);
+        const Written to = written(r);
+        bool last = !p && (i == 1 || !other[1].unfold);
+        CudaProgram *q = copied_or_not(a, last ? d : quiet, quiet, tree, model,
+                                       o, seen, most, &other[i], r);
+        bool second = !p || (q && (o->random_plan ||
+                                   predicted_us(q) < predicted_us(p)));
+        if (p)
+            keep_one(r, from, to, second);
+        p = second ? q : p;
+    }
+    return p;
 }
 
 /* Products in chains need no parts in memory. */

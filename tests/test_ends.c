@@ -108,6 +108,22 @@ Test(ends, ragged_rows_by_vectors)
     arena_free(f.arena);
 }
 
+/* Patches that a product takes apart from each other lie in runs that no copy
+ * engine takes: they go into rows of their own first, where that is quicker. */
+Test(ends, patches)
+{
+    expect(1, 2, "input x : f16[32, 3, 224, 224]; param w : f16[768, 3, 16, 16];"
+                 " output y = conv2d(x, w, stride = 16);");
+    expect(0, 2, "input x : f16[32, 3, 224, 224]; param w : f16[768, 768];"
+                 " t[n, p in 0..196, e in 0..768] = x[n, e % 3,"
+                 " p / 14 * 16 + e / 48, p % 14 * 16 + e / 3 % 16];"
+                 " output y = linear(t, w);");
+    expect(0, 1, "input x : f16[2, 3, 32, 32]; param w : f16[768, 768];"
+                 " t[n, p in 0..4, e in 0..768] = x[n, e % 3,"
+                 " p / 2 * 16 + e / 48, p % 2 * 16 + e / 3 % 16];"
+                 " output y = linear(t, w);");
+}
+
 /* Few channels are read as they lie; where nothing is summed, or lies as it is
  * wanted, there is nothing to copy; and what is copied may cost more. */
 Test(ends, as_declared)
