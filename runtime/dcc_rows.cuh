@@ -56,4 +56,35 @@ template <int N, class T> DCC_DEVICE void dcc_hold(T *to, const T *from)
     }
 }
 
+// Of a row of `end` elements the whole vector that begins at `at`, at either
+// end partly beyond it: there is nothing there, or zeros.
+template <int N, class T>
+DCC_DEVICE void dcc_hold_within(T *to, const T *from, int at, int end)
+{
+    if (at >= 0 && at + N <= end) {
+        dcc_hold<N>(to, from);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i) {
+        to[i] = T();
+        if (at + i >= 0 && at + i < end)
+            to[i] = from[i];
+    }
+}
+
+// The same of what is stored.
+template <int N, class F, class T>
+DCC_DEVICE void dcc_store_within(T *to, const F (&from)[N], int at, int end)
+{
+    if (at >= 0 && at + N <= end) {
+        dcc_store<N>(to, from);
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        if (at + i >= 0 && at + i < end)
+            dcc_assign(to[i], from[i]);
+}
+
 #endif

@@ -1,31 +1,42 @@
 // Rows that are long for registers, and lie in shared memory between passes.
 
 model odd {
-  input x : f16[2, 8197];
+  input x : f16[3, 16389];
   output y = log_softmax(x);
   output m[i] = argmax(j) x[i, j];
 }
 
-// two inputs, of which one is needed once, and factors of the columns
+// two inputs, and a factor of the columns: no vectors begin where rows do
 model norms {
-  input x : f32[3, 4100];
-  input r : bf16[3, 4100];
-  param g : f32[4100];
+  input x : f32[2, 10245];
+  input r : bf16[2, 10245];
+  param g : f32[10245];
   output y = layer_norm(x + r, g) + r;
 }
 
-// by vectors; a row that is a part of a longer one, and columns of two indices
+// parts of rows, by vectors from inside them, of two types
+model inside {
+  input x : f32[4, 2, 16390];
+  u[i, j in 0..16386] = x[i, 1, j + 3];
+  v[i, j in 0..16387] = x[i, 0, j + 1];
+  m[i] = max(j) u[i, j];
+  output z[i, j] : f16 = u[i, j] / m[i] - (sum(k) exp(u[i, k] - m[i]));
+  output p = log_softmax(v);
+}
+
+// columns of two indices
 model parts {
-  input x : f16[2, 3, 8, 1032];
-  output y[i, j, k] = (x[i, 1, j, k] - (mean(a, b) x[i, 1, a, b])) / (1 + (max(a, b) abs(x[i, 1, a, b])));
+  input x : f16[4, 3, 16, 1032];
+  m[i] = max(a, b) x[i, 1, a, b];
+  output y[i, j, k] = exp(x[i, 1, j, k] - m[i]) / (sum(a, b) exp(x[i, 1, a, b] - m[i]));
 }
 
 // what is read under a condition, or by data, is not
 model others {
-  input x : f16[2, 8192];
-  input at : i32[8192] in 0..8192;
+  input x : f16[2, 16392];
+  input at : i32[16392] in 0..16392;
   s[i] = sum(j) x[i, at[j]];
   output y[i, j] = x[i, at[j]] * s[i];
-  t[i] = max(j in 0..8192) (x[i, j - 1] or 3);
-  output z[i, j in 0..8192] = (x[i, j - 1] or 3) - t[i];
+  t[i] = max(j in 0..16392) (x[i, j - 1] or 3);
+  output z[i, j in 0..16392] = (x[i, j - 1] or 3) - t[i];
 }

@@ -598,8 +598,10 @@ static const char *store_frag(Body *b, const Step *s, int *step)
     *step = 1;
     if (!s->tensor || s->op != R_NONE)
         return NULL;
-    *step = store_step(b->graph, s, store_offset(b->graph, s), b->along,
-                       b->vec);
+    *step = b->within && s->over_cols
+                ? b->vec
+                : store_step(b->graph, s, store_offset(b->graph, s), b->along,
+                             b->vec);
     if (*step < 2)
         return NULL;
     return cprint_fresh(&b->print,
@@ -626,12 +628,17 @@ static void put_vector_store(Body *b, Tree *out, int i, const char *frag,
         at = arena_printf(a, "&%s[%s]", cprint_tensor(p, s->tensor),
                           cprint_at(p, s->tensor, s->store, s->where));
     Tree *store =
-        QUOTE(a, "@store<@n@@past>(@at, @frag@@least);\n",
-              FILL("store", least ? "dcc_store_max" : "dcc_store"),
+        QUOTE(a, "@store<@n@@past>(@at, @frag@@least@@within);\n",
+              FILL("store", b->within ? "dcc_store_within"
+                            : least   ? "dcc_store_max"
+                                      : "dcc_store"),
               FILL("n", step == b->vec ? "VEC" : arena_printf(a, "%d", step)),
               FILL("past", b->past[i] ? ", DCC_PAST" : ""), FILL("at", at),
               FILL("frag", frag),
-              FILL("least", least ? arena_printf(a, ", %s", least) : ""));
+              FILL("least", least ? arena_printf(a, ", %s", least) : ""),
+              FILL("within", b->within ? arena_printf(a, ", %s, %s", b->base,
+                                                      b->within)
+                                       : ""));
     if (!where)
         where = b->store_if;
     if (where)

@@ -61,6 +61,8 @@ typedef struct Body {
     const char *store_if; /* condition of every store, or NULL */
     const char *lane_if;  /* of a lane's part in reductions, or NULL: a row's
                              last vector may lie partly in padding */
+    const char *within;   /* then: how long the row is; a vector at either end
+                             of it lies partly beyond, aligned; or NULL */
     const char
         *store_sync; /* the call at which threads that read the same state
                       meet before one of them overwrites it; or NULL */

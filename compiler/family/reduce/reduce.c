@@ -155,18 +155,93 @@ static bool is_held(const ReduceForm *f, const Expr *e, int vec)
              step == vec));
 }
 
+/* Sets *rest to what is behind the column in the offset, or compares; false if
+ * vectors along col are none, or begin elsewhere than others. */
+static bool same_rest(const ReduceForm *f, const Idx *offset, const Var *col,
+                      const Idx **rest)
+{
+    const Idx *own =
+        idx_sub(f->graph->pool, offset, idx_var(f->graph->pool, col));
+
+    if (idx_coef(offset, col) != 1 || idx_uses(own, col) ||
+        (*rest && *rest != own))
+        return false;
+    *rest = own;
+    return true;
+}
+
+/* The same of a step: what it stores along the columns, and what it reads
+ * there, which is held. */
+static bool step_shifts(const ReduceForm *f, const Step *s, const Var *col,
+                        int vec, const Idx **rest)
+{
+    const Step *all = f->plain->step;
+    const int at = (int)(s - all);
+    Reads r;
+
+    reads_of(f->graph, f->plain, &at, 1, &r);
+    for (int i = 0; i < r.n; i++)
+        if (over_cols(f->plain, r.read[i]) &&
+            (!has_read(&f->keep[0].reads, r.read[i]) ||
+             vec * type_bytes(r.read[i]->tensor->type) > VECTOR_BYTES))
+            return false;
+    if (!s->tensor || !s->over_cols || s->op != R_NONE)
+        return true;
+    return !s->where.n && vec * type_bytes(s->tensor->type) <= VECTOR_BYTES &&
+           same_rest(f, tensor_offset(f->graph, s->tensor, s->store), col,
+                     rest);
+}
+
+/* e modulo vec, of small numbers; NULL: not of variables alone. */
+static const Idx *modulo(IdxPool *p, const Idx *e, int vec)
+{
+    const Idx *small = idx_const(p, e->k % vec);
+
+    for (int i = 0; i < e->n; i++) {
+        if (e->term[i].atom->kind != ATOM_VAR || e->term[i].c < 0)
+            return NULL;
+        small = idx_add(p, small,
+                        idx_scale(p, idx_atom(p, e->term[i].atom),
+                                  e->term[i].c % vec));
+    }
+    return e->k < 0 ? NULL : idx_mod(p, small, vec);
+}
+
+const Idx *reduce_shift(const ReduceForm *f, int vec)
+{
+    const Group *gr = f->plain;
+    const Var *col = reduce_fastest(f->cols, gr->n_cols);
+    const Reads *kept = &f->keep[0].reads;
+    const Idx *rest = NULL;
+
+    if (!col || vec == 1 || col->extent != group_cols(gr))
+        return NULL;
+    for (int i = 0; i < kept->n; i++)
+        if (!same_rest(f,
+                       tensor_offset(f->graph, kept->read[i]->tensor,
+                                     kept->read[i]->at),
+                       col, &rest))
+            return NULL;
+    for (int i = 0; i < gr->n_step; i++)
+        if (!step_shifts(f, &gr->step[i], col, vec, &rest))
+            return NULL;
+    if (!rest || idx_align(rest, vec) == vec)
+        return NULL;
+    return modulo(f->graph->pool, rest, vec);
+}
+
 int64_t reduce_held_bytes(const ReduceForm *f, int vec)
 {
     const Reads *kept = &f->keep[0].reads;
-    int64_t bytes = 0;
+    const bool shifts = reduce_shift(f, vec) != NULL;
+    int64_t bytes = 0, cols = group_cols(f->plain) + (shifts ? vec : 0);
 
-    if (f->options->device->sm < 80 || group_cols(f->plain) % vec)
+    if (f->options->device->sm < 80 || (!shifts && cols % vec))
         return 0;
     for (int i = 0; i < kept->n; i++) {
-        if (!is_held(f, kept->read[i], vec))
+        if (!is_held(f, kept->read[i], shifts ? 1 : vec))
             return 0;
-        bytes += (group_cols(f->plain) *
-                      type_bytes(kept->read[i]->tensor->type) +
+        bytes += (cols * type_bytes(kept->read[i]->tensor->type) + 2 *
                   VECTOR_BYTES - 1) /
                  VECTOR_BYTES * VECTOR_BYTES;
     }
@@ -236,6 +311,7 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
     if (r->held) {
         memset(r->plan.kept, 0, sizeof r->plan.kept);
         r->kept = f->keep[0].reads;
+        r->shift = reduce_shift(f, r->vec);
         return;
     }
     r->keep =
@@ -325,14 +401,16 @@ static void add_beside(Space *s, const ReduceForm *f, int vec)
                 add(s, MODE_BLOCK, threads, vec, side);
 }
 
-/* Rows in shared memory: those that are long for registers. */
+/* Rows in shared memory: those of which registers hold no two blocks' on an
+ * SM, as numbers of 32 bits. */
 static void add_held(Space *s, const ReduceForm *f, int vec)
 {
-    enum { LEAST = 16 << 10, SCRATCH = 1 << 10, FEWEST = 256 };
+    enum { SCRATCH = 1 << 10, FEWEST = 256 };
+    const Device *d = f->options->device;
     const int64_t bytes = reduce_held_bytes(f, vec);
 
-    if (bytes < LEAST ||
-        bytes + SCRATCH > (int64_t)f->options->device->smem_block_kb * KB)
+    if (bytes == 0 || bytes + SCRATCH > (int64_t)d->smem_block_kb * KB ||
+        group_cols(f->plain) * f->keep[0].arrays <= d->regs_sm / (2 * 2))
         return;
     for (int threads = FEWEST; threads <= BLOCK_THREADS; threads *= 2) {
         if (s->n == MAX_VARIANTS)
@@ -399,7 +477,6 @@ static int reduce_space(const void *form, Variant **out)
     for (int vec = widest; vec >= 1 && vec * 4 > widest; vec /= 2) {
         add_along_cols(&s, gr, vec);
         add_beside(&s, f, vec);
-        add_held(&s, f, vec);
         int most =
             f->options->device->sms * 2 / (int)(n_rows < 4096 ? n_rows : 4096);
         for (int share = 4; splits(f) && share <= most && share <= 256;
@@ -407,6 +484,9 @@ static int reduce_space(const void *form, Variant **out)
             if (n_cols / share >= 1024)
                 add(&s, MODE_SPLIT, 256, vec, share);
     }
+    for (int vec = 8; vec >= 1; vec /= 2)
+        if (vec <= widest || reduce_shift(f, vec))
+            add_held(&s, f, vec);
     widest = row ? widest_vector(g, gr, row, 8, false) : 1;
     for (int vec = widest; row && vec >= 1 && vec * 4 > widest; vec /= 2)
         for (int threads = 64; threads <= 512; threads *= 2)

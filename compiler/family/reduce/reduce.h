@@ -66,6 +66,9 @@ typedef struct RowReduce {
     bool keep;                 /* columns stay in registers between passes */
     bool held;                 /* they stay in shared memory */
     const char **row;          /* then: by kept read, the array there */
+    const Idx *shift;          /* elements from a whole vector in memory to the
+                                  row's first; NULL: rows begin with one */
+    const char *shift_id;      /* what it is called */
     bool flat;                 /* kept, and there is a single turn */
     const char *col;           /* then: the identifier of its column */
     Reads kept;                /* the reads that do */
@@ -86,6 +89,9 @@ bool reduce_many_quotients(const RowReduce *r);
 /* Bytes of shared memory that hold what several passes need of a row; 0: it
  * cannot be held there, by vectors of vec. */
 int64_t reduce_held_bytes(const ReduceForm *f, int vec);
+/* RowReduce.shift of rows that begin inside vectors, all of them alike, if
+ * nothing else is read or stored along the columns; or NULL. */
+const Idx *reduce_shift(const ReduceForm *f, int vec);
 /* The accumulators of reduction i become one, in all threads of the row. */
 void reduce_combine(RowReduce *r, Tree *out, int i);
 /* A phase: the last block of a row, or of TX of them, takes what the others

@@ -83,7 +83,11 @@ static const char *name_cols(RowReduce *r, Tree *in)
                 b->base = b->print.name[i].text;
                 break;
             }
-    if (b->base && r->mode != MODE_COLUMNS && r->n_cols % r->vec)
+    if (r->shift) {
+        b->lane_if = text(r, "(unsigned)(%s + %s) < %s", b->base, b->lane,
+                          cols_size(r));
+        b->within = cols_size(r);
+    } else if (b->base && r->mode != MODE_COLUMNS && r->n_cols % r->vec)
         b->lane_if = text(r, "%s + %s < %s", b->base, b->lane, cols_size(r));
     return id;
 }
@@ -180,6 +184,8 @@ static void put_plain_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
                                      : "THREADS";
         if (r->vec > 1)
             step = text(r, "%s * VEC", step);
+        if (r->shift)
+            start = text(r, "(int)%s - %s", start, r->shift_id);
     }
     if (r->mode == MODE_SPLIT || r->parts > 1) {
         start = text(r, "first + %s", start);
@@ -289,6 +295,14 @@ static void setup_block(RowReduce *r, Tree *out)
     PUT(out, "const int @id = blockIdx.@axis;\n", FILL("id", id),
         FILL("axis", r->mode == MODE_SPLIT ? "y" : "x"));
     put_rows(r, out, id);
+    if (r->shift)
+        r->shift_id = cprint_fresh(&r->body.print, "shift");
+    if (r->shift)
+        PUT(out,
+            "// The row begins inside a vector: its first one is taken whole.\n"
+            "const int @shift = @at;\n",
+            FILL("shift", r->shift_id),
+            FILL("at", cprint_idx(&r->body.print, r->shift, 0)));
 }
 
 /* The columns of a block that shares a row's with others. */
@@ -492,7 +506,21 @@ static void put_kept_reads(RowReduce *r)
 /* "x_row[d]", in shared memory. */
 static const char *held_at(RowReduce *r, int i, const char *col)
 {
-    return text(r, "smem.%s[%s]", r->row[i], col);
+    return r->shift ? text(r, "smem.%s[%s + %s]", r->row[i], col, r->shift_id)
+                    : text(r, "smem.%s[%s]", r->row[i], col);
+}
+
+/* What a thread copies, and what of it is in the row, where that begins inside
+ * a vector. */
+static void put_hold(RowReduce *r, Tree *in, const Expr *e, const char *to,
+                     const char *col)
+{
+    PUT(in, "@hold<@vec>(&@to, &@tensor[@at]@part);\n",
+        FILL("hold", r->shift ? "dcc_hold_within" : "dcc_hold"),
+        FILL("vec", r->vec > 1 ? "VEC" : "1"), FILL("to", to),
+        FILL("tensor", cprint_tensor(&r->body.print, e->tensor)),
+        FILL("at", cprint_at(&r->body.print, e->tensor, e->at, (Guard){0})),
+        FILL("part", r->shift ? text(r, ", %s, %s", col, cols_size(r)) : ""));
 }
 
 static void put_held_reads(RowReduce *r)
@@ -511,15 +539,11 @@ static void put_held_reads(RowReduce *r)
         r->row[i] = cprint_fresh(
             &b->print, text(r, "%s_row", cprint_tensor(&b->print, t)));
         kernel_smem(r->graph, r->kernel, VECTOR_BYTES,
-                    text(r, "%s %s[%s]", type_cname(t->type), r->row[i],
-                         cols_size(r)),
+                    text(r, "%s %s[%s%s]", type_cname(t->type), r->row[i],
+                         cols_size(r), r->shift ? " + 2 * VEC" : ""),
                     "of the row, read once");
         copies |= r->vec * type_bytes(t->type) >= (int)sizeof(float);
-        PUT(in, "dcc_hold<@vec>(&@to, &@tensor[@at]);\n",
-            FILL("vec", r->vec > 1 ? "VEC" : "1"),
-            FILL("to", held_at(r, i, col)),
-            FILL("tensor", cprint_tensor(&b->print, t)),
-            FILL("at", cprint_at(&b->print, t, e->at, (Guard){0})));
+        put_hold(r, in, e, held_at(r, i, col), col);
     }
     put_col_loop(r, out, in, col);
     if (copies)

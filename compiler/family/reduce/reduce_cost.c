@@ -90,6 +90,14 @@ void reduce_traffic(const RowReduce *r, const ReduceForm *f, Traffic *t)
                                       : WARP / r->per_row};
 
     census_traffic(f->census, &s, t);
+    if (r->shift) { /* vectors, whatever the rows' places promise */
+        Traffic one;
+        s.vec = 1;
+        census_traffic(f->census, &s, &one);
+        t->l1_clk = one.l1_clk / r->vec;
+        t->bytes = one.bytes;
+        t->scatter = one.scatter;
+    }
     cheap_divisions(r, f->quotients, t);
     t->overhead += 2 * block_count(r) *
                    (r->threads * thread_overhead(r, f->options->device) +
