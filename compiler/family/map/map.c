@@ -263,13 +263,28 @@ static void add_bands(const MapForm *f, int widest, Variant *v, int *n)
     }
 }
 
+/* Elements of one store of the widest type that is stored: of more a thread
+ * has several, and each writes a part of sectors. Sums read more than they
+ * store. */
+static int widest_store(const Group *gr)
+{
+    int bytes = 1;
+
+    for (int i = 0; i < gr->n_step && group_cols(gr) == 1; i++)
+        if (gr->step[i].tensor && type_bytes(gr->step[i].tensor->type) > bytes)
+            bytes = type_bytes(gr->step[i].tensor->type);
+    return VECTOR_BYTES / bytes;
+}
+
 static int map_space(const void *form, Variant **out)
 {
     const MapForm *f = form;
     Graph *g = f->g;
     Variant v[64 + MOST_PARTS * 3 * 6 + 3 * MOST_PARTS * 6 * (3 + 3)];
     int n = 0,
-        widest = f->fast ? widest_vector(g, f->gr, f->fast, 16, false) : 1;
+        widest = f->fast ? widest_vector(g, f->gr, f->fast,
+                                         widest_store(f->gr), false)
+                         : 1;
     Window w;
 
     window_find(g, f->gr, f->fast, &w);
