@@ -71,3 +71,13 @@ model wg_split_rows { input x : f16[600, 200]; input w : f16[264, 200]; output y
 // Both factors lie across the sum, and tiles need not be whole boxes of them.
 model wg_across { input x : f16[136, 200]; input g : f16[136, 232]; output y[n, k] = sum(i) x[i, n] * g[i, k]; }
 model wg_across_bf16 { input x : bf16[72, 96]; input g : bf16[72, 104]; param b : f32[104]; output y[n, k] = relu((sum(i) x[i, n] * g[i, k]) + b[k]); }
+
+// few columns, or rows: of a tile most is beyond them
+model narrow {
+  input a : f16[200, 72];
+  input b : f16[8, 72];
+  input c : bf16[2, 72, 8];
+  input d : bf16[2, 72, 136];
+  output y[i, k] = sum(j) a[i, j] * b[k, j];
+  output z[n, i, k] : f32 = sum(j) c[n, j, i] * d[n, j, k];
+}

@@ -47,8 +47,8 @@ static const char *check_types(Contract *x)
     x->terms = tf32 && !are && x->o->math == MATH_3XTF32 ? 3 : 1;
     if (a != T_F16 && a != T_BF16 && !tf32)
         return "factors that are not exact in f16 or bf16";
-    if (x->c.M < 16 || x->c.N < 16 || x->c.K < 8)
-        return "fewer than 16 rows or columns, or than 8 terms";
+    if (x->c.M < 8 || x->c.N < 8 || x->c.K < 8)
+        return "fewer than 8 rows, columns or terms";
     x->elem = a;
     x->mma = true;
     return NULL;
