@@ -54,3 +54,18 @@ model map_param_only {
 model map_constant { input x : f32[5]; c : f32[5] = 3; output y[i] = x[i] * c[i]; }
 model map_index_value { input x : f32[6, 10]; output y[i, j] = j > i ? x[i, j] : 0; }
 model map_same_twice { input x : f32[17]; output y[i] = x[i] * x[i]; output z[i in 0..17] = x[16 - i]; }
+
+// Rows of few elements, one behind the other, are one row: of results, of what
+// is summed, and with another order on one side.
+model rows_in_one {
+  input x : f16[3, 8, 14, 6];
+  input h : f32[3, 8, 5, 12];
+  param g : f16[8];
+  output y[n, c, i, j] = relu(x[n, c, i, j] * g[c]) + 1;
+  output m[n, c] : f32 = mean(i, j) x[n, c, i, j];
+  output t[n, i, j, c] = x[n, c, i, j] + g[c];
+  v[n, i, j] : f32 = max(c) h[n, c, i, j];
+  output z[n, c, i, j] = exp(h[n, c, i, j] - v[n, i, j]);
+  output k[n, c, i, j] = h[n, c, i, j] + i - j;
+  output s[n, c, i, j in 0..11] = h[n, c, i, j + 1];
+}

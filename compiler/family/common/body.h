@@ -19,6 +19,10 @@ typedef struct Schedule {
 /* gr with every stored reduction followed by a row step that stores it; gr
  * itself if there is none. */
 const Group *nest_plain(Graph *g, const Group *gr);
+/* gr with rows, or columns, that lie one behind the other as one variable where
+ * vectors along it are wider, or one alone is shorter than `least`; gr itself
+ * if there are none. merged.c */
+const Group *nest_merged(Graph *g, const Group *gr, int64_t least);
 void schedule_make(const Group *gr, Schedule *s);
 /* The steps that pass q runs, in order: its own, and values over cols from
  * earlier passes that are not kept and so computed again. */

@@ -127,6 +127,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
                             (long long)group_cols(gr));
     if (*why)
         return NULL;
+    gr = nest_merged(g, gr, 0);
     const Var **rows = ordered_rows(g, gr);
     gr = map_onward(g, map_lanes(g, gr, rows));
     rows = ordered_rows(g, gr);

@@ -122,6 +122,7 @@ static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
 
     if ((*why = refuse(gr)))
         return NULL;
+    gr = nest_merged(g, gr, 0);
     f->graph = g;
     f->group = gr;
     f->plain = nest_plain(g, gr);

@@ -107,6 +107,9 @@ static const char *find_rows(TurnForm *f)
 static const void *turn_open(Graph *g, const Group *gr, const Options *o,
                              const char **why)
 {
+    enum { LONG_LINE = 64 }; /* elements: a tile has whole ones */
+
+    gr = nest_merged(g, gr, LONG_LINE);
     TurnForm f = {.graph = g, .group = gr, .options = o};
 
     *why = find_rows(&f);

@@ -1,0 +1,43 @@
+/* test_vectors.c - which variants the model takes, of what users write. */
+#include "models.h"
+
+/* The first kernel's variant has these words. */
+static void expect(const char *words, const char *text)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p =
+        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
+
+    cr_assert(p, "%s: %s", text, diag_text(f.diag));
+    cr_expect(strstr(p->run[0].kernel->variant, words), "%s: %s, not %s", text,
+              p->run[0].kernel->variant, words);
+    arena_free(f.arena);
+}
+
+/* Rows that end inside vectors, one behind the other, are taken as one; and a
+ * thread's elements are one store of the widest type. */
+Test(variants, vectors)
+{
+    expect("vec=4", "input x : f16[64, 768, 14, 14]; m[n, h, w] : f32 ="
+                    " max(c) x[n, c, h, w];"
+                    " output y[n, c, h, w] = x[n, c, h, w] - m[n, h, w];");
+    expect("vec=8", "input x : f16[32, 512, 28, 28];"
+                    " output y[n, h, w, c] = x[n, c, h, w];");
+    expect("vec=8", "input x : f16[32, 512, 28, 28]; param g : f16[512];"
+                    " output y[n, c, h, w] = x[n, c, h, w] * g[c];");
+    expect("vec=4", "input x : f16[32768, 512];"
+                    " output y : f32[32768, 512] = x;");
+    expect("held=1", "input x : f16[1024, 50257];"
+                     " output y = log_softmax(x);");
+    expect("vec=8", "input x : f16[1024, 50257];"
+                    " output y = log_softmax(x);");
+}
+
+/* Few columns are beside many rows' sums what a tile leaves empty. */
+Test(variants, few_columns)
+{
+    expect("bn=32", "input a : f16[65536, 512]; input b : f16[8, 512];"
+                    " output y = linear(a, b);");
+}
