@@ -194,6 +194,8 @@ void reduce_cost(const void *form, const Variant *v, Cost *c)
         .threads = r.threads,
         .regs = (int)d->reduce_regs + 2 * r.vec + r.arrays * r.chunks * r.vec,
         .smem_block = held,
+        /* a long chain an element, and nothing else to do */
+        .warps_full = r.held ? 2 * d->fma_warps : 0,
         .block_ops = t.flops / blocks,
         .block_bytes = t.bytes / blocks,
         .fill_us = model_us(d, combine_clk(&r, d) * fmax(1, r.plan.passes)),
