@@ -136,9 +136,10 @@ static dcc_status rt_said(const dcc_st_file *f, const char *key,
     const char *text = dcc_st_metadata(f, key);
     char *end = NULL;
 
+    errno = 0;
     if (text)
         *out = strtoll(text, &end, 10);
-    if (!text || end == text || *end || *out < 0)
+    if (!text || end == text || *end || *out < 0 || errno == ERANGE)
         return dcc_fail(DCC_ERR_FORMAT,
                         "%s: no state of dcc train: its metadata has no %s",
                         dcc_st_path(f), key);

@@ -215,6 +215,9 @@ point $? "nothing is saved then"
 LC_ALL=C sed 's/"dcc.model":"step"/"dcc.model":"stop"/' a.safetensors \
     >model.safetensors
 fails 1 'of the model stop, not of step' $may --save model.safetensors --resume
+LC_ALL=C sed 's/"dcc.step":"900"/"dcc.step":"9999999999999999999"/
+    s/"dcc.data":"[0-9a-f]*"/"dcc.data":""/' a.safetensors >far.safetensors
+fails 1 'its metadata has no dcc.step' $may --save far.safetensors --resume
 LC_ALL=C sed 's/\[16,13\]/[13,16]/g' a.safetensors >shape.safetensors
 fails 1 'has shape .13, 16. in the file, the model needs .16, 13.' $may \
     --save shape.safetensors --resume
