@@ -1,5 +1,6 @@
-/* test_windows.c - kernels of convolutions whose groups are one channel, and of
- * their gradients: threads that walk along windows. */
+/* test_windows.c - kernels of convolutions whose groups are one channel, or a
+ * few, and of their gradients: threads that walk along windows, groups joined.
+ */
 #include "models.h"
 #include "compiler/search/explain.h"
 
@@ -81,5 +82,26 @@ Test(windows, lie_along_channels)
     cr_expect(strstr(buf_text(&r.dump), "d_y : f16[32, 96, 56, 56] strides "
                                         "301056 1 5376 96"),
               "%s", buf_text(&r.dump));
+    arena_free(f.arena);
+}
+
+/* Small groups beside each other are one product, also of weights that the step
+ * trains: ahead and back. */
+Test(windows, of_small_groups)
+{
+    Fixture f = fixture();
+    const char *at = explained(
+        &f, "input x : f16[32, 128, 56, 56]; param a : f16[128, 128, 1, 1];"
+            " param w : f16[128, 4, 3, 3]; input t : f16[32, 128, 56, 56];"
+            " h = relu(conv2d(x, a));"
+            " output loss = mse(conv2d(h, w, pad = 1, groups = 32), t);"
+            " for p in params { p = p - grad(loss * 64, p); }");
+    int n = 0;
+
+    while ((at = strstr(at, "\n    contract_wgmma, "))) {
+        n++;
+        at++;
+    }
+    cr_expect(n >= 4, "%d products by wgmma", n);
     arena_free(f.arena);
 }

@@ -59,6 +59,23 @@ static int64_t joined_groups(int64_t groups, int64_t channels)
     return n * channels > ROW / 2 || n == groups ? n : 1;
 }
 
+/* A parameter, what load time makes of such, or a step's own: what it trains,
+ * as products take it. */
+static bool is_weights(const Graph *g, const Tensor *t)
+{
+    Stmt *maker = NULL;
+
+    if (tensor_is_constant(t))
+        return true;
+    if (tensor_writers(g, t, &maker) != 1 || maker->op != R_NONE ||
+        maker->where.n)
+        return false;
+    const Expr *e = expr_strip(maker->value);
+    while (e->kind == E_CAST)
+        e = e->arg[0];
+    return e->kind == E_READ && !e->in.n && tensor_is_trained(e->tensor);
+}
+
 static bool find_groups(Groups *f)
 {
     enum { ROWS = 512, COLUMNS = 16 };
@@ -67,12 +84,12 @@ static bool find_groups(Groups *f)
 
     if (s->when != WHEN_RUN || s->where.n || !walk_product(s, &x, &w))
         return false;
-    if (tensor_is_constant(x->tensor)) {
+    if (is_weights(f->g, x->tensor)) {
         const Expr *other = w;
         w = x;
         x = other;
     }
-    if (!tensor_is_constant(w->tensor) || tensor_is_constant(x->tensor) ||
+    if (!is_weights(f->g, w->tensor) || is_weights(f->g, x->tensor) ||
         !is_16_bits(x->type) || x->type != w->type || w->in.n ||
         own_points(s, x, w) < ROWS)
         return false;
@@ -127,6 +144,23 @@ static int weight_vars(const Stmt *s, const Expr *w, const Var *joined,
     return n;
 }
 
+/* Where weights are made that are 0 from group to group: at load time, or in
+ * the step, ahead of s. */
+static Stmt *joined_stmt(Graph *g, const Stmt *s, const Tensor *w)
+{
+    int at = 0;
+
+    if (tensor_is_constant(w))
+        return load_stmt(g, w);
+    while (g->stmt[at] != s)
+        at++;
+    Stmt *c = stmt_insert(g, at);
+    c->when = WHEN_RUN;
+    c->path = arena_printf(g->arena, "%s_joined", s->path);
+    c->behind = s->behind;
+    return c;
+}
+
 static void join(Groups *f)
 {
     Graph *g = f->g;
@@ -155,9 +189,10 @@ static void join(Groups *f)
         return;
     to.store = access_subst(g, s->store, s->tensor->rank, &own, 1);
     const Expr *packed =
-        store_values(g, load_stmt(g, f->w->tensor), s, w, v, n, w->type,
+        store_values(g, joined_stmt(g, s, f->w->tensor), s, w, v, n, w->type,
                      arena_printf(g->arena, "%s_joined",
                                   f->w->tensor->name));
+    packed->tensor->as_declared = true;
     packed->tensor->cut = true;
     to.value = expr_select(g, expr_of_guard(g, same),
                            expr_binary(g, F_MUL, x, packed, s->value->type),

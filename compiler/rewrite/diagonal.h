@@ -3,7 +3,8 @@
  * A grouped convolution of 4, 8, 16 or 32 channels a group is as many products
  * of so few columns and terms that tiles of tensor cores are nearly empty, and
  * so are the rows that are copied; but groups are neighbours in memory. With
- * weights that are 0 from one group to another, made once at load time,
+ * weights that are 0 from one group to another, made once at load time, or in a
+ * step that trains them,
  *
  *     y[.., h i k] = sum(c, j) (i == j ? x[.., h j c] * w'[h i k, j, c] : 0)
  *

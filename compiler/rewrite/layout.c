@@ -623,6 +623,56 @@ static void unite_all(Layouts *l, bool *copied)
     }
 }
 
+typedef struct Sources {
+    Layouts *l;
+    const Stmt *s;
+    int trained, others;
+} Sources;
+
+static void note_source(const Expr *e, void *ctx)
+{
+    Sources *s = ctx;
+
+    if (e->kind == E_READ)
+        *(s->l->trained[root(s->l, e->tensor->id)] ? &s->trained
+                                                   : &s->others) += 1;
+}
+
+/* Trained parameters of which something lies as it wants lie so, too. */
+static void vote_source(const Expr *e, void *ctx)
+{
+    Sources *of = ctx;
+    const Tensor *t = of->s->tensor;
+
+    for (int d = 0; e->kind == E_READ && d < e->tensor->rank; d++) {
+        const Var *v = walk_var(e->at[d]);
+        if (v && v == idx_is_var(of->s->store[t->rank - 1]))
+            vote(of->l, e->tensor, d, 1);
+    }
+}
+
+/* What is made of trained parameters point by point (diagonal.h) is weights as
+ * these are. */
+static void note_trained(Layouts *l)
+{
+    const Graph *g = l->g;
+
+    for (int i = 0; i < g->n_tensor; i++)
+        l->trained[root(l, i)] |= tensor_is_trained(g->tensor[i]);
+    for (int i = 0; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        Sources of = {.l = l, .s = s};
+        if (s->op != R_NONE || s->tensor->role != ROLE_TEMP)
+            continue;
+        expr_visit(s->value, note_source, &of);
+        if (!of.trained || of.others)
+            continue;
+        l->trained[root(l, s->tensor->id)] = true;
+        if (s->tensor->as_declared)
+            expr_visit(s->value, vote_source, &of);
+    }
+}
+
 static Layouts poll(Graph *g)
 {
     Layouts l = {.g = g};
@@ -636,8 +686,7 @@ static Layouts poll(Graph *g)
     l.scores = find_scores(g);
     l.chain = arena_array(g->arena, bool, g->n_tensor);
     unite_all(&l, copied);
-    for (int i = 0; i < g->n_tensor; i++)
-        l.trained[root(&l, i)] |= tensor_is_trained(g->tensor[i]);
+    note_trained(&l);
     for (int i = 0; i < g->n_stmt; i++)
         if (g->stmt[i]->tensor->rank && !copied[i])
             vote_stmt(&l, g->stmt[i]);

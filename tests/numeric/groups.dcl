@@ -34,3 +34,14 @@ model gr_gradient_not_finite { type E = f16; input x : E[3, 32, 14, 15]; param w
   loss[] : f32 = sum(n, k, p, q) f32(y[n, k, p, q]) * r[n, k, p, q];
   d = grad(loss, x);
   output o = min(max(d, -1e6), 1e6); }
+// in a step that trains them: forward and the data's gradient, of small groups
+// and of ragged ones
+model step_groups {
+  dim B = 2;  input x : f16[B, 8, 17, 16];  param e : f16[64, 8, 1, 1];
+  param w : f16[64, 8, 3, 3];  param v : f16[48, 8, 1, 3];  param b : f16[48];
+  input t : f16[B, 48, 17, 16];
+  h = relu(conv2d(x, e));
+  h = conv2d(relu(conv2d(h, w, pad = 1, groups = 8)), v, b, pad = [0, 1], groups = 8);
+  output loss = mse(h, t);
+  for p in params { p = p - 0.01 * grad(loss * 64, p); }
+}
