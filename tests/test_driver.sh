@@ -161,6 +161,12 @@ for command in run bench verify; do
     check "$command to a full disk" 3 "cannot write to standard output" \
         sh -c '"$@" >/dev/full' sh "$dcc" $command --cpu $options good.dcl
 done
+cat >two.dcl <<'END'
+model one { input x : f32[5]; output y = exp(x); }
+model two { input x : f32[3, 7]; output y = softmax(x); }
+END
+check "an oracle whose library has something to say" 0 \
+    "all models are correct" env OMP_NUM_THREADS=x "$dcc" verify --cpu two.dcl
 check "any seed of 64 bits" 0 "1 run on CPU" \
     "$dcc" run --cpu --random --seed 18446744073709551615 good.dcl
 

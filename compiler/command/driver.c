@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+                     "0123456789_"
+
 enum { MESSAGE_LINES = 12 };
 /* Runs of a bench that does not say how many: emulated ones take seconds. */
 enum { BENCH_RUNS = 1000, BENCH_EMULATED = 10 };
@@ -414,6 +417,18 @@ typedef struct Model {
     bool state;
 } Model;
 
+/* How long a line "mlp 0" is in letters of its name; 0: it is another's, as
+ * what a library says of its environment. */
+static size_t listed(const char *line)
+{
+    size_t name = strspn(line, NAME_LETTERS), n = name + 1;
+
+    if (!name || line[name] != ' ')
+        return 0;
+    n += strspn(line + n, "0123456789");
+    return n > name + 1 && line[n] == '\n' ? name : 0;
+}
+
 static int list_models(Build *b, Model **out)
 {
     Command c = {0};
@@ -426,10 +441,11 @@ static int list_models(Build *b, Model **out)
     const char *log = work_path(&b->work, "models");
     if (work_run(&b->work, &c, log) == 0 && file_read(&text, log)) {
         for (const char *p = buf_text(&text); *p; p += *p == '\n') {
-            size_t name = strcspn(p, " \n");
-            VEC_PUSH(b->work.arena, *out, n, cap) =
-                (Model){arena_strndup(b->work.arena, p, name),
-                        atoi(p + name) > 0};
+            size_t name = listed(p);
+            if (name)
+                VEC_PUSH(b->work.arena, *out, n, cap) =
+                    (Model){arena_strndup(b->work.arena, p, name),
+                            atoi(p + name) > 0};
             p += strcspn(p, "\n");
         }
     }
