@@ -27,8 +27,8 @@ typedef struct Var {
     int id;           /* unique in the pool, in the order of making */
     const char *name; /* as in the source */
     int64_t extent;
-    bool tap;         /* of a sum that has no terms for its last values, where
-                         a factor's guard says so (phase.h) */
+    bool tap;         /* a tap or its phase, some of which have fewer: where a
+                         factor's guard says so, there is no term (phase.h) */
 } Var;
 
 typedef struct Idx Idx;

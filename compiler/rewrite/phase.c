@@ -187,10 +187,12 @@ static Parts parts_of(const Phase *f)
     Parts n;
 
     n.u = idx_new_var(pool, f->p->name, (f->p->extent - 1 - low) / f->m + 1);
-    n.phase = idx_new_var(pool, name, f->phases);
-    n.tap = f->r && taps * f->each > f->r->extent && f->phases == f->each
-                ? idx_new_tap(pool, name, taps)
-                : idx_new_var(pool, name, taps);
+    bool uneven =
+        f->r && taps * f->each > f->r->extent && f->phases == f->each;
+    const Var *(*make)(IdxPool *, const char *, int64_t) =
+        uneven ? idx_new_tap : idx_new_var;
+    n.phase = make(pool, name, f->phases);
+    n.tap = make(pool, name, taps);
     n.r = idx_add(pool, idx_scale(pool, idx_var(pool, n.tap), f->each),
                   idx_var(pool, n.phase));
     n.p = idx_add(pool, idx_scale(pool, idx_var(pool, n.u), f->m),
@@ -454,14 +456,11 @@ typedef struct TapGuard {
 /* Of a tap and its phase alone: any other index is a window's. */
 static bool is_tap(Cond c)
 {
-    bool tap = false;
-
-    for (int i = 0; i < c.e->n; i++) {
-        if (c.e->term[i].atom->kind != ATOM_VAR)
+    for (int i = 0; i < c.e->n; i++)
+        if (c.e->term[i].atom->kind != ATOM_VAR ||
+            !c.e->term[i].atom->var->tap)
             return false;
-        tap |= c.e->term[i].atom->var->tap;
-    }
-    return tap && !c.mod && c.e->n <= 2;
+    return !c.mod && c.e->n == 2;
 }
 
 static void note_taps(const Expr *e, void *ctx)
