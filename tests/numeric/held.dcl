@@ -24,6 +24,13 @@ model inside {
   output p = log_softmax(v);
 }
 
+// one row, from inside a vector
+model one {
+  input x : f16[16400];
+  v[j in 0..16389] = x[j + 3];
+  output y = softmax(v);
+}
+
 // columns of two indices
 model parts {
   input x : f16[4, 3, 16, 1032];

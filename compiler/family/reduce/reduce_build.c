@@ -295,14 +295,18 @@ static void setup_block(RowReduce *r, Tree *out)
     PUT(out, "const int @id = blockIdx.@axis;\n", FILL("id", id),
         FILL("axis", r->mode == MODE_SPLIT ? "y" : "x"));
     put_rows(r, out, id);
-    if (r->shift)
-        r->shift_id = cprint_fresh(&r->body.print, "shift");
-    if (r->shift)
-        PUT(out,
-            "// The row begins inside a vector: its first one is taken whole.\n"
-            "const int @shift = @at;\n",
-            FILL("shift", r->shift_id),
-            FILL("at", cprint_idx(&r->body.print, r->shift, 0)));
+}
+
+static void setup_shift(RowReduce *r, Tree *out)
+{
+    if (!r->shift)
+        return;
+    r->shift_id = cprint_fresh(&r->body.print, "shift");
+    PUT(out,
+        "// The row begins inside a vector: its first one is taken whole.\n"
+        "const int @shift = @at;\n",
+        FILL("shift", r->shift_id),
+        FILL("at", cprint_idx(&r->body.print, r->shift, 0)));
 }
 
 /* The columns of a block that shares a row's with others. */
@@ -408,6 +412,7 @@ static void put_setup(RowReduce *r)
         break;
     default:
         setup_block(r, out);
+        setup_shift(r, out);
         put_flat_columns(r, out);
         phase(r,
               beside(r) ? "setup: a block computes BESIDE neighbouring rows"
