@@ -292,15 +292,14 @@ static bool split_rows(Form *f, Contraction *c)
 
 /* ---- products apart ---------------------------------------------------- */
 
-/* Whether v is a tap of a window that the sum walks: added to what has more
- * places, in one index. */
+/* Whether v is a window's: added to what is summed, in one index. */
 static bool is_tap(const Contraction *c, const Operand *o, const Var *v)
 {
     const Expr *read = o->read;
 
     for (int d = 0; d < read->tensor->rank; d++)
         for (int i = 0; i < c->n_k && idx_uses(read->at[d], v); i++)
-            if (idx_uses(read->at[d], c->k[i]) && v->extent < c->k[i]->extent)
+            if (idx_uses(read->at[d], c->k[i]))
                 return true;
     return false;
 }
@@ -386,23 +385,6 @@ static void set_phases_apart(Contraction *c, const Operand *o, const Var **v,
             phase |= is_phase(c, o->in.cond[j], v[i]);
         part_var(&p, v[i], phase);
     }
-    set_parted(c, &p, v, n, LEAST);
-}
-
-/* Taps that move an operand of f32 which lies along the sum, from one of its
- * lines to another, are products of their own: tensor cores take such factors
- * alone, in boxes of one line. */
-static void set_taps_apart(Contraction *c, const Operand *o, const Var **v,
-                           int *n)
-{
-    enum { LEAST = 32 };
-    Parted p = {.n_left = 0};
-
-    if (!o->read || o->type != T_F32 || !among(c->k, c->n_k, o->along) ||
-        !idx_affine(o->offset))
-        return;
-    for (int i = 0; i < *n; i++)
-        part_var(&p, v[i], is_tap(c, o, v[i]));
     set_parted(c, &p, v, n, LEAST);
 }
 
@@ -734,8 +716,6 @@ static bool settle(Form *f, Contraction *c, const char **why)
     set_phases_apart(c, &c->b, c->n, &c->n_n);
     set_apart(c, &c->a, c->m, &c->n_m);
     set_apart(c, &c->b, c->n, &c->n_n);
-    set_taps_apart(c, &c->a, c->m, &c->n_m);
-    set_taps_apart(c, &c->b, c->n, &c->n_n);
     c->parts = f->parts;
     c->part = f->part;
     if (c->part && !among(c->n, c->n_n, c->part)) {

@@ -420,94 +420,14 @@ static bool may_turn(const Stmt *s, const Expr *e)
     return points_of(s, e) <= TAPS * (double)tensor_elems(e->tensor);
 }
 
-/* A window of lines that lie along the sum: its place in one dimension is
- * `line` of the sum and taps, all of them forward. */
-typedef struct Lines {
-    const Var *line, *tap[MAX_RANK];
-    int n_tap;
-    const Idx *at;
-    int64_t extent, taps;
-} Lines;
-
-static bool has_tap(const Lines *l, const Var *v)
-{
-    return walk_in_list(l->tap, l->n_tap, v);
-}
-
-/* A guard asks for that place alone, if for any of these. */
-static bool guards_place(const Lines *l, const Idx *e)
-{
-    int64_t by = idx_coef(e, l->line);
-
-    for (int i = 0; i < l->n_tap; i++)
-        if (idx_coef(e, l->tap[i]) != by * idx_coef(l->at, l->tap[i]))
-            return false;
-    return true;
-}
-
-/* The lines of w, along v, where rows of a copy fill boxes of 128 bytes. */
-static bool find_lines(const Stmt *s, const Expr *w, const Var *v, Lines *l)
-{
-    enum { BOX = 32 };
-    int64_t room = (v->extent + BOX - 1) / BOX * BOX;
-
-    *l = (Lines){.taps = 1};
-    if (v->extent % 4 || 2 * 2 * (room - v->extent) > room)
-        return false;
-    for (int d = 0; d < w->tensor->rank; d++) {
-        const Idx *at = w->at[d];
-        if (!idx_affine(at))
-            return false;
-        if (at->n < 2 || idx_uses(at, v))
-            continue;
-        if (l->line)
-            return false;
-        l->at = at;
-        for (int i = 0; i < at->n; i++) {
-            const Var *u = at->term[i].atom->var;
-            bool sum = walk_in_list((const Var *const *)s->red, s->n_red, u);
-            if (sum ? l->line || at->term[i].c != 1 : at->term[i].c < 1)
-                return false;
-            if (sum) {
-                l->line = u;
-                l->extent += u->extent;
-            } else {
-                l->tap[l->n_tap++] = u;
-                l->taps *= u->extent;
-                l->extent += at->term[i].c * (u->extent - 1);
-            }
-        }
-    }
-    for (int i = 0; l->line && i < w->in.n; i++)
-        if (w->in.cond[i].mod || !guards_place(l, w->in.cond[i].e))
-            return false;
-    for (int d = 0; l->line && d < w->tensor->rank; d++)
-        for (int i = 0; w->at[d] != l->at && i < l->n_tap; i++)
-            if (idx_uses(w->at[d], l->tap[i]) || idx_uses(w->at[d], l->line))
-                return false;
-    return l->line && l->n_tap;
-}
-
-/* Whether each value of a copy of w, which a window's pixel has for each tap
- * but those that choose a line, is used often by what `other` has. */
-static bool is_used(const Stmt *s, const Expr *w, const Expr *other,
-                    const Var *v)
-{
-    enum { OFTEN = 256 };
-    int64_t rows = rows_of(s, other, w);
-    Lines l;
-
-    return find_lines(s, w, v, &l) ? 2 * rows * l.taps >= OFTEN
-                                   : rows >= OFTEN;
-}
-
 /* The fastest variable of the sum, if both factors lie across it: a product of
  * two transposed matrices, as gradients of weights are; one of them may be
  * windows, with what is outside as zeros. Tensor cores take them turned, which
- * costs a pass over each. */
+ * costs a pass over each: worth it where each value of a copy, which a window's
+ * pixel has for each tap, is used often. */
 static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
 {
-    enum { LONG = 256 };
+    enum { OFTEN = 256 };
     const Var *v = s->n_red ? s->red[s->n_red - 1] : NULL;
     int64_t sum = 1;
 
@@ -516,38 +436,10 @@ static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
         if (stride_along(a, s->red[i]) == 1 || stride_along(b, s->red[i]) == 1)
             return NULL;
     }
-    return v && sum % 4 == 0 && sum >= LONG && may_turn(s, a) &&
-                   may_turn(s, b) && is_used(s, a, b, v) &&
-                   is_used(s, b, a, v)
+    return v && sum % 4 == 0 && sum >= OFTEN && may_turn(s, a) &&
+                   may_turn(s, b) && rows_of(s, a, b) >= OFTEN &&
+                   rows_of(s, b, a) >= OFTEN
                ? v : NULL;
-}
-
-/* The same read of a copy that has each line once for the taps that move it
- * along v, and so for all others: lines go on from row to row. */
-static const Expr *pack_lines(Graph *g, Packing *p, const Stmt *s,
-                              const Expr *w, const Var *v, const Lines *l)
-{
-    IdxPool *pool = g->pool;
-    const Var **all = arena_array(g->arena, const Var *, MAX_RANK + 1);
-    const Var *line = idx_new_var(pool, l->line->name, l->extent);
-    const Idx **at = arena_array(g->arena, const Idx *, MAX_RANK + 1);
-    const Idx *place = idx_var(pool, l->line);
-    Subst by[MAX_RANK + 1] = {{l->line, idx_var(pool, line)}};
-    int n = 0;
-
-    for (int i = 0; i < l->n_tap; i++) {
-        by[i + 1] = (Subst){l->tap[i], idx_const(pool, 0)};
-        place = idx_add(pool, place,
-                        idx_scale(pool, idx_var(pool, l->tap[i]),
-                                  idx_coef(l->at, l->tap[i])));
-    }
-    for (int i = 0, k = pack_vars(s, w, v, v, all); i < k; i++)
-        if (!has_tap(l, all[i])) {
-            at[n] = all[i] == l->line ? place : idx_var(pool, all[i]);
-            all[n++] = all[i] == l->line ? line : all[i];
-        }
-    const Expr *rows = expr_subst(g, w, by, l->n_tap + 1);
-    return expr_read(g, packed(g, p, s, rows, all, n), at, (Guard){0}, NULL);
 }
 
 static bool sum_walks(const Stmt *s, const Idx *e)
@@ -576,12 +468,9 @@ static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
     const Expr *f[] = {a, b};
 
     for (int k = 0; v && k < 2; k++) {
-        Lines l;
         if (walk_has_window(f[k]))
             f[k] = whole_turned(g, p, s, f[k]);
-        const Expr *along = find_lines(s, f[k], v, &l)
-                                ? pack_lines(g, p, s, f[k], v, &l)
-                                : pack(g, p, s, f[k], v, v);
+        const Expr *along = pack(g, p, s, f[k], v, v);
         f[k] = along ? along : f[k];
     }
     if (v)

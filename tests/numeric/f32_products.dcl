@@ -13,7 +13,3 @@ model fp_conv_pixels { input x : f32[3, 11, 11, 32]; param w : f32[32, 3, 3, 32]
 model fp_across { input a : f32[64, 72]; input b : f32[72, 40]; output y = matmul(a, b); }
 model fp_both_across { input a : f32[72, 64]; input b : f32[72, 40]; output y[i, j] = sum(k) a[k, i] * b[k, j]; }
 model fp_windows_across { input a : f32[4, 17, 17, 8]; param u : f32[8, 32]; input b : f32[4, 9, 9, 8];  param t : f32[8, 256]; x[n, h, w, c] : f32 = sum(j) a[n, h, w, j] * u[j, c]; d[n, p, q, k] : f32 = sum(j) b[n, p, q, j] * t[j, k]; output e[k] : f32 = sum(n, p, q) d[n, p, q, k]; output g[k, r in 0..3, s in 0..3, c] : f32 = sum(n, p, q) (x[n, p * 2 + r - 1, q * 2 + s - 1, c] or 0) * d[n, p, q, k]; }
-// Weight gradients of windows whose lines fill boxes: a copy for each tap along
-// them, lines on from row to row for the others.
-model fp_lines { input x : f32[2, 10, 28, 32]; input d : f32[2, 10, 28, 48]; a = x * 2; b = d + 1; output y[k in 0..48, r in 0..3, s in 0..3, c in 0..32] : f32 = sum(n, p, q) b[n, p, q, k] * (a[n, p + r - 1, q + s - 1, c] or 0); }
-model fp_lines_apart { input x : f32[2, 12, 24, 32]; input d : f32[2, 8, 24, 48]; a = x * 2; b = d + 1; output y[r in 0..3, s in 0..3, c in 0..32, k in 0..48] : f32 = sum(n, p in 0..8, q in 0..24) b[n, p, q, k] * (a[n, p + 2 * r, q + s - 1, c] or 0); }

@@ -259,7 +259,7 @@ static void add_parts(Space *s, const WgmmaShape *sh, int blocks, int split,
     int64_t parts = sms * blocks / (tiles * split);
 
     if (sh->pingpong || s->form->x.gr->merge || s->form->x.gr->pieces ||
-        s->form->pre)
+        s->form->pre || s->form->x.terms == 3)
         return;
     if (parts > most)
         parts = most;
