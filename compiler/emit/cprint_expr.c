@@ -41,16 +41,6 @@ void cprint_forget(CPrint *p, int n)
     }
 }
 
-static bool same_guard(Guard a, Guard b)
-{
-    if (a.n != b.n)
-        return false;
-    for (int i = 0; i < a.n; i++)
-        if (a.cond[i].e != b.cond[i].e || a.cond[i].mod != b.cond[i].mod)
-            return false;
-    return true;
-}
-
 /* Whether two expressions whose parts were already classed are one. */
 static bool same_node(const CPrint *p, const Expr *a, const Expr *b)
 {
@@ -64,7 +54,7 @@ static bool same_node(const CPrint *p, const Expr *a, const Expr *b)
     case E_LOCAL:
         return a->local == b->local;
     case E_READ:
-        if (a->tensor != b->tensor || !same_guard(a->in, b->in))
+        if (a->tensor != b->tensor || !guard_same(a->in, b->in))
             return false;
         for (int i = 0; i < a->tensor->rank; i++)
             if (a->at[i] != b->at[i])

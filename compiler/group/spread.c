@@ -20,16 +20,6 @@ typedef struct Spread {
 
 /* ---- where c reads */
 
-static bool same_guard(Guard a, Guard b)
-{
-    if (a.n != b.n)
-        return false;
-    for (int i = 0; i < a.n; i++)
-        if (a.cond[i].e != b.cond[i].e || a.cond[i].mod != b.cond[i].mod)
-            return false;
-    return true;
-}
-
 static void note_read(const Expr *e, void *ctx)
 {
     Spread *f = ctx;
@@ -38,7 +28,7 @@ static void note_read(const Expr *e, void *ctx)
         return;
     if (!f->read)
         f->read = e;
-    f->differ |= !same_guard(e->in, f->read->in);
+    f->differ |= !guard_same(e->in, f->read->in);
     for (int d = 0; d < f->t->rank; d++)
         f->differ |= e->at[d] != f->read->at[d];
 }

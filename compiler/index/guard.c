@@ -106,6 +106,16 @@ Guard guard_subst(IdxPool *p, Guard g, const Subst *s, int n)
     return out;
 }
 
+bool guard_same(Guard a, Guard b)
+{
+    if (a.n != b.n)
+        return false;
+    for (int i = 0; i < a.n; i++)
+        if (a.cond[i].e != b.cond[i].e || a.cond[i].mod != b.cond[i].mod)
+            return false;
+    return true;
+}
+
 Truth guard_truth(Guard g)
 {
     Truth all = ALWAYS;

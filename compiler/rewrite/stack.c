@@ -200,16 +200,6 @@ static const Expr *read_slice(Stack *s, const Tensor *t, Tensor *whole,
     return expr_read(s->g, whole, at, e->in, e->outside);
 }
 
-static bool same_guard(Guard a, Guard b)
-{
-    if (a.n != b.n)
-        return false;
-    for (int i = 0; i < a.n; i++)
-        if (a.cond[i].e != b.cond[i].e || a.cond[i].mod != b.cond[i].mod)
-            return false;
-    return true;
-}
-
 static const Expr *stack_read(Stack *s, const Expr *const *e, bool build)
 {
     Tensor *part[MAX_STACK] = {0};
@@ -219,7 +209,7 @@ static const Expr *stack_read(Stack *s, const Expr *const *e, bool build)
         part[i] = e[i]->tensor;
         if (!same_shape(part[0], part[i]) ||
             !same_at(part[0], e[0]->at, e[i]->at) ||
-            !same_guard(e[0]->in, e[i]->in))
+            !guard_same(e[0]->in, e[i]->in))
             return NULL;
         same &= part[i] == part[0];
         params &= part[i]->role == ROLE_PARAM;
