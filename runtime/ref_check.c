@@ -7,7 +7,7 @@
  * same kernel stored may have been used before it was rounded: it is read
  * with half a place as its bound. A statement that would take more than
  * `budget` terms is checked at its corners, along its edges and at POINTS
- * seeded points. */
+ * seeded points, unless it has no more than that. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,10 +335,16 @@ static void choose(const Check *c, const dcc_ref_stmt *s, int64_t p,
     }
 }
 
+/* How many points that is. */
+static int64_t points_chosen(const dcc_ref_stmt *s)
+{
+    return POINTS + 256 + (int64_t)s->n_out * EDGE_POINTS;
+}
+
 static void look_at_some(Check *c, Finding *f, int stmt)
 {
     const dcc_ref_stmt *s = &c->model->stmt[stmt];
-    const int64_t n = POINTS + 256 + (int64_t)s->n_out * EDGE_POINTS;
+    const int64_t n = points_chosen(s);
 
 #ifdef _OPENMP
 #pragma omp parallel
@@ -436,11 +442,16 @@ static Finding check_tensor(Check *c, int tensor)
 {
     begin_step(c, c->step[tensor]);
     unsigned char *seen = ref_alloc((size_t)c->model->n_tensor, 1);
-    Finding f = {.all = full_cost(c, tensor, seen) <= c->budget};
+    const bool cheap = full_cost(c, tensor, seen) <= c->budget;
+    Finding f = {.all = true};
 
     free(seen);
     for (int s = c->first_writer[tensor]; s >= 0; s = c->next_writer[s]) {
-        if (f.all)
+        const dcc_ref_stmt *stmt = &c->model->stmt[s];
+        const bool few = points_of(stmt) <= (double)points_chosen(stmt);
+
+        f.all = f.all && (cheap || few);
+        if (cheap || few)
             look_at_all(c, &f, s);
         else
             look_at_some(c, &f, s);

@@ -326,6 +326,32 @@ Test(ref, a_trace_passes_or_fails_element_by_element)
     clean();
 }
 
+/* Points are chosen where there are more of them: a long sum that has few
+ * results is done for each of those once. */
+Test(ref, few_results_are_checked_in_full)
+{
+    double y[N * M];
+    float z[N * M];
+    int best[N];
+    int32_t a[N];
+
+    build();
+    cr_assert_eq(shell("./ref --model linear --random 7 --save-weights w.st "
+                       "--save-in x.st"),
+                 0);
+    expect_linear(y, best);
+    for (int i = 0; i < N * M; i++)
+        z[i] = (float)y[i];
+    for (int i = 0; i < N; i++)
+        a[i] = best[i];
+    write_trace("t.st", z, a);
+    cr_expect_eq(shell("./ref --model linear --weights w.st --in x.st "
+                       "--check t.st --budget 1 --verbose > log &&"
+                       "grep -q 't[0-9]' log && ! grep 't[0-9].*points$' log"),
+                 0);
+    clean();
+}
+
 /* Outputs against another program's: an argmax is judged by its value. */
 Test(ref, outputs_are_compared)
 {
