@@ -125,6 +125,10 @@ static dcc_status rt_check_options(const dcc_model_desc *d,
     if (o->graphs < 0 || o->graphs > 4096)
         return dcc_fail(DCC_ERR_ARG, "%s: graphs is %d, not 0 to 4096",
                         d->name, o->graphs);
+    if (o->device < -1)
+        return dcc_fail(DCC_ERR_ARG,
+                        "%s: device is %d, not a GPU's number or -1", d->name,
+                        o->device);
     return DCC_OK;
 }
 

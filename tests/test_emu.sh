@@ -140,6 +140,11 @@ status 3 "cannot write" $tiny --random 1 --out /nonexistent/y.st
 status 3 "cannot write" $tiny --random 1 --out .
 [ -w /dev/full ] && status 3 "No space left" $tiny --random 1 --out /dev/full
 status 3 "no usable CUDA GPU" env DCC_EMU_NO_GPU=1 $tiny --random 1
+for wrong in GPUS=-1 GPUS=many ORDER=last THREADS=-3 MEMORY=1G ASYNC=late \
+    LAUNCH=eager; do
+    status 3 "DCC_EMU_${wrong%=*} is \"${wrong#*=}\", not " \
+        env "DCC_EMU_$wrong" $tiny --random 1
+done
 status 3 "too little GPU memory" env DCC_EMU_MEMORY=1500 $tiny --random 1
 ls | grep -q '\.tmp$' && fail "a temporary file was left behind"
 

@@ -5,7 +5,7 @@
  *
  * Environment of a program built this way:
  *   DCC_EMU_ASYNC=lazy   asynchronous copies happen as late as is legal
- *                        (default: at once)
+ *                        (default, or eager: at once)
  *   DCC_EMU_ORDER=0|1|N  threads run forward, in reverse, in a random order
  *                        of seed N
  *   DCC_EMU_LAUNCH=early each block of a kernel that may wait for the grid
@@ -14,11 +14,13 @@
  *                        touches memory before its wait is a defect, constants
  *                        (dcc_emu_constant) read by it excepted, and so is a
  *                        block that never waits, or a write to constants
- *                        (default: launches one after another)
- *   DCC_EMU_THREADS=N    OS threads (default: one a core; early: 1)
+ *                        (default, or late: launches one after another)
+ *   DCC_EMU_THREADS=N    OS threads (default, or 0: one a core; early: 1)
  *   DCC_EMU_MEMORY=N     bytes of "GPU" memory (default: unlimited)
  *   DCC_EMU_NO_GPU=1     behaves as a machine without a GPU
  *   DCC_EMU_GPUS=N       how many GPUs there are (default: 1), with one memory
+ *
+ * What is none of these ends the program with status 3.
  *
  * New memory, shared memory included, is filled with 0xff, which is NaN in
  * f32, f16 and bf16. A defect that is found (deadlock, divergent collective,

@@ -3,11 +3,14 @@
  * kernel without barriers never switches fibers, and "nobody can run" is a
  * deadlock (or, in lazy mode, the moment to perform an asynchronous load).
  */
+#include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 
 #include "emu.h"
 
@@ -34,19 +37,53 @@ __thread uint3 threadIdx, blockIdx;
 __thread dim3 blockDim, gridDim;
 __thread EmuScheduler *emu_scheduler;
 
+/* What is not understood is no default: a wish that was misspelt is not met. */
+[[noreturn]] static void emu_refuse(const char *name, const char *wanted)
+{
+    fprintf(stderr, "%s is \"%s\", not %s\n", name, getenv(name), wanted);
+    exit(3);
+}
+
+uint64_t emu_number(const char *name, uint64_t most, uint64_t unset)
+{
+    const char *text = getenv(name);
+    char wanted[64], *end;
+
+    if (!text)
+        return unset;
+    errno = 0;
+    const unsigned long long n = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || n > most) {
+        snprintf(wanted, sizeof wanted, "a number from 0 to %llu",
+                 (unsigned long long)most);
+        emu_refuse(name, wanted);
+    }
+    return n;
+}
+
+/* Whether it is `on` and not `off`, which it is unless it is set. */
+static bool emu_word(const char *name, const char *on, const char *off)
+{
+    const char *text = getenv(name);
+
+    if (!text || !*text || strcmp(text, off) == 0)
+        return false;
+    if (strcmp(text, on) != 0)
+        emu_refuse(name, (std::string(on) + " or " + off).c_str());
+    return true;
+}
+
 static EmuSettings emu_read_settings()
 {
-    const char *async = getenv("DCC_EMU_ASYNC");
-    const char *order = getenv("DCC_EMU_ORDER");
-    const char *launch = getenv("DCC_EMU_LAUNCH");
-    const char *threads = getenv("DCC_EMU_THREADS");
     EmuSettings s;
 
-    s.lazy = async && strcmp(async, "lazy") == 0;
-    s.early = launch && strcmp(launch, "early") == 0;
-    s.order = order ? atoi(order) : 0;
-    s.threads = threads ? atoi(threads) : (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (s.threads < 1 || s.early) /* all see the same memory closed */
+    s.lazy = emu_word("DCC_EMU_ASYNC", "lazy", "eager");
+    s.early = emu_word("DCC_EMU_LAUNCH", "early", "late");
+    s.order = (int)emu_number("DCC_EMU_ORDER", INT_MAX, 0);
+    s.threads = (int)emu_number("DCC_EMU_THREADS", 4096, 0);
+    if (s.threads == 0)
+        s.threads = std::max(1, (int)sysconf(_SC_NPROCESSORS_ONLN));
+    if (s.early) /* all see the same memory closed */
         s.threads = 1;
     return s;
 }

@@ -147,6 +147,8 @@ struct EmuSettings {
     int threads;
 };
 const EmuSettings &emu_settings();
+/* What the environment says, 0 to `most`; anything else ends the program. */
+uint64_t emu_number(const char *name, uint64_t most, uint64_t unset);
 
 /* Returns `error`; cudaGetLastError has it from now on. */
 cudaError_t emu_error(cudaError_t error);

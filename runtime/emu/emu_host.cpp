@@ -103,9 +103,8 @@ static thread_local int current_device;
 
 static int device_count()
 {
-    const char *n = getenv("DCC_EMU_GPUS");
-
-    return getenv("DCC_EMU_NO_GPU") ? 0 : n ? atoi(n) : 1;
+    return getenv("DCC_EMU_NO_GPU") ? 0
+                                    : (int)emu_number("DCC_EMU_GPUS", 64, 1);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)

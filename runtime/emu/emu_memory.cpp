@@ -139,11 +139,10 @@ static void *emu_take_pages(EmuAllocation *a)
 
 static size_t emu_memory_limit()
 {
-    const char *limit = getenv("DCC_EMU_MEMORY");
+    static const size_t there =
+        (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
 
-    if (limit)
-        return (size_t)strtoull(limit, NULL, 10);
-    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    return (size_t)emu_number("DCC_EMU_MEMORY", SIZE_MAX, there);
 }
 
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total)

@@ -578,6 +578,30 @@ static void promises()
     net_destroy(plain);
 }
 
+static void wrong_options()
+{
+    Params p(1);
+    net *none = 0;
+    dcc_options o = dcc_options_default();
+
+    o.version = 77;
+    o.params = p.at;
+    report(net_create_options(&none, &o) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "interface 77"), "options of another");
+    o = dcc_options_default();
+    o.params = p.at;
+    o.weights = "x";
+    report(net_create_options(&none, &o) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "one of them"), "two sources of weights");
+    o.weights = 0;
+    o.device = 99;
+    report(net_create_options(&none, &o) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "no GPU 99"), "a GPU that is not there");
+    o.device = -5;
+    report(net_create_options(&none, &o) == DCC_ERR_ARG &&
+               strstr(dcc_error(), "device is -5"), "a GPU that cannot be");
+}
+
 static void mistakes()
 {
     net *m = made(1), *none = 0;
@@ -652,19 +676,6 @@ static void mistakes()
     s.struct_size = 8;
     report(net_sizes(&s) == DCC_ERR_ARG && strstr(dcc_error(), "interface"),
            "a struct of another version");
-    o.version = 77;
-    o.params = p.at;
-    report(net_create_options(&none, &o) == DCC_ERR_ARG &&
-               strstr(dcc_error(), "interface 77"), "options of another");
-    o = dcc_options_default();
-    o.params = p.at;
-    o.weights = "x";
-    report(net_create_options(&none, &o) == DCC_ERR_ARG &&
-               strstr(dcc_error(), "one of them"), "two sources of weights");
-    o.weights = 0;
-    o.device = 99;
-    report(net_create_options(&none, &o) == DCC_ERR_ARG &&
-               strstr(dcc_error(), "no GPU 99"), "a GPU that is not there");
     o = dcc_options_default();
     o.shared = m;
     report(other_create_options(&o2, &o) == DCC_ERR_ARG &&
@@ -753,6 +764,7 @@ int main(int argc, char **argv)
         files(argv + 1);
         promises();
         mistakes();
+        wrong_options();
         devices(argv + 1);
         if (!alone)
             churn(argv + 1, 0.3);
