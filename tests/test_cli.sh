@@ -274,6 +274,25 @@ model m {
 END
 check "thousands of parts" 0 "" \
     sh -c 'ulimit -t 12; "$1" long.dcl -o l.cu' sh "$dcc"
+# kernels whose every step is stored
+cat >long.dcl <<'END'
+model m {
+  input x : f32[8, 256, 64];
+  param a : f32[64, 16] = ones;
+  param b : f32[64, 16] = ones;
+  param c : f32[64, 16] = ones;
+  h[i in 0..8, d in 0..64, k in 0..16] = 0.0;
+  for t in 0..256 {
+    h[i, d, k] = a[d, k] * h[i, d, k] + b[d, k] * x[i, t, d];
+    y[i, t, d] = sum(k) h[i, d, k] * c[d, k];
+  }
+  l = square_sum(y);
+  for v in params { v = v - 0.1 * grad(l, v); }
+  output l;
+}
+END
+check "a long recurrence's gradients" 0 "" \
+    sh -c 'ulimit -t 12; "$1" long.dcl -o l.cu' sh "$dcc"
 
 # ---- files
 

@@ -5,13 +5,13 @@
 
 #include <math.h>
 
-/* Two groups, the tensor between them, and which of the tensors that they store
- * others need, a bit each. */
+/* Two groups, the tensor between them, and which of the tensors that each of
+ * them stores others need, a bit each: a step stores one at most. */
 typedef struct Key {
     const Group *p, *c;
     const Tensor *t;
     MergeKind kind;
-    uint64_t needed;
+    uint64_t needed[2];
 } Key;
 
 typedef struct Entry {
@@ -25,7 +25,7 @@ struct Pairs {
     size_t n, cap; /* cap is a power of two */
 };
 
-enum { MOST_STORES = 63 };
+enum { MOST_STORES = 64 };
 
 Pairs *pairs_new(Selection *s)
 {
@@ -40,11 +40,12 @@ Pairs *pairs_new(Selection *s)
 /* Where a key is kept says nothing about what is made of it. */
 static size_t hash(const Key *k)
 {
-    const uint64_t part[] = {(uintptr_t)k->p, (uintptr_t)k->c,
-                             (uint64_t)k->t->id, (uint64_t)k->kind, k->needed};
+    const uint64_t part[] = {(uintptr_t)k->p,    (uintptr_t)k->c,
+                             (uint64_t)k->t->id, (uint64_t)k->kind,
+                             k->needed[0],       k->needed[1]};
     uint64_t h = 0;
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         h = (h ^ part[i]) * 0x9e3779b97f4a7c15u;
         h ^= h >> 29;
     }
@@ -54,7 +55,8 @@ static size_t hash(const Key *k)
 static bool same(const Key *a, const Key *b)
 {
     return a->p == b->p && a->c == b->c && a->t == b->t &&
-           a->kind == b->kind && a->needed == b->needed;
+           a->kind == b->kind && a->needed[0] == b->needed[0] &&
+           a->needed[1] == b->needed[1];
 }
 
 static Entry **slot(const Pairs *x, const Key *k)
@@ -100,28 +102,27 @@ static void finish(Pairs *x, Pair *pair)
     pair->us = c->family ? c->cost.us : INFINITY;
 }
 
-static uint64_t needed_of(const Units *u, int p, int c)
+/* Of what `unit` stores, when p and c are one. False: it is too much for a
+ * key. */
+static bool needed_of(const Units *u, int unit, int p, int c, uint64_t *bits)
 {
-    const Unit *both[] = {&u->unit[p], &u->unit[c]};
-    uint64_t bits = 1;
+    const Ints *writes = &u->unit[unit].writes;
 
-    for (int i = 0; i < 2; i++)
-        for (int k = 0; k < both[i]->writes.n; k++)
-            bits = bits * 2 + units_need(u, u->g->tensor[both[i]->writes.v[k]],
-                                         p, c);
-    return bits;
+    for (int k = 0; k < writes->n && k < MOST_STORES; k++)
+        *bits |= (uint64_t)units_need(u, u->g->tensor[writes->v[k]], p, c) << k;
+    return writes->n <= MOST_STORES;
 }
 
 const Pair *pair_fuse(Pairs *x, const Units *u, int p, int c, Tensor *t)
 {
     Group *both[] = {u->unit[p].group, u->unit[c].group};
     const bool keep = units_need(u, t, p, c);
-    const Key key = {both[0], both[1], t, keep ? MERGE_KEEP : MERGE_POINT,
-                     needed_of(u, p, c)};
+    Key key = {both[0], both[1], t, keep ? MERGE_KEEP : MERGE_POINT, {0, 0}};
     bool found = false;
-    Pair *pair = u->unit[p].writes.n + u->unit[c].writes.n > MOST_STORES
-                     ? arena_new_of(u->g->arena, Pair)
-                     : find(x, &key, &found);
+    const bool known = needed_of(u, p, p, c, &key.needed[0]) &&
+                       needed_of(u, c, p, c, &key.needed[1]);
+    Pair *pair = known ? find(x, &key, &found)
+                       : arena_new_of(u->g->arena, Pair);
 
     if (found)
         return pair;
@@ -137,7 +138,7 @@ const Pair *pair_fuse(Pairs *x, const Units *u, int p, int c, Tensor *t)
 
 const Pair *pair_again(Pairs *x, Group *p, Group *c, Tensor *t)
 {
-    const Key key = {p, c, t, MERGE_AGAIN, 0};
+    const Key key = {p, c, t, MERGE_AGAIN, {0, 0}};
     bool found;
     Pair *pair = find(x, &key, &found);
 
