@@ -104,6 +104,13 @@ done <<LIST
 18 a kernel writes to constants
 LIST
 
+# What is written behind memory shows without a sanitizer, too.
+for mode in eager-0 lazy-7 eager-0-early; do
+    run $mode "$work/test_emu-plain" saxpy 8
+    [ $? -eq 70 ] && grep -q "writes behind memory of 400012 bytes, to byte \
+400012" "$work/log" || { cat "$work/log"; fail "saxpy overruns: $mode"; }
+done
+
 # ---- a program ----
 
 # status WANT PATTERN ARGS: exit status and a part of what is printed

@@ -24,7 +24,7 @@
  *
  * New memory, shared memory included, is filled with 0xff, which is NaN in
  * f32, f16 and bf16. A defect that is found (deadlock, divergent collective,
- * bad barrier) ends the program with status 70 and says where the threads are.
+ * bad barrier, a write behind what cudaMalloc gave) ends the program with status 70 and says where the threads are.
  */
 #ifndef DCC_EMU_H
 #define DCC_EMU_H

@@ -753,4 +753,5 @@ void emu_run_grid(const dcc_emu_geometry &g, const std::function<void()> &body)
                          (unsigned)(i / nx % ny) * g.cluster.y,
                          (unsigned)(i / (nx * ny)) * g.cluster.z},
                         body);
+    emu_check_behind();
 }

@@ -161,6 +161,9 @@ void emu_wake(EmuThread *t);
  * what touches it is reported as a defect (early mode). */
 void emu_close_memory(bool closed);
 
+/* Nothing was written behind what cudaMalloc gave. */
+void emu_check_behind();
+
 /* Runs `body` over the grid. The geometry has been checked. */
 void emu_run_grid(const dcc_emu_geometry &geometry,
                   const std::function<void()> &body);

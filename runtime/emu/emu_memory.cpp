@@ -1,7 +1,8 @@
 /* emu_memory.cpp - device memory (dcc_emu_host.h), and who may touch it when.
  *
- * In early mode allocations are whole pages, and the machine's own protection
- * finds a thread that touches them too early.
+ * Behind each allocation lie bytes of a pattern of its own, which no kernel may
+ * change; as floats they are NaN. In early mode allocations are whole pages,
+ * and the machine's own protection finds a thread that touches them too early.
  */
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,15 +14,24 @@
 
 #include "emu.h"
 
+/* The address sanitizer has bytes of its own behind. */
+#if defined(__SANITIZE_ADDRESS__)
+enum { EMU_BEHIND = 0 };
+#else
+enum { EMU_BEHIND = 256 };
+#endif
+
 struct EmuAllocation {
     size_t bytes, pages; /* pages: bytes of them, early mode */
     int constant; /* dcc_emu_constant's */
+    unsigned mark; /* of the bytes behind it */
 };
 
 struct EmuHeap {
     std::mutex lock;
     std::map<void *, EmuAllocation> blocks;
     size_t used = 0;
+    unsigned made = 0;
     bool closed = false;
 };
 
@@ -129,10 +139,40 @@ static void *emu_take_pages(EmuAllocation *a)
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
     (void)ready;
-    a->pages = (a->bytes + page - 1) / page * page;
+    a->pages = (a->bytes + EMU_BEHIND + page - 1) / page * page;
     void *p = mmap(NULL, a->pages, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return p == MAP_FAILED ? NULL : p;
+}
+
+/* ---- what lies behind an allocation ---- */
+
+/* 0xff at odd places: NaN in f32, f16 and bf16, and not that of the allocation
+ * made before, which a copy of one element too many would bring along. */
+static unsigned char emu_behind(const EmuAllocation &a, size_t i)
+{
+    return (a.bytes + i) % 2 ? 0xff : (unsigned char)(0x81 + a.mark % 126);
+}
+
+static void emu_mark_behind(void *p, const EmuAllocation &a)
+{
+    for (size_t i = 0; i < EMU_BEHIND; i++)
+        ((unsigned char *)p)[a.bytes + i] = emu_behind(a, i);
+}
+
+void emu_check_behind()
+{
+    EmuHeap &heap = emu_heap();
+    std::lock_guard<std::mutex> hold(heap.lock);
+
+    for (const auto &b : heap.blocks) {
+        const unsigned char *end =
+            (const unsigned char *)b.first + b.second.bytes;
+        for (size_t i = 0; i < EMU_BEHIND; i++)
+            if (end[i] != emu_behind(b.second, i))
+                dcc_emu_fault("a kernel writes behind memory of %zu bytes, to "
+                              "byte %zu", b.second.bytes, b.second.bytes + i);
+    }
 }
 
 /* ---- allocation ---- */
@@ -159,7 +199,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
 {
     EmuHeap &heap = emu_heap();
     std::lock_guard<std::mutex> hold(heap.lock);
-    EmuAllocation a = {bytes, 0, 0};
+    EmuAllocation a = {bytes, 0, 0, ++heap.made};
     void *p = NULL;
 
     *out = NULL;
@@ -170,11 +210,12 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
         return emu_error(cudaErrorMemoryAllocation);
     if (emu_settings().early)
         p = emu_take_pages(&a);
-    else if (posix_memalign(&p, 256, bytes) != 0)
+    else if (posix_memalign(&p, 256, bytes + EMU_BEHIND) != 0)
         p = NULL;
     if (!p)
         return emu_error(cudaErrorMemoryAllocation);
     memset(p, 0xff, bytes);
+    emu_mark_behind(p, a);
     heap.blocks[p] = a;
     heap.used += bytes;
     *out = p;
