@@ -530,6 +530,12 @@ static void test_host(Mutation)
 {
     const int n = 1000;
     float *x = device<float>(n), *y = device<float>(n, false);
+    const float *fresh = fetch(y, n);
+    for (int i = 0; i < n; ++i) { // what nobody wrote is no number, no index
+        int32_t as_int;
+        memcpy(&as_int, &fresh[i], 4);
+        expect("fresh", isnan(fresh[i]) && as_int > 1 << 30, 1, 0);
+    }
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t exec;

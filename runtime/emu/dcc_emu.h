@@ -22,9 +22,10 @@
  *
  * What is none of these ends the program with status 3.
  *
- * New memory, shared memory included, is filled with 0xff, which is NaN in
- * f32, f16 and bf16. A defect that is found (deadlock, divergent collective,
- * bad barrier, a write behind what cudaMalloc gave) ends the program with status 70 and says where the threads are.
+ * New memory, shared memory included, is filled with 0x7fc1, which is NaN in
+ * f32, f16 and bf16, and a large number in i32. A defect that is found
+ * (deadlock, divergent collective, bad barrier, a write behind what cudaMalloc
+ * gave) ends the program with status 70 and says where the threads are.
  */
 #ifndef DCC_EMU_H
 #define DCC_EMU_H

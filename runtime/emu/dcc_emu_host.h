@@ -97,7 +97,7 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total);
 cudaError_t cudaDeviceSynchronize();
 
 /* Device memory: exactly as large as asked for, so that a sanitizer sees an
- * overrun; 0xff until written. */
+ * overrun; 0x7fc1 until written. */
 cudaError_t cudaMalloc(void **out, size_t bytes);
 template <class T> static inline cudaError_t cudaMalloc(T **out, size_t bytes)
 {

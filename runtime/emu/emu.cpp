@@ -607,7 +607,7 @@ static void emu_prepare_smem(EmuBlock *b, size_t bytes)
     __asan_unpoison_memory_region(b->smem, EMU_MAX_SMEM + 1024);
     __asan_poison_memory_region(b->smem + bytes, EMU_MAX_SMEM + 1024 - bytes);
 #endif
-    memset(b->smem, 0xff, bytes);
+    emu_fill(b->smem, bytes);
 }
 
 static void emu_prepare_thread(EmuThread *t, EmuBlock *b, int linear,

@@ -161,6 +161,8 @@ void emu_wake(EmuThread *t);
  * what touches it is reported as a defect (early mode). */
 void emu_close_memory(bool closed);
 
+/* What new memory holds; p is aligned to 4. */
+void emu_fill(void *p, size_t bytes);
 /* Nothing was written behind what cudaMalloc gave. */
 void emu_check_behind();
 

@@ -56,7 +56,7 @@ struct EmuMbarrier {
     int64_t bytes : 21; /* still to come; may be negative for a moment */
 };
 static_assert(sizeof(EmuMbarrier) == 8, "an mbarrier is 64 bits");
-enum { EMU_MAGIC = 1 }; /* 0xff-filled memory has 3 */
+enum { EMU_MAGIC = 1 }; /* new memory has 3 */
 
 static EmuMbarrier *emu_mbarrier(uint64_t *smem, const EmuBlock *block)
 {

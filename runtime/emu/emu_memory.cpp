@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <map>
 #include <mutex>
@@ -145,13 +146,27 @@ static void *emu_take_pages(EmuAllocation *a)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* ---- what nobody wrote yet ---- */
+
+/* NaN in f32, f16 and bf16, and a large i32: one below 0 often stands for none,
+ * and does no harm. p is aligned to 4. */
+void emu_fill(void *p, size_t bytes)
+{
+    unsigned char *to = (unsigned char *)p;
+
+    static_assert(sizeof(wchar_t) == 4, "wmemset is of 4 bytes");
+    wmemset((wchar_t *)p, 0x7fc17fc1, bytes / 4);
+    for (size_t i = bytes / 4 * 4; i < bytes; i++)
+        to[i] = i % 2 ? 0x7f : 0xc1;
+}
+
 /* ---- what lies behind an allocation ---- */
 
-/* 0xff at odd places: NaN in f32, f16 and bf16, and not that of the allocation
- * made before, which a copy of one element too many would bring along. */
+/* 0x7f at odd places, as above, but not the bytes behind the allocation made
+ * before, which a copy of one element too many would bring along. */
 static unsigned char emu_behind(const EmuAllocation &a, size_t i)
 {
-    return (a.bytes + i) % 2 ? 0xff : (unsigned char)(0x81 + a.mark % 126);
+    return (a.bytes + i) % 2 ? 0x7f : (unsigned char)(0xc1 + a.mark % 62);
 }
 
 static void emu_mark_behind(void *p, const EmuAllocation &a)
@@ -214,7 +229,7 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
         p = NULL;
     if (!p)
         return emu_error(cudaErrorMemoryAllocation);
-    memset(p, 0xff, bytes);
+    emu_fill(p, bytes);
     emu_mark_behind(p, a);
     heap.blocks[p] = a;
     heap.used += bytes;
