@@ -245,6 +245,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
         try->n_ends = copy_ends(g);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
            o->packed);
+    phase_ranges(g);
     phase_write_out(g);
     embed(g);
     find_needed(g);

@@ -259,7 +259,7 @@ overlap=--dependent-launch=on apart=--dependent-launch=off
         mma | simt | wgmma) flavour $f "${random}contract_$f=any" \
             $(files contract conv tensor_cores wgmma wgmma_conv prologue norm \
                 norms f32_products mixed_products factors distances images \
-                phase layouts range_products patches) \
+                phase phase_finite layouts range_products patches) \
             $([ $f = simt ] || files wide_factors groups) ;;
         pairs) flavour $f \
             "$overlap --variant=contract_wgmma=bm=128,bn=128,consumers=2,\

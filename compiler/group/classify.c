@@ -524,6 +524,20 @@ static bool is_zero(const Expr *e)
     return e->kind == E_CONST && e->num == 0;
 }
 
+/* Whether e is 0 out of the range as it is. */
+static bool is_cut(const Expr *e, Guard range)
+{
+    bool cut = e->kind == E_READ && e->in.n && is_zero(e->outside);
+
+    for (int i = 0; i < range.n && cut; i++) {
+        cut = false;
+        for (int j = 0; j < e->in.n; j++)
+            cut |= e->in.cond[j].e == range.cond[i].e &&
+                   e->in.cond[j].mod == range.cond[i].mod;
+    }
+    return cut || (e->kind == E_READ && e->tensor->cut);
+}
+
 /* The side that a range cuts to zeros: the one with all its rows. */
 static bool cut_side(Form *f, const Expr *range, const char **why)
 {
@@ -531,6 +545,9 @@ static bool cut_side(Form *f, const Expr *range, const char **why)
     int side = -1;
     Guard in;
 
+    if (expr_as_guard(g, range, &in) &&
+        (is_cut(f->side[0], in) || is_cut(f->side[1], in)))
+        return true;
     for (int k = 0; k < 2 && side < 0; k++) {
         side = k;
         for (int i = 0; i < f->n_rows && side == k; i++)

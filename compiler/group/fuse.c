@@ -561,7 +561,7 @@ static const Expr *pointwise_value(Graph *g, const Group *p, const Tensor *t)
 
 static bool is_cut(const Expr *e)
 {
-    return e->kind == E_READ && e->tensor->cut;
+    return e->kind == E_READ && (e->tensor->cut || e->in.n);
 }
 
 /* A product within a range, out of which one factor is 0 anyway. */

@@ -98,15 +98,28 @@ Arena *idx_arena(IdxPool *p)
     return p->arena;
 }
 
-const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent)
+static Var *new_var(IdxPool *p, const char *name, int64_t extent)
 {
     Var *v = arena_new_of(p->arena, Var);
     Atom *a = arena_new_of(p->arena, Atom);
-    *v = (Var){p->n_var, arena_strdup(p->arena, name), extent};
+    *v = (Var){p->n_var, arena_strdup(p->arena, name), extent, false};
     int64_t hi = extent > 0 ? extent - 1 : 0;
     *a = (Atom){.kind = ATOM_VAR, .id = p->n_atom++, .var = v, .size = 1,
                 .lo = 0, .hi = hi};
     VEC_PUSH(p->arena, p->var_atom, p->n_var, p->cap_var) = a;
+    return v;
+}
+
+const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent)
+{
+    return new_var(p, name, extent);
+}
+
+const Var *idx_new_tap(IdxPool *p, const char *name, int64_t extent)
+{
+    Var *v = new_var(p, name, extent);
+
+    v->tap = true;
     return v;
 }
 

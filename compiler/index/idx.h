@@ -27,6 +27,8 @@ typedef struct Var {
     int id;           /* unique in the pool, in the order of making */
     const char *name; /* as in the source */
     int64_t extent;
+    bool tap;         /* a tap or its phase, some of which have fewer: where a
+                         factor's guard says so, there is no term (phase.h) */
 } Var;
 
 typedef struct Idx Idx;
@@ -93,6 +95,7 @@ int idx_unknowns(const IdxPool *p);
 void idx_pool_data(IdxPool *p, const DataOps *of, void *owner);
 Arena *idx_arena(IdxPool *p);
 const Var *idx_new_var(IdxPool *p, const char *name, int64_t extent);
+const Var *idx_new_tap(IdxPool *p, const char *name, int64_t extent);
 
 const Idx *idx_const(IdxPool *p, int64_t k);
 const Idx *idx_var(IdxPool *p, const Var *v); /* 0 if its extent is 1 */

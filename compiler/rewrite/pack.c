@@ -1,5 +1,6 @@
 #include "rewrite/pack.h"
 
+#include "rewrite/phase.h"
 #include "rewrite/simplify.h"
 #include "rewrite/walk.h"
 
@@ -476,6 +477,11 @@ static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
         s->value = walk_multiplied(g, s, f[0], f[1]);
 }
 
+static const Expr *within(Graph *g, const Expr *range, const Expr *e)
+{
+    return expr_select(g, range, e, expr_const(g, 0, e->type), e->type);
+}
+
 void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
                   Packings *made)
 {
@@ -500,6 +506,7 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
                  points_of(s, w) != (double)tensor_elems(w->tensor)))
                 continue; /* no use, or read in part or more than once */
             int before = g->n_stmt;
+            const Expr *in = whole ? phase_range(g, s->value) : NULL;
             const Expr *read =
                 whole ? pack_taps(g, &p, s, w, v)
                       : pack(g, &p, s, w, along ? along : v, v);
@@ -507,8 +514,10 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
             if (!read)
                 continue;
             f[k] = read;
-            f[k]->tensor->cut = w->tensor->cut;
+            f[k]->tensor->cut = in || w->tensor->cut;
             s->value = walk_multiplied(g, s, f[0], f[1]);
+            if (in)
+                s->value = within(g, in, s->value);
         }
         int before = g->n_stmt;
         if (f32_along_sum)

@@ -187,8 +187,12 @@ static Parts parts_of(const Phase *f)
     Parts n;
 
     n.u = idx_new_var(pool, f->p->name, (f->p->extent - 1 - low) / f->m + 1);
-    n.phase = idx_new_var(pool, name, f->phases);
-    n.tap = idx_new_var(pool, name, taps);
+    bool uneven =
+        f->r && taps * f->each > f->r->extent && f->phases == f->each;
+    const Var *(*make)(IdxPool *, const char *, int64_t) =
+        uneven ? idx_new_tap : idx_new_var;
+    n.phase = make(pool, name, f->phases);
+    n.tap = make(pool, name, taps);
     n.r = idx_add(pool, idx_scale(pool, idx_var(pool, n.tap), f->each),
                   idx_var(pool, n.phase));
     n.p = idx_add(pool, idx_scale(pool, idx_var(pool, n.u), f->m),
@@ -385,8 +389,7 @@ static bool split_one(Graph *g, int at)
     if (!all && !may_shrink(&f, &dim))
         return false;
     Parts n = parts_of(&f);
-    if (f.r && n.tap->extent * f.each > f.r->extent &&
-        f.phases == f.each)
+    if (n.tap->tap)
         value = longer_sum(&f, n.tap->extent * f.each);
     if (!value)
         return false;
@@ -429,7 +432,7 @@ static void write_out(Graph *g, Stmt *s)
 
     for (int i = 0; i < s->n_red && terms <= FEW; i++)
         terms *= s->red[i]->extent;
-    if (terms > FEW || walk_product(s, &a, &b))
+    if (terms > FEW || walk_cut_product(s, &a, &b))
         return;
     sum = term_at(g, s, 0);
     for (int64_t i = 1; i < terms; i++)
@@ -438,6 +441,58 @@ static void write_out(Graph *g, Stmt *s)
     s->op = R_NONE;
     s->red = NULL;
     s->n_red = 0;
+}
+
+/* ---- terms that are none */
+
+/* The conditions of a tap that some phases have not, in what a sum reads, and
+ * how much it reads. */
+typedef struct TapGuard {
+    IdxPool *pool;
+    Guard in;
+    int reads;
+} TapGuard;
+
+/* Of a tap and its phase alone: any other index is a window's. */
+static bool is_tap(Cond c)
+{
+    for (int i = 0; i < c.e->n; i++)
+        if (c.e->term[i].atom->kind != ATOM_VAR ||
+            !c.e->term[i].atom->var->tap)
+            return false;
+    return !c.mod && c.e->n == 2;
+}
+
+static void note_taps(const Expr *e, void *ctx)
+{
+    TapGuard *t = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    t->reads++;
+    for (int i = 0; i < e->in.n; i++)
+        if (is_tap(e->in.cond[i]))
+            t->in = guard_add(t->pool, t->in, e->in.cond[i].e, 0);
+}
+
+const Expr *phase_range(Graph *g, const Expr *e)
+{
+    TapGuard t = {.pool = g->pool};
+
+    expr_visit(e, note_taps, &t);
+    return t.in.n && t.reads > 1 ? expr_of_guard(g, t.in) : NULL;
+}
+
+void phase_ranges(Graph *g)
+{
+    for (int i = 0; i < g->n_stmt; i++) {
+        Stmt *s = g->stmt[i];
+        const Expr *in = s->op == R_SUM ? phase_range(g, s->value) : NULL;
+        const Type type = s->value->type;
+        if (in && s->value->kind != E_SELECT)
+            s->value = expr_select(g, in, s->value, expr_const(g, 0, type),
+                                   type);
+    }
 }
 
 void phase_write_out(Graph *g)

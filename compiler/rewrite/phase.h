@@ -18,6 +18,13 @@
 
 void split_phases(Graph *g);
 
+/* A phase with fewer taps than others has none of the last; there a factor is
+ * 0, which an infinity of the other one would make NaN. The condition of e's
+ * taps to be there, where e is a product of such a factor; or NULL. */
+const Expr *phase_range(Graph *g, const Expr *e);
+/* Sums of such products get that condition as their range. */
+void phase_ranges(Graph *g);
+
 /* After layout, which asks sums how they would be read: what has at most four
  * terms left is no sum any more. Each read then stands in one place of its
  * tensor, and what follows may be the same kernel (a pool's gradient). */

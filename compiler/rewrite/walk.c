@@ -57,7 +57,8 @@ bool walk_cut_product(const Stmt *s, const Expr **a, const Expr **b)
     const Expr *none = e->arg[2];
     return none->kind == E_CONST && none->num == 0 &&
            is_product(e->arg[1], a, b) &&
-           ((*a)->tensor->cut || (*b)->tensor->cut);
+           ((*a)->tensor->cut || (*b)->tensor->cut || (*a)->in.n ||
+            (*b)->in.n);
 }
 
 const Expr *walk_multiplied(Graph *g, const Stmt *s, const Expr *a,

@@ -286,6 +286,10 @@ void contract_early(ContractBuild *x, Tree *b);
  * prints where they are: m and n, or with p->patch the variables of m, which it
  * names; and sets x->sum. */
 typedef void ContractPlace(ContractBuild *x, Tree *b);
+/* contract_range.c: a range of the sum and its batch alone, as a phase's taps
+ * are, is none where both factors have zeros out of it: for families that load
+ * a factor under any condition. */
+void contract_cut(Contract *x);
 /* contract_range.c: sums over a range in `sums`, a thread's fragments, again
  * where they are NaN; `place`: of half rows i, as contract_points' are, and the
  * number `at` of a sum in a row of fragments. */

@@ -67,6 +67,7 @@ const char *mma_form(Contract *x, Graph *g, const Group *gr, const Options *o)
         return "needs sm_80";
     if (!contract_open(x, g, gr, o, &why))
         return why;
+    contract_cut(x);
     why = check_types(x);
     if (why)
         return why;

@@ -204,6 +204,57 @@ void contract_reached(ContractBuild *x, Tree *b, const char *begin)
 
 /* ---- what is not finite ------------------------------------------------- */
 
+/* Whether the condition is of the sum and its batch alone. */
+static bool of_both(const Contraction *c, Cond in)
+{
+    bool rows = in.mod || idx_has_data(in.e);
+
+    for (int i = 0; i < c->n_m; i++)
+        rows |= idx_uses(in.e, c->m[i]);
+    for (int i = 0; i < c->n_n; i++)
+        rows |= idx_uses(in.e, c->n[i]);
+    return !rows;
+}
+
+/* The factor with zeros out of the range, or NULL; as it is, where they are in
+ * memory. */
+static const Expr *cut_read(const Contract *x, const Operand *o, Guard in)
+{
+    const Expr *e = o->read;
+
+    if (!e || e->tensor->cut)
+        return e;
+    for (int i = 0; i < in.n; i++)
+        if (o->along && idx_uses(in.cond[i].e, o->along))
+            return NULL;
+    if (o->in.n && (e->outside->kind != E_CONST || e->outside->num != 0))
+        return NULL;
+    return expr_read(x->g, e->tensor, e->at, guard_and(x->g->pool, in, o->in),
+                     o->in.n ? e->outside : expr_const(x->g, 0, e->type));
+}
+
+void contract_cut(Contract *x)
+{
+    Operand *o[] = {&x->c.a, &x->c.b};
+    const Expr *cut[2];
+    Guard in;
+
+    if (!x->c.range || !expr_as_guard(x->g, x->c.range->arg[0], &in))
+        return;
+    for (int i = 0; i < in.n; i++)
+        if (!of_both(&x->c, in.cond[i]))
+            return;
+    for (int k = 0; k < 2; k++)
+        if (!(cut[k] = cut_read(x, o[k], in)))
+            return;
+    for (int k = 0; k < 2; k++) {
+        o[k]->e = o[k]->read = cut[k];
+        o[k]->in = cut[k]->in;
+    }
+    x->c.range = NULL;
+    x->ops -= 1.0 / x->c.parts;
+}
+
 /* ` && m < M`, and the same of n: this is a result, none beyond them. */
 static const char *is_there(const Finish *f)
 {

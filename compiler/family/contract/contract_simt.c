@@ -45,6 +45,7 @@ static const char *open_form(Contract *x, Graph *g, const Group *gr,
         !contract_open_pairs(x, g, gr, o, &none))
         return why;
     x->turn = x->swapped = true;
+    contract_cut(x);
     contract_loads(x);
     return NULL;
 }

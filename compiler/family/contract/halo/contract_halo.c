@@ -266,6 +266,7 @@ static const char *open_contract(HaloForm *f, Graph *g, const Group *gr,
         return "needs sm_80";
     if (!contract_open(x, g, gr, o, &why))
         return why;
+    contract_cut(x);
     if (x->c.range)
         return "a sum over a range of its own in each row";
     Type a = x->c.a.type;

@@ -76,6 +76,7 @@ const char *skinny_open(SkinnyForm *f, Graph *g, const Group *gr,
 
     if (!contract_open(x, g, gr, o, &why))
         return why;
+    contract_cut(x);
     if (x->c.range)
         return "a sum over a range of its own in each row";
     const Operand *w = &x->c.b;

@@ -100,6 +100,19 @@ static void count_reads(WgmmaForm *f, const Group *gr)
                                      (folds ? CORRECTION : 0);
 }
 
+/* Steps that meet a range multiply nothing out of it. */
+static void drop_range(WgmmaForm *f)
+{
+    Guard in;
+
+    if (!f->x.c.range || !expr_as_guard(f->x.g, f->x.c.range->arg[0], &in))
+        return;
+    for (int i = 0; i < in.n; i++)
+        if (!tma_meets(&f->tma, in.cond[i]))
+            return;
+    f->x.c.range = NULL;
+}
+
 static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
                               const Options *o)
 {
@@ -114,6 +127,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         (why = wgmma_check_fold(f)) ||
         (why = wgmma_check_pieces(f)))
         return why;
+    drop_range(f);
     if (gr->pieces) /* a sum, a difference and its square; lanes' sums */
         f->x.ops += 2.5 * gr->pieces->n_step;
     if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
