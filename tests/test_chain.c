@@ -178,6 +178,11 @@ Test(chain, attention)
            " k[b, j, h / 4, d]; p : f16 = softmax(s);"
            "output y[b, i, h, e] = sum(j) p[b, h, i, j] *"
            " v[b, j, h / 4, e];");
+    /* a bias of a picture's rows, and one of its columns */
+    expect(1, true,
+           QKV "input up : f16[2, 4, 512, 16]; input left : f16[2, 4, 512, 32];"
+               "s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d])"
+               " + up[b, h, i, j / 32] + left[b, h, i, j % 32];" LAST);
     /* an op of the user's, with another name for everything */
     expect(1, true,
            QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"
