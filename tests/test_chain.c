@@ -345,6 +345,17 @@ Test(chain, data_bound_columns)
     arena_free(f.arena);
 }
 
+/* A score beside others is multiplied by the inverse of what divides it. */
+Test(chain, divided_scores)
+{
+    Fixture f = fixture();
+    const char *text = text_where(
+        &f, "(sum(d) q[b, i, d] * k[b, j, d]) / 7.0 + 0.5 * each[j]");
+
+    cr_expect(strstr(text, "x * 0.14285715f"), "%s", text);
+    arena_free(f.arena);
+}
+
 /* With nothing reduced between the products only where --variant asks. */
 Test(chain, pairs)
 {

@@ -262,6 +262,20 @@ static void find_ahead(const Expr *e, void *ctx)
         f->rows.ahead = e;
 }
 
+/* Quotients by a number as products with its inverse, as the scale is: a score
+ * is divided by it as often as there are scores. */
+static const Expr *times_inverse(Graph *g, const Expr *e, void *ctx)
+{
+    const Expr *by = e->kind == E_BINARY && e->fn == F_DIV ? e->arg[1] : NULL;
+
+    (void)ctx;
+    if (!by || by->kind != E_CONST || !type_is_float(e->type) ||
+        !isnormal(1 / (float)by->num))
+        return NULL;
+    return expr_binary(g, F_MUL, e->arg[0],
+                       expr_const(g, 1 / by->num, by->type), e->type);
+}
+
 /* The body, without what it is where it counts for nothing. */
 static void set_body(ChainForm *f, const Expr *x)
 {
@@ -274,7 +288,8 @@ static void set_body(ChainForm *f, const Expr *x)
     if (f->few)
         chain_find_reach(f, x);
     if (f->rows.softmax)
-        x = take_scale(x, &f->rows.scale);
+        x = expr_rewrite(f->a.g, take_scale(x, &f->rows.scale), times_inverse,
+                         NULL);
     else if (chain_parts(f->chain) == 1)
         x = functions_of_factor(f->a.g, x);
     f->rows.body = x;
