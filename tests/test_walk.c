@@ -18,39 +18,101 @@ static const void *opened(Fixture *f, const Options *o)
     return family_map.open(g, group_of(g, g->stmt[0]), o, &why);
 }
 
+/* The same on a device of which nothing is beside what limits a walk, too. */
+typedef struct Beside {
+    Fixture f;
+    Device *d, *none;
+    Options o, without;
+    const void *form, *bare;
+    Variant *v;
+    int n;
+} Beside;
+
+static void open_beside(Beside *b)
+{
+    b->f = fixture();
+    b->d = arena_new_of(b->f.arena, Device);
+    b->none = arena_new_of(b->f.arena, Device);
+    *b->d = *device_find(b->f.arena, "h200");
+    *b->none = *b->d;
+    b->none->beside = 0;
+    b->o = (Options){.device = b->d};
+    b->without = (Options){.device = b->none};
+    b->form = opened(&b->f, &b->o);
+    b->bare = opened(&b->f, &b->without);
+    cr_assert(b->form && b->bare);
+    b->n = family_map.space(b->form, &b->v);
+}
+
 /* Of what is not hidden behind the limit, that limit is none: where products
  * are, it is a part of the memory's time and of the copies'. */
 Test(walk, products_are_not_beside_themselves)
 {
-    Fixture f = fixture();
-    Device *d = arena_new_of(f.arena, Device), *none;
-    Options o = {.device = d}, without;
-    Variant *v;
+    Beside b;
     int walks = 0;
 
-    *d = *device_find(f.arena, "h200");
-    none = arena_new_of(f.arena, Device);
-    *none = *d;
-    none->beside = 0;
-    without = (Options){.device = none};
-    const void *form = opened(&f, &o), *other = opened(&f, &without);
-    cr_assert(form && other);
-    int n = family_map.space(form, &v);
-    for (int i = 0; i < n; i++) {
+    open_beside(&b);
+    for (int i = 0; i < b.n; i++) {
+        const char *text = b.v[i].text;
         Cost c, bare;
-        if (!strstr(v[i].text, "rows=") || strstr(v[i].text, "bands="))
+        if (!strstr(text, "rows=") || strstr(text, "bands="))
             continue;
-        family_map.cost(form, &v[i], &c);
-        family_map.cost(other, &v[i], &bare);
+        family_map.cost(b.form, &b.v[i], &c);
+        family_map.cost(b.bare, &b.v[i], &bare);
         if (c.why || strcmp(c.limiter, "FMA"))
             continue;
         walks++;
         cr_expect_leq(c.us - bare.us,
-                      d->beside * (bare.hbm + bare.l2 + bare.smem) + 1e-6,
-                      "%s: %g for %g", v[i].text, c.us, bare.us);
+                      b.d->beside * (bare.hbm + bare.l2 + bare.smem) + 1e-6,
+                      "%s: %g for %g", text, c.us, bare.us);
     }
     cr_assert_gt(walks, 10);
-    arena_free(f.arena);
+    arena_free(b.f.arena);
+}
+
+/* What copies take beside what limits a walk is of all of them, in however many
+ * waves of blocks they are. */
+Test(walk, copies_of_all_waves_are_beside)
+{
+    Beside b;
+    int late = 0;
+
+    open_beside(&b);
+    for (int i = 0; i < b.n; i++) {
+        Cost c, bare;
+        if (!strstr(b.v[i].text, "rows="))
+            continue;
+        family_map.cost(b.form, &b.v[i], &c);
+        family_map.cost(b.bare, &b.v[i], &bare);
+        if (c.why)
+            continue;
+        double room = model_room(b.d, c.threads, c.regs, c.smem_block);
+        late += c.blocks / room / b.d->sms > b.d->late_waves;
+        cr_expect_geq(c.us - bare.us, b.d->beside * bare.l2 - 1e-6,
+                      "%s: %g for %g", b.v[i].text, c.us, bare.us);
+    }
+    cr_assert_gt(late, 10);
+    arena_free(b.f.arena);
+}
+
+/* A scheduler has the registers of 3 warps by 132: an SM of 6 blocks of two,
+ * and the seventh waits, as room for blocks says. */
+Test(walk, registers_are_of_schedulers)
+{
+    Arena *a = arena_new();
+    const Device *d = device_find(a, "h200");
+    Work w = {.pipe = PIPE_FMA, .flops = 1e9, .padded_flops = 1e9,
+              .efficiency = 1, .scatter = 1, .blocks = 7.0 * d->sms,
+              .threads = 64, .regs = 132, .fill_us = 1};
+    Cost c;
+
+    cr_expect_eq(model_room(d, w.threads, w.regs, 0), 6);
+    model_cost(d, &w, &c);
+    cr_expect_eq(c.latency, 2, "%g", c.latency);
+    w.blocks = 6.0 * d->sms;
+    model_cost(d, &w, &c);
+    cr_expect_eq(c.latency, 1, "%g", c.latency);
+    arena_free(a);
 }
 
 /* An SM gives registers to whole warps: one block of 154 threads fits with 208

@@ -17,6 +17,16 @@ static double pipe_rate(const Device *d, Pipe p)
     return 0;
 }
 
+/* Blocks for which an SM has the registers: a scheduler gives its own to whole
+ * warps. */
+static int blocks_by_regs(const Device *d, int regs, int threads)
+{
+    int of_warp = (regs + REGS_UNIT - 1) / REGS_UNIT * REGS_UNIT * WARP;
+    int warps = d->regs_sm / SCHEDULERS / of_warp * SCHEDULERS;
+
+    return warps / ((threads + WARP - 1) / WARP);
+}
+
 /* Blocks that one SM holds at once; 0 and the reason if a block cannot run. */
 static int occupancy(const Device *d, const Work *w, const char **why)
 {
@@ -32,14 +42,14 @@ static int occupancy(const Device *d, const Work *w, const char **why)
         *why = "more shared memory than a block may have";
     else if (regs > THREAD_REGS)
         *why = "more than 255 registers a thread";
-    else if (regs * threads > d->regs_sm)
+    else if (regs && !blocks_by_regs(d, regs, threads))
         *why = "more registers than an SM has";
     if (*why)
         return 0;
     n = (int)fmin(n, d->threads_sm / threads);
     n = (int)fmin(n, floor(d->smem_sm_kb / (smem + 1)));
     if (regs)
-        n = (int)fmin(n, d->regs_sm / (regs * threads));
+        n = (int)fmin(n, blocks_by_regs(d, regs, threads));
     return n > 0 ? n : 1;
 }
 
@@ -147,11 +157,12 @@ double model_us(const Device *d, double clk)
 
 double model_room(const Device *d, double threads, double regs, double smem)
 {
-    double all = ceil(regs / REGS_UNIT) * REGS_UNIT * threads;
     double room = fmin(floor(d->threads_sm / threads),
                        floor((double)d->smem_sm_kb * KB / (smem + KB)));
 
-    return fmax(1, all > 0 ? fmin(room, floor(d->regs_sm / all)) : room);
+    if (regs > 0)
+        room = fmin(room, blocks_by_regs(d, (int)ceil(regs), (int)threads));
+    return fmax(1, room);
 }
 
 double model_runs(const Device *d, double run)

@@ -283,7 +283,8 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
         .block_bytes = l2 / blocks,
         .in_flight =
             r->bands ? w.shared : input * threads * roll_stages(r) / stride,
-        .fill_us = (fill + beside) / waves,
+        .waves = waves,
+        .fill_us = (fill + beside) / fmin(waves, d->late_waves),
         /* a thread has independent sums enough for two warps of a scheduler
          * to fill it, and waits for no copies of its own */
         .warps_full = r->bands ? 2 * SCHEDULERS : 0,
