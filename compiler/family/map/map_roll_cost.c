@@ -251,7 +251,6 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
         l1 = n * (w.input + w.output);
         l2 = blocks * (double)band_rows(r) * band_row_bytes(gr, r) +
              n * w.output;
-        fill += conflict_us(d, r, &w, fast, vec, n / w.steps / d->sms / WARP);
     }
     double sm_us = model_us(d, sm_clk(d, r, &w, blocks, threads, room));
     double l1_us = model_us(d, l1 / (d->smem_bytes_clk * d->sms));
@@ -261,6 +260,8 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     double several = r->bands && r->slots < band_rows(r) && r->down.stride > 1
                          ? 2 / (1 + fmin(room, ceil(blocks / d->sms)))
                          : 1;
+    if (r->bands)
+        l1_us += conflict_us(d, r, &w, fast, vec, n / w.steps / d->sms / WARP);
     double copies = l1_us + l2 / (d->l2_gbs * KILO);
     double memory = model_group_bytes(g, gr, d, NULL, NULL);
     double hbm_us = memory / (d->hbm_gbs * KILO);
@@ -286,8 +287,8 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
         .waves = waves,
         .fill_us = (fill + beside) / fmin(waves, d->late_waves),
         /* a thread has independent sums enough for two warps of a scheduler
-         * to fill it, and waits for no copies of its own */
-        .warps_full = r->bands ? 2 * SCHEDULERS : 0,
+         * to fill it */
+        .lone = d->lone_warp,
         .serial_us = sm_us / waves,
     };
     model_cost(d, &work, c);
