@@ -64,7 +64,8 @@ extern const Family family_chain_mma, family_chain_few, family_chain_wgmma,
     family_chain_window,
     family_map, family_turn, family_prefix, family_reduce,
     family_contract_simt,
-    family_contract_mma, family_contract_wgmma, family_contract_skinny,
+    family_contract_mma, family_contract_wgmma,
+    family_contract_wgmma_turned, family_contract_skinny,
     family_contract_stream, family_contract_halo, family_contract_taps;
 /* NULL-terminated, in order of preference on equal cost. */
 extern const Family *const family_table[];

@@ -6,7 +6,8 @@ const Family *const family_table[] = {
     &family_map, &family_turn, &family_prefix, &family_reduce,
     &family_contract_skinny, &family_contract_stream,
     &family_contract_halo, &family_contract_taps,
-    &family_contract_wgmma, &family_contract_mma,
+    &family_contract_wgmma, &family_contract_wgmma_turned,
+    &family_contract_mma,
     &family_contract_simt, &family_chain_wgmma,
     &family_chain_mma, &family_chain_few, &family_chain_window, NULL,
 };

@@ -495,6 +495,23 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
     return true;
 }
 
+void contract_turn(Contract *x)
+{
+    const Contraction c = x->c;
+
+    x->c.a = c.b;
+    x->c.b = c.a;
+    memcpy(x->c.m, c.n, sizeof c.n);
+    memcpy(x->c.n, c.m, sizeof c.m);
+    x->c.n_m = c.n_n;
+    x->c.n_n = c.n_m;
+    x->c.M = c.N;
+    x->c.N = c.M;
+    make_side(x->g, &x->m, "m", "M", x->c.m, x->c.n_m, x->c.M);
+    make_side(x->g, &x->n, "n", "N", x->c.n, x->c.n_n, x->c.N);
+    x->across = true;
+}
+
 bool contract_open_pairs(Contract *x, Graph *g, const Group *gr,
                          const Options *o, const char **why)
 {

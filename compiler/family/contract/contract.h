@@ -101,6 +101,8 @@ typedef struct Contract {
                                a's */
     bool swapped;           /* sums[row][col] is of column col ^ 1 */
     bool lines;             /* rows of the result begin at any element */
+    bool across;            /* neighbouring columns are rows of the result:
+                               pairs of them are packed all the same */
     const Expr **value;     /* of each step, as it is computed */
     bool *gone;             /* nothing reads it: functions.h */
     double special;         /* special functions a result */
@@ -168,6 +170,9 @@ bool contract_open_pairs(Contract *x, Graph *g, const Group *gr,
 /* Whether tf32 products take its values as they are: tf32 has f16's bits and
  * bf16's range, and holds both exactly. */
 bool contract_is_tf32(const Operand *o);
+/* What were columns become rows, and a's factors b's: the sides alone, not what
+ * was found of them. */
+void contract_turn(Contract *x);
 /* Special functions that e takes. */
 double contract_specials(const Contract *x, const Expr *e);
 /* The variable in which neighbouring points of a row differ; or NULL. */

@@ -747,7 +747,8 @@ void finish_prepare(Finish *f, ContractBuild *x, int most)
     for (int i = 0; x->f->c.parts > 1 && i < x->f->c.parts; i++)
         cprint_fresh(&x->cp, arena_printf(x->g->arena, "sum_%d", i));
     f->fast = finish_fast(x);
-    bool lines = f->pack && x->f->lines; /* of pairs, wherever rows begin */
+    /* of pairs, wherever rows begin, or columns lie */
+    bool lines = f->pack && (x->f->lines || x->f->across);
     x->vec = lines ? most : finish_choose(f, most);
     f->partial = f->fast && f->fast->extent % points(x);
     f->linear_m = !x->p->patch && make_linear(f, &x->f->m);

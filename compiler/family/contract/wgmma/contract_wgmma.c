@@ -34,7 +34,7 @@ enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
 /* ---- which groups ------------------------------------------------------ */
 
-static const char *check_types(Contract *x)
+const char *wgmma_check_types(Contract *x)
 {
     Type a = x->c.a.type, b = x->c.b.type;
 
@@ -81,7 +81,7 @@ static void count_read(const Expr *e, void *ctx)
 /* And of several results (queries, keys, values) a piece of each is there at
  * once, with what belongs to its columns and where it goes; beside them what
  * corrects the sums of a norm, for 16 columns. */
-static void count_reads(WgmmaForm *f, const Group *gr)
+void wgmma_count_reads(WgmmaForm *f, const Group *gr)
 {
     enum { PIECE = 4, COLUMNS = 4, PLACE = 8, CORRECTION = 32 };
     bool folds = gr->merge && gr->merge->fold;
@@ -122,7 +122,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         return "needs sm_90a";
     if (!contract_open(&f->x, g, gr, o, &why))
         return why;
-    if ((why = check_types(&f->x)) || (why = wgmma_find_rows(f)) ||
+    if ((why = wgmma_check_types(&f->x)) || (why = wgmma_find_rows(f)) ||
         (why = tma_open(&f->tma, &f->x)) || (why = wgmma_check_rows(f)) ||
         (why = wgmma_check_fold(f)) ||
         (why = wgmma_check_pieces(f)))
@@ -139,7 +139,7 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         tma_deals(&f->tma, &f->tma.b, &f->tma.n.axis[0], most))
         f->deals = most;
     wgmma_find_plane(f);
-    count_reads(f, gr);
+    wgmma_count_reads(f, gr);
     return NULL;
 }
 
@@ -202,7 +202,7 @@ static bool fits_better(const WgmmaForm *f, const WgmmaShape *s, int sms)
     int64_t own = most_columns(f, m_tiles, s->bn, sms);
 
     /* narrow tiles of many rows wait for copies, however they are dealt */
-    return wgmma_simple(f) && (s->bm > 64 || m_tiles == 1) &&
+    return (wgmma_simple(f) || f->turned) && (s->bm > 64 || m_tiles == 1) &&
            own < most_columns(f, m_tiles, s->bn - 16, sms) &&
            own < most_columns(f, m_tiles, s->bn + 16, sms);
 }

@@ -7,9 +7,8 @@
  * other multiplies. The blocks of a cluster share columns of b (one below the
  * other), rows of a (across), both, or a tile: then each sums a slice of k,
  * sends the sums of the others' columns to them, and finishes its own. A long
- * k may be in parts, too,
- * each a block's or cluster's: these leave their sums in the workspace, and the
- * last one adds all up.
+ * k may be in parts, too, each a block's or cluster's: these leave their sums
+ * in the workspace, and the last one adds all up.
  *
  * A thread's sums are pairs of columns, eight apart. The map of b is such that
  * its rows lie in a slot in another order, by which a thread has 4 pairs in a
@@ -45,6 +44,8 @@ typedef struct WgmmaForm {
     int reads_regs;         /* registers of what the epilogue reads */
     int more_regs;          /* and of results beyond the first */
     bool rows_read;         /* and whether that is of rows */
+    bool turned;            /* rows are columns of the result, and boxes of it
+                               go through shared memory turned */
 } WgmmaForm;
 
 enum { KNOB_BM, KNOB_BN, KNOB_STAGES, KNOB_CONSUMERS, KNOB_PINGPONG,
@@ -132,6 +133,8 @@ bool wgmma_simple(const WgmmaForm *f);
  * ahead of those of its columns, and the L2 serves reads of one time with one.
  */
 bool wgmma_overlaps(const Wgmma *w);
+/* The same of the last columns, where rows are columns of the result. */
+bool wgmma_overlaps_columns(const Wgmma *w);
 /* Rows of a in a slot of tiles of bm x bn. */
 int wgmma_slot_rows(const WgmmaForm *f, int bm, int bn);
 /* Rows of 128 bytes that bn columns of b have there: boxes of 64 columns come
@@ -185,6 +188,16 @@ int wgmma_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
 int wgmma_deeper(const WgmmaForm *f, const WgmmaShape *s, int64_t tiles);
 const void *wgmma_open(Graph *g, const Group *gr, const Options *o,
                        const char **why);
+/* contract_wgmma_turned.c: the same with rows and columns changed; the text
+ * that stores a tile then. */
+const void *wgmma_open_turned(Graph *g, const Group *gr, const Options *o,
+                              const char **why);
+Tree *wgmma_turned_code(WgmmaBuild *w, Tree *pairs);
+/* Of what columns and rows read, in registers. */
+void wgmma_count_reads(WgmmaForm *f, const Group *gr);
+/* NULL, or why no such product is of these types; sets the elements'. */
+const char *wgmma_check_types(Contract *x);
+void wgmma_build(const void *form, const Variant *v, Kernel *k);
 int wgmma_space(const void *form, Variant **out);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);

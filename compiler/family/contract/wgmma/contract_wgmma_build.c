@@ -59,7 +59,7 @@ static void constants(WgmmaBuild *w)
     if (wgmma_crosses(w->p))
         kernel_constant(g, k, "BESIDE", w->p->beside,
                         "of them, side by side: those share rows");
-    if (w->p->pack)
+    if (w->p->pack && !w->f->turned)
         kernel_constant(g, k, "COLS", w->p->pack,
                         "that a warp stores at a time");
     if (w->p->lead)
@@ -111,7 +111,12 @@ static void shared_memory(WgmmaBuild *w)
     put_tile_field(w, &w->x.b, &w->f->tma.b, "BN");
     if (w->x.f->terms == 3)
         kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
-    if (w->p->pack)
+    if (w->f->turned)
+        kernel_smem(w->x.g, k, 1024,
+                    arena_printf(w->x.g->arena,
+                                 "%s out_rows[CONSUMERS][2][16][64]",
+                                 contract_packed_type(&w->x)), NULL);
+    else if (w->p->pack)
         kernel_smem(w->x.g, k, w->p->boxes.tensor ? 1024 : 128,
                     arena_printf(w->x.g->arena,
                                  "%s out_rows[CONSUMERS * 4]%s[16][COLS]",
@@ -283,6 +288,7 @@ static Tree *find_tile(WgmmaBuild *w, const WgmmaPlaces *p)
             ? "n0 = (@n * BESIDE + (int)dcc_cluster_rank() % BESIDE) * BN;\n"
         : w->p->beside > 1
             ? "n0 = (@n * CLUSTER + (int)dcc_cluster_rank()) * BN;\n"
+        : wgmma_overlaps_columns(w->p) ? "n0 = dcc_min(@n * BN, N - BN);\n"
         : w->p->n_tiles > 1 ? "n0 = @n * BN;\n"
                             : "n0 = @n;\n",
         FILL("n", band.n), FILL_INT("pitch", (int)(w->f->lines.pitch & 15)),
@@ -338,7 +344,8 @@ static void finish(WgmmaBuild *w)
     k->flops =
         contract_flops(x->f) * w->f->tma.mean / (double)w->p->k_tiles;
     k->bytes = x->f->hbm_bytes;
-    k->family = "contract_wgmma";
+    k->family =
+        w->f->turned ? "contract_wgmma_turned" : "contract_wgmma";
     k->min_arch = "sm_90a";
     k->where = arena_array(x->g->arena, const char *, x->f->gr->n_step);
 }
@@ -719,7 +726,7 @@ static void build_plan(Wgmma *plan, Kernel *k)
     finish(w);
 }
 
-static void build(const void *form, const Variant *v, Kernel *k)
+void wgmma_build(const void *form, const Variant *v, Kernel *k)
 {
     Wgmma w;
 
@@ -735,5 +742,5 @@ const Family family_contract_wgmma = {
     .open = wgmma_open,
     .space = wgmma_space,
     .cost = wgmma_cost,
-    .build = build,
+    .build = wgmma_build,
 };

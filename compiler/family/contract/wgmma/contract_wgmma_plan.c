@@ -120,8 +120,11 @@ static int deal_columns(const WgmmaForm *f, int bn, int sharers)
  * divide what the block finishes. */
 static int pack_columns(const WgmmaForm *f, int bn, int split, int parts)
 {
+    enum { BOX = 64 };
     int own = bn / split;
 
+    if (f->turned)
+        return BOX;
     if (!f->packs || deal_columns(f, bn, split * parts))
         return 0;
     return own % 32 ? 16 : own % 64 ? 32 : 64;
@@ -133,10 +136,10 @@ static size_t sent_bytes(const Tile *t)
     return t->split > 1 ? (size_t)(t->bm * t->bn) * 4 + 16 : 0;
 }
 
-/* Of 16 rows of them for each consumer warp. */
-static size_t pack_bytes(int consumers, int columns)
+/* Of 16 rows of them for each consumer warp; or two boxes of a warpgroup. */
+static size_t pack_bytes(const WgmmaForm *f, int consumers, int columns)
 {
-    return (size_t)(consumers * 4 * 16 * columns * 2);
+    return (size_t)(consumers * (f->turned ? 2 : 4) * 16 * columns * 2);
 }
 
 /* Of a step's rows of a, as they came and as they are multiplied; or of what
@@ -198,19 +201,20 @@ static const char *plan_sizes(Wgmma *w)
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
     t->threads = w->consumers * THREADS_WG +
                  (w->consumers > 1 || three ? THREADS_WG : 32);
-    w->boxes = (Plane){0};
     w->smem = (wgmma_ring_bytes(w) + w->kept_bytes +
                small_bytes(&w->f->x, t->bn) +
-               pack_bytes(w->consumers, w->pack) + sent_bytes(t) +
+               pack_bytes(f, w->consumers, w->pack) + sent_bytes(t) +
                (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
         return "more shared memory than a block may have";
     /* Boxes leave during the next tile's products, or the other warpgroup's. A
      * lone consumer's block needs the room for its neighbour, whose products
      * hide its stores. */
-    size_t more = pack_bytes(w->consumers, w->pack) + 1024;
+    size_t more = pack_bytes(f, w->consumers, w->pack) + 1024;
     int64_t tiles = w->patch.tiles * w->n_tiles;
-    if (f->plane.tensor && w->pack && !w->x.patch && w->consumers > 1 &&
+    w->boxes = f->turned ? f->plane : (Plane){0};
+    if (!f->turned && f->plane.tensor && w->pack && !w->x.patch &&
+        w->consumers > 1 &&
         wgmma_sharers(w) == 1 && (tiles > d->sms || leads(w)) &&
         (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
         w->boxes = f->plane;
@@ -296,6 +300,8 @@ static const char *plan_tiles(Wgmma *w)
                            (w->deal && w->deal / 2 % below) ||
                            (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
+    if (w->f->turned && wgmma_sharers(w) > 1)
+        return "boxes of a tile that blocks share";
     if (wgmma_sharers(w) > 1 &&
         (w->pingpong || w->least_steps < 2 * wgmma_sharers(w)))
         return "too few steps to split";
@@ -628,7 +634,7 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
     int room = d->smem_sm_kb * 1024 / blocks - 1024 - 1040;
     int rows = wgmma_slot_rows(f, s->bm, s->bn);
 
-    room -= (int)(pack_bytes(s->consumers,
+    room -= (int)(pack_bytes(f, s->consumers,
                              pack_columns(f, s->bn, split, parts)) +
                   sent_bytes(&tile) + 16);
     int n = (room - (int)small_bytes(&f->x, s->bn)) /

@@ -23,7 +23,8 @@ static void put_bounds(WgmmaBuild *w, Tree *b, bool rows, bool columns)
                 a, "%s%s%s >= %lld", out, *out ? " || " : "",
                 cprint_idx(&x->cp, idx_var(x->g->pool, t->m.axis[i].linear), 1),
                 (long long)t->m.axis[i].extent);
-    if (columns && x->f->c.N % (x->p->t.bn * w->p->beside))
+    if (columns && x->f->c.N % (x->p->t.bn * w->p->beside) &&
+        !wgmma_overlaps_columns(w->p))
         out = arena_printf(a, "%s%sn >= N", out, *out ? " || " : "");
     if (*out)
         PUT(b,
@@ -155,11 +156,17 @@ static void place_pair(ContractBuild *x, Tree *b)
 {
     WgmmaBuild *w = (WgmmaBuild *)x;
 
-    x->sum = arena_printf(x->g->arena, "%s[i][j * (COLS / 2) + q * 2 + e]",
+    x->sum = arena_printf(x->g->arena,
+                          w->f->turned ? "%s[i][j * 8 + q * 2 + e]"
+                                       : "%s[i][j * (COLS / 2) + q * 2 + e]",
                           sums_of(w));
     x->keep = x->f->gr->pieces ? x->sum : NULL;
-    put_place(w, b, "top + i * 64 + q % 2 * 8 + lane / 4",
-              "j * COLS + q / 2 * 8 + lane % 4 * 2");
+    put_place(w, b,
+              w->f->turned
+                  ? "top + i * 64 + warp * 16 + q % 2 * 8 + lane / 4"
+                  : "top + i * 64 + q % 2 * 8 + lane / 4",
+              w->f->turned ? "j * 16 + q / 2 * 8 + lane % 4 * 2"
+                           : "j * COLS + q / 2 * 8 + lane % 4 * 2");
 }
 
 static void place_piece(ContractBuild *x, Tree *b)
@@ -267,7 +274,8 @@ void wgmma_boxes_map(WgmmaBuild *w)
     *m = (TileMap){.name = arena_printf(w->x.g->arena, "%s_map",
                                         k->arg[m->arg].name),
                    .arg = m->arg, .offset = w->p->boxes.offset, .rank = 2,
-                   .dim = {w->x.f->c.N, w->x.f->c.M},
+                   .dim = {w->f->turned ? w->x.f->c.M : w->x.f->c.N,
+                           w->f->turned ? w->x.f->c.N : w->x.f->c.M},
                    .of_run = {0, of_run},
                    .stride = {0, w->p->boxes.pitch * 2},
                    .box = {w->p->pack, 16}, .step = {1, 1},
@@ -284,6 +292,10 @@ static Tree *packed_code(WgmmaBuild *w)
     const char *top = rows ? "warpgroup * WM + warp * 16" : "warp * 16";
     const char *warp = w->p->consumers > 1 ? "warpgroup * 4 + warp" : "warp";
 
+    if (w->f->turned) {
+        contract_pairs(x, pairs, place_pair, "packed[q]", w->ahead, 0);
+        return wgmma_turned_code(w, pairs);
+    }
     contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", w->ahead,
                    w->p->spare);
     contract_pieces(x, pieces, place_piece,
