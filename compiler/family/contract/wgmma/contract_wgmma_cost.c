@@ -99,15 +99,21 @@ static double copies_b(const Wgmma *w)
                                      : copy_rows(w, b, asked, bn);
 }
 
-/* Of a step. */
+/* Of a step. Rows that several blocks get take those of a cluster as long as
+ * rows that they ask for. */
 static double copies(const Wgmma *w)
 {
     const TmaOperand *a = &w->f->tma.a;
     double asked = (double)w->rows / w->beside;
+    double got = w->rows + wgmma_slot_columns(w->f, w->x.t.bn);
+    double own = (tma_few_terms(&w->f->tma)
+                      ? tma_few_clk(&w->f->tma, a, asked)
+                      : copy_rows(w, a, asked, w->rows)) +
+                 (w->stays ? 0 : copies_b(w));
 
-    return (tma_few_terms(&w->f->tma) ? tma_few_clk(&w->f->tma, a, asked)
-                         : copy_rows(w, a, asked, w->rows)) +
-           (w->stays ? 0 : copies_b(w));
+    return w->cluster > 1
+               ? fmax(own, 2 * got * w->f->x.o->device->tma_row_clk)
+               : own;
 }
 
 /* A thread's part of a step's rows becomes values in registers: conversions
@@ -141,16 +147,14 @@ static double round_clk(const Wgmma *w)
 }
 
 /* Clocks that a step of one block takes of its SM's tensor cores. Products wait
- * a little for each slot where several blocks take turns, or blocks of a
- * cluster fill it together. 3xtf32: a warpgroup takes its time over fragments
- * and sums, while others multiply. */
+ * a little for each slot where several blocks take turns. 3xtf32: a warpgroup
+ * takes its time over fragments and sums, while others multiply. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
     const Device *d = w->f->x.o->device;
     const Tile *t = &w->x.t;
     double wait = is_crowded(w) ? d->sync_clk : 0;
-    double math =
-        s->math + (w->cluster > 1 ? fmax(wait, d->sync_clk / 2) : wait);
+    double math = s->math + wait;
 
     if (w->f->pre) /* the slot's wait and fragments, then beside the products */
         math = fmax(math, rows_values(w) + d->sync_clk / crowd(w));
@@ -396,9 +400,7 @@ static void timeline(const Wgmma *w, Work *out)
     double blocks = wgmma_blocks(w), tiles = ceil(blocks / wgmma_sms(w));
     double clk = loaded_clk_us(d), boost = d->clock_ghz * KILO;
     double quick = fmin(boost, clk / sqrt(fmin(1, blocks / d->sms)));
-    /* a slot that a cluster fills together is free when it is in each block */
-    double together = w->cluster > 1 ? d->sync_clk / 2 : 0;
-    double step = fmax(round_clk(w) / crowd(w), copies(w) + together) / boost;
+    double step = fmax(round_clk(w) / crowd(w), copies(w)) / boost;
     double loads = steps * step, multiply = steps * step_clk(w, &s) / quick;
     double between = between_clk(w, tiles, fmax(multiply, loads) * clk) / clk;
     double ahead = (tiles - 1) * w->x.t.stages * step;
