@@ -521,16 +521,23 @@ typedef struct {
     dcc_st_out *all;
 } RtTrace;
 
-static dcc_status rt_trace_tensor(const RtProgram *p, const dcc_tensor *t,
-                                  const dcc_frame *frame, dcc_st_out *out)
+/* In bytes, as it lies in memory. */
+static size_t rt_span(const dcc_tensor *t)
 {
     size_t span = 1;
-    unsigned char *strided, *dense;
-    dcc_status status;
 
     for (int d = 0; d < t->rank; d++)
         span += (size_t)((t->dim[d] - 1) * t->stride[d]);
-    span *= dcc_type_size(t->type);
+    return span * dcc_type_size(t->type);
+}
+
+static dcc_status rt_trace_tensor(const RtProgram *p, const dcc_tensor *t,
+                                  const dcc_frame *frame, dcc_st_out *out)
+{
+    const size_t span = rt_span(t);
+    unsigned char *strided, *dense;
+    dcc_status status;
+
     strided = (unsigned char *)malloc(span);
     dense = (unsigned char *)malloc(rt_size(t));
     *out = rt_out(t, dense);
@@ -546,10 +553,50 @@ static dcc_status rt_trace_tensor(const RtProgram *p, const dcc_tensor *t,
     return status;
 }
 
+/* Behind the states lie counters, which every step leaves 0: a later launch
+ * would count on, of this run or of the next, and nothing else shows it. */
+static dcc_status rt_check_counters(const RtProgram *p, int step,
+                                    const dcc_frame *frame)
+{
+    const dcc_model_desc *d = p->desc;
+    const char *const *names = step >= 0 ? d->step_names : NULL;
+    size_t from = 0, left = 0;
+    unsigned char *counters;
+    dcc_status status;
+
+    for (int i = 0; i < d->n_states; i++) {
+        const size_t end = d->states[i].offset +
+            (d->states[i].stride[0] ? rt_span(&d->states[i])
+                                    : rt_size(&d->states[i]));
+        from = end > from ? end : from;
+    }
+    from = (from + DCC_ALIGN - 1) / DCC_ALIGN * DCC_ALIGN;
+    if (from >= d->state_bytes)
+        return DCC_OK;
+    counters = (unsigned char *)malloc(d->state_bytes - from);
+    if (!counters)
+        return rt_no_memory();
+    status = rt_device_error("copying counters",
+                             rt_transfer(p, counters, frame->state + from,
+                                         d->state_bytes - from,
+                                         cudaMemcpyDeviceToHost));
+    while (status == DCC_OK && from + left < d->state_bytes && !counters[left])
+        left++;
+    if (status == DCC_OK && from + left < d->state_bytes)
+        status = dcc_fail(DCC_ERR_BUG,
+                          "%s: %s leaves counter %zu at %d, not 0", d->name,
+                          names      ? names[step]
+                          : step < 0 ? "what ran before"
+                                     : "a step",
+                          left / 4, counters[left]);
+    free(counters);
+    return status;
+}
+
 static dcc_status rt_trace_step(void *ctx, int step, const dcc_frame *frame)
 {
     RtTrace *trace = (RtTrace *)ctx;
-    dcc_status status = DCC_OK;
+    dcc_status status = rt_check_counters(trace->program, step, frame);
 
     for (int i = 0; i < trace->desc->n_trace && status == DCC_OK; i++)
         if (trace->desc->trace[i].step == step)
