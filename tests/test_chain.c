@@ -183,6 +183,10 @@ Test(chain, attention)
            QKV "input up : f16[2, 4, 512, 16]; input left : f16[2, 4, 512, 32];"
                "s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d])"
                " + up[b, h, i, j / 32] + left[b, h, i, j % 32];" LAST);
+    expect(1, true,
+           QKV "input up : f16[2, 4, 32, 16, 16];"
+               "s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d])"
+               " + up[b, h, i / 16, i % 16, j / 32];" LAST);
     /* an op of the user's, with another name for everything */
     expect(1, true,
            QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"

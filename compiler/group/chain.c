@@ -3,6 +3,7 @@
 #include "group/fuse.h"
 #include "group/clash.h"
 #include "group/split.h"
+#include "group/whole.h"
 #include "rewrite/rewrite.h"
 
 enum { MAX_VARS = 24 };
@@ -418,62 +419,6 @@ static const Expr *read_renamed(Graph *g, const Expr *e, void *ctx)
     return e->kind == E_READ && e->tensor == r->t ? r->by : NULL;
 }
 
-/* v in place of the variables that it is made of. */
-static void put_joined(Form *f, Group *gr, const Var *v, const Subst *s, int n)
-{
-    for (int side = 0; side < 2; side++) {
-        const Var **old = side ? gr->cols : gr->rows;
-        int n_old = side ? gr->n_cols : gr->n_rows, k = 0;
-        const Var **list = arena_array(f->g->arena, const Var *, n_old + 1);
-        for (int i = 0; i < n_old; i++) {
-            int part = 0;
-            while (part < n && s[part].var != old[i])
-                part++;
-            if (part == n)
-                list[k++] = old[i];
-            else if (part == n - 1) /* the fastest of them */
-                list[k++] = v;
-        }
-        if (side)
-            gr->cols = list, gr->n_cols = k;
-        else
-            gr->rows = list, gr->n_rows = k;
-    }
-    group_subst(f->g, gr, s, n);
-}
-
-/* The columns, which are one number of the second's, are one of the others,
- * too: a bias of a picture's rows and columns had made them two. */
-static void join_columns(Form *f)
-{
-    Graph *g = f->g;
-    const Step *made = storing(f->between, f->factor);
-    const Var *part[MAX_VARS], *v;
-    Subst s[MAX_VARS];
-    int n = f->between->n_cols, d = 0, cols = 0;
-    int64_t below = 1;
-
-    while (d < f->factor->rank &&
-           (idx_radix(made->store[d], f->factor->dim[d], part, MAX_VARS) != n ||
-            !has(f->between->cols, n, part[0])))
-        d++;
-    for (int i = 0; i < n && d < f->factor->rank; i++)
-        cols += has(f->between->cols, n, part[i]);
-    if (n < 2 || cols != n)
-        return;
-    v = idx_new_var(g->pool, f->var[d]->name, f->factor->dim[d]);
-    for (int i = n - 1; i >= 0; i--) {
-        const Idx *digit = idx_floor(g->pool, idx_var(g->pool, v), below);
-        s[i] = (Subst){part[i],
-                       i ? idx_mod(g->pool, digit, part[i]->extent) : digit};
-        below *= part[i]->extent;
-    }
-    put_joined(f, f->first, v, s, n);
-    put_joined(f, f->between, v, s, n);
-    if (f->also)
-        put_joined(f, f->also, v, s, n);
-}
-
 /* first's rows, of which the columns are last, and of the others the shortest
  * first. */
 static int score_vars(const Form *f, const Var **v)
@@ -740,7 +685,8 @@ static Group *form(Form *f, Group *const *unit, int n)
         (f->n_other && !match_other(f, unit[f->n_other])) ||
         !same_points(f, f->first) || (f->also && !same_points(f, f->also)))
         return NULL;
-    join_columns(f);
+    chain_whole(f->g, f->first, f->between, f->also,
+                storing(f->between, f->factor));
     if (!lay_out_scores(f) || !match_second(f))
         return NULL;
     if (reads_others(f, unit, n - 1)) {

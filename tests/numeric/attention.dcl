@@ -165,8 +165,8 @@ model at_teams_all { input q : bf16[1, 40, 64]; input k : bf16[1, 290, 64]; inpu
 // a bias of a picture's rows, and one of its columns
 model at_picture {
   input q : f16[2, 2, 100, 32]; input k : f16[2, 2, 108, 32]; input v : f16[2, 2, 108, 24];
-  input up : f16[2, 2, 100, 9]; input left : f16[2, 2, 100, 12];
-  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) / 5 + up[b, h, i, j / 12] + left[b, h, i, j % 12];
+  input up : f16[2, 2, 10, 10, 9]; input left : f16[2, 2, 100, 12];
+  s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d]) / 5 + up[b, h, i / 10, i % 10, j / 12] + left[b, h, i, j % 12];
   p : f16 = softmax(s);
   output y[b, i, h, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
 }

@@ -1,0 +1,107 @@
+#include "group/whole.h"
+
+#include "group/split.h"
+
+enum { MAX_DIGITS = 24 };
+
+static bool has(const Var *const *list, int n, const Var *v)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == v)
+            return true;
+    return false;
+}
+
+typedef struct Digits {
+    Graph *g;
+    const Var *part[MAX_DIGITS]; /* slow to fast */
+    int n;
+    bool apart;
+} Digits;
+
+/* Whether they step through memory as one number does. */
+static void note_steps(const Expr *e, void *ctx)
+{
+    Digits *s = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    const Idx *at = tensor_offset(s->g, e->tensor, e->at);
+    for (int i = 0; i < s->n; i++) {
+        const Var *v = s->part[i];
+        s->apart |= guard_uses(e->in, v) || !idx_affine(at);
+        if (i + 1 < s->n)
+            s->apart |= idx_coef(at, v) != idx_coef(at, s->part[i + 1]) *
+                                               s->part[i + 1]->extent;
+    }
+}
+
+/* The digits of a dimension. */
+static bool find_digits(Digits *s, const Group *first, const Group *gr,
+                        const Step *made, int d)
+{
+    int rows = 0, cols = 0, sum = 0;
+
+    s->apart = false;
+    s->n = idx_radix(made->store[d], made->tensor->dim[d], s->part, MAX_DIGITS);
+    if (s->n < 2)
+        return false;
+    for (int i = 0; i < s->n; i++) {
+        rows += has(gr->rows, gr->n_rows, s->part[i]);
+        cols += has(gr->cols, gr->n_cols, s->part[i]);
+    }
+    while (first->step[sum].op == R_NONE)
+        sum++;
+    for (int i = 0; i <= sum; i++) /* what follows reads as it likes */
+        expr_visit(first->step[i].value, note_steps, s);
+    return !s->apart &&
+           (rows == s->n || (cols == s->n && cols == gr->n_cols));
+}
+
+/* v in place of the variables of s. */
+static void put_number(Graph *g, Group *gr, const Var *v, const Subst *s, int n)
+{
+    for (int side = 0; side < 2; side++) {
+        const Var **old = side ? gr->cols : gr->rows;
+        int n_old = side ? gr->n_cols : gr->n_rows, k = 0;
+        const Var **list = arena_array(g->arena, const Var *, n_old + 1);
+        for (int i = 0; i < n_old; i++) {
+            int part = 0;
+            while (part < n && s[part].var != old[i])
+                part++;
+            if (part == n)
+                list[k++] = old[i];
+            else if (part == n - 1) /* the fastest of them */
+                list[k++] = v;
+        }
+        if (side)
+            gr->cols = list, gr->n_cols = k;
+        else
+            gr->rows = list, gr->n_rows = k;
+    }
+    group_subst(g, gr, s, n);
+}
+
+void chain_whole(Graph *g, Group *first, Group *between, Group *also,
+                 const Step *made)
+{
+    Group *const of[] = {first, between, also};
+    Digits s = {.g = g};
+
+    for (int d = 0; d < made->tensor->rank; d++) {
+        Subst by[MAX_DIGITS];
+        int64_t below = 1;
+        if (!find_digits(&s, first, between, made, d))
+            continue;
+        const Var *v = idx_new_var(g->pool, s.part[s.n - 1]->name,
+                                   made->tensor->dim[d]);
+        for (int i = s.n - 1; i >= 0; i--) {
+            int64_t extent = s.part[i]->extent;
+            const Idx *e = idx_floor(g->pool, idx_var(g->pool, v), below);
+            by[i] = (Subst){s.part[i], i ? idx_mod(g->pool, e, extent) : e};
+            below *= extent;
+        }
+        for (int k = 0; k < 3 && of[k]; k++)
+            put_number(g, of[k], v, by, s.n);
+    }
+}
