@@ -41,3 +41,22 @@ Test(variants, few_columns)
     expect("bn=32", "input a : f16[65536, 512]; input b : f16[8, 512];"
                     " output y = linear(a, b);");
 }
+
+/* Single elements of which the neighbours are of another product take a sector
+ * each, as in a long convolution of every channel: no tiles of them. */
+Test(variants, elements_among_others)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(
+        &f,
+        "model m { input k : f16[1024, 256]; input g : f16[8, 1024, 256];"
+        " output y[b, s in 0..1024, d] ="
+        " sum(j in 0..s + 1) (k[s - j, d] or 0) * g[b, j, d]; }",
+        &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_str_eq(p->run[p->n_run - 1].kernel->family, "reduce");
+    arena_free(f.arena);
+}

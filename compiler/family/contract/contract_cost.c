@@ -12,10 +12,23 @@ double contract_copy_ops(const Contract *x, const Load *l)
     return (d->copy_ops + d->guard_ops * l->n_need) * (l->async ? 1 : 2);
 }
 
-/* Neighbouring threads that read no neighbours waste most of each sector. */
-static double load_scatter(const Load *l)
+/* Neighbouring threads that read no neighbours waste most of each sector; all
+ * but an element, where what lies beside it is another product's. */
+static double load_scatter(const Contract *x, const Load *l)
 {
-    return l->op->along || !l->op->read ? 1 : 2 * 2;
+    const Operand *o = l->op;
+    const Side *side[] = {l->side, &x->k};
+
+    if (o->along || !o->read)
+        return 1;
+    double most = L2_SECTOR / (double)type_bytes(o->read->tensor->type);
+    double step = idx_affine(o->offset) ? most : 1;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < side[k]->n; i++) {
+            double c = fabs((double)idx_coef(o->offset, side[k]->v[i]));
+            step = c > 0 ? fmin(step, c) : step;
+        }
+    return fmax(2 * 2, step);
 }
 
 /* Bytes of an element of what it reads. */
@@ -82,7 +95,8 @@ void contract_work(const ContractPlan *x, Work *w)
     int size = type_bytes(x->f->elem);
     double a = t->bm * k_len * read_bytes(&x->a, size),
            b = t->bn * k_len * read_bytes(&x->b, size);
-    double scatter_a = load_scatter(&x->a), scatter_b = load_scatter(&x->b);
+    double scatter_a = load_scatter(x->f, &x->a),
+           scatter_b = load_scatter(x->f, &x->b);
     double copies = t->bm * k_len / x->a.vec * contract_copy_ops(x->f, &x->a) +
                     t->bn * k_len / x->b.vec * contract_copy_ops(x->f, &x->b);
     double through = 2 * sums * sizeof(float); /* written and read */
@@ -103,7 +117,8 @@ void contract_work(const ContractPlan *x, Work *w)
     if (t->whole)
         split_bytes *= w->late / blocks;
     w->block_bytes = a + b + split_bytes + x->f->out_bytes / blocks;
-    double asked = c->M > t->bm ? b * scatter_b : 0; /* else it passes once */
+    bool once = c->M <= t->bm && scatter_b <= 2 * 2;
+    double asked = once ? 0 : b * scatter_b;
     w->l2_bytes = blocks * (a * scatter_a + asked + split_bytes) +
                   w->hbm_bytes + x->f->out_l2;
     w->scatter = 1;
