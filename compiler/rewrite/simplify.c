@@ -474,8 +474,24 @@ void tidy(Graph *g, const Prices *p)
     simplify_dead(g);
 }
 
+/* What is made at load time comes first, as it reads nothing of a run: so what
+ * passes add behind it (load_stmt) may read all of it. */
+static void load_first(Graph *g)
+{
+    Stmt **run = arena_array(g->arena, Stmt *, g->n_stmt + 1);
+    int n = 0, n_run = 0;
+
+    for (int i = 0; i < g->n_stmt; i++)
+        if (g->stmt[i]->when == WHEN_LOAD)
+            g->stmt[n++] = g->stmt[i];
+        else
+            run[n_run++] = g->stmt[i];
+    memcpy(g->stmt + n, run, sizeof *run * (size_t)n_run);
+}
+
 void simplify(Graph *g)
 {
+    load_first(g);
     stack_contractions(g);
     stack_lookups(g);
     simplify_views(g);

@@ -41,3 +41,10 @@ model product {
   param v : E[17];
   output y = relu(batch_norm(linear(x, w), g, b, m, v));
 }
+// what is made at load time between what a run makes, and hoisted out of it
+model pa_between { input x : f32[8, 32];
+  m[i, j] = sum(k) x[i, k] * x[j, k];
+  c[j in 0..64] : f32 = sin(f32(j));
+  e[j in 0..8] : f32 = max(r in 0..4) c[4 * j + r];
+  n[j] : f16 = -e[j];
+  output y[i, j] = m[i, j] - (1.0 - n[j]) * 100; }
