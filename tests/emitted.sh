@@ -32,7 +32,7 @@ fi
 # alone in a folder, without the runtime's headers
 cd "$work" && mkdir alone && "$dcc" "$src/examples/mlp.dcl" -D B=2 -o \
     alone/mlp.cu --main --standalone && rm -f alone/mlp.h && cd alone &&
-    sh "$src/runtime/emu/dcc-emu-cc" -O1 -o mlp mlp.cu >log 2>&1 &&
+    sh "$src/runtime/emu/dcc-emu-cc" -Og -o mlp mlp.cu >log 2>&1 &&
     ./mlp --random 1 >>log 2>&1
 if [ $? = 0 ] && ! grep '#include "' mlp.cu | grep -qv emu; then
     echo "ok - a --standalone file needs no other file"

@@ -33,7 +33,7 @@ skip()
 
 { "$dcc" "$src/tests/server/net.dcl" -o net.cu &&
     "$dcc" "$src/tests/server/other.dcl" -o other.cu &&
-    sh "$cc" -O1 -c -I. -o kernels.o net.cu other.cu; } >log 2>&1
+    sh "$cc" -Og -c -I. -o kernels.o net.cu other.cu; } >log 2>&1
 verdict $? "the models compile"
 if ! python3 "$src/tests/server/weights.py" >log 2>&1; then
     skip "the server" "needs python3"
@@ -68,16 +68,16 @@ build() # OUT FLAG...
     shift
     sh "$cc" "$@" -I. -o "$out" net.cu other.cu "$src/tests/server/server.cpp"
 }
-{ build plain -O1 -g && ./plain w1.safetensors w2.safetensors; } >log 2>&1
+{ build plain -Og -g && ./plain w1.safetensors w2.safetensors; } >log 2>&1
 verdict $? "the server"
 DCC_EMU_LAUNCH=early ./plain w1.safetensors w2.safetensors alone \
     >log 2>&1
 verdict $? "the server with launches as early as they may be"
 ./plain w1.safetensors.index.json w2.safetensors.index.json >log 2>&1
 verdict $? "the server with weights in several files"
-{ build asan -O1 --asan && ./asan w1.safetensors w2.safetensors; } >log 2>&1
+{ build asan -Og --asan && ./asan w1.safetensors w2.safetensors; } >log 2>&1
 verdict $? "the server under the address sanitizer"
-{ build tsan -O1 --tsan &&
+{ build tsan -Og --tsan &&
     TSAN_OPTIONS=halt_on_error=1 ./tsan w1.safetensors w2.safetensors &&
     TSAN_OPTIONS=halt_on_error=1 ./tsan w1.safetensors w2.safetensors \
         churn "$seconds"; } >log 2>&1

@@ -23,12 +23,14 @@ verdict() # STATUS TEXT
     fi
 }
 
-build() # DCL OUT [FLAG...]
+# a set's program, with the sanitizer; own: that of a single size
+build() # set|own DCL [FLAG...]
 {
-    file=$1 out=$2
+    out=$1 file=$2 sanitizer=
     shift 2
-    "$dcc" "$file" -o "$out.cu" "$@" &&
-        sh "$cc" -O1 --asan -I. -o "$out" "$out.cu" driver.o
+    [ $out = own ] || sanitizer=--asan
+    "$dcc" "$file" -o $out.cu "$@" &&
+        sh "$cc" -Og $sanitizer -I. -o $out $out.cu driver-$out.o
 }
 
 # same FILE OF: each line of FILE is in OF; close: with a number near it
@@ -56,24 +58,26 @@ check()
     shift 3
     file=$src/tests/sets/$model.dcl
     name=$(sed -n 's/^  dim \([A-Z]\) in .*/\1/p' "$file")
-    build "$file" set "--target=$target" >log 2>&1
+    build set "$file" "--target=$target" >log 2>&1
     verdict $? "$model for $target: a set of sizes compiles"
     next=
     for size; do
-        build "$file" own -D "$name=$size" "--target=$target" >log 2>&1 &&
+        build own "$file" -D "$name=$size" "--target=$target" >log 2>&1 &&
             ./own 0 >"own$size" 2>>log && ./set "$size" >got 2>>log &&
             same got "own$size" >>log
         verdict $? "$model for $target: $name = $size is its own file's"
         [ -n "$next" ] || [ "$size" -lt "$between" ] || next=$size
     done
-    build "$file" own -D "$name=$between" "--target=$target" >log 2>&1 &&
+    build own "$file" -D "$name=$between" "--target=$target" >log 2>&1 &&
         ./own 0 >ownb 2>>log && ./set "$between" >got 2>>log &&
         same got "own$next" >>log && close_to got ownb >>log
     verdict $? "$model for $target: $name = $between"
     "$dcc" "$file" --explain "--target=$target" 2>&1 | grep '^sizes: ' >log
     verdict $? "$model for $target: $(cut -d: -f2- log)"
 }
-sh "$cc" -O1 --asan -c -o driver.o "$src/tests/sets/driver.cpp" >log 2>&1
+driver=$src/tests/sets/driver.cpp
+{ sh "$cc" -Og --asan -c -o driver-set.o "$driver" &&
+    sh "$cc" -Og -c -o driver-own.o "$driver"; } >log 2>&1
 verdict $? "the driver compiles"
 check gather h200 5 8
 "$dcc" "$src/tests/sets/gather.dcl" -o gather.cu --explain 2>&1 |
@@ -94,12 +98,12 @@ done
 # where one size folds a norm into the weights of its product, another that has
 # the norm's kernel takes the same weights: about what its own file computes
 norm=$src/tests/sets/norm.dcl
-build "$norm" set >log 2>&1
+build set "$norm" >log 2>&1
 verdict $? "norm: a set of sizes compiles"
 grep 'the norm without its factors of columns' set.cu >log
 verdict $? "norm: one of them has its norm apart from the weights' factors"
 for size in 2 8; do
-    build "$norm" own -D "B=$size" >log 2>&1 && ./own 0 >"own$size" 2>>log &&
+    build own "$norm" -D "B=$size" >log 2>&1 && ./own 0 >"own$size" 2>>log &&
         ./set $size >"set$size" 2>>log && close_to "set$size" "own$size" >>log
     verdict $? "norm: B = $size is about its own file's"
 done

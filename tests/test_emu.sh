@@ -16,10 +16,10 @@ fail() {
 }
 
 for part in test_emu test_emu_sm90; do
-    "$cc" -O1 -o "$work/$part-plain" "$src/$part.cu" || exit 1
-    "$cc" -O1 --asan -o "$work/$part-asan" "$src/$part.cu" || exit 1
+    "$cc" -Og -o "$work/$part-plain" "$src/$part.cu" || exit 1
+    "$cc" -Og --asan -o "$work/$part-asan" "$src/$part.cu" || exit 1
 done
-"$cc" -O1 --asan -o "$work/tiny" "$src/test_emu_model.cu" || exit 1
+"$cc" -Og --asan -o "$work/tiny" "$src/test_emu_model.cu" || exit 1
 
 # run MODE PROGRAM ARGS: MODE is asynchrony-order, or that and -early
 run() {

@@ -23,7 +23,7 @@ program()
     name=$1 file=$2
     shift 2
     "$dcc" "$src/tests/$file" -o "$name.cu" --main "$@" >log 2>&1 &&
-        sh "$src/runtime/emu/dcc-emu-cc" -O1 -o "$name" "$name.cu" >>log 2>&1
+        sh "$src/runtime/emu/dcc-emu-cc" -Og -o "$name" "$name.cu" >>log 2>&1
 }
 
 # train SAVE OPTION...
