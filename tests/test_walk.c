@@ -3,6 +3,8 @@
 #include "compiler/group/fuse.h"
 #include "models.h"
 
+#include <math.h>
+
 /* A depthwise convolution of n images, h x h pixels of c channels, by a window
  * of r x r. */
 typedef struct Shape {
@@ -72,6 +74,37 @@ Test(walk, quicker_is_cheaper)
         cr_expect_lt(quick, slow, "%s, %g; %s, %g", pair[i].quicker, quick,
                      pair[i].slower, slow);
     }
+    arena_free(f.arena);
+}
+
+/* Neighbours of a dilated window share their inputs, too, wherever images end:
+ * a thread walks down them, and no form is cheaper. */
+Test(walk, dilated_windows_are_walks)
+{
+    Fixture f = fixture();
+    Options o = {.device = device_find(f.arena, "h200")};
+    Graph *g = lowered(
+        &f, "model m { input x : f16[32, 55, 57, 144]; "
+            "input w : f16[3, 3, 144]; "
+            "output y[n, p in 0..55, q in 0..57, c] : f16 = sum(r, s) "
+            "(x[n, p + 2 * r - 2, q + 3 * s - 3, c] or 0) * w[r, s, c]; }");
+    const char *why, *best = "";
+    double least = INFINITY;
+    Variant *v;
+
+    simplified(g);
+    normalise(g);
+    const void *form = family_map.open(g, group_of(g, g->stmt[0]), &o, &why);
+    cr_assert(form);
+    for (int n = family_map.space(form, &v); n-- > 0;) {
+        Cost c;
+        family_map.cost(form, &v[n], &c);
+        if (c.us < least) {
+            least = c.us;
+            best = v[n].text;
+        }
+    }
+    cr_expect(strstr(best, "rows="), "%s, %g", best, least);
     arena_free(f.arena);
 }
 

@@ -30,3 +30,25 @@ model win_round { input x : f32[1, 11, 40, 96]; param w : f32[3, 3, 96]; param b
 model win_round_stride { input x : f16[2, 22, 56, 96]; param w : f16[3, 3, 96]; output y = dw(x, w, pad = 1, stride = 2); }
 model win_relu_bf16 { input x : bf16[1, 12, 14, 8]; param w : bf16[3, 3, 8]; param b : bf16[8]; output y = relu(dw(x, w, b, pad = 1)); }
 model win_f32_bias { input x : f32[2, 32, 28, 128]; param w : f32[3, 1, 128]; param b : f32[128]; output y = dw(x, w, b, pad = 0); }
+// room between the taps: sizes that neither tile nor dilation divides; maxima;
+// with a stride; windows that go back, beside a residual
+model win_dilated {
+  input x : f16[2, 13, 15, 16];  input w : f16[3, 3, 16];  input b : f16[16];
+  output y[n, p in 0..13, q in 0..15, c] : f16 = relu(b[c] + sum(r, s)
+      (x[n, p + 2 * r - 2, q + 3 * s - 3, c] or 0) * w[r, s, c]);
+}
+model win_dilated_max {
+  input x : f32[2, 16, 12, 8];
+  output y[n, p in 0..12, q in 0..8, c] =
+      max(r in 0..3, s in 0..3) x[n, p + 2 * r, q + 2 * s, c];
+}
+model win_dilated_stride {
+  input x : f16[2, 23, 29, 8];  input w : f16[3, 3, 8];
+  output y[n, p in 0..12, q in 0..15, c] : f32 = sum(r, s)
+      (x[n, 2 * p + 3 * r - 3, 2 * q + 2 * s - 2, c] or 0) * w[r, s, c];
+}
+model win_dilated_back {
+  input d : f16[2, 9, 12, 40];  input w : f16[40, 1, 3, 5];  input e : f16[2, 9, 12, 40];
+  output g[n, p in 0..9, q in 0..12, c] : f16 = e[n, p, q, c] + sum(r, s)
+      (d[n, p - 2 * r + 2, q - 2 * s + 4, c] or 0) * w[c, 0, r, s];
+}

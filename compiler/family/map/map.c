@@ -66,14 +66,12 @@ static void note_integers(const Expr *e, void *ctx)
               e->type != T_BOOL;
 }
 
-/* Whether s may be computed of what is there instead of values: no integer is
- * divided by it. */
-static bool takes_anything(const Step *s)
+bool map_takes_anything(const Step *s)
 {
     bool integers = false;
 
     expr_visit(s->value, note_integers, &integers);
-    return s->op == R_NONE && !s->where.n && !integers;
+    return !integers;
 }
 
 /* s for more points: as.v goes on. */
@@ -100,7 +98,8 @@ static const Group *widened(Graph *g, const Group *gr, const Var *v)
     if (!v || v->extent == end || gr->n_cols || is_gather(gr))
         return gr;
     for (int i = 0; i < gr->n_step; i++)
-        if (!takes_anything(&gr->step[i]) ||
+        if (!map_takes_anything(&gr->step[i]) ||
+            gr->step[i].op != R_NONE || gr->step[i].where.n ||
             (gr->step[i].tensor && !stores_beyond(g, &gr->step[i], v, end)))
             return gr;
     Group *wide = group_copy(g, gr);
@@ -130,6 +129,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     gr = nest_merged(g, gr, 0);
     const Var **rows = ordered_rows(g, gr);
     gr = map_onward(g, map_lanes(g, gr, rows));
+    gr = map_apart(g, gr, ordered_rows(g, gr));
     rows = ordered_rows(g, gr);
     gr = widened(g, gr, gr->n_rows ? rows[gr->n_rows - 1] : NULL);
     *f = (MapForm){.g = g, .gr = gr, .o = o, .rows = ordered_rows(g, gr)};

@@ -15,8 +15,16 @@ const Group *map_lanes(Graph *g, const Group *gr, const Var *const *rows);
  * back: x[q - s]. */
 const Group *map_onward(Graph *g, const Group *gr);
 
-/* Outputs along row variable q read inputs at stride * q + s, s over cols: one
- * thread computes `tile` of them and loads each input once. */
+/* Whether s may be computed of what is there instead of values: no integer is
+ * divided by it. */
+bool map_takes_anything(const Step *s);
+/* gr, or the same nest with neighbours of dilated windows, x[q + 2 * s], as a
+ * variable; `rows` from slow to fast. */
+const Group *map_apart(Graph *g, const Group *gr, const Var *const *rows);
+
+/* Outputs along row variable q read inputs at stride * q + s, s over cols, or
+ * at a multiple of that: one thread computes `tile` of them and loads each
+ * input once. */
 typedef struct Window {
     const Var *q, *s;  /* q NULL: there is no such pair */
     int64_t stride;

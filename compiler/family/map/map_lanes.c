@@ -5,7 +5,10 @@
  * variable of their own, 8 * q + v, so that floors are of that alone: 4 * q + v
  * / 2, whose vectors' reads are the same ones where v / 2 is.
  *
- * Windows that go back, x[q - s] (gradients'), which are such that go on. */
+ * Windows that go back, x[q - s] (gradients'), which are such that go on.
+ *
+ * Windows with room between taps, x[q + 2 * s]: of every other point a variable
+ * of its own, x[2 * (q + s) + e], whose neighbours share their inputs. */
 #include "family/map/map.h"
 
 #include "group/groups.h"
@@ -138,6 +141,94 @@ const Group *map_onward(Graph *g, const Group *gr)
             continue;
         to = to ? to : group_copy(g, gr);
         group_subst(g, to, &(Subst){s, from_end}, 1);
+    }
+    return to ? to : gr;
+}
+
+/* ---- windows with room between their taps -------------------------------- */
+
+typedef struct Apart {
+    const Group *gr;
+    const Var *s, *fast; /* taps; the vectors' own */
+    const Var *q;        /* rows beside them; */
+    int64_t d, step;     /* elements from a tap to the next, and from a row */
+    bool several;        /* of them, or an address depends on data */
+} Apart;
+
+static void note_apart(const Expr *e, void *ctx)
+{
+    Apart *a = ctx;
+
+    for (int i = 0; e->kind == E_READ && i < e->tensor->rank; i++) {
+        int64_t d = idx_coef(e->at[i], a->s);
+        a->several |= idx_has_data(e->at[i]);
+        for (int k = 0; d && k < a->gr->n_rows; k++) {
+            const Var *q = a->gr->rows[k];
+            int64_t step = idx_coef(e->at[i], q);
+            if (!step)
+                continue;
+            a->several |= a->q && (a->q != q || a->d != d || a->step != step);
+            a->q = q;
+            a->d = d;
+            a->step = step;
+        }
+    }
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* gr's q up to a multiple of `each`; nothing is stored of what lies beyond. */
+static const Var *rounded(Graph *g, Group *gr, const Var *q, int64_t each)
+{
+    const int64_t end = (q->extent + each - 1) / each * each;
+    const Var *all = idx_new_var(g->pool, q->name, end);
+    const Idx *at = idx_var(g->pool, all);
+    const Var **rows = arena_array(g->arena, const Var *, gr->n_rows);
+
+    group_subst(g, gr, &(Subst){q, at}, 1);
+    for (int i = 0; i < gr->n_rows; i++)
+        rows[i] = gr->rows[i] == q ? all : gr->rows[i];
+    gr->rows = rows;
+    for (int i = 0; i < gr->n_step; i++) {
+        Step *s = &gr->step[i];
+        s->value = expr_confine(g, s->value);
+        if (s->tensor)
+            s->where = guard_within(g->pool, s->where, at, 0, q->extent);
+    }
+    return all;
+}
+
+static bool takes_anything(const Group *gr)
+{
+    bool all = true;
+
+    for (int i = 0; i < gr->n_step; i++)
+        all &= map_takes_anything(&gr->step[i]);
+    return all;
+}
+
+const Group *map_apart(Graph *g, const Group *gr, const Var *const *rows)
+{
+    Group *to = NULL;
+
+    for (int i = 0; i < gr->n_cols; i++) {
+        Apart a = {.gr = to ? to : gr, .s = gr->cols[i],
+                   .fast = gr->n_rows ? rows[gr->n_rows - 1] : NULL};
+        for (int k = 0; k < gr->n_step; k++)
+            expr_visit(a.gr->step[k].value, note_apart, &a);
+        if (!a.q || a.several || a.q == a.fast || a.d < 2 || a.step < 1)
+            continue;
+        int64_t each = a.d / common_divisor(a.d, a.step);
+        if (each == 1 || a.q->extent <= each ||
+            (a.q->extent % each && !takes_anything(a.gr)))
+            continue;
+        to = to ? to : group_copy(g, gr);
+        if (a.q->extent % each)
+            a.q = rounded(g, to, a.q, each);
+        group_split(g, to, a.q, each);
     }
     return to ? to : gr;
 }

@@ -15,7 +15,7 @@ int64_t window_tiles(const Window *w)
     return w->q ? (w->q->extent + w->tile - 1) / w->tile : 1;
 }
 
-/* Whether e depends on q and s only as stride * q + s. */
+/* Whether e depends on q and s only as a multiple of stride * q + s. */
 static bool moves_together(Graph *g, const Idx *e, const Window *w)
 {
     int64_t cq = idx_coef(e, w->q), cs = idx_coef(e, w->s);
@@ -82,10 +82,12 @@ static void note_stride(const Reads *r, Window *w)
 {
     w->stride = 0;
     for (int i = 0; i < r->n; i++)
-        for (int d = 0; d < r->read[i]->tensor->rank; d++)
-            if (idx_coef(r->read[i]->at[d], w->s) == 1 &&
-                idx_coef(r->read[i]->at[d], w->q) > 0)
-                w->stride = idx_coef(r->read[i]->at[d], w->q);
+        for (int d = 0; d < r->read[i]->tensor->rank; d++) {
+            int64_t tap = idx_coef(r->read[i]->at[d], w->s);
+            int64_t row = idx_coef(r->read[i]->at[d], w->q);
+            if (tap > 0 && row > 0 && row % tap == 0)
+                w->stride = row / tap;
+        }
 }
 
 int window_pairs(Graph *g, const Group *gr, const Var *fast, Window *w,
