@@ -77,6 +77,21 @@ Test(walk, quicker_is_cheaper)
     arena_free(f.arena);
 }
 
+/* Blocks of an SM that have a few rows each hide copies of each other where few
+ * rows are read twice: of 5 by stride 2 there are 3 that are. */
+Test(walk, blocks_that_read_alike_hide_nothing)
+{
+    Fixture f = fixture();
+    Options o = {.device = device_find(f.arena, "h200")};
+    const void *form = opened(&f, &o, (Shape){128, 32, 112, 5, 2});
+
+    cr_expect_geq(us_of(form, "vec=2 threads=224 tile=4 rows=14 bands=1 "
+                              "share=2"),
+                  us_of(form, "vec=2 threads=224 tile=4 rows=14 bands=1") -
+                      1e-6);
+    arena_free(f.arena);
+}
+
 /* Neighbours of a dilated window share their inputs, too, wherever images end:
  * a thread walks down them, and no form is cheaper. */
 Test(walk, dilated_windows_are_walks)

@@ -257,7 +257,8 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     /* Of what does not limit it, a part is not hidden behind what does; of
      * copies less where several blocks go through their rows, each at another
      * place, and read few of them twice (3x3 of stride 2). */
-    double several = r->bands && r->slots < band_rows(r) && r->down.stride > 1
+    double several = r->bands && r->slots < band_rows(r) &&
+                             2 * r->down.stride > r->down.s->extent
                          ? 2 / (1 + fmin(room, ceil(blocks / d->sms)))
                          : 1;
     if (r->bands)
