@@ -32,6 +32,23 @@ static const WgmmaShape shapes[] = {
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
+/* Of eights that are no sixteens: of rows that are columns of the result. */
+static const WgmmaShape odd_shapes[] = {
+    {256, 184, 2, false}, {256, 168, 2, false}, {256, 152, 2, false},
+    {256, 136, 2, false}, {256, 120, 2, false}, {256, 104, 2, false},
+    {256, 88, 2, false},  {128, 248, 2, false}, {128, 232, 2, false},
+    {128, 216, 2, false}, {128, 200, 2, false}, {128, 184, 2, false},
+    {128, 168, 2, false}, {128, 152, 2, false}, {128, 136, 2, false},
+    {128, 120, 2, false}, {128, 104, 2, false}, {128, 88, 2, false},
+    {128, 72, 2, false},  {192, 184, 3, false}, {192, 168, 3, false},
+    {192, 152, 3, false}, {192, 136, 3, false}, {192, 120, 3, false},
+    {192, 104, 3, false}, {192, 88, 3, false},  {192, 72, 3, false},
+    {64, 184, 1, false},  {64, 168, 1, false},  {64, 152, 1, false},
+    {64, 136, 1, false},  {64, 120, 1, false},  {64, 104, 1, false},
+    {64, 88, 1, false},   {64, 72, 1, false},
+};
+enum { N_ODD_SHAPES = sizeof odd_shapes / sizeof *odd_shapes };
+
 /* ---- which groups ------------------------------------------------------ */
 
 const char *wgmma_check_types(Contract *x)
@@ -200,11 +217,12 @@ static bool fits_better(const WgmmaForm *f, const WgmmaShape *s, int sms)
 {
     int64_t m_tiles = tma_patch(&f->tma, s->bm).tiles * f->x.c.batches;
     int64_t own = most_columns(f, m_tiles, s->bn, sms);
+    int step = s->bn % 16 ? 8 : 16;
 
     /* narrow tiles of many rows wait for copies, however they are dealt */
     return (wgmma_simple(f) || f->turned) && (s->bm > 64 || m_tiles == 1) &&
-           own < most_columns(f, m_tiles, s->bn - 16, sms) &&
-           own < most_columns(f, m_tiles, s->bn + 16, sms);
+           own < most_columns(f, m_tiles, s->bn - step, sms) &&
+           own < most_columns(f, m_tiles, s->bn + step, sms);
 }
 
 /* Tiles of which half would do are left out. */
@@ -338,6 +356,9 @@ int wgmma_space(const void *form, Variant **out)
     for (int i = 0; i < N_SHAPES; i++)
         if (sensible(form, &shapes[i]))
             add_shape(&s, &shapes[i]);
+    for (int i = 0; s.form->turned && i < N_ODD_SHAPES; i++)
+        if (sensible(form, &odd_shapes[i]))
+            add_shape(&s, &odd_shapes[i]);
     *out = arena_array(g->arena, Variant, s.n);
     memcpy(*out, all, sizeof *all * (size_t)s.n);
     return s.n;

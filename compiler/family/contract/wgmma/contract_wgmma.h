@@ -193,6 +193,8 @@ const void *wgmma_open(Graph *g, const Group *gr, const Options *o,
 const void *wgmma_open_turned(Graph *g, const Group *gr, const Options *o,
                               const char **why);
 Tree *wgmma_turned_code(WgmmaBuild *w, Tree *pairs);
+/* Rows of the result in a box that is turned: as many columns of the tile. */
+int wgmma_turned_rows(int bn);
 /* Of what columns and rows read, in registers. */
 void wgmma_count_reads(WgmmaForm *f, const Group *gr);
 /* NULL, or why no such product is of these types; sets the elements'. */

@@ -214,8 +214,8 @@ static const char *plan_sizes(Wgmma *w)
     int64_t tiles = w->patch.tiles * w->n_tiles;
     w->boxes = f->turned ? f->plane : (Plane){0};
     if (!f->turned && f->plane.tensor && w->pack && !w->x.patch &&
-        w->consumers > 1 &&
-        wgmma_sharers(w) == 1 && (tiles > d->sms || leads(w)) &&
+        w->consumers > 1 && wgmma_sharers(w) == 1 &&
+        (tiles > d->sms || leads(w)) &&
         (double)(w->smem + more) <= d->smem_block_kb * 1024.0) {
         w->boxes = f->plane;
         w->smem = (w->smem + more + 1023) / 1024 * 1024;
@@ -300,12 +300,11 @@ static const char *plan_tiles(Wgmma *w)
                            (w->deal && w->deal / 2 % below) ||
                            (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
-    if (w->f->turned && wgmma_sharers(w) > 1)
-        return "boxes of a tile that blocks share";
-    if (wgmma_sharers(w) > 1 &&
-        (w->pingpong || w->least_steps < 2 * wgmma_sharers(w)))
-        return "too few steps to split";
-    if (t->split > WGMMA_MOST_SPLIT || t->bn % t->split || w->own % 16)
+    if (wgmma_sharers(w) > 1 && (w->pingpong || w->f->turned ||
+                                 w->least_steps < 2 * wgmma_sharers(w)))
+        return "too few steps to split, or turned boxes";
+    if (t->split > 1 && (t->split > WGMMA_MOST_SPLIT || t->bn % t->split ||
+                         w->own % 16))
         return "columns that a cluster cannot share";
     if (w->f->x.gr->pieces && !wgmma_has_pieces(w))
         return "columns that are no whole pieces of rows";

@@ -67,6 +67,13 @@ bool wgmma_overlaps_columns(const Wgmma *w)
            (w->f->tma.b.k_major || x->c.N * type_bytes(x->elem) % 16 == 0);
 }
 
+int wgmma_turned_rows(int bn)
+{
+    enum { EIGHT = 8 };
+
+    return bn % (2 * EIGHT) ? EIGHT : 2 * EIGHT;
+}
+
 Tree *wgmma_turned_code(WgmmaBuild *w, Tree *pairs)
 {
     bool rows = !w->p->pingpong && w->p->consumers > 1;
@@ -74,6 +81,8 @@ Tree *wgmma_turned_code(WgmmaBuild *w, Tree *pairs)
 
     return TEMPLATE(w->x.g->arena, "contract_wgmma_turned.cu.in",
                     FILL("TOP", rows ? "warpgroup * WM" : "0"),
+                    FILL_INT("ROWS", wgmma_turned_rows(w->x.p->t.bn)),
+                    FILL_INT("WORDS", wgmma_turned_rows(w->x.p->t.bn) / 4),
                     FILL("GROUP", w->p->consumers > 1 ? "warpgroup" : "0"),
                     FILL("MAP", k->map[k->n_map - 1].name),
                     FILL_TREE("PAIRS", pairs));
