@@ -187,6 +187,12 @@ Test(chain, attention)
            QKV "input up : f16[2, 4, 32, 16, 16];"
                "s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d])"
                " + up[b, h, i / 16, i % 16, j / 32];" LAST);
+    /* windows of 7 x 7: many tiles of one block of columns */
+    expect(1, true,
+           "input q : f16[512, 4, 49, 32]; input k : f16[512, 4, 49, 32];"
+           "input v : f16[512, 4, 49, 32]; param bias : f16[4, 49, 49];"
+           "s[b, h, i, j] : f32 = (sum(d) q[b, h, i, d] * k[b, h, j, d])"
+           " * 0.1768 + bias[h, i, j];" LAST);
     /* an op of the user's, with another name for everything */
     expect(1, true,
            QKV "t[b, h, i, j] : f32 = sum(d) q[b, h, i, d] *"

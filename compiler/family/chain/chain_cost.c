@@ -53,19 +53,27 @@ typedef struct Clocks {
     double mm, special, alu;
 } Clocks;
 
-static Clocks step_of(const ChainKernel *w)
+/* The same of an SM's scores, besides what products take. */
+static Clocks points_clk(const ChainForm *f, double points)
 {
-    const ChainForm *f = w->f;
     const Device *d = f->a.o->device;
-    double points = (double)WGMMA_M * w->bj, each = d->sms * d->clock_ghz;
-    double width = chain_width(w);
 
     return (Clocks){
-        .mm = 2 * points * width * each / (d->wgmma_tflops * KILO),
-        .special =
-            points * (f->rows.softmax + f->special) * each / d->special_gops,
+        .special = points * (f->rows.softmax + f->special) * d->sms *
+                   d->clock_ghz / d->special_gops,
         .alu = points * score_ops(f) / (SCHEDULERS * WARP) / d->issue_reached,
     };
+}
+
+static Clocks step_of(const ChainKernel *w)
+{
+    const Device *d = w->f->a.o->device;
+    double points = (double)WGMMA_M * w->bj;
+    Clocks s = points_clk(w->f, points);
+
+    s.mm = 2 * points * chain_width(w) * d->sms * d->clock_ghz /
+           (d->wgmma_tflops * KILO);
+    return s;
 }
 
 static double issue(const Clocks *s)
@@ -141,13 +149,28 @@ static double live_steps(const ChainKernel *w, double *longest)
     return all / w->m_tiles;
 }
 
-/* Clocks of TMA for so many rows of an operand, in so many boxes. */
-static double rows_clk(const Tma *t, const TmaOperand *o, double rows,
-                       int boxes)
+/* Whether it is read by tiles of one number of the batch alone; what all tiles
+ * want, they wait for. */
+static bool is_own(const ChainForm *f, const TmaOperand *o)
 {
-    return o->k_major && tma_few_terms(t)
-               ? tma_few_clk(t, o, rows * boxes)
-               : rows * boxes * t->x->o->device->tma_row_clk;
+    for (int i = 0; i < f->n_batch; i++)
+        if (idx_uses(o->op->offset, f->batch[i]))
+            return true;
+    return idx_uses(o->op->offset, f->row);
+}
+
+/* Clocks of TMA for so many rows of an operand, each of so many elements, in so
+ * many boxes: rows that end within their box are slower. */
+static double rows_clk(const ChainForm *f, const Tma *t, const TmaOperand *o,
+                       double rows, int64_t elems, int boxes)
+{
+    const Device *d = t->x->o->device;
+    bool ends = elems * 2 < TMA_ROW, whole = elems * 2 % L2_SECTOR == 0;
+
+    if (ends && whole && is_own(f, o))
+        return rows * boxes * d->tma_odd_row_clk;
+    return o->k_major && tma_few_terms(t) ? tma_few_clk(t, o, rows * boxes)
+                                          : rows * boxes * d->tma_row_clk;
 }
 
 /* The same for a tile of so many steps: its rows, and blocks of columns of
@@ -156,16 +179,16 @@ static double copies_clk(const ChainKernel *w, double steps)
 {
     const ChainForm *f = w->f;
     double columns = steps * w->teams * w->bj;
-    double clk = rows_clk(&f->ta, &f->ta.a, w->bm, w->d_boxes) +
-                 rows_clk(&f->ta, &f->ta.b, columns, w->d_boxes);
+    double clk = rows_clk(f, &f->ta, &f->ta.a, w->bm, f->D, w->d_boxes) +
+                 rows_clk(f, &f->ta, &f->ta.b, columns, f->D, w->d_boxes);
 
     if (w->o_boxes)
-        clk += rows_clk(&f->to, &f->to.a, w->bm, w->o_boxes) +
-               rows_clk(&f->to, &f->to.b, columns, w->o_boxes);
+        clk += rows_clk(f, &f->to, &f->to.a, w->bm, f->O, w->o_boxes) +
+               rows_clk(f, &f->to, &f->to.b, columns, f->O, w->o_boxes);
     if (f->tb.b.k_major)
-        return clk + rows_clk(&f->tb, &f->tb.b, w->bn,
+        return clk + rows_clk(f, &f->tb, &f->tb.b, w->bn, f->J,
                               (int)ceil(columns / f->tb.bk));
-    return clk + rows_clk(&f->tb, &f->tb.b, columns, w->n_boxes);
+    return clk + rows_clk(f, &f->tb, &f->tb.b, columns, f->N, w->n_boxes);
 }
 
 /* Of a tile's stores: the last ones have nothing beside them. */
@@ -180,16 +203,22 @@ static double stores_clk(const ChainKernel *w)
 /* Clocks of the SM with the most tiles where each has one block of columns:
  * there is nothing to multiply beside its copies, and those of the next round
  * begin when a tile has been stored. The first round's begin as the launch
- * before ends; an SM's are one after the other whosever they are. */
-static double single_clk(const ChainKernel *w, double all, double n)
+ * before ends; an SM's are one after the other whosever they are. Later tiles
+ * of columns of their own begin beside those of other blocks, and take as long
+ * as a `lone` one, or as all of them have to issue. */
+static double single_clk(const ChainKernel *w, double all, double n,
+                         double lone)
 {
     const Device *d = w->f->a.o->device;
     double tiles = (double)w->m_tiles * (double)w->f->batches;
     double rounds = ceil(tiles / (d->sms * w->resident));
     double copies = copies_clk(w, 1), stores = n * stores_clk(w);
-    double each = all + copies + stores;
+    double each = all + copies + stores, later = each;
+    Clocks s = step_of(w);
 
-    return fmax(rounds * each - fmin(all, copies),
+    if (is_own(w->f, &w->f->ta.b) && is_own(w->f, &w->f->tb.b))
+        later = fmax(step_clk(w, &s, n * w->consumers), lone);
+    return fmax(each + (rounds - 1) * later - fmin(all, copies),
                 ceil(tiles / d->sms) * copies + stores);
 }
 
@@ -205,7 +234,7 @@ static double busy_clk(const ChainKernel *w, double steps, double longest)
     double all = steps * step + tile_clk(w, at_once, step);
 
     if (w->j_tiles == 1)
-        return single_clk(w, all, at_once);
+        return single_clk(w, all, at_once, lone + tile_clk(w, 1, lone));
     if (steps == longest)
         return fmax(ceil(tiles / slots) * all,
                     ceil(tiles / sms) * copies_clk(w, steps)) +
@@ -259,8 +288,10 @@ static double few_step_clk(const ChainKernel *w, double blocks)
     double width = (double)w->f->D + w->bn, warps = blocks * w->consumers;
     double bytes = blocks * w->slot * width * 2;
     double team = (double)w->consumers / w->teams;
+    Clocks score = points_clk(w->f, warps * MMA_M * w->bj);
     double issue =
-        warps / SCHEDULERS * w->bj / MMA_M * (d->sync_clk + width / 2);
+        warps / SCHEDULERS * w->bj / MMA_M * (d->sync_clk + width / 2) +
+        score.special + score.alu;
     double shared =
         bytes * (1 + team) + (w->holds ? 0 : warps * WARP * (double)w->f->D);
 
