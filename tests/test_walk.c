@@ -211,10 +211,11 @@ Test(walk, registers_are_of_schedulers)
     const Device *d = device_find(a, "h200");
     Work w = {.pipe = PIPE_FMA, .flops = 1e9, .padded_flops = 1e9,
               .efficiency = 1, .scatter = 1, .blocks = 7.0 * d->sms,
-              .threads = 64, .regs = 132, .fill_us = 1};
+              .threads = 64, .regs = 132, .by_warps = true,
+              .fill_us = 1};
     Cost c;
 
-    cr_expect_eq(model_room(d, w.threads, w.regs, 0), 6);
+    cr_expect_eq(model_whole_room(d, w.threads, w.regs, 0), 6);
     model_cost(d, &w, &c);
     cr_expect_eq(c.latency, 2, "%g", c.latency);
     w.blocks = 6.0 * d->sms;
@@ -231,7 +232,7 @@ Test(walk, registers_are_of_whole_warps)
     const Device *d = device_find(a, "h200");
     Work w = {.pipe = PIPE_FMA, .flops = 1e9, .padded_flops = 1e9,
               .efficiency = 1, .scatter = 1, .blocks = 2.0 * d->sms,
-              .threads = 154, .regs = 208};
+              .threads = 154, .regs = 208, .by_warps = true};
     Cost part, whole;
 
     model_cost(d, &w, &part);

@@ -42,14 +42,15 @@ static int occupancy(const Device *d, const Work *w, const char **why)
         *why = "more shared memory than a block may have";
     else if (regs > THREAD_REGS)
         *why = "more than 255 registers a thread";
-    else if (regs && !blocks_by_regs(d, regs, threads))
+    else if (regs * threads > d->regs_sm)
         *why = "more registers than an SM has";
     if (*why)
         return 0;
     n = (int)fmin(n, d->threads_sm / threads);
     n = (int)fmin(n, floor(d->smem_sm_kb / (smem + 1)));
     if (regs)
-        n = (int)fmin(n, blocks_by_regs(d, regs, threads));
+        n = (int)fmin(n, w->by_warps ? blocks_by_regs(d, regs, threads)
+                                     : d->regs_sm / (regs * threads));
     return n > 0 ? n : 1;
 }
 
@@ -157,8 +158,17 @@ double model_us(const Device *d, double clk)
 
 double model_room(const Device *d, double threads, double regs, double smem)
 {
+    double all = ceil(regs / REGS_UNIT) * REGS_UNIT * threads;
     double room = fmin(floor(d->threads_sm / threads),
                        floor((double)d->smem_sm_kb * KB / (smem + KB)));
+
+    return fmax(1, all > 0 ? fmin(room, floor(d->regs_sm / all)) : room);
+}
+
+double model_whole_room(const Device *d, double threads, double regs,
+                        double smem)
+{
+    double room = model_room(d, threads, 0, smem);
 
     if (regs > 0)
         room = fmin(room, blocks_by_regs(d, (int)ceil(regs), (int)threads));

@@ -27,6 +27,9 @@ typedef struct Work {
                               part of another one's work each; and that part */
     int cluster;           /* blocks that need to run together; 0: one */
     int threads, regs;     /* a block's threads, a thread's registers (est.) */
+    bool by_warps;         /* an SM's registers are its schedulers', who give
+                              them to whole warps; what streams ask of the memory
+                              was fitted to rooms without that */
     double smem_block;     /* bytes of shared memory a block */
     double block_ops;      /* COMP_block, for OF_TB */
     double block_bytes;    /* bytes a block moves from global memory */
@@ -57,6 +60,9 @@ int model_thread_regs(const Device *d, int threads, int n);
 /* Blocks of so many threads, registers and bytes of shared memory that an SM
  * holds, at least 1. */
 double model_room(const Device *d, double threads, double regs, double smem);
+/* The same of Work.by_warps. */
+double model_whole_room(const Device *d, double threads, double regs,
+                        double smem);
 /* The memory's time for runs of so many bytes over that for whole lines. */
 double model_runs(const Device *d, double run);
 /* Clocks of a scheduler's tensor core for an mma.sync of 16 bits. */

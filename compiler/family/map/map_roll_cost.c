@@ -200,7 +200,8 @@ static double held_to(const Device *d, const Roll *r, int threads, double n)
 static double blocks_room(const Device *d, const Roll *r, const Walk *w,
                           int threads)
 {
-    double n = model_room(d, threads, w->regs, w->smem * threads + w->shared);
+    double n = model_whole_room(d, threads, w->regs,
+                                w->smem * threads + w->shared);
 
     while (n > 1 && w->regs > held_to(d, r, threads, n))
         n--;
@@ -280,6 +281,7 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
         .blocks = blocks,
         .threads = threads,
         .regs = (int)w.regs,
+        .by_warps = true,
         .smem_block = w.smem * threads + w.shared,
         .block_ops = t->flops / blocks,
         .block_bytes = l2 / blocks,
