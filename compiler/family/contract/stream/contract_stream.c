@@ -196,10 +196,12 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     s->wide = s->smem < even;
     if (s->wide)
         s->smem = even;
-    /* what finds the next piece stays in registers beside a piece's own */
+    /* what finds the next piece stays in registers beside a piece's own, as
+     * does what the next piece of an x that is computed reads */
     int digits = s->f->x.m.n + s->f->x.k.n; /* of a row's place, and a term's */
     s->x.regs = x_regs(s) + sums(s) + (s->pieces > 1 ? 68 : 44) +
-                (digits > 2 ? 6 * (digits - 2) : 0) + reads_regs(&f->x.c.a) +
+                (digits > 2 ? 6 * (digits - 2) : 0) +
+                reads_regs(&f->x.c.a) * (s->pieces > 1 ? 2 : 1) +
                 tile_regs(s);
     return check(s);
 }
