@@ -173,8 +173,9 @@ static int write_both(Import *c, const Buf *text, const ImportLine *l)
                    IMPORT_WEIGHTS_BEGIN))
         return 1;
     bool new = strcmp(weights, "-") && access(weights, F_OK) != 0;
-    if (!import_write_weights(c, weights))
-        return 3;
+    status = import_write_weights(c, weights);
+    if (status)
+        return status;
     if (file_write(buf_text(text), text->len, out))
         return 0;
     if (new) /* both or none */

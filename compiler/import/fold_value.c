@@ -94,8 +94,8 @@ static bool binary_int(const char *op, bool fmod, int64_t a, int64_t b,
     if (!strcmp(op, "Mul"))
         return !__builtin_mul_overflow(a, b, y);
     if (!strcmp(op, "Div") || !strcmp(op, "Mod")) {
-        if (b == 0 || b == -1)
-            return *y = *op == 'D' ? -a : 0, b != 0 && a != INT64_MIN;
+        if (b == 0 || (b == -1 && a == INT64_MIN))
+            return false;
         *y = *op == 'D' ? a / b : a % b;
         if (*op == 'M' && !fmod && *y && (*y < 0) != (b < 0))
             *y += b;
@@ -291,7 +291,9 @@ Const *fold_reduce(Import *c, Node *n)
 
     if (!x->known->n)
         return fold_reduce_empty(c, n);
-    if (!by || (mean && !onnx_is_float(x->type)) ||
+    /* a number may stand for any number of elements */
+    if (x->known->n > IMPORT_MAX_FOLD || !by ||
+        (mean && !onnx_is_float(x->type)) ||
         !reduce_axes(c, n, &axes, &keep))
         return NULL;
     for (int d = 0; d < s.rank; d++)

@@ -257,8 +257,9 @@ void import_views(Import *c);
 void import_emit(Import *c);
 /* block.c: repeated statements into blocks */
 void import_blocks(Import *c);
-/* print.c: the statements as text; the weights' file. */
+/* print.c: the statements as text; the weights' file, which returns an exit
+ * status. */
 void import_print(Import *c, Buf *out);
-bool import_write_weights(Import *c, const char *path);
+int import_write_weights(Import *c, const char *path);
 
 #endif

@@ -10,13 +10,21 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-4 * fabs(b);
 }
 
+static bool is_alias(const Value *v)
+{
+    return v && v->def && !v->known && !strcmp(v->def->op, "Identity") &&
+           !*v->def->domain;
+}
+
 /* The node that makes v by operator `op`, casts that change nothing and views
  * that only add or drop sizes of 1 left aside. */
 Value *pattern_bare(Value *v)
 {
     while (v && v->def && !v->known) {
-        const Node *n = v->def;
+        Node *n = v->def;
         const Value *x = n->n_in ? n->in[0] : NULL;
+        if (is_alias(v) && is_alias(x)) /* who comes again has half the way */
+            n->in[0] = x->def->in[0];
         bool cast = !strcmp(n->op, "Identity") ||
                     (!strcmp(n->op, "Cast") && onnx_is_float(v->type) && x &&
                      onnx_is_float(x->type));

@@ -374,7 +374,7 @@ static const void *all_elements(Import *c, const Value *v, const char *path)
     return p;
 }
 
-bool import_write_weights(Import *c, const char *path)
+int import_write_weights(Import *c, const char *path)
 {
     static const char *const made_by[] = IMPORT_MADE_BY;
     Map *done = map_new(c->arena);
@@ -388,13 +388,13 @@ bool import_write_weights(Import *c, const char *path)
                 continue;
             map_put(done, v->key, c);
             if (!narrow(c, v))
-                return false;
+                return 1;
             VEC_PUSH(c->arena, out, n, cap) =
                 (dcc_st_out){v->key, file_type(v->type), v->shape.rank,
                              v->shape.dim, all_elements(c, v, path)};
         }
     if (dcc_st_write(path, out, n, made_by, 1) == DCC_OK)
-        return true;
+        return 0;
     import_error(c, NULL, "%s", dcc_error());
-    return false;
+    return 3;
 }
