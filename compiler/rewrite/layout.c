@@ -329,7 +329,7 @@ static void vote_stmt(Layouts *l, const Stmt *s)
     if (s->when != WHEN_RUN)
         return;
     Windows w = {l, s};
-    bool product = walk_cut_product(s, &a, &b);
+    bool product = walk_cut_product(s, &a, &b) && !walk_is_pick(s);
     if (!product)
         vote(l, s->tensor, s->tensor->rank - 1, 0.01);
     bool channels = product && is_of_channels(s, a, b);
@@ -696,7 +696,8 @@ static Layouts poll(Graph *g)
         if (g->stmt[i]->op == R_NONE && !copied[i])
             expr_visit(g->stmt[i]->value, wish, &(Union){&l, g->stmt[i]});
     for (int i = 0; i < g->n_stmt; i++)
-        if (g->stmt[i]->op == R_NONE && !copied[i])
+        if (!copied[i] &&
+            (g->stmt[i]->op == R_NONE || walk_is_pick(g->stmt[i])))
             expr_visit(g->stmt[i]->value, inherit, &(Union){&l, g->stmt[i]});
     return l;
 }

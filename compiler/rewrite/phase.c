@@ -432,7 +432,7 @@ static void write_out(Graph *g, Stmt *s)
 
     for (int i = 0; i < s->n_red && terms <= FEW; i++)
         terms *= s->red[i]->extent;
-    if (terms > FEW || walk_cut_product(s, &a, &b))
+    if (terms > FEW || (walk_cut_product(s, &a, &b) && !walk_is_pick(s)))
         return;
     sum = term_at(g, s, 0);
     for (int64_t i = 1; i < terms; i++)
@@ -498,7 +498,8 @@ void phase_ranges(Graph *g)
 void phase_write_out(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++)
-        if (g->stmt[i]->op == R_SUM && has_phases(g->stmt[i]))
+        if (g->stmt[i]->op == R_SUM &&
+            (has_phases(g->stmt[i]) || walk_is_pick(g->stmt[i])))
             write_out(g, g->stmt[i]);
 }
 

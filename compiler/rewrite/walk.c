@@ -61,6 +61,24 @@ bool walk_cut_product(const Stmt *s, const Expr **a, const Expr **b)
             (*b)->in.n);
 }
 
+static void find_data(const Expr *e, void *ctx)
+{
+    for (int d = 0; e->kind == E_READ && d < e->tensor->rank; d++)
+        *(bool *)ctx |= idx_has_data(e->at[d]);
+}
+
+bool walk_is_pick(const Stmt *s)
+{
+    enum { FEW = 4 };
+    int64_t terms = 1;
+    bool data = false;
+
+    for (int i = 0; i < s->n_red && terms <= FEW; i++)
+        terms *= s->red[i]->extent;
+    expr_visit(s->value, find_data, &data);
+    return s->op == R_SUM && terms <= FEW && data;
+}
+
 const Expr *walk_multiplied(Graph *g, const Stmt *s, const Expr *a,
                             const Expr *b)
 {

@@ -20,6 +20,9 @@ bool walk_product(const Stmt *s, const Expr **a, const Expr **b);
 bool walk_cut_product(const Stmt *s, const Expr **a, const Expr **b);
 const Expr *walk_multiplied(Graph *g, const Stmt *s, const Expr *a,
                             const Expr *b);
+/* A sum of up to four terms at places that data say, as an enlarged image's: a
+ * point of what it reads, also where it is a product of two reads. */
+bool walk_is_pick(const Stmt *s);
 /* The variables of s's points that only `a` (not b) indexes: into v[]. */
 int walk_only_in(const Stmt *s, const Expr *a, const Expr *b, const Var **v);
 /* Are both reads of one tensor at one place? */
