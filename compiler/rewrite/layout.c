@@ -208,7 +208,7 @@ static void vote_window(const Expr *e, void *ctx)
     w->l->windows = true;
     vote(w->l, e->tensor, d, 1);
     for (int i = 0; i < s->tensor->rank; i++)
-        if (idx_is_var(s->store[i]) == idx_is_var(e->at[d]))
+        if (idx_is_var(s->store[i]) == walk_var(e->at[d]))
             vote(w->l, s->tensor, i, 1);
 }
 
