@@ -60,3 +60,25 @@ Test(variants, elements_among_others)
     cr_expect_str_eq(p->run[p->n_run - 1].kernel->family, "reduce");
     arena_free(f.arena);
 }
+
+/* A product by windows of an image takes its rows as the image has them, so
+ * that the norm of these is taken there as any other's. */
+Test(variants, rows_of_windows)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+    CudaProgram *p = compiled(
+        &f,
+        "model m { input x : f16[2, 28, 28, 192]; param v : f16[192, 192];"
+        " param w : f16[576, 192]; param g : f16[192]; param b : f16[192];"
+        " h = linear(x, v) + x; t = layer_norm(h, g, b);"
+        " u[n, a in 0..4, r in 0..4, m in 0..49, c] ="
+        " t[n, a * 7 + m / 7, r * 7 + m % 7, c];"
+        " output z = h; output y = linear(u, w); }",
+        &r, &o);
+
+    cr_assert(p, "%s", diag_text(f.diag));
+    cr_expect_eq(p->n_run, 2, "%d launches", p->n_run);
+    arena_free(f.arena);
+}

@@ -694,6 +694,33 @@ static bool check_sizes(Contraction *c, const char **why)
     return !*why;
 }
 
+/* Whether the variables, in this order, step through memory as one number. */
+static bool is_run(const Var *const *v, int n, const Idx *offset)
+{
+    int64_t step = idx_coef(offset, v[n - 1]);
+    bool run = step > 0;
+
+    for (int i = n - 1; i >= 0; step *= v[i--]->extent)
+        run &= idx_coef(offset, v[i]) == step;
+    return run;
+}
+
+/* Rows come as their factor has them where they are one run there, as those of
+ * an image's windows are: a row of results lies anywhere as well. */
+static void follow_factor(const Form *f, Contraction *c)
+{
+    const Operand *a = &c->a;
+    const Var *v[MAX_RANK];
+
+    if (c->n_m < 2 || !c->n_n || !a->offset || !idx_affine(a->offset) ||
+        a->in.n || idx_coef(f->out, c->n[c->n_n - 1]) != 1)
+        return;
+    memcpy(v, c->m, sizeof v);
+    sort_vars(v, c->n_m, a->offset);
+    if (is_run(v, c->n_m, a->offset))
+        memcpy(c->m, v, sizeof v);
+}
+
 /* Of the two operands that were found; which is b, choose_b says. */
 static bool settle(Form *f, Contraction *c, const char **why)
 {
@@ -726,6 +753,7 @@ static bool settle(Form *f, Contraction *c, const char **why)
     if (f->out) {
         sort_vars(c->m, c->n_m, f->out);
         sort_vars(c->n, c->n_n, f->out);
+        follow_factor(f, c);
     }
     if (c->a.vec > 1 && among(c->m, c->n_m, c->a.along))
         move_last(c->m, c->n_m, c->a.along);

@@ -30,3 +30,7 @@ model between {
   output a;
   output y = conv2d(a, w, stride = 4);
 }
+// windows of an image: rows as the image has them, results by windows
+model pt_windows { type E = f16; input x : E[2, 28, 21, 64]; param w : E[96, 64]; param b : E[96];
+  u[n, a in 0..4, r in 0..3, m in 0..49, c] = x[n, a * 7 + m / 7, r * 7 + m % 7, c];
+  output y = linear(u, w, b); }
