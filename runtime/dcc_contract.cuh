@@ -125,6 +125,96 @@ DCC_DEVICE float dcc_tf32_rest(float x)
     return (x - __uint_as_float(__float_as_uint(x) & 0xffffe000u)) * 0x1.002p0f;
 }
 
+// Row `n` of 8 k of a tile that lies across k, where `part` and `of` say which
+// of them a piece has: each second one where both factors lie so, by which
+// reads are of different banks, or 4 in a row, as a factor along k has them.
+template <bool BOTH> DCC_DEVICE int dcc_across(int part, int of)
+{
+    return BOTH ? of * 2 + part : part * 4 + of;
+}
+
+// A warp's fragment of 16 rows, from `row` of a box's 32 on, and 8 k, from `k`
+// on, of a tile of f32 that lies across k, in 128-byte swizzle.
+template <bool BOTH>
+DCC_DEVICE void dcc_fragment_across(uint32_t (&to)[4],
+                                    const float (&box)[32][32], int row, int k)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+        const int m = row + e % 2 * 8 + lane / 4;
+        const int low = dcc_across<BOTH>(e / 2, lane % 4);
+        to[e] = __float_as_uint(box[k + low][(m / 4 ^ low) * 4 + m % 4]);
+    }
+}
+
+// The small part of f32 numbers where they lie, by 96 threads from number 0 on.
+// Several reads are under way before the first write: nvcc moves none ahead of
+// a write, which might be to what is read.
+template <int BN>
+DCC_DEVICE void dcc_split_along(float (&small)[BN][32],
+                                const float (&from)[BN][32], int thread)
+{
+    enum { THREADS = 96, ALL = BN * 8, AHEAD = 6 };
+    const dcc_f32x4 *const in = reinterpret_cast<const dcc_f32x4 *>(from);
+    dcc_f32x4 *const out = reinterpret_cast<dcc_f32x4 *>(small);
+    for (int i = thread; i < ALL; i += THREADS * AHEAD) {
+        dcc_f32x4 v[AHEAD];
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j)
+            if (i + j * THREADS < ALL)
+                v[j] = in[i + j * THREADS];
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j) {
+#pragma unroll
+            for (int e = 0; e < 4; ++e)
+                v[j].v[e] = dcc_tf32_rest(v[j].v[e]);
+            if (i + j * THREADS < ALL)
+                out[i + j * THREADS] = v[j];
+        }
+    }
+}
+
+// The two parts of f32 numbers as rows of 32 k, of a tile that lies across k,
+// by three warps; big ones are the numbers themselves, of which products leave
+// out the lower bits. A warp takes 16 of 32 columns at a time, a lane 4 k of 4
+// of them. Lanes are dealt out such that both their reads and their writes are
+// of different banks. Of DEAL columns the pairs are dealt to as many parts of
+// the rows: a product's lane then has DEAL neighbours.
+template <bool BOTH, int DEAL, int BN>
+DCC_DEVICE void dcc_split_across(float (&big)[BN][32], float (&small)[BN][32],
+                                 const float (&from)[BN / 32][32][32],
+                                 int thread)
+{
+    const int part = thread % 8;
+    const int first = (BOTH ? part & 6 : part) ^ thread / 8 % 4;
+    for (int i = thread / 32; i < BN / 16; i += 3) {
+        const int box = i / 2, piece = first ^ i % 2 * 4;
+        dcc_f32x4 v[4];
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+            const int low = dcc_across<BOTH>(part % 2, r);
+            v[r] = *reinterpret_cast<const dcc_f32x4 *>(
+                &from[box][part / 2 * 8 + low][(piece ^ low) * 4]);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+            const int n = box * 32 + piece * 4 + e;
+            const int row =
+                n / DEAL * 2 + n % DEAL / 2 * (2 * BN / DEAL) + n % 2;
+            const int at = (part ^ row % 8) * 4;
+            dcc_f32x4 whole, rest;
+#pragma unroll
+            for (int r = 0; r < 4; ++r) {
+                whole.v[r] = v[r].v[e];
+                rest.v[r] = dcc_tf32_rest(v[r].v[e]);
+            }
+            *reinterpret_cast<dcc_f32x4 *>(&big[row][at]) = whole;
+            *reinterpret_cast<dcc_f32x4 *>(&small[row][at]) = rest;
+        }
+    }
+}
+
 // Leaves of x, a float's bits, the tf32 number that is nearest, and returns the
 // rest, which is NaN if x is not finite. Unlike dcc_tf32_rest's it has x's sign
 // as often as not, and so have its products with another factor's rest, which

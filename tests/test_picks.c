@@ -4,13 +4,14 @@
 
 #include "compiler/emit/kernel.h"
 
-static void expect_pick(const char *text, const char *family,
-                        const char *words, const char *without)
+static void expect_by(int math, const char *text, const char *family,
+                      const char *words, const char *without)
 {
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
     Report r = {0};
 
+    o.model.math = math;
     CudaProgram *p = compiled(
         &f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
     cr_assert(p, "%s: %s", text, diag_text(f.diag));
@@ -20,6 +21,37 @@ static void expect_pick(const char *text, const char *family,
     cr_expect(!without || !strstr(k->variant, without), "%s: %s", text,
               k->variant);
     arena_free(f.arena);
+}
+
+static void expect_pick(const char *text, const char *family,
+                        const char *words, const char *without)
+{
+    expect_by(MATH_EXACT, text, family, words, without);
+}
+
+/* Factors that lie across the sum need no copies along it; few rows of many
+ * terms are columns. */
+Test(picks, weight_gradients_of_f32)
+{
+    expect_by(MATH_3XTF32,
+              "input x : f32[32, 56, 56, 64]; input d : f32[32, 56, 56, 64];"
+              " output y[k in 0..64, r in 0..3, s in 0..3, c] = sum(n, p, q)"
+              " d[n, p, q, k] * (x[n, p + r - 1, q + s - 1, c] or 0);",
+              "contract_wgmma", "bm=192 bn=64", NULL);
+    expect_by(MATH_3XTF32,
+              "input a : f32[4096, 512]; input b : f32[4096, 768];"
+              " output y[i, j] = sum(k) a[k, i] * b[k, j];",
+              "contract_wgmma", "", NULL);
+}
+
+/* Windows of few channels have the images along the sum. */
+Test(picks, weight_gradient_of_first_channels)
+{
+    expect_by(MATH_3XTF32,
+              "input x : f32[32, 3, 112, 112]; input d : f32[32, 56, 56, 64];"
+              " output y[k, c in 0..3, r in 0..7, s in 0..7] = sum(n, p, q)"
+              " (x[n, c, 2 * p + r - 3, 2 * q + s - 3] or 0) * d[n, p, q, k];",
+              "contract_wgmma", "", NULL);
 }
 
 /* A window's taps are columns of a product over pixels, as images are none. */

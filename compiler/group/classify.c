@@ -1,4 +1,4 @@
-#include "group/group.h"
+#include "group/cross.h"
 
 #include <limits.h>
 
@@ -727,6 +727,9 @@ static bool settle(Form *f, Contraction *c, const char **why)
     const Var *along = out_along(f);
     int b = choose_b(f, along);
 
+    if (!f->part && cross_rows(f->group, f->rows, f->n_rows, f->side[!b],
+                               f->side[b]))
+        b = !b;
     make_operand(f, &c->a, f->side[!b]);
     make_operand(f, &c->b, f->side[b]);
     if (type_is_float(f->sum->type))

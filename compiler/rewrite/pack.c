@@ -405,26 +405,45 @@ static PackHow way(Graph *g, const Stmt *s, const Expr *a, const Expr *w,
     return how;
 }
 
-/* Does it read a run's f32 values at places known ahead, none of them at so
- * many points that a copy would fill the memory? */
-static bool may_turn(const Stmt *s, const Expr *e)
+/* Does it read a run's f32 values at places known ahead? */
+static bool is_known(const Expr *e)
 {
-    enum { TAPS = 16 };
-
     if (e->kind != E_READ || e->type != T_F32 || e->tensor->prev ||
-        e->tensor->when != WHEN_RUN || e->tensor->role != ROLE_TEMP)
+        e->tensor->when != WHEN_RUN)
         return false;
     for (int d = 0; d < e->tensor->rank; d++)
         if (idx_has_data(e->at[d]))
             return false;
-    return points_of(s, e) <= TAPS * (double)tensor_elems(e->tensor);
+    return true;
+}
+
+/* And are these intermediates, none read at so many points that a copy would
+ * fill the memory? */
+static bool may_turn(const Stmt *s, const Expr *e)
+{
+    enum { TAPS = 16 };
+
+    return is_known(e) && e->tensor->role == ROLE_TEMP &&
+           points_of(s, e) <= TAPS * (double)tensor_elems(e->tensor);
+}
+
+/* Can TMA copy e as it lies across the sum: neighbours along an index of the
+ * result, in lines of 16 bytes; of a window boxes of 128? */
+static bool lies_across(const Stmt *s, const Expr *e)
+{
+    const int64_t whole = walk_has_window(e) ? 32 : 4;
+
+    for (int i = 0; i < s->n_out; i++)
+        if (stride_along(e, s->out[i]) == 1)
+            return s->out[i]->extent % whole == 0;
+    return false;
 }
 
 /* The fastest variable of the sum, if both factors lie across it: a product of
  * two transposed matrices, as gradients of weights are; one of them may be
- * windows, with what is outside as zeros. Tensor cores take them turned, which
- * costs a pass over each: worth it where each value of a copy, which a window's
- * pixel has for each tap, is used often. */
+ * windows, with what is outside as zeros. Tensor cores take what TMA cannot
+ * bring across turned, which costs a pass over each: worth it where each value
+ * of a copy, which a window's pixel has for each tap, is used often. */
 static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
 {
     enum { OFTEN = 256 };
@@ -436,6 +455,8 @@ static const Var *turned_along(const Stmt *s, const Expr *a, const Expr *b)
         if (stride_along(a, s->red[i]) == 1 || stride_along(b, s->red[i]) == 1)
             return NULL;
     }
+    if (lies_across(s, a) && lies_across(s, b))
+        return NULL;
     return v && sum % 4 == 0 && sum >= OFTEN && may_turn(s, a) &&
                    may_turn(s, b) && rows_of(s, a, b) >= OFTEN &&
                    rows_of(s, b, a) >= OFTEN
@@ -462,11 +483,89 @@ static const Expr *whole_turned(Graph *g, Packing *p, const Stmt *s,
     return pack_whole(g, p, s, w, depth);
 }
 
+/* The dimension that v alone is the place in, of all of it; or -1. */
+static int place_of(const Expr *e, const Var *v)
+{
+    int found = -1;
+
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (idx_uses(e->at[d], v))
+            found = found < 0 && idx_is_var(e->at[d]) == v &&
+                            e->tensor->dim[d] == v->extent
+                        ? d
+                        : e->tensor->rank;
+    return found < e->tensor->rank ? found : -1;
+}
+
+/* A variable of the sum that fills boxes of 128 bytes, and is a place of its
+ * own in both factors: images, of which w has windows of few channels, that TMA
+ * cannot bring across the sum as it does the other factor. */
+static const Var *images_of(Graph *g, const Stmt *s, const Expr *w,
+                            const Expr *other)
+{
+    enum { BOX = 32 };
+
+    if (!walk_has_window(w) || lies_across(s, w) || walk_has_window(other) ||
+        !lies_across(s, other) || other->in.n || !walk_zero_beyond(g, w) ||
+        rows_of(s, w, other) < BOX || rows_of(s, other, w) < BOX)
+        return NULL;
+    for (int i = 0; i < s->n_red; i++)
+        if (s->red[i]->extent % BOX == 0 && place_of(w, s->red[i]) >= 0 &&
+            place_of(other, s->red[i]) >= 0)
+            return s->red[i];
+    return NULL;
+}
+
+/* The same read of a copy that has zeros where windows leave the tensor, and v
+ * fastest: places along it are whole boxes for every tap. */
+static const Expr *pack_images(Graph *g, Packing *p, const Stmt *s,
+                               const Expr *w, const Var *v)
+{
+    const Tensor *t = w->tensor;
+    const Idx **all = arena_array(g->arena, const Idx *, t->rank);
+    const Idx **at = arena_array(g->arena, const Idx *, t->rank);
+    const Var **var = arena_array(g->arena, const Var *, t->rank);
+    const int last = place_of(w, v);
+    Guard in = {0};
+    int n = 0;
+
+    for (int k = 0; k < 2 + 1; k++)
+        for (int d = 0; d < t->rank; d++) {
+            const Idx *e = w->at[d];
+            if (k != (d == last ? 2 : !sum_walks(s, e)))
+                continue;
+            var[n] = idx_new_var(g->pool, "i", e->hi - e->lo + 1);
+            all[d] = idx_addc(g->pool, idx_var(g->pool, var[n]), e->lo);
+            in = guard_within(g->pool, in, all[d], 0, t->dim[d]);
+            at[n++] = idx_addc(g->pool, e, -e->lo);
+        }
+    const Expr *whole =
+        expr_read(g, w->tensor, all, in, in.n ? w->outside : NULL);
+    return expr_read(g, packed(g, p, s, whole, var, n), at, (Guard){0}, NULL);
+}
+
+static void turn_images(Graph *g, Packing *p, Stmt *s, const Expr *a,
+                        const Expr *b)
+{
+    const Expr *f[] = {a, b};
+
+    for (int k = 0; k < 2 && is_known(a) && is_known(b); k++) {
+        const Var *v = images_of(g, s, f[k], f[1 - k]);
+        if (!v)
+            continue;
+        f[k] = pack_images(g, p, s, f[k], v);
+        s->value = walk_multiplied(g, s, f[0], f[1]);
+        return;
+    }
+}
+
 static void turn(Graph *g, Packing *p, Stmt *s, const Expr *a, const Expr *b)
 {
     const Var *v = turned_along(s, a, b);
     const Expr *f[] = {a, b};
 
+    if (!v)
+        turn_images(g, p, s, a, b);
     for (int k = 0; v && k < 2; k++) {
         if (walk_has_window(f[k]))
             f[k] = whole_turned(g, p, s, f[k]);

@@ -92,7 +92,7 @@ static const char *find_dims(Tma *t, TmaOperand *o, const Axis *rows,
     if (!o->dim[0].at || found != c->n_k)
         return "a sum over other than pixels of channels";
     for (int i = 1; i < o->rank; i++)
-        if (!o->dim[i].at || o->dim[i].stride % 8 ||
+        if (!o->dim[i].at || o->dim[i].stride * type_bytes(x->type) % 16 ||
             (i > 1 && o->dim[i].stride < o->dim[i - 1].stride))
             return "pixels in another order than the sum's";
     return NULL;
@@ -159,9 +159,9 @@ const char *tma_slide(Tma *t)
     Axes *side = is_a ? &t->m : &t->n;
     const char *why;
 
-    if (type_bytes(x->elem) != 2 || !n || !(is_a ? c->n_n : c->n_m) ||
-        c->n_k > MAX_RANK || !c->n_k)
-        return "no sum over pixels of 16-bit channels";
+    if ((type_bytes(x->elem) != 2 && x->terms != 3) || !n ||
+        !(is_a ? c->n_n : c->n_m) || c->n_k > MAX_RANK || !c->n_k)
+        return "no sum over pixels of 16-bit channels or 3xtf32's";
     if (v[n - 1]->extent % t->bk)
         return "channels that are no whole boxes";
     tma_axis(x->g, &t->k.axis[t->k.n++], c->k, c->n_k);

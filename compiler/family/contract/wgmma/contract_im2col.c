@@ -126,7 +126,8 @@ void wgmma_slide_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o,
     Tree *in = tree_list(b->arena);
     int64_t radix = 1;
 
-    PUT(in, "const int row = @origin + i * 64;\n", FILL("origin", origin));
+    PUT(in, "const int row = @origin + i * @box;\n", FILL("origin", origin),
+        FILL_INT("box", w->f->tma.bk));
     for (int i = side->n - 1; i >= 0; i--) {
         PUT(in, "const int @v = @digit;\n",
             FILL("v", cprint_var(cp, side->v[i])),
@@ -137,9 +138,10 @@ void wgmma_slide_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o,
     put_run(w, in, o, l, "[i]");
     PUT(b,
         "#pragma unroll\n"
-        "for (int i = 0; i < @rows / 64; ++i) {  // each has its tap\n"
+        "for (int i = 0; i < @rows / @box; ++i) {  // each has its tap\n"
         "    @IN\n"
         "}\n",
-        FILL("rows", rows), FILL_TREE("IN", in));
+        FILL("rows", rows), FILL_INT("box", w->f->tma.bk),
+        FILL_TREE("IN", in));
     cprint_close(cp, scope);
 }

@@ -147,13 +147,16 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
     drop_range(f);
     if (gr->pieces) /* a sum, a difference and its square; lanes' sums */
         f->x.ops += 2.5 * gr->pieces->n_step;
-    if (f->x.elem == T_F32 && !(f->tma.a.k_major && f->tma.b.k_major))
+    if (f->x.elem == T_F32 && f->x.terms == 1 &&
+        !(f->tma.a.k_major && f->tma.b.k_major))
         return "tf32 factors that are not contiguous along the sum";
     f->packs = contract_packs(&f->x);
     int most = wgmma_columns(&f->x);
     f->deals = 0;
-    if (f->tma.b.k_major && contract_columns(&f->x, most) == most &&
-        tma_deals(&f->tma, &f->tma.b, &f->tma.n.axis[0], most))
+    if (contract_columns(&f->x, most) == most &&
+        (f->tma.b.k_major
+             ? tma_deals(&f->tma, &f->tma.b, &f->tma.n.axis[0], most)
+             : wgmma_turns_b(f)))
         f->deals = most;
     wgmma_find_plane(f);
     wgmma_count_reads(f, gr);
@@ -277,7 +280,7 @@ static void add_parts(Space *s, const WgmmaShape *sh, int blocks, int split,
     int64_t parts = sms * blocks / (tiles * split);
 
     if (sh->pingpong || s->form->x.gr->merge || s->form->x.gr->pieces ||
-        s->form->pre || s->form->x.terms == 3)
+        s->form->pre || (s->form->x.terms == 3 && !wgmma_turns_b(s->form)))
         return;
     if (parts > most)
         parts = most;

@@ -265,6 +265,13 @@ void wgmma_cost(const void *form, const Variant *v, Cost *c);
 size_t wgmma_ring_bytes(const Wgmma *w);
 /* The slot of b's tile of a step: one of the ring, or of what stays. */
 const char *wgmma_b_slot(const WgmmaBuild *w);
+/* contract_wgmma_parts.c, of 3xtf32. Whether the warps that split b turn it,
+ * too: it lies across k; bytes of b's parts, and of their barriers; what the
+ * template has of tiles and their parts. */
+bool wgmma_turns_b(const WgmmaForm *f);
+size_t wgmma_part_bytes(const WgmmaForm *f, int bn);
+enum { WGMMA_PART_FILLS = 4 };
+void wgmma_part_fills(const WgmmaBuild *w, Fill *fill);
 /* contract_wgmma_taps.c, where products' steps may differ. In C: the steps of
  * the tile of that number; of the loop's tile; the code that names these; the
  * part of a tile's steps that is a block's; what the template has of steps, of

@@ -81,8 +81,9 @@ const char *wgmma_boxes(const WgmmaBuild *w, const TmaOperand *o,
 {
     bool half = o == &w->f->tma.b && w->x.p->t.bn % w->f->tma.bk;
 
-    return arena_printf(w->x.g->arena, half ? "(%s + 63) / 64" : "%s / 64",
-                        rows);
+    return half ? arena_printf(w->x.g->arena, "(%s + %d) / %d", rows,
+                               w->f->tma.bk - 1, w->f->tma.bk)
+                : arena_printf(w->x.g->arena, "%s / %d", rows, w->f->tma.bk);
 }
 
 static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
@@ -98,8 +99,9 @@ static void put_tile_field(WgmmaBuild *w, const Load *l, const TmaOperand *o,
                                  l->tile, slots, rows), NULL);
     else
         kernel_smem(g, w->x.kernel, 1024,
-                    arena_printf(g->arena, "%s %s[%s][%s][BK][64]", type,
-                                 l->tile, slots, wgmma_boxes(w, o, rows)),
+                    arena_printf(g->arena, "%s %s[%s][%s][BK][%d]", type,
+                                 l->tile, slots, wgmma_boxes(w, o, rows),
+                                 w->f->tma.bk),
                     NULL);
 }
 
@@ -109,6 +111,8 @@ static void shared_memory(WgmmaBuild *w)
 
     put_tile_field(w, &w->x.a, &w->f->tma.a, wgmma_rows_name(w));
     put_tile_field(w, &w->x.b, &w->f->tma.b, "BN");
+    if (wgmma_turns_b(w->f))
+        kernel_smem(w->x.g, k, 1024, "float big[2][BN][BK]", NULL);
     if (w->x.f->terms == 3)
         kernel_smem(w->x.g, k, 1024, "float small[2][BN][BK]", NULL);
     if (w->f->turned)
@@ -308,6 +312,8 @@ static const char *descriptor(const WgmmaBuild *w, const TmaOperand *o,
     Arena *a = w->x.g->arena;
     const char *at = "", *slot = w->x.f->terms == 3 ? "slot" : "0";
 
+    if (!is_a && wgmma_turns_b(w->f))
+        return "dcc_wgmma_k_major(smem.big[step % 2])";
     if (is_a && !w->p->pingpong && w->p->consumers > 1)
         at = o->k_major ? "[warpgroup * WM]" : "[warpgroup * WM / 64]";
     if (o->k_major)
@@ -368,14 +374,17 @@ static Tree *split_code(WgmmaBuild *w)
 }
 
 /* Registers move from the producer's warpgroup to the consumers': 3 x 168 or
- * 4 x 128 at the start, and as many after. */
+ * 4 x 128 at the start, and as many after; 2 x 128 of a lone consumer's block
+ * of 3xtf32 beside another one. */
 static Tree *budget(const WgmmaBuild *w, bool consumer)
 {
-    int all = w->p->consumers == 3 ? 4 * 128 : 3 * 168,
+    int all = w->p->consumers == 3   ? 4 * 128
+              : w->p->consumers == 1 ? 2 * 128
+                                     : 3 * 168,
         most = wgmma_budget(w->p);
     Tree *b = tree_list(w->x.g->arena);
 
-    if (w->p->consumers > 1)
+    if (w->p->consumers > 1 || (w->x.f->terms == 3 && w->p->resident == 2))
         PUT(b, "dcc_registers_@change<@n>();\n",
             FILL("change", consumer ? "grow" : "shrink"),
             FILL_INT("n", consumer ? most : all - w->p->consumers * most));
@@ -671,8 +680,6 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
         FILL("B_STEP", w->f->tma.b.k_major ? "2" : "128"),
         FILL("WGMMA", product(w)),
         FILL("K_STEP", x->f->elem == T_F32 ? "8" : "16"),
-        FILL("A_TILE", x->a.tile),
-        FILL("B_TILE", x->b.tile),
         FILL("B_SLOT", wgmma_b_slot(w)),
         FILL("ELECT", wgmma_elect(w)),
         FILL_TREE("FREE", wgmma_free_slot(w)),
@@ -684,11 +691,13 @@ static void put_kernel(WgmmaBuild *w, const WgmmaPlaces *p)
                                         "    dcc_tma_store_wait_read<0>();\n"
                                       : ""),
     };
-    enum { N = sizeof fill / sizeof *fill, M = N + WGMMA_COUNT_FILLS };
+    enum { N = sizeof fill / sizeof *fill, P = N + WGMMA_COUNT_FILLS,
+           M = P + WGMMA_PART_FILLS };
     Fill more[M + WGMMA_STEP_FILLS];
 
     memcpy(more, fill, sizeof fill);
     wgmma_step_counts(w, own, all, more + N);
+    wgmma_part_fills(w, more + P);
     more[M] = FILL_TREE("STEPS", wgmma_steps(w, begin, end, more, M));
     kernel_phase(x->g, x->kernel, "setup",
                  template_tree(a,

@@ -39,9 +39,9 @@ static Clocks step_of(const Wgmma *w)
     double math = bm * bn * TMA_ROW / WGMMA_OPS * w->f->x.terms;
     double whole = wgmma_slot_columns(w->f, w->x.t.bn);
 
-    if (w->f->x.terms > 1)
+    if (w->f->x.terms > 1) /* of a b that is turned both parts are written */
         return (Clocks){math, groups * w->f->x.terms * bn + bm + bn,
-                        bm + 2 * bn};
+                        bm + (wgmma_turns_b(w->f) ? 2 + 1 : 2) * bn};
     /* Of a box within which the columns end all is written; and products take
      * as long as if they read all of it, but not three warpgroups'. */
     return (Clocks){math, bm + groups * (w->consumers > 2 ? bn : whole),
@@ -146,24 +146,57 @@ static double round_clk(const Wgmma *w)
     return first < 1 ? fmax(round, 2 * d->hbm_latency / between) : round;
 }
 
+/* Of 3xtf32, clocks of the three warps that turn b: of a lane's 4 k of 4
+ * columns each number is read, split and written. */
+static double turn_clk(const Wgmma *w)
+{
+    const Device *d = w->f->x.o->device;
+    double turns = ceil((double)w->x.t.bn / (2 + 1) / (WARP / 2));
+
+    return wgmma_turns_b(w->f) ? turns * (WARP / 2) *
+                                     (d->copy_ops + d->access_ops) *
+                                     d->dependent_clk
+                               : 0;
+}
+
+/* Of 3xtf32, where so many blocks of an SM are in it at a time. A warpgroup
+ * takes its time over fragments and sums, while others multiply, and shared
+ * memory serves what products read three times, TMA and the splitting warps one
+ * after the other. */
+static double beside_clk(const Wgmma *w, const Clocks *s, double blocks)
+{
+    const Device *d = w->f->x.o->device;
+    double clk = s->math * WGMMA_M / w->x.t.bm;
+    double alone = 2 * (d->slot_clk + d->sync_clk);
+    double busy = w->consumers * blocks * clk / (clk + alone);
+    double multiply = fmax(s->math / fmin(1, busy),
+                           (s->reads + s->writes) / d->issue_reached);
+
+    return fmax(multiply, turn_clk(w) / blocks);
+}
+
+/* In the mean of an SM's tiles, of which the last ones have fewer beside. */
+static double parts_clk(const Wgmma *w, const Clocks *s)
+{
+    double tiles = ceil(wgmma_blocks(w) / wgmma_sms(w));
+    double last = fmod(tiles, w->resident);
+
+    return ((tiles - last) * beside_clk(w, s, w->resident) +
+            (last > 0 ? last * beside_clk(w, s, last) : 0)) / tiles;
+}
+
 /* Clocks that a step of one block takes of its SM's tensor cores. Products wait
- * a little for each slot where several blocks take turns. 3xtf32: a warpgroup
- * takes its time over fragments and sums, while others multiply. */
+ * a little for each slot where several blocks take turns. */
 static double step_clk(const Wgmma *w, const Clocks *s)
 {
     const Device *d = w->f->x.o->device;
-    const Tile *t = &w->x.t;
     double wait = is_crowded(w) ? d->sync_clk : 0;
     double math = s->math + wait;
 
     if (w->f->pre) /* the slot's wait and fragments, then beside the products */
         math = fmax(math, rows_values(w) + d->sync_clk / crowd(w));
-    if (w->f->x.terms > 1) {
-        double clk = s->math * WGMMA_M / t->bm;
-        double busy =
-            w->consumers * w->resident * clk / (clk + 2 * d->slot_clk);
-        math = s->math / fmin(1, busy);
-    }
+    if (w->f->x.terms > 1)
+        math = parts_clk(w, s);
     return fmax(math, s->reads);
 }
 

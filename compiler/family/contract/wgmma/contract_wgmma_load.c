@@ -163,6 +163,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     bool shared = wgmma_shares(w->p, o) > 1;
     const char *piece = "";
     bool stays = w->p->stays && l == &w->x.b;
+    bool deals = w->p->deal && o == &w->f->tma.b && o->k_major;
 
     if (o->slides) {
         wgmma_slide_copy(w, b, o, l, origin, rows);
@@ -174,17 +175,21 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
     if (shared)
         rows = arena_printf(a, "%s / %s", rows, sharers);
     if (!o->k_major) {
-        cprint_name(cp, side->linear, arena_printf(a, "%s + i * 64", origin));
+        cprint_name(cp, side->linear,
+                    arena_printf(a, "%s + i * %d", origin, w->f->tma.bk));
         piece = "[i]";
     }
     if (shared) {
         const char *part = arena_printf(a, "%s * (%s)", part_of(w, o), rows);
-        if (!w->p->deal || o == &w->f->tma.a)
+        if (!deals)
             cprint_name(cp, side->linear,
-                        arena_printf(a, "%s + %s%s", origin, part,
-                                     o->k_major ? "" : " + i * 64"));
+                        o->k_major
+                            ? arena_printf(a, "%s + %s", origin, part)
+                            : arena_printf(a, "%s + %s + i * %d", origin, part,
+                                           w->f->tma.bk));
         piece = o->k_major ? arena_printf(a, "[%s]", part)
-                           : arena_printf(a, "[%s / 64 + i]", part);
+                           : arena_printf(a, "[%s / %d + i]", part,
+                                          w->f->tma.bk);
     }
     Tree *copy = QUOTE(
         a,
@@ -193,7 +198,7 @@ static void put_copy(WgmmaBuild *w, Tree *b, const TmaOperand *o, const Load *l,
         FILL("how", shared && !w->alone ? "share"
                     : passes(w, o) ? "stream"
                                    : "load"),
-        FILL_INT("rank", o->rank + (w->p->deal && o == &w->f->tma.b ? 2 : 0) +
+        FILL_INT("rank", o->rank + (deals ? 2 : 0) +
                              (w->p->x.apart && o == &w->f->tma.a)),
         FILL("tile", l->tile), FILL("slot", stays ? "k_tile" : "slot"),
         FILL("full", stays ? "kept" : "full[slot]"),

@@ -10,7 +10,8 @@
 
 enum { WORD = 8 /* elements */ };
 enum { THREADS_WG = 128, ROW_BYTES = TMA_ROW, MOST_STAGES = 10,
-       NEIGHBOURS = 16 };
+       NEIGHBOURS = 16,
+       SPLIT_REGS = 72 /* of a thread that splits b of 3xtf32 */ };
 
 static int64_t ceil_div(int64_t a, int64_t b)
 {
@@ -84,12 +85,6 @@ size_t wgmma_ring_bytes(const Wgmma *w)
     int rows = w->rows + (w->stays ? 0 : wgmma_slot_columns(w->f, t->bn));
 
     return (size_t)(rows * ROW_BYTES + 16) * (size_t)t->stages;
-}
-
-/* Of the parts that 3xtf32 makes, and their barriers. */
-static size_t small_bytes(const Contract *x, int bn)
-{
-    return x->terms == 3 ? (size_t)(bn * ROW_BYTES + 16) * 2 : 0;
 }
 
 int wgmma_shares(const Wgmma *w, const TmaOperand *o)
@@ -172,9 +167,13 @@ static int other_regs(const Wgmma *w)
 int wgmma_budget(const Wgmma *w)
 {
     if (w->consumers == 3)
-        return 160;
+        return w->f->x.terms == 3 ? 152 : 160;
+    if (w->consumers == 1)
+        return 2 * 128 - SPLIT_REGS;
     if (w->f->x.terms == 3)
-        return w->f->tma.m.n == 1 || w->x.t.bn > 128 ? 232 : 216;
+        return (w->f->tma.m.n == 1 || w->x.t.bn > 128) && !wgmma_turns_b(w->f)
+                   ? 232
+                   : 216;
     return w->cluster > 1 ? 232 : 240;
 }
 
@@ -195,14 +194,13 @@ static const char *plan_sizes(Wgmma *w)
     const Device *d = w->f->x.o->device;
     bool three = w->f->x.terms == 3;
 
-    if (three && (w->pingpong || w->consumers == 3 ||
-                  t->bm != 64 * w->consumers))
+    if (three && (w->pingpong || t->bm != 64 * w->consumers))
         return "not a tile of 64 rows a warpgroup, as 3xtf32 has";
     w->wm = w->pingpong ? t->bm : t->bm / w->consumers;
     t->threads = w->consumers * THREADS_WG +
                  (w->consumers > 1 || three ? THREADS_WG : 32);
     w->smem = (wgmma_ring_bytes(w) + w->kept_bytes +
-               small_bytes(&w->f->x, t->bn) +
+               wgmma_part_bytes(w->f, t->bn) +
                pack_bytes(f, w->consumers, w->pack) + sent_bytes(t) +
                (w->parts > 1 ? 16 : 0) + 1023) / 1024 * 1024;
     if ((double)w->smem > d->smem_block_kb * 1024.0)
@@ -229,8 +227,10 @@ static const char *plan_sizes(Wgmma *w)
                 sums + other_regs(w) <= wgmma_budget(w);
     if (three) { /* two sets of sums, a's parts; the epilogue has one */
         sums = 2 * sums + 32;
-        fits = sums <= 192;
-        w->x.regs = w->consumers == 1 ? sums + 56 : 168;
+        fits = sums <= (w->consumers == 3 ? 112 : 192);
+        w->x.regs = w->consumers == 1   ? (sums + 56 + SPLIT_REGS) / 2
+                    : w->consumers == 2 ? 168
+                                        : 128;
     }
     if (!fits)
         return "more sums than registers";
@@ -256,7 +256,7 @@ static bool boxes_anywhere(const Wgmma *w)
     const Tma *tma = &w->f->tma;
     int dims = 0;
 
-    if (w->consumers < HIDE && w->k_tiles > FEW)
+    if ((w->consumers < HIDE && w->k_tiles > FEW) || wgmma_turns_b(w->f))
         return false;
 
     for (int i = 0; i < tma->b.rank; i++)
@@ -636,7 +636,7 @@ static int room_stages(const WgmmaForm *f, const WgmmaShape *s, int blocks,
     room -= (int)(pack_bytes(f, s->consumers,
                              pack_columns(f, s->bn, split, parts)) +
                   sent_bytes(&tile) + 16);
-    int n = (room - (int)small_bytes(&f->x, s->bn)) /
+    int n = (room - (int)wgmma_part_bytes(f, s->bn)) /
             ((rows + wgmma_slot_columns(f, s->bn)) * ROW_BYTES + 16);
     int most = rows < s->bm ? 2 * MOST_STAGES : MOST_STAGES;
     return n > most ? most : n;
@@ -708,7 +708,7 @@ int wgmma_band(const Wgmma *w)
 
 bool wgmma_dealt(const Wgmma *w, const TmaOperand *o, int d)
 {
-    return w->deal && o == &w->f->tma.b &&
+    return w->deal && o == &w->f->tma.b && o->k_major &&
            o->dim[d].axis == &w->f->tma.n.axis[0];
 }
 
