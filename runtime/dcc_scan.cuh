@@ -163,20 +163,48 @@ DCC_DEVICE void dcc_leave_part(T *part, const T (&x)[VEC])
         part[v] = x[v];
 }
 
+// The same of another block, 16 bytes at a time where they begin with such.
+template <int VEC, class T>
+DCC_DEVICE void dcc_get_part(T (&x)[VEC], const T *part)
+{
+    if constexpr (VEC % 4 == 0 && sizeof(T) == 4) {
+#pragma unroll
+        for (int i = 0; i < VEC / 4; ++i) {
+            const float4 four =
+                __ldcg(reinterpret_cast<const float4 *>(part) + i);
+            memcpy(&x[i * 4], &four, sizeof four);
+        }
+    } else {
+#pragma unroll
+        for (int v = 0; v < VEC; ++v)
+            x[v] = __ldcg(&part[v]);
+    }
+}
+
 // What PARTS blocks left of VEC rows each, `apart` elements from one to the
-// next: each TY-th of them from number ty on, combined in their order; `none`
-// of no part.
+// next: each TY-th of them from number ty on, combined in their order, some of
+// them under way at a time; `none` of no part.
 template <class Op, int PARTS, int TY, int VEC, class T>
 DCC_DEVICE void dcc_take_parts(T (&x)[VEC], const T *part, int apart, int ty,
                                T none)
 {
+    enum { EACH = (PARTS + TY - 1) / TY, MOST = VEC > 4 ? 2 : 4,
+           AHEAD = EACH < MOST ? EACH : MOST };
 #pragma unroll
     for (int v = 0; v < VEC; ++v)
         x[v] = none;
-    for (int p = ty; p < PARTS; p += TY) {
+    for (int first = ty; first < PARTS; first += AHEAD * TY) {
+        T y[AHEAD][VEC];
 #pragma unroll
-        for (int v = 0; v < VEC; ++v)
-            x[v] = Op::apply(x[v], __ldcg(&part[p * apart + v]));
+        for (int j = 0; j < AHEAD; ++j)
+            if (first + j * TY < PARTS)
+                dcc_get_part(y[j], &part[(first + j * TY) * apart]);
+#pragma unroll
+        for (int j = 0; j < AHEAD; ++j)
+#pragma unroll
+            for (int v = 0; v < VEC; ++v)
+                if (first + j * TY < PARTS)
+                    x[v] = Op::apply(x[v], y[j][v]);
     }
 }
 

@@ -54,6 +54,16 @@ Test(picks, weight_gradient_of_first_channels)
               "contract_wgmma", "", NULL);
 }
 
+/* What blocks leave of a channel's sums is taken by few: not 256 blocks'. */
+Test(picks, sums_of_channels)
+{
+    expect_pick("input d : f16[32, 14, 14, 64]; input y : f16[32, 14, 14, 64];"
+                " a[c] : f32 = sum(n, p, q) f32(d[n, p, q, c]);"
+                " b[c] : f32 = sum(n, p, q) f32(d[n, p, q, c])"
+                " * f32(y[n, p, q, c]); output o[c] = a[c] + b[c];",
+                "reduce", "share=8 parts=64", NULL);
+}
+
 /* A window's taps are columns of a product over pixels, as images are none. */
 Test(picks, weight_gradient_of_a_convolution)
 {

@@ -351,7 +351,7 @@ static void add(Space *s, int mode, int threads, int vec, int share)
 }
 
 /* Blocks of a strip of rows that are neighbours share their columns: as many
- * as give each SM one block, or some. */
+ * as give each SM one block, or some, or every fourth one. */
 static void add_parts(Space *s, const Group *gr, const Device *d, int vec)
 {
     const int64_t rows = group_rows(gr), cols = group_cols(gr);
@@ -362,10 +362,12 @@ static void add_parts(Space *s, const Group *gr, const Device *d, int vec)
     for (int threads = 128; threads <= 512; threads *= 2)
         for (int tx = 4; tx <= 32; tx *= 2) {
             int64_t strips = (rows / vec + tx - 1) / tx;
+            if (tx > 4 && tx / 2 * vec >= rows) /* half would do */
+                continue;
             for (int parts = 4; parts <= 512 && parts * strips <= 4 * d->sms;
                  parts *= 2) {
-                if (cols < 4 * parts * (threads / tx) ||
-                    (parts > 4 && parts * strips < d->sms))
+                if (cols < 2 * parts * (threads / tx) ||
+                    (parts > 4 && 2 * 2 * parts * strips < d->sms))
                     continue;
                 add(s, MODE_COLUMNS, threads, vec, tx);
                 Variant *v = &s->v[s->n - 1];

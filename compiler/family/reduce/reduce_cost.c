@@ -124,8 +124,18 @@ static double narrow_runs(const RowReduce *r, const Device *d, const Expr *read)
 {
     if (r->mode != MODE_COLUMNS || !read)
         return 1;
-    return model_runs(d, (double)r->share * r->vec *
+    return model_runs(d, fmin((double)r->share * r->vec, (double)r->n_rows) *
                              type_bytes(read->tensor->type));
+}
+
+/* Results that threads have of a row's columns. */
+static double sums(const RowReduce *r)
+{
+    double n = 0;
+
+    for (int i = 0; i < r->group->n_step; i++)
+        n += r->group->step[i].op != R_NONE;
+    return n;
 }
 
 /* Clocks in which threads' results have become one. */
@@ -137,8 +147,11 @@ static double combine_clk(const RowReduce *r, const Device *d)
         return d->sync_clk;
     if (r->mode == MODE_SPLIT)
         return d->memory_clk;
-    if (r->parts > 1)
-        return d->memory_clk + each + d->sync_clk * r->parts / r->per_row;
+    if (r->parts > 1) /* and parts come from the L2, some at a time */
+        return d->memory_clk + each +
+               sums(r) * d->hbm_latency *
+                   ceil((double)r->parts / r->per_row /
+                        (r->vec > 2 * 2 ? 2 : d->loads_ahead));
     return 2 * d->sync_clk +
            (r->mode == MODE_COLUMNS ? each : (double)r->threads / 2);
 }
