@@ -1,3 +1,4 @@
+#include "group/apart.h"
 #include "group/cross.h"
 
 #include <limits.h>
@@ -212,14 +213,6 @@ static void move_last(const Var **v, int n, const Var *last)
         }
 }
 
-static bool among(const Var *const *v, int n, const Var *x)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i] == x)
-            return true;
-    return false;
-}
-
 /* One order of k for both operands: fastest where most is gained. */
 static void order_k(Contraction *c)
 {
@@ -230,9 +223,9 @@ static void order_k(Contraction *c)
         sort_vars(c->k, c->n_k, c->b.offset);
     else if (c->a.offset)
         sort_vars(c->k, c->n_k, c->a.offset);
-    if (among(c->k, c->n_k, first->along))
+    if (vars_have(c->k, c->n_k, first->along))
         move_last(c->k, c->n_k, first->along);
-    else if (among(c->k, c->n_k, second->along))
+    else if (vars_have(c->k, c->n_k, second->along))
         move_last(c->k, c->n_k, second->along);
 }
 
@@ -243,23 +236,14 @@ static void settle_along(const Contraction *c, Operand *o, const Var *const *v,
 {
     int64_t most = o->vec;
 
-    if (o->along && (among(v, n, o->along) ? n : c->n_k) > 1)
+    if (o->along && (vars_have(v, n, o->along) ? n : c->n_k) > 1)
         o->vec = (int)power_of_two(o->along->extent, most);
     if (!o->along || (n && v[n - 1] == o->along) ||
         c->k[c->n_k - 1] == o->along)
         return;
     o->vec = 1;
-    if (!among(v, n, o->along))
+    if (!vars_have(v, n, o->along))
         o->along = NULL;
-}
-
-static int64_t extents(const Var *const *v, int n)
-{
-    int64_t e = 1;
-
-    for (int i = 0; i < n; i++)
-        e = e > INT_MAX ? e : e * v[i]->extent;
-    return e;
 }
 
 static bool add_var(const Var **v, int *n, const Var *x)
@@ -288,104 +272,6 @@ static bool split_rows(Form *f, Contraction *c)
     for (int i = 0; i < gr->n_cols && ok; i++)
         ok = add_var(c->k, &c->n_k, gr->cols[i]);
     return ok;
-}
-
-/* ---- products apart ---------------------------------------------------- */
-
-/* Whether v is a window's: added to what is summed, in one index. */
-static bool is_tap(const Contraction *c, const Operand *o, const Var *v)
-{
-    const Expr *read = o->read;
-
-    for (int d = 0; d < read->tensor->rank; d++)
-        for (int i = 0; i < c->n_k && idx_uses(read->at[d], v); i++)
-            if (idx_uses(read->at[d], c->k[i]))
-                return true;
-    return false;
-}
-
-/* Whether v walks beyond what is summed: images of channels of pixels. */
-static bool beyond_sum(const Contraction *c, const Operand *o, const Var *v)
-{
-    for (int i = 0; i < c->n_k && !is_tap(c, o, v); i++)
-        if (idx_coef(o->offset, v) > idx_coef(o->offset, c->k[i]))
-            return true;
-    return false;
-}
-
-/* Rows that are products apart, and those that are left. */
-typedef struct Parted {
-    const Var *left[MAX_RANK], *apart[MAX_RANK];
-    int n_left, n_apart;
-} Parted;
-
-static void part_var(Parted *p, const Var *v, bool apart)
-{
-    if (apart)
-        p->apart[p->n_apart++] = v;
-    else
-        p->left[p->n_left++] = v;
-}
-
-/* Unless fewer than `least` rows would be left. */
-static void set_parted(Contraction *c, const Parted *p, const Var **v, int *n,
-                       int64_t least)
-{
-    if (extents(p->left, p->n_left) < least ||
-        c->n_batch + p->n_apart > MAX_RANK)
-        return;
-    memcpy(v, p->left, sizeof *v * (size_t)p->n_left);
-    memcpy(c->batch + c->n_batch, p->apart, sizeof *v * (size_t)p->n_apart);
-    c->n_batch += p->n_apart;
-    *n = p->n_left;
-}
-
-/* Rows of an operand that lie in memory side by side, many of them, and others
- * beyond the sum are no number: each of those is a product of its own. */
-static void set_apart(Contraction *c, const Operand *o, const Var **v, int *n)
-{
-    enum { LEAST = 256, VECTOR = 16 };
-    Parted p = {.n_left = 0};
-
-    if (!o->read || !among(v, *n, o->along) || !idx_affine(o->offset) ||
-        o->vec * type_bytes(o->read->tensor->type) < VECTOR ||
-        type_bytes(o->type) > 2)
-        return;
-    for (int i = 0; i < *n; i++)
-        part_var(&p, v[i], beyond_sum(c, o, v[i]));
-    if (among(p.left, p.n_left, o->along))
-        set_parted(c, &p, v, n, LEAST);
-}
-
-/* Whether c has v as the digit below the steps of a summed variable, beyond
- * some number: taps of a phase. */
-static bool is_phase(const Contraction *x, Cond c, const Var *v)
-{
-    int64_t step = idx_coef(c.e, v);
-
-    for (int i = 0; i < x->n_k && !c.mod && step < 0; i++) {
-        int64_t tap = idx_coef(c.e, x->k[i]);
-        if (tap < 0 && tap <= step * v->extent)
-            return true;
-    }
-    return false;
-}
-
-/* Phases that have taps of their own are products of their own, where what is
- * left has columns for one. */
-static void set_phases_apart(Contraction *c, const Operand *o, const Var **v,
-                             int *n)
-{
-    enum { LEAST = 32 };
-    Parted p = {.n_left = 0};
-
-    for (int i = 0; i < *n; i++) {
-        bool phase = false;
-        for (int j = 0; o->read && j < o->in.n; j++)
-            phase |= is_phase(c, o->in.cond[j], v[i]);
-        part_var(&p, v[i], phase);
-    }
-    set_parted(c, &p, v, n, LEAST);
 }
 
 /* ---- the whole --------------------------------------------------------- */
@@ -680,10 +566,10 @@ static void find_out(Form *f)
 
 static bool check_sizes(Contraction *c, const char **why)
 {
-    c->M = extents(c->m, c->n_m);
-    c->N = extents(c->n, c->n_n);
-    c->K = extents(c->k, c->n_k);
-    c->batches = extents(c->batch, c->n_batch);
+    c->M = vars_extent(c->m, c->n_m);
+    c->N = vars_extent(c->n, c->n_n);
+    c->K = vars_extent(c->k, c->n_k);
+    c->batches = vars_extent(c->batch, c->n_batch);
     *why = NULL;
     if (c->M > INT_MAX / 2 || c->N > INT_MAX / 2 || c->K > INT_MAX / 4)
         *why = "more than 2^30 rows or columns, or 2^29 terms";
@@ -742,13 +628,13 @@ static bool settle(Form *f, Contraction *c, const char **why)
         *why = "nothing to sum over";
         return false;
     }
-    set_phases_apart(c, &c->a, c->m, &c->n_m);
-    set_phases_apart(c, &c->b, c->n, &c->n_n);
-    set_apart(c, &c->a, c->m, &c->n_m);
-    set_apart(c, &c->b, c->n, &c->n_n);
+    apart_phases(c, &c->a, c->m, &c->n_m);
+    apart_phases(c, &c->b, c->n, &c->n_n);
+    apart_rows(c, &c->a, c->m, &c->n_m);
+    apart_rows(c, &c->b, c->n, &c->n_n);
     c->parts = f->parts;
     c->part = f->part;
-    if (c->part && !among(c->n, c->n_n, c->part)) {
+    if (c->part && !vars_have(c->n, c->n_n, c->part)) {
         *why = "sums that do not differ in what belongs to columns";
         return false;
     }
@@ -758,9 +644,9 @@ static bool settle(Form *f, Contraction *c, const char **why)
         sort_vars(c->n, c->n_n, f->out);
         follow_factor(f, c);
     }
-    if (c->a.vec > 1 && among(c->m, c->n_m, c->a.along))
+    if (c->a.vec > 1 && vars_have(c->m, c->n_m, c->a.along))
         move_last(c->m, c->n_m, c->a.along);
-    if (!among(c->n, c->n_n, along) && c->b.vec > 1)
+    if (!vars_have(c->n, c->n_n, along) && c->b.vec > 1)
         move_last(c->n, c->n_n, c->b.along);
     move_last(c->n, c->n_n, c->part);
     settle_along(c, &c->a, c->m, c->n_m);

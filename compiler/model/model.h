@@ -28,7 +28,7 @@ typedef struct Work {
     int cluster;           /* blocks that need to run together; 0: one */
     int threads, regs;     /* a block's threads, a thread's registers (est.) */
     bool by_warps;         /* an SM's registers are its schedulers', who give
-                              them to whole warps; what streams ask of the memory
+                              them to whole warps; what streams ask of memory
                               was fitted to rooms without that */
     double smem_block;     /* bytes of shared memory a block */
     double block_ops;      /* COMP_block, for OF_TB */

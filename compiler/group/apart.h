@@ -1,0 +1,20 @@
+/* apart.h - rows or columns of a product that are products of their own: they
+ * leave v, the *n rows or columns of operand o, for c's batch. */
+#ifndef DCC_APART_H
+#define DCC_APART_H
+
+#include "group/group.h"
+
+/* Rows of an operand that lie in memory side by side, many of them, and others
+ * beyond the sum are no number: each of those is a product of its own. */
+void apart_rows(Contraction *c, const Operand *o, const Var **v, int *n);
+
+/* Phases that have taps of their own are products of their own, where what is
+ * left has columns for one. */
+void apart_phases(Contraction *c, const Operand *o, const Var **v, int *n);
+
+/* Whether x is one of them; the product of their extents. */
+bool vars_have(const Var *const *v, int n, const Var *x);
+int64_t vars_extent(const Var *const *v, int n);
+
+#endif
