@@ -128,6 +128,12 @@ static double rows_values(const Wgmma *w)
            w->f->x.o->device->dependent_clk / 2;
 }
 
+/* Tiles that read the same weights, those of a row of tiles or a column. */
+static int64_t readers(const Wgmma *w)
+{
+    return w->f->turned ? w->n_tiles : w->m_tiles;
+}
+
 /* Clocks, not of the tensor cores, of a slot's round through the ring. It takes
  * its time whatever is in it, the longer the fewer there are, and where k has
  * a window's axes, for both operands' copies or one's; and where it comes from
@@ -138,7 +144,7 @@ static double round_clk(const Wgmma *w)
     double slots = w->x.t.stages * (double)wgmma_sharers(w);
     double first = fmin(1, slots / w->mean_steps);
     double between = fmax(1, w->x.t.stages - 1);
-    double far = w->m_tiles > 2 ? first : 1;
+    double far = readers(w) > 2 ? first : 1;
     double slot = w->f->tma.k.n > 1 ? d->window_clk : d->slot_clk;
     double round = (w->stays ? slot / 2 : slot) +
                    far * (d->hbm_latency - d->l2_latency) / between;
@@ -464,7 +470,7 @@ static double uneven(const Wgmma *w)
     const Device *d = w->f->x.o->device;
     double each = wgmma_blocks(w) / d->sms;
 
-    if (w->m_tiles > 1)
+    if (readers(w) > 1)
         return 1;
     if (each <= 1)
         return 1 + d->hbm_uneven * (1 - each) / 2 / 2;
@@ -475,9 +481,9 @@ static double uneven(const Wgmma *w)
  * more, the fewer rows a box has. */
 static double far_rows(const Wgmma *w)
 {
-    double more = contract_pages(&w->f->x, w->m_tiles == 1) - 1;
+    double more = contract_pages(&w->f->x, readers(w) == 1) - 1;
 
-    return 1 + more * WGMMA_M / w->x.t.bn;
+    return 1 + more * WGMMA_M / (w->f->turned ? w->x.t.bm : w->x.t.bn);
 }
 
 /* Lines of the L2 that a row of a box is in, in the mean: two, but for those
@@ -520,7 +526,7 @@ static void work(const Wgmma *w, Work *out)
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains
      * would lose (vit_b16 at batch 1). */
-    bool lone = w->m_tiles == 1 && w->below == 1;
+    bool lone = readers(w) == 1 && w->below == 1;
     double passes = t->split > 1 || lone ? 0 : x->hbm_bytes;
     double asked = lone ? b : b * lines(&w->f->tma.b) * shared;
 
