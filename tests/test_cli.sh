@@ -293,6 +293,23 @@ model m {
 END
 check "a long recurrence's gradients" 0 "" \
     sh -c 'ulimit -t 12; "$1" long.dcl -o l.cu' sh "$dcc"
+# a tensor that each step reads
+cat >long.dcl <<'END'
+model m {
+  input x : f32[1800, 64];
+  param w : f32[64, 64];
+  param r : f32[64, 64];
+  z = linear(x, w);
+  h[j in 0..64] = 0.0;
+  for t in 0..1800 {
+    h[j] = tanh(z[t, j] + (sum(k) h[k] * r[j, k]));
+    y[t, j] = h[j];
+  }
+  output y;
+}
+END
+check "a long recurrence" 0 "" \
+    sh -c 'ulimit -t 12; "$1" long.dcl -o l.cu' sh "$dcc"
 
 # ---- files
 

@@ -291,6 +291,17 @@ static void add_candidates(Search *x, Tensor *t)
 
 /* ---- merging */
 
+/* Whether that unit i is about to change, or has, may change candidate k over
+ * t, which it reads or writes. Of many readers one more or less leaves t needed
+ * by others than the two of k. */
+static bool concerns(const Search *x, int i, const Candidate *k)
+{
+    enum { FEW = 3 };
+
+    return k->p == i || k->c == i || k->way == BY_AGAIN ||
+           x->u.readers[k->t->id].n <= FEW;
+}
+
 /* What was evaluated of unit i's neighbourhood holds no more. */
 static void touch(Search *x, int i)
 {
@@ -300,7 +311,8 @@ static void touch(Search *x, int i)
         for (int k = 0; k < both[b]->n; k++) {
             const Ints *of = &x->of[both[b]->v[k]];
             for (int c = 0; c < of->n; c++)
-                find_stale(x, of->v[c]);
+                if (concerns(x, i, &x->cand[of->v[c]]))
+                    find_stale(x, of->v[c]);
         }
 }
 
