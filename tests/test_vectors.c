@@ -82,3 +82,33 @@ Test(variants, rows_of_windows)
     cr_expect_eq(p->n_run, 2, "%d launches", p->n_run);
     arena_free(f.arena);
 }
+
+/* What data pick is read as often as they do, at most all there is: matrices of
+ * four rows' own among eight, and one element of each row. */
+Test(variants, what_data_pick)
+{
+    static const struct {
+        const char *text;
+        double least, most; /* bytes */
+    } t[] = {
+        {"input x : f16[4, 512]; input id : i32[4] in 0..8;"
+         " param w : f16[8, 1024, 512];"
+         " output y[b, f] = sum(d) x[b, d] * w[id[b], f, d];",
+         4 * 1024 * 512 * 2, 5 * 1024 * 512 * 2},
+        {"input x : f32[4096, 512]; input at : i32[4096] in 0..512;"
+         " output y[i] = x[i, at[i]];",
+         4096 * 4, 4096 * 40},
+    };
+
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Report r = {0};
+        CudaProgram *p = compiled(
+            &f, arena_printf(f.arena, "model m { %s }", t[i].text), &r, &o);
+        double bytes = p ? p->run[0].kernel->bytes : 0;
+        cr_expect(bytes >= t[i].least && bytes <= t[i].most, "%s: %g bytes",
+                  t[i].text, bytes);
+        arena_free(f.arena);
+    }
+}

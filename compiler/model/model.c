@@ -341,14 +341,39 @@ static bool first_time(Touched *t, const Tensor *x)
     return true;
 }
 
-static double read_bytes(const Device *d, const Expr *e)
+/* Whether another dimension of the read than `but` is walked by v. */
+static bool walks_other(const Expr *e, int but, const Var *v)
 {
-    double bytes = (double)tensor_elems(e->tensor) * type_bytes(e->type);
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (d != but && idx_uses(e->at[d], v))
+            return true;
+    return false;
+}
 
-    for (int i = 0; i < e->tensor->rank; i++)
+/* How often the group picks something by the index of dimension d, at each
+ * place of the others: at most all that there is. */
+static double picked(const Group *gr, const Expr *e, int d)
+{
+    double n = 1;
+
+    for (int i = 0; i < gr->n_rows + gr->n_cols; i++) {
+        const Var *v =
+            i < gr->n_rows ? gr->rows[i] : gr->cols[i - gr->n_rows];
+        if (idx_uses(e->at[d], v) && !walks_other(e, d, v))
+            n *= (double)v->extent;
+    }
+    return fmin(n, (double)e->tensor->dim[d]);
+}
+
+static double read_bytes(const Device *d, const Group *gr, const Expr *e)
+{
+    const Tensor *t = e->tensor;
+    double bytes = (double)tensor_elems(t) * type_bytes(e->type);
+
+    for (int i = 0; i < t->rank; i++)
         if (idx_has_data(e->at[i])) /* a gather touches a part */
-            bytes = bytes / e->tensor->dim[i];
-    return hbm_share(d, e->tensor, bytes);
+            bytes *= picked(gr, e, i) / (double)t->dim[i];
+    return hbm_share(d, t, bytes);
 }
 
 static void add_read(const Expr *e, void *ctx)
@@ -357,7 +382,7 @@ static void add_read(const Expr *e, void *ctx)
 
     if (e->kind != E_READ || !first_time(t, e->tensor))
         return;
-    t->bytes += read_bytes(t->d, e) * group_needs(t->g, t->gr, e);
+    t->bytes += read_bytes(t->d, t->gr, e) * group_needs(t->g, t->gr, e);
 }
 
 static double stored_bytes(const Group *gr, const Step *s)
