@@ -74,6 +74,18 @@ static inline CudaProgram *compiled(Fixture *f, const char *text, Report *r,
     return compile_model(f->arena, f->diag, p, model[0], o, r);
 }
 
+/* What a model of these statements becomes. */
+static inline CudaProgram *compiled_body(Fixture *f, const char *body,
+                                         const CompileOptions *o)
+{
+    const char *text = arena_printf(f->arena, "model m { %s }", body);
+    Report r = {0};
+    CudaProgram *p = compiled(f, text, &r, o);
+
+    cr_assert(p, "%s: %s", body, diag_text(f->diag));
+    return p;
+}
+
 static inline const char *source_dir(void)
 {
     const char *dir = getenv("DCC_SRC");

@@ -129,11 +129,8 @@ static void expect_of(int n, bool chain, const char *text, const char *family,
 
     o.forced = &ask;
     o.n_forced = asked != NULL;
-    Report r = {0};
-    CudaProgram *p =
-        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
+    CudaProgram *p = compiled_body(&f, text, &o);
 
-    cr_assert(p, "%s: %s", text, diag_text(f.diag));
     cr_expect_eq(p->n_run, n, "%s: %d launches, not %d", text, p->n_run, n);
     cr_expect_eq(!strcmp(p->run[0].kernel->family, family), chain, "%s: by %s",
                  text, p->run[0].kernel->family);
@@ -248,11 +245,8 @@ static void expect_few(int n, const char *gpu, const char *text)
 {
     Fixture f = fixture();
     CompileOptions o = {.model.device = device_find(f.arena, gpu)};
-    Report r = {0};
-    CudaProgram *p =
-        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
+    CudaProgram *p = compiled_body(&f, text, &o);
 
-    cr_assert(p, "%s: %s", text, diag_text(f.diag));
     cr_expect_eq(p->n_run, n, "%s: %d launches, not %d", text, p->n_run, n);
     cr_expect_str_eq(p->run[p->n_run - 1].kernel->family, "chain_few", "%s",
                      text);

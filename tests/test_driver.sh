@@ -99,20 +99,25 @@ check "no folder for the emulator" 3 "DCC_EMU_CACHE names" \
 check "no folder to work in" 3 "No such file" \
     env TMPDIR=/nowhere/tmp "$dcc" run --cpu --random good.dcl
 
+# interrupt PID: dcc, once it has a folder to work in; its exit status
+interrupt()
+{
+    tries=0
+    until [ -n "$(ls "$TMPDIR")" ] || [ $tries -ge 100 ]; do
+        sleep 0.1
+        tries=$((tries + 1))
+    done
+    sleep 0.2
+    kill -TERM "$1"
+    status=0
+    wait "$1" || status=$?
+}
+
 # a folder that is removed also when the run is interrupted
 printf '#!/bin/sh\nsleep 20\n' >slow
 chmod +x slow
 CXX="$work/slow" setsid "$dcc" run --cpu --random good.dcl >log 2>&1 &
-pid=$!
-tries=0
-until [ -n "$(ls "$TMPDIR")" ] || [ $tries -ge 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-sleep 0.2
-kill -TERM $pid
-status=0
-wait $pid || status=$?
+interrupt $!
 sleep 0.2
 n=$((n + 1))
 if [ $status = 143 ] && ! ls "$TMPDIR" | grep -q '^dcc\.'; then
@@ -131,16 +136,7 @@ reader=$!
 exec 9>pipe
 dd if=/dev/zero of=pipe bs=4096 count=64 oflag=nonblock 2>log
 "$dcc" run --cpu --random bad.onnx 2>pipe &
-pid=$!
-tries=0
-until [ -n "$(ls "$TMPDIR")" ] || [ $tries -ge 100 ]; do
-    sleep 0.1
-    tries=$((tries + 1))
-done
-sleep 0.2
-kill -TERM $pid
-status=0
-wait $pid || status=$?
+interrupt $!
 kill $reader
 exec 9>&-
 echo "exit status $status" >log

@@ -12,12 +12,8 @@ static int launches(const char *text)
 {
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
-    Report r = {0};
-    CudaProgram *p =
-        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
+    int n = compiled_body(&f, text, &o)->n_run;
 
-    cr_assert(p, "%s: %s", text, diag_text(f.diag));
-    int n = p->n_run;
     arena_free(f.arena);
     return n;
 }
@@ -68,14 +64,10 @@ static int launches_by(const char *family, const char *text)
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
     Forced forced = {.name = family, .text = "any"};
-    Report r = {0};
 
     o.forced = &forced;
     o.n_forced = 1;
-    CudaProgram *p = compiled(&f, arena_printf(f.arena, "model m { %s }",
-                                               text), &r, &o);
-    cr_assert(p, "%s: %s", text, diag_text(f.diag));
-    int n = p->n_run;
+    int n = compiled_body(&f, text, &o)->n_run;
     arena_free(f.arena);
     return n;
 }

@@ -6,11 +6,8 @@ static void expect(const char *words, const char *text)
 {
     Fixture f = fixture();
     CompileOptions o = compile_options(&f);
-    Report r = {0};
-    CudaProgram *p =
-        compiled(&f, arena_printf(f.arena, "model m { %s }", text), &r, &o);
+    CudaProgram *p = compiled_body(&f, text, &o);
 
-    cr_assert(p, "%s: %s", text, diag_text(f.diag));
     cr_expect(strstr(p->run[0].kernel->variant, words), "%s: %s, not %s", text,
               p->run[0].kernel->variant, words);
     arena_free(f.arena);

@@ -209,7 +209,7 @@ static const char *full_name(Lower *l, const char *name)
     return arena_printf(l->a, "%s%s", f->prefix, name);
 }
 
-static bool is_identity(const Ref *r)
+bool ref_is_whole(const Ref *r)
 {
     if (!r->t || r->rank != r->t->rank)
         return false;
@@ -226,7 +226,7 @@ void def_output(Lower *l, Sym *s, Span at)
     s->owner = OWN_OUTPUT;
     if (s->ref.bad)
         return;
-    if (!is_identity(&s->ref) || t->role != ROLE_TEMP) {
+    if (!ref_is_whole(&s->ref) || t->role != ROLE_TEMP) {
         Type type = t ? t->type : s->ref.val.type;
         l->target = (Target){s->name, at, l->g->n_stmt};
         s->ref = def_copy(l, s->name, &s->ref, type);

@@ -211,16 +211,6 @@ static Tensor *same_loss(Lower *l, Tensor *t)
     return t;
 }
 
-static bool is_whole_tensor(const Ref *r)
-{
-    if (!r->t || r->rank != r->t->rank)
-        return false;
-    for (int i = 0; i < r->rank; i++)
-        if (r->map[i] != i)
-            return false;
-    return true;
-}
-
 /* The tensor that what is read as t is differentiated by. */
 static Tensor *read_as(Lower *l, Tensor *t)
 {
@@ -258,7 +248,7 @@ static bool check_variable(Lower *l, const Bound *b)
 {
     const Ref *r = &b[1].ref;
 
-    if (!is_whole_tensor(r)) {
+    if (!ref_is_whole(r)) {
         say_what_is_meant(l, b);
         return false;
     }
@@ -294,7 +284,7 @@ Ref grad_of(Lower *l, const AstExpr *e, const Bound *b, const char *label,
     if (!check_loss(l, b) || !check_variable(l, b))
         return bad;
     l->target.first = l->g->n_stmt;
-    if (!is_whole_tensor(&loss)) {
+    if (!ref_is_whole(&loss)) {
         loss = def_copy(l, arena_printf(l->a, "%s_of", label), &loss, T_F32);
         if (!loss.bad)
             loss.t = same_loss(l, loss.t);

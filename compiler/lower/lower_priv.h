@@ -266,6 +266,7 @@ void lower_def(Lower *l, const AstStmt *s);
  * scalar frame those before that v depends on lead. */
 Ref def_tensor(Lower *l, const char *name, int from, Val v, Type t);
 Ref def_copy(Lower *l, const char *name, const Ref *r, Type t);
+bool ref_is_whole(const Ref *r); /* a tensor, and no view of one */
 Ref ref_tensor(Tensor *t);
 Ref ref_val(Val v);
 void def_output(Lower *l, Sym *s, Span at);

@@ -204,10 +204,3 @@ void diag_return(Diag *d)
 {
     d->n_call--;
 }
-
-Span span_join(Span a, Span b)
-{
-    if (a.source == b.source && a.line == b.line && b.col + b.len > a.col)
-        a.len = b.col + b.len - a.col;
-    return a;
-}

@@ -64,7 +64,4 @@ void diag_warning(Diag *d, Span at, const char *fmt, ...)
 void diag_call(Diag *d, Span at, const char *what);
 void diag_return(Diag *d);
 
-/* Everything from a's beginning to b's end, on a's line if they differ. */
-Span span_join(Span a, Span b);
-
 #endif

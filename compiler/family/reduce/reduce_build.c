@@ -132,35 +132,32 @@ static void put_column(RowReduce *r, Tree *out, const char *col,
         FILL("vec", vector ? " * VEC" : ""));
 }
 
-/* The columns of this thread, all CHUNKS turns written out. */
-static void put_chunk_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
+/* What is done for a column, of which the last turn may have none. */
+static void put_within(RowReduce *r, Tree *out, Tree *in, const char *col)
 {
-    bool tail = has_tail(r);
-    Tree *body = tree_list(r->graph->arena);
-
-    if (r->flat) { /* the column is named once, in the setup */
-        if (tail)
-            PUT(out,
-                "if (@col < @size) {\n"
-                "    @BODY\n"
-                "}\n",
-                FILL("col", col), FILL("size", cols_size(r)),
-                FILL_TREE("BODY", in));
-        else
-            tree_add(out, in);
-        return;
-    }
-    if (tail || tree_mentions(in, col))
-        put_column(r, body, col, r->chunk);
-    if (tail)
-        PUT(body,
+    if (has_tail(r))
+        PUT(out,
             "if (@col < @size) {\n"
             "    @BODY\n"
             "}\n",
             FILL("col", col), FILL("size", cols_size(r)),
             FILL_TREE("BODY", in));
     else
-        tree_add(body, in);
+        tree_add(out, in);
+}
+
+/* The columns of this thread, all CHUNKS turns written out. */
+static void put_chunk_loop(RowReduce *r, Tree *out, Tree *in, const char *col)
+{
+    Tree *body = tree_list(r->graph->arena);
+
+    if (r->flat) { /* the column is named once, in the setup */
+        put_within(r, out, in, col);
+        return;
+    }
+    if (has_tail(r) || tree_mentions(in, col))
+        put_column(r, body, col, r->chunk);
+    put_within(r, body, in, col);
     PUT(out,
         "#pragma unroll\n"
         "for (int @chunk = 0; @chunk < CHUNKS; ++@chunk) {\n"
