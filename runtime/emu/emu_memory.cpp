@@ -133,17 +133,29 @@ void dcc_emu_constant(void *p, size_t bytes, int constant)
     emu_protect(heap, p, block->second);
 }
 
-/* Whole pages, so that they can be closed. */
+/* Whole pages, so that they can be closed: large ones where there are many,
+ * since each block of a grid closes and opens them all. */
 static void *emu_take_pages(EmuAllocation *a)
 {
     static const bool ready = (emu_catch_faults(), true);
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t huge = (size_t)2 << 20;
+    const size_t bytes = a->bytes + EMU_BEHIND;
+    const size_t page = bytes < huge ? (size_t)sysconf(_SC_PAGESIZE) : huge;
 
     (void)ready;
-    a->pages = (a->bytes + EMU_BEHIND + page - 1) / page * page;
-    void *p = mmap(NULL, a->pages, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return p == MAP_FAILED ? NULL : p;
+    a->pages = (bytes + page - 1) / page * page;
+    char *p = (char *)mmap(NULL, a->pages + page, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return NULL;
+    const size_t before = (page - (uintptr_t)p % page) % page;
+    if (before)
+        munmap(p, before);
+    p += before;
+    munmap(p + a->pages, page - before);
+    if (page == huge)
+        madvise(p, a->pages, MADV_HUGEPAGE);
+    return p;
 }
 
 /* ---- what nobody wrote yet ---- */
