@@ -217,6 +217,29 @@ int roll_blocks(Graph *g, const Group *gr, const Device *d, const Roll *r,
     return (int)blocks_room(d, r, &w, threads);
 }
 
+/* Bytes of rows that the run itself has written, and of which the L2 holds a
+ * part, which walks find there. Where as much is written, bands do not, for a
+ * cause that was not found; with a stride they lose nothing. */
+static double half_held(Graph *g, const Group *gr, const Device *d,
+                        const Roll *r)
+{
+    int all[MAX_STEPS];
+    double held = 0;
+    Reads reads;
+
+    for (int i = 0; i < gr->n_step; i++)
+        all[i] = i;
+    reads_of(g, gr, all, gr->n_step, &reads);
+    for (int i = 0; i < reads.n && r->down.stride == 1; i++) {
+        const Tensor *t = reads.read[i]->tensor;
+        double bytes = (double)tensor_elems(t) * type_bytes(t->type);
+        if (t->role == ROLE_TEMP && roll_moves(r, reads.read[i]) &&
+            model_too_large(d, bytes) && bytes < d->l2_mb * MEGA)
+            held += bytes;
+    }
+    return held;
+}
+
 void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
                const Var *fast, int vec, int threads, const Traffic *t, Cost *c)
 {
@@ -265,7 +288,8 @@ void roll_cost(Graph *g, const Group *gr, const Options *o, const Roll *r,
     if (r->bands)
         l1_us += conflict_us(d, r, &w, fast, vec, n / w.steps / d->sms / WARP);
     double copies = l1_us + l2 / (d->l2_gbs * KILO);
-    double memory = model_group_bytes(g, gr, d, NULL, NULL);
+    double memory = model_group_bytes(g, gr, d, NULL, NULL) +
+                    (r->bands ? half_held(g, gr, d, r) : 0);
     double hbm_us = memory / (d->hbm_gbs * KILO);
     double beside = d->beside * (fmin(sm_us, hbm_us) + several * copies);
     Work work = {
