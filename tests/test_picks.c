@@ -54,6 +54,33 @@ Test(picks, weight_gradient_of_first_channels)
               "contract_wgmma", "", NULL);
 }
 
+/* And of trained ones taps and channels are runs that TMA brings. */
+Test(picks, first_channels_trained)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    o.model.math = MATH_3XTF32;
+    CudaProgram *p = compiled(
+        &f, "model m { input x : f32[32, 3, 112, 112];"
+            " param w : f32[64, 3, 7, 7];"
+            " y = conv2d(x, w, stride = 2, pad = 3);"
+            " loss[] = sum(n, k, p, q) y[n, k, p, q] * y[n, k, p, q];"
+            " for v in params { v = v - 0.01 * grad(loss, v); }"
+            " output loss; }", &r, &o);
+    cr_assert(p, "%s", diag_text(f.diag));
+    int products = 0;
+    for (int i = 0; i < p->n_run; i++) {
+        const char *family = p->run[i].kernel->family;
+        cr_expect(strcmp(family, "contract_simt") &&
+                  strcmp(family, "contract_mma"));
+        products += !strcmp(family, "contract_wgmma");
+    }
+    cr_expect_eq(products, 2);
+    arena_free(f.arena);
+}
+
 /* What blocks leave of a channel's sums is taken by few: not 256 blocks'. */
 Test(picks, sums_of_channels)
 {

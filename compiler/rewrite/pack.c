@@ -581,6 +581,167 @@ static const Expr *within(Graph *g, const Expr *range, const Expr *e)
     return expr_select(g, range, e, expr_const(g, 0, e->type), e->type);
 }
 
+/* ---- runs of taps ------------------------------------------------------ */
+
+/* A window of few channels: taps along one dimension, and the channels of each
+ * with zeros to whole vectors, are a run of neighbours in a copy. */
+typedef struct Run {
+    const Var *tap, *channel;
+    int line, plane;        /* the dimensions of x that they are in */
+    int64_t room, length;   /* of a tap's channels; of all */
+} Run;
+
+/* The tap of x's dimension d: it moves by one what a variable of the result
+ * moves, and nothing else does. */
+static const Var *tap_of(const Stmt *s, const Expr *x, int d)
+{
+    const Idx *e = x->at[d];
+    const Var *tap = NULL;
+    bool moves = false;
+
+    if (!idx_affine(e) || e->n != 2)
+        return NULL;
+    for (int i = 0; i < 2; i++) {
+        const Var *v = e->term[i].atom->var;
+        if (walk_in_list((const Var *const *)s->red, s->n_red, v))
+            tap = e->term[i].c == 1 ? v : NULL;
+        else
+            moves = e->term[i].c >= 1;
+    }
+    return moves ? tap : NULL;
+}
+
+/* Whether f32 windows x of few channels are worth such a copy: a step over the
+ * sum is a box of 128 bytes, most of which is used, and many pixels read it. */
+static bool find_run(Graph *g, const Stmt *s, const Expr *x, const Expr *w,
+                     Run *r)
+{
+    enum { BOX = 32, VECTOR = 4, MANY = 4096 };
+
+    *r = (Run){.line = -1, .plane = -1};
+    if (s->value->kind == E_SELECT || !is_known(x) || w->in.n ||
+        !walk_zero_beyond(g, x) || rows_of(s, w, x) < BOX ||
+        rows_of(s, x, w) < MANY)
+        return false;
+    for (int i = 0; i < s->n_red; i++) {
+        const Var *v = s->red[i];
+        int d = place_of(x, v);
+        if (d >= 0 && v->extent < VECTOR && place_of(w, v) >= 0) {
+            r->channel = v;
+            r->plane = d;
+        }
+    }
+    for (int d = 0; d < x->tensor->rank; d++) {
+        const Var *v = tap_of(s, x, d);
+        if (v && place_of(w, v) >= 0 &&
+            (!r->tap || v->extent >= r->tap->extent)) {
+            r->tap = v;
+            r->line = d;
+        }
+    }
+    if (!r->channel || !r->tap)
+        return false;
+    r->room = VECTOR;
+    r->length = r->room * r->tap->extent;
+    int64_t boxes = (r->length + BOX - 1) / BOX * BOX;
+    return boxes <= 2 * r->channel->extent * r->tap->extent;
+}
+
+/* The same read of x by the number `run` of a tap and its channel. */
+static const Expr *pack_line(Graph *g, Packing *p, const Stmt *s,
+                             const Expr *x, const Run *r, const Var *run)
+{
+    IdxPool *pool = g->pool;
+    const Tensor *t = x->tensor;
+    const Idx **all = arena_array(g->arena, const Idx *, t->rank);
+    const Idx **at = arena_array(g->arena, const Idx *, t->rank);
+    const Var **var = arena_array(g->arena, const Var *, t->rank);
+    const Idx *line = x->at[r->line];
+    Guard in = {0};
+    int n = 0;
+
+    for (int d = 0; d < t->rank; d++) {
+        const Idx *e = x->at[d];
+        if (d == r->line || d == r->plane)
+            continue;
+        var[n] = idx_new_var(pool, "i", e->hi - e->lo + 1);
+        all[d] = idx_addc(pool, idx_var(pool, var[n]), e->lo);
+        at[n++] = idx_addc(pool, e, -e->lo);
+    }
+    var[n] = idx_new_var(pool, "i", r->room * (line->hi - line->lo + 1));
+    const Idx *i = idx_var(pool, var[n]);
+    all[r->plane] = idx_mod(pool, i, r->room);
+    all[r->line] = idx_addc(pool, idx_floor(pool, i, r->room), line->lo);
+    const Idx *first = idx_addc(
+        pool, idx_sub(pool, line, idx_var(pool, r->tap)), -line->lo);
+    at[n++] = idx_add(pool, idx_scale(pool, first, r->room),
+                      idx_var(pool, run));
+    for (int d = 0; d < t->rank; d++)
+        in = guard_within(pool, in, all[d], 0, t->dim[d]);
+    const Expr *zero = expr_const(g, 0, x->type);
+    const Expr *whole = expr_read(g, x->tensor, all, in, in.n ? zero : NULL);
+    return expr_read(g, packed(g, p, s, whole, var, n), at, (Guard){0}, NULL);
+}
+
+/* And of weights, which have zeros where a tap has no channel. */
+static const Expr *pack_run(Graph *g, Packing *p, const Stmt *s, const Expr *w,
+                            const Run *r, const Var *run)
+{
+    IdxPool *pool = g->pool;
+    const Idx *i = idx_var(pool, run);
+    const Idx **all = arena_array(g->arena, const Idx *, w->tensor->rank);
+    const Var *used[MAX_RANK + 1], **var;
+    int n = 0, most = pack_vars(s, w, r->tap, r->tap, used);
+    Guard in = {0};
+
+    for (int d = 0; d < w->tensor->rank; d++)
+        all[d] = idx_uses(w->at[d], r->tap) ? idx_floor(pool, i, r->room)
+                 : idx_uses(w->at[d], r->channel)
+                     ? idx_mod(pool, i, r->room)
+                     : w->at[d];
+    for (int d = 0; d < w->tensor->rank; d++)
+        in = guard_within(pool, in, all[d], 0, w->tensor->dim[d]);
+    var = arena_array(g->arena, const Var *, MAX_RANK + 1);
+    for (int k = 0; k < most; k++)
+        if (used[k] != r->tap && used[k] != r->channel)
+            var[n++] = used[k];
+    var[n++] = run;
+    const Expr *zero = expr_const(g, 0, w->type);
+    const Expr *rows = expr_read(g, w->tensor, all, in, in.n ? zero : NULL);
+    const Idx **at = arena_array(g->arena, const Idx *, n);
+    for (int k = 0; k < n; k++)
+        at[k] = idx_var(pool, var[k]);
+    return expr_read(g, packed(g, p, s, rows, var, n), at, (Guard){0}, NULL);
+}
+
+/* Windows of few channels by trained weights become sums over runs, which TMA
+ * brings as they lie: neighbouring pixels' overlap. */
+static bool make_runs(Graph *g, Packing *p, Stmt *s, const Expr *a,
+                      const Expr *b)
+{
+    const Expr *f[] = {a, b};
+    Run r;
+
+    for (int k = 0; k < 2; k++) {
+        if (!is_turned(f[1 - k], true) || !find_run(g, s, f[k], f[1 - k], &r))
+            continue;
+        const Var *run = idx_new_var(g->pool, r.tap->name, r.length);
+        const Var **red = arena_array(g->arena, const Var *, s->n_red);
+        int n = 0;
+        f[1 - k] = pack_run(g, p, s, f[1 - k], &r, run);
+        f[k] = pack_line(g, p, s, f[k], &r, run);
+        for (int i = 0; i < s->n_red; i++)
+            if (s->red[i] != r.tap && s->red[i] != r.channel)
+                red[n++] = s->red[i];
+        red[n++] = run;
+        s->value = walk_multiplied(g, s, f[0], f[1]);
+        s->red = red;
+        s->n_red = n;
+        return true;
+    }
+    return false;
+}
+
 void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
                   Packings *made)
 {
@@ -591,6 +752,11 @@ void pack_weights(Graph *g, bool f32_along_sum, const Packings *as,
         const Expr *f[2];
         if (s->when != WHEN_RUN || !walk_cut_product(s, &f[0], &f[1]))
             continue;
+        int all = g->n_stmt;
+        if (f32_along_sum && make_runs(g, &p, s, f[0], f[1])) {
+            i += g->n_stmt - all;
+            continue;
+        }
         for (int k = 0; k < 2; k++) {
             const Expr *w = f[k];
             if (!is_weights(g, w, f32_along_sum))

@@ -28,3 +28,5 @@ model fp_slides_rows { input x : f32[3, 14, 14, 32]; input d : f32[3, 14, 14, 32
 model fp_crossed { input x : f32[6, 20, 20, 32]; input d : f32[6, 20, 20, 8]; output g[k, r in 0..3, s in 0..3, c] = sum(n, p, q) (x[n, p + r - 1, q + s - 1, c] or 0) * d[n, p, q, k]; }
 model fp_images { input x : f32[32, 3, 15, 13]; input d : f32[32, 15, 13, 36]; output g[k, c in 0..3, r in 0..7, s in 0..7] = sum(n, p, q) (x[n, c, p + r - 3, q + s - 3] or 0) * d[n, p, q, k]; }
 model fp_images_strided { input x : f32[32, 23, 21, 6]; input d : f32[32, 12, 11, 32]; output g[k, r in 0..5, s in 0..5, c in 0..6] = sum(n, p, q) (x[n, 2 * p + r - 1, 2 * q + s - 2, c] or 0) * d[n, p, q, k]; }
+// Trained weights of few channels: taps and channels are runs of a copy.
+model fp_runs { input x : f32[8, 62, 46, 3]; param w : f32[32, 5, 7, 3]; y[n, p in 0..31, q in 0..23, k] = sum(r, s, c) (x[n, 2 * p + r - 2, 2 * q + s - 3, c] or 0) * w[k, r, s, c]; loss[] = sum(n, p, q, k) y[n, p, q, k] * y[n, p, q, k] / 1000; for v in params { v = v - 0.001 * grad(loss, v); } output loss; output y; }
