@@ -367,6 +367,37 @@ DCC_DEVICE void dcc_wgmma_weights(float (&d)[N], uint32_t (&a)[STEPS][4],
     dcc_wgmma_commit();
 }
 
+// Leaves of a fragment, floats' bits, the nearest tf32 numbers, and in `small`
+// the rest, both for products to read.
+DCC_DEVICE void dcc_split_fragment(uint32_t (&big)[4], uint32_t (&small)[4])
+{
+#pragma unroll
+    for (int e = 0; e < 4; ++e)
+        small[e] = dcc_tf32_split(big[e]);
+    dcc_wgmma_use(big);
+    dcc_wgmma_use(small);
+}
+
+// d = a * b of STEPS times 8 k, both factors as sums of two tf32 numbers: the
+// product of the two small parts is left out. Begun, and to be waited for.
+template <auto WGMMA, int STEPS, int N>
+DCC_DEVICE void dcc_wgmma_parts(float (&d)[N], uint32_t (&big)[STEPS][4],
+                                uint32_t (&small)[STEPS][4], uint64_t b_big,
+                                uint64_t b_small)
+{
+    dcc_wgmma_fence();
+#pragma unroll
+    for (int kk = 0; kk < STEPS; ++kk)
+        WGMMA(d, small[kk], b_big + kk * 2, kk > 0);
+#pragma unroll
+    for (int kk = 0; kk < STEPS; ++kk)
+        WGMMA(d, big[kk], b_small + kk * 2, 1);
+#pragma unroll
+    for (int kk = 0; kk < STEPS; ++kk)
+        WGMMA(d, big[kk], b_big + kk * 2, 1);
+    dcc_wgmma_commit();
+}
+
 // All but the N youngest groups are complete, and what follows reads the sums.
 template <int N, class T> DCC_DEVICE void dcc_wgmma_wait(T &sums)
 {
