@@ -35,7 +35,7 @@ long_texts()
 lost_factors()
 {
     awk 'function indent(s) { match(s, /^ */); return RLENGTH }
-         /^extern "C" __global__/ { n = 0; lambda = "" }
+         /^extern "C" __global__/ { n = 0; lambda = products = "" }
          /auto [a-z_]+ = \[&\]/ { lambda = $2; inner = indent($0) }
          lambda && /^ *};$/ && indent($0) == inner { lambda = "" }
          /^ *for \(.*\{$/ && before !~ /#pragma unroll$/ {
