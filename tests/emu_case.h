@@ -30,7 +30,8 @@ enum Mutation {
     EARLY_COPY,     // an asynchronous copy begins before the wait
     WARP_NO_WAIT,   // half of the warps store, and do not wait
     BLOCK_NO_WAIT,  // one block does not wait, and touches nothing
-    WRITE_CONSTANT  // a weight is written, after the wait
+    WRITE_CONSTANT, // a weight is written, after the wait
+    NO_FILL         // a sum begins with what its register holds
 };
 
 static int failures;

@@ -24,6 +24,34 @@ static void test_saxpy(Mutation m)
         expect("y", got[i], 3 * (double)noise(i), 1e-5);
 }
 
+// ---- sums in registers ------------------------------------------------------
+
+extern "C" __global__ void registers(int n, bool fill, const float *x, float *y)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum[4];
+    if (i >= n)
+        return;
+    for (int j = 0; j < 4 && fill; ++j)
+        sum[j] = 0.0f;
+    for (int j = 0; j < 4; ++j)
+        sum[j] += x[4 * i + j];
+    y[i] = sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+static void test_registers(Mutation m)
+{
+    const int n = 301;
+    float *x = device<float>(4 * n), *y = device<float>(n, false);
+    registers<<<(n + 63) / 64, 64>>>(n, m != NO_FILL, x, y);
+    check(cudaGetLastError());
+    float *got = fetch(y, n);
+    for (int i = 0; i < n; ++i)
+        expect("sums", got[i],
+               (double)noise(4 * i) + noise(4 * i + 1) + noise(4 * i + 2) +
+                   noise(4 * i + 3), 1e-5);
+}
+
 // ---- functions that dcc has instead of the library's ------------------------
 
 // y[6 * i ..]: normcdf, logistic and gelu by gelu16 of the float whose bits are
@@ -570,7 +598,7 @@ int main(int argc, char **argv)
 {
     static const Case cases[] = {
         {"saxpy", test_saxpy},       {"functions", test_functions},
-        {"circle", test_circle},
+        {"circle", test_circle},     {"registers", test_registers},
         {"sgemm", test_sgemm},       {"gemm_f16", test_f16},
         {"gemm_bf16", test_bf16},    {"fragments", test_fragments},
         {"3xtf32", test_3xtf32},

@@ -104,6 +104,16 @@ done <<LIST
 18 a kernel writes to constants
 LIST
 
+# A register that is read before it is written is no zero by chance, where the
+# compiler can say so.
+fresh=-ftrivial-auto-var-init=pattern
+for mode in eager-0 lazy-7; do
+    ${CXX:-c++} $fresh -x c++ -fsyntax-only /dev/null 2>/dev/null || continue
+    run $mode "$work/test_emu-plain" registers 19
+    grep -q " 301 failures" "$work/log" || # in each thread
+        { cat "$work/log"; fail "a sum from nothing: $mode"; }
+done
+
 # What is written behind memory shows without a sanitizer, too.
 for mode in eager-0 lazy-7 eager-0-early; do
     run $mode "$work/test_emu-plain" saxpy 8
