@@ -4,7 +4,7 @@
 //       each point: f32 in registers, stored to y: f16[3, 64, 768]
 //
 // Rows      b 3, s 64, d 768; columns none
-// Work      147 kFLOP, 198 kB moved, 0.746 FLOP/B
+// Work      147 kFLOP, 219 kB moved, 0.673 FLOP/B
 // Model     1.00 us, limited by HBM
 // Family    map, vec=8 threads=256
 
