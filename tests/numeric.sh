@@ -327,7 +327,9 @@ schedule=cooperative" $(files pairs range_products) ;;
         esac
     done
 } >"$work/jobs"
-for each in $(seq "$(nproc 2>/dev/null || echo 2)"); do
+# each program has one thread, which nproc would take for one processor
+cpus=$(env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 2)
+for each in $(seq "$cpus"); do
     worker &
 done
 wait
