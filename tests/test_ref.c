@@ -290,14 +290,10 @@ Test(ref, integers_are_exact_and_guards_hold)
     clean();
 }
 
-Test(ref, a_trace_passes_or_fails_element_by_element)
+/* A right trace of the linear model, in t.st and in z and a; y: the results. */
+static void trace_linear(double *y, float *z, int32_t *a)
 {
-    double y[N * M];
-    float z[N * M];
     int best[N];
-    int32_t a[N];
-    const char *check = "./ref --model linear --weights w.st --in x.st "
-                        "--check t.st > /dev/null";
 
     build();
     cr_assert_eq(shell("./ref --model linear --random 7 --save-weights w.st "
@@ -309,6 +305,17 @@ Test(ref, a_trace_passes_or_fails_element_by_element)
     for (int i = 0; i < N; i++)
         a[i] = best[i];
     write_trace("t.st", z, a);
+}
+
+Test(ref, a_trace_passes_or_fails_element_by_element)
+{
+    double y[N * M];
+    float z[N * M];
+    int32_t a[N];
+    const char *check = "./ref --model linear --weights w.st --in x.st "
+                        "--check t.st > /dev/null";
+
+    trace_linear(y, z, a);
     cr_expect_eq(shell("%s", check), 0);
     z[5] = nextafterf(z[5], 1000); /* within the bound */
     write_trace("t.st", z, a);
@@ -332,19 +339,9 @@ Test(ref, few_results_are_checked_in_full)
 {
     double y[N * M];
     float z[N * M];
-    int best[N];
     int32_t a[N];
 
-    build();
-    cr_assert_eq(shell("./ref --model linear --random 7 --save-weights w.st "
-                       "--save-in x.st"),
-                 0);
-    expect_linear(y, best);
-    for (int i = 0; i < N * M; i++)
-        z[i] = (float)y[i];
-    for (int i = 0; i < N; i++)
-        a[i] = best[i];
-    write_trace("t.st", z, a);
+    trace_linear(y, z, a);
     cr_expect_eq(shell("./ref --model linear --weights w.st --in x.st "
                        "--check t.st --budget 1 --verbose > log &&"
                        "grep -q 't[0-9]' log && ! grep 't[0-9].*points$' log"),

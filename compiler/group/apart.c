@@ -3,14 +3,6 @@
 #include <limits.h>
 #include <string.h>
 
-bool vars_have(const Var *const *v, int n, const Var *x)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i] == x)
-            return true;
-    return false;
-}
-
 int64_t vars_extent(const Var *const *v, int n)
 {
     int64_t e = 1;

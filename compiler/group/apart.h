@@ -13,8 +13,7 @@ void apart_rows(Contraction *c, const Operand *o, const Var **v, int *n);
  * left has columns for one. */
 void apart_phases(Contraction *c, const Operand *o, const Var **v, int *n);
 
-/* Whether x is one of them; the product of their extents. */
-bool vars_have(const Var *const *v, int n, const Var *x);
+/* The product of their extents, or of as many as exceed INT_MAX. */
 int64_t vars_extent(const Var *const *v, int n);
 
 #endif

@@ -8,14 +8,6 @@
 
 enum { MAX_VARS = 24 };
 
-static bool has(const Var *const *list, int n, const Var *v)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
-    return false;
-}
-
 static const Step *storing(const Group *gr, const Tensor *t)
 {
     for (int i = 0; i < gr->n_step; i++)
@@ -240,7 +232,7 @@ static void take_columns(Form *f)
     int n = 0, k = 0;
 
     for (int i = 0; i < gr->n_rows; i++)
-        if (has(f->second->cols, f->second->n_cols, gr->rows[i]))
+        if (vars_have(f->second->cols, f->second->n_cols, gr->rows[i]))
             cols[k++] = gr->rows[i];
         else
             rows[n++] = gr->rows[i];
@@ -394,9 +386,9 @@ static bool same_points(Form *f, const Group *a)
 
     f->why = "its points are not those of the scores";
     for (int i = 0; i < a->n_rows; i++) {
-        bool col = has(b->cols, b->n_cols, a->rows[i]);
-        if ((!col && !has(b->rows, b->n_rows, a->rows[i])) ||
-            has(a->rows, i, a->rows[i]))
+        bool col = vars_have(b->cols, b->n_cols, a->rows[i]);
+        if ((!col && !vars_have(b->rows, b->n_rows, a->rows[i])) ||
+            vars_have(a->rows, i, a->rows[i]))
             return false;
         cols += col;
     }
@@ -428,7 +420,7 @@ static int score_vars(const Form *f, const Var **v)
 
     for (int i = 0; i < b->n_rows + b->n_cols; i++) {
         const Var *x = i < b->n_rows ? b->rows[i] : b->cols[i - b->n_rows];
-        if (!has(f->first->rows, f->first->n_rows, x))
+        if (!vars_have(f->first->rows, f->first->n_rows, x))
             continue;
         if (n == MAX_RANK)
             return MAX_RANK + 1;
@@ -510,7 +502,7 @@ static bool match_second(Form *f)
     }
     f->second = gr;
     for (int i = 0; i < f->between->n_cols; i++)
-        if (!has(gr->cols, gr->n_cols, f->between->cols[i]))
+        if (!vars_have(gr->cols, gr->n_cols, f->between->cols[i]))
             f->why = "reduces along something else than the second sums";
     if (f->between->n_cols != gr->n_cols)
         f->why = "reduces along a part of what the second sums";

@@ -108,14 +108,6 @@ static Reads reads_of(const Group *c, const Tensor *t)
     return r;
 }
 
-static bool has(const Var *const *list, int n, const Var *v)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
-    return false;
-}
-
 /* Replaces p's variable v by a full mixed radix of new variables with the
  * extents of c's, so that each is one variable of c. */
 static void refine_producer(Fusion *f, const Var *v, const Var **parts, int n)
@@ -198,7 +190,8 @@ static bool image_in(const Fusion *f, const Var *pv, const Var *const *list,
 {
     for (int i = 0; i < f->n_map; i++)
         if (f->map[i].var == pv)
-            return !f->map[i].by->n || has(list, n, idx_is_var(f->map[i].by));
+            return !f->map[i].by->n ||
+                   vars_have(list, n, idx_is_var(f->map[i].by));
     return false;
 }
 
@@ -241,7 +234,7 @@ typedef struct Shape {
 static void take_rows(Shape *s, const Fusion *f)
 {
     for (int i = 0; i < f->c->n_rows; i++)
-        if (!has(s->cols, s->n_cols, f->c->rows[i]))
+        if (!vars_have(s->cols, s->n_cols, f->c->rows[i]))
             s->rows[s->n_rows++] = f->c->rows[i];
 }
 
@@ -279,7 +272,7 @@ static bool shape_of_row_value(Fusion *f, Shape *s)
     const Group *p = f->p, *c = f->c;
 
     for (int i = 0; i < f->n_map; i++)
-        if (has(c->cols, c->n_cols, idx_is_var(f->map[i].by))) {
+        if (vars_have(c->cols, c->n_cols, idx_is_var(f->map[i].by))) {
             f->why = "reduces over the producer's rows";
             return false;
         }

@@ -4,14 +4,6 @@
 
 enum { MAX_DIGITS = 24 };
 
-static bool has(const Var *const *list, int n, const Var *v)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
-    return false;
-}
-
 typedef struct Digits {
     Graph *g;
     const Var *part[MAX_DIGITS]; /* slow to fast */
@@ -47,8 +39,8 @@ static bool find_digits(Digits *s, const Group *first, const Group *gr,
     if (s->n < 2)
         return false;
     for (int i = 0; i < s->n; i++) {
-        rows += has(gr->rows, gr->n_rows, s->part[i]);
-        cols += has(gr->cols, gr->n_cols, s->part[i]);
+        rows += vars_have(gr->rows, gr->n_rows, s->part[i]);
+        cols += vars_have(gr->cols, gr->n_cols, s->part[i]);
     }
     while (first->step[sum].op == R_NONE)
         sum++;

@@ -100,3 +100,11 @@ int idx_radix(const Idx *e, int64_t extent, const Var **v, int max)
     }
     return step == extent ? e->n : -1;
 }
+
+bool vars_have(const Var *const *v, int n, const Var *x)
+{
+    for (int i = 0; i < n; i++)
+        if (v[i] == x)
+            return true;
+    return false;
+}

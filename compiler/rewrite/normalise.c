@@ -108,14 +108,6 @@ static void stmt_split(Graph *g, Stmt *s, const Var *v, int64_t d)
     s->where = guard_subst(g->pool, s->where, &sub, 1);
 }
 
-static bool in_list(const Var **list, int n, const Var *v)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == v)
-            return true;
-    return false;
-}
-
 static void stmt_normalise(Graph *g, Stmt *s)
 {
     for (;;) {
@@ -124,7 +116,7 @@ static void stmt_normalise(Graph *g, Stmt *s)
         for (int i = 0; i < s->tensor->rank && !f.v; i++)
             search(s->store[i], &f);
         /* An argmax's value is its variable, which stays whole. */
-        if (!f.v || (s->op == R_ARGMAX && in_list(s->red, s->n_red, f.v)))
+        if (!f.v || (s->op == R_ARGMAX && vars_have(s->red, s->n_red, f.v)))
             return;
         stmt_split(g, s, f.v, f.d);
     }

@@ -21,14 +21,6 @@ static bool nothing_between(const Chain *c)
            c->scores->type == c->factor->type;
 }
 
-static bool among(const Var *const *v, int n, const Var *x)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i] == x)
-            return true;
-    return false;
-}
-
 /* Whether every point of the window is one of the product's rows and k. */
 static bool same_points(const WindowForm *f)
 {
@@ -36,7 +28,8 @@ static bool same_points(const WindowForm *f)
 
     for (int i = 0; i < f->first->n_rows; i++) {
         const Var *v = f->first->rows[i];
-        if (!among(c->m, c->n_m, v) && !among(c->batch, c->n_batch, v) &&
+        if (!vars_have(c->m, c->n_m, v) &&
+            !vars_have(c->batch, c->n_batch, v) &&
             v != f->along)
             return false;
     }

@@ -16,14 +16,6 @@ bool tma_reaches(const TmaDim *d, int n, int64_t offset)
            llabs((int64_t)tma_upper(d)) < corner[n];
 }
 
-static bool among(const Var *const *v, int n, const Var *u)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i] == u)
-            return true;
-    return false;
-}
-
 /* The axis of k's variable that `at` uses, once, with a step; the rest is taps
  * among v, of which *offset is the farthest; or NULL. */
 static const Axis *pixel_of(const Tma *t, const Idx *at, const Var *const *v,
@@ -42,7 +34,7 @@ static const Axis *pixel_of(const Tma *t, const Idx *at, const Var *const *v,
             if (t->pixel[k].linear == u)
                 a = &t->pixel[k];
         if ((a && (found || c < 1 || c > 8)) ||
-            (!a && (c < 0 || !among(v, n, u))))
+            (!a && (c < 0 || !vars_have(v, n, u))))
             return NULL;
         if (a) {
             found = a;

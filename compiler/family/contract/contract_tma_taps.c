@@ -9,14 +9,6 @@
 
 enum { MOST_PRODUCTS = 4096 }; /* with taps of their own */
 
-static bool among(const Var *const *v, int n, const Var *u)
-{
-    for (int i = 0; i < n; i++)
-        if (v[i] == u)
-            return true;
-    return false;
-}
-
 /* The axis of k on which c is a condition, or -1. */
 static int axis_of(const Tma *t, Cond c)
 {
@@ -32,7 +24,7 @@ static int axis_of(const Tma *t, Cond c)
             k++;
         if (k < t->k.n - 1 && found < 0)
             found = k;
-        else if (!among(x->batch, x->n_batch, v))
+        else if (!vars_have(x->batch, x->n_batch, v))
             return -1;
     }
     return found;

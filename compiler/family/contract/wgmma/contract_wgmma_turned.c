@@ -1,5 +1,5 @@
 /* contract_wgmma_turned.c - products whose rows are columns of the result: of
- * wgmma's sides one comes in pieces of 64, the other one of 16, which fits rows
+ * wgmma's sides one comes in pieces of 64, the other one of 8, which fits rows
  * of any number. Boxes of the result are turned on their way to memory. */
 #include "family/contract/wgmma/contract_wgmma.h"
 
