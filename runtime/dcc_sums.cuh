@@ -69,7 +69,7 @@ template <int N, int R, int C>
 DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
                                int threads, unsigned int *counter, int *flag)
 {
-    constexpr int FOURS = R * C / 4, GROUP = FOURS % 4 ? 2 : 4;
+    constexpr int FOURS = R * C / 4, GROUP = 4; // the last one may be less
     float4 *const mine = left + part * FOURS * threads + threadIdx.x;
 #pragma unroll
     for (int i = 0; i < FOURS; ++i) {
@@ -93,7 +93,7 @@ DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
 #pragma unroll 4
         for (int s = 0; s < N; ++s)
 #pragma unroll
-            for (int j = 0; j < GROUP; ++j) {
+            for (int j = 0; j < GROUP && i + j < FOURS; ++j) {
                 const float4 v =
                     left[(s * FOURS + i + j) * threads + threadIdx.x];
                 sum[j].x = s ? sum[j].x + v.x : v.x;
@@ -102,7 +102,7 @@ DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
                 sum[j].w = s ? sum[j].w + v.w : v.w;
             }
 #pragma unroll
-        for (int j = 0; j < GROUP; ++j) {
+        for (int j = 0; j < GROUP && i + j < FOURS; ++j) {
             float *const to = &sums[(i + j) * 4 / C][(i + j) * 4 % C];
             to[0] = sum[j].x;
             to[1] = sum[j].y;

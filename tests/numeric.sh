@@ -323,7 +323,9 @@ schedule=cooperative" $(files pairs range_products) ;;
         apart) flavour apart "$apart" $(files wgmma skinny reduce) ;;
         overflow) flavour overflow "$apart" \
             $(files index index_widths values) ;;
-        asan) flavour asan "$apart" $(files index norm window) ;;
+        asan) flavour asan "$apart" $(files index norm window)
+            flavour asan "$apart --target=$src/tests/few.dev \
+--variant=contract_wgmma_turned=bn=72,parts=3" $(files turned_parts) ;;
         esac
     done
 } >"$work/jobs"

@@ -27,8 +27,9 @@ static const WgmmaShape shapes[] = {
     {128, 144, 2, false}, {128, 112, 2, false}, {128, 80, 2, false},
     {192, 176, 3, false}, {192, 144, 3, false}, {192, 112, 3, false},
     {192, 80, 3, false},  {192, 48, 3, false},  {128, 48, 2, false},
-    {64, 176, 1, false},  {64, 144, 1, false},  {64, 112, 1, false},
-    {64, 80, 1, false},
+    {64, 240, 1, false},  {64, 224, 1, false},  {64, 208, 1, false},
+    {64, 176, 1, false},  {64, 160, 1, false},  {64, 144, 1, false},
+    {64, 112, 1, false},  {64, 80, 1, false},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -43,6 +44,8 @@ static const WgmmaShape odd_shapes[] = {
     {128, 72, 2, false},  {192, 184, 3, false}, {192, 168, 3, false},
     {192, 152, 3, false}, {192, 136, 3, false}, {192, 120, 3, false},
     {192, 104, 3, false}, {192, 88, 3, false},  {192, 72, 3, false},
+    {64, 248, 1, false},  {64, 232, 1, false},  {64, 216, 1, false},
+    {64, 200, 1, false},
     {64, 184, 1, false},  {64, 168, 1, false},  {64, 152, 1, false},
     {64, 136, 1, false},  {64, 120, 1, false},  {64, 104, 1, false},
     {64, 88, 1, false},   {64, 72, 1, false},
@@ -228,12 +231,22 @@ static bool fits_better(const WgmmaForm *f, const WgmmaShape *s, int sms)
            own < most_columns(f, m_tiles, s->bn + step, sms);
 }
 
+/* Whether no narrower ones, of eights, cover the columns in as many tiles. */
+static bool covers(const WgmmaForm *f, const WgmmaShape *s)
+{
+    enum { EIGHT = 8 };
+    int64_t columns = f->x.c.N, tiles = ceil_div(columns, s->bn);
+
+    return s->bn - EIGHT < ceil_div(columns, tiles);
+}
+
 /* Tiles of which half would do are left out. */
 static bool sensible(const WgmmaForm *f, const WgmmaShape *s)
 {
     if (s->bm > 64 && s->bm / 2 >= f->x.c.M)
         return false;
-    if (s->bn % 32 && !fits_better(f, s, f->x.o->device->sms) &&
+    if (s->bn % 32 && !(f->turned && covers(f, s)) &&
+        !fits_better(f, s, f->x.o->device->sms) &&
         !fits_better(f, s, f->x.o->device->cluster_sms))
         return false;
     return s->bn <= 32 || s->bn / 2 < f->x.c.N;

@@ -43,8 +43,11 @@ static Clocks step_of(const Wgmma *w)
         return (Clocks){math, groups * w->f->x.terms * bn + bm + bn,
                         bm + (wgmma_turns_b(w->f) ? 2 + 1 : 2) * bn};
     /* Of a box within which the columns end all is written; and products take
-     * as long as if they read all of it, but not three warpgroups'. */
-    return (Clocks){math, bm + groups * (w->consumers > 2 ? bn : whole),
+     * as long as if they read all of it, but not three warpgroups'. Warpgroups
+     * in step share half of what the others read of b. */
+    double together = w->consumers;
+    double reads = groups * (1 + 1 / together) / 2;
+    return (Clocks){math, bm + reads * (w->consumers > 2 ? bn : whole),
                     w->rows + (w->stays ? 0 : whole)};
 }
 
@@ -149,7 +152,9 @@ static double round_clk(const Wgmma *w)
     double round = (w->stays ? slot / 2 : slot) +
                    far * (d->hbm_latency - d->l2_latency) / between;
 
-    return first < 1 ? fmax(round, 2 * d->hbm_latency / between) : round;
+    return first < 1
+               ? fmax(round, (2 * d->hbm_latency + copies(w)) / between)
+               : round;
 }
 
 /* Of 3xtf32, clocks of the three warps that turn b: of a lane's 4 k of 4
@@ -290,7 +295,8 @@ static bool makes_norms(const Wgmma *w)
     return found;
 }
 
-/* Clocks until the last block of a tile has what the others left. */
+/* Clocks until the last block of a tile has what the others left: the sooner,
+ * the more warpgroups ask. */
 static double gather_clk(const Wgmma *w)
 {
     const Device *d = w->f->x.o->device;
@@ -298,7 +304,8 @@ static double gather_clk(const Wgmma *w)
 
     return w->parts == 1 ? 0
                          : d->memory_clk +
-                               bytes * (w->parts + 1) / d->sm_bytes_clk;
+                               bytes * (w->parts + 1) /
+                                   (d->sm_bytes_clk * (w->consumers + 1));
 }
 
 /* Clocks until a tile has the pieces of its rows' sums, and those of two
@@ -519,10 +526,11 @@ static void work(const Wgmma *w, Work *out)
     out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +
                      (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
     /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read; fewer do where blocks share a tile's k, or
-     * rows, and weights of one tile have one that asks. */
-    bool apart = t->split > 1 || w->beside > 1;
-    double shared = apart ? (1 + d->l2_shared) / 2 : d->l2_shared;
+     * serves them with one read; fewer do where blocks share rows, or are at as
+     * many places of k as share a tile, and weights of one tile have one that
+     * asks. */
+    double others = w->beside > 1 ? 2 : t->split;
+    double shared = 1 - (1 - d->l2_shared) / others;
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains
      * would lose (vit_b16 at batch 1). */

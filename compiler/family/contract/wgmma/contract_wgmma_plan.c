@@ -300,11 +300,11 @@ static const char *plan_tiles(Wgmma *w)
                            (w->deal && w->deal / 2 % below) ||
                            (tma->m.n > 1 && w->patch.tiles % w->cluster)))
         return "tiles that a cluster cannot share";
-    if (wgmma_sharers(w) > 1 && (w->pingpong || w->f->turned ||
-                                 w->least_steps < 2 * wgmma_sharers(w)))
-        return "too few steps to split, or turned boxes";
+    if (wgmma_sharers(w) > 1 &&
+        (w->pingpong || w->least_steps < 2 * wgmma_sharers(w)))
+        return "too few steps to split";
     if (t->split > 1 && (t->split > WGMMA_MOST_SPLIT || t->bn % t->split ||
-                         w->own % 16))
+                         w->own % 16 || w->f->turned))
         return "columns that a cluster cannot share";
     if (w->f->x.gr->pieces && !wgmma_has_pieces(w))
         return "columns that are no whole pieces of rows";
