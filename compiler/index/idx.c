@@ -1,24 +1,28 @@
 /* idx.c - making index expressions: sums, minima, rebuilding. */
 #include "index/idx_priv.h"
 
-/* Chained hash tables: every Idx and every Atom hangs in one. */
-typedef struct Node {
-    struct Node *next;
+/* Every Idx and every Atom is in one: open addressing. */
+typedef struct Slot {
     uint64_t hash;
-    const void *what;
-} Node;
+    const void *what; /* NULL: free */
+} Slot;
 
 typedef struct Table {
-    Node **bucket;
-    int n, cap; /* cap: a power of two */
+    Slot *slot;
+    size_t n, cap; /* cap: a power of two */
 } Table;
+
+typedef struct VarKnown {
+    const Atom *atom;
+    const Idx *idx; /* NULL: nobody asked */
+} VarKnown;
 
 struct IdxPool {
     Arena *arena;
     const DataOps *of; /* data atoms */
     void *owner;       /* of their expressions */
     Table idx, atom;
-    const Atom **var_atom; /* by variable id */
+    VarKnown *var; /* by variable id */
     int n_var, cap_var;
     int n_idx, n_atom, n_unknown;
     int depth, work; /* of the Idx being made for a caller */
@@ -41,36 +45,45 @@ static uint64_t mix(uint64_t h, uint64_t x)
     return h ^ (h >> 29);
 }
 
-static Node *table_first(const Table *t, uint64_t hash)
+typedef bool Same(const void *what, const void *key);
+
+/* What has the hash and is the same, or NULL. */
+static const void *table_find(const Table *t, uint64_t hash, Same *same,
+                              const void *key)
 {
-    return t->cap ? t->bucket[hash & (uint64_t)(t->cap - 1)] : NULL;
+    for (size_t i = hash; t->cap; i++) {
+        const Slot *s = &t->slot[i & (t->cap - 1)];
+        if (!s->what || (s->hash == hash && same(s->what, key)))
+            return s->what;
+    }
+    return NULL;
+}
+
+static void put_in(Table *t, Slot new)
+{
+    size_t i = new.hash & (t->cap - 1);
+
+    while (t->slot[i].what)
+        i = (i + 1) & (t->cap - 1);
+    t->slot[i] = new;
 }
 
 static void table_grow(Arena *a, Table *t)
 {
-    int cap = t->cap ? 2 * t->cap : 256;
-    Node **bucket = arena_array(a, Node *, cap);
-    for (int i = 0; i < t->cap; i++) {
-        for (Node *n = t->bucket[i], *next; n; n = next) {
-            Node **b = &bucket[n->hash & (uint64_t)(cap - 1)];
-            next = n->next;
-            n->next = *b;
-            *b = n;
-        }
-    }
-    t->bucket = bucket;
-    t->cap = cap;
+    const Table old = *t;
+
+    t->cap = old.cap ? 2 * old.cap : 512;
+    t->slot = arena_alloc(a, t->cap * sizeof *t->slot);
+    for (size_t i = 0; i < old.cap; i++)
+        if (old.slot[i].what)
+            put_in(t, old.slot[i]);
 }
 
 static void table_put(Arena *a, Table *t, uint64_t hash, const void *what)
 {
-    if (t->n >= t->cap)
+    if (2 * t->n++ >= t->cap)
         table_grow(a, t);
-    Node *n = arena_new_of(a, Node);
-    Node **b = &t->bucket[hash & (uint64_t)(t->cap - 1)];
-    *n = (Node){*b, hash, what};
-    *b = n;
-    t->n++;
+    put_in(t, (Slot){hash, what});
 }
 
 /* ---- the pool */
@@ -106,7 +119,7 @@ static Var *new_var(IdxPool *p, const char *name, int64_t extent)
     int64_t hi = extent > 0 ? extent - 1 : 0;
     *a = (Atom){.kind = ATOM_VAR, .id = p->n_atom++, .var = v, .size = 1,
                 .lo = 0, .hi = hi};
-    VEC_PUSH(p->arena, p->var_atom, p->n_var, p->cap_var) = a;
+    VEC_PUSH(p->arena, p->var, p->n_var, p->cap_var) = (VarKnown){a, NULL};
     return v;
 }
 
@@ -135,8 +148,10 @@ static uint64_t atom_hash(const Atom *a)
     return h;
 }
 
-static bool atom_same(const Atom *a, const Atom *b)
+static bool atom_same(const void *one, const void *other)
 {
+    const Atom *a = one, *b = other;
+
     if (a->kind != b->kind || a->a != b->a || a->b != b->b || a->d != b->d)
         return false;
     if (a->kind != ATOM_DATA)
@@ -148,9 +163,9 @@ static bool atom_same(const Atom *a, const Atom *b)
 const Atom *atom_intern(IdxPool *p, Atom key)
 {
     uint64_t h = atom_hash(&key);
-    for (Node *n = table_first(&p->atom, h); n; n = n->next)
-        if (n->hash == h && atom_same(n->what, &key))
-            return n->what;
+    const Atom *old = table_find(&p->atom, h, atom_same, &key);
+    if (old)
+        return old;
     Atom *a = arena_new_of(p->arena, Atom);
     *a = key;
     a->id = p->n_atom++;
@@ -249,9 +264,12 @@ const Idx *idx_const(IdxPool *p, int64_t k)
 /* A variable of one value is that value. */
 const Idx *idx_var(IdxPool *p, const Var *v)
 {
-    if (v->extent == 1)
-        return idx_const(p, 0);
-    return idx_atom(p, p->var_atom[v->id]);
+    VarKnown *known = &p->var[v->id];
+
+    if (!known->idx)
+        known->idx = v->extent == 1 ? idx_const(p, 0)
+                                    : idx_atom(p, known->atom);
+    return known->idx;
 }
 
 const Idx *idx_narrow(const Idx *e, Range r)
@@ -328,18 +346,16 @@ static uint64_t lin_hash(const Lin *l)
     return h;
 }
 
-static const Idx *find_idx(const IdxPool *p, const Lin *l, uint64_t h)
+static bool idx_same(const void *what, const void *key)
 {
-    for (Node *n = table_first(&p->idx, h); n; n = n->next) {
-        const Idx *e = n->what;
-        bool same = n->hash == h && e->n == l->n && e->k == l->k;
-        for (int i = 0; same && i < l->n; i++)
-            same = e->term[i].c == l->term[i].c &&
-                   e->term[i].atom == l->term[i].atom;
-        if (same)
-            return e;
-    }
-    return NULL;
+    const Idx *e = what;
+    const Lin *l = key;
+    bool same = e->n == l->n && e->k == l->k;
+
+    for (int i = 0; same && i < l->n; i++)
+        same = e->term[i].c == l->term[i].c &&
+               e->term[i].atom == l->term[i].atom;
+    return same;
 }
 
 static bool has_data(const Idx *e)
@@ -361,7 +377,7 @@ const Idx *lin_intern(IdxPool *p, const Lin *l)
     if (bad)
         return unknown(p);
     uint64_t h = lin_hash(l);
-    const Idx *old = find_idx(p, l, h);
+    const Idx *old = table_find(&p->idx, h, idx_same, l);
     if (old)
         return old;
     size_t terms = sizeof *l->term * (size_t)l->n;

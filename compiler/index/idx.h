@@ -118,9 +118,13 @@ bool idx_is_const(const Idx *e);                   /* then its value is e->k */
 const Var *idx_is_var(const Idx *e);               /* the variable, or NULL */
 int64_t idx_coef(const Idx *e, const Var *v);      /* of the bare variable */
 bool idx_uses(const Idx *e, const Var *v);         /* anywhere, data included */
+bool atom_uses(const Atom *a, const Var *v);
 bool vars_have(const Var *const *v, int n, const Var *x); /* x is one of v */
 bool idx_affine(const Idx *e);                     /* variables only */
-bool idx_has_data(const Idx *e);
+static inline bool idx_has_data(const Idx *e)
+{
+    return e->data;
+}
 
 /* A substitution, applied everywhere at once, data's reads included. */
 struct Subst {

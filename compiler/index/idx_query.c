@@ -32,15 +32,18 @@ void idx_visit(const Idx *e, IdxVisit *f, void *ctx)
     }
 }
 
+bool atom_uses(const Atom *a, const Var *v)
+{
+    return a->var == v || (a->a && idx_uses(a->a, v)) ||
+           (a->b && idx_uses(a->b, v)) ||
+           (a->data && a->of->uses(a->data, v));
+}
+
 bool idx_uses(const Idx *e, const Var *v)
 {
-    for (int i = 0; i < e->n; i++) {
-        const Atom *a = e->term[i].atom;
-        if (a->var == v || (a->a && idx_uses(a->a, v)) ||
-            (a->b && idx_uses(a->b, v)) ||
-            (a->data && a->of->uses(a->data, v)))
+    for (int i = 0; i < e->n; i++)
+        if (atom_uses(e->term[i].atom, v))
             return true;
-    }
     return false;
 }
 
@@ -50,11 +53,6 @@ bool idx_affine(const Idx *e)
         if (e->term[i].atom->kind != ATOM_VAR)
             return false;
     return true;
-}
-
-bool idx_has_data(const Idx *e)
-{
-    return e->data;
 }
 
 int64_t idx_align(const Idx *e, int64_t most)

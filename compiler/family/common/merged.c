@@ -12,16 +12,22 @@ typedef struct Pair {
     bool good, any;
 } Pair;
 
-/* Whether the offset goes on with a where b ends, and has them nowhere else. */
-static bool goes_on(Graph *g, const Idx *e, const Var *a, const Var *b)
+/* Whether v is in e other than as a term of its own. */
+static bool is_inside(const Idx *e, const Var *v)
 {
-    const int64_t ca = idx_coef(e, a), cb = idx_coef(e, b);
-    const Idx *rest =
-        idx_sub(g->pool, e, idx_scale(g->pool, idx_var(g->pool, a), ca));
+    for (int i = 0; i < e->n; i++) {
+        const Atom *a = e->term[i].atom;
+        if (a->kind != ATOM_VAR && atom_uses(a, v))
+            return true;
+    }
+    return false;
+}
 
-    rest = idx_sub(g->pool, rest,
-                   idx_scale(g->pool, idx_var(g->pool, b), cb));
-    return ca == cb * b->extent && !idx_uses(rest, a) && !idx_uses(rest, b);
+/* Whether the offset goes on with a where b ends, and has them nowhere else. */
+static bool goes_on(const Idx *e, const Var *a, const Var *b)
+{
+    return idx_coef(e, a) == idx_coef(e, b) * b->extent && !is_inside(e, a) &&
+           !is_inside(e, b);
 }
 
 static void check_expr(const Expr *e, void *ctx)
@@ -30,10 +36,10 @@ static void check_expr(const Expr *e, void *ctx)
 
     if (e->kind == E_INDEX)
         p->good &= !idx_uses(e->idx, p->a) && !idx_uses(e->idx, p->b);
-    if (e->kind != E_READ)
+    if (e->kind != E_READ || !p->good)
         return;
     const Idx *offset = tensor_offset(p->g, e->tensor, e->at);
-    p->good &= goes_on(p->g, offset, p->a, p->b) &&
+    p->good &= goes_on(offset, p->a, p->b) &&
                !guard_uses(e->in, p->a) && !guard_uses(e->in, p->b);
     p->any |= idx_coef(offset, p->b) == 1;
     for (int d = 0; d < e->tensor->rank; d++)
@@ -54,7 +60,7 @@ static bool are_one(Graph *g, const Group *gr, const Var *a, const Var *b)
         if (!s->tensor)
             continue;
         const Idx *to = tensor_offset(g, s->tensor, s->store);
-        p.good &= goes_on(g, to, a, b);
+        p.good &= goes_on(to, a, b);
         p.any |= idx_coef(to, b) == 1;
     }
     return p.good && p.any;
