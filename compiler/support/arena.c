@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 /* Under the address sanitizer nothing may touch what lies between two. */
 #ifdef __SANITIZE_ADDRESS__
@@ -16,7 +17,10 @@ enum { ZONE = 16 };
 enum { ZONE = 0 };
 #endif
 
-enum { CHUNK = 1 << 18, ALIGN = 16 };
+/* Chunks grow with what is in use, from few to many pages: large ones are of
+ * huge pages where the system has them, as a fault for each small page takes
+ * longer than to clear it. */
+enum { CHUNK = 1 << 18, LARGE = 1 << 22, LARGEST = 1 << 25, ALIGN = 16 };
 
 typedef struct Chunk {
     struct Chunk *next;
@@ -63,18 +67,38 @@ static size_t whole(size_t n)
     return ((n + ALIGN - 1) & ~(size_t)(ALIGN - 1)) + ZONE;
 }
 
+static size_t next_size(const Arena *a)
+{
+    size_t part = a->used / 4;
+
+    return part < CHUNK ? CHUNK : part < LARGEST ? part : LARGEST;
+}
+
+/* With room for n bytes. */
+static Chunk *new_chunk(Arena *a, size_t n)
+{
+    size_t size = next_size(a);
+
+    size = n > size ? n : size;
+    Chunk *c = need(calloc(1, sizeof *c + size));
+#ifdef MADV_HUGEPAGE
+    if (size >= LARGE) {
+        uintptr_t page = (uintptr_t)c & ~(uintptr_t)4095;
+        madvise((void *)page, sizeof *c + size, MADV_HUGEPAGE);
+    }
+#endif
+    c->size = size;
+    c->next = a->chunk;
+    return a->chunk = c;
+}
+
 void *arena_alloc(Arena *a, size_t asked)
 {
     Chunk *c = a->chunk;
     size_t n = whole(asked);
 
-    if (!c || c->size - c->used < n) {
-        size_t size = n > CHUNK ? n : CHUNK;
-        c = need(calloc(1, sizeof *c + size));
-        c->size = size;
-        c->next = a->chunk;
-        a->chunk = c;
-    }
+    if (!c || c->size - c->used < n)
+        c = new_chunk(a, n);
     unsigned char *p = c->data + c->used;
     c->used += n;
     a->used += n;
