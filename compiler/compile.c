@@ -192,8 +192,14 @@ typedef struct Try {
     PartsMade made;
 } Try;
 
-/* The picture of the whole compiler; `most` bytes are kept of the forward
- * pass. */
+/* A plan, or variants by name, which may fit one of several programs only. */
+static bool is_picky(const CompileOptions *o)
+{
+    return o->plan_name || o->n_forced;
+}
+
+/* The picture of the whole compiler, but for the kernels' texts; `most` bytes
+ * are kept of the forward pass. */
 static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
                                  const Seens *seen, int64_t most, Try *try,
@@ -207,6 +213,8 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
 
     if (!g)
         return NULL;
+    if (!is_picky(o)) /* plans and names settle what is found otherwise */
+        s->earlier = r->choices;
     g->word = o->word;
     if (o->sized)
         mark_sized(g, o->sized);
@@ -267,9 +275,6 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
         return NULL;
     if (dump_here(o, "variants"))
         explain_variants(&r->dump, s, p);
-    memory_plan(p);
-    if (dump_here(o, "memory"))
-        memory_dump(&r->dump, p);
     if (o->want_plan)
         plan_write(&r->plan, s, o->model.device->name);
     return p;
@@ -375,12 +380,6 @@ static int chains_of(const CudaProgram *p)
     for (int i = 0; i < p->n_run; i++)
         n += p->run[i].group->chain != NULL;
     return n;
-}
-
-/* A plan, or variants by name, which may fit one of several programs only. */
-static bool is_picky(const CompileOptions *o)
-{
-    return o->plan_name || o->n_forced;
 }
 
 /* With inputs and outputs copied, and without; of a plan, the one it fits. */
@@ -555,6 +554,12 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
         better_parts(a, d, quiet, tree, model, o, seen, most, r);
 
     diag_drop(quiet);
+    if (!p)
+        return NULL;
+    build_texts(r->selection, p);
+    memory_plan(p);
+    if (dump_here(o, "memory"))
+        memory_dump(&r->dump, p);
     return p;
 }
 
@@ -600,6 +605,8 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
 {
     enum { TRIES = 5 };
     size_t dumped = r->dump.len, planned = r->plan.len;
+
+    r->choices = map_new(a);
     CudaProgram *p = compile_best(a, d, tree, model, o, NULL, 0, r);
 
     if (!p || !o->memory)

@@ -43,6 +43,8 @@ typedef struct Sized {
 typedef struct Report {
     Buf dump, explain, plan;
     Selection *selection;  /* of the last model compiled */
+    Map *choices;          /* what was found of that model's groups, whichever
+                              of its programs they are of */
 } Report;
 
 /* NULL after errors in d. */

@@ -679,6 +679,24 @@ void group_canon(Buf *b, const Group *gr)
         arena_free(written.arena);
 }
 
+static void count_part(const Expr *e, void *ctx)
+{
+    (void)e;
+    ++*(int *)ctx;
+}
+
+void group_canon_parts(Buf *b, const Group *gr)
+{
+    Canon c = {.group = gr};
+
+    number_steps(&c);
+    for (int i = 0; i < gr->n_step; i++) {
+        int n = 0;
+        expr_visit(gr->step[i].value, count_part, &n);
+        put_numbered(b, c.number[i] < 0 ? '-' : '+', n);
+    }
+}
+
 /* ---- for people */
 
 static void dump_vars(Buf *b, const char *title, const Var **v, int n)

@@ -128,6 +128,10 @@ int64_t group_cols(const Group *gr);
  * means that one kernel serves both (shapes, strides, types, alignment, and
  * whether two arguments are one tensor are all in it). */
 void group_canon(Buf *b, const Group *gr);
+/* What the text leaves out, and a group's time has: which steps are parts of
+ * others there, and how many parts their values have of which each is
+ * computed once. */
+void group_canon_parts(Buf *b, const Group *gr);
 void group_dump(Buf *b, const Group *gr);
 
 /* Several sums of one point are columns of one product if their terms differ

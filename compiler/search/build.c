@@ -429,6 +429,13 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
         gr->measured_us = k->measured_us;
         add_launch(p, p->load, p->run, gr);
     }
+    return true;
+}
+
+void build_texts(Selection *s, CudaProgram *p)
+{
+    Graph *g = s->graph;
+
     dependent_launches(s, p);
     for (int i = 0; i < p->n_kernel; i++) {
         Kernel *k = p->kernel[i];
@@ -439,5 +446,4 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
     }
     if (!p->trace) /* else a group's kernel tells of it alone (tune) */
         join_twins(p);
-    return true;
 }

@@ -8,11 +8,14 @@
 #include "emit/emit.h"
 #include "search/select.h"
 
-/* forced: --variant NAME=TEXT (a kernel's name, a family's name or `all`);
+/* Which kernels and launches there are, and what they are predicted to take.
+ * forced: --variant NAME=TEXT (a kernel's name, a family's name or `all`);
  * seed != 0: a pseudo-random legal variant for every kernel (a test of
  * variants that the model would never pick). False after an error. */
 bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
                    CudaProgram *p);
+/* Then what the kernels do, of the program that is taken. */
+void build_texts(Selection *s, CudaProgram *p);
 
 /* What a group computes, in a few words joined by _: "matmul_bias_relu". */
 const char *group_words(Graph *g, const Group *gr);

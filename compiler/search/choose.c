@@ -140,6 +140,22 @@ void choice_cost(const Choice *c, int variant, Cost *cost)
     c->family->cost(c->form, &c->variant[variant], cost);
 }
 
+/* What a program before found of such a group, or it is found. */
+static Choice *found_or_cost(Selection *s, Group *gr, Buf *key)
+{
+    const size_t n = key->len;
+
+    if (s->earlier)
+        group_canon_parts(key, gr);
+    Choice *c = s->earlier ? map_get(s->earlier, key->text) : NULL;
+    if (c)
+        return c;
+    c = cost_all(s, gr, arena_strndup(s->graph->arena, key->text, n));
+    if (s->earlier)
+        map_put(s->earlier, key->text, c);
+    return c;
+}
+
 Choice *choose_variant(Selection *s, Group *gr)
 {
     GroupKnown *known = group_known(gr);
@@ -151,8 +167,8 @@ Choice *choose_variant(Selection *s, Group *gr)
     group_canon(&key, gr);
     Choice *c = map_get(s->choices, key.text);
     if (!c) {
-        c = cost_all(s, gr, arena_strdup(s->graph->arena, key.text));
-        map_put(s->choices, key.text, c);
+        c = found_or_cost(s, gr, &key);
+        map_put(s->choices, c->key, c);
     }
     buf_free(&key);
     known->choice = c;

@@ -63,6 +63,8 @@ typedef struct Selection {
     Group **alone;          /* by statement id: its own, before any merge */
     Refusal *refusal; int n_refusal, cap_refusal;
     Map *choices;           /* canonical text -> Choice */
+    Map *earlier;           /* of all programs of the model so far, by that and
+                               group_canon_parts; or NULL */
     int evaluated;          /* variants costed */
 } Selection;
 
