@@ -38,6 +38,10 @@
 }
 
 %code {
+#include <stdlib.h>
+
+#define YYMALLOC(n) arena_need(malloc(n))
+#define YYFREE free
 #define YYLLOC_DEFAULT(all, rhs, n) \
     ((all) = (n) ? join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n)) \
                  : after(YYRHSLOC(rhs, 0)))

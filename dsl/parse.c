@@ -413,8 +413,7 @@ static void parse_source(Arena *a, Diag *d, Program *g, const Source *s)
         diag_error(d, (Span){s, 1, 1, 1}, "this file is too large");
         return;
     }
-    if (dcl_yylex_init_extra(p, &p->scanner))
-        return;
+    dcl_yylex_init_extra(p, &p->scanner);
     dcl_yy_scan_bytes(s->text, (int)s->len, p->scanner);
     dcl_parse(p);
     dcl_yylex_destroy(p->scanner);

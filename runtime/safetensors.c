@@ -214,7 +214,7 @@ static dcc_st_tensor *st_append(StCursor *c)
         void *grown =
             realloc(f->tensors, (size_t)capacity * sizeof *f->tensors);
         if (!grown) {
-            st_bad(c, "out of memory");
+            st_no_memory(c);
             return NULL;
         }
         f->tensors = (dcc_st_tensor *)grown;
@@ -397,7 +397,7 @@ static dcc_status st_load(dcc_st_file *f)
     c.end = c.start + header;
     c.name = f->names;
     if (!st_header(&c))
-        return DCC_ERR_FORMAT;
+        return c.failed;
     status = st_check_names(f);
     if (status == DCC_OK)
         status = st_check_cover(f, f->size - 8 - (size_t)header);

@@ -48,19 +48,21 @@ static dcc_st_file *st_shard(StCursor *c, const char *name)
                      f->shards, ((size_t)f->n_shards + 1) * sizeof *more)
                : NULL;
     if (!more) {
+        if (path && f->n_shards == ST_MOST_SHARDS)
+            st_bad(c, "more than %d files", ST_MOST_SHARDS);
+        else
+            st_no_memory(c);
         free(path);
-        st_bad(c, "too many files, or too little memory");
         return NULL;
     }
     f->shards = more;
-    if (dcc_st_open(&f->shards[f->n_shards], path) == DCC_OK)
-        f->n_shards++;
-    else
-        c->failed = 1;
-    if (c->failed)
-        dcc_fail(DCC_ERR_FORMAT, "%s: %s", f->path, dcc_error());
+    c->failed = dcc_st_open(&f->shards[f->n_shards], path);
     free(path);
-    return c->failed ? NULL : f->shards[f->n_shards - 1];
+    if (c->failed) {
+        dcc_fail(c->failed, "%s: %s", f->path, dcc_error());
+        return NULL;
+    }
+    return f->shards[f->n_shards++];
 }
 
 static int st_add(StCursor *c, const dcc_st_tensor *t)
@@ -73,7 +75,7 @@ static int st_add(StCursor *c, const dcc_st_tensor *t)
             f->tensors, (size_t)capacity * sizeof *more);
 
         if (!more)
-            return st_bad(c, "out of memory");
+            return st_no_memory(c);
         f->tensors = more;
         f->capacity = capacity;
     }
@@ -174,7 +176,7 @@ dcc_status st_load_index(dcc_st_file *f)
     if (!f->bytes)
         return dcc_fail(DCC_ERR_FORMAT, "%s: the file is empty", f->path);
     if (!st_members(&c))
-        return DCC_ERR_FORMAT;
+        return c.failed;
     st_sort_names(f);
     for (int i = 1; i < f->count; i++)
         if (strcmp(f->tensors[i - 1].name, f->tensors[i].name) == 0)

@@ -14,12 +14,20 @@ int st_bad(StCursor *c, const char *format, ...)
 
     if (c->failed)
         return 0;
-    c->failed = 1;
+    c->failed = DCC_ERR_FORMAT;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     dcc_fail(DCC_ERR_FORMAT, "%s: header byte %zu: %s", c->file->path,
              (size_t)(c->at - c->start), text);
+    return 0;
+}
+
+int st_no_memory(StCursor *c)
+{
+    if (!c->failed)
+        c->failed = dcc_fail(DCC_ERR_MEMORY, "%s: out of memory",
+                             c->file->path);
     return 0;
 }
 

@@ -21,18 +21,20 @@ struct dcc_st_file {
     int n_shards;
 };
 
-/* A position in the header. After an error `failed` stays set and every
+/* A position in the header. After an error `failed` is its status and every
  * further step is refused, so callers check once. */
 typedef struct {
     dcc_st_file *file;
     const unsigned char *at, *end, *start;
     char *name; /* next free byte of file->names */
-    int failed;
+    dcc_status failed;
 } StCursor;
 
 /* An error at the cursor, unless there was one; always 0. */
 __attribute__((format(printf, 2, 3)))
 int st_bad(StCursor *c, const char *format, ...);
+/* The same for want of memory. */
+int st_no_memory(StCursor *c);
 void st_blank(StCursor *c);
 /* Skips blanks and takes the byte if it is next. */
 int st_take(StCursor *c, char byte);

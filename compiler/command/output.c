@@ -19,8 +19,8 @@ static int no_place(const char *path)
         return S_ISDIR(st.st_mode) ? EISDIR : 0;
     if (errno != ENOENT || !slash || slash == path || lstat(path, &st) == 0)
         return errno == ENOENT ? 0 : errno;
-    char *folder = strndup(path, (size_t)(slash - path) + 1);
-    int error = folder && stat(folder, &st) ? errno : 0;
+    char *folder = arena_need(strndup(path, (size_t)(slash - path) + 1));
+    int error = stat(folder, &st) ? errno : 0;
     free(folder);
     return error;
 }
@@ -86,15 +86,15 @@ bool output_is_stream(const char *path)
            own.st_ino == st.st_ino;
 }
 
-/* What was at a path before: NULL text: nothing. */
+/* What was at a path before. */
 typedef struct Before {
-    Buf text;
-    bool regular;
+    Buf text; /* of what is regular */
+    bool there, regular;
 } Before;
 
 static Before remember(const char *path)
 {
-    Before b = {0};
+    Before b = {.there = access(path, F_OK) == 0};
     struct stat st;
 
     if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && !output_is_stream(path))
@@ -102,11 +102,11 @@ static Before remember(const char *path)
     return b;
 }
 
-static void put_back(const Before *b, const char *path, bool was_there)
+static void put_back(const Before *b, const char *path)
 {
     if (b->regular)
         file_write(buf_text(&b->text), b->text.len, path);
-    else if (!was_there)
+    else if (!b->there)
         unlink(path);
 }
 
@@ -123,23 +123,19 @@ static int write_one(const OutFile *f)
 
 int output_write(const OutFile *f, int n)
 {
-    Before *before = calloc((size_t)n + 1, sizeof *before);
-    bool *there = calloc((size_t)n + 1, sizeof *there);
-    int status = before && there ? 0 : 3, done = 0;
+    Before *before = arena_need(calloc((size_t)n + 1, sizeof *before));
+    int status = 0, done = 0;
 
-    for (; !status && done < n; done++) {
-        if (f[done].path) {
-            there[done] = access(f[done].path, F_OK) == 0;
-            before[done] = remember(f[done].path);
-        }
-        status = write_one(&f[done]);
-    }
+    for (int i = 0; i < n; i++) /* all, before anything is written */
+        if (f[i].path)
+            before[i] = remember(f[i].path);
+    while (!status && done < n)
+        status = write_one(&f[done++]);
     for (int i = done - 2; status && i >= 0; i--)
         if (f[i].path)
-            put_back(&before[i], f[i].path, there[i]);
-    for (int i = 0; before && i < done; i++)
+            put_back(&before[i], f[i].path);
+    for (int i = 0; i < n; i++)
         buf_free(&before[i].text);
     free(before);
-    free(there);
     return status;
 }

@@ -101,10 +101,11 @@ char *work_fleeting(char *pattern)
 
     held_signals(&held);
     sigprocmask(SIG_BLOCK, &held, &before);
+    fleeting.folder = arena_need(malloc(strlen(pattern) + 1));
     char *folder = mkdtemp(pattern);
     int error = errno;
-    fleeting.folder = folder ? strdup(folder) : NULL;
-    for (int i = 0; fleeting.folder && i < 5; i++)
+    strcpy(fleeting.folder, pattern);
+    for (int i = 0; folder && i < 5; i++)
         if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(ending[i], &act, NULL);
     sigprocmask(SIG_SETMASK, &before, NULL);
@@ -116,8 +117,7 @@ bool work_fleets(const char *path)
 {
     if (fleeting.n == 2 * MOST_IMPORTS)
         return false;
-    fleeting.file[fleeting.n] = strdup(path);
-    fleeting.n += fleeting.file[fleeting.n] != NULL;
+    fleeting.file[fleeting.n++] = arena_need(strdup(path));
     return true;
 }
 

@@ -1,7 +1,6 @@
 /* expr_walk.c - visiting, comparing and rebuilding expressions. */
 #include "graph/graph.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- pairs of nodes already dealt with
@@ -51,12 +50,8 @@ static void seen_grow(Seen *s)
 {
     const Pair *old = s->pair ? s->pair : s->few;
     size_t n = s->pair ? s->cap : FEW, cap = 4 * n;
-    Pair *pair = calloc(cap, sizeof *pair);
+    Pair *pair = arena_need(calloc(cap, sizeof *pair));
 
-    if (!pair) {
-        fputs("dcc: out of memory\n", stderr);
-        exit(3);
-    }
     for (size_t i = 0; i < n; i++)
         if (old[i].a)
             *seen_find(pair, cap, old[i].a, old[i].b) = old[i];
@@ -294,12 +289,8 @@ static void rebuild_close(Rebuild *r)
 static void grow(Rebuild *r)
 {
     size_t cap = 4 * r->cap;
-    Became *map = calloc(cap, sizeof *map);
+    Became *map = arena_need(calloc(cap, sizeof *map));
 
-    if (!map) {
-        fputs("dcc: out of memory\n", stderr);
-        exit(3);
-    }
     for (size_t i = 0; i < r->cap; i++)
         if (r->map[i].from)
             *find_became(map, cap, r->map[i].from) = r->map[i];

@@ -208,7 +208,6 @@ static int run_import(Arena *a, const ImportLine *l)
     fputs(buf_text(&c.messages), stderr);
     buf_free(&c.messages);
     buf_free(&text);
-    import_release(&c);
     dcc_st_close(bind);
     return status;
 }

@@ -156,7 +156,6 @@ struct Import {
     int64_t turned;          /* bytes of weights that could be written turned */
     bool uses_type;          /* the text says it */
     int made;                /* nodes and values made here, for names */
-    void *release;           /* what import_read keeps alive */
 };
 
 /* An error at a node (NULL: of the whole file). */
@@ -226,7 +225,6 @@ bool import_read(Import *c);
 bool import_read_bytes(Import *c, const unsigned char *p, size_t n);
 /* All passes over a file that is read. False after errors. */
 bool import_text(Import *c, Buf *text);
-void import_release(Import *c);
 /* table.c */
 const OpInfo *op_find(const char *domain, const char *name, int version,
                       bool *named);

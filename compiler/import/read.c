@@ -670,6 +670,18 @@ static bool is_text(const unsigned char *p, size_t n)
     return n > 0;
 }
 
+/* A message lives as long as all else. */
+static void *message_memory(void *arena, size_t n)
+{
+    return arena_alloc(arena, n);
+}
+
+static void no_release(void *arena, void *p)
+{
+    (void)arena;
+    (void)p;
+}
+
 bool import_read_bytes(Import *c, const unsigned char *p, size_t n)
 {
     Scan scan = {.arena = c->arena, .bytes_message = "TensorProto",
@@ -684,8 +696,9 @@ bool import_read_bytes(Import *c, const unsigned char *p, size_t n)
         buf_free(&scan.out);
         return false;
     }
+    ProtobufCAllocator memory = {message_memory, no_release, c->arena};
     Onnx__ModelProto *m = onnx__model_proto__unpack(
-        NULL, scan.out.len, (const uint8_t *)buf_text(&scan.out));
+        &memory, scan.out.len, (const uint8_t *)buf_text(&scan.out));
     buf_free(&scan.out);
     if (!m) {
         import_error(c, NULL, "this is no ONNX model");
@@ -695,7 +708,6 @@ bool import_read_bytes(Import *c, const unsigned char *p, size_t n)
                 .external = {c->arena, folder_of(c->arena, c->path),
                              map_new(c->arena)}};
     read_model(&r);
-    c->release = m;
     return !c->errors;
 }
 
@@ -728,11 +740,4 @@ bool import_text(Import *c, Buf *text)
     import_blocks(c);
     import_print(c, text);
     return !c->errors;
-}
-
-void import_release(Import *c)
-{
-    if (c->release)
-        onnx__model_proto__free_unpacked(c->release, NULL);
-    c->release = NULL;
 }

@@ -392,12 +392,11 @@ static void mark(const Parts *ps, const Part *p, unsigned char *map)
 static const char *missing(Lower *l, const Parts *ps, int64_t all)
 {
     enum { MOST = 1 << 22 };
-    unsigned char *map = all <= MOST ? calloc((size_t)all, 1) : NULL;
     int64_t at = 0, index[MAX_RANK];
-    const char *text = "";
 
-    if (!map)
-        return text;
+    if (all > MOST)
+        return "";
+    unsigned char *map = arena_need(calloc((size_t)all, 1));
     for (int i = 0; i < ps->n; i++)
         mark(ps, &ps->part[i], map);
     while (at < all && map[at])

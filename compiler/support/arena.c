@@ -33,7 +33,7 @@ struct Arena {
     size_t used;
 };
 
-static void *need(void *p)
+void *arena_need(void *p)
 {
     if (!p) {
         fputs("dcc: error: out of memory\n", stderr);
@@ -44,7 +44,7 @@ static void *need(void *p)
 
 Arena *arena_new(void)
 {
-    return need(calloc(1, sizeof(Arena)));
+    return arena_need(calloc(1, sizeof(Arena)));
 }
 
 void arena_free(Arena *a)
@@ -80,7 +80,7 @@ static Chunk *new_chunk(Arena *a, size_t n)
     size_t size = next_size(a);
 
     size = n > size ? n : size;
-    Chunk *c = need(calloc(1, sizeof *c + size));
+    Chunk *c = arena_need(calloc(1, sizeof *c + size));
 #ifdef MADV_HUGEPAGE
     if (size >= LARGE) {
         uintptr_t page = (uintptr_t)c & ~(uintptr_t)4095;

@@ -2,7 +2,7 @@
  *
  * Everything that a compilation makes is allocated here and freed at once by
  * arena_free. Memory is zeroed. Running out of memory ends the process with
- * exit status 3. */
+ * exit status 3, here and wherever else memory is asked for (arena_need). */
 #ifndef DCC_ARENA_H
 #define DCC_ARENA_H
 
@@ -15,6 +15,9 @@ typedef struct Arena Arena;
 Arena *arena_new(void);
 void arena_free(Arena *a);
 size_t arena_used(const Arena *a); /* bytes handed out */
+
+/* p, which an allocation gave; NULL ends the process. */
+void *arena_need(void *p);
 
 /* n zeroed bytes, aligned to 16. */
 void *arena_alloc(Arena *a, size_t n);

@@ -12,11 +12,7 @@ static void grow(Buf *b, size_t more)
     size_t cap = b->cap ? b->cap : 256;
     while (cap - b->len <= more)
         cap *= 2;
-    b->text = realloc(b->text, cap);
-    if (!b->text) {
-        fputs("dcc: error: out of memory\n", stderr);
-        exit(3);
-    }
+    b->text = arena_need(realloc(b->text, cap));
     b->cap = cap;
 }
 

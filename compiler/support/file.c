@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_LINKS = 40 };
+enum { MAX_LINKS = 40, MAX_NAME = 4096 }; /* as Linux has them */
 
 static bool is_standard(const char *path)
 {
@@ -105,11 +105,17 @@ static void hold_signals(sigset_t *before)
     sigprocmask(SIG_BLOCK, &all, before);
 }
 
-/* A new file beside `path`, as `like` or as any new file. */
-static int open_beside(Buf *name, const char *path, const struct stat *like)
+/* A new file beside `path`, as `like` or as any new file. Its name is asked no
+ * memory for: files that belong together are written one after the other, and
+ * nothing may end dcc amid them. */
+static int open_beside(char name[MAX_NAME], const char *path,
+                       const struct stat *like)
 {
-    buf_printf(name, "%s.XXXXXX", path);
-    int fd = mkostemp(name->text, O_CLOEXEC);
+    if (snprintf(name, MAX_NAME, "%s.XXXXXX", path) >= MAX_NAME) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0)
         return -1;
     mode_t mask = umask(0), mode = like ? like->st_mode & 0777 : 0666 & ~mask;
@@ -123,7 +129,7 @@ static int open_beside(Buf *name, const char *path, const struct stat *like)
         return fd;
     int error = errno;
     close(fd);
-    unlink(name->text);
+    unlink(name);
     errno = error;
     return -1;
 }
@@ -133,8 +139,8 @@ static int open_beside(Buf *name, const char *path, const struct stat *like)
 static bool replace(const char *text, size_t len, const char *path,
                     const struct stat *like, bool *beside)
 {
-    Buf name = {0};
-    int fd = open_beside(&name, path, like);
+    char name[MAX_NAME];
+    int fd = open_beside(name, path, like);
     int error = errno;
 
     *beside = fd >= 0;
@@ -145,14 +151,13 @@ static bool replace(const char *text, size_t len, const char *path,
             ok = false;
             error = errno;
         }
-        if (ok && rename(name.text, path) != 0) {
+        if (ok && rename(name, path) != 0) {
             ok = false;
             error = errno;
         }
         if (!ok)
-            unlink(name.text);
+            unlink(name);
     }
-    buf_free(&name);
     errno = error;
     return ok;
 }
@@ -205,7 +210,7 @@ static bool write_new(const char *text, size_t len, const char *path)
  * or not; false with errno. */
 static bool follow(Buf *to, const char *path)
 {
-    char next[4096];
+    char next[MAX_NAME];
     struct stat st;
 
     buf_puts(to, path);

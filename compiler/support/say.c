@@ -1,5 +1,7 @@
 #include "say.h"
 
+#include "arena.h"
+
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -90,9 +92,7 @@ static void say(const char *kind, const char *fmt, va_list ap)
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, again);
     va_end(again);
-    char *text = malloc((size_t)n + 40);
-    if (!text)
-        return;
+    char *text = arena_need(malloc((size_t)n + 40));
     int at = sprintf(text, "dcc: %s: ", kind);
     at += vsprintf(text + at, fmt, ap);
     strcpy(text + at, "\n");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
 
 #include "emu.h"
@@ -130,6 +131,19 @@ void dcc_emu_fault(const char *format, ...)
     _exit(70);
 }
 
+/* What threads and launches need, or what any `new` of a program asks for that
+ * has no answer of its own: 3, as dcc's and its programs' own is. */
+[[noreturn]] static void emu_no_memory()
+{
+    fflush(stdout);
+    fprintf(stderr, "dcc-emu: error: out of memory\n");
+    _exit(3);
+}
+
+[[maybe_unused]] static const bool emu_new_handled =
+    !std::get_new_handler() &&
+    (std::set_new_handler(emu_no_memory), true);
+
 [[noreturn]] static void emu_deadlock(const EmuScheduler *s)
 {
     fflush(stdout);
@@ -207,7 +221,7 @@ static void *emu_take_stack(EmuScheduler *s)
     p = (char *)mmap(NULL, EMU_STACK + guard, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == (char *)MAP_FAILED)
-        dcc_emu_fault("no memory for the stack of a thread");
+        emu_no_memory();
     mprotect(p, guard, PROT_NONE);
     VALGRIND_STACK_REGISTER(p + guard, p + guard + EMU_STACK);
     return p + guard;
@@ -600,7 +614,7 @@ static void emu_prepare_smem(EmuBlock *b, size_t bytes)
         void *p = NULL;
 
         if (posix_memalign(&p, 1024, EMU_MAX_SMEM + 1024) != 0)
-            dcc_emu_fault("no memory for shared memory");
+            emu_no_memory();
         b->smem = (unsigned char *)p;
     }
 #if EMU_ASAN

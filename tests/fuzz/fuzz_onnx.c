@@ -26,7 +26,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size)
         import_text(&c, &text);
     buf_free(&text);
     buf_free(&c.messages);
-    import_release(&c);
     arena_free(a);
     return 0;
 }
