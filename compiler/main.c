@@ -679,7 +679,7 @@ static int import_models(Session *s)
 {
     CommandLine *l = &s->line;
     char **file = arena_array(s->arena, char *, l->n_file);
-    bool keep = l->command == COMMAND_COMPILE;
+    bool keep = l->command == COMMAND_COMPILE, any = false;
     int status = 0;
 
     for (int i = 0; i < l->n_file && !status; i++) {
@@ -687,6 +687,7 @@ static int import_models(Session *s)
         file[i] = l->file[i];
         if (!import_is_onnx(name) || l->command > COMMAND_BUILD)
             continue;
+        any = true;
         const char *base = keep && l->out && strcmp(l->out, "-")
                                ? l->out : base_name(name);
         ImportRequest r = {.onnx = name, .bind = l->bind, .dim = l->dim,
@@ -707,6 +708,11 @@ static int import_models(Session *s)
         file[i] = (char *)r.dcl;
     }
     l->file = file;
+    if (!any && (l->n_dim || l->bind)) {
+        say_error("%s is of .onnx files, and there is none",
+                  l->n_dim ? "--dim" : "--bind");
+        return 2;
+    }
     return status;
 }
 

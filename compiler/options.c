@@ -321,13 +321,14 @@ static int set_memory(CommandLine *c, const char *arg)
     char *end;
     double v = strtod(arg, &end);
     const char *u = *end ? strchr(unit, *end) : NULL;
+    double all = v * (u ? bytes[u - unit] : 1);
 
     if (end == arg || strspn(arg, "0123456789.") != (size_t)(end - arg) ||
-        (*end && (!u || end[1])) || !(v > 0) || v > 1e15 ||
+        (*end && (!u || end[1])) || !(v > 0) || all > 1e15 ||
         (*end == '%' && v > 100))
         return bad(c, "--memory is bytes, as 800M or 2G, or a percentage, as "
                    "60%%, not '%s'", arg);
-    c->compile.memory = v * (u ? bytes[u - unit] : 1);
+    c->compile.memory = all;
     c->compile.memory_share = *end == '%';
     return 0;
 }
@@ -434,7 +435,8 @@ static int set_option(Arena *a, CommandLine *c, const OptionRow *o,
         if (set_number(c, o, arg, &c->compile.random_plan))
             return 2;
         c->compile.random_layout = c->compile.random_plan;
-        return 0;
+        return c->compile.random_plan
+                   ? 0 : bad(c, "--random-plan is from 1 on, not '0'");
     case O_SEED: return set_number(c, o, arg, &c->seed);
     case O_BENCH: return set_count(c, o, arg, MAX_RUNS, &c->bench);
     case O_RUNS: return set_count(c, o, arg, MAX_RUNS, &c->runs);
@@ -656,8 +658,6 @@ static int check_out(const CommandLine *c)
         (!c->data || !c->steps || !c->save))
         return bad(c, "dcc train wants --data FILE, --steps N and --save "
                       "FILE");
-    if (c->validate_with && !c->validate)
-        return bad(c, "--validate-with wants --validate FILE");
     if (c->command == COMMAND_REPORT && !out)
         return bad(c, "dcc report wants -o REPORT.html");
     if (c->compile.json && c->compile.dump)
@@ -667,8 +667,6 @@ static int check_out(const CommandLine *c)
         return bad(c, "dcc build wants -o LIB.so");
     if (c->command == COMMAND_BUILD && !strcmp(out, "-"))
         return bad(c, "a library cannot go to standard output");
-    if (c->depend_out && !c->depend)
-        return bad(c, "-MF says where -MD writes: give both");
     if (c->depend && !c->depend_out && (!out || !strcmp(out, "-")))
         return bad(c, "-MD without -o FILE wants -MF FILE");
     return 0;
@@ -709,6 +707,36 @@ static int check_files(const CommandLine *c)
     return 0;
 }
 
+/* Options of which one would do nothing beside the other, or without it. */
+static int check_pairs(const CommandLine *c)
+{
+    const CompileOptions *o = &c->compile;
+    const struct {
+        bool one, other;
+        const char *first, *second; /* their names */
+    } apart[] = {
+        {c->cpu, c->gpu, "--cpu", "--gpu"},
+        {c->in_place, c->check, "-i", "--check"},
+        {c->sequence, c->bench, "--sequence", "--bench"},
+        {c->plan_in, o->random_plan, "--plan", "--random-plan"},
+        {c->ref, c->plan_out, "--emit=ref", "--write-plan"},
+        {c->ref, c->standalone || o->trace, "--emit=ref",
+         c->standalone ? "--standalone" : "--trace"},
+        {c->ref, o->explain, "--emit=ref", "--explain"},
+        {c->ref, o->dump, "--emit=ref", "--dump"}};
+
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++)
+        if (apart[i].one && apart[i].other)
+            return bad(c, "%s and %s exclude each other", apart[i].first,
+                       apart[i].second);
+    if (c->command == COMMAND_RUN && c->json && !c->bench)
+        return bad(c, "--json wants --bench N");
+    if (c->validate_with && !c->validate)
+        return bad(c, "--validate-with wants --validate FILE");
+    return c->depend_out && !c->depend
+               ? bad(c, "-MF says where -MD writes: give both") : 0;
+}
+
 static int check_line(Arena *a, CommandLine *c)
 {
     int status = check_first(a, c);
@@ -719,13 +747,7 @@ static int check_line(Arena *a, CommandLine *c)
         status = check_files(c);
     if (!status)
         status = check_out(c);
-    if (!status && c->cpu && c->gpu)
-        status = bad(c, "--cpu and --gpu exclude each other");
-    if (!status && c->in_place && c->check)
-        status = bad(c, "-i and --check exclude each other");
-    if (!status && c->sequence && c->bench)
-        status = bad(c, "--sequence and --bench exclude each other");
-    return status;
+    return status ? status : check_pairs(c);
 }
 
 static int print_help(Arena *a, const CommandLine *c, bool version)

@@ -145,6 +145,42 @@ static int rt_flag(RtOptions *o, const char *name)
     return 0;
 }
 
+/* Numbers with a comma between each two. */
+static int rt_is_list(const char *text)
+{
+    const char *p = text;
+
+    do {
+        const size_t n = strspn(p, "0123456789");
+
+        if (n == 0 || n > 9)
+            return 0;
+        p += n;
+    } while (*p++ == ',');
+    return p[-1] == 0;
+}
+
+/* What does nothing without another option. 0, or the exit status. */
+static int rt_check_needs(const RtOptions *o)
+{
+    const struct {
+        int given, there;
+        const char *lacks, *what;
+    } needs[] = {{o->json != NULL, o->bench, "--json needs ", "--bench"},
+                 {o->streams, o->bench, "--streams needs ", "--bench"},
+                 {o->percentiles, o->bench, "--percentiles needs ", "--bench"},
+                 {o->warm_up, o->bench, "--warm-up needs ", "--bench"},
+                 {o->steps != NULL, o->tune, "--steps needs ", "--tune"}};
+
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (needs[i].given && !needs[i].there)
+            return rt_bad_option(o->program, needs[i].lacks, needs[i].what);
+    if (o->steps && !rt_is_list(o->steps))
+        return rt_bad_option(o->program, "not a list as 0,4,9: --steps ",
+                             o->steps);
+    return 0;
+}
+
 /* 0, or the exit status. */
 static int rt_options(RtOptions *o, int argc, char **argv)
 {
@@ -194,13 +230,7 @@ static int rt_options(RtOptions *o, int argc, char **argv)
                                  known[k].name);
         }
     }
-    if (o->json && !o->bench)
-        return rt_bad_option(o->program, "--json needs ", "--bench");
-    if ((o->streams || o->percentiles) && !o->bench)
-        return rt_bad_option(o->program, o->streams ? "--streams needs "
-                                                    : "--percentiles needs ",
-                             "--bench");
-    return 0;
+    return rt_check_needs(o);
 }
 
 static const dcc_model_desc *rt_choose(const RtOptions *o,

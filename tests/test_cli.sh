@@ -154,10 +154,14 @@ check "a form that is right" 0 "" sh -c '"$1" fmt m.dcl >f.dcl &&
 echo 'op  f(x: T[..]) -> y { y=x; }' >g.dcl
 check "a form that is not" 1 "^g.dcl$" "$dcc" fmt --check f.dcl g.dcl
 : >log
-for command in "" run verify bench tune build import fmt ops devices probe completion
-do
+commands=$("$dcc" --help | sed -n 's/^  dcc \([a-z]*\)  .*/\1/p')
+for command in "" $commands; do
+    [ "$command" != help ] || continue
     page=$src/man/dcc${command:+-$command}.1
     grep -q "^\.TH" "$page" || echo "no page for dcc $command" >>log
+    [ -z "$command" ] ||
+        [ "$(grep -c "^\.BR dcc.-$command (1)" "$src/man/dcc.1")" = 2 ] ||
+        echo "dcc.1 does not name dcc $command twice" >>log
     # shellcheck disable=SC2086
     "$dcc" help $command |
         sed -n 's/^  \(-[hV], \)*\(-[-a-zA-Z]*\).*/\2/p' |
@@ -170,7 +174,17 @@ do
         done
 done
 [ ! -s log ]
-point $? "the manual has every option"
+point $? "the manual has every command and option"
+: >log
+echo 'model mlp { input x : f32[3]; state s : f32[3]; s = s + x; output y = s; }' |
+    "$dcc" - -o mlp.cu
+sed -n 's/^dcc_status \(mlp_[a-z_]*\)(.*/\1/p' mlp.h | while read -r name; do
+    grep -q "^dcc_status $name(" "$src/man/dcc_rt.3" &&
+        grep -q "^\.BR* .*$name" "$src/man/dcc_rt.3" ||
+        echo "dcc_rt.3 lacks $name" >>log
+done
+[ -s mlp.h ] && [ ! -s log ]
+point $? "the manual has every function of a header"
 : >log
 for word in op block model dim type input output param state for in if else \
     scan as or require inf true false f32 f16 bf16 i8 u8 i32 bool f8e4m3; do

@@ -64,6 +64,7 @@ st shape.st '{"fc.weight":{"dtype":"F32","shape":[6,5],"data_offsets":[0,120]},"
 st kind.st '{"fc.weight":{"dtype":"I32","shape":[5,6],"data_offsets":[0,120]},"fc.bias":{"dtype":"F32","shape":[5],"data_offsets":[120,140]}}' 140
 st none.st '{"q":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}' 4
 head -c 100 all.st >cut.st
+echo 'step    0      nan us  h' >nan.txt
 echo 'model s { dim B in {1, 8}; input x : f32[B, 3]; output y = x * 2; }' >set.dcl
 ed() # SCRIPT FILE: m.dcl with a mistake
 {

@@ -18,7 +18,7 @@ int report_times(Arena *a, const char *path, ExplainMore *more)
 
     if (!file_read(&text, path)) {
         say_error("cannot read '%s': %s", path, file_error());
-        return 3;
+        return 1;
     }
     for (const char *line = buf_text(&text); line; line = strchr(line, '\n')) {
         int step;
@@ -27,8 +27,13 @@ int report_times(Arena *a, const char *path, ExplainMore *more)
         line += *line == '\n';
         if (sscanf(line, "step %d %lf us", &step, &us) != 2)
             continue;
-        if (step != n) {
-            say_error("%s: step %d where step %d is to follow", path, step, n);
+        bool is_time = us >= 0 && us < 1e15; /* no NaN */
+        if (step != n || !is_time) {
+            if (step != n)
+                say_error("%s: step %d where step %d is to follow", path, step,
+                          n);
+            else
+                say_error("%s: step %d has no time", path, step);
             buf_free(&text);
             return 1;
         }
