@@ -437,14 +437,20 @@ static const char *name_hint(const Expr *e, const char *hint, CPrint *p)
     return hint ? hint : "t";
 }
 
+/* An index of which an int has not all digits. */
+static bool is_long(const Expr *e)
+{
+    return e->kind == E_INDEX && idx_is_long(e->idx);
+}
+
 static const char *bind_text(Tree *body, CPrint *p, const Expr *e, Text t,
                              const char *hint)
 {
     const char *id = cprint_fresh(p, name_hint(e, hint, p));
 
     PUT(body, "const @type @id = @value;\n",
-        FILL("type", cprint_ctype(e->type)), FILL("id", id),
-        FILL("value", t.s));
+        FILL("type", is_long(e) ? "long long" : cprint_ctype(e->type)),
+        FILL("id", id), FILL("value", t.s));
     return id;
 }
 
@@ -492,6 +498,7 @@ static Text compose_short(Tree *body, CPrint *p, const Expr *e, Text *arg,
         int longest = -1;
         for (int i = 0; i < 3; i++)
             if (e->arg[i] && strlen(arg[i].s) > 16 && !text_plain(arg[i].s) &&
+                !is_long(e->arg[i]) &&
                 (longest < 0 || strlen(arg[i].s) > strlen(arg[longest].s)))
                 longest = i;
         if (longest < 0)
@@ -512,11 +519,23 @@ static Text int_value(CPrint *p, const Expr *e, Text t)
 {
     Buf b = {0};
 
-    if (e->kind != E_INDEX || !idx_is_long(e->idx) || text_plain(t.s))
+    if (!is_long(e))
         return t;
     buf_puts(&b, "(int)");
     text_put(&b, t, P_ATOM);
     return text_take(p, &b, P_UNARY);
+}
+
+static bool is_index(const Expr *e)
+{
+    return e->kind == E_INDEX || e->kind == E_CONST;
+}
+
+/* Which are of all integers there. */
+static bool compares_indices(const Expr *e)
+{
+    return e->kind == E_BINARY && e->fn >= F_LT && e->fn <= F_NE &&
+           is_index(e->arg[0]) && is_index(e->arg[1]);
 }
 
 static Text print_new(Tree *body, CPrint *p, const Expr *e, const char *hint)
@@ -545,7 +564,7 @@ static Text print_new(Tree *body, CPrint *p, const Expr *e, const char *hint)
         return text_guard(p, g);
     for (int i = 0; i < 3 && e->arg[i]; i++) {
         arg[i] = text_expr(body, p, e->arg[i], hint);
-        if (e->kind != E_CAST)
+        if (e->kind != E_CAST && !compares_indices(e))
             arg[i] = int_value(p, e->arg[i], arg[i]);
     }
     return compose_short(body, p, e, arg, hint);

@@ -25,12 +25,29 @@ Val val_known(Lower *l, Value v)
                  .e = expr_const(l->g, v.x, whole ? T_I32 : T_F32)};
 }
 
+static bool fits_i32(const Idx *e)
+{
+    return e->lo >= INT32_MIN && e->hi <= INT32_MAX;
+}
+
+/* Indices and numbers alone are of all integers, also as floats and in
+ * comparisons; as the i32 that they are anywhere else they wrap around. */
 Val val_of(Lower *l, const Idx *e)
 {
     if (idx_is_const(e))
         return val_known(l, const_int(e->k));
-    return (Val){.weak = true, .type = T_I32, .idx = e,
-                 .e = expr_index(l->g, e)};
+    const Expr *value =
+        fits_i32(e) ? expr_index(l->g, e)
+                    : expr_binary(l->g, F_SUB, expr_const(l->g, 0, T_I32),
+                                  expr_index(l->g, idx_scale(l->p, e, -1)),
+                                  T_I32);
+    return (Val){.weak = true, .type = T_I32, .idx = e, .e = value};
+}
+
+/* What a weak value is before it wraps. */
+static const Expr *unwrapped(Lower *l, Val v)
+{
+    return v.weak && v.idx && !fits_i32(v.idx) ? expr_index(l->g, v.idx) : v.e;
 }
 
 const Expr *val_as(Lower *l, Val v, Type t)
@@ -38,7 +55,7 @@ const Expr *val_as(Lower *l, Val v, Type t)
     if (v.known)
         return expr_const(l->g, v.num, type_is_float(t) ? T_F32 : v.e->type);
     if (type_is_float(t) && !type_is_float(v.e->type))
-        return expr_cast(l->g, v.e, T_F32);
+        return expr_cast(l->g, unwrapped(l, v), T_F32);
     return v.e;
 }
 
@@ -63,7 +80,7 @@ Val val_retype(Lower *l, Val v, Type t)
             v.idx = NULL;
         }
     } else if (type_is_float(t) && !was_float) {
-        v.e = expr_cast(l->g, v.e, T_F32);
+        v.e = expr_cast(l->g, unwrapped(l, v), T_F32);
         v.idx = NULL;
     }
     v.type = t;
@@ -150,6 +167,10 @@ static Val binary(Lower *l, Func f, Val a, Val b)
     if (weak && idx)
         return val_of(l, idx);
     const Expr *x = val_as(l, a, t), *y = val_as(l, b, t);
+    if (weak && a.idx && b.idx && f >= F_LT && f <= F_NE) {
+        x = unwrapped(l, a);
+        y = unwrapped(l, b);
+    }
     if (compares(f))
         return (Val){.type = T_BOOL, .e = expr_binary(l->g, f, x, y, T_BOOL)};
     return (Val){.weak = weak, .type = t, .idx = idx,
@@ -314,7 +335,9 @@ static Val lower_cast(Lower *l, const AstExpr *e)
 
     if (!lower_elem(l, e->cast.elem, e->cast.name, &t) || v.bad)
         return val_bad();
-    const Expr *c = expr_cast(l->g, val_as(l, v, v.type), t);
+    const Expr *c =
+        expr_cast(l->g, type_is_float(t) && !v.known ? unwrapped(l, v)
+                                                     : val_as(l, v, v.type), t);
     bool keeps = t == T_I32 && !type_is_float(v.type);
     Val out = {.type = t, .e = c, .idx = keeps ? v.idx : NULL};
     if (c->kind == E_CONST) {

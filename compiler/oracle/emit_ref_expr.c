@@ -245,10 +245,17 @@ static bool unwrapped(const Expr *e)
  * first. */
 enum { INT_BITS = 31, LONG_BITS = 62 };
 
+/* An index beyond i32, which wraps where arithmetic has it. */
+static bool long_index(const Expr *e)
+{
+    return e->kind == E_INDEX &&
+           (e->idx->lo < INT32_MIN || e->idx->hi > INT32_MAX);
+}
+
 static int bits_of(const Expr *e)
 {
     if (!unwrapped(e))
-        return INT_BITS;
+        return long_index(e) ? LONG_BITS : INT_BITS;
     int a = bits_of(e->arg[0]), b = e->arg[1] ? bits_of(e->arg[1]) : 0;
     int most = e->fn == F_MUL ? a + b : (a > b ? a : b) + (e->fn != F_NEG);
     return most <= LONG_BITS ? most
@@ -283,9 +290,17 @@ void ref_value(Buf *b, RefText *r, const Expr *e, int prec)
     buf_putc(b, ')');
 }
 
-static void operand(Buf *b, RefText *r, const Expr *e, int prec, bool as_double)
+static void operand(Buf *b, RefText *r, const Expr *of, int i, int prec)
 {
-    if (as_double && !type_is_float(e->type)) {
+    const Expr *e = of->arg[i];
+
+    if (unwrapped(of) && long_index(e)) {
+        buf_puts(b, "dcc_wrap(");
+        ref_expr(b, r, e, REF_ANY);
+        buf_putc(b, ')');
+        return;
+    }
+    if (of->fn == F_DIV && !whole(of) && !type_is_float(e->type)) {
         buf_puts(b, "(double)");
         prec = REF_UNARY;
     }
@@ -305,7 +320,6 @@ static void plain_call(Buf *b, RefText *r, const Expr *e, const char *name)
 static void plain_func(Buf *b, RefText *r, const Expr *e, int prec)
 {
     const RefFunc *f = &funcs[e->fn];
-    bool divide = e->fn == F_DIV && !whole(e);
     bool open = prec > f->prec;
 
     if (whole(e) && f->whole) {
@@ -327,9 +341,9 @@ static void plain_func(Buf *b, RefText *r, const Expr *e, int prec)
         buf_printf(b, " %s ", f->plain);
         ref_expr(b, r, e->arg[1], f->prec + 1);
     } else {
-        operand(b, r, e->arg[0], f->prec + (f->prec < REF_SUM), divide);
+        operand(b, r, e, 0, f->prec + (f->prec < REF_SUM));
         buf_printf(b, " %s ", f->plain);
-        operand(b, r, e->arg[1], f->prec + 1, divide);
+        operand(b, r, e, 1, f->prec + 1);
     }
     buf_puts(b, open ? ")" : "");
 }
@@ -420,13 +434,25 @@ static void plain(Buf *b, RefText *r, const Expr *e, int prec)
 
 /* ---- with bounds -------------------------------------------------------- */
 
+/* A double has not all digits of a long one. */
+static void pair_index(Buf *b, RefText *r, const Idx *e, const char *wrap)
+{
+    buf_printf(b, "dcc_exact((double)%s(", wrap);
+    ref_idx(b, r, e, REF_ANY);
+    buf_puts(b, "))");
+}
+
 static void pair_args(Buf *b, RefText *r, const Expr *e, bool swap)
 {
     int n = func_arity(e->fn);
 
     for (int i = 0; i < n; i++) {
+        const Expr *a = e->arg[swap ? n - 1 - i : i];
         buf_puts(b, i ? ", " : "");
-        ref_expr(b, r, e->arg[swap ? n - 1 - i : i], REF_ANY);
+        if (unwrapped(e) && long_index(a))
+            pair_index(b, r, a->idx, "dcc_wrap");
+        else
+            ref_expr(b, r, a, REF_ANY);
     }
 }
 
@@ -505,9 +531,7 @@ static void pair(Buf *b, RefText *r, const Expr *e)
         buf_putc(b, ')');
         break;
     case E_INDEX:
-        buf_puts(b, "dcc_exact((double)(");
-        ref_idx(b, r, e->idx, REF_ANY);
-        buf_puts(b, "))");
+        pair_index(b, r, e->idx, "");
         break;
     case E_READ:
         pair_read(b, r, e);

@@ -16,3 +16,8 @@ model iw_f32_condition { input x : f32[16]; output y[i in 0..16] = i * 429496729
 model iw_nested_floor { input x : f32[40]; output y[i in 0..40] = x[((i * 65537 + 3) / 7 * 65537 + 5) / 3 / 100000 % 40] + x[((i * 7 / 3 + 3) % 56) * 3 / 5]; }
 // Which weights are read is an input's matter: they are not packed at load time.
 model iw_pack { param w : bf16[4, 40]; input p : i32[2] in 0..2; input x : bf16[8, 40]; output y[i in 0..2, j] = sum(k) w[p[i] * 2, k] * x[j, k]; output z[i in 0..2, j] = sum(k in 0..4) w[k, p[i] + 2 * i] * x[j, k]; }
+model iw_stored { output a[i in 0..33] : i8 = (min(r in 0..1) (-3)) * -1; output b[i in 0..33] : i32 = i * 1000000000 / 7; output c[i in 0..33] : u8 = (i - 5) * 1000000000; }
+model iw_wrapped { output a[i in 0..33] : i32 = max(i * 1000000000, 5); output b[i in 0..33] : i32 = abs((min(r in 0..3) (r - 5)) * -1000000000); output c[i in 0..33] : i32 = (i + 3000000000) - 3000000000; }
+model iw_reduced { output a[i in 0..9] : i32 = max(k in 0..5) (k * 1000000000 + i); output b[i in 0..9] : i32 = (sum(k in 0..5) (k * 1000000000 - i)) * 7; output c[i in 0..9] = argmax(k in 0..5) (k * 1000000000 - i); }
+model iw_mixed_types { input x : f32[33]; input p : i32[33]; output y[i] = f32((i * 1000000000 + p[i]) * 3) + x[i]; output z[i] : i32 = (i * 1000000000) * (i * 1000000000) * p[i]; output u[i] = x[i] * (i * 70000 * 70000); }
+model iw_as_it_is { input x : f32[33]; t[i in 0..33] : i32 = i * 1000000000; output y[i] = f32(t[i]) + x[i]; output z[i] = (i * 1000000000 != i * 70000 + 3000000000) ? x[i] : 2; output u[i] = f32(i * 1000000000) * x[i] + f32(i * 1000000000 > 3 ? i * 1000000000 : 3); }
