@@ -184,6 +184,16 @@ one_file()
             [ "$(grep -c '^//  *sum over part, ' fused.cu)" -ge "$want" ]
             point $? "$label $name: each model has a product in parts" log
         } ;;
+    halo)
+        [ "$name" != halo ] || {
+            want=$(grep -c '^model' "$file")
+            # not there: some of a pixel's channels
+            [ "$(awk '/^\/\/ ---- / { name = $3; sub("__.*", "", name) }
+                /^\/\/ Family *contract_halo/ { has[name] }
+                END { for (name in has) n++; print n }' fused.cu)" = \
+                $((want - 1)) ]
+            point $? "$label $name: each window is a patch" log
+        } ;;
     rows)
         [ "$(grep -c "// Values of \(rows, of\|the row\)" fused.cu)" -ge 3 ]
         point $? "$label $name: products compute values of rows" log ;;

@@ -61,6 +61,13 @@ model halo_wide_turned { input x : f16[1, 9, 14, 16]; param w : f16[16, 3, 3, 24
   output y[n, p in 0..9, q in 0..14, k] = sum(r, s, c) (x[n, p + r - 1, q + s - 1, c] or 0) * w[c, r, s, k]; }
 model halo_wide_dilated { input x : f16[1, 14, 16, 40]; param w : f16[32, 3, 3, 40];
   output y[n, p in 0..10, q in 0..14, k] = sum(r, s, c) x[n, p + 2 * r, q + s, c] * w[k, r, s, c]; }
+// Taps that lie apart along the row, too; of a stride, some by turns.
+model halo_apart { input x : f16[2, 14, 21, 16]; param w : f16[24, 3, 3, 16];
+  output y[n, p in 0..14, q in 0..21, k] = sum(r, s, c) (x[n, p + 2 * r - 2, q + 3 * s - 3, c] or 0) * w[k, r, s, c]; }
+model halo_apart_stride { input x : bf16[1, 9, 27, 24]; param w : bf16[16, 2, 4, 24]; param b : bf16[16];
+  output y[n, p in 0..8, q in 0..9, k] = relu(b[k] + sum(r, s, c) (x[n, p + r, 2 * q + 3 * s - 2, c] or 0) * w[k, r, s, c]); }
+model halo_apart_1d { input x : f16[3, 57, 32]; param w : f16[32, 7, 32]; param b : f16[32];
+  output y[n, q in 0..57, k] = b[k] + sum(s, c) (x[n, q + 5 * s - 15, c] or 0) * w[k, s, c]; }
 // Rows that begin at odd elements.
 model halo_odd_3x3 { input x : f16[2, 19, 29, 3]; param w : f16[24, 3, 3, 3]; param b : f16[24]; output y = relu(last(x, w, b, stride = 2, pad = 1)); }
 model halo_odd_step { input x : bf16[2, 11, 17, 3]; param w : bf16[16, 3, 3, 3]; output y = last(x, w, pad = 1); }
@@ -77,3 +84,5 @@ model halo_deep_wide { input x : f16[1, 4, 6, 8, 16]; param w : f16[24, 3, 3, 3,
 model halo_views { input x : f16[2, 3, 3, 12, 16]; param w : f16[16, 3, 3, 3];
   output y[b, v in 0..3, k, p in 0..12, q in 0..16] = sum(c, r, s) (x[b, v, c, p + r - 1, q + s - 1] or 0) * w[k, c, r, s]; }
 model halo_video { input x : f16[2, 3, 4, 12, 16]; param w : f16[40, 3, 1, 3, 3]; output y = relu(conv3d(x, w, pad = [0, 1, 1])); }
+model halo_deep_long { input x : f16[1, 4, 6, 8, 32]; param w : f16[24, 3, 3, 3, 32];
+  output y[n, d in 0..4, p in 0..6, q in 0..8, k] = sum(t, r, s, c) (x[n, d + t - 1, p + r - 1, q + s - 1, c] or 0) * w[k, t, r, s, c]; }

@@ -9,7 +9,7 @@
 enum { KNOB_TP, KNOB_TQ, KNOB_BN, KNOB_WM, KNOB_SLOTS };
 enum { MOST_CHANNELS = 8, MOST_PLANES = 15, MOST_TAPS = 32, MOST_REGS = 240 };
 /* of pixels in pieces: channels, and k, whose steps are all written out */
-enum { MOST_WIDE = 56, MOST_DEPTH = 640 };
+enum { MOST_WIDE = 56, MOST_DEPTH = 896 };
 /* pixels of a tile along its rows: of images, and of signals at most */
 enum { IMAGE_Q = 32, SIGNAL_Q = 256 };
 
@@ -83,11 +83,14 @@ static const char *take_row(HaloForm *f, int d, int64_t inner)
 
     if (!two_terms(f, e, &f->q, &k) || !f->q || !k)
         return "no window over neighbours in memory";
-    if (idx_coef(e, f->q) < 1 || idx_coef(e, k) != 1)
+    int64_t apart = idx_coef(e, k);
+    f->wide = inner % HALO_PIECE == 0 && inner > HALO_PIECE && !f->back;
+    if (idx_coef(e, f->q) < 1 || apart < 1 || (apart > 1 && !f->wide))
         return "taps that are no neighbours";
     add_run(f, k);
     f->dim_w = d;
     f->inner = inner;
+    f->dilation_q = (int)apart;
     f->width = read->tensor->dim[d] * inner;
     f->step_q = (int)(idx_coef(e, f->q) * inner);
     f->first_q = (int)(e->k * inner);
@@ -225,7 +228,6 @@ static const char *find_window(HaloForm *f)
     int vars_k = !!f->channel + !!f->deep + !!f->r + f->n_run;
     if (vars_m != pixels(f)->n || vars_k != taps(f)->n)
         return "no window over neighbours in memory";
-    f->wide = f->inner % HALO_PIECE == 0 && f->inner > HALO_PIECE && !f->back;
     if ((f->channel && f->channel->extent > MOST_CHANNELS) ||
         halo_planes(f) > MOST_PLANES ||
         (f->wide ? f->inner > MOST_WIDE : f->length > MOST_TAPS))
@@ -382,7 +384,7 @@ static void plan_pixels(Halo *h)
     h->w_pieces = w->plain && w->along_k && w->op->vec >= HALO_PIECE &&
                   guard_truth(w->op->in) == ALWAYS;
     h->step = f->step_q / inner;
-    int pixels = (h->tq - 1) * h->step + wide;
+    int pixels = (h->tq - 1) * h->step + (wide - 1) * f->dilation_q + 1;
     h->side = (pixels + h->step - 1) / h->step;
     h->pixel = inner + (inner / HALO_PIECE % 2 ? 0 : HALO_PIECE);
     h->line = pixels * inner;

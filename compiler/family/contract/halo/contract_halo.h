@@ -19,7 +19,7 @@
  * as long as all of a window's row: the patch is a pixel's channels one after
  * the other then, an odd number of pieces apart, so that ldmatrix finds 8
  * neighbours on other banks; a stride's pixels lie apart, every second first
- * for 2.
+ * for 2. Taps of such may lie apart as well.
  *
  * A window of three dimensions (a video's) has for each channel as many planes
  * as it is deep, which are channels to all that follows. */
@@ -52,6 +52,7 @@ typedef struct HaloForm {
     bool merged[MAX_RANK];         /* dimensions of the row, dim_w among them */
     int64_t stride_image, stride_channel, stride_z;
     int step_p, step_q, dilation, first_p, first_q;
+    int dilation_q;                /* wide: pixels from a tap to the next */
     int step_z, dilation_z, first_z;
     int64_t rest;                  /* elements before all of it */
     int align;                     /* elements that one copy may take */

@@ -51,6 +51,8 @@ static void constants(HaloBuild *h)
     kernel_constant(g, k, "STEP_P", f->step_p, NULL);
     kernel_constant(g, k, "STEP_Q", f->step_q, NULL);
     kernel_constant(g, k, "DILATION", f->dilation, NULL);
+    if (f->dilation_q > 1)
+        kernel_constant(g, k, "DILATION_Q", f->dilation_q, NULL);
     kernel_constant(g, k, "HEIGHT",
                     f->dim_h < 0 ? 1 : t->dim[f->dim_h], NULL);
     kernel_constant(g, k, "WIDTH", f->width, "elements of a row");
@@ -615,13 +617,15 @@ static void put_pieces(HaloBuild *h, Tree *place, Tree *load)
         "    const int at = piece / PIECES, tap = piece % PIECES * 8;\n"
         "    piece_at[half] = (at / ROWS_R * IN_ROWS + "
         "at % ROWS_R * DILATION) * PITCH\n"
-        "        + tap / C % STEP * (SIDE * PIXEL) + "
-        "tap / C / STEP * PIXEL + tap % C;\n"
+        "        + @pixel % STEP * (SIDE * PIXEL) + "
+        "@pixel / STEP * PIXEL + tap % C;\n"
         "}\n"
         "const int from = lane < 16 ? piece_at[0] : piece_at[1];\n"
         "#pragma unroll\n"
         "for (int i = 0; i < WM / 16; ++i)\n"
-        "    dcc_ldmatrix_x4(x_frag[i], lane_at[i] + from);\n");
+        "    dcc_ldmatrix_x4(x_frag[i], lane_at[i] + from);\n",
+        FILL("pixel", h->f->dilation_q > 1 ? "(tap / C * DILATION_Q)"
+                                           : "tap / C"));
 }
 
 static void put_tile(HaloBuild *h, Tree *b)
