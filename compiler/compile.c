@@ -1,6 +1,7 @@
 #include "compile.h"
 
 #include "ast.h"
+#include "rewrite/astride.h"
 #include "rewrite/centre.h"
 #include "rewrite/diagonal.h"
 #include "search/build.h"
@@ -251,6 +252,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     try->windows = layout_by_windows(g);
     if (try->ends)
         try->n_ends = copy_ends(g);
+    copy_astride(g);
     layout(g, o->model.math != MATH_EXACT, o->random_layout, o->pack_as,
            o->packed);
     phase_ranges(g);

@@ -1,4 +1,5 @@
 /* test_ends.c - inputs and outputs that lie otherwise than kernels want. */
+#include "compiler/rewrite/astride.h"
 #include "compiler/rewrite/ends.h"
 #include "models.h"
 
@@ -136,4 +137,48 @@ Test(ends, as_declared)
     expect(0, 1, "input x : f16[8, 64, 56, 56]; output y = relu(x) * 2;");
     expect(0, 1, "input x : f16[8, 64, 56, 56];"
                  " output y[n, c] = mean(i, j) x[n, c, i, j];");
+}
+
+/* How many intermediate results are tensors of their own, other than the one
+ * that is read. */
+static int astride(Fixture *f, const char *body)
+{
+    Graph *g = lowered(f, arena_printf(f->arena, "model m { %s }", body));
+    int n = 0;
+
+    simplified(g);
+    normalise(g);
+    copy_astride(g);
+    for (int i = 0; i < g->n_tensor; i++)
+        n += g->tensor[i]->astride;
+    return n;
+}
+
+/* Results that are neighbours of a batch lie along their rows, and what reads
+ * them has a copy, or all of a norm is the copy. */
+Test(ends, along_a_batch)
+{
+    static const char head[] =
+        "dim N = 128; input a : f16[2, N, N, N]; input b : f16[2, N, N, N];"
+        " param w : f16[N, N];";
+    Fixture f = fixture();
+    const char *norm = arena_printf(
+        f.arena, "%s t[n, i, j, c] = sum(k) a[n, i, c, k] * b[n, j, c, k];"
+                 " output y = linear(layer_norm(t), w);", head);
+
+    cr_expect_eq(astride(&f, norm), 1);
+    expect(0, 4, norm);
+    cr_expect_eq(astride(&f, arena_printf(
+        f.arena, "%s t[n, i, j, c] : f32 = sum(k) a[n, i, c, k] *"
+                 " b[n, j, c, k]; u : f16 = t * 2; output y = linear(u, w);",
+        head)), 1);
+    /* along its own columns it is as it should be */
+    cr_expect_eq(astride(&f, arena_printf(
+        f.arena, "%s t[n, i, c, j] = sum(k) a[n, i, c, k] * b[n, j, c, k];"
+                 " output y = linear(layer_norm(t), w);", head)), 0);
+    /* a sum for each channel has no rows */
+    cr_expect_eq(astride(&f, arena_printf(
+        f.arena, "%s t[n, i, c] = sum(k) a[n, i, c, k] * b[n, i, c, k];"
+                 " output y = linear(layer_norm(t), w);", head)), 0);
+    arena_free(f.arena);
 }

@@ -75,6 +75,8 @@ typedef struct Tensor {
                            they are (parts.h) */
     bool for_chain;     /* a copy that lies as chains want it: it is one until
                            these were looked for (ends.h) */
+    bool astride;       /* results of products that lie along their rows, other
+                           than the copy of them (astride.h) */
     bool own;           /* made for one product, again (recompute.h) */
     bool cut;           /* made for one sum: 0 where a term is out of its range
                            (factors.h) */

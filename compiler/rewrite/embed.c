@@ -9,7 +9,8 @@ enum {
 
 static bool may_move(const Tensor *t)
 {
-    return t->role == ROLE_TEMP && t->when == WHEN_RUN && !t->prev && !t->host;
+    return t->role == ROLE_TEMP && t->when == WHEN_RUN && !t->prev &&
+           !t->host && !t->astride;
 }
 
 /* Each dimension of what is read is one of s's variables, which alone says

@@ -60,7 +60,7 @@ static void unite(const Expr *e, void *ctx)
     Union *u = ctx;
     const Tensor *t = u->s->tensor;
 
-    if (e->kind != E_READ || !same_dims(e->tensor, t))
+    if (e->kind != E_READ || !same_dims(e->tensor, t) || e->tensor->astride)
         return;
     for (int d = 0; d < t->rank; d++)
         if (e->at[d] != u->s->store[d])

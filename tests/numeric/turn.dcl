@@ -70,3 +70,15 @@ model across {
   output g[i, j] : f32 = h[j, i] * h[j, i];
   output u[i, n, c, j] = x[n, c, i, j];
 }
+
+// results of products that are neighbours of a batch, read along it
+model astride {
+  input a : f16[2, 24, 40, 16];
+  input b : f16[2, 32, 40, 16];
+  param w : f16[16, 16];
+  t[n, i, j, c] = sum(k) a[n, i, k, c] * b[n, j, k, c];
+  output y = linear(layer_norm(t), w);
+  u[i, j, c] : f32 = sum(k) a[0, i, k, c] * b[1, j, k, c];
+  v[i, j, c] : bf16 = relu(u[i, j, c]);
+  output z = softmax(v);
+}
