@@ -640,7 +640,7 @@ static bool take_parts(Form *f)
 
 static Group *form(Form *f, Group *const *unit, int n)
 {
-    f->second = unit[n - 1];
+    f->second = chain_whole_sum(f->g, unit[n - 1]);
     f->scores = only_result(unit[0]);
     if (!group_contraction(f->g, f->second, &f->c, &f->why))
         return NULL;

@@ -2,6 +2,8 @@
 
 #include "group/split.h"
 
+#include <string.h>
+
 enum { MAX_DIGITS = 24 };
 
 typedef struct Digits {
@@ -74,6 +76,24 @@ static void put_number(Graph *g, Group *gr, const Var *v, const Subst *s, int n)
     group_subst(g, gr, s, n);
 }
 
+/* A number for the digits of s, and what they are of it. */
+static const Var *make_number(const Digits *s, Subst *by)
+{
+    IdxPool *p = s->g->pool;
+    int64_t below = 1, all = 1;
+
+    for (int i = 0; i < s->n; i++)
+        all *= s->part[i]->extent;
+    const Var *v = idx_new_var(p, s->part[s->n - 1]->name, all);
+    for (int i = s->n - 1; i >= 0; i--) {
+        int64_t extent = s->part[i]->extent;
+        const Idx *e = idx_floor(p, idx_var(p, v), below);
+        by[i] = (Subst){s->part[i], i ? idx_mod(p, e, extent) : e};
+        below *= extent;
+    }
+    return v;
+}
+
 void chain_whole(Graph *g, Group *first, Group *between, Group *also,
                  const Step *made)
 {
@@ -82,18 +102,30 @@ void chain_whole(Graph *g, Group *first, Group *between, Group *also,
 
     for (int d = 0; d < made->tensor->rank; d++) {
         Subst by[MAX_DIGITS];
-        int64_t below = 1;
         if (!find_digits(&s, first, between, made, d))
             continue;
-        const Var *v = idx_new_var(g->pool, s.part[s.n - 1]->name,
-                                   made->tensor->dim[d]);
-        for (int i = s.n - 1; i >= 0; i--) {
-            int64_t extent = s.part[i]->extent;
-            const Idx *e = idx_floor(g->pool, idx_var(g->pool, v), below);
-            by[i] = (Subst){s.part[i], i ? idx_mod(g->pool, e, extent) : e};
-            below *= extent;
-        }
+        const Var *v = make_number(&s, by);
         for (int k = 0; k < 3 && of[k]; k++)
             put_number(g, of[k], v, by, s.n);
     }
+}
+
+Group *chain_whole_sum(Graph *g, Group *second)
+{
+    Digits s = {.g = g, .n = second->n_cols};
+    Subst by[MAX_DIGITS];
+    int sum = 0;
+
+    if (s.n < 2 || s.n > MAX_DIGITS)
+        return second;
+    memcpy(s.part, second->cols, sizeof *s.part * (size_t)s.n);
+    while (second->step[sum].op == R_NONE)
+        sum++;
+    for (int i = 0; i <= sum; i++)
+        expr_visit(second->step[i].value, note_steps, &s);
+    if (s.apart)
+        return second;
+    Group *gr = group_copy(g, second);
+    put_number(g, gr, make_number(&s, by), by, s.n);
+    return gr;
 }

@@ -10,5 +10,9 @@
  * of a picture's rows and columns had made them several. */
 void chain_whole(Graph *g, Group *first, Group *between, Group *also,
                  const Step *made);
+/* The second product, or a copy of it whose sum goes over one number: that of
+ * several, as of an image's rows and columns, which all that it reads steps
+ * through memory by. */
+Group *chain_whole_sum(Graph *g, Group *second);
 
 #endif

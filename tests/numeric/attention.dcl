@@ -170,3 +170,11 @@ model at_picture {
   p : f16 = softmax(s);
   output y[b, i, h, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
 }
+// queries and keys of a picture, whose rows and columns are one number in a bias
+model at_image {
+  input r : f16[2, 12, 10, 144]; input t : f16[2, 120, 120];
+  q[b, h in 0..2, i in 0..120, d in 0..24] = r[b, i / 10, i % 10, 72 * h + d];
+  k[b, h in 0..2, j in 0..120, d in 0..24] = r[b, j / 10, j % 10, 72 * h + d + 24];
+  v[b, h in 0..2, j in 0..120, d in 0..24] = r[b, j / 10, j % 10, 72 * h + d + 48];
+  output y = attention(q, k, v, t);
+}
