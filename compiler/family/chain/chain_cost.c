@@ -160,14 +160,14 @@ static bool is_own(const ChainForm *f, const TmaOperand *o)
 }
 
 /* Clocks of TMA for so many rows of an operand, each of so many elements, in so
- * many boxes: rows that end within their box are slower. */
+ * many boxes: rows that end within their box are slower, most of all those that
+ * all tiles want. */
 static double rows_clk(const ChainForm *f, const Tma *t, const TmaOperand *o,
                        double rows, int64_t elems, int boxes)
 {
     const Device *d = t->x->o->device;
-    bool ends = elems * 2 < TMA_ROW, whole = elems * 2 % L2_SECTOR == 0;
 
-    if (ends && whole && is_own(f, o))
+    if (elems * 2 < TMA_ROW && is_own(f, o))
         return rows * boxes * d->tma_odd_row_clk;
     return o->k_major && tma_few_terms(t) ? tma_few_clk(t, o, rows * boxes)
                                           : rows * boxes * d->tma_row_clk;
