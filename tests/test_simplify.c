@@ -88,6 +88,19 @@ Test(stack, of_two_to_nine)
     }
 }
 
+/* Norms of groups of channels are two levels of both sums, of one image as of
+ * several. */
+Test(levels, of_images)
+{
+    for (int n = 1; n <= 2; n++) {
+        Buf b = {0};
+        buf_printf(&b, "model m { input x : f16[%d, 64, 192, 192];"
+                       " output y = group_norm(x, groups = 16); }", n);
+        cr_expect_eq(statements(buf_text(&b), R_SUM), 4, "%d", n);
+        buf_free(&b);
+    }
+}
+
 Test(stack, needs_one_form)
 {
     const char *head = "model m { input x : f16[8, 32]; input z : f16[8, 32];"

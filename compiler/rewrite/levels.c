@@ -11,7 +11,7 @@ enum {
     FEW = 8192,       /* results that leave a GPU idle */
     LONG = 1 << 15,   /* terms that do not stay on chip until reread */
     APART = 1 << 10,  /* the same where they are not neighbours in memory */
-    WORTH = 1 << 22,  /* terms of all: less is read in a launch's time */
+    WORTH = 1 << 20,  /* terms of all: less is read in a launch's time */
     WORTH_APART = 1 << 19, /* but a block would take its time over columns */
     PIECE = 1024,     /* terms at most of a piece, which stay in registers */
     PIECE_APART = 256, /* the same of columns */
@@ -98,10 +98,11 @@ static void note_apart(const Expr *e, void *ctx)
     bool result = false, images = false;
     for (int i = 0; i < a->s->n_red; i++)
         summed += a->s->red[i]->extent > 1 && expr_uses(e, a->s->red[i]);
-    for (int i = 0; i < a->s->n_out; i++) {
+    for (int i = 0; i < a->s->n_out; i++)
         result |= v == a->s->out[i] && v->extent > 1;
-        images |= a->s->n_out == 1 && expr_uses(e, a->s->out[i]);
-    }
+    /* of a channel: of a group of them it has some side by side */
+    for (int d = 0; d < e->tensor->rank && a->s->n_out == 1; d++)
+        images |= idx_is_var(e->at[d]) == a->s->out[0];
     a->found |= summed && (result || (images && summed > 2));
 }
 
@@ -273,6 +274,16 @@ static bool reads(const Stmt *s, const Tensor *t)
     return r.found;
 }
 
+/* A batch of one is a variable of some statements, and of others none. */
+static int n_long(const Stmt *s)
+{
+    int n = 0;
+
+    for (int i = 0; i < s->n_out; i++)
+        n += s->out[i]->extent > 1;
+    return n;
+}
+
 /* Whether all that read s, or values of its rows that do, are on the way to
  * `product`: a batch norm's mean has the running one besides, on the way to a
  * gradient of weights. */
@@ -286,7 +297,7 @@ static bool leads_there(Web *web, const Stmt *s, const Stmt *product,
         if (t == product || !reads(t, s->tensor))
             continue;
         if (!reaches(web, product, t->tensor) ||
-            (depth && t->op == R_NONE && t->n_out == s->n_out &&
+            (depth && t->op == R_NONE && n_long(t) == n_long(s) &&
              !leads_there(web, t, product, depth - 1)))
             return false;
     }
@@ -329,6 +340,30 @@ static bool is_long(const Stmt *s, int64_t *most, bool *apart)
     return !r.found;
 }
 
+static bool is_zero(const Idx *e)
+{
+    return !e->n && !e->k;
+}
+
+/* Whether s stores where it reads, but for dimensions of one element, which
+ * either may have. */
+static bool same_place(const Expr *read, const Stmt *s)
+{
+    int n = s->tensor->rank, k = 0;
+
+    for (int d = 0; d < read->tensor->rank; d++) {
+        if (is_zero(read->at[d]))
+            continue;
+        while (k < n && is_zero(s->store[k]))
+            k++;
+        if (k == n || read->at[d] != s->store[k++])
+            return false;
+    }
+    while (k < n && is_zero(s->store[k]))
+        k++;
+    return k == n;
+}
+
 /* m = s / n, element by element? */
 static bool is_mean(const Web *web, const Tensor *m, const Stmt *sum)
 {
@@ -336,7 +371,7 @@ static bool is_mean(const Web *web, const Tensor *m, const Stmt *sum)
     double n = (double)extents(sum->red, sum->n_red), by;
 
     if (!s || s->op != R_NONE || !plain_store(s) || m->type != T_F32 ||
-        s->value->kind != E_BINARY || s->n_out != sum->n_out)
+        s->value->kind != E_BINARY)
         return false;
     const Expr *a = s->value->arg[0], *b = s->value->arg[1];
     if (s->value->fn == F_MUL && a->kind == E_CONST) {
@@ -344,11 +379,9 @@ static bool is_mean(const Web *web, const Tensor *m, const Stmt *sum)
         a = b;
         b = swap;
     }
-    if (a->kind != E_READ || a->tensor != sum->tensor || b->kind != E_CONST)
+    if (a->kind != E_READ || a->tensor != sum->tensor || b->kind != E_CONST ||
+        !same_place(a, s))
         return false;
-    for (int d = 0; d < a->tensor->rank; d++)
-        if (a->at[d] != s->store[d])
-            return false;
     by = s->value->fn == F_MUL ? b->num * n
          : s->value->fn == F_DIV ? n / b->num : 0;
     return fabs(by - 1) < 1e-6;
@@ -387,9 +420,8 @@ static bool is_squares(Levels *l, const Stmt *q)
     if (v->kind != E_BINARY || v->fn != F_SUB || v->arg[1]->kind != E_READ ||
         v->arg[1]->in.n || !is_mean(l->web, v->arg[1]->tensor, l->sum))
         return false;
-    for (int d = 0; d < q->n_out; d++)
-        if (v->arg[1]->at[d] != q->store[d])
-            return false;
+    if (!same_place(v->arg[1], q))
+        return false;
     const Expr *term = term_of(l->g, l->sum, q);
     l->mean = v->arg[1];
     return term && expr_equal(term, v->arg[0]);

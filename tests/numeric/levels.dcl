@@ -28,3 +28,5 @@ model others {
 }
 // groups of channels that lie innermost: pieces are of rows of pixels
 model le_groups_last { input x : f16[2, 128, 128, 128]; t[n, c, i, j] = x[n, i, j, c]; y = group_norm(t, groups = 32); output z[n, i, j, c] = y[n, c, i, j]; }
+// the same of one image
+model le_groups_one { input x : f16[1, 160, 128, 64]; t[n, c, i, j] = x[n, i, j, c]; y = group_norm(t, groups = 16); output z[n, i, j, c] = y[n, c, i, j]; }
