@@ -673,6 +673,14 @@ static void note_trained(Layouts *l)
     }
 }
 
+/* A sum that is no product has of each point what its terms have there. */
+static bool is_pointwise(const Stmt *s)
+{
+    const Expr *a, *b;
+
+    return s->op == R_NONE || walk_is_pick(s) || !walk_cut_product(s, &a, &b);
+}
+
 static Layouts poll(Graph *g)
 {
     Layouts l = {.g = g};
@@ -696,8 +704,7 @@ static Layouts poll(Graph *g)
         if (g->stmt[i]->op == R_NONE && !copied[i])
             expr_visit(g->stmt[i]->value, wish, &(Union){&l, g->stmt[i]});
     for (int i = 0; i < g->n_stmt; i++)
-        if (!copied[i] &&
-            (g->stmt[i]->op == R_NONE || walk_is_pick(g->stmt[i])))
+        if (!copied[i] && is_pointwise(g->stmt[i]))
             expr_visit(g->stmt[i]->value, inherit, &(Union){&l, g->stmt[i]});
     return l;
 }
