@@ -48,6 +48,15 @@ Test(select, one_kernel)
               " param g : f16[64]; output y = rms_norm(embedding(ids, t), g);");
 }
 
+/* A group that writes over what it reads is no equal of one that does not: not
+ * all families serve it. */
+Test(select, in_place)
+{
+    expect(4, "input ids : i32[8]; param w : f16[100000, 16];"
+              " z = embedding(ids, w); output loss = square_sum(z);"
+              " for v in params { v = v - 0.1 * grad(loss, v); }");
+}
+
 /* What a product's factor is computed of is no kernel of its own where tensor
  * cores take the factor from registers. */
 Test(select, computed_factors)

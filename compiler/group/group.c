@@ -449,6 +449,8 @@ static void canon_access(Buf *b, const Canon *c, const Tensor *t,
                  arg_number(c->group, t));
     buf_putc(b, ':');
     buf_puts(b, type_name(t->type));
+    if (t->prev)
+        buf_puts(b, "in place");
     buf_puts(b, t->cut ? "cut(" : "(");
     for (int i = 0; i < n; i++) {
         if (i)
