@@ -479,10 +479,12 @@ static void give_set(Gift *to, const Stmt *s, const Partial *p,
     Scatter sc = {.graph = g, .of = to->of, .from = s->tensor, .v = to->v,
                   .u = to->u, .left = set->left, .n_left = set->n_left,
                   .at = a->at, .call = a->call};
-    const Expr *rows = when ? scatter_sum(&sc, when, e) : NULL;
+    bool inside = range && left_in(set, range);
+    const Expr *ranged = inside ? expr_select(g, range, e, zero, T_F32) : e;
+    const Expr *rows = when ? scatter_sum(&sc, when, ranged) : NULL;
+    bool own = !rows && set->n_left;
     if (when && !rows)
         e = expr_select(g, expr_confine(g, when), e, zero, T_F32);
-    bool own = !rows && set->n_left, inside = range && left_in(set, range);
     if (inside)
         e = expr_select(g, range, e, zero, T_F32);
     e = own ? summed(to, s, set, e) : rows ? rows : e;

@@ -20,3 +20,14 @@ model tb_tied {
   for w in params { w = w - 0.1 * grad(loss, w); }
   output loss;
 }
+// a range of data within what is summed up, and several chunks of points
+model tb_bag {
+  input ids : i32[64, 20] in 0..2000;
+  input len : i32[64] in 1..20;
+  input c : f32[64, 32];
+  param e : f32[2000, 32];
+  h[b, d] = sum(k in 0..len[b]) e[ids[b, k], d] * c[b, d];
+  loss[] = sum(b, d) h[b, d] * h[b, d];
+  for w in params { w = w - 0.1 * grad(loss, w); }
+  output loss;
+}
