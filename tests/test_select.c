@@ -48,8 +48,7 @@ Test(select, one_kernel)
               " param g : f16[64]; output y = rms_norm(embedding(ids, t), g);");
 }
 
-/* A group that writes over what it reads is no equal of one that does not: not
- * all families serve it. */
+/* What writes over what it reads is no equal of what does not. */
 Test(select, in_place)
 {
     expect(4, "input ids : i32[8]; param w : f16[100000, 16];"

@@ -10,7 +10,9 @@
  *     rows[n, d] = sum(m) same[n, m] * e[m, d]
  *     first[v]   = min(m) (id[m] == v ? m : N)
  *     t'[v, d]   = first[v] < N ? rows[first[v], d] : 0
- */
+ *
+ * Many points are of chunks: all of these are of one, and t' is the sum over
+ * chunks. */
 #ifndef DCC_SCATTER_H
 #define DCC_SCATTER_H
 

@@ -31,3 +31,14 @@ model tb_bag {
   for w in params { w = w - 0.1 * grad(loss, w); }
   output loss;
 }
+// chunks of f16 readers
+model tb_chunks {
+  input ids : i32[9, 257] in 0..300;
+  input r : f16[9, 257, 16];
+  param e : f16[300, 16];
+  x = embedding(ids, e);
+  y[b, s, d] = x[b, s, d] * r[b, s, d];
+  loss[] : f32 = mean(b, s, d) f32(y[b, s, d]) * y[b, s, d];
+  for w in params { w = w - 0.1 * grad(loss, w); }
+  output loss;
+}
