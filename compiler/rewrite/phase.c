@@ -95,9 +95,14 @@ static bool is_zero(const Expr *e)
     return e->kind == E_CONST && e->num == 0;
 }
 
-/* A factor that is 0 where a congruence of its own does not hold. */
+static bool among(Phase *f, Guard in, const Expr *e);
+
+/* A factor that is 0 where a congruence of its own does not hold, or a choice
+ * of 0 there, as in gradients of such a factor's weights. */
 static bool find_factor(Phase *f, const Expr *e)
 {
+    Guard in;
+
     if (e->kind == E_CAST && type_is_float(e->type))
         return find_factor(f, e->arg[0]);
     if (e->kind == E_UNARY && e->fn == F_NEG)
@@ -107,14 +112,25 @@ static bool find_factor(Phase *f, const Expr *e)
     if (e->kind == E_BINARY && e->fn == F_DIV)
         return find_factor(f, e->arg[0]);
     if (e->kind == E_SELECT && is_zero(e->arg[2]))
-        return find_factor(f, e->arg[1]);
-    if (e->kind != E_READ || !e->in.n || e->outside->kind != E_CONST ||
-        e->outside->num != 0)
-        return false;
-    for (int i = 0; i < e->in.n; i++)
-        if (is_phase(f, e->in.cond[i])) {
-            for (int d = 0; d < e->tensor->rank; d++)
-                idx_visit(e->at[d], note_floor, f);
+        return (expr_as_guard(f->g, e->arg[0], &in) &&
+                among(f, in, e->arg[1])) ||
+               find_factor(f, e->arg[1]);
+    return e->kind == E_READ && e->in.n && e->outside->kind == E_CONST &&
+           e->outside->num == 0 && among(f, e->in, e);
+}
+
+static void note_floors(const Expr *e, void *ctx)
+{
+    for (int d = 0; e->kind == E_READ && d < e->tensor->rank; d++)
+        idx_visit(e->at[d], note_floor, ctx);
+}
+
+/* Whether one of the conditions under which e is there is a congruence. */
+static bool among(Phase *f, Guard in, const Expr *e)
+{
+    for (int i = 0; i < in.n; i++)
+        if (is_phase(f, in.cond[i])) {
+            expr_visit(e, note_floors, f);
             return true;
         }
     return false;

@@ -110,3 +110,13 @@ model taps3 {
           ? d[n, (t + 1 - a) / 2, (h + 1 - r) / 2, (q + 1 - s) / 2, k] or 0 : 0)
       * w[k, c, a, r, s];
 }
+// Weights of transposed convolutions: taps of one phase each, of unequal phases, with strides of their own, of groups
+model wt_two { input x : f16[2, 16, 9, 7]; input r : f16[2, 8, 18, 14]; param w : f16[16, 8, 2, 2];
+  y = conv_transpose2d(x, w, stride = 2); loss[] = sum(n, a, i, j) y[n, a, i, j] * f32(r[n, a, i, j]); output loss; output d = grad(loss, w); output e = grad(loss, x); }
+model wt_four { input x : f16[2, 16, 9, 7]; input r : f16[2, 8, 18, 14]; param w : f16[16, 8, 4, 4];
+  y = conv_transpose2d(x, w, stride = 2, pad = 1); loss[] = sum(n, a, i, j) y[n, a, i, j] * f32(r[n, a, i, j]); output loss; output d = grad(loss, w); output e = grad(loss, x); }
+model wt_three { input x : f16[2, 16, 9, 7]; input r : f16[2, 8, 18, 14]; param w : f16[16, 8, 3, 3];
+  y = conv_transpose2d(x, w, stride = 2, pad = 1, extra = 1); loss[] = sum(n, a, i, j) y[n, a, i, j] * f32(r[n, a, i, j]); output loss; output d = grad(loss, w); output e = grad(loss, x); }
+model wt_uneven { input x : f32[2, 8, 5, 6]; input r : f32[2, 4, 16, 24]; param w : f32[4, 2, 5, 2]; param b : f32[4];
+  v[c in 0..8, a, p, q] = w[c % 4, a, p, q] * (c + 1);
+  y = conv_transpose2d(x, v, b, stride = [3, 4], pad = [1, 0], dilation = [1, 1], groups = 2, extra = [1, 2]); loss[] = sum(n, a, i, j) y[n, a, i, j] * r[n, a, i, j]; output loss; output d = grad(loss, w); output e = grad(loss, x); }
