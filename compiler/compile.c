@@ -10,6 +10,7 @@
 #include "rewrite/ends.h"
 #include "search/explain.h"
 #include "search/norms.h"
+#include "search/readable.h"
 #include "search/keep.h"
 #include "rewrite/layout.h"
 #include "rewrite/unfold.h"
@@ -551,10 +552,21 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
                                  const char *model, const CompileOptions *o,
                                  const Seens *seen, int64_t most, Report *r)
 {
+    enum { TRIES = 8 };
+    const Written from = written(r);
     Diag *quiet = diag_new(a);
-    CudaProgram *p =
-        better_parts(a, d, quiet, tree, model, o, seen, most, r);
+    CompileOptions mine = *o;
 
+    mine.model.readable = readable_new(a);
+    CudaProgram *p =
+        better_parts(a, d, quiet, tree, model, &mine, seen, most, r);
+    bool free = !is_picky(o) && !o->random_plan;
+    for (int i = 0; i < TRIES && p && free; i++) {
+        if (!readable_note(r->selection, p))
+            break;
+        rewind_to(r, from);
+        p = better_parts(a, quiet, quiet, tree, model, &mine, seen, most, r);
+    }
     diag_drop(quiet);
     if (!p)
         return NULL;

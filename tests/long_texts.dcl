@@ -16,3 +16,20 @@ model norms {
   output loss = mse(h, t);
   for p in params { p = p - 0.01 * grad(loss * 64, p); }
 }
+// a GRU's biases, which all its steps have a part in
+block cell(x: T[B, D], h: T[B, H]) -> y {
+  param wi : T[3 * H, D];  param bi : T[3 * H];
+  param wh : T[3 * H, H];  param bh : T[3 * H];
+  a = linear(x, wi, bi);  c = linear(h, wh, bh);
+  z[b, j in 0..H] = sigmoid(a[b, j + H] + c[b, j + H]);
+  y[b, j in 0..H] = (1 - z[b, j]) * tanh(a[b, j + 2 * H] + sigmoid(a[b, j] + c[b, j]) * c[b, j + 2 * H])
+      + z[b, j] * h[b, j];
+}
+model gru {
+  input x : f16[4, 64, 128];
+  h : f16[64, 256] = 0;
+  for s in 0..4 { xs[b, d] = x[s, b, d]; h = cell(xs, h) as "gru"; }
+  loss = square_sum(h);
+  for p in params { p = p - 0.01 * grad(loss, p); }
+  output loss;
+}

@@ -21,6 +21,8 @@ typedef struct Options {
     const char *const *avoid; int n_avoid; /* families that get nothing */
     const struct Folds *folds; /* norms are corrections in these products alone
                             (group/fold.h); NULL: where that saves time */
+    struct Readable *readable; /* groups that no family serves, as their kernels
+                            have too many lines (search/readable.h); or NULL */
 } Options;
 enum { MATH_EXACT, MATH_TF32, MATH_3XTF32 };
 const char *math_name(int math); /* as --math has it */

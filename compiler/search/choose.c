@@ -1,4 +1,4 @@
-#include "search/select.h"
+#include "search/readable.h"
 
 #include <math.h>
 
@@ -123,6 +123,11 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
         cost_family(s, &list[i], from ? from->at : -1, &least, best);
         if (best->form == list[i].form)
             from = &list[i];
+    }
+    if (best->family && readable_refuses(s->options->readable, gr, best)) {
+        best->family = NULL;
+        best->cost.us = INFINITY;
+        best->why = "its kernel would have too many lines";
     }
     return best;
 }
