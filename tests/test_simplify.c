@@ -417,3 +417,28 @@ Test(centre, gradients_of_softmax)
     cr_expect_eq(count_centred("f32", "e = exp(x); p[i, j] = e[i, j] /"
                                " sum(k) e[i, k] * e[i, k];"), 0);
 }
+
+/* Maxima and sums after simplify of a cross entropy of `cols` classes. */
+static int entropy_levels(const char *type, int cols, Reduce op)
+{
+    char text[256];
+
+    snprintf(text, sizeof text, "model m { input x : %s[2048, %d];"
+             " m[i] : f32 = max(j) x[i, j]; output y[i] : f32 = m[i] +"
+             " log(sum(j) exp(f32(x[i, j]) - m[i])); }", type, cols);
+    return statements(text, op);
+}
+
+/* What a block can keep until it reads it again stays one sum. */
+Test(levels, kept)
+{
+    cr_expect_eq(entropy_levels("f16", 50304, R_MAX), 1);
+    cr_expect_eq(entropy_levels("f16", 50304, R_SUM), 1);
+    cr_expect_eq(entropy_levels("f16", 131072, R_MAX), 2);
+    cr_expect_eq(entropy_levels("f16", 131072, R_SUM), 2);
+    cr_expect_eq(entropy_levels("f32", 50304, R_MAX), 1);
+    cr_expect_eq(entropy_levels("f32", 65536, R_MAX), 2);
+    cr_expect_eq(statements("model m { input x : f16[2048, 50304];"
+                            " output y[i] : f32 = sum(j) f32(x[i, j]); }",
+                            R_SUM), 2);
+}

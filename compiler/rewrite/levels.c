@@ -9,7 +9,8 @@
 
 enum {
     FEW = 8192,       /* results that leave a GPU idle */
-    LONG = 1 << 15,   /* terms that do not stay on chip until reread */
+    LONG = 1 << 15,   /* terms of a result, unless a block keeps them */
+    KEPT = 224 << 10, /* bytes that a block keeps until they are reread */
     APART = 1 << 10,  /* the same where they are not neighbours in memory */
     WORTH = 1 << 20,  /* terms of all: less is read in a launch's time */
     WORTH_APART = 1 << 19, /* but a block would take its time over columns */
@@ -320,8 +321,40 @@ static bool lies_between(Web *web, const Stmt *s)
     return false;
 }
 
+typedef struct Kept {
+    const Web *web;
+    const Stmt *s;
+    int64_t bytes; /* of a term */
+    bool reread;
+} Kept;
+
+static void note_kept(const Expr *e, void *ctx)
+{
+    Kept *k = ctx;
+    bool own = false;
+
+    if (e->kind != E_READ)
+        return;
+    for (int i = 0; i < k->s->n_red; i++)
+        own |= expr_uses(e, k->s->red[i]);
+    if (!own)
+        return;
+    k->bytes += type_bytes(e->tensor->type);
+    k->reread |= k->web->readers[e->tensor->id].n > 1;
+}
+
+/* Has a block room for a result's terms, which others read too? What a piece's
+ * block has read is gone when the sum of all pieces is known. */
+static bool is_kept(const Web *web, const Stmt *s)
+{
+    Kept k = {.web = web, .s = s};
+
+    expr_visit(s->value, note_kept, &k);
+    return k.reread && k.bytes * extents(s->red, s->n_red) <= KEPT;
+}
+
 /* *most: terms of a piece; *apart: those of a column. */
-static bool is_long(const Stmt *s, int64_t *most, bool *apart)
+static bool is_long(const Web *web, const Stmt *s, int64_t *most, bool *apart)
 {
     int64_t rows = extents(s->out, s->n_out), cols = extents(s->red, s->n_red);
     Reuse r = {s, false};
@@ -332,7 +365,8 @@ static bool is_long(const Stmt *s, int64_t *most, bool *apart)
         s->when != WHEN_RUN || !plain_store(s) || rows > FEW ||
         cols < (a.found ? APART : LONG) ||
         rows * cols < (a.found ? WORTH_APART : WORTH) || s->tensor->prev ||
-        (s->tensor->role != ROLE_TEMP && s->tensor->role != ROLE_OUTPUT))
+        (s->tensor->role != ROLE_TEMP && s->tensor->role != ROLE_OUTPUT) ||
+        (!a.found && is_kept(web, s)))
         return false;
     *most = a.found ? PIECE_APART : PIECE;
     *apart = a.found;
@@ -649,8 +683,8 @@ void split_long_reductions(Graph *g)
         Levels l = {.g = g, .web = &web, .sum = g->stmt[i],
                     .inner_dim = inner, .n_dim = n};
         bool apart = false;
-        if (!is_long(l.sum, &l.most, &apart) || lies_between(&web, l.sum) ||
-            !choose_pieces(&l))
+        if (!is_long(&web, l.sum, &l.most, &apart) ||
+            lies_between(&web, l.sum) || !choose_pieces(&l))
             continue;
         int before = g->n_stmt;
         find_squares(&l);
