@@ -576,6 +576,35 @@ Test(guard, repetition_and_weaker_conditions_go)
     arena_free(f.arena);
 }
 
+Test(guard, distances_are_affine)
+{
+    Fix f = fix_open();
+    IdxPool *p = f.p;
+    const Idx *d = idx_sub(p, f.i, f.k);
+    const Idx *far = idx_max(p, d, idx_scale(p, d, -1));
+    const Idx *near = idx_sub(p, idx_const(p, 5), far);
+    Guard g = guard_add(p, (Guard){0}, near, 0);
+    cr_assert(g.n == 2 && idx_affine(g.cond[0].e) && idx_affine(g.cond[1].e));
+    g = guard_add(p, (Guard){0}, idx_scale(p, near, -1), 0);
+    cr_assert(g.n == 1 && !idx_affine(g.cond[0].e), "the farther ones are two");
+    arena_free(f.arena);
+}
+
+/* A block's columns: those of i / 4 == k / 4 are at most 3 away. */
+Test(guard, what_follows_is_affine)
+{
+    Fix f = fix_open();
+    IdxPool *p = f.p;
+    const Idx *d = idx_sub(p, idx_floor(p, f.i, 4), idx_floor(p, f.k, 4));
+    Guard g = guard_add(p, (Guard){0}, d, 0);
+    g = guard_add(p, g, idx_scale(p, d, -1), 0);
+    g = guard_affine(p, guard_add(p, g, idx_mod(p, f.k, 3), 2));
+    cr_assert_eq(g.n, 2);
+    for (int i = 0; i < 2; i++)
+        cr_assert(g.cond[i].e->k == 3 && idx_affine(g.cond[i].e));
+    arena_free(f.arena);
+}
+
 Test(guard, within_gives_only_what_is_open)
 {
     Fix f = fix_open();

@@ -64,6 +64,23 @@ static Guard never(IdxPool *p)
     return (Guard){c, 1};
 }
 
+/* rest + c * min(a, b) >= 0, c > 0, holds where both rest + c * a >= 0 and rest
+ * + c * b >= 0 do; and so does a maximum's where c < 0. */
+static bool add_each(IdxPool *p, Guard *g, const Idx *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        const Atom *x = e->term[i].atom;
+        int64_t c = e->term[i].c;
+        if (x->kind != (c > 0 ? ATOM_MIN : ATOM_MAX))
+            continue;
+        const Idx *rest = idx_sub(p, e, idx_scale(p, idx_atom(p, x), c));
+        *g = guard_add(p, *g, idx_add(p, rest, idx_scale(p, x->a, c)), 0);
+        *g = guard_add(p, *g, idx_add(p, rest, idx_scale(p, x->b, c)), 0);
+        return true;
+    }
+    return false;
+}
+
 Guard guard_add(IdxPool *p, Guard g, const Idx *e, int64_t mod)
 {
     Cond c = {e, mod};
@@ -72,6 +89,8 @@ Guard guard_add(IdxPool *p, Guard g, const Idx *e, int64_t mod)
         return g;
     if (t == NEVER)
         return never(p);
+    if (!mod && add_each(p, &g, e))
+        return g;
     c = canonical(p, c);
     if (cond_truth(c) == ALWAYS)
         return g;
@@ -124,6 +143,43 @@ Truth guard_truth(Guard g)
         all = t < all ? t : all;
     }
     return all;
+}
+
+/* What is affine and at least some positive multiple of e; NULL: not found. A
+ * floor, times d, is up to d - 1 less than what it is of. */
+static const Idx *affine_above(IdxPool *p, const Idx *e)
+{
+    enum { MOST = 1 << 20, FLOORS = 4 };
+
+    for (int round = 0; round <= FLOORS; round++) {
+        const Atom *x = NULL;
+        int64_t c = 0;
+        for (int i = 0; i < e->n && !x; i++)
+            if (e->term[i].atom->kind != ATOM_VAR) {
+                x = e->term[i].atom;
+                c = e->term[i].c;
+            }
+        if (!x)
+            return e;
+        if (x->kind != ATOM_FLOOR || x->d > MOST)
+            return NULL;
+        const Idx *rest = idx_sub(p, e, idx_scale(p, idx_atom(p, x), c));
+        const Idx *a = idx_scale(p, idx_addc(p, x->a, c < 0 ? 1 - x->d : 0), c);
+        e = idx_add(p, idx_scale(p, rest, x->d), a);
+    }
+    return NULL;
+}
+
+Guard guard_affine(IdxPool *p, Guard g)
+{
+    Guard out = {0};
+
+    for (int i = 0; i < g.n; i++) {
+        const Idx *e = g.cond[i].mod ? NULL : affine_above(p, g.cond[i].e);
+        if (e)
+            out = guard_add(p, out, e, 0);
+    }
+    return out;
 }
 
 bool guard_uses(Guard g, const Var *v)

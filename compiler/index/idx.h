@@ -162,6 +162,8 @@ Guard guard_and(IdxPool *p, Guard a, Guard b);
 Guard guard_add(IdxPool *p, Guard g, const Idx *e, int64_t mod);
 Guard guard_subst(IdxPool *p, Guard g, const Subst *s, int n);
 Truth guard_truth(Guard g);
+/* Affine conditions that hold wherever g does. */
+Guard guard_affine(IdxPool *p, Guard g);
 bool guard_same(Guard a, Guard b); /* the same conditions in one order */
 bool guard_uses(Guard g, const Var *v);
 /* Whether it may differ among `vec` aligned neighbours along v. */

@@ -35,3 +35,6 @@ model mk_keys_of_batch {
   b[i, j, k, l] : f32[2, 1, 64, 64] = (1 - f32(m[i, l])) * -3.4028235e38;
   output y = attention(q, k, v, b);
 }
+// a distance, and blocks, which an affine condition holds around
+model mk_distance { input q : f16[2, 270, 32]; input k : f16[2, 270, 32]; input v : f16[2, 270, 32]; s[b, i, j] : f32 = abs(i - j) <= 20 ? sum(d) q[b, i, d] * k[b, j, d] : -inf; p : f16 = softmax(s); output a = matmul(p, v); }
+model mk_blocks { input q : f16[2, 270, 32]; input k : f16[2, 270, 32]; input v : f16[2, 270, 32]; s[b, i, j] : f32 = i / 30 == j / 30 ? sum(d) q[b, i, d] * k[b, j, d] : -inf; p : f16 = softmax(s); output a = matmul(p, v); }

@@ -138,9 +138,14 @@ static const Expr *take_mask(ChainForm *f, const Expr *e)
             break;
         if (then)
             c = expr_unary(g, F_NOT, c, T_BOOL);
-        if (!expr_as_guard(g, c, &live) ||
-            !(f->few ? is_few_guard(f, live) : is_tile_guard(live)))
+        if (!expr_as_guard(g, c, &live))
             break;
+        if (!(f->few ? is_few_guard(f, live) : is_tile_guard(live))) {
+            if (!f->few) /* which tiles have none, e says of which scores */
+                f->rows.live = guard_and(g->pool, f->rows.live,
+                                         guard_affine(g->pool, live));
+            break;
+        }
         f->rows.live = guard_and(g->pool, f->rows.live, live);
         e = e->arg[then ? 2 : 1];
     }
