@@ -109,3 +109,29 @@ Test(variants, what_data_pick)
         arena_free(f.arena);
     }
 }
+
+/* Parts that alternate in memory are one launch, and a thread's elements one
+ * store, whoever reads what. */
+Test(variants, woven)
+{
+    static const char *const text[] = {
+        "input a : f16[512, 1024]; input b : f16[512, 1024];"
+        " y[i, 2 * j] = a[i, j]; y[i, 2 * j + 1] = b[i, j]; output y;",
+        "input a : u8[512, 1024]; y[i, j, 0] : f32 = a[i, j] * 0.1;"
+        " y[i, j, 2] : f32 = a[i, j] * 0.2;"
+        " y[i, j, 1] : f32 = a[i, j] * 0.3; output y;"};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        CudaProgram *p = compiled_body(&f, text[i], &o);
+        Buf b = {0};
+        emit_kernel(&b, p, p->run[0].kernel);
+        cr_expect_eq(p->n_run, 1);
+        cr_expect(strstr(buf_text(&b), i ? "y_frag[3 * v + 1] ="
+                                         : "y_frag[2 * v + 1] ="),
+                  "%s", buf_text(&b));
+        buf_free(&b);
+        arena_free(f.arena);
+    }
+}

@@ -36,19 +36,28 @@ static bool place(Units *u, int a, int b, bool planned)
     return true;
 }
 
-/* The first sibling behind unit i takes it in. */
+static bool place_in(Units *u, int i, const Ints *list)
+{
+    for (int k = 0; k < list->n && list->n <= MOST_READERS; k++) {
+        int j = list->v[k];
+        if (j > i && place(u, i, j, false))
+            return true;
+    }
+    return false;
+}
+
+/* The first sibling behind unit i takes it in: one that reads what it reads, or
+ * makes another part of what it makes. */
 static bool find_sibling(Units *u, int i)
 {
-    const Ints *reads = &u->unit[i].reads;
+    const Ints *reads = &u->unit[i].reads, *writes = &u->unit[i].writes;
 
-    for (int r = 0; r < reads->n; r++) {
-        const Ints *list = &u->readers[reads->v[r]];
-        for (int k = 0; k < list->n && list->n <= MOST_READERS; k++) {
-            int j = list->v[k];
-            if (j > i && place(u, i, j, false))
-                return true;
-        }
-    }
+    for (int r = 0; r < reads->n; r++)
+        if (place_in(u, i, &u->readers[reads->v[r]]))
+            return true;
+    for (int w = 0; w < writes->n; w++)
+        if (place_in(u, i, &u->writers[writes->v[w]]))
+            return true;
     return false;
 }
 

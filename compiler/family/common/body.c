@@ -707,7 +707,8 @@ static void scalar_steps(Body *b, Tree *out, const int *step, int n)
 
 static void lane_steps(Body *b, Tree *out, const int *step, int n)
 {
-    const char *frag[MAX_STEPS] = {NULL};
+    const char *frag[MAX_STEPS] = {NULL}, *lane[MAX_STEPS] = {NULL};
+    bool own[MAX_STEPS];
     int width[MAX_STEPS];
     Reads r;
     Tree *in = tree_list(b->graph->arena);
@@ -715,23 +716,26 @@ static void lane_steps(Body *b, Tree *out, const int *step, int n)
     reads_of(b->graph, b->group, step, n, &r);
     for (int i = 0; i < r.n; i++)
         stage_read(b, out, r.read[i]);
+    for (int i = 0; i < n; i++)
+        own[i] = is_own(b, step, n, step[i]);
     for (int i = 0; i < n; i++) {
         const Step *s = &b->group->step[step[i]];
-        if (!is_own(b, step, n, step[i]))
+        if (!own[i])
             continue;
         frag[i] = store_frag(b, s, &width[i]);
         if (frag[i]) {
             body_declare(b, out, s->tensor->type, frag[i], true);
+            lane[i] = lane_of(b, frag[i], true);
         }
     }
+    body_weave(b, out, step, own, n, frag, width, lane);
     CScope scope = cprint_open(&b->print);
     cprint_name(&b->print, b->along,
                 arena_printf(b->graph->arena, "(%s + %s)", b->base, b->lane));
     for (int i = 0; i < n; i++)
         cprint_count(&b->print, b->group->step[step[i]].value);
     for (int i = 0; i < n; i++)
-        put_step(b, in, step[i], frag[i] ? lane_of(b, frag[i], true) : NULL,
-                 is_own(b, step, n, step[i]));
+        put_step(b, in, step[i], lane[i], own[i]);
     flush_stores(b, in);
     cprint_close(&b->print, scope);
     PUT(out,

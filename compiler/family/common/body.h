@@ -123,6 +123,22 @@ void body_declare(Body *b, Tree *out, Type t, const char *name, bool lanes);
 /* Accumulator of reduction step i: declares and initialises it. */
 void body_accumulator(Body *b, Tree *out, int i, bool lanes);
 
+/* Steps whose stores are one run for each point along a variable, in the order
+ * of their places: y[3 * q], y[3 * q + 1], y[3 * q + 2]. weave.c */
+enum { MOST_WOVEN = 8 };
+typedef struct Weave {
+    int step[MOST_WOVEN], n;
+    int chunk; /* elements of one store of `vec` points' */
+} Weave;
+/* Of `vec` points along v, step i's; false if it stores alone. */
+bool weave_find(Graph *g, const Group *gr, int i, const Var *v, int vec,
+                Weave *w);
+/* Of the steps of a list that are its own and store alone (lane[] is NULL):
+ * those that weave have elements lane[] of one array, which is frag[] of the
+ * first, and stored width[] elements at a time. */
+void body_weave(Body *b, Tree *out, const int *step, const bool *own, int n,
+                const char **frag, int *width, const char **lane);
+
 /* Distinct reads of a list of steps. */
 typedef struct Reads {
     const Expr **read;

@@ -30,6 +30,8 @@ typedef struct Access {
     bool over_cols;
     double share; /* of the elements that somebody needs */
     int guards;
+    int step;     /* a store's */
+    bool woven;   /* with other steps' */
 } Access;
 
 /* How an access is done, of vectors of so many along a variable. */
@@ -99,6 +101,8 @@ static double waste(const Census *c, const Spread *s, const Access *x)
     double bytes = type_bytes(x->tensor->type), most = L2_SECTOR / bytes;
     const Var *fast = x->over_cols && s->col ? s->col : s->row;
 
+    if (x->woven)
+        return 1;
     if (!fast)
         return most; /* one thread's, alone */
     if (s->turned && x->read && idx_coef(x->offset, s->turned) == 1)
@@ -216,6 +220,19 @@ static void count_read(const Census *c, const Spread *s, const Access *x,
     add_access(c, s, x, count, each, share, ops, t);
 }
 
+static void count_store(const Census *c, const Spread *s, Access x, Traffic *t)
+{
+    int each = idx_coef(x.offset, s->along) == 1 ? s->vec : 1;
+    Weave w;
+
+    x.woven = each == 1 && s->row == s->along &&
+              weave_find(c->graph, c->group, x.step, s->along, s->vec, &w);
+    if (x.woven)
+        each = w.chunk;
+    add_access(c, s, &x, c->rows * (x.over_cols ? c->cols : 1), each, 1,
+               c->device->access_ops / (x.woven ? each : s->vec), t);
+}
+
 static void take_step(Census *c, const Step *s)
 {
     double n = c->rows * (is_col_step(s) ? c->cols : 1), special = 0;
@@ -226,6 +243,7 @@ static void take_step(Census *c, const Step *s)
     if (s->tensor)
         VEC_PUSH(c->graph->arena, c->access, c->n, c->cap) =
             (Access){.tensor = s->tensor,
+                     .step = (int)(s - c->group->step),
                      .offset = tensor_offset(c->graph, s->tensor, s->store),
                      .over_cols = s->over_cols && s->op == R_NONE};
 }
@@ -313,9 +331,7 @@ static void add_up(Census *c, const Spread *s, Traffic *t)
         if (x->read)
             count_read(c, s, x, m[i], t);
         else
-            add_access(c, s, x, c->rows * (x->over_cols ? c->cols : 1),
-                       idx_coef(x->offset, s->along) == 1 ? s->vec : 1, 1,
-                       c->device->access_ops / s->vec, t);
+            count_store(c, s, *x, t);
     }
     t->scatter = t->bytes > 0 ? t->scatter / t->bytes : 1;
 }
