@@ -561,8 +561,9 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
     CudaProgram *p =
         better_parts(a, d, quiet, tree, model, &mine, seen, most, r);
     bool free = !is_picky(o) && !o->random_plan;
-    for (int i = 0; i < TRIES && p && free; i++) {
-        if (!readable_note(r->selection, p))
+    for (int i = 0; p; i++) {
+        build_texts(r->selection, p);
+        if (i == TRIES || !free || !readable_note(r->selection, p))
             break;
         rewind_to(r, from);
         p = better_parts(a, quiet, quiet, tree, model, &mine, seen, most, r);
@@ -570,7 +571,6 @@ static CudaProgram *compile_best(Arena *a, Diag *d, const struct Program *tree,
     diag_drop(quiet);
     if (!p)
         return NULL;
-    build_texts(r->selection, p);
     memory_plan(p);
     if (dump_here(o, "memory"))
         memory_dump(&r->dump, p);
