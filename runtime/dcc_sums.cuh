@@ -69,7 +69,8 @@ template <int N, int R, int C>
 DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
                                int threads, unsigned int *counter, int *flag)
 {
-    constexpr int FOURS = R * C / 4, GROUP = 4; // the last one may be less
+    // of each part, so that about 12 loads are under way; the last may be less
+    constexpr int FOURS = R * C / 4, GROUP = N < 12 ? 12 / N : 1;
     float4 *const mine = left + part * FOURS * threads + threadIdx.x;
 #pragma unroll
     for (int i = 0; i < FOURS; ++i) {
@@ -90,7 +91,7 @@ DCC_DEVICE bool dcc_leave_sums(float (&sums)[R][C], float4 *left, int part,
 #pragma unroll
     for (int i = 0; i < FOURS; i += GROUP) {
         float4 sum[GROUP];
-#pragma unroll 4
+#pragma unroll 12
         for (int s = 0; s < N; ++s)
 #pragma unroll
             for (int j = 0; j < GROUP && i + j < FOURS; ++j) {

@@ -45,7 +45,7 @@ static Clocks step_of(const Wgmma *w)
     /* Of a box within which the columns end all is written; and products take
      * as long as if they read all of it, but not three warpgroups'. Warpgroups
      * in step share half of what the others read of b. */
-    double together = w->consumers;
+    double together = w->pingpong ? 1 : w->consumers;
     double reads = groups * (1 + 1 / together) / 2;
     return (Clocks){math, bm + reads * (w->consumers > 2 ? bn : whole),
                     w->rows + (w->stays ? 0 : whole)};
@@ -529,7 +529,7 @@ static void work(const Wgmma *w, Work *out)
      * serves them with one read; fewer do where blocks share rows, or are at as
      * many places of k as share a tile, and weights of one tile have one that
      * asks. */
-    double others = w->beside > 1 ? 2 : t->split;
+    double others = t->split > 1 || w->beside > 1 ? 2 : 1;
     double shared = 1 - (1 - d->l2_shared) / others;
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains

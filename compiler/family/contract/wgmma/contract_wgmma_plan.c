@@ -409,7 +409,7 @@ static bool wgmma_great(const Wgmma *w)
 int wgmma_strip(const Wgmma *w)
 {
     enum { NEAR = 3 };
-    int tiles = NEIGHBOURS / w->cluster / wgmma_sharers(w), best = 1;
+    int tiles = NEIGHBOURS / w->cluster / w->x.t.split, best = 1;
     const int count[NEAR] = {tiles, tiles < 2 ? tiles : 2,
                              tiles < 4 ? tiles : 4};
     int64_t height = wgmma_band(w);
