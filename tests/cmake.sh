@@ -21,6 +21,7 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-query >/dev/null; then
     dpkg-deb -x dcc_1.2.3_*.deb deb >>log 2>&1 &&
         dpkg-deb -f dcc_1.2.3_*.deb Depends | grep -q libc6 &&
         deb/usr/bin/dcc "$src/examples/mlp.dcl" -o deb.cu >>log 2>&1 &&
+        [ -z "$(find deb/usr/share/man -name '*.[1-9]')" ] &&
         deb/usr/bin/dcc --version | grep -q "runtime  *$work/deb/usr/share/dcc"
     point $? "make deb"
 fi

@@ -16,7 +16,7 @@ umask 022
 arch=$(dpkg --print-architecture)
 "$make" -s install prefix=/usr exec_prefix=/usr DESTDIR="$root" >/dev/null
 strip "$root/usr/bin/dcc"
-find "$root/usr/share/man" -name '*.1' -exec gzip -9n {} +
+find "$root/usr/share/man" -name '*.[1-9]' -exec gzip -9n {} +
 
 # the packages that own the libraries which dcc needs
 needed=$(ldd "$root/usr/bin/dcc" | awk '$3 ~ "^/" { print $3 }' |
