@@ -280,11 +280,14 @@ static double argmax_error(RefRun *run, const dcc_ref_stmt *stmt,
     return worst == 0 ? 0 : worst / largest;
 }
 
-/* Not only equal: also infinite where the type cannot hold the value. */
+/* Not only equal: also infinite where the type cannot hold the value, and the
+ * nearest of the few digits that it has for very small ones, such as 0. */
 static bool same(dcc_type type, double want, double got)
 {
+    const bool small = fabs(want) < ldexp(1, type == DCC_F16 ? -14 : -126);
+
     return want == got || (isnan(want) && isnan(got)) ||
-           (isinf(got) && dcc_ref_round(type, want) == got);
+           ((isinf(got) || small) && dcc_ref_round(type, want) == got);
 }
 
 /* The largest difference over the largest magnitude. */

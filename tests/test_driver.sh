@@ -53,6 +53,9 @@ model turned {
 END
 check "an oracle that gcc optimises" 0 "the model is correct" \
     env DCC_REF_FLAGS="-O3 -fopenmp" "$dcc" verify --cpu turned.dcl
+echo 'model tiny { input x : f16[4]; output y : f16 = x * 2e-8; }' >tiny.dcl
+check "verify, of what f16 has no more digits for" 0 "the model is correct" \
+    "$dcc" verify --cpu tiny.dcl
 check "verify, another seed" 0 "good, seed 77, on the CPU" \
     "$dcc" verify --cpu --seed=77 good.dcl
 check "run with random data" 0 "1 run on CPU" \
