@@ -328,6 +328,22 @@ def shared_layers():
     return model(*parts)
 
 
+def what_enters(name, out):
+    """Layers that all read what the first has in place of the one before's
+    result"""
+    parts, x = [info(11, name, [3, D]), info(12, out, [])], name
+    for i in range(3):
+        p = "h.%d." % i
+        to = out if i == 2 else p + "x"
+        parts += [floats(p + "weight", [D, D]),
+                  node("MatMul", [x, p + "weight"], [p + "m"]),
+                  node("Tanh", [p + "m"], [p + "t"]),
+                  node("Mul", [p + "t", name], [p + "q"]),
+                  node("Add", [p + "q", x], [to])]
+        x = to
+    return model(*parts)
+
+
 def ones_of_batch():
     """A mask of ones of the batch's size, as a column of bools that counts"""
     return model(
@@ -526,6 +542,10 @@ def main():
                            ("int8", dynamic_int8()),
                            ("quantized", quantized()),
                            ("shared", shared_layers()),
+                           ("enters", what_enters("q", "z")),
+                           ("enters_x", what_enters("x", "z")),
+                           ("enters_y", what_enters("y", "z")),
+                           ("enters_l", what_enters("l", "z")),
                            ("ones", ones_of_batch()),
                            ("alike", alike_beside_bounds()),
                            ("positions", positions_of_batch()),
@@ -611,6 +631,12 @@ def main():
             ("layers that two inputs share compile",
              dcls["shared"].count("param h_0_weight") == 1 and
              run("shared.dcl", "-o", "shared.cu")[0] == 0),
+            ("what enters the first layer, and all read, has two names",
+             "(x: E[3, 8], q: E[3, 8]) -> y {" in dcls["enters"] and
+             "y = tanh(linear(x, weight)) * q + x;" in dcls["enters"]),
+            ("and none is another's", all(
+                run(n + ".dcl", "-o", n + ".cu")[0] == 0 for n in
+                ("enters", "enters_x", "enters_y", "enters_l"))),
             ("a weight without a name has its bias's",
              "param in_proj_weight : E[8, 8];" in dcls["turned"]),
             ("a norm by moments is a norm",

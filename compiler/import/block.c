@@ -296,11 +296,35 @@ static Block find_best(Finding *f)
     return best;
 }
 
+/* What the first run reads in place of the one before's result has a value of
+ * its own, where all runs read it besides: the body is the first run's text. */
+static void tell_entry(Import *c, Block *b)
+{
+    bool shared = false;
+
+    b->entry = b->enters;
+    for (int i = 0; i < b->n_shared; i++)
+        shared |= b->shared[i] == b->enters;
+    if (!shared)
+        return;
+    b->entry = arena_new_of(c->arena, Value);
+    *b->entry = *b->enters;
+    b->entry->dcl = ""; /* until it is printed */
+    for (int k = 0; k < b->period; k++) {
+        Stmt *s = c->stmt[b->first + k];
+        const Stmt *next = c->stmt[b->first + b->period + k];
+        for (int u = 0; u < s->n_use; u++)
+            if (s->use[u] == b->enters && next->use[u] != b->enters)
+                s->use[u] = b->entry;
+    }
+}
+
 static void take_block(Import *c, Block *b, uint64_t *key)
 {
     Block *kept = arena_new_of(c->arena, Block);
     int end = b->first + b->period * b->times;
 
+    tell_entry(c, b);
     *kept = *b;
     kept->leaves = c->stmt[end - b->period + b->result]->out;
     for (int i = b->first; i < end; i++) {
@@ -473,14 +497,31 @@ static const char *name_of_path(Import *c, const Block *b)
     return legal_name(c, name);
 }
 
+/* What all runs read keeps its name in the block. */
+static const char *unlike_shared(Import *c, const Block *b, const char *name)
+{
+    const char *n = name;
+    int k = 2;
+
+    for (int i = 0; i < b->n_shared; i++) {
+        if (strcmp(b->shared[i]->dcl, n))
+            continue;
+        n = arena_printf(c->arena, "%s_%d", name, k++);
+        i = -1; /* all of them again */
+    }
+    return n;
+}
+
 static void name_block(Import *c, Block *b, int number)
 {
     Map *taken = map_new(c->arena);
 
+    b->in = unlike_shared(c, b, "x");
+    b->out = unlike_shared(c, b, "y");
     map_put(taken, c->batch_text, c);
     map_put(taken, c->type_name, c);
-    map_put(taken, "x", c);
-    map_put(taken, "y", c);
+    map_put(taken, b->in, c);
+    map_put(taken, b->out, c);
     find_path(c, b, number);
     b->name = free_name(c, name_of_path(c, b));
     for (int i = 0; i < b->n_shared; i++)
@@ -488,7 +529,8 @@ static void name_block(Import *c, Block *b, int number)
     name_weights(c, b, taken);
     for (int k = 0; k < b->period; k++) {
         Value *v = c->stmt[b->first + k]->out;
-        const char *name = k == b->result ? "y" : value_name(c, v), *n = name;
+        const char *name = k == b->result ? b->out : value_name(c, v);
+        const char *n = name;
         for (int i = 2; k != b->result && map_get(taken, n); i++)
             n = arena_printf(c->arena, "%s_%d", name, i);
         map_put(taken, n, c);
@@ -513,14 +555,20 @@ static void name_loop(Import *c, Block *b)
 
 void blocks_name(Import *c)
 {
+    const char *count = "l"; /* no value's name; a block may have it too */
+
+    for (int k = 2; map_get(c->names, count); k++)
+        count = arena_printf(c->arena, "l_%d", k);
     for (int i = 0; i < c->n_stmt; i++) {
         Block *b = c->stmt[i]->block;
         if (!b || c->stmt[i] != c->stmt[b->first])
             continue;
         name_loop(c, b);
     }
-    for (int i = 0; i < c->n_block; i++)
+    for (int i = 0; i < c->n_block; i++) {
+        c->block[i]->count = count;
         name_block(c, c->block[i], i);
+    }
 }
 
 /* ---- text --------------------------------------------------------------- */
@@ -534,16 +582,16 @@ static void put_signature(Import *c, Buf *out, const Value *v,
 
 static void print_block(Import *c, Buf *out, Block *b)
 {
-    const char *entry = b->enters->dcl;
+    const char *entry = b->entry->dcl;
 
     buf_printf(out, "block %s(", b->name);
-    put_signature(c, out, b->enters, "x");
+    put_signature(c, out, b->entry, b->in);
     for (int i = 0; i < b->n_shared; i++) {
         buf_puts(out, ", ");
         put_signature(c, out, b->shared[i], b->shared[i]->dcl);
     }
-    buf_puts(out, ") -> y {\n");
-    b->enters->dcl = "x";
+    buf_printf(out, ") -> %s {\n", b->out);
+    b->entry->dcl = b->in;
     for (int k = 0; k < b->period; k++) {
         Stmt *s = c->stmt[b->first + k];
         if (s->gone)
@@ -555,7 +603,7 @@ static void print_block(Import *c, Buf *out, Block *b)
             }
         print_stmt(c, out, s, "  ", "");
     }
-    b->enters->dcl = entry;
+    b->entry->dcl = entry;
     buf_puts(out, "}\n\n");
 }
 
@@ -570,11 +618,12 @@ void block_print_calls(Import *c, Buf *out, const Block *b)
 {
     if (strcmp(b->enters->dcl, b->loop))
         buf_printf(out, "  %s = %s;\n", b->loop, b->enters->dcl);
-    buf_printf(out, "  for l in %lld..%lld { %s = %s(%s", (long long)b->base,
-               (long long)b->base + b->times, b->loop, b->name, b->loop);
+    buf_printf(out, "  for %s in %lld..%lld { %s = %s(%s", b->count,
+               (long long)b->base, (long long)b->base + b->times, b->loop,
+               b->name, b->loop);
     for (int i = 0; i < b->n_shared; i++)
         buf_printf(out, ", %s", b->shared[i]->dcl);
-    buf_printf(out, ") as \"%s{l}%s\"; }\n", b->path, b->tail);
+    buf_printf(out, ") as \"%s{%s}%s\"; }\n", b->path, b->count, b->tail);
     if (b->leaves->is_output)
         buf_printf(out, "  output %s = %s;\n", b->leaves->dcl, b->loop);
     (void)c;

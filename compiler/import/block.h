@@ -11,6 +11,7 @@ struct Block {
     int first, period, times; /* in c->stmt */
     int result;               /* which statement of a run the next one reads */
     Value *enters;            /* what the first run reads in its place */
+    Value *entry;             /* that, as the body has it */
     Value *leaves;            /* the last run's result */
     Value **shared; int n_shared, cap_shared; /* read by all runs alike */
     Value **own; int n_own, cap_own; /* the first run's weights */
@@ -19,6 +20,8 @@ struct Block {
     const char *tail;         /* and after it */
     int64_t base;             /* the first run's number */
     const char *name, *loop;  /* of the block, of what the loop carries */
+    const char *in, *out;     /* of these within the block */
+    const char *count;        /* of the loop's variable */
 };
 
 /* Paths, and names within blocks: before those of everything else. */
