@@ -378,8 +378,48 @@ DCC_DEVICE void dcc_split_fragment(uint32_t (&big)[4], uint32_t (&small)[4])
     dcc_wgmma_use(small);
 }
 
-// d = a * b of STEPS times 8 k, both factors as sums of two tf32 numbers: the
-// product of the two small parts is left out. Begun, and to be waited for.
+// Both parts of a warp's 16 rows of a tile of f32 that lies along k: a_row is
+// lane % 16's. Its pieces of 16 bytes are swizzled.
+template <int STEPS, int ROWS>
+DCC_DEVICE void dcc_parts_along(uint32_t (&big)[STEPS][4],
+                                uint32_t (&small)[STEPS][4],
+                                const float (&tile)[ROWS][STEPS * 8],
+                                int a_row)
+{
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int kk = 0; kk < STEPS; ++kk) {
+        const int piece = (kk * 2 + lane / 16) ^ (a_row % 8);
+        dcc_ldmatrix_x4(big[kk], &tile[a_row][piece * 4]);
+        dcc_split_fragment(big[kk], small[kk]);
+    }
+}
+
+// The same of one that lies across k (dcc_fragment_across).
+template <bool BOTH, int STEPS>
+DCC_DEVICE void dcc_parts_across(uint32_t (&big)[STEPS][4],
+                                 uint32_t (&small)[STEPS][4],
+                                 const float (&box)[32][32], int row)
+{
+#pragma unroll
+    for (int kk = 0; kk < STEPS; ++kk) {
+        dcc_fragment_across<BOTH>(big[kk], box, row, kk * 8);
+        dcc_split_fragment(big[kk], small[kk]);
+    }
+}
+
+template <int N>
+DCC_DEVICE void dcc_add_sums(float (&to)[N], const float (&more)[N])
+{
+#pragma unroll
+    for (int i = 0; i < N; ++i)
+        to[i] += more[i];
+}
+
+// d = a * b of STEPS times 8 k, both factors as sums of two tf32 numbers:
+//   a * b = a_small * b_big + a_big * b_small + a_big * b_big
+// to f32's accuracy. tf32 reads the upper 19 bits of an f32, so a tile as it is
+// is its big part. Begun, and to be waited for.
 template <auto WGMMA, int STEPS, int N>
 DCC_DEVICE void dcc_wgmma_parts(float (&d)[N], uint32_t (&big)[STEPS][4],
                                 uint32_t (&small)[STEPS][4], uint64_t b_big,

@@ -124,7 +124,7 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
         if (best->form == list[i].form)
             from = &list[i];
     }
-    if (best->family && readable_refuses(s->options->readable, gr, best)) {
+    if (best->family && readable_refuses(s, gr, best)) {
         best->family = NULL;
         best->cost.us = INFINITY;
         best->why = "its kernel would have too many lines";

@@ -31,9 +31,27 @@ int kernel_lines(const Kernel *k)
     return n;
 }
 
-static bool may_part(const Group *gr)
+static bool is_alone(const Selection *s, const Group *gr)
 {
-    return gr->n_stmt > 1 && !gr->chain;
+    int id = gr->stmt[0]->id;
+
+    return gr->n_stmt == 1 && id < s->n_alone && s->alone[id] == gr;
+}
+
+/* Whether it is, but for names, more than what one statement takes. */
+static bool may_part(Selection *s, const Group *gr, const char *key)
+{
+    const Graph *g = s->graph;
+
+    if (gr->chain || is_alone(s, gr))
+        return false;
+    for (int i = 0; i < g->n_stmt; i++) {
+        int id = g->stmt[i]->id;
+        Group *one = id < s->n_alone ? s->alone[id] : NULL;
+        if (one && !strcmp(choose_variant(s, one)->key, key))
+            return false;
+    }
+    return true;
 }
 
 /* What is known of a family whose texts say something of lines. */
@@ -51,10 +69,10 @@ bool readable_note(Selection *s, const CudaProgram *p)
 
     for (int i = 0; i < p->n_kernel; i++) {
         Kernel *k = p->kernel[i];
-        int lines = may_part(k->group) ? kernel_lines(k) : 0;
-        if (lines < READABLE)
-            continue;
         const Choice *c = choose_variant(s, k->group);
+        int lines = kernel_lines(k);
+        if (lines < READABLE || !may_part(s, k->group, c->key))
+            continue;
         size_t *most = most_of(r, c->family);
         size_t n =
             strlen(c->key) * (READABLE - FRAME) / (size_t)(lines - FRAME);
@@ -66,11 +84,14 @@ bool readable_note(Selection *s, const CudaProgram *p)
     return any;
 }
 
-bool readable_refuses(Readable *r, const Group *gr, const Choice *c)
+bool readable_refuses(Selection *s, const Group *gr, const Choice *c)
 {
-    if (!r || !may_part(gr))
+    Readable *r = s->options->readable;
+
+    if (!r)
         return false;
     const size_t *most = most_of(r, c->family);
-    return map_get(r->noted, c->key) ||
-           (most && *most && strlen(c->key) >= *most);
+    bool is_long = map_get(r->noted, c->key) ||
+                   (most && *most && strlen(c->key) >= *most);
+    return is_long && may_part(s, gr, c->key);
 }

@@ -1,11 +1,12 @@
 /* readable.h - no fused kernel has more lines than a reader takes in.
  *
- * How long a text is shows when it is there. A group of several statements
- * whose kernel has READABLE lines or more is noted by its canonical text; no
- * family serves it when the model is compiled again, and the search finds what
- * else to do with them. Where a kernel is little but its statements, in map and
- * reduce, groups of as long a canonical text as would come to that many lines
- * are not served either. What one statement, or a chain, takes stays. */
+ * How long a text is shows when it is there. A group of several statements,
+ * stored or computed again, whose kernel has READABLE lines or more is noted by
+ * its canonical text; no family serves it when the model is compiled again, and
+ * the search finds what else to do with them. Where a kernel is little but its
+ * statements, in map and reduce, groups of as long a canonical text as would
+ * come to that many lines are not served either. What one statement takes, or a
+ * chain, stays. */
 #ifndef DCC_READABLE_H
 #define DCC_READABLE_H
 
@@ -19,8 +20,8 @@ typedef struct Readable Readable;
 Readable *readable_new(Arena *a); /* nothing is noted */
 /* Notes p's long groups. Whether there was a new one. */
 bool readable_note(Selection *s, const CudaProgram *p);
-/* Whether such a group is not served. r may be NULL. */
-bool readable_refuses(Readable *r, const Group *gr, const Choice *c);
+/* Whether such a group is not served. */
+bool readable_refuses(Selection *s, const Group *gr, const Choice *c);
 /* Lines of the kernel itself, from its linkage to its closing brace. */
 int kernel_lines(const Kernel *k);
 

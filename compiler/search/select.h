@@ -60,7 +60,7 @@ typedef struct Selection {
     Plan *plan;             /* NULL: the model decides */
     const struct Recipe *recipe; /* how the groups came about (recipe.h) */
     Group **group; int n_group, cap_group; /* in launch order */
-    Group **alone;          /* by statement id: its own, before any merge */
+    Group **alone; int n_alone; /* by statement id: its own, before any merge */
     Refusal *refusal; int n_refusal, cap_refusal;
     Map *choices;           /* canonical text -> Choice */
     Map *earlier;           /* of all programs of the model so far, by that and

@@ -582,8 +582,10 @@ void units_open(Units *u, Selection *s)
         for (Tensor *in = g->tensor[i]->host; in; in = in->host)
             push(u, &u->guests[in->id], i);
     }
-    if (!s->alone)
-        s->alone = arena_array(a, Group *, g->n_made + 1);
+    if (!s->alone) {
+        s->n_alone = g->n_made + 1;
+        s->alone = arena_array(a, Group *, s->n_alone);
+    }
     open_units(u);
     if (sort_statements(u))
         open_units(u);

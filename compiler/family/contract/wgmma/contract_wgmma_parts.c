@@ -20,18 +20,14 @@ static const char *both_across(const WgmmaBuild *w)
     return w->f->tma.a.k_major || w->f->tma.b.k_major ? "false" : "true";
 }
 
-/* 3xtf32: a's fragments of 8 k, from a tile that lies along k or across. */
-static Tree *fragment(const WgmmaBuild *w)
+/* 3xtf32: a's fragments, from a tile that lies along k or across. */
+static Tree *fragments(const WgmmaBuild *w)
 {
     return QUOTE(w->x.g->arena,
                  w->f->tma.a.k_major
-                     ? "// 16-byte pieces of a row are swizzled\n"
-                       "const int piece = (kk * 2 + lane / 16) ^ (a_row % 8);\n"
-                       "dcc_ldmatrix_x4(big[kk],\n"
-                       "    &smem.@tile[slot][a_row][piece * 4]);\n"
-                     : "dcc_fragment_across<@both>(big[kk],\n"
-                       "    smem.@tile[slot][a_row / 32], warp % 2 * 16, kk * "
-                       "8);\n",
+                     ? "dcc_parts_along(big, small, smem.@tile[slot], a_row);\n"
+                     : "dcc_parts_across<@both>(big, small,\n"
+                       "    smem.@tile[slot][a_row / 32], warp % 2 * 16);\n",
                  FILL("tile", w->x.a.tile), FILL("both", both_across(w)));
 }
 
@@ -45,8 +41,7 @@ static Tree *split_b(const WgmmaBuild *w)
         return TEMPLATE(a, "contract_wgmma_3x_small.cu.in",
                         FILL("B_TILE", w->x.b.tile));
     return QUOTE(a,
-                 "// split: three warps, b's parts along k, of which its tile "
-                 "lies across\n"
+                 "// split: three warps, b's parts along k\n"
                  "dcc_split_across<@both, @deal>(smem.big[step % 2],\n"
                  "    smem.small[step % 2], smem.@tile[slot],\n"
                  "    threadIdx.x % 128 - 32);\n",
@@ -62,6 +57,6 @@ void wgmma_part_fills(const WgmmaBuild *w, Fill *fill)
 
     fill[0] = FILL("A_TILE", w->x.a.tile);
     fill[1] = FILL("B_TILE", w->x.b.tile);
-    fill[2] = FILL_TREE("FRAGMENT", three ? fragment(w) : none);
+    fill[2] = FILL_TREE("FRAGMENTS", three ? fragments(w) : none);
     fill[3] = FILL_TREE("SPLIT_B", three ? split_b(w) : none);
 }
