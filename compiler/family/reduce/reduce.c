@@ -278,8 +278,6 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
     r->vec = v->knob[KNOB_VEC];
     r->share = v->knob[KNOB_SHARE];
     r->parts = v->knob[KNOB_PARTS] > 1 ? v->knob[KNOB_PARTS] : 1;
-    /* nvcc would rather spill than not have an SM full of small blocks */
-    r->resident = r->threads <= 64 ? 8 : 0;
     r->n_rows = group_rows(gr);
     r->n_cols = group_cols(gr);
     r->rows = r->mode == MODE_COLUMNS ? f->stored_rows : f->rows;
@@ -324,6 +322,40 @@ void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v)
         memset(r->plan.kept, 0, sizeof r->plan.kept);
         r->kept.n = r->arrays = 0;
     }
+}
+
+/* Registers of a thread through a pass: what it keeps, adds up and reads, and
+ * vectors of the row alone, which nvcc reads once. */
+static int live(const RowReduce *r)
+{
+    enum { FRAME = 32 }; /* places, and what is on its way */
+    const Group *gr = r->group;
+    int all[MAX_STEPS], n = 0, vectors = 2;
+    Reads reads;
+
+    for (int i = 0; i < gr->n_step; i++) {
+        const Step *s = &gr->step[i];
+        if (s->over_cols || s->op != R_NONE)
+            all[n++] = i;
+        else
+            vectors += r->plan.at[i] < 0 && r->plan.last[i] >= 0;
+    }
+    reads_of(r->graph, gr, all, n, &reads);
+    for (int i = 0; i < reads.n && r->mode == MODE_COLUMNS; i++)
+        vectors += r->along && read_uses(reads.read[i], r->along) &&
+                   !over_cols(gr, reads.read[i]);
+    return FRAME + r->vec * (vectors + r->arrays * r->chunks);
+}
+
+int reduce_resident(const RowReduce *r)
+{
+    enum { REGISTERS = 1 << 16, THREADS = 1024, LARGE = 512, SMALL = 64 };
+
+    /* nvcc would rather spill than not have an SM full of small blocks, or two
+     * large ones */
+    if (r->threads <= SMALL)
+        return 8;
+    return r->threads >= LARGE && live(r) > REGISTERS / THREADS;
 }
 
 /* ---- space ------------------------------------------------------------- */

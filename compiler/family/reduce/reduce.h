@@ -60,7 +60,6 @@ typedef struct RowReduce {
     int mode, threads, vec, share;
     int parts;                 /* blocks that share columns (MODE_COLUMNS) */
     const Var *along;          /* vectorised variable, if vec > 1 */
-    int resident;              /* blocks that an SM shall have room for, or 0 */
     int per_row;               /* threads that share a row, in one block */
     int chunks;                /* a thread's turns through the columns */
     bool keep;                 /* columns stay in registers between passes */
@@ -78,6 +77,8 @@ typedef struct RowReduce {
 
 /* Everything but body and kernel, from a variant. */
 void reduce_plan(RowReduce *r, const ReduceForm *f, const Variant *v);
+/* Blocks that an SM shall have room for; 0: as many as nvcc likes. */
+int reduce_resident(const RowReduce *r);
 /* The fastest variable that is a loop at all, or NULL. */
 const Var *reduce_fastest(const Var **v, int n);
 /* reduce_cost.c */

@@ -720,7 +720,7 @@ static void set_grid(RowReduce *r)
                                                   : 1;
 
     k->block = r->threads;
-    k->min_blocks = r->resident;
+    k->min_blocks = reduce_resident(r);
     int blocks = (int)((row_points(r) + per_block - 1) / per_block);
     bool split = r->mode == MODE_SPLIT || r->parts > 1;
     k->grid[0] = !split ? blocks : r->parts > 1 ? r->parts : r->share;
