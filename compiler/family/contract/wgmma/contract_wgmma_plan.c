@@ -227,7 +227,8 @@ static const char *plan_sizes(Wgmma *w)
                 sums + other_regs(w) <= wgmma_budget(w);
     if (three) { /* two sets of sums, a's parts; the epilogue has one */
         sums = 2 * sums + 32;
-        fits = sums <= (w->consumers == 3 ? 112 : 192);
+        int places = f->x.c.n_batch ? 8 : 0;
+        fits = sums + places <= (w->consumers == 3 ? 112 : 192);
         w->x.regs = w->consumers == 1   ? (sums + 56 + SPLIT_REGS) / 2
                     : w->consumers == 2 ? 168
                                         : 128;
