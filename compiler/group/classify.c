@@ -457,6 +457,24 @@ static bool cut_side(Form *f, const Expr *range, const char **why)
     return true;
 }
 
+/* A range that says which rows' sums have a term, `ids[n] == i ? x[n, j] : 0`,
+ * as a product with ones and zeros. */
+static bool choose_rows(Form *f, const char **why)
+{
+    Graph *g = f->graph;
+    const Expr *e = f->factor[0];
+
+    f->side[0] = expr_select(g, f->range->arg[0], expr_const(g, 1, e->type),
+                             expr_const(g, 0, e->type), e->type);
+    f->side[1] = e;
+    *why = "a range that rows of the term itself decide";
+    for (int i = 0; i < f->n_rows; i++)
+        if (expr_uses(f->range->arg[0], f->rows[i]) &&
+            expr_uses(e, f->rows[i]))
+            return false;
+    return type_is_float(e->type);
+}
+
 static bool find_factors(Form *f, const char **why)
 {
     const Expr *term = find_term(f, why);
@@ -467,6 +485,9 @@ static bool find_factors(Form *f, const char **why)
         f->range = term;
         term = term->arg[1];
     }
+    if (f->range && add_factors(f, term) && f->n_factor == 1)
+        return choose_rows(f, why);
+    f->n_factor = 0;
     if (!add_factors(f, term) || f->n_factor < 2) {
         *why = f->n_factor < 2 ? "the term is no product"
                                : "a product of more than six factors";

@@ -92,9 +92,8 @@ void body_weave(Body *b, Tree *out, const int *step, const bool *own, int n,
         PUT(out, "@type @id[@n * VEC];\n", FILL("type", cprint_ctype(t->type)),
             FILL("id", id), FILL("n", arena_printf(a, "%d", w.n)));
         for (int k = 0; k < w.n; k++)
-            lane[at[k]] =
-                arena_printf(a, k ? "%s[%d * %s + %d]" : "%s[%d * %s]", id, w.n,
-                             b->lane, k);
+            lane[at[k]] = arena_printf(
+                a, k ? "%s[%d * %s + %d]" : "%s[%d * %s]", id, w.n, b->lane, k);
         frag[at[0]] = id;
         width[at[0]] = w.chunk;
     }
