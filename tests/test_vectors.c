@@ -32,6 +32,14 @@ Test(variants, vectors)
                     " output y = log_softmax(x);");
 }
 
+/* What is turned by a quarter lies backwards in what it reads. */
+Test(variants, quarter)
+{
+    expect("out=", "input x : f32[64, 512, 512];"
+                   " output y[n, i in 0..512, j in 0..512] ="
+                   " x[n, j, 511 - i];");
+}
+
 /* Few columns are beside many rows' sums what a tile leaves empty. */
 Test(variants, few_columns)
 {

@@ -82,3 +82,8 @@ model astride {
   v[i, j, c] : bf16 = relu(u[i, j, c]);
   output z = softmax(v);
 }
+// by a quarter, from the end on
+model tn_quarter { input x : f32[3, 40, 72]; output y[n, i in 0..72, j in 0..40] = x[n, j, 71 - i]; }
+model tn_half_turned { input x : f16[64, 96]; output y[i in 0..96, j in 0..64] = x[63 - j, 95 - i] * 2; }
+model tn_back_last { input x : f16[2, 12, 33, 50]; output y[n, i in 0..50, j in 0..33, c] = x[n, c, 32 - j, 49 - i]; }
+model tn_both_ways { input x : f32[48, 64]; output y[i in 0..64, j in 0..48] = x[j, 63 - i] + x[j, i]; }

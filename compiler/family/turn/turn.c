@@ -3,6 +3,7 @@
 #include "family/turn/turn.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the form ----------------------------------------------------------- */
@@ -104,12 +105,52 @@ static const char *find_rows(TurnForm *f)
                                          : "its results are no neighbours";
 }
 
+typedef struct Ways {
+    Graph *g;
+    const Var *v;
+    bool on, back;
+} Ways;
+
+static void note_way(const Expr *e, void *ctx)
+{
+    Ways *w = ctx;
+
+    if (e->kind != E_READ)
+        return;
+    int64_t c = idx_coef(tensor_offset(w->g, e->tensor, e->at), w->v);
+    w->on |= c == 1;
+    w->back |= c == -1;
+}
+
+/* gr with its rows from their ends on where what is read lies backwards, as in
+ * what is turned by a quarter. */
+static const Group *onward(Graph *g, const Group *gr)
+{
+    const Idx *store = main_store(g, gr);
+    Group *to = NULL;
+
+    for (int i = 0; i < gr->n_rows && store; i++) {
+        const Var *v = gr->rows[i];
+        Ways w = {.g = g, .v = v};
+        const Idx *from_end =
+            idx_addc(g->pool, idx_scale(g->pool, idx_var(g->pool, v), -1),
+                     v->extent - 1);
+        for (int k = 0; k < gr->n_step; k++)
+            expr_visit(gr->step[k].value, note_way, &w);
+        if (w.on || !w.back || llabs(idx_coef(store, v)) == 1)
+            continue;
+        to = to ? to : group_copy(g, gr);
+        group_subst(g, to, &(Subst){v, from_end}, 1);
+    }
+    return to ? to : gr;
+}
+
 static const void *turn_open(Graph *g, const Group *gr, const Options *o,
                              const char **why)
 {
     enum { LONG_LINE = 64 }; /* elements: a tile has whole ones */
 
-    gr = nest_merged(g, gr, LONG_LINE);
+    gr = onward(g, nest_merged(g, gr, LONG_LINE));
     TurnForm f = {.graph = g, .group = gr, .options = o};
 
     *why = find_rows(&f);
