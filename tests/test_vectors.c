@@ -119,26 +119,29 @@ Test(variants, what_data_pick)
 }
 
 /* Parts that alternate in memory are one launch, and a thread's elements one
- * store, whoever reads what. */
+ * store, whoever reads what; and those that it reads one load. */
 Test(variants, woven)
 {
-    static const char *const text[] = {
-        "input a : f16[512, 1024]; input b : f16[512, 1024];"
-        " y[i, 2 * j] = a[i, j]; y[i, 2 * j + 1] = b[i, j]; output y;",
-        "input a : u8[512, 1024]; y[i, j, 0] : f32 = a[i, j] * 0.1;"
-        " y[i, j, 2] : f32 = a[i, j] * 0.2;"
-        " y[i, j, 1] : f32 = a[i, j] * 0.3; output y;"};
+    static const char *const text[][2] = {
+        {"input a : f16[512, 1024]; input b : f16[512, 1024];"
+         " y[i, 2 * j] = a[i, j]; y[i, 2 * j + 1] = b[i, j]; output y;",
+         "y_frag[2 * v + 1] ="},
+        {"input a : u8[512, 1024]; y[i, j, 0] : f32 = a[i, j] * 0.1;"
+         " y[i, j, 2] : f32 = a[i, j] * 0.2;"
+         " y[i, j, 1] : f32 = a[i, j] * 0.3; output y;",
+         "y_frag[3 * v + 1] ="},
+        {"input a : f32[512]; input b : f32[2048, 4]; output y[i, j] ="
+         " max(a[i], b[j, 3]) * b[j, 0] - b[j, 1];",
+         "b_frag[4 * v + 3]"}};
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         Fixture f = fixture();
         CompileOptions o = compile_options(&f);
-        CudaProgram *p = compiled_body(&f, text[i], &o);
+        CudaProgram *p = compiled_body(&f, text[i][0], &o);
         Buf b = {0};
         emit_kernel(&b, p, p->run[0].kernel);
         cr_expect_eq(p->n_run, 1);
-        cr_expect(strstr(buf_text(&b), i ? "y_frag[3 * v + 1] ="
-                                         : "y_frag[2 * v + 1] ="),
-                  "%s", buf_text(&b));
+        cr_expect(strstr(buf_text(&b), text[i][1]), "%s", buf_text(&b));
         buf_free(&b);
         arena_free(f.arena);
     }

@@ -18,3 +18,9 @@ model pt_colours { input y : u8[3, 8, 16]; input u : u8[3, 8, 16]; r[n, i, j, 0]
 model pt_stack { input a : i32[24]; input b : i32[24]; input c : i32[24]; input d : i32[24]; t[i, 0] = a[i]; t[i, 3] = b[i]; t[i, 2] = c[i]; t[i, 1] = d[i]; output t; }
 model pt_strands_left_out { input a : f32[16]; t : f32[16, 3] = 7; t[i, 0] = a[i]; t[i, 2] = a[i] * a[i]; output t; }
 model pt_strands_offset { input a : f16[4, 20]; u[i, 2 * j] = a[i, j]; u[i, 2 * j + 1] = -a[i, j]; output u; }
+// reads that alternate: whole runs, parts of them, two of one tensor, and such as do not fit
+model wv_boxes { input a : f32[5, 4]; input b : f32[16, 4]; w[i, j] = min(a[i, 2], b[j, 2]) - max(a[i, 0], b[j, 0]); output y[i, j] = w[i, j] * (min(a[i, 3], b[j, 3]) - max(a[i, 1], b[j, 1])); }
+model wv_points { input p : f16[3, 24, 3]; input q : f16[24]; output y[n, i] = p[n, i, 0] * p[n, i, 1] + p[n, i, 2] * q[i]; }
+model wv_most { input p : u8[64, 4]; output y[i] : f32 = p[i, 1] * 0.5 + p[i, 3]; output z[i] : f32 = p[i, 0] - p[i, 1]; }
+model wv_next { input p : f32[66, 2]; output y[i in 0..64] = p[i, 0] * p[i + 1, 1] - p[i, 1] * p[i + 1, 0] + p[i + 2, 0]; }
+model wv_summed { input p : f32[7, 3]; input q : f32[40, 3]; output y[i] = sum(j) (p[i, 0] * q[j, 1] - p[i, 1] * q[j, 0]) * exp(-abs(q[j, 2])); }

@@ -714,6 +714,7 @@ static void lane_steps(Body *b, Tree *out, const int *step, int n)
     Tree *in = tree_list(b->graph->arena);
 
     reads_of(b->graph, b->group, step, n, &r);
+    body_weave_reads(b, out, &r);
     for (int i = 0; i < r.n; i++)
         stage_read(b, out, r.read[i]);
     for (int i = 0; i < n; i++)

@@ -148,6 +148,13 @@ typedef struct Reads {
     int few[16];
 } Reads;
 void reads_of(Graph *g, const Group *gr, const int *step, int n, Reads *r);
+/* Reads that are neighbours for each point along v, b[4 * q] to b[4 * q + 3],
+ * as most of a run: the elements of one load of `vec` points'; 0 if read i is
+ * none such. place[] is each read's in the run, -1 of others. */
+int weave_reads(Graph *g, const Expr *const *read, int n, int i, const Var *v,
+                int vec, int64_t *run, int *place);
+/* Loads those of a body's vectors. */
+void body_weave_reads(Body *b, Tree *out, const Reads *r);
 bool read_uses(const Expr *e, const Var *v);
 /* Whether s stores lanes as vectors. */
 bool body_stores_vectors(const Body *b, const Step *s);

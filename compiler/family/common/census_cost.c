@@ -38,6 +38,7 @@ typedef struct Access {
 typedef struct Manner {
     ReadKind kind;
     int step;
+    bool woven; /* with other reads: then step is of these */
     double few; /* of a vector's elements, those that differ */
 } Manner;
 
@@ -186,18 +187,19 @@ static void add_access(const Census *c, const Spread *s, const Access *x,
     t->overhead += 2 * n * ops;
 }
 
-static void count_read(const Census *c, const Spread *s, const Access *x,
-                       Manner m, Traffic *t)
+static void count_read(const Census *c, const Spread *s, Access *x, Manner m,
+                       Traffic *t)
 {
     const Expr *e = x->read;
     double ops = c->device->access_ops + 2 * x->guards, each = 1;
 
     if (m.kind == READ_BROADCAST)
         each = s->vec;
-    else if (m.kind == READ_VECTOR)
+    else if (m.kind == READ_VECTOR || m.woven)
         each = m.step;
     ops /= each;
     double count = c->rows * (x->over_cols ? c->cols : 1) * m.few, share = 1;
+    x->woven = m.woven;
     bool line = s->line && x->over_cols && read_uses(e, s->line) &&
                 idx_coef(x->offset, s->along) > 0;
     if (line) {
@@ -298,16 +300,37 @@ static bool same_spread(const Spread *a, const Spread *b)
            a->line_new == b->line_new;
 }
 
+/* Reads that alternate in memory. */
+static void weave(const Census *c, const Spread *s, Manner *m)
+{
+    const Expr **read = arena_array(c->graph->arena, const Expr *, c->n + 1);
+    int *place = arena_array(c->graph->arena, int, c->n + 1), n = 0, first = 0;
+    int64_t run;
+
+    for (int i = 0; i < c->n; i++) {
+        first += !c->access[i].read; /* stores come first */
+        if (c->access[i].read)
+            read[n++] = c->access[i].read;
+    }
+    for (int i = 0; i < n; i++) {
+        m[first + i].step =
+            weave_reads(c->graph, read, n, i, s->along, s->vec, &run, place);
+        m[first + i].woven = m[first + i].step > 0;
+        m[first + i].kind = READ_SCALAR;
+    }
+}
+
 static const Manner *manners(Census *c, const Spread *s)
 {
     for (int i = 0; i < c->n_vectors; i++)
         if (c->vectors[i].along == s->along && c->vectors[i].vec == s->vec)
             return c->vectors[i].manner;
     Manner *m = arena_array(c->graph->arena, Manner, c->n);
+    weave(c, s, m);
     for (int i = 0; i < c->n; i++) {
         const Access *x = &c->access[i];
         m[i].few = 1;
-        if (!x->read)
+        if (!x->read || m[i].woven)
             continue;
         m[i].kind = read_kind_at(c->graph, x->read, x->offset, s->along,
                                  s->vec, &m[i].step);
@@ -327,7 +350,7 @@ static void add_up(Census *c, const Spread *s, Traffic *t)
 
     *t = (Traffic){.flops = c->flops, .special = c->special};
     for (int i = 0; i < c->n; i++) {
-        const Access *x = &c->access[i];
+        Access *x = &c->access[i];
         if (x->read)
             count_read(c, s, x, m[i], t);
         else

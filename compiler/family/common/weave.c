@@ -1,5 +1,6 @@
-/* weave.c - stores that alternate in memory: y[3 * q], y[3 * q + 1] and y[3 *
- * q + 2] of one point are neighbours, and those of VEC points one run. */
+/* weave.c - what alternates in memory: y[3 * q], y[3 * q + 1] and y[3 * q + 2]
+ * of one point are neighbours, and those of VEC points one run; stores, and
+ * reads. */
 #include "family/common/body.h"
 
 #include "model/model.h"
@@ -58,6 +59,84 @@ bool weave_find(Graph *g, const Group *gr, int i, const Var *v, int vec,
     w->chunk = chunk_of(g, s->tensor, first, v, vec);
     return w->chunk > 1;
 }
+
+/* ---- reads -------------------------------------------------------------- */
+
+/* Where the run begins of which e is one element a point, and how long that
+ * is; NULL if there is none. */
+static const Idx *run_of(Graph *g, const Expr *e, const Var *v, int64_t *n)
+{
+    const Idx *at = tensor_offset(g, e->tensor, e->at);
+
+    *n = idx_coef(at, v);
+    if (*n < 2 || *n > MOST_WOVEN || e->in.n || idx_has_data(at))
+        return NULL;
+    int64_t place = at->k % *n;
+    const Idx *first = idx_addc(g->pool, at, place < 0 ? -*n - place : -place);
+    const Idx *rest =
+        idx_sub(g->pool, first, idx_scale(g->pool, idx_var(g->pool, v), *n));
+    return !idx_uses(rest, v) && first->lo >= 0 &&
+                   first->hi + *n <= tensor_elems(e->tensor)
+               ? first
+               : NULL;
+}
+
+int weave_reads(Graph *g, const Expr *const *read, int n, int i, const Var *v,
+                int vec, int64_t *run, int *place)
+{
+    const Idx *first = v && vec > 1 ? run_of(g, read[i], v, run) : NULL;
+    int64_t other;
+    int found = 0;
+
+    if (!first)
+        return 0;
+    for (int k = 0; k < n; k++) {
+        place[k] = -1;
+        if (read[k]->tensor != read[i]->tensor ||
+            run_of(g, read[k], v, &other) != first)
+            continue;
+        const Idx *at = tensor_offset(g, read[k]->tensor, read[k]->at);
+        place[k] = (int)idx_sub(g->pool, at, first)->k;
+        found++;
+    }
+    int chunk = chunk_of(g, read[i]->tensor, first, v, vec);
+    return found > 1 && 2 * found >= *run && chunk > 1 ? chunk : 0;
+}
+
+void body_weave_reads(Body *b, Tree *out, const Reads *r)
+{
+    Arena *a = b->graph->arena;
+    int *place = arena_array(a, int, r->n + 1);
+    int64_t n;
+
+    for (int i = 0; i < r->n; i++) {
+        int chunk = body_held(b, r->read[i])
+                        ? 0
+                        : weave_reads(b->graph, r->read, r->n, i, b->along,
+                                      b->vec, &n, place);
+        if (!chunk)
+            continue;
+        const Expr *e = r->read[i];
+        const Idx *first = run_of(b->graph, e, b->along, &n);
+        const char *id = cprint_fresh(
+            &b->print, arena_printf(a, "%s_frag", cprint_part(&b->print, e)));
+        PUT(out,
+            "@type @id[@n * VEC];\n"
+            "dcc_load<@chunk>(@id, &@tensor[@at]);\n",
+            FILL("type", cprint_ctype(e->type)), FILL("id", id),
+            FILL_INT("n", (int)n), FILL_INT("chunk", chunk),
+            FILL("tensor", cprint_tensor(&b->print, e->tensor)),
+            FILL("at", cprint_idx(&b->print, first, 0)));
+        for (int k = i; k < r->n; k++)
+            if (place[k] >= 0)
+                body_hold(b, r->read[k],
+                          arena_printf(
+                              a, place[k] ? "%s[%d * %s + %d]" : "%s[%d * %s]",
+                              id, (int)n, b->lane, place[k]));
+    }
+}
+
+/* ---- stores ------------------------------------------------------------- */
 
 /* Where the weave's steps stand in the list; false if one is not there. */
 static bool find_all(const Weave *w, const int *step, const bool *own, int n,
