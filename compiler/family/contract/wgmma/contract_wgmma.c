@@ -320,6 +320,15 @@ static void add_clusters(Space *s, const WgmmaShape *sh, int stages)
             add_cluster(s, sh, stages, beside * below, 1, 1, beside);
 }
 
+/* A lone warpgroup's wide tiles, of which a GPU has one for each SM where a
+ * tile of two or three has one for two: for sums in parts. */
+static bool for_parts(const WgmmaForm *f, const WgmmaShape *s)
+{
+    enum { WIDE = 160 };
+
+    return s->consumers == 1 && s->bn >= WIDE && s->bn % 64 && !f->turned;
+}
+
 static void add_shape(Space *s, const WgmmaShape *sh)
 {
     int64_t tiles = tma_patch(&s->form->tma, sh->bm).tiles *
@@ -346,7 +355,7 @@ static void add_shape(Space *s, const WgmmaShape *sh)
         for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
             int stages = wgmma_stages(s->form, sh, blocks, split, 1, tiles);
             add_parts(s, sh, blocks, split, tiles);
-            if (stages == last)
+            if (stages == last || for_parts(s->form, sh))
                 continue;
             last = stages;
             if (split == 1 && blocks == 1)

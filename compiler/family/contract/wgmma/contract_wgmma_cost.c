@@ -43,12 +43,11 @@ static Clocks step_of(const Wgmma *w)
         return (Clocks){math, groups * w->f->x.terms * bn + bm + bn,
                         bm + (wgmma_turns_b(w->f) ? 2 + 1 : 2) * bn};
     /* Of a box within which the columns end all is written; and products take
-     * as long as if they read all of it, but not three warpgroups'. Warpgroups
-     * in step share half of what the others read of b. */
-    double together = w->pingpong ? 1 : w->consumers;
-    double reads = groups * (1 + 1 / together) / 2;
-    return (Clocks){math, bm + reads * (w->consumers > 2 ? bn : whole),
-                    w->rows + (w->stays ? 0 : whole)};
+     * as long as if they read all of it, but not three warpgroups', of whose
+     * reads half are the others', too. */
+    double reads = w->consumers > 2 ? groups * (1 + 1.0 / w->consumers) / 2 * bn
+                                    : groups * whole;
+    return (Clocks){math, bm + reads, w->rows + (w->stays ? 0 : whole)};
 }
 
 /* The part of the steps whose rows end inside a box, where there are others or
