@@ -103,9 +103,20 @@ static inline dcc_pair dcc_p_imul(dcc_pair x, dcc_pair y)
                                                 (uint64_t)(int64_t)y.v)));
 }
 
+static inline dcc_pair dcc_p_ineg(dcc_pair x)
+{
+    return dcc_exact((double)dcc_wrap(-(int64_t)x.v));
+}
+
+static inline dcc_pair dcc_p_iabs(dcc_pair x)
+{
+    return dcc_exact((double)dcc_wrap(dcc_iabs((int64_t)x.v)));
+}
+
 static inline dcc_pair dcc_p_idiv(dcc_pair x, dcc_pair y)
 {
-    return dcc_exact((double)dcc_floordiv((int64_t)x.v, (int64_t)y.v));
+    return dcc_exact(
+        (double)dcc_wrap(dcc_floordiv((int64_t)x.v, (int64_t)y.v)));
 }
 
 static inline dcc_pair dcc_p_imod(dcc_pair x, dcc_pair y)

@@ -73,6 +73,22 @@ else
     done
     check mlp "$src/examples/mlp.dcl" -D B=2
 fi
+
+# What numbers with bounds have, those with derivatives have, too.
+if [ $# -eq 0 ]; then
+    n=$((n + 1))
+    grep -o "dcc_p_[a-z0-9]*(" "$src/runtime/dcc_ref.h" | sort -u |
+        while read -r name; do
+            grep -qF " $name" "$src/runtime/dcc_ref_dual.h" || echo "no $name"
+        done >"$log"
+    if [ ! -s "$log" ]; then
+        echo "ok - the functions of dual numbers"
+    else
+        echo "not ok - the functions of dual numbers"
+        sed 's/^/# /' "$log"
+    fi
+fi
+
 # Random statements; the whole is tests/random_gradients.py --count 10000.
 if [ $# -eq 0 ]; then
     n=$((n + 1))

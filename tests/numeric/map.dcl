@@ -69,3 +69,9 @@ model rows_in_one {
   output k[n, c, i, j] = h[n, c, i, j] + i - j;
   output s[n, c, i, j in 0..11] = h[n, c, i, j + 1];
 }
+// signs of integers, in a gradient too
+model mp_signs {
+  input x : f32[6];
+  input n : i32[6] in -9..9;
+  output y[i] = f32(abs(n[i]) - (-n[i]) / 2) * x[i] + f32(-n[i] % 5) * x[i] * x[i];
+}
