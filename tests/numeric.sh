@@ -200,7 +200,7 @@ one_file()
     esac
     case "$label $name$DCC_FLAGS" in
     "model shifts")
-        [ "$(grep -c "_taps[,)]  *// f32" fused.cu)" = 4 ]
+        [ "$(grep -c "_taps[,)]  *// f32" fused.cu)" = 6 ]
         point $? "$label $name: taps' products come first" log ;;
     "model groups")
         [ "$(grep -c "w_joined,  // " fused.cu)" -ge 6 ]

@@ -1,6 +1,7 @@
 /* test_windows.c - kernels of convolutions whose groups are one channel, or a
  * few, and of their gradients: threads that walk along windows, groups joined.
  */
+#include "compiler/rewrite/shifts.h"
 #include "models.h"
 #include "compiler/search/explain.h"
 
@@ -104,4 +105,36 @@ Test(windows, of_small_groups)
     }
     cr_expect(n >= 4, "%d products by wgmma", n);
     arena_free(f.arena);
+}
+
+/* Statements of products of single taps. */
+static int taps(const char *body)
+{
+    Fixture f = fixture();
+    Graph *g = lowered(&f, arena_printf(f.arena, "model m { %s }", body));
+    int n = 0;
+
+    simplified(g);
+    normalise(g);
+    split_shifts(g);
+    for (int i = 0; i < g->n_tensor; i++)
+        n += strstr(g->tensor[i]->name, "_taps") != NULL;
+    arena_free(f.arena);
+    return n;
+}
+
+/* A head's few channels are sums of shifts, those that go on are not. */
+Test(shifts, few_columns)
+{
+    cr_expect_eq(taps("input x : f16[1, 256, 32, 32];"
+                      " param w : f16[17, 256, 3, 3];"
+                      " output y = sigmoid(conv2d(x, w, pad = 1));"), 1);
+    cr_expect_eq(taps("input x : f16[1, 256, 32, 32];"
+                      " param w : f16[17, 256, 3, 3]; param v : f16[64, 17];"
+                      " h = relu(conv2d(x, w, pad = 1));"
+                      " output y[k, p, q] = sum(c) h[0, c, p, q] * v[k, c];"),
+                 0);
+    cr_expect_eq(taps("input x : f16[1, 256, 32, 32];"
+                      " param w : f16[28, 256, 3, 3];"
+                      " output y = conv2d(x, w, pad = 1);"), 0);
 }

@@ -67,9 +67,12 @@ static bool find_dim(Shifts *f, int d)
     return f->pixel[d] != NULL;
 }
 
+/* Predicted for 1 to 36 columns of 32 to 1280 terms: those of more columns read
+ * and write more than they save. */
 static bool find_shifts(Shifts *f)
 {
-    enum { COLUMNS = 8, TAPS = 4, LEAST = 16, MANY = 32, PIXELS = 1 << 16 };
+    enum { COLUMNS = 20, TERMS = 10, TAPS = 4, LEAST = 8, MANY = 32 };
+    enum { ELEMS = 1 << 18 }; /* of x: less is read in a launch's time */
     const Stmt *s = f->s;
     int64_t taps = 1, sum = 1;
 
@@ -84,10 +87,10 @@ static bool find_shifts(Shifts *f)
     sum /= taps;
     int64_t columns = points(s->out, s->n_out, f->w, f->x);
     /* z is no more than four times x, which would be read for each tap */
-    return taps >= TAPS && columns <= COLUMNS && columns * COLUMNS <= sum &&
+    return taps >= TAPS && columns <= COLUMNS && columns * TERMS <= sum &&
            columns * taps >= LEAST && columns * taps <= 2 * sum &&
            sum >= MANY && s->n_out + f->n_tap <= MAX_RANK &&
-           points(s->out, s->n_out, f->x, f->w) >= PIXELS;
+           points(s->out, s->n_out, f->x, f->w) * sum >= ELEMS;
 }
 
 /* The variables of z: columns and taps, then what x has, pixels as all of its
@@ -191,6 +194,37 @@ static bool range_fits(const Shifts *f)
     return true;
 }
 
+typedef struct Behind {
+    bool *of; /* by tensor: made of the result, point by point */
+    bool read;
+} Behind;
+
+static void note_behind(const Expr *e, void *ctx)
+{
+    Behind *b = ctx;
+
+    b->read |= e->kind == E_READ && b->of[e->tensor->id];
+}
+
+/* Whether another product takes the result at g->stmt[i], or what becomes of it
+ * point by point: it wants channels side by side, where shifts leave pixels. */
+static bool goes_on(const Graph *g, int i)
+{
+    Behind b = {arena_array(g->arena, bool, g->n_tensor), false};
+    const Expr *x, *w;
+
+    b.of[g->stmt[i]->tensor->id] = true;
+    for (i++; i < g->n_stmt; i++) {
+        const Stmt *s = g->stmt[i];
+        b.read = false;
+        expr_visit(s->value, note_behind, &b);
+        if (b.read && walk_cut_product(s, &x, &w))
+            return true;
+        b.of[s->tensor->id] |= b.read && s->op == R_NONE;
+    }
+    return false;
+}
+
 void split_shifts(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++) {
@@ -203,7 +237,8 @@ void split_shifts(Graph *g)
         bool second = !is_window(g, a, b);
         f.x = second ? b : a;
         f.w = second ? a : b;
-        if (is_window(g, f.x, f.w) && find_shifts(&f) && range_fits(&f))
+        if (is_window(g, f.x, f.w) && find_shifts(&f) && range_fits(&f) &&
+            !goes_on(g, i))
             split(&f, i++);
     }
 }

@@ -10,7 +10,8 @@
  *     y[k, p, q]       = sum(r, s) z[k, r, s, p + r - 1, q + s - 1]
  *
  * reads x once, as it lies, and its columns are taps, too; z, in f32, is
- * written and read once. */
+ * written and read once. Not so where another product takes y: it wants
+ * channels side by side, and z has pixels. */
 #ifndef DCC_SHIFTS_H
 #define DCC_SHIFTS_H
 
