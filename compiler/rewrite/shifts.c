@@ -67,11 +67,10 @@ static bool find_dim(Shifts *f, int d)
     return f->pixel[d] != NULL;
 }
 
-/* Predicted for 1 to 36 columns of 32 to 1280 terms: those of more columns read
- * and write more than they save. */
+/* More columns of fewer terms read and write more than they save. */
 static bool find_shifts(Shifts *f)
 {
-    enum { COLUMNS = 20, TERMS = 10, TAPS = 4, LEAST = 8, MANY = 32 };
+    enum { COLUMNS = 24, TERMS = 8, TAPS = 4, LEAST = 8, MANY = 32 };
     enum { ELEMS = 1 << 18 }; /* of x: less is read in a launch's time */
     const Stmt *s = f->s;
     int64_t taps = 1, sum = 1;
