@@ -24,6 +24,8 @@ Test(variants, vectors)
                     " output y[n, h, w, c] = x[n, c, h, w];");
     expect("vec=8", "input x : f16[32, 512, 28, 28]; param g : f16[512];"
                     " output y[n, c, h, w] = x[n, c, h, w] * g[c];");
+    expect("vec=4", "input x : f16[8, 64, 64, 320]; input m : f32[8, 32];"
+                    " output y[n, h, w, c] = x[n, h, w, c] - m[n, c / 10];");
     expect("vec=4", "input x : f16[32768, 512];"
                     " output y : f32[32768, 512] = x;");
     expect("held=1", "input x : f16[1024, 50257];"

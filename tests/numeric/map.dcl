@@ -75,3 +75,11 @@ model mp_signs {
   input n : i32[6] in -9..9;
   output y[i] = f32(abs(n[i]) - (-n[i]) / 2) * x[i] + f32(-n[i] % 5) * x[i] * x[i];
 }
+
+// values of groups of channels that no vector ends with: of 10, of 2 within 6
+model ma_groups {
+  input x : f16[2, 5, 6, 40]; input m : f32[2, 4]; input s : f32[2, 4]; param g : f16[40];
+  output y[n, h, w, c] = (x[n, h, w, c] - m[n, c / 10]) * s[n, c / 10] * g[c];
+  input a : f32[3, 7, 24]; input b : f32[3, 12]; input d : f32[4];
+  output z[n, i, c] = a[n, i, c] * b[n, c / 2] + d[c / 6];
+}

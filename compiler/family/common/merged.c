@@ -9,6 +9,7 @@
 typedef struct Pair {
     Graph *g;
     const Var *a, *b; /* b is the faster */
+    bool serves;      /* one element may serve all of b */
     bool good, any;
 } Pair;
 
@@ -39,16 +40,20 @@ static void check_expr(const Expr *e, void *ctx)
     if (e->kind != E_READ || !p->good)
         return;
     const Idx *offset = tensor_offset(p->g, e->tensor, e->at);
-    p->good &= goes_on(offset, p->a, p->b) &&
+    p->good &= (goes_on(offset, p->a, p->b) ||
+                (p->serves && !idx_uses(offset, p->b))) &&
                !guard_uses(e->in, p->a) && !guard_uses(e->in, p->b);
     p->any |= idx_coef(offset, p->b) == 1;
     for (int d = 0; d < e->tensor->rank; d++)
         p->good &= !idx_has_data(e->at[d]);
 }
 
+/* Of points alone, a short row's own values are read at quotients: those of
+ * groups of 10 channels, which have no vectors else. */
 static bool are_one(Graph *g, const Group *gr, const Var *a, const Var *b)
 {
-    Pair p = {g, a, b, true, false};
+    enum { SHORT = 64 };
+    Pair p = {g, a, b, !gr->n_cols && b->extent <= SHORT, true, false};
 
     if (a->extent > INT_MAX / b->extent)
         return false;
