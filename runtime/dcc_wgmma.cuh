@@ -438,11 +438,24 @@ DCC_DEVICE void dcc_wgmma_parts(float (&d)[N], uint32_t (&big)[STEPS][4],
     dcc_wgmma_commit();
 }
 
+// The products of both parts of f16 (dcc_pack_halves) by the same b, of which
+// each is a group.
+template <auto WGMMA, int STEPS, int N>
+DCC_DEVICE void dcc_wgmma_halves(float (&d)[N], uint32_t (&a)[STEPS][4],
+                                 float (&d_low)[N], uint32_t (&low)[STEPS][4],
+                                 uint64_t b, int step, int next, bool more)
+{
+    dcc_wgmma_weights<WGMMA>(d, a, b, step, next, more);
+    dcc_wgmma_weights<WGMMA>(d_low, low, b, step, next, more);
+}
+
 // All but the N youngest groups are complete, and what follows reads the sums.
-template <int N, class T> DCC_DEVICE void dcc_wgmma_wait(T &sums)
+template <int N, class T, class... More>
+DCC_DEVICE void dcc_wgmma_wait(T &sums, More &...more)
 {
     dcc_wgmma_wait<N>();
     dcc_wgmma_use(sums);
+    (dcc_wgmma_use(more), ...);
 }
 
 // By one thread: boxes of 64 neighbours, side by side along the map's first

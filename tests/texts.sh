@@ -41,7 +41,7 @@ lost_factors()
          /^ *for \(.*\{$/ && before !~ /#pragma unroll$/ {
              loop[++n] = indent($0); open[n] = ""
          }
-         /_regs<|_regs\(|dcc_wgmma_weights|dcc_wgmma_parts/ {
+         /_regs<|_regs\(|dcc_wgmma_weights|dcc_wgmma_halves|dcc_wgmma_parts/ {
              if (lambda)
                  products = products "|" lambda "\\("
              else if (n)

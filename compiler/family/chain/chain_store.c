@@ -67,14 +67,50 @@ static const char by_pieces[] =
     "    @PIECE@\n"
     "}\n";
 
+/* Whether a warp's columns are its sums as they are, and all that it has. */
+static bool sums_alone(const ChainKernel *w)
+{
+    const Contract *f = w->b.f;
+
+    for (int i = 0; i < f->gr->n_step; i++) {
+        const Expr *e = f->value[i];
+        if (!finish_row_step(&f->gr->step[i]))
+            continue;
+        while (e->kind == E_CAST && type_is_float(e->type) &&
+               e->type == w->out_type)
+            e = e->arg[0];
+        if (e->kind != E_LOCAL || e->local < 0 ||
+            f->gr->step[e->local].op != R_SUM)
+            return false;
+    }
+    return !w->reads && !w->f->rows.after && w->bn == w->pack;
+}
+
+/* Pairs of columns as words, where products leave them. */
+static Tree *words(ChainKernel *w)
+{
+    ContractBuild *x = &w->b;
+    Tree *pairs = tree_list(x->g->arena);
+
+    if (sums_alone(w))
+        return QUOTE(x->g->arena, "dcc_pack_scores<@type>(packed, acc[0]);\n",
+                     FILL("type", type_cname(w->out_type)));
+    contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]",
+                   tree_list(x->g->arena), 0);
+    return QUOTE(x->g->arena,
+                 "#pragma unroll\n"
+                 "for (int q = 0; q < COLS / 4; ++q) {\n"
+                 "    @PAIRS\n"
+                 "}\n",
+                 FILL_TREE("PAIRS", pairs));
+}
+
 static Tree *packed(ChainKernel *w)
 {
     ContractBuild *x = &w->b;
     Arena *a = x->g->arena;
-    Tree *pairs = tree_list(a), *pieces = tree_list(a);
+    Tree *pairs = words(w), *pieces = tree_list(a);
 
-    contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]", tree_list(a),
-                   0);
     contract_pieces(x, pieces, place_piece,
                     x->f->lines ? "out"
                              : "&out[line][dcc_packed_at<COLS>(line, piece)]");

@@ -431,14 +431,24 @@ static Tree *prefetch(const ChainKernel *w)
 
 /* ---- another first product, and a factor in parts ----------------------- */
 
-static const char *use_other(const ChainKernel *w)
+/* What is waited for beside scores, and beside sums. */
+static const char *other(const ChainKernel *w)
 {
-    return w->f->chain->other ? "dcc_wgmma_use(other);\n" : "";
+    return w->f->chain->other ? ", other" : "";
 }
 
-static const char *use_low(const ChainKernel *w)
+static const char *low(const ChainKernel *w)
 {
-    return w->f->chain->halves ? "dcc_wgmma_use(low_acc);\n" : "";
+    return w->f->chain->halves ? ", low_acc" : "";
+}
+
+/* For the sums; a team's join has waited. */
+static const char *last_wait(const ChainKernel *w)
+{
+    if (w->f->chain->halves)
+        return w->teams > 1 ? "dcc_wgmma_use(low_acc);\n"
+                            : "dcc_wgmma_wait<0>(acc, low_acc);\n";
+    return w->teams > 1 ? "" : "dcc_wgmma_wait<0>(acc);\n";
 }
 
 static const char *pack_scores(const ChainKernel *w)
@@ -460,8 +470,7 @@ static Tree *declare_more(const ChainKernel *w)
         PUT(code, "const uint64_t other_rows = "
                   "dcc_wgmma_k_major(smem.@a@_tile[0][warpgroup * 64]);\n"
                   "const uint64_t other_ring = "
-                  "dcc_wgmma_k_major(smem.@b@_tile[0]);\n"
-                  "float other[BJ / 2];\n",
+                  "dcc_wgmma_k_major(smem.@b@_tile[0]);\n",
             FILL("a", w->id[3]), FILL("b", w->id[4]));
     if (w->f->chain->halves)
         PUT(code, "float low_acc[1][BN / 2];  // of what an f16 leaves\n"
@@ -484,16 +493,19 @@ static Tree *score_other(const ChainKernel *w, const char *first)
     return code;
 }
 
-static Tree *multiply_low(const ChainKernel *w, const char *second,
-                          const char *step)
+static Tree *multiply(const ChainKernel *w, const char *second,
+                      const char *step)
 {
     Tree *code = tree_list(w->b.g->arena);
 
-    if (w->f->chain->halves)
-        PUT(code, "dcc_wgmma_weights<@second>(low_acc[0], low, "
-                  "dcc_wgmma_slot(second_ring, smem.@b@_tile, slot), @step, "
-                  "more);\n",
-            FILL("second", second), FILL("b", w->id[2]), FILL("step", step));
+    PUT(code, w->f->chain->halves
+                  ? "dcc_wgmma_halves<@second>(acc[0], weight, low_acc[0], low, "
+                    "dcc_wgmma_slot(second_ring, smem.@b@_tile, slot), @step, "
+                    "more);\n"
+                  : "dcc_wgmma_weights<@second>(acc[0], weight, "
+                    "dcc_wgmma_slot(second_ring, smem.@b@_tile, slot), @step, "
+                    "more);\n",
+        FILL("second", second), FILL("b", w->id[2]), FILL("step", step));
     for (int i = 0; i < 2 && w->f->chain->thirds; i++)
         PUT(code, "dcc_wgmma_weights<@second>(acc[0], @part, "
                   "dcc_wgmma_slot(second_ring, smem.@b@_tile, slot), @step, "
@@ -550,7 +562,7 @@ static Tree *loop(ChainKernel *w)
                            : ""),
         FILL("RESCALE", chain_rescale(w)), FILL("PACK", pack_scores(w)),
         FILL_INT("PENDING", chain_parts(w->f->chain)),
-        FILL("USE_OTHER", use_other(w)), FILL("USE_LOW", use_low(w)),
+        FILL("OTHER", other(w)), FILL("LOW", low(w)),
         FILL("AGAIN", w->f->rows.softmax ? ", true" : ""),
         FILL("READ", w->f->rows.ahead ? "read_block(block * BJ);\n" : ""));
 }
@@ -572,9 +584,9 @@ static void put_kernel(ChainKernel *w)
     const Fill fill[] = {
         FILL_TREE("MORE", declare_more(w)),
         FILL_TREE("SCORE_OTHER", score_other(w, first)),
-        FILL_TREE("MULTIPLY_LOW", multiply_low(w, second, step)),
-        FILL("USE_OTHER", use_other(w)),
-        FILL("USE_LOW", use_low(w)),
+        FILL_TREE("MULTIPLY", multiply(w, second, step)),
+        FILL("OTHER", other(w)),
+        FILL("OTHERS", f->chain->other ? ", other[BJ / 2]" : ""),
         FILL("ADD_LOW",
              f->chain->halves ? "dcc_add_low(acc[0], low_acc[0]);\n" : ""),
         FILL("PACK", pack_scores(w)),
@@ -586,7 +598,7 @@ static void put_kernel(ChainKernel *w)
         FILL("FROM", teams ? "from" : "last"),
         FILL("ONE", teams ? "from - TEAMS >= begin" : "last > begin"),
         FILL("FREE", teams ? "<TEAMS>" : ""),
-        FILL("LAST_WAIT", teams ? "" : "dcc_wgmma_wait<0>(acc);\n"),
+        FILL("LAST_WAIT", last_wait(w)),
         FILL_TREE("PLACE", places),
         FILL_TREE("RANGE", chain_range(w)),
         FILL_TREE("PREFETCH", prefetch(w)),
@@ -611,10 +623,7 @@ static void put_kernel(ChainKernel *w)
                                   " BJ * 128)",
                           w->id[2])),
         FILL("FIRST_TILE", arena_printf(a, "%s_tile", w->id[1])),
-        FILL("SECOND_TILE", arena_printf(a, "%s_tile", w->id[2])),
         FILL("FIRST", first),
-        FILL("SECOND", second),
-        FILL("SECOND_STEP", step),
         FILL_TREE("STATE", chain_state(w)),
         FILL("WEIGH", chain_weigh(w)),
         FILL("AGAIN", f->rows.softmax ? ", bool again" : ""),
