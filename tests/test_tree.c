@@ -328,3 +328,18 @@ Test(tree, comments)
               "%s", buf_text(&b));
     buf_free(&b);
 }
+
+/* A line of names too long to stay whole is broken before an index, too. */
+Test(tree, long_names)
+{
+    Buf b = {0};
+
+    cprint_lines(&b, "dcc_cp_async16_shared(&smem.d_d_y_softplus_by_linear_sum_"
+                     "tile[slot], &d_d_y_softplus_by_y_linear_sum["
+                     "d_d_y_softplus_by_y_linear_sum_off + k]);\n", 12);
+    cprint_settle(&b, 0);
+    for (const char *s = buf_text(&b), *end; (end = strchr(s, '\n'));
+         s = end + 1)
+        cr_expect_leq(end - s, 80, "%s", buf_text(&b));
+    buf_free(&b);
+}

@@ -60,6 +60,8 @@ static int break_cost(const char *s, int i, int depth)
         cost = 6; /* before a call's arguments */
     else if (s[i] == ']' && s[i + 1] == '[')
         cost = 9;
+    else if (s[i] == '[' && s[i - 1] != ' ' && s[i + 1] != ']')
+        cost = 60; /* before an index, where nothing else would do */
     return cost < 0 ? NO_BREAK : cost + DEPTH * depth;
 }
 
@@ -116,7 +118,7 @@ static int choose_breaks(const char *s, int room, Break place[MAX_BREAKS])
             int over = p->at + (s[p->at] != ' ' && s[p->at]) - from -
                        (j < 0 ? room : room - STEP);
             int total = (j < 0 ? 0 : place[j].total) + LINE + p->cost +
-                        (over > 0 ? TOO_LONG + over : 0);
+                        (over > 0 ? TOO_LONG * (1 + over) : 0);
             /* a break near the start gains little */
             if (j < 0 && i + 1 < n && p->at < room / 3)
                 total += 15;
