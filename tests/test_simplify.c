@@ -442,3 +442,28 @@ Test(levels, kept)
                             " output y[i] : f32 = sum(j) f32(x[i, j]); }",
                             R_SUM), 2);
 }
+
+/* Large windows are summed along one index after the other, long ones in
+ * parts; those that a thread has in registers, or that weights are of, as they
+ * are. */
+Test(separate, large_windows)
+{
+    static const struct {
+        int sums;
+        const char *term;
+    } cases[] = {{2, "sum(r in 0..11, s in 0..11) x[i + r, j + s]"},
+                 {2, "sum(k in 0..64) x[i, j + k]"},
+                 {1, "sum(r in 0..7, s in 0..7) x[i + r, j + s]"},
+                 {1, "sum(k in 0..31) x[i, j + k]"},
+                 {1, "sum(r in 0..11, s in 0..11) x[i + r, j + s] * w[r, s]"},
+                 {1, "sum(r in 0..11, s in 0..11) x[i + r, j + s] * r"}};
+
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        char text[256];
+        snprintf(text, sizeof text, "model m { input x : f32[400, 400];"
+                 " input w : f32[11, 11];"
+                 " output y[i in 0..300, j in 0..300] = %s; }", cases[i].term);
+        cr_expect_eq(statements(text, R_SUM), cases[i].sums, "%s",
+                     cases[i].term);
+    }
+}

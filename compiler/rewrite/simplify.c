@@ -14,6 +14,7 @@
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
 #include "rewrite/picks.h"
+#include "rewrite/separate.h"
 #include "rewrite/sums.h"
 #include "rewrite/tables.h"
 
@@ -470,6 +471,7 @@ void tidy(Graph *g, const Prices *p)
     split_halves(g);
     split_computed(g);
     split_phases(g);
+    separate_windows(g);
     split_long_reductions(g);
     simplify_dead(g);
 }
