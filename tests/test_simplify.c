@@ -467,3 +467,30 @@ Test(separate, large_windows)
                      cases[i].term);
     }
 }
+
+/* Functions of indices are made at load time where many points have each. */
+Test(tabulate, functions_of_indices)
+{
+    static const struct {
+        int tables;
+        const char *value;
+    } cases[] = {{1, "x[n, t, d] + sin(t * exp(-0.1 * d))"},
+                 {1, "x[n, t, d] * (d % 2 == 0 ? sin(t * 0.1) : cos(t * 0.1))"},
+                 {0, "x[n, t, d] * exp(-0.1 * d)"},
+                 {0, "x[n, t, d] * sin(n * t * d * 0.1)"},
+                 {0, "x[n, t, d] * sin(p[t] * 0.1)"}};
+
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        Fixture f = fixture();
+        Graph *g = lowered(
+            &f, arena_printf(f.arena, "model m { input x : f32[8, 16, 32];"
+                             " input p : i32[16]; output y[n, t, d] = %s; }",
+                             cases[i].value));
+        int n = 0;
+        simplified(g);
+        for (int k = 0; k < g->n_stmt; k++)
+            n += g->stmt[k]->when == WHEN_LOAD;
+        cr_expect_eq(n, cases[i].tables, "%s", cases[i].value);
+        arena_free(f.arena);
+    }
+}

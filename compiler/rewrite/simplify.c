@@ -17,6 +17,7 @@
 #include "rewrite/separate.h"
 #include "rewrite/sums.h"
 #include "rewrite/tables.h"
+#include "rewrite/tabulate.h"
 
 #include <math.h>
 
@@ -460,6 +461,7 @@ void tidy(Graph *g, const Prices *p)
         simplify_views(g);
         simplify_dead(g);
     }
+    tabulate(g);
     pick_terms(g);
     join_heads(g);
     simplify_factors(g);

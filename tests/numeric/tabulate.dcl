@@ -1,0 +1,6 @@
+// Functions of indices alone, which are made at load time: of a product, of both arms of a choice, of a window, of what is summed up; and such as are not.
+model tb_fourier { input x : f16[40, 64]; output re[n, f in 0..64] : f16 = sum(t) x[n, t] * f16(cos(6.283185307 * ((f * t) % 64) / 64.0)); output im[n, f in 0..33] = sum(t) f32(x[n, t]) * sin(6.283185307 * ((f * t) % 64) / 64.0); }
+model tb_rotary { input x : f16[2, 24, 6, 16]; output y[b, t, h, d in 0..16] : f16 = d < 8 ? x[b, t, h, d] * cos(t * pow(10000.0, -f32(d) / 8.0)) - (x[b, t, h, d + 8] or 0) * sin(t * pow(10000.0, -f32(d) / 8.0)) : x[b, t, h, d] * cos(t * pow(10000.0, -f32(d - 8) / 8.0)) + (x[b, t, h, d - 8] or 0) * sin(t * pow(10000.0, -f32(d - 8) / 8.0)); }
+model tb_positions { input x : f32[9, 10, 12]; output y[b, t, d] = x[b, t, d] + (d % 2 == 0 ? sin(t * exp(-9.21 * d / 12.0)) : cos(t * exp(-9.21 * (d - 1) / 12.0))); }
+model tb_window { input x : f32[3, 400]; output y[n, t in 0..30, k in 0..40] = x[n, t * 10 + k] * (0.5 - 0.5 * cos(6.2831853 * k / 40.0)); output z[n, t in 0..380] = sum(k in 0..16) x[n, t + k] * pow(0.8, f32(k)) * exp(-0.1 * k); }
+model tb_data { input x : f32[30, 40]; input p : i32[30] in 0..9; output y[i, j] = x[i, j] * sin(p[i] * 0.5) + cos(x[i, j]) + log(i + 1.0) * tanh(j * 0.1); }
