@@ -353,8 +353,7 @@ static void add_kernel(Suite *s, Build *b, const Family *f,
 static bool has_words(const Suite *s, const Family *f, const void *form,
                       const Variant *v)
 {
-    return !s->words ||
-           strstr(f->text ? f->text(form, v) : v->text, s->words);
+    return !s->words || strstr(variant_text(f, form, v), s->words);
 }
 
 /* Every `step`-th variant of each family that serves the nest. */
@@ -390,7 +389,7 @@ static void add_case(Suite *s, Build b, const char *only, int step)
             }
         }
         fprintf(stderr, "%s %s: %d variants, first %s, %.2f us, %s\n",
-                b.g->model, family[f]->name, n, n ? v[best].text : "",
+                b.g->model, family[f]->name, n, n ? variant_text(family[f], form, &v[best]) : "",
                 least.us, least.limiter);
         for (int i = 0, kept = s->n % step; i < n; i++)
             if (has_words(s, family[f], form, &v[i]) && kept-- == 0) {
@@ -533,7 +532,8 @@ static int count_wgmma_of(const char *layout, int M, int N, const char *words)
     int n = family_contract_wgmma.space(form, &v), found = 0;
 
     for (int i = 0; i < n; i++)
-        found += strstr(v[i].text, words) != NULL;
+        found += strstr(variant_text(&family_contract_wgmma, form, &v[i]),
+                        words) != NULL;
     arena_free(b.arena);
     return found;
 }

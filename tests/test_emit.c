@@ -531,13 +531,13 @@ static void golden(Build b, const Family *f, const char *variant)
     Options o = {.device = device_find(b.arena, "h200")};
     Variant *v;
     int n, at = cheapest(&b, f, &o, &v, &n);
-    Kernel *k = arena_new_of(b.arena, Kernel);
+    const void *form = f->open(b.g, b.gr, &o, &(const char *){NULL});
     Buf got = {0};
 
     for (int i = 0; variant && i < n; i++)
-        if (!strcmp(v[i].text, variant))
+        if (!strcmp(variant_text(f, form, &v[i]), variant))
             at = i;
-    put_kernel(&got, &b, f, &o, &v[at], k,
+    put_kernel(&got, &b, f, &o, &v[at], arena_new_of(b.arena, Kernel),
                arena_printf(b.arena, "m_%s", b.g->model));
     expect_golden(b.arena, &got, arena_printf(b.arena, "%s.cu", b.g->model));
     buf_free(&got);

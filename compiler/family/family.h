@@ -59,6 +59,9 @@ typedef struct Family {
 const void *family_open(const Family *f, Graph *g, const Group *gr,
                         const Options *o, const char **why);
 
+/* v's text, as plan files have it. */
+const char *variant_text(const Family *f, const void *form, const Variant *v);
+
 /* What open returns: f of n bytes, or NULL and its memory free again. */
 const void *family_form(Graph *g, void *f, size_t n, const char *why);
 

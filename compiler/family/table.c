@@ -33,6 +33,11 @@ const void *family_open(const Family *f, Graph *g, const Group *gr,
     return *why ? NULL : f->open(g, gr, o, why);
 }
 
+const char *variant_text(const Family *f, const void *form, const Variant *v)
+{
+    return v->text ? v->text : f->text(form, v);
+}
+
 const void *family_form(Graph *g, void *f, size_t n, const char *why)
 {
     if (!why)

@@ -104,6 +104,8 @@ static void cost_family(Selection *s, const Server *f, int best_at,
         best->best = i;
         best->cost = c;
     }
+    if (best->variant != v)
+        arena_give_back(s->graph->arena, v, sizeof *v * (size_t)n);
 }
 
 /* The cheapest variant of all families, of preferred ones if there are. */
@@ -134,9 +136,7 @@ static Choice *cost_all(Selection *s, Group *gr, const char *key)
 
 const char *choice_text(const Choice *c, int variant)
 {
-    const Variant *v = &c->variant[variant];
-
-    return v->text ? v->text : c->family->text(c->form, v);
+    return variant_text(c->family, c->form, &c->variant[variant]);
 }
 
 void choice_cost(const Choice *c, int variant, Cost *cost)

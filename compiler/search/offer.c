@@ -29,8 +29,7 @@ int offer_all(const Selection *s, Group *gr, Offer **out)
             Cost c = {0};
             (*f)->cost(form, &v[i], &c);
             if (c.coef_r && !isinf(c.us)) {
-                if (!v[i].text)
-                    v[i].text = (*f)->text(form, &v[i]);
+                v[i].text = variant_text(*f, form, &v[i]);
                 VEC_PUSH(g->arena, list, n, cap) = (Offer){*f, &v[i], c, n};
                 list[n - 1].at = n;
             }

@@ -487,6 +487,8 @@ bool contract_open(Contract *x, Graph *g, const Group *gr, const Options *o,
         if (group_ranged(g, gr, &form->c, &known->no_contract) &&
             finish_open(form, g, gr, o, &known->no_contract))
             known->contract = form;
+        else
+            arena_give_back(g->arena, form, sizeof *form);
     }
     *why = known->no_contract;
     if (!known->contract)
@@ -668,10 +670,7 @@ bool contract_late(const Contract *x, Tile *t, int room)
 
 Variant *contract_variants(Arena *a, const Variant *v, int n)
 {
-    Variant *all = arena_array(a, Variant, n + 1);
-
-    memcpy(all, v, sizeof *v * (size_t)n);
-    return all;
+    return arena_copy(a, v, n, n, sizeof *v);
 }
 
 Tile contract_tile(const Variant *v)

@@ -102,6 +102,17 @@ static bool sensible(const Contract *x, const Tile *t)
     return t->bk == least || padded(x->c.K, t->bk) <= padded(x->c.K, least);
 }
 
+int mma_warp_most(void)
+{
+    int most = 0;
+
+    for (int i = 0; i < N_SHAPES; i++) {
+        most = shapes[i].wm > most ? shapes[i].wm : most;
+        most = shapes[i].wn > most ? shapes[i].wn : most;
+    }
+    return most;
+}
+
 /* Warps that have all sums of a tile. */
 int mma_tile_warps(const Tile *t)
 {

@@ -9,6 +9,8 @@ const char *mma_form(Contract *x, Graph *g, const Group *gr, const Options *o);
 const void *mma_open(Graph *g, const Group *gr, const Options *o,
                      const char **why);
 int mma_space(const void *form, Variant **out);
+/* Rows or columns of a warp's tile, at most. */
+int mma_warp_most(void);
 /* Warps that have all sums of a tile. */
 int mma_tile_warps(const Tile *t);
 const char *mma_text(const Contract *x, const Tile *t);

@@ -6,12 +6,11 @@
 /* Fraction of mma.sync's rate that a warp's inner loop reaches: small warp
  * tiles spend their time on fragments, each of which takes about as long as two
  * of the products that it is for. */
-static double efficiency(const ContractPlan *x)
+static double efficiency(const Contract *f, double wm, double wn)
 {
-    const Tile *t = &x->t;
-    double fragments = 2.0 * MMA_N * (t->wm + t->wn) / (t->wm * t->wn);
+    double fragments = 2.0 * MMA_N * (wm + wn) / (wm * wn);
 
-    return x->f->o->device->mma_reached / (1 + fragments) / x->f->terms;
+    return f->o->device->mma_reached / (1 + fragments) / f->terms;
 }
 
 /* Clocks of a copy's instructions, one warp on a scheduler: each waits for the
@@ -68,8 +67,10 @@ static Pipe pipe_of(const Contract *x)
 double mma_least(const void *form)
 {
     const Contract *x = form;
+    const double most = mma_warp_most();
 
-    return model_least(x->o->device, pipe_of(x), contract_flops(x));
+    return model_least(x->o->device, pipe_of(x),
+                       contract_flops(x) / efficiency(x, most, most));
 }
 
 /* Of a warp's inner step. */
@@ -108,7 +109,7 @@ void mma_cost(const void *form, const Variant *v, Cost *c)
                    contract_reach(&x, blocks / d->sms);
     w.pipe = pipe_of(f);
     w.warps_full = warps_full(&x);
-    w.efficiency = efficiency(&x);
+    w.efficiency = efficiency(f, t->wm, t->wn);
     /* every warp reads its rows of both tiles */
     w.smem_bytes = blocks * steps * t->threads / WARP * (t->wm + t->wn) *
                    t->bk * type_bytes(f->elem);

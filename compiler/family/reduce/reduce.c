@@ -118,10 +118,9 @@ static void count_divisions(const Expr *e, void *ctx)
 static const void *reduce_open(Graph *g, const Group *gr, const Options *o,
                                const char **why)
 {
-    ReduceForm *f = arena_new_of(g->arena, ReduceForm);
-
     if ((*why = refuse(gr)))
         return NULL;
+    ReduceForm *f = arena_new_of(g->arena, ReduceForm);
     gr = nest_merged(g, gr, 0);
     f->graph = g;
     f->group = gr;
@@ -373,13 +372,10 @@ static void add(Space *s, int mode, int threads, int vec, int share)
 {
     if (s->n == MAX_VARIANTS)
         return;
-    Variant *v = &s->v[s->n++];
-    v->knob[KNOB_MODE] = mode;
-    v->knob[KNOB_THREADS] = threads;
-    v->knob[KNOB_VEC] = vec;
-    v->knob[KNOB_SHARE] = share;
-    v->text = arena_printf(s->graph->arena, "%s threads=%d vec=%d share=%d",
-                           mode_names[mode], threads, vec, share);
+    s->v[s->n++] = (Variant){.knob = {[KNOB_MODE] = mode,
+                                      [KNOB_THREADS] = threads,
+                                      [KNOB_VEC] = vec,
+                                      [KNOB_SHARE] = share}};
 }
 
 /* Blocks of a strip of rows that are neighbours share their columns: as many
@@ -402,10 +398,7 @@ static void add_parts(Space *s, const Group *gr, const Device *d, int vec)
                     (parts > 4 && 2 * 2 * parts * strips < d->sms))
                     continue;
                 add(s, MODE_COLUMNS, threads, vec, tx);
-                Variant *v = &s->v[s->n - 1];
-                v->knob[KNOB_PARTS] = parts;
-                v->text = arena_printf(s->graph->arena, "%s parts=%d", v->text,
-                                       parts);
+                s->v[s->n - 1].knob[KNOB_PARTS] = parts;
             }
         }
 }
@@ -451,9 +444,7 @@ static void add_held(Space *s, const ReduceForm *f, int vec)
         if (s->n == MAX_VARIANTS)
             return;
         add(s, MODE_BLOCK, threads, vec, 1);
-        Variant *v = &s->v[s->n - 1];
-        v->knob[KNOB_HELD] = 1;
-        v->text = arena_printf(s->graph->arena, "%s held=1", v->text);
+        s->v[s->n - 1].knob[KNOB_HELD] = 1;
     }
 }
 
@@ -501,7 +492,7 @@ static int reduce_space(const void *form, Variant **out)
     const ReduceForm *f = form;
     Graph *g = f->graph;
     const Group *gr = f->plain;
-    Variant all[MAX_VARIANTS] = {0};
+    Variant all[MAX_VARIANTS];
     Space s = {g, all, 0};
     int64_t n_rows = group_rows(gr), n_cols = group_cols(gr);
     const Var *col = reduce_fastest(f->cols, gr->n_cols);
@@ -535,6 +526,20 @@ static int reduce_space(const void *form, Variant **out)
     return s.n;
 }
 
+const char *reduce_text(const void *form, const Variant *v)
+{
+    Arena *a = ((const ReduceForm *)form)->graph->arena;
+    const int *k = v->knob;
+    const char *text = arena_printf(a, "%s threads=%d vec=%d share=%d",
+                                    mode_names[k[KNOB_MODE]],
+                                    k[KNOB_THREADS], k[KNOB_VEC],
+                                    k[KNOB_SHARE]);
+
+    if (k[KNOB_PARTS])
+        text = arena_printf(a, "%s parts=%d", text, k[KNOB_PARTS]);
+    return k[KNOB_HELD] ? arena_printf(a, "%s held=1", text) : text;
+}
+
 const Family family_reduce = {
     .name = "reduce",
     .version = 1,
@@ -543,4 +548,5 @@ const Family family_reduce = {
     .cost = reduce_cost,
     .least = reduce_least,
     .build = reduce_build,
+    .text = reduce_text,
 };

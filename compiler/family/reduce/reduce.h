@@ -99,6 +99,7 @@ void reduce_combine(RowReduce *r, Tree *out, int i);
  * left. */
 void reduce_partials(RowReduce *r);
 void reduce_part_columns(RowReduce *r);
+const char *reduce_text(const void *form, const Variant *v);
 void reduce_build(const void *form, const Variant *v, Kernel *k);
 
 #endif

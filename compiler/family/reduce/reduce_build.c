@@ -757,7 +757,7 @@ void reduce_build(const void *form, const Variant *v, Kernel *k)
     r.body.along_rows = r.mode == MODE_COLUMNS;
     r.chunk = cprint_fresh(&r.body.print, "chunk");
     k->family = "reduce";
-    k->variant = v->text;
+    k->variant = reduce_text(form, v);
     if (r.mode == MODE_LANES && r.n_rows * r.share < r.threads)
         r.threads = (int)(r.n_rows * r.share + 31) / 32 * 32;
     set_grid(&r);

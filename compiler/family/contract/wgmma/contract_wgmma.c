@@ -182,8 +182,11 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static const char *variant_text(Graph *g, const int *k)
+const char *wgmma_text(const void *form, const Variant *v)
 {
+    const Graph *g = ((const WgmmaForm *)form)->x.g;
+    const int *k = v->knob;
+
     return arena_printf(g->arena,
                         "bm=%d bn=%d stages=%d consumers=%d schedule=%s "
                         "cluster=%d split=%d%s%s",
@@ -254,7 +257,6 @@ static bool sensible(const WgmmaForm *f, const WgmmaShape *s)
 
 typedef struct Space {
     const WgmmaForm *form;
-    Graph *g;
     Variant *v;
     int n, most;
 } Space;
@@ -271,7 +273,6 @@ static void add_cluster(Space *s, const WgmmaShape *sh, int stages, int cluster,
                             cluster, split, parts, beside}};
     if (wgmma_plan(&w, s->form, v))
         return;
-    v->text = variant_text(s->g, v->knob);
     s->n++;
 }
 
@@ -375,8 +376,8 @@ int wgmma_space(const void *form, Variant **out)
 {
     enum { MOST = 800 };
     Graph *g = ((const WgmmaForm *)form)->x.g;
-    Variant all[MOST] = {0};
-    Space s = {.form = form, .g = g, .v = all, .most = MOST};
+    Variant all[MOST];
+    Space s = {.form = form, .v = all, .most = MOST};
 
     for (int i = 0; i < N_SHAPES; i++)
         if (sensible(form, &shapes[i]))

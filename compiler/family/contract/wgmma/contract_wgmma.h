@@ -201,6 +201,7 @@ void wgmma_count_reads(WgmmaForm *f, const Group *gr);
 const char *wgmma_check_types(Contract *x);
 void wgmma_build(const void *form, const Variant *v, Kernel *k);
 int wgmma_space(const void *form, Variant **out);
+const char *wgmma_text(const void *form, const Variant *v);
 /* NULL, or why the variant cannot be. */
 const char *wgmma_plan(Wgmma *w, const WgmmaForm *f, const Variant *v);
 /* Registers of a consumer's threads, where there are several consumers. */

@@ -743,7 +743,7 @@ void wgmma_build(const void *form, const Variant *v, Kernel *k)
     if (wgmma_plan(&w, form, v))
         return;
     build_plan(&w, k);
-    k->variant = v->text;
+    k->variant = wgmma_text(form, v);
 }
 
 const Family family_contract_wgmma = {
@@ -753,4 +753,5 @@ const Family family_contract_wgmma = {
     .space = wgmma_space,
     .cost = wgmma_cost,
     .build = wgmma_build,
+    .text = wgmma_text,
 };

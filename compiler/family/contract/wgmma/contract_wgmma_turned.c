@@ -95,4 +95,5 @@ const Family family_contract_wgmma_turned = {
     .space = wgmma_space,
     .cost = wgmma_cost,
     .build = wgmma_build,
+    .text = wgmma_text,
 };
