@@ -114,9 +114,8 @@ static void visit(Visit *v, const Expr *e)
     v->f(e, v->ctx);
     if (e->kind == E_INDEX)
         visit_data(v, e->idx);
-    for (int i = 0; i < 3; i++)
-        if (e->arg[i])
-            visit(v, e->arg[i]);
+    for (int i = 0; i < 3 && e->arg[i]; i++)
+        visit(v, e->arg[i]);
     if (e->kind != E_READ)
         return;
     for (int i = 0; i < e->tensor->rank; i++)

@@ -56,7 +56,8 @@ Group *group_of(Graph *g, Stmt *s)
 
 typedef struct Fusion {
     Graph *g;
-    Group *p, *c;          /* copies, refined as needed */
+    Group *p, *c;          /* copies where they are refined */
+    bool own_p, own_c;
     const Tensor *t;
     const Step *made;      /* p's step that stores t */
     Subst map[MAX_VARS];   /* p's variables in c's terms */
@@ -108,12 +109,23 @@ static Reads reads_of(const Group *c, const Tensor *t)
     return r;
 }
 
+/* *gr, which is not changed, as a copy of its own. */
+static Group *own(const Fusion *f, Group **gr, bool *is_own)
+{
+    if (!*is_own)
+        *gr = group_copy(f->g, *gr);
+    *is_own = true;
+    return *gr;
+}
+
 /* Replaces p's variable v by a full mixed radix of new variables with the
  * extents of c's, so that each is one variable of c. */
 static void refine_producer(Fusion *f, const Var *v, const Var **parts, int n)
 {
+    Group *p = own(f, &f->p, &f->own_p);
+
     for (int i = 0; i < n - 1; i++) /* split off the slowest, go on below */
-        v = group_split(f->g, f->p, v, v->extent / parts[i]->extent);
+        v = group_split(f->g, p, v, v->extent / parts[i]->extent);
 }
 
 /* One round of mapping. 1: done, 0: refined something, try again, -1: no. */
@@ -143,7 +155,7 @@ static int map_round(Fusion *f)
         if (idx_is_const(by) && f->map[i].var->extent == 1)
             continue;
         if (idx_splittable(by, &v, &d)) {
-            group_split(g, f->c, v, d);
+            group_split(g, own(f, &f->c, &f->own_c), v, d);
             return 0;
         }
         int n = idx_radix(by, f->map[i].var->extent, parts, MAX_VARS);
@@ -364,7 +376,7 @@ static Group *combine(Fusion *f, const Shape *s, bool keep)
     Group *r = arena_new_of(g->arena, Group);
     int n_p = f->p->n_step;
 
-    group_subst(g, f->p, f->map, f->n_map);
+    group_subst(g, own(f, &f->p, &f->own_p), f->map, f->n_map);
     r->when = f->c->when;
     r->rows = arena_array(g->arena, const Var *, s->n_rows + 1);
     r->cols = arena_array(g->arena, const Var *, s->n_cols + 1);
@@ -465,7 +477,7 @@ static Group *fuse_spread(Graph *g, const Group *p, const Group *c,
 Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
             bool keep, const char **why)
 {
-    Fusion f = {.g = g, .t = t};
+    Fusion f = {.g = g, .t = t, .p = (Group *)p, .c = (Group *)c};
     Shape s = {0};
     bool ok;
 
@@ -486,8 +498,6 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
         *why = "reads it as a part of another tensor";
         return NULL;
     }
-    f.p = group_copy(g, p); /* of those that are not refused at once */
-    f.c = group_copy(g, c);
     if (!map_points(&f)) {
         Group *other = fuse_part(g, p, c, t, keep);
         if (!other)

@@ -127,7 +127,8 @@ static const Expr *intern(Graph *g, const Expr *e, void *ctx)
 
 const Expr *number_expr(Graph *g, const Expr *e)
 {
-    Interned once = {0};
+    const Expr *few[64] = {NULL}; /* expressions mostly have fewer parts */
+    Interned once = {.node = few, .cap = sizeof few / sizeof *few};
 
     return expr_rewrite(g, e, intern, &once);
 }
