@@ -391,13 +391,6 @@ static int summed(const Stmt *p, const Expr *w)
     return k >= 0 && w->tensor->dim[k] == p->red[0]->extent ? k : -1;
 }
 
-static const Stmt *maker(const Graph *g, const Tensor *t)
-{
-    Stmt *s = NULL;
-
-    return tensor_writers(g, t, &s) == 1 ? s : NULL;
-}
-
 /* s's variable that is p's sum. */
 static const Var *column_of(Graph *g, const Stmt *s, const Expr *y,
                             const Stmt *p)
@@ -566,9 +559,9 @@ static void fold_for_all(Made *m, Fold *f, const Stmt *p, const Expr *w,
         f->column[i]->kept = true;
 }
 
-static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w, bool all)
+static void fold(Graph *g, const Stmt *s, Stmt *p, const Expr *y,
+                 const Expr *w, bool all)
 {
-    const Stmt *s = maker(g, y->tensor);
     int k = summed(p, w);
     Terms t;
 
@@ -610,7 +603,8 @@ static void fold(Graph *g, Stmt *p, const Expr *y, const Expr *w, bool all)
     p->fold = f;
 }
 
-static void try_product(Graph *g, Stmt *p, const Folds *only)
+static void try_product(Graph *g, Stmt *const *maker, Stmt *p,
+                        const Folds *only)
 {
     int64_t rows = 1;
 
@@ -630,7 +624,7 @@ static void try_product(Graph *g, Stmt *p, const Folds *only)
     for (int i = 0; i < p->n_out; i++)
         rows *= expr_uses(y, p->out[i]) ? p->out[i]->extent : 1;
     if (rows >= LEAST_ROWS)
-        fold(g, p, y, w, only != NULL);
+        fold(g, maker[y->tensor->id], p, y, w, only != NULL);
 }
 
 bool fold_has(const Folds *f, const char *path)
@@ -645,10 +639,11 @@ void fold_prepare(Graph *g, const Folds *only)
 {
     int n = g->n_stmt;
     Stmt **stmt = arena_array(g->arena, Stmt *, n + 1);
+    Stmt **maker = tensor_makers(g); /* of what products read */
 
     memcpy(stmt, g->stmt, sizeof *stmt * (size_t)n);
     for (int i = 0; i < n; i++)
-        try_product(g, stmt[i], only);
+        try_product(g, maker, stmt[i], only);
 }
 
 const Fold *fold_of(const Step *s, const Tensor *y)

@@ -7,47 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* ---- names */
-
-static int bucket(const char *name)
-{
-    return (int)(hash_text(name, strlen(name)) % BUCKETS);
-}
-
-Sym *lower_find(const Frame *f, const char *name, SymKind kind)
-{
-    Sym *s = f->bucket[bucket(name)];
-
-    while (s && (s->kind != kind || strcmp(s->name, name)))
-        s = s->next;
-    return s;
-}
-
-Sym *lower_sym(Lower *l, SymKind kind, Name name)
-{
-    Frame *f = l->frame;
-    Sym *s = lower_find(f, name.text, kind);
-
-    if (!s) {
-        Sym **first = &f->bucket[bucket(name.text)];
-        s = arena_new_of(l->a, Sym);
-        s->next = *first;
-        *first = s;
-    }
-    *s = (Sym){.next = s->next, .kind = kind, .name = name.text,
-               .at = name.at};
-    return s;
-}
-
-void lower_forget(Frame *f, const Sym *s)
-{
-    Sym **p = &f->bucket[bucket(s->name)];
-
-    while (*p != s)
-        p = &(*p)->next;
-    *p = s->next;
-}
-
 bool lower_work(Lower *l, Span at)
 {
     if (++l->work <= MAX_WORK)

@@ -62,6 +62,7 @@ typedef enum {
 
 typedef struct Sym {
     struct Sym *next;      /* of its bucket */
+    uint64_t hash;         /* of its name */
     SymKind kind;
     const char *name;
     Span at;
@@ -100,6 +101,9 @@ typedef struct Frame {
     const char *prefix; /* of an op's tensors: "h_"; "" in blocks, models */
     const char *label;  /* the result's name, where the caller has one */
     Sym *bucket[BUCKETS]; /* what names mean here, by their hash */
+    Sym **slot;           /* the same of many names, by open addressing; or
+                             NULL */
+    size_t n_sym, cap_slot;
     int index_base;
     bool scalar;        /* see above */
     bool failed;        /* a requirement: the rest is not looked at */

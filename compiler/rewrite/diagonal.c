@@ -7,6 +7,7 @@
 /* A product whose factors share the variable `group`. */
 typedef struct Groups {
     Graph *g;
+    Stmt **maker; int n_maker; /* by tensor, of those that there were */
     Stmt *s;
     const Expr *x, *w;     /* the weights are w */
     const Var *group;      /* of the result; */
@@ -61,14 +62,12 @@ static int64_t joined_groups(int64_t groups, int64_t channels)
 
 /* A parameter, what load time makes of such, or a step's own: what it trains,
  * as products take it. */
-static bool is_weights(const Graph *g, const Tensor *t)
+static bool is_weights(const Groups *f, const Tensor *t)
 {
-    Stmt *maker = NULL;
-
     if (tensor_is_constant(t))
         return true;
-    if (tensor_writers(g, t, &maker) != 1 || maker->op != R_NONE ||
-        maker->where.n)
+    const Stmt *maker = t->id < f->n_maker ? f->maker[t->id] : NULL;
+    if (!maker || maker->op != R_NONE || maker->where.n)
         return false;
     const Expr *e = expr_strip(maker->value);
     while (e->kind == E_CAST)
@@ -84,12 +83,12 @@ static bool find_groups(Groups *f)
 
     if (s->when != WHEN_RUN || s->where.n || !walk_product(s, &x, &w))
         return false;
-    if (is_weights(f->g, x->tensor)) {
+    if (is_weights(f, x->tensor)) {
         const Expr *other = w;
         w = x;
         x = other;
     }
-    if (!is_weights(f->g, w->tensor) || is_weights(f->g, x->tensor) ||
+    if (!is_weights(f, w->tensor) || is_weights(f, x->tensor) ||
         !is_16_bits(x->type) || x->type != w->type || w->in.n ||
         own_points(s, x, w) < ROWS)
         return false;
@@ -203,8 +202,12 @@ static void join(Groups *f)
 
 void join_groups(Graph *g)
 {
+    Stmt **maker = tensor_makers(g);
+    const int n_maker = g->n_tensor;
+
     for (int i = 0; i < g->n_stmt; i++) {
-        Groups f = {.g = g, .s = g->stmt[i]};
+        Groups f = {.g = g, .maker = maker, .n_maker = n_maker,
+                    .s = g->stmt[i]};
         int before = g->n_stmt;
         if (f.s->op == R_SUM && find_groups(&f))
             join(&f);

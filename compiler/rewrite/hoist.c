@@ -11,6 +11,55 @@ typedef struct Search {
     bool param, other;
 } Search;
 
+/* What was found out about an expression; other ones are made of it, and ask
+ * again. */
+typedef struct Known {
+    const Expr *e; /* NULL: free */
+    bool searched, split;
+    Search search;
+    Linear linear;
+} Known;
+
+typedef struct Hoist {
+    Graph *g;
+    Known **known; /* open addressing */
+    size_t n, cap;
+} Hoist;
+
+static Known **slot_of(const Hoist *h, const Expr *e)
+{
+    size_t i = ((uintptr_t)e >> 4) * 0x9e3779b97f4a7c15u >> 20;
+
+    for (i &= h->cap - 1; h->known[i] && h->known[i]->e != e;)
+        i = (i + 1) & (h->cap - 1);
+    return &h->known[i];
+}
+
+static void make_room(Hoist *h)
+{
+    const Hoist old = *h;
+
+    if (2 * h->n < h->cap)
+        return;
+    h->cap = old.cap ? 2 * old.cap : 64;
+    h->known = arena_array(h->g->arena, Known *, h->cap);
+    for (size_t i = 0; i < old.cap; i++)
+        if (old.known[i])
+            *slot_of(h, old.known[i]->e) = old.known[i];
+}
+
+static Known *known_of(Hoist *h, const Expr *e)
+{
+    make_room(h);
+    Known **k = slot_of(h, e);
+    if (!*k) {
+        *k = arena_new_of(h->g->arena, Known);
+        (*k)->e = e;
+        h->n++;
+    }
+    return *k;
+}
+
 static void find_reads(const Expr *e, void *ctx)
 {
     Search *s = ctx;
@@ -25,12 +74,23 @@ static void find_reads(const Expr *e, void *ctx)
         s->other = true;
 }
 
-static Search search(const Expr *e)
+/* Of its arguments, where it has some: they were asked before. */
+static Search search(Hoist *h, const Expr *e)
 {
-    Search s = {false, false};
+    Known *k = known_of(h, e);
 
-    expr_visit(e, find_reads, &s);
-    return s;
+    if (k->searched)
+        return k->search;
+    Search s = {false, false};
+    if (!e->arg[0])
+        expr_visit(e, find_reads, &s);
+    for (int i = 0; i < 3 && e->arg[i]; i++) {
+        Search of = search(h, e->arg[i]);
+        s.param |= of.param;
+        s.other |= of.other;
+    }
+    k->searched = true;
+    return k->search = s;
 }
 
 static const Expr *combine(Graph *g, Func f, const Expr *a, const Expr *b)
@@ -56,12 +116,13 @@ static void add_param(Graph *g, Linear *l, const Expr *p)
     *to = plus(g, *to, p);
 }
 
-static Linear linear(Graph *g, const Expr *e);
+static Linear linear(Hoist *h, const Expr *e);
 
 /* p + q or p - q, one of them of parameters alone. */
-static void add_linear(Graph *g, const Expr *e, Linear *l)
+static void add_linear(Hoist *h, const Expr *e, Linear *l)
 {
-    Linear a = linear(g, e->arg[0]), b = linear(g, e->arg[1]);
+    Graph *g = h->g;
+    Linear a = linear(h, e->arg[0]), b = linear(h, e->arg[1]);
 
     if (a.x && b.x)
         return;
@@ -73,9 +134,10 @@ static void add_linear(Graph *g, const Expr *e, Linear *l)
     add_param(g, l, a.x ? b.after : a.after);
 }
 
-static void mul_linear(Graph *g, const Expr *e, Linear *l)
+static void mul_linear(Hoist *h, const Expr *e, Linear *l)
 {
-    Linear a = linear(g, e->arg[0]), b = linear(g, e->arg[1]);
+    Graph *g = h->g;
+    Linear a = linear(h, e->arg[0]), b = linear(h, e->arg[1]);
 
     if (a.x && b.x)
         return;
@@ -85,21 +147,31 @@ static void mul_linear(Graph *g, const Expr *e, Linear *l)
     l->after = l->after ? combine(g, F_MUL, l->after, p) : NULL;
 }
 
-static Linear linear(Graph *g, const Expr *e)
+static Linear find_linear(Hoist *h, const Expr *e)
 {
     Linear l = {.x = e};
 
     if (!type_is_float(e->type))
         return l;
-    if (!search(e).other)
+    if (!search(h, e).other)
         return (Linear){.after = e};
     if (e->kind != E_BINARY || e->arg[2])
         return l;
     if (e->fn == F_ADD || e->fn == F_SUB)
-        add_linear(g, e, &l);
+        add_linear(h, e, &l);
     else if (e->fn == F_MUL)
-        mul_linear(g, e, &l);
+        mul_linear(h, e, &l);
     return l;
+}
+
+static Linear linear(Hoist *h, const Expr *e)
+{
+    Known *k = known_of(h, e);
+
+    if (!k->split)
+        k->linear = find_linear(h, e);
+    k->split = true;
+    return k->linear;
 }
 
 /* ---- at load time ------------------------------------------------------ */
@@ -172,12 +244,12 @@ static const Expr *shift_of(Graph *g, const Linear *l, const Expr *scale)
 }
 
 /* Is e worth being written as l? */
-static bool saves(Graph *g, const Stmt *s, const Expr *e, const Linear *l)
+static bool saves(Hoist *h, const Stmt *s, const Expr *e, const Linear *l)
 {
     enum { LEAST = 2 }; /* operations */
-    const Expr *shift = shift_of(g, l, l->scale);
+    const Expr *shift = shift_of(h->g, l, l->scale);
 
-    return l->x && l->x != e && search(e).param &&
+    return l->x && l->x != e && search(h, e).param &&
            worth_storing(s, l->scale) && worth_storing(s, shift) &&
            expr_ops(e) - expr_ops(l->x) - (l->scale != NULL) -
                    (shift != NULL) >= LEAST;
@@ -194,32 +266,36 @@ static const Expr *rewritten(Graph *g, const Stmt *s, const Linear *l,
     return shift ? expr_binary(g, F_ADD, x, shift, type) : x;
 }
 
-static const Expr *walk(Graph *g, const Stmt *s, const Expr *e)
+static const Expr *walk(Hoist *h, const Stmt *s, const Expr *e)
 {
+    Graph *g = h->g;
+
     if (e->kind == E_BINARY && !e->arg[2] && type_is_float(e->type)) {
-        Linear l = linear(g, e);
-        if (saves(g, s, e, &l))
-            return rewritten(g, s, &l, walk(g, s, l.x), e->type);
-        return expr_binary(g, e->fn, walk(g, s, e->arg[0]),
-                           walk(g, s, e->arg[1]), e->type);
+        Linear l = linear(h, e);
+        if (saves(h, s, e, &l))
+            return rewritten(g, s, &l, walk(h, s, l.x), e->type);
+        return expr_binary(g, e->fn, walk(h, s, e->arg[0]),
+                           walk(h, s, e->arg[1]), e->type);
     }
     if (e->kind == E_UNARY)
-        return expr_unary(g, e->fn, walk(g, s, e->arg[0]), e->type);
+        return expr_unary(g, e->fn, walk(h, s, e->arg[0]), e->type);
     if (e->kind == E_CAST)
-        return expr_cast(g, walk(g, s, e->arg[0]), e->type);
+        return expr_cast(g, walk(h, s, e->arg[0]), e->type);
     return e;
 }
 
 void hoist_params(Graph *g)
 {
+    Hoist h = {.g = g};
+
     for (int i = 0; i < g->n_stmt; i++) {
         Stmt *s = g->stmt[i];
-        Search found = search(s->value);
+        Search found = search(&h, s->value);
         if (s->when != WHEN_RUN || s->op != R_NONE || !found.param ||
             !found.other)
             continue;
         int before = g->n_stmt;
-        s->value = walk(g, s, s->value);
+        s->value = walk(&h, s, s->value);
         i += g->n_stmt - before; /* they went before s */
     }
 }

@@ -139,15 +139,26 @@ static Late look_late(const Stmt *s, const Tensor *old, const bool *behind)
     return l;
 }
 
-static bool is_read(const Graph *g, const Tensor *t, int from)
-{
-    bool *only = arena_array(g->arena, bool, g->n_tensor + 1);
+typedef struct Last {
+    int *read; /* by tensor id: behind the last statement whose value does */
+    int at;
+} Last;
 
-    only[t->id] = true;
-    for (int i = from; i < g->n_stmt; i++)
-        if (look_late(g->stmt[i], NULL, only).waits)
-            return true;
-    return false;
+static void note_last(const Expr *e, void *ctx)
+{
+    const Last *l = ctx;
+
+    if (e->kind == E_READ)
+        l->read[e->tensor->id] = l->at + 1;
+}
+
+static Last find_last(const Graph *g)
+{
+    Last l = {arena_array(g->arena, int, g->n_tensor + 1), 0};
+
+    for (; l.at < g->n_stmt; l.at++)
+        expr_visit(g->stmt[l.at]->value, note_last, &l);
+    return l;
 }
 
 /* What needs both a later version, of which statement `at` writes the first,
@@ -182,12 +193,17 @@ static bool keep_old(Graph *g, int at, Tensor *old)
 
 static void keep_older(Graph *g)
 {
+    Last last = find_last(g);
+
     for (int i = 0; i < g->n_stmt; i++) {
         const Tensor *t = g->stmt[i]->tensor;
-        if (!t->prev || !is_read(g, t, i + 1))
+        const int first = i;
+        if (!t->prev || last.read[t->id] <= i + 1)
             continue;
         for (Tensor *old = t->prev; old; old = old->prev)
             i += keep_old(g, i, old);
+        if (i > first) /* statements stand elsewhere now */
+            last = find_last(g);
     }
 }
 

@@ -25,6 +25,9 @@ typedef struct Readers {
     ReaderList *of; /* by tensor id */
     int n_tensor;
     int *asked, stamp;
+    int *writers;   /* by tensor id */
+    int *products;  /* by tensor id: those ahead that read it beside a
+                       parameter, or more */
 } Readers;
 
 typedef struct Stack {
@@ -550,6 +553,13 @@ static bool parts_meet(const Stack *s)
     return false;
 }
 
+static bool written_once(const Stack *s, const Tensor *t)
+{
+    return t->id < s->readers->n_tensor
+               ? s->readers->writers[t->id] == 1
+               : tensor_writers(s->g, t, NULL) == 1;
+}
+
 /* Does every result along the way become a view that its readers see through?
  * An output or a part of a concatenation would have to be copied. */
 static bool worth_it(Stack dry, bool *meet)
@@ -565,8 +575,7 @@ static bool worth_it(Stack dry, bool *meet)
         memset(sl, 0, sizeof *sl);
         for (int i = 0; i < dry.k; i++) {
             Tensor *t = sl->part[i] = dry.stmt[i]->tensor;
-            good &= t->role == ROLE_TEMP && !t->prev &&
-                    tensor_writers(dry.g, t, NULL) == 1;
+            good &= t->role == ROLE_TEMP && !t->prev && written_once(&dry, t);
         }
     } while (good && next_level(&dry, value));
     *meet = parts_meet(&dry);
@@ -595,26 +604,71 @@ static bool share_operand(const Stmt *a, const Stmt *b)
     return false;
 }
 
+/* What a product reads beside its parameter. */
+static const Tensor *operand(const Stmt *s)
+{
+    const Tensor *t = s->value->arg[0]->tensor;
+
+    return t->role == ROLE_PARAM ? s->value->arg[1]->tensor : t;
+}
+
+static void count_products(const Graph *g, Readers *r)
+{
+    r->writers = arena_array(g->arena, int, r->n_tensor + 1);
+    r->products = arena_array(g->arena, int, r->n_tensor + 1);
+    for (int i = 0; i < g->n_stmt; i++) {
+        r->writers[g->stmt[i]->tensor->id]++;
+        if (is_product(g->stmt[i]))
+            r->products[operand(g->stmt[i])->id]++;
+    }
+}
+
+/* Products of one operand from statement i on, as many as fit together: no
+ * further than there may be others. */
+static void find_stack(Stack *s, int i)
+{
+    const Graph *g = s->g;
+    const Tensor *t = operand(g->stmt[i]);
+    const Expr *value[MAX_STACK];
+    int left = t->id < s->readers->n_tensor ? s->readers->products[t->id] - 1
+                                            : g->n_stmt;
+
+    s->stmt[s->k++] = g->stmt[i];
+    for (int n = i + 1; n < g->n_stmt && left > 0 && s->k < MAX_STACK; n++) {
+        if (!is_product(g->stmt[n]) || operand(g->stmt[n]) != t)
+            continue;
+        left--;
+        if (!share_operand(g->stmt[i], g->stmt[n]))
+            continue;
+        s->stmt[s->k++] = g->stmt[n];
+        if (!stackable(s, value))
+            s->k--;
+    }
+}
+
+/* n products of t stand ahead no more. */
+static void pass_products(Readers *r, const Tensor *t, int n)
+{
+    if (t->id < r->n_tensor)
+        r->products[t->id] -= n;
+}
+
 void stack_contractions(Graph *g)
 {
     Readers readers = find_readers(g);
 
+    count_products(g, &readers);
     for (int i = 0; i < g->n_stmt; i++) {
         Stack s = {.g = g, .readers = &readers};
         const Expr *value[MAX_STACK];
         if (!is_product(g->stmt[i]))
             continue;
-        s.stmt[s.k++] = g->stmt[i];
-        for (int n = i + 1; n < g->n_stmt && s.k < MAX_STACK; n++) {
-            if (!is_product(g->stmt[n]) ||
-                !share_operand(g->stmt[i], g->stmt[n]))
-                continue;
-            s.stmt[s.k++] = g->stmt[n];
-            if (!stackable(&s, value))
-                s.k--;
-        }
+        const Tensor *t = operand(g->stmt[i]);
+        find_stack(&s, i);
+        pass_products(&readers, t, 1);
         if (s.k < 2 || !stackable(&s, value) || !worth_it(s, &s.meet))
             continue;
+        pass_products(&readers, t, s.k - 1);
         build_stack(&s, value);
         follow(&s);
         i += s.n_load; /* load statements went in before */
