@@ -1,5 +1,6 @@
 /* ref.c - dcc_ref_main of dcc_ref.h: the command line of an oracle. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -412,12 +413,13 @@ static dcc_status judge(RefRun *run, const Options *o, double tolerance,
     return status;
 }
 
-static int exit_status(const char *program, dcc_status status, bool good)
+static int exit_status(const char *program, dcc_status status, bool writing,
+                       bool good)
 {
     if (status == DCC_OK)
         return good ? 0 : REF_USER;
     fprintf(stderr, "%s: error: %s\n", program, dcc_error());
-    return status == DCC_ERR_MEMORY ? REF_MACHINE : REF_USER;
+    return status == DCC_ERR_MEMORY || writing ? REF_MACHINE : REF_USER;
 }
 
 /* Of a product in a contraction: factors of 11 bits, or of two parts of 11, of
@@ -454,6 +456,7 @@ static int program(const dcc_ref_model *model, const Options *o)
     if (!product_error(o->math, &dcc_ref_product))
         return bad_option(o->program, "not a kind of products", o->math);
     dcc_status status = give(&run, o, (uint64_t)seed, (uint64_t)begins);
+    bool writing = status == DCC_OK;
     if (status == DCC_OK && o->save_weights)
         status = save(&run, o->save_weights, DCC_REF_PARAM);
     if (status == DCC_OK && o->save_in)
@@ -462,6 +465,7 @@ static int program(const dcc_ref_model *model, const Options *o)
         ref_run(&run, (int)runs);
     if (status == DCC_OK && o->out)
         status = save_outputs(&run, o->out);
+    writing &= status != DCC_OK;
     if (status == DCC_OK)
         status = judge(&run, o, tolerance, budget, (uint64_t)seed, &good);
     if (status == DCC_OK && directions > 0)
@@ -470,7 +474,7 @@ static int program(const dcc_ref_model *model, const Options *o)
         free(run.t[i]);
     free(run.t);
     free(run.last);
-    return exit_status(o->program, status, good);
+    return exit_status(o->program, status, writing, good);
 }
 
 static int states(const dcc_ref_model *m)
@@ -500,6 +504,7 @@ int dcc_ref_main(const dcc_ref_model *const *models, int n, int argc,
     Options o = {.program = argc > 0 ? argv[0] : "oracle"};
     int bad = options(&o, argc, argv);
 
+    signal(SIGXFSZ, SIG_IGN); /* a write that fails says so */
     if (bad)
         return bad;
     if (o.help) {

@@ -2,6 +2,7 @@
  * Reads weights and inputs, runs the model, writes outputs, timings, traces.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -549,6 +550,7 @@ int dcc_main(const dcc_model_desc *const *models, int n_models, int argc,
     dcc_status status;
     int bad;
 
+    signal(SIGXFSZ, SIG_IGN); /* a write that fails says so */
     if (argc > 1 && strcmp(argv[1], "--train") == 0)
         return rt_train_main(models, n_models, argc, argv);
     memset(&o, 0, sizeof o);

@@ -672,7 +672,6 @@ static void rt_catch_signals(void)
     act.sa_flags = SA_RESTART;
     for (int i = 0; i < 4; i++)
         sigaction(signals[i], &act, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a write that fails says so */
 }
 
 static dcc_status rt_train_all(RtTrainer *t,

@@ -326,6 +326,21 @@ if [ -e $onnx ] && "$dcc" import $onnx -o ../out/try.dcl >"$log" 2>&1; then
     rm -f slow
 fi
 
+# ---- beyond a file's limit, which is a signal too
+
+"$dcc" m.dcl --emit=ref -o oracle.c &&
+    ${CC:-cc} -O0 -w -I"$src/runtime" -o oracle oracle.c "$src"/runtime/ref*.c \
+        "$src/runtime/base.c" "$src"/runtime/safetensors*.c -lm || exit 1
+for line in "./prog --random 1 --save" "./prog --random 1 --out" \
+    "./oracle --random 1 --out" "$dcc m.dcl -o"; do
+    clean
+    sh -c "ulimit -f 0; $line ../out/t >/dev/null; echo \"status \$?\"" 2>&1 |
+        cat >"$log"
+    got=$(sed -n 's/^status //p' "$log")
+    [ -z "$(ls ../out)" ] || got=left
+    expect "a file's limit: ${line##*/}" 3 "File too large"
+done
+
 # ---- inputs without an end
 
 for name in /dev/zero "yes |"; do
