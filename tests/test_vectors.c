@@ -42,6 +42,16 @@ Test(variants, quarter)
                    " x[n, j, 511 - i];");
 }
 
+/* Colours, and coordinates, are rows too short for vectors, which go along the
+ * index before. */
+Test(variants, short_rows)
+{
+    expect("vec=8", "input x : f16[64, 224, 224, 3]; param m : f32[3];"
+                    " output y[n, i, j, c] : f16 = x[n, i, j, c] - m[c];");
+    expect("vec=4", "input p : f32[900000, 3]; output y[n, i in 0..3] ="
+                    " p[n, (i + 1) % 3] * p[n, i];");
+}
+
 /* Few columns are beside many rows' sums what a tile leaves empty. */
 Test(variants, few_columns)
 {

@@ -179,6 +179,8 @@ static void put_statements(Buf *b, const Kernel *k)
     }
     for (int i = 0; i < gr->n_step; i++) {
         const Stmt *s = gr->step[i].source;
+        if (gr->step[i].again)
+            continue;
         if (s && s->call.source && !same_span(s->call, call) &&
             !same_span(s->call, s->at))
             put_place(b, call = s->call);

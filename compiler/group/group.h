@@ -42,6 +42,8 @@ typedef struct Step {
     const Stmt *source; /* for comments */
     const char *called; /* what code calls its value: it is of a part of what
                            the source makes; NULL: as that */
+    bool again;         /* of another value of an index that is written out:
+                           comments say it once */
 } Step;
 /* NULL: there is no tensor that it is a value of. */
 const char *step_called(const Step *s);

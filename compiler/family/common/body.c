@@ -207,6 +207,7 @@ int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
 {
     int all[MAX_STEPS], widest = 1;
     const Idx *to[MAX_STEPS] = {0};
+    Weave w;
     Reads r;
 
     for (int i = 0; i < gr->n_step; i++) {
@@ -223,7 +224,9 @@ int widest_vector(Graph *g, const Group *gr, const Var *v, int most,
             !(partial && all_have_room(g, gr, &r, v, vec)))
             break;
         for (int i = 0; i < gr->n_step; i++)
-            if (to[i] && store_step(g, &gr->step[i], to[i], v, vec) == vec)
+            if (to[i] &&
+                (store_step(g, &gr->step[i], to[i], v, vec) == vec ||
+                 weave_find(g, gr, i, v, vec, &w)))
                 widest = vec;
         for (int i = 0, step; i < r.n; i++)
             if (read_kind_at(g, r.read[i], from[i], v, vec, &step) ==

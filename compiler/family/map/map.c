@@ -127,6 +127,7 @@ static const void *map_open(Graph *g, const Group *gr, const Options *o,
     if (*why)
         return NULL;
     gr = nest_merged(g, gr, 0);
+    gr = map_short(g, gr, ordered_rows(g, gr));
     const Var **rows = ordered_rows(g, gr);
     gr = map_onward(g, map_lanes(g, gr, rows));
     gr = map_apart(g, gr, ordered_rows(g, gr));

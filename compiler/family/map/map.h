@@ -7,6 +7,9 @@
 
 #include "family/common/body.h"
 
+/* gr, or the same nest with its fastest row written out, if that is too short
+ * for vectors. */
+const Group *map_short(Graph *g, const Group *gr, const Var *const *rows);
 /* gr, or the same nest with a vector's points of its fastest row as a variable,
  * where several of them read one element; `rows` from slow to fast. */
 const Group *map_lanes(Graph *g, const Group *gr, const Var *const *rows);
