@@ -35,6 +35,3 @@ model ab_thirds_masked { input q : bf16[2, 90, 64]; input k : bf16[2, 400, 64]; 
   output y[h, i, d] = sum(j) p[h, i, j] * v[h, j, d]; }
 model ab_bf16 { input q : bf16[2, 2, 130, 64]; input k : bf16[2, 2, 190, 64]; input v : bf16[2, 2, 190, 40];
   loss = ab_loss(attention(q, k, v)); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
-// heads that share keys and values: gradients of these are sums over the heads, too
-model ab_shared { input q : f16[2, 6, 136, 32]; input k : f16[2, 2, 136, 32]; input v : f16[2, 2, 136, 32];
-  loss = ab_loss(grouped_attention(q, k, v)); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }

@@ -67,21 +67,6 @@ static const Axis *axis_of(const Axes *side, const Var *v)
     return NULL;
 }
 
-/* A first product's columns are f->col, for each of the batch: of heads that
- * share the rows, as their keys, the columns alone may say which it is. */
-static bool has_columns(const ChainForm *f, const Tma *t)
-{
-    if (t->k.n != 1 || !axis_of(&t->n, f->col))
-        return false;
-    for (int i = 0; i < t->n.n; i++)
-        for (int j = 0; j < t->n.axis[i].n; j++) {
-            const Var *v = t->n.axis[i].v[j];
-            if (v != f->col && !chain_among(f->batch, f->n_batch, v))
-                return false;
-        }
-    return true;
-}
-
 static const char *check_other(ChainForm *f)
 {
     const char *why = tma_open(&f->to, &f->o);
@@ -89,7 +74,8 @@ static const char *check_other(ChainForm *f)
 
     if (why)
         return why;
-    if (!has_columns(f, t))
+    if (t->k.n != 1 || t->n.n != 1 || t->n.axis[0].n != 1 ||
+        t->n.axis[0].v[0] != f->col)
         return "columns that are not one number";
     if (!t->a.k_major || !t->b.k_major)
         return "factors of the scores that do not lie along their sum";
@@ -104,7 +90,9 @@ static const char *check_maps(ChainForm *f)
         why = tma_open(&f->tb, &f->b);
     if (why)
         return why;
-    if (!has_columns(f, &f->ta) || f->tb.k.n != 1 || f->tb.n.n != 1)
+    if (f->ta.k.n != 1 || f->tb.k.n != 1 || f->ta.n.n != 1 ||
+        f->ta.n.axis[0].n != 1 || f->ta.n.axis[0].v[0] != f->col ||
+        f->tb.n.n != 1)
         return "columns that are not one number";
     if (!f->ta.a.k_major || !f->ta.b.k_major)
         return "factors of the scores that do not lie along their sum";

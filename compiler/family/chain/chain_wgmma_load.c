@@ -108,9 +108,8 @@ static Tree *copies(ChainKernel *w, const Boxes *x)
 
     cprint_name(cp, x->along, x->origin);
     cprint_name(cp, x->fast, x->first);
-    const Axes *side = x->o == &x->t->a ? &x->t->m : &x->t->n;
-    for (int i = 0; i < side->n; i++)
-        name_axis(w, &side->axis[i]);
+    for (int i = 0; i < x->t->m.n && x->o == &x->t->a; i++)
+        name_axis(w, &x->t->m.axis[i]);
     for (int d = 0; d < x->o->rank; d++)
         at = arena_printf(a, "%s, %s", at, cprint_idx(cp, x->o->dim[d].at, 0));
     cprint_close(cp, scope);
