@@ -135,7 +135,7 @@ for name, words, want, pattern in (
          "a run of this model has"),
         ("no profile", (example % "mlp", f"--profile={example % 'mlp'}", "-o",
                         "x.html"), 1, "no step times"),
-        ("no such file", (example % "mlp", "--profile=none", "-o", "x.html"), 3,
+        ("no such file", (example % "mlp", "--profile=none", "-o", "x.html"), 1,
          "none"),
         ("no place", (example % "mlp",), 2, "-o REPORT.html"),
         ("a page over a profile", (example % "resnet50", "--profile=steps.txt",

@@ -145,7 +145,8 @@ void choice_cost(const Choice *c, int variant, Cost *cost)
     c->family->cost(c->form, &c->variant[variant], cost);
 }
 
-/* What a program before found of such a group, or it is found. */
+/* What a program before found of such a group, but if its kernel has turned out
+ * too long since; or it is found. */
 static Choice *found_or_cost(Selection *s, Group *gr, Buf *key)
 {
     const size_t n = key->len;
@@ -153,7 +154,7 @@ static Choice *found_or_cost(Selection *s, Group *gr, Buf *key)
     if (s->earlier)
         group_canon_parts(key, gr);
     Choice *c = s->earlier ? map_get(s->earlier, key->text) : NULL;
-    if (c)
+    if (c && !(c->family && readable_refuses(s, gr, c)))
         return c;
     c = cost_all(s, gr, arena_strndup(s->graph->arena, key->text, n));
     if (s->earlier)
