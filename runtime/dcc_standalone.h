@@ -136,6 +136,7 @@ DCC_ONCE(st_load_index);
 DCC_ONCE(st_map);
 DCC_ONCE(st_need);
 DCC_ONCE(st_new);
+DCC_ONCE(st_no_memory);
 DCC_ONCE(st_number);
 DCC_ONCE(st_sort_names);
 DCC_ONCE(st_string);

@@ -70,13 +70,13 @@ bool readable_note(Selection *s, const CudaProgram *p)
     for (int i = 0; i < p->n_kernel; i++) {
         Kernel *k = p->kernel[i];
         const Choice *c = choose_variant(s, k->group);
-        int lines = kernel_lines(k);
+        size_t *most = most_of(r, c->family);
+        int lines = most ? kernel_lines(k) : 0;
         if (lines < READABLE || !may_part(s, k->group, c->key))
             continue;
-        size_t *most = most_of(r, c->family);
         size_t n =
             strlen(c->key) * (READABLE - FRAME) / (size_t)(lines - FRAME);
-        if (most && (!*most || n < *most))
+        if (!*most || n < *most)
             *most = n;
         any |= !map_get(r->noted, c->key);
         map_put(r->noted, c->key, k);

@@ -1,12 +1,12 @@
 /* readable.h - no fused kernel has more lines than a reader takes in.
  *
  * How long a text is shows when it is there. A group of several statements,
- * stored or computed again, whose kernel has READABLE lines or more is noted by
- * its canonical text; no family serves it when the model is compiled again, and
- * the search finds what else to do with them. Where a kernel is little but its
- * statements, in map and reduce, groups of as long a canonical text as would
- * come to that many lines are not served either. What one statement takes, or a
- * chain, stays. */
+ * stored or computed again, whose map or reduce kernel has READABLE lines or
+ * more is noted by its canonical text; no family serves it when the model is
+ * compiled again, nor groups of as long a canonical text as would come to that
+ * many lines, and the search finds what else to do with them. What one
+ * statement takes, a chain, or a product with what comes behind it, which would
+ * be a pass over memory more, stays. */
 #ifndef DCC_READABLE_H
 #define DCC_READABLE_H
 
