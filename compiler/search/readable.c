@@ -17,7 +17,8 @@ Readable *readable_new(Arena *a)
     return r;
 }
 
-int kernel_lines(const Kernel *k)
+/* Of the kernel itself, from its linkage to its closing brace. */
+static int kernel_lines(const Kernel *k)
 {
     Buf text = {0};
     int n = 0;

@@ -1,4 +1,4 @@
-/* readable.h - no fused kernel has more lines than a reader takes in.
+/* readable.h - no fused map or reduction is longer than a reader takes in.
  *
  * How long a text is shows when it is there. A group of several statements,
  * stored or computed again, whose map or reduce kernel has READABLE lines or
@@ -22,7 +22,5 @@ Readable *readable_new(Arena *a); /* nothing is noted */
 bool readable_note(Selection *s, const CudaProgram *p);
 /* Whether such a group is not served. */
 bool readable_refuses(Selection *s, const Group *gr, const Choice *c);
-/* Lines of the kernel itself, from its linkage to its closing brace. */
-int kernel_lines(const Kernel *k);
 
 #endif

@@ -27,11 +27,18 @@ static const WgmmaShape shapes[] = {
     {128, 144, 2, false}, {128, 112, 2, false}, {128, 80, 2, false},
     {192, 176, 3, false}, {192, 144, 3, false}, {192, 112, 3, false},
     {192, 80, 3, false},  {192, 48, 3, false},  {128, 48, 2, false},
-    {64, 240, 1, false},  {64, 224, 1, false},  {64, 208, 1, false},
-    {64, 176, 1, false},  {64, 160, 1, false},  {64, 144, 1, false},
-    {64, 112, 1, false},  {64, 80, 1, false},
+    {64, 176, 1, false},  {64, 144, 1, false},  {64, 112, 1, false},
+    {64, 80, 1, false},
 };
 enum { N_SHAPES = sizeof shapes / sizeof *shapes };
+
+/* Of sums in parts, or of rows that are columns of the result: whole tiles of
+ * others took longer by them. */
+static const WgmmaShape part_shapes[] = {
+    {64, 240, 1, false}, {64, 224, 1, false}, {64, 208, 1, false},
+    {64, 160, 1, false},
+};
+enum { N_PART_SHAPES = sizeof part_shapes / sizeof *part_shapes };
 
 /* Of eights that are no sixteens: of rows that are columns of the result. */
 static const WgmmaShape odd_shapes[] = {
@@ -321,16 +328,8 @@ static void add_clusters(Space *s, const WgmmaShape *sh, int stages)
             add_cluster(s, sh, stages, beside * below, 1, 1, beside);
 }
 
-/* A lone warpgroup's wide tiles, of which a GPU has one for each SM where a
- * tile of two or three has one for two: for sums in parts. */
-static bool for_parts(const WgmmaForm *f, const WgmmaShape *s)
-{
-    enum { WIDE = 160 };
-
-    return s->consumers == 1 && s->bn >= WIDE && s->bn % 64 && !f->turned;
-}
-
-static void add_shape(Space *s, const WgmmaShape *sh)
+/* All of one, or if not `whole` those in parts alone. */
+static void add_shape(Space *s, const WgmmaShape *sh, bool whole)
 {
     int64_t tiles = tma_patch(&s->form->tma, sh->bm).tiles *
                     ceil_div(s->form->x.c.N, sh->bn) * s->form->x.c.batches;
@@ -356,7 +355,7 @@ static void add_shape(Space *s, const WgmmaShape *sh)
         for (int blocks = 1; blocks <= (sh->consumers == 1 ? 3 : 1); blocks++) {
             int stages = wgmma_stages(s->form, sh, blocks, split, 1, tiles);
             add_parts(s, sh, blocks, split, tiles);
-            if (stages == last || for_parts(s->form, sh))
+            if (stages == last || !whole)
                 continue;
             last = stages;
             if (split == 1 && blocks == 1)
@@ -381,10 +380,13 @@ int wgmma_space(const void *form, Variant **out)
 
     for (int i = 0; i < N_SHAPES; i++)
         if (sensible(form, &shapes[i]))
-            add_shape(&s, &shapes[i]);
+            add_shape(&s, &shapes[i], true);
+    for (int i = 0; i < N_PART_SHAPES; i++)
+        if (sensible(form, &part_shapes[i]))
+            add_shape(&s, &part_shapes[i], s.form->turned);
     for (int i = 0; s.form->turned && i < N_ODD_SHAPES; i++)
         if (sensible(form, &odd_shapes[i]))
-            add_shape(&s, &odd_shapes[i]);
+            add_shape(&s, &odd_shapes[i], true);
     *out = arena_array(g->arena, Variant, s.n);
     memcpy(*out, all, sizeof *all * (size_t)s.n);
     return s.n;

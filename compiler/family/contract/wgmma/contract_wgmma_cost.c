@@ -525,11 +525,10 @@ static void work(const Wgmma *w, Work *out)
     out->hbm_bytes = x->hbm_bytes * far_rows(w) * uneven(w) +
                      (wgmma_skips(w) ? 0 : x->unread) + parts / 2;
     /* Neighbours ask for the same boxes at about the same time, and the L2
-     * serves them with one read; fewer do where blocks share rows, or are at as
-     * many places of k as share a tile, and weights of one tile have one that
-     * asks. */
-    double others = t->split > 1 || w->beside > 1 ? 2 : 1;
-    double shared = 1 - (1 - d->l2_shared) / others;
+     * serves them with one read; fewer do where blocks share a tile's k, or
+     * rows, and weights of one tile have one that asks. */
+    bool apart = t->split > 1 || w->beside > 1;
+    double shared = apart ? (1 + d->l2_shared) / 2 : d->l2_shared;
     /* What comes from memory or goes there passes the L2 besides; not so where
      * blocks share a tile's k: counted there, it says that a split which gains
      * would lose (vit_b16 at batch 1). */
