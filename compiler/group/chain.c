@@ -95,6 +95,7 @@ typedef struct Form {
     Group *also;          /* it, in the same variables */
     const Tensor *beside; /* what it leaves */
     bool halves, thirds, wide;
+    const ChainKept *kept;
     const Var *var[MAX_RANK]; /* of the factor's dimensions, the second's */
     int n_var;
     const char *why;
@@ -244,6 +245,46 @@ static void take_columns(Form *f)
         gr->step[i].over_cols = true;
 }
 
+static bool is_kept(const ChainKept *kept, const Tensor *t)
+{
+    for (int i = 0; i < kept->n; i++)
+        if (kept->t[i] == t)
+            return true;
+    return false;
+}
+
+bool chain_keep(ChainKept *kept, const Tensor *t)
+{
+    enum { MOST = sizeof kept->t / sizeof *kept->t };
+
+    if (is_kept(kept, t))
+        return true;
+    if (kept->n == MOST || t->role == ROLE_PARAM || t->prev || t->host)
+        return false;
+    kept->t[kept->n++] = t;
+    return true;
+}
+
+/* What is kept is of rows alone, and all of it made between the products. */
+static bool keeps_rows(Form *f)
+{
+    int n = 0;
+
+    f->why = "more than values of its rows is read by others, too";
+    for (int i = 0; i < f->between->n_step; i++) {
+        const Step *s = &f->between->step[i];
+        if (!s->tensor || s->tensor == f->factor)
+            continue;
+        if (s->over_cols && s->op == R_NONE)
+            return false;
+        n++;
+    }
+    if (n != f->kept->n)
+        return false;
+    f->why = NULL;
+    return true;
+}
+
 static bool make_between(Form *f, Group *const *unit, int n)
 {
     Group *gr = factor_group(f);
@@ -260,17 +301,18 @@ static bool make_between(Form *f, Group *const *unit, int n)
             f->why = "a part of it is read by the products alone";
             return false;
         }
-        gr = fuse(f->g, unit[i], gr, t, false, &f->why);
+        gr = fuse(f->g, unit[i], gr, t, is_kept(f->kept, t), &f->why);
         if (!gr)
             return false;
         for (int k = 0; k < gr->n_step; k++)
-            if (gr->step[k].tensor != f->factor)
+            if (gr->step[k].tensor != f->factor &&
+                !is_kept(f->kept, gr->step[k].tensor))
                 gr->step[k].tensor = NULL;
     }
     f->between = gr;
     if (!gr->n_cols)
         take_columns(f);
-    return true;
+    return keeps_rows(f);
 }
 
 /* ---- one set of variables -------------------------------------------- */
@@ -691,9 +733,10 @@ static Group *form(Form *f, Group *const *unit, int n)
     return f->why ? NULL : r;
 }
 
-Group *chain_form(Graph *g, Group *const *unit, int n, const char **why)
+Group *chain_form(Graph *g, Group *const *unit, int n, const ChainKept *kept,
+                  const char **why)
 {
-    Form f = {.g = g};
+    Form f = {.g = g, .kept = kept};
     Group *r = NULL;
 
     for (int i = 0; i < n; i++)

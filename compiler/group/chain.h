@@ -27,10 +27,20 @@ typedef struct Chain {
     bool wide;              /* which may be beyond f16's range */
 } Chain;
 
+/* Values of rows that the chain stores besides its results, such as a softmax's
+ * maximum and sum, from which its gradient has it again. */
+typedef struct ChainKept {
+    const Tensor *t[8];
+    int n;
+} ChainKept;
+
 /* unit[0] .. unit[n - 1], in the order of execution, as one chain: the first is
- * unit[0], the second unit[n - 1], and nobody else reads what the others store.
- * NULL and the reason if they are none. */
-Group *chain_form(Graph *g, Group *const *unit, int n, const char **why);
+ * unit[0], the second unit[n - 1], and of what the others store nobody else
+ * reads more than `kept`. NULL and the reason if they are none. */
+Group *chain_form(Graph *g, Group *const *unit, int n, const ChainKept *kept,
+                  const char **why);
+/* Whether t, which others read, too, may be one of those; adds it. */
+bool chain_keep(ChainKept *kept, const Tensor *t);
 
 /* Factors of 16 bits that the second product multiplies. */
 int chain_parts(const Chain *c);

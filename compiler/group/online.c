@@ -265,6 +265,14 @@ static bool add_reduction(Derive *d, Online *o, int i)
     return !d->why;
 }
 
+const Expr *online_value(Graph *g, const Group *gr, int i)
+{
+    const Derive d = {.g = g, .gr = gr};
+
+    return gr->step[i].op == R_NONE ? plain(&d, gr->step[i].value)
+                                    : expr_local(g, i, T_F32);
+}
+
 bool online_derive(Graph *g, const Group *gr, const Tensor *t, Online *out,
                    const char **why)
 {

@@ -40,5 +40,7 @@ typedef struct Online {
  * had so. */
 bool online_derive(Graph *g, const Group *gr, const Tensor *t, Online *out,
                    const char **why);
+/* The value of the nest's step i, of reductions' results alone. */
+const Expr *online_value(Graph *g, const Group *gr, int i);
 
 #endif

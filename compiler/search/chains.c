@@ -71,19 +71,30 @@ static bool all_members(const Find *f, const Ints *units)
     return true;
 }
 
-/* Nobody but the members knows what those before the last store. */
-static bool private(const Find *f)
+/* Nobody but the members knows what a member stores. */
+static bool private(const Find *f, const Tensor *t)
 {
-    const ChainFound *c = f->out;
+    return t->role == ROLE_TEMP && !t->prev && !t->host &&
+           !f->u->later[t->id].n && all_members(f, &f->u->readers[t->id]) &&
+           all_members(f, &f->u->writers[t->id]);
+}
 
+/* Nor that of what those before the last store, but for what those between the
+ * products keep. */
+static bool all_private(Find *f)
+{
+    ChainFound *c = f->out;
+
+    c->kept.n = 0;
     for (int i = 0; i + 1 < c->n; i++) {
         const Group *gr = group_at(f, c->member[i]);
+        bool between = i > 0 && !heavy(f->u, c->member[i]);
         for (int k = 0; k < gr->n_step; k++) {
             const Tensor *t = gr->step[k].tensor;
-            if (t && (t->role != ROLE_TEMP || t->prev || t->host ||
-                      f->u->later[t->id].n ||
-                      !all_members(f, &f->u->readers[t->id]) ||
-                      !all_members(f, &f->u->writers[t->id])))
+            if (t && !private(f, t) &&
+                (!between || f->u->later[t->id].n ||
+                 !all_members(f, &f->u->writers[t->id]) ||
+                 !chain_keep(&c->kept, t)))
                 return false;
         }
     }
@@ -146,14 +157,14 @@ static void try_first(Find *f, int first)
     if (!leads_to(f, f->last, first, 0) || c->member[c->n - 1] != f->last)
         return;
     add_other(f);
-    if (!private(f))
+    if (!all_private(f))
         return;
     for (int i = 0; i < c->n; i++)
         list[i] = group_at(f, c->member[i]);
     for (int k = 0; k < list[0]->n_step; k++)
         if (list[0]->step[k].tensor)
             c->scores = list[0]->step[k].tensor;
-    c->group = chain_form(f->u->g, list, c->n, &c->why);
+    c->group = chain_form(f->u->g, list, c->n, &c->kept, &c->why);
 }
 
 /* The windows that the last one multiplies, and the nearest contractions behind

@@ -13,11 +13,13 @@ typedef struct ChainFound {
     Group *group;              /* or NULL: they are none, */
     const char *why;           /* and the reason */
     const Tensor *scores;      /* what the first product leaves */
+    ChainKept kept;            /* what others read, too */
 } ChainFound;
 
 /* Walks back from unit `last`, a contraction, to the windows that it multiplies
  * and the nearest other contractions, of which it takes number `which`, and
- * whose results nobody else may need. False if there are not so many. */
+ * whose results nobody else may need, but values of rows from between the two.
+ * False if there are not so many. */
 bool chain_find(const Units *u, int last, int which, ChainFound *out);
 
 #endif

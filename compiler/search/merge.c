@@ -196,13 +196,42 @@ static bool drop_store(Replay *r, Group **of, const Tensor *t)
     return refuse(r, "it does not store that");
 }
 
+/* Does a unit read t that is part of none of list[]? */
+static bool others_read(const Replay *r, const Tensor *t, const int *list,
+                        int n)
+{
+    const Ints *readers = &r->u->readers[t->id];
+
+    for (int i = 0; i < readers->n; i++) {
+        int k = 0;
+        while (k < n && r->piece[readers->v[i]].of != list[k])
+            k++;
+        if (k == n)
+            return true;
+    }
+    return t->role != ROLE_TEMP;
+}
+
+static Group *chained(Replay *r, Group **piece, const int *list, int n)
+{
+    ChainKept kept = {.n = 0};
+
+    for (int i = 1; i + 1 < n; i++)
+        for (int k = 0; k < piece[i]->n_step; k++) {
+            const Tensor *t = piece[i]->step[k].tensor;
+            if (t && others_read(r, t, list, n) && !chain_keep(&kept, t))
+                return NULL;
+        }
+    return chain_form(r->u->g, piece, n, &kept, &r->why);
+}
+
 static Group *merged(Replay *r, MergeKind kind, const Tensor *t,
-                     Group **piece, int n)
+                     Group **piece, const int *list, int n)
 {
     Graph *g = r->u->g;
 
     if (kind == MERGE_CHAIN)
-        return chain_form(g, piece, n, &r->why);
+        return chained(r, piece, list, n);
     if (n != 2 || !stores(piece[0], t) || !group_reads(piece[1], t))
         return NULL;
     if (kind == MERGE_AGAIN)
@@ -243,7 +272,7 @@ static bool take_word(Replay *r, const char *word, int *root)
     *root = list[n - 1];
     if (kind == MERGE_DROP)
         return drop_store(r, &r->piece[list[0]].group, first->tensor);
-    Group *gr = merged(r, kind, first->tensor, piece, n);
+    Group *gr = merged(r, kind, first->tensor, piece, list, n);
     if (!gr)
         return refuse(r, NULL);
     r->why = NULL;

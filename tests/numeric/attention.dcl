@@ -178,3 +178,46 @@ model at_image {
   v[b, h in 0..2, j in 0..120, d in 0..24] = r[b, j / 10, j % 10, 72 * h + d + 48];
   output y = attention(q, k, v, t);
 }
+// values of the rows that leave it, too: all that the weights are had from again
+model at_kept {
+  input q : f16[2, 3, 70, 64]; input k : f16[2, 3, 300, 64]; input v : f16[2, 3, 300, 48];
+  s[b, h, i, j] : f32 = j > i + 40 ? -inf : 0.125 * sum(d) q[b, h, i, d] * k[b, h, j, d];
+  m[b, h, i] = max(j) s[b, h, i, j];
+  z[b, h, i] = sum(j) exp(s[b, h, i, j] - m[b, h, i]);
+  p[b, h, i, j] : f16 = exp(s[b, h, i, j] - m[b, h, i]) / z[b, h, i];
+  output y[b, h, i, e] = sum(j) p[b, h, i, j] * v[b, h, j, e];
+  output all[b, i, h] = m[b, h, i] + log(z[b, h, i]);
+  output greatest : f16 = m;
+}
+// relative to a sink that is no score
+model at_kept_sink {
+  input q : bf16[2, 70, 32]; input k : bf16[2, 150, 32]; input v : bf16[2, 150, 32]; input sink : f32[2];
+  s[h, i, j] : f32 = 0.3 * sum(d) q[h, i, d] * k[h, j, d];
+  m[h, i] = max(j) s[h, i, j];
+  t[h, i] = m[h, i] > sink[h] ? m[h, i] : sink[h];
+  z[h, i] = sum(j) exp(s[h, i, j] - t[h, i]);
+  p[h, i, j] : bf16 = exp(s[h, i, j] - t[h, i]) / (z[h, i] + exp(sink[h] - t[h, i]));
+  output y[h, i, e] = sum(j) p[h, i, j] * v[h, j, e];
+  output z;
+  output t;
+}
+// without a maximum; and rows of which all is masked
+model at_kept_sum {
+  input q : f16[130, 32]; input k : f16[200, 32]; input v : f16[200, 40];
+  w[i, j] : f32 = exp2(0.1 * sum(d) q[i, d] * k[j, d]);
+  z[i] = sum(j) w[i, j];
+  p[i, j] : f16 = w[i, j] / z[i];
+  output y[i, e] = sum(j) p[i, j] * v[j, e];
+  output z;
+}
+model at_kept_none {
+  input q : f16[130, 64]; input k : f16[90, 64]; input v : f16[90, 64];
+  s[i, j] : f32 = i < 70 || j > i ? -inf : sum(d) q[i, d] * k[j, d];
+  m[i] = max(j) s[i, j];
+  w[i, j] : f16 = exp(s[i, j] - (m[i] == -inf ? 0 : m[i]));
+  z[i] = sum(j) f32(w[i, j]);
+  o[i, e] = sum(j) w[i, j] * v[j, e];
+  output y[i, e] : f32 = z[i] > 0 ? o[i, e] / z[i] : 0;
+  output greatest[i] = m[i] == -inf ? -1 : m[i];
+  output z;
+}

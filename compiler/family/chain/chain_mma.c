@@ -201,6 +201,7 @@ static void put_kernel(ChainKernel *w)
         FILL("WEIGH", chain_weigh(w)),
         FILL("RESCALE", chain_rescale(w)),
         FILL("TYPE", type_cname(f->elem)),
+        FILL_TREE("KEEP", chain_keeps(w)),
         FILL_TREE("AFTER", chain_after(w)),
         FILL_TREE("EPILOGUE", chain_direct(w, 2)),
     };

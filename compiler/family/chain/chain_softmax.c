@@ -399,7 +399,64 @@ static const char *find_base(ChainForm *f)
     return NULL;
 }
 
-const char *chain_find_rows(ChainForm *f)
+typedef struct RowLocals {
+    const ChainRows *r;
+    bool others;
+} RowLocals;
+
+static void note_others(const Expr *e, void *ctx)
+{
+    RowLocals *l = ctx;
+
+    l->others |=
+        e->kind == E_LOCAL && e->local != l->r->max && e->local != l->r->sum;
+}
+
+/* Every block of rows has all of them: those that several blocks have, of other
+ * columns of a batch, would be stored by each. */
+static bool one_block(const ChainForm *f, const Step *s)
+{
+    for (int i = -1; i < f->n_batch; i++) {
+        const Var *v = i < 0 ? f->row : f->batch[i];
+        bool uses = v->extent == 1;
+        for (int d = 0; d < s->tensor->rank; d++)
+            uses |= idx_uses(s->store[d], v);
+        if (!uses)
+            return false;
+    }
+    return true;
+}
+
+/* What others read of the rows, from the group's steps: which are stored may
+ * change after it was made. */
+static const char *find_kept(ChainForm *f)
+{
+    const Chain *c = f->chain;
+    ChainRows *r = &f->rows;
+
+    for (int i = 0; i < c->n_between; i++) {
+        const Step *s = &f->gr->step[c->n_first + i];
+        RowLocals l = {r, false};
+        if (!s->tensor)
+            continue;
+        const Expr *e = online_value(f->a.g, c->between, i);
+        expr_visit(e, note_others, &l);
+        if (l.others || expr_uses(e, f->col))
+            return "a value of rows that is no softmax's";
+        if (f->few)
+            return "values of rows that others read, too";
+        if (!one_block(f, s))
+            return "values of rows that several blocks make";
+        if (r->sum_by)
+            e = expr_rewrite(f->a.g, e, put_sum, f);
+        r->exact |= r->softmax;
+        r->kept[r->n_kept].store = s;
+        r->kept[r->n_kept++].value = e;
+    }
+    return NULL;
+}
+
+static const char *find_rows(ChainForm *f)
 {
     const Online *o = &f->online;
     ChainRows *r = &f->rows;
@@ -419,4 +476,11 @@ const char *chain_find_rows(ChainForm *f)
         return why;
     set_body(f, r->body);
     return NULL;
+}
+
+const char *chain_find_rows(ChainForm *f)
+{
+    const char *why = find_rows(f);
+
+    return why ? why : find_kept(f);
 }

@@ -109,6 +109,7 @@ const char *chain_products(ChainForm *f, Graph *g, const Group *gr,
 
     memset(f, 0, sizeof *f);
     f->chain = c;
+    f->gr = gr;
     if (!online_derive(g, c->between, c->factor, &f->online, &why))
         return why;
     if (!contract_open(&f->a, g, c->first, o, &why) ||

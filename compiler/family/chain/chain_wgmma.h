@@ -24,6 +24,11 @@ enum { CHAIN_BOUNDS = 4 };
 /* What becomes of scores: x = scale * body where they are live, -inf elsewhere,
  * of which exp(x - max x) is multiplied; or x itself, with 0 elsewhere. */
 typedef struct ChainRows {
+    struct {
+        const Step *store; /* a value of rows that others read, too, */
+        const Expr *value; /* of row locals */
+    } kept[sizeof ((ChainKept *)0)->t / sizeof (Tensor *)];
+    int n_kept;
     bool softmax;
     const Expr *body;  /* of CHAIN_SUM, indices and reads */
     double scale;      /* > 0; 1 without softmax */
@@ -36,7 +41,7 @@ typedef struct ChainRows {
     int max, sum;      /* between's steps, or a local of its own */
     const Expr *sum_by; /* of weights of another base: see chain_softmax.c */
     bool base2;        /* the weights are powers of 2 */
-    bool exact;        /* `after` has the greatest score itself */
+    bool exact;        /* the greatest score itself is needed in the end */
     const Expr *ahead; /* what is read of each point, two of 16 bits at a
                           time, before its score is there; or NULL */
 } ChainRows;
@@ -140,7 +145,8 @@ Tree *chain_range(ChainKernel *w);
 /* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
  * far; what is read of points ahead of their scores; what a score is besides
  * the sum, and where it is none; how a block changes what a row has, and the
- * sums so far; what multiplies them in the end. */
+ * sums so far; in the end lanes' parts of rows together, and what others read of
+ * them stored; what multiplies the sums. */
 void chain_name_all(ChainKernel *w);
 Tree *chain_state(const ChainKernel *w);
 Tree *chain_start(const ChainKernel *w); /* with nothing in it yet */
@@ -149,6 +155,7 @@ Tree *chain_value(ChainKernel *w);
 Tree *chain_mask(ChainKernel *w);
 const char *chain_weigh(const ChainKernel *w);
 const char *chain_rescale(const ChainKernel *w);
+Tree *chain_keeps(ChainKernel *w);
 Tree *chain_after(ChainKernel *w);
 const char *chain_greatest(const ChainKernel *w, const char *most);
 /* chain_store.c: results from where they lie, of which a thread stores so many

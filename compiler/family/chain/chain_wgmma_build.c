@@ -372,7 +372,53 @@ const char *chain_greatest(const ChainKernel *w, const char *most)
                               cprint_float(a, (float)w->f->rows.scale));
 }
 
-/* What multiplies a row's sums, and before it what its lanes have to add. */
+/* How a softmax's rows are called in a loop over a thread's two. */
+static void name_rows(ChainKernel *w)
+{
+    const ChainRows *r = &w->f->rows;
+
+    if (!r->softmax)
+        return;
+    w->b.cp.local[r->sum] = "sum[r]";
+    w->b.cp.local[r->max] = chain_greatest(w, "most[r]");
+}
+
+Tree *chain_keeps(ChainKernel *w)
+{
+    const ChainForm *f = w->f;
+    CPrint *cp = &w->b.cp;
+    Tree *code = tree_list(w->b.g->arena), *row = tree_list(w->b.g->arena);
+
+    if (f->rows.softmax && (f->rows.after || f->rows.n_kept))
+        PUT(code, "dcc_row_sums(sum);\n");
+    if (!f->rows.n_kept)
+        return code;
+    CScope scope = cprint_open(cp);
+    const char *m = cprint_var(cp, f->row);
+    name_rows(w);
+    for (int i = 0; i < f->rows.n_kept; i++) {
+        const Step *s = f->rows.kept[i].store;
+        const char *text = cprint_bind(row, cp, f->rows.kept[i].value, "t");
+        cprint_store(row, cp, s->tensor, s->store, s->where, T_F32, text);
+    }
+    PUT(code,
+        "// values of the rows that are read again\n"
+        "#pragma unroll\n"
+        "for (int r = 0; r < 2; ++r) {\n"
+        "    const int @m = m0 + top + lane / 4 + r * 8;\n"
+        "    if (lane % 4 == 0@there) {\n"
+        "        @ROW\n"
+        "    }\n"
+        "}\n",
+        FILL("m", m),
+        FILL("there",
+             f->M % w->bm ? arena_printf(w->b.g->arena, " && %s < M", m) : ""),
+        FILL_TREE("ROW", row));
+    cprint_close(cp, scope);
+    return code;
+}
+
+/* What multiplies a row's sums. */
 Tree *chain_after(ChainKernel *w)
 {
     const ChainForm *f = w->f;
@@ -382,11 +428,7 @@ Tree *chain_after(ChainKernel *w)
     if (!f->rows.after)
         return code;
     CScope scope = cprint_open(cp);
-    if (f->rows.softmax) {
-        cp->local[f->rows.sum] = "sum[r]";
-        cp->local[f->rows.max] = chain_greatest(w, "most[r]");
-        PUT(code, "dcc_row_sums(sum);\n");
-    }
+    name_rows(w);
     if (expr_uses(f->rows.after, f->row))
         PUT(row, "const int @m = min(m0 + top + lane / 4 + r * 8, M - 1);\n",
             FILL("m", cprint_var(cp, f->row)));
@@ -638,6 +680,7 @@ static void put_kernel(ChainKernel *w)
                              "    dcc_barrier_arrive(1, 256);\n"
                            : ""),
         FILL_TREE("LOOP", loop(w)),
+        FILL_TREE("KEEP", chain_keeps(w)),
         FILL_TREE("AFTER", chain_after(w)),
         FILL_TREE("EPILOGUE", chain_epilogue(w)),
     };
