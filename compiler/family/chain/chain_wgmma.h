@@ -145,8 +145,8 @@ Tree *chain_range(ChainKernel *w);
 /* chain_wgmma_build.c, for chain_mma too: the names of tiles; what a row has so
  * far; what is read of points ahead of their scores; what a score is besides
  * the sum, and where it is none; how a block changes what a row has, and the
- * sums so far; in the end lanes' parts of rows together, and what others read of
- * them stored; what multiplies the sums. */
+ * sums so far; in the end lanes' parts of rows together, and what others read
+ * of them stored; what multiplies the sums. */
 void chain_name_all(ChainKernel *w);
 Tree *chain_state(const ChainKernel *w);
 Tree *chain_start(const ChainKernel *w); /* with nothing in it yet */
