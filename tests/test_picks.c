@@ -123,3 +123,28 @@ Test(picks, thin_products)
                 " output y[i, j] : f16 = sum(k) x[i, k] * w[j, k];",
                 "contract_mma", "", NULL);
 }
+
+/* Rows that end in padding are held in shared memory by vectors, too. */
+Test(picks, rows_with_padding_behind)
+{
+    expect_pick("input x : f16[4096, 64]; input w : f16[50257, 64];"
+                " z = linear(x, w); m[i] = max(j) z[i, j];"
+                " s[i] = sum(j) exp(z[i, j] - m[i]);"
+                " output y[i] = sum(j) exp(z[i, j] - m[i]) / s[i]"
+                " * (z[i, j] - m[i] - log(s[i]));",
+                "reduce", "vec=8 share=1 held=1", NULL);
+}
+
+/* What data say where to read, and what a row has one of, takes few registers
+ * of a tile's: the table's gradient beside rows that were looked up. */
+Test(picks, table_of_words)
+{
+    expect_pick("input d : f16[4096, 50304]; input x : f16[4096, 768];"
+                " input rows : f32[2, 2048, 768];"
+                " input first : i32[2, 50304] in 0..4096;"
+                " input w : f32[50304, 768];"
+                " output y[v, e] = w[v, e] - (sum(t) d[t, v] * x[t, e])"
+                " - (first[0, v] < 2048 ? rows[0, first[0, v], e] or 0 : 0)"
+                " - (first[1, v] < 2048 ? rows[1, first[1, v], e] or 0 : 0);",
+                "contract_wgmma", "consumers=2", "bm=64");
+}

@@ -234,10 +234,11 @@ int64_t reduce_held_bytes(const ReduceForm *f, int vec)
 {
     const Reads *kept = &f->keep[0].reads;
     const bool shifts = reduce_shift(f, vec) != NULL;
-    int64_t bytes = 0, cols = group_cols(f->plain) + (shifts ? vec : 0);
+    int64_t bytes = 0, cols = group_cols(f->plain);
 
-    if (f->options->device->sm < 80 || (!shifts && cols % vec))
+    if (f->options->device->sm < 80)
         return 0;
+    cols = shifts ? cols + vec : (cols + vec - 1) / vec * vec;
     for (int i = 0; i < kept->n; i++) {
         if (!is_held(f, kept->read[i], shifts ? 1 : vec))
             return 0;

@@ -531,6 +531,9 @@ static void put_held_reads(RowReduce *r)
     Tree *out = tree_list(r->graph->arena), *in = tree_list(r->graph->arena);
 
     bool copies = false;
+    const char *behind = r->shift                 ? " + 2 * VEC"
+                         : r->n_cols % r->vec ? " + VEC - 1"
+                                                  : "";
 
     r->row = arena_array(r->graph->arena, const char *, r->kept.n);
     CScope scope = cprint_open(&b->print);
@@ -542,7 +545,7 @@ static void put_held_reads(RowReduce *r)
             &b->print, text(r, "%s_row", cprint_tensor(&b->print, t)));
         kernel_smem(r->graph, r->kernel, VECTOR_BYTES,
                     text(r, "%s %s[%s%s]", type_cname(t->type), r->row[i],
-                         cols_size(r), r->shift ? " + 2 * VEC" : ""),
+                         cols_size(r), behind),
                     "of the row, read once");
         copies |= r->vec * type_bytes(t->type) >= (int)sizeof(float);
         put_hold(r, in, e, held_at(r, i, col), col);

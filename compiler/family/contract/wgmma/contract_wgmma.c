@@ -89,8 +89,17 @@ static bool uses_side(const Side *s, const Expr *e)
     return false;
 }
 
+static bool gathers(const Expr *e)
+{
+    for (int d = 0; d < e->tensor->rank; d++)
+        if (idx_has_data(e->at[d]))
+            return true;
+    return false;
+}
+
 /* A read of the epilogue: what belongs to columns stays while the rows go by,
- * what belongs to rows is asked for some rows ahead. */
+ * what belongs to rows and columns is asked for some rows ahead, unless data
+ * say where it is. */
 static void count_read(const Expr *e, void *ctx)
 {
     WgmmaForm *f = ctx;
@@ -98,10 +107,11 @@ static void count_read(const Expr *e, void *ctx)
 
     if (e->kind != E_READ)
         return;
-    f->rows_read |= uses_side(&f->x.m, e);
-    if (uses_side(&f->x.m, e))
+    bool rows = uses_side(&f->x.m, e), columns = uses_side(&f->x.n, e);
+    f->rows_read |= rows;
+    if (rows && columns && !gathers(e))
         f->reads_regs += wide ? 32 : 16;
-    else if (wide && uses_side(&f->x.n, e))
+    else if (rows || (wide && columns))
         f->reads_regs += 8;
 }
 
