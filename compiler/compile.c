@@ -216,7 +216,7 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     if (!g)
         return NULL;
     if (!is_picky(o)) /* plans and names settle what is found otherwise */
-        s->earlier = r->choices;
+        s->earlier = r->earlier;
     g->word = o->word;
     if (o->sized)
         mark_sized(g, o->sized);
@@ -620,7 +620,7 @@ static CudaProgram *compile_within(Arena *a, Diag *d,
     enum { TRIES = 5 };
     size_t dumped = r->dump.len, planned = r->plan.len;
 
-    r->choices = map_new(a);
+    r->earlier = earlier_new(a);
     CudaProgram *p = compile_best(a, d, tree, model, o, NULL, 0, r);
 
     if (!p || !o->memory)

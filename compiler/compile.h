@@ -43,8 +43,7 @@ typedef struct Sized {
 typedef struct Report {
     Buf dump, explain, plan;
     Selection *selection;  /* of the last model compiled */
-    Map *choices;          /* what was found of that model's groups, whichever
-                              of its programs they are of */
+    Earlier *earlier;      /* what that model's programs found */
 } Report;
 
 /* NULL after errors in d. */

@@ -61,6 +61,7 @@ struct RowMerge;
 typedef struct GroupKnown {
     const struct Group *of;
     void *choice;         /* select's */
+    int number;           /* pair.c's, of its text; or 0 */
     const void *contract; /* contract_open's form, or */
     const char *no_contract;
     const struct Needed *needed; /* where steps take what they read; or */

@@ -145,6 +145,15 @@ void choice_cost(const Choice *c, int variant, Cost *cost)
     c->family->cost(c->form, &c->variant[variant], cost);
 }
 
+Earlier *earlier_new(Arena *a)
+{
+    Earlier *e = arena_new_of(a, Earlier);
+
+    *e = (Earlier){.choices = map_new(a), .numbers = map_new(a),
+                   .pairs = map_new(a)};
+    return e;
+}
+
 /* What a program before found of such a group, but if its kernel has turned out
  * too long since; or it is found. */
 static Choice *found_or_cost(Selection *s, Group *gr, Buf *key)
@@ -153,12 +162,12 @@ static Choice *found_or_cost(Selection *s, Group *gr, Buf *key)
 
     if (s->earlier)
         group_canon_parts(key, gr);
-    Choice *c = s->earlier ? map_get(s->earlier, key->text) : NULL;
+    Choice *c = s->earlier ? map_get(s->earlier->choices, key->text) : NULL;
     if (c && !(c->family && readable_refuses(s, gr, c)))
         return c;
     c = cost_all(s, gr, arena_strndup(s->graph->arena, key->text, n));
     if (s->earlier)
-        map_put(s->earlier, key->text, c);
+        map_put(s->earlier->choices, key->text, c);
     return c;
 }
 

@@ -2,6 +2,7 @@
 
 #include "group/groups.h"
 #include "search/merge.h"
+#include "search/readable.h"
 
 #include <math.h>
 
@@ -17,10 +18,12 @@ typedef struct Key {
 typedef struct Entry {
     Key key; /* p NULL: free */
     Pair pair;
+    Group *made; /* NULL: there is none, or nobody asked for it */
 } Entry;
 
 struct Pairs {
     Selection *s;
+    Earlier *earlier; /* of the selection, or these pairs' own */
     Entry **entry;
     size_t n, cap; /* cap is a power of two */
 };
@@ -32,6 +35,7 @@ Pairs *pairs_new(Selection *s)
     Pairs *x = arena_new_of(s->graph->arena, Pairs);
 
     x->s = s;
+    x->earlier = s->earlier ? s->earlier : earlier_new(s->graph->arena);
     x->cap = 1024;
     x->entry = arena_array(s->graph->arena, Entry *, x->cap);
     return x;
@@ -81,7 +85,7 @@ static void grow(Pairs *x)
 }
 
 /* *found: it was tried before. */
-static Pair *find(Pairs *x, const Key *k, bool *found)
+static Entry *find(Pairs *x, const Key *k, bool *found)
 {
     if (x->n * 2 >= x->cap)
         grow(x);
@@ -92,14 +96,184 @@ static Pair *find(Pairs *x, const Key *k, bool *found)
         (*e)->key = *k;
         x->n++;
     }
-    return &(*e)->pair;
+    return *e;
 }
 
-static void finish(Pairs *x, Pair *pair)
-{
-    const Choice *c = choose_variant(x->s, pair->made);
+/* ---- equal pairs
+ *
+ * Layers repeat, and so do a model's programs: what comes of a pair is known of
+ * the first that is equal, and others are made when they are merged. */
 
-    pair->us = c->family ? c->cost.us : INFINITY;
+/* What came of two groups, whichever equal ones they are. */
+typedef struct Alike {
+    Pair pair;
+    Group *made;         /* the first, or NULL */
+    const Selection *of; /* the program that the pair is of */
+} Alike;
+
+typedef struct Signature {
+    Buf b;
+    const Tensor **arg; int n;
+} Signature;
+
+/* A number for its text and the parts that this leaves out. */
+static int number_of(Pairs *x, Group *gr)
+{
+    const Choice *c = choose_variant(x->s, gr);
+    GroupKnown *known = group_known(gr);
+    Buf text = {0};
+
+    if (known->number)
+        return known->number;
+    buf_puts(&text, c->key);
+    group_canon_parts(&text, gr);
+    int *n = map_get(x->earlier->numbers, text.text);
+    if (!n) {
+        n = arena_new_of(x->s->graph->arena, int);
+        *n = ++x->earlier->n;
+        map_put(x->earlier->numbers, text.text, n);
+    }
+    buf_free(&text);
+    return known->number = *n;
+}
+
+static int number_in(const Signature *s, const Tensor *t)
+{
+    int i = 0;
+
+    while (i < s->n && s->arg[i] != t)
+        i++;
+    return i;
+}
+
+static void sign_number(Signature *s, int64_t n)
+{
+    buf_putc(&s->b, ' ');
+    buf_putd(&s->b, n);
+}
+
+/* Which it is; and of one that was not met before, how it lies. */
+static void sign_arg(Signature *s, const Tensor *t)
+{
+    int i = number_in(s, t);
+
+    sign_number(s, i);
+    if (i < s->n)
+        return;
+    s->arg[s->n++] = t;
+    for (int d = 0; d < t->rank; d++) {
+        sign_number(s, t->dim[d]);
+        sign_number(s, t->stride[d]);
+    }
+    buf_putc(&s->b, ';');
+}
+
+/* Which are versions of which, and lie in which. */
+static void sign_kinship(Signature *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        for (const Tensor *t = s->arg[i]; t->prev; t = t->prev) {
+            buf_puts(&s->b, " of");
+            sign_number(s, number_in(s, t->prev));
+        }
+        for (const Tensor *t = s->arg[i]; t->host; t = t->host) {
+            buf_puts(&s->b, " in");
+            sign_number(s, number_in(s, t->host));
+        }
+        buf_putc(&s->b, ';');
+    }
+}
+
+static void sign_group(Pairs *x, Signature *s, const Group *gr, uint64_t needed)
+{
+    sign_number(s, number_of(x, (Group *)gr));
+    sign_number(s, gr->when);
+    sign_number(s, (int64_t)needed);
+    for (int i = 0; i < gr->n_arg; i++)
+        sign_arg(s, gr->arg[i]);
+    buf_putc(&s->b, '|');
+}
+
+/* What came of equal ones, or will. NULL: they have too many tensors. */
+static Alike *alike(Pairs *x, const Key *k)
+{
+    enum { MOST_ARGS = 64 };
+    const Tensor *arg[MOST_ARGS];
+    Signature s = {.arg = arg};
+
+    choose_variant(x->s, (Group *)k->p); /* they have their arguments */
+    choose_variant(x->s, (Group *)k->c);
+    if (k->p->n_arg + k->c->n_arg > MOST_ARGS)
+        return NULL;
+    sign_number(&s, k->kind);
+    sign_group(x, &s, k->p, k->needed[0]);
+    sign_group(x, &s, k->c, k->needed[1]);
+    sign_number(&s, number_in(&s, k->t));
+    sign_kinship(&s);
+    Alike *a = map_get(x->earlier->pairs, s.b.text);
+    if (!a) {
+        a = arena_new_of(x->s->graph->arena, Alike);
+        map_put(x->earlier->pairs, s.b.text, a);
+    }
+    buf_free(&s.b);
+    return a;
+}
+
+/* ---- making */
+
+static double time_of(Selection *s, Group *gr)
+{
+    const Choice *c = choose_variant(s, gr);
+
+    return c->family ? c->cost.us : INFINITY;
+}
+
+/* p and c: the units, of a merge by points. */
+static void make(Pairs *x, Entry *e, const Units *u, int p, int c)
+{
+    const Key *k = &e->key;
+    Graph *g = x->s->graph;
+    Pair *pair = &e->pair;
+
+    e->made = k->kind == MERGE_AGAIN
+                  ? fuse_inline(g, k->p, k->c, k->t, &pair->why)
+                  : fuse(g, k->p, k->c, k->t, k->kind == MERGE_KEEP,
+                         &pair->why);
+    pair->fits = e->made != NULL;
+    pair->us = INFINITY;
+    if (!e->made)
+        return;
+    merge_note(g, e->made, k->kind, k->t,
+               (Group *[]){(Group *)k->p, (Group *)k->c}, 2);
+    if (k->kind != MERGE_AGAIN)
+        e->made = merge_drop_stores(u, e->made, p, c);
+    pair->us = time_of(x->s, e->made);
+}
+
+/* What is known of an equal pair is so of this; of another program's group, if
+ * its kernel has not turned out too long since. */
+static void take(const Pairs *x, Entry *e, Alike *a)
+{
+    if (a->made && a->of != x->s) {
+        const Choice *c = group_known(a->made)->choice;
+        if (c->family && readable_refuses(x->s, a->made, c))
+            a->pair.us = INFINITY;
+    }
+    a->of = x->s;
+    e->pair = a->pair;
+}
+
+static void evaluate(Pairs *x, Entry *e, const Units *u, int p, int c)
+{
+    Alike *a = alike(x, &e->key);
+
+    if (a && a->of) {
+        take(x, e, a);
+        return;
+    }
+    make(x, e, u, p, c);
+    if (a)
+        *a = (Alike){e->pair, e->made, x->s};
 }
 
 /* Of what `unit` stores, when p and c are one. False: it is too much for a
@@ -113,42 +287,61 @@ static bool needed_of(const Units *u, int unit, int p, int c, uint64_t *bits)
     return writes->n <= MOST_STORES;
 }
 
+static Entry *fuse_entry(Pairs *x, const Units *u, int p, int c, Tensor *t)
+{
+    const bool keep = units_need(u, t, p, c);
+    Key key = {u->unit[p].group, u->unit[c].group, t,
+               keep ? MERGE_KEEP : MERGE_POINT, {0, 0}};
+    bool found;
+
+    if (!needed_of(u, p, p, c, &key.needed[0]) ||
+        !needed_of(u, c, p, c, &key.needed[1])) {
+        Entry *e = arena_new_of(u->g->arena, Entry);
+        e->key = key;
+        make(x, e, u, p, c);
+        return e;
+    }
+    Entry *e = find(x, &key, &found);
+    if (!found)
+        evaluate(x, e, u, p, c);
+    return e;
+}
+
+static Entry *again_entry(Pairs *x, Group *p, Group *c, Tensor *t)
+{
+    const Key key = {p, c, t, MERGE_AGAIN, {0, 0}};
+    bool found;
+    Entry *e = find(x, &key, &found);
+
+    if (!found)
+        evaluate(x, e, NULL, 0, 0);
+    return e;
+}
+
 const Pair *pair_fuse(Pairs *x, const Units *u, int p, int c, Tensor *t)
 {
-    Group *both[] = {u->unit[p].group, u->unit[c].group};
-    const bool keep = units_need(u, t, p, c);
-    Key key = {both[0], both[1], t, keep ? MERGE_KEEP : MERGE_POINT, {0, 0}};
-    bool found = false;
-    const bool known = needed_of(u, p, p, c, &key.needed[0]) &&
-                       needed_of(u, c, p, c, &key.needed[1]);
-    Pair *pair = known ? find(x, &key, &found)
-                       : arena_new_of(u->g->arena, Pair);
-
-    if (found)
-        return pair;
-    pair->us = INFINITY;
-    pair->made = fuse(u->g, both[0], both[1], t, keep, &pair->why);
-    if (!pair->made)
-        return pair;
-    merge_note(u->g, pair->made, key.kind, t, both, 2);
-    pair->made = merge_drop_stores(u, pair->made, p, c);
-    finish(x, pair);
-    return pair;
+    return &fuse_entry(x, u, p, c, t)->pair;
 }
 
 const Pair *pair_again(Pairs *x, Group *p, Group *c, Tensor *t)
 {
-    const Key key = {p, c, t, MERGE_AGAIN, {0, 0}};
-    bool found;
-    Pair *pair = find(x, &key, &found);
+    return &again_entry(x, p, c, t)->pair;
+}
 
-    if (found)
-        return pair;
-    pair->us = INFINITY;
-    pair->made = fuse_inline(x->s->graph, p, c, t, &pair->why);
-    if (!pair->made)
-        return pair;
-    merge_note(x->s->graph, pair->made, MERGE_AGAIN, t, (Group *[]){p, c}, 2);
-    finish(x, pair);
-    return pair;
+Group *pair_fused(Pairs *x, const Units *u, int p, int c, Tensor *t)
+{
+    Entry *e = fuse_entry(x, u, p, c, t);
+
+    if (!e->made && e->pair.fits)
+        make(x, e, u, p, c);
+    return e->made;
+}
+
+Group *pair_computed_again(Pairs *x, Group *p, Group *c, Tensor *t)
+{
+    Entry *e = again_entry(x, p, c, t);
+
+    if (!e->made && e->pair.fits)
+        make(x, e, NULL, 0, 0);
+    return e->made;
 }

@@ -24,7 +24,6 @@ typedef struct Candidate {
     bool stale;     /* a unit concerned is not what was evaluated */
     bool waits;     /* among the ranked, or to be evaluated */
     bool gone;
-    Group *fused;   /* BY_POINT */
     double saves;   /* microseconds */
     const char *why;
 } Candidate;
@@ -140,10 +139,9 @@ static void try_point(Search *x, Candidate *k)
         return;
     }
     const Pair *pair = pair_fuse(x->pairs, &x->u, k->p, k->c, k->t);
-    k->fused = pair->made;
     k->why = pair->why;
     x->elsewhere |= k->why == fuse_elsewhere;
-    if (k->fused && isinf(pair->us))
+    if (pair->fits && isinf(pair->us))
         k->why = "no family serves the two together";
     if (isinf(pair->us))
         return;
@@ -202,7 +200,7 @@ static void try_again(Search *x, Candidate *k)
                                : pair_again(x->pairs, p->group, c->group,
                                             k->t);
         k->why = pair ? pair->why : k->why;
-        if (!pair || !pair->made)
+        if (!pair || !pair->fits)
             return;
         saves += c->us - pair->us;
     }
@@ -217,7 +215,6 @@ static void try_again(Search *x, Candidate *k)
 static void evaluate(Search *x, Candidate *k)
 {
     k->stale = false;
-    k->fused = NULL;
     k->why = NULL;
     if (k->way == BY_POINT)
         try_point(x, k);
@@ -354,9 +351,14 @@ static void merge_point(Search *x, Candidate *k)
         k->why = "another kernel lies between the two";
         return;
     }
+    Group *fused = pair_fused(x->pairs, &x->u, p, c, k->t);
+    if (!fused) {
+        k->saves = -INFINITY;
+        return;
+    }
     units_join(&x->u, p, c);
     rename_unit(x, p, c);
-    change(x, c, k->fused);
+    change(x, c, fused);
     drop(x, p);
 }
 
@@ -364,20 +366,23 @@ static void merge_again(Search *x, Candidate *k)
 {
     const Ints *readers = &x->u.readers[k->t->id];
     int p = k->p, n = readers->n;
-    int *list = arena_array(x->g->arena, int, n + 1);
+    int list[MOST_AGAIN];
+    Group *made[MOST_AGAIN];
     Tensor *t = k->t; /* k may move */
     Group *gr = x->u.unit[p].group;
 
-    memcpy(list, readers->v, sizeof *list * (size_t)n);
-    for (int i = 0; i < n; i++)
-        if (reads_too_late(x, p, list[i])) {
+    memcpy(list, readers->v, sizeof *list * (size_t)n); /* as evaluated */
+    for (int i = 0; i < n; i++) {
+        made[i] = pair_computed_again(x->pairs, gr,
+                                      x->u.unit[list[i]].group, t);
+        if (!made[i] || reads_too_late(x, p, list[i])) {
             k->saves = -INFINITY;
             return;
         }
+    }
     for (int i = 0; i < n; i++) {
-        Group *c = x->u.unit[list[i]].group;
         units_join(&x->u, p, list[i]);
-        change(x, list[i], pair_again(x->pairs, gr, c, t)->made);
+        change(x, list[i], made[i]);
     }
     drop(x, p);
     /* What p read is now read by each of them. */

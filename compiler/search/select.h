@@ -53,6 +53,15 @@ typedef struct PlanText {
     size_t len;
 } PlanText;
 
+/* What all programs of a model found so far. */
+typedef struct Earlier {
+    Map *choices; /* by canonical text and group_canon_parts: Choice */
+    Map *numbers; /* by the same: a number, of n */
+    Map *pairs;   /* what came of two groups (pair.h) */
+    int n;
+} Earlier;
+Earlier *earlier_new(Arena *a);
+
 typedef struct Selection {
     Keep keep;            /* of the forward pass, for gradients */
     Graph *graph;
@@ -63,8 +72,7 @@ typedef struct Selection {
     Group **alone; int n_alone; /* by statement id: its own, before any merge */
     Refusal *refusal; int n_refusal, cap_refusal;
     Map *choices;           /* canonical text -> Choice */
-    Map *earlier;           /* of all programs of the model so far, by that and
-                               group_canon_parts; or NULL */
+    Earlier *earlier;       /* or NULL */
     int evaluated;          /* variants costed */
 } Selection;
 
