@@ -6,39 +6,37 @@
 
 #include <string.h>
 
-typedef struct Seek {
-    const Tensor *t;
+/* Who reads a tensor, and how often. */
+typedef struct Readers {
+    const Stmt *by; /* the last one */
     const Expr *read;
     int n;
-} Seek;
+} Readers;
+
+typedef struct Reading {
+    Readers *of; /* by tensor id */
+    const Stmt *by;
+} Reading;
 
 static void note_read(const Expr *e, void *ctx)
 {
-    Seek *s = ctx;
+    const Reading *now = ctx;
 
-    if (e->kind != E_READ || e->tensor != s->t)
+    if (e->kind != E_READ)
         return;
-    s->read = e;
-    s->n++;
+    Readers *r = &now->of[e->tensor->id];
+    *r = (Readers){now->by, e, r->n + 1};
 }
 
-/* The number of the one statement that reads t, whole, at one place, as *read;
- * or -1. */
-static int sole_reader(const Graph *g, const Tensor *t, const Expr **read)
+static Readers *find_readers(const Graph *g)
 {
-    int found = -1;
+    Reading now = {.of = arena_array(g->arena, Readers, g->n_tensor)};
 
     for (int i = 0; i < g->n_stmt; i++) {
-        Seek s = {t, NULL, 0};
-        expr_visit(g->stmt[i]->value, note_read, &s);
-        if (!s.n)
-            continue;
-        if (found >= 0 || s.n > 1)
-            return -1;
-        found = i;
-        *read = s.read;
+        now.by = g->stmt[i];
+        expr_visit(now.by->value, note_read, &now);
     }
-    return found;
+    return now.of;
 }
 
 typedef struct Size {
@@ -124,33 +122,38 @@ static void copy(Graph *g, int i)
     s->path = own->name;
 }
 
-/* The number of the statement that makes what others read of the product at i;
- * or -1, where it lies as its rows do. */
-static int find_last(const Graph *g, const int *inner, int i)
+/* The statement that makes what others read of the product s; or NULL, where
+ * it lies as its rows do. */
+static const Stmt *find_last(const Stmt *s, const int *inner,
+                             const Readers *readers)
 {
-    const Stmt *s = g->stmt[i];
-    const Expr *a, *b, *read = NULL;
+    const Readers *r = &readers[s->tensor->id];
+    const Stmt *last = s;
+    const Expr *a, *b;
 
     if (!walk_cut_product(s, &a, &b) || walk_is_pick(s) || !is_plain(s) ||
         !has_own(s, a, b) || !has_own(s, b, a))
-        return -1;
-    int last = sole_reader(g, s->tensor, &read);
-    if (last < 0 || !is_plain(g->stmt[last]) ||
-        !is_same(g->stmt[last], s->tensor))
-        last = i;
-    const Stmt *l = g->stmt[last];
-    const Var *v = walks(s, l, read, inner[l->tensor->id]);
+        return NULL;
+    if (r->n == 1 && is_plain(r->by) && is_same(r->by, s->tensor))
+        last = r->by; /* reads it alone, whole, at one place */
+    const Var *v = walks(s, last, r->read, inner[last->tensor->id]);
     bool both = v && v->extent >= WORTH && expr_uses(a, v) && expr_uses(b, v);
-    return both ? last : -1;
+    return both ? last : NULL;
 }
 
 void copy_astride(Graph *g)
 {
     const int *inner = layout_inner(g), n = g->n_tensor;
+    const Readers *readers = find_readers(g);
 
     for (int i = 0; i < g->n_stmt; i++) {
-        int last = g->stmt[i]->tensor->id < n ? find_last(g, inner, i) : -1;
-        if (last >= 0)
-            copy(g, last);
+        const Stmt *s = g->stmt[i];
+        const Stmt *last = s->tensor->id < n ? find_last(s, inner, readers)
+                                             : NULL;
+        int at = i;
+        while (last && g->stmt[at] != last)
+            at++;
+        if (last)
+            copy(g, at);
     }
 }
