@@ -62,6 +62,9 @@ const void *family_open(const Family *f, Graph *g, const Group *gr,
 /* v's text, as plan files have it. */
 const char *variant_text(const Family *f, const void *form, const Variant *v);
 
+/* What space returns as its list: these, in memory of their own. */
+Variant *family_variants(Arena *a, const Variant *v, int n);
+
 /* What open returns: f of n bytes, or NULL and its memory free again. */
 const void *family_form(Graph *g, void *f, size_t n, const char *why);
 

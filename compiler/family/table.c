@@ -38,6 +38,11 @@ const char *variant_text(const Family *f, const void *form, const Variant *v)
     return v->text ? v->text : f->text(form, v);
 }
 
+Variant *family_variants(Arena *a, const Variant *v, int n)
+{
+    return arena_copy(a, v, n, n, sizeof *v);
+}
+
 const void *family_form(Graph *g, void *f, size_t n, const char *why)
 {
     if (!why)

@@ -1,6 +1,7 @@
 #include "search/readable.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { MOST_FAMILIES = 32 };
 
@@ -77,13 +78,28 @@ static bool hopeless(const Server *f, const Variant *v, double launch,
                                        HOPELESS * fmax(launch, least);
 }
 
+/* The form's variants, beside the arena: most lists are of no use. */
+static Variant *list_variants(Arena *a, const Server *f, int *n)
+{
+    Variant *v = NULL, *list;
+
+    *n = f->family->space(f->form, &v);
+    list = arena_need(malloc(sizeof *v * (size_t)*n + 1));
+    if (*n) {
+        memcpy(list, v, sizeof *v * (size_t)*n);
+        arena_give_back(a, v, sizeof *v * (size_t)*n);
+    }
+    return list;
+}
+
 /* *least: of the potentials of those that fit, so far. */
 static void cost_family(Selection *s, const Server *f, int best_at,
                         double *least, Choice *best)
 {
     double launch = s->options->device->launch_us;
-    Variant *v = NULL;
-    int n = f->family->space(f->form, &v);
+    int n;
+    Variant *v = list_variants(s->graph->arena, f, &n);
+    bool better = false;
 
     for (int i = 0; i < n; i++) {
         Cost c = {0};
@@ -99,13 +115,14 @@ static void cost_family(Selection *s, const Server *f, int best_at,
             continue;
         best->family = f->family;
         best->form = f->form;
-        best->variant = v;
         best->n_variant = n;
         best->best = i;
         best->cost = c;
+        better = true;
     }
-    if (best->variant != v)
-        arena_give_back(s->graph->arena, v, sizeof *v * (size_t)n);
+    if (better)
+        best->variant = family_variants(s->graph->arena, v, n);
+    free(v);
 }
 
 /* The cheapest variant of all families, of preferred ones if there are. */

@@ -264,7 +264,7 @@ static int space(const void *form, Variant **out)
     Graph *g = f->a.g;
     int split[SPLITS][2], n = 0;
     int n_split = splits(f, split);
-    Variant *v = arena_array(g->arena, Variant, (size_t)(n_split * TILES + 1));
+    Variant v[SPLITS * TILES + 1] = {0};
 
     for (int i = 0; i < n_split * TILES; i++) {
         ChainKernel w;
@@ -283,7 +283,7 @@ static int space(const void *form, Variant **out)
             w.consumers, w.stages, w.group, w.cluster);
         n++;
     }
-    *out = v;
+    *out = family_variants(g->arena, v, n);
     return n;
 }
 

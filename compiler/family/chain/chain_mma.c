@@ -73,7 +73,7 @@ static int space(const void *form, Variant **out)
     static const int widths[] = {64, 128, 32, 16};
     const ChainForm *f = form;
     Graph *g = f->a.g;
-    Variant *v = arena_array(g->arena, Variant, 8);
+    Variant v[8] = {0};
     int n = 0;
 
     for (int i = 0; i < 8; i++) {
@@ -88,7 +88,7 @@ static int space(const void *form, Variant **out)
         x->text = arena_printf(g->arena, "bm=%d bj=%d", w.bm, w.bj);
         n++;
     }
-    *out = v;
+    *out = family_variants(g->arena, v, n);
     return n;
 }
 

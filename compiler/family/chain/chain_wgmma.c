@@ -330,7 +330,7 @@ static int space(const void *form, Variant **out)
 {
     static const int widths[] = {128, 176, 160, 144, 112, 96, 80, 64, 48, 32};
     const ChainForm *f = form;
-    Variant *v = arena_array(f->a.g->arena, Variant, VARIANTS);
+    Variant v[VARIANTS] = {0};
     int n = 0;
 
     int one = (int)round_up((size_t)f->J, f->tb.b.k_major ? 64 : 16);
@@ -345,7 +345,7 @@ static int space(const void *form, Variant **out)
             if ((one > MOST || !f->rows.softmax) && c == 2)
                 n = add_variant(f, v, n, bj, c, 2 * c, c);
         }
-    *out = v;
+    *out = family_variants(f->a.g->arena, v, n);
     return n;
 }
 

@@ -289,7 +289,7 @@ static int space(const void *form, Variant **out)
             for (t.wm = 16; t.wm <= 32 && t.wm <= bm; t.wm *= 2)
                 add_columns(&s, &t);
         }
-    *out = contract_variants(f->c.g->arena, v, s.n);
+    *out = family_variants(f->c.g->arena, v, s.n);
     return s.n;
 }
 

@@ -668,11 +668,6 @@ bool contract_late(const Contract *x, Tile *t, int room)
     return t->split > 1;
 }
 
-Variant *contract_variants(Arena *a, const Variant *v, int n)
-{
-    return arena_copy(a, v, n, n, sizeof *v);
-}
-
 Tile contract_tile(const Variant *v)
 {
     const int *k = v->knob;

@@ -211,8 +211,6 @@ double contract_pages(const Contract *x, bool lone);
 /* "bm=.. bn=.. ..." from `v`. */
 const char *contract_text(const Contract *x, const Tile *t);
 Tile contract_tile(const Variant *v);
-/* n of them in the arena: how many there are is known at the end. */
-Variant *contract_variants(Arena *a, const Variant *v, int n);
 void contract_knobs(const Tile *t, Variant *v);
 /* A tile's best split of those tiles alone that make no whole round of the SMs
  * with `room` blocks each, in t; false: there is none. */

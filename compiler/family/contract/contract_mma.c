@@ -199,7 +199,7 @@ int mma_space(const void *form, Variant **out)
 
     for (int i = 0; i < N_SHAPES; i++)
         add_shape(x, &shapes[i], v, &n, MOST);
-    *out = contract_variants(x->g->arena, v, n);
+    *out = family_variants(x->g->arena, v, n);
     return n;
 }
 

@@ -301,8 +301,7 @@ static int map_space(const void *form, Variant **out)
                 }
     add_walks(f, widest, v, &n);
     add_bands(f, widest, v, &n);
-    *out = arena_array(g->arena, Variant, n);
-    memcpy(*out, v, sizeof *v * (size_t)n);
+    *out = family_variants(g->arena, v, n);
     return n;
 }
 

@@ -300,7 +300,8 @@ static int prefix_space(const void *form, Variant **out)
     const PrefixForm *f = form;
     Graph *g = f->graph;
     const Var *line = fastest_line(f);
-    Space s = {g, arena_array(g->arena, Variant, MOST), 0};
+    Variant v[MOST];
+    Space s = {g, v, 0};
     int widest = line ? widest_vector(g, f->line, line, 4, false) : 1;
 
     for (int vec = widest; vec >= 1; vec /= 2)
@@ -319,7 +320,7 @@ static int prefix_space(const void *form, Variant **out)
             if (f->at->extent % vec == 0 &&
                 (int64_t)threads / WARP * vec < 2 * f->at->extent)
                 add(&s, MODE_LINES, threads, vec);
-    *out = s.v;
+    *out = family_variants(g->arena, v, s.n);
     return s.n;
 }
 

@@ -522,8 +522,7 @@ static int reduce_space(const void *form, Variant **out)
                     add(&s, MODE_COLUMNS, threads, vec, tx);
     if (row && splits(f) && s.n < MAX_VARIANTS / 2)
         add_parts(&s, gr, f->options->device, widest);
-    *out = arena_array(g->arena, Variant, s.n);
-    memcpy(*out, all, sizeof *all * (size_t)s.n);
+    *out = family_variants(g->arena, all, s.n);
     return s.n;
 }
 

@@ -325,7 +325,7 @@ static int turn_space(const void *form, Variant **out)
     const TurnForm *f = form;
     Arena *a = f->graph->arena;
     const int widest = widest_vector(f->graph, f->group, f->fast, 8, false);
-    Variant *v = arena_array(a, Variant, MOST);
+    Variant v[MOST];
     int n = 0;
 
     /* what is predicted alike is taken in this order: more threads, and small
@@ -341,7 +341,7 @@ static int turn_space(const void *form, Variant **out)
                         arena_printf(a, "out=%d in=%d vec=%d threads=%d", to,
                                      from, vec, threads);
                 }
-    *out = v;
+    *out = family_variants(a, v, n);
     return n;
 }
 

@@ -470,22 +470,26 @@ const char *halo_plan(Halo *h, const HaloForm *f, const Variant *v)
     return check(h);
 }
 
-const char *halo_text(const Halo *h)
+const char *halo_text(const void *form, const Variant *v)
 {
-    const char *text = arena_printf(h->f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d",
-                                    h->tp, h->tq, h->bn, h->wm);
+    Halo h;
 
-    return h->f->wide ? arena_printf(h->f->x.g->arena, "%s slots=%d", text,
-                                     h->slots)
-                      : text;
+    halo_plan(&h, form, v);
+    const char *text = arena_printf(h.f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d",
+                                    h.tp, h.tq, h.bn, h.wm);
+
+    return h.f->wide
+               ? arena_printf(h.f->x.g->arena, "%s slots=%d", text, h.slots)
+               : text;
 }
 
 int halo_space(const void *form, Variant **out)
 {
+    enum { MOST = 5 * 6 * 3 * 3 * 2 };
     const HaloForm *f = form;
+    Variant list[MOST];
     int n = 0, k[5];
 
-    *out = arena_array(f->x.g->arena, Variant, 4 * 6 * 3 * 3 * 2);
     for (k[0] = 1; k[0] <= 16; k[0] *= 2)
         for (k[1] = 8; k[1] <= SIGNAL_Q; k[1] *= 2)
             for (k[2] = 16; k[2] <= 64; k[2] *= 2)
@@ -496,8 +500,8 @@ int halo_space(const void *form, Variant **out)
                         memcpy(v.knob, k, sizeof k);
                         if (k[0] * k[1] % k[3] || halo_plan(&h, f, &v))
                             continue;
-                        v.text = halo_text(&h);
-                        (*out)[n++] = v;
+                        list[n++] = v;
                     }
+    *out = family_variants(f->x.g->arena, list, n);
     return n;
 }

@@ -123,7 +123,7 @@ void halo_put_tile(const HaloForm *f, Tree *b);
 void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
                     const char *at, Tree *more, Tree *b);
 int halo_space(const void *form, Variant **out);
-const char *halo_text(const Halo *h);
+const char *halo_text(const void *form, const Variant *v);
 /* Elements of the input that a tile brings. */
 size_t halo_patch(const Halo *h);
 /* Planes of it: channels, each as often as the window is deep. */

@@ -735,7 +735,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
 
     if (halo_plan(&h, form, v))
         return;
-    k->variant = halo_text(&h);
+    k->variant = halo_text(form, v);
     build_plan(&h, k);
 }
 
@@ -744,6 +744,7 @@ const Family family_contract_halo = {
     .version = 1,
     .open = halo_open,
     .space = halo_space,
+    .text = halo_text,
     .cost = halo_cost,
     .build = build,
 };

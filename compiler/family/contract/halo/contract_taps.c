@@ -120,18 +120,22 @@ const char *taps_plan(Taps *h, const HaloForm *f, const Variant *v)
     return check(h);
 }
 
-const char *taps_text(const Taps *h)
+const char *taps_text(const void *form, const Variant *v)
 {
-    return arena_printf(h->f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d threads=%d",
-                        h->tp, h->tq, h->x.t.bn, h->wm, h->x.t.threads);
+    Taps h;
+
+    taps_plan(&h, form, v);
+    return arena_printf(h.f->x.g->arena, "tp=%d tq=%d bn=%d wm=%d threads=%d",
+                        h.tp, h.tq, h.x.t.bn, h.wm, h.x.t.threads);
 }
 
 int taps_space(const void *form, Variant **out)
 {
+    enum { MOST = 4 * 3 * 3 * 3 * 3 };
     const HaloForm *f = form;
+    Variant list[MOST];
     int n = 0, k[5];
 
-    *out = arena_array(f->x.g->arena, Variant, 4 * 3 * 3 * 3 * 3);
     for (k[0] = 2; k[0] <= 16; k[0] *= 2)
         for (k[1] = 16; k[1] <= 64; k[1] *= 2)
             for (k[2] = 16; k[2] <= 64; k[2] *= 2)
@@ -142,8 +146,8 @@ int taps_space(const void *form, Variant **out)
                         memcpy(v.knob, k, sizeof k);
                         if (taps_plan(&h, f, &v))
                             continue;
-                        v.text = taps_text(&h);
-                        (*out)[n++] = v;
+                        list[n++] = v;
                     }
+    *out = family_variants(f->x.g->arena, list, n);
     return n;
 }

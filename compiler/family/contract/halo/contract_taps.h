@@ -40,7 +40,7 @@ const char *taps_plan(Taps *h, const HaloForm *f, const Variant *v);
 const void *taps_open(Graph *g, const Group *gr, const Options *o,
                       const char **why);
 int taps_space(const void *form, Variant **out);
-const char *taps_text(const Taps *h);
+const char *taps_text(const void *form, const Variant *v);
 /* contract_taps_cost.c */
 void taps_cost(const void *form, const Variant *v, Cost *c);
 

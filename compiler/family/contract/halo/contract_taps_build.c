@@ -236,7 +236,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
     contract_start(x, &plan.x, k);
     Arena *a = x->g->arena;
     put_figures(&plan, k);
-    k->variant = taps_text(&plan);
+    k->variant = taps_text(form, v);
     k->where = arena_array(a, const char *, x->f->gr->n_step);
     constants(h);
     shared_memory(h);
@@ -259,6 +259,7 @@ const Family family_contract_taps = {
     .version = 1,
     .open = taps_open,
     .space = taps_space,
+    .text = taps_text,
     .cost = taps_cost,
     .build = build,
 };

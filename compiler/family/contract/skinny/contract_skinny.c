@@ -203,12 +203,14 @@ const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v)
     return check(s);
 }
 
-const char *skinny_text(const Skinny *s)
+const char *skinny_text(const void *form, const Variant *v)
 {
-    return arena_printf(s->f->x.g->arena,
+    Skinny s;
+
+    skinny_plan(&s, form, v);
+    return arena_printf(s.f->x.g->arena,
                         "cols=%d warps_n=%d warps_k=%d deep=%d split=%d",
-                        s->cols, s->warps_n, s->warps_k, s->deep,
-                        s->x.t.split);
+                        s.cols, s.warps_n, s.warps_k, s.deep, s.x.t.split);
 }
 
 static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
@@ -220,7 +222,6 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
     memcpy(one.knob, knob, 5 * sizeof *knob);
     if (skinny_plan(&s, f, &one))
         return;
-    one.text = skinny_text(&s);
     v[(*n)++] = one;
 }
 
@@ -228,15 +229,16 @@ int skinny_space(const void *form, Variant **out)
 {
     enum { MOST = 1000 };
     const SkinnyForm *f = form;
+    Variant list[MOST];
     int n = 0, k[5];
 
-    *out = arena_array(f->x.g->arena, Variant, MOST);
     int least = f->k_major ? 16 : 8, most = f->k_major ? 32 : 128 / f->size;
     for (k[0] = least; k[0] <= most; k[0] *= 2)
         for (k[1] = 1; k[1] <= 4; k[1] *= 2)
             for (k[2] = 1; k[2] <= 8; k[2] *= 2)
                 for (k[3] = 1; k[3] <= 8; k[3] *= 2)
                     for (k[4] = 1; k[4] <= 8 && n < MOST; k[4] *= 2)
-                        add_variant(f, k, *out, &n);
+                        add_variant(f, k, list, &n);
+    *out = family_variants(f->x.g->arena, list, n);
     return n;
 }

@@ -56,7 +56,7 @@ const char *skinny_plan(Skinny *s, const SkinnyForm *f, const Variant *v);
 const void *skinny_form(Graph *g, const Group *gr, const Options *o,
                         const char **why);
 int skinny_space(const void *form, Variant **out);
-const char *skinny_text(const Skinny *s);
+const char *skinny_text(const void *form, const Variant *v);
 /* contract_skinny_cost.c */
 void skinny_cost(const void *form, const Variant *v, Cost *c);
 /* contract_skinny_rows.c, of a group that computes values of its rows first

@@ -443,7 +443,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
 
     if (skinny_plan(&s, form, v))
         return;
-    k->variant = skinny_text(&s);
+    k->variant = skinny_text(form, v);
     build_plan(&s, k);
 }
 
@@ -452,6 +452,7 @@ const Family family_contract_skinny = {
     .version = 1,
     .open = skinny_form,
     .space = skinny_space,
+    .text = skinny_text,
     .cost = skinny_cost,
     .build = build,
 };

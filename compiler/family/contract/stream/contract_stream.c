@@ -206,12 +206,15 @@ const char *stream_plan(Stream *s, const SkinnyForm *f, const Variant *v)
     return check(s);
 }
 
-const char *stream_text(const Stream *s)
+const char *stream_text(const void *form, const Variant *v)
 {
-    return arena_printf(s->f->x.g->arena,
+    Stream s;
+
+    stream_plan(&s, form, v);
+    return arena_printf(s.f->x.g->arena,
                         "columns=%d warps=%d piece=%d stages=%d split=%d%s",
-                        s->columns, s->warps, s->piece, s->stages,
-                        s->x.t.split, s->ring ? " x=ring" : "");
+                        s.columns, s.warps, s.piece, s.stages, s.x.t.split,
+                        s.ring ? " x=ring" : "");
 }
 
 static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
@@ -223,7 +226,6 @@ static void add_variant(const SkinnyForm *f, const int *knob, Variant *v,
     memcpy(one.knob, knob, 6 * sizeof *knob);
     if (stream_plan(&s, f, &one))
         return;
-    one.text = stream_text(&s);
     v[(*n)++] = one;
 }
 
@@ -233,9 +235,9 @@ int stream_space(const void *form, Variant **out)
     static const int stages[] = {1, 2, 3, 4, 6, 8};
     enum { MOST = 4000 };
     const SkinnyForm *f = form;
+    Variant list[MOST];
     int n = 0, k[6];
 
-    *out = arena_array(f->x.g->arena, Variant, MOST);
     int least = 64 / f->size * 2; /* 128 bytes of a column */
     for (k[KNOB_COLUMNS] = 16; k[KNOB_COLUMNS] <= 128; k[KNOB_COLUMNS] *= 2)
         for (int w = 0; w < 7; w++)
@@ -247,7 +249,8 @@ int stream_space(const void *form, Variant **out)
                         k[KNOB_PIECE] = p;
                         k[KNOB_SPLIT] = more == 1 ? 2 : 1;
                         k[KNOB_RING] = more == 2;
-                        add_variant(f, k, *out, &n);
+                        add_variant(f, k, list, &n);
                     }
+    *out = family_variants(f->x.g->arena, list, n);
     return n;
 }

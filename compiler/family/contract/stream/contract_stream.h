@@ -49,7 +49,7 @@ bool stream_whole(const Load *x, int lane_k);
 const void *stream_open(Graph *g, const Group *gr, const Options *o,
                         const char **why);
 int stream_space(const void *form, Variant **out);
-const char *stream_text(const Stream *s);
+const char *stream_text(const void *form, const Variant *v);
 /* contract_stream_cost.c */
 void stream_cost(const void *form, const Variant *v, Cost *c);
 

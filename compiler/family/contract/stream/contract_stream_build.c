@@ -596,7 +596,7 @@ static void build(const void *form, const Variant *v, Kernel *k)
 
     if (stream_plan(&s, form, v))
         return;
-    k->variant = stream_text(&s);
+    k->variant = stream_text(form, v);
     build_plan(&s, k);
 }
 
@@ -605,6 +605,7 @@ const Family family_contract_stream = {
     .version = 1,
     .open = stream_open,
     .space = stream_space,
+    .text = stream_text,
     .cost = stream_cost,
     .build = build,
 };

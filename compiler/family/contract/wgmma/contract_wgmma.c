@@ -397,7 +397,6 @@ int wgmma_space(const void *form, Variant **out)
     for (int i = 0; s.form->turned && i < N_ODD_SHAPES; i++)
         if (sensible(form, &odd_shapes[i]))
             add_shape(&s, &odd_shapes[i], true);
-    *out = arena_array(g->arena, Variant, s.n);
-    memcpy(*out, all, sizeof *all * (size_t)s.n);
+    *out = family_variants(g->arena, all, s.n);
     return s.n;
 }
