@@ -594,12 +594,24 @@ static bool is_product(const Stmt *s)
            (e->arg[1]->tensor->role == ROLE_PARAM);
 }
 
+/* Whether both may read it at one place, each by its own variables: a signal's
+ * thousand steps are parts of one tensor, and none is looked at for another. */
+static bool may_meet(const Expr *a, const Expr *b)
+{
+    for (int d = 0; d < a->tensor->rank; d++) {
+        const Idx *x = a->at[d], *y = b->at[d];
+        if (x->k != y->k || x->n != y->n || x->lo != y->lo || x->hi != y->hi)
+            return false;
+    }
+    return true;
+}
+
 static bool share_operand(const Stmt *a, const Stmt *b)
 {
     for (int i = 0; i < 2; i++) {
-        const Tensor *x = a->value->arg[i]->tensor;
-        if (x->role != ROLE_PARAM && x == b->value->arg[i]->tensor)
-            return true;
+        const Expr *x = a->value->arg[i], *y = b->value->arg[i];
+        if (x->tensor->role != ROLE_PARAM && x->tensor == y->tensor)
+            return may_meet(x, y);
     }
     return false;
 }
