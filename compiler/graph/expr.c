@@ -291,8 +291,10 @@ static const Expr *identity(Func f, const Expr *a, const Expr *b, Type t)
 const Expr *expr_binary(Graph *g, Func f, const Expr *a, const Expr *b,
                         Type t)
 {
-    const Expr *arg[2] = {a, b};
-    const Expr *folded = fold_const(g, f, arg, t);
+    const Expr *arg[2] = {a, b}, *folded;
+    if (t == T_BOOL && !is_bool_result(f))
+        t = T_I32; /* a pass may write out a sum of comparisons */
+    folded = fold_const(g, f, arg, t);
     if (!folded)
         folded = fold_index(g, f, a, b, t);
     if (folded)

@@ -264,7 +264,8 @@ const Expr *expr_read(Graph *g, Tensor *t, const Idx **at, Guard in,
                       const Expr *outside);
 const Expr *expr_local(Graph *g, int step, Type t);
 /* Folds constants and the identities x+0, x*1, x/1, select of a constant, a
- * cast to the same type; keeps IEEE meaning (never x*0 -> 0). */
+ * cast to the same type; keeps IEEE meaning (never x*0 -> 0). Arithmetic of
+ * bools is i32, whatever t says. */
 const Expr *expr_unary(Graph *g, Func f, const Expr *a, Type t);
 const Expr *expr_binary(Graph *g, Func f, const Expr *a, const Expr *b,
                         Type t);

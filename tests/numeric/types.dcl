@@ -17,6 +17,10 @@ model ty_integer_minmax { input x : i32[23]; input z : i32[23]; output y[i] = mi
 model ty_integer_compare { input x : i32[23]; input z : i32[23]; output y[i] = x[i] < z[i] ? x[i] : x[i] == z[i] ? 0 : z[i]; }
 model ty_i8_arith { input x : i8[50]; input z : i8[50]; output y[i] = x[i] * z[i] + x[i]; }
 model ty_bool_arith { input x : f32[50]; output y[i] = (x[i] > 0) + (x[i] > 1) * 2; }
+// Few comparisons are added up where they stand, and count to more than 1.
+model ty_bool_count { input x : i32[4] in -7..8; input z : f32[2, 8, 8];
+  output y[i in 0..32] : u8 = sum(r in 0..3) (x[i / 8] < x[r]);
+  output u[n, p in 0..16, q in 0..16] : f32 = sum(r in 0..2, s in 0..2) (z[n, p / 2, q / 2] > 0 && r + s < 3); }
 model ty_bool_input { input x : bool[50]; input z : bool[50]; output y[i] = x[i] && !z[i]; output n[] = sum(i) x[i]; }
 model ty_bool_select { input m : bool[6, 9]; input x : f16[6, 9]; output y[i, j] = m[i, j] ? x[i, j] : -1; }
 model ty_quantised {
