@@ -389,7 +389,7 @@ static dcc_status give(RefRun *run, const Options *o, uint64_t seed,
 }
 
 static dcc_status judge(RefRun *run, const Options *o, double tolerance,
-                        double budget, uint64_t seed, bool *good)
+                        int runs, double budget, uint64_t seed, bool *good)
 {
     dcc_st_file *file = NULL;
     dcc_status status = DCC_OK;
@@ -398,7 +398,7 @@ static dcc_status judge(RefRun *run, const Options *o, double tolerance,
     if (o->against) {
         status = dcc_st_open(&file, o->against);
         if (status == DCC_OK)
-            status = ref_against(run, file, tolerance, &fine);
+            status = ref_against(run, file, tolerance, runs, &fine);
         *good = *good && fine;
         dcc_st_close(file);
     }
@@ -467,7 +467,8 @@ static int program(const dcc_ref_model *model, const Options *o)
         status = save_outputs(&run, o->out);
     writing &= status != DCC_OK;
     if (status == DCC_OK)
-        status = judge(&run, o, tolerance, budget, (uint64_t)seed, &good);
+        status = judge(&run, o, tolerance, (int)runs, budget, (uint64_t)seed,
+                       &good);
     if (status == DCC_OK && directions > 0)
         good &= ref_gradients(&run, (int)directions, (uint64_t)seed);
     for (int i = 0; i < model->n_tensor; i++)

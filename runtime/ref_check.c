@@ -415,6 +415,21 @@ static void look_at_kept(Check *c, Finding *f, int tensor)
     free(written);
 }
 
+/* What was evaluated counts no longer. */
+static void forget(Check *c)
+{
+    const dcc_ref_model *m = c->model;
+
+    if (++c->round)
+        return;
+    c->round = 1;
+    memset(c->scattered, 0, (size_t)m->n_stmt);
+    for (int i = 0; i < m->n_tensor; i++)
+        if (c->value[i].known)
+            memset(c->value[i].known, 0,
+                   (size_t)ref_count(c->value[i].tensor));
+}
+
 /* From now on results of kernel `step` are checked: what was evaluated for
  * another one is forgotten. */
 static void begin_step(Check *c, int step)
@@ -428,14 +443,7 @@ static void begin_step(Check *c, int step)
         if (c->step[i] >= 0)
             c->value[i].exact = c->step[i] != step ||
                                 c->value[i].tensor->type == DCC_F32;
-    if (++c->round)
-        return;
-    c->round = 1;
-    memset(c->scattered, 0, (size_t)m->n_stmt);
-    for (int i = 0; i < m->n_tensor; i++)
-        if (c->value[i].known)
-            memset(c->value[i].known, 0,
-                   (size_t)ref_count(c->value[i].tensor));
+    forget(c);
 }
 
 static Finding check_tensor(Check *c, int tensor)
@@ -560,8 +568,8 @@ static void stop(Check *c)
     const dcc_ref_model *m = c->model;
 
     for (int i = 0; i < m->n_tensor; i++) {
-        if (m->tensor[i].role == DCC_REF_PARAM ||
-            m->tensor[i].role == DCC_REF_INPUT)
+        if (c->value[i].exact && (m->tensor[i].role == DCC_REF_PARAM ||
+                                  m->tensor[i].role == DCC_REF_INPUT))
             continue;
         free(c->value[i].v);
         free(c->value[i].e);
@@ -689,4 +697,93 @@ dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
     stop(&c);
     free(is_root);
     return status;
+}
+
+/* ---- outputs, from the first inputs on ---- */
+
+/* States and parameters that a run wrote are what the next one begins with. */
+static void next_run(Check *c)
+{
+    const dcc_ref_model *m = c->model;
+    dcc_ref_value *made = ref_alloc((size_t)m->n_tensor, sizeof *made);
+
+    for (int i = 0; i < m->n_tensor; i++) {
+        const int next = m->tensor[i].next;
+
+        made[i] = (dcc_ref_value){.tensor = &m->tensor[i], .check = c};
+        if (next < 0 || next == i)
+            continue;
+        make_room(&made[i]);
+        for (int64_t k = 0; k < ref_count(made[i].tensor); k++)
+            remember(&made[i], k, dcc_at(&c->value[next], k));
+    }
+    forget(c);
+    for (int i = 0; i < m->n_tensor; i++) {
+        dcc_ref_value *t = &c->value[i];
+
+        if (!made[i].v)
+            continue;
+        if (!t->exact || t->tensor->role == DCC_REF_STATE)
+            free(t->v);
+        free(t->e);
+        free(t->known);
+        *t = made[i];
+        memset(t->known, c->round, (size_t)ref_count(t->tensor));
+    }
+    free(made);
+}
+
+static bool is_float(dcc_type type)
+{
+    return type == DCC_F32 || type == DCC_F16 || type == DCC_BF16;
+}
+
+/* The greatest finite number in memory of any float. */
+static double greatest(const Check *c)
+{
+    double most = 0;
+
+    for (int i = 0; i < c->model->n_tensor; i++) {
+        const dcc_ref_value *t = &c->value[i];
+
+        for (int64_t k = 0; k < ref_count(t->tensor) &&
+                            is_float(t->tensor->type); k++)
+            if (isfinite(t->v[k]))
+                most = fmax(most, fabs(t->v[k]));
+    }
+    return most;
+}
+
+double **ref_ends(RefRun *run, int runs, double budget, double *most)
+{
+    const dcc_ref_model *m = run->model;
+    double **bound = ref_alloc((size_t)m->n_tensor, sizeof *bound);
+    double cost = 0;
+    Check c;
+
+    start(&c, run, budget, 0);
+    for (int i = 0; i < m->n_tensor; i++)
+        if (!c.value[i].exact)
+            make_room(&c.value[i]);
+    for (int s = 0; s < m->n_stmt; s++)
+        cost += points_of(&m->stmt[s]) * m->stmt[s].terms * runs;
+    forget(&c);
+    for (int r = 0; r < runs && cost <= budget; r++) {
+        if (r)
+            next_run(&c);
+        for (int s = 0; s < m->n_stmt; s++)
+            scatter(&c, s);
+    }
+    for (int i = 0; i < m->n_tensor && cost <= budget; i++) {
+        const dcc_ref_tensor *t = &m->tensor[i];
+
+        if (t->role != DCC_REF_OUTPUT || !is_float(t->type))
+            continue;
+        bound[i] = ref_alloc((size_t)ref_count(t), sizeof(double));
+        for (int64_t k = 0; k < ref_count(t); k++)
+            bound[i][k] = dcc_at(&c.value[i], k).e;
+    }
+    *most = cost <= budget ? greatest(&c) : 0;
+    stop(&c);
+    return bound;
 }

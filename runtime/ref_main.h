@@ -25,9 +25,11 @@ bool ref_doubles(const dcc_st_tensor *t, double *out);
 /* ref_run.c: parameters and inputs are in run->t. */
 void ref_run(RefRun *run, int runs);
 /* Every output against a file's. False if one is off by more than allowed;
- * tolerance < 0: chosen by the model's element types. */
+ * tolerance < 0: chosen by the model's element types. Of what cancels until
+ * less is left than the tolerance's share of the numbers that made it, what
+ * rounding may leave is right. */
 dcc_status ref_against(RefRun *run, const dcc_st_file *file, double tolerance,
-                       bool *good);
+                       int runs, bool *good);
 double ref_tolerance(const dcc_ref_model *m);
 
 /* ref_check.c: every traced tensor, or those of a list ("t3,t9"), each from
@@ -38,6 +40,12 @@ double ref_tolerance(const dcc_ref_model *m);
 dcc_status ref_check(RefRun *run, const dcc_st_file *trace, double budget,
                      uint64_t seed, const char *only, bool verbose,
                      bool *good);
+
+/* Of every float output, by tensor, what a correct program's may be off by
+ * after so many runs: all between is evaluated with its bound, from the inputs
+ * on. The rest are NULL; all are where that takes more than `budget` terms.
+ * *most is the greatest of the floats that there were. */
+double **ref_ends(RefRun *run, int runs, double budget, double *most);
 
 /* ref_gradient.c: every gradient along so many random directions, within 1e-9
  * of |gradient| |direction|. */

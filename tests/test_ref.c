@@ -121,6 +121,23 @@ static Graph *window_model(Arena *a)
     return g;
 }
 
+/* y[i] = s[i] - s[i], where s[i] = sum(k) x[i, k]: 0 but for rounding */
+static Graph *difference_model(Arena *a)
+{
+    Graph *g = graph_new(a, NULL, "difference");
+    Tensor *x = tensor(g, "x", T_F32, ROLE_INPUT, 2, N, K);
+    Tensor *s = tensor(g, "s", T_F32, ROLE_TEMP, 1, N, 0);
+    Tensor *y = tensor(g, "y", T_F32, ROLE_OUTPUT, 1, N, 0);
+    const Var *i = idx_new_var(g->pool, "i", N);
+    const Var *k = idx_new_var(g->pool, "k", K);
+
+    define(g, s, i, NULL, k, R_SUM, read2(g, x, i, k));
+    define(g, y, i, NULL, NULL, R_NONE,
+           expr_binary(g, F_SUB, read2(g, s, i, NULL), read2(g, s, i, NULL),
+                       T_F32));
+    return g;
+}
+
 /* ---- building and running */
 
 typedef struct Work {
@@ -152,8 +169,9 @@ static void build(void)
 
     scratch_make(work.dir, sizeof work.dir, "ref");
     work.arena = arena_new();
-    Graph *g[] = {linear_model(work.arena), window_model(work.arena)};
-    emit_ref(&text, g, 2, false);
+    Graph *g[] = {linear_model(work.arena), window_model(work.arena),
+                  difference_model(work.arena)};
+    emit_ref(&text, g, 3, false);
     snprintf(path, sizeof path, "%s/ref.c", work.dir);
     cr_assert(file_write(text.text, text.len, path));
     buf_free(&text);
@@ -382,5 +400,30 @@ Test(ref, outputs_are_compared)
     y[3] += 1;
     cr_assert_eq(dcc_st_write(path, out, 2, NULL, 0), DCC_OK);
     cr_expect_eq(shell("%s", against), 1);
+    clean();
+}
+
+/* What cancels may be off by what rounding leaves, and by no more. */
+Test(ref, differences_are_off_by_rounding_alone)
+{
+    const struct {
+        double y;
+        int status;
+    } tried[] = {{0, 0}, {1e-7, 0}, {-1e-7, 0}, {1e-3, 1}, {NAN, 1}, {1, 1}};
+    int64_t dim[] = {N};
+    char path[300];
+
+    build();
+    snprintf(path, sizeof path, "%s/y.st", work.dir);
+    cr_assert_eq(shell("./ref --model difference --random 7 --save-in x.st"),
+                 0);
+    for (size_t i = 0; i < sizeof tried / sizeof *tried; i++) {
+        double y[N] = {0, tried[i].y, 0};
+        dcc_st_out out = {"y", DCC_ST_F64, 1, dim, y};
+        cr_assert_eq(dcc_st_write(path, &out, 1, NULL, 0), DCC_OK);
+        cr_expect_eq(shell("./ref --model difference --in x.st "
+                           "--against y.st > /dev/null"),
+                     tried[i].status, "%g", tried[i].y);
+    }
     clean();
 }

@@ -1,0 +1,10 @@
+// Outputs of which nothing is left but rounding, or little.
+model ca_one { input x : f32[5, 33]; p = softmax(x); output y[i] = (sum(j) p[i, j]) - 1; }
+model ca_mean { input x : f16[64, 33]; c[i, j] = x[i, j] - mean(k) x[i, k]; output y[i] = mean(j) c[i, j]; }
+model ca_turned { input x : f32[8, 512]; input w : f32[16, 512]; a = linear(x, w);
+  b[i, j] = sum(k in 0..512) w[j, 511 - k] * x[i, 511 - k]; output y = a - b; }
+model ca_circle { input x : f32[8, 64]; s = sin(x); c = cos(x); output y = s * s + c * c - 1; }
+model ca_norm { input x : f32[8, 64]; output y = layer_norm(x * 1e-6 + 10); }
+model ca_variance { input x : f32[8, 512]; output y = variance(x * 1e-5 + 300); }
+// the rest of the run before
+model ca_state { input x : f32[5, 33]; state h : f32[5]; p = softmax(x); h[i] = h[i] + (sum(j) p[i, j]) - 1; output y = h; }
