@@ -83,3 +83,5 @@ model gn_siblings_rotary { input x : f16[2, 3, 5, 16]; param w : f16[16, 16]; h 
   y[b, k, s, d in 8..16] = h[b, k, s, d] * c[s, d - 8] + h[b, k, s, d - 8] * n[s, d - 8];
   output o[b, k, i, j] = sum(d) y[b, k, i, d] * y[b, k, j, d]; }
 model gn_siblings_waiting { input x : f32[6, 20]; a = exp(x); m[i] = max(j) a[i, j]; output y = x * 2; output z[i, j] = x[i, j] - m[i]; }
+// neighbours in two rows of one result, the row ahead of the other, too
+model two_rows { input x : bf16[1, 4, 5, 2]; output t : f32 = upsample(x, mode = "bilinear"); output y : f32 = upsample(t); }

@@ -48,7 +48,7 @@ bool weave_find(Graph *g, const Group *gr, int i, const Var *v, int vec,
             const Idx *by = at ? idx_sub(g->pool, at, first) : NULL;
             if (!by || !idx_is_const(by))
                 continue;
-            if (pass && by->k < n)
+            if (pass && by->k >= 0 && by->k < n)
                 w->step[by->k] = k + 1;
             else if (!pass && by->k < 0 && idx_sub(g->pool, own, at)->k < n)
                 first = at;
