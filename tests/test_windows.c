@@ -86,6 +86,27 @@ Test(windows, lie_along_channels)
     arena_free(f.arena);
 }
 
+/* What is written in pieces of its rows has padding behind them, too. */
+Test(windows, of_concatenated_channels)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    o.dump = "layout";
+    compiled(&f,
+             "model m { input x : f16[2, 40, 20, 20];"
+             " param a : f16[45, 40, 1, 1]; param b : f16[48, 40, 1, 1];"
+             " param w : f16[24, 93, 3, 3]; c = concat(relu(conv2d(x, a)),"
+             " relu(conv2d(x, b)), axis = 1);"
+             " output y = conv2d(c, w, pad = 1); }",
+             &r, &o);
+    cr_expect(strstr(buf_text(&r.dump), "c : f16[2, 93, 20, 20] strides "
+                                        "38400 1 1920 96"),
+              "%s", buf_text(&r.dump));
+    arena_free(f.arena);
+}
+
 /* Small groups beside each other are one product, also of weights that the step
  * trains: ahead and back. */
 Test(windows, of_small_groups)

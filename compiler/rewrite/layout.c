@@ -539,16 +539,20 @@ static int innermost(const Tensor *t)
     return d;
 }
 
-/* Whether `at` walks t's rows from beginning to end, or data say where. */
+/* Whether `at` walks t's rows, or a piece of each (a concatenation is written
+ * so), one element after the other, or data say where. */
 static bool walks_rows(const Tensor *t, const Idx *const *at)
 {
     int inner = innermost(t);
-    const Var *v = idx_is_var(at[inner]);
+    const Idx *e = at[inner];
+    bool one =
+        e->n == 1 && e->term[0].c == 1 && e->term[0].atom->kind == ATOM_VAR;
+    const Var *v = one ? e->term[0].atom->var : NULL;
 
     for (int d = 0; d < t->rank; d++)
         if (d != inner && v && idx_uses(at[d], v))
             return false;
-    return idx_has_data(at[inner]) || (v && v->extent == t->dim[inner]);
+    return idx_has_data(e) || v;
 }
 
 static void note_rows(const Expr *e, void *ctx)

@@ -15,3 +15,5 @@ model rg_transposed { input x : f16[3, 64, 40]; input w : f16[3, 40, 43]; input 
 model rg_lines { input x : f16[150, 64]; param w : f16[257, 64]; param b : f16[257]; output y = gelu(linear(x, w, b)); }
 model rg_even_lines { input x : bf16[75, 96]; param w : bf16[102, 96]; output y = linear(x, w); }
 model rg_batched_lines { input a : f16[3, 70, 64]; input b : f16[3, 64, 65]; output y = matmul(a, b); }
+model rg_joined { input x : f16[2, 6, 9, 40]; param a : f16[45, 40]; param b : f16[48, 40]; param w : f16[24, 93, 3, 3]; p = relu(linear(x, a)); q = relu(linear(x, b)); c = transpose(concat(p, q, axis = 3), perm = [0, 3, 1, 2]); output y = conv2d(c, w, pad = 1); }
+model rg_joined_back { input x : f16[60, 40]; param w : f16[53, 40]; param g : f16[40]; param v : f16[48, 93]; output y = linear(concat(relu(linear(x, w)), x * g, axis = 1), v); }
