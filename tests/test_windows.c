@@ -107,6 +107,17 @@ Test(windows, of_concatenated_channels)
     arena_free(f.arena);
 }
 
+/* Channels that attend to each other want a window's results along pixels: it
+ * runs along channels all the same, as its source lies. */
+Test(windows, that_others_read_along_pixels)
+{
+    expect_walk("input x : f16[8, 48, 128, 128]; param a : f16[144, 48, 1, 1];"
+                " param w : f16[144, 1, 3, 3]; d = conv2d(conv2d(x, a), w,"
+                " pad = 1, groups = 144);"
+                " p = reshape(d, shape = [8, 144, 16384]);"
+                " output y[n, i, j] = sum(k) p[n, i, k] * p[n, j, k];");
+}
+
 /* Small groups beside each other are one product, also of weights that the step
  * trains: ahead and back. */
 Test(windows, of_small_groups)

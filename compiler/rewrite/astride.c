@@ -122,23 +122,43 @@ static void copy(Graph *g, int i)
     s->path = own->name;
 }
 
-/* The statement that makes what others read of the product s; or NULL, where
- * it lies as its rows do. */
-static const Stmt *find_last(const Stmt *s, const int *inner,
-                             const Readers *readers)
+/* The statement that makes what others read of s: itself, or the one that reads
+ * it alone, whole, at one place. */
+static const Stmt *find_last(const Stmt *s, const Readers *r)
 {
-    const Readers *r = &readers[s->tensor->id];
-    const Stmt *last = s;
-    const Expr *a, *b;
+    return r->n == 1 && is_plain(r->by) && is_same(r->by, s->tensor) ? r->by
+                                                                     : s;
+}
 
-    if (!walk_cut_product(s, &a, &b) || walk_is_pick(s) || !is_plain(s) ||
-        !has_own(s, a, b) || !has_own(s, b, a))
-        return NULL;
-    if (r->n == 1 && is_plain(r->by) && is_same(r->by, s->tensor))
-        last = r->by; /* reads it alone, whole, at one place */
-    const Var *v = walks(s, last, r->read, inner[last->tensor->id]);
-    bool both = v && v->extent >= WORTH && expr_uses(a, v) && expr_uses(b, v);
-    return both ? last : NULL;
+typedef struct Along {
+    const Stmt *s;
+    const int *inner;
+    const Var *channel;
+} Along;
+
+/* A window over what lies along its channels. */
+static void note_channel(const Expr *e, void *ctx)
+{
+    Along *a = ctx;
+    int d = walk_channels(a->s, e);
+
+    if (d >= 0 && a->inner[e->tensor->id] == d)
+        a->channel = walk_var(e->at[d]);
+}
+
+/* Whether the results of s, neighbours along v, lie astride of its rows. */
+static bool lies_astride(const Stmt *s, const int *inner, const Var *v)
+{
+    const Expr *a, *b;
+    bool product = walk_cut_product(s, &a, &b);
+    Along along = {s, inner, NULL};
+
+    if (!v || v->extent < WORTH || s->op == R_NONE || walk_is_pick(s))
+        return false;
+    if (product && has_own(s, a, b) && has_own(s, b, a))
+        return expr_uses(a, v) && expr_uses(b, v);
+    expr_visit(s->value, note_channel, &along);
+    return along.channel && along.channel != v;
 }
 
 void copy_astride(Graph *g)
@@ -148,12 +168,16 @@ void copy_astride(Graph *g)
 
     for (int i = 0; i < g->n_stmt; i++) {
         const Stmt *s = g->stmt[i];
-        const Stmt *last = s->tensor->id < n ? find_last(s, inner, readers)
-                                             : NULL;
+        if (s->tensor->id >= n || !is_plain(s))
+            continue;
+        const Readers *r = &readers[s->tensor->id];
+        const Stmt *last = find_last(s, r);
+        if (!lies_astride(s, inner,
+                          walks(s, last, r->read, inner[last->tensor->id])))
+            continue;
         int at = i;
-        while (last && g->stmt[at] != last)
+        while (g->stmt[at] != last)
             at++;
-        if (last)
-            copy(g, at);
+        copy(g, at);
     }
 }

@@ -1,4 +1,4 @@
-/* astride.h - results of products that lie astride of their rows.
+/* astride.h - results of products and windows that lie astride of their rows.
  *
  *     y[i, j, c] = sum(k) a[i, k, c] * b[j, k, c]
  *
@@ -6,7 +6,9 @@
  * those who read y want it along c, each of a product's results would go to a
  * sector of its own. They are a tensor of their own then, along j, of which y
  * is a copy: a statement like others, which select fuses with its neighbours
- * where that is quicker. Before layout. */
+ * where that is quicker. So are the results of a window for each channel of
+ * what lies along channels, where others read them along pixels. Before
+ * layout. */
 #ifndef DCC_ASTRIDE_H
 #define DCC_ASTRIDE_H
 

@@ -163,35 +163,6 @@ typedef struct Windows {
     const Stmt *s;
 } Windows;
 
-/* The last dimension that walks alone, by a variable that every factor has:
- * channels, not images. */
-static int channel_dim(const Stmt *s, const Expr *read)
-{
-    const Expr *a, *b;
-    bool product = walk_cut_product(s, &a, &b);
-
-    for (int d = read->tensor->rank - 1; d >= 0; d--) {
-        const Var *v = walk_var(read->at[d]);
-        if (v && v->extent >= WORTH &&
-            walk_in_list((const Var *const *)s->out, s->n_out, v) &&
-            (!product || (expr_uses(a, v) && expr_uses(b, v))))
-            return d;
-    }
-    return -1;
-}
-
-/* Whether all of some dimension is reduced: then it is no window that what
- * walks alone would be the channels of, but a group of channels over its image,
- * and images are what walks alone. */
-static bool reduces_whole(const Stmt *s, const Expr *read)
-{
-    for (int d = 0; d < read->tensor->rank; d++)
-        if (walk_in_list((const Var *const *)s->red, s->n_red,
-                         idx_is_var(read->at[d])))
-            return true;
-    return false;
-}
-
 /* Windows that no contraction sums over channels of (pooling, depthwise) are
  * read and written along what walks alone: the channels. */
 static void vote_window(const Expr *e, void *ctx)
@@ -199,10 +170,7 @@ static void vote_window(const Expr *e, void *ctx)
     Windows *w = ctx;
     const Stmt *s = w->s;
 
-    if (e->kind != E_READ || w->l->g->as_declared || !walk_has_window(e) ||
-        reduces_whole(s, e))
-        return;
-    int d = channel_dim(s, e);
+    int d = w->l->g->as_declared ? -1 : walk_channels(s, e);
     if (d < 0)
         return;
     w->l->windows = true;

@@ -97,6 +97,36 @@ bool walk_has_window(const Expr *read)
     return false;
 }
 
+/* Whether all of some dimension is reduced: then it is no window that what
+ * walks alone would be the channels of, but a group of channels over its image,
+ * and images are what walks alone. */
+static bool reduces_whole(const Stmt *s, const Expr *read)
+{
+    for (int d = 0; d < read->tensor->rank; d++)
+        if (walk_in_list((const Var *const *)s->red, s->n_red,
+                         idx_is_var(read->at[d])))
+            return true;
+    return false;
+}
+
+int walk_channels(const Stmt *s, const Expr *read)
+{
+    const Expr *a, *b;
+    bool product = walk_cut_product(s, &a, &b);
+
+    if (read->kind != E_READ || !walk_has_window(read) ||
+        reduces_whole(s, read))
+        return -1;
+    for (int d = read->tensor->rank - 1; d >= 0; d--) {
+        const Var *v = walk_var(read->at[d]);
+        if (v && v->extent >= WORTH &&
+            walk_in_list((const Var *const *)s->out, s->n_out, v) &&
+            (!product || (expr_uses(a, v) && expr_uses(b, v))))
+            return d;
+    }
+    return -1;
+}
+
 bool walk_zero_beyond(Graph *g, const Expr *e)
 {
     Guard own = {0};

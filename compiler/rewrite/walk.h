@@ -11,6 +11,10 @@ enum { WORTH = 4 }; /* extents from which loading along is worth anything */
 const Var *walk_var(const Idx *e);
 /* A window: several of the nest's variables in one index. */
 bool walk_has_window(const Expr *read);
+/* Of what s reads as windows that no other reduction goes through: the last
+ * dimension that walks alone, by a variable that every factor has (channels,
+ * not images); else -1. */
+int walk_channels(const Stmt *s, const Expr *read);
 /* Is a read its tensor's element, and 0 where that has none? */
 bool walk_zero_beyond(Graph *g, const Expr *read);
 /* Is s a sum of products of two reads? */

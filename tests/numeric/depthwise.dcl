@@ -52,3 +52,12 @@ model dw_step {
   output loss = mse(conv2d(h, o), t);
   for p in params { p = p - 0.01 * grad(loss * 64, p); }
 }
+
+// channels attend to each other: the window's source lies along channels, its
+// results along pixels
+model dw_turned {
+  input x : f16[2, 24, 10, 12]; param a : f16[40, 24, 1, 1]; param w : f16[40, 1, 3, 3];
+  d = conv2d(conv2d(x, a), w, pad = 1, groups = 40);
+  p = reshape(d, shape = [2, 40, 120]);
+  output y[n, i, j] = sum(k) p[n, i, k] * p[n, j, k];
+}
