@@ -81,8 +81,7 @@ const Expr *expr_at(Graph *g, const Expr *e, Span span)
 
 /* ---- casts */
 
-/* Every value of type `in` is a value of type `t`. */
-static bool type_holds(Type t, Type in)
+bool type_holds(Type t, Type in)
 {
     if (t == in || in == T_BOOL || t == T_F32)
         return in != T_I32 || t == T_I32;

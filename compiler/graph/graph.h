@@ -19,6 +19,8 @@ const char *type_name(Type t);   /* f32 */
 const char *type_cname(Type t);  /* float, as in emitted code */
 int type_bytes(Type t);
 bool type_is_float(Type t);
+/* Every value of type `in` is one of type `t` (expr.c). */
+bool type_holds(Type t, Type in);
 Type type_wider(Type a, Type b); /* the rules of types; f16 with bf16: f32,
                                     i8 with u8: i32 */
 

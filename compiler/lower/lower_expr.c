@@ -69,8 +69,7 @@ Val val_retype(Lower *l, Val v, Type t)
             v.idx = NULL;
     }
     bool was_float = type_is_float(v.e->type);
-    if (!type_is_float(t) && v.e->type != t &&
-        (was_float || type_bytes(t) < type_bytes(v.e->type) || t == T_BOOL)) {
+    if (!type_is_float(t) && !type_holds(t, v.e->type)) {
         v.e = expr_cast(l->g, v.e, t);
         v.known = v.known && v.e->kind == E_CONST;
         if (v.known) {

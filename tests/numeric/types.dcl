@@ -21,6 +21,9 @@ model ty_bool_arith { input x : f32[50]; output y[i] = (x[i] > 0) + (x[i] > 1) *
 model ty_bool_count { input x : i32[4] in -7..8; input z : f32[2, 8, 8];
   output y[i in 0..32] : u8 = sum(r in 0..3) (x[i / 8] < x[r]);
   output u[n, p in 0..16, q in 0..16] : f32 = sum(r in 0..2, s in 0..2) (z[n, p / 2, q / 2] > 0 && r + s < 3); }
+// i8 and u8 are no part of each other, stored or not
+model ty_signs { input x : i8[17] in -100..100; input z : u8[17]; output y : u8[17] = x; output u[i in 0..17] : i8 = z[16 - i] or 1;
+  t : i8[17] = z; output v : i32[17] = t * 2; state c : u8[17]; c[i] = x[i]; output w = c + 1; }
 model ty_bool_input { input x : bool[50]; input z : bool[50]; output y[i] = x[i] && !z[i]; output n[] = sum(i) x[i]; }
 model ty_bool_select { input m : bool[6, 9]; input x : f16[6, 9]; output y[i, j] = m[i, j] ? x[i, j] : -1; }
 model ty_quantised {
