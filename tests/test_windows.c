@@ -118,6 +118,28 @@ Test(windows, that_others_read_along_pixels)
                 " output y[n, i, j] = sum(k) p[n, i, k] * p[n, j, k];");
 }
 
+/* Parts of rows, each of which is summed whole, are no windows. */
+Test(windows, that_are_parts)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    o.dump = "layout";
+    compiled(&f,
+             "model m { input x : f16[8, 10, 128, 128];"
+             " p = reshape(max_pool(x, kernel = 3, stride = 1, pad = 1),"
+             " shape = [8, 10, 32, 512]); n[i, j, g, k] : i32[8, 10, 32, 512]"
+             " = sum(r in 0..512) (p[i, j, g, r] > p[i, j, g, k]);"
+             " output v[i, j, g, k] : f16[8, 10, 32, 4] = sum(r)"
+             " (n[i, j, g, r] == k ? p[i, j, g, r] : 0); }",
+             &r, &o);
+    cr_expect(strstr(buf_text(&r.dump), "n : i32[8, 10, 32, 512] strides "
+                                        "163840 16384 512 1"),
+              "%s", buf_text(&r.dump));
+    arena_free(f.arena);
+}
+
 /* Small groups beside each other are one product, also of weights that the step
  * trains: ahead and back. */
 Test(windows, of_small_groups)

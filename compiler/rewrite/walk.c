@@ -97,16 +97,31 @@ bool walk_has_window(const Expr *read)
     return false;
 }
 
-/* Whether all of some dimension is reduced: then it is no window that what
- * walks alone would be the channels of, but a group of channels over its image,
- * and images are what walks alone. */
-static bool reduces_whole(const Stmt *s, const Expr *read)
+static bool uses_any(const Idx *e, const Var *const *list, int n)
 {
-    for (int d = 0; d < read->tensor->rank; d++)
-        if (walk_in_list((const Var *const *)s->red, s->n_red,
-                         idx_is_var(read->at[d])))
+    for (int i = 0; i < n; i++)
+        if (idx_uses(e, list[i]))
             return true;
     return false;
+}
+
+/* Whether a window moves over what s reads there: a dimension of its own points
+ * and summed ones. What several variables of its points index (parts of rows)
+ * is a view. Where another dimension is reduced, what walks alone would be no
+ * channels of the window but a group of them over its image, and images are
+ * what walks alone. */
+static bool moves_window(const Stmt *s, const Expr *read)
+{
+    bool window = false;
+
+    for (int d = 0; d < read->tensor->rank; d++) {
+        bool out = uses_any(read->at[d], (const Var *const *)s->out, s->n_out);
+        bool red = uses_any(read->at[d], (const Var *const *)s->red, s->n_red);
+        if (red && !out)
+            return false;
+        window |= red && out;
+    }
+    return window;
 }
 
 int walk_channels(const Stmt *s, const Expr *read)
@@ -114,8 +129,7 @@ int walk_channels(const Stmt *s, const Expr *read)
     const Expr *a, *b;
     bool product = walk_cut_product(s, &a, &b);
 
-    if (read->kind != E_READ || !walk_has_window(read) ||
-        reduces_whole(s, read))
+    if (read->kind != E_READ || !moves_window(s, read))
         return -1;
     for (int d = read->tensor->rank - 1; d >= 0; d--) {
         const Var *v = walk_var(read->at[d]);
