@@ -302,6 +302,13 @@ def reductions():
         np.argsort(-x, -1, kind="stable")[..., :2]
     case("TopK_1", 1, "TopK", [x], list(top), 2, k=2)
     case("TopK_10", 10, "TopK", [x, i64(2)], list(top), 2, const=[1])
+    # of so many each part has its own first; halves of them are equal
+    for n, least in ((4096, 0), (3000, 1), (2 ** 14, 0)):
+        long = np.round(f(2, n, 3) * n / 4).astype(np.float32)
+        order = np.argsort(long if least else -long, 1, kind="stable")[:, :7]
+        case("TopK_of_%d" % n, 11, "TopK", [long, i64(7)],
+             [np.take_along_axis(long, order, 1), order], 2, const=[1], axis=1,
+             largest=1 - least)
 
 
 def views():

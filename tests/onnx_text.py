@@ -438,6 +438,14 @@ def two_inputs(a, b):
                  info(12, "y", []), node("Add", ["x", "z"], ["y"]))
 
 
+def largest_of(n):
+    """The 5 largest of n, and where they are."""
+    return model(
+        node("TopK", ["x", "k"], ["y", "at"]),
+        weight("k", [1], struct.pack("<q", 5), kind=7),
+        info(11, "x", ["N", n]), info(12, "y", []), info(12, "at", [], 7))
+
+
 def num_attr(name, v):
     return part(1, name) + num(3, v) + num(20, 2)
 
@@ -551,7 +559,9 @@ def main():
                            ("positions", positions_of_batch()),
                            ("front", parts_from_front()),
                            ("keras_inputs", two_inputs("unk__3", "unk__7")),
-                           ("two_sizes", two_inputs("N", "M"))):
+                           ("two_sizes", two_inputs("N", "M")),
+                           ("top_of_few", largest_of(100)),
+                           ("top_of_many", largest_of(8192))):
             with open(work + "/%s.onnx" % name, "wb") as f:
                 f.write(data)
             code, said = run("import", name + ".onnx")
@@ -620,6 +630,11 @@ def main():
             ("names that tf2onnx makes up are one batch, others are not",
              "input z : E[B, 4];" in dcls["keras_inputs"] and
              "--dim M=N" in dcls["two_sizes"]),
+            ("the largest of many are those of parts first",
+             "sum(r in 0..100)" in dcls["top_of_few"] and
+             "[B, 128, 64] = sum(r in 0..64)" in dcls["top_of_many"] and
+             "0..8192" not in dcls["top_of_many"] and
+             run("top_of_many.dcl", "-D", "B=3", "-o", "top.cu")[0] == 0),
             ("parts from the front say how far they go",
              "y[i, j in 0..2, k in 0..3] : E[4, 2, 3] = x[i, j, k];" in
              dcls["front"] and "k in 0..5" in dcls["front"] and
