@@ -224,6 +224,20 @@ DCC_DEVICE void dcc_add_low(float (&sums)[N], const float (&low)[N])
         sums[c] += low[c] * (1.0f / 2048);
 }
 
+// Sums of 16 rows, of which there are `rows`, where products leave them: `to`
+// is the thread's first pair, and rows are `stride` apart.
+template <int N>
+DCC_DEVICE void dcc_store_sums(float *to, int stride, int rows,
+                               const float (&sums)[N])
+{
+#pragma unroll
+    for (int c = 0; c < N; c += 2)
+        if (c % 4 / 2 * 8 + (int)threadIdx.x % 32 / 4 < rows)
+            *reinterpret_cast<float2 *>(
+                &to[c % 4 / 2 * 8 * stride + c / 4 * 8]) =
+                make_float2(sums[c], sums[c + 1]);
+}
+
 // What the teams of a block have of M rows: of each the greatest score and the
 // sum so far (dcc_soften), and its N sums, of rows on different banks. A team
 // has columns of its own.

@@ -33,3 +33,17 @@ model gru {
   for p in params { p = p - 0.01 * grad(loss, p); }
   output loss;
 }
+// gradients of keys that heads share, under a causal mask, added up over the heads
+model shared {
+  dim S = 512;
+  input q : f16[16, S, 9 * 64];  input k : f16[16, S, 3 * 64];  input v : f16[16, S, 3 * 64];
+  qs[b in 0..16, h in 0..9, i in 0..S, d in 0..64] = q[b, i, h * 64 + d];
+  ks[b in 0..16, h in 0..3, i in 0..S, d in 0..64] = k[b, i, h * 64 + d];
+  vs[b in 0..16, h in 0..3, i in 0..S, d in 0..64] = v[b, i, h * 64 + d];
+  a = grouped_attention(qs, ks, vs, causal = true);
+  o[b, i, e in 0..9 * 64] = a[b, e / 64, i, e % 64];
+  u = random(1, o);
+  w = f32(o) * u;
+  loss[] = sum(b, i, e) w[b, i, e];
+  output dq = grad(loss, q);  output dk = grad(loss, k);  output dv = grad(loss, v);
+}

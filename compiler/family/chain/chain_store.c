@@ -33,9 +33,9 @@ static void place_pair(ContractBuild *x, Tree *b)
 static void place_piece(ContractBuild *x, Tree *b)
 {
     PUT(b, x->f->lines ? "const int m = m0 + top + line;\n"
-                      "const int n = j * COLS;\n"
-                    : "const int m = m0 + top + line;\n"
-                      "const int n = j * COLS + piece * 8;\n");
+                         "const int n = j * COLS;\n"
+                       : "const int m = m0 + top + line;\n"
+                         "const int n = j * COLS + piece * 8;\n");
     put_bounds((ChainKernel *)x, b, "n");
 }
 
@@ -67,11 +67,13 @@ static const char by_pieces[] =
     "    @PIECE@\n"
     "}\n";
 
-/* Whether a warp's columns are its sums as they are, and all that it has. */
+/* Whether results are the sums as they are. */
 static bool sums_alone(const ChainKernel *w)
 {
     const Contract *f = w->b.f;
 
+    if (w->reads || w->f->rows.after)
+        return false;
     for (int i = 0; i < f->gr->n_step; i++) {
         const Expr *e = f->value[i];
         if (!finish_row_step(&f->gr->step[i]))
@@ -83,7 +85,7 @@ static bool sums_alone(const ChainKernel *w)
             f->gr->step[e->local].op != R_SUM)
             return false;
     }
-    return !w->reads && !w->f->rows.after && w->bn == w->pack;
+    return true;
 }
 
 /* Pairs of columns as words, where products leave them. */
@@ -92,7 +94,7 @@ static Tree *words(ChainKernel *w)
     ContractBuild *x = &w->b;
     Tree *pairs = tree_list(x->g->arena);
 
-    if (sums_alone(w))
+    if (w->bn == w->pack && sums_alone(w))
         return QUOTE(x->g->arena, "dcc_pack_scores<@type>(packed, acc[0]);\n",
                      FILL("type", type_cname(w->out_type)));
     contract_pairs(x, pairs, place_pair, "packed[q / 4][q % 4]",
@@ -111,13 +113,58 @@ static Tree *packed(ChainKernel *w)
     Arena *a = x->g->arena;
     Tree *pairs = words(w), *pieces = tree_list(a);
 
-    contract_pieces(x, pieces, place_piece,
-                    x->f->lines ? "out"
-                             : "&out[line][dcc_packed_at<COLS>(line, piece)]");
+    contract_pieces(
+        x, pieces, place_piece,
+        x->f->lines ? "out" : "&out[line][dcc_packed_at<COLS>(line, piece)]");
     return TEMPLATE(
         a, "chain_wgmma_packed.cu.in", FILL("WARP", "warp"),
         FILL("WIDTH", "BN"), FILL_TREE("PAIRS", pairs),
         FILL_TREE("PIECES", QUOTE(a, by_pieces, FILL_TREE("PIECE", pieces))));
+}
+
+/* The step that stores pairs of sums as f32, and nothing else is stored; or
+ * NULL. */
+static const Step *bare_store(const ChainKernel *w)
+{
+    const Contract *f = w->b.f;
+    const Step *only = NULL;
+
+    if (w->out_type != T_F32 || w->f->N != w->bn || f->c.n_n != 1 ||
+        !sums_alone(w))
+        return NULL;
+    for (int i = 0; i < f->gr->n_step; i++) {
+        const Step *s = &f->gr->step[i];
+        if (!s->tensor)
+            continue;
+        if (only || s->where.n || contract_goes_past(f, s->tensor))
+            return NULL;
+        only = s;
+    }
+    return only;
+}
+
+/* What the store of s writes, by a wrapper; or NULL: rows in no even steps. */
+static Tree *bare(ChainKernel *w, const Step *s)
+{
+    const Var *row = w->f->row, *column = w->f->b.c.n[0];
+    CPrint *cp = &w->b.cp;
+    const Idx *at = tensor_offset(w->b.g, s->tensor, s->store);
+    const Idx *rest = idx_sub(w->b.g->pool, at, idx_var(w->b.g->pool, column));
+
+    if (!idx_affine(at) || idx_coef(at, column) != 1 || idx_align(rest, 2) != 2)
+        return NULL;
+    CScope scope = cprint_open(cp);
+    cprint_name(cp, row, "m");
+    cprint_name(cp, column, "n");
+    Tree *code = QUOTE(w->b.g->arena,
+                       "const int m = m0 + top + lane / 4, n = lane % 4 * 2;\n"
+                       "dcc_store_sums(&@to[@at], @stride, @rows, acc[0]);\n",
+                       FILL("to", cprint_tensor(cp, s->tensor)),
+                       FILL("at", cprint_element(cp, s->tensor, at)),
+                       FILL_INT("stride", idx_coef(at, row)),
+                       FILL("rows", w->f->M % w->bm ? "M - m0 - top" : "16"));
+    cprint_close(cp, scope);
+    return code;
 }
 
 /* Groups of columns of which single results' reads are made at once, in the
@@ -146,8 +193,7 @@ Tree *chain_direct(ChainKernel *w, int most)
         .by_columns = tree_list(a),
         .pieces = 2 * part,
         .regs = w->bj / 2,
-        .piece = once ? "j * 2 + i"
-                      : arena_printf(a, "j %% %d * 2 + i", part)};
+        .piece = once ? "j * 2 + i" : arena_printf(a, "j %% %d * 2 + i", part)};
     Tree *points = tree_list(a), *again = tree_list(a), *all = tree_list(a);
 
     contract_points(x, points, most, place_point, &ahead);
@@ -196,5 +242,8 @@ static int most_columns(const ChainKernel *w)
 
 Tree *chain_epilogue(ChainKernel *w)
 {
-    return w->pack ? packed(w) : chain_direct(w, most_columns(w));
+    const Step *s = w->pack ? NULL : bare_store(w);
+    Tree *code = s ? bare(w, s) : NULL;
+
+    return code ? code : w->pack ? packed(w) : chain_direct(w, most_columns(w));
 }

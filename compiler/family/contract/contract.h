@@ -323,6 +323,10 @@ void contract_points(ContractBuild *x, Tree *b, int most, ContractPlace *place,
 bool contract_packs(Contract *x);
 /* In C, that of the one tensor that is stored. */
 const char *contract_packed_type(const ContractBuild *x);
+/* contract_store.c: whether what is stored to t is out of the caches' way at
+ * once, for what all tiles read: no launch reads it, or the L2 holds less than
+ * half of it. */
+bool contract_goes_past(const Contract *f, const Tensor *t);
 /* Neighbouring columns, `most` or fewer, that some store takes at once. */
 int contract_columns(const Contract *x, int most);
 void contract_pairs(ContractBuild *x, Tree *b, ContractPlace *place,

@@ -301,15 +301,17 @@ static const char *store_place(Finish *f, int step)
         cprint_element(&x->cp, t, tensor_offset(x->g, t, f->store[step])));
 }
 
-/* Whether a step's result is out of the caches' way at once, for what all tiles
- * read: no launch reads it, or the L2 holds less than half of it. */
-static bool goes_past(const Finish *f, int step)
+bool contract_goes_past(const Contract *f, const Tensor *t)
 {
-    const Tensor *t = f->x->f->gr->step[step].tensor;
     double bytes = (double)tensor_elems(t) * type_bytes(t->type);
 
     return t->role == ROLE_OUTPUT ||
-           model_too_large(f->x->f->o->device, bytes / 2);
+           model_too_large(f->o->device, bytes / 2);
+}
+
+static bool goes_past(const Finish *f, int step)
+{
+    return contract_goes_past(f->x->f, f->x->f->gr->step[step].tensor);
 }
 
 void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
