@@ -8,6 +8,7 @@
 #include "search/copies.h"
 #include "rewrite/embed.h"
 #include "rewrite/ends.h"
+#include "rewrite/group_sums.h"
 #include "search/explain.h"
 #include "search/norms.h"
 #include "search/readable.h"
@@ -231,9 +232,10 @@ static CudaProgram *compile_once(Arena *a, Diag *d, const struct Program *tree,
     simplify(g);
     if (dump_here(o, "simplify"))
         graph_dump(&r->dump, g);
+    bool heads = try->chains && split_group_sums(g);
     normalise(g);
     if (try->chains) {
-        bool other = reassociate(g);
+        bool other = reassociate(g) || heads;
         try->own = recompute(g) > 0 ? OWN : other ? OTHER_ORDER : PLAIN;
     }
     centre(g);

@@ -377,6 +377,41 @@ Test(chain, pairs)
            "output y = relu6(linear(linear(x, w), u));");
 }
 
+/* Gradients of keys and values that heads share are chains, however the heads
+ * lie, as those of queries are: the columns' head is of their batch. */
+Test(chain, shared_keys)
+{
+#define SHARED(Q, K, AT)                                                \
+    "model m { dim S = 512;"                                            \
+    "input q : f16[" Q "]; input k : f16[" K "]; input v : f16[" K "];" \
+    "qs[b in 0..16, h in 0..9, i in 0..S, d in 0..64] = q[" AT "];"     \
+    "ks[b in 0..16, h in 0..3, i in 0..S, d in 0..64] = k[" AT "];"     \
+    "vs[b in 0..16, h in 0..3, i in 0..S, d in 0..64] = v[" AT "];"     \
+    "a = grouped_attention(qs, ks, vs, causal = true);"                 \
+    "u = random(1, a); w = f32(a) * u;"                                 \
+    "loss[] = sum(b, h, i, d) w[b, h, i, d];"                           \
+    "output dq = grad(loss, q); output dk = grad(loss, k);"             \
+    "output dv = grad(loss, v); }"
+    const char *text[] = {
+        SHARED("16, 9, S, 64", "16, 3, S, 64", "b, h, i, d"),
+        SHARED("16, S, 9 * 64", "16, S, 3 * 64", "b, i, h * 64 + d")};
+
+    for (int i = 0; i < 2; i++) {
+        Fixture f = fixture();
+        CompileOptions o = compile_options(&f);
+        Report r = {0};
+        CudaProgram *p = compiled(&f, text[i], &r, &o);
+        int n = 0;
+
+        cr_assert(p, "%s", diag_text(f.diag));
+        for (int j = 0; j < p->n_run; j++)
+            n += p->run[j].group->chain != NULL;
+        cr_expect_eq(n, 3, "%d chains", n);
+        arena_free(f.arena);
+    }
+#undef SHARED
+}
+
 static void expect_window(int n, const char *text)
 {
     expect_of(n, n == 1, text, "chain_window", "any");

@@ -35,3 +35,12 @@ model ab_thirds_masked { input q : bf16[2, 90, 64]; input k : bf16[2, 400, 64]; 
   output y[h, i, d] = sum(j) p[h, i, j] * v[h, j, d]; }
 model ab_bf16 { input q : bf16[2, 2, 130, 64]; input k : bf16[2, 2, 190, 64]; input v : bf16[2, 2, 190, 40];
   loss = ab_loss(attention(q, k, v)); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+// heads that share keys and values: gradients of these are sums over the heads, too
+model ab_shared { input q : f16[2, 6, 136, 32]; input k : f16[2, 2, 136, 32]; input v : f16[2, 2, 136, 32];
+  loss = ab_loss(grouped_attention(q, k, v)); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
+// and of heads that lie side by side in a row of their results
+model ab_shared_flat { input q : f16[2, 136, 6 * 32]; input k : f16[2, 136, 2 * 32]; input v : f16[2, 136, 2 * 32];
+  qs[b, h in 0..6, i, d in 0..32] = q[b, i, h * 32 + d]; ks[b, h in 0..2, i, d in 0..32] = k[b, i, h * 32 + d];
+  vs[b, h in 0..2, i, d in 0..32] = v[b, i, h * 32 + d]; a = grouped_attention(qs, ks, vs, causal = true);
+  o[b, i, e in 0..6 * 32] = a[b, e / 32, i, e % 32];
+  loss = ab_loss(o); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }

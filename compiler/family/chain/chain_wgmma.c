@@ -52,6 +52,31 @@ static const char *make_batch(ChainForm *f)
     return f->batches > (1 << 24) ? "more than 2^24 independent rows" : NULL;
 }
 
+/* The columns of a first product are f->col alone: of heads that share its
+ * rows, as their keys, its batch has those that the columns are of, too. */
+static const char *keep_column(const ChainForm *f, Contract *x)
+{
+    Contraction *c = &x->c;
+    bool found = false;
+
+    for (int i = 0; i < c->n_n; i++) {
+        const Var *v = c->n[i];
+        found |= v == f->col;
+        if (v == f->col)
+            continue;
+        if (!chain_among(f->batch, f->n_batch, v) || c->n_batch == MAX_RANK)
+            return "columns that are not one number";
+        c->batch[c->n_batch++] = v;
+        c->batches *= v->extent;
+        c->N /= v->extent;
+    }
+    if (!found)
+        return "columns that are not one number";
+    c->n[0] = f->col;
+    c->n_n = 1;
+    return NULL;
+}
+
 static Type factor_type(const Contract *x)
 {
     Type a = x->c.a.type, b = x->c.b.type;
@@ -165,6 +190,10 @@ const char *chain_open(ChainForm *f, Graph *g, const Group *gr,
         why = open_rows(f);
     if (!why)
         why = check_sizes(f);
+    if (!why)
+        why = keep_column(f, &f->a);
+    if (!why && f->chain->other)
+        why = keep_column(f, &f->o);
     if (!why)
         why = check_maps(f);
     if (!why)
