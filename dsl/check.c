@@ -22,6 +22,9 @@ static bool may_define(Check *c, const AstStmt *s, Sym *old)
     else
         return true;
     diag_note(c->diag, old->at, "'%s' is declared here", name);
+    if (old->kind == SYM_PARAM && c->item->kind == ITEM_MODEL)
+        diag_note(c->diag, s->name.at, "a parameter is trained in a loop over "
+                  "parameters: for v in params { v = ..; }");
     old->blamed = true;
     return false;
 }

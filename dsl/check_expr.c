@@ -273,8 +273,44 @@ static void check_side(Check *c, AstExpr *e, BinaryOp op, Mode mode)
         check_expr(c, e, mode);
 }
 
+static bool names_reduction(const char *name)
+{
+    for (ReduceOp op = RED_SUM; op <= RED_ARGMIN; ++op)
+        if (!strcmp(name, reduce_word(op)))
+            return true;
+    return false;
+}
+
+/* sum(i) -x[i] is sum(i) less x[i]: what stands in its parentheses would be
+ * indices, and the call had errors. */
+static void note_signed_term(Check *c, const AstExpr *e)
+{
+    const AstExpr *l = e->binary.left;
+    bool unknown = false;
+
+    while (l->kind == EXPR_BINARY && !l->paren)
+        l = l->binary.right;
+    if (e->binary.op != BIN_SUB || l->kind != EXPR_CALL || l->paren ||
+        !names_reduction(l->call.name.text))
+        return;
+    for (int i = 0; i < l->call.args.n; i++) {
+        const Arg *x = &l->call.args.arg[i];
+        if (x->kind != ARG_VALUE || x->value->kind != EXPR_NAME ||
+            scope_find(c, SPACE_VALUE, x->value->name.text))
+            return;
+        unknown |= !scope_find(c, SPACE_TENSOR, x->value->name.text);
+    }
+    if (unknown)
+        diag_note(c->diag, l->at,
+                  "with '-' behind it this is a call, of which something is "
+                  "subtracted; the term of a reduction that begins with a sign "
+                  "stands in parentheses: %s(..) (-..)", l->call.name.text);
+}
+
 void check_expr(Check *c, AstExpr *e, Mode mode)
 {
+    const int errors = diag_errors(c->diag);
+
     switch (e->kind) {
     case EXPR_NUMBER:
         break;
@@ -310,6 +346,8 @@ void check_expr(Check *c, AstExpr *e, Mode mode)
         break;
     case EXPR_BINARY:
         check_side(c, e->binary.left, e->binary.op, mode);
+        if (diag_errors(c->diag) != errors)
+            note_signed_term(c, e);
         check_side(c, e->binary.right, e->binary.op, mode);
         break;
     case EXPR_SELECT:

@@ -191,3 +191,34 @@ Test(lower, bad_defines)
                      "bf16, i8, u8, i32 or bool\n");
     arena_free(a);
 }
+
+/* Said, as nothing else would show it; not of what a state's name begins. */
+Test(lower, parameters_below_the_loop)
+{
+    const char text[] =
+        "block head(x: T[B, D]) -> y {\n"
+        "  param w : T[3, D] = \"weight\"; y = linear(x, w); }\n"
+        "model m { input x : f32[4, 8]; param w : f32[8, 8];\n"
+        "  h = linear(x, w); loss[] = sum(i, j) h[i, j] * h[i, j];\n"
+        "  for v in params { v = v - 0.1 * grad(loss, v); }\n"
+        "  state n : f32[4] = \"n\" or zeros; n[i] = n[i] + 1;\n"
+        "  output loss; output y = head(h) as \"fc\"; }\n";
+    Arena *a = arena_new();
+    Diag *d = diag_new(a);
+    char path[] = "/tmp/dcc-below-XXXXXX", *file[] = {path};
+    int fd = mkstemp(path);
+
+    cr_assert(fd >= 0 && write(fd, text, sizeof text - 1) ==
+                             (ssize_t)(sizeof text - 1));
+    close(fd);
+    struct Program *p = front_read(a, d, file, 1, true);
+    unlink(path);
+    cr_assert(p, "%s", diag_text(d));
+    cr_expect(lower_model(a, d, p, NULL, NULL, 0));
+    cr_expect(strstr(diag_text(d), ":2:9: warning: 'fc.weight' is not trained: "
+                                   "it stands below the loop over parameters"),
+              "%s", diag_text(d));
+    cr_expect(strstr(diag_text(d), ":5:3: note: the loop is here"));
+    cr_expect_null(strstr(strstr(diag_text(d), "warning") + 1, "warning"));
+    arena_free(a);
+}

@@ -157,6 +157,8 @@ void grad_for_params(Lower *l, const AstStmt *s)
         if (diag_errors(l->d) != errors)
             break;
     }
+    l->looped = s;
+    l->n_looped = n;
     if (!floats)
         diag_error(l->d, s->at, "there is no parameter of floats yet: 'for %s "
                    "in params' is for those declared or called above",
@@ -437,8 +439,23 @@ static void settle_master(Lower *l, Trained *t)
         first_stmt(l, t->master, t->param);
 }
 
+/* Of what loops over parameters train, those that stand below are no part. */
+static void note_untrained(Lower *l)
+{
+    for (int i = l->n_looped; l->looped && l->g->trains && i < l->g->n_param;
+         i++) {
+        const Tensor *p = l->g->param[i];
+        if (!type_is_float(p->type) || grad_is_state(l, i))
+            continue;
+        diag_warning(l->d, p->at, "'%s' is not trained: it stands below the "
+                     "loop over parameters", p->weight ? p->weight : p->name);
+        diag_note(l->d, l->looped->at, "the loop is here");
+    }
+}
+
 void grad_finish(Lower *l)
 {
+    note_untrained(l);
     for (int i = 0; i < l->n_trained; i++)
         settle_master(l, &l->trained[i]);
     for (int i = 0; i < l->g->n_stmt && l->stops && !l->keep_stops;

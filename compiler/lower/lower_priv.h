@@ -162,6 +162,8 @@ typedef struct Lower {
     int depth, nest, work; /* of calls, of expressions; all written out */
     bool stop;        /* a limit was hit */
     Trained *trained; int n_trained, cap_trained; /* as g->param */
+    const AstStmt *looped; /* the last loop over parameters, of which there */
+    int n_looped;          /* were so many above */
     struct Adjoint **pass; int n_pass, cap_pass;  /* backward passes */
     int n_random;     /* draws so far */
     bool stops;       /* some expression has an F_STOP, */
