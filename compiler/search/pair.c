@@ -111,22 +111,38 @@ typedef struct Alike {
     const Selection *of; /* the program that the pair is of */
 } Alike;
 
-typedef struct Signature {
-    Buf b;
-    const Tensor **arg; int n;
-} Signature;
+static void put_number(Buf *b, int64_t n)
+{
+    buf_putc(b, ' ');
+    buf_putd(b, n);
+}
 
-/* A number for its text and the parts that this leaves out. */
+/* What the text leaves out: its parts, and how what it touches lies. */
+static void put_rest(Buf *b, const Group *gr)
+{
+    group_canon_parts(b, gr);
+    put_number(b, gr->when);
+    for (int i = 0; i < gr->n_arg; i++) {
+        const Tensor *t = gr->arg[i];
+        for (int d = 0; d < t->rank; d++) {
+            put_number(b, t->dim[d]);
+            put_number(b, t->stride[d]);
+        }
+        buf_putc(b, ';');
+    }
+}
+
+/* Of equal groups. */
 static int number_of(Pairs *x, Group *gr)
 {
-    const Choice *c = choose_variant(x->s, gr);
+    const Choice *c = choose_variant(x->s, gr); /* it has its arguments */
     GroupKnown *known = group_known(gr);
     Buf text = {0};
 
     if (known->number)
         return known->number;
     buf_puts(&text, c->key);
-    group_canon_parts(&text, gr);
+    put_rest(&text, gr);
     int *n = map_get(x->earlier->numbers, text.text);
     if (!n) {
         n = arena_new_of(x->s->graph->arena, int);
@@ -137,85 +153,66 @@ static int number_of(Pairs *x, Group *gr)
     return known->number = *n;
 }
 
-static int number_in(const Signature *s, const Tensor *t)
+static int place_of(const Group *gr, const Tensor *t)
 {
     int i = 0;
 
-    while (i < s->n && s->arg[i] != t)
+    while (i < gr->n_arg && gr->arg[i] != t)
         i++;
     return i;
 }
 
-static void sign_number(Signature *s, int64_t n)
+/* Which of the two's tensors it is. */
+static void put_which(Buf *b, const Key *k, const Tensor *t)
 {
-    buf_putc(&s->b, ' ');
-    buf_putd(&s->b, n);
+    put_number(b, place_of(k->p, t));
+    put_number(b, place_of(k->c, t));
 }
 
-/* Which it is; and of one that was not met before, how it lies. */
-static void sign_arg(Signature *s, const Tensor *t)
+/* Whose versions gr's tensors are, and in which they lie. */
+static void put_kinship(Buf *b, const Key *k, const Group *gr)
 {
-    int i = number_in(s, t);
-
-    sign_number(s, i);
-    if (i < s->n)
-        return;
-    s->arg[s->n++] = t;
-    for (int d = 0; d < t->rank; d++) {
-        sign_number(s, t->dim[d]);
-        sign_number(s, t->stride[d]);
-    }
-    buf_putc(&s->b, ';');
-}
-
-/* Which are versions of which, and lie in which. */
-static void sign_kinship(Signature *s)
-{
-    for (int i = 0; i < s->n; i++) {
-        for (const Tensor *t = s->arg[i]; t->prev; t = t->prev) {
-            buf_puts(&s->b, " of");
-            sign_number(s, number_in(s, t->prev));
+    for (int i = 0; i < gr->n_arg; i++) {
+        const Tensor *t = gr->arg[i];
+        if (t->prev || t->host)
+            put_number(b, i);
+        for (const Tensor *old = t; old->prev; old = old->prev) {
+            buf_puts(b, " of");
+            put_which(b, k, old->prev);
         }
-        for (const Tensor *t = s->arg[i]; t->host; t = t->host) {
-            buf_puts(&s->b, " in");
-            sign_number(s, number_in(s, t->host));
+        for (; t->host; t = t->host) {
+            buf_puts(b, " in");
+            put_which(b, k, t->host);
         }
-        buf_putc(&s->b, ';');
     }
-}
-
-static void sign_group(Pairs *x, Signature *s, const Group *gr, uint64_t needed)
-{
-    sign_number(s, number_of(x, (Group *)gr));
-    sign_number(s, gr->when);
-    sign_number(s, (int64_t)needed);
-    for (int i = 0; i < gr->n_arg; i++)
-        sign_arg(s, gr->arg[i]);
-    buf_putc(&s->b, '|');
+    buf_putc(b, ';');
 }
 
 /* What came of equal ones, or will. NULL: they have too many tensors. */
 static Alike *alike(Pairs *x, const Key *k)
 {
     enum { MOST_ARGS = 64 };
-    const Tensor *arg[MOST_ARGS];
-    Signature s = {.arg = arg};
+    const int p = number_of(x, (Group *)k->p), c = number_of(x, (Group *)k->c);
+    Buf b = {0};
 
-    choose_variant(x->s, (Group *)k->p); /* they have their arguments */
-    choose_variant(x->s, (Group *)k->c);
     if (k->p->n_arg + k->c->n_arg > MOST_ARGS)
         return NULL;
-    sign_number(&s, k->kind);
-    sign_group(x, &s, k->p, k->needed[0]);
-    sign_group(x, &s, k->c, k->needed[1]);
-    sign_number(&s, number_in(&s, k->t));
-    sign_kinship(&s);
-    Alike *a = map_get(x->earlier->pairs, s.b.text);
+    put_number(&b, k->kind);
+    put_number(&b, p);
+    put_number(&b, c);
+    put_number(&b, (int64_t)k->needed[0]);
+    put_number(&b, (int64_t)k->needed[1]);
+    put_which(&b, k, k->t);
+    for (int i = 0; i < k->c->n_arg; i++)
+        put_number(&b, place_of(k->p, k->c->arg[i]));
+    put_kinship(&b, k, k->p);
+    put_kinship(&b, k, k->c);
+    Alike *a = map_get(x->earlier->pairs, b.text);
     if (!a) {
         a = arena_new_of(x->s->graph->arena, Alike);
-        map_put(x->earlier->pairs, s.b.text, a);
+        map_put(x->earlier->pairs, b.text, a);
     }
-    buf_free(&s.b);
+    buf_free(&b);
     return a;
 }
 

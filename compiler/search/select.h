@@ -56,7 +56,7 @@ typedef struct PlanText {
 /* What all programs of a model found so far. */
 typedef struct Earlier {
     Map *choices; /* by canonical text and group_canon_parts: Choice */
-    Map *numbers; /* by the same: a number, of n */
+    Map *numbers; /* of equal groups: 1 to n */
     Map *pairs;   /* what came of two groups (pair.h) */
     int n;
 } Earlier;
