@@ -163,6 +163,16 @@ static void put_step(Buf *b, const Kernel *k, int i)
         expr_visit(s->value, put_said, b);
 }
 
+static void put_pieces(Buf *b, const Pieces *p)
+{
+    char what[64];
+
+    snprintf(what, sizeof what, "%d of its columns, each row", p->size);
+    if (p->reduced)
+        put_place(b, p->step[0].source->at);
+    put_about_rows(b, p->step, p->n_step, what, NULL);
+}
+
 static void put_statements(Buf *b, const Kernel *k)
 {
     const Group *gr = k->group;
@@ -189,10 +199,7 @@ static void put_statements(Buf *b, const Kernel *k)
         put_step(b, k, i);
     }
     if (gr->pieces)
-        put_about_rows(b, gr->pieces->step, gr->pieces->n_step,
-                       gr->pieces->size == NORM_LEAST
-                           ? "16 of its columns, each row"
-                           : "32 of its columns, each row", NULL);
+        put_pieces(b, gr->pieces);
 }
 
 static void put_extents(Buf *b, const char *what, const Var **v, int n)

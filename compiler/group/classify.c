@@ -1,5 +1,6 @@
 #include "group/apart.h"
 #include "group/cross.h"
+#include "group/norm.h"
 
 #include <limits.h>
 
@@ -579,6 +580,8 @@ static void find_out(Form *f)
 {
     const Group *gr = f->group;
 
+    if (gr->pieces)
+        f->out = gr->pieces->of;
     for (int i = gr->n_step - 1; i >= 0; i--)
         if (gr->step[i].tensor)
             f->out = tensor_offset(f->graph, gr->step[i].tensor,

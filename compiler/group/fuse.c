@@ -2,7 +2,9 @@
 
 #include "group/clash.h"
 #include "group/halves.h"
+#include "group/norm.h"
 #include "group/part.h"
+#include "group/reduced.h"
 #include "group/split.h"
 #include "group/spread.h"
 #include "rewrite/rewrite.h"
@@ -479,9 +481,9 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
 {
     Fusion f = {.g = g, .t = t, .p = (Group *)p, .c = (Group *)c};
     Shape s = {0};
-    bool ok;
+    bool ok, more = p->pieces && p->pieces->reduced; /* of pieces may be */
 
-    *why = closed(p, c);
+    *why = more ? NULL : closed(p, c);
     if (!*why)
         *why = group_too_long(p, c);
     if (*why)
@@ -497,6 +499,11 @@ Group *fuse(Graph *g, const Group *p, const Group *c, const Tensor *t,
     if (reads_wider(c, p)) {
         *why = "reads it as a part of another tensor";
         return NULL;
+    }
+    Group *pieces = fuse_reduced(g, p, c, t, keep);
+    if (pieces || more) {
+        *why = pieces ? NULL : closed(p, c);
+        return pieces;
     }
     if (!map_points(&f)) {
         Group *other = fuse_part(g, p, c, t, keep);

@@ -21,12 +21,14 @@ enum { NORM_LEAST = 16 /* columns of a piece: or twice as many */,
        NORM_ROWS = 64 /* at least */, NORM_STEPS = 16 };
 
 /* Sums over pieces of a step's values, of a group that is a product: behind
- * all else. */
+ * all else. Or other reductions (reduced.h). */
 typedef struct Pieces {
     int value;              /* the step */
     const Var *along;       /* of whose values `size` neighbours are one */
     int size;
     Step *step; int n_step; /* E_LOCAL(0) is the value, 1 + i step i's */
+    bool reduced;           /* of reduced.h: the value need not be stored, */
+    const Idx *of;          /* and might be so: neighbours are columns */
 } Pieces;
 
 /* Values of rows from their pieces, ahead of all else: E_LOCAL(i) is step i's;

@@ -674,6 +674,13 @@ static void split(Levels *l, int at)
         link(l->web, l->squares);
 }
 
+bool levels_between(Graph *g, const Stmt *s)
+{
+    Web web = web_open(g);
+
+    return lies_between(&web, s);
+}
+
 void split_long_reductions(Graph *g)
 {
     Web web = web_open(g);

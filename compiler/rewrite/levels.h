@@ -17,4 +17,7 @@
 
 void split_long_reductions(Graph *g);
 
+/* Is s about what one product leaves, for another over the same columns? */
+bool levels_between(Graph *g, const Stmt *s);
+
 #endif

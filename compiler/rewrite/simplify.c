@@ -14,6 +14,7 @@
 #include "rewrite/paths.h"
 #include "rewrite/phase.h"
 #include "rewrite/picks.h"
+#include "rewrite/reduced.h"
 #include "rewrite/separate.h"
 #include "rewrite/sums.h"
 #include "rewrite/tables.h"
@@ -474,6 +475,7 @@ void tidy(Graph *g, const Prices *p)
     split_computed(g);
     split_phases(g);
     separate_windows(g);
+    reduce_products(g);
     split_long_reductions(g);
     simplify_dead(g);
 }

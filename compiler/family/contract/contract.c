@@ -287,6 +287,8 @@ const char *contract_plan(ContractPlan *p, const Contract *f, const Tile *t,
     if (!why && contract_tiles(f, t) > INT32_MAX / 32)
         why = "more tiles than a grid has blocks for";
     const char *no_room = contract_resplit(p, t->split);
+    if (!why)
+        why = contract_check_reduced(p);
     return why ? why : no_room;
 }
 
@@ -294,6 +296,8 @@ const char *contract_resplit(ContractPlan *p, int split)
 {
     p->t.split = split;
     p->cluster = in_cluster(p);
+    if (split > 1 && p->f->gr->pieces)
+        return contract_check_reduced(p);
     return (double)contract_smem(p) / 1024 > p->f->o->device->smem_block_kb
                ? "more shared memory than a block may have"
                : NULL;
@@ -377,12 +381,14 @@ static bool one_by_one(const Contract *x)
 /* What the group stores is f16 or bf16, and its sums are of many products. */
 static bool to_16_bits(const Contract *x)
 {
+    bool reduced = x->gr->pieces && x->gr->pieces->reduced;
+
     for (int i = 0; i < x->gr->n_step; i++) {
         const Tensor *t = x->gr->step[i].tensor;
         if (t && t->type != T_F16 && t->type != T_BF16)
             return false;
     }
-    return x->c.K >= FUNCTIONS_MANY;
+    return x->c.K >= FUNCTIONS_MANY && !reduced;
 }
 
 static void make_values(Contract *x)
@@ -464,6 +470,13 @@ static bool finish_open(Contract *x, Graph *g, const Group *gr,
             x->ops += expr_ops(x->value[i]);
         }
         x->ops += s->tensor ? 2 : 0;
+    }
+    for (int i = 0; gr->pieces && gr->pieces->reduced &&
+                    i < gr->pieces->n_step; i++) {
+        const Expr *e = gr->pieces->step[i].value;
+        expr_visit(e, count_special, x);
+        expr_visit(e, count_read, &x->ops);
+        x->ops += expr_ops(e) + 1;
     }
     x->ops += x->c.range != NULL;
     x->ops /= x->c.parts; /* of a column, of which a point has some */

@@ -283,6 +283,11 @@ bool contract_async(const Load *a, const Load *b);
  * cluster has of them. */
 void contract_epilogue(ContractBuild *x, Tree *b);
 int contract_rows(const ContractPlan *p); /* that a block finishes */
+/* contract_reduced.c: reductions over pieces of rows behind it. Whether there
+ * is anything else to be stored; NULL, or why a plan's blocks cannot. */
+void contract_reduced(ContractBuild *x, Tree *b);
+bool contract_stores(const Contract *x);
+const char *contract_check_reduced(const ContractPlan *p);
 /* Before it, and before the sums: loads that need not wait for them. */
 void contract_early(ContractBuild *x, Tree *b);
 /* The same for one thread's `vec` neighbouring columns, at most `most`. `place`

@@ -492,7 +492,8 @@ void contract_body(ContractBuild *x, const char *main, const char *to_sums,
     };
 
     load_phases(x); /* names the batch, which early reads may be along */
-    contract_early(x, early);
+    if (contract_stores(x->f))
+        contract_early(x, early);
     memcpy(fill + 8, extra, sizeof *extra * (size_t)n_extra);
     phase_from(x, "multiply", main, fill, 8 + n_extra);
     fill[WAIT].text = async ? "dcc_cp_wait<0>();\n" : "";
@@ -504,7 +505,9 @@ void contract_body(ContractBuild *x, const char *main, const char *to_sums,
     }
     if (x->p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // all have their sums\n");
-    contract_epilogue(x, epilogue);
+    if (contract_stores(x->f))
+        contract_epilogue(x, epilogue);
+    contract_reduced(x, epilogue);
     if (x->p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // others read our sums\n");
     kernel_phase(x->g, x->kernel, "epilogue", epilogue);

@@ -1,0 +1,64 @@
+// Products of which only what their rows come to is wanted.
+
+// the least of each row, in pieces that the tiles have
+model nearest_distance {
+  input x : f32[1030,5];
+  input c : f32[528,5];
+  d[n,k] = sum(j) (x[n,j]-c[k,j])*(x[n,j]-c[k,j]);
+  output m[n] = min(k) d[n,k];
+}
+
+// where it is, of columns that are no whole pieces
+model nearest {
+  input x : f32[1000,4];
+  input c : f32[547,4];
+  d[n,k] = sum(j) (x[n,j]-c[k,j])*(x[n,j]-c[k,j]);
+  output a[n] = argmin(k) d[n,k];
+}
+
+// sums of a function of each, times a value of the column
+model kernel_sum {
+  input x : f32[1024,3];
+  input z : f32[520,3];
+  input a : f32[520];
+  k[i,j] = exp(-0.5*sum(d) (x[i,d]-z[j,d])*(x[i,d]-z[j,d]));
+  output y[i] = sum(j) k[i,j]*a[j];
+}
+
+// both by one product of 16 bits; a few of its results besides
+model contrast {
+  input x : f16[1024,16];
+  input y : f16[520,16];
+  input t : i32[1024] in 0..520;
+  s[i,j] : f32 = 3.0*sum(d) x[i,d]*y[j,d];
+  m[i] = max(j) s[i,j];
+  z[i] = sum(j) exp(s[i,j]-m[i]);
+  output l[] = mean(i) (log(z[i])+m[i]-s[i,t[i]]);
+}
+
+// a softmax that nobody stores, but for its diagonal
+model diagonal {
+  input x : f16[768,16];
+  input y : f16[768,16];
+  s[i,j] : f32 = sum(d) x[i,d]*y[j,d];
+  l = log_softmax(s);
+  output o[] = -mean(i) l[i,i];
+}
+
+// a batch of them
+model batched {
+  input a : f32[2,700,3];
+  input b : f32[2,500,3];
+  d[n,i,j] = sum(c) abs(a[n,i,c]-b[n,j,c]);
+  m[n,i] = min(j) d[n,i,j];
+  output y[n] = mean(i) m[n,i];
+}
+
+// f16 all the way, and the maximum is stored so
+model tokens {
+  input x : f16[512,16];
+  input w : f16[1030,16];
+  input t : i32[512] in 0..1030;
+  s = log_softmax(linear(x, w));
+  output l[] : f32 = -mean(i) s[i,t[i]];
+}
