@@ -40,6 +40,9 @@ Test(reduced, products)
                          " s = log_softmax(linear(x, w));"
                          " output l[] = -mean(i) s[i, t[i]];"),
                  stored);
+    cr_expect_lt(largest("input x : f16[2048, 256]; input w : f16[1000, 256];"
+                         " d[i, j] : f32 = sum(k) x[i, k] * w[j, k];"
+                         " output a[i] = argmax(j) d[i, j];"), stored);
     /* what else reads all of it has it stored */
     cr_expect_eq(largest("input x : f32[2048, 32]; input c : f32[1000, 32];"
                          " output d[n, k] = sum(j) abs(x[n, j] - c[k, j]);"

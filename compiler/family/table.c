@@ -22,8 +22,10 @@ static const char *other_shape(const Family *f, const Group *gr)
     if (whole && f != &family_contract_skinny)
         return "values of rows that a product computes first";
     if (gr->pieces && gr->pieces->reduced)
-        return f == &family_contract_simt || f == &family_contract_mma
-                   ? NULL : "reductions over pieces of its columns";
+        return f == &family_contract_simt || f == &family_contract_mma ||
+                       f == &family_contract_wgmma
+                   ? NULL
+                   : "reductions over pieces of its columns";
     if (!whole && (gr->merge || gr->pieces) && f != &family_contract_wgmma)
         return "rows whose statistics products make and take";
     return NULL;

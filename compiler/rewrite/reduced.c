@@ -596,11 +596,24 @@ static bool settle_besides(Wide *w, Stmt *s)
     return true;
 }
 
+/* A reduction goes along t's last dimension: while there are others, t is
+ * stored, and a tile's columns are to be those. */
+static bool along_last(const Stmt *s, const Tensor *t)
+{
+    const Expr *read = find_reads(s, t).read;
+
+    return idx_is_var(read->at[t->rank - 1]) == s->red[0];
+}
+
 static void reduce_rows(Wide *w)
 {
     Graph *g = w->g;
     bool done[MOST_READERS] = {false};
 
+    w->t->as_declared = true;
+    for (int i = 0; i < w->n; i++)
+        if (is_reduction(g, w->reader[i], w->t))
+            w->t->as_declared &= along_last(w->reader[i], w->t);
     for (int i = 0; i < w->n; i++)
         if (!is_reduction(g, w->reader[i], w->t)) {
             if (!settle_besides(w, w->reader[i]))

@@ -283,9 +283,18 @@ bool contract_async(const Load *a, const Load *b);
  * cluster has of them. */
 void contract_epilogue(ContractBuild *x, Tree *b);
 int contract_rows(const ContractPlan *p); /* that a block finishes */
-/* contract_reduced.c: reductions over pieces of rows behind it. Whether there
+/* contract_reduced.c: reductions over pieces of rows ahead of it. Whether there
  * is anything else to be stored; NULL, or why a plan's blocks cannot. */
 void contract_reduced(ContractBuild *x, Tree *b);
+/* The same of the row m's columns from n0 + `piece` on, where sums are in
+ * registers: lanes share them, `column` is c, the place in the piece, of each
+ * of a lane's e, and `sum` its sum. */
+typedef struct ReducedWay {
+    int lanes;
+    const char *lane, *column, *sum;
+    bool beyond; /* whole tiles may lie beyond M */
+} ReducedWay;
+void reduced_piece(ContractBuild *x, Tree *b, const ReducedWay *way);
 bool contract_stores(const Contract *x);
 const char *contract_check_reduced(const ContractPlan *p);
 /* Before it, and before the sums: loads that need not wait for them. */

@@ -505,9 +505,9 @@ void contract_body(ContractBuild *x, const char *main, const char *to_sums,
     }
     if (x->p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // all have their sums\n");
+    contract_reduced(x, epilogue);
     if (contract_stores(x->f))
         contract_epilogue(x, epilogue);
-    contract_reduced(x, epilogue);
     if (x->p->cluster)
         PUT(epilogue, "dcc_cluster_sync();  // others read our sums\n");
     kernel_phase(x->g, x->kernel, "epilogue", epilogue);

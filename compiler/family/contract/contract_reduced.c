@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Reductions over pieces of a row's columns (reduced.h), behind the epilogue,
- * whose tile of sums is still in shared memory: some lanes have a piece. */
+/* Reductions over pieces of a row's columns (reduced.h), ahead of what else is
+ * done with the tile of sums in shared memory: some lanes have a piece. */
 
 enum { LANES = 8 /* rows begin on banks 8 apart */ };
 
@@ -34,8 +34,6 @@ const char *contract_check_reduced(const ContractPlan *p)
         return "sums of parts of k, which no block reduces";
     if (t->bn % x->size || t->bm * (t->bn / x->size) * LANES % t->threads)
         return "columns that are no whole pieces of rows";
-    if (contract_stores(p->f) && (p->f->c.M % t->bm || p->f->c.N % t->bn))
-        return "results to be stored of tiles that are not all there";
     return NULL;
 }
 
@@ -108,6 +106,7 @@ static int passes(const Pieces *p, int pass[MAX_STEPS])
 typedef struct Made {
     ContractBuild *x;
     const Pieces *p;
+    const ReducedWay *way;
     const char *acc[MAX_STEPS];
     int pass[MAX_STEPS];
     const char *in; /* the condition of a point to be there, or NULL */
@@ -138,8 +137,7 @@ static Tree *column(const Made *r, int pass)
     CScope scope = cprint_open(cp);
 
     put_sides(x, b);
-    PUT(b, "const float sum = sums[row][@col];\n",
-        FILL("col", x->f->swapped ? "col ^ 1" : "col"));
+    PUT(b, "const float sum = @sum;\n", FILL("sum", r->way->sum));
     cprint_fresh(cp, "sum");
     put_value(x, b);
     for (int i = 0; i < r->p->n_step; i++)
@@ -170,9 +168,10 @@ static Tree *stores(ContractBuild *x, const char *const *acc)
 }
 
 /* The condition of a point to be there, or NULL. */
-static const char *within(const ContractBuild *x)
+static const char *within(const ContractBuild *x, bool beyond)
 {
-    bool m = x->f->c.M % x->p->t.bm, n = x->f->c.N % x->p->t.bn;
+    bool m = x->f->c.M % x->p->t.bm || beyond;
+    bool n = x->f->c.N % x->p->t.bn || x->p->beyond;
 
     return m && n ? "m < M && n < N" : m ? "m < M" : n ? "n < N" : NULL;
 }
@@ -194,7 +193,7 @@ static void put_joined(Made *r, Tree *b, int i)
     ContractBuild *x = r->x;
 
     PUT(b, "@acc = dcc_warp_@op<@lanes>(@acc);\n", FILL("acc", r->acc[i]),
-        FILL("op", reduce_name(s->op)), FILL_INT("lanes", LANES));
+        FILL("op", reduce_name(s->op)), FILL_INT("lanes", r->way->lanes));
     if (s->op == R_ARGMAX)
         r->acc[i] = arena_printf(b->arena, "%s.index", r->acc[i]);
     x->cp.local[x->f->gr->n_step + i] = r->acc[i];
@@ -220,44 +219,55 @@ static void put_pass(Made *r, Tree *b, int pass)
             put_begin(r, b, i);
     PUT(b,
         "#pragma unroll\n"
-        "for (int c = threadIdx.x % @lanes; c < @size; c += @lanes) {\n"
-        "    const int col = piece + c, n = n0 + col;\n"
+        "for (int e = 0; e < @count; ++e) {\n"
+        "    const int c = @column, n = n0 + piece + c;\n"
         "    @BODY\n"
         "}\n",
-        FILL_INT("lanes", LANES), FILL_INT("size", r->p->size),
+        FILL_INT("count", r->p->size / r->way->lanes),
+        FILL("column", r->way->column),
         FILL_TREE("BODY", guarded(r->in, column(r, pass))));
     for (int i = 0; i < r->p->n_step; i++)
         if (r->pass[i] == pass)
             put_joined(r, b, i);
 }
 
-static void put_piece(ContractBuild *x, Tree *b)
+void reduced_piece(ContractBuild *x, Tree *b, const ReducedWay *way)
 {
-    Made r = {.x = x, .p = pieces_of(x->f), .in = within(x)};
+    Made r = {
+        .x = x, .p = pieces_of(x->f), .way = way, .in = within(x, way->beyond)};
     const char *when =
-        arena_printf(b->arena, "threadIdx.x %% %d == 0%s%s", LANES,
+        arena_printf(b->arena, "%s %% %d == 0%s%s", way->lane, way->lanes,
                      r.in ? " && " : "", r.in ? r.in : "");
+    const char *local[MAX_STEPS];
+    CScope scope = cprint_open(&x->cp);
     int n = passes(r.p, r.pass);
 
+    memcpy(local, x->cp.local, sizeof local);
     for (int pass = 1; pass <= n; pass++)
         put_pass(&r, b, pass);
     PUT(b,
         "const int n = n0 + piece;\n"
         "@LEFT\n",
         FILL_TREE("LEFT", guarded(when, stores(x, r.acc))));
+    memcpy(x->cp.local, local, sizeof local);
+    cprint_close(&x->cp, scope);
 }
 
 void contract_reduced(ContractBuild *x, Tree *b)
 {
     const Pieces *p = pieces_of(x->f);
-    const char *local[MAX_STEPS];
     Tree *in = tree_list(b->arena);
 
     if (!p)
         return;
-    CScope scope = cprint_open(&x->cp);
-    memcpy(local, x->cp.local, sizeof local);
-    put_piece(x, in);
+    reduced_piece(
+        x, in,
+        &(ReducedWay){.lanes = LANES,
+                      .lane = "threadIdx.x",
+                      .column = arena_printf(
+                          b->arena, "e * %d + threadIdx.x %% %d", LANES, LANES),
+                      .sum = x->f->swapped ? "sums[row][(piece + c) ^ 1]"
+                                           : "sums[row][piece + c]"});
     PUT(b,
         "// Of each row, pieces of @size columns: @lanes lanes have one.\n"
         "for (int i = threadIdx.x / @lanes; i < BM * (BN / @size); "
@@ -268,6 +278,4 @@ void contract_reduced(ContractBuild *x, Tree *b)
         "}\n",
         FILL_INT("size", p->size), FILL_INT("lanes", LANES),
         FILL_TREE("IN", in));
-    memcpy(x->cp.local, local, sizeof local);
-    cprint_close(&x->cp, scope);
 }

@@ -165,7 +165,8 @@ static const char *open_wgmma(WgmmaForm *f, Graph *g, const Group *gr,
         (why = wgmma_check_pieces(f)))
         return why;
     drop_range(f);
-    if (gr->pieces) /* a sum, a difference and its square; lanes' sums */
+    /* a sum, a difference and its square; lanes' sums */
+    if (gr->pieces && !gr->pieces->reduced)
         f->x.ops += 2.5 * gr->pieces->n_step;
     if (f->x.elem == T_F32 && f->x.terms == 1 &&
         !(f->tma.a.k_major && f->tma.b.k_major))

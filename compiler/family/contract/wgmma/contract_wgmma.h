@@ -343,6 +343,8 @@ const char *wgmma_check_pieces(const WgmmaForm *f);
 bool wgmma_has_pieces(const Wgmma *w);
 const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum);
 void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums);
+/* Reductions of another kind (reduced.h), ahead of the epilogue. */
+void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums);
 /* contract_wgmma_store.c: the text that finishes and stores a tile; sets
  * w->ahead. */
 Tree *wgmma_epilogue(WgmmaBuild *w);

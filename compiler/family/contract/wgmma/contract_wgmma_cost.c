@@ -245,6 +245,9 @@ static bool in_pieces(const Wgmma *w)
 static double stores_clk(const Wgmma *w)
 {
     int bytes = wgmma_result_bytes(&w->f->x);
+
+    if (!bytes) /* pieces alone are stored */
+        return 0;
     /* of a lane's pair a whole sector goes out; others through shared memory */
     double sectors = in_pieces(w) ? (double)L2_SECTOR / (2 * 2 * 2 * bytes)
                      : w->deal && w->deal == w->f->deals ? 1

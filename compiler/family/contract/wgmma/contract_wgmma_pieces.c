@@ -15,9 +15,19 @@ const char *wgmma_check_pieces(const WgmmaForm *f)
         return NULL;
     if (f->tma.m.n != 1)
         return "statistics of rows that are no number";
+    if (x->gr->pieces->reduced)
+        return NULL;
     if (wgmma_result_bytes(x) != 2)
         return "statistics of results that are not of 16 bits";
     return x->terms == 3 ? "statistics of 3xtf32" : NULL;
+}
+
+bool wgmma_has_pieces(const Wgmma *w)
+{
+    const Pieces *p = w->f->x.gr->pieces;
+
+    return w->own % p->size == 0 && (!w->deal || w->deal == 8) &&
+           (!p->reduced || (w->x.t.split == 1 && w->parts == 1));
 }
 
 const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum)
@@ -25,7 +35,7 @@ const char *wgmma_keep(const WgmmaBuild *w, const char *sums, const char *sum)
     Arena *a = w->x.g->arena;
     const char *e = w->x.vec == 8 ? "e" : "(c * 4 + e)";
 
-    if (!w->x.f->gr->pieces)
+    if (!w->x.f->gr->pieces || w->x.f->gr->pieces->reduced)
         return NULL;
     if (w->p->deal || w->x.vec < 4)
         return sum;
@@ -122,12 +132,54 @@ static void put_piece(WgmmaBuild *w, Tree *b, const char *sums)
     cprint_close(cp, scope);
 }
 
+/* Sums as they lie: four lanes have a row's pairs, or 8 neighbours by turns. */
+void wgmma_reduced(WgmmaBuild *w, Tree *b, const char *sums)
+{
+    Arena *a = b->arena;
+    const Pieces *p = w->x.f->gr->pieces;
+    const int size = p ? p->size : 0;
+    Tree *in = tree_list(a);
+
+    if (!p || !p->reduced)
+        return;
+    reduced_piece(
+        &w->x, in,
+        &(ReducedWay){
+            .lanes = 4,
+            .lane = "lane",
+            .beyond = w->p->cluster > 1,
+            .column = w->p->deal ? "e / 8 * 32 + lane % 4 * 8 + e % 8"
+                                 : "e / 2 * 8 + lane % 4 * 2 + e % 2",
+            .sum = arena_printf(
+                a,
+                w->p->deal ? "%s[i][e %% 8 / 2 * (BN / 8) + q * %d + "
+                             "e / 8 * 4 + h * 2 + e %% 2]"
+                           : "%s[i][q * %d + e / 2 * 4 + h * 2 + e %% 2]",
+                sums, w->p->deal ? size / 8 : size / 2)});
+    PUT(b,
+        "// Of each row, pieces of @size columns: 4 lanes have one.\n"
+        "#pragma unroll\n"
+        "for (int i = 0; i < WM / 64; ++i)\n"
+        "    #pragma unroll\n"
+        "    for (int h = 0; h < 2; ++h) {\n"
+        "        const int m = m0 + @top@warp * 16 + i * 64 + h * 8 + "
+        "lane / 4;\n"
+        "        #pragma unroll\n"
+        "        for (int q = 0; q < BN / @size; ++q) {\n"
+        "            const int piece = q * @size;\n"
+        "            @IN\n"
+        "        }\n"
+        "    }\n",
+        FILL_INT("size", size), FILL("top", wgmma_top(w->p)),
+        FILL_TREE("IN", in));
+}
+
 void wgmma_pieces(WgmmaBuild *w, Tree *b, const char *sums)
 {
     Tree *in = tree_list(b->arena);
     const Pieces *p = w->x.f->gr->pieces;
 
-    if (!p)
+    if (!p || p->reduced)
         return;
     put_piece(w, in, sums);
     PUT(b,

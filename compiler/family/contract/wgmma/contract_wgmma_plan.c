@@ -719,11 +719,6 @@ bool wgmma_apart(const Wgmma *w, const TmaOperand *o, int d)
            o->dim[d].axis == &w->f->tma.m.axis[0];
 }
 
-bool wgmma_has_pieces(const Wgmma *w)
-{
-    return w->own % w->f->x.gr->pieces->size == 0 && (!w->deal || w->deal == 8);
-}
-
 /* More of them keep the consumers from their first step. */
 int wgmma_early(const Wgmma *w)
 {

@@ -162,7 +162,7 @@ static void place_pair(ContractBuild *x, Tree *b)
                           : rows == 8   ? "%s[i][j * 4 + q * 2 + e]"
                                         : "%s[i][j * 8 + q * 2 + e]",
                           sums_of(w));
-    x->keep = x->f->gr->pieces ? x->sum : NULL;
+    x->keep = x->f->gr->pieces && !x->f->gr->pieces->reduced ? x->sum : NULL;
     put_place(w, b,
               w->f->turned
                   ? "top + i * 64 + warp * 16 + q % 2 * 8 + lane / 4"
@@ -248,7 +248,7 @@ static void note_read(const Expr *e, void *ctx)
 void wgmma_find_plane(WgmmaForm *f)
 {
     const Group *gr = f->x.gr;
-    Plane found = find_plane(f);
+    Plane found = contract_stores(&f->x) ? find_plane(f) : (Plane){.run = 0};
     bool reads = false;
 
     for (int i = 0; i < gr->n_step; i++)
@@ -496,9 +496,12 @@ static Tree *redo_code(WgmmaBuild *w)
 Tree *wgmma_epilogue(WgmmaBuild *w)
 {
     w->ahead = tree_list(w->x.g->arena);
+    Tree *all = tree_list(w->x.g->arena);
+    wgmma_reduced(w, all, sums_of(w));
+    if (!contract_stores(w->x.f))
+        return all;
     Tree *redo = redo_code(w);
     Tree *code = w->p->pack ? packed_code(w) : direct_code(w);
-    Tree *all = tree_list(w->x.g->arena);
 
     wgmma_touch_reads(w, w->ahead);
     wgmma_fold(w, w->ahead, all);
