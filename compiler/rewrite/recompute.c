@@ -193,13 +193,17 @@ static const Expr *own_factor(Recompute *r, const Expr *value, Type type,
 
 /* ---- products ---------------------------------------------------------- */
 
-/* A whole tensor, of which several of s's indices may make one. */
 static bool is_plain(const Stmt *s)
 {
     Role role = s->tensor->role;
 
-    return !s->where.n && !s->tensor->prev && s->when == WHEN_RUN &&
-           (role == ROLE_TEMP || role == ROLE_OUTPUT);
+    if (s->where.n || s->tensor->prev || s->when != WHEN_RUN ||
+        (role != ROLE_TEMP && role != ROLE_OUTPUT))
+        return false;
+    for (int d = 0; d < s->tensor->rank; d++)
+        if (!idx_is_var(s->store[d]))
+            return false;
+    return true;
 }
 
 /* What s sums is worth it: `other` is small beside what is not stored. */
@@ -261,11 +265,13 @@ static const Stmt *high_product(const Recompute *r, const Stmt *s)
         return NULL;
     const Stmt *high = behind_tensor(&r->behind, e->arg[0]->tensor);
     if (!high || !is_plain(high) || !walk_product(high, &a, &b) ||
-        high->tensor->rank != s->tensor->rank)
+        high->n_out != s->n_out)
         return NULL;
-    for (int d = 0; d < s->tensor->rank; d++)
-        if (high->tensor->dim[d] != s->tensor->dim[d] ||
-            !idx_is_var(s->store[d]) || e->arg[0]->at[d] != s->store[d])
+    for (int i = 0; i < s->n_out; i++)
+        if (high->out[i]->extent != s->out[i]->extent ||
+            high->store[i] != idx_var(r->g->pool, high->out[i]) ||
+            s->store[i] != idx_var(r->g->pool, s->out[i]) ||
+            e->arg[0]->at[i] != s->store[i])
             return NULL;
     for (int i = 0; i < 2; i++) {
         const Expr *f = i ? b : a;
@@ -320,7 +326,6 @@ static bool give_own(Recompute *r, int *at)
     if (high) {
         s->op = R_SUM;
         s->out = high->out;
-        s->n_out = high->n_out;
         s->store = high->store;
         s->red = high->red;
         s->n_red = high->n_red;

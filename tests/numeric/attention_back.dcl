@@ -44,9 +44,3 @@ model ab_shared_flat { input q : f16[2, 136, 6 * 32]; input k : f16[2, 136, 2 * 
   vs[b, h in 0..2, i, d in 0..32] = v[b, i, h * 32 + d]; a = grouped_attention(qs, ks, vs, causal = true);
   o[b, i, e in 0..6 * 32] = a[b, e / 32, i, e % 32];
   loss = ab_loss(o); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
-// heads by views: a product's indices are digits of one dimension
-model ab_views { input q : f16[2, 136, 128]; input k : f16[2, 150, 128]; input v : f16[2, 150, 128];
-  a = attention(transpose(reshape(q, shape = [2, 136, 2, 64]), perm = [0, 2, 1, 3]),
-      transpose(reshape(k, shape = [2, 150, 2, 64]), perm = [0, 2, 1, 3]), transpose(reshape(v, shape = [2, 150, 2, 64]), perm = [0, 2, 1, 3]));
-  o[b, i, e in 0..128] = a[b, e / 64, i, e % 64];
-  loss = ab_loss(o); output loss; output dq = grad(loss, q); output dk = grad(loss, k); output dv = grad(loss, v); }
