@@ -264,7 +264,7 @@ void line_expr(Line *l, const AstExpr *e, int level)
 
 /* ---- types and signatures */
 
-void line_type(Line *l, const AstType *t, int level)
+static void line_type(Line *l, const AstType *t, int level)
 {
     buf_puts(&l->text, t->name.text);
     if (!t->shaped)

@@ -29,7 +29,6 @@ void line_free(Line *l);
 void line_put(Buf *b, const Line *l, int col, int indent, int tail);
 
 void line_expr(Line *l, const AstExpr *e, int level);
-void line_type(Line *l, const AstType *t, int level);
 void line_signature(Line *l, const Item *it);
 /* The statement to its `;`, or the head of one with a body. */
 void line_stmt(Line *l, const AstStmt *s);

@@ -117,7 +117,7 @@ int dcl_lex(DCL_STYPE *val, DCL_LTYPE *loc, Parser *p)
 
 /* ---- messages */
 
-const char *parse_describe(Parser *p)
+static const char *parse_describe(Parser *p)
 {
     const char *text = p->source->text + p->token_offset;
     int n = (int)p->token_len;

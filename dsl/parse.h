@@ -66,7 +66,6 @@ void parse_too_deep(Parser *p, Span at);
 void parse_recovered(Parser *p);
 /* The same after an item. */
 void parse_recovered_item(Parser *p);
-const char *parse_describe(Parser *p); /* the token read last, in words */
 
 /* ---- build.c: nodes. All of them report what the grammar lets through and
  * return a node in any case. */

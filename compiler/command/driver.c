@@ -86,7 +86,7 @@ static bool choose(Build *b)
 /* ---- building ----------------------------------------------------------- */
 
 /* The first lines of a log, those that matter. */
-void driver_show_log(const char *path, int lines)
+static void driver_show_log(const char *path, int lines)
 {
     Buf text = {0};
 

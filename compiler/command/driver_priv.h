@@ -23,8 +23,6 @@ bool driver_have_gpu(void);
  * False after a message. */
 bool driver_open(Build *b, const Driver *o);
 void driver_close(Build *b); /* removes it, unless it is kept */
-/* The first lines of a log. */
-void driver_show_log(const char *path, int lines);
 /* The runtime's files of some patterns (NULL-terminated). */
 void driver_sources(Build *b, Command *c, const char *const *pattern);
 const char *driver_ref_flags(void);

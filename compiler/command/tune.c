@@ -184,7 +184,8 @@ static void find_subjects(Tune *t)
 
 /* ---- rounds */
 
-int tune_base(const Subject *s)
+/* The first trial not failed; -1. */
+static int tune_base(const Subject *s)
 {
     int base = -1;
 

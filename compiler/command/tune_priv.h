@@ -101,7 +101,6 @@ typedef struct Tune {
 } Tune;
 
 /* tune.c */
-int tune_base(const Subject *s);       /* the first trial not failed; -1 */
 int tune_best(const Subject *s);       /* the trial for the plan */
 double tune_median(const Trial *t);    /* us; 0: not measured */
 bool tune_worth(const Tune *t, const Round *r); /* timing it again */

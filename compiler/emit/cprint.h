@@ -173,7 +173,5 @@ void kernel_finish(Graph *g, Kernel *k);
 /* Whether t, of the first instance, is an input of the model in each: no launch
  * of a run writes to it. */
 bool kernel_of_input(const Kernel *k, const Tensor *t);
-/* Whether text has the identifier id. */
-bool text_mentions(const char *text, const char *id);
 
 #endif

@@ -183,7 +183,8 @@ bool kernel_reads_constants(const Expr *e)
 
 /* ---- names ------------------------------------------------------------- */
 
-bool text_mentions(const char *s, const char *id)
+/* Whether text has the identifier id. */
+static bool text_mentions(const char *s, const char *id)
 {
     size_t n = strlen(id);
 

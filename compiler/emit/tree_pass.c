@@ -566,7 +566,8 @@ static void improve_list(Pass *p, Tree *list, const Code *head)
     list->cap_item = out->cap_item;
 }
 
-bool pass_loops(Tree *t, Facts *known)
+/* Loops and conditions. */
+static bool pass_loops(Tree *t, Facts *known)
 {
     Pass p = {known, known->arena, t, false};
     int n = known->n;

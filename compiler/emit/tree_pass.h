@@ -22,9 +22,8 @@ void tree_improve(Tree *t, Facts *known);
 /* Then: conditions that several statements of a list ask get a name. */
 void pass_asked(Arena *a, Tree *t);
 
-/* The parts, for tests. True if something changed. */
-bool pass_loops(Tree *t, Facts *known); /* loops and conditions */
-bool pass_numbers(Arena *a, Tree *t);   /* variables that are numbers */
+/* tree_unread.c: parts of it. True if something changed. */
+bool pass_numbers(Arena *a, Tree *t); /* variables that are numbers */
 bool pass_unread(Arena *a, Tree *t);
 
 #endif

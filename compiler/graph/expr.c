@@ -1,6 +1,5 @@
 /* expr.c - making expressions; what can be said at once is simplified. */
 #include "graph/graph.h"
-#include "graph/graph.h"
 
 #include <limits.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-const char *bytes_text(Import *c, const ProtobufCBinaryData *b)
+static const char *bytes_text(Import *c, const ProtobufCBinaryData *b)
 {
     return b->len ? arena_strndup(c->arena, (const char *)b->data, b->len) : "";
 }

@@ -33,7 +33,6 @@ Value *read_tensor(Reader *r, const Onnx__TensorProto *t, const char *name);
 /* The attributes of a node. */
 void read_attributes(Reader *r, const Scope *s, const Onnx__NodeProto *p,
                      Node *n);
-const char *bytes_text(Import *c, const ProtobufCBinaryData *b);
 /* One graph of a node's attributes (If, Loop). */
 const Onnx__GraphProto *graph_of(const Onnx__NodeProto *p, const char *name);
 /* The model's inputs: sizes, types, --dim and --bind. */

@@ -160,7 +160,7 @@ static bool atom_same(const void *one, const void *other)
            a->of->equal(a->data, b->data);
 }
 
-const Atom *atom_intern(IdxPool *p, Atom key)
+static const Atom *atom_intern(IdxPool *p, Atom key)
 {
     uint64_t h = atom_hash(&key);
     const Atom *old = table_find(&p->atom, h, atom_same, &key);

@@ -52,7 +52,6 @@ int64_t atom_coef(const Idx *e, const Atom *a);
 
 /* The one Idx that l is, and the one Atom that key is (but for its id). */
 const Idx *lin_intern(IdxPool *p, const Lin *l);
-const Atom *atom_intern(IdxPool *p, Atom key);
 /* floor(a / d) as it stands. */
 const Idx *idx_floor_atom(IdxPool *p, const Idx *a, int64_t d);
 

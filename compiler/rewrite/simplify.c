@@ -168,7 +168,8 @@ static const Expr *tidy_expr(Graph *g, const Expr *e, void *ctx)
     return function_of_sum(g, e);
 }
 
-void simplify_exprs(Graph *g)
+/* Select to guard, needless casts, functions.h. */
+static void simplify_exprs(Graph *g)
 {
     for (int i = 0; i < g->n_stmt; i++)
         g->stmt[i]->value = expr_rewrite(g, g->stmt[i]->value, tidy_expr, NULL);
@@ -252,7 +253,8 @@ static void read_through(Graph *g, Views *v, Stmt *s)
     }
 }
 
-void simplify_views(Graph *g)
+/* Reads of pure index maps. */
+static void simplify_views(Graph *g)
 {
     Writes w = count_writes(g);
     Views v = views_open(g);

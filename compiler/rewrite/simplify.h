@@ -2,10 +2,9 @@
  *
  * tidy: expressions, views into their readers, factors out of sums, sums of
  * several factors in an order that costs little (paths.h), dead statements
- * away. Between the two, number.h. simplify: contractions that
- * share an operand into one, arithmetic on parameters to load time (hoist.h),
- * dead statements away, and state that is overwritten while it is read
- * (inplace.h). */
+ * away. Between the two, number.h. simplify: contractions that share an operand
+ * into one, arithmetic on parameters to load time (hoist.h), dead statements
+ * away, and state that is overwritten while it is read (inplace.h). */
 #ifndef DCC_SIMPLIFY_H
 #define DCC_SIMPLIFY_H
 
@@ -16,10 +15,7 @@ struct Prices;
 void tidy(Graph *g, const struct Prices *p);
 void simplify(Graph *g);
 
-/* The steps, each usable alone (and tested so). */
-void simplify_exprs(Graph *g);   /* select to guard, needless casts,
-                                    functions.h */
-void simplify_views(Graph *g);   /* reads of pure index maps */
+/* Steps that other passes take, too. */
 void simplify_factors(Graph *g); /* sum(k) a[k] * c becomes c * sum(k) a[k],
                                     also where a[k] * c was a tensor's */
 void simplify_dead(Graph *g);

@@ -92,7 +92,8 @@ static void reduce_words(Words *w, const Group *gr, const Step *s)
         add_word(w, reduce_name(s->op));
 }
 
-const char *group_words(Graph *g, const Group *gr)
+/* What a group computes, in a few words joined by _: "matmul_bias_relu". */
+static const char *group_words(Graph *g, const Group *gr)
 {
     Words w = {.g = g};
     Buf b = {0};

@@ -17,7 +17,4 @@ bool build_kernels(Selection *s, Forced *forced, int n_forced, uint64_t seed,
 /* Then what the kernels do, of the program that is taken. */
 void build_texts(Selection *s, CudaProgram *p);
 
-/* What a group computes, in a few words joined by _: "matmul_bias_relu". */
-const char *group_words(Graph *g, const Group *gr);
-
 #endif

@@ -15,7 +15,9 @@
 #define GREEN "\033[1;32m"
 #define PLAIN "\033[0m"
 
-bool say_colours(FILE *to)
+/* Whether a stream takes colours: a terminal that is not dumb, and NO_COLOR
+ * is not set (https://no-color.org). */
+static bool say_colours(FILE *to)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 

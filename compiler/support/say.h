@@ -11,10 +11,6 @@
 void say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Whether a stream takes colours: a terminal that is not dumb, and NO_COLOR
- * is not set (https://no-color.org). */
-bool say_colours(FILE *to);
-
 /* Text of messages, `FILE:LINE:COLUMN: error: ...` with lines of source and
  * carets, to a stream, with colours where it takes them. */
 void say_messages(const char *text, FILE *to);

@@ -201,8 +201,6 @@ double contract_flops(const Contract *x); /* useful ones */
  * shared memory. */
 double contract_potential(const Contract *x, const Variant *v, Pipe p,
                           double thread_ops);
-/* Clocks in which blocks that split k have added up their sums. */
-double contract_split_clk(const ContractPlan *x, double sums);
 /* Instructions of a thread's copy of a vector. */
 double contract_copy_ops(const Contract *x, const Load *l);
 /* How much longer memory takes over weights that a lone row of tiles reads, in

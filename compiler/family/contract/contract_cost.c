@@ -44,9 +44,9 @@ double contract_pages(const Contract *x, bool lone)
     return lone && x->c.K * type_bytes(x->c.b.type) >= KB ? d->far_rows : 1;
 }
 
-/* Each sends what it has of the others' and reads theirs, or the last one reads
- * all. */
-double contract_split_clk(const ContractPlan *x, double sums)
+/* Clocks in which blocks that split k have added up their sums: each sends what
+ * it has of the others' and reads theirs, or the last one reads all. */
+static double contract_split_clk(const ContractPlan *x, double sums)
 {
     const Device *d = x->f->o->device;
     double bytes = sums * sizeof(float);

@@ -44,14 +44,8 @@ int finish_choose(Finish *f, int most);
 /* Whether an offset, index or guard of e takes a quotient of v. */
 bool finish_divides(Graph *g, const Expr *e, const Var *v);
 bool finish_row_step(const Step *s);
-/* The variable in which neighbouring columns of a tile differ by one. */
-const Var *finish_fast(const ContractBuild *x);
 /* Whether e uses a variable of the side. */
 bool finish_uses(const Side *s, const Expr *e);
-/* Whether `vec` elements of t from `offset` along f->fast are neighbours and
- * aligned as one access. */
-bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
-                       Guard in, int vec);
 /* Whether v is read and may be before the sums are there. */
 bool finish_ahead(const ContractBuild *x, const Vector *v);
 /* Declarations that follow each other: those of one type are one. */
@@ -85,8 +79,6 @@ void finish_columns(Finish *f, Tree *b);
 /* The vector that step i stores. */
 Vector *finish_vector(Finish *f, int step);
 const char *finish_type(const Finish *f, const Tensor *t, const Vector *v);
-/* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
-void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step);
 /* dcc_copy<dcc_f16x8>(&y[..], from); */
 void finish_vector_copy(Finish *f, Tree *b, const Vector *v, int step,
                         const char *from);

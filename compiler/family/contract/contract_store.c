@@ -90,8 +90,10 @@ static bool make_linear(Finish *f, const Side *s)
 
 /* ---- vectors ------------------------------------------------- */
 
-bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
-                       Guard in, int vec)
+/* Whether `vec` elements of t from `offset` along f->fast are neighbours and
+ * aligned as one access. */
+static bool finish_vectorises(const Finish *f, const Tensor *t,
+                              const Idx *offset, Guard in, int vec)
 {
     IdxPool *p = f->x->g->pool;
     int bytes = type_bytes(t->type);
@@ -105,7 +107,8 @@ bool finish_vectorises(const Finish *f, const Tensor *t, const Idx *offset,
            (extent == end || tensor_run(t, rest, extent) >= end);
 }
 
-const Var *finish_fast(const ContractBuild *x)
+/* The variable in which neighbouring columns of a tile differ by one. */
+static const Var *finish_fast(const ContractBuild *x)
 {
     return x->p->patch_n ? x->p->column : contract_fast(x->f);
 }
@@ -314,7 +317,8 @@ static bool goes_past(const Finish *f, int step)
     return contract_goes_past(f->x->f, f->x->f->gr->step[step].tensor);
 }
 
-void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
+/* *reinterpret_cast<dcc_f16x8 *>(&y[..]) = y_out; */
+static void finish_vector_store(Finish *f, Tree *b, const Vector *v, int step)
 {
     const Tensor *t = f->x->f->gr->step[step].tensor;
     bool past = goes_past(f, step);

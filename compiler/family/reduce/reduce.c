@@ -207,7 +207,9 @@ static const Idx *modulo(IdxPool *p, const Idx *e, int vec)
     return e->k < 0 ? NULL : idx_mod(p, small, vec);
 }
 
-const Idx *reduce_shift(const ReduceForm *f, int vec)
+/* RowReduce.shift of rows that begin inside vectors, all of them alike, if
+ * nothing else is read or stored along the columns; or NULL. */
+static const Idx *reduce_shift(const ReduceForm *f, int vec)
 {
     const Group *gr = f->plain;
     const Var *col = reduce_fastest(f->cols, gr->n_cols);

@@ -90,9 +90,6 @@ bool reduce_many_quotients(const RowReduce *r);
 /* Bytes of shared memory that hold what several passes need of a row; 0: it
  * cannot be held there, by vectors of vec. */
 int64_t reduce_held_bytes(const ReduceForm *f, int vec);
-/* RowReduce.shift of rows that begin inside vectors, all of them alike, if
- * nothing else is read or stored along the columns; or NULL. */
-const Idx *reduce_shift(const ReduceForm *f, int vec);
 /* The accumulators of reduction i become one, in all threads of the row. */
 void reduce_combine(RowReduce *r, Tree *out, int i);
 /* A phase: the last block of a row, or of TX of them, takes what the others

@@ -175,7 +175,8 @@ static int64_t *tile_of(const TurnForm *f, int64_t *tile, const Var *v)
     return NULL;
 }
 
-int64_t turn_tile(const TurnForm *f, const TurnPlan *p, const Var *v)
+/* Points of a block along v. */
+static int64_t turn_tile(const TurnForm *f, const TurnPlan *p, const Var *v)
 {
     return *tile_of(f, p->tile, v);
 }

@@ -58,8 +58,6 @@ typedef struct TurnPlan {
 } TurnPlan;
 
 TurnPlan turn_plan(const TurnForm *f, const Variant *v);
-/* Points of a block along v. */
-int64_t turn_tile(const TurnForm *f, const TurnPlan *p, const Var *v);
 void turn_traffic(const TurnForm *f, const TurnPlan *p, Traffic *t);
 void turn_cost(const void *form, const Variant *v, Cost *c);
 double turn_least(const void *form);

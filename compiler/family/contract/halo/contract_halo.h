@@ -116,10 +116,8 @@ const void *halo_open(Graph *g, const Group *gr, const Options *o,
 /* Fills f with the weights' gradient of such a convolution; NULL, or why it is
  * none. */
 const char *halo_back(HaloForm *f, Graph *g, const Group *gr, const Options *o);
-/* contract_halo_build.c: q0, p0, image of `tile`; */
-void halo_put_tile(const HaloForm *f, Tree *b);
-/* `fetch(tile, slot)`: the copies of a tile's input, 0 outside, from `before`
- * elements before tap 0 on, to `at`; and `more` */
+/* contract_halo_build.c: `fetch(tile, slot)`: the copies of a tile's input, 0
+ * outside, from `before` elements before tap 0 on, to `at`; and `more` */
 void halo_put_fetch(const HaloForm *f, ContractBuild *x, int before,
                     const char *at, Tree *more, Tree *b);
 int halo_space(const void *form, Variant **out);

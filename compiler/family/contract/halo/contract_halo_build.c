@@ -249,7 +249,8 @@ static const char *offset(const HaloForm *f, ContractBuild *x, const char *s)
     return s;
 }
 
-void halo_put_tile(const HaloForm *f, Tree *b)
+/* q0, p0, image of `tile`. */
+static void halo_put_tile(const HaloForm *f, Tree *b)
 {
     PUT(b, "const int q0 = tile % TILES_Q * TQ;\n"
            "const int p0 = tile / TILES_Q % TILES_P * TP;\n");
