@@ -40,17 +40,28 @@ static void note_part(const Expr *e, void *ctx)
     p->light |= light;
 }
 
-static int64_t extents(const Expr *e, const Var *const *v, int n,
-                       const Var **used, int *n_used)
+static int64_t points_of(const Var *const *v, int n)
+{
+    int64_t points = 1;
+
+    for (int i = 0; i < n; i++)
+        points *= v[i]->extent;
+    return points;
+}
+
+/* How many values e has over its variables among those; they are added to
+ * `used`, as far as there is room, and counted. */
+static int64_t values_of(const Expr *e, const Var *const *v, int n,
+                         const Var **used, int *n_used)
 {
     int64_t values = 1;
 
     for (int i = 0; i < n; i++)
-        if (!e || expr_uses(e, v[i])) {
+        if (expr_uses(e, v[i])) {
             values *= v[i]->extent;
-            if (e && *n_used < MAX_RANK)
+            if (*n_used < MAX_RANK)
                 used[*n_used] = v[i];
-            *n_used += e != NULL;
+            ++*n_used;
         }
     return values;
 }
@@ -67,11 +78,11 @@ static int table_vars(const Tabulate *t, const Expr *e, const Var **used)
     expr_visit(e, note_part, &p);
     if (p.other || !(p.heavy || p.light))
         return 0;
-    int64_t values = extents(e, s->out, s->n_out, used, &n);
+    int64_t values = values_of(e, s->out, s->n_out, used, &n);
     rows = n;
-    values *= extents(e, s->red, s->n_red, used, &n);
-    int64_t points = extents(NULL, s->out, s->n_out, NULL, NULL) *
-                     extents(NULL, s->red, s->n_red, NULL, NULL);
+    values *= values_of(e, s->red, s->n_red, used, &n);
+    int64_t points = points_of(s->out, s->n_out) *
+                     points_of(s->red, s->n_red);
     return n > MAX_RANK || values > MOST || values * SHARED > points ||
                    (!p.heavy && (rows || values > FEW))
                ? 0
