@@ -140,6 +140,32 @@ Test(windows, that_are_parts)
     arena_free(f.arena);
 }
 
+/* Distances of all pairs of points (AlphaFold's) run along points, as these
+ * lie, though there are far more pairs than points. */
+Test(windows, beside_pairs_of_points)
+{
+    Fixture f = fixture();
+    CompileOptions o = compile_options(&f);
+    Report r = {0};
+
+    o.dump = "layout";
+    compiled(
+        &f,
+        "model m { input x : f16[1, 256, 384]; input r : f16[1, 256, 3, 3];"
+        " param a : f16[144, 384];"
+        " p = reshape(linear(x, a), shape = [1, 256, 12, 4, 3]);"
+        " u[n, i, h, q, e] = sum(j) r[n, i, e, j] * p[n, i, h, q, j];"
+        " d = reshape(u, shape = [1, 256, 1, 12, 4, 3]) -"
+        " reshape(u, shape = [1, 1, 256, 12, 4, 3]);"
+        " output y = softmax(sum(sum(d * d, axis = -1), axis = -1),"
+        " axis = 2); }",
+        &r, &o);
+    cr_expect(strstr(buf_text(&r.dump), " d : f16[1, 256, 256, 12, 4, 3] "
+                                        "strides 9437184 36864 1 3072 768 256"),
+              "%s", buf_text(&r.dump));
+    arena_free(f.arena);
+}
+
 /* Small groups beside each other are one product, also of weights that the step
  * trains: ahead and back. */
 Test(windows, of_small_groups)

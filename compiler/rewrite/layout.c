@@ -399,8 +399,17 @@ static void wish(const Expr *e, void *ctx)
                 (double)tensor_elems(t) / 2;
 }
 
+static void note_largest(const Expr *e, void *ctx)
+{
+    int64_t *largest = ctx;
+
+    if (e->kind == E_READ && tensor_elems(e->tensor) > *largest)
+        *largest = tensor_elems(e->tensor);
+}
+
 /* y[0, k, p] = f(x[k, p]): what x is best laid out for is good for y too,
- * unless who reads y has said what is. */
+ * unless who reads y has said what is. Of y[i, j] = f(x[i], z[j]), each element
+ * of these is read many times. */
 static void inherit(const Expr *e, void *ctx)
 {
     Union *u = ctx;
@@ -412,11 +421,15 @@ static void inherit(const Expr *e, void *ctx)
     if (!e->tensor->rank ||
         stored_along(u->s, e, elected(u->l, e->tensor)) < 0)
         return;
+    int64_t largest = 0;
+    expr_visit(u->s->value, note_largest, &largest);
+    double times = (double)tensor_elems(t) / (double)largest;
     for (int i = 0; i < e->tensor->rank; i++) {
         int d = stored_along(u->s, e, i);
         if (d >= 0)
             u->l->vote[root(u->l, t->id)][d] +=
-                u->l->vote[root(u->l, e->tensor->id)][i];
+                u->l->vote[root(u->l, e->tensor->id)][i] *
+                (times > 1 ? times : 1);
     }
 }
 
